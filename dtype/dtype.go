@@ -1,0 +1,181 @@
+// Package dtype names the element types of an array: what they are called,
+// how many bytes they take and which Go type holds one of them.
+//
+// It is a leaf: it knows nothing of arrays, devices or kernels. What an
+// operation does with a type is decided in package ops.
+package dtype
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/x448/float16"
+)
+
+// ErrDType is the error of an operation that has no meaning for its operands'
+// element types, or that was given operands of different types.
+var ErrDType = errors.New("element type")
+
+// DType is the element type of an array. The zero value is Invalid.
+type DType uint8
+
+// The element types. The numbers are part of the kernel library's ABI.
+const (
+	Invalid DType = iota
+	Float32
+	Float64
+	Float16
+	BFloat16
+	Int8
+	Uint8
+	Int32
+	Int64
+	Bool
+	Complex64
+	Complex128
+)
+
+// All lists every valid element type, in the order of the constants.
+var All = [...]DType{Float32, Float64, Float16, BFloat16, Int8, Uint8, Int32, Int64, Bool, Complex64, Complex128}
+
+// Elem is the set of Go types that an array's elements can have.
+type Elem interface {
+	float32 | float64 | float16.Float16 | bfloat16.BFloat16 | int8 | uint8 | int32 | int64 | bool | complex64 | complex128
+}
+
+type kind uint8
+
+const (
+	kindNone kind = iota
+	kindFloat
+	kindInt
+	kindBool
+	kindComplex
+)
+
+var table = [...]struct {
+	name string
+	size int
+	kind kind
+}{
+	Invalid:    {"invalid", 0, kindNone},
+	Float32:    {"float32", 4, kindFloat},
+	Float64:    {"float64", 8, kindFloat},
+	Float16:    {"float16", 2, kindFloat},
+	BFloat16:   {"bfloat16", 2, kindFloat},
+	Int8:       {"int8", 1, kindInt},
+	Uint8:      {"uint8", 1, kindInt},
+	Int32:      {"int32", 4, kindInt},
+	Int64:      {"int64", 8, kindInt},
+	Bool:       {"bool", 1, kindBool},
+	Complex64:  {"complex64", 8, kindComplex},
+	Complex128: {"complex128", 16, kindComplex},
+}
+
+// String returns the name in lower case: "float32", "bfloat16", …
+func (d DType) String() string {
+	if int(d) >= len(table) {
+		return fmt.Sprintf("DType(%d)", uint8(d))
+	}
+	return table[d].name
+}
+
+// Valid reports whether d is one of the eleven element types.
+func (d DType) Valid() bool { return d > Invalid && int(d) < len(table) }
+
+// Size returns the bytes of one element, 0 for an invalid type.
+func (d DType) Size() int {
+	if int(d) >= len(table) {
+		return 0
+	}
+	return table[d].size
+}
+
+// IsFloat reports whether d is a real floating-point type.
+func (d DType) IsFloat() bool { return d.kind() == kindFloat }
+
+// IsHalf reports whether d is a 16-bit floating-point type.
+func (d DType) IsHalf() bool { return d == Float16 || d == BFloat16 }
+
+// IsInteger reports whether d is an integer type; Bool is not.
+func (d DType) IsInteger() bool { return d.kind() == kindInt }
+
+// IsComplex reports whether d is a complex type.
+func (d DType) IsComplex() bool { return d.kind() == kindComplex }
+
+func (d DType) kind() kind {
+	if int(d) >= len(table) {
+		return kindNone
+	}
+	return table[d].kind
+}
+
+// Real returns the type of the real part: Float32 for Complex64, Float64 for
+// Complex128, and d itself for every other type.
+func (d DType) Real() DType {
+	switch d {
+	case Complex64:
+		return Float32
+	case Complex128:
+		return Float64
+	}
+	return d
+}
+
+// Of returns the element type that holds values of the Go type T.
+func Of[T Elem]() DType {
+	var v T
+	d, _ := OfValue(v)
+	return d
+}
+
+// OfValue returns the element type of v's dynamic type, and false when v is
+// of no Elem type.
+func OfValue(v any) (DType, bool) {
+	switch v.(type) {
+	case float32:
+		return Float32, true
+	case float64:
+		return Float64, true
+	case float16.Float16:
+		return Float16, true
+	case bfloat16.BFloat16:
+		return BFloat16, true
+	case int8:
+		return Int8, true
+	case uint8:
+		return Uint8, true
+	case int32:
+		return Int32, true
+	case int64:
+		return Int64, true
+	case bool:
+		return Bool, true
+	case complex64:
+		return Complex64, true
+	case complex128:
+		return Complex128, true
+	}
+	return Invalid, false
+}
+
+// Parse returns the type of the given name. It accepts the names of String
+// and the short forms that benchmarks use: fp32, fp64, fp16, bf16, i8, u8,
+// i32, i64, c64 and c128.
+func Parse(name string) (DType, error) {
+	for _, d := range All {
+		if d.String() == name {
+			return d, nil
+		}
+	}
+	if d, ok := short[name]; ok {
+		return d, nil
+	}
+	return Invalid, fmt.Errorf("%w: %q is not one of float32, float64, float16, bfloat16, int8, uint8, int32, int64, bool, complex64, complex128", ErrDType, name)
+}
+
+var short = map[string]DType{
+	"fp32": Float32, "fp64": Float64, "fp16": Float16, "bf16": BFloat16,
+	"i8": Int8, "u8": Uint8, "i32": Int32, "i64": Int64, "c64": Complex64, "c128": Complex128,
+}
