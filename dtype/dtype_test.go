@@ -1,0 +1,56 @@
+package dtype
+
+import (
+	"errors"
+	"testing"
+	"unsafe"
+
+	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/x448/float16"
+)
+
+func check[T Elem](t *testing.T, want DType, name string) {
+	t.Helper()
+	var v T
+	d := Of[T]()
+	if d != want || d.Size() != int(unsafe.Sizeof(v)) || d.String() != name || !d.Valid() {
+		t.Errorf("%T is %v of %d bytes", v, d, d.Size())
+	}
+	if back, err := Parse(name); err != nil || back != d {
+		t.Errorf("Parse(%q) = %v, %v", name, back, err)
+	}
+}
+
+func TestOf(t *testing.T) {
+	check[float32](t, Float32, "float32")
+	check[float64](t, Float64, "float64")
+	check[float16.Float16](t, Float16, "float16")
+	check[bfloat16.BFloat16](t, BFloat16, "bfloat16")
+	check[int8](t, Int8, "int8")
+	check[uint8](t, Uint8, "uint8")
+	check[int32](t, Int32, "int32")
+	check[int64](t, Int64, "int64")
+	check[bool](t, Bool, "bool")
+	check[complex64](t, Complex64, "complex64")
+	check[complex128](t, Complex128, "complex128")
+	if len(All) != 11 {
+		t.Errorf("%d types", len(All))
+	}
+}
+
+func TestInvalid(t *testing.T) {
+	for _, d := range []DType{Invalid, 99} {
+		if d.Valid() || d.Size() != 0 || d.IsFloat() || d.IsInteger() || d.IsComplex() || d.String() == "" {
+			t.Errorf("%v passes for a type", d)
+		}
+	}
+	if _, err := Parse("float128"); !errors.Is(err, ErrDType) {
+		t.Error(err)
+	}
+	if _, ok := OfValue(uint16(1)); ok {
+		t.Error("uint16 passes for an element")
+	}
+	if Complex64.Real() != Float32 || Complex128.Real() != Float64 || Int8.Real() != Int8 {
+		t.Error("Real")
+	}
+}

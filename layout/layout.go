@@ -1,0 +1,454 @@
+// Package layout holds shapes and strides as values: how the elements of an
+// array lie in memory, and which views of them need no copy.
+//
+// It is a leaf: it knows neither element types nor memory. Functions return a
+// new Layout and never change their receiver; errors wrap ErrShape.
+package layout
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// ErrShape is the error of shapes, axes and indices that do not fit.
+var ErrShape = errors.New("shape")
+
+// maxElements bounds an array so that its bytes (16 an element at most) and
+// every stride fit an int.
+const maxElements = math.MaxInt / 16
+
+// Layout places the elements of an array: element (i0, i1, …) lies at
+// Offset + i0*Strides[0] + i1*Strides[1] + …, counted in elements. A stride may
+// be 0 (broadcast) or negative. The zero value is a 0-d array at offset 0.
+type Layout struct {
+	Shape, Strides []int
+	Offset         int
+}
+
+// Errorf returns an error that wraps ErrShape.
+func Errorf(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrShape, fmt.Sprintf(format, args...))
+}
+
+// Size returns the number of elements of a shape, and an error when a
+// dimension is negative or the number overflows.
+func Size(shape []int) (int, error) {
+	n, zero := 1, false
+	for _, d := range shape {
+		if d < 0 {
+			return 0, Errorf("negative dimension %d in %v", d, shape)
+		}
+		if d == 0 {
+			zero = true
+			continue
+		}
+		if n > maxElements/d {
+			return 0, Errorf("%v has more than %d elements", shape, maxElements)
+		}
+		n *= d
+	}
+	if zero {
+		return 0, nil
+	}
+	return n, nil
+}
+
+// Dense returns the row-major layout of a shape. The shape is kept, not
+// copied.
+func Dense(shape []int) Layout {
+	strides := make([]int, len(shape))
+	n := 1
+	for i := len(shape) - 1; i >= 0; i-- {
+		strides[i] = n
+		n *= max(shape[i], 1)
+	}
+	return Layout{Shape: shape, Strides: strides}
+}
+
+// NDim returns the number of dimensions.
+func (l Layout) NDim() int { return len(l.Shape) }
+
+// Size returns the number of elements.
+func (l Layout) Size() int {
+	n := 1
+	for _, d := range l.Shape {
+		n *= d
+	}
+	return n
+}
+
+// IsDense reports whether the elements lie in row-major order without gaps,
+// from Offset on. Strides of dimensions of length 1 do not matter.
+func (l Layout) IsDense() bool {
+	n := 1
+	for i := len(l.Shape) - 1; i >= 0; i-- {
+		if l.Shape[i] == 0 {
+			return true
+		}
+		if l.Shape[i] != 1 && l.Strides[i] != n {
+			return false
+		}
+		n *= l.Shape[i]
+	}
+	return true
+}
+
+// Span returns the lowest and one past the highest element that the layout
+// touches; both are 0 for an empty one.
+func (l Layout) Span() (lo, hi int) {
+	lo, hi = l.Offset, l.Offset
+	for i, d := range l.Shape {
+		if d == 0 {
+			return 0, 0
+		}
+		if s := l.Strides[i]; s > 0 {
+			hi += s * (d - 1)
+		} else {
+			lo += s * (d - 1)
+		}
+	}
+	return lo, hi + 1
+}
+
+// Repeats reports whether two indices can name one element (a broadcast
+// dimension), so that writing through the layout has no meaning.
+func (l Layout) Repeats() bool {
+	for i, d := range l.Shape {
+		if d > 1 && l.Strides[i] == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Axis resolves a possibly negative axis.
+func Axis(axis, ndim int) (int, error) {
+	a := axis
+	if a < 0 {
+		a += ndim
+	}
+	if a < 0 || a >= ndim {
+		return 0, Errorf("axis %d of an array with %d dimensions", axis, ndim)
+	}
+	return a, nil
+}
+
+// Axes resolves a list of axes into a set; none means all. An axis named
+// twice is an error.
+func Axes(axes []int, ndim int) ([]bool, error) {
+	set := make([]bool, ndim)
+	if len(axes) == 0 {
+		for i := range set {
+			set[i] = true
+		}
+		return set, nil
+	}
+	for _, x := range axes {
+		a, err := Axis(x, ndim)
+		if err != nil {
+			return nil, err
+		}
+		if set[a] {
+			return nil, Errorf("axis %d is named twice", x)
+		}
+		set[a] = true
+	}
+	return set, nil
+}
+
+// Infer replaces the one -1 of a shape by what size demands and checks that
+// the shape has size elements. The result is a copy.
+func Infer(shape []int, size int) ([]int, error) {
+	out, hole, known := slices.Clone(shape), -1, 1
+	for i, d := range shape {
+		switch {
+		case d == -1 && hole >= 0:
+			return nil, Errorf("more than one -1 in %v", shape)
+		case d == -1:
+			hole = i
+		case d < 0:
+			return nil, Errorf("negative dimension %d in %v", d, shape)
+		case d > 0 && known > maxElements/d:
+			return nil, Errorf("%v has more than %d elements", shape, maxElements)
+		default:
+			known *= d
+		}
+	}
+	if hole >= 0 {
+		if known == 0 || size%known != 0 {
+			return nil, Errorf("%d elements do not fill %v", size, shape)
+		}
+		out[hole] = size / known
+		known *= out[hole]
+	}
+	if known != size {
+		return nil, Errorf("%d elements do not fill %v", size, shape)
+	}
+	return out, nil
+}
+
+// Reshape returns the same elements under another shape (no -1 in it), and
+// false when the strides do not allow it without a copy.
+func (l Layout) Reshape(shape []int) (Layout, bool) {
+	if l.Size() == 0 || l.IsDense() {
+		out := Dense(shape)
+		out.Offset = l.Offset
+		return out, true
+	}
+	// Walk both shapes in step: a run of old dimensions that multiplies to a
+	// run of new ones must itself lie evenly.
+	old := squeezed(l)
+	strides := make([]int, len(shape))
+	i, j := 0, 0
+	for i < len(old.Shape) && j < len(shape) {
+		i1, j1 := i+1, j+1
+		m, n := old.Shape[i], shape[j]
+		for m != n {
+			if m < n {
+				m *= old.Shape[i1]
+				i1++
+			} else {
+				n *= shape[j1]
+				j1++
+			}
+		}
+		for x := i; x < i1-1; x++ {
+			if old.Strides[x] != old.Strides[x+1]*old.Shape[x+1] {
+				return Layout{}, false
+			}
+		}
+		s := old.Strides[i1-1]
+		for x := j1 - 1; x >= j; x-- {
+			strides[x] = s
+			s *= shape[x]
+		}
+		i, j = i1, j1
+	}
+	for ; j < len(shape); j++ {
+		strides[j] = 1
+	}
+	return Layout{Shape: shape, Strides: strides, Offset: l.Offset}, true
+}
+
+func squeezed(l Layout) Layout {
+	out := Layout{Offset: l.Offset}
+	for i, d := range l.Shape {
+		if d != 1 {
+			out.Shape = append(out.Shape, d)
+			out.Strides = append(out.Strides, l.Strides[i])
+		}
+	}
+	return out
+}
+
+// Transpose permutes the axes; none reverses them.
+func (l Layout) Transpose(axes []int) (Layout, error) {
+	n := len(l.Shape)
+	out := Layout{Shape: make([]int, n), Strides: make([]int, n), Offset: l.Offset}
+	if len(axes) == 0 {
+		for i := range n {
+			out.Shape[i], out.Strides[i] = l.Shape[n-1-i], l.Strides[n-1-i]
+		}
+		return out, nil
+	}
+	if len(axes) != n {
+		return Layout{}, Errorf("%v does not permute the %d axes of %v", axes, n, l.Shape)
+	}
+	if _, err := Axes(axes, n); err != nil {
+		return Layout{}, err
+	}
+	for i, x := range axes {
+		a, _ := Axis(x, n)
+		out.Shape[i], out.Strides[i] = l.Shape[a], l.Strides[a]
+	}
+	return out, nil
+}
+
+// T swaps the last two axes; with fewer than two it returns l.
+func (l Layout) T() Layout {
+	n := len(l.Shape)
+	if n < 2 {
+		return l
+	}
+	out := Layout{Shape: slices.Clone(l.Shape), Strides: slices.Clone(l.Strides), Offset: l.Offset}
+	out.Shape[n-1], out.Shape[n-2] = l.Shape[n-2], l.Shape[n-1]
+	out.Strides[n-1], out.Strides[n-2] = l.Strides[n-2], l.Strides[n-1]
+	return out
+}
+
+// Slice takes the elements start, start+step, … before stop of one axis.
+// Negative start and stop count from the end, as in Python, and bounds beyond
+// the axis are an error, not clipped, except stop = len and, for a negative
+// step, stop = -len-1 (everything down to the first). A step of 0 is an error.
+func (l Layout) Slice(axis, start, stop, step int) (Layout, error) {
+	a, err := Axis(axis, len(l.Shape))
+	if err != nil {
+		return Layout{}, err
+	}
+	n := l.Shape[a]
+	bad := func() (Layout, error) {
+		return Layout{}, Errorf("slice %d:%d:%d of axis %d, which has length %d", start, stop, step, axis, n)
+	}
+	if step == 0 {
+		return bad()
+	}
+	lo, hi := start, stop
+	if lo < 0 {
+		lo += n
+	}
+	if hi < 0 {
+		hi += n
+	}
+	count := 0
+	if step > 0 {
+		if lo < 0 || lo > n || hi < 0 || hi > n {
+			return bad()
+		}
+		if hi > lo {
+			count = (hi-lo-1)/step + 1
+		}
+	} else {
+		if (lo < 0 || lo >= n) && n > 0 || hi < -1 || hi >= max(n, 1) {
+			return bad()
+		}
+		if lo > hi && n > 0 {
+			count = (lo-hi-1)/-step + 1
+			if step == math.MinInt {
+				count = 1
+			}
+		}
+	}
+	out := Layout{Shape: slices.Clone(l.Shape), Strides: slices.Clone(l.Strides), Offset: l.Offset}
+	out.Shape[a] = count
+	if count > 0 {
+		out.Offset += lo * l.Strides[a]
+	}
+	if count > 1 {
+		out.Strides[a] *= step
+	}
+	return out, nil
+}
+
+// Squeeze removes the axes named, each of length 1; none removes all such.
+func (l Layout) Squeeze(axes []int) (Layout, error) {
+	drop := make([]bool, len(l.Shape))
+	if len(axes) == 0 {
+		for i, d := range l.Shape {
+			drop[i] = d == 1
+		}
+	} else {
+		var err error
+		if drop, err = Axes(axes, len(l.Shape)); err != nil {
+			return Layout{}, err
+		}
+	}
+	out := Layout{Offset: l.Offset}
+	for i, d := range l.Shape {
+		if !drop[i] {
+			out.Shape, out.Strides = append(out.Shape, d), append(out.Strides, l.Strides[i])
+		} else if d != 1 {
+			return Layout{}, Errorf("axis %d of %v has length %d, not 1", i, l.Shape, d)
+		}
+	}
+	return out, nil
+}
+
+// Unsqueeze inserts an axis of length 1 before axis; axis may be the number of
+// dimensions, and negative ones count from behind the last.
+func (l Layout) Unsqueeze(axis int) (Layout, error) {
+	a, err := Axis(axis, len(l.Shape)+1)
+	if err != nil {
+		return Layout{}, err
+	}
+	return Layout{Shape: slices.Insert(slices.Clone(l.Shape), a, 1), Strides: slices.Insert(slices.Clone(l.Strides), a, 0), Offset: l.Offset}, nil
+}
+
+// Broadcast returns the shape that two shapes broadcast to: aligned at their
+// last axes, equal or one of them 1.
+func Broadcast(a, b []int) ([]int, error) {
+	n := max(len(a), len(b))
+	out := make([]int, n)
+	for i := 1; i <= n; i++ {
+		x, y := 1, 1
+		if i <= len(a) {
+			x = a[len(a)-i]
+		}
+		if i <= len(b) {
+			y = b[len(b)-i]
+		}
+		switch {
+		case x == y || y == 1:
+			out[n-i] = x
+		case x == 1:
+			out[n-i] = y
+		default:
+			return nil, Errorf("%v and %v do not broadcast: axis %d from the end has lengths %d and %d", a, b, i, x, y)
+		}
+	}
+	return out, nil
+}
+
+// BroadcastTo stretches axes of length 1, and missing leading ones, to shape.
+func (l Layout) BroadcastTo(shape []int) (Layout, error) {
+	if _, err := Size(shape); err != nil {
+		return Layout{}, err
+	}
+	out := Layout{Shape: shape, Strides: make([]int, len(shape)), Offset: l.Offset}
+	d := len(shape) - len(l.Shape)
+	if d < 0 {
+		return Layout{}, Errorf("%v does not broadcast to %v", l.Shape, shape)
+	}
+	for i, n := range l.Shape {
+		switch {
+		case n == shape[d+i]:
+			out.Strides[d+i] = l.Strides[i]
+		case n != 1:
+			return Layout{}, Errorf("%v does not broadcast to %v", l.Shape, shape)
+		}
+	}
+	return out, nil
+}
+
+// Collapse merges neighbouring dimensions that lie evenly in every one of the
+// stride lists, drops those of length 1, and returns the shape and lists with
+// as few dimensions as that gives (one, of length 1, for a single element).
+// Kernels see collapsed operands: a dense array of any rank is one dimension.
+func Collapse(shape []int, strides ...[]int) ([]int, [][]int) {
+	outShape := make([]int, 0, len(shape)+1)
+	out := make([][]int, len(strides))
+	for i := range out {
+		out[i] = make([]int, 0, len(shape)+1)
+	}
+	for d, n := range shape {
+		if n == 1 {
+			continue
+		}
+		last := len(outShape) - 1
+		merge := last >= 0
+		for i := range strides {
+			if merge && out[i][last] != strides[i][d]*n {
+				merge = false
+			}
+		}
+		if merge {
+			outShape[last] *= n
+			for i := range strides {
+				out[i][last] = strides[i][d]
+			}
+			continue
+		}
+		outShape = append(outShape, n)
+		for i := range strides {
+			out[i] = append(out[i], strides[i][d])
+		}
+	}
+	if len(outShape) == 0 {
+		outShape = append(outShape, 1)
+		for i := range out {
+			out[i] = append(out[i], 0)
+		}
+	}
+	return outShape, out
+}
