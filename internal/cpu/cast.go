@@ -1,0 +1,362 @@
+package cpu
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/gpk-go/gpk/dtype"
+)
+
+// Cast converts element by element: dst = x in type dt. Equal types copy. To
+// integers it truncates, saturates and takes NaN for 0; to Bool it is x != 0;
+// to floating point it rounds once; from complex to real types the imaginary
+// part is dropped, and from real to complex it is 0.
+//
+// shape is that of both operands; xs and ds are strides in elements.
+func Cast(xt, dt dtype.DType, shape []int, x unsafe.Pointer, xs []int, dst unsafe.Pointer, ds []int) error {
+	if !xt.Valid() || !dt.Valid() {
+		return unsupported("Cast to "+dt.String(), xt)
+	}
+	t := newNest(shape, operand{dst, ds, dt.Size()}, operand{x, xs, xt.Size()})
+	if xt == dt {
+		size := dt.Size()
+		t.run(func(s span, _ *work) { copySpan(s.p[0], s.step[0], s.p[1], s.step[1], size, s.n) })
+		return nil
+	}
+	c := newCast(xt, dt)
+	t.run(c.span)
+	return nil
+}
+
+// blockLen is how many elements are gathered, computed and scattered at once
+// where operands are not dense or not of the type that is computed in.
+const blockLen = 512
+
+// block holds blockLen elements of any type.
+type block [blockLen]complex128
+
+// cast is a conversion in up to three steps, each from a block to a block: load
+// gathers the source's elements in a type that convert knows, convert changes
+// the type, store scatters. A step that is nil does nothing.
+type cast struct {
+	load         func(dst, src unsafe.Pointer, step, n int)
+	convert      func(dst, src unsafe.Pointer, n int)
+	store        func(dst unsafe.Pointer, step int, src unsafe.Pointer, n int)
+	xsize, dsize int // of the elements
+	lanes        int // reals an element: 2 between complex types
+}
+
+func newCast(xt, dt dtype.DType) cast {
+	c := cast{xsize: xt.Size(), dsize: dt.Size(), lanes: 1}
+	if xt.IsComplex() && dt.IsComplex() {
+		c.lanes = 2
+		c.convert = converter(xt.Real(), dt.Real())
+		return c
+	}
+	from, to := xt.Real(), dt.Real()
+	switch xt {
+	case dtype.Float16:
+		c.load, from = loadHalf, dtype.Float32
+	case dtype.BFloat16:
+		c.load, from = loadBrain, dtype.Float32
+	case dtype.Bool:
+		c.load, from = loadBool, dtype.Uint8
+	case dtype.Complex64:
+		c.load = loadReal[float32]
+		if dt == dtype.Bool {
+			c.load, from = loadTruth[complex64], dtype.Uint8
+		}
+	case dtype.Complex128:
+		c.load = loadReal[float64]
+		if dt == dtype.Bool {
+			c.load, from = loadTruth[complex128], dtype.Uint8
+		}
+	}
+	switch dt {
+	case dtype.Complex64:
+		c.store = storeReal[float32, complex64]
+	case dtype.Complex128:
+		c.store = storeReal[float64, complex128]
+	}
+	if from != to || c.load == nil && c.store == nil {
+		c.convert = converter(from, to)
+	}
+	return c
+}
+
+// span converts one span: operand 0 is the destination, 1 the source.
+func (c *cast) span(s span, w *work) {
+	in, out := unsafe.Pointer(&w.block[0]), unsafe.Pointer(&w.block[1])
+	for s.n > 0 {
+		n := min(s.n, blockLen)
+		src, dst := s.p[1], s.p[0]
+		scatter := c.store != nil || s.step[0] != c.dsize
+		if scatter {
+			dst = out
+		}
+		switch {
+		case c.load != nil && c.convert == nil:
+			c.load(dst, src, s.step[1], n)
+			src = dst
+		case c.load != nil:
+			c.load(in, src, s.step[1], n)
+			src = in
+		case s.step[1] != c.xsize:
+			copySpan(in, c.xsize, src, s.step[1], c.xsize, n)
+			src = in
+		}
+		if c.convert != nil {
+			c.convert(dst, src, n*c.lanes)
+			src = dst
+		}
+		switch {
+		case c.store != nil:
+			c.store(s.p[0], s.step[0], src, n)
+		case scatter:
+			copySpan(s.p[0], s.step[0], src, c.dsize, c.dsize, n)
+		}
+		s = s.skip(n)
+	}
+}
+
+// skip returns what is left of s after its first n elements.
+func (s span) skip(n int) span {
+	if s.n -= n; s.n > 0 {
+		for j := range s.p {
+			if s.p[j] != nil {
+				s.p[j] = unsafe.Add(s.p[j], n*s.step[j])
+			}
+		}
+	}
+	return s
+}
+
+func loadHalf(dst, src unsafe.Pointer, step, n int) {
+	d := unsafe.Slice((*float32)(dst), n)
+	if step == 2 {
+		for i, h := range unsafe.Slice((*uint16)(src), n) {
+			d[i] = halfToFloat(h)
+		}
+		return
+	}
+	for i := range d {
+		d[i] = halfToFloat(*(*uint16)(unsafe.Add(src, i*step)))
+	}
+}
+
+func loadBrain(dst, src unsafe.Pointer, step, n int) {
+	d := unsafe.Slice((*float32)(dst), n)
+	if step == 2 {
+		for i, b := range unsafe.Slice((*uint16)(src), n) {
+			d[i] = brainToFloat(b)
+		}
+		return
+	}
+	for i := range d {
+		d[i] = brainToFloat(*(*uint16)(unsafe.Add(src, i*step)))
+	}
+}
+
+func loadBool(dst, src unsafe.Pointer, step, n int) {
+	d := unsafe.Slice((*uint8)(dst), n)
+	for i := range d {
+		d[i] = bit(*(*uint8)(unsafe.Add(src, i*step)) != 0)
+	}
+}
+
+// loadReal gathers the real parts of complex numbers of reals R.
+func loadReal[R float32 | float64](dst, src unsafe.Pointer, step, n int) {
+	d := unsafe.Slice((*R)(dst), n)
+	for i := range d {
+		d[i] = *(*R)(unsafe.Add(src, i*step))
+	}
+}
+
+// loadTruth gathers c != 0 as 0 or 1.
+func loadTruth[C complex64 | complex128](dst, src unsafe.Pointer, step, n int) {
+	d := unsafe.Slice((*uint8)(dst), n)
+	for i := range d {
+		d[i] = bit(*(*C)(unsafe.Add(src, i*step)) != 0)
+	}
+}
+
+// storeReal scatters reals as complex numbers.
+func storeReal[R float32 | float64, C complex64 | complex128](dst unsafe.Pointer, step int, src unsafe.Pointer, n int) {
+	for i, v := range unsafe.Slice((*R)(src), n) {
+		*(*C)(unsafe.Add(dst, i*step)) = C(complex(float64(v), 0))
+	}
+}
+
+func bit(b bool) uint8 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// number is what the convert step reads and, but for the half types and Bool,
+// what it writes.
+type number interface {
+	float32 | float64 | int8 | uint8 | int32 | int64
+}
+
+// converter returns the conversion of dense blocks between two real types. The
+// source is one that number lists.
+func converter(from, to dtype.DType) func(dst, src unsafe.Pointer, n int) {
+	switch from {
+	case dtype.Float32:
+		switch to {
+		case dtype.Float16:
+			return floatsToHalf
+		case dtype.BFloat16:
+			return floatsToBrain
+		}
+		return floatConverter[float32](to)
+	case dtype.Float64:
+		return floatConverter[float64](to)
+	case dtype.Int8:
+		return intConverter[int8](to)
+	case dtype.Uint8:
+		return intConverter[uint8](to)
+	case dtype.Int32:
+		return intConverter[int32](to)
+	default:
+		return intConverter[int64](to)
+	}
+}
+
+func floatConverter[S float32 | float64](to dtype.DType) func(dst, src unsafe.Pointer, n int) {
+	switch to {
+	case dtype.Float32:
+		return convert[float32, S]
+	case dtype.Float64:
+		return convert[float64, S]
+	case dtype.Float16:
+		return floatToHalves[S]
+	case dtype.BFloat16:
+		return floatToBrains[S]
+	case dtype.Int8:
+		return floatToInt[int8, S](math.MinInt8, math.MaxInt8)
+	case dtype.Uint8:
+		return floatToInt[uint8, S](0, math.MaxUint8)
+	case dtype.Int32:
+		return floatToInt[int32, S](math.MinInt32, math.MaxInt32)
+	case dtype.Int64:
+		return floatToInt[int64, S](math.MinInt64, math.MaxInt64)
+	default:
+		return truth[S]
+	}
+}
+
+func intConverter[S int8 | uint8 | int32 | int64](to dtype.DType) func(dst, src unsafe.Pointer, n int) {
+	switch to {
+	case dtype.Float32:
+		return convert[float32, S]
+	case dtype.Float64:
+		return convert[float64, S]
+	case dtype.Float16:
+		return intToHalves[S]
+	case dtype.BFloat16:
+		return intToBrains[S]
+	case dtype.Int8:
+		return intToInt[int8, S](math.MinInt8, math.MaxInt8)
+	case dtype.Uint8:
+		return intToInt[uint8, S](0, math.MaxUint8)
+	case dtype.Int32:
+		return intToInt[int32, S](math.MinInt32, math.MaxInt32)
+	case dtype.Int64:
+		return convert[int64, S]
+	default:
+		return truth[S]
+	}
+}
+
+// convert is Go's own conversion, for types where it rounds once or is exact.
+func convert[D, S number](dst, src unsafe.Pointer, n int) {
+	d := unsafe.Slice((*D)(dst), n)
+	for i, v := range unsafe.Slice((*S)(src), n) {
+		d[i] = D(v)
+	}
+}
+
+func floatsToHalf(dst, src unsafe.Pointer, n int) {
+	d := unsafe.Slice((*uint16)(dst), n)
+	for i, v := range unsafe.Slice((*float32)(src), n) {
+		d[i] = floatToHalf(v)
+	}
+}
+
+func floatsToBrain(dst, src unsafe.Pointer, n int) {
+	d := unsafe.Slice((*uint16)(dst), n)
+	for i, v := range unsafe.Slice((*float32)(src), n) {
+		d[i] = floatToBrain(v)
+	}
+}
+
+func floatToHalves[S float32 | float64](dst, src unsafe.Pointer, n int) {
+	d := unsafe.Slice((*uint16)(dst), n)
+	for i, v := range unsafe.Slice((*S)(src), n) {
+		d[i] = floatToHalf(roundToOdd(float64(v)))
+	}
+}
+
+func floatToBrains[S float32 | float64](dst, src unsafe.Pointer, n int) {
+	d := unsafe.Slice((*uint16)(dst), n)
+	for i, v := range unsafe.Slice((*S)(src), n) {
+		d[i] = floatToBrain(roundToOdd(float64(v)))
+	}
+}
+
+func intToHalves[S int8 | uint8 | int32 | int64](dst, src unsafe.Pointer, n int) {
+	d := unsafe.Slice((*uint16)(dst), n)
+	for i, v := range unsafe.Slice((*S)(src), n) {
+		d[i] = floatToHalf(roundToOdd(sticky(int64(v))))
+	}
+}
+
+func intToBrains[S int8 | uint8 | int32 | int64](dst, src unsafe.Pointer, n int) {
+	d := unsafe.Slice((*uint16)(dst), n)
+	for i, v := range unsafe.Slice((*S)(src), n) {
+		d[i] = floatToBrain(roundToOdd(sticky(int64(v))))
+	}
+}
+
+// floatToInt truncates and saturates at the type's bounds; NaN is 0. Both
+// bounds are compared as float64, where MaxInt64 is 2^63: what reaches it is
+// out of range.
+func floatToInt[D int8 | uint8 | int32 | int64, S float32 | float64](lo, hi D) func(dst, src unsafe.Pointer, n int) {
+	return func(dst, src unsafe.Pointer, n int) {
+		flo, fhi := float64(lo), float64(hi)
+		d := unsafe.Slice((*D)(dst), n)
+		for i, s := range unsafe.Slice((*S)(src), n) {
+			switch v := float64(s); {
+			case v >= fhi:
+				d[i] = hi
+			case v <= flo:
+				d[i] = lo
+			case v != v:
+				d[i] = 0
+			default:
+				d[i] = D(v)
+			}
+		}
+	}
+}
+
+// intToInt saturates at the type's bounds.
+func intToInt[D, S int8 | uint8 | int32 | int64](lo, hi D) func(dst, src unsafe.Pointer, n int) {
+	return func(dst, src unsafe.Pointer, n int) {
+		d := unsafe.Slice((*D)(dst), n)
+		for i, v := range unsafe.Slice((*S)(src), n) {
+			d[i] = D(min(max(int64(v), int64(lo)), int64(hi)))
+		}
+	}
+}
+
+// truth is x != 0, of which NaN is true.
+func truth[S number](dst, src unsafe.Pointer, n int) {
+	d := unsafe.Slice((*uint8)(dst), n)
+	for i, v := range unsafe.Slice((*S)(src), n) {
+		d[i] = bit(v != 0)
+	}
+}

@@ -1,0 +1,87 @@
+package cpu
+
+import (
+	"math"
+	"math/bits"
+)
+
+// halfToFloat returns the float32 of the float16 whose bits are h, exactly.
+//
+// Moved to float32's place, the exponent is 112 too small; multiplying by
+// 2^112 mends that for normal and subnormal numbers alike. Infinities and NaNs
+// then lack the upper exponent bits.
+func halfToFloat(h uint16) float32 {
+	u := uint32(h&0x7fff) << 13
+	b := math.Float32bits(math.Float32frombits(u) * 0x1p112)
+	if u >= 0x7c00<<13 {
+		b |= 0x7f800000
+	}
+	return math.Float32frombits(b | uint32(h&0x8000)<<16)
+}
+
+// floatToHalf returns the bits of the float16 nearest to f, ties to even. A NaN
+// stays a quiet NaN and keeps its sign; from 65520 on it is an infinity.
+func floatToHalf(f float32) uint16 {
+	b := math.Float32bits(f)
+	sign := uint16(b>>16) & 0x8000
+	b &= 0x7fffffff
+	switch {
+	case b > 0x7f800000:
+		return sign | 0x7e00 | uint16(b>>13)&0x3ff
+	case b >= 0x47800000: // 2^16
+		return sign | 0x7c00
+	case b < 0x38800000: // 2^-14: in [0.5, 1) a float32's last bit is 2^-24, a subnormal float16's
+		return sign | uint16(math.Float32bits(math.Float32frombits(b)+0.5))
+	}
+	return sign | uint16((b-112<<23+0xfff+b>>13&1)>>13)
+}
+
+// brainToFloat returns the float32 of the bfloat16 whose bits are b, exactly.
+func brainToFloat(b uint16) float32 { return math.Float32frombits(uint32(b) << 16) }
+
+// floatToBrain returns the bits of the bfloat16 nearest to f, ties to even. A
+// NaN stays a quiet NaN and keeps its sign.
+func floatToBrain(f float32) uint16 {
+	b := math.Float32bits(f)
+	if b&0x7fffffff > 0x7f800000 {
+		return uint16(b>>16) | 0x40
+	}
+	return uint16((b + 0x7fff + b>>16&1) >> 16)
+}
+
+// roundToOdd returns f where float32 holds it, else the neighbour of f whose
+// last bit is set. float32 has more than two bits beyond either half type, so
+// rounding that to a half is rounding f to it once (Boldo and Melquiond, 2005).
+func roundToOdd(f float64) float32 {
+	r := float32(f)
+	d := float64(r)
+	if d == f || f != f {
+		return r
+	}
+	b := math.Float32bits(r)
+	if math.Abs(d) > math.Abs(f) {
+		b--
+	}
+	return math.Float32frombits(b | 1)
+}
+
+// sticky returns v as a float64 that rounds to a half, by way of roundToOdd,
+// as v does: of its 64 bits the upper 32 that count, the last of them set when
+// a lower one is.
+func sticky(v int64) float64 {
+	u := uint64(v)
+	if v < 0 {
+		u = -u
+	}
+	if n := bits.Len64(u) - 32; n > 0 {
+		rest := u & (1<<n - 1)
+		u &^= 1<<n - 1
+		if rest != 0 {
+			u |= 1 << n
+		}
+	}
+	if v < 0 {
+		return -float64(u)
+	}
+	return float64(u)
+}

@@ -1,0 +1,140 @@
+package cpu
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+)
+
+// unaryKernel returns the kernel of op on dense blocks of n elements of type
+// t, nil when there is none. dst may be x.
+func unaryKernel(op expr.Op, t dtype.DType) func(dst, x unsafe.Pointer, n int) {
+	switch t {
+	case dtype.Float32:
+		return floatUnary[float32](op)
+	case dtype.Float64:
+		return floatUnary[float64](op)
+	case dtype.Int8:
+		return intUnary[int8](op)
+	case dtype.Uint8:
+		return intUnary[uint8](op)
+	case dtype.Int32:
+		return intUnary[int32](op)
+	case dtype.Int64:
+		return intUnary[int64](op)
+	case dtype.Complex64:
+		return complexUnary[complex64, float32](op)
+	case dtype.Complex128:
+		return complexUnary[complex128, float64](op)
+	}
+	return nil
+}
+
+func floatUnary[T float32 | float64](op expr.Op) func(dst, x unsafe.Pointer, n int) {
+	switch op {
+	case expr.GELU:
+		return gelus[T]
+	case expr.GELUTanh:
+		return geluTanhs[T]
+	case expr.SiLU:
+		return silus[T]
+	}
+	return intUnary[T](op)
+}
+
+// intUnary are the operations that every real type has.
+func intUnary[T number](op expr.Op) func(dst, x unsafe.Pointer, n int) {
+	switch op {
+	case expr.Neg:
+		return negs[T]
+	case expr.ReLU:
+		return relus[T]
+	}
+	return nil
+}
+
+func complexUnary[C complex64 | complex128, R float32 | float64](op expr.Op) func(dst, x unsafe.Pointer, n int) {
+	switch op {
+	case expr.Neg:
+		return func(dst, x unsafe.Pointer, n int) { negs[R](dst, x, 2*n) }
+	case expr.Conj:
+		return conjs[R]
+	}
+	return nil
+}
+
+func negs[T number](dst, x unsafe.Pointer, n int) {
+	d := unsafe.Slice((*T)(dst), n)
+	for i, v := range unsafe.Slice((*T)(x), n) {
+		d[i] = -v
+	}
+}
+
+// relus leaves NaN as it is, and turns -0 into 0.
+func relus[T number](dst, x unsafe.Pointer, n int) {
+	d := unsafe.Slice((*T)(dst), n)
+	for i, v := range unsafe.Slice((*T)(x), n) {
+		if v <= 0 {
+			v = 0
+		}
+		d[i] = v
+	}
+}
+
+func conjs[R float32 | float64](dst, x unsafe.Pointer, n int) {
+	d := unsafe.Slice((*[2]R)(dst), n)
+	for i, v := range unsafe.Slice((*[2]R)(x), n) {
+		d[i] = [2]R{v[0], -v[1]}
+	}
+}
+
+func gelus[T float32 | float64](dst, x unsafe.Pointer, n int) {
+	d := unsafe.Slice((*T)(dst), n)
+	for i, v := range unsafe.Slice((*T)(x), n) {
+		d[i] = T(gelu(float64(v)))
+	}
+}
+
+func geluTanhs[T float32 | float64](dst, x unsafe.Pointer, n int) {
+	d := unsafe.Slice((*T)(dst), n)
+	for i, v := range unsafe.Slice((*T)(x), n) {
+		d[i] = T(geluTanh(float64(v)))
+	}
+}
+
+func silus[T float32 | float64](dst, x unsafe.Pointer, n int) {
+	d := unsafe.Slice((*T)(dst), n)
+	for i, v := range unsafe.Slice((*T)(x), n) {
+		d[i] = T(silu(float64(v)))
+	}
+}
+
+// gelu returns x/2 (1 + erf(x/sqrt 2)) = x/2 erfc(-x/sqrt 2), the second form
+// because it does not cancel for negative x (Hendrycks and Gimpel, arXiv
+// 1606.08415).
+func gelu(x float64) float64 {
+	return 0.5 * x * math.Erfc(-x/math.Sqrt2)
+}
+
+// geluTanh returns x/2 (1 + tanh u) = x sigmoid(2u), u = sqrt(2/pi) (x +
+// 0.044715 x^3) (arXiv 1606.08415).
+func geluTanh(x float64) float64 {
+	const c = 2 * math.Sqrt2 / math.SqrtPi
+	return gated(x, c*x*(1+0.044715*x*x))
+}
+
+// silu returns x sigmoid(x).
+func silu(x float64) float64 { return gated(x, x) }
+
+// gated returns x sigmoid(v), where v has the sign of x. The exponential is
+// taken of -|v|, which cannot overflow, so that small results keep their
+// precision.
+func gated(x, v float64) float64 {
+	if v >= 0 {
+		return x / (1 + math.Exp(-v))
+	}
+	e := math.Exp(v)
+	return x * e / (1 + e)
+}

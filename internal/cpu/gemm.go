@@ -1,0 +1,412 @@
+package cpu
+
+import (
+	"fmt"
+	"math/bits"
+	"runtime"
+	"sync"
+	"unsafe"
+
+	"github.com/gpk-go/gpk/dtype"
+)
+
+// Operand is a matrix to be read: element (i, j) lies RS*i + CS*j elements
+// after Data. The strides may be zero or negative. Conj takes the conjugate
+// of every element and means nothing for real types.
+type Operand struct {
+	Data   unsafe.Pointer
+	RS, CS int
+	Conj   bool
+}
+
+// Gemm computes the m x n product
+//
+//	C[i, j] = act(alpha * sum over p < k of A[i, p] B[p, j] + bias[j])
+//
+// of the m x k matrix A and the k x n matrix B, both of type t, into the
+// row-major C of type out with ldc elements from one row to the next. C is
+// overwritten and never read; it must not overlap A or B. ep may be nil.
+//
+//	t                    out                computed in
+//	Float32, Float64     t                  t
+//	Float16, BFloat16    t or Float32       float32
+//	Int8, Uint8          Int32              int32, wrapping
+//	Int32, Int64         t                  t, wrapping
+//	Complex64, 128       t                  float32, float64: four real products
+//
+// Any other pair is dtype.ErrDType, and so is an epilogue on a type that is
+// not real floating-point. The bits of the result do not depend on
+// GOMAXPROCS.
+func Gemm(t, out dtype.DType, m, n, k int, a, b Operand, c unsafe.Pointer, ldc int, ep *Epilogue) error {
+	want := t
+	switch t {
+	case dtype.Int8, dtype.Uint8:
+		want = dtype.Int32
+	case dtype.Float16, dtype.BFloat16:
+		if out == dtype.Float32 {
+			want = out
+		}
+	case dtype.Bool, dtype.Invalid:
+		want = dtype.Invalid
+	}
+	if !want.Valid() || out != want {
+		return errPair(t, out)
+	}
+	if !ep.isNone() && !t.IsFloat() {
+		return fmt.Errorf("%w: bias, scale and activation need a floating-point product, not %v", dtype.ErrDType, t)
+	}
+	switch t {
+	case dtype.Float32:
+		gemmPlain(use32, m, n, k, a, b, (*float32)(c), ldc, ep)
+	case dtype.Float64:
+		gemmPlain(use64, m, n, k, a, b, (*float64)(c), ldc, ep)
+	case dtype.Float16, dtype.BFloat16:
+		gemmHalf(t, out, m, n, k, a, b, c, ldc, ep)
+	case dtype.Int8, dtype.Uint8:
+		gemmBytes(t, m, n, k, a, b, (*int32)(c), ldc)
+	case dtype.Int32:
+		gemmInt[int32](m, n, k, a, b, (*int32)(c), ldc)
+	case dtype.Int64:
+		gemmInt[int64](m, n, k, a, b, (*int64)(c), ldc)
+	case dtype.Complex64:
+		gemmComplex(use32, use.c64, use.joinC64, m, n, k, a, b, (*complex64)(c), ldc)
+	case dtype.Complex128:
+		gemmComplex(use64, use.c128, use.joinC128, m, n, k, a, b, (*complex128)(c), ldc)
+	}
+	return nil
+}
+
+func errPair(t, out dtype.DType) error {
+	return fmt.Errorf("%w: no product of two %v matrices gives %v; Cast the operands or ask for another output", dtype.ErrDType, t, out)
+}
+
+// Gemm32 computes C = A B in float32: A is m x k with element strides ars and
+// acs, B k x n with brs and bcs, C row-major with row pitch crs. See Gemm.
+func Gemm32(m, n, k int, a *float32, ars, acs int, b *float32, brs, bcs int, c *float32, crs int) {
+	gemmPlain(use32, m, n, k, Operand{ptr(a), ars, acs, false}, Operand{ptr(b), brs, bcs, false}, c, crs, nil)
+}
+
+// Gemm64 is Gemm32 in float64.
+func Gemm64(m, n, k int, a *float64, ars, acs int, b *float64, brs, bcs int, c *float64, crs int) {
+	gemmPlain(use64, m, n, k, Operand{ptr(a), ars, acs, false}, Operand{ptr(b), brs, bcs, false}, c, crs, nil)
+}
+
+func ptr[T any](p *T) unsafe.Pointer { return unsafe.Pointer(p) }
+
+// linesOf and columnsOf see an operand as the packers do: the rows of A and
+// the columns of B are what lies side by side in a panel.
+func linesOf[T floating](a Operand, size int, load loader[T]) source[T] {
+	return source[T]{data: a.Data, line: a.RS, step: a.CS, size: size, load: load, parts: wholeElement}
+}
+
+func columnsOf[T floating](b Operand, size int, load loader[T]) source[T] {
+	return source[T]{data: b.Data, line: b.CS, step: b.RS, size: size, load: load, parts: wholeElement}
+}
+
+var wholeElement = []part{realPart}
+
+// gemmPlain is Gemm for float32 and float64, which are summed in C itself.
+func gemmPlain[T floating](v *variant[T], m, n, k int, a, b Operand, c *T, ldc int, ep *Epilogue) {
+	size := int(unsafe.Sizeof(*c))
+	outType := dtype.Float32
+	if size == 8 {
+		outType = dtype.Float64
+	}
+	p := product[T]{
+		v: v, m: m, n: n, k: k, c: c, ldc: ldc,
+		a: linesOf[T](a, size, nil), b: columnsOf[T](b, size, nil),
+	}
+	if !ep.isNone() {
+		e := newEpilogue[T](ep, n, outType)
+		p.finish = func(o region[T]) {
+			for i := range o.rows {
+				e.apply(unsafe.Slice(offset(o.data, i*o.ld), o.cols), o.j)
+			}
+		}
+	}
+	p.run()
+}
+
+// A product is one matrix product in terms of panels.
+//
+// The columns of C are taken in stretches of nc. For each, B is packed once:
+// for every stretch of kc steps of k one panel for every nr columns. Then C
+// falls into tasks of mc rows and some panels of columns. A task packs its
+// rows of A, kc steps at a time, and multiplies: the panel of B (kc x nr)
+// stays in the first-level cache while the micro-kernel walks down A's panels
+// (mc x kc in all), which stay in the second.
+//
+// Each element of C is the sum over the stretches of k, in order, of what the
+// micro-kernel adds up. None of it depends on how the tasks were cut.
+type product[T floating] struct {
+	v       *variant[T]
+	m, n, k int
+	a, b    source[T]
+
+	// c receives the sums. When it is nil, they are collected in a task's own
+	// memory, in two planes for complex products, and finish writes C.
+	c       *T
+	ldc     int
+	complex bool
+
+	// finish, if not nil, is called when a block of C is complete, or with
+	// eachStretch when one stretch of k is: every stretch then starts at zero.
+	finish      func(o region[T])
+	eachStretch bool
+}
+
+// A region is a part of C for finish: rows x cols elements, the first of which
+// is C[i, j], with row pitch ld. The imaginary plane of a complex product
+// begins plane elements later.
+type region[T floating] struct {
+	data       *T
+	ld, plane  int
+	i, j       int
+	rows, cols int
+	first      bool // the first stretch of k
+}
+
+// Limits of the cutting; none of them changes a result.
+const (
+	packedBytes = 32 << 20 // memory for a stretch of packed columns of B
+	minColumns  = 256      // a stretch is never shorter, whatever its memory
+	maxColumns  = 4096
+	serialWork  = 1 << 20 // multiplications that are not worth a second goroutine
+	tasksPerCPU = 4
+	minStrips   = 8 // a task is not cut to fewer tiles down or
+	minPanels   = 8 // across for the sake of a second goroutine
+)
+
+var l2 = func() int {
+	if n := l2Bytes(); n > 0 {
+		return n
+	}
+	return 512 << 10
+}()
+
+func (p *product[T]) run() {
+	if p.m == 0 || p.n == 0 || p.runVectors() {
+		return
+	}
+	v := p.v
+	size := int(unsafe.Sizeof(*new(T)))
+	la, lb, inner := len(p.a.parts), len(p.b.parts), 1
+	if p.complex {
+		inner = 2
+	}
+	// Stretches of equal length; a multiple of 8 suits the packers.
+	stretches := ceilDiv(p.k, v.kc/inner)
+	kc := 0
+	if p.k > 0 {
+		kc = roundUp(ceilDiv(p.k, stretches), 8)
+		stretches = ceilDiv(p.k, kc)
+	}
+	nc := packedBytes / (max(p.k, 1) * lb * size)
+	nc = roundUp(min(max(nc, minColumns), maxColumns), v.nr)
+	workers := runtime.GOMAXPROCS(0)
+	if p.m*p.n*p.k <= serialWork {
+		workers = 1
+	}
+
+	for j0 := 0; j0 < p.n; j0 += nc {
+		cols := min(nc, p.n-j0)
+		panels := ceilDiv(cols, v.nr)
+		mc, jc := p.cut(panels, kc*inner*size, workers)
+		taskRows, taskCols := ceilDiv(p.m, mc), ceilDiv(panels, jc)
+		pack := func(dst []T, jp, q, kq int, scratch []T) {
+			p.b.pack(v, dst, v.nr, j0+jp*v.nr, min(v.nr, cols-jp*v.nr), q, kq, scratch)
+		}
+		// A panel that one task alone needs is packed by it, when it does.
+		var shared *buffer[T]
+		at := func(jp, q, kq int) []T { return shared.data[(q*panels+jp*kq)*v.nr*lb:] }
+		own := kc * v.nr * lb
+		if taskRows > 1 {
+			own = 0
+			shared = getBuffer[T](panels * v.nr * p.k * lb)
+			units := panels * stretches
+			Parallel(units, grainFor(workers, units), func(lo, hi int) {
+				scratch := getBuffer[T](p.b.scratchLen(v.nr, kc))
+				for unit := lo; unit < hi; unit++ {
+					q, jp := unit/panels*kc, unit%panels
+					kq := min(kc, p.k-q)
+					pack(at(jp, q, kq), jp, q, kq, scratch.data)
+				}
+				scratch.put()
+			})
+		}
+		tasks := taskRows * taskCols
+		Parallel(tasks, grainFor(workers, tasks), func(lo, hi int) {
+			w := getBuffer[T](own + max(p.a.scratchLen(v.mr, kc), p.b.scratchLen(v.nr, kc)) +
+				mc*kc*la + v.mr*v.nr + p.ownLen(mc, jc))
+			panel, rest := w.data[:own], w.data[own:]
+			for t := lo; t < hi; t++ {
+				i, jp := t%taskRows*mc, t/taskRows*jc
+				rows, panelsHere := min(mc, p.m-i), min(jc, panels-jp)
+				p.task(rest, i, rows, j0+jp*v.nr, min(panelsHere*v.nr, cols-jp*v.nr), kc, func(x, q, kq int, scratch []T) *T {
+					if shared != nil {
+						return &at(jp+x, q, kq)[0]
+					}
+					pack(panel, jp+x, q, kq, scratch)
+					return &panel[0]
+				})
+			}
+			w.put()
+		})
+		if shared != nil {
+			shared.put()
+		}
+	}
+}
+
+// cut returns the rows and the panels of columns of a task, given the bytes
+// of one line of A for a stretch of k.
+func (p *product[T]) cut(panels, lineBytes, workers int) (mc, jc int) {
+	v := p.v
+	most := max(l2/2/max(lineBytes, 1)/v.mr*v.mr, v.mr)
+	taskRows, taskCols := ceilDiv(p.m, most), 1
+	if workers > 1 {
+		want := workers * tasksPerCPU
+		if taskRows > 1 || panels < want*minPanels {
+			taskRows = max(taskRows, min(want, ceilDiv(p.m, minStrips*v.mr)))
+		}
+		taskCols = min(ceilDiv(want, taskRows), ceilDiv(panels, minPanels))
+	}
+	return roundUp(ceilDiv(p.m, taskRows), v.mr), ceilDiv(panels, taskCols)
+}
+
+// ownLen is the size of a task's own sums: whole tiles.
+func (p *product[T]) ownLen(mc, jc int) int {
+	switch {
+	case p.c != nil:
+		return 0
+	case p.complex:
+		return 2 * mc * jc * p.v.nr
+	}
+	return mc * jc * p.v.nr
+}
+
+// task computes C[i : i+rows, j : j+cols] in the memory w, from B's panels.
+func (p *product[T]) task(w []T, i, rows, j, cols, kc int, panel func(x, q, kq int, scratch []T) *T) {
+	v, parts := p.v, len(p.a.parts)
+	strips, panels := ceilDiv(rows, v.mr), ceilDiv(cols, v.nr)
+	take := func(n int) (part []T) {
+		part, w = w[:n], w[n:]
+		return part
+	}
+	scratch := take(max(p.a.scratchLen(v.mr, kc), p.b.scratchLen(v.nr, kc)))
+	packed := take(strips * v.mr * kc * parts)
+	tile := &take(v.mr * v.nr)[0]
+
+	o := region[T]{ld: p.ldc, i: i, j: j, rows: rows, cols: cols, first: true}
+	if p.c != nil {
+		o.data = offset(p.c, i*p.ldc+j)
+	} else {
+		o.data, o.ld, o.plane = &w[0], panels*v.nr, strips*v.mr*panels*v.nr
+	}
+	if p.k == 0 {
+		p.zero(o)
+		if p.finish != nil {
+			p.finish(o)
+		}
+		return
+	}
+	for q := 0; q < p.k; q += kc {
+		kq := min(kc, p.k-q)
+		for s := range strips {
+			p.a.pack(v, packed[s*v.mr*kq*parts:], v.mr, i+s*v.mr, min(v.mr, rows-s*v.mr), q, kq, scratch)
+		}
+		add := q > 0 && !p.eachStretch
+		for x := range panels {
+			b := panel(x, q, kq, scratch)
+			column := o
+			column.data, column.j, column.cols = offset(o.data, x*v.nr), j+x*v.nr, min(v.nr, cols-x*v.nr)
+			for s := range strips {
+				a, c := &packed[s*v.mr*kq*parts], offset(column.data, s*v.mr*o.ld)
+				switch r := min(v.mr, rows-s*v.mr); {
+				case p.complex:
+					// A's panel is [-+Im Re +-Im], B's [Im Re], each kq steps.
+					v.mul(2*kq, a, b, c, o.ld, add)
+					v.mul(2*kq, offset(a, kq*v.mr), b, offset(c, o.plane), o.ld, add)
+				case p.c == nil || r == v.mr && column.cols == v.nr:
+					v.mul(kq, a, b, c, o.ld, add)
+				default:
+					v.mul(kq, a, b, tile, v.nr, false)
+					copyTile(c, o.ld, tile, v.nr, r, column.cols, add)
+				}
+			}
+			if p.finish != nil && (p.eachStretch || q+kq == p.k) {
+				column.first = q == 0
+				p.finish(column)
+			}
+		}
+	}
+}
+
+// zero writes the sums of a product over nothing.
+func (p *product[T]) zero(o region[T]) {
+	for i := range o.rows {
+		clear(unsafe.Slice(offset(o.data, i*o.ld), o.cols))
+		if p.complex {
+			clear(unsafe.Slice(offset(o.data, o.plane+i*o.ld), o.cols))
+		}
+	}
+}
+
+// copyTile stores the part of a tile that lies inside of C.
+func copyTile[T floating](c *T, ldc int, tile *T, ldt, rows, cols int, add bool) {
+	for i := range rows {
+		dst, src := unsafe.Slice(offset(c, i*ldc), cols), unsafe.Slice(offset(tile, i*ldt), cols)
+		if !add {
+			copy(dst, src)
+			continue
+		}
+		for j, v := range src {
+			dst[j] += v
+		}
+	}
+}
+
+func ceilDiv(a, b int) int { return (a + b - 1) / b }
+
+func roundUp(a, b int) int { return ceilDiv(a, b) * b }
+
+// grainFor makes Parallel run n units in the caller's goroutine when there is
+// one worker, and one by one otherwise.
+func grainFor(workers, n int) int {
+	if workers == 1 {
+		return max(n, 1)
+	}
+	return 1
+}
+
+// A buffer is pooled memory on a cache line's boundary; it holds old values.
+type buffer[T floating] struct{ data, all []T }
+
+// pools has one pool for each power of two of elements.
+type pools [64]sync.Pool
+
+var buffers32, buffers64 pools
+
+func poolOf[T floating](n int) *sync.Pool {
+	if unsafe.Sizeof(*new(T)) == 4 {
+		return &buffers32[bits.Len(uint(n))]
+	}
+	return &buffers64[bits.Len(uint(n))]
+}
+
+func getBuffer[T floating](n int) *buffer[T] {
+	const line = 64
+	size := int(unsafe.Sizeof(*new(T)))
+	b, _ := poolOf[T](n).Get().(*buffer[T])
+	if b == nil {
+		b = &buffer[T]{all: make([]T, 1<<bits.Len(uint(n))+line/size)}
+	}
+	skip := 0
+	if r := int(uintptr(ptr(&b.all[0])) % line); r > 0 {
+		skip = (line - r) / size
+	}
+	b.data = b.all[skip : skip+n]
+	return b
+}
+
+func (b *buffer[T]) put() { poolOf[T](len(b.data)).Put(b) }

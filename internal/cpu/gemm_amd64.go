@@ -1,0 +1,132 @@
+//go:build !noasm
+
+package cpu
+
+import (
+	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/x448/float16"
+	"golang.org/x/sys/cpu"
+)
+
+// mulLoop(12, 32, …) with AVX-512
+//
+//go:noescape
+func kernel12x32(k int, a, b, c *float32, ldc int, add bool)
+
+// mulLoop(12, 16, …) with AVX-512
+//
+//go:noescape
+func kernel12x16(k int, a, b, c *float64, ldc int, add bool)
+
+// mulLoop(6, 16, …) with AVX2 and FMA
+//
+//go:noescape
+func kernel6x16(k int, a, b, c *float32, ldc int, add bool)
+
+// mulLoop(6, 8, …) with AVX2 and FMA
+//
+//go:noescape
+func kernel6x8(k int, a, b, c *float64, ldc int, add bool)
+
+// for y := range k { for x := range 4 { dst[y*w+x] = src[x*ld+y] } }, k%8 == 0
+//
+//go:noescape
+func packRows4f32(dst *float32, w int, src *float32, ld, k int)
+
+// for y := range k { for x := range 2 { dst[y*w+x] = src[x*ld+y] } }, k%4 == 0
+//
+//go:noescape
+func packRows2f32(dst *float32, w int, src *float32, ld, k int)
+
+// for y := range k { for x := range 4 { dst[y*w+x] = src[x*ld+y] } }, k%4 == 0
+//
+//go:noescape
+func packRows4f64(dst *float64, w int, src *float64, ld, k int)
+
+// for y := range k { for x := range 2 { dst[y*w+x] = src[x*ld+y] } }, k%2 == 0
+//
+//go:noescape
+func packRows2f64(dst *float64, w int, src *float64, ld, k int)
+
+// The functions of variant, with AVX2 and FMA.
+
+//go:noescape
+func dotAVX32(x, y *float32, n int) float32
+
+//go:noescape
+func dotAVX64(x, y *float64, n int) float64
+
+//go:noescape
+func axpy4AVX32(y, x, a *float32, ld, n int)
+
+//go:noescape
+func axpy4AVX64(y, x, a *float64, ld, n int)
+
+// The functions of converters, n a multiple of 8.
+
+//go:noescape
+func loadF16(dst *float32, src *float16.Float16, n int)
+
+//go:noescape
+func loadBF16(dst *float32, src *bfloat16.BFloat16, n int)
+
+//go:noescape
+func loadI8(dst *float32, src *int8, n int)
+
+//go:noescape
+func loadU8(dst *float32, src *uint8, n int)
+
+//go:noescape
+func splitC64(re, im *float32, src *complex64, n int)
+
+//go:noescape
+func splitC128(re, im *float64, src *complex128, n int)
+
+//go:noescape
+func storeF16(dst *float16.Float16, src *float32, n int)
+
+//go:noescape
+func storeBF16(dst *bfloat16.BFloat16, src *float32, n int)
+
+//go:noescape
+func addI32(dst *int32, src *float32, n int)
+
+//go:noescape
+func joinC64(dst *complex64, re, im *float32, n int)
+
+//go:noescape
+func joinC128(dst *complex128, re, im *float64, n int)
+
+// machine looks at the processor.
+func machine() (v32 []*variant[float32], v64 []*variant[float64], c converters) {
+	avx2 := cpu.X86.HasAVX2 && cpu.X86.HasFMA
+	if avx2 && cpu.X86.HasAVX512F {
+		v32 = append(v32, &variant[float32]{
+			name: "avx512 12x32", mr: 12, nr: 32, kc: 256, mul: kernel12x32,
+			packRows4: packRows4f32, packRows2: packRows2f32, dot: dotAVX32, axpy4: axpy4AVX32,
+		})
+		v64 = append(v64, &variant[float64]{
+			name: "avx512 12x16", mr: 12, nr: 16, kc: 192, mul: kernel12x16,
+			packRows4: packRows4f64, packRows2: packRows2f64, dot: dotAVX64, axpy4: axpy4AVX64,
+		})
+	}
+	if avx2 {
+		v32 = append(v32, &variant[float32]{
+			name: "avx2 6x16", mr: 6, nr: 16, kc: 256, mul: kernel6x16,
+			packRows4: packRows4f32, packRows2: packRows2f32, dot: dotAVX32, axpy4: axpy4AVX32,
+		})
+		v64 = append(v64, &variant[float64]{
+			name: "avx2 6x8", mr: 6, nr: 8, kc: 256, mul: kernel6x8,
+			packRows4: packRows4f64, packRows2: packRows2f64, dot: dotAVX64, axpy4: axpy4AVX64,
+		})
+		c = converters{
+			loadBF16: loadBF16, storeBF16: storeBF16, loadI8: loadI8, loadU8: loadU8, addI32: addI32,
+			splitC64: splitC64, splitC128: splitC128, joinC64: joinC64, joinC128: joinC128,
+		}
+		const f16c = 1 << 29 // of leaf 1's ECX; a processor with AVX2 has it, an emulator may not
+		if _, _, ecx, _ := cpuid(1, 0); ecx&f16c != 0 {
+			c.loadF16, c.storeF16 = loadF16, storeF16
+		}
+	}
+	return append(v32, goVariant[float32]()), append(v64, goVariant[float64]()), c
+}

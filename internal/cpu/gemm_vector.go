@@ -1,0 +1,150 @@
+package cpu
+
+import (
+	"runtime"
+	"unsafe"
+)
+
+// Products with a matrix of few rows or columns move every element of the
+// other matrix past few others: their speed is that of memory, and packing
+// would read and write the large matrix once more. They are computed line by
+// line instead: a line of the large matrix (a column of B when A has few
+// rows, a row of A when B has few columns) times each of the few vectors.
+
+const (
+	maxVectors = 4
+	maxLines   = 2048 // lines of a task
+	minLines   = 256
+	dotSteps   = 4096 // the longest stretch of k that is one dot product
+)
+
+// runVectors computes the product if A has at most maxVectors rows or B as
+// many columns, and reports whether it did.
+func (p *product[T]) runVectors() bool {
+	mat, lines, vec, count := &p.b, p.n, &p.a, p.m
+	if p.n < p.m {
+		mat, lines, vec, count = &p.a, p.m, &p.b, p.n
+	}
+	if count > maxVectors || p.complex || p.eachStretch {
+		return false
+	}
+	x := getBuffer[T](count * p.k)
+	for r := range count {
+		vec.read(x.data[r*p.k:], r, 0, p.k)
+	}
+	// No line's sum depends on the others, so they may be cut at will.
+	workers := runtime.GOMAXPROCS(0)
+	if lines*count*p.k <= serialWork {
+		workers = 1
+	}
+	chunk := min(lines, maxLines)
+	if workers > 1 {
+		chunk = min(max(lines/(workers*tasksPerCPU), minLines), chunk)
+	}
+	chunks := ceilDiv(lines, chunk)
+	Parallel(chunks, grainFor(workers, chunks), func(lo, hi int) {
+		w := getBuffer[T](2*count*chunk + max(dotSteps, 4*chunk))
+		for t := lo; t < hi; t++ {
+			c := lineChunk[T]{product: p, mat: mat, x: x.data, count: count, line: t * chunk, n: min(chunk, lines-t*chunk)}
+			c.sums, c.other, c.scratch = w.data[:count*c.n], w.data[count*c.n:2*count*c.n], w.data[2*count*c.n:]
+			if mat.line == 1 {
+				c.sumAlong()
+			} else {
+				c.sumAcross()
+			}
+			c.store()
+		}
+		w.put()
+	})
+	x.put()
+	return true
+}
+
+// A lineChunk is some lines of the large matrix and what becomes of them.
+type lineChunk[T floating] struct {
+	*product[T]
+	mat     *source[T]
+	line, n int // number line and n-1 more
+	x       []T // count vectors of k elements
+	count   int
+
+	sums    []T // [count][n], the result
+	other   []T // as long
+	scratch []T
+}
+
+// sumAcross sets sums[r*n+l] to the product of line number line+l with vector
+// r: dot products.
+func (c *lineChunk[T]) sumAcross() {
+	clear(c.sums)
+	for l := range c.n {
+		for q := 0; q < c.k; q += dotSteps {
+			kq := min(dotSteps, c.k-q)
+			row := (*T)(c.mat.at(c.line+l, q))
+			if c.mat.load != nil || c.mat.step != 1 {
+				c.mat.read(c.scratch, c.line+l, q, kq)
+				row = &c.scratch[0]
+			}
+			for r := range c.count {
+				c.sums[r*c.n+l] += c.v.dot(&c.x[r*c.k+q], row, kq)
+			}
+		}
+	}
+}
+
+// sumAlong is sumAcross where the lines of a step are neighbours in memory:
+// it walks along k for all of them at once, four steps at a time.
+func (c *lineChunk[T]) sumAlong() {
+	n, partial := c.n, c.other
+	clear(c.sums)
+	for from := 0; from < c.k; from += c.v.kc {
+		end := min(from+c.v.kc, c.k)
+		clear(partial)
+		for q := from; q < end; q += 4 {
+			steps := min(4, end-q)
+			a, ld := (*T)(c.mat.at(c.line, q)), c.mat.step
+			if c.mat.load != nil {
+				for y := range steps {
+					c.mat.load(c.scratch[y*n:], nil, c.mat.at(c.line, q+y), 1, n)
+				}
+				a, ld = &c.scratch[0], n
+			}
+			for r := range c.count {
+				sum, x := partial[r*n:][:n], c.x[r*c.k+q:]
+				if steps == 4 {
+					c.v.axpy4(&sum[0], &x[0], a, ld, n)
+					continue
+				}
+				for y := range steps {
+					for l, v := range unsafe.Slice(offset(a, y*ld), n) {
+						sum[l] += T(x[y] * v)
+					}
+				}
+			}
+		}
+		for i, v := range partial {
+			c.sums[i] += v
+		}
+	}
+}
+
+// store writes the sums to C.
+func (c *lineChunk[T]) store() {
+	o := region[T]{data: &c.sums[0], ld: c.n, j: c.line, rows: c.count, cols: c.n, first: true}
+	if c.product.n < c.m { // the lines are C's rows
+		for l := range c.n {
+			for r := range c.count {
+				c.other[l*c.count+r] = c.sums[r*c.n+l]
+			}
+		}
+		o = region[T]{data: &c.other[0], ld: c.count, i: c.line, rows: c.n, cols: c.count, first: true}
+	}
+	if c.c != nil {
+		dst := offset(c.c, o.i*c.ldc+o.j)
+		copyTile(dst, c.ldc, o.data, o.ld, o.rows, o.cols, false)
+		o.data, o.ld = dst, c.ldc
+	}
+	if c.finish != nil {
+		c.finish(o)
+	}
+}

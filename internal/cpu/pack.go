@@ -1,0 +1,248 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/x448/float16"
+)
+
+// floating is the set of types in which the micro-kernels compute.
+type floating interface{ float32 | float64 }
+
+// source is one operand as the packers see it: lines (rows of A, columns of
+// B) side by side in a panel, and steps of k along each line.
+type source[T floating] struct {
+	data  unsafe.Pointer // element (0, 0)
+	line  int            // elements from one line to the next
+	step  int            // elements from one step of k to the next
+	size  int            // bytes of an element
+	load  loader[T]      // nil: the elements are of type T
+	parts []part         // what of each element a panel holds, in this order
+}
+
+// part is what of an element goes into a panel. The panels of a complex
+// product hold real and imaginary parts one after the other.
+type part int8
+
+const (
+	realPart part = iota // the element itself where it is real
+	imagPart
+	minusImagPart
+)
+
+// A loader converts n > 0 elements at src, stride elements apart, to T. The
+// imaginary parts go to im, which may be nil for real types.
+type loader[T floating] func(re, im []T, src unsafe.Pointer, stride, n int)
+
+func (s *source[T]) at(line, step int) unsafe.Pointer {
+	return unsafe.Add(s.data, (line*s.line+step*s.step)*s.size)
+}
+
+// read converts n steps of one line of a real matrix to dst.
+func (s *source[T]) read(dst []T, line, step, n int) {
+	if n == 0 {
+		return
+	}
+	src := s.at(line, step)
+	if s.load != nil {
+		s.load(dst, nil, src, s.step, n)
+		return
+	}
+	for i := range dst[:n] {
+		dst[i] = *offset((*T)(src), i*s.step)
+	}
+}
+
+// scratchLen is what pack needs of scratch for panels of w lines, kc steps.
+func (s *source[T]) scratchLen(w, kc int) int {
+	if s.load == nil {
+		return 0
+	}
+	return 2 * w * kc
+}
+
+// pack fills dst with the panel of lines [l, l+n), n <= w, and steps
+// [q, q+kc): for part number j, element (l+x, q+y) at dst[(j*kc+y)*w+x].
+// Lines n to w are zero; their products are computed and dropped.
+func (s *source[T]) pack(v *variant[T], dst []T, w, l, n, q, kc int, scratch []T) {
+	if s.load == nil {
+		packPanel(v, dst, w, (*T)(s.at(l, q)), s.line, s.step, n, kc)
+		return
+	}
+	re, im := scratch[:w*kc], scratch[w*kc:2*w*kc]
+	line, step := kc, 1
+	if s.line == 1 {
+		line, step = 1, w
+		for y := range kc {
+			s.load(re[y*w:], im[y*w:], s.at(l, q+y), 1, n)
+		}
+	} else {
+		for x := range n {
+			s.load(re[x*kc:], im[x*kc:], s.at(l+x, q), s.step, kc)
+		}
+	}
+	negated := false
+	for j, part := range s.parts {
+		plane := re
+		if part != realPart {
+			if negated != (part == minusImagPart) {
+				negate(im)
+				negated = !negated
+			}
+			plane = im
+		}
+		packPanel(v, dst[j*kc*w:], w, &plane[0], line, step, n, kc)
+	}
+}
+
+func negate[T floating](x []T) {
+	for i, v := range x {
+		x[i] = -v
+	}
+}
+
+// packPanel copies n lines of kc steps of src into the panel dst of w lines.
+func packPanel[T floating](v *variant[T], dst []T, w int, src *T, line, step, n, kc int) {
+	dst = dst[:kc*w]
+	if line == 1 {
+		packSteps(dst, w, src, step, n, kc)
+		return
+	}
+	if n < w {
+		clear(dst)
+	}
+	l := 0
+	if step == 1 {
+		done := kc &^ 7
+		for ; v.packRows4 != nil && l+4 <= n; l += 4 {
+			s := offset(src, l*line)
+			v.packRows4(&dst[l], w, s, line, done)
+			packStrided(dst[l:], w, s, line, 1, 4, done, kc)
+		}
+		for ; v.packRows2 != nil && l+2 <= n; l += 2 {
+			s := offset(src, l*line)
+			v.packRows2(&dst[l], w, s, line, done)
+			packStrided(dst[l:], w, s, line, 1, 2, done, kc)
+		}
+	}
+	if l < n {
+		packStrided(dst[l:], w, offset(src, l*line), line, step, n-l, 0, kc)
+	}
+}
+
+// packStrided copies steps [from, kc) of n lines with any strides.
+func packStrided[T floating](dst []T, w int, src *T, line, step, n, from, kc int) {
+	for x := range n {
+		for y := from; y < kc; y++ {
+			dst[y*w+x] = *offset(src, x*line+y*step)
+		}
+	}
+}
+
+// packSteps is packPanel where the lines of a step are neighbours.
+func packSteps[T floating](dst []T, w int, src *T, step, n, kc int) {
+	if n < w {
+		for y := range kc {
+			d := dst[y*w:][:w]
+			copy(d, unsafe.Slice(offset(src, y*step), n))
+			clear(d[n:])
+		}
+		return
+	}
+	switch w {
+	case 32:
+		packArrays[[32]T](dst, w, src, step, kc)
+	case 16:
+		packArrays[[16]T](dst, w, src, step, kc)
+	case 12:
+		packArrays[[12]T](dst, w, src, step, kc)
+	case 8:
+		packArrays[[8]T](dst, w, src, step, kc)
+	case 6:
+		packArrays[[6]T](dst, w, src, step, kc)
+	default:
+		packArrays[[4]T](dst, w, src, step, kc)
+	}
+}
+
+// packArrays copies each step as one array A of w elements, which the
+// compiler turns into vector moves.
+func packArrays[A any, T floating](dst []T, w int, src *T, step, kc int) {
+	for y := range kc {
+		*(*A)(unsafe.Pointer(&dst[y*w])) = *(*A)(unsafe.Pointer(offset(src, y*step)))
+	}
+}
+
+// offset returns the address of the element n after p.
+func offset[T any](p *T, n int) *T {
+	return (*T)(unsafe.Add(unsafe.Pointer(p), n*int(unsafe.Sizeof(*p))))
+}
+
+// converters are the conversions between a product's types and the types in
+// which it is computed, for n elements side by side, n a multiple of 8. A nil
+// entry stands for the loop that its comment gives.
+type converters struct {
+	loadF16   func(dst *float32, src *float16.Float16, n int)   // dst[i] = src[i].Float32()
+	loadBF16  func(dst *float32, src *bfloat16.BFloat16, n int) // dst[i] = src[i].Float32()
+	loadI8    func(dst *float32, src *int8, n int)              // dst[i] = float32(src[i])
+	loadU8    func(dst *float32, src *uint8, n int)             // dst[i] = float32(src[i])
+	splitC64  func(re, im *float32, src *complex64, n int)      // re[i], im[i] = real(src[i]), imag(src[i])
+	splitC128 func(re, im *float64, src *complex128, n int)     // the same
+	storeF16  func(dst *float16.Float16, src *float32, n int)   // dst[i] = float16.Fromfloat32(src[i])
+	storeBF16 func(dst *bfloat16.BFloat16, src *float32, n int) // dst[i] = bfloat16.FromFloat32(src[i])
+	addI32    func(dst *int32, src *float32, n int)             // dst[i] += int32(src[i])
+	joinC64   func(dst *complex64, re, im *float32, n int)      // dst[i] = complex(re[i], im[i])
+	joinC128  func(dst *complex128, re, im *float64, n int)     // the same
+}
+
+// loaders are the converters in the form that packing takes.
+type loaders struct {
+	converters
+	real map[dtype.DType]loader[float32] // the real types that are computed in float32
+	c64  loader[float32]
+	c128 loader[float64]
+}
+
+func (c converters) loaders() loaders {
+	return loaders{
+		converters: c,
+		real: map[dtype.DType]loader[float32]{
+			dtype.Float16:  loadWith(c.loadF16, float16.Float16.Float32),
+			dtype.BFloat16: loadWith(c.loadBF16, bfloat16.BFloat16.Float32),
+			dtype.Int8:     loadWith(c.loadI8, func(v int8) float32 { return float32(v) }),
+			dtype.Uint8:    loadWith(c.loadU8, func(v uint8) float32 { return float32(v) }),
+		},
+		c64:  splitWith(c.splitC64, func(v complex64) (re, im float32) { return real(v), imag(v) }),
+		c128: splitWith(c.splitC128, func(v complex128) (re, im float64) { return real(v), imag(v) }),
+	}
+}
+
+// loadWith makes a loader of a converter and its scalar form.
+func loadWith[E any](vector func(*float32, *E, int), scalar func(E) float32) loader[float32] {
+	return func(re, _ []float32, src unsafe.Pointer, stride, n int) {
+		s, done := (*E)(src), 0
+		if stride == 1 && vector != nil {
+			done = n &^ 7
+			vector(&re[0], s, done)
+		}
+		for i := done; i < n; i++ {
+			re[i] = scalar(*offset(s, i*stride))
+		}
+	}
+}
+
+// splitWith makes a loader of a splitter and its scalar form.
+func splitWith[T floating, E any](vector func(re, im *T, src *E, n int), scalar func(E) (re, im T)) loader[T] {
+	return func(re, im []T, src unsafe.Pointer, stride, n int) {
+		s, done := (*E)(src), 0
+		if stride == 1 && vector != nil {
+			done = n &^ 7
+			vector(&re[0], &im[0], s, done)
+		}
+		for i := done; i < n; i++ {
+			re[i], im[i] = scalar(*offset(s, i*stride))
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+)
+
+// Reduce reduces the axes of x whose bit is set in axes. dst is dense, over the
+// remaining axes in order; xs are x's strides in elements. Sums of half types
+// accumulate in float32 and round once, sums of integers and Bool are Int64,
+// and a sum of nothing is 0. What has no kernel is an error that wraps
+// expr.ErrUnsupported.
+//
+// A sum is a tree that depends on how many elements it has and on their type
+// alone. Count the n elements of one sum in row-major order of the reduced
+// axes, and let L = 32*16/size be the elements in 32 vectors of 16 bytes. They
+// are cut into chunks of 8 rows of L. In a chunk, the rows are added, then
+// the L sums, then, over all, the chunks: each time neighbours in pairs, the
+// pairs' sums in pairs, and so on; one without a neighbour moves up as it is.
+// A warp of a GPU finds a chunk in 8 vectors a thread; here, rows make loops.
+// No element passes through more than log2(n)+1 additions, so that the error
+// of 1e8 float32s of one sign stays below 1e-6 of their sum.
+func Reduce(op expr.Op, xt, dt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) error {
+	if op != expr.Sum || dt != sumType(xt) {
+		return unsupported(op, xt)
+	}
+	switch xt {
+	case dtype.Float32:
+		reduce(xt, shape, axes, x, xs, dst, loadBits[float32], storeBits[float32])
+	case dtype.Float64:
+		reduce(xt, shape, axes, x, xs, dst, loadBits[float64], storeBits[float64])
+	case dtype.Float16:
+		reduce(xt, shape, axes, x, xs, dst, loadHalves, func(dst unsafe.Pointer, v []float32) {
+			floatsToHalf(dst, unsafe.Pointer(unsafe.SliceData(v)), len(v))
+		})
+	case dtype.BFloat16:
+		reduce(xt, shape, axes, x, xs, dst, loadBrains, func(dst unsafe.Pointer, v []float32) {
+			floatsToBrain(dst, unsafe.Pointer(unsafe.SliceData(v)), len(v))
+		})
+	case dtype.Int8:
+		reduce(xt, shape, axes, x, xs, dst, loadInts[int8], storeBits[int64])
+	case dtype.Uint8:
+		reduce(xt, shape, axes, x, xs, dst, loadInts[uint8], storeBits[int64])
+	case dtype.Int32:
+		reduce(xt, shape, axes, x, xs, dst, loadInts[int32], storeBits[int64])
+	case dtype.Int64:
+		reduce(xt, shape, axes, x, xs, dst, loadInts[int64], storeBits[int64])
+	case dtype.Bool:
+		reduce(xt, shape, axes, x, xs, dst, loadTruths, storeBits[int64])
+	case dtype.Complex64:
+		reduce(xt, shape, axes, x, xs, dst, loadBits[complex64], storeBits[complex64])
+	case dtype.Complex128:
+		reduce(xt, shape, axes, x, xs, dst, loadBits[complex128], storeBits[complex128])
+	default:
+		return unsupported(op, xt)
+	}
+	return nil
+}
+
+// sumType is the type of a sum of elements of type t.
+func sumType(t dtype.DType) dtype.DType {
+	if t.IsInteger() || t == dtype.Bool {
+		return dtype.Int64
+	}
+	return t
+}
+
+// sum is what sums accumulate in.
+type sum interface {
+	float32 | float64 | complex64 | complex128 | int64
+}
+
+func loadBits[A sum](dst []A, src unsafe.Pointer, step int) {
+	var zero A
+	copySpan(unsafe.Pointer(unsafe.SliceData(dst)), int(unsafe.Sizeof(zero)), src, step, int(unsafe.Sizeof(zero)), len(dst))
+}
+
+func loadHalves(dst []float32, src unsafe.Pointer, step int) {
+	loadHalf(unsafe.Pointer(unsafe.SliceData(dst)), src, step, len(dst))
+}
+
+func loadBrains(dst []float32, src unsafe.Pointer, step int) {
+	loadBrain(unsafe.Pointer(unsafe.SliceData(dst)), src, step, len(dst))
+}
+
+func loadInts[S int8 | uint8 | int32 | int64](dst []int64, src unsafe.Pointer, step int) {
+	for i := range dst {
+		dst[i] = int64(*(*S)(unsafe.Add(src, i*step)))
+	}
+}
+
+func loadTruths(dst []int64, src unsafe.Pointer, step int) {
+	for i := range dst {
+		dst[i] = int64(bit(*(*uint8)(unsafe.Add(src, i*step)) != 0))
+	}
+}
+
+func storeBits[A sum](dst unsafe.Pointer, v []A) {
+	copy(unsafe.Slice((*A)(dst), len(v)), v)
+}

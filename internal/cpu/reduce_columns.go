@@ -1,0 +1,132 @@
+package cpu
+
+import (
+	"math/bits"
+	"unsafe"
+)
+
+// columnWidth is how many neighbouring sums are computed together where they,
+// and not the elements of one sum, are neighbours in memory.
+const columnWidth = 64
+
+// inColumns reports whether neighbouring sums, not neighbouring terms, lie
+// close in memory, or the sums are too short to be worth a walk each.
+func (r *reduction[A]) inColumns() bool {
+	k, s := r.kept.axes[len(r.kept.axes)-1], r.summed.axes[len(r.summed.axes)-1]
+	return k.n > 1 && (r.summed.n == 1 || abs(k.step[0]) < abs(s.step[0]) || r.summed.n < columnWidth/2 && k.n >= columnWidth/4)
+}
+
+func abs(v int) int { return max(v, -v) }
+
+// columns computes columnWidth sums at a time, in the same tree as rows.
+func (r *reduction[A]) columns() {
+	inner := r.kept.axes[len(r.kept.axes)-1]
+	strips := (inner.n-1)/columnWidth + 1
+	chunks := (r.summed.n-1)/r.chunk() + 1
+	groups := (chunks-1)/groupChunks + 1
+	var partial []A // of each branch, a row of the strip's sums
+	if groups > 1 {
+		partial = make([]A, r.kept.n/inner.n*strips*groups*columnWidth)
+	}
+	branch := columnWidth * min(r.summed.n, groupChunks*r.chunk())
+	outer := r.kept.n / inner.n
+	place := func(i int) (first, width int) {
+		c := i % strips * columnWidth
+		return i/strips*inner.n + c, min(columnWidth, inner.n-c)
+	}
+	Parallel(outer*strips*groups, max(minPart/branch, 1), func(lo, hi int) {
+		s := new(columnWork[A])
+		for i := lo; i < hi; i++ {
+			first, width := place(i / groups)
+			from := i % groups * groupChunks * r.chunk()
+			p := unsafe.Add(r.kept.p[0], r.kept.offset(first))
+			v := r.strip(s, p, inner.step[0], width, from, min(from+groupChunks*r.chunk(), r.summed.n))
+			if groups > 1 {
+				copy(partial[i*columnWidth:], v)
+			} else {
+				r.put(first, v)
+			}
+		}
+	})
+	if groups == 1 {
+		return
+	}
+	for i := range outer * strips {
+		first, width := place(i)
+		v := partial[i*groups*columnWidth : (i+1)*groups*columnWidth]
+		fold(v, columnWidth)
+		r.put(first, v[:width])
+	}
+}
+
+// terms is one term of each of the sums of a strip.
+type terms[A sum] [columnWidth]A
+
+// columnWork is the scratch memory of one goroutine in columns.
+type columnWork[A sum] struct {
+	rows          [chunkRows]terms[A]
+	lanes, chunks tower[A]
+}
+
+// strip sums the elements lo … hi-1 of width sums that lie step bytes apart,
+// the first of them at p.
+func (r *reduction[A]) strip(w *columnWork[A], p unsafe.Pointer, step, width, lo, hi int) []A {
+	w.chunks.n = 0
+	for ; lo < hi; lo += r.chunk() {
+		end := min(lo+r.chunk(), hi)
+		w.lanes.n = 0
+		for j := lo; j < min(lo+r.lanes, end); j++ {
+			n := 0
+			for k := j; k < end; k += r.lanes {
+				r.load(w.rows[n][:width], unsafe.Add(p, r.summed.offset(k)), step)
+				n++
+			}
+			for gap := 1; gap < n; gap *= 2 {
+				for i := 0; i+gap < n; i += 2 * gap {
+					add(&w.rows[i], &w.rows[i], &w.rows[i+gap], width)
+				}
+			}
+			w.lanes.push(&w.rows[0], width)
+		}
+		w.chunks.push(w.lanes.sum(width), width)
+	}
+	return w.chunks.sum(width)[:width]
+}
+
+// add sets dst to a + b, in the first width places.
+func add[A sum](dst, a, b *terms[A], width int) {
+	for i := range min(width, columnWidth) {
+		dst[i] = a[i] + b[i]
+	}
+}
+
+// tower is a pile of terms of a whole strip.
+type tower[A sum] struct {
+	n     int
+	level []terms[A]
+}
+
+// push takes a term, which it may overwrite.
+func (t *tower[A]) push(v *terms[A], width int) {
+	l := 0
+	for ; t.n>>l&1 != 0; l++ {
+		add(v, &t.level[l], v, width)
+	}
+	if l == len(t.level) {
+		t.level = append(t.level, terms[A]{})
+	}
+	copy(t.level[l][:width], v[:])
+	t.n++
+}
+
+// sum closes the tree as pile's does.
+func (t *tower[A]) sum(width int) *terms[A] {
+	l := bits.TrailingZeros(uint(t.n))
+	v := &t.level[l]
+	for l++; t.n>>l != 0; l++ {
+		if t.n>>l&1 != 0 {
+			add(v, &t.level[l], v, width)
+		}
+	}
+	return v
+}

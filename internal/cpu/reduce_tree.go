@@ -1,0 +1,252 @@
+package cpu
+
+import (
+	"math/bits"
+	"unsafe"
+
+	"github.com/gpk-go/gpk/dtype"
+)
+
+// The shape of the tree; see Reduce.
+const (
+	chunkRows   = 8
+	warpVectors = 32
+	vectorBytes = 16
+)
+
+// reduction is one call of Reduce: load converts elements to A, store rounds
+// sums to the destination.
+type reduction[A sum] struct {
+	kept, summed nest // one operand, x, whose address is kept.p[0]
+	size         int  // bytes of an element of x
+	lanes        int  // L of the tree
+	load         func(dst []A, src unsafe.Pointer, step int)
+	store        func(dst unsafe.Pointer, v []A)
+	dst          unsafe.Pointer
+	dsize        int
+}
+
+func reduce[A sum](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer,
+	load func(dst []A, src unsafe.Pointer, step int), store func(dst unsafe.Pointer, v []A),
+) {
+	var kept, summed [2][]int // shape, strides
+	for d, n := range shape {
+		to := &kept
+		if axes>>d&1 != 0 {
+			to = &summed
+		}
+		to[0], to[1] = append(to[0], n), append(to[1], xs[d])
+	}
+	size := xt.Size()
+	r := reduction[A]{
+		kept: ordered(kept, x, size), summed: ordered(summed, nil, size),
+		size: size, lanes: warpVectors * vectorBytes / size,
+		load: load, store: store, dst: dst, dsize: sumType(xt).Size(),
+	}
+	switch {
+	case r.kept.n == 0:
+	case r.summed.n == 0:
+		var zero A
+		Parallel(r.kept.n, minPart, func(lo, hi int) {
+			for i := lo; i < hi; i++ {
+				r.put(i, []A{zero})
+			}
+		})
+	case r.inColumns():
+		r.columns()
+	default:
+		r.rows()
+	}
+}
+
+// ordered is newNest in row-major order: neither the order of sums in dst nor
+// that of elements in a sum may change.
+func ordered(l [2][]int, p unsafe.Pointer, size int) nest {
+	t := nest{n: 1, ops: 1}
+	t.p[0], t.size[0] = p, size
+	for d, n := range l[0] {
+		t.n *= n
+		if n == 1 {
+			continue
+		}
+		a := axis{n: n}
+		a.step[0] = l[1][d] * size
+		if last := len(t.axes) - 1; last >= 0 && a.continues(t.axes[last]) {
+			a.n *= t.axes[last].n
+			t.axes[last] = a
+			continue
+		}
+		t.axes = append(t.axes, a)
+	}
+	if len(t.axes) == 0 {
+		a := axis{n: 1}
+		a.step[0] = size
+		t.axes = append(t.axes, a)
+	}
+	return t
+}
+
+// offset returns how many bytes element k of the nest lies behind the first.
+func (t *nest) offset(k int) int {
+	off := 0
+	for d := len(t.axes) - 1; d >= 0; d-- {
+		a := &t.axes[d]
+		off += k % a.n * a.step[0]
+		k /= a.n
+	}
+	return off
+}
+
+func (r *reduction[A]) put(i int, v []A) { r.store(unsafe.Add(r.dst, i*r.dsize), v) }
+
+// chunk is the number of elements of a whole chunk.
+func (r *reduction[A]) chunk() int { return chunkRows * r.lanes }
+
+// groupChunks is how many chunks make a unit of parallel work where a sum has
+// more of them: a power of two, so that each unit is a branch of the tree.
+const groupChunks = 32
+
+// rows computes the sums one after the other, each from its elements in
+// order, and several at a time. Long sums are cut into branches.
+func (r *reduction[A]) rows() {
+	chunks := (r.summed.n-1)/r.chunk() + 1
+	groups := (chunks-1)/groupChunks + 1
+	var partial []A
+	if groups > 1 {
+		partial = make([]A, r.kept.n*groups)
+	}
+	branch := min(r.summed.n, groupChunks*r.chunk())
+	Parallel(r.kept.n*groups, max(minPart/branch, 1), func(lo, hi int) {
+		buf := make([]A, r.chunk())
+		var v [1]A
+		for i := lo; i < hi; i++ {
+			out, g := i/groups, i%groups
+			first := g * groupChunks * r.chunk()
+			v[0] = r.branch(unsafe.Add(r.kept.p[0], r.kept.offset(out)), first, min(first+groupChunks*r.chunk(), r.summed.n), buf)
+			if groups > 1 {
+				partial[i] = v[0]
+			} else {
+				r.put(out, v[:])
+			}
+		}
+	})
+	if groups == 1 {
+		return
+	}
+	for i := range r.kept.n {
+		fold(partial[i*groups:(i+1)*groups], 1)
+		r.put(i, partial[i*groups:i*groups+1])
+	}
+}
+
+// branch sums the elements lo … hi-1 of the sum at p, whole chunks but for the
+// last of the sum.
+func (r *reduction[A]) branch(p unsafe.Pointer, lo, hi int, buf []A) A {
+	var stack pile[A]
+	for ; lo < hi; lo += r.chunk() {
+		n := min(r.chunk(), hi-lo)
+		r.gather(buf[:n], p, lo)
+		stack.push(foldChunk(buf[:n], r.lanes))
+	}
+	return stack.sum()
+}
+
+// gather loads elements from number k on of the sum at p.
+func (r *reduction[A]) gather(dst []A, p unsafe.Pointer, k int) {
+	inner := r.summed.axes[len(r.summed.axes)-1]
+	for len(dst) > 0 {
+		n := min(len(dst), inner.n-k%inner.n)
+		r.load(dst[:n], unsafe.Add(p, r.summed.offset(k)), inner.step[0])
+		dst, k = dst[n:], k+n
+	}
+}
+
+// foldChunk sums a chunk, which it overwrites.
+func foldChunk[A sum](x []A, lanes int) A {
+	switch rows := (len(x)-1)/lanes + 1; rows {
+	case 1:
+	case chunkRows:
+		if len(x) == chunkRows*lanes {
+			foldRows(x, lanes)
+			x = x[:lanes]
+			break
+		}
+		fallthrough
+	default:
+		// Rows in pairs; the last may be short, then its missing elements
+		// leave their neighbours as they are.
+		for step := 1; step < rows; step *= 2 {
+			for i := 0; i+step < rows; i += 2 * step {
+				a, b := x[i*lanes:], x[(i+step)*lanes:min((i+step+1)*lanes, len(x))]
+				for j, v := range b {
+					a[j] += v
+				}
+			}
+		}
+		x = x[:lanes]
+	}
+	fold(x, 1)
+	return x[0]
+}
+
+// foldRows adds the rows of a whole chunk into its first.
+func foldRows[A sum](x []A, lanes int) {
+	x0, x1, x2, x3 := x[:lanes], x[lanes:][:lanes], x[2*lanes:][:lanes], x[3*lanes:][:lanes]
+	x4, x5, x6, x7 := x[4*lanes:][:lanes], x[5*lanes:][:lanes], x[6*lanes:][:lanes], x[7*lanes:][:lanes]
+	for j := range x0 {
+		x0[j] = ((x0[j] + x1[j]) + (x2[j] + x3[j])) + ((x4[j] + x5[j]) + (x6[j] + x7[j]))
+	}
+}
+
+// fold adds rows of width neighbours in pairs until the first row is the sum.
+func fold[A sum](x []A, width int) {
+	for n := len(x) / width; n > 1; n = (n + 1) / 2 {
+		if width == 1 {
+			for i := range n / 2 {
+				x[i] = x[2*i] + x[2*i+1]
+			}
+			if n%2 != 0 {
+				x[n/2] = x[n-1]
+			}
+			continue
+		}
+		for i := range n / 2 {
+			d, a, b := x[i*width:][:width], x[2*i*width:][:width], x[(2*i+1)*width:][:width]
+			for j := range d {
+				d[j] = a[j] + b[j]
+			}
+		}
+		if n%2 != 0 {
+			copy(x[n/2*width:][:width], x[(n-1)*width:])
+		}
+	}
+}
+
+// pile adds terms in pairs as they come: level l holds the sum of 2^l terms
+// that wait for 2^l more.
+type pile[A sum] struct {
+	n     int
+	level [bits.UintSize]A
+}
+
+func (p *pile[A]) push(v A) {
+	l := 0
+	for ; p.n>>l&1 != 0; l++ {
+		v = p.level[l] + v
+	}
+	p.level[l] = v
+	p.n++
+}
+
+// sum closes the tree: what waits is added from the lowest level up. There
+// must be a term.
+func (p *pile[A]) sum() A {
+	l := bits.TrailingZeros(uint(p.n))
+	v := p.level[l]
+	for l++; p.n>>l != 0; l++ {
+		if p.n>>l&1 != 0 {
+			v = p.level[l] + v
+		}
+	}
+	return v
+}

@@ -1,0 +1,316 @@
+package cpu
+
+import (
+	"slices"
+	"sync"
+	"unsafe"
+)
+
+// operand is one array of an element-wise operation: where its element
+// (0, 0, …) lies, its strides in elements and the bytes of an element.
+type operand struct {
+	p       unsafe.Pointer
+	strides []int
+	size    int
+}
+
+// maxOperands is how many operands an operation has at most; the first is the
+// destination.
+const maxOperands = 3
+
+// axis is one dimension of a nest: its length and, for each operand, the
+// bytes from one element to the next.
+type axis struct {
+	n    int
+	step [maxOperands]int
+}
+
+// nest is the loop nest over the elements of operands of one shape, outermost
+// axis first. Element-wise operations do not care in which order elements are
+// visited, so the nest visits them as they lie in the destination.
+type nest struct {
+	axes []axis // never empty
+	n    int    // elements
+	ops  int
+	p    [maxOperands]unsafe.Pointer
+	size [maxOperands]int
+}
+
+// span is a stretch of elements along a nest's innermost axis.
+type span struct {
+	n    int
+	p    [maxOperands]unsafe.Pointer
+	step [maxOperands]int
+}
+
+// minPart is the number of elements below which a part is not worth a
+// goroutine of its own.
+const minPart = 1 << 15
+
+// work is the scratch memory of one goroutine in a nest.
+type work struct {
+	block [maxOperands]block
+	tile  [maxOperands][tileEdge * tileEdge]complex128
+}
+
+var works = sync.Pool{New: func() any { return new(work) }}
+
+// newNest builds the nest of operands of one shape. It drops axes of length
+// 1, turns axes that run backwards in the destination around, sorts them by
+// the destination's stride and merges neighbours that lie evenly in all
+// operands. A nest without elements has n = 0.
+func newNest(shape []int, ops ...operand) nest {
+	t := nest{n: 1, ops: len(ops), axes: make([]axis, 0, len(shape)+1)}
+	for j, o := range ops {
+		t.p[j], t.size[j] = o.p, o.size
+	}
+	for d, n := range shape {
+		t.n *= n
+		if n <= 1 {
+			continue
+		}
+		a := axis{n: n}
+		for j, o := range ops {
+			a.step[j] = o.strides[d] * o.size
+		}
+		t.axes = append(t.axes, a)
+	}
+	if t.n == 0 {
+		return t
+	}
+	for i := range t.axes {
+		a := &t.axes[i]
+		if a.step[0] >= 0 {
+			continue
+		}
+		for j := range ops {
+			t.p[j] = unsafe.Add(t.p[j], (a.n-1)*a.step[j])
+			a.step[j] = -a.step[j]
+		}
+	}
+	slices.SortStableFunc(t.axes, func(a, b axis) int { return b.step[0] - a.step[0] })
+	merged := t.axes[:0]
+	for _, a := range t.axes {
+		if last := len(merged) - 1; last >= 0 && a.continues(merged[last]) {
+			a.n *= merged[last].n
+			merged[last] = a
+			continue
+		}
+		merged = append(merged, a)
+	}
+	t.axes = merged
+	if len(t.axes) == 0 {
+		a := axis{n: 1}
+		copy(a.step[:], t.size[:])
+		t.axes = append(t.axes, a)
+	}
+	return t
+}
+
+// continues reports whether outer and a are one axis for every operand.
+func (a axis) continues(outer axis) bool {
+	for j := range a.step {
+		if outer.step[j] != a.step[j]*a.n {
+			return false
+		}
+	}
+	return true
+}
+
+// run calls f on spans that together hold every element once, from several
+// goroutines when there are many elements.
+func (t *nest) run(f func(s span, w *work)) {
+	if t.n == 0 {
+		return
+	}
+	if turn, ok := t.turned(); ok {
+		t.runTiled(turn, f)
+		return
+	}
+	Parallel(t.n, minPart, func(lo, hi int) { t.walk(lo, hi, f) })
+}
+
+// walk visits the elements lo … hi-1 of the nest's order.
+func (t *nest) walk(lo, hi int, f func(s span, w *work)) {
+	w := works.Get().(*work)
+	defer works.Put(w)
+	last := len(t.axes) - 1
+	inner := t.axes[last]
+	at := make([]int, last)
+	i, row := lo%inner.n, lo/inner.n
+	s := span{p: t.p, step: inner.step}
+	for d := last - 1; d >= 0; d-- {
+		at[d] = row % t.axes[d].n
+		row /= t.axes[d].n
+		for j := range t.ops {
+			s.p[j] = unsafe.Add(s.p[j], at[d]*t.axes[d].step[j])
+		}
+	}
+	base := s.p
+	for {
+		s.n = min(inner.n-i, hi-lo)
+		for j := range t.ops {
+			s.p[j] = unsafe.Add(base[j], i*inner.step[j])
+		}
+		f(s, w)
+		lo += s.n
+		if lo >= hi {
+			return
+		}
+		i = 0
+		for d := last - 1; ; d-- {
+			a := &t.axes[d]
+			if at[d]++; at[d] < a.n {
+				for j := range t.ops {
+					base[j] = unsafe.Add(base[j], a.step[j])
+				}
+				break
+			}
+			at[d] = 0
+			for j := range t.ops {
+				base[j] = unsafe.Add(base[j], -(a.n-1)*a.step[j])
+			}
+		}
+	}
+}
+
+// turned looks for a source that is transposed against the destination: its
+// elements are neighbours along another axis than the innermost. It returns
+// that axis.
+func (t *nest) turned() (int, bool) {
+	last := len(t.axes) - 1
+	inner := t.axes[last]
+	for j := 1; j < t.ops; j++ {
+		if inner.step[j] == 0 || inner.step[j] == t.size[j] || inner.n < 4 {
+			continue
+		}
+		for d := range last {
+			if t.axes[d].step[j] == t.size[j] && t.axes[d].n >= 4 {
+				return d, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// tileEdge is the edge of the square tiles in which transposed sources are
+// read: a row of it is a few cache lines, and a tile stays in the first-level
+// cache.
+const tileEdge = 32
+
+// runTiled visits the nest in tiles of the innermost axis and axis turn.
+// Sources transposed between the two are first copied to a scratch tile, so
+// that every cache line is read once however the pitches collide in the cache.
+func (t *nest) runTiled(turn int, f func(s span, w *work)) {
+	last := len(t.axes) - 1
+	inner, outer := t.axes[last], t.axes[turn]
+	rest := nest{ops: t.ops, n: 1, p: t.p}
+	for d, a := range t.axes {
+		if d != last && d != turn {
+			rest.axes = append(rest.axes, a)
+			rest.n *= a.n
+		}
+	}
+	across, down := (inner.n-1)/tileEdge+1, (outer.n-1)/tileEdge+1
+	Parallel(rest.n*across*down, minPart/(tileEdge*tileEdge), func(lo, hi int) {
+		w := works.Get().(*work)
+		defer works.Put(w)
+		for tile := lo; tile < hi; tile++ {
+			c, r, k := tile%across*tileEdge, tile/across%down*tileEdge, tile/across/down
+			p := rest.at(k)
+			cols, rows := min(tileEdge, inner.n-c), min(tileEdge, outer.n-r)
+			s := span{n: cols, step: inner.step}
+			row := outer.step
+			for j := range t.ops {
+				p[j] = unsafe.Add(p[j], c*inner.step[j]+r*outer.step[j])
+				if j > 0 && outer.step[j] == t.size[j] && inner.step[j] != t.size[j] {
+					turnTile(unsafe.Pointer(&w.tile[j]), p[j], inner.step[j], t.size[j], rows, cols)
+					p[j], s.step[j], row[j] = unsafe.Pointer(&w.tile[j]), t.size[j], tileEdge*t.size[j]
+				}
+			}
+			for i := range rows {
+				for j := range t.ops {
+					s.p[j] = unsafe.Add(p[j], i*row[j])
+				}
+				f(s, w)
+			}
+		}
+	})
+}
+
+// at returns the addresses of element k of the nest's order.
+func (t *nest) at(k int) [maxOperands]unsafe.Pointer {
+	p := t.p
+	for d := len(t.axes) - 1; d >= 0; d-- {
+		a := &t.axes[d]
+		i := k % a.n
+		k /= a.n
+		for j := range t.ops {
+			p[j] = unsafe.Add(p[j], i*a.step[j])
+		}
+	}
+	return p
+}
+
+// turnTile copies a tile of cols columns of rows neighbouring elements each,
+// pitch bytes apart, to rows of tileEdge elements.
+func turnTile(dst, src unsafe.Pointer, pitch, size, rows, cols int) {
+	switch size {
+	case 1:
+		turnTileOf[uint8](dst, src, pitch, rows, cols)
+	case 2:
+		turnTileOf[uint16](dst, src, pitch, rows, cols)
+	case 4:
+		turnTileOf[uint32](dst, src, pitch, rows, cols)
+	case 8:
+		turnTileOf[uint64](dst, src, pitch, rows, cols)
+	default:
+		turnTileOf[complex128](dst, src, pitch, rows, cols)
+	}
+}
+
+func turnTileOf[T any](dst, src unsafe.Pointer, pitch, rows, cols int) {
+	d := (*[tileEdge * tileEdge]T)(dst)
+	for c := range cols {
+		column := unsafe.Slice((*T)(unsafe.Add(src, c*pitch)), rows)
+		for r, v := range column {
+			d[(r*tileEdge+c)%len(d)] = v
+		}
+	}
+}
+
+// copySpan copies n elements of the given size from steps of sstep bytes to
+// steps of dstep bytes. A source step of 0 repeats one element.
+func copySpan(dst unsafe.Pointer, dstep int, src unsafe.Pointer, sstep, size, n int) {
+	if dstep == size && sstep == size {
+		copy(unsafe.Slice((*byte)(dst), n*size), unsafe.Slice((*byte)(src), n*size))
+		return
+	}
+	switch size {
+	case 1:
+		copySteps[uint8](dst, dstep, src, sstep, n)
+	case 2:
+		copySteps[uint16](dst, dstep, src, sstep, n)
+	case 4:
+		copySteps[uint32](dst, dstep, src, sstep, n)
+	case 8:
+		copySteps[uint64](dst, dstep, src, sstep, n)
+	default:
+		copySteps[complex128](dst, dstep, src, sstep, n)
+	}
+}
+
+func copySteps[T any](dst unsafe.Pointer, dstep int, src unsafe.Pointer, sstep, n int) {
+	var zero T
+	if sstep == 0 && dstep == int(unsafe.Sizeof(zero)) {
+		v := *(*T)(src)
+		d := unsafe.Slice((*T)(dst), n)
+		for i := range d {
+			d[i] = v
+		}
+		return
+	}
+	for i := range n {
+		*(*T)(unsafe.Add(dst, i*dstep)) = *(*T)(unsafe.Add(src, i*sstep))
+	}
+}
