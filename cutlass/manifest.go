@@ -1,7 +1,10 @@
-// Package cutlass is the only room that knows CUDA C++.
 package cutlass
 
-import "github.com/gpk-go/gpk/dtype"
+import (
+	"fmt"
+
+	"github.com/gpk-go/gpk/dtype"
+)
 
 // Major says how a kernel reads an operand.
 type Major uint8
@@ -15,6 +18,11 @@ const (
 
 // Kernel is one product kernel of the library: everything that the builder,
 // the dispatcher and `gpk info` know about it.
+//
+// No kernel takes an empty problem: m, n, k and batch are at least 1, and the
+// caller answers k = 0 with act(bias) itself. TF32 kernels round their operands
+// to nearest by themselves (TMA on the way in, mma.sync kernels in registers):
+// they take plain float32 data.
 type Kernel struct {
 	Name           string // unique; what gpk_gemm_name answers
 	Unit           string // the translation unit that holds it
@@ -22,20 +30,181 @@ type Kernel struct {
 	A, B, Out      dtype.DType
 	MajorA, MajorB Major
 	Tile           [3]int // M, N, K of one CTA's step
+	Warp           [2]int // M, N of one warp's part of the tile; zero where CUTLASS 3.x decides
 	Cluster        [2]int // CTAs of one cluster along M and N; {1, 1} without
 	Stages         int    // 0: as many as fit
 	Schedule       string // cooperative, pingpong, multistage, simt, plain
 	Math           string // bf16, fp16, tf32, fp32, fp64, c64, c128, int: the precision of the multiplications
 	AlignA, AlignB int    // bytes that must divide base address, row pitch and batch stride
-	AlignOut       int
-	Epilogue       bool // takes bias and activation
+	AlignOut       int    // likewise; a row of D is stored up to the next multiple of it, the rest of its pitch is not touched
+	MultipleK      int    // k must be a multiple of this; otherwise both operands need zeros up to it. m and n are free
+	Epilogue       bool   // takes bias and activation
 	TensorCore     bool
 }
 
 // Unit is one translation unit: a tile and schedule with its layouts, types and activations.
 type Unit struct {
 	Name    string
-	SM      int // 80: one object for sm_80, 86 and 89 (with compute_80 PTX); 90: sm_90a; 0: plain CUDA for every target
+	SM      int // 80: one object for sm_80, 86 and 89 (with compute_80 PTX); 90: sm_90a; 0: every target asked for
 	Kernels []Kernel
-	File    string // for SM 0: a .cu file in src; otherwise empty and Source generates the text
+	File    string // a .cu file in src, which needs only the folder's headers; otherwise empty and Source generates the text
+}
+
+// family is a set of kernels of one unit that differ in majors and output type.
+type family struct {
+	unitSM int
+	common Kernel
+	outs   []dtype.DType
+	majors [][2]Major
+}
+
+var (
+	allMajors = [][2]Major{{RowMajor, RowMajor}, {RowMajor, ColMajor}, {ColMajor, RowMajor}, {ColMajor, ColMajor}}
+	kMajors   = [][2]Major{{RowMajor, ColMajor}} // k contiguous on both sides, as wgmma reads TF32
+)
+
+// Kernels lists every product kernel once, in the order of the library built
+// from all units. The slice is the caller's.
+func Kernels() []Kernel {
+	var ks []Kernel
+	for _, f := range families() {
+		for _, out := range f.outs {
+			for _, m := range f.majors {
+				k := f.common
+				k.Out, k.MajorA, k.MajorB = out, m[0], m[1]
+				k.complete(f.unitSM)
+				ks = append(ks, k)
+			}
+		}
+	}
+	return ks
+}
+
+// families is the manifest: what is compiled, and why.
+func families() []family {
+	var fs []family
+
+	// Hopper, 16-bit operands. The large tile has the operand reuse that the
+	// tensor cores need at large sizes; pingpong hides the epilogue of middle
+	// sizes behind the other warpgroup's products; the small tile fills the
+	// machine where tiles are few.
+	for _, in := range []dtype.DType{dtype.BFloat16, dtype.Float16} {
+		for _, t := range []struct {
+			tile     [3]int
+			cluster  [2]int
+			schedule string
+		}{
+			{[3]int{128, 256, 64}, [2]int{2, 1}, "cooperative"},
+			{[3]int{128, 128, 64}, [2]int{2, 1}, "pingpong"},
+			{[3]int{64, 128, 64}, [2]int{1, 1}, "pingpong"},
+		} {
+			fs = append(fs, family{90, Kernel{
+				Unit: fmt.Sprintf("sm90_%s_%s", tokens[in].name, dims(t.tile[:])), SM: 90, A: in, B: in,
+				Tile: t.tile, Cluster: t.cluster, Schedule: t.schedule, Math: halfMath[in],
+				AlignA: 16, AlignB: 16, AlignOut: 16, Epilogue: true, TensorCore: true,
+			}, []dtype.DType{in, dtype.Float32}, allMajors})
+		}
+	}
+
+	// Hopper, TF32: wgmma reads it with k contiguous only.
+	for _, t := range []struct {
+		tile     [3]int
+		cluster  [2]int
+		schedule string
+	}{
+		{[3]int{128, 256, 32}, [2]int{2, 1}, "cooperative"},
+		{[3]int{256, 128, 32}, [2]int{2, 1}, "cooperative"},
+		{[3]int{128, 128, 32}, [2]int{2, 1}, "pingpong"},
+		{[3]int{64, 128, 32}, [2]int{1, 1}, "pingpong"},
+	} {
+		fs = append(fs, family{90, Kernel{
+			Unit: "sm90_tf32_" + dims(t.tile[:]), SM: 90, A: dtype.Float32, B: dtype.Float32,
+			Tile: t.tile, Cluster: t.cluster, Schedule: t.schedule, Math: "tf32",
+			AlignA: 16, AlignB: 16, AlignOut: 16, Epilogue: true, TensorCore: true,
+		}, []dtype.DType{dtype.Float32}, kMajors})
+	}
+
+	// CUTLASS 2.x. Where an operand has k contiguous a load is a vector of it;
+	// outputs are stored one by one. Shared memory stays below the 99 KiB of sm_86.
+	for _, f := range []struct {
+		unit       string
+		unitSM, sm int
+		in, out    dtype.DType
+		math       string
+		tile       [3]int
+		warp       [2]int
+		stages     int
+		schedule   string
+		vector     int // bytes of a load
+		epilogue   bool
+	}{
+		{"sm90_f64", 90, 90, dtype.Float64, dtype.Float64, "fp64", [3]int{128, 128, 16}, [2]int{32, 64}, 3, "multistage", 8, false},
+		{"sm90_f64", 90, 90, dtype.Complex128, dtype.Complex128, "c128", [3]int{128, 64, 8}, [2]int{32, 32}, 3, "multistage", 16, false},
+		{"any_f32", 0, 80, dtype.Float32, dtype.Float32, "fp32", [3]int{128, 128, 8}, [2]int{32, 64}, 5, "simt", 4, true},
+		{"any_c64", 0, 80, dtype.Complex64, dtype.Complex64, "c64", [3]int{128, 128, 8}, [2]int{32, 64}, 4, "simt", 8, false},
+		{"any_c64", 0, 80, dtype.Complex64, dtype.Complex64, "tf32", [3]int{128, 64, 16}, [2]int{32, 32}, 4, "multistage", 8, false},
+		{"sm80_bf16", 80, 80, dtype.BFloat16, dtype.BFloat16, "bf16", [3]int{128, 128, 32}, [2]int{64, 64}, 4, "multistage", 16, true},
+		{"sm80_bf16", 80, 80, dtype.BFloat16, dtype.Float32, "bf16", [3]int{128, 128, 32}, [2]int{64, 64}, 4, "multistage", 16, true},
+		{"sm80_f16", 80, 80, dtype.Float16, dtype.Float16, "fp16", [3]int{128, 128, 32}, [2]int{64, 64}, 4, "multistage", 16, true},
+		{"sm80_f16", 80, 80, dtype.Float16, dtype.Float32, "fp16", [3]int{128, 128, 32}, [2]int{64, 64}, 4, "multistage", 16, true},
+		{"sm80_tf32", 80, 80, dtype.Float32, dtype.Float32, "tf32", [3]int{128, 128, 16}, [2]int{64, 64}, 4, "multistage", 16, true},
+		{"sm80_f64", 80, 80, dtype.Float64, dtype.Float64, "fp64", [3]int{128, 128, 16}, [2]int{32, 64}, 3, "multistage", 8, false},
+		{"sm80_f64", 80, 80, dtype.Complex128, dtype.Complex128, "c128", [3]int{128, 64, 8}, [2]int{32, 32}, 3, "multistage", 16, false},
+	} {
+		fs = append(fs, family{f.unitSM, Kernel{
+			Unit: f.unit, SM: f.sm, A: f.in, B: f.in,
+			Tile: f.tile, Warp: f.warp, Cluster: [2]int{1, 1}, Stages: f.stages, Schedule: f.schedule, Math: f.math,
+			AlignA: f.vector, AlignB: f.vector, AlignOut: f.out.Size(), Epilogue: f.epilogue,
+			TensorCore: f.schedule == "multistage",
+		}, []dtype.DType{f.out}, allMajors})
+	}
+
+	// Integers, by the plain CUDA of src/gemm_int.cu. They take alpha = 1 only.
+	for _, in := range []dtype.DType{dtype.Int8, dtype.Uint8, dtype.Int32, dtype.Int64} {
+		out := in
+		if in.Size() == 1 {
+			out = dtype.Int32
+		}
+		fs = append(fs, family{0, Kernel{
+			Unit: "gemm_int", SM: 80, A: in, B: in,
+			Tile: [3]int{64, 64, 16}, Cluster: [2]int{1, 1}, Stages: 1, Schedule: "plain", Math: "int",
+			AlignA: in.Size(), AlignB: in.Size(), AlignOut: out.Size(),
+		}, []dtype.DType{out}, allMajors})
+	}
+	return fs
+}
+
+var halfMath = map[dtype.DType]string{dtype.BFloat16: "bf16", dtype.Float16: "fp16"}
+
+// complete fills in what follows from the rest.
+func (k *Kernel) complete(unitSM int) {
+	k.MultipleK = 1
+	if k.Warp != [2]int{} && (k.MajorA == RowMajor || k.MajorB == ColMajor) {
+		k.MultipleK = k.AlignA / k.A.Size()
+	}
+	arch := fmt.Sprintf("sm%d", k.SM)
+	if unitSM == 0 {
+		arch = "any"
+	}
+	in := tokens[k.A].name
+	if k.Math == "tf32" {
+		in = map[dtype.DType]string{dtype.Float32: "tf32", dtype.Complex64: "c64tf32"}[k.A]
+	}
+	k.Name = fmt.Sprintf("%s_%s_%s_%c%c_%s", arch, in, tokens[k.Out].name, "rc"[k.MajorA], "rc"[k.MajorB], dims(k.Tile[:]))
+	if k.Warp == [2]int{} && k.Math != "int" {
+		k.Name += "_" + dims(k.Cluster[:])
+	}
+	k.Name += "_" + k.Schedule
+}
+
+// dims joins numbers as 128x256x64.
+func dims(ns []int) string {
+	s := ""
+	for i, n := range ns {
+		if i > 0 {
+			s += "x"
+		}
+		s += fmt.Sprint(n)
+	}
+	return s
 }

@@ -1,0 +1,125 @@
+package cutlass
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gpk-go/gpk/expr"
+)
+
+// ABI is the version of src/gpk.h that this program speaks: GPK_ABI.
+const ABI = 1
+
+// LibraryName is the file name of the kernel library.
+const LibraryName = "libgpk.so"
+
+// Codes of Error beyond CUDA's own (GPK_ERR_* of src/gpk.h).
+const (
+	CodeUnsupported = 10001 // no kernel for this operation, type or kernel number
+	CodeArgument    = 10002 // a size, stride or alignment that the kernel cannot take
+	CodeWorkspace   = 10003 // the workspace is too small
+	CodeKernel      = 10004 // CUTLASS refused to initialise or launch
+
+	cudaErrorMemoryAllocation = 2
+)
+
+// maxDims is GPK_MAX_DIMS: how many dimensions an entry takes.
+const maxDims = 8
+
+// Error is the failure of one call into the library.
+type Error struct {
+	Code    int    // a Code constant, or below 10000 a cudaError_t
+	Entry   string // the C entry that failed: gpk_gemm
+	Message string // what the library says of the code
+}
+
+func (e *Error) Error() string {
+	if e.Code < 10000 {
+		return fmt.Sprintf("%s: CUDA error %d: %s", e.Entry, e.Code, e.Message)
+	}
+	return fmt.Sprintf("%s: %s (code %d)", e.Entry, e.Message, e.Code)
+}
+
+// Is makes errors.Is(err, expr.ErrUnsupported) true of CodeUnsupported.
+func (e *Error) Is(target error) bool {
+	return e.Code == CodeUnsupported && target == expr.ErrUnsupported
+}
+
+// OutOfMemory reports whether the device had too little memory.
+func (e *Error) OutOfMemory() bool { return e.Code == cudaErrorMemoryAllocation }
+
+// The ways in which a library can be unusable, for errors.Is.
+var (
+	ErrNoLibrary = errors.New("no usable kernel library")          // nothing usable anywhere
+	ErrForeign   = errors.New("not a library for this machine")    // no shared library, or another architecture's
+	ErrSidecar   = errors.New("no description of the library")     // the file beside it is missing or unreadable
+	ErrDamaged   = errors.New("damaged library")                   // size or SHA-256 differ from those described
+	ErrABI       = errors.New("library of another gpk version")    // built for another ABI
+	ErrLoad      = errors.New("the library could not be loaded")   // the dynamic linker refused it, or an entry is missing
+	ErrNotBuilt  = errors.New("this program lacks its CUDA parts") // compiled without them; Built says why
+)
+
+// LibraryError says why one library that is there cannot be used. It wraps one
+// of ErrForeign, ErrSidecar, ErrDamaged, ErrABI and ErrLoad, or the error of
+// the file system.
+type LibraryError struct {
+	Path   string
+	Reason string // in words, with what to do
+	Err    error
+}
+
+func (e *LibraryError) Error() string { return e.Path + ": " + e.Reason }
+
+func (e *LibraryError) Unwrap() error { return e.Err }
+
+// MinDriver returns the first NVIDIA driver branch that runs a library built
+// with the given CUDA version (CUDART_VERSION: 13000 is 13.0): 580 for CUDA 13,
+// 525 for 12; 0 for versions older than that, which gpk is not built with.
+func MinDriver(cudaVersion int) int {
+	switch {
+	case cudaVersion >= 13000:
+		return 580
+	case cudaVersion >= 12000:
+		return 525
+	}
+	return 0
+}
+
+// CUDAVersion returns the CUDA version that the library was built with, as
+// CUDART_VERSION has it: 13000 is 13.0. MinDriver gives the driver it needs.
+func (l *Library) CUDAVersion() int { return l.cuda }
+
+// Path returns the file that the library was loaded from, links resolved.
+func (l *Library) Path() string { return l.path }
+
+// KernelSet returns the hash of the sources that the library was built from;
+// KernelSetHash is the one of this program.
+func (l *Library) KernelSet() string { return l.kernelSet }
+
+// Describe returns what setup wrote beside the library.
+func (l *Library) Describe() Sidecar { return l.sidecar }
+
+// Tried returns where Open looked, in order. The last attempt has no error: it
+// is this library.
+func (l *Library) Tried() []Attempt { return l.tried }
+
+// KernelIndex returns the number by which Gemm knows the kernel of that name
+// (Kernel.Name), and false where the library was built without it.
+func (l *Library) KernelIndex(name string) (int, bool) {
+	i, ok := l.kernels[name]
+	return i, ok
+}
+
+// Library is a loaded libgpk.so. It is safe for use by several goroutines and
+// is never unloaded. Its methods enqueue work and do not wait; addresses are
+// device addresses, streams CUstream handles, strides and leading dimensions
+// count elements.
+type Library struct {
+	path      string
+	kernelSet string
+	cuda      int
+	sidecar   Sidecar
+	kernels   map[string]int
+	tried     []Attempt
+	entries   entries
+}

@@ -1,0 +1,279 @@
+package cutlass
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// OpenOptions says where Open looks. The zero value is the usual search.
+type OpenOptions struct {
+	Candidates []Candidate  // nil: SearchPath()
+	Logger     *slog.Logger // nil: slog.Default()
+}
+
+// Candidate is a place where the library may be.
+type Candidate struct {
+	Path  string // the library's file
+	From  string // the rule that names it: "GPK_LIB", "the user's cache", …
+	Asked bool   // the user named it: its absence is worth a warning too
+	Err   error  // why the place itself is unknown; Path is then empty
+}
+
+// Attempt is a candidate that Open tried; Err is nil for the one it took.
+type Attempt struct {
+	Path, From string
+	Err        error
+}
+
+// String is one line: path, rule and outcome.
+func (a Attempt) String() string {
+	what := "used"
+	if a.Err != nil {
+		what = reason(a.Err)
+	}
+	if a.Path == "" {
+		return a.From + ": " + what
+	}
+	return fmt.Sprintf("%s (%s): %s", a.Path, a.From, what)
+}
+
+// reason is an attempt's error without the path, which stands beside it.
+func reason(err error) string {
+	if e, ok := errors.AsType[*LibraryError](err); ok {
+		return e.Reason
+	}
+	return err.Error()
+}
+
+// NotFoundError is Open's answer where no library can be used: errors.Is finds
+// ErrNoLibrary and every attempt's error in it.
+type NotFoundError struct{ Tried []Attempt }
+
+func (e *NotFoundError) Error() string {
+	var b strings.Builder
+	b.WriteString(ErrNoLibrary.Error())
+	for _, a := range e.Tried {
+		b.WriteString("; ")
+		b.WriteString(a.String())
+	}
+	b.WriteString("; build it with `gpk setup`")
+	return b.String()
+}
+
+// Unwrap returns ErrNoLibrary and the attempts' errors.
+func (e *NotFoundError) Unwrap() []error {
+	errs := []error{ErrNoLibrary}
+	for _, a := range e.Tried {
+		errs = append(errs, a.Err)
+	}
+	return errs
+}
+
+// Open loads the first usable library of the search path, or answers with a
+// NotFoundError; in a program without CUDA parts, with ErrNotBuilt. A library
+// that is there but unusable is passed over with one warning.
+func Open(opt OpenOptions) (*Library, error) {
+	if err := Built(); err != nil {
+		return nil, err
+	}
+	log := opt.Logger
+	if log == nil {
+		log = slog.Default()
+	}
+	candidates := opt.Candidates
+	if candidates == nil {
+		candidates = SearchPath()
+	}
+	var tried []Attempt
+	for _, c := range candidates {
+		lib, err := c.open()
+		tried = append(tried, Attempt{Path: c.Path, From: c.From, Err: err})
+		switch {
+		case err == nil:
+			lib.tried = tried
+			if lib.kernelSet != KernelSetHash() {
+				log.Warn("gpk: the kernel library was built from other sources than this program's; `gpk setup` builds the right one",
+					"path", lib.path, "library", lib.kernelSet, "program", KernelSetHash())
+			}
+			return lib, nil
+		case c.Path != "" && (c.Asked || !errors.Is(err, fs.ErrNotExist)):
+			log.Warn("gpk: kernel library passed over", "path", c.Path, "from", c.From, "reason", reason(err))
+		}
+	}
+	return nil, &NotFoundError{Tried: tried}
+}
+
+// SearchPath lists where Open looks, in order: GPK_LIB (a file or its folder),
+// beside the executable, the user's cache, the system's library folders.
+func SearchPath() []Candidate {
+	var list []Candidate
+	if p := os.Getenv("GPK_LIB"); p != "" {
+		c := Candidate{Path: p, From: "GPK_LIB", Asked: true}
+		if abs, err := filepath.Abs(p); err == nil {
+			c.Path = abs // dlopen searches for a name without a slash elsewhere
+		}
+		if info, err := os.Stat(c.Path); err == nil && info.IsDir() {
+			c.Path = filepath.Join(c.Path, LibraryName)
+		}
+		list = append(list, c)
+	}
+	list = append(list, beside("beside the executable", func() (string, error) {
+		exe, err := os.Executable()
+		if err != nil {
+			return "", err
+		}
+		if exe, err = filepath.EvalSymlinks(exe); err != nil {
+			return "", err
+		}
+		return filepath.Dir(exe), nil
+	}), beside("the user's cache", LibraryDir))
+	for _, dir := range []string{"/usr/local/lib/gpk", "/usr/lib/gpk", "/usr/local/lib", "/usr/lib"} {
+		list = append(list, Candidate{Path: filepath.Join(dir, LibraryName), From: "the system's libraries"})
+	}
+	return list
+}
+
+func beside(from string, folder func() (string, error)) Candidate {
+	dir, err := folder()
+	if err != nil {
+		return Candidate{From: from, Err: err}
+	}
+	return Candidate{Path: filepath.Join(dir, LibraryName), From: from}
+}
+
+// CacheDir returns gpk's cache folder: GPK_CACHE, else gpk in the user's cache
+// folder. It need not exist.
+func CacheDir() (string, error) {
+	if dir := os.Getenv("GPK_CACHE"); dir != "" {
+		return filepath.Abs(dir)
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("no cache folder: %w; set GPK_CACHE", err)
+	}
+	return filepath.Join(dir, "gpk"), nil
+}
+
+// LibraryDir returns the folder of CacheDir that holds the library of this
+// program's ABI and kernel set.
+func LibraryDir() (string, error) {
+	dir, err := CacheDir()
+	if err != nil {
+		return "", err
+	}
+	return LibraryDirIn(dir), nil
+}
+
+// LibraryDirIn is LibraryDir for a given cache folder.
+func LibraryDirIn(cache string) string {
+	return filepath.Join(cache, "lib", fmt.Sprintf("abi%d-%s", ABI, KernelSetHash()))
+}
+
+// open checks the candidate, loads it, and checks what it says of itself.
+func (c Candidate) open() (*Library, error) {
+	if c.Err != nil {
+		return nil, c.Err
+	}
+	path, sidecar, err := Check(c.Path)
+	if err != nil {
+		return nil, err
+	}
+	lib, err := load(path)
+	if err != nil {
+		return nil, err
+	}
+	lib.path, lib.sidecar = path, sidecar
+	if lib.kernelSet != sidecar.KernelSet || lib.cuda != sidecar.CUDA {
+		return nil, &LibraryError{path, fmt.Sprintf("the library says kernel set %s and CUDA %d, %s beside it %s and %d; run `gpk setup`",
+			lib.kernelSet, lib.cuda, SidecarName, sidecar.KernelSet, sidecar.CUDA), ErrDamaged}
+	}
+	return lib, nil
+}
+
+// Check examines a library without loading it: that it is a shared library for
+// this machine, complete and unaltered since setup wrote it, and of this
+// program's ABI. It returns the path with links resolved (setup's description
+// lies beside the file itself). Its errors are *LibraryError.
+func Check(path string) (resolved string, s Sidecar, err error) {
+	fail := func(kind error, format string, args ...any) (string, Sidecar, error) {
+		return "", Sidecar{}, &LibraryError{path, fmt.Sprintf(format, args...), kind}
+	}
+	resolved, err = filepath.EvalSymlinks(path)
+	if err != nil {
+		if _, lerr := os.Lstat(path); lerr == nil {
+			return fail(ErrForeign, "a link that leads nowhere: %v", err)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return fail(fs.ErrNotExist, "not there")
+		}
+		return fail(err, "%v", err)
+	}
+	info, err := os.Stat(resolved)
+	if err != nil {
+		return fail(err, "%v", err)
+	}
+	if !info.Mode().IsRegular() { // opening a pipe would wait for ever
+		return fail(ErrForeign, "not a file but %s", info.Mode().Type())
+	}
+	file, err := os.Open(resolved)
+	if err != nil {
+		return fail(err, "%v", err)
+	}
+	defer file.Close()
+	if why := foreign(file); why != "" {
+		return fail(ErrForeign, "%s", why)
+	}
+	if s, err = ReadSidecar(resolved); err != nil {
+		return fail(ErrSidecar, "%v; run `gpk setup`, or copy the file along with the library", err)
+	}
+	if s.ABI != ABI {
+		return fail(ErrABI, "built for version %d of the kernel ABI, this program speaks %d; run `gpk setup` of this version", s.ABI, ABI)
+	}
+	if info.Size() != s.Size {
+		return fail(ErrDamaged, "%d bytes long where %s says %d: incomplete or replaced; run `gpk setup`", info.Size(), SidecarName, s.Size)
+	}
+	sum, err := hash(file)
+	if err != nil {
+		return fail(err, "%v", err)
+	}
+	if sum != s.SHA256 {
+		return fail(ErrDamaged, "SHA-256 %s where %s says %s: damaged or replaced; run `gpk setup`", sum, SidecarName, s.SHA256)
+	}
+	return resolved, s, nil
+}
+
+// foreign says why the file is no 64-bit shared library for this machine; ""
+// means that it is one. Section 4 of the ELF specification has the header:
+// magic, class and byte order, then at 16 type and at 18 machine.
+func foreign(file *os.File) string {
+	header := make([]byte, 20)
+	if n, err := io.ReadFull(io.NewSectionReader(file, 0, 20), header); err != nil {
+		return fmt.Sprintf("not a shared library: only %d bytes long", n)
+	}
+	want := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}[runtime.GOARCH]
+	if string(header[:4]) != elf.ELFMAG {
+		return "not a shared library (no ELF header)"
+	}
+	if c := elf.Class(header[4]); c != elf.ELFCLASS64 {
+		return fmt.Sprintf("a library of another machine (%s)", c)
+	}
+	if d := elf.Data(header[5]); d != elf.ELFDATA2LSB {
+		return fmt.Sprintf("a library of another machine (%s)", d)
+	}
+	machine := elf.Machine(uint16(header[18]) | uint16(header[19])<<8)
+	if machine != want {
+		return fmt.Sprintf("a library of another machine: %s, this program is %s", machine, want)
+	}
+	if t := elf.Type(uint16(header[16]) | uint16(header[17])<<8); t != elf.ET_DYN {
+		return fmt.Sprintf("not a shared library but %s", t)
+	}
+	return ""
+}

@@ -1,0 +1,318 @@
+//go:build cgo && linux && (amd64 || arm64) && !nocuda
+
+package cutlass
+
+/*
+#cgo linux LDFLAGS: -ldl
+#cgo noescape gpk_call_gemm
+#cgo nocallback gpk_call_gemm
+#cgo noescape gpk_call_gemm_workspace
+#cgo nocallback gpk_call_gemm_workspace
+#cgo noescape gpk_call_unary
+#cgo nocallback gpk_call_unary
+#cgo noescape gpk_call_binary
+#cgo nocallback gpk_call_binary
+#cgo noescape gpk_call_cast
+#cgo nocallback gpk_call_cast
+#cgo noescape gpk_call_fill
+#cgo nocallback gpk_call_fill
+#cgo noescape gpk_call_arange
+#cgo nocallback gpk_call_arange
+#cgo noescape gpk_call_reduce
+#cgo nocallback gpk_call_reduce
+#cgo noescape gpk_call_reduce_workspace
+#cgo nocallback gpk_call_reduce_workspace
+#cgo noescape gpk_call_spin
+#cgo nocallback gpk_call_spin
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "src/gpk.h"
+
+// dlerror belongs to the thread: each function reads it in the same call.
+static void* gpk_dlopen(const char* path, char* why, size_t n) {
+	void* handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (handle == NULL) {
+		const char* s = dlerror();
+		snprintf(why, n, "%s", s != NULL ? s : "dlopen failed");
+	}
+	return handle;
+}
+
+static uintptr_t gpk_dlsym(void* handle, const char* name) { return (uintptr_t)dlsym(handle, name); }
+
+// One trampoline an entry. The header's own declarations give the types, so
+// that a changed signature does not compile; addresses travel as integers,
+// which spares Go's check of pointers handed to C.
+#define GPK_AS(entry) ((__typeof__(&entry))f)
+
+static int gpk_call_int(uintptr_t f) { return GPK_AS(gpk_abi_version)(); }
+static const char* gpk_call_text(uintptr_t f) { return GPK_AS(gpk_kernel_set)(); }
+static const char* gpk_call_text_of(uintptr_t f, int i) { return GPK_AS(gpk_error_string)(i); }
+
+static int64_t gpk_call_gemm_workspace(uintptr_t f, int device, int kernel, int64_t m, int64_t n, int64_t k, int64_t batch) {
+	return GPK_AS(gpk_gemm_workspace)(device, kernel, m, n, k, batch);
+}
+
+static int gpk_call_gemm(uintptr_t f, int device, uint64_t stream, int kernel, int64_t m, int64_t n, int64_t k, int64_t batch,
+                         uint64_t a, int64_t lda, int64_t stride_a, uint64_t b, int64_t ldb, int64_t stride_b,
+                         uint64_t d, int64_t ldd, int64_t stride_d, uint64_t bias, int act,
+                         double alpha_re, double alpha_im, uint64_t workspace, int64_t workspace_bytes) {
+	return GPK_AS(gpk_gemm)(device, stream, kernel, m, n, k, batch, a, lda, stride_a, b, ldb, stride_b, d, ldd, stride_d,
+	                        bias, act, alpha_re, alpha_im, workspace, workspace_bytes);
+}
+
+static int gpk_call_unary(uintptr_t f, int device, uint64_t stream, int op, int x_type, int dst_type, int ndim, const int64_t* shape,
+                          uint64_t x, const int64_t* x_strides, uint64_t dst, const int64_t* dst_strides) {
+	return GPK_AS(gpk_unary)(device, stream, op, x_type, dst_type, ndim, shape, x, x_strides, dst, dst_strides);
+}
+
+static int gpk_call_binary(uintptr_t f, int device, uint64_t stream, int op, int type, int dst_type, int ndim, const int64_t* shape,
+                           uint64_t x, const int64_t* x_strides, uint64_t y, const int64_t* y_strides,
+                           uint64_t lo, uint64_t hi, uint64_t dst, const int64_t* dst_strides) {
+	return GPK_AS(gpk_binary)(device, stream, op, type, dst_type, ndim, shape, x, x_strides, y, y_strides, lo, hi, dst, dst_strides);
+}
+
+static int gpk_call_cast(uintptr_t f, int device, uint64_t stream, int x_type, int dst_type, int ndim, const int64_t* shape,
+                         uint64_t x, const int64_t* x_strides, uint64_t dst, const int64_t* dst_strides) {
+	return GPK_AS(gpk_cast)(device, stream, x_type, dst_type, ndim, shape, x, x_strides, dst, dst_strides);
+}
+
+static int gpk_call_fill(uintptr_t f, int device, uint64_t stream, int type, int ndim, const int64_t* shape,
+                         uint64_t lo, uint64_t hi, uint64_t dst, const int64_t* dst_strides) {
+	return GPK_AS(gpk_fill)(device, stream, type, ndim, shape, lo, hi, dst, dst_strides);
+}
+
+static int gpk_call_arange(uintptr_t f, int device, uint64_t stream, int type, int64_t n, uint64_t start, uint64_t step, uint64_t dst) {
+	return GPK_AS(gpk_arange)(device, stream, type, n, start, step, dst);
+}
+
+static int64_t gpk_call_reduce_workspace(uintptr_t f, int device, int op, int x_type, int dst_type, int ndim, const int64_t* shape, uint32_t axes) {
+	return GPK_AS(gpk_reduce_workspace)(device, op, x_type, dst_type, ndim, shape, axes);
+}
+
+static int gpk_call_reduce(uintptr_t f, int device, uint64_t stream, int op, int x_type, int dst_type, int ndim, const int64_t* shape,
+                           uint32_t axes, uint64_t x, const int64_t* x_strides, uint64_t dst, uint64_t workspace, int64_t workspace_bytes) {
+	return GPK_AS(gpk_reduce)(device, stream, op, x_type, dst_type, ndim, shape, axes, x, x_strides, dst, workspace, workspace_bytes);
+}
+
+static int gpk_call_spin(uintptr_t f, int device, uint64_t stream, int64_t microseconds) {
+	return GPK_AS(gpk_spin)(device, stream, microseconds);
+}
+*/
+import "C"
+
+import (
+	"fmt"
+	"math"
+	"unsafe"
+
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+)
+
+// The header's version and limits are this file's: a difference is a constant
+// overflow here.
+const (
+	_ = uint(C.GPK_ABI-ABI) + uint(ABI-C.GPK_ABI)
+	_ = uint(C.GPK_MAX_DIMS-maxDims) + uint(maxDims-C.GPK_MAX_DIMS)
+)
+
+// Built reports why this program cannot load kernels: nil, it can.
+func Built() error { return nil }
+
+// entries are the addresses of the library's functions.
+type entries struct {
+	abiVersion, kernelSet, cudaVersion, errorString        C.uintptr_t
+	gemmCount, gemmName, gemmWorkspace, gemm               C.uintptr_t
+	unary, binary, cast, fill, arange, reduceSpace, reduce C.uintptr_t
+	spin                                                   C.uintptr_t
+}
+
+// load loads a library that has been checked and resolves every entry.
+func load(path string) (*Library, error) {
+	cpath := C.CString(path)
+	defer C.free(unsafe.Pointer(cpath))
+	var why [512]C.char
+	handle := C.gpk_dlopen(cpath, &why[0], C.size_t(len(why)))
+	if handle == nil {
+		return nil, &LibraryError{path, C.GoString(&why[0]), ErrLoad}
+	}
+	lib := &Library{kernels: map[string]int{}}
+	e := &lib.entries
+	for _, entry := range []struct {
+		name string
+		at   *C.uintptr_t
+	}{
+		{"gpk_abi_version", &e.abiVersion}, // first: what follows depends on it
+		{"gpk_kernel_set", &e.kernelSet}, {"gpk_cuda_version", &e.cudaVersion}, {"gpk_error_string", &e.errorString},
+		{"gpk_gemm_count", &e.gemmCount}, {"gpk_gemm_name", &e.gemmName},
+		{"gpk_gemm_workspace", &e.gemmWorkspace}, {"gpk_gemm", &e.gemm},
+		{"gpk_unary", &e.unary}, {"gpk_binary", &e.binary}, {"gpk_cast", &e.cast}, {"gpk_fill", &e.fill}, {"gpk_arange", &e.arange},
+		{"gpk_reduce_workspace", &e.reduceSpace}, {"gpk_reduce", &e.reduce}, {"gpk_spin", &e.spin},
+	} {
+		name := C.CString(entry.name)
+		*entry.at = C.gpk_dlsym(handle, name)
+		C.free(unsafe.Pointer(name))
+		if *entry.at == 0 {
+			return nil, &LibraryError{path, fmt.Sprintf("it lacks the entry %s: no kernel library of gpk, or a partial build; run `gpk setup`", entry.name), ErrLoad}
+		}
+		if entry.at == &e.abiVersion {
+			if v := int(C.gpk_call_int(e.abiVersion)); v != ABI {
+				return nil, &LibraryError{path, fmt.Sprintf("built for version %d of the kernel ABI, this program speaks %d; run `gpk setup` of this version", v, ABI), ErrABI}
+			}
+		}
+	}
+	lib.kernelSet = C.GoString(C.gpk_call_text(e.kernelSet))
+	lib.cuda = int(C.gpk_call_int(e.cudaVersion))
+	for i := range int(C.gpk_call_int(e.gemmCount)) {
+		lib.kernels[C.GoString(C.gpk_call_text_of(e.gemmName, C.int(i)))] = i
+	}
+	return lib, nil
+}
+
+// failure turns a code that is not 0 into an error.
+func (l *Library) failure(entry string, code int) error {
+	return &Error{Code: code, Entry: entry, Message: C.GoString(C.gpk_call_text_of(l.entries.errorString, C.int(code)))}
+}
+
+func (l *Library) check(entry string, code C.int) error {
+	if code == 0 {
+		return nil
+	}
+	return l.failure(entry, int(code))
+}
+
+// bytes turns a workspace answer, where a negative number is a negated code,
+// into bytes or an error.
+func (l *Library) bytes(entry string, n C.int64_t) (int64, error) {
+	if n < 0 {
+		return 0, l.failure(entry, int(-n))
+	}
+	return int64(n), nil
+}
+
+// checkDims checks that the strides have the shape's length: C reads that many.
+func checkDims(entry string, shape []int, strides ...[]int) error {
+	for _, s := range strides {
+		if len(s) != len(shape) {
+			return &Error{Code: CodeArgument, Entry: entry, Message: fmt.Sprintf("%d strides for %d dimensions", len(s), len(shape))}
+		}
+	}
+	if len(shape) > maxDims {
+		return &Error{Code: CodeArgument, Entry: entry, Message: fmt.Sprintf("%d dimensions, at most %d", len(shape), maxDims)}
+	}
+	return nil
+}
+
+// numbers hands a slice to C: on the machines of this file int is int64.
+func numbers(s []int) *C.int64_t { return (*C.int64_t)(unsafe.Pointer(unsafe.SliceData(s))) }
+
+// GemmWorkspace returns the bytes of workspace that Gemm needs for this problem.
+func (l *Library) GemmWorkspace(device, kernel int, m, n, k, batch int64) (int64, error) {
+	return l.bytes("gpk_gemm_workspace", C.gpk_call_gemm_workspace(l.entries.gemmWorkspace,
+		C.int(device), C.int(kernel), C.int64_t(m), C.int64_t(n), C.int64_t(k), C.int64_t(batch)))
+}
+
+// Gemm enqueues D[i] = act(alpha·A[i]·B[i] + bias) for i < batch, by the kernel
+// of that number (KernelIndex). A is m×k, B k×n, D m×n row-major; the kernel's
+// manifest entry says how A and B are stored. lda, ldb and ldd count elements
+// between rows (or columns, where column-major), strides those between members
+// of the batch, 0 for one operand used by all. bias: n elements of D's type at
+// that address, or 0; act: a GPK_ACT number.
+func (l *Library) Gemm(device int, stream uint64, kernel int, m, n, k, batch int64,
+	a uint64, lda, strideA int64, b uint64, ldb, strideB int64, d uint64, ldd, strideD int64,
+	bias uint64, act int, alphaRe, alphaIm float64, workspace uint64, workspaceBytes int64,
+) error {
+	return l.check("gpk_gemm", C.gpk_call_gemm(l.entries.gemm, C.int(device), C.uint64_t(stream), C.int(kernel),
+		C.int64_t(m), C.int64_t(n), C.int64_t(k), C.int64_t(batch),
+		C.uint64_t(a), C.int64_t(lda), C.int64_t(strideA), C.uint64_t(b), C.int64_t(ldb), C.int64_t(strideB),
+		C.uint64_t(d), C.int64_t(ldd), C.int64_t(strideD), C.uint64_t(bias), C.int(act),
+		C.double(alphaRe), C.double(alphaIm), C.uint64_t(workspace), C.int64_t(workspaceBytes)))
+}
+
+// Unary enqueues dst = op(x).
+func (l *Library) Unary(device int, stream uint64, op expr.Op, xType, dstType dtype.DType, shape []int,
+	x uint64, xStrides []int, dst uint64, dstStrides []int,
+) error {
+	if err := checkDims("gpk_unary", shape, xStrides, dstStrides); err != nil {
+		return err
+	}
+	return l.check("gpk_unary", C.gpk_call_unary(l.entries.unary, C.int(device), C.uint64_t(stream), C.int(op),
+		C.int(xType), C.int(dstType), C.int(len(shape)), numbers(shape),
+		C.uint64_t(x), numbers(xStrides), C.uint64_t(dst), numbers(dstStrides)))
+}
+
+// Binary enqueues dst = op(x, y). An operand at address 0 is the scalar whose
+// 16 bytes are lo and hi; at most one is.
+func (l *Library) Binary(device int, stream uint64, op expr.Op, typ, dstType dtype.DType, shape []int,
+	x uint64, xStrides []int, y uint64, yStrides []int, lo, hi uint64, dst uint64, dstStrides []int,
+) error {
+	if err := checkDims("gpk_binary", shape, xStrides, yStrides, dstStrides); err != nil {
+		return err
+	}
+	return l.check("gpk_binary", C.gpk_call_binary(l.entries.binary, C.int(device), C.uint64_t(stream), C.int(op),
+		C.int(typ), C.int(dstType), C.int(len(shape)), numbers(shape),
+		C.uint64_t(x), numbers(xStrides), C.uint64_t(y), numbers(yStrides),
+		C.uint64_t(lo), C.uint64_t(hi), C.uint64_t(dst), numbers(dstStrides)))
+}
+
+// Cast enqueues dst = x converted to dstType; equal types copy.
+func (l *Library) Cast(device int, stream uint64, xType, dstType dtype.DType, shape []int,
+	x uint64, xStrides []int, dst uint64, dstStrides []int,
+) error {
+	if err := checkDims("gpk_cast", shape, xStrides, dstStrides); err != nil {
+		return err
+	}
+	return l.check("gpk_cast", C.gpk_call_cast(l.entries.cast, C.int(device), C.uint64_t(stream),
+		C.int(xType), C.int(dstType), C.int(len(shape)), numbers(shape),
+		C.uint64_t(x), numbers(xStrides), C.uint64_t(dst), numbers(dstStrides)))
+}
+
+// Fill enqueues dst = the element whose 16 bytes are lo and hi.
+func (l *Library) Fill(device int, stream uint64, typ dtype.DType, shape []int, lo, hi uint64, dst uint64, dstStrides []int) error {
+	if err := checkDims("gpk_fill", shape, dstStrides); err != nil {
+		return err
+	}
+	return l.check("gpk_fill", C.gpk_call_fill(l.entries.fill, C.int(device), C.uint64_t(stream), C.int(typ),
+		C.int(len(shape)), numbers(shape), C.uint64_t(lo), C.uint64_t(hi), C.uint64_t(dst), numbers(dstStrides)))
+}
+
+// Arange enqueues dst[i] = start + i·step, i < n; dst is dense. Integer types
+// take the integer parts of start and step.
+func (l *Library) Arange(device int, stream uint64, typ dtype.DType, n int, start, step float64, dst uint64) error {
+	lo, hi := math.Float64bits(start), math.Float64bits(step)
+	if typ.IsInteger() {
+		lo, hi = uint64(int64(start)), uint64(int64(step))
+	}
+	return l.check("gpk_arange", C.gpk_call_arange(l.entries.arange, C.int(device), C.uint64_t(stream), C.int(typ),
+		C.int64_t(n), C.uint64_t(lo), C.uint64_t(hi), C.uint64_t(dst)))
+}
+
+// ReduceWorkspace returns the bytes of workspace that Reduce needs.
+func (l *Library) ReduceWorkspace(device int, op expr.Op, xType, dstType dtype.DType, shape []int, axes uint32) (int64, error) {
+	if err := checkDims("gpk_reduce_workspace", shape); err != nil {
+		return 0, err
+	}
+	return l.bytes("gpk_reduce_workspace", C.gpk_call_reduce_workspace(l.entries.reduceSpace, C.int(device), C.int(op),
+		C.int(xType), C.int(dstType), C.int(len(shape)), numbers(shape), C.uint32_t(axes)))
+}
+
+// Reduce enqueues the reduction of x over the dimensions whose bit is set in
+// axes; dst is dense over the remaining ones, in order.
+func (l *Library) Reduce(device int, stream uint64, op expr.Op, xType, dstType dtype.DType, shape []int, axes uint32,
+	x uint64, xStrides []int, dst uint64, workspace uint64, workspaceBytes int64,
+) error {
+	if err := checkDims("gpk_reduce", shape, xStrides); err != nil {
+		return err
+	}
+	return l.check("gpk_reduce", C.gpk_call_reduce(l.entries.reduce, C.int(device), C.uint64_t(stream), C.int(op),
+		C.int(xType), C.int(dstType), C.int(len(shape)), numbers(shape), C.uint32_t(axes),
+		C.uint64_t(x), numbers(xStrides), C.uint64_t(dst), C.uint64_t(workspace), C.int64_t(workspaceBytes)))
+}
+
+// Spin keeps the stream busy for about that many microseconds: for tests of ordering.
+func (l *Library) Spin(device int, stream uint64, microseconds int64) error {
+	return l.check("gpk_spin", C.gpk_call_spin(l.entries.spin, C.int(device), C.uint64_t(stream), C.int64_t(microseconds)))
+}

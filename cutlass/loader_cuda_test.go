@@ -1,0 +1,275 @@
+//go:build cgo && linux && (amd64 || arm64) && !nocuda
+
+package cutlass
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+)
+
+// fake compiles testdata/fake.c with the given macros and describes it.
+func fake(t testing.TB, macros ...string) string {
+	t.Helper()
+	cc, err := exec.LookPath("cc")
+	if err != nil {
+		t.Skip("no C compiler (cc) here to build the fake kernel library with")
+	}
+	path := filepath.Join(t.TempDir(), LibraryName)
+	args := []string{"-shared", "-fPIC", "-O2", "-Isrc", `-DFAKE_SET="fakeset"`, "-o", path, "testdata/fake.c"}
+	if out, err := exec.Command(cc, append(args, macros...)...).CombinedOutput(); err != nil {
+		t.Fatalf("cc: %v\n%s", err, out)
+	}
+	describe(t, path, nil)
+	return path
+}
+
+func openOne(path string, log *bytes.Buffer) (*Library, error) {
+	return Open(OpenOptions{
+		Candidates: []Candidate{{Path: path, From: "test"}},
+		Logger:     slog.New(slog.NewTextHandler(log, nil)),
+	})
+}
+
+func openFake(t testing.TB) *Library {
+	t.Helper()
+	lib, err := openOne(fake(t), new(bytes.Buffer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lib
+}
+
+func TestOpen(t *testing.T) {
+	path := fake(t)
+	var log bytes.Buffer
+	text := filepath.Join(t.TempDir(), "text.so")
+	write(t, text, []byte("this is not a shared library"))
+	lib, err := Open(OpenOptions{
+		Candidates: []Candidate{{Path: text, From: "first"}, {Path: path, From: "second"}, {Path: text, From: "third"}},
+		Logger:     slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lib.Path() != path || lib.KernelSet() != "fakeset" || lib.CUDAVersion() != 13000 || lib.Describe().Archs[0] != "90a" {
+		t.Errorf("path %s, kernel set %s, CUDA %d, %+v", lib.Path(), lib.KernelSet(), lib.CUDAVersion(), lib.Describe())
+	}
+	if tried := lib.Tried(); len(tried) != 2 || !errors.Is(tried[0].Err, ErrForeign) || tried[1].Err != nil || !strings.HasSuffix(tried[1].String(), "(second): used") {
+		t.Errorf("tried %v", tried)
+	}
+	// One for the text, one because the fake is not this program's kernel set.
+	if n := strings.Count(log.String(), "level=WARN"); n != 2 {
+		t.Errorf("%d warnings, want 2:\n%s", n, log.String())
+	}
+	if i, ok := lib.KernelIndex("second"); i != 1 || !ok {
+		t.Errorf("KernelIndex(second) = %d, %v", i, ok)
+	}
+	if _, ok := lib.KernelIndex("third"); ok {
+		t.Error("KernelIndex(third) exists")
+	}
+}
+
+// TestOpenRefused covers what only shows once the library is loaded.
+func TestOpenRefused(t *testing.T) {
+	for _, c := range []struct {
+		name, macro string
+		change      func(*Sidecar)
+		want        error
+		reason      string
+	}{
+		{"old ABI", "-DFAKE_ABI=0", nil, ErrABI, "version 0 of the kernel ABI"},
+		{"missing entry", "-DFAKE_NO_SPIN", nil, ErrLoad, "gpk_spin"},
+		{"undefined symbol", "-DFAKE_UNDEFINED", nil, ErrLoad, "gpk_nowhere"},
+		{"another kernel set", "", func(s *Sidecar) { s.KernelSet = "other" }, ErrDamaged, "fakeset"},
+		{"another CUDA", "", func(s *Sidecar) { s.CUDA = 12080 }, ErrDamaged, "12080"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var macros []string
+			if c.macro != "" {
+				macros = append(macros, c.macro)
+			}
+			path := fake(t, macros...)
+			describe(t, path, c.change)
+			var log bytes.Buffer
+			_, err := openOne(path, &log)
+			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.reason) {
+				t.Errorf("error %v, want %v that says %q", err, c.want, c.reason)
+			}
+			if !strings.Contains(log.String(), path) {
+				t.Errorf("no warning names %s: %q", path, log.String())
+			}
+		})
+	}
+}
+
+// TestOpenDamaged damages a real library at many places: Open refuses each and
+// the process lives.
+func TestOpenDamaged(t *testing.T) {
+	path := fake(t)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := 0; at < len(whole); at += 1 + len(whole)/50 {
+		b := bytes.Clone(whole)
+		b[at] ^= 0x41
+		write(t, path, b)
+		if _, err := openOne(path, new(bytes.Buffer)); !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrForeign) {
+			t.Fatalf("byte %d changed: %v", at, err)
+		}
+		write(t, path, whole[:at])
+		if _, err := openOne(path, new(bytes.Buffer)); !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrForeign) {
+			t.Fatalf("%d bytes of %d: %v", at, len(whole), err)
+		}
+	}
+}
+
+func TestOpenPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), LibraryName)
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Skip("no pipes here:", err)
+	}
+	done := make(chan error, 1)
+	go func() { _, err := openOne(path, new(bytes.Buffer)); done <- err }()
+	select {
+	case err := <-done:
+		if !errors.Is(err, ErrForeign) {
+			t.Errorf("error %v, want ErrForeign", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("Open waits on a pipe")
+	}
+}
+
+// TestEntries checks that every argument arrives at its place in every entry.
+func TestEntries(t *testing.T) {
+	lib := openFake(t)
+	record := make([]int64, 32)
+	stream := uint64(uintptr(unsafe.Pointer(&record[0])))
+	defer runtime.KeepAlive(record)
+	f := func(x float64) int64 { return int64(math.Float64bits(x)) }
+	s := func(n int) []int { return []int{99, n} } // the record keeps the last
+	for _, c := range []struct {
+		entry string
+		call  func(code int) error
+		want  []int64
+	}{
+		{"gpk_gemm", func(code int) error {
+			return lib.Gemm(code, stream, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17.5, 18.5, 19, 20)
+		}, []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, f(17.5), f(18.5), 19, 20}},
+		{"gpk_unary", func(code int) error {
+			return lib.Unary(code, stream, expr.GELU, dtype.Float16, dtype.Float32, s(4), 5, s(6), 7, s(8))
+		}, []int64{int64(expr.GELU), 3, 1, 2, 4, 5, 6, 7, 8}},
+		{"gpk_binary", func(code int) error {
+			return lib.Binary(code, stream, expr.Add, dtype.Float16, dtype.Bool, s(4), 5, s(6), 7, s(8), 9, 10, 11, s(12))
+		}, []int64{int64(expr.Add), 3, 9, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12}},
+		{"gpk_cast", func(code int) error {
+			return lib.Cast(code, stream, dtype.Int64, dtype.Int8, s(3), 4, s(5), 6, s(7))
+		}, []int64{8, 5, 2, 3, 4, 5, 6, 7}},
+		{"gpk_fill", func(code int) error { return lib.Fill(code, stream, dtype.Complex128, s(2), 3, 4, 5, s(6)) }, []int64{11, 2, 2, 3, 4, 5, 6}},
+		{"gpk_fill", func(code int) error { return lib.Fill(code, stream, dtype.Complex128, nil, 3, 4, 5, nil) }, []int64{11, 0, -1, 3, 4, 5, -1}},
+		{"gpk_arange", func(code int) error { return lib.Arange(code, stream, dtype.Float16, 1, 2.5, -3, 4) }, []int64{3, 1, f(2.5), f(-3), 4}},
+		{"gpk_arange", func(code int) error { return lib.Arange(code, stream, dtype.Int8, 1, 2, -3, 4) }, []int64{5, 1, 2, -3, 4}},
+		{"gpk_reduce", func(code int) error {
+			return lib.Reduce(code, stream, expr.Sum, dtype.Bool, dtype.Int64, s(3), 5, 6, s(7), 8, 9, 10)
+		}, []int64{int64(expr.Sum), 9, 8, 2, 3, 5, 6, 7, 8, 9, 10}},
+		{"gpk_spin", func(code int) error { return lib.Spin(code, stream, 77) }, []int64{77}},
+	} {
+		for i := range record {
+			record[i] = -1 << 40
+		}
+		if err := c.call(0); err != nil {
+			t.Errorf("%s: %v", c.entry, err)
+		}
+		if got := record[:len(c.want)]; !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s received %v, want %v", c.entry, got, c.want)
+		}
+		var e *Error
+		if err := c.call(CodeUnsupported); !errors.Is(err, expr.ErrUnsupported) || !errors.As(err, &e) || e.Entry != c.entry || e.Message != "no such kernel" {
+			t.Errorf("%s: %#v, want ErrUnsupported", c.entry, err)
+		}
+		if err := c.call(2); !errors.As(err, &e) || !e.OutOfMemory() {
+			t.Errorf("%s: %v, want out of memory", c.entry, err)
+		}
+	}
+	if n, err := lib.GemmWorkspace(0, 1, 2, 3, 4, 5); n != 102030405 || err != nil {
+		t.Errorf("GemmWorkspace: %d, %v", n, err)
+	}
+	if _, err := lib.GemmWorkspace(CodeUnsupported, 1, 2, 3, 4, 5); !errors.Is(err, expr.ErrUnsupported) {
+		t.Errorf("GemmWorkspace: %v, want ErrUnsupported", err)
+	}
+	if n, err := lib.ReduceWorkspace(0, expr.Op(1), dtype.Float64, dtype.Float16, s(4), 5); n != 102030405 || err != nil {
+		t.Errorf("ReduceWorkspace: %d, %v", n, err)
+	}
+	if _, err := lib.ReduceWorkspace(CodeUnsupported, expr.Sum, 1, 1, s(4), 5); !errors.Is(err, expr.ErrUnsupported) {
+		t.Errorf("ReduceWorkspace: %v, want ErrUnsupported", err)
+	}
+}
+
+// TestDimensions checks that C never reads beyond a slice.
+func TestDimensions(t *testing.T) {
+	lib := openFake(t)
+	two, three, nine := make([]int, 2), make([]int, 3), make([]int, 9)
+	for name, err := range map[string]error{
+		"unary x":          lib.Unary(0, 0, expr.Neg, 1, 1, three, 0, two, 0, three),
+		"unary dst":        lib.Unary(0, 0, expr.Neg, 1, 1, three, 0, three, 0, nil),
+		"binary y":         lib.Binary(0, 0, expr.Add, 1, 1, three, 0, three, 0, two, 0, 0, 0, three),
+		"cast":             lib.Cast(0, 0, 1, 1, three, 0, two, 0, three),
+		"fill":             lib.Fill(0, 0, 1, three, 0, 0, 0, two),
+		"reduce":           lib.Reduce(0, 0, expr.Sum, 1, 1, three, 1, 0, two, 0, 0, 0),
+		"nine":             lib.Fill(0, 0, 1, nine, 0, 0, 0, nine),
+		"reduce workspace": func() error { _, err := lib.ReduceWorkspace(0, expr.Sum, 1, 1, nine, 1); return err }(),
+	} {
+		var e *Error
+		if !errors.As(err, &e) || e.Code != CodeArgument {
+			t.Errorf("%s: %v, want CodeArgument", name, err)
+		}
+	}
+}
+
+// TestCallAllocates checks that a call costs no allocation.
+func TestCallAllocates(t *testing.T) {
+	lib := openFake(t)
+	if n := testing.AllocsPerRun(100, func() {
+		shape, strides := [2]int{3, 4}, [2]int{4, 1}
+		if err := lib.Unary(0, 0, expr.Neg, dtype.Float32, dtype.Float32, shape[:], 0, strides[:], 0, strides[:]); err != nil {
+			t.Error(err)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations a call", n)
+	}
+}
+
+func BenchmarkGemmCall(b *testing.B) {
+	lib := openFake(b)
+	for b.Loop() {
+		if err := lib.Gemm(0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 1, 0, 19, 20); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkUnaryCall(b *testing.B) {
+	lib := openFake(b)
+	for b.Loop() {
+		shape, strides := [2]int{3, 4}, [2]int{4, 1}
+		if err := lib.Unary(0, 0, expr.Neg, dtype.Float32, dtype.Float32, shape[:], 0, strides[:], 0, strides[:]); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,103 @@
+//go:build !(cgo && linux && (amd64 || arm64) && !nocuda)
+
+package cutlass
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+)
+
+type entries struct{}
+
+// Built reports why this program cannot load kernels; the error wraps
+// ErrNotBuilt. It is never nil in this build.
+func Built() error { return fmt.Errorf("%w: %s", ErrNotBuilt, missing()) }
+
+// missing names the first condition of the CUDA files' build line that this
+// build does not meet.
+func missing() string {
+	switch {
+	case runtime.GOOS != "linux":
+		return "the kernel library needs Linux, this is " + runtime.GOOS
+	case runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64":
+		return "the kernel library needs amd64 or arm64, this is " + runtime.GOARCH
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			switch {
+			case s.Key == "-tags" && slices.Contains(strings.Split(s.Value, ","), "nocuda"):
+				return "it was built with -tags nocuda"
+			case s.Key == "CGO_ENABLED" && s.Value == "0":
+				return "it was built without cgo: install a C compiler (apt-get install gcc libc6-dev) and build again, with CGO_ENABLED=1 if that variable is set"
+			}
+		}
+	}
+	return "it was built without cgo, or with -tags nocuda"
+}
+
+func load(string) (*Library, error) { return nil, Built() }
+
+// GemmWorkspace answers ErrNotBuilt, as every method of this build.
+func (*Library) GemmWorkspace(device, kernel int, m, n, k, batch int64) (int64, error) {
+	return 0, Built()
+}
+
+// Gemm answers ErrNotBuilt.
+func (*Library) Gemm(device int, stream uint64, kernel int, m, n, k, batch int64,
+	a uint64, lda, strideA int64, b uint64, ldb, strideB int64, d uint64, ldd, strideD int64,
+	bias uint64, act int, alphaRe, alphaIm float64, workspace uint64, workspaceBytes int64,
+) error {
+	return Built()
+}
+
+// Unary answers ErrNotBuilt.
+func (*Library) Unary(device int, stream uint64, op expr.Op, xType, dstType dtype.DType, shape []int,
+	x uint64, xStrides []int, dst uint64, dstStrides []int,
+) error {
+	return Built()
+}
+
+// Binary answers ErrNotBuilt.
+func (*Library) Binary(device int, stream uint64, op expr.Op, typ, dstType dtype.DType, shape []int,
+	x uint64, xStrides []int, y uint64, yStrides []int, lo, hi uint64, dst uint64, dstStrides []int,
+) error {
+	return Built()
+}
+
+// Cast answers ErrNotBuilt.
+func (*Library) Cast(device int, stream uint64, xType, dstType dtype.DType, shape []int,
+	x uint64, xStrides []int, dst uint64, dstStrides []int,
+) error {
+	return Built()
+}
+
+// Fill answers ErrNotBuilt.
+func (*Library) Fill(device int, stream uint64, typ dtype.DType, shape []int, lo, hi uint64, dst uint64, dstStrides []int) error {
+	return Built()
+}
+
+// Arange answers ErrNotBuilt.
+func (*Library) Arange(device int, stream uint64, typ dtype.DType, n int, start, step float64, dst uint64) error {
+	return Built()
+}
+
+// ReduceWorkspace answers ErrNotBuilt.
+func (*Library) ReduceWorkspace(device int, op expr.Op, xType, dstType dtype.DType, shape []int, axes uint32) (int64, error) {
+	return 0, Built()
+}
+
+// Reduce answers ErrNotBuilt.
+func (*Library) Reduce(device int, stream uint64, op expr.Op, xType, dstType dtype.DType, shape []int, axes uint32,
+	x uint64, xStrides []int, dst uint64, workspace uint64, workspaceBytes int64,
+) error {
+	return Built()
+}
+
+// Spin answers ErrNotBuilt.
+func (*Library) Spin(device int, stream uint64, microseconds int64) error { return Built() }

@@ -1,0 +1,80 @@
+package cutlass
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// SidecarName is the file beside the library that describes it.
+const SidecarName = LibraryName + ".json"
+
+// Sidecar describes a library, in the file that setup writes beside it last of
+// all: where it is missing, the library is not finished.
+type Sidecar struct {
+	Size      int64    `json:"size"`       // bytes of the library
+	SHA256    string   `json:"sha256"`     // of the library, in lower-case hex
+	ABI       int      `json:"abi"`        // GPK_ABI
+	KernelSet string   `json:"kernel_set"` // hash of the sources
+	CUDA      int      `json:"cuda"`       // CUDART_VERSION: 13000 is 13.0
+	Archs     []string `json:"archs"`      // 90a, 80, …
+	Units     []string `json:"units"`      // the translation units that it holds
+	Inputs    string   `json:"inputs"`     // hash of what setup linked, by which it knows that nothing changed
+}
+
+// maxSidecar bounds what is read of a description: a real one has some
+// kilobytes.
+const maxSidecar = 1 << 20
+
+// ReadSidecar reads the description beside the library.
+func ReadSidecar(library string) (Sidecar, error) {
+	path := filepath.Join(filepath.Dir(library), SidecarName)
+	info, err := os.Stat(path)
+	if err != nil {
+		return Sidecar{}, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxSidecar {
+		return Sidecar{}, fmt.Errorf("%s is not a description of a library", path)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return Sidecar{}, err
+	}
+	var s Sidecar
+	if err := json.Unmarshal(text, &s); err != nil {
+		return Sidecar{}, fmt.Errorf("%s: %w", path, err)
+	}
+	if s.Size <= 0 || len(s.SHA256) != 2*sha256.Size || s.ABI <= 0 {
+		return Sidecar{}, errors.New(path + " lacks size, SHA-256 or ABI")
+	}
+	return s, nil
+}
+
+// Measure fills in size and SHA-256 from the library's file.
+func (s *Sidecar) Measure(library string) error {
+	file, err := os.Open(library)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	s.Size = info.Size()
+	s.SHA256, err = hash(file)
+	return err
+}
+
+func hash(r io.Reader) (string, error) {
+	h := sha256.New()
+	if _, err := io.Copy(h, r); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

@@ -1,0 +1,236 @@
+package setup
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gpk-go/gpk/cutlass"
+)
+
+// baseFlags are nvcc's for every text.
+var baseFlags = []string{
+	"-std=c++17", "-O3", "-DNDEBUG", "--expt-relaxed-constexpr", "-Xcompiler=-fPIC,-fvisibility=hidden",
+}
+
+// CompileError is a translation unit that nvcc refused.
+type CompileError struct {
+	Unit   string
+	Log    string // the end of what nvcc printed
+	File   string // all of it
+	Reason error
+}
+
+func (e *CompileError) Error() string {
+	return fmt.Sprintf("compiling %s: %v (all of it: %s)\n%s", e.Unit, e.Reason, e.File, e.Log)
+}
+
+func (e *CompileError) Unwrap() error { return e.Reason }
+
+// text is one thing to compile: a unit's source, or the registry.
+type text struct {
+	name   string
+	source string
+	flags  []string // without include folders, whose content the key has
+	work   int      // its kernels, for order and progress
+	object string
+	cached bool
+	took   time.Duration
+}
+
+// compile brings the object of every unit into the cache.
+func (b *builder) compile(ctx context.Context, units []cutlass.Unit) ([]UnitResult, error) {
+	texts := make([]*text, len(units))
+	for i, u := range units {
+		texts[i] = &text{name: u.Name, source: u.Source(), flags: unitFlags(u, b.Archs), work: max(1, len(u.Kernels))}
+	}
+	if err := b.compileAll(ctx, texts); err != nil {
+		return nil, err
+	}
+	results := make([]UnitResult, len(units))
+	for i, t := range texts {
+		results[i] = UnitResult{Unit: units[i], Object: t.object, Cached: t.cached, Duration: t.took}
+	}
+	return results, nil
+}
+
+// unitFlags are nvcc's flags for a unit. Element-wise operations round after
+// each step (-fmad=false), so that fused and unfused chains have the same bits.
+func unitFlags(u cutlass.Unit, archs []string) []string {
+	flags := slices.Concat(baseFlags, gencode(u.SM, archs))
+	if strings.HasPrefix(u.File, "ops") {
+		flags = append(flags, "-fmad=false")
+	}
+	return flags
+}
+
+// compileAll compiles what the cache lacks, Jobs at once, the largest first.
+// The first failure stops the rest.
+func (b *builder) compileAll(ctx context.Context, texts []*text) error {
+	if err := b.writeSources(); err != nil {
+		return err
+	}
+	var todo []*text
+	total, done := 0, 0
+	for _, t := range texts {
+		t.object = filepath.Join(b.Cache, "objects", b.key(t)+".o")
+		info, err := os.Stat(t.object)
+		t.cached = err == nil && info.Size() > 0
+		total += t.work
+		if t.cached {
+			done += t.work
+			b.progress.say("%-32s cached", t.name)
+		} else {
+			todo = append(todo, t)
+		}
+	}
+	slices.SortStableFunc(todo, func(x, y *text) int { return cmp.Compare(y.work, x.work) })
+	b.progress.begin(total, done)
+	defer b.progress.stop()
+
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	queue := make(chan *text, len(todo))
+	for _, t := range todo {
+		queue <- t
+	}
+	close(queue)
+	var wg sync.WaitGroup
+	var count sync.Mutex
+	n := len(texts) - len(todo)
+	for range min(b.Jobs, len(todo)) {
+		wg.Go(func() {
+			for t := range queue {
+				if ctx.Err() != nil {
+					return
+				}
+				if err := b.compileOne(ctx, t); err != nil {
+					cancel(err) // the first wins
+					return
+				}
+				count.Lock()
+				n++
+				b.progress.say("%-32s %6.1f s  (%d of %d)", t.name, t.took.Seconds(), n, len(texts))
+				count.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+// compileOne compiles a text into the cache.
+func (b *builder) compileOne(ctx context.Context, t *text) error {
+	b.progress.started(t.name)
+	defer b.progress.finished(t.name, t.work)
+	start := time.Now()
+	source := filepath.Join(b.temp, "units", t.name+".cu")
+	if err := os.WriteFile(source, []byte(t.source), 0o600); err != nil {
+		return err
+	}
+	temp := filepath.Join(b.temp, "units", t.name+".o")
+	args := slices.Concat(t.flags, []string{
+		"-I", filepath.Join(b.temp, "src"),
+		"-I", filepath.Join(b.tools.cutlass, "include"), "-I", filepath.Join(b.tools.cutlass, "tools", "util", "include"),
+		"-c", source, "-o", temp,
+	})
+	cmd := exec.CommandContext(ctx, b.tools.nvcc, args...)
+	cmd.Env = b.environment()
+	out, err := output(cmd)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return b.compileError(t.name, out, err)
+	}
+	if err := finish(temp, t.object); err != nil {
+		return err
+	}
+	t.took = time.Since(start)
+	return nil
+}
+
+// compileError keeps everything that the compiler printed in the cache's log.
+func (b *builder) compileError(name string, out []byte, reason error) error {
+	file := filepath.Join(b.Cache, "log", name+".txt")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	if err := os.WriteFile(file, out, 0o600); err != nil {
+		return err
+	}
+	return &CompileError{Unit: name, Log: tail(out), File: file, Reason: reason}
+}
+
+// writeSources puts the embedded folder src into this run's folder.
+func (b *builder) writeSources() error {
+	if isDir(filepath.Join(b.temp, "units")) {
+		return nil
+	}
+	for _, dir := range []string{"src", "units"} {
+		if err := os.MkdirAll(filepath.Join(b.temp, dir), 0o700); err != nil {
+			return err
+		}
+	}
+	entries, err := cutlass.Sources.ReadDir("src")
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		content, err := cutlass.Sources.ReadFile(path.Join("src", e.Name()))
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(b.temp, "src", e.Name()), content, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// key names an object by everything that goes into it: the text, the headers of
+// src that it reaches, flags, compilers and CUTLASS.
+func (b *builder) key(t *text) string {
+	h := sha256.New()
+	add := func(what, content string) { fmt.Fprintf(h, "%s %d\n%s\n", what, len(content), content) }
+	add("tools", b.tools.identity)
+	add("cutlass", cutlassWheels.requirements)
+	add("flags", strings.Join(t.flags, "\n"))
+	add("text", t.source)
+	headers := map[string]string{}
+	includes(t.source, headers)
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		add(name, headers[name])
+	}
+	return hex.EncodeToString(h.Sum(nil))[:40]
+}
+
+var include = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">]`)
+
+// includes collects the files of src that a text includes, and what they do.
+func includes(source string, found map[string]string) {
+	for _, m := range include.FindAllStringSubmatch(source, -1) {
+		name := m[1]
+		if _, ok := found[name]; ok {
+			continue
+		}
+		content, err := cutlass.Sources.ReadFile(path.Join("src", name))
+		if err != nil {
+			continue // a header of CUDA, CUTLASS or the system: the other parts of the key
+		}
+		found[name] = string(content)
+		includes(string(content), found)
+	}
+}

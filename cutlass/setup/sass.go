@@ -1,0 +1,111 @@
+package setup
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/gpk-go/gpk/cutlass"
+)
+
+// SASS is what the machine code of one kernel has of wgmma.
+type SASS struct {
+	Unit     string // "" from CheckSASS
+	Function string // its mangled name
+	HGMMA    int    // wgmma instructions on 16-bit and TF32 data
+}
+
+// ErrNoWGMMA is the error of a wgmma kernel whose machine code has none: what
+// nvcc makes of it for sm_90 in place of sm_90a.
+var ErrNoWGMMA = errors.New("no wgmma instructions in the machine code")
+
+// checkSASS disassembles the units of wgmma kernels and counts.
+func (b *builder) checkSASS(ctx context.Context, units []UnitResult) ([]SASS, error) {
+	cuobjdump, err := b.cuobjdump(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []SASS
+	for _, u := range units {
+		want := 0
+		for _, k := range u.Unit.Kernels {
+			if IsWGMMA(k) {
+				want++
+			}
+		}
+		if want == 0 {
+			continue
+		}
+		found, err := CheckSASS(ctx, cuobjdump, u.Object)
+		if err != nil {
+			return all, fmt.Errorf("unit %s: %w", u.Unit.Name, err)
+		}
+		have := 0
+		for _, s := range found {
+			s.Unit = u.Unit.Name
+			all = append(all, s)
+			if s.HGMMA > 0 {
+				have++
+			}
+		}
+		b.progress.say("%-32s %d kernels with HGMMA of %d", u.Unit.Name, have, want)
+		if have < want {
+			return all, fmt.Errorf("%w: unit %s has %d kernels with HGMMA, its manifest %d", ErrNoWGMMA, u.Unit.Name, have, want)
+		}
+	}
+	return all, nil
+}
+
+// IsWGMMA reports whether the kernel is one of CUTLASS 3.x for wgmma.
+func IsWGMMA(k cutlass.Kernel) bool {
+	return k.SM == 90 && (k.Schedule == "cooperative" || k.Schedule == "pingpong")
+}
+
+// cuobjdump is the disassembler beside nvcc or on PATH, else the wheels'.
+func (b *builder) cuobjdump(ctx context.Context) (string, error) {
+	beside := filepath.Join(filepath.Dir(b.tools.nvcc), "cuobjdump")
+	if _, err := os.Stat(beside); err == nil {
+		return beside, nil
+	}
+	if path, err := exec.LookPath("cuobjdump"); err == nil {
+		return path, nil
+	}
+	dir, err := b.install(ctx, sassWheels)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "nvidia", "cu13", "bin", "cuobjdump"), nil
+}
+
+// CheckSASS counts the HGMMA instructions of every kernel in an object or
+// library, with the given cuobjdump (which needs nvdisasm beside it or on PATH).
+func CheckSASS(ctx context.Context, cuobjdump, object string) ([]SASS, error) {
+	cmd := exec.CommandContext(ctx, cuobjdump, "-sass", object)
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(cuobjdump)+string(os.PathListSeparator)+os.Getenv("PATH"))
+	out, err := output(cmd)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, fmt.Errorf("%s -sass %s: %w\n%s", cuobjdump, object, err, tail(out))
+	}
+	return countHGMMA(out), nil
+}
+
+// countHGMMA reads a disassembly: a line "Function : NAME" begins a kernel.
+func countHGMMA(listing []byte) []SASS {
+	var list []SASS
+	for line := range bytes.Lines(listing) {
+		if _, name, ok := strings.Cut(string(line), "Function : "); ok {
+			list = append(list, SASS{Function: strings.TrimSpace(name)})
+		} else if len(list) > 0 && bytes.Contains(line, []byte("HGMMA")) {
+			list[len(list)-1].HGMMA++
+		}
+	}
+	return list
+}

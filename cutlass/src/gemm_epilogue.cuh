@@ -1,0 +1,122 @@
+// gemm_epilogue.cuh: D = act(alpha * acc + bias) in float32, the activation
+// chosen at run time, so that one kernel serves the plain product and every
+// LinearBias.
+#pragma once
+#include <math.h>
+
+#include "cutlass/array.h"
+#include "cutlass/cutlass.h"
+#include "gpk.h"
+
+namespace gpk {
+
+// An activation as three families of formula, to keep the unrolled epilogue
+// small:
+//
+//   clip     max(x, low)                          none (low = -inf), ReLU (low = 0)
+//   sigmoid  x / (1 + 2^(x (c1 + c3 x^2)))        SiLU, tanh-form GELU
+//   normal   x Phi(x)                             GELU
+//
+// The tanh form is the sigmoid one, since (1 + tanh u) / 2 = 1 / (1 + exp(-2u))
+// with u = sqrt(2/pi) (x + 0.044715 x^3). It needs no subtraction, so the tail
+// for negative x keeps its relative accuracy.
+struct Activation {
+  enum Family : int { clip, sigmoid, normal };
+
+  Family family = clip;
+  float low = -INFINITY;
+  float c1 = 0, c3 = 0;
+
+  Activation() = default;
+
+  explicit Activation(int act) {
+    switch (act) {
+      case GPK_ACT_RELU: low = 0; break;
+      // Not 0, which times an infinite x^2 would be NaN.
+      case GPK_ACT_SILU: family = sigmoid, c1 = -1.442695041f, c3 = -1e-30f; break;
+      case GPK_ACT_GELU_TANH: family = sigmoid, c1 = -2.302208198f, c3 = -0.1029432396f; break;
+      case GPK_ACT_GELU: family = normal; break;
+    }
+  }
+};
+
+// max that hands a NaN on.
+CUTLASS_DEVICE float max_nan(float x, float y) {
+  float r;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(y));
+  return r;
+}
+
+// 2^x and 1/x by the special function unit, to 2 and 1 units in the last place.
+CUTLASS_DEVICE float exp2_fast(float x) {
+  float r;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+}
+
+CUTLASS_DEVICE float reciprocal_fast(float x) {
+  float r;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+}
+
+CUTLASS_DEVICE float sigmoid_family(float x, float c1, float c3) {
+  return x * reciprocal_fast(1.f + exp2_fast(x * fmaf(c3, x * x, c1)));
+}
+
+// x Phi(x). With z = |x| and t = 1 / (1 + w z) the upper tail of the normal
+// distribution is Q(z) = exp(-z^2/2) t p(t), and p is nearly a polynomial.
+//
+// For 16-bit results: degree 4, relative error 1.1e-5 for z <= 6, beyond which
+// x Q is below 1e-8.
+CUTLASS_DEVICE float gelu_half(float x) {
+  float const z = fabsf(x);
+  float const t = reciprocal_fast(fmaf(0.3625f, z, 1.f));
+  float p = -0.09564644f;
+  p = fmaf(p, t, 0.239333f);
+  p = fmaf(p, t, 0.05146928f);
+  p = fmaf(p, t, 0.16174933f);
+  p = fmaf(p, t, 0.14308952f);
+  float const q = exp2_fast(-0.7213475204f * x * x) * (p * t);
+  return x * (x > 0 ? 1.f - q : q);
+}
+
+// For float32 results: degree 8, relative error 6e-8 for z <= 14, beyond which Q
+// underflows. What rounding takes from the exponent is put back, since it
+// would show magnified.
+CUTLASS_DEVICE float gelu_float(float x) {
+  float const z = fminf(fabsf(x), 20.f);
+  float const t = reciprocal_fast(fmaf(0.35f, z, 1.f));
+  float p = -0.029146362f;
+  p = fmaf(p, t, 0.14397377f);
+  p = fmaf(p, t, -0.25571844f);
+  p = fmaf(p, t, 0.15917884f);
+  p = fmaf(p, t, -0.023112971f);
+  p = fmaf(p, t, 0.10550929f);
+  p = fmaf(p, t, 0.11983255f);
+  p = fmaf(p, t, 0.13986191f);
+  p = fmaf(p, t, 0.13962141f);
+  float const c = -0.7213475204f, h = z * z, a = c * h;
+  float const lost = fmaf(c, fmaf(z, z, -h), fmaf(c, h, -a));
+  float const e = exp2_fast(a);
+  float const q = fmaf(0.6931471806f * lost, e, e) * (p * t);
+  return x * (x > 0 ? 1.f - q : q);
+}
+
+// act(x) in place, for a result of type Out. The branch is uniform and taken
+// once a fragment.
+template <class Out, int N>
+CUTLASS_DEVICE void activate(cutlass::Array<float, N>& x, Activation const& act) {
+  if (act.family == Activation::clip) {
+    CUTLASS_PRAGMA_UNROLL
+    for (int i = 0; i < N; ++i) x[i] = max_nan(x[i], act.low);
+  } else if (act.family == Activation::sigmoid) {
+    CUTLASS_PRAGMA_UNROLL
+    for (int i = 0; i < N; ++i) x[i] = sigmoid_family(x[i], act.c1, act.c3);
+  } else {
+    CUTLASS_PRAGMA_UNROLL
+    for (int i = 0; i < N; ++i) x[i] = sizeof(Out) == 2 ? gelu_half(x[i]) : gelu_float(x[i]);
+  }
+}
+
+}  // namespace gpk

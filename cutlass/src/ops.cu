@@ -1,0 +1,422 @@
+// ops.cu: element-wise operations, fill and arange, and the spin of tests.
+//
+// An operation has two kernels. In `rows` the innermost dimension is dense for
+// the destination and, for each source, dense or one repeated element (a row
+// or a column broadcast, a scalar): it moves vectors of 16 bytes. In `tiles`
+// nothing is assumed.
+#include "ops.cuh"
+#include "ops_reduce.cuh"
+
+namespace gpk {
+namespace {
+
+// A scalar operand, by value; `operand` 0 means none.
+struct Scalar {
+  uint64_t lo, hi;
+  int operand;
+
+  template <class T>
+  __device__ T as() const {
+    uint64_t const both[] = {lo, hi};
+    return *reinterpret_cast<T const*>(both);
+  }
+};
+
+// ---- unary
+
+template <class Op, class T>
+__global__ void __launch_bounds__(threads) unary_rows(Rows<2> r) {
+  constexpr int V = 16 / sizeof(T);
+  Vec<T, V> x[each];
+  int64_t off[each][2];
+  uint32_t const first = blockIdx.x * blockDim.x * each + threadIdx.x;
+#pragma unroll
+  for (int u = 0; u < each; ++u) {
+    uint32_t const v = first + u * blockDim.x;
+    if (v >= r.vectors) continue;
+    place(r, V, v, off[u]);
+    x[u] = read<T, V>(r, 1, off[u][1]);
+  }
+#pragma unroll
+  for (int u = 0; u < each; ++u) {
+    if (first + u * blockDim.x >= r.vectors) continue;
+#pragma unroll
+    for (int e = 0; e < V; ++e) x[u].v[e] = Op::apply(x[u].v[e]);
+    *reinterpret_cast<Vec<T, V>*>(reinterpret_cast<T*>(r.p[0]) + off[u][0]) = x[u];
+  }
+  if (first < r.tail) {
+    uint32_t const i = r.vectors * V + first;
+    reinterpret_cast<T*>(r.p[0])[i] = Op::apply(reinterpret_cast<T const*>(r.p[1])[r.splat[1] ? 0 : i]);
+  }
+}
+
+template <class Op, class T>
+__global__ void __launch_bounds__(threads) unary_tiles(Tiles<2> p) {
+  T x[4];
+  in_tile(p, [&](int u, bool in, int64_t const(&off)[2]) {
+    if (in) x[u] = reinterpret_cast<T const*>(p.p[1])[off[1]];
+  });
+  in_tile(p, [&](int u, bool in, int64_t const(&off)[2]) {
+    if (in) reinterpret_cast<T*>(p.p[0])[off[0]] = Op::apply(x[u]);
+  });
+}
+
+template <class Op, class T>
+int unary(Nest const& nest, uint64_t stream) {
+  return in_pieces(nest, [&](Nest const& t) {
+    Rows<2> r;
+    if (make_rows(t, 16 / sizeof(T), 0, &r)) {
+      unsigned const block = block_for(r.vectors, each);
+      return launch(unary_rows<Op, T>, blocks_for(r.vectors + (r.vectors == 0), block * each), block, stream, r);
+    }
+    Tiles<2> p;
+    unsigned const grid = make_tiles(t, &p);
+    return launch(unary_tiles<Op, T>, grid, threads, stream, p);
+  });
+}
+
+// ---- binary
+
+struct BinaryRows {
+  Rows<3> rows;
+  Scalar scalar;
+};
+struct BinaryTiles {
+  Tiles<3> tiles;
+  Scalar scalar;
+};
+
+template <class T, int V>
+__device__ Vec<T, V> read(BinaryRows const& p, int operand, int64_t off) {
+  if (p.scalar.operand != operand) return read<T, V>(p.rows, operand, off);
+  Vec<T, V> v;
+#pragma unroll
+  for (int e = 0; e < V; ++e) v.v[e] = p.scalar.as<T>();
+  return v;
+}
+
+template <class Op, class T>
+__global__ void __launch_bounds__(threads) binary_rows(BinaryRows p) {
+  constexpr int V = 16 / sizeof(T);
+  Rows<3> const& r = p.rows;
+  Vec<T, V> x[each], y[each];
+  int64_t off[each][3];
+  uint32_t const first = blockIdx.x * blockDim.x * each + threadIdx.x;
+#pragma unroll
+  for (int u = 0; u < each; ++u) {
+    uint32_t const v = first + u * blockDim.x;
+    if (v >= r.vectors) continue;
+    place(r, V, v, off[u]);
+    x[u] = read<T, V>(p, 1, off[u][1]);
+    y[u] = read<T, V>(p, 2, off[u][2]);
+  }
+#pragma unroll
+  for (int u = 0; u < each; ++u) {
+    if (first + u * blockDim.x >= r.vectors) continue;
+#pragma unroll
+    for (int e = 0; e < V; ++e) x[u].v[e] = combine<Op>(x[u].v[e], y[u].v[e]);
+    *reinterpret_cast<Vec<T, V>*>(reinterpret_cast<T*>(r.p[0]) + off[u][0]) = x[u];
+  }
+  if (first < r.tail) {
+    uint32_t const i = r.vectors * V + first;
+    T const a = read<T, 1>(p, 1, r.splat[1] ? 0 : i).v[0], b = read<T, 1>(p, 2, r.splat[2] ? 0 : i).v[0];
+    reinterpret_cast<T*>(r.p[0])[i] = combine<Op>(a, b);
+  }
+}
+
+template <class Op, class T>
+__global__ void __launch_bounds__(threads) binary_tiles(BinaryTiles p) {
+  T x[4], y[4];
+  in_tile(p.tiles, [&](int u, bool in, int64_t const(&off)[3]) {
+    if (!in) return;
+    x[u] = p.scalar.operand == 1 ? p.scalar.as<T>() : reinterpret_cast<T const*>(p.tiles.p[1])[off[1]];
+    y[u] = p.scalar.operand == 2 ? p.scalar.as<T>() : reinterpret_cast<T const*>(p.tiles.p[2])[off[2]];
+  });
+  in_tile(p.tiles, [&](int u, bool in, int64_t const(&off)[3]) {
+    if (in) reinterpret_cast<T*>(p.tiles.p[0])[off[0]] = combine<Op>(x[u], y[u]);
+  });
+}
+
+template <class Op, class T>
+int binary(Nest const& nest, Scalar const& scalar, uint64_t stream) {
+  return in_pieces(nest, [&](Nest const& t) {
+    BinaryRows r;
+    r.scalar = scalar;
+    if (make_rows(t, 16 / sizeof(T), scalar.operand, &r.rows)) {
+      unsigned const block = block_for(r.rows.vectors, each);
+      return launch(binary_rows<Op, T>, blocks_for(r.rows.vectors + (r.rows.vectors == 0), block * each), block, stream, r);
+    }
+    BinaryTiles p;
+    p.scalar = scalar;
+    unsigned const grid = make_tiles(t, &p.tiles);
+    return launch(binary_tiles<Op, T>, grid, threads, stream, p);
+  });
+}
+
+// ---- fill
+
+struct FillRows {
+  Rows<1> rows;
+  Scalar scalar;
+};
+struct FillTiles {
+  Tiles<1> tiles;
+  Scalar scalar;
+};
+
+template <class T>
+__global__ void __launch_bounds__(threads) fill_rows(FillRows p) {
+  constexpr int V = 16 / sizeof(T);
+  Rows<1> const& r = p.rows;
+  T const one = p.scalar.as<T>();
+  Vec<T, V> x;
+#pragma unroll
+  for (int e = 0; e < V; ++e) x.v[e] = one;
+  uint32_t const first = blockIdx.x * blockDim.x * each + threadIdx.x;
+#pragma unroll
+  for (int u = 0; u < each; ++u) {
+    uint32_t const v = first + u * blockDim.x;
+    if (v >= r.vectors) continue;
+    int64_t off[1];
+    place(r, V, v, off);
+    *reinterpret_cast<Vec<T, V>*>(reinterpret_cast<T*>(r.p[0]) + off[0]) = x;
+  }
+  if (first < r.tail) reinterpret_cast<T*>(r.p[0])[r.vectors * V + first] = one;
+}
+
+template <class T>
+__global__ void __launch_bounds__(threads) fill_tiles(FillTiles p) {
+  T const one = p.scalar.as<T>();
+  in_tile(p.tiles, [&](int, bool in, int64_t const(&off)[1]) {
+    if (in) reinterpret_cast<T*>(p.tiles.p[0])[off[0]] = one;
+  });
+}
+
+template <int Bytes>
+int fill(Nest const& nest, Scalar const& scalar, uint64_t stream) {
+  using T = typename Blob<Bytes>::type;
+  return in_pieces(nest, [&](Nest const& t) {
+    FillRows r;
+    r.scalar = scalar;
+    if (make_rows(t, 16 / Bytes, 0, &r.rows)) {
+      unsigned const block = block_for(r.rows.vectors, each);
+      return launch(fill_rows<T>, blocks_for(r.rows.vectors + (r.rows.vectors == 0), block * each), block, stream, r);
+    }
+    FillTiles p;
+    p.scalar = scalar;
+    unsigned const grid = make_tiles(t, &p.tiles);
+    return launch(fill_tiles<T>, grid, threads, stream, p);
+  });
+}
+
+// ---- arange
+
+struct Range {
+  char* dst;
+  int64_t n;
+  uint64_t start, step;
+};
+
+template <class T>
+__global__ void __launch_bounds__(threads) arange(Range p) {
+  int64_t const i = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x;
+  if (i >= p.n) return;
+  T* const dst = reinterpret_cast<T*>(p.dst) + i;
+  if constexpr (is_float<T> || is_complex<T>) {
+    *dst = convert<T>(__longlong_as_double(p.start) + static_cast<double>(i) * __longlong_as_double(p.step));
+  } else {
+    uint64_t const v = p.start + static_cast<uint64_t>(i) * p.step;
+    if constexpr (__is_same(T, boolean)) {
+      *dst = {static_cast<uint8_t>(v != 0)};
+    } else {
+      *dst = static_cast<T>(v);
+    }
+  }
+}
+
+// ---- spin
+
+struct Spin {
+  int64_t nanoseconds;
+};
+
+__global__ void spin(Spin p) {
+  uint64_t start, now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
+  do {
+    __nanosleep(200);
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  } while (static_cast<int64_t>(now - start) < p.nanoseconds);
+}
+
+template <class Op>
+int unary_of(int type, Nest const& t, uint64_t stream) {
+  return by_type(type, [&](auto x) -> int {
+    using T = decltype(x);
+    constexpr bool real = is_float<T> || is_integer<T>;
+    constexpr bool smooth = !__is_same(Op, Neg) && !__is_same(Op, Conj) && !__is_same(Op, ReLU);
+    constexpr bool has = __is_same(Op, Conj)  ? is_complex<T>
+                         : __is_same(Op, Neg) ? real || is_complex<T>
+                         : smooth             ? is_float<T>
+                                              : real;
+    if constexpr (has) {
+      return unary<Op, T>(t, stream);
+    } else {
+      return GPK_ERR_UNSUPPORTED;
+    }
+  });
+}
+
+template <class Op>
+int binary_of(int type, Nest const& t, Scalar const& scalar, uint64_t stream) {
+  if (type == GPK_I8) type = GPK_U8;  // wrapping does not know signs
+  return by_type(type, [&](auto x) -> int {
+    using T = decltype(x);
+    if constexpr (is_float<T> || is_complex<T> || (is_integer<T> && !__is_same(T, int8_t) && !__is_same(Op, Div))) {
+      return binary<Op, T>(t, scalar, stream);
+    } else {
+      return GPK_ERR_UNSUPPORTED;
+    }
+  });
+}
+
+// The operations, as package expr numbers them.
+enum { op_neg = 1, op_conj, op_relu, op_gelu, op_gelu_tanh, op_silu, op_add = 100, op_sub, op_mul, op_div, op_sum = 200 };
+
+int sum_type(int type) { return type >= GPK_I8 && type <= GPK_BOOL ? GPK_I64 : type; }
+
+// How many sums there are, of how many terms each.
+int sum_size(int ndim, int64_t const* shape, uint32_t axes, int64_t* sums, int64_t* terms) {
+  if (ndim < 0 || ndim > GPK_MAX_DIMS) return GPK_ERR_ARGUMENT;
+  *sums = *terms = 1;
+  for (int d = 0; d < ndim; ++d) {
+    if (shape[d] < 0) return GPK_ERR_ARGUMENT;
+    *(axes >> d & 1 ? terms : sums) *= shape[d];
+  }
+  return GPK_OK;
+}
+
+}  // namespace
+}  // namespace gpk
+
+using namespace gpk;
+
+int gpk_unary(int device, uint64_t stream, int op, int x_type, int dst_type, int ndim, int64_t const* shape, uint64_t x,
+              int64_t const* x_strides, uint64_t dst, int64_t const* dst_strides) {
+  if (x_type != dst_type || size_of(x_type) == 0) return GPK_ERR_UNSUPPORTED;
+  if (op == op_conj && x_type != GPK_C64 && x_type != GPK_C128) {
+    return gpk_cast(device, stream, x_type, dst_type, ndim, shape, x, x_strides, dst, dst_strides);
+  }
+  Nest t;
+  Operand const ops[] = {{dst, dst_strides, size_of(dst_type)}, {x, x_strides, size_of(x_type)}};
+  int code = make_nest(&t, ndim, shape, 2, ops);
+  if (code == GPK_OK && t.elements > 0) code = set_device(device);
+  if (code != GPK_OK) return code;
+  switch (op) {
+    case op_neg: return unary_of<Neg>(x_type, t, stream);
+    case op_conj: return unary_of<Conj>(x_type, t, stream);
+    case op_relu: return unary_of<ReLU>(x_type, t, stream);
+    case op_gelu: return unary_of<GELU>(x_type, t, stream);
+    case op_gelu_tanh: return unary_of<GELUTanh>(x_type, t, stream);
+    case op_silu: return unary_of<SiLU>(x_type, t, stream);
+  }
+  return GPK_ERR_UNSUPPORTED;
+}
+
+int gpk_binary(int device, uint64_t stream, int op, int type, int dst_type, int ndim, int64_t const* shape, uint64_t x,
+               int64_t const* x_strides, uint64_t y, int64_t const* y_strides, uint64_t scalar_lo, uint64_t scalar_hi,
+               uint64_t dst, int64_t const* dst_strides) {
+  if (type != dst_type || size_of(type) == 0) return GPK_ERR_UNSUPPORTED;
+  Nest t;
+  int64_t const none[GPK_MAX_DIMS] = {};
+  int const size = size_of(type);
+  Operand const ops[] = {{dst, dst_strides, size}, {x, x == 0 ? none : x_strides, size}, {y, y == 0 ? none : y_strides, size}};
+  int code = make_nest(&t, ndim, shape, 3, ops);
+  if (code != GPK_OK) return code;
+  Scalar const scalar = {scalar_lo, scalar_hi, t.elements == 0 ? 0 : x == 0 ? 1 : y == 0 ? 2 : 0};
+  if (scalar.operand == 1 && y == 0) return GPK_ERR_ARGUMENT;
+  if (t.elements > 0) code = set_device(device);
+  if (code != GPK_OK) return code;
+  switch (op) {
+    case op_add: return binary_of<Add>(type, t, scalar, stream);
+    case op_sub: return binary_of<Sub>(type, t, scalar, stream);
+    case op_mul: return binary_of<Mul>(type, t, scalar, stream);
+    case op_div: return binary_of<Div>(type, t, scalar, stream);
+  }
+  return GPK_ERR_UNSUPPORTED;
+}
+
+int gpk_fill(int device, uint64_t stream, int type, int ndim, int64_t const* shape, uint64_t lo, uint64_t hi, uint64_t dst,
+             int64_t const* dst_strides) {
+  int const size = size_of(type);
+  if (size == 0) return GPK_ERR_UNSUPPORTED;
+  Nest t;
+  Operand const ops[] = {{dst, dst_strides, size}};
+  int code = make_nest(&t, ndim, shape, 1, ops);
+  if (code != GPK_OK || t.elements == 0) return code;
+  code = set_device(device);
+  if (code != GPK_OK) return code;
+  Scalar const scalar = {lo, hi, 0};
+  switch (size) {
+    case 1: return fill<1>(t, scalar, stream);
+    case 2: return fill<2>(t, scalar, stream);
+    case 4: return fill<4>(t, scalar, stream);
+    case 8: return fill<8>(t, scalar, stream);
+    default: return fill<16>(t, scalar, stream);
+  }
+}
+
+int gpk_arange(int device, uint64_t stream, int type, int64_t n, uint64_t start_bits, uint64_t step_bits, uint64_t dst) {
+  if (n < 0 || n > (int64_t{1} << 31) * (threads / 2)) return GPK_ERR_ARGUMENT;
+  if (size_of(type) == 0) return GPK_ERR_UNSUPPORTED;
+  if (n == 0) return GPK_OK;
+  int const code = set_device(device);
+  if (code != GPK_OK) return code;
+  Range const p = {reinterpret_cast<char*>(dst), n, start_bits, step_bits};
+  return by_type(type, [&](auto x) { return launch(arange<decltype(x)>, blocks_for(n, threads), threads, stream, p); });
+}
+
+int64_t gpk_reduce_workspace(int, int op, int x_type, int dst_type, int ndim, int64_t const* shape, uint32_t axes) {
+  if (op != op_sum || size_of(x_type) == 0 || dst_type != sum_type(x_type)) return -GPK_ERR_UNSUPPORTED;
+  int64_t sums, terms;
+  int const code = sum_size(ndim, shape, axes, &sums, &terms);
+  if (code != GPK_OK) return -code;
+  int64_t bytes = 0;
+  by_type(x_type, [&](auto x) {
+    bytes = sum_workspace<decltype(x)>(sums, terms);
+    return GPK_OK;
+  });
+  return bytes;
+}
+
+int gpk_reduce(int device, uint64_t stream, int op, int x_type, int dst_type, int ndim, int64_t const* shape, uint32_t axes,
+               uint64_t x, int64_t const* x_strides, uint64_t dst, uint64_t workspace, int64_t workspace_bytes) {
+  if (op != op_sum || size_of(x_type) == 0 || dst_type != sum_type(x_type)) return GPK_ERR_UNSUPPORTED;
+  int64_t sums, terms;
+  int code = sum_size(ndim, shape, axes, &sums, &terms);
+  if (code != GPK_OK || sums == 0) return code;
+  if (terms == 0) {
+    int64_t const one = 1;
+    return gpk_fill(device, stream, dst_type, 1, &sums, 0, 0, dst, &one);
+  }
+  Sum p = {};
+  p.x = reinterpret_cast<char const*>(x);
+  for (int d = ndim - 1; d >= 0; --d) {
+    if (axes >> d & 1) {
+      prepend(&p.summed_dims, p.summed_n, p.summed_stride, shape[d], x_strides[d]);
+    } else {
+      prepend(&p.kept_dims, p.kept_n, p.kept_stride, shape[d], x_strides[d]);
+    }
+  }
+  code = set_device(device);
+  if (code != GPK_OK) return code;
+  return by_type(x_type, [&](auto v) {
+    return gpk::sum<decltype(v)>(sums, terms, p, stream, dst, workspace, workspace_bytes);
+  });
+}
+
+int gpk_spin(int device, uint64_t stream, int64_t microseconds) {
+  if (microseconds < 0 || microseconds > 60 * 1000 * 1000) return GPK_ERR_ARGUMENT;
+  int const code = set_device(device);
+  return code != GPK_OK ? code : launch(spin, 1, 1, stream, Spin{microseconds * 1000});
+}

@@ -1,0 +1,361 @@
+// ops.cuh: what the element-wise kernels and reductions share: loop nests over
+// strided operands, division by constants, vectors, the launch.
+#pragma once
+#include "ops_math.cuh"
+
+namespace gpk {
+
+constexpr int max_operands = 3;     // the destination first
+constexpr int threads = 256;        // of a block, at most
+constexpr int each = 4;            // vectors that a thread has in flight, of each operand
+constexpr int64_t piece = 1 << 30;  // elements of one launch, at most: 32-bit indices reach them
+
+// Launches and returns this launch's own error, leaving none behind.
+template <class P>
+int launch(void (*kernel)(P), unsigned grid, unsigned block, uint64_t stream, P const& p) {
+  void* args[] = {const_cast<P*>(&p)};
+  cudaError_t const e = cudaLaunchKernel(reinterpret_cast<void const*>(kernel), dim3(grid), dim3(block), args, 0,
+                                         reinterpret_cast<cudaStream_t>(stream));
+  if (e != cudaSuccess) cudaGetLastError();
+  return e;
+}
+
+inline int set_device(int device) {
+  cudaError_t const e = cudaSetDevice(device);
+  if (e != cudaSuccess) cudaGetLastError();
+  return e;
+}
+
+// n / d and n % d for n < 2^31, by a multiplication (Granlund and Montgomery, 1994).
+struct Divider {
+  uint32_t d, m, s;
+  Divider() = default;
+  explicit Divider(uint32_t divisor) : d(divisor), m(0), s(0) {
+    while (s < 32 && (uint64_t{1} << s) < d) ++s;
+    m = static_cast<uint32_t>((((uint64_t{1} << s) - d) << 32) / d + 1);
+  }
+  __device__ uint32_t divide(uint32_t n, uint32_t* rest) const {
+    uint32_t const q = (__umulhi(n, m) + n) >> s;
+    *rest = n - q * d;
+    return q;
+  }
+};
+
+// The loop nest over the elements of operands of one shape, outermost
+// dimension first. Strides count elements.
+struct Nest {
+  int dims = 0, operands = 0;
+  int64_t elements = 1;
+  int64_t n[GPK_MAX_DIMS];
+  int64_t stride[max_operands][GPK_MAX_DIMS];
+  int size[max_operands];  // bytes of an element
+  char* p[max_operands];   // of element (0, 0, ...)
+
+  int64_t inner(int operand) const { return stride[operand][dims - 1]; }
+};
+
+struct Operand {
+  uint64_t address;
+  int64_t const* strides;
+  int size;
+};
+
+// Builds the nest: drops dimensions of length 1, turns those that run backwards
+// in the destination around, sorts by the destination's stride, and merges
+// neighbours that lie evenly in all operands. Returns a code.
+inline int make_nest(Nest* t, int ndim, int64_t const* shape, int operands, Operand const* ops) {
+  if (ndim < 0 || ndim > GPK_MAX_DIMS) return GPK_ERR_ARGUMENT;
+  t->operands = operands;
+  for (int j = 0; j < operands; ++j) {
+    t->p[j] = reinterpret_cast<char*>(ops[j].address);
+    t->size[j] = ops[j].size;
+  }
+  for (int d = 0; d < ndim; ++d) {
+    if (shape[d] < 0) return GPK_ERR_ARGUMENT;
+    if (shape[d] == 0) t->elements = 0;
+  }
+  if (t->elements == 0) return GPK_OK;
+  int dims = 0;
+  for (int d = 0; d < ndim; ++d) {
+    if (shape[d] == 1) continue;
+    t->elements *= shape[d];
+    bool const back = ops[0].strides[d] < 0;
+    int64_t const key = back ? -ops[0].strides[d] : ops[0].strides[d];
+    int at = dims++;
+    for (; at > 0 && t->stride[0][at - 1] < key; --at) {
+      t->n[at] = t->n[at - 1];
+      for (int j = 0; j < operands; ++j) t->stride[j][at] = t->stride[j][at - 1];
+    }
+    t->n[at] = shape[d];
+    for (int j = 0; j < operands; ++j) {
+      int64_t const s = ops[j].strides[d];
+      if (back) t->p[j] += (shape[d] - 1) * s * ops[j].size;
+      t->stride[j][at] = back ? -s : s;
+    }
+  }
+  for (int d = 0; d < dims; ++d) {
+    bool even = t->dims > 0;
+    for (int j = 0; j < operands && even; ++j) even = t->stride[j][t->dims - 1] == t->stride[j][d] * t->n[d];
+    int const to = even ? t->dims - 1 : t->dims++;
+    t->n[to] = even ? t->n[to] * t->n[d] : t->n[d];
+    for (int j = 0; j < operands; ++j) t->stride[j][to] = t->stride[j][d];
+  }
+  if (t->dims == 0) {
+    t->dims = 1;
+    t->n[0] = 1;
+    for (int j = 0; j < operands; ++j) t->stride[j][0] = 1;
+  }
+  return GPK_OK;
+}
+
+// Calls f on parts of the nest that have at most `piece` elements each.
+template <class F>
+int in_pieces(Nest const& t, F const& f) {
+  if (t.elements == 0) return GPK_OK;
+  if (t.elements <= piece) return f(t);
+  int64_t const row = t.elements / t.n[0], step = row >= piece ? 1 : piece / row;
+  for (int64_t i = 0; i < t.n[0]; i += step) {
+    Nest part = t;
+    part.n[0] = t.n[0] - i < step ? t.n[0] - i : step;
+    part.elements = row * part.n[0];
+    for (int j = 0; j < t.operands; ++j) part.p[j] += i * t.stride[j][0] * t.size[j];
+    if (part.n[0] == 1 && part.dims > 1) {
+      --part.dims;
+      for (int d = 0; d < part.dims; ++d) {
+        part.n[d] = part.n[d + 1];
+        for (int j = 0; j < t.operands; ++j) part.stride[j][d] = part.stride[j][d + 1];
+      }
+    }
+    int const code = in_pieces(part, f);
+    if (code != GPK_OK) return code;
+  }
+  return GPK_OK;
+}
+
+// The outer dimensions of a nest as a kernel sees them, innermost first.
+template <int Operands>
+struct Outer {
+  int dims;
+  Divider n[GPK_MAX_DIMS];
+  int64_t stride[Operands][GPK_MAX_DIMS];
+
+  // Adds the offsets of row number `row` to off.
+  __device__ void offsets(uint32_t row, int64_t (&off)[Operands]) const {
+    for (int d = 0; d < dims; ++d) {
+      uint32_t i;
+      row = n[d].divide(row, &i);
+#pragma unroll
+      for (int j = 0; j < Operands; ++j) off[j] += i * stride[j][d];
+    }
+  }
+};
+
+// All dimensions but those in `skip` (a bit set).
+template <int Operands>
+Outer<Operands> outer_of(Nest const& t, unsigned skip) {
+  Outer<Operands> o;
+  o.dims = 0;
+  for (int d = t.dims - 1; d >= 0; --d) {
+    if (skip >> d & 1) continue;
+    o.n[o.dims] = Divider(static_cast<uint32_t>(t.n[d]));
+    for (int j = 0; j < Operands; ++j) o.stride[j][o.dims] = t.stride[j][d];
+    ++o.dims;
+  }
+  return o;
+}
+
+template <class T, int N>
+struct alignas(N * sizeof(T)) Vec {
+  T v[N];
+};
+
+// Whether every row of an operand starts at a multiple of `elements` elements,
+// so that vectors of so many can be read along the innermost dimension.
+inline bool rows_aligned(Nest const& t, int operand, int elements) {
+  if (t.inner(operand) != 1) return false;
+  if (reinterpret_cast<uintptr_t>(t.p[operand]) % (elements * t.size[operand]) != 0) return false;
+  for (int d = 0; d + 1 < t.dims; ++d) {
+    if (t.stride[operand][d] % elements != 0) return false;
+  }
+  return true;
+}
+
+inline unsigned blocks_for(int64_t items, int64_t per_block) { return static_cast<unsigned>((items - 1) / per_block + 1); }
+
+// Threads of a block for `items` vectors of which each thread takes `each`:
+// fewer where full blocks would leave multiprocessors idle.
+inline unsigned block_for(int64_t items, int each) {
+  unsigned block = threads;
+  while (block > 64 && items < int64_t{block} * each * 264) block /= 2;
+  return block;
+}
+
+// What a kernel on rows knows: the innermost dimension is dense for the
+// destination and, for each source, dense or one repeated element (a row or a
+// column broadcast, a scalar), and rows begin where vectors may.
+template <int Operands>
+struct Rows {
+  char* p[Operands];
+  bool splat[Operands];  // one element serves a whole row
+  uint32_t vectors;      // whole ones, of all rows
+  uint32_t tail;         // elements of the single row beyond them
+  Divider row;           // vectors of a row
+  Outer<Operands> outer;
+};
+
+// Whether the nest is of that kind for vectors of `width` elements; fills r in.
+// The operand `scalar` is no array.
+template <int Operands>
+bool make_rows(Nest const& t, int width, int scalar, Rows<Operands>* r) {
+  int64_t const n = t.n[t.dims - 1];
+  if (!rows_aligned(t, 0, width) || (t.dims > 1 && n % width != 0)) return false;
+  for (int j = 0; j < Operands; ++j) {
+    r->p[j] = t.p[j];
+    r->splat[j] = t.inner(j) == 0 && n > 1;
+    if (j > 0 && j != scalar && !r->splat[j] && !rows_aligned(t, j, width)) return false;
+  }
+  r->vectors = static_cast<uint32_t>(t.elements / width);
+  r->tail = static_cast<uint32_t>(t.elements % width);
+  r->row = Divider(static_cast<uint32_t>(n >= width ? n / width : 1));
+  r->outer = outer_of<Operands>(t, 1u << (t.dims - 1));
+  return true;
+}
+
+template <int Operands>
+__device__ void place(Rows<Operands> const& r, int width, uint32_t vector, int64_t (&off)[Operands]) {
+  uint32_t i = vector;
+#pragma unroll
+  for (int j = 0; j < Operands; ++j) off[j] = 0;
+  if (r.outer.dims > 0) r.outer.offsets(r.row.divide(vector, &i), off);
+#pragma unroll
+  for (int j = 0; j < Operands; ++j) off[j] += r.splat[j] ? 0 : static_cast<int64_t>(i) * width;
+}
+
+template <class T, int V, int Operands>
+__device__ Vec<T, V> read(Rows<Operands> const& r, int operand, int64_t off) {
+  T const* const p = reinterpret_cast<T const*>(r.p[operand]) + off;
+  Vec<T, V> v;
+  if (r.splat[operand]) {
+    T const one = *p;
+#pragma unroll
+    for (int e = 0; e < V; ++e) v.v[e] = one;
+  } else {
+    v = *reinterpret_cast<Vec<T, V> const*>(p);
+  }
+  return v;
+}
+
+// Bytes is the size of an element: what they mean does not matter.
+template <int Bytes>
+struct Blob;
+template <>
+struct Blob<1> {
+  using type = uint8_t;
+};
+template <>
+struct Blob<2> {
+  using type = uint16_t;
+};
+template <>
+struct Blob<4> {
+  using type = uint32_t;
+};
+template <>
+struct Blob<8> {
+  using type = uint64_t;
+};
+template <>
+struct Blob<16> {
+  using type = ulonglong2;
+};
+
+// How a general kernel covers the two innermost dimensions: tiles of 2^bits by
+// 2^(tile_bits - bits) elements, lanes along the innermost.
+constexpr int tile_bits = 10;
+template <int Operands>
+struct Tiles {
+  char* p[Operands];
+  int bits;
+  uint32_t n0, n1;
+  int64_t s0[Operands], s1[Operands];
+  Divider across, down;  // tiles along the two dimensions
+  Outer<Operands> outer;
+};
+
+// Tiles span the innermost dimension and one more: that in which a source's
+// elements are neighbours, if one is transposed, so that what a tile reads of
+// it are whole lines; else the longest.
+template <int Operands>
+unsigned make_tiles(Nest const& t, Tiles<Operands>* p) {
+  int const last = t.dims - 1;
+  int turn = last - 1;
+  for (int d = last - 1; d >= 0; --d) {
+    if (t.n[d] > t.n[turn]) turn = d;
+  }
+  bool turned = false;
+  for (int j = 1; j < Operands && !turned; ++j) {
+    if (t.inner(j) == 0 || t.inner(j) == 1) continue;
+    for (int d = 0; d < last && !turned; ++d) {
+      if (t.stride[j][d] == 1 && t.n[d] >= 4 && t.n[d] * t.n[last] >= 512) turn = d, turned = true;
+    }
+  }
+  p->n0 = static_cast<uint32_t>(t.n[last]);
+  p->n1 = turn < 0 ? 1 : static_cast<uint32_t>(t.n[turn]);
+  p->bits = 0;
+  while (p->bits < (turned ? tile_bits / 2 : tile_bits) && (1u << p->bits) < p->n0) ++p->bits;
+  for (int j = 0; j < Operands; ++j) {
+    p->p[j] = t.p[j];
+    p->s0[j] = t.stride[j][last];
+    p->s1[j] = turn < 0 ? 0 : t.stride[j][turn];
+  }
+  uint32_t const across = ((p->n0 - 1) >> p->bits) + 1, down = ((p->n1 - 1) >> (tile_bits - p->bits)) + 1;
+  p->across = Divider(across);
+  p->down = Divider(down);
+  p->outer = outer_of<Operands>(t, 1u << last | (turn < 0 ? 0 : 1u << turn));
+  return static_cast<unsigned>(t.elements / p->n0 / p->n1 * across * down);
+}
+
+// Calls f(offsets) on each of this thread's elements of a tile.
+template <int Operands, class F>
+__device__ inline void in_tile(Tiles<Operands> const& p, F const& f) {
+  uint32_t c, r;
+  uint32_t const k = p.down.divide(p.across.divide(blockIdx.x, &c), &r);
+  int64_t base[Operands] = {};
+  p.outer.offsets(k, base);
+#pragma unroll
+  for (int j = 0; j < 1 << tile_bits; j += threads) {
+    uint32_t const id = j + threadIdx.x;
+    uint32_t const i0 = (c << p.bits) + (id & ((1u << p.bits) - 1));
+    uint32_t const i1 = (r << (tile_bits - p.bits)) + (id >> p.bits);
+    int64_t off[Operands];
+#pragma unroll
+    for (int l = 0; l < Operands; ++l) off[l] = base[l] + i0 * p.s0[l] + i1 * p.s1[l];
+    f(j / threads, i0 < p.n0 && i1 < p.n1, off);
+  }
+}
+
+// Calls f with a value of the C++ type of element type `type`.
+template <class F>
+int by_type(int type, F const& f) {
+  switch (type) {
+    case GPK_F32: return f(float{});
+    case GPK_F64: return f(double{});
+    case GPK_F16: return f(f16{});
+    case GPK_BF16: return f(bf16{});
+    case GPK_I8: return f(int8_t{});
+    case GPK_U8: return f(uint8_t{});
+    case GPK_I32: return f(int32_t{});
+    case GPK_I64: return f(int64_t{});
+    case GPK_BOOL: return f(boolean{});
+    case GPK_C64: return f(c64{});
+    case GPK_C128: return f(c128{});
+  }
+  return GPK_ERR_UNSUPPORTED;
+}
+
+inline int size_of(int type) {
+  constexpr int size[] = {0, 4, 8, 2, 2, 1, 1, 4, 8, 1, 8, 16};
+  return type >= GPK_F32 && type <= GPK_C128 ? size[type] : 0;
+}
+
+}  // namespace gpk

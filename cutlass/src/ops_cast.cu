@@ -1,0 +1,430 @@
+// ops_cast.cu: conversions, copies and transposes.
+//
+// Equal types: `copy_rows` where rows are dense on both sides, whatever their
+// alignment; `transpose` where the source's rows are the destination's columns;
+// `copy_tiles` for the rest. Different types: `cast_rows` for dense, aligned
+// rows; `cast_tiles`, which learns the types at run time, for the rest.
+#include "ops.cuh"
+
+namespace gpk {
+namespace {
+
+// ---- different types
+
+template <class S, class D>
+__global__ void __launch_bounds__(threads) cast_rows(Rows<2> r) {
+  constexpr int V = 16 / (sizeof(S) > sizeof(D) ? sizeof(S) : sizeof(D));
+  Vec<S, V> x[each];
+  int64_t off[each][2];
+  uint32_t const first = blockIdx.x * blockDim.x * each + threadIdx.x;
+#pragma unroll
+  for (int u = 0; u < each; ++u) {
+    uint32_t const v = first + u * blockDim.x;
+    if (v >= r.vectors) continue;
+    place(r, V, v, off[u]);
+    x[u] = read<S, V>(r, 1, off[u][1]);
+  }
+#pragma unroll
+  for (int u = 0; u < each; ++u) {
+    if (first + u * blockDim.x >= r.vectors) continue;
+    Vec<D, V> y;
+#pragma unroll
+    for (int e = 0; e < V; ++e) y.v[e] = convert<D>(x[u].v[e]);
+    *reinterpret_cast<Vec<D, V>*>(reinterpret_cast<D*>(r.p[0]) + off[u][0]) = y;
+  }
+  if (first < r.tail) {
+    uint32_t const i = r.vectors * V + first;
+    reinterpret_cast<D*>(r.p[0])[i] = convert<D>(reinterpret_cast<S const*>(r.p[1])[r.splat[1] ? 0 : i]);
+  }
+}
+
+// by_type for kernels.
+template <class F>
+__device__ void by_type_here(int type, F const& f) {
+  switch (type) {
+    case GPK_F32: return f(float{});
+    case GPK_F64: return f(double{});
+    case GPK_F16: return f(f16{});
+    case GPK_BF16: return f(bf16{});
+    case GPK_I8: return f(int8_t{});
+    case GPK_U8: return f(uint8_t{});
+    case GPK_I32: return f(int32_t{});
+    case GPK_I64: return f(int64_t{});
+    case GPK_BOOL: return f(boolean{});
+    case GPK_C64: return f(c64{});
+    default: return f(c128{});
+  }
+}
+
+// An element of any type, exactly: integers in i, the others in x.
+struct Any {
+  int64_t i;
+  c128 x;
+};
+
+struct CastTiles {
+  Tiles<2> tiles;
+  int x_type, dst_type;
+};
+
+__global__ void __launch_bounds__(threads) cast_tiles(CastTiles p) {
+  bool const whole = p.x_type >= GPK_I8 && p.x_type <= GPK_BOOL;
+  Any x[4];
+  in_tile(p.tiles, [&](int u, bool in, int64_t const(&off)[2]) {
+    if (!in) return;
+    by_type_here(p.x_type, [&](auto type) {
+      using S = decltype(type);
+      S const v = reinterpret_cast<S const*>(p.tiles.p[1])[off[1]];
+      if constexpr (is_integer<S> || __is_same(S, boolean)) {
+        x[u].i = convert<int64_t>(v);
+      } else {
+        x[u].x = convert<c128>(v);
+      }
+    });
+  });
+  in_tile(p.tiles, [&](int u, bool in, int64_t const(&off)[2]) {
+    if (!in) return;
+    by_type_here(p.dst_type, [&](auto type) {
+      using D = decltype(type);
+      reinterpret_cast<D*>(p.tiles.p[0])[off[0]] = whole ? convert<D>(x[u].i) : convert<D>(x[u].x);
+    });
+  });
+}
+
+template <class S, class D>
+int cast(Nest const& nest, int x_type, int dst_type, uint64_t stream) {
+  return in_pieces(nest, [&](Nest const& t) {
+    Rows<2> r;
+    if (make_rows(t, 16 / (sizeof(S) > sizeof(D) ? sizeof(S) : sizeof(D)), 0, &r)) {
+      unsigned const block = block_for(r.vectors, each);
+      return launch(cast_rows<S, D>, blocks_for(r.vectors + (r.vectors == 0), block * each), block, stream, r);
+    }
+    CastTiles p;
+    p.x_type = x_type;
+    p.dst_type = dst_type;
+    unsigned const grid = make_tiles(t, &p.tiles);
+    return launch(cast_tiles, grid, threads, stream, p);
+  });
+}
+
+// ---- equal types: dense rows
+
+// Rows of bytes. A thread writes aligned granules of 16 bytes of the
+// destination. Where source and destination rows are not aligned alike, it
+// takes them out of the two granules of the source that they straddle; both
+// hold bytes of the row, so that nothing beyond an allocation is touched.
+struct CopyRows {
+  char *dst, *src;
+  int64_t bytes;      // of a row
+  uint32_t granules;  // of all rows
+  Divider row;        // granules that a row can touch
+  Outer<2> outer;     // strides in bytes
+};
+
+constexpr int granule = 16;
+
+// Bytes m ... m+15 of the 32 in lo and hi.
+__device__ inline uint4 straddle(uint4 lo, uint4 hi, unsigned m) {
+  uint32_t a = lo.x, b = lo.y, c = lo.z, d = lo.w, e = hi.x, f = hi.y, g = hi.z;
+  if (m & 8) a = c, b = d, c = e, d = f, e = g, f = hi.w;
+  if (m & 4) a = b, b = c, c = d, d = e, e = f;
+  unsigned const bits = (m & 3) * 8;
+  return {__funnelshift_r(a, b, bits), __funnelshift_r(b, c, bits), __funnelshift_r(c, d, bits), __funnelshift_r(d, e, bits)};
+}
+
+__global__ void __launch_bounds__(threads) copy_rows(CopyRows p) {
+  uint4 x[each];
+  char* to[each];
+  int from[each], until[each];  // the bytes of the granule that the row has
+  uint32_t const first = blockIdx.x * blockDim.x * each + threadIdx.x;
+#pragma unroll
+  for (int u = 0; u < each; ++u) {
+    uint32_t const v = first + u * blockDim.x;
+    from[u] = until[u] = 0;
+    if (v >= p.granules) continue;
+    uint32_t i;
+    int64_t off[2] = {};
+    p.outer.offsets(p.row.divide(v, &i), off);
+    char* const dst = p.dst + off[0];
+    int64_t const at = static_cast<int64_t>(i) * granule - static_cast<int64_t>(reinterpret_cast<uintptr_t>(dst) % granule);
+    if (at >= p.bytes) continue;
+    from[u] = at < 0 ? static_cast<int>(-at) : 0;
+    until[u] = p.bytes - at < granule ? static_cast<int>(p.bytes - at) : granule;
+    to[u] = dst + at;
+    char const* const src = p.src + off[1] + at;
+    unsigned const m = static_cast<unsigned>(reinterpret_cast<uintptr_t>(src) % granule);
+    uint4 const* const q = reinterpret_cast<uint4 const*>(src - m);
+    if (m == 0) {
+      x[u] = *q;
+    } else {
+      uint4 lo = {}, hi = {};
+      if (from[u] < granule - static_cast<int>(m)) lo = q[0];
+      if (until[u] > granule - static_cast<int>(m)) hi = q[1];
+      x[u] = straddle(lo, hi, m);
+    }
+  }
+#pragma unroll
+  for (int u = 0; u < each; ++u) {
+    if (until[u] - from[u] == granule) {
+      *reinterpret_cast<uint4*>(to[u]) = x[u];
+      continue;
+    }
+    uint32_t const w[] = {x[u].x, x[u].y, x[u].z, x[u].w};
+#pragma unroll
+    for (int b = 0; b < granule; ++b) {
+      if (b >= from[u] && b < until[u]) to[u][b] = static_cast<char>(w[b / 4] >> b % 4 * 8);
+    }
+  }
+}
+
+// ---- equal types: transposed
+
+// Source element (r, c) lies at src + r*sr + c and goes to dst + c*dc + r.
+struct Transpose {
+  char *dst, *src;
+  uint32_t rows, columns;
+  int64_t sr, dc;           // in elements
+  bool vectors_in, vectors_out;
+  Divider across, down;     // tiles along the columns and rows
+  Outer<2> batch;
+};
+
+// A tile in shared memory is made of words: an element, or for elements below
+// 4 bytes the `pack` elements of one column in as many rows. So both sides
+// move vectors of 16 bytes: reading, along a row, it gathers `pack` vectors
+// into 16/Bytes words; writing, a column's words are neighbours in the destination.
+template <int Bytes>
+struct TransposeTile {
+  using Element = typename Blob<Bytes>::type;
+  using Word = typename Blob<(Bytes < 4 ? 4 : Bytes)>::type;
+  static constexpr int pack = Bytes < 4 ? 4 / Bytes : 1;
+  static constexpr int width = 16 / Bytes;                              // elements of a vector
+  static constexpr int words = 16 / static_cast<int>(sizeof(Word));     // words of a vector
+  static constexpr int rows = Bytes == 4 ? 64 : 32 * pack;
+  static constexpr int columns = Bytes == 16 ? 32 : Bytes == 2 || Bytes == 1 ? 128 : 64;
+};
+
+// From `pack` rows of vectors to one word a column.
+__device__ inline void pack_words(uint4 const (&v)[1], uint32_t (&w)[4]) {
+  w[0] = v[0].x, w[1] = v[0].y, w[2] = v[0].z, w[3] = v[0].w;
+}
+__device__ inline void pack_words(uint4 const (&v)[1], uint64_t (&w)[2]) {
+  w[0] = v[0].x | static_cast<uint64_t>(v[0].y) << 32;
+  w[1] = v[0].z | static_cast<uint64_t>(v[0].w) << 32;
+}
+__device__ inline void pack_words(uint4 const (&v)[1], ulonglong2 (&w)[1]) {
+  uint64_t two[2];
+  pack_words(v, two);
+  w[0] = {two[0], two[1]};
+}
+__device__ inline void pack_words(uint4 const (&v)[2], uint32_t (&w)[8]) {
+  uint32_t const a[] = {v[0].x, v[0].y, v[0].z, v[0].w}, b[] = {v[1].x, v[1].y, v[1].z, v[1].w};
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    w[2 * i] = __byte_perm(a[i], b[i], 0x5410);
+    w[2 * i + 1] = __byte_perm(a[i], b[i], 0x7632);
+  }
+}
+__device__ inline void pack_words(uint4 const (&v)[4], uint32_t (&w)[16]) {
+  uint32_t const a[] = {v[0].x, v[0].y, v[0].z, v[0].w}, b[] = {v[1].x, v[1].y, v[1].z, v[1].w};
+  uint32_t const c[] = {v[2].x, v[2].y, v[2].z, v[2].w}, d[] = {v[3].x, v[3].y, v[3].z, v[3].w};
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    uint32_t const ab = __byte_perm(a[i], b[i], 0x5140), cd = __byte_perm(c[i], d[i], 0x5140);
+    uint32_t const ef = __byte_perm(a[i], b[i], 0x7362), gh = __byte_perm(c[i], d[i], 0x7362);
+    w[4 * i] = __byte_perm(ab, cd, 0x5410);
+    w[4 * i + 1] = __byte_perm(ab, cd, 0x7632);
+    w[4 * i + 2] = __byte_perm(ef, gh, 0x5410);
+    w[4 * i + 3] = __byte_perm(ef, gh, 0x7632);
+  }
+}
+
+template <int Bytes>
+__global__ void __launch_bounds__(threads) transpose(Transpose p) {
+  using T = TransposeTile<Bytes>;
+  using Element = typename T::Element;
+  using Word = typename T::Word;
+  constexpr int tall = T::rows / T::pack, pitch = T::columns + 1;
+  __shared__ Word tile[tall * pitch];
+
+  uint32_t tc, tr;
+  int64_t off[2] = {};
+  p.batch.offsets(p.down.divide(p.across.divide(blockIdx.x, &tc), &tr), off);
+  uint32_t const r0 = tr * T::rows, c0 = tc * T::columns;
+  Element const* const src = reinterpret_cast<Element const*>(p.src) + off[1] + r0 * p.sr + c0;
+  Element* const dst = reinterpret_cast<Element*>(p.dst) + off[0] + c0 * p.dc + r0;
+  int const rows = min(p.rows - r0, static_cast<uint32_t>(T::rows)), columns = min(p.columns - c0, static_cast<uint32_t>(T::columns));
+  int const id = threadIdx.x;
+
+  if (p.vectors_in && columns == T::columns) {
+    // Eight lanes take 128 bytes of a row.
+    constexpr int across = T::columns / T::width, units = tall * across / threads;
+    uint4 v[units][T::pack];
+#pragma unroll
+    for (int u = 0; u < units; ++u) {
+      int const unit = id + u * threads, q = unit / across, c = unit % across * T::width;
+#pragma unroll
+      for (int k = 0; k < T::pack; ++k) {
+        int const r = q * T::pack + k;
+        v[u][k] = r < rows ? *reinterpret_cast<uint4 const*>(src + r * p.sr + c) : uint4{};
+      }
+    }
+#pragma unroll
+    for (int u = 0; u < units; ++u) {
+      int const unit = id + u * threads, q = unit / across, c = unit % across * T::width;
+      Word w[T::width];
+      pack_words(v[u], w);
+#pragma unroll
+      for (int e = 0; e < T::width; ++e) tile[q * pitch + c + e] = w[e];
+    }
+  } else {
+    constexpr int total = T::rows * T::columns;
+#pragma unroll 8
+    for (int i = id; i < total; i += threads) {
+      int const r = i / T::columns, c = i % T::columns;
+      if (r < rows && c < columns) {
+        reinterpret_cast<Element*>(&tile[r / T::pack * pitch + c])[r % T::pack] = src[r * p.sr + c];
+      }
+    }
+  }
+  __syncthreads();
+  if (p.vectors_out && rows == T::rows) {
+    constexpr int across = tall / T::words, units = T::columns * across / threads;
+#pragma unroll
+    for (int u = 0; u < units; ++u) {
+      int const unit = id + u * threads, c = unit / across, q = unit % across * T::words;
+      if (c >= columns) continue;
+      Vec<Word, T::words> v;
+#pragma unroll
+      for (int e = 0; e < T::words; ++e) v.v[e] = tile[(q + e) * pitch + c];
+      *reinterpret_cast<Vec<Word, T::words>*>(dst + c * p.dc + q * T::pack) = v;
+    }
+  } else {
+    constexpr int total = T::rows * T::columns;
+#pragma unroll 8
+    for (int i = id; i < total; i += threads) {
+      int const c = i / T::rows, r = i % T::rows;
+      if (r < rows && c < columns) {
+        dst[c * p.dc + r] = reinterpret_cast<Element const*>(&tile[r / T::pack * pitch + c])[r % T::pack];
+      }
+    }
+  }
+}
+
+// ---- equal types: anything
+
+template <class T>
+__global__ void __launch_bounds__(threads) copy_tiles(Tiles<2> p) {
+  T x[4];
+  in_tile(p, [&](int u, bool in, int64_t const(&off)[2]) {
+    if (in) x[u] = reinterpret_cast<T const*>(p.p[1])[off[1]];
+  });
+  in_tile(p, [&](int u, bool in, int64_t const(&off)[2]) {
+    if (in) reinterpret_cast<T*>(p.p[0])[off[0]] = x[u];
+  });
+}
+
+// Rows shorter than this are better off in tiles.
+constexpr int64_t short_row = 64;
+
+// A source dimension other than the innermost whose elements are neighbours,
+// where the destination's are in the innermost; -1 if there is none.
+int turned(Nest const& t) {
+  int const last = t.dims - 1;
+  if (t.inner(0) != 1 || t.inner(1) == 1 || t.n[last] < 16) return -1;
+  for (int d = 0; d < last; ++d) {
+    if (t.stride[1][d] == 1 && t.n[d] >= 16) return d;
+  }
+  return -1;
+}
+
+// Whether vectors of 16 bytes can begin at the operand's address and after any
+// number of steps along the dimensions but d.
+bool aligned_but(Nest const& t, int operand, int d) {
+  if (reinterpret_cast<uintptr_t>(t.p[operand]) % 16 != 0) return false;
+  for (int i = 0; i < t.dims; ++i) {
+    if (i != d && t.stride[operand][i] * t.size[operand] % 16 != 0) return false;
+  }
+  return true;
+}
+
+template <int Bytes>
+int copy(Nest const& nest, uint64_t stream) {
+  return in_pieces(nest, [&](Nest const& t) {
+    int const last = t.dims - 1;
+    if (t.inner(0) == 1 && t.inner(1) == 1 && (t.dims == 1 || t.n[last] * Bytes >= short_row)) {
+      CopyRows p;
+      p.dst = t.p[0];
+      p.src = t.p[1];
+      p.bytes = t.n[last] * Bytes;
+      bool const aligned = aligned_but(t, 0, last);
+      int64_t const row = (p.bytes + (aligned ? 0 : granule - 1) + granule - 1) / granule;
+      p.row = Divider(static_cast<uint32_t>(row));
+      p.granules = static_cast<uint32_t>(row * (t.elements / t.n[last]));
+      p.outer = outer_of<2>(t, 1u << last);
+      for (int j = 0; j < 2; ++j) {
+        for (int d = 0; d < p.outer.dims; ++d) p.outer.stride[j][d] *= Bytes;
+      }
+      unsigned const block = block_for(p.granules, each);
+      return launch(copy_rows, blocks_for(p.granules, block * each), block, stream, p);
+    }
+    int const turn = turned(t);
+    if (turn >= 0) {
+      using T = TransposeTile<Bytes>;
+      Transpose p;
+      p.dst = t.p[0];
+      p.src = t.p[1];
+      p.rows = static_cast<uint32_t>(t.n[last]);
+      p.columns = static_cast<uint32_t>(t.n[turn]);
+      p.sr = t.stride[1][last];
+      p.dc = t.stride[0][turn];
+      p.vectors_in = aligned_but(t, 1, turn);
+      p.vectors_out = aligned_but(t, 0, last);
+      uint32_t const across = (p.columns - 1) / T::columns + 1, down = (p.rows - 1) / T::rows + 1;
+      p.across = Divider(across);
+      p.down = Divider(down);
+      p.batch = outer_of<2>(t, 1u << last | 1u << turn);
+      int64_t const grid = t.elements / p.rows / p.columns * across * down;
+      return launch(transpose<Bytes>, static_cast<unsigned>(grid), threads, stream, p);
+    }
+    Tiles<2> p;
+    unsigned const grid = make_tiles(t, &p);
+    return launch(copy_tiles<typename Blob<Bytes>::type>, grid, threads, stream, p);
+  });
+}
+
+}  // namespace
+}  // namespace gpk
+
+using namespace gpk;
+
+int gpk_cast(int device, uint64_t stream, int x_type, int dst_type, int ndim, int64_t const* shape, uint64_t x,
+             int64_t const* x_strides, uint64_t dst, int64_t const* dst_strides) {
+  if (size_of(x_type) == 0 || size_of(dst_type) == 0) return GPK_ERR_UNSUPPORTED;
+  Nest t;
+  Operand const ops[] = {{dst, dst_strides, size_of(dst_type)}, {x, x_strides, size_of(x_type)}};
+  int code = make_nest(&t, ndim, shape, 2, ops);
+  if (code != GPK_OK || t.elements == 0) return code;
+  code = set_device(device);
+  if (code != GPK_OK) return code;
+  if (x_type == dst_type) {
+    switch (size_of(dst_type)) {
+      case 1: return copy<1>(t, stream);
+      case 2: return copy<2>(t, stream);
+      case 4: return copy<4>(t, stream);
+      case 8: return copy<8>(t, stream);
+      default: return copy<16>(t, stream);
+    }
+  }
+  return by_type(x_type, [&](auto from) {
+    return by_type(dst_type, [&](auto to) -> int {
+      using S = decltype(from);
+      using D = decltype(to);
+      if constexpr (__is_same(S, D)) {
+        return GPK_ERR_UNSUPPORTED;  // copied above
+      } else {
+        return cast<S, D>(t, x_type, dst_type, stream);
+      }
+    });
+  });
+}

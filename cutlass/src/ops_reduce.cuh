@@ -1,0 +1,483 @@
+// ops_reduce.cuh: sums over any axes of any layout.
+//
+// The tree of additions is that of internal/cpu's Reduce, and depends on the
+// number of terms and their type alone. With L = 32*16/size lanes, the terms of
+// a sum are cut into chunks of 8 rows of L; in a chunk the rows are added, then
+// the L sums, then, over all, the chunks, each time neighbours in pairs, the
+// pairs' sums in pairs, and so on. What is missing from a pair is -0, which
+// changes nothing.
+//
+// Two kernels walk it. In `sum_rows` a warp reads a chunk: its lanes are the
+// L/V vectors of a row, 8 of them in flight a thread, and the lanes' sums meet
+// in shuffles. In `sum_columns` a thread owns V neighbouring sums (or one) and
+// walks down the rows. Either leaves, where one block does not see all of a
+// sum, one partial sum a branch of the tree, and a third kernel adds those.
+#pragma once
+#include "ops.cuh"
+
+namespace gpk {
+
+// What sums of T accumulate in, and their type.
+template <class T>
+struct accumulator {
+  using type = long long;
+  using result = int64_t;
+};
+template <>
+struct accumulator<float> {
+  using type = float;
+  using result = float;
+};
+template <>
+struct accumulator<double> {
+  using type = double;
+  using result = double;
+};
+template <>
+struct accumulator<f16> {
+  using type = float;
+  using result = f16;
+};
+template <>
+struct accumulator<bf16> {
+  using type = float;
+  using result = bf16;
+};
+template <>
+struct accumulator<c64> {
+  using type = c64;
+  using result = c64;
+};
+template <>
+struct accumulator<c128> {
+  using type = c128;
+  using result = c128;
+};
+
+// The term that changes no sum: -0, since 0 would change -0.
+template <class A>
+__device__ inline A nothing() {
+  if constexpr (is_complex<A>) {
+    return {-typename A::real(0), -typename A::real(0)};
+  } else {
+    return -A(0);
+  }
+}
+
+template <class A>
+__device__ inline A plus(A x, A y) {
+  if constexpr (__is_same(A, long long)) {
+    return static_cast<long long>(static_cast<unsigned long long>(x) + static_cast<unsigned long long>(y));
+  } else {
+    return x + y;
+  }
+}
+
+template <class A>
+__device__ inline A from_lane(A x, int mask) {
+  if constexpr (is_complex<A>) {
+    return {__shfl_xor_sync(~0u, x.re, mask), __shfl_xor_sync(~0u, x.im, mask)};
+  } else {
+    return __shfl_xor_sync(~0u, x, mask);
+  }
+}
+
+template <class A, class T>
+__device__ inline A term(T x) {
+  return convert<A>(x);
+}
+
+constexpr int chunk_rows = 8, warps = threads / 32;
+template <class T>
+constexpr int vector_width = 16 / sizeof(T);
+template <class T>
+constexpr int lanes = 32 * vector_width<T>;
+template <class T>
+constexpr int chunk = chunk_rows * lanes<T>;
+
+// Sums terms in pairs as they come: level l holds the sum of 2^l terms that
+// wait for 2^l more. Lives in local memory; pushed once a chunk or so.
+template <class A, int N, int Levels>
+struct Pile {
+  unsigned count = 0;
+  A level[Levels][N];
+
+  __device__ void push(A (&v)[N]) {
+    int l = 0;
+    for (; count >> l & 1; ++l) {
+#pragma unroll
+      for (int e = 0; e < N; ++e) v[e] = plus(level[l][e], v[e]);
+    }
+#pragma unroll
+    for (int e = 0; e < N; ++e) level[l][e] = v[e];
+    ++count;
+  }
+  // Closes the tree into v, from the lowest level up.
+  __device__ void close(A (&v)[N]) const {
+#pragma unroll
+    for (int e = 0; e < N; ++e) v[e] = nothing<A>();
+    for (int l = 0; count >> l; ++l) {
+      if (!(count >> l & 1)) continue;
+#pragma unroll
+      for (int e = 0; e < N; ++e) v[e] = plus(level[l][e], v[e]);
+    }
+  }
+};
+
+// A sum over the branch of a pile that is at most 2^(Levels-1) terms.
+constexpr int levels = 32;
+
+struct Sum {
+  char const* x;
+  char* out;          // results, or partial sums
+  int64_t sums;       // how many
+  int64_t terms;      // of one
+  int64_t groups;     // branches of a sum; 1: no partial sums
+  int64_t per_group;  // chunks of a branch, a power of two
+  int slices;         // warps that share a branch (rows) or a chunk (columns)
+  int per_slice;      // lanes of a chunk that a warp has (columns)
+  bool vectors;       // read 16 bytes at once
+  int kept_dims, summed_dims;  // innermost first
+  int64_t kept_n[GPK_MAX_DIMS], kept_stride[GPK_MAX_DIMS];
+  int64_t summed_n[GPK_MAX_DIMS], summed_stride[GPK_MAX_DIMS];
+};
+
+// The offset of element i of a nest of dimensions, innermost first. Kept out of
+// line: its divisions would be copied to every term that a thread reads.
+__device__ __noinline__ int64_t far_offset(int dims, int64_t const* n, int64_t const* stride, int64_t i) {
+  int64_t off = 0;
+  for (int d = 0; d < dims; ++d) {
+    if (((i | n[d]) >> 32) == 0) {
+      uint32_t const a = static_cast<uint32_t>(i), b = static_cast<uint32_t>(n[d]);
+      off += a % b * stride[d];
+      i = a / b;
+    } else {
+      off += i % n[d] * stride[d];
+      i /= n[d];
+    }
+  }
+  return off;
+}
+
+__device__ inline int64_t kept_offset(Sum const& p, int64_t sum) {
+  return p.kept_dims == 1 ? sum * p.kept_stride[0] : far_offset(p.kept_dims, p.kept_n, p.kept_stride, sum);
+}
+
+__device__ inline int64_t term_offset(Sum const& p, int64_t i) {
+  return p.summed_dims == 1 ? i * p.summed_stride[0] : far_offset(p.summed_dims, p.summed_n, p.summed_stride, i);
+}
+
+template <class T, class A>
+__device__ inline void store(Sum const& p, int64_t i, A v) {
+  using R = typename accumulator<T>::result;
+  if (p.groups > 1) {
+    reinterpret_cast<A*>(p.out)[i] = v;
+  } else {
+    reinterpret_cast<R*>(p.out)[i] = convert<R>(v);
+  }
+}
+
+// ---- terms of a sum are neighbours: a warp a chunk
+
+// Grid: sums * groups branches, warps / slices of them a block.
+template <class T>
+__global__ void __launch_bounds__(threads) sum_rows(__grid_constant__ Sum const p) {
+  using A = typename accumulator<T>::type;
+  constexpr int V = vector_width<T>;
+  __shared__ A shared[warps];
+  int const warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  int64_t const branch = static_cast<int64_t>(blockIdx.x) * (warps / p.slices) + warp / p.slices;
+  bool const mine = branch < p.sums * p.groups;
+  int64_t const sum = mine ? branch / p.groups : 0, group = mine ? branch % p.groups : 0;
+  T const* const x = reinterpret_cast<T const*>(p.x) + kept_offset(p, sum);
+  int64_t const per_warp = p.per_group / p.slices;
+  int64_t const c0 = group * p.per_group + warp % p.slices * per_warp;
+
+  Pile<A, 1, levels> pile;
+  A total[1] = {nothing<A>()};
+  for (int64_t c = c0; mine && c < c0 + per_warp && c * chunk<T> < p.terms; ++c) {
+    int64_t const i0 = c * chunk<T> + lane * V;
+    Vec<T, V> v[chunk_rows];
+    int present[chunk_rows];
+#pragma unroll
+    for (int k = 0; k < chunk_rows; ++k) {
+      int64_t const i = i0 + k * lanes<T>;
+      int64_t const left = p.terms - i;
+      present[k] = left >= V ? V : left > 0 ? static_cast<int>(left) : 0;
+      if (p.vectors) {
+        if (present[k] == V) v[k] = *reinterpret_cast<Vec<T, V> const*>(x + term_offset(p, i));
+        if (present[k] == V || present[k] == 0) continue;
+      }
+#pragma unroll
+      for (int e = 0; e < V; ++e) {
+        if (e < present[k]) v[k].v[e] = x[term_offset(p, i + e)];
+      }
+    }
+    A lane_sum[V];
+#pragma unroll
+    for (int e = 0; e < V; ++e) {
+      A row[chunk_rows];
+#pragma unroll
+      for (int k = 0; k < chunk_rows; ++k) row[k] = e < present[k] ? term<A>(v[k].v[e]) : nothing<A>();
+#pragma unroll
+      for (int step = 1; step < chunk_rows; step *= 2) {
+#pragma unroll
+        for (int k = 0; k < chunk_rows; k += 2 * step) row[k] = plus(row[k], row[k + step]);
+      }
+      lane_sum[e] = row[0];
+    }
+#pragma unroll
+    for (int step = 1; step < V; step *= 2) {
+#pragma unroll
+      for (int e = 0; e < V; e += 2 * step) lane_sum[e] = plus(lane_sum[e], lane_sum[e + step]);
+    }
+    total[0] = lane_sum[0];
+#pragma unroll
+    for (int mask = 1; mask < 32; mask *= 2) total[0] = plus(total[0], from_lane(total[0], mask));
+    if (per_warp > 1) pile.push(total);
+  }
+  if (per_warp > 1) pile.close(total);
+  if (p.slices == 1) {
+    if (mine && lane == 0) store<T>(p, branch, total[0]);
+    return;
+  }
+  if (lane == 0) shared[warp] = total[0];
+  __syncthreads();
+  if (!mine || lane != 0 || warp % p.slices != 0) return;
+  for (int step = 1; step < p.slices; step *= 2) {
+    for (int w = warp; w < warp + p.slices; w += 2 * step) shared[w] = plus(shared[w], shared[w + step]);
+  }
+  store<T>(p, branch, shared[warp]);
+}
+
+// ---- neighbouring sums are neighbours in memory: a thread W sums
+
+// Loads term i of W neighbouring sums; -0 where there are fewer terms.
+template <class T, int W, class A>
+__device__ inline void add_rows(Sum const& p, T const* x, int64_t i, A (&out)[W]) {
+  Vec<T, W> v[chunk_rows];
+#pragma unroll
+  for (int k = 0; k < chunk_rows; ++k) {
+    int64_t const j = i + k * lanes<T>;
+    if (j < p.terms) v[k] = *reinterpret_cast<Vec<T, W> const*>(x + term_offset(p, j));
+  }
+#pragma unroll
+  for (int e = 0; e < W; ++e) {
+    A row[chunk_rows];
+#pragma unroll
+    for (int k = 0; k < chunk_rows; ++k) row[k] = i + k * lanes<T> < p.terms ? term<A>(v[k].v[e]) : nothing<A>();
+#pragma unroll
+    for (int step = 1; step < chunk_rows; step *= 2) {
+#pragma unroll
+      for (int k = 0; k < chunk_rows; k += 2 * step) row[k] = plus(row[k], row[k + step]);
+    }
+    out[e] = row[0];
+  }
+}
+
+// A block has warps / slices columns of warps; a warp owns 32*W sums that are
+// neighbours along the innermost kept dimension, and a slice of a chunk's lanes.
+// Grid: strips of such columns, times groups. Partial sums lie group by group.
+template <class T, int W>
+__global__ void __launch_bounds__(threads) sum_columns(__grid_constant__ Sum const p) {
+  using A = typename accumulator<T>::type;
+  __shared__ A shared[threads][W];
+  int const warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  int64_t const strips = (p.sums - 1) / (32 * W * (warps / p.slices)) + 1;
+  int64_t const group = blockIdx.x / strips;
+  int64_t const sum = ((blockIdx.x % strips) * (warps / p.slices) + warp / p.slices) * (32 * W) + lane * W;
+  bool const mine = sum < p.sums;
+  T const* const x = reinterpret_cast<T const*>(p.x) + kept_offset(p, mine ? sum : 0);
+  int const slice = warp % p.slices;
+
+  Pile<A, W, levels> chunks;
+  for (int64_t c = group * p.per_group; c < (group + 1) * p.per_group && c * chunk<T> < p.terms; ++c) {
+    A total[W];
+    Pile<A, W, 10> pile;
+    int64_t const i0 = c * chunk<T> + slice * p.per_slice;
+    for (int j = 0; mine && j < p.per_slice && i0 + j < p.terms; ++j) {
+      A v[W];
+      add_rows<T, W>(p, x, i0 + j, v);
+      pile.push(v);
+    }
+    pile.close(total);
+    if (p.slices > 1) {
+#pragma unroll
+      for (int e = 0; e < W; ++e) shared[threadIdx.x][e] = total[e];
+      __syncthreads();
+      if (slice == 0) {
+        for (int step = 1; step < p.slices; step *= 2) {
+          for (int w = 0; w < p.slices; w += 2 * step) {
+            A(&a)[W] = shared[threadIdx.x + w * 32];
+            A(&b)[W] = shared[threadIdx.x + (w + step) * 32];
+#pragma unroll
+            for (int e = 0; e < W; ++e) a[e] = plus(a[e], b[e]);
+          }
+        }
+#pragma unroll
+        for (int e = 0; e < W; ++e) total[e] = shared[threadIdx.x][e];
+      }
+      __syncthreads();
+    }
+    if (slice == 0) chunks.push(total);
+  }
+  if (!mine || slice != 0) return;
+  A total[W];
+  chunks.close(total);
+#pragma unroll
+  for (int e = 0; e < W; ++e) store<T>(p, group * p.sums + sum + e, total[e]);
+}
+
+// ---- the last pass: adds the partial sums
+
+struct Fold {
+  char const* partial;
+  char* out;
+  int64_t sums, groups;
+  int64_t step, pitch;  // between the groups of a sum, between sums
+};
+
+// A block a sum: thread t adds the t-th run of 2^n neighbours, then the runs meet.
+template <class T>
+__global__ void __launch_bounds__(threads) fold_long(Fold p) {
+  using A = typename accumulator<T>::type;
+  using R = typename accumulator<T>::result;
+  __shared__ A shared[threads];
+  A const* const x = reinterpret_cast<A const*>(p.partial) + blockIdx.x * p.pitch;
+  int64_t run = 1;
+  while (run * threads < p.groups) run *= 2;
+  Pile<A, 1, levels> pile;
+  for (int64_t i = threadIdx.x * run; i < (threadIdx.x + 1) * run && i < p.groups; ++i) {
+    A v[1] = {x[i * p.step]};
+    pile.push(v);
+  }
+  A total[1];
+  pile.close(total);
+  shared[threadIdx.x] = total[0];
+  for (int step = 1; step < threads; step *= 2) {
+    __syncthreads();
+    if (threadIdx.x % (2 * step) == 0) shared[threadIdx.x] = plus(shared[threadIdx.x], shared[threadIdx.x + step]);
+  }
+  if (threadIdx.x == 0) reinterpret_cast<R*>(p.out)[blockIdx.x] = convert<R>(shared[0]);
+}
+
+// A thread a sum.
+template <class T>
+__global__ void __launch_bounds__(threads) fold_wide(Fold p) {
+  using A = typename accumulator<T>::type;
+  using R = typename accumulator<T>::result;
+  int64_t const sum = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x;
+  if (sum >= p.sums) return;
+  A const* const x = reinterpret_cast<A const*>(p.partial) + sum * p.pitch;
+  Pile<A, 1, levels> pile;
+  for (int64_t i = 0; i < p.groups; ++i) {
+    A v[1] = {x[i * p.step]};
+    pile.push(v);
+  }
+  A total[1];
+  pile.close(total);
+  reinterpret_cast<R*>(p.out)[sum] = convert<R>(total[0]);
+}
+
+// ---- host
+
+// How many branches a sum may be cut into: as many as it takes to occupy the
+// multiprocessors, a function of shape and type alone because the workspace is.
+struct Cut {
+  int64_t groups, per_group;
+};
+
+inline Cut cut(int64_t chunks, int64_t branches, int64_t least) {
+  Cut c = {1, least};
+  int64_t const wanted = branches < 1 ? 1 : branches;
+  while ((chunks - 1) / c.per_group + 1 > wanted) c.per_group *= 2;
+  c.groups = (chunks - 1) / c.per_group + 1;
+  return c;
+}
+
+constexpr int64_t busy = 4096;  // blocks that keep any device busy
+
+// Branches of a sum in sum_columns, with its narrowest strips.
+template <class T>
+Cut cut_columns(int64_t sums, int64_t terms) {
+  return cut((terms - 1) / chunk<T> + 1, busy / ((sums - 1) / 32 + 1), 1);
+}
+
+template <class T>
+Cut cut_rows(int64_t sums, int64_t terms) {
+  return cut((terms - 1) / chunk<T> + 1, busy / ((sums - 1) / 8 + 1), warps);
+}
+
+template <class T>
+int64_t sum_workspace(int64_t sums, int64_t terms) {
+  if (sums == 0 || terms == 0) return 0;
+  int64_t const columns = cut_columns<T>(sums, terms).groups, rows = cut_rows<T>(sums, terms).groups;
+  int64_t const groups = columns > rows ? columns : rows;
+  return groups == 1 ? 0 : groups * sums * static_cast<int64_t>(sizeof(typename accumulator<T>::type));
+}
+
+// Appends a dimension to a list that is innermost first, merging where even.
+inline void prepend(int* dims, int64_t* n, int64_t* stride, int64_t length, int64_t step) {
+  if (length == 1) return;
+  int const last = *dims - 1;
+  if (last >= 0 && step == stride[last] * n[last]) {
+    n[last] *= length;
+    return;
+  }
+  n[*dims] = length;
+  stride[(*dims)++] = step;
+}
+
+template <class T>
+int sum(int64_t sums, int64_t terms, Sum p, uint64_t stream, uint64_t dst, uint64_t workspace, int64_t workspace_bytes) {
+  constexpr int V = vector_width<T>;
+  if (sum_workspace<T>(sums, terms) > workspace_bytes) return GPK_ERR_WORKSPACE;
+  auto magnitude = [](int64_t v) { return v < 0 ? -v : v; };
+  bool const aligned = reinterpret_cast<uintptr_t>(p.x) % 16 == 0;
+  auto even = [](int width, int dims, int64_t const* stride, int from) {
+    bool yes = true;
+    for (int d = from; d < dims; ++d) yes = yes && stride[d] % width == 0;
+    return yes;
+  };
+  p.sums = sums;
+  p.terms = terms;
+  int64_t const kept = p.kept_stride[0], summed = p.summed_stride[0];
+  int64_t const chunks = (terms - 1) / chunk<T> + 1;
+  bool const columns = sums > 1 && (terms == 1 || (sums >= 32 && terms < 32) || magnitude(kept) < magnitude(summed));
+  Cut const c = columns ? cut_columns<T>(sums, terms) : cut_rows<T>(sums, terms);
+  p.groups = c.groups;
+  p.per_group = c.per_group;
+  p.out = reinterpret_cast<char*>(c.groups > 1 ? workspace : dst);
+  int code;
+  Fold fold = {reinterpret_cast<char const*>(workspace), reinterpret_cast<char*>(dst), sums, c.groups, 1, c.groups};
+  if (columns) {
+    constexpr int W = V <= 8 ? V : 4;
+    p.vectors = W > 1 && aligned && kept == 1 && p.kept_n[0] % W == 0 && even(W, p.kept_dims, p.kept_stride, 1) &&
+                even(W, p.summed_dims, p.summed_stride, 0);
+    // The lanes of a chunk that there are, in slices of at least 4.
+    int present = 1;
+    while (present < lanes<T> && present < terms) present *= 2;
+    p.slices = present >= 4 * warps ? warps : present >= 8 ? present / 4 : 1;
+    p.per_slice = present / p.slices;
+    int64_t const width = p.vectors ? W : 1;
+    int64_t const grid = ((sums - 1) / (32 * width * (warps / p.slices)) + 1) * c.groups;
+    if (grid > INT32_MAX) return GPK_ERR_ARGUMENT;
+    code = launch(p.vectors ? sum_columns<T, W> : sum_columns<T, 1>, static_cast<unsigned>(grid), threads, stream, p);
+    fold.step = sums;
+    fold.pitch = 1;
+  } else {
+    p.vectors = aligned && summed == 1 && (p.summed_dims == 1 || p.summed_n[0] % V == 0) && even(V, p.summed_dims, p.summed_stride, 1) &&
+                even(V, p.kept_dims, p.kept_stride, 0);
+    p.slices = 1;
+    while (p.slices < warps && p.slices < chunks) p.slices *= 2;
+    if (chunks < warps) p.per_group = p.slices;
+    int64_t const grid = (sums * c.groups - 1) / (warps / p.slices) + 1;
+    if (grid > INT32_MAX) return GPK_ERR_ARGUMENT;
+    code = launch(sum_rows<T>, static_cast<unsigned>(grid), threads, stream, p);
+  }
+  if (code != GPK_OK || c.groups == 1) return code;
+  if (sums >= 4096) return launch(fold_wide<T>, blocks_for(sums, threads), threads, stream, fold);
+  return launch(fold_long<T>, static_cast<unsigned>(sums), threads, stream, fold);
+}
+
+}  // namespace gpk

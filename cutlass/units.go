@@ -1,0 +1,127 @@
+package cutlass
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/gpk-go/gpk/dtype"
+)
+
+// tokens has the name of an element type in a kernel's name and in C++.
+var tokens = map[dtype.DType]struct{ name, cpp string }{
+	dtype.Float32: {"f32", "float"}, dtype.Float64: {"f64", "double"},
+	dtype.Float16: {"f16", "fp16"}, dtype.BFloat16: {"bf16", "bf16"},
+	dtype.Int8: {"i8", "int8_t"}, dtype.Uint8: {"u8", "uint8_t"},
+	dtype.Int32: {"i32", "int32_t"}, dtype.Int64: {"i64", "int64_t"},
+	dtype.Complex64: {"c64", "c64"}, dtype.Complex128: {"c128", "c128"},
+}
+
+// Units lists the translation units: first the generated ones in the order of
+// Kernels, then every .cu file of src by name, with the kernels that name it.
+//
+// A builder compiles those that serve a wanted target (SM 90 for 90a; SM 80
+// for 80, 86 and 89; SM 0 once, for all of them), each alone, as
+// position-independent C++17 with hidden visibility, -O3, -DNDEBUG (CUTLASS
+// prints and asserts without) and --expt-relaxed-constexpr. It adds
+// RegistrySource of just those units and links all with a static cudart; a
+// static libstdc++ too makes a library that needs libc alone. One unit takes
+// nvcc up to 5 GB and 2 minutes.
+func Units() []Unit {
+	var us []Unit
+	index := make(map[string]int)
+	for _, f := range sourceFiles() {
+		if path.Ext(f) == ".cu" {
+			name := strings.TrimSuffix(f, ".cu")
+			index[name] = len(us)
+			us = append(us, Unit{Name: name, File: f})
+		}
+	}
+	files := len(us)
+	sm := make(map[string]int)
+	for _, f := range families() {
+		sm[f.common.Unit] = f.unitSM
+	}
+	for _, k := range Kernels() {
+		i, ok := index[k.Unit]
+		if !ok {
+			i = len(us)
+			index[k.Unit] = i
+			us = append(us, Unit{Name: k.Unit, SM: sm[k.Unit]})
+		}
+		us[i].Kernels = append(us[i].Kernels, k)
+	}
+	return slices.Concat(us[files:], us[:files])
+}
+
+// Source returns the text of the unit's .cu file: the generated text, or the
+// embedded file's. It is compiled with src and CUTLASS's include folders on
+// the include path.
+func (u Unit) Source() string {
+	if u.File != "" {
+		text, err := Sources.ReadFile("src/" + u.File)
+		if err != nil {
+			panic(err) // Units lists only embedded files
+		}
+		return string(text)
+	}
+	var b strings.Builder
+	header := "gemm_sm80.cuh"
+	if u.Kernels[0].Warp == [2]int{} {
+		header = "gemm_sm90.cuh"
+	}
+	fmt.Fprintf(&b, "#include %q\n", header)
+	for _, k := range u.Kernels {
+		b.WriteString(k.instance())
+	}
+	return b.String()
+}
+
+// instance returns the line that instantiates a generated unit's kernel.
+func (k Kernel) instance() string {
+	major := [...]string{RowMajor: "Row", ColMajor: "Col"}
+	if k.Warp == [2]int{} {
+		return fmt.Sprintf("GPK_GEMM90(%s, %s, %s, %s, %s, %d, %d, %d, %d, %d, %s)\n", k.Name,
+			tokens[k.A].cpp, tokens[k.Out].cpp, major[k.MajorA], major[k.MajorB],
+			k.Tile[0], k.Tile[1], k.Tile[2], k.Cluster[0], k.Cluster[1], k.Schedule)
+	}
+	math := k.Math
+	switch {
+	case k.A == dtype.Complex64 && k.Math == "tf32":
+		math = "c64_tf32"
+	case k.SM == 90:
+		math += "_sm90"
+	}
+	return fmt.Sprintf("GPK_GEMM80(%s, %s, %s, %s, %s, %d, %d, %d, %d, %d, %d)\n", k.Name,
+		math, tokens[k.Out].cpp, major[k.MajorA], major[k.MajorB],
+		k.Tile[0], k.Tile[1], k.Tile[2], k.Warp[0], k.Warp[1], k.Stages)
+}
+
+// RegistrySource returns the C++ text that holds gpk_gemm and the version
+// entries for a library of these units, kernel ids being the order of their
+// kernels. It needs src and CUDA's headers on the include path and
+// -DGPK_KERNEL_SET=HASH, without quotes; it holds no device code, so that a
+// plain C++17 compiler or nvcc will do.
+func RegistrySource(units []Unit) string {
+	var declared, listed strings.Builder
+	n := 0
+	for _, u := range units {
+		for _, k := range u.Kernels {
+			fmt.Fprintf(&declared, "extern Entry const entry_%s;\n", k.Name)
+			fmt.Fprintf(&listed, "    &entry_%s,\n", k.Name)
+			n++
+		}
+	}
+	return fmt.Sprintf(`#include "registry.cuh"
+
+namespace gpk {
+%s
+static constexpr int n_entries = %d;
+static Entry const* const entries[n_entries + 1] = {
+%s    nullptr};
+}  // namespace gpk
+
+#include "registry_impl.cuh"
+`, declared.String(), n, listed.String())
+}
