@@ -1,0 +1,196 @@
+package device
+
+import (
+	"context"
+	"errors"
+)
+
+// Alloc returns a buffer of n bytes, aligned to 256 (64 on the CPU), whose
+// contents are undefined. The memory is ready for work on s, which nil makes
+// the default stream; Launch orders work on other streams behind it. Where the
+// limit or the device has no room the answer is an *OutOfMemoryError, after idle
+// memory was given back and dropped buffers were collected.
+func (d *Device) Alloc(n int64, s *Stream) (*Buffer, error) {
+	s, err := d.own(s)
+	if err != nil {
+		return nil, err
+	}
+	if n < 0 || n > maxBytes {
+		return nil, errorf("a buffer of %d bytes", n)
+	}
+	d.drain()
+	if n == 0 {
+		return d.newBuffer(&allocation{dev: d}), nil
+	}
+	b, err := d.block(classOf(n), s)
+	if err != nil {
+		if errors.Is(err, ErrOutOfMemory) {
+			err = d.outOfMemory(n, err)
+		}
+		return nil, err
+	}
+	return d.newBuffer(&allocation{dev: d, block: b, mem: b.mem, size: n}), nil
+}
+
+// block finds size bytes: an idle block, new memory, or what trimming and
+// collecting makes free, in this order.
+func (d *Device) block(size int64, s *Stream) (*block, error) {
+	for attempt := 0; ; attempt++ {
+		b, err := d.tryBlock(size, s)
+		if b != nil || !errors.Is(err, ErrOutOfMemory) {
+			return b, err
+		}
+		// A collection may free much, and other goroutines may take it all
+		// again: another one is worth it while it still frees something.
+		freed := true
+		if attempt > 0 {
+			freed = d.collectNow()
+		}
+		if size > d.Limit() || attempt > 1 && !freed || attempt > 4 {
+			return nil, err
+		}
+		if e := d.makeRoom(size, err != ErrOutOfMemory); e != nil {
+			return nil, e
+		}
+	}
+}
+
+// tryBlock finds size bytes without waiting for anything. Where there is no
+// room it answers ErrOutOfMemory, or the driver's error that wraps it.
+func (d *Device) tryBlock(size int64, s *Stream) (*block, error) {
+	d.mu.Lock()
+	if err := s.check(); err != nil {
+		d.mu.Unlock()
+		return nil, err
+	}
+	d.collectLater(size)
+	b, err := d.reuse(size, s)
+	if b != nil || err != nil {
+		d.mu.Unlock()
+		return b, err
+	}
+	room := d.pool.reserve(size)
+	d.mu.Unlock()
+	if !room {
+		return nil, ErrOutOfMemory
+	}
+	mem, err := d.backend.alloc(size)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err != nil {
+		d.pool.stats.InUse -= size
+		return nil, err
+	}
+	d.pool.stats.Allocs++
+	return &block{mem: mem, size: size, home: s}, nil
+}
+
+// reuse takes an idle block for s and has s wait for what others still do
+// with it; mu is held.
+func (d *Device) reuse(size int64, s *Stream) (*block, error) {
+	if s.capture != nil {
+		// What a graph uses must stay its own between replays.
+		b := s.capture.take(size)
+		if b != nil {
+			d.pool.stats.Reuses++
+		}
+		return b, nil
+	}
+	b := d.pool.take(s, size)
+	if b == nil {
+		return nil, nil
+	}
+	for _, u := range b.uses {
+		if err := d.order(s, u); err != nil {
+			d.pool.stats.InUse -= b.size
+			d.pool.shelve(b)
+			return nil, err
+		}
+	}
+	b.uses = b.uses[:0]
+	return b, nil
+}
+
+// makeRoom gives idle blocks back to the driver: as many as size bytes need,
+// or all.
+func (d *Device) makeRoom(size int64, all bool) error {
+	d.drain()
+	d.mu.Lock()
+	var out []*block
+	if all {
+		out = d.pool.evictAll()
+	} else {
+		out = d.pool.evictFor(size)
+	}
+	d.mu.Unlock()
+	return d.freeBlocks(out)
+}
+
+// freeBlocks gives blocks to the driver, after the work that uses them. mu is
+// not held.
+func (d *Device) freeBlocks(blocks []*block) error {
+	if len(blocks) == 0 {
+		return nil
+	}
+	waited := map[*Stream]bool{}
+	var first error
+	note := func(err error) {
+		if first == nil {
+			first = err
+		}
+	}
+	wait := func(s *Stream) {
+		if !waited[s] {
+			waited[s] = true
+			note(d.waitFor(context.Background(), s))
+		}
+	}
+	for _, b := range blocks {
+		wait(b.home)
+		for _, u := range b.uses {
+			wait(u.stream)
+		}
+	}
+	for _, b := range blocks {
+		note(d.backend.free(b.mem))
+	}
+	return first
+}
+
+// Trim gives all idle memory of the pool back, after the work that uses it.
+func (d *Device) Trim() error {
+	if d.err != nil {
+		return d.err
+	}
+	return d.makeRoom(0, true)
+}
+
+// Pool returns the counters of the device's memory pool.
+func (d *Device) Pool() PoolStats {
+	if d.err != nil {
+		return PoolStats{}
+	}
+	d.drain()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.pool.stats
+}
+
+// SetMemoryLimit bounds what the pool holds, in bytes; 0 stands for the
+// device's whole memory. A limit below what is in use holds for the requests
+// that follow.
+func (d *Device) SetMemoryLimit(n int64) {
+	if d.err != nil {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.pool.setLimit(n)
+}
+
+// Limit returns the bytes that the pool may hold.
+func (d *Device) Limit() int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.pool.stats.Limit
+}

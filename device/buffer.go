@@ -1,0 +1,242 @@
+package device
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+)
+
+// Buffer is bytes on one device. Free gives them back; a Buffer that is
+// dropped gives them back after a garbage collection.
+type Buffer struct {
+	a       *allocation
+	cleanup runtime.Cleanup
+}
+
+// allocation is what stands behind a Buffer, and outlives it until the memory
+// is back in the pool.
+type allocation struct {
+	dev     *Device
+	block   *block // nil for foreign memory and for no memory
+	mem     memory
+	size    int64
+	release func() // gives foreign memory back
+
+	failed atomic.Pointer[error]
+	freed  atomic.Bool
+	// content excludes readers and writers of the contents from each other,
+	// on the CPU, where work runs in the goroutines that start it. Several are
+	// taken in the order of id.
+	content sync.RWMutex
+	id      uint64
+
+	// Guarded by dev.mu.
+	pins    int // calls under way that use the memory without holding the mutex
+	write   use
+	reads   []use // one a stream, since the last write
+	read1   [1]use
+	label   func() string
+	capture *capture // the sequence in which it was allocated
+
+	prev, next *allocation // live ones
+	dropped    *allocation // next on the list of those dropped
+}
+
+// use is a piece of work on a stream: the seq-th.
+type use struct {
+	stream *Stream
+	seq    uint64
+}
+
+// allocations is the live allocations of a device.
+type allocations struct {
+	first  *allocation
+	lastID uint64
+}
+
+func (l *allocations) add(a *allocation) {
+	l.lastID++
+	a.id = l.lastID
+	a.next = l.first
+	if l.first != nil {
+		l.first.prev = a
+	}
+	l.first = a
+}
+
+func (l *allocations) remove(a *allocation) {
+	if a.prev != nil {
+		a.prev.next = a.next
+	} else {
+		l.first = a.next
+	}
+	if a.next != nil {
+		a.next.prev = a.prev
+	}
+	a.prev, a.next = nil, nil
+}
+
+func (d *Device) newBuffer(a *allocation) *Buffer {
+	b := &Buffer{a: a}
+	a.reads = a.read1[:0]
+	d.mu.Lock()
+	d.live.add(a)
+	if a.block != nil {
+		a.capture = a.block.home.capture
+	}
+	d.mu.Unlock()
+	b.cleanup = runtime.AddCleanup(b, dropAllocation, a)
+	return b
+}
+
+// Wrap returns a buffer over n bytes of foreign memory at a device address.
+// When the buffer is freed or dropped, and the work that uses it is done,
+// release (or nil) is called once. Work that others do on the memory is theirs to
+// order: Stream.Wait, or the same stream.
+func Wrap(d *Device, addr uint64, n int64, release func()) (*Buffer, error) {
+	if d.err != nil {
+		return nil, d.err
+	}
+	if d.Kind() == CPU {
+		return nil, errorf("a device address wrapped on the CPU; WrapHost takes a pointer")
+	}
+	return d.wrap(memory{addr: addr}, n, release)
+}
+
+// WrapHost returns a buffer of the CPU device d over n bytes of the host's
+// memory at p, as Wrap does. Memory of Go is kept alive by the buffer.
+func WrapHost(d *Device, p unsafe.Pointer, n int64, release func()) (*Buffer, error) {
+	if d.err != nil {
+		return nil, d.err
+	}
+	if d.Kind() != CPU {
+		return nil, errorf("memory of the host wrapped on %v", d)
+	}
+	return d.wrap(memory{addr: uint64(uintptr(p)), host: p}, n, release)
+}
+
+func (d *Device) wrap(m memory, n int64, release func()) (*Buffer, error) {
+	if n < 0 || n > 0 && m.addr == 0 {
+		return nil, errorf("%d bytes at address %#x", n, m.addr)
+	}
+	return d.newBuffer(&allocation{dev: d, mem: m, size: n, release: release}), nil
+}
+
+// Device returns the device that holds the bytes.
+func (b *Buffer) Device() *Device { return b.a.dev }
+
+// Size returns the number of bytes asked for.
+func (b *Buffer) Size() int64 { return b.a.size }
+
+// Addr returns the address of the first byte on the device; the host's on the
+// CPU; 0 for a buffer of no bytes.
+func (b *Buffer) Addr() uint64 { return b.a.mem.addr }
+
+// Ptr returns the address of the first byte on the CPU device, and nil on
+// others and for a buffer of no bytes. It is good for as long as the Buffer is
+// kept alive and not freed.
+func (b *Buffer) Ptr() unsafe.Pointer {
+	if b.a.dev.info.Kind != CPU {
+		return nil
+	}
+	return b.a.mem.host
+}
+
+// SetLabel sets what errors say of the buffer: its shape, type and origin. f
+// is called when one is made. It must not refer to the buffer.
+func (b *Buffer) SetLabel(f func() string) {
+	d := b.a.dev
+	d.mu.Lock()
+	b.a.label = f
+	d.mu.Unlock()
+}
+
+// Fail has the buffer answer err until Heal: what is in it is of no use.
+func (b *Buffer) Fail(err error) { b.a.failed.Store(&err) }
+
+// Heal takes Fail back: the buffer is about to be overwritten.
+func (b *Buffer) Heal() { b.a.failed.Store(nil) }
+
+// Err returns the error of Fail.
+func (b *Buffer) Err() error {
+	if p := b.a.failed.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// Freed reports whether Free was called.
+func (b *Buffer) Freed() bool { return b.a.freed.Load() }
+
+// Free gives the memory back, behind the work on it that was started. It does
+// not wait, except for foreign memory, whose owner must not take it while it is
+// in use. Freeing twice does nothing.
+func (b *Buffer) Free() {
+	a := b.a
+	d := a.dev
+	d.mu.Lock()
+	if a.freed.Load() {
+		d.mu.Unlock()
+		return
+	}
+	a.freed.Store(true)
+	var g garbage
+	if a.pins == 0 {
+		d.giveBack(a, &g)
+	}
+	d.mu.Unlock()
+	b.cleanup.Stop()
+	runtime.KeepAlive(b)
+	d.dispose(g)
+}
+
+// garbage is what is to be given back once the mutex is free.
+type garbage struct {
+	blocks  []*block
+	foreign []*allocation
+}
+
+// giveBack takes a freed allocation apart; mu is held.
+func (d *Device) giveBack(a *allocation, g *garbage) {
+	d.live.remove(a)
+	b := a.block
+	switch {
+	case b == nil && a.release != nil:
+		g.foreign = append(g.foreign, a)
+	case b == nil:
+	case a.capture != nil && a.capture == b.home.capture:
+		a.capture.put(a) // in use by the graph to come
+	default:
+		if b.home.closed {
+			b.home = d.main
+		}
+		b.uses = a.pending(b.uses[:0])
+		g.blocks = append(g.blocks, d.pool.put(b)...)
+	}
+}
+
+// pending appends the uses that the home stream does not follow by itself.
+func (a *allocation) pending(to []use) []use {
+	home := a.block.home
+	if u := a.write; home.behind(u) {
+		to = append(to, u)
+	}
+	for _, u := range a.reads {
+		if home.behind(u) {
+			to = append(to, u)
+		}
+	}
+	return to
+}
+
+// dispose gives back what the pool does not keep. mu is not held.
+func (d *Device) dispose(g garbage) {
+	// What cannot be freed is lost with its stream, whose error its next
+	// Synchronize reports.
+	_ = d.freeBlocks(g.blocks)
+	for _, a := range g.foreign {
+		d.settle(a)
+		a.release()
+	}
+}

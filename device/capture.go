@@ -1,0 +1,228 @@
+package device
+
+import "runtime"
+
+// capture is a sequence of work that is being recorded on a stream. Guarded by
+// the device's mutex.
+type capture struct {
+	reads, writes map[*Buffer]struct{}
+	own           map[*allocation]struct{} // allocated and freed in the sequence
+	idle          map[int64][]*block       // their blocks: they stay with the graph
+}
+
+// take returns a block that the sequence freed, or nil.
+func (c *capture) take(size int64) *block {
+	blocks := c.idle[size]
+	if len(blocks) == 0 {
+		return nil
+	}
+	c.idle[size] = blocks[:len(blocks)-1]
+	return blocks[len(blocks)-1]
+}
+
+// put keeps the block of an allocation that the sequence made and freed.
+func (c *capture) put(a *allocation) {
+	c.own[a] = struct{}{}
+	c.idle[a.block.size] = append(c.idle[a.block.size], a.block)
+}
+
+func (c *capture) note(reads, writes []*Buffer) {
+	for _, b := range reads {
+		if b != nil {
+			c.reads[b] = struct{}{}
+		}
+	}
+	for _, b := range writes {
+		if b != nil {
+			c.writes[b] = struct{}{}
+		}
+	}
+}
+
+// buffers lists what the sequence uses and does not own.
+func (c *capture) buffers(set map[*Buffer]struct{}) (out []*Buffer) {
+	for b := range set {
+		if _, own := c.own[b.a]; !own {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// Graph is a recorded sequence of work that is launched as one. It keeps the
+// buffers that it uses alive, and owns the memory that was allocated and freed
+// while it was recorded.
+type Graph struct {
+	dev *Device
+	*graphState
+	cleanup runtime.Cleanup
+}
+
+// graphState is what stands behind a Graph. Guarded by the device's mutex.
+type graphState struct {
+	graph, exec   uint64
+	reads, writes []*Buffer
+	blocks        []*block
+	last          []use // launches that the memory waits for
+	closed        bool
+}
+
+// BeginCapture has work that is put on the stream recorded and not run, until
+// EndCapture. Other streams go on as usual, and so may the goroutine that
+// records move between threads. While it lasts, transfers to and from the host
+// and waiting are errors on this stream.
+func (s *Stream) BeginCapture() error {
+	d := s.dev
+	if d.err != nil {
+		return d.err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := s.check(); err != nil {
+		return err
+	}
+	if s.capture != nil {
+		return errorf("a stream that is being captured already")
+	}
+	// Others may have to wait for the work before it: afterwards an event
+	// recorded here would be part of the sequence.
+	if s.seq > s.marked {
+		if err := s.markUpTo(s.seq); err != nil {
+			return err
+		}
+	}
+	if err := d.backend.beginCapture(s.handle); err != nil {
+		return err
+	}
+	s.capture = &capture{
+		reads: map[*Buffer]struct{}{}, writes: map[*Buffer]struct{}{},
+		own: map[*allocation]struct{}{}, idle: map[int64][]*block{},
+	}
+	return nil
+}
+
+// EndCapture ends the recording and returns the sequence, ready to be
+// launched. Close it when it is no longer needed.
+func (s *Stream) EndCapture() (*Graph, error) {
+	d := s.dev
+	if d.err != nil {
+		return nil, d.err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	c := s.capture
+	if c == nil {
+		return nil, errorf("the end of a capture that was not begun")
+	}
+	s.capture = nil
+	g := &Graph{dev: d, graphState: &graphState{}}
+	for _, blocks := range c.idle {
+		g.blocks = append(g.blocks, blocks...)
+	}
+	var err error
+	if g.graph, err = d.backend.endCapture(s.handle); err == nil {
+		g.exec, err = d.backend.newExec(g.graph)
+	}
+	if err != nil {
+		_ = d.release(g.graphState)
+		return nil, err
+	}
+	g.reads, g.writes = c.buffers(c.reads), c.buffers(c.writes)
+	g.cleanup = runtime.AddCleanup(g, d.dropped.pushGraph, g.graphState)
+	return g, nil
+}
+
+// Launch puts the sequence on s (nil: the default stream). A buffer that it
+// uses and that was freed since is ErrFreed.
+func (g *Graph) Launch(s *Stream) error {
+	d := g.dev
+	s, err := d.own(s)
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if g.closed {
+		return errorf("a graph that is closed")
+	}
+	if s.capture != nil {
+		return errorf("a graph launched on a stream that is being captured")
+	}
+	if err := d.begin(s, g.reads, g.writes); err != nil {
+		return err
+	}
+	// The sequence's own memory is used again.
+	for _, u := range g.last {
+		if err := d.order(s, u); err != nil {
+			return err
+		}
+	}
+	d.note(s, g.reads, g.writes)
+	g.last = append(g.last[:0], use{s, s.seq})
+	return d.backend.launchExec(g.exec, s.handle)
+}
+
+// Update has g launch what from recorded, and closes from. It is cheaper than
+// a new graph. Where the sequences differ in more than addresses and sizes the
+// driver refuses; both graphs are then as before.
+func (g *Graph) Update(from *Graph) error {
+	d := g.dev
+	if from == nil || from.dev != d || from == g {
+		return errorf("a graph updated from none, from itself or from another device")
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if g.closed || from.closed {
+		return errorf("a graph that is closed")
+	}
+	if err := d.backend.updateExec(g.exec, from.graph); err != nil {
+		return err
+	}
+	// from's executable goes with g's old sequence and memory.
+	was := *g.graphState
+	*g.graphState = *from.graphState
+	g.exec, g.last = was.exec, append(was.last, from.last...)
+	was.exec, was.last = from.exec, g.last
+	*from.graphState = was
+	return d.release(from.graphState)
+}
+
+// Close gives the graph back, behind its launches. Closing it twice does
+// nothing.
+func (g *Graph) Close() error {
+	d := g.dev
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.release(g.graphState)
+}
+
+// release gives a graph's handles and memory back, once; mu is held.
+func (d *Device) release(g *graphState) error {
+	if g.closed {
+		return nil
+	}
+	var err error
+	if g.exec != 0 {
+		err = d.backend.closeExec(g.exec)
+	}
+	if g.graph != 0 {
+		if e := d.backend.closeGraph(g.graph); err == nil {
+			err = e
+		}
+	}
+	for _, b := range g.blocks {
+		if b.home.closed {
+			b.home = d.main
+		}
+		b.uses = b.uses[:0]
+		for _, u := range g.last {
+			if b.home.behind(u) {
+				b.uses = append(b.uses, u)
+			}
+		}
+		d.pool.stats.InUse -= b.size
+		d.pool.shelve(b)
+	}
+	*g = graphState{closed: true}
+	return err
+}

@@ -1,0 +1,114 @@
+package device
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/gpk-go/gpk/cutlass"
+)
+
+// Device is one device: its memory, its streams, and the order of the work on
+// them. It is safe for use by many goroutines and lives as long as the program.
+type Device struct {
+	name    string
+	info    Info
+	caps    Capabilities
+	err     error // why nothing works here
+	backend backend
+	library *cutlass.Library
+	pinned  *ranges
+	stager  *stager
+	main    *Stream // the default stream
+
+	dropped   reclaimer
+	collector *collector
+	collect   collection
+
+	mu      sync.Mutex // guards what follows and the state of streams and allocations
+	pool    pool
+	live    allocations
+	streams []*Stream
+}
+
+// newDevice makes a device that works, with a limit of its memory in bytes
+// (0: the memory that it has).
+func newDevice(info Info, b backend, lib *cutlass.Library, pinned *ranges, c *collector, limit int64) (*Device, error) {
+	d := &Device{name: info.label(), info: info, caps: info.capabilities(), backend: b, library: lib, pinned: pinned, collector: c}
+	d.stager = newStager(b)
+	d.pool.init(info, limit)
+	var err error
+	if d.main, err = d.NewStream(); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// brokenDevice answers everything with err.
+func brokenDevice(name string, err error) *Device {
+	d := &Device{name: name, info: Info{Name: "unusable"}, err: err}
+	d.main = &Stream{dev: d}
+	return d
+}
+
+// String returns the name by which Open knows the device.
+func (d *Device) String() string { return d.name }
+
+// Err returns why nothing works on this device; nil, it works.
+func (d *Device) Err() error { return d.err }
+
+// Info describes the device.
+func (d *Device) Info() Info { return d.info }
+
+// Kind returns Info().Kind.
+func (d *Device) Kind() Kind { return d.info.Kind }
+
+// Capabilities says what kernels can rely on; the zero value for the CPU.
+func (d *Device) Capabilities() Capabilities { return d.caps }
+
+// Library returns the kernels of a GPU; nil for the CPU.
+func (d *Device) Library() *cutlass.Library { return d.library }
+
+// DefaultStream returns the stream on which work runs that names no other.
+func (d *Device) DefaultStream() *Stream { return d.main }
+
+// Memory returns the bytes that the device itself says are free and its total,
+// for all programs that use it. What the pool keeps is not free.
+func (d *Device) Memory() (free, total int64, err error) {
+	if d.err != nil {
+		return 0, 0, d.err
+	}
+	d.drain()
+	return d.backend.memory()
+}
+
+// Synchronize waits until everything is done that was started on any stream
+// of the device, or until ctx ends. Streams that are being captured have
+// nothing to wait for.
+func (d *Device) Synchronize(ctx context.Context) error {
+	if d.err != nil {
+		return d.err
+	}
+	d.mu.Lock()
+	streams := slices.Clone(d.streams)
+	d.mu.Unlock()
+	for _, s := range streams {
+		if err := d.waitFor(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// own returns s, or the default stream for nil, if work can be put on it.
+func (d *Device) own(s *Stream) (*Stream, error) {
+	switch {
+	case d.err != nil:
+		return nil, d.err
+	case s == nil:
+		return d.main, nil
+	case s.dev != d:
+		return nil, errorf("a stream of %v used on %v", s.dev, d)
+	}
+	return s, nil
+}

@@ -1,0 +1,26 @@
+// Package device holds what an operation runs on and with: devices and what
+// they can do, memory and its pool, streams, events and graphs, and the one
+// place that launches work.
+//
+// What belongs here: finding devices, allocating, copying between host and
+// device, ordering work between streams. What does not: element types and
+// shapes (dtype, layout), what an operation means (ops, matmul), and CUDA C++
+// (cutlass). The CUDA driver is bound with dlopen when a GPU is first asked
+// for; nothing runs at import, and a program without a driver loses nothing
+// but the GPU.
+//
+// # Ordering
+//
+// Work runs in the order in which it was put on a stream. Between streams a
+// Buffer keeps its last write and the last read of each stream, and Launch
+// makes a reader wait for the write, and a writer and the pool wait for all of
+// them. Whoever launches through Launch, Copy and the transfers need not think
+// of it. One mutex a device guards all this and is never held while waiting.
+//
+// # Memory
+//
+// Memory comes from a pool that is ordered by streams: what is freed on a
+// stream serves the next request of that stream at once, though the GPU may
+// still be using it. Buffer.Free is the fast way back; a Buffer that is dropped
+// comes back after a garbage collection, which the pool itself asks for.
+package device

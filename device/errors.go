@@ -1,0 +1,38 @@
+package device
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The errors of this package, for errors.Is.
+var (
+	ErrDevice      = errors.New("device")               // a device, stream or call that cannot do what was asked
+	ErrOutOfMemory = errors.New("out of device memory") // the pool's limit, or the device's memory
+	ErrNoGPU       = errors.New("no usable GPU")        // a GPU was asked for where none can be used
+	ErrFreed       = errors.New("use after Free")       // memory that was given back
+)
+
+func errorf(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", ErrDevice, fmt.Errorf(format, args...))
+}
+
+// driverError is a code that the CUDA driver answered.
+type driverError struct {
+	code       int
+	call       string // cuMemAlloc
+	name, text string // CUDA_ERROR_OUT_OF_MEMORY, out of memory
+}
+
+// codeOutOfMemory is CUDA_ERROR_OUT_OF_MEMORY.
+const codeOutOfMemory = 2
+
+func (e *driverError) Error() string {
+	return fmt.Sprintf("%s: %s (%d): %s", e.call, e.name, e.code, e.text)
+}
+
+// Is makes a driver's error an ErrDevice, and its lack of memory an
+// ErrOutOfMemory.
+func (e *driverError) Is(target error) bool {
+	return target == ErrDevice || target == ErrOutOfMemory && e.code == codeOutOfMemory
+}

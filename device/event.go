@@ -1,0 +1,66 @@
+package device
+
+import (
+	"runtime"
+	"time"
+)
+
+// Event is a moment on a stream: others can wait for it, and two of them tell
+// the time between.
+type Event struct {
+	dev     *Device
+	handle  uint64
+	cleanup runtime.Cleanup
+
+	// Guarded by dev.mu.
+	recorded bool
+	capture  *capture // the sequence that it was recorded in
+}
+
+// NewEvent makes an event that tells the time. It goes back to the driver
+// when the program drops it.
+func (d *Device) NewEvent() (*Event, error) {
+	if d.err != nil {
+		return nil, d.err
+	}
+	h, err := d.backend.newEvent(eventTiming)
+	if err != nil {
+		return nil, err
+	}
+	e := &Event{dev: d, handle: h}
+	e.cleanup = runtime.AddCleanup(e, d.dropped.pushEvent, h)
+	return e, nil
+}
+
+func (e *Event) check(d *Device) error {
+	switch {
+	case d.err != nil:
+		return d.err
+	case e == nil || e.dev != d:
+		return errorf("no event, or one of another device, used on %v", d)
+	}
+	return nil
+}
+
+// Elapsed waits for both events and returns the time from since to e.
+func (e *Event) Elapsed(since *Event) (time.Duration, error) {
+	d := e.dev
+	if err := since.check(d); err != nil {
+		return 0, err
+	}
+	d.mu.Lock()
+	ready := e.recorded && since.recorded && e.capture == nil && since.capture == nil
+	d.mu.Unlock()
+	if !ready {
+		return 0, errorf("the time between events that were not both recorded, outside a capture")
+	}
+	for _, x := range []*Event{since, e} {
+		if err := d.backend.syncEvent(x.handle); err != nil {
+			return 0, err
+		}
+	}
+	t, err := d.backend.elapsed(since.handle, e.handle)
+	runtime.KeepAlive(since)
+	runtime.KeepAlive(e)
+	return t, err
+}

@@ -1,0 +1,31 @@
+package device
+
+// NewFake returns a device for tests that claims to be what info and c say,
+// computes nothing, and keeps its memory in the host's: so that planning,
+// ordering and accounting can be tested without a GPU. Its Library is nil, and
+// Open and List do not know it.
+func NewFake(info Info, c Capabilities) *Device {
+	d, err := newDevice(info, &fakeBackend{}, nil, &ranges{}, newCollector(), 0)
+	if err != nil {
+		return brokenDevice(info.label(), err)
+	}
+	d.caps = c
+	return d
+}
+
+// fakeBackend is the host's memory, and graphs that do nothing.
+type fakeBackend struct{ hostBackend }
+
+func (f *fakeBackend) next() (uint64, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.handle(), nil
+}
+
+func (*fakeBackend) beginCapture(uint64) error           { return nil }
+func (f *fakeBackend) endCapture(uint64) (uint64, error) { return f.next() }
+func (f *fakeBackend) newExec(uint64) (uint64, error)    { return f.next() }
+func (*fakeBackend) updateExec(uint64, uint64) error     { return nil }
+func (*fakeBackend) launchExec(uint64, uint64) error     { return nil }
+func (*fakeBackend) closeExec(uint64) error              { return nil }
+func (*fakeBackend) closeGraph(uint64) error             { return nil }

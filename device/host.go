@@ -1,0 +1,136 @@
+package device
+
+import (
+	"fmt"
+	"sync"
+	"time"
+	"unsafe"
+
+	"github.com/gpk-go/gpk/expr"
+)
+
+// hostBackend is the CPU as a device: memory of Go, and streams on which
+// everything is done at once. The zero value is ready.
+type hostBackend struct {
+	mu     sync.Mutex
+	last   uint64 // handle
+	events map[uint64]time.Time
+}
+
+// hostAlign is what every allocation is aligned to: a cache line, and the
+// widest vector register.
+const hostAlign = 64
+
+func (*hostBackend) memory() (free, total int64, err error) {
+	free, total = hostMemory()
+	return free, total, nil
+}
+
+// alloc gives memory of Go, which the pointer keeps alive. That of large
+// requests comes untouched from the system.
+func (*hostBackend) alloc(n int64) (m memory, err error) {
+	defer func() {
+		if recover() != nil { // more than the address space holds
+			err = fmt.Errorf("%w: %d bytes of the host's memory", ErrOutOfMemory, n)
+		}
+	}()
+	b := make([]byte, n+hostAlign-1)
+	p := unsafe.Pointer(unsafe.SliceData(b))
+	p = unsafe.Add(p, -uintptr(p)&(hostAlign-1))
+	return memory{addr: uint64(uintptr(p)), host: p}, nil
+}
+
+// free leaves the memory to the garbage collector.
+func (*hostBackend) free(memory) error { return nil }
+
+func (h *hostBackend) allocHost(n int) (unsafe.Pointer, error) {
+	m, err := h.alloc(int64(n))
+	return m.host, err
+}
+
+func (*hostBackend) freeHost(unsafe.Pointer) error { return nil }
+
+func (h *hostBackend) handle() uint64 {
+	h.last++
+	return h.last
+}
+
+func (h *hostBackend) newStream() (uint64, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.handle(), nil
+}
+
+func (*hostBackend) closeStream(uint64) error { return nil }
+func (*hostBackend) syncStream(uint64) error  { return nil }
+
+func (h *hostBackend) newEvent(eventKind) (uint64, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.events == nil {
+		h.events = map[uint64]time.Time{}
+	}
+	e := h.handle()
+	h.events[e] = time.Time{}
+	return e, nil
+}
+
+func (h *hostBackend) closeEvent(event uint64) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.events, event)
+	return nil
+}
+
+func (h *hostBackend) record(event, _ uint64) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.events[event] = time.Now()
+	return nil
+}
+
+func (*hostBackend) wait(uint64, uint64) error      { return nil }
+func (*hostBackend) eventDone(uint64) (bool, error) { return true, nil }
+func (*hostBackend) syncEvent(uint64) error         { return nil }
+
+func (h *hostBackend) elapsed(start, end uint64) (time.Duration, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.events[end].Sub(h.events[start]), nil
+}
+
+func part(p unsafe.Pointer, off, n int64) []byte { return unsafe.Slice((*byte)(unsafe.Add(p, off)), n) }
+
+func (*hostBackend) copyIn(m memory, off int64, src unsafe.Pointer, n int64, _, _ uint64) error {
+	copy(part(m.host, off, n), part(src, 0, n))
+	return nil
+}
+
+func (*hostBackend) copyOut(dst unsafe.Pointer, m memory, off, n int64, _, _ uint64) error {
+	copy(part(dst, 0, n), part(m.host, off, n))
+	return nil
+}
+
+func (h *hostBackend) syncCopyOut(dst unsafe.Pointer, m memory, off, n int64, stream uint64) error {
+	return h.copyOut(dst, m, off, n, stream, 0)
+}
+
+func (*hostBackend) copyWithin(dst memory, dstOff int64, src memory, srcOff, n int64, _ uint64) error {
+	copy(part(dst.host, dstOff, n), part(src.host, srcOff, n))
+	return nil
+}
+
+func (h *hostBackend) copyPeer(dst memory, dstOff int64, _ backend, src memory, srcOff, n int64, stream uint64) error {
+	return h.copyWithin(dst, dstOff, src, srcOff, n, stream)
+}
+
+// errNoGraphs is the CPU's answer: what it is told to do is done at once.
+var errNoGraphs = fmt.Errorf("%w: a sequence recorded on the CPU", expr.ErrUnsupported)
+
+func (*hostBackend) beginCapture(uint64) error         { return errNoGraphs }
+func (*hostBackend) endCapture(uint64) (uint64, error) { return 0, errNoGraphs }
+func (*hostBackend) newExec(uint64) (uint64, error)    { return 0, errNoGraphs }
+func (*hostBackend) updateExec(uint64, uint64) error   { return errNoGraphs }
+func (*hostBackend) launchExec(uint64, uint64) error   { return errNoGraphs }
+func (*hostBackend) closeExec(uint64) error            { return errNoGraphs }
+func (*hostBackend) closeGraph(uint64) error           { return errNoGraphs }

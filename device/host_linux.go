@@ -1,0 +1,56 @@
+package device
+
+import (
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+)
+
+// hostMemory returns the bytes of the machine's memory, or of what the
+// container may have of it, and how much of them is free; 0 where unknown.
+func hostMemory() (free, total int64) {
+	text, _ := os.ReadFile("/proc/meminfo")
+	for line := range strings.Lines(string(text)) {
+		f := strings.Fields(line) // MemTotal: 24689188 kB
+		if len(f) < 2 {
+			continue
+		}
+		n, _ := strconv.ParseInt(f[1], 10, 64)
+		switch f[0] {
+		case "MemTotal:":
+			total = n << 10
+		case "MemAvailable:":
+			free = n << 10
+		}
+	}
+	// cgroup 2, then 1: the limit and what is used of it. "max", or a number
+	// beyond the machine's memory, is none.
+	for _, group := range [][2]string{
+		{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
+		{"/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"},
+	} {
+		if limit := readNumber(group[0]); limit > 0 && (total == 0 || limit < total) {
+			total = limit
+			free = min(free, max(0, limit-readNumber(group[1])))
+		}
+	}
+	return free, total
+}
+
+func readNumber(path string) int64 {
+	text, _ := os.ReadFile(path)
+	n, _ := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	return n
+}
+
+// hostName returns what the processor calls itself.
+func hostName() string {
+	text, _ := os.ReadFile("/proc/cpuinfo")
+	for line := range strings.Lines(string(text)) {
+		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return runtime.GOARCH
+}

@@ -1,0 +1,11 @@
+//go:build !linux && !darwin && !windows
+
+package device
+
+import "runtime"
+
+// hostMemory is not known here.
+func hostMemory() (free, total int64) { return 0, 0 }
+
+// hostName returns the architecture.
+func hostName() string { return runtime.GOARCH }

@@ -1,0 +1,299 @@
+package device
+
+import (
+	"context"
+	"runtime"
+	"slices"
+)
+
+// Launch starts work on s (nil: the default stream) that reads and writes
+// the given buffers; one may be in both lists, and nil entries are passed over.
+// It is the one place where work starts: it orders the work behind what other
+// streams do with the buffers, refuses freed buffers (ErrFreed) and failed ones
+// (their error), keeps them alive, and notes the use.
+//
+// f puts the work on the stream, given as the driver knows device and stream,
+// and returns without waiting; on the CPU it does the work. f must not call
+// methods of the device or its buffers other than Addr, Ptr, Size, Info, Kind
+// and Library.
+func (d *Device) Launch(s *Stream, reads, writes []*Buffer, f func(ordinal int, stream uint64) error) error {
+	s, err := d.own(s)
+	if err != nil {
+		return err
+	}
+	if d.info.Kind == CPU {
+		err = d.launchHost(reads, writes, f)
+	} else {
+		err = d.launch(s, reads, writes, f)
+	}
+	runtime.KeepAlive(reads)
+	runtime.KeepAlive(writes)
+	return err
+}
+
+func (d *Device) launch(s *Stream, reads, writes []*Buffer, f func(ordinal int, stream uint64) error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.begin(s, reads, writes); err != nil {
+		return err
+	}
+	// The use is noted even if f fails: part of the work may have started.
+	d.note(s, reads, writes)
+	return f(d.info.Index, s.handle)
+}
+
+// admit checks that the buffers can be used; mu is held.
+func (d *Device) admit(buffers []*Buffer) error {
+	for _, b := range buffers {
+		if b == nil {
+			continue
+		}
+		switch err := b.Err(); {
+		case b.a.dev != d:
+			return errorf("a buffer of %v used on %v", b.a.dev, d)
+		case b.a.freed.Load():
+			return ErrFreed
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+// begin checks the operands and has s wait for what other streams do with
+// them; mu is held.
+func (d *Device) begin(s *Stream, reads, writes []*Buffer) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	if err := d.admit(reads); err != nil {
+		return err
+	}
+	if err := d.admit(writes); err != nil {
+		return err
+	}
+	if s.capture != nil {
+		return nil // ordered when the graph is launched
+	}
+	for _, b := range reads {
+		if b != nil {
+			if err := d.order(s, b.a.write); err != nil {
+				return err
+			}
+		}
+	}
+	for _, b := range writes {
+		if b == nil {
+			continue
+		}
+		if err := d.order(s, b.a.write); err != nil {
+			return err
+		}
+		for _, u := range b.a.reads {
+			if err := d.order(s, u); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// note counts a piece of work on s that uses the buffers; mu is held.
+func (d *Device) note(s *Stream, reads, writes []*Buffer) {
+	if s.capture != nil {
+		s.capture.note(reads, writes)
+		return
+	}
+	s.seq++
+	now := use{s, s.seq}
+	for _, b := range reads {
+		if b != nil {
+			b.a.noteRead(now)
+		}
+	}
+	for _, b := range writes {
+		if b != nil {
+			b.a.write, b.a.reads = now, b.a.reads[:0]
+		}
+	}
+}
+
+func (a *allocation) noteRead(now use) {
+	for i := range a.reads {
+		if a.reads[i].stream == now.stream {
+			a.reads[i].seq = now.seq
+			return
+		}
+	}
+	// Streams that are closed are complete: their place is free.
+	a.reads = slices.DeleteFunc(a.reads, func(u use) bool { return u.stream.closed })
+	a.reads = append(a.reads, now)
+}
+
+// behind reports whether u is work that s does not follow by itself: of
+// another stream, not known to be complete, and not waited for yet.
+func (s *Stream) behind(u use) bool {
+	return u.stream != nil && u.stream != s && u.seq > u.stream.done && !u.stream.closed && u.seq > s.passed[u.stream]
+}
+
+// order has what follows on s wait for u; mu is held. An event recorded on
+// the other stream covers all that is on it, so that one serves many uses.
+func (d *Device) order(s *Stream, u use) error {
+	if !s.behind(u) {
+		return nil
+	}
+	if err := u.stream.markUpTo(u.seq); err != nil {
+		return err
+	}
+	if err := d.backend.wait(s.handle, u.stream.mark); err != nil {
+		return err
+	}
+	if s.passed == nil {
+		s.passed = map[*Stream]uint64{}
+	}
+	s.passed[u.stream] = u.stream.marked
+	return nil
+}
+
+// markUpTo has the stream's mark cover its first seq pieces of work; dev.mu is
+// held.
+func (s *Stream) markUpTo(seq uint64) error {
+	if s.mark != 0 && s.marked >= seq {
+		return nil
+	}
+	b := s.dev.backend
+	if s.mark == 0 {
+		e, err := b.newEvent(eventOrder)
+		if err != nil {
+			return err
+		}
+		s.mark = e
+	}
+	if err := b.record(s.mark, s.handle); err != nil {
+		return err
+	}
+	s.marked = s.seq
+	return nil
+}
+
+// pin keeps the memory of buffers that are used without holding the mutex;
+// mu is held.
+func pin(buffers []*Buffer) {
+	for _, b := range buffers {
+		if b != nil {
+			b.a.pins++
+		}
+	}
+}
+
+// unpin ends what pin began, and gives back what was freed meanwhile.
+func (d *Device) unpin(lists ...[]*Buffer) {
+	var g garbage
+	d.mu.Lock()
+	for _, buffers := range lists {
+		for _, b := range buffers {
+			if b == nil {
+				continue
+			}
+			if b.a.pins--; b.a.pins == 0 && b.a.freed.Load() {
+				d.giveBack(b.a, &g)
+			}
+		}
+	}
+	d.mu.Unlock()
+	d.dispose(g)
+}
+
+// settle waits for all work that uses an allocation. mu is not held.
+func (d *Device) settle(a *allocation) {
+	d.mu.Lock()
+	uses := append([]use{a.write}, a.reads...)
+	d.mu.Unlock()
+	for _, u := range uses {
+		if u.stream != nil {
+			_ = d.waitFor(context.Background(), u.stream)
+		}
+	}
+}
+
+// launchHost runs work of the CPU in this goroutine. Readers of a buffer run
+// side by side, writers alone.
+func (d *Device) launchHost(reads, writes []*Buffer, f func(ordinal int, stream uint64) error) error {
+	d.mu.Lock()
+	err := d.admit(reads)
+	if err == nil {
+		err = d.admit(writes)
+	}
+	if err != nil {
+		d.mu.Unlock()
+		return err
+	}
+	pin(reads)
+	pin(writes)
+	d.mu.Unlock()
+	defer d.unpin(reads, writes)
+
+	var room [8]access
+	list := accesses(room[:0], reads, writes)
+	for _, x := range list {
+		x.lock()
+	}
+	defer func() {
+		for _, x := range list {
+			x.unlock()
+		}
+	}()
+	// One may have failed while this waited for it.
+	for _, x := range list {
+		if p := x.a.failed.Load(); p != nil {
+			return *p
+		}
+	}
+	return f(d.info.Index, 0)
+}
+
+// access is the use of one allocation's contents.
+type access struct {
+	a     *allocation
+	write bool
+}
+
+func (x access) lock() {
+	if x.write {
+		x.a.content.Lock()
+	} else {
+		x.a.content.RLock()
+	}
+}
+
+func (x access) unlock() {
+	if x.write {
+		x.a.content.Unlock()
+	} else {
+		x.a.content.RUnlock()
+	}
+}
+
+// accesses lists every allocation once, in the order of id, so that nobody
+// waits in a circle.
+func accesses(to []access, reads, writes []*Buffer) []access {
+	add := func(buffers []*Buffer, write bool) {
+		for _, b := range buffers {
+			if b == nil {
+				continue
+			}
+			i := 0
+			for i < len(to) && to[i].a.id < b.a.id {
+				i++
+			}
+			if i < len(to) && to[i].a == b.a {
+				to[i].write = to[i].write || write
+				continue
+			}
+			to = slices.Insert(to, i, access{b.a, write})
+		}
+	}
+	add(reads, false)
+	add(writes, true)
+	return to
+}

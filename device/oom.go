@@ -1,0 +1,84 @@
+package device
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// OutOfMemoryError says that a request found no room. It wraps
+// ErrOutOfMemory. The library works on after it.
+type OutOfMemoryError struct {
+	Device string
+	Bytes  int64        // asked for
+	Pool   PoolStats    // at that time
+	Live   []LiveBuffer // the largest live buffers, largest first
+	Err    error        // the driver's answer, where it refused; else ErrOutOfMemory
+}
+
+// LiveBuffer is one entry of OutOfMemoryError.Live.
+type LiveBuffer struct {
+	Bytes int64
+	Label string // what SetLabel's function says of it
+}
+
+func (e *OutOfMemoryError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%v: %s asked of %s, where %s are in use of a limit of %s",
+		ErrOutOfMemory, FormatSize(e.Bytes), e.Device, FormatSize(e.Pool.InUse), FormatSize(e.Pool.Limit))
+	if e.Err != ErrOutOfMemory {
+		fmt.Fprintf(&b, " (%v)", e.Err)
+	}
+	for i, l := range e.Live {
+		if i == 0 {
+			b.WriteString("; the largest live arrays: ")
+		} else {
+			b.WriteString(", ")
+		}
+		b.WriteString(FormatSize(l.Bytes))
+		if l.Label != "" {
+			b.WriteString(" " + l.Label)
+		}
+	}
+	b.WriteString("; Free what is no longer needed, or raise GPK_MEMORY_LIMIT")
+	return b.String()
+}
+
+// Unwrap returns ErrOutOfMemory and the driver's answer.
+func (e *OutOfMemoryError) Unwrap() []error { return []error{ErrOutOfMemory, e.Err} }
+
+// largest is how many live buffers an error lists.
+const largest = 5
+
+func (d *Device) outOfMemory(n int64, cause error) error {
+	type entry struct {
+		bytes int64
+		label func() string
+	}
+	var top []entry
+	d.mu.Lock()
+	stats := d.pool.stats
+	for a := d.live.first; a != nil; a = a.next {
+		if len(top) == largest && a.size <= top[largest-1].bytes {
+			continue
+		}
+		i, _ := slices.BinarySearchFunc(top, a.size, func(e entry, size int64) int {
+			if e.bytes >= size {
+				return -1
+			}
+			return 1
+		})
+		top = slices.Insert(top, i, entry{a.size, a.label})
+		top = top[:min(len(top), largest)]
+	}
+	d.mu.Unlock()
+	e := &OutOfMemoryError{Device: d.name, Bytes: n, Pool: stats, Err: cause}
+	for _, t := range top {
+		l := LiveBuffer{Bytes: t.bytes}
+		if t.label != nil {
+			l.Label = t.label()
+		}
+		e.Live = append(e.Live, l)
+	}
+	return e
+}

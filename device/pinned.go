@@ -1,0 +1,84 @@
+package device
+
+import (
+	"slices"
+	"sync"
+	"unsafe"
+)
+
+// ranges is memory of the host that GPUs read without a copy.
+type ranges struct {
+	mu   sync.RWMutex
+	list []span // by start
+}
+
+type span struct{ start, end uintptr }
+
+func (r *ranges) add(p unsafe.Pointer, n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := span{uintptr(p), uintptr(p) + uintptr(n)}
+	r.list = slices.Insert(r.list, r.after(s.start), s)
+}
+
+func (r *ranges) remove(p unsafe.Pointer) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if i := r.after(uintptr(p)) - 1; i >= 0 {
+		r.list = slices.Delete(r.list, i, i+1)
+	}
+}
+
+// after is the first range that begins beyond p.
+func (r *ranges) after(p uintptr) int {
+	i, _ := slices.BinarySearchFunc(r.list, p, func(s span, p uintptr) int {
+		if s.start <= p {
+			return -1
+		}
+		return 1
+	})
+	return i
+}
+
+// holds reports whether all of b lies in one range.
+func (r *ranges) holds(b []byte) bool {
+	if r == nil {
+		return false
+	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	p := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	i := r.after(p) - 1
+	return i >= 0 && p+uintptr(len(b)) <= r.list[i].end
+}
+
+// AllocPinned returns n bytes of the host's memory, aligned to 64 bytes, that
+// every GPU reads and writes at full speed and without a copy; on the CPU it is
+// plain memory. free gives it back: the slice must not be used after.
+func (d *Device) AllocPinned(n int) (b []byte, free func(), err error) {
+	if d.err != nil {
+		return nil, nil, d.err
+	}
+	if n < 0 || n > maxBytes {
+		return nil, nil, errorf("%d bytes of pinned memory", n)
+	}
+	if n == 0 {
+		return nil, func() {}, nil
+	}
+	p, err := d.backend.allocHost(n)
+	if err != nil {
+		return nil, nil, err
+	}
+	if d.pinned != nil {
+		d.pinned.add(p, n)
+	}
+	var once sync.Once
+	return unsafe.Slice((*byte)(p), n), func() {
+		once.Do(func() {
+			if d.pinned != nil {
+				d.pinned.remove(p)
+			}
+			_ = d.backend.freeHost(p) // fails only where the driver is gone
+		})
+	}, nil
+}

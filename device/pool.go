@@ -1,0 +1,196 @@
+package device
+
+// PoolStats counts a device's memory pool. Bytes are those of whole blocks.
+type PoolStats struct {
+	InUse  int64  // bytes of live buffers
+	Cached int64  // bytes that are kept for reuse
+	Peak   int64  // the most that InUse has been
+	Limit  int64  // what InUse and Cached together never exceed
+	Allocs uint64 // blocks asked of the driver
+	Reuses uint64 // requests served from blocks kept
+	Trims  uint64 // blocks given back to the driver
+}
+
+// block is one piece of the driver's memory.
+type block struct {
+	mem  memory
+	size int64
+	home *Stream // whose order it is reused in
+	uses []use   // work on other streams that home waits for before it is used again
+
+	older, newer *block // among the idle blocks of the pool
+}
+
+// shelf is the idle blocks of one size and stream, used from the top.
+type shelf struct{ blocks []*block }
+
+type shelfKey struct {
+	home *Stream
+	size int64
+}
+
+// pool keeps and counts the blocks of one device. It only keeps books: it
+// calls no driver, and its device's mutex is held around every method.
+type pool struct {
+	stats    PoolStats
+	fallback int64 // the limit where none is set: the device's memory
+	keep     int64 // the most that Cached may be
+	shared   bool  // the memory is the host's, which others need too
+
+	shelves        map[shelfKey]*shelf
+	oldest, newest *block // all idle blocks
+}
+
+// unknownMemory stands for the memory of a host that does not tell.
+const unknownMemory = 4 << 30
+
+func (p *pool) init(info Info, limit int64) {
+	p.shelves = map[shelfKey]*shelf{}
+	p.fallback = info.TotalMemory
+	if p.fallback == 0 {
+		p.fallback = unknownMemory
+	}
+	p.shared = info.Kind == CPU
+	p.setLimit(limit)
+}
+
+// setLimit sets the limit; n <= 0 means the device's memory.
+func (p *pool) setLimit(n int64) {
+	if n <= 0 {
+		n = p.fallback
+	}
+	p.stats.Limit, p.keep = n, n
+	if p.shared {
+		p.keep = max(n/8, min(n, 64<<20))
+	}
+}
+
+// take returns an idle block of the home stream, now in use, or nil.
+func (p *pool) take(home *Stream, size int64) *block {
+	sh := p.shelves[shelfKey{home, size}]
+	if sh == nil || len(sh.blocks) == 0 {
+		return nil
+	}
+	b := sh.blocks[len(sh.blocks)-1]
+	p.unshelve(b)
+	p.stats.Reuses++
+	p.use(size)
+	return b
+}
+
+func (p *pool) use(size int64) {
+	p.stats.InUse += size
+	p.stats.Peak = max(p.stats.Peak, p.stats.InUse)
+}
+
+// reserve counts size bytes as in use if the limit allows them.
+func (p *pool) reserve(size int64) bool {
+	if p.stats.InUse+p.stats.Cached+size > p.stats.Limit {
+		return false
+	}
+	p.use(size)
+	return true
+}
+
+// put takes back a block that was in use. It returns blocks that are not to be
+// kept: the caller gives them to the driver.
+func (p *pool) put(b *block) (surplus []*block) {
+	p.stats.InUse -= b.size
+	p.shelve(b)
+	return p.evict(func() bool { return p.stats.Cached > p.keep })
+}
+
+func (p *pool) shelve(b *block) {
+	key := shelfKey{b.home, b.size}
+	sh := p.shelves[key]
+	if sh == nil {
+		sh = &shelf{}
+		p.shelves[key] = sh
+	}
+	sh.blocks = append(sh.blocks, b)
+	p.stats.Cached += b.size
+	b.older, b.newer = p.newest, nil
+	if p.newest != nil {
+		p.newest.newer = b
+	} else {
+		p.oldest = b
+	}
+	p.newest = b
+}
+
+// unshelve takes one idle block out. It is mostly the last of its shelf, or
+// the first, which is the oldest.
+func (p *pool) unshelve(b *block) {
+	key := shelfKey{b.home, b.size}
+	sh := p.shelves[key]
+	i := len(sh.blocks) - 1
+	if sh.blocks[i] != b {
+		for i = 0; sh.blocks[i] != b; i++ {
+		}
+	}
+	sh.blocks = append(sh.blocks[:i], sh.blocks[i+1:]...)
+	sh.blocks[:len(sh.blocks)+1][len(sh.blocks)] = nil
+	p.stats.Cached -= b.size
+	if b.older != nil {
+		b.older.newer = b.newer
+	} else {
+		p.oldest = b.newer
+	}
+	if b.newer != nil {
+		b.newer.older = b.older
+	} else {
+		p.newest = b.older
+	}
+	b.older, b.newer = nil, nil
+}
+
+// evict takes idle blocks out, oldest first, as long as more says so. Blocks
+// that would have to wait for a stream in the middle of a capture stay.
+func (p *pool) evict(more func() bool) (out []*block) {
+	for b := p.oldest; b != nil && more(); {
+		next := b.newer
+		if !b.captured() {
+			p.unshelve(b)
+			p.stats.Trims++
+			out = append(out, b)
+		}
+		b = next
+	}
+	return out
+}
+
+// evictFor makes room for size more bytes.
+func (p *pool) evictFor(size int64) []*block {
+	return p.evict(func() bool { return p.stats.InUse+p.stats.Cached+size > p.stats.Limit })
+}
+
+func (p *pool) evictAll() []*block { return p.evict(func() bool { return true }) }
+
+// adopt moves the idle blocks of a stream that is closed, and complete, to
+// another.
+func (p *pool) adopt(from, to *Stream) {
+	for key, sh := range p.shelves {
+		if key.home != from {
+			continue
+		}
+		for len(sh.blocks) > 0 {
+			b := sh.blocks[0]
+			p.unshelve(b)
+			b.home = to
+			p.shelve(b)
+		}
+		delete(p.shelves, key)
+	}
+}
+
+func (b *block) captured() bool {
+	if b.home.capture != nil {
+		return true
+	}
+	for _, u := range b.uses {
+		if u.stream.capture != nil {
+			return true
+		}
+	}
+	return false
+}

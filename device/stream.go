@@ -1,0 +1,252 @@
+package device
+
+import (
+	"context"
+	"time"
+)
+
+// Stream is a queue of work on a device. It is safe for use by many
+// goroutines. On the CPU, work is done when the call that starts it returns.
+type Stream struct {
+	dev     *Device
+	handle  uint64
+	foreign bool // the handle is somebody else's
+
+	// Guarded by dev.mu.
+	seq     uint64             // pieces of work put on it
+	done    uint64             // of these, known to be complete
+	mark    uint64             // an event for other streams to wait for; 0: none yet
+	marked  uint64             // the seq that mark covers
+	passed  map[*Stream]uint64 // the seq of other streams that this one waits for already
+	capture *capture           // what is being recorded instead of run
+	closing bool               // takes no more work
+	closed  bool               // and has done all of it
+	waiters int                // who uses the handle without holding the mutex: it stays
+}
+
+// NewStream makes a stream whose work runs beside that of other streams. Close
+// it when it is no longer needed.
+func (d *Device) NewStream() (*Stream, error) {
+	if d.err != nil {
+		return nil, d.err
+	}
+	h, err := d.backend.newStream()
+	if err != nil {
+		return nil, err
+	}
+	return d.addStream(&Stream{dev: d, handle: h}), nil
+}
+
+// WrapStream returns a stream over another library's handle (a CUstream),
+// which must live until Close. Close does not destroy it. Work that others put
+// on it is ordered with that of gpk only on this stream itself.
+func (d *Device) WrapStream(handle uint64) (*Stream, error) {
+	if d.err != nil {
+		return nil, d.err
+	}
+	return d.addStream(&Stream{dev: d, handle: handle, foreign: true}), nil
+}
+
+func (d *Device) addStream(s *Stream) *Stream {
+	d.mu.Lock()
+	d.streams = append(d.streams, s)
+	d.mu.Unlock()
+	return s
+}
+
+// Device returns the stream's device.
+func (s *Stream) Device() *Device { return s.dev }
+
+// Handle returns the driver's handle: a CUstream, or a number on the CPU.
+func (s *Stream) Handle() uint64 { return s.handle }
+
+// check says why nothing can be put on the stream; dev.mu is held.
+func (s *Stream) check() error {
+	if s.closing {
+		return errorf("a stream of %v that is closed", s.dev)
+	}
+	return nil
+}
+
+// Record has e take place when the work that is on the stream now is done.
+func (s *Stream) Record(e *Event) error {
+	d := s.dev
+	if err := e.check(d); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := s.check(); err != nil {
+		return err
+	}
+	if err := d.backend.record(e.handle, s.handle); err != nil {
+		return err
+	}
+	e.recorded, e.capture = true, s.capture
+	return nil
+}
+
+// Wait has the work that follows on the stream wait for e, not the caller. An
+// event that was never recorded is ErrDevice.
+func (s *Stream) Wait(e *Event) error {
+	d := s.dev
+	if err := e.check(d); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch err := s.check(); {
+	case err != nil:
+		return err
+	case !e.recorded:
+		return errorf("waiting for an event that was not recorded")
+	case e.capture != s.capture:
+		return errorf("an event of a captured sequence used outside it, or the other way round")
+	}
+	return d.backend.wait(s.handle, e.handle)
+}
+
+// Synchronize waits until everything that was put on the stream is done, or
+// until ctx ends. It returns the errors of that work.
+func (s *Stream) Synchronize(ctx context.Context) error {
+	d := s.dev
+	if d.err != nil {
+		return d.err
+	}
+	d.mu.Lock()
+	err := s.check()
+	if err == nil && s.capture != nil {
+		err = errorf("waiting for a stream that is being captured")
+	}
+	d.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return d.waitFor(ctx, s)
+}
+
+// Close waits for the stream's work and gives the stream back. Closing it
+// twice does nothing. The default stream cannot be closed.
+func (s *Stream) Close() error {
+	d := s.dev
+	if d.err != nil || s == d.main {
+		return d.err
+	}
+	d.mu.Lock()
+	capturing, again := s.capture != nil, s.closing
+	s.closing = again || !capturing
+	d.mu.Unlock()
+	switch {
+	case capturing:
+		return errorf("closing a stream that is being captured")
+	case again:
+		return nil
+	}
+	err := d.waitFor(context.Background(), s)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s.closed = true
+	d.forget(s)
+	if s.waiters > 0 {
+		return err // the last of them destroys it
+	}
+	if e := s.destroy(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// forget takes a closed stream out of the device; mu is held.
+func (d *Device) forget(s *Stream) {
+	for i, t := range d.streams {
+		if t == s {
+			d.streams = append(d.streams[:i], d.streams[i+1:]...)
+			break
+		}
+	}
+	for _, t := range d.streams {
+		delete(t.passed, s)
+	}
+	d.pool.adopt(s, d.main)
+}
+
+// destroy gives the driver's handles back; dev.mu is held.
+func (s *Stream) destroy() error {
+	b := s.dev.backend
+	var err error
+	if s.mark != 0 {
+		err = b.closeEvent(s.mark)
+	}
+	if !s.foreign {
+		if e := b.closeStream(s.handle); err == nil {
+			err = e
+		}
+	}
+	return err
+}
+
+// waitFor waits for what is on s now. mu is not held. Closed streams and ones
+// that are being captured have nothing to wait for.
+func (d *Device) waitFor(ctx context.Context, s *Stream) error {
+	d.mu.Lock()
+	if s.closed || s.capture != nil {
+		d.mu.Unlock()
+		return nil
+	}
+	s.waiters++
+	seq := s.seq
+	d.mu.Unlock()
+
+	var err error
+	if ctx.Done() == nil {
+		err = d.backend.syncStream(s.handle)
+	} else {
+		err = d.poll(ctx, s)
+	}
+
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err == nil {
+		s.done = max(s.done, seq)
+	}
+	if e := s.leave(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// leave ends the use of the handle without the mutex; dev.mu is held.
+func (s *Stream) leave() error {
+	if s.waiters--; s.waiters == 0 && s.closed {
+		return s.destroy()
+	}
+	return nil
+}
+
+// poll waits for s until ctx ends, without a goroutine that would outlive it.
+func (d *Device) poll(ctx context.Context, s *Stream) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	event, err := d.backend.newEvent(eventOrder)
+	if err != nil {
+		return err
+	}
+	defer d.backend.closeEvent(event)
+	if err := d.backend.record(event, s.handle); err != nil {
+		return err
+	}
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for pause := 10 * time.Microsecond; ; pause = min(2*pause, time.Millisecond) {
+		if done, err := d.backend.eventDone(event); done || err != nil {
+			return err
+		}
+		timer.Reset(pause)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-timer.C:
+		}
+	}
+}

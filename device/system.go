@@ -1,0 +1,299 @@
+package device
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gpk-go/gpk/cutlass"
+)
+
+// system is the devices of this machine and how they are found. Tests put
+// another one in its place.
+type system struct {
+	getenv  func(string) string
+	load    func() (driver, error) // the GPU driver
+	library func() (*cutlass.Library, error)
+	usable  func(*cutlass.Library, Info) error
+	host    backend
+
+	chosen    atomic.Pointer[Device] // the default device
+	collector *collector
+
+	mu     sync.Mutex
+	cpu    *Device
+	gpus   gpus
+	kernel struct {
+		opened bool
+		lib    *cutlass.Library
+		err    error
+	}
+}
+
+// gpus is what the GPU driver answered.
+type gpus struct {
+	probed  bool
+	driver  driver
+	err     error // why there is none
+	list    []Info
+	devices []*Device // nil: not opened yet
+	errs    []error   // why it cannot be opened
+	pinned  *ranges
+}
+
+func newSystem() *system {
+	return &system{
+		getenv: os.Getenv, load: loadDriver, library: openLibrary, usable: usable, host: &hostBackend{},
+		collector: newCollector(),
+	}
+}
+
+// current is the system that the package's functions use.
+var current = newSystem()
+
+// List describes every device of this machine: the CPU, which is always one,
+// then the GPUs that the driver names, usable or not (Explain says which).
+func List() []Info { return current.list() }
+
+// Open returns the device of that name: "cpu", "cuda" (the first GPU that
+// works), "cuda:1". The same name gives the same device. Where there is no
+// usable GPU the error is ErrNoGPU with all reasons; a name that means nothing,
+// a number that is not there and a GPU of an unknown compute capability are
+// ErrDevice.
+func Open(name string) (*Device, error) { return current.open(name) }
+
+// Default returns the device on which arrays are made: SetDefault's, else
+// the one that GPK_DEVICE names, else the first GPU that works, else the CPU. A
+// GPK_DEVICE that cannot be opened gives a device on which everything answers
+// with that error (Err tells).
+func Default() *Device { return current.defaultDevice() }
+
+// SetDefault makes d the device of Default and returns the one before, nil
+// where none had been chosen yet. SetDefault(nil) has the next Default choose
+// anew.
+func SetDefault(d *Device) (old *Device) { return current.chosen.Swap(d) }
+
+func (s *system) list() []Info {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Info{s.hostDevice().info}, s.probe().list...)
+}
+
+func (s *system) open(name string) (*Device, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kind, number, numbered := strings.Cut(strings.ToLower(strings.TrimSpace(name)), ":")
+	index := 0
+	if numbered {
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 0 {
+			return nil, badName(name)
+		}
+		index = n
+	}
+	switch {
+	case kind == CPU.String() && index == 0:
+		d := s.hostDevice()
+		return d, d.err
+	case kind == CUDA.String() && numbered:
+		return s.openGPU(index)
+	case kind == CUDA.String():
+		return s.firstGPU()
+	}
+	return nil, badName(name)
+}
+
+func badName(name string) error {
+	return errorf("%q names no device; there are cpu, cuda, cuda:0, cuda:1, …", name)
+}
+
+func (s *system) defaultDevice() *Device {
+	if d := s.chosen.Load(); d != nil {
+		return d
+	}
+	s.chosen.CompareAndSwap(nil, s.choose())
+	if d := s.chosen.Load(); d != nil {
+		return d
+	}
+	return s.defaultDevice() // SetDefault(nil) came in between
+}
+
+func (s *system) choose() *Device {
+	if name := s.getenv("GPK_DEVICE"); name != "" {
+		d, err := s.open(name)
+		if err != nil {
+			return brokenDevice(name, fmt.Errorf("GPK_DEVICE=%s: %w", name, err))
+		}
+		return d
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if d, err := s.firstGPU(); err == nil {
+		return d
+	}
+	return s.hostDevice()
+}
+
+// hostDevice returns the CPU, broken where its settings are; mu is held.
+func (s *system) hostDevice() *Device {
+	if s.cpu == nil {
+		info := Info{Name: hostName(), Kind: CPU, MultiProcessors: runtime.NumCPU()}
+		_, info.TotalMemory, _ = s.host.memory()
+		d, err := s.newDevice(info, s.host, nil, nil)
+		if err != nil {
+			d = brokenDevice("cpu", err)
+			d.info = info
+		}
+		s.cpu = d
+	}
+	return s.cpu
+}
+
+// probe asks the driver once what is there; mu is held.
+func (s *system) probe() *gpus {
+	g := &s.gpus
+	if g.probed {
+		return g
+	}
+	g.probed = true
+	if g.driver, g.err = s.load(); g.err != nil {
+		return g
+	}
+	if g.list, g.err = g.driver.devices(); g.err == nil && len(g.list) == 0 {
+		g.err = errors.New("the NVIDIA driver names no GPU (CUDA_VISIBLE_DEVICES hides those that it does not list)")
+	}
+	g.devices, g.errs = make([]*Device, len(g.list)), make([]error, len(g.list))
+	g.pinned = &ranges{}
+	return g
+}
+
+// firstGPU opens the first GPU that works; mu is held.
+func (s *system) firstGPU() (*Device, error) {
+	g := s.probe()
+	if g.err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoGPU, g.err)
+	}
+	reasons := []any{ErrNoGPU}
+	for i := range g.list {
+		d, err := s.openGPU(i)
+		if err == nil {
+			return d, nil
+		}
+		reasons = append(reasons, err)
+	}
+	return nil, fmt.Errorf("%w"+strings.Repeat("; %w", len(reasons)-1), reasons...)
+}
+
+// openGPU opens one GPU, once; mu is held.
+func (s *system) openGPU(i int) (*Device, error) {
+	g := s.probe()
+	switch {
+	case g.err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrNoGPU, g.err)
+	case i >= len(g.list):
+		return nil, errorf("there is no cuda:%d; the driver names %d", i, len(g.list))
+	case g.devices[i] == nil && g.errs[i] == nil:
+		g.devices[i], g.errs[i] = s.startGPU(g, g.list[i])
+	}
+	return g.devices[i], g.errs[i]
+}
+
+func (s *system) startGPU(g *gpus, info Info) (*Device, error) {
+	if CapabilitiesOf(info.SM).SM == 0 {
+		return nil, errorf("%s (%s) has compute capability %d.%d, which this version of gpk does not know", info.label(), info.Name, info.SM/10, info.SM%10)
+	}
+	lib, err := s.kernels()
+	if err == nil {
+		err = s.usable(lib, info)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s (%s) is there, but %w", ErrNoGPU, info.label(), info.Name, err)
+	}
+	b, err := g.driver.open(info.Index)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s (%s): %w", ErrNoGPU, info.label(), info.Name, err)
+	}
+	return s.newDevice(info, b, lib, g.pinned)
+}
+
+// kernels opens the kernel library once; mu is held.
+func (s *system) kernels() (*cutlass.Library, error) {
+	if k := &s.kernel; !k.opened {
+		k.opened = true
+		k.lib, k.err = s.library()
+	}
+	return s.kernel.lib, s.kernel.err
+}
+
+// newDevice makes a device with the memory limit that the environment sets.
+func (s *system) newDevice(info Info, b backend, lib *cutlass.Library, pinned *ranges) (*Device, error) {
+	limit := int64(0)
+	if text := s.getenv("GPK_MEMORY_LIMIT"); text != "" {
+		n, err := ParseSize(text)
+		if err != nil {
+			return nil, fmt.Errorf("GPK_MEMORY_LIMIT: %w", err)
+		}
+		limit = n
+	}
+	return newDevice(info, b, lib, pinned, s.collector, limit)
+}
+
+// Explain tells what was looked for, where, what was found, and why the GPU is
+// or is not used: one fact a line.
+func Explain() string { return current.explain() }
+
+func (s *system) explain() string {
+	def := s.defaultDevice()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var lines []string
+	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+
+	if err := def.Err(); err != nil {
+		add("default device: none: %v", err)
+	} else {
+		add("default device: %v", def)
+	}
+	for _, name := range []string{"GPK_DEVICE", "GPK_MEMORY_LIMIT", "GPK_LIB"} {
+		if v := s.getenv(name); v != "" {
+			add("%s: %s", name, v)
+		} else {
+			add("%s: not set", name)
+		}
+	}
+	add("%v", s.hostDevice().info)
+	g := s.probe()
+	if g.err != nil {
+		add("GPU driver: %v", g.err)
+		add("kernel library: not looked for, as there is no GPU")
+		return strings.Join(lines, "\n") + "\n"
+	}
+	add("GPU driver: %s", g.list[0].Driver)
+	for i, info := range g.list {
+		what := "works"
+		if _, err := s.openGPU(i); err != nil {
+			what = err.Error()
+		}
+		add("%v: %s", info, what)
+	}
+	lib, err := s.kernels()
+	switch missing, ok := errors.AsType[*cutlass.NotFoundError](err); {
+	case ok:
+		for _, a := range missing.Tried {
+			add("kernel library: %v", a)
+		}
+	case err != nil:
+		add("kernel library: %v", err)
+	case lib != nil:
+		for _, a := range lib.Tried() {
+			add("kernel library: %v", a)
+		}
+	}
+	return strings.Join(slices.Compact(lines), "\n") + "\n"
+}

@@ -1,0 +1,196 @@
+package device
+
+import (
+	"context"
+	"runtime"
+	"unsafe"
+)
+
+// CopyFromHost writes src to dst, off bytes from its beginning, in the order
+// of s (nil: the default stream). src may be reused when it returns; the copy may
+// still be under way on the device.
+func (d *Device) CopyFromHost(dst *Buffer, off int64, src []byte, s *Stream) error {
+	if err := d.bounds(dst, off, int64(len(src))); err != nil {
+		return err
+	}
+	writes := []*Buffer{dst}
+	if d.info.Kind == CPU {
+		return d.Launch(s, nil, writes, func(int, uint64) error {
+			copy(dst.bytes(off, int64(len(src))), src)
+			return nil
+		})
+	}
+	direct := d.pinned.holds(src)
+	_, err := d.transfer(s, nil, writes, func(s *Stream) error {
+		if len(src) == 0 {
+			return nil
+		}
+		if !direct {
+			return d.stager.copyIn(dst.a.mem, off, src, s.handle)
+		}
+		return d.backend.copyIn(dst.a.mem, off, unsafe.Pointer(unsafe.SliceData(src)), int64(len(src)), s.handle, 0)
+	}, direct)
+	runtime.KeepAlive(src)
+	return err
+}
+
+// CopyToHost waits until src is written and copies len(dst) bytes of it, off
+// bytes from its beginning, to dst.
+func (d *Device) CopyToHost(dst []byte, src *Buffer, off int64, s *Stream) error {
+	if err := d.bounds(src, off, int64(len(dst))); err != nil {
+		return err
+	}
+	reads := []*Buffer{src}
+	if d.info.Kind == CPU {
+		return d.Launch(s, reads, nil, func(int, uint64) error {
+			copy(dst, src.bytes(off, int64(len(dst))))
+			return nil
+		})
+	}
+	seq, err := d.transfer(s, reads, nil, func(s *Stream) error {
+		n := int64(len(dst))
+		switch {
+		case n == 0:
+			return nil
+		case n <= smallSlot || d.pinned.holds(dst):
+			return d.backend.syncCopyOut(unsafe.Pointer(unsafe.SliceData(dst)), src.a.mem, off, n, s.handle)
+		}
+		return d.stager.copyOut(dst, src.a.mem, off, s.handle)
+	}, false)
+	if err == nil && len(dst) > 0 {
+		seq.reached()
+	}
+	runtime.KeepAlive(dst)
+	return err
+}
+
+// transfer runs f, which may wait, between the ordering and the noting of a
+// piece of work that uses the buffers. With wait it waits for s afterwards. It
+// returns the place of the work on the stream.
+func (d *Device) transfer(s *Stream, reads, writes []*Buffer, f func(*Stream) error, wait bool) (use, error) {
+	s, err := d.own(s)
+	if err != nil {
+		return use{}, err
+	}
+	d.mu.Lock()
+	if s.capture != nil {
+		err = errorf("a transfer between host and device on a stream that is being captured")
+	} else {
+		err = d.begin(s, reads, writes)
+	}
+	if err != nil {
+		d.mu.Unlock()
+		return use{}, err
+	}
+	d.note(s, reads, writes)
+	started := use{s, s.seq}
+	pin(reads)
+	pin(writes)
+	s.waiters++ // the handle must stay until f is done with it
+	d.mu.Unlock()
+
+	err = f(s)
+	if wait && err == nil {
+		err = d.waitFor(context.Background(), s)
+	}
+
+	// Others may have marked the stream while f was still putting pieces on it:
+	// note the use again, behind the last one.
+	d.mu.Lock()
+	d.note(s, reads, writes)
+	e := s.leave()
+	d.mu.Unlock()
+	if err == nil {
+		err = e
+	}
+	d.unpin(reads, writes)
+	runtime.KeepAlive(reads)
+	runtime.KeepAlive(writes)
+	return started, err
+}
+
+// reached notes that the work up to u is complete.
+func (u use) reached() {
+	d := u.stream.dev
+	d.mu.Lock()
+	u.stream.done = max(u.stream.done, u.seq)
+	d.mu.Unlock()
+}
+
+// Copy copies n bytes from src, soff bytes from its beginning, to dst on d,
+// doff from its beginning, in the order of s, a stream of d (nil: the default
+// stream). Within one device it does not wait; src may be on another device, for
+// which it waits. Within one buffer the two parts must not overlap.
+func (d *Device) Copy(dst *Buffer, doff int64, src *Buffer, soff, n int64, s *Stream) error {
+	if err := d.bounds(dst, doff, n); err != nil {
+		return err
+	}
+	if err := src.a.dev.bounds(src, soff, n); err != nil {
+		return err
+	}
+	if src.a == dst.a && doff < soff+n && soff < doff+n && n > 0 {
+		return errorf("a copy within a buffer of %d bytes from %d to %d, which overlap", n, soff, doff)
+	}
+	from := src.a.dev
+	switch {
+	case from == d:
+		return d.Launch(s, []*Buffer{src}, []*Buffer{dst}, func(_ int, stream uint64) error {
+			if n == 0 {
+				return nil
+			}
+			return d.backend.copyWithin(dst.a.mem, doff, src.a.mem, soff, n, stream)
+		})
+	case from.info.Kind == CPU:
+		// The reader of src is this goroutine, until its bytes are taken.
+		return from.Launch(nil, []*Buffer{src}, nil, func(int, uint64) error {
+			return d.CopyFromHost(dst, doff, src.bytes(soff, n), s)
+		})
+	case d.info.Kind == CPU:
+		return d.Launch(s, nil, []*Buffer{dst}, func(int, uint64) error {
+			return from.CopyToHost(dst.bytes(doff, n), src, soff, nil)
+		})
+	}
+	return d.copyPeer(dst, doff, src, soff, n, s)
+}
+
+// copyPeer copies between GPUs: behind the work on src, and done when it
+// returns, so that neither device's order has to know the other's.
+func (d *Device) copyPeer(dst *Buffer, doff int64, src *Buffer, soff, n int64, s *Stream) error {
+	from := src.a.dev
+	_, err := from.transfer(nil, []*Buffer{src}, nil, func(fs *Stream) error {
+		if err := from.waitFor(context.Background(), fs); err != nil {
+			return err
+		}
+		_, err := d.transfer(s, nil, []*Buffer{dst}, func(s *Stream) error {
+			if n == 0 {
+				return nil
+			}
+			return d.backend.copyPeer(dst.a.mem, doff, from.backend, src.a.mem, soff, n, s.handle)
+		}, true)
+		return err
+	}, false)
+	return err
+}
+
+// bounds checks a part of a buffer of this device.
+func (d *Device) bounds(b *Buffer, off, n int64) error {
+	switch {
+	case d.err != nil:
+		return d.err
+	case b == nil:
+		return errorf("a copy from or to no buffer")
+	case b.a.dev != d:
+		return errorf("a buffer of %v used on %v", b.a.dev, d)
+	case off < 0 || n < 0 || off > b.a.size-n:
+		return errorf("%d bytes at offset %d of a buffer of %d", n, off, b.a.size)
+	}
+	return nil
+}
+
+// bytes is a part of a buffer of the CPU.
+func (b *Buffer) bytes(off, n int64) []byte {
+	if n == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Add(b.a.mem.host, off)), n)
+}
