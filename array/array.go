@@ -1,0 +1,371 @@
+package array
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/layout"
+)
+
+// Array is an n-dimensional array of one element type on one device. It
+// behaves as if it had been computed on the line that made it. Whatever makes
+// an Array returns one, and an error travels with it: to Err, and to the
+// functions at the boundary.
+//
+// An Array is safe for use by many goroutines; writing into one while another
+// goroutine reads it is, as with a slice, the program's mistake. The zero
+// value is not an array, and using it is an error.
+type Array struct {
+	v      *value
+	lay    layout.Layout
+	dt     dtype.DType
+	stream *device.Stream
+	err    error
+	packed *packed
+}
+
+// errNil is the cause of operations on arrays that no constructor made.
+var errNil = fmt.Errorf("%w: a nil or zero Array", layout.ErrShape)
+
+// failed returns an array that carries err.
+func failed(err error) *Array { return &Array{err: err} }
+
+// check returns the error that an array carries, or what is wrong with it as
+// an operand.
+func (a *Array) check() error {
+	switch {
+	case a == nil:
+		return errNil
+	case a.err != nil:
+		return a.err
+	case a.packed != nil:
+		return fmt.Errorf("%w: a packed array is only the right operand of MatMul or the weight of Linear", expr.ErrUnsupported)
+	case a.v == nil:
+		return errNil
+	}
+	return nil
+}
+
+// first returns the first error of a list of operands. An error that an
+// operation made stays as it is; others are wrapped with this one's name.
+func (o *operation) first(as ...*Array) error {
+	for _, a := range as {
+		err := a.check()
+		if err == nil {
+			continue
+		}
+		var oe *OpError
+		if errors.As(err, &oe) {
+			return err
+		}
+		return o.fail(err)
+	}
+	return nil
+}
+
+// newOp begins an operation: its name, operands and place in the program.
+func newOp(name string, where site, as ...*Array) *operation {
+	o := &operation{name: name, site: where}
+	if len(as) > 0 {
+		o.shapes, o.dtypes = make([][]int, 0, len(as)), make([]dtype.DType, 0, len(as))
+	}
+	for _, a := range as {
+		if a != nil && a.err == nil {
+			o.shapes, o.dtypes = append(o.shapes, a.lay.Shape), append(o.dtypes, a.dt)
+		}
+	}
+	return o
+}
+
+// operands checks that arrays can meet in one operation: no errors and one
+// device. It returns their stored views, in order, and fills in what the
+// operation reads.
+func (o *operation) operands(as ...*Array) ([]device.View, error) {
+	if err := o.first(as...); err != nil {
+		return nil, err
+	}
+	views := make([]device.View, len(as))
+	for _, a := range as {
+		if a.v.dev != as[0].v.dev {
+			return nil, o.fail(fmt.Errorf("%w: operands on %v and %v; move one with To", device.ErrDevice, as[0].v.dev, a.v.dev))
+		}
+	}
+	o.reads = make([]*device.Buffer, 0, len(as))
+	for i, a := range as {
+		v, err := a.view()
+		if err != nil {
+			var oe *OpError
+			if !errors.As(err, &oe) {
+				err = o.fail(err)
+			}
+			return nil, err
+		}
+		views[i] = v
+		o.reads = append(o.reads, v.Buffer)
+	}
+	return views, nil
+}
+
+// view starts the array where it is open and returns its elements' place.
+func (a *Array) view() (device.View, error) {
+	buf, err := a.v.stored()
+	if err != nil {
+		return device.View{}, err
+	}
+	return device.View{Buffer: buf, DType: a.dt, Layout: a.lay}, nil
+}
+
+// result makes the array of an operation, open until something needs it.
+func (o *operation) result(dev *device.Device, s *device.Stream, dt dtype.DType, shape []int) *Array {
+	v := &value{dev: dev, stream: s, lay: layout.Dense(shape), dt: dt, op: o, explain: o.explain}
+	if eager.Load() {
+		if err := v.start(); err != nil {
+			return failed(err)
+		}
+	} else {
+		v.open()
+	}
+	return &Array{v: v, lay: v.lay, dt: dt, stream: s}
+}
+
+// sameLayout reports whether two views name the same elements in one order.
+func sameLayout(a, b layout.Layout) bool {
+	return a.Offset == b.Offset && slices.Equal(a.Shape, b.Shape) && slices.Equal(a.Strides, b.Strides)
+}
+
+// overlaps reports whether two views may share memory.
+func overlaps(a, b device.View) bool {
+	if a.Buffer != b.Buffer {
+		return false
+	}
+	al, ah := a.Layout.Span()
+	bl, bh := b.Layout.Span()
+	as, bs := a.DType.Size(), b.DType.Size()
+	return al*as < bh*bs && bl*bs < ah*as
+}
+
+// elementwise says that an operation may write over operands that have the
+// destination's very layout; it must not touch others.
+func elementwise(views []device.View) func(device.View) bool {
+	return func(dst device.View) bool {
+		for _, v := range views {
+			if overlaps(v, dst) && (v.DType.Size() != dst.DType.Size() || !sameLayout(v.Layout, dst.Layout)) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// disjoint says that an operation must not write over its operands.
+func disjoint(views []device.View) func(device.View) bool {
+	return func(dst device.View) bool {
+		return !slices.ContainsFunc(views, func(v device.View) bool { return overlaps(v, dst) })
+	}
+}
+
+// Shape returns the lengths of the axes, a copy; nil for an array that
+// carries an error.
+func (a *Array) Shape() []int {
+	if a == nil || a.err != nil {
+		return nil
+	}
+	return append([]int{}, a.lay.Shape...)
+}
+
+// DType returns the element type, Invalid for an array that carries an error.
+func (a *Array) DType() dtype.DType {
+	if a == nil {
+		return dtype.Invalid
+	}
+	return a.dt
+}
+
+// NDim returns the number of axes.
+func (a *Array) NDim() int {
+	if a == nil {
+		return 0
+	}
+	return len(a.lay.Shape)
+}
+
+// Size returns the number of elements, 0 for an array that carries an error.
+func (a *Array) Size() int {
+	if a == nil || a.err != nil || a.dt == dtype.Invalid {
+		return 0
+	}
+	return a.lay.Size()
+}
+
+// NBytes returns Size times the bytes of an element, whatever a view's strides.
+func (a *Array) NBytes() int { return a.Size() * a.DType().Size() }
+
+// Strides returns the distance of neighbours along each axis, in elements.
+func (a *Array) Strides() []int {
+	if a == nil || a.err != nil {
+		return nil
+	}
+	return append([]int{}, a.lay.Strides...)
+}
+
+// Device returns where the elements are, nil for an array that carries an
+// error.
+func (a *Array) Device() *device.Device {
+	if a == nil || a.v == nil {
+		return nil
+	}
+	return a.v.dev
+}
+
+// Err returns the first error of the expression that made the array, as far
+// as it is known without waiting: shapes, types, devices, and memory once the
+// work has started.
+func (a *Array) Err() error {
+	if a == nil {
+		return errNil
+	}
+	if a.err != nil || a.v == nil {
+		return a.err
+	}
+	a.v.mu.Lock()
+	defer a.v.mu.Unlock()
+	switch {
+	case a.v.err != nil:
+		return a.v.err
+	case a.v.freed:
+		return &OpError{Op: "Err", Shapes: [][]int{a.lay.Shape}, DTypes: []dtype.DType{a.dt}, Site: here().String(), Err: device.ErrFreed}
+	case a.v.buf != nil:
+		return a.v.buf.Err()
+	}
+	return nil
+}
+
+// Explain says how the array's elements are or were computed: of a product
+// the plan, with kernel, tile, steps and reason.
+func (a *Array) Explain() string {
+	switch {
+	case a == nil:
+		return "a nil Array"
+	case a.err != nil:
+		return "failed: " + a.err.Error()
+	case a.packed != nil:
+		return a.packed.String()
+	case a.v == nil:
+		return "a zero Array"
+	}
+	how := "data: no operation to explain"
+	if a.v.explain != nil {
+		how = a.v.explain()
+	}
+	state := "stored"
+	if a.v.isOpen() {
+		state = "open: starts at its first use"
+	}
+	return fmt.Sprintf("%s\n  %v %v on %v, %s", how, a.lay.Shape, a.dt, a.v.dev, state)
+}
+
+// Free gives the memory of the array, and of every view of it, back to the
+// pool. It may be called more than once; any other use afterwards is
+// ErrFreed. Open arrays that read the memory start first.
+func (a *Array) Free() {
+	if a == nil {
+		return
+	}
+	if a.packed != nil {
+		a.packed.free()
+		return
+	}
+	if a.v != nil {
+		a.v.free(here())
+	}
+}
+
+// On returns the same elements carried by stream s: what is computed from the
+// result runs on s. A stream of another device is ErrDevice.
+func (a *Array) On(s *device.Stream) *Array {
+	op := newOp("On", here(), a)
+	if err := op.first(a); err != nil {
+		return failed(err)
+	}
+	if s == nil || s.Device() != a.v.dev {
+		return failed(op.fail(fmt.Errorf("%w: a stream of another device", device.ErrDevice)))
+	}
+	b := *a
+	b.stream = s
+	return &b
+}
+
+// FromBuffer returns an array over memory that is there: the dense elements
+// of shape at the beginning of buf, not copied. It is how interop packages
+// share foreign memory.
+func FromBuffer(buf *device.Buffer, dt dtype.DType, shape ...int) *Array {
+	op := &operation{name: "FromBuffer", site: here(), shapes: [][]int{slices.Clone(shape)}, dtypes: []dtype.DType{dt}}
+	if buf == nil || !dt.Valid() {
+		return failed(op.fail(fmt.Errorf("%w: no buffer or no element type", dtype.ErrDType)))
+	}
+	n, err := layout.Size(shape)
+	if err == nil && int64(n)*int64(dt.Size()) > buf.Size() {
+		err = layout.Errorf("%v %v takes %d bytes, the buffer has %d", shape, dt, n*dt.Size(), buf.Size())
+	}
+	if err != nil {
+		return failed(op.fail(err))
+	}
+	return stored(buf, dt, slices.Clone(shape), buf.Device().DefaultStream(), "FromBuffer: memory from outside")
+}
+
+// stored makes the array of a buffer whose elements are there.
+func stored(buf *device.Buffer, dt dtype.DType, shape []int, s *device.Stream, how string) *Array {
+	v := &value{dev: buf.Device(), stream: s, lay: layout.Dense(shape), dt: dt, buf: buf, explain: func() string { return how }}
+	return &Array{v: v, lay: v.lay, dt: dt, stream: s}
+}
+
+// Buffer starts the array where it is open and returns the memory that holds
+// it; its elements lie there as Strides and Offset say. Writing into it from
+// outside is not seen by open arrays that read it: Eval those before.
+func (a *Array) Buffer() (*device.Buffer, error) {
+	op := newOp("Buffer", here(), a)
+	views, err := op.operands(a)
+	if err != nil {
+		return nil, err
+	}
+	return views[0].Buffer, nil
+}
+
+// Offset returns the element of Buffer at which the array begins.
+func (a *Array) Offset() int {
+	if a == nil {
+		return 0
+	}
+	return a.lay.Offset
+}
+
+// Stream returns the stream that what is computed from the array runs on.
+func (a *Array) Stream() *device.Stream {
+	if a == nil {
+		return nil
+	}
+	return a.stream
+}
+
+// Synchronize waits for everything that was started on any device.
+func Synchronize(ctx context.Context) error {
+	var first error
+	openSets.Range(func(k, _ any) bool {
+		if err := k.(*device.Device).Synchronize(ctx); err != nil && first == nil {
+			first = err
+		}
+		return true
+	})
+	return first
+}
+
+// Failed returns an array that carries err, for packages that make arrays of
+// something else and have the same rule: what makes an Array returns one.
+func Failed(err error) *Array {
+	return failed((&operation{name: "Failed", site: here()}).wrap(err))
+}

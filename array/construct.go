@@ -1,0 +1,220 @@
+package array
+
+import (
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/ops"
+)
+
+// FromSlice returns an array on the default device with a copy of data, which
+// fills shape in row-major order; no shape means one axis. A length that does
+// not fit the shape is ErrShape.
+func FromSlice[T dtype.Elem](data []T, shape ...int) *Array {
+	return fromBytes(here(), dtype.Of[T](), bytesOf(data), len(data), shape)
+}
+
+// bytesOf is the memory of a slice of elements.
+func bytesOf[T dtype.Elem](data []T) []byte {
+	var zero T
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(data))), len(data)*int(unsafe.Sizeof(zero)))
+}
+
+func fromBytes(where site, dt dtype.DType, data []byte, n int, shape []int) *Array {
+	if shape == nil {
+		shape = []int{n}
+	}
+	op := &operation{name: "FromSlice", site: where, shapes: [][]int{slices.Clone(shape)}, dtypes: []dtype.DType{dt}}
+	size, err := layout.Size(shape)
+	if err == nil && size != n {
+		err = layout.Errorf("%d elements do not fill %v, which takes %d", n, shape, size)
+	}
+	dev := device.Default()
+	if err == nil {
+		err = dev.Err()
+	}
+	if err != nil {
+		return failed(op.fail(err))
+	}
+	s := dev.DefaultStream()
+	buf, err := dev.Alloc(int64(len(data)), s)
+	if err != nil {
+		return failed(op.fail(err))
+	}
+	if err := dev.CopyFromHost(buf, 0, data, s); err != nil {
+		buf.Free()
+		return failed(op.fail(err))
+	}
+	a := stored(buf, dt, op.shapes[0], s, "FromSlice: data from a Go slice")
+	a.v.label(buf, op)
+	return a
+}
+
+// source makes an open array on the default device out of nothing but a
+// function that fills it.
+func source(name string, where site, dt dtype.DType, shape []int, fill func(s *device.Stream, dst device.View) error) *Array {
+	shape = slices.Clone(shape)
+	op := &operation{name: name, site: where, shapes: [][]int{shape}, dtypes: []dtype.DType{dt}, strided: true}
+	var err error
+	if !dt.Valid() {
+		err = fmt.Errorf("%w: %v", dtype.ErrDType, dt)
+	}
+	if err == nil {
+		_, err = layout.Size(shape)
+	}
+	dev := device.Default()
+	if err == nil {
+		err = dev.Err()
+	}
+	if err != nil {
+		return failed(op.fail(err))
+	}
+	op.run = fill
+	op.explain = func() string { return name + ": one fill" }
+	return op.result(dev, dev.DefaultStream(), dt, shape)
+}
+
+// Zeros returns an array of zeros (false for Bool) on the default device; no
+// shape makes it 0-d.
+func Zeros(dt dtype.DType, shape ...int) *Array {
+	return source("Zeros", here(), dt, shape, func(s *device.Stream, dst device.View) error {
+		return ops.Fill(s, dst, ops.Scalar{})
+	})
+}
+
+// Ones returns an array of ones (true for Bool) on the default device.
+func Ones(dt dtype.DType, shape ...int) *Array { return full("Ones", here(), dt, 1, shape) }
+
+// Full returns an array whose every element is value, a Go number or an Elem
+// value that dt can hold.
+func Full(dt dtype.DType, value any, shape ...int) *Array {
+	return full("Full", here(), dt, value, shape)
+}
+
+func full(name string, where site, dt dtype.DType, value any, shape []int) *Array {
+	x, err := scalar(dt, value)
+	if err != nil {
+		return failed((&operation{name: name, site: where, shapes: [][]int{slices.Clone(shape)}, dtypes: []dtype.DType{dt}}).fail(err))
+	}
+	return source(name, where, dt, shape, func(s *device.Stream, dst device.View) error { return ops.Fill(s, dst, x) })
+}
+
+// Eye returns the identity matrix of n rows.
+func Eye(dt dtype.DType, n int) *Array {
+	where := here()
+	one, err := scalar(dt, 1)
+	if err != nil {
+		return failed((&operation{name: "Eye", site: where, shapes: [][]int{{n, n}}, dtypes: []dtype.DType{dt}}).fail(err))
+	}
+	return source("Eye", where, dt, []int{n, n}, func(s *device.Stream, dst device.View) error {
+		if err := ops.Fill(s, dst, ops.Scalar{}); err != nil {
+			return err
+		}
+		diagonal := dst
+		l := dst.Layout
+		diagonal.Layout = layout.Layout{Shape: []int{n}, Strides: []int{l.Strides[0] + l.Strides[1]}, Offset: l.Offset}
+		return ops.Fill(s, diagonal, one)
+	})
+}
+
+// Arange returns 0, 1, … n-1. An integer type that cannot hold n-1 is
+// ErrDType.
+func Arange(dt dtype.DType, n int) *Array {
+	where := here()
+	if n > 0 && !dt.IsFloat() && !dt.IsComplex() {
+		if _, err := scalar(dt, n-1); err != nil {
+			return failed((&operation{name: "Arange", site: where, shapes: [][]int{{n}}, dtypes: []dtype.DType{dt}}).fail(err))
+		}
+	}
+	a := source("Arange", where, dt, []int{n}, func(s *device.Stream, dst device.View) error {
+		return ops.Arange(s, dst, 0, 1)
+	})
+	if a.v != nil {
+		a.v.mu.Lock()
+		if a.v.op != nil {
+			a.v.op.strided = false
+		}
+		a.v.mu.Unlock()
+	}
+	return a
+}
+
+// Concat joins arrays of one type along an axis, along which alone their
+// lengths may differ.
+func Concat(axis int, as ...*Array) *Array {
+	op := newOp("Concat", here(), as...)
+	if len(as) == 0 {
+		return failed(op.fail(layout.Errorf("no arrays to join")))
+	}
+	if err := op.first(as...); err != nil {
+		return failed(err)
+	}
+	ax, err := layout.Axis(axis, as[0].NDim())
+	if err != nil {
+		return failed(op.fail(err))
+	}
+	shape := as[0].Shape()
+	for _, a := range as[1:] {
+		if err := sameType(as[0], a); err != nil {
+			return failed(op.fail(err))
+		}
+		if len(a.lay.Shape) != len(shape) {
+			return failed(op.fail(layout.Errorf("%v and %v differ in their number of axes", as[0].lay.Shape, a.lay.Shape)))
+		}
+		for d, n := range a.lay.Shape {
+			switch {
+			case d == ax:
+				shape[d] += n
+			case n != shape[d]:
+				return failed(op.fail(layout.Errorf("%v and %v differ along axis %d", as[0].lay.Shape, a.lay.Shape, d)))
+			}
+		}
+	}
+	if _, err := layout.Size(shape); err != nil {
+		return failed(op.fail(err))
+	}
+	views, err := op.operands(as...)
+	if err != nil {
+		return failed(err)
+	}
+	op.strided, op.alias = true, disjoint(views)
+	op.explain = func() string { return fmt.Sprintf("Concat: %d copies along axis %d", len(views), ax) }
+	op.run = func(s *device.Stream, dst device.View) error {
+		at := 0
+		for _, v := range views {
+			n := v.Layout.Shape[ax]
+			part := dst
+			var err error
+			if part.Layout, err = dst.Layout.Slice(ax, at, at+n, 1); err != nil {
+				return err
+			}
+			if err := ops.Cast(s, part, v); err != nil {
+				return err
+			}
+			at += n
+		}
+		return nil
+	}
+	return op.result(as[0].v.dev, as[0].stream, as[0].dt, shape)
+}
+
+// sameType refuses two arrays of different type, naming the Cast that helps.
+func sameType(a, b *Array) error {
+	if a.dt != b.dt {
+		return fmt.Errorf("%w: %v and %v do not mix; Cast one, as with b.Cast(gpk.%s)", dtype.ErrDType, a.dt, b.dt, goName(a.dt))
+	}
+	return nil
+}
+
+// goName is the name of a type's constant.
+func goName(d dtype.DType) string {
+	if d == dtype.BFloat16 {
+		return "BFloat16"
+	}
+	s := d.String()
+	return string(s[0]-'a'+'A') + s[1:]
+}

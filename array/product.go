@@ -1,0 +1,255 @@
+package array
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/matmul"
+	"github.com/gpk-go/gpk/ops"
+)
+
+// MatMul returns the matrix product of a and b, as NumPy's matmul: 2-D arrays
+// are matrices, leading axes are a batch and broadcast, a 1-D a is a row and a
+// 1-D b a column, whose axis the result lacks. Types are equal; halves
+// accumulate in float32, Int8 and Uint8 give Int32. See matmul.Precision for
+// what float32 means. b may be packed.
+func (a *Array) MatMul(b *Array, opts ...matmul.Option) *Array {
+	op := newOp("MatMul", here(), a, b)
+	o := matmul.Collect(opts)
+	if b != nil && b.packed != nil && b.err == nil {
+		var err error
+		if b, err = b.packed.right(o); err != nil {
+			return failed(op.fail(err))
+		}
+	}
+	return product(op, a, b, nil, matmul.NoActivation, o)
+}
+
+// linear is act(x w^T + bias), with w as [out, in] and one rounding.
+func linear(name string, where site, x, w, bias *Array, act matmul.Activation, opts []matmul.Option) *Array {
+	as := []*Array{x, w}
+	if bias != nil {
+		as = append(as, bias)
+	}
+	op := newOp(name, where, as...)
+	o := matmul.Collect(opts)
+	if w != nil && w.packed != nil && w.err == nil {
+		var err error
+		if w, err = w.packed.weight(o); err != nil {
+			return failed(op.fail(err))
+		}
+	}
+	if err := op.first(x, w); err != nil {
+		return failed(err)
+	}
+	switch {
+	case w.NDim() != 2:
+		return failed(op.fail(layout.Errorf("w has shape %v, not [out, in]", w.lay.Shape)))
+	case x.NDim() == 0:
+		return failed(op.fail(layout.Errorf("x is 0-d, not [..., in]")))
+	}
+	wt := *w
+	wt.lay = w.lay.T()
+	return product(op, x, &wt, bias, act, o)
+}
+
+// Linear returns x w^T + bias for x [..., in], w [out, in] as PyTorch stores
+// it, bias [out] or nil; the sum is rounded once. w may be packed.
+func Linear(x, w, bias *Array, opts ...matmul.Option) *Array {
+	return linear("Linear", here(), x, w, bias, matmul.NoActivation, opts)
+}
+
+// LinearBiasGELU is GELU, in the erf form, of Linear, rounded once.
+func LinearBiasGELU(x, w, bias *Array, opts ...matmul.Option) *Array {
+	return linear("LinearBiasGELU", here(), x, w, bias, matmul.GELU, opts)
+}
+
+// LinearBiasGELUTanh is GELU, in the tanh form, of Linear, rounded once.
+func LinearBiasGELUTanh(x, w, bias *Array, opts ...matmul.Option) *Array {
+	return linear("LinearBiasGELUTanh", here(), x, w, bias, matmul.GELUTanh, opts)
+}
+
+// LinearBiasReLU is ReLU of Linear, rounded once.
+func LinearBiasReLU(x, w, bias *Array, opts ...matmul.Option) *Array {
+	return linear("LinearBiasReLU", here(), x, w, bias, matmul.ReLU, opts)
+}
+
+// LinearBiasSiLU is SiLU of Linear, rounded once.
+func LinearBiasSiLU(x, w, bias *Array, opts ...matmul.Option) *Array {
+	return linear("LinearBiasSiLU", here(), x, w, bias, matmul.SiLU, opts)
+}
+
+// product is the open result of act(a b + bias).
+func product(op *operation, a, b, bias *Array, act matmul.Activation, o matmul.Options) *Array {
+	if err := op.first(a, b); err != nil {
+		return failed(err)
+	}
+	if err := sameType(a, b); err != nil {
+		return failed(op.fail(err))
+	}
+	dt, err := o.ResultType(a.dt)
+	if err != nil {
+		return failed(op.fail(err))
+	}
+	precision, err := o.Resolve(a.dt)
+	if err != nil {
+		return failed(op.fail(err))
+	}
+	if act != matmul.NoActivation && !a.dt.IsFloat() {
+		return failed(op.fail(fmt.Errorf("%w: %v has no meaning for %v", dtype.ErrDType, act, a.dt)))
+	}
+	sh, err := productShape(a.lay.Shape, b.lay.Shape)
+	if err != nil {
+		return failed(op.fail(err))
+	}
+	operands := []*Array{a, b}
+	if bias != nil {
+		if bias, err = biasRow(op, bias, b, dt); err != nil {
+			return failed(err)
+		}
+		operands = append(operands, bias)
+	}
+	views, err := op.operands(operands...)
+	if err != nil {
+		return failed(err)
+	}
+	p := matmul.Product{A: views[0], B: views[1], Activation: act, Precision: precision, Kernel: o.Kernel}
+	if bias != nil {
+		p.Bias = views[2]
+	}
+	if p.A.Layout, err = sh.left(p.A.Layout); err != nil {
+		return failed(op.fail(err))
+	}
+	if p.B.Layout, err = sh.right(p.B.Layout); err != nil {
+		return failed(op.fail(err))
+	}
+	dev := a.v.dev
+	if o.Kernel != "" && dev.Kind() == device.CPU {
+		return failed(op.fail(fmt.Errorf("%w: no kernel is chosen by name on the CPU", expr.ErrUnsupported)))
+	}
+	op.strided, op.alias = true, disjoint(views)
+	op.explain = explainProduct(op.name, p, dev, sh, dt)
+	op.run = func(s *device.Stream, dst device.View) error {
+		q := p
+		q.D = dst
+		q.D.Layout = sh.expand(dst.Layout)
+		return q.Run(s)
+	}
+	return op.result(dev, a.stream, dt, sh.result())
+}
+
+// explainProduct keeps what describes the product and none of its memory.
+func explainProduct(name string, p matmul.Product, dev *device.Device, sh shapes, dt dtype.DType) func() string {
+	p = p.Detached()
+	return func() string {
+		plan, err := p.Describe(dev, sh.full(), dt)
+		if err != nil {
+			return fmt.Sprintf("%s: no plan: %v", name, err)
+		}
+		return fmt.Sprintf("%s: %v", name, plan)
+	}
+}
+
+// biasRow checks a bias and returns it dense and in the result's type.
+func biasRow(op *operation, bias, b *Array, dt dtype.DType) (*Array, error) {
+	if err := op.first(bias); err != nil {
+		return nil, err
+	}
+	n := b.lay.Shape[b.NDim()-1]
+	if bias.NDim() != 1 || bias.lay.Shape[0] != n {
+		return nil, op.fail(layout.Errorf("bias has shape %v, not [%d]", bias.lay.Shape, n))
+	}
+	if bias.dt != b.dt && bias.dt != dt {
+		return nil, op.fail(sameType(b, bias))
+	}
+	if bias.v.dev != b.v.dev {
+		return nil, op.fail(fmt.Errorf("%w: operands on %v and %v; move one with To", device.ErrDevice, b.v.dev, bias.v.dev))
+	}
+	if bias.dt == dt && bias.lay.IsDense() {
+		return bias, nil
+	}
+	c := newOp(op.name, op.site, bias)
+	views, err := c.operands(bias)
+	if err != nil {
+		return nil, err
+	}
+	c.strided, c.alias = true, disjoint(views)
+	c.run = func(s *device.Stream, dst device.View) error { return ops.Cast(s, dst, views[0]) }
+	return c.result(bias.v.dev, bias.stream, dt, slices.Clone(bias.lay.Shape)), nil
+}
+
+// shapes of a product, as NumPy's matmul has them.
+type shapes struct {
+	batch      []int
+	m, n       int
+	rowA, colB bool // a was 1-D, b was 1-D
+}
+
+func productShape(a, b []int) (shapes, error) {
+	var s shapes
+	if len(a) == 0 || len(b) == 0 {
+		return s, layout.Errorf("a product of a 0-d array; Mul scales")
+	}
+	if s.rowA = len(a) == 1; s.rowA {
+		a = []int{1, a[0]}
+	}
+	if s.colB = len(b) == 1; s.colB {
+		b = []int{b[0], 1}
+	}
+	k, k2 := a[len(a)-1], b[len(b)-2]
+	if k != k2 {
+		return s, layout.Errorf("a %dx%d matrix times a %dx%d one: the inner lengths %d and %d differ", a[len(a)-2], k, k2, b[len(b)-1], k, k2)
+	}
+	s.m, s.n = a[len(a)-2], b[len(b)-1]
+	var err error
+	if s.batch, err = layout.Broadcast(a[:len(a)-2], b[:len(b)-2]); err != nil {
+		return s, err
+	}
+	_, err = layout.Size(s.full())
+	return s, err
+}
+
+func (s shapes) full() []int { return append(slices.Clone(s.batch), s.m, s.n) }
+
+// result is the shape that the user sees.
+func (s shapes) result() []int {
+	out := slices.Clone(s.batch)
+	if !s.rowA {
+		out = append(out, s.m)
+	}
+	if !s.colB {
+		out = append(out, s.n)
+	}
+	return out
+}
+
+func (s shapes) left(l layout.Layout) (layout.Layout, error) {
+	if s.rowA {
+		l, _ = l.Unsqueeze(0)
+	}
+	n := len(l.Shape)
+	return l.BroadcastTo(append(slices.Clone(s.batch), l.Shape[n-2:]...))
+}
+
+func (s shapes) right(l layout.Layout) (layout.Layout, error) {
+	if s.colB {
+		l, _ = l.Unsqueeze(1)
+	}
+	n := len(l.Shape)
+	return l.BroadcastTo(append(slices.Clone(s.batch), l.Shape[n-2:]...))
+}
+
+// expand gives a destination the axes that the result lacks.
+func (s shapes) expand(l layout.Layout) layout.Layout {
+	if s.colB {
+		l, _ = l.Unsqueeze(len(l.Shape))
+	}
+	if s.rowA {
+		l, _ = l.Unsqueeze(len(l.Shape) - 1)
+	}
+	return l
+}

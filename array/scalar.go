@@ -1,0 +1,183 @@
+package array
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/gpk-go/gpk/ops"
+	"github.com/x448/float16"
+)
+
+// number is a Go number of any type, without loss: exactly one of the three
+// kinds is meant.
+type number struct {
+	kind numberKind
+	i    int64 // isInt
+	u    uint64
+	f    float64
+	c    complex128
+}
+
+type numberKind uint8
+
+const (
+	isInt numberKind = iota
+	isUint
+	isFloat
+	isComplex
+	isBool
+)
+
+// numberOf returns the number that v holds: any Go integer, float or complex
+// number, a bool, an Elem value, or a type defined from one of them.
+func numberOf(v any) (number, bool) {
+	switch x := v.(type) {
+	case int:
+		return number{kind: isInt, i: int64(x)}, true
+	case float64:
+		return number{kind: isFloat, f: x}, true
+	case float32:
+		return number{kind: isFloat, f: float64(x)}, true
+	case float16.Float16:
+		return number{kind: isFloat, f: float64(x.Float32())}, true
+	case bfloat16.BFloat16:
+		return number{kind: isFloat, f: float64(x.Float32())}, true
+	case nil:
+		return number{}, false
+	}
+	r := reflect.ValueOf(v)
+	switch r.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return number{kind: isInt, i: r.Int()}, true
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		return number{kind: isUint, u: r.Uint()}, true
+	case reflect.Float32, reflect.Float64:
+		return number{kind: isFloat, f: r.Float()}, true
+	case reflect.Complex64, reflect.Complex128:
+		return number{kind: isComplex, c: r.Complex()}, true
+	case reflect.Bool:
+		n := number{kind: isBool}
+		if r.Bool() {
+			n.i = 1
+		}
+		return n, true
+	}
+	return number{}, false
+}
+
+func (n number) String() string {
+	switch n.kind {
+	case isInt:
+		return fmt.Sprint(n.i)
+	case isUint:
+		return fmt.Sprint(n.u)
+	case isFloat:
+		return fmt.Sprint(n.f)
+	case isComplex:
+		return fmt.Sprint(n.c)
+	}
+	return fmt.Sprint(n.i == 1)
+}
+
+// float returns the value of a number that is not complex.
+func (n number) float() float64 {
+	switch n.kind {
+	case isUint:
+		return float64(n.u)
+	case isFloat:
+		return n.f
+	}
+	return float64(n.i)
+}
+
+// integer returns the number as an int64 and whether it is one.
+func (n number) integer() (int64, bool) {
+	switch n.kind {
+	case isInt:
+		return n.i, true
+	case isUint:
+		return int64(n.u), n.u <= math.MaxInt64
+	case isFloat:
+		// 2^63 itself does not fit.
+		ok := n.f == math.Trunc(n.f) && n.f >= -1<<63 && n.f < 1<<63
+		return int64(n.f), ok
+	}
+	return 0, false
+}
+
+var integerRange = map[dtype.DType][2]int64{
+	dtype.Int8: {math.MinInt8, math.MaxInt8}, dtype.Uint8: {0, math.MaxUint8},
+	dtype.Int32: {math.MinInt32, math.MaxInt32}, dtype.Int64: {math.MinInt64, math.MaxInt64},
+	dtype.Bool: {0, 1},
+}
+
+// scalar returns v as an element of type d. A number that the type cannot
+// hold (a fraction or overflow on integers, complex on reals) is ErrDType;
+// rounding and overflow to infinity on floats are not.
+func scalar(d dtype.DType, v any) (ops.Scalar, error) {
+	n, ok := numberOf(v)
+	if !ok {
+		return ops.Scalar{}, fmt.Errorf("%w: %T is neither an *Array nor a number", dtype.ErrDType, v)
+	}
+	refuse := func() (ops.Scalar, error) {
+		return ops.Scalar{}, fmt.Errorf("%w: %v does not hold the number %v; Cast the array", dtype.ErrDType, d, n)
+	}
+	if n.kind == isBool && d != dtype.Bool {
+		return refuse()
+	}
+	switch {
+	case d.IsComplex():
+		c := n.c
+		if n.kind != isComplex {
+			c = complex(n.float(), 0)
+		}
+		if d == dtype.Complex64 {
+			c64 := complex64(c)
+			return ops.Scalar{uint64(math.Float32bits(real(c64))) | uint64(math.Float32bits(imag(c64)))<<32}, nil
+		}
+		return ops.Scalar{math.Float64bits(real(c)), math.Float64bits(imag(c))}, nil
+	case n.kind == isComplex:
+		return refuse()
+	case d.IsFloat():
+		return floatScalar(d, n.float()), nil
+	}
+	if n.kind == isBool {
+		return ops.Scalar{uint64(n.i)}, nil
+	}
+	i, ok := n.integer()
+	if r := integerRange[d]; !ok || i < r[0] || i > r[1] {
+		return refuse()
+	}
+	return ops.Scalar{uint64(i)}, nil
+}
+
+func floatScalar(d dtype.DType, f float64) ops.Scalar {
+	switch d {
+	case dtype.Float64:
+		return ops.Scalar{math.Float64bits(f)}
+	case dtype.Float16:
+		return ops.Scalar{uint64(float16.Fromfloat32(roundOdd(f)).Bits())}
+	case dtype.BFloat16:
+		return ops.Scalar{uint64(bfloat16.FromFloat32(roundOdd(f)).Bits())}
+	}
+	return ops.Scalar{uint64(math.Float32bits(float32(f)))}
+}
+
+// roundOdd rounds a float64 to float32 such that a second rounding to 16 bits
+// gives what a single one would: towards zero, with the last bit set when
+// anything was lost (Boldo and Melquiond, "Emulation of FMA and correctly
+// rounded sums", 2008).
+func roundOdd(f float64) float32 {
+	g := float32(f)
+	if float64(g) == f || math.IsNaN(f) || math.IsInf(float64(g), 0) {
+		return g
+	}
+	bits := math.Float32bits(g)
+	if math.Abs(float64(g)) > math.Abs(f) {
+		bits--
+	}
+	return math.Float32frombits(bits | 1)
+}

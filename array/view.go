@@ -1,0 +1,169 @@
+package array
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/ops"
+)
+
+// viewed returns a view of a with the layout that f gives.
+func (a *Array) viewed(name string, where site, f func(layout.Layout) (layout.Layout, error)) *Array {
+	op := newOp(name, where, a)
+	if err := op.first(a); err != nil {
+		return failed(err)
+	}
+	l, err := f(a.lay)
+	if err != nil {
+		return failed(op.fail(err))
+	}
+	b := *a
+	b.lay = l
+	return &b
+}
+
+// Reshape returns the elements, in row-major order, under another shape; one
+// length may be -1. It is a view where the strides allow it, else a copy.
+func (a *Array) Reshape(shape ...int) *Array {
+	op := newOp("Reshape", here(), a)
+	if err := op.first(a); err != nil {
+		return failed(err)
+	}
+	want, err := layout.Infer(shape, a.lay.Size())
+	if err != nil {
+		return failed(op.fail(err))
+	}
+	b := *a
+	if l, ok := a.lay.Reshape(want); ok {
+		b.lay = l
+		return &b
+	}
+	c := a.copied(op)
+	if c.err != nil {
+		return c
+	}
+	c.lay = layout.Dense(want)
+	return c
+}
+
+// Transpose returns a view with the axes permuted: axis i of the result is
+// axis axes[i] of a. No axes reverses them.
+func (a *Array) Transpose(axes ...int) *Array {
+	return a.viewed("Transpose", here(), func(l layout.Layout) (layout.Layout, error) { return l.Transpose(axes) })
+}
+
+// T returns a view with the last two axes swapped; with fewer than two axes, a.
+func (a *Array) T() *Array {
+	return a.viewed("T", here(), func(l layout.Layout) (layout.Layout, error) { return l.T(), nil })
+}
+
+// Slice returns a view of the elements start, start+step, … before stop along
+// one axis. Negative start and stop count from the end; a negative step runs
+// backwards, and stop = -n-1 then reaches the first of n elements. Bounds
+// outside the axis are ErrShape.
+func (a *Array) Slice(axis, start, stop int, step ...int) *Array {
+	return a.viewed("Slice", here(), func(l layout.Layout) (layout.Layout, error) {
+		switch len(step) {
+		case 0:
+			return l.Slice(axis, start, stop, 1)
+		case 1:
+			return l.Slice(axis, start, stop, step[0])
+		}
+		return l, layout.Errorf("%d steps for one axis", len(step))
+	})
+}
+
+// Squeeze returns a view without the axes named, each of length 1; no axes
+// removes all of length 1.
+func (a *Array) Squeeze(axes ...int) *Array {
+	return a.viewed("Squeeze", here(), func(l layout.Layout) (layout.Layout, error) { return l.Squeeze(axes) })
+}
+
+// Unsqueeze returns a view with a new axis of length 1 before axis.
+func (a *Array) Unsqueeze(axis int) *Array {
+	return a.viewed("Unsqueeze", here(), func(l layout.Layout) (layout.Layout, error) { return l.Unsqueeze(axis) })
+}
+
+// BroadcastTo returns a view in which axes of length 1, and missing leading
+// ones, are stretched to shape.
+func (a *Array) BroadcastTo(shape ...int) *Array {
+	return a.viewed("BroadcastTo", here(), func(l layout.Layout) (layout.Layout, error) { return l.BroadcastTo(slices.Clone(shape)) })
+}
+
+// Contiguous returns a itself where its elements lie dense in row-major order,
+// else a copy that does.
+func (a *Array) Contiguous() *Array {
+	op := newOp("Contiguous", here(), a)
+	if err := op.first(a); err != nil {
+		return failed(err)
+	}
+	if a.lay.IsDense() {
+		return a
+	}
+	return a.copied(op)
+}
+
+// Clone returns a dense copy.
+func (a *Array) Clone() *Array {
+	op := newOp("Clone", here(), a)
+	if err := op.first(a); err != nil {
+		return failed(err)
+	}
+	return a.copied(op)
+}
+
+// copied is the open dense copy of a, for the operation op.
+func (a *Array) copied(op *operation) *Array {
+	views, err := op.operands(a)
+	if err != nil {
+		return failed(err)
+	}
+	src := views[0]
+	op.strided, op.alias = true, elementwise(views)
+	op.explain = func() string { return op.name + ": one strided copy" }
+	op.run = func(s *device.Stream, dst device.View) error { return ops.Cast(s, dst, src) }
+	return op.result(a.v.dev, a.stream, a.dt, slices.Clone(a.lay.Shape))
+}
+
+// To returns the array on device d: a itself when it is there, else a dense
+// copy. A device that does not work is its own error.
+func (a *Array) To(d *device.Device) *Array {
+	op := newOp("To", here(), a)
+	if err := op.first(a); err != nil {
+		return failed(err)
+	}
+	if d == nil {
+		return failed(op.fail(fmt.Errorf("%w: no device", device.ErrDevice)))
+	}
+	if err := d.Err(); err != nil {
+		return failed(op.fail(err))
+	}
+	if d == a.v.dev {
+		return a
+	}
+	src := a
+	if !a.lay.IsDense() {
+		src = a.copied(newOp("To", op.site, a))
+	}
+	views, err := op.operands(src)
+	if err != nil {
+		return failed(err)
+	}
+	n := int64(src.NBytes())
+	off := int64(views[0].Layout.Offset * a.dt.Size())
+	s := d.DefaultStream()
+	buf, err := d.Alloc(n, s)
+	if err != nil {
+		return failed(op.fail(err))
+	}
+	if err := d.Copy(buf, 0, views[0].Buffer, off, n, s); err != nil {
+		buf.Free()
+		return failed(op.fail(err))
+	}
+	from := a.v.dev
+	b := stored(buf, a.dt, slices.Clone(a.lay.Shape), s, fmt.Sprintf("To: copied from %v", from))
+	b.v.label(buf, op)
+	return b
+}

@@ -1,0 +1,37 @@
+// Package gpk is an array toolkit for Go that runs on NVIDIA tensor cores, and
+// on any machine without one.
+//
+//	x := gpk.FromSlice(data, 512, 768)
+//	y := gpk.LinearBiasGELU(x, w, b)     // one kernel on a GPU
+//	out, err := gpk.ToSlice[float32](y)  // the first error of all of it
+//
+// An Array behaves as if it had been computed on the line that made it.
+// Operations are started when their result is needed; what is wrong with
+// shapes and types is found on the line that wrote it, travels with the array,
+// and is returned at the boundary: ToSlice, ToSliceInto, Item, FromSliceInto,
+// Into, Eval.
+//
+// # Devices
+//
+// New arrays live on device.Default: GPK_DEVICE if set, else the first GPU
+// that works, else the CPU. device.Explain says why. The kernels for a GPU are
+// built once by
+//
+//	go run github.com/gpk-go/gpk/cmd/gpk setup
+//
+// # Precision
+//
+// A float32 product is computed in TF32 by default (operands rounded to 11
+// significant bits, accumulated in float32), on every shape; FullPrecision on
+// the call, SetPrecision or GPK_NO_TF32=1 ask for float32's own error. On the
+// CPU products are float32 in any case. Explain on an array prints the plan.
+//
+// # Environment
+//
+//	GPK_DEVICE        cpu, cuda, cuda:1: the default device
+//	GPK_LIB           path of libgpk.so, instead of the search
+//	GPK_CACHE         folder for what setup builds (default os.UserCacheDir()/gpk)
+//	GPK_NO_TF32       1: float32 products are FullPrecision unless asked otherwise
+//	GPK_EAGER         1: every operation starts on its own line
+//	GPK_MEMORY_LIMIT  bytes, or 512MiB: the limit of each device's pool
+package gpk

@@ -1,0 +1,101 @@
+package gpk_test
+
+import (
+	"errors"
+	"fmt"
+
+	gpk "github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/matmul"
+)
+
+func Example() {
+	x := gpk.FromSlice([]float32{1, 2, 3, 4, 5, 6}, 2, 3)
+	w := gpk.FromSlice([]float32{1, 0, -1, 2, 1, 0}, 2, 3) // [out, in]
+	b := gpk.FromSlice([]float32{0.5, -20})
+	y := gpk.LinearBiasReLU(x, w, b)
+	out, err := gpk.ToSlice[float32](y)
+	fmt.Println(out, err)
+	fmt.Println(y)
+	// Output:
+	// [0 0 0 0] <nil>
+	// [[0. 0.]
+	//  [0. 0.]]
+}
+
+func ExampleFromSlice() {
+	a := gpk.FromSlice([]float64{1, 2, 3, 4, 5, 6}, 2, 3)
+	fmt.Println(a.Shape(), a.DType())
+	fmt.Printf("%.1f\n", a.T())
+	// Output:
+	// [2 3] float64
+	// [[1.0 4.0]
+	//  [2.0 5.0]
+	//  [3.0 6.0]]
+}
+
+func ExampleSub() {
+	a := gpk.Arange(gpk.Int32, 4)
+	fmt.Println(gpk.Sub(1, a))
+	// Output: [ 1  0 -1 -2]
+}
+
+func ExampleMatMul() {
+	a := gpk.FromSlice([]int8{100, 100, 1, 2}, 2, 2)
+	c := gpk.MatMul(a, a)
+	fmt.Printf("%+v\n", c.To(cpu()))
+	// Output:
+	// [[10100 10200]
+	//  [  102   104]]
+	// int32 [2 2] on cpu
+}
+
+func cpu() *device.Device {
+	d, err := device.Open("cpu")
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
+func ExampleOpError() {
+	a, b := gpk.Zeros(gpk.Float32, 2, 3), gpk.Zeros(gpk.Float32, 4, 5)
+	c := a.MatMul(b).Add(1).T() // the first mistake is the one that is told
+	_, err := gpk.ToSlice[float32](c)
+	var oe *gpk.OpError
+	fmt.Println(errors.Is(err, gpk.ErrShape), errors.As(err, &oe))
+	fmt.Println(oe.Op, oe.Shapes, oe.DTypes)
+	fmt.Println(oe.Err)
+	// Output:
+	// true true
+	// MatMul [[2 3] [4 5]] [float32 float32]
+	// shape: a 2x3 matrix times a 4x5 one: the inner lengths 3 and 4 differ
+}
+
+func ExampleInto() {
+	a, dst := gpk.Ones(gpk.Float32, 3), gpk.Zeros(gpk.Float32, 2, 3)
+	if err := gpk.Into(dst.Slice(0, 1, 2).Squeeze(0), a.Mul(7)); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(dst)
+	// Output:
+	// [[0. 0. 0.]
+	//  [7. 7. 7.]]
+}
+
+func ExamplePack() {
+	w := gpk.Pack(gpk.Eye(gpk.Float32, 3), gpk.FullPrecision)
+	x := gpk.FromSlice([]float32{1, 2, 3}, 1, 3)
+	fmt.Println(x.MatMul(w, gpk.FullPrecision))
+	fmt.Println(errors.Is(w.Add(1).Err(), gpk.ErrUnsupported))
+	// Output:
+	// [[1. 2. 3.]]
+	// true
+}
+
+func ExampleSetPrecision() {
+	old := gpk.SetPrecision(gpk.FullPrecision)
+	fmt.Println(old == matmul.Default)
+	gpk.SetPrecision(old)
+	// Output: true
+}

@@ -1,0 +1,223 @@
+package gpk
+
+import (
+	"context"
+
+	"github.com/gpk-go/gpk/array"
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/matmul"
+)
+
+// Array is an n-dimensional array of one element type on one device.
+type Array = array.Array
+
+// OpError says which operation failed, on what, and on which line of the
+// program it stands.
+type OpError = array.OpError
+
+// DType is the element type of an array.
+type DType = dtype.DType
+
+// Elem is the set of Go types that an array's elements can have.
+type Elem = dtype.Elem
+
+// The element types.
+const (
+	Float32    = dtype.Float32
+	Float64    = dtype.Float64
+	Float16    = dtype.Float16
+	BFloat16   = dtype.BFloat16
+	Int8       = dtype.Int8
+	Uint8      = dtype.Uint8
+	Int32      = dtype.Int32
+	Int64      = dtype.Int64
+	Bool       = dtype.Bool
+	Complex64  = dtype.Complex64
+	Complex128 = dtype.Complex128
+)
+
+// Precisions of a product of float32 or complex64, given as an option of
+// MatMul or to SetPrecision.
+const (
+	TF32          = matmul.TF32          // operands rounded to 11 significant bits
+	FullPrecision = matmul.FullPrecision // the error of an IEEE float32 product
+)
+
+// The causes that errors.Is finds in what gpk returns.
+var (
+	ErrShape       = layout.ErrShape
+	ErrDType       = dtype.ErrDType
+	ErrDevice      = device.ErrDevice
+	ErrOutOfMemory = device.ErrOutOfMemory
+	ErrNoGPU       = device.ErrNoGPU
+	ErrFreed       = device.ErrFreed
+	ErrStale       = array.ErrStale
+	ErrUnsupported = expr.ErrUnsupported
+	ErrNonFinite   = array.ErrNonFinite
+)
+
+// SetPrecision sets the precision of float32 and complex64 products that name
+// none, and returns what was set before. An option on the call beats it, and
+// it beats GPK_NO_TF32.
+func SetPrecision(p matmul.Precision) (old matmul.Precision) { return matmul.SetPrecision(p) }
+
+// FromSlice returns an array on the default device with a copy of data, which
+// fills shape in row-major order; no shape means one axis.
+func FromSlice[T Elem](data []T, shape ...int) *Array { return array.FromSlice(data, shape...) }
+
+// ToSlice waits and returns the elements in row-major order. T must be the
+// array's exact element type, else ErrDType.
+func ToSlice[T Elem](a *Array) ([]T, error) { return array.ToSlice[T](a) }
+
+// ToSliceInto waits and writes the elements in row-major order into dst, whose
+// length must be the array's size.
+func ToSliceInto[T Elem](dst []T, a *Array) error { return array.ToSliceInto(dst, a) }
+
+// FromSliceInto copies data into the array's memory; data may be reused when
+// it returns.
+func FromSliceInto[T Elem](dst *Array, data []T) error { return array.FromSliceInto(dst, data) }
+
+// Item waits and returns the one element of an array of size 1.
+func Item[T Elem](a *Array) (T, error) { return array.Item[T](a) }
+
+// Into evaluates src straight into dst's memory, which has its shape and type,
+// and does not wait.
+func Into(dst, src *Array) error { return array.Into(dst, src) }
+
+// Eval starts the computation of arrays and does not wait.
+func Eval(as ...*Array) error { return array.Eval(as...) }
+
+// Synchronize waits for everything that was started on any device.
+func Synchronize(ctx context.Context) error { return array.Synchronize(ctx) }
+
+// Zeros returns an array of zeros on the default device; no shape makes it
+// 0-d.
+func Zeros(dt DType, shape ...int) *Array { return array.Zeros(dt, shape...) }
+
+// Ones returns an array of ones.
+func Ones(dt DType, shape ...int) *Array { return array.Ones(dt, shape...) }
+
+// Full returns an array whose every element is value, a number that dt holds.
+func Full(dt DType, value any, shape ...int) *Array { return array.Full(dt, value, shape...) }
+
+// Eye returns the identity matrix of n rows.
+func Eye(dt DType, n int) *Array { return array.Eye(dt, n) }
+
+// Arange returns 0, 1, … n-1.
+func Arange(dt DType, n int) *Array { return array.Arange(dt, n) }
+
+// Concat joins arrays of one type along an axis.
+func Concat(axis int, as ...*Array) *Array { return array.Concat(axis, as...) }
+
+// Pack returns a snapshot of w in the form that products read without a
+// prepare pass: MatMul's right operand [k, n], or the weight [out, in] of
+// Linear. Any other use of it is ErrUnsupported.
+func Pack(w *Array, opts ...matmul.Option) *Array { return array.Pack(w, opts...) }
+
+// MatMul returns the matrix product of a and b; see (*Array).MatMul.
+func MatMul(a, b *Array, opts ...matmul.Option) *Array { return array.MatMul(a, b, opts...) }
+
+// Linear returns x w^T + bias for w [out, in] and bias [out] or nil, rounded
+// once.
+func Linear(x, w, bias *Array, opts ...matmul.Option) *Array {
+	return array.Linear(x, w, bias, opts...)
+}
+
+// LinearBiasGELU is GELU, in the erf form, of Linear.
+func LinearBiasGELU(x, w, bias *Array, opts ...matmul.Option) *Array {
+	return array.LinearBiasGELU(x, w, bias, opts...)
+}
+
+// LinearBiasGELUTanh is GELU, in the tanh form, of Linear.
+func LinearBiasGELUTanh(x, w, bias *Array, opts ...matmul.Option) *Array {
+	return array.LinearBiasGELUTanh(x, w, bias, opts...)
+}
+
+// LinearBiasReLU is ReLU of Linear.
+func LinearBiasReLU(x, w, bias *Array, opts ...matmul.Option) *Array {
+	return array.LinearBiasReLU(x, w, bias, opts...)
+}
+
+// LinearBiasSiLU is SiLU of Linear.
+func LinearBiasSiLU(x, w, bias *Array, opts ...matmul.Option) *Array {
+	return array.LinearBiasSiLU(x, w, bias, opts...)
+}
+
+// BiasAddInPlace adds bias, [n], to every row of a, [..., n], and returns a.
+func BiasAddInPlace(a, bias *Array) *Array { return array.BiasAddInPlace(a, bias) }
+
+// Add returns a + b. At least one is an *Array, the other may be a number.
+func Add(a, b any) *Array { return array.Add(a, b) }
+
+// Sub returns a - b. At least one is an *Array, the other may be a number.
+func Sub(a, b any) *Array { return array.Sub(a, b) }
+
+// Mul returns the element-wise product. At least one is an *Array, the other
+// may be a number.
+func Mul(a, b any) *Array { return array.Mul(a, b) }
+
+// Div returns a / b. At least one is an *Array, the other may be a number.
+func Div(a, b any) *Array { return array.Div(a, b) }
+
+// Neg returns -a.
+func Neg(a *Array) *Array { return array.Neg(a) }
+
+// Conj returns the complex conjugate.
+func Conj(a *Array) *Array { return array.Conj(a) }
+
+// ReLU returns max(a, 0).
+func ReLU(a *Array) *Array { return array.ReLU(a) }
+
+// GELU returns a/2 (1 + erf(a/sqrt 2)).
+func GELU(a *Array) *Array { return array.GELU(a) }
+
+// GELUTanh returns the tanh approximation of GELU.
+func GELUTanh(a *Array) *Array { return array.GELUTanh(a) }
+
+// SiLU returns a / (1 + exp(-a)).
+func SiLU(a *Array) *Array { return array.SiLU(a) }
+
+// Sum adds over axes; no axes means all.
+func Sum(a *Array, axes ...int) *Array { return array.Sum(a, axes...) }
+
+// Cast returns the elements converted to dt.
+func Cast(a *Array, dt DType) *Array { return array.Cast(a, dt) }
+
+// Reshape returns the elements under another shape; one length may be -1.
+func Reshape(a *Array, shape ...int) *Array { return array.Reshape(a, shape...) }
+
+// Transpose returns a view with the axes permuted; no axes reverses them.
+func Transpose(a *Array, axes ...int) *Array { return array.Transpose(a, axes...) }
+
+// T returns a view with the last two axes swapped.
+func T(a *Array) *Array { return array.T(a) }
+
+// Slice returns a view of the elements start, start+step, … before stop of one
+// axis.
+func Slice(a *Array, axis, start, stop int, step ...int) *Array {
+	return array.Slice(a, axis, start, stop, step...)
+}
+
+// Squeeze returns a view without the axes named, or all, of length 1.
+func Squeeze(a *Array, axes ...int) *Array { return array.Squeeze(a, axes...) }
+
+// Unsqueeze returns a view with a new axis of length 1.
+func Unsqueeze(a *Array, axis int) *Array { return array.Unsqueeze(a, axis) }
+
+// BroadcastTo returns a view stretched to shape.
+func BroadcastTo(a *Array, shape ...int) *Array { return array.BroadcastTo(a, shape...) }
+
+// Contiguous returns a where it is dense, else a dense copy.
+func Contiguous(a *Array) *Array { return array.Contiguous(a) }
+
+// Clone returns a dense copy.
+func Clone(a *Array) *Array { return array.Clone(a) }
+
+// AddInPlace adds b to a's memory and returns a.
+func AddInPlace(a *Array, b any) *Array { return array.AddInPlace(a, b) }
+
+// MulInPlace multiplies a's elements by b's and returns a.
+func MulInPlace(a *Array, b any) *Array { return array.MulInPlace(a, b) }

@@ -1,0 +1,365 @@
+package gpktest
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	gpk "github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/device"
+)
+
+var allTypes = []gpk.DType{gpk.Float32, gpk.Float64, gpk.Float16, gpk.BFloat16, gpk.Int8, gpk.Uint8, gpk.Int32, gpk.Int64, gpk.Bool, gpk.Complex64, gpk.Complex128}
+
+// equal fails unless two tensors have the same shape, type and bits.
+func equal(t testing.TB, what string, got, want tensor) {
+	t.Helper()
+	if got.dt != want.dt || !slices.Equal(got.shape, want.shape) {
+		t.Fatalf("%s: %v %v, want %v %v", what, got.dt, got.shape, want.dt, want.shape)
+	}
+	if exact(got.dt) {
+		sameInts(t, what, got.ints, want.ints)
+		return
+	}
+	for i, w := range want.values {
+		g := got.values[i]
+		if !same(real(g), real(w)) || !same(imag(g), imag(w)) {
+			t.Fatalf("%s: element %d is %v, want %v", what, i, g, w)
+		}
+	}
+}
+
+// testTransfer takes values to the device and back, through every way there
+// is.
+func testTransfer(t *testing.T, s *suite) {
+	for _, dt := range allTypes {
+		for _, shape := range [][]int{{}, {0}, {1}, {17}, {3, 0, 2}, {31, 33}, {2, 3, 5, 7}} {
+			x := s.random(dt, shape...)
+			equal(t, name(dt, shape), read(t, x.array()), x)
+		}
+	}
+	// Sizes about the staging buffers' and the direct path's.
+	for _, n := range []int{1, 1 << 14, 1<<16 + 3, 1 << 22, 9<<20 + 7} {
+		if quick() && n > 1<<22 {
+			continue
+		}
+		data := make([]float32, n)
+		for i := range data {
+			data[i] = s.rng.Float32()
+		}
+		a := gpk.FromSlice(data)
+		got := make([]float32, n)
+		for i := range got {
+			got[i] = float32(math.NaN())
+		}
+		if err := gpk.ToSliceInto(got, a); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, data) {
+			t.Fatalf("%d values came back changed", n)
+		}
+		// The slice may be reused as soon as FromSliceInto has returned.
+		b := gpk.Full(gpk.Float32, math.NaN(), n)
+		other := slices.Clone(data)
+		if err := gpk.FromSliceInto(b, other); err != nil {
+			t.Fatal(err)
+		}
+		clear(other)
+		if got, err := gpk.ToSlice[float32](b); err != nil || !slices.Equal(got, data) {
+			t.Fatalf("FromSliceInto of %d values: changed (%v)", n, err)
+		}
+		a.Free()
+		b.Free()
+	}
+	// Into a strided view, and out of one.
+	frame := poison(gpk.Float32, 6, 8)
+	part := frame.Slice(0, 1, 5).Slice(1, 2, 6).T()
+	x := s.random(gpk.Float32, 4, 4)
+	data, _ := gpk.ToSlice[float32](x.array())
+	if err := gpk.FromSliceInto(part, data); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "a strided view", read(t, part), x)
+	s.frameIntact(t, "FromSliceInto", read(t, frame), 1, 5, 2, 6)
+	if v, err := gpk.Item[float32](gpk.Full(gpk.Float32, 2.5)); err != nil || v != 2.5 {
+		t.Errorf("Item gives %v, %v", v, err)
+	}
+	cpu, err := device.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	y := s.random(gpk.Float64, 33, 20)
+	there := y.array().T().To(cpu)
+	equal(t, "To the CPU", read(t, there), transposed(y))
+	equal(t, "and back", read(t, there.To(s.dev).T()), y)
+}
+
+func testConstruct(t *testing.T, s *suite) {
+	for _, dt := range allTypes {
+		one := tensor{dt: dt, shape: []int{3, 4}, values: slices.Repeat([]complex128{1}, 12), ints: slices.Repeat([]int64{1}, 12)}
+		equal(t, name("Ones", dt), read(t, gpk.Ones(dt, 3, 4)), one)
+		eye := tensor{dt: dt, shape: []int{5, 5}, values: make([]complex128, 25), ints: make([]int64, 25)}
+		for i := range 5 {
+			eye.values[6*i], eye.ints[6*i] = 1, 1
+		}
+		equal(t, name("Eye", dt), read(t, gpk.Eye(dt, 5)), eye)
+		zero := tensor{dt: dt, shape: []int{}, values: make([]complex128, 1), ints: make([]int64, 1)}
+		equal(t, name("Zeros", dt), read(t, gpk.Zeros(dt)), zero)
+		n := 100
+		if dt == gpk.Bool {
+			n = 2
+		}
+		count := tensor{dt: dt, shape: []int{n}, values: make([]complex128, n), ints: make([]int64, n)}
+		for i := range n {
+			count.values[i], count.ints[i] = complex(float64(i), 0), int64(i)
+		}
+		equal(t, name("Arange", dt), read(t, gpk.Arange(dt, n)), count)
+	}
+	equal(t, "Full", read(t, gpk.Full(gpk.Complex64, 1-2i, 2)), tensor{dt: gpk.Complex64, shape: []int{2}, values: []complex128{1 - 2i, 1 - 2i}})
+}
+
+// testViews compares random chains of views with the same chains on the
+// reference's explicit indices.
+func testViews(t *testing.T, s *suite) {
+	rounds := 300
+	if quick() {
+		rounds = 60
+	}
+	for range rounds {
+		dt := allTypes[s.rng.IntN(len(allTypes))]
+		shape := make([]int, 1+s.rng.IntN(4))
+		for i := range shape {
+			shape[i] = 1 + s.rng.IntN(5)
+		}
+		x := s.random(dt, shape...)
+		a := x.array()
+		trail := fmt.Sprint(dt, shape)
+		for range 1 + s.rng.IntN(5) {
+			switch n := len(x.shape); s.rng.IntN(7) {
+			case 0:
+				perm := s.rng.Perm(n)
+				trail += fmt.Sprint(" Transpose", perm)
+				a, x = a.Transpose(perm...), x.transpose(perm)
+			case 1:
+				if n == 0 {
+					continue
+				}
+				d := s.rng.IntN(n)
+				length := x.shape[d]
+				if length == 0 {
+					continue
+				}
+				start, stop, step := s.rng.IntN(length), s.rng.IntN(length+1), 1+s.rng.IntN(2)
+				if s.rng.IntN(2) == 0 {
+					stop, step = s.rng.IntN(length+1)-length-1, -step
+				}
+				trail += fmt.Sprint(" Slice", []int{d, start, stop, step})
+				a, x = a.Slice(d, start, stop, step), x.slice(d, start, stop, step)
+			case 2:
+				trail += " Reshape(-1)"
+				if size(x.shape) == 0 {
+					continue
+				}
+				a, x = a.Reshape(-1), x.permuted([]int{size(x.shape)}, func(i int) int { return i })
+			case 3:
+				d := s.rng.IntN(n + 1)
+				trail += fmt.Sprint(" Unsqueeze", d)
+				a, x = a.Unsqueeze(d), x.permuted(slices.Insert(slices.Clone(x.shape), d, 1), func(i int) int { return i })
+			case 4:
+				trail += " Squeeze"
+				a, x = a.Squeeze(), x.permuted(slices.DeleteFunc(slices.Clone(x.shape), func(d int) bool { return d == 1 }), func(i int) int { return i })
+			case 5:
+				trail += " BroadcastTo"
+				total := size(x.shape)
+				a, x = a.BroadcastTo(append([]int{2}, x.shape...)...), x.permuted(append([]int{2}, x.shape...), func(i int) int { return i % total })
+			case 6:
+				trail += " Contiguous"
+				a = a.Contiguous()
+			}
+			if err := a.Err(); err != nil {
+				t.Fatalf("%s: %v", trail, err)
+			}
+		}
+		equal(t, trail, read(t, a), x)
+		equal(t, trail+" Clone", read(t, a.Clone()), x)
+	}
+}
+
+func (x tensor) transpose(perm []int) tensor {
+	shape := make([]int, len(perm))
+	for i, p := range perm {
+		shape[i] = x.shape[p]
+	}
+	from := make([]int, 0, size(shape))
+	index(shape, func(ix []int) {
+		jx := make([]int, len(ix))
+		for i, p := range perm {
+			jx[p] = ix[i]
+		}
+		from = append(from, at(x.shape, jx))
+	})
+	return x.permutedTo(shape, from)
+}
+
+func (x tensor) slice(d, start, stop, step int) tensor {
+	if stop < 0 {
+		stop += x.shape[d]
+	}
+	var keep []int
+	for i := start; step > 0 && i < stop || step < 0 && i > stop; i += step {
+		keep = append(keep, i)
+	}
+	shape := slices.Clone(x.shape)
+	shape[d] = len(keep)
+	from := make([]int, 0, size(shape))
+	index(shape, func(ix []int) {
+		jx := slices.Clone(ix)
+		jx[d] = keep[ix[d]]
+		from = append(from, at(x.shape, jx))
+	})
+	return x.permutedTo(shape, from)
+}
+
+// permutedTo is permuted with a list, which may be shorter than x.
+func (x tensor) permutedTo(shape []int, from []int) tensor {
+	y := tensor{dt: x.dt, shape: shape}
+	for _, i := range from {
+		if exact(x.dt) {
+			y.ints = append(y.ints, x.ints[i])
+		} else {
+			y.values = append(y.values, x.values[i])
+		}
+	}
+	return y
+}
+
+func testConcat(t *testing.T, s *suite) {
+	for _, dt := range allTypes {
+		x, y, z := s.random(dt, 3, 4), s.random(dt, 3, 2), s.random(dt, 3, 0)
+		got := read(t, gpk.Concat(-1, x.array(), y.array(), z.array(), transposed(y).array().T()))
+		want := tensor{dt: dt, shape: []int{3, 8}}
+		for i := range 3 {
+			if exact(dt) {
+				want.ints = slices.Concat(want.ints, x.ints[4*i:4*i+4], y.ints[2*i:2*i+2], y.ints[2*i:2*i+2])
+			} else {
+				want.values = slices.Concat(want.values, x.values[4*i:4*i+4], y.values[2*i:2*i+2], y.values[2*i:2*i+2])
+			}
+		}
+		equal(t, name("Concat", dt), got, want)
+	}
+}
+
+// testInPlace writes through arrays and views, and checks who sees it.
+func testInPlace(t *testing.T, s *suite) {
+	for _, dt := range []gpk.DType{gpk.Float32, gpk.Float64, gpk.Float16, gpk.BFloat16, gpk.Int8, gpk.Int64, gpk.Complex64} {
+		x, y := s.random(dt, 6, 7), s.random(dt, 7)
+		fresh := evaluate(t, x.array().Add(y.array()).Mul(2))
+		a := x.array()
+		view := a.T()
+		if got := a.AddInPlace(y.array()).MulInPlace(2); got != a {
+			t.Errorf("%v: AddInPlace does not return its receiver", dt)
+		}
+		equal(t, name("in place", dt), read(t, a), fresh)
+		equal(t, name("seen by a view", dt), read(t, view), transposed(fresh))
+		// Overlapping operands: a += a^T on a square part.
+		part := a.Slice(1, 0, 6)
+		want := evaluate(t, part.Add(part.T()))
+		part.AddInPlace(part.T())
+		equal(t, name("overlap", dt), read(t, part), want)
+		// Assignment to a part.
+		b := poison(dt, 5, 6)
+		z := s.random(dt, 1, 3)
+		b.Slice(0, 1, 4).Slice(1, 2, 5).CopyFrom(z.array())
+		s.frameIntact(t, name("CopyFrom", dt), read(t, b), 1, 4, 2, 5)
+		got := read(t, b.Slice(0, 3, 4).Slice(1, 2, 5))
+		equal(t, name("CopyFrom", dt), got, z)
+	}
+	// A failed write leaves a as it was and poisons it until it is overwritten.
+	a := s.random(gpk.Float32, 3, 4).array()
+	before := read(t, a)
+	view := a.Slice(0, 0, 2)
+	if err := a.AddInPlace(gpk.Ones(gpk.Float32, 5)).Err(); !errors.Is(err, gpk.ErrShape) {
+		t.Errorf("AddInPlace of another shape: %v", err)
+	}
+	for _, b := range []*gpk.Array{a, view, a.Add(1), view.T()} {
+		if err := gpk.Eval(b); !errors.Is(err, gpk.ErrShape) {
+			t.Errorf("after a failed write: %v", err)
+		}
+	}
+	if err := gpk.Into(a, before.array()); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "mended", read(t, a), before)
+	bias := s.random(gpk.Float32, 4)
+	equal(t, "BiasAddInPlace", read(t, gpk.BiasAddInPlace(before.array(), bias.array())), evaluate(t, before.array().Add(bias.array())))
+}
+
+// testOpen checks that an array behaves as if it had been computed on its
+// line, whenever it is started.
+func testOpen(t *testing.T, s *suite) {
+	x, y := s.random(gpk.Float32, 9, 9), s.random(gpk.Float32, 9, 9)
+	a, b := x.array(), y.array()
+	sum := a.Add(b)
+	want := read(t, x.array().Add(y.array()))
+	a.MulInPlace(3)
+	equal(t, "read after a write to its input", read(t, sum), want)
+
+	a = x.array()
+	sum = a.Add(b)
+	a.Free()
+	equal(t, "read after a Free of its input", read(t, sum), want)
+
+	a = x.array()
+	sum = a.Add(b)
+	if err := gpk.Into(a, sum); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "Into its own input", read(t, a), want)
+	if _, err := gpk.ToSlice[float32](sum); !errors.Is(err, gpk.ErrStale) {
+		t.Errorf("an array whose input was overwritten with it: %v", err)
+	}
+
+	a = x.array()
+	sum = a.Add(b)
+	dst := poison(gpk.Float32, 9, 9)
+	if err := gpk.Into(dst, sum); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "used again after Into", read(t, sum), want)
+	sum = a.Add(b)
+	if err := gpk.Into(dst, sum); err != nil {
+		t.Fatal(err)
+	}
+	a.AddInPlace(1)
+	if _, err := gpk.ToSlice[float32](sum); !errors.Is(err, gpk.ErrStale) {
+		t.Errorf("an array computed into another, whose input was then written: %v", err)
+	}
+
+	// A product into one of its operands.
+	a = x.array()
+	p := a.MatMul(b, gpk.FullPrecision)
+	wantP := read(t, x.array().MatMul(y.array(), gpk.FullPrecision))
+	if err := gpk.Into(a, p); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "a product into its operand", read(t, a), wantP)
+
+	// Many open arrays at once, read in reverse order.
+	var open []*gpk.Array
+	for i := range 200 {
+		open = append(open, b.Mul(i))
+	}
+	for i := len(open) - 1; i >= 0; i-- {
+		got := read(t, open[i].Slice(0, 0, 1).Slice(1, 0, 1))
+		if w := real(round(gpk.Float32, complex(real(y.values[0])*float64(i), 0))); real(got.values[0]) != w {
+			t.Fatalf("open array %d is %v, want %v", i, got.values[0], w)
+		}
+	}
+	// A view of an open array sees what the array becomes.
+	sum = b.Add(1)
+	v := sum.T()
+	sum.AddInPlace(1)
+	equal(t, "a view made while open", read(t, v), read(t, b.Add(1).Add(1).T()))
+}

@@ -1,0 +1,310 @@
+package gpktest
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	gpk "github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/x448/float16"
+)
+
+// tensor is the reference side: dense values in row-major order. Integers and
+// bools use ints, all others values.
+type tensor struct {
+	dt     gpk.DType
+	shape  []int
+	values []complex128
+	ints   []int64
+}
+
+func size(shape []int) int {
+	n := 1
+	for _, d := range shape {
+		n *= d
+	}
+	return n
+}
+
+func exact(dt gpk.DType) bool { return dt.IsInteger() || dt == gpk.Bool }
+
+// random draws standard normal values, or integers over the whole range of
+// 8-bit types and ±2^20 of wider ones, and rounds them to the type.
+func (s *suite) random(dt gpk.DType, shape ...int) tensor {
+	n := size(shape)
+	x := tensor{dt: dt, shape: shape}
+	if exact(dt) {
+		x.ints = make([]int64, n)
+		for i := range x.ints {
+			switch dt {
+			case gpk.Bool:
+				x.ints[i] = int64(s.rng.IntN(2))
+			case gpk.Int8:
+				x.ints[i] = int64(s.rng.IntN(256) - 128)
+			case gpk.Uint8:
+				x.ints[i] = int64(s.rng.IntN(256))
+			default:
+				x.ints[i] = int64(s.rng.IntN(1<<21) - 1<<20)
+			}
+		}
+		return x
+	}
+	x.values = make([]complex128, n)
+	for i := range x.values {
+		v := complex(s.rng.NormFloat64(), 0)
+		if dt.IsComplex() {
+			v = complex(real(v), s.rng.NormFloat64())
+		}
+		x.values[i] = round(dt, v)
+	}
+	return x
+}
+
+// round is v as the type holds it, by one rounding to nearest even.
+func round(dt gpk.DType, v complex128) complex128 {
+	switch dt {
+	case gpk.Float32:
+		return complex(float64(float32(real(v))), 0)
+	case gpk.Float64:
+		return complex(real(v), 0)
+	case gpk.Float16:
+		return complex(nearest(real(v), 11, -14, 65504), 0)
+	case gpk.BFloat16:
+		return complex(nearest(real(v), 8, -126, 0x1.fep127), 0)
+	case gpk.Complex64:
+		return complex128(complex64(v))
+	}
+	return v
+}
+
+// nearest rounds v to p significant bits, to fewer below the exponent lowest,
+// and to infinity where that exceeds the largest finite value.
+func nearest(v float64, p, lowest int, largest float64) float64 {
+	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+		return v
+	}
+	_, e := math.Frexp(v) // |v| in [2^(e-1), 2^e)
+	unit := math.Ldexp(1, max(e-1, lowest)-p+1)
+	if r := math.RoundToEven(v/unit) * unit; math.Abs(r) <= largest {
+		return math.Copysign(r, v)
+	}
+	return math.Copysign(math.Inf(1), v)
+}
+
+// array puts the values on the default device.
+func (x tensor) array() *gpk.Array {
+	switch x.dt {
+	case gpk.Float32:
+		return floats(x, func(v float64) float32 { return float32(v) })
+	case gpk.Float64:
+		return floats(x, func(v float64) float64 { return v })
+	case gpk.Float16:
+		return floats(x, func(v float64) float16.Float16 { return float16.Fromfloat32(float32(v)) })
+	case gpk.BFloat16:
+		return floats(x, func(v float64) bfloat16.BFloat16 { return bfloat16.FromFloat32(float32(v)) })
+	case gpk.Int8:
+		return integers[int8](x)
+	case gpk.Uint8:
+		return integers[uint8](x)
+	case gpk.Int32:
+		return integers[int32](x)
+	case gpk.Int64:
+		return integers[int64](x)
+	case gpk.Bool:
+		data := make([]bool, len(x.ints))
+		for i, v := range x.ints {
+			data[i] = v != 0
+		}
+		return gpk.FromSlice(data, x.shape...)
+	case gpk.Complex64:
+		data := make([]complex64, len(x.values))
+		for i, v := range x.values {
+			data[i] = complex64(v)
+		}
+		return gpk.FromSlice(data, x.shape...)
+	}
+	return gpk.FromSlice(x.values, x.shape...)
+}
+
+func floats[T gpk.Elem](x tensor, f func(float64) T) *gpk.Array {
+	data := make([]T, len(x.values))
+	for i, v := range x.values {
+		data[i] = f(real(v))
+	}
+	return gpk.FromSlice(data, x.shape...)
+}
+
+func integers[T int8 | uint8 | int32 | int64](x tensor) *gpk.Array {
+	data := make([]T, len(x.ints))
+	for i, v := range x.ints {
+		data[i] = T(v)
+	}
+	return gpk.FromSlice(data, x.shape...)
+}
+
+// read brings an array back.
+func read(t testing.TB, a *gpk.Array) tensor {
+	t.Helper()
+	x := tensor{dt: a.DType(), shape: a.Shape()}
+	var err error
+	switch x.dt {
+	case gpk.Float32:
+		x.values, err = values(a, func(v float32) complex128 { return complex(float64(v), 0) })
+	case gpk.Float64:
+		x.values, err = values(a, func(v float64) complex128 { return complex(v, 0) })
+	case gpk.Float16:
+		x.values, err = values(a, func(v float16.Float16) complex128 { return complex(float64(v.Float32()), 0) })
+	case gpk.BFloat16:
+		x.values, err = values(a, func(v bfloat16.BFloat16) complex128 { return complex(float64(v.Float32()), 0) })
+	case gpk.Complex64:
+		x.values, err = values(a, func(v complex64) complex128 { return complex128(v) })
+	case gpk.Complex128:
+		x.values, err = values(a, func(v complex128) complex128 { return v })
+	case gpk.Int8:
+		x.ints, err = values(a, func(v int8) int64 { return int64(v) })
+	case gpk.Uint8:
+		x.ints, err = values(a, func(v uint8) int64 { return int64(v) })
+	case gpk.Int32:
+		x.ints, err = values(a, func(v int32) int64 { return int64(v) })
+	case gpk.Int64:
+		x.ints, err = values(a, func(v int64) int64 { return v })
+	case gpk.Bool:
+		x.ints, err = values(a, func(v bool) int64 {
+			if v {
+				return 1
+			}
+			return 0
+		})
+	default:
+		err = a.Err()
+	}
+	if err != nil {
+		t.Fatalf("reading: %v", err)
+	}
+	return x
+}
+
+func values[T gpk.Elem, R any](a *gpk.Array, f func(T) R) ([]R, error) {
+	data, err := gpk.ToSlice[T](a)
+	out := make([]R, len(data))
+	for i, v := range data {
+		out[i] = f(v)
+	}
+	return out, err
+}
+
+// poison is an array of a value that no test computes.
+func poison(dt gpk.DType, shape ...int) *gpk.Array {
+	if exact(dt) {
+		if dt == gpk.Bool {
+			return gpk.Full(dt, true, shape...)
+		}
+		return gpk.Full(dt, 77, shape...)
+	}
+	return gpk.Full(dt, math.NaN(), shape...)
+}
+
+// evaluate computes a into a poisoned array and reads that.
+func evaluate(t testing.TB, a *gpk.Array) tensor {
+	t.Helper()
+	if err := a.Err(); err != nil {
+		t.Fatal(err)
+	}
+	dst := poison(a.DType(), a.Shape()...)
+	if err := gpk.Into(dst, a); err != nil {
+		t.Fatal(err)
+	}
+	defer dst.Free()
+	return read(t, dst)
+}
+
+// frobenius is |got - want| over |want|, or over the root of expected where
+// that is larger; 0 when all are equal, +Inf when an element is not finite that
+// should be.
+func frobenius(got, want []complex128, expected float64) float64 {
+	var d, n float64
+	for i := range want {
+		d += sqr(got[i] - want[i])
+		n += sqr(want[i])
+	}
+	switch {
+	case math.IsNaN(d) || math.IsInf(d, 0):
+		return math.Inf(1)
+	case d == 0:
+		return 0
+	}
+	return math.Sqrt(d / max(n, expected))
+}
+
+// wrap is v in a type of that many bits.
+func wrap(dt gpk.DType, v int64) int64 {
+	switch dt {
+	case gpk.Int8:
+		return int64(int8(v))
+	case gpk.Uint8:
+		return int64(uint8(v))
+	case gpk.Int32:
+		return int64(int32(v))
+	}
+	return v
+}
+
+// sameInts fails unless two lists are equal.
+func sameInts(t testing.TB, what string, got, want []int64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d elements, want %d", what, len(got), len(want))
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Fatalf("%s: element %d is %d, want %d", what, i, got[i], want[i])
+		}
+	}
+}
+
+// index walks a shape in row-major order.
+func index(shape []int, f func(ix []int)) {
+	if size(shape) == 0 {
+		return
+	}
+	ix := make([]int, len(shape))
+	for {
+		f(ix)
+		d := len(shape) - 1
+		for ; d >= 0; d-- {
+			if ix[d]++; ix[d] < shape[d] {
+				break
+			}
+			ix[d] = 0
+		}
+		if d < 0 {
+			return
+		}
+	}
+}
+
+// at is the position of an index in a dense shape, broadcast axes at 0.
+func at(shape, ix []int) int {
+	p := 0
+	skip := len(ix) - len(shape)
+	for d, n := range shape {
+		i := ix[skip+d]
+		if n == 1 {
+			i = 0
+		}
+		p = p*n + i
+	}
+	return p
+}
+
+func name(parts ...any) string {
+	s := ""
+	for i, p := range parts {
+		if i > 0 {
+			s += "/"
+		}
+		s += fmt.Sprint(p)
+	}
+	return s
+}

@@ -1,0 +1,385 @@
+package gpktest
+
+import (
+	"fmt"
+	"math"
+	"math/cmplx"
+	"testing"
+
+	gpk "github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/ops"
+)
+
+// epsilon is half a unit in the last place of 1, the error of one rounding.
+var epsilon = map[gpk.DType]float64{
+	gpk.Float32: 0x1p-24, gpk.Float64: 0x1p-53, gpk.Float16: 0x1p-11, gpk.BFloat16: 0x1p-8,
+	gpk.Complex64: 0x1p-24, gpk.Complex128: 0x1p-53,
+}
+
+var unaryMethods = map[expr.Op]func(*gpk.Array) *gpk.Array{
+	expr.Neg: gpk.Neg, expr.Conj: gpk.Conj, expr.ReLU: gpk.ReLU, expr.GELU: gpk.GELU, expr.GELUTanh: gpk.GELUTanh, expr.SiLU: gpk.SiLU,
+}
+
+var binaryMethods = map[expr.Op]func(a, b any) *gpk.Array{expr.Add: gpk.Add, expr.Sub: gpk.Sub, expr.Mul: gpk.Mul, expr.Div: gpk.Div}
+
+// roundings is how far a result may be from the exact one, in units of
+// epsilon times its magnitude: 1 for a correctly rounded operation.
+func roundings(op expr.Op, dt gpk.DType) float64 {
+	switch {
+	case op == expr.GELU || op == expr.GELUTanh || op == expr.SiLU:
+		return 5
+	case dt.IsComplex() && (op == expr.Mul || op == expr.Div):
+		return 8 // normwise: a part may cancel
+	}
+	return 1
+}
+
+// testElementwise tries every row of the table on every type it has a meaning
+// for, dense, strided, transposed, broadcast and with numbers.
+func testElementwise(t *testing.T, s *suite) {
+	for i := range ops.Table {
+		row := &ops.Table[i]
+		for _, dt := range row.Types {
+			switch row.Kind {
+			case ops.Unary:
+				method, ok := unaryMethods[row.Op]
+				if !ok {
+					t.Fatalf("%v: no method is tested", row.Op)
+				}
+				for _, shape := range [][]int{{}, {0}, {1}, {7}, {1003}, {33, 65}, {3, 5, 7}, {70001}} {
+					x := s.random(dt, shape...)
+					s.near(t, name(row.Op, dt, shape), row, evaluate(t, method(x.array())), x, tensor{}, shape)
+				}
+				for _, f := range arrangements {
+					x := s.random(dt, 3, 33, 41)
+					s.near(t, name(row.Op, dt, f.name), row, evaluate(t, method(f.make(s, x))), x, tensor{}, x.shape)
+				}
+			case ops.Binary:
+				method, ok := binaryMethods[row.Op]
+				if !ok {
+					t.Fatalf("%v: no method is tested", row.Op)
+				}
+				for _, c := range []struct{ a, b, out []int }{
+					{[]int{}, []int{}, []int{}},
+					{[]int{0}, []int{1}, []int{0}},
+					{[]int{1003}, []int{1003}, []int{1003}},
+					{[]int{65, 33}, []int{33}, []int{65, 33}},
+					{[]int{65, 1}, []int{1, 33}, []int{65, 33}},
+					{[]int{65, 33}, []int{65, 1}, []int{65, 33}},
+					{[]int{4, 1, 6, 1}, []int{3, 1, 5}, []int{4, 3, 6, 5}},
+					{[]int{70001}, []int{1}, []int{70001}},
+				} {
+					a, b := s.random(dt, c.a...), s.nonzero(dt, c.b...)
+					got := evaluate(t, method(a.array(), b.array()))
+					s.near(t, name(row.Op, dt, c.a, c.b), row, got, a, b, c.out)
+				}
+				for i, fa := range arrangements {
+					fb := arrangements[(i*5+1)%len(arrangements)]
+					a, b := s.random(dt, 3, 33, 41), s.nonzero(dt, 3, 33, 41)
+					s.near(t, name(row.Op, dt, fa.name, fb.name), row, evaluate(t, method(fa.make(s, a), fb.make(s, b))), a, b, a.shape)
+				}
+				s.numbers(t, row, method, dt)
+			}
+		}
+	}
+}
+
+// nonzero is random without zeros, for divisors.
+func (s *suite) nonzero(dt gpk.DType, shape ...int) tensor {
+	x := s.random(dt, shape...)
+	for i, v := range x.values {
+		if v == 0 {
+			x.values[i] = 1
+		}
+	}
+	return x
+}
+
+// numbers tries a Go number as either operand.
+func (s *suite) numbers(t *testing.T, row *ops.Row, method func(a, b any) *gpk.Array, dt gpk.DType) {
+	x := s.nonzero(dt, 5, 9)
+	three := tensor{dt: dt, shape: []int{}, values: []complex128{3}, ints: []int64{3}}
+	s.near(t, name(row.Op, dt, "number right"), row, evaluate(t, method(x.array(), 3)), x, three, x.shape)
+	s.near(t, name(row.Op, dt, "number left"), row, evaluate(t, method(int8(3), x.array())), three, x, x.shape)
+	if !exact(dt) {
+		half := tensor{dt: dt, shape: []int{}, values: []complex128{-0.5}}
+		s.near(t, name(row.Op, dt, "fraction"), row, evaluate(t, method(x.array().T(), -0.5)), transposed(x), half, []int{9, 5})
+	}
+}
+
+// near compares a result with the row's reference.
+func (s *suite) near(t *testing.T, what string, row *ops.Row, got, a, b tensor, shape []int) {
+	t.Helper()
+	if fmt.Sprint(got.shape) != fmt.Sprint(shape) {
+		t.Fatalf("%s: shape %v, want %v", what, got.shape, shape)
+	}
+	i := 0
+	binary := row.Kind == ops.Binary
+	index(shape, func(ix []int) {
+		p, q := at(a.shape, ix), 0
+		if binary {
+			q = at(b.shape, ix)
+		}
+		if exact(a.dt) {
+			var y int64
+			if binary {
+				y = b.ints[q]
+			}
+			if want := integerResult(row.Op, a.dt, a.ints[p], y); got.ints[i] != want {
+				t.Fatalf("%s: element %v is %d, want %d", what, ix, got.ints[i], want)
+			}
+		} else {
+			var y complex128
+			if binary {
+				y = b.values[q]
+			}
+			want := row.Reference(a.values[p], y)
+			if rounded := round(got.dt, want); cmplx.IsInf(rounded) && got.values[i] == rounded {
+				i++ // beyond the type's range
+				return
+			}
+			units := roundings(row.Op, a.dt)
+			if a.dt == gpk.Float64 && units > 1 {
+				// The reference is float64 too, and exp carries the rounding of
+				// its argument, which grows as x^2 to x^3, into the result.
+				units *= 1 + math.Abs(real(a.values[p]*a.values[p]*a.values[p]))
+			}
+			bound := units*epsilon[got.dt]*cmplx.Abs(want) + smallest(got.dt)
+			if d := cmplx.Abs(got.values[i] - want); !(d <= bound) {
+				t.Fatalf("%s: element %v of %v, %v is %v, want %v: off by %.3g, bound %.3g", what, ix, a.values[p], y, got.values[i], want, d, bound)
+			}
+		}
+		i++
+	})
+}
+
+// smallest is half the spacing of subnormals, the error of rounding there.
+func smallest(dt gpk.DType) float64 {
+	switch dt {
+	case gpk.Float16:
+		return 0x1p-25
+	case gpk.BFloat16:
+		return 0x1p-134
+	case gpk.Float32, gpk.Complex64:
+		return 0x1p-150 * 2
+	}
+	return 0x1p-1074
+}
+
+func integerResult(op expr.Op, dt gpk.DType, x, y int64) int64 {
+	switch op {
+	case expr.Neg:
+		x = -x
+	case expr.ReLU:
+		x = max(x, 0)
+	case expr.Add:
+		x += y
+	case expr.Sub:
+		x -= y
+	case expr.Mul:
+		x *= y
+	}
+	return wrap(dt, x)
+}
+
+// testCast converts every type to every other, strided too, with ties,
+// overflow, NaN and infinities among the values.
+func testCast(t *testing.T, s *suite) {
+	all := []gpk.DType{gpk.Float32, gpk.Float64, gpk.Float16, gpk.BFloat16, gpk.Int8, gpk.Uint8, gpk.Int32, gpk.Int64, gpk.Bool, gpk.Complex64, gpk.Complex128}
+	for _, from := range all {
+		x := s.random(from, 37, 29)
+		for i, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), 1e30, -1e30, 255.5, -128.5, 127.5, 65519, 65520, 0x1p-24, 0x1p-25, 0x1.8p-24, 1 + 0x1p-9, 1 + 0x3p-9, 0x1p62, 1e-40, 3e9, -1} {
+			if !exact(from) {
+				x.values[i*7] = round(from, complex(v, 0))
+			}
+		}
+		for _, to := range all {
+			for _, f := range arrangements {
+				got := evaluate(t, f.make(s, x).Cast(to))
+				for i := range size(x.shape) {
+					s.castElement(t, name(from, to, f.name), from, to, x, got, i)
+				}
+			}
+		}
+	}
+}
+
+func (s *suite) castElement(t *testing.T, what string, from, to gpk.DType, x, got tensor, i int) {
+	t.Helper()
+	var v complex128
+	if exact(from) {
+		v = complex(float64(x.ints[i]), 0)
+	} else {
+		v = x.values[i]
+	}
+	if exact(to) {
+		want := int64(0)
+		switch {
+		case exact(from):
+			want = wrapOrSaturate(to, x.ints[i])
+		case to == gpk.Bool:
+			if v != 0 {
+				want = 1
+			}
+		default:
+			want = saturate(to, real(v))
+		}
+		if got.ints[i] != want {
+			t.Fatalf("%s: %v became %d, want %d", what, v, got.ints[i], want)
+		}
+		return
+	}
+	if !to.IsComplex() {
+		v = complex(real(v), 0)
+	}
+	want := round(to, v)
+	g := got.values[i]
+	if same(real(g), real(want)) && same(imag(g), imag(want)) {
+		return
+	}
+	t.Fatalf("%s: %v became %v, want %v", what, v, g, want)
+}
+
+func same(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
+
+// wrapOrSaturate is an integer in another integer type or Bool: casts
+// saturate.
+func wrapOrSaturate(to gpk.DType, v int64) int64 {
+	if to == gpk.Bool {
+		if v != 0 {
+			return 1
+		}
+		return 0
+	}
+	lo, hi := bounds(to)
+	return min(max(v, lo), hi)
+}
+
+func bounds(dt gpk.DType) (lo, hi int64) {
+	switch dt {
+	case gpk.Int8:
+		return -128, 127
+	case gpk.Uint8:
+		return 0, 255
+	case gpk.Int32:
+		return math.MinInt32, math.MaxInt32
+	}
+	return math.MinInt64, math.MaxInt64
+}
+
+// saturate truncates a float towards zero into the range of an integer type;
+// NaN is 0.
+func saturate(to gpk.DType, v float64) int64 {
+	lo, hi := bounds(to)
+	v = math.Trunc(v)
+	switch {
+	case math.IsNaN(v):
+		return 0
+	case v <= float64(lo):
+		return lo
+	case v >= float64(hi):
+		return hi
+	}
+	return int64(v)
+}
+
+// testSum adds over every set of axes of several shapes and layouts.
+func testSum(t *testing.T, s *suite) {
+	row := ops.Lookup(expr.Sum)
+	for _, dt := range row.Types {
+		for _, shape := range [][]int{{}, {0}, {1}, {1000}, {33, 70}, {0, 5}, {5, 0}, {3, 40, 17}, {2, 3, 4, 5}, {4097, 3}, {3, 4097}} {
+			for mask := range 1 << len(shape) {
+				var axes []int
+				for d := range shape {
+					if mask>>d&1 == 1 {
+						axes = append(axes, d)
+					}
+				}
+				if len(axes) == 0 && len(shape) > 0 {
+					continue
+				}
+				x := s.random(dt, shape...)
+				a := x.array()
+				if len(shape) >= 2 && size(shape) > 0 {
+					a = arrangements[s.rng.IntN(len(arrangements))].make(s, x)
+				}
+				s.sumNear(t, name(dt, shape, axes), evaluate(t, a.Sum(axes...)), x, axes)
+			}
+		}
+	}
+	// A long sum of one sign, where a running float32 total would lose 1e-3.
+	n := 10_000_000
+	if quick() {
+		n = 1_000_000
+	}
+	data := make([]float32, n)
+	var want float64
+	for i := range data {
+		data[i] = s.rng.Float32()
+		want += float64(data[i])
+	}
+	got, err := gpk.Item[float32](gpk.FromSlice(data).Sum())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := math.Abs(float64(got)-want) / want; !(e < 1e-6) {
+		t.Errorf("the sum of %d values is off by %.3g", n, e)
+	}
+}
+
+func (s *suite) sumNear(t *testing.T, what string, got, x tensor, axes []int) {
+	t.Helper()
+	kept := []int{}
+	for d, n := range x.shape {
+		if !contains(axes, d) {
+			kept = append(kept, n)
+		}
+	}
+	if len(axes) == 0 {
+		kept = []int{}
+	}
+	if fmt.Sprint(got.shape) != fmt.Sprint(kept) {
+		t.Fatalf("%s: shape %v, want %v", what, got.shape, kept)
+	}
+	values, magnitudes, ints := make([]complex128, size(kept)), make([]float64, size(kept)), make([]int64, size(kept))
+	i := 0
+	index(x.shape, func(ix []int) {
+		p := 0
+		for d, n := range x.shape {
+			if !contains(axes, d) && len(axes) > 0 {
+				p = p*n + ix[d]
+			}
+		}
+		if exact(x.dt) {
+			ints[p] += x.ints[i]
+		} else {
+			values[p] += x.values[i]
+			magnitudes[p] += cmplx.Abs(x.values[i])
+		}
+		i++
+	})
+	if exact(x.dt) {
+		sameInts(t, what, got.ints, ints)
+		return
+	}
+	acc := epsilon[gpk.Float32]
+	if x.dt == gpk.Float64 || x.dt == gpk.Complex128 {
+		acc = epsilon[gpk.Float64]
+	}
+	for j, want := range values {
+		bound := epsilon[got.dt]*cmplx.Abs(want) + 24*acc*magnitudes[j] + smallest(got.dt)
+		if d := cmplx.Abs(got.values[j] - want); !(d <= bound) {
+			t.Fatalf("%s: element %d is %v, want %v: off by %.3g, bound %.3g", what, j, got.values[j], want, d, bound)
+		}
+	}
+}
+
+func contains(list []int, v int) bool {
+	for _, x := range list {
+		if x == v {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,351 @@
+package gpktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	gpk "github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/matmul"
+)
+
+// testErrors gives operations what they must refuse, and checks the cause and
+// that it names this file.
+func testErrors(t *testing.T, s *suite) {
+	f := func(shape ...int) *gpk.Array { return gpk.Ones(gpk.Float32, shape...) }
+	freed := f(3)
+	freed.Free()
+	freed.Free()
+	for what, c := range map[string]struct {
+		a    *gpk.Array
+		want error
+	}{
+		"length":         {gpk.FromSlice([]float32{1, 2, 3}, 2, 2), gpk.ErrShape},
+		"negative":       {gpk.Zeros(gpk.Float32, -1), gpk.ErrShape},
+		"negative slice": {gpk.FromSlice([]float32{}, -1, 0), gpk.ErrShape},
+		"overflow":       {gpk.Zeros(gpk.Float64, math.MaxInt/2, 3), gpk.ErrShape},
+		"overflow 2":     {gpk.Zeros(gpk.Int8, 1<<32, 1<<32), gpk.ErrShape},
+		"type":           {gpk.Zeros(gpk.DType(99), 2), gpk.ErrDType},
+		"inner":          {f(2, 3).MatMul(f(2, 3)), gpk.ErrShape},
+		"0-d product":    {f().MatMul(f(2)), gpk.ErrShape},
+		"batch":          {f(2, 3, 4).MatMul(f(3, 4, 5)), gpk.ErrShape},
+		"mixed":          {f(2, 2).MatMul(gpk.Ones(gpk.Float64, 2, 2)), gpk.ErrDType},
+		"mixed add":      {f(2).Add(gpk.Ones(gpk.Int32, 2)), gpk.ErrDType},
+		"bool product":   {gpk.Ones(gpk.Bool, 2, 2).MatMul(gpk.Ones(gpk.Bool, 2, 2)), gpk.ErrDType},
+		"bool add":       {gpk.Ones(gpk.Bool, 2).Add(true), gpk.ErrDType},
+		"fraction":       {gpk.Ones(gpk.Int32, 2).Add(1.5), gpk.ErrDType},
+		"overflow add":   {gpk.Ones(gpk.Int8, 2).Add(128), gpk.ErrDType},
+		"complex":        {f(2).Mul(1i), gpk.ErrDType},
+		"string":         {f(2).Mul("2"), gpk.ErrDType},
+		"integer Div":    {gpk.Ones(gpk.Int32, 2).Div(2), gpk.ErrDType},
+		"complex GELU":   {gpk.Ones(gpk.Complex64, 2).GELU(), gpk.ErrDType},
+		"TF32":           {gpk.Ones(gpk.Float64, 2, 2).MatMul(gpk.Ones(gpk.Float64, 2, 2), gpk.TF32), gpk.ErrDType},
+		"output":         {f(2, 2).MatMul(f(2, 2), matmul.WithOutput(gpk.Float16)), gpk.ErrDType},
+		"broadcast":      {f(2, 3).Add(f(2)), gpk.ErrShape},
+		"reshape":        {f(2, 3).Reshape(4), gpk.ErrShape},
+		"slice":          {f(2, 3).Slice(2, 0, 1), gpk.ErrShape},
+		"slice range":    {f(2, 3).Slice(0, 0, 3), gpk.ErrShape},
+		"transpose":      {f(2, 3).Transpose(0, 0), gpk.ErrShape},
+		"sum axis":       {f(2, 3).Sum(2), gpk.ErrShape},
+		"sum twice":      {f(2, 3).Sum(0, -2), gpk.ErrShape},
+		"concat":         {gpk.Concat(0, f(2, 3), f(2, 4)), gpk.ErrShape},
+		"concat nothing": {gpk.Concat(0), gpk.ErrShape},
+		"bias":           {gpk.Linear(f(2, 3), f(4, 3), f(3)), gpk.ErrShape},
+		"weight":         {gpk.Linear(f(2, 3), f(3), nil), gpk.ErrShape},
+		"freed":          {freed.Add(1), gpk.ErrFreed},
+		"freed product":  {freed.MatMul(f(3)), gpk.ErrFreed},
+		"nil":            {f(2).Add((*gpk.Array)(nil)), gpk.ErrShape},
+		"nil receiver":   {(*gpk.Array)(nil).Add(1), gpk.ErrShape},
+		"zero value":     {new(gpk.Array).T(), gpk.ErrShape},
+		"no array":       {gpk.Sub(1, 2), gpk.ErrDType},
+		"full":           {gpk.Full(gpk.Uint8, -1, 2), gpk.ErrDType},
+		"arange":         {gpk.Arange(gpk.Int8, 129), gpk.ErrDType},
+		"broadcast dst":  {f(1, 3).BroadcastTo(2, 3).AddInPlace(1), gpk.ErrShape},
+		"sticky":         {f(2, 3).MatMul(f(2, 3)).Add(1).T().Sum(), gpk.ErrShape},
+		"kernel":         {forced(s, f(2, 2)), gpk.ErrUnsupported},
+	} {
+		err := c.a.Err()
+		if err == nil {
+			err = gpk.Eval(c.a)
+		}
+		if !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", what, err, c.want)
+			continue
+		}
+		var oe *gpk.OpError
+		if !errors.As(err, &oe) {
+			t.Errorf("%s: %v is no OpError", what, err)
+		} else if !strings.Contains(oe.Site, "errors.go:") && what != "nil receiver" {
+			t.Errorf("%s: the error names %q, not this file", what, oe.Site)
+		}
+		if _, err := gpk.ToSlice[float32](c.a); !errors.Is(err, c.want) {
+			t.Errorf("%s at the boundary: %v", what, err)
+		}
+	}
+	if _, err := gpk.ToSlice[float64](f(2)); !errors.Is(err, gpk.ErrDType) {
+		t.Errorf("ToSlice of another type: %v", err)
+	}
+	if err := gpk.ToSliceInto(make([]float32, 3), f(2)); !errors.Is(err, gpk.ErrShape) {
+		t.Errorf("ToSliceInto of another length: %v", err)
+	}
+	if _, err := gpk.Item[float32](f(2)); !errors.Is(err, gpk.ErrShape) {
+		t.Errorf("Item of two: %v", err)
+	}
+	if err := gpk.Into(f(2), f(3)); !errors.Is(err, gpk.ErrShape) {
+		t.Errorf("Into another shape: %v", err)
+	}
+	if _, err := device.Open("cuda:63"); !errors.Is(err, gpk.ErrNoGPU) && !errors.Is(err, gpk.ErrDevice) {
+		t.Errorf("a GPU that is not there: %v", err)
+	}
+	if cpu, err := device.Open("cpu"); err == nil && cpu != s.dev {
+		if err := f(2).Add(f(2).To(cpu)).Err(); !errors.Is(err, gpk.ErrDevice) {
+			t.Errorf("two devices: %v", err)
+		}
+	}
+	// Free gives every view's memory back.
+	a := f(2, 3)
+	v := a.T()
+	a.Free()
+	if err := gpk.Eval(v); !errors.Is(err, gpk.ErrFreed) {
+		t.Errorf("a view of freed memory: %v", err)
+	}
+}
+
+// forced asks for a kernel that does not exist; the CPU, which has no kernels
+// by name, refuses too.
+func forced(_ *suite, a *gpk.Array) *gpk.Array {
+	return a.MatMul(a, matmul.WithKernel("no such kernel"))
+}
+
+// testPrecision checks who decides, and that it reaches the fused functions.
+func testPrecision(t *testing.T, s *suite) {
+	a, b := s.random(gpk.Float32, 96, 512), s.random(gpk.Float32, 512, 96)
+	products := map[string]func(opts ...matmul.Option) *gpk.Array{
+		"MatMul": func(opts ...matmul.Option) *gpk.Array { return a.array().MatMul(b.array(), opts...) },
+		"packed": func(opts ...matmul.Option) *gpk.Array { return a.array().MatMul(gpk.Pack(b.array()), opts...) },
+		"Linear": func(opts ...matmul.Option) *gpk.Array { return gpk.Linear(a.array(), b.array().T(), nil, opts...) },
+	}
+	full := func(x *gpk.Array) bool {
+		t.Helper()
+		got := evaluate(t, x)
+		var all, ref []complex128
+		for i := range 96 {
+			for j := range 96 {
+				var want float64
+				for p := range 512 {
+					want += real(a.values[i*512+p]) * real(b.values[p*96+j])
+				}
+				all, ref = append(all, got.values[i*96+j]), append(ref, complex(want, 0))
+			}
+		}
+		e := frobenius(all, ref, 0)
+		if e > 4e-4 {
+			t.Errorf("error %.3g", e)
+		}
+		return e < 1e-5
+	}
+	cpu := s.dev.Kind() == device.CPU // always float32 there
+	for what, f := range products {
+		if full(f()) != cpu {
+			t.Errorf("%s: the default is not TF32", what)
+		}
+		if !full(f(gpk.FullPrecision)) {
+			t.Errorf("%s: FullPrecision is not", what)
+		}
+		old := gpk.SetPrecision(gpk.FullPrecision)
+		if !full(f()) {
+			t.Errorf("%s: SetPrecision(FullPrecision) does not reach it", what)
+		}
+		if full(f(gpk.TF32)) != cpu {
+			t.Errorf("%s: the option does not beat SetPrecision", what)
+		}
+		gpk.SetPrecision(old)
+		t.Setenv("GPK_NO_TF32", "1")
+		if !full(f()) {
+			t.Errorf("%s: GPK_NO_TF32 does not reach it", what)
+		}
+		gpk.SetPrecision(gpk.TF32)
+		if full(f()) != cpu {
+			t.Errorf("%s: SetPrecision does not beat GPK_NO_TF32", what)
+		}
+		gpk.SetPrecision(old)
+		t.Setenv("GPK_NO_TF32", "")
+	}
+}
+
+// testMemory runs into a limit of 1 MB, many times, and checks that nothing
+// is lost.
+func testMemory(t *testing.T, s *suite) {
+	settle(t, s)
+	before := s.dev.Pool().InUse
+	old := s.dev.Pool().Limit
+	s.dev.SetMemoryLimit(before + 1<<20)
+	defer s.dev.SetMemoryLimit(old)
+	times := 1000
+	if quick() {
+		times = 50
+	}
+	for i := range times {
+		a := gpk.Zeros(gpk.Uint8, 2<<20)
+		if err := gpk.Eval(a); !errors.Is(err, gpk.ErrOutOfMemory) {
+			t.Fatalf("array %d of 2 MB within 1 MB: %v", i, err)
+		}
+	}
+	if after := s.dev.Pool().InUse; after > before {
+		t.Errorf("%d bytes are lost", after-before)
+	}
+	got := read(t, gpk.Ones(gpk.Float32, 100).Sum())
+	if got.values[0] != 100 {
+		t.Errorf("afterwards a sum is %v", got.values[0])
+	}
+}
+
+// settle waits until what earlier tests dropped has been given back.
+func settle(t *testing.T, s *suite) {
+	t.Helper()
+	last := int64(-1)
+	for range 20 {
+		runtime.GC()
+		time.Sleep(5 * time.Millisecond)
+		if err := s.dev.Trim(); err != nil {
+			t.Fatal(err)
+		}
+		now := s.dev.Pool().InUse
+		if now == last {
+			return
+		}
+		last = now
+	}
+}
+
+// testGoroutines multiplies from 64 goroutines at once.
+func testGoroutines(t *testing.T, s *suite) {
+	a, b := s.random(gpk.Float32, 64, 96), s.random(gpk.Float32, 96, 80)
+	x, y := a.array(), b.array()
+	want := read(t, x.MatMul(y))
+	before := runtime.NumGoroutine()
+	var wg sync.WaitGroup
+	errs := make(chan error, 64)
+	for i := range 64 {
+		wg.Go(func() {
+			for j := range 10 {
+				c := x.MatMul(y)
+				if i%2 == 0 {
+					c = x.Add(0).MatMul(y.T().Contiguous().T())
+				}
+				data, err := gpk.ToSlice[float32](c)
+				if err != nil {
+					errs <- err
+					return
+				}
+				for p, v := range data {
+					if float64(v) != real(want.values[p]) {
+						errs <- fmt.Errorf("goroutine %d, round %d: element %d is %v, want %v", i, j, p, v, want.values[p])
+						return
+					}
+				}
+				c.Free()
+			}
+		})
+	}
+	wg.Wait()
+	close(errs)
+	for err := range errs {
+		t.Error(err)
+	}
+	for range 100 {
+		if runtime.NumGoroutine() <= before {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("%d goroutines before, %d after", before, runtime.NumGoroutine())
+}
+
+// testTemporaries evaluates and drops arrays without Free: the limit must
+// hold.
+func testTemporaries(t *testing.T, s *suite) {
+	settle(t, s)
+	count, elements := 100_000, 16<<20 // 64 MB of float32
+	if s.dev.Kind() == device.CPU {
+		elements = 16 << 10 // 64 KB
+		old := s.dev.Pool().Limit
+		s.dev.SetMemoryLimit(s.dev.Pool().InUse + 64<<20)
+		defer s.dev.SetMemoryLimit(old)
+	}
+	if quick() {
+		count = 3000
+	}
+	for i := range count {
+		if err := gpk.Eval(gpk.Full(gpk.Float32, i%7, elements)); err != nil {
+			t.Fatalf("temporary %d: %v", i, err)
+		}
+		if p := s.dev.Pool(); p.Limit > 0 && p.InUse+p.Cached > p.Limit {
+			t.Fatalf("temporary %d: %d in use and %d idle, above the limit %d", i, p.InUse, p.Cached, p.Limit)
+		}
+	}
+}
+
+// testStreams runs dependent work on two streams and checks the order.
+func testStreams(t *testing.T, s *suite) {
+	s1, err := s.dev.NewStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s1.Close()
+	s2, err := s.dev.NewStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s2.Close()
+	n := 1 << 20
+	for range 20 {
+		a := gpk.Full(gpk.Float32, 1, n)
+		if err := gpk.Eval(a); err != nil {
+			t.Fatal(err)
+		}
+		b := a.On(s1).Mul(2)
+		for range 10 {
+			b = b.Add(1)
+		}
+		c := b.On(s2).Mul(3)
+		if err := gpk.Eval(b, c); err != nil {
+			t.Fatal(err)
+		}
+		b.AddInPlace(1) // must wait for what s2 reads
+		d := a.Add(c)
+		got, err := gpk.ToSlice[float32](d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range got {
+			if v != 1+12*3 {
+				t.Fatalf("element %d is %v, want 37", i, v)
+			}
+		}
+		for _, x := range []*gpk.Array{a, b, c, d} {
+			x.Free()
+		}
+	}
+	e1, err := s.dev.NewEvent()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e2, err := s.dev.NewEvent()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s1.Record(e1), gpk.Eval(gpk.Ones(gpk.Float32, n).On(s1).Mul(2)), s1.Record(e2), s1.Synchronize(context.Background())); err != nil {
+		t.Fatal(err)
+	}
+	if took, err := e2.Elapsed(e1); err != nil || took < 0 {
+		t.Errorf("elapsed %v, %v", took, err)
+	}
+}

@@ -1,0 +1,25 @@
+package gpktest
+
+import (
+	"testing"
+
+	"github.com/gpk-go/gpk/device"
+)
+
+func TestCPU(t *testing.T) {
+	dev, err := device.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	Run(t, dev)
+}
+
+// TestCUDA runs the suite on the first GPU. Where there is none it says so:
+// the skipped test is one line here and the whole suite there.
+func TestCUDA(t *testing.T) {
+	dev, err := device.Open("cuda")
+	if err != nil {
+		t.Skipf("the GPU suite was NOT run: %v", err)
+	}
+	Run(t, dev)
+}

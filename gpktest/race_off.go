@@ -1,0 +1,5 @@
+//go:build !race
+
+package gpktest
+
+const raceDetector = false

@@ -1,0 +1,59 @@
+package gpktest
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/gpk-go/gpk/device"
+)
+
+// suite is what every conformance test gets.
+type suite struct {
+	dev *device.Device
+	rng *rand.Rand
+}
+
+// Run tests gpk on dev, which becomes the default device for as long as it
+// runs. Inputs come from a seed that is printed.
+func Run(t *testing.T, dev *device.Device) {
+	if err := dev.Err(); err != nil {
+		t.Fatal(err)
+	}
+	old := device.SetDefault(dev)
+	defer device.SetDefault(old)
+	for _, c := range []struct {
+		name string
+		run  func(*testing.T, *suite)
+	}{
+		{"Transfer", testTransfer},
+		{"Construct", testConstruct},
+		{"Views", testViews},
+		{"Elementwise", testElementwise},
+		{"Cast", testCast},
+		{"Sum", testSum},
+		{"Concat", testConcat},
+		{"InPlace", testInPlace},
+		{"Open", testOpen},
+		{"Products", testProducts},
+		{"ProductLayouts", testProductLayouts},
+		{"Batches", testBatches},
+		{"Linear", testLinear},
+		{"Pack", testPack},
+		{"Kernels", testKernels},
+		{"Accuracy", testAccuracy},
+		{"NonFinite", testNonFinite},
+		{"Repeat", testRepeat},
+		{"Errors", testErrors},
+		{"Precision", testPrecision},
+		{"Memory", testMemory},
+		{"Goroutines", testGoroutines},
+		{"Temporaries", testTemporaries},
+		{"Streams", testStreams},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			seed := rand.Uint64()
+			t.Logf("seed %#x on %v", seed, dev)
+			c.run(t, &suite{dev: dev, rng: rand.New(rand.NewPCG(seed, 0))})
+		})
+	}
+}

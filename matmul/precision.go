@@ -1,0 +1,134 @@
+package matmul
+
+import (
+	"fmt"
+	"os"
+	"sync/atomic"
+
+	"github.com/gpk-go/gpk/dtype"
+)
+
+// Precision says how exactly a product of float32 or complex64 is computed.
+// It is a choice of the program, never a consequence of a shape.
+type Precision uint8
+
+// The precisions. Default means TF32 for float32, which GPK_NO_TF32=1 turns
+// into FullPrecision, and FullPrecision for complex64.
+const (
+	Default       Precision = iota
+	TF32                    // operands rounded to 11 significant bits, float32 accumulation
+	FullPrecision           // the error of an IEEE float32 product
+)
+
+// String returns default, tf32 or full.
+func (p Precision) String() string {
+	switch p {
+	case Default:
+		return "default"
+	case TF32:
+		return "tf32"
+	case FullPrecision:
+		return "full"
+	}
+	return fmt.Sprintf("Precision(%d)", uint8(p))
+}
+
+// Option changes one product. Precision is an Option.
+type Option interface{ apply(*Options) }
+
+// Options are the collected options of one product.
+type Options struct {
+	Precision Precision   // Default when the call names none
+	Output    dtype.DType // Invalid when the call names none
+	Kernel    string      // a manifest name, or empty
+}
+
+func (p Precision) apply(o *Options) { o.Precision = p }
+
+type outputOption dtype.DType
+
+func (t outputOption) apply(o *Options) { o.Output = dtype.DType(t) }
+
+// WithOutput asks for a result of type dt: the operands' own type, or Float32
+// for operands of Float16 or BFloat16, whose sums are float32 in any case.
+func WithOutput(dt dtype.DType) Option { return outputOption(dt) }
+
+type kernelOption string
+
+func (k kernelOption) apply(o *Options) { o.Kernel = string(k) }
+
+// WithKernel forces a kernel of the manifest by its name, for measuring and
+// testing. A kernel that cannot compute the product is ErrUnsupported.
+func WithKernel(name string) Option { return kernelOption(name) }
+
+// Collect gathers options; later ones win.
+func Collect(opts []Option) Options {
+	var o Options
+	for _, f := range opts {
+		if f != nil {
+			f.apply(&o)
+		}
+	}
+	return o
+}
+
+// preferred is what SetPrecision was told, over every product that names no
+// precision itself.
+var preferred atomic.Uint32
+
+// SetPrecision sets the precision of products that name none and returns what
+// was set before; Default returns the choice to GPK_NO_TF32.
+func SetPrecision(p Precision) (old Precision) {
+	return Precision(preferred.Swap(uint32(p)))
+}
+
+// Resolve returns the precision in which a product of operands of type d is
+// computed: TF32 or FullPrecision for Float32 and Complex64, Default for
+// types with nothing to choose. TF32 named on the call for another type is
+// dtype.ErrDType; FullPrecision is what such types have.
+func (o Options) Resolve(d dtype.DType) (Precision, error) {
+	p := o.Precision
+	if p > FullPrecision {
+		return 0, fmt.Errorf("%w: %v is no precision", dtype.ErrDType, p)
+	}
+	if d != dtype.Float32 && d != dtype.Complex64 {
+		if p == TF32 {
+			return 0, fmt.Errorf("%w: TF32 is a precision of float32 and complex64 products, not of %v", dtype.ErrDType, d)
+		}
+		return Default, nil
+	}
+	if p == Default {
+		p = Precision(preferred.Load())
+	}
+	if p == Default {
+		p = FullPrecision
+		if d == dtype.Float32 && !envNoTF32() {
+			p = TF32
+		}
+	}
+	return p, nil
+}
+
+func envNoTF32() bool {
+	v := os.Getenv("GPK_NO_TF32")
+	return v != "" && v != "0"
+}
+
+// ResultType returns the type of a product of two operands of type d, given
+// what WithOutput asked for.
+func (o Options) ResultType(d dtype.DType) (dtype.DType, error) {
+	own := d
+	switch d {
+	case dtype.Int8, dtype.Uint8:
+		own = dtype.Int32
+	case dtype.Bool:
+		return 0, fmt.Errorf("%w: no product of bool matrices; Cast(gpk.Int32) counts", dtype.ErrDType)
+	}
+	switch {
+	case o.Output == dtype.Invalid || o.Output == own:
+		return own, nil
+	case d.IsHalf() && o.Output == dtype.Float32:
+		return dtype.Float32, nil
+	}
+	return 0, fmt.Errorf("%w: a product of %v gives %v, not %v; Cast the result", dtype.ErrDType, d, own, o.Output)
+}

@@ -1,0 +1,134 @@
+package matmul
+
+import (
+	"fmt"
+
+	"github.com/gpk-go/gpk/dtype"
+)
+
+// Layout says along which axis an operand's matrix is contiguous.
+type Layout uint8
+
+// The layouts. Strided is neither: such an operand is packed first.
+const (
+	RowMajor Layout = iota
+	ColMajor
+	Strided
+)
+
+// String returns row, col or strided.
+func (l Layout) String() string { return [...]string{"row", "col", "strided"}[min(l, Strided)] }
+
+// Activation is applied element by element to a product and its bias, before
+// the one rounding. The numbers are the kernel library's.
+type Activation uint8
+
+// The activations.
+const (
+	NoActivation Activation = iota
+	ReLU
+	GELU
+	GELUTanh
+	SiLU
+)
+
+// String returns the activation's name.
+func (a Activation) String() string {
+	return [...]string{"identity", "ReLU", "GELU", "GELUTanh", "SiLU"}[min(a, SiLU)]
+}
+
+// Epilogue is what is done to a product before it is stored: a bias row is
+// added, then the activation. The zero value does nothing.
+type Epilogue struct {
+	Bias       bool
+	Activation Activation
+}
+
+// IsZero reports whether the epilogue does nothing.
+func (e Epilogue) IsZero() bool { return e == Epilogue{} }
+
+// Problem describes a product D[i] = act(A[i] B[i] + bias), i < Batch, of
+// m x k and k x n matrices. Align is the largest power of two of bytes that
+// divides an operand's address, row pitch and batch stride. Zero values:
+// RowMajor, Default, no epilogue; Batch 0 is 1, Align 0 the element size.
+type Problem struct {
+	M, N, K, Batch         int
+	A, B, Out              dtype.DType
+	LayoutA, LayoutB       Layout
+	AlignA, AlignB, AlignC int
+	Precision              Precision
+	Epilogue               Epilogue
+}
+
+func (p Problem) normal() (Problem, error) {
+	if p.M < 0 || p.N < 0 || p.K < 0 || p.Batch < 0 {
+		return p, fmt.Errorf("a product of negative size: %d x %d x %d, batch %d", p.M, p.K, p.N, p.Batch)
+	}
+	if p.Batch == 0 {
+		p.Batch = 1
+	}
+	if p.A != p.B {
+		return p, fmt.Errorf("%w: a product of %v and %v", dtype.ErrDType, p.A, p.B)
+	}
+	o := Options{Precision: p.Precision, Output: p.Out}
+	var err error
+	if p.Out, err = o.ResultType(p.A); err != nil {
+		return p, err
+	}
+	if p.Precision, err = o.Resolve(p.A); err != nil {
+		return p, err
+	}
+	for _, x := range []struct {
+		align *int
+		t     dtype.DType
+	}{{&p.AlignA, p.A}, {&p.AlignB, p.B}, {&p.AlignC, p.Out}} {
+		if *x.align == 0 {
+			*x.align = x.t.Size()
+		}
+	}
+	return p, nil
+}
+
+// math is the manifest's name for how the products of this problem are
+// computed.
+func (p Problem) math() string {
+	switch p.A {
+	case dtype.Float32:
+		if p.Precision == TF32 {
+			return "tf32"
+		}
+		return "fp32"
+	case dtype.Complex64:
+		if p.Precision == TF32 {
+			return "tf32"
+		}
+		return "c64"
+	case dtype.Float64:
+		return "fp64"
+	case dtype.Complex128:
+		return "c128"
+	case dtype.BFloat16:
+		return "bf16"
+	case dtype.Float16:
+		return "fp16"
+	}
+	return "int"
+}
+
+// String describes the problem in a line.
+func (p Problem) String() string {
+	s := fmt.Sprintf("%dx%dx%d %v %v x %v -> %v", p.M, p.K, p.N, p.A, p.LayoutA, p.LayoutB, p.Out)
+	if p.Batch > 1 {
+		s = fmt.Sprintf("%d of %s", p.Batch, s)
+	}
+	if p.Precision != Default {
+		s += ", " + p.Precision.String()
+	}
+	if p.Epilogue.Bias {
+		s += ", bias"
+	}
+	if p.Epilogue.Activation != NoActivation {
+		s += ", " + p.Epilogue.Activation.String()
+	}
+	return s
+}

@@ -1,0 +1,158 @@
+package matmul
+
+import (
+	"slices"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/layout"
+)
+
+// Product is a product about to run: D = act(A B + bias). The views are
+// [..., m, n], [..., m, k] and [..., k, n] with equal leading dimensions
+// (broadcast ones of stride 0); Bias is a dense [n] of D's type, or the
+// zero View. Types must have passed Options.ResultType, the precision
+// Options.Resolve. D must not overlap A, B or Bias.
+type Product struct {
+	D, A, B, Bias device.View
+	Activation    Activation
+	Precision     Precision // resolved
+	Kernel        string    // forced, or empty
+}
+
+func (p *Product) epilogue() Epilogue {
+	return Epilogue{Bias: p.Bias.DType.Valid(), Activation: p.Activation}
+}
+
+// matrix is a stack of equally spaced matrices: rows x cols, at offset, with
+// strides in elements.
+type matrix struct {
+	rows, cols         int
+	offset             int
+	rowStride, colStep int
+	batchStride        int
+}
+
+// layout says along which axis the matrix is contiguous, and pitch the
+// distance of its rows (or columns). Strides of axes of length 1 are free.
+func (m matrix) layout() (l Layout, pitch int) {
+	switch {
+	case m.batchStride < 0:
+		return Strided, 0 // kernels step forward from one matrix to the next
+	case (m.colStep == 1 || m.cols <= 1) && (m.rowStride >= m.cols || m.rows <= 1):
+		if m.rows <= 1 {
+			return RowMajor, m.cols
+		}
+		return RowMajor, m.rowStride
+	case (m.rowStride == 1 || m.rows <= 1) && (m.colStep >= m.rows || m.cols <= 1):
+		if m.cols <= 1 {
+			return ColMajor, m.rows
+		}
+		return ColMajor, m.colStep
+	}
+	return Strided, 0
+}
+
+// align is the largest power of two of bytes that divides where every line of
+// the stack begins, at most 256.
+func (m matrix) align(v device.View, batch int) int {
+	size := v.DType.Size()
+	l, pitch := m.layout()
+	if l == Strided {
+		return size
+	}
+	bits := uint64(m.offset * size)
+	if v.Buffer != nil { // memory yet to be allocated is aligned
+		bits += v.Buffer.Addr()
+	}
+	lines := m.rows
+	if l == ColMajor {
+		lines = m.cols
+	}
+	if lines > 1 {
+		bits |= uint64(pitch * size)
+	}
+	if batch > 1 {
+		bits |= uint64(m.batchStride * size)
+	}
+	return int((bits | 256) & -(bits | 256))
+}
+
+// stack is the part of a product that one launch computes.
+type stack struct {
+	batch   int
+	a, b, d matrix
+}
+
+// stacks splits the product into launches: leading dimensions that lie evenly
+// in all three operands make one batch, and where B is the same for all of
+// them they are rows of A instead. The stacks are equal but for their offsets.
+func (p *Product) stacks() (first stack, offsets [][3]int) {
+	split := func(v device.View) (shape, strides []int, m matrix) {
+		n := v.Layout.NDim()
+		s, t := v.Layout.Shape, v.Layout.Strides
+		return s[:n-2], t[:n-2], matrix{rows: s[n-2], cols: s[n-1], offset: v.Layout.Offset, rowStride: t[n-2], colStep: t[n-1]}
+	}
+	shape, sd, d := split(p.D)
+	_, sa, a := split(p.A)
+	_, sb, b := split(p.B)
+	shape, strides := layout.Collapse(shape, sa, sb, sd)
+	sa, sb, sd = strides[0], strides[1], strides[2]
+	last := len(shape) - 1
+	first = stack{batch: shape[last], a: a, b: b, d: d}
+	first.a.batchStride, first.b.batchStride, first.d.batchStride = sa[last], sb[last], sd[last]
+	if n := first.batch; n > 1 && sb[last] == 0 && a.rows > 0 && sa[last] == a.rowStride*a.rows && sd[last] == d.rowStride*d.rows {
+		first.batch = 1
+		first.a.rows, first.d.rows = a.rows*n, d.rows*n
+		first.a.batchStride, first.b.batchStride, first.d.batchStride = 0, 0, 0
+	}
+	at := [3]int{a.offset, b.offset, d.offset}
+	index := make([]int, last)
+	for {
+		offsets = append(offsets, at)
+		i := last - 1
+		for ; i >= 0; i-- {
+			index[i]++
+			at[0], at[1], at[2] = at[0]+sa[i], at[1]+sb[i], at[2]+sd[i]
+			if index[i] < shape[i] {
+				break
+			}
+			at[0], at[1], at[2] = at[0]-sa[i]*shape[i], at[1]-sb[i]*shape[i], at[2]-sd[i]*shape[i]
+			index[i] = 0
+		}
+		if i < 0 {
+			return first, offsets
+		}
+	}
+}
+
+// problem describes one stack.
+func (p *Product) problem(s stack) Problem {
+	la, _ := s.a.layout()
+	lb, _ := s.b.layout()
+	ld, _ := s.d.layout()
+	q := Problem{
+		M: s.d.rows, N: s.d.cols, K: s.a.cols, Batch: s.batch,
+		A: p.A.DType, B: p.B.DType, Out: p.D.DType, LayoutA: la, LayoutB: lb,
+		AlignA: s.a.align(p.A, s.batch), AlignB: s.b.align(p.B, s.batch), AlignC: s.d.align(p.D, s.batch),
+		Precision: p.Precision, Epilogue: p.epilogue(),
+	}
+	if ld != RowMajor || s.d.cols > 1 && s.d.colStep != 1 {
+		q.AlignC = 1 // kernels write rows only: computed aside, then copied into place
+	}
+	if q.Precision == Default && q.A == dtype.Complex64 {
+		q.Precision = FullPrecision
+	}
+	return q
+}
+
+// Run starts the product on s.
+func (p *Product) Run(s *device.Stream) error {
+	if slices.Contains(p.D.Layout.Shape, 0) {
+		return nil
+	}
+	if s.Device().Kind() == device.CPU {
+		return p.runCPU(s)
+	}
+	return p.runCUDA(s)
+}

@@ -1,0 +1,246 @@
+package ops
+
+import (
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"github.com/gpk-go/gpk/cutlass"
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/cpu"
+	"github.com/gpk-go/gpk/layout"
+)
+
+// maxDims is how many dimensions a kernel takes; what collapses to more is
+// looped over.
+const maxDims = 8
+
+// Scalar is one element in the bytes of its type, little-endian.
+type Scalar [2]uint64
+
+// call is one operation about to run: its shape, the strides of each operand
+// and the element at which each begins, with the destination first.
+type call struct {
+	views   []device.View
+	shape   []int
+	strides [][]int
+	offsets []int
+}
+
+func newCall(views ...device.View) call {
+	c := call{views: views, strides: make([][]int, len(views)), offsets: make([]int, len(views))}
+	for i, v := range views {
+		c.strides[i], c.offsets[i] = v.Layout.Strides, v.Layout.Offset
+	}
+	c.shape, c.strides = layout.Collapse(views[0].Layout.Shape, c.strides...)
+	return c
+}
+
+func (c *call) empty() bool { return slices.Contains(c.shape, 0) }
+
+// each runs f on pieces of at most maxDims dimensions.
+func (c *call) each(f func(*call) error) error {
+	if len(c.shape) <= maxDims {
+		return f(c)
+	}
+	inner := call{views: c.views, shape: c.shape[1:], strides: make([][]int, len(c.strides)), offsets: slices.Clone(c.offsets)}
+	for i, s := range c.strides {
+		inner.strides[i] = s[1:]
+	}
+	for range c.shape[0] {
+		if err := inner.each(f); err != nil {
+			return err
+		}
+		for i := range inner.offsets {
+			inner.offsets[i] += c.strides[i][0]
+		}
+	}
+	return nil
+}
+
+// ptr is the host address of operand i.
+func (c *call) ptr(i int) unsafe.Pointer {
+	return unsafe.Add(c.views[i].Buffer.Ptr(), c.offsets[i]*c.views[i].DType.Size())
+}
+
+// addr is the device address of operand i.
+func (c *call) addr(i int) uint64 {
+	return c.views[i].Buffer.Addr() + uint64(c.offsets[i]*c.views[i].DType.Size())
+}
+
+// run launches the pieces of the call on s: cpuKernel on the CPU device,
+// cudaKernel elsewhere.
+func (c *call) run(s *device.Stream, cpuKernel func(*call) error, cudaKernel func(*call, *cutlass.Library, int, uint64) error) error {
+	if c.empty() {
+		return nil
+	}
+	reads := make([]*device.Buffer, 0, len(c.views)-1)
+	for _, v := range c.views[1:] {
+		reads = append(reads, v.Buffer)
+	}
+	dev := s.Device()
+	return dev.Launch(s, reads, []*device.Buffer{c.views[0].Buffer}, func(ordinal int, stream uint64) error {
+		return c.each(func(p *call) error {
+			if dev.Kind() == device.CPU {
+				return cpuKernel(p)
+			}
+			return cudaKernel(p, dev.Library(), ordinal, stream)
+		})
+	})
+}
+
+// Apply1 computes dst = op(x). Both views have dst's shape.
+func Apply1(s *device.Stream, op expr.Op, dst, x device.View) error {
+	c := newCall(dst, x)
+	return c.run(s, func(p *call) error {
+		return cpu.Unary(op, x.DType, dst.DType, p.shape, p.ptr(1), p.strides[1], p.ptr(0), p.strides[0])
+	}, func(p *call, lib *cutlass.Library, ordinal int, stream uint64) error {
+		return lib.Unary(ordinal, stream, op, x.DType, dst.DType, p.shape, p.addr(1), p.strides[1], p.addr(0), p.strides[0])
+	})
+}
+
+// Apply2 computes dst = op(x, y). All views have dst's shape, x and y one
+// type.
+func Apply2(s *device.Stream, op expr.Op, dst, x, y device.View) error {
+	c := newCall(dst, x, y)
+	return c.run(s, func(p *call) error {
+		return cpu.Binary(op, x.DType, dst.DType, p.shape, p.ptr(1), p.strides[1], p.ptr(2), p.strides[2], p.ptr(0), p.strides[0])
+	}, func(p *call, lib *cutlass.Library, ordinal int, stream uint64) error {
+		return lib.Binary(ordinal, stream, op, x.DType, dst.DType, p.shape, p.addr(1), p.strides[1], p.addr(2), p.strides[2], 0, 0, p.addr(0), p.strides[0])
+	})
+}
+
+// ApplyScalar computes dst = op(x, scalar), or op(scalar, x) when first is
+// set.
+func ApplyScalar(s *device.Stream, op expr.Op, dst, x device.View, scalar Scalar, first bool) error {
+	c := newCall(dst, x)
+	return c.run(s, func(p *call) error {
+		zero := make([]int, len(p.shape))
+		value := unsafe.Pointer(&scalar)
+		if first {
+			return cpu.Binary(op, x.DType, dst.DType, p.shape, value, zero, p.ptr(1), p.strides[1], p.ptr(0), p.strides[0])
+		}
+		return cpu.Binary(op, x.DType, dst.DType, p.shape, p.ptr(1), p.strides[1], value, zero, p.ptr(0), p.strides[0])
+	}, func(p *call, lib *cutlass.Library, ordinal int, stream uint64) error {
+		ax, ay, sx, sy := p.addr(1), uint64(0), p.strides[1], p.strides[1]
+		if first {
+			ax, ay = ay, ax
+		}
+		return lib.Binary(ordinal, stream, op, x.DType, dst.DType, p.shape, ax, sx, ay, sy, scalar[0], scalar[1], p.addr(0), p.strides[0])
+	})
+}
+
+// Cast copies x into dst, converting where the types differ: the strided
+// copy, the transpose and the padded copy of a product's prepare pass too.
+func Cast(s *device.Stream, dst, x device.View) error {
+	c := newCall(dst, x)
+	return c.run(s, func(p *call) error {
+		return cpu.Cast(x.DType, dst.DType, p.shape, p.ptr(1), p.strides[1], p.ptr(0), p.strides[0])
+	}, func(p *call, lib *cutlass.Library, ordinal int, stream uint64) error {
+		return lib.Cast(ordinal, stream, x.DType, dst.DType, p.shape, p.addr(1), p.strides[1], p.addr(0), p.strides[0])
+	})
+}
+
+// Fill sets every element of dst.
+func Fill(s *device.Stream, dst device.View, scalar Scalar) error {
+	c := newCall(dst)
+	return c.run(s, func(p *call) error {
+		return cpu.Fill(dst.DType, p.shape, unsafe.Pointer(&scalar), p.ptr(0), p.strides[0])
+	}, func(p *call, lib *cutlass.Library, ordinal int, stream uint64) error {
+		return lib.Fill(ordinal, stream, dst.DType, p.shape, scalar[0], scalar[1], p.addr(0), p.strides[0])
+	})
+}
+
+// Reduce folds the axes of x that are set with op; dst is dense, over the
+// remaining ones. An empty fold gives the operation's neutral element.
+func Reduce(s *device.Stream, op expr.Op, dst, x device.View, axes []bool) error {
+	if !dst.Layout.IsDense() {
+		return fmt.Errorf("%w: %v into a strided destination", expr.ErrUnsupported, op)
+	}
+	if dst.Layout.Size() == 0 {
+		return nil
+	}
+	if x.Layout.Size() == 0 {
+		return Fill(s, dst, Scalar{})
+	}
+	shape, strides, mask, err := reduceDims(x.Layout, axes)
+	if err != nil {
+		return err
+	}
+	dev := s.Device()
+	xOff, dOff := x.Layout.Offset*x.DType.Size(), dst.Layout.Offset*dst.DType.Size()
+	reads, writes := []*device.Buffer{x.Buffer}, []*device.Buffer{dst.Buffer}
+	var work *device.Buffer
+	var need int64
+	if dev.Kind() != device.CPU {
+		if need, err = dev.Library().ReduceWorkspace(dev.Info().Index, op, x.DType, dst.DType, shape, mask); err != nil {
+			return err
+		}
+		if need > 0 {
+			if work, err = dev.Alloc(need, s); err != nil {
+				return err
+			}
+			defer work.Free()
+			writes = append(writes, work)
+		}
+	}
+	return dev.Launch(s, reads, writes, func(ordinal int, stream uint64) error {
+		if dev.Kind() == device.CPU {
+			return cpu.Reduce(op, x.DType, dst.DType, shape, mask, unsafe.Add(x.Buffer.Ptr(), xOff), strides, unsafe.Add(dst.Buffer.Ptr(), dOff))
+		}
+		var workspace uint64
+		if work != nil {
+			workspace = work.Addr()
+		}
+		return dev.Library().Reduce(ordinal, stream, op, x.DType, dst.DType, shape, mask, x.Buffer.Addr()+uint64(xOff), strides, dst.Buffer.Addr()+uint64(dOff), workspace, need)
+	})
+}
+
+// reduceDims drops dimensions of length 1 and merges neighbours of the same
+// role that lie evenly, so that kernels see as few as can be.
+func reduceDims(l layout.Layout, axes []bool) (shape, strides []int, mask uint32, err error) {
+	var role []bool
+	for d, n := range l.Shape {
+		if n == 1 {
+			continue
+		}
+		if k := len(shape) - 1; k >= 0 && role[k] == axes[d] && strides[k] == l.Strides[d]*n {
+			shape[k] *= n
+			strides[k] = l.Strides[d]
+			continue
+		}
+		shape, strides, role = append(shape, n), append(strides, l.Strides[d]), append(role, axes[d])
+	}
+	if len(shape) == 0 {
+		shape, strides, role = []int{1}, []int{1}, []bool{true}
+	}
+	if len(shape) > maxDims {
+		return nil, nil, 0, fmt.Errorf("%w: a reduction over %d separate dimensions (at most %d); make the operand Contiguous first", expr.ErrUnsupported, len(shape), maxDims)
+	}
+	for k, r := range role {
+		if r {
+			mask |= 1 << k
+		}
+	}
+	return shape, strides, mask, nil
+}
+
+// Arange writes start, start+step, … to dst, which is dense.
+func Arange(s *device.Stream, dst device.View, start, step float64) error {
+	n := dst.Layout.Size()
+	if n == 0 {
+		return nil
+	}
+	dev, off := s.Device(), dst.Layout.Offset*dst.DType.Size()
+	return dev.Launch(s, nil, []*device.Buffer{dst.Buffer}, func(ordinal int, stream uint64) error {
+		if dev.Kind() == device.CPU {
+			at := unsafe.Add(dst.Buffer.Ptr(), off)
+			if dst.DType.IsFloat() || dst.DType.IsComplex() {
+				return cpu.Arange(dst.DType, n, start, step, at)
+			}
+			return cpu.ArangeInt(dst.DType, n, int64(start), int64(step), at)
+		}
+		return dev.Library().Arange(ordinal, stream, dst.DType, n, start, step, dst.Buffer.Addr()+uint64(off))
+	})
+}
