@@ -1,0 +1,112 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/gpk-go/gpk/matmul"
+	"github.com/x448/float16"
+)
+
+// precision is one value of -dtypes: an element type and how its products are
+// rounded.
+type precision struct {
+	name  string           // as the cases' names have it
+	alias []string         // further names that -dtypes accepts, beside dtype's own
+	dtype dtype.DType      // of the operands
+	out   dtype.DType      // of a product
+	named matmul.Precision // asked for on the call; matmul.Default where there is nothing to choose
+	bound float64          // largest relative Frobenius error of a right product; 0: exact
+}
+
+// precisions lists every precision in the order of the table of -quick.
+// The bounds are those of the project's acceptance; complex products sum two
+// real ones, hence tc64's wider one. tf32 is named on the call although it is
+// float32's default: GPK_NO_TF32 must not time one thing under the name of
+// another.
+var precisions = []precision{
+	{name: "bf16", dtype: dtype.BFloat16, out: dtype.BFloat16, bound: 4e-3},
+	{name: "fp16", alias: []string{"half"}, dtype: dtype.Float16, out: dtype.Float16, bound: 5e-4},
+	{name: "tf32", alias: []string{"tfloat32"}, dtype: dtype.Float32, out: dtype.Float32, named: matmul.TF32, bound: 4e-4},
+	{name: "fp32", alias: []string{"float"}, dtype: dtype.Float32, out: dtype.Float32, named: matmul.FullPrecision, bound: 3e-6},
+	{name: "fp64", alias: []string{"double"}, dtype: dtype.Float64, out: dtype.Float64, bound: 1e-14},
+	{name: "tc64", dtype: dtype.Complex64, out: dtype.Complex64, named: matmul.TF32, bound: 6e-4},
+	{name: "c64", dtype: dtype.Complex64, out: dtype.Complex64, named: matmul.FullPrecision, bound: 3e-6},
+	{name: "c128", dtype: dtype.Complex128, out: dtype.Complex128, bound: 1e-14},
+	{name: "i8", dtype: dtype.Int8, out: dtype.Int32},
+}
+
+// precisionOf returns the precision called name: one of the table's names or
+// aliases, or a name that dtype.Parse knows. Of a type with two precisions
+// that is the full one: float32 is fp32.
+func precisionOf(name string) (precision, error) {
+	name = strings.ToLower(name)
+	for _, p := range precisions {
+		if p.name == name {
+			return p, nil
+		}
+		for _, a := range p.alias {
+			if a == name {
+				return p, nil
+			}
+		}
+	}
+	if d, err := dtype.Parse(name); err == nil {
+		for _, p := range precisions {
+			if p.dtype == d && p.named != matmul.TF32 {
+				return p, nil
+			}
+		}
+	}
+	names := make([]string, len(precisions))
+	for i, p := range precisions {
+		names[i] = p.name
+	}
+	return precision{}, fmt.Errorf("-dtypes: %q is not one of %s", name, strings.Join(names, ", "))
+}
+
+// mustPrecision is precisionOf for the names in the suites' own tables.
+func mustPrecision(name string) precision {
+	p, err := precisionOf(name)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// flops returns the operations of one multiply-add: 2 on reals, 8 on complex
+// numbers.
+func (p precision) flops() float64 {
+	if p.dtype.IsComplex() {
+		return 8
+	}
+	return 2
+}
+
+// round returns the value of the precision's element type (of its real part)
+// nearest to v.
+func (p precision) round(v float64) float64 {
+	switch p.dtype {
+	case dtype.BFloat16:
+		return float64(bfloat16.FromFloat32(float32(v)).Float32())
+	case dtype.Float16:
+		return float64(float16.Fromfloat32(float32(v)).Float32())
+	case dtype.Float32, dtype.Complex64:
+		return float64(float32(v))
+	case dtype.Int8:
+		return max(-127, min(127, math.RoundToEven(v)))
+	}
+	return v
+}
+
+// unit is what a drawn 1 becomes. Of int8 that is 24: five standard deviations
+// fit.
+func (p precision) unit() float64 {
+	if p.dtype == dtype.Int8 {
+		return 24
+	}
+	return 1
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// suite is a named list of cases. To add one is to add an entry to
+// suiteTable.
+type suite struct {
+	name, about string
+	device      string // what it measures whatever -device says; empty: any
+	// cases lists the cases that o asks for, on a GPU or not.
+	cases func(o options, gpu bool) ([]benchCase, error)
+}
+
+// suiteTable lists the suites under the names that the peers have for them.
+// It is filled by init because flags, which suites read, name the suites.
+var suiteTable []suite
+
+func init() {
+	suiteTable = []suite{
+		{name: "gemm", about: "aligned products", cases: matMulCases(gemmShapes, "bf16", "fp16", "tf32", "fp32", "fp64")},
+		{name: "unaligned", about: "products whose rows are not multiples of 16 bytes", cases: matMulCases(unalignedShapes, "bf16", "fp16", "tf32")},
+		{name: "skinny", about: "products of few rows", cases: matMulCases(skinnyShapes, "bf16", "tf32")},
+		{name: "complex", about: "complex products", cases: matMulCases(complexShapes, "c64", "tc64", "c128")},
+		{name: "accuracy", about: "errors against float64, on easy and hard data", cases: accuracyCases},
+		{name: "linear", about: "x wT + b through GELU, fused", cases: linearCases},
+		{name: "bmm", about: "batched products", cases: bmmCases},
+		{name: "transfer", about: "copies between host and device", cases: transferCases},
+		{name: "host", about: "host time of small operations", cases: hostCases},
+		{name: "cpu", about: "products on the CPU, beside NumPy's", device: "cpu", cases: cpuCases},
+	}
+}
+
+// planned are suites that the peers have and gpk has not yet.
+var planned = []string{"ops", "attention", "gram", "embed"}
+
+func suiteNames() []string {
+	names := make([]string, len(suiteTable))
+	for i, s := range suiteTable {
+		names[i] = s.name
+	}
+	return names
+}
+
+func suiteNamed(name string) (suite, error) {
+	for _, s := range suiteTable {
+		if s.name == strings.ToLower(name) {
+			return s, nil
+		}
+	}
+	there := "there are " + strings.Join(suiteNames(), ", ")
+	if slices.Contains(planned, name) {
+		return suite{}, fmt.Errorf("-suite: %s is not built yet; %s", name, there)
+	}
+	return suite{}, fmt.Errorf("-suite: no %q; %s", name, there)
+}
+
+// precisionsOr returns what -dtypes named, else the given ones.
+func (o options) precisionsOr(names ...string) []precision {
+	if len(o.precisions) > 0 {
+		return o.precisions
+	}
+	ps := make([]precision, len(names))
+	for i, n := range names {
+		ps[i] = mustPrecision(n)
+	}
+	return ps
+}
+
+// shapesOr returns what -sizes named, else the given ones.
+func (o options) shapesOr(own []shape) []shape {
+	if len(o.shapes) > 0 {
+		return o.shapes
+	}
+	return own
+}
+
+// cubesOr returns the sides that -sizes named, else the given ones; the suite
+// takes no other shapes.
+func (o options) cubesOr(suite string, own ...int) ([]int, error) {
+	if len(o.shapes) == 0 {
+		return own, nil
+	}
+	var ns []int
+	for _, s := range o.shapes {
+		if !s.square() {
+			return nil, fmt.Errorf("-sizes: suite %s takes sizes N, not %dx%dx%d", suite, s.m, s.k, s.n)
+		}
+		ns = append(ns, s.m)
+	}
+	return ns, nil
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gpk-go/gpk"
+)
+
+// Calls of the host suite: untimed, timed, and operations in the graph.
+const (
+	hostWarmup = 200
+	hostCalls  = 20000
+	hostGraph  = 1000
+)
+
+// hostCases measure what a small operation costs the host: wall-clock time
+// over many calls on tiny arrays, the wait for their end included.
+func hostCases(o options, gpu bool) ([]benchCase, error) {
+	if len(o.shapes) > 0 || len(o.precisions) > 0 {
+		return nil, errors.New("-sizes, -dtypes: suite host has neither")
+	}
+	cs := []benchCase{
+		{name: "Host/op=add_into", run: hostAddInto},
+		{name: "Host/op=add", run: hostAdd},
+		{name: "Host/op=matmul64", run: hostMatMul},
+	}
+	if gpu {
+		cs = append(cs, benchCase{name: "Host/op=graph_node", run: hostGraphNode})
+	}
+	return cs, nil
+}
+
+// hostRounds times call, r.count rounds; check judges each.
+func (r *runner) hostRounds(bound float64, call func() error, check func() (deviation, error)) ([]result, error) {
+	calls := hostCalls
+	if r.iterations > 0 {
+		calls = r.iterations
+	}
+	wall := wallClock{r.dev}
+	var out []result
+	for range r.count {
+		if _, err := wall.lap(max(hostWarmup, r.warmup), call); err != nil {
+			return out, err
+		}
+		d, err := wall.lap(calls, call)
+		if err != nil {
+			return out, err
+		}
+		e, err := check()
+		if err == nil {
+			err = e.within(bound)
+		}
+		if err != nil {
+			return out, err
+		}
+		out = append(out, result{Iterations: calls, Metrics: work{}.metrics(d.Seconds() / float64(calls)), Error: e.relative, Bound: bound})
+	}
+	return out, nil
+}
+
+// exactly is the deviation of an array all of whose elements should be v.
+func exactly(a *gpk.Array, v float64) (deviation, error) {
+	got, err := download(a)
+	want := values{re: make([]float64, len(got.re))}
+	for i := range want.re {
+		want.re[i] = v
+	}
+	return deviationOf(got, want), err
+}
+
+func hostAddInto(r *runner) ([]result, error) {
+	x, y := gpk.Zeros(gpk.Float32, 16), gpk.Ones(gpk.Float32, 16)
+	defer arrays{x, y}.free()
+	calls := 0
+	return r.hostRounds(0, func() error {
+		calls++
+		return gpk.Into(x, x.Add(y))
+	}, func() (deviation, error) { return exactly(x, float64(calls)) })
+}
+
+func hostAdd(r *runner) ([]result, error) {
+	x, y := gpk.Ones(gpk.Float32, 16), gpk.Ones(gpk.Float32, 16)
+	defer arrays{x, y}.free()
+	sum := func() *gpk.Array { return x.Add(y) }
+	return r.hostRounds(0, func() error {
+		z := sum()
+		defer z.Free()
+		return gpk.Eval(z)
+	}, func() (deviation, error) {
+		z := sum()
+		defer z.Free()
+		return exactly(z, 2)
+	})
+}
+
+func hostMatMul(r *runner) ([]result, error) {
+	const n = 64
+	p := mustPrecision("bf16")
+	in := p.random(r.seed, 1, n*n, normal)
+	a := upload(p.dtype, in, n, n)
+	defer a.Free()
+	ops := operands{a: in, b: in, s: cube(n)}
+	want := ops.rows(sampleRows(r.seed, ops.s, 1))
+	return r.hostRounds(p.bound, func() error {
+		z := r.lib.MatMul(a, a)
+		defer z.Free()
+		return gpk.Eval(z)
+	}, func() (deviation, error) {
+		z := r.lib.MatMul(a, a)
+		defer z.Free()
+		got, err := download(z)
+		if err != nil {
+			return deviation{}, err
+		}
+		return deviationOf(got, want), nil
+	})
+}
+
+// hostGraphNode times one launch of a graph of many additions, a node's share.
+func hostGraphNode(r *runner) ([]result, error) {
+	x, y := gpk.Zeros(gpk.Float32, 16), gpk.Ones(gpk.Float32, 16)
+	defer arrays{x, y}.free()
+	if err := gpk.Eval(x, y); err != nil {
+		return nil, err
+	}
+	onStream := x.On(r.stream)
+	replay, release, err := r.watch.record(hostGraph, func() error { return gpk.Into(x, onStream.Add(y)) })
+	if err != nil {
+		return nil, fmt.Errorf("no graph of %d additions: %w", hostGraph, err)
+	}
+	defer release()
+	wall := wallClock{r.dev}
+	launches := 0
+	launch := func() error { launches++; return replay() }
+	var out []result
+	for range r.count {
+		if _, err := wall.lap(3, launch); err != nil {
+			return out, err
+		}
+		d, err := wall.lap(1, launch)
+		if err != nil {
+			return out, err
+		}
+		e, err := exactly(x, float64(launches*hostGraph))
+		if err == nil {
+			err = e.within(0)
+		}
+		if err != nil {
+			return out, err
+		}
+		out = append(out, result{Iterations: hostGraph, Metrics: work{}.metrics(d.Seconds() / hostGraph)})
+	}
+	return out, nil
+}

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/cutlass"
+	"github.com/gpk-go/gpk/cutlass/setup"
+	"github.com/gpk-go/gpk/device"
+)
+
+// check is one condition for using a GPU.
+type check struct {
+	name   string
+	detail string // what was found
+	err    error  // why it is not met
+	mend   string // the command or step that mends it, where err does not say
+	note   bool   // unmet, it does not stop the GPU's use
+}
+
+// machine is what doctor asks; tests put another one in its place.
+type machine struct {
+	built   func() error
+	devices func() []device.Info
+	library func() (*cutlass.Library, error)
+	tools   func() []setup.Tool
+	cache   func() (string, error)
+	open    func(name string) error // the device, and a product on it
+}
+
+// doctor examines this machine.
+func doctor(ctx context.Context, args []string, std streams) error {
+	fs := flag.NewFlagSet("doctor", flag.ContinueOnError)
+	if err := parse(fs, args, std); err != nil {
+		return err
+	}
+	if err := noArguments(fs); err != nil {
+		return err
+	}
+	quiet := slog.New(slog.DiscardHandler)
+	m := machine{
+		built: cutlass.Built, devices: device.List,
+		library: func() (*cutlass.Library, error) { return cutlass.Open(cutlass.OpenOptions{Logger: quiet}) },
+		tools:   func() []setup.Tool { return setup.Tools(ctx, "", "") },
+		cache:   cutlass.CacheDir,
+		open:    try,
+	}
+	old := slog.Default()
+	slog.SetDefault(quiet) // the reasons are printed here
+	defer slog.SetDefault(old)
+	if !report(std.out, m.examine()) {
+		return errFailed
+	}
+	return nil
+}
+
+// examine makes the checks, each once those it rests on are met.
+func (m machine) examine() []check {
+	program := check{name: "program", detail: "has its CUDA parts", err: m.built()}
+	program.mend = "install a C compiler (apt-get install gcc libc6-dev), build with CGO_ENABLED=1 and without -tags nocuda, on Linux"
+	checks := []check{program}
+
+	driver := check{name: "driver and GPU", mend: "install NVIDIA's driver, 580 or newer, so that `nvidia-smi` lists the GPU (in a container: docker run --gpus all)"}
+	var gpus []device.Info
+	for _, d := range m.devices() {
+		if d.Kind == device.CUDA {
+			gpus = append(gpus, d)
+		}
+	}
+	if len(gpus) > 0 {
+		names := make([]string, len(gpus))
+		for i, g := range gpus {
+			names[i] = g.String()
+		}
+		driver.detail = strings.Join(names, "; ")
+	} else if program.err == nil {
+		driver.err = m.open(device.CUDA.String())
+		if driver.err == nil {
+			driver.err = errors.New("the driver lists no GPU")
+		}
+	}
+	if program.err == nil {
+		checks = append(checks, driver)
+	}
+
+	cache, err := m.cache()
+	if err == nil {
+		err = writable(cache)
+	}
+	checks = append(checks, check{name: "cache", detail: cache, err: err, mend: "set GPK_CACHE to a folder that can be written", note: true})
+
+	if program.err == nil {
+		lib, err := m.library()
+		checks = append(checks, libraryCheck(lib, err))
+		for _, t := range m.tools() {
+			checks = append(checks, check{name: "setup: " + t.Name, detail: t.Detail, err: t.Err, note: true})
+		}
+		for _, g := range gpus {
+			if err != nil {
+				break
+			}
+			checks = append(checks, m.gpuCheck(g, lib.CUDAVersion()))
+		}
+	}
+	return checks
+}
+
+func libraryCheck(lib *cutlass.Library, err error) check {
+	c := check{name: "kernel library", err: err, mend: invocation("setup")}
+	switch missing, ok := errors.AsType[*cutlass.NotFoundError](err); {
+	case ok:
+		reasons := make([]string, len(missing.Tried))
+		for i, a := range missing.Tried {
+			reasons[i] = a.String()
+		}
+		c.err = fmt.Errorf("none that can be used\n%s", strings.Join(reasons, "\n"))
+	case err == nil:
+		c.detail = fmt.Sprintf("%s, for %s, CUDA %s", lib.Path(), strings.Join(lib.Describe().Archs, " "), cudaVersion(lib.CUDAVersion()))
+		if lib.KernelSet() != cutlass.KernelSetHash() {
+			c.err, c.note = fmt.Errorf("%s was built from other sources (%s) than this program's (%s)", lib.Path(), lib.KernelSet(), cutlass.KernelSetHash()), true
+		}
+	}
+	return c
+}
+
+// gpuCheck opens a GPU and multiplies on it; cuda is what the library was built
+// with.
+func (m machine) gpuCheck(g device.Info, cuda int) check {
+	name := fmt.Sprintf("%v:%d", g.Kind, g.Index)
+	c := check{name: name, detail: "a product on it is right", err: m.open(name), mend: invocation("setup")}
+	if c.err != nil && g.CUDA/1000 < cuda/1000 {
+		c.mend = fmt.Sprintf("install NVIDIA driver %d or newer; or build with the nvcc of an older CUDA, 12.4 to 12.9 (driver %d or newer): %s",
+			cutlass.MinDriver(cuda), cutlass.MinDriver(12040), invocation("setup -nvcc /usr/local/cuda-12.9/bin/nvcc"))
+	}
+	return c
+}
+
+// try opens a device and checks a small product on it.
+func try(name string) error {
+	d, err := device.Open(name)
+	if err != nil {
+		return err
+	}
+	const n = 64
+	ones := gpk.Ones(gpk.Float32, n, n).To(d)
+	got, err := gpk.ToSlice[float32](ones.MatMul(ones))
+	if err != nil {
+		return err
+	}
+	for i, v := range got {
+		if v != n {
+			return fmt.Errorf("a product on %s is wrong: element %d is %v, not %d", name, i, v, n)
+		}
+	}
+	return nil
+}
+
+// writable reports whether files can be made in the folder, or in the first
+// folder above it that exists.
+func writable(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, "doctor-")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// report prints the checks and says whether a GPU can be used.
+func report(out io.Writer, checks []check) bool {
+	usable := false
+	for _, c := range checks {
+		state := "ok"
+		detail := c.detail
+		if c.err != nil {
+			state, detail = "missing", c.err.Error()
+			if c.note {
+				state = "note"
+			}
+		}
+		fmt.Fprintf(out, "%-8s %-16s %s\n", state, c.name, strings.ReplaceAll(detail, "\n", "\n"+strings.Repeat(" ", 26)))
+		if c.err != nil && c.mend != "" {
+			fmt.Fprintf(out, "%-8s to mend it: %s\n", "", c.mend)
+		}
+		usable = usable || (c.err == nil && strings.HasPrefix(c.name, device.CUDA.String()+":"))
+	}
+	if usable {
+		fmt.Fprintln(out, "a GPU can be used")
+	} else {
+		fmt.Fprintln(out, "no GPU can be used; programs run on the CPU")
+	}
+	return usable
+}

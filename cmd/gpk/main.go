@@ -1,0 +1,154 @@
+// Command gpk is gpk's command line: it says what a machine has, what is
+// missing, and builds the kernels.
+//
+//	gpk info              devices, kernel library, kernels
+//	gpk doctor            every condition for a GPU, one by one, with what mends it
+//	gpk setup             builds the kernel library on this machine
+//	gpk bundle DIR        a folder of test, benchmark and library for a machine with only a driver
+//	gpk help [COMMAND]
+//
+// Results go to standard output; progress, warnings and errors to standard
+// error.
+//
+// Exit status: 0; 1 when the command failed or, of doctor, when no GPU can be
+// used; 2 after a mistake on the command line.
+//
+// What belongs here: flags and printing. What does not: anything a program
+// would call; that is in the packages.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+)
+
+// The exit statuses.
+const (
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// streams are where a command writes.
+type streams struct{ out, err io.Writer }
+
+// command is one subcommand.
+type command struct {
+	name, args, does string
+	run              func(ctx context.Context, args []string, std streams) error
+}
+
+func commands() []command {
+	return []command{
+		{"info", "[-kernels]", "devices, kernel library, kernels", info},
+		{"doctor", "", "every condition for a GPU, one by one, with what mends it", doctor},
+		{"setup", "[flags]", "builds the kernel library on this machine", setupCommand},
+		{"bundle", "[-tar] DIR", "a folder of test, benchmark and library for a machine with only a driver", bundle},
+	}
+}
+
+// errFailed ends a command that has already said why with status 1.
+var errFailed = errors.New("failed")
+
+// usageError is a mistake on the command line.
+type usageError struct{ error }
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	status := run(ctx, os.Args[1:], streams{os.Stdout, os.Stderr})
+	stop()
+	os.Exit(status)
+}
+
+// run carries out a command line and returns the exit status.
+func run(ctx context.Context, args []string, std streams) int {
+	if len(args) == 0 {
+		help(std.err)
+		return exitUsage
+	}
+	name, rest := args[0], args[1:]
+	if name == "help" || name == "-h" || name == "-help" || name == "--help" {
+		if len(rest) == 0 {
+			help(std.out)
+			return 0
+		}
+		name, rest = rest[0], []string{"-h"}
+	}
+	for _, c := range commands() {
+		if c.name != name {
+			continue
+		}
+		err := c.run(ctx, rest, std)
+		usage := usageError{}
+		switch {
+		case err == nil || errors.Is(err, flag.ErrHelp):
+			return 0
+		case errors.Is(err, errFailed):
+			return exitFailed
+		case errors.As(err, &usage):
+			fmt.Fprintf(std.err, "gpk %s: %v (gpk help %s)\n", name, usage.error, name)
+			return exitUsage
+		}
+		fmt.Fprintf(std.err, "gpk %s: %v\n", name, err)
+		return exitFailed
+	}
+	fmt.Fprintf(std.err, "gpk: there is no command %q\n", name)
+	help(std.err)
+	return exitUsage
+}
+
+func help(w io.Writer) {
+	fmt.Fprintln(w, "usage: gpk COMMAND")
+	for _, c := range commands() {
+		fmt.Fprintf(w, "  %-20s %s\n", strings.TrimSpace(c.name+" "+c.args), c.does)
+	}
+	fmt.Fprintf(w, "  %-20s %s\n", "help [COMMAND]", "this, or a command's flags")
+}
+
+// parse reads a command's flags; wrong ones are a usageError, -h prints them.
+func parse(fs *flag.FlagSet, args []string, std streams) error {
+	fs.SetOutput(io.Discard) // run prints the error
+	err := fs.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		for _, c := range commands() {
+			if c.name == fs.Name() {
+				fmt.Fprintf(std.out, "usage: gpk %s %s\n%s\n", c.name, c.args, c.does)
+			}
+		}
+		fs.SetOutput(std.out)
+		fs.PrintDefaults()
+		return err
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	return nil
+}
+
+// noArguments refuses what is left after the flags.
+func noArguments(fs *flag.FlagSet) error {
+	if fs.NArg() > 0 {
+		return usageError{fmt.Errorf("unexpected argument %q", fs.Arg(0))}
+	}
+	return nil
+}
+
+const module = "github.com/gpk-go/gpk"
+
+// invocation is how the user of this program runs a gpk command: from a
+// checkout, or from a module that requires a released version.
+func invocation(command string) string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if v := info.Main.Version; info.Main.Path == module && strings.HasPrefix(v, "v") && !strings.Contains(v, "+") {
+			return fmt.Sprintf("go run %s/cmd/gpk@%s %s", module, v, command)
+		}
+	}
+	return "go run ./cmd/gpk " + command
+}

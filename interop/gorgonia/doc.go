@@ -1,0 +1,22 @@
+// Package gorgonia carries data between gpk and the dense tensors of
+// gorgonia.org/tensor, and gives those tensors an engine that multiplies with
+// gpk.
+//
+// FromDense, ToDense and IntoDense copy between a *tensor.Dense and a
+// *gpk.Array. Views, transposed and column-major tensors are read and written
+// as their strides say; masked tensors and tensors whose memory Go cannot read
+// are gpk.ErrUnsupported. Element types are those that both sides have: float32,
+// float64, int8, uint8, int32, int64, bool, complex64, complex128, and the half
+// types as tensors of Float16 and BFloat16. tensor.Int, Go's int, is not among
+// them.
+//
+// NewEngine makes an engine for tensor.WithEngine. It sends MatMul, MatVecMul
+// and Outer to gpk and leaves everything else to the tensor package.
+//
+// This package belongs to programs that have tensors already. It is apart from
+// package gpk so that importing gpk does not bring gorgonia.org in. A program
+// that imports it with Go 1.26 needs
+// go4.org/unsafe/assume-no-moving-gc v0.0.0-20231121144256-b99613f794b6 or newer
+// in its go.mod, which gpk's own go.mod sees to: with the version that the
+// tensor package names, it panics when it starts.
+package gorgonia
