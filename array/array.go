@@ -95,7 +95,7 @@ func (o *operation) operands(as ...*Array) ([]device.View, error) {
 			return nil, o.fail(fmt.Errorf("%w: operands on %v and %v; move one with To", device.ErrDevice, as[0].v.dev, a.v.dev))
 		}
 	}
-	o.reads = make([]*device.Buffer, 0, len(as))
+	o.reads = make([]*value, 0, len(as))
 	for i, a := range as {
 		v, err := a.view()
 		if err != nil {
@@ -106,7 +106,7 @@ func (o *operation) operands(as ...*Array) ([]device.View, error) {
 			return nil, err
 		}
 		views[i] = v
-		o.reads = append(o.reads, v.Buffer)
+		o.reads = append(o.reads, a.v)
 	}
 	return views, nil
 }

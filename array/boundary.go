@@ -144,7 +144,7 @@ func into(op *operation, dst, src *Array) error {
 	if err != nil {
 		return op.wrap(err)
 	}
-	beforeWrite(buf, op.name, op.site, src.v)
+	dst.v.beforeWrite(op.name, op.site, src.v)
 	view := device.View{Buffer: buf, DType: dst.dt, Layout: dst.lay}
 	poison := buf.Err()
 	if poison != nil {
@@ -153,7 +153,7 @@ func into(op *operation, dst, src *Array) error {
 		}
 		buf.Heal()
 	}
-	if err := src.writeTo(op, view); err != nil {
+	if err := src.writeTo(op, view, dst.v); err != nil {
 		if poison != nil {
 			buf.Fail(poison)
 		}
@@ -162,14 +162,10 @@ func into(op *operation, dst, src *Array) error {
 	return nil
 }
 
-// writeTo computes the array's elements into dst.
-func (a *Array) writeTo(op *operation, dst device.View) error {
-	if a.v.isOpen() && sameLayout(a.lay, a.v.lay) {
-		done, err := a.v.runInto(dst)
-		if err != nil || done {
-			if done && err == nil {
-				a.v.staleIfRead(dst.Buffer, op)
-			}
+// writeTo computes the array's elements into dst, part of the value into.
+func (a *Array) writeTo(op *operation, dst device.View, into *value) error {
+	if sameLayout(a.lay, a.v.lay) {
+		if done, err := a.v.runInto(dst, into); done || err != nil {
 			return err
 		}
 	}
@@ -189,16 +185,6 @@ func (a *Array) writeTo(op *operation, dst device.View) error {
 		}
 	}
 	return ops.Cast(a.stream, dst, src)
-}
-
-// staleIfRead forgets how a taken value is computed when what it reads has
-// just been overwritten with it.
-func (v *value) staleIfRead(buf *device.Buffer, op *operation) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.op != nil && slices.Contains(v.op.reads, buf) {
-		v.makeStale(op.name, op.site)
-	}
 }
 
 // writable returns the buffer of a value about to be written, healthy or not.
@@ -253,7 +239,7 @@ func FromSliceInto[T dtype.Elem](dst *Array, data []T) error {
 	if err != nil {
 		return op.wrap(err)
 	}
-	beforeWrite(buf, op.name, op.site, nil)
+	dst.v.beforeWrite(op.name, op.site, nil)
 	poison := buf.Err()
 	if poison != nil {
 		if !dst.mends() {

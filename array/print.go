@@ -177,13 +177,24 @@ func floats(values []float64, format string, bits int) []string {
 		case math.IsInf(x, -1):
 			out[i] = "-inf"
 		default:
-			out[i] = strconv.FormatFloat(x, verb, need, 64)
-			if need == 0 && verb == 'f' {
-				out[i] += "."
-			}
+			out[i] = trimmed(strconv.FormatFloat(x, verb, need, 64), need)
 		}
 	}
 	return out
+}
+
+// trimmed writes a number with the point that NumPy always shows and, without
+// an exponent, blanks for the zeros at its end.
+func trimmed(s string, need int) string {
+	mantissa, exponent, scientific := strings.Cut(s, "e")
+	if need == 0 {
+		mantissa += "."
+	}
+	if scientific {
+		return mantissa + "e" + exponent
+	}
+	short := strings.TrimRight(mantissa, "0")
+	return short + strings.Repeat(" ", len(mantissa)-len(short))
 }
 
 // fraction is how many digits after the point show x, at most digits.
@@ -223,7 +234,8 @@ func complexCells[T dtype.Elem](a *Array, format string, bits int, wide func(T) 
 		if !strings.HasPrefix(s, "-") && !strings.HasPrefix(s, "+") {
 			s = "+" + s
 		}
-		out[i] += s + "j"
+		number := strings.TrimRight(s, " ") // the j stands at the number
+		out[i] += number + "j" + s[len(number):]
 	}
 	return out, nil
 }

@@ -31,6 +31,16 @@ type value struct {
 	freed bool
 
 	failedLay layout.Layout // what the in-place write that failed last was to write
+
+	// How often the memory was written or freed since it was filled, and by what.
+	version atomic.Uint64
+	written atomic.Pointer[write]
+}
+
+// write is who wrote or freed a value's memory, and where.
+type write struct {
+	what string
+	at   site
 }
 
 // operation is what computes a value.
@@ -39,7 +49,8 @@ type operation struct {
 	shapes [][]int
 	dtypes []dtype.DType
 	site   site
-	reads  []*device.Buffer
+	reads  []*value // what it computes from; stored, all of them
+	seen   []uint64 // their versions when the operation was last run
 	// run computes into dst, which has the value's shape. Unless strided is
 	// set, dst is dense. dst may be a read operand only if alias allows it.
 	run     func(s *device.Stream, dst device.View) error
@@ -53,7 +64,8 @@ func (o *operation) fail(err error) *OpError {
 	return &OpError{Op: o.name, Shapes: o.shapes, DTypes: o.dtypes, Site: o.site.String(), Err: err}
 }
 
-// maxOpen bounds the open values of a device; beyond, the oldest starts.
+// maxOpen bounds the open values of a device; beyond, the oldest starts. Taken
+// ones do not count.
 const maxOpen = 64
 
 // openSet lists the open values of one device, oldest first. They are held
@@ -101,23 +113,31 @@ func (v *value) open() {
 	}
 }
 
-// prune drops values that are gone or have started; mu is held.
+// prune drops values that are gone, have started or were taken; mu is held.
 func (s *openSet) prune() {
 	s.values = slices.DeleteFunc(s.values, func(p weak.Pointer[value]) bool {
 		v := p.Value()
-		return v == nil || !v.isOpen()
+		return v == nil || !v.waiting()
 	})
 }
 
+// isOpen reports whether the value is not stored, but can be computed.
 func (v *value) isOpen() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.op != nil
 }
 
-// readersOf returns the open values that read a buffer.
-func readersOf(buf *device.Buffer) []*value {
-	set := openOn(buf.Device())
+// waiting reports whether the value is open and nothing has taken it.
+func (v *value) waiting() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.op != nil && !v.taken
+}
+
+// readersOf returns the open values, taken ones aside, that read x.
+func readersOf(x *value) []*value {
+	set := openOn(x.dev)
 	set.mu.Lock()
 	defer set.mu.Unlock()
 	if len(set.values) == 0 {
@@ -126,43 +146,50 @@ func readersOf(buf *device.Buffer) []*value {
 	set.prune()
 	var out []*value
 	for _, p := range set.values {
-		if v := p.Value(); v != nil && v.reads(buf) {
+		if v := p.Value(); v != nil && v.readsFrom(x) {
 			out = append(out, v)
 		}
 	}
 	return out
 }
 
-func (v *value) reads(buf *device.Buffer) bool {
+func (v *value) readsFrom(x *value) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.op != nil && slices.Contains(v.op.reads, buf)
+	return v.op != nil && slices.Contains(v.op.reads, x)
 }
 
-// beforeWrite settles the open values that read a buffer which is about to
-// be written or freed: they start, or, where they had been taken before,
-// become stale. except is left alone.
-func beforeWrite(buf *device.Buffer, what string, where site, except *value) {
-	for _, v := range readersOf(buf) {
-		if v == except {
-			continue
-		}
-		v.mu.Lock()
-		stale := v.taken && v.op != nil
-		if stale {
-			v.makeStale(what, where)
-		}
-		v.mu.Unlock()
-		if !stale {
+// beforeWrite settles the open values that read x, whose memory is about to be
+// written or freed: they start. Those that were taken before see by the version
+// that they are stale. except is left alone.
+func (x *value) beforeWrite(what string, where site, except *value) {
+	for _, v := range readersOf(x) {
+		if v != except {
 			v.start()
 		}
 	}
+	x.written.Store(&write{what, where})
+	x.version.Add(1)
 }
 
-// makeStale forgets the operation of a taken value; mu is held.
-func (v *value) makeStale(what string, where site) {
-	v.err = v.op.fail(fmt.Errorf("%w: an input was changed by %s at %v after this array had been computed into another; Eval it before", ErrStale, what, where))
-	v.op = nil
+// stale returns the error of an operation that was taken and whose inputs have
+// changed since.
+func (o *operation) stale() error {
+	for i, x := range o.reads {
+		if x.version.Load() != o.seen[i] {
+			w := x.written.Load()
+			return o.fail(fmt.Errorf("%w: an input was changed by %s at %v after this array had been computed into another; Eval it before", ErrStale, w.what, w.at))
+		}
+	}
+	return nil
+}
+
+// note remembers the inputs' versions.
+func (o *operation) note() {
+	o.seen = o.seen[:0]
+	for _, x := range o.reads {
+		o.seen = append(o.seen, x.version.Load())
+	}
 }
 
 // start runs the value's operation into memory of its own, once.
@@ -177,6 +204,12 @@ func (v *value) startLocked() error {
 		return v.err
 	}
 	op := v.op
+	if v.taken {
+		if err := op.stale(); err != nil {
+			v.op, v.err = nil, err
+			return err
+		}
+	}
 	v.op = nil
 	buf, err := v.dev.Alloc(int64(v.lay.Size())*int64(v.dt.Size()), v.stream)
 	if err == nil {
@@ -199,23 +232,33 @@ func (v *value) label(buf *device.Buffer, op *operation) {
 	buf.SetLabel(func() string { return fmt.Sprintf("%v %v of %s at %v", shape, dt, name, at) })
 }
 
-// runInto computes an open value straight into dst and leaves it open, as
-// taken. It reports false when the operation cannot write there; the caller
-// then stores the value and copies.
-func (v *value) runInto(dst device.View) (done bool, err error) {
+// runInto computes an open value straight into dst, part of the value into,
+// and leaves it open, as taken. It reports false when the operation cannot
+// write there; the caller then stores the value and copies.
+func (v *value) runInto(dst device.View, into *value) (done bool, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	op := v.op
 	if op == nil || !op.strided && !dst.Layout.IsDense() {
 		return false, nil
 	}
-	if slices.Contains(op.reads, dst.Buffer) && (op.alias == nil || !op.alias(dst)) {
+	if v.taken {
+		if err := op.stale(); err != nil {
+			v.op, v.err = nil, err
+			return true, err
+		}
+	}
+	if slices.Contains(op.reads, into) && (op.alias == nil || !op.alias(dst)) {
 		return false, nil
 	}
 	if err := op.run(v.stream, dst); err != nil {
 		return true, op.fail(err)
 	}
 	v.taken = true
+	op.note()
+	if i := slices.Index(op.reads, into); i >= 0 {
+		op.seen[i]-- // its own result has overwritten an input
+	}
 	return true, nil
 }
 
@@ -226,7 +269,7 @@ func (v *value) free(where site) {
 	v.op, v.freed = nil, true
 	v.mu.Unlock()
 	if buf != nil {
-		beforeWrite(buf, "Free", where, nil)
+		v.beforeWrite("Free", where, nil)
 		buf.Free()
 	}
 }

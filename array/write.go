@@ -81,7 +81,7 @@ func modify(op *operation, code expr.Op, a, y *Array, number any, isArray bool) 
 			}
 		}
 	}
-	beforeWrite(dst.Buffer, op.name, op.site, nil)
+	a.v.beforeWrite(op.name, op.site, nil)
 	if isArray {
 		return ops.Apply2(a.stream, code, dst, dst, x)
 	}

@@ -188,6 +188,7 @@ func headerOf(o options, jobs []job) header {
 	for _, j := range jobs {
 		if info := j.dev.Info(); isGPU(j.dev) {
 			h.GPU, h.Driver = info.Name, info.Driver
+			h.notes = []string{fmt.Sprintf("device  %v", info)}
 		}
 	}
 	if h.GPU == "" {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -217,5 +218,17 @@ func TestBrokenOutput(t *testing.T) {
 	status := run(strings.Fields("-suite cpu -sizes 8 -device cpu -iterations 1 -warmup 0"), pipe, &errs, realLibrary{})
 	if status != exitFailure || !strings.Contains(errs.String(), "broken pipe") {
 		t.Errorf("exit %d: %s", status, &errs)
+	}
+}
+
+func TestMissingGPU(t *testing.T) {
+	for reason, command := range map[string]string{
+		"no driver\nwas found":                         "go run ./cmd/gpk doctor",
+		"no kernel library; build it with `gpk setup`": "go run ./cmd/gpk setup",
+	} {
+		lines := missingGPU(errors.New(reason))
+		if len(lines) != 2 || strings.Contains(lines[0], "\n") || !strings.Contains(lines[0], strings.Fields(reason)[1]) || !strings.HasSuffix(lines[1], command) {
+			t.Errorf("%q: %q", reason, lines)
+		}
 	}
 }

@@ -64,7 +64,7 @@ type reporter interface {
 }
 
 var formats = map[string]func(w io.Writer) reporter{
-	"go":       func(w io.Writer) reporter { return &goReport{w} },
+	"go":       func(w io.Writer) reporter { return &goReport{w: w} },
 	"table":    func(w io.Writer) reporter { return &tableReport{w: w} },
 	"markdown": func(w io.Writer) reporter { return &tableReport{w: w, markdown: true} },
 	"json":     func(w io.Writer) reporter { return &jsonReport{w: w} },
@@ -97,7 +97,10 @@ func (s *stickyWriter) Write(p []byte) (int, error) {
 
 // goReport writes Go benchmark lines under the header lines that benchstat
 // knows. Whatever else there is to say stands in comments, which it skips.
-type goReport struct{ w io.Writer }
+type goReport struct {
+	w     io.Writer
+	noted string // the case whose note stands above already
+}
 
 func (g *goReport) begin(h header, _ []benchCase) {
 	for _, l := range []struct{ key, value string }{{"goos", h.GOOS}, {"goarch", h.GOARCH}, {"pkg", h.Pkg}, {"cpu", h.CPU}, {"gpu", h.GPU}, {"driver", h.Driver}} {
@@ -113,7 +116,8 @@ func (g *goReport) add(r result) {
 		fmt.Fprintf(g.w, "FAIL: %s: %s\n", r.Name, r.Failure)
 		return
 	}
-	if r.Note != "" {
+	if r.Note != "" && g.noted != r.Name {
+		g.noted = r.Name
 		fmt.Fprintf(g.w, "# %s: %s\n", r.Name, r.Note)
 	}
 	fmt.Fprintf(g.w, "Benchmark%s\t%d", r.Name, r.Iterations)

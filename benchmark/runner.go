@@ -155,12 +155,20 @@ func (r *runner) time(t trial, w work, p precision) ([]result, error) {
 			worst.relative = max(worst.relative, d.relative)
 		}
 		note := tm.note
-		if !r.gpu && p.named == matmul.TF32 {
-			note = "IEEE " + p.dtype.String() + " on the CPU"
+		if note == "" {
+			note = r.precisionNote(p)
 		}
 		out = append(out, result{Iterations: tm.calls, Metrics: w.metrics(tm.seconds), Error: worst.relative, Bound: p.bound, Kernel: t.kernel(), Note: note})
 	}
 	return out, nil
+}
+
+// precisionNote says where a precision is not what its name says.
+func (r *runner) precisionNote(p precision) string {
+	if !r.gpu && p.named == matmul.TF32 {
+		return "IEEE " + p.dtype.String() + " on the CPU"
+	}
+	return ""
 }
 
 // benchCase is one line of a suite.

@@ -83,7 +83,7 @@ func accuracy(r *runner, p precision, draw distribution, n int) ([]result, error
 			elementwise = max(elementwise, math.Abs(got.re[i]-want.re[i])/s)
 		}
 	}
-	one := result{Iterations: 1, Metrics: []metric{{d.relative, "relerr"}, {elementwise, "elementwise"}}, Error: d.relative, Bound: p.bound, Kernel: kernel}
+	one := result{Iterations: 1, Metrics: []metric{{d.relative, "relerr"}, {elementwise, "elementwise"}}, Error: d.relative, Bound: p.bound, Kernel: kernel, Note: r.precisionNote(p)}
 	return []result{one}, nil
 }
 

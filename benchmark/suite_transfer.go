@@ -98,6 +98,6 @@ func bytesFrom(seed, stream uint64, n int) []uint8 {
 		key[i], key[8+i] = byte(seed>>(8*i)), byte(stream>>(8*i))
 	}
 	b := make([]uint8, n)
-	rand.NewChaCha8(key).Read(b)
+	_, _ = rand.NewChaCha8(key).Read(b) // never fails
 	return b
 }

@@ -18,14 +18,6 @@ import (
 // so that a reference computed from values starts from the same numbers.
 type values struct{ re, im []float64 }
 
-func (v values) slice(lo, hi int) values {
-	s := values{re: v.re[lo:hi]}
-	if v.im != nil {
-		s.im = v.im[lo:hi]
-	}
-	return s
-}
-
 // distribution draws one value.
 type distribution func(*rand.Rand) float64
 

@@ -146,11 +146,21 @@ func load(path string) (*Library, error) {
 		at   *C.uintptr_t
 	}{
 		{"gpk_abi_version", &e.abiVersion}, // first: what follows depends on it
-		{"gpk_kernel_set", &e.kernelSet}, {"gpk_cuda_version", &e.cudaVersion}, {"gpk_error_string", &e.errorString},
-		{"gpk_gemm_count", &e.gemmCount}, {"gpk_gemm_name", &e.gemmName},
-		{"gpk_gemm_workspace", &e.gemmWorkspace}, {"gpk_gemm", &e.gemm},
-		{"gpk_unary", &e.unary}, {"gpk_binary", &e.binary}, {"gpk_cast", &e.cast}, {"gpk_fill", &e.fill}, {"gpk_arange", &e.arange},
-		{"gpk_reduce_workspace", &e.reduceSpace}, {"gpk_reduce", &e.reduce}, {"gpk_spin", &e.spin},
+		{"gpk_kernel_set", &e.kernelSet},
+		{"gpk_cuda_version", &e.cudaVersion},
+		{"gpk_error_string", &e.errorString},
+		{"gpk_gemm_count", &e.gemmCount},
+		{"gpk_gemm_name", &e.gemmName},
+		{"gpk_gemm_workspace", &e.gemmWorkspace},
+		{"gpk_gemm", &e.gemm},
+		{"gpk_unary", &e.unary},
+		{"gpk_binary", &e.binary},
+		{"gpk_cast", &e.cast},
+		{"gpk_fill", &e.fill},
+		{"gpk_arange", &e.arange},
+		{"gpk_reduce_workspace", &e.reduceSpace},
+		{"gpk_reduce", &e.reduce},
+		{"gpk_spin", &e.spin},
 	} {
 		name := C.CString(entry.name)
 		*entry.at = C.gpk_dlsym(handle, name)

@@ -49,8 +49,14 @@ func (d *Device) block(size int64, s *Stream) (*block, error) {
 		if size > d.Limit() || attempt > 1 && !freed || attempt > 4 {
 			return nil, err
 		}
-		if e := d.makeRoom(size, err != ErrOutOfMemory); e != nil {
-			return nil, e
+		var stuck error
+		if err == ErrOutOfMemory {
+			stuck = d.makeRoom(size, s)
+		} else { // the driver is full, below the limit
+			stuck = d.Trim()
+		}
+		if stuck != nil {
+			return nil, stuck
 		}
 	}
 }
@@ -111,15 +117,13 @@ func (d *Device) reuse(size int64, s *Stream) (*block, error) {
 	return b, nil
 }
 
-// makeRoom gives idle blocks back to the driver: as many as size bytes need,
-// or all.
-func (d *Device) makeRoom(size int64, all bool) error {
+// makeRoom gives back to the driver the idle blocks that size bytes on s need,
+// unless one that was dropped serves now.
+func (d *Device) makeRoom(size int64, s *Stream) error {
 	d.drain()
 	d.mu.Lock()
 	var out []*block
-	if all {
-		out = d.pool.evictAll()
-	} else {
+	if !d.pool.has(s, size) {
 		out = d.pool.evictFor(size)
 	}
 	d.mu.Unlock()
@@ -162,7 +166,11 @@ func (d *Device) Trim() error {
 	if d.err != nil {
 		return d.err
 	}
-	return d.makeRoom(0, true)
+	d.drain()
+	d.mu.Lock()
+	out := d.pool.evictAll()
+	d.mu.Unlock()
+	return d.freeBlocks(out)
 }
 
 // Pool returns the counters of the device's memory pool.

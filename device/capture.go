@@ -125,9 +125,11 @@ func (s *Stream) EndCapture() (*Graph, error) {
 	}
 	if err != nil {
 		_ = d.release(g.graphState)
+		*c = capture{}
 		return nil, err
 	}
 	g.reads, g.writes = c.buffers(c.reads), c.buffers(c.writes)
+	*c = capture{} // live allocations refer to it: it must not keep their buffers
 	g.cleanup = runtime.AddCleanup(g, d.dropped.pushGraph, g.graphState)
 	return g, nil
 }

@@ -67,15 +67,21 @@ func (p *pool) setLimit(n int64) {
 
 // take returns an idle block of the home stream, now in use, or nil.
 func (p *pool) take(home *Stream, size int64) *block {
-	sh := p.shelves[shelfKey{home, size}]
-	if sh == nil || len(sh.blocks) == 0 {
+	if !p.has(home, size) {
 		return nil
 	}
+	sh := p.shelves[shelfKey{home, size}]
 	b := sh.blocks[len(sh.blocks)-1]
 	p.unshelve(b)
 	p.stats.Reuses++
 	p.use(size)
 	return b
+}
+
+// has reports whether take would find a block.
+func (p *pool) has(home *Stream, size int64) bool {
+	sh := p.shelves[shelfKey{home, size}]
+	return sh != nil && len(sh.blocks) > 0
 }
 
 func (p *pool) use(size int64) {

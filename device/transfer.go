@@ -1,7 +1,6 @@
 package device
 
 import (
-	"context"
 	"runtime"
 	"unsafe"
 )
@@ -21,15 +20,19 @@ func (d *Device) CopyFromHost(dst *Buffer, off int64, src []byte, s *Stream) err
 		})
 	}
 	direct := d.pinned.holds(src)
-	_, err := d.transfer(s, nil, writes, func(s *Stream) error {
+	err := d.transfer(s, nil, writes, direct, func(s *Stream) error {
 		if len(src) == 0 {
 			return nil
 		}
 		if !direct {
 			return d.stager.copyIn(dst.a.mem, off, src, s.handle)
 		}
-		return d.backend.copyIn(dst.a.mem, off, unsafe.Pointer(unsafe.SliceData(src)), int64(len(src)), s.handle, 0)
-	}, direct)
+		err := d.backend.copyIn(dst.a.mem, off, unsafe.Pointer(unsafe.SliceData(src)), int64(len(src)), s.handle, 0)
+		if err == nil {
+			err = d.backend.syncStream(s.handle)
+		}
+		return err
+	})
 	runtime.KeepAlive(src)
 	return err
 }
@@ -47,7 +50,7 @@ func (d *Device) CopyToHost(dst []byte, src *Buffer, off int64, s *Stream) error
 			return nil
 		})
 	}
-	seq, err := d.transfer(s, reads, nil, func(s *Stream) error {
+	err := d.transfer(s, reads, nil, len(dst) > 0, func(s *Stream) error {
 		n := int64(len(dst))
 		switch {
 		case n == 0:
@@ -56,21 +59,18 @@ func (d *Device) CopyToHost(dst []byte, src *Buffer, off int64, s *Stream) error
 			return d.backend.syncCopyOut(unsafe.Pointer(unsafe.SliceData(dst)), src.a.mem, off, n, s.handle)
 		}
 		return d.stager.copyOut(dst, src.a.mem, off, s.handle)
-	}, false)
-	if err == nil && len(dst) > 0 {
-		seq.reached()
-	}
+	})
 	runtime.KeepAlive(dst)
 	return err
 }
 
-// transfer runs f, which may wait, between the ordering and the noting of a
-// piece of work that uses the buffers. With wait it waits for s afterwards. It
-// returns the place of the work on the stream.
-func (d *Device) transfer(s *Stream, reads, writes []*Buffer, f func(*Stream) error, wait bool) (use, error) {
+// transfer runs f, which may wait, as a piece of work that uses the buffers.
+// waits says that f returns only when that work, and all before it on the
+// stream, is done.
+func (d *Device) transfer(s *Stream, reads, writes []*Buffer, waits bool, f func(*Stream) error) error {
 	s, err := d.own(s)
 	if err != nil {
-		return use{}, err
+		return err
 	}
 	d.mu.Lock()
 	if s.capture != nil {
@@ -80,41 +80,33 @@ func (d *Device) transfer(s *Stream, reads, writes []*Buffer, f func(*Stream) er
 	}
 	if err != nil {
 		d.mu.Unlock()
-		return use{}, err
+		return err
 	}
 	d.note(s, reads, writes)
-	started := use{s, s.seq}
+	seq := s.seq
 	pin(reads)
 	pin(writes)
 	s.waiters++ // the handle must stay until f is done with it
 	d.mu.Unlock()
 
 	err = f(s)
-	if wait && err == nil {
-		err = d.waitFor(context.Background(), s)
-	}
 
-	// Others may have marked the stream while f was still putting pieces on it:
-	// note the use again, behind the last one.
 	d.mu.Lock()
-	d.note(s, reads, writes)
-	e := s.leave()
-	d.mu.Unlock()
-	if err == nil {
+	if waits && err == nil {
+		s.done = max(s.done, seq)
+	} else {
+		// Others may have marked the stream while f was still putting pieces on
+		// it: the use counts from behind the last one.
+		d.note(s, reads, writes)
+	}
+	if e := s.leave(); err == nil {
 		err = e
 	}
+	d.mu.Unlock()
 	d.unpin(reads, writes)
 	runtime.KeepAlive(reads)
 	runtime.KeepAlive(writes)
-	return started, err
-}
-
-// reached notes that the work up to u is complete.
-func (u use) reached() {
-	d := u.stream.dev
-	d.mu.Lock()
-	u.stream.done = max(u.stream.done, u.seq)
-	d.mu.Unlock()
+	return err
 }
 
 // Copy copies n bytes from src, soff bytes from its beginning, to dst on d,
@@ -157,19 +149,20 @@ func (d *Device) Copy(dst *Buffer, doff int64, src *Buffer, soff, n int64, s *St
 // returns, so that neither device's order has to know the other's.
 func (d *Device) copyPeer(dst *Buffer, doff int64, src *Buffer, soff, n int64, s *Stream) error {
 	from := src.a.dev
-	_, err := from.transfer(nil, []*Buffer{src}, nil, func(fs *Stream) error {
-		if err := from.waitFor(context.Background(), fs); err != nil {
+	return from.transfer(nil, []*Buffer{src}, nil, true, func(fs *Stream) error {
+		if err := from.backend.syncStream(fs.handle); err != nil {
 			return err
 		}
-		_, err := d.transfer(s, nil, []*Buffer{dst}, func(s *Stream) error {
+		return d.transfer(s, nil, []*Buffer{dst}, n > 0, func(s *Stream) error {
 			if n == 0 {
 				return nil
 			}
-			return d.backend.copyPeer(dst.a.mem, doff, from.backend, src.a.mem, soff, n, s.handle)
-		}, true)
-		return err
-	}, false)
-	return err
+			if err := d.backend.copyPeer(dst.a.mem, doff, from.backend, src.a.mem, soff, n, s.handle); err != nil {
+				return err
+			}
+			return d.backend.syncStream(s.handle)
+		})
+	})
 }
 
 // bounds checks a part of a buffer of this device.

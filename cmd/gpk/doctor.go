@@ -6,8 +6,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/gpk-go/gpk"
@@ -37,11 +39,11 @@ type machine struct {
 
 // doctor examines this machine.
 func doctor(ctx context.Context, args []string, std streams) error {
-	fs := flag.NewFlagSet("doctor", flag.ContinueOnError)
-	if err := parse(fs, args, std); err != nil {
+	flags := flag.NewFlagSet("doctor", flag.ContinueOnError)
+	if err := parse(flags, args, std); err != nil {
 		return err
 	}
-	if err := noArguments(fs); err != nil {
+	if err := noArguments(flags); err != nil {
 		return err
 	}
 	quiet := slog.New(slog.DiscardHandler)
@@ -162,11 +164,16 @@ func try(name string) error {
 	return nil
 }
 
-// writable reports whether files can be made in the folder, or in the first
-// folder above it that exists.
+// writable reports whether files can be made in the folder or, where it is not
+// there yet, in the first folder above it that is.
 func writable(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
+	for {
+		_, err := os.Stat(dir)
+		if up := filepath.Dir(dir); errors.Is(err, fs.ErrNotExist) && up != dir {
+			dir = up
+			continue
+		}
+		break
 	}
 	f, err := os.CreateTemp(dir, "doctor-")
 	if err != nil {

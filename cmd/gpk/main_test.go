@@ -181,3 +181,20 @@ func TestCopyFile(t *testing.T) {
 		t.Errorf("left behind: %v", left)
 	}
 }
+
+func TestWritable(t *testing.T) {
+	dir := t.TempDir()
+	if err := writable(filepath.Join(dir, "a", "b")); err != nil {
+		t.Error(err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if writable(file) == nil {
+		t.Error("a file is a folder to write in")
+	}
+}

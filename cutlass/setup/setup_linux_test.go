@@ -306,7 +306,7 @@ func TestKilled(t *testing.T) {
 			if err := cmd.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
-			cmd.Wait()
+			_ = cmd.Wait()
 			if t.Failed() {
 				t.Log(out)
 			}
@@ -340,8 +340,8 @@ func TestKilledAnywhere(t *testing.T) {
 	for range 8 {
 		cmd, _ := child(t, dir)
 		time.Sleep(time.Duration(random.IntN(400)) * time.Millisecond)
-		cmd.Process.Kill() // it may have finished
-		cmd.Wait()
+		_ = cmd.Process.Kill() // it may have finished
+		_ = cmd.Wait()
 	}
 	if got := mustBuild(t, dir).Sidecar; got.SHA256 != want.SHA256 || got.Inputs != want.Inputs {
 		t.Errorf("after kills %+v, undisturbed %+v", got, want)

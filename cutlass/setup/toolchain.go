@@ -42,7 +42,7 @@ func (b *builder) toolchain(ctx context.Context) (t toolchain, err error) {
 	case b.NVCC != "" || ctx.Err() != nil:
 		return t, err
 	default:
-		b.progress.say("%v", err)
+		b.progress.say("%v; using NVIDIA's wheels", err)
 		dir, err := b.install(ctx, cudaWheels)
 		if err != nil {
 			return t, err

@@ -189,7 +189,7 @@ func TestStreams(t *testing.T) {
 		for i := range 20 {
 			value := float32(i)
 			err := Do(gpu, func() error {
-				return cu.MemsetD32Async(p, math.Float32bits(value), n, theirs)
+				return cu.MemsetD32Async(p, uint(math.Float32bits(value)), n, theirs)
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -241,7 +241,7 @@ func TestStreams(t *testing.T) {
 			}
 			value := float32(i)
 			err = Do(gpu, func() error {
-				return cu.MemsetD32Async(p, math.Float32bits(value), n, theirs)
+				return cu.MemsetD32Async(p, uint(math.Float32bits(value)), n, theirs)
 			})
 			if err != nil {
 				t.Fatal(err)

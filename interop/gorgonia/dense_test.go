@@ -155,6 +155,23 @@ func TestAxes(t *testing.T) {
 	}
 	check(t, v.(*tensor.Dense), []int{3}, []float64{base[14], base[18], base[22]})
 
+	block := make([]float64, 4*3*3)
+	for i := range block {
+		block[i] = r.Float64()
+	}
+	d = tensor.New(tensor.WithShape(4, 3, 3), tensor.WithBacking(block))
+	v, err = d.Slice(nil, tensor.S(0, 2), tensor.S(1, 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var inner []float64
+	for i := range 4 {
+		for j := range 2 {
+			inner = append(inner, block[9*i+3*j+1], block[9*i+3*j+2])
+		}
+	}
+	check(t, v.(*tensor.Dense), []int{4, 2, 2}, inner)
+
 	for _, shape := range [][]int{{5}, {5, 1}, {1, 5}, {1, 5, 1}} {
 		data := []float64{1, 2, 3, 4, 5}
 		check(t, tensor.New(tensor.WithShape(shape...), tensor.WithBacking(slices.Clone(data))), shape, data)

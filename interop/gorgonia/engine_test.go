@@ -308,8 +308,36 @@ func TestMinSize(t *testing.T) {
 	}
 }
 
+// TestDevice checks where the engine goes, with a device that is none.
+func TestDevice(t *testing.T) {
+	cpu, err := device.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := new(device.Device)
+	for _, c := range []struct {
+		e    *Engine
+		work int
+		want *device.Device
+	}{
+		{NewEngine(WithDevice(elsewhere)), DefaultMinSize - 1, cpu},
+		{NewEngine(WithDevice(elsewhere)), DefaultMinSize, elsewhere},
+		{NewEngine(WithDevice(elsewhere), WithMinSize(0)), 1, elsewhere},
+		{NewEngine(), DefaultMinSize, device.Default()},
+	} {
+		if got, err := c.e.device(c.work); got != c.want || err != nil {
+			t.Errorf("%d multiply-adds: %v, %v; want %v", c.work, got, err, c.want)
+		}
+	}
+}
+
 func TestEngineErrors(t *testing.T) {
-	e := NewEngine(WithMinSize(0))
+	for name, e := range engines(t) {
+		t.Run(name, func(t *testing.T) { testEngineErrors(t, e) })
+	}
+}
+
+func testEngineErrors(t *testing.T, e *Engine) {
 	matrix := func(m, n int) *tensor.Dense { return tensor.New(tensor.WithShape(m, n), tensor.Of(tensor.Float32)) }
 	masked := tensor.New(tensor.WithShape(2, 2), tensor.WithBacking(make([]float32, 4), make([]bool, 4)))
 	double := tensor.New(tensor.WithShape(2, 2), tensor.Of(tensor.Float64))
