@@ -88,41 +88,32 @@ func families() []family {
 	// tensor cores need at large sizes; pingpong hides the epilogue of middle
 	// sizes behind the other warpgroup's products; the small tile fills the
 	// machine where tiles are few.
-	for _, in := range []dtype.DType{dtype.BFloat16, dtype.Float16} {
-		for _, t := range []struct {
-			tile     [3]int
-			cluster  [2]int
-			schedule string
-		}{
-			{[3]int{128, 256, 64}, [2]int{2, 1}, "cooperative"},
-			{[3]int{128, 128, 64}, [2]int{2, 1}, "pingpong"},
-			{[3]int{64, 128, 64}, [2]int{1, 1}, "pingpong"},
-		} {
-			fs = append(fs, family{90, Kernel{
-				Unit: fmt.Sprintf("sm90_%s_%s", tokens[in].name, dims(t.tile[:])), SM: 90, A: in, B: in,
-				Tile: t.tile, Cluster: t.cluster, Schedule: t.schedule, Math: halfMath[in],
-				AlignA: 16, AlignB: 16, AlignOut: 16, Epilogue: true, TensorCore: true,
-			}, []dtype.DType{in, dtype.Float32}, allMajors})
-		}
+	hopper := func(unit string, in dtype.DType, math string, tile [3]int, cluster [2]int, schedule string, majors [][2]Major, outs ...dtype.DType) {
+		fs = append(fs, family{90, Kernel{
+			Unit: unit + "_" + dims(tile[:]), SM: 90, A: in, B: in,
+			Tile: tile, Cluster: cluster, Schedule: schedule, Math: math,
+			AlignA: 16, AlignB: 16, AlignOut: 16, Epilogue: true, TensorCore: true,
+		}, outs, majors})
+	}
+	halves := []struct {
+		dtype      dtype.DType
+		unit, math string
+	}{{dtype.BFloat16, "sm90_bf16", "bf16"}, {dtype.Float16, "sm90_f16", "fp16"}}
+	for _, h := range halves {
+		hopper(h.unit, h.dtype, h.math, [3]int{128, 256, 64}, [2]int{2, 1}, "cooperative", allMajors, h.dtype, dtype.Float32)
+		hopper(h.unit, h.dtype, h.math, [3]int{128, 128, 64}, [2]int{2, 1}, "pingpong", allMajors, h.dtype, dtype.Float32)
+		hopper(h.unit, h.dtype, h.math, [3]int{64, 128, 64}, [2]int{1, 1}, "pingpong", allMajors, h.dtype, dtype.Float32)
+	}
+	// For sizes that the others cut into a little more than whole waves (3072).
+	for _, h := range halves {
+		hopper("sm90_half", h.dtype, h.math, [3]int{128, 192, 64}, [2]int{2, 1}, "cooperative", allMajors, h.dtype)
 	}
 
 	// Hopper, TF32: wgmma reads it with k contiguous only.
-	for _, t := range []struct {
-		tile     [3]int
-		cluster  [2]int
-		schedule string
-	}{
-		{[3]int{128, 256, 32}, [2]int{2, 1}, "cooperative"},
-		{[3]int{256, 128, 32}, [2]int{2, 1}, "cooperative"},
-		{[3]int{128, 128, 32}, [2]int{2, 1}, "pingpong"},
-		{[3]int{64, 128, 32}, [2]int{1, 1}, "pingpong"},
-	} {
-		fs = append(fs, family{90, Kernel{
-			Unit: "sm90_tf32_" + dims(t.tile[:]), SM: 90, A: dtype.Float32, B: dtype.Float32,
-			Tile: t.tile, Cluster: t.cluster, Schedule: t.schedule, Math: "tf32",
-			AlignA: 16, AlignB: 16, AlignOut: 16, Epilogue: true, TensorCore: true,
-		}, []dtype.DType{dtype.Float32}, kMajors})
-	}
+	hopper("sm90_tf32", dtype.Float32, "tf32", [3]int{128, 256, 32}, [2]int{2, 1}, "cooperative", kMajors, dtype.Float32)
+	hopper("sm90_tf32", dtype.Float32, "tf32", [3]int{256, 128, 32}, [2]int{2, 1}, "cooperative", kMajors, dtype.Float32)
+	hopper("sm90_tf32", dtype.Float32, "tf32", [3]int{128, 128, 32}, [2]int{2, 1}, "pingpong", kMajors, dtype.Float32)
+	hopper("sm90_tf32", dtype.Float32, "tf32", [3]int{64, 128, 32}, [2]int{1, 1}, "pingpong", kMajors, dtype.Float32)
 
 	// CUTLASS 2.x. Where an operand has k contiguous a load is a vector of it;
 	// outputs are stored one by one. Shared memory stays below the 99 KiB of sm_86.
@@ -173,8 +164,6 @@ func families() []family {
 	}
 	return fs
 }
-
-var halfMath = map[dtype.DType]string{dtype.BFloat16: "bf16", dtype.Float16: "fp16"}
 
 // complete fills in what follows from the rest.
 func (k *Kernel) complete(unitSM int) {

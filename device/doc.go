@@ -9,6 +9,10 @@
 // for; nothing runs at import, and a program without a driver loses nothing
 // but the GPU.
 //
+// GPK_DEVICE names the default device, GPK_MEMORY_LIMIT bounds the pool of each
+// device, and GPK_LIB says where the kernel library is. Explain tells what came
+// of it.
+//
 // # Ordering
 //
 // Work runs in the order in which it was put on a stream. Between streams a

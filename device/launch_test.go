@@ -308,7 +308,11 @@ func BenchmarkAllocFree(b *testing.B) {
 	d := NewFake(h200(0), CapabilitiesOf(90))
 	b.ReportAllocs()
 	for b.Loop() {
-		alloc(b, d, 4096, nil).Free()
+		buf, err := d.Alloc(4096, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		buf.Free()
 	}
 }
 
@@ -316,6 +320,8 @@ func BenchmarkAllocDrop(b *testing.B) {
 	d := NewFake(h200(0), CapabilitiesOf(90))
 	b.ReportAllocs()
 	for b.Loop() {
-		alloc(b, d, 4096, nil)
+		if _, err := d.Alloc(4096, nil); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -67,10 +67,10 @@ func (p *pool) setLimit(n int64) {
 
 // take returns an idle block of the home stream, now in use, or nil.
 func (p *pool) take(home *Stream, size int64) *block {
-	if !p.has(home, size) {
+	sh := p.shelves[shelfKey{home, size}]
+	if sh == nil || len(sh.blocks) == 0 {
 		return nil
 	}
-	sh := p.shelves[shelfKey{home, size}]
 	b := sh.blocks[len(sh.blocks)-1]
 	p.unshelve(b)
 	p.stats.Reuses++

@@ -130,7 +130,7 @@ func TestDefault(t *testing.T) {
 		if got := Default(); got.String() != c.wants || got.Err() != nil {
 			t.Errorf("GPK_DEVICE=%q: %v (%v), want %s", c.env, got, got.Err(), c.wants)
 		}
-		if Default() != Default() {
+		if first, second := Default(), Default(); first != second {
 			t.Error("Default changes")
 		}
 	}
@@ -240,9 +240,21 @@ func TestArchServes(t *testing.T) {
 		sm   int
 		want bool
 	}{
-		{"90a", 90, true}, {"90a", 80, false}, {"90a", 100, false}, {"90a", 120, false},
-		{"80", 80, true}, {"80", 86, true}, {"80", 89, true}, {"80", 90, false}, {"80", 100, true}, {"80", 120, true}, {"80", 75, false},
-		{"89", 86, false}, {"86", 89, true}, {"", 80, false}, {"x", 80, false},
+		{"90a", 90, true},
+		{"90a", 80, false},
+		{"90a", 100, false},
+		{"90a", 120, false},
+		{"80", 80, true},
+		{"80", 86, true},
+		{"80", 89, true},
+		{"80", 90, false},
+		{"80", 100, true},
+		{"80", 120, true},
+		{"80", 75, false},
+		{"89", 86, false},
+		{"86", 89, true},
+		{"", 80, false},
+		{"x", 80, false},
 	} {
 		if got := archServes(c.arch, c.sm); got != c.want {
 			t.Errorf("code for %q serves SM %d: %v", c.arch, c.sm, got)

@@ -40,24 +40,26 @@ __global__ void __launch_bounds__(threads) unary_rows(Rows<2> r) {
 #pragma unroll
   for (int u = 0; u < each; ++u) {
     if (first + u * blockDim.x >= r.vectors) continue;
-#pragma unroll
-    for (int e = 0; e < V; ++e) x[u].v[e] = Op::apply(x[u].v[e]);
+    apply<Op>(x[u].v);
     *reinterpret_cast<Vec<T, V>*>(reinterpret_cast<T*>(r.p[0]) + off[u][0]) = x[u];
   }
   if (first < r.tail) {
     uint32_t const i = r.vectors * V + first;
-    reinterpret_cast<T*>(r.p[0])[i] = Op::apply(reinterpret_cast<T const*>(r.p[1])[r.splat[1] ? 0 : i]);
+    T one[] = {reinterpret_cast<T const*>(r.p[1])[r.splat[1] ? 0 : i]};
+    apply<Op>(one);
+    reinterpret_cast<T*>(r.p[0])[i] = one[0];
   }
 }
 
 template <class Op, class T>
 __global__ void __launch_bounds__(threads) unary_tiles(Tiles<2> p) {
-  T x[4];
+  T x[4] = {};
   in_tile(p, [&](int u, bool in, int64_t const(&off)[2]) {
     if (in) x[u] = reinterpret_cast<T const*>(p.p[1])[off[1]];
   });
+  apply<Op>(x);
   in_tile(p, [&](int u, bool in, int64_t const(&off)[2]) {
-    if (in) reinterpret_cast<T*>(p.p[0])[off[0]] = Op::apply(x[u]);
+    if (in) reinterpret_cast<T*>(p.p[0])[off[0]] = x[u];
   });
 }
 
@@ -254,10 +256,9 @@ int unary_of(int type, Nest const& t, uint64_t stream) {
   return by_type(type, [&](auto x) -> int {
     using T = decltype(x);
     constexpr bool real = is_float<T> || is_integer<T>;
-    constexpr bool smooth = !__is_same(Op, Neg) && !__is_same(Op, Conj) && !__is_same(Op, ReLU);
     constexpr bool has = __is_same(Op, Conj)  ? is_complex<T>
                          : __is_same(Op, Neg) ? real || is_complex<T>
-                         : smooth             ? is_float<T>
+                         : is_smooth<Op>      ? is_float<T>
                                               : real;
     if constexpr (has) {
       return unary<Op, T>(t, stream);
