@@ -53,7 +53,7 @@ func (a *Array) check() error {
 
 // first returns the first error of a list of operands. An error that an
 // operation made stays as it is; others are wrapped with this one's name.
-func (o *operation) first(as ...*Array) error {
+func (o *request) first(as ...*Array) error {
 	for _, a := range as {
 		err := a.check()
 		if err == nil {
@@ -70,45 +70,48 @@ func (o *operation) first(as ...*Array) error {
 
 // newOp begins an operation: its name, operands and place in the program.
 func newOp(name string, where site, as ...*Array) *operation {
-	o := &operation{name: name, site: where}
-	if len(as) > 0 {
-		o.shapes, o.dtypes = make([][]int, 0, len(as)), make([]dtype.DType, 0, len(as))
-	}
-	for _, a := range as {
-		if a != nil && a.err == nil {
-			o.shapes, o.dtypes = append(o.shapes, a.lay.Shape), append(o.dtypes, a.dt)
-		}
-	}
+	o := &operation{}
+	o.begin(name, where, as)
 	return o
 }
 
-// operands checks that arrays can meet in one operation: no errors and one
-// device. It returns their stored views, in order, and fills in what the
-// operation reads.
-func (o *operation) operands(as ...*Array) ([]device.View, error) {
-	if err := o.first(as...); err != nil {
-		return nil, err
+// begin fills a request in.
+func (o *request) begin(name string, where site, as []*Array) {
+	o.name, o.site = name, where
+	o.args = o.argBuf[:0]
+	for _, a := range as {
+		if a != nil && a.err == nil {
+			o.args = append(o.args, arg{a.lay.Shape, a.dt})
+		}
 	}
-	views := make([]device.View, len(as))
+}
+
+// newSource begins an operation without operands: what errors name is the
+// shape and type of its result.
+func newSource(name string, where site, dt dtype.DType, shape []int) *operation {
+	return &operation{request: request{name: name, site: where, args: []arg{{slices.Clone(shape), dt}}}}
+}
+
+// operands checks that arrays can meet in one operation: no errors and one
+// device. It fills in what the operation reads, stored and in order.
+func (o *operation) operands(as ...*Array) error {
+	if err := o.first(as...); err != nil {
+		return err
+	}
 	for _, a := range as {
 		if a.v.dev != as[0].v.dev {
-			return nil, o.fail(fmt.Errorf("%w: operands on %v and %v; move one with To", device.ErrDevice, as[0].v.dev, a.v.dev))
+			return o.fail(fmt.Errorf("%w: operands on %v and %v; move one with To", device.ErrDevice, as[0].v.dev, a.v.dev))
 		}
 	}
-	o.reads = make([]*value, 0, len(as))
-	for i, a := range as {
+	o.reads, o.views = o.readBuf[:0], o.viewBuf[:0]
+	for _, a := range as {
 		v, err := a.view()
 		if err != nil {
-			var oe *OpError
-			if !errors.As(err, &oe) {
-				err = o.fail(err)
-			}
-			return nil, err
+			return o.wrap(err)
 		}
-		views[i] = v
-		o.reads = append(o.reads, a.v)
+		o.views, o.reads = append(o.views, v), append(o.reads, a.v)
 	}
-	return views, nil
+	return nil
 }
 
 // view starts the array where it is open and returns its elements' place.
@@ -120,9 +123,31 @@ func (a *Array) view() (device.View, error) {
 	return device.View{Buffer: buf, DType: a.dt, Layout: a.lay}, nil
 }
 
-// result makes the array of an operation, open until something needs it.
+// result makes the array of an operation, open until something needs it. The
+// shape is kept.
 func (o *operation) result(dev *device.Device, s *device.Stream, dt dtype.DType, shape []int) *Array {
-	v := &value{dev: dev, stream: s, lay: layout.Dense(shape), dt: dt, op: o, explain: o.explain}
+	return o.resultLike(dev, s, dt, layout.Dense(shape))
+}
+
+// resultOf makes the array of an operation with the shape of a.
+func (o *operation) resultOf(a *Array, dt dtype.DType) *Array {
+	lay := a.lay
+	if lay.Offset = 0; !lay.IsDense() {
+		lay = layout.Dense(lay.Shape)
+	}
+	return o.resultLike(a.v.dev, a.stream, dt, lay)
+}
+
+func (o *operation) resultLike(dev *device.Device, s *device.Stream, dt dtype.DType, lay layout.Layout) *Array {
+	// One piece of memory: they live and die together.
+	r := &struct {
+		a Array
+		v value
+	}{}
+	v := &r.v
+	v.dev, v.stream, v.lay, v.dt, v.op = dev, s, lay, dt, o
+	v.name, v.how, v.explain = o.name, o.how, o.explain
+	r.a = Array{v: v, lay: lay, dt: dt, stream: s}
 	if eager.Load() {
 		if err := v.start(); err != nil {
 			return failed(err)
@@ -130,7 +155,7 @@ func (o *operation) result(dev *device.Device, s *device.Stream, dt dtype.DType,
 	} else {
 		v.open()
 	}
-	return &Array{v: v, lay: v.lay, dt: dt, stream: s}
+	return &r.a
 }
 
 // sameLayout reports whether two views name the same elements in one order.
@@ -147,26 +172,6 @@ func overlaps(a, b device.View) bool {
 	bl, bh := b.Layout.Span()
 	as, bs := a.DType.Size(), b.DType.Size()
 	return al*as < bh*bs && bl*bs < ah*as
-}
-
-// elementwise says that an operation may write over operands that have the
-// destination's very layout; it must not touch others.
-func elementwise(views []device.View) func(device.View) bool {
-	return func(dst device.View) bool {
-		for _, v := range views {
-			if overlaps(v, dst) && (v.DType.Size() != dst.DType.Size() || !sameLayout(v.Layout, dst.Layout)) {
-				return false
-			}
-		}
-		return true
-	}
-}
-
-// disjoint says that an operation must not write over its operands.
-func disjoint(views []device.View) func(device.View) bool {
-	return func(dst device.View) bool {
-		return !slices.ContainsFunc(views, func(v device.View) bool { return overlaps(v, dst) })
-	}
 }
 
 // Shape returns the lengths of the axes, a copy; nil for an array that
@@ -258,9 +263,9 @@ func (a *Array) Explain() string {
 	case a.v == nil:
 		return "a zero Array"
 	}
-	how := "data: no operation to explain"
+	how := a.v.name + ": " + a.v.how
 	if a.v.explain != nil {
-		how = a.v.explain()
+		how = a.v.name + ": " + a.v.explain()
 	}
 	state := "stored"
 	if a.v.isOpen() {
@@ -304,7 +309,7 @@ func (a *Array) On(s *device.Stream) *Array {
 // of shape at the beginning of buf, not copied. It is how interop packages
 // share foreign memory.
 func FromBuffer(buf *device.Buffer, dt dtype.DType, shape ...int) *Array {
-	op := &operation{name: "FromBuffer", site: here(), shapes: [][]int{slices.Clone(shape)}, dtypes: []dtype.DType{dt}}
+	op := newSource("FromBuffer", here(), dt, shape)
 	if buf == nil || !dt.Valid() {
 		return failed(op.fail(fmt.Errorf("%w: no buffer or no element type", dtype.ErrDType)))
 	}
@@ -315,12 +320,12 @@ func FromBuffer(buf *device.Buffer, dt dtype.DType, shape ...int) *Array {
 	if err != nil {
 		return failed(op.fail(err))
 	}
-	return stored(buf, dt, slices.Clone(shape), buf.Device().DefaultStream(), "FromBuffer: memory from outside")
+	return stored(buf, dt, slices.Clone(shape), buf.Device().DefaultStream(), op.name, "memory from outside")
 }
 
 // stored makes the array of a buffer whose elements are there.
-func stored(buf *device.Buffer, dt dtype.DType, shape []int, s *device.Stream, how string) *Array {
-	v := &value{dev: buf.Device(), stream: s, lay: layout.Dense(shape), dt: dt, buf: buf, explain: func() string { return how }}
+func stored(buf *device.Buffer, dt dtype.DType, shape []int, s *device.Stream, name, how string) *Array {
+	v := &value{name: name, dev: buf.Device(), stream: s, lay: layout.Dense(shape), dt: dt, buf: buf, how: how}
 	return &Array{v: v, lay: v.lay, dt: dt, stream: s}
 }
 
@@ -329,11 +334,10 @@ func stored(buf *device.Buffer, dt dtype.DType, shape []int, s *device.Stream, h
 // outside is not seen by open arrays that read it: Eval those before.
 func (a *Array) Buffer() (*device.Buffer, error) {
 	op := newOp("Buffer", here(), a)
-	views, err := op.operands(a)
-	if err != nil {
+	if err := op.operands(a); err != nil {
 		return nil, err
 	}
-	return views[0].Buffer, nil
+	return op.views[0].Buffer, nil
 }
 
 // Offset returns the element of Buffer at which the array begins.
@@ -367,5 +371,5 @@ func Synchronize(ctx context.Context) error {
 // Failed returns an array that carries err, for packages that make arrays of
 // something else and have the same rule: what makes an Array returns one.
 func Failed(err error) *Array {
-	return failed((&operation{name: "Failed", site: here()}).wrap(err))
+	return failed((&request{name: "Failed", site: here()}).wrap(err))
 }

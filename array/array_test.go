@@ -111,7 +111,7 @@ func TestBrokenDefault(t *testing.T) {
 	if err == nil {
 		t.Fatal("64 GPUs")
 	}
-	a := failed((&operation{name: "x"}).wrap(err)).Add(1).T()
+	a := failed((&request{name: "x"}).wrap(err)).Add(1).T()
 	if got := a.Err(); !errors.Is(got, device.ErrNoGPU) && !errors.Is(got, device.ErrDevice) {
 		t.Error(got)
 	}

@@ -76,11 +76,10 @@ func read(op *operation, dst []byte, a *Array) error {
 		defer c.Free()
 		a = c
 	}
-	views, err := op.operands(a)
-	if err != nil {
+	if err := op.operands(a); err != nil {
 		return err
 	}
-	v := views[0]
+	v := op.views[0]
 	if err := a.v.dev.CopyToHost(dst, v.Buffer, int64(v.Layout.Offset*a.dt.Size()), a.stream); err != nil {
 		return op.wrap(err)
 	}
@@ -88,7 +87,7 @@ func read(op *operation, dst []byte, a *Array) error {
 }
 
 // wrap gives an error this operation's name unless it has one.
-func (o *operation) wrap(err error) error {
+func (o *request) wrap(err error) error {
 	var oe *OpError
 	if err == nil || errors.As(err, &oe) {
 		return err
@@ -99,7 +98,8 @@ func (o *operation) wrap(err error) error {
 // Eval starts the computation of arrays and does not wait. It returns the
 // first error that is known by then.
 func Eval(as ...*Array) error {
-	op := newOp("Eval", here(), as...)
+	op := &request{}
+	op.begin("Eval", here(), as)
 	if err := op.first(as...); err != nil {
 		return err
 	}
@@ -115,10 +115,12 @@ func Eval(as ...*Array) error {
 // and does not wait. Where the operation can write there, nothing is
 // allocated; src itself is not stored, and using it later computes it again.
 func Into(dst, src *Array) error {
-	return into(newOp("Into", here(), dst, src), dst, src)
+	var r request
+	r.begin("Into", here(), []*Array{dst, src})
+	return into(&r, dst, src)
 }
 
-func into(op *operation, dst, src *Array) error {
+func into(op *request, dst, src *Array) error {
 	// dst may carry the error of a failed in-place write: this mends it.
 	if err := op.first(src); err != nil {
 		return err
@@ -163,7 +165,7 @@ func into(op *operation, dst, src *Array) error {
 }
 
 // writeTo computes the array's elements into dst, part of the value into.
-func (a *Array) writeTo(op *operation, dst device.View, into *value) error {
+func (a *Array) writeTo(op *request, dst device.View, into *value) error {
 	if sameLayout(a.lay, a.v.lay) {
 		if done, err := a.v.runInto(dst, into); done || err != nil {
 			return err
@@ -233,7 +235,7 @@ func FromSliceInto[T dtype.Elem](dst *Array, data []T) error {
 			return tmp.err
 		}
 		defer tmp.Free()
-		return into(op, dst, tmp)
+		return into(&op.request, dst, tmp)
 	}
 	buf, err := dst.v.writable()
 	if err != nil {
@@ -266,5 +268,5 @@ func moved(op *operation, a *Array, data []byte) *Array {
 		buf.Free()
 		return failed(op.fail(err))
 	}
-	return stored(buf, a.dt, slices.Clone(a.lay.Shape), a.stream, op.name)
+	return stored(buf, a.dt, slices.Clone(a.lay.Shape), a.stream, op.name, "data from a Go slice")
 }

@@ -28,7 +28,7 @@ func fromBytes(where site, dt dtype.DType, data []byte, n int, shape []int) *Arr
 	if shape == nil {
 		shape = []int{n}
 	}
-	op := &operation{name: "FromSlice", site: where, shapes: [][]int{slices.Clone(shape)}, dtypes: []dtype.DType{dt}}
+	op := newSource("FromSlice", where, dt, shape)
 	size, err := layout.Size(shape)
 	if err == nil && size != n {
 		err = layout.Errorf("%d elements do not fill %v, which takes %d", n, shape, size)
@@ -49,7 +49,7 @@ func fromBytes(where site, dt dtype.DType, data []byte, n int, shape []int) *Arr
 		buf.Free()
 		return failed(op.fail(err))
 	}
-	a := stored(buf, dt, op.shapes[0], s, "FromSlice: data from a Go slice")
+	a := stored(buf, dt, op.args[0].shape, s, op.name, "data from a Go slice")
 	a.v.label(buf, op)
 	return a
 }
@@ -58,7 +58,8 @@ func fromBytes(where site, dt dtype.DType, data []byte, n int, shape []int) *Arr
 // function that fills it.
 func source(name string, where site, dt dtype.DType, shape []int, fill func(s *device.Stream, dst device.View) error) *Array {
 	shape = slices.Clone(shape)
-	op := &operation{name: name, site: where, shapes: [][]int{shape}, dtypes: []dtype.DType{dt}, strided: true}
+	op := newSource(name, where, dt, shape)
+	op.strided = true
 	var err error
 	if !dt.Valid() {
 		err = fmt.Errorf("%w: %v", dtype.ErrDType, dt)
@@ -73,8 +74,8 @@ func source(name string, where site, dt dtype.DType, shape []int, fill func(s *d
 	if err != nil {
 		return failed(op.fail(err))
 	}
-	op.run = fill
-	op.explain = func() string { return name + ": one fill" }
+	op.run = func(_ *operation, s *device.Stream, dst device.View) error { return fill(s, dst) }
+	op.how = "one fill"
 	return op.result(dev, dev.DefaultStream(), dt, shape)
 }
 
@@ -98,7 +99,7 @@ func Full(dt dtype.DType, value any, shape ...int) *Array {
 func full(name string, where site, dt dtype.DType, value any, shape []int) *Array {
 	x, err := scalar(dt, value)
 	if err != nil {
-		return failed((&operation{name: name, site: where, shapes: [][]int{slices.Clone(shape)}, dtypes: []dtype.DType{dt}}).fail(err))
+		return failed(newSource(name, where, dt, shape).fail(err))
 	}
 	return source(name, where, dt, shape, func(s *device.Stream, dst device.View) error { return ops.Fill(s, dst, x) })
 }
@@ -108,7 +109,7 @@ func Eye(dt dtype.DType, n int) *Array {
 	where := here()
 	one, err := scalar(dt, 1)
 	if err != nil {
-		return failed((&operation{name: "Eye", site: where, shapes: [][]int{{n, n}}, dtypes: []dtype.DType{dt}}).fail(err))
+		return failed(newSource("Eye", where, dt, []int{n, n}).fail(err))
 	}
 	return source("Eye", where, dt, []int{n, n}, func(s *device.Stream, dst device.View) error {
 		if err := ops.Fill(s, dst, ops.Scalar{}); err != nil {
@@ -127,7 +128,7 @@ func Arange(dt dtype.DType, n int) *Array {
 	where := here()
 	if n > 0 && !dt.IsFloat() && !dt.IsComplex() {
 		if _, err := scalar(dt, n-1); err != nil {
-			return failed((&operation{name: "Arange", site: where, shapes: [][]int{{n}}, dtypes: []dtype.DType{dt}}).fail(err))
+			return failed(newSource("Arange", where, dt, []int{n}).fail(err))
 		}
 	}
 	a := source("Arange", where, dt, []int{n}, func(s *device.Stream, dst device.View) error {
@@ -177,15 +178,14 @@ func Concat(axis int, as ...*Array) *Array {
 	if _, err := layout.Size(shape); err != nil {
 		return failed(op.fail(err))
 	}
-	views, err := op.operands(as...)
-	if err != nil {
+	if err := op.operands(as...); err != nil {
 		return failed(err)
 	}
-	op.strided, op.alias = true, disjoint(views)
-	op.explain = func() string { return fmt.Sprintf("Concat: %d copies along axis %d", len(views), ax) }
-	op.run = func(s *device.Stream, dst device.View) error {
+	op.strided = true
+	op.how = fmt.Sprintf("%d copies along axis %d", len(as), ax)
+	op.run = func(o *operation, s *device.Stream, dst device.View) error {
 		at := 0
-		for _, v := range views {
+		for _, v := range o.views {
 			n := v.Layout.Shape[ax]
 			part := dst
 			var err error

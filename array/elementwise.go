@@ -21,15 +21,26 @@ func unary(code expr.Op, where site, a *Array) *Array {
 	if err != nil {
 		return failed(op.fail(err))
 	}
-	views, err := op.operands(a)
-	if err != nil {
+	if err := op.operands(a); err != nil {
 		return failed(err)
 	}
-	x := views[0]
-	op.strided, op.alias = true, elementwise(views)
-	op.explain = func() string { return op.name + ": one element-wise kernel" }
-	op.run = func(s *device.Stream, dst device.View) error { return ops.Apply1(s, code, dst, x) }
-	return op.result(a.v.dev, a.stream, dt, slices.Clone(a.lay.Shape))
+	op.code, op.run = code, runUnary
+	op.strided, op.alias, op.how = true, samePlaces, oneKernel
+	return op.resultOf(a, dt)
+}
+
+const oneKernel = "one element-wise kernel"
+
+func runUnary(o *operation, s *device.Stream, dst device.View) error {
+	return ops.Apply1(s, o.code, dst, o.views[0])
+}
+
+func runBinary(o *operation, s *device.Stream, dst device.View) error {
+	return ops.Apply2(s, o.code, dst, o.views[0], o.views[1])
+}
+
+func runScalar(o *operation, s *device.Stream, dst device.View) error {
+	return ops.ApplyScalar(s, o.code, dst, o.views[0], o.scalar, o.scalarFirst)
 }
 
 // binary is the open result of an operation of the table on two operands, of
@@ -60,6 +71,14 @@ func binaryArrays(code expr.Op, where site, a, b *Array) *Array {
 	if err != nil {
 		return failed(op.fail(err))
 	}
+	if err := op.operands(a, b); err != nil {
+		return failed(err)
+	}
+	op.code, op.run = code, runBinary
+	op.strided, op.alias, op.how = true, samePlaces, oneKernel
+	if slices.Equal(a.lay.Shape, b.lay.Shape) {
+		return op.resultOf(a, dt)
+	}
 	shape, err := layout.Broadcast(a.lay.Shape, b.lay.Shape)
 	if err == nil {
 		_, err = layout.Size(shape)
@@ -67,19 +86,11 @@ func binaryArrays(code expr.Op, where site, a, b *Array) *Array {
 	if err != nil {
 		return failed(op.fail(err))
 	}
-	views, err := op.operands(a, b)
-	if err != nil {
-		return failed(err)
-	}
-	for i := range views {
-		if views[i].Layout, err = views[i].Layout.BroadcastTo(shape); err != nil {
+	for i := range op.views {
+		if op.views[i].Layout, err = op.views[i].Layout.BroadcastTo(shape); err != nil {
 			return failed(op.fail(err))
 		}
 	}
-	x, y := views[0], views[1]
-	op.strided, op.alias = true, elementwise(views)
-	op.explain = func() string { return op.name + ": one element-wise kernel" }
-	op.run = func(s *device.Stream, dst device.View) error { return ops.Apply2(s, code, dst, x, y) }
 	return op.result(a.v.dev, a.stream, dt, shape)
 }
 
@@ -92,19 +103,15 @@ func binaryScalar(code expr.Op, where site, a *Array, number any, first bool) *A
 	if err != nil {
 		return failed(op.fail(err))
 	}
-	value, err := scalar(a.dt, number)
-	if err != nil {
+	if op.scalar, err = scalar(a.dt, number); err != nil {
 		return failed(op.fail(err))
 	}
-	views, err := op.operands(a)
-	if err != nil {
+	if err := op.operands(a); err != nil {
 		return failed(err)
 	}
-	x := views[0]
-	op.strided, op.alias = true, elementwise(views)
-	op.explain = func() string { return op.name + ": one element-wise kernel with a number" }
-	op.run = func(s *device.Stream, dst device.View) error { return ops.ApplyScalar(s, code, dst, x, value, first) }
-	return op.result(a.v.dev, a.stream, dt, slices.Clone(a.lay.Shape))
+	op.code, op.scalarFirst, op.run = code, first, runScalar
+	op.strided, op.alias, op.how = true, samePlaces, oneKernel
+	return op.resultOf(a, dt)
 }
 
 // Add returns a + b, broadcast. b is an *Array of a's type or a number.
@@ -149,15 +156,11 @@ func (a *Array) Cast(dt dtype.DType) *Array {
 	if !dt.Valid() {
 		return failed(op.fail(fmt.Errorf("%w: Cast to %v", dtype.ErrDType, dt)))
 	}
-	views, err := op.operands(a)
-	if err != nil {
+	if err := op.operands(a); err != nil {
 		return failed(err)
 	}
-	x := views[0]
-	op.strided, op.alias = true, elementwise(views)
-	op.explain = func() string { return "Cast: one element-wise kernel" }
-	op.run = func(s *device.Stream, dst device.View) error { return ops.Cast(s, dst, x) }
-	return op.result(a.v.dev, a.stream, dt, slices.Clone(a.lay.Shape))
+	op.strided, op.alias, op.how, op.run = true, samePlaces, oneKernel, runCast
+	return op.resultOf(a, dt)
 }
 
 // Sum adds over axes, which the result lacks; no axes means all. Halves
@@ -176,8 +179,7 @@ func (a *Array) Sum(axes ...int) *Array {
 	if err != nil {
 		return failed(op.fail(err))
 	}
-	views, err := op.operands(a)
-	if err != nil {
+	if err := op.operands(a); err != nil {
 		return failed(err)
 	}
 	shape := []int{}
@@ -186,9 +188,9 @@ func (a *Array) Sum(axes ...int) *Array {
 			shape = append(shape, n)
 		}
 	}
-	x := views[0]
-	op.alias = disjoint(views)
-	op.explain = func() string { return "Sum: one reduction over a tree fixed by shape and type" }
-	op.run = func(s *device.Stream, dst device.View) error { return ops.Reduce(s, expr.Sum, dst, x, set) }
+	op.code, op.axes, op.how = expr.Sum, set, "one reduction, its tree fixed by shape and type"
+	op.run = func(o *operation, s *device.Stream, dst device.View) error {
+		return ops.Reduce(s, o.code, dst, o.views[0], o.axes)
+	}
 	return op.result(a.v.dev, a.stream, dt, shape)
 }

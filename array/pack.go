@@ -96,7 +96,7 @@ func (p *packed) form(o matmul.Options, weight bool) (*Array, error) {
 	}
 	a := p.w
 	if made {
-		a = stored(packedView.Buffer, p.w.dt, nil, p.w.stream, "Pack")
+		a = stored(packedView.Buffer, p.w.dt, nil, p.w.stream, "Pack", "prepared for products")
 		a.v.label(packedView.Buffer, p.op)
 	}
 	b := *a

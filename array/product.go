@@ -9,7 +9,6 @@ import (
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/matmul"
-	"github.com/gpk-go/gpk/ops"
 )
 
 // MatMul returns the matrix product of a and b, as NumPy's matmul: 2-D arrays
@@ -26,7 +25,7 @@ func (a *Array) MatMul(b *Array, opts ...matmul.Option) *Array {
 			return failed(op.fail(err))
 		}
 	}
-	return product(op, a, b, nil, matmul.NoActivation, o)
+	return multiply(op, a, b, nil, matmul.NoActivation, o)
 }
 
 // linear is act(x w^T + bias), with w as [out, in] and one rounding.
@@ -54,7 +53,7 @@ func linear(name string, where site, x, w, bias *Array, act matmul.Activation, o
 	}
 	wt := *w
 	wt.lay = w.lay.T()
-	return product(op, x, &wt, bias, act, o)
+	return multiply(op, x, &wt, bias, act, o)
 }
 
 // Linear returns x w^T + bias for x [..., in], w [out, in] as PyTorch stores
@@ -83,8 +82,8 @@ func LinearBiasSiLU(x, w, bias *Array, opts ...matmul.Option) *Array {
 	return linear("LinearBiasSiLU", here(), x, w, bias, matmul.SiLU, opts)
 }
 
-// product is the open result of act(a b + bias).
-func product(op *operation, a, b, bias *Array, act matmul.Activation, o matmul.Options) *Array {
+// multiply is the open result of act(a b + bias).
+func multiply(op *operation, a, b, bias *Array, act matmul.Activation, o matmul.Options) *Array {
 	if err := op.first(a, b); err != nil {
 		return failed(err)
 	}
@@ -106,52 +105,60 @@ func product(op *operation, a, b, bias *Array, act matmul.Activation, o matmul.O
 	if err != nil {
 		return failed(op.fail(err))
 	}
-	operands := []*Array{a, b}
 	if bias != nil {
 		if bias, err = biasRow(op, bias, b, dt); err != nil {
 			return failed(err)
 		}
-		operands = append(operands, bias)
+		err = op.operands(a, b, bias)
+	} else {
+		err = op.operands(a, b)
 	}
-	views, err := op.operands(operands...)
 	if err != nil {
 		return failed(err)
 	}
-	p := matmul.Product{A: views[0], B: views[1], Activation: act, Precision: precision, Kernel: o.Kernel}
+	p := &product{sh: sh, dt: dt, dev: a.v.dev}
+	p.A, p.B, p.Activation, p.Precision, p.Kernel = op.views[0], op.views[1], act, precision, o.Kernel
 	if bias != nil {
-		p.Bias = views[2]
+		p.Bias = op.views[2]
 	}
-	if p.A.Layout, err = sh.left(p.A.Layout); err != nil {
-		return failed(op.fail(err))
-	}
-	if p.B.Layout, err = sh.right(p.B.Layout); err != nil {
-		return failed(op.fail(err))
-	}
-	dev := a.v.dev
-	if o.Kernel != "" && dev.Kind() == device.CPU {
+	p.A.Layout = sh.operand(p.A.Layout, sh.rowA, 0)
+	p.B.Layout = sh.operand(p.B.Layout, sh.colB, 1)
+	if o.Kernel != "" && p.dev.Kind() == device.CPU {
 		return failed(op.fail(fmt.Errorf("%w: no kernel is chosen by name on the CPU", expr.ErrUnsupported)))
 	}
-	op.strided, op.alias = true, disjoint(views)
-	op.explain = explainProduct(op.name, p, dev, sh, dt)
-	op.run = func(s *device.Stream, dst device.View) error {
-		q := p
-		q.D = dst
-		q.D.Layout = sh.expand(dst.Layout)
-		return q.Run(s)
-	}
-	return op.result(dev, a.stream, dt, sh.result())
+	op.product, op.strided, op.run = p, true, runProduct
+	op.explain = p.Detached().explain
+	return op.result(p.dev, a.stream, dt, sh.result())
 }
 
-// explainProduct keeps what describes the product and none of its memory.
-func explainProduct(name string, p matmul.Product, dev *device.Device, sh shapes, dt dtype.DType) func() string {
-	p = p.Detached()
-	return func() string {
-		plan, err := p.Describe(dev, sh.full(), dt)
-		if err != nil {
-			return fmt.Sprintf("%s: no plan: %v", name, err)
-		}
-		return fmt.Sprintf("%s: %v", name, plan)
+// product is a matmul.Product with what the user sees of it.
+type product struct {
+	matmul.Product
+	sh  shapes
+	dt  dtype.DType
+	dev *device.Device
+}
+
+func runProduct(o *operation, s *device.Stream, dst device.View) error {
+	q := o.product.Product
+	q.D = dst
+	q.D.Layout = o.product.sh.expand(dst.Layout)
+	return q.Run(s)
+}
+
+// Detached keeps what describes the product and none of its memory.
+func (p *product) Detached() *product {
+	q := *p
+	q.Product = p.Product.Detached()
+	return &q
+}
+
+func (p *product) explain() string {
+	plan, err := p.Describe(p.dev, p.sh.full(), p.dt)
+	if err != nil {
+		return "no plan: " + err.Error()
 	}
+	return plan.String()
 }
 
 // biasRow checks a bias and returns it dense and in the result's type.
@@ -173,13 +180,11 @@ func biasRow(op *operation, bias, b *Array, dt dtype.DType) (*Array, error) {
 		return bias, nil
 	}
 	c := newOp(op.name, op.site, bias)
-	views, err := c.operands(bias)
-	if err != nil {
+	if err := c.operands(bias); err != nil {
 		return nil, err
 	}
-	c.strided, c.alias = true, disjoint(views)
-	c.run = func(s *device.Stream, dst device.View) error { return ops.Cast(s, dst, views[0]) }
-	return c.result(bias.v.dev, bias.stream, dt, slices.Clone(bias.lay.Shape)), nil
+	c.strided, c.run, c.how = true, runCast, oneKernel
+	return c.resultOf(bias, dt), nil
 }
 
 // shapes of a product, as NumPy's matmul has them.
@@ -205,6 +210,10 @@ func productShape(a, b []int) (shapes, error) {
 		return s, layout.Errorf("a %dx%d matrix times a %dx%d one: the inner lengths %d and %d differ", a[len(a)-2], k, k2, b[len(b)-1], k, k2)
 	}
 	s.m, s.n = a[len(a)-2], b[len(b)-1]
+	if len(a) == 2 && len(b) == 2 {
+		_, err := layout.Size([]int{s.m, s.n})
+		return s, err
+	}
 	var err error
 	if s.batch, err = layout.Broadcast(a[:len(a)-2], b[:len(b)-2]); err != nil {
 		return s, err
@@ -217,7 +226,7 @@ func (s shapes) full() []int { return append(slices.Clone(s.batch), s.m, s.n) }
 
 // result is the shape that the user sees.
 func (s shapes) result() []int {
-	out := slices.Clone(s.batch)
+	out := append(make([]int, 0, len(s.batch)+2), s.batch...)
 	if !s.rowA {
 		out = append(out, s.m)
 	}
@@ -227,20 +236,18 @@ func (s shapes) result() []int {
 	return out
 }
 
-func (s shapes) left(l layout.Layout) (layout.Layout, error) {
-	if s.rowA {
-		l, _ = l.Unsqueeze(0)
+// operand gives an operand's layout the product's leading axes, and, where it
+// was 1-D, the axis that it lacks.
+func (s shapes) operand(l layout.Layout, flat bool, axis int) layout.Layout {
+	if flat {
+		l, _ = l.Unsqueeze(axis)
 	}
 	n := len(l.Shape)
-	return l.BroadcastTo(append(slices.Clone(s.batch), l.Shape[n-2:]...))
-}
-
-func (s shapes) right(l layout.Layout) (layout.Layout, error) {
-	if s.colB {
-		l, _ = l.Unsqueeze(1)
+	if n == 2 && len(s.batch) == 0 {
+		return l
 	}
-	n := len(l.Shape)
-	return l.BroadcastTo(append(slices.Clone(s.batch), l.Shape[n-2:]...))
+	l, _ = l.BroadcastTo(append(slices.Clone(s.batch), l.Shape[n-2:]...)) // productShape has seen that it does
+	return l
 }
 
 // expand gives a destination the axes that the result lacks.

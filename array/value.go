@@ -10,7 +10,9 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/ops"
 )
 
 // value is where the elements of an array and of all its views come from: a
@@ -21,7 +23,9 @@ type value struct {
 	lay    layout.Layout // dense, of the whole value
 	dt     dtype.DType
 
-	explain func() string // how it is computed; nil for plain data
+	name    string        // of the operation that made it, and
+	how     string        // how it is computed, for Explain
+	explain func() string // instead of how, where that takes work
 
 	mu    sync.Mutex
 	buf   *device.Buffer // nil while open
@@ -43,25 +47,73 @@ type write struct {
 	at   site
 }
 
-// operation is what computes a value.
+// operation is what computes a value. It is one piece of memory for up to
+// three operands: making one is most of what a small operation costs.
 type operation struct {
-	name   string
-	shapes [][]int
-	dtypes []dtype.DType
-	site   site
-	reads  []*value // what it computes from; stored, all of them
-	seen   []uint64 // their versions when the operation was last run
+	request
+	views []device.View // the operands, as run reads them
+	reads []*value      // whose values they are; stored, all of them
+	seen  []uint64      // their versions when the operation was last run
+
 	// run computes into dst, which has the value's shape. Unless strided is
-	// set, dst is dense. dst may be a read operand only if alias allows it.
-	run     func(s *device.Stream, dst device.View) error
+	// set, dst is dense. dst may overlap the operands only as alias allows.
+	run     func(o *operation, s *device.Stream, dst device.View) error
 	strided bool
-	alias   func(dst device.View) bool
-	explain func() string
+	alias   alias
+	how     string        // for Explain
+	explain func() string // instead of how, where that takes work
+
+	code        expr.Op // of an operation of the table
+	scalar      ops.Scalar
+	scalarFirst bool // the scalar is the left operand
+	axes        []bool
+	product     *product
+
+	viewBuf [3]device.View
+	readBuf [3]*value
+	seenBuf [3]uint64
 }
 
-// fail wraps a cause in the error of this operation.
-func (o *operation) fail(err error) *OpError {
-	return &OpError{Op: o.name, Shapes: o.shapes, DTypes: o.dtypes, Site: o.site.String(), Err: err}
+// request is what errors say of a call: its name, its operands and its place
+// in the program.
+type request struct {
+	name   string
+	site   site
+	args   []arg
+	argBuf [3]arg
+}
+
+// arg is an operand as errors name it.
+type arg struct {
+	shape []int
+	dtype dtype.DType
+}
+
+// alias says how a destination may overlap an operation's operands.
+type alias uint8
+
+const (
+	apart      alias = iota // not at all
+	samePlaces              // an operand may have the destination's very layout
+)
+
+// allows reports whether the operation may write to dst.
+func (o *operation) allows(dst device.View) bool {
+	for _, v := range o.views {
+		if overlaps(v, dst) && (o.alias == apart || v.DType.Size() != dst.DType.Size() || !sameLayout(v.Layout, dst.Layout)) {
+			return false
+		}
+	}
+	return true
+}
+
+// fail wraps a cause in the error of this call.
+func (o *request) fail(err error) *OpError {
+	e := &OpError{Op: o.name, Site: o.site.String(), Err: err}
+	for _, a := range o.args {
+		e.Shapes, e.DTypes = append(e.Shapes, slices.Clone(a.shape)), append(e.DTypes, a.dtype)
+	}
+	return e
 }
 
 // maxOpen bounds the open values of a device; beyond, the oldest starts. Taken
@@ -186,7 +238,7 @@ func (o *operation) stale() error {
 
 // note remembers the inputs' versions.
 func (o *operation) note() {
-	o.seen = o.seen[:0]
+	o.seen = o.seenBuf[:0]
 	for _, x := range o.reads {
 		o.seen = append(o.seen, x.version.Load())
 	}
@@ -214,7 +266,7 @@ func (v *value) startLocked() error {
 	buf, err := v.dev.Alloc(int64(v.lay.Size())*int64(v.dt.Size()), v.stream)
 	if err == nil {
 		v.label(buf, op)
-		if err = op.run(v.stream, device.View{Buffer: buf, DType: v.dt, Layout: v.lay}); err != nil {
+		if err = op.run(op, v.stream, device.View{Buffer: buf, DType: v.dt, Layout: v.lay}); err != nil {
 			buf.Free()
 		}
 	}
@@ -228,9 +280,15 @@ func (v *value) startLocked() error {
 
 // label tells the list of the largest live arrays what a buffer is.
 func (v *value) label(buf *device.Buffer, op *operation) {
+	if v.lay.Size()*v.dt.Size() < labelled {
+		return
+	}
 	shape, dt, name, at := v.lay.Shape, v.dt, op.name, op.site
 	buf.SetLabel(func() string { return fmt.Sprintf("%v %v of %s at %v", shape, dt, name, at) })
 }
+
+// labelled is from how many bytes on an array can be among the largest.
+const labelled = 64 << 10
 
 // runInto computes an open value straight into dst, part of the value into,
 // and leaves it open, as taken. It reports false when the operation cannot
@@ -248,10 +306,10 @@ func (v *value) runInto(dst device.View, into *value) (done bool, err error) {
 			return true, err
 		}
 	}
-	if slices.Contains(op.reads, into) && (op.alias == nil || !op.alias(dst)) {
+	if slices.Contains(op.reads, into) && !op.allows(dst) {
 		return false, nil
 	}
-	if err := op.run(v.stream, dst); err != nil {
+	if err := op.run(op, v.stream, dst); err != nil {
 		return true, op.fail(err)
 	}
 	v.taken = true

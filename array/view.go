@@ -116,15 +116,16 @@ func (a *Array) Clone() *Array {
 
 // copied is the open dense copy of a, for the operation op.
 func (a *Array) copied(op *operation) *Array {
-	views, err := op.operands(a)
-	if err != nil {
+	if err := op.operands(a); err != nil {
 		return failed(err)
 	}
-	src := views[0]
-	op.strided, op.alias = true, elementwise(views)
-	op.explain = func() string { return op.name + ": one strided copy" }
-	op.run = func(s *device.Stream, dst device.View) error { return ops.Cast(s, dst, src) }
-	return op.result(a.v.dev, a.stream, a.dt, slices.Clone(a.lay.Shape))
+	op.strided, op.alias, op.how, op.run = true, samePlaces, "one strided copy", runCast
+	return op.resultOf(a, a.dt)
+}
+
+// runCast copies the operand, converting where the types differ.
+func runCast(o *operation, s *device.Stream, dst device.View) error {
+	return ops.Cast(s, dst, o.views[0])
 }
 
 // To returns the array on device d: a itself when it is there, else a dense
@@ -147,23 +148,22 @@ func (a *Array) To(d *device.Device) *Array {
 	if !a.lay.IsDense() {
 		src = a.copied(newOp("To", op.site, a))
 	}
-	views, err := op.operands(src)
-	if err != nil {
+	if err := op.operands(src); err != nil {
 		return failed(err)
 	}
 	n := int64(src.NBytes())
-	off := int64(views[0].Layout.Offset * a.dt.Size())
+	off := int64(op.views[0].Layout.Offset * a.dt.Size())
 	s := d.DefaultStream()
 	buf, err := d.Alloc(n, s)
 	if err != nil {
 		return failed(op.fail(err))
 	}
-	if err := d.Copy(buf, 0, views[0].Buffer, off, n, s); err != nil {
+	if err := d.Copy(buf, 0, op.views[0].Buffer, off, n, s); err != nil {
 		buf.Free()
 		return failed(op.fail(err))
 	}
 	from := a.v.dev
-	b := stored(buf, a.dt, slices.Clone(a.lay.Shape), s, fmt.Sprintf("To: copied from %v", from))
+	b := stored(buf, a.dt, slices.Clone(a.lay.Shape), s, op.name, fmt.Sprintf("copied from %v", from))
 	b.v.label(buf, op)
 	return b
 }

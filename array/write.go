@@ -56,14 +56,14 @@ func modify(op *operation, code expr.Op, a, y *Array, number any, isArray bool) 
 			return err
 		}
 	}
-	views, err := op.operands(operands...)
-	if err != nil {
+	if err := op.operands(operands...); err != nil {
 		return err
 	}
-	dst := views[0]
+	dst := op.views[0]
 	var x device.View
 	if isArray {
-		x = views[1]
+		var err error
+		x = op.views[1]
 		if x.Layout, err = x.Layout.BroadcastTo(a.lay.Shape); err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (a *Array) CopyFrom(src *Array) *Array {
 	if err == nil {
 		wide := *src
 		if wide.lay, err = src.lay.BroadcastTo(a.lay.Shape); err == nil {
-			err = into(op, a, &wide)
+			err = into(&op.request, a, &wide)
 		}
 	}
 	if err == nil {

@@ -35,11 +35,11 @@ func TestChoose(t *testing.T) {
 	}{
 		"aligned": {
 			Problem{M: 4096, N: 4096, K: 4096, A: bf16, B: bf16, AlignA: 16, AlignB: 16, AlignC: 16}, 90,
-			"sm90_bf16_bf16_rr_128x256x64", "kernel", true,
+			"sm90_bf16_bf16_rr_128x128x64", "kernel", true,
 		},
 		"transposed B needs no copy": {
 			Problem{M: 4096, N: 4096, K: 4096, A: fp16, B: fp16, LayoutB: ColMajor, AlignA: 16, AlignB: 16, AlignC: 16}, 90,
-			"sm90_f16_f16_rc_128x256x64", "kernel", true,
+			"sm90_f16_f16_rc_128x128x64", "kernel", true,
 		},
 		"both transposed": {
 			Problem{M: 4096, N: 4096, K: 4096, A: fp16, B: fp16, LayoutA: ColMajor, LayoutB: ColMajor, AlignA: 16, AlignB: 16, AlignC: 16}, 90,
@@ -113,6 +113,20 @@ func TestChoose(t *testing.T) {
 				t.Errorf("two plans of one problem:\n%v\n%v", plan, again)
 			}
 		})
+	}
+}
+
+// TestModel: the tile that measured best on an H200 is the one chosen.
+func TestModel(t *testing.T) {
+	c := sm90
+	c.MultiProcessors = 132
+	for n, tile := range map[int][3]int{
+		1024: {64, 128, 64}, 1536: {128, 192, 64}, 2048: {128, 128, 64}, 3072: {128, 192, 64}, 4096: {128, 128, 64}, 8192: {128, 128, 64},
+	} {
+		plan, err := Choose(Problem{M: n, N: n, K: n, A: bf16, B: bf16, AlignA: 16, AlignB: 16, AlignC: 16}, c)
+		if err != nil || plan.Tile != tile {
+			t.Errorf("%d: %v, %v, want tile %v", n, plan, err, tile)
+		}
 	}
 }
 

@@ -96,6 +96,9 @@ func (p *Product) stacks() (first stack, offsets [][3]int) {
 	shape, sd, d := split(p.D)
 	_, sa, a := split(p.A)
 	_, sb, b := split(p.B)
+	if len(shape) == 0 {
+		return stack{batch: 1, a: a, b: b, d: d}, oneStack(a, b, d)
+	}
 	shape, strides := layout.Collapse(shape, sa, sb, sd)
 	sa, sb, sd = strides[0], strides[1], strides[2]
 	last := len(shape) - 1
@@ -125,6 +128,8 @@ func (p *Product) stacks() (first stack, offsets [][3]int) {
 		}
 	}
 }
+
+func oneStack(a, b, d matrix) [][3]int { return [][3]int{{a.offset, b.offset, d.offset}} }
 
 // problem describes one stack.
 func (p *Product) problem(s stack) Problem {

@@ -20,31 +20,63 @@ const maxDims = 8
 type Scalar [2]uint64
 
 // call is one operation about to run: its shape, the strides of each operand
-// and the element at which each begins, with the destination first.
+// and the element at which each begins, with the destination first. It is one
+// piece of memory, whatever the operands: for small arrays its making is what
+// an operation costs.
 type call struct {
+	kernel  kernel
+	op      expr.Op
+	scalar  Scalar
+	first   bool // the scalar is the left operand
 	views   []device.View
 	shape   []int
 	strides [][]int
-	offsets []int
+	offsets [3]int
+
+	viewBuf   [3]device.View
+	strideBuf [3][]int
+	bufs      [3]*device.Buffer
+	size      [1]int
 }
 
-func newCall(views ...device.View) call {
-	c := call{views: views, strides: make([][]int, len(views)), offsets: make([]int, len(views))}
+// kernel is how a call runs on either kind of device.
+type kernel struct {
+	cpu  func(*call) error
+	cuda func(c *call, lib *cutlass.Library, ordinal int, stream uint64) error
+}
+
+// unit is the strides of a dense operand that is one dimension to a kernel.
+var unit = []int{1}
+
+func newCall(k kernel, views ...device.View) *call {
+	c := &call{kernel: k}
+	c.views = append(c.viewBuf[:0], views...)
+	c.strides = c.strideBuf[:len(views)]
+	dense := true
 	for i, v := range views {
-		c.strides[i], c.offsets[i] = v.Layout.Strides, v.Layout.Offset
+		c.bufs[i], c.offsets[i] = v.Buffer, v.Layout.Offset
+		c.strides[i] = v.Layout.Strides
+		dense = dense && v.Layout.IsDense()
 	}
-	c.shape, c.strides = layout.Collapse(views[0].Layout.Shape, c.strides...)
+	if !dense {
+		c.shape, c.strides = layout.Collapse(views[0].Layout.Shape, c.strides...)
+		return c
+	}
+	c.size[0] = views[0].Layout.Size()
+	c.shape = c.size[:]
+	for i := range c.strides {
+		c.strides[i] = unit
+	}
 	return c
 }
-
-func (c *call) empty() bool { return slices.Contains(c.shape, 0) }
 
 // each runs f on pieces of at most maxDims dimensions.
 func (c *call) each(f func(*call) error) error {
 	if len(c.shape) <= maxDims {
 		return f(c)
 	}
-	inner := call{views: c.views, shape: c.shape[1:], strides: make([][]int, len(c.strides)), offsets: slices.Clone(c.offsets)}
+	inner := *c
+	inner.shape, inner.strides = c.shape[1:], make([][]int, len(c.strides))
 	for i, s := range c.strides {
 		inner.strides[i] = s[1:]
 	}
@@ -52,7 +84,7 @@ func (c *call) each(f func(*call) error) error {
 		if err := inner.each(f); err != nil {
 			return err
 		}
-		for i := range inner.offsets {
+		for i := range inner.strides {
 			inner.offsets[i] += c.strides[i][0]
 		}
 	}
@@ -69,87 +101,109 @@ func (c *call) addr(i int) uint64 {
 	return c.views[i].Buffer.Addr() + uint64(c.offsets[i]*c.views[i].DType.Size())
 }
 
-// run launches the pieces of the call on s: cpuKernel on the CPU device,
-// cudaKernel elsewhere.
-func (c *call) run(s *device.Stream, cpuKernel func(*call) error, cudaKernel func(*call, *cutlass.Library, int, uint64) error) error {
-	if c.empty() {
+// run launches the call on s.
+func (c *call) run(s *device.Stream) error {
+	if slices.Contains(c.shape, 0) {
 		return nil
 	}
-	reads := make([]*device.Buffer, 0, len(c.views)-1)
-	for _, v := range c.views[1:] {
-		reads = append(reads, v.Buffer)
-	}
 	dev := s.Device()
-	return dev.Launch(s, reads, []*device.Buffer{c.views[0].Buffer}, func(ordinal int, stream uint64) error {
-		return c.each(func(p *call) error {
-			if dev.Kind() == device.CPU {
-				return cpuKernel(p)
-			}
-			return cudaKernel(p, dev.Library(), ordinal, stream)
-		})
+	return dev.Launch(s, c.bufs[1:len(c.views)], c.bufs[:1], func(ordinal int, stream uint64) error {
+		if dev.Kind() == device.CPU {
+			return c.each(c.kernel.cpu)
+		}
+		if len(c.shape) <= maxDims {
+			return c.kernel.cuda(c, dev.Library(), ordinal, stream)
+		}
+		return c.each(func(p *call) error { return p.kernel.cuda(p, dev.Library(), ordinal, stream) })
 	})
 }
 
 // Apply1 computes dst = op(x). Both views have dst's shape.
 func Apply1(s *device.Stream, op expr.Op, dst, x device.View) error {
-	c := newCall(dst, x)
-	return c.run(s, func(p *call) error {
-		return cpu.Unary(op, x.DType, dst.DType, p.shape, p.ptr(1), p.strides[1], p.ptr(0), p.strides[0])
-	}, func(p *call, lib *cutlass.Library, ordinal int, stream uint64) error {
-		return lib.Unary(ordinal, stream, op, x.DType, dst.DType, p.shape, p.addr(1), p.strides[1], p.addr(0), p.strides[0])
-	})
+	c := newCall(unaryKernel, dst, x)
+	c.op = op
+	return c.run(s)
+}
+
+var unaryKernel = kernel{
+	cpu: func(c *call) error {
+		return cpu.Unary(c.op, c.views[1].DType, c.views[0].DType, c.shape, c.ptr(1), c.strides[1], c.ptr(0), c.strides[0])
+	},
+	cuda: func(c *call, lib *cutlass.Library, ordinal int, stream uint64) error {
+		return lib.Unary(ordinal, stream, c.op, c.views[1].DType, c.views[0].DType, c.shape, c.addr(1), c.strides[1], c.addr(0), c.strides[0])
+	},
 }
 
 // Apply2 computes dst = op(x, y). All views have dst's shape, x and y one
 // type.
 func Apply2(s *device.Stream, op expr.Op, dst, x, y device.View) error {
-	c := newCall(dst, x, y)
-	return c.run(s, func(p *call) error {
-		return cpu.Binary(op, x.DType, dst.DType, p.shape, p.ptr(1), p.strides[1], p.ptr(2), p.strides[2], p.ptr(0), p.strides[0])
-	}, func(p *call, lib *cutlass.Library, ordinal int, stream uint64) error {
-		return lib.Binary(ordinal, stream, op, x.DType, dst.DType, p.shape, p.addr(1), p.strides[1], p.addr(2), p.strides[2], 0, 0, p.addr(0), p.strides[0])
-	})
+	c := newCall(binaryKernel, dst, x, y)
+	c.op = op
+	return c.run(s)
+}
+
+var binaryKernel = kernel{
+	cpu: func(c *call) error {
+		return cpu.Binary(c.op, c.views[1].DType, c.views[0].DType, c.shape, c.ptr(1), c.strides[1], c.ptr(2), c.strides[2], c.ptr(0), c.strides[0])
+	},
+	cuda: func(c *call, lib *cutlass.Library, ordinal int, stream uint64) error {
+		return lib.Binary(ordinal, stream, c.op, c.views[1].DType, c.views[0].DType, c.shape, c.addr(1), c.strides[1], c.addr(2), c.strides[2], 0, 0, c.addr(0), c.strides[0])
+	},
 }
 
 // ApplyScalar computes dst = op(x, scalar), or op(scalar, x) when first is
 // set.
 func ApplyScalar(s *device.Stream, op expr.Op, dst, x device.View, scalar Scalar, first bool) error {
-	c := newCall(dst, x)
-	return c.run(s, func(p *call) error {
-		zero := make([]int, len(p.shape))
-		value := unsafe.Pointer(&scalar)
-		if first {
-			return cpu.Binary(op, x.DType, dst.DType, p.shape, value, zero, p.ptr(1), p.strides[1], p.ptr(0), p.strides[0])
+	c := newCall(scalarKernel, dst, x)
+	c.op, c.scalar, c.first = op, scalar, first
+	return c.run(s)
+}
+
+var scalarKernel = kernel{
+	cpu: func(c *call) error {
+		zero := make([]int, len(c.shape))
+		x, xs, y, ys := c.ptr(1), c.strides[1], unsafe.Pointer(&c.scalar), zero
+		if c.first {
+			x, xs, y, ys = y, ys, x, xs
 		}
-		return cpu.Binary(op, x.DType, dst.DType, p.shape, p.ptr(1), p.strides[1], value, zero, p.ptr(0), p.strides[0])
-	}, func(p *call, lib *cutlass.Library, ordinal int, stream uint64) error {
-		ax, ay, sx, sy := p.addr(1), uint64(0), p.strides[1], p.strides[1]
-		if first {
-			ax, ay = ay, ax
+		return cpu.Binary(c.op, c.views[1].DType, c.views[0].DType, c.shape, x, xs, y, ys, c.ptr(0), c.strides[0])
+	},
+	cuda: func(c *call, lib *cutlass.Library, ordinal int, stream uint64) error {
+		x, y := c.addr(1), uint64(0)
+		if c.first {
+			x, y = y, x
 		}
-		return lib.Binary(ordinal, stream, op, x.DType, dst.DType, p.shape, ax, sx, ay, sy, scalar[0], scalar[1], p.addr(0), p.strides[0])
-	})
+		return lib.Binary(ordinal, stream, c.op, c.views[1].DType, c.views[0].DType, c.shape, x, c.strides[1], y, c.strides[1], c.scalar[0], c.scalar[1], c.addr(0), c.strides[0])
+	},
 }
 
 // Cast copies x into dst, converting where the types differ: the strided
 // copy, the transpose and the padded copy of a product's prepare pass too.
-func Cast(s *device.Stream, dst, x device.View) error {
-	c := newCall(dst, x)
-	return c.run(s, func(p *call) error {
-		return cpu.Cast(x.DType, dst.DType, p.shape, p.ptr(1), p.strides[1], p.ptr(0), p.strides[0])
-	}, func(p *call, lib *cutlass.Library, ordinal int, stream uint64) error {
-		return lib.Cast(ordinal, stream, x.DType, dst.DType, p.shape, p.addr(1), p.strides[1], p.addr(0), p.strides[0])
-	})
+func Cast(s *device.Stream, dst, x device.View) error { return newCall(castKernel, dst, x).run(s) }
+
+var castKernel = kernel{
+	cpu: func(c *call) error {
+		return cpu.Cast(c.views[1].DType, c.views[0].DType, c.shape, c.ptr(1), c.strides[1], c.ptr(0), c.strides[0])
+	},
+	cuda: func(c *call, lib *cutlass.Library, ordinal int, stream uint64) error {
+		return lib.Cast(ordinal, stream, c.views[1].DType, c.views[0].DType, c.shape, c.addr(1), c.strides[1], c.addr(0), c.strides[0])
+	},
 }
 
 // Fill sets every element of dst.
 func Fill(s *device.Stream, dst device.View, scalar Scalar) error {
-	c := newCall(dst)
-	return c.run(s, func(p *call) error {
-		return cpu.Fill(dst.DType, p.shape, unsafe.Pointer(&scalar), p.ptr(0), p.strides[0])
-	}, func(p *call, lib *cutlass.Library, ordinal int, stream uint64) error {
-		return lib.Fill(ordinal, stream, dst.DType, p.shape, scalar[0], scalar[1], p.addr(0), p.strides[0])
-	})
+	c := newCall(fillKernel, dst)
+	c.scalar = scalar
+	return c.run(s)
+}
+
+var fillKernel = kernel{
+	cpu: func(c *call) error {
+		return cpu.Fill(c.views[0].DType, c.shape, unsafe.Pointer(&c.scalar), c.ptr(0), c.strides[0])
+	},
+	cuda: func(c *call, lib *cutlass.Library, ordinal int, stream uint64) error {
+		return lib.Fill(ordinal, stream, c.views[0].DType, c.shape, c.scalar[0], c.scalar[1], c.addr(0), c.strides[0])
+	},
 }
 
 // Reduce folds the axes of x that are set with op; dst is dense, over the

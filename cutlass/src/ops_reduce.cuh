@@ -7,11 +7,12 @@
 // pairs' sums in pairs, and so on. What is missing from a pair is -0, which
 // changes nothing.
 //
-// Two kernels walk it. In `sum_rows` a warp reads a chunk: its lanes are the
+// Three kernels walk it. In `sum_rows` a warp reads a chunk: its lanes are the
 // L/V vectors of a row, 8 of them in flight a thread, and the lanes' sums meet
-// in shuffles. In `sum_columns` a thread owns V neighbouring sums (or one) and
-// walks down the rows. Either leaves, where one block does not see all of a
-// sum, one partial sum a branch of the tree, and a third kernel adds those.
+// in shuffles. In `sum_short`, for sums of half a chunk or less, it reads that
+// much of several sums. In `sum_columns` a thread owns V neighbouring sums (or
+// one) and walks down the rows. Where a block does not see all of a sum, there
+// is one partial sum for each branch of the tree, and a last kernel adds those.
 #pragma once
 #include "ops.cuh"
 
@@ -136,6 +137,7 @@ struct Sum {
   int64_t per_group;  // chunks of a branch, a power of two
   int slices;         // warps that share a branch (rows) or a chunk (columns)
   int per_slice;      // lanes of a chunk that a warp has (columns)
+  int share;          // lanes of a warp that share a sum (short)
   bool vectors;       // read 16 bytes at once
   int kept_dims, summed_dims;  // innermost first
   int64_t kept_n[GPK_MAX_DIMS], kept_stride[GPK_MAX_DIMS];
@@ -179,6 +181,61 @@ __device__ inline void store(Sum const& p, int64_t i, A v) {
 
 // ---- terms of a sum are neighbours: a warp a chunk
 
+// Loads terms i ... i+V-1; how many of them there are.
+template <class T>
+__device__ inline int load_terms(Sum const& p, T const* x, int64_t i, Vec<T, vector_width<T>>& v) {
+  constexpr int V = vector_width<T>;
+  int64_t const left = p.terms - i;
+  int const present = left >= V ? V : left > 0 ? static_cast<int>(left) : 0;
+  if (p.vectors && present == V) {
+    v = *reinterpret_cast<Vec<T, V> const*>(x + term_offset(p, i));
+  } else {
+#pragma unroll
+    for (int e = 0; e < V; ++e) {
+      if (e < present) v.v[e] = x[term_offset(p, i + e)];
+    }
+  }
+  return present;
+}
+
+// Adds neighbours in pairs, up to N of them; the sum is in x[0].
+template <int N, class A>
+__device__ inline void pairs(A* x) {
+#pragma unroll
+  for (int step = 1; step < N; step *= 2) {
+#pragma unroll
+    for (int i = 0; i < N; i += 2 * step) x[i] = plus(x[i], x[i + step]);
+  }
+}
+
+// The sum of R rows of vectors of which present[k] terms count.
+template <int R, class A, class T, int V>
+__device__ inline A sum_vectors(Vec<T, V> const* v, int const* present) {
+  if constexpr (is_integer<T> || __is_same(T, boolean)) {
+    // Any order will do. What single bytes sum to here fits an int.
+    using Part = decltype(sizeof(T) == 1 ? int{} : 0ull);
+    Part sum = 0;
+#pragma unroll
+    for (int k = 0; k < R; ++k) {
+#pragma unroll
+      for (int e = 0; e < V; ++e) sum += static_cast<Part>(e < present[k] ? term<A>(v[k].v[e]) : 0);
+    }
+    return static_cast<A>(sum);
+  } else {
+    A lane_sum[V];
+#pragma unroll
+    for (int e = 0; e < V; ++e) {
+      A row[R];
+#pragma unroll
+      for (int k = 0; k < R; ++k) row[k] = e < present[k] ? term<A>(v[k].v[e]) : nothing<A>();
+      pairs<R>(row);
+      lane_sum[e] = row[0];
+    }
+    pairs<V>(lane_sum);
+    return lane_sum[0];
+  }
+}
+
 // Grid: sums * groups branches, warps / slices of them a block.
 template <class T>
 __global__ void __launch_bounds__(threads) sum_rows(__grid_constant__ Sum const p) {
@@ -196,42 +253,11 @@ __global__ void __launch_bounds__(threads) sum_rows(__grid_constant__ Sum const 
   Pile<A, 1, levels> pile;
   A total[1] = {nothing<A>()};
   for (int64_t c = c0; mine && c < c0 + per_warp && c * chunk<T> < p.terms; ++c) {
-    int64_t const i0 = c * chunk<T> + lane * V;
     Vec<T, V> v[chunk_rows];
     int present[chunk_rows];
 #pragma unroll
-    for (int k = 0; k < chunk_rows; ++k) {
-      int64_t const i = i0 + k * lanes<T>;
-      int64_t const left = p.terms - i;
-      present[k] = left >= V ? V : left > 0 ? static_cast<int>(left) : 0;
-      if (p.vectors) {
-        if (present[k] == V) v[k] = *reinterpret_cast<Vec<T, V> const*>(x + term_offset(p, i));
-        if (present[k] == V || present[k] == 0) continue;
-      }
-#pragma unroll
-      for (int e = 0; e < V; ++e) {
-        if (e < present[k]) v[k].v[e] = x[term_offset(p, i + e)];
-      }
-    }
-    A lane_sum[V];
-#pragma unroll
-    for (int e = 0; e < V; ++e) {
-      A row[chunk_rows];
-#pragma unroll
-      for (int k = 0; k < chunk_rows; ++k) row[k] = e < present[k] ? term<A>(v[k].v[e]) : nothing<A>();
-#pragma unroll
-      for (int step = 1; step < chunk_rows; step *= 2) {
-#pragma unroll
-        for (int k = 0; k < chunk_rows; k += 2 * step) row[k] = plus(row[k], row[k + step]);
-      }
-      lane_sum[e] = row[0];
-    }
-#pragma unroll
-    for (int step = 1; step < V; step *= 2) {
-#pragma unroll
-      for (int e = 0; e < V; e += 2 * step) lane_sum[e] = plus(lane_sum[e], lane_sum[e + step]);
-    }
-    total[0] = lane_sum[0];
+    for (int k = 0; k < chunk_rows; ++k) present[k] = load_terms(p, x, c * chunk<T> + k * lanes<T> + lane * V, v[k]);
+    total[0] = sum_vectors<chunk_rows, A>(v, present);
 #pragma unroll
     for (int mask = 1; mask < 32; mask *= 2) total[0] = plus(total[0], from_lane(total[0], mask));
     if (per_warp > 1) pile.push(total);
@@ -250,30 +276,59 @@ __global__ void __launch_bounds__(threads) sum_rows(__grid_constant__ Sum const 
   store<T>(p, branch, shared[warp]);
 }
 
+// Sums of up to R rows, R < 8. Half a warp, a quarter ... have a sum each where
+// its one row is that short: `share` lanes. A warp takes 32/share * 8/R sums.
+template <class T, int R>
+__global__ void __launch_bounds__(threads) sum_short(__grid_constant__ Sum const p) {
+  using A = typename accumulator<T>::type;
+  constexpr int V = vector_width<T>, many = chunk_rows / R;
+  int const lane = threadIdx.x % 32, at = lane % p.share, at_once = 32 / p.share;
+  int64_t const first = (static_cast<int64_t>(blockIdx.x) * warps + threadIdx.x / 32) * (many * at_once) + lane / p.share;
+  Vec<T, V> v[chunk_rows];
+  int present[chunk_rows];
+#pragma unroll
+  for (int m = 0; m < many; ++m) {
+    int64_t const sum = first + m * at_once;
+    if (sum >= p.sums) continue;
+    T const* const x = reinterpret_cast<T const*>(p.x) + kept_offset(p, sum);
+#pragma unroll
+    for (int k = 0; k < R; ++k) present[m * R + k] = load_terms(p, x, k * lanes<T> + at * V, v[m * R + k]);
+  }
+#pragma unroll
+  for (int m = 0; m < many; ++m) {
+    int64_t const sum = first + m * at_once;
+    A total = nothing<A>();
+    if (sum < p.sums) total = sum_vectors<R, A>(v + m * R, present + m * R);
+    for (int mask = 1; mask < p.share; mask *= 2) total = plus(total, from_lane(total, mask));
+    if (sum < p.sums && at == 0) store<T>(p, sum, total);
+  }
+}
+
 // ---- neighbouring sums are neighbours in memory: a thread W sums
 
-// Loads term i of W neighbouring sums; -0 where there are fewer terms.
+// Adds the rows of lane i for W neighbouring sums; -0 where there is no term.
 template <class T, int W, class A>
-__device__ inline void add_rows(Sum const& p, T const* x, int64_t i, A (&out)[W]) {
+__device__ inline void add_rows(Sum const& p, T const* x, int64_t i, int64_t end, A (&out)[W]) {
   Vec<T, W> v[chunk_rows];
+  bool in[chunk_rows];
 #pragma unroll
   for (int k = 0; k < chunk_rows; ++k) {
     int64_t const j = i + k * lanes<T>;
-    if (j < p.terms) v[k] = *reinterpret_cast<Vec<T, W> const*>(x + term_offset(p, j));
+    in[k] = i < end && j < p.terms;
+    if (in[k]) v[k] = *reinterpret_cast<Vec<T, W> const*>(x + term_offset(p, j));
   }
 #pragma unroll
   for (int e = 0; e < W; ++e) {
     A row[chunk_rows];
 #pragma unroll
-    for (int k = 0; k < chunk_rows; ++k) row[k] = i + k * lanes<T> < p.terms ? term<A>(v[k].v[e]) : nothing<A>();
-#pragma unroll
-    for (int step = 1; step < chunk_rows; step *= 2) {
-#pragma unroll
-      for (int k = 0; k < chunk_rows; k += 2 * step) row[k] = plus(row[k], row[k + step]);
-    }
+    for (int k = 0; k < chunk_rows; ++k) row[k] = in[k] ? term<A>(v[k].v[e]) : nothing<A>();
+    pairs<chunk_rows>(row);
     out[e] = row[0];
   }
 }
+
+// Lanes that a thread adds in registers before it piles their sum.
+constexpr int batch = 4;
 
 // A block has warps / slices columns of warps; a warp owns 32*W sums that are
 // neighbours along the innermost kept dimension, and a slice of a chunk's lanes.
@@ -295,10 +350,20 @@ __global__ void __launch_bounds__(threads) sum_columns(__grid_constant__ Sum con
     A total[W];
     Pile<A, W, 10> pile;
     int64_t const i0 = c * chunk<T> + slice * p.per_slice;
-    for (int j = 0; mine && j < p.per_slice && i0 + j < p.terms; ++j) {
-      A v[W];
-      add_rows<T, W>(p, x, i0 + j, v);
-      pile.push(v);
+    int64_t const end = i0 + p.per_slice;
+    for (int64_t j = i0; mine && j < end && j < p.terms; j += batch) {
+      A v[batch][W];
+#pragma unroll
+      for (int b = 0; b < batch; ++b) add_rows<T, W>(p, x, j + b, end, v[b]);
+#pragma unroll
+      for (int e = 0; e < W; ++e) {
+        A lane_sums[batch];
+#pragma unroll
+        for (int b = 0; b < batch; ++b) lane_sums[b] = v[b][e];
+        pairs<batch>(lane_sums);
+        v[0][e] = lane_sums[0];
+      }
+      pile.push(v[0]);
     }
     pile.close(total);
     if (p.slices > 1) {
@@ -443,7 +508,7 @@ int sum(int64_t sums, int64_t terms, Sum p, uint64_t stream, uint64_t dst, uint6
   p.terms = terms;
   int64_t const kept = p.kept_stride[0], summed = p.summed_stride[0];
   int64_t const chunks = (terms - 1) / chunk<T> + 1;
-  bool const columns = sums > 1 && (terms == 1 || (sums >= 32 && terms < 32) || magnitude(kept) < magnitude(summed));
+  bool const columns = sums > 1 && (terms < 8 || magnitude(kept) < magnitude(summed));
   Cut const c = columns ? cut_columns<T>(sums, terms) : cut_rows<T>(sums, terms);
   p.groups = c.groups;
   p.per_group = c.per_group;
@@ -468,6 +533,15 @@ int sum(int64_t sums, int64_t terms, Sum p, uint64_t stream, uint64_t dst, uint6
   } else {
     p.vectors = aligned && summed == 1 && (p.summed_dims == 1 || p.summed_n[0] % V == 0) && even(V, p.summed_dims, p.summed_stride, 1) &&
                 even(V, p.kept_dims, p.kept_stride, 0);
+    if (2 * terms <= chunk<T>) {
+      int64_t const rows = (terms - 1) / lanes<T> + 1;
+      p.share = 1;
+      while (p.share < 32 && p.share * V < terms) p.share *= 2;
+      auto const kernel = rows == 1 ? sum_short<T, 1> : rows == 2 ? sum_short<T, 2> : sum_short<T, 4>;
+      int64_t const per_block = 32 / p.share * (chunk_rows / (rows == 3 ? 4 : rows)) * warps;
+      if ((sums - 1) / per_block >= INT32_MAX) return GPK_ERR_ARGUMENT;
+      return launch(kernel, blocks_for(sums, per_block), threads, stream, p);
+    }
     p.slices = 1;
     while (p.slices < warps && p.slices < chunks) p.slices *= 2;
     if (chunks < warps) p.per_group = p.slices;
