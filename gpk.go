@@ -118,7 +118,7 @@ func Concat(axis int, as ...*Array) *Array { return array.Concat(axis, as...) }
 func Pack(w *Array, opts ...matmul.Option) *Array { return array.Pack(w, opts...) }
 
 // MatMul returns the matrix product of a and b; see (*Array).MatMul.
-func MatMul(a, b *Array, opts ...matmul.Option) *Array { return array.MatMul(a, b, opts...) }
+func MatMul(a, b *Array, opts ...matmul.Option) *Array { return a.MatMul(b, opts...) }
 
 // Linear returns x w^T + bias for w [out, in] and bias [out] or nil, rounded
 // once.
@@ -163,61 +163,61 @@ func Mul(a, b any) *Array { return array.Mul(a, b) }
 func Div(a, b any) *Array { return array.Div(a, b) }
 
 // Neg returns -a.
-func Neg(a *Array) *Array { return array.Neg(a) }
+func Neg(a *Array) *Array { return a.Neg() }
 
 // Conj returns the complex conjugate.
-func Conj(a *Array) *Array { return array.Conj(a) }
+func Conj(a *Array) *Array { return a.Conj() }
 
 // ReLU returns max(a, 0).
-func ReLU(a *Array) *Array { return array.ReLU(a) }
+func ReLU(a *Array) *Array { return a.ReLU() }
 
 // GELU returns a/2 (1 + erf(a/sqrt 2)).
-func GELU(a *Array) *Array { return array.GELU(a) }
+func GELU(a *Array) *Array { return a.GELU() }
 
 // GELUTanh returns the tanh approximation of GELU.
-func GELUTanh(a *Array) *Array { return array.GELUTanh(a) }
+func GELUTanh(a *Array) *Array { return a.GELUTanh() }
 
 // SiLU returns a / (1 + exp(-a)).
-func SiLU(a *Array) *Array { return array.SiLU(a) }
+func SiLU(a *Array) *Array { return a.SiLU() }
 
 // Sum adds over axes; no axes means all.
-func Sum(a *Array, axes ...int) *Array { return array.Sum(a, axes...) }
+func Sum(a *Array, axes ...int) *Array { return a.Sum(axes...) }
 
 // Cast returns the elements converted to dt.
-func Cast(a *Array, dt DType) *Array { return array.Cast(a, dt) }
+func Cast(a *Array, dt DType) *Array { return a.Cast(dt) }
 
 // Reshape returns the elements under another shape; one length may be -1.
-func Reshape(a *Array, shape ...int) *Array { return array.Reshape(a, shape...) }
+func Reshape(a *Array, shape ...int) *Array { return a.Reshape(shape...) }
 
 // Transpose returns a view with the axes permuted; no axes reverses them.
-func Transpose(a *Array, axes ...int) *Array { return array.Transpose(a, axes...) }
+func Transpose(a *Array, axes ...int) *Array { return a.Transpose(axes...) }
 
 // T returns a view with the last two axes swapped.
-func T(a *Array) *Array { return array.T(a) }
+func T(a *Array) *Array { return a.T() }
 
 // Slice returns a view of the elements start, start+step, … before stop of one
 // axis.
 func Slice(a *Array, axis, start, stop int, step ...int) *Array {
-	return array.Slice(a, axis, start, stop, step...)
+	return a.Slice(axis, start, stop, step...)
 }
 
 // Squeeze returns a view without the axes named, or all, of length 1.
-func Squeeze(a *Array, axes ...int) *Array { return array.Squeeze(a, axes...) }
+func Squeeze(a *Array, axes ...int) *Array { return a.Squeeze(axes...) }
 
 // Unsqueeze returns a view with a new axis of length 1.
-func Unsqueeze(a *Array, axis int) *Array { return array.Unsqueeze(a, axis) }
+func Unsqueeze(a *Array, axis int) *Array { return a.Unsqueeze(axis) }
 
 // BroadcastTo returns a view stretched to shape.
-func BroadcastTo(a *Array, shape ...int) *Array { return array.BroadcastTo(a, shape...) }
+func BroadcastTo(a *Array, shape ...int) *Array { return a.BroadcastTo(shape...) }
 
 // Contiguous returns a where it is dense, else a dense copy.
-func Contiguous(a *Array) *Array { return array.Contiguous(a) }
+func Contiguous(a *Array) *Array { return a.Contiguous() }
 
 // Clone returns a dense copy.
-func Clone(a *Array) *Array { return array.Clone(a) }
+func Clone(a *Array) *Array { return a.Clone() }
 
 // AddInPlace adds b to a's memory and returns a.
-func AddInPlace(a *Array, b any) *Array { return array.AddInPlace(a, b) }
+func AddInPlace(a *Array, b any) *Array { return a.AddInPlace(b) }
 
 // MulInPlace multiplies a's elements by b's and returns a.
-func MulInPlace(a *Array, b any) *Array { return array.MulInPlace(a, b) }
+func MulInPlace(a *Array, b any) *Array { return a.MulInPlace(b) }

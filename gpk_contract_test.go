@@ -102,6 +102,8 @@ var (
 	_ error                                                          = (*gpk.OpError)(nil)
 )
 
+var _, _ = plan, opError
+
 func plan(p matmul.Plan) (string, [3]int, [2]int, int, []matmul.Step, int64, bool, string) {
 	return p.Kernel, p.Tile, p.Cluster, p.SplitK, p.Steps, p.Workspace, p.TensorCore, p.Reason
 }

@@ -98,14 +98,15 @@ func (o *request) wrap(err error) error {
 // Eval starts the computation of arrays and does not wait. It returns the
 // first error that is known by then.
 func Eval(as ...*Array) error {
-	op := &request{}
-	op.begin("Eval", here(), as)
-	if err := op.first(as...); err != nil {
-		return err
-	}
 	for _, a := range as {
-		if _, err := a.v.stored(); err != nil {
-			return op.wrap(err)
+		err := a.check()
+		if err == nil {
+			_, err = a.v.stored()
+		}
+		if err != nil {
+			var r request
+			r.begin("Eval", here(), as)
+			return r.wrap(err)
 		}
 	}
 	return nil

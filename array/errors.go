@@ -55,9 +55,9 @@ func (e *OpError) Error() string {
 func (e *OpError) Unwrap() error { return e.Err }
 
 // site is a place in the user's program, kept as program counters and looked
-// up only when an error is made. Between an exported function and the user
-// stand at most two frames: gpk's function and the method it calls.
-type site [4]uintptr
+// up only when an error is made. Between what is exported here and the user
+// stands at most one frame, gpk's function of the same name.
+type site [2]uintptr
 
 // here records the callers of the exported function that calls it.
 func here() (s site) {

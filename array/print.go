@@ -25,7 +25,7 @@ const (
 // place.
 func (a *Array) Format(f fmt.State, verb rune) {
 	if a == nil {
-		io.WriteString(f, "<nil>")
+		_, _ = io.WriteString(f, "<nil>")
 		return
 	}
 	if a.err != nil || a.v == nil || a.packed != nil {
@@ -52,7 +52,7 @@ func (a *Array) Format(f fmt.State, verb rune) {
 	if verb == 'v' && f.Flag('+') {
 		fmt.Fprintf(&b, "\n%v %v on %v", a.dt, a.lay.Shape, a.v.dev)
 	}
-	io.WriteString(f, b.String())
+	_, _ = io.WriteString(f, b.String())
 }
 
 // edges is the view of what is printed of a large array.

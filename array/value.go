@@ -161,7 +161,7 @@ func (v *value) open() {
 	}
 	set.mu.Unlock()
 	if oldest != nil {
-		oldest.start()
+		_ = oldest.start() // kept in the value, for whoever uses it
 	}
 }
 
@@ -217,7 +217,7 @@ func (v *value) readsFrom(x *value) bool {
 func (x *value) beforeWrite(what string, where site, except *value) {
 	for _, v := range readersOf(x) {
 		if v != except {
-			v.start()
+			_ = v.start() // kept in the value, for whoever uses it
 		}
 	}
 	x.written.Store(&write{what, where})

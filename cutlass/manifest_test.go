@@ -68,11 +68,18 @@ func TestKernelsCoverTheTypes(t *testing.T) {
 	}
 	for _, sm := range []int{80, 90} {
 		for _, p := range [][2]dtype.DType{
-			{dtype.BFloat16, dtype.BFloat16}, {dtype.BFloat16, dtype.Float32},
-			{dtype.Float16, dtype.Float16}, {dtype.Float16, dtype.Float32},
-			{dtype.Float32, dtype.Float32}, {dtype.Float64, dtype.Float64},
-			{dtype.Complex64, dtype.Complex64}, {dtype.Complex128, dtype.Complex128},
-			{dtype.Int8, dtype.Int32}, {dtype.Uint8, dtype.Int32}, {dtype.Int32, dtype.Int32}, {dtype.Int64, dtype.Int64},
+			{dtype.BFloat16, dtype.BFloat16},
+			{dtype.BFloat16, dtype.Float32},
+			{dtype.Float16, dtype.Float16},
+			{dtype.Float16, dtype.Float32},
+			{dtype.Float32, dtype.Float32},
+			{dtype.Float64, dtype.Float64},
+			{dtype.Complex64, dtype.Complex64},
+			{dtype.Complex128, dtype.Complex128},
+			{dtype.Int8, dtype.Int32},
+			{dtype.Uint8, dtype.Int32},
+			{dtype.Int32, dtype.Int32},
+			{dtype.Int64, dtype.Int64},
 		} {
 			for _, m := range allMajors {
 				if !have[key{sm, p[0], p[1], m[0], m[1]}] {

@@ -232,7 +232,7 @@ func (d *Device) poll(ctx context.Context, s *Stream) error {
 	if err != nil {
 		return err
 	}
-	defer d.backend.closeEvent(event)
+	defer func() { _ = d.backend.closeEvent(event) }()
 	if err := d.backend.record(event, s.handle); err != nil {
 		return err
 	}

@@ -33,8 +33,14 @@ func TestSize(t *testing.T) {
 		want  int
 		bad   bool
 	}{
-		{nil, 1, false}, {[]int{0}, 0, false}, {[]int{3, 4}, 12, false}, {[]int{-1}, 0, true},
-		{[]int{math.MaxInt, 2}, 0, true}, {[]int{1 << 31, 1 << 31}, 0, true}, {[]int{math.MaxInt, 0}, 0, true}, {[]int{0, -3}, 0, true},
+		{nil, 1, false},
+		{[]int{0}, 0, false},
+		{[]int{3, 4}, 12, false},
+		{[]int{-1}, 0, true},
+		{[]int{math.MaxInt, 2}, 0, true},
+		{[]int{1 << 31, 1 << 31}, 0, true},
+		{[]int{math.MaxInt, 0}, 0, true},
+		{[]int{0, -3}, 0, true},
 	} {
 		got, err := Size(c.shape)
 		if slices.Equal(c.shape, []int{math.MaxInt, 0}) {

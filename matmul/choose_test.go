@@ -34,39 +34,48 @@ func TestChoose(t *testing.T) {
 		tensor bool
 	}{
 		"aligned": {
-			Problem{M: 4096, N: 4096, K: 4096, A: bf16, B: bf16, AlignA: 16, AlignB: 16, AlignC: 16}, 90,
+			Problem{M: 4096, N: 4096, K: 4096, A: bf16, B: bf16, AlignA: 16, AlignB: 16, AlignC: 16},
+			90,
 			"sm90_bf16_bf16_rr_128x128x64", "kernel", true,
 		},
 		"transposed B needs no copy": {
-			Problem{M: 4096, N: 4096, K: 4096, A: fp16, B: fp16, LayoutB: ColMajor, AlignA: 16, AlignB: 16, AlignC: 16}, 90,
+			Problem{M: 4096, N: 4096, K: 4096, A: fp16, B: fp16, LayoutB: ColMajor, AlignA: 16, AlignB: 16, AlignC: 16},
+			90,
 			"sm90_f16_f16_rc_128x128x64", "kernel", true,
 		},
 		"both transposed": {
-			Problem{M: 4096, N: 4096, K: 4096, A: fp16, B: fp16, LayoutA: ColMajor, LayoutB: ColMajor, AlignA: 16, AlignB: 16, AlignC: 16}, 90,
+			Problem{M: 4096, N: 4096, K: 4096, A: fp16, B: fp16, LayoutA: ColMajor, LayoutB: ColMajor, AlignA: 16, AlignB: 16, AlignC: 16},
+			90,
 			"sm90_f16_f16_cc_", "kernel", true,
 		},
 		"unaligned stays on tensor cores": {
-			Problem{M: 4095, N: 4095, K: 4095, A: bf16, B: bf16, AlignA: 2, AlignB: 2, AlignC: 2}, 90,
+			Problem{M: 4095, N: 4095, K: 4095, A: bf16, B: bf16, AlignA: 2, AlignB: 2, AlignC: 2},
+			90,
 			"sm90_bf16_bf16_", "padA padB kernel stripD", true,
 		},
 		"one unaligned operand": {
-			Problem{M: 4096, N: 4096, K: 4095, A: bf16, B: bf16, AlignA: 2, AlignB: 16, AlignC: 16}, 90,
+			Problem{M: 4096, N: 4096, K: 4095, A: bf16, B: bf16, AlignA: 2, AlignB: 16, AlignC: 16},
+			90,
 			"sm90_bf16_bf16_rr", "padA kernel", true,
 		},
 		"TF32 reads B with k contiguous": {
-			Problem{M: 2048, N: 2048, K: 2048, A: fp32, B: fp32, AlignA: 16, AlignB: 16, AlignC: 16}, 90,
+			Problem{M: 2048, N: 2048, K: 2048, A: fp32, B: fp32, AlignA: 16, AlignB: 16, AlignC: 16},
+			90,
 			"sm90_tf32_f32_rc", "transposeB kernel", true,
 		},
 		"TF32 with B as it wants it": {
-			Problem{M: 2048, N: 2048, K: 2048, A: fp32, B: fp32, LayoutB: ColMajor, AlignA: 16, AlignB: 16, AlignC: 16}, 90,
+			Problem{M: 2048, N: 2048, K: 2048, A: fp32, B: fp32, LayoutB: ColMajor, AlignA: 16, AlignB: 16, AlignC: 16},
+			90,
 			"sm90_tf32_f32_rc", "kernel", true,
 		},
 		"FullPrecision is not TF32 for any shape": {
-			Problem{M: 2048, N: 2048, K: 2048, A: fp32, B: fp32, AlignA: 16, AlignB: 16, AlignC: 16, Precision: FullPrecision}, 90,
+			Problem{M: 2048, N: 2048, K: 2048, A: fp32, B: fp32, AlignA: 16, AlignB: 16, AlignC: 16, Precision: FullPrecision},
+			90,
 			"f32_f32", "kernel", false,
 		},
 		"strided": {
-			Problem{M: 256, N: 256, K: 256, A: bf16, B: bf16, LayoutA: Strided, AlignB: 16, AlignC: 16}, 90,
+			Problem{M: 256, N: 256, K: 256, A: bf16, B: bf16, LayoutA: Strided, AlignB: 16, AlignC: 16},
+			90,
 			"sm90_bf16_bf16", "packA kernel", true,
 		},
 		"integers": {
@@ -83,11 +92,13 @@ func TestChoose(t *testing.T) {
 		"Ada TF32":      {Problem{M: 512, N: 512, K: 512, A: fp32, B: fp32, AlignA: 16, AlignB: 16, AlignC: 16}, 89, "sm80_tf32_f32_rr", "kernel", true},
 		"Blackwell PTX": {Problem{M: 512, N: 512, K: 512, A: fp16, B: fp16, AlignA: 16, AlignB: 16, AlignC: 16}, 100, "sm80_f16", "kernel", true},
 		"epilogue of its own": {
-			Problem{M: 64, N: 64, K: 64, A: dtype.Float64, B: dtype.Float64, Epilogue: Epilogue{Bias: true, Activation: GELU}}, 90,
+			Problem{M: 64, N: 64, K: 64, A: dtype.Float64, B: dtype.Float64, Epilogue: Epilogue{Bias: true, Activation: GELU}},
+			90,
 			"sm90_f64", "kernel epilogueD", true,
 		},
 		"fused epilogue": {
-			Problem{M: 64, N: 64, K: 64, A: bf16, B: bf16, LayoutB: ColMajor, AlignA: 16, AlignB: 16, AlignC: 16, Epilogue: Epilogue{Bias: true, Activation: GELU}}, 90,
+			Problem{M: 64, N: 64, K: 64, A: bf16, B: bf16, LayoutB: ColMajor, AlignA: 16, AlignB: 16, AlignC: 16, Epilogue: Epilogue{Bias: true, Activation: GELU}},
+			90,
 			"sm90_bf16_bf16_rc", "kernel", true,
 		},
 	} {

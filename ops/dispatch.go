@@ -3,6 +3,7 @@ package ops
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"unsafe"
 
 	"github.com/gpk-go/gpk/cutlass"
@@ -21,8 +22,8 @@ type Scalar [2]uint64
 
 // call is one operation about to run: its shape, the strides of each operand
 // and the element at which each begins, with the destination first. It is one
-// piece of memory, whatever the operands: for small arrays its making is what
-// an operation costs.
+// piece of memory, used again and again: for small arrays its making is what an
+// operation costs.
 type call struct {
 	kernel  kernel
 	op      expr.Op
@@ -45,11 +46,14 @@ type kernel struct {
 	cuda func(c *call, lib *cutlass.Library, ordinal int, stream uint64) error
 }
 
+var calls = sync.Pool{New: func() any { return new(call) }}
+
 // unit is the strides of a dense operand that is one dimension to a kernel.
 var unit = []int{1}
 
 func newCall(k kernel, views ...device.View) *call {
-	c := &call{kernel: k}
+	c := calls.Get().(*call)
+	c.kernel = k
 	c.views = append(c.viewBuf[:0], views...)
 	c.strides = c.strideBuf[:len(views)]
 	dense := true
@@ -103,6 +107,10 @@ func (c *call) addr(i int) uint64 {
 
 // run launches the call on s.
 func (c *call) run(s *device.Stream) error {
+	defer func() {
+		*c = call{} // it must not keep buffers alive
+		calls.Put(c)
+	}()
 	if slices.Contains(c.shape, 0) {
 		return nil
 	}

@@ -18,15 +18,20 @@ struct Scalar {
   template <class T>
   __device__ T as() const {
     uint64_t const both[] = {lo, hi};
-    return *reinterpret_cast<T const*>(both);
+    T v;
+    memcpy(&v, both, sizeof v);
+    return v;
   }
 };
 
 // ---- unary
 
+template <class Op>
+constexpr int vectors_each = __is_same(Op, GELU) || __is_same(Op, GELUTanh) ? 4 : 1;
+
 template <class Op, class T>
 __global__ void __launch_bounds__(threads) unary_rows(Rows<2> r) {
-  constexpr int V = 16 / sizeof(T);
+  constexpr int V = 16 / sizeof(T), each = vectors_each<Op>;
   Vec<T, V> x[each];
   int64_t off[each][2];
   uint32_t const first = blockIdx.x * blockDim.x * each + threadIdx.x;
@@ -68,8 +73,7 @@ int unary(Nest const& nest, uint64_t stream) {
   return in_pieces(nest, [&](Nest const& t) {
     Rows<2> r;
     if (make_rows(t, 16 / sizeof(T), 0, &r)) {
-      unsigned const block = block_for(r.vectors, each);
-      return launch(unary_rows<Op, T>, blocks_for(r.vectors + (r.vectors == 0), block * each), block, stream, r);
+      return launch_for(unary_rows<Op, T>, r.vectors, vectors_each<Op>, stream, r);
     }
     Tiles<2> p;
     unsigned const grid = make_tiles(t, &p);
@@ -101,23 +105,14 @@ template <class Op, class T>
 __global__ void __launch_bounds__(threads) binary_rows(BinaryRows p) {
   constexpr int V = 16 / sizeof(T);
   Rows<3> const& r = p.rows;
-  Vec<T, V> x[each], y[each];
-  int64_t off[each][3];
-  uint32_t const first = blockIdx.x * blockDim.x * each + threadIdx.x;
+  uint32_t const first = blockIdx.x * blockDim.x + threadIdx.x;
+  if (first < r.vectors) {
+    int64_t off[3];
+    place(r, V, first, off);
+    Vec<T, V> x = read<T, V>(p, 1, off[1]), y = read<T, V>(p, 2, off[2]);
 #pragma unroll
-  for (int u = 0; u < each; ++u) {
-    uint32_t const v = first + u * blockDim.x;
-    if (v >= r.vectors) continue;
-    place(r, V, v, off[u]);
-    x[u] = read<T, V>(p, 1, off[u][1]);
-    y[u] = read<T, V>(p, 2, off[u][2]);
-  }
-#pragma unroll
-  for (int u = 0; u < each; ++u) {
-    if (first + u * blockDim.x >= r.vectors) continue;
-#pragma unroll
-    for (int e = 0; e < V; ++e) x[u].v[e] = combine<Op>(x[u].v[e], y[u].v[e]);
-    *reinterpret_cast<Vec<T, V>*>(reinterpret_cast<T*>(r.p[0]) + off[u][0]) = x[u];
+    for (int e = 0; e < V; ++e) x.v[e] = combine<Op>(x.v[e], y.v[e]);
+    *reinterpret_cast<Vec<T, V>*>(reinterpret_cast<T*>(r.p[0]) + off[0]) = x;
   }
   if (first < r.tail) {
     uint32_t const i = r.vectors * V + first;
@@ -145,8 +140,7 @@ int binary(Nest const& nest, Scalar const& scalar, uint64_t stream) {
     BinaryRows r;
     r.scalar = scalar;
     if (make_rows(t, 16 / sizeof(T), scalar.operand, &r.rows)) {
-      unsigned const block = block_for(r.rows.vectors, each);
-      return launch(binary_rows<Op, T>, blocks_for(r.rows.vectors + (r.rows.vectors == 0), block * each), block, stream, r);
+      return launch_for(binary_rows<Op, T>, r.rows.vectors, 1, stream, r);
     }
     BinaryTiles p;
     p.scalar = scalar;
@@ -174,13 +168,10 @@ __global__ void __launch_bounds__(threads) fill_rows(FillRows p) {
   Vec<T, V> x;
 #pragma unroll
   for (int e = 0; e < V; ++e) x.v[e] = one;
-  uint32_t const first = blockIdx.x * blockDim.x * each + threadIdx.x;
-#pragma unroll
-  for (int u = 0; u < each; ++u) {
-    uint32_t const v = first + u * blockDim.x;
-    if (v >= r.vectors) continue;
+  uint32_t const first = blockIdx.x * blockDim.x + threadIdx.x;
+  if (first < r.vectors) {
     int64_t off[1];
-    place(r, V, v, off);
+    place(r, V, first, off);
     *reinterpret_cast<Vec<T, V>*>(reinterpret_cast<T*>(r.p[0]) + off[0]) = x;
   }
   if (first < r.tail) reinterpret_cast<T*>(r.p[0])[r.vectors * V + first] = one;
@@ -201,8 +192,7 @@ int fill(Nest const& nest, Scalar const& scalar, uint64_t stream) {
     FillRows r;
     r.scalar = scalar;
     if (make_rows(t, 16 / Bytes, 0, &r.rows)) {
-      unsigned const block = block_for(r.rows.vectors, each);
-      return launch(fill_rows<T>, blocks_for(r.rows.vectors + (r.rows.vectors == 0), block * each), block, stream, r);
+      return launch_for(fill_rows<T>, r.rows.vectors, 1, stream, r);
     }
     FillTiles p;
     p.scalar = scalar;

@@ -7,7 +7,6 @@ namespace gpk {
 
 constexpr int max_operands = 3;     // the destination first
 constexpr int threads = 256;        // of a block, at most
-constexpr int each = 4;            // vectors that a thread has in flight, of each operand
 constexpr int64_t piece = 1 << 30;  // elements of one launch, at most: 32-bit indices reach them
 
 // Launches and returns this launch's own error, leaving none behind.
@@ -182,12 +181,13 @@ inline bool rows_aligned(Nest const& t, int operand, int elements) {
 
 inline unsigned blocks_for(int64_t items, int64_t per_block) { return static_cast<unsigned>((items - 1) / per_block + 1); }
 
-// Threads of a block for `items` vectors of which each thread takes `each`:
-// fewer where full blocks would leave multiprocessors idle.
-inline unsigned block_for(int64_t items, int each) {
+// Launches a kernel that handles `items` things, `each` a thread, at least one.
+// Blocks are smaller where full ones would leave multiprocessors idle.
+template <class P>
+int launch_for(void (*kernel)(P), int64_t items, int each, uint64_t stream, P const& p) {
   unsigned block = threads;
-  while (block > 64 && items < int64_t{block} * each * 264) block /= 2;
-  return block;
+  while (block > 64 && items < int64_t{block} * each * 256) block /= 2;
+  return launch(kernel, blocks_for(items > 0 ? items : 1, int64_t{block} * each), block, stream, p);
 }
 
 // What a kernel on rows knows: the innermost dimension is dense for the

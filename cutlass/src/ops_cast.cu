@@ -14,23 +14,15 @@ namespace {
 template <class S, class D>
 __global__ void __launch_bounds__(threads) cast_rows(Rows<2> r) {
   constexpr int V = 16 / (sizeof(S) > sizeof(D) ? sizeof(S) : sizeof(D));
-  Vec<S, V> x[each];
-  int64_t off[each][2];
-  uint32_t const first = blockIdx.x * blockDim.x * each + threadIdx.x;
-#pragma unroll
-  for (int u = 0; u < each; ++u) {
-    uint32_t const v = first + u * blockDim.x;
-    if (v >= r.vectors) continue;
-    place(r, V, v, off[u]);
-    x[u] = read<S, V>(r, 1, off[u][1]);
-  }
-#pragma unroll
-  for (int u = 0; u < each; ++u) {
-    if (first + u * blockDim.x >= r.vectors) continue;
+  uint32_t const first = blockIdx.x * blockDim.x + threadIdx.x;
+  if (first < r.vectors) {
+    int64_t off[2];
+    place(r, V, first, off);
+    Vec<S, V> const x = read<S, V>(r, 1, off[1]);
     Vec<D, V> y;
 #pragma unroll
-    for (int e = 0; e < V; ++e) y.v[e] = convert<D>(x[u].v[e]);
-    *reinterpret_cast<Vec<D, V>*>(reinterpret_cast<D*>(r.p[0]) + off[u][0]) = y;
+    for (int e = 0; e < V; ++e) y.v[e] = convert<D>(x.v[e]);
+    *reinterpret_cast<Vec<D, V>*>(reinterpret_cast<D*>(r.p[0]) + off[0]) = y;
   }
   if (first < r.tail) {
     uint32_t const i = r.vectors * V + first;
@@ -96,8 +88,7 @@ int cast(Nest const& nest, int x_type, int dst_type, uint64_t stream) {
   return in_pieces(nest, [&](Nest const& t) {
     Rows<2> r;
     if (make_rows(t, 16 / (sizeof(S) > sizeof(D) ? sizeof(S) : sizeof(D)), 0, &r)) {
-      unsigned const block = block_for(r.vectors, each);
-      return launch(cast_rows<S, D>, blocks_for(r.vectors + (r.vectors == 0), block * each), block, stream, r);
+      return launch_for(cast_rows<S, D>, r.vectors, 1, stream, r);
     }
     CastTiles p;
     p.x_type = x_type;
@@ -133,47 +124,37 @@ __device__ inline uint4 straddle(uint4 lo, uint4 hi, unsigned m) {
 }
 
 __global__ void __launch_bounds__(threads) copy_rows(CopyRows p) {
-  uint4 x[each];
-  char* to[each];
-  int from[each], until[each];  // the bytes of the granule that the row has
-  uint32_t const first = blockIdx.x * blockDim.x * each + threadIdx.x;
-#pragma unroll
-  for (int u = 0; u < each; ++u) {
-    uint32_t const v = first + u * blockDim.x;
-    from[u] = until[u] = 0;
-    if (v >= p.granules) continue;
-    uint32_t i;
-    int64_t off[2] = {};
-    p.outer.offsets(p.row.divide(v, &i), off);
-    char* const dst = p.dst + off[0];
-    int64_t const at = static_cast<int64_t>(i) * granule - static_cast<int64_t>(reinterpret_cast<uintptr_t>(dst) % granule);
-    if (at >= p.bytes) continue;
-    from[u] = at < 0 ? static_cast<int>(-at) : 0;
-    until[u] = p.bytes - at < granule ? static_cast<int>(p.bytes - at) : granule;
-    to[u] = dst + at;
-    char const* const src = p.src + off[1] + at;
-    unsigned const m = static_cast<unsigned>(reinterpret_cast<uintptr_t>(src) % granule);
-    uint4 const* const q = reinterpret_cast<uint4 const*>(src - m);
-    if (m == 0) {
-      x[u] = *q;
-    } else {
-      uint4 lo = {}, hi = {};
-      if (from[u] < granule - static_cast<int>(m)) lo = q[0];
-      if (until[u] > granule - static_cast<int>(m)) hi = q[1];
-      x[u] = straddle(lo, hi, m);
-    }
+  uint32_t const v = blockIdx.x * blockDim.x + threadIdx.x;
+  if (v >= p.granules) return;
+  uint32_t i = v;
+  int64_t off[2] = {};
+  if (p.outer.dims > 0) p.outer.offsets(p.row.divide(v, &i), off);
+  char* const dst = p.dst + off[0];
+  int64_t const at = static_cast<int64_t>(i) * granule - static_cast<int64_t>(reinterpret_cast<uintptr_t>(dst) % granule);
+  // The bytes of the granule that the row has.
+  int const from = at < 0 ? static_cast<int>(-at) : 0;
+  int const until = p.bytes - at < granule ? static_cast<int>(p.bytes - at) : granule;
+  if (until <= 0) return;
+  char const* const src = p.src + off[1] + at;
+  int const m = static_cast<int>(reinterpret_cast<uintptr_t>(src) % granule);
+  uint4 const* const q = reinterpret_cast<uint4 const*>(src - m);
+  uint4 x;
+  if (m == 0) {
+    x = *q;
+  } else {
+    uint4 lo = {}, hi = {};
+    if (from < granule - m) lo = q[0];
+    if (until > granule - m) hi = q[1];
+    x = straddle(lo, hi, m);
   }
+  if (until - from == granule) {
+    *reinterpret_cast<uint4*>(dst + at) = x;
+    return;
+  }
+  uint32_t const w[] = {x.x, x.y, x.z, x.w};
 #pragma unroll
-  for (int u = 0; u < each; ++u) {
-    if (until[u] - from[u] == granule) {
-      *reinterpret_cast<uint4*>(to[u]) = x[u];
-      continue;
-    }
-    uint32_t const w[] = {x[u].x, x[u].y, x[u].z, x[u].w};
-#pragma unroll
-    for (int b = 0; b < granule; ++b) {
-      if (b >= from[u] && b < until[u]) to[u][b] = static_cast<char>(w[b / 4] >> b % 4 * 8);
-    }
+  for (int b = 0; b < granule; ++b) {
+    if (b >= from && b < until) dst[at + b] = static_cast<char>(w[b / 4] >> b % 4 * 8);
   }
 }
 
@@ -185,7 +166,7 @@ struct Transpose {
   uint32_t rows, columns;
   int64_t sr, dc;           // in elements
   bool vectors_in, vectors_out;
-  Divider across, down;     // tiles along the columns and rows
+  Divider down, across;     // tiles along the rows, which run fastest, and the columns
   Outer<2> batch;
 };
 
@@ -249,7 +230,7 @@ __global__ void __launch_bounds__(threads) transpose(Transpose p) {
 
   uint32_t tc, tr;
   int64_t off[2] = {};
-  p.batch.offsets(p.down.divide(p.across.divide(blockIdx.x, &tc), &tr), off);
+  p.batch.offsets(p.across.divide(p.down.divide(blockIdx.x, &tr), &tc), off);
   uint32_t const r0 = tr * T::rows, c0 = tc * T::columns;
   Element const* const src = reinterpret_cast<Element const*>(p.src) + off[1] + r0 * p.sr + c0;
   Element* const dst = reinterpret_cast<Element*>(p.dst) + off[0] + c0 * p.dc + r0;
@@ -365,8 +346,7 @@ int copy(Nest const& nest, uint64_t stream) {
       for (int j = 0; j < 2; ++j) {
         for (int d = 0; d < p.outer.dims; ++d) p.outer.stride[j][d] *= Bytes;
       }
-      unsigned const block = block_for(p.granules, each);
-      return launch(copy_rows, blocks_for(p.granules, block * each), block, stream, p);
+      return launch_for(copy_rows, p.granules, 1, stream, p);
     }
     int const turn = turned(t);
     if (turn >= 0) {

@@ -32,7 +32,7 @@ func binaryValue(op expr.Op, t dtype.DType, a, b any) any {
 		return v
 	}
 	x, y := a.(float64), b.(float64)
-	var v float64 // settles specials and the sign of 0
+	var v float64                        // settles specials and the sign of 0
 	exact := new(big.Float).SetPrec(200) // enough to round once for products and quotients
 	if op == expr.Add || op == expr.Sub {
 		exact.SetPrec(2200)
