@@ -78,18 +78,13 @@ func newOp(name string, where site, as ...*Array) *operation {
 // begin fills a request in.
 func (o *request) begin(name string, where site, as []*Array) {
 	o.name, o.site = name, where
-	o.args = o.argBuf[:0]
-	for _, a := range as {
-		if a != nil && a.err == nil {
-			o.args = append(o.args, arg{a.lay.Shape, a.dt})
-		}
-	}
+	o.args = append(o.argBuf[:0], as...)
 }
 
 // newSource begins an operation without operands: what errors name is the
 // shape and type of its result.
 func newSource(name string, where site, dt dtype.DType, shape []int) *operation {
-	return &operation{request: request{name: name, site: where, args: []arg{{slices.Clone(shape), dt}}}}
+	return &operation{request: request{name: name, site: where, args: []*Array{{lay: layout.Layout{Shape: slices.Clone(shape)}, dt: dt}}}}
 }
 
 // operands checks that arrays can meet in one operation: no errors and one

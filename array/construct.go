@@ -49,7 +49,7 @@ func fromBytes(where site, dt dtype.DType, data []byte, n int, shape []int) *Arr
 		buf.Free()
 		return failed(op.fail(err))
 	}
-	a := stored(buf, dt, op.args[0].shape, s, op.name, "data from a Go slice")
+	a := stored(buf, dt, op.args[0].lay.Shape, s, op.name, "data from a Go slice")
 	a.v.label(buf, op)
 	return a
 }

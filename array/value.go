@@ -34,6 +34,8 @@ type value struct {
 	err   error
 	freed bool
 
+	set *openSet // that the value is in, or was; nil if it never was
+
 	failedLay layout.Layout // what the in-place write that failed last was to write
 
 	// How often the memory was written or freed since it was filled, and by what.
@@ -79,14 +81,8 @@ type operation struct {
 type request struct {
 	name   string
 	site   site
-	args   []arg
-	argBuf [3]arg
-}
-
-// arg is an operand as errors name it.
-type arg struct {
-	shape []int
-	dtype dtype.DType
+	args   []*Array
+	argBuf [3]*Array
 }
 
 // alias says how a destination may overlap an operation's operands.
@@ -111,7 +107,9 @@ func (o *operation) allows(dst device.View) bool {
 func (o *request) fail(err error) *OpError {
 	e := &OpError{Op: o.name, Site: o.site.String(), Err: err}
 	for _, a := range o.args {
-		e.Shapes, e.DTypes = append(e.Shapes, slices.Clone(a.shape)), append(e.DTypes, a.dtype)
+		if a != nil && a.err == nil {
+			e.Shapes, e.DTypes = append(e.Shapes, slices.Clone(a.lay.Shape)), append(e.DTypes, a.dt)
+		}
 	}
 	return e
 }
@@ -122,9 +120,21 @@ const maxOpen = 64
 
 // openSet lists the open values of one device, oldest first. They are held
 // weakly: what the program drops is never computed.
+//
+// The newest is held firmly, until it starts, is taken, or another comes: most
+// arrays are used by the very next call, and need no weak pointer.
 type openSet struct {
 	mu     sync.Mutex
+	newest atomic.Pointer[value]
 	values []weak.Pointer[value]
+}
+
+// forget drops a value that no longer waits. It takes no lock: the value's own
+// is held.
+func (s *openSet) forget(v *value) {
+	if s != nil {
+		s.newest.CompareAndSwap(v, nil)
+	}
 }
 
 var openSets sync.Map // *device.Device -> *openSet
@@ -149,12 +159,15 @@ func init() {
 // where there are too many.
 func (v *value) open() {
 	set := openOn(v.dev)
+	v.set = set
 	set.mu.Lock()
-	set.values = append(set.values, weak.Make(v))
+	if last := set.newest.Swap(v); last != nil {
+		set.values = append(set.values, weak.Make(last))
+	}
 	var oldest *value
-	if len(set.values) > maxOpen {
+	if len(set.values) >= maxOpen {
 		set.prune()
-		if len(set.values) > maxOpen {
+		if len(set.values) >= maxOpen {
 			oldest = set.values[0].Value()
 			set.values = slices.Delete(set.values, 0, 1)
 		}
@@ -192,11 +205,14 @@ func readersOf(x *value) []*value {
 	set := openOn(x.dev)
 	set.mu.Lock()
 	defer set.mu.Unlock()
+	var out []*value
+	if v := set.newest.Load(); v != nil && v.readsFrom(x) {
+		out = append(out, v)
+	}
 	if len(set.values) == 0 {
-		return nil
+		return out
 	}
 	set.prune()
-	var out []*value
 	for _, p := range set.values {
 		if v := p.Value(); v != nil && v.readsFrom(x) {
 			out = append(out, v)
@@ -261,6 +277,8 @@ func (v *value) startLocked() error {
 			v.op, v.err = nil, err
 			return err
 		}
+	} else {
+		v.set.forget(v)
 	}
 	v.op = nil
 	buf, err := v.dev.Alloc(int64(v.lay.Size())*int64(v.dt.Size()), v.stream)
@@ -312,7 +330,10 @@ func (v *value) runInto(dst device.View, into *value) (done bool, err error) {
 	if err := op.run(op, v.stream, dst); err != nil {
 		return true, op.fail(err)
 	}
-	v.taken = true
+	if !v.taken {
+		v.taken = true
+		v.set.forget(v)
+	}
 	op.note()
 	if i := slices.Index(op.reads, into); i >= 0 {
 		op.seen[i]-- // its own result has overwritten an input
@@ -325,6 +346,7 @@ func (v *value) free(where site) {
 	v.mu.Lock()
 	buf := v.buf
 	v.op, v.freed = nil, true
+	v.set.forget(v)
 	v.mu.Unlock()
 	if buf != nil {
 		v.beforeWrite("Free", where, nil)

@@ -132,26 +132,28 @@ func (s span) skip(n int) span {
 }
 
 func loadHalf(dst, src unsafe.Pointer, step, n int) {
-	d := unsafe.Slice((*float32)(dst), n)
 	if step == 2 {
-		for i, h := range unsafe.Slice((*uint16)(src), n) {
+		d, s := pair[float32, uint16](dst, src, n)
+		for i, h := range s {
 			d[i] = halfToFloat(h)
 		}
 		return
 	}
+	d := unsafe.Slice((*float32)(dst), n)
 	for i := range d {
 		d[i] = halfToFloat(*(*uint16)(unsafe.Add(src, i*step)))
 	}
 }
 
 func loadBrain(dst, src unsafe.Pointer, step, n int) {
-	d := unsafe.Slice((*float32)(dst), n)
 	if step == 2 {
-		for i, b := range unsafe.Slice((*uint16)(src), n) {
+		d, s := pair[float32, uint16](dst, src, n)
+		for i, b := range s {
 			d[i] = brainToFloat(b)
 		}
 		return
 	}
+	d := unsafe.Slice((*float32)(dst), n)
 	for i := range d {
 		d[i] = brainToFloat(*(*uint16)(unsafe.Add(src, i*step)))
 	}
@@ -185,6 +187,13 @@ func storeReal[R float32 | float64, C complex64 | complex128](dst unsafe.Pointer
 	for i, v := range unsafe.Slice((*R)(src), n) {
 		*(*C)(unsafe.Add(dst, i*step)) = C(complex(float64(v), 0))
 	}
+}
+
+// pair returns a source and a destination of n elements as slices whose lengths
+// the compiler knows to be equal.
+func pair[D, S any](dst, src unsafe.Pointer, n int) ([]D, []S) {
+	s := unsafe.Slice((*S)(src), n)
+	return unsafe.Slice((*D)(dst), n)[:len(s)], s
 }
 
 func bit(b bool) uint8 {
@@ -273,50 +282,50 @@ func intConverter[S int8 | uint8 | int32 | int64](to dtype.DType) func(dst, src 
 
 // convert is Go's own conversion, for types where it rounds once or is exact.
 func convert[D, S number](dst, src unsafe.Pointer, n int) {
-	d := unsafe.Slice((*D)(dst), n)
-	for i, v := range unsafe.Slice((*S)(src), n) {
+	d, s := pair[D, S](dst, src, n)
+	for i, v := range s {
 		d[i] = D(v)
 	}
 }
 
 func floatsToHalf(dst, src unsafe.Pointer, n int) {
-	d := unsafe.Slice((*uint16)(dst), n)
-	for i, v := range unsafe.Slice((*float32)(src), n) {
+	d, s := pair[uint16, float32](dst, src, n)
+	for i, v := range s {
 		d[i] = floatToHalf(v)
 	}
 }
 
 func floatsToBrain(dst, src unsafe.Pointer, n int) {
-	d := unsafe.Slice((*uint16)(dst), n)
-	for i, v := range unsafe.Slice((*float32)(src), n) {
+	d, s := pair[uint16, float32](dst, src, n)
+	for i, v := range s {
 		d[i] = floatToBrain(v)
 	}
 }
 
 func floatToHalves[S float32 | float64](dst, src unsafe.Pointer, n int) {
-	d := unsafe.Slice((*uint16)(dst), n)
-	for i, v := range unsafe.Slice((*S)(src), n) {
+	d, s := pair[uint16, S](dst, src, n)
+	for i, v := range s {
 		d[i] = floatToHalf(roundToOdd(float64(v)))
 	}
 }
 
 func floatToBrains[S float32 | float64](dst, src unsafe.Pointer, n int) {
-	d := unsafe.Slice((*uint16)(dst), n)
-	for i, v := range unsafe.Slice((*S)(src), n) {
+	d, s := pair[uint16, S](dst, src, n)
+	for i, v := range s {
 		d[i] = floatToBrain(roundToOdd(float64(v)))
 	}
 }
 
 func intToHalves[S int8 | uint8 | int32 | int64](dst, src unsafe.Pointer, n int) {
-	d := unsafe.Slice((*uint16)(dst), n)
-	for i, v := range unsafe.Slice((*S)(src), n) {
+	d, s := pair[uint16, S](dst, src, n)
+	for i, v := range s {
 		d[i] = floatToHalf(roundToOdd(sticky(int64(v))))
 	}
 }
 
 func intToBrains[S int8 | uint8 | int32 | int64](dst, src unsafe.Pointer, n int) {
-	d := unsafe.Slice((*uint16)(dst), n)
-	for i, v := range unsafe.Slice((*S)(src), n) {
+	d, s := pair[uint16, S](dst, src, n)
+	for i, v := range s {
 		d[i] = floatToBrain(roundToOdd(sticky(int64(v))))
 	}
 }
@@ -327,8 +336,8 @@ func intToBrains[S int8 | uint8 | int32 | int64](dst, src unsafe.Pointer, n int)
 func floatToInt[D int8 | uint8 | int32 | int64, S float32 | float64](lo, hi D) func(dst, src unsafe.Pointer, n int) {
 	return func(dst, src unsafe.Pointer, n int) {
 		flo, fhi := float64(lo), float64(hi)
-		d := unsafe.Slice((*D)(dst), n)
-		for i, s := range unsafe.Slice((*S)(src), n) {
+		d, s := pair[D, S](dst, src, n)
+		for i, s := range s {
 			switch v := float64(s); {
 			case v >= fhi:
 				d[i] = hi
@@ -346,8 +355,8 @@ func floatToInt[D int8 | uint8 | int32 | int64, S float32 | float64](lo, hi D) f
 // intToInt saturates at the type's bounds.
 func intToInt[D, S int8 | uint8 | int32 | int64](lo, hi D) func(dst, src unsafe.Pointer, n int) {
 	return func(dst, src unsafe.Pointer, n int) {
-		d := unsafe.Slice((*D)(dst), n)
-		for i, v := range unsafe.Slice((*S)(src), n) {
+		d, s := pair[D, S](dst, src, n)
+		for i, v := range s {
 			d[i] = D(min(max(int64(v), int64(lo)), int64(hi)))
 		}
 	}
@@ -355,8 +364,8 @@ func intToInt[D, S int8 | uint8 | int32 | int64](lo, hi D) func(dst, src unsafe.
 
 // truth is x != 0, of which NaN is true.
 func truth[S number](dst, src unsafe.Pointer, n int) {
-	d := unsafe.Slice((*uint8)(dst), n)
-	for i, v := range unsafe.Slice((*S)(src), n) {
+	d, s := pair[uint8, S](dst, src, n)
+	for i, v := range s {
 		d[i] = bit(v != 0)
 	}
 }

@@ -35,11 +35,11 @@ func unaryKernel(op expr.Op, t dtype.DType) func(dst, x unsafe.Pointer, n int) {
 func floatUnary[T float32 | float64](op expr.Op) func(dst, x unsafe.Pointer, n int) {
 	switch op {
 	case expr.GELU:
-		return gelus[T]
+		return smooth[T](gelu)
 	case expr.GELUTanh:
-		return geluTanhs[T]
+		return smooth[T](geluTanh)
 	case expr.SiLU:
-		return silus[T]
+		return smooth[T](silu)
 	}
 	return intUnary[T](op)
 }
@@ -66,57 +66,41 @@ func complexUnary[C complex64 | complex128, R float32 | float64](op expr.Op) fun
 }
 
 func negs[T number](dst, x unsafe.Pointer, n int) {
-	d := unsafe.Slice((*T)(dst), n)
-	for i, v := range unsafe.Slice((*T)(x), n) {
+	d, s := pair[T, T](dst, x, n)
+	for i, v := range s {
 		d[i] = -v
 	}
 }
 
 // relus leaves NaN as it is, and turns -0 into 0.
 func relus[T number](dst, x unsafe.Pointer, n int) {
-	d := unsafe.Slice((*T)(dst), n)
-	for i, v := range unsafe.Slice((*T)(x), n) {
-		if v <= 0 {
-			v = 0
-		}
-		d[i] = v
+	d, s := pair[T, T](dst, x, n)
+	for i, v := range s {
+		d[i] = max(v, 0)
 	}
 }
 
 func conjs[R float32 | float64](dst, x unsafe.Pointer, n int) {
-	d := unsafe.Slice((*[2]R)(dst), n)
-	for i, v := range unsafe.Slice((*[2]R)(x), n) {
+	d, s := pair[[2]R, [2]R](dst, x, n)
+	for i, v := range s {
 		d[i] = [2]R{v[0], -v[1]}
 	}
 }
 
-func gelus[T float32 | float64](dst, x unsafe.Pointer, n int) {
-	d := unsafe.Slice((*T)(dst), n)
-	for i, v := range unsafe.Slice((*T)(x), n) {
-		d[i] = T(gelu(float64(v)))
-	}
-}
-
-func geluTanhs[T float32 | float64](dst, x unsafe.Pointer, n int) {
-	d := unsafe.Slice((*T)(dst), n)
-	for i, v := range unsafe.Slice((*T)(x), n) {
-		d[i] = T(geluTanh(float64(v)))
-	}
-}
-
-func silus[T float32 | float64](dst, x unsafe.Pointer, n int) {
-	d := unsafe.Slice((*T)(dst), n)
-	for i, v := range unsafe.Slice((*T)(x), n) {
-		d[i] = T(silu(float64(v)))
+// smooth makes the kernel of a function on float64.
+func smooth[T float32 | float64](f func(x float64) float64) func(dst, x unsafe.Pointer, n int) {
+	return func(dst, x unsafe.Pointer, n int) {
+		d, s := pair[T, T](dst, x, n)
+		for i, v := range s {
+			d[i] = T(f(float64(v)))
+		}
 	}
 }
 
 // gelu returns x/2 (1 + erf(x/sqrt 2)) = x/2 erfc(-x/sqrt 2), the second form
 // because it does not cancel for negative x (Hendrycks and Gimpel, arXiv
 // 1606.08415).
-func gelu(x float64) float64 {
-	return 0.5 * x * math.Erfc(-x/math.Sqrt2)
-}
+func gelu(x float64) float64 { return 0.5 * x * math.Erfc(-x/math.Sqrt2) }
 
 // geluTanh returns x/2 (1 + tanh u) = x sigmoid(2u), u = sqrt(2/pi) (x +
 // 0.044715 x^3) (arXiv 1606.08415).

@@ -50,7 +50,7 @@ const minPart = 1 << 15
 // work is the scratch memory of one goroutine in a nest.
 type work struct {
 	block [maxOperands]block
-	tile  [maxOperands][tileEdge * tileEdge]complex128
+	tile  [maxOperands][tileWidth * lineBytes / 16]complex128
 }
 
 var works = sync.Pool{New: func() any { return new(work) }}
@@ -193,10 +193,12 @@ func (t *nest) turned() (int, bool) {
 	return 0, false
 }
 
-// tileEdge is the edge of the square tiles in which transposed sources are
-// read: a row of it is a few cache lines, and a tile stays in the first-level
-// cache.
-const tileEdge = 32
+// Transposed sources are read in tiles of one cache line of each of tileWidth
+// columns, which stay in the first-level cache.
+const (
+	lineBytes = 64
+	tileWidth = 256
+)
 
 // runTiled visits the nest in tiles of the innermost axis and axis turn.
 // Sources transposed between the two are first copied to a scratch tile, so
@@ -204,6 +206,7 @@ const tileEdge = 32
 func (t *nest) runTiled(turn int, f func(s span, w *work)) {
 	last := len(t.axes) - 1
 	inner, outer := t.axes[last], t.axes[turn]
+	height := lineBytes / slices.Max(t.size[1:t.ops])
 	rest := nest{ops: t.ops, n: 1, p: t.p}
 	for d, a := range t.axes {
 		if d != last && d != turn {
@@ -211,21 +214,21 @@ func (t *nest) runTiled(turn int, f func(s span, w *work)) {
 			rest.n *= a.n
 		}
 	}
-	across, down := (inner.n-1)/tileEdge+1, (outer.n-1)/tileEdge+1
-	Parallel(rest.n*across*down, minPart/(tileEdge*tileEdge), func(lo, hi int) {
+	across, down := (inner.n-1)/tileWidth+1, (outer.n-1)/height+1
+	Parallel(rest.n*across*down, minPart/(tileWidth*height), func(lo, hi int) {
 		w := works.Get().(*work)
 		defer works.Put(w)
 		for tile := lo; tile < hi; tile++ {
-			c, r, k := tile%across*tileEdge, tile/across%down*tileEdge, tile/across/down
+			r, c, k := tile%down*height, tile/down%across*tileWidth, tile/down/across
 			p := rest.at(k)
-			cols, rows := min(tileEdge, inner.n-c), min(tileEdge, outer.n-r)
+			cols, rows := min(tileWidth, inner.n-c), min(height, outer.n-r)
 			s := span{n: cols, step: inner.step}
 			row := outer.step
 			for j := range t.ops {
 				p[j] = unsafe.Add(p[j], c*inner.step[j]+r*outer.step[j])
 				if j > 0 && outer.step[j] == t.size[j] && inner.step[j] != t.size[j] {
 					turnTile(unsafe.Pointer(&w.tile[j]), p[j], inner.step[j], t.size[j], rows, cols)
-					p[j], s.step[j], row[j] = unsafe.Pointer(&w.tile[j]), t.size[j], tileEdge*t.size[j]
+					p[j], s.step[j], row[j] = unsafe.Pointer(&w.tile[j]), t.size[j], tileWidth*t.size[j]
 				}
 			}
 			for i := range rows {
@@ -252,8 +255,8 @@ func (t *nest) at(k int) [maxOperands]unsafe.Pointer {
 	return p
 }
 
-// turnTile copies a tile of cols columns of rows neighbouring elements each,
-// pitch bytes apart, to rows of tileEdge elements.
+// turnTile copies cols columns, pitch bytes apart, of rows neighbouring elements
+// each to rows of tileWidth elements.
 func turnTile(dst, src unsafe.Pointer, pitch, size, rows, cols int) {
 	switch size {
 	case 1:
@@ -270,11 +273,12 @@ func turnTile(dst, src unsafe.Pointer, pitch, size, rows, cols int) {
 }
 
 func turnTileOf[T any](dst, src unsafe.Pointer, pitch, rows, cols int) {
-	d := (*[tileEdge * tileEdge]T)(dst)
+	var zero T
+	d := unsafe.Slice((*T)(dst), tileWidth*lineBytes/int(unsafe.Sizeof(zero)))
 	for c := range cols {
 		column := unsafe.Slice((*T)(unsafe.Add(src, c*pitch)), rows)
-		for r, v := range column {
-			d[(r*tileEdge+c)%len(d)] = v
+		for r, at := 0, c; r < len(column) && at < len(d); r, at = r+1, at+tileWidth {
+			d[at] = column[r]
 		}
 	}
 }
