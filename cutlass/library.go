@@ -23,8 +23,6 @@ const (
 	cudaErrorMemoryAllocation = 2
 )
 
-// maxDims is GPK_MAX_DIMS: how many dimensions an entry takes.
-const maxDims = 8
 
 // Error is the failure of one call into the library.
 type Error struct {
@@ -121,5 +119,5 @@ type Library struct {
 	sidecar   Sidecar
 	kernels   map[string]int
 	tried     []Attempt
-	entries   entries
+	entries   entries //nolint:unused // only the CUDA build has any
 }

@@ -119,6 +119,9 @@ const (
 	_ = uint(C.GPK_MAX_DIMS-maxDims) + uint(maxDims-C.GPK_MAX_DIMS)
 )
 
+// maxDims is GPK_MAX_DIMS: how many dimensions an entry takes.
+const maxDims = 8
+
 // Built reports why this program cannot load kernels: nil, it can.
 func Built() error { return nil }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-type entries struct{}
+type entries struct{} //nolint:unused // the CUDA build's has members
 
 // Built reports why this program cannot load kernels; the error wraps
 // ErrNotBuilt. It is never nil in this build.
