@@ -23,7 +23,6 @@ const (
 	cudaErrorMemoryAllocation = 2
 )
 
-
 // Error is the failure of one call into the library.
 type Error struct {
 	Code    int    // a Code constant, or below 10000 a cudaError_t
