@@ -102,6 +102,11 @@ func (s *suite) numbers(t *testing.T, row *ops.Row, method func(a, b any) *gpk.A
 	three := tensor{dt: dt, shape: []int{}, values: []complex128{3}, ints: []int64{3}}
 	s.near(t, name(row.Op, dt, "number right"), row, evaluate(t, method(x.array(), 3)), x, three, x.shape)
 	s.near(t, name(row.Op, dt, "number left"), row, evaluate(t, method(int8(3), x.array())), three, x, x.shape)
+	if dt.IsComplex() {
+		i := tensor{dt: dt, shape: []int{}, values: []complex128{2 - 3i}}
+		s.near(t, name(row.Op, dt, "complex right"), row, evaluate(t, method(x.array(), 2-3i)), x, i, x.shape)
+		s.near(t, name(row.Op, dt, "complex left"), row, evaluate(t, method(2-3i, x.array())), i, x, x.shape)
+	}
 	if !exact(dt) {
 		half := tensor{dt: dt, shape: []int{}, values: []complex128{-0.5}}
 		s.near(t, name(row.Op, dt, "fraction"), row, evaluate(t, method(x.array().T(), -0.5)), transposed(x), half, []int{9, 5})

@@ -1,6 +1,12 @@
 package gpktest
 
-import "testing"
+import (
+	"flag"
+	"testing"
+)
+
+// full asks for every length on the CPU too, which takes many minutes.
+var full = flag.Bool("gpktest.full", false, "products of every length on the CPU too, 4095 among them")
 
 // quick reports whether the largest sizes are left out: with -short, and under
 // the race detector, where the references take ten times as long.

@@ -179,7 +179,9 @@ inline bool rows_aligned(Nest const& t, int operand, int elements) {
   return true;
 }
 
-inline unsigned blocks_for(int64_t items, int64_t per_block) { return static_cast<unsigned>((items - 1) / per_block + 1); }
+inline unsigned blocks_for(int64_t items, int64_t per_block) {
+  return static_cast<unsigned>((items - 1) / per_block + 1);
+}
 
 // Launches a kernel that handles `items` things, `each` a thread, at least one.
 // Blocks are smaller where full ones would leave multiprocessors idle.

@@ -120,7 +120,8 @@ __device__ inline uint4 straddle(uint4 lo, uint4 hi, unsigned m) {
   if (m & 8) a = c, b = d, c = e, d = f, e = g, f = hi.w;
   if (m & 4) a = b, b = c, c = d, d = e, e = f;
   unsigned const bits = (m & 3) * 8;
-  return {__funnelshift_r(a, b, bits), __funnelshift_r(b, c, bits), __funnelshift_r(c, d, bits), __funnelshift_r(d, e, bits)};
+  return {__funnelshift_r(a, b, bits), __funnelshift_r(b, c, bits), __funnelshift_r(c, d, bits),
+          __funnelshift_r(d, e, bits)};
 }
 
 __global__ void __launch_bounds__(threads) copy_rows(CopyRows p) {
@@ -130,7 +131,8 @@ __global__ void __launch_bounds__(threads) copy_rows(CopyRows p) {
   int64_t off[2] = {};
   if (p.outer.dims > 0) p.outer.offsets(p.row.divide(v, &i), off);
   char* const dst = p.dst + off[0];
-  int64_t const at = static_cast<int64_t>(i) * granule - static_cast<int64_t>(reinterpret_cast<uintptr_t>(dst) % granule);
+  int const before = static_cast<int>(reinterpret_cast<uintptr_t>(dst) % granule);
+  int64_t const at = static_cast<int64_t>(i) * granule - before;
   // The bytes of the granule that the row has.
   int const from = at < 0 ? static_cast<int>(-at) : 0;
   int const until = p.bytes - at < granule ? static_cast<int>(p.bytes - at) : granule;
@@ -234,7 +236,8 @@ __global__ void __launch_bounds__(threads) transpose(Transpose p) {
   uint32_t const r0 = tr * T::rows, c0 = tc * T::columns;
   Element const* const src = reinterpret_cast<Element const*>(p.src) + off[1] + r0 * p.sr + c0;
   Element* const dst = reinterpret_cast<Element*>(p.dst) + off[0] + c0 * p.dc + r0;
-  int const rows = min(p.rows - r0, static_cast<uint32_t>(T::rows)), columns = min(p.columns - c0, static_cast<uint32_t>(T::columns));
+  int const rows = min(p.rows - r0, static_cast<uint32_t>(T::rows));
+  int const columns = min(p.columns - c0, static_cast<uint32_t>(T::columns));
   int const id = threadIdx.x;
 
   if (p.vectors_in && columns == T::columns) {

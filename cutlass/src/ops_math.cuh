@@ -342,7 +342,8 @@ struct Exponential {
   __device__ Exponential(float hi, float lo) {
     float const t = fmaf(hi, -1.44269504f, 12582912.f);  // 1.5 * 2^23: the sum's last bit is 1
     float const n = t - 12582912.f;
-    float const r = fmaf(n, -0.693145752f, -hi) + fmaf(n, -1.42860677e-6f, -lo);  // the first is exact: the constant has 15 bits
+    // log 2 in two parts; the first has 15 bits, so that its fma is exact.
+    float const r = fmaf(n, -0.693145752f, -hi) + fmaf(n, -1.42860677e-6f, -lo);
     float q = 0.00139514134f;
     q = fmaf(q, r, 0.00836946417f);
     q = fmaf(q, r, 0.0416661935f);

@@ -135,8 +135,9 @@ struct Sum {
   int64_t terms;      // of one
   int64_t groups;     // branches of a sum; 1: no partial sums
   int64_t per_group;  // chunks of a branch, a power of two
-  int slices;         // warps that share a branch (rows) or a chunk (columns)
-  int per_slice;      // lanes of a chunk that a warp has (columns)
+  int slices;         // warps that share a branch (rows), threads that share a sum (columns)
+  int per_slice;      // lanes of a chunk that such a thread has
+  int width;          // neighbouring threads that have neighbouring sums (columns)
   int share;          // lanes of a warp that share a sum (short)
   bool vectors;       // read 16 bytes at once
   int kept_dims, summed_dims;  // innermost first
@@ -181,7 +182,18 @@ __device__ inline void store(Sum const& p, int64_t i, A v) {
 
 // ---- terms of a sum are neighbours: a warp a chunk
 
-// Loads terms i ... i+V-1; how many of them there are.
+// Terms i ... i+present-1 of a sum over several dimensions.
+template <class T>
+__device__ __noinline__ Vec<T, vector_width<T>> far_terms(Sum const& p, T const* x, int64_t i, int present) {
+  Vec<T, vector_width<T>> v;
+#pragma unroll
+  for (int e = 0; e < vector_width<T>; ++e) {
+    if (e < present) v.v[e] = x[far_offset(p.summed_dims, p.summed_n, p.summed_stride, i + e)];
+  }
+  return v;
+}
+
+// Loads terms i ... i+V-1; returns how many of them there are.
 template <class T>
 __device__ inline int load_terms(Sum const& p, T const* x, int64_t i, Vec<T, vector_width<T>>& v) {
   constexpr int V = vector_width<T>;
@@ -189,11 +201,14 @@ __device__ inline int load_terms(Sum const& p, T const* x, int64_t i, Vec<T, vec
   int const present = left >= V ? V : left > 0 ? static_cast<int>(left) : 0;
   if (p.vectors && present == V) {
     v = *reinterpret_cast<Vec<T, V> const*>(x + term_offset(p, i));
-  } else {
+  } else if (p.summed_dims == 1) {
+    T const* const at = x + i * p.summed_stride[0];
 #pragma unroll
     for (int e = 0; e < V; ++e) {
-      if (e < present) v.v[e] = x[term_offset(p, i + e)];
+      if (e < present) v.v[e] = at[e * p.summed_stride[0]];
     }
+  } else if (present > 0) {
+    v = far_terms(p, x, i, present);
   }
   return present;
 }
@@ -283,7 +298,8 @@ __global__ void __launch_bounds__(threads) sum_short(__grid_constant__ Sum const
   using A = typename accumulator<T>::type;
   constexpr int V = vector_width<T>, many = chunk_rows / R;
   int const lane = threadIdx.x % 32, at = lane % p.share, at_once = 32 / p.share;
-  int64_t const first = (static_cast<int64_t>(blockIdx.x) * warps + threadIdx.x / 32) * (many * at_once) + lane / p.share;
+  int64_t const warp = static_cast<int64_t>(blockIdx.x) * warps + threadIdx.x / 32;
+  int64_t const first = warp * (many * at_once) + lane / p.share;
   Vec<T, V> v[chunk_rows];
   int present[chunk_rows];
 #pragma unroll
@@ -330,20 +346,20 @@ __device__ inline void add_rows(Sum const& p, T const* x, int64_t i, int64_t end
 // Lanes that a thread adds in registers before it piles their sum.
 constexpr int batch = 4;
 
-// A block has warps / slices columns of warps; a warp owns 32*W sums that are
-// neighbours along the innermost kept dimension, and a slice of a chunk's lanes.
-// Grid: strips of such columns, times groups. Partial sums lie group by group.
+// `width` neighbouring threads own W sums each, neighbours along the innermost
+// kept dimension; slice after slice of as many threads have the next lanes of a
+// chunk. A block has threads / width / slices such strips. Grid: all strips,
+// times groups. Partial sums lie group by group.
 template <class T, int W>
 __global__ void __launch_bounds__(threads) sum_columns(__grid_constant__ Sum const p) {
   using A = typename accumulator<T>::type;
   __shared__ A shared[threads][W];
-  int const warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  int64_t const strips = (p.sums - 1) / (32 * W * (warps / p.slices)) + 1;
-  int64_t const group = blockIdx.x / strips;
-  int64_t const sum = ((blockIdx.x % strips) * (warps / p.slices) + warp / p.slices) * (32 * W) + lane * W;
+  int const team = threadIdx.x / p.width, slice = team % p.slices, per_block = threads / p.width / p.slices;
+  int64_t const blocks = (p.sums - 1) / (p.width * W * per_block) + 1;
+  int64_t const group = blockIdx.x / blocks, strip = blockIdx.x % blocks * per_block + team / p.slices;
+  int64_t const sum = (strip * p.width + threadIdx.x % p.width) * W;
   bool const mine = sum < p.sums;
   T const* const x = reinterpret_cast<T const*>(p.x) + kept_offset(p, mine ? sum : 0);
-  int const slice = warp % p.slices;
 
   Pile<A, W, levels> chunks;
   for (int64_t c = group * p.per_group; c < (group + 1) * p.per_group && c * chunk<T> < p.terms; ++c) {
@@ -366,24 +382,18 @@ __global__ void __launch_bounds__(threads) sum_columns(__grid_constant__ Sum con
       pile.push(v[0]);
     }
     pile.close(total);
-    if (p.slices > 1) {
+    for (int step = 1; step < p.slices; step *= 2) {
+      if (slice % (2 * step) == step) {
 #pragma unroll
-      for (int e = 0; e < W; ++e) shared[threadIdx.x][e] = total[e];
-      __syncthreads();
-      if (slice == 0) {
-        for (int step = 1; step < p.slices; step *= 2) {
-          for (int w = 0; w < p.slices; w += 2 * step) {
-            A(&a)[W] = shared[threadIdx.x + w * 32];
-            A(&b)[W] = shared[threadIdx.x + (w + step) * 32];
-#pragma unroll
-            for (int e = 0; e < W; ++e) a[e] = plus(a[e], b[e]);
-          }
-        }
-#pragma unroll
-        for (int e = 0; e < W; ++e) total[e] = shared[threadIdx.x][e];
+        for (int e = 0; e < W; ++e) shared[threadIdx.x][e] = total[e];
       }
       __syncthreads();
+      if (slice % (2 * step) == 0) {
+#pragma unroll
+        for (int e = 0; e < W; ++e) total[e] = plus(total[e], shared[threadIdx.x + step * p.width][e]);
+      }
     }
+    if (p.slices > 1) __syncthreads();
     if (slice == 0) chunks.push(total);
   }
   if (!mine || slice != 0) return;
@@ -494,7 +504,8 @@ inline void prepend(int* dims, int64_t* n, int64_t* stride, int64_t length, int6
 }
 
 template <class T>
-int sum(int64_t sums, int64_t terms, Sum p, uint64_t stream, uint64_t dst, uint64_t workspace, int64_t workspace_bytes) {
+int sum(int64_t sums, int64_t terms, Sum p, uint64_t stream, uint64_t dst, uint64_t workspace,
+        int64_t workspace_bytes) {
   constexpr int V = vector_width<T>;
   if (sum_workspace<T>(sums, terms) > workspace_bytes) return GPK_ERR_WORKSPACE;
   auto magnitude = [](int64_t v) { return v < 0 ? -v : v; };
@@ -519,20 +530,22 @@ int sum(int64_t sums, int64_t terms, Sum p, uint64_t stream, uint64_t dst, uint6
     constexpr int W = V <= 8 ? V : 4;
     p.vectors = W > 1 && aligned && kept == 1 && p.kept_n[0] % W == 0 && even(W, p.kept_dims, p.kept_stride, 1) &&
                 even(W, p.summed_dims, p.summed_stride, 0);
-    // The lanes of a chunk that there are, in slices of at least 4.
+    int64_t const each = p.vectors ? W : 1;
+    p.width = 32;
+    while (p.width > 1 && p.width / 2 * each >= sums) p.width /= 2;
+    // The lanes of a chunk that there are, in slices of at least 2.
     int present = 1;
     while (present < lanes<T> && present < terms) present *= 2;
-    p.slices = present >= 4 * warps ? warps : present >= 8 ? present / 4 : 1;
+    p.slices = present < 4 ? 1 : present / 2 < threads / p.width ? present / 2 : threads / p.width;
     p.per_slice = present / p.slices;
-    int64_t const width = p.vectors ? W : 1;
-    int64_t const grid = ((sums - 1) / (32 * width * (warps / p.slices)) + 1) * c.groups;
+    int64_t const grid = ((sums - 1) / (each * (threads / p.slices)) + 1) * c.groups;
     if (grid > INT32_MAX) return GPK_ERR_ARGUMENT;
     code = launch(p.vectors ? sum_columns<T, W> : sum_columns<T, 1>, static_cast<unsigned>(grid), threads, stream, p);
     fold.step = sums;
     fold.pitch = 1;
   } else {
-    p.vectors = aligned && summed == 1 && (p.summed_dims == 1 || p.summed_n[0] % V == 0) && even(V, p.summed_dims, p.summed_stride, 1) &&
-                even(V, p.kept_dims, p.kept_stride, 0);
+    p.vectors = aligned && summed == 1 && (p.summed_dims == 1 || p.summed_n[0] % V == 0) &&
+                even(V, p.summed_dims, p.summed_stride, 1) && even(V, p.kept_dims, p.kept_stride, 0);
     if (2 * terms <= chunk<T>) {
       int64_t const rows = (terms - 1) / lanes<T> + 1;
       p.share = 1;

@@ -4,7 +4,7 @@
 // Kernels know nothing of arrays, views or devices, and check nothing that
 // their callers in ops and matmul have checked: addresses, shapes and strides
 // must fit. Strides count elements and may be 0 (broadcast) or negative; an
-// address is that of element (0, 0, …).
+// address is that of element (0, 0, …), and may be nil where there is none.
 //
 // A kernel that has many elements to work on uses up to GOMAXPROCS goroutines
 // and returns when they have ended. Its result does not depend on how many

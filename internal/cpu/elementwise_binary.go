@@ -25,11 +25,11 @@ func binaryKernel(op expr.Op, t dtype.DType) binary {
 	case dtype.Float64:
 		k = floatBinary[float64](op)
 	case dtype.Int8, dtype.Uint8: // wrapping does not know signs
-		k = intBinary[uint8](op)
+		k = realBinary[uint8](op)
 	case dtype.Int32:
-		k = intBinary[int32](op)
+		k = realBinary[int32](op)
 	case dtype.Int64:
-		k = intBinary[int64](op)
+		k = realBinary[int64](op)
 	case dtype.Complex64:
 		k = complexBinary(op, mul64, div64)
 	case dtype.Complex128:
@@ -43,11 +43,11 @@ func floatBinary[T float32 | float64](op expr.Op) binary {
 	if op == expr.Div {
 		return binary{vv: divVV[T], vs: divVS[T], sv: divSV[T]}
 	}
-	return intBinary[T](op)
+	return realBinary[T](op)
 }
 
-// intBinary are the operations that every real type has.
-func intBinary[T number](op expr.Op) binary {
+// realBinary are the operations that every real type has.
+func realBinary[T number](op expr.Op) binary {
 	switch op {
 	case expr.Add:
 		return binary{vv: addVV[T], vs: addVS[T], sv: swapped(addVS[T])}

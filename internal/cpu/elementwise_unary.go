@@ -17,13 +17,13 @@ func unaryKernel(op expr.Op, t dtype.DType) func(dst, x unsafe.Pointer, n int) {
 	case dtype.Float64:
 		return floatUnary[float64](op)
 	case dtype.Int8:
-		return intUnary[int8](op)
+		return realUnary[int8](op)
 	case dtype.Uint8:
-		return intUnary[uint8](op)
+		return realUnary[uint8](op)
 	case dtype.Int32:
-		return intUnary[int32](op)
+		return realUnary[int32](op)
 	case dtype.Int64:
-		return intUnary[int64](op)
+		return realUnary[int64](op)
 	case dtype.Complex64:
 		return complexUnary[complex64, float32](op)
 	case dtype.Complex128:
@@ -41,11 +41,11 @@ func floatUnary[T float32 | float64](op expr.Op) func(dst, x unsafe.Pointer, n i
 	case expr.SiLU:
 		return smooth[T](silu)
 	}
-	return intUnary[T](op)
+	return realUnary[T](op)
 }
 
-// intUnary are the operations that every real type has.
-func intUnary[T number](op expr.Op) func(dst, x unsafe.Pointer, n int) {
+// realUnary are the operations that every real type has.
+func realUnary[T number](op expr.Op) func(dst, x unsafe.Pointer, n int) {
 	switch op {
 	case expr.Neg:
 		return negs[T]
@@ -106,7 +106,7 @@ func gelu(x float64) float64 { return 0.5 * x * math.Erfc(-x/math.Sqrt2) }
 // 0.044715 x^3) (arXiv 1606.08415).
 func geluTanh(x float64) float64 {
 	const c = 2 * math.Sqrt2 / math.SqrtPi
-	return gated(x, c*x*(1+0.044715*x*x))
+	return gated(x, c*x*(1+float64(0.044715*x*x)))
 }
 
 // silu returns x sigmoid(x).

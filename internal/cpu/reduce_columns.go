@@ -7,13 +7,17 @@ import (
 
 // columnWidth is how many neighbouring sums are computed together where they,
 // and not the elements of one sum, are neighbours in memory.
-const columnWidth = 64
+const columnWidth = 128
+
+// shortSum is the number of terms below which a sum is not worth a walk of its
+// own.
+const shortSum = 16
 
 // inColumns reports whether neighbouring sums, not neighbouring terms, lie
 // close in memory, or the sums are too short to be worth a walk each.
 func (r *reduction[A]) inColumns() bool {
 	k, s := r.kept.axes[len(r.kept.axes)-1], r.summed.axes[len(r.summed.axes)-1]
-	return k.n > 1 && (r.summed.n == 1 || abs(k.step[0]) < abs(s.step[0]) || r.summed.n < columnWidth/2 && k.n >= columnWidth/4)
+	return k.n > 1 && (r.summed.n == 1 || abs(k.step[0]) < abs(s.step[0]) || r.summed.n < shortSum && k.n >= shortSum)
 }
 
 func abs(v int) int { return max(v, -v) }
@@ -76,21 +80,46 @@ func (r *reduction[A]) strip(w *columnWork[A], p unsafe.Pointer, step, width, lo
 		end := min(lo+r.chunk(), hi)
 		w.lanes.n = 0
 		for j := lo; j < min(lo+r.lanes, end); j++ {
-			n := 0
-			for k := j; k < end; k += r.lanes {
-				r.load(w.rows[n][:width], unsafe.Add(p, r.summed.offset(k)), step)
-				n++
-			}
-			for gap := 1; gap < n; gap *= 2 {
-				for i := 0; i+gap < n; i += 2 * gap {
-					add(&w.rows[i], &w.rows[i], &w.rows[i+gap], width)
-				}
+			if r.direct && step == r.size && j+(chunkRows-1)*r.lanes < end {
+				r.addRows(&w.rows[0], p, j, width)
+			} else {
+				r.loadRows(&w.rows, p, step, j, end, width)
 			}
 			w.lanes.push(&w.rows[0], width)
 		}
 		w.chunks.push(w.lanes.sum(width), width)
 	}
 	return w.chunks.sum(width)[:width]
+}
+
+// addRows adds the chunkRows rows of lane j, which lie side by side and need no
+// conversion.
+func (r *reduction[A]) addRows(dst *terms[A], p unsafe.Pointer, j, width int) {
+	var x [chunkRows][]A
+	for k := range x {
+		x[k] = unsafe.Slice((*A)(unsafe.Add(p, r.summed.offset(j+k*r.lanes))), width)
+	}
+	d := dst[:len(x[0])]
+	x0, x1, x2, x3 := x[0][:len(d)], x[1][:len(d)], x[2][:len(d)], x[3][:len(d)]
+	x4, x5, x6, x7 := x[4][:len(d)], x[5][:len(d)], x[6][:len(d)], x[7][:len(d)]
+	for i := range d {
+		d[i] = ((x0[i] + x1[i]) + (x2[i] + x3[i])) + ((x4[i] + x5[i]) + (x6[i] + x7[i]))
+	}
+}
+
+// loadRows gathers the rows of lane j that lie before end, and adds them into
+// the first.
+func (r *reduction[A]) loadRows(rows *[chunkRows]terms[A], p unsafe.Pointer, step, j, end, width int) {
+	n := 0
+	for k := j; k < end; k += r.lanes {
+		r.load(rows[n][:width], unsafe.Add(p, r.summed.offset(k)), step)
+		n++
+	}
+	for gap := 1; gap < n; gap *= 2 {
+		for i := 0; i+gap < n; i += 2 * gap {
+			add(&rows[i], &rows[i], &rows[i+gap], width)
+		}
+	}
 }
 
 // add sets dst to a + b, in the first width places.

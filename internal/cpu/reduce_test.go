@@ -42,7 +42,7 @@ func TestSum(t *testing.T) {
 	for _, dt := range dtype.All {
 		for _, shape := range [][]int{{}, {0}, {1}, {3}, {128}, {129}, {1023}, {1024}, {1025}, {5000}, {40000}, {70000}, {3, 0}, {0, 3}, {1000, 3}, {3, 1000}, {2100, 20}, {20, 2100}, {5, 600, 7}, {2, 3, 4, 5, 2, 2, 3, 2}} {
 			for axes := range uint32(1) << len(shape) {
-				if len(shape) > 3 && rng.IntN(16) != 0 {
+				if len(shape) > 3 && rng.IntN(16) != 0 || size(shape) > 10000 && rng.IntN(3) != 0 {
 					continue
 				}
 				lx := arrangements[rng.IntN(len(arrangements))]

@@ -20,6 +20,7 @@ type reduction[A sum] struct {
 	kept, summed nest // one operand, x, whose address is kept.p[0]
 	size         int  // bytes of an element of x
 	lanes        int  // L of the tree
+	direct       bool // elements of x are of type A
 	load         func(dst []A, src unsafe.Pointer, step int)
 	store        func(dst unsafe.Pointer, v []A)
 	dst          unsafe.Pointer
@@ -40,7 +41,7 @@ func reduce[A sum](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, x
 	size := xt.Size()
 	r := reduction[A]{
 		kept: ordered(kept, x, size), summed: ordered(summed, nil, size),
-		size: size, lanes: warpVectors * vectorBytes / size,
+		size: size, lanes: warpVectors * vectorBytes / size, direct: xt == accumulated(xt),
 		load: load, store: store, dst: dst, dsize: sumType(xt).Size(),
 	}
 	switch {
@@ -145,8 +146,14 @@ func (r *reduction[A]) branch(p unsafe.Pointer, lo, hi int, buf []A) A {
 	var stack pile[A]
 	for ; lo < hi; lo += r.chunk() {
 		n := min(r.chunk(), hi-lo)
-		r.gather(buf[:n], p, lo)
-		stack.push(foldChunk(buf[:n], r.lanes))
+		if x := r.dense(p, lo, n); n == r.chunk() && x != nil {
+			foldRows(buf[:r.lanes], x)
+		} else {
+			r.gather(buf[:n], p, lo)
+			foldChunk(buf[:n], r.lanes)
+		}
+		fold(buf[:min(n, r.lanes)], 1)
+		stack.push(buf[0])
 	}
 	return stack.sum()
 }
@@ -161,40 +168,41 @@ func (r *reduction[A]) gather(dst []A, p unsafe.Pointer, k int) {
 	}
 }
 
-// foldChunk sums a chunk, which it overwrites.
-func foldChunk[A sum](x []A, lanes int) A {
-	switch rows := (len(x)-1)/lanes + 1; rows {
-	case 1:
-	case chunkRows:
-		if len(x) == chunkRows*lanes {
-			foldRows(x, lanes)
-			x = x[:lanes]
-			break
-		}
-		fallthrough
-	default:
-		// Rows in pairs; the last may be short, then its missing elements
-		// leave their neighbours as they are.
-		for step := 1; step < rows; step *= 2 {
-			for i := 0; i+step < rows; i += 2 * step {
-				a, b := x[i*lanes:], x[(i+step)*lanes:min((i+step+1)*lanes, len(x))]
-				for j, v := range b {
-					a[j] += v
-				}
-			}
-		}
-		x = x[:lanes]
+// dense returns n elements from number k on of the sum at p, where they lie side
+// by side and need no conversion; nil otherwise.
+func (r *reduction[A]) dense(p unsafe.Pointer, k, n int) []A {
+	if !r.direct || len(r.summed.axes) > 1 || r.summed.axes[0].step[0] != r.size {
+		return nil
 	}
-	fold(x, 1)
-	return x[0]
+	return unsafe.Slice((*A)(unsafe.Add(p, k*r.size)), n)
 }
 
-// foldRows adds the rows of a whole chunk into its first.
-func foldRows[A sum](x []A, lanes int) {
-	x0, x1, x2, x3 := x[:lanes], x[lanes:][:lanes], x[2*lanes:][:lanes], x[3*lanes:][:lanes]
-	x4, x5, x6, x7 := x[4*lanes:][:lanes], x[5*lanes:][:lanes], x[6*lanes:][:lanes], x[7*lanes:][:lanes]
-	for j := range x0 {
-		x0[j] = ((x0[j] + x1[j]) + (x2[j] + x3[j])) + ((x4[j] + x5[j]) + (x6[j] + x7[j]))
+// foldChunk adds the rows of a chunk into its first row.
+func foldChunk[A sum](x []A, lanes int) {
+	if len(x) == chunkRows*lanes {
+		foldRows(x[:lanes], x)
+		return
+	}
+	// Rows in pairs; the last may be short, and where its neighbour has no
+	// partner it stays as it is.
+	rows := (len(x)-1)/lanes + 1
+	for gap := 1; gap < rows; gap *= 2 {
+		for i := 0; i+gap < rows; i += 2 * gap {
+			a, b := x[i*lanes:], x[(i+gap)*lanes:min((i+gap+1)*lanes, len(x))]
+			for j, v := range b {
+				a[j] += v
+			}
+		}
+	}
+}
+
+// foldRows adds the rows of a whole chunk; dst may be its first row.
+func foldRows[A sum](dst, x []A) {
+	n := len(dst)
+	x0, x1, x2, x3 := x[:n], x[n:][:n], x[2*n:][:n], x[3*n:][:n]
+	x4, x5, x6, x7 := x[4*n:][:n], x[5*n:][:n], x[6*n:][:n], x[7*n:][:n]
+	for j := range dst {
+		dst[j] = ((x0[j] + x1[j]) + (x2[j] + x3[j])) + ((x4[j] + x5[j]) + (x6[j] + x7[j]))
 	}
 }
 
@@ -221,6 +229,9 @@ func fold[A sum](x []A, width int) {
 		}
 	}
 }
+
+// accumulated is the type that sums of elements of type t accumulate in.
+func accumulated(t dtype.DType) dtype.DType { return computed(sumType(t)) }
 
 // pile adds terms in pairs as they come: level l holds the sum of 2^l terms
 // that wait for 2^l more.
