@@ -34,7 +34,7 @@ type value struct {
 	err   error
 	freed bool
 
-	set *openSet // that the value is in, or was; nil if it never was
+	set *openSet // of the device; nil until the value was open
 
 	failedLay layout.Layout // what the in-place write that failed last was to write
 
@@ -158,8 +158,13 @@ func init() {
 // open registers a value that has an operation to run, and starts the oldest
 // where there are too many.
 func (v *value) open() {
-	set := openOn(v.dev)
-	v.set = set
+	if reads := v.op.reads; len(reads) > 0 {
+		v.set = reads[0].set
+	}
+	if v.set == nil {
+		v.set = openOn(v.dev)
+	}
+	set := v.set
 	set.mu.Lock()
 	if last := set.newest.Swap(v); last != nil {
 		set.values = append(set.values, weak.Make(last))
@@ -202,7 +207,10 @@ func (v *value) waiting() bool {
 
 // readersOf returns the open values, taken ones aside, that read x.
 func readersOf(x *value) []*value {
-	set := openOn(x.dev)
+	set := x.set
+	if set == nil {
+		set = openOn(x.dev)
+	}
 	set.mu.Lock()
 	defer set.mu.Unlock()
 	var out []*value

@@ -31,7 +31,7 @@ const (
 	Sum Op = 200
 )
 
-var names = map[Op]string{
+var names = [...]string{
 	Neg: "Neg", Conj: "Conj", ReLU: "ReLU", GELU: "GELU", GELUTanh: "GELUTanh", SiLU: "SiLU",
 	Add: "Add", Sub: "Sub", Mul: "Mul", Div: "Div",
 	Sum: "Sum",
@@ -39,8 +39,8 @@ var names = map[Op]string{
 
 // String returns the operation's name as the method of Array has it.
 func (o Op) String() string {
-	if s, ok := names[o]; ok {
-		return s
+	if o > 0 && int(o) < len(names) && names[o] != "" {
+		return names[o]
 	}
 	return fmt.Sprintf("Op(%d)", int(o))
 }

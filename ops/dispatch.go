@@ -105,12 +105,15 @@ func (c *call) addr(i int) uint64 {
 	return c.views[i].Buffer.Addr() + uint64(c.offsets[i]*c.views[i].DType.Size())
 }
 
-// run launches the call on s.
+// run launches the call on s and gives it back.
 func (c *call) run(s *device.Stream) error {
-	defer func() {
-		*c = call{} // it must not keep buffers alive
-		calls.Put(c)
-	}()
+	err := c.launch(s)
+	*c = call{} // it must not keep buffers alive
+	calls.Put(c)
+	return err
+}
+
+func (c *call) launch(s *device.Stream) error {
 	if slices.Contains(c.shape, 0) {
 		return nil
 	}

@@ -72,16 +72,20 @@ var Table = []Row{
 	{expr.Sum, Reduction, everyone, SumType, nil, "the sum over axes; halves accumulate in float32, integers and Bool in int64"},
 }
 
-var byOp = func() map[expr.Op]*Row {
-	m := make(map[expr.Op]*Row, len(Table))
+var byOp = func() (rows [256]*Row) {
 	for i := range Table {
-		m[Table[i].Op] = &Table[i]
+		rows[Table[i].Op] = &Table[i]
 	}
-	return m
+	return rows
 }()
 
 // Lookup returns the row of an operation, nil when there is none.
-func Lookup(op expr.Op) *Row { return byOp[op] }
+func Lookup(op expr.Op) *Row {
+	if op < 0 || int(op) >= len(byOp) {
+		return nil
+	}
+	return byOp[op]
+}
 
 // Check returns the result type of the operation on operands of type d, and
 // an error that wraps dtype.ErrDType when it has no meaning for d.
