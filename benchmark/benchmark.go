@@ -6,6 +6,7 @@
 //	go run ./benchmark -sizes 2048,4096 -dtypes fp32,tf32,fp16,bf16
 //	go run ./benchmark -suite cpu -count 6 -save old.txt
 //	go run ./benchmark -suite cpu -count 6 -compare old.txt -threshold 0.05
+//	go run ./benchmark -results old.txt -plot roofline.svg
 //
 // Names and shapes are those of the programs that measure other libraries, so
 // that two files of results line up. Inputs are standard normal, from the seed
@@ -58,7 +59,11 @@ func run(args []string, stdout, stderr io.Writer, lib library) int {
 		return exitOK
 	}
 	if err == nil {
-		err = measureAll(o, stdout, stderr, lib)
+		if o.results != "" {
+			err = plotSaved(o)
+		} else {
+			err = measureAll(o, stdout, stderr, lib)
+		}
 	}
 	switch {
 	case err == nil:
@@ -69,6 +74,15 @@ func run(args []string, stdout, stderr io.Writer, lib library) int {
 	}
 	fmt.Fprintln(stderr, "benchmark:", err)
 	return exitFailure
+}
+
+// plotSaved draws results that were saved.
+func plotSaved(o options) error {
+	h, rs, err := readResults(o.results)
+	if err != nil {
+		return fmt.Errorf("-results: %w", err)
+	}
+	return writePlot(o.plot, h, rs)
 }
 
 // measureAll runs the suites of o, reports, saves and compares.
@@ -126,6 +140,11 @@ func measureAll(o options, stdout, stderr io.Writer, lib library) error {
 		}
 	}
 	var problems []error
+	if o.plot != "" {
+		if err := writePlot(o.plot, h, done); err != nil {
+			problems = append(problems, err)
+		}
+	}
 	if failures > 0 {
 		problems = append(problems, fmt.Errorf("%d of %d cases failed", failures, len(all)))
 	}

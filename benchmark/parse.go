@@ -38,6 +38,8 @@ type options struct {
 	save       string
 	compare    string
 	threshold  float64
+	plot       string
+	results    string
 	seed       uint64
 }
 
@@ -63,6 +65,8 @@ func parseArgs(args []string, stderr io.Writer) (options, error) {
 	f.StringVar(&o.save, "save", "", "`file` to write the results to: JSON where it ends in .json, else Go benchmark lines")
 	f.StringVar(&o.compare, "compare", "", "`file` that -save wrote, or any Go benchmark lines, to compare with; a significant regression exits with 1")
 	f.Float64Var(&o.threshold, "threshold", 0.05, "`fraction` of slowdown that -compare lets pass")
+	f.StringVar(&o.plot, "plot", "", "`file` to draw the products' rates in, under the device's limits: .svg or .png")
+	f.StringVar(&o.results, "results", "", "`file` that -save wrote, to -plot instead of measuring")
 	f.Uint64Var(&o.seed, "seed", 1, "`seed` of the random inputs")
 	f.Usage = func() {
 		fmt.Fprintln(stderr, "usage: go run ./benchmark [flags]\n\nMeasures gpk and checks what it measures. Suites:")
@@ -120,7 +124,14 @@ func (o *options) complete() error {
 	if _, ok := formats[o.format]; !ok {
 		return fmt.Errorf("-format: %q is not one of %s", o.format, strings.Join(formatNames(), ", "))
 	}
+	if o.plot != "" {
+		if _, err := plotFormat(o.plot); err != nil {
+			return err
+		}
+	}
 	switch {
+	case o.results != "" && o.plot == "":
+		return errors.New("-results: there is nothing to do with them but -plot")
 	case o.count < 1:
 		return fmt.Errorf("-count: %d is not positive", o.count)
 	case o.warmup < 0:

@@ -8,7 +8,7 @@ import (
 )
 
 // ABI is the version of src/gpk.h that this program speaks: GPK_ABI.
-const ABI = 1
+const ABI = 2
 
 // LibraryName is the file name of the kernel library.
 const LibraryName = "libgpk.so"
@@ -119,4 +119,67 @@ type Library struct {
 	kernels   map[string]int
 	tried     []Attempt
 	entries   entries //nolint:unused // only the CUDA build has any
+}
+
+// Gemm is a product for Library.Gemm: D[i] = act(alpha·A[i]·B[i] + bias) for
+// i < Batch. A is m×k, B k×n, D m×n row-major; the kernel's manifest entry says
+// how A and B are stored. Leading dimensions count elements between rows (or
+// columns, where column-major), strides those between members of the batch, 0
+// for one operand used by all. Bias: n elements of D's type at that address, or
+// 0; Act: a GPK_ACT number. src/gpk.h says what the rest means.
+type Gemm struct {
+	M, N, K, Batch   int
+	A                uint64
+	LDA, StrideA     int
+	B                uint64
+	LDB, StrideB     int
+	D                uint64
+	LDD, StrideD     int
+	Bias             uint64
+	Act              int
+	AlphaRe, AlphaIm float64
+	ScaleA, ScaleB   uint64 // scaled kernels: a power of two for each line of A and of B
+	LowA, LowB       uint64 // split kernels: the second plane of each operand
+	Guard            Guard
+	GuardA, GuardB   uint64 // GuardWords words each, by Prepare
+	GuardLimit       int
+	Workspace        uint64
+	WorkspaceBytes   int64
+}
+
+// Guard says when a kernel runs: always, or as the guard words of its operands
+// decide on the device.
+type Guard int
+
+// The guards. GuardFits runs where the largest word of A and the largest of B
+// add up to less than the limit, GuardMisses where they do not.
+const (
+	GuardNone Guard = iota
+	GuardFits
+	GuardMisses
+)
+
+// GuardWords is the number of words of an operand's guard.
+const GuardWords = 512
+
+// Form is what Prepare makes of an operand.
+type Form int
+
+// The forms: one plane of scaled float16, or two, whose sum is high + low·2⁻¹¹.
+const (
+	FormScaled Form = iota + 1
+	FormSplit
+)
+
+// Prepared is one operand of Library.Prepare: where it lies and where its
+// planes, scales and guard words go. src/gpk.h says what each means.
+type Prepared struct {
+	Lines          int // rows of A, columns of B; 0: nothing to prepare
+	Source         uint64
+	Line, Step     int // elements from line to line, and along k
+	Stride         int // between members of the batch
+	Conj           bool
+	High, Low      uint64
+	Pitch, Member  int
+	Scales, Guards uint64
 }

@@ -8,10 +8,18 @@ package cutlass
 #cgo nocallback gpk_call_gemm
 #cgo noescape gpk_call_gemm_workspace
 #cgo nocallback gpk_call_gemm_workspace
+#cgo noescape gpk_call_prepare
+#cgo nocallback gpk_call_prepare
+#cgo noescape gpk_call_prepare_workspace
+#cgo nocallback gpk_call_prepare_workspace
 #cgo noescape gpk_call_unary
 #cgo nocallback gpk_call_unary
 #cgo noescape gpk_call_binary
 #cgo nocallback gpk_call_binary
+#cgo noescape gpk_call_ternary
+#cgo nocallback gpk_call_ternary
+#cgo noescape gpk_call_line
+#cgo nocallback gpk_call_line
 #cgo noescape gpk_call_cast
 #cgo nocallback gpk_call_cast
 #cgo noescape gpk_call_fill
@@ -58,9 +66,27 @@ static int64_t gpk_call_gemm_workspace(uintptr_t f, int device, int kernel, int6
 static int gpk_call_gemm(uintptr_t f, int device, uint64_t stream, int kernel, int64_t m, int64_t n, int64_t k, int64_t batch,
                          uint64_t a, int64_t lda, int64_t stride_a, uint64_t b, int64_t ldb, int64_t stride_b,
                          uint64_t d, int64_t ldd, int64_t stride_d, uint64_t bias, int act,
-                         double alpha_re, double alpha_im, uint64_t workspace, int64_t workspace_bytes) {
+                         double alpha_re, double alpha_im, uint64_t scale_a, uint64_t scale_b, uint64_t low_a,
+                         uint64_t low_b, int guard, uint64_t guard_a, uint64_t guard_b, int64_t guard_limit,
+                         uint64_t workspace, int64_t workspace_bytes) {
 	return GPK_AS(gpk_gemm)(device, stream, kernel, m, n, k, batch, a, lda, stride_a, b, ldb, stride_b, d, ldd, stride_d,
-	                        bias, act, alpha_re, alpha_im, workspace, workspace_bytes);
+	                        bias, act, alpha_re, alpha_im, scale_a, scale_b, low_a, low_b, guard, guard_a, guard_b,
+	                        guard_limit, workspace, workspace_bytes);
+}
+
+static int64_t gpk_call_prepare_workspace(uintptr_t f, int device, int type, int form, int64_t m, int64_t n, int64_t k, int64_t batch) {
+	return GPK_AS(gpk_prepare_workspace)(device, type, form, m, n, k, batch);
+}
+
+static int gpk_call_prepare(uintptr_t f, int device, uint64_t stream, int type, int form, int64_t m, int64_t n, int64_t k, int64_t batch,
+                            uint64_t a, int64_t a_line, int64_t a_step, int64_t stride_a, int conj_a, uint64_t a_high,
+                            uint64_t a_low, int64_t a_pitch, int64_t a_member, uint64_t scale_a, uint64_t guard_a,
+                            uint64_t b, int64_t b_line, int64_t b_step, int64_t stride_b, int conj_b, uint64_t b_high,
+                            uint64_t b_low, int64_t b_pitch, int64_t b_member, uint64_t scale_b, uint64_t guard_b,
+                            uint64_t workspace, int64_t workspace_bytes) {
+	return GPK_AS(gpk_prepare)(device, stream, type, form, m, n, k, batch, a, a_line, a_step, stride_a, conj_a, a_high, a_low,
+	                           a_pitch, a_member, scale_a, guard_a, b, b_line, b_step, stride_b, conj_b, b_high, b_low,
+	                           b_pitch, b_member, scale_b, guard_b, workspace, workspace_bytes);
 }
 
 static int gpk_call_unary(uintptr_t f, int device, uint64_t stream, int op, int x_type, int dst_type, int ndim, const int64_t* shape,
@@ -72,6 +98,17 @@ static int gpk_call_binary(uintptr_t f, int device, uint64_t stream, int op, int
                            uint64_t x, const int64_t* x_strides, uint64_t y, const int64_t* y_strides,
                            uint64_t lo, uint64_t hi, uint64_t dst, const int64_t* dst_strides) {
 	return GPK_AS(gpk_binary)(device, stream, op, type, dst_type, ndim, shape, x, x_strides, y, y_strides, lo, hi, dst, dst_strides);
+}
+
+static int gpk_call_ternary(uintptr_t f, int device, uint64_t stream, int op, int type, int ndim, const int64_t* shape,
+                            uint64_t x, const int64_t* x_strides, uint64_t y, const int64_t* y_strides, uint64_t z, const int64_t* z_strides,
+                            uint64_t y_lo, uint64_t y_hi, uint64_t z_lo, uint64_t z_hi, uint64_t dst, const int64_t* dst_strides) {
+	return GPK_AS(gpk_ternary)(device, stream, op, type, ndim, shape, x, x_strides, y, y_strides, z, z_strides, y_lo, y_hi, z_lo, z_hi, dst, dst_strides);
+}
+
+static int gpk_call_line(uintptr_t f, int device, uint64_t stream, int op, int x_type, int dst_type, int ndim, const int64_t* shape,
+                         uint64_t x, const int64_t* x_strides, uint64_t dst, const int64_t* dst_strides, uint64_t gamma, uint64_t beta, double eps) {
+	return GPK_AS(gpk_line)(device, stream, op, x_type, dst_type, ndim, shape, x, x_strides, dst, dst_strides, gamma, beta, eps);
 }
 
 static int gpk_call_cast(uintptr_t f, int device, uint64_t stream, int x_type, int dst_type, int ndim, const int64_t* shape,
@@ -129,8 +166,9 @@ func Built() error { return nil }
 type entries struct {
 	abiVersion, kernelSet, cudaVersion, errorString        C.uintptr_t
 	gemmCount, gemmName, gemmWorkspace, gemm               C.uintptr_t
+	prepareWorkspace, prepare                              C.uintptr_t
 	unary, binary, cast, fill, arange, reduceSpace, reduce C.uintptr_t
-	spin                                                   C.uintptr_t
+	ternary, line, spin                                    C.uintptr_t
 }
 
 // load loads a library that has been checked and resolves every entry.
@@ -156,13 +194,17 @@ func load(path string) (*Library, error) {
 		{"gpk_gemm_name", &e.gemmName},
 		{"gpk_gemm_workspace", &e.gemmWorkspace},
 		{"gpk_gemm", &e.gemm},
+		{"gpk_prepare_workspace", &e.prepareWorkspace},
+		{"gpk_prepare", &e.prepare},
 		{"gpk_unary", &e.unary},
 		{"gpk_binary", &e.binary},
+		{"gpk_ternary", &e.ternary},
 		{"gpk_cast", &e.cast},
 		{"gpk_fill", &e.fill},
 		{"gpk_arange", &e.arange},
 		{"gpk_reduce_workspace", &e.reduceSpace},
 		{"gpk_reduce", &e.reduce},
+		{"gpk_line", &e.line},
 		{"gpk_spin", &e.spin},
 	} {
 		name := C.CString(entry.name)
@@ -228,21 +270,40 @@ func (l *Library) GemmWorkspace(device, kernel int, m, n, k, batch int64) (int64
 		C.int(device), C.int(kernel), C.int64_t(m), C.int64_t(n), C.int64_t(k), C.int64_t(batch)))
 }
 
-// Gemm enqueues D[i] = act(alpha·A[i]·B[i] + bias) for i < batch, by the kernel
-// of that number (KernelIndex). A is m×k, B k×n, D m×n row-major; the kernel's
-// manifest entry says how A and B are stored. lda, ldb and ldd count elements
-// between rows (or columns, where column-major), strides those between members
-// of the batch, 0 for one operand used by all. bias: n elements of D's type at
-// that address, or 0; act: a GPK_ACT number.
-func (l *Library) Gemm(device int, stream uint64, kernel int, m, n, k, batch int64,
-	a uint64, lda, strideA int64, b uint64, ldb, strideB int64, d uint64, ldd, strideD int64,
-	bias uint64, act int, alphaRe, alphaIm float64, workspace uint64, workspaceBytes int64,
-) error {
+// Gemm enqueues a product by the kernel of that number (KernelIndex).
+func (l *Library) Gemm(device int, stream uint64, kernel int, g Gemm) error {
 	return l.check("gpk_gemm", C.gpk_call_gemm(l.entries.gemm, C.int(device), C.uint64_t(stream), C.int(kernel),
-		C.int64_t(m), C.int64_t(n), C.int64_t(k), C.int64_t(batch),
-		C.uint64_t(a), C.int64_t(lda), C.int64_t(strideA), C.uint64_t(b), C.int64_t(ldb), C.int64_t(strideB),
-		C.uint64_t(d), C.int64_t(ldd), C.int64_t(strideD), C.uint64_t(bias), C.int(act),
-		C.double(alphaRe), C.double(alphaIm), C.uint64_t(workspace), C.int64_t(workspaceBytes)))
+		C.int64_t(g.M), C.int64_t(g.N), C.int64_t(g.K), C.int64_t(g.Batch),
+		C.uint64_t(g.A), C.int64_t(g.LDA), C.int64_t(g.StrideA), C.uint64_t(g.B), C.int64_t(g.LDB), C.int64_t(g.StrideB),
+		C.uint64_t(g.D), C.int64_t(g.LDD), C.int64_t(g.StrideD), C.uint64_t(g.Bias), C.int(g.Act),
+		C.double(g.AlphaRe), C.double(g.AlphaIm), C.uint64_t(g.ScaleA), C.uint64_t(g.ScaleB), C.uint64_t(g.LowA), C.uint64_t(g.LowB),
+		C.int(g.Guard), C.uint64_t(g.GuardA), C.uint64_t(g.GuardB), C.int64_t(g.GuardLimit),
+		C.uint64_t(g.Workspace), C.int64_t(g.WorkspaceBytes)))
+}
+
+// PrepareWorkspace returns the bytes of workspace that Prepare needs; m and n
+// are the lines of A and of B.
+func (l *Library) PrepareWorkspace(device int, t dtype.DType, form Form, m, n, k, batch int) (int64, error) {
+	return l.bytes("gpk_prepare_workspace", C.gpk_call_prepare_workspace(l.entries.prepareWorkspace,
+		C.int(device), C.int(t), C.int(form), C.int64_t(m), C.int64_t(n), C.int64_t(k), C.int64_t(batch)))
+}
+
+// Prepare enqueues the conversion of one operand of type t or of both to what
+// scaled and split kernels read.
+func (l *Library) Prepare(device int, stream uint64, t dtype.DType, form Form, k, batch int, a, b Prepared, workspace uint64, workspaceBytes int64) error {
+	flag := func(b bool) C.int {
+		if b {
+			return 1
+		}
+		return 0
+	}
+	return l.check("gpk_prepare", C.gpk_call_prepare(l.entries.prepare, C.int(device), C.uint64_t(stream), C.int(t), C.int(form),
+		C.int64_t(a.Lines), C.int64_t(b.Lines), C.int64_t(k), C.int64_t(batch),
+		C.uint64_t(a.Source), C.int64_t(a.Line), C.int64_t(a.Step), C.int64_t(a.Stride), flag(a.Conj), C.uint64_t(a.High),
+		C.uint64_t(a.Low), C.int64_t(a.Pitch), C.int64_t(a.Member), C.uint64_t(a.Scales), C.uint64_t(a.Guards),
+		C.uint64_t(b.Source), C.int64_t(b.Line), C.int64_t(b.Step), C.int64_t(b.Stride), flag(b.Conj), C.uint64_t(b.High),
+		C.uint64_t(b.Low), C.int64_t(b.Pitch), C.int64_t(b.Member), C.uint64_t(b.Scales), C.uint64_t(b.Guards),
+		C.uint64_t(workspace), C.int64_t(workspaceBytes)))
 }
 
 // Unary enqueues dst = op(x).
@@ -269,6 +330,32 @@ func (l *Library) Binary(device int, stream uint64, op expr.Op, typ, dstType dty
 		C.int(typ), C.int(dstType), C.int(len(shape)), numbers(shape),
 		C.uint64_t(x), numbers(xStrides), C.uint64_t(y), numbers(yStrides),
 		C.uint64_t(lo), C.uint64_t(hi), C.uint64_t(dst), numbers(dstStrides)))
+}
+
+// Ternary enqueues dst = op(x, y, z). y or z at address 0 is the scalar whose 16
+// bytes are yLo and yHi, or zLo and zHi.
+func (l *Library) Ternary(device int, stream uint64, op expr.Op, typ dtype.DType, shape []int,
+	x uint64, xStrides []int, y uint64, yStrides []int, z uint64, zStrides []int, yLo, yHi, zLo, zHi uint64, dst uint64, dstStrides []int,
+) error {
+	if err := checkDims("gpk_ternary", shape, xStrides, yStrides, zStrides, dstStrides); err != nil {
+		return err
+	}
+	return l.check("gpk_ternary", C.gpk_call_ternary(l.entries.ternary, C.int(device), C.uint64_t(stream), C.int(op),
+		C.int(typ), C.int(len(shape)), numbers(shape),
+		C.uint64_t(x), numbers(xStrides), C.uint64_t(y), numbers(yStrides), C.uint64_t(z), numbers(zStrides),
+		C.uint64_t(yLo), C.uint64_t(yHi), C.uint64_t(zLo), C.uint64_t(zHi), C.uint64_t(dst), numbers(dstStrides)))
+}
+
+// Line enqueues dst = op(x) along the last dimension; gamma and beta may be 0.
+func (l *Library) Line(device int, stream uint64, op expr.Op, xType, dstType dtype.DType, shape []int,
+	x uint64, xStrides []int, dst uint64, dstStrides []int, gamma, beta uint64, eps float64,
+) error {
+	if err := checkDims("gpk_line", shape, xStrides, dstStrides); err != nil {
+		return err
+	}
+	return l.check("gpk_line", C.gpk_call_line(l.entries.line, C.int(device), C.uint64_t(stream), C.int(op),
+		C.int(xType), C.int(dstType), C.int(len(shape)), numbers(shape),
+		C.uint64_t(x), numbers(xStrides), C.uint64_t(dst), numbers(dstStrides), C.uint64_t(gamma), C.uint64_t(beta), C.double(eps)))
 }
 
 // Cast enqueues dst = x converted to dstType; equal types copy.

@@ -156,6 +156,11 @@ func TestOpenPipe(t *testing.T) {
 	}
 }
 
+var numbered = Gemm{
+	2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17.5, 18.5,
+	19, 20, 21, 22, GuardMisses, 24, 25, 26, 27, 28,
+}
+
 // TestEntries checks that every argument arrives at its place in every entry.
 func TestEntries(t *testing.T) {
 	lib := openFake(t)
@@ -170,14 +175,24 @@ func TestEntries(t *testing.T) {
 		want  []int64
 	}{
 		{"gpk_gemm", func(code int) error {
-			return lib.Gemm(code, stream, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17.5, 18.5, 19, 20)
-		}, []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, f(17.5), f(18.5), 19, 20}},
+			return lib.Gemm(code, stream, 1, numbered)
+		}, []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, f(17.5), f(18.5), 19, 20, 21, 22, int64(GuardMisses), 24, 25, 26, 27, 28}},
+		{"gpk_prepare", func(code int) error {
+			return lib.Prepare(code, stream, dtype.Complex64, FormSplit, 5, 6,
+				Prepared{3, 7, 8, 9, 10, true, 12, 13, 14, 15, 16, 17}, Prepared{4, 18, 19, 20, 21, false, 23, 24, 25, 26, 27, 28}, 29, 30)
+		}, []int64{10, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 0, 23, 24, 25, 26, 27, 28, 29, 30}},
 		{"gpk_unary", func(code int) error {
 			return lib.Unary(code, stream, expr.GELU, dtype.Float16, dtype.Float32, s(4), 5, s(6), 7, s(8))
 		}, []int64{int64(expr.GELU), 3, 1, 2, 4, 5, 6, 7, 8}},
 		{"gpk_binary", func(code int) error {
 			return lib.Binary(code, stream, expr.Add, dtype.Float16, dtype.Bool, s(4), 5, s(6), 7, s(8), 9, 10, 11, s(12))
 		}, []int64{int64(expr.Add), 3, 9, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12}},
+		{"gpk_ternary", func(code int) error {
+			return lib.Ternary(code, stream, expr.Where, dtype.Float16, s(4), 5, s(6), 7, s(8), 9, s(10), 11, 12, 13, 14, 15, s(16))
+		}, []int64{int64(expr.Where), 3, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}},
+		{"gpk_line", func(code int) error {
+			return lib.Line(code, stream, expr.CumSum, dtype.Int8, dtype.Int64, s(4), 5, s(6), 7, s(8), 9, 10, 11.5)
+		}, []int64{int64(expr.CumSum), 5, 8, 2, 4, 5, 6, 7, 8, 9, 10, f(11.5)}},
 		{"gpk_cast", func(code int) error {
 			return lib.Cast(code, stream, dtype.Int64, dtype.Int8, s(3), 4, s(5), 6, s(7))
 		}, []int64{8, 5, 2, 3, 4, 5, 6, 7}},
@@ -213,6 +228,9 @@ func TestEntries(t *testing.T) {
 	if _, err := lib.GemmWorkspace(CodeUnsupported, 1, 2, 3, 4, 5); !errors.Is(err, expr.ErrUnsupported) {
 		t.Errorf("GemmWorkspace: %v, want ErrUnsupported", err)
 	}
+	if n, err := lib.PrepareWorkspace(0, dtype.Float32, FormSplit, 3, 4, 5, 6); n != 10203040506 || err != nil {
+		t.Errorf("PrepareWorkspace: %d, %v", n, err)
+	}
 	if n, err := lib.ReduceWorkspace(0, expr.Op(1), dtype.Float64, dtype.Float16, s(4), 5); n != 102030405 || err != nil {
 		t.Errorf("ReduceWorkspace: %d, %v", n, err)
 	}
@@ -229,6 +247,8 @@ func TestDimensions(t *testing.T) {
 		"unary x":          lib.Unary(0, 0, expr.Neg, 1, 1, three, 0, two, 0, three),
 		"unary dst":        lib.Unary(0, 0, expr.Neg, 1, 1, three, 0, three, 0, nil),
 		"binary y":         lib.Binary(0, 0, expr.Add, 1, 1, three, 0, three, 0, two, 0, 0, 0, three),
+		"ternary z":        lib.Ternary(0, 0, expr.Where, 1, three, 0, three, 0, three, 0, two, 0, 0, 0, 0, 0, three),
+		"line":             lib.Line(0, 0, expr.CumSum, 1, 1, three, 0, two, 0, three, 0, 0, 0),
 		"cast":             lib.Cast(0, 0, 1, 1, three, 0, two, 0, three),
 		"fill":             lib.Fill(0, 0, 1, three, 0, 0, 0, two),
 		"reduce":           lib.Reduce(0, 0, expr.Sum, 1, 1, three, 1, 0, two, 0, 0, 0),
@@ -258,7 +278,7 @@ func TestCallAllocates(t *testing.T) {
 func BenchmarkGemmCall(b *testing.B) {
 	lib := openFake(b)
 	for b.Loop() {
-		if err := lib.Gemm(0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 1, 0, 19, 20); err != nil {
+		if err := lib.Gemm(0, 0, 1, numbered); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -49,10 +49,15 @@ func (*Library) GemmWorkspace(device, kernel int, m, n, k, batch int64) (int64, 
 }
 
 // Gemm answers ErrNotBuilt.
-func (*Library) Gemm(device int, stream uint64, kernel int, m, n, k, batch int64,
-	a uint64, lda, strideA int64, b uint64, ldb, strideB int64, d uint64, ldd, strideD int64,
-	bias uint64, act int, alphaRe, alphaIm float64, workspace uint64, workspaceBytes int64,
-) error {
+func (*Library) Gemm(device int, stream uint64, kernel int, g Gemm) error { return Built() }
+
+// PrepareWorkspace answers ErrNotBuilt.
+func (*Library) PrepareWorkspace(device int, t dtype.DType, form Form, m, n, k, batch int) (int64, error) {
+	return 0, Built()
+}
+
+// Prepare answers ErrNotBuilt.
+func (*Library) Prepare(device int, stream uint64, t dtype.DType, form Form, k, batch int, a, b Prepared, workspace uint64, workspaceBytes int64) error {
 	return Built()
 }
 
@@ -66,6 +71,20 @@ func (*Library) Unary(device int, stream uint64, op expr.Op, xType, dstType dtyp
 // Binary answers ErrNotBuilt.
 func (*Library) Binary(device int, stream uint64, op expr.Op, typ, dstType dtype.DType, shape []int,
 	x uint64, xStrides []int, y uint64, yStrides []int, lo, hi uint64, dst uint64, dstStrides []int,
+) error {
+	return Built()
+}
+
+// Ternary answers ErrNotBuilt.
+func (*Library) Ternary(device int, stream uint64, op expr.Op, typ dtype.DType, shape []int,
+	x uint64, xStrides []int, y uint64, yStrides []int, z uint64, zStrides []int, yLo, yHi, zLo, zHi uint64, dst uint64, dstStrides []int,
+) error {
+	return Built()
+}
+
+// Line answers ErrNotBuilt.
+func (*Library) Line(device int, stream uint64, op expr.Op, xType, dstType dtype.DType, shape []int,
+	x uint64, xStrides []int, dst uint64, dstStrides []int, gamma, beta uint64, eps float64,
 ) error {
 	return Built()
 }

@@ -33,13 +33,24 @@ type Kernel struct {
 	Warp           [2]int // M, N of one warp's part of the tile; zero where CUTLASS 3.x decides
 	Cluster        [2]int // CTAs of one cluster along M and N; {1, 1} without
 	Stages         int    // 0: as many as fit
-	Schedule       string // cooperative, pingpong, multistage, simt, plain
-	Math           string // bf16, fp16, tf32, fp32, fp64, c64, c128, int: the precision of the multiplications
+	Schedule       string // cooperative, pingpong, single (one tile a CTA), multistage, simt, skinny, plain
+	CTAs           int    // of schedule single: how many share a multiprocessor
+	Swapped        bool   // computes the transposed product: the rows of D's tile are the narrow side of the instruction
+	Math           string // bf16, fp16, fp16x3, tf32, fp32, fp64, c64, c128, int: the precision of the multiplications
 	AlignA, AlignB int    // bytes that must divide base address, row pitch and batch stride
 	AlignOut       int    // likewise; a row of D is stored up to the next multiple of it, the rest of its pitch is not touched
 	MultipleK      int    // k must be a multiple of this; otherwise both operands need zeros up to it. m and n are free
 	Epilogue       bool   // takes bias and activation
 	TensorCore     bool
+
+	// Kernels that read what Library.Prepare made, float16 planes and scales
+	// (see gpk_gemm in src/gpk.h). They run for products of float32, and of
+	// complex64 as real products of twice the k and n.
+	Scaled    bool // one plane of each operand
+	Split     bool // two: the product has float32's precision
+	AbsSquare bool // D has the squared modulus of each element of the complex product
+
+	ConjA, ConjB bool // the kernel multiplies the conjugate of A, of B
 }
 
 // Unit is one translation unit: a tile and schedule with its layouts, types and activations.
@@ -61,6 +72,7 @@ type family struct {
 var (
 	allMajors = [][2]Major{{RowMajor, RowMajor}, {RowMajor, ColMajor}, {ColMajor, RowMajor}, {ColMajor, ColMajor}}
 	kMajors   = [][2]Major{{RowMajor, ColMajor}} // k contiguous on both sides, as wgmma reads TF32
+	rowMajors = [][2]Major{{RowMajor, RowMajor}}
 )
 
 // Kernels lists every product kernel once, in the order of the library built
@@ -84,36 +96,9 @@ func Kernels() []Kernel {
 func families() []family {
 	var fs []family
 
-	// Hopper, 16-bit operands. The large tile has the operand reuse that the
-	// tensor cores need at large sizes; pingpong hides the epilogue of middle
-	// sizes behind the other warpgroup's products; the small tile fills the
-	// machine where tiles are few.
-	hopper := func(unit string, in dtype.DType, math string, tile [3]int, cluster [2]int, schedule string, majors [][2]Major, outs ...dtype.DType) {
-		fs = append(fs, family{90, Kernel{
-			Unit: unit + "_" + dims(tile[:]), SM: 90, A: in, B: in,
-			Tile: tile, Cluster: cluster, Schedule: schedule, Math: math,
-			AlignA: 16, AlignB: 16, AlignOut: 16, Epilogue: true, TensorCore: true,
-		}, outs, majors})
-	}
-	halves := []struct {
-		dtype      dtype.DType
-		unit, math string
-	}{{dtype.BFloat16, "sm90_bf16", "bf16"}, {dtype.Float16, "sm90_f16", "fp16"}}
-	for _, h := range halves {
-		hopper(h.unit, h.dtype, h.math, [3]int{128, 256, 64}, [2]int{2, 1}, "cooperative", allMajors, h.dtype, dtype.Float32)
-		hopper(h.unit, h.dtype, h.math, [3]int{128, 128, 64}, [2]int{2, 1}, "pingpong", allMajors, h.dtype, dtype.Float32)
-		hopper(h.unit, h.dtype, h.math, [3]int{64, 128, 64}, [2]int{1, 1}, "pingpong", allMajors, h.dtype, dtype.Float32)
-	}
-	// For sizes that the others cut into a little more than whole waves (3072).
-	for _, h := range halves {
-		hopper("sm90_half", h.dtype, h.math, [3]int{128, 192, 64}, [2]int{2, 1}, "cooperative", allMajors, h.dtype)
-	}
-
-	// Hopper, TF32: wgmma reads it with k contiguous only.
-	hopper("sm90_tf32", dtype.Float32, "tf32", [3]int{128, 256, 32}, [2]int{2, 1}, "cooperative", kMajors, dtype.Float32)
-	hopper("sm90_tf32", dtype.Float32, "tf32", [3]int{256, 128, 32}, [2]int{2, 1}, "cooperative", kMajors, dtype.Float32)
-	hopper("sm90_tf32", dtype.Float32, "tf32", [3]int{128, 128, 32}, [2]int{2, 1}, "pingpong", kMajors, dtype.Float32)
-	hopper("sm90_tf32", dtype.Float32, "tf32", [3]int{64, 128, 32}, [2]int{1, 1}, "pingpong", kMajors, dtype.Float32)
+	fs = append(fs, halfFamilies()...)
+	fs = append(fs, tf32Families()...)
+	fs = append(fs, scaledFamilies()...)
 
 	// CUTLASS 2.x. Where an operand has k contiguous a load is a vector of it;
 	// outputs are stored one by one. Shared memory stays below the 99 KiB of sm_86.
@@ -130,7 +115,9 @@ func families() []family {
 		epilogue   bool
 	}{
 		{"sm90_f64", 90, 90, dtype.Float64, dtype.Float64, "fp64", [3]int{128, 128, 16}, [2]int{32, 64}, 3, "multistage", 8, false},
-		{"sm90_f64", 90, 90, dtype.Complex128, dtype.Complex128, "c128", [3]int{128, 64, 8}, [2]int{32, 32}, 3, "multistage", 16, false},
+		{"sm90_f64", 90, 90, dtype.Complex128, dtype.Complex128, "c128", [3]int{64, 64, 16}, [2]int{32, 32}, 3, "multistage", 16, false},
+		{"sm90_f64_small", 90, 90, dtype.Float64, dtype.Float64, "fp64", [3]int{128, 64, 16}, [2]int{64, 32}, 4, "multistage", 8, false},
+		{"sm90_f64_small", 90, 90, dtype.Float64, dtype.Float64, "fp64", [3]int{64, 64, 16}, [2]int{32, 32}, 4, "multistage", 8, false},
 		{"any_f32", 0, 80, dtype.Float32, dtype.Float32, "fp32", [3]int{128, 128, 8}, [2]int{32, 64}, 5, "simt", 4, true},
 		{"any_c64", 0, 80, dtype.Complex64, dtype.Complex64, "c64", [3]int{128, 128, 8}, [2]int{32, 64}, 4, "simt", 8, false},
 		{"any_c64", 0, 80, dtype.Complex64, dtype.Complex64, "tf32", [3]int{128, 64, 16}, [2]int{32, 32}, 4, "multistage", 8, false},
@@ -150,19 +137,21 @@ func families() []family {
 		}, []dtype.DType{f.out}, allMajors})
 	}
 
-	// Integers, by the plain CUDA of src/gemm_int.cu. They take alpha = 1 only.
+	fs = append(fs, c64Families()...)
+
+	// Integers, by the plain CUDA of src/gemm_int.cuh. They take alpha = 1 only.
 	for _, in := range []dtype.DType{dtype.Int8, dtype.Uint8, dtype.Int32, dtype.Int64} {
 		out := in
 		if in.Size() == 1 {
 			out = dtype.Int32
 		}
 		fs = append(fs, family{0, Kernel{
-			Unit: "gemm_int", SM: 80, A: in, B: in,
+			Unit: "gemm_plain", SM: 80, A: in, B: in,
 			Tile: [3]int{64, 64, 16}, Cluster: [2]int{1, 1}, Stages: 1, Schedule: "plain", Math: "int",
 			AlignA: in.Size(), AlignB: in.Size(), AlignOut: out.Size(),
 		}, []dtype.DType{out}, allMajors})
 	}
-	return fs
+	return append(fs, skinnyFamilies()...)
 }
 
 // complete fills in what follows from the rest.
@@ -179,11 +168,38 @@ func (k *Kernel) complete(unitSM int) {
 	if k.Math == "tf32" {
 		in = map[dtype.DType]string{dtype.Float32: "tf32", dtype.Complex64: "c64tf32"}[k.A]
 	}
-	k.Name = fmt.Sprintf("%s_%s_%s_%c%c_%s", arch, in, tokens[k.Out].name, "rc"[k.MajorA], "rc"[k.MajorB], dims(k.Tile[:]))
-	if k.Warp == [2]int{} && k.Math != "int" {
+	out := tokens[k.Out].name
+	switch {
+	case k.Scaled:
+		in += "s"
+	case k.Split:
+		in += "x3"
+	}
+	if k.AbsSquare {
+		out += "sq"
+	}
+	k.Name = fmt.Sprintf("%s_%s_%s_%c%c_%s", arch, in, out, "rc"[k.MajorA], "rc"[k.MajorB], dims(k.Tile[:]))
+	if k.wgmma() {
 		k.Name += "_" + dims(k.Cluster[:])
 	}
+	if k.Swapped {
+		k.Name += "_swapped"
+	}
 	k.Name += "_" + k.Schedule
+	if k.CTAs > 0 {
+		k.Name += fmt.Sprint(k.CTAs)
+	}
+	switch {
+	case k.ConjA:
+		k.Name += "_conja"
+	case k.ConjB:
+		k.Name += "_conjb"
+	}
+}
+
+// wgmma reports whether the kernel is one of gemm_sm90.cuh or its kin.
+func (k Kernel) wgmma() bool {
+	return k.Schedule == "cooperative" || k.Schedule == "pingpong" || k.Schedule == "single"
 }
 
 // dims joins numbers as 128x256x64.

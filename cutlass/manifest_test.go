@@ -41,12 +41,15 @@ func TestKernelsAreWellFormed(t *testing.T) {
 		if k.AlignA%k.A.Size() != 0 || k.AlignB%k.B.Size() != 0 || k.AlignOut%k.Out.Size() != 0 {
 			t.Errorf("%s: an alignment splits an element: %+v", k.Name, k)
 		}
-		if wgmma := k.Schedule == "cooperative" || k.Schedule == "pingpong"; wgmma {
+		if k.wgmma() {
 			if k.SM != 90 || k.MultipleK != 1 || k.AlignOut != 16 {
 				t.Errorf("%s: not what TMA takes: %+v", k.Name, k)
 			}
-			if k.Math == "tf32" && (k.MajorA != RowMajor || k.MajorB != ColMajor) {
-				t.Errorf("%s: wgmma reads TF32 with k contiguous only", k.Name)
+			if k.Math == "tf32" && (k.MajorA != RowMajor || (k.MajorB == RowMajor) != k.Swapped) {
+				t.Errorf("%s: wgmma reads TF32 with k contiguous, or its left operand from registers", k.Name)
+			}
+			if (k.Schedule == "single") != (k.CTAs > 0) {
+				t.Errorf("%s: %d CTAs of a multiprocessor", k.Name, k.CTAs)
 			}
 		}
 	}

@@ -68,8 +68,11 @@ func (u Unit) Source() string {
 	}
 	var b strings.Builder
 	header := "gemm_sm80.cuh"
-	if u.Kernels[0].Warp == [2]int{} {
+	if u.Kernels[0].wgmma() {
 		header = "gemm_sm90.cuh"
+		if u.Kernels[0].planes() > 0 {
+			header = "gemm_scaled_sm90.cuh"
+		}
 	}
 	fmt.Fprintf(&b, "#include %q\n", header)
 	for _, k := range u.Kernels {
@@ -81,10 +84,26 @@ func (u Unit) Source() string {
 // instance returns the line that instantiates a generated unit's kernel.
 func (k Kernel) instance() string {
 	major := [...]string{RowMajor: "Row", ColMajor: "Col"}
-	if k.Warp == [2]int{} {
+	if k.planes() > 0 {
+		columns := 1
+		if k.AbsSquare {
+			columns = 2
+		}
+		return fmt.Sprintf("GPK_SCALED90(%s, %d, %d, %s, %s, %d, %d, %d, %d, %d, %s)\n", k.Name,
+			k.planes(), columns, major[k.MajorA], major[k.MajorB],
+			k.Tile[0], k.Tile[1], k.Tile[2], k.Cluster[0], k.Cluster[1], k.Schedule)
+	}
+	if k.wgmma() {
+		schedule := k.Schedule
+		if k.CTAs > 0 {
+			schedule += fmt.Sprintf("<%d>", k.CTAs)
+		}
+		if k.Swapped {
+			schedule = "swapped<" + schedule + ">"
+		}
 		return fmt.Sprintf("GPK_GEMM90(%s, %s, %s, %s, %s, %d, %d, %d, %d, %d, %s)\n", k.Name,
 			tokens[k.A].cpp, tokens[k.Out].cpp, major[k.MajorA], major[k.MajorB],
-			k.Tile[0], k.Tile[1], k.Tile[2], k.Cluster[0], k.Cluster[1], k.Schedule)
+			k.Tile[0], k.Tile[1], k.Tile[2], k.Cluster[0], k.Cluster[1], schedule)
 	}
 	math := k.Math
 	switch {
@@ -96,6 +115,18 @@ func (k Kernel) instance() string {
 	return fmt.Sprintf("GPK_GEMM80(%s, %s, %s, %s, %s, %d, %d, %d, %d, %d, %d)\n", k.Name,
 		math, tokens[k.Out].cpp, major[k.MajorA], major[k.MajorB],
 		k.Tile[0], k.Tile[1], k.Tile[2], k.Warp[0], k.Warp[1], k.Stages)
+}
+
+// planes is how many planes of float16 a scaled or split kernel reads of each
+// operand; 0 for other kernels.
+func (k Kernel) planes() int {
+	switch {
+	case k.Split:
+		return 2
+	case k.Scaled:
+		return 1
+	}
+	return 0
 }
 
 // RegistrySource returns the C++ text that holds gpk_gemm and the version

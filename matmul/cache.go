@@ -37,13 +37,7 @@ func (c *planCache) get(p Problem, kernel string, dev *device.Device) (*candidat
 	if err != nil {
 		return nil, err
 	}
-	lib := dev.Library()
-	index, ok := lib.KernelIndex(cand.kernel.Name)
-	if !ok {
-		return nil, fmt.Errorf("%w: the kernel library %s lacks %s; build it for this device with `gpk setup -arch all`", expr.ErrUnsupported, lib.Path(), cand.kernel.Name)
-	}
-	cand.index = index
-	if cand.scratch, err = lib.GemmWorkspace(dev.Info().Index, index, int64(p.M), int64(p.N), int64(cand.k), int64(p.Batch)); err != nil {
+	if err := cand.bind(p, dev); err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
@@ -53,4 +47,34 @@ func (c *planCache) get(p Problem, kernel string, dev *device.Device) (*candidat
 	c.plans[key] = &cand
 	c.mu.Unlock()
 	return &cand, nil
+}
+
+// bind asks the device's kernel library about the kernels of a candidate.
+func (c *candidate) bind(p Problem, dev *device.Device) error {
+	lib, ordinal := dev.Library(), dev.Info().Index
+	n, m := p.N, p.M
+	if c.form != 0 {
+		var err error
+		right := n
+		if p.Packed {
+			right = 0
+		}
+		if c.prepareScratch, err = lib.PrepareWorkspace(ordinal, p.A, c.form, m, right, p.K, p.Batch); err != nil {
+			return err
+		}
+		if n, _ = p.real(); c.other != nil {
+			if err := c.other.bind(p, dev); err != nil {
+				return err
+			}
+			c.scratch = c.other.scratch
+		}
+	}
+	index, ok := lib.KernelIndex(c.kernel.Name)
+	if !ok {
+		return fmt.Errorf("%w: the kernel library %s lacks %s; build it for this device with `gpk setup -arch all`", expr.ErrUnsupported, lib.Path(), c.kernel.Name)
+	}
+	c.index = index
+	scratch, err := lib.GemmWorkspace(ordinal, index, int64(m), int64(n), int64(c.k), int64(p.Batch))
+	c.scratch = max(c.scratch, scratch)
+	return err
 }

@@ -27,22 +27,31 @@ func Choose(p Problem, c device.Capabilities) (Plan, error) {
 type candidate struct {
 	kernel       cutlass.Kernel
 	prepA, prepB prep
-	k            int // the kernel's k: the problem's, or padded with zeros
-	strip        bool
+	k            int  // the kernel's k: the problem's, or padded with zeros
+	strip        bool // the kernel writes aside, and the result is copied into its place
 	finish       bool // the epilogue runs on its own
+	square       bool // the squared modulus is taken on its own
+	rows         int  // of a block of D that is computed at a time; 0: all
 	cycles       float64
 	steps        []Step
 	workspace    int64
 
+	// Of scaled and split kernels: the form of the planes that they read, and
+	// what runs where the data do not fit it.
+	form  cutlass.Form
+	other *candidate
+
 	// What the kernel library says of it, once it is to run.
-	index   int
-	scratch int64 // bytes of workspace of the kernel itself
+	index          int
+	scratch        int64 // bytes of workspace of the kernel itself
+	prepareScratch int64 // and of what makes its planes
 }
 
 // prep is how an operand reaches a kernel: as it is, or copied into a padded
 // matrix of the major that the kernel reads.
 type prep struct {
 	copy  bool
+	conj  bool // the copy is the conjugate
 	kind  StepKind
 	major cutlass.Major
 	pitch int // elements
@@ -50,15 +59,24 @@ type prep struct {
 	why   string
 }
 
-// choose ranks every kernel that can compute the problem. force names the
-// only one to consider.
+// choose takes the first of rank.
 func choose(p Problem, c device.Capabilities, force string, kernels []cutlass.Kernel) (Plan, candidate, error) {
-	p, err := p.normal()
+	found, err := rank(p, c, force, kernels)
 	if err != nil {
 		return Plan{}, candidate{}, err
 	}
+	return found[0].plan(reason(found, force != "")), found[0], nil
+}
+
+// rank orders every kernel that can compute the problem by its predicted time.
+// force names the only one to consider.
+func rank(p Problem, c device.Capabilities, force string, kernels []cutlass.Kernel) ([]candidate, error) {
+	p, err := p.normal()
+	if err != nil {
+		return nil, err
+	}
 	if c.SM == 0 {
-		return Plan{}, candidate{}, fmt.Errorf("%w: no capabilities are known for this device", device.ErrDevice)
+		return nil, fmt.Errorf("%w: no capabilities are known for this device", device.ErrDevice)
 	}
 	var found []candidate
 	served := false
@@ -68,27 +86,36 @@ func choose(p Problem, c device.Capabilities, force string, kernels []cutlass.Ke
 			continue
 		}
 		served = true
-		if cand, ok := fit(p, k, c); ok {
+		var cand candidate
+		var ok bool
+		if k.Scaled || k.Split {
+			cand, ok = fitScaled(p, k, c, kernels)
+		} else {
+			cand, ok = fit(p, k, c)
+		}
+		if ok {
 			found = append(found, cand)
 		}
 	}
 	if len(found) == 0 {
 		switch {
 		case force != "":
-			return Plan{}, candidate{}, fmt.Errorf("%w: kernel %q cannot compute %v on SM %d", expr.ErrUnsupported, force, p, c.SM)
+			return nil, fmt.Errorf("%w: kernel %q cannot compute %v on SM %d", expr.ErrUnsupported, force, p, c.SM)
 		case !served:
-			return Plan{}, candidate{}, fmt.Errorf("%w: the manifest has no kernel for SM %d; they begin at SM 80", device.ErrDevice, c.SM)
+			return nil, fmt.Errorf("%w: the manifest has no kernel for SM %d; they begin at SM 80", device.ErrDevice, c.SM)
 		}
-		return Plan{}, candidate{}, fmt.Errorf("%w: no kernel computes %v on SM %d", expr.ErrUnsupported, p, c.SM)
+		return nil, fmt.Errorf("%w: no kernel computes %v on SM %d", expr.ErrUnsupported, p, c.SM)
 	}
 	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.cycles, b.cycles) })
-	best := found[0]
-	plan := Plan{
-		Kernel: best.kernel.Name, Tile: best.kernel.Tile, Cluster: best.kernel.Cluster, SplitK: 1,
-		Steps: best.steps, Workspace: best.workspace, TensorCore: best.kernel.TensorCore,
-		Reason: reason(found, force != ""),
+	return found, nil
+}
+
+// plan is what the candidate looks like from outside.
+func (c *candidate) plan(reason string) Plan {
+	return Plan{
+		Kernel: c.kernel.Name, Tile: c.kernel.Tile, Cluster: c.kernel.Cluster, SplitK: 1,
+		Steps: c.steps, Workspace: c.workspace, TensorCore: c.kernel.TensorCore, Reason: reason,
 	}
-	return plan, best, nil
 }
 
 // runsOn reports whether a kernel's machine code exists for the device.
@@ -118,52 +145,126 @@ var unitSM = func() map[string]int {
 // fit says what a kernel needs to compute the problem; ok is false when types
 // or precision are not its own.
 func fit(p Problem, k cutlass.Kernel, c device.Capabilities) (candidate, bool) {
-	if k.A != p.A || k.B != p.B || k.Out != p.Out || k.Math != p.math() {
+	if k.A != p.A || k.B != p.B || k.Math != p.math() || !conjugates(p, k) || !gridHolds(p, k) {
 		return candidate{}, false
 	}
-	cand := candidate{kernel: k, k: p.K}
-	sizeA, sizeC := p.A.Size(), p.Out.Size()
-	cand.k = alignUp(p.K, k.MultipleK)
-	padK := cand.k != p.K
-	cand.prepA = prepare(p.M, cand.k, sizeA, p.LayoutA, k.MajorA, p.AlignA, k.AlignA, padK)
-	// B is the same question with its axes swapped: k runs along its columns.
-	layoutB, majorB := p.LayoutB, k.MajorB
-	cand.prepB = prepare(p.N, cand.k, sizeA, swap(layoutB), swapMajor(majorB), p.AlignB, k.AlignB, padK)
-	cand.prepB.major = k.MajorB
-	cand.strip = p.AlignC%max(k.AlignOut, sizeC) != 0
-	cand.finish = !p.Epilogue.IsZero() && !k.Epilogue
-
-	step := func(kind StepKind, operand, detail string, pitch int, elements, size int) {
-		bytes := 2 * int64(elements) * int64(size)
-		cand.steps = append(cand.steps, Step{Kind: kind, Operand: operand, Detail: detail, Pitch: pitch, Bytes: bytes})
-		rate := bytesPerCycle
-		if kind == Transpose || kind == Pack {
-			rate *= transposeRate
-		}
-		cand.cycles += stepOverhead + float64(bytes)/rate
+	if k.AbsSquare != (p.AbsSquare && k.Out == p.Out) && k.A.IsComplex() || !k.AbsSquare && k.Out != p.sum() {
+		return candidate{}, false
 	}
+	cand := candidate{kernel: k, k: alignUp(p.K, k.MultipleK)}
+	padK := cand.k != p.K
+	cand.prepA = prepare(p.M, cand.k, p.A.Size(), p.LayoutA, k.MajorA, p.AlignA, k.AlignA, padK, !k.AbsSquare && p.ConjA && !k.ConjA)
+	// B is the same question with its axes swapped: k runs along its columns.
+	cand.prepB = prepare(p.N, cand.k, p.A.Size(), swap(p.LayoutB), swapMajor(k.MajorB), p.AlignB, k.AlignB, padK, !k.AbsSquare && p.ConjB && !k.ConjB)
+	cand.prepB.major = k.MajorB
+	cand.copies(p)
+	cand.around(p, c, kernelCycles)
+	return cand, true
+}
+
+// gridHolds reports whether a kernel of one tile a CTA has a grid for the
+// problem: at most 65535 CTAs along all axes but the first.
+func gridHolds(p Problem, k cutlass.Kernel) bool {
+	const most = 65535
+	switch k.Schedule {
+	case "single":
+		return ceilDiv(p.N, k.Tile[1])+k.Cluster[1] <= most
+	case "skinny":
+		return ceilDiv(p.M, k.Tile[0]) <= most
+	}
+	return true
+}
+
+// conjugates reports whether a kernel that multiplies conjugates multiplies
+// this problem's. A squared modulus is the same for the conjugate product: it
+// matters only whether the operands differ in it.
+func conjugates(p Problem, k cutlass.Kernel) bool {
+	if k.AbsSquare {
+		return k.ConjB == (p.ConjA != p.ConjB)
+	}
+	return (p.ConjA || !k.ConjA) && (p.ConjB || !k.ConjB)
+}
+
+// step adds a pass over elements, all read and written once.
+func (c *candidate) step(kind StepKind, operand, detail string, pitch int, elements, size int) {
+	bytes := 2 * int64(elements) * int64(size)
+	c.steps = append(c.steps, Step{Kind: kind, Operand: operand, Detail: detail, Pitch: pitch, Bytes: bytes})
+	rate := bytesPerCycle
+	if kind == Transpose || kind == Pack {
+		rate *= transposeRate
+	}
+	c.cycles += stepOverhead + float64(bytes)/rate
+}
+
+// copies adds the steps that copy operands.
+func (c *candidate) copies(p Problem) {
 	for _, o := range []struct {
 		name string
 		prep prep
-	}{{"A", cand.prepA}, {"B", cand.prepB}} {
+	}{{"A", c.prepA}, {"B", c.prepB}} {
 		if o.prep.copy {
 			n := o.prep.rows * o.prep.pitch * p.Batch
-			step(o.prep.kind, o.name, o.prep.why, o.prep.pitch, n, sizeA)
-			cand.workspace += int64(n * sizeA)
+			c.step(o.prep.kind, o.name, o.prep.why, o.prep.pitch, n, p.A.Size())
+			c.workspace += int64(n) * int64(p.A.Size())
 		}
 	}
-	cand.steps = append(cand.steps, Step{Kind: Launch, Detail: k.Name})
-	cand.cycles += kernelCycles(p, k, c)
-	if cand.finish {
-		step(Finish, "D", epilogueString(p.Epilogue), 0, p.M*p.N*p.Batch, sizeC)
+}
+
+// around adds the kernel and what follows it. cost is the kernel's time on a
+// part of the problem.
+func (c *candidate) around(p Problem, dev device.Capabilities, cost func(Problem, cutlass.Kernel, device.Capabilities) float64) {
+	k, written := c.kernel, p.written(c.kernel)
+	size, n := written.Size(), p.M*p.N*p.Batch
+	c.finish = !p.Epilogue.IsZero() && (!k.Epilogue || p.A.IsComplex() || c.other != nil && !c.other.kernel.Epilogue)
+	c.square = p.AbsSquare && !k.AbsSquare
+	c.strip = p.AlignC%max(k.AlignOut, p.Out.Size()) != 0 || c.square && written != p.Out
+	pitch := p.N
+	if c.strip {
+		pitch = asidePitch(p, k)
 	}
-	if cand.strip {
-		pitch := alignUp(p.N, max(k.AlignOut, 16)/sizeC)
-		n := p.M * pitch * p.Batch
-		step(Strip, "D", fmt.Sprintf("from pitch %d", pitch), 0, n, sizeC)
-		cand.workspace += int64(n * sizeC)
+	kernel := c.block(p, dev, pitch, cost)
+	c.cycles += kernel
+	detail := k.Name
+	if c.rows > 0 {
+		detail += fmt.Sprintf(", in blocks of %d rows", c.rows)
+		if p.Symmetric {
+			detail += " from the diagonal on"
+		}
 	}
-	return cand, true
+	if c.other == nil {
+		c.steps = append(c.steps, Step{Kind: Launch, Detail: detail})
+	} else {
+		c.cycles += guardCycles
+		c.steps = append(c.steps, Step{Kind: Launch, Detail: detail + ", where the data's spread allows it: decided on the device"},
+			Step{Kind: Launch, Detail: c.other.kernel.Name + ", where it does not"})
+	}
+	if c.finish {
+		c.step(Finish, "D", epilogueString(p.Epilogue), 0, n, size)
+	}
+	if c.strip {
+		rows := p.M
+		if c.rows > 0 {
+			rows = c.rows
+		}
+		c.workspace += int64(rows) * int64(pitch) * int64(p.Batch) * int64(size)
+	}
+	switch {
+	case c.square:
+		c.step(Square, "D", "", 0, n, size)
+		if written != p.Out {
+			c.cycles += stepOverhead + float64(2*n*size)/bytesPerCycle
+		}
+	case c.strip:
+		c.step(Strip, "D", fmt.Sprintf("from pitch %d", pitch), 0, p.M*pitch*p.Batch, size)
+	}
+	if p.Symmetric && p.M > 1 {
+		c.step(Mirror, "D", "", 0, n/2, p.Out.Size())
+	}
+}
+
+// asidePitch is the pitch of a result that is written aside.
+func asidePitch(p Problem, k cutlass.Kernel) int {
+	return alignUp(p.N, max(k.AlignOut, 16)/p.written(k).Size())
 }
 
 func swap(l Layout) Layout {
@@ -187,8 +288,8 @@ func alignUp(n, unit int) int {
 
 // prepare decides for an operand of mn x k, RowMajor meaning that k is
 // contiguous.
-func prepare(mn, k, size int, have Layout, want cutlass.Major, align, need int, padK bool) prep {
-	q := prep{major: want}
+func prepare(mn, k, size int, have Layout, want cutlass.Major, align, need int, padK, conj bool) prep {
+	q := prep{major: want, conj: conj}
 	switch {
 	case have == Strided:
 		q.kind, q.why = Pack, "(contiguous along neither axis)"
@@ -198,10 +299,14 @@ func prepare(mn, k, size int, have Layout, want cutlass.Major, align, need int, 
 		q.kind, q.why = Pad, fmt.Sprintf("(aligned to %d bytes, the kernel needs %d)", align, need)
 	case padK:
 		q.kind, q.why = Pad, "(k filled up with zeros)"
+	case conj:
+		q.kind, q.why = Pack, "(conjugated)"
 	default:
 		return q
 	}
-	q.copy = true
+	if q.copy = true; conj && q.why != "(conjugated)" {
+		q.why = strings.TrimSuffix(q.why, ")") + "; conjugated)"
+	}
 	line, lines := k, mn
 	if want == cutlass.ColMajor {
 		line, lines = mn, k
@@ -223,74 +328,31 @@ func epilogueString(e Epilogue) string {
 
 // reason says why the winner won, and names the runners-up.
 func reason(found []candidate, forced bool) string {
-	switch {
-	case forced:
+	if forced {
 		return "asked for by name"
-	case len(found) == 1:
-		return "the only kernel for these types and this precision"
 	}
-	s := fmt.Sprintf("fewest predicted cycles, %.3g, of %d kernels", found[0].cycles, len(found))
-	for _, f := range found[1:min(len(found), 3)] {
-		s += fmt.Sprintf("; then %s, %.3g", f.kernel.Name, f.cycles)
+	s := ""
+	if len(found) == 1 {
+		s = "the only kernel for these types and this precision; "
+	}
+	s += "predicted " + found[0].predicted()
+	if len(found) > 1 {
+		s += fmt.Sprintf(", the least of %d", len(found))
+	}
+	for _, f := range found[1:min(len(found), 4)] {
+		s += fmt.Sprintf("; then %s, %s", f.kernel.Name, f.predicted())
 	}
 	return s
 }
 
-// The model of a kernel's time, in cycles of one multiprocessor:
-//
-//	launch + waves * tile / (dense peak * reach * rate of the tile)
-//
-// fitted to tiles of 64x128 to 128x256 on an H200 between 1024 and 8192 cubed,
-// where it orders them as the clock does. Rates of the units are the dense
-// peaks of NVIDIA's data sheet, a multiprocessor and cycle.
+// predicted is the model's time, in words.
+func (c *candidate) predicted() string {
+	return fmt.Sprintf("%.4g us (%.3g cycles)", c.cycles/cyclesPerMicrosecond, c.cycles)
+}
+
+// What the passes around a kernel cost, in the terms of its model (model.go).
 const (
-	bytesPerCycle = 2280. // the whole device: 4.1 TB/s at 1.8 GHz
-	transposeRate = 0.8   // of that, when lines become columns
-	stepOverhead  = 5500  // 3 us: a launch and its tail
-	launchCycles  = 8100  // filling the pipeline, the last tile's epilogue
-	reach         = 0.9   // of the peak, by any tile
+	transposeRate = 0.8  // of the device's bytes, when lines become columns
+	stepOverhead  = 5500 // 3 us: a launch and its tail
+	guardCycles   = 3000 // a kernel that finds on the device that it is not to run
 )
-
-var flopsPerCycle = map[string]float64{
-	"bf16": 4096, "fp16": 4096, "tf32": 2048, "fp64": 256, "fp32": 256, "c64": 256, "c128": 256, "int": 64,
-}
-
-// defaultSMs stands for a device whose multiprocessors are not counted.
-const defaultSMs = 132
-
-func kernelCycles(p Problem, k cutlass.Kernel, c device.Capabilities) float64 {
-	sms := c.MultiProcessors
-	if sms == 0 {
-		sms = defaultSMs
-	}
-	flops := 2.0
-	if p.A.IsComplex() {
-		flops = 8
-	}
-	tm, tn := max(k.Tile[0], 1), max(k.Tile[1], 1)
-	tiles := ((p.M + tm - 1) / tm) * ((p.N + tn - 1) / tn) * p.Batch
-	tiles = alignUp(tiles, k.Cluster[0]*k.Cluster[1])
-	waves := (tiles + sms - 1) / sms
-	perTile := flops * float64(tm) * float64(tn) * float64(p.K) / (flopsPerCycle[k.Math] * reach * tileRate(k))
-	compute := launchCycles + float64(waves)*perTile
-	size := float64(p.A.Size())
-	memory := (size*float64(p.K)*float64(p.M+p.N) + float64(p.Out.Size())*float64(p.M)*float64(p.N)) * float64(p.Batch) / bytesPerCycle
-	return max(compute, memory)
-}
-
-// tileRate is what a tile keeps of the rate over many waves: operands come
-// through shared memory, so that a small tile's products wait for them, and
-// pingpong alone hides a tile's epilogue under the next one's products.
-func tileRate(k cutlass.Kernel) float64 {
-	switch area := k.Tile[0] * k.Tile[1]; {
-	case area <= 64*64:
-		return 0.6
-	case area <= 64*128:
-		return 0.85
-	case k.Schedule == "pingpong":
-		return 1
-	case area == 128*192:
-		return 0.97
-	}
-	return 0.98
-}

@@ -12,7 +12,10 @@ type StepKind uint8
 // rows are aligned: with its own major, with the other one, or out of an
 // operand that is contiguous along neither axis. Split sums partial products.
 // Launch is the kernel. Epilogue applies bias and activation after a kernel
-// that cannot. Strip copies a padded result into its place.
+// that cannot. Strip copies a padded result into its place. Scale and ScaleSplit
+// make the float16 planes that scaled and split kernels read. Square takes the
+// squared modulus after a kernel that cannot; Mirror writes the half of a
+// symmetric result that was not computed.
 const (
 	Pad StepKind = iota
 	Pack
@@ -21,9 +24,13 @@ const (
 	Launch
 	Finish
 	Strip
+	Scale
+	ScaleSplit
+	Square
+	Mirror
 )
 
-var stepNames = [...]string{"pad", "pack", "transpose", "split", "kernel", "epilogue", "strip"}
+var stepNames = [...]string{"pad", "pack", "transpose", "split", "kernel", "epilogue", "strip", "scale", "scale and split", "square", "mirror"}
 
 // Step is one thing that a plan does. Operand is "A", "B" or "D"; Bytes is
 // what the step moves, reads and writes together; Pitch is the row pitch it

@@ -41,6 +41,8 @@ type Options struct {
 	Precision Precision   // Default when the call names none
 	Output    dtype.DType // Invalid when the call names none
 	Kernel    string      // a manifest name, or empty
+	AbsSquare bool
+	Symmetric bool
 }
 
 func (p Precision) apply(o *Options) { o.Precision = p }
@@ -52,6 +54,33 @@ func (t outputOption) apply(o *Options) { o.Output = dtype.DType(t) }
 // WithOutput asks for a result of type dt: the operands' own type, or Float32
 // for operands of Float16 or BFloat16, whose sums are float32 in any case.
 func WithOutput(dt dtype.DType) Option { return outputOption(dt) }
+
+type resultOption uint8
+
+func (r resultOption) apply(o *Options) {
+	switch r {
+	case AbsSquare:
+		o.AbsSquare = true
+	case Symmetric:
+		o.Symmetric = true
+	}
+}
+
+// Options about the result, for Gram matrices of every kind.
+//
+// AbsSquare gives the squared modulus of every element of the product. The
+// result is real: Float32 of Complex64, Float64 of Complex128; other types keep
+// the product's own. Halves are squared before the one rounding.
+//
+// Symmetric is the caller's promise that the product is symmetric, or
+// Hermitian where it is complex, as A times its own conjugate transpose is, or
+// AbsSquare of that: half of it is computed and both halves are written. The
+// result then equals its conjugate transpose exactly; which half a computed
+// element comes from is not said. A product that is not square is ErrShape.
+const (
+	AbsSquare resultOption = iota + 1
+	Symmetric
+)
 
 type kernelOption string
 
@@ -123,6 +152,14 @@ func (o Options) ResultType(d dtype.DType) (dtype.DType, error) {
 		own = dtype.Int32
 	case dtype.Bool:
 		return 0, fmt.Errorf("%w: no product of bool matrices; Cast(gpk.Int32) counts", dtype.ErrDType)
+	}
+	if o.AbsSquare {
+		switch d {
+		case dtype.Complex64:
+			own = dtype.Float32
+		case dtype.Complex128:
+			own = dtype.Float64
+		}
 	}
 	switch {
 	case o.Output == dtype.Invalid || o.Output == own:

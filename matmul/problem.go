@@ -3,7 +3,10 @@ package matmul
 import (
 	"fmt"
 
+	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/layout"
 )
 
 // Layout says along which axis an operand's matrix is contiguous.
@@ -58,6 +61,10 @@ type Problem struct {
 	AlignA, AlignB, AlignC int
 	Precision              Precision
 	Epilogue               Epilogue
+	ConjA, ConjB           bool // the operand's conjugate is multiplied
+	AbsSquare              bool // D has the squared moduli; Out is their type
+	Symmetric              bool // D is Hermitian: half is computed, both halves are written
+	Packed                 bool // B is a gpk.Pack: its planes are there
 }
 
 func (p Problem) normal() (Problem, error) {
@@ -70,13 +77,22 @@ func (p Problem) normal() (Problem, error) {
 	if p.A != p.B {
 		return p, fmt.Errorf("%w: a product of %v and %v", dtype.ErrDType, p.A, p.B)
 	}
-	o := Options{Precision: p.Precision, Output: p.Out}
+	o := Options{Precision: p.Precision, Output: p.Out, AbsSquare: p.AbsSquare}
 	var err error
 	if p.Out, err = o.ResultType(p.A); err != nil {
 		return p, err
 	}
 	if p.Precision, err = o.Resolve(p.A); err != nil {
 		return p, err
+	}
+	if p.Symmetric && p.M != p.N {
+		return p, layout.Errorf("a product of %d x %d is not symmetric", p.M, p.N)
+	}
+	if (p.AbsSquare || p.Symmetric) && !p.Epilogue.IsZero() {
+		return p, fmt.Errorf("%w: a bias or an activation with AbsSquare or Symmetric", expr.ErrUnsupported)
+	}
+	if !p.A.IsComplex() {
+		p.ConjA, p.ConjB = false, false
 	}
 	for _, x := range []struct {
 		align *int
@@ -87,6 +103,28 @@ func (p Problem) normal() (Problem, error) {
 		}
 	}
 	return p, nil
+}
+
+// sum is the type of the product itself, which a squared modulus is taken of.
+func (p Problem) sum() dtype.DType {
+	switch {
+	case !p.AbsSquare:
+		return p.Out
+	case p.A.IsComplex():
+		return p.A
+	case p.A.IsHalf():
+		return dtype.Float32
+	}
+	return p.Out
+}
+
+// written is the type that a kernel writes: the squared modulus, or what it is
+// taken of.
+func (p Problem) written(k cutlass.Kernel) dtype.DType {
+	if k.AbsSquare {
+		return p.Out
+	}
+	return p.sum()
 }
 
 // math is the manifest's name for how the products of this problem are
@@ -117,12 +155,27 @@ func (p Problem) math() string {
 
 // String describes the problem in a line.
 func (p Problem) String() string {
-	s := fmt.Sprintf("%dx%dx%d %v %v x %v -> %v", p.M, p.K, p.N, p.A, p.LayoutA, p.LayoutB, p.Out)
+	conj := func(l Layout, c bool) string {
+		if c {
+			return "conjugated " + l.String()
+		}
+		return l.String()
+	}
+	s := fmt.Sprintf("%dx%dx%d %v %v x %v -> %v", p.M, p.K, p.N, p.A, conj(p.LayoutA, p.ConjA), conj(p.LayoutB, p.ConjB), p.Out)
 	if p.Batch > 1 {
 		s = fmt.Sprintf("%d of %s", p.Batch, s)
 	}
 	if p.Precision != Default {
 		s += ", " + p.Precision.String()
+	}
+	if p.Packed {
+		s += ", B packed"
+	}
+	if p.AbsSquare {
+		s += ", squared modulus"
+	}
+	if p.Symmetric {
+		s += ", symmetric"
 	}
 	if p.Epilogue.Bias {
 		s += ", bias"

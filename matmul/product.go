@@ -12,12 +12,18 @@ import (
 // [..., m, n], [..., m, k] and [..., k, n] with equal leading dimensions
 // (broadcast ones of stride 0); Bias is a dense [n] of D's type, or the
 // zero View. Types must have passed Options.ResultType, the precision
-// Options.Resolve. D must not overlap A, B or Bias.
+// Options.Resolve. D must not overlap A, B or Bias. ConjA and ConjB multiply the
+// conjugates of complex operands. Where B is packed its view is the Packed's,
+// broadcast.
 type Product struct {
 	D, A, B, Bias device.View
 	Activation    Activation
 	Precision     Precision // resolved
 	Kernel        string    // forced, or empty
+	ConjA, ConjB  bool
+	AbsSquare     bool // see the options of these names
+	Symmetric     bool
+	Packed        *Packed // nil: B is not packed
 }
 
 func (p *Product) epilogue() Epilogue {
@@ -53,11 +59,18 @@ func (m matrix) layout() (l Layout, pitch int) {
 	return Strided, 0
 }
 
+// right is layout for B: a dense column is contiguous along k.
+func (m matrix) right() (l Layout, pitch int) {
+	if m.batchStride >= 0 && m.cols <= 1 && m.rows > 1 && m.rowStride == 1 {
+		return ColMajor, m.rows
+	}
+	return m.layout()
+}
+
 // align is the largest power of two of bytes that divides where every line of
 // the stack begins, at most 256.
-func (m matrix) align(v device.View, batch int) int {
+func (m matrix) align(v device.View, batch int, l Layout, pitch int) int {
 	size := v.DType.Size()
-	l, pitch := m.layout()
 	if l == Strided {
 		return size
 	}
@@ -104,7 +117,7 @@ func (p *Product) stacks() (first stack, offsets [][3]int) {
 	last := len(shape) - 1
 	first = stack{batch: shape[last], a: a, b: b, d: d}
 	first.a.batchStride, first.b.batchStride, first.d.batchStride = sa[last], sb[last], sd[last]
-	if n := first.batch; n > 1 && sb[last] == 0 && a.rows > 0 && sa[last] == a.rowStride*a.rows && sd[last] == d.rowStride*d.rows {
+	if n := first.batch; n > 1 && !p.Symmetric && sb[last] == 0 && a.rows > 0 && sa[last] == a.rowStride*a.rows && sd[last] == d.rowStride*d.rows {
 		first.batch = 1
 		first.a.rows, first.d.rows = a.rows*n, d.rows*n
 		first.a.batchStride, first.b.batchStride, first.d.batchStride = 0, 0, 0
@@ -133,17 +146,23 @@ func oneStack(a, b, d matrix) [][3]int { return [][3]int{{a.offset, b.offset, d.
 
 // problem describes one stack.
 func (p *Product) problem(s stack) Problem {
-	la, _ := s.a.layout()
-	lb, _ := s.b.layout()
-	ld, _ := s.d.layout()
+	la, pa := s.a.layout()
+	lb, pb := s.b.right()
+	ld, pd := s.d.layout()
 	q := Problem{
 		M: s.d.rows, N: s.d.cols, K: s.a.cols, Batch: s.batch,
 		A: p.A.DType, B: p.B.DType, Out: p.D.DType, LayoutA: la, LayoutB: lb,
-		AlignA: s.a.align(p.A, s.batch), AlignB: s.b.align(p.B, s.batch), AlignC: s.d.align(p.D, s.batch),
+		AlignA: s.a.align(p.A, s.batch, la, pa), AlignB: s.b.align(p.B, s.batch, lb, pb), AlignC: s.d.align(p.D, s.batch, ld, pd),
 		Precision: p.Precision, Epilogue: p.epilogue(),
+		ConjA: p.ConjA, ConjB: p.ConjB, AbsSquare: p.AbsSquare, Symmetric: p.Symmetric, Packed: p.Packed.serves(s, formFor(p.B.DType, p.Precision)),
 	}
-	if ld != RowMajor || s.d.cols > 1 && s.d.colStep != 1 {
+	switch end := s.d.cols * p.D.DType.Size(); {
+	case ld != RowMajor || s.d.cols > 1 && s.d.colStep != 1:
 		q.AlignC = 1 // kernels write rows only: computed aside, then copied into place
+	case end > 0:
+		// Nor may a kernel that stores whole units write behind the end of a row:
+		// in a part of an array, or its last row, that is somebody else's memory.
+		q.AlignC = min(q.AlignC, end&-end)
 	}
 	if q.Precision == Default && q.A == dtype.Complex64 {
 		q.Precision = FullPrecision

@@ -26,87 +26,196 @@ func (p *Product) runCUDA(s *device.Stream) error {
 	return nil
 }
 
-// launch carries out the plan of one stack: prepare, kernel, finish, strip.
+// launch plans one stack and carries the plan out.
 func (p *Product) launch(s *device.Stream, st stack) error {
-	dev := s.Device()
 	q := p.problem(st)
 	if q.K == 0 {
 		return p.emptySum(s, st)
 	}
-	c, err := plans.get(q, p.Kernel, dev)
+	kernel := p.Kernel
+	if kernel == "" && autotune() {
+		kernel = p.tuned(s, st, q)
+	}
+	c, err := plans.get(q, kernel, s.Device())
 	if err != nil {
 		return err
 	}
-	lib, index := dev.Library(), c.index
+	return p.execute(s, st, q, c)
+}
 
-	a, freeA, err := prepared(s, p.A, st.a, st.batch, c.prepA, c.k, false)
+// execute carries out the plan of one stack: prepare, kernel, finish, strip,
+// block by block.
+func (p *Product) execute(s *device.Stream, st stack, q Problem, c *candidate) error {
+	dev := s.Device()
+	k := c.k
+	if c.form != 0 {
+		k = q.K
+	}
+	a, freeA, err := prepared(s, p.A, st.a, st.batch, c.prepA, k, false)
 	if err != nil {
 		return err
 	}
 	defer freeA()
-	b, freeB, err := prepared(s, p.B, st.b, st.batch, c.prepB, c.k, true)
+	b, freeB, err := prepared(s, p.B, st.b, st.batch, c.prepB, k, true)
 	if err != nil {
 		return err
 	}
 	defer freeB()
 
-	out, outM := p.D, st.d
-	if c.strip {
-		size := p.D.DType.Size()
-		pitch := alignUp(q.N, max(c.kernel.AlignOut, 16)/size)
-		buf, err := dev.Alloc(int64(q.Batch)*int64(q.M)*int64(pitch)*int64(size), s)
-		if err != nil {
-			return err
-		}
-		defer buf.Free()
-		out = device.View{Buffer: buf, DType: p.D.DType}
-		outM = matrix{rows: q.M, cols: q.N, rowStride: pitch, colStep: 1, batchStride: q.M * pitch}
-	}
-
-	act, bias := p.Activation, uint64(0)
-	reads := []*device.Buffer{a.view.Buffer, b.view.Buffer}
+	l := launch{p: p, q: q, c: c, a: a, b: b, act: p.Activation, reads: []*device.Buffer{a.view.Buffer, b.view.Buffer}}
 	if p.Bias.Buffer != nil && !c.finish {
-		bias = p.Bias.Addr()
-		reads = append(reads, p.Bias.Buffer)
+		l.bias = p.Bias.Addr()
+		l.reads = append(l.reads, p.Bias.Buffer)
 	}
 	if c.finish {
-		act = NoActivation
+		l.act = NoActivation
 	}
-	need := c.scratch
-	writes := []*device.Buffer{out.Buffer}
-	var workspace uint64
-	if need > 0 {
-		work, err := dev.Alloc(need, s)
+	l.writes = make([]*device.Buffer, 1, 3)
+	if c.form != 0 {
+		if l.scaled, err = p.scaled(s, st, q, c, a, b); err != nil {
+			return err
+		}
+		defer l.scaled.buf.Free()
+		l.writes = append(l.writes, l.scaled.buf)
+		if q.Packed {
+			l.reads = append(l.reads, p.Packed.buf)
+		}
+	}
+	if c.scratch > 0 {
+		work, err := dev.Alloc(c.scratch, s)
 		if err != nil {
 			return err
 		}
 		defer work.Free()
-		workspace = work.Addr()
-		writes = append(writes, work)
+		l.workspace = work.Addr()
+		l.writes = append(l.writes, work)
 	}
-	ldd := outM.rowStride
-	if outM.rows <= 1 { // no second row: any pitch that the kernel accepts
-		ldd = alignUp(outM.cols, max(1, 16/p.D.DType.Size()))
+
+	rows := q.M
+	if c.rows > 0 {
+		rows = c.rows
 	}
-	err = dev.Launch(s, reads, writes, func(ordinal int, stream uint64) error {
-		return lib.Gemm(ordinal, stream, index, int64(q.M), int64(q.N), int64(c.k), int64(q.Batch),
-			a.addr(), int64(a.pitch), int64(a.m.batchStride), b.addr(), int64(b.pitch), int64(b.m.batchStride),
-			out.Buffer.Addr()+uint64(outM.offset*out.DType.Size()), int64(ldd), int64(outM.batchStride),
-			bias, int(act), 1, 0, workspace, need)
-	})
-	if err != nil {
-		return err
+	var aside device.View
+	pitch := 0
+	if c.strip {
+		aside.DType = q.written(c.kernel)
+		pitch = asidePitch(q, c.kernel)
+		if aside.Buffer, err = dev.Alloc(int64(q.Batch)*int64(rows)*int64(pitch)*int64(aside.DType.Size()), s); err != nil {
+			return err
+		}
+		defer aside.Buffer.Free()
 	}
-	result := outM.view(out, q.Batch)
-	if c.finish {
-		if err := p.finish(s, result); err != nil {
+	for row := 0; row < q.M; row += rows {
+		at := block{row: row, rows: min(rows, q.M-row)}
+		if q.Symmetric {
+			at.col = row
+		}
+		place := st.d.block(at)
+		l.out, l.m = p.D, place
+		if c.strip {
+			l.out = aside
+			l.m = matrix{rows: place.rows, cols: place.cols, rowStride: pitch, colStep: 1, batchStride: place.rows * pitch}
+		}
+		l.at = at
+		l.writes[0] = l.out.Buffer
+		if err := dev.Launch(s, l.reads, l.writes, l.start); err != nil {
+			return err
+		}
+		l.ready = true
+		if !c.finish && !c.square && !c.strip {
+			continue
+		}
+		result := l.m.view(l.out, q.Batch)
+		if c.finish {
+			if err := p.finish(s, result); err != nil {
+				return err
+			}
+		}
+		switch {
+		case c.square:
+			err = square(s, place.view(p.D, q.Batch), result)
+		case c.strip:
+			err = ops.Cast(s, place.view(p.D, q.Batch), result)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	if c.strip {
-		return ops.Cast(s, st.d.view(p.D, q.Batch), result)
+	if q.Symmetric {
+		return mirror(s, st.d.view(p.D, q.Batch))
 	}
 	return nil
+}
+
+// block is the part of D that a block computes.
+func (m matrix) block(b block) matrix {
+	m.offset += b.row*m.rowStride + b.col*m.colStep
+	m.rows, m.cols = b.rows, m.cols-b.col
+	return m
+}
+
+// launch is one block of a product about to be started.
+type launch struct {
+	p             *Product
+	q             Problem
+	c             *candidate
+	a, b          operand
+	scaled        scaledRun
+	ready         bool // the planes are made
+	bias          uint64
+	act           Activation
+	workspace     uint64
+	reads, writes []*device.Buffer
+
+	at  block
+	out device.View // where it is written: the matrix m of it
+	m   matrix
+}
+
+// start enqueues the block.
+func (l *launch) start(ordinal int, stream uint64) error {
+	q, c := &l.q, l.c
+	lib := l.out.Buffer.Device().Library()
+	ldd := l.m.rowStride
+	if l.m.rows <= 1 { // no second row: any pitch that the kernel accepts
+		ldd = alignUp(l.m.cols, max(1, 16/l.out.DType.Size()))
+	}
+	g := cutlass.Gemm{
+		M: l.m.rows, N: l.m.cols, K: c.k, Batch: q.Batch,
+		A: l.a.addr() + uint64(l.at.row*l.a.m.rowStride*q.A.Size()), LDA: l.a.pitch, StrideA: l.a.m.batchStride,
+		B: l.b.addr() + uint64(l.at.col*l.b.m.colStep*q.A.Size()), LDB: l.b.pitch, StrideB: l.b.m.batchStride,
+		D: l.out.Buffer.Addr() + uint64(l.m.offset*l.out.DType.Size()), LDD: ldd, StrideD: l.m.batchStride,
+		Bias: l.bias, Act: int(l.act), AlphaRe: 1, Workspace: l.workspace, WorkspaceBytes: c.scratch,
+	}
+	if c.form == 0 {
+		return lib.Gemm(ordinal, stream, c.index, g)
+	}
+	if !l.ready {
+		if err := l.scaled.prepare(lib, ordinal, stream, q.A, c.form, *q); err != nil {
+			return err
+		}
+	}
+	r := &l.scaled
+	g.GuardA, g.GuardB, g.GuardLimit = r.a.guards, r.b.guards, guardLimit(c.form, c.k)
+	other := g
+	other.K, other.Guard = c.other.k, cutlass.GuardMisses
+
+	factor := 1
+	if q.A.IsComplex() {
+		factor = 2
+		if !c.kernel.AbsSquare {
+			g.LDD, g.StrideD = 2*g.LDD, 2*g.StrideD
+		}
+	}
+	g.N *= factor
+	a, b := r.a.from(l.at.row), r.b.from(factor*l.at.col)
+	g.A, g.LowA, g.ScaleA, g.LDA, g.StrideA = a.high, a.low, a.scales, a.pitch, r.strideA
+	g.B, g.LowB, g.ScaleB, g.LDB, g.StrideB = b.high, b.low, b.scales, b.pitch, r.strideB
+	g.Guard = cutlass.GuardFits
+	if err := lib.Gemm(ordinal, stream, c.index, g); err != nil {
+		return err
+	}
+	return lib.Gemm(ordinal, stream, c.other.index, other)
 }
 
 // view is the stack as a three-dimensional view of v's buffer.
@@ -132,8 +241,11 @@ func (o operand) addr() uint64 {
 // operand's own is filled with zeros.
 func prepared(s *device.Stream, v device.View, m matrix, batch int, how prep, k int, isB bool) (operand, func(), error) {
 	if !how.copy {
-		_, pitch := m.layout()
-		if l, _ := m.layout(); l == RowMajor && m.rows <= 1 || l == ColMajor && m.cols <= 1 {
+		l, pitch := m.layout()
+		if isB {
+			l, pitch = m.right()
+		}
+		if l == RowMajor && m.rows <= 1 || l == ColMajor && m.cols <= 1 {
 			pitch = alignUp(pitch, max(1, 16/v.DType.Size()))
 		}
 		return operand{view: v, m: m, pitch: pitch}, func() {}, nil
@@ -168,7 +280,11 @@ func prepared(s *device.Stream, v device.View, m matrix, batch int, how prep, k 
 	o := operand{view: device.View{Buffer: buf, DType: v.DType}, m: full, pitch: how.pitch}
 	src, dst := m, full
 	dst.rows, dst.cols = m.rows, m.cols
-	err = ops.Cast(s, dst.view(o.view, copies), src.view(v, copies))
+	if how.conj {
+		err = ops.Apply1(s, expr.Conj, dst.view(o.view, copies), src.view(v, copies))
+	} else {
+		err = ops.Cast(s, dst.view(o.view, copies), src.view(v, copies))
+	}
 	if err == nil && (full.rows > m.rows || full.cols > m.cols) {
 		rest := full
 		if isB {

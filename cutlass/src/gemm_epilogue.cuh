@@ -6,7 +6,7 @@
 
 #include "cutlass/array.h"
 #include "cutlass/cutlass.h"
-#include "gpk.h"
+#include "gpk_gemm.h"
 
 namespace gpk {
 
@@ -27,14 +27,24 @@ struct Activation {
   float low = -INFINITY;
   float c1 = 0, c3 = 0;
 
+  // The same exponent as c x (k + q x^2), c and k in two floats each.
+  float c = 0, c_low = 0, k = 0, k_low = 0, q = 0;
+  float limit = 0;  // of |x|, where the exponent is 126.6
+
   Activation() = default;
 
   explicit Activation(int act) {
     switch (act) {
       case GPK_ACT_RELU: low = 0; break;
       // Not 0, which times an infinite x^2 would be NaN.
-      case GPK_ACT_SILU: family = sigmoid, c1 = -1.442695041f, c3 = -1e-30f; break;
-      case GPK_ACT_GELU_TANH: family = sigmoid, c1 = -2.302208198f, c3 = -0.1029432396f; break;
+      case GPK_ACT_SILU:
+        family = sigmoid, c1 = -1.442695041f, c3 = -1e-30f;
+        c = -1.442695022f, c_low = -1.925963034e-08f, k = 1, limit = 87.8f;
+        break;
+      case GPK_ACT_GELU_TANH:
+        family = sigmoid, c1 = -2.302208198f, c3 = -0.1029432396f;
+        c = -0.1029432416f, c_low = 2.016198541e-09f, k = 22.36386108f, k_low = -1.081747996e-06f, q = 1, limit = 10.02f;
+        break;
       case GPK_ACT_GELU: family = normal; break;
     }
   }
@@ -60,8 +70,25 @@ CUTLASS_DEVICE float reciprocal_fast(float x) {
   return r;
 }
 
-CUTLASS_DEVICE float sigmoid_family(float x, float c1, float c3) {
-  return x * reciprocal_fast(1.f + exp2_fast(x * fmaf(c3, x * x, c1)));
+// For 16-bit results: rounding takes from the exponent what is 2e-6 of a
+// result near 1e-10, and less of larger ones.
+CUTLASS_DEVICE float sigmoid_half(float x, Activation const& act) {
+  return x * reciprocal_fast(1.f + exp2_fast(x * fmaf(act.c3, x * x, act.c1)));
+}
+
+// For float32 results: the exponent in two floats. k ends at 2^-15, so that
+// k - s, and from it what rounding took from s, are exact. At the limit the
+// reciprocal is 0 already.
+CUTLASS_DEVICE float sigmoid_float(float x, Activation const& act) {
+  float const z = fminf(fmaxf(x, -act.limit), act.limit);
+  float const y = act.q * z, s = fmaf(y, z, act.k);
+  float const s_low = fmaf(y, z, act.k - s) + act.k_low;
+  float const w = act.c * z, w_low = fmaf(act.c_low, z, fmaf(act.c, z, -w));
+  float const a = w * s;
+  float const a_low = fmaf(w_low, s, fmaf(w, s_low, fmaf(w, s, -a)));
+  float const e = exp2_fast(a), d = 1.f + fmaf(0.6931471806f * a_low, e, e);
+  float const r = reciprocal_fast(d);
+  return x * fmaf(fmaf(-d, r, 1.f), r, r);
 }
 
 // x Phi(x). With z = |x| and t = 1 / (1 + w z) the upper tail of the normal
@@ -112,7 +139,7 @@ CUTLASS_DEVICE void activate(cutlass::Array<float, N>& x, Activation const& act)
     for (int i = 0; i < N; ++i) x[i] = max_nan(x[i], act.low);
   } else if (act.family == Activation::sigmoid) {
     CUTLASS_PRAGMA_UNROLL
-    for (int i = 0; i < N; ++i) x[i] = sigmoid_family(x[i], act.c1, act.c3);
+    for (int i = 0; i < N; ++i) x[i] = sizeof(Out) == 2 ? sigmoid_half(x[i], act) : sigmoid_float(x[i], act);
   } else {
     CUTLASS_PRAGMA_UNROLL
     for (int i = 0; i < N; ++i) x[i] = sizeof(Out) == 2 ? gelu_half(x[i]) : gelu_float(x[i]);

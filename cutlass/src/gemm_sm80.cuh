@@ -7,11 +7,10 @@
 // be a multiple of the vector (Traits::multiple_k) where an operand has k
 // contiguous. D is stored element by element: any n, any pitch.
 #pragma once
-#include "registry.cuh"
+#include "guard.cuh"
 
 #include "cutlass/complex.h"
 #include "cutlass/cutlass.h"
-#include "cutlass/device_kernel.h"
 #include "cutlass/epilogue/thread/linear_combination.h"
 #include "cutlass/gemm/kernel/default_gemm_universal.h"
 #include "cutlass/gemm/threadblock/threadblock_swizzle.h"
@@ -132,6 +131,16 @@ using c128 = Math<gpk::c128, gpk::c128, TensorOp, Sm80, GemmShape<8, 8, 4>, FmaC
 using c128_sm90 = Math<gpk::c128, gpk::c128, TensorOp, Sm90, GemmShape<16, 8, 4>, FmaComplex, 1, AlphaOutput>;
 }  // namespace math
 
+// A CUTLASS 2.x kernel behind a guard.
+template <class Kernel>
+__global__ void __launch_bounds__(Kernel::kThreadCount)
+    guarded80(__grid_constant__ typename Kernel::Params const params, __grid_constant__ Guard const guard) {
+  extern __shared__ char shared[];
+  begin();
+  if (!runs(guard, reinterpret_cast<uint32_t*>(shared))) return;
+  Kernel()(params, *reinterpret_cast<typename Kernel::SharedStorage*>(shared));
+}
+
 template <class Math, class Out, class MajorA, class MajorB, int M, int N, int K, int WarpM, int WarpN, int Stages>
 struct Gemm80 {
   using In = typename Math::In;
@@ -146,12 +155,13 @@ struct Gemm80 {
   static constexpr bool row_b = cutlass::platform::is_same<MajorB, Row>::value;
   static constexpr bool epilogue = cutlass::platform::is_same<typename Math::Acc, float>::value;
   static constexpr Traits traits = {sizeof(In), sizeof(In), sizeof(Out), row_a, row_b, Math::align * sizeof(In),
-                                    Math::align * sizeof(In), sizeof(Out), row_a || !row_b ? Math::align : 1, epilogue};
+                                    Math::align * sizeof(In), sizeof(Out), row_a || !row_b ? Math::align : 1, epilogue,
+                                    true};
 
   static int run(Problem const& p) {
-    static uint64_t allowed = 0;
+    static uint64_t allowed = 0, known = 0;
     constexpr int shared = sizeof(typename Kernel::SharedStorage);
-    void const* const kernel = reinterpret_cast<void const*>(cutlass::Kernel<Kernel>);
+    void const* const kernel = reinterpret_cast<void const*>(guarded80<Kernel>);
     if (int const e = allow_shared(kernel, shared, p.device, &allowed)) return e;
 
     // A grid has at most 65535 layers.
@@ -165,8 +175,10 @@ struct Gemm80 {
       typename Kernel::Params params(args, sm_count(p.device), 1);
       dim3 const grid = params.get_grid_dims();
       if (grid.y > most) return GPK_ERR_ARGUMENT;
-      void* pointers[] = {&params};
-      if (int const e = launch(kernel, grid, Kernel::kThreadCount, shared, p.stream, pointers)) return e;
+      Guard guard = p.guard;
+      void* pointers[] = {&params, &guard};
+      bool const early = waits(kernel, p.device, &known);
+      if (int const e = launch(kernel, grid, Kernel::kThreadCount, shared, p.stream, pointers, 1, 1, early)) return e;
     }
     return GPK_OK;
   }

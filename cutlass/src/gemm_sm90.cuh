@@ -6,7 +6,12 @@
 // stores in units of 16 bytes: where n ends inside one, the rest of it, which
 // lies in D's pitch, is overwritten.
 #pragma once
-#include "registry.cuh"
+#include <limits.h>
+
+#include "guard.cuh"
+
+// Kernels wait for the previous one and let the next one start.
+#define CUTLASS_ENABLE_GDC_FOR_SM90 1
 
 // The driver call with which CUTLASS encodes a descriptor, made ours: CUTLASS
 // would look the driver's entry up in every call and print a refusal.
@@ -21,7 +26,6 @@
 #include "cutlass/gemm/collective/collective_builder.hpp"
 #include "cutlass/gemm/kernel/gemm_universal.hpp"
 #include "cutlass/gemm/kernel/tile_scheduler.hpp"
-#include "cutlass/device_kernel.h"
 #include "gemm_epilogue.cuh"
 
 namespace gpk {
@@ -58,97 +62,197 @@ struct BiasAct {
   };
 };
 
+// Schedules. ctas: of one multiprocessor; grid: one tile a CTA.
 struct cooperative {
   using Mainloop = cutlass::gemm::KernelTmaWarpSpecializedCooperative;
   using Epilogue = cutlass::epilogue::TmaWarpSpecializedCooperative;
+  static constexpr int ctas = 1;
+  static constexpr bool grid = false, swap = false;
 };
 
 struct pingpong {
   using Mainloop = cutlass::gemm::KernelTmaWarpSpecializedPingpong;
   using Epilogue = cutlass::epilogue::TmaWarpSpecialized;
+  static constexpr int ctas = 1;
+  static constexpr bool grid = false, swap = false;
 };
 
+template <int Ctas>
+struct single {
+  using Mainloop = cutlass::gemm::KernelTmaWarpSpecialized;
+  using Epilogue = cutlass::epilogue::TmaWarpSpecialized;
+  static constexpr int ctas = Ctas;
+  static constexpr bool grid = true, swap = false;
+};
+
+// Computes the transposed product, D^T = B^T A^T: few rows of A are then the
+// narrow side of the instruction, and B may be fed from registers, which lets
+// TF32 read it with n contiguous.
+template <class Schedule>
+struct swapped : Schedule {
+  static constexpr bool swap = true;
+};
+
+// The stride type of an operand has a constant 1 in its contiguous mode.
+template <class Stride>
+Stride stride(int64_t ld, int64_t batch) {
+  if constexpr (cute::is_static_v<cute::tuple_element_t<1, Stride>>) {
+    return Stride{ld, cute::_1{}, batch};
+  } else {
+    return Stride{cute::_1{}, ld, batch};
+  }
+}
+
+// Swizzling the order of the tiles by 8 makes better use of L2 (3 % at 8192),
+// but the scheduler rounds the tiles of both sides up to a multiple of it and
+// computes them all: it may not cost a wave, nor much of one.
+template <class Kernel>
+int swizzle(int64_t m, int64_t n, int64_t batch, int sms) {
+  constexpr int cluster_m = cute::size<0>(typename Kernel::ClusterShape{});
+  constexpr int cluster_n = cute::size<1>(typename Kernel::ClusterShape{});
+  constexpr int over_m = cute::size<0>(typename Kernel::TileShape{}) * cluster_m;
+  constexpr int over_n = cute::size<1>(typename Kernel::TileShape{}) * cluster_n;
+  m = ((m - 1) / over_m + 1) * cluster_m;
+  n = ((n - 1) / over_n + 1) * cluster_n;
+  int64_t const least = m * n * batch;
+  auto const up = [](int64_t x, int64_t to) { return (x + to - 1) / to * to; };
+  for (int max = 8; max > 1; max /= 2) {
+    int const size = 1 << Kernel::TileSchedulerParams::get_log_swizzle_size(m, n, max);
+    int64_t const tiles = up(m, size * cluster_m) * up(n, size * cluster_n) * batch;
+    if ((tiles - 1) / sms == (least - 1) / sms && tiles - least <= least / 32) return max;
+  }
+  return 1;
+}
+
+template <class Kernel>
+int swizzle(Problem const& p, int sms) {
+  return swizzle<Kernel>(p.m, p.n, p.batch, sms);
+}
+
+// Asks L2 for what the CTA's first tile reads, before the previous kernel has
+// ended: a request changes nothing, and what that kernel still writes goes
+// through L2 as well. Only where k is short does it pay: later tiles of k come
+// while earlier ones are multiplied.
+template <class Kernel>
+CUTLASS_DEVICE void fetch_ahead(typename Kernel::Params const& params) {
+  using namespace cute;
+  constexpr int most = 4;  // tiles of k
+  if (size<2>(params.problem_shape) > most * size<2>(typename Kernel::TileShape{})) return;
+  int m = blockIdx.x, n = blockIdx.y, l = blockIdx.z;
+  if constexpr (Kernel::MaxThreadsPerBlock > 256) {  // a persistent kernel
+    typename Kernel::TileScheduler const scheduler{params.scheduler};
+    auto const work = scheduler.get_current_work();
+    if (!work.is_valid()) return;
+    m = work.M_idx, n = work.N_idx, l = work.L_idx;
+  }
+  auto const operands = typename Kernel::CollectiveMainloop{}.load_init(params.problem_shape, params.mainloop);
+  Tensor const a = get<0>(operands)(_, _, m, _, l);
+  Tensor const b = get<1>(operands)(_, _, n, _, l);
+  dim3 const at = block_id_in_cluster();
+  Tensor const mine_a = params.mainloop.tma_load_a.get_slice(at.y).partition_S(a);
+  Tensor const mine_b = params.mainloop.tma_load_b.get_slice(at.x).partition_S(b);
+  for (int k = 0; k < size<3>(mine_a); ++k) {
+    prefetch(params.mainloop.tma_load_a, mine_a(_, _, _, k));
+    prefetch(params.mainloop.tma_load_b, mine_b(_, _, _, k));
+  }
+}
+
+// guarded, after fetch_ahead by a warp that is idle.
+template <class Kernel, int Ctas>
+__global__ void __launch_bounds__(Kernel::MaxThreadsPerBlock, Ctas)
+    multiply(__grid_constant__ typename Kernel::Params const params, __grid_constant__ Guard const guard) {
+  extern __shared__ char shared[];
+  if (guard.when == GPK_GUARD_NONE && threadIdx.x == 96) fetch_ahead<Kernel>(params);
+  if (!runs(guard, reinterpret_cast<uint32_t*>(shared))) return;
+  Kernel()(params, shared);
+}
+
 // In is the type of A and B; float is multiplied as TF32, to which TMA rounds
-// on its way in (to nearest).
+// on its way in (to nearest). Tile and cluster are those of D.
 template <class In, class Out, class MajorA, class MajorB, int M, int N, int K, int ClusterM, int ClusterN,
           class Schedule>
 struct Gemm90 {
-  using Tile = cute::Shape<cute::Int<M>, cute::Int<N>, cute::Int<K>>;
-  using Cluster = cute::Shape<cute::Int<ClusterM>, cute::Int<ClusterN>, cute::_1>;
+  static constexpr bool swap = Schedule::swap;
+  static constexpr int cluster_m = swap ? ClusterN : ClusterM, cluster_n = swap ? ClusterM : ClusterN;
+  using Tile = cute::Shape<cute::Int<swap ? N : M>, cute::Int<swap ? M : N>, cute::Int<K>>;
+  using Cluster = cute::Shape<cute::Int<cluster_m>, cute::Int<cluster_n>, cute::_1>;
   static constexpr int align_in = 16 / sizeof(In), align_out = 16 / sizeof(Out);
   static constexpr auto round = cutlass::FloatRoundStyle::round_to_nearest;
 
+  static constexpr bool row_a = cute::is_same_v<MajorA, Row>, row_b = cute::is_same_v<MajorB, Row>;
+  using Left = cute::conditional_t<swap ? !row_b : row_a, Row, Col>;
+  using Right = cute::conditional_t<swap ? !row_a : row_b, Row, Col>;
+  using Result = cute::conditional_t<swap, Col, Row>;
+
+  using Bias = cute::conditional_t<swap, cutlass::epilogue::fusion::Sm90ColBroadcast<0, Tile, Out, float>,
+                                   cutlass::epilogue::fusion::Sm90RowBroadcast<0, Tile, Out, float>>;
   using Fusion = cutlass::epilogue::fusion::Sm90EVT<
       cutlass::epilogue::fusion::Sm90Compute<BiasAct<Out>::template Node, Out, float, round>,
-      cutlass::epilogue::fusion::Sm90AccFetch,
-      cutlass::epilogue::fusion::Sm90RowBroadcast<0, Tile, Out, float>>;
+      cutlass::epilogue::fusion::Sm90AccFetch, Bias>;
 
   using Epilogue = typename cutlass::epilogue::collective::CollectiveBuilder<
       cutlass::arch::Sm90, cutlass::arch::OpClassTensorOp, Tile, Cluster,
-      cutlass::epilogue::collective::EpilogueTileAuto, float, float, void, Row, align_out, Out, Row, align_out,
+      cutlass::epilogue::collective::EpilogueTileAuto, float, float, void, Result, align_out, Out, Result, align_out,
       typename Schedule::Epilogue, Fusion>::CollectiveOp;
 
+  // Shared memory that the stages may not use: the epilogue's, and the other
+  // CTAs' of the multiprocessor, each with what the system keeps.
+  static constexpr int all = 228 << 10;
+  static constexpr int carveout = static_cast<int>(sizeof(typename Epilogue::SharedStorage)) + all - all / Schedule::ctas;
+
   using Mainloop = typename cutlass::gemm::collective::CollectiveBuilder<
-      cutlass::arch::Sm90, cutlass::arch::OpClassTensorOp, In, MajorA, align_in, In, MajorB, align_in, float, Tile,
-      Cluster,
-      cutlass::gemm::collective::StageCountAutoCarveout<static_cast<int>(sizeof(typename Epilogue::SharedStorage))>,
-      typename Schedule::Mainloop>::CollectiveOp;
+      cutlass::arch::Sm90, cutlass::arch::OpClassTensorOp, In, Left, align_in, In, Right, align_in, float, Tile,
+      Cluster, cutlass::gemm::collective::StageCountAutoCarveout<carveout>, typename Schedule::Mainloop>::CollectiveOp;
 
   using Kernel = cutlass::gemm::kernel::GemmUniversal<cute::Shape<int, int, int, int>, Mainloop, Epilogue>;
 
-  static constexpr bool row_a = cute::is_same_v<MajorA, Row>, row_b = cute::is_same_v<MajorB, Row>;
-  static constexpr Traits traits = {sizeof(In), sizeof(In), sizeof(Out), row_a, row_b, 16, 16, 16, 1, true};
-
-  // The stride type of an operand has a constant 1 in its contiguous mode.
-  template <class Stride>
-  static Stride stride(int64_t ld, int64_t batch) {
-    if constexpr (cute::is_static_v<cute::tuple_element_t<1, Stride>>) {
-      return Stride{ld, cute::_1{}, batch};
-    } else {
-      return Stride{cute::_1{}, ld, batch};
-    }
-  }
-
-  // Swizzling the order of the tiles by 8 makes better use of L2 (3 % at 8192),
-  // but the scheduler rounds the tiles of both sides up to a multiple of it and
-  // computes them all: it may not cost a wave, nor much of one.
-  static int swizzle(Problem const& p, int sms) {
-    int64_t const m = ((p.m - 1) / (M * ClusterM) + 1) * ClusterM, n = ((p.n - 1) / (N * ClusterN) + 1) * ClusterN;
-    int64_t const least = m * n * p.batch;
-    auto const up = [](int64_t x, int64_t to) { return (x + to - 1) / to * to; };
-    for (int max = 8; max > 1; max /= 2) {
-      int const size = 1 << Kernel::TileSchedulerParams::get_log_swizzle_size(m, n, max);
-      int64_t const tiles = up(m, size * ClusterM) * up(n, size * ClusterN) * p.batch;
-      if ((tiles - 1) / sms == (least - 1) / sms && tiles - least <= least / 32) return max;
-    }
-    return 1;
-  }
+  static constexpr Traits traits = {sizeof(In), sizeof(In), sizeof(Out), row_a, row_b, 16, 16, 16, 1, true, true};
 
   static int run(Problem const& p) {
+    // One tile a CTA: a grid has at most 65535 of them along n, and members of the batch.
+    constexpr bool grid = Schedule::grid;
+    constexpr int most = grid ? 65535 : INT_MAX;
+    if (grid && ((swap ? p.m : p.n) - 1) / cute::get<1>(Tile{}) + cluster_n > most) return GPK_ERR_ARGUMENT;
+    for (int done = 0; done < p.batch; done += most) {
+      int const batch = p.batch - done < most ? p.batch - done : most;
+      if (int const e = start(p, done, batch)) return e;
+      if (batch == p.batch - done) break;
+    }
+    return GPK_OK;
+  }
+
+  // Members first ... first + batch - 1.
+  static int start(Problem const& p, int first, int batch) {
     static uint64_t allowed = 0;
     constexpr int shared = Kernel::SharedStorageSize;
-    void const* const kernel = reinterpret_cast<void const*>(cutlass::device_kernel<Kernel>);
+    void const* const kernel = reinterpret_cast<void const*>(multiply<Kernel, Schedule::ctas>);
     if (int const e = allow_shared(kernel, shared, p.device, &allowed)) return e;
 
+    int const m = swap ? p.n : p.m, n = swap ? p.m : p.n;
+    In const* const a = static_cast<In const*>(p.a) + first * p.stride_a;
+    In const* const b = static_cast<In const*>(p.b) + first * p.stride_b;
     typename Kernel::Arguments args{};
     args.mode = cutlass::gemm::GemmUniversalMode::kGemm;
-    args.problem_shape = {p.m, p.n, p.k, p.batch};
-    args.mainloop.ptr_A = static_cast<In const*>(p.a);
-    args.mainloop.dA = stride<typename Kernel::StrideA>(p.lda, p.stride_a);
-    args.mainloop.ptr_B = static_cast<In const*>(p.b);
-    args.mainloop.dB = stride<typename Kernel::StrideB>(p.ldb, p.stride_b);
+    args.problem_shape = {m, n, p.k, batch};
+    args.mainloop.ptr_A = swap ? b : a;
+    args.mainloop.dA = stride<typename Kernel::StrideA>(swap ? p.ldb : p.lda, swap ? p.stride_b : p.stride_a);
+    args.mainloop.ptr_B = swap ? a : b;
+    args.mainloop.dB = stride<typename Kernel::StrideB>(swap ? p.lda : p.ldb, swap ? p.stride_a : p.stride_b);
     args.epilogue.thread = {{}, {static_cast<Out const*>(p.bias)}, {static_cast<float>(p.alpha_re), Activation(p.act)}};
-    args.epilogue.ptr_D = static_cast<Out*>(p.d);
+    args.epilogue.ptr_D = static_cast<Out*>(p.d) + first * p.stride_d;
     args.epilogue.dD = stride<typename Kernel::StrideD>(p.ldd, p.stride_d);
     args.hw_info.device_id = p.device;
     args.hw_info.sm_count = sm_count(p.device);
-    args.scheduler.max_swizzle_size = swizzle(p, args.hw_info.sm_count);
+    if constexpr (!Schedule::grid) {
+      args.scheduler.max_swizzle_size = swizzle<Kernel>(m, n, batch, args.hw_info.sm_count);
+    }
 
     typename Kernel::Params params = Kernel::to_underlying_arguments(args, nullptr);
     if (take_tma_error()) return GPK_ERR_KERNEL;
-    void* pointers[] = {&params};
+    Guard guard = p.guard;
+    void* pointers[] = {&params, &guard};
     return launch(kernel, Kernel::get_grid_shape(params), Kernel::get_block_shape(), shared, p.stream, pointers,
-                  ClusterM, ClusterN);
+                  cluster_m, cluster_n, true);
   }
 };
 

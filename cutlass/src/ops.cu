@@ -8,6 +8,12 @@
 #include "ops_reduce.cuh"
 
 namespace gpk {
+
+// Reductions other than Sum and Mean, in ops_rows.cu.
+int64_t other_workspace(int op, int x_type, int dst_type, int64_t folds, int64_t terms);
+int other_reduce(uint64_t stream, int op, int x_type, int64_t folds, int64_t terms, Sum const& s, uint64_t dst,
+                 uint64_t workspace);
+
 namespace {
 
 // A scalar operand, by value; `operand` 0 means none.
@@ -32,8 +38,23 @@ struct Scalar {
 template <class Op>
 constexpr int vectors_each = __is_same(Op, GELU) || __is_same(Op, GELUTanh) ? 4 : 1;
 
-template <class Op, class T>
+// Op on N elements, with results of type D: T itself, or the real type of a complex
+// T.
+template <class Op, class T, class D, int N>
+__device__ void apply_to(T (&x)[N], D (&y)[N]) {
+  if constexpr (__is_same(T, D)) {
+    apply<Op>(x);
+#pragma unroll
+    for (int e = 0; e < N; ++e) y[e] = x[e];
+  } else {
+#pragma unroll
+    for (int e = 0; e < N; ++e) y[e] = Op::apply(x[e]);
+  }
+}
+
+template <class Op, class T, class D>
 __global__ void __launch_bounds__(threads) unary_rows(Rows<2> r) {
+  begin();
   constexpr int V = 16 / sizeof(T), each = vectors_each<Op>;
   Vec<T, V> x[each];
   int64_t off[each][2];
@@ -48,39 +69,43 @@ __global__ void __launch_bounds__(threads) unary_rows(Rows<2> r) {
 #pragma unroll
   for (int u = 0; u < each; ++u) {
     if (first + u * blockDim.x >= r.vectors) continue;
-    apply<Op>(x[u].v);
-    *reinterpret_cast<Vec<T, V>*>(reinterpret_cast<T*>(r.p[0]) + off[u][0]) = x[u];
+    Vec<D, V> y;
+    apply_to<Op>(x[u].v, y.v);
+    *reinterpret_cast<Vec<D, V>*>(reinterpret_cast<D*>(r.p[0]) + off[u][0]) = y;
   }
   if (first < r.tail) {
     uint32_t const i = r.vectors * V + first;
     T one[] = {reinterpret_cast<T const*>(r.p[1])[r.splat[1] ? 0 : i]};
-    apply<Op>(one);
-    reinterpret_cast<T*>(r.p[0])[i] = one[0];
+    D y[1];
+    apply_to<Op>(one, y);
+    reinterpret_cast<D*>(r.p[0])[i] = y[0];
   }
 }
 
-template <class Op, class T>
+template <class Op, class T, class D>
 __global__ void __launch_bounds__(threads) unary_tiles(Tiles<2> p) {
+  begin();
   T x[4] = {};
+  D y[4];
   in_tile(p, [&](int u, bool in, int64_t const(&off)[2]) {
     if (in) x[u] = reinterpret_cast<T const*>(p.p[1])[off[1]];
   });
-  apply<Op>(x);
+  apply_to<Op>(x, y);
   in_tile(p, [&](int u, bool in, int64_t const(&off)[2]) {
-    if (in) reinterpret_cast<T*>(p.p[0])[off[0]] = x[u];
+    if (in) reinterpret_cast<D*>(p.p[0])[off[0]] = y[u];
   });
 }
 
-template <class Op, class T>
+template <class Op, class T, class D = T>
 int unary(Nest const& nest, uint64_t stream) {
   return in_pieces(nest, [&](Nest const& t) {
     Rows<2> r;
     if (make_rows(t, 16 / sizeof(T), 0, &r)) {
-      return launch_for(unary_rows<Op, T>, r.vectors, vectors_each<Op>, stream, r);
+      return launch_for(unary_rows<Op, T, D>, r.vectors, vectors_each<Op>, stream, r);
     }
     Tiles<2> p;
     unsigned const grid = make_tiles(t, &p);
-    return launch(unary_tiles<Op, T>, grid, threads, stream, p);
+    return launch(unary_tiles<Op, T, D>, grid, threads, stream, p);
   });
 }
 
@@ -104,28 +129,31 @@ __device__ Vec<T, V> read(BinaryRows const& p, int operand, int64_t off) {
   return v;
 }
 
-template <class Op, class T>
+template <class Op, class T, class D>
 __global__ void __launch_bounds__(threads) binary_rows(BinaryRows p) {
+  begin();
   constexpr int V = 16 / sizeof(T);
   Rows<3> const& r = p.rows;
   uint32_t const first = blockIdx.x * blockDim.x + threadIdx.x;
   if (first < r.vectors) {
     int64_t off[3];
     place(r, V, first, off);
-    Vec<T, V> x = read<T, V>(p, 1, off[1]), y = read<T, V>(p, 2, off[2]);
+    Vec<T, V> const x = read<T, V>(p, 1, off[1]), y = read<T, V>(p, 2, off[2]);
+    Vec<D, V> z;
 #pragma unroll
-    for (int e = 0; e < V; ++e) x.v[e] = combine<Op>(x.v[e], y.v[e]);
-    *reinterpret_cast<Vec<T, V>*>(reinterpret_cast<T*>(r.p[0]) + off[0]) = x;
+    for (int e = 0; e < V; ++e) z.v[e] = combine<Op, T, D>(x.v[e], y.v[e]);
+    *reinterpret_cast<Vec<D, V>*>(reinterpret_cast<D*>(r.p[0]) + off[0]) = z;
   }
   if (first < r.tail) {
     uint32_t const i = r.vectors * V + first;
     T const a = read<T, 1>(p, 1, r.splat[1] ? 0 : i).v[0], b = read<T, 1>(p, 2, r.splat[2] ? 0 : i).v[0];
-    reinterpret_cast<T*>(r.p[0])[i] = combine<Op>(a, b);
+    reinterpret_cast<D*>(r.p[0])[i] = combine<Op, T, D>(a, b);
   }
 }
 
-template <class Op, class T>
+template <class Op, class T, class D>
 __global__ void __launch_bounds__(threads) binary_tiles(BinaryTiles p) {
+  begin();
   T x[4], y[4];
   in_tile(p.tiles, [&](int u, bool in, int64_t const(&off)[3]) {
     if (!in) return;
@@ -133,22 +161,22 @@ __global__ void __launch_bounds__(threads) binary_tiles(BinaryTiles p) {
     y[u] = p.scalar.operand == 2 ? p.scalar.as<T>() : reinterpret_cast<T const*>(p.tiles.p[2])[off[2]];
   });
   in_tile(p.tiles, [&](int u, bool in, int64_t const(&off)[3]) {
-    if (in) reinterpret_cast<T*>(p.tiles.p[0])[off[0]] = combine<Op>(x[u], y[u]);
+    if (in) reinterpret_cast<D*>(p.tiles.p[0])[off[0]] = combine<Op, T, D>(x[u], y[u]);
   });
 }
 
-template <class Op, class T>
+template <class Op, class T, class D = T>
 int binary(Nest const& nest, Scalar const& scalar, uint64_t stream) {
   return in_pieces(nest, [&](Nest const& t) {
     BinaryRows r;
     r.scalar = scalar;
     if (make_rows(t, 16 / sizeof(T), scalar.operand, &r.rows)) {
-      return launch_for(binary_rows<Op, T>, r.rows.vectors, 1, stream, r);
+      return launch_for(binary_rows<Op, T, D>, r.rows.vectors, 1, stream, r);
     }
     BinaryTiles p;
     p.scalar = scalar;
     unsigned const grid = make_tiles(t, &p.tiles);
-    return launch(binary_tiles<Op, T>, grid, threads, stream, p);
+    return launch(binary_tiles<Op, T, D>, grid, threads, stream, p);
   });
 }
 
@@ -165,6 +193,7 @@ struct FillTiles {
 
 template <class T>
 __global__ void __launch_bounds__(threads) fill_rows(FillRows p) {
+  begin();
   constexpr int V = 16 / sizeof(T);
   Rows<1> const& r = p.rows;
   T const one = p.scalar.as<T>();
@@ -182,6 +211,7 @@ __global__ void __launch_bounds__(threads) fill_rows(FillRows p) {
 
 template <class T>
 __global__ void __launch_bounds__(threads) fill_tiles(FillTiles p) {
+  begin();
   T const one = p.scalar.as<T>();
   in_tile(p.tiles, [&](int, bool in, int64_t const(&off)[1]) {
     if (in) reinterpret_cast<T*>(p.tiles.p[0])[off[0]] = one;
@@ -214,6 +244,7 @@ struct Range {
 
 template <class T>
 __global__ void __launch_bounds__(threads) arange(Range p) {
+  begin();
   int64_t const i = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x;
   if (i >= p.n) return;
   T* const dst = reinterpret_cast<T*>(p.dst) + i;
@@ -236,6 +267,7 @@ struct Spin {
 };
 
 __global__ void spin(Spin p) {
+  begin();
   uint64_t start, now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
   do {
@@ -244,16 +276,24 @@ __global__ void spin(Spin p) {
   } while (static_cast<int64_t>(now - start) < p.nanoseconds);
 }
 
+// Operations whose result on complex numbers is real.
+template <class Op>
+constexpr bool is_to_real = __is_same(Op, Abs) || __is_same(Op, AbsSquare);
+
 template <class Op>
 int unary_of(int type, Nest const& t, uint64_t stream) {
   return by_type(type, [&](auto x) -> int {
     using T = decltype(x);
-    constexpr bool real = is_float<T> || is_integer<T>;
-    constexpr bool has = __is_same(Op, Conj)  ? is_complex<T>
-                         : __is_same(Op, Neg) ? real || is_complex<T>
-                         : is_smooth<Op>      ? is_float<T>
-                                              : real;
-    if constexpr (has) {
+    constexpr bool real = is_float<T> || is_integer<T>, number = real || is_complex<T>;
+    constexpr bool has = __is_same(Op, Conj)                          ? is_complex<T>
+                         : __is_same(Op, Not)                         ? is_integer<T> || __is_same(T, boolean)
+                         : __is_same(Op, Neg) || __is_same(Op, Square) || is_to_real<Op> ? number
+                         : __is_same(Op, Sqrt) || __is_same(Op, Exp)  ? is_float<T> || is_complex<T>
+                         : __is_same(Op, ReLU) || __is_same(Op, Sign) ? real
+                                                                      : is_float<T>;
+    if constexpr (has && is_complex<T> && is_to_real<Op>) {
+      return unary<Op, T, typename T::real>(t, stream);
+    } else if constexpr (has) {
       return unary<Op, T>(t, stream);
     } else {
       return GPK_ERR_UNSUPPORTED;
@@ -274,14 +314,84 @@ int binary_of(int type, Nest const& t, Scalar const& scalar, uint64_t stream) {
   });
 }
 
+// Operations on integers alone, of which Bool, as a byte, is one but for shifts.
+template <class Op>
+int bitwise_of(int type, Nest const& t, Scalar const& scalar, uint64_t stream) {
+  switch (type) {
+    case GPK_I8: return binary<Op, int8_t>(t, scalar, stream);
+    case GPK_U8: return binary<Op, uint8_t>(t, scalar, stream);
+    case GPK_I32: return binary<Op, int32_t>(t, scalar, stream);
+    case GPK_I64: return binary<Op, int64_t>(t, scalar, stream);
+  }
+  return GPK_ERR_UNSUPPORTED;
+}
+
+template <class Op>
+int ordered_of(int type, Nest const& t, Scalar const& scalar, uint64_t stream) {
+  return by_type(type, [&](auto x) -> int {
+    using T = decltype(x);
+    if constexpr (is_float<T> || is_integer<T>) {
+      return binary<Op, T>(t, scalar, stream);
+    } else {
+      return GPK_ERR_UNSUPPORTED;
+    }
+  });
+}
+
+template <class Op>
+int compare_of(int type, Nest const& t, Scalar const& scalar, uint64_t stream) {
+  constexpr bool equality = __is_same(Op, Eq) || __is_same(Op, Ne);
+  if (type == GPK_BOOL || (equality && type == GPK_I8)) type = GPK_U8;
+  return by_type(type, [&](auto x) -> int {
+    using T = decltype(x);
+    if constexpr (is_float<T> || is_integer<T> || (is_complex<T> && equality)) {
+      return binary<Op, T, boolean>(t, scalar, stream);
+    } else {
+      return GPK_ERR_UNSUPPORTED;
+    }
+  });
+}
+
+// Bool as a byte, where an operation takes it for that.
+int as_byte(int type) { return type == GPK_BOOL ? GPK_U8 : type; }
+
 // The operations, as package expr numbers them.
 enum {
   op_neg = 1, op_conj, op_relu, op_gelu, op_gelu_tanh, op_silu,
+  op_not, op_abs, op_sign, op_square, op_sqrt, op_rsqrt, op_exp, op_expm1, op_log, op_log1p, op_sin, op_cos, op_tanh,
+  op_erf, op_sigmoid, op_floor, op_ceil, op_round, op_real, op_imag, op_abs_square,
   op_add = 100, op_sub, op_mul, op_div,
-  op_sum = 200
+  op_pow, op_maximum, op_minimum, op_eq, op_ne, op_lt, op_le, op_gt, op_ge, op_and, op_or, op_xor, op_shl, op_shr,
+  op_sum = 200, op_mean
 };
 
+int real_of(int type) { return type == GPK_C64 ? GPK_F32 : type == GPK_C128 ? GPK_F64 : type; }
+
+bool is_integer_type(int type) { return type >= GPK_I8 && type <= GPK_I64; }
+
+// The parts of complex numbers are copied, every second element.
+int part(int device, uint64_t stream, int op, int x_type, int dst_type, int ndim, int64_t const* shape, uint64_t x,
+         int64_t const* x_strides, uint64_t dst, int64_t const* dst_strides) {
+  if (dst_type != real_of(x_type)) return GPK_ERR_UNSUPPORTED;
+  if (x_type == dst_type) {
+    if (op == op_imag) return gpk_fill(device, stream, dst_type, ndim, shape, 0, 0, dst, dst_strides);
+    return gpk_cast(device, stream, x_type, dst_type, ndim, shape, x, x_strides, dst, dst_strides);
+  }
+  if (ndim < 0 || ndim > GPK_MAX_DIMS) return GPK_ERR_ARGUMENT;
+  int64_t twice[GPK_MAX_DIMS];
+  for (int d = 0; d < ndim; ++d) twice[d] = 2 * x_strides[d];
+  return gpk_cast(device, stream, dst_type, dst_type, ndim, shape, op == op_imag ? x + size_of(dst_type) : x, twice,
+                  dst, dst_strides);
+}
+
 int sum_type(int type) { return type >= GPK_I8 && type <= GPK_BOOL ? GPK_I64 : type; }
+
+bool is_sum(int op) { return op == op_sum || op == op_mean; }
+
+bool sums_to(int op, int x_type, int dst_type) {
+  bool const whole = x_type >= GPK_I8 && x_type <= GPK_BOOL;
+  return dst_type == sum_type(x_type) && !(op == op_mean && whole);
+}
 
 // How many sums there are, of how many terms each.
 int sum_size(int ndim, int64_t const* shape, uint32_t axes, int64_t* sums, int64_t* terms) {
@@ -301,8 +411,13 @@ using namespace gpk;
 
 int gpk_unary(int device, uint64_t stream, int op, int x_type, int dst_type, int ndim, int64_t const* shape, uint64_t x,
               int64_t const* x_strides, uint64_t dst, int64_t const* dst_strides) {
-  if (x_type != dst_type || size_of(x_type) == 0) return GPK_ERR_UNSUPPORTED;
-  if (op == op_conj && x_type != GPK_C64 && x_type != GPK_C128) {
+  if (size_of(x_type) == 0) return GPK_ERR_UNSUPPORTED;
+  if (op == op_real || op == op_imag) {
+    return part(device, stream, op, x_type, dst_type, ndim, shape, x, x_strides, dst, dst_strides);
+  }
+  if (dst_type != (op == op_abs || op == op_abs_square ? real_of(x_type) : x_type)) return GPK_ERR_UNSUPPORTED;
+  bool const rounds = op == op_floor || op == op_ceil || op == op_round;
+  if ((op == op_conj && real_of(x_type) == x_type) || (rounds && is_integer_type(x_type))) {
     return gpk_cast(device, stream, x_type, dst_type, ndim, shape, x, x_strides, dst, dst_strides);
   }
   Nest t;
@@ -317,6 +432,25 @@ int gpk_unary(int device, uint64_t stream, int op, int x_type, int dst_type, int
     case op_gelu: return unary_of<GELU>(x_type, t, stream);
     case op_gelu_tanh: return unary_of<GELUTanh>(x_type, t, stream);
     case op_silu: return unary_of<SiLU>(x_type, t, stream);
+    case op_not: return unary_of<Not>(x_type, t, stream);
+    case op_abs: return unary_of<Abs>(x_type, t, stream);
+    case op_sign: return unary_of<Sign>(x_type, t, stream);
+    case op_square: return unary_of<Square>(x_type, t, stream);
+    case op_sqrt: return unary_of<Sqrt>(x_type, t, stream);
+    case op_rsqrt: return unary_of<Rsqrt>(x_type, t, stream);
+    case op_exp: return unary_of<Exp>(x_type, t, stream);
+    case op_expm1: return unary_of<Expm1>(x_type, t, stream);
+    case op_log: return unary_of<Log>(x_type, t, stream);
+    case op_log1p: return unary_of<Log1p>(x_type, t, stream);
+    case op_sin: return unary_of<Sin>(x_type, t, stream);
+    case op_cos: return unary_of<Cos>(x_type, t, stream);
+    case op_tanh: return unary_of<Tanh>(x_type, t, stream);
+    case op_erf: return unary_of<Erf>(x_type, t, stream);
+    case op_sigmoid: return unary_of<Sigmoid>(x_type, t, stream);
+    case op_floor: return unary_of<Floor>(x_type, t, stream);
+    case op_ceil: return unary_of<Ceil>(x_type, t, stream);
+    case op_round: return unary_of<Round>(x_type, t, stream);
+    case op_abs_square: return unary_of<AbsSquare>(x_type, t, stream);
   }
   return GPK_ERR_UNSUPPORTED;
 }
@@ -324,12 +458,13 @@ int gpk_unary(int device, uint64_t stream, int op, int x_type, int dst_type, int
 int gpk_binary(int device, uint64_t stream, int op, int type, int dst_type, int ndim, int64_t const* shape, uint64_t x,
                int64_t const* x_strides, uint64_t y, int64_t const* y_strides, uint64_t scalar_lo, uint64_t scalar_hi,
                uint64_t dst, int64_t const* dst_strides) {
-  if (type != dst_type || size_of(type) == 0) return GPK_ERR_UNSUPPORTED;
+  bool const compares = op >= op_eq && op <= op_ge;
+  if (dst_type != (compares ? GPK_BOOL : type) || size_of(type) == 0) return GPK_ERR_UNSUPPORTED;
   Nest t;
   int64_t const none[GPK_MAX_DIMS] = {};
   int const size = size_of(type);
   Operand const ops[] = {
-      {dst, dst_strides, size}, {x, x == 0 ? none : x_strides, size}, {y, y == 0 ? none : y_strides, size}};
+      {dst, dst_strides, size_of(dst_type)}, {x, x == 0 ? none : x_strides, size}, {y, y == 0 ? none : y_strides, size}};
   int code = make_nest(&t, ndim, shape, 3, ops);
   if (code != GPK_OK) return code;
   Scalar const scalar = {scalar_lo, scalar_hi, t.elements == 0 ? 0 : x == 0 ? 1 : y == 0 ? 2 : 0};
@@ -341,6 +476,20 @@ int gpk_binary(int device, uint64_t stream, int op, int type, int dst_type, int 
     case op_sub: return binary_of<Sub>(type, t, scalar, stream);
     case op_mul: return binary_of<Mul>(type, t, scalar, stream);
     case op_div: return binary_of<Div>(type, t, scalar, stream);
+    case op_pow: return ordered_of<Pow>(type, t, scalar, stream);
+    case op_maximum: return ordered_of<Maximum>(as_byte(type), t, scalar, stream);
+    case op_minimum: return ordered_of<Minimum>(as_byte(type), t, scalar, stream);
+    case op_eq: return compare_of<Eq>(type, t, scalar, stream);
+    case op_ne: return compare_of<Ne>(type, t, scalar, stream);
+    case op_lt: return compare_of<Lt>(type, t, scalar, stream);
+    case op_le: return compare_of<Le>(type, t, scalar, stream);
+    case op_gt: return compare_of<Gt>(type, t, scalar, stream);
+    case op_ge: return compare_of<Ge>(type, t, scalar, stream);
+    case op_and: return bitwise_of<And>(as_byte(type), t, scalar, stream);
+    case op_or: return bitwise_of<Or>(as_byte(type), t, scalar, stream);
+    case op_xor: return bitwise_of<Xor>(as_byte(type), t, scalar, stream);
+    case op_shl: return bitwise_of<Shl>(type, t, scalar, stream);
+    case op_shr: return bitwise_of<Shr>(type, t, scalar, stream);
   }
   return GPK_ERR_UNSUPPORTED;
 }
@@ -377,10 +526,12 @@ int gpk_arange(int device, uint64_t stream, int type, int64_t n, uint64_t start_
 }
 
 int64_t gpk_reduce_workspace(int, int op, int x_type, int dst_type, int ndim, int64_t const* shape, uint32_t axes) {
-  if (op != op_sum || size_of(x_type) == 0 || dst_type != sum_type(x_type)) return -GPK_ERR_UNSUPPORTED;
+  if (size_of(x_type) == 0) return -GPK_ERR_UNSUPPORTED;
   int64_t sums, terms;
   int const code = sum_size(ndim, shape, axes, &sums, &terms);
   if (code != GPK_OK) return -code;
+  if (!is_sum(op)) return other_workspace(op, x_type, dst_type, sums, terms);
+  if (!sums_to(op, x_type, dst_type)) return -GPK_ERR_UNSUPPORTED;
   int64_t bytes = 0;
   by_type(x_type, [&](auto x) {
     bytes = sum_workspace<decltype(x)>(sums, terms);
@@ -392,11 +543,12 @@ int64_t gpk_reduce_workspace(int, int op, int x_type, int dst_type, int ndim, in
 int gpk_reduce(int device, uint64_t stream, int op, int x_type, int dst_type, int ndim, int64_t const* shape,
                uint32_t axes, uint64_t x, int64_t const* x_strides, uint64_t dst, uint64_t workspace,
                int64_t workspace_bytes) {
-  if (op != op_sum || size_of(x_type) == 0 || dst_type != sum_type(x_type)) return GPK_ERR_UNSUPPORTED;
+  if (size_of(x_type) == 0 || (is_sum(op) && !sums_to(op, x_type, dst_type))) return GPK_ERR_UNSUPPORTED;
   int64_t sums, terms;
   int code = sum_size(ndim, shape, axes, &sums, &terms);
   if (code != GPK_OK || sums == 0) return code;
   if (terms == 0) {
+    if (op != op_sum) return GPK_ERR_ARGUMENT;
     int64_t const one = 1;
     return gpk_fill(device, stream, dst_type, 1, &sums, 0, 0, dst, &one);
   }
@@ -411,6 +563,13 @@ int gpk_reduce(int device, uint64_t stream, int op, int x_type, int dst_type, in
   }
   code = set_device(device);
   if (code != GPK_OK) return code;
+  if (!is_sum(op)) {
+    int64_t const need = other_workspace(op, x_type, dst_type, sums, terms);
+    if (need < 0) return static_cast<int>(-need);
+    if (need > workspace_bytes) return GPK_ERR_WORKSPACE;
+    return other_reduce(stream, op, x_type, sums, terms, p, dst, workspace);
+  }
+  p.over = op == op_mean ? static_cast<double>(terms) : 0;
   return by_type(x_type, [&](auto v) {
     return gpk::sum<decltype(v)>(sums, terms, p, stream, dst, workspace, workspace_bytes);
   });

@@ -1,20 +1,35 @@
 // ops.cuh: what the element-wise kernels and reductions share: loop nests over
 // strided operands, division by constants, vectors, the launch.
 #pragma once
+#include "dependent.cuh"
 #include "ops_math.cuh"
 
 namespace gpk {
 
-constexpr int max_operands = 3;     // the destination first
+constexpr int max_operands = 4;     // the destination first
 constexpr int threads = 256;        // of a block, at most
 constexpr int64_t piece = 1 << 30;  // elements of one launch, at most: 32-bit indices reach them
 
-// Launches and returns this launch's own error, leaving none behind.
+// Launches and returns this launch's own error, leaving none behind. Every
+// kernel calls begin() first.
 template <class P>
 int launch(void (*kernel)(P), unsigned grid, unsigned block, uint64_t stream, P const& p) {
+  static uint64_t known = 0;
+  int device = -1;
   void* args[] = {const_cast<P*>(&p)};
-  cudaError_t const e = cudaLaunchKernel(reinterpret_cast<void const*>(kernel), dim3(grid), dim3(block), args, 0,
-                                         reinterpret_cast<cudaStream_t>(stream));
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(grid);
+  config.blockDim = dim3(block);
+  config.stream = reinterpret_cast<cudaStream_t>(stream);
+  config.attrs = &attribute;
+  cudaError_t e = cudaGetDevice(&device);
+  if (e == cudaSuccess) {
+    config.numAttrs = waits(reinterpret_cast<void const*>(kernel), device, &known) ? 1 : 0;
+    e = cudaLaunchKernelExC(&config, reinterpret_cast<void const*>(kernel), args);
+  }
   if (e != cudaSuccess) cudaGetLastError();
   return e;
 }

@@ -13,6 +13,7 @@ namespace {
 
 template <class S, class D>
 __global__ void __launch_bounds__(threads) cast_rows(Rows<2> r) {
+  begin();
   constexpr int V = 16 / (sizeof(S) > sizeof(D) ? sizeof(S) : sizeof(D));
   uint32_t const first = blockIdx.x * blockDim.x + threadIdx.x;
   if (first < r.vectors) {
@@ -60,6 +61,7 @@ struct CastTiles {
 };
 
 __global__ void __launch_bounds__(threads) cast_tiles(CastTiles p) {
+  begin();
   bool const whole = p.x_type >= GPK_I8 && p.x_type <= GPK_BOOL;
   Any x[4];
   in_tile(p.tiles, [&](int u, bool in, int64_t const(&off)[2]) {
@@ -125,6 +127,7 @@ __device__ inline uint4 straddle(uint4 lo, uint4 hi, unsigned m) {
 }
 
 __global__ void __launch_bounds__(threads) copy_rows(CopyRows p) {
+  begin();
   uint32_t const v = blockIdx.x * blockDim.x + threadIdx.x;
   if (v >= p.granules) return;
   uint32_t i = v;
@@ -224,6 +227,7 @@ __device__ inline void pack_words(uint4 const (&v)[4], uint32_t (&w)[16]) {
 
 template <int Bytes>
 __global__ void __launch_bounds__(threads) transpose(Transpose p) {
+  begin();
   using T = TransposeTile<Bytes>;
   using Element = typename T::Element;
   using Word = typename T::Word;
@@ -299,6 +303,7 @@ __global__ void __launch_bounds__(threads) transpose(Transpose p) {
 
 template <class T>
 __global__ void __launch_bounds__(threads) copy_tiles(Tiles<2> p) {
+  begin();
   T x[4];
   in_tile(p, [&](int u, bool in, int64_t const(&off)[2]) {
     if (in) x[u] = reinterpret_cast<T const*>(p.p[1])[off[1]];

@@ -233,11 +233,14 @@ __device__ inline c128 operator/(c128 x, c128 y) {
   return {scalbn(q.re, m - n), scalbn(q.im, m - n)};
 }
 
-// Op on elements: halves are computed in float and rounded once.
-template <class Op, class T>
-__device__ inline T combine(T x, T y) {
-  if constexpr (is_half<T>) {
+// Op on elements, with a result of type D, T or boolean: halves are computed in
+// float and rounded once.
+template <class Op, class T, class D = T>
+__device__ inline D combine(T x, T y) {
+  if constexpr (is_half<T> && __is_same(D, T)) {
     return to_half<T>(Op::apply(to_float(x), to_float(y)));
+  } else if constexpr (is_half<T>) {
+    return Op::apply(to_float(x), to_float(y));
   } else {
     return Op::apply(x, y);
   }
@@ -268,6 +271,135 @@ struct Div {
   template <class T>
   static __device__ T apply(T x, T y) {
     return x / y;
+  }
+};
+
+// Whether an integer is below 0.
+template <class T>
+__device__ inline bool negative(T x) {
+  if constexpr (T(-1) > T(0)) {
+    return false;
+  } else {
+    return x < 0;
+  }
+}
+
+// x^y. Of floats in double, where pow is good to two of double's ulps; of integers
+// wrapping, with the integer part of the fraction where y is negative.
+struct Pow {
+  template <class T>
+  static __device__ T apply(T x, T y) {
+    if constexpr (is_integer<T>) {
+      using W = typename wrapping<T>::type;
+      if (negative(y)) return x == 1 ? 1 : x == T(-1) ? (y & 1 ? x : 1) : 0;
+      W p = 1, b = static_cast<W>(x);
+      for (; y > 0; y = static_cast<T>(y >> 1)) {
+        if (y & 1) p = static_cast<W>(p * b);
+        b = static_cast<W>(b * b);
+      }
+      return static_cast<T>(p);
+    } else {
+      return static_cast<T>(pow(static_cast<double>(x), static_cast<double>(y)));
+    }
+  }
+};
+
+// NaN where either is, 0 over -0.
+struct Maximum {
+  template <class T>
+  static __device__ T apply(T x, T y) {
+    if constexpr (is_integer<T>) {
+      return x > y ? x : y;
+    } else {
+      return x > y ? x : x < y ? y : x == y ? (signbit(x) ? y : x) : x + y;
+    }
+  }
+};
+struct Minimum {
+  template <class T>
+  static __device__ T apply(T x, T y) {
+    if constexpr (is_integer<T>) {
+      return x < y ? x : y;
+    } else {
+      return x < y ? x : x > y ? y : x == y ? (signbit(x) ? x : y) : x + y;
+    }
+  }
+};
+
+struct Eq {
+  template <class T>
+  static __device__ boolean apply(T x, T y) {
+    if constexpr (is_complex<T>) {
+      return {static_cast<uint8_t>(x.re == y.re && x.im == y.im)};
+    } else {
+      return {static_cast<uint8_t>(x == y)};
+    }
+  }
+};
+struct Ne {
+  template <class T>
+  static __device__ boolean apply(T x, T y) {
+    return {static_cast<uint8_t>(Eq::apply(x, y).bits ^ 1)};
+  }
+};
+struct Lt {
+  template <class T>
+  static __device__ boolean apply(T x, T y) {
+    return {static_cast<uint8_t>(x < y)};
+  }
+};
+struct Le {
+  template <class T>
+  static __device__ boolean apply(T x, T y) {
+    return {static_cast<uint8_t>(x <= y)};
+  }
+};
+struct Gt {
+  template <class T>
+  static __device__ boolean apply(T x, T y) {
+    return {static_cast<uint8_t>(x > y)};
+  }
+};
+struct Ge {
+  template <class T>
+  static __device__ boolean apply(T x, T y) {
+    return {static_cast<uint8_t>(x >= y)};
+  }
+};
+
+struct And {
+  template <class T>
+  static __device__ T apply(T x, T y) {
+    return static_cast<T>(x & y);
+  }
+};
+struct Or {
+  template <class T>
+  static __device__ T apply(T x, T y) {
+    return static_cast<T>(x | y);
+  }
+};
+struct Xor {
+  template <class T>
+  static __device__ T apply(T x, T y) {
+    return static_cast<T>(x ^ y);
+  }
+};
+
+// A count that is negative is as one beyond the type's width.
+struct Shl {
+  template <class T>
+  static __device__ T apply(T x, T y) {
+    using W = typename wrapping<T>::type;
+    constexpr T width = 8 * sizeof(T);
+    return !negative(y) && y < width ? static_cast<T>(static_cast<W>(x) << y) : T(0);
+  }
+};
+struct Shr {
+  template <class T>
+  static __device__ T apply(T x, T y) {
+    constexpr T width = 8 * sizeof(T);
+    return !negative(y) && y < width ? static_cast<T>(x >> y) : negative(x) ? static_cast<T>(-1) : T(0);
   }
 };
 
@@ -303,6 +435,158 @@ struct ReLU {
       return to_float(x) <= 0 ? T{0} : x;
     } else {
       return x <= 0 ? T(0) : x;
+    }
+  }
+};
+
+struct Not {
+  template <class T>
+  static __device__ T apply(T x) {
+    if constexpr (__is_same(T, boolean)) {
+      return {static_cast<uint8_t>(x.bits == 0)};
+    } else {
+      return static_cast<T>(~x);
+    }
+  }
+};
+
+// sqrt(a^2 + b^2), infinite where a or b is.
+__device__ inline float modulus(float a, float b) {
+  if (isinf(a) || isinf(b)) return __uint_as_float(0x7f800000);
+  double const x = a, y = b;  // whose squares are exact, and do not overflow
+  return static_cast<float>(sqrt(x * x + y * y));
+}
+__device__ inline double modulus(double a, double b) { return hypot(a, b); }
+
+struct Abs {
+  template <class T>
+  static __device__ auto apply(T x) {
+    if constexpr (is_complex<T>) {
+      return modulus(x.re, x.im);
+    } else if constexpr (is_half<T>) {
+      return T{static_cast<uint16_t>(x.bits & 0x7fff)};
+    } else if constexpr (is_float<T>) {
+      return static_cast<T>(fabs(x));
+    } else {
+      return negative(x) ? Neg::apply(x) : x;
+    }
+  }
+};
+
+struct AbsSquare {
+  template <class T>
+  static __device__ auto apply(T x) {
+    if constexpr (is_complex<T>) {
+      return x.re * x.re + x.im * x.im;
+    } else {
+      return combine<Mul>(x, x);
+    }
+  }
+};
+
+struct Square {
+  template <class T>
+  static __device__ T apply(T x) {
+    return combine<Mul>(x, x);
+  }
+};
+
+// NaN stays NaN.
+struct Sign {
+  template <class T>
+  static __device__ T apply(T x) {
+    if constexpr (is_half<T>) {
+      return to_half<T>(apply(to_float(x)));
+    } else if constexpr (is_integer<T>) {
+      return negative(x) ? static_cast<T>(-1) : static_cast<T>(x != 0);
+    } else {
+      return x > 0 ? T(1) : x < 0 ? static_cast<T>(-1) : x == 0 ? T(0) : x;
+    }
+  }
+};
+
+// A function of real numbers: `in_float` of float and, before one rounding, of
+// the half types. CUDA's own are good to 2 ulp, and these to 1: the exponential,
+// the logarithms and the roots.
+template <class Op, class T>
+__device__ inline T real_function(T x) {
+  if constexpr (is_half<T>) {
+    return to_half<T>(Op::of(to_float(x)));
+  } else {
+    return Op::of(x);
+  }
+}
+
+#define GPK_REAL_FUNCTION(Name, in_float, in_double)        \
+  struct Name {                                             \
+    static __device__ float of(float x) { return in_float; } \
+    static __device__ double of(double x) { return in_double; } \
+    template <class T>                                      \
+    static __device__ T apply(T x) {                        \
+      return real_function<Name>(x);                        \
+    }                                                       \
+  };
+
+GPK_REAL_FUNCTION(Rsqrt, 1 / sqrtf(x), 1 / sqrt(x))
+GPK_REAL_FUNCTION(Expm1, expm1f(x), expm1(x))
+GPK_REAL_FUNCTION(Log, logf(x), log(x))
+GPK_REAL_FUNCTION(Log1p, log1pf(x), log1p(x))
+GPK_REAL_FUNCTION(Sin, sinf(x), sin(x))
+GPK_REAL_FUNCTION(Cos, cosf(x), cos(x))
+GPK_REAL_FUNCTION(Tanh, tanhf(x), tanh(x))
+GPK_REAL_FUNCTION(Erf, erff(x), erf(x))
+GPK_REAL_FUNCTION(Floor, floorf(x), floor(x))
+GPK_REAL_FUNCTION(Ceil, ceilf(x), ceil(x))
+GPK_REAL_FUNCTION(Round, rintf(x), rint(x))
+#undef GPK_REAL_FUNCTION
+
+// Of complex numbers, in double: the root to the right of the imaginary axis, from
+// |x| + |a|, which does not cancel.
+struct Sqrt {
+  static __device__ float of(float x) { return sqrtf(x); }
+  static __device__ double of(double x) { return sqrt(x); }
+  template <class T>
+  static __device__ T apply(T x) {
+    if constexpr (is_complex<T>) {
+      using R = typename T::real;
+      double a = x.re, b = x.im, back = 1;
+      if (isinf(b)) return {static_cast<R>(fabs(b)), x.im};
+      if (fabs(a) > 0x1p1000 || fabs(b) > 0x1p1000) {
+        a *= 0x1p-4, b *= 0x1p-4, back = 4;
+      } else if (fabs(a) < 0x1p-1000 && fabs(b) < 0x1p-1000) {
+        a *= 0x1p120, b *= 0x1p120, back = 0x1p-60;
+      }
+      if (a == 0 && b == 0) return {R(0), x.im};
+      double const t = sqrt(0.5 * (fabs(a) + hypot(a, b)));
+      double const u = isinf(a) ? (b == b ? 0 : b) : fabs(b) / (2 * t);
+      double const re = (a >= 0 ? t : u) * back, im = (a >= 0 ? u : t) * back;
+      return {static_cast<R>(re), static_cast<R>(copysign(im, b))};
+    } else {
+      return real_function<Sqrt>(x);
+    }
+  }
+};
+
+// Of complex numbers, in double.
+struct Exp {
+  static __device__ float of(float x) { return expf(x); }
+  static __device__ double of(double x) { return exp(x); }
+  template <class T>
+  static __device__ T apply(T x) {
+    if constexpr (is_complex<T>) {
+      using R = typename T::real;
+      double const a = x.re, b = x.im;
+      if (b == 0) return {static_cast<R>(exp(a)), x.im};
+      if (isinf(a) && (isinf(b) || b != b)) {
+        return a < 0 ? T{R(0), static_cast<R>(copysign(0.0, b))} : T{x.re, static_cast<R>(b - b)};
+      }
+      double s, c;
+      sincos(b, &s, &c);
+      // In two steps, so that e^a does not overflow before a small sine.
+      double const e = exp(a > 709 ? a - 700 : a), rest = a > 709 ? 0x1.3ac1677b2c9dap+1009 : 1;
+      return {static_cast<R>(e * c * rest), static_cast<R>(e * s * rest)};
+    } else {
+      return real_function<Exp>(x);
     }
   }
 };
@@ -463,6 +747,25 @@ struct SiLU {
   static __device__ float rough(float x) {
     float const a = fabsf(x);
     return fmaxf(x, 0.f) - rough_tail(a, 1.44269504f * a);
+  }
+};
+
+// 1/(1 + e^-x), for negative x e^x/(1 + e^x), the other way 1 less that.
+struct Sigmoid {
+  static __device__ float of(float x) {
+    float const a = fabsf(x);
+    if (!(a <= 80)) return static_cast<float>(of(static_cast<double>(x)));
+    float const t = gate_tail(1.f, a, 0.f);
+    return x < 0 ? t : 1 - t;
+  }
+  static __device__ double of(double x) {
+    if (x >= 0) return 1 / (1 + exp(-x));
+    double const e = exp(x);
+    return e / (1 + e);
+  }
+  template <class T>
+  static __device__ T apply(T x) {
+    return real_function<Sigmoid>(x);
   }
 };
 

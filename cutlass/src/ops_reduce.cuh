@@ -130,6 +130,7 @@ constexpr int levels = 32;
 
 struct Sum {
   char const* x;
+  double over;        // what sums are divided by; 0: they are not (Mean)
   char* out;          // results, or partial sums
   int64_t sums;       // how many
   int64_t terms;      // of one
@@ -147,7 +148,7 @@ struct Sum {
 
 // The offset of element i of a nest of dimensions, innermost first. Kept out of
 // line: its divisions would be copied to every term that a thread reads.
-__device__ __noinline__ int64_t far_offset(int dims, int64_t const* n, int64_t const* stride, int64_t i) {
+static __device__ __noinline__ int64_t far_offset(int dims, int64_t const* n, int64_t const* stride, int64_t i) {
   int64_t off = 0;
   for (int d = 0; d < dims; ++d) {
     if (((i | n[d]) >> 32) == 0) {
@@ -170,13 +171,27 @@ __device__ inline int64_t term_offset(Sum const& p, int64_t i) {
   return p.summed_dims == 1 ? i * p.summed_stride[0] : far_offset(p.summed_dims, p.summed_n, p.summed_stride, i);
 }
 
+// A sum, or a mean, which is rounded once more.
+template <class R, class A>
+__device__ inline R rounded(A v, double over) {
+  if (over == 0) return convert<R>(v);
+  if constexpr (is_complex<A>) {
+    using P = typename R::real;
+    return {static_cast<P>(v.re / over), static_cast<P>(v.im / over)};
+  } else if constexpr (is_float<A>) {
+    return convert<R>(static_cast<double>(v) / over);
+  } else {
+    return convert<R>(v);
+  }
+}
+
 template <class T, class A>
 __device__ inline void store(Sum const& p, int64_t i, A v) {
   using R = typename accumulator<T>::result;
   if (p.groups > 1) {
     reinterpret_cast<A*>(p.out)[i] = v;
   } else {
-    reinterpret_cast<R*>(p.out)[i] = convert<R>(v);
+    reinterpret_cast<R*>(p.out)[i] = rounded<R>(v, p.over);
   }
 }
 
@@ -254,6 +269,7 @@ __device__ inline A sum_vectors(Vec<T, V> const* v, int const* present) {
 // Grid: sums * groups branches, warps / slices of them a block.
 template <class T>
 __global__ void __launch_bounds__(threads) sum_rows(__grid_constant__ Sum const p) {
+  begin();
   using A = typename accumulator<T>::type;
   constexpr int V = vector_width<T>;
   __shared__ A shared[warps];
@@ -295,6 +311,7 @@ __global__ void __launch_bounds__(threads) sum_rows(__grid_constant__ Sum const 
 // its one row is that short: `share` lanes. A warp takes 32/share * 8/R sums.
 template <class T, int R>
 __global__ void __launch_bounds__(threads) sum_short(__grid_constant__ Sum const p) {
+  begin();
   using A = typename accumulator<T>::type;
   constexpr int V = vector_width<T>, many = chunk_rows / R;
   int const lane = threadIdx.x % 32, at = lane % p.share, at_once = 32 / p.share;
@@ -352,6 +369,7 @@ constexpr int batch = 4;
 // times groups. Partial sums lie group by group.
 template <class T, int W>
 __global__ void __launch_bounds__(threads) sum_columns(__grid_constant__ Sum const p) {
+  begin();
   using A = typename accumulator<T>::type;
   __shared__ A shared[threads][W];
   int const team = threadIdx.x / p.width, slice = team % p.slices, per_block = threads / p.width / p.slices;
@@ -410,11 +428,13 @@ struct Fold {
   char* out;
   int64_t sums, groups;
   int64_t step, pitch;  // between the groups of a sum, between sums
+  double over;
 };
 
 // A block a sum: thread t adds the t-th run of 2^n neighbours, then the runs meet.
 template <class T>
 __global__ void __launch_bounds__(threads) fold_long(Fold p) {
+  begin();
   using A = typename accumulator<T>::type;
   using R = typename accumulator<T>::result;
   __shared__ A shared[threads];
@@ -433,12 +453,13 @@ __global__ void __launch_bounds__(threads) fold_long(Fold p) {
     __syncthreads();
     if (threadIdx.x % (2 * step) == 0) shared[threadIdx.x] = plus(shared[threadIdx.x], shared[threadIdx.x + step]);
   }
-  if (threadIdx.x == 0) reinterpret_cast<R*>(p.out)[blockIdx.x] = convert<R>(shared[0]);
+  if (threadIdx.x == 0) reinterpret_cast<R*>(p.out)[blockIdx.x] = rounded<R>(shared[0], p.over);
 }
 
 // A thread a sum.
 template <class T>
 __global__ void __launch_bounds__(threads) fold_wide(Fold p) {
+  begin();
   using A = typename accumulator<T>::type;
   using R = typename accumulator<T>::result;
   int64_t const sum = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x;
@@ -451,7 +472,7 @@ __global__ void __launch_bounds__(threads) fold_wide(Fold p) {
   }
   A total[1];
   pile.close(total);
-  reinterpret_cast<R*>(p.out)[sum] = convert<R>(total[0]);
+  reinterpret_cast<R*>(p.out)[sum] = rounded<R>(total[0], p.over);
 }
 
 // ---- host
@@ -525,7 +546,7 @@ int sum(int64_t sums, int64_t terms, Sum p, uint64_t stream, uint64_t dst, uint6
   p.per_group = c.per_group;
   p.out = reinterpret_cast<char*>(c.groups > 1 ? workspace : dst);
   int code;
-  Fold fold = {reinterpret_cast<char const*>(workspace), reinterpret_cast<char*>(dst), sums, c.groups, 1, c.groups};
+  Fold fold = {reinterpret_cast<char const*>(workspace), reinterpret_cast<char*>(dst), sums, c.groups, 1, c.groups, p.over};
   if (columns) {
     constexpr int W = V <= 8 ? V : 4;
     p.vectors = W > 1 && aligned && kept == 1 && p.kept_n[0] % W == 0 && even(W, p.kept_dims, p.kept_stride, 1) &&

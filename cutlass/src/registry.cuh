@@ -5,9 +5,17 @@
 #include <cuda_runtime.h>
 #include <stdint.h>
 
-#include "gpk.h"
+#include "gpk_gemm.h"
 
 namespace gpk {
+
+// When a kernel runs, see gpk_gemm.
+struct Guard {
+  int when;  // GPK_GUARD_*
+  uint32_t const* a;
+  uint32_t const* b;
+  int64_t limit;
+};
 
 // A product as gpk_gemm was given it, checked. Strides count elements.
 struct Problem {
@@ -23,6 +31,11 @@ struct Problem {
   void const* bias;  // nullptr without
   int act;           // GPK_ACT_*
   double alpha_re, alpha_im;
+  float const* scale_a;  // of scaled kernels
+  float const* scale_b;
+  void const* low_a;  // of split kernels
+  void const* low_b;
+  Guard guard;
 };
 
 // How a kernel reads its operands: what check() needs to know.
@@ -32,6 +45,10 @@ struct Traits {
   int align_a, align_b, align_d;  // bytes that divide address, pitch and batch stride
   int multiple_k;                 // k has to be a multiple of this
   bool epilogue;                  // takes bias and activation
+  bool guarded = false;           // takes a guard
+  bool scaled = false;            // reads scale_a and scale_b
+  bool split = false;             // reads low_a and low_b too
+  int columns = 1;                // columns of the product that make one of D's: 2 for a squared modulus
 };
 
 struct Entry {
@@ -57,8 +74,9 @@ CUresult encode_tiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t ran
 bool take_tma_error();
 
 // Launches and returns this launch's own error, leaving none behind. clusters:
-// CTAs of a cluster along x and y.
+// CTAs of a cluster along x and y. early: before the previous kernel has ended;
+// only for machine code that waits for it (dependent.cuh).
 int launch(void const* kernel, dim3 grid, dim3 block, int shared, cudaStream_t stream, void** params,
-           int cluster_x = 1, int cluster_y = 1);
+           int cluster_x = 1, int cluster_y = 1, bool early = false);
 
 }  // namespace gpk

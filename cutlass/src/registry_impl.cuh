@@ -75,19 +75,26 @@ CUresult encode_tiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t ran
 }
 
 int launch(void const* kernel, dim3 grid, dim3 block, int shared, cudaStream_t stream, void** params, int cluster_x,
-           int cluster_y) {
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim.x = cluster_x;
-  attribute.val.clusterDim.y = cluster_y;
-  attribute.val.clusterDim.z = 1;
+           int cluster_y, bool early) {
+  cudaLaunchAttribute attributes[2]{};
   cudaLaunchConfig_t config{};
   config.gridDim = grid;
   config.blockDim = block;
   config.dynamicSmemBytes = shared;
   config.stream = stream;
-  config.attrs = &attribute;
-  config.numAttrs = cluster_x * cluster_y > 1 ? 1 : 0;
+  config.attrs = attributes;
+  if (cluster_x * cluster_y > 1) {
+    cudaLaunchAttribute& a = attributes[config.numAttrs++];
+    a.id = cudaLaunchAttributeClusterDimension;
+    a.val.clusterDim.x = cluster_x;
+    a.val.clusterDim.y = cluster_y;
+    a.val.clusterDim.z = 1;
+  }
+  if (early) {
+    cudaLaunchAttribute& a = attributes[config.numAttrs++];
+    a.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    a.val.programmaticStreamSerializationAllowed = 1;
+  }
   cudaError_t const e = cudaLaunchKernelExC(&config, kernel, params);
   if (e != cudaSuccess) cudaGetLastError();
   return e;
@@ -105,6 +112,11 @@ static bool divides(int64_t align, int64_t bytes) { return bytes % align == 0; }
 static bool legal(uint64_t address, int64_t extent, int64_t ld, int64_t stride, int64_t batch, int size, int align) {
   return address != 0 && address % static_cast<uint64_t>(align) == 0 &&
          ld >= extent && divides(align, ld * size) && (batch == 1 || (stride >= 0 && divides(align, stride * size)));
+}
+
+// A pair of addresses that is wanted, aligned, or absent.
+static bool whole(bool wanted, uint64_t x, uint64_t y, uint64_t align) {
+  return wanted ? x != 0 && y != 0 && x % align == 0 && y % align == 0 : x == 0 && y == 0;
 }
 
 }  // namespace gpk
@@ -144,16 +156,22 @@ int64_t gpk_gemm_workspace(int, int kernel, int64_t m, int64_t n, int64_t k, int
 
 int gpk_gemm(int device, uint64_t stream, int kernel, int64_t m, int64_t n, int64_t k, int64_t batch, uint64_t a,
              int64_t lda, int64_t stride_a, uint64_t b, int64_t ldb, int64_t stride_b, uint64_t d, int64_t ldd,
-             int64_t stride_d, uint64_t bias, int act, double alpha_re, double alpha_im, uint64_t, int64_t) {
+             int64_t stride_d, uint64_t bias, int act, double alpha_re, double alpha_im, uint64_t scale_a,
+             uint64_t scale_b, uint64_t low_a, uint64_t low_b, int guard, uint64_t guard_a, uint64_t guard_b,
+             int64_t guard_limit, uint64_t, int64_t) {
   gpk::Entry const* const entry = gpk::find(kernel);
   if (entry == nullptr) return GPK_ERR_UNSUPPORTED;
   gpk::Traits const& t = entry->traits;
   if (!t.epilogue && (bias != 0 || act != GPK_ACT_NONE)) return GPK_ERR_UNSUPPORTED;
+  if (!t.guarded && guard != GPK_GUARD_NONE) return GPK_ERR_UNSUPPORTED;
   if (!gpk::fits(m) || !gpk::fits(n) || !gpk::fits(k) || !gpk::fits(batch) || k % t.multiple_k != 0 ||
-      act < GPK_ACT_NONE || act > GPK_ACT_SILU || bias % static_cast<uint64_t>(t.size_d) != 0 ||
+      n % t.columns != 0 || act < GPK_ACT_NONE || act > GPK_ACT_SILU || bias % static_cast<uint64_t>(t.size_d) != 0 ||
       !gpk::legal(a, t.row_a ? k : m, lda, stride_a, batch, t.size_a, t.align_a) ||
       !gpk::legal(b, t.row_b ? n : k, ldb, stride_b, batch, t.size_b, t.align_b) ||
-      !gpk::legal(d, n, ldd, stride_d, batch, t.size_d, t.align_d)) {
+      !gpk::legal(d, n / t.columns, ldd, stride_d, batch, t.size_d, t.align_d) ||
+      !gpk::whole(t.scaled, scale_a, scale_b, sizeof(float)) || !gpk::whole(t.split, low_a, low_b, t.align_a) ||
+      guard < GPK_GUARD_NONE || guard > GPK_GUARD_MISSES ||
+      !gpk::whole(guard != GPK_GUARD_NONE, guard_a, guard_b, sizeof(uint32_t))) {
     return GPK_ERR_ARGUMENT;
   }
   if (cudaError_t const e = cudaSetDevice(device)) {
@@ -164,5 +182,9 @@ int gpk_gemm(int device, uint64_t stream, int kernel, int64_t m, int64_t n, int6
   return entry->run({device, reinterpret_cast<cudaStream_t>(stream), static_cast<int>(m), static_cast<int>(n),
                      static_cast<int>(k), static_cast<int>(batch), reinterpret_cast<void const*>(a), lda, stride_a,
                      reinterpret_cast<void const*>(b), ldb, stride_b, reinterpret_cast<void*>(d), ldd, stride_d,
-                     reinterpret_cast<void const*>(bias), act, alpha_re, alpha_im});
+                     reinterpret_cast<void const*>(bias), act, alpha_re, alpha_im,
+                     reinterpret_cast<float const*>(scale_a), reinterpret_cast<float const*>(scale_b),
+                     reinterpret_cast<void const*>(low_a), reinterpret_cast<void const*>(low_b),
+                     {guard, reinterpret_cast<uint32_t const*>(guard_a), reinterpret_cast<uint32_t const*>(guard_b),
+                      guard_limit}});
 }

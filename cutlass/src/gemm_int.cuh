@@ -1,9 +1,12 @@
-// gemm_int.cu: integer products, wrapping, by plain CUDA. int8 and uint8 give
+// gemm_int.cuh: integer products, wrapping, by plain CUDA. int8 and uint8 give
 // int32. A CTA of 16 x 16 threads computes 64 x 64 elements of D, 4 x 4 a thread,
 // over steps of 16 in k.
+#pragma once
+#include "dependent.cuh"
 #include "registry.cuh"
 
 namespace gpk {
+namespace integers {
 namespace {
 
 constexpr int tile = 64, step = 16, per = 4, threads = 16 * 16;
@@ -17,6 +20,7 @@ template <class In, class Acc, bool RowA, bool RowB>
 __global__ void __launch_bounds__(threads)
     multiply(Grid g, In const* a, int64_t lda, int64_t stride_a, In const* b, int64_t ldb, int64_t stride_b, Acc* d,
              int64_t ldd, int64_t stride_d) {
+  begin();
   __shared__ Acc as[step][tile + 1], bs[step][tile + 1];
   unsigned const tiles = static_cast<unsigned>(g.tiles_m) * g.tiles_n;
   int64_t const l = blockIdx.x / tiles;
@@ -70,8 +74,10 @@ int run(Problem const& p) {
   auto d = static_cast<Acc*>(p.d);
   auto q = p;
   void* params[] = {&g, &a, &q.lda, &q.stride_a, &b, &q.ldb, &q.stride_b, &d, &q.ldd, &q.stride_d};
-  return launch(reinterpret_cast<void const*>(multiply<In, Acc, RowA, RowB>), static_cast<unsigned>(tiles * p.batch),
-                threads, 0, p.stream, params);
+  static uint64_t known = 0;
+  void const* const kernel = reinterpret_cast<void const*>(multiply<In, Acc, RowA, RowB>);
+  return launch(kernel, static_cast<unsigned>(tiles * p.batch), threads, 0, p.stream, params, 1, 1,
+                waits(kernel, p.device, &known));
 }
 
 template <class In, class Acc, bool RowA, bool RowB>
@@ -79,10 +85,11 @@ constexpr Traits traits = {sizeof(In), sizeof(In), sizeof(Acc), RowA, RowB, size
                            false};
 
 }  // namespace
+}  // namespace integers
 
 #define GPK_INT1(name, In, Acc, RowA, RowB) \
   extern Entry const entry_##name;          \
-  Entry const entry_##name = {#name, traits<In, Acc, RowA, RowB>, run<In, Acc, RowA, RowB>};
+  Entry const entry_##name = {#name, integers::traits<In, Acc, RowA, RowB>, integers::run<In, Acc, RowA, RowB>};
 
 #define GPK_INT(in, out, In, Acc)                                 \
   GPK_INT1(any_##in##_##out##_rr_64x64x16_plain, In, Acc, true, true)   \

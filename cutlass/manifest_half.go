@@ -1,0 +1,103 @@
+package cutlass
+
+import "github.com/gpk-go/gpk/dtype"
+
+// wgmma is a tile for Hopper's tensor cores with its schedule.
+type wgmma struct {
+	tile, cluster [3]int // the cluster's k is not used
+	schedule      string
+	ctas          int
+	swapped       bool
+}
+
+func (w wgmma) kernel(unit string, in dtype.DType, math string) Kernel {
+	return Kernel{
+		Unit: unit, SM: 90, A: in, B: in,
+		Tile: w.tile, Cluster: [2]int{w.cluster[0], w.cluster[1]}, Schedule: w.schedule, CTAs: w.ctas, Swapped: w.swapped, Math: math,
+		AlignA: 16, AlignB: 16, AlignOut: 16, Epilogue: true, TensorCore: true,
+	}
+}
+
+// halfFamilies are the kernels of 16-bit operands on Hopper.
+func halfFamilies() []family {
+	var fs []family
+	halves := []struct {
+		dtype      dtype.DType
+		unit, math string
+	}{{dtype.BFloat16, "sm90_bf16", "bf16"}, {dtype.Float16, "sm90_f16", "fp16"}}
+
+	// The large tile has the operand reuse that the tensor cores need at large
+	// sizes; pingpong hides the epilogue of middle sizes behind the other
+	// warpgroup's products.
+	for _, h := range halves {
+		for _, w := range []wgmma{
+			{tile: [3]int{128, 256, 64}, cluster: [3]int{2, 1}, schedule: "cooperative"},
+			{tile: [3]int{128, 128, 64}, cluster: [3]int{2, 1}, schedule: "pingpong"},
+		} {
+			fs = append(fs, family{90, w.kernel(h.unit+"_"+dims(w.tile[:]), h.dtype, h.math), []dtype.DType{h.dtype, dtype.Float32}, allMajors})
+		}
+	}
+	for _, w := range []wgmma{
+		// For sizes that the others cut into a little more than whole waves (3072).
+		{tile: [3]int{128, 192, 64}, cluster: [3]int{2, 1}, schedule: "cooperative"},
+		// One wave of small tiles (1024), and a little more than one (512 rows of a
+		// linear layer), two of them on a multiprocessor.
+		{tile: [3]int{64, 128, 128}, cluster: [3]int{1, 1}, schedule: "single", ctas: 1},
+		{tile: [3]int{64, 96, 64}, cluster: [3]int{1, 1}, schedule: "single", ctas: 2},
+		// Small members of a batch.
+		{tile: [3]int{64, 64, 64}, cluster: [3]int{1, 1}, schedule: "pingpong"},
+		// Few rows: bound by reading B, with as much of it on the way as fits.
+		{tile: [3]int{16, 128, 128}, cluster: [3]int{1, 1}, schedule: "cooperative", swapped: true},
+		{tile: [3]int{32, 128, 64}, cluster: [3]int{1, 1}, schedule: "cooperative", swapped: true},
+		{tile: [3]int{64, 64, 128}, cluster: [3]int{1, 1}, schedule: "single", ctas: 2},
+		{tile: [3]int{128, 128, 64}, cluster: [3]int{1, 1}, schedule: "cooperative", swapped: true},
+	} {
+		unit := "sm90_half_" + dims(w.tile[:])
+		for _, h := range halves {
+			fs = append(fs, family{90, w.kernel(unit, h.dtype, h.math), []dtype.DType{h.dtype}, allMajors})
+		}
+	}
+	return fs
+}
+
+// tf32Families are the kernels of float32 in TF32's precision on Hopper.
+func tf32Families() []family {
+	var fs []family
+	add := func(majors [][2]Major, ws ...wgmma) {
+		for _, w := range ws {
+			fs = append(fs, family{90, w.kernel("sm90_tf32", dtype.Float32, "tf32"), []dtype.DType{dtype.Float32}, majors})
+		}
+	}
+	// From shared memory wgmma reads TF32 with k contiguous only.
+	add(
+		kMajors,
+		wgmma{tile: [3]int{128, 256, 32}, cluster: [3]int{2, 1}, schedule: "cooperative"},
+		wgmma{tile: [3]int{128, 128, 32}, cluster: [3]int{2, 1}, schedule: "pingpong"},
+		wgmma{tile: [3]int{64, 128, 32}, cluster: [3]int{1, 1}, schedule: "pingpong"},
+	)
+	// Row-major B goes through registers, as the left operand of the transposed
+	// product: no transpose before it. It pays while products are small.
+	add(
+		rowMajors,
+		wgmma{tile: [3]int{64, 64, 32}, cluster: [3]int{1, 1}, schedule: "pingpong", swapped: true},
+		wgmma{tile: [3]int{128, 64, 32}, cluster: [3]int{1, 1}, schedule: "pingpong", swapped: true},
+		wgmma{tile: [3]int{256, 128, 32}, cluster: [3]int{1, 2}, schedule: "cooperative", swapped: true},
+		wgmma{tile: [3]int{64, 128, 32}, cluster: [3]int{1, 1}, schedule: "cooperative", swapped: true},
+		wgmma{tile: [3]int{128, 128, 32}, cluster: [3]int{1, 1}, schedule: "cooperative", swapped: true},
+	)
+	return fs
+}
+
+// skinnyFamilies are the kernels of src/gemm_skinny.cuh: few rows in TF32's
+// precision, B row-major.
+func skinnyFamilies() []family {
+	var fs []family
+	for _, rows := range []int{16, 32} {
+		fs = append(fs, family{0, Kernel{
+			Unit: "gemm_plain", SM: 80, A: dtype.Float32, B: dtype.Float32,
+			Tile: [3]int{rows, 64, 16}, Cluster: [2]int{1, 1}, Stages: 1, Schedule: "skinny", Math: "tf32",
+			AlignA: 16, AlignB: 16, AlignOut: 4, Epilogue: true, TensorCore: true,
+		}, []dtype.DType{dtype.Float32}, rowMajors})
+	}
+	return fs
+}

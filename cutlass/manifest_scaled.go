@@ -1,0 +1,44 @@
+package cutlass
+
+import "github.com/gpk-go/gpk/dtype"
+
+// scaledFamilies are the kernels that read what Library.Prepare made: planes of
+// float16, whose wgmma has TF32's significand at twice its rate and takes both
+// majors. One plane gives TF32's precision; two give float32's, at a third of
+// the rate.
+func scaledFamilies() []family {
+	var fs []family
+	hopper := func(unit string, planes int, square bool, tile [3]int, cluster [2]int, schedule string, majors [][2]Major) {
+		math := "fp16"
+		if planes == 2 {
+			math = "fp16x3"
+		}
+		fs = append(fs, family{90, Kernel{
+			Unit: unit, SM: 90, A: dtype.Float16, B: dtype.Float16,
+			Tile: tile, Cluster: cluster, Schedule: schedule, Math: math,
+			AlignA: 16, AlignB: 16, AlignOut: 16, Epilogue: !square, TensorCore: true,
+			Scaled: planes == 1, Split: planes == 2, AbsSquare: square,
+		}, []dtype.DType{dtype.Float32}, majors})
+	}
+	large, narrow, middle, small := [3]int{128, 256, 64}, [3]int{128, 192, 64}, [3]int{128, 128, 64}, [3]int{64, 128, 64}
+
+	// The tiles of ordinary float16 products, for the same reasons.
+	hopper("sm90_scaled", 1, false, large, [2]int{2, 1}, "cooperative", allMajors)
+	hopper("sm90_scaled", 1, false, middle, [2]int{2, 1}, "pingpong", allMajors)
+	hopper("sm90_scaled_small", 1, false, narrow, [2]int{2, 1}, "cooperative", allMajors)
+	hopper("sm90_scaled_small", 1, false, small, [2]int{1, 1}, "pingpong", allMajors)
+
+	// The large tile moves the least data, the middle one wastes less where
+	// tiles are few: see mainloop_split_sm90.cuh.
+	hopper("sm90_split", 2, false, large, [2]int{2, 1}, "cooperative", allMajors)
+	hopper("sm90_split", 2, false, middle, [2]int{2, 1}, "cooperative", allMajors)
+	hopper("sm90_split_small", 2, false, small, [2]int{1, 1}, "pingpong", allMajors)
+
+	// Gram matrices: states are rows, so k is contiguous on both sides.
+	for planes, middleSchedule := range []string{"pingpong", "cooperative"} {
+		hopper("sm90_square", planes+1, true, large, [2]int{2, 1}, "cooperative", kMajors)
+		hopper("sm90_square", planes+1, true, middle, [2]int{2, 1}, middleSchedule, kMajors)
+		hopper("sm90_square", planes+1, true, small, [2]int{1, 1}, "pingpong", kMajors)
+	}
+	return fs
+}

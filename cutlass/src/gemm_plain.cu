@@ -1,0 +1,4 @@
+// gemm_plain.cu: the products that are written without CUTLASS, one unit.
+#include "gemm_c64.cuh"
+#include "gemm_int.cuh"
+#include "gemm_skinny.cuh"

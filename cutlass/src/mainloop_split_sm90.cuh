@@ -1,0 +1,288 @@
+// mainloop_split_sm90.cuh: the main loop of products whose operands are two
+// float16 planes each, element = high + low 2^-11, with the accuracy of float32:
+//
+//   sum high high + 2^-11 sum (high low + low high)
+//
+// For each step of k the low planes' tiles and then the high ones' pass through
+// shared memory once, for the three products they take part in. The cross
+// products come first, so that the low tiles make room early.
+//
+// The tensor cores truncate where they add to an accumulator, a bias that grows
+// with k. So an accumulator of high products starts anew every step or two, and
+// is added, rounded to nearest, to the result. Two ways to hold this in
+// registers:
+//
+//   to 128 columns    results, high and cross products: three accumulators. The
+//                     cross products weigh 2^-11 of the rest and run on for 4096
+//                     of k; high products are added while cross products run.
+//   beyond            results and one accumulator of 128 columns more, in turn for
+//                     the cross and the high products of each half. One
+//                     warpgroup adds while the other's products run.
+//
+// The wide tile is the faster one at large sizes: the limit there is power, and
+// it moves the least data.
+#pragma once
+#include "gemm_sm90.cuh"
+
+namespace gpk {
+
+// Plain is the main loop that CUTLASS builds for one plane: its tiles, layouts
+// and ring of shared memory are used for both in turn.
+template <class Plain>
+struct MainloopSplit {
+  using DispatchPolicy = typename Plain::DispatchPolicy;
+  using ArchTag = typename Plain::ArchTag;
+  using TileShape = typename Plain::TileShape;
+  using ElementA = typename Plain::ElementA;
+  using ElementB = typename Plain::ElementB;
+  using StrideA = typename Plain::StrideA;
+  using StrideB = typename Plain::StrideB;
+  using ElementAccumulator = typename Plain::ElementAccumulator;
+  using GmemTiledCopyA = typename Plain::GmemTiledCopyA;
+  using GmemTiledCopyB = typename Plain::GmemTiledCopyB;
+  using SmemLayoutA = typename Plain::SmemLayoutA;
+  using SmemLayoutB = typename Plain::SmemLayoutB;
+  using MainloopPipeline = typename Plain::MainloopPipeline;
+  using PipelineState = typename Plain::PipelineState;
+  using PipelineStorage = typename Plain::PipelineStorage;
+  using TensorStorage = typename Plain::TensorStorage;
+  static constexpr int NumProducerThreadEvents = Plain::NumProducerThreadEvents;
+
+  static constexpr int slots = DispatchPolicy::Stages;
+  static_assert(slots >= 4, "two steps' tiles of both planes");
+
+  static constexpr int tile_n = cute::size<1>(TileShape{}), tile_k = cute::size<2>(TileShape{});
+  static constexpr bool wide = tile_n > 128;
+  static constexpr int width = wide ? 128 : tile_n;  // columns of an instruction
+  static_assert(tile_n % width == 0);
+  static constexpr auto major_a =
+      cutlass::gemm::detail::is_major<0, StrideA>() ? cute::GMMA::Major::MN : cute::GMMA::Major::K;
+  static constexpr auto major_b =
+      cutlass::gemm::detail::is_major<0, StrideB>() ? cute::GMMA::Major::MN : cute::GMMA::Major::K;
+  using Strip = decltype(cute::replace<1>(TileShape{}, cute::Int<width>{}));
+  static constexpr int groups = cute::size(typename Plain::TiledMma{}) / 128;
+  using TiledMma = decltype(cute::make_tiled_mma(
+      cute::GMMA::ss_op_selector<ElementA, ElementB, float, Strip, major_a, major_b>(),
+      cute::Layout<cute::Shape<cute::Int<groups>, cute::_1, cute::_1>>{}));
+
+  // Steps between additions, with three accumulators.
+  static constexpr int steps_high = 128 / tile_k, steps_cross = 4096 / tile_k;
+
+  struct Arguments {
+    ElementA const* ptr_A;
+    StrideA dA;
+    ElementB const* ptr_B;
+    StrideB dB;
+    ElementA const* low_A;
+    ElementB const* low_B;
+  };
+
+  struct Params {
+    typename Plain::Params high, low;
+    uint32_t tma_transaction_bytes;  // of a slot
+  };
+
+  template <class Shape>
+  static Params to_underlying_arguments(Shape const& shape, Arguments const& args, void* workspace) {
+    return {Plain::to_underlying_arguments(shape, {args.ptr_A, args.dA, args.ptr_B, args.dB}, workspace),
+            Plain::to_underlying_arguments(shape, {args.low_A, args.dA, args.low_B, args.dB}, workspace),
+            Plain::TmaTransactionBytes};
+  }
+
+  CUTLASS_DEVICE static void prefetch_tma_descriptors(Params const& params) {
+    Plain::prefetch_tma_descriptors(params.high);
+    Plain::prefetch_tma_descriptors(params.low);
+  }
+
+  // The operands cut into tiles: (tile m, tile k, m, k, batch), (tile n, tile k, n, k, batch).
+  // Coordinates are all there is to a TMA tensor: both planes have the same.
+  template <class Shape>
+  CUTLASS_DEVICE auto load_init(Shape const& shape, Params const& params) const {
+    return Plain{}.load_init(shape, params.high);
+  }
+
+  // The kernel counts steps of k; a step takes two slots of the ring.
+  CUTLASS_DEVICE static PipelineState slot_of(PipelineState const& step, uint32_t start) {
+    uint32_t const slot = 2 * step.count();
+    return {static_cast<int>(slot % slots), start ^ (slot / slots & 1), slot};
+  }
+
+  // The producer: one thread of one warp fills slot after slot.
+  template <class TensorA, class TensorB, class Steps, class Block>
+  CUTLASS_DEVICE void load(Params const& params, MainloopPipeline pipeline, PipelineState state,
+                           cute::tuple<TensorA, TensorB> const& operands, Block const& block, Steps step, int steps,
+                           int, uint32_t rank, TensorStorage& shared) {
+    using namespace cute;
+    if (!elect_one_sync()) return;
+
+    // CTAs of a cluster in one row share A's tile, in one column B's: each
+    // fetches a part and multicasts it.
+    auto const ctas = Layout<typename DispatchPolicy::ClusterShape>{};
+    uint32_t const x = rank % size<0>(ctas), y = rank / size<0>(ctas);
+    uint16_t row = 0, column = 0;
+    if constexpr (is_same_v<GmemTiledCopyA, SM90_TMA_LOAD_MULTICAST>) {
+      for (int i = 0; i < size<1>(ctas); ++i) row |= uint16_t(1) << ctas(x, i, Int<0>{});
+    }
+    if constexpr (is_same_v<GmemTiledCopyB, SM90_TMA_LOAD_MULTICAST>) {
+      for (int i = 0; i < size<0>(ctas); ++i) column |= uint16_t(1) << ctas(i, y, Int<0>{});
+    }
+
+    auto const slice_a = params.high.tma_load_a.get_slice(y);
+    auto const slice_b = params.high.tma_load_b.get_slice(x);
+    auto const [m, n, k, l] = block;
+    Tensor from_a = slice_a.partition_S(get<0>(operands)(_, _, m, _, l));
+    Tensor from_b = slice_b.partition_S(get<1>(operands)(_, _, n, _, l));
+    Tensor to_a = slice_a.partition_D(make_tensor(make_smem_ptr(shared.smem_A.data()), SmemLayoutA{}));
+    Tensor to_b = slice_b.partition_D(make_tensor(make_smem_ptr(shared.smem_B.data()), SmemLayoutB{}));
+
+    PipelineState write = slot_of(state, 1);
+    auto const fill = [&](typename Plain::Params const& plane) {
+      pipeline.producer_acquire(write);
+      auto* const full = pipeline.producer_get_barrier(write);
+      copy(plane.tma_load_a.with(*full, row), from_a(_, _, _, *step), to_a(_, _, _, write.index()));
+      copy(plane.tma_load_b.with(*full, column), from_b(_, _, _, *step), to_b(_, _, _, write.index()));
+      ++write;
+    };
+    CUTLASS_PRAGMA_NO_UNROLL
+    for (; steps > 0; --steps, ++step) {
+      fill(params.low);
+      fill(params.high);
+    }
+  }
+
+  // Keeps the block until the cluster has read what it multicast.
+  CUTLASS_DEVICE void load_tail(MainloopPipeline pipeline, PipelineState state) {
+    if (cute::elect_one_sync()) pipeline.producer_tail(slot_of(state, 1));
+  }
+
+  // The consumer: a warpgroup's part of the tile into accum.
+  template <class Fragment>
+  CUTLASS_DEVICE void mma(MainloopPipeline pipeline, PipelineState state, Fragment& accum, int steps, int thread,
+                          TensorStorage& shared, Params const&) {
+    using namespace cute;
+    TiledMma product;
+    auto const part = product.get_slice(make_layout(Int<groups>{}, Int<128>{})(__shfl_sync(~0u, thread / 128, 0)));
+    Tensor shared_a = make_tensor(make_smem_ptr(shared.smem_A.data()), SmemLayoutA{});
+    Tensor shared_b = make_tensor(make_smem_ptr(shared.smem_B.data()), SmemLayoutB{});
+    Tensor a = part.make_fragment_A(part.partition_A(shared_a));  // (instruction, m, k, slot)
+    Tensor b = part.make_fragment_B(part.partition_B(shared_b));  // (instruction, n, k, slot)
+    constexpr int blocks = size<2>(a);
+
+    clear(accum);
+    PipelineState low = slot_of(state, 0);
+    auto const next = [](PipelineState s) {
+      ++s;
+      return s;
+    };
+    auto const wait = [&](PipelineState const& s) { pipeline.consumer_wait(s, pipeline.consumer_try_wait(s)); };
+    auto const release = [&](PipelineState const& step) {
+      pipeline.consumer_release(step);
+      pipeline.consumer_release(next(step));
+    };
+
+    // Start a step's products of columns n, as one batch. `first`: whether the
+    // accumulator starts anew.
+    auto const cross_products = [&](auto& to, int n, int low, int high, GMMA::ScaleOut first) {
+      warpgroup_fence_operand(to);
+      warpgroup_arrive();
+      product.accumulate_ = first;
+      CUTLASS_PRAGMA_UNROLL
+      for (int k = 0; k < blocks; ++k) {
+        gemm(product, a(_, 0, k, high), b(_, n, k, low), to(_, 0, 0));
+        product.accumulate_ = GMMA::ScaleOut::One;
+        gemm(product, a(_, 0, k, low), b(_, n, k, high), to(_, 0, 0));
+      }
+      warpgroup_commit_batch();
+    };
+    auto const high_products = [&](auto& to, int n, int high, GMMA::ScaleOut first) {
+      warpgroup_fence_operand(to);
+      warpgroup_arrive();
+      product.accumulate_ = first;
+      CUTLASS_PRAGMA_UNROLL
+      for (int k = 0; k < blocks; ++k) {
+        gemm(product, a(_, 0, k, high), b(_, n, k, high), to(_, 0, 0));
+        product.accumulate_ = GMMA::ScaleOut::One;
+      }
+      warpgroup_commit_batch();
+    };
+    auto const add_high = [&](auto const& from, int n) {
+      CUTLASS_PRAGMA_UNROLL
+      for (int i = 0; i < size(from); ++i) accum(i, 0, n) += from(i);
+    };
+    auto const add_cross = [&](auto const& from, int n) {
+      CUTLASS_PRAGMA_UNROLL
+      for (int i = 0; i < size(from); ++i) accum(i, 0, n) = fmaf(0x1p-11f, from(i), accum(i, 0, n));
+    };
+
+    if constexpr (wide) {
+      Tensor temp = partition_fragment_C(product, take<0, 2>(Strip{}));
+      constexpr int strips = tile_n / width;
+      CUTLASS_PRAGMA_NO_UNROLL
+      for (; steps > 0; --steps) {
+        PipelineState const high = next(low);
+        wait(low);
+        wait(high);
+        CUTLASS_PRAGMA_UNROLL
+        for (int n = 0; n < strips; ++n) {
+          cross_products(temp, n, low.index(), high.index(), GMMA::ScaleOut::Zero);
+          warpgroup_wait<0>();
+          warpgroup_fence_operand(temp);
+          if (n == strips - 1) pipeline.consumer_release(low);
+          add_cross(temp, n);
+        }
+        CUTLASS_PRAGMA_UNROLL
+        for (int n = 0; n < strips; ++n) {
+          high_products(temp, n, high.index(), GMMA::ScaleOut::Zero);
+          warpgroup_wait<0>();
+          warpgroup_fence_operand(temp);
+          if (n == strips - 1) pipeline.consumer_release(high);
+          add_high(temp, n);
+        }
+        low = next(high);
+      }
+    } else {
+      Tensor high = make_fragment_like(accum);
+      Tensor cross = make_fragment_like(accum);
+      PipelineState done = low;  // the step whose cross products are in flight
+      while (steps > 0) {
+        int const first = steps, last = steps > steps_cross ? steps - steps_cross : 0;
+        CUTLASS_PRAGMA_NO_UNROLL
+        for (; steps > last; --steps) {
+          PipelineState const upper = next(low);
+          int const turn = (first - steps) % steps_high;
+          wait(low);
+          wait(upper);
+          high_products(high, 0, upper.index(), turn == 0 ? GMMA::ScaleOut::Zero : GMMA::ScaleOut::One);
+          cross_products(cross, 0, low.index(), upper.index(),
+                         steps == first ? GMMA::ScaleOut::Zero : GMMA::ScaleOut::One);
+          warpgroup_wait<1>();  // the high products, and all of the step before
+          warpgroup_fence_operand(high);
+          if (steps != first) release(done);
+          if (turn == steps_high - 1 || steps == last + 1) add_high(high, 0);
+          done = low;
+          low = next(upper);
+        }
+        warpgroup_wait<0>();
+        warpgroup_fence_operand(cross);
+        release(done);
+        add_cross(cross, 0);
+      }
+    }
+  }
+
+  // mma leaves nothing in flight.
+  CUTLASS_DEVICE void mma_tail(MainloopPipeline, PipelineState, int) {}
+};
+
+// The main loop of a product of one plane an operand, or of two.
+template <bool split, class Plain>
+struct MainloopOf {
+  using type = Plain;
+};
+
+template <class Plain>
+struct MainloopOf<true, Plain> {
+  using type = MainloopSplit<Plain>;
+};
+
+}  // namespace gpk

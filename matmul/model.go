@@ -1,0 +1,198 @@
+package matmul
+
+import (
+	"math"
+
+	"github.com/gpk-go/gpk/cutlass"
+	"github.com/gpk-go/gpk/device"
+)
+
+// The model of a kernel's time, in cycles of one multiprocessor at 1.8 GHz. A
+// multiprocessor computes its share of the tiles one after the other, and each
+// of them in steps of the tile's k:
+//
+//	launch + (compute^sharpness + memory^sharpness)^(1/sharpness)
+//	compute = tiles of a multiprocessor * (steps * step + epilogue)
+//	step    = max(products / peak rate, bytes from shared memory, bytes from L2)
+//	memory  = bytes of A, B and D / bandwidth
+//
+// where pingpong hides all epilogues but the last, a kernel of one tile a CTA
+// starts anew for each, and a product of more than a millisecond pays in clock
+// rate for what it reads from shared memory.
+//
+// The numbers were fitted to 317 timings of the manifest's wgmma tiles on an
+// H200, of bfloat16 and TF32 products from 512 to 8192 cubed, of 1 to 128 rows,
+// and of batches, each launched before the previous one had ended. They predict
+// a time to 11 % (root mean square), and the tile of least cycles was at most
+// 2.4 % slower than the fastest that was measured. Peak rates are those of
+// NVIDIA's data sheet.
+const (
+	cyclesPerMicrosecond = 1800
+
+	launchCycles   = 2500. // what the previous kernel does not hide
+	sharpness      = 2.8   // of the change between the two bounds
+	bytesPerCycle  = 2170. // the whole device: 3.9 TB/s
+	fewCTAs        = 0.27  // exponent of what CTAs on a part of the multiprocessors lose of it
+	peakReach      = 0.73  // of the peak, by wgmma in its best tiles
+	narrowReach    = 0.94  // of that, where the instruction is 192 wide
+	sharedRate     = 93.   // bytes of a cycle that wgmma reads
+	l2Rate         = 63.   // bytes of a cycle that come from L2
+	narrowL2Rate   = 45.   // where the instruction is at most 32 wide
+	zeroFill       = 3.    // what TMA takes for rows that are not there
+	sharedEnd      = 0.97  // of the bytes' time, where one CTA's end is another's middle
+	epilogueCycles = 370.
+	elementCycles  = 26.   // of an epilogue's thread
+	startCycles    = 2600. // of the next CTA where CTAs do not persist
+	longCycles     = 1.44e6
+	heat           = 0.3
+	heatFree       = 0.625 // bytes from shared memory a product, over what the peak allows: 128 x 256
+
+	// Where the left operand goes through registers.
+	registerReach = 0.57 // of the peak
+	registerStep  = 15.6 // cycles a unit of k: one wait each 8
+	lineCycles    = 1.48 // of TMA for a line of 32 bytes in shared memory
+)
+
+// What scaled (1) and split (2) kernels keep of the peak, by tile, measured on
+// the same machine at 1024 to 8192 cubed: they store float32, and split ones
+// read each plane once for three products and add their sums up in registers.
+var planesReach = map[[3]int]float64{
+	{1, 128, 256}: 0.69, {1, 128, 192}: 0.63, {1, 128, 128}: 0.57, {1, 64, 128}: 0.31,
+	{2, 128, 256}: 0.76, {2, 128, 128}: 0.67, {2, 64, 128}: 0.475,
+}
+
+// Of kernels without wgmma.
+const (
+	plainReach = 0.9 // of the peak
+	skinnyRate = 0.92
+)
+
+var flopsPerCycle = map[string]float64{
+	"bf16": 4096, "fp16": 4096, "fp16x3": 4096. / 3, "tf32": 2048, "fp64": 256, "fp32": 256, "c64": 256, "c128": 256, "int": 64,
+}
+
+// defaultSMs stands for a device whose multiprocessors are not counted.
+const defaultSMs = 132
+
+func kernelCycles(p Problem, k cutlass.Kernel, c device.Capabilities) float64 {
+	sms := c.MultiProcessors
+	if sms == 0 {
+		sms = defaultSMs
+	}
+	size, out := float64(p.A.Size()), float64(p.Out.Size())
+	m, n, depth, batch := float64(p.M), float64(p.N), float64(p.K), float64(p.Batch)
+	tm, tn := max(k.Tile[0], 1), max(k.Tile[1], 1)
+	down, across := ceilDiv(p.M, tm), ceilDiv(p.N, tn)
+	bytes := (size*depth*(m+n) + out*m*n) * batch
+	var compute float64
+	switch k.Schedule {
+	case "cooperative", "pingpong", "single":
+		down, across = alignUp(down, k.Cluster[0]), alignUp(across, k.Cluster[1])
+		compute = wgmmaCycles(p, k, down*across*p.Batch, sms)
+	case "skinny": // reads B once for each row of tiles
+		bytes = (size*depth*n*float64(down) + out*m*n) * batch / skinnyRate
+		if tm > 16 {
+			bytes /= skinnyRate
+		}
+	default:
+		compute = plainCycles(p, k, down*across*p.Batch, sms)
+	}
+	if down == 1 && p.M < tm && k.Schedule != "skinny" {
+		part := float64(tm) / float64(tm+tn)
+		bytes *= 1 + zeroFill*part*part*(1-m/float64(tm))
+	}
+	if down == 1 && k.CTAs > 1 {
+		bytes *= sharedEnd
+	}
+	busy := math.Min(1, float64(down)*float64(across)*batch/float64(sms))
+	memory := bytes / bytesPerCycle
+	switch {
+	case k.Schedule == "skinny":
+		memory /= busy
+	case busy > 0:
+		memory /= math.Pow(busy, fewCTAs)
+	}
+	return launchCycles + math.Pow(math.Pow(compute, sharpness)+math.Pow(memory, sharpness), 1/sharpness)
+}
+
+// wgmmaCycles is the compute term of kernels for Hopper's tensor cores.
+func wgmmaCycles(p Problem, k cutlass.Kernel, tiles, sms int) float64 {
+	tm, tn, tk := float64(k.Tile[0]), float64(k.Tile[1]), float64(k.Tile[2])
+	size := float64(p.A.Size())
+	left, right := tm, tn // of the instruction
+	if k.Swapped {
+		left, right = tn, tm
+	}
+	rate := l2Rate
+	if right <= 32 {
+		rate = narrowL2Rate
+	}
+	fromL2 := (tm/float64(k.Cluster[1]) + tn/float64(k.Cluster[0])) * tk * size / rate
+	ideal := 2 * tm * tn * tk / flopsPerCycle[k.Math]
+	shared := (left + left/64*right) * tk * size / 128
+	var step float64
+	registers := k.Math == "tf32" && k.Swapped
+	if registers {
+		step = max(ideal/registerReach, tk*registerStep, fromL2, left*tk*size/32*lineCycles)
+	} else {
+		products := ideal / peakReach
+		if right == 192 {
+			products /= narrowReach
+		}
+		step = max(products, shared*128/sharedRate, fromL2)
+		if reach, ok := planesReach[[3]int{int(formOf(k)), k.Tile[0], k.Tile[1]}]; ok {
+			step = max(ideal/reach, fromL2)
+		}
+	}
+	work := float64(ceilDiv(p.K, k.Tile[2])) * step
+	threads := 128.
+	if k.Schedule == "cooperative" {
+		threads = 256
+	}
+	epilogue := epilogueCycles + elementCycles*tm*tn/threads
+	share := float64(ceilDiv(tiles, sms))
+	var compute float64
+	switch k.Schedule {
+	case "cooperative":
+		compute = share * (work + epilogue)
+	case "pingpong":
+		compute = max(share*work+epilogue, math.Ceil(share/2)*(work+epilogue))
+	default:
+		waves := float64(ceilDiv(tiles, sms*max(k.CTAs, 1)))
+		compute = share*work + waves*(epilogue+startCycles) - startCycles
+	}
+	if !registers {
+		long := math.Min(1, math.Max(0, compute/longCycles-1))
+		compute *= 1 + heat*long*math.Max(0, shared/ideal-heatFree)
+	}
+	return compute
+}
+
+// plainCycles is the compute term of the other kernels.
+func plainCycles(p Problem, k cutlass.Kernel, tiles, sms int) float64 {
+	flops := 2.0
+	if p.A.IsComplex() {
+		flops = 8
+	}
+	rate := plainReach * tileRate(k)
+	return float64(ceilDiv(tiles, sms)) * flops * float64(k.Tile[0]) * float64(k.Tile[1]) * float64(p.K) / (flopsPerCycle[k.Math] * rate)
+}
+
+// tileRate is what a tile keeps of the rate: operands come through shared
+// memory, so that a small tile's products wait for them.
+func tileRate(k cutlass.Kernel) float64 {
+	area := k.Tile[0] * k.Tile[1]
+	switch {
+	case k.Math == "fp64" && area <= 64*64:
+		return 0.77
+	case k.Math == "fp64":
+		return 0.95
+	case area <= 64*64:
+		return 0.6
+	case area <= 64*128:
+		return 0.85
+	}
+	return 0.98
+}
+
+func ceilDiv(n, unit int) int { return (n + unit - 1) / unit }

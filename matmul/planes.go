@@ -1,0 +1,151 @@
+package matmul
+
+import (
+	"github.com/gpk-go/gpk/cutlass"
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+)
+
+// planes is an operand in a form: one or two planes of float16, a scale for
+// each line, and guard words. Addresses are device addresses.
+type planes struct {
+	high, low, scales, guards uint64
+	kMajor                    bool // a line is contiguous, else a place of all lines
+	pitch, member             int  // elements between lines (or places), and between members
+	lines                     int  // of a member: its scales
+}
+
+// planesAlign divides where each part of an operand's memory begins.
+const planesAlign = 256
+
+// layPlanes lays an operand of real lines of length k out from the address at,
+// and returns the first one behind it.
+func layPlanes(at uint64, form cutlass.Form, lines, k, copies int, kMajor bool) (planes, uint64) {
+	p := planes{kMajor: kMajor, lines: lines}
+	count, length := lines, k
+	if !kMajor {
+		count, length = k, lines
+	}
+	p.pitch = alignUp(length, 8)
+	p.member = count * p.pitch
+	take := func(bytes int) uint64 {
+		from := at
+		at += uint64(alignUp(bytes, planesAlign))
+		return from
+	}
+	p.high = take(2 * p.member * copies)
+	if form == cutlass.FormSplit {
+		p.low = take(2 * p.member * copies)
+	}
+	p.scales = take(4 * lines * copies)
+	p.guards = take(4 * cutlass.GuardWords)
+	return p, at
+}
+
+// from is the planes of the lines from line on.
+func (p planes) from(line int) planes {
+	step := uint64(2)
+	if p.kMajor {
+		step *= uint64(p.pitch)
+	}
+	p.high += uint64(line) * step
+	if p.low != 0 {
+		p.low += uint64(line) * step
+	}
+	p.scales += 4 * uint64(line)
+	return p
+}
+
+// members is the planes of the batch from member i on.
+func (p planes) members(i int) planes {
+	p.high += uint64(i) * uint64(p.member) * 2
+	if p.low != 0 {
+		p.low += uint64(i) * uint64(p.member) * 2
+	}
+	p.scales += uint64(i) * uint64(p.lines) * 4
+	return p
+}
+
+// source describes an operand of lines for gpk_prepare, and where its planes
+// go. Its matrix has the lines as rows.
+func (p planes) source(o operand, m matrix, conj bool) cutlass.Prepared {
+	q := cutlass.Prepared{
+		Lines: m.rows, Source: o.addr(), Line: m.rowStride, Step: m.colStep, Stride: m.batchStride, Conj: conj,
+		High: p.high, Low: p.low, Pitch: p.pitch, Member: p.member, Scales: p.scales, Guards: p.guards,
+	}
+	if p.kMajor {
+		q.Step = 1
+	} else { // of a single line free
+		q.Line = 1
+	}
+	return q
+}
+
+// transposed is the matrix with its axes swapped.
+func (m matrix) transposed() matrix {
+	m.rows, m.cols, m.rowStride, m.colStep = m.cols, m.rows, m.colStep, m.rowStride
+	return m
+}
+
+// copies is how many members of a batch the stack has of its own.
+func (m matrix) copies(batch int) int {
+	if m.batchStride == 0 {
+		return 1
+	}
+	return batch
+}
+
+// scaledRun is what a scaled or split kernel reads: the planes of both
+// operands, made on the way or packed before, and the memory that it takes.
+type scaledRun struct {
+	a, b             planes
+	strideA, strideB int
+	prepareA         cutlass.Prepared // no Lines: nothing to prepare
+	prepareB         cutlass.Prepared
+	workspace        uint64
+	need             int64
+	buf              *device.Buffer
+}
+
+// scaled lays the planes of a product out. The buffer of the result, which may
+// be nil, is the caller's to free.
+func (p *Product) scaled(s *device.Stream, st stack, q Problem, c *candidate, a, b operand) (r scaledRun, err error) {
+	factor := 1
+	if q.A.IsComplex() {
+		factor = 2
+	}
+	kMajorA, kMajorB := c.kernel.MajorA == cutlass.RowMajor, c.kernel.MajorB == cutlass.ColMajor
+	packed := q.Packed
+	lay := func(base uint64) (end uint64) {
+		r.a, end = layPlanes(base, c.form, q.M, c.k, a.m.copies(q.Batch), kMajorA)
+		if !packed {
+			r.b, end = layPlanes(end, c.form, factor*q.N, c.k, b.m.copies(q.Batch), kMajorB)
+		}
+		return end
+	}
+	r.need = c.prepareScratch
+	total := lay(0)
+	if r.buf, err = s.Device().Alloc(int64(total)+r.need, s); err != nil {
+		return r, err
+	}
+	r.workspace = r.buf.Addr() + total
+	lay(r.buf.Addr())
+	r.prepareA = r.a.source(a, a.m, q.ConjA)
+	if packed {
+		r.b = p.Packed.planes.members(p.Packed.index(st.b.offset))
+	} else {
+		r.prepareB = r.b.source(b, b.m.transposed(), q.ConjB)
+	}
+	if a.m.batchStride != 0 {
+		r.strideA = r.a.member
+	}
+	if b.m.batchStride != 0 {
+		r.strideB = r.b.member
+	}
+	return r, nil
+}
+
+// prepare enqueues what makes the planes.
+func (r *scaledRun) prepare(lib *cutlass.Library, ordinal int, stream uint64, t dtype.DType, form cutlass.Form, q Problem) error {
+	return lib.Prepare(ordinal, stream, t, form, q.K, q.Batch, r.prepareA, r.prepareB, r.workspace, r.need)
+}

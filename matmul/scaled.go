@@ -1,0 +1,224 @@
+package matmul
+
+import (
+	"math"
+
+	"github.com/gpk-go/gpk/cutlass"
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+)
+
+// float32 and complex64 products on float16 tensor cores.
+//
+// float16 has TF32's 11 significant bits at twice its rate, but not its range.
+// So each line, a row of A or a column of B, is scaled by the power of two that
+// brings its largest element into [2^14, 2^15), which is exact, and rounded to
+// float16: FormScaled. The scales come back in the kernel's epilogue. FormSplit
+// keeps the rest of each element, times 2^11, in a second plane, 22 bits in all,
+// and the kernel sums three products. A complex product is a real one of twice
+// the k and n whose neighbouring columns are real and imaginary parts.
+//
+// What can go wrong is an element so far below its line's largest that float16
+// holds it as a subnormal number or not at all. With x' the scaled elements,
+// |x'| at most 2^15, the rounding is
+//
+//	scaled:  |dx'| <= 2^-11 |x'| where |x'| >= 2^-14, else 2^-25
+//	split:   |dx'| <= 2^-22 |x'| where |x'| >= 2^-14, else 2^-36
+//
+// of which the first parts are TF32's own error and that of a 22-bit number.
+// The second are at most 2^-39 and 2^-50 of the line's largest, and only
+// elements below 2^-28 of it have them. They matter where such an element meets
+// a large one and the sum of all |a||b| is small too, which the guard excludes:
+// gpk_prepare counts, in each line, the elements below 2^-10 of the largest, and
+// the kernel runs only where
+//
+//	max over rows (count) + max over columns (count) < limit = k + 1 - ceil(k/s)
+//
+// Then in every row and column at least ceil(k/s) places have two elements that
+// are not below, so that with A and B the largest elements
+//
+//	sum |a||b| >= k/s 2^-20 A B
+//
+// and the counts bound the places with an absolute error, at most k of them, so
+// that what these add is at most
+//
+//	scaled:  k 2^-39 A B <= s 2^-19 sum |a||b| = 2^-14 sum |a||b| with s = 32
+//	split:   k 2^-50 A B <= s 2^-30 sum |a||b| = 2^-24 sum |a||b| with s = 64
+//
+// beside TF32's 2^-10 sum |a||b| (two operands of relative error 2^-11 each) and
+// the split form's 3 2^-22 (two operands, and the product of the two rests,
+// which is left out). Other data, lines that are not finite or lie outside
+// [2^-60, 2^60] among them, go through a kernel of float32 or TF32 itself. Which
+// of the two runs is decided on the device, without a wait: both are launched,
+// and one of them leaves at once.
+const (
+	scaledShare = 32
+	splitShare  = 64
+	leastForm   = 2       // k from which planes are made: one place has no major
+	maxGuarded  = 1 << 29 // k that the guard's numbers can tell from "not finite", 2^30
+)
+
+// guardLimit is the limit for a real product of that k.
+func guardLimit(form cutlass.Form, k int) int {
+	share := scaledShare
+	if form == cutlass.FormSplit {
+		share = splitShare
+	}
+	return k + 1 - (k+share-1)/share
+}
+
+// formOf is the form that a kernel reads.
+func formOf(k cutlass.Kernel) cutlass.Form {
+	switch {
+	case k.Split:
+		return cutlass.FormSplit
+	case k.Scaled:
+		return cutlass.FormScaled
+	}
+	return 0
+}
+
+// formFor is the form whose kernels have the precision of the problem, 0 where
+// none has.
+func formFor(t dtype.DType, p Precision) cutlass.Form {
+	switch {
+	case t != dtype.Float32 && t != dtype.Complex64:
+		return 0
+	case p == TF32:
+		return cutlass.FormScaled
+	}
+	return cutlass.FormSplit
+}
+
+// formHolds reports whether gpk_prepare can make a form of an operand of the given
+// lines a member of the batch.
+func formHolds(t dtype.DType, lines, k, copies int) bool {
+	factor := 1
+	if t.IsComplex() {
+		factor = 2
+	}
+	return factor*k <= maxGuarded && factor*lines <= maxGuarded && lines*copies <= math.MaxInt32
+}
+
+// planesCount is how many planes an operand has.
+func planesCount(f cutlass.Form) int { return int(f) }
+
+// real is the real product by which a complex one is computed: its n and k.
+func (p Problem) real() (n, k int) {
+	if p.A.IsComplex() {
+		return 2 * p.N, 2 * p.K
+	}
+	return p.N, p.K
+}
+
+// fitScaled is fit for a kernel that reads planes of float16.
+func fitScaled(p Problem, k cutlass.Kernel, c device.Capabilities, kernels []cutlass.Kernel) (candidate, bool) {
+	form := formOf(k)
+	if formFor(p.A, p.Precision) != form {
+		return candidate{}, false
+	}
+	_, depth := p.real()
+	if k.AbsSquare && !(p.AbsSquare && p.A.IsComplex()) || p.K < leastForm ||
+		!formHolds(p.A, p.M, p.K, p.Batch) || !formHolds(p.B, p.N, p.K, p.Batch) {
+		return candidate{}, false
+	}
+	cand := candidate{kernel: k, k: depth, form: form}
+	size := p.A.Size()
+
+	// A plane is contiguous along the axis that its source is. Where the kernel
+	// reads the other one, or the source is contiguous along neither, the source is
+	// copied first, and everything reads the copy.
+	q := p
+	cand.prepA = prepare(p.M, p.K, size, p.LayoutA, k.MajorA, size, size, false, false)
+	cand.prepB = prepare(p.N, p.K, size, swap(p.LayoutB), swapMajor(k.MajorB), size, size, false, false)
+	cand.prepB.major = k.MajorB
+	if p.Packed && cand.prepB.copy {
+		return candidate{}, false
+	}
+	if cand.prepA.copy {
+		q.LayoutA, q.AlignA = Layout(k.MajorA), 16
+	}
+	if cand.prepB.copy {
+		q.LayoutB, q.AlignB = Layout(k.MajorB), 16
+	}
+	if cand.other = otherwise(q, k, c, kernels); cand.other == nil {
+		return candidate{}, false
+	}
+	cand.copies(p)
+	planes := int64(planesCount(form))
+	prepared := func(operand string, elements int) {
+		in, out := int64(elements*size), planes*int64(elements)*2
+		if operand == "B" && p.A.IsComplex() {
+			out *= 2
+		}
+		if p.A.IsComplex() {
+			out *= 2
+		}
+		kind, detail := Scale, "to float16"
+		if form == cutlass.FormSplit {
+			kind, detail = ScaleSplit, "into two float16"
+		}
+		if last := len(cand.steps) - 1; last >= 0 && cand.steps[last].Kind == kind { // one launch for both
+			cand.steps[last].Operand += " and " + operand
+			cand.steps[last].Bytes += in + out
+		} else {
+			cand.steps = append(cand.steps, Step{Kind: kind, Operand: operand, Detail: detail, Bytes: in + out})
+			cand.cycles += prepareCycles
+		}
+		cand.workspace += out
+		cand.cycles += float64(in+out) / (bytesPerCycle * prepareRate)
+	}
+	prepared("A", p.M*p.K*p.Batch)
+	if !p.Packed {
+		prepared("B", p.N*p.K*p.Batch)
+	}
+	cand.around(p, c, scaledCycles)
+	return cand, true
+}
+
+// otherwise is what computes the product where the data do not fit a form:
+// the fastest kernel with at least the precision asked for that takes a guard
+// and reads the operands as they lie, since a copy could not be guarded.
+func otherwise(p Problem, main cutlass.Kernel, c device.Capabilities, kernels []cutlass.Kernel) *candidate {
+	var best *candidate
+	for _, k := range kernels {
+		if formOf(k) != 0 || !guardable(k) || k.AbsSquare != main.AbsSquare || !runsOn(k, c, false) {
+			continue
+		}
+		for _, precision := range []Precision{p.Precision, FullPrecision} {
+			q := p
+			q.Precision, q.Symmetric = precision, false
+			q.AlignC = 16 // both write the same place, which suits the main kernel
+			cand, ok := fit(q, k, c)
+			if ok && !cand.prepA.copy && !cand.prepB.copy && (best == nil || cand.cycles < best.cycles) {
+				best = &cand
+			}
+		}
+	}
+	return best
+}
+
+// guardable reports whether a kernel takes a guard.
+func guardable(k cutlass.Kernel) bool {
+	return k.Schedule != "plain" || k.AbsSquare || k.ConjA || k.ConjB
+}
+
+// What the forms cost beside their kernels, in the terms of the model.
+const (
+	prepareCycles = 7000 // a launch, and the time of one line's way through it
+	prepareRate   = 0.9  // of the device's bytes
+)
+
+// scaledCycles is kernelCycles of the real product that a scaled or split
+// kernel computes.
+func scaledCycles(p Problem, k cutlass.Kernel, c device.Capabilities) float64 {
+	p.N, p.K = p.real()
+	p.A, p.Out = dtype.Float16, dtype.Float32
+	if k.Split {
+		p.A = dtype.Float32 // the bytes of two planes
+	}
+	if k.AbsSquare {
+		p.Out = dtype.Float16 // half a float32
+	}
+	return kernelCycles(p, k, c)
+}

@@ -1,0 +1,53 @@
+package matmul
+
+import (
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/ops"
+)
+
+// square writes the squared moduli of x, a product whose rows are contiguous,
+// to dst. x is overwritten unless it is dst. A complex element is the rounded
+// sum of two rounded squares; float32 sums of halves are squared before they are
+// rounded to them.
+func square(s *device.Stream, dst, x device.View) error {
+	switch {
+	case x.DType.IsComplex():
+		whole, re, im := parts(x)
+		if err := ops.Apply2(s, expr.Mul, whole, whole, whole); err != nil {
+			return err
+		}
+		return ops.Apply2(s, expr.Add, dst, re, im)
+	case x.DType != dst.DType:
+		if err := ops.Apply2(s, expr.Mul, x, x, x); err != nil {
+			return err
+		}
+		return ops.Cast(s, dst, x)
+	}
+	return ops.Apply2(s, expr.Mul, dst, x, x)
+}
+
+// parts sees a complex view whose last axis is contiguous as real numbers: all
+// of them, the real ones and the imaginary ones.
+func parts(x device.View) (whole, re, im device.View) {
+	real := dtype.Float32
+	if x.DType == dtype.Complex128 {
+		real = dtype.Float64
+	}
+	view := func(offset int) device.View {
+		v := device.View{Buffer: x.Buffer, DType: real, Layout: x.Layout}
+		v.Layout.Offset = 2*x.Layout.Offset + offset
+		v.Layout.Strides = make([]int, len(x.Layout.Strides))
+		for i, t := range x.Layout.Strides {
+			v.Layout.Strides[i] = 2 * t
+		}
+		return v
+	}
+	re, im, whole = view(0), view(1), view(0)
+	last := len(x.Layout.Shape) - 1
+	whole.Layout.Shape = append([]int{}, x.Layout.Shape...)
+	whole.Layout.Shape[last] *= 2
+	whole.Layout.Strides[last] = 1
+	return whole, re, im
+}

@@ -1,0 +1,179 @@
+package matmul
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gpk-go/gpk/cutlass"
+	"github.com/gpk-go/gpk/device"
+)
+
+// Measured selection, which GPK_AUTOTUNE=1 asks for: the first time that a
+// product is met on a device, the kernels that the model ranks first are timed,
+// and the fastest is remembered, on disk too. All of them have the precision
+// asked for, but not the same bits: with GPK_AUTOTUNE a product's last bits may
+// depend on what the cache holds. While a stream is captured nothing is
+// measured, and the model decides.
+
+// autotune reports whether GPK_AUTOTUNE asks for measured selection.
+var autotune = sync.OnceValue(func() bool {
+	v := os.Getenv("GPK_AUTOTUNE")
+	return v != "" && v != "0"
+})
+
+const (
+	tuneMost   = 6    // kernels timed for one problem
+	tuneWithin = 2.0  // of the best prediction
+	tuneMargin = 0.98 // of the model's choice: what a kernel has to beat
+)
+
+// tuner is what was measured on one device.
+type tuner struct {
+	busy sync.Mutex // held while measuring: others go by the model meanwhile
+	file *tuneFile
+}
+
+var tuners sync.Map // *device.Device -> *tuner
+
+func tunerOf(dev *device.Device) *tuner {
+	if t, ok := tuners.Load(dev); ok {
+		return t.(*tuner)
+	}
+	t, _ := tuners.LoadOrStore(dev, &tuner{file: openTuneFile(dev.Info().Name, dev.Info().Driver, dev.Library().KernelSet())})
+	return t.(*tuner)
+}
+
+// measured returns what was measured for a problem on a device.
+func measured(p Problem, dev *device.Device) (tuneChoice, bool) {
+	if !autotune() || dev.Library() == nil {
+		return tuneChoice{}, false
+	}
+	return tunerOf(dev).file.lookup(tuneKey(p))
+}
+
+// tuneKey names a problem in the file. Alignments beyond what kernels ask for
+// make no difference.
+func tuneKey(p Problem) string {
+	return fmt.Sprintf("%v, aligned to %d %d %d", p, min(p.AlignA, 16), min(p.AlignB, 16), min(p.AlignC, 16))
+}
+
+// tuned returns the kernel to compute a stack with, and measures first where it
+// is not known; empty: as the model says.
+func (p *Product) tuned(s *device.Stream, st stack, q Problem) string {
+	dev := s.Device()
+	t, key := tunerOf(dev), tuneKey(q)
+	if c, ok := t.file.lookup(key); ok {
+		// What the file names may not serve, as nobody measured it: it is measured anew.
+		if _, err := plans.get(q, c.Kernel, dev); err == nil {
+			return c.Kernel
+		}
+	}
+	if s.Capturing() || !t.busy.TryLock() {
+		return ""
+	}
+	defer t.busy.Unlock()
+	best, ok := fastest(tuneCandidates(q, dev.Capabilities(), manifest), func(kernel string) (time.Duration, error) {
+		c, err := plans.get(q, kernel, dev)
+		if err != nil {
+			return 0, err
+		}
+		return p.clock(s, st, q, c)
+	})
+	if !ok {
+		return ""
+	}
+	if err := t.file.store(key, best); err != nil {
+		slog.Warn("gpk: what GPK_AUTOTUNE measured was not kept", "error", err)
+	}
+	return best.Kernel
+}
+
+// tuneCandidates are the kernels worth timing, the model's choice first.
+func tuneCandidates(q Problem, c device.Capabilities, kernels []cutlass.Kernel) []string {
+	found, err := rank(q, c, "", kernels)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, f := range found {
+		if len(names) < tuneMost && f.cycles <= tuneWithin*found[0].cycles {
+			names = append(names, f.kernel.Name)
+		}
+	}
+	return names
+}
+
+// fastest times every kernel and returns the one to take: the first, unless
+// another beats it by the margin. One that cannot be timed is passed over.
+func fastest(kernels []string, clock func(kernel string) (time.Duration, error)) (tuneChoice, bool) {
+	times := make([]time.Duration, len(kernels))
+	for range 2 { // clocks move: each gets a second chance
+		for i, k := range kernels {
+			if d, err := clock(k); err == nil && d > 0 && (times[i] == 0 || d < times[i]) {
+				times[i] = d
+			}
+		}
+	}
+	best := slices.IndexFunc(times, func(d time.Duration) bool { return d > 0 })
+	if best < 0 {
+		return tuneChoice{}, false
+	}
+	first := best
+	for i, d := range times {
+		if d > 0 && d < times[best] && float64(d) < tuneMargin*float64(times[first]) {
+			best = i
+		}
+	}
+	return tuneChoice{Kernel: kernels[best], Microseconds: float64(times[best]) / float64(time.Microsecond)}, true
+}
+
+// tuneSpan is about how long one timing takes on the device.
+const tuneSpan = 2 * time.Millisecond
+
+// clock times a candidate on the caller's stream, writing to memory of its own.
+func (p *Product) clock(s *device.Stream, st stack, q Problem, c *candidate) (time.Duration, error) {
+	dev := s.Device()
+	size := q.Out.Size()
+	pitch := alignUp(q.N, max(1, 16/size))
+	buf, err := dev.Alloc(int64(q.Batch)*int64(q.M)*int64(pitch)*int64(size), s)
+	if err != nil {
+		return 0, err
+	}
+	defer buf.Free()
+	trial := *p
+	trial.D = device.View{Buffer: buf, DType: q.Out}
+	st.d = matrix{rows: q.M, cols: q.N, rowStride: pitch, colStep: 1, batchStride: q.M * pitch}
+	begin, err := dev.NewEvent()
+	if err != nil {
+		return 0, err
+	}
+	end, err := dev.NewEvent()
+	if err != nil {
+		return 0, err
+	}
+	run := func(times int) (time.Duration, error) {
+		if err := s.Record(begin); err != nil {
+			return 0, err
+		}
+		for range times {
+			if err := trial.execute(s, st, q, c); err != nil {
+				return 0, err
+			}
+		}
+		if err := s.Record(end); err != nil {
+			return 0, err
+		}
+		return end.Elapsed(begin)
+	}
+	once, err := run(1) // and warm
+	if err != nil {
+		return 0, err
+	}
+	times := min(20, max(1, int(tuneSpan/max(once, time.Microsecond))))
+	d, err := run(times)
+	return d / time.Duration(times), err
+}

@@ -1,0 +1,167 @@
+package matmul
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/gpk-go/gpk/cutlass"
+)
+
+// tuneChoice is the kernel that was fastest for a problem, and its time.
+type tuneChoice struct {
+	Kernel       string  `json:"kernel"`
+	Microseconds float64 `json:"us"`
+}
+
+// tuneFile is what was measured for one device, driver and set of kernels: in
+// memory, and in a file of the cache folder that several processes may read and
+// write at once. A file that is damaged, or another's, is as good as none, and
+// is replaced.
+type tuneFile struct {
+	path   string // empty: memory alone
+	header tuneHeader
+
+	mu      sync.RWMutex
+	choices map[string]tuneChoice
+}
+
+type tuneHeader struct {
+	Version int    `json:"version"`
+	Device  string `json:"device"`
+	Driver  string `json:"driver"`
+	Kernels string `json:"kernels"`
+}
+
+type tuneDocument struct {
+	tuneHeader
+	Choices map[string]tuneChoice `json:"choices"`
+}
+
+// Bounds of a file that is believed.
+const (
+	tuneVersion = 1
+	tuneBytes   = 4 << 20
+	tuneEntries = 10_000
+	tuneKeyLen  = 512
+)
+
+// openTuneFile reads what is known of a device, driver and kernel set.
+func openTuneFile(dev, driver, kernels string) *tuneFile {
+	f := &tuneFile{header: tuneHeader{tuneVersion, dev, driver, kernels}, choices: map[string]tuneChoice{}}
+	dir, err := cutlass.CacheDir()
+	if err != nil {
+		return f
+	}
+	hash := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", dev, driver, kernels))
+	f.path = filepath.Join(dir, "autotune", hex.EncodeToString(hash[:8])+".json")
+	if found, err := f.read(); err == nil {
+		f.choices = found
+	}
+	return f
+}
+
+func (f *tuneFile) lookup(key string) (tuneChoice, bool) {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	c, ok := f.choices[key]
+	return c, ok
+}
+
+// store remembers a choice, and writes the file with what others have added to
+// it meanwhile. What another process writes at the same moment may be lost, and
+// is measured again.
+func (f *tuneFile) store(key string, c tuneChoice) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.choices) >= tuneEntries {
+		clear(f.choices)
+	}
+	f.choices[key] = c
+	if f.path == "" {
+		return nil
+	}
+	all := maps.Clone(f.choices)
+	if found, err := f.read(); err == nil && len(found)+len(all) <= tuneEntries {
+		for k, v := range found {
+			if _, ok := all[k]; !ok {
+				all[k] = v
+			}
+		}
+	}
+	text, err := json.MarshalIndent(tuneDocument{f.header, all}, "", " ")
+	if err != nil {
+		return err
+	}
+	return writeWhole(f.path, text)
+}
+
+// read returns what the file holds, and an error where it is not to be
+// believed.
+func (f *tuneFile) read() (map[string]tuneChoice, error) {
+	// Before it is opened, since opening a pipe waits for its writer.
+	if info, err := os.Stat(f.path); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, fmt.Errorf("%s is no regular file", f.path))
+	}
+	file, err := os.Open(f.path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, tuneBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > tuneBytes {
+		return nil, fmt.Errorf("%s is larger than %d bytes", f.path, tuneBytes)
+	}
+	var d tuneDocument
+	in := json.NewDecoder(bytes.NewReader(text))
+	in.DisallowUnknownFields()
+	if err := in.Decode(&d); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.path, err)
+	}
+	if d.tuneHeader != f.header || len(d.Choices) > tuneEntries {
+		return nil, fmt.Errorf("%s was measured elsewhere", f.path)
+	}
+	for key, c := range d.Choices {
+		known := slices.ContainsFunc(manifest, func(k cutlass.Kernel) bool { return k.Name == c.Kernel })
+		if !known || key == "" || len(key) > tuneKeyLen || !(c.Microseconds > 0) || math.IsInf(c.Microseconds, 0) {
+			return nil, fmt.Errorf("%s: %q: %v is no choice", f.path, key, c)
+		}
+	}
+	if d.Choices == nil {
+		d.Choices = map[string]tuneChoice{}
+	}
+	return d.Choices, nil
+}
+
+// writeWhole replaces a file, so that a reader sees the old or the new one.
+func writeWhole(path string, text []byte) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(dir, filepath.Base(path)+".*") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(text)
+	if err = errors.Join(err, tmp.Close()); err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(tmp.Name())
+	}
+	return err
+}
