@@ -1,9 +1,10 @@
 // Command gpk is gpk's command line: it says what a machine has, what is
-// missing, and builds the kernels.
+// missing, builds the kernels, and computes kernel matrices.
 //
 //	gpk info              devices, kernel library, kernels
 //	gpk doctor            every condition for a GPU, one by one, with what mends it
 //	gpk setup             builds the kernel library on this machine
+//	gpk gram -x FILE      the quantum kernel matrix of samples in a .npy file
 //	gpk bundle DIR        a folder of test, benchmark and library for a machine with only a driver
 //	gpk help [COMMAND]
 //
@@ -50,6 +51,7 @@ func commands() []command {
 		{"info", "[-kernels]", "devices, kernel library, kernels", info},
 		{"doctor", "", "every condition for a GPU, one by one, with what mends it", doctor},
 		{"setup", "[flags]", "builds the kernel library on this machine", setupCommand},
+		{"gram", "-x FILE [flags]", "the quantum kernel matrix of samples in a .npy file", gram},
 		{"bundle", "[-tar] DIR", "a folder of test, benchmark and library for a machine with only a driver", bundle},
 	}
 }

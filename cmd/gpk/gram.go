@@ -1,0 +1,311 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/interop/npy"
+	"github.com/gpk-go/gpk/quantum"
+)
+
+// gramFlags are what the command line asks for.
+type gramFlags struct {
+	x, y, out, plot    string
+	circuit, embedding string
+	weights            string
+	layers             int
+	reupload           bool
+	scale              float64
+	seed               uint64
+	precision, path    string
+	normalize          bool
+	jitter             float64
+	budget             string
+	tile               int
+	seeded             bool // -seed was given
+}
+
+// gram computes a kernel matrix from .npy files.
+func gram(ctx context.Context, args []string, std streams) error {
+	var f gramFlags
+	fs := flag.NewFlagSet("gram", flag.ContinueOnError)
+	fs.StringVar(&f.x, "x", "", "samples, a .npy `file` [samples, features] of float32 or float64")
+	fs.StringVar(&f.y, "y", "", "samples of the columns, a .npy `file`; without it K is symmetric")
+	fs.StringVar(&f.out, "out", "K.npy", "where K goes, a .npy `file`; it need not fit into memory")
+	fs.StringVar(&f.plot, "plot", "", "a heat map of K, with the spectrum if K is symmetric: a .png, .svg or .pdf `file`")
+	fs.StringVar(&f.circuit, "circuit", "basic", "basic, z or zz: a qubit for each feature")
+	fs.IntVar(&f.layers, "layers", 2, "layers of basic, repetitions of z and zz")
+	fs.StringVar(&f.embedding, "embedding", "ryrz", "ry or ryrz, of basic")
+	fs.BoolVar(&f.reupload, "reupload", false, "embed again before every layer of basic; without it no weight changes K")
+	fs.Float64Var(&f.scale, "scale", 1, "features are multiplied by it")
+	fs.StringVar(&f.weights, "weights", "", "weights of basic, a .npy `file` [layers, features]")
+	fs.Uint64Var(&f.seed, "seed", 42, "or the seed of weights uniform in [0, 2 pi)")
+	fs.StringVar(&f.precision, "precision", "standard", "standard (5e-6), fast (2e-3) or double (1e-12)")
+	fs.StringVar(&f.path, "path", "auto", "auto, product or general")
+	fs.BoolVar(&f.normalize, "normalize", false, "divide by the square roots of the diagonal")
+	fs.Float64Var(&f.jitter, "jitter", 0, "added to the diagonal")
+	fs.StringVar(&f.budget, "budget", "", "memory to use at most, as 4GiB; 0.85 of what is free otherwise")
+	fs.IntVar(&f.tile, "tile", 0, "states of a pair of blocks; 0 chooses")
+	if err := parse(fs, args, std); err != nil {
+		return err
+	}
+	if err := noArguments(fs); err != nil {
+		return err
+	}
+	fs.Visit(func(g *flag.Flag) { f.seeded = f.seeded || g.Name == "seed" })
+	o, err := f.options()
+	if err != nil {
+		return usageError{err}
+	}
+	x, y, err := f.samples()
+	if err != nil {
+		return err
+	}
+	c, err := f.build(x.Shape()[1])
+	if err != nil {
+		return err
+	}
+	return f.compute(ctx, std, c, x, y, o)
+}
+
+// options reads the flags that need no file.
+func (f *gramFlags) options() (o quantum.Options, err error) {
+	o.Normalize, o.Jitter, o.Tile = f.normalize, f.jitter, f.tile
+	pick := func(flag, value string, names []string, set func(int)) {
+		for i, n := range names {
+			if strings.EqualFold(n, value) {
+				set(i)
+				return
+			}
+		}
+		if err == nil {
+			err = fmt.Errorf("-%s %q is not one of %s", flag, value, strings.Join(names, ", "))
+		}
+	}
+	pick("precision", f.precision, []string{"standard", "fast", "double"}, func(i int) {
+		o.Precision = []quantum.Precision{quantum.Standard, quantum.Fast, quantum.Double}[i]
+	})
+	pick("path", f.path, []string{"auto", "product", "general"}, func(i int) {
+		o.Path = []quantum.Path{quantum.Auto, quantum.Product, quantum.General}[i]
+	})
+	pick("circuit", f.circuit, []string{"basic", "z", "zz"}, func(int) {})
+	pick("embedding", f.embedding, []string{"ry", "ryrz"}, func(int) {})
+	switch {
+	case err != nil:
+	case f.x == "":
+		err = errors.New("-x names no file")
+	case f.out == "":
+		err = errors.New("-out names no file")
+	case f.layers < 1:
+		err = fmt.Errorf("-layers %d", f.layers)
+	case f.scale == 0 || math.IsNaN(f.scale) || math.IsInf(f.scale, 0):
+		err = fmt.Errorf("-scale %v", f.scale)
+	case f.weights != "" && f.seeded:
+		err = errors.New("-weights and -seed exclude each other")
+	case f.weights != "" && !strings.EqualFold(f.circuit, "basic"):
+		err = fmt.Errorf("-weights are for -circuit basic, not %s", f.circuit)
+	case f.plot != "":
+		err = plotFormat(f.plot)
+	}
+	if err == nil && f.budget != "" {
+		o.MemoryBudget, err = device.ParseSize(f.budget)
+	}
+	return o, err
+}
+
+// samples reads x and y.
+func (f *gramFlags) samples() (x, y *gpk.Array, err error) {
+	read := func(path string) (*gpk.Array, error) {
+		a, err := npy.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		if a.NDim() != 2 {
+			return nil, fmt.Errorf("%s: %w: shape %v, not [samples, features]", path, gpk.ErrShape, a.Shape())
+		}
+		if a.DType() != gpk.Float32 && a.DType() != gpk.Float64 {
+			return nil, fmt.Errorf("%s: %w: %v, not float32 or float64", path, gpk.ErrDType, a.DType())
+		}
+		return a, nil
+	}
+	if x, err = read(f.x); err != nil {
+		return nil, nil, err
+	}
+	if f.y != "" {
+		y, err = read(f.y)
+	}
+	return x, y, err
+}
+
+// build makes the circuit for that many features.
+func (f *gramFlags) build(features int) (*quantum.Circuit, error) {
+	if features == 0 {
+		return nil, fmt.Errorf("%s: %w: no features", f.x, gpk.ErrShape)
+	}
+	var c *quantum.Circuit
+	switch strings.ToLower(f.circuit) {
+	case "z":
+		c = quantum.ZFeatureMap(features, f.layers)
+	case "zz":
+		c = quantum.ZZFeatureMap(features, f.layers)
+	default:
+		w, err := f.weightRows(features)
+		if err != nil {
+			return nil, err
+		}
+		o := quantum.EntanglerOptions{Embedding: quantum.RYRZ, Reupload: f.reupload, Scale: f.scale}
+		if strings.EqualFold(f.embedding, "ry") {
+			o.Embedding = quantum.RY
+		}
+		c = quantum.BasicEntangler(w, o)
+	}
+	return c, c.Err()
+}
+
+// weightRows reads the weights, or draws them.
+func (f *gramFlags) weightRows(features int) ([][]float64, error) {
+	rows := make([][]float64, f.layers)
+	if f.weights == "" {
+		rng := rand.New(rand.NewPCG(f.seed, 0))
+		for i := range rows {
+			for range features {
+				rows[i] = append(rows[i], 2*math.Pi*rng.Float64())
+			}
+		}
+		return rows, nil
+	}
+	a, err := npy.ReadFile(f.weights)
+	if err != nil {
+		return nil, err
+	}
+	if s := a.Shape(); len(s) != 2 || s[0] == 0 || s[1] != features {
+		return nil, fmt.Errorf("%s: %w: shape %v, not [layers, %d] for %d features", f.weights, gpk.ErrShape, s, features, features)
+	}
+	if a.DType() != gpk.Float32 && a.DType() != gpk.Float64 {
+		return nil, fmt.Errorf("%s: %w: %v, not float32 or float64", f.weights, gpk.ErrDType, a.DType())
+	}
+	data, err := gpk.ToSlice[float64](a.Cast(gpk.Float64))
+	if err != nil {
+		return nil, err
+	}
+	rows = nil
+	for len(data) > 0 {
+		rows, data = append(rows, data[:features]), data[features:]
+	}
+	return rows, nil
+}
+
+// compute writes K under a name of its own and gives it the final one when it
+// is complete.
+func (f *gramFlags) compute(ctx context.Context, std streams, c *quantum.Circuit, x, y *gpk.Array, o quantum.Options) (err error) {
+	// -scale of the maps that have none.
+	if !strings.EqualFold(f.circuit, "basic") && f.scale != 1 {
+		x = scaled(x, f.scale)
+		if y != nil {
+			y = scaled(y, f.scale)
+		}
+	}
+	file, err := os.CreateTemp(filepath.Dir(f.out), "."+filepath.Base(f.out)+"-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name()) // gone after the rename
+	defer file.Close()
+	o.Output = file
+	bar := newBar(std.err)
+	o.Progress = bar.update
+	r, err := quantum.Gram(ctx, c, x, y, o)
+	bar.end()
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(std.out, r.Plan)
+	fmt.Fprint(std.out, r.Report)
+	if err := errors.Join(file.Chmod(0o644), file.Sync(), file.Close()); err != nil {
+		return fmt.Errorf("%s: %w", f.out, err)
+	}
+	if f.plot != "" {
+		if err := plotKernel(f.plot, file.Name(), kernelType(o.Precision), r.Plan.Samples[0], r.Plan.Samples[1], y == nil); err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(file.Name(), f.out); err != nil {
+		return err
+	}
+	fmt.Fprintln(std.out, f.out)
+	if f.plot != "" {
+		fmt.Fprintln(std.out, f.plot)
+	}
+	return nil
+}
+
+// kernelType is the element type of a kernel matrix.
+func kernelType(p quantum.Precision) gpk.DType {
+	if p == quantum.Double {
+		return gpk.Float64
+	}
+	return gpk.Float32
+}
+
+func scaled(x *gpk.Array, s float64) *gpk.Array { return x.Cast(gpk.Float64).Mul(s) }
+
+// bar shows progress: redrawn on a terminal, a line for every tenth elsewhere.
+type bar struct {
+	w        io.Writer
+	terminal bool
+	last     time.Time
+	tenth    int64
+	drawn    bool
+}
+
+func newBar(w io.Writer) *bar {
+	b := &bar{w: w}
+	if f, ok := w.(*os.File); ok {
+		info, err := f.Stat()
+		b.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0 && f.Name() != os.DevNull
+	}
+	return b
+}
+
+func (b *bar) update(p quantum.Progress) {
+	if p.Total == 0 {
+		return
+	}
+	tenth := 10 * p.Done / p.Total
+	if !b.terminal {
+		if tenth > b.tenth {
+			b.tenth = tenth
+			fmt.Fprintf(b.w, "%d %% of %d entries, %s\n", 10*tenth, p.Total, p.Elapsed.Round(10*time.Millisecond))
+		}
+		return
+	}
+	if time.Since(b.last) < 100*time.Millisecond && p.Done < p.Total {
+		return
+	}
+	b.last, b.drawn = time.Now(), true
+	const width = 30
+	full := int(width * p.Done / p.Total)
+	left := ""
+	if p.Done > 0 {
+		rest := time.Duration(float64(p.Elapsed) * float64(p.Total-p.Done) / float64(p.Done))
+		left = ", about " + rest.Round(time.Second).String() + " left"
+	}
+	fmt.Fprintf(b.w, "\r\x1b[K[%s%s] %d %%, %s%s", strings.Repeat("#", full), strings.Repeat(".", width-full), 100*p.Done/p.Total, p.Elapsed.Round(time.Second), left)
+}
+
+func (b *bar) end() {
+	if b.drawn {
+		fmt.Fprint(b.w, "\r\x1b[K")
+	}
+}

@@ -1,0 +1,265 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"image/png"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/interop/npy"
+	"github.com/gpk-go/gpk/quantum"
+)
+
+// gramFolder has samples and weights in .npy files.
+func gramFolder(t *testing.T) string {
+	t.Helper()
+	cpu, err := device.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := device.SetDefault(cpu)
+	t.Cleanup(func() { device.SetDefault(old) })
+	dir := t.TempDir()
+	rng := rand.New(rand.NewPCG(1, 2))
+	write := func(name string, n, m int) {
+		v := make([]float64, n*m)
+		for i := range v {
+			v[i] = rng.Float64() * math.Pi
+		}
+		if err := npy.WriteFile(filepath.Join(dir, name), gpk.FromSlice(v, n, m)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("x.npy", 60, 4)
+	write("y.npy", 7, 4)
+	write("w.npy", 3, 4)
+	write("wide.npy", 5, 9)
+	write("empty.npy", 0, 4)
+	for name, a := range map[string]*gpk.Array{
+		"int.npy": gpk.Ones(gpk.Int32, 2, 2), "vector.npy": gpk.Ones(gpk.Float32, 4),
+		"nan.npy": gpk.FromSlice([]float64{1, 2, 3, math.NaN()}, 1, 4),
+	} {
+		if err := npy.WriteFile(filepath.Join(dir, name), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "x.npy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "cut.npy"), text[:len(text)-1], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestGram(t *testing.T) {
+	dir := gramFolder(t)
+	in := func(name string) string { return filepath.Join(dir, name) }
+	x, err := npy.ReadFile(in("x.npy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	weights := func(v []float64, err error) (rows [][]float64) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for ; len(v) > 0; v = v[4:] {
+			rows = append(rows, v[:4])
+		}
+		return rows
+	}
+	w, err := npy.ReadFile(in("w.npy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args string
+		want *quantum.Circuit
+		o    quantum.Options
+	}{
+		{"-circuit zz -layers 1", quantum.ZZFeatureMap(4, 1), quantum.Options{}},
+		{"-circuit z", quantum.ZFeatureMap(4, 2), quantum.Options{}},
+		{"-reupload -precision double -weights " + in("w.npy"), quantum.BasicEntangler(weights(gpk.ToSlice[float64](w)), quantum.EntanglerOptions{Embedding: quantum.RYRZ, Reupload: true}), quantum.Options{Precision: quantum.Double}},
+		{"-embedding ry -scale 0.5 -normalize -jitter 0.25", quantum.BasicEntangler([][]float64{make([]float64, 4)}, quantum.EntanglerOptions{Scale: 0.5}), quantum.Options{Normalize: true, Jitter: 0.25}},
+	} {
+		for _, rectangular := range []bool{false, true} {
+			args := append([]string{"gram", "-x", in("x.npy"), "-out", in("k.npy")}, strings.Fields(c.args)...)
+			var y *gpk.Array
+			if rectangular {
+				args = append(args, "-y", in("y.npy"))
+				if y, err = npy.ReadFile(in("y.npy")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var out, errs bytes.Buffer
+			if status := run(context.Background(), args, streams{&out, &errs}); status != 0 {
+				t.Fatalf("%v: status %d\n%s", args, status, &errs)
+			}
+			r, err := quantum.Gram(context.Background(), c.want, x, y, c.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			k, err := npy.ReadFile(in("k.npy"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := gpk.ToSlice[float64](k.Cast(gpk.Float64))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := gpk.ToSlice[float64](r.K.Cast(gpk.Float64))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(k.Shape(), r.K.Shape()) || !slices.Equal(got, want) {
+				t.Errorf("%v: K differs from what the package computes", args)
+			}
+			for _, text := range []string{"path ", "pairs", in("k.npy")} {
+				if !strings.Contains(out.String(), text) {
+					t.Errorf("%v: the output lacks %q:\n%s", args, text, &out)
+				}
+			}
+			if !strings.Contains(errs.String(), "100 % of") {
+				t.Errorf("%v: no progress:\n%s", args, &errs)
+			}
+		}
+	}
+}
+
+func TestGramPlot(t *testing.T) {
+	dir := gramFolder(t)
+	for _, y := range []string{"", "y.npy"} {
+		for _, name := range []string{"k.png", "k.svg", "k.pdf"} {
+			args := []string{"gram", "-x", filepath.Join(dir, "x.npy"), "-out", filepath.Join(dir, "k.npy"), "-plot", filepath.Join(dir, name)}
+			if y != "" {
+				args = append(args, "-y", filepath.Join(dir, y))
+			}
+			var out, errs bytes.Buffer
+			if status := run(context.Background(), args, streams{&out, &errs}); status != 0 {
+				t.Fatalf("%v: %s", args, &errs)
+			}
+			text, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name != "k.png" {
+				continue
+			}
+			picture, err := png.Decode(bytes.NewReader(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Blue of the heat map, and twice as wide with a spectrum.
+			b, blue := picture.Bounds(), 0
+			for x := range b.Dx() {
+				for y := range b.Dy() {
+					if r, _, bl, _ := picture.At(x, y).RGBA(); bl > r+0x2000 {
+						blue++
+					}
+				}
+			}
+			if wide := b.Dx() > b.Dy(); wide != (y == "") || blue < 1000 {
+				t.Errorf("-y %q: %v, %d blue points", y, b, blue)
+			}
+		}
+	}
+}
+
+// TestGramErrors: a sentence, a status, and no file.
+func TestGramErrors(t *testing.T) {
+	dir := gramFolder(t)
+	in := func(name string) string { return filepath.Join(dir, name) }
+	before, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args   string
+		status int
+		want   string
+	}{
+		{"", 2, "-x names no file"},
+		{"-x " + in("x.npy") + " extra", 2, "extra"},
+		{"-x " + in("x.npy") + " -circuit qft", 2, `"qft" is not one of basic, z, zz`},
+		{"-x " + in("x.npy") + " -precision half", 2, `"half"`},
+		{"-x " + in("x.npy") + " -path shortest", 2, `"shortest"`},
+		{"-x " + in("x.npy") + " -embedding rx", 2, `"rx"`},
+		{"-x " + in("x.npy") + " -layers 0", 2, "-layers 0"},
+		{"-x " + in("x.npy") + " -scale 0", 2, "-scale 0"},
+		{"-x " + in("x.npy") + " -weights a.npy -seed 1", 2, "exclude each other"},
+		{"-x " + in("x.npy") + " -weights a.npy -circuit zz", 2, "-circuit basic"},
+		{"-x " + in("x.npy") + " -plot k.bmp", 2, "k.bmp"},
+		{"-x " + in("x.npy") + " -budget much", 2, "much"},
+		{"-x " + in("absent.npy"), 1, "absent.npy"},
+		{"-x " + in("cut.npy"), 1, "cut.npy: npy: not a .npy file, or damaged"},
+		{"-x " + in("int.npy"), 1, "int32"},
+		{"-x " + in("vector.npy"), 1, "[samples, features]"},
+		{"-x " + in("nan.npy"), 1, "x[0, 3] is NaN"},
+		{"-x " + in("x.npy") + " -y " + in("wide.npy") + " -weights " + in("wide.npy"), 1, "[layers, 4]"},
+		{"-x " + in("wide.npy") + " -y " + in("x.npy"), 1, "y has 4 features"},
+		{"-x " + in("x.npy") + " -budget 256 -circuit zz", 1, "the budget is 256"},
+		{"-x " + in("x.npy") + " -circuit zz -path product", 1, "path Product"},
+		{"-x " + in("x.npy") + " -tile -4", 1, "-4"},
+		{"-x " + in("x.npy") + " -jitter -1", 1, "Jitter of -1"},
+	} {
+		var out, errs bytes.Buffer
+		args := append([]string{"gram", "-out", in("k.npy")}, strings.Fields(c.args)...)
+		if status := run(context.Background(), args, streams{&out, &errs}); status != c.status || !strings.Contains(errs.String(), c.want) {
+			t.Errorf("%s: status %d, want %d: %s\nwant %q", c.args, status, c.status, &errs, c.want)
+		}
+	}
+	var out, errs bytes.Buffer
+	if status := run(context.Background(), []string{"gram", "-x", in("x.npy"), "-out", filepath.Join(dir, "no", "k.npy")}, streams{&out, &errs}); status != 1 {
+		t.Error("written into no folder")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if status := run(ctx, []string{"gram", "-x", in("x.npy"), "-out", in("k.npy")}, streams{&out, &errs}); status != 1 {
+		t.Error("a context that has ended changes nothing")
+	}
+	if after, _ := os.ReadDir(dir); len(after) != len(before) {
+		t.Errorf("left behind: %v", after)
+	}
+	// What is there stays.
+	if err := os.WriteFile(in("k.npy"), []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run(context.Background(), []string{"gram", "-x", in("nan.npy"), "-out", in("k.npy")}, streams{&out, &errs})
+	if text, err := os.ReadFile(in("k.npy")); err != nil || string(text) != "old" {
+		t.Errorf("the old file is %q, %v", text, err)
+	}
+}
+
+func TestBar(t *testing.T) {
+	var out bytes.Buffer
+	b := newBar(&out)
+	b.terminal = true
+	for i := range int64(11) {
+		b.last = time.Time{}
+		b.update(quantum.Progress{Done: i * 10, Total: 100, Elapsed: time.Duration(i) * time.Second})
+	}
+	b.end()
+	for _, want := range []string{"[...", "50 %, 5s, about 5s left", "[##############################] 100 %", "\r\x1b[K"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the bar lacks %q: %q", want, out.String())
+		}
+	}
+	out.Reset()
+	newBar(&out).update(quantum.Progress{})
+	if out.Len() > 0 {
+		t.Errorf("nothing to do, and %q", &out)
+	}
+	if err := plotFormat("k.PNG"); err != nil {
+		t.Error(err)
+	}
+}

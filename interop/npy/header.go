@@ -1,0 +1,294 @@
+package npy
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/gpk-go/gpk"
+)
+
+// ErrFormat is the error of a file that is not .npy or .npz, or is damaged.
+var ErrFormat = errors.New("npy: not a .npy file, or damaged")
+
+func formatError(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", ErrFormat, fmt.Errorf(format, args...))
+}
+
+const (
+	magic     = "\x93NUMPY"
+	alignment = 64      // of the elements in a file
+	maxHeader = 1 << 20 // longer ones describe structures
+	maxAxes   = 64      // as in NumPy 2
+)
+
+// codes are NumPy's letters for the element types that both have.
+var codes = []struct {
+	code string
+	dt   gpk.DType
+}{
+	{"f2", gpk.Float16},
+	{"f4", gpk.Float32},
+	{"f8", gpk.Float64},
+	{"i1", gpk.Int8},
+	{"u1", gpk.Uint8},
+	{"i4", gpk.Int32},
+	{"i8", gpk.Int64},
+	{"b1", gpk.Bool},
+	{"c8", gpk.Complex64},
+	{"c16", gpk.Complex128},
+}
+
+// Header returns the beginning of a .npy file of elements dt in row-major,
+// little-endian order, up to the first element: a multiple of 64 bytes.
+func Header(dt gpk.DType, shape ...int) ([]byte, error) {
+	code := ""
+	for _, c := range codes {
+		if c.dt == dt {
+			code = c.code
+		}
+	}
+	if code == "" {
+		return nil, fmt.Errorf("npy: %w: NumPy has no %v; Cast(gpk.Float32) first", gpk.ErrDType, dt)
+	}
+	order := "<"
+	if dt.Size() == 1 {
+		order = "|"
+	}
+	var b strings.Builder
+	for i, n := range shape {
+		if n < 0 {
+			return nil, fmt.Errorf("npy: %w: a shape of %v", gpk.ErrShape, shape)
+		}
+		if i > 0 {
+			b.WriteString(" ")
+		}
+		b.WriteString(strconv.Itoa(n) + ",")
+	}
+	tuple := b.String()
+	if len(shape) > 1 { // (3,) but (3, 4)
+		tuple = strings.TrimSuffix(tuple, ",")
+	}
+	dict := fmt.Sprintf("{'descr': '%s%s', 'fortran_order': False, 'shape': (%s), }", order, code, tuple)
+	prefix := len(magic) + 2 + 2
+	if prefix+len(dict)+1 > 1<<16-alignment {
+		prefix += 2
+	}
+	total := (prefix + len(dict) + 1 + alignment - 1) / alignment * alignment
+	out := make([]byte, 0, total)
+	out = append(out, magic...)
+	if prefix == len(magic)+4 {
+		out = append(out, 1, 0)
+		out = binary.LittleEndian.AppendUint16(out, uint16(total-prefix))
+	} else {
+		out = append(out, 2, 0)
+		out = binary.LittleEndian.AppendUint32(out, uint32(total-prefix))
+	}
+	out = append(out, dict...)
+	for len(out) < total-1 {
+		out = append(out, ' ')
+	}
+	return append(out, '\n'), nil
+}
+
+// description is what a header says.
+type description struct {
+	dt      gpk.DType
+	shape   []int
+	size    int  // elements
+	fortran bool // the first axis varies fastest
+	swap    bool // the bytes of a number are in the other order
+}
+
+// readHeader reads up to the first element.
+func readHeader(r io.Reader) (d description, err error) {
+	var start [len(magic) + 2]byte
+	if _, err := io.ReadFull(r, start[:]); err != nil {
+		return d, formatError("it ends before its header: %w", err)
+	}
+	if string(start[:len(magic)]) != magic {
+		return d, formatError("it begins with %q", start[:len(magic)])
+	}
+	major := start[len(magic)]
+	length := 0
+	switch major {
+	case 1:
+		var b [2]byte
+		_, err = io.ReadFull(r, b[:])
+		length = int(binary.LittleEndian.Uint16(b[:]))
+	case 2, 3:
+		var b [4]byte
+		_, err = io.ReadFull(r, b[:])
+		length = int(binary.LittleEndian.Uint32(b[:]))
+	default:
+		return d, formatError("version %d.%d is none of 1.0, 2.0, 3.0", major, start[len(magic)+1])
+	}
+	if err != nil {
+		return d, formatError("it ends in its header: %w", err)
+	}
+	if length > maxHeader {
+		return d, formatError("a header of %d bytes", length)
+	}
+	text := make([]byte, length)
+	if _, err := io.ReadFull(r, text); err != nil {
+		return d, formatError("it ends in its header: %w", err)
+	}
+	return parse(string(text))
+}
+
+// parse reads the header's dictionary, as Python writes it.
+func parse(text string) (d description, err error) {
+	p := parser{rest: text}
+	seen := map[string]bool{}
+	p.take("{")
+	for p.err == nil && !p.next("}") {
+		key := p.quoted()
+		p.take(":")
+		if seen[key] {
+			p.fail("%q stands twice", key)
+		}
+		seen[key] = true
+		switch key {
+		case "descr":
+			p.space()
+			if strings.HasPrefix(p.rest, "[") {
+				return d, fmt.Errorf("npy: %w: the elements are structures", gpk.ErrUnsupported)
+			}
+			if d.dt, d.swap, err = element(p.quoted()); p.err == nil && err != nil {
+				return d, err
+			}
+		case "fortran_order":
+			switch {
+			case p.next("True"):
+				d.fortran = true
+			case !p.next("False"):
+				p.fail("fortran_order is neither True nor False")
+			}
+		case "shape":
+			d.shape = p.tuple()
+		default:
+			p.fail("an entry %q", key)
+		}
+		if !p.next(",") {
+			p.take("}")
+			break
+		}
+	}
+	p.space()
+	switch {
+	case p.err != nil:
+		return d, p.err
+	case p.rest != "":
+		return d, formatError("%.20q after the header", p.rest)
+	case !seen["descr"] || !seen["fortran_order"] || !seen["shape"]:
+		return d, formatError("the header lacks descr, fortran_order or shape")
+	}
+	d.size = 1
+	for _, n := range d.shape {
+		if n == 0 {
+			d.size = 0
+		}
+	}
+	for _, n := range d.shape {
+		if d.size > 0 && n > (1<<62)/d.dt.Size()/d.size {
+			return d, formatError("a shape of %v", d.shape)
+		}
+		d.size *= n
+	}
+	return d, nil
+}
+
+// element reads a type: a byte order and a code.
+func element(descr string) (dt gpk.DType, swap bool, err error) {
+	if len(descr) < 2 {
+		return dt, false, formatError("elements of %q", descr)
+	}
+	order, code := descr[0], descr[1:]
+	for _, c := range codes {
+		if c.code != code {
+			continue
+		}
+		switch order {
+		case '|', '=', '<', '>':
+			return c.dt, c.dt.Size() > 1 && (order == '>') == littleEndian && order != '=' && order != '|', nil
+		}
+		return dt, false, formatError("a byte order of %q", order)
+	}
+	return dt, false, fmt.Errorf("npy: %w: elements of NumPy's type %q; astype one of float16 float32 float64 int8 uint8 int32 int64 bool complex64 complex128", gpk.ErrDType, descr)
+}
+
+// parser takes tokens from the front of rest and keeps the first mistake.
+type parser struct {
+	rest string
+	err  error
+}
+
+func (p *parser) fail(format string, args ...any) {
+	if p.err == nil {
+		p.err = formatError("the header: "+format, args...)
+	}
+}
+
+func (p *parser) space() { p.rest = strings.TrimLeft(p.rest, " \t\r\n") }
+
+// next takes token if it is there.
+func (p *parser) next(token string) bool {
+	p.space()
+	if p.err != nil || !strings.HasPrefix(p.rest, token) {
+		return false
+	}
+	p.rest = p.rest[len(token):]
+	return true
+}
+
+func (p *parser) take(token string) {
+	if !p.next(token) {
+		p.fail("%.20q where %q should be", p.rest, token)
+	}
+}
+
+func (p *parser) quoted() string {
+	p.space()
+	if p.rest == "" || p.rest[0] != '\'' && p.rest[0] != '"' {
+		p.fail("%.20q where a name should be", p.rest)
+		return ""
+	}
+	end := strings.IndexByte(p.rest[1:], p.rest[0])
+	if end < 0 {
+		p.fail("%.20q does not end", p.rest)
+		return ""
+	}
+	s := p.rest[1 : 1+end]
+	p.rest = p.rest[2+end:]
+	return s
+}
+
+func (p *parser) tuple() []int {
+	shape := []int{}
+	p.take("(")
+	for p.err == nil && !p.next(")") {
+		p.space()
+		end := 0
+		for end < len(p.rest) && p.rest[end] >= '0' && p.rest[end] <= '9' {
+			end++
+		}
+		n, err := strconv.Atoi(p.rest[:end])
+		if err != nil {
+			p.fail("%.20q where a length should be", p.rest)
+			return shape
+		}
+		p.rest = p.rest[end:]
+		p.next("L") // Python 2
+		if shape = append(shape, n); len(shape) > maxAxes {
+			p.fail("more than %d axes", maxAxes)
+		}
+		if !p.next(",") {
+			p.take(")")
+			break
+		}
+	}
+	return shape
+}

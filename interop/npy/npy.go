@@ -1,0 +1,264 @@
+package npy
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"unsafe"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/x448/float16"
+)
+
+// littleEndian reports the order of bytes in this machine's numbers.
+var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+
+// Read reads one array from r, to the default device. It reads no further than
+// the last element. r may end too early, which is ErrFormat.
+func Read(r io.Reader) (*gpk.Array, error) { return read(r, -1) }
+
+// ReadFile reads the array of a .npy file, to the default device. A file whose
+// length does not fit its header is ErrFormat.
+func ReadFile(path string) (*gpk.Array, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	size := int64(-1)
+	if info.Mode().IsRegular() {
+		size = info.Size()
+	}
+	a, err := read(f, size)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return a, nil
+}
+
+// read reads an array from r, which holds total bytes, or -1: nobody knows.
+func read(r io.Reader, total int64) (*gpk.Array, error) {
+	counted := &counter{r: r}
+	d, err := readHeader(counted)
+	if err != nil {
+		return nil, err
+	}
+	if total >= 0 {
+		if have, want := total-counted.n, int64(d.size)*int64(d.dt.Size()); have != want {
+			return nil, formatError("%v %v takes %d bytes, the file has %d after its header", d.shape, d.dt, want, have)
+		}
+	}
+	known := total >= 0
+	switch d.dt {
+	case gpk.Float16:
+		return elements[float16.Float16](r, d, known)
+	case gpk.Float32:
+		return elements[float32](r, d, known)
+	case gpk.Float64:
+		return elements[float64](r, d, known)
+	case gpk.Int8:
+		return elements[int8](r, d, known)
+	case gpk.Uint8:
+		return elements[uint8](r, d, known)
+	case gpk.Int32:
+		return elements[int32](r, d, known)
+	case gpk.Int64:
+		return elements[int64](r, d, known)
+	case gpk.Bool:
+		return elements[bool](r, d, known)
+	case gpk.Complex64:
+		return elements[complex64](r, d, known)
+	case gpk.Complex128:
+		return elements[complex128](r, d, known)
+	}
+	return nil, fmt.Errorf("npy: %w: %v", gpk.ErrDType, d.dt)
+}
+
+type counter struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// firstPiece is how much is allocated on the word of a header alone.
+const firstPiece = 1 << 20
+
+func elements[T gpk.Elem](r io.Reader, d description, known bool) (*gpk.Array, error) {
+	size := int(unsafe.Sizeof(*new(T)))
+	var data []T
+	for len(data) < d.size {
+		more := d.size - len(data)
+		if !known { // as much again as there is already
+			more = min(more, max(len(data), firstPiece/size))
+		}
+		at := len(data)
+		data = slices.Grow(data, more)[:at+more]
+		if _, err := io.ReadFull(r, bytesOf(data[at:])); err != nil {
+			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+				return nil, formatError("it ends before its %d elements: %w", d.size, io.ErrUnexpectedEOF)
+			}
+			return nil, err
+		}
+	}
+	if d.swap {
+		swap(bytesOf(data), d.dt)
+	}
+	if d.dt == gpk.Bool { // Go has 0 and 1 only
+		for i, b := range bytesOf(data) {
+			if b > 1 {
+				bytesOf(data)[i] = 1
+			}
+		}
+	}
+	shape := slices.Clone(d.shape)
+	if !d.fortran || len(shape) < 2 {
+		return checked(gpk.FromSlice(data, orScalar(shape)...), d)
+	}
+	slices.Reverse(shape)
+	return checked(gpk.FromSlice(data, shape...).Transpose(), d)
+}
+
+// orScalar is shape; that of a 0-d array has no way to be said to FromSlice.
+func orScalar(shape []int) []int {
+	if len(shape) == 0 {
+		return []int{1}
+	}
+	return shape
+}
+
+func checked(a *gpk.Array, d description) (*gpk.Array, error) {
+	if len(d.shape) == 0 {
+		a = a.Squeeze()
+	}
+	return a, a.Err()
+}
+
+// bytesOf is the memory of elements.
+func bytesOf[T gpk.Elem](v []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(*new(T))))
+}
+
+// Bytes returns elements as a .npy file holds them after its Header: their
+// memory itself where numbers are little-endian, else a copy.
+func Bytes[T gpk.Elem](v []T) []byte {
+	b := bytesOf(v)
+	if !littleEndian {
+		b = slices.Clone(b)
+		swap(b, typeOf[T]())
+	}
+	return b
+}
+
+func typeOf[T gpk.Elem]() gpk.DType { return gpk.FromSlice([]T{}).DType() }
+
+// swap turns the bytes of every number.
+func swap(b []byte, dt gpk.DType) {
+	n := dt.Size()
+	if dt == gpk.Complex64 || dt == gpk.Complex128 {
+		n /= 2
+	}
+	for ; len(b) >= n && n > 1; b = b[n:] {
+		slices.Reverse(b[:n])
+	}
+}
+
+// Write waits for a and writes it as a .npy file.
+func Write(w io.Writer, a *gpk.Array) error {
+	h, err := begin(a)
+	if err != nil {
+		return err
+	}
+	switch a.DType() {
+	case gpk.Float16:
+		return write[float16.Float16](w, h, a)
+	case gpk.Float32:
+		return write[float32](w, h, a)
+	case gpk.Float64:
+		return write[float64](w, h, a)
+	case gpk.BFloat16:
+		return write[bfloat16.BFloat16](w, h, a)
+	case gpk.Int8:
+		return write[int8](w, h, a)
+	case gpk.Uint8:
+		return write[uint8](w, h, a)
+	case gpk.Int32:
+		return write[int32](w, h, a)
+	case gpk.Int64:
+		return write[int64](w, h, a)
+	case gpk.Bool:
+		return write[bool](w, h, a)
+	case gpk.Complex64:
+		return write[complex64](w, h, a)
+	case gpk.Complex128:
+		return write[complex128](w, h, a)
+	}
+	return fmt.Errorf("npy: %w: %v", gpk.ErrDType, a.DType())
+}
+
+func begin(a *gpk.Array) ([]byte, error) {
+	if a == nil {
+		return nil, fmt.Errorf("npy: %w: a nil Array", gpk.ErrShape)
+	}
+	if err := a.Err(); err != nil {
+		return nil, err
+	}
+	return Header(a.DType(), a.Shape()...)
+}
+
+func write[T gpk.Elem](w io.Writer, header []byte, a *gpk.Array) error {
+	data, err := gpk.ToSlice[T](a)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(header); err != nil {
+		return err
+	}
+	// In pieces: one write of more than 2 GiB fails on some systems.
+	for b := Bytes(data); len(b) > 0; {
+		n := min(len(b), math.MaxInt32/2)
+		if _, err := w.Write(b[:n]); err != nil {
+			return err
+		}
+		b = b[n:]
+	}
+	return nil
+}
+
+// WriteFile writes a .npy file. The file is complete or not there: it gets its
+// name when everything is written.
+func WriteFile(path string, a *gpk.Array) error {
+	return replace(path, func(w io.Writer) error { return Write(w, a) })
+}
+
+// replace writes a file beside path and renames it at the end.
+func replace(path string, fill func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // gone after the rename
+	w := bufio.NewWriterSize(f, 1<<16)
+	if err = fill(w); err == nil {
+		err = w.Flush()
+	}
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return os.Rename(f.Name(), path)
+}

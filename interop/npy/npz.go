@@ -1,0 +1,104 @@
+package npy
+
+import (
+	"archive/zip"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/gpk-go/gpk"
+)
+
+// ReadZip reads all arrays of a .npz file of size bytes, by the names that
+// NumPy has for them.
+func ReadZip(r io.ReaderAt, size int64) (map[string]*gpk.Array, error) {
+	z, err := zip.NewReader(r, size)
+	if err != nil {
+		return nil, formatError("not a .npz file: %w", err)
+	}
+	arrays := map[string]*gpk.Array{}
+	fail := func(name string, err error) (map[string]*gpk.Array, error) {
+		for _, a := range arrays {
+			a.Free()
+		}
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	for _, f := range z.File {
+		name, ok := strings.CutSuffix(f.Name, ".npy")
+		if !ok {
+			continue
+		}
+		if _, twice := arrays[name]; twice {
+			return fail(f.Name, formatError("the name stands twice"))
+		}
+		part, err := f.Open()
+		if err != nil {
+			return fail(f.Name, formatError("%w", err))
+		}
+		// What the directory says of the length is not believed either: -1.
+		a, err := read(part, -1)
+		if err == nil {
+			// The checksum is compared at the end.
+			if n, e := io.Copy(io.Discard, io.LimitReader(part, 1)); e != nil || n > 0 {
+				a.Free()
+				err = formatError("more than its elements, or damaged: %v", e)
+			}
+		}
+		part.Close()
+		if err != nil {
+			return fail(f.Name, err)
+		}
+		arrays[name] = a
+	}
+	return arrays, nil
+}
+
+// ReadZipFile is ReadZip of a file.
+func ReadZipFile(path string) (map[string]*gpk.Array, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	arrays, err := ReadZip(f, info.Size())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return arrays, nil
+}
+
+// WriteZip writes arrays as a .npz file, uncompressed as numpy.savez does, in
+// the order of their names.
+func WriteZip(w io.Writer, arrays map[string]*gpk.Array) error {
+	var names []string
+	for n := range arrays {
+		if n == "" || strings.ContainsAny(n, "\\\x00") || len(n) > math.MaxUint16/2 {
+			return fmt.Errorf("npy: %w: an array named %q", gpk.ErrUnsupported, n)
+		}
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	z := zip.NewWriter(w)
+	for _, n := range names {
+		part, err := z.CreateHeader(&zip.FileHeader{Name: n + ".npy", Method: zip.Store})
+		if err == nil {
+			err = Write(part, arrays[n])
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", n, err)
+		}
+	}
+	return z.Close()
+}
+
+// WriteZipFile is WriteZip to a file, which is complete or not there.
+func WriteZipFile(path string, arrays map[string]*gpk.Array) error {
+	return replace(path, func(w io.Writer) error { return WriteZip(w, arrays) })
+}

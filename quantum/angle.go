@@ -1,0 +1,255 @@
+package quantum
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Angle is a polynomial of a sample's features, in radians: Const and Feature
+// make one, Scale, Add, Sub and Mul combine them. It is kept in one normal
+// form, so that two ways to write one polynomial give equal angles. Angle is a
+// value; the zero value is the angle 0.
+type Angle struct {
+	terms []monomial // by degree, then by features; no zero coefficients
+	err   error
+}
+
+// monomial is coef times the product of features, which ascend and may repeat.
+type monomial struct {
+	features []int
+	coef     float64
+}
+
+// maxTerms bounds a polynomial: products of sums grow fast.
+const maxTerms = 4096
+
+// errAngle is the cause of angles that are no finite polynomial.
+var errAngle = errors.New("an angle that is no finite polynomial of the features")
+
+// Const returns the angle v. A v that is not finite is an error of the gate
+// that takes the angle.
+func Const(v float64) Angle { return newAngle([]monomial{{coef: v}}, nil) }
+
+// Feature returns feature i of the sample, column i of x. A negative i is an
+// error of the gate that takes the angle.
+func Feature(i int) Angle {
+	if i < 0 {
+		return Angle{err: fmt.Errorf("%w: feature %d", errAngle, i)}
+	}
+	return Angle{terms: []monomial{{features: []int{i}, coef: 1}}}
+}
+
+// newAngle brings terms into the normal form.
+func newAngle(terms []monomial, err error) Angle {
+	if err != nil {
+		return Angle{err: err}
+	}
+	slices.SortStableFunc(terms, func(a, b monomial) int { return compareFeatures(a.features, b.features) })
+	var out []monomial
+	for _, t := range terms {
+		if n := len(out); n > 0 && slices.Equal(out[n-1].features, t.features) {
+			out[n-1].coef += t.coef
+			continue
+		}
+		out = append(out, t)
+	}
+	for _, t := range out {
+		if math.IsNaN(t.coef) || math.IsInf(t.coef, 0) {
+			return Angle{err: fmt.Errorf("%w: a coefficient is %v", errAngle, t.coef)}
+		}
+	}
+	out = slices.DeleteFunc(out, func(t monomial) bool { return t.coef == 0 })
+	if len(out) > maxTerms {
+		return Angle{err: fmt.Errorf("%w: more than %d terms", errAngle, maxTerms)}
+	}
+	return Angle{terms: out}
+}
+
+func compareFeatures(a, b []int) int {
+	if c := cmp.Compare(len(a), len(b)); c != 0 {
+		return c
+	}
+	return slices.Compare(a, b)
+}
+
+// Scale returns s times a.
+func (a Angle) Scale(s float64) Angle {
+	terms := slices.Clone(a.terms)
+	for i := range terms {
+		terms[i].coef *= s
+	}
+	if len(terms) == 0 { // 0 times NaN is no angle either
+		terms = []monomial{{coef: 0 * s}}
+	}
+	return newAngle(terms, a.err)
+}
+
+// Add returns a + b.
+func (a Angle) Add(b Angle) Angle {
+	return newAngle(slices.Concat(a.terms, b.terms), errors.Join(a.err, b.err))
+}
+
+// Sub returns a - b.
+func (a Angle) Sub(b Angle) Angle { return a.Add(b.Scale(-1)) }
+
+// Mul returns the product of a and b.
+func (a Angle) Mul(b Angle) Angle {
+	if err := errors.Join(a.err, b.err); err != nil {
+		return Angle{err: err}
+	}
+	if len(a.terms)*len(b.terms) > maxTerms*maxTerms/16 {
+		return Angle{err: fmt.Errorf("%w: a product of %d and %d terms", errAngle, len(a.terms), len(b.terms))}
+	}
+	terms := make([]monomial, 0, len(a.terms)*len(b.terms))
+	for _, s := range a.terms {
+		for _, t := range b.terms {
+			f := slices.Concat(s.features, t.features)
+			slices.Sort(f)
+			terms = append(terms, monomial{f, s.coef * t.coef})
+		}
+	}
+	return newAngle(terms, nil)
+}
+
+// Equal reports whether a and b are one polynomial.
+func (a Angle) Equal(b Angle) bool {
+	return a.err == nil && b.err == nil && slices.EqualFunc(a.terms, b.terms, func(s, t monomial) bool {
+		return s.coef == t.coef && slices.Equal(s.features, t.features)
+	})
+}
+
+// String writes the polynomial: "2*x0 - x1*x2 + 0.5".
+func (a Angle) String() string {
+	if a.err != nil {
+		return "?"
+	}
+	if len(a.terms) == 0 {
+		return "0"
+	}
+	var b strings.Builder
+	// Features first, the constant last, as people write it.
+	for i := range a.terms {
+		t := a.terms[(i+1)%len(a.terms)]
+		if len(a.terms[0].features) > 0 {
+			t = a.terms[i]
+		}
+		c := t.coef
+		switch {
+		case b.Len() > 0 && c < 0:
+			b.WriteString(" - ")
+			c = -c
+		case b.Len() > 0:
+			b.WriteString(" + ")
+		case c < 0:
+			b.WriteString("-")
+			c = -c
+		}
+		if c != 1 || len(t.features) == 0 {
+			b.WriteString(strconv.FormatFloat(c, 'g', 6, 64))
+			if len(t.features) > 0 {
+				b.WriteString("*")
+			}
+		}
+		for j, f := range t.features {
+			if j > 0 {
+				b.WriteString("*")
+			}
+			b.WriteString("x" + strconv.Itoa(f))
+		}
+	}
+	return b.String()
+}
+
+// isConst reports whether no feature changes the angle.
+func (a Angle) isConst() bool {
+	return len(a.terms) == 0 || len(a.terms) == 1 && len(a.terms[0].features) == 0
+}
+
+// constant returns the part of the angle that no feature changes.
+func (a Angle) constant() float64 {
+	if len(a.terms) > 0 && len(a.terms[0].features) == 0 {
+		return a.terms[0].coef
+	}
+	return 0
+}
+
+// variable returns the angle without its constant.
+func (a Angle) variable() Angle {
+	if a.constant() != 0 {
+		return Angle{terms: a.terms[1:]}
+	}
+	return a
+}
+
+// isZero reports whether the angle is 0 for every sample.
+func (a Angle) isZero() bool { return a.err == nil && len(a.terms) == 0 }
+
+// features returns 1 more than the highest feature that the angle reads.
+func (a Angle) features() int {
+	n := 0
+	for _, t := range a.terms {
+		if k := len(t.features); k > 0 {
+			n = max(n, t.features[k-1]+1)
+		}
+	}
+	return n
+}
+
+// key is equal for equal angles.
+func (a Angle) key() string {
+	var b []byte
+	for _, t := range a.terms {
+		b = strconv.AppendUint(b, math.Float64bits(t.coef), 36)
+		for _, f := range t.features {
+			b = append(b, '*')
+			b = strconv.AppendInt(b, int64(f), 36)
+		}
+		b = append(b, '+')
+	}
+	return string(b)
+}
+
+// angleTable holds the distinct angles of a program. Angle 0 of the table need
+// not exist: index with add.
+type angleTable struct {
+	angles []Angle
+	index  map[string]int
+}
+
+func (t *angleTable) add(a Angle) int {
+	k := a.key()
+	if i, ok := t.index[k]; ok {
+		return i
+	}
+	if t.index == nil {
+		t.index = map[string]int{}
+	}
+	t.angles = append(t.angles, a)
+	t.index[k] = len(t.angles) - 1
+	return len(t.angles) - 1
+}
+
+// evaluate writes the angles of the sample x into out, and returns the first
+// that is not finite, or -1.
+func (t *angleTable) evaluate(x, out []float64) int {
+	for i, a := range t.angles {
+		sum := 0.0
+		for _, m := range a.terms {
+			v := m.coef
+			for _, f := range m.features {
+				v *= x[f]
+			}
+			sum += v
+		}
+		if math.IsNaN(sum) || math.IsInf(sum, 0) {
+			return i
+		}
+		out[i] = sum
+	}
+	return -1
+}

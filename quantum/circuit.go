@@ -1,0 +1,207 @@
+package quantum
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gpk-go/gpk"
+)
+
+// Circuit is a list of gates on qubits that start in |0>. The methods of gates
+// append to it and return it. A mistake stays with the circuit: later gates do
+// nothing, and Err, States, Gram and PlanGram return it. A Circuit is not safe
+// for use by many goroutines while gates are added; after that it is.
+type Circuit struct {
+	qubits int
+	gates  []gate
+	err    error
+}
+
+// maxQubits bounds circuits of any kind; states end long before.
+const maxQubits = 1 << 16
+
+// NewCircuit returns a circuit without gates. Fewer than one qubit, or more
+// than 65,536, is an error of the circuit.
+func NewCircuit(qubits int) *Circuit {
+	c := &Circuit{qubits: qubits}
+	if qubits < 1 || qubits > maxQubits {
+		c.qubits = 0
+		c.err = here().fail(fmt.Sprintf("NewCircuit(%d)", qubits), fmt.Errorf("%w: a circuit has 1 to %d qubits", gpk.ErrShape, maxQubits))
+	}
+	return c
+}
+
+// Qubits returns the number of wires.
+func (c *Circuit) Qubits() int {
+	if c == nil {
+		return 0
+	}
+	return c.qubits
+}
+
+// Features returns how many features of a sample the angles read: 1 more than
+// the highest.
+func (c *Circuit) Features() int {
+	n := 0
+	if c != nil {
+		for _, g := range c.gates {
+			n = max(n, g.angle.features())
+		}
+	}
+	return n
+}
+
+// errNoCircuit is the cause of a circuit that no constructor made.
+var errNoCircuit = fmt.Errorf("%w: a nil or zero Circuit; NewCircuit makes one", gpk.ErrShape)
+
+// Err returns the first mistake that was made in building the circuit, with
+// the gate and the line that made it.
+func (c *Circuit) Err() error {
+	switch {
+	case c == nil:
+		return errNoCircuit
+	case c.err != nil:
+		return c.err
+	case c.qubits == 0:
+		return errNoCircuit
+	}
+	return nil
+}
+
+// add appends a gate, or keeps what is wrong with it.
+func (c *Circuit) add(s site, g gate) *Circuit {
+	if c == nil {
+		return &Circuit{err: s.fail(g.String(), errNoCircuit)}
+	}
+	if c.err != nil {
+		return c
+	}
+	g.site = s
+	if err := c.check(g); err != nil {
+		c.err = s.fail(g.String(), err)
+		return c
+	}
+	c.gates = append(c.gates, g)
+	return c
+}
+
+func (c *Circuit) check(g gate) error {
+	if c.qubits == 0 {
+		return errNoCircuit
+	}
+	wires := []int{g.a}
+	if g.kind >= gateCX {
+		wires = append(wires, g.b)
+	}
+	for _, w := range wires {
+		if w < 0 || w >= c.qubits {
+			return fmt.Errorf("%w: qubit %d of a circuit with qubits 0 to %d", gpk.ErrShape, w, c.qubits-1)
+		}
+	}
+	if g.kind >= gateCX && g.a == g.b {
+		return fmt.Errorf("%w: %v takes two different qubits, not %d twice", gpk.ErrShape, g.kind, g.a)
+	}
+	if err := g.angle.err; err != nil {
+		return fmt.Errorf("%w: %w", gpk.ErrUnsupported, err)
+	}
+	return nil
+}
+
+// H adds the Hadamard gate.
+func (c *Circuit) H(q int) *Circuit { return c.add(here(), gate{kind: gateH, a: q, b: -1}) }
+
+// X adds the bit flip.
+func (c *Circuit) X(q int) *Circuit { return c.add(here(), gate{kind: gateX, a: q, b: -1}) }
+
+// Y adds Pauli's Y.
+func (c *Circuit) Y(q int) *Circuit { return c.add(here(), gate{kind: gateY, a: q, b: -1}) }
+
+// Z adds diag(1, -1).
+func (c *Circuit) Z(q int) *Circuit { return c.add(here(), gate{kind: gateZ, a: q, b: -1}) }
+
+// S adds diag(1, i).
+func (c *Circuit) S(q int) *Circuit { return c.add(here(), gate{kind: gateS, a: q, b: -1}) }
+
+// T adds diag(1, e^(i pi/4)).
+func (c *Circuit) T(q int) *Circuit { return c.add(here(), gate{kind: gateT, a: q, b: -1}) }
+
+// SX adds the square root of X, (1+i, 1-i; 1-i, 1+i)/2.
+func (c *Circuit) SX(q int) *Circuit { return c.add(here(), gate{kind: gateSX, a: q, b: -1}) }
+
+// RX adds exp(-i t/2 X).
+func (c *Circuit) RX(q int, t Angle) *Circuit {
+	return c.add(here(), gate{kind: gateRX, a: q, b: -1, angle: t})
+}
+
+// RY adds exp(-i t/2 Y).
+func (c *Circuit) RY(q int, t Angle) *Circuit {
+	return c.add(here(), gate{kind: gateRY, a: q, b: -1, angle: t})
+}
+
+// RZ adds exp(-i t/2 Z).
+func (c *Circuit) RZ(q int, t Angle) *Circuit {
+	return c.add(here(), gate{kind: gateRZ, a: q, b: -1, angle: t})
+}
+
+// P adds diag(1, e^it).
+func (c *Circuit) P(q int, t Angle) *Circuit {
+	return c.add(here(), gate{kind: gateP, a: q, b: -1, angle: t})
+}
+
+// CX adds X on target where control is 1.
+func (c *Circuit) CX(control, target int) *Circuit {
+	return c.add(here(), gate{kind: gateCX, a: control, b: target})
+}
+
+// CZ adds -1 where both qubits are 1.
+func (c *Circuit) CZ(a, b int) *Circuit { return c.add(here(), gate{kind: gateCZ, a: a, b: b}) }
+
+// SWAP exchanges two qubits.
+func (c *Circuit) SWAP(a, b int) *Circuit { return c.add(here(), gate{kind: gateSWAP, a: a, b: b}) }
+
+// CRX adds RX(t) on target where control is 1.
+func (c *Circuit) CRX(control, target int, t Angle) *Circuit {
+	return c.add(here(), gate{kind: gateCRX, a: control, b: target, angle: t})
+}
+
+// CRY adds RY(t) on target where control is 1.
+func (c *Circuit) CRY(control, target int, t Angle) *Circuit {
+	return c.add(here(), gate{kind: gateCRY, a: control, b: target, angle: t})
+}
+
+// CRZ adds RZ(t) on target where control is 1.
+func (c *Circuit) CRZ(control, target int, t Angle) *Circuit {
+	return c.add(here(), gate{kind: gateCRZ, a: control, b: target, angle: t})
+}
+
+// CP adds e^it where both qubits are 1.
+func (c *Circuit) CP(control, target int, t Angle) *Circuit {
+	return c.add(here(), gate{kind: gateCP, a: control, b: target, angle: t})
+}
+
+// RZZ adds exp(-i t/2 Z Z).
+func (c *Circuit) RZZ(a, b int, t Angle) *Circuit {
+	return c.add(here(), gate{kind: gateRZZ, a: a, b: b, angle: t})
+}
+
+// Append adds the gates of d, which has as many qubits, and its mistake if it
+// has one. d is not changed, and may be c itself.
+func (c *Circuit) Append(d *Circuit) *Circuit {
+	s := here()
+	if c == nil {
+		return &Circuit{err: s.fail("Append", errNoCircuit)}
+	}
+	if c.err != nil {
+		return c
+	}
+	if err := errors.Join(c.Err(), d.Err()); err != nil {
+		c.err = err
+		return c
+	}
+	if d.qubits != c.qubits {
+		c.err = s.fail("Append", fmt.Errorf("%w: a circuit of %d qubits to one of %d", gpk.ErrShape, d.qubits, c.qubits))
+		return c
+	}
+	c.gates = append(c.gates, d.gates...)
+	return c
+}

@@ -1,0 +1,190 @@
+package quantum
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gpk-go/gpk"
+)
+
+// kernel is a circuit compiled for a Gram matrix: K is the element-wise
+// product of the kernels of its blocks and of its single wires.
+type kernel struct {
+	qubits   int
+	features int
+	path     Path // Product or General
+	wires    []*program
+	blocks   []*program
+	notes    []string // what the compiler did, for Plan.Reason
+	workers  int      // goroutines that build states, for plan
+}
+
+// compileStates compiles a circuit for its states: one program for all wires,
+// nothing dropped. out[w] is the position of the user's wire w.
+func compileStates(c *Circuit) (p *program, out []int, err error) {
+	gates, at := dropConstantControls(c.gates, c.qubits)
+	if p, err = whole(gates, c.qubits); err != nil {
+		return nil, nil, err
+	}
+	out = make([]int, c.qubits)
+	for w, i := range at {
+		out[w] = c.qubits - 1 - i
+	}
+	if p.phase >= 0 && !isSign(p.angles.angles[p.phase]) {
+		p.real = false
+	}
+	return p, out, nil
+}
+
+// whole compiles gates on all wires into one program.
+func whole(gates []gate, qubits int) (*program, error) {
+	if qubits > maxStateQubits {
+		return nil, tooManyQubits(qubits)
+	}
+	wires := make([]int, qubits)
+	for i := range wires {
+		wires[i] = i
+	}
+	b := newBlock(gates, wires)
+	b.simplify()
+	return b.lower(), nil
+}
+
+func tooManyQubits(n int) error {
+	return fmt.Errorf("%w: %d connected qubits have 2^%d amplitudes; at most %d can be simulated", gpk.ErrUnsupported, n, n, maxStateQubits)
+}
+
+// compileGram compiles a circuit for its Gram matrices.
+func compileGram(c *Circuit, path Path) (*kernel, error) {
+	if err := c.Err(); err != nil {
+		return nil, err
+	}
+	k := &kernel{qubits: c.qubits, features: c.Features(), path: General}
+	gates, _ := dropConstantControls(c.gates, c.qubits)
+	if path == General {
+		p, err := whole(gates, c.qubits)
+		if err != nil {
+			return nil, err
+		}
+		p.phase = -1 // |e^(i phase)| is 1
+		k.blocks = []*program{p}
+		k.note("all %d qubits together, as asked", c.qubits)
+		k.noteReal()
+		return k, nil
+	}
+	dropped := 0
+	groups, of := gateGroups(gates, c.qubits)
+	if slices.ContainsFunc(groups, func(g []int) bool { return len(g) > 64 }) {
+		// Too many wires for steps: what the gates alone show has to do.
+		gates, dropped = dropConstantTail(gates, c.qubits)
+		groups, of = gateGroups(gates, c.qubits)
+	}
+	var connected []gate // a gate on two qubits for each block
+	for i, wires := range groups {
+		if len(of[i]) == 0 {
+			continue // |0> for every sample: the factor is 1
+		}
+		if len(wires) > 64 {
+			return nil, tooManyQubits(len(wires))
+		}
+		b := newBlock(of[i], wires)
+		b.phase = Angle{} // |e^(i phase)| is 1
+		b.simplify()
+		dropped += b.dropTail()
+		for _, part := range b.split() {
+			part.simplify()
+			switch {
+			case len(part.steps) == 0:
+			case len(part.wires) == 1:
+				k.wires = append(k.wires, part.lower())
+			case len(part.wires) > maxStateQubits:
+				return nil, tooManyQubits(len(part.wires))
+			default:
+				k.blocks = append(k.blocks, part.lower())
+				connected = append(connected, connection(of[i], part.wires))
+			}
+		}
+	}
+	if dropped > 0 {
+		k.note("%d gates or parts of angles at the end are the same for all samples and were dropped", dropped)
+	}
+	if len(k.blocks) == 0 {
+		k.path = Product
+		k.note("nothing entangles: a closed form over %d qubits", len(k.wires))
+		return k, nil
+	}
+	if path == Product {
+		g := connected[0]
+		return nil, g.site.fail(g.String(), fmt.Errorf("%w: path Product, but this gate entangles qubits depending on the sample; Auto or General computes it", gpk.ErrUnsupported))
+	}
+	if len(k.blocks) > 1 || len(k.wires) > 0 || len(k.blocks[0].wires) < c.qubits {
+		var sizes []string
+		for _, b := range k.blocks {
+			sizes = append(sizes, fmt.Sprint(b.qubits))
+		}
+		k.note("K is a product over blocks of %s connected qubits and %d single ones", strings.Join(sizes, ", "), len(k.wires))
+	}
+	k.noteReal()
+	return k, nil
+}
+
+// connection finds a gate that connects two of a block's wires.
+func connection(gates []gate, wires []int) gate {
+	in := map[int]bool{}
+	for _, w := range wires {
+		in[w] = true
+	}
+	for _, g := range gates {
+		if g.b >= 0 && in[g.a] && in[g.b] {
+			return g
+		}
+	}
+	for _, g := range gates {
+		if g.b >= 0 {
+			return g
+		}
+	}
+	return gates[0]
+}
+
+func (k *kernel) note(format string, args ...any) {
+	k.notes = append(k.notes, fmt.Sprintf(format, args...))
+}
+
+func (k *kernel) noteReal() {
+	n := 0
+	for _, b := range k.blocks {
+		if b.real {
+			n++
+		}
+	}
+	switch {
+	case n == len(k.blocks):
+		k.note("real amplitudes: a quarter of the work")
+	case n > 0:
+		k.note("%d of %d blocks have real amplitudes", n, len(k.blocks))
+	}
+	for _, b := range k.blocks {
+		if b.constant != nil {
+			k.note("a start that is the same for all samples is computed once")
+			return
+		}
+	}
+}
+
+// width returns how many real numbers hold a state of block b.
+func (p *program) width() int {
+	if p.real {
+		return 1 << p.qubits
+	}
+	return 2 << p.qubits
+}
+
+// width returns how many real numbers hold a sample's states in all blocks.
+func (k *kernel) width() (n int) {
+	for _, b := range k.blocks {
+		n += b.width()
+	}
+	return n + 3*len(k.wires)
+}

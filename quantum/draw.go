@@ -1,0 +1,145 @@
+package quantum
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// longestAngle is how long an angle may be in a drawing; longer ones become
+// a number and stand below.
+const longestAngle = 14
+
+// String draws the circuit: a line a qubit, gates from left to right, * on a
+// control. It is for a person; a circuit in error says so.
+//
+//	0: -H--*--------
+//	1: ----X--P(x1)-
+func (c *Circuit) String() string {
+	if err := c.Err(); err != nil {
+		return "circuit in error: " + err.Error()
+	}
+	const most = 4096
+	if len(c.gates) > most || c.qubits > most {
+		return fmt.Sprintf("%d gates on %d qubits", len(c.gates), c.qubits)
+	}
+	d := drawing{free: make([]int, c.qubits)}
+	for _, g := range c.gates {
+		d.add(g)
+	}
+	return d.render()
+}
+
+// drawing is gates in columns, in each of which a wire has one gate at most.
+type drawing struct {
+	columns []map[int]string // by wire
+	spans   [][][2]int       // the wires that a column's gates reach over
+	free    []int            // by wire: the first column after its last gate
+	angles  []string         // that stand below
+}
+
+func (d *drawing) label(g gate) string {
+	name := strings.TrimPrefix(g.kind.String(), "C")
+	if !g.kind.hasAngle() {
+		return name
+	}
+	a := g.angle.String()
+	if len(a) > longestAngle {
+		at := -1
+		for i, s := range d.angles {
+			if s == a {
+				at = i
+			}
+		}
+		if at < 0 {
+			d.angles = append(d.angles, a)
+			at = len(d.angles) - 1
+		}
+		a = fmt.Sprintf("a%d", at)
+	}
+	return name + "(" + a + ")"
+}
+
+func (d *drawing) add(g gate) {
+	lo, hi := g.a, g.a
+	marks := map[int]string{}
+	switch g.kind {
+	case gateSWAP:
+		marks[g.a], marks[g.b] = "x", "x"
+	case gateCZ:
+		marks[g.a], marks[g.b] = "*", "*"
+	case gateRZZ:
+		marks[g.a], marks[g.b] = "ZZ", strings.Replace(d.label(g), "RZZ", "ZZ", 1)
+	default:
+		marks[g.a] = d.label(g)
+		if g.b >= 0 {
+			marks[g.a], marks[g.b] = "*", d.label(g)
+		}
+	}
+	if g.b >= 0 {
+		lo, hi = min(g.a, g.b), max(g.a, g.b)
+	}
+	at := 0
+	for w := lo; w <= hi; w++ {
+		at = max(at, d.free[w])
+	}
+	if at == len(d.columns) {
+		d.columns, d.spans = append(d.columns, map[int]string{}), append(d.spans, nil)
+	}
+	for w, m := range marks {
+		d.columns[at][w] = m
+	}
+	if hi > lo {
+		d.spans[at] = append(d.spans[at], [2]int{lo, hi})
+	}
+	for w := lo; w <= hi; w++ {
+		d.free[w] = at + 1
+	}
+}
+
+func (d *drawing) render() string {
+	digits := len(fmt.Sprint(len(d.free) - 1))
+	lines := make([]strings.Builder, len(d.free))
+	between := make([]strings.Builder, len(d.free)) // below each wire
+	for w := range lines {
+		fmt.Fprintf(&lines[w], "%*d: ", digits, w)
+		fmt.Fprintf(&between[w], "%*s", digits+2, "")
+	}
+	for c, column := range d.columns {
+		width := 1
+		for _, m := range column {
+			width = max(width, utf8.RuneCountInString(m))
+		}
+		for w := range lines {
+			mark, crossed := column[w], false
+			for _, s := range d.spans[c] {
+				crossed = crossed || s[0] < w && w < s[1]
+			}
+			if mark == "" {
+				mark = "-"
+				if crossed {
+					mark = "|"
+				}
+			}
+			lines[w].WriteString("-" + mark + strings.Repeat("-", width-utf8.RuneCountInString(mark)+1))
+			link := " "
+			for _, s := range d.spans[c] {
+				if s[0] <= w && w < s[1] {
+					link = "|"
+				}
+			}
+			between[w].WriteString(" " + link + strings.Repeat(" ", width))
+		}
+	}
+	var b strings.Builder
+	for w := range lines {
+		b.WriteString(lines[w].String() + "\n")
+		if below := strings.TrimRight(between[w].String(), " "); below != "" {
+			b.WriteString(below + "\n")
+		}
+	}
+	for i, a := range d.angles {
+		fmt.Fprintf(&b, "a%d = %s\n", i, a)
+	}
+	return b.String()
+}

@@ -1,0 +1,47 @@
+package quantum
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/device"
+)
+
+// engine builds states and Gram matrices on one kind of device. It is the
+// place where kernels for GPUs join: a state builder that runs a program, and a
+// product whose epilogue is |.|^2.
+type engine interface {
+	// states returns [n, 2^qubits] of dt on dev. Bit out[w] of an index
+	// in the program's states is wire w of the user.
+	states(ctx context.Context, dev *device.Device, p *program, out []int, x *samples, dt gpk.DType) (*gpk.Array, error)
+	// gram carries out a job.
+	gram(ctx context.Context, j *job) error
+}
+
+// job is a Gram matrix to be computed.
+type job struct {
+	kernel  *kernel
+	dev     *device.Device
+	x, y    *samples // y is x for a symmetric matrix
+	plan    Plan
+	options Options
+
+	k        *gpk.Array // out: K, unless options.Output is set
+	report   *Report    // out
+	progress func(done int64)
+}
+
+func (j *job) symmetric() bool { return j.x == j.y }
+
+// engineFor returns the engine of a device. A program that asked for a GPU
+// never gets another device.
+func engineFor(d *device.Device) (engine, error) {
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
+	if d.Kind() == device.CPU {
+		return cpuEngine{}, nil
+	}
+	return nil, fmt.Errorf("%w: this version builds states on the CPU only, and x is on %v; x.To(device.Open(\"cpu\")) moves it, GPK_DEVICE=cpu runs the whole program there", gpk.ErrUnsupported, d)
+}

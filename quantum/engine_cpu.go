@@ -1,0 +1,197 @@
+package quantum
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/array"
+	"github.com/gpk-go/gpk/device"
+)
+
+// cpuEngine is the engine of the host: states in goroutines, products by
+// gpk's.
+type cpuEngine struct {
+	poison bool // fill K with NaN first, to see that all of it is written
+}
+
+// hostArray allocates an array on a CPU device and returns its memory too,
+// whatever it held before.
+func hostArray[T number | complex64 | complex128](dev *device.Device, dt gpk.DType, shape ...int) (*gpk.Array, []T, error) {
+	n := 1
+	for _, s := range shape {
+		if s != 0 && n > math.MaxInt/64/s {
+			return nil, nil, fmt.Errorf("%w: %v %v", gpk.ErrOutOfMemory, shape, dt)
+		}
+		n *= s
+	}
+	buf, err := dev.Alloc(int64(n)*int64(dt.Size()), nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	a := array.FromBuffer(buf, dt, shape...)
+	if err := a.Err(); err != nil {
+		buf.Free()
+		return nil, nil, err
+	}
+	if n == 0 {
+		return a, nil, nil
+	}
+	return a, unsafe.Slice((*T)(buf.Ptr()), n), nil
+}
+
+func (cpuEngine) states(ctx context.Context, dev *device.Device, p *program, out []int, x *samples, dt gpk.DType) (*gpk.Array, error) {
+	if dt == gpk.Complex128 {
+		return statesCPU[float64, complex128](ctx, dev, p, out, x, dt)
+	}
+	return statesCPU[float32, complex64](ctx, dev, p, out, x, dt)
+}
+
+func statesCPU[T number, C complex64 | complex128](ctx context.Context, dev *device.Device, p *program, out []int, x *samples, dt gpk.DType) (*gpk.Array, error) {
+	d := 1 << p.qubits
+	a, data, err := hostArray[C](dev, dt, x.n, d)
+	if err != nil {
+		return nil, err
+	}
+	straight := true
+	image := make([]int, p.qubits) // of the bit at a position of the program
+	for w, from := range out {
+		to := p.qubits - 1 - w
+		image[from] = 1 << to
+		straight = straight && from == to
+	}
+	err = build(ctx, p, x, 0, x.n, nil, func(i int, re, im []T) {
+		row := unsafe.Slice((*T)(unsafe.Pointer(&data[i*d])), 2*d)
+		if straight {
+			interleave(row, re, im)
+			return
+		}
+		at := 0
+		for b, v := range re {
+			row[2*at], row[2*at+1] = v, 0
+			if im != nil {
+				row[2*at+1] = im[b]
+			}
+			// The image of b+1: bits that change, from the lowest on.
+			for p := range image {
+				at ^= image[p]
+				if b>>p&1 == 0 {
+					break
+				}
+			}
+		}
+	})
+	if err != nil {
+		a.Free()
+		return nil, err
+	}
+	return a, nil
+}
+
+// interleave writes re + i im.
+func interleave[T number](row, re, im []T) {
+	row = row[:2*len(re)]
+	if im == nil {
+		for i, v := range re {
+			row[2*i], row[2*i+1] = v, 0
+		}
+		return
+	}
+	im = im[:len(re)]
+	for i, v := range re {
+		row[2*i], row[2*i+1] = v, im[i]
+	}
+}
+
+// sharedQubits is the size from which all goroutines build one state together:
+// what each would need for its own is too much memory.
+const sharedQubits = 20
+
+// build runs p on the samples lo … hi-1, each in one goroutine or, where there
+// are few and they are large, one after the other in all. place returns where a
+// state goes, or is nil to use memory that is reused; put, which may be nil,
+// sees every state. Both are called from several goroutines.
+func build[T number](ctx context.Context, p *program, x *samples, lo, hi int, place func(i int) (re, im []T), put func(i int, re, im []T)) error {
+	common := newShared[T](p)
+	workers := runtime.GOMAXPROCS(0)
+	n := hi - lo
+	var next atomic.Int64
+	var mu sync.Mutex
+	var failed error
+	work := func(s spread) {
+		m := newSimulator(p, common, s)
+		m.stop = func() bool { return ctx.Err() != nil }
+		d := 1 << p.qubits
+		var re, im []T
+		if place == nil {
+			re = make([]T, d)
+			if !p.real {
+				im = make([]T, d)
+			}
+		}
+		for {
+			i := lo + int(next.Add(1)) - 1
+			if i >= hi || ctx.Err() != nil {
+				return
+			}
+			if place != nil {
+				re, im = place(i)
+			}
+			if bad := m.run(x.row(i), common, re, im); bad >= 0 {
+				mu.Lock()
+				if failed == nil {
+					failed = p.angles.describe(bad, i)
+				}
+				mu.Unlock()
+				next.Store(int64(n)) // the others stop too
+				return
+			}
+			if put != nil {
+				put(i, re, im)
+			}
+		}
+	}
+	if p.qubits >= sharedQubits || n < workers && 1<<p.qubits >= 2*minSpread {
+		work(across(workers))
+	} else {
+		var wg sync.WaitGroup
+		for range min(workers, n) - 1 {
+			wg.Go(func() { work(inline) })
+		}
+		work(inline)
+		wg.Wait()
+	}
+	if failed == nil {
+		failed = ctx.Err()
+	}
+	return failed
+}
+
+// rows runs f on parts of 0 … n-1 in up to GOMAXPROCS goroutines, where there
+// is enough of work.
+func rows(n, work int, f func(lo, hi int)) {
+	parts := min(runtime.GOMAXPROCS(0), n)
+	if parts < 2 || work < 1<<15 {
+		f(0, n)
+		return
+	}
+	step := (n + parts - 1) / parts
+	var wg sync.WaitGroup
+	for lo := step; lo < n; lo += step {
+		wg.Go(func() { f(lo, min(lo+step, n)) })
+	}
+	f(0, step)
+	wg.Wait()
+}
+
+func (e cpuEngine) gram(ctx context.Context, j *job) error {
+	if j.options.Precision == Double {
+		return gramCPU[float64](ctx, j, e.poison)
+	}
+	return gramCPU[float32](ctx, j, e.poison)
+}

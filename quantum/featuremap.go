@@ -1,0 +1,138 @@
+package quantum
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gpk-go/gpk"
+)
+
+// Embedding is how BasicEntangler writes a sample into the qubits.
+type Embedding uint8
+
+// The embeddings: RY(s x_i) on qubit i, and RY(s x_i) followed by RZ(s x_i).
+const (
+	RY Embedding = iota
+	RYRZ
+)
+
+// String returns ry or ryrz.
+func (e Embedding) String() string {
+	switch e {
+	case RY:
+		return "ry"
+	case RYRZ:
+		return "ryrz"
+	}
+	return fmt.Sprintf("Embedding(%d)", uint8(e))
+}
+
+// EntanglerOptions say how BasicEntangler embeds a sample.
+type EntanglerOptions struct {
+	Embedding Embedding
+	Reupload  bool    // embed again before every layer, not before the first alone
+	Scale     float64 // features are multiplied by it; 0 is 1
+}
+
+// BasicEntangler embeds feature i in qubit i and adds a layer for each row of
+// weights [layers][qubits]: RX(w) on every qubit, then a ring of CX(i, i+1) (two
+// qubits: one CX; one: none). Without layers or with rows of different lengths
+// the circuit carries an error. Embedded once, every layer is the same for
+// all samples and changes no kernel.
+func BasicEntangler(weights [][]float64, o EntanglerOptions) *Circuit {
+	s := here()
+	refuse := func(format string, args ...any) *Circuit {
+		return &Circuit{err: s.fail("BasicEntangler", fmt.Errorf("%w: %w", gpk.ErrShape, fmt.Errorf(format, args...)))}
+	}
+	if len(weights) == 0 || len(weights[0]) == 0 {
+		return refuse("weights are [layers][qubits], at least one of each")
+	}
+	q := len(weights[0])
+	for l, row := range weights {
+		if len(row) != q {
+			return refuse("weights are ragged: layer %d has %d, layer 0 has %d", l, len(row), q)
+		}
+		for i, w := range row {
+			if math.IsNaN(w) || math.IsInf(w, 0) {
+				return refuse("weights[%d][%d] is %v", l, i, w)
+			}
+		}
+	}
+	if q > maxQubits {
+		return refuse("%d qubits; a circuit has at most %d", q, maxQubits)
+	}
+	if o.Embedding > RYRZ {
+		return refuse("there is no %v", o.Embedding)
+	}
+	scale := o.Scale
+	if scale == 0 {
+		scale = 1
+	}
+	c := &Circuit{qubits: q}
+	for l, row := range weights {
+		if l == 0 || o.Reupload {
+			for i := range q {
+				x := Feature(i).Scale(scale)
+				c.add(s, gate{kind: gateRY, a: i, b: -1, angle: x})
+				if o.Embedding == RYRZ {
+					c.add(s, gate{kind: gateRZ, a: i, b: -1, angle: x})
+				}
+			}
+		}
+		for i, w := range row {
+			c.add(s, gate{kind: gateRX, a: i, b: -1, angle: Const(w)})
+		}
+		ring := q
+		if q <= 2 {
+			ring = q - 1
+		}
+		for i := range ring {
+			c.add(s, gate{kind: gateCX, a: i, b: (i + 1) % q})
+		}
+	}
+	return c
+}
+
+// maxGates bounds the circuits that one call makes.
+const maxGates = 1 << 22
+
+// ZFeatureMap is, reps times, H and P(2 x_i) on every qubit (Havlíček and
+// others, arXiv 1804.11326, without its entanglement).
+func ZFeatureMap(qubits, reps int) *Circuit {
+	return featureMap(here(), "ZFeatureMap", qubits, reps, false)
+}
+
+// ZZFeatureMap is, reps times, H and P(2 x_i) on every qubit, then for all
+// i < j CX(i, j), P(2 (pi - x_i)(pi - x_j)) on j, CX(i, j) (arXiv 1804.11326).
+func ZZFeatureMap(qubits, reps int) *Circuit {
+	return featureMap(here(), "ZZFeatureMap", qubits, reps, true)
+}
+
+func featureMap(s site, name string, qubits, reps int, pairs bool) *Circuit {
+	if qubits < 1 || qubits > maxQubits || reps < 1 {
+		return &Circuit{err: s.fail(fmt.Sprintf("%s(%d, %d)", name, qubits, reps), fmt.Errorf("%w: at least one repetition of 1 to %d qubits", gpk.ErrShape, maxQubits))}
+	}
+	gates := 2 * qubits
+	if pairs {
+		gates += 3 * qubits * (qubits - 1) / 2
+	}
+	if gates > maxGates/reps {
+		return &Circuit{err: s.fail(fmt.Sprintf("%s(%d, %d)", name, qubits, reps), fmt.Errorf("%w: more than %d gates", gpk.ErrUnsupported, maxGates))}
+	}
+	c := &Circuit{qubits: qubits}
+	for range reps {
+		for i := range qubits {
+			c.add(s, gate{kind: gateH, a: i, b: -1})
+			c.add(s, gate{kind: gateP, a: i, b: -1, angle: Feature(i).Scale(2)})
+		}
+		for i := range qubits {
+			for j := i + 1; j < qubits && pairs; j++ {
+				c.add(s, gate{kind: gateCX, a: i, b: j})
+				product := Const(math.Pi).Sub(Feature(i)).Mul(Const(math.Pi).Sub(Feature(j)))
+				c.add(s, gate{kind: gateP, a: j, b: -1, angle: product.Scale(2)})
+				c.add(s, gate{kind: gateCX, a: i, b: j})
+			}
+		}
+	}
+	return c
+}

@@ -1,0 +1,100 @@
+package quantum
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/gpk-go/gpk"
+)
+
+// Result is a Gram matrix and how it was computed.
+type Result struct {
+	K      *gpk.Array // [n, m] float32, float64 for Double; nil where Options.Output is set
+	Plan   Plan
+	Report Report
+}
+
+// Gram returns K[i][j] = |<psi(x_i)|psi(y_j)>|^2 for the samples x [n, features]
+// and y [m, features], float32 or float64, on x's device. With a nil y it is
+// the symmetric matrix of x with itself: equal to its transpose bit for bit, and
+// with exactly 1 (and Jitter) on the diagonal, where what was computed is
+// checked against the precision.
+//
+// Errors: the circuit's; ErrShape and ErrDType for what x and y are;
+// ErrNonFinite, naming row and column; ErrOutOfMemory where not even one tile
+// fits into the budget; the context's error, after which nothing is left
+// behind.
+func Gram(ctx context.Context, c *Circuit, x, y *gpk.Array, o Options) (*Result, error) {
+	s := here()
+	r, err := gram(ctx, c, x, y, o)
+	if err != nil {
+		return nil, s.fail("Gram", err)
+	}
+	return r, nil
+}
+
+func gram(ctx context.Context, c *Circuit, x, y *gpk.Array, o Options) (*Result, error) {
+	begun := time.Now()
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	k, err := compileGram(c, o.Path)
+	if err != nil {
+		return nil, err
+	}
+	j := &job{kernel: k, options: o}
+	if j.x, err = readSamples("x", x, k.features); err != nil {
+		return nil, err
+	}
+	j.dev = x.Device()
+	j.y = j.x
+	columns := 0
+	if y != nil {
+		if j.y, err = readSamples("y", y, k.features); err != nil {
+			return nil, err
+		}
+		if y.Device() != j.dev {
+			return nil, fmt.Errorf("%w: x is on %v, y on %v; move one with To", gpk.ErrDevice, j.dev, y.Device())
+		}
+		columns = j.y.n
+	}
+	e, err := engineFor(j.dev)
+	if err != nil {
+		return nil, err
+	}
+	if o.MemoryBudget == 0 {
+		free, _, err := j.dev.Memory()
+		if err != nil {
+			return nil, err
+		}
+		// A system that does not say leaves it to the memory's total.
+		o.MemoryBudget = int64(budgetShare * float64(free))
+	}
+	if j.plan, err = k.plan(j.x.n, columns, j.dev.Info(), o); err != nil {
+		return nil, err
+	}
+	if y != nil && columns == 0 { // plan reads 0 columns as a symmetric matrix
+		j.plan.Samples[1], j.plan.Result, j.plan.PeakBytes = 0, 0, j.plan.PeakBytes-j.plan.Result
+	}
+	r := &Result{Plan: j.plan}
+	j.report = &r.Report
+	j.report.Path, j.report.Precision = j.plan.Path, o.Precision
+	total := int64(j.x.n) * int64(j.y.n)
+	if j.symmetric() {
+		total = int64(j.x.n) * int64(j.x.n+1) / 2
+	}
+	j.progress = func(done int64) {
+		if o.Progress != nil {
+			o.Progress(Progress{Done: done, Total: total, Elapsed: time.Since(begun)})
+		}
+	}
+	j.progress(0)
+	if err := e.gram(ctx, j); err != nil {
+		j.k.Free()
+		return nil, err
+	}
+	r.K = j.k
+	r.Report.finish(total, time.Since(begun))
+	return r, nil
+}

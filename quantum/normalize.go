@@ -1,0 +1,130 @@
+package quantum
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/array"
+)
+
+// leastDiagonal is what K_ii is taken for where it is smaller, so that a sample
+// without a norm gives zeros and no NaN.
+const leastDiagonal = 1e-12
+
+// square checks a kernel matrix.
+func square(k *gpk.Array) error {
+	switch {
+	case k == nil:
+		return fmt.Errorf("%w: a nil Array", gpk.ErrShape)
+	case k.Err() != nil:
+		return k.Err()
+	case k.DType() != gpk.Float32 && k.DType() != gpk.Float64:
+		return fmt.Errorf("%w: a kernel matrix is float32 or float64, not %v", gpk.ErrDType, k.DType())
+	case k.NDim() != 2 || k.Shape()[0] != k.Shape()[1]:
+		return fmt.Errorf("%w: a kernel matrix is square, not %v", gpk.ErrShape, k.Shape())
+	}
+	return nil
+}
+
+// Normalize returns K_ij / sqrt((K_ii + jitter)(K_jj + jitter)) for a square k,
+// with exactly 1 on the diagonal. A K_ii + jitter below 1e-12 counts as 1e-12. k
+// is not changed; a symmetric k gives a symmetric result, bit for bit.
+func Normalize(k *gpk.Array, jitter float64) *gpk.Array {
+	s := here()
+	out, err := normalize(k, jitter)
+	if err != nil {
+		return array.Failed(s.fail("Normalize", err))
+	}
+	return out
+}
+
+func normalize(k *gpk.Array, jitter float64) (*gpk.Array, error) {
+	if err := square(k); err != nil {
+		return nil, err
+	}
+	if !(jitter >= 0) || math.IsInf(jitter, 0) {
+		return nil, fmt.Errorf("%w: a jitter of %v; it is finite and at least 0", gpk.ErrUnsupported, jitter)
+	}
+	n := k.Shape()[0]
+	if n == 0 {
+		return k.Clone(), nil
+	}
+	d, err := gpk.ToSlice[float64](diagonalView(k.Contiguous()).Cast(gpk.Float64))
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range d {
+		d[i] = 1 / math.Sqrt(max(v+jitter, leastDiagonal))
+	}
+	scale := gpk.FromSlice(d).To(k.Device())
+	// In float64 until the end: 1e-12 squared is below float32's range.
+	out := k.Cast(gpk.Float64).Mul(scale.Unsqueeze(1).Mul(scale)).Cast(k.DType())
+	if err := gpk.Eval(out); err != nil {
+		return nil, err
+	}
+	diagonalView(out).CopyFrom(gpk.Ones(k.DType(), n).To(k.Device()))
+	return out, out.Err()
+}
+
+// diagonalView is the diagonal of a dense square matrix, without a copy.
+func diagonalView(k *gpk.Array) *gpk.Array {
+	n := k.Shape()[0]
+	return k.Reshape(n*n).Slice(0, 0, n*n, n+1)
+}
+
+// Center returns the kernel matrix of the samples moved, in feature space, so
+// that their mean is 0: H k H with H = I - 1/n (Schölkopf, Smola and Müller,
+// Neural Computation 10, 1998).
+func Center(k *gpk.Array) *gpk.Array {
+	s := here()
+	if err := square(k); err != nil {
+		return array.Failed(s.fail("Center", err))
+	}
+	n := k.Shape()[0]
+	if n == 0 {
+		return k.Clone()
+	}
+	wide := k.Cast(gpk.Float64)
+	mean := wide.Sum(0).Div(float64(n))
+	rowMean := wide.Sum(1).Div(float64(n))
+	all := mean.Sum().Div(float64(n))
+	return wide.Sub(rowMean.Unsqueeze(1).Add(mean)).Add(all).Cast(k.DType())
+}
+
+// CenterCross returns the kernel of test samples against training samples, [m,
+// n], moved as Center moves train, [n, n]: what a machine trained on
+// Center(train) has to be given. test and train are as Gram returns them, not
+// centered yet.
+func CenterCross(test, train *gpk.Array) *gpk.Array {
+	s := here()
+	if err := crossShapes(test, train); err != nil {
+		return array.Failed(s.fail("CenterCross", err))
+	}
+	n := train.Shape()[0]
+	if test.Size() == 0 {
+		return test.Clone()
+	}
+	wide, of := test.Cast(gpk.Float64), train.Cast(gpk.Float64)
+	mean := of.Sum(0).Div(float64(n))
+	rowMean := wide.Sum(1).Div(float64(n))
+	all := mean.Sum().Div(float64(n))
+	return wide.Sub(mean).Sub(rowMean.Unsqueeze(1)).Add(all).Cast(test.DType())
+}
+
+func crossShapes(test, train *gpk.Array) error {
+	if err := square(train); err != nil {
+		return fmt.Errorf("train: %w", err)
+	}
+	switch {
+	case test == nil:
+		return fmt.Errorf("%w: test is nil", gpk.ErrShape)
+	case test.Err() != nil:
+		return test.Err()
+	case test.DType() != train.DType():
+		return fmt.Errorf("%w: test is %v, train %v; Cast one", gpk.ErrDType, test.DType(), train.DType())
+	case test.NDim() != 2 || test.Shape()[1] != train.Shape()[0]:
+		return fmt.Errorf("%w: test is %v, train %v; want [m, n] and [n, n]", gpk.ErrShape, test.Shape(), train.Shape())
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package quantum
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"github.com/gpk-go/gpk"
+)
+
+// Precision is how exactly a Gram matrix is computed.
+type Precision uint8
+
+// The precisions. On the CPU, Fast computes as Standard does.
+const (
+	Standard Precision = iota // complex64 states; |K - exact| is at most 5e-6. K is float32
+	Fast                      // one tensor-core pass; at most 2e-3. K is float32
+	Double                    // complex128 states; at most 1e-12. K is float64
+)
+
+// String returns standard, fast or double.
+func (p Precision) String() string { return name(p, "Precision", "standard", "fast", "double") }
+
+// Path is the way to a Gram matrix.
+type Path uint8
+
+// The paths. Auto takes Product where the compiled circuit is one, General
+// for the blocks that are not.
+const (
+	Auto    Path = iota
+	Product      // a closed form for circuits without entanglement; others are ErrUnsupported
+	General      // states of 2^qubits amplitudes, nothing dropped or factored; only real circuits are still found
+)
+
+// String returns auto, product or general.
+func (p Path) String() string { return name(p, "Path", "auto", "product", "general") }
+
+// Keep says what is done with states.
+type Keep uint8
+
+// KeepAuto keeps all states where they fit into the memory budget and
+// recomputes them, a pair of blocks at a time, where they do not.
+const (
+	KeepAuto Keep = iota
+	KeepAll
+	Recompute
+)
+
+// String returns auto, all or recompute.
+func (k Keep) String() string { return name(k, "Keep", "auto", "all", "recompute") }
+
+func name[T ~uint8](v T, kind string, names ...string) string {
+	if int(v) < len(names) {
+		return names[v]
+	}
+	return fmt.Sprintf("%s(%d)", kind, v)
+}
+
+// Options change how Gram works. The zero value is a good choice.
+type Options struct {
+	Precision    Precision
+	MemoryBudget int64   // bytes of the device's memory to use at most; 0: 0.85 of it (Gram: of what is free)
+	Normalize    bool    // K_ij / sqrt(K_ii K_jj), with Jitter added to K_ii and K_jj before; the diagonal is exactly 1
+	Jitter       float64 // added to the diagonal of a symmetric K; at least 0
+	Path         Path
+	Tile         int // states of a pair of blocks: products are of Tile/2 by Tile/2; 0: chosen. Changes K by rounding at most
+	Keep         Keep
+	Streams      int  // products under way at once on a GPU; 0: chosen. Changes no bit
+	Autotune     bool // measure the choices once and remember them; nothing to choose on the CPU
+
+	// Progress, if not nil, is called after each part of the work, never by
+	// two goroutines at once.
+	Progress func(Progress)
+
+	// Output, if not nil, receives K as a .npy file, in pieces of rows, and
+	// Result.K is nil: K need not fit into memory.
+	Output io.WriterAt
+}
+
+// Progress says how far Gram is.
+type Progress struct {
+	Done, Total int64         // entries of K that are computed, without those that mirror others
+	Elapsed     time.Duration // since Gram was called
+}
+
+// check refuses options that mean nothing.
+func (o *Options) check() error {
+	switch {
+	case o.Precision > Double:
+		return fmt.Errorf("%w: there is no %v", gpk.ErrUnsupported, o.Precision)
+	case o.Path > General:
+		return fmt.Errorf("%w: there is no %v", gpk.ErrUnsupported, o.Path)
+	case o.Keep > Recompute:
+		return fmt.Errorf("%w: there is no %v", gpk.ErrUnsupported, o.Keep)
+	case o.MemoryBudget < 0:
+		return fmt.Errorf("%w: a MemoryBudget of %d bytes", gpk.ErrUnsupported, o.MemoryBudget)
+	case o.Tile < 0:
+		return fmt.Errorf("%w: a Tile of %d states", gpk.ErrShape, o.Tile)
+	case o.Streams < 0:
+		return fmt.Errorf("%w: %d streams", gpk.ErrUnsupported, o.Streams)
+	case !(o.Jitter >= 0) || math.IsInf(o.Jitter, 0):
+		return fmt.Errorf("%w: a Jitter of %v; it is finite and at least 0", gpk.ErrUnsupported, o.Jitter)
+	}
+	return nil
+}
+
+// dtype is the element type of K.
+func (p Precision) dtype() gpk.DType {
+	if p == Double {
+		return gpk.Float64
+	}
+	return gpk.Float32
+}

@@ -1,0 +1,279 @@
+package quantum
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"strings"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/device"
+)
+
+// Plan is how a Gram matrix will be computed.
+type Plan struct {
+	Path      Path      // Product or General
+	Precision Precision // as asked for
+	Keep      Keep      // KeepAll or Recompute
+	Tile      int       // states of a pair of blocks: with Recompute, those that memory holds at once
+	PeakBytes int64     // at most the budget
+	Reason    string    // what the compiler found and why the states are kept or not
+
+	Budget    int64 // bytes that may be used
+	States    int64 // bytes of states in memory at once
+	Result    int64 // bytes of K in the device's memory; 0 where it is written out or kept on the host
+	Workspace int64 // bytes of everything else
+	OnHost    bool  // K does not fit beside the states: it is collected in the host's memory
+	Builds    int   // each state is built at most so many times
+	Qubits    int   // of the circuit
+	Samples   [2]int
+}
+
+// String explains the plan, a fact a line.
+func (p Plan) String() string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("K is %d x %d %v: path %v, precision %v", p.Samples[0], p.Samples[1], p.Precision.dtype(), p.Path, p.Precision)
+	line("%s", p.Reason)
+	if p.Keep == KeepAll {
+		line("all states are kept, multiplied %d by %d", p.Tile/2, p.Tile/2)
+	} else {
+		line("%d states at a time, in two blocks; each is built at most %d times", p.Tile, p.Builds)
+	}
+	result := device.FormatSize(p.Result)
+	if p.Result == 0 {
+		result = "elsewhere"
+	}
+	line("memory: states %s, K %s, workspace %s; %s of %s", device.FormatSize(p.States), result, device.FormatSize(p.Workspace),
+		device.FormatSize(p.PeakBytes), device.FormatSize(p.Budget))
+	if p.OnHost {
+		line("K does not fit beside them and goes to the host's memory tile by tile")
+	}
+	return b.String()
+}
+
+// PlanGram says how Gram would compute the kernel of n samples, or of n
+// against m where m is not 0, on the device d. It touches no device. What
+// cannot be done within the budget is an error that says what it needs.
+func PlanGram(c *Circuit, n, m int, d device.Info, o Options) (Plan, error) {
+	s := here()
+	p, err := planCircuit(c, n, m, d, o)
+	if err != nil {
+		return Plan{}, s.fail(fmt.Sprintf("PlanGram(%d, %d)", n, m), err)
+	}
+	return p, nil
+}
+
+func planCircuit(c *Circuit, n, m int, d device.Info, o Options) (Plan, error) {
+	if err := o.check(); err != nil {
+		return Plan{}, err
+	}
+	k, err := compileGram(c, o.Path)
+	if err != nil {
+		return Plan{}, err
+	}
+	return k.plan(n, m, d, o)
+}
+
+// MaxSamples returns the largest n whose symmetric Gram matrix Gram can compute
+// within budget bytes, K in memory unless o.Output is set; 0 where not even one
+// sample fits or the circuit is in error. Where only time limits n, it is
+// math.MaxInt.
+func MaxSamples(c *Circuit, budget int64, o Options) int {
+	if o.check() != nil || budget <= 0 {
+		return 0
+	}
+	k, err := compileGram(c, o.Path)
+	if err != nil {
+		return 0
+	}
+	o.MemoryBudget = budget
+	fits := func(n int) bool {
+		p, err := k.plan(n, 0, device.Info{}, o)
+		return err == nil && !p.OnHost
+	}
+	const most = 1 << 40
+	if fits(most) {
+		return math.MaxInt
+	}
+	lo, hi := 0, most // fits(lo) or lo is 0; not fits(hi)
+	for hi-lo > 1 {
+		if mid := lo + (hi-lo)/2; fits(mid) {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}
+
+// Parts of the budget.
+const (
+	budgetShare   = 0.85    // of the memory, unless the user names a budget
+	mostWorkspace = 2 << 30 // bytes for what is neither states nor K …
+	workspacePart = 8       // … or this part of a smaller budget
+)
+
+// saturated multiplies without overflow: what does not fit is a very large number.
+func saturated(a, b int64) int64 {
+	hi, lo := bits.Mul64(uint64(a), uint64(b))
+	if hi != 0 || lo > 1<<60 {
+		return 1 << 60
+	}
+	return int64(lo)
+}
+
+// stateBytes is the memory of one sample's states.
+func (k *kernel) stateBytes(p Precision) int64 {
+	return saturated(int64(k.width()), int64(p.dtype().Size()))
+}
+
+func (k *kernel) plan(n, m int, d device.Info, o Options) (Plan, error) {
+	if n < 0 || m < 0 {
+		return Plan{}, fmt.Errorf("%w: %d and %d samples", gpk.ErrShape, n, m)
+	}
+	columns, samples := m, n+m
+	if m == 0 {
+		columns = n
+	}
+	p := Plan{Path: k.path, Precision: o.Precision, Budget: o.MemoryBudget, Qubits: k.qubits, Samples: [2]int{n, columns}}
+	if p.Budget == 0 {
+		if d.TotalMemory <= 0 {
+			return p, fmt.Errorf("%w: the device's memory is not known; set Options.MemoryBudget", gpk.ErrUnsupported)
+		}
+		p.Budget = int64(budgetShare * float64(d.TotalMemory))
+	}
+	k.workers = 1
+	if d.Kind == device.CPU {
+		k.workers = max(d.MultiProcessors, 1)
+	}
+	state := k.stateBytes(o.Precision)
+	least := int64(0)
+	if d.Kind == device.CPU {
+		least = k.workspace(o.Precision, 1)
+	}
+	reserve := max(min(mostWorkspace, p.Budget/workspacePart), least)
+	usable := p.Budget - reserve
+	result := saturated(saturated(int64(n), int64(columns)), int64(o.Precision.dtype().Size()))
+	if o.Output != nil {
+		result = 0
+	}
+	all := saturated(int64(samples), state)
+	short := func(need int64, what string) error {
+		return fmt.Errorf("%w: %s, which needs %s (%d bytes) of memory; the budget is %s", gpk.ErrOutOfMemory, what, device.FormatSize(need), need, device.FormatSize(p.Budget))
+	}
+	if two := saturated(2, state); two > usable {
+		return p, short(two+reserve, fmt.Sprintf("one tile is two states of %s and workspace", device.FormatSize(state)))
+	}
+
+	p.Keep = o.Keep
+	if p.Keep == KeepAuto {
+		p.Keep = Recompute
+		if all <= usable && (all+result <= usable || d.Kind == device.CUDA) || k.path == Product {
+			p.Keep = KeepAll
+		}
+	}
+	notes := append([]string{}, k.notes...)
+	p.Builds = 1
+	switch {
+	case p.Keep == KeepAll && all > usable:
+		return p, short(all+reserve, fmt.Sprintf("to keep the states of %d samples (Keep: Recompute does without)", samples))
+	case p.Keep == KeepAll:
+		p.States = all
+		p.Tile = 2 * k.side(o.Precision, reserve)
+		notes = append(notes, "all states fit")
+	default:
+		p.Tile = floorPower(usable / state)
+		p.Tile = min(p.Tile, 2<<bits.Len(uint(max(samples-1, 1))))
+		// On the CPU K has to fit beside them: fewer states, built more often.
+		for d.Kind == device.CPU && p.Tile > 2 && saturated(int64(p.Tile), state)+result > usable {
+			p.Tile /= 2
+		}
+	}
+	if o.Tile > 0 {
+		p.Tile = max(o.Tile+o.Tile&1, 2)
+		if need := saturated(int64(p.Tile), state); p.Keep == Recompute && need > usable {
+			return p, short(need+reserve, fmt.Sprintf("a tile of %d states of %s", p.Tile, device.FormatSize(state)))
+		}
+	}
+	if p.Keep == Recompute {
+		p.States = saturated(int64(p.Tile), state)
+		block := p.Tile / 2
+		p.Builds = max((n+block-1)/block, (columns+block-1)/block, 1)
+		notes = append(notes, fmt.Sprintf("states of %s each are built again for each pair of blocks", device.FormatSize(state)))
+	}
+	if p.States+result > usable {
+		if d.Kind == device.CPU {
+			return p, short(p.States+result+reserve, fmt.Sprintf("K of %d x %d is %s beside the states (Options.Output writes it to a file instead)", n, columns, device.FormatSize(result)))
+		}
+		p.OnHost, result = true, 0
+	}
+	p.Result = result
+	p.Workspace = min(reserve, max(k.workspace(o.Precision, p.Tile/2), least))
+	p.PeakBytes = p.States + p.Result + p.Workspace
+	p.Reason = strings.Join(notes, "; ")
+	if o.Precision == Fast && d.Kind == device.CPU {
+		p.Reason += "; Fast is Standard on the CPU"
+	}
+	return p, nil
+}
+
+// floorPower returns the largest power of two that is at most n, which is at
+// least 1, as far as an int goes.
+func floorPower(n int64) int { return 1 << min(63-bits.LeadingZeros64(uint64(n)), 40) }
+
+// Sizes of the products that are multiplied at once.
+const (
+	mostSide    = 512
+	productSide = 256 // of the closed form: a tile stays in the second-level cache
+	tileFlops   = 2e9 // of one product: it cannot be cancelled, and 200 ms are long enough
+)
+
+// side is the number of rows and columns of one product where the plan has
+// the choice: bounded in flops, and in workspace.
+func (k *kernel) side(p Precision, workspace int64) int {
+	widest := 1
+	for _, b := range k.blocks {
+		widest = max(widest, b.width())
+	}
+	most := mostSide
+	if len(k.blocks) == 0 {
+		most = productSide
+	}
+	s := min(int(math.Sqrt(tileFlops/4/float64(widest))), most)
+	if s >= 16 {
+		s -= s % 16
+	}
+	s = max(s, 1)
+	for s > 1 && k.workspace(p, s) > workspace {
+		s /= 2
+	}
+	return s
+}
+
+// workspace is the memory of a product of s by s: a sum of the parts of each
+// complex operand, the products, the tile, and what builds states.
+func (k *kernel) workspace(p Precision, s int) int64 {
+	var operands int64
+	for _, b := range k.blocks {
+		if !b.real {
+			operands += 2 << b.qubits
+		}
+	}
+	size := int64(p.dtype().Size())
+	side := int64(min(s, mostSide))
+	return saturated(side*size, operands) + 5*side*side*size + saturated(side*3*int64(len(k.wires)), size) + k.scratch(p)
+}
+
+// scratch is what the goroutines need to build states.
+func (k *kernel) scratch(p Precision) int64 {
+	most := int64(0)
+	for _, b := range k.blocks {
+		one := saturated(5<<b.qubits, int64(p.dtype().Size()))
+		if b.qubits < sharedQubits {
+			one *= int64(k.workers)
+		}
+		most = max(most, one)
+	}
+	return most
+}

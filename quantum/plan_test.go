@@ -1,0 +1,162 @@
+package quantum
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/device"
+)
+
+// reuploaded has complex states and nothing to drop.
+func reuploaded(q int) *Circuit {
+	w := make([]float64, q)
+	for i := range w {
+		w[i] = 0.1 * float64(i+1)
+	}
+	return BasicEntangler([][]float64{w, w}, EntanglerOptions{Embedding: RYRZ, Reupload: true})
+}
+
+// TestPlanTiles: 80,000 samples in complex128 on an H200, states recomputed.
+func TestPlanTiles(t *testing.T) {
+	for _, kind := range []device.Kind{device.CUDA, device.CPU} {
+		h200 := device.Info{Name: "H200", Kind: kind, TotalMemory: 143771 << 20}
+		for q, tile := range map[int]int{18: 16384, 20: 4096, 22: 1024, 24: 256, 25: 128, 26: 64} {
+			for _, c := range []*Circuit{reuploaded(q), ZZFeatureMap(q, 1)} {
+				p, err := PlanGram(c, 80000, 0, h200, Options{Precision: Double, Path: General, Keep: Recompute})
+				if err != nil {
+					t.Fatal(err)
+				}
+				budget := int64(0.85 * float64(h200.TotalMemory))
+				if p.Tile != tile || p.PeakBytes > budget || p.Budget != budget || p.Path != General || p.Keep != Recompute || p.Precision != Double {
+					t.Errorf("%v q=%d: %+v, want tile %d", kind, q, p, tile)
+				}
+				if p.States != int64(tile)<<q*16 || p.Result != 80000*80000*8 || p.OnHost {
+					t.Errorf("%v q=%d: states %d, K %d", kind, q, p.States, p.Result)
+				}
+				for _, text := range []string{"80000 x 80000 float64", "precision double", "at most", device.FormatSize(p.PeakBytes)} {
+					if !strings.Contains(p.String(), text) {
+						t.Errorf("the plan lacks %q:\n%v", text, p)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestPlanBudget: no plan needs more than it may, whatever the budget is.
+func TestPlanBudget(t *testing.T) {
+	rng := seeded(t)
+	plans, refused := 0, 0
+	for range 1000 {
+		c := reuploaded(2 + rng.IntN(14))
+		if rng.IntN(4) == 0 {
+			c = ringCZ(2+rng.IntN(60), true)
+		}
+		n, m := 1+rng.IntN(100000), 0
+		if rng.IntN(2) == 0 {
+			m = 1 + rng.IntN(100000)
+		}
+		o := Options{
+			MemoryBudget: int64(math.Exp(rng.Float64() * 28)), Precision: Precision(rng.IntN(3)), Keep: Keep(rng.IntN(3)),
+			Tile: max(rng.IntN(3000)-2000, 0),
+		}
+		if rng.IntN(3) == 0 {
+			o.Output = &memoryFile{}
+		}
+		d := device.Info{Kind: device.Kind(rng.IntN(2)), TotalMemory: 1 << 36, MultiProcessors: 4}
+		p, err := PlanGram(c, n, m, d, o)
+		if err != nil {
+			refused++
+			if !errors.Is(err, gpk.ErrOutOfMemory) || !strings.Contains(err.Error(), "needs") {
+				t.Fatal(err)
+			}
+			continue
+		}
+		plans++
+		if p.PeakBytes > o.MemoryBudget || p.PeakBytes <= 0 || p.Tile < 2 || p.Keep == KeepAuto || o.Keep != KeepAuto && p.Keep != o.Keep || p.Reason == "" {
+			t.Fatalf("n=%d m=%d %+v: %+v", n, m, o, p)
+		}
+		if o.Output != nil && p.Result != 0 || d.Kind == device.CPU && p.OnHost {
+			t.Fatalf("%+v: %+v", o, p)
+		}
+	}
+	if plans < 100 || refused < 100 {
+		t.Errorf("%d plans, %d refused", plans, refused)
+	}
+}
+
+// TestPlanKeeps what has a reason and what has none.
+func TestPlanKeeps(t *testing.T) {
+	gpu := device.Info{Kind: device.CUDA, TotalMemory: 16 << 30}
+	keep := func(n int, o Options) Plan {
+		t.Helper()
+		p, err := PlanGram(reuploaded(10), n, 0, gpu, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	if p := keep(1000, Options{}); p.Keep != KeepAll || p.Builds != 1 || p.OnHost {
+		t.Errorf("what fits is not kept: %+v", p)
+	}
+	if p := keep(1<<21, Options{Output: &memoryFile{}}); p.Keep != Recompute || p.Builds < 2 || p.Builds != (1<<21+p.Tile/2-1)/(p.Tile/2) {
+		t.Errorf("what does not fit is kept: %+v", p)
+	}
+	if p := keep(100000, Options{}); !p.OnHost || p.Result != 0 || !strings.Contains(p.String(), "host's memory") {
+		t.Errorf("a K of 40 GB on 16 GB: %+v", p)
+	}
+	if p := keep(1000, Options{Tile: 7}); p.Tile != 8 {
+		t.Errorf("an odd tile became %d", p.Tile)
+	}
+	if _, err := PlanGram(reuploaded(4), 10, 0, device.Info{}, Options{}); !errors.Is(err, gpk.ErrUnsupported) || !strings.Contains(err.Error(), "MemoryBudget") {
+		t.Errorf("unknown memory: %v", err)
+	}
+	if _, err := PlanGram(reuploaded(4), -1, 0, gpu, Options{}); !errors.Is(err, gpk.ErrShape) {
+		t.Errorf("-1 samples: %v", err)
+	}
+	if _, err := PlanGram(reuploaded(41), 10, 0, gpu, Options{}); !errors.Is(err, gpk.ErrUnsupported) {
+		t.Errorf("41 qubits: %v", err)
+	}
+	if _, err := PlanGram(reuploaded(40), 10, 0, gpu, Options{}); !errors.Is(err, gpk.ErrOutOfMemory) {
+		t.Errorf("40 qubits: %v", err)
+	}
+	product, err := PlanGram(ZFeatureMap(100, 2), 20000, 0, gpu, Options{})
+	if err != nil || product.Path != Product || product.Keep != KeepAll || !strings.Contains(product.Reason, "closed form over 100 qubits") {
+		t.Errorf("%+v, %v", product, err)
+	}
+}
+
+// TestMaxSamples: it fits, and one more does not.
+func TestMaxSamples(t *testing.T) {
+	for _, c := range []*Circuit{reuploaded(8), ringCZ(16, true), ZZFeatureMap(12, 2)} {
+		for _, budget := range []int64{1 << 20, 1 << 26, 1 << 32, 1 << 38} {
+			for _, o := range []Options{{}, {Precision: Double}, {Keep: KeepAll}, {Keep: KeepAll, Output: &memoryFile{}}} {
+				n := MaxSamples(c, budget, o)
+				if n == 0 {
+					if budget > 1<<28 {
+						t.Errorf("%d bytes: no sample", budget)
+					}
+					continue
+				}
+				o.MemoryBudget = budget
+				if _, err := PlanGram(c, n, 0, device.Info{}, o); err != nil {
+					t.Errorf("%d bytes, %d samples: %v", budget, n, err)
+				}
+				if _, err := PlanGram(c, n+1, 0, device.Info{}, o); err == nil {
+					t.Errorf("%d bytes: %d samples fit too", budget, n+1)
+				}
+			}
+		}
+	}
+	if n := MaxSamples(reuploaded(4), 1<<30, Options{Output: &memoryFile{}}); n != math.MaxInt {
+		t.Errorf("to a file: %d", n)
+	}
+	for _, n := range []int{MaxSamples(nil, 1<<30, Options{}), MaxSamples(reuploaded(4), 0, Options{}), MaxSamples(reuploaded(4), 1<<30, Options{Tile: -1}), MaxSamples(reuploaded(30), 1<<20, Options{})} {
+		if n != 0 {
+			t.Errorf("%d samples", n)
+		}
+	}
+}

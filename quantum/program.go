@@ -1,0 +1,279 @@
+package quantum
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/gpk-go/gpk"
+)
+
+// program is a block ready to run: what to start from, then operations on
+// amplitudes. Here positions count bits of an amplitude's index, 0 the least
+// significant: wire 0 of the block is position qubits-1.
+type program struct {
+	qubits int
+	wires  []int // of the circuit, the most significant first
+	real   bool  // every amplitude is real for every sample
+	angles angleTable
+
+	// The state before ops: the product of start's matrices applied to |0>,
+	// or constant where gates that are the same for all samples entangle first.
+	start    []localOp // by position
+	constant []complex128
+
+	ops   []op
+	phase int // an angle for all amplitudes alike, or -1
+}
+
+// localOp is a product of matrices on one position; the first part acts first.
+type localOp struct {
+	position int
+	parts    []part
+}
+
+type part struct {
+	kind  gateKind // constantFactor, gateRX, gateRY or gateP
+	angle int      // of the program's table
+	m     matrix
+}
+
+// op is a step on amplitudes.
+type op struct {
+	kind    stepKind
+	local   localOp // stepLocal; of stepControlled the target's
+	control int
+	diag    *diagonal
+	rows    []uint64 // of stepLinear: bit i of the new index is the parity of rows[i] and the old
+}
+
+// diagonal is e^(i phi(b)) with phi(b) = sum of linear[p] b_p + sum over
+// p' < p of pairs[p][p'] b_p b_p' + the general terms. Entries are angles of
+// the program's table, or -1.
+type diagonal struct {
+	linear   []int
+	pairs    [][]int // pairs[p] has p entries, or none where all are -1
+	general  []generalTerm
+	constant bool
+}
+
+type generalTerm struct {
+	m1, m2 uint64
+	angle  int
+}
+
+// matrix multiplies the parts at these angles.
+func (l *localOp) matrix(angles []float64) matrix {
+	m := identity
+	for i, p := range l.parts {
+		f := p.m
+		if p.kind != constantFactor {
+			f = gateMatrix(p.kind, angles[p.angle])
+		}
+		if i == 0 {
+			m = f
+		} else {
+			m = f.times(m)
+		}
+	}
+	return m
+}
+
+// vector applies the parts to |0>.
+func (l *localOp) vector(angles []float64) (a, b complex128) {
+	a = 1
+	for _, p := range l.parts {
+		if p.kind == constantFactor {
+			a, b = p.m[0]*a+p.m[1]*b, p.m[2]*a+p.m[3]*b
+			continue
+		}
+		t := angles[p.angle]
+		if p.kind != gateP {
+			t /= 2
+		}
+		sin, cos := math.Sincos(t)
+		switch p.kind {
+		case gateRX:
+			a, b = complex(cos*real(a)+sin*imag(b), cos*imag(a)-sin*real(b)), complex(cos*real(b)+sin*imag(a), cos*imag(b)-sin*real(a))
+		case gateRY:
+			a, b = complex(cos*real(a)-sin*real(b), cos*imag(a)-sin*imag(b)), complex(sin*real(a)+cos*real(b), sin*imag(a)+cos*imag(b))
+		case gateP:
+			b = complex(cos*real(b)-sin*imag(b), cos*imag(b)+sin*real(b))
+		}
+	}
+	return a, b
+}
+
+// maxStateQubits bounds a block that is simulated: 2^40 amplitudes are beyond
+// any memory, and their indices fit everywhere.
+const maxStateQubits = 40
+
+// maxConstantQubits is the largest block whose constant start is kept: 64 MiB.
+const maxConstantQubits = 22
+
+// lower turns a simplified block into a program.
+func (b *block) lower() *program {
+	k := len(b.wires)
+	p := &program{qubits: k, wires: b.wires, real: true, start: make([]localOp, k), phase: -1}
+	if !b.phase.isZero() {
+		p.phase = p.angles.add(b.phase)
+	}
+	for _, s := range b.steps {
+		p.real = p.real && s.isReal()
+	}
+	steps := b.steps
+	if k <= maxConstantQubits {
+		if prefix, rest := constantPrefix(b.steps); slices.ContainsFunc(prefix, func(s *step) bool { return s.kind != stepLocal }) {
+			// What is the same for every sample is computed once.
+			first := (&block{wires: b.wires, steps: prefix}).lowerFrom(&program{qubits: k, wires: b.wires, real: p.real, start: make([]localOp, k), phase: -1}, prefix)
+			p.constant = first.constantState()
+			steps = rest
+		}
+	}
+	return b.lowerFrom(p, steps)
+}
+
+func (b *block) lowerFrom(p *program, steps []*step) *program {
+	k := p.qubits
+	for i := range p.start {
+		p.start[i].position = i
+	}
+	var touched uint64
+	for _, s := range steps {
+		if s.kind == stepLocal && touched>>s.wire&1 == 0 && p.constant == nil {
+			p.start[k-1-s.wire] = p.local(s)
+		} else {
+			p.ops = append(p.ops, p.op(s))
+		}
+		touched |= s.wires()
+	}
+	return p
+}
+
+func (p *program) local(s *step) localOp {
+	l := localOp{position: p.qubits - 1 - s.wire}
+	for _, f := range s.factors {
+		q := part{kind: f.kind, m: f.m}
+		if !f.isConst() {
+			q.angle = p.angles.add(f.angle)
+		}
+		l.parts = append(l.parts, q)
+	}
+	return l
+}
+
+// mask turns a mask of wires into one of positions.
+func (p *program) mask(m uint64) uint64 { return bits.Reverse64(m) >> (64 - p.qubits) }
+
+func (p *program) op(s *step) op {
+	o := op{kind: s.kind}
+	switch s.kind {
+	case stepLocal:
+		o.local = p.local(s)
+	case stepControlled:
+		k := gateRX
+		if s.axis == gateCRY {
+			k = gateRY
+		}
+		o.control = p.qubits - 1 - s.control
+		o.local = localOp{position: p.qubits - 1 - s.wire, parts: []part{{kind: k, angle: p.angles.add(s.angle)}}}
+	case stepDiagonal:
+		o.diag = p.diagonal(s)
+	case stepLinear:
+		rows := s.rows(p.qubits)
+		o.rows = make([]uint64, p.qubits)
+		for w, r := range rows {
+			o.rows[p.qubits-1-w] = p.mask(r)
+		}
+	}
+	return o
+}
+
+// diagonal sorts the terms of a step by what they are polynomials of: a bit,
+// two bits, or parities. t (a xor b) is t a + t b - 2t a b.
+func (p *program) diagonal(s *step) *diagonal {
+	k := p.qubits
+	linear, pairs := make([]Angle, k), map[[2]int]Angle{}
+	add := func(hi, lo int, a Angle) {
+		if hi < lo {
+			hi, lo = lo, hi
+		}
+		pairs[[2]int{hi, lo}] = pairs[[2]int{hi, lo}].Add(a)
+	}
+	d := &diagonal{linear: make([]int, k), pairs: make([][]int, k), constant: s.isConst()}
+	for _, t := range s.terms {
+		m1, m2 := p.mask(t.m1), p.mask(t.m2)
+		i, j := bits.TrailingZeros64(m1), 63-bits.LeadingZeros64(m1)
+		switch n := bits.OnesCount64(m1); {
+		case t.m2 == 0 && n == 1:
+			linear[i] = linear[i].Add(t.angle)
+		case t.m2 == 0 && n == 2:
+			linear[i], linear[j] = linear[i].Add(t.angle), linear[j].Add(t.angle)
+			add(i, j, t.angle.Scale(-2))
+		case n == 1 && bits.OnesCount64(m2) == 1:
+			add(i, bits.TrailingZeros64(m2), t.angle)
+		default:
+			d.general = append(d.general, generalTerm{m1, m2, p.angles.add(t.angle)})
+		}
+	}
+	for i, a := range linear {
+		d.linear[i] = -1
+		if !a.isZero() {
+			d.linear[i] = p.angles.add(a)
+		}
+	}
+	for at, a := range pairs {
+		if a.isZero() {
+			continue
+		}
+		if d.pairs[at[0]] == nil {
+			d.pairs[at[0]] = slices.Repeat([]int{-1}, at[0])
+		}
+		d.pairs[at[0]][at[1]] = p.angles.add(a)
+	}
+	return d
+}
+
+// constantPrefix divides steps into those that are the same for every sample
+// and commute with all others before them, and the rest. Running the first
+// ones first changes nothing.
+func constantPrefix(steps []*step) (prefix, rest []*step) {
+	free := func(s *step) bool {
+		return !slices.ContainsFunc(rest, func(r *step) bool { return !commute(s, r) })
+	}
+	for _, s := range steps {
+		head, tail := s.clone(), s.clone()
+		switch s.kind {
+		case stepLocal:
+			n := slices.IndexFunc(s.factors, func(f factor) bool { return !f.isConst() })
+			if n < 0 {
+				n = len(s.factors)
+			}
+			head.factors, tail.factors = head.factors[:n], tail.factors[n:]
+		case stepDiagonal:
+			head.terms = slices.DeleteFunc(head.terms, func(t term) bool { return !t.angle.isConst() })
+			tail.terms = slices.DeleteFunc(tail.terms, func(t term) bool { return t.angle.isConst() })
+		default:
+			if s.isConst() {
+				tail = &step{kind: stepLocal}
+			} else {
+				head = &step{kind: stepLocal}
+			}
+		}
+		switch {
+		case isEmpty(head) || !free(head):
+			rest = append(rest, s)
+			continue
+		case !isEmpty(tail):
+			rest = append(rest, tail)
+		}
+		prefix = append(prefix, head)
+	}
+	return prefix, rest
+}
+
+// describeAngle says which angle of a row is not finite.
+func (t *angleTable) describe(i, row int) error {
+	return fmt.Errorf("%w: the angle %v overflows for row %d of x; scale the features", gpk.ErrNonFinite, t.angles[i], row)
+}

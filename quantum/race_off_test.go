@@ -1,0 +1,5 @@
+//go:build !race
+
+package quantum
+
+const raceDetector = false

@@ -1,0 +1,111 @@
+package quantum
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/gpk-go/gpk/device"
+)
+
+// Report is what was measured while a Gram matrix was computed.
+type Report struct {
+	Path      Path
+	Precision Precision
+
+	States, Product, Copy, Other time.Duration // building states; multiplying; moving K and x; the rest
+	Total                        time.Duration
+
+	Pairs          int64   // entries of K that were computed, without those that mirror others
+	PairsPerSecond float64 // over the whole call
+
+	OffDiagonalMean float64 // of all entries, where K is not symmetric
+	OffDiagonalStd  float64
+	Warning         string // empty, or why the kernel tells a learner little
+
+	MaxDiagonalError float64 // the largest |K_ii - 1| that was computed; 0 where K is not symmetric
+	MaxBuilds        int     // how many times a state was built at most
+
+	Peak                       []Bytes // memory in use at most, by name
+	ToDevice, FromDevice       int64   // bytes copied
+	ToDeviceGBs, FromDeviceGBs float64
+	Launches                   int64 // kernels started; on the CPU matrix products
+}
+
+// Bytes is an amount of memory.
+type Bytes struct {
+	Name  string
+	Bytes int64
+}
+
+// Limits of the warnings.
+const (
+	collapsedMean    = 0.99
+	concentratedMean = 0.01
+)
+
+func (r *Report) finish(pairs int64, total time.Duration) {
+	r.Pairs, r.Total = pairs, total
+	r.Other = max(total-r.States-r.Product-r.Copy, 0)
+	if total > 0 {
+		r.PairsPerSecond = float64(pairs) / total.Seconds()
+	}
+	switch {
+	case math.IsNaN(r.OffDiagonalMean): // no pairs
+	case r.OffDiagonalMean >= collapsedMean:
+		r.Warning = fmt.Sprintf("the kernel has collapsed: entries off the diagonal are %.4g on average, all samples look alike; scale the features up", r.OffDiagonalMean)
+	case r.OffDiagonalMean+2*r.OffDiagonalStd <= concentratedMean:
+		r.Warning = fmt.Sprintf("the kernel has concentrated: entries off the diagonal are %.4g on average, all samples look different; scale the features down or use fewer qubits", r.OffDiagonalMean)
+	}
+}
+
+// String is the report for a person, a fact a line.
+func (r Report) String() string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	seconds := func(d time.Duration) string { return fmt.Sprintf("%.4g s", d.Seconds()) }
+	line("%s: states %s, product %s, copy %s, other %s", seconds(r.Total), seconds(r.States), seconds(r.Product), seconds(r.Copy), seconds(r.Other))
+	line("%d pairs, %.4g million a second; path %v, precision %v, %d products", r.Pairs, r.PairsPerSecond/1e6, r.Path, r.Precision, r.Launches)
+	if !math.IsNaN(r.OffDiagonalMean) {
+		line("off the diagonal: mean %.4g, standard deviation %.4g", r.OffDiagonalMean, r.OffDiagonalStd)
+	}
+	line("largest |K_ii - 1| %.2g; a state was built at most %d times", r.MaxDiagonalError, r.MaxBuilds)
+	var parts []string
+	for _, p := range r.Peak {
+		parts = append(parts, p.Name+" "+device.FormatSize(p.Bytes))
+	}
+	if len(parts) > 0 {
+		line("memory: %s", strings.Join(parts, ", "))
+	}
+	if r.ToDevice+r.FromDevice > 0 {
+		line("copied to the device %s at %.3g GB/s, from it %s at %.3g GB/s", device.FormatSize(r.ToDevice), r.ToDeviceGBs, device.FormatSize(r.FromDevice), r.FromDeviceGBs)
+	}
+	if r.Warning != "" {
+		line("warning: %s", r.Warning)
+	}
+	return b.String()
+}
+
+// moments gathers mean and variance tile by tile. Sums are of differences to the
+// first value, so that a kernel whose entries are all alike keeps its digits.
+type moments struct {
+	n          int64
+	shift      float64
+	sum, sumSq float64
+}
+
+func (m *moments) mean() float64 {
+	if m.n == 0 {
+		return math.NaN()
+	}
+	return m.shift + m.sum/float64(m.n)
+}
+
+func (m *moments) std() float64 {
+	if m.n == 0 {
+		return math.NaN()
+	}
+	d := m.sum / float64(m.n)
+	return math.Sqrt(max(m.sumSq/float64(m.n)-d*d, 0))
+}

@@ -1,0 +1,348 @@
+package quantum
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// block is a part of a circuit on at most 64 wires, as steps.
+type block struct {
+	wires []int // of the circuit; wire i of the block is wires[i]
+	steps []*step
+	phase Angle // of every basis state alike
+}
+
+// newBlock turns gates on wires into steps, merging as it goes.
+func newBlock(gates []gate, wires []int) *block {
+	b := &block{wires: wires}
+	local := map[int]int{}
+	for i, w := range wires {
+		local[w] = i
+	}
+	for _, g := range gates {
+		b.addGate(g.kind, local[g.a], local[max(g.b, 0)], g.angle)
+	}
+	return b
+}
+
+// addGate appends a gate as steps. Every diagonal gate is a phase that is a
+// polynomial of bits: RZ(t) is -t/2 + t b, CZ pi b c, CP t b c, CRZ(t) with
+// control c is -t/2 c + t b c, RZZ(t) is -t/2 + t (b xor c). Y is i RY(pi).
+func (b *block) addGate(k gateKind, w, v int, t Angle) {
+	mw, mv := uint64(1)<<w, uint64(1)<<v
+	half := t.Scale(-0.5)
+	switch k {
+	case gateH, gateX, gateSX:
+		b.addLocal(w, factor{kind: constantFactor, m: gateMatrix(k, 0)})
+	case gateY:
+		b.addLocal(w, factor{kind: constantFactor, m: matrix{0, -1, 1, 0}})
+		b.phase = b.phase.Add(Const(math.Pi / 2))
+	case gateRX, gateRY:
+		b.addLocal(w, factor{kind: k, angle: t})
+	case gateZ:
+		b.addPhase(term{m1: mw, angle: Const(math.Pi)})
+	case gateS:
+		b.addPhase(term{m1: mw, angle: Const(math.Pi / 2)})
+	case gateT:
+		b.addPhase(term{m1: mw, angle: Const(math.Pi / 4)})
+	case gateP:
+		b.addPhase(term{m1: mw, angle: t})
+	case gateRZ:
+		b.addPhase(term{m1: mw, angle: t})
+		b.phase = b.phase.Add(half)
+	case gateCZ:
+		b.addPhase(term{mw, mv, Const(math.Pi)})
+	case gateCP:
+		b.addPhase(term{mw, mv, t})
+	case gateCRZ:
+		b.addPhase(term{m1: mw, angle: half})
+		b.addPhase(term{mw, mv, t})
+	case gateRZZ:
+		b.addPhase(term{m1: mw | mv, angle: t})
+		b.phase = b.phase.Add(half)
+	case gateCX:
+		b.addCX(w, v)
+	case gateSWAP: // SWAP(a, b) is CX(a, b) CX(b, a) CX(a, b)
+		b.addCX(w, v)
+		b.addCX(v, w)
+		b.addCX(w, v)
+	case gateCRX, gateCRY:
+		b.addControlled(w, v, k, t)
+	}
+}
+
+// insert appends s. It merges s into the last step that merge accepts and that
+// s can reach by changing places with steps that commute; where there is
+// none, s stands as early as it can.
+func (b *block) insert(s *step, merge func(into *step) bool) {
+	i := len(b.steps)
+	for ; i > 0; i-- {
+		t := b.steps[i-1]
+		if t.kind == s.kind && merge(t) {
+			return
+		}
+		if !commute(s, t) {
+			break
+		}
+	}
+	b.steps = slices.Insert(b.steps, i, s)
+}
+
+// addLocal appends a matrix on one wire. Adjacent ones merge: M then N is N M.
+func (b *block) addLocal(w int, f factor) {
+	b.insert(&step{kind: stepLocal, wire: w, factors: addFactor(nil, f)}, func(into *step) bool {
+		if into.wire != w {
+			return false
+		}
+		into.factors = addFactor(into.factors, f)
+		return true
+	})
+}
+
+// addPhase appends a phase. Diagonal matrices commute and their phases add
+// up, so a layer of them becomes one.
+func (b *block) addPhase(t term) {
+	b.insert(&step{kind: stepDiagonal, terms: addTerm(nil, t)}, func(into *step) bool {
+		into.terms = addTerm(into.terms, t)
+		return true
+	})
+}
+
+// addControlled appends a controlled rotation. Those with one control, target
+// and axis add up: each is exp(-i t/2 |1><1| X), and these commute.
+func (b *block) addControlled(control, target int, axis gateKind, t Angle) {
+	b.insert(&step{kind: stepControlled, control: control, wire: target, axis: axis, angle: t}, func(into *step) bool {
+		if into.control != control || into.wire != target || into.axis != axis {
+			return false
+		}
+		into.angle = into.angle.Add(t)
+		return true
+	})
+}
+
+// addCX appends a CX. CX maps basis states to basis states, so it may pass a
+// diagonal step D, which then reads the bits through it: CX D = D' CX with
+// D'(b) = D(CX b), as CX is its own inverse. A mask with the target in it gains
+// or loses the control. That is done only to reach another linear step, where
+// the two become one, and often nothing: CX(i, j) P_j CX(i, j), as in
+// ZZFeatureMap, is the phase of b_i xor b_j alone.
+func (b *block) addCX(control, target int) {
+	s := &step{kind: stepLinear, cx: [][2]int{{control, target}}}
+	place := -1 // where s stands if it reaches no linear step
+	var pass []*step
+	for i := len(b.steps); i > 0; i-- {
+		t := b.steps[i-1]
+		if t.kind == stepLinear {
+			t.cx = append(t.cx, s.cx[0])
+			for _, d := range pass {
+				d.through(control, target)
+			}
+			return
+		}
+		if commute(s, t) {
+			continue
+		}
+		if place < 0 {
+			place = i
+		}
+		if t.kind != stepDiagonal {
+			break
+		}
+		pass = append(pass, t)
+	}
+	b.steps = slices.Insert(b.steps, max(place, 0), s)
+}
+
+// through makes a diagonal step read the bits as they were before a CX.
+func (s *step) through(control, target int) {
+	moved := func(m uint64) uint64 {
+		if m>>target&1 == 1 {
+			m ^= 1 << control
+		}
+		return m
+	}
+	var terms []term
+	for _, t := range s.terms {
+		terms = addTerm(terms, term{moved(t.m1), moved(t.m2), t.angle})
+	}
+	s.terms = terms
+}
+
+// simplify applies the rules until nothing changes.
+func (b *block) simplify() {
+	for range 16 { // each round removes something, or is the last
+		before := b.cost()
+		b.dropZeroWires()
+		b.absorb()
+		old := b.steps
+		b.steps = nil
+		for _, s := range old {
+			b.reinsert(s)
+		}
+		b.steps = slices.DeleteFunc(b.steps, isEmpty)
+		b.gather()
+		if b.cost() == before {
+			return
+		}
+	}
+}
+
+// gather moves diagonal and linear steps on to the next of their kind, where
+// they commute with what lies between. insert puts each where it is as early as
+// can be, which leaves a layer in pieces when its wires are ready at different
+// times.
+func (b *block) gather() {
+	for i := 0; i < len(b.steps); i++ {
+		s := b.steps[i]
+		if s.kind != stepDiagonal && s.kind != stepLinear {
+			continue
+		}
+		for _, t := range b.steps[i+1:] {
+			if t.kind == s.kind {
+				if s.kind == stepLinear {
+					t.cx = slices.Concat(s.cx, t.cx)
+				} else {
+					for _, u := range s.terms {
+						t.terms = addTerm(t.terms, u)
+					}
+				}
+				b.steps = slices.Delete(b.steps, i, i+1)
+				i--
+				break
+			}
+			if !commute(s, t) {
+				break
+			}
+		}
+	}
+}
+
+// cost is a number that the rules make smaller.
+func (b *block) cost() int {
+	n := 0
+	for _, s := range b.steps {
+		n += 1 + len(s.factors) + 2*len(s.terms) + len(s.cx)
+	}
+	return n
+}
+
+// isEmpty reports whether a step does nothing.
+func isEmpty(s *step) bool {
+	switch s.kind {
+	case stepLocal:
+		return len(s.factors) == 0
+	case stepControlled:
+		return s.angle.isZero()
+	case stepDiagonal:
+		return len(s.terms) == 0
+	}
+	return s.isIdentity()
+}
+
+// reinsert appends a step of an older list, so that it meets the steps which
+// that list has lost or moved.
+func (b *block) reinsert(s *step) {
+	switch s.kind {
+	case stepLocal:
+		for _, f := range s.factors {
+			b.addLocal(s.wire, f)
+		}
+	case stepControlled:
+		b.addControlled(s.control, s.wire, s.axis, s.angle)
+	case stepDiagonal:
+		for _, t := range s.terms {
+			b.addPhase(t)
+		}
+	case stepLinear:
+		if !s.isIdentity() {
+			for _, g := range s.cx {
+				b.addCX(g[0], g[1])
+			}
+		}
+	}
+}
+
+// absorb moves phases of one wire into the matrices beside them: the phase t b
+// of a wire is the matrix P(t), and commutes with what only reads that wire.
+func (b *block) absorb() {
+	for i, s := range b.steps {
+		if s.kind != stepDiagonal {
+			continue
+		}
+		s.terms = slices.DeleteFunc(s.terms, func(t term) bool {
+			if t.m2 != 0 || bits.OnesCount64(t.m1) != 1 {
+				return false
+			}
+			w, p := bits.TrailingZeros64(t.m1), factor{kind: gateP, angle: t.angle}
+			for j := i - 1; j >= 0; j-- {
+				if b.steps[j].changed()&t.m1 == 0 {
+					continue
+				}
+				if b.steps[j].kind == stepLocal {
+					b.steps[j].factors = addFactor(b.steps[j].factors, p)
+					return true
+				}
+				break
+			}
+			for _, next := range b.steps[i+1:] {
+				if next.changed()&t.m1 == 0 {
+					continue
+				}
+				if next.kind != stepLocal {
+					return false
+				}
+				factors := addFactor(nil, p)
+				for _, f := range next.factors {
+					factors = addFactor(factors, f)
+				}
+				next.wire, next.factors = w, factors
+				return true
+			}
+			return false
+		})
+	}
+}
+
+// dropZeroWires uses that every wire starts in |0>. As long as a wire is |0>,
+// its bit is 0 in every basis state with an amplitude: parities lose it, a phase
+// with a parity of nothing is 0, and what it controls does nothing.
+func (b *block) dropZeroWires() {
+	zero := ^uint64(0)
+	for _, s := range b.steps {
+		switch s.kind {
+		case stepLocal:
+			if zero>>s.wire&1 == 1 {
+				for len(s.factors) > 0 && s.factors[0].kind == gateP { // P |0> = |0>
+					s.factors = s.factors[1:]
+				}
+			}
+			if len(s.factors) > 0 {
+				zero &^= 1 << s.wire
+			}
+		case stepControlled:
+			if zero>>s.control&1 == 1 {
+				s.angle = Angle{}
+			}
+			if !s.angle.isZero() {
+				zero &^= 1 << s.wire
+			}
+		case stepDiagonal:
+			var terms []term
+			for _, t := range s.terms {
+				if m1, m2 := t.m1&^zero, t.m2&^zero; m1 != 0 && (m2 != 0 || t.m2 == 0) {
+					terms = addTerm(terms, term{m1, m2, t.angle})
+				}
+			}
+			s.terms = terms
+		case stepLinear:
+			s.cx = slices.DeleteFunc(s.cx, func(g [2]int) bool {
+				if zero>>g[0]&1 == 1 {
+					return true
+				}
+				zero &^= 1 << g[1]
+				return false
+			})
+		}
+	}
+}

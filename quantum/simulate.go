@@ -1,0 +1,517 @@
+package quantum
+
+import (
+	"math/bits"
+	"sync"
+)
+
+// number is what states are computed in: float32 for complex64 states,
+// float64 for complex128.
+type number interface{ float32 | float64 }
+
+// spread runs f over parts of 0 … n-1.
+type spread func(n int, f func(lo, hi int))
+
+// inline runs everything in the caller's goroutine.
+func inline(n int, f func(lo, hi int)) { f(0, n) }
+
+// minSpread is the number of amplitudes below which a goroutine more does not
+// pay.
+const minSpread = 1 << 14
+
+// across returns a spread over n goroutines.
+func across(workers int) spread {
+	return func(n int, f func(lo, hi int)) {
+		parts := min(workers, n/minSpread)
+		if parts < 2 {
+			f(0, n)
+			return
+		}
+		step := (n/parts + stay - 1) &^ (stay - 1) // whole pieces: see locals
+		var wg sync.WaitGroup
+		for lo := step; lo < n; lo += step {
+			wg.Go(func() { f(lo, min(lo+step, n)) })
+		}
+		f(0, step)
+		wg.Wait()
+	}
+}
+
+// simulator runs a program on one sample after another. Real and imaginary
+// parts lie in two planes; of a real program there is only the first.
+type simulator[T number] struct {
+	p        *program
+	spread   spread
+	angles   []float64
+	re, im   []T // the state
+	re2, im2 []T // room for linear steps
+	fr, fi   []T // the phases of a diagonal step
+	lr, li   []T // and of one of its bits
+	fixed    map[*diagonal]*planes[T]
+	stop     func() bool // asked between steps
+}
+
+type planes[T number] struct{ re, im []T }
+
+// shared is what the simulators of one program have in common.
+type shared[T number] struct {
+	fixed    map[*diagonal]*planes[T]
+	constant planes[T]
+}
+
+// maxFixedQubits is the largest state for which constant phases are kept.
+const maxFixedQubits = 22
+
+func newShared[T number](p *program) *shared[T] {
+	s := &shared[T]{fixed: map[*diagonal]*planes[T]{}}
+	if p.constant != nil {
+		s.constant.re = make([]T, len(p.constant))
+		if !p.real {
+			s.constant.im = make([]T, len(p.constant))
+		}
+		for i, v := range p.constant {
+			s.constant.re[i] = T(real(v))
+			if !p.real {
+				s.constant.im[i] = T(imag(v))
+			}
+		}
+	}
+	if p.qubits > maxFixedQubits {
+		return s
+	}
+	for _, o := range p.ops {
+		if o.kind == stepDiagonal && o.diag.constant {
+			m := newSimulator(p, s, inline)
+			m.constants()
+			m.phases(o.diag)
+			s.fixed[o.diag] = &planes[T]{m.fr, m.fi}
+		}
+	}
+	return s
+}
+
+func newSimulator[T number](p *program, s *shared[T], spread spread) *simulator[T] {
+	return &simulator[T]{p: p, spread: spread, angles: make([]float64, len(p.angles.angles)), fixed: s.fixed}
+}
+
+// constants evaluates the angles that no feature changes, and leaves others.
+func (m *simulator[T]) constants() {
+	for i, a := range m.p.angles.angles {
+		if a.isConst() {
+			m.angles[i] = a.constant()
+		}
+	}
+}
+
+// run computes the state of sample x into re and im, planes of 2^qubits; im is
+// nil for a real program. It returns the first angle that is not finite, or -1.
+func (m *simulator[T]) run(x []float64, s *shared[T], re, im []T) (bad int) {
+	if bad := m.p.angles.evaluate(x, m.angles); bad >= 0 {
+		return bad
+	}
+	m.re, m.im = re, im
+	if m.p.constant != nil {
+		copy(re, s.constant.re)
+		copy(im, s.constant.im)
+		m.turn()
+	} else {
+		m.product()
+	}
+	for i := 0; i < len(m.p.ops); i++ {
+		if m.stop != nil && m.stop() {
+			return -1
+		}
+		switch o := &m.p.ops[i]; o.kind {
+		case stepLocal:
+			n := i
+			for n < len(m.p.ops) && m.p.ops[n].kind == stepLocal {
+				n++
+			}
+			m.locals(m.p.ops[i:n])
+			i = n - 1
+		case stepControlled:
+			m.controlled(o)
+		case stepDiagonal:
+			m.diagonal(o.diag)
+		case stepLinear:
+			m.linear(o.rows)
+		}
+	}
+	return -1
+}
+
+// product writes the product of the start's 2-vectors: each position doubles
+// what the lower ones have made.
+func (m *simulator[T]) product() {
+	re, im := m.re, m.im
+	m.re, re[0] = re[:1], 1
+	if im != nil {
+		m.im, im[0] = im[:1], 0
+	}
+	m.turn()
+	m.re, m.im = re, im
+	for p := range m.p.start {
+		h := 1 << p
+		a, b := m.p.start[p].vector(m.angles)
+		ar, ai, br, bi := T(real(a)), T(imag(a)), T(real(b)), T(imag(b))
+		m.spread(h, func(lo, hi int) {
+			r0, r1 := re[lo:hi], re[h+lo:h+hi]
+			r1 = r1[:len(r0)]
+			if im == nil {
+				for i, v := range r0 {
+					r0[i], r1[i] = v*ar, v*br
+				}
+				return
+			}
+			i0, i1 := im[lo:hi][:len(r0)], im[h+lo : h+hi][:len(r0)]
+			for i, v := range r0 {
+				w := i0[i]
+				r0[i], i0[i] = v*ar-w*ai, v*ai+w*ar
+				r1[i], i1[i] = v*br-w*bi, v*bi+w*br
+			}
+		})
+	}
+}
+
+// turn multiplies all amplitudes by the program's phase, which is a sign if
+// they are real.
+func (m *simulator[T]) turn() {
+	if m.p.phase < 0 {
+		return
+	}
+	e := phase(m.angles[m.p.phase])
+	if m.im != nil {
+		m.scale(m.re, m.im, m.re, m.im, e)
+		return
+	}
+	for i := range m.re {
+		m.re[i] *= T(real(e))
+	}
+}
+
+// stay is the number of amplitudes that stay in the cache while all matrices
+// on their positions are applied.
+const stay = 1 << 12
+
+// locals applies matrices on positions, which may repeat. On a large state
+// those on low positions are applied together, one cache-sized piece of the
+// state after another.
+func (m *simulator[T]) locals(ops []op) {
+	us := make([]matrix, len(ops))
+	for i := range ops {
+		us[i] = ops[i].local.matrix(m.angles)
+	}
+	pairs := len(m.re) / 2
+	for i := 0; i < len(ops); i++ {
+		n := i
+		for n < len(ops) && 2<<ops[n].local.position <= stay {
+			n++
+		}
+		if n <= i+1 || len(m.re) <= stay {
+			m.spread(pairs, func(lo, hi int) { m.local(us[i], ops[i].local.position, lo, hi) })
+			continue
+		}
+		m.spread(pairs, func(lo, hi int) {
+			for ; lo < hi; lo += stay / 2 {
+				for j := i; j < n; j++ {
+					m.local(us[j], ops[j].local.position, lo, min(lo+stay/2, hi))
+				}
+			}
+		})
+		i = n - 1
+	}
+}
+
+// local applies u to the pairs lo … hi-1 of amplitudes that differ at position.
+func (m *simulator[T]) local(u matrix, position, lo, hi int) {
+	c := newCoefficients[T](u)
+	h := 1 << position
+	switch {
+	case h == 1:
+		adjacent(&c, m.re[2*lo:2*hi], m.im, 2*lo)
+		return
+	case h == 2 && lo%2 == 0 && hi%2 == 0:
+		twos(&c, m.re[2*lo:2*hi], m.im, 2*lo)
+		return
+	}
+	for j := lo; j < hi; {
+		off := j & (h - 1)
+		n := min(h-off, hi-j)
+		at := j>>position<<(position+1) + off
+		if m.im == nil {
+			c.real(m.re[at:at+n], m.re[at+h:at+h+n])
+		} else {
+			c.complex(m.re[at:at+n], m.im[at:at+n], m.re[at+h:at+h+n], m.im[at+h:at+h+n])
+		}
+		j += n
+	}
+}
+
+// coefficients is a matrix in T.
+type coefficients[T number] struct {
+	ar, ai, br, bi, cr, ci, dr, di T
+	isReal                         bool
+}
+
+func newCoefficients[T number](u matrix) coefficients[T] {
+	return coefficients[T]{
+		T(real(u[0])), T(imag(u[0])), T(real(u[1])), T(imag(u[1])),
+		T(real(u[2])), T(imag(u[2])), T(real(u[3])), T(imag(u[3])), u.isReal(),
+	}
+}
+
+// real applies the matrix to real amplitudes.
+func (c *coefficients[T]) real(r0, r1 []T) {
+	a, b, cc, d := c.ar, c.br, c.cr, c.dr
+	r1 = r1[:len(r0)]
+	for i, v := range r0 {
+		w := r1[i]
+		r0[i], r1[i] = a*v+b*w, cc*v+d*w
+	}
+}
+
+// complex applies the matrix to amplitudes r + i s.
+func (c *coefficients[T]) complex(r0, s0, r1, s1 []T) {
+	if c.isReal {
+		c.real(r0, r1)
+		c.real(s0, s1)
+		return
+	}
+	ar, ai, br, bi, cr, ci, dr, di := c.ar, c.ai, c.br, c.bi, c.cr, c.ci, c.dr, c.di
+	s0, r1, s1 = s0[:len(r0)], r1[:len(r0)], s1[:len(r0)]
+	for i, x := range r0 {
+		y, v, w := s0[i], r1[i], s1[i]
+		r0[i] = ar*x - ai*y + (br*v - bi*w)
+		s0[i] = ar*y + ai*x + (br*w + bi*v)
+		r1[i] = cr*x - ci*y + (dr*v - di*w)
+		s1[i] = cr*y + ci*x + (dr*w + di*v)
+	}
+}
+
+// adjacent applies the matrix to neighbours.
+func adjacent[T number](c *coefficients[T], re, im []T, at int) {
+	if im == nil || c.isReal {
+		a, b, cc, d := c.ar, c.br, c.cr, c.dr
+		planes := [][]T{re}
+		if im != nil {
+			planes = append(planes, im[at:at+len(re)])
+		}
+		for _, r := range planes {
+			for i := 0; i+1 < len(r); i += 2 {
+				v, w := r[i], r[i+1]
+				r[i], r[i+1] = a*v+b*w, cc*v+d*w
+			}
+		}
+		return
+	}
+	ar, ai, br, bi, cr, ci, dr, di := c.ar, c.ai, c.br, c.bi, c.cr, c.ci, c.dr, c.di
+	s := im[at : at+len(re)][:len(re)]
+	for i := 0; i+1 < len(re); i += 2 {
+		x, y, v, w := re[i], s[i], re[i+1], s[i+1]
+		re[i] = ar*x - ai*y + (br*v - bi*w)
+		s[i] = ar*y + ai*x + (br*w + bi*v)
+		re[i+1] = cr*x - ci*y + (dr*v - di*w)
+		s[i+1] = cr*y + ci*x + (dr*w + di*v)
+	}
+}
+
+// twos applies the matrix to pairs that are 2 apart, four amplitudes at a
+// time.
+func twos[T number](c *coefficients[T], re, im []T, at int) {
+	for i := 0; i+3 < len(re); i += 4 {
+		if im == nil {
+			c.real(re[i:i+2], re[i+2:i+4])
+		} else {
+			j := at + i
+			c.complex(re[i:i+2], im[j:j+2], re[i+2:i+4], im[j+2:j+4])
+		}
+	}
+}
+
+// controlled applies a matrix where the bit at control is 1.
+func (m *simulator[T]) controlled(o *op) {
+	c := newCoefficients[T](o.local.matrix(m.angles))
+	low, high := min(o.control, o.local.position), max(o.control, o.local.position)
+	set, h := 1<<o.control, 1<<o.local.position
+	// A quarter of the indices, in runs of the lower position's length.
+	m.spread(len(m.re)/4, func(lo, hi int) {
+		for j := lo; j < hi; {
+			off := j & (1<<low - 1)
+			n := min(1<<low-off, hi-j)
+			at := j >> low << (low + 1)
+			at = at>>high<<(high+1) | at&(1<<high-1) | off | set
+			if m.im == nil {
+				c.real(m.re[at:at+n], m.re[at+h:at+h+n])
+			} else {
+				c.complex(m.re[at:at+n], m.im[at:at+n], m.re[at+h:at+h+n], m.im[at+h:at+h+n])
+			}
+			j += n
+		}
+	})
+}
+
+// diagonal multiplies every amplitude by its phase.
+func (m *simulator[T]) diagonal(d *diagonal) {
+	fr, fi := m.fr, m.fi
+	if f := m.fixed[d]; f != nil {
+		fr, fi = f.re, f.im
+	} else {
+		m.phases(d)
+		fr, fi = m.fr, m.fi
+	}
+	m.spread(len(m.re), func(lo, hi int) {
+		a := m.re[lo:hi]
+		f := fr[lo:hi][:len(a)]
+		if m.im == nil {
+			for i := range a {
+				a[i] *= f[i]
+			}
+			return
+		}
+		b, g := m.im[lo:hi][:len(a)], fi[lo:hi][:len(a)]
+		for i, v := range a {
+			w := b[i]
+			a[i], b[i] = v*f[i]-w*g[i], v*g[i]+w*f[i]
+		}
+	})
+}
+
+// phases computes e^(i phi(b)) for every b into fr and fi, one position after
+// the other: with position p set, phi grows by linear[p] + sum of pairs[p][p']
+// b_p', so the upper half is the lower times a product of 2^p phases that is
+// itself built by doubling. It costs two multiplications an amplitude, however
+// many pairs there are. General terms take a pass each.
+func (m *simulator[T]) phases(d *diagonal) {
+	n := 1 << m.p.qubits
+	if len(m.fr) < n {
+		m.fr, m.fi, m.lr, m.li = make([]T, n), make([]T, n), make([]T, max(n/2, 1)), make([]T, max(n/2, 1))
+	}
+	fr, fi := m.fr, m.fi
+	fr[0], fi[0] = 1, 0
+	for p := range m.p.qubits {
+		h := 1 << p
+		e := complex128(1)
+		if d.linear[p] >= 0 {
+			e = phase(m.angles[d.linear[p]])
+		}
+		if d.pairs[p] == nil {
+			m.scale(fr[h:2*h], fi[h:2*h], fr[:h], fi[:h], e)
+			continue
+		}
+		lr, li := m.lr, m.li
+		lr[0], li[0] = T(real(e)), T(imag(e))
+		for q := range p {
+			g := complex128(1)
+			if at := d.pairs[p][q]; at >= 0 {
+				g = phase(m.angles[at])
+			}
+			m.scale(lr[1<<q:2<<q], li[1<<q:2<<q], lr[:1<<q], li[:1<<q], g)
+		}
+		m.spread(h, func(lo, hi int) {
+			a, b := fr[lo:hi], fi[lo:hi][:hi-lo]
+			c, e := lr[lo:hi][:hi-lo], li[lo:hi][:hi-lo]
+			x, y := fr[h+lo : h+hi][:hi-lo], fi[h+lo : h+hi][:hi-lo]
+			for i, v := range a {
+				x[i], y[i] = v*c[i]-b[i]*e[i], v*e[i]+b[i]*c[i]
+			}
+		})
+	}
+	for _, t := range d.general {
+		e := phase(m.angles[t.angle])
+		er, ei := T(real(e)), T(imag(e))
+		m.spread(n, func(lo, hi int) {
+			for i := lo; i < hi; i++ {
+				on := bits.OnesCount64(uint64(i)&t.m1) & 1
+				if t.m2 != 0 {
+					on &= bits.OnesCount64(uint64(i) & t.m2)
+				}
+				if on != 0 {
+					v, w := fr[i], fi[i]
+					fr[i], fi[i] = v*er-w*ei, v*ei+w*er
+				}
+			}
+		})
+	}
+}
+
+// scale writes e times (ar, ai) to (xr, xi).
+func (m *simulator[T]) scale(xr, xi, ar, ai []T, e complex128) {
+	er, ei := T(real(e)), T(imag(e))
+	m.spread(len(ar), func(lo, hi int) {
+		a, b := ar[lo:hi], ai[lo:hi][:hi-lo]
+		x, y := xr[lo:hi][:hi-lo], xi[lo:hi][:hi-lo]
+		if ei == 0 && er == 1 {
+			copy(x, a)
+			copy(y, b)
+			return
+		}
+		for i, v := range a {
+			w := b[i]
+			x[i], y[i] = v*er-w*ei, v*ei+w*er
+		}
+	})
+}
+
+// linear moves the amplitude of b to A b, where rows are A's. The image of an
+// index is the exclusive or of the images of its bits.
+func (m *simulator[T]) linear(rows []uint64) {
+	n := len(m.re)
+	if len(m.re2) < n {
+		m.re2 = make([]T, n)
+		if m.im != nil {
+			m.im2 = make([]T, n)
+		}
+	}
+	image := make([]int, len(rows)) // of the bit at position p
+	for p := range image {
+		for i, r := range rows {
+			image[p] |= int(r>>p&1) << i
+		}
+	}
+	low := min(len(rows), 6)
+	var table [64]int
+	for b := 1; b < 1<<low; b++ {
+		table[b] = table[b&(b-1)] ^ image[bits.TrailingZeros(uint(b))]
+	}
+	m.spread(n, func(lo, hi int) {
+		for b := lo; b < hi; b += 1 << low { // parts begin at multiples of 64
+			at := 0
+			for v := b >> low << low; v != 0; v &= v - 1 {
+				at ^= image[bits.TrailingZeros(uint(v))]
+			}
+			for i := range min(1<<low, hi-b) {
+				m.re2[at^table[i]] = m.re[b+i]
+			}
+			if m.im != nil {
+				for i := range min(1<<low, hi-b) {
+					m.im2[at^table[i]] = m.im[b+i]
+				}
+			}
+		}
+	})
+	m.spread(n, func(lo, hi int) {
+		copy(m.re[lo:hi], m.re2[lo:hi])
+		if m.im != nil {
+			copy(m.im[lo:hi], m.im2[lo:hi])
+		}
+	})
+}
+
+// constantState runs a program that reads no feature.
+func (p *program) constantState() []complex128 {
+	s := newShared[float64](p)
+	n := 1 << p.qubits
+	re, im := make([]float64, n), []float64(nil)
+	if !p.real {
+		im = make([]float64, n)
+	}
+	newSimulator(p, s, inline).run(nil, s, re, im)
+	out := make([]complex128, n)
+	for i, v := range re {
+		out[i] = complex(v, 0)
+		if im != nil {
+			out[i] = complex(v, im[i])
+		}
+	}
+	return out
+}

@@ -1,0 +1,43 @@
+package quantum
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gpk-go/gpk"
+)
+
+// States returns the states of the circuit for the samples x [n, features],
+// float32 or float64: [n, 2^qubits] of dt, Complex64 or Complex128, on x's
+// device. Wire 0 is the most significant bit of an amplitude's index. Global
+// phases are those of the gates. Angles are computed in float64 for both types.
+func States(ctx context.Context, c *Circuit, x *gpk.Array, dt gpk.DType) (*gpk.Array, error) {
+	s := here()
+	k, err := states(ctx, c, x, dt)
+	if err != nil {
+		return nil, s.fail("States", err)
+	}
+	return k, nil
+}
+
+func states(ctx context.Context, c *Circuit, x *gpk.Array, dt gpk.DType) (*gpk.Array, error) {
+	if err := c.Err(); err != nil {
+		return nil, err
+	}
+	if dt != gpk.Complex64 && dt != gpk.Complex128 {
+		return nil, fmt.Errorf("%w: states are complex64 or complex128, not %v", gpk.ErrDType, dt)
+	}
+	p, out, err := compileStates(c)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := readSamples("x", x, c.Features())
+	if err != nil {
+		return nil, err
+	}
+	e, err := engineFor(x.Device())
+	if err != nil {
+		return nil, err
+	}
+	return e.states(ctx, x.Device(), p, out, rows, dt)
+}

@@ -1,0 +1,241 @@
+package quantum
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+	"strings"
+)
+
+// stepKind is what a step of a compiled circuit does.
+type stepKind uint8
+
+const (
+	stepLocal      stepKind = iota // a 2 x 2 matrix on one wire
+	stepControlled                 // RX or RY on a wire where another is 1
+	stepDiagonal                   // a phase for every basis state
+	stepLinear                     // basis state b becomes A b over GF(2): what CX gates do
+)
+
+// step is one operation on the at most 64 wires of a block. Wire w is bit w of
+// the masks.
+type step struct {
+	kind    stepKind
+	wire    int      // of stepLocal, and the target of stepControlled
+	factors []factor // of stepLocal: the first acts first
+
+	control int // of stepControlled
+	axis    gateKind
+	angle   Angle
+
+	terms []term   // of stepDiagonal
+	cx    [][2]int // of stepLinear: control and target, in order
+}
+
+// factor is a matrix on one wire: a rotation (gateRX, gateRY, gateP) by an angle,
+// or, with kind gateH, the constant m.
+type factor struct {
+	kind  gateKind
+	angle Angle
+	m     matrix
+}
+
+const constantFactor = gateH
+
+func (f factor) isConst() bool { return f.kind == constantFactor }
+
+// term is the phase angle times parity(m1 & b) times parity(m2 & b), of the
+// basis state b; an m2 of 0 leaves out the second parity.
+type term struct {
+	m1, m2 uint64
+	angle  Angle
+}
+
+func (t term) wires() uint64 { return t.m1 | t.m2 }
+
+// wires returns the wires that a step touches.
+func (s *step) wires() uint64 {
+	var w uint64
+	switch s.kind {
+	case stepLocal:
+		w = 1 << s.wire
+	case stepControlled:
+		w = 1<<s.wire | 1<<s.control
+	case stepDiagonal:
+		for _, t := range s.terms {
+			w |= t.wires()
+		}
+	case stepLinear:
+		for _, g := range s.cx {
+			w |= 1<<g[0] | 1<<g[1]
+		}
+	}
+	return w
+}
+
+// changed returns the wires whose bit a step may change: a phase that reads
+// none of them commutes with it.
+func (s *step) changed() uint64 {
+	var w uint64
+	switch s.kind {
+	case stepLocal, stepControlled:
+		w = 1 << s.wire
+	case stepLinear:
+		for _, g := range s.cx {
+			w |= 1 << g[1]
+		}
+	}
+	return w
+}
+
+// commute reports whether the steps can change places. Each is a sum over the
+// basis states of wires that it only reads; where neither changes what the
+// other reads or changes, every product of such parts commutes.
+func commute(s, t *step) bool {
+	return s.changed()&t.wires() == 0 && t.changed()&s.wires() == 0
+}
+
+// isConst reports whether the step is the same for every sample.
+func (s *step) isConst() bool {
+	switch s.kind {
+	case stepLocal:
+		return !slices.ContainsFunc(s.factors, func(f factor) bool { return !f.isConst() })
+	case stepControlled:
+		return s.angle.isConst()
+	case stepDiagonal:
+		return !slices.ContainsFunc(s.terms, func(t term) bool { return !t.angle.isConst() })
+	}
+	return true
+}
+
+// isReal reports whether the step has a real matrix for every sample.
+func (s *step) isReal() bool {
+	switch s.kind {
+	case stepLocal:
+		for _, f := range s.factors {
+			if f.isConst() && !f.m.isReal() || !f.isConst() && f.kind != gateRY {
+				return false
+			}
+		}
+	case stepControlled:
+		return s.axis == gateCRY
+	case stepDiagonal:
+		for _, t := range s.terms {
+			if !isSign(t.angle) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// isSign reports whether e^(i angle) is 1 or -1 for every sample.
+func isSign(a Angle) bool { return a.isConst() && math.Mod(a.constant(), math.Pi) == 0 }
+
+// rows returns the matrix of a linear step on n wires: bit w of the result is
+// the parity of rows[w] and the bits before.
+func (s *step) rows(n int) []uint64 {
+	rows := make([]uint64, n)
+	for i := range rows {
+		rows[i] = 1 << i
+	}
+	for _, g := range s.cx {
+		rows[g[1]] ^= rows[g[0]]
+	}
+	return rows
+}
+
+// isIdentity reports whether CX gates in this order do nothing.
+func (s *step) isIdentity() bool {
+	for i, r := range s.rows(64) {
+		if r != 1<<i {
+			return false
+		}
+	}
+	return true
+}
+
+// String is one line, for tests and for a person who reads a plan.
+func (s *step) String() string {
+	switch s.kind {
+	case stepLocal:
+		var parts []string
+		for _, f := range s.factors {
+			if f.isConst() {
+				parts = append(parts, "const")
+			} else {
+				parts = append(parts, fmt.Sprintf("%v(%v)", f.kind, f.angle))
+			}
+		}
+		return fmt.Sprintf("local %d: %s", s.wire, strings.Join(parts, " "))
+	case stepControlled:
+		return fmt.Sprintf("controlled %d -> %d: %v(%v)", s.control, s.wire, s.axis, s.angle)
+	case stepDiagonal:
+		return fmt.Sprintf("diagonal of %d terms on %b", len(s.terms), s.wires())
+	}
+	return fmt.Sprintf("linear of %d CX on %b", len(s.cx), s.wires())
+}
+
+// addTerm adds a phase to the terms of a diagonal step, in their normal form:
+// one term for a pair of masks, constants modulo a full turn, no zeros.
+func addTerm(terms []term, t term) []term {
+	if t.m2 != 0 && t.m1 > t.m2 {
+		t.m1, t.m2 = t.m2, t.m1
+	}
+	switch {
+	case t.m1 == 0 && t.m2 != 0: // the parity of nothing is 0
+		return terms
+	case t.m1 == t.m2: // a bit times itself
+		t.m2 = 0
+	}
+	at := slices.IndexFunc(terms, func(u term) bool { return u.m1 == t.m1 && u.m2 == t.m2 })
+	if at >= 0 {
+		t.angle = t.angle.Add(terms[at].angle)
+	}
+	if t.angle.isConst() {
+		t.angle = Const(math.Mod(t.angle.constant(), 2*math.Pi))
+	}
+	// e^(i pi parity(m)) is the product of its bits' signs.
+	split := t.m2 == 0 && bits.OnesCount64(t.m1) > 1 && isSign(t.angle) && !t.angle.isZero()
+	switch {
+	case at >= 0 && (split || t.angle.isZero()):
+		terms = slices.Delete(terms, at, at+1)
+	case at >= 0:
+		terms[at] = t
+	case !split && !t.angle.isZero():
+		terms = append(terms, t)
+	}
+	for m := t.m1; split && m != 0; m &= m - 1 {
+		terms = addTerm(terms, term{m1: m & -m, angle: Const(math.Pi)})
+	}
+	return terms
+}
+
+// addFactor adds a matrix after the factors of a local step: constants
+// multiply, angles about one axis add up, what is 1 goes.
+func addFactor(factors []factor, f factor) []factor {
+	if !f.isConst() && f.angle.isConst() {
+		f = factor{kind: constantFactor, m: gateMatrix(f.kind, f.angle.constant())}
+	}
+	n := len(factors)
+	if n > 0 && factors[n-1].kind == f.kind {
+		last := factors[n-1]
+		factors = factors[: n-1 : n-1]
+		if f.isConst() {
+			return addFactor(factors, factor{kind: constantFactor, m: f.m.times(last.m)})
+		}
+		return addFactor(factors, factor{kind: f.kind, angle: last.angle.Add(f.angle)})
+	}
+	if f.isConst() && f.m.isIdentity() {
+		return factors
+	}
+	return append(factors[:n:n], f)
+}
+
+// clone returns a step that shares nothing that a rule changes.
+func (s *step) clone() *step {
+	c := *s
+	c.factors, c.terms, c.cx = slices.Clone(s.factors), slices.Clone(s.terms), slices.Clone(s.cx)
+	return &c
+}

@@ -1,0 +1,180 @@
+package quantum
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestTileKernels compares assembly and Go with the formulas, for lengths with
+// and without a rest.
+func TestTileKernels(t *testing.T) {
+	testTileKernels[float32](t, 1e-6)
+	testTileKernels[float64](t, 1e-14)
+	// Without assembly.
+	k32, k64 := kernels32, kernels64
+	kernels32, kernels64 = nil, nil
+	defer func() { kernels32, kernels64 = k32, k64 }()
+	testTileKernels[float32](t, 1e-6)
+	testTileKernels[float64](t, 1e-14)
+}
+
+func testTileKernels[T number](t *testing.T, eps float64) {
+	t.Helper()
+	rng := seeded(t)
+	random := func(n int) []T {
+		v := make([]T, n)
+		for i := range v {
+			v[i] = T(rng.Float64() - 0.5)
+		}
+		return v
+	}
+	nan := func(n int) []T {
+		v := make([]T, n)
+		for i := range v {
+			v[i] = T(math.NaN())
+		}
+		return v
+	}
+	for n := range 70 {
+		p1, p2, p3, old := random(n), random(n), random(n), random(n)
+		written, multiplied := nan(n), append([]T{}, old...)
+		combine3(written, p1, p2, p3, true)
+		combine3(multiplied, p1, p2, p3, false)
+		squares := nan(n)
+		square1(squares, p1, true)
+		for i := range n {
+			re, im := float64(p1[i])+float64(p2[i]), float64(p3[i])-float64(p1[i])+float64(p2[i])
+			want := re*re + im*im
+			if !(math.Abs(float64(written[i])-want) <= 4*eps) || !(math.Abs(float64(multiplied[i])-want*float64(old[i])) <= 4*eps) {
+				t.Fatalf("combine3 of %d: entry %d is %v and %v, want %v", n, i, written[i], multiplied[i], want)
+			}
+			if !(math.Abs(float64(squares[i])-float64(p1[i])*float64(p1[i])) <= eps) {
+				t.Fatalf("square1 of %d: entry %d", n, i)
+			}
+		}
+		var got, want [2]float64
+		addMoments(p1, 0.25, &got)
+		for _, v := range p1 {
+			want[0] += float64(v) - 0.25
+			want[1] += (float64(v) - 0.25) * (float64(v) - 0.25)
+		}
+		for i := range got {
+			if !(math.Abs(got[i]-want[i]) <= 1e-13*float64(n)) {
+				t.Fatalf("moments of %d: %v, want %v", n, got, want)
+			}
+		}
+	}
+	for _, size := range [][2]int{{1, 1}, {8, 8}, {7, 9}, {64, 64}, {65, 130}, {100, 3}, {17, 200}} {
+		r, c := size[0], size[1]
+		ls, ld := c+rng.IntN(3), r+rng.IntN(3)
+		src, dst := random(r*ls), nan(c*ld)
+		transpose(dst, ld, src, ls, r, c)
+		for x := range c {
+			for y := range ld {
+				if y >= r {
+					if dst[x*ld+y] == dst[x*ld+y] {
+						t.Fatalf("%v: wrote beside the matrix", size)
+					}
+				} else if dst[x*ld+y] != src[y*ls+x] {
+					t.Fatalf("%v: entry (%d, %d)", size, x, y)
+				}
+			}
+		}
+	}
+	var b bloch[T]
+	w := b.panelColumns()
+	for _, wires := range [][2]int{{1, 0}, {0, 1}, {3, 2}, {9, 9}} {
+		k := 2*wires[0] + 3*wires[1]
+		point, panel, out := random(k), random(k*w), nan(w+1)
+		factors(out, point, panel, wires[0], wires[1])
+		if out[w] == out[w] {
+			t.Fatal("factors wrote beside the panel")
+		}
+		for c := range w {
+			want, at := 1.0, 0
+			for q := range wires[0] + wires[1] {
+				n := 2
+				if q >= wires[0] {
+					n = 3
+				}
+				s := 0.0
+				for range n {
+					d := float64(panel[at*w+c]) - float64(point[at])
+					s += d * d
+					at++
+				}
+				want *= 1 - s
+			}
+			if !(math.Abs(float64(out[c])-want) <= 50*eps) {
+				t.Fatalf("factors %v: column %d is %v, want %v", wires, c, out[c], want)
+			}
+		}
+	}
+}
+
+// TestProductAccuracy: the error of the closed form does not grow with the
+// number of qubits, for samples near each other (where K is large) and far.
+func TestProductAccuracy(t *testing.T) {
+	rng := seeded(t)
+	onCPU(t)
+	for _, q := range []int{4, 64, 1000} {
+		for _, spread := range []float64{1e-3, 1 / math.Sqrt(float64(q)), 1} {
+			const n = 40
+			x := make([][]float64, n)
+			for i := range x {
+				x[i] = make([]float64, q)
+				for f := range x[i] {
+					x[i][f] = 1 + spread*rng.NormFloat64()
+				}
+			}
+			for _, o := range []Options{{}, {Precision: Double}} {
+				r := poisoned(t, ZFeatureMap(q, 1), x, nil, q, o)
+				k := values(t, r.K)
+				for i := range n {
+					for j := range n {
+						// H, P(2a) against H, P(2b): cos^2 (a - b)
+						want := 1.0
+						for f := range q {
+							c := math.Cos(x[i][f] - x[j][f])
+							want *= c * c
+						}
+						if d := math.Abs(k[i*n+j] - want); !(d <= o.Precision.diagonalBound()/2) {
+							t.Fatalf("%d qubits, spread %v, %v: K[%d, %d] is %v, want %v", q, spread, o.Precision, i, j, k[i*n+j], want)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// FuzzCircuit builds circuits from bytes: every one compiles, or says why not,
+// and gives the kernel of the gates as written.
+func FuzzCircuit(f *testing.F) {
+	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18})
+	f.Add([]byte{11, 0, 1, 10, 1, 5, 11, 0, 1, 7, 2, 9, 18, 1, 2, 3})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		const q, features = 4, 2
+		c := NewCircuit(q)
+		for i := 0; i+3 < len(b) && i < 120; i += 4 {
+			k := gateKind(int(b[i]) % len(gateNames))
+			g := gate{kind: k, a: int(b[i+1]) % q, b: -1}
+			if k >= gateCX {
+				g.b = (g.a + 1 + int(b[i+2])%(q-1)) % q
+			}
+			if k.hasAngle() {
+				g.angle = [...]Angle{Feature(0), Feature(1), Feature(0).Mul(Feature(1)), Const(math.Pi), Const(float64(b[i+3])), Feature(0).Scale(-1)}[int(b[i+3])%6]
+			}
+			c.add(here(), g)
+		}
+		rng := rand.New(rand.NewPCG(1, 2))
+		x := randomSamples(rng, 3, features)
+		for _, path := range []Path{Auto, General} {
+			r := poisoned(t, c, x, nil, features, Options{Precision: Double, Path: path})
+			if w := worst(values(t, r.K), referenceGram(c, x, x)); !(w <= 1e-12) {
+				t.Fatalf("%v: off by %v\n%v", path, w, c)
+			}
+		}
+	})
+}
