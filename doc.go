@@ -32,6 +32,7 @@
 //	GPK_LIB           path of libgpk.so, instead of the search
 //	GPK_CACHE         folder for what setup builds (default os.UserCacheDir()/gpk)
 //	GPK_NO_TF32       1: float32 products are FullPrecision unless asked otherwise
+//	GPK_AUTOTUNE      1: kernels are chosen by timing them once, and remembered; bits may differ
 //	GPK_EAGER         1: every operation starts on its own line
 //	GPK_MEMORY_LIMIT  bytes, or 512MiB: the limit of each device's pool
 package gpk

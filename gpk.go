@@ -183,6 +183,179 @@ func SiLU(a *Array) *Array { return a.SiLU() }
 // Sum adds over axes; no axes means all.
 func Sum(a *Array, axes ...int) *Array { return a.Sum(axes...) }
 
+// Pow returns a to the power of b; integers wrap, and a negative power of one is the
+// integer part of the fraction. At
+// least one is an *Array, the other may be a number.
+func Pow(a, b any) *Array { return array.Pow(a, b) }
+
+// Maximum returns the larger of a and b, NaN where one is. At
+// least one is an *Array, the other may be a number.
+func Maximum(a, b any) *Array { return array.Maximum(a, b) }
+
+// Minimum returns the smaller of a and b, NaN where one is. At
+// least one is an *Array, the other may be a number.
+func Minimum(a, b any) *Array { return array.Minimum(a, b) }
+
+// Eq returns whether a = b, as Bool. At
+// least one is an *Array, the other may be a number.
+func Eq(a, b any) *Array { return array.Eq(a, b) }
+
+// Ne returns whether a and b differ, as Bool. At
+// least one is an *Array, the other may be a number.
+func Ne(a, b any) *Array { return array.Ne(a, b) }
+
+// Lt returns whether a < b, as Bool. At
+// least one is an *Array, the other may be a number.
+func Lt(a, b any) *Array { return array.Lt(a, b) }
+
+// Le returns whether a <= b, as Bool. At
+// least one is an *Array, the other may be a number.
+func Le(a, b any) *Array { return array.Le(a, b) }
+
+// Gt returns whether a > b, as Bool. At
+// least one is an *Array, the other may be a number.
+func Gt(a, b any) *Array { return array.Gt(a, b) }
+
+// Ge returns whether a >= b, as Bool. At
+// least one is an *Array, the other may be a number.
+func Ge(a, b any) *Array { return array.Ge(a, b) }
+
+// And returns a and b, of the bits of integers or of Bool. At
+// least one is an *Array, the other may be a number.
+func And(a, b any) *Array { return array.And(a, b) }
+
+// Or returns a or b, of the bits of integers or of Bool. At
+// least one is an *Array, the other may be a number.
+func Or(a, b any) *Array { return array.Or(a, b) }
+
+// Xor returns either a or b, of the bits of integers or of Bool. At
+// least one is an *Array, the other may be a number.
+func Xor(a, b any) *Array { return array.Xor(a, b) }
+
+// Shl returns a shifted to the left by b bits, for integers; 0 from the type's width on. At
+// least one is an *Array, the other may be a number.
+func Shl(a, b any) *Array { return array.Shl(a, b) }
+
+// Shr returns a shifted to the right by b bits, with its sign, for integers. At
+// least one is an *Array, the other may be a number.
+func Shr(a, b any) *Array { return array.Shr(a, b) }
+
+// Not returns the bits of an integer the other way, and of Bool what is not true.
+func Not(a *Array) *Array { return a.Not() }
+
+// Abs returns the absolute value, of complex numbers the modulus, which is real.
+func Abs(a *Array) *Array { return a.Abs() }
+
+// Sign returns -1, 0 or 1; NaN stays NaN.
+func Sign(a *Array) *Array { return a.Sign() }
+
+// Square returns a a; integers wrap.
+func Square(a *Array) *Array { return a.Square() }
+
+// Sqrt returns the square root, for floating-point and complex types; NaN below 0.
+func Sqrt(a *Array) *Array { return a.Sqrt() }
+
+// Rsqrt returns 1 / sqrt(a), for real floating-point types.
+func Rsqrt(a *Array) *Array { return a.Rsqrt() }
+
+// Exp returns e^a, for floating-point and complex types.
+func Exp(a *Array) *Array { return a.Exp() }
+
+// Expm1 returns e^a - 1, for real floating-point types, also where a is small.
+func Expm1(a *Array) *Array { return a.Expm1() }
+
+// Log returns the natural logarithm, for real floating-point types.
+func Log(a *Array) *Array { return a.Log() }
+
+// Log1p returns log(1 + a), for real floating-point types, also where a is small.
+func Log1p(a *Array) *Array { return a.Log1p() }
+
+// Sin returns the sine of a, in radians, for real floating-point types.
+func Sin(a *Array) *Array { return a.Sin() }
+
+// Cos returns the cosine of a, in radians, for real floating-point types.
+func Cos(a *Array) *Array { return a.Cos() }
+
+// Tanh returns the hyperbolic tangent, for real floating-point types.
+func Tanh(a *Array) *Array { return a.Tanh() }
+
+// Erf returns the error function, for real floating-point types.
+func Erf(a *Array) *Array { return a.Erf() }
+
+// Sigmoid returns 1 / (1 + exp(-a)), for real floating-point types.
+func Sigmoid(a *Array) *Array { return a.Sigmoid() }
+
+// Floor returns the greatest integer not above a; integers are unchanged.
+func Floor(a *Array) *Array { return a.Floor() }
+
+// Ceil returns the least integer not below a; integers are unchanged.
+func Ceil(a *Array) *Array { return a.Ceil() }
+
+// Round returns the nearest integer, halves to even; integers are unchanged.
+func Round(a *Array) *Array { return a.Round() }
+
+// Real returns the real part; real types are unchanged.
+func Real(a *Array) *Array { return a.Real() }
+
+// Imag returns the imaginary part; of real types 0.
+func Imag(a *Array) *Array { return a.Imag() }
+
+// AbsSquare returns |a|^2, which is real; integers wrap.
+func AbsSquare(a *Array) *Array { return a.AbsSquare() }
+
+// Mean returns the sum over axes divided by the number of elements; no axes means all.
+func Mean(a *Array, axes ...int) *Array { return a.Mean(axes...) }
+
+// Max returns the largest elements over axes, NaN where one is; no axes means all.
+func Max(a *Array, axes ...int) *Array { return a.Max(axes...) }
+
+// Min returns the smallest elements over axes, NaN where one is; no axes means all.
+func Min(a *Array, axes ...int) *Array { return a.Min(axes...) }
+
+// Prod returns the product over axes; no axes means all.
+func Prod(a *Array, axes ...int) *Array { return a.Prod(axes...) }
+
+// Var returns the mean of |a - mean|^2 over axes; no axes means all.
+func Var(a *Array, axes ...int) *Array { return a.Var(axes...) }
+
+// Any returns whether an element is not 0, over axes; no axes means all.
+func Any(a *Array, axes ...int) *Array { return a.Any(axes...) }
+
+// All returns whether no element is 0, over axes; no axes means all.
+func All(a *Array, axes ...int) *Array { return a.All(axes...) }
+
+// ArgMax returns the place of the first largest element along an axis, as Int64.
+func ArgMax(a *Array, axis int) *Array { return a.ArgMax(axis) }
+
+// ArgMin returns the place of the first smallest element along an axis, as Int64.
+func ArgMin(a *Array, axis int) *Array { return a.ArgMin(axis) }
+
+// Softmax returns e^(a-m) / sum e^(a-m) along an axis, m the largest element.
+func Softmax(a *Array, axis int) *Array { return a.Softmax(axis) }
+
+// LogSoftmax returns the logarithm of Softmax.
+func LogSoftmax(a *Array, axis int) *Array { return a.LogSoftmax(axis) }
+
+// CumSum returns the sums along an axis up to each place.
+func CumSum(a *Array, axis int) *Array { return a.CumSum(axis) }
+
+// Clamp returns min(max(a, lo), hi); lo and hi are arrays of a's type or numbers.
+func Clamp(a *Array, lo, hi any) *Array { return a.Clamp(lo, hi) }
+
+// Where returns x where cond, of type Bool, is true, else y, broadcast. At least
+// one of x and y is an *Array, the other may be a number.
+func Where(cond *Array, x, y any) *Array { return array.Where(cond, x, y) }
+
+// LayerNorm returns (x - mean) / sqrt(var + eps) gamma + beta along the last axis;
+// gamma and beta, of that axis' length, may be nil.
+func LayerNorm(x, gamma, beta *Array, eps float64) *Array {
+	return array.LayerNorm(x, gamma, beta, eps)
+}
+
+// RMSNorm returns x / sqrt(mean x^2 + eps) gamma along the last axis; gamma, of
+// that axis' length, may be nil.
+func RMSNorm(x, gamma *Array, eps float64) *Array { return array.RMSNorm(x, gamma, eps) }
+
 // Cast returns the elements converted to dt.
 func Cast(a *Array, dt DType) *Array { return a.Cast(dt) }
 

@@ -78,6 +78,7 @@ var (
 var (
 	_ matmul.Option                                                  = gpk.TF32
 	_ matmul.Option                                                  = gpk.FullPrecision
+	_                                                                = []matmul.Option{matmul.AbsSquare, matmul.Symmetric}
 	_ func(matmul.Precision) matmul.Precision                        = gpk.SetPrecision
 	_ func(dtype.DType) matmul.Option                                = matmul.WithOutput
 	_ func(matmul.Problem, device.Capabilities) (matmul.Plan, error) = matmul.Choose
@@ -111,3 +112,22 @@ func plan(p matmul.Plan) (string, [3]int, [2]int, int, []matmul.Step, int64, boo
 func opError(e *gpk.OpError) (string, [][]int, []gpk.DType, string, error) {
 	return e.Op, e.Shapes, e.DTypes, e.Site, e.Err
 }
+
+// Operations and reductions of issue C.
+var (
+	_ []func(A, any) A = []func(A, any) A{
+		A.Pow, A.Maximum, A.Minimum, A.Eq, A.Ne, A.Lt, A.Le, A.Gt, A.Ge, A.And, A.Or, A.Xor, A.Shl, A.Shr,
+	}
+	_ []func(A) A = []func(A) A{
+		A.Not, A.Abs, A.Sign, A.Square, A.Sqrt, A.Rsqrt, A.Exp, A.Expm1, A.Log, A.Log1p, A.Sin, A.Cos, A.Tanh, A.Erf, A.Sigmoid, A.GELUTanh, A.SiLU,
+		A.Floor, A.Ceil, A.Round, A.Real, A.Imag, A.AbsSquare, gpk.Exp,
+	}
+	_ func(A, any, any) A      = A.Clamp
+	_ func(A, any, any) A      = gpk.Where
+	_ []func(A, ...int) A      = []func(A, ...int) A{A.Mean, A.Max, A.Min, A.Prod, A.Var, A.Any, A.All}
+	_ []func(A, int) A         = []func(A, int) A{A.ArgMax, A.ArgMin, A.Softmax, A.LogSoftmax, A.CumSum}
+	_ func(A, A, A, float64) A = gpk.LayerNorm
+	_ func(A, A, float64) A    = gpk.RMSNorm
+	_ func(a, b any) A         = gpk.Maximum
+	_ func(A, ...int) A        = gpk.Max
+)

@@ -2,7 +2,6 @@ package array
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -22,11 +21,17 @@ import (
 // value is not an array, and using it is an error.
 type Array struct {
 	v      *value
+	gen    uint64 // v's, as long as v is the array's
 	lay    layout.Layout
 	dt     dtype.DType
-	stream *device.Stream
+	stream *device.Stream // nil for an array that carries an error
 	err    error
 	packed *packed
+
+	// Of an array whose value was given up, guarded by v.mu.
+	kept  operation // what it computed, or was to compute
+	freed bool      // it was freed
+	again *value    // the value that it has instead
 }
 
 // errNil is the cause of operations on arrays that no constructor made.
@@ -45,46 +50,30 @@ func (a *Array) check() error {
 		return a.err
 	case a.packed != nil:
 		return fmt.Errorf("%w: a packed array is only the right operand of MatMul or the weight of Linear", expr.ErrUnsupported)
-	case a.v == nil:
+	case a.stream == nil:
 		return errNil
 	}
 	return nil
 }
 
-// first returns the first error of a list of operands. An error that an
-// operation made stays as it is; others are wrapped with this one's name.
-func (o *request) first(as ...*Array) error {
-	for _, a := range as {
-		err := a.check()
-		if err == nil {
-			continue
-		}
-		var oe *OpError
-		if errors.As(err, &oe) {
-			return err
-		}
-		return o.fail(err)
-	}
-	return nil
+// on returns the device of an array that carries no error.
+func (a *Array) on() *device.Device { return a.stream.Device() }
+
+// with returns the same elements under another layout.
+func (a *Array) with(lay layout.Layout) *Array {
+	v := a.share()
+	return &Array{v: v, gen: v.gen.Load(), lay: lay, dt: a.dt, stream: a.stream}
 }
 
-// newOp begins an operation: its name, operands and place in the program.
+// newOp begins an operation: its name, place in the program and operands.
 func newOp(name string, where site, as ...*Array) *operation {
-	o := &operation{}
-	o.begin(name, where, as)
-	return o
-}
-
-// begin fills a request in.
-func (o *request) begin(name string, where site, as []*Array) {
-	o.name, o.site = name, where
-	o.args = append(o.argBuf[:0], as...)
+	return &operation{request: request{call{name, where}, slices.Clone(as)}}
 }
 
 // newSource begins an operation without operands: what errors name is the
 // shape and type of its result.
 func newSource(name string, where site, dt dtype.DType, shape []int) *operation {
-	return &operation{request: request{name: name, site: where, args: []*Array{{lay: layout.Layout{Shape: slices.Clone(shape)}, dt: dt}}}}
+	return newOp(name, where, &Array{lay: layout.Layout{Shape: slices.Clone(shape)}, dt: dt})
 }
 
 // operands checks that arrays can meet in one operation: no errors and one
@@ -94,24 +83,40 @@ func (o *operation) operands(as ...*Array) error {
 		return err
 	}
 	for _, a := range as {
-		if a.v.dev != as[0].v.dev {
-			return o.fail(fmt.Errorf("%w: operands on %v and %v; move one with To", device.ErrDevice, as[0].v.dev, a.v.dev))
+		if a.on() != as[0].on() {
+			return o.request.fail(otherDevice(as[0], a))
 		}
 	}
-	o.reads, o.views = o.readBuf[:0], o.viewBuf[:0]
-	for _, a := range as {
-		v, err := a.view()
-		if err != nil {
-			return o.wrap(err)
+	for i, a := range as {
+		if i >= len(o.in) {
+			o.more = append(o.more, input{})
 		}
-		o.views, o.reads = append(o.views, v), append(o.reads, a.v)
+		o.n = i + 1
+		if err := o.input(i).set(a); err != nil {
+			return o.request.wrap(err)
+		}
 	}
+	return nil
+}
+
+// otherDevice is the error of operands that lie on two devices.
+func otherDevice(a, b *Array) error {
+	return fmt.Errorf("%w: operands on %v and %v; move one with To", device.ErrDevice, a.on(), b.on())
+}
+
+// set makes a, stored, the operand.
+func (in *input) set(a *Array) error {
+	v, buf, err := a.stored()
+	if err != nil {
+		return err
+	}
+	in.of, in.view = v, device.View{Buffer: buf, DType: a.dt, Layout: a.lay}
 	return nil
 }
 
 // view starts the array where it is open and returns its elements' place.
 func (a *Array) view() (device.View, error) {
-	buf, err := a.v.stored()
+	_, buf, err := a.stored()
 	if err != nil {
 		return device.View{}, err
 	}
@@ -120,46 +125,62 @@ func (a *Array) view() (device.View, error) {
 
 // result makes the array of an operation, open until something needs it. The
 // shape is kept.
-func (o *operation) result(dev *device.Device, s *device.Stream, dt dtype.DType, shape []int) *Array {
-	return o.resultLike(dev, s, dt, layout.Dense(shape))
+func (o *operation) result(s *device.Stream, dt dtype.DType, shape []int) *Array {
+	r := &Array{}
+	v := openOn(s.Device()).value()
+	v.op = *o
+	r.open(v, s, dt, layout.Dense(shape))
+	return r
 }
 
 // resultOf makes the array of an operation with the shape of a.
 func (o *operation) resultOf(a *Array, dt dtype.DType) *Array {
-	lay := a.lay
-	if lay.Offset = 0; !lay.IsDense() {
-		lay = layout.Dense(lay.Shape)
-	}
-	return o.resultLike(a.v.dev, a.stream, dt, lay)
+	r := &Array{}
+	v := openOn(a.on()).value()
+	v.op = *o
+	r.open(v, a.stream, dt, a.dense())
+	return r
 }
 
-func (o *operation) resultLike(dev *device.Device, s *device.Stream, dt dtype.DType, lay layout.Layout) *Array {
-	// One piece of memory: they live and die together.
-	r := &struct {
-		a Array
-		v value
-	}{}
-	v := &r.v
-	v.dev, v.stream, v.lay, v.dt, v.op = dev, s, lay, dt, o
-	v.name, v.how, v.explain = o.name, o.how, o.explain
-	r.a = Array{v: v, lay: lay, dt: dt, stream: s}
-	if eager.Load() {
-		if err := v.start(); err != nil {
-			return failed(err)
-		}
-	} else {
-		v.open()
+// dense is the dense layout of a's shape.
+func (a *Array) dense() layout.Layout {
+	if lay := a.lay; lay.IsDense() {
+		lay.Offset = 0
+		return lay
 	}
-	return &r.a
+	return layout.Dense(a.lay.Shape)
+}
+
+// open makes r the array of v, which is new and locked, and whose operation is
+// complete.
+func (r *Array) open(v *value, s *device.Stream, dt dtype.DType, lay layout.Layout) {
+	v.stream, v.lay, v.dt, v.open = s, lay, dt, true
+	r.v, r.gen, r.lay, r.dt, r.stream = v, v.gen.Load(), lay, dt, s
+	if eager.Load() {
+		v.shared = true
+		err := v.startLocked()
+		v.mu.Unlock()
+		if err != nil {
+			r.fail(err)
+		}
+		return
+	}
+	v.mu.Unlock()
+	v.set.add(v)
+}
+
+// fail makes r carry err.
+func (r *Array) fail(err error) {
+	r.v, r.err, r.lay, r.dt, r.stream = nil, err, layout.Layout{}, dtype.Invalid, nil
 }
 
 // sameLayout reports whether two views name the same elements in one order.
-func sameLayout(a, b layout.Layout) bool {
+func sameLayout(a, b *layout.Layout) bool {
 	return a.Offset == b.Offset && slices.Equal(a.Shape, b.Shape) && slices.Equal(a.Strides, b.Strides)
 }
 
 // overlaps reports whether two views may share memory.
-func overlaps(a, b device.View) bool {
+func overlaps(a, b *device.View) bool {
 	if a.Buffer != b.Buffer {
 		return false
 	}
@@ -216,10 +237,10 @@ func (a *Array) Strides() []int {
 // Device returns where the elements are, nil for an array that carries an
 // error.
 func (a *Array) Device() *device.Device {
-	if a == nil || a.v == nil {
+	if a == nil || a.stream == nil {
 		return nil
 	}
-	return a.v.dev
+	return a.on()
 }
 
 // Err returns the first error of the expression that made the array, as far
@@ -229,18 +250,19 @@ func (a *Array) Err() error {
 	if a == nil {
 		return errNil
 	}
-	if a.err != nil || a.v == nil {
+	if a.err != nil || a.stream == nil {
 		return a.err
 	}
-	a.v.mu.Lock()
-	defer a.v.mu.Unlock()
-	switch {
-	case a.v.err != nil:
-		return a.v.err
-	case a.v.freed:
-		return &OpError{Op: "Err", Shapes: [][]int{a.lay.Shape}, DTypes: []dtype.DType{a.dt}, Site: here().String(), Err: device.ErrFreed}
-	case a.v.buf != nil:
-		return a.v.buf.Err()
+	v := a.hold()
+	defer v.mu.Unlock()
+	switch buf := v.buf.Load(); {
+	case v.err != nil:
+		return v.err
+	case v.freed:
+		c := call{"Err", here()}
+		return c.fail(device.ErrFreed, a)
+	case buf != nil:
+		return buf.Err()
 	}
 	return nil
 }
@@ -255,18 +277,16 @@ func (a *Array) Explain() string {
 		return "failed: " + a.err.Error()
 	case a.packed != nil:
 		return a.packed.String()
-	case a.v == nil:
+	case a.stream == nil:
 		return "a zero Array"
 	}
-	how := a.v.name + ": " + a.v.how
-	if a.v.explain != nil {
-		how = a.v.name + ": " + a.v.explain()
-	}
+	v := a.hold()
+	defer v.mu.Unlock()
 	state := "stored"
-	if a.v.isOpen() {
+	if v.open {
 		state = "open: starts at its first use"
 	}
-	return fmt.Sprintf("%s\n  %v %v on %v, %s", how, a.lay.Shape, a.dt, a.v.dev, state)
+	return fmt.Sprintf("%s\n  %v %v on %v, %s", v.op.explain(), a.lay.Shape, a.dt, a.on(), state)
 }
 
 // Free gives the memory of the array, and of every view of it, back to the
@@ -280,8 +300,8 @@ func (a *Array) Free() {
 		a.packed.free()
 		return
 	}
-	if a.v != nil {
-		a.v.free(here())
+	if a.stream != nil {
+		a.free(here())
 	}
 }
 
@@ -292,12 +312,12 @@ func (a *Array) On(s *device.Stream) *Array {
 	if err := op.first(a); err != nil {
 		return failed(err)
 	}
-	if s == nil || s.Device() != a.v.dev {
+	if s == nil || s.Device() != a.on() {
 		return failed(op.fail(fmt.Errorf("%w: a stream of another device", device.ErrDevice)))
 	}
-	b := *a
+	b := a.with(a.lay)
 	b.stream = s
-	return &b
+	return b
 }
 
 // FromBuffer returns an array over memory that is there: the dense elements
@@ -320,7 +340,9 @@ func FromBuffer(buf *device.Buffer, dt dtype.DType, shape ...int) *Array {
 
 // stored makes the array of a buffer whose elements are there.
 func stored(buf *device.Buffer, dt dtype.DType, shape []int, s *device.Stream, name, how string) *Array {
-	v := &value{name: name, dev: buf.Device(), stream: s, lay: layout.Dense(shape), dt: dt, buf: buf, how: how}
+	v := &value{set: openOn(buf.Device()), stream: s, lay: layout.Dense(shape), dt: dt, shared: true}
+	v.op.name, v.op.how = name, how
+	v.buf.Store(buf)
 	return &Array{v: v, lay: v.lay, dt: dt, stream: s}
 }
 
@@ -332,7 +354,7 @@ func (a *Array) Buffer() (*device.Buffer, error) {
 	if err := op.operands(a); err != nil {
 		return nil, err
 	}
-	return op.views[0].Buffer, nil
+	return op.view(0).Buffer, nil
 }
 
 // Offset returns the element of Buffer at which the array begins.
@@ -366,5 +388,6 @@ func Synchronize(ctx context.Context) error {
 // Failed returns an array that carries err, for packages that make arrays of
 // something else and have the same rule: what makes an Array returns one.
 func Failed(err error) *Array {
-	return failed((&request{name: "Failed", site: here()}).wrap(err))
+	c := call{"Failed", here()}
+	return failed(c.wrap(err))
 }

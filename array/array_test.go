@@ -76,6 +76,7 @@ func TestScalar(t *testing.T) {
 // TestOpenLimit: beyond 64 open arrays the oldest starts; what was computed
 // into another array does not count, and is not computed again.
 func TestOpenLimit(t *testing.T) {
+	defer eager.Store(eager.Swap(false))
 	a := Ones(dtype.Float32, 4)
 	var kept []*Array
 	for range maxOpen + 10 {
@@ -83,11 +84,11 @@ func TestOpenLimit(t *testing.T) {
 	}
 	started := 0
 	for _, x := range kept {
-		if !x.v.isOpen() {
+		if !x.isOpen() {
 			started++
 		}
 	}
-	if started < 10 || !kept[len(kept)-1].v.isOpen() {
+	if started < 10 || !kept[len(kept)-1].isOpen() {
 		t.Errorf("%d of %d have started", started, len(kept))
 	}
 	dst := Zeros(dtype.Float32, 4)
@@ -100,7 +101,7 @@ func TestOpenLimit(t *testing.T) {
 		taken = append(taken, x)
 	}
 	for i, x := range taken {
-		if !x.v.isOpen() {
+		if !x.isOpen() {
 			t.Fatalf("taken array %d was stored", i)
 		}
 	}
@@ -108,9 +109,8 @@ func TestOpenLimit(t *testing.T) {
 
 // TestEager: with GPK_EAGER every operation starts on its line.
 func TestEager(t *testing.T) {
-	eager.Store(true)
-	defer eager.Store(false)
-	if Ones(dtype.Float32, 2).Add(1).v.isOpen() {
+	defer eager.Store(eager.Swap(true))
+	if Ones(dtype.Float32, 2).Add(1).isOpen() {
 		t.Error("an open array")
 	}
 }
@@ -122,7 +122,7 @@ func TestBrokenDefault(t *testing.T) {
 	if err == nil {
 		t.Fatal("64 GPUs")
 	}
-	a := failed((&request{name: "x"}).wrap(err)).Add(1).T()
+	a := failed((&call{name: "x"}).wrap(err)).Add(1).T()
 	if got := a.Err(); !errors.Is(got, device.ErrNoGPU) && !errors.Is(got, device.ErrDevice) {
 		t.Error(got)
 	}
@@ -151,4 +151,20 @@ func TestFromBuffer(t *testing.T) {
 	if err := FromBuffer(buf, dtype.Float32, 5).Err(); !errors.Is(err, layout.ErrShape) {
 		t.Error(err)
 	}
+}
+
+// TestOneBuffer: two arrays over one piece of memory from outside are written
+// as views of one array are.
+func TestOneBuffer(t *testing.T) {
+	defer eager.Store(eager.Swap(false))
+	x := FromSlice([]float32{1, 2, 3, 4, 5, 6, 7, 8})
+	buf, err := x.Buffer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := FromBuffer(buf, dtype.Float32, 8), FromBuffer(buf, dtype.Float32, 8)
+	if err := Into(b.Slice(0, 1, 8), a.Slice(0, 0, 7).Add(0)); err != nil {
+		t.Fatal(err)
+	}
+	wants(t, x, 1, 1, 2, 3, 4, 5, 6, 7)
 }

@@ -1,7 +1,6 @@
 package array
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -69,30 +68,30 @@ func exact[T dtype.Elem](a *Array) error {
 // not lie dense.
 func read(op *operation, dst []byte, a *Array) error {
 	if !a.lay.IsDense() {
-		c := a.copied(newOp(op.name, op.site, a))
+		c := a.copied(op.name, op.site)
 		if c.err != nil {
 			return c.err
 		}
 		defer c.Free()
 		a = c
 	}
-	if err := op.operands(a); err != nil {
-		return err
+	v, err := a.view()
+	if err != nil {
+		return op.wrap(err)
 	}
-	v := op.views[0]
-	if err := a.v.dev.CopyToHost(dst, v.Buffer, int64(v.Layout.Offset*a.dt.Size()), a.stream); err != nil {
+	if err := a.on().CopyToHost(dst, v.Buffer, a.at(), a.stream); err != nil {
 		return op.wrap(err)
 	}
 	return nil
 }
 
-// wrap gives an error this operation's name unless it has one.
-func (o *request) wrap(err error) error {
-	var oe *OpError
-	if err == nil || errors.As(err, &oe) {
-		return err
+// at is the byte of the buffer at which a dense array begins; 0 where it has no
+// elements, whose offset may lie anywhere.
+func (a *Array) at() int64 {
+	if a.lay.Size() == 0 {
+		return 0
 	}
-	return o.fail(err)
+	return int64(a.lay.Offset * a.dt.Size())
 }
 
 // Eval starts the computation of arrays and does not wait. It returns the
@@ -101,12 +100,11 @@ func Eval(as ...*Array) error {
 	for _, a := range as {
 		err := a.check()
 		if err == nil {
-			_, err = a.v.stored()
+			_, _, err = a.stored()
 		}
 		if err != nil {
-			var r request
-			r.begin("Eval", here(), as)
-			return r.wrap(err)
+			c := call{"Eval", here()}
+			return c.wrap(err, as...)
 		}
 	}
 	return nil
@@ -116,39 +114,36 @@ func Eval(as ...*Array) error {
 // and does not wait. Where the operation can write there, nothing is
 // allocated; src itself is not stored, and using it later computes it again.
 func Into(dst, src *Array) error {
-	var r request
-	r.begin("Into", here(), []*Array{dst, src})
-	return into(&r, dst, src)
+	return into(&call{"Into", here()}, dst, src)
 }
 
-func into(op *request, dst, src *Array) error {
+func into(c *call, dst, src *Array) error {
 	// dst may carry the error of a failed in-place write: this mends it.
-	if err := op.first(src); err != nil {
-		return err
+	if err := src.check(); err != nil {
+		return c.wrap(err, dst, src)
 	}
-	if dst == nil || dst.err != nil || dst.v == nil || dst.packed != nil {
-		return op.first(dst)
+	if dst == nil || dst.err != nil || dst.stream == nil || dst.packed != nil {
+		return c.wrap(dst.check(), dst, src)
 	}
 	switch {
 	case !slices.Equal(dst.lay.Shape, src.lay.Shape):
-		return op.fail(layout.Errorf("%v into %v", src.lay.Shape, dst.lay.Shape))
+		return c.fail(layout.Errorf("%v into %v", src.lay.Shape, dst.lay.Shape), dst, src)
 	case dst.dt != src.dt:
-		return op.fail(sameType(dst, src))
+		return c.fail(sameType(dst, src), dst, src)
 	case dst.lay.Repeats():
-		return op.fail(layout.Errorf("a broadcast array of shape %v cannot be written", dst.lay.Shape))
-	case dst.v.dev != src.v.dev:
-		moved := src.To(dst.v.dev)
+		return c.fail(layout.Errorf("a broadcast array of shape %v cannot be written", dst.lay.Shape), dst, src)
+	case dst.on() != src.on():
+		moved := src.to(c, dst.on())
 		if moved.err != nil {
-			return op.wrap(moved.err)
+			return moved.err
 		}
 		src = moved
 	}
-	buf, err := dst.v.writable()
+	v, buf, err := dst.writable()
 	if err != nil {
-		return op.wrap(err)
+		return c.wrap(err, dst, src)
 	}
-	dst.v.beforeWrite(op.name, op.site, src.v)
-	view := device.View{Buffer: buf, DType: dst.dt, Layout: dst.lay}
+	v.settle(src.current())
 	poison := buf.Err()
 	if poison != nil {
 		if !dst.mends() {
@@ -156,62 +151,46 @@ func into(op *request, dst, src *Array) error {
 		}
 		buf.Heal()
 	}
-	if err := src.writeTo(op, view, dst.v); err != nil {
+	err = src.writeTo(c, device.View{Buffer: buf, DType: dst.dt, Layout: dst.lay})
+	v.changedBy(c.name, &c.site) // after a failure too: a part may have been written
+	if err != nil {
 		if poison != nil {
 			buf.Fail(poison)
 		}
-		return op.wrap(err)
+		return c.wrap(err, dst, src)
 	}
 	return nil
 }
 
-// writeTo computes the array's elements into dst, part of the value into.
-func (a *Array) writeTo(op *request, dst device.View, into *value) error {
-	if sameLayout(a.lay, a.v.lay) {
-		if done, err := a.v.runInto(dst, into); done || err != nil {
-			return err
-		}
+// writeTo computes the array's elements into dst.
+func (a *Array) writeTo(c *call, dst device.View) error {
+	if done, err := a.runInto(dst); done || err != nil {
+		return err
 	}
 	// Stored, or to be stored: settle what dst's write would disturb.
 	src, err := a.view()
 	if err != nil {
 		return err
 	}
-	if overlaps(src, dst) && !sameLayout(src.Layout, dst.Layout) {
-		c := a.copied(newOp(op.name, op.site, a))
-		if c.err != nil {
-			return c.err
+	if overlaps(&src, &dst) && !sameLayout(&src.Layout, &dst.Layout) {
+		b := a.copied(c.name, c.site)
+		if b.err != nil {
+			return b.err
 		}
-		defer c.Free()
-		if src, err = c.view(); err != nil {
+		defer b.Free()
+		if src, err = b.view(); err != nil {
 			return err
 		}
 	}
 	return ops.Cast(a.stream, dst, src)
 }
 
-// writable returns the buffer of a value about to be written, healthy or not.
-func (v *value) writable() (*device.Buffer, error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.freed {
-		return nil, fmt.Errorf("%w", device.ErrFreed)
-	}
-	if err := v.startLocked(); err != nil {
-		return nil, err
-	}
-	if v.buf.Freed() {
-		return nil, fmt.Errorf("%w", device.ErrFreed)
-	}
-	return v.buf, nil
-}
-
 // mends reports whether writing all of a makes good what a failed in-place
 // write left: it covers the array that failed, or the whole value.
 func (a *Array) mends() bool {
-	a.v.mu.Lock()
-	defer a.v.mu.Unlock()
-	return sameLayout(a.lay, a.v.failedLay) || a.lay.IsDense() && a.lay.Size() == a.v.lay.Size()
+	v := a.hold()
+	defer v.mu.Unlock()
+	return sameLayout(&a.lay, &v.failedLay) || a.lay.IsDense() && a.lay.Size() == v.lay.Size()
 }
 
 // FromSliceInto copies data, in row-major order, into the array's memory. data
@@ -236,13 +215,14 @@ func FromSliceInto[T dtype.Elem](dst *Array, data []T) error {
 			return tmp.err
 		}
 		defer tmp.Free()
-		return into(&op.request, dst, tmp)
+		return into(&op.call, dst, tmp)
 	}
-	buf, err := dst.v.writable()
+	v, buf, err := dst.writable()
 	if err != nil {
 		return op.wrap(err)
 	}
-	dst.v.beforeWrite(op.name, op.site, nil)
+	v.settle(nil)
+	v.changedBy(op.name, &op.site)
 	poison := buf.Err()
 	if poison != nil {
 		if !dst.mends() {
@@ -250,7 +230,7 @@ func FromSliceInto[T dtype.Elem](dst *Array, data []T) error {
 		}
 		buf.Heal()
 	}
-	if err := dst.v.dev.CopyFromHost(buf, int64(dst.lay.Offset*dst.dt.Size()), bytesOf(data), dst.stream); err != nil {
+	if err := dst.on().CopyFromHost(buf, dst.at(), bytesOf(data), dst.stream); err != nil {
 		if poison != nil {
 			buf.Fail(poison)
 		}
@@ -261,11 +241,11 @@ func FromSliceInto[T dtype.Elem](dst *Array, data []T) error {
 
 // moved is host data as a dense array like a.
 func moved(op *operation, a *Array, data []byte) *Array {
-	buf, err := a.v.dev.Alloc(int64(len(data)), a.stream)
+	buf, err := alloc(a.on(), int64(len(data)), a.stream)
 	if err != nil {
 		return failed(op.fail(err))
 	}
-	if err := a.v.dev.CopyFromHost(buf, 0, data, a.stream); err != nil {
+	if err := a.on().CopyFromHost(buf, 0, data, a.stream); err != nil {
 		buf.Free()
 		return failed(op.fail(err))
 	}

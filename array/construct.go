@@ -41,7 +41,7 @@ func fromBytes(where site, dt dtype.DType, data []byte, n int, shape []int) *Arr
 		return failed(op.fail(err))
 	}
 	s := dev.DefaultStream()
-	buf, err := dev.Alloc(int64(len(data)), s)
+	buf, err := alloc(dev, int64(len(data)), s)
 	if err != nil {
 		return failed(op.fail(err))
 	}
@@ -49,17 +49,17 @@ func fromBytes(where site, dt dtype.DType, data []byte, n int, shape []int) *Arr
 		buf.Free()
 		return failed(op.fail(err))
 	}
-	a := stored(buf, dt, op.args[0].lay.Shape, s, op.name, "data from a Go slice")
-	a.v.label(buf, op)
-	return a
+	shape = op.args[0].lay.Shape
+	label(buf, &op.request, shape, dt)
+	return stored(buf, dt, shape, s, op.name, "data from a Go slice")
 }
 
 // source makes an open array on the default device out of nothing but a
-// function that fills it.
-func source(name string, where site, dt dtype.DType, shape []int, fill func(s *device.Stream, dst device.View) error) *Array {
+// function that fills it, whatever its strides where strided is set.
+func source(name string, where site, dt dtype.DType, shape []int, strided bool, fill func(s *device.Stream, dst device.View) error) *Array {
 	shape = slices.Clone(shape)
 	op := newSource(name, where, dt, shape)
-	op.strided = true
+	op.strided = strided
 	var err error
 	if !dt.Valid() {
 		err = fmt.Errorf("%w: %v", dtype.ErrDType, dt)
@@ -76,13 +76,13 @@ func source(name string, where site, dt dtype.DType, shape []int, fill func(s *d
 	}
 	op.run = func(_ *operation, s *device.Stream, dst device.View) error { return fill(s, dst) }
 	op.how = "one fill"
-	return op.result(dev, dev.DefaultStream(), dt, shape)
+	return op.result(dev.DefaultStream(), dt, shape)
 }
 
 // Zeros returns an array of zeros (false for Bool) on the default device; no
 // shape makes it 0-d.
 func Zeros(dt dtype.DType, shape ...int) *Array {
-	return source("Zeros", here(), dt, shape, func(s *device.Stream, dst device.View) error {
+	return source("Zeros", here(), dt, shape, true, func(s *device.Stream, dst device.View) error {
 		return ops.Fill(s, dst, ops.Scalar{})
 	})
 }
@@ -101,7 +101,7 @@ func full(name string, where site, dt dtype.DType, value any, shape []int) *Arra
 	if err != nil {
 		return failed(newSource(name, where, dt, shape).fail(err))
 	}
-	return source(name, where, dt, shape, func(s *device.Stream, dst device.View) error { return ops.Fill(s, dst, x) })
+	return source(name, where, dt, shape, true, func(s *device.Stream, dst device.View) error { return ops.Fill(s, dst, x) })
 }
 
 // Eye returns the identity matrix of n rows.
@@ -111,7 +111,7 @@ func Eye(dt dtype.DType, n int) *Array {
 	if err != nil {
 		return failed(newSource("Eye", where, dt, []int{n, n}).fail(err))
 	}
-	return source("Eye", where, dt, []int{n, n}, func(s *device.Stream, dst device.View) error {
+	return source("Eye", where, dt, []int{n, n}, true, func(s *device.Stream, dst device.View) error {
 		if err := ops.Fill(s, dst, ops.Scalar{}); err != nil {
 			return err
 		}
@@ -131,17 +131,9 @@ func Arange(dt dtype.DType, n int) *Array {
 			return failed(newSource("Arange", where, dt, []int{n}).fail(err))
 		}
 	}
-	a := source("Arange", where, dt, []int{n}, func(s *device.Stream, dst device.View) error {
+	return source("Arange", where, dt, []int{n}, false, func(s *device.Stream, dst device.View) error {
 		return ops.Arange(s, dst, 0, 1)
 	})
-	if a.v != nil {
-		a.v.mu.Lock()
-		if a.v.op != nil {
-			a.v.op.strided = false
-		}
-		a.v.mu.Unlock()
-	}
-	return a
 }
 
 // Concat joins arrays of one type along an axis, along which alone their
@@ -185,7 +177,8 @@ func Concat(axis int, as ...*Array) *Array {
 	op.how = fmt.Sprintf("%d copies along axis %d", len(as), ax)
 	op.run = func(o *operation, s *device.Stream, dst device.View) error {
 		at := 0
-		for _, v := range o.views {
+		for i := range o.n {
+			v := o.view(i)
 			n := v.Layout.Shape[ax]
 			part := dst
 			var err error
@@ -199,7 +192,7 @@ func Concat(axis int, as ...*Array) *Array {
 		}
 		return nil
 	}
-	return op.result(as[0].v.dev, as[0].stream, as[0].dt, shape)
+	return op.result(as[0].stream, as[0].dt, shape)
 }
 
 // sameType refuses two arrays of different type, naming the Cast that helps.

@@ -2,7 +2,7 @@ package array
 
 import (
 	"fmt"
-	"slices"
+	"reflect"
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
@@ -11,156 +11,247 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// unary is the open result of an operation of the table on one array.
-func unary(code expr.Op, where site, a *Array) *Array {
-	op := newOp(code.String(), where, a)
-	if err := op.first(a); err != nil {
-		return failed(err)
+// The methods below are small enough to be inlined, and what they call keeps
+// none of the Arrays that it is given: an Array that does not leave the
+// function that made it, as in Into(dst, x.Add(y)), lives on the stack.
+
+// unary makes r the open result of an operation of the table on one array.
+func (r *Array) unary(code expr.Op, a *Array) {
+	c := call{code.String(), here()}
+	if err := c.first(a); err != nil {
+		r.fail(err)
+		return
 	}
 	dt, err := ops.Lookup(code).Check(a.dt)
 	if err != nil {
-		return failed(op.fail(err))
+		r.fail(c.fail(err, a))
+		return
 	}
-	if err := op.operands(a); err != nil {
-		return failed(err)
-	}
-	op.code, op.run = code, runUnary
-	op.strided, op.alias, op.how = true, samePlaces, oneKernel
-	return op.resultOf(a, dt)
+	r.pointwise(&c, rule{code: code, run: runUnary}, a, nil, dt)
 }
 
 const oneKernel = "one element-wise kernel"
 
 func runUnary(o *operation, s *device.Stream, dst device.View) error {
-	return ops.Apply1(s, o.code, dst, o.views[0])
+	return ops.Apply1(s, o.code, dst, o.in[0].view)
 }
 
 func runBinary(o *operation, s *device.Stream, dst device.View) error {
-	return ops.Apply2(s, o.code, dst, o.views[0], o.views[1])
+	return ops.Apply2(s, o.code, dst, o.in[0].view, o.in[1].view)
 }
 
 func runScalar(o *operation, s *device.Stream, dst device.View) error {
-	return ops.ApplyScalar(s, o.code, dst, o.views[0], o.scalar, o.scalarFirst)
+	return ops.ApplyScalar(s, o.code, dst, o.in[0].view, o.scalar, o.scalarFirst)
 }
 
-// binary is the open result of an operation of the table on two operands, of
-// which at least one is an array and the other may be a number.
-func binary(code expr.Op, where site, a, b any) *Array {
-	x, xIsArray := a.(*Array)
-	y, yIsArray := b.(*Array)
-	switch {
-	case xIsArray && yIsArray:
-		return binaryArrays(code, where, x, y)
-	case xIsArray:
-		return binaryScalar(code, where, x, b, false)
-	case yIsArray:
-		return binaryScalar(code, where, y, a, true)
+// pointwise makes r the open result of an operation on a and, where it is not
+// nil, b, broadcast to one shape.
+func (r *Array) pointwise(c *call, k rule, a, b *Array, dt dtype.DType) {
+	var in [2]input
+	n := 1
+	err := in[0].set(a)
+	lay := layout.Layout{}
+	if b == nil {
+		lay = a.dense()
+	} else {
+		n = 2
+		if err == nil {
+			err = in[1].set(b)
+		}
+		if err == nil {
+			lay, err = meet(a, b)
+		}
 	}
-	return failed(newOp(code.String(), where).fail(fmt.Errorf("%w: neither %T nor %T is an *Array", dtype.ErrDType, a, b)))
-}
-
-func binaryArrays(code expr.Op, where site, a, b *Array) *Array {
-	op := newOp(code.String(), where, a, b)
-	if err := op.first(a, b); err != nil {
-		return failed(err)
-	}
-	if err := sameType(a, b); err != nil {
-		return failed(op.fail(err))
-	}
-	dt, err := ops.Lookup(code).Check(a.dt)
 	if err != nil {
-		return failed(op.fail(err))
+		if n == 1 {
+			r.fail(c.wrap(err, a))
+		} else {
+			r.fail(c.wrap(err, a, b))
+		}
+		return
 	}
-	if err := op.operands(a, b); err != nil {
-		return failed(err)
-	}
-	op.code, op.run = code, runBinary
-	op.strided, op.alias, op.how = true, samePlaces, oneKernel
-	if slices.Equal(a.lay.Shape, b.lay.Shape) {
-		return op.resultOf(a, dt)
+	v := in[0].of.set.value()
+	o := &v.op
+	o.call = *c
+	o.in[0], o.in[1], o.n = in[0], in[1], n
+	o.rule, o.strided, o.alias, o.how = k, true, samePlaces, oneKernel
+	r.open(v, a.stream, dt, lay)
+}
+
+// meet is the dense layout of the shape to which a and b are broadcast.
+func meet(a, b *Array) (layout.Layout, error) {
+	switch {
+	case widens(b.lay.Shape, a.lay.Shape):
+		return a.dense(), nil
+	case widens(a.lay.Shape, b.lay.Shape):
+		return b.dense(), nil
 	}
 	shape, err := layout.Broadcast(a.lay.Shape, b.lay.Shape)
 	if err == nil {
 		_, err = layout.Size(shape)
 	}
-	if err != nil {
-		return failed(op.fail(err))
-	}
-	for i := range op.views {
-		if op.views[i].Layout, err = op.views[i].Layout.BroadcastTo(shape); err != nil {
-			return failed(op.fail(err))
-		}
-	}
-	return op.result(a.v.dev, a.stream, dt, shape)
+	return layout.Dense(shape), err
 }
 
-func binaryScalar(code expr.Op, where site, a *Array, number any, first bool) *Array {
-	op := newOp(code.String(), where, a)
-	if err := op.first(a); err != nil {
-		return failed(err)
+// widens reports whether a shape is broadcast to another by itself.
+func widens(shape, to []int) bool {
+	skip := len(to) - len(shape)
+	if skip < 0 {
+		return false
+	}
+	for i, n := range shape {
+		if n != to[skip+i] && n != 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// binary makes r the open result of an operation of the table on two operands,
+// of which at least one is an array and the other may be a number.
+func (r *Array) binary(code expr.Op, a, b any) {
+	c := call{code.String(), here()}
+	x, xIsArray := a.(*Array)
+	y, yIsArray := b.(*Array)
+	switch {
+	case xIsArray && yIsArray:
+		r.binaryArrays(&c, code, x, y)
+	case xIsArray:
+		r.binaryScalar(&c, code, x, b, false)
+	case yIsArray:
+		r.binaryScalar(&c, code, y, a, true)
+	default:
+		r.fail(c.fail(fmt.Errorf("%w: neither %v nor %v is an *Array", dtype.ErrDType, reflect.TypeOf(a), reflect.TypeOf(b))))
+	}
+}
+
+func (r *Array) binaryArrays(c *call, code expr.Op, a, b *Array) {
+	if err := c.first(a, b); err != nil {
+		r.fail(err)
+		return
+	}
+	dt, err := dtype.Invalid, sameType(a, b)
+	if err == nil {
+		dt, err = ops.Lookup(code).Check(a.dt)
+	}
+	if err == nil && a.on() != b.on() {
+		err = otherDevice(a, b)
+	}
+	if err != nil {
+		r.fail(c.fail(err, a, b))
+		return
+	}
+	r.pointwise(c, rule{code: code, run: runBinary}, a, b, dt)
+}
+
+func (r *Array) binaryScalar(c *call, code expr.Op, a *Array, number any, first bool) {
+	if err := c.first(a); err != nil {
+		r.fail(err)
+		return
 	}
 	dt, err := ops.Lookup(code).Check(a.dt)
+	k := rule{code: code, run: runScalar, scalarFirst: first}
+	if err == nil {
+		k.scalar, err = scalar(a.dt, number)
+	}
 	if err != nil {
-		return failed(op.fail(err))
+		r.fail(c.fail(err, a))
+		return
 	}
-	if op.scalar, err = scalar(a.dt, number); err != nil {
-		return failed(op.fail(err))
-	}
-	if err := op.operands(a); err != nil {
-		return failed(err)
-	}
-	op.code, op.scalarFirst, op.run = code, first, runScalar
-	op.strided, op.alias, op.how = true, samePlaces, oneKernel
-	return op.resultOf(a, dt)
+	r.pointwise(c, k, a, nil, dt)
 }
 
 // Add returns a + b, broadcast. b is an *Array of a's type or a number.
-func (a *Array) Add(b any) *Array { return binary(expr.Add, here(), a, b) }
+func (a *Array) Add(b any) *Array {
+	r := new(Array)
+	r.binary(expr.Add, a, b)
+	return r
+}
 
 // Sub returns a - b, broadcast. b is an *Array of a's type or a number.
-func (a *Array) Sub(b any) *Array { return binary(expr.Sub, here(), a, b) }
+func (a *Array) Sub(b any) *Array {
+	r := new(Array)
+	r.binary(expr.Sub, a, b)
+	return r
+}
 
 // Mul returns the product of a and b element by element, broadcast. b is an
 // *Array of a's type or a number.
-func (a *Array) Mul(b any) *Array { return binary(expr.Mul, here(), a, b) }
+func (a *Array) Mul(b any) *Array {
+	r := new(Array)
+	r.binary(expr.Mul, a, b)
+	return r
+}
 
 // Div returns a / b, broadcast; integers are ErrDType. b is an *Array of a's
 // type or a number.
-func (a *Array) Div(b any) *Array { return binary(expr.Div, here(), a, b) }
+func (a *Array) Div(b any) *Array {
+	r := new(Array)
+	r.binary(expr.Div, a, b)
+	return r
+}
 
 // Neg returns -a; integers wrap.
-func (a *Array) Neg() *Array { return unary(expr.Neg, here(), a) }
+func (a *Array) Neg() *Array {
+	r := new(Array)
+	r.unary(expr.Neg, a)
+	return r
+}
 
 // Conj returns the complex conjugate; real types are unchanged.
-func (a *Array) Conj() *Array { return unary(expr.Conj, here(), a) }
+func (a *Array) Conj() *Array {
+	r := new(Array)
+	r.unary(expr.Conj, a)
+	return r
+}
 
 // ReLU returns max(a, 0); NaN stays NaN.
-func (a *Array) ReLU() *Array { return unary(expr.ReLU, here(), a) }
+func (a *Array) ReLU() *Array {
+	r := new(Array)
+	r.unary(expr.ReLU, a)
+	return r
+}
 
 // GELU returns a/2 (1 + erf(a/sqrt 2)), for real floating-point types.
-func (a *Array) GELU() *Array { return unary(expr.GELU, here(), a) }
+func (a *Array) GELU() *Array {
+	r := new(Array)
+	r.unary(expr.GELU, a)
+	return r
+}
 
 // GELUTanh returns a/2 (1 + tanh(sqrt(2/pi) (a + 0.044715 a^3))).
-func (a *Array) GELUTanh() *Array { return unary(expr.GELUTanh, here(), a) }
+func (a *Array) GELUTanh() *Array {
+	r := new(Array)
+	r.unary(expr.GELUTanh, a)
+	return r
+}
 
 // SiLU returns a / (1 + exp(-a)).
-func (a *Array) SiLU() *Array { return unary(expr.SiLU, here(), a) }
+func (a *Array) SiLU() *Array {
+	r := new(Array)
+	r.unary(expr.SiLU, a)
+	return r
+}
 
 // Cast returns the elements converted to dt: to integers truncated and
 // saturated with NaN as 0, to Bool x != 0, from complex to real the real part.
 func (a *Array) Cast(dt dtype.DType) *Array {
-	op := newOp("Cast", here(), a)
-	if err := op.first(a); err != nil {
-		return failed(err)
+	r := new(Array)
+	r.cast(a, dt)
+	return r
+}
+
+func (r *Array) cast(a *Array, dt dtype.DType) {
+	c := call{"Cast", here()}
+	if err := c.first(a); err != nil {
+		r.fail(err)
+		return
 	}
 	if !dt.Valid() {
-		return failed(op.fail(fmt.Errorf("%w: Cast to %v", dtype.ErrDType, dt)))
+		r.fail(c.fail(fmt.Errorf("%w: Cast to %v", dtype.ErrDType, dt), a))
+		return
 	}
-	if err := op.operands(a); err != nil {
-		return failed(err)
-	}
-	op.strided, op.alias, op.how, op.run = true, samePlaces, oneKernel, runCast
-	return op.resultOf(a, dt)
+	r.pointwise(&c, rule{run: runCast}, a, nil, dt)
 }
 
 // Sum adds over axes, which the result lacks; no axes means all. Halves
@@ -188,9 +279,9 @@ func (a *Array) Sum(axes ...int) *Array {
 			shape = append(shape, n)
 		}
 	}
-	op.code, op.axes, op.how = expr.Sum, set, "one reduction, its tree fixed by shape and type"
+	op.how = "one reduction, its tree fixed by shape and type"
 	op.run = func(o *operation, s *device.Stream, dst device.View) error {
-		return ops.Reduce(s, o.code, dst, o.views[0], o.axes)
+		return ops.Reduce(s, expr.Sum, dst, o.in[0].view, set)
 	}
-	return op.result(a.v.dev, a.stream, dt, shape)
+	return op.result(a.stream, dt, shape)
 }

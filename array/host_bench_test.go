@@ -18,6 +18,29 @@ func BenchmarkAddInto(b *testing.B) {
 	}
 }
 
+// BenchmarkHostPath is all of it but the kernel library and its launch.
+func BenchmarkHostPath(b *testing.B) {
+	a := onFake(b, 3)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := Into(a[0], addFake(a[1], a[2])); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkHostPathFree(b *testing.B) {
+	a := onFake(b, 2)
+	b.ReportAllocs()
+	for b.Loop() {
+		z := addFake(a[0], a[1])
+		if err := Eval(z); err != nil {
+			b.Fatal(err)
+		}
+		z.Free()
+	}
+}
+
 func BenchmarkAdd(b *testing.B) {
 	x, y := Zeros(dtype.Float32, 16), Ones(dtype.Float32, 16)
 	b.ReportAllocs()

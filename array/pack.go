@@ -18,8 +18,15 @@ type packed struct {
 
 	mu    sync.Mutex
 	w     *Array // the snapshot
-	forms map[form]*Array
+	forms map[form]*packedForm
 	freed bool
+}
+
+// packedForm is the operand that a product in one role reads: an array over
+// what it falls back on, and all forms.
+type packedForm struct {
+	array *Array
+	forms *matmul.Packed
 }
 
 // form is a role and the precision that it is asked for in.
@@ -45,24 +52,23 @@ func Pack(w *Array, opts ...matmul.Option) *Array {
 	if _, err := o.Resolve(w.dt); err != nil {
 		return failed(op.fail(err))
 	}
-	c := w.copied(newOp("Pack", op.site, w))
-	if c.err == nil {
-		if err := c.v.start(); err != nil {
-			return failed(err)
-		}
-	}
+	c := w.copied(op.name, op.site)
 	if c.err != nil {
 		return c
 	}
-	return &Array{v: c.v, lay: c.lay, dt: c.dt, stream: c.stream, packed: &packed{op: op, opts: o, w: c, forms: map[form]*Array{}}}
+	if _, _, err := c.stored(); err != nil {
+		return failed(op.wrap(err))
+	}
+	p := c.with(c.lay)
+	p.packed = &packed{op: op, opts: o, w: c, forms: map[form]*packedForm{}}
+	return p
 }
 
-func (p *packed) right(o matmul.Options) (*Array, error)  { return p.form(o, false) }
-func (p *packed) weight(o matmul.Options) (*Array, error) { return p.form(o, true) }
-
-// form returns the array whose elements a product in that role reads as they
-// are.
-func (p *packed) form(o matmul.Options, weight bool) (*Array, error) {
+// operand returns what a product in a role reads: as the right operand, or as
+// the weight of Linear. It settles the product's precision in its options, which
+// the form is made for. A form that is made while the stream is captured belongs
+// to the graph, and is not kept.
+func (p *packed) operand(o *matmul.Options, weight bool) (*packedForm, error) {
 	if o.Precision == matmul.Default {
 		o.Precision = p.opts.Precision
 	}
@@ -70,14 +76,15 @@ func (p *packed) form(o matmul.Options, weight bool) (*Array, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.Precision = precision
 	key := form{weight: weight, precision: precision}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.freed {
 		return nil, device.ErrFreed
 	}
-	if a, ok := p.forms[key]; ok {
-		return a, nil
+	if f, ok := p.forms[key]; ok {
+		return f, nil
 	}
 	v, err := p.w.view()
 	if err != nil {
@@ -86,7 +93,7 @@ func (p *packed) form(o matmul.Options, weight bool) (*Array, error) {
 	if weight {
 		v.Layout = v.Layout.T()
 	}
-	packedView, made, err := matmul.Prepare(p.w.stream, v, precision)
+	forms, err := matmul.Prepare(p.w.stream, v, precision)
 	if err != nil {
 		var oe *OpError
 		if !errors.As(err, &oe) {
@@ -94,18 +101,25 @@ func (p *packed) form(o matmul.Options, weight bool) (*Array, error) {
 		}
 		return nil, err
 	}
-	a := p.w
-	if made {
-		a = stored(packedView.Buffer, p.w.dt, nil, p.w.stream, "Pack", "prepared for products")
-		a.v.label(packedView.Buffer, p.op)
-	}
-	b := *a
-	b.lay = packedView.Layout
+	lay := forms.View.Layout
 	if weight {
-		b.lay = b.lay.T()
+		lay = lay.T()
 	}
-	p.forms[key] = &b
-	return &b, nil
+	f := &packedForm{forms: forms}
+	if forms.Made {
+		a := stored(forms.View.Buffer, p.w.dt, nil, p.w.stream, "Pack", "prepared for products")
+		label(forms.View.Buffer, &p.op.request, p.w.lay.Shape, p.w.dt)
+		f.array = a.with(lay)
+	} else {
+		f.array = p.w.with(lay)
+	}
+	if planes := forms.Planes(); planes != nil {
+		label(planes, &p.op.request, p.w.lay.Shape, p.w.dt)
+	}
+	if !p.w.stream.Capturing() {
+		p.forms[key] = f
+	}
+	return f, nil
 }
 
 func (p *packed) free() {
@@ -113,8 +127,9 @@ func (p *packed) free() {
 	defer p.mu.Unlock()
 	p.freed = true
 	p.w.Free()
-	for _, a := range p.forms {
-		a.Free()
+	for _, f := range p.forms {
+		f.array.Free()
+		f.forms.Free()
 	}
 }
 
@@ -123,12 +138,12 @@ func (p *packed) String() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := fmt.Sprintf("Pack: a snapshot of %v %v", p.w.lay.Shape, p.w.dt)
-	for k := range p.forms {
+	for k, f := range p.forms {
 		role := "right operand"
 		if k.weight {
 			role = "weight"
 		}
-		s += fmt.Sprintf("\n  form: %s, precision %v", role, k.precision)
+		s += fmt.Sprintf("\n  form: %s, precision %v: %v", role, k.precision, f.forms)
 	}
 	return s
 }

@@ -28,7 +28,7 @@ func (a *Array) Format(f fmt.State, verb rune) {
 		_, _ = io.WriteString(f, "<nil>")
 		return
 	}
-	if a.err != nil || a.v == nil || a.packed != nil {
+	if a.err != nil || a.stream == nil || a.packed != nil {
 		fmt.Fprintf(f, "gpk.Array(%s)", strings.TrimSpace(a.Explain()))
 		return
 	}
@@ -50,7 +50,7 @@ func (a *Array) Format(f fmt.State, verb rune) {
 	p := printer{b: &b, cells: cells, width: width, shape: c.lay.Shape, full: a.lay.Shape}
 	p.axis(0, 0, len(cells))
 	if verb == 'v' && f.Flag('+') {
-		fmt.Fprintf(&b, "\n%v %v on %v", a.dt, a.lay.Shape, a.v.dev)
+		fmt.Fprintf(&b, "\n%v %v on %v", a.dt, a.lay.Shape, a.on())
 	}
 	_, _ = io.WriteString(f, b.String())
 }

@@ -19,13 +19,15 @@ import (
 func (a *Array) MatMul(b *Array, opts ...matmul.Option) *Array {
 	op := newOp("MatMul", here(), a, b)
 	o := matmul.Collect(opts)
+	var packed *matmul.Packed
 	if b != nil && b.packed != nil && b.err == nil {
-		var err error
-		if b, err = b.packed.right(o); err != nil {
+		f, err := b.packed.operand(&o, false)
+		if err != nil {
 			return failed(op.fail(err))
 		}
+		b, packed = f.array, f.forms
 	}
-	return multiply(op, a, b, nil, matmul.NoActivation, o)
+	return multiply(op, a, b, nil, matmul.NoActivation, o, packed)
 }
 
 // linear is act(x w^T + bias), with w as [out, in] and one rounding.
@@ -36,11 +38,13 @@ func linear(name string, where site, x, w, bias *Array, act matmul.Activation, o
 	}
 	op := newOp(name, where, as...)
 	o := matmul.Collect(opts)
+	var packed *matmul.Packed
 	if w != nil && w.packed != nil && w.err == nil {
-		var err error
-		if w, err = w.packed.weight(o); err != nil {
+		f, err := w.packed.operand(&o, true)
+		if err != nil {
 			return failed(op.fail(err))
 		}
+		w, packed = f.array, f.forms
 	}
 	if err := op.first(x, w); err != nil {
 		return failed(err)
@@ -51,9 +55,7 @@ func linear(name string, where site, x, w, bias *Array, act matmul.Activation, o
 	case x.NDim() == 0:
 		return failed(op.fail(layout.Errorf("x is 0-d, not [..., in]")))
 	}
-	wt := *w
-	wt.lay = w.lay.T()
-	return multiply(op, x, &wt, bias, act, o)
+	return multiply(op, x, w.with(w.lay.T()), bias, act, o, packed)
 }
 
 // Linear returns x w^T + bias for x [..., in], w [out, in] as PyTorch stores
@@ -82,8 +84,9 @@ func LinearBiasSiLU(x, w, bias *Array, opts ...matmul.Option) *Array {
 	return linear("LinearBiasSiLU", here(), x, w, bias, matmul.SiLU, opts)
 }
 
-// multiply is the open result of act(a b + bias).
-func multiply(op *operation, a, b, bias *Array, act matmul.Activation, o matmul.Options) *Array {
+// multiply is the open result of act(a b + bias); packed are the forms of b,
+// where it has any.
+func multiply(op *operation, a, b, bias *Array, act matmul.Activation, o matmul.Options, packed *matmul.Packed) *Array {
 	if err := op.first(a, b); err != nil {
 		return failed(err)
 	}
@@ -105,6 +108,12 @@ func multiply(op *operation, a, b, bias *Array, act matmul.Activation, o matmul.
 	if err != nil {
 		return failed(op.fail(err))
 	}
+	if o.AbsSquare || o.Symmetric {
+		if err := grams(o, sh, bias, act); err != nil {
+			return failed(op.fail(err))
+		}
+	}
+	a, b, conjA, conjB := conjugated(a, b)
 	if bias != nil {
 		if bias, err = biasRow(op, bias, b, dt); err != nil {
 			return failed(err)
@@ -116,10 +125,11 @@ func multiply(op *operation, a, b, bias *Array, act matmul.Activation, o matmul.
 	if err != nil {
 		return failed(err)
 	}
-	p := &product{sh: sh, dt: dt, dev: a.v.dev}
-	p.A, p.B, p.Activation, p.Precision, p.Kernel = op.views[0], op.views[1], act, precision, o.Kernel
+	p := &product{sh: sh, dt: dt, dev: a.on()}
+	p.A, p.B, p.Activation, p.Precision, p.Kernel = op.in[0].view, op.in[1].view, act, precision, o.Kernel
+	p.ConjA, p.ConjB, p.AbsSquare, p.Symmetric, p.Packed = conjA, conjB, o.AbsSquare, o.Symmetric, packed
 	if bias != nil {
-		p.Bias = op.views[2]
+		p.Bias = op.in[2].view
 	}
 	p.A.Layout = sh.operand(p.A.Layout, sh.rowA, 0)
 	p.B.Layout = sh.operand(p.B.Layout, sh.colB, 1)
@@ -127,8 +137,18 @@ func multiply(op *operation, a, b, bias *Array, act matmul.Activation, o matmul.
 		return failed(op.fail(fmt.Errorf("%w: no kernel is chosen by name on the CPU", expr.ErrUnsupported)))
 	}
 	op.product, op.strided, op.run = p, true, runProduct
-	op.explain = p.Detached().explain
-	return op.result(p.dev, a.stream, dt, sh.result())
+	return op.result(a.stream, dt, sh.result())
+}
+
+// grams checks the options of Gram matrices.
+func grams(o matmul.Options, sh shapes, bias *Array, act matmul.Activation) error {
+	if bias != nil || act != matmul.NoActivation {
+		return fmt.Errorf("%w: a bias or an activation with AbsSquare or Symmetric", expr.ErrUnsupported)
+	}
+	if o.Symmetric && (sh.m != sh.n || sh.rowA != sh.colB) {
+		return layout.Errorf("a product of %d x %d is not symmetric", sh.m, sh.n)
+	}
+	return nil
 }
 
 // product is a matmul.Product with what the user sees of it.
@@ -140,21 +160,16 @@ type product struct {
 }
 
 func runProduct(o *operation, s *device.Stream, dst device.View) error {
-	q := o.product.Product
-	q.D = dst
-	q.D.Layout = o.product.sh.expand(dst.Layout)
-	return q.Run(s)
-}
-
-// Detached keeps what describes the product and none of its memory.
-func (p *product) Detached() *product {
-	q := *p
-	q.Product = p.Product.Detached()
-	return &q
+	p := o.product
+	p.D = dst
+	p.D.Layout = p.sh.expand(dst.Layout)
+	err := p.Run(s)
+	p.D = device.View{}
+	return err
 }
 
 func (p *product) explain() string {
-	plan, err := p.Describe(p.dev, p.sh.full(), p.dt)
+	plan, err := p.Detached().Describe(p.dev, p.sh.full(), p.dt)
 	if err != nil {
 		return "no plan: " + err.Error()
 	}
@@ -173,8 +188,8 @@ func biasRow(op *operation, bias, b *Array, dt dtype.DType) (*Array, error) {
 	if bias.dt != b.dt && bias.dt != dt {
 		return nil, op.fail(sameType(b, bias))
 	}
-	if bias.v.dev != b.v.dev {
-		return nil, op.fail(fmt.Errorf("%w: operands on %v and %v; move one with To", device.ErrDevice, b.v.dev, bias.v.dev))
+	if bias.on() != b.on() {
+		return nil, op.fail(otherDevice(b, bias))
 	}
 	if bias.dt == dt && bias.lay.IsDense() {
 		return bias, nil

@@ -120,7 +120,7 @@ var integerRange = map[dtype.DType][2]int64{
 func scalar(d dtype.DType, v any) (ops.Scalar, error) {
 	n, ok := numberOf(v)
 	if !ok {
-		return ops.Scalar{}, fmt.Errorf("%w: %T is neither an *Array nor a number", dtype.ErrDType, v)
+		return ops.Scalar{}, fmt.Errorf("%w: %v is neither an *Array nor a number", dtype.ErrDType, reflect.TypeOf(v))
 	}
 	refuse := func() (ops.Scalar, error) {
 		return ops.Scalar{}, fmt.Errorf("%w: %v does not hold the number %v; Cast the array", dtype.ErrDType, d, n)

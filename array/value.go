@@ -1,6 +1,7 @@
 package array
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -17,72 +18,109 @@ import (
 
 // value is where the elements of an array and of all its views come from: a
 // buffer, or an operation that has not started ("open").
+//
+// A value that belongs to one Array alone is given up, to be used again, when
+// it was freed, or was computed into another array without being stored. What it
+// computed moves into that Array, which makes a new value of it should it need
+// one (revive). So an operation that ends in Into allocates nothing. gen tells
+// an Array that still looks at such a value that it is no longer its own.
 type value struct {
-	dev    *device.Device
+	set *openSet // of the device
+
+	buf     atomic.Pointer[device.Buffer] // nil while open
+	gen     atomic.Uint64                 // changes under mu, when the value is given up
+	version atomic.Uint64                 // how often the memory was written or freed; never goes back
+	noted   atomic.Bool                   // an operation that was taken remembers version
+
+	mu     sync.Mutex // guards what follows
 	stream *device.Stream
 	lay    layout.Layout // dense, of the whole value
 	dt     dtype.DType
+	op     operation // while open; then what Explain says of it
+	open   bool
+	taken  bool // computed into another place, and not stored here
+	shared bool // more than one Array has it, or will
+	freed  bool
+	err    error
 
-	name    string        // of the operation that made it, and
-	how     string        // how it is computed, for Explain
-	explain func() string // instead of how, where that takes work
-
-	mu    sync.Mutex
-	buf   *device.Buffer // nil while open
-	op    *operation     // nil once started
-	taken bool           // computed into another place, and not stored here
-	err   error
-	freed bool
-
-	set *openSet // of the device; nil until the value was open
-
+	changed   change        // the last one that version counts
 	failedLay layout.Layout // what the in-place write that failed last was to write
-
-	// How often the memory was written or freed since it was filled, and by what.
-	version atomic.Uint64
-	written atomic.Pointer[write]
 }
 
-// write is who wrote or freed a value's memory, and where.
-type write struct {
+// change is who wrote or freed a value's memory, and where.
+type change struct {
 	what string
 	at   site
 }
 
-// operation is what computes a value. It is one piece of memory for up to
-// three operands: making one is most of what a small operation costs.
+// operation is what computes a value: one piece of memory for up to three
+// operands.
 type operation struct {
 	request
-	views []device.View // the operands, as run reads them
-	reads []*value      // whose values they are; stored, all of them
-	seen  []uint64      // their versions when the operation was last run
+	in   [3]input
+	more []input // beyond three
+	n    int
 
-	// run computes into dst, which has the value's shape. Unless strided is
-	// set, dst is dense. dst may overlap the operands only as alias allows.
-	run     func(o *operation, s *device.Stream, dst device.View) error
-	strided bool
+	rule
+	strided bool // dst need not be dense
 	alias   alias
-	how     string        // for Explain
-	explain func() string // instead of how, where that takes work
+	how     string // for Explain; a product says more
+	product *product
+}
 
+// rule is what an operation computes.
+type rule struct {
+	// run computes into dst, which has the value's shape and overlaps the
+	// operands only as alias allows.
+	run         func(o *operation, s *device.Stream, dst device.View) error
 	code        expr.Op // of an operation of the table
 	scalar      ops.Scalar
 	scalarFirst bool // the scalar is the left operand
-	axes        []bool
-	product     *product
-
-	viewBuf [3]device.View
-	readBuf [3]*value
-	seenBuf [3]uint64
 }
 
-// request is what errors say of a call: its name, its operands and its place
-// in the program.
-type request struct {
-	name   string
-	site   site
-	args   []*Array
-	argBuf [3]*Array
+// input is an operand of an operation, as run reads it.
+type input struct {
+	of   *value // stored
+	view device.View
+	seen uint64 // of's version when the operation was last run
+}
+
+// input returns the i-th operand.
+func (o *operation) input(i int) *input {
+	if i < len(o.in) {
+		return &o.in[i]
+	}
+	return &o.more[i-len(o.in)]
+}
+
+// view returns the i-th operand's elements.
+func (o *operation) view(i int) device.View { return o.input(i).view }
+
+// reads reports whether x is an operand.
+func (o *operation) reads(x *value) bool {
+	for i := range o.n {
+		if o.input(i).of == x {
+			return true
+		}
+	}
+	return false
+}
+
+// release drops the memory of an operation that has run and keeps what
+// describes it.
+func (o *operation) release() {
+	o.in, o.more, o.n, o.args, o.run = [3]input{}, nil, 0, nil, nil
+	if o.product != nil {
+		o.product.Product = o.product.Detached()
+	}
+}
+
+// explain says how the operation computes.
+func (o *operation) explain() string {
+	if o.product != nil {
+		return o.name + ": " + o.product.explain()
+	}
+	return o.name + ": " + o.how
 }
 
 // alias says how a destination may overlap an operation's operands.
@@ -95,23 +133,13 @@ const (
 
 // allows reports whether the operation may write to dst.
 func (o *operation) allows(dst device.View) bool {
-	for _, v := range o.views {
-		if overlaps(v, dst) && (o.alias == apart || v.DType.Size() != dst.DType.Size() || !sameLayout(v.Layout, dst.Layout)) {
+	for i := range o.n {
+		v := &o.input(i).view
+		if overlaps(v, &dst) && (o.alias == apart || v.DType.Size() != dst.DType.Size() || !sameLayout(&v.Layout, &dst.Layout)) {
 			return false
 		}
 	}
 	return true
-}
-
-// fail wraps a cause in the error of this call.
-func (o *request) fail(err error) *OpError {
-	e := &OpError{Op: o.name, Site: o.site.String(), Err: err}
-	for _, a := range o.args {
-		if a != nil && a.err == nil {
-			e.Shapes, e.DTypes = append(e.Shapes, slices.Clone(a.lay.Shape)), append(e.DTypes, a.dt)
-		}
-	}
-	return e
 }
 
 // maxOpen bounds the open values of a device; beyond, the oldest starts. Taken
@@ -122,19 +150,16 @@ const maxOpen = 64
 // weakly: what the program drops is never computed.
 //
 // The newest is held firmly, until it starts, is taken, or another comes: most
-// arrays are used by the very next call, and need no weak pointer.
+// arrays are used by the very next call, and need no weak pointer. It comes and
+// goes without the lock; who makes it one of the others holds it.
 type openSet struct {
-	mu     sync.Mutex
 	newest atomic.Pointer[value]
-	values []weak.Pointer[value]
-}
+	others atomic.Int32 // the length of values
 
-// forget drops a value that no longer waits. It takes no lock: the value's own
-// is held.
-func (s *openSet) forget(v *value) {
-	if s != nil {
-		s.newest.CompareAndSwap(v, nil)
-	}
+	mu     sync.Mutex
+	values []weak.Pointer[value]
+
+	idle sync.Pool // values that were given up
 }
 
 var openSets sync.Map // *device.Device -> *openSet
@@ -147,40 +172,66 @@ func openOn(d *device.Device) *openSet {
 	return s.(*openSet)
 }
 
-// eager makes every operation start on its own line.
-var eager atomic.Bool
-
-func init() {
-	v := os.Getenv("GPK_EAGER")
-	eager.Store(v != "" && v != "0")
+// value returns a value for a new operation, locked.
+func (s *openSet) value() *value {
+	v, _ := s.idle.Get().(*value)
+	if v == nil {
+		v = &value{set: s}
+	}
+	v.mu.Lock()
+	return v
 }
 
-// open registers a value that has an operation to run, and starts the oldest
-// where there are too many.
-func (v *value) open() {
-	if reads := v.op.reads; len(reads) > 0 {
-		v.set = reads[0].set
-	}
-	if v.set == nil {
-		v.set = openOn(v.dev)
-	}
-	set := v.set
-	set.mu.Lock()
-	if last := set.newest.Swap(v); last != nil {
-		set.values = append(set.values, weak.Make(last))
+// forget drops a value that no longer waits, and reports whether it was the
+// newest. It takes no lock: the value's own is held.
+func (s *openSet) forget(v *value) bool { return s.newest.CompareAndSwap(v, nil) }
+
+// add registers an open value, and starts the oldest where there are too many.
+func (s *openSet) add(v *value) {
+	if s.newest.CompareAndSwap(nil, v) {
+		return
 	}
 	var oldest *value
-	if len(set.values) >= maxOpen {
-		set.prune()
-		if len(set.values) >= maxOpen {
-			oldest = set.values[0].Value()
-			set.values = slices.Delete(set.values, 0, 1)
+	s.mu.Lock()
+	if last := s.newest.Swap(v); last != nil {
+		s.values = append(s.values, weak.Make(last))
+	}
+	if len(s.values) >= maxOpen {
+		s.prune()
+		if len(s.values) >= maxOpen {
+			oldest = s.values[0].Value()
+			s.values = slices.Delete(s.values, 0, 1)
 		}
 	}
-	set.mu.Unlock()
+	s.others.Store(int32(len(s.values)))
+	s.mu.Unlock()
 	if oldest != nil {
 		_ = oldest.start() // kept in the value, for whoever uses it
 	}
+}
+
+// loosen lets go of the newest value, which may be all that keeps the memory of
+// what the program dropped. It reports whether there was one.
+func (s *openSet) loosen() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.others.Store(int32(len(s.values)) + 1) // before it is no longer the newest: readersOf looks at both
+	last := s.newest.Swap(nil)
+	if last != nil {
+		s.values = append(s.values, weak.Make(last))
+	}
+	s.others.Store(int32(len(s.values)))
+	return last != nil
+}
+
+// alloc returns memory for data from elsewhere. Where there is none, it asks
+// once more without the newest value.
+func alloc(d *device.Device, n int64, s *device.Stream) (*device.Buffer, error) {
+	buf, err := d.Alloc(n, s)
+	if errors.Is(err, device.ErrOutOfMemory) && openOn(d).loosen() {
+		return d.Alloc(n, s)
+	}
+	return buf, err
 }
 
 // prune drops values that are gone, have started or were taken; mu is held.
@@ -189,72 +240,79 @@ func (s *openSet) prune() {
 		v := p.Value()
 		return v == nil || !v.waiting()
 	})
+	s.others.Store(int32(len(s.values)))
 }
 
-// isOpen reports whether the value is not stored, but can be computed.
-func (v *value) isOpen() bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.op != nil
-}
-
-// waiting reports whether the value is open and nothing has taken it.
-func (v *value) waiting() bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.op != nil && !v.taken
-}
-
-// readersOf returns the open values, taken ones aside, that read x.
-func readersOf(x *value) []*value {
-	set := x.set
-	if set == nil {
-		set = openOn(x.dev)
+// readersOf returns the open values, taken ones and except aside, that read x.
+func (s *openSet) readersOf(x, except *value) []*value {
+	if s.others.Load() == 0 {
+		if v := s.newest.Load(); v == nil || v == except {
+			return nil
+		}
 	}
-	set.mu.Lock()
-	defer set.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var out []*value
-	if v := set.newest.Load(); v != nil && v.readsFrom(x) {
+	if v := s.newest.Load(); v != nil && v != except && v.readsFrom(x) {
 		out = append(out, v)
 	}
-	if len(set.values) == 0 {
-		return out
-	}
-	set.prune()
-	for _, p := range set.values {
-		if v := p.Value(); v != nil && v.readsFrom(x) {
+	s.prune()
+	for _, p := range s.values {
+		if v := p.Value(); v != nil && v != except && v.readsFrom(x) {
 			out = append(out, v)
 		}
 	}
 	return out
 }
 
+// eager makes every operation start on its own line.
+var eager atomic.Bool
+
+func init() {
+	v := os.Getenv("GPK_EAGER")
+	eager.Store(v != "" && v != "0")
+}
+
+// waiting reports whether the value is open and nothing has taken it.
+func (v *value) waiting() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.open && !v.taken
+}
+
 func (v *value) readsFrom(x *value) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.op != nil && slices.Contains(v.op.reads, x)
+	return v.open && v.op.reads(x)
 }
 
-// beforeWrite settles the open values that read x, whose memory is about to be
-// written or freed: they start. Those that were taken before see by the version
-// that they are stale. except is left alone.
-func (x *value) beforeWrite(what string, where site, except *value) {
-	for _, v := range readersOf(x) {
-		if v != except {
-			_ = v.start() // kept in the value, for whoever uses it
-		}
+// settle starts the open values that read x, whose memory is about to be
+// written or freed. except is left alone.
+func (x *value) settle(except *value) {
+	for _, v := range x.set.readersOf(x, except) {
+		_ = v.start() // kept in the value, for whoever uses it
 	}
-	x.written.Store(&write{what, where})
+}
+
+// changedBy notes that x's memory was written or freed. Operations that were
+// taken before see by the version that they are stale.
+func (x *value) changedBy(what string, where *site) {
+	x.mu.Lock()
+	x.changed.what, x.changed.at = what, *where
 	x.version.Add(1)
+	x.mu.Unlock()
 }
 
 // stale returns the error of an operation that was taken and whose inputs have
 // changed since.
 func (o *operation) stale() error {
-	for i, x := range o.reads {
-		if x.version.Load() != o.seen[i] {
-			w := x.written.Load()
-			return o.fail(fmt.Errorf("%w: an input was changed by %s at %v after this array had been computed into another; Eval it before", ErrStale, w.what, w.at))
+	for i := range o.n {
+		in := o.input(i)
+		if in.of.version.Load() != in.seen {
+			in.of.mu.Lock()
+			c := in.of.changed
+			in.of.mu.Unlock()
+			return o.fail(fmt.Errorf("%w: an input was changed by %s at %v after this array had been computed into another; Eval it before", ErrStale, c.what, c.at))
 		}
 	}
 	return nil
@@ -262,9 +320,12 @@ func (o *operation) stale() error {
 
 // note remembers the inputs' versions.
 func (o *operation) note() {
-	o.seen = o.seenBuf[:0]
-	for _, x := range o.reads {
-		o.seen = append(o.seen, x.version.Load())
+	for i := range o.n {
+		in := o.input(i)
+		in.seen = in.of.version.Load()
+		if !in.of.noted.Load() {
+			in.of.noted.Store(true)
+		}
 	}
 }
 
@@ -276,107 +337,227 @@ func (v *value) start() error {
 }
 
 func (v *value) startLocked() error {
-	if v.op == nil {
+	if !v.open {
 		return v.err
 	}
-	op := v.op
+	op := &v.op
+	v.open = false
 	if v.taken {
 		if err := op.stale(); err != nil {
-			v.op, v.err = nil, err
+			v.err = err
+			op.release()
 			return err
 		}
 	} else {
 		v.set.forget(v)
 	}
-	v.op = nil
-	buf, err := v.dev.Alloc(int64(v.lay.Size())*int64(v.dt.Size()), v.stream)
+	buf, err := v.stream.Device().Alloc(int64(v.lay.Size())*int64(v.dt.Size()), v.stream)
 	if err == nil {
-		v.label(buf, op)
+		label(buf, &op.request, v.lay.Shape, v.dt)
 		if err = op.run(op, v.stream, device.View{Buffer: buf, DType: v.dt, Layout: v.lay}); err != nil {
 			buf.Free()
 		}
 	}
 	if err != nil {
 		v.err = op.fail(err)
-		return v.err
+	} else {
+		v.buf.Store(buf)
 	}
-	v.buf = buf
-	return nil
+	op.release()
+	return v.err
 }
 
 // label tells the list of the largest live arrays what a buffer is.
-func (v *value) label(buf *device.Buffer, op *operation) {
-	if v.lay.Size()*v.dt.Size() < labelled {
+func label(buf *device.Buffer, r *request, shape []int, dt dtype.DType) {
+	if buf.Size() < labelled {
 		return
 	}
-	shape, dt, name, at := v.lay.Shape, v.dt, op.name, op.site
+	name, at := r.name, r.site
 	buf.SetLabel(func() string { return fmt.Sprintf("%v %v of %s at %v", shape, dt, name, at) })
 }
 
 // labelled is from how many bytes on an array can be among the largest.
 const labelled = 64 << 10
 
-// runInto computes an open value straight into dst, part of the value into,
-// and leaves it open, as taken. It reports false when the operation cannot
-// write there; the caller then stores the value and copies.
-func (v *value) runInto(dst device.View, into *value) (done bool, err error) {
+// hold returns the array's value, locked. It makes one where the array's was
+// given up.
+func (a *Array) hold() *value {
+	v := a.v
 	v.mu.Lock()
+	if v.gen.Load() == a.gen {
+		return v
+	}
+	// v is another array's by now; its lock still guards what a has instead.
+	if a.again == nil {
+		a.again = a.revive()
+	}
+	w := a.again
+	v.mu.Unlock()
+	w.mu.Lock()
+	return w
+}
+
+// revive makes a value of what the array's was before it was given up.
+func (a *Array) revive() *value {
+	v := &value{set: a.v.set, stream: a.stream, lay: a.lay, dt: a.dt, op: a.kept, shared: true, freed: a.freed}
+	v.gen.Store(a.gen)
+	switch {
+	case v.freed:
+	case v.op.run != nil:
+		v.open, v.taken = true, true
+	default:
+		v.err = fmt.Errorf("%w: a copy of the struct that an *Array points to; copy the pointer", expr.ErrUnsupported)
+	}
+	return v
+}
+
+// giveUp makes the value, which is a's alone, ready for another operation. Its
+// lock is held and released.
+func (v *value) giveUp(a *Array) {
+	a.kept, a.freed = v.op, v.freed
+	v.gen.Add(1)
+	v.buf.Store(nil)
+	v.op, v.lay, v.stream, v.failedLay, v.err = operation{}, layout.Layout{}, nil, layout.Layout{}, nil
+	v.open, v.taken, v.freed = false, false, false
+	v.mu.Unlock()
+	v.set.idle.Put(v)
+}
+
+// current returns the array's value, nil once it was given up.
+func (a *Array) current() *value {
+	if a.v.gen.Load() != a.gen {
+		return nil
+	}
+	return a.v
+}
+
+// same reports whether two arrays show one value.
+func (a *Array) same(b *Array) bool { return a.v == b.v && a.gen == b.gen }
+
+// isOpen reports whether the array is not stored, but can be computed.
+func (a *Array) isOpen() bool {
+	v := a.hold()
 	defer v.mu.Unlock()
-	op := v.op
-	if op == nil || !op.strided && !dst.Layout.IsDense() {
+	return v.open
+}
+
+// runInto computes an open array straight into dst and leaves it open, as taken. It reports false when the operation cannot
+// write there; the caller then stores the array and copies.
+func (a *Array) runInto(dst device.View) (done bool, err error) {
+	v := a.hold()
+	op := &v.op
+	if !v.open || !op.strided && !dst.Layout.IsDense() || !sameLayout(&a.lay, &v.lay) {
+		v.mu.Unlock()
 		return false, nil
 	}
 	if v.taken {
 		if err := op.stale(); err != nil {
-			v.op, v.err = nil, err
+			v.open, v.err = false, err
+			op.release()
+			v.mu.Unlock()
 			return true, err
 		}
 	}
-	if slices.Contains(op.reads, into) && !op.allows(dst) {
+	if !op.allows(dst) {
+		v.mu.Unlock()
 		return false, nil
 	}
-	if err := op.run(op, v.stream, dst); err != nil {
-		return true, op.fail(err)
+	if !v.taken {
+		op.note() // before it runs: what is freed meanwhile is not given up
 	}
+	if err := op.run(op, v.stream, dst); err != nil {
+		err = op.fail(err)
+		v.mu.Unlock()
+		return true, err
+	}
+	alone := false
 	if !v.taken {
 		v.taken = true
-		v.set.forget(v)
+		alone = v.set.forget(v) && !v.shared // and no weak pointer to it
 	}
-	op.note()
-	if i := slices.Index(op.reads, into); i >= 0 {
-		op.seen[i]-- // its own result has overwritten an input
+	if alone {
+		v.giveUp(a)
+	} else {
+		v.mu.Unlock()
 	}
 	return true, nil
 }
 
-// free gives the value's memory back.
-func (v *value) free(where site) {
-	v.mu.Lock()
-	buf := v.buf
-	v.op, v.freed = nil, true
-	v.set.forget(v)
-	v.mu.Unlock()
-	if buf != nil {
-		v.beforeWrite("Free", where, nil)
-		buf.Free()
-	}
-}
-
-// stored returns the buffer of a value, which must be there.
-func (v *value) stored() (*device.Buffer, error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
+// buffer returns the buffer of a value that was started, which must be there;
+// mu is held.
+func (v *value) buffer() (*device.Buffer, error) {
 	if v.freed {
 		return nil, fmt.Errorf("%w", device.ErrFreed)
 	}
 	if err := v.startLocked(); err != nil {
 		return nil, err
 	}
-	if err := v.buf.Err(); err != nil {
-		return nil, err
-	}
-	if v.buf.Freed() {
+	buf := v.buf.Load()
+	if buf.Freed() {
 		return nil, fmt.Errorf("%w", device.ErrFreed)
 	}
-	return v.buf, nil
+	return buf, nil
+}
+
+// writable returns where the array's elements are, about to be written, healthy
+// or not. It starts the array where it is open.
+func (a *Array) writable() (*value, *device.Buffer, error) {
+	// The buffer first: a may look at a value that was given up, and is
+	// another's by now, buffer and all.
+	if buf := a.v.buf.Load(); buf != nil && a.v.gen.Load() == a.gen && !buf.Freed() {
+		return a.v, buf, nil
+	}
+	v := a.hold()
+	defer v.mu.Unlock()
+	buf, err := v.buffer()
+	return v, buf, err
+}
+
+// stored returns where the array's elements are. It starts the array where it
+// is open.
+func (a *Array) stored() (*value, *device.Buffer, error) {
+	v, buf, err := a.writable()
+	if err == nil {
+		err = buf.Err()
+	}
+	return v, buf, err
+}
+
+// share returns the array's value for one more Array.
+func (a *Array) share() *value {
+	v := a.hold()
+	v.shared = true
+	v.mu.Unlock()
+	return v
+}
+
+// free gives the array's memory back.
+func (a *Array) free(where site) {
+	v := a.hold()
+	if v.freed {
+		v.mu.Unlock()
+		return
+	}
+	buf, listed := v.buf.Load(), false
+	if v.open {
+		listed = !v.set.forget(v) // weakly, until it is pruned
+		v.open = false
+		v.op.release()
+	}
+	v.freed = true
+	v.mu.Unlock()
+	if buf != nil && !buf.Freed() {
+		v.settle(nil)
+		v.changedBy("Free", &where)
+		buf.Free()
+	}
+	if v != a.v || listed || v.noted.Load() {
+		return
+	}
+	v.mu.Lock()
+	if v.gen.Load() == a.gen && !v.shared {
+		v.giveUp(a)
+		return
+	}
+	v.mu.Unlock()
 }

@@ -19,9 +19,7 @@ func (a *Array) viewed(name string, where site, f func(layout.Layout) (layout.La
 	if err != nil {
 		return failed(op.fail(err))
 	}
-	b := *a
-	b.lay = l
-	return &b
+	return a.with(l)
 }
 
 // Reshape returns the elements, in row-major order, under another shape; one
@@ -35,12 +33,10 @@ func (a *Array) Reshape(shape ...int) *Array {
 	if err != nil {
 		return failed(op.fail(err))
 	}
-	b := *a
 	if l, ok := a.lay.Reshape(want); ok {
-		b.lay = l
-		return &b
+		return a.with(l)
 	}
-	c := a.copied(op)
+	c := a.copied(op.name, op.site)
 	if c.err != nil {
 		return c
 	}
@@ -102,7 +98,7 @@ func (a *Array) Contiguous() *Array {
 	if a.lay.IsDense() {
 		return a
 	}
-	return a.copied(op)
+	return a.copied(op.name, op.site)
 }
 
 // Clone returns a dense copy.
@@ -111,59 +107,64 @@ func (a *Array) Clone() *Array {
 	if err := op.first(a); err != nil {
 		return failed(err)
 	}
-	return a.copied(op)
+	return a.copied(op.name, op.site)
 }
 
-// copied is the open dense copy of a, for the operation op.
-func (a *Array) copied(op *operation) *Array {
-	if err := op.operands(a); err != nil {
-		return failed(err)
-	}
-	op.strided, op.alias, op.how, op.run = true, samePlaces, "one strided copy", runCast
-	return op.resultOf(a, a.dt)
+// copied is the open dense copy of a, for the call name at where.
+func (a *Array) copied(name string, where site) *Array {
+	r := new(Array)
+	r.pointwise(&call{name, where}, rule{run: runCast}, a, nil, a.dt)
+	return r
 }
 
 // runCast copies the operand, converting where the types differ.
 func runCast(o *operation, s *device.Stream, dst device.View) error {
-	return ops.Cast(s, dst, o.views[0])
+	return ops.Cast(s, dst, o.in[0].view)
 }
 
 // To returns the array on device d: a itself when it is there, else a dense
 // copy. A device that does not work is its own error.
 func (a *Array) To(d *device.Device) *Array {
-	op := newOp("To", here(), a)
-	if err := op.first(a); err != nil {
+	c := call{"To", here()}
+	if err := c.first(a); err != nil {
 		return failed(err)
 	}
 	if d == nil {
-		return failed(op.fail(fmt.Errorf("%w: no device", device.ErrDevice)))
+		return failed(c.fail(fmt.Errorf("%w: no device", device.ErrDevice), a))
 	}
 	if err := d.Err(); err != nil {
-		return failed(op.fail(err))
+		return failed(c.fail(err, a))
 	}
-	if d == a.v.dev {
+	if d == a.on() {
 		return a
 	}
-	src := a
+	return a.to(&c, d)
+}
+
+// to copies the array to another device.
+func (a *Array) to(c *call, d *device.Device) *Array {
 	if !a.lay.IsDense() {
-		src = a.copied(newOp("To", op.site, a))
+		dense := a.copied("To", c.site)
+		if dense.err != nil {
+			return dense
+		}
+		a = dense
 	}
-	if err := op.operands(src); err != nil {
-		return failed(err)
-	}
-	n := int64(src.NBytes())
-	off := int64(op.views[0].Layout.Offset * a.dt.Size())
-	s := d.DefaultStream()
-	buf, err := d.Alloc(n, s)
+	src, err := a.view()
 	if err != nil {
-		return failed(op.fail(err))
+		return failed(c.wrap(err, a))
 	}
-	if err := d.Copy(buf, 0, op.views[0].Buffer, off, n, s); err != nil {
+	n := src.NBytes()
+	s := d.DefaultStream()
+	buf, err := alloc(d, n, s)
+	if err != nil {
+		return failed(c.fail(err, a))
+	}
+	if err := d.Copy(buf, 0, src.Buffer, a.at(), n, s); err != nil {
 		buf.Free()
-		return failed(op.fail(err))
+		return failed(c.fail(err, a))
 	}
-	from := a.v.dev
-	b := stored(buf, a.dt, slices.Clone(a.lay.Shape), s, op.name, fmt.Sprintf("copied from %v", from))
-	b.v.label(buf, op)
-	return b
+	shape := slices.Clone(a.lay.Shape)
+	label(buf, &request{call: call{"To", c.site}}, shape, a.dt)
+	return stored(buf, a.dt, shape, s, "To", fmt.Sprintf("copied from %v", a.on()))
 }

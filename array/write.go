@@ -2,6 +2,7 @@ package array
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/expr"
@@ -59,16 +60,16 @@ func modify(op *operation, code expr.Op, a, y *Array, number any, isArray bool) 
 	if err := op.operands(operands...); err != nil {
 		return err
 	}
-	dst := op.views[0]
+	dst := op.in[0].view
 	var x device.View
 	if isArray {
 		var err error
-		x = op.views[1]
+		x = op.in[1].view
 		if x.Layout, err = x.Layout.BroadcastTo(a.lay.Shape); err != nil {
 			return err
 		}
-		if overlaps(x, dst) && !sameLayout(x.Layout, dst.Layout) {
-			c := y.copied(newOp(op.name, op.site, y))
+		if overlaps(&x, &dst) && !sameLayout(&x.Layout, &dst.Layout) {
+			c := y.copied(op.name, op.site)
 			if c.err != nil {
 				return c.err
 			}
@@ -81,7 +82,8 @@ func modify(op *operation, code expr.Op, a, y *Array, number any, isArray bool) 
 			}
 		}
 	}
-	a.v.beforeWrite(op.name, op.site, nil)
+	op.in[0].of.settle(nil)
+	op.in[0].of.changedBy(op.name, &op.site)
 	if isArray {
 		return ops.Apply2(a.stream, code, dst, dst, x)
 	}
@@ -93,14 +95,20 @@ func modify(op *operation, code expr.Op, a, y *Array, number any, isArray bool) 
 // On failure nothing is written, and a and its views answer the error.
 func (a *Array) CopyFrom(src *Array) *Array {
 	op := newOp("CopyFrom", here(), a, src)
-	if a == nil || a.err != nil || a.v == nil || a.packed != nil {
+	if a == nil || a.err != nil || a.stream == nil || a.packed != nil {
 		return failed(op.first(a))
 	}
 	err := op.first(src)
 	if err == nil {
-		wide := *src
-		if wide.lay, err = src.lay.BroadcastTo(a.lay.Shape); err == nil {
-			err = into(&op.request, a, &wide)
+		wide := src
+		if !slices.Equal(src.lay.Shape, a.lay.Shape) {
+			var lay layout.Layout
+			if lay, err = src.lay.BroadcastTo(a.lay.Shape); err == nil {
+				wide = src.with(lay)
+			}
+		}
+		if err == nil {
+			err = into(&op.call, a, wide)
 		}
 	}
 	if err == nil {
@@ -112,11 +120,11 @@ func (a *Array) CopyFrom(src *Array) *Array {
 // poison makes a and every view of it answer err, and returns the array that
 // carries it.
 func (a *Array) poison(err error) *Array {
-	if buf, e := a.v.writable(); e == nil {
+	if v, buf, e := a.writable(); e == nil {
 		buf.Fail(err)
-		a.v.mu.Lock()
-		a.v.failedLay = a.lay
-		a.v.mu.Unlock()
+		v.mu.Lock()
+		v.failedLay = a.lay
+		v.mu.Unlock()
 	}
 	return failed(err)
 }

@@ -6,40 +6,54 @@ import (
 	"slices"
 )
 
-// Launch starts work on s (nil: the default stream) that reads and writes
+// Work is something that LaunchWork starts.
+type Work interface {
+	// Start puts the work on a stream, given as the driver knows device and
+	// stream, and returns without waiting; on the CPU it does the work. It must
+	// not call methods of the device or its buffers other than Addr, Ptr, Size,
+	// Info, Kind and Library.
+	Start(ordinal int, stream uint64) error
+}
+
+// work is a function as Work.
+type work func(ordinal int, stream uint64) error
+
+func (f work) Start(ordinal int, stream uint64) error { return f(ordinal, stream) }
+
+// Launch starts f, as Work.Start describes it: see LaunchWork.
+func (d *Device) Launch(s *Stream, reads, writes []*Buffer, f func(ordinal int, stream uint64) error) error {
+	return d.LaunchWork(s, reads, writes, work(f))
+}
+
+// LaunchWork starts work on s (nil: the default stream) that reads and writes
 // the given buffers; one may be in both lists, and nil entries are passed over.
 // It is the one place where work starts: it orders the work behind what other
 // streams do with the buffers, refuses freed buffers (ErrFreed) and failed ones
-// (their error), keeps them alive, and notes the use.
-//
-// f puts the work on the stream, given as the driver knows device and stream,
-// and returns without waiting; on the CPU it does the work. f must not call
-// methods of the device or its buffers other than Addr, Ptr, Size, Info, Kind
-// and Library.
-func (d *Device) Launch(s *Stream, reads, writes []*Buffer, f func(ordinal int, stream uint64) error) error {
+// (their error), keeps them alive, and notes the use. It allocates nothing.
+func (d *Device) LaunchWork(s *Stream, reads, writes []*Buffer, w Work) error {
 	s, err := d.own(s)
 	if err != nil {
 		return err
 	}
 	if d.info.Kind == CPU {
-		err = d.launchHost(reads, writes, f)
+		err = d.launchHost(reads, writes, w)
 	} else {
-		err = d.launch(s, reads, writes, f)
+		err = d.launch(s, reads, writes, w)
 	}
 	runtime.KeepAlive(reads)
 	runtime.KeepAlive(writes)
 	return err
 }
 
-func (d *Device) launch(s *Stream, reads, writes []*Buffer, f func(ordinal int, stream uint64) error) error {
+func (d *Device) launch(s *Stream, reads, writes []*Buffer, w Work) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.begin(s, reads, writes); err != nil {
 		return err
 	}
-	// The use is noted even if f fails: part of the work may have started.
+	// The use is noted even if it fails: part of the work may have started.
 	d.note(s, reads, writes)
-	return f(d.info.Index, s.handle)
+	return w.Start(d.info.Index, s.handle)
 }
 
 // admit checks that the buffers can be used; mu is held.
@@ -218,7 +232,7 @@ func (d *Device) settle(a *allocation) {
 
 // launchHost runs work of the CPU in this goroutine. Readers of a buffer run
 // side by side, writers alone.
-func (d *Device) launchHost(reads, writes []*Buffer, f func(ordinal int, stream uint64) error) error {
+func (d *Device) launchHost(reads, writes []*Buffer, w Work) error {
 	d.mu.Lock()
 	err := d.admit(reads)
 	if err == nil {
@@ -249,7 +263,7 @@ func (d *Device) launchHost(reads, writes []*Buffer, f func(ordinal int, stream 
 			return *p
 		}
 	}
-	return f(d.info.Index, 0)
+	return w.Start(d.info.Index, 0)
 }
 
 // access is the use of one allocation's contents.

@@ -17,12 +17,17 @@ type block struct {
 	size int64
 	home *Stream // whose order it is reused in
 	uses []use   // work on other streams that home waits for before it is used again
+	on   *shelf  // where it lies, or lay last
 
 	older, newer *block // among the idle blocks of the pool
 }
 
 // shelf is the idle blocks of one size and stream, used from the top.
-type shelf struct{ blocks []*block }
+type shelf struct {
+	key    shelfKey
+	blocks []*block
+	gone   bool // its stream is closed
+}
 
 type shelfKey struct {
 	home *Stream
@@ -38,6 +43,7 @@ type pool struct {
 	shared   bool  // the memory is the host's, which others need too
 
 	shelves        map[shelfKey]*shelf
+	last           *shelf // that was used
 	oldest, newest *block // all idle blocks
 }
 
@@ -67,7 +73,7 @@ func (p *pool) setLimit(n int64) {
 
 // take returns an idle block of the home stream, now in use, or nil.
 func (p *pool) take(home *Stream, size int64) *block {
-	sh := p.shelves[shelfKey{home, size}]
+	sh := p.shelf(shelfKey{home, size})
 	if sh == nil || len(sh.blocks) == 0 {
 		return nil
 	}
@@ -80,8 +86,17 @@ func (p *pool) take(home *Stream, size int64) *block {
 
 // has reports whether take would find a block.
 func (p *pool) has(home *Stream, size int64) bool {
-	sh := p.shelves[shelfKey{home, size}]
+	sh := p.shelf(shelfKey{home, size})
 	return sh != nil && len(sh.blocks) > 0
+}
+
+// shelf returns the shelf of a key, nil where there is none. It is mostly the
+// one that was used last.
+func (p *pool) shelf(key shelfKey) *shelf {
+	if p.last == nil || p.last.key != key {
+		p.last = p.shelves[key]
+	}
+	return p.last
 }
 
 func (p *pool) use(size int64) {
@@ -108,10 +123,13 @@ func (p *pool) put(b *block) (surplus []*block) {
 
 func (p *pool) shelve(b *block) {
 	key := shelfKey{b.home, b.size}
-	sh := p.shelves[key]
-	if sh == nil {
-		sh = &shelf{}
-		p.shelves[key] = sh
+	sh := b.on
+	if sh == nil || sh.gone || sh.key != key {
+		if sh = p.shelves[key]; sh == nil {
+			sh = &shelf{key: key}
+			p.shelves[key] = sh
+		}
+		b.on = sh
 	}
 	sh.blocks = append(sh.blocks, b)
 	p.stats.Cached += b.size
@@ -127,8 +145,7 @@ func (p *pool) shelve(b *block) {
 // unshelve takes one idle block out. It is mostly the last of its shelf, or
 // the first, which is the oldest.
 func (p *pool) unshelve(b *block) {
-	key := shelfKey{b.home, b.size}
-	sh := p.shelves[key]
+	sh := b.on
 	i := len(sh.blocks) - 1
 	if sh.blocks[i] != b {
 		for i = 0; sh.blocks[i] != b; i++ {
@@ -185,6 +202,7 @@ func (p *pool) adopt(from, to *Stream) {
 			b.home = to
 			p.shelve(b)
 		}
+		sh.gone, p.last = true, nil
 		delete(p.shelves, key)
 	}
 }

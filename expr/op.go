@@ -11,8 +11,8 @@ import "fmt"
 // library's ABI: new operations are appended.
 type Op int
 
-// The operations. Unary ones start at Neg, binary ones at Add, reductions
-// at Sum.
+// The operations. Unary ones start at Neg, binary ones at Add, ternary ones at
+// Where, reductions at Sum, and what works along one axis at CumSum.
 const (
 	None Op = 0
 
@@ -23,18 +23,82 @@ const (
 	GELUTanh Op = 5
 	SiLU     Op = 6
 
+	Not       Op = 7
+	Abs       Op = 8
+	Sign      Op = 9
+	Square    Op = 10
+	Sqrt      Op = 11
+	Rsqrt     Op = 12
+	Exp       Op = 13
+	Expm1     Op = 14
+	Log       Op = 15
+	Log1p     Op = 16
+	Sin       Op = 17
+	Cos       Op = 18
+	Tanh      Op = 19
+	Erf       Op = 20
+	Sigmoid   Op = 21
+	Floor     Op = 22
+	Ceil      Op = 23
+	Round     Op = 24
+	Real      Op = 25
+	Imag      Op = 26
+	AbsSquare Op = 27
+
 	Add Op = 100
 	Sub Op = 101
 	Mul Op = 102
 	Div Op = 103
 
-	Sum Op = 200
+	Pow     Op = 104
+	Maximum Op = 105
+	Minimum Op = 106
+	Eq      Op = 107
+	Ne      Op = 108
+	Lt      Op = 109
+	Le      Op = 110
+	Gt      Op = 111
+	Ge      Op = 112
+	And     Op = 113
+	Or      Op = 114
+	Xor     Op = 115
+	Shl     Op = 116
+	Shr     Op = 117
+
+	Where Op = 150
+	Clamp Op = 151
+
+	Sum    Op = 200
+	Mean   Op = 201
+	Max    Op = 202
+	Min    Op = 203
+	Prod   Op = 204
+	Var    Op = 205
+	Any    Op = 206
+	All    Op = 207
+	ArgMax Op = 208
+	ArgMin Op = 209
+
+	CumSum     Op = 230
+	Softmax    Op = 231
+	LogSoftmax Op = 232
+	LayerNorm  Op = 233
+	RMSNorm    Op = 234
 )
 
 var names = [...]string{
 	Neg: "Neg", Conj: "Conj", ReLU: "ReLU", GELU: "GELU", GELUTanh: "GELUTanh", SiLU: "SiLU",
+	Not: "Not", Abs: "Abs", Sign: "Sign", Square: "Square", Sqrt: "Sqrt", Rsqrt: "Rsqrt",
+	Exp: "Exp", Expm1: "Expm1", Log: "Log", Log1p: "Log1p", Sin: "Sin", Cos: "Cos", Tanh: "Tanh", Erf: "Erf", Sigmoid: "Sigmoid",
+	Floor: "Floor", Ceil: "Ceil", Round: "Round", Real: "Real", Imag: "Imag", AbsSquare: "AbsSquare",
 	Add: "Add", Sub: "Sub", Mul: "Mul", Div: "Div",
-	Sum: "Sum",
+	Pow: "Pow", Maximum: "Maximum", Minimum: "Minimum",
+	Eq: "Eq", Ne: "Ne", Lt: "Lt", Le: "Le", Gt: "Gt", Ge: "Ge",
+	And: "And", Or: "Or", Xor: "Xor", Shl: "Shl", Shr: "Shr",
+	Where: "Where", Clamp: "Clamp",
+	Sum: "Sum", Mean: "Mean", Max: "Max", Min: "Min", Prod: "Prod", Var: "Var",
+	Any: "Any", All: "All", ArgMax: "ArgMax", ArgMin: "ArgMin",
+	CumSum: "CumSum", Softmax: "Softmax", LogSoftmax: "LogSoftmax", LayerNorm: "LayerNorm", RMSNorm: "RMSNorm",
 }
 
 // String returns the operation's name as the method of Array has it.

@@ -29,15 +29,16 @@ type call struct {
 	op      expr.Op
 	scalar  Scalar
 	first   bool // the scalar is the left operand
-	views   []device.View
+	dev     *device.Device
+	views   [3]device.View
+	n       int // of them
 	shape   []int
-	strides [][]int
+	strides [3][]int
 	offsets [3]int
 
-	viewBuf   [3]device.View
-	strideBuf [3][]int
-	bufs      [3]*device.Buffer
-	size      [1]int
+	bufs [3]*device.Buffer
+	size [1]int
+	dims [4][maxDims]int // shape and strides, collapsed
 }
 
 // kernel is how a call runs on either kind of device.
@@ -51,27 +52,85 @@ var calls = sync.Pool{New: func() any { return new(call) }}
 // unit is the strides of a dense operand that is one dimension to a kernel.
 var unit = []int{1}
 
+// newCall is a call on views, of which those after the first are broadcast to
+// its shape.
 func newCall(k kernel, views ...device.View) *call {
 	c := calls.Get().(*call)
-	c.kernel = k
-	c.views = append(c.viewBuf[:0], views...)
-	c.strides = c.strideBuf[:len(views)]
+	c.kernel, c.n = k, copy(c.views[:], views)
+	shape := views[0].Layout.Shape
 	dense := true
-	for i, v := range views {
+	for i := range views {
+		v := &c.views[i]
 		c.bufs[i], c.offsets[i] = v.Buffer, v.Layout.Offset
-		c.strides[i] = v.Layout.Strides
-		dense = dense && v.Layout.IsDense()
+		dense = dense && (i == 0 || slices.Equal(v.Layout.Shape, shape)) && v.Layout.IsDense()
 	}
-	if !dense {
-		c.shape, c.strides = layout.Collapse(views[0].Layout.Shape, c.strides...)
+	if dense {
+		c.size[0] = views[0].Layout.Size()
+		c.shape = c.size[:]
+		for i := range views {
+			c.strides[i] = unit
+		}
 		return c
 	}
-	c.size[0] = views[0].Layout.Size()
-	c.shape = c.size[:]
-	for i := range c.strides {
-		c.strides[i] = unit
-	}
+	c.collapse()
 	return c
+}
+
+// collapse merges neighbouring dimensions where all operands lie evenly and
+// drops those of length 1, as layout.Collapse does.
+func (c *call) collapse() {
+	shape := c.views[0].Layout.Shape
+	if len(shape) > maxDims {
+		var strides [3][]int
+		for i := range c.n {
+			l, _ := c.views[i].Layout.BroadcastTo(shape) // the caller has seen that it does
+			strides[i] = l.Strides
+		}
+		var collapsed [][]int
+		c.shape, collapsed = layout.Collapse(shape, strides[:c.n]...)
+		copy(c.strides[:], collapsed)
+		return
+	}
+	k := 0 // dimensions that are left
+	for d, n := range shape {
+		if n == 1 {
+			continue
+		}
+		var step [3]int
+		merge := k > 0
+		for i := range c.n {
+			step[i] = stride(&c.views[i].Layout, d-len(shape))
+			merge = merge && c.dims[1+i][k-1] == step[i]*n
+		}
+		if merge {
+			k--
+			n *= c.dims[0][k]
+		}
+		c.dims[0][k] = n
+		for i := range c.n {
+			c.dims[1+i][k] = step[i]
+		}
+		k++
+	}
+	if k == 0 {
+		c.dims[0][0], k = 1, 1
+		for i := range c.n {
+			c.dims[1+i][0] = 0
+		}
+	}
+	c.shape = c.dims[0][:k]
+	for i := range c.n {
+		c.strides[i] = c.dims[1+i][:k]
+	}
+}
+
+// stride is the distance along an axis counted from the end (-1 is the last),
+// 0 where the layout is broadcast.
+func stride(l *layout.Layout, axis int) int {
+	if axis += len(l.Shape); axis < 0 || l.Shape[axis] == 1 {
+		return 0
+	}
+	return l.Strides[axis]
 }
 
 // each runs f on pieces of at most maxDims dimensions.
@@ -80,15 +139,15 @@ func (c *call) each(f func(*call) error) error {
 		return f(c)
 	}
 	inner := *c
-	inner.shape, inner.strides = c.shape[1:], make([][]int, len(c.strides))
-	for i, s := range c.strides {
-		inner.strides[i] = s[1:]
+	inner.shape = c.shape[1:]
+	for i := range c.n {
+		inner.strides[i] = c.strides[i][1:]
 	}
 	for range c.shape[0] {
 		if err := inner.each(f); err != nil {
 			return err
 		}
-		for i := range inner.strides {
+		for i := range c.n {
 			inner.offsets[i] += c.strides[i][0]
 		}
 	}
@@ -107,29 +166,30 @@ func (c *call) addr(i int) uint64 {
 
 // run launches the call on s and gives it back.
 func (c *call) run(s *device.Stream) error {
-	err := c.launch(s)
+	var err error
+	if !slices.Contains(c.shape, 0) {
+		c.dev = s.Device()
+		if err = c.dev.LaunchWork(s, c.bufs[1:c.n], c.bufs[:1], c); err != nil {
+			err = missing(err, c.op, c.views[c.n-1].DType, c.dev)
+		}
+	}
 	*c = call{} // it must not keep buffers alive
 	calls.Put(c)
 	return err
 }
 
-func (c *call) launch(s *device.Stream) error {
-	if slices.Contains(c.shape, 0) {
-		return nil
+// Start implements device.Work.
+func (c *call) Start(ordinal int, stream uint64) error {
+	switch {
+	case c.dev.Kind() == device.CPU:
+		return c.each(c.kernel.cpu)
+	case len(c.shape) <= maxDims:
+		return c.kernel.cuda(c, c.dev.Library(), ordinal, stream)
 	}
-	dev := s.Device()
-	return dev.Launch(s, c.bufs[1:len(c.views)], c.bufs[:1], func(ordinal int, stream uint64) error {
-		if dev.Kind() == device.CPU {
-			return c.each(c.kernel.cpu)
-		}
-		if len(c.shape) <= maxDims {
-			return c.kernel.cuda(c, dev.Library(), ordinal, stream)
-		}
-		return c.each(func(p *call) error { return p.kernel.cuda(p, dev.Library(), ordinal, stream) })
-	})
+	return c.each(func(p *call) error { return p.kernel.cuda(p, p.dev.Library(), ordinal, stream) })
 }
 
-// Apply1 computes dst = op(x). Both views have dst's shape.
+// Apply1 computes dst = op(x), with x broadcast to dst's shape.
 func Apply1(s *device.Stream, op expr.Op, dst, x device.View) error {
 	c := newCall(unaryKernel, dst, x)
 	c.op = op
@@ -145,8 +205,8 @@ var unaryKernel = kernel{
 	},
 }
 
-// Apply2 computes dst = op(x, y). All views have dst's shape, x and y one
-// type.
+// Apply2 computes dst = op(x, y), with x and y, of one type, broadcast to dst's
+// shape.
 func Apply2(s *device.Stream, op expr.Op, dst, x, y device.View) error {
 	c := newCall(binaryKernel, dst, x, y)
 	c.op = op
@@ -172,8 +232,7 @@ func ApplyScalar(s *device.Stream, op expr.Op, dst, x device.View, scalar Scalar
 
 var scalarKernel = kernel{
 	cpu: func(c *call) error {
-		zero := make([]int, len(c.shape))
-		x, xs, y, ys := c.ptr(1), c.strides[1], unsafe.Pointer(&c.scalar), zero
+		x, xs, y, ys := c.ptr(1), c.strides[1], unsafe.Pointer(&c.scalar), zeros(len(c.shape))
 		if c.first {
 			x, xs, y, ys = y, ys, x, xs
 		}
@@ -187,6 +246,11 @@ var scalarKernel = kernel{
 		return lib.Binary(ordinal, stream, c.op, c.views[1].DType, c.views[0].DType, c.shape, x, c.strides[1], y, c.strides[1], c.scalar[0], c.scalar[1], c.addr(0), c.strides[0])
 	},
 }
+
+var noStrides [maxDims]int
+
+// zeros are the strides of a scalar.
+func zeros(n int) []int { return noStrides[:n] }
 
 // Cast copies x into dst, converting where the types differ: the strided
 // copy, the transpose and the padded copy of a product's prepare pass too.
@@ -218,7 +282,8 @@ var fillKernel = kernel{
 }
 
 // Reduce folds the axes of x that are set with op; dst is dense, over the
-// remaining ones. An empty fold gives the operation's neutral element.
+// remaining ones. An empty fold gives the operation's neutral element; where
+// NeedsElements, there is none.
 func Reduce(s *device.Stream, op expr.Op, dst, x device.View, axes []bool) error {
 	if !dst.Layout.IsDense() {
 		return fmt.Errorf("%w: %v into a strided destination", expr.ErrUnsupported, op)
@@ -227,7 +292,7 @@ func Reduce(s *device.Stream, op expr.Op, dst, x device.View, axes []bool) error
 		return nil
 	}
 	if x.Layout.Size() == 0 {
-		return Fill(s, dst, Scalar{})
+		return Fill(s, dst, neutral(op, dst.DType))
 	}
 	shape, strides, mask, err := reduceDims(x.Layout, axes)
 	if err != nil {
@@ -240,7 +305,7 @@ func Reduce(s *device.Stream, op expr.Op, dst, x device.View, axes []bool) error
 	var need int64
 	if dev.Kind() != device.CPU {
 		if need, err = dev.Library().ReduceWorkspace(dev.Info().Index, op, x.DType, dst.DType, shape, mask); err != nil {
-			return err
+			return missing(err, op, x.DType, dev)
 		}
 		if need > 0 {
 			if work, err = dev.Alloc(need, s); err != nil {

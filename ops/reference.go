@@ -1,6 +1,9 @@
 package ops
 
-import "math"
+import (
+	"math"
+	"math/cmplx"
+)
 
 // The float64 definitions that every kernel is tested against.
 
@@ -28,3 +31,53 @@ func refSiLU(x, _ complex128) complex128 {
 	v := real(x)
 	return complex(v/(1+math.Exp(-v)), 0)
 }
+
+func refSigmoid(x, _ complex128) complex128 { return complex(1/(1+math.Exp(-real(x))), 0) }
+
+// refReal is a function of real numbers.
+func refReal(f func(float64) float64) func(x, _ complex128) complex128 {
+	return func(x, _ complex128) complex128 { return complex(f(real(x)), 0) }
+}
+
+func refTruth(f func(x, y complex128) bool) func(x, y complex128) complex128 {
+	return func(x, y complex128) complex128 {
+		if f(x, y) {
+			return 1
+		}
+		return 0
+	}
+}
+
+func refSign(x, _ complex128) complex128 {
+	switch v := real(x); {
+	case v > 0:
+		return 1
+	case v < 0:
+		return -1
+	case v == 0:
+		return 0
+	}
+	return x
+}
+
+// A real number keeps to the real functions, which give NaN where there is no
+// real answer.
+func refSqrt(x, _ complex128) complex128 {
+	if imag(x) == 0 && real(x) >= 0 {
+		return complex(math.Sqrt(real(x)), imag(x))
+	}
+	return cmplx.Sqrt(x)
+}
+
+func refExp(x, _ complex128) complex128 {
+	if imag(x) == 0 {
+		return complex(math.Exp(real(x)), imag(x))
+	}
+	return cmplx.Exp(x)
+}
+
+func refPow(x, y complex128) complex128 { return complex(math.Pow(real(x), real(y)), 0) }
+
+func refMaximum(x, y complex128) complex128 { return complex(max(real(x), real(y)), 0) }
+
+func refMinimum(x, y complex128) complex128 { return complex(min(real(x), real(y)), 0) }

@@ -17,6 +17,12 @@ func Cast(xt, dt dtype.DType, shape []int, x unsafe.Pointer, xs []int, dst unsaf
 	if !xt.Valid() || !dt.Valid() {
 		return unsupported("Cast to "+dt.String(), xt)
 	}
+	if xt == dt {
+		if s, ok := oneSpan(shape, operand{dst, ds, dt.Size()}, operand{x, xs, dt.Size()}); ok {
+			copySpan(s.p[0], s.step[0], s.p[1], s.step[1], dt.Size(), s.n)
+			return nil
+		}
+	}
 	t := newNest(shape, operand{dst, ds, dt.Size()}, operand{x, xs, xt.Size()})
 	if xt == dt {
 		size := dt.Size()

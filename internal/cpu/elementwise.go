@@ -12,84 +12,176 @@ func unsupported(what any, t dtype.DType) error {
 	return fmt.Errorf("%w: %v of %v on the CPU", expr.ErrUnsupported, what, t)
 }
 
-// Unary computes dst = op(x) element by element. xt and dt are the types of x
-// and dst, which are equal for every operation so far.
+// Unary computes dst = op(x) element by element; xt and dt are the types of x
+// and dst, which differ for Abs, Real, Imag and AbsSquare of complex numbers.
 //
 // shape is that of both operands; xs and ds are strides in elements, and x and
-// dst point at element (0, 0, …). dst may be x when its strides are x's;
-// otherwise the two must not overlap. Half types are computed in float32 and
-// rounded once. What has no kernel is an error that wraps expr.ErrUnsupported.
+// dst point at element (0, 0, …). dst may be x when its strides are x's and the
+// types have one size; otherwise the two must not overlap. Half types are
+// computed in float32 and rounded once. What has no kernel is an error that
+// wraps expr.ErrUnsupported.
 func Unary(op expr.Op, xt, dt dtype.DType, shape []int, x unsafe.Pointer, xs []int, dst unsafe.Pointer, ds []int) error {
-	if !xt.Valid() || xt != dt {
+	if !xt.Valid() {
 		return unsupported(op, xt)
 	}
-	if op == expr.Conj && !xt.IsComplex() {
-		return Cast(xt, dt, shape, x, xs, dst, ds)
-	}
-	f := unaryKernel(op, computed(xt))
-	if f == nil {
-		return unsupported(op, xt)
-	}
-	t := newNest(shape, operand{dst, ds, dt.Size()}, operand{x, xs, xt.Size()})
-	h := halvesOf(xt)
-	size, width := xt.Size(), computed(xt).Size()
-	t.run(func(s span, w *work) {
-		for ; s.n > 0; s = s.skip(blockLen) {
-			n := min(s.n, blockLen)
-			a, one := h.gather(&w.block[1], s.p[1], s.step[1], size, n)
-			d, scatter := h.target(&w.block[0], s.p[0], s.step[0], size)
-			if one {
-				f(d, a, 1)
-				copySpan(d, width, d, 0, width, n)
-			} else {
-				f(d, a, n)
-			}
-			if scatter {
-				h.scatter(s.p[0], s.step[0], d, size, n)
+	if part, ok := partOf(op, xt); ok && dt == part.Real() {
+		if op == expr.Imag && !xt.IsComplex() {
+			var zero [2]uint64
+			return Fill(dt, shape, unsafe.Pointer(&zero), dst, ds)
+		}
+		if xt.IsComplex() {
+			xs = twice(xs)
+			if op == expr.Imag {
+				x = unsafe.Add(x, dt.Size())
 			}
 		}
-	})
+		return Cast(dt, dt, shape, x, xs, dst, ds)
+	}
+	f, result := kernels.unary(op, computed(xt))
+	if f == nil || result != computed(dt) || xt.IsHalf() && xt != dt {
+		return unsupported(op, xt)
+	}
+	b := blocks{h: halvesOf(xt), out: halvesOf(dt), size: xt.Size(), dsize: dt.Size(), width: result.Size()}
+	if s, ok := oneSpan(shape, operand{dst, ds, dt.Size()}, operand{x, xs, xt.Size()}); ok {
+		w := works.Get().(*work)
+		b.unary(f, s, w)
+		works.Put(w)
+		return nil
+	}
+	each := b
+	t := newNest(shape, operand{dst, ds, dt.Size()}, operand{x, xs, xt.Size()})
+	each.stream = streams(t.n * dt.Size())
+	t.run(func(s span, w *work) { each.unary(f, s, w) })
 	return nil
 }
 
+// blocks are operands taken in blocks, in the type that they are computed in.
+type blocks struct {
+	h, out      halves // of operands and of the destination
+	size, dsize int    // bytes of their elements
+	width       int    // bytes of a result, in the type computed in
+	stream      bool   // results go past the cache
+}
+
+// target is halves.target.
+func (b *blocks) target(w *work, s span) (p unsafe.Pointer, scatter bool) {
+	if b.stream && s.step[0] == b.dsize {
+		return unsafe.Pointer(&w.block[0]), true
+	}
+	return b.out.target(&w.block[0], s.p[0], s.step[0], b.dsize)
+}
+
+// scatter is halves.scatter.
+func (b *blocks) scatter(s span, p unsafe.Pointer, n int) {
+	switch {
+	case !b.stream || s.step[0] != b.dsize:
+		b.out.scatter(s.p[0], s.step[0], p, b.dsize, n)
+		return
+	case b.out.round != nil:
+		b.out.round(p, p, n) // in place, see halves.scatter
+	}
+	stream(s.p[0], p, n*b.dsize)
+}
+
+// end closes a span.
+func (b *blocks) end() {
+	if b.stream {
+		fenceStores()
+	}
+}
+
+// unary computes a span with f.
+func (b *blocks) unary(f func(dst, x unsafe.Pointer, n int), s span, w *work) {
+	for ; s.n > 0; s = s.skip(blockLen) {
+		n := min(s.n, blockLen)
+		x, one := b.h.gather(&w.block[1], s.p[1], s.step[1], b.size, n)
+		d, scatter := b.target(w, s)
+		if one {
+			f(d, x, 1)
+			copySpan(d, b.width, d, 0, b.width, n)
+		} else {
+			f(d, x, n)
+		}
+		if scatter {
+			b.scatter(s, d, n)
+		}
+	}
+	b.end()
+}
+
+// binary computes a span with k.
+func (b *blocks) binary(k *binary, s span, w *work) {
+	for ; s.n > 0; s = s.skip(blockLen) {
+		n := min(s.n, blockLen)
+		x, one := b.h.gather(&w.block[1], s.p[1], s.step[1], b.size, n)
+		y, other := b.h.gather(&w.block[2], s.p[2], s.step[2], b.size, n)
+		d, scatter := b.target(w, s)
+		switch {
+		case one && other:
+			k.vs(d, x, y, 1)
+			copySpan(d, k.size, d, 0, k.size, n)
+		case one:
+			k.sv(d, x, y, n)
+		case other:
+			k.vs(d, x, y, n)
+		default:
+			k.vv(d, x, y, n)
+		}
+		if scatter {
+			b.scatter(s, d, n)
+		}
+	}
+	b.end()
+}
+
+// partOf returns the type whose elements, or whose parts, op takes as they are:
+// the real part of anything, the conjugate of a real number, an integer rounded
+// to an integer.
+func partOf(op expr.Op, t dtype.DType) (dtype.DType, bool) {
+	switch op {
+	case expr.Real, expr.Imag:
+		return t, true
+	case expr.Conj:
+		return t, !t.IsComplex()
+	case expr.Floor, expr.Ceil, expr.Round:
+		return t, t.IsInteger()
+	}
+	return t, false
+}
+
+func twice(strides []int) []int {
+	out := make([]int, len(strides))
+	for i, s := range strides {
+		out[i] = 2 * s
+	}
+	return out
+}
+
 // Binary computes dst = op(x, y) element by element, on x and y of type t. dt
-// is the type of dst, which is t for every operation so far. A scalar operand
-// is an address whose strides are all 0.
+// is the type of dst: Bool for comparisons, else t. A scalar operand is an
+// address whose strides are all 0.
 //
 // Shapes, strides, aliasing, rounding and errors are as for Unary.
 func Binary(op expr.Op, t, dt dtype.DType, shape []int, x unsafe.Pointer, xs []int, y unsafe.Pointer, ys []int, dst unsafe.Pointer, ds []int) error {
-	if !t.Valid() || t != dt {
+	if !t.Valid() {
 		return unsupported(op, t)
 	}
-	k := binaryKernel(op, computed(t))
-	if k.vv == nil {
+	k := kernels.binary(op, computed(t))
+	if k.vv == nil || dt != k.result(t) {
 		return unsupported(op, t)
 	}
-	size := t.Size()
-	loops := newNest(shape, operand{dst, ds, size}, operand{x, xs, size}, operand{y, ys, size})
-	h := halvesOf(t)
-	loops.run(func(s span, w *work) {
-		for ; s.n > 0; s = s.skip(blockLen) {
-			n := min(s.n, blockLen)
-			a, one := h.gather(&w.block[1], s.p[1], s.step[1], size, n)
-			b, other := h.gather(&w.block[2], s.p[2], s.step[2], size, n)
-			d, scatter := h.target(&w.block[0], s.p[0], s.step[0], size)
-			switch {
-			case one && other:
-				k.vs(d, a, b, 1)
-				copySpan(d, k.size, d, 0, k.size, n)
-			case one:
-				k.sv(d, a, b, n)
-			case other:
-				k.vs(d, a, b, n)
-			default:
-				k.vv(d, a, b, n)
-			}
-			if scatter {
-				h.scatter(s.p[0], s.step[0], d, size, n)
-			}
-		}
-	})
+	size, dsize := t.Size(), dt.Size()
+	b := blocks{h: halvesOf(t), out: halvesOf(dt), size: size, dsize: dsize}
+	if s, ok := oneSpan(shape, operand{dst, ds, dsize}, operand{x, xs, size}, operand{y, ys, size}); ok {
+		w := works.Get().(*work)
+		b.binary(k, s, w)
+		works.Put(w)
+		return nil
+	}
+	each := b
+	loops := newNest(shape, operand{dst, ds, dsize}, operand{x, xs, size}, operand{y, ys, size})
+	each.stream = streams(loops.n * dsize)
+	loops.run(func(s span, w *work) { each.binary(k, s, w) })
 	return nil
 }
 

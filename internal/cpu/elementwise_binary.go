@@ -9,27 +9,48 @@ import (
 )
 
 // binary is an operation on dense blocks of n elements: of two vectors, of a
-// vector and one scalar, of a scalar and a vector. dst may be x or y.
+// vector and one scalar, of a scalar and a vector. dst may be x or y where
+// elements and results have one size.
 type binary struct {
 	vv, vs, sv func(dst, x, y unsafe.Pointer, n int)
-	size       int // bytes of an element
+	size       int  // bytes of a result, in the type computed in
+	truth      bool // results are Bool
+}
+
+// result is the type of results on operands of type t.
+func (k binary) result(t dtype.DType) dtype.DType {
+	if k.truth {
+		return dtype.Bool
+	}
+	return t
 }
 
 // binaryKernel returns the kernels of op on type t, without functions when
 // there are none.
 func binaryKernel(op expr.Op, t dtype.DType) binary {
+	if k := comparison(op, t); k.vv != nil {
+		return k
+	}
 	var k binary
 	switch t {
 	case dtype.Float32:
-		k = floatBinary[float32](op)
+		if k = vectorBinary32(op); k.vv == nil {
+			k = floatBinary(op, powF32)
+		}
 	case dtype.Float64:
-		k = floatBinary[float64](op)
-	case dtype.Int8, dtype.Uint8: // wrapping does not know signs
-		k = realBinary[uint8](op)
+		if k = vectorBinary64(op); k.vv == nil {
+			k = floatBinary(op, powF64)
+		}
+	case dtype.Int8:
+		k = integerBinary[int8, uint8](op)
+	case dtype.Uint8:
+		k = integerBinary[uint8, uint8](op)
 	case dtype.Int32:
-		k = realBinary[int32](op)
+		k = integerBinary[int32, int32](op)
 	case dtype.Int64:
-		k = realBinary[int64](op)
+		k = integerBinary[int64, int64](op)
+	case dtype.Bool:
+		k = boolBinary(op)
 	case dtype.Complex64:
 		k = complexBinary(op, mul64, div64)
 	case dtype.Complex128:
@@ -39,11 +60,154 @@ func binaryKernel(op expr.Op, t dtype.DType) binary {
 	return k
 }
 
-func floatBinary[T float32 | float64](op expr.Op) binary {
-	if op == expr.Div {
+func floatBinary[T float32 | float64](op expr.Op, pow func(x, y T) T) binary {
+	switch op {
+	case expr.Div:
 		return binary{vv: divVV[T], vs: divVS[T], sv: divSV[T]}
+	case expr.Pow:
+		return mapped(pow)
+	}
+	if k := ordered2[T](op); k.vv != nil {
+		return k
 	}
 	return realBinary[T](op)
+}
+
+// integerBinary is of integers T; wrapping does not know signs, so that W may be
+// another type of that size.
+func integerBinary[T int8 | uint8 | int32 | int64, W number](op expr.Op) binary {
+	switch op {
+	case expr.Pow:
+		return mapped(integerPow[T])
+	case expr.And, expr.Or, expr.Xor:
+		return bitwise[T](op)
+	case expr.Shl:
+		return spread[T](func(dst, x, y unsafe.Pointer, n int) {
+			d, a, b := vectors[T](dst, x, y, n)
+			for i := range d {
+				d[i] = a[i] << uint64(b[i]) // from the width on, and of negative counts, 0
+			}
+		})
+	case expr.Shr:
+		return spread[T](func(dst, x, y unsafe.Pointer, n int) {
+			d, a, b := vectors[T](dst, x, y, n)
+			for i := range d {
+				d[i] = a[i] >> uint64(b[i])
+			}
+		})
+	}
+	if k := ordered2[T](op); k.vv != nil {
+		return k
+	}
+	return realBinary[W](op)
+}
+
+func boolBinary(op expr.Op) binary {
+	switch op {
+	case expr.And, expr.Or, expr.Xor:
+		return bitwise[uint8](op)
+	}
+	return ordered2[uint8](op)
+}
+
+// ordered2 are Maximum and Minimum. Either gives NaN where an operand is NaN.
+func ordered2[T number](op expr.Op) binary {
+	switch op {
+	case expr.Maximum:
+		return spread[T](maximums[T])
+	case expr.Minimum:
+		return spread[T](minimums[T])
+	}
+	return binary{}
+}
+
+func maximums[T number](dst, x, y unsafe.Pointer, n int) {
+	d, a, b := vectors[T](dst, x, y, n)
+	for i := range d {
+		d[i] = max(a[i], b[i])
+	}
+}
+
+func minimums[T number](dst, x, y unsafe.Pointer, n int) {
+	d, a, b := vectors[T](dst, x, y, n)
+	for i := range d {
+		d[i] = min(a[i], b[i])
+	}
+}
+
+func bitwise[T int8 | uint8 | int32 | int64](op expr.Op) binary {
+	switch op {
+	case expr.And:
+		return spread[T](func(dst, x, y unsafe.Pointer, n int) {
+			d, a, b := vectors[T](dst, x, y, n)
+			for i := range d {
+				d[i] = a[i] & b[i]
+			}
+		})
+	case expr.Or:
+		return spread[T](func(dst, x, y unsafe.Pointer, n int) {
+			d, a, b := vectors[T](dst, x, y, n)
+			for i := range d {
+				d[i] = a[i] | b[i]
+			}
+		})
+	}
+	return spread[T](func(dst, x, y unsafe.Pointer, n int) {
+		d, a, b := vectors[T](dst, x, y, n)
+		for i := range d {
+			d[i] = a[i] ^ b[i]
+		}
+	})
+}
+
+// integerPow returns x^y, wrapping. A negative exponent gives the integer part of
+// the fraction: 0, but for the powers of 1 and -1; of 0, that is 0 too.
+func integerPow[T int8 | uint8 | int32 | int64](x, y T) T {
+	if y < 0 {
+		switch {
+		case x == 1:
+			return 1
+		case x+1 == 0:
+			if y&1 == 0 {
+				return 1
+			}
+			return x
+		}
+		return 0
+	}
+	p := T(1)
+	for ; y > 0; y >>= 1 {
+		if y&1 != 0 {
+			p *= x
+		}
+		x *= x
+	}
+	return p
+}
+
+// spread makes the forms of an operation that has a loop for two vectors alone:
+// the scalar is repeated.
+func spread[T any](vv func(dst, x, y unsafe.Pointer, n int)) binary {
+	return binary{
+		vv: vv,
+		vs: func(dst, x, y unsafe.Pointer, n int) {
+			var b [blockLen]T
+			vv(dst, x, repeated(&b, y, n), n)
+		},
+		sv: func(dst, x, y unsafe.Pointer, n int) {
+			var b [blockLen]T
+			vv(dst, repeated(&b, x, n), y, n)
+		},
+	}
+}
+
+// repeated fills n places of a block with the element at p.
+func repeated[T any](b *[blockLen]T, p unsafe.Pointer, n int) unsafe.Pointer {
+	v := *(*T)(p)
+	for i := range b[:n] {
+		b[i] = v
+	}
+	return unsafe.Pointer(b)
 }
 
 // realBinary are the operations that every real type has.

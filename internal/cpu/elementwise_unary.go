@@ -2,44 +2,165 @@ package cpu
 
 import (
 	"math"
+	"math/cmplx"
 	"unsafe"
 
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 )
 
-// unaryKernel returns the kernel of op on dense blocks of n elements of type
-// t, nil when there is none. dst may be x.
-func unaryKernel(op expr.Op, t dtype.DType) func(dst, x unsafe.Pointer, n int) {
+// unaryKernel returns the kernel of op on dense blocks of n elements of type t
+// and the type of its results; nil when there is none. dst may be x where the
+// two types have one size.
+func unaryKernel(op expr.Op, t dtype.DType) (f func(dst, x unsafe.Pointer, n int), result dtype.DType) {
 	switch t {
 	case dtype.Float32:
-		return floatUnary[float32](op)
+		f = float32Unary(op)
 	case dtype.Float64:
-		return floatUnary[float64](op)
+		f = float64Unary(op)
 	case dtype.Int8:
-		return realUnary[int8](op)
+		f = integerUnary[int8](op)
 	case dtype.Uint8:
-		return realUnary[uint8](op)
+		f = integerUnary[uint8](op)
 	case dtype.Int32:
-		return realUnary[int32](op)
+		f = integerUnary[int32](op)
 	case dtype.Int64:
-		return realUnary[int64](op)
+		f = integerUnary[int64](op)
+	case dtype.Bool:
+		if op == expr.Not {
+			f = nots
+		}
 	case dtype.Complex64:
-		return complexUnary[complex64, float32](op)
+		if f = complex64ToReal(op); f != nil {
+			return f, dtype.Float32
+		}
+		f = complex64Unary(op)
 	case dtype.Complex128:
-		return complexUnary[complex128, float64](op)
+		if f = complex128ToReal(op); f != nil {
+			return f, dtype.Float64
+		}
+		f = complex128Unary(op)
 	}
-	return nil
+	return f, t
 }
 
+func float32Unary(op expr.Op) func(dst, x unsafe.Pointer, n int) {
+	switch op {
+	case expr.Rsqrt:
+		return mapping(func(x float32) float32 { return float32(1 / math.Sqrt(float64(x))) })
+	case expr.Exp:
+		return exps
+	case expr.Expm1:
+		return expm1s
+	case expr.Log:
+		return logs
+	case expr.Log1p:
+		return log1ps
+	case expr.Sin:
+		return sins
+	case expr.Cos:
+		return coss
+	case expr.Tanh:
+		return tanhs
+	case expr.Erf:
+		return erfs
+	case expr.Sigmoid:
+		return sigmoids
+	case expr.GELU:
+		return gelus
+	case expr.GELUTanh:
+		return geluTanhs
+	case expr.SiLU:
+		return silus
+	}
+	return floatUnary[float32](op)
+}
+
+func float64Unary(op expr.Op) func(dst, x unsafe.Pointer, n int) {
+	switch op {
+	case expr.Rsqrt:
+		return mapping(rsqrtF64)
+	case expr.Exp:
+		return mapping(expF64)
+	case expr.Expm1:
+		return mapping(math.Expm1)
+	case expr.Log:
+		return mapping(math.Log)
+	case expr.Log1p:
+		return mapping(math.Log1p)
+	case expr.Sin:
+		return mapping(sinF64)
+	case expr.Cos:
+		return mapping(cosF64)
+	case expr.Tanh:
+		return mapping(math.Tanh)
+	case expr.Erf:
+		return mapping(math.Erf)
+	case expr.Sigmoid:
+		return mapping(sigmoidF64)
+	case expr.GELU:
+		return mapping(geluF64)
+	case expr.GELUTanh:
+		return mapping(geluTanhF64)
+	case expr.SiLU:
+		return mapping(siluF64)
+	}
+	return floatUnary[float64](op)
+}
+
+// floatUnary are the operations that are one loop for either type.
 func floatUnary[T float32 | float64](op expr.Op) func(dst, x unsafe.Pointer, n int) {
 	switch op {
-	case expr.GELU:
-		return smooth[T](gelu)
-	case expr.GELUTanh:
-		return smooth[T](geluTanh)
-	case expr.SiLU:
-		return smooth[T](silu)
+	case expr.Abs:
+		return func(dst, x unsafe.Pointer, n int) {
+			d, s := pair[T, T](dst, x, n)
+			for i, v := range s {
+				d[i] = T(math.Abs(float64(v)))
+			}
+		}
+	case expr.Sqrt:
+		return func(dst, x unsafe.Pointer, n int) {
+			d, s := pair[T, T](dst, x, n)
+			for i, v := range s {
+				d[i] = T(math.Sqrt(float64(v)))
+			}
+		}
+	case expr.Floor:
+		return func(dst, x unsafe.Pointer, n int) {
+			d, s := pair[T, T](dst, x, n)
+			for i, v := range s {
+				d[i] = T(math.Floor(float64(v)))
+			}
+		}
+	case expr.Ceil:
+		return func(dst, x unsafe.Pointer, n int) {
+			d, s := pair[T, T](dst, x, n)
+			for i, v := range s {
+				d[i] = T(math.Ceil(float64(v)))
+			}
+		}
+	case expr.Round:
+		return func(dst, x unsafe.Pointer, n int) {
+			d, s := pair[T, T](dst, x, n)
+			for i, v := range s {
+				d[i] = T(math.RoundToEven(float64(v)))
+			}
+		}
+	}
+	return realUnary[T](op)
+}
+
+func integerUnary[T int8 | uint8 | int32 | int64](op expr.Op) func(dst, x unsafe.Pointer, n int) {
+	switch op {
+	case expr.Not:
+		return mapping(func(x T) T { return ^x })
+	case expr.Abs:
+		return mapping(func(x T) T {
+			if x < 0 {
+				return -x
+			}
+			return x
+		})
 	}
 	return realUnary[T](op)
 }
@@ -51,11 +172,39 @@ func realUnary[T number](op expr.Op) func(dst, x unsafe.Pointer, n int) {
 		return negs[T]
 	case expr.ReLU:
 		return relus[T]
+	case expr.Sign:
+		return mapping(sign[T])
+	case expr.Square, expr.AbsSquare:
+		return squares[T]
 	}
 	return nil
 }
 
-func complexUnary[C complex64 | complex128, R float32 | float64](op expr.Op) func(dst, x unsafe.Pointer, n int) {
+func complex64Unary(op expr.Op) func(dst, x unsafe.Pointer, n int) {
+	switch op {
+	case expr.Square:
+		return mapping(func(x complex64) complex64 { return mul64(x, x) })
+	case expr.Sqrt:
+		return mapping(func(x complex64) complex64 { return complex64(cmplx.Sqrt(complex128(x))) })
+	case expr.Exp:
+		return mapping(func(x complex64) complex64 { return complex64(complexExp(complex128(x))) })
+	}
+	return complexUnary[float32](op)
+}
+
+func complex128Unary(op expr.Op) func(dst, x unsafe.Pointer, n int) {
+	switch op {
+	case expr.Square:
+		return mapping(func(x complex128) complex128 { return mul128(x, x) })
+	case expr.Sqrt:
+		return mapping(cmplx.Sqrt)
+	case expr.Exp:
+		return mapping(complexExp)
+	}
+	return complexUnary[float64](op)
+}
+
+func complexUnary[R float32 | float64](op expr.Op) func(dst, x unsafe.Pointer, n int) {
 	switch op {
 	case expr.Neg:
 		return func(dst, x unsafe.Pointer, n int) { negs[R](dst, x, 2*n) }
@@ -63,6 +212,122 @@ func complexUnary[C complex64 | complex128, R float32 | float64](op expr.Op) fun
 		return conjs[R]
 	}
 	return nil
+}
+
+func complex64ToReal(op expr.Op) func(dst, x unsafe.Pointer, n int) {
+	switch op {
+	case expr.Abs:
+		return func(dst, x unsafe.Pointer, n int) {
+			d, s := pair[float32, [2]float32](dst, x, n)
+			for i, v := range s {
+				// In float64 the squares are exact and nothing overflows.
+				a, b := float64(v[0]), float64(v[1])
+				d[i] = absolute(float32(math.Sqrt(a*a+b*b)), a, b)
+			}
+		}
+	case expr.AbsSquare:
+		return absSquares[float32]
+	}
+	return nil
+}
+
+// absolute is v, or infinite where a or b is: also where the other is NaN.
+func absolute(v float32, a, b float64) float32 {
+	if math.IsInf(a, 0) || math.IsInf(b, 0) {
+		return float32(math.Inf(1))
+	}
+	return v
+}
+
+func complex128ToReal(op expr.Op) func(dst, x unsafe.Pointer, n int) {
+	switch op {
+	case expr.Abs:
+		return func(dst, x unsafe.Pointer, n int) {
+			d, s := pair[float64, complex128](dst, x, n)
+			for i, v := range s {
+				d[i] = cmplx.Abs(v)
+			}
+		}
+	case expr.AbsSquare:
+		return absSquares[float64]
+	}
+	return nil
+}
+
+// mapping makes the kernel of a function that is worth a call.
+func mapping[T any](f func(x T) T) func(dst, x unsafe.Pointer, n int) {
+	return func(dst, x unsafe.Pointer, n int) {
+		d, s := pair[T, T](dst, x, n)
+		for i, v := range s {
+			d[i] = f(v)
+		}
+	}
+}
+
+func rsqrtF64(x float64) float64 {
+	s := math.Sqrt(x)
+	r := 1 / s
+	if !(r > 0 && r <= math.MaxFloat64) || s == 0 {
+		return r
+	}
+	// s and r carry the rounding of a root and of a quotient: a Newton step, with
+	// 1 - r^2 x from r x as a sum of two numbers.
+	high, low := twoProduct(r, x)
+	return r + 0.5*r*(math.FMA(-r, high, 1)-r*low)
+}
+
+func complexExp(x complex128) complex128 {
+	a, b := real(x), imag(x)
+	switch {
+	case b == 0:
+		return complex(expF64(a), b)
+	case math.IsInf(a, -1) && (math.IsInf(b, 0) || b != b):
+		return complex(0, math.Copysign(0, b))
+	case math.IsInf(a, 1) && (math.IsInf(b, 0) || b != b):
+		return complex(a, math.NaN())
+	case a > 709:
+		// In two steps, so that e^a does not overflow before a small sine.
+		e := expF64(a - 700)
+		const big = 0x1.3ac1677b2c9dap+1009 // e^700
+		return complex(e*cosF64(b)*big, e*sinF64(b)*big)
+	}
+	e := expF64(a)
+	return complex(e*cosF64(b), e*sinF64(b))
+}
+
+// sign returns -1, 0 or 1, and NaN of NaN.
+func sign[T number](x T) T {
+	var one T = 1
+	switch {
+	case x > 0:
+		return one
+	case x < 0:
+		return -one
+	case x == 0:
+		return 0
+	}
+	return x
+}
+
+func squares[T number](dst, x unsafe.Pointer, n int) {
+	d, s := pair[T, T](dst, x, n)
+	for i, v := range s {
+		d[i] = v * v
+	}
+}
+
+func absSquares[R float32 | float64](dst, x unsafe.Pointer, n int) {
+	d, s := pair[R, [2]R](dst, x, n)
+	for i, v := range s {
+		d[i] = R(v[0]*v[0]) + R(v[1]*v[1])
+	}
+}
+
+func nots(dst, x unsafe.Pointer, n int) {
+	d, s := pair[uint8, uint8](dst, x, n)
+	for i, v := range s {
+		d[i] = bit(v == 0)
+	}
 }
 
 func negs[T number](dst, x unsafe.Pointer, n int) {
@@ -85,40 +350,4 @@ func conjs[R float32 | float64](dst, x unsafe.Pointer, n int) {
 	for i, v := range s {
 		d[i] = [2]R{v[0], -v[1]}
 	}
-}
-
-// smooth makes the kernel of a function on float64.
-func smooth[T float32 | float64](f func(x float64) float64) func(dst, x unsafe.Pointer, n int) {
-	return func(dst, x unsafe.Pointer, n int) {
-		d, s := pair[T, T](dst, x, n)
-		for i, v := range s {
-			d[i] = T(f(float64(v)))
-		}
-	}
-}
-
-// gelu returns x/2 (1 + erf(x/sqrt 2)) = x/2 erfc(-x/sqrt 2), the second form
-// because it does not cancel for negative x (Hendrycks and Gimpel, arXiv
-// 1606.08415).
-func gelu(x float64) float64 { return 0.5 * x * math.Erfc(-x/math.Sqrt2) }
-
-// geluTanh returns x/2 (1 + tanh u) = x sigmoid(2u), u = sqrt(2/pi) (x +
-// 0.044715 x^3) (arXiv 1606.08415).
-func geluTanh(x float64) float64 {
-	const c = 2 * math.Sqrt2 / math.SqrtPi
-	return gated(x, c*x*(1+float64(0.044715*x*x)))
-}
-
-// silu returns x sigmoid(x).
-func silu(x float64) float64 { return gated(x, x) }
-
-// gated returns x sigmoid(v), where v has the sign of x. The exponential is
-// taken of -|v|, which cannot overflow, so that small results keep their
-// precision.
-func gated(x, v float64) float64 {
-	if v >= 0 {
-		return x / (1 + math.Exp(-v))
-	}
-	e := math.Exp(v)
-	return x * e / (1 + e)
 }

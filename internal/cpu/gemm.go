@@ -105,7 +105,8 @@ func columnsOf[T floating](b Operand, size int, load loader[T]) source[T] {
 
 var wholeElement = []part{realPart}
 
-// gemmPlain is Gemm for float32 and float64, which are summed in C itself.
+// gemmPlain is Gemm for float32 and float64, which are summed in C itself where
+// k is short.
 func gemmPlain[T floating](v *variant[T], m, n, k int, a, b Operand, c *T, ldc int, ep *Epilogue) {
 	size := int(unsafe.Sizeof(*c))
 	outType := dtype.Float32
@@ -122,6 +123,18 @@ func gemmPlain[T floating](v *variant[T], m, n, k int, a, b Operand, c *T, ldc i
 			for i := range o.rows {
 				e.apply(unsafe.Slice(offset(o.data, i*o.ld), o.cols), o.j)
 			}
+		}
+	}
+	if 2*k > 7*v.kc {
+		// Every stretch of k adds to C's rows, whose pitch may suit no cache. From
+		// more than three stretches on, sums of its own and one copy cost less.
+		apply := p.finish
+		p.c = nil
+		p.finish = func(o region[T]) {
+			if apply != nil {
+				apply(o)
+			}
+			copyTile(offset(c, o.i*ldc+o.j), ldc, o.data, o.ld, o.rows, o.cols, false)
 		}
 	}
 	p.run()
@@ -298,12 +311,17 @@ func (p *product[T]) task(w []T, i, rows, j, cols, kc int, panel func(x, q, kq i
 	tile := &take(v.mr * v.nr)[0]
 
 	o := region[T]{ld: p.ldc, i: i, j: j, rows: rows, cols: cols, first: true}
+	across := v.nr // from one panel's sums to the next's
 	if p.c != nil {
 		o.data = offset(p.c, i*p.ldc+j)
-	} else {
-		o.data, o.ld, o.plane = &w[0], panels*v.nr, strips*v.mr*panels*v.nr
+	} else { // the tiles of a panel one below the other: no rows compete for a set of the cache
+		across = strips * v.mr * v.nr
+		o.data, o.ld, o.plane = &w[0], v.nr, strips*v.mr*panels*v.nr
 	}
 	if p.k == 0 {
+		if p.c == nil {
+			o.ld = panels * v.nr
+		}
 		p.zero(o)
 		if p.finish != nil {
 			p.finish(o)
@@ -319,7 +337,7 @@ func (p *product[T]) task(w []T, i, rows, j, cols, kc int, panel func(x, q, kq i
 		for x := range panels {
 			b := panel(x, q, kq, scratch)
 			column := o
-			column.data, column.j, column.cols = offset(o.data, x*v.nr), j+x*v.nr, min(v.nr, cols-x*v.nr)
+			column.data, column.j, column.cols = offset(o.data, x*across), j+x*v.nr, min(v.nr, cols-x*v.nr)
 			for s := range strips {
 				a, c := &packed[s*v.mr*kq*parts], offset(column.data, s*v.mr*o.ld)
 				switch r := min(v.mr, rows-s*v.mr); {

@@ -48,6 +48,26 @@ func packRows4f64(dst *float64, w int, src *float64, ld, k int)
 //go:noescape
 func packRows2f64(dst *float64, w int, src *float64, ld, k int)
 
+// The functions of directPacker and converters for 16-bit elements.
+
+//go:noescape
+func packRows4f16(dst *float32, w int, src *float16.Float16, ld, k int)
+
+//go:noescape
+func packRows4bf16(dst *float32, w int, src *bfloat16.BFloat16, ld, k int)
+
+//go:noescape
+func packStepsF16(dst *float32, w int, src *float16.Float16, step, k int)
+
+//go:noescape
+func packStepsBF16(dst *float32, w int, src *bfloat16.BFloat16, step, k int)
+
+//go:noescape
+func narrowF16(dst *float16.Float16, ldd int, src *float32, lds, rows, cols int)
+
+//go:noescape
+func narrowBF16(dst *bfloat16.BFloat16, ldd int, src *float32, lds, rows, cols int)
+
 // The functions of variant, with AVX2 and FMA.
 
 //go:noescape
@@ -122,10 +142,12 @@ func machine() (v32 []*variant[float32], v64 []*variant[float64], c converters) 
 		c = converters{
 			loadBF16: loadBF16, storeBF16: storeBF16, loadI8: loadI8, loadU8: loadU8, addI32: addI32,
 			splitC64: splitC64, splitC128: splitC128, joinC64: joinC64, joinC128: joinC128,
+			rows4BF16: packRows4bf16, stepsBF16: packStepsBF16, narrowBF16: narrowBF16,
 		}
 		const f16c = 1 << 29 // of leaf 1's ECX; a processor with AVX2 has it, an emulator may not
 		if _, _, ecx, _ := cpuid(1, 0); ecx&f16c != 0 {
 			c.loadF16, c.storeF16 = loadF16, storeF16
+			c.rows4F16, c.stepsF16, c.narrowF16 = packRows4f16, packStepsF16, narrowF16
 		}
 	}
 	return append(v32, goVariant[float32]()), append(v64, goVariant[float64]()), c

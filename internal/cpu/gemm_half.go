@@ -25,6 +25,7 @@ func gemmHalf(t, out dtype.DType, m, n, k int, a, b Operand, c unsafe.Pointer, l
 		v: use32, m: m, n: n, k: k,
 		a: linesOf(a, 2, load), b: columnsOf(b, 2, load),
 	}
+	p.a.direct, p.b.direct = use.direct[t], use.direct[t]
 	e := newEpilogue[float32](ep, n, out)
 	if out == dtype.Float32 {
 		p.c, p.ldc = (*float32)(c), ldc
@@ -36,30 +37,38 @@ func gemmHalf(t, out dtype.DType, m, n, k int, a, b Operand, c unsafe.Pointer, l
 	}
 	p.finish = func(o region[float32]) {
 		for i := range o.rows {
-			row := unsafe.Slice(offset(o.data, i*o.ld), o.cols)
-			if !plain {
-				e.apply(row, o.j)
+			if plain {
+				break
 			}
-			switch at := (o.i+i)*ldc + o.j; out {
-			case dtype.Float16:
-				narrow(unsafe.Slice(offset((*float16.Float16)(c), at), o.cols), row, use.storeF16, float16.Fromfloat32)
-			case dtype.BFloat16:
-				narrow(unsafe.Slice(offset((*bfloat16.BFloat16)(c), at), o.cols), row, use.storeBF16, bfloat16.FromFloat32)
-			}
+			e.apply(unsafe.Slice(offset(o.data, i*o.ld), o.cols), o.j)
+		}
+		switch at := o.i*ldc + o.j; out {
+		case dtype.Float16:
+			narrow(offset((*float16.Float16)(c), at), ldc, o, use.narrowF16, use.storeF16, float16.Fromfloat32)
+		case dtype.BFloat16:
+			narrow(offset((*bfloat16.BFloat16)(c), at), ldc, o, use.narrowBF16, use.storeBF16, bfloat16.FromFloat32)
 		}
 	}
 	p.run()
 }
 
-// narrow rounds src to dst by a converter, which may be nil, and its scalar
-// form.
-func narrow[E any](dst []E, src []float32, vector func(*E, *float32, int), scalar func(float32) E) {
-	done := 0
-	if vector != nil {
-		done = len(src) &^ 7
-		vector(&dst[0], &src[0], done)
+// narrow rounds a region to dst, with row pitch ldd, by converters for eight
+// elements of all rows or of one, which may be nil, and their scalar form.
+func narrow[E any](dst *E, ldd int, o region[float32], block func(*E, int, *float32, int, int, int), vector func(*E, *float32, int), scalar func(float32) E) {
+	whole := o.cols &^ 7
+	switch {
+	case whole == 0 || block == nil && vector == nil:
+		whole = 0
+	case block != nil:
+		block(dst, ldd, o.data, o.ld, o.rows, whole)
+	default:
+		for i := range o.rows {
+			vector(offset(dst, i*ldd), offset(o.data, i*o.ld), whole)
+		}
 	}
-	for j := done; j < len(src); j++ {
-		dst[j] = scalar(src[j])
+	for i := range o.rows {
+		for j := whole; j < o.cols; j++ {
+			*offset(dst, i*ldd+j) = scalar(*offset(o.data, i*o.ld+j))
+		}
 	}
 }

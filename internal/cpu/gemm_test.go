@@ -523,8 +523,9 @@ func TestConverters(t *testing.T) {
 	for i := range got {
 		got[i] = math.Float32frombits(rng.Uint32() & (0xffffffff << rng.IntN(24)))
 	}
-	narrow(f16, got, use.storeF16, float16.Fromfloat32)
-	narrow(b16, got, use.storeBF16, bfloat16.FromFloat32)
+	one := region[float32]{data: &got[0], ld: len(got), rows: 1, cols: len(got)}
+	narrow(&f16[0], len(got), one, nil, use.storeF16, float16.Fromfloat32)
+	narrow(&b16[0], len(got), one, nil, use.storeBF16, bfloat16.FromFloat32)
 	for i, v := range got {
 		if want := float16.Fromfloat32(v); !same(f16[i].Float32(), want.Float32()) {
 			t.Fatalf("%v as float16 is %v, want %v", v, f16[i], want)

@@ -5,20 +5,34 @@
 // The transposing packers read rows of k elements side by side and write one
 // column of the rows a step: registers SI, R9, R10, R11 rows; DI and DX
 // destination of this step and of the fourth after it; R12 and R13 one and
-// three steps of the destination in bytes.
+// three steps of the destination in bytes. to and from are the logarithms of
+// the elements' sizes.
 
-#define ROWS(shift) \
+#define ROWS(to, from) \
 	MOVQ dst+0(FP), DI;        \
 	MOVQ w+8(FP), R12;         \
 	MOVQ src+16(FP), SI;       \
 	MOVQ ld+24(FP), R8;        \
 	MOVQ k+32(FP), CX;         \
-	SHLQ $shift, R12;          \
-	SHLQ $shift, R8;           \
+	SHLQ $to, R12;             \
+	SHLQ $from, R8;            \
 	LEAQ (R12)(R12*2), R13;    \
 	LEAQ (SI)(R8*1), R9;       \
 	LEAQ (R9)(R8*1), R10;      \
 	LEAQ (R10)(R8*1), R11
+
+// The steps of a panel whose elements are neighbours already: R12 sixteens of
+// elements a step, R8 bytes from one step of the source to the next.
+
+#define STEPS \
+	MOVQ  dst+0(FP), DI;  \
+	MOVQ  w+8(FP), R12;   \
+	MOVQ  src+16(FP), SI; \
+	MOVQ  step+24(FP), R8; \
+	MOVQ  k+32(FP), CX;   \
+	SHRQ  $4, R12;        \
+	SHLQ  $1, R8;         \
+	TESTQ CX, CX
 
 // The converters: n elements, a multiple of the vector's length.
 
@@ -27,9 +41,23 @@
 	MOVQ src+8(FP), SI; \
 	MOVQ n+16(FP), CX
 
+// Blocks of rows: R11 eights of elements a row, R8 and R9 bytes from one row
+// to the next.
+
+#define BLOCK \
+	MOVQ  dst+0(FP), DI;   \
+	MOVQ  ldd+8(FP), R8;   \
+	MOVQ  src+16(FP), SI;  \
+	MOVQ  lds+24(FP), R9;  \
+	MOVQ  rows+32(FP), R10; \
+	MOVQ  cols+40(FP), R11; \
+	SHLQ  $1, R8;          \
+	SHLQ  $2, R9;          \
+	SHRQ  $3, R11
+
 // func packRows4f32(dst *float32, w int, src *float32, ld, k int)
 TEXT ·packRows4f32(SB), NOSPLIT, $0-40
-	ROWS(2)
+	ROWS(2, 2)
 	SHRQ $3, CX
 	JZ   done
 
@@ -69,7 +97,7 @@ done:
 
 // func packRows2f32(dst *float32, w int, src *float32, ld, k int)
 TEXT ·packRows2f32(SB), NOSPLIT, $0-40
-	ROWS(2)
+	ROWS(2, 2)
 	SHRQ $2, CX
 	JZ   done
 
@@ -91,9 +119,147 @@ loop:
 done:
 	RET
 
+// func packRows4f16(dst *float32, w int, src *uint16, ld, k int)
+TEXT ·packRows4f16(SB), NOSPLIT, $0-40
+	ROWS(2, 1)
+	SHRQ $3, CX
+	JZ   done
+
+loop:
+	VCVTPH2PS    (SI), Y0
+	VCVTPH2PS    (R9), Y1
+	VCVTPH2PS    (R10), Y2
+	VCVTPH2PS    (R11), Y3
+	LEAQ         (DI)(R12*4), DX
+	VUNPCKLPS    Y1, Y0, Y4
+	VUNPCKHPS    Y1, Y0, Y5
+	VUNPCKLPS    Y3, Y2, Y6
+	VUNPCKHPS    Y3, Y2, Y7
+	VUNPCKLPD    Y6, Y4, Y0
+	VUNPCKHPD    Y6, Y4, Y1
+	VUNPCKLPD    Y7, Y5, Y2
+	VUNPCKHPD    Y7, Y5, Y3
+	VMOVUPS      X0, (DI)
+	VMOVUPS      X1, (DI)(R12*1)
+	VMOVUPS      X2, (DI)(R12*2)
+	VMOVUPS      X3, (DI)(R13*1)
+	VEXTRACTF128 $1, Y0, (DX)
+	VEXTRACTF128 $1, Y1, (DX)(R12*1)
+	VEXTRACTF128 $1, Y2, (DX)(R12*2)
+	VEXTRACTF128 $1, Y3, (DX)(R13*1)
+	LEAQ         (DX)(R12*4), DI
+	ADDQ         $16, SI
+	ADDQ         $16, R9
+	ADDQ         $16, R10
+	ADDQ         $16, R11
+	DECQ         CX
+	JNZ          loop
+
+done:
+	VZEROUPPER
+	RET
+
+// func packRows4bf16(dst *float32, w int, src *uint16, ld, k int)
+TEXT ·packRows4bf16(SB), NOSPLIT, $0-40
+	ROWS(2, 1)
+	SHRQ $3, CX
+	JZ   done
+
+loop:
+	VPMOVZXWD    (SI), Y0
+	VPMOVZXWD    (R9), Y1
+	VPMOVZXWD    (R10), Y2
+	VPMOVZXWD    (R11), Y3
+	VPSLLD       $16, Y0, Y0
+	VPSLLD       $16, Y1, Y1
+	VPSLLD       $16, Y2, Y2
+	VPSLLD       $16, Y3, Y3
+	LEAQ         (DI)(R12*4), DX
+	VUNPCKLPS    Y1, Y0, Y4
+	VUNPCKHPS    Y1, Y0, Y5
+	VUNPCKLPS    Y3, Y2, Y6
+	VUNPCKHPS    Y3, Y2, Y7
+	VUNPCKLPD    Y6, Y4, Y0
+	VUNPCKHPD    Y6, Y4, Y1
+	VUNPCKLPD    Y7, Y5, Y2
+	VUNPCKHPD    Y7, Y5, Y3
+	VMOVUPS      X0, (DI)
+	VMOVUPS      X1, (DI)(R12*1)
+	VMOVUPS      X2, (DI)(R12*2)
+	VMOVUPS      X3, (DI)(R13*1)
+	VEXTRACTF128 $1, Y0, (DX)
+	VEXTRACTF128 $1, Y1, (DX)(R12*1)
+	VEXTRACTF128 $1, Y2, (DX)(R12*2)
+	VEXTRACTF128 $1, Y3, (DX)(R13*1)
+	LEAQ         (DX)(R12*4), DI
+	ADDQ         $16, SI
+	ADDQ         $16, R9
+	ADDQ         $16, R10
+	ADDQ         $16, R11
+	DECQ         CX
+	JNZ          loop
+
+done:
+	VZEROUPPER
+	RET
+
+// func packStepsF16(dst *float32, w int, src *uint16, step, k int)
+TEXT ·packStepsF16(SB), NOSPLIT, $0-40
+	STEPS
+	JZ done
+
+step:
+	MOVQ SI, AX
+	MOVQ R12, BX
+
+loop:
+	VCVTPH2PS (AX), Y0
+	VCVTPH2PS 16(AX), Y1
+	VMOVUPS Y0, (DI)
+	VMOVUPS Y1, 32(DI)
+	ADDQ $32, AX
+	ADDQ $64, DI
+	DECQ BX
+	JNZ  loop
+	ADDQ R8, SI
+	DECQ CX
+	JNZ  step
+
+done:
+	VZEROUPPER
+	RET
+
+// func packStepsBF16(dst *float32, w int, src *uint16, step, k int)
+TEXT ·packStepsBF16(SB), NOSPLIT, $0-40
+	STEPS
+	JZ done
+
+step:
+	MOVQ SI, AX
+	MOVQ R12, BX
+
+loop:
+	VPMOVZXWD (AX), Y0
+	VPMOVZXWD 16(AX), Y1
+	VPSLLD $16, Y0, Y0
+	VPSLLD $16, Y1, Y1
+	VMOVUPS Y0, (DI)
+	VMOVUPS Y1, 32(DI)
+	ADDQ $32, AX
+	ADDQ $64, DI
+	DECQ BX
+	JNZ  loop
+	ADDQ R8, SI
+	DECQ CX
+	JNZ  step
+
+done:
+	VZEROUPPER
+	RET
+
 // func packRows4f64(dst *float64, w int, src *float64, ld, k int)
 TEXT ·packRows4f64(SB), NOSPLIT, $0-40
-	ROWS(3)
+	ROWS(3, 3)
 	SHRQ $2, CX
 	JZ   done
 
@@ -128,7 +294,7 @@ done:
 
 // func packRows2f64(dst *float64, w int, src *float64, ld, k int)
 TEXT ·packRows2f64(SB), NOSPLIT, $0-40
-	ROWS(3)
+	ROWS(3, 3)
 	SHRQ $1, CX
 	JZ   done
 
@@ -409,5 +575,72 @@ loop:
 	JNZ          loop
 
 done:
+	VZEROUPPER
+	RET
+
+// func narrowF16(dst *uint16, ldd int, src *float32, lds, rows, cols int)
+TEXT ·narrowF16(SB), NOSPLIT, $0-48
+	BLOCK
+
+row:
+	MOVQ DI, AX
+	MOVQ SI, BX
+	MOVQ R11, CX
+
+loop:
+	VMOVUPS   (BX), Y0
+	VCVTPS2PH $0, Y0, (AX)
+	ADDQ      $32, BX
+	ADDQ      $16, AX
+	DECQ      CX
+	JNZ       loop
+	ADDQ      R8, DI
+	ADDQ      R9, SI
+	DECQ      R10
+	JNZ       row
+	VZEROUPPER
+	RET
+
+// func narrowBF16(dst *uint16, ldd int, src *float32, lds, rows, cols int)
+//
+// storeBF16 of every row.
+TEXT ·narrowBF16(SB), NOSPLIT, $0-48
+	MOVL         $1, AX
+	VMOVD        AX, X4
+	VPBROADCASTD X4, Y4
+	MOVL         $0x7fff, AX
+	VMOVD        AX, X5
+	VPBROADCASTD X5, Y5
+	MOVL         $0x40, AX
+	VMOVD        AX, X6
+	VPBROADCASTD X6, Y6
+	BLOCK
+
+row:
+	MOVQ DI, AX
+	MOVQ SI, BX
+	MOVQ R11, CX
+
+loop:
+	VMOVUPS      (BX), Y0
+	VPSRLD       $16, Y0, Y1
+	VPAND        Y4, Y1, Y2
+	VPOR         Y6, Y1, Y1
+	VPADDD       Y5, Y2, Y2
+	VPADDD       Y0, Y2, Y2
+	VPSRLD       $16, Y2, Y2
+	VCMPPS       $3, Y0, Y0, Y3
+	VBLENDVPS    Y3, Y1, Y2, Y2
+	VEXTRACTI128 $1, Y2, X3
+	VPACKUSDW    X3, X2, X2
+	VMOVDQU      X2, (AX)
+	ADDQ         $32, BX
+	ADDQ         $16, AX
+	DECQ         CX
+	JNZ          loop
+	ADDQ         R8, DI
+	ADDQ         R9, SI
+	DECQ         R10
+	JNZ          row
 	VZEROUPPER
 	RET

@@ -9,9 +9,13 @@ import (
 
 // Reduce reduces the axes of x whose bit is set in axes. dst is dense, over the
 // remaining axes in order; xs are x's strides in elements. Sums of half types
-// accumulate in float32 and round once, sums of integers and Bool are Int64,
-// and a sum of nothing is 0. What has no kernel is an error that wraps
-// expr.ErrUnsupported.
+// accumulate in float32 and round once, sums and products of integers and Bool
+// are Int64, and a sum of nothing is 0. What has no kernel is an error that
+// wraps expr.ErrUnsupported.
+//
+// Mean is the sum over the number of elements, rounded once; what other
+// reductions do is said in fold.go. Max, Min, ArgMax and ArgMin of nothing are
+// nothing: the caller does not ask for them.
 //
 // A sum is a tree that depends on how many elements it has and on their type
 // alone. Count the n elements of one sum in row-major order of the reduced
@@ -23,7 +27,17 @@ import (
 // No element passes through more than log2(n)+1 additions, so that the error
 // of 1e8 float32s of one sign stays below 1e-6 of their sum.
 func Reduce(op expr.Op, xt, dt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) error {
-	if op != expr.Sum || dt != sumType(xt) {
+	if op == expr.Mean && dt == xt && (xt.IsFloat() || xt.IsComplex()) {
+		mean(xt, shape, axes, x, xs, dst)
+		return nil
+	}
+	if op != expr.Sum {
+		if foldOf(op, xt, dt, shape, axes, x, xs, dst) {
+			return nil
+		}
+		return unsupported(op, xt)
+	}
+	if dt != sumType(xt) {
 		return unsupported(op, xt)
 	}
 	switch xt {
@@ -57,6 +71,49 @@ func Reduce(op expr.Op, xt, dt dtype.DType, shape []int, axes uint32, x unsafe.P
 		return unsupported(op, xt)
 	}
 	return nil
+}
+
+// mean is Sum with a store that divides.
+func mean(xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) {
+	n := 1.0
+	for d, m := range shape {
+		if axes>>d&1 != 0 {
+			n *= float64(m)
+		}
+	}
+	switch xt {
+	case dtype.Float32:
+		reduce(xt, shape, axes, x, xs, dst, loadBits[float32], func(dst unsafe.Pointer, v []float32) { meanParts[float32](dst, v, n) })
+	case dtype.Float64:
+		reduce(xt, shape, axes, x, xs, dst, loadBits[float64], func(dst unsafe.Pointer, v []float64) { meanParts[float64](dst, v, n) })
+	case dtype.Complex64:
+		reduce(xt, shape, axes, x, xs, dst, loadBits[complex64], func(dst unsafe.Pointer, v []complex64) {
+			meanParts[float32](dst, unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(v))), 2*len(v)), n)
+		})
+	case dtype.Complex128:
+		reduce(xt, shape, axes, x, xs, dst, loadBits[complex128], func(dst unsafe.Pointer, v []complex128) {
+			meanParts[float64](dst, unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(v))), 2*len(v)), n)
+		})
+	case dtype.Float16, dtype.BFloat16:
+		load := loadHalves
+		if xt == dtype.BFloat16 {
+			load = loadBrains
+		}
+		h := halvesOf(xt)
+		reduce(xt, shape, axes, x, xs, dst, load, func(dst unsafe.Pointer, v []float32) {
+			for i, s := range v {
+				odd := roundToOdd(float64(s) / n)
+				h.round(unsafe.Add(dst, i*xt.Size()), unsafe.Pointer(&odd), 1)
+			}
+		})
+	}
+}
+
+func meanParts[R float32 | float64](dst unsafe.Pointer, v []R, n float64) {
+	d := unsafe.Slice((*R)(dst), len(v))
+	for i, s := range v {
+		d[i] = R(float64(s) / n)
+	}
 }
 
 // sumType is the type of a sum of elements of type t.

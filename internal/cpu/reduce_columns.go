@@ -7,7 +7,7 @@ import (
 
 // columnWidth is how many neighbouring sums are computed together where they,
 // and not the elements of one sum, are neighbours in memory.
-const columnWidth = 128
+const columnWidth = 512
 
 // shortSum is the number of terms below which a sum is not worth a walk of its
 // own.
@@ -40,6 +40,7 @@ func (r *reduction[A]) columns() {
 	}
 	Parallel(outer*strips*groups, max(minPart/branch, 1), func(lo, hi int) {
 		s := new(columnWork[A])
+		s.lanes.kernels, s.chunks.kernels = &r.kernels, &r.kernels
 		for i := lo; i < hi; i++ {
 			first, width := place(i / groups)
 			from := i % groups * groupChunks * r.chunk()
@@ -95,6 +96,11 @@ func (r *reduction[A]) strip(w *columnWork[A], p unsafe.Pointer, step, width, lo
 // addRows adds the chunkRows rows of lane j, which lie side by side and need no
 // conversion.
 func (r *reduction[A]) addRows(dst *terms[A], p unsafe.Pointer, j, width int) {
+	if r.kernels.rows != nil && len(r.summed.axes) == 1 && width%r.kernels.width == 0 {
+		step := r.summed.axes[0].step[0]
+		r.kernels.rows(unsafe.Pointer(dst), unsafe.Add(p, j*step), r.lanes*step, width)
+		return
+	}
 	var x [chunkRows][]A
 	for k := range x {
 		x[k] = unsafe.Slice((*A)(unsafe.Add(p, r.summed.offset(j+k*r.lanes))), width)
@@ -117,13 +123,17 @@ func (r *reduction[A]) loadRows(rows *[chunkRows]terms[A], p unsafe.Pointer, ste
 	}
 	for gap := 1; gap < n; gap *= 2 {
 		for i := 0; i+gap < n; i += 2 * gap {
-			add(&rows[i], &rows[i], &rows[i+gap], width)
+			r.kernels.sum(&rows[i], &rows[i], &rows[i+gap], width)
 		}
 	}
 }
 
-// add sets dst to a + b, in the first width places.
-func add[A sum](dst, a, b *terms[A], width int) {
+// sum sets dst to a + b, in the first width places.
+func (k *sumKernels[A]) sum(dst, a, b *terms[A], width int) {
+	if k.add != nil {
+		k.add(unsafe.Pointer(dst), unsafe.Pointer(a), unsafe.Pointer(b), width)
+		return
+	}
 	for i := range min(width, columnWidth) {
 		dst[i] = a[i] + b[i]
 	}
@@ -131,15 +141,16 @@ func add[A sum](dst, a, b *terms[A], width int) {
 
 // tower is a pile of terms of a whole strip.
 type tower[A sum] struct {
-	n     int
-	level []terms[A]
+	kernels *sumKernels[A]
+	n       int
+	level   []terms[A]
 }
 
 // push takes a term, which it may overwrite.
 func (t *tower[A]) push(v *terms[A], width int) {
 	l := 0
 	for ; t.n>>l&1 != 0; l++ {
-		add(v, &t.level[l], v, width)
+		t.kernels.sum(v, &t.level[l], v, width)
 	}
 	if l == len(t.level) {
 		t.level = append(t.level, terms[A]{})
@@ -154,7 +165,7 @@ func (t *tower[A]) sum(width int) *terms[A] {
 	v := &t.level[l]
 	for l++; t.n>>l != 0; l++ {
 		if t.n>>l&1 != 0 {
-			add(v, &t.level[l], v, width)
+			t.kernels.sum(v, &t.level[l], v, width)
 		}
 	}
 	return v

@@ -21,6 +21,7 @@ type reduction[A sum] struct {
 	size         int  // bytes of an element of x
 	lanes        int  // L of the tree
 	direct       bool // elements of x are of type A
+	kernels      sumKernels[A]
 	load         func(dst []A, src unsafe.Pointer, step int)
 	store        func(dst unsafe.Pointer, v []A)
 	dst          unsafe.Pointer
@@ -43,6 +44,7 @@ func reduce[A sum](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, x
 		kept: ordered(kept, x, size), summed: ordered(summed, nil, size),
 		size: size, lanes: warpVectors * vectorBytes / size, direct: xt == accumulated(xt),
 		load: load, store: store, dst: dst, dsize: sumType(xt).Size(),
+		kernels: newSumKernels[A](),
 	}
 	switch {
 	case r.kept.n == 0:
@@ -147,6 +149,10 @@ func (r *reduction[A]) branch(p unsafe.Pointer, lo, hi int, buf []A) A {
 	for ; lo < hi; lo += r.chunk() {
 		n := min(r.chunk(), hi-lo)
 		if x := r.dense(p, lo, n); n == r.chunk() && x != nil {
+			if r.kernels.chunk != nil {
+				stack.push(r.kernels.chunk(unsafe.Pointer(unsafe.SliceData(x))))
+				continue
+			}
 			foldRows(buf[:r.lanes], x)
 		} else {
 			r.gather(buf[:n], p, lo)

@@ -16,7 +16,7 @@ type operand struct {
 
 // maxOperands is how many operands an operation has at most; the first is the
 // destination.
-const maxOperands = 3
+const maxOperands = 4
 
 // axis is one dimension of a nest: its length and, for each operand, the
 // bytes from one element to the next.

@@ -1,0 +1,106 @@
+package array
+
+import (
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/ops"
+)
+
+const oneLine = "one kernel along an axis"
+
+// along is the open result of an operation along an axis.
+func (a *Array) along(code expr.Op, where site, axis int) *Array {
+	op := newOp(code.String(), where, a)
+	if err := op.first(a); err != nil {
+		return failed(err)
+	}
+	dt, err := ops.Lookup(code).Check(a.dt)
+	if err == nil {
+		axis, err = layout.Axis(axis, a.NDim())
+	}
+	if err != nil {
+		return failed(op.fail(err))
+	}
+	if err := op.operands(a); err != nil {
+		return failed(err)
+	}
+	op.strided, op.alias, op.how = true, samePlaces, oneLine
+	op.run = func(o *operation, s *device.Stream, dst device.View) error {
+		return ops.Along(s, code, dst, o.in[0].view, axis)
+	}
+	return op.resultOf(a, dt)
+}
+
+// CumSum returns the sums of the elements along an axis up to each place. Integers
+// and Bool give Int64.
+func (a *Array) CumSum(axis int) *Array { return a.along(expr.CumSum, here(), axis) }
+
+// Softmax returns e^(a-m) / sum e^(a-m) along an axis, m being the largest element
+// there, for real floating-point types.
+func (a *Array) Softmax(axis int) *Array { return a.along(expr.Softmax, here(), axis) }
+
+// LogSoftmax returns the logarithm of Softmax, computed without it: a - m -
+// log(sum e^(a-m)).
+func (a *Array) LogSoftmax(axis int) *Array { return a.along(expr.LogSoftmax, here(), axis) }
+
+// LayerNorm returns (x - mean) / sqrt(var + eps) gamma + beta along the last axis,
+// rounded once. gamma and beta have x's type and that axis' length; nil stands for
+// 1 and 0.
+func LayerNorm(x, gamma, beta *Array, eps float64) *Array {
+	return norm(expr.LayerNorm, here(), x, gamma, beta, eps)
+}
+
+// RMSNorm returns x / sqrt(mean x^2 + eps) gamma along the last axis, rounded once;
+// gamma is as for LayerNorm.
+func RMSNorm(x, gamma *Array, eps float64) *Array {
+	return norm(expr.RMSNorm, here(), x, gamma, nil, eps)
+}
+
+func norm(code expr.Op, where site, x, gamma, beta *Array, eps float64) *Array {
+	operands := []*Array{x}
+	weights := [2]int{} // which operand gamma and beta are, 0 for none
+	for i, w := range []*Array{gamma, beta} {
+		if w != nil {
+			weights[i] = len(operands)
+			operands = append(operands, w)
+		}
+	}
+	op := newOp(code.String(), where, operands...)
+	if err := op.first(operands...); err != nil {
+		return failed(err)
+	}
+	dt, err := ops.Lookup(code).Check(x.dt)
+	if err == nil && x.NDim() == 0 {
+		err = layout.Errorf("%v has no last axis", x.lay.Shape)
+	}
+	for i, w := range operands[1:] {
+		if err == nil {
+			err = sameType(x, w)
+		}
+		if err == nil && (w.NDim() != 1 || w.lay.Shape[0] != x.lay.Shape[x.NDim()-1]) {
+			err = layout.Errorf("operand %d is %v, and the last axis of %v has length %d", i+1, w.lay.Shape, x.lay.Shape, x.lay.Shape[x.NDim()-1])
+		}
+	}
+	if err != nil {
+		return failed(op.fail(err))
+	}
+	// Weights are read as they lie in memory.
+	for i, w := range operands[1:] {
+		operands[1+i] = w.Contiguous()
+	}
+	if err := op.operands(operands...); err != nil {
+		return failed(err)
+	}
+	op.strided, op.how = true, oneLine
+	op.run = func(o *operation, s *device.Stream, dst device.View) error {
+		var w [2]device.View
+		for i, k := range weights {
+			if k > 0 {
+				w[i] = o.view(k)
+			}
+		}
+		return ops.Norm(s, code, dst, o.view(0), w[0], w[1], eps)
+	}
+	return op.resultOf(x, dt)
+}

@@ -1,0 +1,85 @@
+package array
+
+import (
+	"fmt"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/ops"
+)
+
+// Where returns x where cond, of type Bool, is true, else y, broadcast. At least
+// one of x and y is an *Array, the other may be a number.
+func Where(cond *Array, x, y any) *Array { return ternary(expr.Where, here(), cond, x, y) }
+
+// Clamp returns min(max(a, lo), hi), broadcast, NaN where one is. lo and hi are
+// *Arrays of a's type or numbers.
+func (a *Array) Clamp(lo, hi any) *Array { return ternary(expr.Clamp, here(), a, lo, hi) }
+
+// ternary is the open result of an operation on an array and two operands that
+// may be numbers.
+func ternary(code expr.Op, where site, a *Array, y, z any) *Array {
+	arrays := []*Array{a}
+	var at [2]int // which array an operand is, 0 for none
+	for i, v := range []any{y, z} {
+		if x, ok := v.(*Array); ok {
+			at[i] = len(arrays)
+			arrays = append(arrays, x)
+		}
+	}
+	op := newOp(code.String(), where, arrays...)
+	if err := op.first(arrays...); err != nil {
+		return failed(err)
+	}
+	typed := arrays // those of the result's type
+	if code == expr.Where {
+		typed = arrays[1:]
+		if a.dt != dtype.Bool {
+			return failed(op.fail(fmt.Errorf("%w: the condition is %v, not bool; compare it with a number", dtype.ErrDType, a.dt)))
+		}
+		if len(typed) == 0 {
+			return failed(op.fail(fmt.Errorf("%w: neither %T nor %T is an *Array", dtype.ErrDType, y, z)))
+		}
+	}
+	for _, x := range typed[1:] {
+		if err := sameType(typed[0], x); err != nil {
+			return failed(op.fail(err))
+		}
+	}
+	dt, err := ops.Lookup(code).Check(typed[0].dt)
+	var numbers [2]ops.Scalar
+	for i, v := range []any{y, z} {
+		if err == nil && at[i] == 0 {
+			numbers[i], err = scalar(dt, v)
+		}
+	}
+	shape := a.lay.Shape
+	for _, x := range arrays[1:] {
+		if err == nil {
+			shape, err = layout.Broadcast(shape, x.lay.Shape)
+		}
+	}
+	if err == nil {
+		_, err = layout.Size(shape)
+	}
+	if err != nil {
+		return failed(op.fail(err))
+	}
+	if err := op.operands(arrays...); err != nil {
+		return failed(err)
+	}
+	op.strided, op.alias, op.how = true, samePlaces, oneKernel
+	op.run = func(o *operation, s *device.Stream, dst device.View) error {
+		var in [2]ops.Operand
+		for i, k := range at {
+			in[i].Scalar = numbers[i]
+			if k > 0 {
+				in[i].View = o.view(k)
+			}
+		}
+		return ops.Apply3(s, code, dst, o.view(0), in[0], in[1])
+	}
+	return op.result(a.stream, dt, shape)
+}

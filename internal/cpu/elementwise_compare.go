@@ -1,0 +1,96 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+)
+
+// comparison returns the kernels of a comparison of elements of type t, without
+// functions when op is none. Complex numbers are equal or not, and have no order.
+func comparison(op expr.Op, t dtype.DType) binary {
+	if op < expr.Eq || op > expr.Ge {
+		return binary{}
+	}
+	var k binary
+	switch t {
+	case dtype.Float32:
+		k = compare[float32](op)
+	case dtype.Float64:
+		k = compare[float64](op)
+	case dtype.Int8:
+		k = compare[int8](op)
+	case dtype.Uint8, dtype.Bool:
+		k = compare[uint8](op)
+	case dtype.Int32:
+		k = compare[int32](op)
+	case dtype.Int64:
+		k = compare[int64](op)
+	case dtype.Complex64:
+		k = compareEqual[complex64](op)
+	case dtype.Complex128:
+		k = compareEqual[complex128](op)
+	}
+	k.size, k.truth = dtype.Bool.Size(), true
+	return k
+}
+
+func compare[T number](op expr.Op) binary {
+	switch op {
+	case expr.Lt:
+		return spread[T](less[T])
+	case expr.Le:
+		return spread[T](lessEqual[T])
+	case expr.Gt:
+		return spread[T](func(dst, x, y unsafe.Pointer, n int) { less[T](dst, y, x, n) })
+	case expr.Ge:
+		return spread[T](func(dst, x, y unsafe.Pointer, n int) { lessEqual[T](dst, y, x, n) })
+	}
+	return compareEqual[T](op)
+}
+
+func compareEqual[T comparable](op expr.Op) binary {
+	switch op {
+	case expr.Eq:
+		return spread[T](equal[T])
+	case expr.Ne:
+		return spread[T](unequal[T])
+	}
+	return binary{}
+}
+
+// truths returns the operands of a comparison as slices whose lengths the
+// compiler knows to be equal.
+func truths[T any](dst, x, y unsafe.Pointer, n int) (d []bool, a, b []T) {
+	d = unsafe.Slice((*bool)(dst), n)
+	return d, unsafe.Slice((*T)(x), n)[:len(d)], unsafe.Slice((*T)(y), n)[:len(d)]
+}
+
+func less[T number](dst, x, y unsafe.Pointer, n int) {
+	d, a, b := truths[T](dst, x, y, n)
+	for i := range d {
+		d[i] = a[i] < b[i]
+	}
+}
+
+func lessEqual[T number](dst, x, y unsafe.Pointer, n int) {
+	d, a, b := truths[T](dst, x, y, n)
+	for i := range d {
+		d[i] = a[i] <= b[i]
+	}
+}
+
+func equal[T comparable](dst, x, y unsafe.Pointer, n int) {
+	d, a, b := truths[T](dst, x, y, n)
+	for i := range d {
+		d[i] = a[i] == b[i]
+	}
+}
+
+func unequal[T comparable](dst, x, y unsafe.Pointer, n int) {
+	d, a, b := truths[T](dst, x, y, n)
+	for i := range d {
+		d[i] = a[i] != b[i]
+	}
+}

@@ -1,0 +1,118 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+)
+
+// Ternary computes dst = op(x, y, z) element by element. Where is y where x,
+// which is Bool, holds, and else z; Clamp is min(max(x, y), z). t is the type of
+// y, z and dst, and of Clamp's x. A scalar operand is an address whose strides
+// are all 0.
+//
+// Shapes, strides and errors are as for Unary. dst may be any operand that has
+// its strides and whose elements have its size.
+func Ternary(op expr.Op, t dtype.DType, shape []int, x unsafe.Pointer, xs []int, y unsafe.Pointer, ys []int, z unsafe.Pointer, zs []int, dst unsafe.Pointer, ds []int) error {
+	xt, ct := t, computed(t)
+	var f func(dst, x, y, z unsafe.Pointer, n int)
+	switch op {
+	case expr.Where:
+		xt, ct = dtype.Bool, t
+		f = choiceOf(t.Size())
+	case expr.Clamp:
+		f = clampOf(ct)
+	}
+	if !t.Valid() || f == nil {
+		return unsupported(op, t)
+	}
+	h := halves{}
+	if ct != t {
+		h = halvesOf(t)
+	}
+	size, xsize := t.Size(), xt.Size()
+	loops := newNest(shape, operand{dst, ds, size}, operand{x, xs, xsize}, operand{y, ys, size}, operand{z, zs, size})
+	loops.run(func(s span, w *work) {
+		for ; s.n > 0; s = s.skip(blockLen) {
+			n := min(s.n, blockLen)
+			var in [maxOperands]unsafe.Pointer
+			for j := 1; j < len(in); j++ {
+				bytes := size
+				if j == 1 {
+					bytes = xsize
+				}
+				wide := bytes
+				if ct != t {
+					wide = ct.Size()
+				}
+				var one bool
+				if in[j], one = h.gather(&w.block[j], s.p[j], s.step[j], bytes, n); one {
+					b := unsafe.Pointer(&w.block[j])
+					copySpan(b, wide, in[j], 0, wide, n)
+					in[j] = b
+				}
+			}
+			d, scatter := h.target(&w.block[0], s.p[0], s.step[0], size)
+			f(d, in[1], in[2], in[3], n)
+			if scatter {
+				h.scatter(s.p[0], s.step[0], d, size, n)
+			}
+		}
+	})
+	return nil
+}
+
+// choiceOf returns Where's kernel for elements of so many bytes.
+func choiceOf(size int) func(dst, x, y, z unsafe.Pointer, n int) {
+	switch size {
+	case 1:
+		return choices[uint8]
+	case 2:
+		return choices[uint16]
+	case 4:
+		return choices[uint32]
+	case 8:
+		return choices[uint64]
+	}
+	return choices[[2]uint64]
+}
+
+func choices[T any](dst, x, y, z unsafe.Pointer, n int) {
+	d, a, b := vectors[T](dst, y, z, n)
+	c := unsafe.Slice((*uint8)(x), n)[:len(d)]
+	for i := range d {
+		v := b[i]
+		if c[i] != 0 {
+			v = a[i]
+		}
+		d[i] = v
+	}
+}
+
+func clampOf(t dtype.DType) func(dst, x, y, z unsafe.Pointer, n int) {
+	switch t {
+	case dtype.Float32:
+		return clamps[float32]
+	case dtype.Float64:
+		return clamps[float64]
+	case dtype.Int8:
+		return clamps[int8]
+	case dtype.Uint8:
+		return clamps[uint8]
+	case dtype.Int32:
+		return clamps[int32]
+	case dtype.Int64:
+		return clamps[int64]
+	}
+	return nil
+}
+
+// clamps gives NaN where any operand is NaN.
+func clamps[T number](dst, x, y, z unsafe.Pointer, n int) {
+	d, a, lo := vectors[T](dst, x, y, n)
+	hi := unsafe.Slice((*T)(z), n)[:len(d)]
+	for i := range d {
+		d[i] = min(max(a[i], lo[i]), hi[i])
+	}
+}

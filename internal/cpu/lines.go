@@ -1,0 +1,352 @@
+package cpu
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+)
+
+// A line is the elements of an array along one axis.
+
+// lineWidth is how many lines are gathered together where neighbours belong to
+// different lines.
+const lineWidth = 16
+
+// lines are the lines of an operand and of a destination of one shape.
+type lines struct {
+	outer       nest // destination, source
+	n           int
+	step, dstep int // bytes from one element of a line to the next
+}
+
+func newLines(xt, dt dtype.DType, shape []int, axis int, x unsafe.Pointer, xs []int, dst unsafe.Pointer, ds []int) lines {
+	l := lines{n: shape[axis], step: xs[axis] * xt.Size(), dstep: ds[axis] * dt.Size()}
+	rest, rx, rd := without(shape, axis), without(xs, axis), without(ds, axis)
+	l.outer = newNest(rest, operand{dst, rd, dt.Size()}, operand{x, rx, xt.Size()})
+	return l
+}
+
+func without(v []int, i int) []int {
+	return append(append(make([]int, 0, len(v)), v[:i]...), v[i+1:]...)
+}
+
+// each calls f with each line as a dense slice of T, in which f leaves its
+// results, of type U, at the same places.
+func each[T, U any](l lines, load func(dst unsafe.Pointer, src unsafe.Pointer, step, n int), store func(dst unsafe.Pointer, step int, src unsafe.Pointer, n int), f func(in []T, out []U)) {
+	if l.n == 0 || l.outer.n == 0 {
+		return
+	}
+	inner := l.outer.axes[len(l.outer.axes)-1]
+	// Lines side by side are gathered across, an element of each at a time.
+	across := inner.n > 1 && abs(inner.step[1]) < abs(l.step)
+	width := 1
+	if across {
+		width = min(lineWidth, inner.n)
+	}
+	per := (inner.n-1)/width + 1
+	Parallel(l.outer.n/inner.n*per, max(minPart/max(l.n*width, 1), 1), func(lo, hi int) {
+		in, out := make([]T, l.n*width), make([]U, l.n*width)
+		tin, tout := make([]T, width), make([]U, width)
+		for i := lo; i < hi; i++ {
+			first := i % per * width
+			p := l.outer.at(i/per*inner.n + first)
+			if !across {
+				load(at0(in), p[1], l.step, l.n)
+				f(in, out)
+				store(p[0], l.dstep, at0(out), l.n)
+				continue
+			}
+			m := min(width, inner.n-first)
+			for k := range l.n {
+				load(at0(tin), unsafe.Add(p[1], k*l.step), inner.step[1], m)
+				for j, v := range tin[:m] {
+					in[j*l.n+k] = v
+				}
+			}
+			for j := range m {
+				f(in[j*l.n:(j+1)*l.n], out[j*l.n:(j+1)*l.n])
+			}
+			for k := range l.n {
+				for j := range tout[:m] {
+					tout[j] = out[j*l.n+k]
+				}
+				store(unsafe.Add(p[0], k*l.dstep), inner.step[0], at0(tout), m)
+			}
+		}
+	})
+}
+
+// lineLoader returns what gathers elements of type t in the type computed in.
+func lineLoader(t dtype.DType) func(dst, src unsafe.Pointer, step, n int) {
+	if h := halvesOf(t); h.load != nil {
+		return h.load
+	}
+	size := t.Size()
+	return func(dst, src unsafe.Pointer, step, n int) { copySpan(dst, size, src, step, size, n) }
+}
+
+// lineStorer returns what scatters results of the type computed in to elements of
+// type t; what is in src afterwards is undefined.
+func lineStorer(t dtype.DType) func(dst unsafe.Pointer, step int, src unsafe.Pointer, n int) {
+	h, size := halvesOf(t), t.Size()
+	return func(dst unsafe.Pointer, step int, src unsafe.Pointer, n int) { h.scatter(dst, step, src, size, n) }
+}
+
+// CumSum computes the sums of the elements of a line up to each place, of type
+// sumType(xt). Sums of float32 and of half types are float64 until they are
+// rounded; those of float64 carry what was rounded off; integers wrap.
+//
+// shape is that of both operands; xs and ds are strides in elements. dst may be
+// x when the types and strides are one.
+func CumSum(xt, dt dtype.DType, shape []int, axis int, x unsafe.Pointer, xs []int, dst unsafe.Pointer, ds []int) error {
+	if dt != sumType(xt) {
+		return unsupported(expr.CumSum, xt)
+	}
+	l := newLines(xt, dt, shape, axis, x, xs, dst, ds)
+	load, store := lineLoader(xt), lineStorer(dt)
+	switch xt {
+	case dtype.Float32, dtype.Float16, dtype.BFloat16:
+		each(l, load, store, func(in, out []float32) {
+			var s float64
+			for i, v := range in {
+				s += float64(v)
+				out[i] = float32(s)
+			}
+		})
+	case dtype.Float64:
+		each(l, load, store, func(in, out []float64) {
+			var s carried
+			for i, v := range in {
+				out[i] = s.add(v)
+			}
+		})
+	case dtype.Complex64:
+		each(l, load, store, func(in, out []complex64) {
+			var s complex128
+			for i, v := range in {
+				s += complex128(v)
+				out[i] = complex64(s)
+			}
+		})
+	case dtype.Complex128:
+		each(l, load, store, func(in, out []complex128) {
+			var re, im carried
+			for i, v := range in {
+				out[i] = complex(re.add(real(v)), im.add(imag(v)))
+			}
+		})
+	case dtype.Int8:
+		each(l, load, store, integerSums[int8])
+	case dtype.Uint8, dtype.Bool:
+		each(l, load, store, integerSums[uint8])
+	case dtype.Int32:
+		each(l, load, store, integerSums[int32])
+	case dtype.Int64:
+		each(l, load, store, integerSums[int64])
+	default:
+		return unsupported(expr.CumSum, xt)
+	}
+	return nil
+}
+
+func integerSums[T int8 | uint8 | int32 | int64](in []T, out []int64) {
+	var s int64
+	for i, v := range in {
+		s += int64(v)
+		out[i] = s
+	}
+}
+
+// carried is a sum and what rounding took from it (Neumaier, 1974).
+type carried struct{ sum, rest float64 }
+
+func (c *carried) add(v float64) float64 {
+	t := c.sum + v
+	if math.Abs(c.sum) >= math.Abs(v) {
+		c.rest += (c.sum - t) + v
+	} else {
+		c.rest += (v - t) + c.sum
+	}
+	c.sum = t
+	if r := t + c.rest; r == r {
+		return r
+	}
+	return t // an infinity has no rest
+}
+
+// Softmax computes e^(x-max) / sum e^(x-max) along an axis, and LogSoftmax x - max
+// - log(sum e^(x-max)), max being the line's largest element. dst has x's type.
+//
+// Shapes, strides and aliasing are as for CumSum.
+func Softmax(op expr.Op, xt dtype.DType, shape []int, axis int, x unsafe.Pointer, xs []int, dst unsafe.Pointer, ds []int) error {
+	l := newLines(xt, xt, shape, axis, x, xs, dst, ds)
+	load, store := lineLoader(xt), lineStorer(xt)
+	switch {
+	case op != expr.Softmax && op != expr.LogSoftmax || !xt.IsFloat():
+		return unsupported(op, xt)
+	case xt == dtype.Float64:
+		f := softmax64
+		if op == expr.LogSoftmax {
+			f = logSoftmax64
+		}
+		each(l, load, store, f)
+	default:
+		f := softmax32
+		if op == expr.LogSoftmax {
+			f = logSoftmax32
+		}
+		each(l, load, store, f)
+	}
+	return nil
+}
+
+func largest[T float32 | float64](x []T) T {
+	m := x[0]
+	for _, v := range x {
+		m = max(m, v)
+	}
+	return m
+}
+
+func softmax64(in, out []float64) {
+	m := largest(in)
+	for i, v := range in {
+		out[i] = expF64(v - m)
+	}
+	sum := sumOf(out)
+	for i := range out {
+		out[i] /= sum
+	}
+}
+
+func logSoftmax64(in, out []float64) {
+	m := largest(in)
+	for i, v := range in {
+		out[i] = expF64(v - m)
+	}
+	s := math.Log(sumOf(out))
+	for i, v := range in {
+		out[i] = (v - m) - s
+	}
+}
+
+// powersOf writes e^(x - max) to out and returns their sum.
+func powersOf(in, out []float32, m float32) (sum float64) {
+	for i, v := range in {
+		out[i] = v - m
+	}
+	exps(at0(out), at0(out), len(out))
+	return sumOf(out)
+}
+
+func softmax32(in, out []float32) {
+	scale := 1 / powersOf(in, out, largest(in))
+	for i, v := range out {
+		out[i] = float32(float64(v) * scale)
+	}
+}
+
+func logSoftmax32(in, out []float32) {
+	m := largest(in)
+	s := math.Log(powersOf(in, out, m))
+	for i, v := range in {
+		out[i] = float32(float64(v) - float64(m) - s)
+	}
+}
+
+// Norm computes LayerNorm, (x - mean)/sqrt(var + eps) gamma + beta, or RMSNorm,
+// x/sqrt(mean x^2 + eps) gamma, along the last axis, rounded once. gamma and beta
+// are dense and have that axis' length; nil stands for 1 and 0. dst has x's type.
+//
+// Shapes, strides and aliasing are as for CumSum.
+func Norm(op expr.Op, xt dtype.DType, shape []int, x unsafe.Pointer, xs []int, gamma, beta unsafe.Pointer, eps float64, dst unsafe.Pointer, ds []int) error {
+	if op != expr.LayerNorm && op != expr.RMSNorm || !xt.IsFloat() || len(shape) == 0 {
+		return unsupported(op, xt)
+	}
+	l := newLines(xt, xt, shape, len(shape)-1, x, xs, dst, ds)
+	if xt == dtype.Float64 {
+		each(l, lineLoader(xt), lineStorer(xt), normOf[float64](op, xt, l.n, gamma, beta, eps))
+	} else {
+		each(l, lineLoader(xt), lineStorer(xt), normOf[float32](op, xt, l.n, gamma, beta, eps))
+	}
+	return nil
+}
+
+func normOf[T float32 | float64](op expr.Op, xt dtype.DType, n int, gamma, beta unsafe.Pointer, eps float64) func(in, out []T) {
+	g, b := make([]T, n), make([]T, n)
+	for i := range g {
+		g[i] = 1
+	}
+	if gamma != nil {
+		lineLoader(xt)(at0(g), gamma, xt.Size(), n)
+	}
+	if beta != nil {
+		lineLoader(xt)(at0(b), beta, xt.Size(), n)
+	}
+	if op == expr.RMSNorm {
+		return func(in, out []T) {
+			scale := 1 / math.Sqrt(squaresOf(in, 0)/float64(len(in))+eps)
+			for i, v := range in {
+				out[i] = T(float64(v) * scale * float64(g[i]))
+			}
+		}
+	}
+	return func(in, out []T) {
+		mean := sumOf(in) / float64(len(in))
+		mean += deviationOf(in, mean) / float64(len(in)) // what rounding took from it
+		scale := 1 / math.Sqrt(squaresOf(in, mean)/float64(len(in))+eps)
+		for i, v := range in {
+			out[i] = T(float64((float64(v)-mean)*scale*float64(g[i])) + float64(b[i]))
+		}
+	}
+}
+
+// shortLine is how many elements are added one after the other.
+const shortLine = 64
+
+// sumOf adds in float64: halves of what is long, four at a time, which do not wait
+// for each other, of what is short.
+func sumOf[T float32 | float64](x []T) float64 {
+	if n := len(x); n > shortLine {
+		return sumOf(x[:n/2]) + sumOf(x[n/2:])
+	}
+	var a, b, c, d float64
+	for ; len(x) >= 4; x = x[4:] {
+		a, b, c, d = a+float64(x[0]), b+float64(x[1]), c+float64(x[2]), d+float64(x[3])
+	}
+	for _, v := range x {
+		a += float64(v)
+	}
+	return (a + b) + (c + d)
+}
+
+// deviationOf adds what elements are more than mean, as sumOf does.
+func deviationOf[T float32 | float64](x []T, mean float64) float64 {
+	if n := len(x); n > shortLine {
+		return deviationOf(x[:n/2], mean) + deviationOf(x[n/2:], mean)
+	}
+	var a float64
+	for _, v := range x {
+		a += float64(v) - mean
+	}
+	return a
+}
+
+// squaresOf adds the squares of what elements are more than mean, as sumOf does.
+func squaresOf[T float32 | float64](x []T, mean float64) float64 {
+	if n := len(x); n > shortLine {
+		return squaresOf(x[:n/2], mean) + squaresOf(x[n/2:], mean)
+	}
+	var a, b, c, d float64
+	for ; len(x) >= 4; x = x[4:] {
+		p, q, r, s := float64(x[0])-mean, float64(x[1])-mean, float64(x[2])-mean, float64(x[3])-mean
+		a, b, c, d = a+float64(p*p), b+float64(q*q), c+float64(r*r), d+float64(s*s)
+	}
+	for _, v := range x {
+		p := float64(v) - mean
+		a += float64(p * p)
+	}
+	return (a + b) + (c + d)
+}

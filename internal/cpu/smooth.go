@@ -1,0 +1,320 @@
+package cpu
+
+import "math"
+
+// The smooth functions of float32 are computed in float64, by polynomials good to
+// 2^-34 or better, and rounded once: their error is half an ulp and a thousandth.
+// Only exp, which must keep up with memory, is computed in float32, with an
+// error below 1.1 ulp. Every product is rounded before it is added, here and in
+// assembly, so that all machines give the same bits.
+//
+// What the assembly lacks (arguments that overflow, are no number or need a long
+// reduction) it leaves to the functions here.
+
+// Coefficients, lowest first, each of a near-minimax polynomial.
+const (
+	log2e = 0x1.71547652b82fep+0
+	ln2   = 0x1.62e42fefa39efp-1
+
+	// Added to a number below 2^51, it leaves the nearest integer in the low bits.
+	shifter = 0x1.8p52
+
+	// (e^r - 1 - r)/r^2 for |r| <= log(2)/2, relative to e^r - 1 good to 2^-36.5
+	expC0 = 0.5
+	expC1 = 0.16666666719028936
+	expC2 = 0.04166666671901226
+	expC3 = 0.00833329846980059
+	expC4 = 0.001388885403566671
+	expC5 = 0.00019899285575896282
+	expC6 = 2.4859589834589056e-05
+
+	// (2 atanh(s) - 2s)/s^3 in s^2, for e^(2 atanh(s)) in [sqrt(1/2), sqrt(2)], to 2^-43
+	logC0 = 0.6666666666737545
+	logC1 = 0.39999998796848674
+	logC2 = 0.2857175463573276
+	logC3 = 0.22191394493175057
+	logC4 = 0.19362776836747533
+
+	// (sin(r) - r)/r^3 in r^2, |r| <= pi/4, to 2^-35.6
+	sinC0 = -0.16666666663853044
+	sinC1 = 0.008333331873837089
+	sinC2 = -0.00019840086263755443
+	sinC3 = 2.7249864655139585e-06
+
+	// (cos(r) - 1 + r^2/2)/r^4 in r^2, |r| <= pi/4, to 2^-39.5
+	cosC0 = 0.04166666666431933
+	cosC1 = -0.0013888887671288108
+	cosC2 = 2.480059998353171e-05
+	cosC3 = -2.7300908167996537e-07
+
+	twoOverPi  = 0x1.45f306dc9c883p-1
+	halfPiHigh = 0x1.921fb544p+0       // 33 bits: a multiple below 2^20 is exact
+	halfPiLow  = 0x1.0b4611a626331p-34 // the rest
+
+	// erf(x)/x in x^2, |x| <= 1, to 2^-40
+	erfC0 = 1.1283791670946768
+	erfC1 = -0.3761263888963531
+	erfC2 = 0.11283791308604582
+	erfC3 = -0.026866133235095593
+	erfC4 = 0.005223783477189248
+	erfC5 = -0.0008542637997087229
+	erfC6 = 0.0001195656256820733
+	erfC7 = -1.3909340021874599e-05
+	erfC8 = 1.058938064107502e-06
+
+	// e^(a^2) erfc(a) (1 + 2a) in t = (a - 3)/(a + 3), 0 <= a <= 10.5, to 2^-35.7
+	erfcMax = 10.5
+	erfcC0  = 1.253008058280807
+	erfcC1  = -0.13562110639622835
+	erfcC2  = -0.04756229633280118
+	erfcC3  = 0.129645173991091
+	erfcC4  = -0.11927359943616477
+	erfcC5  = 0.06830780126063965
+	erfcC6  = -0.023771336858299467
+	erfcC7  = 0.00253058269218574
+	erfcC8  = 0.001893697522988254
+	erfcC9  = -0.0007811556256996659
+	erfcC10 = -0.00011950862194669432
+	erfcC11 = 0.00011849688393249804
+	erfcC12 = 2.0279034500364585e-05
+	erfcC13 = -4.499234323842599e-06
+
+	sqrt1_2   = 0x1.6a09e667f3bcdp-1
+	gateOuter = 0x1.9884533d43651p+0 // 2 sqrt(2/pi)
+	gateInner = 0.044715
+
+	// Beyond, e^v is 0 or infinite in float32, times a float32 too.
+	expLimit = 200
+	// Beyond, sin and cos reduce their argument the long way.
+	trigLimit = 1 << 19
+)
+
+// powers returns p and s such that e^v = s + s p and e^v - 1 = (s - 1) + s p, with
+// s a power of two. v is taken to lie within expLimit.
+func powers(v float64) (p, s float64) {
+	if v < -expLimit {
+		v = -expLimit
+	} else if v > expLimit {
+		v = expLimit
+	}
+	t := float64(v*log2e) + shifter
+	r := v - float64((t-shifter)*ln2)
+	q := float64(expC6*r) + expC5
+	q = float64(q*r) + expC4
+	q = float64(q*r) + expC3
+	q = float64(q*r) + expC2
+	q = float64(q*r) + expC1
+	q = float64(q*r) + expC0
+	p = float64(q*float64(r*r)) + r
+	return p, math.Float64frombits((math.Float64bits(t) + 1023) << 52)
+}
+
+// grown returns e^v.
+func grown(v float64) float64 {
+	p, s := powers(v)
+	return float64(s*p) + s
+}
+
+// grown1 returns e^v - 1.
+func grown1(v float64) float64 {
+	p, s := powers(v)
+	return float64(s*p) + (s - 1)
+}
+
+// expm1F32 returns e^x - 1.
+func expm1F32(x float32) float32 {
+	return float32(math.Copysign(grown1(float64(x)), float64(x))) // -0 too
+}
+
+// tanhF32 returns (e^2x - 1)/(e^2x + 1).
+func tanhF32(x float32) float32 {
+	m := grown1(2 * math.Abs(float64(x)))
+	return float32(math.Copysign(m/(m+2), float64(x)))
+}
+
+// sigmoidF32 returns 1/(1 + e^-x).
+func sigmoidF32(x float32) float32 { return float32(1 / (grown(-float64(x)) + 1)) }
+
+// siluF32 returns x/(1 + e^-x); of -Inf NaN, as the formula does.
+func siluF32(x float32) float32 { return float32(gate(float64(x), float64(x))) }
+
+// geluTanhF32 returns x/(1 + e^-v), v = 2 sqrt(2/pi) (x + 0.044715 x^3).
+func geluTanhF32(x float32) float32 {
+	v := float64(x)
+	return float32(gate(v, float64(gateOuter*v)*(float64(gateInner*float64(v*v))+1)))
+}
+
+// gate returns x/(1 + e^-v).
+func gate(x, v float64) float64 { return poisoned(x/(grown(-v)+1), x) }
+
+// poisoned is v, and NaN where x is -Inf: min(x, 0) less itself is all zero bits
+// where it is finite.
+func poisoned(v, x float64) float64 {
+	low := min(x, 0)
+	return math.Float64frombits(math.Float64bits(v) | math.Float64bits(low-low))
+}
+
+// erfF32 returns the error function.
+func erfF32(x float32) float32 {
+	v := float64(x)
+	a := math.Abs(v)
+	if a < 1 {
+		z := a * a
+		p := float64(erfC8*z) + erfC7
+		p = float64(p*z) + erfC6
+		p = float64(p*z) + erfC5
+		p = float64(p*z) + erfC4
+		p = float64(p*z) + erfC3
+		p = float64(p*z) + erfC2
+		p = float64(p*z) + erfC1
+		p = float64(p*z) + erfC0
+		return float32(v * p)
+	}
+	return float32(math.Copysign(1-complement(min(a, erfcMax)), v))
+}
+
+// complement returns erfc(a), 0 <= a <= erfcMax.
+func complement(a float64) float64 {
+	b := float64(2*a) + 1
+	q := 1 / ((a + 3) * b)
+	t := (a - 3) * b * q
+	p := float64(erfcC13*t) + erfcC12
+	p = float64(p*t) + erfcC11
+	p = float64(p*t) + erfcC10
+	p = float64(p*t) + erfcC9
+	p = float64(p*t) + erfcC8
+	p = float64(p*t) + erfcC7
+	p = float64(p*t) + erfcC6
+	p = float64(p*t) + erfcC5
+	p = float64(p*t) + erfcC4
+	p = float64(p*t) + erfcC3
+	p = float64(p*t) + erfcC2
+	p = float64(p*t) + erfcC1
+	p = float64(p*t) + erfcC0
+	return p * ((a + 3) * q) * grown(-(a * a))
+}
+
+// geluF32 returns max(x, 0) - |x| erfc(|x|/sqrt 2)/2, which does not cancel; of
+// -Inf NaN, as x/2 (1 + erf(x/sqrt 2)) is.
+func geluF32(x float32) float32 {
+	v := float64(x)
+	high := v // -0 too
+	if v < 0 {
+		high = 0
+	}
+	a := min(math.Abs(v)*sqrt1_2, erfcMax)
+	return float32(poisoned(high-float64(a*sqrt1_2*complement(a)), v))
+}
+
+// logParts splits a positive, finite x that is no subnormal into n and f,
+// x = 2^n (1 + f), with 1 + f in [sqrt(1/2), sqrt(2)).
+func logParts(x float64) (n, f float64) {
+	b := math.Float64bits(x)
+	k := (b + (one64 - half64)) >> 52
+	n = math.Float64frombits(k|0x4330<<48) - (0x1p52 + 1023)
+	return n, math.Float64frombits(b-k<<52+one64) - 1
+}
+
+// one64 are the bits of 1, half64 the upper bits of sqrt(1/2).
+const (
+	one64  = 0x3ff << 52
+	half64 = 0x3fe6a09e << 32
+)
+
+// logOf returns n log 2 + log(1 + f).
+func logOf(n, f float64) float64 {
+	s := f / (f + 2)
+	z := s * s
+	p := float64(logC4*z) + logC3
+	p = float64(p*z) + logC2
+	p = float64(p*z) + logC1
+	p = float64(p*z) + logC0
+	return float64(n*ln2) + (float64(float64(s*z)*p) + float64(2*s))
+}
+
+// logF32 returns the natural logarithm.
+func logF32(x float32) float32 {
+	v := float64(x)
+	if !(v > 0 && v <= math.MaxFloat64) {
+		return float32(math.Log(v))
+	}
+	return float32(logOf(logParts(v)))
+}
+
+// log1pF32 returns log(1 + x).
+func log1pF32(x float32) float32 {
+	v := float64(x)
+	if !(v > -1 && v <= math.MaxFloat64) {
+		return float32(math.Log1p(v))
+	}
+	n, f := logParts(1 + v)
+	if n == 0 {
+		f = v
+	}
+	return float32(math.Copysign(logOf(n, f), v))
+}
+
+// sinF32 returns the sine of any x.
+func sinF32(x float32) float32 { return float32(turn(float64(x), 0)) }
+
+// cosF32 returns the cosine of any x.
+func cosF32(x float32) float32 { return float32(turn(float64(x), 1)) }
+
+// turn returns sin(x + quarter pi/2).
+func turn(x float64, quarter uint64) float64 {
+	t := float64(x*twoOverPi) + shifter
+	r := x - float64((t-shifter)*halfPiHigh) - float64((t-shifter)*halfPiLow)
+	q := math.Float64bits(t) + quarter
+	if math.Abs(x) > trigLimit {
+		var far uint64
+		r, _, far = reduced(x)
+		q = far + quarter
+	}
+	z := r * r
+	var v float64
+	if q&1 == 0 {
+		p := float64(sinC3*z) + sinC2
+		p = float64(p*z) + sinC1
+		p = float64(p*z) + sinC0
+		v = (float64(p*z) + 1) * r
+	} else {
+		p := float64(cosC3*z) + cosC2
+		p = float64(p*z) + cosC1
+		p = float64(p*z) + cosC0
+		v = float64(float64(p*z)*z) + (1 - float64(0.5*z))
+	}
+	if q&2 != 0 {
+		return -v
+	}
+	return v
+}
+
+// Constants of expF32, in float32.
+const (
+	exp32Limit = 87
+	log2e32    = 0x1.715476p+0
+	shifter32  = 0x1.8p23
+	ln2High32  = 0x1.62ep-1 // 12 bits: a multiple below 2^12 is exact
+	ln2Low32   = 0x1.0bfbe8p-15
+	exp32C0    = 0.5
+	exp32C1    = 0.16666576845993977
+	exp32C2    = 0.04166655443768594
+	exp32C3    = 0.008363202971575855
+	exp32C4    = 0.0013926213466332444
+)
+
+// expF32 returns e^x.
+func expF32(x float32) float32 {
+	if !(x >= -exp32Limit && x <= exp32Limit) {
+		return float32(grown(float64(x)))
+	}
+	t := float32(x*log2e32) + shifter32
+	n := t - shifter32
+	r := x - float32(n*ln2High32) - float32(n*ln2Low32)
+	q := float32(exp32C4*r) + exp32C3
+	q = float32(q*r) + exp32C2
+	q = float32(q*r) + exp32C1
+	q = float32(q*r) + exp32C0
+	y := float32(q*float32(r*r)) + r + 1
+	return math.Float32frombits(math.Float32bits(y) + math.Float32bits(t)<<23)
+}

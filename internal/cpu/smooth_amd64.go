@@ -1,0 +1,148 @@
+//go:build !noasm
+
+package cpu
+
+import (
+	"math"
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+)
+
+// Each function computes dst[i] = f(x[i]) of smooth.go with AVX2, bit for bit, for
+// the first elements, and returns how many: a multiple of 4. It stops at four of
+// which f takes one another way.
+
+//go:noescape
+func expm1AVX(dst, x *float32, n int) int
+
+//go:noescape
+func tanhAVX(dst, x *float32, n int) int
+
+//go:noescape
+func sigmoidAVX(dst, x *float32, n int) int
+
+//go:noescape
+func siluAVX(dst, x *float32, n int) int
+
+//go:noescape
+func geluTanhAVX(dst, x *float32, n int) int
+
+//go:noescape
+func geluAVX(dst, x *float32, n int) int
+
+//go:noescape
+func erfAVX(dst, x *float32, n int) int
+
+//go:noescape
+func logAVX(dst, x *float32, n int) int
+
+//go:noescape
+func log1pAVX(dst, x *float32, n int) int
+
+//go:noescape
+func sinAVX(dst, x *float32, n int) int
+
+//go:noescape
+func cosAVX(dst, x *float32, n int) int
+
+// expAVX takes eight at a time and stops nowhere.
+//
+//go:noescape
+func expAVX(dst, x *float32, n int) int
+
+// expAVX512 takes sixteen at a time and stops at those of which one is beyond
+// exp32Limit.
+//
+//go:noescape
+func expAVX512(dst, x *float32, n int) int
+
+// smoothTable has the constants of the assembly, four times each, in the order of
+// smooth_amd64.h.
+var smoothTable = func() (t [72][4]float64) {
+	b := math.Float64frombits
+	for i, v := range []float64{
+		-expLimit, expLimit, log2e, shifter, ln2, expC6, expC5, expC4, expC3, expC2, expC1, expC0,
+		b(1023), 1, b(1<<63 - 1), b(1 << 63), 2,
+		trigLimit, twoOverPi, halfPiHigh, halfPiLow, sinC3, sinC2, sinC1, sinC0, cosC3, cosC2, cosC1, cosC0, 0.5,
+		erfC8, erfC7, erfC6, erfC5, erfC4, erfC3, erfC2, erfC1, erfC0,
+		erfcMax, 3, erfcC13, erfcC12, erfcC11, erfcC10, erfcC9, erfcC8, erfcC7, erfcC6, erfcC5, erfcC4, erfcC3, erfcC2, erfcC1, erfcC0,
+		sqrt1_2, gateOuter, gateInner,
+		b(one64 - half64), b(0x4330 << 48), 0x1p52 + 1023, logC4, logC3, logC2, logC1, logC0,
+		0, b(1), math.Inf(1), -1,
+	} {
+		t[i] = [4]float64{v, v, v, v}
+	}
+	return t
+}()
+
+// exp32Table has those of expF32, eight times each.
+var exp32Table = func() (t [12][8]float32) {
+	for i, v := range []float32{
+		math.Float32frombits(1<<31 - 1), exp32Limit, log2e32, shifter32, ln2High32, ln2Low32,
+		exp32C4, exp32C3, exp32C2, exp32C1, exp32C0, 1,
+	} {
+		for j := range t[i] {
+			t[i][j] = v
+		}
+	}
+	return t
+}()
+
+// The assembly alone reads the tables.
+var _, _ = &smoothTable, &exp32Table
+
+// smoothAVX and smoothAVX512 are whether the processor has what the functions use.
+var (
+	smoothAVX    = cpu.X86.HasAVX2
+	smoothAVX512 = cpu.X86.HasAVX512F
+)
+
+// expVector takes all it can of sixteen or more.
+func expVector(dst, x *float32, n int) int {
+	if !smoothAVX512 {
+		return expAVX(dst, x, n)
+	}
+	d, s := unsafe.Slice(dst, n), unsafe.Slice(x, n)
+	done := 0
+	for n-done >= 16 {
+		done += expAVX512(&d[done], &s[done], n-done)
+		if n-done >= 16 {
+			done += expAVX(&d[done], &s[done], 16)
+		}
+	}
+	if n-done >= 8 {
+		done += expAVX(&d[done], &s[done], 8)
+	}
+	return done
+}
+
+func exps(dst, x unsafe.Pointer, n int)      { each32(expVector, expF32, dst, x, n) }
+func expm1s(dst, x unsafe.Pointer, n int)    { each32(expm1AVX, expm1F32, dst, x, n) }
+func logs(dst, x unsafe.Pointer, n int)      { each32(logAVX, logF32, dst, x, n) }
+func log1ps(dst, x unsafe.Pointer, n int)    { each32(log1pAVX, log1pF32, dst, x, n) }
+func sins(dst, x unsafe.Pointer, n int)      { each32(sinAVX, sinF32, dst, x, n) }
+func coss(dst, x unsafe.Pointer, n int)      { each32(cosAVX, cosF32, dst, x, n) }
+func tanhs(dst, x unsafe.Pointer, n int)     { each32(tanhAVX, tanhF32, dst, x, n) }
+func erfs(dst, x unsafe.Pointer, n int)      { each32(erfAVX, erfF32, dst, x, n) }
+func sigmoids(dst, x unsafe.Pointer, n int)  { each32(sigmoidAVX, sigmoidF32, dst, x, n) }
+func gelus(dst, x unsafe.Pointer, n int)     { each32(geluAVX, geluF32, dst, x, n) }
+func geluTanhs(dst, x unsafe.Pointer, n int) { each32(geluTanhAVX, geluTanhF32, dst, x, n) }
+func silus(dst, x unsafe.Pointer, n int)     { each32(siluAVX, siluF32, dst, x, n) }
+
+// each32 computes dst = f(x) on dense blocks, as much of it as can be by fast,
+// which gives the same bits.
+func each32(fast func(dst, x *float32, n int) int, f func(x float32) float32, dst, x unsafe.Pointer, n int) {
+	d, s := pair[float32, float32](dst, x, n)
+	for len(s) > 0 {
+		if smoothAVX && len(s) >= 4 {
+			done := fast(&d[0], &s[0], len(s))
+			d, s = d[done:], s[done:]
+		}
+		m := min(4, len(s))
+		for i, v := range s[:m] {
+			d[i] = f(v)
+		}
+		d, s = d[m:], s[m:]
+	}
+}

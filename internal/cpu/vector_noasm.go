@@ -1,0 +1,31 @@
+//go:build !amd64 || noasm
+
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/gpk-go/gpk/expr"
+)
+
+func vectorBinary32(expr.Op) binary { return binary{} }
+
+func vectorBinary64(expr.Op) binary { return binary{} }
+
+func streams(int) bool { return false }
+
+func stream(dst, src unsafe.Pointer, n int) {
+	copy(unsafe.Slice((*byte)(dst), n), unsafe.Slice((*byte)(src), n))
+}
+
+func fenceStores() {}
+
+// sumKernels are the loops of sums in A; nil where there is no assembly.
+type sumKernels[A sum] struct {
+	chunk func(x unsafe.Pointer) A
+	rows  func(dst, x unsafe.Pointer, pitch, n int)
+	add   func(dst, x, y unsafe.Pointer, n int)
+	width int
+}
+
+func newSumKernels[A sum]() sumKernels[A] { return sumKernels[A]{} }

@@ -1,0 +1,70 @@
+package ops
+
+import (
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/cpu"
+	"github.com/gpk-go/gpk/layout"
+)
+
+// Along computes dst = op(x) along an axis: CumSum, Softmax or LogSoftmax. Both
+// have one shape; dst may be x.
+func Along(s *device.Stream, op expr.Op, dst, x device.View, axis int) error {
+	return line(s, op, dst, x, axis, device.View{}, device.View{}, 0)
+}
+
+// Norm computes dst = op(x), LayerNorm or RMSNorm, along the last axis. gamma and
+// beta, of x's type, are dense along that axis; without a buffer they are 1 and 0.
+func Norm(s *device.Stream, op expr.Op, dst, x, gamma, beta device.View, eps float64) error {
+	return line(s, op, dst, x, len(x.Layout.Shape)-1, gamma, beta, eps)
+}
+
+func line(s *device.Stream, op expr.Op, dst, x device.View, axis int, gamma, beta device.View, eps float64) error {
+	if dst.Layout.Size() == 0 {
+		return nil
+	}
+	// The lines' axis last, the others merged.
+	drop := func(v []int) []int { return slices.Delete(slices.Clone(v), axis, axis+1) }
+	shape, strides := layout.Collapse(drop(x.Layout.Shape), drop(x.Layout.Strides), drop(dst.Layout.Strides))
+	shape = append(shape, x.Layout.Shape[axis])
+	xs, ds := append(strides[0], x.Layout.Strides[axis]), append(strides[1], dst.Layout.Strides[axis])
+	if len(shape) > maxDims {
+		return fmt.Errorf("%w: %v over %d separate dimensions (at most %d); make the operand Contiguous first", expr.ErrUnsupported, op, len(shape), maxDims)
+	}
+	last := len(shape) - 1
+	dev := s.Device()
+	err := dev.Launch(s, []*device.Buffer{x.Buffer, gamma.Buffer, beta.Buffer}, []*device.Buffer{dst.Buffer}, func(ordinal int, stream uint64) error {
+		if dev.Kind() != device.CPU {
+			return dev.Library().Line(ordinal, stream, op, x.DType, dst.DType, shape, address(x), xs, address(dst), ds, address(gamma), address(beta), eps)
+		}
+		p, q := pointer(x), pointer(dst)
+		switch op {
+		case expr.CumSum:
+			return cpu.CumSum(x.DType, dst.DType, shape, last, p, xs, q, ds)
+		case expr.LayerNorm, expr.RMSNorm:
+			return cpu.Norm(op, x.DType, shape, p, xs, pointer(gamma), pointer(beta), eps, q, ds)
+		}
+		return cpu.Softmax(op, x.DType, shape, last, p, xs, q, ds)
+	})
+	return missing(err, op, x.DType, dev)
+}
+
+// pointer is the host address of a view's first element, address that on the
+// device; without a buffer nil and 0.
+func pointer(v device.View) unsafe.Pointer {
+	if v.Buffer == nil {
+		return nil
+	}
+	return unsafe.Add(v.Buffer.Ptr(), v.Layout.Offset*v.DType.Size())
+}
+
+func address(v device.View) uint64 {
+	if v.Buffer == nil {
+		return 0
+	}
+	return v.Buffer.Addr() + uint64(v.Layout.Offset*v.DType.Size())
+}

@@ -1,0 +1,143 @@
+package ops_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/ops"
+)
+
+var write = flag.Bool("write", false, "write docs/operations.md instead of comparing with it")
+
+// document is docs/operations.md.
+func document() string {
+	var b strings.Builder
+	b.WriteString(`# Operations
+
+Generated from the table in package ops by ` + "`go test ./ops -run TestDocument -write`" + `; do not edit.
+
+Every operation is a method of Array and a function of package gpk. Types that are
+not listed have no meaning and are dtype.ErrDType; what has no kernel on a device is
+ErrUnsupported. Half types are computed in float32 and rounded once. Two arrays must
+have one type; a number takes the array's.
+`)
+	titles := []struct {
+		kind  ops.Kind
+		title string
+	}{
+		{ops.Unary, "Element by element"},
+		{ops.Binary, "Of two operands, broadcast"},
+		{ops.Ternary, "Of three operands, broadcast"},
+		{ops.Reduction, "Over axes"},
+		{ops.Line, "Along an axis"},
+	}
+	for _, t := range titles {
+		fmt.Fprintf(&b, "\n## %s\n\n| operation | result | types | meaning |\n| --- | --- | --- | --- |\n", t.title)
+		for _, r := range ops.Table {
+			if r.Kind == t.kind {
+				fmt.Fprintf(&b, "| %v | %s | %s | %s |\n", r.Op, result(r), types(r.Types), strings.ReplaceAll(r.Doc, "|", "\\|"))
+			}
+		}
+	}
+	return b.String()
+}
+
+// result says what type the result has.
+func result(r ops.Row) string {
+	has := func(d dtype.DType) bool {
+		for _, t := range r.Types {
+			if t == d {
+				return true
+			}
+		}
+		return false
+	}
+	switch of := r.Result; {
+	case of(dtype.Float32) == dtype.Bool:
+		return "bool"
+	case of(dtype.Float32) == dtype.Int64:
+		return "int64"
+	case has(dtype.Int8) && of(dtype.Int8) == dtype.Int64:
+		return "the same; int64 of integers and bool"
+	case has(dtype.Complex64) && of(dtype.Complex64) == dtype.Float32:
+		return "the same; real of complex"
+	}
+	return "the same"
+}
+
+// types lists element types, groups of them by name.
+func types(list []dtype.DType) string {
+	in := map[dtype.DType]bool{}
+	for _, d := range list {
+		in[d] = true
+	}
+	var out []string
+	for _, g := range []struct {
+		name string
+		of   []dtype.DType
+	}{
+		{"floating point", []dtype.DType{dtype.Float32, dtype.Float64, dtype.Float16, dtype.BFloat16}},
+		{"integers", []dtype.DType{dtype.Int8, dtype.Uint8, dtype.Int32, dtype.Int64}},
+		{"bool", []dtype.DType{dtype.Bool}},
+		{"complex", []dtype.DType{dtype.Complex64, dtype.Complex128}},
+	} {
+		n := 0
+		for _, d := range g.of {
+			if in[d] {
+				n++
+			}
+		}
+		if n == len(g.of) {
+			out = append(out, g.name)
+		} else if n > 0 {
+			out = append(out, fmt.Sprint(list))
+		}
+	}
+	if len(out) == 4 {
+		return "all"
+	}
+	return strings.Join(out, ", ")
+}
+
+func TestDocument(t *testing.T) {
+	const name = "../docs/operations.md"
+	want := document()
+	if *write {
+		if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	got, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != want {
+		t.Error("docs/operations.md is not what the table says: go test ./ops -run TestDocument -write")
+	}
+}
+
+// TestTable checks that every operation of package expr has one row, with a meaning
+// for a type at least, and every row a name.
+func TestTable(t *testing.T) {
+	rows := map[expr.Op]int{}
+	for _, r := range ops.Table {
+		rows[r.Op]++
+		if len(r.Types) == 0 || r.Result == nil || r.Doc == "" || strings.HasPrefix(r.Op.String(), "Op(") {
+			t.Errorf("%v lacks something: %+v", r.Op, r)
+		}
+		if ops.Lookup(r.Op) == nil {
+			t.Errorf("%v is not found", r.Op)
+		}
+	}
+	for op := expr.Op(1); op < 256; op++ {
+		if named := !strings.HasPrefix(op.String(), "Op("); named != (rows[op] == 1) {
+			t.Errorf("%v has %d rows", op, rows[op])
+		}
+	}
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package gpk_test
+
+const raceEnabled = false
