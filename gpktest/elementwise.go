@@ -19,9 +19,17 @@ var epsilon = map[gpk.DType]float64{
 
 var unaryMethods = map[expr.Op]func(*gpk.Array) *gpk.Array{
 	expr.Neg: gpk.Neg, expr.Conj: gpk.Conj, expr.ReLU: gpk.ReLU, expr.GELU: gpk.GELU, expr.GELUTanh: gpk.GELUTanh, expr.SiLU: gpk.SiLU,
+	expr.Not: gpk.Not, expr.Abs: gpk.Abs, expr.Sign: gpk.Sign, expr.Square: gpk.Square, expr.Sqrt: gpk.Sqrt, expr.Rsqrt: gpk.Rsqrt,
+	expr.Exp: gpk.Exp, expr.Expm1: gpk.Expm1, expr.Log: gpk.Log, expr.Log1p: gpk.Log1p, expr.Sin: gpk.Sin, expr.Cos: gpk.Cos,
+	expr.Tanh: gpk.Tanh, expr.Erf: gpk.Erf, expr.Sigmoid: gpk.Sigmoid, expr.Floor: gpk.Floor, expr.Ceil: gpk.Ceil, expr.Round: gpk.Round,
+	expr.Real: gpk.Real, expr.Imag: gpk.Imag, expr.AbsSquare: gpk.AbsSquare,
 }
 
-var binaryMethods = map[expr.Op]func(a, b any) *gpk.Array{expr.Add: gpk.Add, expr.Sub: gpk.Sub, expr.Mul: gpk.Mul, expr.Div: gpk.Div}
+var binaryMethods = map[expr.Op]func(a, b any) *gpk.Array{
+	expr.Add: gpk.Add, expr.Sub: gpk.Sub, expr.Mul: gpk.Mul, expr.Div: gpk.Div, expr.Pow: gpk.Pow, expr.Maximum: gpk.Maximum, expr.Minimum: gpk.Minimum,
+	expr.Eq: gpk.Eq, expr.Ne: gpk.Ne, expr.Lt: gpk.Lt, expr.Le: gpk.Le, expr.Gt: gpk.Gt, expr.Ge: gpk.Ge,
+	expr.And: gpk.And, expr.Or: gpk.Or, expr.Xor: gpk.Xor, expr.Shl: gpk.Shl, expr.Shr: gpk.Shr,
+}
 
 // roundings is how far a result may be from the exact one, in units of
 // epsilon times its magnitude: 1 for a correctly rounded operation.
@@ -32,8 +40,19 @@ func roundings(op expr.Op, dt gpk.DType) float64 {
 			return 8 // the reference is float64 too, and no better than the kernel
 		}
 		return 5
-	case dt.IsComplex() && (op == expr.Mul || op == expr.Div):
+	case dt.IsComplex() && (op == expr.Mul || op == expr.Div || op == expr.Square || op == expr.Sqrt || op == expr.Exp):
 		return 8 // normwise: a part may cancel
+	case op == expr.AbsSquare && dt.IsComplex():
+		return 3
+	case op == expr.Sigmoid && dt == gpk.Float64:
+		return 6 // the reference is no better than the kernel
+	case op == expr.Pow && dt == gpk.Float64:
+		return 16 // nor is it here
+	case op >= expr.Rsqrt && op <= expr.Sigmoid || op == expr.Pow || op == expr.Abs && dt.IsComplex():
+		if dt.IsFloat() && epsilon[dt] > epsilon[gpk.Float32] {
+			return 1.01 // float32's error beside one rounding
+		}
+		return 5 // 2 ulp, and the reference's own error
 	}
 	return 1
 }
@@ -73,13 +92,15 @@ func testElementwise(t *testing.T, s *suite) {
 					{[]int{4, 1, 6, 1}, []int{3, 1, 5}, []int{4, 3, 6, 5}},
 					{[]int{70001}, []int{1}, []int{70001}},
 				} {
-					a, b := s.random(dt, c.a...), s.nonzero(dt, c.b...)
+					a := s.random(dt, c.a...)
+					b := s.second(row.Op, a, c.b)
 					got := evaluate(t, method(a.array(), b.array()))
 					s.near(t, name(row.Op, dt, c.a, c.b), row, got, a, b, c.out)
 				}
 				for i, fa := range arrangements {
 					fb := arrangements[(i*5+1)%len(arrangements)]
-					a, b := s.random(dt, 3, 33, 41), s.nonzero(dt, 3, 33, 41)
+					a := s.random(dt, 3, 33, 41)
+					b := s.second(row.Op, a, a.shape)
 					s.near(t, name(row.Op, dt, fa.name, fb.name), row, evaluate(t, method(fa.make(s, a), fb.make(s, b))), a, b, a.shape)
 				}
 				s.numbers(t, row, method, dt)
@@ -99,9 +120,36 @@ func (s *suite) nonzero(dt gpk.DType, shape ...int) tensor {
 	return x
 }
 
+// second is a second operand for a: some of its elements are a's, and counts of
+// bits and exponents of integers are small.
+func (s *suite) second(op expr.Op, a tensor, shape []int) tensor {
+	b := s.nonzero(a.dt, shape...)
+	for i := range size(shape) {
+		switch {
+		case exact(a.dt) && (op == expr.Pow || op == expr.Shl || op == expr.Shr):
+			b.ints[i] = int64(s.rng.IntN(70))
+			if a.dt != gpk.Uint8 {
+				b.ints[i] -= 3
+			}
+		case size(a.shape) == 0 || op == expr.Div || s.rng.IntN(4) != 0:
+		case exact(a.dt):
+			b.ints[i] = a.ints[i%len(a.ints)]
+		default:
+			b.values[i] = a.values[i%len(a.values)]
+		}
+	}
+	return b
+}
+
 // numbers tries a Go number as either operand.
 func (s *suite) numbers(t *testing.T, row *ops.Row, method func(a, b any) *gpk.Array, dt gpk.DType) {
 	x := s.nonzero(dt, 5, 9)
+	if dt == gpk.Bool {
+		yes := tensor{dt: dt, shape: []int{}, ints: []int64{1}}
+		s.near(t, name(row.Op, dt, "number right"), row, evaluate(t, method(x.array(), true)), x, yes, x.shape)
+		s.near(t, name(row.Op, dt, "number left"), row, evaluate(t, method(true, x.array())), yes, x, x.shape)
+		return
+	}
 	three := tensor{dt: dt, shape: []int{}, values: []complex128{3}, ints: []int64{3}}
 	s.near(t, name(row.Op, dt, "number right"), row, evaluate(t, method(x.array(), 3)), x, three, x.shape)
 	s.near(t, name(row.Op, dt, "number left"), row, evaluate(t, method(int8(3), x.array())), three, x, x.shape)
@@ -134,7 +182,7 @@ func (s *suite) near(t *testing.T, what string, row *ops.Row, got, a, b tensor, 
 			if binary {
 				y = b.ints[q]
 			}
-			if want := integerResult(row.Op, a.dt, a.ints[p], y); got.ints[i] != want {
+			if want := integerResult(row, a.dt, a.ints[p], y); got.ints[i] != want {
 				t.Fatalf("%s: element %v is %d, want %d", what, ix, got.ints[i], want)
 			}
 		} else {
@@ -143,12 +191,26 @@ func (s *suite) near(t *testing.T, what string, row *ops.Row, got, a, b tensor, 
 				y = b.values[q]
 			}
 			want := row.Reference(a.values[p], y)
+			if !a.dt.IsComplex() && imag(want) != 0 {
+				want = cmplx.NaN() // no real answer
+			}
+			if exact(got.dt) {
+				if got.ints[i] != int64(real(want)) {
+					t.Fatalf("%s: element %v of %v, %v is %d, want %v", what, ix, a.values[p], y, got.ints[i], want)
+				}
+				i++
+				return
+			}
+			if cmplx.IsNaN(want) && cmplx.IsNaN(got.values[i]) {
+				i++
+				return
+			}
 			if rounded := round(got.dt, want); cmplx.IsInf(rounded) && got.values[i] == rounded {
 				i++ // beyond the type's range
 				return
 			}
 			units := roundings(row.Op, a.dt)
-			if a.dt == gpk.Float64 && units > 1 {
+			if a.dt == gpk.Float64 && (row.Op == expr.GELU || row.Op == expr.GELUTanh || row.Op == expr.SiLU) {
 				// The reference is float64 too, and exp carries the rounding of
 				// its argument, which grows as x^2 to x^3, into the result.
 				units *= 1 + math.Abs(real(a.values[p]*a.values[p]*a.values[p]))
@@ -175,10 +237,31 @@ func smallest(dt gpk.DType) float64 {
 	return 0x1p-1074
 }
 
-func integerResult(op expr.Op, dt gpk.DType, x, y int64) int64 {
-	switch op {
+// integerResult is the exact result of a row on integers or Bool, as the result
+// type holds it.
+func integerResult(row *ops.Row, dt gpk.DType, x, y int64) int64 {
+	width := map[gpk.DType]int64{gpk.Int8: 8, gpk.Uint8: 8, gpk.Int32: 32, gpk.Int64: 64, gpk.Bool: 1}[dt]
+	truth := func(b bool) int64 {
+		if b {
+			return 1
+		}
+		return 0
+	}
+	switch row.Op {
 	case expr.Neg:
 		x = -x
+	case expr.Not:
+		if x = ^x; dt == gpk.Bool {
+			x &= 1
+		}
+	case expr.Abs:
+		x = max(x, -x)
+	case expr.Sign:
+		x = truth(x > 0) - truth(x < 0)
+	case expr.Square, expr.AbsSquare:
+		x *= x
+	case expr.Imag:
+		x = 0
 	case expr.ReLU:
 		x = max(x, 0)
 	case expr.Add:
@@ -187,8 +270,59 @@ func integerResult(op expr.Op, dt gpk.DType, x, y int64) int64 {
 		x -= y
 	case expr.Mul:
 		x *= y
+	case expr.Pow:
+		x = power(x, y)
+	case expr.Maximum:
+		x = max(x, y)
+	case expr.Minimum:
+		x = min(x, y)
+	case expr.And:
+		x &= y
+	case expr.Or:
+		x |= y
+	case expr.Xor:
+		x ^= y
+	case expr.Shl:
+		if x <<= uint64(y); y < 0 || y >= width {
+			x = 0
+		}
+	case expr.Shr:
+		if y < 0 || y >= width {
+			y = 63
+		}
+		x >>= uint64(y)
+	case expr.Eq:
+		return truth(x == y)
+	case expr.Ne:
+		return truth(x != y)
+	case expr.Lt:
+		return truth(x < y)
+	case expr.Le:
+		return truth(x <= y)
+	case expr.Gt:
+		return truth(x > y)
+	case expr.Ge:
+		return truth(x >= y)
 	}
 	return wrap(dt, x)
+}
+
+// power multiplies y times; the integer part of the fraction where y is negative.
+func power(x, y int64) int64 {
+	p := int64(1)
+	switch {
+	case y >= 0:
+		for range y {
+			p *= x
+		}
+	case x == 1 || x == -1:
+		for range -y {
+			p *= x
+		}
+	default:
+		p = 0
+	}
+	return p
 }
 
 // testCast converts every type to every other, strided too, with ties,

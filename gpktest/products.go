@@ -14,8 +14,8 @@ import (
 // 16 plus and minus one.
 var dims = []int{0, 1, 2, 15, 16, 17, 31, 63, 100, 127, 129, 511, 4095}
 
-// variety is a kind of product: types, precision, and the Frobenius error
-// that it may have against the product of the rounded operands.
+// variety is a kind of product: types, precision, and the relative Frobenius
+// error that it may have against the product of the operands.
 type variety struct {
 	name  string
 	in    gpk.DType
@@ -130,26 +130,28 @@ func (s *suite) inside(x tensor, offset, step int) *gpk.Array {
 	return a
 }
 
-// sampleRows is how many rows of a large product are checked.
+// sampleRows is how few rows of a large product are checked; more where they
+// are short, so that the sample is large.
 const sampleRows = 6
 
-// check compares rows of got, m x n, with the float64 or wrapping product of
-// a and b; act, if any, is applied to the reference.
-func (s *suite) check(t testing.TB, what string, got, a, b tensor, bound float64, act func(complex128, int) complex128) {
+// check compares rows of got, m x n, with the wrapping product of a and b, or
+// with the float64 one followed by the epilogue: see comparison.
+func (s *suite) check(t testing.TB, what string, got, a, b tensor, v variety, after epilogue) *comparison {
 	t.Helper()
 	m, k, n := a.shape[0], a.shape[1], b.shape[1]
 	rows := make([]int, 0, m)
-	if m*n*k <= 1<<22 {
+	if many := max(sampleRows, ceilDiv(largeSample, max(n, 1))); m*n*k <= 1<<22 || m <= many {
 		for i := range m {
 			rows = append(rows, i)
 		}
 	} else {
 		// Edges of tiles and the last row are where kernels go wrong.
 		rows = append(rows, 0, m-1)
-		for range sampleRows - 2 {
+		for range many - 2 {
 			rows = append(rows, s.rng.IntN(m))
 		}
 	}
+	c := &comparison{rounding: v.rounding(s.dev.Kind()), epilogue: after, out: got.dt, k: k}
 	if exact(a.dt) {
 		for _, i := range rows {
 			want := make([]int64, n)
@@ -164,18 +166,35 @@ func (s *suite) check(t testing.TB, what string, got, a, b tensor, bound float64
 			}
 			sameInts(t, fmt.Sprintf("%s, row %d", what, i), got.ints[i*n:(i+1)*n], want)
 		}
-		return
+		return c
 	}
-	// What the error is measured against: the product, or where it cancels what
-	// a sum of such terms with random signs would be.
-	var all, ref []complex128
-	var expected float64
+	c.rows(rows, got, a, b)
+	if err := c.err(v.bound); err != nil {
+		t.Errorf("%s: %v", what, err)
+	}
+	return c
+}
+
+func ceilDiv(a, b int) int { return (a + b - 1) / b }
+
+// rows compares rows of got with the product of a and b.
+func (c *comparison) rows(rows []int, got, a, b tensor) {
+	k, n := a.shape[1], b.shape[1]
+	moduli, squares := make([]float64, k*n), make([]float64, k) // of b, of its rows
+	for i, y := range b.values {
+		if moduli[i] = math.Abs(real(y)); a.dt.IsComplex() {
+			moduli[i] = modulus(y)
+		}
+		squares[i/n] += moduli[i] * moduli[i]
+	}
 	for _, i := range rows {
-		want := make([]complex128, n)
+		want, scale := make([]complex128, n), make([]float64, n)
 		for p := range k {
 			x := a.values[i*k+p]
-			for _, y := range b.values[p*n : (p+1)*n] {
-				expected += sqr(x) * sqr(y)
+			c.expected2 += sqr(x) * squares[p]
+			r := modulus(x)
+			for j, y := range moduli[p*n : (p+1)*n] {
+				scale[j] += r * y
 			}
 			if a.dt.IsComplex() {
 				for j, y := range b.values[p*n : (p+1)*n] {
@@ -187,19 +206,7 @@ func (s *suite) check(t testing.TB, what string, got, a, b tensor, bound float64
 				}
 			}
 		}
-		if act != nil {
-			for j := range want {
-				want[j] = act(want[j], j)
-			}
-		}
-		all, ref = append(all, got.values[i*n:(i+1)*n]...), append(ref, want...)
-	}
-	// The bound is on the norm of many elements; a few scatter about it.
-	if n := len(ref); n > 0 && n < 10_000 {
-		bound *= 1 + 4/math.Sqrt(float64(n))
-	}
-	if e := frobenius(all, ref, expected); !(e <= bound) {
-		t.Errorf("%s: error %.3g, bound %.3g", what, e, bound)
+		c.row(got.values[i*n:(i+1)*n], want, scale)
 	}
 }
 
@@ -237,7 +244,7 @@ func (s *suite) product(t *testing.T, v variety, m, k, n int, fa, fb arrangement
 		t.Errorf("%s: %v", what, err)
 		return
 	}
-	s.check(t, what, evaluate(t, c), a, b, v.bound, nil)
+	s.check(t, what, evaluate(t, c), a, b, v, epilogue{})
 	x.Free()
 	y.Free()
 }
@@ -272,11 +279,11 @@ func testBatches(t *testing.T, s *suite) {
 			a, b := s.random(v.in, c.a...), s.random(v.in, c.b...)
 			what := fmt.Sprintf("%s %v x %v", v.name, c.a, c.b)
 			got := evaluate(t, a.array().MatMul(b.array(), v.opts...))
-			s.checkBatch(t, what, got, a, b, v.bound)
+			s.checkBatch(t, what, got, a, b, v)
 			if len(c.a) > 1 && len(c.b) > 1 {
 				x, y := arrangements[s.rng.IntN(len(arrangements))], arrangements[s.rng.IntN(len(arrangements))]
 				got = evaluate(t, x.make(s, a).MatMul(y.make(s, b), v.opts...))
-				s.checkBatch(t, what+" "+x.name+" "+y.name, got, a, b, v.bound)
+				s.checkBatch(t, what+" "+x.name+" "+y.name, got, a, b, v)
 			}
 		}
 		// A destination that is a transposed view, and one inside a larger array.
@@ -286,12 +293,12 @@ func testBatches(t *testing.T, s *suite) {
 		if err := gpk.Into(dst.T(), c); err != nil {
 			t.Fatal(err)
 		}
-		s.check(t, v.name+" into a transposed view", read(t, dst.T()), a, b, v.bound, nil)
+		s.check(t, v.name+" into a transposed view", read(t, dst.T()), a, b, v, epilogue{})
 		frame := poison(c.DType(), 35, 27)
 		if err := gpk.Into(frame.Slice(0, 1, 34).Slice(1, 2, 26), c); err != nil {
 			t.Fatal(err)
 		}
-		s.check(t, v.name+" into a part", read(t, frame.Slice(0, 1, 34).Slice(1, 2, 26)), a, b, v.bound, nil)
+		s.check(t, v.name+" into a part", read(t, frame.Slice(0, 1, 34).Slice(1, 2, 26)), a, b, v, epilogue{})
 		s.frameIntact(t, v.name, read(t, frame), 1, 34, 2, 26)
 	}
 }
@@ -312,7 +319,7 @@ func (s *suite) frameIntact(t *testing.T, what string, f tensor, r0, r1, c0, c1 
 }
 
 // checkBatch checks every matrix of a stack.
-func (s *suite) checkBatch(t *testing.T, what string, got, a, b tensor, bound float64) {
+func (s *suite) checkBatch(t *testing.T, what string, got, a, b tensor, v variety) {
 	t.Helper()
 	as, bs := a.shape, b.shape
 	if len(as) == 1 {
@@ -345,6 +352,6 @@ func (s *suite) checkBatch(t *testing.T, what string, got, a, b tensor, bound fl
 		return y
 	}
 	index(lead, func(ix []int) {
-		s.check(t, fmt.Sprint(what, ix), part(got, at(lead, ix), m, n), part(a, at(la, ix), m, k), part(b, at(lb, ix), k, n), bound, nil)
+		s.check(t, fmt.Sprint(what, ix), part(got, at(lead, ix), m, n), part(a, at(la, ix), m, k), part(b, at(lb, ix), k, n), v, epilogue{})
 	})
 }

@@ -88,7 +88,7 @@ func (l Layout) IsDense() bool {
 			return true
 		}
 		if l.Shape[i] != 1 && l.Strides[i] != n {
-			return false
+			return l.Size() == 0
 		}
 		n *= l.Shape[i]
 	}
@@ -322,7 +322,7 @@ func (l Layout) Slice(axis, start, stop, step int) (Layout, error) {
 	}
 	out := Layout{Shape: slices.Clone(l.Shape), Strides: slices.Clone(l.Strides), Offset: l.Offset}
 	out.Shape[a] = count
-	if count > 0 {
+	if out.Size() > 0 { // nothing lies nowhere: an empty view stays inside its buffer
 		out.Offset += lo * l.Strides[a]
 	}
 	if count > 1 {
