@@ -75,6 +75,9 @@ func (c *candidate) bind(p Problem, dev *device.Device) error {
 	}
 	c.index = index
 	scratch, err := lib.GemmWorkspace(ordinal, index, int64(m), int64(n), int64(c.k), int64(p.Batch))
+	if err != nil {
+		return err
+	}
 	c.scratch = max(c.scratch, scratch)
-	return err
+	return nil
 }
