@@ -226,15 +226,25 @@ func unaryValue(op expr.Op, t dtype.DType, v any) (want any, exact bool) {
 			}
 			return 0.0, true
 		case expr.GELU:
-			return 0.5 * x * math.Erfc(-x/math.Sqrt2), false
+			return unlessTiny(0.5*x*math.Erfc(-x/math.Sqrt2), bigGELU, x, 40), false
 		case expr.GELUTanh:
 			u := math.Sqrt(2/math.Pi) * (x + 0.044715*x*x*x)
-			return x * logistic(2*u), false
+			return unlessTiny(x*logistic(2*u), bigGELUTanh, x, 30), false
 		case expr.SiLU:
-			return x * logistic(x), false
+			return unlessTiny(x*logistic(x), bigSiLU, x, 760), false
 		}
 	}
 	return v, true
+}
+
+// unlessTiny is v, the value of f at x, but where a factor of it may have been
+// subnormal, and so of few digits: there it is f's. From the limit on it is 0.
+func unlessTiny(v float64, f func(*big.Float) *big.Float, x, limit float64) float64 {
+	if !(math.Abs(v) < 1e-290) || math.Abs(x) < 1 || math.Abs(x) > limit {
+		return v
+	}
+	v, _ = f(bigOf(x)).Float64()
+	return v
 }
 
 func logistic(v float64) float64 {

@@ -23,6 +23,9 @@ type lines struct {
 
 func newLines(xt, dt dtype.DType, shape []int, axis int, x unsafe.Pointer, xs []int, dst unsafe.Pointer, ds []int) lines {
 	l := lines{n: shape[axis], step: xs[axis] * xt.Size(), dstep: ds[axis] * dt.Size()}
+	if l.n == 0 {
+		return l // there is nothing at x, nor lines
+	}
 	rest, rx, rd := without(shape, axis), without(xs, axis), without(ds, axis)
 	l.outer = newNest(rest, operand{dst, rd, dt.Size()}, operand{x, rx, xt.Size()})
 	return l

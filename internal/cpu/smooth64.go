@@ -94,12 +94,16 @@ func geluTanhF64(x float64) float64 {
 	return gate64(x, v, v1)
 }
 
+// down is e^-100: a power that many times as large is normal, so that its product
+// with something is rounded once where that is subnormal.
+const down = 0x1.a8c1f14e2af5dp-145
+
 // gate64 returns x/(1 + e^-(v + rest)), where v has the sign of x.
 func gate64(x, v, rest float64) float64 {
-	if !(v < -700) {
+	if !(v < -600) {
 		return x / (1 + exp64(-v, -rest))
 	}
-	return x * exp64(v, rest)
+	return x * exp64(v+100, rest) * down
 }
 
 // geluF64 returns x/2 (1 + erf(x/sqrt 2)), for negative x as x/2 erfc(-x/sqrt 2),
@@ -120,14 +124,12 @@ func geluF64(x float64) float64 {
 }
 
 // geluTail is geluF64 for x < -20: -e^(-x^2/2)/sqrt(2 pi) (1 - 1/x^2 + 3/x^4 - 15/x^6
-// + ...). The power is taken e^100 times as large, so that it is rounded once where
-// the result is subnormal.
+// + ...).
 func geluTail(x float64) float64 {
 	z, z1 := twoProduct(x, x)
 	if z > 2000 {
 		return x * 0
 	}
-	const down = 0x1.a8c1f14e2af5dp-145 // e^-100
 	w := 1 / z
 	s := 1.0
 	for k := 17.0; k > 0; k -= 2 {

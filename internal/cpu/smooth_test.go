@@ -36,12 +36,14 @@ var smoothOps = []struct {
 	{expr.Tanh, math.Tanh, bigTanh, 0.51, 1.2, -3, 3, false},
 	{expr.Erf, math.Erf, bigErf, 0.51, 1, -6, 6, false},
 	{expr.Sigmoid, func(x float64) float64 { return logistic(x) }, bigLogistic, 0.51, 1.9, -40, 40, false},
-	{expr.SiLU, func(x float64) float64 { return x * logistic(x) }, func(x *big.Float) *big.Float { return mul2(x, bigLogistic(x)) }, 0.51, 2, -50, 50, false},
+	{expr.SiLU, func(x float64) float64 { return x * logistic(x) }, bigSiLU, 0.51, 2, -50, 50, false},
 	{expr.GELU, func(x float64) float64 { return 0.5 * x * math.Erfc(-x/math.Sqrt2) }, bigGELU, 0.51, 3.5, -37, 8, false},
 	{expr.GELUTanh, func(x float64) float64 { return x * logistic(2*math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)) }, bigGELUTanh, 0.51, 2, -20, 8, false},
 	{expr.Sqrt, math.Sqrt, func(x *big.Float) *big.Float { return bigNew().Sqrt(x) }, 0.5001, 0.5001, 0, 10, true},
 	{expr.Rsqrt, func(x float64) float64 { return 1 / math.Sqrt(x) }, func(x *big.Float) *big.Float { return quo2(bigOf(1), bigNew().Sqrt(x)) }, 0.51, 0.6, 0, 10, true},
 }
+
+func bigSiLU(x *big.Float) *big.Float { return mul2(x, bigLogistic(x)) }
 
 func bigGELU(x *big.Float) *big.Float {
 	return mul2(mul2(x, bigOf(0.5)), add2(bigOf(1), bigErf(quo2(x, bigNew().Sqrt(bigOf(2))))))
