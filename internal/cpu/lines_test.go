@@ -112,9 +112,13 @@ var lineChecks = []lineCheck{
 			if beta != nil {
 				b = beta[i].(float64)
 			}
+			scale := math.Abs(g) / math.Sqrt(square+testEps)
 			y := (x.(float64) - mean) / math.Sqrt(square+testEps) * g
 			want = append(want, y+b)
-			tol = append(tol, (halfUnit(t)+working(t))*math.Abs(y+b)+1e-14*(math.Abs(y)+math.Abs(mean)+1)+smallestOf(t))
+			// The mean is rounded, here and there, and the scale magnifies it where a
+			// line is nearly constant.
+			rounding := 0x1p-50 * (math.Abs(x.(float64)) + math.Abs(mean)) * scale
+			tol = append(tol, (halfUnit(t)+working(t))*math.Abs(y+b)+1e-14*(math.Abs(y)+1)+rounding+smallestOf(t))
 		}
 		return want, tol
 	}},
