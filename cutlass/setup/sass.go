@@ -63,7 +63,7 @@ func (b *builder) checkSASS(ctx context.Context, units []UnitResult) ([]SASS, er
 
 // IsWGMMA reports whether the kernel is one of CUTLASS 3.x for wgmma.
 func IsWGMMA(k cutlass.Kernel) bool {
-	return k.SM == 90 && (k.Schedule == "cooperative" || k.Schedule == "pingpong")
+	return k.SM == 90 && (k.Schedule == "cooperative" || k.Schedule == "pingpong" || k.Schedule == "single")
 }
 
 // cuobjdump is the disassembler beside nvcc or on PATH, else the wheels'.
