@@ -88,7 +88,7 @@ func logarithm(x float64) (high, low float64) {
 		third, thirdRest = 0x1.5555555555555p-2, 1.0/3 - 0x1.5555555555555p-2
 		fifth, fifthRest = 0x1.999999999999ap-3, 0.2 - 0x1.999999999999ap-3
 	)
-	e := 0.5 * z * p
+	e := float64(0.5 * z * p) // rounded: what u lacks of it is computed
 	u := fifth + e
 	u1 := (fifth - u) + e + fifthRest
 	w, w1 := twoProduct(z, u)
@@ -101,7 +101,7 @@ func logarithm(x float64) (high, low float64) {
 	g, g1 := twoProduct(2*s, t)
 	g1 += 2*s*t1 + 2*s1*t
 	n := float64(k)
-	a := n * ln2High
+	a := float64(n * ln2High) // rounded, for the same reason
 	sum := a + 2*s
 	back := sum - a
 	rest := (a - (sum - back)) + (2*s - back)

@@ -141,6 +141,6 @@ func geluTail(x float64) float64 {
 
 // twoProduct returns a b as a sum of two numbers.
 func twoProduct(a, b float64) (high, low float64) {
-	high = a * b
+	high = float64(a * b) // rounded here, not fused into a later sum
 	return high, math.FMA(a, b, -high)
 }
