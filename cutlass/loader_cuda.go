@@ -169,6 +169,9 @@ type entries struct {
 	prepareWorkspace, prepare                              C.uintptr_t
 	unary, binary, cast, fill, arange, reduceSpace, reduce C.uintptr_t
 	ternary, line, spin                                    C.uintptr_t
+	indexEntries
+	randomEntries
+	quantumEntries
 }
 
 // load loads a library that has been checked and resolves every entry.
@@ -206,6 +209,19 @@ func load(path string) (*Library, error) {
 		{"gpk_reduce", &e.reduce},
 		{"gpk_line", &e.line},
 		{"gpk_spin", &e.spin},
+		{"gpk_take", &e.take},
+		{"gpk_sort_workspace", &e.sortSpace},
+		{"gpk_sort", &e.sort},
+		{"gpk_topk", &e.topk},
+		{"gpk_uniform", &e.uniform},
+		{"gpk_normal", &e.normal},
+		{"gpk_quantum_angles", &e.quantumAngles},
+		{"gpk_quantum_slots", &e.quantumSlots},
+		{"gpk_quantum_pass", &e.quantumPass},
+		{"gpk_quantum_norms", &e.quantumNorms},
+		{"gpk_quantum_closed", &e.quantumClosed},
+		{"gpk_quantum_finish_workspace", &e.quantumFinishWorkspaceSize},
+		{"gpk_quantum_finish", &e.quantumFinish},
 	} {
 		name := C.CString(entry.name)
 		*entry.at = C.gpk_dlsym(handle, name)

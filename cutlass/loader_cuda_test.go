@@ -203,6 +203,21 @@ func TestEntries(t *testing.T) {
 		{"gpk_reduce", func(code int) error {
 			return lib.Reduce(code, stream, expr.Sum, dtype.Bool, dtype.Int64, s(3), 5, 6, s(7), 8, 9, 10)
 		}, []int64{int64(expr.Sum), 9, 8, 2, 3, 5, 6, 7, 8, 9, 10}},
+		{"gpk_take", func(code int) error {
+			return lib.Take(code, stream, dtype.Float16, dtype.Int64, s(3), 4, s(5), 6, 7, 8, s(9), 10, s(11), 12)
+		}, []int64{3, 8, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}},
+		{"gpk_sort", func(code int) error {
+			return lib.Sort(code, stream, dtype.Float16, s(3), 4, s(5), 6, s(7), true, 8, 9)
+		}, []int64{3, 2, 3, 4, 5, 6, 7, 1, 8, 9}},
+		{"gpk_topk", func(code int) error {
+			return lib.TopK(code, stream, dtype.Float16, s(3), 4, s(5), 6, 7, s(8), 9, s(10), 11, 12)
+		}, []int64{3, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}},
+		{"gpk_uniform", func(code int) error {
+			return lib.Uniform(code, stream, dtype.Float16, 4, 5, 6, [3]uint64{7, 8, 9}, 10)
+		}, []int64{3, 4, 5, 6, 7, 8, 9, 10}},
+		{"gpk_normal", func(code int) error {
+			return lib.Normal(code, stream, dtype.Float16, 4, 5, 6, 7, 8, 9)
+		}, []int64{3, 4, 5, 6, 7, 8, 9}},
 		{"gpk_spin", func(code int) error { return lib.Spin(code, stream, 77) }, []int64{77}},
 	} {
 		for i := range record {
@@ -233,6 +248,9 @@ func TestEntries(t *testing.T) {
 	}
 	if n, err := lib.ReduceWorkspace(0, expr.Op(1), dtype.Float64, dtype.Float16, s(4), 5); n != 102030405 || err != nil {
 		t.Errorf("ReduceWorkspace: %d, %v", n, err)
+	}
+	if n, err := lib.SortWorkspace(0, dtype.Float16, s(4), 5); n != 3020405 || err != nil {
+		t.Errorf("SortWorkspace: %d, %v", n, err)
 	}
 	if _, err := lib.ReduceWorkspace(CodeUnsupported, expr.Sum, 1, 1, s(4), 5); !errors.Is(err, expr.ErrUnsupported) {
 		t.Errorf("ReduceWorkspace: %v, want ErrUnsupported", err)

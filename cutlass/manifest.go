@@ -32,8 +32,9 @@ type Kernel struct {
 	Tile           [3]int // M, N, K of one CTA's step
 	Warp           [2]int // M, N of one warp's part of the tile; zero where CUTLASS 3.x decides
 	Cluster        [2]int // CTAs of one cluster along M and N; {1, 1} without
+	Parts          int    // of schedule ring: the CTAs of a cluster that share a tile's k
 	Stages         int    // 0: as many as fit
-	Schedule       string // cooperative, pingpong, single (one tile a CTA), multistage, simt, skinny, plain
+	Schedule       string // cooperative, pingpong, single (one tile a CTA), multistage, ring, simt, skinny, plain
 	CTAs           int    // of schedule single: how many share a multiprocessor
 	Swapped        bool   // computes the transposed product: the rows of D's tile are the narrow side of the instruction
 	Math           string // bf16, fp16, fp16x3, tf32, fp32, fp64, c64, c128, int: the precision of the multiplications
@@ -100,6 +101,13 @@ func families() []family {
 	fs = append(fs, tf32Families()...)
 	fs = append(fs, scaledFamilies()...)
 
+	// Few tiles of float64, by src/gemm_f64_sm90.cuh: two CTAs share a tile's k.
+	fs = append(fs, family{90, Kernel{
+		Unit: "sm90_f64_small", SM: 90, A: dtype.Float64, B: dtype.Float64,
+		Tile: [3]int{64, 64, 16}, Warp: [2]int{32, 32}, Cluster: [2]int{1, 1}, Parts: 2, Stages: 8, Schedule: "ring", Math: "fp64",
+		AlignA: 16, AlignB: 16, AlignOut: 8, TensorCore: true,
+	}, []dtype.DType{dtype.Float64}, allMajors})
+
 	// CUTLASS 2.x. Where an operand has k contiguous a load is a vector of it;
 	// outputs are stored one by one. Shared memory stays below the 99 KiB of sm_86.
 	for _, f := range []struct {
@@ -114,10 +122,9 @@ func families() []family {
 		vector     int // bytes of a load
 		epilogue   bool
 	}{
+		{"sm90_f64_small", 90, 90, dtype.Float64, dtype.Float64, "fp64", [3]int{128, 64, 16}, [2]int{64, 32}, 4, "multistage", 8, false},
 		{"sm90_f64", 90, 90, dtype.Float64, dtype.Float64, "fp64", [3]int{128, 128, 16}, [2]int{32, 64}, 3, "multistage", 8, false},
 		{"sm90_f64", 90, 90, dtype.Complex128, dtype.Complex128, "c128", [3]int{64, 64, 16}, [2]int{32, 32}, 3, "multistage", 16, false},
-		{"sm90_f64_small", 90, 90, dtype.Float64, dtype.Float64, "fp64", [3]int{128, 64, 16}, [2]int{64, 32}, 4, "multistage", 8, false},
-		{"sm90_f64_small", 90, 90, dtype.Float64, dtype.Float64, "fp64", [3]int{64, 64, 16}, [2]int{32, 32}, 4, "multistage", 8, false},
 		{"any_f32", 0, 80, dtype.Float32, dtype.Float32, "fp32", [3]int{128, 128, 8}, [2]int{32, 64}, 5, "simt", 4, true},
 		{"any_c64", 0, 80, dtype.Complex64, dtype.Complex64, "c64", [3]int{128, 128, 8}, [2]int{32, 64}, 4, "simt", 8, false},
 		{"any_c64", 0, 80, dtype.Complex64, dtype.Complex64, "tf32", [3]int{128, 64, 16}, [2]int{32, 32}, 4, "multistage", 8, false},
@@ -157,7 +164,7 @@ func families() []family {
 // complete fills in what follows from the rest.
 func (k *Kernel) complete(unitSM int) {
 	k.MultipleK = 1
-	if k.Warp != [2]int{} && (k.MajorA == RowMajor || k.MajorB == ColMajor) {
+	if k.Warp != [2]int{} && k.Schedule != "ring" && (k.MajorA == RowMajor || k.MajorB == ColMajor) {
 		k.MultipleK = k.AlignA / k.A.Size()
 	}
 	arch := fmt.Sprintf("sm%d", k.SM)
@@ -186,8 +193,8 @@ func (k *Kernel) complete(unitSM int) {
 		k.Name += "_swapped"
 	}
 	k.Name += "_" + k.Schedule
-	if k.CTAs > 0 {
-		k.Name += fmt.Sprint(k.CTAs)
+	if n := k.CTAs + k.Parts; n > 0 {
+		k.Name += fmt.Sprint(n)
 	}
 	switch {
 	case k.ConjA:

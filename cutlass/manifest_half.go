@@ -63,27 +63,30 @@ func halfFamilies() []family {
 // tf32Families are the kernels of float32 in TF32's precision on Hopper.
 func tf32Families() []family {
 	var fs []family
-	add := func(majors [][2]Major, ws ...wgmma) {
+	add := func(unit string, majors [][2]Major, ws ...wgmma) {
 		for _, w := range ws {
-			fs = append(fs, family{90, w.kernel("sm90_tf32", dtype.Float32, "tf32"), []dtype.DType{dtype.Float32}, majors})
+			fs = append(fs, family{90, w.kernel(unit, dtype.Float32, "tf32"), []dtype.DType{dtype.Float32}, majors})
 		}
 	}
 	// From shared memory wgmma reads TF32 with k contiguous only.
 	add(
-		kMajors,
+		"sm90_tf32", kMajors,
 		wgmma{tile: [3]int{128, 256, 32}, cluster: [3]int{2, 1}, schedule: "cooperative"},
 		wgmma{tile: [3]int{128, 128, 32}, cluster: [3]int{2, 1}, schedule: "pingpong"},
 		wgmma{tile: [3]int{64, 128, 32}, cluster: [3]int{1, 1}, schedule: "pingpong"},
 	)
 	// Row-major B goes through registers, as the left operand of the transposed
-	// product: no transpose before it. It pays while products are small.
+	// product: no transpose before it. It pays while products are small. The last
+	// two are bound by reading B.
 	add(
-		rowMajors,
+		"sm90_tf32_swapped", rowMajors,
 		wgmma{tile: [3]int{64, 64, 32}, cluster: [3]int{1, 1}, schedule: "pingpong", swapped: true},
 		wgmma{tile: [3]int{128, 64, 32}, cluster: [3]int{1, 1}, schedule: "pingpong", swapped: true},
 		wgmma{tile: [3]int{256, 128, 32}, cluster: [3]int{1, 2}, schedule: "cooperative", swapped: true},
 		wgmma{tile: [3]int{64, 128, 32}, cluster: [3]int{1, 1}, schedule: "cooperative", swapped: true},
 		wgmma{tile: [3]int{128, 128, 32}, cluster: [3]int{1, 1}, schedule: "cooperative", swapped: true},
+		wgmma{tile: [3]int{16, 128, 32}, cluster: [3]int{1, 1}, schedule: "cooperative", swapped: true},
+		wgmma{tile: [3]int{32, 128, 32}, cluster: [3]int{1, 1}, schedule: "cooperative", swapped: true},
 	)
 	return fs
 }

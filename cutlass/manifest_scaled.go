@@ -27,6 +27,8 @@ func scaledFamilies() []family {
 	hopper("sm90_scaled", 1, false, middle, [2]int{2, 1}, "pingpong", allMajors)
 	hopper("sm90_scaled_small", 1, false, narrow, [2]int{2, 1}, "cooperative", allMajors)
 	hopper("sm90_scaled_small", 1, false, small, [2]int{1, 1}, "pingpong", allMajors)
+	// One row of tiles: a packed operand of few columns of tiles.
+	hopper("sm90_scaled_few", 1, false, middle, [2]int{1, 1}, "cooperative", allMajors)
 
 	// The large tile moves the least data, the middle one wastes less where
 	// tiles are few: see mainloop_split_sm90.cuh.

@@ -67,19 +67,37 @@ func (u Unit) Source() string {
 		return string(text)
 	}
 	var b strings.Builder
-	header := "gemm_sm80.cuh"
-	if u.Kernels[0].wgmma() {
-		header = "gemm_sm90.cuh"
-		if u.Kernels[0].planes() > 0 {
-			header = "gemm_scaled_sm90.cuh"
+	var headers []string
+	for _, k := range u.Kernels {
+		if h := k.header(); !slices.Contains(headers, h) {
+			headers = append(headers, h)
+			fmt.Fprintf(&b, "#include %q\n", h)
 		}
 	}
-	fmt.Fprintf(&b, "#include %q\n", header)
 	for _, k := range u.Kernels {
 		b.WriteString(k.instance())
 	}
 	return b.String()
 }
+
+// header names the file whose macro instantiates the kernel.
+func (k Kernel) header() string {
+	switch {
+	case k.planes() > 0:
+		return "gemm_scaled_sm90.cuh"
+	case k.throughRegisters():
+		return "gemm_tf32_sm90.cuh"
+	case k.wgmma():
+		return "gemm_sm90.cuh"
+	case k.Schedule == "ring":
+		return "gemm_f64_sm90.cuh"
+	}
+	return "gemm_sm80.cuh"
+}
+
+// throughRegisters reports whether wgmma takes its left operand, B, out of
+// registers.
+func (k Kernel) throughRegisters() bool { return k.wgmma() && k.Math == "tf32" && k.Swapped }
 
 // instance returns the line that instantiates a generated unit's kernel.
 func (k Kernel) instance() string {
@@ -98,12 +116,19 @@ func (k Kernel) instance() string {
 		if k.CTAs > 0 {
 			schedule += fmt.Sprintf("<%d>", k.CTAs)
 		}
+		if k.throughRegisters() {
+			schedule = "wide<" + schedule + ">"
+		}
 		if k.Swapped {
 			schedule = "swapped<" + schedule + ">"
 		}
 		return fmt.Sprintf("GPK_GEMM90(%s, %s, %s, %s, %s, %d, %d, %d, %d, %d, %s)\n", k.Name,
 			tokens[k.A].cpp, tokens[k.Out].cpp, major[k.MajorA], major[k.MajorB],
 			k.Tile[0], k.Tile[1], k.Tile[2], k.Cluster[0], k.Cluster[1], schedule)
+	}
+	if k.Schedule == "ring" {
+		return fmt.Sprintf("GPK_DMMA90(%s, %t, %t, %d, %d, %d, %d, %d, %d)\n", k.Name,
+			k.MajorA == RowMajor, k.MajorB == RowMajor, k.Tile[0], k.Tile[1], k.Warp[0], k.Warp[1], k.Parts, k.Stages)
 	}
 	math := k.Math
 	switch {

@@ -113,7 +113,7 @@ func rank(p Problem, c device.Capabilities, force string, kernels []cutlass.Kern
 // plan is what the candidate looks like from outside.
 func (c *candidate) plan(reason string) Plan {
 	return Plan{
-		Kernel: c.kernel.Name, Tile: c.kernel.Tile, Cluster: c.kernel.Cluster, SplitK: 1,
+		Kernel: c.kernel.Name, Tile: c.kernel.Tile, Cluster: c.kernel.Cluster, SplitK: max(1, c.kernel.Parts),
 		Steps: c.steps, Workspace: c.workspace, TensorCore: c.kernel.TensorCore, Reason: reason,
 	}
 }
@@ -264,8 +264,24 @@ func (c *candidate) around(p Problem, dev device.Capabilities, cost func(Problem
 
 // asidePitch is the pitch of a result that is written aside.
 func asidePitch(p Problem, k cutlass.Kernel) int {
-	return alignUp(p.N, max(k.AlignOut, 16)/p.written(k).Size())
+	return madePitch(p.N, p.written(k).Size(), k.AlignOut)
 }
+
+// madePitch is the pitch, in elements, of lines that a step makes: a multiple of
+// what a kernel needs, and for long lines of a cache line. TMA copies them in
+// pieces of 128 bytes, each of which would touch two cache lines.
+func madePitch(length, size, need int) int {
+	unit := max(need, 16)
+	if length*size >= longLine {
+		unit = max(unit, cacheLine)
+	}
+	return alignUp(length, unit/size)
+}
+
+const (
+	cacheLine = 128 // bytes
+	longLine  = 512 // bytes from which rounding up to it costs little
+)
 
 func swap(l Layout) Layout {
 	switch l {
@@ -311,7 +327,7 @@ func prepare(mn, k, size int, have Layout, want cutlass.Major, align, need int, 
 	if want == cutlass.ColMajor {
 		line, lines = mn, k
 	}
-	q.rows, q.pitch = lines, alignUp(line, max(need, 16)/size)
+	q.rows, q.pitch = lines, madePitch(line, size, need)
 	return q
 }
 

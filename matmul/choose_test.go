@@ -235,7 +235,8 @@ func TestModel(t *testing.T) {
 		{Problem{M: 8192, N: 4096, K: 1024, A: bf16, LayoutB: ColMajor, Epilogue: Epilogue{Bias: true, Activation: GELUTanh}}, "sm90_bf16_bf16_rc_128x128x64_2x1_pingpong"},
 		{Problem{M: 512, N: 512, K: 512, A: fp32}, "sm90_tf32_f32_rr_64x64x32_1x1_swapped_pingpong"},
 		{Problem{M: 1024, N: 1024, K: 1024, A: fp32}, "sm90_tf32_f32_rr_128x64x32_1x1_swapped_pingpong"},
-		{Problem{M: 4, N: 14336, K: 4096, A: fp32}, "any_tf32_f32_rr_16x64x16_skinny"},
+		{Problem{M: 4, N: 14336, K: 4096, A: fp32}, "sm90_tf32_f32_rr_16x128x32_1x1_swapped_cooperative"},
+		{Problem{M: 32, N: 14336, K: 4096, A: fp32}, "sm90_tf32_f32_rr_32x128x32_1x1_swapped_cooperative"},
 		{Problem{M: 64, N: 14336, K: 4096, A: fp32}, "sm90_tf32_f32_rr_64x128x32_1x1_swapped_cooperative"},
 		{Problem{M: 128, N: 14336, K: 4096, A: fp32}, "sm90_tf32_f32_rr_128x128x32_1x1_swapped_cooperative"},
 		{Problem{M: 512, N: 512, K: 512, Batch: 64, A: fp32}, "sm90_tf32_f32_rr_256x128x32_1x2_swapped_cooperative"},
@@ -248,7 +249,7 @@ func TestModel(t *testing.T) {
 		{Problem{M: 3072, N: 3072, K: 3072, A: fp32}, "sm90_f16s_f32_rr_128x192x64_2x1_cooperative"},
 		{Problem{M: 4096, N: 4096, K: 4096, A: fp32}, "sm90_f16s_f32_rr_128x256x64_2x1_cooperative"},
 		{Problem{M: 8192, N: 8192, K: 8192, A: fp32}, "sm90_f16s_f32_rr_128x256x64_2x1_cooperative"},
-		{Problem{M: 512, N: 512, K: 512, A: dtype.Float64}, "sm90_f64_f64_rr_64x64x16_multistage"},
+		{Problem{M: 512, N: 512, K: 512, A: dtype.Float64}, "sm90_f64_f64_rr_64x64x16_ring2"},
 		{Problem{M: 1024, N: 1024, K: 1024, A: dtype.Float64}, "sm90_f64_f64_rr_128x64x16_multistage"},
 	} {
 		p := test.p
@@ -364,8 +365,25 @@ func TestWorkspace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := int64(2 * (4095*4096 + 4095*4104 + 4095*4104))
+	want := int64(2 * (4095*4096 + 4095*4160 + 4095*4160))
 	if p.Workspace != want {
 		t.Errorf("workspace %d, want %d: %v", p.Workspace, want, p)
+	}
+}
+
+// TestMadePitch: what a step makes holds the line in whole units, and long
+// lines begin where a cache line does, at little cost.
+func TestMadePitch(t *testing.T) {
+	for _, size := range []int{2, 4, 8, 16} {
+		for length := 1; length < 5000; length++ {
+			pitch := madePitch(length, size, 16)
+			bytes := pitch * size
+			if pitch < length || bytes%16 != 0 || length*size >= longLine && bytes%cacheLine != 0 {
+				t.Fatalf("%d elements of %d bytes: pitch %d", length, size, pitch)
+			}
+			if over := bytes - length*size; over >= 16 && 4*over > length*size {
+				t.Fatalf("%d elements of %d bytes: pitch %d is more than a quarter too long", length, size, pitch)
+			}
+		}
 	}
 }

@@ -24,8 +24,9 @@ import (
 // H200, of bfloat16 and TF32 products from 512 to 8192 cubed, of 1 to 128 rows,
 // and of batches, each launched before the previous one had ended. They predict
 // a time to 11 % (root mean square), and the tile of least cycles was at most
-// 2.4 % slower than the fastest that was measured. Peak rates are those of
-// NVIDIA's data sheet.
+// 2.4 % slower than the fastest that was measured. The numbers of TF32 through
+// registers, and of float64 in rings, were read from 40 later timings. Peak rates
+// are those of NVIDIA's data sheet.
 const (
 	cyclesPerMicrosecond = 1800
 
@@ -48,9 +49,10 @@ const (
 	heatFree       = 0.625 // bytes from shared memory a product, over what the peak allows: 128 x 256
 
 	// Where the left operand goes through registers.
-	registerReach = 0.57 // of the peak
-	registerStep  = 15.6 // cycles a unit of k: one wait each 8
-	lineCycles    = 1.48 // of TMA for a line of 32 bytes in shared memory
+	registerReach = 0.83 // of the peak
+	registerStep  = 17.  // cycles a unit of k: one wait each 8
+	pingpongStep  = 13.
+	narrowStep    = 15. // where the instruction is at most 32 wide
 )
 
 // What scaled (1) and split (2) kernels keep of the peak, by tile, measured on
@@ -64,7 +66,9 @@ var planesReach = map[[3]int]float64{
 // Of kernels without wgmma.
 const (
 	plainReach = 0.9 // of the peak
-	skinnyRate = 0.92
+	ringReach  = 0.67
+	ringEnd    = 5300. // a cluster's way to its first tile, and from its sums to D
+	skinnyRate = 0.86
 )
 
 var flopsPerCycle = map[string]float64{
@@ -89,6 +93,8 @@ func kernelCycles(p Problem, k cutlass.Kernel, c device.Capabilities) float64 {
 	case "cooperative", "pingpong", "single":
 		down, across = alignUp(down, k.Cluster[0]), alignUp(across, k.Cluster[1])
 		compute = wgmmaCycles(p, k, down*across*p.Batch, sms)
+	case "ring":
+		compute = ringCycles(p, k, down*across*p.Batch, sms)
 	case "skinny": // reads B once for each row of tiles
 		bytes = (size*depth*n*float64(down) + out*m*n) * batch / skinnyRate
 		if tm > 16 {
@@ -133,7 +139,14 @@ func wgmmaCycles(p Problem, k cutlass.Kernel, tiles, sms int) float64 {
 	var step float64
 	registers := k.Math == "tf32" && k.Swapped
 	if registers {
-		step = max(ideal/registerReach, tk*registerStep, fromL2, left*tk*size/32*lineCycles)
+		wait := registerStep
+		switch {
+		case right <= 32:
+			wait = narrowStep
+		case k.Schedule == "pingpong":
+			wait = pingpongStep
+		}
+		step = max(ideal/registerReach, tk*wait, fromL2)
 	} else {
 		products := ideal / peakReach
 		if right == 192 {
@@ -158,6 +171,9 @@ func wgmmaCycles(p Problem, k cutlass.Kernel, tiles, sms int) float64 {
 	case "pingpong":
 		compute = max(share*work+epilogue, math.Ceil(share/2)*(work+epilogue))
 	default:
+		if k.CTAs > 1 && tiles <= sms {
+			share = 2 // nothing keeps two CTAs from meeting while other multiprocessors are free
+		}
 		waves := float64(ceilDiv(tiles, sms*max(k.CTAs, 1)))
 		compute = share*work + waves*(epilogue+startCycles) - startCycles
 	}
@@ -166,6 +182,15 @@ func wgmmaCycles(p Problem, k cutlass.Kernel, tiles, sms int) float64 {
 		compute *= 1 + heat*long*math.Max(0, shared/ideal-heatFree)
 	}
 	return compute
+}
+
+// ringCycles is the compute term of float64 kernels for Hopper: clusters take
+// tiles, and each of their CTAs a part of k.
+func ringCycles(p Problem, k cutlass.Kernel, tiles, sms int) float64 {
+	share := float64(ceilDiv(tiles, max(1, sms/k.Parts)))
+	steps := float64(ceilDiv(ceilDiv(p.K, k.Tile[2]), k.Parts))
+	step := 2 * float64(k.Tile[0]*k.Tile[1]*k.Tile[2]) / (flopsPerCycle[k.Math] * ringReach)
+	return share * (steps*step + ringEnd)
 }
 
 // plainCycles is the compute term of the other kernels.

@@ -136,7 +136,7 @@ func (p *Packed) arrange(s *device.Stream, b device.View, precision Precision, p
 	if kMajor {
 		lines, length = cols, rows
 	}
-	pitch = alignUp(length, unit)
+	pitch = madePitch(length, size, 16)
 	batch := layout.Dense(b.Layout.Shape[:n-2])
 	out := layout.Layout{Shape: b.Layout.Shape, Strides: make([]int, n)}
 	for i, t := range batch.Strides {

@@ -26,7 +26,7 @@ func layPlanes(at uint64, form cutlass.Form, lines, k, copies int, kMajor bool) 
 	if !kMajor {
 		count, length = k, lines
 	}
-	p.pitch = alignUp(length, 8)
+	p.pitch = madePitch(length, 2, 16)
 	p.member = count * p.pitch
 	take := func(bytes int) uint64 {
 		from := at

@@ -23,6 +23,8 @@ type Product struct {
 	ConjA, ConjB  bool
 	AbsSquare     bool // see the options of these names
 	Symmetric     bool
+	Upper         bool    // with Symmetric: below the diagonal D is left to the caller
+	Normwise      bool    // on float16 planes an error within |a||b| of row and column is enough: no guard
 	Packed        *Packed // nil: B is not packed
 }
 
@@ -99,7 +101,8 @@ type stack struct {
 
 // stacks splits the product into launches: leading dimensions that lie evenly
 // in all three operands make one batch, and where B is the same for all of
-// them they are rows of A instead. The stacks are equal but for their offsets.
+// them they are rows of A instead. The stacks are equal but for their offsets;
+// nil offsets mean the first one alone.
 func (p *Product) stacks() (first stack, offsets [][3]int) {
 	split := func(v device.View) (shape, strides []int, m matrix) {
 		n := v.Layout.NDim()
@@ -110,7 +113,7 @@ func (p *Product) stacks() (first stack, offsets [][3]int) {
 	_, sa, a := split(p.A)
 	_, sb, b := split(p.B)
 	if len(shape) == 0 {
-		return stack{batch: 1, a: a, b: b, d: d}, oneStack(a, b, d)
+		return stack{batch: 1, a: a, b: b, d: d}, nil
 	}
 	shape, strides := layout.Collapse(shape, sa, sb, sd)
 	sa, sb, sd = strides[0], strides[1], strides[2]
@@ -142,7 +145,8 @@ func (p *Product) stacks() (first stack, offsets [][3]int) {
 	}
 }
 
-func oneStack(a, b, d matrix) [][3]int { return [][3]int{{a.offset, b.offset, d.offset}} }
+// offsets are where the stack's operands begin.
+func (s stack) offsets() [3]int { return [3]int{s.a.offset, s.b.offset, s.d.offset} }
 
 // problem describes one stack.
 func (p *Product) problem(s stack) Problem {

@@ -56,6 +56,9 @@ func (p *Product) runCPU(s *device.Stream) error {
 		ep.Bias = p.Bias.Ptr()
 	}
 	first, offsets := q.stacks()
+	if offsets == nil {
+		offsets = [][3]int{first.offsets()}
+	}
 	if p.AbsSquare || p.Symmetric {
 		for _, at := range offsets {
 			if err := q.runBlocks(s, first, at, reads); err != nil {

@@ -2,6 +2,7 @@ package matmul
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/device"
@@ -16,6 +17,9 @@ var manifest = cutlass.Kernels()
 // runCUDA plans one stack and launches it at every offset.
 func (p *Product) runCUDA(s *device.Stream) error {
 	first, offsets := p.stacks()
+	if offsets == nil {
+		return p.launch(s, first)
+	}
 	for _, at := range offsets {
 		st := first
 		st.a.offset, st.b.offset, st.d.offset = at[0], at[1], at[2]
@@ -62,7 +66,9 @@ func (p *Product) execute(s *device.Stream, st stack, q Problem, c *candidate) e
 	}
 	defer freeB()
 
-	l := launch{p: p, q: q, c: c, a: a, b: b, act: p.Activation, reads: []*device.Buffer{a.view.Buffer, b.view.Buffer}}
+	l := launches.Get().(*launch)
+	defer l.done()
+	*l = launch{p: p, q: q, c: c, a: a, b: b, act: p.Activation, reads: append(l.reads, a.view.Buffer, b.view.Buffer), writes: append(l.writes, nil)}
 	if p.Bias.Buffer != nil && !c.finish {
 		l.bias = p.Bias.Addr()
 		l.reads = append(l.reads, p.Bias.Buffer)
@@ -70,7 +76,6 @@ func (p *Product) execute(s *device.Stream, st stack, q Problem, c *candidate) e
 	if c.finish {
 		l.act = NoActivation
 	}
-	l.writes = make([]*device.Buffer, 1, 3)
 	if c.form != 0 {
 		if l.scaled, err = p.scaled(s, st, q, c, a, b); err != nil {
 			return err
@@ -118,7 +123,7 @@ func (p *Product) execute(s *device.Stream, st stack, q Problem, c *candidate) e
 		}
 		l.at = at
 		l.writes[0] = l.out.Buffer
-		if err := dev.Launch(s, l.reads, l.writes, l.start); err != nil {
+		if err := dev.LaunchWork(s, l.reads, l.writes, l); err != nil {
 			return err
 		}
 		l.ready = true
@@ -141,7 +146,7 @@ func (p *Product) execute(s *device.Stream, st stack, q Problem, c *candidate) e
 			return err
 		}
 	}
-	if q.Symmetric {
+	if q.Symmetric && !p.Upper {
 		return mirror(s, st.d.view(p.D, q.Batch))
 	}
 	return nil
@@ -152,6 +157,17 @@ func (m matrix) block(b block) matrix {
 	m.offset += b.row*m.rowStride + b.col*m.colStep
 	m.rows, m.cols = b.rows, m.cols-b.col
 	return m
+}
+
+// launches are those that have ended, for the next products.
+var launches = sync.Pool{New: func() any { return new(launch) }}
+
+// done gives the launch back, with the room of its lists.
+func (l *launch) done() {
+	clear(l.reads)
+	clear(l.writes)
+	*l = launch{reads: l.reads[:0], writes: l.writes[:0]}
+	launches.Put(l)
 }
 
 // launch is one block of a product about to be started.
@@ -172,8 +188,8 @@ type launch struct {
 	m   matrix
 }
 
-// start enqueues the block.
-func (l *launch) start(ordinal int, stream uint64) error {
+// Start enqueues the block.
+func (l *launch) Start(ordinal int, stream uint64) error {
 	q, c := &l.q, l.c
 	lib := l.out.Buffer.Device().Library()
 	ldd := l.m.rowStride
@@ -211,6 +227,10 @@ func (l *launch) start(ordinal int, stream uint64) error {
 	a, b := r.a.from(l.at.row), r.b.from(factor*l.at.col)
 	g.A, g.LowA, g.ScaleA, g.LDA, g.StrideA = a.high, a.low, a.scales, a.pitch, r.strideA
 	g.B, g.LowB, g.ScaleB, g.LDB, g.StrideB = b.high, b.low, b.scales, b.pitch, r.strideB
+	if l.p.Normwise {
+		g.GuardA, g.GuardB, g.GuardLimit = 0, 0, 0
+		return lib.Gemm(ordinal, stream, c.index, g)
+	}
 	g.Guard = cutlass.GuardFits
 	if err := lib.Gemm(ordinal, stream, c.index, g); err != nil {
 		return err

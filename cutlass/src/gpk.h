@@ -105,6 +105,91 @@ GPK_API int gpk_line(int device, uint64_t stream, int op, int x_type, int dst_ty
 /* Spins for about `microseconds` on the stream: for tests of ordering. */
 GPK_API int gpk_spin(int device, uint64_t stream, int64_t microseconds);
 
+/* dst = elements of x picked along one axis. shape is dst's. x_strides are 0 along
+ * the dimensions that the indices span, index_strides along all others. The axis
+ * has `length` elements, `step` apart; negative indices count from its end. flags:
+ * two int64, 0 before: [0] becomes the least index below -length, [1] the
+ * greatest beyond length-1; dst is then of no use, but nothing outside x is read.
+ * dst of 0: only the indices are looked at. */
+GPK_API int gpk_take(int device, uint64_t stream, int type, int index_type, int ndim, const int64_t* shape,
+                     uint64_t x, const int64_t* x_strides, int64_t length, int64_t step, uint64_t indices,
+                     const int64_t* index_strides, uint64_t dst, const int64_t* dst_strides, uint64_t flags);
+
+/* dst = x sorted along the last dimension, real types and Bool. NaN is the largest,
+ * and -0 below 0; NaN comes out quiet. dst must not overlap x. Lines have fewer
+ * than 2^31 elements. gpk_sort_workspace gives the bytes of workspace for gpk_sort
+ * (k = 0) and gpk_topk; negative: the negated code. */
+GPK_API int64_t gpk_sort_workspace(int device, int type, int ndim, const int64_t* shape, int64_t k);
+GPK_API int gpk_sort(int device, uint64_t stream, int type, int ndim, const int64_t* shape, uint64_t x,
+                     const int64_t* x_strides, uint64_t dst, const int64_t* dst_strides, int descending,
+                     uint64_t workspace, int64_t workspace_bytes);
+
+/* The k largest of each line along the last dimension of x, whose shape it is, in
+ * falling order, and their places, int64. NaN is the largest; of equal elements
+ * the first comes first. */
+GPK_API int gpk_topk(int device, uint64_t stream, int type, int ndim, const int64_t* shape, uint64_t x,
+                     const int64_t* x_strides, int64_t k, uint64_t values, const int64_t* value_strides,
+                     uint64_t places, const int64_t* place_strides, uint64_t workspace, int64_t workspace_bytes);
+
+/* Quantum circuits. quantum.cuh and quantum.cu say what the codes hold, all of
+ * int32 words and on the device; `type` is the states': of real programs float32 or
+ * float64, else complex64 or complex128.
+ *
+ * The angles of the n samples from first on, [n, angles] of float64. x: element (i, j) of
+ * all samples at x + i row + j col. status: two words, which get the smaller of what
+ * they hold and the index i features + j of an element of x that is not finite, and
+ * i angles + a of an angle. No features, or no angles, leave that part out. */
+GPK_API int gpk_quantum_angles(int device, uint64_t stream, int x_type, int64_t first, int64_t n, int64_t features, uint64_t x, int64_t row,
+                               int64_t col, int angles, uint64_t code, uint64_t coefs, uint64_t out, uint64_t status);
+
+/* Vectors, matrices and phases of every sample, of type float32 or float64: value v of
+ * a sample goes to out + sample sample_stride + v value_stride. code begins with the
+ * place of each slot; fixed: constant matrices. */
+GPK_API int gpk_quantum_slots(int device, uint64_t stream, int type, int64_t n, int slots, uint64_t code, uint64_t fixed,
+                              uint64_t angles, int n_angles, uint64_t out, int64_t sample_stride, int64_t value_stride);
+
+/* One pass of a program over the states [n, 2^qubits]. A block has 2^local amplitudes of
+ * `samples` samples (1 where local < qubits); at: the position of each local bit,
+ * then of the others. */
+GPK_API int gpk_quantum_pass(int device, uint64_t stream, int type, int64_t n, int qubits, int local, int samples,
+                             uint64_t state, uint64_t code, uint64_t slots, int64_t slot_stride, uint64_t angles,
+                             int n_angles, uint64_t tables, const int32_t* at);
+
+/* out[i] = (sum of the squares of row i of state, [n, width] of float32 or float64)^2, times
+ * what out, float64, holds unless first. */
+GPK_API int gpk_quantum_norms(int device, uint64_t stream, int type, int64_t n, int64_t width, uint64_t state, uint64_t out, int first);
+
+/* k[i][j] = product over wires of 1/2 + r.s (dot) or 1 - |r - s|^2, r and s the coordinates
+ * of row i and column j: line c of x, ld_x apart, has coordinate c of every row. `planar`
+ * wires of two coordinates come first, then `full` ones of three. upper: only tiles on
+ * and above the diagonal; times: multiplied to what k holds. */
+GPK_API int gpk_quantum_closed(int device, uint64_t stream, int type, int64_t rows, int64_t cols, uint64_t x, int64_t ld_x,
+                               uint64_t y, int64_t ld_y, int planar, int full, int dot, int upper, int times, uint64_t k, int64_t ld);
+
+/* What follows a product, in one pass over k [rows, cols]: entries are squared (square),
+ * divided by the square roots of norm_x[i] + jitter and norm_y[j] + jitter (0: not), added up,
+ * and written to mirror, transposed (0: not). triangle: k is square and on the
+ * diagonal; what is above it counts, mirror is k or 0, and the diagonal is compared
+ * with 1 and set to `one`. total: float64 sum, sum of squares and largest |diagonal - 1|,
+ * which are added to. */
+GPK_API int64_t gpk_quantum_finish_workspace(int64_t rows, int64_t cols);
+GPK_API int gpk_quantum_finish(int device, uint64_t stream, int type, int64_t rows, int64_t cols, uint64_t k, int64_t ld,
+                               uint64_t mirror, int64_t ld_mirror, int triangle, int square, double one, uint64_t norm_x,
+                               uint64_t norm_y, double jitter, uint64_t total, uint64_t workspace, int64_t workspace_bytes);
+
+/* Random numbers into dst, n dense elements: a function of the seed, which is the
+ * key of Philox4x32-10, of the block's number, which is its counter, and of the
+ * element's place in its block alone. Blocks are numbered from `block` on; one makes
+ * four float32, float16 or bfloat16, or two float64 or integers.
+ *
+ * gpk_uniform: real types lo + u width, u in [0, 1), but at most `below`; p0, p1, p2
+ * are lo, width and below as the bits of float64. Integers: lo + k, k below the
+ * range; p0 is lo, p1 the range, 0 for 2^64. gpk_normal: mean + std z, real types. */
+GPK_API int gpk_uniform(int device, uint64_t stream, int type, int64_t n, uint64_t seed, uint64_t block, uint64_t p0,
+                        uint64_t p1, uint64_t p2, uint64_t dst);
+GPK_API int gpk_normal(int device, uint64_t stream, int type, int64_t n, uint64_t seed, uint64_t block, double mean,
+                       double std, uint64_t dst);
+
 #ifdef __cplusplus
 }
 #endif

@@ -34,9 +34,14 @@ struct Scalar {
 
 // Vectors that a thread has in flight. One is enough to reach the memory's
 // bandwidth, and the fastest (H200: Add of half types at 4.38 TB/s, with four
-// 3.94); where arithmetic dominates, four hide its latency.
-template <class Op>
-constexpr int vectors_each = __is_same(Op, GELU) || __is_same(Op, GELUTanh) ? 4 : 1;
+// 3.94); float's smooth operations, whose arithmetic dominates, are fastest with
+// two (GELU at 3.3 TB/s, with one 2.9) under a bound on registers.
+template <class Op, class T>
+constexpr int vectors_each = is_smooth<Op> && !is_half<T> && !__is_same(Op, GELUTanh) ? 2 : 1;
+
+// Blocks that a multiprocessor should hold at least; 1: no matter.
+template <class Op, class T>
+constexpr int unary_blocks = !is_smooth<Op> || sizeof(T) == 8 ? 1 : __is_same(Op, GELUTanh) && !is_half<T> ? 8 : 6;
 
 // Op on N elements, with results of type D: T itself, or the real type of a complex
 // T.
@@ -53,9 +58,9 @@ __device__ void apply_to(T (&x)[N], D (&y)[N]) {
 }
 
 template <class Op, class T, class D>
-__global__ void __launch_bounds__(threads) unary_rows(Rows<2> r) {
+__global__ void __launch_bounds__(threads, unary_blocks<Op, T>) unary_rows(Rows<2> r) {
   begin();
-  constexpr int V = 16 / sizeof(T), each = vectors_each<Op>;
+  constexpr int V = 16 / sizeof(T), each = vectors_each<Op, T>;
   Vec<T, V> x[each];
   int64_t off[each][2];
   uint32_t const first = blockIdx.x * blockDim.x * each + threadIdx.x;
@@ -101,7 +106,7 @@ int unary(Nest const& nest, uint64_t stream) {
   return in_pieces(nest, [&](Nest const& t) {
     Rows<2> r;
     if (make_rows(t, 16 / sizeof(T), 0, &r)) {
-      return launch_for(unary_rows<Op, T, D>, r.vectors, vectors_each<Op>, stream, r);
+      return launch_for(unary_rows<Op, T, D>, r.vectors, vectors_each<Op, T>, stream, r);
     }
     Tiles<2> p;
     unsigned const grid = make_tiles(t, &p);

@@ -11,23 +11,28 @@ constexpr int threads = 256;        // of a block, at most
 constexpr int64_t piece = 1 << 30;  // elements of one launch, at most: 32-bit indices reach them
 
 // Launches and returns this launch's own error, leaving none behind. Every
-// kernel calls begin() first.
+// kernel calls begin() first. cluster: blocks of a cluster.
 template <class P>
-int launch(void (*kernel)(P), unsigned grid, unsigned block, uint64_t stream, P const& p) {
+int launch(void (*kernel)(P), unsigned grid, unsigned block, uint64_t stream, P const& p, unsigned cluster = 1) {
   static uint64_t known = 0;
   int device = -1;
   void* args[] = {const_cast<P*>(&p)};
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchAttribute attributes[2] = {};
+  if (cluster > 1) {
+    attributes[0].id = cudaLaunchAttributeClusterDimension;
+    attributes[0].val.clusterDim = {cluster, 1, 1};
+  }
+  cudaLaunchAttribute& last = attributes[cluster > 1];
+  last.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  last.val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(grid);
   config.blockDim = dim3(block);
   config.stream = reinterpret_cast<cudaStream_t>(stream);
-  config.attrs = &attribute;
+  config.attrs = attributes;
   cudaError_t e = cudaGetDevice(&device);
   if (e == cudaSuccess) {
-    config.numAttrs = waits(reinterpret_cast<void const*>(kernel), device, &known) ? 1 : 0;
+    config.numAttrs = (cluster > 1) + waits(reinterpret_cast<void const*>(kernel), device, &known);
     e = cudaLaunchKernelExC(&config, reinterpret_cast<void const*>(kernel), args);
   }
   if (e != cudaSuccess) cudaGetLastError();
@@ -252,7 +257,17 @@ template <class T, int V, int Operands>
 __device__ Vec<T, V> read(Rows<Operands> const& r, int operand, int64_t off) {
   T const* const p = reinterpret_cast<T const*>(r.p[operand]) + off;
   Vec<T, V> v;
-  if (r.splat[operand]) {
+  if constexpr (sizeof(T) == 2 && V == 8) {
+    // As words: else the compiler would give every half a register of its own.
+    uint4 w;
+    if (r.splat[operand]) {
+      w.x = *reinterpret_cast<uint16_t const*>(p) * 0x10001u;
+      w = {w.x, w.x, w.x, w.x};
+    } else {
+      w = *reinterpret_cast<uint4 const*>(p);
+    }
+    memcpy(&v, &w, sizeof v);
+  } else if (r.splat[operand]) {
     T const one = *p;
 #pragma unroll
     for (int e = 0; e < V; ++e) v.v[e] = one;

@@ -4,7 +4,10 @@
 // alignment; `transpose` where the source's rows are the destination's columns;
 // `copy_tiles` for the rest. Different types: `cast_rows` for dense, aligned
 // rows; `cast_tiles`, which learns the types at run time, for the rest.
+#include "index.cuh"
 #include "ops.cuh"
+#include "random.cuh"
+#include "sort.cuh"
 
 namespace gpk {
 namespace {

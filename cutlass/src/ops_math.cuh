@@ -70,6 +70,26 @@ __device__ inline H to_half(float x) {
   return h;
 }
 
+// to_half of N numbers, two by one instruction: where the results are needed as
+// floats again, each alone costs a slow one.
+template <class H, int N>
+__device__ inline void to_halves(float const (&x)[N], H (&y)[N]) {
+#pragma unroll
+  for (int e = 0; e + 1 < N; e += 2) {
+    // The halves of a register: nothing is moved where they stay together.
+    if constexpr (__is_same(H, f16)) {
+      asm("{\n\t.reg .b32 both;\n\tcvt.rn.f16x2.f32 both, %2, %3;\n\tmov.b32 {%0, %1}, both;\n\t}"
+          : "=h"(y[e].bits), "=h"(y[e + 1].bits)
+          : "f"(x[e + 1]), "f"(x[e]));
+    } else {
+      asm("{\n\t.reg .b32 both;\n\tcvt.rn.bf16x2.f32 both, %2, %3;\n\tmov.b32 {%0, %1}, both;\n\t}"
+          : "=h"(y[e].bits), "=h"(y[e + 1].bits)
+          : "f"(x[e + 1]), "f"(x[e]));
+    }
+  }
+  if constexpr (N % 2 == 1) y[N - 1] = to_half<H>(x[N - 1]);
+}
+
 // x where float holds it, else the neighbour of x with an odd last bit: what
 // rounds to a half as x does, since float has more than two bits beyond either
 // half type (Boldo and Melquiond, 2005).
@@ -310,6 +330,10 @@ struct Maximum {
   static __device__ T apply(T x, T y) {
     if constexpr (is_integer<T>) {
       return x > y ? x : y;
+    } else if constexpr (__is_same(T, float)) {
+      T m;
+      asm("max.NaN.f32 %0, %1, %2;" : "=f"(m) : "f"(x), "f"(y));
+      return m;
     } else {
       return x > y ? x : x < y ? y : x == y ? (signbit(x) ? y : x) : x + y;
     }
@@ -320,6 +344,10 @@ struct Minimum {
   static __device__ T apply(T x, T y) {
     if constexpr (is_integer<T>) {
       return x < y ? x : y;
+    } else if constexpr (__is_same(T, float)) {
+      T m;
+      asm("min.NaN.f32 %0, %1, %2;" : "=f"(m) : "f"(x), "f"(y));
+      return m;
     } else {
       return x < y ? x : x > y ? y : x == y ? (signbit(x) ? x : y) : x + y;
     }
@@ -400,6 +428,22 @@ struct Shr {
   static __device__ T apply(T x, T y) {
     constexpr T width = 8 * sizeof(T);
     return !negative(y) && y < width ? static_cast<T>(x >> y) : negative(x) ? static_cast<T>(-1) : T(0);
+  }
+};
+
+// ---- of three operands
+
+struct Where {
+  template <class T>
+  static __device__ T apply(uint8_t c, T x, T y) {
+    return c != 0 ? x : y;
+  }
+};
+
+struct Clamp {
+  template <class T>
+  static __device__ T apply(T x, T lo, T hi) {
+    return combine<Minimum>(combine<Maximum>(x, lo), hi);
   }
 };
 
@@ -651,11 +695,17 @@ __device__ inline float gate_tail(float a, float hi, float lo) {
   return e.scale(fmaf(fmaf(-q, d_rest, fmaf(-q, d, n)) + n_rest, r, q));
 }
 
+// |x|, of a positive x at most 128: there T is 0, and the result x, +inf too. It
+// is 0 where x is as far below, and NaN for -inf.
+__device__ inline float bounded(float x) { return fabsf(Minimum::apply(x, 128.f)); }
+
 // Smooth operations have two forms for float: `quick` up to |x| = limit, where
 // nothing is subnormal, and `full`, by way of double, beyond.
 template <class Op>
-__device__ __noinline__ float full(float x) {
-  return static_cast<float>(Op::exact(static_cast<double>(x)));
+__device__ __noinline__ void either(float* x, int n) {
+  for (int e = 0; e < n; ++e) {
+    x[e] = fabsf(x[e]) <= Op::limit ? Op::quick(x[e]) : static_cast<float>(Op::exact(static_cast<double>(x[e])));
+  }
 }
 
 struct GELU {
@@ -687,17 +737,16 @@ struct GELU {
     return fmaxf(x, 0.f) - e.scale(t);
   }
   static __device__ double exact(double x) { return x * normcdf(x); }
-  // As quick, with fewer terms; u = 1/(1 + 0.31 a). The powers of 2 keep what
-  // the hardware would take for 0 from being subnormal.
+  // As quick, with fewer terms, whose error is 2^-14.7; u = 1/(1 + 0.38 a). The
+  // powers of 2 keep what the hardware would take for 0 from being subnormal.
   static __device__ float rough(float x) {
-    float const a = fabsf(x), u = approximate_reciprocal(fmaf(0.31f, a, 1.f));
+    float const a = bounded(x), u = approximate_reciprocal(fmaf(0.38f, a, 1.f));
     constexpr float s = 0x1p-24f;
-    float p = -0.0739291439f * s;
-    p = fmaf(p, u, 0.180450347f * s);
-    p = fmaf(p, u, 0.0157447111f * s);
-    p = fmaf(p, u, 0.133429784f * s);
-    p = fmaf(p, u, 0.120441277f * s);
-    p = fmaf(p, u, 0.123860703f * s);
+    float p = -0.0899314433f * s;
+    p = fmaf(p, u, 0.188882709f * s);
+    p = fmaf(p, u, 0.0919756517f * s);
+    p = fmaf(p, u, 0.157830402f * s);
+    p = fmaf(p, u, 0.15122509f * s);
     return fmaxf(x, 0.f) - a * (u * p * approximate_exp2(fmaf(-0.72134752f * a, a, 24.f)));
   }
 };
@@ -731,7 +780,7 @@ struct GELUTanh {
   }
   static __device__ double exact(double x) { return gated(x, 1.5957691216057308 * x * (1 + 0.044715 * x * x)); }
   static __device__ float rough(float x) {
-    float const a = fabsf(x);
+    float const a = bounded(x);
     return fmaxf(x, 0.f) - rough_tail(a, a * fmaf(0.10294324f * a, a, 2.3022082f));
   }
 };
@@ -745,7 +794,7 @@ struct SiLU {
   }
   static __device__ double exact(double x) { return gated(x, x); }
   static __device__ float rough(float x) {
-    float const a = fabsf(x);
+    float const a = bounded(x);
     return fmaxf(x, 0.f) - rough_tail(a, 1.44269504f * a);
   }
 };
@@ -785,12 +834,10 @@ __device__ inline void apply(T (&x)[N]) {
 #pragma unroll
     for (int e = 0; e < N; ++e) x[e] = Op::apply(x[e]);
   } else if constexpr (is_half<T>) {
+    float r[N];
 #pragma unroll
-    for (int e = 0; e < N; ++e) {
-      // Beyond 128 the result is x, +inf too, or 0, and NaN for -inf.
-      float const v = to_float(x[e]), y = Op::rough(v);
-      x[e] = to_half<T>(v > 128 ? v : y);
-    }
+    for (int e = 0; e < N; ++e) r[e] = Op::rough(to_float(x[e]));
+    to_halves(r, x);
   } else if constexpr (sizeof(T) == 8) {
 #pragma unroll
     for (int e = 0; e < N; ++e) x[e] = Op::exact(x[e]);
@@ -802,8 +849,14 @@ __device__ inline void apply(T (&x)[N]) {
 #pragma unroll
       for (int e = 0; e < N; ++e) x[e] = Op::quick(x[e]);
     } else {
+      // An element's result does not depend on its neighbours. One call, by
+      // memory: its registers would get in the way of what is common.
+      float y[N];
 #pragma unroll
-      for (int e = 0; e < N; ++e) x[e] = full<Op>(x[e]);
+      for (int e = 0; e < N; ++e) y[e] = x[e];
+      either<Op>(y, N);
+#pragma unroll
+      for (int e = 0; e < N; ++e) x[e] = y[e];
     }
   }
 }

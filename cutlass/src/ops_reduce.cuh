@@ -65,6 +65,18 @@ __device__ inline A nothing() {
   }
 }
 
+// The element that stands for it: -0, of integers 0.
+template <class T>
+__device__ inline T no_term() {
+  if constexpr (is_half<T>) {
+    return {0x8000};
+  } else if constexpr (__is_same(T, boolean)) {
+    return {0};
+  } else {
+    return nothing<T>();
+  }
+}
+
 template <class A>
 __device__ inline A plus(A x, A y) {
   if constexpr (__is_same(A, long long)) {
@@ -136,6 +148,7 @@ struct Sum {
   int64_t terms;      // of one
   int64_t groups;     // branches of a sum; 1: no partial sums
   int64_t per_group;  // chunks of a branch, a power of two
+  int64_t per_warp;   // of a warp's part of it (rows)
   int slices;         // warps that share a branch (rows), threads that share a sum (columns)
   int per_slice;      // lanes of a chunk that such a thread has
   int width;          // neighbouring threads that have neighbouring sums (columns)
@@ -197,10 +210,18 @@ __device__ inline void store(Sum const& p, int64_t i, A v) {
 
 // ---- terms of a sum are neighbours: a warp a chunk
 
+// A vector of terms that change nothing.
+template <class T, int V>
+__device__ inline void clear(Vec<T, V>& v) {
+#pragma unroll
+  for (int e = 0; e < V; ++e) v.v[e] = no_term<T>();
+}
+
 // Terms i ... i+present-1 of a sum over several dimensions.
 template <class T>
 __device__ __noinline__ Vec<T, vector_width<T>> far_terms(Sum const& p, T const* x, int64_t i, int present) {
   Vec<T, vector_width<T>> v;
+  gpk::clear(v);
 #pragma unroll
   for (int e = 0; e < vector_width<T>; ++e) {
     if (e < present) v.v[e] = x[far_offset(p.summed_dims, p.summed_n, p.summed_stride, i + e)];
@@ -208,24 +229,60 @@ __device__ __noinline__ Vec<T, vector_width<T>> far_terms(Sum const& p, T const*
   return v;
 }
 
-// Loads terms i ... i+V-1; returns how many of them there are.
+// W neighbouring elements. Halves are kept as words: the compiler gives every half
+// of a Vec that may not have been loaded a register of its own.
+template <class T, int W>
+struct Loaded {
+  Vec<T, W> v;
+  __device__ void clear() { gpk::clear(v); }
+  __device__ void load(T const* x) { v = *reinterpret_cast<Vec<T, W> const*>(x); }
+  template <class A>
+  __device__ A get(int e) const {
+    return term<A>(v.v[e]);
+  }
+};
 template <class T>
-__device__ inline int load_terms(Sum const& p, T const* x, int64_t i, Vec<T, vector_width<T>>& v) {
+struct LoadedHalves {
+  uint4 v;
+  __device__ void clear() { v = {0x80008000, 0x80008000, 0x80008000, 0x80008000}; }
+  __device__ void load(T const* x) { v = *reinterpret_cast<uint4 const*>(x); }
+  template <class A>
+  __device__ A get(int e) const {
+    uint32_t const w[] = {v.x, v.y, v.z, v.w};
+    return term<A>(T{static_cast<uint16_t>(w[e / 2] >> e % 2 * 16)});
+  }
+};
+template <>
+struct Loaded<f16, 8> : LoadedHalves<f16> {};
+template <>
+struct Loaded<bf16, 8> : LoadedHalves<bf16> {};
+
+template <class A, class T, int W>
+__device__ inline A term_at(Vec<T, W> const& v, int e) {
+  return term<A>(v.v[e]);
+}
+template <class A, class T, int W>
+__device__ inline A term_at(Loaded<T, W> const& v, int e) {
+  return v.template get<A>(e);
+}
+
+// Loads terms i ... i+V-1, as far as there are so many.
+template <class T>
+__device__ inline void load_terms(Sum const& p, T const* x, int64_t i, Vec<T, vector_width<T>>& v) {
   constexpr int V = vector_width<T>;
   int64_t const left = p.terms - i;
-  int const present = left >= V ? V : left > 0 ? static_cast<int>(left) : 0;
-  if (p.vectors && present == V) {
+  clear(v);
+  if (p.vectors && left >= V) {
     v = *reinterpret_cast<Vec<T, V> const*>(x + term_offset(p, i));
   } else if (p.summed_dims == 1) {
     T const* const at = x + i * p.summed_stride[0];
 #pragma unroll
     for (int e = 0; e < V; ++e) {
-      if (e < present) v.v[e] = at[e * p.summed_stride[0]];
+      if (e < left) v.v[e] = at[e * p.summed_stride[0]];
     }
-  } else if (present > 0) {
-    v = far_terms(p, x, i, present);
+  } else if (left > 0) {
+    v = far_terms(p, x, i, left < V ? static_cast<int>(left) : V);
   }
-  return present;
 }
 
 // Adds neighbours in pairs, up to N of them; the sum is in x[0].
@@ -238,9 +295,21 @@ __device__ inline void pairs(A* x) {
   }
 }
 
-// The sum of R rows of vectors of which present[k] terms count.
-template <int R, class A, class T, int V>
-__device__ inline A sum_vectors(Vec<T, V> const* v, int const* present) {
+template <bool, class X, class Y>
+struct either_of {
+  using type = X;
+};
+template <class X, class Y>
+struct either_of<false, X, Y> {
+  using type = Y;
+};
+template <bool First, class X, class Y>
+using Either = typename either_of<First, X, Y>::type;
+
+// The sum of R rows of vectors.
+template <int R, class A, class T, class L>
+__device__ inline A sum_vectors(L const* v) {
+  constexpr int V = vector_width<T>;
   if constexpr (is_integer<T> || __is_same(T, boolean)) {
     // Any order will do. What single bytes sum to here fits an int.
     using Part = decltype(sizeof(T) == 1 ? int{} : 0ull);
@@ -248,7 +317,7 @@ __device__ inline A sum_vectors(Vec<T, V> const* v, int const* present) {
 #pragma unroll
     for (int k = 0; k < R; ++k) {
 #pragma unroll
-      for (int e = 0; e < V; ++e) sum += static_cast<Part>(e < present[k] ? term<A>(v[k].v[e]) : 0);
+      for (int e = 0; e < V; ++e) sum += static_cast<Part>(term_at<A>(v[k], e));
     }
     return static_cast<A>(sum);
   } else {
@@ -257,7 +326,7 @@ __device__ inline A sum_vectors(Vec<T, V> const* v, int const* present) {
     for (int e = 0; e < V; ++e) {
       A row[R];
 #pragma unroll
-      for (int k = 0; k < R; ++k) row[k] = e < present[k] ? term<A>(v[k].v[e]) : nothing<A>();
+      for (int k = 0; k < R; ++k) row[k] = term_at<A>(v[k], e);
       pairs<R>(row);
       lane_sum[e] = row[0];
     }
@@ -266,9 +335,36 @@ __device__ inline A sum_vectors(Vec<T, V> const* v, int const* present) {
   }
 }
 
-// Grid: sums * groups branches, warps / slices of them a block.
-template <class T>
-__global__ void __launch_bounds__(threads) sum_rows(__grid_constant__ Sum const p) {
+// A lane's part of a chunk of terms that are neighbours: whole vectors, of which
+// `left` terms are there from x on.
+template <class A, class T>
+__device__ inline A sum_dense(T const* x, int64_t left) {
+  Loaded<T, vector_width<T>> v[chunk_rows];
+#pragma unroll
+  for (int k = 0; k < chunk_rows; ++k) {
+    v[k].clear();
+    if (k * lanes<T> < left) v[k].load(x + k * lanes<T>);
+  }
+  return sum_vectors<chunk_rows, A, T>(v);
+}
+
+// A lane's part of any chunk.
+template <class A, class T>
+__device__ inline A sum_any(Sum const& p, T const* x, int64_t first) {
+  Vec<T, vector_width<T>> v[chunk_rows];
+#pragma unroll
+  for (int k = 0; k < chunk_rows; ++k) load_terms(p, x, first + k * lanes<T>, v[k]);
+  return sum_vectors<chunk_rows, A, T>(v);
+}
+
+// Chunks (rows) or lanes (columns) that a thread adds in registers before it piles
+// their sum.
+constexpr int batch = 4;
+
+// Grid: sums * groups branches, warps / slices of them a block. Dense: the terms
+// of a sum are whole vectors, side by side.
+template <class T, bool Dense>
+__global__ void __launch_bounds__(threads, Dense ? 4 : 2) sum_rows(__grid_constant__ Sum const p) {
   begin();
   using A = typename accumulator<T>::type;
   constexpr int V = vector_width<T>;
@@ -276,24 +372,40 @@ __global__ void __launch_bounds__(threads) sum_rows(__grid_constant__ Sum const 
   int const warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   int64_t const branch = static_cast<int64_t>(blockIdx.x) * (warps / p.slices) + warp / p.slices;
   bool const mine = branch < p.sums * p.groups;
-  int64_t const sum = mine ? branch / p.groups : 0, group = mine ? branch % p.groups : 0;
+  int64_t sum = mine ? branch : 0, group = 0;
+  if (p.groups > 1) group = sum % p.groups, sum /= p.groups;
   T const* const x = reinterpret_cast<T const*>(p.x) + kept_offset(p, sum);
-  int64_t const per_warp = p.per_group / p.slices;
+  int64_t const per_warp = p.per_warp;
   int64_t const c0 = group * p.per_group + warp % p.slices * per_warp;
 
+  // Chunks whose lanes' sums meet together.
+  constexpr int many = Dense ? batch : 1;
+  int64_t const end = c0 + per_warp;
   Pile<A, 1, levels> pile;
   A total[1] = {nothing<A>()};
-  for (int64_t c = c0; mine && c < c0 + per_warp && c * chunk<T> < p.terms; ++c) {
-    Vec<T, V> v[chunk_rows];
-    int present[chunk_rows];
+  for (int64_t c = c0; mine && c < end && c * chunk<T> < p.terms; c += many) {
+    A part[many];
 #pragma unroll
-    for (int k = 0; k < chunk_rows; ++k) present[k] = load_terms(p, x, c * chunk<T> + k * lanes<T> + lane * V, v[k]);
-    total[0] = sum_vectors<chunk_rows, A>(v, present);
+    for (int m = 0; m < many; ++m) {
+      int64_t const first = (c + m) * chunk<T> + lane * V;
+      part[m] = nothing<A>();
+      if (c + m >= end) continue;
+      if constexpr (Dense) {
+        part[m] = sum_dense<A>(x + first, p.terms - first);
+      } else {
+        part[m] = sum_any<A>(p, x, first);
+      }
+    }
 #pragma unroll
-    for (int mask = 1; mask < 32; mask *= 2) total[0] = plus(total[0], from_lane(total[0], mask));
-    if (per_warp > 1) pile.push(total);
+    for (int mask = 1; mask < 32; mask *= 2) {
+#pragma unroll
+      for (int m = 0; m < many; ++m) part[m] = plus(part[m], from_lane(part[m], mask));
+    }
+    pairs<many>(part);
+    total[0] = part[0];
+    if (per_warp > many) pile.push(total);
   }
-  if (per_warp > 1) pile.close(total);
+  if (per_warp > many) pile.close(total);
   if (p.slices == 1) {
     if (mine && lane == 0) store<T>(p, branch, total[0]);
     return;
@@ -309,29 +421,36 @@ __global__ void __launch_bounds__(threads) sum_rows(__grid_constant__ Sum const 
 
 // Sums of up to R rows, R < 8. Half a warp, a quarter ... have a sum each where
 // its one row is that short: `share` lanes. A warp takes 32/share * 8/R sums.
-template <class T, int R>
-__global__ void __launch_bounds__(threads) sum_short(__grid_constant__ Sum const p) {
+template <class T, int R, bool Dense>
+__global__ void __launch_bounds__(threads, Dense ? 3 : 2) sum_short(__grid_constant__ Sum const p) {
   begin();
   using A = typename accumulator<T>::type;
   constexpr int V = vector_width<T>, many = chunk_rows / R;
   int const lane = threadIdx.x % 32, at = lane % p.share, at_once = 32 / p.share;
   int64_t const warp = static_cast<int64_t>(blockIdx.x) * warps + threadIdx.x / 32;
   int64_t const first = warp * (many * at_once) + lane / p.share;
-  Vec<T, V> v[chunk_rows];
-  int present[chunk_rows];
+  Either<Dense, Loaded<T, V>, Vec<T, V>> v[chunk_rows];
 #pragma unroll
   for (int m = 0; m < many; ++m) {
     int64_t const sum = first + m * at_once;
     if (sum >= p.sums) continue;
     T const* const x = reinterpret_cast<T const*>(p.x) + kept_offset(p, sum);
 #pragma unroll
-    for (int k = 0; k < R; ++k) present[m * R + k] = load_terms(p, x, k * lanes<T> + at * V, v[m * R + k]);
+    for (int k = 0; k < R; ++k) {
+      int const i = k * lanes<T> + at * V;
+      if constexpr (Dense) {
+        v[m * R + k].clear();
+        if (i < p.terms) v[m * R + k].load(x + i);
+      } else {
+        load_terms(p, x, i, v[m * R + k]);
+      }
+    }
   }
 #pragma unroll
   for (int m = 0; m < many; ++m) {
     int64_t const sum = first + m * at_once;
     A total = nothing<A>();
-    if (sum < p.sums) total = sum_vectors<R, A>(v + m * R, present + m * R);
+    if (sum < p.sums) total = sum_vectors<R, A, T>(v + m * R);
     for (int mask = 1; mask < p.share; mask *= 2) total = plus(total, from_lane(total, mask));
     if (sum < p.sums && at == 0) store<T>(p, sum, total);
   }
@@ -342,33 +461,29 @@ __global__ void __launch_bounds__(threads) sum_short(__grid_constant__ Sum const
 // Adds the rows of lane i for W neighbouring sums; -0 where there is no term.
 template <class T, int W, class A>
 __device__ inline void add_rows(Sum const& p, T const* x, int64_t i, int64_t end, A (&out)[W]) {
-  Vec<T, W> v[chunk_rows];
-  bool in[chunk_rows];
+  Loaded<T, W> v[chunk_rows];
 #pragma unroll
   for (int k = 0; k < chunk_rows; ++k) {
     int64_t const j = i + k * lanes<T>;
-    in[k] = i < end && j < p.terms;
-    if (in[k]) v[k] = *reinterpret_cast<Vec<T, W> const*>(x + term_offset(p, j));
+    v[k].clear();
+    if (i < end && j < p.terms) v[k].load(x + term_offset(p, j));
   }
 #pragma unroll
   for (int e = 0; e < W; ++e) {
     A row[chunk_rows];
 #pragma unroll
-    for (int k = 0; k < chunk_rows; ++k) row[k] = in[k] ? term<A>(v[k].v[e]) : nothing<A>();
+    for (int k = 0; k < chunk_rows; ++k) row[k] = v[k].template get<A>(e);
     pairs<chunk_rows>(row);
     out[e] = row[0];
   }
 }
-
-// Lanes that a thread adds in registers before it piles their sum.
-constexpr int batch = 4;
 
 // `width` neighbouring threads own W sums each, neighbours along the innermost
 // kept dimension; slice after slice of as many threads have the next lanes of a
 // chunk. A block has threads / width / slices such strips. Grid: all strips,
 // times groups. Partial sums lie group by group.
 template <class T, int W>
-__global__ void __launch_bounds__(threads) sum_columns(__grid_constant__ Sum const p) {
+__global__ void __launch_bounds__(threads, 2) sum_columns(__grid_constant__ Sum const p) {
   begin();
   using A = typename accumulator<T>::type;
   __shared__ A shared[threads][W];
@@ -431,6 +546,24 @@ struct Fold {
   double over;
 };
 
+// Pushes the partial sums from `first` to `end`, several loads in flight.
+template <class A>
+__device__ void push_all(Pile<A, 1, levels>& pile, A const* x, int64_t step, int64_t first, int64_t end) {
+  constexpr int flight = 8;
+  for (int64_t i = first; i < end; i += flight) {
+    A v[flight];
+#pragma unroll
+    for (int u = 0; u < flight; ++u) {
+      if (i + u < end) v[u] = x[(i + u) * step];
+    }
+#pragma unroll
+    for (int u = 0; u < flight; ++u) {
+      A one[1] = {v[u]};
+      if (i + u < end) pile.push(one);
+    }
+  }
+}
+
 // A block a sum: thread t adds the t-th run of 2^n neighbours, then the runs meet.
 template <class T>
 __global__ void __launch_bounds__(threads) fold_long(Fold p) {
@@ -442,10 +575,8 @@ __global__ void __launch_bounds__(threads) fold_long(Fold p) {
   int64_t run = 1;
   while (run * threads < p.groups) run *= 2;
   Pile<A, 1, levels> pile;
-  for (int64_t i = threadIdx.x * run; i < (threadIdx.x + 1) * run && i < p.groups; ++i) {
-    A v[1] = {x[i * p.step]};
-    pile.push(v);
-  }
+  int64_t const first = threadIdx.x * run;
+  push_all(pile, x, p.step, first, first + run < p.groups ? first + run : p.groups);
   A total[1];
   pile.close(total);
   shared[threadIdx.x] = total[0];
@@ -466,10 +597,7 @@ __global__ void __launch_bounds__(threads) fold_wide(Fold p) {
   if (sum >= p.sums) return;
   A const* const x = reinterpret_cast<A const*>(p.partial) + sum * p.pitch;
   Pile<A, 1, levels> pile;
-  for (int64_t i = 0; i < p.groups; ++i) {
-    A v[1] = {x[i * p.step]};
-    pile.push(v);
-  }
+  push_all(pile, x, p.step, 0, p.groups);
   A total[1];
   pile.close(total);
   reinterpret_cast<R*>(p.out)[sum] = rounded<R>(total[0], p.over);
@@ -501,7 +629,7 @@ Cut cut_columns(int64_t sums, int64_t terms) {
 
 template <class T>
 Cut cut_rows(int64_t sums, int64_t terms) {
-  return cut((terms - 1) / chunk<T> + 1, busy / ((sums - 1) / 8 + 1), warps);
+  return cut((terms - 1) / chunk<T> + 1, busy / 2 / ((sums - 1) / 8 + 1), warps);
 }
 
 template <class T>
@@ -557,7 +685,7 @@ int sum(int64_t sums, int64_t terms, Sum p, uint64_t stream, uint64_t dst, uint6
     // The lanes of a chunk that there are, in slices of at least 2.
     int present = 1;
     while (present < lanes<T> && present < terms) present *= 2;
-    p.slices = present < 4 ? 1 : present / 2 < threads / p.width ? present / 2 : threads / p.width;
+    p.slices = present < 2 * batch ? 1 : present / batch < threads / p.width ? present / batch : threads / p.width;
     p.per_slice = present / p.slices;
     int64_t const grid = ((sums - 1) / (each * (threads / p.slices)) + 1) * c.groups;
     if (grid > INT32_MAX) return GPK_ERR_ARGUMENT;
@@ -567,11 +695,17 @@ int sum(int64_t sums, int64_t terms, Sum p, uint64_t stream, uint64_t dst, uint6
   } else {
     p.vectors = aligned && summed == 1 && (p.summed_dims == 1 || p.summed_n[0] % V == 0) &&
                 even(V, p.summed_dims, p.summed_stride, 1) && even(V, p.kept_dims, p.kept_stride, 0);
+    bool const dense = p.vectors && p.summed_dims == 1 && terms % V == 0;
     if (2 * terms <= chunk<T>) {
       int64_t const rows = (terms - 1) / lanes<T> + 1;
       p.share = 1;
       while (p.share < 32 && p.share * V < terms) p.share *= 2;
-      auto const kernel = rows == 1 ? sum_short<T, 1> : rows == 2 ? sum_short<T, 2> : sum_short<T, 4>;
+      auto const kernel = dense ? rows == 1   ? sum_short<T, 1, true>
+                                  : rows == 2 ? sum_short<T, 2, true>
+                                              : sum_short<T, 4, true>
+                          : rows == 1 ? sum_short<T, 1, false>
+                          : rows == 2 ? sum_short<T, 2, false>
+                                      : sum_short<T, 4, false>;
       int64_t const per_block = 32 / p.share * (chunk_rows / (rows == 3 ? 4 : rows)) * warps;
       if ((sums - 1) / per_block >= INT32_MAX) return GPK_ERR_ARGUMENT;
       return launch(kernel, blocks_for(sums, per_block), threads, stream, p);
@@ -579,9 +713,12 @@ int sum(int64_t sums, int64_t terms, Sum p, uint64_t stream, uint64_t dst, uint6
     p.slices = 1;
     while (p.slices < warps && p.slices < chunks) p.slices *= 2;
     if (chunks < warps) p.per_group = p.slices;
+    p.per_warp = p.per_group / p.slices;
+    // Where there are sums enough, fewer warps share one, for batches of chunks.
+    while (p.slices > 1 && p.per_warp < batch && sums * c.groups >= busy) p.slices /= 2, p.per_warp *= 2;
     int64_t const grid = (sums * c.groups - 1) / (warps / p.slices) + 1;
     if (grid > INT32_MAX) return GPK_ERR_ARGUMENT;
-    code = launch(sum_rows<T>, static_cast<unsigned>(grid), threads, stream, p);
+        code = launch(dense ? sum_rows<T, true> : sum_rows<T, false>, static_cast<unsigned>(grid), threads, stream, p);
   }
   if (code != GPK_OK || c.groups == 1) return code;
   if (sums >= 4096) return launch(fold_wide<T>, blocks_for(sums, threads), threads, stream, fold);

@@ -1,9 +1,10 @@
 // ops_rows.cu: operations on three operands, reductions other than Sum and Mean,
 // and what works along one axis.
 //
-// Where a line (softmax, the norms) fits a team of threads, it is read once, kept
-// in registers and written once. Sums of a line are those of its threads, then of
-// neighbouring threads in pairs: their order depends on the line's length alone.
+// Where a line (softmax, the norms) fits a team of threads, or the blocks of a
+// cluster, it is read once, kept in registers and written once. Sums of a line are
+// those of its threads, then of neighbouring threads in pairs, then of blocks:
+// their order depends on the line's length and alignment alone.
 #include "ops.cuh"
 #include "ops_reduce.cuh"
 
@@ -38,20 +39,6 @@ __device__ T scalar_of(Triple const& t, int operand) {
   memcpy(&v, t.scalar[operand], sizeof v);
   return v;
 }
-
-struct Where {
-  template <class T>
-  static __device__ T apply(uint8_t c, T x, T y) {
-    return c != 0 ? x : y;
-  }
-};
-
-struct Clamp {
-  template <class T>
-  static __device__ T apply(T x, T lo, T hi) {
-    return combine<Minimum>(combine<Maximum>(x, lo), hi);
-  }
-};
 
 template <class T, int V>
 __device__ Vec<T, V> read(TernaryRows const& p, int operand, int64_t off) {
@@ -157,13 +144,61 @@ constexpr V highest() {
   }
 }
 
+// The larger or the smaller; NaN where one is.
+template <bool Largest, class V>
+__device__ V extreme(V a, V b) {
+  return Largest ? Maximum::apply(a, b) : Minimum::apply(a, b);
+}
+
+// Two halves at once, as words.
+template <class T, bool Largest>
+__device__ uint32_t extreme_pair(uint32_t a, uint32_t b) {
+  uint32_t r;
+  if constexpr (__is_same(T, f16)) {
+    if constexpr (Largest) {
+      asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+    } else {
+      asm("min.NaN.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+    }
+  } else {
+    if constexpr (Largest) {
+      asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+    } else {
+      asm("min.NaN.bf16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+    }
+  }
+  return r;
+}
+
+// Of the elements of a vector.
+template <bool Largest, class T, int V>
+__device__ typename compared<T>::type extreme_of(Vec<T, V> const& x) {
+  if constexpr (is_half<T> && V >= 2) {
+    uint32_t w[V / 2];
+    memcpy(w, &x, sizeof w);
+#pragma unroll
+    for (int i = 1; i < V / 2; ++i) w[0] = extreme_pair<T, Largest>(w[0], w[i]);
+    T const lo = {static_cast<uint16_t>(w[0])}, hi = {static_cast<uint16_t>(w[0] >> 16)};
+    return extreme<Largest>(to_float(lo), to_float(hi));
+  } else {
+    auto m = compared<T>::of(x.v[0]);
+#pragma unroll
+    for (int e = 1; e < V; ++e) m = extreme<Largest>(m, compared<T>::of(x.v[e]));
+    return m;
+  }
+}
+
 template <class T, bool Largest>
 struct Extreme {
   using A = typename compared<T>::type;
   using R = T;
   static __device__ A start(double const*, int64_t) { return Largest ? lowest<A>() : highest<A>(); }
   static __device__ void take(A& a, T x, int64_t) { a = merge(a, compared<T>::of(x)); }
-  static __device__ A merge(A a, A b) { return Largest ? Maximum::apply(a, b) : Minimum::apply(a, b); }
+  template <int V>
+  static __device__ void take_vector(A& a, Vec<T, V> const& x, int64_t) {
+    a = merge(a, extreme_of<Largest>(x));
+  }
+  static __device__ A merge(A a, A b) { return extreme<Largest>(a, b); }
   static __device__ R result(A a, double) { return convert<R>(a); }
 };
 
@@ -189,6 +224,23 @@ struct ArgExtreme {
   using R = int64_t;
   static __device__ A start(double const*, int64_t) { return {V(0), -1}; }
   static __device__ void take(A& a, T x, int64_t k) { a = merge(a, {compared<T>::of(x), k}); }
+  // Of a vector what is to be found, whether that beats what was, and the first
+  // place where it is.
+  template <int N>
+  static __device__ V of(Vec<T, N> const& x) {
+    return extreme_of<Largest>(x);
+  }
+  static __device__ bool beaten(V had, V v) { return beats<Largest>(v, had); }
+  template <int N>
+  static __device__ int find(V m, Vec<T, N> const& x) {
+    int at = 0;
+#pragma unroll
+    for (int e = N - 1; e >= 0; --e) {
+      V const v = compared<T>::of(x.v[e]);
+      if (v == m || (v != v && m != m)) at = e;
+    }
+    return at;
+  }
   static __device__ A merge(A a, A b) {
     if (b.k < 0) return a;
     if (a.k < 0 || beats<Largest>(b.v, a.v)) return b;
@@ -343,38 +395,112 @@ __device__ void finish(Reduction const& p, int64_t fold, int64_t group, typename
   }
 }
 
+template <class A>
+__device__ A lane_below(A v, int distance) {
+  constexpr unsigned words = (sizeof(A) + 3) / 4;
+  uint32_t w[words] = {};
+  memcpy(w, &v, sizeof v);
+#pragma unroll
+  for (unsigned i = 0; i < words; ++i) w[i] = __shfl_down_sync(~0u, w[i], distance);
+  memcpy(&v, w, sizeof v);
+  return v;
+}
+
 // Merges what the threads of a team have, neighbours in pairs; the first has it all.
 template <class P>
 __device__ typename P::A merge_team(typename P::A a, int team) {
   using A = typename P::A;
-  __shared__ __align__(16) char bytes[threads * sizeof(A)];
+  __shared__ __align__(16) char bytes[warps * sizeof(A)];
   A* const shared = reinterpret_cast<A*>(bytes);
-  int const at = threadIdx.x % team;
-  shared[threadIdx.x] = a;
-  for (int step = 1; step < team; step *= 2) {
-    __syncthreads();
-    if (at % (2 * step) == 0) shared[threadIdx.x] = P::merge(shared[threadIdx.x], shared[threadIdx.x + step]);
+  int const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  for (int step = 1; step < team && step < 32; step *= 2) {
+    A const other = lane_below(a, step);
+    if (lane % (2 * step) == 0) a = P::merge(a, other);
   }
-  return shared[threadIdx.x];
+  if (team <= 32) return a;
+  if (lane == 0) shared[warp] = a;
+  __syncthreads();
+  if (threadIdx.x % team != 0) return a;
+  for (int step = 1; step < team / 32; step *= 2) {
+    for (int w = warp; w < warp + team / 32; w += 2 * step) shared[w] = P::merge(shared[w], shared[w + step]);
+  }
+  return shared[warp];
+}
+
+// Whether P takes vectors at once; whether it finds its element in one later.
+template <class P, class T>
+constexpr bool takes_vectors = false;
+template <class T, bool Largest>
+constexpr bool takes_vectors<Extreme<T, Largest>, T> = true;
+template <class P, class T>
+constexpr bool finds = false;
+template <class T, bool Largest>
+constexpr bool finds<ArgExtreme<T, Largest>, T> = true;
+
+// Blocks of fold_rows that a multiprocessor should hold.
+template <class P, class T, bool Dense>
+constexpr int fold_blocks = !Dense || sizeof(typename P::A) > 16 ? 2
+                            : finds<P, T>                        ? (sizeof(T) == 1 ? 2 : 3)
+                            : takes_vectors<P, T> || sizeof(T) >= 4 ? (sizeof(T) == 1 ? 2 : 4)
+                                                                 : 2;
+
+template <class P, class T, int V>
+__device__ void take(typename P::A& a, Vec<T, V> const& x, int64_t k) {
+  if constexpr (takes_vectors<P, T>) {
+    P::take_vector(a, x, k);
+  } else {
+#pragma unroll
+    for (int e = 0; e < V; ++e) P::take(a, x.v[e], k + e);
+  }
 }
 
 // Terms of a fold are neighbours: `team` threads a branch, a block threads/team
-// branches.
-template <class P, class T>
-__global__ void __launch_bounds__(threads) fold_rows(__grid_constant__ Reduction const p) {
+// branches. Dense: in one dimension, vectors of 16 bytes.
+template <class P, class T, bool Dense>
+__global__ void __launch_bounds__(threads, fold_blocks<P, T, Dense>)
+    fold_rows(__grid_constant__ Reduction const p) {
   begin();
-  constexpr int V = vector_width<T>, flight = 4;
+  constexpr int V = vector_width<T>, flight = Dense ? 8 : 4;
   int64_t const branch = static_cast<int64_t>(blockIdx.x) * (threads / p.team) + threadIdx.x / p.team;
   bool const mine = branch < p.folds * p.groups;
-  int64_t const fold = mine ? branch / p.groups : 0, group = mine ? branch % p.groups : 0;
+  int64_t fold = mine ? branch : 0, group = 0;
+  if (p.groups > 1) group = fold % p.groups, fold /= p.groups;
   int const at = threadIdx.x % p.team;
   T const* const x = reinterpret_cast<T const*>(p.x) + p.kept(fold);
   int64_t const lo = group * p.per_group;
   int64_t const hi = !mine ? lo : lo + p.per_group < p.terms ? lo + p.per_group : p.terms;
   typename P::A a = P::start(p.means, fold);
   int64_t i = lo;
-  if (p.vectors) {
-    int64_t const whole = lo + (hi - lo) / V * V, step = static_cast<int64_t>(p.team) * V;
+  if constexpr (Dense) {
+    T const* const y = x + lo;
+    int const whole = static_cast<int>(hi - lo) / V * V, step = p.team * V;
+    auto best = a;
+    int found = -1;
+    for (int j = at * V; j < whole; j += flight * step) {
+      Vec<T, V> v[flight];
+#pragma unroll
+      for (int u = 0; u < flight; ++u) {
+        if (j + u * step < whole) v[u] = *reinterpret_cast<Vec<T, V> const*>(y + j + u * step);
+      }
+#pragma unroll
+      for (int u = 0; u < flight; ++u) {
+        int const k = j + u * step;
+        if (k >= whole) continue;
+        if constexpr (finds<P, T>) {
+          auto const m = P::of(v[u]);
+          if (found < 0 || P::beaten(best.v, m)) best.v = m, found = k;
+        } else {
+          take<P, T>(a, v[u], lo + k);
+        }
+      }
+    }
+    if constexpr (finds<P, T>) {
+      if (found >= 0) a = {best.v, lo + found + P::find(best.v, *reinterpret_cast<Vec<T, V> const*>(y + found))};
+    }
+    i = lo + whole;
+  } else if (p.vectors) {
+    int64_t const whole = lo + (hi - lo) / V * V;
+    int const step = p.team * V;
     for (int64_t j = lo + at * V; j < whole; j += flight * step) {
       Vec<T, V> v[flight];
 #pragma unroll
@@ -383,38 +509,71 @@ __global__ void __launch_bounds__(threads) fold_rows(__grid_constant__ Reduction
       }
 #pragma unroll
       for (int u = 0; u < flight; ++u) {
-        if (j + u * step >= whole) continue;
-#pragma unroll
-        for (int e = 0; e < V; ++e) P::take(a, v[u].v[e], j + u * step + e);
+        if (j + u * step < whole) take<P, T>(a, v[u], j + u * step);
       }
     }
     i = whole;
   }
-  for (int64_t j = i + at; j < hi; j += p.team) P::take(a, x[p.folded(j)], j);
+  for (int64_t j = i + at; j < hi; j += flight * p.team) {
+    T v[flight];
+#pragma unroll
+    for (int u = 0; u < flight; ++u) {
+      int64_t const k = j + u * p.team;
+      if (k < hi) v[u] = x[Dense ? k : p.folded(k)];
+    }
+#pragma unroll
+    for (int u = 0; u < flight; ++u) {
+      if (j + u * p.team < hi) P::take(a, v[u], j + u * p.team);
+    }
+  }
   a = merge_team<P>(a, p.team);
   if (mine && at == 0) finish<P>(p, fold, group, a);
 }
 
-// Neighbouring folds are neighbours in memory: a thread a branch.
-template <class P, class T>
-__global__ void __launch_bounds__(threads) fold_columns(__grid_constant__ Reduction const p) {
+// Neighbouring folds are neighbours in memory: `team` neighbouring threads own W
+// folds each, and the teams of a block take terms in turn.
+template <class P, class T, int W>
+__global__ void __launch_bounds__(threads, 2) fold_columns(__grid_constant__ Reduction const p) {
   begin();
-  int64_t const strips = (p.folds - 1) / threads + 1;
-  int64_t const group = blockIdx.x / strips, fold = blockIdx.x % strips * threads + threadIdx.x;
-  if (fold >= p.folds) return;
-  T const* const x = reinterpret_cast<T const*>(p.x) + p.kept(fold);
+  using A = typename P::A;
+  constexpr int flight = 8;
+  __shared__ __align__(16) char bytes[threads * W * sizeof(A)];
+  A(*const shared)[W] = reinterpret_cast<A(*)[W]>(bytes);
+  int const teams = threads / p.team, slice = threadIdx.x / p.team;
+  int64_t const strips = (p.folds - 1) / (p.team * W) + 1;
+  int64_t const group = blockIdx.x / strips;
+  int64_t const fold = (blockIdx.x % strips * p.team + threadIdx.x % p.team) * W;
+  bool const mine = fold < p.folds;
+  T const* const x = reinterpret_cast<T const*>(p.x) + p.kept(mine ? fold : 0);
   int64_t const lo = group * p.per_group, hi = lo + p.per_group < p.terms ? lo + p.per_group : p.terms;
-  typename P::A a = P::start(p.means, fold);
-  int64_t j = lo;
-  for (; j + 8 <= hi; j += 8) {
-    T v[8];
+  A a[W];
 #pragma unroll
-    for (int u = 0; u < 8; ++u) v[u] = x[p.folded(j + u)];
+  for (int e = 0; e < W; ++e) a[e] = P::start(p.means, mine ? fold + e : 0);
+  for (int64_t j = lo + slice; mine && j < hi; j += flight * teams) {
+    Vec<T, W> v[flight];
 #pragma unroll
-    for (int u = 0; u < 8; ++u) P::take(a, v[u], j + u);
+    for (int u = 0; u < flight; ++u) {
+      int64_t const k = j + u * teams;
+      if (k < hi) v[u] = *reinterpret_cast<Vec<T, W> const*>(x + p.folded(k));
+    }
+#pragma unroll
+    for (int u = 0; u < flight; ++u) {
+      if (j + u * teams >= hi) continue;
+#pragma unroll
+      for (int e = 0; e < W; ++e) P::take(a[e], v[u].v[e], j + u * teams);
+    }
   }
-  for (; j < hi; ++j) P::take(a, x[p.folded(j)], j);
-  finish<P>(p, fold, group, a);
+#pragma unroll
+  for (int e = 0; e < W; ++e) shared[threadIdx.x][e] = a[e];
+  for (int step = 1; step < teams; step *= 2) {
+    __syncthreads();
+    if (slice % (2 * step) != 0) continue;
+#pragma unroll
+    for (int e = 0; e < W; ++e) a[e] = shared[threadIdx.x][e] = P::merge(a[e], shared[threadIdx.x + step * p.team][e]);
+  }
+  if (!mine || slice != 0) return;
+#pragma unroll
+  for (int e = 0; e < W; ++e) finish<P>(p, fold + e, group, a[e]);
 }
 
 struct Last {
@@ -444,7 +603,7 @@ __global__ void __launch_bounds__(threads) fold_last(Last p) {
 // Branches of a fold: a function of shape alone, because the workspace is. At
 // least `least` terms each, and no more than keep any device busy.
 int64_t branches(int64_t folds, int64_t terms) {
-  constexpr int64_t least = 4096;
+  constexpr int64_t least = 1024;
   int64_t const wanted = busy / ((folds - 1) / 8 + 1), most = (terms - 1) / least + 1;
   int64_t const n = wanted < 1 ? 1 : wanted < most ? wanted : most;
   return n > 1024 ? 1024 : n;
@@ -461,31 +620,43 @@ template <class P, class T>
 int fold(Reduction p, uint64_t stream, uint64_t dst, uint64_t workspace) {
   constexpr int V = vector_width<T>;
   auto magnitude = [](int64_t v) { return v < 0 ? -v : v; };
-  auto even = [](int dims, int64_t const* stride, int from) {
+  auto even = [](int width, int dims, int64_t const* stride, int from) {
     bool yes = true;
-    for (int d = from; d < dims; ++d) yes = yes && stride[d] % V == 0;
+    for (int d = from; d < dims; ++d) yes = yes && stride[d] % width == 0;
     return yes;
   };
+  constexpr int most = sizeof(typename P::A) > 16 ? 4 : 8, W = V < most ? V : most;  // folds of a thread
   int64_t const kept = p.kept_stride[0], folded = p.folded_stride[0];
   bool const columns = p.folds > 1 && (p.terms < 8 || magnitude(kept) < magnitude(folded));
-  p.vectors = !columns && reinterpret_cast<uintptr_t>(p.x) % 16 == 0 && folded == 1 &&
-              (p.folded_dims == 1 || p.folded_n[0] % V == 0) && even(p.folded_dims, p.folded_stride, 1) &&
-              even(p.kept_dims, p.kept_stride, 0);
+  bool const aligned = reinterpret_cast<uintptr_t>(p.x) % 16 == 0;
+  p.vectors = columns ? W > 1 && aligned && kept == 1 && p.kept_n[0] % W == 0 && even(W, p.kept_dims, p.kept_stride, 1) &&
+                            even(W, p.folded_dims, p.folded_stride, 0)
+                      : aligned && folded == 1 && (p.folded_dims == 1 || p.folded_n[0] % V == 0) &&
+                            even(V, p.folded_dims, p.folded_stride, 1) && even(V, p.kept_dims, p.kept_stride, 0);
   p.groups = branches(p.folds, p.terms);
   p.per_group = ((p.terms - 1) / p.groups + V) / V * V;  // whole vectors
   p.groups = (p.terms - 1) / p.per_group + 1;
   p.out = reinterpret_cast<char*>(p.groups > 1 ? workspace : dst);
   int code;
   if (columns) {
-    int64_t const grid = ((p.folds - 1) / threads + 1) * p.groups;
+    int64_t const each = p.vectors ? W : 1;
+    p.team = 32;
+    while (p.team > 1 && p.team / 2 * each >= p.folds) p.team /= 2;
+    // Teams of a block have terms enough for the loads in flight.
+    while (p.team < threads && p.team * each < p.folds && threads / p.team * 8 > p.per_group) p.team *= 2;
+    int64_t const grid = ((p.folds - 1) / (p.team * each) + 1) * p.groups;
     if (grid > INT32_MAX) return GPK_ERR_ARGUMENT;
-    code = launch(fold_columns<P, T>, static_cast<unsigned>(grid), threads, stream, p);
+    auto const kernel = p.vectors ? fold_columns<P, T, W> : fold_columns<P, T, 1>;
+    code = launch(kernel, static_cast<unsigned>(grid), threads, stream, p);
   } else {
+    // Up to 16 vectors a thread, 32 where merging costs more, but 128 bytes side by side.
+    constexpr int most_vectors = finds<P, T> ? 32 : 16;
     p.team = 1;
-    while (p.team < threads && p.team * 2 * V < p.per_group) p.team *= 2;
+    while (p.team < threads && p.team * V < p.per_group && (p.team < 8 || p.team * most_vectors * V < p.per_group)) p.team *= 2;
     int64_t const grid = (p.folds * p.groups - 1) / (threads / p.team) + 1;
     if (grid > INT32_MAX) return GPK_ERR_ARGUMENT;
-    code = launch(fold_rows<P, T>, static_cast<unsigned>(grid), threads, stream, p);
+    bool const dense = p.vectors && p.folded_dims == 1 && p.per_group < 1 << 30;
+    code = launch(dense ? fold_rows<P, T, true> : fold_rows<P, T, false>, static_cast<unsigned>(grid), threads, stream, p);
   }
   if (code != GPK_OK || p.groups == 1) return code;
   Last last = {reinterpret_cast<char const*>(workspace), reinterpret_cast<char*>(dst), p.folds, p.terms, p.groups, 1};
@@ -576,14 +747,24 @@ struct Add2 {
   }
 };
 
+// Op over values of N places in pairs: the order is the same whatever N threads hold them.
+template <class Op, int N, class A>
+__device__ A over_pairs(A (&part)[N]) {
+#pragma unroll
+  for (int step = 1; step < N; step *= 2) {
+#pragma unroll
+    for (int w = 0; w + step < N; w += 2 * step) part[w] = Op::apply(part[w], part[w + step]);
+  }
+  return part[0];
+}
+
 // Op over a value of each thread of a team, the same for all of them; scratch has
-// room for one of each warp.
+// room for one of each warp, and is not used again.
 template <class Op, int Team, class A>
 __device__ A over_team(A v, A* scratch) {
 #pragma unroll
   for (int mask = 1; mask < 32; mask *= 2) v = Op::apply(v, __shfl_xor_sync(~0u, v, mask));
   if constexpr (Team > 32) {
-    __syncthreads();  // scratch may still be read
     if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = v;
     __syncthreads();
     constexpr int each = Team / 32;
@@ -591,14 +772,238 @@ __device__ A over_team(A v, A* scratch) {
     A part[each];
 #pragma unroll
     for (int w = 0; w < each; ++w) part[w] = scratch[first + w];
-#pragma unroll
-    for (int step = 1; step < each; step *= 2) {
-#pragma unroll
-      for (int w = 0; w < each; w += 2 * step) part[w] = Op::apply(part[w], part[w + step]);
-    }
-    v = part[0];
+    v = over_pairs<Op>(part);
   }
   return v;
+}
+
+// ---- lines that span the blocks of a cluster, whose shared memories they can read
+
+#if __CUDA_ARCH__ >= 900
+__device__ inline uint32_t cluster_blocks() {
+  uint32_t n;
+  asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(n));
+  return n;
+}
+__device__ inline uint32_t cluster_rank() {
+  uint32_t r;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(r));
+  return r;
+}
+// Every thread of the cluster has come here, and sees what the others wrote before.
+__device__ inline void cluster_sync() {
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+// What lies at p in the shared memory of block `rank`.
+template <class A>
+__device__ inline A of_block(A const* p, uint32_t rank) {
+  uint32_t const here = static_cast<uint32_t>(__cvta_generic_to_shared(p));
+  uint32_t there;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(here), "r"(rank));
+  A v;
+  if constexpr (sizeof(A) == 4) {
+    asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(v) : "r"(there) : "memory");
+  } else {
+    asm volatile("ld.shared::cluster.f64 %0, [%1];" : "=d"(v) : "r"(there) : "memory");
+  }
+  return v;
+}
+#else
+__device__ inline uint32_t cluster_blocks() { return 1; }
+__device__ inline uint32_t cluster_rank() { return 0; }
+__device__ inline void cluster_sync() {}
+template <class A>
+__device__ inline A of_block(A const* p, uint32_t) {
+  return *p;
+}
+#endif
+
+constexpr int most_blocks = 8;  // of a cluster, on every device that has them
+
+// Op over a value of each block of the cluster.
+template <class Op, class A>
+__device__ A over_cluster(A v, A* scratch) {
+  if (threadIdx.x == 0) *scratch = v;
+  cluster_sync();
+  A part[most_blocks];
+  uint32_t const n = cluster_blocks();
+#pragma unroll
+  for (uint32_t r = 0; r < most_blocks; ++r) part[r] = of_block(scratch, r % n);
+  if (n == 2) part[1] = Op::apply(part[0], part[1]);
+  A const four = Op::apply(Op::apply(part[0], part[1]), Op::apply(part[2], part[3]));
+  if (n == 4) return four;
+  if (n == 2) return part[1];
+  return Op::apply(four, Op::apply(Op::apply(part[4], part[5]), Op::apply(part[6], part[7])));
+}
+
+// How lines of halves are exponentiated: 2^24 e^x, whose factor cancels and keeps
+// the hardware from taking for 0 what a half is not.
+__device__ inline float rough_power(float x) { return approximate_exp2(fmaf(x, 1.44269504f, 24.f)); }
+
+template <class T, class A>
+__device__ A power_of(A x) {
+  if constexpr (is_half<T>) {
+    return rough_power(x);
+  } else {
+    return exponential(x);
+  }
+}
+
+// The normed element, from what it is more than the mean.
+template <class A>
+__device__ A normed(A more, A scale, A gamma, A beta) {
+  return fma(more * scale, gamma, beta);
+}
+
+// Keeps the compiler from holding, across a barrier, what it has computed from v:
+// that would be more registers than v itself.
+__device__ inline void forget(uint4& v) { asm volatile("" : "+r"(v.x), "+r"(v.y), "+r"(v.z), "+r"(v.w)); }
+
+constexpr int held = 8;  // vectors that a thread of a team holds
+
+// Element e of 16 bytes, and 16 bytes of elements: as words, because the compiler
+// gives every half of a Vec that lives long a register of its own.
+template <class T, class A>
+__device__ A element_of(uint4 const& v, int e) {
+  uint32_t const w[] = {v.x, v.y, v.z, v.w};
+  if constexpr (__is_same(T, double)) {
+    return __hiloint2double(static_cast<int>(w[2 * e + 1]), static_cast<int>(w[2 * e]));
+  } else if constexpr (__is_same(T, float)) {
+    return __uint_as_float(w[e]);
+  } else if constexpr (__is_same(T, bf16)) {
+    return __uint_as_float(e % 2 == 0 ? w[e / 2] << 16 : w[e / 2] & 0xffff0000);
+  } else {
+    return to_float(T{static_cast<uint16_t>(w[e / 2] >> e % 2 * 16)});
+  }
+}
+template <class T, class A, int V>
+__device__ uint4 bytes_of(A const (&x)[V]) {
+  uint4 v;
+  if constexpr (is_half<T>) {
+    T h[V];
+    to_halves(x, h);
+    memcpy(&v, h, sizeof v);
+  } else {
+    memcpy(&v, x, sizeof v);
+  }
+  return v;
+}
+
+// A line is read once, held in registers by a team of threads (Blocks: by a
+// cluster of blocks, a team each) and written once. Halves stay halves there.
+template <int op, class T, int Team, int Held, bool Blocks>
+__global__ void __launch_bounds__(Team < 128 ? 128 : Team, 1024 / (Team < 128 ? 128 : Team))
+    line_rows(__grid_constant__ Lines const p) {
+  begin();
+  using A = typename computed<T>::type;
+  constexpr int V = vector_width<T>, block = Team < 128 ? 128 : Team;
+  constexpr bool soft = op == op_softmax || op == op_log_softmax;
+  __shared__ A scratch[2][block / 32 + 1];
+  int64_t line = static_cast<int64_t>(blockIdx.x) * (block / Team) + threadIdx.x / Team;
+  int at = threadIdx.x % Team * V, step = Team * V;
+  if constexpr (Blocks) {
+    uint32_t const n = cluster_blocks();
+    line = blockIdx.x / n;
+    at += cluster_rank() * Team * V;
+    step *= n;
+  }
+  bool const mine = line < p.lines;
+  int const n = mine ? static_cast<int>(p.n) : 0;
+  T const* const x = reinterpret_cast<T const*>(p.x) + p.x_at(mine ? line : 0) + at;
+  auto over = [&](auto op2, A v, int k) {
+    using Op = decltype(op2);
+    v = over_team<Op, Team>(v, scratch[k]);
+    if constexpr (Blocks) v = over_cluster<Op>(v, &scratch[k][block / 32]);
+    return v;
+  };
+
+  auto get = [](uint4 const& w, int e) { return element_of<T, A>(w, e); };
+  A none[V];
+#pragma unroll
+  for (int e = 0; e < V; ++e) none[e] = soft ? lowest<A>() : A(0);
+  uint4 v[Held];
+#pragma unroll
+  for (int u = 0; u < Held; ++u) {
+    v[u] = bytes_of<T>(none);
+    if (at + u * step < n) v[u] = *reinterpret_cast<uint4 const*>(x + u * step);
+  }
+  A shift = 0, scale = 1;
+  if constexpr (soft) {
+    A m[4] = {lowest<A>(), lowest<A>(), lowest<A>(), lowest<A>()};
+#pragma unroll
+    for (int u = 0; u < Held; ++u) {
+      Vec<T, V> x;
+      memcpy(&x, &v[u], sizeof x);
+      m[u % 4] = Maximum::apply(m[u % 4], static_cast<A>(extreme_of<true>(x)));
+      if constexpr (is_half<T>) forget(v[u]);
+    }
+    shift = over(Maximum{}, over_pairs<Maximum>(m), 0);
+    A sum[4] = {};
+#pragma unroll
+    for (int u = 0; u < Held; ++u) {
+      A power[V];
+#pragma unroll
+      for (int e = 0; e < V; ++e) {
+        power[e] = power_of<T>(get(v[u], e) - shift);
+        sum[e % 4] += power[e];
+      }
+      if constexpr (op == op_softmax && !is_half<T>) v[u] = bytes_of<T>(power);
+      if constexpr (is_half<T>) forget(v[u]);
+    }
+    A const total = over(Add2{}, over_pairs<Add2>(sum), 1);
+    scale = op == op_softmax ? 1 / total : logarithm(is_half<T> ? total * A(0x1p-24f) : total);
+  } else {
+    A const count = static_cast<A>(p.n);
+    if constexpr (op == op_layer_norm) {
+      A sum[4] = {};
+#pragma unroll
+      for (int u = 0; u < Held; ++u) {
+#pragma unroll
+        for (int e = 0; e < V; ++e) sum[e % 4] += get(v[u], e);
+        if constexpr (is_half<T>) forget(v[u]);
+      }
+      shift = over(Add2{}, over_pairs<Add2>(sum), 0) / count;
+    }
+    A squares[4] = {};
+#pragma unroll
+    for (int u = 0; u < Held; ++u) {
+      if (at + u * step >= n) continue;
+#pragma unroll
+      for (int e = 0; e < V; ++e) {
+        A const d = get(v[u], e) - shift;
+        squares[e % 4] = fma(d, d, squares[e % 4]);
+      }
+      if constexpr (is_half<T>) forget(v[u]);
+    }
+    scale = 1 / sqrt(over(Add2{}, over_pairs<Add2>(squares), 1) / count + static_cast<A>(p.eps));
+  }
+  T* const dst = reinterpret_cast<T*>(p.dst) + p.dst_at(mine ? line : 0) + at;
+  T const* const gamma = reinterpret_cast<T const*>(p.gamma) + at;
+  T const* const beta = reinterpret_cast<T const*>(p.beta) + at;
+#pragma unroll
+  for (int u = 0; u < Held; ++u) {
+    if (at + u * step >= n) continue;
+    uint4 g, b;
+    if constexpr (!soft) {
+      if (p.gamma != nullptr) g = *reinterpret_cast<uint4 const*>(gamma + u * step);
+      if (op == op_layer_norm && p.beta != nullptr) b = *reinterpret_cast<uint4 const*>(beta + u * step);
+    }
+    A y[V];
+#pragma unroll
+    for (int e = 0; e < V; ++e) {
+      A const x = get(v[u], e);
+      if constexpr (op == op_softmax) {
+        y[e] = (is_half<T> ? power_of<T>(x - shift) : x) * scale;
+      } else if constexpr (op == op_log_softmax) {
+        y[e] = (x - shift) - scale;
+      } else {
+        y[e] = normed(x - shift, scale, p.gamma != nullptr ? get(g, e) : A(1),
+                      op == op_layer_norm && p.beta != nullptr ? get(b, e) : A(0));
+      }
+    }
+    *reinterpret_cast<uint4*>(dst + u * step) = bytes_of<T>(y);
+  }
+  if constexpr (Blocks) cluster_sync();  // no block ends while another reads its shared memory
 }
 
 template <class T, class A>
@@ -606,159 +1011,88 @@ __device__ A weight(char const* p, int64_t i, A without) {
   return p == nullptr ? without : static_cast<A>(convert<A>(reinterpret_cast<T const*>(p)[i]));
 }
 
-// Lines that fit a team of threads: 32 registers of elements each.
-template <int op, class T, int Team>
-__global__ void __launch_bounds__(Team < 128 ? 128 : Team) line_rows(__grid_constant__ Lines const p) {
-  begin();
-  using A = typename computed<T>::type;
-  constexpr int V = vector_width<T>, each = 128 / sizeof(A) / V, block = Team < 128 ? 128 : Team;
-  __shared__ A scratch[block / 32];
-  int64_t const line = static_cast<int64_t>(blockIdx.x) * (block / Team) + threadIdx.x / Team;
-  bool const mine = line < p.lines;
-  int const at = threadIdx.x % Team;
-  T const* const x = reinterpret_cast<T const*>(p.x) + p.x_at(mine ? line : 0);
-  constexpr bool soft = op == op_softmax || op == op_log_softmax;
-  A const nothing = soft ? lowest<A>() : A(0);
-
-  Vec<T, V> raw[each];
-#pragma unroll
-  for (int u = 0; u < each; ++u) {
-    int64_t const i = (static_cast<int64_t>(u) * Team + at) * V;
-    if (mine && i < p.n) raw[u] = *reinterpret_cast<Vec<T, V> const*>(x + i);
-  }
-  A v[each][V];
-#pragma unroll
-  for (int u = 0; u < each; ++u) {
-    bool const in = mine && (static_cast<int64_t>(u) * Team + at) * V < p.n;
-#pragma unroll
-    for (int e = 0; e < V; ++e) v[u][e] = in ? convert<A>(raw[u].v[e]) : nothing;
-  }
-  A const n = static_cast<A>(p.n);
-  A shift = 0, scale = 1;
-  if constexpr (soft) {
-    A m = nothing;
-#pragma unroll
-    for (int u = 0; u < each; ++u) {
-#pragma unroll
-      for (int e = 0; e < V; ++e) m = Maximum::apply(m, v[u][e]);
-    }
-    shift = over_team<Maximum, Team>(m, scratch);
-    A sum = 0;
-#pragma unroll
-    for (int u = 0; u < each; ++u) {
-#pragma unroll
-      for (int e = 0; e < V; ++e) {
-        A const power = exponential(v[u][e] - shift);
-        bool const in = mine && (static_cast<int64_t>(u) * Team + at) * V < p.n;
-        sum += in ? power : A(0);
-        if constexpr (op == op_softmax) v[u][e] = power;
-      }
-    }
-    sum = over_team<Add2, Team>(sum, scratch);
-    scale = op == op_softmax ? 1 / sum : logarithm(sum);
-  } else {
-    if constexpr (op == op_layer_norm) {
-      A sum = 0;
-#pragma unroll
-      for (int u = 0; u < each; ++u) {
-#pragma unroll
-        for (int e = 0; e < V; ++e) sum += v[u][e];
-      }
-      shift = over_team<Add2, Team>(sum, scratch) / n;
-    }
-    A squares = 0;
-#pragma unroll
-    for (int u = 0; u < each; ++u) {
-      bool const in = mine && (static_cast<int64_t>(u) * Team + at) * V < p.n;
-#pragma unroll
-      for (int e = 0; e < V; ++e) {
-        A const d = v[u][e] - shift;
-        squares += in ? d * d : A(0);
-      }
-    }
-    scale = 1 / sqrt(over_team<Add2, Team>(squares, scratch) / n + static_cast<A>(p.eps));
-  }
-  T* const dst = reinterpret_cast<T*>(p.dst) + p.dst_at(mine ? line : 0);
-#pragma unroll
-  for (int u = 0; u < each; ++u) {
-    int64_t const i = (static_cast<int64_t>(u) * Team + at) * V;
-    if (!mine || i >= p.n) continue;
-#pragma unroll
-    for (int e = 0; e < V; ++e) {
-      A y;
-      if constexpr (op == op_softmax) {
-        y = v[u][e] * scale;
-      } else if constexpr (op == op_log_softmax) {
-        y = (v[u][e] - shift) - scale;
-      } else {
-        y = (v[u][e] - shift) * scale * weight<T>(p.gamma, i + e, A(1)) + weight<T>(p.beta, i + e, A(0));
-      }
-      raw[u].v[e] = convert<T>(y);
-    }
-    *reinterpret_cast<Vec<T, V>*>(dst + i) = raw[u];
-  }
-}
-
-// Any line: a block each, which reads it three times.
+// Any line: a block each, which reads it three times, from the second-level cache
+// where it can be.
+constexpr int any_threads = 512;
 template <int op, class T>
-__global__ void __launch_bounds__(threads) line_any(__grid_constant__ Lines const p) {
+__global__ void __launch_bounds__(any_threads) line_any(__grid_constant__ Lines const p) {
   begin();
   using A = typename computed<T>::type;
-  __shared__ A scratch[warps];
+  __shared__ A scratch[2][any_threads / 32];
   int64_t const line = blockIdx.x;
   T const* const x = reinterpret_cast<T const*>(p.x) + p.x_at(line);
   T* const dst = reinterpret_cast<T*>(p.dst) + p.dst_at(line);
   constexpr bool soft = op == op_softmax || op == op_log_softmax;
-  auto element = [&](int64_t i) { return convert<A>(x[i * p.x_step]); };
+  constexpr int flight = 8;
+  // Calls f(i, element i) on this thread's elements.
+  auto each = [&](auto const& f) {
+    int64_t i = threadIdx.x;
+    for (; i + (flight - 1) * any_threads < p.n; i += flight * any_threads) {
+      T v[flight];
+#pragma unroll
+      for (int u = 0; u < flight; ++u) v[u] = x[(i + u * any_threads) * p.x_step];
+#pragma unroll
+      for (int u = 0; u < flight; ++u) f(i + u * any_threads, convert<A>(v[u]));
+    }
+    for (; i < p.n; i += any_threads) f(i, convert<A>(x[i * p.x_step]));
+  };
   A const n = static_cast<A>(p.n);
   A shift = 0, sum = 0;
   if constexpr (soft) {
     A m = lowest<A>();
-    for (int64_t i = threadIdx.x; i < p.n; i += threads) m = Maximum::apply(m, element(i));
-    shift = over_team<Maximum, threads>(m, scratch);
+    each([&](int64_t, A v) { m = Maximum::apply(m, v); });
+    shift = over_team<Maximum, any_threads>(m, scratch[0]);
   } else if constexpr (op == op_layer_norm) {
-    for (int64_t i = threadIdx.x; i < p.n; i += threads) sum += element(i);
-    shift = over_team<Add2, threads>(sum, scratch) / n;
+    each([&](int64_t, A v) { sum += v; });
+    shift = over_team<Add2, any_threads>(sum, scratch[0]) / n;
   }
   sum = 0;
-  for (int64_t i = threadIdx.x; i < p.n; i += threads) {
-    A const d = element(i) - shift;
+  each([&](int64_t, A v) {
+    A const d = v - shift;
     sum += soft ? exponential(d) : d * d;
-  }
-  sum = over_team<Add2, threads>(sum, scratch);
+  });
+  sum = over_team<Add2, any_threads>(sum, scratch[1]);
   A const scale = op == op_softmax ? 1 / sum : op == op_log_softmax ? logarithm(sum) : 1 / sqrt(sum / n + static_cast<A>(p.eps));
-  for (int64_t i = threadIdx.x; i < p.n; i += threads) {
-    A const d = element(i) - shift;
+  each([&](int64_t i, A v) {
+    A const d = v - shift;
     A const y = op == op_softmax       ? exponential(d) * scale
                 : op == op_log_softmax ? d - scale
-                                       : d * scale * weight<T>(p.gamma, i, A(1)) + weight<T>(p.beta, i, A(0));
+                                       : normed(d, scale, weight<T>(p.gamma, i, A(1)), weight<T>(p.beta, i, A(0)));
     dst[i * p.dst_step] = convert<T>(y);
-  }
+  });
 }
 
 template <int op, class T>
 int line(Lines const& p, uint64_t stream) {
-  using A = typename computed<T>::type;
-  constexpr int V = vector_width<T>, each = 128 / sizeof(A);  // elements of a thread
-  bool even = p.x_step == 1 && p.dst_step == 1 && p.n % V == 0 && reinterpret_cast<uintptr_t>(p.x) % 16 == 0 &&
-              reinterpret_cast<uintptr_t>(p.dst) % 16 == 0;
+  constexpr int V = vector_width<T>, each = held * V;  // elements of a thread
+  auto aligned = [](void const* q) { return reinterpret_cast<uintptr_t>(q) % 16 == 0; };
+  bool even = p.x_step == 1 && p.dst_step == 1 && p.n % V == 0 && aligned(p.x) && aligned(p.dst) && aligned(p.gamma) &&
+              aligned(p.beta);
   for (int d = 0; d < p.dims; ++d) even = even && p.x_stride[d] % V == 0 && p.dst_stride[d] % V == 0;
-  // A team of 1024 threads has too few registers for double.
-  constexpr int most = sizeof(A) == 8 ? 512 : 1024;
-  if (!even || p.n > most * each) {
-    if (p.lines > INT32_MAX) return GPK_ERR_ARGUMENT;
-    return launch(line_any<op, T>, static_cast<unsigned>(p.lines), threads, stream, p);
-  }
   auto teams = [&](auto kernel, int team) {
     int const block = team < 128 ? 128 : team;
     int64_t const grid = (p.lines - 1) / (block / team) + 1;
     return grid > INT32_MAX ? GPK_ERR_ARGUMENT : launch(kernel, static_cast<unsigned>(grid), block, stream, p);
   };
-  if (p.n <= 32 * each) return teams(line_rows<op, T, 32>, 32);
-  if (p.n <= 128 * each) return teams(line_rows<op, T, 128>, 128);
-  if (p.n <= 256 * each) return teams(line_rows<op, T, 256>, 256);
-  if (p.n <= 512 * each) return teams(line_rows<op, T, 512>, 512);
-  return teams(line_rows<op, T, most>, most);
+  if (even && p.n <= 32 * 2 * V) return teams(line_rows<op, T, 32, 2, false>, 32);
+  if (even && p.n <= 32 * each) return teams(line_rows<op, T, 32, held, false>, 32);
+  if (even && p.n <= 64 * each) return teams(line_rows<op, T, 64, held, false>, 64);
+  if (even && p.n <= 128 * each) return teams(line_rows<op, T, 128, held, false>, 128);
+  if (even && p.n <= 256 * each) return teams(line_rows<op, T, 256, held, false>, 256);
+  if (even && p.n <= 512 * each) return teams(line_rows<op, T, 512, held, false>, 512);
+  if (even && p.n <= most_blocks * 512 * each) {
+    static uint64_t known = 0;
+    auto const kernel = line_rows<op, T, 512, held, true>;
+    int device = -1;
+    unsigned blocks = 2;
+    while (blocks * 512 * each < p.n) blocks *= 2;
+    if (cudaGetDevice(&device) == cudaSuccess && waits(reinterpret_cast<void const*>(kernel), device, &known) &&
+        p.lines * blocks <= INT32_MAX) {
+      return launch(kernel, static_cast<unsigned>(p.lines) * blocks, 512, stream, p, blocks);
+    }
+  }
+  if (p.lines > INT32_MAX) return GPK_ERR_ARGUMENT;
+  return launch(line_any<op, T>, static_cast<unsigned>(p.lines), any_threads, stream, p);
 }
 
 template <class A>

@@ -97,6 +97,71 @@ int gpk_reduce(int device, uint64_t stream, int op, int x_type, int dst_type, in
   RECORD(op, x_type, dst_type, ndim, at(shape, ndim), axes, x, at(x_strides, ndim), dst, workspace, workspace_bytes);
   return device;
 }
+int gpk_take(int device, uint64_t stream, int type, int index_type, int ndim, const int64_t* shape, uint64_t x,
+             const int64_t* x_strides, int64_t length, int64_t step, uint64_t indices, const int64_t* index_strides,
+             uint64_t dst, const int64_t* dst_strides, uint64_t flags) {
+  RECORD(type, index_type, ndim, at(shape, ndim), x, at(x_strides, ndim), length, step, indices, at(index_strides, ndim),
+         dst, at(dst_strides, ndim), flags);
+  return device;
+}
+int64_t gpk_sort_workspace(int device, int type, int ndim, const int64_t* shape, int64_t k) {
+  return device != 0 ? -device : type * 1000000 + ndim * 10000 + at(shape, ndim) * 100 + k;
+}
+int gpk_sort(int device, uint64_t stream, int type, int ndim, const int64_t* shape, uint64_t x, const int64_t* x_strides,
+             uint64_t dst, const int64_t* dst_strides, int descending, uint64_t workspace, int64_t workspace_bytes) {
+  RECORD(type, ndim, at(shape, ndim), x, at(x_strides, ndim), dst, at(dst_strides, ndim), descending, workspace, workspace_bytes);
+  return device;
+}
+int gpk_topk(int device, uint64_t stream, int type, int ndim, const int64_t* shape, uint64_t x, const int64_t* x_strides,
+             int64_t k, uint64_t values, const int64_t* value_strides, uint64_t places, const int64_t* place_strides,
+             uint64_t workspace, int64_t workspace_bytes) {
+  RECORD(type, ndim, at(shape, ndim), x, at(x_strides, ndim), k, values, at(value_strides, ndim), places,
+         at(place_strides, ndim), workspace, workspace_bytes);
+  return device;
+}
+int gpk_uniform(int device, uint64_t stream, int type, int64_t n, uint64_t seed, uint64_t block, uint64_t p0, uint64_t p1,
+                uint64_t p2, uint64_t dst) {
+  RECORD(type, n, seed, block, p0, p1, p2, dst);
+  return device;
+}
+int gpk_normal(int device, uint64_t stream, int type, int64_t n, uint64_t seed, uint64_t block, double mean, double std,
+               uint64_t dst) {
+  RECORD(type, n, seed, block, mean, std, dst);
+  return device;
+}
+int gpk_quantum_angles(int device, uint64_t stream, int x_type, int64_t first, int64_t n, int64_t features, uint64_t x, int64_t row,
+                       int64_t col, int angles, uint64_t code, uint64_t coefs, uint64_t out, uint64_t status) {
+  RECORD(x_type, first, n, features, x, row, col, angles, code, coefs, out, status);
+  return device;
+}
+int gpk_quantum_slots(int device, uint64_t stream, int type, int64_t n, int slots, uint64_t code, uint64_t fixed,
+                      uint64_t angles, int n_angles, uint64_t out, int64_t sample_stride, int64_t value_stride) {
+  RECORD(type, n, slots, code, fixed, angles, n_angles, out, sample_stride, value_stride);
+  return device;
+}
+int gpk_quantum_pass(int device, uint64_t stream, int type, int64_t n, int qubits, int local, int samples,
+                     uint64_t state, uint64_t code, uint64_t slots, int64_t slot_stride, uint64_t angles,
+                     int n_angles, uint64_t tables, const int32_t* at) {
+  RECORD(type, n, qubits, local, samples, state, code, slots, slot_stride, angles, n_angles, tables, at[0], at[qubits - 1]);
+  return device;
+}
+int gpk_quantum_norms(int device, uint64_t stream, int type, int64_t n, int64_t width, uint64_t state, uint64_t out, int first) {
+  RECORD(type, n, width, state, out, first);
+  return device;
+}
+int gpk_quantum_closed(int device, uint64_t stream, int type, int64_t rows, int64_t cols, uint64_t x, int64_t ld_x,
+                       uint64_t y, int64_t ld_y, int planar, int full, int dot, int upper, int times, uint64_t k, int64_t ld) {
+  RECORD(type, rows, cols, x, ld_x, y, ld_y, planar, full, dot, upper, times, k, ld);
+  return device;
+}
+int64_t gpk_quantum_finish_workspace(int64_t rows, int64_t cols) { return rows * 100 + cols; }
+int gpk_quantum_finish(int device, uint64_t stream, int type, int64_t rows, int64_t cols, uint64_t k, int64_t ld,
+                       uint64_t mirror, int64_t ld_mirror, int triangle, int square, double one, uint64_t norm_x,
+                       uint64_t norm_y, double jitter, uint64_t total, uint64_t workspace, int64_t workspace_bytes) {
+  RECORD(type, rows, cols, k, ld, mirror, ld_mirror, triangle, square, bits(one), norm_x, norm_y, bits(jitter), total,
+         workspace, workspace_bytes);
+  return device;
+}
 #ifdef FAKE_UNDEFINED
 int gpk_nowhere(void);
 int gpk_spin(int device, uint64_t stream, int64_t us) { return gpk_nowhere(); }

@@ -1,0 +1,82 @@
+package cutlass
+
+import "github.com/gpk-go/gpk/dtype"
+
+// The arguments of the entries for quantum circuits. Addresses are the device's;
+// src/gpk.h says what each means.
+
+// QuantumAngles are the arguments of Library.QuantumAngles.
+type QuantumAngles struct {
+	Type        dtype.DType // of X
+	First       int
+	N, Features int
+	X           uint64
+	Row, Col    int
+	Angles      int
+	Code, Coefs uint64
+	Out, Status uint64
+}
+
+// QuantumSlots are the arguments of Library.QuantumSlots.
+type QuantumSlots struct {
+	Type                      dtype.DType // Float32 or Float64
+	N, Slots                  int
+	Code, Fixed               uint64
+	Angles                    uint64
+	NAngles                   int
+	Out                       uint64
+	SampleStride, ValueStride int
+}
+
+// QuantumPass are the arguments of Library.QuantumPass.
+type QuantumPass struct {
+	Type                   dtype.DType // of the states
+	N                      int
+	Qubits, Local, Samples int
+	State, Code            uint64
+	Slots                  uint64
+	SlotStride             int
+	Angles                 uint64
+	NAngles                int
+	Tables                 uint64
+	At                     []int32 // the position of each local bit, then of the others
+}
+
+// QuantumNorms are the arguments of Library.QuantumNorms.
+type QuantumNorms struct {
+	Type       dtype.DType // Float32 or Float64
+	N, Width   int
+	State, Out uint64
+	First      bool
+}
+
+// QuantumClosed are the arguments of Library.QuantumClosed.
+type QuantumClosed struct {
+	Type         dtype.DType
+	Rows, Cols   int
+	X            uint64
+	LDX          int
+	Y            uint64
+	LDY          int
+	Planar, Full int
+	Dot          bool
+	Upper, Times bool
+	K            uint64
+	LD           int
+}
+
+// QuantumFinish are the arguments of Library.QuantumFinish.
+type QuantumFinish struct {
+	Type             dtype.DType
+	Rows, Cols       int
+	K                uint64
+	LD               int
+	Mirror           uint64
+	LDMirror         int
+	Triangle, Square bool
+	One              float64
+	NormX, NormY     uint64
+	Jitter           float64
+	Total, Workspace uint64
+	WorkspaceBytes   int64
+}

@@ -1,0 +1,130 @@
+//go:build cgo && linux && (amd64 || arm64) && !nocuda
+
+package cutlass
+
+/*
+#cgo noescape gpk_call_quantum_angles
+#cgo nocallback gpk_call_quantum_angles
+#cgo noescape gpk_call_quantum_slots
+#cgo nocallback gpk_call_quantum_slots
+#cgo noescape gpk_call_quantum_pass
+#cgo nocallback gpk_call_quantum_pass
+#cgo noescape gpk_call_quantum_norms
+#cgo nocallback gpk_call_quantum_norms
+#cgo noescape gpk_call_quantum_closed
+#cgo nocallback gpk_call_quantum_closed
+#cgo noescape gpk_call_quantum_finish_workspace
+#cgo nocallback gpk_call_quantum_finish_workspace
+#cgo noescape gpk_call_quantum_finish
+#cgo nocallback gpk_call_quantum_finish
+
+#include "src/gpk.h"
+
+#define GPK_AS(entry) ((__typeof__(&entry))f)
+
+static int gpk_call_quantum_angles(uintptr_t f, int device, uint64_t stream, int x_type, int64_t first, int64_t n, int64_t features, uint64_t x, int64_t row,
+                                   int64_t col, int angles, uint64_t code, uint64_t coefs, uint64_t out, uint64_t status) {
+	return GPK_AS(gpk_quantum_angles)(device, stream, x_type, first, n, features, x, row, col, angles, code, coefs, out, status);
+}
+
+static int gpk_call_quantum_slots(uintptr_t f, int device, uint64_t stream, int type, int64_t n, int slots, uint64_t code, uint64_t fixed,
+                                  uint64_t angles, int n_angles, uint64_t out, int64_t sample_stride, int64_t value_stride) {
+	return GPK_AS(gpk_quantum_slots)(device, stream, type, n, slots, code, fixed, angles, n_angles, out, sample_stride, value_stride);
+}
+
+static int gpk_call_quantum_pass(uintptr_t f, int device, uint64_t stream, int type, int64_t n, int qubits, int local, int samples,
+                                 uint64_t state, uint64_t code, uint64_t slots, int64_t slot_stride, uint64_t angles,
+                                 int n_angles, uint64_t tables, const int32_t* at) {
+	return GPK_AS(gpk_quantum_pass)(device, stream, type, n, qubits, local, samples, state, code, slots, slot_stride, angles, n_angles, tables, at);
+}
+
+static int gpk_call_quantum_norms(uintptr_t f, int device, uint64_t stream, int type, int64_t n, int64_t width, uint64_t state, uint64_t out, int first) {
+	return GPK_AS(gpk_quantum_norms)(device, stream, type, n, width, state, out, first);
+}
+
+static int gpk_call_quantum_closed(uintptr_t f, int device, uint64_t stream, int type, int64_t rows, int64_t cols, uint64_t x, int64_t ld_x,
+                                   uint64_t y, int64_t ld_y, int planar, int full, int dot, int upper, int times, uint64_t k, int64_t ld) {
+	return GPK_AS(gpk_quantum_closed)(device, stream, type, rows, cols, x, ld_x, y, ld_y, planar, full, dot, upper, times, k, ld);
+}
+
+static int64_t gpk_call_quantum_finish_workspace(uintptr_t f, int64_t rows, int64_t cols) {
+	return GPK_AS(gpk_quantum_finish_workspace)(rows, cols);
+}
+
+static int gpk_call_quantum_finish(uintptr_t f, int device, uint64_t stream, int type, int64_t rows, int64_t cols, uint64_t k, int64_t ld,
+                                   uint64_t mirror, int64_t ld_mirror, int triangle, int square, double one, uint64_t norm_x,
+                                   uint64_t norm_y, double jitter, uint64_t total, uint64_t workspace, int64_t workspace_bytes) {
+	return GPK_AS(gpk_quantum_finish)(device, stream, type, rows, cols, k, ld, mirror, ld_mirror, triangle, square, one, norm_x, norm_y,
+	                                  jitter, total, workspace, workspace_bytes);
+}
+*/
+import "C"
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+// quantumEntries are the library's functions for quantum circuits.
+type quantumEntries struct {
+	quantumAngles, quantumSlots, quantumPass, quantumNorms   C.uintptr_t
+	quantumClosed, quantumFinish, quantumFinishWorkspaceSize C.uintptr_t
+}
+
+func flag(b bool) C.int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// QuantumAngles enqueues the angles of samples.
+func (l *Library) QuantumAngles(device int, stream uint64, q QuantumAngles) error {
+	return l.check("gpk_quantum_angles", C.gpk_call_quantum_angles(l.entries.quantumAngles, C.int(device), C.uint64_t(stream), C.int(q.Type),
+		C.int64_t(q.First), C.int64_t(q.N), C.int64_t(q.Features), C.uint64_t(q.X), C.int64_t(q.Row), C.int64_t(q.Col), C.int(q.Angles),
+		C.uint64_t(q.Code), C.uint64_t(q.Coefs), C.uint64_t(q.Out), C.uint64_t(q.Status)))
+}
+
+// QuantumSlots enqueues the vectors, matrices and phases of samples.
+func (l *Library) QuantumSlots(device int, stream uint64, q QuantumSlots) error {
+	return l.check("gpk_quantum_slots", C.gpk_call_quantum_slots(l.entries.quantumSlots, C.int(device), C.uint64_t(stream), C.int(q.Type),
+		C.int64_t(q.N), C.int(q.Slots), C.uint64_t(q.Code), C.uint64_t(q.Fixed), C.uint64_t(q.Angles), C.int(q.NAngles),
+		C.uint64_t(q.Out), C.int64_t(q.SampleStride), C.int64_t(q.ValueStride)))
+}
+
+// QuantumPass enqueues one pass of a program over states.
+func (l *Library) QuantumPass(device int, stream uint64, q QuantumPass) error {
+	if len(q.At) != q.Qubits {
+		return &Error{Code: CodeArgument, Entry: "gpk_quantum_pass", Message: fmt.Sprintf("%d positions for %d qubits", len(q.At), q.Qubits)}
+	}
+	return l.check("gpk_quantum_pass", C.gpk_call_quantum_pass(l.entries.quantumPass, C.int(device), C.uint64_t(stream), C.int(q.Type),
+		C.int64_t(q.N), C.int(q.Qubits), C.int(q.Local), C.int(q.Samples), C.uint64_t(q.State), C.uint64_t(q.Code),
+		C.uint64_t(q.Slots), C.int64_t(q.SlotStride), C.uint64_t(q.Angles), C.int(q.NAngles), C.uint64_t(q.Tables),
+		(*C.int32_t)(unsafe.Pointer(unsafe.SliceData(q.At)))))
+}
+
+// QuantumNorms enqueues the squared norms of states, squared.
+func (l *Library) QuantumNorms(device int, stream uint64, q QuantumNorms) error {
+	return l.check("gpk_quantum_norms", C.gpk_call_quantum_norms(l.entries.quantumNorms, C.int(device), C.uint64_t(stream), C.int(q.Type),
+		C.int64_t(q.N), C.int64_t(q.Width), C.uint64_t(q.State), C.uint64_t(q.Out), flag(q.First)))
+}
+
+// QuantumClosed enqueues the closed form of wires that nothing connects.
+func (l *Library) QuantumClosed(device int, stream uint64, q QuantumClosed) error {
+	return l.check("gpk_quantum_closed", C.gpk_call_quantum_closed(l.entries.quantumClosed, C.int(device), C.uint64_t(stream), C.int(q.Type),
+		C.int64_t(q.Rows), C.int64_t(q.Cols), C.uint64_t(q.X), C.int64_t(q.LDX), C.uint64_t(q.Y), C.int64_t(q.LDY),
+		C.int(q.Planar), C.int(q.Full), flag(q.Dot), flag(q.Upper), flag(q.Times), C.uint64_t(q.K), C.int64_t(q.LD)))
+}
+
+// QuantumFinishWorkspace returns the bytes of workspace that QuantumFinish needs.
+func (l *Library) QuantumFinishWorkspace(rows, cols int) (int64, error) {
+	return l.bytes("gpk_quantum_finish_workspace", C.gpk_call_quantum_finish_workspace(l.entries.quantumFinishWorkspaceSize, C.int64_t(rows), C.int64_t(cols)))
+}
+
+// QuantumFinish enqueues what follows a product.
+func (l *Library) QuantumFinish(device int, stream uint64, q QuantumFinish) error {
+	return l.check("gpk_quantum_finish", C.gpk_call_quantum_finish(l.entries.quantumFinish, C.int(device), C.uint64_t(stream), C.int(q.Type),
+		C.int64_t(q.Rows), C.int64_t(q.Cols), C.uint64_t(q.K), C.int64_t(q.LD), C.uint64_t(q.Mirror), C.int64_t(q.LDMirror),
+		flag(q.Triangle), flag(q.Square), C.double(q.One), C.uint64_t(q.NormX), C.uint64_t(q.NormY), C.double(q.Jitter),
+		C.uint64_t(q.Total), C.uint64_t(q.Workspace), C.int64_t(q.WorkspaceBytes)))
+}

@@ -1,0 +1,68 @@
+//go:build cgo && linux && (amd64 || arm64) && !nocuda
+
+package cutlass
+
+import (
+	"errors"
+	"math"
+	"reflect"
+	"runtime"
+	"testing"
+	"unsafe"
+
+	"github.com/gpk-go/gpk/dtype"
+)
+
+// TestQuantumEntries checks that every argument arrives at its place.
+func TestQuantumEntries(t *testing.T) {
+	lib := openFake(t)
+	record := make([]int64, 32)
+	stream := uint64(uintptr(unsafe.Pointer(&record[0])))
+	defer runtime.KeepAlive(record)
+	f := func(x float64) int64 { return int64(math.Float64bits(x)) }
+	for _, c := range []struct {
+		entry string
+		call  func(code int) error
+		want  []int64
+	}{
+		{"gpk_quantum_angles", func(code int) error {
+			return lib.QuantumAngles(code, stream, QuantumAngles{dtype.Float64, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13})
+		}, []int64{2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}},
+		{"gpk_quantum_slots", func(code int) error {
+			return lib.QuantumSlots(code, stream, QuantumSlots{dtype.Float64, 3, 4, 5, 6, 7, 8, 9, 10, 11})
+		}, []int64{2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
+		{"gpk_quantum_pass", func(code int) error {
+			return lib.QuantumPass(code, stream, QuantumPass{dtype.Complex64, 3, 2, 5, 6, 7, 8, 9, 10, 11, 12, 13, []int32{14, 15}})
+		}, []int64{10, 3, 2, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}},
+		{"gpk_quantum_norms", func(code int) error {
+			return lib.QuantumNorms(code, stream, QuantumNorms{dtype.Float64, 3, 4, 5, 6, true})
+		}, []int64{2, 3, 4, 5, 6, 1}},
+		{"gpk_quantum_closed", func(code int) error {
+			return lib.QuantumClosed(code, stream, QuantumClosed{dtype.Float64, 3, 4, 5, 6, 7, 8, 9, 10, true, false, true, 11, 12})
+		}, []int64{2, 3, 4, 5, 6, 7, 8, 9, 10, 1, 0, 1, 11, 12}},
+		{"gpk_quantum_finish", func(code int) error {
+			return lib.QuantumFinish(code, stream, QuantumFinish{dtype.Float64, 3, 4, 5, 6, 7, 8, true, false, 9.5, 10, 11, 12.5, 13, 14, 15})
+		}, []int64{2, 3, 4, 5, 6, 7, 8, 1, 0, f(9.5), 10, 11, f(12.5), 13, 14, 15}},
+	} {
+		for i := range record {
+			record[i] = -1 << 40
+		}
+		if err := c.call(0); err != nil {
+			t.Errorf("%s: %v", c.entry, err)
+		}
+		if got := record[:len(c.want)]; !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s received %v, want %v", c.entry, got, c.want)
+		}
+		var e *Error
+		if err := c.call(2); !errors.As(err, &e) || e.Entry != c.entry || !e.OutOfMemory() {
+			t.Errorf("%s: %v, want out of memory", c.entry, err)
+		}
+	}
+	if n, err := lib.QuantumFinishWorkspace(12, 34); n != 1234 || err != nil {
+		t.Errorf("QuantumFinishWorkspace: %d, %v", n, err)
+	}
+	var e *Error
+	if err := lib.QuantumPass(0, 0, QuantumPass{Qubits: 3, At: []int32{0}}); !errors.As(err, &e) || e.Code != CodeArgument {
+		t.Errorf("one position for three qubits: %v", err)
+	}
+}

@@ -1,0 +1,24 @@
+//go:build !(cgo && linux && (amd64 || arm64) && !nocuda)
+
+package cutlass
+
+// QuantumAngles answers ErrNotBuilt.
+func (*Library) QuantumAngles(device int, stream uint64, q QuantumAngles) error { return Built() }
+
+// QuantumSlots answers ErrNotBuilt.
+func (*Library) QuantumSlots(device int, stream uint64, q QuantumSlots) error { return Built() }
+
+// QuantumPass answers ErrNotBuilt.
+func (*Library) QuantumPass(device int, stream uint64, q QuantumPass) error { return Built() }
+
+// QuantumNorms answers ErrNotBuilt.
+func (*Library) QuantumNorms(device int, stream uint64, q QuantumNorms) error { return Built() }
+
+// QuantumClosed answers ErrNotBuilt.
+func (*Library) QuantumClosed(device int, stream uint64, q QuantumClosed) error { return Built() }
+
+// QuantumFinishWorkspace answers ErrNotBuilt.
+func (*Library) QuantumFinishWorkspace(rows, cols int) (int64, error) { return 0, Built() }
+
+// QuantumFinish answers ErrNotBuilt.
+func (*Library) QuantumFinish(device int, stream uint64, q QuantumFinish) error { return Built() }

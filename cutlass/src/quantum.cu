@@ -1,0 +1,876 @@
+// quantum.cu: states of quantum circuits for many samples at once, the closed
+// form of circuits that do not entangle, and what follows a Gram product.
+//
+// States. A block holds 2^a amplitudes of one sample, or all of several, in
+// shared memory, and runs one pass over them: a list of stages.
+//
+//   CHUNK  each thread takes the amplitudes that differ in the highest c = min(a, 4)
+//          local bits into registers, from the product of 2-vectors, a constant
+//          state, memory or shared memory; multiplies them by phases; and puts
+//          them into shared memory, there under permuted indices, or into memory.
+//   GATES  each thread takes the amplitudes that differ in up to three local
+//          bits, and applies any number of matrices on them.
+//
+// Where a state is larger than a block's memory, local bits are some of its
+// positions, the others are fixed for a block, and there are several passes.
+// All indices b of a whole state are 64 bits wide; positions count bits of b.
+#include "gpk.h"
+#include "quantum.cuh"
+
+namespace gpk {
+namespace {
+
+constexpr int chunk_bits = 4, most_local = 13, group_bits = 3;
+
+enum { STAGE_END, STAGE_CHUNK, STAGE_GATES };
+enum { FROM_PRODUCT, FROM_CONSTANT, FROM_STATE, FROM_SHARED, FROM_ONES };
+enum { TO_SHARED, TO_PERMUTED, TO_STATE };
+enum { PHASE_TABLE, PHASE_SUM, PHASE_PARITY };
+
+int set_device(int device) {
+  cudaError_t const e = cudaSetDevice(device);
+  if (e != cudaSuccess) cudaGetLastError();
+  return e;
+}
+
+// ---- what a sample's gates need
+
+__device__ inline void first_of(unsigned long long* word, unsigned long long at) { atomicMin(word, at); }
+
+template <class X>
+__global__ void finite_kernel(X const* x, int64_t first, int64_t n, int64_t features, int64_t row, int64_t col, unsigned long long* status) {
+  int64_t const at = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (at >= n * features) return;
+  if (!isfinite(x[(first + at / features) * row + at % features * col])) first_of(status, first * features + at);
+}
+
+// The angles of every sample, [n, angles]; status[1]: the first that is not
+// finite. Every product and sum is rounded by itself, as on the host.
+template <class X>
+__global__ void angle_kernel(X const* x, int64_t first, int64_t n, int64_t row, int64_t col, int const* code, double const* coefs,
+                             int angles, double* out, unsigned long long* status) {
+  int64_t const at = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (at >= n * angles) return;
+  int64_t const sample = first + at / angles;
+  int const* p = code + code[at % angles];
+  double sum = 0;
+  for (int terms = *p++; terms > 0; --terms) {
+    double v = coefs[*p++];
+    for (int k = *p++; k > 0; --k) v = __dmul_rn(v, static_cast<double>(x[sample * row + *p++ * col]));
+    sum = __dadd_rn(sum, v);
+  }
+  if (!isfinite(sum)) first_of(status + 1, first * angles + at);
+  out[at] = sum;
+}
+
+// The slots of every sample: value v of one lies at out[sample * sample_stride +
+// (its offset + v) * value_stride].
+template <class T>
+__global__ void slot_kernel(int64_t n, int slots, int const* code, double const* fixed, double const* angles, int n_angles,
+                            T* out, int64_t sample_stride, int64_t value_stride) {
+  int64_t const at = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (at >= n * slots) return;
+  int64_t const sample = at % n;
+  int const* p = code + code[at / n];
+  double const* angle = angles + sample * n_angles;
+  int const kind = p[0], offset = p[1], parts = p[2];
+  p += 3;
+  out += sample * sample_stride + offset * value_stride;
+  if (kind == SLOT_PHASE) {
+    double s, c;
+    sincos(angle[p[0]], &s, &c);
+    out[0] = static_cast<T>(c);
+    out[value_stride] = static_cast<T>(s);
+    return;
+  }
+  Matrix m{{{1, 0}, {0, 0}, {0, 0}, {1, 0}}};
+  for (int i = 0; i < parts; ++i, p += 3) {
+    m = times(part_matrix(p[0], p[1] >= 0 ? angle[p[1]] : 0, fixed + 8 * p[2]), m);
+  }
+  if (kind == SLOT_BLOCH) {  // behind the parts: the scale as an index, then where x, y and z go
+    Complex const a = m.v[0], b = m.v[2];
+    double const r[3] = {2 * (a.re * b.re + a.im * b.im), 2 * (a.re * b.im - a.im * b.re),
+                         a.re * a.re + a.im * a.im - b.re * b.re - b.im * b.im};
+    double const scale = p[0] != 0 ? 0.70710678118654752440 : 0.5;
+    for (int c = 0; c < 3; ++c)
+      if (p[1 + c] >= 0) out[p[1 + c] * value_stride] = static_cast<T>(scale * r[c]);
+    return;
+  }
+  int const step = kind == SLOT_VECTOR ? 2 : 1;
+  for (int i = 0; i < 4; i += step) {
+    int64_t const to = 2 * (i / step) * value_stride;
+    out[to] = static_cast<T>(m.v[i].re);
+    out[to + value_stride] = static_cast<T>(m.v[i].im);
+  }
+}
+
+// ---- states
+
+template <class T>
+struct Pass {
+  int64_t n;             // samples
+  int qubits, local;     // positions, and those of a block
+  int samples;           // whole states of a block; 1 where local < qubits
+  T* state;              // [n, 2^qubits], interleaved complex, or real
+  int const* code;
+  T const* slots;        // [n, slot_stride]
+  int64_t slot_stride;
+  double const* angles;  // [n, n_angles]
+  int n_angles;
+  T const* tables;
+  uint8_t at[64];        // position of each local bit, then of each fixed one
+};
+
+template <class T, bool Real>
+struct Block {
+  using A = Amp<T, Real>;
+  Pass<T> const& p;
+  T* re;
+  T* im;
+  uint64_t fixed;   // the bits of b that the block does not change
+  int64_t first;    // its first sample
+  int c;            // bits of a chunk
+
+  // One place of 33 stays free: strides of powers of two meet all banks.
+  __device__ static uint32_t place(uint32_t i) { return i + (i >> 5); }
+  __device__ A get(uint32_t i) const { return A(re[place(i)], Real ? T(0) : im[place(i)]); }
+  __device__ void put(uint32_t i, A a) const {
+    re[place(i)] = a.re;
+    if constexpr (!Real) im[place(i)] = a.im;
+  }
+  __device__ uint64_t whole(uint32_t i) const {  // b of a local index
+    if (p.local == p.qubits) return i;
+    uint64_t b = fixed;
+    for (int l = 0; l < p.local; ++l) b |= uint64_t(i >> l & 1) << p.at[l];
+    return b;
+  }
+  __device__ A factor(T const* s, int slot) const { return A(s[slot], s[slot + 1]); }
+  __device__ static int pair(int a, int b) { return a > b ? a * (a - 1) / 2 + b : b * (b - 1) / 2 + a; }
+
+  // The product of the 2-vectors of all positions.
+  __device__ __forceinline__ void product(A (&v)[1 << chunk_bits], int const* vectors, T const* s, uint64_t b, uint64_t free) const {
+    A base(1, 0);
+    for (int g = 0; g < p.qubits; ++g) {
+      if (free >> g & 1) continue;
+      base = base * factor(s, vectors[g] + 2 * int(b >> g & 1));
+    }
+    v[0] = base;
+#pragma unroll
+    for (int r = 0; r < chunk_bits; ++r) {
+      if (r < c) {
+        int const slot = vectors[p.at[p.local - c + r]];
+        A const lo = factor(s, slot), hi = factor(s, slot + 2);
+#pragma unroll
+        for (int j = 0; j < 1 << (chunk_bits - 1); ++j) {
+          if (j >> r != 0) continue;
+          v[j | 1 << r] = v[j] * hi;
+          v[j] = v[j] * lo;
+        }
+      }
+    }
+  }
+
+  // Phases by sums: code has the angles of 1, of each b_g and of each b_g b_h,
+  // -1 where there is none; whether there are pairs; then the slots of the pairs of
+  // a chunk's bits.
+  __device__ __forceinline__ void sums(A (&v)[1 << chunk_bits], int const* code, double const* angle, T const* s, uint64_t b) const {
+    int const q = p.qubits;
+    int const* linear = code + 1;
+    int const* pairs = linear + q;
+    bool const paired = pairs[0] != 0;
+    ++pairs;
+    int const* near = pairs + (paired ? q * (q - 1) / 2 : 0);
+    double base = code[0] >= 0 ? angle[code[0]] : 0;
+    double e[chunk_bits];
+#pragma unroll
+    for (int r = 0; r < chunk_bits; ++r) {
+      int const id = r < c ? linear[p.at[p.local - c + r]] : -1;
+      e[r] = id >= 0 ? angle[id] : 0;
+    }
+    for (uint64_t m = b; m != 0; m &= m - 1) {
+      int const g = __ffsll(static_cast<long long>(m)) - 1;
+      if (linear[g] >= 0) base += angle[linear[g]];
+      if (!paired) continue;
+      for (uint64_t k = b & ((uint64_t{1} << g) - 1); k != 0; k &= k - 1) {
+        int const id = pairs[pair(g, __ffsll(static_cast<long long>(k)) - 1)];
+        if (id >= 0) base += angle[id];
+      }
+#pragma unroll
+      for (int r = 0; r < chunk_bits; ++r) {
+        if (r < c) {
+          int const id = pairs[pair(g, p.at[p.local - c + r])];
+          if (id >= 0) e[r] += angle[id];
+        }
+      }
+    }
+    A f[1 << chunk_bits];
+    f[0] = turn(base);
+#pragma unroll
+    for (int r = 0; r < chunk_bits; ++r) {
+      if (r < c) {
+        A const by = turn(e[r]);
+#pragma unroll
+        for (int j = 0; j < 1 << (chunk_bits - 1); ++j) {
+          if (j >> r != 0) continue;
+          A w = f[j] * by;
+          if (paired) {
+#pragma unroll
+            for (int k = 0; k < chunk_bits - 1; ++k) {
+              if (k >= r || !(j >> k & 1)) continue;
+              int const slot = near[r * (r - 1) / 2 + k];
+              if (slot >= 0) w = w * factor(s, slot);
+            }
+          }
+          f[j | 1 << r] = w;
+        }
+      }
+    }
+#pragma unroll
+    for (int j = 0; j < 1 << chunk_bits; ++j)
+      if (j >> c == 0) v[j] = v[j] * f[j];
+  }
+
+  __device__ static A turn(double angle) {
+    if (angle == 0) return A(1, 0);
+    double s, co;
+    sincos(angle, &s, &co);
+    return A(static_cast<T>(co), static_cast<T>(s));
+  }
+
+  // A chunk stage; returns what follows it.
+  __device__ __forceinline__ int const* chunk(int const* code) const {
+    int const from = code[1], to = code[2], phases = code[3];
+    code += 4;
+    uint32_t const low = uint32_t(1) << (p.local - c);  // threads of a sample
+    uint32_t const t = threadIdx.x;
+    uint32_t const member = t / low, at = t % low;
+    int64_t const sample = first + member;
+    bool const in = sample < p.n;
+    uint64_t const b = in ? whole(at) : 0;
+    uint32_t const mine = (member << p.local) | at;
+    T const* s = p.slots + (in ? sample : 0) * p.slot_stride;
+    double const* angle = p.angles + (in ? sample : 0) * p.n_angles;
+    uint64_t free = 0;
+    for (int r = 0; r < c; ++r) free |= uint64_t{1} << p.at[p.local - c + r];
+    uint64_t step[chunk_bits];
+#pragma unroll
+    for (int r = 0; r < chunk_bits; ++r) step[r] = r < c ? uint64_t{1} << p.at[p.local - c + r] : 0;
+    auto index = [&](int j) {  // of b
+      uint64_t x = b;
+#pragma unroll
+      for (int r = 0; r < chunk_bits; ++r)
+        if (j >> r & 1) x |= step[r];
+      return x;
+    };
+    T* row = p.state + (sample << p.qubits) * (Real ? 1 : 2);
+
+    A v[1 << chunk_bits];
+    if (from == FROM_PRODUCT) {
+      if (in) product(v, code, s, b, free);
+      code += p.qubits;
+    } else {
+#pragma unroll
+      for (int j = 0; j < 1 << chunk_bits; ++j) {
+        if (j >> c != 0 || !in) continue;
+        if (from == FROM_SHARED) v[j] = get(mine + j * low);
+        else if (from == FROM_ONES) v[j] = A(1, 0);
+        else {
+          T const* source = from == FROM_CONSTANT ? p.tables + code[0] : row;
+          uint64_t const x = index(j);
+          if constexpr (Real) v[j] = A(source[x], 0);
+          else v[j] = A(source[2 * x], source[2 * x + 1]);
+        }
+      }
+      if (from == FROM_CONSTANT) ++code;
+    }
+    for (int i = 0; i < phases; ++i) {
+      int const kind = code[0], words = code[1];
+      if (in && kind == PHASE_TABLE) {
+        T const* table = p.tables + code[2];
+#pragma unroll
+        for (int j = 0; j < 1 << chunk_bits; ++j) {
+          if (j >> c != 0) continue;
+          uint64_t const x = index(j);
+          if constexpr (Real) v[j].re *= table[x];
+          else v[j] = v[j] * A(table[2 * x], table[2 * x + 1]);
+        }
+      } else if (in && kind == PHASE_SUM) {
+        sums(v, code + 2, angle, s, b);
+      } else if (in) {
+        uint64_t const m1 = uint32_t(code[2]) | uint64_t(uint32_t(code[3])) << 32;
+        uint64_t const m2 = uint32_t(code[4]) | uint64_t(uint32_t(code[5])) << 32;
+        A const f = factor(s, code[6]);
+#pragma unroll
+        for (int j = 0; j < 1 << chunk_bits; ++j) {
+          if (j >> c != 0) continue;
+          uint64_t const x = index(j);
+          if ((__popcll(x & m1) & 1) && (m2 == 0 || (__popcll(x & m2) & 1))) v[j] = v[j] * f;
+        }
+      }
+      code += words;
+    }
+    if (to == TO_PERMUTED) {
+      // The new index is the exclusive or of the images of the bits: those of
+      // the local ones, then of the fixed ones.
+      uint32_t base = member << p.local;
+      for (int l = 0; l < p.local - c; ++l)
+        if (at >> l & 1) base ^= uint32_t(code[l]);
+      for (int l = p.local; l < p.qubits; ++l)
+        if (fixed >> p.at[l] & 1) base ^= uint32_t(code[l]);
+      uint32_t image[chunk_bits];
+#pragma unroll
+      for (int r = 0; r < chunk_bits; ++r) image[r] = r < c ? uint32_t(code[p.local - c + r]) : 0;
+      code += p.qubits;
+      __syncthreads();  // all have been read
+#pragma unroll
+      for (int j = 0; j < 1 << chunk_bits; ++j) {
+        if (j >> c != 0) continue;
+        uint32_t x = base;
+#pragma unroll
+        for (int r = 0; r < chunk_bits; ++r)
+          if (j >> r & 1) x ^= image[r];
+        put(x, v[j]);
+      }
+    } else if (to == TO_SHARED) {
+#pragma unroll
+      for (int j = 0; j < 1 << chunk_bits; ++j)
+        if (j >> c == 0) put(mine + j * low, v[j]);
+    } else if (in) {
+#pragma unroll
+      for (int j = 0; j < 1 << chunk_bits; ++j) {
+        if (j >> c != 0) continue;
+        uint64_t const x = index(j);
+        if constexpr (Real) row[x] = v[j].re;
+        else if constexpr (sizeof(T) == 4) *reinterpret_cast<float2*>(row + 2 * x) = make_float2(v[j].re, v[j].im);
+        else *reinterpret_cast<double2*>(row + 2 * x) = make_double2(v[j].re, v[j].im);
+      }
+    }
+    __syncthreads();
+    return code;
+  }
+
+  template <int G>
+  __device__ __forceinline__ void gates(int const* code, int count, int const* bits) const {
+    uint32_t const groups = (uint32_t(p.samples) << p.local) >> G;
+    for (uint32_t t = threadIdx.x; t < groups; t += blockDim.x) {
+      uint32_t i = t;
+#pragma unroll
+      for (int g = 0; g < G; ++g) {
+        uint32_t const low = (1u << bits[g]) - 1;
+        i = (i & ~low) << 1 | (i & low);
+      }
+      int64_t const sample = first + (i >> p.local);
+      if (sample >= p.n) continue;
+      T const* s = p.slots + sample * p.slot_stride;
+      A v[1 << G];
+      uint32_t at[1 << G];
+#pragma unroll
+      for (int j = 0; j < 1 << G; ++j) {
+        at[j] = i;
+#pragma unroll
+        for (int g = 0; g < G; ++g)
+          if (j >> g & 1) at[j] |= 1u << bits[g];
+        v[j] = get(at[j]);
+      }
+      int const* gate = code;
+      for (int k = 0; k < count; ++k, gate += 5) {
+        uint32_t const mask = uint32_t(gate[2]);
+        uint64_t const outer = uint32_t(gate[3]) | uint64_t(uint32_t(gate[4])) << 32;
+        if ((fixed & outer) != outer) continue;
+        T const* u = s + gate[1];
+        A const a(u[0], u[1]), b(u[2], u[3]), d(u[4], u[5]), e(u[6], u[7]);
+#pragma unroll
+        for (int g = 0; g < G; ++g) {
+          if (gate[0] != g) continue;
+#pragma unroll
+          for (int j = 0; j < 1 << G; ++j) {
+            if (j >> g & 1) continue;
+            if ((at[j] & mask) != mask) continue;
+            A const x = v[j], y = v[j | 1 << g];
+            v[j] = a * x + b * y;
+            v[j | 1 << g] = d * x + e * y;
+          }
+        }
+      }
+#pragma unroll
+      for (int j = 0; j < 1 << G; ++j) put(at[j], v[j]);
+    }
+    __syncthreads();
+  }
+};
+
+template <class T, bool Real>
+__global__ void __launch_bounds__(512) pass_kernel(Pass<T> const __grid_constant__ p) {
+  extern __shared__ __align__(16) unsigned char room[];
+  uint32_t const amps = uint32_t(p.samples) << p.local;
+  Block<T, Real> block{p, reinterpret_cast<T*>(room), nullptr, 0, 0, p.local < chunk_bits ? p.local : chunk_bits};
+  block.im = block.re + Block<T, Real>::place(amps) + 1;
+  if (p.local == p.qubits) {
+    block.first = int64_t(blockIdx.x) * p.samples;
+  } else {
+    int const outer = p.qubits - p.local;
+    block.first = int64_t(blockIdx.x) >> outer;
+    uint64_t const rest = uint64_t(blockIdx.x) & ((uint64_t{1} << outer) - 1);
+    for (int l = 0; l < outer; ++l) block.fixed |= (rest >> l & 1) << p.at[p.local + l];
+  }
+  int const* code = p.code;
+  while (*code != STAGE_END) {
+    if (*code == STAGE_CHUNK) {
+      code = block.chunk(code);
+      continue;
+    }
+    int const size = code[1], count = code[2];
+    int const* bits = code + 3;
+    int const* gates = bits + group_bits;
+    if (size == 3) block.template gates<3>(gates, count, bits);
+    else if (size == 2) block.template gates<2>(gates, count, bits);
+    else block.template gates<1>(gates, count, bits);
+    code = gates + 5 * count;
+  }
+}
+
+template <class T, bool Real>
+int run_pass(int device, uint64_t stream, Pass<T> const& p) {
+  static uint64_t done = 0;
+  int const c = p.local < chunk_bits ? p.local : chunk_bits;
+  int64_t const amps = int64_t(p.samples) << p.local;
+  int const threads = static_cast<int>(amps >> c);
+  if (threads > 512 || threads < 1) return GPK_ERR_ARGUMENT;
+  int const shared = static_cast<int>((amps + amps / 32 + 2) * sizeof(T) * (Real ? 1 : 2));
+  void const* kernel = reinterpret_cast<void const*>(&pass_kernel<T, Real>);
+  constexpr int most = static_cast<int>(((1 << most_local) * 33 / 32 + 2) * sizeof(T) * (Real ? 1 : 2));
+  if (int const e = allow_shared(kernel, most, device, &done)) return e;
+  int64_t const blocks = p.local == p.qubits ? (p.n + p.samples - 1) / p.samples : p.n << (p.qubits - p.local);
+  if (blocks > INT32_MAX) return GPK_ERR_ARGUMENT;
+  void* params[] = {const_cast<Pass<T>*>(&p)};
+  return launch(kernel, dim3(static_cast<unsigned>(blocks)), dim3(threads), shared, reinterpret_cast<cudaStream_t>(stream), params);
+}
+
+template <class T>
+int states(int device, uint64_t stream, bool real, int64_t n, int qubits, int local, int samples, uint64_t state,
+           uint64_t code, uint64_t slots, int64_t slot_stride, uint64_t angles, int n_angles, uint64_t tables, int const* at) {
+  Pass<T> p{n, qubits, local, samples, reinterpret_cast<T*>(state), reinterpret_cast<int const*>(code),
+            reinterpret_cast<T const*>(slots), slot_stride, reinterpret_cast<double const*>(angles), n_angles,
+            reinterpret_cast<T const*>(tables), {}};
+  for (int i = 0; i < qubits; ++i) p.at[i] = static_cast<uint8_t>(at[i]);
+  return real ? run_pass<T, true>(device, stream, p) : run_pass<T, false>(device, stream, p);
+}
+
+// <psi|psi>^2 of every state, times what is there unless first.
+template <class T>
+__global__ void norm_kernel(T const* state, int64_t width, double* out, bool first) {
+  __shared__ double sums[8];
+  T const* row = state + blockIdx.x * width;
+  double sum = 0;
+  for (int64_t i = threadIdx.x; i < width; i += blockDim.x) sum += static_cast<double>(row[i]) * row[i];
+  for (int d = 16; d > 0; d /= 2) sum += __shfl_down_sync(~0u, sum, d);
+  if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = sum;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  sum = 0;
+  for (unsigned w = 0; w < blockDim.x / 32; ++w) sum += sums[w];
+  out[blockIdx.x] = (first ? 1 : out[blockIdx.x]) * sum * sum;
+}
+
+// ---- the closed form
+
+constexpr int side = 128, depth = 8;
+
+template <class T>
+struct Closed {
+  int64_t rows, cols;
+  T const* x;  // coordinates of the rows, [wires * axes, ld_x]
+  T const* y;
+  int64_t ld_x, ld_y;
+  int planar, full;  // wires of two coordinates, then of three
+  bool dot;          // 1/2 + r.s, else 1 - |r - s|^2
+  bool upper;        // tiles on and above the diagonal
+  bool times;        // multiply what is there
+  T* k;
+  int64_t ld;
+};
+
+// The factor of a wire with Axes coordinates for the thread's 8 x 8 entries.
+template <class T, int Axes, bool Dot>
+__device__ void wires(T (&v)[8][8], Closed<T> const& p, int64_t at, int count, int64_t i0, int64_t j0, T* room) {
+  int const tx = threadIdx.x % 16, ty = threadIdx.x / 16;
+  constexpr int lines = depth / 2 * Axes;  // of four wires
+  for (int w = 0; w < count; w += depth / 2) {
+    int const now = (count - w < depth / 2 ? count - w : depth / 2) * Axes;
+    __syncthreads();
+    for (int e = threadIdx.x; e < now * side; e += 256) {
+      int const line = e / side, c = e % side;
+      int64_t const from = at + w * Axes + line;
+      room[line * side + c] = i0 + c < p.rows ? p.x[from * p.ld_x + i0 + c] : T(0);
+      room[(lines + line) * side + c] = j0 + c < p.cols ? p.y[from * p.ld_y + j0 + c] : T(0);
+    }
+    __syncthreads();
+    for (int k = 0; k < now; k += Axes) {
+      T a[Axes][8], b[Axes][8];
+#pragma unroll
+      for (int c = 0; c < Axes; ++c)
+#pragma unroll
+        for (int i = 0; i < 8; ++i) {
+          a[c][i] = room[(k + c) * side + ty * 8 + i];
+          b[c][i] = room[(lines + k + c) * side + (i / 4) * 64 + tx * 4 + i % 4];
+        }
+#pragma unroll
+      for (int i = 0; i < 8; ++i)
+#pragma unroll
+        for (int j = 0; j < 8; ++j) {
+          T f = Dot ? T(0.5) : T(1);
+#pragma unroll
+          for (int c = 0; c < Axes; ++c) {
+            if constexpr (Dot) {
+              f += a[c][i] * b[c][j];
+            } else {
+              T const d = a[c][i] - b[c][j];
+              f -= d * d;
+            }
+          }
+          v[i][j] *= f;
+        }
+    }
+  }
+}
+
+template <class T>
+__global__ void __launch_bounds__(256) closed_kernel(Closed<T> const __grid_constant__ p) {
+  __shared__ __align__(16) T room[2 * depth / 2 * 3 * side];
+  if (p.upper && blockIdx.x < blockIdx.y) return;
+  int64_t const i0 = int64_t(blockIdx.y) * side, j0 = int64_t(blockIdx.x) * side;
+  T v[8][8];
+#pragma unroll
+  for (int i = 0; i < 8; ++i)
+#pragma unroll
+    for (int j = 0; j < 8; ++j) v[i][j] = 1;
+  if (p.dot) {
+    wires<T, 2, true>(v, p, 0, p.planar, i0, j0, room);
+    wires<T, 3, true>(v, p, 2 * p.planar, p.full, i0, j0, room);
+  } else {
+    wires<T, 2, false>(v, p, 0, p.planar, i0, j0, room);
+    wires<T, 3, false>(v, p, 2 * p.planar, p.full, i0, j0, room);
+  }
+  int const tx = threadIdx.x % 16, ty = threadIdx.x / 16;
+  bool const whole = i0 + side <= p.rows && j0 + side <= p.cols && p.ld % 4 == 0 && reinterpret_cast<uint64_t>(p.k) % 16 == 0;
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    T* row = p.k + (i0 + ty * 8 + i) * p.ld + j0;
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      int const c = h * 64 + tx * 4;
+      if constexpr (sizeof(T) == 4) {
+        if (whole && !p.times) {
+          *reinterpret_cast<float4*>(row + c) = make_float4(v[i][4 * h], v[i][4 * h + 1], v[i][4 * h + 2], v[i][4 * h + 3]);
+          continue;
+        }
+      }
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        if (i0 + ty * 8 + i >= p.rows || j0 + c + j >= p.cols) continue;
+        row[c + j] = p.times ? row[c + j] * v[i][4 * h + j] : v[i][4 * h + j];
+      }
+    }
+  }
+}
+
+// ---- what follows a product
+
+constexpr int patch = 64;
+
+template <class T>
+struct Finish {
+  int64_t rows, cols;
+  T* k;
+  int64_t ld;
+  T* mirror;       // the transpose of it; nullptr: none. k itself: a triangle, rows = cols
+  int64_t ld_mirror;
+  bool triangle;
+  bool square;     // entries are amplitudes
+  T one;           // of the diagonal
+  double const* norm_x;  // or nullptr
+  double const* norm_y;
+  double jitter;
+  double* partial;  // of each block: sum, sum of squares, the largest |diagonal - 1|
+};
+
+__device__ inline double inverse(double v, double jitter) { return 1 / sqrt(fmax(v + jitter, 1e-30)); }
+
+// A whole tile off the diagonal, four by four entries a thread: vectors of 16 bytes
+// on both sides. In shared memory a line of the mirror has its vectors permuted by
+// the line, which spreads them over the banks.
+__device__ inline void finish_whole(Finish<float> const& p, int64_t i0, int64_t j0, float4* room, double& sum, double& squares) {
+  int const tx = threadIdx.x % 16, ty = threadIdx.x / 16;
+  bool const changes = p.square || p.norm_x != nullptr;
+  float v[4][4];
+  float* at[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    at[i] = p.k + (i0 + 4 * ty + i) * p.ld + j0 + 4 * tx;
+    float4 const x = *reinterpret_cast<float4 const*>(at[i]);
+    v[i][0] = x.x, v[i][1] = x.y, v[i][2] = x.z, v[i][3] = x.w;
+  }
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      float x = v[i][j];
+      if (p.square) x *= x;
+      if (p.norm_x != nullptr) {
+        x *= static_cast<float>(inverse(p.norm_x[i0 + 4 * ty + i], p.jitter) * inverse(p.norm_y[j0 + 4 * tx + j], p.jitter));
+      }
+      v[i][j] = x;
+      double const d = x;
+      sum += d;
+      squares += d * d;
+    }
+    if (changes) *reinterpret_cast<float4*>(at[i]) = make_float4(v[i][0], v[i][1], v[i][2], v[i][3]);
+  }
+  if (p.mirror == nullptr) return;
+#pragma unroll
+  for (int j = 0; j < 4; ++j) room[(4 * tx + j) * 16 + (ty ^ tx)] = make_float4(v[0][j], v[1][j], v[2][j], v[3][j]);
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    *reinterpret_cast<float4*>(p.mirror + (j0 + 4 * ty + i) * p.ld_mirror + i0 + 4 * tx) = room[(4 * ty + i) * 16 + (tx ^ ty)];
+  }
+}
+
+template <class T>
+__device__ bool in_vectors(Finish<T> const& p) {
+  return sizeof(T) == 4 && p.ld % 4 == 0 && reinterpret_cast<uint64_t>(p.k) % 16 == 0 &&
+         (p.mirror == nullptr || (p.ld_mirror % 4 == 0 && reinterpret_cast<uint64_t>(p.mirror) % 16 == 0));
+}
+
+template <class T>
+__global__ void __launch_bounds__(256) finish_kernel(Finish<T> const __grid_constant__ p) {
+  __shared__ __align__(16) T tile[patch][patch + 1];
+  __shared__ double sums[3][8];
+  int64_t bi = blockIdx.y, bj = blockIdx.x;
+  int64_t const block = bi * gridDim.x + bj;
+  double sum = 0, squares = 0, off = 0;
+  bool whole = (!p.triangle || bi < bj) && (bi + 1) * patch <= p.rows && (bj + 1) * patch <= p.cols && in_vectors(p);
+  if constexpr (sizeof(T) == 4) {
+    if (whole) finish_whole(p, bi * patch, bj * patch, reinterpret_cast<float4*>(&tile[0][0]), sum, squares);
+  } else {
+    whole = false;
+  }
+  if (!whole && (!p.triangle || bi <= bj)) {
+    bool const diagonal = p.triangle && bi == bj;
+    int64_t const i0 = bi * patch, j0 = bj * patch;
+    int const tx = threadIdx.x % 64, ty = threadIdx.x / 64;
+    bool const changes = p.square || p.norm_x != nullptr;
+    T v[patch / 4];
+#pragma unroll
+    for (int i = 0; i < patch / 4; ++i) {
+      int64_t const r = i0 + ty + 4 * i, c = j0 + tx;
+      bool const in = r < p.rows && c < p.cols && (!diagonal || r <= c);
+      v[i] = in ? p.k[r * p.ld + c] : T(0);
+    }
+#pragma unroll
+    for (int i = 0; i < patch / 4; ++i) {
+      int64_t const r = i0 + ty + 4 * i, c = j0 + tx;
+      if (r >= p.rows || c >= p.cols || (diagonal && r > c)) continue;
+      T x = v[i];
+      if (p.square) x *= x;
+      if (diagonal && r == c) {
+        double const d = fabs(static_cast<double>(x) - 1);
+        off = d <= off ? off : d;  // NaN stays
+        x = p.one;
+      } else if (p.norm_x != nullptr) {
+        x *= static_cast<T>(inverse(p.norm_x[r], p.jitter) * inverse(p.norm_y[c], p.jitter));
+      }
+      if (changes || (diagonal && r == c)) p.k[r * p.ld + c] = x;
+      tile[ty + 4 * i][tx] = x;
+      if (!diagonal || r != c) {
+        sum += x;
+        squares += static_cast<double>(x) * x;
+      }
+    }
+    if (p.mirror != nullptr) {
+      __syncthreads();
+#pragma unroll
+      for (int i = 0; i < patch / 4; ++i) {
+        int64_t const r = j0 + ty + 4 * i, c = i0 + tx;  // of the mirror
+        if (r >= p.cols || c >= p.rows || (diagonal && c >= r)) continue;
+        p.mirror[r * p.ld_mirror + c] = tile[tx][ty + 4 * i];
+      }
+    }
+  }
+  for (int d = 16; d > 0; d /= 2) {
+    sum += __shfl_down_sync(~0u, sum, d);
+    squares += __shfl_down_sync(~0u, squares, d);
+    double const o = __shfl_down_sync(~0u, off, d);
+    off = o <= off ? off : o;
+  }
+  int const w = threadIdx.x / 32;
+  if (threadIdx.x % 32 == 0) {
+    sums[0][w] = sum;
+    sums[1][w] = squares;
+    sums[2][w] = off;
+  }
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  for (int i = 1; i < 8; ++i) {
+    sum += sums[0][i];
+    squares += sums[1][i];
+    off = sums[2][i] <= off ? off : sums[2][i];
+  }
+  p.partial[3 * block] = sum;
+  p.partial[3 * block + 1] = squares;
+  p.partial[3 * block + 2] = off;
+}
+
+// Adds the partial sums to total, in a fixed order.
+__global__ void __launch_bounds__(1024) total_kernel(double const* partial, int64_t n, double* total) {
+  __shared__ double sums[3][1024];
+  double sum = 0, squares = 0, off = 0;
+  for (int64_t i = threadIdx.x; i < n; i += 8 * 1024) {
+    double v[3][8];
+#pragma unroll
+    for (int k = 0; k < 8; ++k)  // all loads before the first sum waits for one
+#pragma unroll
+      for (int c = 0; c < 3; ++c) v[c][k] = i + 1024 * k < n ? partial[3 * (i + 1024 * k) + c] : 0;
+#pragma unroll
+    for (int k = 0; k < 8; ++k) {
+      sum += v[0][k];
+      squares += v[1][k];
+      off = v[2][k] <= off ? off : v[2][k];
+    }
+  }
+  sums[0][threadIdx.x] = sum;
+  sums[1][threadIdx.x] = squares;
+  sums[2][threadIdx.x] = off;
+  for (int h = 512; h > 0; h /= 2) {
+    __syncthreads();
+    if (threadIdx.x >= h) continue;
+    for (int k = 0; k < 2; ++k) sums[k][threadIdx.x] += sums[k][threadIdx.x + h];
+    double const o = sums[2][threadIdx.x + h];
+    if (!(o <= sums[2][threadIdx.x])) sums[2][threadIdx.x] = o;
+  }
+  if (threadIdx.x == 0) {
+    total[0] += sums[0][0];
+    total[1] += sums[1][0];
+    if (!(sums[2][0] <= total[2])) total[2] = sums[2][0];
+  }
+}
+
+template <class T>
+int finish(uint64_t stream, Finish<T> const& p, double* total) {
+  dim3 const grid(static_cast<unsigned>((p.cols + patch - 1) / patch), static_cast<unsigned>((p.rows + patch - 1) / patch));
+  if (grid.y > 65535) return GPK_ERR_ARGUMENT;
+  cudaStream_t const s = reinterpret_cast<cudaStream_t>(stream);
+  void* params[] = {const_cast<Finish<T>*>(&p)};
+  int e = launch(reinterpret_cast<void const*>(&finish_kernel<T>), grid, dim3(256), 0, s, params);
+  if (e != 0) return e;
+  double const* partial = p.partial;
+  int64_t n = int64_t(grid.x) * grid.y;
+  void* more[] = {&partial, &n, &total};
+  return launch(reinterpret_cast<void const*>(&total_kernel), dim3(1), dim3(1024), 0, s, more);
+}
+
+template <class F>
+int over(int64_t n, uint64_t stream, F kernel, void** params) {
+  if (n == 0) return 0;
+  return launch(reinterpret_cast<void const*>(kernel), dim3(static_cast<unsigned>((n + 127) / 128)), dim3(128), 0,
+                reinterpret_cast<cudaStream_t>(stream), params);
+}
+
+}  // namespace
+}  // namespace gpk
+
+using namespace gpk;
+
+extern "C" {
+
+GPK_API int gpk_quantum_angles(int device, uint64_t stream, int x_type, int64_t first, int64_t n, int64_t features, uint64_t x, int64_t row,
+                               int64_t col, int angles, uint64_t code, uint64_t coefs, uint64_t out, uint64_t status) {
+  if (x_type != GPK_F32 && x_type != GPK_F64) return GPK_ERR_UNSUPPORTED;
+  if (n * (features > angles ? features : angles) > INT64_C(128) * INT32_MAX) return GPK_ERR_ARGUMENT;
+  if (int const e = set_device(device)) return e;
+  void* finite[] = {&x, &first, &n, &features, &row, &col, &status};
+  void* all[] = {&x, &first, &n, &row, &col, &code, &coefs, &angles, &out, &status};
+  int e = x_type == GPK_F32 ? over(n * features, stream, &finite_kernel<float>, finite) : over(n * features, stream, &finite_kernel<double>, finite);
+  if (e != 0) return e;
+  return x_type == GPK_F32 ? over(n * angles, stream, &angle_kernel<float>, all) : over(n * angles, stream, &angle_kernel<double>, all);
+}
+
+GPK_API int gpk_quantum_slots(int device, uint64_t stream, int type, int64_t n, int slots, uint64_t code, uint64_t fixed,
+                              uint64_t angles, int n_angles, uint64_t out, int64_t sample_stride, int64_t value_stride) {
+  if (type != GPK_F32 && type != GPK_F64) return GPK_ERR_UNSUPPORTED;
+  if (n * slots > INT64_C(128) * INT32_MAX) return GPK_ERR_ARGUMENT;
+  if (int const e = set_device(device)) return e;
+  void* all[] = {&n, &slots, &code, &fixed, &angles, &n_angles, &out, &sample_stride, &value_stride};
+  return type == GPK_F32 ? over(n * slots, stream, &slot_kernel<float>, all) : over(n * slots, stream, &slot_kernel<double>, all);
+}
+
+GPK_API int gpk_quantum_pass(int device, uint64_t stream, int type, int64_t n, int qubits, int local, int samples,
+                             uint64_t state, uint64_t code, uint64_t slots, int64_t slot_stride, uint64_t angles,
+                             int n_angles, uint64_t tables, const int32_t* at) {
+  if (n == 0) return 0;
+  if (qubits < 1 || qubits > 48 || local < 1 || local > most_local || local > qubits || samples < 1 || (local < qubits && samples != 1)) return GPK_ERR_ARGUMENT;
+  if (int const e = set_device(device)) return e;
+  switch (type) {
+    case GPK_F32: return states<float>(device, stream, true, n, qubits, local, samples, state, code, slots, slot_stride, angles, n_angles, tables, at);
+    case GPK_C64: return states<float>(device, stream, false, n, qubits, local, samples, state, code, slots, slot_stride, angles, n_angles, tables, at);
+    case GPK_F64: return states<double>(device, stream, true, n, qubits, local, samples, state, code, slots, slot_stride, angles, n_angles, tables, at);
+    case GPK_C128: return states<double>(device, stream, false, n, qubits, local, samples, state, code, slots, slot_stride, angles, n_angles, tables, at);
+  }
+  return GPK_ERR_UNSUPPORTED;
+}
+
+GPK_API int gpk_quantum_norms(int device, uint64_t stream, int type, int64_t n, int64_t width, uint64_t state, uint64_t out, int first) {
+  if (n == 0) return 0;
+  if (n > INT32_MAX) return GPK_ERR_ARGUMENT;
+  if (int const e = set_device(device)) return e;
+  bool fresh = first != 0;
+  void* params[] = {&state, &width, &out, &fresh};
+  void const* kernel = type == GPK_F32 ? reinterpret_cast<void const*>(&norm_kernel<float>) : reinterpret_cast<void const*>(&norm_kernel<double>);
+  if (type != GPK_F32 && type != GPK_F64) return GPK_ERR_UNSUPPORTED;
+  return launch(kernel, dim3(static_cast<unsigned>(n)), dim3(256), 0, reinterpret_cast<cudaStream_t>(stream), params);
+}
+
+GPK_API int gpk_quantum_closed(int device, uint64_t stream, int type, int64_t rows, int64_t cols, uint64_t x, int64_t ld_x,
+                               uint64_t y, int64_t ld_y, int planar, int full, int dot, int upper, int times, uint64_t k, int64_t ld) {
+  if (rows == 0 || cols == 0) return 0;
+  dim3 const grid(static_cast<unsigned>((cols + side - 1) / side), static_cast<unsigned>((rows + side - 1) / side));
+  if (grid.y > 65535) return GPK_ERR_ARGUMENT;
+  if (int const e = set_device(device)) return e;
+  auto start = [&](auto zero) {
+    using T = decltype(zero);
+    Closed<T> p{rows, cols, reinterpret_cast<T const*>(x), reinterpret_cast<T const*>(y), ld_x, ld_y,
+                planar, full, dot != 0, upper != 0, times != 0, reinterpret_cast<T*>(k), ld};
+    void* params[] = {&p};
+    return launch(reinterpret_cast<void const*>(&closed_kernel<T>), grid, dim3(256), 0, reinterpret_cast<cudaStream_t>(stream), params);
+  };
+  switch (type) {
+    case GPK_F32: return start(float{});
+    case GPK_F64: return start(double{});
+  }
+  return GPK_ERR_UNSUPPORTED;
+}
+
+GPK_API int64_t gpk_quantum_finish_workspace(int64_t rows, int64_t cols) {
+  return 24 * ((rows + patch - 1) / patch) * ((cols + patch - 1) / patch);
+}
+
+GPK_API int gpk_quantum_finish(int device, uint64_t stream, int type, int64_t rows, int64_t cols, uint64_t k, int64_t ld,
+                               uint64_t mirror, int64_t ld_mirror, int triangle, int square, double one, uint64_t norm_x,
+                               uint64_t norm_y, double jitter, uint64_t total, uint64_t workspace, int64_t workspace_bytes) {
+  if (rows == 0 || cols == 0) return 0;
+  if (workspace_bytes < gpk_quantum_finish_workspace(rows, cols)) return GPK_ERR_WORKSPACE;
+  if (int const e = set_device(device)) return e;
+  auto start = [&](auto zero) {
+    using T = decltype(zero);
+    return finish<T>(stream, Finish<T>{rows, cols, reinterpret_cast<T*>(k), ld, reinterpret_cast<T*>(mirror), ld_mirror,
+                                       triangle != 0, square != 0, static_cast<T>(one), reinterpret_cast<double const*>(norm_x),
+                                       reinterpret_cast<double const*>(norm_y), jitter, reinterpret_cast<double*>(workspace)},
+                     reinterpret_cast<double*>(total));
+  };
+  switch (type) {
+    case GPK_F32: return start(float{});
+    case GPK_F64: return start(double{});
+  }
+  return GPK_ERR_UNSUPPORTED;
+}
+}

@@ -1,0 +1,88 @@
+// quantum.cuh: what the kernels of quantum circuits share: the numbers of the
+// codes that the host writes, and arithmetic.
+//
+// A circuit reaches the device as data. Three kinds of code, all int32 words:
+//
+// Angles. For each angle: the number of terms, then for each term the index of
+// its coefficient, the number of its features, and the features.
+//
+// Slots. What a sample's gates need, computed once a sample in float64 and kept
+// in the states' type. For each slot: its kind, where its values go, the number
+// of its parts, and for each part kind, angle and index of a constant matrix.
+//
+// Passes. See quantum.cu.
+#pragma once
+#include <math.h>
+
+#include "registry.cuh"
+
+namespace gpk {
+
+// Kinds of slots.
+enum { SLOT_VECTOR, SLOT_MATRIX, SLOT_PHASE, SLOT_BLOCH };
+
+// Kinds of parts. PART_TURN multiplies by e^(i angle).
+enum { PART_CONST, PART_RX, PART_RY, PART_P, PART_TURN };
+
+struct Complex {
+  double re, im;
+};
+__device__ inline Complex operator*(Complex a, Complex b) { return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
+__device__ inline Complex operator+(Complex a, Complex b) { return {a.re + b.re, a.im + b.im}; }
+
+// A 2 x 2 matrix in row order.
+struct Matrix {
+  Complex v[4];
+};
+
+__device__ inline Matrix part_matrix(int kind, double angle, double const* fixed) {
+  Matrix m{};
+  double s, c;
+  switch (kind) {
+    case PART_CONST:
+      for (int i = 0; i < 4; ++i) m.v[i] = {fixed[2 * i], fixed[2 * i + 1]};
+      break;
+    case PART_RX:
+      sincos(angle / 2, &s, &c);
+      m.v[0] = m.v[3] = {c, 0};
+      m.v[1] = m.v[2] = {0, -s};
+      break;
+    case PART_RY:
+      sincos(angle / 2, &s, &c);
+      m.v[0] = m.v[3] = {c, 0};
+      m.v[1] = {-s, 0};
+      m.v[2] = {s, 0};
+      break;
+    case PART_P:
+      sincos(angle, &s, &c);
+      m.v[0] = {1, 0};
+      m.v[3] = {c, s};
+      break;
+    default:
+      sincos(angle, &s, &c);
+      m.v[0] = m.v[3] = {c, s};
+  }
+  return m;
+}
+
+__device__ inline Matrix times(Matrix const& a, Matrix const& b) {
+  Matrix m;
+  for (int i = 0; i < 2; ++i)
+    for (int j = 0; j < 2; ++j) m.v[2 * i + j] = a.v[2 * i] * b.v[j] + a.v[2 * i + 1] * b.v[2 + j];
+  return m;
+}
+
+// An amplitude. A real program has no imaginary parts, and the compiler sees it.
+template <class T, bool Real>
+struct Amp {
+  T re, im;
+  __device__ Amp() : re(0), im(0) {}
+  __device__ Amp(T r, T i) : re(r), im(Real ? T(0) : i) {}
+  __device__ Amp operator*(Amp o) const {
+    if constexpr (Real) return {re * o.re, 0};
+    else return {re * o.re - im * o.im, re * o.im + im * o.re};
+  }
+  __device__ Amp operator+(Amp o) const { return {re + o.re, im + o.im}; }
+};
+
+}  // namespace gpk
