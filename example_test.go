@@ -99,3 +99,42 @@ func ExampleSetPrecision() {
 	gpk.SetPrecision(old)
 	// Output: true
 }
+
+// A sequence is recorded once and replayed on new inputs, which it reads where
+// they lie.
+func ExampleCapture() {
+	x := gpk.FromSlice([]float32{1, 2, 3})
+	total := gpk.Zeros(gpk.Float32, 3)
+	graph, err := gpk.Capture([]*gpk.Array{x}, func(in []*gpk.Array) []*gpk.Array {
+		total.AddInPlace(in[0])
+		return []*gpk.Array{in[0].Mul(in[0]).Sum()}
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer graph.Free()
+	norm := graph.Outputs()[0]
+	for _, next := range [][]float32{{1, 2, 3}, {4, 5, 6}} {
+		if err := gpk.FromSliceInto(x, next); err != nil {
+			fmt.Println(err)
+		}
+		if err := graph.Replay(); err != nil {
+			fmt.Println(err)
+		}
+		fmt.Println(norm, total)
+	}
+	// Output:
+	// 14. [1. 2. 3.]
+	// 77. [5. 7. 9.]
+}
+
+// The numbers are the same on every device and in every version.
+func ExampleNewRNG() {
+	r := gpk.NewRNG(42)
+	fmt.Printf("%.4f\n", r.Normal(gpk.Float64, 0, 1, 3))
+	fmt.Println(r.Uniform(gpk.Int32, 1, 7, 10))
+	// Output:
+	// [ 0.2621  1.2031 -0.7146]
+	// [4 5 5 3 6 2 2 1 5 2]
+}

@@ -394,3 +394,63 @@ func AddInPlace(a *Array, b any) *Array { return a.AddInPlace(b) }
 
 // MulInPlace multiplies a's elements by b's and returns a.
 func MulInPlace(a *Array, b any) *Array { return a.MulInPlace(b) }
+
+// RNG makes arrays of random numbers: a function of the seed and of the calls
+// before, with the same bits on every device.
+type RNG = array.RNG
+
+// NewRNG returns the sequence of random numbers of a seed.
+func NewRNG(seed uint64) *RNG { return array.NewRNG(seed) }
+
+// Take returns the elements of a along an axis at indices, Int32 or Int64, in whose
+// place the axis stands; negative ones count from the end, and one outside is
+// ErrShape.
+func Take(a, indices *Array, axis int) *Array { return array.Take(a, indices, axis) }
+
+// Stack joins arrays of one type and shape along a new axis.
+func Stack(axis int, as ...*Array) *Array { return array.Stack(axis, as...) }
+
+// Repeat returns every element n times, one after the other, along an axis.
+func Repeat(a *Array, n, axis int) *Array { return a.Repeat(n, axis) }
+
+// Pad returns a with a number around it: widths[d] elements before and after along
+// axis d.
+func Pad(a *Array, widths [][2]int, value any) *Array { return a.Pad(widths, value) }
+
+// Flip returns a view whose axes named, or all, run backwards.
+func Flip(a *Array, axes ...int) *Array { return a.Flip(axes...) }
+
+// Sort returns the elements along an axis in rising or falling order; NaN is the
+// largest.
+func Sort(a *Array, axis int, descending bool) *Array { return a.Sort(axis, descending) }
+
+// TopK returns the k largest elements along an axis in falling order, and their
+// places there, as Int64.
+func TopK(a *Array, k, axis int) (values, indices *Array) { return a.TopK(k, axis) }
+
+// UserKernel is a kernel of the program's own, compiled from CUDA C++ by Kernel.
+type UserKernel = array.UserKernel
+
+// LaunchOptions says how a UserKernel starts; the zero value is good for a kernel
+// that computes an element a thread.
+type LaunchOptions = array.LaunchOptions
+
+// Kernel compiles CUDA C++ and returns its __global__ function of that name, to be
+// launched on Arrays. A source that does not compile is a *device.CompileError,
+// with the compiler's log; without a GPU the error is ErrNoGPU, without a run-time
+// compiler ErrUnsupported, each with the reasons.
+func Kernel(source, name string) (*UserKernel, error) { return array.Kernel(source, name) }
+
+// Pinned returns a slice of n elements, all zero, in memory that a GPU reads and
+// writes without a copy, and a function that gives the memory back.
+func Pinned[T Elem](n int) (s []T, free func(), err error) { return array.Pinned[T](n) }
+
+// Graph is a recorded sequence of operations: see Capture.
+type Graph = array.Graph
+
+// Capture records what f computes from the arrays that it is handed, which show
+// the elements of in, without computing it. (*Graph).Replay runs it on what the
+// inputs then hold; Outputs are what f returned, overwritten by each Replay.
+func Capture(in []*Array, f func(in []*Array) []*Array) (*Graph, error) {
+	return array.Capture(in, f)
+}

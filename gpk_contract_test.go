@@ -131,3 +131,19 @@ var (
 	_ func(a, b any) A         = gpk.Maximum
 	_ func(A, ...int) A        = gpk.Max
 )
+
+// Views and indexing of issue C.
+var (
+	_ func(int, ...A) A        = gpk.Stack
+	_ func(A, A, int) A        = gpk.Take
+	_ func(A, int, int) A      = A.Repeat
+	_ func(A, [][2]int, any) A = A.Pad
+	_ func(A, ...int) A        = A.Flip
+	_ func(A, int, bool) A     = A.Sort
+	_ func(A, int, int) (A, A) = A.TopK
+	_ func(A, int, int) A      = gpk.Repeat
+	_ func(A, [][2]int, any) A = gpk.Pad
+	_ func(A, ...int) A        = gpk.Flip
+	_ func(A, int, bool) A     = gpk.Sort
+	_ func(A, int, int) (A, A) = gpk.TopK
+)

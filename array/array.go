@@ -126,10 +126,15 @@ func (a *Array) view() (device.View, error) {
 // result makes the array of an operation, open until something needs it. The
 // shape is kept.
 func (o *operation) result(s *device.Stream, dt dtype.DType, shape []int) *Array {
+	return o.opened(s, dt, layout.Dense(shape))
+}
+
+// opened is result with the dense layout of the shape.
+func (o *operation) opened(s *device.Stream, dt dtype.DType, lay layout.Layout) *Array {
 	r := &Array{}
 	v := openOn(s.Device()).value()
 	v.op = *o
-	r.open(v, s, dt, layout.Dense(shape))
+	r.open(v, s, dt, lay)
 	return r
 }
 
@@ -285,6 +290,7 @@ func (a *Array) Explain() string {
 	state := "stored"
 	if v.open {
 		state = "open: starts at its first use"
+		v.op.foresee(v)
 	}
 	return fmt.Sprintf("%s\n  %v %v on %v, %s", v.op.explain(), a.lay.Shape, a.dt, a.on(), state)
 }
@@ -306,7 +312,11 @@ func (a *Array) Free() {
 }
 
 // On returns the same elements carried by stream s: what is computed from the
-// result runs on s. A stream of another device is ErrDevice.
+// result runs on s, beside what runs on other streams. Where an operation's
+// operands are carried by several, the first's counts. Nobody has to wait for the
+// other streams: work that reads what another stream writes, or writes what it
+// reads, starts behind it, by an event on the device. A stream of another device
+// is ErrDevice.
 func (a *Array) On(s *device.Stream) *Array {
 	op := newOp("On", here(), a)
 	if err := op.first(a); err != nil {

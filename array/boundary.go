@@ -67,6 +67,9 @@ func exact[T dtype.Elem](a *Array) error {
 // read copies the elements to the host, through a dense copy where they do
 // not lie dense.
 func read(op *operation, dst []byte, a *Array) error {
+	if err := unwaited(op, a.stream); err != nil {
+		return err
+	}
 	if !a.lay.IsDense() {
 		c := a.copied(op.name, op.site)
 		if c.err != nil {
@@ -139,12 +142,20 @@ func into(c *call, dst, src *Array) error {
 		}
 		src = moved
 	}
+	if s := streamOf(src, dst); s != src.stream { // dst is part of a sequence, src a constant
+		if _, _, err := src.stored(); err != nil {
+			return c.wrap(err, dst, src)
+		}
+		src = src.with(src.lay)
+		src.stream = s
+	}
 	v, buf, err := dst.writable()
 	if err != nil {
 		return c.wrap(err, dst, src)
 	}
+	writes(src.stream, v)
 	v.settle(src.current())
-	poison := buf.Err()
+	poison := buf.Settled()
 	if poison != nil {
 		if !dst.mends() {
 			return poison
@@ -203,6 +214,9 @@ func FromSliceInto[T dtype.Elem](dst *Array, data []T) error {
 	if err := exact[T](dst); err != nil {
 		return op.fail(err)
 	}
+	if err := unwaited(op, dst.stream); err != nil {
+		return err
+	}
 	switch {
 	case len(data) != dst.Size():
 		return op.fail(layout.Errorf("%d elements into %v", len(data), dst.lay.Shape))
@@ -223,7 +237,7 @@ func FromSliceInto[T dtype.Elem](dst *Array, data []T) error {
 	}
 	v.settle(nil)
 	v.changedBy(op.name, &op.site)
-	poison := buf.Err()
+	poison := buf.Settled()
 	if poison != nil {
 		if !dst.mends() {
 			return poison

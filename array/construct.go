@@ -173,16 +173,22 @@ func Concat(axis int, as ...*Array) *Array {
 	if err := op.operands(as...); err != nil {
 		return failed(err)
 	}
-	op.strided = true
-	op.how = fmt.Sprintf("%d copies along axis %d", len(as), ax)
-	op.run = func(o *operation, s *device.Stream, dst device.View) error {
+	op.joins(ax)
+	return op.result(streamOf(as...), as[0].dt, shape)
+}
+
+// joins has the operation copy its operands behind each other along an axis.
+func (o *operation) joins(axis int) {
+	o.strided = true
+	o.how = fmt.Sprintf("%d copies along axis %d", o.n, axis)
+	o.run = func(o *operation, s *device.Stream, dst device.View) error {
 		at := 0
 		for i := range o.n {
 			v := o.view(i)
-			n := v.Layout.Shape[ax]
+			n := v.Layout.Shape[axis]
 			part := dst
 			var err error
-			if part.Layout, err = dst.Layout.Slice(ax, at, at+n, 1); err != nil {
+			if part.Layout, err = dst.Layout.Slice(axis, at, at+n, 1); err != nil {
 				return err
 			}
 			if err := ops.Cast(s, part, v); err != nil {
@@ -192,7 +198,6 @@ func Concat(axis int, as ...*Array) *Array {
 		}
 		return nil
 	}
-	return op.result(as[0].stream, as[0].dt, shape)
 }
 
 // sameType refuses two arrays of different type, naming the Cast that helps.

@@ -27,7 +27,7 @@ func (r *Array) unary(code expr.Op, a *Array) {
 		r.fail(c.fail(err, a))
 		return
 	}
-	r.pointwise(&c, rule{code: code, run: runUnary}, a, nil, dt)
+	r.pointwise(&c, rule{code: code, fusion: step, run: runUnary}, a, nil, dt)
 }
 
 const oneKernel = "one element-wise kernel"
@@ -47,35 +47,46 @@ func runScalar(o *operation, s *device.Stream, dst device.View) error {
 // pointwise makes r the open result of an operation on a and, where it is not
 // nil, b, broadcast to one shape.
 func (r *Array) pointwise(c *call, k rule, a, b *Array, dt dtype.DType) {
-	var in [2]input
-	n := 1
-	err := in[0].set(a)
-	lay := layout.Layout{}
-	if b == nil {
-		lay = a.dense()
-	} else {
-		n = 2
-		if err == nil {
-			err = in[1].set(b)
-		}
-		if err == nil {
-			lay, err = meet(a, b)
+	v := a.v.set.unlocked()
+	o := &v.op
+	s := streamOf(a, b)
+	lay, err := a.over(b)
+	if err == nil {
+		size := lay.Size()
+		if err = o.take(0, a, size, s); err == nil && b != nil {
+			o.n = 1
+			if err = o.take(1, b, size, s); err != nil {
+				o.giveBack()
+			}
 		}
 	}
 	if err != nil {
-		if n == 1 {
+		v.op = operation{}
+		v.set.idle.Put(v)
+		if b == nil {
 			r.fail(c.wrap(err, a))
 		} else {
 			r.fail(c.wrap(err, a, b))
 		}
 		return
 	}
-	v := in[0].of.set.value()
-	o := &v.op
-	o.call = *c
-	o.in[0], o.in[1], o.n = in[0], in[1], n
-	o.rule, o.strided, o.alias, o.how = k, true, samePlaces, oneKernel
-	r.open(v, a.stream, dt, lay)
+	v.mu.Lock()
+	o.n = 1
+	if b != nil {
+		o.n = 2
+	}
+	o.call, o.rule = *c, k
+	o.out, o.strided, o.alias, o.how = dt, true, samePlaces, oneKernel
+	r.open(v, s, dt, lay)
+}
+
+// over is the dense layout of the shape to which a and, where it is not nil, b
+// are broadcast.
+func (a *Array) over(b *Array) (layout.Layout, error) {
+	if b == nil {
+		return a.dense(), nil
+	}
+	return meet(a, b)
 }
 
 // meet is the dense layout of the shape to which a and b are broadcast.
@@ -141,7 +152,7 @@ func (r *Array) binaryArrays(c *call, code expr.Op, a, b *Array) {
 		r.fail(c.fail(err, a, b))
 		return
 	}
-	r.pointwise(c, rule{code: code, run: runBinary}, a, b, dt)
+	r.pointwise(c, rule{code: code, fusion: step, run: runBinary}, a, b, dt)
 }
 
 func (r *Array) binaryScalar(c *call, code expr.Op, a *Array, number any, first bool) {
@@ -150,7 +161,7 @@ func (r *Array) binaryScalar(c *call, code expr.Op, a *Array, number any, first 
 		return
 	}
 	dt, err := ops.Lookup(code).Check(a.dt)
-	k := rule{code: code, run: runScalar, scalarFirst: first}
+	k := rule{code: code, fusion: step, run: runScalar, numbered: true, scalarFirst: first}
 	if err == nil {
 		k.scalar, err = scalar(a.dt, number)
 	}
@@ -251,7 +262,7 @@ func (r *Array) cast(a *Array, dt dtype.DType) {
 		r.fail(c.fail(fmt.Errorf("%w: Cast to %v", dtype.ErrDType, dt), a))
 		return
 	}
-	r.pointwise(&c, rule{run: runCast}, a, nil, dt)
+	r.pointwise(&c, rule{fusion: step, run: runCast}, a, nil, dt)
 }
 
 // Sum adds over axes, which the result lacks; no axes means all. Halves
@@ -270,18 +281,11 @@ func (a *Array) Sum(axes ...int) *Array {
 	if err != nil {
 		return failed(op.fail(err))
 	}
-	if err := op.operands(a); err != nil {
-		return failed(err)
-	}
 	shape := []int{}
 	for d, n := range a.lay.Shape {
 		if !set[d] {
 			shape = append(shape, n)
 		}
 	}
-	op.how = "one reduction, its tree fixed by shape and type"
-	op.run = func(o *operation, s *device.Stream, dst device.View) error {
-		return ops.Reduce(s, expr.Sum, dst, o.in[0].view, set)
-	}
-	return op.result(a.stream, dt, shape)
+	return op.reduction(expr.Sum, a, set, dt, shape)
 }

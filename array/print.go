@@ -47,8 +47,12 @@ func (a *Array) Format(f fmt.State, verb rune) {
 		width = max(width, len(s))
 	}
 	var b strings.Builder
-	p := printer{b: &b, cells: cells, width: width, shape: c.lay.Shape, full: a.lay.Shape}
-	p.axis(0, 0, len(cells))
+	if len(cells) == 0 { // whatever the axes, which may be long
+		b.WriteString("[]")
+	} else {
+		p := printer{b: &b, cells: cells, width: width, shape: c.lay.Shape, full: a.lay.Shape}
+		p.axis(0, 0, len(cells))
+	}
 	if verb == 'v' && f.Flag('+') {
 		fmt.Fprintf(&b, "\n%v %v on %v", a.dt, a.lay.Shape, a.on())
 	}

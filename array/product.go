@@ -137,7 +137,7 @@ func multiply(op *operation, a, b, bias *Array, act matmul.Activation, o matmul.
 		return failed(op.fail(fmt.Errorf("%w: no kernel is chosen by name on the CPU", expr.ErrUnsupported)))
 	}
 	op.product, op.strided, op.run = p, true, runProduct
-	return op.result(a.stream, dt, sh.result())
+	return op.result(streamOf(a, b, bias), dt, sh.result())
 }
 
 // grams checks the options of Gram matrices.

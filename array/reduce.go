@@ -2,6 +2,7 @@ package array
 
 import (
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/ops"
@@ -34,14 +35,20 @@ func (a *Array) reduce(code expr.Op, where site, axes []int) *Array {
 	if terms == 0 && ops.NeedsElements(code) {
 		return failed(op.fail(layout.Errorf("%v of no elements: %v over axes %v", code, a.lay.Shape, axes)))
 	}
-	if err := op.operands(a); err != nil {
+	return op.reduction(code, a, set, dt, shape)
+}
+
+// reduction is the open result of a reduction of a over axes, which has a shape.
+func (o *operation) reduction(code expr.Op, a *Array, axes []bool, dt dtype.DType, shape []int) *Array {
+	o.code, o.fusion, o.axes, o.how, o.run = code, end, axes, oneReduction, runReduction
+	if err := o.takeAll(a.lay.Size(), a.stream, a); err != nil {
 		return failed(err)
 	}
-	op.how = oneReduction
-	op.run = func(o *operation, s *device.Stream, dst device.View) error {
-		return ops.Reduce(s, code, dst, o.in[0].view, set)
-	}
-	return op.result(a.stream, dt, shape)
+	return o.opened(a.stream, dt, layout.Dense(shape))
+}
+
+func runReduction(o *operation, s *device.Stream, dst device.View) error {
+	return ops.Reduce(s, o.code, dst, o.in[0].view, o.axes)
 }
 
 // Mean returns the mean over axes, which the result lacks; no axes means all.

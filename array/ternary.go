@@ -67,19 +67,36 @@ func ternary(code expr.Op, where site, a *Array, y, z any) *Array {
 	if err != nil {
 		return failed(op.fail(err))
 	}
-	if err := op.operands(arrays...); err != nil {
-		return failed(err)
+	lay := layout.Dense(shape)
+	op.code, op.fusion, op.out, op.run = code, step, dt, runTernary
+	op.places = &places{at: at, numbers: numbers}
+	if code == expr.Where {
+		op.places.typed = 1
 	}
 	op.strided, op.alias, op.how = true, samePlaces, oneKernel
-	op.run = func(o *operation, s *device.Stream, dst device.View) error {
-		var in [2]ops.Operand
-		for i, k := range at {
-			in[i].Scalar = numbers[i]
-			if k > 0 {
-				in[i].View = o.view(k)
-			}
-		}
-		return ops.Apply3(s, code, dst, o.view(0), in[0], in[1])
+	s := streamOf(arrays...)
+	if err := op.takeAll(lay.Size(), s, arrays...); err != nil {
+		return failed(err)
 	}
-	return op.result(a.stream, dt, shape)
+	return op.opened(s, dt, lay)
+}
+
+// places says of the second and third operand of a ternary operation which array
+// each is, 0 for none, and which number then. typed is an array of the result's
+// type.
+type places struct {
+	at      [2]int
+	numbers [2]ops.Scalar
+	typed   int
+}
+
+func runTernary(o *operation, s *device.Stream, dst device.View) error {
+	var in [2]ops.Operand
+	for i, k := range o.places.at {
+		in[i].Scalar = o.places.numbers[i]
+		if k > 0 {
+			in[i].View = o.view(k)
+		}
+	}
+	return ops.Apply3(s, o.code, dst, o.view(0), in[0], in[1])
 }

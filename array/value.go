@@ -38,7 +38,8 @@ type value struct {
 	dt     dtype.DType
 	op     operation // while open; then what Explain says of it
 	open   bool
-	taken  bool // computed into another place, and not stored here
+	taken  bool // by an operation, or computed into another place; not stored here
+	lent   bool // taken by an operation, which may yet need what computes it
 	shared bool // more than one Array has it, or will
 	freed  bool
 	err    error
@@ -64,8 +65,11 @@ type operation struct {
 	rule
 	strided bool // dst need not be dense
 	alias   alias
+	depth   int    // operations that were taken, one after the other
 	how     string // for Explain; a product says more
+	apart   string // why an operand was not taken
 	product *product
+	fused   *fusedPlan
 }
 
 // rule is what an operation computes.
@@ -74,13 +78,20 @@ type rule struct {
 	// operands only as alias allows.
 	run         func(o *operation, s *device.Stream, dst device.View) error
 	code        expr.Op // of an operation of the table
+	fusion      fusion
+	out         dtype.DType // of a step
 	scalar      ops.Scalar
-	scalarFirst bool // the scalar is the left operand
+	numbered    bool    // there is a scalar
+	scalarFirst bool    // the scalar is the left operand
+	places      *places // of an operation on three operands
+	axes        []bool  // of a reduction
 }
 
-// input is an operand of an operation, as run reads it.
+// input is an operand of an operation, as run reads it. Where the operand was
+// taken the view has no buffer: its elements are what of computes, or, once
+// something has started that, where they were stored.
 type input struct {
-	of   *value // stored
+	of   *value
 	view device.View
 	seen uint64 // of's version when the operation was last run
 }
@@ -96,11 +107,16 @@ func (o *operation) input(i int) *input {
 // view returns the i-th operand's elements.
 func (o *operation) view(i int) device.View { return o.input(i).view }
 
-// reads reports whether x is an operand.
+// reads reports whether x is an operand, or one of what was taken.
 func (o *operation) reads(x *value) bool {
+	var last *value
 	for i := range o.n {
-		if o.input(i).of == x {
+		in := o.input(i)
+		if in.of == x || in.view.Buffer == nil && in.of != last && in.of.readsFrom(x) {
 			return true
+		}
+		if in.view.Buffer == nil {
+			last = in.of
 		}
 	}
 	return false
@@ -109,7 +125,7 @@ func (o *operation) reads(x *value) bool {
 // release drops the memory of an operation that has run and keeps what
 // describes it.
 func (o *operation) release() {
-	o.in, o.more, o.n, o.args, o.run = [3]input{}, nil, 0, nil, nil
+	o.in, o.more, o.n, o.args, o.run, o.depth = [3]input{}, nil, 0, nil, nil, 0
 	if o.product != nil {
 		o.product.Product = o.product.Detached()
 	}
@@ -117,8 +133,13 @@ func (o *operation) release() {
 
 // explain says how the operation computes.
 func (o *operation) explain() string {
-	if o.product != nil {
+	switch {
+	case o.product != nil:
 		return o.name + ": " + o.product.explain()
+	case o.fused != nil:
+		return o.name + ": " + o.fused.explain(o)
+	case o.apart != "":
+		return o.name + ": " + o.how + "; an operand is not part of it: " + o.apart
 	}
 	return o.name + ": " + o.how
 }
@@ -174,11 +195,18 @@ func openOn(d *device.Device) *openSet {
 
 // value returns a value for a new operation, locked.
 func (s *openSet) value() *value {
+	v := s.unlocked()
+	v.mu.Lock()
+	return v
+}
+
+// unlocked returns a value for a new operation whose operands are not there yet:
+// one that has lost its value may look at this one, and lock it.
+func (s *openSet) unlocked() *value {
 	v, _ := s.idle.Get().(*value)
 	if v == nil {
 		v = &value{set: s}
 	}
-	v.mu.Lock()
 	return v
 }
 
@@ -306,16 +334,36 @@ func (x *value) changedBy(what string, where *site) {
 // stale returns the error of an operation that was taken and whose inputs have
 // changed since.
 func (o *operation) stale() error {
+	if c, changed := o.changed(); changed {
+		return o.fail(fmt.Errorf("%w: an input was changed by %s at %v after this array had been computed into another; Eval it before", ErrStale, c.what, c.at))
+	}
+	return nil
+}
+
+// changed returns what was done to an input since note.
+func (o *operation) changed() (c change, changed bool) {
+	var last *value
 	for i := range o.n {
 		in := o.input(i)
 		if in.of.version.Load() != in.seen {
 			in.of.mu.Lock()
-			c := in.of.changed
-			in.of.mu.Unlock()
-			return o.fail(fmt.Errorf("%w: an input was changed by %s at %v after this array had been computed into another; Eval it before", ErrStale, c.what, c.at))
+			defer in.of.mu.Unlock()
+			return in.of.changed, true
+		}
+		if in.view.Buffer != nil || in.of == last {
+			continue
+		}
+		last = in.of
+		in.of.mu.Lock()
+		if in.of.open {
+			c, changed = in.of.op.changed()
+		}
+		in.of.mu.Unlock()
+		if changed {
+			return c, true
 		}
 	}
-	return nil
+	return change{}, false
 }
 
 // note remembers the inputs' versions.
@@ -354,12 +402,12 @@ func (v *value) startLocked() error {
 	buf, err := v.stream.Device().Alloc(int64(v.lay.Size())*int64(v.dt.Size()), v.stream)
 	if err == nil {
 		label(buf, &op.request, v.lay.Shape, v.dt)
-		if err = op.run(op, v.stream, device.View{Buffer: buf, DType: v.dt, Layout: v.lay}); err != nil {
+		if err = op.launch(v.stream, device.View{Buffer: buf, DType: v.dt, Layout: v.lay}, v.lay); err != nil {
 			buf.Free()
 		}
 	}
 	if err != nil {
-		v.err = op.fail(err)
+		v.err = op.wrap(err)
 	} else {
 		v.buf.Store(buf)
 	}
@@ -418,7 +466,7 @@ func (v *value) giveUp(a *Array) {
 	v.gen.Add(1)
 	v.buf.Store(nil)
 	v.op, v.lay, v.stream, v.failedLay, v.err = operation{}, layout.Layout{}, nil, layout.Layout{}, nil
-	v.open, v.taken, v.freed = false, false, false
+	v.open, v.taken, v.lent, v.freed = false, false, false, false
 	v.mu.Unlock()
 	v.set.idle.Put(v)
 }
@@ -446,7 +494,7 @@ func (a *Array) isOpen() bool {
 func (a *Array) runInto(dst device.View) (done bool, err error) {
 	v := a.hold()
 	op := &v.op
-	if !v.open || !op.strided && !dst.Layout.IsDense() || !sameLayout(&a.lay, &v.lay) {
+	if !v.open || v.freed || !op.strided && !dst.Layout.IsDense() || !sameLayout(&a.lay, &v.lay) {
 		v.mu.Unlock()
 		return false, nil
 	}
@@ -458,15 +506,23 @@ func (a *Array) runInto(dst device.View) (done bool, err error) {
 			return true, err
 		}
 	}
-	if !op.allows(dst) {
+	var plan *planner
+	if op.fuses() {
+		if plan, err = op.planWhole(v.lay); err != nil {
+			err = op.wrap(err)
+			v.mu.Unlock()
+			return true, err
+		}
+	}
+	if plan == nil && !op.allows(dst) || plan != nil && !op.planAllows(plan, dst) {
 		v.mu.Unlock()
 		return false, nil
 	}
 	if !v.taken {
 		op.note() // before it runs: what is freed meanwhile is not given up
 	}
-	if err := op.run(op, v.stream, dst); err != nil {
-		err = op.fail(err)
+	if err = op.launchPlan(plan, v.stream, dst); err != nil {
+		err = op.wrap(err)
 		v.mu.Unlock()
 		return true, err
 	}
@@ -539,7 +595,7 @@ func (a *Array) free(where site) {
 		return
 	}
 	buf, listed := v.buf.Load(), false
-	if v.open {
+	if v.open && !v.lent {
 		listed = !v.set.forget(v) // weakly, until it is pruned
 		v.open = false
 		v.op.release()

@@ -113,7 +113,7 @@ func (a *Array) Clone() *Array {
 // copied is the open dense copy of a, for the call name at where.
 func (a *Array) copied(name string, where site) *Array {
 	r := new(Array)
-	r.pointwise(&call{name, where}, rule{run: runCast}, a, nil, a.dt)
+	r.pointwise(&call{name, where}, rule{fusion: step, run: runCast}, a, nil, a.dt)
 	return r
 }
 

@@ -82,12 +82,14 @@ func modify(op *operation, code expr.Op, a, y *Array, number any, isArray bool) 
 			}
 		}
 	}
+	s := streamOf(operands...)
+	writes(s, op.in[0].of)
 	op.in[0].of.settle(nil)
 	op.in[0].of.changedBy(op.name, &op.site)
 	if isArray {
-		return ops.Apply2(a.stream, code, dst, dst, x)
+		return ops.Apply2(s, code, dst, dst, x)
 	}
-	return ops.ApplyScalar(a.stream, code, dst, dst, value, false)
+	return ops.ApplyScalar(s, code, dst, dst, value, false)
 }
 
 // CopyFrom writes src's elements, broadcast to a's shape, into a's memory and

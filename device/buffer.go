@@ -24,6 +24,7 @@ type allocation struct {
 	release func() // gives foreign memory back
 
 	failed atomic.Pointer[error]
+	doubts atomic.Pointer[doubts]
 	freed  atomic.Bool
 	// content excludes readers and writers of the contents from each other,
 	// on the CPU, where work runs in the goroutines that start it. Several are
@@ -156,14 +157,18 @@ func (b *Buffer) SetLabel(f func() string) {
 func (b *Buffer) Fail(err error) { b.a.failed.Store(&err) }
 
 // Heal takes Fail back: the buffer is about to be overwritten.
-func (b *Buffer) Heal() { b.a.failed.Store(nil) }
+func (b *Buffer) Heal() {
+	b.a.failed.Store(nil)
+	b.a.doubts.Store(nil)
+}
 
-// Err returns the error of Fail.
+// Err returns the error of Fail, or the one that the contents depend on, as far as
+// it is known.
 func (b *Buffer) Err() error {
 	if p := b.a.failed.Load(); p != nil {
 		return *p
 	}
-	return nil
+	return b.a.doubted()
 }
 
 // Freed reports whether Free was called.

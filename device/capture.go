@@ -1,6 +1,9 @@
 package device
 
-import "runtime"
+import (
+	"runtime"
+	"sync"
+)
 
 // capture is a sequence of work that is being recorded on a stream. Guarded by
 // the device's mutex.
@@ -8,7 +11,27 @@ type capture struct {
 	reads, writes map[*Buffer]struct{}
 	own           map[*allocation]struct{} // allocated and freed in the sequence
 	idle          map[int64][]*block       // their blocks: they stay with the graph
+	steps         []Work                   // on the CPU: the sequence itself
 }
+
+// Keeper is Work that its owner uses again once LaunchWork has returned. A
+// sequence that is recorded on the CPU keeps what Keep returns in its place.
+type Keeper interface {
+	Work
+	Keep() Work
+}
+
+// record keeps a piece of work of the CPU for later.
+func (c *capture) record(reads, writes []*Buffer, w Work) {
+	c.note(reads, writes)
+	if k, ok := w.(Keeper); ok {
+		w = k.Keep()
+	}
+	c.steps = append(c.steps, w)
+}
+
+// recording reports whether the sequence is not complete yet.
+func (c *capture) recording() bool { return c.reads != nil }
 
 // take returns a block that the sequence freed, or nil.
 func (c *capture) take(size int64) *block {
@@ -56,11 +79,13 @@ type Graph struct {
 	dev *Device
 	*graphState
 	cleanup runtime.Cleanup
+	running sync.Mutex // a launch on the CPU, which is the only one to use the sequence's own memory
 }
 
 // graphState is what stands behind a Graph. Guarded by the device's mutex.
 type graphState struct {
 	graph, exec   uint64
+	steps         []Work // on the CPU
 	reads, writes []*Buffer
 	blocks        []*block
 	last          []use // launches that the memory waits for
@@ -128,7 +153,7 @@ func (s *Stream) EndCapture() (*Graph, error) {
 		*c = capture{}
 		return nil, err
 	}
-	g.reads, g.writes = c.buffers(c.reads), c.buffers(c.writes)
+	g.reads, g.writes, g.steps = c.buffers(c.reads), c.buffers(c.writes), c.steps
 	*c = capture{} // live allocations refer to it: it must not keep their buffers
 	g.cleanup = runtime.AddCleanup(g, d.dropped.pushGraph, g.graphState)
 	return g, nil
@@ -140,6 +165,15 @@ func (g *Graph) Launch(s *Stream) error {
 	d := g.dev
 	s, err := d.own(s)
 	if err != nil {
+		return err
+	}
+	if d.info.Kind == CPU {
+		return g.launchHost(s)
+	}
+	d.mu.Lock()
+	reads := g.reads
+	d.mu.Unlock()
+	if err := settleAll(reads); err != nil {
 		return err
 	}
 	d.mu.Lock()
@@ -162,6 +196,30 @@ func (g *Graph) Launch(s *Stream) error {
 	d.note(s, g.reads, g.writes)
 	g.last = append(g.last[:0], use{s, s.seq})
 	return d.backend.launchExec(g.exec, s.handle)
+}
+
+// launchHost runs the sequence in this goroutine.
+func (g *Graph) launchHost(s *Stream) error {
+	d := g.dev
+	g.running.Lock()
+	defer g.running.Unlock()
+	d.mu.Lock()
+	closed, capturing, reads, writes, steps := g.closed, s.capture != nil, g.reads, g.writes, g.steps
+	d.mu.Unlock()
+	switch {
+	case closed:
+		return errorf("a graph that is closed")
+	case capturing:
+		return errorf("a graph launched on a stream that is being captured")
+	}
+	return d.launchHost(s, reads, writes, work(func(ordinal int, stream uint64) error {
+		for _, w := range steps {
+			if err := w.Start(ordinal, stream); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
 }
 
 // Update has g launch what from recorded, and closes from. It is cheaper than
@@ -193,6 +251,8 @@ func (g *Graph) Update(from *Graph) error {
 // nothing.
 func (g *Graph) Close() error {
 	d := g.dev
+	g.running.Lock()
+	defer g.running.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.release(g.graphState)

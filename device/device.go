@@ -19,6 +19,7 @@ type Device struct {
 	library *cutlass.Library
 	pinned  *ranges
 	stager  *stager
+	codes   *codes
 	main    *Stream // the default stream
 
 	dropped   reclaimer
@@ -36,6 +37,7 @@ type Device struct {
 func newDevice(info Info, b backend, lib *cutlass.Library, pinned *ranges, c *collector, limit int64) (*Device, error) {
 	d := &Device{name: info.label(), info: info, caps: info.capabilities(), backend: b, library: lib, pinned: pinned, collector: c}
 	d.stager = newStager(b)
+	d.codes = &codes{dev: d, folder: kernelCache()}
 	d.pool.init(info, limit)
 	var err error
 	if d.main, err = d.NewStream(); err != nil {

@@ -10,8 +10,8 @@
 // but the GPU.
 //
 // GPK_DEVICE names the default device, GPK_MEMORY_LIMIT bounds the pool of each
-// device, and GPK_LIB says where the kernel library is. Explain tells what came
-// of it.
+// device, GPK_LIB says where the kernel library is and GPK_NVRTC the compiler
+// of CUDA C++. Explain tells what came of it.
 //
 // # Ordering
 //
@@ -20,6 +20,14 @@
 // makes a reader wait for the write, and a writer and the pool wait for all of
 // them. Whoever launches through Launch, Copy and the transfers need not think
 // of it. One mutex a device guards all this and is never held while waiting.
+//
+// # Code compiled at run time
+//
+// Device.Compile turns CUDA C++ into a Function with NVRTC, which is bound with
+// dlopen as the driver is, from stated places alone. CompileLater does so in the
+// background. Cubins are kept in the folder kernels of gpk's cache, by source,
+// options, architecture, compiler and driver; what is damaged there is compiled
+// again.
 //
 // # Memory
 //

@@ -36,7 +36,7 @@ func (d *Device) LaunchWork(s *Stream, reads, writes []*Buffer, w Work) error {
 		return err
 	}
 	if d.info.Kind == CPU {
-		err = d.launchHost(reads, writes, w)
+		err = d.launchHost(s, reads, writes, w)
 	} else {
 		err = d.launch(s, reads, writes, w)
 	}
@@ -46,6 +46,10 @@ func (d *Device) LaunchWork(s *Stream, reads, writes []*Buffer, w Work) error {
 }
 
 func (d *Device) launch(s *Stream, reads, writes []*Buffer, w Work) error {
+	inherited, err := d.inherit(s, reads, writes)
+	if err != nil {
+		return err
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.begin(s, reads, writes); err != nil {
@@ -53,11 +57,18 @@ func (d *Device) launch(s *Stream, reads, writes []*Buffer, w Work) error {
 	}
 	// The use is noted even if it fails: part of the work may have started.
 	d.note(s, reads, writes)
+	if inherited != nil {
+		for _, b := range writes {
+			if b != nil {
+				b.a.carry(inherited)
+			}
+		}
+	}
 	return w.Start(d.info.Index, s.handle)
 }
 
-// admit checks that the buffers can be used; mu is held.
-func (d *Device) admit(buffers []*Buffer) error {
+// admit checks that the buffers can be used on s; mu is held.
+func (d *Device) admit(s *Stream, buffers []*Buffer) error {
 	for _, b := range buffers {
 		if b == nil {
 			continue
@@ -67,6 +78,8 @@ func (d *Device) admit(buffers []*Buffer) error {
 			return errorf("a buffer of %v used on %v", b.a.dev, d)
 		case b.a.freed.Load():
 			return ErrFreed
+		case b.a.capture != nil && b.a.capture != s.capture && b.a.capture.recording():
+			return errorf("what a captured sequence computes used outside it, before it has run")
 		case err != nil:
 			return err
 		}
@@ -80,10 +93,10 @@ func (d *Device) begin(s *Stream, reads, writes []*Buffer) error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	if err := d.admit(reads); err != nil {
+	if err := d.admit(s, reads); err != nil {
 		return err
 	}
-	if err := d.admit(writes); err != nil {
+	if err := d.admit(s, writes); err != nil {
 		return err
 	}
 	if s.capture != nil {
@@ -232,11 +245,16 @@ func (d *Device) settle(a *allocation) {
 
 // launchHost runs work of the CPU in this goroutine. Readers of a buffer run
 // side by side, writers alone.
-func (d *Device) launchHost(reads, writes []*Buffer, w Work) error {
+func (d *Device) launchHost(s *Stream, reads, writes []*Buffer, w Work) error {
 	d.mu.Lock()
-	err := d.admit(reads)
+	err := d.admit(s, reads)
 	if err == nil {
-		err = d.admit(writes)
+		err = d.admit(s, writes)
+	}
+	if err == nil && s.capture != nil {
+		s.capture.record(reads, writes, w)
+		d.mu.Unlock()
+		return nil
 	}
 	if err != nil {
 		d.mu.Unlock()

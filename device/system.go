@@ -23,6 +23,8 @@ type system struct {
 	usable  func(*cutlass.Library, Info) error
 	host    backend
 
+	compiler *compilerSearch // of CUDA C++, at run time
+
 	chosen    atomic.Pointer[Device] // the default device
 	collector *collector
 
@@ -50,6 +52,7 @@ type gpus struct {
 func newSystem() *system {
 	return &system{
 		getenv: os.Getenv, load: loadDriver, library: openLibrary, usable: usable, host: &hostBackend{},
+		compiler:  newCompilerSearch(),
 		collector: newCollector(),
 	}
 }
@@ -241,7 +244,11 @@ func (s *system) newDevice(info Info, b backend, lib *cutlass.Library, pinned *r
 		}
 		limit = n
 	}
-	return newDevice(info, b, lib, pinned, s.collector, limit)
+	d, err := newDevice(info, b, lib, pinned, s.collector, limit)
+	if err == nil && info.Kind == CUDA {
+		d.codes.search = s.compiler
+	}
+	return d, err
 }
 
 // Explain tells what was looked for, where, what was found, and why the GPU is
@@ -272,6 +279,7 @@ func (s *system) explain() string {
 	if g.err != nil {
 		add("GPU driver: %v", g.err)
 		add("kernel library: not looked for, as there is no GPU")
+		add("run-time compiler: not looked for, as there is no GPU")
 		return strings.Join(lines, "\n") + "\n"
 	}
 	add("GPU driver: %s", g.list[0].Driver)
@@ -295,5 +303,6 @@ func (s *system) explain() string {
 			add("kernel library: %v", a)
 		}
 	}
+	lines = append(lines, s.compiler.explain()...)
 	return strings.Join(slices.Compact(lines), "\n") + "\n"
 }

@@ -14,6 +14,9 @@ func (d *Device) CopyFromHost(dst *Buffer, off int64, src []byte, s *Stream) err
 	}
 	writes := []*Buffer{dst}
 	if d.info.Kind == CPU {
+		if err := d.transferable(s); err != nil {
+			return err
+		}
 		return d.Launch(s, nil, writes, func(int, uint64) error {
 			copy(dst.bytes(off, int64(len(src))), src)
 			return nil
@@ -45,6 +48,9 @@ func (d *Device) CopyToHost(dst []byte, src *Buffer, off int64, s *Stream) error
 	}
 	reads := []*Buffer{src}
 	if d.info.Kind == CPU {
+		if err := d.transferable(s); err != nil {
+			return err
+		}
 		return d.Launch(s, reads, nil, func(int, uint64) error {
 			copy(dst, src.bytes(off, int64(len(dst))))
 			return nil
@@ -64,6 +70,16 @@ func (d *Device) CopyToHost(dst []byte, src *Buffer, off int64, s *Stream) error
 	return err
 }
 
+var errCapturing = errorf("a transfer between host and device on a stream that is being captured")
+
+// transferable says why no bytes can be moved in the order of a stream of the CPU.
+func (d *Device) transferable(s *Stream) error {
+	if s != nil && s.Capturing() {
+		return errCapturing
+	}
+	return nil
+}
+
 // transfer runs f, which may wait, as a piece of work that uses the buffers.
 // waits says that f returns only when that work, and all before it on the
 // stream, is done.
@@ -72,9 +88,12 @@ func (d *Device) transfer(s *Stream, reads, writes []*Buffer, waits bool, f func
 	if err != nil {
 		return err
 	}
+	if err := settleAll(reads); err != nil {
+		return err
+	}
 	d.mu.Lock()
 	if s.capture != nil {
-		err = errorf("a transfer between host and device on a stream that is being captured")
+		err = errCapturing
 	} else {
 		err = d.begin(s, reads, writes)
 	}

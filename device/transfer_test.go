@@ -383,10 +383,70 @@ func TestDroppedGraph(t *testing.T) {
 	}
 }
 
+// On the CPU a sequence is the work itself, kept and run again.
 func TestGraphOnCPU(t *testing.T) {
 	d := cpu(t, 0)
-	if err := d.main.BeginCapture(); err == nil {
-		t.Error("the CPU records")
+	s := stream(t, d, "s")
+	x, y := alloc(t, d, 8, nil), alloc(t, d, 8, nil)
+	before := d.Pool().InUse
+	if err := s.BeginCapture(); err != nil {
+		t.Fatal(err)
 	}
-	run(t, d.main, nil, nil)
+	is(t, d.CopyFromHost(x, 0, make([]byte, 8), s), ErrDevice)
+	is(t, d.CopyToHost(make([]byte, 8), x, 0, s), ErrDevice)
+	tmp := alloc(t, d, 8, s)
+	add := func(dst, src *Buffer) func(int, uint64) error {
+		return func(int, uint64) error { dst.bytes(0, 8)[0] += src.bytes(0, 8)[0]; return nil }
+	}
+	kept := &pooledWork{run: func() { tmp.bytes(0, 8)[0] = 1 }}
+	for _, err := range []error{
+		d.LaunchWork(s, nil, []*Buffer{tmp}, kept),
+		d.Launch(s, []*Buffer{tmp, x}, []*Buffer{tmp}, add(tmp, x)),
+		d.Launch(s, []*Buffer{tmp, y}, []*Buffer{y}, add(y, tmp)),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	is(t, d.Launch(nil, []*Buffer{tmp}, nil, func(int, uint64) error { return nil }), ErrDevice)
+	kept.run = func() { t.Error("the work that was used again ran") }
+	tmp.Free()
+	if x.bytes(0, 8)[0] != 0 || y.bytes(0, 8)[0] != 0 {
+		t.Error("recorded work has run")
+	}
+	g, err := s.EndCapture()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	want := byte(0)
+	for i := range byte(3) {
+		x.bytes(0, 8)[0] = 10 * i
+		want += 1 + 10*i
+		if err := g.Launch(nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := y.bytes(0, 8)[0]; got != want {
+			t.Errorf("launch %d: %d, want %d", i, got, want)
+		}
+	}
+	x.Free()
+	is(t, g.Launch(nil), ErrFreed)
+	if err := g.Close(); err != nil {
+		t.Error(err)
+	}
+	is(t, g.Launch(nil), ErrDevice)
+	y.Free()
+	if p := d.Pool(); p.InUse != 0 || before == 0 {
+		t.Errorf("%+v", p)
+	}
 }
+
+// pooledWork is Work whose owner uses it again.
+type pooledWork struct{ run func() }
+
+func (w *pooledWork) Start(int, uint64) error { w.run(); return nil }
+
+func (w *pooledWork) Keep() Work { k := *w; return &k }

@@ -1,6 +1,8 @@
 // Package expr holds the vocabulary of element-wise operations and reductions:
 // their numbers, which the kernel library shares, and their names.
 //
+// A chain of them is a value too: Program.
+//
 // It is a leaf. What an operation means for a type stands in package ops,
 // how it is computed in internal/cpu and cutlass.
 package expr
@@ -12,7 +14,8 @@ import "fmt"
 type Op int
 
 // The operations. Unary ones start at Neg, binary ones at Add, ternary ones at
-// Where, reductions at Sum, and what works along one axis at CumSum.
+// Where, reductions at Sum, what works along one axis at CumSum, and what moves
+// elements at Take.
 const (
 	None Op = 0
 
@@ -84,6 +87,15 @@ const (
 	LogSoftmax Op = 232
 	LayerNorm  Op = 233
 	RMSNorm    Op = 234
+	Sort       Op = 235
+	TopK       Op = 236
+
+	Take   Op = 240
+	Concat Op = 241
+	Stack  Op = 242
+	Repeat Op = 243
+	Pad    Op = 244
+	Flip   Op = 245
 )
 
 var names = [...]string{
@@ -99,6 +111,8 @@ var names = [...]string{
 	Sum: "Sum", Mean: "Mean", Max: "Max", Min: "Min", Prod: "Prod", Var: "Var",
 	Any: "Any", All: "All", ArgMax: "ArgMax", ArgMin: "ArgMin",
 	CumSum: "CumSum", Softmax: "Softmax", LogSoftmax: "LogSoftmax", LayerNorm: "LayerNorm", RMSNorm: "RMSNorm",
+	Sort: "Sort", TopK: "TopK",
+	Take: "Take", Concat: "Concat", Stack: "Stack", Repeat: "Repeat", Pad: "Pad", Flip: "Flip",
 }
 
 // String returns the operation's name as the method of Array has it.

@@ -331,6 +331,23 @@ func (l Layout) Slice(axis, start, stop, step int) (Layout, error) {
 	return out, nil
 }
 
+// Flip has the axes named run backwards; none means all.
+func (l Layout) Flip(axes []int) (Layout, error) {
+	set, err := Axes(axes, len(l.Shape))
+	if err != nil {
+		return Layout{}, err
+	}
+	out := Layout{Shape: l.Shape, Strides: slices.Clone(l.Strides), Offset: l.Offset}
+	empty := l.Size() == 0
+	for i, flipped := range set {
+		if flipped && !empty { // nothing lies nowhere
+			out.Offset += (l.Shape[i] - 1) * l.Strides[i]
+			out.Strides[i] = -l.Strides[i]
+		}
+	}
+	return out, nil
+}
+
 // Squeeze removes the axes named, each of length 1; none removes all such.
 func (l Layout) Squeeze(axes []int) (Layout, error) {
 	drop := make([]bool, len(l.Shape))

@@ -19,9 +19,11 @@ const (
 	Reduction             // over axes, which the result lacks
 	Ternary               // element by element, operands broadcast
 	Line                  // along one axis
+	Order                 // along one axis, by size
+	Move                  // elements to other places
 )
 
-var kindNames = [...]string{Unary: "unary", Binary: "binary", Reduction: "reduction", Ternary: "ternary", Line: "along an axis"}
+var kindNames = [...]string{Unary: "unary", Binary: "binary", Reduction: "reduction", Ternary: "ternary", Line: "along an axis", Order: "in order", Move: "to other places"}
 
 // String returns the rule in a word or three.
 func (k Kind) String() string {
@@ -147,6 +149,15 @@ var Table = []Row{
 	{expr.LogSoftmax, Line, floats, same, nil, "x - m - log(sum e^(x-m)), m the largest"},
 	{expr.LayerNorm, Line, floats, same, nil, "(x - mean) / sqrt(var + eps) gamma + beta, along the last axis (Ba, Kiros and Hinton, arXiv 1607.06450)"},
 	{expr.RMSNorm, Line, floats, same, nil, "x / sqrt(mean x^2 + eps) gamma, along the last axis (Zhang and Sennrich, arXiv 1910.07467)"},
+	{expr.Sort, Order, ordered, same, nil, "the elements in rising or falling order; NaN is the largest, -0 below 0"},
+	{expr.TopK, Order, ordered, same, nil, "the k largest elements in falling order, and their places, int64; NaN is the largest, of equal elements the first comes first"},
+
+	{expr.Take, Move, everyone, same, nil, "the elements along an axis at indices, int32 or int64, negative ones from the end"},
+	{expr.Concat, Move, everyone, same, nil, "arrays joined along an axis"},
+	{expr.Stack, Move, everyone, same, nil, "arrays of one shape joined along a new axis"},
+	{expr.Repeat, Move, everyone, same, nil, "every element n times along an axis"},
+	{expr.Pad, Move, everyone, same, nil, "a number around the elements"},
+	{expr.Flip, Move, everyone, same, nil, "a view whose axes run backwards"},
 }
 
 var byOp = func() (rows [256]*Row) {

@@ -35,6 +35,8 @@ have one type; a number takes the array's.
 		{ops.Ternary, "Of three operands, broadcast"},
 		{ops.Reduction, "Over axes"},
 		{ops.Line, "Along an axis"},
+		{ops.Order, "In order along an axis"},
+		{ops.Move, "To other places"},
 	}
 	for _, t := range titles {
 		fmt.Fprintf(&b, "\n## %s\n\n| operation | result | types | meaning |\n| --- | --- | --- | --- |\n", t.title)

@@ -17,16 +17,28 @@ func Cast(xt, dt dtype.DType, shape []int, x unsafe.Pointer, xs []int, dst unsaf
 	if !xt.Valid() || !dt.Valid() {
 		return unsupported("Cast to "+dt.String(), xt)
 	}
-	if xt == dt {
-		if s, ok := oneSpan(shape, operand{dst, ds, dt.Size()}, operand{x, xs, dt.Size()}); ok {
+	if s, ok := oneSpan(shape, operand{dst, ds, dt.Size()}, operand{x, xs, xt.Size()}); ok {
+		if xt == dt {
 			copySpan(s.p[0], s.step[0], s.p[1], s.step[1], dt.Size(), s.n)
 			return nil
 		}
+		c := newCast(xt, dt)
+		w := works.Get().(*work)
+		c.span(s, w)
+		works.Put(w)
+		return nil
 	}
 	t := newNest(shape, operand{dst, ds, dt.Size()}, operand{x, xs, xt.Size()})
 	if xt == dt {
 		size := dt.Size()
-		t.run(func(s span, _ *work) { copySpan(s.p[0], s.step[0], s.p[1], s.step[1], size, s.n) })
+		t.past = streams(t.n * size)
+		t.run(func(s span, _ *work) {
+			if t.past && s.step[0] == size && s.step[1] == size {
+				stream(s.p[0], s.p[1], s.n*size)
+				return
+			}
+			copySpan(s.p[0], s.step[0], s.p[1], s.step[1], size, s.n)
+		})
 		return nil
 	}
 	c := newCast(xt, dt)

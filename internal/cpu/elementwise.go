@@ -50,7 +50,8 @@ func Unary(op expr.Op, xt, dt dtype.DType, shape []int, x unsafe.Pointer, xs []i
 	}
 	each := b
 	t := newNest(shape, operand{dst, ds, dt.Size()}, operand{x, xs, xt.Size()})
-	each.stream = streams(t.n * dt.Size())
+	// Exp is as fast as memory only where its results are stored but once.
+	each.stream = streams(t.n*dt.Size()) && op != expr.Exp
 	t.run(func(s span, w *work) { each.unary(f, s, w) })
 	return nil
 }

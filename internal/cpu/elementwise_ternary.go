@@ -32,8 +32,7 @@ func Ternary(op expr.Op, t dtype.DType, shape []int, x unsafe.Pointer, xs []int,
 		h = halvesOf(t)
 	}
 	size, xsize := t.Size(), xt.Size()
-	loops := newNest(shape, operand{dst, ds, size}, operand{x, xs, xsize}, operand{y, ys, size}, operand{z, zs, size})
-	loops.run(func(s span, w *work) {
+	each := func(s span, w *work) {
 		for ; s.n > 0; s = s.skip(blockLen) {
 			n := min(s.n, blockLen)
 			var in [maxOperands]unsafe.Pointer
@@ -59,7 +58,16 @@ func Ternary(op expr.Op, t dtype.DType, shape []int, x unsafe.Pointer, xs []int,
 				h.scatter(s.p[0], s.step[0], d, size, n)
 			}
 		}
-	})
+	}
+	operands := [...]operand{{dst, ds, size}, {x, xs, xsize}, {y, ys, size}, {z, zs, size}}
+	if s, ok := oneSpan(shape, operands[:]...); ok {
+		w := works.Get().(*work)
+		each(s, w)
+		works.Put(w)
+		return nil
+	}
+	loops := newNest(shape, operands[:]...)
+	loops.run(each)
 	return nil
 }
 

@@ -9,8 +9,8 @@ import (
 )
 
 // folding is a reduction other than Sum. Its elements are taken as T, in order of
-// the reduced axes, and folded into an A: foldBlock elements at a time, these
-// into groups of foldGroup, and the groups one after the other. What an A
+// the reduced axes, and folded into an A: the foldBlock elements of a block, the
+// blocks of a group of foldGroup elements, and the groups one after the other. What an A
 // depends on is thus a function of the number of elements alone.
 type folding[T, A any] struct {
 	kept, folded nest // one operand, x, whose address is kept.p[0]
@@ -92,13 +92,15 @@ func (f *folding[T, A]) rows() {
 		defer works.Put(w)
 		buf := unsafe.Slice((*T)(unsafe.Pointer(&w.block[0])), foldBlock)
 		for i := lo; i < hi; i++ {
-			a := f.first(i / groups)
 			p := unsafe.Add(f.kept.p[0], f.kept.offset(i/groups))
 			from := i % groups * foldGroup
 			for k := from; k < min(from+foldGroup, f.folded.n); k += foldBlock {
-				a = f.row(a, f.gather(buf, p, k, min(foldBlock, f.folded.n-k)), k)
+				a := f.row(f.first(i/groups), f.gather(buf, p, k, min(foldBlock, f.folded.n-k)), k)
+				if k > from {
+					a = f.merge(partial[i], a)
+				}
+				partial[i] = a
 			}
-			partial[i] = a
 		}
 	})
 	for i := range f.kept.n {
@@ -135,16 +137,20 @@ func (f *folding[T, A]) columns() {
 		w := works.Get().(*work)
 		defer works.Put(w)
 		buf := unsafe.Slice((*T)(unsafe.Pointer(&w.block[0])), foldStrip)
+		block := make([]A, min(foldStrip, inner.n))
 		for i := lo; i < hi; i++ {
 			g, strip := i%groups, i/groups
 			first := strip/strips*inner.n + strip%strips*foldStrip
 			width := min(foldStrip, inner.n-strip%strips*foldStrip)
-			a := partial[g*f.kept.n+first:][:width]
-			for j := range a {
-				a[j] = f.first(first + j)
-			}
+			a, block := partial[g*f.kept.n+first:][:width], block[:width]
 			p := unsafe.Add(f.kept.p[0], f.kept.offset(first))
-			for k := g * foldGroup; k < min((g+1)*foldGroup, f.folded.n); k++ {
+			from, end := g*foldGroup, min((g+1)*foldGroup, f.folded.n)
+			for k := from; k < end; k++ {
+				if (k-from)%foldBlock == 0 {
+					for j := range block {
+						block[j] = f.first(first + j)
+					}
+				}
 				at := unsafe.Add(p, f.folded.offset(k))
 				x := buf[:width]
 				if f.direct && inner.step[0] == f.size {
@@ -152,7 +158,16 @@ func (f *folding[T, A]) columns() {
 				} else {
 					f.load(unsafe.Pointer(&buf[0]), at, inner.step[0], width)
 				}
-				f.column(a, x, k)
+				f.column(block, x, k)
+				switch {
+				case k+1 < end && (k+1-from)%foldBlock != 0:
+				case k-from < foldBlock:
+					copy(a, block)
+				default:
+					for j := range a {
+						a[j] = f.merge(a[j], block[j])
+					}
+				}
 			}
 		}
 	})

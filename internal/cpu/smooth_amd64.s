@@ -473,7 +473,65 @@ far:
 out:
 	END
 
+// The four vectors of expAVX512: of each x, t, and two more.
+#define EACH(step) \
+	step(Z0, Z1, Z2, Z3);   \
+	step(Z4, Z5, Z6, Z7);   \
+	step(Z8, Z9, Z10, Z11); \
+	step(Z12, Z13, Z14, Z15)
+
+// One of them.
+#define ONE(step) step(Z0, Z1, Z2, Z3)
+
+// The steps of expF32: from x to the result in q.
+#define MAGNITUDE(x, t, q, s) VPANDD Z16, x, s
+#define SCALED(x, t, q, s)    VMULPS Z18, x, t
+#define SHIFTED(x, t, q, s)   VADDPS Z19, t, t
+#define WHOLE(x, t, q, s)     VSUBPS Z19, t, q
+#define HIGH(x, t, q, s)      VMULPS Z20, q, s
+#define LOW(x, t, q, s)       VMULPS Z21, q, q
+#define LESSHIGH(x, t, q, s)  VSUBPS s, x, x
+#define LESSLOW(x, t, q, s)   VSUBPS q, x, x
+#define TIMES4(x, t, q, s)    VMULPS Z22, x, q
+#define SQUARE(x, t, q, s)    VMULPS x, x, s
+#define PLUS3(x, t, q, s)     VADDPS Z23, q, q
+#define PLUS2(x, t, q, s)     VADDPS Z24, q, q
+#define PLUS1(x, t, q, s)     VADDPS Z25, q, q
+#define PLUS0(x, t, q, s)     VADDPS Z26, q, q
+#define TIMESR(x, t, q, s)    VMULPS x, q, q
+#define TIMESRR(x, t, q, s)   VMULPS s, q, q
+#define PLUSR(x, t, q, s)     VADDPS x, q, q
+#define PLUSONE(x, t, q, s)   VADDPS Z27, q, q
+#define POWER(x, t, q, s)     VPSLLD $23, t, t
+#define RAISED(x, t, q, s)    VPADDD t, q, q
+
+#define EXP32(OF) \
+	OF(SCALED);   \
+	OF(SHIFTED);  \
+	OF(WHOLE);    \
+	OF(HIGH);     \
+	OF(LESSHIGH); \
+	OF(LOW);      \
+	OF(LESSLOW);  \
+	OF(TIMES4);   \
+	OF(SQUARE);   \
+	OF(PLUS3);    \
+	OF(TIMESR);   \
+	OF(PLUS2);    \
+	OF(TIMESR);   \
+	OF(PLUS1);    \
+	OF(TIMESR);   \
+	OF(PLUS0);    \
+	OF(TIMESRR);  \
+	OF(POWER);    \
+	OF(PLUSR);    \
+	OF(PLUSONE);  \
+	OF(RAISED)
+
 // func expAVX512(dst, x *float32, n int) int
+//
+// The steps of one vector wait for each other; four side by side keep the
+// processor busy.
 TEXT ·expAVX512(SB), NOSPLIT, $0-32
 	BEGIN
 	LEAQ         ·exp32Table(SB), R9
@@ -489,39 +547,43 @@ TEXT ·expAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSS E(9), Z25
 	VBROADCASTSS E(10), Z26
 	VBROADCASTSS E(11), Z27
-loop:
-	SUBQ      $16, CX
-	JLT       out
-	VMOVUPS   (SI), Z0
-	VPANDD    Z16, Z0, Z7
-	VCMPPS    $0x16, Z17, Z7, K1 // not <=
-	KORTESTW  K1, K1
-	JNE       out
-	VMULPS    Z18, Z0, Z1
-	VADDPS    Z19, Z1, Z1
-	VSUBPS    Z19, Z1, Z2
-	VMULPS    Z20, Z2, Z3
-	VSUBPS    Z3, Z0, Z6
-	VMULPS    Z21, Z2, Z2
-	VSUBPS    Z2, Z6, Z6
-	VMULPS    Z22, Z6, Z2
-	VADDPS    Z23, Z2, Z2
-	VMULPS    Z6, Z2, Z2
-	VADDPS    Z24, Z2, Z2
-	VMULPS    Z6, Z2, Z2
-	VADDPS    Z25, Z2, Z2
-	VMULPS    Z6, Z2, Z2
-	VADDPS    Z26, Z2, Z2
-	VMULPS    Z6, Z6, Z3
-	VMULPS    Z3, Z2, Z2
-	VADDPS    Z6, Z2, Z2
-	VADDPS    Z27, Z2, Z2
-	VPSLLD    $23, Z1, Z1
-	VPADDD    Z1, Z2, Z2
-	VMOVUPS   Z2, (DI)
-	ADDQ      $64, SI
-	ADDQ      $64, DI
-	ADDQ      $16, DX
-	JMP       loop
+four:
+	CMPQ     CX, $64
+	JLT      one
+	VMOVUPS  (SI), Z0
+	VMOVUPS  64(SI), Z4
+	VMOVUPS  128(SI), Z8
+	VMOVUPS  192(SI), Z12
+	EACH(MAGNITUDE)
+	VPMAXUD  Z7, Z3, Z3 // as integers, magnitudes are in order and NaN above all
+	VPMAXUD  Z15, Z11, Z11
+	VPMAXUD  Z11, Z3, Z3
+	VPCMPUD  $6, Z17, Z3, K1 // greater
+	KORTESTW K1, K1
+	JNE      one
+	EXP32(EACH)
+	VMOVUPS  Z2, (DI)
+	VMOVUPS  Z6, 64(DI)
+	VMOVUPS  Z10, 128(DI)
+	VMOVUPS  Z14, 192(DI)
+	ADDQ     $256, SI
+	ADDQ     $256, DI
+	ADDQ     $64, DX
+	SUBQ     $64, CX
+	JMP      four
+one:
+	SUBQ     $16, CX
+	JLT      out
+	VMOVUPS  (SI), Z0
+	ONE(MAGNITUDE)
+	VPCMPUD  $6, Z17, Z3, K1
+	KORTESTW K1, K1
+	JNE      out
+	EXP32(ONE)
+	VMOVUPS  Z2, (DI)
+	ADDQ     $64, SI
+	ADDQ     $64, DI
+	ADDQ     $16, DX
+	JMP      one
 out:
 	END

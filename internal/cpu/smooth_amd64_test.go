@@ -27,7 +27,7 @@ func TestSmoothTwins(t *testing.T) {
 		}
 		taken := 0
 		for r := range 3000 {
-			var x, y [40]float32
+			var x, y [200]float32
 			n := rng.IntN(len(x) + 1)
 			for i := range x {
 				switch {
@@ -56,7 +56,7 @@ func TestSmoothTwins(t *testing.T) {
 			}
 		}
 		if taken < 1000 {
-			t.Errorf("%s: the assembly took %d elements of 60,000", name, taken)
+			t.Errorf("%s: the assembly took %d elements of 300,000", name, taken)
 		}
 	}
 }

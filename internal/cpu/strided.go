@@ -34,6 +34,7 @@ type nest struct {
 	ops  int
 	p    [maxOperands]unsafe.Pointer
 	size [maxOperands]int
+	past bool // the visitor stores past the cache, see streams
 }
 
 // span is a stretch of elements along a nest's innermost axis.
@@ -127,7 +128,17 @@ func (t *nest) run(f func(s span, w *work)) {
 		t.runTiled(turn, f)
 		return
 	}
-	Parallel(t.n, minPart, func(lo, hi int) { t.walk(lo, hi, f) })
+	Parallel(t.n, minPart, func(lo, hi int) {
+		t.walk(lo, hi, f)
+		t.fence()
+	})
+}
+
+// fence ends a goroutine's part of the nest.
+func (t *nest) fence() {
+	if t.past {
+		fenceStores()
+	}
 }
 
 // walk visits the elements lo … hi-1 of the nest's order.
@@ -238,6 +249,7 @@ func (t *nest) runTiled(turn int, f func(s span, w *work)) {
 				f(s, w)
 			}
 		}
+		t.fence()
 	})
 }
 
@@ -258,6 +270,13 @@ func (t *nest) at(k int) [maxOperands]unsafe.Pointer {
 // turnTile copies cols columns, pitch bytes apart, of rows neighbouring elements
 // each to rows of tileWidth elements.
 func turnTile(dst, src unsafe.Pointer, pitch, size, rows, cols int) {
+	if rows*size == lineBytes {
+		n := turnLines(dst, src, pitch, size, cols)
+		if n == cols {
+			return
+		}
+		dst, src, cols = unsafe.Add(dst, n*size), unsafe.Add(src, n*pitch), cols-n
+	}
 	switch size {
 	case 1:
 		turnTileOf[uint8](dst, src, pitch, rows, cols)
@@ -273,8 +292,7 @@ func turnTile(dst, src unsafe.Pointer, pitch, size, rows, cols int) {
 }
 
 func turnTileOf[T any](dst, src unsafe.Pointer, pitch, rows, cols int) {
-	var zero T
-	d := unsafe.Slice((*T)(dst), tileWidth*lineBytes/int(unsafe.Sizeof(zero)))
+	d := unsafe.Slice((*T)(dst), (rows-1)*tileWidth+cols)
 	for c := range cols {
 		column := unsafe.Slice((*T)(unsafe.Add(src, c*pitch)), rows)
 		for r, at := 0, c; r < len(column) && at < len(d); r, at = r+1, at+tileWidth {

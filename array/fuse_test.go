@@ -1,0 +1,312 @@
+package array
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/fused"
+)
+
+// pair is two arrays of two elements.
+func pair() (x, y *Array) { return FromSlice([]float32{1, 2}), FromSlice([]float32{10, 20}) }
+
+// allocs is how many buffers f takes from the pool.
+func allocs(f func()) uint64 {
+	before := device.Default().Pool()
+	f()
+	after := device.Default().Pool()
+	return after.Allocs + after.Reuses - before.Allocs - before.Reuses
+}
+
+// TestChain: a chain takes no memory but its result's.
+func TestChain(t *testing.T) {
+	defer eager.Store(eager.Swap(false))
+	x, y := pair()
+	n := allocs(func() {
+		z := x.Add(y).Mul(2).Sub(x).Cast(dtype.Float64).Sqrt()
+		w := Where(z.Gt(0), 1, z) // z twice
+		if err := Eval(w); err != nil {
+			t.Fatal(err)
+		}
+	})
+	// z, whose second taker starts it, and w.
+	if n != 2 {
+		t.Errorf("%d buffers, want 2", n)
+	}
+	n = allocs(func() {
+		wants(t, x.Add(y).Mul(2).Clamp(0, 30).Sum().Neg(), -52)
+	})
+	if n != 2 { // the sum is stored: nothing takes a reduction
+		t.Errorf("%d buffers, want 2", n)
+	}
+}
+
+// TestSecondTaker: what two operations take is computed once, and the first, which
+// still waits, reads what was stored.
+func TestSecondTaker(t *testing.T) {
+	defer eager.Store(eager.Swap(false))
+	x, y := pair()
+	z := x.Add(y)
+	first := z.Mul(2)
+	if !z.isOpen() {
+		t.Fatal("the first taker started it")
+	}
+	second := z.Mul(3)
+	if z.isOpen() || !first.isOpen() || !second.isOpen() {
+		t.Fatal("the second taker did not start it, or more")
+	}
+	if n := allocs(func() { wants(t, first, 22, 44) }); n != 1 {
+		t.Errorf("the first taker took %d buffers, want 1", n)
+	}
+	wants(t, second, 33, 66)
+	// Two uses in one operation are one.
+	w := x.Add(y)
+	if n := allocs(func() { wants(t, w.Mul(w), 121, 484) }); n != 1 {
+		t.Errorf("%d buffers, want 1", n)
+	}
+	if !w.isOpen() {
+		t.Error("what was taken is stored")
+	}
+	wants(t, w, 11, 22)
+}
+
+// TestTakenStale: what was taken and is used again after an input was written is
+// stale, with both lines; the taker, which read the input, was started first.
+func TestTakenStale(t *testing.T) {
+	defer eager.Store(eager.Swap(false))
+	x, y := pair()
+	z, made := x.Add(y), line()
+	w := z.Mul(2).Neg()
+	changed := func() string { x.AddInPlace(1); return line() }()
+	wants(t, w, -22, -44)
+	_, err := ToSlice[float32](z)
+	var oe *OpError
+	if !errors.Is(err, ErrStale) || !errors.As(err, &oe) {
+		t.Fatal(err)
+	}
+	if oe.Op != "Add" || oe.Site != made || !strings.Contains(err.Error(), "AddInPlace at "+changed) {
+		t.Errorf("%v: not Add at %s and AddInPlace at %s", err, made, changed)
+	}
+	// Its taker was computed into another array, and is stale through it.
+	a, b := pair()
+	dst := FromSlice([]float32{0, 0})
+	u := a.Add(b).Neg()
+	if err := Into(dst, u); err != nil {
+		t.Fatal(err)
+	}
+	wants(t, u, -11, -22)
+	v := a.Add(b).Neg()
+	if err := Into(dst, v); err != nil {
+		t.Fatal(err)
+	}
+	b.Free()
+	if err := Eval(v); !errors.Is(err, ErrStale) || !strings.Contains(err.Error(), "Free at ") {
+		t.Error(err)
+	}
+}
+
+// TestTakenFreed: freeing what was taken does not stop its taker.
+func TestTakenFreed(t *testing.T) {
+	defer eager.Store(eager.Swap(false))
+	x, y := pair()
+	z := x.Add(y)
+	w := z.Mul(2)
+	z.Free()
+	if !w.isOpen() {
+		t.Error("the taker was started")
+	}
+	for _, err := range []error{z.Err(), Eval(z), z.Add(1).Err()} {
+		if !errors.Is(err, device.ErrFreed) {
+			t.Error(err)
+		}
+	}
+	wants(t, w, 22, 44)
+	u := x.Add(y)
+	v := u.Mul(3)
+	x.Free() // an input of what was taken: the taker starts
+	wants(t, v, 33, 66)
+}
+
+// TestDepth: an array is at most 16 operations deep.
+func TestDepth(t *testing.T) {
+	defer eager.Store(eager.Swap(false))
+	x, _ := pair()
+	chain := []*Array{x}
+	for range 3 * fused.MaxDepth {
+		chain = append(chain, chain[len(chain)-1].Add(x))
+	}
+	started := 0
+	for i, a := range chain[1:] {
+		if !a.isOpen() {
+			started++
+			if (i+1)%fused.MaxDepth != 0 {
+				t.Errorf("operation %d has started", i+1)
+			}
+		}
+	}
+	if started != 2 {
+		t.Errorf("%d of %d started, want 2", started, 3*fused.MaxDepth)
+	}
+	wants(t, chain[len(chain)-1], 49, 98)
+}
+
+// TestManyOpen: beyond 64 open arrays the oldest starts; taken ones do not count.
+func TestManyOpen(t *testing.T) {
+	defer eager.Store(eager.Swap(false))
+	x, _ := pair()
+	var open []*Array
+	for range maxOpen {
+		open = append(open, x.Add(1).Mul(2))
+	}
+	for i, a := range open {
+		if !a.isOpen() {
+			t.Fatalf("array %d has started", i)
+		}
+	}
+	more := []*Array{x.Add(1), x.Add(2)}
+	if open[0].isOpen() || !open[len(open)-1].isOpen() {
+		t.Error("not the oldest has started")
+	}
+	for _, a := range append(open, more[0]) {
+		if v, err := ToSlice[float32](a); err != nil || v[0] != 4 && v[0] != 2 {
+			t.Fatal(v, err)
+		}
+	}
+}
+
+// TestWide: a program has a bounded number of leaves; beyond, operands start.
+func TestWide(t *testing.T) {
+	defer eager.Store(eager.Swap(false))
+	var leaves []*Array
+	sum := float32(0)
+	for i := range 3 * fused.MaxLeaves {
+		leaves = append(leaves, FromSlice([]float32{float32(i), 0}))
+		sum += float32(i)
+	}
+	// A tree, so that it is not deep.
+	for len(leaves) > 1 {
+		var next []*Array
+		for i := 0; i+1 < len(leaves); i += 2 {
+			next = append(next, leaves[i].Add(leaves[i+1]))
+		}
+		if len(leaves)%2 == 1 {
+			next = append(next, leaves[len(leaves)-1])
+		}
+		leaves = next
+	}
+	if !leaves[0].isOpen() {
+		t.Error("started early")
+	}
+	wants(t, leaves[0], sum, 0)
+}
+
+// TestChainViews: views of what is open are taken as they are.
+func TestChainViews(t *testing.T) {
+	defer eager.Store(eager.Swap(false))
+	x := FromSlice([]float32{1, 2, 3, 4, 5, 6}, 2, 3)
+	row := FromSlice([]float32{10, 20, 30})
+	for name, c := range map[string]struct {
+		make func() *Array
+		want []float32
+	}{
+		"transposed": {func() *Array { return x.Add(row).T().Mul(2) }, []float32{22, 28, 44, 50, 66, 72}},
+		"backwards":  {func() *Array { return x.Add(row).Slice(1, 2, -4, -1).Neg() }, []float32{-33, -22, -11, -36, -25, -14}},
+		"a part":     {func() *Array { return x.Add(row).Slice(0, 1, 2).Squeeze().Neg() }, []float32{-14, -25, -36}},
+		"reshaped":   {func() *Array { return x.Mul(x).Reshape(3, 2).Add(1) }, []float32{2, 5, 10, 17, 26, 37}},
+		"both ways":  {func() *Array { s := x.Mul(2).Slice(1, 0, 2); return s.Add(s.T()) }, []float32{4, 12, 12, 20}},
+		"summed":     {func() *Array { return x.Add(row).T().Sum(0) }, []float32{66, 75}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if n := allocs(func() { wants(t, c.make(), c.want...) }); n != 1 {
+				t.Errorf("%d buffers, want 1", n)
+			}
+		})
+	}
+}
+
+// TestChainFails: an error in the middle of a chain that ends in a write leaves what
+// was there, and names the operation that made it.
+func TestChainFails(t *testing.T) {
+	defer eager.Store(eager.Swap(false))
+	x, y := pair()
+	bad := errors.New("bad input")
+	z := x.Add(y).Mul(2)
+	buf, err := x.Buffer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	buf.Fail(bad)
+	dst := FromSlice([]float32{7, 8})
+	if err := Into(dst, z); !errors.Is(err, bad) {
+		t.Error(err)
+	}
+	wants(t, dst, 7, 8)
+	buf.Heal()
+	wants(t, dst.CopyFrom(x.Add(y).Mul(2)), 22, 44)
+}
+
+// TestExplainChain: Explain lists what one kernel computes, and says why an operand
+// is not part of it.
+func TestExplainChain(t *testing.T) {
+	defer eager.Store(eager.Swap(false))
+	x, y := pair()
+	z := x.Add(y).GELU().Sum()
+	for range 2 {
+		s := z.Explain()
+		for _, want := range []string{"one fused kernel for 3 operations", "%0 Add at array/fuse_test.go", "%1 GELU", "then Sum"} {
+			if !strings.Contains(s, want) {
+				t.Errorf("%q is not in\n%s", want, s)
+			}
+		}
+		if err := Eval(z); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := FromSlice([]float32{1, 2, 3, 4}, 2, 2)
+	if s := w.MatMul(w).Add(1).Explain(); !strings.Contains(s, notAStep) {
+		t.Error(s)
+	}
+}
+
+// TestChainGoroutines: goroutines that share open operands get what was computed.
+func TestChainGoroutines(t *testing.T) {
+	defer eager.Store(eager.Swap(false))
+	x, y := pair()
+	for range 10 {
+		z := x.Add(y)
+		w := z.Mul(2)
+		u := w.T().Add(z)
+		var wg sync.WaitGroup
+		for g := range 64 {
+			wg.Go(func() {
+				for range 4 {
+					var a *Array
+					var want float32
+					switch g % 5 {
+					case 0:
+						a, want = z.Add(w), 33
+					case 1:
+						a, want = w.Sum(), 66
+					case 2:
+						a, want = u.Mul(u), 33*33
+					case 3:
+						a, want = z.Reshape(2, 1).T().Reshape(2), 11
+					default:
+						a, want = w, 22
+					}
+					if g%2 == 0 {
+						_ = a.Explain()
+					}
+					if got, err := ToSlice[float32](a); err != nil || got[0] != want {
+						t.Errorf("%d: %v, %v; want %v", g, got, err, want)
+					}
+				}
+			})
+		}
+		wg.Wait()
+	}
+}

@@ -1,0 +1,291 @@
+package array
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/layout"
+	"github.com/x448/float16"
+)
+
+// UserKernel is a kernel of the program's own, compiled from CUDA C++. It is
+// safe for use by many goroutines, and stays loaded as long as the program
+// runs: the same source gives the same code.
+type UserKernel struct {
+	code    device.Code
+	devices sync.Map // *device.Device -> *device.Function
+}
+
+// LaunchOptions says how a kernel starts. The zero value takes the block with
+// which most threads of a multiprocessor are busy, and as many of them in a row
+// as give the largest array argument a thread an element.
+type LaunchOptions struct {
+	Grid, Block [3]int         // all 0: as above; else 0 is 1
+	SharedBytes int            // of dynamic shared memory
+	Stream      *device.Stream // nil: that of the first array
+}
+
+// Kernel compiles CUDA C++ for the default device (or, where that is the CPU,
+// the first GPU that works) and returns its __global__ function of that name:
+// extern "C", or a C++ name as in "scale<float>". CUDA's own headers can be
+// included where the compiler's folder has them, and nothing of the host's.
+//
+// A source that does not compile is a *device.CompileError, with the compiler's
+// log and the line that it names first; no GPU is ErrNoGPU, no run-time
+// compiler ErrUnsupported, each with the reasons.
+func Kernel(source, name string) (*UserKernel, error) {
+	c := call{"Kernel", here()}
+	d := device.Default()
+	if err := d.Err(); err != nil {
+		return nil, c.fail(err)
+	}
+	if d.Kind() == device.CPU {
+		var err error
+		if d, err = device.Open(device.CUDA.String()); err != nil {
+			return nil, c.fail(fmt.Errorf("a kernel in CUDA C++ needs a GPU: %w", err))
+		}
+	}
+	k := &UserKernel{code: device.Code{Source: source, Kernel: name, Options: []string{"--std=c++17"}, Headers: true}}
+	if _, err := k.on(d); err != nil {
+		return nil, c.fail(err)
+	}
+	return k, nil
+}
+
+// on returns the kernel as it is loaded on a device.
+func (k *UserKernel) on(d *device.Device) (*device.Function, error) {
+	if f, ok := k.devices.Load(d); ok {
+		return f.(*device.Function), nil
+	}
+	f, err := d.Compile(k.code)
+	if err == nil {
+		k.devices.Store(d, f)
+	}
+	return f, err
+}
+
+// Launch starts the kernel on args, in the order of its parameters, and does
+// not wait. An *Array stands for the address of its first element: its elements
+// must lie dense (Contiguous makes them so), else ErrShape. Numbers are of
+// the very type of the parameter: int8 to int64, uint8 to uint64, float32,
+// float64, bool, float16.Float16, bfloat16.BFloat16, complex64 (float2) and
+// complex128 (double2); an int is ErrDType, as C's is shorter than Go's. Where
+// the driver tells (550 and newer), number and sizes are checked against the
+// kernel's parameters.
+//
+// Every array counts as written, whatever the kernel does with it: what is open
+// and reads one starts before, and its views see the change. Nothing is started
+// where an error is returned. What the kernel does wrong on the device, as
+// writing outside an array, shows at the next boundary, and may leave the
+// device unusable.
+func (k *UserKernel) Launch(o LaunchOptions, args ...any) error {
+	var arrays []*Array
+	for _, a := range args {
+		if x, ok := a.(*Array); ok {
+			arrays = append(arrays, x)
+		}
+	}
+	op := newOp("Launch", here(), arrays...)
+	if k == nil || k.code.Kernel == "" {
+		return op.fail(fmt.Errorf("%w: a nil or zero UserKernel", expr.ErrUnsupported))
+	}
+	op.name = "Launch of " + k.code.Kernel
+	if err := op.first(arrays...); err != nil {
+		return err
+	}
+	s, err := k.stream(o.Stream, arrays)
+	if err != nil {
+		return op.fail(err)
+	}
+	f, err := k.on(s.Device())
+	if err != nil {
+		return op.fail(err)
+	}
+	l := userLaunch{f: f}
+	if err := l.place(op, o, arrays); err != nil {
+		return err
+	}
+	buffers := make([]*device.Buffer, len(arrays))
+	values := make([]*value, len(arrays))
+	for i, a := range arrays {
+		if values[i], buffers[i], err = a.stored(); err != nil {
+			return op.wrap(err)
+		}
+	}
+	if err := l.pack(args, buffers); err != nil {
+		return op.fail(err)
+	}
+	for _, v := range values {
+		writes(s, v)
+		v.settle(nil)
+	}
+	if err := s.Device().LaunchWork(s, nil, buffers, &l); err != nil {
+		return op.wrap(err)
+	}
+	for _, v := range values {
+		v.changedBy(op.name, &op.site)
+	}
+	return nil
+}
+
+// stream returns the one that a launch runs on.
+func (k *UserKernel) stream(s *device.Stream, arrays []*Array) (*device.Stream, error) {
+	if s == nil && len(arrays) > 0 {
+		s = streamOf(arrays...)
+	}
+	if s == nil {
+		s = device.Default().DefaultStream()
+	}
+	d := s.Device()
+	for _, a := range arrays {
+		if a.on() != d {
+			return nil, fmt.Errorf("%w: an array on %v in a launch on %v; move it with To", device.ErrDevice, a.on(), d)
+		}
+	}
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
+	if d.Kind() == device.CPU {
+		return nil, fmt.Errorf("%w: a kernel in CUDA C++ on the CPU; move the arrays to a GPU with To", expr.ErrUnsupported)
+	}
+	return s, nil
+}
+
+// userLaunch is a launch as device.Work.
+type userLaunch struct {
+	f      *device.Function
+	l      device.Launch
+	params []byte
+}
+
+// Start implements device.Work.
+func (l *userLaunch) Start(_ int, stream uint64) error { return l.f.Start(stream, l.l, l.params) }
+
+// place fills in grid and block.
+func (l *userLaunch) place(op *operation, o LaunchOptions, arrays []*Array) error {
+	l.l = device.Launch{Grid: o.Grid, Block: o.Block, Shared: o.SharedBytes}
+	largest := 1
+	for _, a := range arrays {
+		largest = max(largest, a.Size())
+		if !a.lay.IsDense() {
+			return op.fail(layout.Errorf("elements of %v with strides %v do not lie dense; Contiguous copies them", a.lay.Shape, a.lay.Strides))
+		}
+	}
+	if l.l.Block == ([3]int{}) || l.l.Grid == ([3]int{}) {
+		if o.SharedBytes < 0 {
+			return op.fail(fmt.Errorf("%w: %d bytes of shared memory", device.ErrDevice, o.SharedBytes))
+		}
+		block, grid, err := l.f.Occupancy(o.SharedBytes)
+		if err != nil {
+			return op.fail(err)
+		}
+		if l.l.Block == ([3]int{}) {
+			l.l.Block[0] = block
+		}
+		ones(&l.l.Block)
+		if l.l.Grid == ([3]int{}) {
+			if threads := l.l.Block[0] * l.l.Block[1] * l.l.Block[2]; len(arrays) > 0 && threads > 0 {
+				grid = (largest-1)/threads + 1
+			}
+			l.l.Grid[0] = grid
+		}
+	}
+	ones(&l.l.Block)
+	ones(&l.l.Grid)
+	if err := l.f.Check(l.l); err != nil {
+		return op.fail(err)
+	}
+	return nil
+}
+
+// ones makes lengths that were not given 1.
+func ones(n *[3]int) {
+	for i := range n {
+		if n[i] == 0 {
+			n[i] = 1
+		}
+	}
+}
+
+// pack writes the arguments to where the parameters lie. buffers are those of
+// the arrays among them.
+func (l *userLaunch) pack(args []any, buffers []*device.Buffer) error {
+	places, known := l.f.Params()
+	if known && len(places) != len(args) {
+		return fmt.Errorf("%w: %d arguments; the kernel has %d parameters", dtype.ErrDType, len(args), len(places))
+	}
+	end := 0
+	for i, a := range args {
+		var room [16]byte
+		b := room[:0]
+		if x, ok := a.(*Array); ok {
+			at := buffers[0].Addr()
+			if at != 0 {
+				at += uint64(x.at())
+			}
+			b, buffers = binary.LittleEndian.AppendUint64(b, at), buffers[1:]
+		} else if b = appendNumber(b, a); len(b) == 0 {
+			return fmt.Errorf("%w: argument %d is a %T; it takes an *Array or a number of the parameter's exact type, as int32 or float32", dtype.ErrDType, i+1, a)
+		}
+		n := len(b)
+		at := (end + n - 1) / n * n // as C aligns numbers
+		if known {
+			if at = places[i].Offset; places[i].Size != n {
+				return fmt.Errorf("%w: argument %d, a %T, has %d bytes; the kernel's parameter has %d", dtype.ErrDType, i+1, a, n, places[i].Size)
+			}
+		}
+		end = at + n
+		l.params = append(l.params, slices.Repeat([]byte{0}, max(0, end-len(l.params)))...)
+		copy(l.params[at:], b)
+	}
+	return nil
+}
+
+// appendNumber appends the bytes of a number, and nothing for what is none of
+// the types that C has, too.
+func appendNumber(b []byte, v any) []byte {
+	le := binary.LittleEndian
+	switch x := v.(type) {
+	case bool:
+		if x {
+			return append(b, 1)
+		}
+		return append(b, 0)
+	case int8:
+		return append(b, byte(x))
+	case uint8:
+		return append(b, x)
+	case int16:
+		return le.AppendUint16(b, uint16(x))
+	case uint16:
+		return le.AppendUint16(b, x)
+	case float16.Float16:
+		return le.AppendUint16(b, x.Bits())
+	case bfloat16.BFloat16:
+		return le.AppendUint16(b, x.Bits())
+	case int32:
+		return le.AppendUint32(b, uint32(x))
+	case uint32:
+		return le.AppendUint32(b, x)
+	case float32:
+		return le.AppendUint32(b, math.Float32bits(x))
+	case int64:
+		return le.AppendUint64(b, uint64(x))
+	case uint64:
+		return le.AppendUint64(b, x)
+	case float64:
+		return le.AppendUint64(b, math.Float64bits(x))
+	case complex64:
+		return le.AppendUint32(le.AppendUint32(b, math.Float32bits(real(x))), math.Float32bits(imag(x)))
+	case complex128:
+		return le.AppendUint64(le.AppendUint64(b, math.Float64bits(real(x))), math.Float64bits(imag(x)))
+	}
+	return b
+}

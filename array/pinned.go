@@ -1,0 +1,33 @@
+package array
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/layout"
+)
+
+// Pinned returns a slice of n elements, all zero, in memory that a GPU reads and
+// writes without a copy: FromSlice, FromSliceInto and ToSliceInto move such
+// slices, and parts of them, at the full speed of the bus. free gives the memory
+// back; the slice, and what was cut of it, must not be used afterwards. Where the
+// default device is the CPU it is memory of Go. A negative n is ErrShape.
+func Pinned[T dtype.Elem](n int) (s []T, free func(), err error) {
+	c := call{"Pinned", here()}
+	var zero T
+	size := int(unsafe.Sizeof(zero))
+	if n < 0 || n > maxPinned/size {
+		return nil, nil, c.fail(layout.Errorf("%d elements", n))
+	}
+	b, free, err := device.Default().AllocPinned(n * size)
+	if err != nil {
+		return nil, nil, c.fail(fmt.Errorf("%d bytes of pinned memory: %w", n*size, err))
+	}
+	clear(b) // the driver's is what others left
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n), free, nil
+}
+
+// maxPinned bounds the bytes asked for, so that their number is an int.
+const maxPinned = 1 << 46

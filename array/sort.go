@@ -1,0 +1,81 @@
+package array
+
+import (
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/ops"
+)
+
+// Sort returns the elements along an axis in rising order, or in falling order
+// where descending, for real types and Bool. NaN is the largest: the last in
+// rising order, and the first in falling; -0 is below 0.
+func (a *Array) Sort(axis int, descending bool) *Array {
+	op := newOp(expr.Sort.String(), here(), a)
+	if err := op.first(a); err != nil {
+		return failed(err)
+	}
+	dt, err := ops.Lookup(expr.Sort).Check(a.dt)
+	if err == nil {
+		axis, err = layout.Axis(axis, a.NDim())
+	}
+	if err != nil {
+		return failed(op.fail(err))
+	}
+	if err := op.operands(a); err != nil {
+		return failed(err)
+	}
+	op.strided, op.how = true, "a sort along an axis"
+	op.run = func(o *operation, s *device.Stream, dst device.View) error {
+		return ops.Sort(s, dst, o.view(0), axis, descending)
+	}
+	return op.resultOf(a, dt)
+}
+
+// TopK returns the k largest elements along an axis in falling order, and their
+// places there, as Int64, for real types and Bool. NaN is the largest; of equal
+// elements, -0 and 0 among them, the first comes first. k beyond the axis is
+// ErrShape. Both are computed at once, as two results of one operation.
+func (a *Array) TopK(k, axis int) (values, indices *Array) {
+	op := newOp(expr.TopK.String(), here(), a)
+	fail := func(err error) (values, indices *Array) { return failed(err), failed(err) }
+	if err := op.first(a); err != nil {
+		return fail(err)
+	}
+	dt, err := ops.Lookup(expr.TopK).Check(a.dt)
+	if err == nil {
+		axis, err = layout.Axis(axis, a.NDim())
+	}
+	if err == nil && (k < 0 || k > a.lay.Shape[axis]) {
+		err = layout.Errorf("the %d largest along axis %d of %v", k, axis, a.lay.Shape)
+	}
+	if err != nil {
+		return fail(op.fail(err))
+	}
+	if err := op.operands(a); err != nil {
+		return fail(err)
+	}
+	shape := a.Shape()
+	shape[axis] = k
+	var results [2]*Array
+	var views [2]device.View
+	for i, t := range []dtype.DType{dt, dtype.Int64} {
+		buf, err := alloc(a.on(), int64(layout.Dense(shape).Size())*int64(t.Size()), a.stream)
+		if err != nil {
+			if i > 0 {
+				views[0].Buffer.Free()
+			}
+			return fail(op.fail(err))
+		}
+		label(buf, &op.request, shape, t)
+		results[i] = stored(buf, t, shape, a.stream, op.name, "the largest along an axis, and their places")
+		views[i] = device.View{Buffer: buf, DType: t, Layout: layout.Dense(shape)}
+	}
+	if err := ops.TopK(a.stream, views[0], views[1], op.view(0), k, axis); err != nil {
+		views[0].Buffer.Free()
+		views[1].Buffer.Free()
+		return fail(op.wrap(err))
+	}
+	return results[0], results[1]
+}

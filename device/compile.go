@@ -1,0 +1,272 @@
+package device
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/gpk-go/gpk/expr"
+)
+
+// The bounds of what is compiled in the background.
+const (
+	maxCompiling = 2    // at the same time
+	maxKept      = 2048 // kernels of chains that a device keeps; beyond, no more are made
+)
+
+// codes is the code that was compiled at run time for one device.
+type codes struct {
+	dev    *Device
+	search *compilerSearch // nil: there is no compiler
+	folder string          // of the cache; "" keeps nothing on disk
+
+	mu      sync.Mutex
+	made    map[[sha256.Size]byte]*Compilation
+	queue   []*Compilation
+	workers int
+}
+
+// Compilation is code on its way to a function.
+type Compilation struct {
+	code Code
+	done chan struct{}
+	f    *Function // once done
+	err  error
+}
+
+// Function returns the function without waiting: ready says whether it is
+// there, or err why it never will be.
+func (c *Compilation) Function() (f *Function, ready bool, err error) {
+	select {
+	case <-c.done:
+		return c.f, c.err == nil, c.err
+	default:
+		return nil, false, nil
+	}
+}
+
+// Wait waits for the function, or until ctx ends.
+func (c *Compilation) Wait(ctx context.Context) (*Function, error) {
+	select {
+	case <-c.done:
+		return c.f, c.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Compile returns a kernel, compiled for the device and loaded; the same code
+// gives the same function. A source that does not compile is a *CompileError, a
+// machine without a compiler a *CompilerError.
+func (d *Device) Compile(code Code) (*Function, error) {
+	if d.err != nil {
+		return nil, d.err
+	}
+	c, made := d.codes.compilation(code)
+	if made {
+		d.codes.run(c)
+	}
+	return c.Wait(context.Background())
+}
+
+// CompileLater has a kernel compiled in the background, unless it is there or
+// on its way.
+func (d *Device) CompileLater(code Code) *Compilation {
+	if d.err != nil {
+		return failedCompilation(d.err)
+	}
+	s := d.codes
+	if s.full() {
+		return failedCompilation(fmt.Errorf("%w: %d kernels were compiled for %v already", expr.ErrUnsupported, maxKept, d))
+	}
+	c, made := s.compilation(code)
+	if !made {
+		return c
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue = append(s.queue, c)
+	if s.workers < maxCompiling {
+		s.workers++
+		go s.work()
+	}
+	return c
+}
+
+// CompilerVersion returns the version of the compiler that serves the device,
+// 13000 for 13.0, or a *CompilerError that says why there is none.
+func (d *Device) CompilerVersion() (int, error) {
+	if d.err != nil {
+		return 0, d.err
+	}
+	c, err := d.codes.compiler()
+	if err != nil {
+		return 0, err
+	}
+	return c.version(), nil
+}
+
+// AwaitCompiled waits until everything that is being compiled for the device is
+// there, or until ctx ends.
+func (d *Device) AwaitCompiled(ctx context.Context) error {
+	if d.err != nil {
+		return d.err
+	}
+	s := d.codes
+	s.mu.Lock()
+	var under []*Compilation
+	for _, c := range s.made {
+		select {
+		case <-c.done:
+		default:
+			under = append(under, c)
+		}
+	}
+	s.mu.Unlock()
+	for _, c := range under {
+		// Its own error is for who uses it.
+		if _, err := c.Wait(ctx); err != nil && ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+func failedCompilation(err error) *Compilation {
+	c := &Compilation{done: make(chan struct{}), err: err}
+	close(c.done)
+	return c
+}
+
+func (s *codes) full() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.made) >= maxKept
+}
+
+// compilation returns the one of a code; made says that it is new, and that the
+// caller has to see to it.
+func (s *codes) compilation(code Code) (c *Compilation, made bool) {
+	key := code.key()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c, ok := s.made[key]; ok {
+		return c, false
+	}
+	c = &Compilation{code: code, done: make(chan struct{})}
+	if s.made == nil {
+		s.made = map[[sha256.Size]byte]*Compilation{}
+	}
+	s.made[key] = c
+	return c, true
+}
+
+// work compiles what is queued, and ends.
+func (s *codes) work() {
+	for {
+		s.mu.Lock()
+		if len(s.queue) == 0 {
+			s.workers--
+			s.mu.Unlock()
+			return
+		}
+		c := s.queue[0]
+		s.queue = slices.Delete(s.queue, 0, 1)
+		s.mu.Unlock()
+		s.run(c)
+	}
+}
+
+func (s *codes) run(c *Compilation) {
+	c.f, c.err = s.build(&c.code)
+	c.code = Code{} // its source is of no more use
+	close(c.done)
+}
+
+// compiler returns one that serves the device.
+func (s *codes) compiler() (compiler, error) {
+	if s.search == nil {
+		return nil, &CompilerError{Err: fmt.Errorf("none for %v", s.dev)}
+	}
+	found, err := s.search.compiler()
+	if err != nil {
+		return nil, err
+	}
+	info := &s.dev.info
+	switch _, ok := s.dev.backend.(moduleBackend); {
+	case !ok:
+		return nil, &CompilerError{Err: fmt.Errorf("%v runs no code that is compiled at run time", s.dev)}
+	case found.version()/1000 > info.CUDA/1000:
+		return nil, &CompilerError{Err: fmt.Errorf("NVRTC %d.%d is newer than CUDA %d.%d, which is what driver %s runs; GPK_NVRTC can name an older one",
+			found.version()/1000, found.version()%1000/10, info.CUDA/1000, info.CUDA%1000/10, info.Driver)}
+	case !slices.Contains(found.archs(), info.SM):
+		return nil, &CompilerError{Err: fmt.Errorf("NVRTC %d.%d does not know SM %d", found.version()/1000, found.version()%1000/10, info.SM)}
+	}
+	return found, nil
+}
+
+// build compiles, or takes from the cache, and loads.
+func (s *codes) build(code *Code) (*Function, error) {
+	with, err := s.compiler()
+	if err != nil {
+		return nil, err
+	}
+	sm := s.dev.info.SM
+	file := cacheFile{dir: s.folder, key: cacheKey(code, options(with, sm, code), with.version(), s.dev.info.Driver)}
+	b, cached := file.read()
+	if cached {
+		if f, err := s.load(code, b); err == nil {
+			return f, nil
+		}
+	}
+	if b, err = compileWith(with, sm, code); err != nil {
+		return nil, err
+	}
+	f, err := s.load(code, b)
+	if err == nil {
+		file.write(b)
+	}
+	return f, err
+}
+
+func (s *codes) load(code *Code, b binaryImage) (*Function, error) {
+	handle, info, err := s.dev.backend.(moduleBackend).loadFunction(b.image, b.name)
+	if err != nil {
+		return nil, fmt.Errorf("kernel %s: %w", code.Kernel, err)
+	}
+	return &Function{dev: s.dev, name: code.Kernel, handle: handle, info: info}, nil
+}
+
+// CompileImage compiles for a compute capability (90 is 9.0) and returns the
+// machine code, a cubin. It needs the compiler but no GPU.
+func CompileImage(sm int, code Code) ([]byte, error) {
+	with, err := current.compiler.compiler()
+	if err != nil {
+		return nil, err
+	}
+	b, err := compileWith(with, sm, &code)
+	return b.image, err
+}
+
+// compileWith compiles and sorts errors out.
+func compileWith(with compiler, sm int, code *Code) (binaryImage, error) {
+	b, log, err := with.compile(code, options(with, sm, code))
+	switch {
+	case errors.Is(err, errSource):
+		return b, newCompileError(code, log)
+	case err != nil:
+		return b, errorf("kernel %s: %w", code.Kernel, err)
+	}
+	return b, nil
+}
+
+func options(with compiler, sm int, code *Code) []string {
+	list := []string{fmt.Sprintf("--gpu-architecture=sm_%d", sm)}
+	if dir := with.headers(); code.Headers && dir != "" {
+		list = append(list, "--include-path="+dir)
+	}
+	return append(list, code.Options...)
+}

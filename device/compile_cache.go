@@ -1,0 +1,144 @@
+package device
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gpk-go/gpk/cutlass"
+)
+
+// maxCacheBytes bounds the compiled kernels on disk: beyond, those that were
+// used longest ago go.
+const maxCacheBytes = 128 << 20
+
+// kernelCache returns the folder of the kernels that were compiled at run time;
+// "" where there is no cache.
+func kernelCache() string {
+	dir, err := cutlass.CacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "kernels")
+}
+
+// cacheKey identifies a compiled kernel: its source, the options, among them the
+// architecture, the compiler and the driver.
+func cacheKey(c *Code, options []string, version int, driver string) string {
+	key := c.key()
+	h := sha256.New()
+	h.Write(key[:])
+	for _, s := range append([]string{fmt.Sprint(version), driver}, options...) {
+		fmt.Fprintf(h, "%d\n%s", len(s), s)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// cacheFile is a compiled kernel on disk: a header, the SHA-256 of what follows,
+// the lengths of name and image, and these.
+type cacheFile struct{ dir, key string }
+
+const cacheMagic = "gpk kernel 1\n"
+
+func (f cacheFile) path() string { return filepath.Join(f.dir, f.key) }
+
+// read returns what is there, and false where there is nothing whole.
+func (f cacheFile) read() (b binaryImage, ok bool) {
+	if f.dir == "" {
+		return b, false
+	}
+	data, err := os.ReadFile(f.path())
+	if err != nil {
+		return b, false
+	}
+	rest, ok := bytes.CutPrefix(data, []byte(cacheMagic))
+	if !ok || len(rest) < sha256.Size+16 {
+		return b, false
+	}
+	sum, rest := rest[:sha256.Size], rest[sha256.Size:]
+	if got := sha256.Sum256(rest); !bytes.Equal(got[:], sum) {
+		return b, false
+	}
+	name, image := binary.LittleEndian.Uint64(rest), binary.LittleEndian.Uint64(rest[8:])
+	rest = rest[16:]
+	if name > uint64(len(rest)) || image != uint64(len(rest))-name {
+		return b, false
+	}
+	now := time.Now()
+	_ = os.Chtimes(f.path(), now, now) // it is in use
+	return binaryImage{name: string(rest[:name]), image: rest[name:]}, true
+}
+
+// write keeps a kernel. The file appears whole; where it cannot be written,
+// nothing is kept.
+func (f cacheFile) write(b binaryImage) {
+	if f.dir == "" || os.MkdirAll(f.dir, 0o700) != nil {
+		return
+	}
+	body := binary.LittleEndian.AppendUint64(nil, uint64(len(b.name)))
+	body = binary.LittleEndian.AppendUint64(body, uint64(len(b.image)))
+	body = append(append(body, b.name...), b.image...)
+	sum := sha256.Sum256(body)
+	data := slices.Concat([]byte(cacheMagic), sum[:], body)
+
+	temp, err := os.CreateTemp(f.dir, cacheTemp+"*") // with mode 0600
+	if err != nil {
+		return
+	}
+	_, err = temp.Write(data)
+	if e := temp.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(temp.Name(), f.path())
+	}
+	if err != nil {
+		_ = os.Remove(temp.Name())
+		return
+	}
+	pruneCache(f.dir, maxCacheBytes)
+}
+
+// cacheTemp begins the names of files that are being written.
+const cacheTemp = ".new-"
+
+// pruneCache removes what was used longest ago until the folder holds at most
+// so many bytes, and files whose writer died.
+func pruneCache(dir string, limit int64) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	var files []os.FileInfo
+	total := int64(0)
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		if strings.HasPrefix(e.Name(), cacheTemp) {
+			if time.Since(info.ModTime()) > time.Hour {
+				_ = os.Remove(filepath.Join(dir, e.Name()))
+			}
+			continue
+		}
+		files = append(files, info)
+		total += info.Size()
+	}
+	slices.SortFunc(files, func(a, b os.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+	for _, info := range files {
+		if total <= limit {
+			return
+		}
+		if os.Remove(filepath.Join(dir, info.Name())) == nil {
+			total -= info.Size()
+		}
+	}
+}

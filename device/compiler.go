@@ -1,0 +1,320 @@
+package device
+
+import (
+	"crypto/sha256"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/gpk-go/gpk/cutlass"
+	"github.com/gpk-go/gpk/expr"
+)
+
+// Code is CUDA C++ that is compiled at run time, for the device's own compute
+// capability.
+type Code struct {
+	Source  string
+	Kernel  string   // the __global__ function: its extern "C" name, or a C++ name with its arguments, as in "scale<float>"
+	File    string   // what messages call the source; "" is "kernel.cu"
+	Options []string // of the compiler, besides the architecture
+	Headers bool     // CUDA's own can be included, where they lie beside the compiler
+}
+
+// key identifies the code in one process.
+func (c *Code) key() [sha256.Size]byte {
+	h := sha256.New()
+	for _, s := range append([]string{c.Source, c.Kernel, c.File, fmt.Sprint(c.Headers)}, c.Options...) {
+		fmt.Fprintf(h, "%d\n%s", len(s), s)
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+func (c *Code) file() string {
+	if c.File == "" {
+		return "kernel.cu"
+	}
+	return c.File
+}
+
+// binaryImage is compiled code: a cubin, and the name that its kernel has there.
+type binaryImage struct {
+	name  string
+	image []byte
+}
+
+// compiler is a library that compiles CUDA C++.
+type compiler interface {
+	// version is 13000 for 13.0.
+	version() int
+	// archs lists the compute capabilities that it knows.
+	archs() []int
+	// headers is the folder of CUDA's headers, "" where they are not there.
+	headers() string
+	// compile answers with what the compiler had to say, too. An error that
+	// is the source's is errSource.
+	compile(c *Code, options []string) (b binaryImage, log string, err error)
+}
+
+// errSource says that it is the source that does not compile.
+var errSource = errors.New("the source does not compile")
+
+// CompileError says that CUDA C++ did not compile: what the compiler wrote, and
+// the line of the source that it names first. It is an ErrDevice.
+type CompileError struct {
+	Kernel string // the function asked for
+	Line   int    // of the source, from 1; 0 where the compiler names none
+	Text   string // that line
+	Log    string // all that the compiler wrote
+}
+
+// Error prints the log behind the line that it names first.
+func (e *CompileError) Error() string {
+	s := "kernel " + e.Kernel + " does not compile"
+	if e.Line > 0 {
+		s += fmt.Sprintf(": line %d: %s", e.Line, strings.TrimSpace(e.Text))
+	}
+	return s + "\n" + strings.TrimSpace(e.Log)
+}
+
+// Is makes the error an ErrDevice.
+func (e *CompileError) Is(target error) bool { return target == ErrDevice }
+
+// newCompileError finds the line that the log complains of first.
+func newCompileError(c *Code, log string) *CompileError {
+	e := &CompileError{Kernel: c.Kernel, Log: log}
+	for line := range strings.Lines(log) {
+		rest, ok := strings.CutPrefix(line, c.file()+"(")
+		number, rest, closed := strings.Cut(rest, ")")
+		n, err := strconv.Atoi(number)
+		if !ok || !closed || err != nil || !strings.Contains(rest, "error") {
+			continue
+		}
+		if lines := strings.Split(c.Source, "\n"); n >= 1 && n <= len(lines) {
+			e.Line, e.Text = n, strings.TrimSuffix(lines[n-1], "\r")
+		}
+		break
+	}
+	return e
+}
+
+// CompilerError says why CUDA C++ cannot be compiled on this machine: where
+// the library was looked for, and what was wrong there. It is an
+// expr.ErrUnsupported.
+type CompilerError struct {
+	Tried []cutlass.Attempt
+	Err   error // where it is not the search that failed
+}
+
+func (e *CompilerError) Error() string {
+	if e.Err != nil {
+		return "no run-time compiler: " + e.Err.Error()
+	}
+	reasons := make([]string, len(e.Tried))
+	for i, a := range e.Tried {
+		reasons[i] = a.String()
+	}
+	return "no run-time compiler (NVRTC): " + strings.Join(reasons, "; ") + "; `gpk setup` installs it with the other wheels, GPK_NVRTC names one that is elsewhere"
+}
+
+// Is makes the error an expr.ErrUnsupported.
+func (e *CompilerError) Is(target error) bool { return target == expr.ErrUnsupported }
+
+// Unwrap returns the reasons.
+func (e *CompilerError) Unwrap() []error {
+	var errs []error
+	if e.Err != nil {
+		errs = append(errs, e.Err)
+	}
+	for _, a := range e.Tried {
+		errs = append(errs, a.Err)
+	}
+	return errs
+}
+
+// compilerSearch looks for the run-time compiler, once.
+type compilerSearch struct {
+	candidates func() []cutlass.Candidate
+	load       func(path string) (compiler, error)
+
+	once  sync.Once
+	found compiler
+	tried []cutlass.Attempt
+	err   error
+}
+
+func newCompilerSearch() *compilerSearch {
+	return &compilerSearch{candidates: compilerPath, load: loadCompiler}
+}
+
+// compiler returns the first one that can be used. Where there is none the
+// error is a CompilerError.
+func (s *compilerSearch) compiler() (compiler, error) {
+	s.once.Do(func() {
+		if err := cutlass.Built(); err != nil && s.found == nil {
+			s.err = &CompilerError{Err: err}
+			return
+		}
+		for _, c := range s.candidates() {
+			found, err := s.try(c)
+			s.tried = append(s.tried, cutlass.Attempt{Path: c.Path, From: c.From, Err: err})
+			if err == nil {
+				s.found = found
+				return
+			}
+		}
+		s.err = &CompilerError{Tried: s.tried}
+	})
+	return s.found, s.err
+}
+
+func (s *compilerSearch) try(c cutlass.Candidate) (compiler, error) {
+	if c.Err != nil {
+		return nil, c.Err
+	}
+	path, err := filepath.EvalSymlinks(c.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.New("not there")
+	}
+	if err == nil {
+		err = checkShared(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.load(path)
+}
+
+// explain says what was found and where, one fact a line.
+func (s *compilerSearch) explain() (lines []string) {
+	found, err := s.compiler()
+	var missing *CompilerError
+	switch {
+	case errors.As(err, &missing) && missing.Err != nil:
+		return []string{"run-time compiler: " + missing.Err.Error()}
+	case err != nil:
+		lines = append(lines, "run-time compiler: none; chains of operations run one operation at a time")
+	default:
+		lines = append(lines, fmt.Sprintf("run-time compiler: NVRTC %d.%d", found.version()/1000, found.version()%1000/10))
+	}
+	for _, a := range s.tried {
+		lines = append(lines, "run-time compiler: "+a.String())
+	}
+	return lines
+}
+
+// compilerNames are the files that NVRTC has: of CUDA 13 and of CUDA 12. A
+// folder's first one counts.
+var compilerNames = []string{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}
+
+// compilerPath lists where NVRTC is looked for, in order: GPK_NVRTC (a file or its
+// folder), beside the executable, the wheels that `gpk setup` unpacked, CUDA_HOME
+// and CUDA_PATH, /usr/local/cuda*, the system's library folders. It is never
+// opened by its name alone.
+func compilerPath() []cutlass.Candidate {
+	var list []cutlass.Candidate
+	folder := func(from string, asked bool, dirs ...string) {
+		for _, dir := range dirs {
+			c := cutlass.Candidate{Path: filepath.Join(dir, compilerNames[0]), From: from, Asked: asked}
+			for _, name := range compilerNames {
+				if p := filepath.Join(dir, name); isFile(p) {
+					c.Path = p
+					break
+				}
+			}
+			list = append(list, c)
+		}
+	}
+	if p := os.Getenv("GPK_NVRTC"); p != "" {
+		if abs, err := filepath.Abs(p); err == nil {
+			p = abs
+		}
+		if isFile(p) {
+			list = append(list, cutlass.Candidate{Path: p, From: "GPK_NVRTC", Asked: true})
+		} else {
+			folder("GPK_NVRTC", true, p)
+		}
+	}
+	if exe, err := os.Executable(); err == nil {
+		if exe, err = filepath.EvalSymlinks(exe); err == nil {
+			folder("beside the executable", false, filepath.Dir(exe))
+		}
+	}
+	if cache, err := cutlass.CacheDir(); err == nil {
+		dirs, _ := filepath.Glob(filepath.Join(cache, "wheels", "cuda-*", "nvidia", "cu*", "lib"))
+		if len(dirs) == 0 {
+			dirs = []string{filepath.Join(cache, "wheels", "cuda", "lib")} // to say where
+		}
+		folder("the wheels of gpk setup", false, dirs...)
+	} else {
+		list = append(list, cutlass.Candidate{From: "the wheels of gpk setup", Err: err})
+	}
+	for _, name := range []string{"CUDA_HOME", "CUDA_PATH"} {
+		if p := os.Getenv(name); p != "" {
+			folder(name, false, filepath.Join(p, "lib64"))
+		}
+	}
+	dirs, _ := filepath.Glob("/usr/local/cuda-*/lib64")
+	slices.Sort(dirs)
+	slices.Reverse(dirs) // newer ones first
+	folder("the CUDA toolkit", false, append([]string{"/usr/local/cuda/lib64"}, dirs...)...)
+	machine := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
+	folder("the system's libraries", false, "/usr/lib/"+machine+"-linux-gnu", "/usr/lib64", "/usr/lib")
+	return list
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// checkShared says why a file is no whole shared library of this machine:
+// opening a damaged one can end the process.
+func checkShared(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("not a file but %s", info.Mode().Type())
+	}
+	f, err := elf.Open(path)
+	if err != nil {
+		return fmt.Errorf("no shared library, or cut short: %w", err)
+	}
+	defer f.Close()
+	machines := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
+	if f.Machine != machines[runtime.GOARCH] || f.Type != elf.ET_DYN {
+		return fmt.Errorf("not a shared library for %s: %v", runtime.GOARCH, f.Machine)
+	}
+	for _, s := range f.Sections {
+		if s.Type != elf.SHT_NOBITS && int64(s.Offset+s.FileSize) > info.Size() {
+			return fmt.Errorf("cut short: %w", io.ErrUnexpectedEOF)
+		}
+	}
+	return nil
+}
+
+// RuntimeCompiler tells which library compiles CUDA C++ at run time: its file
+// and version (13.0). The error is why there is none, with every place where it
+// was looked for.
+func RuntimeCompiler() (path, version string, err error) { return current.compiler.describe() }
+
+func (s *compilerSearch) describe() (path, version string, err error) {
+	found, err := s.compiler()
+	if err != nil {
+		return "", "", err
+	}
+	if n := len(s.tried); n > 0 {
+		path = s.tried[n-1].Path
+	}
+	return path, fmt.Sprintf("%d.%d", found.version()/1000, found.version()%1000/10), nil
+}

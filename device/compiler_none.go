@@ -1,0 +1,8 @@
+//go:build !(cgo && linux && (amd64 || arm64) && !nocuda)
+
+package device
+
+import "github.com/gpk-go/gpk/cutlass"
+
+// loadCompiler answers why this program has no run-time compiler.
+func loadCompiler(string) (compiler, error) { return nil, cutlass.Built() }

@@ -1,0 +1,234 @@
+package expr
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/gpk-go/gpk/dtype"
+)
+
+// The bounds of a program.
+const (
+	MaxLeaves  = 8
+	MaxScalars = 8
+	MaxSteps   = 32
+	MaxDepth   = 16 // steps one after the other
+	MaxDims    = 8  // of the shape
+)
+
+// Class says how the elements of an operand lie over the shape of a call,
+// which is collapsed: neighbouring dimensions that lie evenly in all operands
+// are one. Row and Column occur only where that shape is [m, n].
+type Class uint8
+
+const (
+	// Dense elements lie in row-major order without gaps: element i of the
+	// shape is element i of the operand.
+	Dense Class = iota
+	// Single is one element for all: every stride is 0.
+	Single
+	// Row is one element a column: strides (0, 1), element i is i mod n.
+	Row
+	// Column is one element a row: strides (1, 0), element i is i div n.
+	Column
+	// Strided is anything else: a stride a dimension, which may be 0 or
+	// negative.
+	Strided
+)
+
+var classNames = [...]string{Dense: "dense", Single: "single", Row: "row", Column: "column", Strided: "strided"}
+
+// String returns the class in a word.
+func (c Class) String() string {
+	if int(c) < len(classNames) {
+		return classNames[c]
+	}
+	return fmt.Sprintf("Class(%d)", uint8(c))
+}
+
+// Leaf is an array that a program reads.
+type Leaf struct {
+	DType dtype.DType
+	Class Class
+}
+
+// Ref names an argument of a step.
+type Ref struct {
+	Kind RefKind
+	N    uint8 // which one of the kind
+}
+
+// RefKind says what a Ref names.
+type RefKind uint8
+
+const (
+	// ToStep is the result of a step before.
+	ToStep RefKind = iota
+	// ToLeaf is the element of a leaf.
+	ToLeaf
+	// ToScalar is a number, an argument of the call: it is not part of the
+	// program.
+	ToScalar
+)
+
+// String returns "%3", "leaf 0" or "scalar 1".
+func (r Ref) String() string {
+	switch r.Kind {
+	case ToLeaf:
+		return "leaf " + strconv.Itoa(int(r.N))
+	case ToScalar:
+		return "scalar " + strconv.Itoa(int(r.N))
+	}
+	return "%" + strconv.Itoa(int(r.N))
+}
+
+// Step is one operation on elements, and rounds to its type as the single
+// operation does.
+//
+// Op is an operation of ops.Table of kind Unary (one argument), Binary (two,
+// of one type) or Ternary (three: Where takes the condition, of type Bool,
+// first, and its other arguments have the type of the result; Clamp takes x, lo
+// and hi, all of the type of the result), or None, which is a cast of its
+// one argument to DType, or a copy where the types are equal. A half type is
+// computed in float32 and rounded to the half, in every step.
+type Step struct {
+	Op    Op
+	DType dtype.DType // of the result
+	Args  [3]Ref
+	N     int // of Args
+}
+
+// Reduction folds the elements of the last step along some dimensions, as
+// ops.Reduce does: in the same tree, which depends on the number of terms and
+// on the type of the elements alone.
+type Reduction struct {
+	Op    Op          // of kind Reduction; None: there is none
+	DType dtype.DType // of the result
+	Over  Over
+}
+
+// Over says which dimensions of the shape a reduction folds; the call has
+// them one by one.
+type Over uint8
+
+const (
+	// OverAll folds every dimension into one element.
+	OverAll Over = iota
+	// OverLast folds the second of two dimensions: the rows of [m, n].
+	OverLast
+	// OverFirst folds the first of two dimensions: the columns of [m, n].
+	OverFirst
+	// OverSome is any other set.
+	OverSome
+)
+
+var overNames = [...]string{OverAll: "all", OverLast: "last", OverFirst: "first", OverSome: "some"}
+
+// Program is a chain in static single assignment: every step has arguments
+// that stand before it, the last step is the result or what the reduction
+// folds, and no step is without use. It depends on operations, types and
+// classes alone, so that one compiled kernel serves all shapes, strides and
+// numbers.
+type Program struct {
+	Leaves  []Leaf
+	Scalars []dtype.DType
+	Steps   []Step
+	// Dst is Dense or Strided; with a reduction it is Dense.
+	Dst       Class
+	Rank      int // the number of dimensions of the shape
+	Reduction Reduction
+}
+
+// TypeOf returns the element type of an argument.
+func (p *Program) TypeOf(r Ref) dtype.DType {
+	switch r.Kind {
+	case ToLeaf:
+		return p.Leaves[r.N].DType
+	case ToScalar:
+		return p.Scalars[r.N]
+	}
+	return p.Steps[r.N].DType
+}
+
+// Result returns the element type of what the program computes.
+func (p *Program) Result() dtype.DType {
+	if p.Reduction.Op != None {
+		return p.Reduction.DType
+	}
+	return p.Steps[len(p.Steps)-1].DType
+}
+
+// Key is the program as text, the same for equal programs and no others:
+//
+//	rank 2; float32 dense, float32 row; scalar float32; %0 = Add leaf 0, leaf 1: float32; %1 = Mul %0, scalar 0: float32; dense
+func (p *Program) Key() string {
+	var b strings.Builder
+	b.Grow(64 + 40*len(p.Steps))
+	b.WriteString("rank ")
+	b.WriteString(strconv.Itoa(p.Rank))
+	for i, l := range p.Leaves {
+		b.WriteString(separator(i))
+		b.WriteString(l.DType.String())
+		b.WriteByte(' ')
+		b.WriteString(l.Class.String())
+	}
+	for i, dt := range p.Scalars {
+		b.WriteString(separator(i))
+		b.WriteString("scalar ")
+		b.WriteString(dt.String())
+	}
+	for i := range p.Steps {
+		b.WriteString("; %")
+		b.WriteString(strconv.Itoa(i))
+		b.WriteString(" = ")
+		p.Steps[i].write(&b)
+	}
+	if r := p.Reduction; r.Op != None {
+		fmt.Fprintf(&b, "; %v over %s: %v", r.Op, overNames[r.Over], r.DType)
+	}
+	b.WriteString("; ")
+	b.WriteString(p.Dst.String())
+	return b.String()
+}
+
+func separator(i int) string {
+	if i == 0 {
+		return "; "
+	}
+	return ", "
+}
+
+// write prints "Add leaf 0, %1: float32".
+func (s *Step) write(b *strings.Builder) {
+	b.WriteString(s.Name())
+	for i, a := range s.Args[:s.N] {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteByte(' ')
+		b.WriteString(a.String())
+	}
+	b.WriteString(": ")
+	b.WriteString(s.DType.String())
+}
+
+// Name returns the operation's name.
+func (s *Step) Name() string {
+	if s.Op == None {
+		return "Cast"
+	}
+	return s.Op.String()
+}
+
+// StepError is the error of one step of a program about to run.
+type StepError struct {
+	Step int
+	Err  error
+}
+
+// Error returns the cause's text.
+func (e *StepError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *StepError) Unwrap() error { return e.Err }

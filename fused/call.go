@@ -1,0 +1,269 @@
+package fused
+
+import (
+	"slices"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/ops"
+)
+
+// Operand is where an array of a call lies.
+type Operand struct {
+	Buffer  *device.Buffer
+	Offset  int   // of element (0, 0, …), in elements
+	Strides []int // in elements, one a dimension of Call.Shape
+}
+
+// Call is a program about to run. Its shape has at least one element and no
+// dimension of length 1 unless it is the only one, and is collapsed: neighbours
+// that lie evenly in all operands, and are both reduced or both not, are one
+// dimension.
+type Call struct {
+	Program *Program
+	Shape   []int
+	Leaves  []Operand    // Program.Leaves
+	Scalars []ops.Scalar // Program.Scalars, each an element of its type
+	// Dst is where the result goes. A leaf may be the very elements of Dst (the
+	// same buffer, offset, strides and size of an element), else it does not
+	// overlap it. With a reduction, Dst is dense over the dimensions that are
+	// left, in order, and its Strides are nil.
+	Dst Operand
+	// Axes has bit d set where the reduction folds dimension d of Shape.
+	Axes uint32
+
+	// The same before it was collapsed, for the single operations.
+	views []device.View // of the leaves, with the shape of the steps
+	dst   device.View
+	shape []int
+	axes  []bool
+}
+
+// Size returns the number of elements that the steps compute.
+func (c *Call) Size() int {
+	n := 1
+	for _, d := range c.Shape {
+		n *= d
+	}
+	return n
+}
+
+// Builder collects the steps of one chain, whose elements have one shape.
+type Builder struct {
+	shape   []int
+	program *Program
+	views   []device.View
+	scalars []ops.Scalar
+}
+
+// NewBuilder begins a chain over a shape with at least one element.
+func NewBuilder(shape []int) *Builder { return &Builder{shape: shape, program: new(Program)} }
+
+// Leaf adds an array, or finds it again; its layout has the chain's shape. It
+// reports false where the program is full, as Scalar and Step do.
+func (b *Builder) Leaf(v device.View) (Ref, bool) {
+	for i := range b.views {
+		w := &b.views[i]
+		if w.Buffer == v.Buffer && w.DType == v.DType && w.Layout.Offset == v.Layout.Offset && slices.Equal(w.Layout.Strides, v.Layout.Strides) {
+			return Ref{Kind: ToLeaf, N: uint8(i)}, true
+		}
+	}
+	if len(b.views) == MaxLeaves {
+		return Ref{}, false
+	}
+	b.views = append(b.views, v)
+	b.program.Leaves = append(b.program.Leaves, Leaf{DType: v.DType})
+	return Ref{Kind: ToLeaf, N: uint8(len(b.views) - 1)}, true
+}
+
+// Scalar adds a number of a type.
+func (b *Builder) Scalar(v ops.Scalar, dt dtype.DType) (Ref, bool) {
+	if len(b.scalars) == MaxScalars {
+		return Ref{}, false
+	}
+	b.scalars = append(b.scalars, v)
+	b.program.Scalars = append(b.program.Scalars, dt)
+	return Ref{Kind: ToScalar, N: uint8(len(b.scalars) - 1)}, true
+}
+
+// Step adds an operation whose result has type dt.
+func (b *Builder) Step(op expr.Op, dt dtype.DType, args ...Ref) (Ref, bool) {
+	if len(b.program.Steps) == MaxSteps {
+		return Ref{}, false
+	}
+	s := Step{Op: op, DType: dt, N: len(args)}
+	copy(s.Args[:], args)
+	b.program.Steps = append(b.program.Steps, s)
+	return Ref{Kind: ToStep, N: uint8(len(b.program.Steps) - 1)}, true
+}
+
+// Program returns what was collected; its classes are known once there is a call.
+func (b *Builder) Program() *Program { return b.program }
+
+// Views returns the leaves.
+func (b *Builder) Views() []device.View { return b.views }
+
+// Elementwise is the call that computes the last step into dst, which has the
+// chain's shape.
+func (b *Builder) Elementwise(dst device.View) *Call {
+	c := &Call{Program: b.program, Scalars: b.scalars, views: b.views, dst: dst, shape: b.shape}
+	shape, offset, lists := b.shape, dst.Layout.Offset, c.strides(dst.Layout.Strides)
+	offsets := make([]int, len(b.views))
+	for i, v := range b.views {
+		offsets[i] = v.Layout.Offset
+	}
+	if !dst.Layout.IsDense() {
+		shape, lists, offset = downhill(shape, lists, offset, offsets)
+	}
+	shape, lists = layout.Collapse(shape, lists...)
+	c.place(shape, lists, offsets)
+	c.Dst = Operand{Buffer: dst.Buffer, Offset: offset, Strides: lists[len(lists)-1]}
+	b.program.Dst = classOf(shape, c.Dst.Strides)
+	if b.program.Dst == Single { // one element
+		b.program.Dst = Dense
+	} else if b.program.Dst != Dense {
+		b.program.Dst = Strided
+	}
+	return c
+}
+
+// Reduce is the call that folds the last step along axes into dst, which is dense.
+func (b *Builder) Reduce(op expr.Op, axes []bool, dst device.View) *Call {
+	c := &Call{Program: b.program, Scalars: b.scalars, views: b.views, dst: dst, shape: b.shape, axes: axes}
+	shape, lists, roles := collapse(b.shape, c.strides(), axes)
+	offsets := make([]int, len(b.views))
+	for i, v := range b.views {
+		offsets[i] = v.Layout.Offset
+	}
+	c.place(shape, lists, offsets)
+	c.Dst = Operand{Buffer: dst.Buffer, Offset: dst.Layout.Offset}
+	for d, folds := range roles {
+		if folds {
+			c.Axes |= 1 << d
+		}
+	}
+	b.program.Reduction = Reduction{Op: op, DType: dst.DType, Over: over(roles)}
+	return c
+}
+
+// strides lists the strides of the leaves, and more.
+func (c *Call) strides(more ...[]int) [][]int {
+	out := make([][]int, 0, len(c.views)+len(more))
+	for i := range c.views {
+		out = append(out, c.views[i].Layout.Strides)
+	}
+	return append(out, more...)
+}
+
+// place fills in the collapsed shape and what follows from it.
+func (c *Call) place(shape []int, lists [][]int, offsets []int) {
+	c.Shape, c.Program.Rank = shape, len(shape)
+	c.Leaves = make([]Operand, len(c.views))
+	for i := range c.views {
+		c.Leaves[i] = Operand{Buffer: c.views[i].Buffer, Offset: offsets[i], Strides: lists[i]}
+		c.Program.Leaves[i].Class = classOf(shape, lists[i])
+	}
+}
+
+// classOf names strides over a collapsed shape.
+func classOf(shape, strides []int) Class {
+	dense, single, n := true, true, 1
+	for d := len(shape) - 1; d >= 0; d-- {
+		dense = dense && strides[d] == n
+		single = single && strides[d] == 0
+		n *= shape[d]
+	}
+	switch {
+	case single:
+		return Single
+	case dense:
+		return Dense
+	case len(shape) == 2 && strides[0] == 0 && strides[1] == 1:
+		return Row
+	case len(shape) == 2 && strides[0] == 1 && strides[1] == 0:
+		return Column
+	}
+	return Strided
+}
+
+// over names a set of collapsed dimensions.
+func over(roles []bool) Over {
+	switch {
+	case !slices.Contains(roles, false):
+		return OverAll
+	case len(roles) == 2 && roles[1]:
+		return OverLast
+	case len(roles) == 2:
+		return OverFirst
+	}
+	return OverSome
+}
+
+// downhill orders dimensions as the elements of the last list lie in memory,
+// forwards: element by element, the order does not matter.
+func downhill(shape []int, lists [][]int, offset int, offsets []int) ([]int, [][]int, int) {
+	last := len(lists) - 1
+	order := make([]int, len(shape))
+	for d := range order {
+		order[d] = d
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return abs(lists[last][b]) - abs(lists[last][a]) })
+	sorted, out := make([]int, len(shape)), make([][]int, len(lists))
+	for i := range out {
+		out[i] = make([]int, len(shape))
+	}
+	for to, d := range order {
+		sorted[to] = shape[d]
+		turn := lists[last][d] < 0
+		for i, list := range lists {
+			out[i][to] = list[d]
+			if !turn {
+				continue
+			}
+			out[i][to] = -list[d]
+			if i == last {
+				offset += list[d] * (shape[d] - 1)
+			} else {
+				offsets[i] += list[d] * (shape[d] - 1)
+			}
+		}
+	}
+	return sorted, out, offset
+}
+
+func abs(v int) int { return max(v, -v) }
+
+// collapse is layout.Collapse that keeps what is folded apart from what is not.
+func collapse(shape []int, lists [][]int, axes []bool) (outShape []int, out [][]int, roles []bool) {
+	out = make([][]int, len(lists))
+	for d, n := range shape {
+		if n == 1 {
+			continue
+		}
+		last := len(outShape) - 1
+		merge := last >= 0 && roles[last] == axes[d]
+		for i := range lists {
+			merge = merge && out[i][last] == lists[i][d]*n
+		}
+		if merge {
+			outShape[last] *= n
+			for i := range lists {
+				out[i][last] = lists[i][d]
+			}
+			continue
+		}
+		outShape, roles = append(outShape, n), append(roles, axes[d])
+		for i := range lists {
+			out[i] = append(out[i], lists[i][d])
+		}
+	}
+	if len(outShape) == 0 {
+		outShape, roles = []int{1}, []bool{true}
+		for i := range out {
+			out[i] = []int{0}
+		}
+	}
+	return outShape, out, roles
+}

@@ -1,0 +1,560 @@
+package fused
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/ops"
+)
+
+// compiled runs calls with kernels that are compiled at run time.
+type compiled struct {
+	mu      sync.RWMutex
+	devices map[*device.Device]*kernels
+}
+
+// kernels are those of one device.
+type kernels struct {
+	refused error // why there are none
+
+	mu   sync.RWMutex
+	made map[string]*device.Compilation // by program and form
+}
+
+// of returns the kernels of a device.
+func (g *compiled) of(d *device.Device) *kernels {
+	g.mu.RLock()
+	k := g.devices[d]
+	g.mu.RUnlock()
+	if k != nil {
+		return k
+	}
+	refused := compilerFits(d)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if k := g.devices[d]; k != nil {
+		return k
+	}
+	if g.devices == nil {
+		g.devices = map[*device.Device]*kernels{}
+	}
+	k = &kernels{refused: refused, made: map[string]*device.Compilation{}}
+	g.devices[d] = k
+	return k
+}
+
+// compilerFits says why a device has no kernels of chains. The compiler must be
+// of the CUDA version that the single operations were built with: functions as
+// Exp are part of it, and their bits may change.
+func compilerFits(d *device.Device) error {
+	version, err := d.CompilerVersion()
+	if err != nil {
+		return err
+	}
+	if lib := d.Library(); lib != nil && lib.CUDAVersion()/10 != version/10 {
+		return fmt.Errorf("%w: NVRTC %d.%d is not of CUDA %d.%d, which the kernel library was built with: results could differ in their last bits; GPK_NVRTC names another",
+			expr.ErrUnsupported, version/1000, version%1000/10, lib.CUDAVersion()/1000, lib.CUDAVersion()%1000/10)
+	}
+	return nil
+}
+
+// appendKey appends what tells programs and forms apart.
+func appendKey(b []byte, p *Program, f form) []byte {
+	b = append(b, byte(f.walk), f.width, byte(p.Rank), byte(p.Dst), byte(len(p.Leaves)), byte(len(p.Scalars)))
+	for _, l := range p.Leaves {
+		b = append(b, byte(l.DType), byte(l.Class))
+	}
+	for _, dt := range p.Scalars {
+		b = append(b, byte(dt))
+	}
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		b = append(b, byte(s.Op), byte(s.DType), byte(s.N))
+		for _, a := range s.Args[:s.N] {
+			b = append(b, byte(a.Kind), a.N)
+		}
+	}
+	return b
+}
+
+// kernel returns the one of a program, and has it compiled where there is none.
+func (k *kernels) kernel(d *device.Device, p *Program, f form) *device.Compilation {
+	var room [512]byte
+	key := appendKey(room[:0], p, f)
+	k.mu.RLock()
+	c := k.made[string(key)]
+	k.mu.RUnlock()
+	if c != nil {
+		return c
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if c := k.made[string(key)]; c != nil {
+		return c
+	}
+	c = d.CompileLater(code(p, f))
+	k.made[string(key)] = c
+	return c
+}
+
+// function returns the kernel of a program if it is there. A stream that is
+// captured waits for it: what is recorded runs again and again.
+func (k *kernels) function(s *device.Stream, p *Program, f form) *device.Function {
+	c := k.kernel(s.Device(), p, f)
+	fn, ready, err := c.Function()
+	if !ready && err == nil && s.Capturing() {
+		fn, err = c.Wait(context.Background())
+	}
+	if err != nil {
+		return nil
+	}
+	return fn
+}
+
+// stepsOf is the program without its reduction, whose elements are stored.
+func stepsOf(p *Program) *Program {
+	if p.Reduction.Op == expr.None {
+		return p
+	}
+	q := *p
+	q.Reduction, q.Dst = Reduction{}, Dense
+	return &q
+}
+
+// Run implements Runner. A reduction at the end is a second kernel, behind the
+// one of the steps: the single operation's own, with its tree.
+func (g *compiled) Run(s *device.Stream, c *Call) (bool, error) {
+	d := s.Device()
+	k := g.of(d)
+	if k.refused != nil || len(c.Shape) > MaxDims {
+		return false, nil
+	}
+	p := stepsOf(c.Program)
+	if p == c.Program {
+		return k.run(s, p, c, c.Dst)
+	}
+	// The first call has the kernel compiled; memory is taken once it is there.
+	if k.function(s, p, preferred(p)) == nil {
+		return false, nil
+	}
+	dense := layout.Dense(c.shape)
+	dt := p.Result()
+	buf, err := d.Alloc(int64(dense.Size())*int64(dt.Size()), s)
+	if err != nil {
+		return false, nil // the single operations say what is missing
+	}
+	defer buf.Free()
+	done, err := k.run(s, p, c, Operand{Buffer: buf})
+	if !done || err != nil {
+		return done, err
+	}
+	return true, ops.Reduce(s, c.Program.Reduction.Op, c.dst, device.View{Buffer: buf, DType: dt, Layout: dense}, c.axes)
+}
+
+// Explain implements Runner.
+func (g *compiled) Explain(d *device.Device, program *Program) (bool, string) {
+	k := g.of(d)
+	if k.refused != nil {
+		return false, k.refused.Error()
+	}
+	p := stepsOf(program)
+	_, ready, err := k.kernel(d, p, preferred(p)).Function()
+	var source *device.CompileError
+	switch {
+	case errors.As(err, &source):
+		return false, "the kernel that was written for it does not compile: " + source.Error()
+	case err != nil:
+		return false, err.Error()
+	case !ready:
+		return false, "its kernel is being compiled"
+	case p != program:
+		return false, fmt.Sprintf("the steps are one kernel, and %v is another behind it", program.Reduction.Op)
+	}
+	return true, ""
+}
+
+// preferred is the form of a program on aligned arrays whose rows are whole
+// vectors.
+func preferred(p *Program) form {
+	f := form{walkFlat, uint8(width(p))}
+	for _, l := range p.Leaves {
+		switch l.Class {
+		case Row, Column:
+			f.walk = max(f.walk, walkRows)
+		case Strided:
+			f.walk = walkStrided
+		}
+	}
+	if p.Dst == Strided {
+		f.walk = walkStrided
+	}
+	return f
+}
+
+// maxPiece is the most elements that a launch with 32-bit indices has.
+const maxPiece = 1 << 30
+
+// start is one launch: what LaunchWork is given. It is used again and again.
+type start struct {
+	f      *device.Function
+	launch device.Launch
+	params []byte
+
+	p       *Program
+	form    form
+	call    *Call
+	dst     Operand
+	shape   []int   // of a strided walk, innermost first
+	strides [][]int // of the destination and the leaves, as shape
+	bufs    [MaxLeaves]*device.Buffer
+	writes  [1]*device.Buffer
+}
+
+var starts = sync.Pool{New: func() any { return new(start) }}
+
+// Start implements device.Work.
+func (w *start) Start(_ int, stream uint64) error {
+	switch w.form.walk {
+	case walkFlat:
+		return w.flat(stream)
+	case walkRows:
+		return w.rows(stream)
+	case walkMixed:
+		return w.mixed(stream)
+	}
+	return w.pieces(stream, w.shape, w.addresses())
+}
+
+func (k *kernels) run(s *device.Stream, p *Program, c *Call, dst Operand) (bool, error) {
+	d := s.Device()
+	w := starts.Get().(*start)
+	defer func() {
+		params := w.params[:0]
+		*w = start{params: params}
+		starts.Put(w)
+	}()
+	w.p, w.call, w.dst = p, c, dst
+	w.choose()
+	f := k.function(s, p, w.form)
+	if f == nil {
+		return false, nil
+	}
+	w.f = f
+	w.launch.Dependent = d.Info().SM >= 90
+	for i := range c.Leaves {
+		w.bufs[i] = c.Leaves[i].Buffer
+	}
+	w.writes[0] = dst.Buffer
+	return true, d.LaunchWork(s, w.bufs[:len(c.Leaves)], w.writes[:], w)
+}
+
+// choose finds the form of the call's kernel.
+func (w *start) choose() {
+	f := preferred(w.p)
+	v := int(f.width)
+	aligned := func(o *Operand, size, elements int) bool {
+		n := min(16, elements*size)
+		return (o.Buffer.Addr()+uint64(o.Offset*size))%uint64(n) == 0
+	}
+	if f.walk == walkStrided {
+		w.order()
+		f.walk, f.width = w.strided(v, aligned)
+		w.form = f
+		return
+	}
+	n := w.call.Shape[len(w.call.Shape)-1]
+	whole := n%v == 0
+	for i := range w.call.Leaves {
+		o, leaf := &w.call.Leaves[i], w.p.Leaves[i]
+		ok := aligned(o, leaf.DType.Size(), v)
+		switch leaf.Class {
+		case Dense:
+			if !ok {
+				f.width = 1
+			}
+		case Row:
+			whole = whole && ok
+		}
+	}
+	if !aligned(&w.dst, w.p.Result().Size(), v) {
+		f.width = 1
+	}
+	if f.walk == walkRows && (!whole || f.width == 1) {
+		f.walk = walkMixed
+	}
+	w.form = f
+}
+
+// order sorts the dimensions of a strided walk by the destination's strides,
+// innermost first.
+func (w *start) order() {
+	c := w.call
+	rank := len(c.Shape)
+	by := make([]int, rank)
+	for i := range by {
+		by[i] = rank - 1 - i
+	}
+	dst := w.dst.Strides
+	if dst == nil { // dense
+		dst = make([]int, rank)
+		for i, n := rank-1, 1; i >= 0; i-- {
+			dst[i] = n
+			n *= c.Shape[i]
+		}
+	} else {
+		slices.SortStableFunc(by, func(i, j int) int { return abs(dst[i]) - abs(dst[j]) })
+	}
+	pick := func(list []int) []int {
+		out := make([]int, rank)
+		for i, d := range by {
+			out[i] = list[d]
+		}
+		return out
+	}
+	w.shape = pick(c.Shape)
+	w.strides = [][]int{pick(dst)}
+	for i := range c.Leaves {
+		w.strides = append(w.strides, pick(c.Leaves[i].Strides))
+	}
+}
+
+// strided returns the walk over ordered dimensions, and the elements of a
+// vector. It puts the dimension along which an operand lies across the
+// destination next to the innermost.
+func (w *start) strided(v int, aligned func(o *Operand, size, elements int) bool) (walk, uint8) {
+	c := w.call
+	vectors := w.shape[0]%v == 0
+	across := 0
+	for j, strides := range w.strides {
+		o, size, class := &w.dst, w.p.Result().Size(), Dense
+		if j > 0 {
+			o, size, class = &c.Leaves[j-1], w.p.Leaves[j-1].DType.Size(), w.p.Leaves[j-1].Class
+		}
+		if class == Single {
+			continue
+		}
+		inner := strides[0]
+		if j == 0 && inner != 1 || inner != 0 && inner != 1 {
+			vectors = false
+			for i := 1; i < len(strides) && across == 0; i++ {
+				if strides[i] == 1 && w.shape[i] >= 4 && w.shape[i]*w.shape[0] >= 512 {
+					across = i
+				}
+			}
+			continue
+		}
+		if inner == 0 {
+			continue
+		}
+		vectors = vectors && aligned(o, size, v)
+		for _, n := range strides[1:] {
+			vectors = vectors && n%v == 0
+		}
+	}
+	switch {
+	case vectors:
+		return walkStrided, uint8(v)
+	case across == 0:
+		return walkStrided, 1
+	}
+	w.shape[1], w.shape[across] = w.shape[across], w.shape[1]
+	for _, s := range w.strides {
+		s[1], s[across] = s[across], s[1]
+	}
+	return walkTiles, 1
+}
+
+// addresses are those of the destination and the leaves.
+func (w *start) addresses() (at [1 + MaxLeaves]uint64) {
+	at[0] = w.dst.Buffer.Addr() + uint64(w.dst.Offset*w.p.Result().Size())
+	for i := range w.call.Leaves {
+		o := &w.call.Leaves[i]
+		at[1+i] = o.Buffer.Addr() + uint64(o.Offset*w.p.Leaves[i].DType.Size())
+	}
+	return at
+}
+
+// begin packs what every kernel's parameters begin with.
+func (w *start) begin(at *[1 + MaxLeaves]uint64) {
+	b := w.params[:0]
+	for _, a := range at[:1+len(w.call.Leaves)] {
+		b = binary.LittleEndian.AppendUint64(b, a)
+	}
+	for _, v := range w.call.Scalars {
+		b = binary.LittleEndian.AppendUint64(b, v[0])
+		b = binary.LittleEndian.AppendUint64(b, v[1])
+	}
+	w.params = b
+}
+
+func (w *start) long(n int) { w.params = binary.LittleEndian.AppendUint64(w.params, uint64(n)) }
+
+func (w *start) word(n uint32) { w.params = binary.LittleEndian.AppendUint32(w.params, n) }
+
+// divider packs a divisor, at most 2^31, as ops.cuh has it.
+func (w *start) divider(d int) {
+	s := uint32(0)
+	for s < 32 && 1<<s < d {
+		s++
+	}
+	w.word(uint32(d))
+	w.word(uint32(((1<<s-uint64(d))<<32)/uint64(d) + 1))
+	w.word(s)
+}
+
+// blocks launches blocks of 256 threads, or smaller ones where full ones would leave
+// multiprocessors idle: `each` items a thread.
+func (w *start) blocks(stream uint64, items, each int) error {
+	block := kernelThreads
+	for block > 64 && items < block*each*256 {
+		block /= 2
+	}
+	return w.grid(stream, [3]int{max(1, ceil(items, block*each)), 1, 1}, [3]int{block, 1, 1})
+}
+
+func ceil(n, d int) int { return (n + d - 1) / d }
+
+func (w *start) grid(stream uint64, grid, block [3]int) error {
+	for len(w.params)%8 != 0 {
+		w.params = append(w.params, 0)
+	}
+	w.launch.Grid, w.launch.Block = grid, block
+	return w.f.Start(stream, w.launch, w.params)
+}
+
+func (w *start) flat(stream uint64) error {
+	at := w.addresses()
+	w.begin(&at)
+	n, v := w.call.Size(), int(w.form.width)
+	w.long(n / v)
+	w.long(n % v)
+	return w.blocks(stream, max(n/v, n%v), unroll(w.p, w.form))
+}
+
+func (w *start) rows(stream uint64) error {
+	at := w.addresses()
+	w.begin(&at)
+	m, columns := w.call.Shape[0], w.call.Shape[1]/int(w.form.width)
+	// The widest block that wastes few threads at the end of a row.
+	bx := kernelThreads
+	for bx > 32 && (bx/2 >= columns || ceil(columns, bx)*bx*8 > columns*9 && ceil(columns, bx/2)*(bx/2) < ceil(columns, bx)*bx) {
+		bx /= 2
+	}
+	for bx > 1 && bx/2 >= columns {
+		bx /= 2
+	}
+	by := kernelThreads / bx
+	groups := ceil(m, by*unroll(w.p, w.form))
+	w.long(m)
+	w.long(groups)
+	w.long(columns)
+	return w.grid(stream, [3]int{ceil(columns, bx), min(groups, 1<<16-1), 1}, [3]int{bx, by, 1})
+}
+
+func (w *start) mixed(stream uint64) error {
+	m, n, v := w.call.Shape[0], w.call.Shape[1], int(w.form.width)
+	// Pieces begin where vectors may: after a multiple of v rows.
+	step := max(1, maxPiece/n/v) * v
+	at := w.addresses()
+	for r := 0; r < m; r += step {
+		size := min(step, m-r) * n
+		w.begin(&at)
+		w.word(uint32(size / v))
+		w.word(uint32(size % v))
+		w.divider(n)
+		if err := w.blocks(stream, max(size/v, size%v), unroll(w.p, w.form)); err != nil {
+			return err
+		}
+		at[0] += uint64(step * n * w.p.Result().Size())
+		for i, l := range w.p.Leaves {
+			switch l.Class {
+			case Dense:
+				at[1+i] += uint64(step * n * l.DType.Size())
+			case Column:
+				at[1+i] += uint64(step * l.DType.Size())
+			}
+		}
+	}
+	return nil
+}
+
+// pieces launches the parts of a strided walk that have at most maxPiece
+// elements each.
+func (w *start) pieces(stream uint64, shape []int, at [1 + MaxLeaves]uint64) error {
+	size, longest := 1, len(shape)-1
+	for i, n := range shape {
+		size *= n
+		if n > shape[longest] {
+			longest = i
+		}
+	}
+	if size <= maxPiece {
+		return w.piece(stream, shape, &at)
+	}
+	// Half of the longest dimension, in whole vectors.
+	v := int(w.form.width)
+	half := shape[longest] / 2 / v * v
+	for _, part := range [][2]int{{0, half}, {half, shape[longest] - half}} {
+		inner := slices.Clone(shape)
+		inner[longest] = part[1]
+		from := at
+		for j, s := range w.strides {
+			size := w.p.Result().Size()
+			if j > 0 {
+				size = w.p.Leaves[j-1].DType.Size()
+			}
+			from[j] += uint64(part[0] * s[longest] * size)
+		}
+		if err := w.pieces(stream, inner, from); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *start) piece(stream uint64, shape []int, at *[1 + MaxLeaves]uint64) error {
+	w.begin(at)
+	for _, s := range w.strides {
+		for _, n := range s {
+			w.long(n)
+		}
+	}
+	v := int(w.form.width)
+	if w.form.walk == walkTiles {
+		across, down := ceil(shape[0], 32), ceil(shape[1], 32)
+		w.word(uint32(shape[0]))
+		w.word(uint32(shape[1]))
+		w.divider(across)
+		w.divider(down)
+		tiles := across * down
+		for i, n := range shape {
+			w.divider(n)
+			if i >= 2 {
+				tiles *= n
+			}
+		}
+		return w.grid(stream, [3]int{tiles, 1, 1}, [3]int{kernelThreads, 1, 1})
+	}
+	items := 1
+	for i, n := range shape {
+		if i == 0 {
+			n /= v
+		}
+		items *= n
+	}
+	w.word(uint32(items))
+	for i, n := range shape {
+		if i == 0 {
+			n /= v
+		}
+		w.divider(n)
+	}
+	return w.blocks(stream, items, unroll(w.p, w.form))
+}

@@ -1,0 +1,180 @@
+package fused
+
+import (
+	"context"
+	"encoding/binary"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/layout"
+)
+
+// recorder is a fake GPU that keeps what is launched.
+type recorder struct {
+	dev *device.Device
+	mu  sync.Mutex
+	// launches since the last take
+	launches []device.Launch
+	params   [][]byte
+	log      string // of the compiler
+}
+
+func newRecorder() *recorder {
+	r := &recorder{}
+	r.dev = device.NewFakeWithCode(
+		device.Info{Name: "fake", Kind: device.CUDA, SM: 90, MultiProcessors: 132, TotalMemory: 1 << 30, CUDA: 13000},
+		device.CapabilitiesOf(90),
+		device.FakeCode{
+			Compile: func(device.Code) ([]int, string) { return nil, r.log },
+			Start: func(_ string, l device.Launch, params []byte) error {
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				r.launches, r.params = append(r.launches, l), append(r.params, params)
+				return nil
+			},
+		})
+	return r
+}
+
+func (r *recorder) view(t *testing.T, lay layout.Layout) device.View {
+	t.Helper()
+	_, hi := lay.Span()
+	b, err := r.dev.Alloc(int64(4*hi+64), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return device.View{Buffer: b, DType: dtype.Float32, Layout: lay}
+}
+
+// add is the call dst = x + y.
+func add(t *testing.T, dst, x, y device.View) *Call {
+	t.Helper()
+	b := NewBuilder(dst.Layout.Shape)
+	p, _ := b.Leaf(x)
+	q, _ := b.Leaf(y)
+	if _, ok := b.Step(expr.Add, dtype.Float32, p, q); !ok {
+		t.Fatal("no room for a step")
+	}
+	return b.Elementwise(dst)
+}
+
+func TestCompiledRun(t *testing.T) {
+	dense := layout.Dense
+	shifted := func(n int, shape ...int) layout.Layout {
+		l := dense(shape)
+		l.Offset = n
+		return l
+	}
+	wide := func(l layout.Layout, shape ...int) layout.Layout {
+		w, err := l.BroadcastTo(shape)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	turned := func(l layout.Layout) layout.Layout { return l.T() }
+	for _, tt := range []struct {
+		name      string
+		dst, x, y layout.Layout
+		want      form
+		threads   int // at least: an item each
+	}{
+		{"flat", dense([]int{1000}), dense([]int{1000}), dense([]int{1000}), form{walkFlat, 4}, 250},
+		{"flat, odd length", dense([]int{1003}), dense([]int{1003}), dense([]int{1003}), form{walkFlat, 4}, 250},
+		{"flat, shifted", dense([]int{1000}), shifted(1, 1000), dense([]int{1000}), form{walkFlat, 1}, 1000},
+		{"flat, shifted by a vector", dense([]int{1000}), shifted(4, 1000), dense([]int{1000}), form{walkFlat, 4}, 250},
+		{"row", dense([]int{100, 64}), dense([]int{100, 64}), wide(dense([]int{64}), 100, 64), form{walkRows, 4}, 100 * 16 / 4},
+		{"column", dense([]int{100, 64}), dense([]int{100, 64}), wide(dense([]int{100, 1}), 100, 64), form{walkRows, 4}, 100 * 16 / 4},
+		{"row, odd", dense([]int{100, 63}), dense([]int{100, 63}), wide(dense([]int{63}), 100, 63), form{walkMixed, 4}, 100 * 63 / 4},
+		{"row, shifted", dense([]int{100, 64}), dense([]int{100, 64}), wide(shifted(2, 64), 100, 64), form{walkMixed, 4}, 100 * 16},
+		{"transposed", dense([]int{100, 64}), dense([]int{100, 64}), turned(dense([]int{64, 100})), form{walkTiles, 1}, 100 * 64 / 4},
+		{"transposed into", turned(dense([]int{64, 100})), dense([]int{100, 64}), dense([]int{100, 64}), form{walkTiles, 1}, 100 * 64 / 4},
+		{"pitched", layout.Layout{Shape: []int{100, 64}, Strides: []int{80, 1}}, dense([]int{100, 64}), dense([]int{100, 64}), form{walkStrided, 4}, 100 * 16},
+		{"odd pitch", layout.Layout{Shape: []int{100, 64}, Strides: []int{81, 1}}, dense([]int{100, 64}), dense([]int{100, 64}), form{walkStrided, 1}, 100 * 64 / 4},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRecorder()
+			g := &compiled{}
+			c := add(t, r.view(t, tt.dst), r.view(t, tt.x), r.view(t, tt.y))
+			s := r.dev.DefaultStream()
+			w := start{p: c.Program, call: c, dst: c.Dst}
+			if w.choose(); w.form != tt.want {
+				t.Errorf("%s x%d, want %s x%d (%s)", walkNames[w.form.walk], w.form.width, walkNames[tt.want.walk], tt.want.width, c.Program.Key())
+			}
+			if _, err := g.Run(s, c); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.dev.AwaitCompiled(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			r.launches, r.params = nil, nil
+			done, err := g.Run(s, c)
+			if !done || err != nil || len(r.launches) != 1 {
+				t.Fatal(done, err, r.launches)
+			}
+			l := r.launches[0]
+			if n := l.Grid[0] * l.Grid[1] * l.Block[0] * l.Block[1]; n < tt.threads || !l.Dependent {
+				t.Errorf("%+v has %d threads, for %d items", l, n, tt.threads)
+			}
+			if at := binary.LittleEndian.Uint64(r.params[0]); at != c.Dst.Buffer.Addr()+uint64(4*c.Dst.Offset) || len(r.params[0])%8 != 0 {
+				t.Errorf("the destination is at %#x, %d bytes of parameters", at, len(r.params[0]))
+			}
+			if n := testing.AllocsPerRun(20, func() { _, _ = g.Run(s, c) }); tt.want.walk < walkStrided && n > 4 { // the recorder's own
+				t.Errorf("%v allocations", n)
+			}
+		})
+	}
+}
+
+// TestCompiledExplain checks what is said of kernels that are not there.
+func TestCompiledExplain(t *testing.T) {
+	l := layout.Dense([]int{64})
+	r := newRecorder()
+	c := add(t, r.view(t, l), r.view(t, l), r.view(t, l))
+	g := &compiled{}
+	g.Explain(r.dev, c.Program)
+	if err := r.dev.AwaitCompiled(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if one, why := g.Explain(r.dev, c.Program); !one || why != "" {
+		t.Error(one, why)
+	}
+	r = newRecorder()
+	r.log = "chain.cu(1): error: broken"
+	c = add(t, r.view(t, l), r.view(t, l), r.view(t, l))
+	g.Explain(r.dev, c.Program)
+	if err := r.dev.AwaitCompiled(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if one, why := g.Explain(r.dev, c.Program); one || !strings.Contains(why, "broken") {
+		t.Error(one, why)
+	}
+	if done, err := g.Run(r.dev.DefaultStream(), c); done || err != nil {
+		t.Errorf("a kernel that does not compile: %v, %v", done, err)
+	}
+	none := device.NewFake(device.Info{Kind: device.CUDA, SM: 90}, device.CapabilitiesOf(90))
+	if one, why := g.Explain(none, c.Program); one || why == "" {
+		t.Error(one, why)
+	}
+}
+
+// TestDivider divides as the kernels do with what is packed for them.
+func TestDivider(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 20_000 {
+		d, n := uint32(1+rng.Uint64()>>(33+rng.IntN(31))), uint32(rng.Uint64()>>(33+rng.IntN(31)))
+		var w start
+		w.divider(int(d))
+		le := binary.LittleEndian
+		m, s := le.Uint32(w.params[4:]), le.Uint32(w.params[8:])
+		q := (uint32(uint64(n)*uint64(m)>>32) + n) >> s
+		if s < 32 && q != n/d || le.Uint32(w.params) != d {
+			t.Fatalf("%d / %d = %d, not %d", n, d, n/d, q)
+		}
+	}
+}

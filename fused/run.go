@@ -1,0 +1,150 @@
+package fused
+
+import (
+	"unsafe"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/cpu"
+	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/ops"
+)
+
+// Runner runs calls on a GPU as one kernel.
+type Runner interface {
+	// Run starts the call on s. It reports false, having started nothing, where
+	// the kernel is not there: not compiled yet (it is from now on), no compiler,
+	// or a program that it has no kernel for. The single operations then run.
+	Run(s *device.Stream, c *Call) (done bool, err error)
+	// Explain reports whether Run would now start one kernel and, where it would
+	// not, why: "NVRTC was not found: …", "the kernel is being compiled".
+	Explain(d *device.Device, p *Program) (fused bool, why string)
+}
+
+// gpu runs the calls of GPUs.
+var gpu Runner = &compiled{}
+
+// Run starts the call on s: as one piece of work where that can be, else step by
+// step. The bits are the same.
+func (c *Call) Run(s *device.Stream) error {
+	if s.Device().Kind() == device.CPU {
+		reads, writes := make([]*device.Buffer, len(c.Leaves)), [1]*device.Buffer{c.Dst.Buffer}
+		for i := range c.Leaves {
+			reads[i] = c.Leaves[i].Buffer
+		}
+		return s.Device().LaunchWork(s, reads, writes[:], c)
+	}
+	if len(c.Shape) <= MaxDims {
+		if done, err := gpu.Run(s, c); done || err != nil {
+			return err
+		}
+	}
+	return c.stepByStep(s)
+}
+
+// Start implements device.Work, on the CPU.
+func (c *Call) Start(int, uint64) error {
+	chain := cpu.Chain{Program: c.Program, Shape: c.Shape, Leaves: make([]cpu.ChainLeaf, len(c.Leaves)), Scalars: make([][2]uint64, len(c.Scalars))}
+	for i := range c.Leaves {
+		l := &c.Leaves[i]
+		chain.Leaves[i] = cpu.ChainLeaf{P: unsafe.Add(l.Buffer.Ptr(), l.Offset*c.Program.Leaves[i].DType.Size()), Strides: l.Strides}
+	}
+	for i, v := range c.Scalars {
+		chain.Scalars[i] = v
+	}
+	dst := unsafe.Add(c.Dst.Buffer.Ptr(), c.Dst.Offset*c.Program.Result().Size())
+	if c.Program.Reduction.Op != expr.None {
+		return chain.Reduce(c.Axes, dst)
+	}
+	return chain.Elementwise(dst, c.Dst.Strides)
+}
+
+// Explain reports whether the call's program is one piece of work on a device
+// and, where it is not, why.
+func Explain(d *device.Device, p *Program) (one bool, why string) {
+	if d.Kind() == device.CPU {
+		return true, ""
+	}
+	return gpu.Explain(d, p)
+}
+
+// stepByStep runs every step as the single operation, with the results between
+// in memory of the pool.
+func (c *Call) stepByStep(s *device.Stream) (err error) {
+	p := c.Program
+	d := s.Device()
+	end := len(p.Steps) - 1
+	var last [MaxSteps]int // the step that reads a result last
+	for i := range p.Steps {
+		for _, a := range p.Steps[i].Args[:p.Steps[i].N] {
+			if a.Kind == ToStep {
+				last[a.N] = i
+			}
+		}
+	}
+	var results [MaxSteps]device.View
+	free := func(i int) {
+		if b := results[i].Buffer; b != nil && b != c.dst.Buffer {
+			b.Free()
+		}
+		results[i].Buffer = nil
+	}
+	defer func() {
+		for i := range p.Steps {
+			free(i)
+		}
+	}()
+	dense := layout.Dense(c.shape)
+	for i := range p.Steps {
+		step := &p.Steps[i]
+		if i == end && p.Reduction.Op == expr.None {
+			results[i] = c.dst
+		} else {
+			buf, err := d.Alloc(int64(dense.Size())*int64(step.DType.Size()), s)
+			if err != nil {
+				return err
+			}
+			results[i] = device.View{Buffer: buf, DType: step.DType, Layout: dense}
+		}
+		if err := c.step(s, step, results[i], &results); err != nil {
+			return &expr.StepError{Step: i, Err: err}
+		}
+		for _, a := range step.Args[:step.N] {
+			if a.Kind == ToStep && last[a.N] == i {
+				free(int(a.N))
+			}
+		}
+	}
+	if p.Reduction.Op != expr.None {
+		return ops.Reduce(s, p.Reduction.Op, c.dst, results[end], c.axes)
+	}
+	return nil
+}
+
+// step runs one step as the single operation.
+func (c *Call) step(s *device.Stream, step *Step, dst device.View, results *[MaxSteps]device.View) error {
+	var in [3]ops.Operand
+	for j, a := range step.Args[:step.N] {
+		switch a.Kind {
+		case ToLeaf:
+			in[j].View = c.views[a.N]
+		case ToScalar:
+			in[j].Scalar = c.Scalars[a.N]
+		default:
+			in[j].View = results[a.N]
+		}
+	}
+	switch {
+	case step.Op == expr.None:
+		return ops.Cast(s, dst, in[0].View)
+	case step.N == 1:
+		return ops.Apply1(s, step.Op, dst, in[0].View)
+	case step.N == 3:
+		return ops.Apply3(s, step.Op, dst, in[0].View, in[1], in[2])
+	case in[1].View.Buffer == nil:
+		return ops.ApplyScalar(s, step.Op, dst, in[0].View, in[1].Scalar, false)
+	case in[0].View.Buffer == nil:
+		return ops.ApplyScalar(s, step.Op, dst, in[1].View, in[0].Scalar, true)
+	}
+	return ops.Apply2(s, step.Op, dst, in[0].View, in[1].View)
+}

@@ -1,0 +1,436 @@
+package cpu
+
+import (
+	"sync"
+	"unsafe"
+
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+)
+
+// Chain is a program about to run on the CPU: block by block, every step of a
+// block by the kernel of the single operation, so that what passes from step to
+// step stays in the first-level cache and has the single operations' bits.
+type Chain struct {
+	Program *expr.Program
+	Shape   []int // of at least one dimension, with at least one element
+	Leaves  []ChainLeaf
+	Scalars [][2]uint64
+
+	inner  int // length of the innermost dimension
+	flat   bool
+	length int // elements of a block
+	slot   [expr.MaxSteps]uint8
+	slots  int
+	direct [expr.MaxSteps]direct
+}
+
+// direct is the kernel of a step whose operands are of the type that it is computed
+// in; without one the step goes through the single operation.
+type direct struct {
+	one      func(dst, x unsafe.Pointer, n int)
+	two      *binary
+	size, to int // bytes of an operand's and of the result's elements
+}
+
+// ChainLeaf is an array that a chain reads: where element (0, 0, …) lies, and
+// its strides in elements.
+type ChainLeaf struct {
+	P       unsafe.Pointer
+	Strides []int
+}
+
+// A block takes chainBytes in the widest type of its chain, and has at least
+// chainShort elements.
+const (
+	chainBytes = 8 << 10
+	chainShort = 512
+)
+
+// chainWork is the scratch memory of one goroutine in a chain: of each leaf
+// that must be gathered, and of the steps' results.
+type chainWork struct {
+	block [expr.MaxLeaves + expr.MaxSteps][chainBytes / 16]complex128
+}
+
+var chainWorks = sync.Pool{New: func() any { return new(chainWork) }}
+
+// prepare plans the blocks, their places and kernels. It must be called once, before
+// anything else.
+func (c *Chain) prepare() {
+	c.inner, c.flat = c.Shape[len(c.Shape)-1], true
+	widest := 1
+	for _, l := range c.Program.Leaves {
+		widest = max(widest, l.DType.Size())
+		c.flat = c.flat && (l.Class == expr.Dense || l.Class == expr.Single)
+	}
+	for i := range c.Program.Steps {
+		widest = max(widest, c.Program.Steps[i].DType.Size())
+	}
+	c.length = chainBytes / widest
+	c.place()
+	for i := range c.Program.Steps {
+		c.direct[i] = directOf(&c.Program.Steps[i], c.Program.TypeOf(c.Program.Steps[i].Args[0]))
+	}
+}
+
+func directOf(s *expr.Step, xt dtype.DType) (d direct) {
+	d.size, d.to = xt.Size(), s.DType.Size()
+	if s.Op == expr.None || xt.IsHalf() {
+		return d
+	}
+	switch s.N {
+	case 1:
+		if _, part := partOf(s.Op, xt); part {
+			return d
+		}
+		if f, result := kernels.unary(s.Op, xt); result == s.DType {
+			d.one = f
+		}
+	case 2:
+		if k := kernels.binary(s.Op, xt); k.vv != nil && k.result(xt) == s.DType {
+			d.two = k
+		}
+	}
+	return d
+}
+
+// place gives every step a slot: that of an argument that nothing reads later
+// where the two are of one size and the kernel works in place, else one that is
+// free.
+func (c *Chain) place() {
+	p := c.Program
+	var last [expr.MaxSteps]int
+	for i := range p.Steps {
+		for _, a := range p.Steps[i].Args[:p.Steps[i].N] {
+			if a.Kind == expr.ToStep {
+				last[a.N] = i
+			}
+		}
+	}
+	var free []uint8
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		at := -1
+		var done []uint8
+		for j, a := range s.Args[:s.N] {
+			if a.Kind != expr.ToStep || last[a.N] != i {
+				continue
+			}
+			seen := false
+			for _, b := range s.Args[:j] {
+				seen = seen || a == b
+			}
+			switch {
+			case seen:
+			case at < 0 && s.Op != expr.None && p.Steps[a.N].DType.Size() == s.DType.Size():
+				at = int(c.slot[a.N])
+			default:
+				done = append(done, c.slot[a.N])
+			}
+		}
+		switch {
+		case at >= 0:
+		case len(free) > 0:
+			at, free = int(free[len(free)-1]), free[:len(free)-1]
+		default:
+			at = c.slots
+			c.slots++
+		}
+		c.slot[i] = uint8(at)
+		free = append(free, done...)
+	}
+}
+
+// Elementwise computes the chain's last step into dst, element (0, 0, …) of which
+// lies at the address and whose strides are in elements. A leaf may be the
+// elements of dst where they have one size, else it does not overlap it.
+func (c *Chain) Elementwise(dst unsafe.Pointer, ds []int) error {
+	c.prepare()
+	n, size := 1, c.Program.Steps[len(c.Program.Steps)-1].DType.Size()
+	for _, d := range c.Shape {
+		n *= d
+	}
+	dense := c.Program.Dst == expr.Dense
+	past := dense && streams(n*size)
+	var failed firstError
+	Parallel(n, minPart, func(lo, hi int) {
+		w := chainWorks.Get().(*chainWork)
+		defer chainWorks.Put(w)
+		for m := 0; lo < hi; lo += m {
+			m = c.stretch(lo, hi)
+			var to unsafe.Pointer
+			if dense && !past {
+				to = unsafe.Add(dst, lo*size)
+			}
+			from, err := c.block(w, lo, m, to)
+			switch {
+			case err != nil:
+				failed.set(err)
+				return
+			case past:
+				stream(unsafe.Add(dst, lo*size), from, m*size)
+			case !dense:
+				c.spans(ds, lo, m, func(off, at, k, step int) {
+					copySpan(unsafe.Add(dst, off*size), step*size, unsafe.Add(from, at*size), size, size, k)
+				})
+			}
+		}
+		if past {
+			fenceStores()
+		}
+	})
+	return failed.err
+}
+
+// firstError keeps the first of several errors.
+type firstError struct {
+	once sync.Once
+	err  error
+}
+
+func (f *firstError) set(err error) { f.once.Do(func() { f.err = err }) }
+
+// stretch returns how many elements from number k on make a block: not beyond
+// the innermost dimension where that is long and an operand does not lie dense.
+func (c *Chain) stretch(k, end int) int {
+	n := min(c.length, end-k)
+	if !c.flat && c.inner >= chainShort {
+		n = min(n, c.inner-k%c.inner)
+	}
+	return n
+}
+
+// spans calls f for every stretch of the innermost dimension among n elements
+// from number k on: where it begins over the strides, in elements, how many
+// elements came before it, its length and its stride.
+func (c *Chain) spans(strides []int, k, n int, f func(off, at, n, step int)) {
+	last := len(c.Shape) - 1
+	step := strides[last]
+	for at := 0; at < n; {
+		i := (k + at) % c.inner
+		m := min(n-at, c.inner-i)
+		off := i * step
+		for d, row := last-1, (k+at)/c.inner; d >= 0; d-- {
+			off += row % c.Shape[d] * strides[d]
+			row /= c.Shape[d]
+		}
+		f(off, at, m, step)
+		at += m
+	}
+}
+
+// argument is what a step reads: n elements side by side, or one for all.
+type argument struct {
+	p   unsafe.Pointer
+	one bool
+}
+
+var (
+	oneApart = []int{1}
+	noApart  = []int{0}
+)
+
+func (a argument) strides() []int {
+	if a.one {
+		return noApart
+	}
+	return oneApart
+}
+
+// block computes n elements from number k on, at most c.length, and returns
+// where they lie: at to or, where that is nil, in w.
+func (c *Chain) block(w *chainWork, k, n int, to unsafe.Pointer) (unsafe.Pointer, error) {
+	var leaves [expr.MaxLeaves]argument
+	for i := range c.Leaves {
+		leaves[i] = c.leaf(w, i, k, n)
+	}
+	p := c.Program
+	shape := [1]int{n}
+	var at [expr.MaxSteps]unsafe.Pointer
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		var in [3]argument
+		for j, a := range s.Args[:s.N] {
+			switch a.Kind {
+			case expr.ToLeaf:
+				in[j] = leaves[a.N]
+			case expr.ToScalar:
+				in[j] = argument{unsafe.Pointer(&c.Scalars[a.N]), true}
+			default:
+				in[j] = argument{at[a.N], false}
+			}
+		}
+		at[i] = unsafe.Pointer(&w.block[expr.MaxLeaves+int(c.slot[i])])
+		if i == len(p.Steps)-1 && to != nil {
+			at[i] = to
+		}
+		if c.direct[i].run(at[i], in, n) {
+			continue
+		}
+		if err := runStep(s, p.TypeOf(s.Args[0]), shape[:], in, at[i]); err != nil {
+			return nil, &expr.StepError{Step: i, Err: err}
+		}
+	}
+	return at[len(p.Steps)-1], nil
+}
+
+// run computes n elements, and reports false where there is no kernel for these
+// operands.
+func (d *direct) run(dst unsafe.Pointer, in [3]argument, n int) bool {
+	switch {
+	case d.one != nil && !in[0].one:
+		d.one(dst, in[0].p, n)
+	case d.two == nil || in[0].one && in[1].one:
+		return false
+	case !in[0].one && !in[1].one:
+		d.two.vv(dst, in[0].p, in[1].p, n)
+	default:
+		d.number(dst, in, n)
+	}
+	return true
+}
+
+// number computes n elements of which one operand is one for all. Kernels take
+// such an operand for at most blockLen elements.
+func (d *direct) number(dst unsafe.Pointer, in [3]argument, n int) {
+	var step [2]int
+	for j := range step {
+		if !in[j].one {
+			step[j] = d.size
+		}
+	}
+	for at := 0; at < n; at += blockLen {
+		x, y, m := unsafe.Add(in[0].p, at*step[0]), unsafe.Add(in[1].p, at*step[1]), min(blockLen, n-at)
+		if in[0].one {
+			d.two.sv(unsafe.Add(dst, at*d.to), x, y, m)
+		} else {
+			d.two.vs(unsafe.Add(dst, at*d.to), x, y, m)
+		}
+	}
+}
+
+// runStep computes a block of one step by the kernel of its operation.
+func runStep(s *expr.Step, xt dtype.DType, shape []int, in [3]argument, dst unsafe.Pointer) error {
+	switch {
+	case s.Op == expr.None:
+		return Cast(xt, s.DType, shape, in[0].p, in[0].strides(), dst, oneApart)
+	case s.N == 1:
+		return Unary(s.Op, xt, s.DType, shape, in[0].p, in[0].strides(), dst, oneApart)
+	case s.N == 2:
+		return Binary(s.Op, xt, s.DType, shape, in[0].p, in[0].strides(), in[1].p, in[1].strides(), dst, oneApart)
+	}
+	return Ternary(s.Op, s.DType, shape, in[0].p, in[0].strides(), in[1].p, in[1].strides(), in[2].p, in[2].strides(), dst, oneApart)
+}
+
+// leaf returns n elements from number k on of a leaf: where they lie, if that is
+// side by side or in one place, else gathered in w.
+func (c *Chain) leaf(w *chainWork, i, k, n int) argument {
+	l, size := &c.Leaves[i], c.Program.Leaves[i].DType.Size()
+	switch c.Program.Leaves[i].Class {
+	case expr.Dense:
+		return argument{unsafe.Add(l.P, k*size), false}
+	case expr.Single:
+		return argument{l.P, true}
+	}
+	var a argument
+	c.spans(l.Strides, k, n, func(off, at, m, step int) {
+		if m == n && (step == 0 || step == 1) {
+			a = argument{unsafe.Add(l.P, off*size), step == 0}
+			return
+		}
+		b := unsafe.Pointer(&w.block[i])
+		copySpan(unsafe.Add(b, at*size), size, unsafe.Add(l.P, off*size), step*size, size, m)
+		a.p = b
+	})
+	return a
+}
+
+// chainLines is how many elements of whole lines a goroutine computes before it
+// folds them.
+const chainLines = 1 << 16
+
+// Reduce folds the chain's last step along the dimensions whose bit is set in
+// axes into dst, as Reduce does: some lines at a time where these are the last
+// dimensions and lines are short, else from scratch memory.
+func (c *Chain) Reduce(axes uint32, dst unsafe.Pointer) error {
+	c.prepare()
+	lines, length := 1, 1
+	whole := false // a folded dimension lies before one that is not
+	for d, n := range c.Shape {
+		if axes>>d&1 != 0 {
+			length *= n
+			continue
+		}
+		whole = whole || length > 1
+		lines *= n
+	}
+	r := c.Program.Reduction
+	dt, to := c.Program.Steps[len(c.Program.Steps)-1].DType, r.DType.Size()
+	if whole || length > chainLines {
+		return c.reduceWhole(axes, dst, lines*length)
+	}
+	group := chainLines / length
+	var failed firstError
+	Parallel(lines, max(group, 1), func(lo, hi int) {
+		w := chainWorks.Get().(*chainWork)
+		defer chainWorks.Put(w)
+		scratch := chainScratches.Get().(*chainScratch)
+		defer chainScratches.Put(scratch)
+		p := unsafe.Pointer(scratch)
+		for ; lo < hi; lo += group {
+			n := min(group, hi-lo)
+			err := c.fill(w, lo*length, (lo+n)*length, p)
+			if err == nil {
+				err = Reduce(r.Op, dt, r.DType, []int{n, length}, 2, p, []int{length, 1}, unsafe.Add(dst, lo*to))
+			}
+			if err != nil {
+				failed.set(err)
+				return
+			}
+		}
+	})
+	return failed.err
+}
+
+// chainScratch holds chainLines elements of any type.
+type chainScratch [chainLines]complex128
+
+var chainScratches = sync.Pool{New: func() any { return new(chainScratch) }}
+
+// fill computes the elements lo … hi-1 into memory at p.
+func (c *Chain) fill(w *chainWork, lo, hi int, p unsafe.Pointer) error {
+	size := c.Program.Steps[len(c.Program.Steps)-1].DType.Size()
+	for at, n := lo, 0; at < hi; at += n {
+		n = c.stretch(at, hi)
+		// Never a pointer behind the last element: it may be into no memory at all.
+		if _, err := c.block(w, at, n, unsafe.Add(p, (at-lo)*size)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reduceWhole folds all n elements from scratch memory.
+func (c *Chain) reduceWhole(axes uint32, dst unsafe.Pointer, n int) error {
+	r, dt := c.Program.Reduction, c.Program.Steps[len(c.Program.Steps)-1].DType
+	all := make([]complex128, (n*dt.Size()-1)/16+1)
+	strides := make([]int, len(c.Shape))
+	for d, m := len(c.Shape)-1, 1; d >= 0; d-- {
+		strides[d] = m
+		m *= c.Shape[d]
+	}
+	p := unsafe.Pointer(unsafe.SliceData(all))
+	var failed firstError
+	Parallel(n, minPart, func(lo, hi int) {
+		w := chainWorks.Get().(*chainWork)
+		defer chainWorks.Put(w)
+		if err := c.fill(w, lo, hi, unsafe.Add(p, lo*dt.Size())); err != nil {
+			failed.set(err)
+		}
+	})
+	if failed.err != nil {
+		return failed.err
+	}
+	return Reduce(r.Op, dt, r.DType, c.Shape, axes, p, strides, dst)
+}

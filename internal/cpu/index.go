@@ -1,0 +1,85 @@
+package cpu
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/gpk-go/gpk/dtype"
+)
+
+// CheckIndices returns the least index below -length and the greatest above
+// length-1, both 0 where all lie on an axis of that length. indices, of type it,
+// Int32 or Int64, have the given shape and strides.
+func CheckIndices(it dtype.DType, shape []int, length int, indices unsafe.Pointer, strides []int) [2]int64 {
+	var least, greatest atomic.Int64
+	t := newNest(shape, operand{indices, strides, it.Size()})
+	t.run(func(s span, _ *work) {
+		lo, hi := int64(0), int64(0)
+		for i := range s.n {
+			v := indexAt(it, unsafe.Add(s.p[0], i*s.step[0]))
+			lo, hi = min(lo, v), max(hi, v)
+		}
+		if lo < -int64(length) {
+			lower(&least, lo)
+		}
+		if hi >= int64(length) {
+			for old := greatest.Load(); hi > old && !greatest.CompareAndSwap(old, hi); old = greatest.Load() {
+			}
+		}
+	})
+	return [2]int64{least.Load(), greatest.Load()}
+}
+
+// lower makes a the smaller of what it is and v.
+func lower(a *atomic.Int64, v int64) {
+	for old := a.Load(); v < old && !a.CompareAndSwap(old, v); old = a.Load() {
+	}
+}
+
+func indexAt(it dtype.DType, p unsafe.Pointer) int64 {
+	if it == dtype.Int32 {
+		return int64(*(*int32)(p))
+	}
+	return *(*int64)(p)
+}
+
+// Take copies elements of size bytes, picked along an axis of that length, whose
+// elements lie step apart, by indices that CheckIndices has found to lie on it.
+// shape is dst's; xs are 0 along the dimensions that the indices span, is along
+// all others. Strides and step count elements.
+func Take(size int, it dtype.DType, shape []int, x unsafe.Pointer, xs []int, length, step int, indices unsafe.Pointer, is []int, dst unsafe.Pointer, ds []int) {
+	t := newNest(shape, operand{dst, ds, size}, operand{x, xs, size}, operand{indices, is, it.Size()})
+	place := func(p unsafe.Pointer) int {
+		i := int(indexAt(it, p))
+		if i < 0 {
+			i += length
+		}
+		return i * step * size
+	}
+	pick := func(s span, _ *work) {
+		if s.step[2] == 0 {
+			copySpan(s.p[0], s.step[0], unsafe.Add(s.p[1], place(s.p[2])), s.step[1], size, s.n)
+			return
+		}
+		switch size {
+		case 1:
+			takeSpan[uint8](s, place)
+		case 2:
+			takeSpan[uint16](s, place)
+		case 4:
+			takeSpan[uint32](s, place)
+		case 8:
+			takeSpan[uint64](s, place)
+		default:
+			takeSpan[complex128](s, place)
+		}
+	}
+	// Not in tiles, which would be read without the indices.
+	Parallel(t.n, minPart, func(lo, hi int) { t.walk(lo, hi, pick) })
+}
+
+func takeSpan[T any](s span, place func(p unsafe.Pointer) int) {
+	for i := range s.n {
+		*(*T)(unsafe.Add(s.p[0], i*s.step[0])) = *(*T)(unsafe.Add(s.p[1], i*s.step[1]+place(unsafe.Add(s.p[2], i*s.step[2]))))
+	}
+}

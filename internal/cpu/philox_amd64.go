@@ -1,0 +1,79 @@
+//go:build !noasm
+
+package cpu
+
+import (
+	"math"
+	"unsafe"
+)
+
+// philoxKeys is what philoxAVX2 reads besides its counter: two keys a round, each
+// four times in 64 bits; the numbers 0 to 3, and 4 four times, likewise; and the
+// factors.
+type philoxKeys struct {
+	keys    [philoxRounds][2][4]uint64
+	first   [4]uint64
+	step    [4]uint64
+	factors [2]uint32
+}
+
+// philoxAVX2 fills words with groups of eight blocks, of which the first has that
+// counter. The counter's low word does not overflow.
+//
+//go:noescape
+func philoxAVX2(words *uint32, groups int, keys *philoxKeys, counter, high uint32)
+
+// uniformAVX2 is uniform32 for n numbers, a multiple of eight.
+//
+//go:noescape
+func uniformAVX2(x *float32, words *uint32, n int, lo, width, below float32)
+
+// normalAVX2 does x[i] = mean + float32(std*normal32(words[i])) for n numbers, a
+// multiple of eight.
+//
+//go:noescape
+func normalAVX2(x *float32, words *uint32, n int, mean, std float32)
+
+const philoxGroup = 8
+
+// philoxVector fills as many whole blocks as the processor's vectors take at
+// once, and returns how many words that is.
+func philoxVector(words []uint32, seed, block uint64) int {
+	groups := len(words) / (philoxGroup * philoxWords)
+	if !vectorAVX || groups == 0 || block&math.MaxUint32+uint64(groups*philoxGroup) > 1<<32 {
+		return 0
+	}
+	k := philoxKeys{
+		first: [4]uint64{0, 1, 2, 3}, step: [4]uint64{4, 4, 4, 4},
+		factors: [2]uint32{philoxMul0, philoxMul1},
+	}
+	k0, k1 := uint32(seed), uint32(seed>>32)
+	for r := range k.keys {
+		a, b := uint64(k0), uint64(k1)
+		k.keys[r] = [2][4]uint64{{a, a, a, a}, {b, b, b, b}}
+		k0 += philoxKey0
+		k1 += philoxKey1
+	}
+	philoxAVX2(unsafe.SliceData(words), groups, &k, uint32(block), uint32(block>>32))
+	return groups * philoxGroup * philoxWords
+}
+
+// uniformVector does a part of uniform32 and returns how long it is.
+func uniformVector(x []float32, words []uint32, lo, width, below float32) int {
+	n := len(x) &^ 7
+	if !vectorAVX || n == 0 {
+		return 0
+	}
+	uniformAVX2(unsafe.SliceData(x), unsafe.SliceData(words), n, lo, width, below)
+	return n
+}
+
+// normalVector does a part of normals32 and returns how long it is.
+func normalVector(x []float32, words []uint32, mean, std float32) int {
+	n := len(x) &^ 7
+	if !vectorAVX || n == 0 {
+		return 0
+	}
+	normalAVX2(unsafe.SliceData(x), unsafe.SliceData(words), n, mean, std)
+	return n
+}

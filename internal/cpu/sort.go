@@ -1,0 +1,383 @@
+package cpu
+
+import (
+	"cmp"
+	"math/bits"
+	"runtime"
+	"slices"
+	"unsafe"
+
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+)
+
+// Elements are sorted as unsigned keys whose order is theirs: see Sort.
+
+// key is an unsigned number of the width of an element.
+type key interface {
+	uint8 | uint16 | uint32 | uint64
+}
+
+// order is how elements of a type become keys of its width and come back.
+type order struct {
+	size     int
+	sign     uint64 // the highest bit
+	infinity uint64 // of a floating-point type; 0: an integer
+	signed   bool
+	most     uint64 // the largest key
+}
+
+func orderOf(dt dtype.DType) (order, bool) {
+	o := order{size: dt.Size()}
+	o.sign = 1 << (8*o.size - 1)
+	o.most = o.sign | (o.sign - 1)
+	switch dt {
+	case dtype.Float32:
+		o.infinity = 0x7f800000
+	case dtype.Float64:
+		o.infinity = 0x7ff << 52
+	case dtype.Float16:
+		o.infinity = 0x7c00
+	case dtype.BFloat16:
+		o.infinity = 0x7f80
+	case dtype.Int8, dtype.Int32, dtype.Int64:
+		o.signed = true
+	case dtype.Uint8, dtype.Bool:
+	default:
+		return o, false
+	}
+	return o, true
+}
+
+// keysOf turns the bits of elements into keys. oneZero: -0 and 0 are equal, else
+// -0 is below.
+func keysOf[K key](o order, x []K, oneZero bool) {
+	sign, infinity := K(o.sign), K(o.infinity)
+	switch {
+	case infinity != 0:
+		for i, v := range x {
+			switch {
+			case v&^sign > infinity:
+				v = infinity | infinity>>1 | sign
+			case v&sign == 0:
+				v |= sign
+			case oneZero && v == sign:
+			default:
+				v = ^v
+			}
+			x[i] = v
+		}
+	case o.signed:
+		for i := range x {
+			x[i] ^= sign
+		}
+	}
+}
+
+// elementsOf is the inverse of keysOf; a NaN comes out quiet.
+func elementsOf[K key](o order, x []K) {
+	sign := K(o.sign)
+	switch {
+	case o.infinity != 0:
+		for i, v := range x {
+			if v&sign != 0 {
+				x[i] = v ^ sign
+			} else {
+				x[i] = ^v
+			}
+		}
+	case o.signed:
+		for i := range x {
+			x[i] ^= sign
+		}
+	}
+}
+
+// Sort sorts the elements of each line along an axis, of a real type or Bool. NaN
+// is the largest and comes out quiet, -0 is below 0, false below true. shape is
+// that of both operands; xs and ds are strides in elements. dst may be x when the
+// strides are one.
+func Sort(dt dtype.DType, shape []int, axis int, descending bool, x unsafe.Pointer, xs []int, dst unsafe.Pointer, ds []int) error {
+	o, ok := orderOf(dt)
+	if !ok {
+		return unsupported(expr.Sort, dt)
+	}
+	l := newLines(dt, dt, shape, axis, x, xs, dst, ds)
+	switch o.size {
+	case 1:
+		sortLines[uint8](l, o, descending)
+	case 2:
+		sortLines[uint16](l, o, descending)
+	case 4:
+		sortLines[uint32](l, o, descending)
+	default:
+		sortLines[uint64](l, o, descending)
+	}
+	return nil
+}
+
+func sortLines[K key](l lines, o order, descending bool) {
+	if l.n == 0 || l.outer.n == 0 {
+		return
+	}
+	// Few long lines are shared out, many short ones are dealt.
+	if l.outer.n < runtime.GOMAXPROCS(0) && l.n >= 2*minPart {
+		keys, spare := make([]K, l.n), make([]K, l.n)
+		for i := range l.outer.n {
+			p := l.outer.at(i)
+			copySpan(at0(keys), o.size, p[1], l.step, o.size, l.n)
+			sortParallel(o, keys, spare)
+			storeSorted(o, keys, descending, p[0], l.dstep)
+		}
+		return
+	}
+	load := func(dst, src unsafe.Pointer, step, n int) { copySpan(dst, o.size, src, step, o.size, n) }
+	store := func(dst unsafe.Pointer, step int, src unsafe.Pointer, n int) {
+		copySpan(dst, step, src, o.size, o.size, n)
+	}
+	each(l, load, store, func(in, out []K) {
+		copy(out, in)
+		keysOf(o, out[:len(in)], false)
+		sortKeys(out[:len(in)], in)
+		elementsOf(o, out[:len(in)])
+		if descending {
+			slices.Reverse(out[:len(in)])
+		}
+	})
+}
+
+// sortParallel turns x into keys and sorts them: parts side by side, which are
+// then merged pairwise, every merge cut into pieces.
+func sortParallel[K key](o order, x, spare []K) {
+	parts := 1 << bits.Len(uint(runtime.GOMAXPROCS(0)-1))
+	for parts > 1 && len(x)/parts < minPart {
+		parts /= 2
+	}
+	bound := func(i int) int { return int(uint64(len(x)) * uint64(i) / uint64(parts)) }
+	Parallel(parts, 1, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			a, b := bound(i), bound(i+1)
+			keysOf(o, x[a:b], false)
+			sortKeys(x[a:b], spare[a:b])
+		}
+	})
+	from, to := x, spare
+	for width := 1; width < parts; width *= 2 {
+		for i := 0; i < parts; i += 2 * width {
+			lo, mid, hi := bound(i), bound(i+width), bound(i+2*width)
+			a, b, out := from[lo:mid], from[mid:hi], to[lo:hi]
+			Parallel(len(out), minPart, func(lo, hi int) {
+				i := splitRuns(lo, a, b)
+				mergeRuns(out[lo:hi], a[i:], b[lo-i:])
+			})
+		}
+		from, to = to, from
+	}
+	if len(x) > 0 && &from[0] != &x[0] {
+		copy(x, from)
+	}
+}
+
+// splitRuns is how many of run a are among the first n of a and b merged.
+func splitRuns[K key](n int, a, b []K) int {
+	lo, hi := max(0, n-len(b)), min(n, len(a))
+	for lo < hi {
+		mid := int(uint(lo+hi) / 2)
+		if b[n-1-mid] < a[mid] {
+			hi = mid
+		} else {
+			lo = mid + 1
+		}
+	}
+	return lo
+}
+
+// mergeRuns fills out with the first of a and b merged.
+func mergeRuns[K key](out, a, b []K) {
+	i, j := 0, 0
+	for k := range out {
+		if j == len(b) || i < len(a) && a[i] <= b[j] {
+			out[k] = a[i]
+			i++
+		} else {
+			out[k] = b[j]
+			j++
+		}
+	}
+}
+
+// storeSorted writes keys as elements, from the last to the first where they are
+// to fall.
+func storeSorted[K key](o order, x []K, descending bool, dst unsafe.Pointer, step int) {
+	Parallel(len(x), minPart, func(lo, hi int) {
+		elementsOf(o, x[lo:hi])
+		if descending {
+			copySpan(unsafe.Add(dst, (len(x)-hi)*step), step, unsafe.Pointer(&x[hi-1]), -o.size, o.size, hi-lo)
+		} else {
+			copySpan(unsafe.Add(dst, lo*step), step, unsafe.Pointer(&x[lo]), o.size, o.size, hi-lo)
+		}
+	})
+}
+
+// shortSort is up to how many keys a sort by comparison is faster.
+const shortSort = 512
+
+// sortKeys sorts x; spare is scratch of the same length. Longer lines are sorted by
+// their digits, least significant first.
+func sortKeys[K key](x, spare []K) {
+	if len(x) <= shortSort {
+		slices.Sort(x)
+		return
+	}
+	width := int(unsafe.Sizeof(x[0])) * 8
+	digit := 8
+	if width >= 32 {
+		digit = 11
+	}
+	passes := (width + digit - 1) / digit
+	mask := uint64(1)<<digit - 1
+	counts := make([][1 << 11]int, passes)
+	for _, v := range x {
+		for p := range counts {
+			counts[p][uint64(v)>>(p*digit)&mask]++
+		}
+	}
+	from, to := x, spare
+	for p := range counts {
+		c, shift := &counts[p], p*digit
+		if c[uint64(from[0])>>shift&mask] == len(x) {
+			continue // all alike
+		}
+		at := 0
+		for d, n := range c {
+			c[d] = at
+			at += n
+		}
+		for _, v := range from {
+			d := uint64(v) >> shift & mask
+			to[c[d]] = v
+			c[d]++
+		}
+		from, to = to, from
+	}
+	if &from[0] != &x[0] {
+		copy(x, from)
+	}
+}
+
+// placed is a key and where it came from.
+type placed struct {
+	key   uint64
+	place int64
+}
+
+// compare orders larger keys first, and of equal ones the first place.
+func (a placed) compare(b placed) int {
+	if c := cmp.Compare(b.key, a.key); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.place, b.place)
+}
+
+// TopK writes the k largest elements of each line along an axis of x, in falling
+// order, and their places, of type Int64. NaN is the largest; of equal elements,
+// -0 and 0 among them, the first comes first. shape is x's; strides count elements.
+func TopK(dt dtype.DType, shape []int, axis, k int, x unsafe.Pointer, xs []int, values unsafe.Pointer, vs []int, places unsafe.Pointer, ps []int) error {
+	o, ok := orderOf(dt)
+	if !ok {
+		return unsupported(expr.TopK, dt)
+	}
+	n := shape[axis]
+	if n == 0 || k == 0 {
+		return nil
+	}
+	rest := without(shape, axis)
+	t := newNest(rest, operand{values, without(vs, axis), o.size}, operand{x, without(xs, axis), o.size}, operand{places, without(ps, axis), 8})
+	Parallel(t.n, max(minPart/n, 1), func(lo, hi int) {
+		line := make([]uint64, n)
+		best := make([]placed, 0, n)
+		for i := lo; i < hi; i++ {
+			p := t.at(i)
+			loadKeys(o, line, p[1], xs[axis]*o.size)
+			best = largestOf(line, k, best[:0])
+			for j, b := range best {
+				copySpan(unsafe.Add(p[0], j*vs[axis]*o.size), o.size, unsafe.Add(p[1], int(b.place)*xs[axis]*o.size), o.size, o.size, 1)
+				*(*int64)(unsafe.Add(p[2], j*ps[axis]*8)) = b.place
+			}
+		}
+	})
+	return nil
+}
+
+// loadKeys reads a line as keys for which -0 and 0 are equal.
+func loadKeys(o order, to []uint64, x unsafe.Pointer, step int) {
+	switch o.size {
+	case 1:
+		loadKeysOf[uint8](o, to, x, step)
+	case 2:
+		loadKeysOf[uint16](o, to, x, step)
+	case 4:
+		loadKeysOf[uint32](o, to, x, step)
+	default:
+		loadKeysOf[uint64](o, to, x, step)
+	}
+}
+
+func loadKeysOf[K key](o order, to []uint64, x unsafe.Pointer, step int) {
+	var some [256]K
+	for i := 0; i < len(to); i += len(some) {
+		m := min(len(some), len(to)-i)
+		copySpan(unsafe.Pointer(&some), o.size, unsafe.Add(x, i*step), step, o.size, m)
+		keysOf(o, some[:m], true)
+		for j, v := range some[:m] {
+			to[i+j] = uint64(v)
+		}
+	}
+}
+
+// largestOf appends the k first of a line's keys, in the order of placed, to out.
+func largestOf(line []uint64, k int, out []placed) []placed {
+	if k > len(line)/4 {
+		for i, v := range line {
+			out = append(out, placed{v, int64(i)})
+		}
+		slices.SortFunc(out, placed.compare)
+		return out[:k]
+	}
+	// A heap whose root is the last of those that are kept.
+	for i, v := range line {
+		if len(out) == k && v <= out[0].key {
+			continue
+		}
+		b := placed{v, int64(i)}
+		if len(out) < k {
+			out = append(out, b)
+			for c := len(out) - 1; c > 0; {
+				parent := (c - 1) / 2
+				if out[c].compare(out[parent]) <= 0 {
+					break
+				}
+				out[c], out[parent] = out[parent], out[c]
+				c = parent
+			}
+			continue
+		}
+		out[0] = b
+		for parent := 0; ; {
+			c := 2*parent + 1
+			if c >= k {
+				break
+			}
+			if c+1 < k && out[c+1].compare(out[c]) > 0 {
+				c++
+			}
+			if out[c].compare(out[parent]) <= 0 {
+				break
+			}
+			out[c], out[parent] = out[parent], out[c]
+			parent = c
+		}
+	}
+	slices.SortFunc(out, placed.compare)
+	return out
+}

@@ -1,0 +1,301 @@
+package ops
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gpk-go/gpk/cutlass"
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/cpu"
+	"github.com/gpk-go/gpk/layout"
+)
+
+// outside says which index does not lie on an axis; flags are the least below it
+// and the greatest beyond it, 0 for none.
+func outside(flags [2]int64, axis, length int) error {
+	for _, i := range flags {
+		if i != 0 {
+			return layout.Errorf("index %d lies outside axis %d, which has length %d", i, axis, length)
+		}
+	}
+	return nil
+}
+
+// Take copies the elements of x along an axis at indices, Int32 or Int64, to dst,
+// whose shape is x's with that of the indices in place of the axis. Negative
+// indices count from the end. An index outside the axis is an error that wraps
+// layout.ErrShape, which fail may say more about: on the CPU at once; on a GPU it
+// is known when the work is done, and dst's buffer carries it until then
+// (device.Doubt). Nothing is written to a buffer that is not fresh.
+func Take(s *device.Stream, dst, x, indices device.View, axis int, fail func(error) error) error {
+	if dst.Layout.Size() == 0 && indices.Layout.Size() == 0 {
+		return nil
+	}
+	length := x.Layout.Shape[axis]
+	if length == 0 {
+		return layout.Errorf("indices into axis %d, which has length 0", axis)
+	}
+	judge := func(flags [2]int64) error {
+		if err := outside(flags, axis, length); err != nil {
+			return fail(err)
+		}
+		return nil
+	}
+	t := newTaking(dst, x, indices, axis)
+	if s.Device().Kind() == device.CPU {
+		return s.Device().Launch(s, []*device.Buffer{x.Buffer, indices.Buffer}, []*device.Buffer{dst.Buffer}, func(int, uint64) error {
+			flags := cpu.CheckIndices(indices.DType, indices.Layout.Shape, length, pointer(indices), indices.Layout.Strides)
+			if err := judge(flags); err != nil || dst.Layout.Size() == 0 {
+				return err
+			}
+			cpu.Take(dst.DType.Size(), indices.DType, t.shape, pointer(x), t.strides[1], length, t.step, pointer(indices), t.strides[2], pointer(dst), t.strides[0])
+			return nil
+		})
+	}
+	if s.Capturing() {
+		return fmt.Errorf("%w: Take in a captured sequence: whether its indices lie on the axis is not known before it runs", expr.ErrUnsupported)
+	}
+	if dst.Layout.Size() > 0 && dst.Buffer.Fresh() {
+		doubt, err := t.launch(s, judge)
+		if err == nil {
+			dst.Buffer.Doubt(doubt)
+		}
+		return err
+	}
+	// Look at the indices first, and write when all are well.
+	doubt, err := t.only(indices).launch(s, judge)
+	if err == nil {
+		err = doubt.Wait()
+	}
+	if err == nil && dst.Layout.Size() > 0 {
+		if doubt, err = t.launch(s, judge); err == nil {
+			doubt.Flags().Free() // they hold nothing new
+		}
+	}
+	return err
+}
+
+// taking is a Take about to run: the loop nest over the destination, with strides
+// for destination, source and indices.
+type taking struct {
+	dst, x, indices device.View
+	shape           []int
+	strides         [][]int
+	length, step    int
+}
+
+func newTaking(dst, x, indices device.View, axis int) *taking {
+	t := &taking{dst: dst, x: x, indices: indices, length: x.Layout.Shape[axis], step: x.Layout.Strides[axis]}
+	span := len(indices.Layout.Shape)
+	zeros := make([]int, len(dst.Layout.Shape))
+	xs := slices.Concat(x.Layout.Strides[:axis], zeros[:span], x.Layout.Strides[axis+1:])
+	is := slices.Concat(zeros[:axis], indices.Layout.Strides, zeros[axis+span:])
+	if dst.Layout.Size() > 0 {
+		t.shape, t.strides = layout.Collapse(dst.Layout.Shape, dst.Layout.Strides, xs, is)
+	}
+	return t
+}
+
+// only is what looks at the indices and writes nothing.
+func (t *taking) only(indices device.View) *taking {
+	dense := layout.Dense(indices.Layout.Shape)
+	u := &taking{x: device.View{DType: t.x.DType}, indices: indices, length: t.length}
+	u.shape, u.strides = layout.Collapse(dense.Shape, dense.Strides, make([]int, len(dense.Shape)), indices.Layout.Strides)
+	return u
+}
+
+// launch puts the work on s; what judge says is known when it is done.
+func (t *taking) launch(s *device.Stream, judge func([2]int64) error) (*device.Doubt, error) {
+	dev := s.Device()
+	doubt, err := dev.NewDoubt(s, judge)
+	if err != nil {
+		return nil, err
+	}
+	flags := doubt.Flags()
+	reads := []*device.Buffer{t.x.Buffer, t.indices.Buffer}
+	writes := []*device.Buffer{t.dst.Buffer, flags}
+	err = dev.Launch(s, reads, writes, func(ordinal int, stream uint64) error {
+		lib := dev.Library()
+		if err := lib.Fill(ordinal, stream, dtype.Int64, []int{2}, 0, 0, flags.Addr(), unit); err != nil {
+			return err
+		}
+		sizes := [4]int{t.x.DType.Size(), t.x.DType.Size(), t.indices.DType.Size()}
+		return inPieces(t.shape, t.strides, sizes, [4]uint64{address(t.dst), address(t.x), address(t.indices)}, func(shape []int, strides [][]int, at [4]uint64) error {
+			return lib.Take(ordinal, stream, t.x.DType, t.indices.DType, shape, at[1], strides[1], t.length, t.step, at[2], strides[2], at[0], strides[0], flags.Addr())
+		})
+	})
+	if err != nil {
+		flags.Free()
+		return nil, missing(err, expr.Take, t.x.DType, dev)
+	}
+	return doubt, nil
+}
+
+// Repeat writes every element of x n times to dst, whose axis is n times as long.
+func Repeat(s *device.Stream, dst, x device.View, n, axis int) error {
+	if dst.Layout.Size() == 0 {
+		return nil
+	}
+	// The n copies of an element are an axis of their own.
+	shape := slices.Insert(slices.Clone(x.Layout.Shape), axis+1, n)
+	from, to := x, dst
+	from.Layout = layout.Layout{Shape: shape, Strides: slices.Insert(slices.Clone(x.Layout.Strides), axis+1, 0), Offset: x.Layout.Offset}
+	step := dst.Layout.Strides[axis]
+	strides := slices.Insert(slices.Clone(dst.Layout.Strides), axis+1, step)
+	strides[axis] = n * step
+	to.Layout = layout.Layout{Shape: shape, Strides: strides, Offset: dst.Layout.Offset}
+	return Cast(s, to, from)
+}
+
+// Pad writes x to dst with a number around it, widths[d] elements before and after
+// along axis d.
+func Pad(s *device.Stream, dst, x device.View, widths [][2]int, value Scalar) error {
+	inner := dst
+	for d, w := range widths {
+		n := inner.Layout.Shape[d]
+		for _, part := range [][2]int{{0, w[0]}, {n - w[1], n}} {
+			if part[0] == part[1] {
+				continue
+			}
+			border := inner
+			var err error
+			if border.Layout, err = inner.Layout.Slice(d, part[0], part[1], 1); err != nil {
+				return err
+			}
+			if err := Fill(s, border, value); err != nil {
+				return err
+			}
+		}
+		var err error
+		if inner.Layout, err = inner.Layout.Slice(d, w[0], n-w[1], 1); err != nil {
+			return err
+		}
+	}
+	return Cast(s, inner, x)
+}
+
+// Sort sorts the lines of x along an axis, as cpu.Sort says.
+func Sort(s *device.Stream, dst, x device.View, axis int, descending bool) error {
+	if dst.Layout.Size() == 0 {
+		return nil
+	}
+	if x.Layout.Shape[axis] == 1 && !x.DType.IsFloat() {
+		return Cast(s, dst, x)
+	}
+	return picked(s, expr.Sort, x, axis, 0, []device.View{dst}, func(l *picking) error {
+		return cpu.Sort(x.DType, l.shape, len(l.shape)-1, descending, pointer(x), l.strides[0], pointer(dst), l.strides[1])
+	}, func(l *picking, lib *cutlass.Library, ordinal int, stream uint64) error {
+		return lib.Sort(ordinal, stream, x.DType, l.shape, l.at[0], l.strides[0], l.at[1], l.strides[1], descending, l.workspace, l.need)
+	})
+}
+
+// TopK writes the k largest elements of each line of x along an axis, and their
+// places, Int64, as cpu.TopK says.
+func TopK(s *device.Stream, values, places, x device.View, k, axis int) error {
+	if values.Layout.Size() == 0 {
+		return nil
+	}
+	return picked(s, expr.TopK, x, axis, k, []device.View{values, places}, func(l *picking) error {
+		return cpu.TopK(x.DType, l.shape, len(l.shape)-1, k, pointer(x), l.strides[0], pointer(values), l.strides[1], pointer(places), l.strides[2])
+	}, func(l *picking, lib *cutlass.Library, ordinal int, stream uint64) error {
+		return lib.TopK(ordinal, stream, x.DType, l.shape, l.at[0], l.strides[0], k, l.at[1], l.strides[1], l.at[2], l.strides[2], l.workspace, l.need)
+	})
+}
+
+// picking is the lines of an operand and of what is made of them, the line last.
+type picking struct {
+	shape     []int
+	strides   [][]int // operand, destinations
+	at        []uint64
+	sizes     []int
+	k         int
+	workspace uint64
+	need      int64
+}
+
+// mostLines is how many lines, or results of theirs, one launch takes.
+const mostLines = 1 << 30
+
+// pieces calls f on parts that a kernel takes: of at most maxDims dimensions, and
+// not of too many lines.
+func (l *picking) pieces(f func(*picking) error) error {
+	outer := l.shape[:len(l.shape)-1]
+	lines := 1
+	for _, n := range outer {
+		lines *= n
+	}
+	if most := mostLines / max(l.k, 1); len(l.shape) > maxDims || lines > most && len(outer) > 0 {
+		step := 1
+		if len(l.shape) <= maxDims {
+			step = max(1, most/(lines/outer[0]))
+		}
+		for i := 0; i < outer[0]; i += step {
+			p := *l
+			p.shape, p.strides, p.at = slices.Clone(l.shape), slices.Clone(l.strides), slices.Clone(l.at)
+			p.shape[0] = min(step, outer[0]-i)
+			for j := range p.at {
+				p.at[j] += uint64(i * l.strides[j][0] * l.sizes[j])
+			}
+			if p.shape[0] == 1 {
+				p.shape = p.shape[1:]
+				for j := range p.strides {
+					p.strides[j] = p.strides[j][1:]
+				}
+			}
+			if err := p.pieces(f); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return f(l)
+}
+
+// picked launches work on the lines of x along an axis.
+func picked(s *device.Stream, op expr.Op, x device.View, axis, k int, dsts []device.View, host func(*picking) error, cuda func(*picking, *cutlass.Library, int, uint64) error) error {
+	drop := func(v []int) []int { return slices.Delete(slices.Clone(v), axis, axis+1) }
+	views := append([]device.View{x}, dsts...)
+	l := &picking{k: k}
+	lists := make([][]int, len(views))
+	for i, v := range views {
+		lists[i] = drop(v.Layout.Strides)
+		l.at, l.sizes = append(l.at, address(v)), append(l.sizes, v.DType.Size())
+	}
+	l.shape, l.strides = layout.Collapse(drop(x.Layout.Shape), lists...)
+	l.shape = append(l.shape, x.Layout.Shape[axis])
+	var writes []*device.Buffer
+	for i, v := range views {
+		l.strides[i] = append(l.strides[i], v.Layout.Strides[axis])
+		if i > 0 {
+			writes = append(writes, v.Buffer)
+		}
+	}
+	dev := s.Device()
+	reads := []*device.Buffer{x.Buffer}
+	if dev.Kind() == device.CPU {
+		return dev.Launch(s, reads, writes, func(int, uint64) error { return host(l) })
+	}
+	lib := dev.Library()
+	err := l.pieces(func(p *picking) error {
+		need, err := lib.SortWorkspace(dev.Info().Index, x.DType, p.shape, k)
+		l.need = max(l.need, need)
+		return err
+	})
+	if err != nil {
+		return missing(err, op, x.DType, dev)
+	}
+	if l.need > 0 {
+		work, err := dev.Alloc(l.need, s)
+		if err != nil {
+			return err
+		}
+		defer work.Free()
+		l.workspace, writes = work.Addr(), append(writes, work)
+	}
+	err = dev.Launch(s, reads, writes, func(ordinal int, stream uint64) error {
+		return l.pieces(func(p *picking) error { return cuda(p, lib, ordinal, stream) })
+	})
+	return missing(err, op, x.DType, dev)
+}

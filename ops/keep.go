@@ -1,0 +1,17 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/gpk-go/gpk/device"
+)
+
+// Keep implements device.Keeper: calls are used again, and point into themselves.
+func (c *call) Keep() device.Work {
+	k := *c
+	k.shape = slices.Clone(c.shape)
+	for i := range c.n {
+		k.strides[i] = slices.Clone(c.strides[i])
+	}
+	return &k
+}

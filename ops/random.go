@@ -1,0 +1,71 @@
+package ops
+
+import (
+	"fmt"
+
+	"github.com/gpk-go/gpk/cutlass"
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/cpu"
+)
+
+// RandomBlocks is how many blocks of Philox n elements of a type take: a block
+// makes four float32, float16 or bfloat16, or two float64 or integers. A complex
+// element is two of its parts.
+func RandomBlocks(dt dtype.DType, n int) uint64 {
+	dt, n = parts(dt, n)
+	per := 2
+	if dt == dtype.Float32 || dt.IsHalf() {
+		per = 4
+	}
+	return uint64((n + per - 1) / per)
+}
+
+// parts makes n complex elements twice as many real ones.
+func parts(dt dtype.DType, n int) (dtype.DType, int) {
+	if dt.IsComplex() {
+		return dt.Real(), 2 * n
+	}
+	return dt, n
+}
+
+// Uniform fills dst, which is dense, with uniform random numbers of the blocks
+// from number block on: a function of seed and block that is the same on every
+// device. p is what cpu.Uniform says of the type.
+func Uniform(s *device.Stream, dst device.View, seed, block uint64, p [3]uint64) error {
+	return random(s, "Uniform", dst, func(dt dtype.DType, n int) error {
+		return cpu.Uniform(dt, n, seed, block, p, pointer(dst))
+	}, func(lib *cutlass.Library, ordinal int, stream uint64, dt dtype.DType, n int) error {
+		return lib.Uniform(ordinal, stream, dt, n, seed, block, p, address(dst))
+	})
+}
+
+// Normal fills dst with random numbers of the normal distribution, as Uniform
+// does with uniform ones.
+func Normal(s *device.Stream, dst device.View, seed, block uint64, mean, std float64) error {
+	return random(s, "Normal", dst, func(dt dtype.DType, n int) error {
+		return cpu.Normal(dt, n, seed, block, mean, std, pointer(dst))
+	}, func(lib *cutlass.Library, ordinal int, stream uint64, dt dtype.DType, n int) error {
+		return lib.Normal(ordinal, stream, dt, n, seed, block, mean, std, address(dst))
+	})
+}
+
+func random(s *device.Stream, name string, dst device.View, host func(dt dtype.DType, n int) error,
+	cuda func(lib *cutlass.Library, ordinal int, stream uint64, dt dtype.DType, n int) error,
+) error {
+	if !dst.Layout.IsDense() {
+		return fmt.Errorf("%w: %s into a strided destination", expr.ErrUnsupported, name)
+	}
+	dt, n := parts(dst.DType, dst.Layout.Size())
+	if n == 0 {
+		return nil
+	}
+	dev := s.Device()
+	return dev.Launch(s, nil, []*device.Buffer{dst.Buffer}, func(ordinal int, stream uint64) error {
+		if dev.Kind() == device.CPU {
+			return host(dt, n)
+		}
+		return cuda(dev.Library(), ordinal, stream, dt, n)
+	})
+}
