@@ -3,6 +3,7 @@ package quantum
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/gpk-go/gpk"
 )
@@ -15,6 +16,8 @@ type Circuit struct {
 	qubits int
 	gates  []gate
 	err    error
+
+	kernel atomic.Pointer[compilation] // what the last Gram matrix made of it
 }
 
 // maxQubits bounds circuits of any kind; states end long before.

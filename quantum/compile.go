@@ -55,11 +55,33 @@ func tooManyQubits(n int) error {
 	return fmt.Errorf("%w: %d connected qubits have 2^%d amplitudes; at most %d can be simulated", gpk.ErrUnsupported, n, n, maxStateQubits)
 }
 
-// compileGram compiles a circuit for its Gram matrices.
+// compilation is a kernel with what it was compiled from.
+type compilation struct {
+	gates  int
+	path   Path
+	kernel *kernel
+}
+
+// compileGram compiles a circuit for its Gram matrices, once for each number of
+// gates that it grows to: a matrix of few qubits takes less than compiling.
 func compileGram(c *Circuit, path Path) (*kernel, error) {
 	if err := c.Err(); err != nil {
 		return nil, err
 	}
+	if old := c.kernel.Load(); old != nil && old.gates == len(c.gates) && old.path == path {
+		k := *old.kernel
+		return &k, nil
+	}
+	k, err := compileKernel(c, path)
+	if err != nil {
+		return nil, err
+	}
+	keep := *k
+	c.kernel.Store(&compilation{len(c.gates), path, &keep})
+	return k, nil
+}
+
+func compileKernel(c *Circuit, path Path) (*kernel, error) {
 	k := &kernel{qubits: c.qubits, features: c.Features(), path: General}
 	gates, _ := dropConstantControls(c.gates, c.qubits)
 	if path == General {

@@ -40,8 +40,11 @@ func engineFor(d *device.Device) (engine, error) {
 	if err := d.Err(); err != nil {
 		return nil, err
 	}
-	if d.Kind() == device.CPU {
+	switch d.Kind() {
+	case device.CPU:
 		return cpuEngine{}, nil
+	case device.CUDA:
+		return cudaEngine{}, nil
 	}
-	return nil, fmt.Errorf("%w: this version builds states on the CPU only, and x is on %v; x.To(device.Open(\"cpu\")) moves it, GPK_DEVICE=cpu runs the whole program there", gpk.ErrUnsupported, d)
+	return nil, fmt.Errorf("%w: no states are built on %v", gpk.ErrUnsupported, d)
 }

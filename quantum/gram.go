@@ -68,8 +68,9 @@ func gram(ctx context.Context, c *Circuit, x, y *gpk.Array, o Options) (*Result,
 		if err != nil {
 			return nil, err
 		}
-		// A system that does not say leaves it to the memory's total.
-		o.MemoryBudget = int64(budgetShare * float64(free))
+		// A system that does not say leaves it to the memory's total. What gpk's
+		// pool keeps for reuse is free to it.
+		o.MemoryBudget = int64(budgetShare * float64(free+j.dev.Pool().Cached))
 	}
 	if j.plan, err = k.plan(j.x.n, columns, j.dev.Info(), o); err != nil {
 		return nil, err

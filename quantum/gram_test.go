@@ -33,14 +33,12 @@ func entangled() *Circuit {
 func poisoned(t *testing.T, c *Circuit, x, y [][]float64, features int, o Options) *Result {
 	t.Helper()
 	k := compiled(t, c, o.Path)
-	cpu, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dev := testDevice(t)
 	if o.MemoryBudget == 0 {
 		o.MemoryBudget = 1 << 30
 	}
-	j := &job{kernel: k, options: o, dev: cpu, report: &Report{}, progress: func(int64) {}}
+	j := &job{kernel: k, options: o, dev: dev, report: &Report{}, progress: func(int64) {}}
+	var err error
 	if j.x, err = readSamples("x", arrayOf(x, features), k.features); err != nil {
 		t.Fatal(err)
 	}
@@ -52,10 +50,14 @@ func poisoned(t *testing.T, c *Circuit, x, y [][]float64, features int, o Option
 		}
 		columns = len(y)
 	}
-	if j.plan, err = k.plan(len(x), columns, cpu.Info(), o); err != nil {
+	if j.plan, err = k.plan(len(x), columns, dev.Info(), o); err != nil {
 		t.Fatal(err)
 	}
-	if err := (cpuEngine{poison: true}).gram(context.Background(), j); err != nil {
+	e := engine(cpuEngine{poison: true})
+	if dev.Kind() == device.CUDA {
+		e = cudaEngine{poison: true}
+	}
+	if err := e.gram(context.Background(), j); err != nil {
 		t.Fatal(err)
 	}
 	return &Result{K: j.k, Plan: j.plan, Report: *j.report}
@@ -543,11 +545,12 @@ func TestProgressAndReport(t *testing.T) {
 	}
 	// All alike and all different.
 	for scale, want := range map[float64]string{1e-4: "collapsed", 100: "concentrated"} {
-		c := NewCircuit(12)
-		for i := range 12 {
+		const qubits = 30 // of a few, single pairs are alike by chance
+		c := NewCircuit(qubits)
+		for i := range qubits {
 			c.RY(i, Feature(i).Scale(scale))
 		}
-		r, err := Gram(context.Background(), c, arrayOf(randomSamples(seeded(t), 50, 12), 12), nil, Options{})
+		r, err := Gram(context.Background(), c, arrayOf(randomSamples(seeded(t), 50, qubits), qubits), nil, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -619,6 +622,9 @@ func TestGramErrors(t *testing.T) {
 		{"overflow", huge, gpk.FromSlice([]float64{1, 1, 1e200, 1e200}, 2, 2), nil, Options{}, gpk.ErrNonFinite, []string{"x0*x1", "row 1"}},
 		{"overflow in a product", NewCircuit(1).RX(0, Feature(0).Mul(Feature(1))), gpk.FromSlice([]float64{1, 1, 1e200, 1e200}, 2, 2), nil, Options{}, gpk.ErrNonFinite, []string{"x0*x1", "row 1"}},
 	} {
+		if c.name == "budget for K" && testDevice(t).Kind() == device.CUDA {
+			continue // K goes to the host instead
+		}
 		r, err := Gram(context.Background(), c.circuit, c.x, c.y, c.o)
 		if r != nil || !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, error %v", c.name, r, err)

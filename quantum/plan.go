@@ -209,7 +209,11 @@ func (k *kernel) plan(n, m int, d device.Info, o Options) (Plan, error) {
 		p.OnHost, result = true, 0
 	}
 	p.Result = result
-	p.Workspace = min(reserve, max(k.workspace(o.Precision, p.Tile/2), least))
+	if d.Kind == device.CUDA {
+		k.planTiles(&p, n, columns, o, reserve)
+	} else {
+		p.Workspace = min(reserve, max(k.workspace(o.Precision, p.Tile/2), least))
+	}
 	p.PeakBytes = p.States + p.Result + p.Workspace
 	p.Reason = strings.Join(notes, "; ")
 	if o.Precision == Fast && d.Kind == device.CPU {

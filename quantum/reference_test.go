@@ -1,6 +1,7 @@
 package quantum
 
 import (
+	"flag"
 	"math"
 	"math/cmplx"
 	"math/rand/v2"
@@ -204,12 +205,24 @@ func flat(rows [][]float64) (out []float64) {
 // onCPU makes the CPU the default device for a test.
 func onCPU(t *testing.T) {
 	t.Helper()
-	cpu, err := device.Open("cpu")
+	d := testDevice(t)
+	old := device.SetDefault(d)
+	t.Cleanup(func() { device.SetDefault(old) })
+}
+
+// deviceName lets the tests of whole kernels run on a GPU.
+var deviceName = flag.String("quantum.device", "cpu", "the device that the tests compute on")
+
+// openDevice opens the device of the tests.
+var openDevice = device.Open
+
+func testDevice(t *testing.T) *device.Device {
+	t.Helper()
+	d, err := openDevice(*deviceName)
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := device.SetDefault(cpu)
-	t.Cleanup(func() { device.SetDefault(old) })
+	return d
 }
 
 func arrayOf(x [][]float64, features int) *gpk.Array {

@@ -5,12 +5,15 @@ import (
 	"math"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/device"
 )
 
-// samples are the rows of x on the host, in float64.
+// samples are the rows of x: on the host in float64, or where they lie on a GPU,
+// which checks and reads them itself.
 type samples struct {
 	n, features int
 	data        []float64
+	array       *gpk.Array // on a GPU
 }
 
 func (s *samples) row(i int) []float64 { return s.data[i*s.features : (i+1)*s.features] }
@@ -36,6 +39,10 @@ func readSamples(name string, x *gpk.Array, need int) (*samples, error) {
 	if s.features < need {
 		return nil, fmt.Errorf("%w: %s has %d features, the circuit reads %d (feature %d is missing)", gpk.ErrShape, name, s.features, need, s.features)
 	}
+	if x.Device().Kind() == device.CUDA {
+		s.array = x
+		return s, nil
+	}
 	if x.DType() == gpk.Float64 {
 		data, err := gpk.ToSlice[float64](x)
 		if err != nil {
@@ -54,8 +61,12 @@ func readSamples(name string, x *gpk.Array, need int) (*samples, error) {
 	}
 	for i, v := range s.data {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, fmt.Errorf("%w: %s[%d, %d] is %v (row %d, column %d); drop or mend the sample", gpk.ErrNonFinite, name, i/s.features, i%s.features, v, i/s.features, i%s.features)
+			return nil, notFinite(name, i/s.features, i%s.features, v)
 		}
 	}
 	return s, nil
+}
+
+func notFinite(name string, row, col int, v float64) error {
+	return fmt.Errorf("%w: %s[%d, %d] is %v (row %d, column %d); drop or mend the sample", gpk.ErrNonFinite, name, row, col, v, row, col)
 }

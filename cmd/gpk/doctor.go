@@ -34,6 +34,7 @@ type machine struct {
 	library func() (*cutlass.Library, error)
 	tools   func() []setup.Tool
 	cache   func() (string, error)
+	nvrtc   func() (path, version string, err error)
 	open    func(name string) error // the device, and a product on it
 }
 
@@ -52,6 +53,7 @@ func doctor(ctx context.Context, args []string, std streams) error {
 		library: func() (*cutlass.Library, error) { return cutlass.Open(cutlass.OpenOptions{Logger: quiet}) },
 		tools:   func() []setup.Tool { return setup.Tools(ctx, "", "") },
 		cache:   cutlass.CacheDir,
+		nvrtc:   device.RuntimeCompiler,
 		open:    try,
 	}
 	old := slog.Default()
@@ -100,7 +102,7 @@ func (m machine) examine() []check {
 
 	if program.err == nil {
 		lib, err := m.library()
-		checks = append(checks, libraryCheck(lib, err))
+		checks = append(checks, libraryCheck(lib, err), m.compilerCheck())
 		for _, t := range m.tools() {
 			checks = append(checks, check{name: "setup: " + t.Name, detail: t.Detail, err: t.Err, note: true})
 		}
@@ -128,6 +130,22 @@ func libraryCheck(lib *cutlass.Library, err error) check {
 		if lib.KernelSet() != cutlass.KernelSetHash() {
 			c.err, c.note = fmt.Errorf("%s was built from other sources (%s) than this program's (%s)", lib.Path(), lib.KernelSet(), cutlass.KernelSetHash()), true
 		}
+	}
+	return c
+}
+
+// compilerCheck looks for the compiler of chains and of users' kernels, without
+// which all else works.
+func (m machine) compilerCheck() check {
+	path, version, err := m.nvrtc()
+	c := check{name: "NVRTC", detail: fmt.Sprintf("run-time compiler %s, %s", version, path), err: err, note: true}
+	if missing, ok := errors.AsType[*device.CompilerError](err); ok && missing.Err == nil {
+		reasons := make([]string, len(missing.Tried))
+		for i, a := range missing.Tried {
+			reasons[i] = a.String()
+		}
+		c.err = fmt.Errorf("none: chains of operations run one operation at a time, and gpk.Kernel does not work\n%s", strings.Join(reasons, "\n"))
+		c.mend = invocation("setup") + ", which unpacks NVIDIA's wheels where it finds no nvcc; or GPK_NVRTC, with the path of libnvrtc.so"
 	}
 	return c
 }

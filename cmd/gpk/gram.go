@@ -33,6 +33,7 @@ type gramFlags struct {
 	jitter             float64
 	budget             string
 	tile               int
+	device             string
 	seeded             bool // -seed was given
 }
 
@@ -56,6 +57,7 @@ func gram(ctx context.Context, args []string, std streams) error {
 	fs.BoolVar(&f.normalize, "normalize", false, "divide by the square roots of the diagonal")
 	fs.Float64Var(&f.jitter, "jitter", 0, "added to the diagonal")
 	fs.StringVar(&f.budget, "budget", "", "memory to use at most, as 4GiB; 0.85 of what is free otherwise")
+	fs.StringVar(&f.device, "device", "", "cpu, cuda or cuda:1; otherwise the first GPU that works, else the CPU")
 	fs.IntVar(&f.tile, "tile", 0, "states of a pair of blocks; 0 chooses")
 	if err := parse(fs, args, std); err != nil {
 		return err
@@ -67,6 +69,13 @@ func gram(ctx context.Context, args []string, std streams) error {
 	o, err := f.options()
 	if err != nil {
 		return usageError{err}
+	}
+	if f.device != "" {
+		d, err := device.Open(f.device)
+		if err != nil {
+			return fmt.Errorf("-device: %w", err)
+		}
+		defer device.SetDefault(device.SetDefault(d))
 	}
 	x, y, err := f.samples()
 	if err != nil {

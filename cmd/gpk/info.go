@@ -42,6 +42,8 @@ func info(_ context.Context, args []string, std streams) error {
 	lib, err := cutlass.Open(cutlass.OpenOptions{Logger: slog.New(slog.DiscardHandler)}) // printed below
 	fmt.Fprintln(std.out, "kernel library")
 	printLibrary(std.out, lib, err)
+	fmt.Fprintln(std.out, "run-time compiler")
+	printCompiler(std.out)
 	fmt.Fprintln(std.out, "kernels")
 	printKernels(std.out, lib, *kernels)
 	return nil
@@ -68,6 +70,23 @@ func printLibrary(out io.Writer, lib *cutlass.Library, err error) {
 	}
 	for _, a := range lib.Tried()[:len(lib.Tried())-1] {
 		fmt.Fprintf(out, "  passed over: %v\n", a)
+	}
+}
+
+// printCompiler prints which library compiles chains and kernels of users.
+func printCompiler(out io.Writer) {
+	path, version, err := device.RuntimeCompiler()
+	missing, ok := errors.AsType[*device.CompilerError](err)
+	switch {
+	case err == nil:
+		fmt.Fprintf(out, "  NVRTC %s, %s\n", version, path)
+	case ok && missing.Err == nil:
+		fmt.Fprintln(out, "  none; chains of operations run one operation at a time")
+		for _, a := range missing.Tried {
+			fmt.Fprintf(out, "  %v\n", a)
+		}
+	default:
+		fmt.Fprintf(out, "  none: %v\n", err)
 	}
 }
 

@@ -92,6 +92,7 @@ func TestDoctor(t *testing.T) {
 			library: func() (*cutlass.Library, error) { return &cutlass.Library{}, nil },
 			tools:   func() []setup.Tool { return []setup.Tool{{Name: "g++", Detail: "g++ 99"}} },
 			cache:   func() (string, error) { return t.TempDir(), nil },
+			nvrtc:   func() (path, version string, err error) { return "/a/libnvrtc.so.13", "13.0", nil },
 			open:    func(string) error { return nil },
 		}
 	}
@@ -102,7 +103,7 @@ func TestDoctor(t *testing.T) {
 		usable bool
 		want   []string
 	}{
-		{"whole", func(*machine) {}, true, []string{"ok       program", "ok       cuda:0", "a GPU can be used"}},
+		{"whole", func(*machine) {}, true, []string{"ok       program", "ok       NVRTC            run-time compiler 13.0, /a/libnvrtc.so.13", "ok       cuda:0", "a GPU can be used"}},
 		{"no cgo", func(m *machine) { m.built = func() error { return errors.New("it was built without cgo") } }, false, []string{"missing  program", "without cgo", "apt-get install gcc"}},
 		{"no driver", func(m *machine) {
 			m.devices = func() []device.Info { return []device.Info{{Kind: device.CPU}} }
@@ -112,6 +113,11 @@ func TestDoctor(t *testing.T) {
 		{"no compiler", func(m *machine) {
 			m.tools = func() []setup.Tool { return []setup.Tool{{Name: "g++", Err: errors.New("apt-get install g++")}} }
 		}, true, []string{"note     setup: g++", "apt-get install g++"}},
+		{"no run-time compiler", func(m *machine) {
+			m.nvrtc = func() (path, version string, err error) {
+				return "", "", &device.CompilerError{Tried: []cutlass.Attempt{{Path: "/a/libnvrtc.so", From: "GPK_NVRTC", Err: errors.New("not there")}}}
+			}
+		}, true, []string{"note     NVRTC", "one operation at a time", "/a/libnvrtc.so (GPK_NVRTC): not there", "setup, which unpacks"}},
 		{"wrong product", func(m *machine) { m.open = func(string) error { return errors.New("element 0 is 1") } }, false, []string{"missing  cuda:0", "element 0 is 1", "no GPU can be used"}},
 		{"no cache", func(m *machine) { m.cache = func() (string, error) { return "", errors.New("no home") } }, true, []string{"note     cache", "GPK_CACHE"}},
 	} {

@@ -1,0 +1,390 @@
+package quantum
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"unsafe"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/array"
+	"github.com/gpk-go/gpk/cutlass"
+	"github.com/gpk-go/gpk/device"
+)
+
+// cudaEngine is the engine of a GPU: programs as data for kernels that build all
+// states at once, products by gpk's.
+type cudaEngine struct {
+	poison bool // fill K with NaN first, to see that all of it is written
+}
+
+// Bounds of one piece of work.
+const (
+	prepareBytes = 256 << 20 // of the angles and slots of samples whose states are built at once
+	buildBytes   = 8 << 30   // of these states
+)
+
+// source is samples on a GPU.
+type source struct {
+	buf         *device.Buffer
+	addr        uint64
+	dt          gpk.DType
+	row, col    int
+	n, features int
+	stream      *device.Stream
+}
+
+func (x *samples) source() (source, error) {
+	a := x.array
+	buf, err := a.Buffer()
+	if err != nil {
+		return source{}, err
+	}
+	t := a.Strides()
+	s := source{buf: buf, addr: buf.Addr() + uint64(a.Offset()*a.DType().Size()), dt: a.DType(), row: t[0], col: t[1], n: x.n, features: x.features, stream: a.Stream()}
+	if s.stream == nil {
+		s.stream = buf.Device().DefaultStream()
+	}
+	return s, nil
+}
+
+// deviceCode is the code of a circuit on a GPU, with the tables that it reads.
+type deviceCode struct {
+	*circuitCode
+	dev    *device.Device
+	dt     gpk.DType // Float32 or Float64: of slots, tables and the parts of amplitudes
+	buf    *device.Buffer
+	tables *device.Buffer // or nil
+
+	coefsAt, fixedAt, anglesAt, slotsAt uint64 // addresses
+	passAt                              []uint64
+	tablePassAt                         [][]uint64
+	made                                bool // the tables
+	launches                            *int64
+	most                                int64 // bytes of angles and slots at once
+}
+
+// states is the type of the states.
+func (d *deviceCode) states() gpk.DType {
+	switch {
+	case d.real:
+		return d.dt
+	case d.dt == gpk.Float64:
+		return gpk.Complex128
+	}
+	return gpk.Complex64
+}
+
+// load brings code to a GPU. Free gives its memory back.
+func load(dev *device.Device, s *device.Stream, c *circuitCode, dt gpk.DType, launches *int64) (*deviceCode, error) {
+	d := &deviceCode{circuitCode: c, dev: dev, dt: dt, launches: launches, most: prepareBytes}
+	var b []byte
+	var places []*uint64
+	var offsets []int
+	place := func(to *uint64) { places, offsets = append(places, to), append(offsets, len(b)) }
+	numbers := func(v []float64, to *uint64) {
+		place(to)
+		for _, x := range v {
+			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
+		}
+	}
+	words := func(v []int32, to *uint64) {
+		place(to)
+		for _, x := range v {
+			b = binary.LittleEndian.AppendUint32(b, uint32(x))
+		}
+	}
+	numbers(c.coefs, &d.coefsAt)
+	numbers(c.fixed, &d.fixedAt)
+	words(c.angles, &d.anglesAt)
+	words(c.slots, &d.slotsAt)
+	d.passAt = make([]uint64, len(c.passes))
+	for i, p := range c.passes {
+		words(p.words, &d.passAt[i])
+	}
+	d.tablePassAt = make([][]uint64, len(c.tables))
+	for i, t := range c.tables {
+		d.tablePassAt[i] = make([]uint64, len(t.passes))
+		for k, p := range t.passes {
+			words(p.words, &d.tablePassAt[i][k])
+		}
+	}
+	var err error
+	if d.buf, err = dev.Alloc(int64(len(b)), s); err != nil {
+		return nil, err
+	}
+	for i, to := range places {
+		*to = d.buf.Addr() + uint64(offsets[i])
+	}
+	if err = dev.CopyFromHost(d.buf, 0, b, s); err == nil && c.width > 0 {
+		err = d.loadTables(s)
+	}
+	if err != nil {
+		d.free()
+		return nil, err
+	}
+	return d, nil
+}
+
+// loadTables copies the tables that are given.
+func (d *deviceCode) loadTables(s *device.Stream) error {
+	var err error
+	if d.tables, err = d.dev.Alloc(int64(d.width)*int64(d.dt.Size()), s); err != nil {
+		return err
+	}
+	for _, t := range d.circuitCode.tables {
+		if t.values == nil {
+			continue
+		}
+		var v []float64
+		for _, z := range t.values {
+			if v = append(v, real(z)); !d.real {
+				v = append(v, imag(z))
+			}
+		}
+		var b []byte
+		for _, x := range v {
+			if d.dt == gpk.Float64 {
+				b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
+			} else {
+				b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(x)))
+			}
+		}
+		if err := d.dev.CopyFromHost(d.tables, int64(t.offset*d.dt.Size()), b, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *deviceCode) free() {
+	if d == nil {
+		return
+	}
+	for _, b := range []*device.Buffer{d.buf, d.tables} {
+		if b != nil {
+			b.Free()
+		}
+	}
+}
+
+// launch starts an entry of the library.
+func (d *deviceCode) launch(s *device.Stream, reads, writes []*device.Buffer, f func(lib *cutlass.Library, ordinal int, stream uint64) error) error {
+	*d.launches++
+	return launchOn(d.dev, s, reads, writes, f)
+}
+
+func launchOn(dev *device.Device, s *device.Stream, reads, writes []*device.Buffer, f func(lib *cutlass.Library, ordinal int, stream uint64) error) error {
+	return dev.Launch(s, reads, writes, func(ordinal int, stream uint64) error { return f(dev.Library(), ordinal, stream) })
+}
+
+// slotBytes is the memory of a sample's angles and slots.
+func (d *deviceCode) slotBytes() int64 {
+	return int64(d.nAngles)*8 + int64(d.stride)*int64(d.dt.Size())
+}
+
+// prepare evaluates angles and slots of the samples lo … hi-1. Value v of sample i
+// goes to out[(i-lo) sampleStride + v valueStride]. The caller frees angles.
+func (d *deviceCode) prepare(s *device.Stream, x source, lo, hi int, notes *device.Buffer, noteAt uint64, out *device.Buffer, sampleStride, valueStride int) (angles *device.Buffer, err error) {
+	n := hi - lo
+	if angles, err = d.dev.Alloc(int64(n)*int64(d.nAngles)*8+8, s); err != nil {
+		return nil, err
+	}
+	err = d.launch(s, []*device.Buffer{x.buf, d.buf}, []*device.Buffer{angles, notes}, func(lib *cutlass.Library, ordinal int, stream uint64) error {
+		return lib.QuantumAngles(ordinal, stream, cutlass.QuantumAngles{
+			Type: x.dt, First: lo, N: n, X: x.addr, Row: x.row, Col: x.col, Angles: d.nAngles,
+			Code: d.anglesAt, Coefs: d.coefsAt, Out: angles.Addr(), Status: noteAt,
+		})
+	})
+	if err == nil {
+		err = d.launch(s, []*device.Buffer{d.buf, angles}, []*device.Buffer{out}, func(lib *cutlass.Library, ordinal int, stream uint64) error {
+			return lib.QuantumSlots(ordinal, stream, cutlass.QuantumSlots{
+				Type: d.dt, N: n, Slots: d.nSlots, Code: d.slotsAt, Fixed: d.fixedAt, Angles: angles.Addr(), NAngles: d.nAngles,
+				Out: out.Addr(), SampleStride: sampleStride, ValueStride: valueStride,
+			})
+		})
+	}
+	if err != nil {
+		angles.Free()
+		return nil, err
+	}
+	return angles, nil
+}
+
+// build writes the states of the samples lo … hi-1 to dst, from its first byte on.
+func (d *deviceCode) build(ctx context.Context, s *device.Stream, x source, lo, hi int, notes *device.Buffer, noteAt uint64, dst *device.Buffer) error {
+	row := int64(d.states().Size()) << d.qubits
+	step := max(int(min(d.most/d.slotBytes(), buildBytes/row)), 1)
+	for at := lo; at < hi; at += step {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := d.buildSome(s, x, at, min(at+step, hi), notes, noteAt, dst, dst.Addr()+uint64(int64(at-lo)*row)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// buildSome builds states at the address to, which lies in dst.
+func (d *deviceCode) buildSome(s *device.Stream, x source, lo, hi int, notes *device.Buffer, noteAt uint64, dst *device.Buffer, to uint64) error {
+	n := hi - lo
+	slots, err := d.dev.Alloc(int64(n)*int64(d.stride)*int64(d.dt.Size()), s)
+	if err != nil {
+		return err
+	}
+	defer slots.Free()
+	angles, err := d.prepare(s, x, lo, hi, notes, noteAt, slots, d.stride, 1)
+	if err != nil {
+		return err
+	}
+	defer angles.Free()
+	pass := func(p passCode, code uint64, n, samples int, buf *device.Buffer, state uint64) error {
+		tables := uint64(0)
+		reads := []*device.Buffer{d.buf, slots, angles}
+		if d.tables != nil {
+			tables = d.tables.Addr()
+			reads = append(reads, d.tables)
+		}
+		return d.launch(s, reads, []*device.Buffer{buf}, func(lib *cutlass.Library, ordinal int, stream uint64) error {
+			return lib.QuantumPass(ordinal, stream, cutlass.QuantumPass{
+				Type: d.states(), N: n, Qubits: d.qubits, Local: p.local, Samples: samples, State: state, Code: code,
+				Slots: slots.Addr(), SlotStride: d.stride, Angles: angles.Addr(), NAngles: d.nAngles, Tables: tables, At: p.at,
+			})
+		})
+	}
+	if !d.made { // the constant angles of a sample are those of all
+		for i, t := range d.circuitCode.tables {
+			for k, p := range t.passes {
+				if err := pass(p, d.tablePassAt[i][k], 1, d.samples, d.tables, d.tables.Addr()+uint64(t.offset*d.dt.Size())); err != nil {
+					return err
+				}
+			}
+		}
+		d.made = true
+	}
+	for i, p := range d.passes {
+		if err := pass(p, d.passAt[i], n, d.samples, dst, to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A GPU notes on the way what it finds, and the host reads it once at the end:
+// for x and for y the first element and the first angle that are not finite, then
+// of every tile sum, sum of squares and largest |diagonal - 1|.
+const (
+	nothingFound = math.MaxUint64
+	noteWords    = 2
+	tileWords    = 3
+)
+
+// newNotes returns the notes of sets of samples and of tiles.
+func newNotes(dev *device.Device, s *device.Stream, sets, tiles int) (*device.Buffer, error) {
+	b := make([]byte, 8*(noteWords*sets+tileWords*tiles))
+	for i := range 8 * noteWords * sets {
+		b[i] = 0xff
+	}
+	notes, err := dev.Alloc(int64(len(b)), s)
+	if err != nil {
+		return nil, err
+	}
+	if err := dev.CopyFromHost(notes, 0, b, s); err != nil {
+		notes.Free()
+		return nil, err
+	}
+	return notes, nil
+}
+
+// finite has x looked through.
+func finite(s *device.Stream, x source, notes *device.Buffer, at uint64) error {
+	dev := notes.Device()
+	return dev.Launch(s, []*device.Buffer{x.buf}, []*device.Buffer{notes}, func(ordinal int, stream uint64) error {
+		return dev.Library().QuantumAngles(ordinal, stream, cutlass.QuantumAngles{
+			Type: x.dt, N: x.n, Features: x.features, X: x.addr, Row: x.row, Col: x.col, Status: at,
+		})
+	})
+}
+
+// found turns the notes of a set of samples into an error.
+func found(name string, x *samples, notes []uint64, angles []Angle) error {
+	if at := notes[0]; at != nothingFound {
+		r, c := int(at)/x.features, int(at)%x.features
+		v, err := gpk.ToSlice[float64](x.array.Slice(0, r, r+1).Slice(1, c, c+1).Cast(gpk.Float64))
+		if err != nil {
+			return err
+		}
+		return notFinite(name, r, c, v[0])
+	}
+	if at := notes[1]; at != nothingFound {
+		return fmt.Errorf("%w: the angle %v overflows for row %d of %s; scale the features", gpk.ErrNonFinite, angles[int(at)%len(angles)], int(at)/len(angles), name)
+	}
+	return nil
+}
+
+func (cudaEngine) states(ctx context.Context, dev *device.Device, p *program, out []int, x *samples, dt gpk.DType) (*gpk.Array, error) {
+	whole := *p
+	whole.real = false
+	to := make([]int, p.qubits)
+	for w, from := range out {
+		to[from] = p.qubits - 1 - w
+	}
+	src, err := x.source()
+	if err != nil {
+		return nil, err
+	}
+	buf, err := dev.Alloc(int64(x.n)*(int64(dt.Size())<<p.qubits), src.stream)
+	if err != nil {
+		return nil, err
+	}
+	if err := buildStates(ctx, dev, encode(&whole, to), src, x, dt, buf); err != nil {
+		buf.Free()
+		return nil, err
+	}
+	return array.FromBuffer(buf, dt, x.n, 1<<p.qubits), nil
+}
+
+func buildStates(ctx context.Context, dev *device.Device, c *circuitCode, src source, x *samples, dt gpk.DType, buf *device.Buffer) error {
+	if x.n == 0 {
+		return ctx.Err()
+	}
+	var launches int64
+	part := gpk.Float32
+	if dt == gpk.Complex128 {
+		part = gpk.Float64
+	}
+	s := src.stream
+	notes, err := newNotes(dev, s, 1, 0)
+	if err != nil {
+		return err
+	}
+	defer notes.Free()
+	d, err := load(dev, s, c, part, &launches)
+	if err != nil {
+		return err
+	}
+	defer d.free()
+	if err := finite(s, src, notes, notes.Addr()); err != nil {
+		return err
+	}
+	if err := d.build(ctx, s, src, 0, x.n, notes, notes.Addr(), buf); err != nil {
+		return err
+	}
+	if err := s.Synchronize(ctx); err != nil {
+		return err
+	}
+	var b [8 * noteWords]byte
+	if err := dev.CopyToHost(b[:], notes, 0, s); err != nil {
+		return err
+	}
+	return found("x", x, wordsOf(b[:]), c.all)
+}
+
+func wordsOf(b []byte) []uint64 {
+	if len(b) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/8)
+}

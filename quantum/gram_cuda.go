@@ -1,0 +1,718 @@
+package quantum
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/array"
+	"github.com/gpk-go/gpk/cutlass"
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/matmul"
+	"github.com/gpk-go/gpk/ops"
+)
+
+// deviceBlock holds the states of the samples lo … hi-1 in every block of the
+// kernel, as rows.
+type deviceBlock struct {
+	of     *samples // nil: nothing yet
+	lo, hi int
+	states []*device.Buffer
+}
+
+// Kinds of time.
+const (
+	statesTime = iota
+	productTime
+)
+
+// timed is work between two events.
+type timed struct{ from, to *device.Event }
+
+// cudaGram is one Gram matrix under way.
+type cudaGram struct {
+	*job
+	ctx context.Context
+	s   *device.Stream
+	dt  gpk.DType // of K
+
+	sources [2]source // of x and y
+	codes   []*deviceCode
+	wires   *deviceCode
+	planar  int // wires of two coordinates
+	full    int // and of three
+	dot     bool
+	points  [2]*device.Buffer
+	slots   [2]deviceBlock
+	norms   [2]*device.Buffer // for Normalize
+	builds  map[*samples][]int
+
+	side    int // rows and columns of a tile at most
+	streams []*device.Stream
+	notes   *device.Buffer
+	tiles   int // done
+	result  *device.Buffer
+	out     *tileWriter // where K is not on the device
+
+	building []timed
+	started  []timed // the tiles
+	waited   int     // tiles that are known to be complete
+	entries  []int64
+	done     int64
+	launches int64
+	owned    []*device.Buffer
+}
+
+func (e cudaEngine) gram(ctx context.Context, j *job) error {
+	g := &cudaGram{job: j, ctx: ctx, dt: j.options.Precision.dtype(), builds: map[*samples][]int{}}
+	err := g.run(e.poison)
+	g.free()
+	return err
+}
+
+func (g *cudaGram) run(poison bool) error {
+	var err error
+	if g.sources[0], err = g.x.source(); err != nil {
+		return err
+	}
+	g.sources[1] = g.sources[0]
+	if !g.symmetric() {
+		if g.sources[1], err = g.y.source(); err != nil {
+			return err
+		}
+	}
+	g.s = g.sources[0].stream
+	if err := g.allocate(poison); err != nil {
+		return err
+	}
+	if g.x.n == 0 || g.y.n == 0 {
+		return g.finish()
+	}
+	if err := g.timed(statesTime, g.s, g.begin); err != nil {
+		return err
+	}
+	block := max(g.x.n, g.y.n, 1)
+	if g.plan.Keep == Recompute {
+		block = g.plan.Tile / 2
+	}
+	for i := 0; i*block < g.x.n; i++ {
+		first, last := 0, (g.y.n+block-1)/block-1
+		if g.symmetric() {
+			first = i
+		}
+		// To and fro, so that one block of each pair is there already.
+		for s := range last - first + 1 {
+			c := first + s
+			if i%2 == 1 {
+				c = last - s
+			}
+			a, err := g.states(g.x, i*block, min((i+1)*block, g.x.n), g.slot(g.y, c*block))
+			if err != nil {
+				return err
+			}
+			b, err := g.states(g.y, c*block, min((c+1)*block, g.y.n), g.slot(g.x, i*block))
+			if err != nil {
+				return err
+			}
+			if err := g.multiply(a, b); err != nil {
+				return err
+			}
+		}
+	}
+	return g.finish()
+}
+
+// alloc allocates what is freed when all is done.
+func (g *cudaGram) alloc(n int64) (*device.Buffer, error) {
+	b, err := g.dev.Alloc(n, g.s)
+	if err == nil {
+		g.owned = append(g.owned, b)
+	}
+	return b, err
+}
+
+// set is 0 for x, 1 for another y.
+func (g *cudaGram) set(of *samples) int {
+	if of == g.x {
+		return 0
+	}
+	return 1
+}
+
+// noteAt is the address of the notes of a set of samples by the code of that
+// number; the wires' is behind the blocks'.
+func (g *cudaGram) noteAt(set, code int) uint64 {
+	return g.notes.Addr() + uint64(8*noteWords*(set*(len(g.kernel.blocks)+1)+code))
+}
+
+// tileNotes is where the notes of a tile are, in words.
+func (g *cudaGram) tileNotes(tile int) int {
+	return 2*noteWords*(len(g.kernel.blocks)+1) + tileWords*tile
+}
+
+// count is the number of tiles of a matrix, or of a triangle and its diagonal, cut
+// into blocks and these into tiles.
+func tilesOf(rows, cols, block, side int, symmetric bool) (n int) {
+	for i := 0; i < rows; i += block {
+		for j := 0; j < cols; j += block {
+			if symmetric && j < i {
+				continue
+			}
+			r, c := (min(block, rows-i)+side-1)/side, (min(block, cols-j)+side-1)/side
+			if symmetric && i == j {
+				n += r * (r + 1) / 2
+			} else {
+				n += r * c
+			}
+		}
+	}
+	return n
+}
+
+// allocate gets the memory for everything but states, and brings the code.
+func (g *cudaGram) allocate(poison bool) error {
+	j := g.job
+	block := max(j.x.n, j.y.n, 1)
+	if j.plan.Keep == Recompute {
+		block = j.plan.Tile / 2
+	}
+	g.side = max(min(j.plan.Tile/2, block), 1)
+	var err error
+	if g.notes, err = newNotes(g.dev, g.s, 2*(len(j.kernel.blocks)+1), tilesOf(j.x.n, j.y.n, block, g.side, j.symmetric())); err != nil {
+		return err
+	}
+	g.owned = append(g.owned, g.notes)
+	if j.options.Output != nil || j.plan.OnHost {
+		if g.out, err = newTileWriter(g); err != nil {
+			return err
+		}
+	} else {
+		if g.result, err = g.dev.Alloc(int64(j.x.n)*int64(j.y.n)*int64(g.dt.Size()), g.s); err != nil {
+			return err
+		}
+		j.k = array.FromBuffer(g.result, g.dt, j.x.n, j.y.n)
+		if poison && j.x.n*j.y.n > 0 {
+			view := device.View{Buffer: g.result, DType: g.dt, Layout: layout.Dense([]int{j.x.n, j.y.n})}
+			if err := ops.Fill(g.s, view, scalarOf(math.NaN(), g.dt)); err != nil {
+				return err
+			}
+		}
+	}
+	g.streams = []*device.Stream{g.s}
+	for len(g.streams) < j.options.Streams && g.out == nil {
+		s, err := g.dev.NewStream()
+		if err != nil {
+			return err
+		}
+		g.streams = append(g.streams, s)
+	}
+	return nil
+}
+
+// begin loads code, looks x and y through, and computes what single wires need.
+func (g *cudaGram) begin() error {
+	sets := 1
+	if !g.symmetric() {
+		sets = 2
+	}
+	for set := range sets {
+		if err := finite(g.s, g.sources[set], g.notes, g.noteAt(set, 0)); err != nil {
+			return err
+		}
+		if g.options.Normalize {
+			n := g.sources[set].n
+			var err error
+			if g.norms[set], err = g.alloc(8 * int64(n)); err != nil {
+				return err
+			}
+			ones := device.View{Buffer: g.norms[set], DType: gpk.Float64, Layout: layout.Dense([]int{n})}
+			if err := ops.Fill(g.s, ones, scalarOf(1, gpk.Float64)); err != nil {
+				return err
+			}
+		}
+	}
+	for _, p := range g.kernel.blocks {
+		to := make([]int, p.qubits)
+		for i := range to {
+			to[i] = i
+		}
+		d, err := load(g.dev, g.s, encode(p, to), g.dt, &g.launches)
+		if err != nil {
+			return err
+		}
+		d.most = min(prepareBytes, g.plan.Workspace/4)
+		g.codes = append(g.codes, d)
+	}
+	if len(g.kernel.wires) == 0 {
+		return nil
+	}
+	g.dot = len(g.kernel.wires) <= mostDot
+	c, planar, full := encodeWires(g.kernel.wires, g.dot)
+	g.planar, g.full = planar, full
+	var err error
+	if g.wires, err = load(g.dev, g.s, c, g.dt, &g.launches); err != nil || c.nSlots == 0 {
+		return err
+	}
+	for set := range sets {
+		x := g.sources[set]
+		if g.points[set], err = g.alloc(int64(x.n) * int64(c.stride) * int64(g.dt.Size())); err != nil {
+			return err
+		}
+		angles, err := g.wires.prepare(g.s, x, 0, x.n, g.notes, g.noteAt(set, len(g.codes)), g.points[set], 1, x.n)
+		if err != nil {
+			return err
+		}
+		angles.Free()
+	}
+	return nil
+}
+
+// mostDot is the number of wires up to which 1/2 + r.s is exact enough: each loses
+// about a unit in the last place, where 1 - |r-s|^2/4 loses one for all of them.
+const mostDot = 24
+
+func (g *cudaGram) free() {
+	for _, s := range g.streams[min(1, len(g.streams)):] {
+		_ = s.Close()
+	}
+	for _, b := range g.owned {
+		b.Free()
+	}
+	for i := range g.slots {
+		for _, b := range g.slots[i].states {
+			b.Free()
+		}
+	}
+	for _, d := range append(g.codes, g.wires) {
+		d.free()
+	}
+	if g.out != nil {
+		g.out.close()
+	}
+}
+
+// timed runs f between two events on s.
+func (g *cudaGram) timed(kind int, s *device.Stream, f func() error) error {
+	var t timed
+	var err error
+	if t.from, err = g.dev.NewEvent(); err != nil {
+		return err
+	}
+	if t.to, err = g.dev.NewEvent(); err != nil {
+		return err
+	}
+	if err := s.Record(t.from); err != nil {
+		return err
+	}
+	if err := f(); err != nil {
+		return err
+	}
+	if kind == statesTime {
+		g.building = append(g.building, t)
+	} else {
+		g.started = append(g.started, t)
+	}
+	return s.Record(t.to)
+}
+
+// slot returns the slot that has the states of these samples, or nil.
+func (g *cudaGram) slot(of *samples, lo int) *deviceBlock {
+	for i := range g.slots {
+		if s := &g.slots[i]; s.of == of && s.lo == lo {
+			return s
+		}
+	}
+	return nil
+}
+
+// states returns a block with these samples' states, and builds them if no slot
+// has them: not in the slot keep, whose states are needed beside.
+func (g *cudaGram) states(of *samples, lo, hi int, keep *deviceBlock) (*deviceBlock, error) {
+	if s := g.slot(of, lo); s != nil {
+		return s, nil
+	}
+	s := &g.slots[0]
+	if keep == s || s.of != nil && g.slots[1].of == nil {
+		s = &g.slots[1]
+	}
+	if g.builds[of] == nil {
+		g.builds[of] = make([]int, of.n)
+	}
+	for i := lo; i < hi; i++ {
+		g.builds[of][i]++
+	}
+	if s.states == nil {
+		s.states = make([]*device.Buffer, len(g.codes))
+	}
+	s.of = nil
+	set := g.set(of)
+	err := g.timed(statesTime, g.s, func() error {
+		for i, d := range g.codes {
+			need := int64(hi-lo) * (int64(d.states().Size()) << d.qubits)
+			if s.states[i] != nil && s.states[i].Size() < need {
+				s.states[i].Free()
+				s.states[i] = nil
+			}
+			if s.states[i] == nil {
+				var err error
+				if s.states[i], err = g.dev.Alloc(need, g.s); err != nil {
+					return err
+				}
+			}
+			if err := d.build(g.ctx, g.s, g.sources[set], lo, hi, g.notes, g.noteAt(set, i), s.states[i]); err != nil {
+				return err
+			}
+			if norms := g.norms[set]; norms != nil {
+				if err := d.launch(g.s, []*device.Buffer{s.states[i]}, []*device.Buffer{norms}, func(lib *cutlass.Library, ordinal int, stream uint64) error {
+					width := 1 << d.qubits
+					if !d.real {
+						width *= 2
+					}
+					return lib.QuantumNorms(ordinal, stream, cutlass.QuantumNorms{
+						Type: d.dt, N: hi - lo, Width: width, State: s.states[i].Addr(), Out: norms.Addr() + uint64(8*lo), First: i == 0,
+					})
+				}); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.of, s.lo, s.hi = of, lo, hi
+	return s, nil
+}
+
+// multiply computes the tiles of a pair of blocks.
+func (g *cudaGram) multiply(a, b *deviceBlock) error {
+	same := g.symmetric() && a.lo == b.lo
+	for i := a.lo; i < a.hi; i += g.side {
+		first := b.lo
+		if same {
+			first = i
+		}
+		for j := first; j < b.hi; j += g.side {
+			if err := g.tile(a, b, i, min(g.side, a.hi-i), j, min(g.side, b.hi-j)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// target is where a tile of K goes on the device.
+type target struct {
+	view     device.View // [rows, cols]
+	mirror   *device.Buffer
+	mirrorAt uint64 // 0: no mirror
+	ldMirror int
+}
+
+// target returns the place of a tile, in K or aside.
+func (g *cudaGram) target(i, r, j, c int) (t target, err error) {
+	mirrored := g.symmetric() && i != j
+	t.view = device.View{Buffer: g.result, DType: g.dt, Layout: layout.Layout{Shape: []int{r, c}, Strides: []int{g.y.n, 1}, Offset: i*g.y.n + j}}
+	if g.out != nil {
+		if t.view.Buffer, t.mirror, err = g.out.room(); err != nil {
+			return t, err
+		}
+		t.view.Layout.Strides[0], t.view.Layout.Offset, t.ldMirror = c, 0, r
+		if mirrored {
+			t.mirrorAt = t.mirror.Addr()
+		}
+		return t, nil
+	}
+	t.mirror, t.ldMirror = g.result, g.y.n
+	if mirrored {
+		t.mirrorAt = g.result.Addr() + uint64((j*g.y.n+i)*g.dt.Size())
+	}
+	return t, nil
+}
+
+// ahead is how many tiles may be under way: what was started cannot be
+// cancelled.
+const ahead = 2
+
+// tile computes r rows from i on and c columns from j on.
+func (g *cudaGram) tile(a, b *deviceBlock, i, r, j, c int) error {
+	if err := g.ctx.Err(); err != nil {
+		return err
+	}
+	if err := g.waitFor(g.tiles - max(ahead, len(g.streams))); err != nil {
+		return err
+	}
+	s := g.streams[g.tiles%len(g.streams)]
+	t, err := g.target(i, r, j, c)
+	if err != nil {
+		return err
+	}
+	triangle := g.symmetric() && i == j
+	err = g.timed(productTime, s, func() error {
+		square, err := g.products(s, a, b, t.view, i, j, triangle)
+		if err != nil {
+			return err
+		}
+		whole := t
+		if triangle {
+			whole.mirror, whole.mirrorAt, whole.ldMirror = t.view.Buffer, t.view.Addr(), t.view.Layout.Strides[0]
+		}
+		return g.complete(s, whole, i, j, triangle, square)
+	})
+	if err != nil {
+		return err
+	}
+	n := int64(r) * int64(c)
+	if triangle {
+		n = int64(r) * int64(r+1) / 2
+	}
+	g.entries = append(g.entries, n)
+	g.tiles++
+	if g.out != nil {
+		return g.out.put(s, t, i, r, j, c, g.symmetric() && !triangle)
+	}
+	return nil
+}
+
+// products computes the product of the blocks' kernels and the wires'; square says
+// that its entries are still amplitudes.
+func (g *cudaGram) products(s *device.Stream, a, b *deviceBlock, d device.View, i, j int, triangle bool) (square bool, err error) {
+	square = len(g.codes) == 1 && g.points[0] == nil && g.codes[0].real
+	for k, code := range g.codes {
+		to := d
+		if k > 0 {
+			buf, err := g.dev.Alloc(d.NBytes(), s)
+			if err != nil {
+				return false, err
+			}
+			defer buf.Free()
+			to = device.View{Buffer: buf, DType: g.dt, Layout: layout.Dense(d.Layout.Shape)}
+		}
+		width := 1 << code.qubits
+		rows := device.View{Buffer: a.states[k], DType: code.states(), Layout: layout.Layout{
+			Shape: []int{d.Layout.Shape[0], width}, Strides: []int{width, 1}, Offset: (i - a.lo) * width,
+		}}
+		cols := device.View{Buffer: b.states[k], DType: code.states(), Layout: layout.Layout{
+			Shape: []int{width, d.Layout.Shape[1]}, Strides: []int{1, width}, Offset: (j - b.lo) * width,
+		}}
+		p := matmul.Product{
+			D: to, A: rows, B: cols, Precision: g.precision(), ConjB: !code.real, AbsSquare: !square,
+			Symmetric: triangle, Upper: true, Normwise: true,
+		}
+		g.launches++
+		if err := p.Run(s); err != nil {
+			return false, err
+		}
+		if k > 0 {
+			if err := ops.Apply2(s, expr.Mul, d, d, to); err != nil {
+				return false, err
+			}
+		}
+	}
+	if g.points[0] == nil {
+		if len(g.codes) == 0 { // no sample changes anything
+			err = ops.Fill(s, d, scalarOf(1, g.dt))
+		}
+		return square, err
+	}
+	y := g.points[g.set(g.y)]
+	size := uint64(g.dt.Size())
+	g.launches++
+	return square, launchOn(g.dev, s, []*device.Buffer{g.points[0], y}, []*device.Buffer{d.Buffer}, func(lib *cutlass.Library, ordinal int, stream uint64) error {
+		return lib.QuantumClosed(ordinal, stream, cutlass.QuantumClosed{
+			Type: g.dt, Rows: d.Layout.Shape[0], Cols: d.Layout.Shape[1], X: g.points[0].Addr() + uint64(i)*size, LDX: g.x.n,
+			Y: y.Addr() + uint64(j)*size, LDY: g.y.n, Planar: g.planar, Full: g.full, Dot: g.dot, Upper: triangle,
+			Times: len(g.codes) > 0, K: d.Addr(), LD: d.Layout.Strides[0],
+		})
+	})
+}
+
+// precision is how the product of states is computed. States have norm 1: an error
+// bounded by the norms of rows is what the precisions promise.
+func (g *cudaGram) precision() matmul.Precision {
+	switch g.options.Precision {
+	case Standard:
+		return matmul.FullPrecision
+	case Fast:
+		return matmul.TF32
+	}
+	return matmul.Default
+}
+
+// complete does what follows a product: the mirror, the diagonal, statistics.
+func (g *cudaGram) complete(s *device.Stream, t target, i, j int, triangle, square bool) error {
+	r, c := t.view.Layout.Shape[0], t.view.Layout.Shape[1]
+	need, err := g.dev.Library().QuantumFinishWorkspace(r, c)
+	if err != nil {
+		return err
+	}
+	work, err := g.dev.Alloc(need, s)
+	if err != nil {
+		return err
+	}
+	defer work.Free()
+	q := cutlass.QuantumFinish{
+		Type: g.dt, Rows: r, Cols: c, K: t.view.Addr(), LD: t.view.Layout.Strides[0], Mirror: t.mirrorAt, LDMirror: t.ldMirror,
+		Triangle: triangle, Square: square, One: 1, Total: g.notes.Addr() + uint64(8*g.tileNotes(g.tiles)),
+		Workspace: work.Addr(), WorkspaceBytes: need,
+	}
+	reads := []*device.Buffer{}
+	if g.options.Normalize {
+		y := g.norms[g.set(g.y)]
+		q.NormX, q.NormY, q.Jitter = g.norms[0].Addr()+uint64(8*i), y.Addr()+uint64(8*j), g.options.Jitter
+		reads = append(reads, g.norms[0], y)
+	} else {
+		q.One += g.options.Jitter
+	}
+	writes := []*device.Buffer{t.view.Buffer, g.notes, work}
+	if t.mirror != nil && t.mirror != t.view.Buffer {
+		writes = append(writes, t.mirror)
+	}
+	g.launches++
+	return launchOn(g.dev, s, reads, writes, func(lib *cutlass.Library, ordinal int, stream uint64) error {
+		return lib.QuantumFinish(ordinal, stream, q)
+	})
+}
+
+// waitFor waits until the first n tiles are complete, and says so.
+func (g *cudaGram) waitFor(n int) error {
+	for ; g.waited < n; g.waited++ {
+		t := g.started[g.waited]
+		if _, err := t.to.Elapsed(t.from); err != nil {
+			return err
+		}
+		g.done += g.entries[g.waited]
+		g.progress(g.done)
+	}
+	return nil
+}
+
+// finish waits for all of it, and reads what was noted.
+func (g *cudaGram) finish() error {
+	if g.out != nil {
+		if err := g.out.finish(); err != nil {
+			return err
+		}
+		g.k = g.out.k
+	}
+	for _, s := range g.streams {
+		if err := s.Synchronize(g.ctx); err != nil {
+			return err
+		}
+	}
+	if err := g.waitFor(g.tiles); err != nil {
+		return err
+	}
+	b := make([]byte, g.notes.Size())
+	if err := g.dev.CopyToHost(b, g.notes, 0, g.s); err != nil {
+		return err
+	}
+	notes := wordsOf(b)
+	if g.x.n > 0 && g.y.n > 0 {
+		if err := g.read(notes); err != nil {
+			return err
+		}
+	}
+	r := g.report
+	for _, part := range []struct {
+		times []timed
+		sum   *time.Duration
+	}{{g.building, &r.States}, {g.started, &r.Product}} {
+		for _, t := range part.times {
+			d, err := t.to.Elapsed(t.from)
+			if err != nil {
+				return err
+			}
+			*part.sum += d
+		}
+	}
+	return g.statistics(notes)
+}
+
+// read returns what is wrong with the samples.
+func (g *cudaGram) read(notes []uint64) error {
+	codes := len(g.kernel.blocks) + 1
+	for set, x := range []*samples{g.x, g.y} {
+		if set == 1 && g.symmetric() {
+			break
+		}
+		for code := range codes {
+			angles := []Angle(nil)
+			switch {
+			case code < len(g.codes):
+				angles = g.codes[code].all
+			case g.wires != nil:
+				angles = g.wires.all
+			}
+			if err := found([]string{"x", "y"}[set], x, notes[noteWords*(set*codes+code):], angles); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// faultBounds is how many bounds the computed diagonal, which is then set to 1, may
+// be off before it is taken for a fault: a sum of 2^17 squares in float32 comes near
+// two.
+const faultBounds = 4
+
+func (g *cudaGram) statistics(notes []uint64) error {
+	r := g.report
+	var sum, squares float64
+	for t := range g.tiles {
+		at := g.tileNotes(t)
+		sum += math.Float64frombits(notes[at])
+		squares += math.Float64frombits(notes[at+1])
+		off := math.Float64frombits(notes[at+2])
+		if !(off <= faultBounds*g.options.Precision.diagonalBound()) {
+			return fmt.Errorf("%w: an entry of K's diagonal came out %v off 1: a fault of gpk or of the machine", gpk.ErrNonFinite, off)
+		}
+		r.MaxDiagonalError = max(r.MaxDiagonalError, off)
+	}
+	n := float64(g.x.n) * float64(g.y.n)
+	if g.symmetric() {
+		n = float64(g.x.n) * float64(g.x.n-1) / 2
+	}
+	r.OffDiagonalMean, r.OffDiagonalStd = math.NaN(), math.NaN()
+	if n > 0 {
+		r.OffDiagonalMean = sum / n
+		r.OffDiagonalStd = math.Sqrt(max(squares/n-r.OffDiagonalMean*r.OffDiagonalMean, 0))
+	}
+	for _, b := range g.builds {
+		for _, n := range b {
+			r.MaxBuilds = max(r.MaxBuilds, n)
+		}
+	}
+	r.Launches = g.launches
+	bytes := func(list ...*device.Buffer) (n int64) {
+		for _, b := range list {
+			if b != nil {
+				n += b.Size()
+			}
+		}
+		return n
+	}
+	states := bytes(g.slots[0].states...) + bytes(g.slots[1].states...) + bytes(g.points[:]...)
+	r.Peak = []Bytes{{"states", states}, {"K", bytes(g.result)}, {"workspace", g.plan.Workspace}}
+	if g.out != nil {
+		r.FromDevice, r.Copy = g.out.bytes, g.out.took
+		if g.out.took > 0 {
+			r.FromDeviceGBs = float64(g.out.bytes) / 1e9 / g.out.took.Seconds()
+		}
+	}
+	return nil
+}
+
+// scalarOf is a number as an operand.
+func scalarOf(v float64, dt gpk.DType) ops.Scalar {
+	if dt == gpk.Float64 {
+		return ops.Scalar{math.Float64bits(v)}
+	}
+	return ops.Scalar{uint64(math.Float32bits(float32(v)))}
+}

@@ -1,0 +1,187 @@
+package quantum
+
+import (
+	"fmt"
+	"math"
+	"sync"
+	"time"
+	"unsafe"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/array"
+	"github.com/gpk-go/gpk/device"
+)
+
+// tileWriter takes tiles of K from a GPU to the host's memory or to a file, while
+// the GPU computes the next ones. Two tiles with their mirrors are on the device,
+// one in pinned memory.
+type tileWriter struct {
+	g      *cudaGram
+	stream *device.Stream
+	free   chan tileRoom
+	jobs   chan tileJob
+	ended  chan struct{}
+	pinned []byte
+	unpin  func()
+
+	k    *gpk.Array
+	host []byte        // K's memory, or
+	file sink[float32] // the file
+
+	closed sync.Once
+	err    error // read when ended is closed
+	bytes  int64
+	took   time.Duration
+}
+
+type tileRoom struct{ tile, mirror *device.Buffer }
+
+type tileJob struct {
+	room       tileRoom
+	i, r, j, c int
+	mirrored   bool
+}
+
+func newTileWriter(g *cudaGram) (w *tileWriter, err error) {
+	size := g.dt.Size()
+	w = &tileWriter{g: g, free: make(chan tileRoom, ahead), jobs: make(chan tileJob, ahead), ended: make(chan struct{}), unpin: func() {}}
+	defer func() {
+		if err != nil {
+			close(w.ended)
+			w.close()
+			w = nil
+		}
+	}()
+	w.file = sink[float32]{job: g.job}
+	switch {
+	case g.options.Output != nil:
+		if err := w.file.header(g.dt); err != nil {
+			return w, err
+		}
+	default:
+		if g.x.n > 0 && g.y.n > math.MaxInt/64/g.x.n {
+			return w, fmt.Errorf("%w: K of %d x %d", gpk.ErrOutOfMemory, g.x.n, g.y.n)
+		}
+		cpu, err := device.Open("cpu")
+		if err != nil {
+			return w, err
+		}
+		buf, err := cpu.Alloc(int64(g.x.n)*int64(g.y.n)*int64(size), nil)
+		if err != nil {
+			return w, err
+		}
+		w.k = array.FromBuffer(buf, g.dt, g.x.n, g.y.n)
+		if n := buf.Size(); n > 0 {
+			w.host = unsafe.Slice((*byte)(buf.Ptr()), n)
+		}
+	}
+	if w.stream, err = g.dev.NewStream(); err != nil {
+		return w, err
+	}
+	n := min(g.side, max(g.x.n, 1)) * min(g.side, max(g.y.n, 1)) * size
+	if w.pinned, w.unpin, err = g.dev.AllocPinned(n); err != nil {
+		w.unpin = func() {}
+		return w, err
+	}
+	for range ahead {
+		var room tileRoom
+		if room.tile, err = g.alloc(int64(n)); err != nil {
+			return w, err
+		}
+		if room.mirror, err = g.alloc(int64(n)); err != nil {
+			return w, err
+		}
+		w.free <- room
+	}
+	go w.run()
+	return w, nil
+}
+
+// room waits for a place for a tile and for its mirror.
+func (w *tileWriter) room() (tile, mirror *device.Buffer, err error) {
+	select {
+	case r := <-w.free:
+		return r.tile, r.mirror, nil
+	case <-w.ended:
+		return nil, nil, w.err
+	case <-w.g.ctx.Done():
+		return nil, nil, w.g.ctx.Err()
+	}
+}
+
+// put hands a tile on that was started.
+func (w *tileWriter) put(_ *device.Stream, t target, i, r, j, c int, mirrored bool) error {
+	select {
+	case w.jobs <- tileJob{tileRoom{t.view.Buffer, t.mirror}, i, r, j, c, mirrored}:
+		return nil
+	case <-w.ended:
+		return w.err
+	}
+}
+
+// run copies tile after tile, until one cannot be written.
+func (w *tileWriter) run() {
+	defer close(w.ended)
+	for t := range w.jobs {
+		if w.err = w.copy(t.room.tile, t.i, t.r, t.j, t.c); w.err == nil && t.mirrored {
+			w.err = w.copy(t.room.mirror, t.j, t.c, t.i, t.r)
+		}
+		if w.err != nil {
+			return
+		}
+		w.free <- t.room
+	}
+}
+
+// copy brings r rows from i on and c columns from j on to their place.
+func (w *tileWriter) copy(from *device.Buffer, i, r, j, c int) error {
+	if err := w.g.ctx.Err(); err != nil {
+		return err
+	}
+	size, m := w.g.dt.Size(), w.g.y.n
+	tile := w.pinned[:r*c*size]
+	if err := w.g.dev.CopyToHost(tile, from, 0, w.stream); err != nil {
+		return err
+	}
+	w.bytes += int64(len(tile))
+	begun := time.Now()
+	defer func() { w.took += time.Since(begun) }()
+	line := c * size
+	if w.host != nil {
+		rows(r, r*c, func(lo, hi int) {
+			for y := lo; y < hi; y++ {
+				copy(w.host[((i+y)*m+j)*size:][:line], tile[y*line:])
+			}
+		})
+		return nil
+	}
+	if c == m {
+		return w.file.write(tile, w.file.at+int64(i)*int64(m*size))
+	}
+	for y := range r {
+		if err := w.file.write(tile[y*line:][:line], w.file.at+(int64(i+y)*int64(m)+int64(j))*int64(size)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish waits until all tiles are where they belong.
+func (w *tileWriter) finish() error {
+	w.closed.Do(func() { close(w.jobs) })
+	<-w.ended
+	return w.err
+}
+
+// close ends the writer and gives back what is not the result.
+func (w *tileWriter) close() {
+	w.closed.Do(func() { close(w.jobs) })
+	<-w.ended
+	w.unpin()
+	if w.stream != nil {
+		_ = w.stream.Close()
+	}
+	if w.g.k != w.k { // not handed over
+		w.k.Free()
+	}
+}
