@@ -5,9 +5,11 @@
 //	x, err := npy.ReadFile("train.npy")   // on the default device
 //	err = npy.WriteFile("k.npy", k)
 //
-// Element types are those of gpk but bfloat16, which NumPy lacks. Files of either
+// Element types are those of gpk but bfloat16, which NumPy lacks: it is ErrDType
+// both ways, and a file of ml_dtypes' bfloat16, to NumPy two bytes of anything
+// (V2), is not guessed at. Cast to Float32, or astype, first. Files of either
 // byte order are read; a file in Fortran's order gives a transposed view.
-// Objects, strings, dates and structures are gpk.ErrUnsupported.
+// Objects, strings, dates and structures are ErrUnsupported or ErrDType.
 //
 // A header is not believed: nothing is allocated beyond what the file's
 // length, or what a stream has delivered so far, allows.

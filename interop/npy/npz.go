@@ -13,7 +13,8 @@ import (
 )
 
 // ReadZip reads all arrays of a .npz file of size bytes, by the names that
-// NumPy has for them.
+// NumPy has for them. A compressed file can hold a thousand times its length, and
+// reading it takes that much memory.
 func ReadZip(r io.ReaderAt, size int64) (map[string]*gpk.Array, error) {
 	z, err := zip.NewReader(r, size)
 	if err != nil {

@@ -1,0 +1,165 @@
+package gonum
+
+import (
+	"github.com/gpk-go/gpk"
+	"gonum.org/v1/gonum/blas/blas32"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/blas/cblas128"
+	"gonum.org/v1/gonum/blas/cblas64"
+)
+
+// General is BLAS's row-major matrices, of float32, float64, complex64 and
+// complex128.
+type General interface {
+	blas32.General | blas64.General | cblas64.General | cblas128.General
+}
+
+// Vector is BLAS's vectors, of the same types.
+type Vector interface {
+	blas32.Vector | blas64.Vector | cblas64.Vector | cblas128.Vector
+}
+
+// FromGeneral returns an array [rows, columns] on the default device with a copy
+// of the matrix's elements. A matrix whose Data is too short or whose Stride is
+// below its columns is ErrShape.
+func FromGeneral[G General](g G) *gpk.Array {
+	a, err := of(g).load()
+	if err != nil {
+		return failed("FromGeneral", err)
+	}
+	return a
+}
+
+// FromVector returns an array [n] on the default device with a copy of the
+// vector's elements. An Inc below 1 is ErrShape.
+func FromVector[V Vector](v V) *gpk.Array {
+	a, err := of(v).load()
+	if err != nil {
+		return failed("FromVector", err)
+	}
+	return a
+}
+
+// ToGeneral waits and returns a new matrix with the elements of a 2-D array, whose
+// type must be the matrix's.
+func ToGeneral[G General](a *gpk.Array) (G, error) {
+	var g G
+	d, err := of(g).copied(a, 2)
+	if err != nil {
+		return g, named("ToGeneral", err)
+	}
+	d.put(&g)
+	return g, nil
+}
+
+// ToVector waits and returns a new vector with the elements of a 1-D array, whose
+// type must be the vector's.
+func ToVector[V Vector](a *gpk.Array) (V, error) {
+	var v V
+	d, err := of(v).copied(a, 1)
+	if err != nil {
+		return v, named("ToVector", err)
+	}
+	d.put(&v)
+	return v, nil
+}
+
+// ShareGeneral returns an array [rows, columns] over the elements of g, on the
+// CPU. Nothing is copied: see the package comment.
+func ShareGeneral[G General](g G) *gpk.Array {
+	a, err := of(g).share()
+	if err != nil {
+		return failed("ShareGeneral", err)
+	}
+	return a
+}
+
+// ShareVector returns an array [n] over the elements of v, on the CPU. Nothing is
+// copied: see the package comment.
+func ShareVector[V Vector](v V) *gpk.Array {
+	a, err := of(v).share()
+	if err != nil {
+		return failed("ShareVector", err)
+	}
+	return a
+}
+
+// ViewGeneral starts the array where it has not been started and returns a matrix
+// over its elements: 2-D, of the matrix's type, on the CPU (else ErrDevice), the
+// elements of a row side by side (else ErrUnsupported). Nothing is copied: see
+// the package comment.
+func ViewGeneral[G General](a *gpk.Array) (G, error) {
+	var g G
+	d, err := of(g).view(a, 2)
+	if err != nil {
+		return g, named("ViewGeneral", err)
+	}
+	d.put(&g)
+	return g, nil
+}
+
+// ViewVector is ViewGeneral for 1-D arrays, whose elements may lie apart.
+func ViewVector[V Vector](a *gpk.Array) (V, error) {
+	var v V
+	d, err := of(v).view(a, 1)
+	if err != nil {
+		return v, named("ViewVector", err)
+	}
+	d.put(&v)
+	return v, nil
+}
+
+// matrix is a dense of some type.
+type matrix interface {
+	load() (*gpk.Array, error)
+	share() (*gpk.Array, error)
+	copied(a *gpk.Array, dims int) (matrix, error)
+	view(a *gpk.Array, dims int) (matrix, error)
+	put(g any)
+}
+
+// of returns a General or a Vector as a dense of its type.
+func of(g any) matrix {
+	switch g := g.(type) {
+	case blas32.General:
+		return dense[float32]{2, g.Rows, g.Cols, g.Stride, g.Data}
+	case blas64.General:
+		return dense[float64]{2, g.Rows, g.Cols, g.Stride, g.Data}
+	case cblas64.General:
+		return dense[complex64]{2, g.Rows, g.Cols, g.Stride, g.Data}
+	case cblas128.General:
+		return dense[complex128]{2, g.Rows, g.Cols, g.Stride, g.Data}
+	case blas32.Vector:
+		return dense[float32]{1, g.N, 1, g.Inc, g.Data}
+	case blas64.Vector:
+		return dense[float64]{1, g.N, 1, g.Inc, g.Data}
+	case cblas64.Vector:
+		return dense[complex64]{1, g.N, 1, g.Inc, g.Data}
+	case cblas128.Vector:
+		return dense[complex128]{1, g.N, 1, g.Inc, g.Data}
+	}
+	panic("gonum: a type outside General and Vector")
+}
+
+// put is the inverse of of: it sets the General or Vector at g, of elements T.
+func (d dense[T]) put(g any) {
+	data := any(d.data)
+	switch g := g.(type) {
+	case *blas32.General:
+		*g = blas32.General{Rows: d.rows, Cols: d.cols, Stride: d.stride, Data: data.([]float32)}
+	case *blas64.General:
+		*g = blas64.General{Rows: d.rows, Cols: d.cols, Stride: d.stride, Data: data.([]float64)}
+	case *cblas64.General:
+		*g = cblas64.General{Rows: d.rows, Cols: d.cols, Stride: d.stride, Data: data.([]complex64)}
+	case *cblas128.General:
+		*g = cblas128.General{Rows: d.rows, Cols: d.cols, Stride: d.stride, Data: data.([]complex128)}
+	case *blas32.Vector:
+		*g = blas32.Vector{N: d.rows, Inc: d.stride, Data: data.([]float32)}
+	case *blas64.Vector:
+		*g = blas64.Vector{N: d.rows, Inc: d.stride, Data: data.([]float64)}
+	case *cblas64.Vector:
+		*g = cblas64.Vector{N: d.rows, Inc: d.stride, Data: data.([]complex64)}
+	case *cblas128.Vector:
+		*g = cblas128.Vector{N: d.rows, Inc: d.stride, Data: data.([]complex128)}
+	}
+}

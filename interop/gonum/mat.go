@@ -1,0 +1,189 @@
+package gonum
+
+import (
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"runtime"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/array"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/blas/cblas128"
+	"gonum.org/v1/gonum/mat"
+)
+
+// FromMat returns a float64 array [rows, columns] on the default device with a
+// copy of the matrix's elements. A transposed matrix is copied as it lies and
+// gives a transposed view; triangular, symmetric and banded ones give all
+// elements, and a vector one column. A nil matrix is ErrShape.
+func FromMat(m mat.Matrix) *gpk.Array {
+	a, err := fromMat(m)
+	if err != nil {
+		return failed("FromMat", err)
+	}
+	return a
+}
+
+func fromMat(m mat.Matrix) (*gpk.Array, error) {
+	if none(m) {
+		return nil, fmt.Errorf("%w: a nil matrix", gpk.ErrShape)
+	}
+	if u, ok := m.(mat.Untransposer); ok {
+		a, err := fromMat(u.Untranspose())
+		if err != nil {
+			return nil, err
+		}
+		return a.T(), nil
+	}
+	r, c := m.Dims()
+	if d, ok := m.(*mat.Dense); ok {
+		return rawOf(d).load()
+	}
+	return gathered(r, c, m.At).load()
+}
+
+// rawOf is the elements of m. The empty matrix has a stride of 0.
+func rawOf(m *mat.Dense) dense[float64] {
+	g := m.RawMatrix()
+	return dense[float64]{2, g.Rows, g.Cols, max(1, g.Stride), g.Data}
+}
+
+// gathered is a copy of the elements at(i, j).
+func gathered[T number](rows, cols int, at func(i, j int) T) dense[T] {
+	d := dense[T]{2, rows, cols, max(1, cols), make([]T, 0, max(0, rows*cols))}
+	for i := range rows {
+		for j := range cols {
+			d.data = append(d.data, at(i, j))
+		}
+	}
+	return d
+}
+
+// FromCMat is FromMat for matrices of complex128, which are copied as they are
+// read: a conjugated one conjugated.
+func FromCMat(m mat.CMatrix) *gpk.Array {
+	if none(m) {
+		return failed("FromCMat", fmt.Errorf("%w: a nil matrix", gpk.ErrShape))
+	}
+	r, c := m.Dims()
+	d := gathered(r, c, m.At)
+	a, err := d.load()
+	if err != nil {
+		return failed("FromCMat", err)
+	}
+	return a
+}
+
+// none reports a nil matrix, in an interface or as one.
+func none(m any) bool {
+	v := reflect.ValueOf(m)
+	switch v.Kind() {
+	case reflect.Invalid:
+		return true
+	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Func, reflect.Interface:
+		return v.IsNil()
+	}
+	return false
+}
+
+// ToMat waits and returns a new matrix with the elements of a 2-D float64
+// array. Package mat has no matrices of no rows or no columns, but for the
+// empty one: other shapes of size 0 are ErrShape.
+func ToMat(a *gpk.Array) (*mat.Dense, error) {
+	d, err := dense[float64]{}.copied(a, 2)
+	if err != nil {
+		return nil, named("ToMat", err)
+	}
+	return newMat("ToMat", d)
+}
+
+// newMat is a matrix over the elements of d.
+func newMat(op string, d matrix) (*mat.Dense, error) {
+	var g blas64.General
+	d.put(&g)
+	if err := represents(g.Rows, g.Cols); err != nil {
+		return nil, named(op, err)
+	}
+	m := &mat.Dense{}
+	if g.Rows > 0 {
+		m.SetRawMatrix(g)
+	}
+	return m, nil
+}
+
+// ToCMat is ToMat for arrays of complex128.
+func ToCMat(a *gpk.Array) (*mat.CDense, error) {
+	d, err := dense[complex128]{}.copied(a, 2)
+	if err != nil {
+		return nil, named("ToCMat", err)
+	}
+	var g cblas128.General
+	d.put(&g)
+	if err := represents(g.Rows, g.Cols); err != nil {
+		return nil, named("ToCMat", err)
+	}
+	m := &mat.CDense{}
+	if g.Rows > 0 {
+		m.SetRawCMatrix(g)
+	}
+	return m, nil
+}
+
+// represents reports a shape that package mat has no matrix of.
+func represents(rows, cols int) error {
+	if (rows == 0) != (cols == 0) {
+		return fmt.Errorf("%w: package mat has no matrix of %d x %d", gpk.ErrShape, rows, cols)
+	}
+	return nil
+}
+
+// IntoMat waits and copies the elements of a float64 array into a matrix of its
+// shape, which may be a part of a larger one (mat.Dense.Slice). Nothing is
+// written when it fails.
+func IntoMat(dst *mat.Dense, a *gpk.Array) error {
+	if dst == nil {
+		return named("IntoMat", fmt.Errorf("%w: a nil matrix", gpk.ErrShape))
+	}
+	return named("IntoMat", rawOf(dst).store(a))
+}
+
+// ShareMat returns an array over the elements of m, on the CPU. Nothing is
+// copied: see the package comment.
+func ShareMat(m *mat.Dense) *gpk.Array {
+	if m == nil {
+		return failed("ShareMat", fmt.Errorf("%w: a nil matrix", gpk.ErrShape))
+	}
+	a, err := rawOf(m).share()
+	if err != nil {
+		return failed("ShareMat", err)
+	}
+	return a
+}
+
+// ViewMat starts the array where it has not been started and returns a matrix
+// over its elements: 2-D, float64, on the CPU, each row's side by side (else
+// ErrUnsupported). Nothing is copied: see the package comment.
+func ViewMat(a *gpk.Array) (*mat.Dense, error) {
+	d, err := dense[float64]{}.view(a, 2)
+	if err != nil {
+		return nil, named("ViewMat", err)
+	}
+	return newMat("ViewMat", d)
+}
+
+// failed returns an array that carries the error of an exported function, with the
+// line of that one's caller.
+func failed(op string, err error) *gpk.Array {
+	_, file, line, _ := runtime.Caller(2)
+	dir, base := filepath.Split(file)
+	return array.Failed(&gpk.OpError{Op: "gonum." + op, Site: fmt.Sprintf("%s/%s:%d", filepath.Base(dir), base, line), Err: err})
+}
+
+// named says which function an error is of.
+func named(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("gonum: %s: %w", op, err)
+}
