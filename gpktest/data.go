@@ -146,6 +146,15 @@ func integers[T int8 | uint8 | int32 | int64](x tensor) *gpk.Array {
 // read brings an array back.
 func read(t testing.TB, a *gpk.Array) tensor {
 	t.Helper()
+	x, err := fetch(a)
+	if err != nil {
+		t.Fatalf("reading: %v", err)
+	}
+	return x
+}
+
+// fetch is read with the error.
+func fetch(a *gpk.Array) (tensor, error) {
 	x := tensor{dt: a.DType(), shape: a.Shape()}
 	var err error
 	switch x.dt {
@@ -179,10 +188,7 @@ func read(t testing.TB, a *gpk.Array) tensor {
 	default:
 		err = a.Err()
 	}
-	if err != nil {
-		t.Fatalf("reading: %v", err)
-	}
-	return x
+	return x, err
 }
 
 func values[T gpk.Elem, R any](a *gpk.Array, f func(T) R) ([]R, error) {

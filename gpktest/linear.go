@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -79,8 +80,13 @@ func testPack(t *testing.T, s *suite) {
 					t.Fatal(err)
 				}
 				w.MulInPlace(0) // the snapshot must not see it
-				for range 2 {
-					s.check(t, fmt.Sprintf("%s %v %s packed", v.name, d, f.name), evaluate(t, a.array().MatMul(p, v.opts...)), a, b, v, epilogue{})
+				// A precision that Pack was given is the product's too.
+				others := slices.DeleteFunc(slices.Clone(v.opts), func(o matmul.Option) bool {
+					_, precision := o.(matmul.Precision)
+					return precision
+				})
+				for _, opts := range [][]matmul.Option{v.opts, others} {
+					s.check(t, fmt.Sprintf("%s %v %s packed", v.name, d, f.name), evaluate(t, a.array().MatMul(p, opts...)), a, b, v, epilogue{})
 				}
 				p.Free()
 				if _, err := gpk.ToSlice[float32](a.array().MatMul(p)); !errors.Is(err, gpk.ErrFreed) {

@@ -269,22 +269,22 @@ func reducedFloats(op expr.Op, x tensor, list []int) (want complex128, tol float
 		acc = epsilon[gpk.Float64]
 	}
 	n := float64(len(list))
-	var sum complex128
-	var magnitude float64
+	var re, im, magnitude twice
 	for _, i := range list {
-		sum += x.values[i]
-		magnitude += cmplx.Abs(x.values[i])
+		re.add(real(x.values[i]))
+		im.add(imag(x.values[i]))
+		magnitude.add(cmplx.Abs(x.values[i]))
 	}
-	mean := complex(real(sum)/n, imag(sum)/n)
+	mean := complex(re.value()/n, im.value()/n)
 	switch op {
 	case expr.Mean:
-		return mean, 24*acc*magnitude/n + acc*cmplx.Abs(mean)
+		return mean, 24*acc*magnitude.value()/n + acc*cmplx.Abs(mean)
 	case expr.Var:
-		var squares float64
+		var squares twice
 		for _, i := range list {
-			squares += sqr(x.values[i] - mean)
+			squares.add(sqr(x.values[i] - mean))
 		}
-		return complex(squares/n, 0), 40 * acc * squares / n
+		return complex(squares.value()/n, 0), 40 * acc * squares.value() / n
 	case expr.Prod:
 		want = 1
 		for _, i := range list {
@@ -317,6 +317,22 @@ func reducedFloats(op expr.Op, x tensor, list []int) (want complex128, tol float
 	}
 	return x.values[list[at]], 0
 }
+
+// twice is a sum in twice the precision of float64, for a reference that shall be
+// better than a float64 tree (Neumaier 1974).
+type twice struct{ high, low float64 }
+
+func (s *twice) add(x float64) {
+	sum := s.high + x
+	if math.Abs(s.high) >= math.Abs(x) {
+		s.low += (s.high - sum) + x
+	} else {
+		s.low += (x - sum) + s.high
+	}
+	s.high = sum
+}
+
+func (s *twice) value() float64 { return s.high + s.low }
 
 // testLines tries the operations along an axis on every type, along every axis.
 func testLines(t *testing.T, s *suite) {

@@ -35,8 +35,14 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Reductions", testReductions},
 		{"Lines", testLines},
 		{"Concat", testConcat},
+		{"Take", testTake},
+		{"Moves", testMoves},
+		{"Order", testOrder},
 		{"InPlace", testInPlace},
 		{"Open", testOpen},
+		{"Chains", testChains}, // waits for what is being compiled: before the hundreds of kernels of Expressions
+		{"Expressions", testExpressions},
+		{"ExpressionBounds", testExpressionBounds},
 		{"Products", testProducts},
 		{"ProductLayouts", testProductLayouts},
 		{"Batches", testBatches},
@@ -57,6 +63,11 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Goroutines", testGoroutines},
 		{"Temporaries", testTemporaries},
 		{"Streams", testStreams},
+		{"Overlap", testOverlap},
+		{"Random", testRandom},
+		{"Graphs", testGraphs},
+		{"UserKernels", testUserKernels},
+		{"Quantum", testQuantum},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			seed := rand.Uint64()

@@ -1,0 +1,529 @@
+package gpktest
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	gpk "github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/ops"
+)
+
+// gathered is the tensor of a shape whose element at an index is x's at from.
+func (x tensor) gathered(shape []int, from func(ix []int) []int) tensor {
+	var list []int
+	index(shape, func(ix []int) { list = append(list, at(x.shape, from(ix))) })
+	return x.permutedTo(shape, list)
+}
+
+// arranged is x in some layout.
+func (s *suite) arranged(x tensor) *gpk.Array {
+	if len(x.shape) < 2 || size(x.shape) == 0 {
+		return x.array()
+	}
+	return arrangements[s.rng.IntN(len(arrangements))].make(s, x)
+}
+
+// indicesInto draws indices for an axis, a third of them negative.
+func (s *suite) indicesInto(dt gpk.DType, length int, shape ...int) tensor {
+	x := tensor{dt: dt, shape: shape, ints: make([]int64, size(shape))}
+	for i := range x.ints {
+		x.ints[i] = int64(s.rng.IntN(length))
+		if s.rng.IntN(3) == 0 {
+			x.ints[i] -= int64(length)
+		}
+	}
+	return x
+}
+
+// taken is the reference of Take.
+func taken(x, ix tensor, axis int) tensor {
+	span := len(ix.shape)
+	shape := slices.Concat(x.shape[:axis], ix.shape, x.shape[axis+1:])
+	return x.gathered(shape, func(to []int) []int {
+		i := int(ix.ints[at(ix.shape, to[axis:axis+span])])
+		if i < 0 {
+			i += x.shape[axis]
+		}
+		return slices.Concat(to[:axis], []int{i}, to[axis+span:])
+	})
+}
+
+// testTake tries Take on every type: elements and rows of every size, from and to
+// every layout, and what comes of an index outside the axis.
+func testTake(t *testing.T, s *suite) {
+	for _, dt := range ops.Lookup(expr.Take).Types {
+		for _, c := range []struct {
+			x    []int
+			axis int
+			ix   []int
+		}{
+			{[]int{1}, 0, []int{}},
+			{[]int{7}, 0, []int{0}},
+			{[]int{1000}, 0, []int{3001}},
+			{[]int{31, 64}, 0, []int{100}},
+			{[]int{31, 65}, 0, []int{100}},
+			{[]int{31, 66}, -2, []int{7, 9}},
+			{[]int{31, 8}, 1, []int{5}},
+			{[]int{5, 0}, 0, []int{3}},
+			{[]int{0, 5}, 1, []int{3}},
+			{[]int{0, 5}, 0, []int{0}},
+			{[]int{3, 40, 17}, 1, []int{2, 0}},
+			{[]int{3, 40, 17}, 1, []int{2, 33}},
+			{[]int{3, 40, 16}, 0, []int{}},
+			{[]int{3, 40, 17}, 2, []int{2, 3, 4}},
+			{[]int{2, 1, 2, 3, 1, 2, 2, 1, 3, 2}, 3, []int{2, 2}},
+		} {
+			x := s.random(dt, c.x...)
+			axis := c.axis
+			if axis < 0 {
+				axis += len(c.x)
+			}
+			ix := s.indicesInto([]gpk.DType{gpk.Int32, gpk.Int64}[s.rng.IntN(2)], c.x[axis], c.ix...)
+			r := gpk.Take(s.arranged(x), s.arranged(ix), c.axis)
+			want := taken(x, ix, axis)
+			what := name("Take", dt, c.x, c.axis, c.ix)
+			if s.rng.IntN(2) == 0 {
+				equal(t, what+" stored", read(t, r), want)
+			}
+			equal(t, what, evaluate(t, r), want)
+		}
+		// Into a part of an array, by indices that are all one element.
+		x, ix := s.random(dt, 9, 6), s.indicesInto(gpk.Int32, 9, 1)
+		frame := poison(dt, 6, 9)
+		if err := gpk.Into(frame.Slice(0, 1, 5).Slice(1, 2, 8), gpk.Take(x.array(), ix.array().BroadcastTo(4), 0)); err != nil {
+			t.Fatal(err)
+		}
+		if dt != gpk.Bool {
+			s.frameIntact(t, name("Take", dt, "into a part"), read(t, frame), 1, 5, 2, 8)
+		}
+		equal(t, name("Take", dt, "into a part"), read(t, frame.Slice(0, 1, 5).Slice(1, 2, 8)),
+			x.gathered([]int{4, 6}, func(to []int) []int { return []int{(int(ix.ints[0]) + 9) % 9, to[1]} }))
+	}
+	x := gpk.Ones(gpk.Float32, 3, 4)
+	for what, a := range map[string]*gpk.Array{
+		"indices of floats": gpk.Take(x, x, 0),
+		"indices of bytes":  gpk.Take(x, gpk.Zeros(gpk.Uint8, 2), 0),
+	} {
+		if !errors.Is(a.Err(), gpk.ErrDType) {
+			t.Errorf("%s: %v", what, a.Err())
+		}
+	}
+	for what, a := range map[string]*gpk.Array{
+		"an axis too far":     gpk.Take(x, gpk.Zeros(gpk.Int64, 2), 2),
+		"an axis of length 0": gpk.Take(gpk.Zeros(gpk.Float32, 0, 4), gpk.Zeros(gpk.Int64, 2), 0),
+		"no axis":             gpk.Take(gpk.Zeros(gpk.Float32), gpk.Zeros(gpk.Int64, 2), 0),
+	} {
+		if !errors.Is(a.Err(), gpk.ErrShape) {
+			t.Errorf("%s: %v", what, a.Err())
+		}
+	}
+	s.outside(t)
+}
+
+// outside checks that an index outside the axis is an error at the boundary, that
+// names it and the place in the program, and that nothing is written.
+func (s *suite) outside(t *testing.T) {
+	for _, bad := range []int64{5, -6, math.MaxInt32, math.MinInt32, 1 << 40, math.MaxInt64, math.MinInt64} {
+		dt := gpk.Int64
+		if int64(int32(bad)) == bad && s.rng.IntN(2) == 0 {
+			dt = gpk.Int32
+		}
+		x := s.random(gpk.Float32, 5, 33)
+		indices := s.indicesInto(dt, 5, 400)
+		indices.ints[s.rng.IntN(400)] = bad
+		ix := indices.array()
+		_, file, _, _ := runtime.Caller(0)
+		check := func(what string, err error) {
+			t.Helper()
+			var oe *gpk.OpError
+			switch {
+			case !errors.Is(err, gpk.ErrShape):
+				t.Errorf("index %d, %s: %v", bad, what, err)
+			case !errors.As(err, &oe) || oe.Op != "Take" || !strings.Contains(oe.Site, file[strings.LastIndex(file, "/")+1:]):
+				t.Errorf("index %d, %s: not the error of Take here: %v", bad, what, err)
+			case !strings.Contains(err.Error(), fmt.Sprintf("index %d ", bad)) || fmt.Sprint(oe.Shapes) != "[[5 33] [400]]":
+				t.Errorf("index %d, %s: the error does not name it: %v", bad, what, err)
+			}
+		}
+		take := func() *gpk.Array { return gpk.Take(x.array(), ix, 0) }
+		_, err := gpk.ToSlice[float32](take())
+		check("read", err)
+		_, err = gpk.ToSlice[float32](take().Add(1).Slice(0, 0, 1))
+		check("a view of a sum", err)
+		_, err = gpk.Item[float32](take().Exp().Sum())
+		check("a reduction", err)
+		r := take()
+		_ = gpk.Eval(r)
+		_, err = gpk.ToSlice[float32](r.T().Mul(2))
+		check("after Eval", err)
+		_, err = gpk.ToSlice[float32](r)
+		check("again", err)
+
+		// Nothing that was there before is written.
+		before := s.random(gpk.Float32, 400, 33)
+		intact := func(what string, a *gpk.Array) {
+			t.Helper()
+			equal(t, fmt.Sprintf("index %d, %s", bad, what), read(t, a), before)
+		}
+		dst := before.array()
+		check("Into", gpk.Into(dst, take()))
+		intact("Into", dst)
+		check("Into of a chain", gpk.Into(dst, take().Add(1).Mul(before.array())))
+		intact("Into of a chain", dst)
+		base := before.array()
+		whole := base.Slice(0, 0, 400)
+		sum := base.AddInPlace(take().Mul(2))
+		check("AddInPlace", gpk.Eval(sum))
+		_, err = gpk.ToSlice[float32](whole)
+		check("a view of what was to be written", err)
+		if err := gpk.Into(base, before.array()); err != nil {
+			t.Errorf("index %d: overwriting: %v", bad, err)
+		}
+		intact("overwritten", base)
+		part := before.array()
+		rows := part.Slice(0, 3, 8)
+		check("CopyFrom", gpk.Eval(rows.CopyFrom(take().Slice(0, 0, 5))))
+		// The failed part is mended whole, and shows that the rest was left alone.
+		equal(t, "mended", read(t, rows.CopyFrom(before.array().Slice(0, 3, 8))), read(t, before.array().Slice(0, 3, 8)))
+		intact("CopyFrom", part)
+
+		// The failed result itself may be overwritten whole, where it has memory.
+		r = take()
+		if err := gpk.Into(r, before.array()); err != nil {
+			check("into the result", err)
+		} else {
+			intact("into the result", r)
+		}
+	}
+	// What goes well is not held up, nor remembered.
+	x, ix := s.random(gpk.Float32, 50, 8), s.indicesInto(gpk.Int64, 50, 20)
+	want := taken(x, ix, 0)
+	a := gpk.Zeros(gpk.Float32, 20, 8)
+	for range 100 {
+		a.CopyFrom(gpk.Take(x.array(), ix.array(), 0))
+	}
+	equal(t, "CopyFrom", read(t, a), want)
+	b := x.array()
+	all := gpk.Arange(gpk.Int32, 50)
+	for range 100 {
+		b = gpk.Take(b, all, 0)
+	}
+	equal(t, "a chain of 100", read(t, b), x)
+}
+
+// testMoves tries Stack, Concat, Repeat, Pad and Flip on every type.
+func testMoves(t *testing.T, s *suite) {
+	for _, dt := range allTypes {
+		for _, shape := range [][]int{{}, {0}, {1}, {1003}, {7, 5}, {33, 64}, {3, 0, 2}, {3, 4, 17}, {2, 1, 2, 3, 1, 2, 2, 1, 3, 2}} {
+			n := len(shape)
+			x, y := s.random(dt, shape...), s.random(dt, shape...)
+			axis := s.rng.IntN(n + 1)
+			what := name(dt, shape, axis)
+			both := slices.Insert(slices.Clone(shape), axis, 2)
+			got := evaluate(t, gpk.Stack(axis-n-1, s.arranged(x), s.arranged(y)))
+			stacked := tensor{dt: dt, shape: both}
+			index(both, func(ix []int) {
+				from, p := x, at(shape, slices.Delete(slices.Clone(ix), axis, axis+1))
+				if ix[axis] == 1 {
+					from = y
+				}
+				stacked.push(from, p)
+			})
+			equal(t, "Stack/"+what, got, stacked)
+			if n == 0 {
+				equal(t, "Pad/"+what, evaluate(t, x.array().Pad(nil, 0)), x)
+				equal(t, "Flip/"+what, evaluate(t, x.array().Flip()), x)
+				continue
+			}
+			axis = s.rng.IntN(n)
+			what = name(dt, shape, axis)
+
+			times := s.rng.IntN(5)
+			longer := slices.Clone(shape)
+			longer[axis] *= times
+			equal(t, name("Repeat", what, times), evaluate(t, s.arranged(x).Repeat(times, axis-n)), x.gathered(longer, func(ix []int) []int {
+				from := slices.Clone(ix)
+				from[axis] /= times
+				return from
+			}))
+
+			widths, wider := make([][2]int, n), slices.Clone(shape)
+			for d := range widths {
+				widths[d] = [2]int{s.rng.IntN(3), s.rng.IntN(3)}
+				wider[d] += widths[d][0] + widths[d][1]
+			}
+			number := tensor{dt: dt, shape: []int{}, values: []complex128{7}, ints: []int64{7}}
+			value := any(7)
+			if dt == gpk.Bool {
+				value, number.ints[0] = true, 1
+			}
+			padded := tensor{dt: dt, shape: wider}
+			index(wider, func(ix []int) {
+				from := make([]int, n)
+				for d, i := range ix {
+					from[d] = i - widths[d][0]
+					if from[d] < 0 || from[d] >= shape[d] {
+						padded.push(number, 0)
+						return
+					}
+				}
+				padded.push(x, at(shape, from))
+			})
+			equal(t, name("Pad", what, widths), evaluate(t, s.arranged(x).Pad(widths, value)), padded)
+
+			flip := func(axes ...int) tensor {
+				return x.gathered(shape, func(ix []int) []int {
+					from := slices.Clone(ix)
+					for _, d := range axes {
+						from[d] = shape[d] - 1 - ix[d]
+					}
+					return from
+				})
+			}
+			every := make([]int, n)
+			for d := range every {
+				every[d] = d
+			}
+			equal(t, "Flip/"+what, read(t, s.arranged(x).Flip(axis-n)), flip(axis))
+			equal(t, "Flip all/"+what, read(t, gpk.Flip(s.arranged(x))), flip(every...))
+			// A view that runs backwards, written and computed with.
+			dst := poison(dt, shape...)
+			dst.Flip(axis).CopyFrom(s.arranged(x))
+			equal(t, "CopyFrom into Flip/"+what, read(t, dst), flip(axis))
+		}
+	}
+	// Assignment to strided parts, from strided and broadcast ones.
+	for _, dt := range allTypes {
+		x, y := s.random(dt, 11, 14), s.random(dt, 1, 4)
+		want := x.gathered(x.shape, slices.Clone[[]int])
+		index([]int{3, 4}, func(ix []int) {
+			p := at(want.shape, []int{9 - 3*ix[0], 1 + 3*ix[1]})
+			if exact(dt) {
+				want.ints[p] = y.ints[ix[1]]
+			} else {
+				want.values[p] = y.values[ix[1]]
+			}
+		})
+		a := x.array()
+		a.Slice(0, -2, 1, -3).Slice(1, 1, 12, 3).CopyFrom(y.array())
+		equal(t, name("CopyFrom into a strided part", dt), read(t, a), want)
+	}
+	x := gpk.Zeros(gpk.Float32, 3, 4)
+	for what, a := range map[string]*gpk.Array{
+		"Repeat -1 times":        x.Repeat(-1, 0),
+		"Repeat along no axis":   x.Repeat(2, 2),
+		"Repeat without end":     x.Repeat(math.MaxInt/4, 1),
+		"Pad by less":            x.Pad([][2]int{{0, -1}, {0, 0}}, 0),
+		"Pad along one axis":     x.Pad([][2]int{{0, 1}}, 0),
+		"Pad without end":        x.Pad([][2]int{{math.MaxInt, math.MaxInt}, {0, 0}}, 0),
+		"Flip along no axis":     x.Flip(2),
+		"Flip twice":             x.Flip(0, -2),
+		"Stack of nothing":       gpk.Stack(0),
+		"Stack of two shapes":    gpk.Stack(0, x, gpk.Zeros(gpk.Float32, 4, 3)),
+		"Stack along no axis":    gpk.Stack(3, x, x),
+		"Slice beyond the end":   x.Slice(0, 0, 4),
+		"Slice with step 0":      x.Slice(0, 0, 3, 0),
+		"Slice before the start": x.Slice(0, -4, 3),
+	} {
+		if !errors.Is(a.Err(), gpk.ErrShape) {
+			t.Errorf("%s: %v", what, a.Err())
+		}
+	}
+	for what, a := range map[string]*gpk.Array{
+		"Pad with a fraction": gpk.Zeros(gpk.Int32, 2).Pad([][2]int{{1, 1}}, 0.5),
+		"Stack of two types":  gpk.Stack(0, x, x.Cast(gpk.Float64)),
+	} {
+		if !errors.Is(a.Err(), gpk.ErrDType) {
+			t.Errorf("%s: %v", what, a.Err())
+		}
+	}
+}
+
+// push appends element p of x.
+func (y *tensor) push(x tensor, p int) {
+	if exact(y.dt) {
+		y.ints = append(y.ints, x.ints[p])
+	} else {
+		y.values = append(y.values, x.values[p])
+	}
+}
+
+// mixed is random, with many equal elements, and of floats with zeros of both
+// signs, infinities and NaN.
+func (s *suite) mixed(dt gpk.DType, shape ...int) tensor {
+	x := s.random(dt, shape...)
+	few := s.rng.IntN(2) == 0
+	for i := range size(shape) {
+		if exact(dt) {
+			if few && dt != gpk.Bool {
+				x.ints[i] = int64(s.rng.IntN(9))
+			}
+			continue
+		}
+		switch k := s.rng.IntN(40); {
+		case few && k < 20:
+			x.values[i] = complex(float64(s.rng.IntN(9)-4), 0)
+		case k == 20:
+			x.values[i] = complex(math.NaN(), 0)
+		case k == 21:
+			x.values[i] = complex(math.Inf(1-2*s.rng.IntN(2)), 0)
+		case k == 22:
+			x.values[i] = complex(math.Copysign(0, -1), 0)
+		case k == 23:
+			x.values[i] = 0
+		}
+	}
+	return x
+}
+
+// compareElements orders elements p and q of x, NaN above all. signed: -0 is below 0.
+func (x tensor) compareElements(p, q int, signed bool) int {
+	if exact(x.dt) {
+		return cmp.Compare(x.ints[p], x.ints[q])
+	}
+	a, b := real(x.values[p]), real(x.values[q])
+	switch {
+	case math.IsNaN(a) || math.IsNaN(b):
+		return -cmp.Compare(a, b) // which has NaN below all
+	case signed && a == b:
+		return cmp.Compare(bool01(!math.Signbit(a)), bool01(!math.Signbit(b)))
+	}
+	return cmp.Compare(a, b)
+}
+
+func bool01(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// testOrder tries Sort and TopK on every type they have a meaning for, on lines of
+// lengths about those at which kernels change.
+func testOrder(t *testing.T, s *suite) {
+	shapes := [][]int{{0}, {1}, {2}, {9}, {33, 31}, {5, 0}, {0, 5}, {255}, {256}, {257}, {513, 2}, {2, 1025}, {2047}, {2048}, {2, 2049}, {3, 4097}, {4099, 3}, {3, 40, 17}, {3, 6145}, {20011}, {2, 1, 2, 3, 1, 2, 2, 1, 3, 2}}
+	if !quick() {
+		shapes = append(shapes, []int{2, 140003})
+	}
+	for _, dt := range ops.Lookup(expr.Sort).Types {
+		for _, shape := range shapes {
+			for axis, n := range shape {
+				x := s.mixed(dt, shape...)
+				descending := s.rng.IntN(2) == 0
+				what := name(dt, shape, axis)
+
+				byLine, lines := x.lines(axis)
+				sorted, ranked := x, tensor{dt: dt, shape: slices.Clone(shape)}
+				sorted.values, sorted.ints = slices.Clone(x.values), slices.Clone(x.ints)
+				k := 0
+				if n > 0 {
+					k = 1 + s.rng.IntN(n)
+					if s.rng.IntN(2) == 0 {
+						k = 1 + s.rng.IntN(min(n, 5))
+					}
+				}
+				ranked.shape[axis] = k
+				places := tensor{dt: gpk.Int64, shape: ranked.shape}
+				ranked.values, ranked.ints = make([]complex128, lines*k), make([]int64, lines*k)
+				places.ints = make([]int64, lines*k)
+				step := size(shape[axis+1:])
+				for l := range lines {
+					line := byLine(l)
+					order := slices.Clone(line)
+					slices.SortStableFunc(order, func(p, q int) int {
+						if descending {
+							return x.compareElements(q, p, true)
+						}
+						return x.compareElements(p, q, true)
+					})
+					for i, p := range order {
+						sorted.put(line[i], x, p)
+					}
+					slices.Sort(order)
+					slices.SortStableFunc(order, func(p, q int) int { return x.compareElements(q, p, false) })
+					for i, p := range order[:k] {
+						to := l/step*step*k + i*step + l%step
+						ranked.put(to, x, p)
+						places.ints[to] = int64((p - line[0]) / step)
+					}
+				}
+				a := s.arranged(x)
+				sameElements(t, name("Sort", what, descending), evaluate(t, a.Sort(axis-len(shape), descending)), sorted)
+				values, indices := a.TopK(k, axis)
+				sameElements(t, name("TopK", what, k), read(t, values), ranked)
+				equal(t, name("TopK places", what, k), read(t, indices), places)
+			}
+		}
+	}
+	x := gpk.Zeros(gpk.Float32, 3, 4)
+	top := func(a *gpk.Array, k, axis int) *gpk.Array {
+		v, i := a.TopK(k, axis)
+		if (v.Err() == nil) != (i.Err() == nil) {
+			t.Errorf("TopK answers %v and %v", v.Err(), i.Err())
+		}
+		return i
+	}
+	for what, a := range map[string]*gpk.Array{
+		"Sort along no axis": x.Sort(2, false),
+		"Sort of one number": gpk.Zeros(gpk.Float32).Sort(0, false),
+		"TopK of too many":   top(x, 4, 0),
+		"TopK of -1":         top(x, -1, 0),
+		"TopK along no axis": top(x, 1, -3),
+	} {
+		if !errors.Is(a.Err(), gpk.ErrShape) {
+			t.Errorf("%s: %v", what, a.Err())
+		}
+	}
+	for what, a := range map[string]*gpk.Array{
+		"Sort of complex": gpk.Zeros(gpk.Complex64, 3).Sort(0, false),
+		"TopK of complex": top(gpk.Zeros(gpk.Complex64, 3), 1, 0),
+	} {
+		if !errors.Is(a.Err(), gpk.ErrDType) {
+			t.Errorf("%s: %v", what, a.Err())
+		}
+	}
+	if v, i := x.TopK(0, 1); v.Err() != nil || v.Size() != 0 || i.Size() != 0 {
+		t.Errorf("TopK of 0: %v", v.Err())
+	}
+}
+
+// lines lists the elements of each line along an axis.
+func (x tensor) lines(axis int) (line func(l int) []int, count int) {
+	n, step := x.shape[axis], size(x.shape[axis+1:])
+	return func(l int) []int {
+		out := make([]int, n)
+		for i := range out {
+			out[i] = l/step*step*n + i*step + l%step
+		}
+		return out
+	}, size(x.shape[:axis]) * step
+}
+
+// put makes element i of y element p of x.
+func (y tensor) put(i int, x tensor, p int) {
+	if exact(y.dt) {
+		y.ints[i] = x.ints[p]
+	} else {
+		y.values[i] = x.values[p]
+	}
+}
+
+// sameElements is equal, and tells -0 from 0.
+func sameElements(t testing.TB, what string, got, want tensor) {
+	t.Helper()
+	equal(t, what, got, want)
+	if !exact(want.dt) {
+		for i, w := range want.values {
+			if g := got.values[i]; !math.IsNaN(real(w)) && math.Signbit(real(g)) != math.Signbit(real(w)) {
+				t.Fatalf("%s: element %d is %v, want %v", what, i, real(g), real(w))
+			}
+		}
+	}
+}
