@@ -62,7 +62,7 @@ func TestQuick(t *testing.T) {
 func TestSuitesRun(t *testing.T) {
 	sizes := map[string]string{
 		"gemm": "33", "unaligned": "17x19x23", "skinny": "1x40x30", "complex": "24", "accuracy": "40",
-		"linear": "9x16x20", "bmm": "128", "transfer": "4099", "host": "", "cpu": "31",
+		"linear": "9x16x20", "bmm": "128", "transfer": "4099", "host": "", "cpu": "31", "ops": "36", "gram": "20", "gram-sweep": "",
 	}
 	for _, s := range suiteTable {
 		size, ok := sizes[s.name]
@@ -138,7 +138,7 @@ func TestExitStatuses(t *testing.T) {
 		want int
 	}{
 		{"-h", exitOK},
-		{"-suite gram", exitUsage},
+		{"-suite embed", exitUsage},
 		{"-suite bmm -sizes 7", exitUsage},
 		{"-format xml", exitUsage},
 		{"-suite cpu -sizes 8 -compare " + missing, exitFailure},

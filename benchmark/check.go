@@ -112,7 +112,7 @@ func axpy(y []float64, c float64, x []float64) {
 // deviation is how far a result is from its reference.
 type deviation struct {
 	relative float64 // ||got - want|| / ||want||
-	worst    float64 // largest |got - want| over the root mean square of want
+	worst    float64 // largest |got - want| over the root mean square of want; suite ops: or over |want|
 }
 
 func deviationOf(got, want values) deviation {

@@ -69,8 +69,6 @@ func TestParseArgsErrors(t *testing.T) {
 		{"-dtypes|bool", "is not one of"},
 		{"-suite|nothing", "there are gemm, unaligned"},
 		{"-suite|attention", "not built yet; there are gemm"},
-		{"-suite|ops", "not built yet"},
-		{"-suite|gram", "not built yet"},
 		{"-suite|embed", "not built yet"},
 		{"-suite|,", "no name given"},
 		{"-format|xml", "is not one of go, json, markdown, table"},

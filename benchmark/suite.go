@@ -28,14 +28,17 @@ func init() {
 		{name: "accuracy", about: "errors against float64, on easy and hard data", cases: accuracyCases},
 		{name: "linear", about: "x wT + b through GELU, fused", cases: linearCases},
 		{name: "bmm", about: "batched products", cases: bmmCases},
+		{name: "ops", about: "operations at the speed of memory", cases: opCases},
+		{name: "gram", about: "kernel matrices of quantum circuits", cases: gramCases},
+		{name: "gram-sweep", about: "these over qubits, samples and options", cases: sweepCases},
 		{name: "transfer", about: "copies between host and device", cases: transferCases},
 		{name: "host", about: "host time of small operations", cases: hostCases},
-		{name: "cpu", about: "products on the CPU, beside NumPy's", device: "cpu", cases: cpuCases},
+		{name: "cpu", about: "products and operations on the CPU, beside NumPy's", device: "cpu", cases: cpuCases},
 	}
 }
 
 // planned are suites that the peers have and gpk has not yet.
-var planned = []string{"ops", "attention", "gram", "embed"}
+var planned = []string{"attention", "embed"}
 
 func suiteNames() []string {
 	names := make([]string, len(suiteTable))

@@ -121,18 +121,23 @@ func hostMatMul(r *runner) ([]result, error) {
 func hostGraphNode(r *runner) ([]result, error) {
 	x, y := gpk.Zeros(gpk.Float32, 16), gpk.Ones(gpk.Float32, 16)
 	defer arrays{x, y}.free()
-	if err := gpk.Eval(x, y); err != nil {
-		return nil, err
+	var failed error
+	graph, err := gpk.Capture([]*gpk.Array{x}, func(in []*gpk.Array) []*gpk.Array {
+		for i := 0; i < hostGraph && failed == nil; i++ {
+			failed = gpk.Into(in[0], in[0].Add(y))
+		}
+		return nil
+	})
+	if err == nil {
+		defer graph.Free()
+		err = failed
 	}
-	onStream := x.On(r.stream)
-	replay, release, err := r.watch.record(hostGraph, func() error { return gpk.Into(x, onStream.Add(y)) })
 	if err != nil {
 		return nil, fmt.Errorf("no graph of %d additions: %w", hostGraph, err)
 	}
-	defer release()
 	wall := wallClock{r.dev}
 	launches := 0
-	launch := func() error { launches++; return replay() }
+	launch := func() error { launches++; return graph.Replay() }
 	var out []result
 	for range r.count {
 		if _, err := wall.lap(3, launch); err != nil {

@@ -179,6 +179,9 @@ func cpuCases(o options, _ bool) ([]benchCase, error) {
 			cs = append(cs, product{p: p, s: s, kind: "CPUMatMul", unit: "GFLOP/s"}.benchCase())
 		}
 	}
+	if len(o.shapes) == 0 && len(o.precisions) == 0 {
+		cs = append(cs, operationCases("CPUOp", cpuOperations, mustPrecision("fp32"), 2048, 4096)...)
+	}
 	return cs, nil
 }
 

@@ -44,7 +44,7 @@ func transferCases(o options, gpu bool) ([]benchCase, error) {
 func transfer(r *runner, toDevice, pinned bool, n int) ([]result, error) {
 	host := make([]uint8, n)
 	if pinned {
-		p, free, err := r.dev.AllocPinned(n)
+		p, free, err := gpk.Pinned[uint8](n)
 		if err != nil {
 			return nil, err
 		}
