@@ -170,8 +170,29 @@ func (r *Array) open(v *value, s *device.Stream, dt dtype.DType, lay layout.Layo
 		}
 		return
 	}
+	var took [3]*value
+	n := 0
+	if v.op.depth > 0 {
+		for i := range v.op.n {
+			if in := v.op.input(i); in.view.Buffer == nil {
+				took[n], n = in.of, n+1
+			}
+		}
+	}
 	v.mu.Unlock()
-	v.set.add(v)
+	listed := false
+	for _, t := range took[:n] {
+		listed = listed || v.set.newest.CompareAndSwap(t, v)
+	}
+	if !listed {
+		v.set.add(v)
+	}
+	for _, t := range took[:n] {
+		t.mu.Lock()
+		t.limbo = false
+		t.mu.Unlock()
+		v.set.forget(t)
+	}
 }
 
 // fail makes r carry err.
@@ -184,15 +205,20 @@ func sameLayout(a, b *layout.Layout) bool {
 	return a.Offset == b.Offset && slices.Equal(a.Shape, b.Shape) && slices.Equal(a.Strides, b.Strides)
 }
 
-// overlaps reports whether two views may share memory.
+// overlaps reports whether two views may share memory: of one buffer, or of two over
+// foreign memory that is one.
 func overlaps(a, b *device.View) bool {
+	apart := 0 // bytes from the beginning of a's buffer to that of b's
 	if a.Buffer != b.Buffer {
-		return false
+		if a.Buffer == nil || b.Buffer == nil || a.Buffer.Device() != b.Buffer.Device() {
+			return false
+		}
+		apart = int(b.Buffer.Addr() - a.Buffer.Addr())
 	}
 	al, ah := a.Layout.Span()
 	bl, bh := b.Layout.Span()
 	as, bs := a.DType.Size(), b.DType.Size()
-	return al*as < bh*bs && bl*bs < ah*as
+	return al*as < apart+bh*bs && apart+bl*bs < ah*as
 }
 
 // Shape returns the lengths of the axes, a copy; nil for an array that

@@ -162,7 +162,7 @@ func into(c *call, dst, src *Array) error {
 		}
 		buf.Heal()
 	}
-	err = src.writeTo(c, device.View{Buffer: buf, DType: dst.dt, Layout: dst.lay})
+	err = src.writeTo(c, v, device.View{Buffer: buf, DType: dst.dt, Layout: dst.lay})
 	v.changedBy(c.name, &c.site) // after a failure too: a part may have been written
 	if err != nil {
 		if poison != nil {
@@ -174,8 +174,8 @@ func into(c *call, dst, src *Array) error {
 }
 
 // writeTo computes the array's elements into dst.
-func (a *Array) writeTo(c *call, dst device.View) error {
-	if done, err := a.runInto(dst); done || err != nil {
+func (a *Array) writeTo(c *call, to *value, dst device.View) error {
+	if done, err := a.runInto(c, to, dst); done || err != nil {
 		return err
 	}
 	// Stored, or to be stored: settle what dst's write would disturb.

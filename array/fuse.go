@@ -51,8 +51,7 @@ func (o *operation) take(i int, a *Array, size int, s *device.Stream) error {
 		return in.set(a)
 	}
 	if !again {
-		v.taken, v.lent, v.shared = true, true, true
-		v.set.forget(v)
+		v.taken, v.lent, v.shared, v.limbo = true, true, true, true
 		v.op.note()
 	}
 	in.of, in.view = v, device.View{DType: a.dt, Layout: a.lay}

@@ -2,6 +2,7 @@ package array
 
 import (
 	"errors"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -308,5 +309,43 @@ func TestChainGoroutines(t *testing.T) {
 			})
 		}
 		wg.Wait()
+	}
+}
+
+// TestUseWhileWritten uses an open array while another goroutine writes or frees
+// what it reads: it has the value of its line, or is stale where it was computed
+// into another array before.
+func TestUseWhileWritten(t *testing.T) {
+	disturb := map[string]func(x, a *Array){
+		"AddInPlace": func(x, _ *Array) { x.AddInPlace(100) },
+		"Free":       func(x, _ *Array) { x.Free() },
+		"Into":       func(x, a *Array) { _ = Into(x, a) },
+	}
+	for name, f := range disturb {
+		for n := range 3000 {
+			x := FromSlice(make([]float32, 16))
+			a := x.Add(1)
+			start := make(chan struct{})
+			var wg sync.WaitGroup
+			wg.Go(func() { <-start; f(x, a) })
+			var got []float32
+			var err error
+			wg.Go(func() {
+				<-start
+				b := a.Mul(2)
+				for range n % 7 {
+					runtime.Gosched()
+				}
+				got, err = ToSlice[float32](b)
+			})
+			close(start)
+			wg.Wait()
+			if err != nil && (name != "Into" || !errors.Is(err, ErrStale)) {
+				t.Fatalf("%s, round %d: %v", name, n, err)
+			}
+			if err == nil && got[0] != 2 {
+				t.Fatalf("%s, round %d: %v, want 2", name, n, got[0])
+			}
+		}
 	}
 }

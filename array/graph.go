@@ -75,6 +75,7 @@ func writes(s *device.Stream, v *value) {
 		r.mu.Lock()
 		if !slices.Contains(r.written, v) {
 			r.written = append(r.written, v)
+			v.noted.Store(true) // the graph keeps it: it must not become another array's
 		}
 		r.mu.Unlock()
 	}
@@ -143,6 +144,7 @@ func capture(op *operation, in []*Array, f func(in []*Array) []*Array) (*Graph, 
 	if err != nil {
 		return nil, err
 	}
+	defer func() { _ = s.Close() }() // also where f panics
 	r := &recording{}
 	handed := make([]*Array, len(in))
 	for i, a := range in {
@@ -168,10 +170,16 @@ func capture(op *operation, in []*Array, f func(in []*Array) []*Array) (*Graph, 
 		b.stream = onto
 		g.outs = append(g.outs, b)
 		buf := b.v.buf.Load()
-		if slices.Contains(inputs, buf) || slices.Contains(g.pending, buf) || slices.Contains(r.written, b.v) {
+		b.v.mu.Lock()
+		made := b.v.stream == s // by the sequence: what was there before keeps what it holds
+		b.v.mu.Unlock()
+		if !made || slices.Contains(inputs, buf) || slices.Contains(g.pending, buf) {
 			continue
 		}
-		g.pending, g.written = append(g.pending, buf), append(g.written, b.v)
+		g.pending = append(g.pending, buf)
+		if !slices.Contains(g.written, b.v) {
+			g.written = append(g.written, b.v)
+		}
 		buf.Fail(fmt.Errorf("%w: an output of a captured sequence before its first Replay", expr.ErrUnsupported))
 	}
 	return g, nil
@@ -184,17 +192,19 @@ func (r *recording) record(s *device.Stream, f func() ([]*Array, error)) (run *d
 	}
 	recordings.Store(s, r)
 	recorded.Add(1)
+	returned := false
 	defer func() { // also where f panics: the stream is of no use before
 		recorded.Add(-1)
 		recordings.Delete(s)
 		g, e := s.EndCapture()
-		if err == nil {
+		if err == nil && returned {
 			run, err = g, e
 		} else if e == nil {
 			_ = g.Close()
 		}
 	}()
 	outs, err = f()
+	returned = true
 	return nil, outs, err
 }
 
@@ -232,9 +242,9 @@ func (g *Graph) Replay() error {
 	for _, v := range g.written {
 		v.settle(nil)
 	}
-	var before error
-	for _, b := range g.pending {
-		before = b.Err()
+	before := make([]error, len(g.pending))
+	for i, b := range g.pending {
+		before[i] = b.Err()
 		b.Heal()
 	}
 	err := g.run.Launch(g.stream)
@@ -242,8 +252,10 @@ func (g *Graph) Replay() error {
 		v.changedBy(c.name, &c.site)
 	}
 	if err != nil {
-		for _, b := range g.pending {
-			b.Fail(before)
+		for i, b := range g.pending {
+			if before[i] != nil { // an Into may have filled it before the first Replay
+				b.Fail(before[i])
+			}
 		}
 		return c.wrap(err)
 	}

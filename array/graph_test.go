@@ -305,3 +305,65 @@ func TestCaptureMeets(t *testing.T) {
 	}
 	g.Free()
 }
+
+func TestReplayOfHealedOutput(t *testing.T) {
+	x := FromSlice([]float32{1, 2, 3})
+	g, err := Capture([]*Array{x}, func(in []*Array) []*Array { return []*Array{in[0].Add(1)} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Free()
+	out := g.Outputs()[0]
+	if err := Into(out, FromSlice([]float32{7, 8, 9})); err != nil {
+		t.Fatal(err)
+	}
+	x.Free()
+	if err := g.Replay(); !errors.Is(err, device.ErrFreed) {
+		t.Fatalf("Replay with a freed input: %v", err)
+	}
+	got, err := ToSlice[float32](out.Add(5))
+	if err != nil || !slices.Equal(got, []float32{12, 13, 14}) {
+		t.Errorf("what was written before a Replay that failed: %v, %v", got, err)
+	}
+}
+
+func TestCaptureOfConstantFirst(t *testing.T) {
+	x, c := FromSlice([]float32{1, 2, 3}), FromSlice([]float32{10, 20, 30})
+	at := FromSlice([]int64{2, 0})
+	g, err := Capture([]*Array{x, at}, func(in []*Array) []*Array {
+		written := in[0].Add(1)
+		written.AddInPlace(1)
+		return []*Array{Stack(0, c, in[0]), Take(c, in[1], 0), RMSNorm(c, in[0], 0), written}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Free()
+	outs := g.Outputs()
+	for i, a := range outs {
+		if _, err := ToSlice[float32](a); !errors.Is(err, expr.ErrUnsupported) {
+			t.Errorf("output %d before the first Replay: %v", i, err)
+		}
+	}
+	for _, v := range []float32{1, 5} {
+		if err := FromSliceInto(x, []float32{v, v, v}); err != nil {
+			t.Fatal(err)
+		}
+		if err := FromSliceInto(at, []int64{int64(v) % 3, 1}); err != nil {
+			t.Fatal(err)
+		}
+		if err := g.Replay(); err != nil {
+			t.Fatal(err)
+		}
+		norm, err := ToSlice[float32](RMSNorm(c, x, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range [][]float32{{10, 20, 30, v, v, v}, {[]float32{10, 20, 30}[int(v)%3], 20}, norm, {v + 2, v + 2, v + 2}} {
+			got, err := ToSlice[float32](outs[i].Reshape(-1))
+			if err != nil || !slices.Equal(got, want) {
+				t.Errorf("output %d for %v: %v, want %v, %v", i, v, got, want, err)
+			}
+		}
+	}
+}

@@ -52,7 +52,7 @@ func Take(a, indices *Array, axis int) *Array {
 			return &e
 		})
 	}
-	return op.result(a.stream, dt, shape)
+	return op.result(streamOf(a, indices), dt, shape)
 }
 
 // Stack joins arrays of one type and shape along a new axis, before axis of
@@ -91,7 +91,7 @@ func Stack(axis int, as ...*Array) *Array {
 		return failed(err)
 	}
 	op.joins(ax)
-	return op.result(as[0].stream, as[0].dt, shape)
+	return op.result(streamOf(as...), as[0].dt, shape)
 }
 
 // Repeat returns every element n times, one after the other, along an axis.

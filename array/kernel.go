@@ -126,7 +126,7 @@ func (k *UserKernel) Launch(o LaunchOptions, args ...any) error {
 		writes(s, v)
 		v.settle(nil)
 	}
-	if err := s.Device().LaunchWork(s, nil, buffers, &l); err != nil {
+	if err := s.Device().LaunchWork(s, buffers, buffers, &l); err != nil {
 		return op.wrap(err)
 	}
 	for _, v := range values {

@@ -102,5 +102,5 @@ func norm(code expr.Op, where site, x, gamma, beta *Array, eps float64) *Array {
 		}
 		return ops.Norm(s, code, dst, o.view(0), w[0], w[1], eps)
 	}
-	return op.resultOf(x, dt)
+	return op.opened(streamOf(operands...), dt, x.dense())
 }

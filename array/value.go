@@ -42,6 +42,7 @@ type value struct {
 	lent   bool // taken by an operation, which may yet need what computes it
 	shared bool // more than one Array has it, or will
 	freed  bool
+	limbo  bool // taken by an operation that is not listed yet: still listed itself
 	err    error
 
 	changed   change        // the last one that version counts
@@ -305,13 +306,33 @@ func init() {
 func (v *value) waiting() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.open && !v.taken
+	return v.open && (!v.taken || v.limbo)
 }
 
 func (v *value) readsFrom(x *value) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.open && v.op.reads(x)
+}
+
+func (v *value) readsBuffer(b *device.Buffer) bool { return v.op.readsBuffer(b) }
+
+func (o *operation) readsBuffer(b *device.Buffer) bool {
+	for i := range o.n {
+		in := o.input(i)
+		if in.view.Buffer == b {
+			return true
+		}
+		if in.view.Buffer == nil {
+			in.of.mu.Lock()
+			r := in.of.buf.Load() == b || in.of.open && in.of.op.readsBuffer(b)
+			in.of.mu.Unlock()
+			if r {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // settle starts the open values that read x, whose memory is about to be
@@ -396,9 +417,8 @@ func (v *value) startLocked() error {
 			op.release()
 			return err
 		}
-	} else {
-		v.set.forget(v)
 	}
+	defer v.set.forget(v) // once what it reads is read: until then writers wait for mu
 	buf, err := v.stream.Device().Alloc(int64(v.lay.Size())*int64(v.dt.Size()), v.stream)
 	if err == nil {
 		label(buf, &op.request, v.lay.Shape, v.dt)
@@ -491,7 +511,7 @@ func (a *Array) isOpen() bool {
 
 // runInto computes an open array straight into dst and leaves it open, as taken. It reports false when the operation cannot
 // write there; the caller then stores the array and copies.
-func (a *Array) runInto(dst device.View) (done bool, err error) {
+func (a *Array) runInto(c *call, to *value, dst device.View) (done bool, err error) {
 	v := a.hold()
 	op := &v.op
 	if !v.open || v.freed || !op.strided && !dst.Layout.IsDense() || !sameLayout(&a.lay, &v.lay) {
@@ -514,7 +534,7 @@ func (a *Array) runInto(dst device.View) (done bool, err error) {
 			return true, err
 		}
 	}
-	if plan == nil && !op.allows(dst) || plan != nil && !op.planAllows(plan, dst) {
+	if v.lent && v.readsBuffer(dst.Buffer) || plan == nil && !op.allows(dst) || plan != nil && !op.planAllows(plan, dst) {
 		v.mu.Unlock()
 		return false, nil
 	}
@@ -526,6 +546,7 @@ func (a *Array) runInto(dst device.View) (done bool, err error) {
 		v.mu.Unlock()
 		return true, err
 	}
+	to.changedBy(c.name, &c.site) // before another can use the array again
 	alone := false
 	if !v.taken {
 		v.taken = true

@@ -123,6 +123,7 @@ func (a *Array) CopyFrom(src *Array) *Array {
 // carries it.
 func (a *Array) poison(err error) *Array {
 	if v, buf, e := a.writable(); e == nil {
+		v.settle(nil) // what was asked for before reads what there was before
 		buf.Fail(err)
 		v.mu.Lock()
 		v.failedLay = a.lay

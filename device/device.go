@@ -57,7 +57,12 @@ func brokenDevice(name string, err error) *Device {
 func (d *Device) String() string { return d.name }
 
 // Err returns why nothing works on this device; nil, it works.
-func (d *Device) Err() error { return d.err }
+func (d *Device) Err() error {
+	if d.err == nil && d.backend == nil {
+		return errorf("a Device that Open has not made")
+	}
+	return d.err
+}
 
 // Info describes the device.
 func (d *Device) Info() Info { return d.info }

@@ -1,6 +1,7 @@
 package device
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"unsafe"
@@ -64,6 +65,9 @@ func (d *Device) AllocPinned(n int) (b []byte, free func(), err error) {
 	}
 	if n == 0 {
 		return nil, func() {}, nil
+	}
+	if limit := d.Pool().Limit; d.info.Kind == CPU && limit > 0 && int64(n) > limit { // Go ends a program that asks for more than there is
+		return nil, nil, fmt.Errorf("%w: %d bytes, and the limit is %d", ErrOutOfMemory, n, limit)
 	}
 	p, err := d.backend.allocHost(n)
 	if err != nil {

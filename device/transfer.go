@@ -136,6 +136,9 @@ func (d *Device) Copy(dst *Buffer, doff int64, src *Buffer, soff, n int64, s *St
 	if err := d.bounds(dst, doff, n); err != nil {
 		return err
 	}
+	if src == nil {
+		return errorf("a copy from no buffer")
+	}
 	if err := src.a.dev.bounds(src, soff, n); err != nil {
 		return err
 	}

@@ -498,9 +498,20 @@ func (w *start) pieces(stream uint64, shape []int, at [1 + MaxLeaves]uint64) err
 	if size <= maxPiece {
 		return w.piece(stream, shape, &at)
 	}
-	// Half of the longest dimension, in whole vectors.
+	// Half of the longest dimension.
 	v := int(w.form.width)
-	half := shape[longest] / 2 / v * v
+	if longest == 0 && len(shape) > 1 && shape[0] < 2*v { // one vector is not cut
+		longest = 1
+		for i, n := range shape[1:] {
+			if n > shape[longest] {
+				longest = 1 + i
+			}
+		}
+	}
+	half := shape[longest] / 2
+	if longest == 0 { // along which vectors lie
+		half = half / v * v
+	}
 	for _, part := range [][2]int{{0, half}, {half, shape[longest] - half}} {
 		inner := slices.Clone(shape)
 		inner[longest] = part[1]
