@@ -335,7 +335,11 @@ func (cudaEngine) states(ctx context.Context, dev *device.Device, p *program, ou
 	if err != nil {
 		return nil, err
 	}
-	buf, err := dev.Alloc(int64(x.n)*(int64(dt.Size())<<p.qubits), src.stream)
+	row := int64(dt.Size()) << min(p.qubits, 50)
+	if p.qubits > 50 || int64(x.n) > 1<<56/row { // beyond any memory, and what an int64 of bytes counts
+		return nil, fmt.Errorf("%w: states [%d, 2^%d] %v", gpk.ErrOutOfMemory, x.n, p.qubits, dt)
+	}
+	buf, err := dev.Alloc(int64(x.n)*row, src.stream)
 	if err != nil {
 		return nil, err
 	}

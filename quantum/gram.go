@@ -3,6 +3,7 @@ package quantum
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/gpk-go/gpk"
@@ -69,8 +70,13 @@ func gram(ctx context.Context, c *Circuit, x, y *gpk.Array, o Options) (*Result,
 			return nil, err
 		}
 		// A system that does not say leaves it to the memory's total. What gpk's
-		// pool keeps for reuse is free to it.
-		o.MemoryBudget = int64(budgetShare * float64(free+j.dev.Pool().Cached))
+		// pool keeps for reuse is free to it, and its limit is one here too.
+		pool := j.dev.Pool()
+		free += pool.Cached
+		if free > 0 && pool.Limit > 0 {
+			free = max(min(free, pool.Limit-pool.InUse), 1)
+		}
+		o.MemoryBudget = int64(math.Ceil(budgetShare * float64(free)))
 	}
 	if j.plan, err = k.plan(j.x.n, columns, j.dev.Info(), o); err != nil {
 		return nil, err

@@ -284,7 +284,9 @@ func (g *cudaGram) free() {
 	}
 	for i := range g.slots {
 		for _, b := range g.slots[i].states {
-			b.Free()
+			if b != nil { // none where memory ran out before
+				b.Free()
+			}
 		}
 	}
 	for _, d := range append(g.codes, g.wires) {

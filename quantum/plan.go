@@ -64,9 +64,15 @@ func PlanGram(c *Circuit, n, m int, d device.Info, o Options) (Plan, error) {
 	return p, nil
 }
 
+// mostSamples bounds what is planned, so that numbers of bytes are int64.
+const mostSamples = 1 << 40
+
 func planCircuit(c *Circuit, n, m int, d device.Info, o Options) (Plan, error) {
 	if err := o.check(); err != nil {
 		return Plan{}, err
+	}
+	if n > mostSamples || m > mostSamples {
+		return Plan{}, fmt.Errorf("%w: %d against %d samples, and more than %d have no plan", gpk.ErrShape, n, m, int64(mostSamples))
 	}
 	k, err := compileGram(c, o.Path)
 	if err != nil {
@@ -92,7 +98,7 @@ func MaxSamples(c *Circuit, budget int64, o Options) int {
 		p, err := k.plan(n, 0, device.Info{}, o)
 		return err == nil && !p.OnHost
 	}
-	const most = 1 << 40
+	const most = mostSamples
 	if fits(most) {
 		return math.MaxInt
 	}
@@ -191,7 +197,7 @@ func (k *kernel) plan(n, m int, d device.Info, o Options) (Plan, error) {
 		}
 	}
 	if o.Tile > 0 {
-		p.Tile = max(o.Tile+o.Tile&1, 2)
+		p.Tile = max(min(o.Tile, mostSamples)+o.Tile&1, 2)
 		if need := saturated(int64(p.Tile), state); p.Keep == Recompute && need > usable {
 			return p, short(need+reserve, fmt.Sprintf("a tile of %d states of %s", p.Tile, device.FormatSize(state)))
 		}
