@@ -43,7 +43,7 @@ type ChainLeaf struct {
 // A block takes chainBytes in the widest type of its chain, and has at least
 // chainShort elements.
 const (
-	chainBytes = 8 << 10
+	chainBytes = 4 << 10
 	chainShort = 512
 )
 

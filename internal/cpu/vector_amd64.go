@@ -79,10 +79,16 @@ func subSV64(dst, x, y unsafe.Pointer, n int)
 //go:noescape
 func divSV64(dst, x, y unsafe.Pointer, n int)
 
-// maximums and minimums of float32, n a multiple of 16
+// maximums and minimums of float32, n a multiple of 16; VS: y is one element
 
 //go:noescape
 func max32(dst, x, y unsafe.Pointer, n int)
+
+//go:noescape
+func maxVS32(dst, x, y unsafe.Pointer, n int)
+
+//go:noescape
+func minVS32(dst, x, y unsafe.Pointer, n int)
 
 //go:noescape
 func min32(dst, x, y unsafe.Pointer, n int)
@@ -153,19 +159,34 @@ func vectorBinary32(op expr.Op) binary {
 	case expr.Div:
 		return binary{vv: divVV32, vs: divVS32, sv: divSV32}
 	case expr.Maximum:
-		return spread[float32](func(dst, x, y unsafe.Pointer, n int) {
-			m := n &^ 15
-			max32(dst, x, y, m)
-			maximums[float32](unsafe.Add(dst, 4*m), unsafe.Add(x, 4*m), unsafe.Add(y, 4*m), n-m)
-		})
+		return extreme32(max32, maxVS32, maximums[float32])
 	case expr.Minimum:
-		return spread[float32](func(dst, x, y unsafe.Pointer, n int) {
-			m := n &^ 15
-			min32(dst, x, y, m)
-			minimums[float32](unsafe.Add(dst, 4*m), unsafe.Add(x, 4*m), unsafe.Add(y, 4*m), n-m)
-		})
+		return extreme32(min32, minVS32, minimums[float32])
 	}
 	return binary{}
+}
+
+// extreme32 makes the forms of Maximum or Minimum, which do not mind the order of
+// their operands, of loops over multiples of 16 elements and one for the rest.
+func extreme32(vv, vs, rest func(dst, x, y unsafe.Pointer, n int)) binary {
+	number := func(dst, x, y unsafe.Pointer, n int) {
+		m := n &^ 15
+		vs(dst, x, y, m)
+		var b [16]float32
+		for i := range b {
+			b[i] = *(*float32)(y)
+		}
+		rest(unsafe.Add(dst, 4*m), unsafe.Add(x, 4*m), unsafe.Pointer(&b), n-m)
+	}
+	return binary{
+		vv: func(dst, x, y unsafe.Pointer, n int) {
+			m := n &^ 15
+			vv(dst, x, y, m)
+			rest(unsafe.Add(dst, 4*m), unsafe.Add(x, 4*m), unsafe.Add(y, 4*m), n-m)
+		},
+		vs: number,
+		sv: swapped(number),
+	}
 }
 
 func vectorBinary64(op expr.Op) binary {

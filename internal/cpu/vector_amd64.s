@@ -257,6 +257,47 @@ check:
 	VZEROUPPER
 	RET
 
+// The same with one element for all, in Y1.
+#define EXTREMEVS(PICK) \
+	VMOVUPS (SI)(AX*1), Y0;   \
+	PICK(Y0, Y1, Y2);         \
+	VMOVUPS Y2, (DI)(AX*1);   \
+	VMOVUPS 32(SI)(AX*1), Y0; \
+	PICK(Y0, Y1, Y2);         \
+	VMOVUPS Y2, 32(DI)(AX*1)
+
+// func maxVS32(dst, x, y unsafe.Pointer, n int)
+TEXT ·maxVS32(SB), NOSPLIT, $0-32
+	ARGS
+	VBROADCASTSS (DX), Y1
+	SHLQ $2, CX
+	XORQ AX, AX
+	JMP  check
+loop:
+	EXTREMEVS(LARGER)
+	ADDQ $64, AX
+check:
+	CMPQ AX, CX
+	JLT  loop
+	VZEROUPPER
+	RET
+
+// func minVS32(dst, x, y unsafe.Pointer, n int)
+TEXT ·minVS32(SB), NOSPLIT, $0-32
+	ARGS
+	VBROADCASTSS (DX), Y1
+	SHLQ $2, CX
+	XORQ AX, AX
+	JMP  check
+loop:
+	EXTREMEVS(SMALLER)
+	ADDQ $64, AX
+check:
+	CMPQ AX, CX
+	JLT  loop
+	VZEROUPPER
+	RET
+
 // func streamAVX(dst, src unsafe.Pointer, n int)
 TEXT ·streamAVX(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), DI
