@@ -101,6 +101,11 @@ func testErrors(t *testing.T, s *suite) {
 	if err := gpk.Into(f(2), f(3)); !errors.Is(err, gpk.ErrShape) {
 		t.Errorf("Into another shape: %v", err)
 	}
+	for _, d := range []*device.Device{nil, {}} {
+		if err := f(2).To(d).Err(); !errors.Is(err, gpk.ErrDevice) {
+			t.Errorf("to a device that Open has not made: %v", err)
+		}
+	}
 	if _, err := device.Open("cuda:63"); !errors.Is(err, gpk.ErrNoGPU) && !errors.Is(err, gpk.ErrDevice) {
 		t.Errorf("a GPU that is not there: %v", err)
 	}
