@@ -60,7 +60,7 @@ func name[T ~uint8](v T, kind string, names ...string) string {
 // Options change how Gram works. The zero value is a good choice.
 type Options struct {
 	Precision    Precision
-	MemoryBudget int64   // bytes of the device's memory to use at most; 0: 0.85 of it (Gram: of what is free)
+	MemoryBudget int64   // bytes of the device's memory to use at most; 0: 0.85 of it (Gram: of what is free within the pool's limit)
 	Normalize    bool    // K_ij / sqrt(K_ii K_jj), with Jitter added to K_ii and K_jj before; the diagonal is exactly 1
 	Jitter       float64 // added to the diagonal of a symmetric K; at least 0
 	Path         Path
