@@ -169,6 +169,7 @@ type entries struct {
 	prepareWorkspace, prepare                              C.uintptr_t
 	unary, binary, cast, fill, arange, reduceSpace, reduce C.uintptr_t
 	ternary, line, spin                                    C.uintptr_t
+	partEntries
 	indexEntries
 	randomEntries
 	quantumEntries
@@ -197,6 +198,7 @@ func load(path string) (*Library, error) {
 		{"gpk_gemm_name", &e.gemmName},
 		{"gpk_gemm_workspace", &e.gemmWorkspace},
 		{"gpk_gemm", &e.gemm},
+		{"gpk_gemm_parts", &e.gemmParts},
 		{"gpk_prepare_workspace", &e.prepareWorkspace},
 		{"gpk_prepare", &e.prepare},
 		{"gpk_unary", &e.unary},
@@ -222,6 +224,9 @@ func load(path string) (*Library, error) {
 		{"gpk_quantum_closed", &e.quantumClosed},
 		{"gpk_quantum_finish_workspace", &e.quantumFinishWorkspaceSize},
 		{"gpk_quantum_finish", &e.quantumFinish},
+		{"gpk_quantum_closed_gram", &e.quantumClosedGram},
+		{"gpk_quantum_gram_workspace", &e.quantumGramWorkspaceSize},
+		{"gpk_quantum_gram", &e.quantumGram},
 	} {
 		name := C.CString(entry.name)
 		*entry.at = C.gpk_dlsym(handle, name)

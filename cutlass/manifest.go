@@ -2,6 +2,7 @@ package cutlass
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gpk-go/gpk/dtype"
 )
@@ -34,8 +35,9 @@ type Kernel struct {
 	Cluster        [2]int // CTAs of one cluster along M and N; {1, 1} without
 	Parts          int    // of schedule ring: the CTAs of a cluster that share a tile's k
 	Stages         int    // 0: as many as fit
-	Schedule       string // cooperative, pingpong, single (one tile a CTA), multistage, ring, simt, skinny, plain
+	Schedule       string // cooperative, pingpong, single (one tile a CTA), multistage, ring, simt, skinny, few, plain
 	CTAs           int    // of schedule single: how many share a multiprocessor
+	Direct         bool   // stores results of 16 bits whose rows begin at any element
 	Swapped        bool   // computes the transposed product: the rows of D's tile are the narrow side of the instruction
 	Math           string // bf16, fp16, fp16x3, tf32, fp32, fp64, c64, c128, int: the precision of the multiplications
 	AlignA, AlignB int    // bytes that must divide base address, row pitch and batch stride
@@ -158,7 +160,7 @@ func families() []family {
 			AlignA: in.Size(), AlignB: in.Size(), AlignOut: out.Size(),
 		}, []dtype.DType{out}, allMajors})
 	}
-	return append(fs, skinnyFamilies()...)
+	return slices.Concat(fs, skinnyFamilies(), fewFamilies())
 }
 
 // complete fills in what follows from the rest.
@@ -191,6 +193,9 @@ func (k *Kernel) complete(unitSM int) {
 	}
 	if k.Swapped {
 		k.Name += "_swapped"
+	}
+	if k.Direct {
+		k.Name += "_direct"
 	}
 	k.Name += "_" + k.Schedule
 	if n := k.CTAs + k.Parts; n > 0 {

@@ -57,6 +57,15 @@ func halfFamilies() []family {
 			fs = append(fs, family{90, w.kernel(unit, h.dtype, h.math), []dtype.DType{h.dtype}, allMajors})
 		}
 	}
+	// Results that TMA cannot store. What they read was copied first, or is the weight
+	// of a linear layer; so there are two pairs of majors. They share a unit with
+	// kernels of TF32, which are as few.
+	direct := wgmma{tile: [3]int{128, 128, 64}, cluster: [3]int{2, 1}, schedule: "pingpong"}
+	for _, h := range halves {
+		k := direct.kernel("sm90_tf32", h.dtype, h.math)
+		k.Direct, k.AlignOut = true, h.dtype.Size()
+		fs = append(fs, family{90, k, []dtype.DType{h.dtype}, allMajors[:2]})
+	}
 	return fs
 }
 

@@ -44,3 +44,13 @@ func scaledFamilies() []family {
 	}
 	return fs
 }
+
+// fewFamilies is the kernel of src/gemm_few.cuh: few rows, read as they lie, and a
+// packed operand's plane.
+func fewFamilies() []family {
+	return []family{{0, Kernel{
+		Unit: "gemm_plain", SM: 90, A: dtype.Float16, B: dtype.Float16,
+		Tile: [3]int{16, 64, 32}, Cluster: [2]int{1, 1}, Stages: 1, Schedule: "few", Math: "fp16",
+		AlignA: 16, AlignB: 16, AlignOut: 4, Epilogue: true, TensorCore: true, Scaled: true,
+	}, []dtype.DType{dtype.Float32}, kMajors}}
+}

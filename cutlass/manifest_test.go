@@ -42,7 +42,11 @@ func TestKernelsAreWellFormed(t *testing.T) {
 			t.Errorf("%s: an alignment splits an element: %+v", k.Name, k)
 		}
 		if k.wgmma() {
-			if k.SM != 90 || k.MultipleK != 1 || k.AlignOut != 16 {
+			align := 16
+			if k.Direct {
+				align = 2
+			}
+			if k.SM != 90 || k.MultipleK != 1 || k.AlignOut != align {
 				t.Errorf("%s: not what TMA takes: %+v", k.Name, k)
 			}
 			if k.Math == "tf32" && (k.MajorA != RowMajor || (k.MajorB == RowMajor) != k.Swapped) {

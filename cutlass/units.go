@@ -87,6 +87,8 @@ func (k Kernel) header() string {
 		return "gemm_scaled_sm90.cuh"
 	case k.throughRegisters():
 		return "gemm_tf32_sm90.cuh"
+	case k.Direct:
+		return "gemm_direct_sm90.cuh"
 	case k.wgmma():
 		return "gemm_sm90.cuh"
 	case k.Schedule == "ring":
@@ -122,7 +124,11 @@ func (k Kernel) instance() string {
 		if k.Swapped {
 			schedule = "swapped<" + schedule + ">"
 		}
-		return fmt.Sprintf("GPK_GEMM90(%s, %s, %s, %s, %s, %d, %d, %d, %d, %d, %s)\n", k.Name,
+		macro := "GPK_GEMM90"
+		if k.Direct {
+			macro = "GPK_DIRECT90"
+		}
+		return fmt.Sprintf("%s(%s, %s, %s, %s, %s, %d, %d, %d, %d, %d, %s)\n", macro, k.Name,
 			tokens[k.A].cpp, tokens[k.Out].cpp, major[k.MajorA], major[k.MajorB],
 			k.Tile[0], k.Tile[1], k.Tile[2], k.Cluster[0], k.Cluster[1], schedule)
 	}

@@ -42,9 +42,70 @@ func (s *suite) formKernels(f func(k cutlass.Kernel)) {
 		return
 	}
 	for _, k := range cutlass.Kernels() {
-		if _, ok := s.dev.Library().KernelIndex(k.Name); ok && (k.Scaled || k.Split) && !k.AbsSquare {
+		if _, ok := s.dev.Library().KernelIndex(k.Name); ok && (k.Scaled || k.Split) && !k.AbsSquare && k.Schedule != "few" {
 			f(k)
 		}
+	}
+}
+
+// testFew forces the kernel of few rows, which reads A as it lies and a packed B:
+// over odd shapes, as a weight, and over data of every spread.
+func testFew(t *testing.T, s *suite) {
+	if s.dev.Kind() == device.CPU {
+		return
+	}
+	ran := 0
+	for _, k := range cutlass.Kernels() {
+		if _, ok := s.dev.Library().KernelIndex(k.Name); !ok || k.Schedule != "few" {
+			continue
+		}
+		ran++
+		v := varietiesOf(k)[0]
+		opts := append([]matmul.Option{matmul.WithKernel(k.Name)}, v.opts...)
+		run := func(what string, c *gpk.Array, a, b tensor, v variety, after epilogue) tensor {
+			t.Helper()
+			if !strings.Contains(c.Explain(), k.Name) {
+				t.Errorf("%s %s: the plan does not name it: %s", k.Name, what, c.Explain())
+			}
+			got := evaluate(t, c)
+			s.check(t, fmt.Sprintf("%s %s", k.Name, what), got, a, b, v, after)
+			return got
+		}
+		for _, d := range [][3]int{{1, 4, 1}, {1, 1000, 77}, {3, 64, 64}, {8, 36, 130}, {9, 1028, 65}, {16, 4096, 200}, {15, 300, 4100}} {
+			a, b := s.random(v.in, d[0], d[1]), s.random(v.in, d[1], d[2])
+			p := gpk.Pack(b.array(), v.opts...)
+			run(fmt.Sprint(d), a.array().MatMul(p, opts...), a, b, v, epilogue{})
+			w := gpk.Pack(transposed(b).array(), v.opts...)
+			bias := s.random(v.in, d[2])
+			for _, l := range linears {
+				run(fmt.Sprint(l.name, d), l.f(a.array(), w, bias.array(), opts...), a, b, v, l.after(bias))
+			}
+			p.Free()
+			w.Free()
+		}
+		for _, sp := range spreads {
+			const m, depth, n = 13, 320, 72
+			a, b := sp.make(s, v.in, m, depth, n)
+			p := gpk.Pack(b.array(), v.opts...)
+			c := a.array().MatMul(p, opts...)
+			other, bounded := fallback(c.Explain()), v
+			if sp.uneven {
+				bounded.bound = math.Inf(1)
+			}
+			got := run(sp.name, c, a, b, bounded, epilogue{})
+			precision := gpk.FullPrecision
+			if strings.Contains(other, "tf32") {
+				precision = gpk.TF32
+			}
+			missed := sameBits(got, evaluate(t, a.array().MatMul(transposed(b).array().T(), matmul.WithKernel(other), precision)))
+			if missed == sp.fits {
+				t.Errorf("%s %s: fits is %v, but whether %s ran is %v", k.Name, sp.name, sp.fits, other, missed)
+			}
+			p.Free()
+		}
+	}
+	if s.dev.Capabilities().SM == 90 && ran == 0 {
+		t.Error("no kernel of few rows was run")
 	}
 }
 

@@ -32,6 +32,7 @@ type candidate struct {
 	finish       bool // the epilogue runs on its own
 	square       bool // the squared modulus is taken on its own
 	rows         int  // of a block of D that is computed at a time; 0: all
+	parts        int  // that k is cut into; 0: it is not
 	cycles       float64
 	steps        []Step
 	workspace    int64
@@ -96,6 +97,12 @@ func rank(p Problem, c device.Capabilities, force string, kernels []cutlass.Kern
 		if ok {
 			found = append(found, cand)
 		}
+		if ok && forced { // as it is, where that will do
+			continue
+		}
+		if cand, ok := fitParts(p, k, c); ok {
+			found = append(found, cand)
+		}
 	}
 	if len(found) == 0 {
 		switch {
@@ -113,7 +120,7 @@ func rank(p Problem, c device.Capabilities, force string, kernels []cutlass.Kern
 // plan is what the candidate looks like from outside.
 func (c *candidate) plan(reason string) Plan {
 	return Plan{
-		Kernel: c.kernel.Name, Tile: c.kernel.Tile, Cluster: c.kernel.Cluster, SplitK: max(1, c.kernel.Parts),
+		Kernel: c.kernel.Name, Tile: c.kernel.Tile, Cluster: c.kernel.Cluster, SplitK: max(1, c.kernel.Parts, c.parts),
 		Steps: c.steps, Workspace: c.workspace, TensorCore: c.kernel.TensorCore, Reason: reason,
 	}
 }

@@ -51,7 +51,27 @@ func TestChoose(t *testing.T) {
 		"unaligned stays on tensor cores": {
 			Problem{M: 4095, N: 4095, K: 4095, A: bf16, B: bf16, AlignA: 2, AlignB: 2, AlignC: 2},
 			90,
-			"sm90_bf16_bf16_", "padA padB kernel stripD", true,
+			"sm90_bf16_bf16_rr_128x128x64_2x1_direct", "padA padB kernel", true,
+		},
+		"an odd number of columns alone": {
+			Problem{M: 4096, N: 4097, K: 4096, A: fp16, B: fp16, LayoutB: ColMajor, AlignA: 16, AlignB: 16, AlignC: 2},
+			90,
+			"sm90_f16_f16_rc_128x128x64_2x1_direct", "kernel", true,
+		},
+		"columns that are not neighbours": {
+			Problem{M: 4096, N: 4096, K: 4096, A: fp16, B: fp16, AlignA: 16, AlignB: 16, AlignC: 1},
+			90,
+			"sm90_f16_f16_rr_128x128x64_2x1_pingpong", "kernel stripD", true,
+		},
+		"few tiles, long k": {
+			Problem{M: 512, N: 512, K: 16384, A: bf16, B: bf16, AlignA: 16, AlignB: 16, AlignC: 16},
+			90,
+			"sm90_bf16_f32_rr_128x128", "kernel splitk", true,
+		},
+		"few tiles, long k, into odd rows with a bias": {
+			Problem{M: 512, N: 511, K: 16384, A: fp16, B: fp16, AlignA: 16, AlignB: 16, AlignC: 2, LayoutB: ColMajor, Epilogue: Epilogue{Bias: true}},
+			90,
+			"sm90_f16_f32_rc_128x128", "kernel splitk", true,
 		},
 		"one unaligned operand": {
 			Problem{M: 4096, N: 4096, K: 4095, A: bf16, B: bf16, AlignA: 2, AlignB: 16, AlignC: 16},
@@ -218,11 +238,15 @@ func TestModel(t *testing.T) {
 	}{
 		{Problem{M: 512, N: 512, K: 512, A: bf16}, "sm90_bf16_bf16_rr_64x64x64_1x1_pingpong"},
 		{Problem{M: 1024, N: 1024, K: 1024, A: bf16}, "sm90_bf16_bf16_rr_64x128x128_1x1_single1"},
-		{Problem{M: 2048, N: 2048, K: 2048, A: fp16}, "sm90_f16_f16_rr_128x128x64_2x1_pingpong"},
+		{Problem{M: 2048, N: 2048, K: 2048, A: fp16}, "sm90_f16_f16_rr_128x256x64_2x1_cooperative"},
 		{Problem{M: 3072, N: 3072, K: 3072, A: bf16}, "sm90_bf16_bf16_rr_128x192x64_2x1_cooperative"},
 		{Problem{M: 4096, N: 4096, K: 4096, A: bf16}, "sm90_bf16_bf16_rr_128x128x64_2x1_pingpong"},
 		{Problem{M: 4096, N: 14336, K: 4096, A: bf16}, "sm90_bf16_bf16_rr_128x128x64_2x1_pingpong"},
 		{Problem{M: 8192, N: 8192, K: 8192, A: bf16}, "sm90_bf16_bf16_rr_128x256x64_2x1_cooperative"},
+		{Problem{M: 512, N: 512, K: 16384, A: fp16}, "sm90_f16_f32_rr_128x128x64_2x1_pingpong"},
+		{Problem{M: 256, N: 4096, K: 14336, A: bf16}, "sm90_bf16_f32_rr_128x128x64_2x1_pingpong"},
+		{Problem{M: 512, N: 512, K: 4096, A: bf16}, "sm90_bf16_bf16_rr_64x64x64_1x1_pingpong"},
+		{Problem{M: 1024, N: 1024, K: 4096, A: bf16}, "sm90_bf16_bf16_rr_64x128x128_1x1_single1"},
 		{Problem{M: 1, N: 14336, K: 4096, A: bf16}, "sm90_bf16_bf16_rr_16x128x128_1x1_swapped_cooperative"},
 		{Problem{M: 16, N: 14336, K: 4096, A: bf16}, "sm90_bf16_bf16_rr_16x128x128_1x1_swapped_cooperative"},
 		{Problem{M: 32, N: 14336, K: 4096, A: bf16}, "sm90_bf16_bf16_rr_32x128x64_1x1_swapped_cooperative"},
@@ -327,6 +351,9 @@ func problemOf(k cutlass.Kernel) Problem {
 	switch {
 	case k.Scaled || k.Split:
 		p.A, p.B = fp32, fp32
+		if k.Schedule == "few" {
+			p.M, p.AlignA, p.LayoutB, p.Packed = k.Tile[0], k.AlignA, ColMajor, true
+		}
 		if k.AbsSquare {
 			p.A, p.B = dtype.Complex64, dtype.Complex64
 		}
@@ -352,7 +379,7 @@ func TestForced(t *testing.T) {
 			t.Errorf("%s on SM 90: %v, %v", k.Name, plan.Kernel, err)
 		}
 		for _, sm := range []int{80, 86, 89} {
-			if _, _, err := choose(p, device.CapabilitiesOf(sm), k.Name, manifest); (err == nil) != (unitSM[k.Unit] != 90) {
+			if _, _, err := choose(p, device.CapabilitiesOf(sm), k.Name, manifest); (err == nil) != (unitSM[k.Unit] != 90 && k.SM <= sm) {
 				t.Errorf("%s on SM %d: %v", k.Name, sm, err)
 			}
 		}
@@ -365,7 +392,7 @@ func TestWorkspace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := int64(2 * (4095*4096 + 4095*4160 + 4095*4160))
+	want := int64(2 * (4095*4096 + 4095*4160))
 	if p.Workspace != want {
 		t.Errorf("workspace %d, want %d: %v", p.Workspace, want, p)
 	}

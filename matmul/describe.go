@@ -18,7 +18,7 @@ func (p Product) Detached() Product {
 			v.Buffer = nil
 		}
 	}
-	p.Bias.Buffer = nil
+	p.Bias.Buffer, p.Tail = nil, nil
 	if p.Packed != nil { // a form without its memory
 		p.Packed = &Packed{View: p.Packed.View, form: p.Packed.form, member: p.Packed.member}
 		p.Packed.View.Buffer = nil

@@ -43,7 +43,11 @@ const (
 	sharedEnd      = 0.97  // of the bytes' time, where one CTA's end is another's middle
 	epilogueCycles = 370.
 	elementCycles  = 26.   // of an epilogue's thread
+	shortFunction  = 12.   // results that a multiprocessor activates in a cycle: two special functions each
+	longFunction   = 6.    // likewise, where they are rounded once to float32 or are error functions
 	startCycles    = 2600. // of the next CTA where CTAs do not persist
+	orderCycles    = 900.  // of pingpong's second tile, until both warpgroups have their turn
+	directCycles   = 3000. // of the last tile's rows, where they are not TMA's to store
 	longCycles     = 1.44e6
 	heat           = 0.3
 	heatFree       = 0.625 // bytes from shared memory a product, over what the peak allows: 128 x 256
@@ -162,7 +166,7 @@ func wgmmaCycles(p Problem, k cutlass.Kernel, tiles, sms int) float64 {
 	if k.Schedule == "cooperative" {
 		threads = 256
 	}
-	epilogue := epilogueCycles + elementCycles*tm*tn/threads
+	epilogue := epilogueCycles + elementCycles*tm*tn/threads + activationCycles(p, k)*tm*tn
 	share := float64(ceilDiv(tiles, sms))
 	var compute float64
 	switch k.Schedule {
@@ -170,6 +174,9 @@ func wgmmaCycles(p Problem, k cutlass.Kernel, tiles, sms int) float64 {
 		compute = share * (work + epilogue)
 	case "pingpong":
 		compute = max(share*work+epilogue, math.Ceil(share/2)*(work+epilogue))
+		if share > 1 {
+			compute += orderCycles
+		}
 	default:
 		if k.CTAs > 1 && tiles <= sms {
 			share = 2 // nothing keeps two CTAs from meeting while other multiprocessors are free
@@ -177,11 +184,25 @@ func wgmmaCycles(p Problem, k cutlass.Kernel, tiles, sms int) float64 {
 		waves := float64(ceilDiv(tiles, sms*max(k.CTAs, 1)))
 		compute = share*work + waves*(epilogue+startCycles) - startCycles
 	}
+	if k.Direct {
+		compute += directCycles
+	}
 	if !registers {
 		long := math.Min(1, math.Max(0, compute/longCycles-1))
 		compute *= 1 + heat*long*math.Max(0, shared/ideal-heatFree)
 	}
 	return compute
+}
+
+// activationCycles is what an activation takes a multiprocessor for one result.
+func activationCycles(p Problem, k cutlass.Kernel) float64 {
+	switch {
+	case p.Epilogue.Activation <= ReLU:
+		return 0
+	case k.Split || p.Epilogue.Activation == GELU:
+		return 1 / longFunction
+	}
+	return 1 / shortFunction
 }
 
 // ringCycles is the compute term of float64 kernels for Hopper: clusters take
@@ -210,6 +231,8 @@ func tileRate(k cutlass.Kernel) float64 {
 	switch {
 	case k.Math == "fp64" && area <= 64*64:
 		return 0.77
+	case k.Math == "fp64" && area <= 64*128:
+		return 0.93
 	case k.Math == "fp64":
 		return 0.95
 	case area <= 64*64:

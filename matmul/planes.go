@@ -114,6 +114,13 @@ func (p *Product) scaled(s *device.Stream, st stack, q Problem, c *candidate, a,
 	if q.A.IsComplex() {
 		factor = 2
 	}
+	if c.few() {
+		if r.buf, err = s.Device().Alloc(4*cutlass.GuardWords, s); err == nil {
+			r.a.guards = r.buf.Addr()
+			r.b = p.Packed.planes.members(p.Packed.index(st.b.offset))
+		}
+		return r, err
+	}
 	kMajorA, kMajorB := c.kernel.MajorA == cutlass.RowMajor, c.kernel.MajorB == cutlass.ColMajor
 	packed := q.Packed
 	lay := func(base uint64) (end uint64) {

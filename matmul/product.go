@@ -25,7 +25,9 @@ type Product struct {
 	Symmetric     bool
 	Upper         bool    // with Symmetric: below the diagonal D is left to the caller
 	Normwise      bool    // on float16 planes an error within |a||b| of row and column is enough: no guard
+	Measure       bool    // choose the kernel by timing, as GPK_AUTOTUNE does for all products
 	Packed        *Packed // nil: B is not packed
+	Tail          *Tail   // nil: none; else one that Takes took
 }
 
 func (p *Product) epilogue() Epilogue {

@@ -36,15 +36,20 @@ func (p *Product) launch(s *device.Stream, st stack) error {
 	if q.K == 0 {
 		return p.emptySum(s, st)
 	}
-	kernel := p.Kernel
-	if kernel == "" && autotune() {
-		kernel = p.tuned(s, st, q)
-	}
-	c, err := plans.get(q, kernel, s.Device())
+	c, err := p.candidate(s, st, q)
 	if err != nil {
 		return err
 	}
 	return p.execute(s, st, q, c)
+}
+
+// candidate is the plan of one stack, ready to run.
+func (p *Product) candidate(s *device.Stream, st stack, q Problem) (*candidate, error) {
+	kernel := p.Kernel
+	if kernel == "" && p.D.Buffer != nil && (p.Measure || autotune()) {
+		kernel = p.tuned(s, st, q)
+	}
+	return plans.get(q, kernel, s.Device())
 }
 
 // execute carries out the plan of one stack: prepare, kernel, finish, strip,
@@ -68,13 +73,16 @@ func (p *Product) execute(s *device.Stream, st stack, q Problem, c *candidate) e
 
 	l := launches.Get().(*launch)
 	defer l.done()
-	*l = launch{p: p, q: q, c: c, a: a, b: b, act: p.Activation, reads: append(l.reads, a.view.Buffer, b.view.Buffer), writes: append(l.writes, nil)}
+	*l = launch{p: p, q: q, c: c, a: a, b: b, act: p.Activation, alpha: 1, reads: append(l.reads, a.view.Buffer, b.view.Buffer), writes: append(l.writes, nil)}
 	if p.Bias.Buffer != nil && !c.finish {
 		l.bias = p.Bias.Addr()
 		l.reads = append(l.reads, p.Bias.Buffer)
 	}
 	if c.finish {
 		l.act = NoActivation
+	}
+	if p.Tail != nil {
+		l.tail(p.Tail)
 	}
 	if c.form != 0 {
 		if l.scaled, err = p.scaled(s, st, q, c, a, b); err != nil {
@@ -94,6 +102,14 @@ func (p *Product) execute(s *device.Stream, st stack, q Problem, c *candidate) e
 		defer work.Free()
 		l.workspace = work.Addr()
 		l.writes = append(l.writes, work)
+	}
+
+	if c.parts > 0 {
+		buf, err := l.room(s)
+		if err != nil {
+			return err
+		}
+		defer buf.Free()
 	}
 
 	rows := q.M
@@ -180,7 +196,10 @@ type launch struct {
 	ready         bool // the planes are made
 	bias          uint64
 	act           Activation
+	alpha         float64
 	workspace     uint64
+	partsAt       uint64 // where parts of k are written, float32
+	partPitch     int
 	reads, writes []*device.Buffer
 
 	at  block
@@ -201,12 +220,15 @@ func (l *launch) Start(ordinal int, stream uint64) error {
 		A: l.a.addr() + uint64(l.at.row*l.a.m.rowStride*q.A.Size()), LDA: l.a.pitch, StrideA: l.a.m.batchStride,
 		B: l.b.addr() + uint64(l.at.col*l.b.m.colStep*q.A.Size()), LDB: l.b.pitch, StrideB: l.b.m.batchStride,
 		D: l.out.Buffer.Addr() + uint64(l.m.offset*l.out.DType.Size()), LDD: ldd, StrideD: l.m.batchStride,
-		Bias: l.bias, Act: int(l.act), AlphaRe: 1, Workspace: l.workspace, WorkspaceBytes: c.scratch,
+		Bias: l.bias, Act: int(l.act), AlphaRe: l.alpha, Workspace: l.workspace, WorkspaceBytes: c.scratch,
 	}
-	if c.form == 0 {
+	switch {
+	case c.parts > 0:
+		return l.startParts(lib, ordinal, stream, g)
+	case c.form == 0:
 		return lib.Gemm(ordinal, stream, c.index, g)
 	}
-	if !l.ready {
+	if !l.ready && !c.few() {
 		if err := l.scaled.prepare(lib, ordinal, stream, q.A, c.form, *q); err != nil {
 			return err
 		}
@@ -216,6 +238,14 @@ func (l *launch) Start(ordinal int, stream uint64) error {
 	other := g
 	other.K, other.Guard = c.other.k, cutlass.GuardMisses
 
+	if c.few() { // A's guard words are made on the way
+		g.B, g.ScaleA, g.ScaleB, g.LDB = r.b.high, r.b.scales, r.b.scales, r.b.pitch
+		g.Guard = cutlass.GuardFits
+		if err := lib.Gemm(ordinal, stream, c.index, g); err != nil {
+			return err
+		}
+		return lib.Gemm(ordinal, stream, c.other.index, other)
+	}
 	factor := 1
 	if q.A.IsComplex() {
 		factor = 2

@@ -117,6 +117,9 @@ func fitScaled(p Problem, k cutlass.Kernel, c device.Capabilities, kernels []cut
 	if formFor(p.A, p.Precision) != form {
 		return candidate{}, false
 	}
+	if k.Schedule == "few" {
+		return fitFew(p, k, c, kernels)
+	}
 	_, depth := p.real()
 	if k.AbsSquare && !(p.AbsSquare && p.A.IsComplex()) || p.K < leastForm ||
 		!formHolds(p.A, p.M, p.K, p.Batch) || !formHolds(p.B, p.N, p.K, p.Batch) {
@@ -176,6 +179,27 @@ func fitScaled(p Problem, k cutlass.Kernel, c device.Capabilities, kernels []cut
 	return cand, true
 }
 
+// fitFew is fit for the kernel of few rows, which reads the planes of a packed B,
+// and A as it lies. It writes D in any case; where the data do not fit, the other
+// kernel, which comes after it, overwrites that.
+func fitFew(p Problem, k cutlass.Kernel, c device.Capabilities, kernels []cutlass.Kernel) (candidate, bool) {
+	if !p.Packed || p.A.IsComplex() || p.Batch > 1 || p.Symmetric || p.AbsSquare || p.M > k.Tile[0] || p.K < leastForm ||
+		p.LayoutA != Layout(k.MajorA) || p.LayoutB != Layout(k.MajorB) || p.AlignA%k.AlignA != 0 ||
+		!formHolds(p.B, p.N, p.K, 1) {
+		return candidate{}, false
+	}
+	cand := candidate{kernel: k, k: p.K, form: formOf(k), workspace: 4 * cutlass.GuardWords}
+	cand.prepA.major, cand.prepB.major = k.MajorA, k.MajorB
+	if cand.other = otherwise(p, k, c, kernels); cand.other == nil {
+		return candidate{}, false
+	}
+	cand.around(p, c, fewCycles)
+	return cand, true
+}
+
+// few reports whether the candidate's kernel reads A as it lies.
+func (c *candidate) few() bool { return c.kernel.Schedule == "few" }
+
 // otherwise is what computes the product where the data do not fit a form:
 // the fastest kernel with at least the precision asked for that takes a guard
 // and reads the operands as they lie, since a copy could not be guarded.
@@ -207,7 +231,21 @@ func guardable(k cutlass.Kernel) bool {
 const (
 	prepareCycles = 7000 // a launch, and the time of one line's way through it
 	prepareRate   = 0.9  // of the device's bytes
+	fewRate       = 0.96 // likewise, by the kernel of few rows
 )
+
+// fewCycles is the time of the kernel of few rows: that of B's plane, while each
+// CTA reads all of A out of L2.
+func fewCycles(p Problem, k cutlass.Kernel, c device.Capabilities) float64 {
+	sms := c.MultiProcessors
+	if sms == 0 {
+		sms = defaultSMs
+	}
+	m, n, depth := float64(p.M), float64(p.N), float64(p.K)
+	tiles := float64(ceilDiv(p.N, k.Tile[1]))
+	memory := (2*n*depth + 4*m*n) / (bytesPerCycle * fewRate * math.Min(1, tiles/float64(sms)))
+	return launchCycles + memory + 4*m*depth*tiles/(l2Rate*float64(sms))
+}
 
 // scaledCycles is kernelCycles of the real product that a scaled or split
 // kernel computes.

@@ -12,7 +12,8 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// Measured selection, which GPK_AUTOTUNE=1 asks for: the first time that a
+// Measured selection, which GPK_AUTOTUNE=1 asks for, and Product.Measure for one
+// product: the first time that a
 // product is met on a device, the kernels that the model ranks first are timed,
 // and the fastest is remembered, on disk too. All of them have the precision
 // asked for, but not the same bits: with GPK_AUTOTUNE a product's last bits may

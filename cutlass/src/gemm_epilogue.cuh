@@ -1,12 +1,15 @@
 // gemm_epilogue.cuh: D = act(alpha * acc + bias) in float32, the activation
 // chosen at run time, so that one kernel serves the plain product and every
-// LinearBias.
+// LinearBias. Or the same as the steps of a chain, each rounded to D's type, with
+// the bits of the single operations.
 #pragma once
 #include <math.h>
 
 #include "cutlass/array.h"
 #include "cutlass/cutlass.h"
+#include "cutlass/numeric_conversion.h"
 #include "gpk_gemm.h"
+#include "smooth.cuh"
 
 namespace gpk {
 
@@ -31,19 +34,25 @@ struct Activation {
   float c = 0, c_low = 0, k = 0, k_low = 0, q = 0;
   float limit = 0;  // of |x|, where the exponent is 126.6
 
+  // Of a chain: whether there is a bias, and rough_gate's factors.
+  bool steps = false, bias = false;
+  float gate1 = 0, gate3 = 0;
+
   Activation() = default;
 
-  explicit Activation(int act) {
-    switch (act) {
+  Activation(int act, bool with_bias) : steps(act & GPK_ACT_STEPS), bias(with_bias) {
+    switch (act & ~GPK_ACT_STEPS) {
       case GPK_ACT_RELU: low = 0; break;
       // Not 0, which times an infinite x^2 would be NaN.
       case GPK_ACT_SILU:
         family = sigmoid, c1 = -1.442695041f, c3 = -1e-30f;
         c = -1.442695022f, c_low = -1.925963034e-08f, k = 1, limit = 87.8f;
+        gate1 = SiLU::c1;
         break;
       case GPK_ACT_GELU_TANH:
         family = sigmoid, c1 = -2.302208198f, c3 = -0.1029432396f;
         c = -0.1029432416f, c_low = 2.016198541e-09f, k = 22.36386108f, k_low = -1.081747996e-06f, q = 1, limit = 10.02f;
+        gate1 = GELUTanh::c1, gate3 = GELUTanh::c3;
         break;
       case GPK_ACT_GELU: family = normal; break;
     }
@@ -70,8 +79,8 @@ CUTLASS_DEVICE float reciprocal_fast(float x) {
   return r;
 }
 
-// For 16-bit results: rounding takes from the exponent what is 2e-6 of a
-// result near 1e-10, and less of larger ones.
+// For 16-bit results and rough ones: rounding takes from the exponent what is 2e-6
+// of a result near 1e-10, and less of larger ones.
 CUTLASS_DEVICE float sigmoid_half(float x, Activation const& act) {
   return x * reciprocal_fast(1.f + exp2_fast(x * fmaf(act.c3, x * x, act.c1)));
 }
@@ -130,20 +139,77 @@ CUTLASS_DEVICE float gelu_float(float x) {
   return x * (x > 0 ? 1.f - q : q);
 }
 
-// act(x) in place, for a result of type Out. The branch is uniform and taken
-// once a fragment.
-template <class Out, int N>
+// act(x) in place, for a result of type Out. Rough: of a product in TF32's
+// precision or less, whose error is above what the short sigmoid adds. The branch
+// is uniform and taken once a fragment.
+template <class Out, bool Rough, int N>
 CUTLASS_DEVICE void activate(cutlass::Array<float, N>& x, Activation const& act) {
   if (act.family == Activation::clip) {
     CUTLASS_PRAGMA_UNROLL
     for (int i = 0; i < N; ++i) x[i] = max_nan(x[i], act.low);
   } else if (act.family == Activation::sigmoid) {
     CUTLASS_PRAGMA_UNROLL
-    for (int i = 0; i < N; ++i) x[i] = sizeof(Out) == 2 ? sigmoid_half(x[i], act) : sigmoid_float(x[i], act);
+    for (int i = 0; i < N; ++i) x[i] = Rough || sizeof(Out) == 2 ? sigmoid_half(x[i], act) : sigmoid_float(x[i], act);
   } else {
     CUTLASS_PRAGMA_UNROLL
     for (int i = 0; i < N; ++i) x[i] = sizeof(Out) == 2 ? gelu_half(x[i]) : gelu_float(x[i]);
   }
+}
+
+// ---- the steps of a chain
+
+template <class Out, int N>
+CUTLASS_DEVICE void round_to(cutlass::Array<float, N>& x) {
+  if constexpr (sizeof(Out) == 2) {
+    x = cutlass::NumericArrayConverter<float, Out, N>{}(cutlass::NumericArrayConverter<Out, float, N>{}(x));
+  }
+}
+
+// The function of a chain, for a result of type Out. float has the kinks alone: its
+// smooth functions are long, and a chain's own kernel has them.
+template <class Out, int N>
+CUTLASS_DEVICE void step(cutlass::Array<float, N>& x, Activation const& act) {
+  if (act.family == Activation::clip) {
+    CUTLASS_PRAGMA_UNROLL
+    for (int i = 0; i < N; ++i) x[i] = x[i] <= act.low ? act.low : x[i];
+  } else if constexpr (sizeof(Out) == 2) {
+    if (act.family == Activation::sigmoid) {
+      CUTLASS_PRAGMA_UNROLL
+      for (int i = 0; i < N; ++i) x[i] = rough_gate(x[i], act.gate1, act.gate3);
+    } else {
+      CUTLASS_PRAGMA_UNROLL
+      for (int i = 0; i < N; ++i) x[i] = GELU::rough<cutlass::platform::is_same<Out, cutlass::bfloat16_t>::value>(x[i]);
+    }
+  }
+}
+
+// What becomes of the sums of a product, for results of type Out; `bias` is 0
+// where there is none. Rough: see activate.
+template <class Out, bool Rough = false, int N>
+CUTLASS_DEVICE cutlass::Array<float, N> finish(cutlass::Array<float, N> const& sum, cutlass::Array<float, N> const& bias,
+                                               float alpha, Activation const& act) {
+  cutlass::Array<float, N> x;
+  if (!act.steps) {
+    CUTLASS_PRAGMA_UNROLL
+    for (int i = 0; i < N; ++i) x[i] = fmaf(alpha, sum[i], bias[i]);
+    activate<Out, Rough>(x, act);
+    return x;
+  }
+  CUTLASS_PRAGMA_UNROLL
+  for (int i = 0; i < N; ++i) x[i] = sum[i] + 0.f;
+  round_to<Out>(x);
+  if (alpha != 1) {
+    CUTLASS_PRAGMA_UNROLL
+    for (int i = 0; i < N; ++i) x[i] = __fmul_rn(x[i], alpha);
+    round_to<Out>(x);
+  }
+  if (act.bias) {
+    CUTLASS_PRAGMA_UNROLL
+    for (int i = 0; i < N; ++i) x[i] = __fadd_rn(x[i], bias[i]);
+    round_to<Out>(x);
+  }
+  step<Out>(x, act);
+  return x;
 }
 
 }  // namespace gpk

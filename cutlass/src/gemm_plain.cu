@@ -1,4 +1,6 @@
 // gemm_plain.cu: the products that are written without CUTLASS, one unit.
 #include "gemm_c64.cuh"
+#include "gemm_few.cuh"
 #include "gemm_int.cuh"
+#include "gemm_parts.cuh"
 #include "gemm_skinny.cuh"

@@ -12,7 +12,8 @@
 namespace gpk {
 
 // The node of the epilogue's tree over the accumulator, the scales of its row
-// and column, and the bias row.
+// and column, and the bias row. Rough: see activate.
+template <bool Rough>
 struct ScaledBiasAct {
   template <class T>
   struct Node {
@@ -30,9 +31,8 @@ struct ScaledBiasAct {
                                        Fragment const& bias, typename Node<float>::Arguments const& args) const {
       Fragment x;
       CUTLASS_PRAGMA_UNROLL
-      for (int i = 0; i < N; ++i) x[i] = fmaf(args.alpha, acc[i] * scale_a[i] * scale_b[i], bias[i]);
-      activate<float>(x, args.act);
-      return x;
+      for (int i = 0; i < N; ++i) x[i] = acc[i] * scale_a[i] * scale_b[i];
+      return finish<float, Rough>(x, bias, args.alpha, args.act);
     }
   };
 };
@@ -92,7 +92,7 @@ struct GemmScaled90 {
           cutlass::epilogue::fusion::Sm90Compute<AbsSquare::template Node, uint16_t, float, round>,
           cutlass::epilogue::fusion::Sm90AccFetch, ScaleA, ScaleB>,
       cutlass::epilogue::fusion::Sm90EVT<
-          cutlass::epilogue::fusion::Sm90Compute<ScaledBiasAct::template Node, float, float, round>,
+          cutlass::epilogue::fusion::Sm90Compute<ScaledBiasAct<!Split>::template Node, float, float, round>,
           cutlass::epilogue::fusion::Sm90AccFetch, ScaleA, ScaleB,
           cutlass::epilogue::fusion::Sm90RowBroadcast<0, Tile, float, float>>>;
 
@@ -143,7 +143,7 @@ struct GemmScaled90 {
     if constexpr (Squared) {
       args.epilogue.thread = {{}, scale_a, scale_b, {alpha}};
     } else {
-      args.epilogue.thread = {{}, scale_a, scale_b, {static_cast<float const*>(p.bias)}, {alpha, Activation(p.act)}};
+      args.epilogue.thread = {{}, scale_a, scale_b, {static_cast<float const*>(p.bias)}, {alpha, Activation(p.act, p.bias != nullptr)}};
     }
     args.epilogue.ptr_D = static_cast<Element*>(p.d);
     args.epilogue.dD = stride<typename Kernel::StrideD>(p.ldd * columns, p.stride_d * columns);

@@ -189,10 +189,10 @@ __global__ void __launch_bounds__(32 * Warps, 1) skinny(__grid_constant__ Skinny
     if (row >= p.m || column >= p.n) continue;
     float sum = sums[i];
     for (int w = 1; w < Warps; ++w) sum += sums[w * 16 * Blocks * columns + i];
-    cutlass::Array<float, 1> x;
-    x[0] = fmaf(p.alpha, sum, p.bias != nullptr ? p.bias[column] : 0.f);
-    activate<float>(x, p.act);
-    d[row * p.ldd + column] = x[0];
+    cutlass::Array<float, 1> x, bias;
+    x[0] = sum;
+    bias[0] = p.bias != nullptr ? p.bias[column] : 0.f;
+    d[row * p.ldd + column] = finish<float, true>(x, bias, p.alpha, p.act)[0];
   }
 }
 
@@ -209,7 +209,7 @@ int run(Problem const& p) {
     Skinny q = {p.m, p.n, p.k, static_cast<float const*>(p.a) + done * p.stride_a, p.lda, p.stride_a,
                 static_cast<float const*>(p.b) + done * p.stride_b, p.ldb, p.stride_b,
                 static_cast<float*>(p.d) + done * p.stride_d, p.ldd, p.stride_d, static_cast<float const*>(p.bias),
-                static_cast<float>(p.alpha_re), Activation(p.act), p.guard};
+                static_cast<float>(p.alpha_re), Activation(p.act, p.bias != nullptr), p.guard};
     void* params[] = {&q};
     dim3 const grid((p.n - 1) / columns + 1, down, batch);
     if (int const e = launch(kernel, grid, 32 * Warps, shared, p.stream, params, 1, 1, waits(kernel, p.device, &known)))

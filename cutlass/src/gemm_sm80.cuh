@@ -44,7 +44,7 @@ class BiasActOutput {
     Activation act;
 
     Params() = default;
-    Params(Problem const& p) : alpha(static_cast<float>(p.alpha_re)), bias(p.bias != nullptr), act(p.act) {}
+    Params(Problem const& p) : alpha(static_cast<float>(p.alpha_re)), bias(p.bias != nullptr), act(p.act, p.bias != nullptr) {}
   };
 
   CUTLASS_HOST_DEVICE BiasActOutput(Params const& params) : params_(params) {}
@@ -52,19 +52,18 @@ class BiasActOutput {
   CUTLASS_HOST_DEVICE void set_k_partition(int, int) {}
 
   CUTLASS_DEVICE FragmentOutput operator()(FragmentAccumulator const& acc, FragmentOutput const& bias) const {
-    return finish(fmaf(params_.alpha, acc[0], static_cast<float>(bias[0])));
+    return result(acc, static_cast<float>(bias[0]));
   }
 
   CUTLASS_DEVICE FragmentOutput operator()(FragmentAccumulator const& acc) const {
-    return finish(params_.alpha * acc[0]);
+    return result(acc, 0);
   }
 
  private:
-  CUTLASS_DEVICE FragmentOutput finish(float x) const {
-    cutlass::Array<float, 1> f;
-    f[0] = x;
-    activate<Out>(f, params_.act);
-    return cutlass::NumericArrayConverter<Out, float, 1>{}(f);
+  CUTLASS_DEVICE FragmentOutput result(FragmentAccumulator const& acc, float bias) const {
+    FragmentAccumulator row;
+    row[0] = bias;
+    return cutlass::NumericArrayConverter<Out, float, 1>{}(finish<Out>(acc, row, params_.alpha, params_.act));
   }
 
   Params params_;

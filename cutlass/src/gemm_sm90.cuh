@@ -53,11 +53,7 @@ struct BiasAct {
 
     CUTLASS_DEVICE Fragment operator()(Fragment const& acc, Fragment const& bias,
                                        typename Node<float>::Arguments const& args) const {
-      Fragment x;
-      CUTLASS_PRAGMA_UNROLL
-      for (int i = 0; i < N; ++i) x[i] = fmaf(args.alpha, acc[i], bias[i]);
-      activate<Out>(x, args.act);
-      return x;
+      return finish<Out, true>(acc, bias, args.alpha, args.act);
     }
   };
 };
@@ -238,7 +234,7 @@ struct Gemm90 {
     args.mainloop.dA = stride<typename Kernel::StrideA>(swap ? p.ldb : p.lda, swap ? p.stride_b : p.stride_a);
     args.mainloop.ptr_B = swap ? a : b;
     args.mainloop.dB = stride<typename Kernel::StrideB>(swap ? p.lda : p.ldb, swap ? p.stride_a : p.stride_b);
-    args.epilogue.thread = {{}, {static_cast<Out const*>(p.bias)}, {static_cast<float>(p.alpha_re), Activation(p.act)}};
+    args.epilogue.thread = {{}, {static_cast<Out const*>(p.bias)}, {static_cast<float>(p.alpha_re), Activation(p.act, p.bias != nullptr)}};
     args.epilogue.ptr_D = static_cast<Out*>(p.d) + first * p.stride_d;
     args.epilogue.dD = stride<typename Kernel::StrideD>(p.ldd, p.stride_d);
     args.hw_info.device_id = p.device;

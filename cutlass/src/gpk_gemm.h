@@ -40,8 +40,10 @@ enum {
   GPK_F32 = 1, GPK_F64, GPK_F16, GPK_BF16, GPK_I8, GPK_U8, GPK_I32, GPK_I64, GPK_BOOL, GPK_C64, GPK_C128
 };
 
-/* Activations of a product's epilogue. */
-enum { GPK_ACT_NONE = 0, GPK_ACT_RELU, GPK_ACT_GELU, GPK_ACT_GELU_TANH, GPK_ACT_SILU };
+/* Activations of a product's epilogue. With GPK_ACT_STEPS, an epilogue rounds as
+ * the single operations do: the product, times alpha, plus bias, activated;
+ * results of four bytes have no activation then but GPK_ACT_RELU. */
+enum { GPK_ACT_NONE = 0, GPK_ACT_RELU, GPK_ACT_GELU, GPK_ACT_GELU_TANH, GPK_ACT_SILU, GPK_ACT_STEPS = 16 };
 
 /* What the library is. gpk_kernel_set is the hash of all sources it was built
  * from; gpk_cuda_version is CUDART_VERSION (13000); gpk_error_string never
@@ -81,7 +83,9 @@ GPK_API int64_t gpk_gemm_workspace(int device, int kernel, int64_t m, int64_t n,
  * guard: GPK_GUARD_NONE, or run only where the words that gpk_prepare wrote,
  * guard_a and guard_b, GPK_GUARD_WORDS each, satisfy (GPK_GUARD_FITS) or do not
  * (GPK_GUARD_MISSES)  max(guard_a) + max(guard_b) < guard_limit;  a kernel that
- * does not run writes nothing. */
+ * does not run writes nothing. The kernel of few rows is an exception: it reads A
+ * as float32 and scale_a not at all, writes guard_a itself, and D in any case; what
+ * runs where the guard misses comes behind it. */
 GPK_API int gpk_gemm(int device, uint64_t stream, int kernel, int64_t m, int64_t n, int64_t k, int64_t batch,
                      uint64_t a, int64_t lda, int64_t stride_a, uint64_t b, int64_t ldb, int64_t stride_b,
                      uint64_t d, int64_t ldd, int64_t stride_d, uint64_t bias, int act,

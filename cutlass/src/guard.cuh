@@ -23,6 +23,9 @@ __device__ inline bool runs(Guard const& guard, uint32_t* scratch) {
   if (lane == 0) scratch[2 * warp] = a, scratch[2 * warp + 1] = b;
   __syncthreads();
   for (unsigned i = 0; i < warps; ++i) a = max(a, scratch[2 * i]), b = max(b, scratch[2 * i + 1]);
+#if __CUDA_ARCH__ >= 900
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // what TMA writes there comes after these reads
+#endif
   __syncthreads();  // scratch is the kernel's from here on
   bool const fits = static_cast<int64_t>(a) + b < guard.limit;
   return fits == (guard.when == GPK_GUARD_FITS);

@@ -26,6 +26,7 @@
 
 #include "dependent.cuh"
 #include "gpk.h"
+#include "line_scale.cuh"
 
 namespace gpk {
 namespace {
@@ -36,10 +37,6 @@ constexpr unsigned max_cluster = 16;
 constexpr unsigned max_stages = 4;   // lines under way
 constexpr unsigned ring = 66048;     // bytes of shared memory that a block asks for, unless a strip needs more
 constexpr unsigned resident = 4;     // blocks of a multiprocessor, at most
-
-constexpr uint32_t unfit = 1u << 30;      // the guard word of lines that float16 cannot hold
-constexpr uint32_t smallest = 67u << 23;  // 2^-60, the bits of
-constexpr uint32_t largest = 187u << 23;  // 2^60
 
 // What becomes of a source's floats.
 enum Kind { real, complex_a, complex_b };
@@ -190,30 +187,6 @@ __device__ inline float larger(float a, float x) {
 
 __device__ inline uint4 larger(uint4 a, uint4 b) {
   return {max(a.x, b.x), max(a.y, b.y), max(a.z, b.z), max(a.w, b.w)};
-}
-
-// What a line's largest magnitude decides.
-struct Scale {
-  float factor, inverse;
-  float small;  // elements below this are small ones
-  bool fits, zero;
-
-  __device__ explicit Scale(uint32_t max) {
-    zero = max == 0;
-    fits = zero || (max >= smallest && max <= largest);
-    uint32_t const exponent = max >> 23;  // 127 + e
-    bool const scaled = fits && !zero;
-    factor = scaled ? __uint_as_float((268 - exponent) << 23) : 1.f;   // 2^(14-e)
-    inverse = scaled ? __uint_as_float((exponent - 14) << 23) : 1.f;  // 2^(e-14)
-    small = scaled ? __uint_as_float(max - (10u << 23)) : 0.f;
-  }
-};
-
-// Adds 1 to count where |x| < small.
-__device__ inline void count_small(uint32_t& count, float x, float small) {
-  asm("{\n\t.reg .pred p;\n\tsetp.lt.f32 p, %1, %2;\n\t@p add.u32 %0, %0, 1;\n\t}"
-      : "+r"(count)
-      : "f"(fabsf(x)), "f"(small));
 }
 
 __device__ inline uint32_t halves(float first, float second) {
@@ -867,7 +840,10 @@ __global__ void __launch_bounds__(threads, resident) prepare(__grid_constant__ P
 struct Machine {
   int processors, shared, shared_block, major;  // multiprocessors; bytes a multiprocessor and a block
   bool hopper;                                  // the code that runs here knows clusters and waits for its predecessor
+  unsigned cluster;                             // blocks of the largest one that fits
 };
+
+unsigned largest_cluster(Machine const& m);
 
 // Makes the device current and asks what it is like.
 int enter(int device, Machine* m) {
@@ -898,6 +874,7 @@ int enter(int device, Machine* m) {
   }
   static uint64_t known_kernel = 0;
   m->hopper = waits(reinterpret_cast<void const*>(prepare<false>), device, &known_kernel);
+  m->cluster = largest_cluster(*m);
   static std::atomic_flag writing = ATOMIC_FLAG_INIT;
   if (cache && !writing.test_and_set(std::memory_order_acquire)) {
     if (!known[device].load(std::memory_order_relaxed)) {
@@ -908,8 +885,6 @@ int enter(int device, Machine* m) {
   }
   return GPK_OK;
 }
-
-unsigned largest_cluster(Machine const& m) { return !m.hopper ? 1 : m.major < 11 ? max_cluster : 8; }
 
 int64_t over(int64_t n, int64_t d) { return (n + d - 1) / d; }
 
@@ -927,7 +902,7 @@ constexpr unsigned strip_rows = 256;  // of a block, where a cluster can be as l
 constexpr unsigned chunk_rows = 512;  // of a block, where the workspace connects blocks
 
 Cut cut_columns(Machine const& m, int64_t k) {
-  unsigned const most = largest_cluster(m);
+  unsigned const most = m.cluster;
   Cut c{1, 0, 1, true};
   while (c.cluster < most && over(k, c.cluster) > strip_rows) c.cluster *= 2;
   int64_t const rows = over(k, c.cluster), room = m.shared_block - static_cast<int64_t>(sizeof(Shared));
@@ -1034,7 +1009,7 @@ cudaError_t allow(Machine const& m, Kernel kernel, bool split, int device) {
   if (allowed[split].load(std::memory_order_acquire) & bit) return cudaSuccess;
   int const most = m.shared_block - static_cast<int>(sizeof(Shared));
   cudaError_t e = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most);
-  if (e == cudaSuccess && largest_cluster(m) > 8) {
+  if (e == cudaSuccess && m.cluster > 8) {
     e = cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
   }
   if (e == cudaSuccess) allowed[split].fetch_or(bit, std::memory_order_release);
@@ -1066,6 +1041,25 @@ struct Launch {
     config.numAttrs = n;
   }
 };
+
+// More blocks than 8 of all their shared memory fit only where enough
+// multiprocessors are neighbours: not on every part of a device.
+unsigned largest_cluster(Machine const& m) {
+  if (!m.hopper) return 1;
+  if (m.major >= 11) return 8;
+  for (Kernel const kernel : {Kernel{prepare<false>}, Kernel{prepare<true>}}) {
+    unsigned const most = m.shared_block - static_cast<unsigned>(sizeof(Shared));
+    Launch const launch(m, max_cluster, most, 0);
+    int clusters = 0;
+    if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(most)) != cudaSuccess ||
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1) != cudaSuccess ||
+        cudaOccupancyMaxActiveClusters(&clusters, kernel, &launch.config) != cudaSuccess || clusters < 1) {
+      cudaGetLastError();
+      return 8;
+    }
+  }
+  return max_cluster;
+}
 
 // How many blocks run at once.
 cudaError_t capacity(Machine const& m, Kernel kernel, Launch const& launch, unsigned cluster, int device,
@@ -1157,7 +1151,7 @@ cudaError_t run(Machine const& m, Params& p, int operands, Cut cut, bool split, 
     cut = {1, 1, 1, true};
   } else {
     // Few strips are spread over more blocks.
-    while (cut.at_once && cut.cluster < 8 && cut.cluster < largest_cluster(m) &&
+    while (cut.at_once && cut.cluster < 8 && cut.cluster < m.cluster &&
            strips * cut.cluster < int64_t{2} * m.processors && cut.chunk >= 64) {
       cut.cluster *= 2;
       cut.chunk = static_cast<unsigned>(over(p.operand[0].rows, cut.cluster));
