@@ -4,18 +4,51 @@
 #include "dependent.cuh"
 #include "ops_math.cuh"
 
+#include <cuda.h>
+
 namespace gpk {
 
 constexpr int max_operands = 4;     // the destination first
 constexpr int threads = 256;        // of a block, at most
 constexpr int64_t piece = 1 << 30;  // elements of one launch, at most: 32-bit indices reach them
 
-// Launches and returns this launch's own error, leaving none behind. Every
-// kernel calls begin() first. cluster: blocks of a cluster.
+// The device of this thread's last call of set_device.
+inline thread_local int current_device = -1;
+
+// Makes a device the current one: what every entry begins with. The runtime's own
+// function takes longer than to see that nothing changes.
+inline int set_device(int device) {
+  using Get = CUresult (*)(CUcontext*);
+  static constexpr int most = 64;
+  static uintptr_t contexts[most];  // 0: not known yet
+  static Get const get = [] {
+    void* address = nullptr;
+    cudaDriverEntryPointQueryResult status{};
+    cudaError_t const e = cudaGetDriverEntryPointByVersion("cuCtxGetCurrent", &address, 12000, cudaEnableDefault, &status);
+    if (e != cudaSuccess) cudaGetLastError();
+    return e == cudaSuccess && status == cudaDriverEntryPointSuccess ? reinterpret_cast<Get>(address) : nullptr;
+  }();
+  bool const kept = get != nullptr && device >= 0 && device < most;
+  current_device = device;
+  CUcontext now = nullptr;
+  if (kept && get(&now) == CUDA_SUCCESS && now != nullptr &&
+      reinterpret_cast<uintptr_t>(now) == __atomic_load_n(&contexts[device], __ATOMIC_RELAXED)) {
+    return GPK_OK;
+  }
+  cudaError_t const e = cudaSetDevice(device);
+  if (e != cudaSuccess) {
+    cudaGetLastError();
+  } else if (kept && get(&now) == CUDA_SUCCESS) {
+    __atomic_store_n(&contexts[device], reinterpret_cast<uintptr_t>(now), __ATOMIC_RELAXED);
+  }
+  return e;
+}
+
+// Launches and returns this launch's own error, leaving none behind; set_device
+// comes first. Every kernel calls begin() first. cluster: blocks of a cluster.
 template <class P>
 int launch(void (*kernel)(P), unsigned grid, unsigned block, uint64_t stream, P const& p, unsigned cluster = 1) {
   static uint64_t known = 0;
-  int device = -1;
   void* args[] = {const_cast<P*>(&p)};
   cudaLaunchAttribute attributes[2] = {};
   if (cluster > 1) {
@@ -30,17 +63,8 @@ int launch(void (*kernel)(P), unsigned grid, unsigned block, uint64_t stream, P 
   config.blockDim = dim3(block);
   config.stream = reinterpret_cast<cudaStream_t>(stream);
   config.attrs = attributes;
-  cudaError_t e = cudaGetDevice(&device);
-  if (e == cudaSuccess) {
-    config.numAttrs = (cluster > 1) + waits(reinterpret_cast<void const*>(kernel), device, &known);
-    e = cudaLaunchKernelExC(&config, reinterpret_cast<void const*>(kernel), args);
-  }
-  if (e != cudaSuccess) cudaGetLastError();
-  return e;
-}
-
-inline int set_device(int device) {
-  cudaError_t const e = cudaSetDevice(device);
+  config.numAttrs = (cluster > 1) + waits(reinterpret_cast<void const*>(kernel), current_device, &known);
+  cudaError_t const e = cudaLaunchKernelExC(&config, reinterpret_cast<void const*>(kernel), args);
   if (e != cudaSuccess) cudaGetLastError();
   return e;
 }

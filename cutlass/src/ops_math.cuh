@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "gpk.h"
+#include "smooth.cuh"
 
 namespace gpk {
 
@@ -635,170 +636,6 @@ struct Exp {
   }
 };
 
-// ---- GELU, its tanh form, SiLU
-//
-// All are x times a smooth step, and computed as max(x, 0) - T(|x|), where T =
-// |x| step(-|x|) is small and does not cancel:
-//
-//   GELU      T(a) = a Q(a), Q(a) = 1/2 erfc(a/sqrt 2)
-//   GELUTanh  T(a) = a e^-w / (1 + e^-w), w = 2 sqrt(2/pi) (a + 0.044715 a^3)
-//   SiLU      T(a) = a e^-a / (1 + e^-a)
-//
-// (Hendrycks and Gimpel, arXiv 1606.08415.) In float the error stays below 2 ulp
-// of the exact value: what is lost in one step is carried to the next. In the
-// half types two hardware approximations, good to 2^-22, are enough. -inf gives
-// NaN, as the formulas do.
-
-__device__ inline float approximate_reciprocal(float x) {
-  float y;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-
-__device__ inline float approximate_exp2(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-
-// e^-(hi + lo) = (1 + value) 2^n, where n is the low 9 bits of `shift`; hi >= 0,
-// lo much smaller.
-struct Exponential {
-  float value;
-  uint32_t shift;
-
-  __device__ Exponential(float hi, float lo) {
-    float const t = fmaf(hi, -1.44269504f, 12582912.f);  // 1.5 * 2^23: the sum's last bit is 1
-    float const n = t - 12582912.f;
-    // log 2 in two parts; the first has 15 bits, so that its fma is exact.
-    float const r = fmaf(n, -0.693145752f, -hi) + fmaf(n, -1.42860677e-6f, -lo);
-    float q = 0.00139514134f;
-    q = fmaf(q, r, 0.00836946417f);
-    q = fmaf(q, r, 0.0416661935f);
-    q = fmaf(q, r, 0.166665144f);
-    q = fmaf(q, r, 0.50000001f);
-    q = fmaf(q, r, 1.f);
-    value = q * r;
-    shift = __float_as_uint(t);
-  }
-  // v 2^n, where neither is subnormal.
-  __device__ float scale(float v) const { return __uint_as_float(__float_as_uint(v) + (shift << 23)); }
-};
-
-// a e^-(hi + lo) / (1 + e^-(hi + lo))
-__device__ inline float gate_tail(float a, float hi, float lo) {
-  Exponential const e(hi, lo);
-  float const n = fmaf(a, e.value, a), n_rest = fmaf(a, e.value, a - n);
-  float const one = e.scale(1.f), power = fmaf(e.value, one, one);
-  float const d = 1 + power, d_rest = power - (d - 1);
-  float const r = approximate_reciprocal(d), q = n * r;
-  return e.scale(fmaf(fmaf(-q, d_rest, fmaf(-q, d, n)) + n_rest, r, q));
-}
-
-// |x|, of a positive x at most 128: there T is 0, and the result x, +inf too. It
-// is 0 where x is as far below, and NaN for -inf.
-__device__ inline float bounded(float x) { return fabsf(Minimum::apply(x, 128.f)); }
-
-// Smooth operations have two forms for float: `quick` up to |x| = limit, where
-// nothing is subnormal, and `full`, by way of double, beyond.
-template <class Op>
-__device__ __noinline__ void either(float* x, int n) {
-  for (int e = 0; e < n; ++e) {
-    x[e] = fabsf(x[e]) <= Op::limit ? Op::quick(x[e]) : static_cast<float>(Op::exact(static_cast<double>(x[e])));
-  }
-}
-
-struct GELU {
-  static constexpr float limit = 12.5f;
-
-  // T(a) = a P(u) e^(-a^2/2) / (1.6875 + 2.09375 a), u = a/(1 + 0.27 a) - 1: the
-  // divisor makes P flat, so that errors of u and in P hardly count.
-  static __device__ float quick(float x) {
-    float const a = fabsf(x);
-    float const u = fmaf(a, approximate_reciprocal(fmaf(0.27f, a, 1.f)), -1.f);
-    float p = 1.52334073e-6f;
-    p = fmaf(p, u, -5.32420877e-6f);
-    p = fmaf(p, u, -4.25812469e-5f);
-    p = fmaf(p, u, 2.02949346e-4f);
-    p = fmaf(p, u, 1.09805423e-3f);
-    p = fmaf(p, u, -0.0123163491f);
-    p = fmaf(p, u, 0.0479189011f);
-    p = fmaf(p, u, -0.087622851f);
-    p = fmaf(p, u, 0.00136130666f);
-    float const c = 0.993828782f, pu = p * u, pu_rest = fmaf(p, u, -pu);
-    float const P = pu + c, P_rest = (pu - (P - c)) + pu_rest;
-    float const d = fmaf(2.09375f, a, 1.6875f), d_rest = fmaf(2.09375f, a, -(d - 1.6875f));
-    float const r = approximate_reciprocal(d), v = a * r;
-    float const v_rest = fmaf(-v, d_rest, fmaf(-v, d, a)) * r;
-    float const half = 0.5f * a, hi = half * a, lo = fmaf(half, a, -hi);
-    Exponential const e(hi, lo);
-    float const m = fmaf(P, e.value, P_rest);
-    float const t = fmaf(v, P, fmaf(v, m, v_rest * (P + m)));
-    return fmaxf(x, 0.f) - e.scale(t);
-  }
-  static __device__ double exact(double x) { return x * normcdf(x); }
-  // As quick, with fewer terms, whose error is 2^-14.7; u = 1/(1 + 0.38 a). The
-  // powers of 2 keep what the hardware would take for 0 from being subnormal.
-  static __device__ float rough(float x) {
-    float const a = bounded(x), u = approximate_reciprocal(fmaf(0.38f, a, 1.f));
-    constexpr float s = 0x1p-24f;
-    float p = -0.0899314433f * s;
-    p = fmaf(p, u, 0.188882709f * s);
-    p = fmaf(p, u, 0.0919756517f * s);
-    p = fmaf(p, u, 0.157830402f * s);
-    p = fmaf(p, u, 0.15122509f * s);
-    return fmaxf(x, 0.f) - a * (u * p * approximate_exp2(fmaf(-0.72134752f * a, a, 24.f)));
-  }
-};
-
-// a E / (1 + E), E = 2^-y
-__device__ inline float rough_tail(float a, float y) {
-  float const e = 0x1p-24f * approximate_exp2(24 - y);
-  return a * (e * approximate_reciprocal(1 + e));
-}
-
-__device__ inline double gated(double x, double v) {
-  double const e = exp(-fabs(v));
-  return v >= 0 ? x / (1 + e) : x * e / (1 + e);
-}
-
-struct GELUTanh {
-  static constexpr float limit = 9.f;
-
-  static __device__ float quick(float x) {
-    // w = a (c1 + c3 a^2) in two floats.
-    constexpr double c1 = 1.5957691216057308, c3 = c1 * 0.044715;
-    constexpr float c1_hi = static_cast<float>(c1), c1_lo = static_cast<float>(c1 - c1_hi);
-    constexpr float c3_hi = static_cast<float>(c3), c3_lo = static_cast<float>(c3 - c3_hi);
-    float const a = fabsf(x);
-    float const s = a * a, s_rest = fmaf(a, a, -s);
-    float const m = c3_hi * s, m_rest = fmaf(c3_hi, s, -m);
-    float const t = m + c1_hi, b = t - m;
-    float const t_rest = fmaf(c3_hi, s_rest, fmaf(c3_lo, s, (m - (t - b)) + (c1_hi - b) + m_rest)) + c1_lo;
-    float const w = a * t;
-    return fmaxf(x, 0.f) - gate_tail(a, w, fmaf(a, t_rest, fmaf(a, t, -w)));
-  }
-  static __device__ double exact(double x) { return gated(x, 1.5957691216057308 * x * (1 + 0.044715 * x * x)); }
-  static __device__ float rough(float x) {
-    float const a = bounded(x);
-    return fmaxf(x, 0.f) - rough_tail(a, a * fmaf(0.10294324f * a, a, 2.3022082f));
-  }
-};
-
-struct SiLU {
-  static constexpr float limit = 80.f;
-
-  static __device__ float quick(float x) {
-    float const a = fabsf(x);
-    return fmaxf(x, 0.f) - gate_tail(a, a, 0.f);
-  }
-  static __device__ double exact(double x) { return gated(x, x); }
-  static __device__ float rough(float x) {
-    float const a = bounded(x);
-    return fmaxf(x, 0.f) - rough_tail(a, 1.44269504f * a);
-  }
-};
-
 // 1/(1 + e^-x), for negative x e^x/(1 + e^x), the other way 1 less that.
 struct Sigmoid {
   static __device__ float of(float x) {
@@ -836,7 +673,7 @@ __device__ inline void apply(T (&x)[N]) {
   } else if constexpr (is_half<T>) {
     float r[N];
 #pragma unroll
-    for (int e = 0; e < N; ++e) r[e] = Op::rough(to_float(x[e]));
+    for (int e = 0; e < N; ++e) r[e] = Op::template rough<__is_same(T, bf16)>(to_float(x[e]));
     to_halves(r, x);
   } else if constexpr (sizeof(T) == 8) {
 #pragma unroll

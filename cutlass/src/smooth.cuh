@@ -1,0 +1,192 @@
+// smooth.cuh: GELU, its tanh form and SiLU of one element.
+//
+// The operations, the chains and the epilogues of products share them, bit for
+// bit. Units of products contract what the others do not: a product that meets a
+// sum here is written __fmul_rn.
+#pragma once
+#include <cuda_runtime.h>
+#include <stdint.h>
+
+namespace gpk {
+
+// All are x times a smooth step, and computed as max(x, 0) - T(|x|), where T =
+// |x| step(-|x|) is small and does not cancel:
+//
+//   GELU      T(a) = a Q(a), Q(a) = 1/2 erfc(a/sqrt 2)
+//   GELUTanh  T(a) = a e^-w / (1 + e^-w), w = 2 sqrt(2/pi) (a + 0.044715 a^3)
+//   SiLU      T(a) = a e^-a / (1 + e^-a)
+//
+// (Hendrycks and Gimpel, arXiv 1606.08415.) In float the error stays below 2 ulp
+// of the exact value: what is lost in one step is carried to the next. In the
+// half types hardware approximations, good to 2^-22, are enough, and bfloat16 can do
+// with less (Brief). -inf gives NaN, as the formulas do.
+
+__device__ inline float approximate_reciprocal(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+__device__ inline float approximate_exp2(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+// e^-(hi + lo) = (1 + value) 2^n, where n is the low 9 bits of `shift`; hi >= 0,
+// lo much smaller.
+struct Exponential {
+  float value;
+  uint32_t shift;
+
+  __device__ Exponential(float hi, float lo) {
+    float const t = fmaf(hi, -1.44269504f, 12582912.f);  // 1.5 * 2^23: the sum's last bit is 1
+    float const n = t - 12582912.f;
+    // log 2 in two parts; the first has 15 bits, so that its fma is exact.
+    float const r = fmaf(n, -0.693145752f, -hi) + fmaf(n, -1.42860677e-6f, -lo);
+    float q = 0.00139514134f;
+    q = fmaf(q, r, 0.00836946417f);
+    q = fmaf(q, r, 0.0416661935f);
+    q = fmaf(q, r, 0.166665144f);
+    q = fmaf(q, r, 0.50000001f);
+    q = fmaf(q, r, 1.f);
+    value = q * r;
+    shift = __float_as_uint(t);
+  }
+  // v 2^n, where neither is subnormal.
+  __device__ float scale(float v) const { return __uint_as_float(__float_as_uint(v) + (shift << 23)); }
+};
+
+// a e^-(hi + lo) / (1 + e^-(hi + lo))
+__device__ inline float gate_tail(float a, float hi, float lo) {
+  Exponential const e(hi, lo);
+  float const n = fmaf(a, e.value, a), n_rest = fmaf(a, e.value, a - n);
+  float const one = e.scale(1.f), power = fmaf(e.value, one, one);
+  float const d = 1 + power, d_rest = power - (d - 1);
+  float const r = approximate_reciprocal(d), q = n * r;
+  return e.scale(fmaf(fmaf(-q, d_rest, fmaf(-q, d, n)) + n_rest, r, q));
+}
+
+// |x|, of a positive x at most 128: there T is 0, and the result x, +inf too. It
+// is 0 where x is as far below, and NaN for -inf.
+__device__ inline float bounded(float x) {
+  float y;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(x), "f"(128.f));
+  return fabsf(y);
+}
+
+// Smooth operations have two forms for float: `quick` up to |x| = limit, where
+// nothing is subnormal, and `full`, by way of double, beyond.
+template <class Op>
+__device__ __noinline__ void either(float* x, int n) {
+  for (int e = 0; e < n; ++e) {
+    x[e] = fabsf(x[e]) <= Op::limit ? Op::quick(x[e]) : static_cast<float>(Op::exact(static_cast<double>(x[e])));
+  }
+}
+
+struct GELU {
+  static constexpr float limit = 12.5f;
+
+  // T(a) = v e^(L(v) - a^2/2), v = a/(a + 2): L, a polynomial, has what v and the
+  // power leave of log Q(a), to 2^-26.
+  static __device__ float quick(float x) {
+    float const a = fabsf(x);
+    float const d = a + 2, d_rest = a - (d - 2);
+    float const r = approximate_reciprocal(d), v = a * r;
+    float const r_rest = fmaf(-d_rest, r, fmaf(-d, r, 1.f));  // of r, over r
+    float p = 0.205096424f;
+    p = fmaf(p, v, -0.617398798f);
+    p = fmaf(p, v, 0.638134718f);
+    p = fmaf(p, v, -0.344854623f);
+    p = fmaf(p, v, 0.165137082f);
+    p = fmaf(p, v, 0.0612540096f);
+    p = fmaf(p, v, 0.0376235247f);
+    p = fmaf(p, v, -0.0990353152f);
+    p = fmaf(p, v, -0.369062603f);
+    p = fmaf(p, v, -0.595767617f);
+    float const half = 0.5f * a, hi = half * a, lo = fmaf(half, a, -hi);
+    // L - a^2/2 = n log 2 + y. An error of r counts for v, less for L.
+    float const t = fmaf(fmaf(p, v, -hi), 1.44269504f, 12582912.f), n = t - 12582912.f;
+    float const y_rest = fmaf(r_rest, fmaf(-1.03f, v, 1.f), fmaf(n, -1.42860677e-6f, -lo));
+    float const y = fmaf(n, -0.693145752f, -hi) + fmaf(p, v, y_rest);
+    float q = 0.00138123066f;
+    q = fmaf(q, y, 0.00836982392f);
+    q = fmaf(q, y, 0.041668497f);
+    q = fmaf(q, y, 0.166665107f);
+    q = fmaf(q, y, 0.49999994f);
+    float const s = fmaf(v, fmaf(q, y * y, y), v);
+    return fmaxf(x, 0.f) - __uint_as_float(__float_as_uint(s) + (__float_as_uint(t) << 23));
+  }
+  static __device__ double exact(double x) { return x * normcdf(x); }
+  // log2 Q(a) as a polynomial, to 2^-18 where float16 has T(a), and (Brief) to
+  // 2^-10.6 where bfloat16 has; beyond it falls. 2^24 keeps what the hardware would take
+  // for 0 from being subnormal.
+  template <bool Brief = false>
+  static __device__ float rough(float x) {
+    float const a = bounded(x);
+    float p = Brief ? -2.8098484e-07f : -1.82132597e-06f;
+    p = fmaf(p, a, Brief ? 1.61696067e-05f : 6.13696847e-05f);
+    p = fmaf(p, a, Brief ? -0.000391030818f : -0.000929030538f);
+    p = fmaf(p, a, Brief ? 0.00523207725f : 0.0085031538f);
+    p = fmaf(p, a, Brief ? -0.0434830177f : -0.0539525633f);
+    p = fmaf(p, a, Brief ? -0.474728913f : -0.458469876f);
+    p = fmaf(p, a, Brief ? -1.14167129f : -1.1512496f);
+    p = fmaf(p, a, Brief ? 22.9990762f : 23.0000046f);
+    return fmaf(-a, 0x1p-24f * approximate_exp2(p), fmaxf(x, 0.f));
+  }
+};
+
+// a E / (1 + E), E = 2^-y
+__device__ inline float rough_tail(float a, float y) {
+  float const e = __fmul_rn(0x1p-24f, approximate_exp2(24 - y));
+  return __fmul_rn(a, e * approximate_reciprocal(1 + e));
+}
+
+// x / (1 + 2^-(x (c1 + c3 x^2)))
+__device__ inline float rough_gate(float x, float c1, float c3) {
+  float const a = bounded(x);
+  return fmaxf(x, 0.f) - rough_tail(a, __fmul_rn(a, fmaf(c3 * a, a, c1)));
+}
+
+__device__ inline double gated(double x, double v) {
+  double const e = exp(-fabs(v));
+  return v >= 0 ? x / (1 + e) : x * e / (1 + e);
+}
+
+struct GELUTanh {
+  static constexpr float limit = 9.f, c1 = 2.3022082f, c3 = 0.10294324f;
+
+  static __device__ float quick(float x) {
+    // w = a (c1 + c3 a^2) in two floats.
+    constexpr double c1 = 1.5957691216057308, c3 = c1 * 0.044715;
+    constexpr float c1_hi = static_cast<float>(c1), c1_lo = static_cast<float>(c1 - c1_hi);
+    constexpr float c3_hi = static_cast<float>(c3), c3_lo = static_cast<float>(c3 - c3_hi);
+    float const a = fabsf(x);
+    float const s = a * a, s_rest = fmaf(a, a, -s);
+    float const m = __fmul_rn(c3_hi, s), m_rest = fmaf(c3_hi, s, -m);
+    float const t = m + c1_hi, b = t - m;
+    float const t_rest = fmaf(c3_hi, s_rest, fmaf(c3_lo, s, (m - (t - b)) + (c1_hi - b) + m_rest)) + c1_lo;
+    float const w = a * t;
+    return fmaxf(x, 0.f) - gate_tail(a, w, fmaf(a, t_rest, fmaf(a, t, -w)));
+  }
+  static __device__ double exact(double x) { return gated(x, 1.5957691216057308 * x * (1 + 0.044715 * x * x)); }
+  template <bool Brief = false>
+  static __device__ float rough(float x) { return rough_gate(x, c1, c3); }
+};
+
+struct SiLU {
+  static constexpr float limit = 80.f, c1 = 1.44269504f;
+
+  static __device__ float quick(float x) {
+    float const a = fabsf(x);
+    return fmaxf(x, 0.f) - gate_tail(a, a, 0.f);
+  }
+  static __device__ double exact(double x) { return gated(x, x); }
+  template <bool Brief = false>
+  static __device__ float rough(float x) {
+    float const a = bounded(x);
+    return fmaxf(x, 0.f) - rough_tail(a, __fmul_rn(c1, a));  // rough_gate with c3 = 0
+  }
+};
+
+}  // namespace gpk
