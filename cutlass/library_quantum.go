@@ -80,3 +80,39 @@ type QuantumFinish struct {
 	Total, Workspace uint64
 	WorkspaceBytes   int64
 }
+
+// QuantumClosedGram are the arguments of Library.QuantumClosedGram.
+type QuantumClosedGram struct {
+	Rows, Cols       int
+	X                uint64
+	LDX              int
+	Y                uint64
+	LDY              int
+	Planar, Full     int
+	Dot              bool
+	K                uint64
+	LD               int
+	Mirror           uint64
+	LDMirror         int
+	Triangle         bool
+	One              float64
+	Total, Workspace uint64
+	WorkspaceBytes   int64
+}
+
+// QuantumGram are the arguments of Library.QuantumGram; its workspace depends on the
+// first six.
+type QuantumGram struct {
+	Real, Split      bool
+	Rows, Cols       int
+	Width            int
+	Triangle         bool
+	X, Y             uint64
+	K                uint64
+	LD               int
+	Mirror           uint64
+	LDMirror         int
+	One              float64
+	Total, Workspace uint64
+	WorkspaceBytes   int64
+}

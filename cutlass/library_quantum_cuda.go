@@ -17,6 +17,12 @@ package cutlass
 #cgo nocallback gpk_call_quantum_finish_workspace
 #cgo noescape gpk_call_quantum_finish
 #cgo nocallback gpk_call_quantum_finish
+#cgo noescape gpk_call_quantum_closed_gram
+#cgo nocallback gpk_call_quantum_closed_gram
+#cgo noescape gpk_call_quantum_gram_workspace
+#cgo nocallback gpk_call_quantum_gram_workspace
+#cgo noescape gpk_call_quantum_gram
+#cgo nocallback gpk_call_quantum_gram
 
 #include "src/gpk.h"
 
@@ -57,6 +63,24 @@ static int gpk_call_quantum_finish(uintptr_t f, int device, uint64_t stream, int
 	return GPK_AS(gpk_quantum_finish)(device, stream, type, rows, cols, k, ld, mirror, ld_mirror, triangle, square, one, norm_x, norm_y,
 	                                  jitter, total, workspace, workspace_bytes);
 }
+
+static int gpk_call_quantum_closed_gram(uintptr_t f, int device, uint64_t stream, int64_t rows, int64_t cols, uint64_t x, int64_t ld_x, uint64_t y,
+                                        int64_t ld_y, int planar, int full, int dot, uint64_t k, int64_t ld, uint64_t mirror, int64_t ld_mirror,
+                                        int triangle, double one, uint64_t total, uint64_t workspace, int64_t workspace_bytes) {
+	return GPK_AS(gpk_quantum_closed_gram)(device, stream, rows, cols, x, ld_x, y, ld_y, planar, full, dot, k, ld, mirror, ld_mirror, triangle,
+	                                       one, total, workspace, workspace_bytes);
+}
+
+static int64_t gpk_call_quantum_gram_workspace(uintptr_t f, int device, int real, int split, int64_t rows, int64_t cols, int64_t width, int triangle) {
+	return GPK_AS(gpk_quantum_gram_workspace)(device, real, split, rows, cols, width, triangle);
+}
+
+static int gpk_call_quantum_gram(uintptr_t f, int device, uint64_t stream, int real, int split, int64_t rows, int64_t cols, int64_t width, int triangle,
+                                 uint64_t x, uint64_t y, uint64_t k, int64_t ld, uint64_t mirror, int64_t ld_mirror, double one, uint64_t total,
+                                 uint64_t workspace, int64_t workspace_bytes) {
+	return GPK_AS(gpk_quantum_gram)(device, stream, real, split, rows, cols, width, triangle, x, y, k, ld, mirror, ld_mirror, one, total,
+	                                workspace, workspace_bytes);
+}
 */
 import "C"
 
@@ -69,6 +93,7 @@ import (
 type quantumEntries struct {
 	quantumAngles, quantumSlots, quantumPass, quantumNorms   C.uintptr_t
 	quantumClosed, quantumFinish, quantumFinishWorkspaceSize C.uintptr_t
+	quantumClosedGram, quantumGram, quantumGramWorkspaceSize C.uintptr_t
 }
 
 func flag(b bool) C.int {
@@ -127,4 +152,29 @@ func (l *Library) QuantumFinish(device int, stream uint64, q QuantumFinish) erro
 		C.int64_t(q.Rows), C.int64_t(q.Cols), C.uint64_t(q.K), C.int64_t(q.LD), C.uint64_t(q.Mirror), C.int64_t(q.LDMirror),
 		flag(q.Triangle), flag(q.Square), C.double(q.One), C.uint64_t(q.NormX), C.uint64_t(q.NormY), C.double(q.Jitter),
 		C.uint64_t(q.Total), C.uint64_t(q.Workspace), C.int64_t(q.WorkspaceBytes)))
+}
+
+// QuantumClosedGram enqueues the closed form of wires that nothing connects, with all
+// that follows it.
+func (l *Library) QuantumClosedGram(device int, stream uint64, q QuantumClosedGram) error {
+	return l.check("gpk_quantum_closed_gram", C.gpk_call_quantum_closed_gram(l.entries.quantumClosedGram, C.int(device), C.uint64_t(stream),
+		C.int64_t(q.Rows), C.int64_t(q.Cols), C.uint64_t(q.X), C.int64_t(q.LDX), C.uint64_t(q.Y), C.int64_t(q.LDY),
+		C.int(q.Planar), C.int(q.Full), flag(q.Dot), C.uint64_t(q.K), C.int64_t(q.LD), C.uint64_t(q.Mirror), C.int64_t(q.LDMirror),
+		flag(q.Triangle), C.double(q.One), C.uint64_t(q.Total), C.uint64_t(q.Workspace), C.int64_t(q.WorkspaceBytes)))
+}
+
+// QuantumGramWorkspace returns the bytes of workspace that QuantumGram needs, 0 where
+// the device or the build has no kernel for it.
+func (l *Library) QuantumGramWorkspace(device int, q QuantumGram) (int64, error) {
+	return l.bytes("gpk_quantum_gram_workspace", C.gpk_call_quantum_gram_workspace(l.entries.quantumGramWorkspaceSize, C.int(device),
+		flag(q.Real), flag(q.Split), C.int64_t(q.Rows), C.int64_t(q.Cols), C.int64_t(q.Width), flag(q.Triangle)))
+}
+
+// QuantumGram enqueues the squared moduli of the products of states, with all that
+// follows them.
+func (l *Library) QuantumGram(device int, stream uint64, q QuantumGram) error {
+	return l.check("gpk_quantum_gram", C.gpk_call_quantum_gram(l.entries.quantumGram, C.int(device), C.uint64_t(stream),
+		flag(q.Real), flag(q.Split), C.int64_t(q.Rows), C.int64_t(q.Cols), C.int64_t(q.Width), flag(q.Triangle),
+		C.uint64_t(q.X), C.uint64_t(q.Y), C.uint64_t(q.K), C.int64_t(q.LD), C.uint64_t(q.Mirror), C.int64_t(q.LDMirror),
+		C.double(q.One), C.uint64_t(q.Total), C.uint64_t(q.Workspace), C.int64_t(q.WorkspaceBytes)))
 }

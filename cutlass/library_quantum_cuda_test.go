@@ -43,6 +43,12 @@ func TestQuantumEntries(t *testing.T) {
 		{"gpk_quantum_finish", func(code int) error {
 			return lib.QuantumFinish(code, stream, QuantumFinish{dtype.Float64, 3, 4, 5, 6, 7, 8, true, false, 9.5, 10, 11, 12.5, 13, 14, 15})
 		}, []int64{2, 3, 4, 5, 6, 7, 8, 1, 0, f(9.5), 10, 11, f(12.5), 13, 14, 15}},
+		{"gpk_quantum_closed_gram", func(code int) error {
+			return lib.QuantumClosedGram(code, stream, QuantumClosedGram{2, 3, 4, 5, 6, 7, 8, 9, true, 11, 12, 13, 14, true, 15.5, 16, 17, 18})
+		}, []int64{2, 3, 4, 5, 6, 7, 8, 9, 1, 11, 12, 13, 14, 1, f(15.5), 16, 17, 18}},
+		{"gpk_quantum_gram", func(code int) error {
+			return lib.QuantumGram(code, stream, QuantumGram{false, true, 3, 4, 5, true, 6, 7, 8, 9, 10, 11, 12.5, 13, 14, 15})
+		}, []int64{0, 1, 3, 4, 5, 1, 6, 7, 8, 9, 10, 11, f(12.5), 13, 14, 15}},
 	} {
 		for i := range record {
 			record[i] = -1 << 40
@@ -62,6 +68,13 @@ func TestQuantumEntries(t *testing.T) {
 		t.Errorf("QuantumFinishWorkspace: %d, %v", n, err)
 	}
 	var e *Error
+	q := QuantumGram{Real: true, Rows: 4, Cols: 5, Width: 6, Triangle: true}
+	if n, err := lib.QuantumGramWorkspace(0, q); n != 1045061 || err != nil {
+		t.Errorf("QuantumGramWorkspace: %d, %v", n, err)
+	}
+	if _, err := lib.QuantumGramWorkspace(2, q); !errors.As(err, &e) || !e.OutOfMemory() {
+		t.Errorf("QuantumGramWorkspace: %v, want out of memory", err)
+	}
 	if err := lib.QuantumPass(0, 0, QuantumPass{Qubits: 3, At: []int32{0}}); !errors.As(err, &e) || e.Code != CodeArgument {
 		t.Errorf("one position for three qubits: %v", err)
 	}

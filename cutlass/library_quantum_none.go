@@ -22,3 +22,14 @@ func (*Library) QuantumFinishWorkspace(rows, cols int) (int64, error) { return 0
 
 // QuantumFinish answers ErrNotBuilt.
 func (*Library) QuantumFinish(device int, stream uint64, q QuantumFinish) error { return Built() }
+
+// QuantumClosedGram answers ErrNotBuilt.
+func (*Library) QuantumClosedGram(device int, stream uint64, q QuantumClosedGram) error {
+	return Built()
+}
+
+// QuantumGramWorkspace answers ErrNotBuilt.
+func (*Library) QuantumGramWorkspace(device int, q QuantumGram) (int64, error) { return 0, Built() }
+
+// QuantumGram answers ErrNotBuilt.
+func (*Library) QuantumGram(device int, stream uint64, q QuantumGram) error { return Built() }

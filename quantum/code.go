@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"sync"
 )
 
 // A program reaches a GPU as data: code for its angles, for what each sample's
@@ -167,6 +168,35 @@ func (c *circuitCode) close() {
 	c.angles, c.nAngles = join(c.angleCode), len(c.angleCode)
 	c.slots, c.nSlots = join(c.slotCode), len(c.slotCode)
 	c.stride = max(c.stride, 1)
+}
+
+// gramCodes are the codes of a kernel, written once: a matrix of few qubits takes
+// less.
+type gramCodes struct {
+	once         sync.Once
+	blocks       []*circuitCode
+	wires        *circuitCode // nil where there are none
+	planar, full int          // wires of two and of three coordinates
+	dot          bool
+}
+
+// encoded returns the codes of k.
+func (k *kernel) encoded() *gramCodes {
+	c := k.codes
+	c.once.Do(func() {
+		for _, p := range k.blocks {
+			to := make([]int, p.qubits)
+			for i := range to {
+				to[i] = i
+			}
+			c.blocks = append(c.blocks, encode(p, to))
+		}
+		if len(k.wires) > 0 {
+			c.dot = len(k.wires) <= mostDot
+			c.wires, c.planar, c.full = encodeWires(k.wires, c.dot)
+		}
+	})
+	return c
 }
 
 // encode writes the code of a program. to[p] is the bit of an index of the states

@@ -18,6 +18,7 @@ type kernel struct {
 	blocks   []*program
 	notes    []string // what the compiler did, for Plan.Reason
 	workers  int      // goroutines that build states, for plan
+	codes    *gramCodes
 }
 
 // compileStates compiles a circuit for its states: one program for all wires,
@@ -82,7 +83,7 @@ func compileGram(c *Circuit, path Path) (*kernel, error) {
 }
 
 func compileKernel(c *Circuit, path Path) (*kernel, error) {
-	k := &kernel{qubits: c.qubits, features: c.Features(), path: General}
+	k := &kernel{qubits: c.qubits, features: c.Features(), path: General, codes: &gramCodes{}}
 	gates, _ := dropConstantControls(c.gates, c.qubits)
 	if path == General {
 		p, err := whole(gates, c.qubits)

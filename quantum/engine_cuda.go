@@ -37,6 +37,9 @@ type source struct {
 
 func (x *samples) source() (source, error) {
 	a := x.array
+	if t := a.Stream(); t != nil && t.Capturing() {
+		return source{}, fmt.Errorf("%w: quantum kernels and states inside a Capture: the host looks at samples and results; call it outside", gpk.ErrUnsupported)
+	}
 	buf, err := a.Buffer()
 	if err != nil {
 		return source{}, err
@@ -184,7 +187,7 @@ func (d *deviceCode) slotBytes() int64 {
 	return int64(d.nAngles)*8 + int64(d.stride)*int64(d.dt.Size())
 }
 
-// prepare evaluates angles and slots of the samples lo … hi-1. Value v of sample i
+// prepare looks through the samples lo … hi-1 and evaluates their angles and slots. Value v of sample i
 // goes to out[(i-lo) sampleStride + v valueStride]. The caller frees angles.
 func (d *deviceCode) prepare(s *device.Stream, x source, lo, hi int, notes *device.Buffer, noteAt uint64, out *device.Buffer, sampleStride, valueStride int) (angles *device.Buffer, err error) {
 	n := hi - lo
@@ -193,7 +196,7 @@ func (d *deviceCode) prepare(s *device.Stream, x source, lo, hi int, notes *devi
 	}
 	err = d.launch(s, []*device.Buffer{x.buf, d.buf}, []*device.Buffer{angles, notes}, func(lib *cutlass.Library, ordinal int, stream uint64) error {
 		return lib.QuantumAngles(ordinal, stream, cutlass.QuantumAngles{
-			Type: x.dt, First: lo, N: n, X: x.addr, Row: x.row, Col: x.col, Angles: d.nAngles,
+			Type: x.dt, First: lo, N: n, Features: x.features, X: x.addr, Row: x.row, Col: x.col, Angles: d.nAngles,
 			Code: d.anglesAt, Coefs: d.coefsAt, Out: angles.Addr(), Status: noteAt,
 		})
 	})
@@ -370,9 +373,6 @@ func buildStates(ctx context.Context, dev *device.Device, c *circuitCode, src so
 		return err
 	}
 	defer d.free()
-	if err := finite(s, src, notes, notes.Addr()); err != nil {
-		return err
-	}
 	if err := d.build(ctx, s, src, 0, x.n, notes, notes.Addr(), buf); err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"time"
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/array"
@@ -28,6 +27,7 @@ type deviceBlock struct {
 const (
 	statesTime = iota
 	productTime
+	uploadTime
 )
 
 // timed is work between two events.
@@ -59,11 +59,13 @@ type cudaGram struct {
 	out     *tileWriter // where K is not on the device
 
 	building []timed
+	uploads  []timed
 	started  []timed // the tiles
 	waited   int     // tiles that are known to be complete
 	entries  []int64
 	done     int64
 	launches int64
+	apart    bool // some tile is a product of its own, with what follows it behind
 	owned    []*device.Buffer
 }
 
@@ -173,6 +175,9 @@ func tilesOf(rows, cols, block, side int, symmetric bool) (n int) {
 	return n
 }
 
+// mostStreams bounds Options.Streams: more products at once than a GPU has kernels.
+const mostStreams = 32
+
 // allocate gets the memory for everything but states, and brings the code.
 func (g *cudaGram) allocate(poison bool) error {
 	j := g.job
@@ -180,9 +185,15 @@ func (g *cudaGram) allocate(poison bool) error {
 	if j.plan.Keep == Recompute {
 		block = j.plan.Tile / 2
 	}
-	g.side = max(min(j.plan.Tile/2, block), 1)
+	g.side = max(min(j.plan.side, block), 1)
 	var err error
-	if g.notes, err = newNotes(g.dev, g.s, 2*(len(j.kernel.blocks)+1), tilesOf(j.x.n, j.y.n, block, g.side, j.symmetric())); err != nil {
+	if err := g.upload(func() (int64, error) {
+		g.notes, err = newNotes(g.dev, g.s, 2*(len(j.kernel.blocks)+1), tilesOf(j.x.n, j.y.n, block, g.side, j.symmetric()))
+		if err != nil {
+			return 0, err
+		}
+		return g.notes.Size(), nil
+	}); err != nil {
 		return err
 	}
 	g.owned = append(g.owned, g.notes)
@@ -203,7 +214,7 @@ func (g *cudaGram) allocate(poison bool) error {
 		}
 	}
 	g.streams = []*device.Stream{g.s}
-	for len(g.streams) < j.options.Streams && g.out == nil {
+	for len(g.streams) < min(j.options.Streams, mostStreams) && g.out == nil {
 		s, err := g.dev.NewStream()
 		if err != nil {
 			return err
@@ -220,8 +231,10 @@ func (g *cudaGram) begin() error {
 		sets = 2
 	}
 	for set := range sets {
-		if err := finite(g.s, g.sources[set], g.notes, g.noteAt(set, 0)); err != nil {
-			return err
+		if c := g.kernel.encoded(); len(c.blocks) == 0 && (c.wires == nil || c.wires.nSlots == 0) { // else with the angles
+			if err := finite(g.s, g.sources[set], g.notes, g.noteAt(set, 0)); err != nil {
+				return err
+			}
 		}
 		if g.options.Normalize {
 			n := g.sources[set].n
@@ -235,26 +248,22 @@ func (g *cudaGram) begin() error {
 			}
 		}
 	}
-	for _, p := range g.kernel.blocks {
-		to := make([]int, p.qubits)
-		for i := range to {
-			to[i] = i
-		}
-		d, err := load(g.dev, g.s, encode(p, to), g.dt, &g.launches)
+	codes := g.kernel.encoded()
+	for _, c := range codes.blocks {
+		d, err := g.load(c)
 		if err != nil {
 			return err
 		}
 		d.most = min(prepareBytes, g.plan.Workspace/4)
 		g.codes = append(g.codes, d)
 	}
-	if len(g.kernel.wires) == 0 {
+	c := codes.wires
+	if c == nil {
 		return nil
 	}
-	g.dot = len(g.kernel.wires) <= mostDot
-	c, planar, full := encodeWires(g.kernel.wires, g.dot)
-	g.planar, g.full = planar, full
+	g.planar, g.full, g.dot = codes.planar, codes.full, codes.dot
 	var err error
-	if g.wires, err = load(g.dev, g.s, c, g.dt, &g.launches); err != nil || c.nSlots == 0 {
+	if g.wires, err = g.load(c); err != nil || c.nSlots == 0 {
 		return err
 	}
 	for set := range sets {
@@ -313,10 +322,13 @@ func (g *cudaGram) timed(kind int, s *device.Stream, f func() error) error {
 	if err := f(); err != nil {
 		return err
 	}
-	if kind == statesTime {
+	switch kind {
+	case statesTime:
 		g.building = append(g.building, t)
-	} else {
+	case productTime:
 		g.started = append(g.started, t)
+	case uploadTime:
+		g.uploads = append(g.uploads, t)
 	}
 	return s.Record(t.to)
 }
@@ -456,13 +468,17 @@ func (g *cudaGram) tile(a, b *deviceBlock, i, r, j, c int) error {
 	}
 	triangle := g.symmetric() && i == j
 	err = g.timed(productTime, s, func() error {
-		square, err := g.products(s, a, b, t.view, i, j, triangle)
-		if err != nil {
-			return err
-		}
 		whole := t
 		if triangle {
 			whole.mirror, whole.mirrorAt, whole.ldMirror = t.view.Buffer, t.view.Addr(), t.view.Layout.Strides[0]
+		}
+		if done, err := g.joint(s, a, b, whole, i, j, triangle); done || err != nil {
+			return err
+		}
+		g.apart = true
+		square, err := g.products(s, a, b, t.view, i, j, triangle)
+		if err != nil {
+			return err
 		}
 		return g.complete(s, whole, i, j, triangle, square)
 	})
@@ -504,7 +520,7 @@ func (g *cudaGram) products(s *device.Stream, a, b *deviceBlock, d device.View, 
 		}}
 		p := matmul.Product{
 			D: to, A: rows, B: cols, Precision: g.precision(), ConjB: !code.real, AbsSquare: !square,
-			Symmetric: triangle, Upper: true, Normwise: true,
+			Symmetric: triangle, Upper: true, Normwise: true, Measure: g.options.Autotune,
 		}
 		g.launches++
 		if err := p.Run(s); err != nil {
@@ -584,8 +600,7 @@ func (g *cudaGram) complete(s *device.Stream, t target, i, j int, triangle, squa
 // waitFor waits until the first n tiles are complete, and says so.
 func (g *cudaGram) waitFor(n int) error {
 	for ; g.waited < n; g.waited++ {
-		t := g.started[g.waited]
-		if _, err := t.to.Elapsed(t.from); err != nil {
+		if err := g.started[g.waited].to.Synchronize(g.ctx); err != nil {
 			return err
 		}
 		g.done += g.entries[g.waited]
@@ -611,7 +626,8 @@ func (g *cudaGram) finish() error {
 		return err
 	}
 	b := make([]byte, g.notes.Size())
-	if err := g.dev.CopyToHost(b, g.notes, 0, g.s); err != nil {
+	took, err := between(g.dev, g.s, func() error { return g.dev.CopyToHost(b, g.notes, 0, g.s) })
+	if err != nil {
 		return err
 	}
 	notes := wordsOf(b)
@@ -620,18 +636,8 @@ func (g *cudaGram) finish() error {
 			return err
 		}
 	}
-	r := g.report
-	for _, part := range []struct {
-		times []timed
-		sum   *time.Duration
-	}{{g.building, &r.States}, {g.started, &r.Product}} {
-		for _, t := range part.times {
-			d, err := t.to.Elapsed(t.from)
-			if err != nil {
-				return err
-			}
-			*part.sum += d
-		}
+	if err := g.account(took, int64(len(b))); err != nil {
+		return err
 	}
 	return g.statistics(notes)
 }
@@ -660,19 +666,26 @@ func (g *cudaGram) read(notes []uint64) error {
 }
 
 // faultBounds is how many bounds the computed diagonal, which is then set to 1, may
-// be off before it is taken for a fault: a sum of 2^17 squares in float32 comes near
-// two.
+// be off before it is taken for a fault, where products are kernels of their own: a
+// sum of 2^17 squares in float32 comes near two.
 const faultBounds = 4
 
 func (g *cudaGram) statistics(notes []uint64) error {
 	r := g.report
 	var sum, squares float64
+	most := g.options.Precision.diagonalBound()
+	if g.apart {
+		most *= faultBounds
+	}
 	for t := range g.tiles {
 		at := g.tileNotes(t)
 		sum += math.Float64frombits(notes[at])
 		squares += math.Float64frombits(notes[at+1])
 		off := math.Float64frombits(notes[at+2])
-		if !(off <= faultBounds*g.options.Precision.diagonalBound()) {
+		if !(off <= most) {
+			if g.options.Precision != Double && g.kernel.qubits > 16 {
+				return fmt.Errorf("%w: an entry of K's diagonal came out %v off 1: sums over 2^%d amplitudes are not exact enough in float32; use Double", gpk.ErrNonFinite, off, g.kernel.qubits)
+			}
 			return fmt.Errorf("%w: an entry of K's diagonal came out %v off 1: a fault of gpk or of the machine", gpk.ErrNonFinite, off)
 		}
 		r.MaxDiagonalError = max(r.MaxDiagonalError, off)
@@ -701,12 +714,9 @@ func (g *cudaGram) statistics(notes []uint64) error {
 		return n
 	}
 	states := bytes(g.slots[0].states...) + bytes(g.slots[1].states...) + bytes(g.points[:]...)
-	r.Peak = []Bytes{{"states", states}, {"K", bytes(g.result)}, {"workspace", g.plan.Workspace}}
-	if g.out != nil {
-		r.FromDevice, r.Copy = g.out.bytes, g.out.took
-		if g.out.took > 0 {
-			r.FromDeviceGBs = float64(g.out.bytes) / 1e9 / g.out.took.Seconds()
-		}
+	r.Peak = []Bytes{{"states", states}, {"K", bytes(g.result)}}
+	if g.out != nil && g.out.k != nil {
+		r.Peak = append(r.Peak, Bytes{"K on the host", int64(g.out.k.NBytes())})
 	}
 	return nil
 }

@@ -64,10 +64,10 @@ type Options struct {
 	Normalize    bool    // K_ij / sqrt(K_ii K_jj), with Jitter added to K_ii and K_jj before; the diagonal is exactly 1
 	Jitter       float64 // added to the diagonal of a symmetric K; at least 0
 	Path         Path
-	Tile         int // states of a pair of blocks: products are of Tile/2 by Tile/2; 0: chosen. Changes K by rounding at most
+	Tile         int // states of a pair of blocks: products are of Tile/2 by Tile/2, or of parts of that where a GPU's memory or time asks for it; 0: chosen. Changes K by rounding at most
 	Keep         Keep
-	Streams      int  // products under way at once on a GPU; 0: chosen. Changes no bit
-	Autotune     bool // measure the choices once and remember them; nothing to choose on the CPU
+	Streams      int  // products under way at once on a GPU, 32 at most; 0: chosen. Changes no bit
+	Autotune     bool // on a GPU, choose kernels by timing them once, in the cache of GPK_AUTOTUNE: the first call takes seconds more, and last bits may differ. Nothing to choose on the CPU
 
 	// Progress, if not nil, is called after each part of the work, never by
 	// two goroutines at once.

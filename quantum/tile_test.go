@@ -164,6 +164,7 @@ func FuzzCircuit(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18})
 	f.Add([]byte{11, 0, 1, 10, 1, 5, 11, 0, 1, 7, 2, 9, 18, 1, 2, 3})
 	f.Fuzz(func(t *testing.T, b []byte) {
+		onCPU(t)
 		const q, features = 4, 2
 		c := NewCircuit(q)
 		for i := 0; i+3 < len(b) && i < 120; i += 4 {

@@ -190,6 +190,28 @@ GPK_API int gpk_uniform(int device, uint64_t stream, int type, int64_t n, uint64
 GPK_API int gpk_normal(int device, uint64_t stream, int type, int64_t n, uint64_t seed, uint64_t block, double mean,
                        double std, uint64_t dst);
 
+/* A tile of K, float32, in one kernel, with its mirror and sums: gpk_quantum_closed and
+ * gpk_quantum_finish at once. workspace: 24 bytes for each 128 x 128 of rows x cols. */
+GPK_API int gpk_quantum_closed_gram(int device, uint64_t stream, int64_t rows, int64_t cols, uint64_t x, int64_t ld_x, uint64_t y,
+                                    int64_t ld_y, int planar, int full, int dot, uint64_t k, int64_t ld, uint64_t mirror, int64_t ld_mirror,
+                                    int triangle, double one, uint64_t total, uint64_t workspace, int64_t workspace_bytes);
+
+/* k = |<x|y>|^2, float32, of the dense states x [rows, width] and y [cols, width], complex64
+ * or real float32, of norm 1, with its mirror and sums as gpk_quantum_finish has them. split: with
+ * the accuracy of float32, otherwise of float16. triangle: y is x. No workspace, 0: the
+ * device or the build has no kernel for it. The workspace lies at a multiple of 128. */
+GPK_API int64_t gpk_quantum_gram_workspace(int device, int real, int split, int64_t rows, int64_t cols, int64_t width, int triangle);
+GPK_API int gpk_quantum_gram(int device, uint64_t stream, int real, int split, int64_t rows, int64_t cols, int64_t width, int triangle,
+                             uint64_t x, uint64_t y, uint64_t k, int64_t ld, uint64_t mirror, int64_t ld_mirror, double one,
+                             uint64_t total, uint64_t workspace, int64_t workspace_bytes);
+
+/* What a product whose k was cut into parts becomes: D = act(alpha sum of p[0] ... p[parts - 1] + bias),
+ * m x n of type GPK_F32, GPK_F16 or GPK_BF16. The parts are float32 matrices of m rows, one after the other, with the pitch
+ * ldp, a multiple of 4; p is a multiple of 16. They are added in their order. Nothing of D but its
+ * m x n elements is touched; bias, of D's type, may be 0; act as gpk_gemm has it. */
+GPK_API int gpk_gemm_parts(int device, uint64_t stream, int type, int64_t m, int64_t n, int64_t parts, uint64_t p, int64_t ldp,
+                           uint64_t d, int64_t ldd, uint64_t bias, int act, double alpha);
+
 #ifdef __cplusplus
 }
 #endif

@@ -34,6 +34,11 @@ int gpk_gemm(int device, uint64_t stream, int kernel, int64_t m, int64_t n, int6
          workspace, workspace_bytes);
   return device;
 }
+int gpk_gemm_parts(int device, uint64_t stream, int type, int64_t m, int64_t n, int64_t parts, uint64_t p, int64_t ldp,
+                   uint64_t d, int64_t ldd, uint64_t bias, int act, double alpha) {
+  RECORD(type, m, n, parts, p, ldp, d, ldd, bias, act, bits(alpha));
+  return device;
+}
 int64_t gpk_prepare_workspace(int device, int type, int form, int64_t m, int64_t n, int64_t k, int64_t batch) {
   return device ? -device : ((((type * 100 + form) * 100 + m) * 100 + n) * 100 + k) * 100 + batch;
 }
@@ -160,6 +165,22 @@ int gpk_quantum_finish(int device, uint64_t stream, int type, int64_t rows, int6
                        uint64_t norm_y, double jitter, uint64_t total, uint64_t workspace, int64_t workspace_bytes) {
   RECORD(type, rows, cols, k, ld, mirror, ld_mirror, triangle, square, bits(one), norm_x, norm_y, bits(jitter), total,
          workspace, workspace_bytes);
+  return device;
+}
+int gpk_quantum_closed_gram(int device, uint64_t stream, int64_t rows, int64_t cols, uint64_t x, int64_t ld_x, uint64_t y,
+                            int64_t ld_y, int planar, int full, int dot, uint64_t k, int64_t ld, uint64_t mirror, int64_t ld_mirror,
+                            int triangle, double one, uint64_t total, uint64_t workspace, int64_t workspace_bytes) {
+  RECORD(rows, cols, x, ld_x, y, ld_y, planar, full, dot, k, ld, mirror, ld_mirror, triangle, bits(one), total, workspace,
+         workspace_bytes);
+  return device;
+}
+int64_t gpk_quantum_gram_workspace(int device, int real, int split, int64_t rows, int64_t cols, int64_t width, int triangle) {
+  return device != 0 ? -device : real * 1000000 + split * 100000 + rows * 10000 + cols * 1000 + width * 10 + triangle;
+}
+int gpk_quantum_gram(int device, uint64_t stream, int real, int split, int64_t rows, int64_t cols, int64_t width, int triangle,
+                     uint64_t x, uint64_t y, uint64_t k, int64_t ld, uint64_t mirror, int64_t ld_mirror, double one,
+                     uint64_t total, uint64_t workspace, int64_t workspace_bytes) {
+  RECORD(real, split, rows, cols, width, triangle, x, y, k, ld, mirror, ld_mirror, bits(one), total, workspace, workspace_bytes);
   return device;
 }
 #ifdef FAKE_UNDEFINED

@@ -1,0 +1,67 @@
+package quantum
+
+import (
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/cutlass"
+	"github.com/gpk-go/gpk/device"
+)
+
+// joint has one kernel compute a tile of K with all that follows a product, its
+// mirror, the diagonal and the sums of the report, so that K is written once and
+// not read. It reports false, and starts nothing, where there is no such kernel: on
+// another device than a Hopper, for float64, for several factors, or where K is
+// normalized.
+func (g *cudaGram) joint(s *device.Stream, a, b *deviceBlock, t target, i, j int, triangle bool) (bool, error) {
+	if g.dt != gpk.Float32 || g.options.Normalize {
+		return false, nil
+	}
+	r, c := t.view.Layout.Shape[0], t.view.Layout.Shape[1]
+	q := cutlass.QuantumGram{
+		Rows: r, Cols: c, Width: 1, Triangle: triangle, K: t.view.Addr(), LD: t.view.Layout.Strides[0], Mirror: t.mirrorAt, LDMirror: t.ldMirror,
+		One: 1 + g.options.Jitter, Total: g.notes.Addr() + uint64(8*g.tileNotes(g.tiles)),
+	}
+	var reads []*device.Buffer
+	single := len(g.codes) == 0 && g.points[0] != nil
+	switch {
+	case single:
+		reads = []*device.Buffer{g.points[0], g.points[g.set(g.y)]}
+	case len(g.codes) == 1 && g.points[0] == nil:
+		code := g.codes[0]
+		q.Real, q.Split, q.Width = code.real, g.options.Precision == Standard, 1<<code.qubits
+		row := uint64(code.states().Size()) << code.qubits
+		q.X, q.Y = a.states[0].Addr()+uint64(i-a.lo)*row, b.states[0].Addr()+uint64(j-b.lo)*row
+		reads = []*device.Buffer{a.states[0], b.states[0]}
+	default:
+		return false, nil
+	}
+	need, err := g.dev.Library().QuantumGramWorkspace(g.dev.Info().Index, q)
+	if err != nil || need == 0 {
+		return false, err
+	}
+	if single {
+		const side, sums = 128, 24 // gpk_quantum_closed_gram's tiles, and bytes for each
+		need = sums * int64((r+side-1)/side) * int64((c+side-1)/side)
+	}
+	work, err := g.dev.Alloc(need, s)
+	if err != nil {
+		return false, err
+	}
+	defer work.Free()
+	q.Workspace, q.WorkspaceBytes = work.Addr(), need
+	writes := []*device.Buffer{t.view.Buffer, g.notes, work}
+	if t.mirror != nil && t.mirror != t.view.Buffer {
+		writes = append(writes, t.mirror)
+	}
+	g.launches += 2
+	return true, launchOn(g.dev, s, reads, writes, func(lib *cutlass.Library, ordinal int, stream uint64) error {
+		if !single {
+			return lib.QuantumGram(ordinal, stream, q)
+		}
+		const size = 4
+		return lib.QuantumClosedGram(ordinal, stream, cutlass.QuantumClosedGram{
+			Rows: r, Cols: c, X: reads[0].Addr() + uint64(i)*size, LDX: g.x.n, Y: reads[1].Addr() + uint64(j)*size, LDY: g.y.n,
+			Planar: g.planar, Full: g.full, Dot: g.dot, K: q.K, LD: q.LD, Mirror: q.Mirror, LDMirror: q.LDMirror, Triangle: triangle,
+			One: q.One, Total: q.Total, Workspace: q.Workspace, WorkspaceBytes: need,
+		})
+	})
+}
