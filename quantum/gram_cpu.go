@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/internal/cpu"
 )
 
 // stateBlock holds the states of the samples lo … hi-1 in every block of the
@@ -29,13 +30,7 @@ type cpuGram[T number] struct {
 	builds map[*samples][]int
 	side   int
 
-	// Of each block with complex states: X + Y of the rows X + iY and U - V of
-	// the columns U + iV, [side, 2^qubits].
-	left, right         []*gpk.Array
-	leftData, rightData [][]T
-	product             *gpk.Array // room for [3, side, side]
-	parts               []T
-	tile                []T // where K is not in memory
+	tile []T // where K is not in memory
 
 	out  sink[T]
 	done int64
@@ -104,31 +99,11 @@ func (g *cpuGram[T]) allocate(poison bool) error {
 			g.out.k[i] = T(math.NaN())
 		}
 	}
-	for _, b := range k.blocks {
-		var left, right *gpk.Array
-		var l, r []T
-		if !b.real {
-			if left, l, err = hostArray[T](j.dev, g.dt, g.side, 1<<b.qubits); err != nil {
-				return err
-			}
-			g.left = append(g.left, left)
-			if right, r, err = hostArray[T](j.dev, g.dt, g.side, 1<<b.qubits); err != nil {
-				return err
-			}
-			g.right = append(g.right, right)
-		} else {
-			g.left, g.right = append(g.left, nil), append(g.right, nil)
-		}
-		g.leftData, g.rightData = append(g.leftData, l), append(g.rightData, r)
-	}
-	if len(k.blocks) > 0 {
-		g.product, g.parts, err = hostArray[T](j.dev, g.dt, 3*g.side*g.side)
-	}
-	return err
+	return nil
 }
 
 func (g *cpuGram[T]) free() {
-	for _, arrays := range [][]*gpk.Array{g.left, g.right, {g.product}, g.slots[0].arrays, g.slots[1].arrays} {
+	for _, arrays := range [][]*gpk.Array{g.slots[0].arrays, g.slots[1].arrays} {
 		for _, a := range arrays {
 			a.Free()
 		}
@@ -210,28 +185,25 @@ func sumSquares[T number](v []T) float64 {
 	return sums[1]
 }
 
-// smallTile is the side below which a tile on the diagonal is computed whole.
-const smallTile = 128
-
 // multiply computes the tiles of a pair of blocks.
 func (g *cpuGram[T]) multiply(a, b *stateBlock[T]) error {
 	same := g.symmetric() && a.lo == b.lo
 	for j0 := b.lo; j0 < b.hi; j0 += g.side {
 		cols := min(g.side, b.hi-j0)
 		begun := time.Now()
-		g.columns(b, j0, cols)
+		g.bloch.columns(j0, cols)
 		g.report.Product += time.Since(begun)
 		last := a.hi
 		if same {
 			last = j0
 		}
 		for i0 := a.lo; i0 < last; i0 += g.side {
-			if err := g.one(a, b, i0, min(g.side, last-i0), j0, 0, cols); err != nil {
+			if err := g.one(a, b, i0, min(g.side, last-i0), j0, cols, false); err != nil {
 				return err
 			}
 		}
 		if same {
-			if err := g.triangle(a, j0, 0, cols); err != nil {
+			if err := g.one(a, a, j0, cols, j0, cols, true); err != nil {
 				return err
 			}
 		}
@@ -239,123 +211,112 @@ func (g *cpuGram[T]) multiply(a, b *stateBlock[T]) error {
 	return nil
 }
 
-// triangle computes what lies on and above the diagonal of n rows and columns
-// from j0 + off on: two triangles of half the side, and the square between.
-func (g *cpuGram[T]) triangle(a *stateBlock[T], j0, off, n int) error {
-	if n <= smallTile {
-		return g.one(a, a, j0+off, n, j0, off, n)
+// piece is a part of a tile: rows from y on and columns from x on.
+type piece struct{ y, rows, x, cols int }
+
+// smallPiece is the side below which a piece on the diagonal is not cut.
+const smallPiece = 128
+
+// triangle appends what lies on and above the diagonal of n rows and columns from
+// off on: two triangles of half the side, and the square between.
+func triangle(pieces []piece, off, n int) []piece {
+	if n <= smallPiece {
+		return append(pieces, piece{off, n, off, n})
 	}
-	h := (n/2 + smallTile - 1) / smallTile * smallTile
-	if err := g.triangle(a, j0, off, h); err != nil {
-		return err
-	}
-	if err := g.one(a, a, j0+off, h, j0, off+h, n-h); err != nil {
-		return err
-	}
-	return g.triangle(a, j0, off+h, n-h)
+	h := (n/2 + smallPiece - 1) / smallPiece * smallPiece
+	return triangle(append(triangle(pieces, off, h), piece{off, h, off + h, n - h}), off+h, n-h)
 }
 
-// columns prepares the columns j0 … j0+cols-1.
-func (g *cpuGram[T]) columns(b *stateBlock[T], j0, cols int) {
-	g.bloch.columns(j0, cols)
-	for i, p := range g.kernel.blocks {
-		if !p.real {
-			sums(g.rightData[i], b.data[i], j0-b.lo, cols, 1<<p.qubits, -1)
-		}
-	}
-}
-
-// sums writes re + sign im of n states from at on.
-func sums[T number](dst, states []T, at, n, d int, sign T) {
-	rows(n, n*d, func(lo, hi int) {
-		for r := lo; r < hi; r++ {
-			re, im := states[(at+r)*2*d:][:d], states[(at+r)*2*d+d:][:d]
-			sum := dst[r*d:][:d]
-			for k, v := range re {
-				sum[k] = v + sign*im[k]
-			}
-		}
-	})
-}
-
-// one computes the tile of r rows from i0 on and of the prepared columns off …
-// off+cols-1, which are the samples from j0+off on, and hands it on.
-func (g *cpuGram[T]) one(a, b *stateBlock[T], i0, r, j0, off, cols int) error {
+// one computes the tile of r rows from i0 on and cols columns from j0 on, which are
+// prepared, and hands it on: all of it, or what lies on and above the diagonal.
+func (g *cpuGram[T]) one(a, b *stateBlock[T], i0, r, j0, cols int, diagonal bool) error {
 	if err := g.ctx.Err(); err != nil {
 		return err
 	}
 	begun := time.Now()
-	tile, ld := g.out.place(i0, j0+off)
+	tile, ld := g.out.place(i0, j0)
 	if tile == nil {
 		tile, ld = g.tile, g.side
 	}
-	first := !g.bloch.tile(tile, ld, i0, r, off, cols)
-	for i, p := range g.kernel.blocks {
-		if err := g.multiplyBlock(p, i, a, b, tile, ld, i0, r, j0, off, cols, first); err != nil {
-			return err
-		}
-		first = false
+	pieces := []piece{{0, r, 0, cols}}
+	if diagonal {
+		pieces = triangle(nil, 0, r)
 	}
-	if first { // no sample changes anything
+	written := false
+	for _, p := range pieces {
+		written = g.bloch.tile(tile[p.y*ld+p.x:], ld, i0+p.y, p.rows, p.x, p.cols)
+	}
+	for i, p := range g.kernel.blocks {
+		g.multiplyBlock(p, i, a, b, tile, ld, i0, r, j0, cols, diagonal, !written)
+		written = true
+	}
+	if !written { // no sample changes anything
 		for y := range r {
 			for x := range tile[y*ld:][:cols] {
 				tile[y*ld+x] = 1
 			}
 		}
 	}
-	if g.symmetric() && i0 == j0+off {
-		if err := g.check(tile, ld, i0, r); err != nil {
-			return err
+	for _, p := range pieces {
+		part := tile[p.y*ld+p.x:]
+		if diagonal && p.x == p.y {
+			if err := g.check(part, ld, i0+p.y, p.rows); err != nil {
+				return err
+			}
 		}
+		g.scale(part, ld, i0+p.y, p.rows, j0+p.x, p.cols)
 	}
-	g.scale(tile, ld, i0, r, j0+off, cols)
 	computed := time.Now()
 	g.report.Product += computed.Sub(begun)
-	n, err := g.out.put(i0, r, j0+off, cols, tile, ld)
-	if err != nil {
-		return err
+	for _, p := range pieces {
+		n, err := g.out.put(i0+p.y, p.rows, j0+p.x, p.cols, tile[p.y*ld+p.x:], ld)
+		if err != nil {
+			return err
+		}
+		g.done += n
 	}
 	g.report.Copy += time.Since(computed)
-	g.done += n
 	g.progress(g.done)
 	return nil
 }
 
-// multiplyBlock multiplies a tile by |<psi_i|psi_j>|^2 of a block, or writes
-// it.
-func (g *cpuGram[T]) multiplyBlock(p *program, i int, a, b *stateBlock[T], tile []T, ld, i0, r, j0, off, cols int, first bool) error {
-	n, d := r*cols, 1<<p.qubits
-	left, right := a.arrays[i].Slice(0, i0-a.lo, i0-a.lo+r), b.arrays[i].Slice(0, j0-b.lo+off, j0-b.lo+off+cols)
-	multiply := func(at int, left, right *gpk.Array) error {
-		g.report.Launches++
-		product := left.MatMul(right.T(), gpk.FullPrecision)
-		return gpk.Into(g.product.Slice(0, at, at+product.Size()).Reshape(product.Shape()...), product)
-	}
-	var err error
-	if p.real {
-		err = multiply(0, left, right)
-	} else {
-		parts := func(a *gpk.Array) *gpk.Array { return a.Reshape(a.Shape()[0], 2, d).Transpose(1, 0, 2) }
-		sums(g.leftData[i], a.data[i], i0-a.lo, r, d, 1)
-		if err = multiply(0, parts(left), parts(right)); err == nil {
-			err = multiply(2*n, g.left[i].Slice(0, 0, r), g.right[i].Slice(0, off, off+cols))
+// multiplyBlock multiplies a tile, or what of it lies on and above the diagonal, by
+// |<psi_i|psi_j>|^2 of a block, or writes it.
+func (g *cpuGram[T]) multiplyBlock(p *program, i int, a, b *stateBlock[T], tile []T, ld, i0, r, j0, cols int, diagonal, first bool) {
+	w, d := p.width(), 1<<p.qubits
+	vectors := func(s *stateBlock[T], at int) cpu.Vectors[T] {
+		row := s.data[i][(at-s.lo)*w:]
+		v := cpu.Vectors[T]{Re: &row[0], LD: w}
+		if !p.real {
+			v.Im = &row[d]
 		}
+		return v
 	}
-	if err != nil {
-		return err
-	}
-	rows(r, r*cols, func(lo, hi int) {
-		for y := lo; y < hi; y++ {
-			out := tile[y*ld:][:cols]
-			part := func(z int) []T { return g.parts[(z*r+y)*cols:][:cols] }
+	g.report.Launches++
+	cpu.Overlaps(r, cols, d, vectors(a, i0), vectors(b, j0), diagonal, func(o cpu.OverlapPart[T]) {
+		at := func(y int) []T { return tile[(o.Row+y)*ld+o.Col:][:o.Cols] }
+		if first { // in place, all at once
+			n := o.Rows * o.LD
+			v := o.P[0][:n]
 			if p.real {
-				square1(out, part(0), first)
+				square1(v, v, true)
 			} else {
-				combine3(out, part(0), part(1), part(2), first)
+				combine3(v, v, o.P[1][:n], o.P[2][:n], true)
+			}
+			for y := range o.Rows {
+				copy(at(y), v[y*o.LD:])
+			}
+			return
+		}
+		for y := range o.Rows {
+			part := func(z int) []T { return o.P[z][y*o.LD:][:o.Cols] }
+			if p.real {
+				square1(at(y), part(0), false)
+			} else {
+				combine3(at(y), part(0), part(1), part(2), false)
 			}
 		}
 	})
-	return nil
 }
 
 // diagonalBound is how far the computed diagonal may be from 1.
@@ -405,7 +366,9 @@ func (g *cpuGram[T]) finish() error {
 		return n
 	}
 	states := sum(g.slots[0].arrays) + sum(g.slots[1].arrays) + g.bloch.bytes()
-	work := sum(g.left) + sum(g.right) + sum([]*gpk.Array{g.product}) + int64(len(g.tile)*g.dt.Size())
-	r.Peak = []Bytes{{"states", states}, {"K", int64(g.k.NBytes())}, {"workspace", work}}
+	r.Peak = []Bytes{{"states", states}, {"K", int64(g.k.NBytes())}}
+	if n := int64((len(g.tile) + len(g.out.mirror)) * g.dt.Size()); n > 0 {
+		r.Peak = append(r.Peak, Bytes{"tiles on the way", n})
+	}
 	return nil
 }

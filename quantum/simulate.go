@@ -153,24 +153,31 @@ func (m *simulator[T]) product() {
 	for p := range m.p.start {
 		h := 1 << p
 		a, b := m.p.start[p].vector(m.angles)
-		ar, ai, br, bi := T(real(a)), T(imag(a)), T(real(b)), T(imag(b))
-		m.spread(h, func(lo, hi int) {
-			r0, r1 := re[lo:hi], re[h+lo:h+hi]
-			r1 = r1[:len(r0)]
-			if im == nil {
-				for i, v := range r0 {
-					r0[i], r1[i] = v*ar, v*br
-				}
-				return
-			}
-			i0, i1 := im[lo:hi][:len(r0)], im[h+lo : h+hi][:len(r0)]
-			for i, v := range r0 {
-				w := i0[i]
-				r0[i], i0[i] = v*ar-w*ai, v*ai+w*ar
-				r1[i], i1[i] = v*br-w*bi, v*bi+w*br
-			}
-		})
+		c := coefficients[T]{ar: T(real(a)), ai: T(imag(a)), br: T(real(b)), bi: T(imag(b))}
+		if h < minSpread {
+			c.double(re[:2*h], im, 0, h)
+		} else {
+			m.spread(h, func(lo, hi int) { c.double(re[:2*h], im, lo, hi) })
+		}
 	}
+}
+
+// double writes b times the amplitudes lo … hi-1 of a state of half as many to the
+// upper half, and a times them in place.
+func (c *coefficients[T]) double(re, im []T, lo, hi int) {
+	h := len(re) / 2
+	ar, ai, br, bi := c.ar, c.ai, c.br, c.bi
+	r0, r1 := re[lo:hi], re[h+lo:h+hi]
+	r1 = r1[:len(r0)]
+	if im == nil {
+		for i, v := range r0 {
+			r0[i], r1[i] = v*ar, v*br
+		}
+		return
+	}
+	i0, i1 := im[lo:hi], im[h+lo:h+hi]
+	turn(r1, i1, r0, i0, br, bi)
+	turn(r0, i0, r0, i0, ar, ai)
 }
 
 // turn multiplies all amplitudes by the program's phase, which is a sign if
@@ -277,15 +284,7 @@ func (c *coefficients[T]) complex(r0, s0, r1, s1 []T) {
 		c.real(s0, s1)
 		return
 	}
-	ar, ai, br, bi, cr, ci, dr, di := c.ar, c.ai, c.br, c.bi, c.cr, c.ci, c.dr, c.di
-	s0, r1, s1 = s0[:len(r0)], r1[:len(r0)], s1[:len(r0)]
-	for i, x := range r0 {
-		y, v, w := s0[i], r1[i], s1[i]
-		r0[i] = ar*x - ai*y + (br*v - bi*w)
-		s0[i] = ar*y + ai*x + (br*w + bi*v)
-		r1[i] = cr*x - ci*y + (dr*v - di*w)
-		s1[i] = cr*y + ci*x + (dr*w + di*v)
-	}
+	pairs(r0, s0, r1, s1, &[8]T{c.ar, c.ai, c.br, c.bi, c.cr, c.ci, c.dr, c.di})
 }
 
 // adjacent applies the matrix to neighbours.
@@ -368,11 +367,7 @@ func (m *simulator[T]) diagonal(d *diagonal) {
 			}
 			return
 		}
-		b, g := m.im[lo:hi][:len(a)], fi[lo:hi][:len(a)]
-		for i, v := range a {
-			w := b[i]
-			a[i], b[i] = v*f[i]-w*g[i], v*g[i]+w*f[i]
-		}
+		times(a, m.im[lo:hi], f, fi[lo:hi])
 	})
 }
 
@@ -445,10 +440,7 @@ func (m *simulator[T]) scale(xr, xi, ar, ai []T, e complex128) {
 			copy(y, b)
 			return
 		}
-		for i, v := range a {
-			w := b[i]
-			x[i], y[i] = v*er-w*ei, v*ei+w*er
-		}
+		turn(x, y, a, b, er, ei)
 	})
 }
 

@@ -8,14 +8,18 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// Chain is a program about to run on the CPU: block by block, every step of a
-// block by the kernel of the single operation, so that what passes from step to
-// step stays in the first-level cache and has the single operations' bits.
+// Chain is a program about to run on the CPU: block by block, in registers where
+// there is code for that (see tileCode), else every step of a block by the kernel of
+// the single operation, so that what passes from step to step stays in the first-level
+// cache. The bits are the single operations' in either way.
 type Chain struct {
 	Program *expr.Program
 	Shape   []int // of at least one dimension, with at least one element
 	Leaves  []ChainLeaf
 	Scalars [][2]uint64
+	// Scratch returns memory for that many bytes, and what gives it back: some large
+	// reductions need it for all that they fold. nil: from Go's heap.
+	Scratch func(bytes int) (p unsafe.Pointer, free func(), err error)
 
 	inner  int // length of the innermost dimension
 	flat   bool
@@ -23,6 +27,8 @@ type Chain struct {
 	slot   [expr.MaxSteps]uint8
 	slots  int
 	direct [expr.MaxSteps]direct
+	tiles  tileCode
+	past   bool // tiles go past the cache
 }
 
 // direct is the kernel of a step whose operands are of the type that it is computed
@@ -45,12 +51,15 @@ type ChainLeaf struct {
 const (
 	chainBytes = 4 << 10
 	chainShort = 512
+	chainLong  = 1 << 14 // elements of a block that needs no scratch memory
+	chainFew   = 1 << 10 // elements of a chain too short for code of its own
 )
 
 // chainWork is the scratch memory of one goroutine in a chain: of each leaf
 // that must be gathered, and of the steps' results.
 type chainWork struct {
-	block [expr.MaxLeaves + expr.MaxSteps][chainBytes / 16]complex128
+	block [expr.MaxLeaves + expr.MaxSteps + 1][chainBytes / 16]complex128
+	tiles tileWork
 }
 
 var chainWorks = sync.Pool{New: func() any { return new(chainWork) }}
@@ -59,7 +68,7 @@ var chainWorks = sync.Pool{New: func() any { return new(chainWork) }}
 // anything else.
 func (c *Chain) prepare() {
 	c.inner, c.flat = c.Shape[len(c.Shape)-1], true
-	widest := 1
+	widest, n := 1, 1
 	for _, l := range c.Program.Leaves {
 		widest = max(widest, l.DType.Size())
 		c.flat = c.flat && (l.Class == expr.Dense || l.Class == expr.Single)
@@ -67,7 +76,13 @@ func (c *Chain) prepare() {
 	for i := range c.Program.Steps {
 		widest = max(widest, c.Program.Steps[i].DType.Size())
 	}
+	for _, d := range c.Shape {
+		n *= d
+	}
 	c.length = chainBytes / widest
+	if n >= chainFew {
+		c.tiles = newTileCode(c.Program)
+	}
 	c.place()
 	for i := range c.Program.Steps {
 		c.direct[i] = directOf(&c.Program.Steps[i], c.Program.TypeOf(c.Program.Steps[i].Args[0]))
@@ -153,6 +168,10 @@ func (c *Chain) Elementwise(dst unsafe.Pointer, ds []int) error {
 	}
 	dense := c.Program.Dst == expr.Dense
 	past := dense && streams(n*size)
+	if c.tiles.steps != nil && dense {
+		c.past, past = past, false // by the tiles
+		c.lengthen()
+	}
 	var failed firstError
 	Parallel(n, minPart, func(lo, hi int) {
 		w := chainWorks.Get().(*chainWork)
@@ -176,11 +195,23 @@ func (c *Chain) Elementwise(dst unsafe.Pointer, ds []int) error {
 				})
 			}
 		}
-		if past {
+		if past || c.past {
 			fenceStores()
 		}
 	})
 	return failed.err
+}
+
+// lengthen makes blocks long where they are computed by tiles into the result and
+// no leaf is gathered on the way.
+func (c *Chain) lengthen() {
+	for i := range c.Leaves {
+		last := c.Leaves[i].Strides[len(c.Shape)-1]
+		if !c.flat && (c.inner < chainShort || last != 0 && last != 1) {
+			return
+		}
+	}
+	c.length = chainLong
 }
 
 // firstError keeps the first of several errors.
@@ -245,6 +276,30 @@ func (c *Chain) block(w *chainWork, k, n int, to unsafe.Pointer) (unsafe.Pointer
 	for i := range c.Leaves {
 		leaves[i] = c.leaf(w, i, k, n)
 	}
+	p := c.Program
+	size := p.Steps[len(p.Steps)-1].DType.Size()
+	m := n * size &^ (tileBytes - 1) / size
+	if c.tiles.steps == nil || m == 0 {
+		return c.steps(w, &leaves, n, to)
+	}
+	if to == nil {
+		to = unsafe.Pointer(&w.block[len(w.block)-1])
+	}
+	c.tiles.run(&w.tiles, p, &leaves, c.Scalars, to, m, c.past)
+	if m == n {
+		return to, nil
+	}
+	for i := range c.Leaves {
+		if !leaves[i].one {
+			leaves[i].p = unsafe.Add(leaves[i].p, m*size)
+		}
+	}
+	_, err := c.steps(w, &leaves, n-m, unsafe.Add(to, m*size))
+	return to, err
+}
+
+// steps is block step by step.
+func (c *Chain) steps(w *chainWork, leaves *[expr.MaxLeaves]argument, n int, to unsafe.Pointer) (unsafe.Pointer, error) {
 	p := c.Program
 	shape := [1]int{n}
 	var at [expr.MaxSteps]unsafe.Pointer
@@ -411,16 +466,33 @@ func (c *Chain) fill(w *chainWork, lo, hi int, p unsafe.Pointer) error {
 	return nil
 }
 
+// scratch returns memory for a reduction: what goroutines use again and again where
+// that is enough.
+func (c *Chain) scratch(bytes int) (p unsafe.Pointer, free func(), err error) {
+	if bytes <= int(unsafe.Sizeof(chainScratch{})) {
+		s := chainScratches.Get().(*chainScratch)
+		return unsafe.Pointer(s), func() { chainScratches.Put(s) }, nil
+	}
+	if c.Scratch != nil {
+		return c.Scratch(bytes)
+	}
+	all := make([]complex128, (bytes-1)/16+1)
+	return unsafe.Pointer(unsafe.SliceData(all)), func() {}, nil
+}
+
 // reduceWhole folds all n elements from scratch memory.
 func (c *Chain) reduceWhole(axes uint32, dst unsafe.Pointer, n int) error {
 	r, dt := c.Program.Reduction, c.Program.Steps[len(c.Program.Steps)-1].DType
-	all := make([]complex128, (n*dt.Size()-1)/16+1)
+	p, free, err := c.scratch(n * dt.Size())
+	if err != nil {
+		return err
+	}
+	defer free()
 	strides := make([]int, len(c.Shape))
 	for d, m := len(c.Shape)-1, 1; d >= 0; d-- {
 		strides[d] = m
 		m *= c.Shape[d]
 	}
-	p := unsafe.Pointer(unsafe.SliceData(all))
 	var failed firstError
 	Parallel(n, minPart, func(lo, hi int) {
 		w := chainWorks.Get().(*chainWork)

@@ -15,9 +15,9 @@ import (
 func unaryKernel(op expr.Op, t dtype.DType) (f func(dst, x unsafe.Pointer, n int), result dtype.DType) {
 	switch t {
 	case dtype.Float32:
-		f = float32Unary(op)
+		f = tileUnary(op, t, float32Unary(op))
 	case dtype.Float64:
-		f = float64Unary(op)
+		f = tileUnary(op, t, float64Unary(op))
 	case dtype.Int8:
 		f = integerUnary[int8](op)
 	case dtype.Uint8:

@@ -1,0 +1,166 @@
+package cpu
+
+import (
+	"runtime"
+	"unsafe"
+
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+)
+
+// Vectors are vectors of numbers, one a row: element p of vector i lies i*LD + p
+// elements after Re and, its imaginary part, after Im. Im is nil for real ones.
+type Vectors[T float32 | float64] struct {
+	Re, Im *T
+	LD     int
+}
+
+// OverlapPart is what Overlaps has computed of a block of pairs: vectors Row … of a and
+// Col … of b. P is one plane of products for real vectors, and three for complex ones,
+// X + iY in a and U + iV in b: XU, YV and (X + Y)(U - V), from which <b, a> is
+// (XU + YV) + i((X + Y)(U - V) - XU + YV). Those of row y begin at y*LD. P is memory
+// that is used again; finish may write there.
+type OverlapPart[T float32 | float64] struct {
+	Row, Col, Rows, Cols int
+	P                    [3][]T
+	LD                   int
+}
+
+// Overlaps multiplies m vectors a with n vectors b, all of k elements, and calls
+// finish for every block of pairs once, from several goroutines. With upper, pairs
+// whose number in b is below that in a may be left out. The operands are packed
+// once, for all three products, and nothing of the size of the result is stored.
+//
+// The bits do not depend on GOMAXPROCS.
+func Overlaps[T float32 | float64](m, n, k int, a, b Vectors[T], upper bool, finish func(OverlapPart[T])) {
+	if m == 0 || n == 0 {
+		return
+	}
+	o := overlaps[T]{v: variantOf[T](), k: k, planes: 3, upper: upper, finish: finish}
+	if a.Im == nil {
+		o.planes = 1
+	}
+	dt := dtype.Float64
+	if o.size() == 4 {
+		dt = dtype.Float32
+	}
+	o.plus, o.minus = kernels.binary(expr.Add, dt).vv, kernels.binary(expr.Sub, dt).vv
+	o.kc = roundUp(ceilDiv(k, ceilDiv(k, o.v.kc)), 8)
+	// Stretches of columns, as for a product.
+	nc := packedBytes / (k * o.planes * o.size())
+	nc = roundUp(min(max(nc, minColumns), maxColumns), o.v.nr)
+	for j := 0; j < n; j += nc {
+		cols, rows := min(nc, n-j), m
+		if upper {
+			rows = min(m, j+cols)
+		}
+		o.stretch(a, b, rows, j, cols)
+	}
+}
+
+func variantOf[T floating]() *variant[T] {
+	if v, ok := any(use32).(*variant[T]); ok {
+		return v
+	}
+	return any(use64).(*variant[T])
+}
+
+// overlaps is a call of Overlaps.
+type overlaps[T float32 | float64] struct {
+	v           *variant[T]
+	k, kc       int
+	planes      int
+	upper       bool
+	plus, minus func(dst, x, y unsafe.Pointer, n int)
+	finish      func(OverlapPart[T])
+}
+
+func (o *overlaps[T]) size() int { return int(unsafe.Sizeof(*new(T))) }
+
+// stretch computes the first rows against cols columns from j on.
+func (o *overlaps[T]) stretch(a, b Vectors[T], rows, j, cols int) {
+	v, planes := o.v, o.planes
+	panels, stretches := ceilDiv(cols, v.nr), ceilDiv(o.k, o.kc)
+	workers := runtime.GOMAXPROCS(0)
+	if rows*cols*o.k <= serialWork {
+		workers = 1
+	}
+	packed := getBuffer[T](panels * v.nr * o.k * planes)
+	defer packed.put()
+	panel := func(x, q, kq int) []T { return packed.data[(q*panels+x*kq)*v.nr*planes:][:kq*v.nr*planes] }
+	units := panels * stretches
+	Parallel(units, grainFor(workers, units), func(lo, hi int) {
+		for u := lo; u < hi; u++ {
+			q, x := u/panels*o.kc, u%panels
+			kq := min(o.kc, o.k-q)
+			o.pack(panel(x, q, kq), v.nr, b, j+x*v.nr, min(v.nr, cols-x*v.nr), q, kq, o.minus)
+		}
+	})
+
+	mc := max(l2/2/(o.kc*planes*o.size())/v.mr*v.mr, v.mr)
+	if workers > 1 {
+		mc = min(mc, roundUp(ceilDiv(rows, workers*tasksPerCPU), v.mr))
+	}
+	mc = min(mc, roundUp(rows, v.mr))
+	across := 1 // panels whose sums are kept
+	if stretches > 1 {
+		across = panels
+	}
+	tasks := ceilDiv(rows, mc)
+	Parallel(tasks, grainFor(workers, tasks), func(lo, hi int) {
+		w := getBuffer[T](mc*o.kc*planes + across*mc*v.nr*planes)
+		defer w.put()
+		lines, sums := w.data[:mc*o.kc*planes], w.data[mc*o.kc*planes:]
+		for t := lo; t < hi; t++ {
+			i := t * mc
+			r := min(mc, rows-i)
+			first := 0
+			if o.upper {
+				first = max(i-j, 0) / v.nr
+			}
+			for q := 0; q < o.k; q += o.kc {
+				kq := min(o.kc, o.k-q)
+				strips := ceilDiv(r, v.mr)
+				for s := range strips {
+					o.pack(lines[s*v.mr*kq*planes:], v.mr, a, i+s*v.mr, min(v.mr, r-s*v.mr), q, kq, o.plus)
+				}
+				for x := first; x < panels; x++ {
+					down := strips
+					if o.upper {
+						down = min(down, (j+(x+1)*v.nr-1-i)/v.mr+1)
+					}
+					out := sums
+					if across > 1 {
+						out = sums[x*mc*v.nr*planes:]
+					}
+					b := panel(x, q, kq)
+					for z := range planes {
+						for s := range down {
+							v.mul(kq, &lines[(s*planes+z)*v.mr*kq], &b[z*v.nr*kq], &out[(z*mc+s*v.mr)*v.nr], v.nr, q > 0)
+						}
+					}
+					if q+kq < o.k {
+						continue
+					}
+					part := OverlapPart[T]{Row: i, Col: j + x*v.nr, Rows: min(down*v.mr, r), Cols: min(v.nr, cols-x*v.nr), LD: v.nr}
+					for z := range planes {
+						part.P[z] = out[z*mc*v.nr:][:mc*v.nr]
+					}
+					o.finish(part)
+				}
+			}
+		}
+	})
+}
+
+// pack packs kq steps from q on of n vectors from number l on into a panel of w
+// lines: the real parts, the imaginary parts, and what both makes of them.
+func (o *overlaps[T]) pack(dst []T, w int, x Vectors[T], l, n, q, kq int, both func(dst, x, y unsafe.Pointer, n int)) {
+	at, plane := l*x.LD+q, w*kq
+	packPanel(o.v, dst, w, offset(x.Re, at), x.LD, 1, n, kq)
+	if o.planes == 1 {
+		return
+	}
+	packPanel(o.v, dst[plane:], w, offset(x.Im, at), x.LD, 1, n, kq)
+	both(ptr(&dst[2*plane]), ptr(&dst[0]), ptr(&dst[plane]), plane)
+}

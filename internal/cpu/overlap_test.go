@@ -1,0 +1,116 @@
+package cpu
+
+import (
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+)
+
+// TestOverlaps compares squared overlaps with sums in float64, for every variant,
+// whole and above the diagonal: every pair is computed once.
+func TestOverlaps(t *testing.T) {
+	for _, v := range variants32 {
+		use := use32
+		use32 = v
+		testOverlaps[float32](t, v.name, 0x1p-24)
+		use32 = use
+	}
+	for _, v := range variants64 {
+		use := use64
+		use64 = v
+		testOverlaps[float64](t, v.name, 0x1p-53)
+		use64 = use
+	}
+}
+
+func testOverlaps[T float32 | float64](t *testing.T, name string, unit float64) {
+	t.Helper()
+	rng := seeded(t)
+	for _, s := range [][3]int{{1, 1, 1}, {13, 33, 2}, {70, 70, 16}, {60, 150, 300}, {90, 70, 64}, {30, 40, 700}} {
+		m, n, k := s[0], s[1], s[2]
+		for _, complex := range []bool{false, true} {
+			for _, upper := range []bool{false, true} {
+				ld := 2*k + rng.IntN(3)
+				a, b := make([]T, m*ld+2*k), make([]T, n*ld+2*k)
+				for _, x := range [][]T{a, b} {
+					for i := range x {
+						x[i] = T(rng.NormFloat64())
+					}
+				}
+				x, y := Vectors[T]{Re: &a[0], LD: ld}, Vectors[T]{Re: &b[0], LD: ld}
+				if complex {
+					x.Im, y.Im = &a[k], &b[k]
+				}
+				run := func() []T {
+					out := make([]T, m*n)
+					for i := range out {
+						out[i] = T(math.NaN())
+					}
+					var mu sync.Mutex
+					Overlaps(m, n, k, x, y, upper, func(o OverlapPart[T]) {
+						mu.Lock()
+						defer mu.Unlock()
+						for i := range o.Rows {
+							for j := range o.Cols {
+								d := &out[(o.Row+i)*n+o.Col+j]
+								if *d == *d {
+									t.Errorf("%s %v: pair (%d, %d) twice", name, s, o.Row+i, o.Col+j)
+								}
+								p := func(z int) T { return o.P[z][i*o.LD+j] }
+								*d = p(0) * p(0)
+								if complex {
+									re, im := p(0)+p(1), p(2)-p(0)+p(1)
+									*d = re*re + im*im
+								}
+							}
+						}
+					})
+					return out
+				}
+				out := run()
+				for i := range m {
+					for j := range n {
+						if upper && j < i {
+							continue
+						}
+						var re, im, size float64
+						for p := range k {
+							xr, yr := float64(a[i*ld+p]), float64(b[j*ld+p])
+							re += xr * yr
+							size += math.Abs(xr * yr)
+							if complex {
+								xi, yi := float64(a[i*ld+k+p]), float64(b[j*ld+k+p])
+								re += xi * yi
+								im += xi*yr - xr*yi
+								size += math.Abs(xi*yi) + math.Abs(xi*yr) + math.Abs(xr*yi)
+							}
+						}
+						want := re*re + im*im
+						bound := 8 * float64(k+8) * unit * size * (size + math.Sqrt(want))
+						if d := math.Abs(float64(out[i*n+j]) - want); !(d <= bound) {
+							t.Fatalf("%s %v, complex %v, upper %v: pair (%d, %d) is %v, want %v within %.2g", name, s, complex, upper, i, j, out[i*n+j], want, bound)
+						}
+					}
+				}
+				procs := runtime.GOMAXPROCS(5)
+				again := run()
+				runtime.GOMAXPROCS(procs)
+				if !slices.EqualFunc(wanted(out, upper, n), wanted(again, upper, n), func(x, y T) bool { return x == y }) {
+					t.Fatalf("%s %v: other bits with other goroutines", name, s)
+				}
+			}
+		}
+	}
+}
+
+// wanted are the elements that Overlaps must write.
+func wanted[T any](v []T, upper bool, n int) (out []T) {
+	for i, x := range v {
+		if !upper || i%n >= i/n {
+			out = append(out, x)
+		}
+	}
+	return out
+}

@@ -1,0 +1,252 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+)
+
+// tileCode is a chain for registers: a tile of tileBytes of results goes through
+// all steps without leaving them, but for what a later step reads too. It is for
+// chains in one type, float32 or float64, whose steps are all in tileOps, and
+// has the single operations' bits.
+type tileCode struct {
+	steps []tileCodeStep
+	kept  int // results that a later step reads from memory
+}
+
+// tileCodeStep is a tileStep before anything has an address.
+type tileCodeStep struct {
+	op   tileOp
+	from expr.Ref // of the operand, where the operation has one; toResult
+}
+
+// toResult is where the last step stores.
+var toResult = expr.Ref{Kind: expr.ToStep, N: expr.MaxSteps}
+
+// tileStep is one instruction of runTiles.
+type tileStep struct {
+	op   uintptr
+	p    unsafe.Pointer // the operand's first tile
+	mask uintptr        // of the way from tile to tile: all ones, or none where one tile serves all
+}
+
+// tileOp is an operation on the tile in registers, x, and an operand in memory, y.
+type tileOp uint8
+
+const (
+	tileLoad    tileOp = iota // y
+	tileStore                 // x to memory
+	tileStream                // the same past the cache; 32-byte aligned
+	tileAdd                   // x + y, and so on
+	tileSub                   //
+	tileSubFrom               // y - x
+	tileMul                   //
+	tileDiv                   //
+	tileDivInto               // y / x
+	tileMax                   //
+	tileMin                   //
+	tileNeg                   // from here on of x alone
+	tileAbs                   //
+	tileSquare                //
+	tileSqrt                  //
+	tileFloor                 //
+	tileCeil                  //
+	tileRound                 //
+	tileReLU                  //
+	tileEnd
+)
+
+const (
+	tileBytes = 256 // what eight registers hold
+	tileSteps = 48  // of a program, as runTiles has places
+)
+
+// tileOps are the operations of the tile with an operand, or with none; reversed
+// is that of an operand with the tile. Operations without a tile's are 0.
+var tileOps = [expr.Clamp + 1]struct{ op, reversed tileOp }{
+	expr.Add:     {tileAdd, tileAdd},
+	expr.Sub:     {tileSub, tileSubFrom},
+	expr.Mul:     {tileMul, tileMul},
+	expr.Div:     {tileDiv, tileDivInto},
+	expr.Maximum: {tileMax, tileMax},
+	expr.Minimum: {tileMin, tileMin},
+	expr.Clamp:   {op: tileMax}, // and then tileMin
+	expr.Neg:     {op: tileNeg},
+	expr.Abs:     {op: tileAbs},
+	expr.Square:  {op: tileSquare},
+	expr.Sqrt:    {op: tileSqrt},
+	expr.Floor:   {op: tileFloor},
+	expr.Ceil:    {op: tileCeil},
+	expr.Round:   {op: tileRound},
+	expr.ReLU:    {op: tileReLU},
+}
+
+// newTileCode returns the code of a program, without steps where it has none.
+func newTileCode(p *expr.Program) tileCode {
+	t := p.Steps[len(p.Steps)-1].DType
+	if !vectorAVX || t != dtype.Float32 && t != dtype.Float64 {
+		return tileCode{}
+	}
+	for _, l := range p.Leaves {
+		if l.DType != t {
+			return tileCode{}
+		}
+	}
+	var from [expr.MaxSteps]int // which operand is in registers, -1 for none
+	var kept [expr.MaxSteps]bool
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if s.DType != t || s.Op < 0 || int(s.Op) >= len(tileOps) || tileOps[s.Op].op == 0 {
+			return tileCode{}
+		}
+		before := expr.Ref{Kind: expr.ToStep, N: uint8(i - 1)}
+		from[i] = -1
+		for j, a := range s.Args[:s.N] {
+			switch {
+			case p.TypeOf(a) != t:
+				return tileCode{}
+			case a.Kind != expr.ToStep:
+			case from[i] < 0 && a == before && (j == 0 || s.N == 2):
+				from[i] = j
+			default:
+				kept[a.N] = true
+			}
+		}
+	}
+	c := tileCode{steps: make([]tileCodeStep, 0, 2*len(p.Steps)+2)}
+	add := func(op tileOp, from expr.Ref) { c.steps = append(c.steps, tileCodeStep{op, from}) }
+	var place [expr.MaxSteps]uint8
+	operand := func(a expr.Ref) expr.Ref {
+		if a.Kind == expr.ToStep {
+			a.N = place[a.N]
+		}
+		return a
+	}
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		ops := tileOps[s.Op]
+		if from[i] < 0 {
+			add(tileLoad, operand(s.Args[0]))
+		}
+		switch {
+		case s.N == 1:
+			add(ops.op, expr.Ref{})
+		case from[i] == 1:
+			add(ops.reversed, operand(s.Args[0]))
+		default:
+			add(ops.op, operand(s.Args[1]))
+		}
+		if s.N == 3 {
+			add(tileMin, operand(s.Args[2]))
+		}
+		if kept[i] {
+			place[i] = uint8(c.kept)
+			add(tileStore, expr.Ref{Kind: expr.ToStep, N: place[i]})
+			c.kept++
+		}
+	}
+	add(tileStore, toResult)
+	if len(c.steps) > tileSteps {
+		return tileCode{}
+	}
+	return c
+}
+
+// takes reports whether the operation has an operand in memory.
+func (o tileOp) takes() bool { return o < tileNeg }
+
+// index is the operation's place in the table of operations of a type.
+func (o tileOp) index(t dtype.DType) uintptr {
+	if o >= tileAdd && t == dtype.Float64 {
+		o += tileEnd - tileAdd
+	}
+	return uintptr(o)
+}
+
+// tileWork is the memory of a goroutine that runs tiles.
+type tileWork struct {
+	scalars [expr.MaxScalars]tile
+	leaves  [expr.MaxLeaves]tile
+	kept    [expr.MaxSteps]tile
+	steps   []tileStep
+}
+
+// tile is a tile in memory.
+type tile [tileBytes / 8]uint64
+
+// repeat fills the tile with the element at p.
+func (t *tile) repeat(p unsafe.Pointer, size int) {
+	v := uint64(0)
+	if size == 4 {
+		v = uint64(*(*uint32)(p))
+		v |= v << 32
+	} else {
+		v = *(*uint64)(p)
+	}
+	for i := range t {
+		t[i] = v
+	}
+}
+
+// run computes n elements, whole tiles, from leaves to to.
+func (c *tileCode) run(w *tileWork, p *expr.Program, leaves *[expr.MaxLeaves]argument, scalars [][2]uint64, to unsafe.Pointer, n int, past bool) {
+	t := p.Result()
+	if p.Reduction.Op != expr.None {
+		t = p.Steps[len(p.Steps)-1].DType
+	}
+	size := t.Size()
+	for i, v := range scalars {
+		w.scalars[i].repeat(unsafe.Pointer(&v), size)
+	}
+	for i := range p.Leaves {
+		if leaves[i].one {
+			w.leaves[i].repeat(leaves[i].p, size)
+		}
+	}
+	w.steps = w.steps[:0]
+	for _, s := range c.steps {
+		op, step := s.op, tileStep{}
+		switch {
+		case s.from == toResult:
+			step.p, step.mask = to, ^uintptr(0)
+			if past && uintptr(to)%32 == 0 {
+				op = tileStream
+			}
+		case !op.takes():
+		case s.from.Kind == expr.ToScalar:
+			step.p = unsafe.Pointer(&w.scalars[s.from.N])
+		case s.from.Kind == expr.ToStep:
+			step.p = unsafe.Pointer(&w.kept[s.from.N])
+		case leaves[s.from.N].one:
+			step.p = unsafe.Pointer(&w.leaves[s.from.N])
+		default:
+			step.p, step.mask = leaves[s.from.N].p, ^uintptr(0)
+		}
+		step.op = op.index(t)
+		w.steps = append(w.steps, step)
+	}
+	runTiles(unsafe.SliceData(w.steps), len(w.steps), n*size)
+	clear(w.steps) // what they point at may go
+}
+
+// tileUnary is the kernel of an operation on one operand by tiles, where it has
+// one, and by rest where a tile is not full; else rest.
+func tileUnary(op expr.Op, t dtype.DType, rest func(dst, x unsafe.Pointer, n int)) func(dst, x unsafe.Pointer, n int) {
+	if !vectorAVX || op < 0 || int(op) >= len(tileOps) || tileOps[op].op < tileNeg {
+		return rest
+	}
+	size, code := t.Size(), tileOps[op].op.index(t)
+	return func(dst, x unsafe.Pointer, n int) {
+		m := n * size &^ (tileBytes - 1)
+		if m > 0 {
+			steps := [...]tileStep{{uintptr(tileLoad), x, ^uintptr(0)}, {op: code}, {uintptr(tileStore), dst, ^uintptr(0)}}
+			runTiles(&steps[0], len(steps), m)
+			n -= m / size
+		}
+		if n > 0 {
+			rest(unsafe.Add(dst, m), unsafe.Add(x, m), n)
+		}
+	}
+}

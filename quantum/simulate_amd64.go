@@ -1,0 +1,33 @@
+//go:build !noasm
+
+package quantum
+
+import "golang.org/x/sys/cpu"
+
+// With AVX2; what each does stands with the Go form of its name. n is a multiple of
+// eight or four.
+
+//go:noescape
+func turnAVX32(xr, xi, ar, ai *float32, er, ei float32, n int)
+
+//go:noescape
+func turnAVX64(xr, xi, ar, ai *float64, er, ei float64, n int)
+
+//go:noescape
+func timesAVX32(ar, ai, fr, fi *float32, n int)
+
+//go:noescape
+func timesAVX64(ar, ai, fr, fi *float64, n int)
+
+//go:noescape
+func pairsAVX32(r0, s0, r1, s1 *float32, u *[8]float32, n int)
+
+//go:noescape
+func pairsAVX64(r0, s0, r1, s1 *float64, u *[8]float64, n int)
+
+func init() {
+	if cpu.X86.HasAVX2 {
+		loops32 = &stateLoops[float32]{8, turnAVX32, timesAVX32, pairsAVX32}
+		loops64 = &stateLoops[float64]{4, turnAVX64, timesAVX64, pairsAVX64}
+	}
+}
