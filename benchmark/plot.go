@@ -135,7 +135,8 @@ func productOf(name string) (series string, flops, bytes float64, ok bool) {
 	return series, flops, bytes, !math.IsNaN(flops)
 }
 
-// writePlot draws a roofline plot: rates over arithmetic intensity, both
+// writePlot draws the results of gram-sweep where there are no products, else a
+// roofline plot: rates over arithmetic intensity, both
 // logarithmic, under the limits of the device, where they are known.
 // Williams, Waterman and Patterson, Communications of the ACM 52(4), 2009.
 func writePlot(path string, h header, rs []result) error {
@@ -145,7 +146,10 @@ func writePlot(path string, h header, rs []result) error {
 	}
 	series := plotOf(rs)
 	if len(series) == 0 {
-		return fmt.Errorf("-plot: no product among the results")
+		if sweep := sweepOf(rs); len(sweep) > 0 {
+			return plotSweep(path, format, h, sweep)
+		}
+		return fmt.Errorf("-plot: no product and no kernel of gram-sweep among the results")
 	}
 	p := plot.New()
 	p.Title.Text = "Matrix products"

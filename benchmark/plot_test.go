@@ -104,3 +104,44 @@ func TestPlot(t *testing.T) {
 		}
 	}
 }
+
+// TestPlotSweep: medians by size, and options over what they are compared with.
+func TestPlotSweep(t *testing.T) {
+	dir := t.TempDir()
+	saved, path := filepath.Join(dir, "sweep.txt"), filepath.Join(dir, "sweep.svg")
+	text := "gpu: NVIDIA H200\n" +
+		"BenchmarkGramSweep/circuit=ryrz_cz/option=none/qubits=4/n=2000 3 100000 ns/op\n" +
+		"BenchmarkGramSweep/circuit=ryrz_cz/option=none/qubits=4/n=5000 3 900000 ns/op\n" +
+		"BenchmarkGramSweep/circuit=ryrz_cz/option=none/qubits=4/n=5000 3 400000 ns/op\n" +
+		"BenchmarkGramSweep/circuit=ryrz_cz/option=none/qubits=4/n=5000 3 300000 ns/op\n" +
+		"BenchmarkGramSweep/circuit=ryrz_cz/option=keep-recompute/qubits=4/n=5000 3 1000000 ns/op\n" +
+		"BenchmarkGramSweep/circuit=ry_cz/option=real-off/qubits=4/n=5000 3 1000000 ns/op\n" + // nothing to compare with
+		"BenchmarkGram/circuit=ryrz_cz/precision=standard/qubits=4/n=5000 3 7 ns/op\n"
+	if err := os.WriteFile(saved, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, rs, err := readResults(saved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	points := sweepOf(rs)
+	if len(points) != 4 || points[0].seconds != 1e-4 || points[3].seconds != 4e-4 || points[3].option != "none" {
+		t.Errorf("%+v", points)
+	}
+	var stdout, stderr bytes.Buffer
+	if code := run([]string{"-results", saved, "-plot", path}, &stdout, &stderr, realLibrary{}); code != exitOK {
+		t.Fatalf("exit %d, %s", code, stderr.String())
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"NVIDIA H200", "4 qubits", "keep-recompute", " 2.50", "samples"} {
+		if !bytes.Contains(data, []byte(want)) {
+			t.Errorf("no %q", want)
+		}
+	}
+	if bytes.Contains(data, []byte("real-off")) {
+		t.Error("an option is drawn that is compared with nothing")
+	}
+}

@@ -21,6 +21,14 @@ type gramCase struct {
 	qubits, n int
 }
 
+// sweepCase is a kernel with something of the package switched off.
+type sweepCase struct {
+	gramCase
+	o         quantum.Options
+	complex   bool // turns that are too small to count keep a real circuit from being found
+	rectangle bool // the samples against a copy of them: nothing says that K is symmetric
+}
+
 var gramTable = []gramCase{
 	{"ryrz_cz", 4, 20000},
 	{"ryrz_cz", 6, 20000},
@@ -36,12 +44,15 @@ var gramTable = []gramCase{
 // cpuSamples is what a CPU is given instead.
 const cpuSamples = 500
 
-func (c gramCase) build() *quantum.Circuit {
+func (c gramCase) build() *quantum.Circuit { return c.buildWith(c.circuit == "ryrz_cz", 1) }
+
+// buildWith turns by RZ too, where that is asked for, by a multiple of the features.
+func (c gramCase) buildWith(turn bool, scale float64) *quantum.Circuit {
 	k := quantum.NewCircuit(c.qubits)
 	for i := range c.qubits {
 		k.RY(i, quantum.Feature(i))
-		if c.circuit == "ryrz_cz" {
-			k.RZ(i, quantum.Feature(i))
+		if turn {
+			k.RZ(i, quantum.Feature(i).Scale(scale))
 		}
 	}
 	for i := range c.qubits {
@@ -115,8 +126,8 @@ func gramCases(o options, gpu bool) ([]benchCase, error) {
 	return cs, nil
 }
 
-// sweepCases go through qubits and samples, and switch every option off, or on, in
-// turn.
+// sweepCases go through qubits and samples, and at one size switch every option off,
+// or on, in turn. What they are compared with is that size without option.
 func sweepCases(o options, gpu bool) ([]benchCase, error) {
 	if len(o.precisions) > 0 || len(o.shapes) > 0 {
 		return nil, errors.New("-sizes, -dtypes: suite gram-sweep has neither")
@@ -126,10 +137,10 @@ func sweepCases(o options, gpu bool) ([]benchCase, error) {
 		qubits, samples, base = []int{4, 8}, []int{250, 500}, gramCase{"ryrz_cz", 8, 250}
 	}
 	var cs []benchCase
-	add := func(c gramCase, name string, opts quantum.Options) {
+	add := func(c sweepCase, option string) {
 		cs = append(cs, benchCase{
-			name: fmt.Sprintf("GramSweep/%s/qubits=%d/n=%d", name, c.qubits, c.n),
-			run:  func(r *runner) ([]result, error) { return r.gram(c, opts) },
+			name: fmt.Sprintf("GramSweep/circuit=%s/option=%s/qubits=%d/n=%d", c.circuit, option, c.qubits, c.n),
+			run:  func(r *runner) ([]result, error) { return r.sweep(c) },
 		})
 	}
 	general := quantum.Options{Path: quantum.General}
@@ -141,28 +152,43 @@ func sweepCases(o options, gpu bool) ([]benchCase, error) {
 				}
 				n = min(n, 3000)
 			}
-			add(gramCase{"ryrz_cz", q, n}, "option=none", general)
+			add(sweepCase{gramCase: gramCase{"ryrz_cz", q, n}, o: general}, "none")
+			if q == 20 {
+				add(sweepCase{gramCase: gramCase{"ryrz_cz", q, n}, o: quantum.Options{Path: quantum.General, Precision: quantum.Double}}, "precision-double")
+			}
 		}
 	}
 	for _, v := range []struct {
 		name   string
-		change func(o *quantum.Options)
+		change func(c *sweepCase)
 	}{
-		{"path=auto", func(o *quantum.Options) { o.Path = quantum.Auto }},
-		{"precision=fast", func(o *quantum.Options) { o.Precision = quantum.Fast }},
-		{"precision=double", func(o *quantum.Options) { o.Precision = quantum.Double }},
-		{"keep=recompute", func(o *quantum.Options) { o.Keep, o.Tile = quantum.Recompute, 2*base.n/3 }},
-		{"tile=1024", func(o *quantum.Options) { o.Tile = 1024 }},
-		{"streams=4", func(o *quantum.Options) { o.Tile, o.Streams = 1024, 4 }},
-		{"normalize=true", func(o *quantum.Options) { o.Normalize = true }},
+		{"path-auto", func(c *sweepCase) { c.o.Path = quantum.Auto }},
+		{"precision-fast", func(c *sweepCase) { c.o.Precision = quantum.Fast }},
+		{"precision-double", func(c *sweepCase) { c.o.Precision = quantum.Double }},
+		{"symmetric-off", func(c *sweepCase) { c.rectangle = true }},
+		{"keep-recompute", func(c *sweepCase) { c.o.Keep, c.o.Tile = quantum.Recompute, 2*c.n/3 }},
+		{"tile-1024", func(c *sweepCase) { c.o.Tile = 1024 }},
+		{"tile-1024-streams-4", func(c *sweepCase) { c.o.Tile, c.o.Streams = 1024, 4 }},
+		{"autotune", func(c *sweepCase) { c.o.Autotune = true }},
+		{"normalize", func(c *sweepCase) { c.o.Normalize = true }},
 	} {
-		opts := general
-		v.change(&opts)
-		add(base, "option="+v.name, opts)
+		c := sweepCase{gramCase: base, o: general}
+		v.change(&c)
+		add(c, v.name)
 	}
 	base.circuit = "ry_cz"
-	add(base, "option=real", general)
+	add(sweepCase{gramCase: base, o: general}, "none")
+	add(sweepCase{gramCase: base, o: general, complex: true}, "real-off")
 	return cs, nil
+}
+
+// sweep measures a case of the sweep.
+func (r *runner) sweep(c sweepCase) ([]result, error) {
+	circuit := c.build()
+	if c.complex {
+		circuit = c.buildWith(true, 1e-18)
+	}
+	return r.gramOf(c.gramCase, circuit, c.o, c.rectangle)
 }
 
 // samples returns n samples, as they are and on the device.
@@ -193,9 +219,22 @@ func wall(calls int, call func() error) (float64, error) {
 func gramBound(p quantum.Precision) float64 { return [...]float64{5e-6, 2e-3, 1e-12}[p] }
 
 func (r *runner) gram(c gramCase, o quantum.Options) ([]result, error) {
-	circuit := c.build()
+	return r.gramOf(c, c.build(), o, false)
+}
+
+// gramOf measures the kernel of a circuit that equals c's, of the samples with
+// themselves or with a copy.
+func (r *runner) gramOf(c gramCase, circuit *quantum.Circuit, o quantum.Options, rectangle bool) ([]result, error) {
 	data, x := c.samples(r)
 	defer x.Free()
+	var y *gpk.Array
+	if rectangle {
+		y = x.Clone()
+		defer y.Free()
+		if err := gpk.Eval(y); err != nil {
+			return nil, err
+		}
+	}
 	if err := gpk.Eval(x); err != nil {
 		return nil, err
 	}
@@ -211,7 +250,7 @@ func (r *runner) gram(c gramCase, o quantum.Options) ([]result, error) {
 		}
 		seconds, err := wall(3, func() (err error) {
 			free()
-			last, err = quantum.Gram(context.Background(), circuit, x, nil, o)
+			last, err = quantum.Gram(context.Background(), circuit, x, y, o)
 			return err
 		})
 		if err != nil {
@@ -235,7 +274,7 @@ func (r *runner) gram(c gramCase, o quantum.Options) ([]result, error) {
 		if !(worst <= gramBound(o.Precision)) {
 			return out, fmt.Errorf("wrong result: an entry of K is off by %.3g, at most %.0e is right", worst, gramBound(o.Precision))
 		}
-		pairs := float64(c.n) * float64(c.n+1) / 2
+		pairs := float64(report.Pairs)
 		out = append(out, result{
 			Iterations: 3, Error: worst, Bound: gramBound(o.Precision),
 			Metrics: []metric{{seconds * 1e9, "ns/op"}, {pairs / seconds / 1e6, "Mpairs/s"}, {report.States.Seconds() * 1e9, "ns-states"}, {report.Product.Seconds() * 1e9, "ns-product"}},

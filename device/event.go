@@ -1,6 +1,7 @@
 package device
 
 import (
+	"context"
 	"runtime"
 	"time"
 )
@@ -40,6 +41,26 @@ func (e *Event) check(d *Device) error {
 		return errorf("no event, or one of another device, used on %v", d)
 	}
 	return nil
+}
+
+// Synchronize waits until the work before e is done, or ctx ends. An event that
+// was not recorded has nothing to wait for.
+func (e *Event) Synchronize(ctx context.Context) error {
+	d := e.dev
+	if d.err != nil {
+		return d.err
+	}
+	d.mu.Lock()
+	ready := !e.recorded || e.capture != nil
+	d.mu.Unlock()
+	if ready {
+		return ctx.Err()
+	}
+	defer runtime.KeepAlive(e)
+	if ctx.Done() == nil {
+		return d.backend.syncEvent(e.handle)
+	}
+	return d.pollEvent(ctx, e.handle)
 }
 
 // Elapsed waits for both events and returns the time from since to e.

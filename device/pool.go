@@ -45,6 +45,8 @@ type pool struct {
 	shelves        map[shelfKey]*shelf
 	last           *shelf // that was used
 	oldest, newest *block // all idle blocks
+
+	watches []*Watch // mostly none
 }
 
 // unknownMemory stands for the memory of a host that does not tell.
@@ -102,6 +104,9 @@ func (p *pool) shelf(key shelfKey) *shelf {
 func (p *pool) use(size int64) {
 	p.stats.InUse += size
 	p.stats.Peak = max(p.stats.Peak, p.stats.InUse)
+	for _, w := range p.watches {
+		w.most = max(w.most, p.stats.InUse)
+	}
 }
 
 // reserve counts size bytes as in use if the limit allows them.

@@ -236,6 +236,14 @@ func (d *Device) poll(ctx context.Context, s *Stream) error {
 	if err := d.backend.record(event, s.handle); err != nil {
 		return err
 	}
+	return d.pollEvent(ctx, event)
+}
+
+// pollEvent waits for an event until ctx ends.
+func (d *Device) pollEvent(ctx context.Context, event uint64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for pause := 10 * time.Microsecond; ; pause = min(2*pause, time.Millisecond) {

@@ -145,7 +145,10 @@ func soil(n int) {
 func testQuantum(t *testing.T, s *suite) {
 	t.Run("States", func(t *testing.T) { s.quantumStates(t) })
 	t.Run("Gram", func(t *testing.T) { s.quantumGram(t) })
+	t.Run("Streams", func(t *testing.T) { s.quantumStreams(t) })
+	t.Run("Report", func(t *testing.T) { s.quantumReport(t) })
 	t.Run("Refusals", func(t *testing.T) { s.quantumRefusals(t) })
+	t.Run("Sizes", func(t *testing.T) { testQuantumSizes(t, s) })
 }
 
 // quantumStates: on chip up to 13 qubits, in passes above.

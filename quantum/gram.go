@@ -97,11 +97,14 @@ func gram(ctx context.Context, c *Circuit, x, y *gpk.Array, o Options) (*Result,
 		}
 	}
 	j.progress(0)
-	if err := e.gram(ctx, j); err != nil {
+	watch := j.dev.Watch()
+	err = e.gram(ctx, j)
+	most := watch.Stop()
+	if err != nil {
 		j.k.Free()
 		return nil, err
 	}
 	r.K = j.k
-	r.Report.finish(total, time.Since(begun))
+	r.Report.finish(total, time.Since(begun), most)
 	return r, nil
 }

@@ -27,6 +27,8 @@ type Plan struct {
 	Builds    int   // each state is built at most so many times
 	Qubits    int   // of the circuit
 	Samples   [2]int
+
+	side int // rows and columns of a product on a GPU; 0: half a tile
 }
 
 // String explains the plan, a fact a line.
@@ -35,10 +37,14 @@ func (p Plan) String() string {
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("K is %d x %d %v: path %v, precision %v", p.Samples[0], p.Samples[1], p.Precision.dtype(), p.Path, p.Precision)
 	line("%s", p.Reason)
+	side := p.side
+	if side == 0 {
+		side = p.Tile / 2
+	}
 	if p.Keep == KeepAll {
-		line("all states are kept, multiplied %d by %d", p.Tile/2, p.Tile/2)
+		line("all states are kept, multiplied %d by %d", side, side)
 	} else {
-		line("%d states at a time, in two blocks; each is built at most %d times", p.Tile, p.Builds)
+		line("%d states at a time, in two blocks, multiplied %d by %d; each is built at most %d times", p.Tile, side, side, p.Builds)
 	}
 	result := device.FormatSize(p.Result)
 	if p.Result == 0 {

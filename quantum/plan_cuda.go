@@ -10,6 +10,8 @@ const (
 	standardFlops = 450e12
 	fastFlops     = 600e12
 	doubleFlops   = 50e12
+	leastPlane    = 64       // amplitudes of a line of float16
+	foldedBytes   = 17 << 20 // sums of long states that a kernel puts aside
 )
 
 // planTiles chooses the products of a GPU and what they need beside states and K:
@@ -18,11 +20,18 @@ func (k *kernel) planTiles(p *Plan, n, m int, o Options, reserve int64) {
 	outside := p.OnHost || o.Output != nil
 	rest := max(p.Budget-p.States-p.Result, reserve)
 	slots := min(prepareBytes, rest/4)
-	fits := func(s int) bool {
-		return k.tileWorkspace(o.Precision, min(s, n), min(s, m), m, outside) <= rest-slots
+	workspace := func(s int) int64 {
+		need := k.tileWorkspace(o.Precision, min(s, n), min(s, m), m, outside)
+		if o.Autotune { // what is timed is written aside
+			need += saturated(saturated(int64(min(s, n)), int64(min(s, m))), int64(o.Precision.dtype().Size()))
+		}
+		return need
 	}
+	fits := func(s int) bool { return workspace(s) <= rest-slots }
+	quick := func(s int) bool { return k.tileSeconds(o.Precision, min(s, n), min(s, m)) <= tileTime }
 	side := p.Tile / 2
-	if o.Tile == 0 && p.Keep == KeepAll {
+	switch {
+	case o.Tile == 0 && p.Keep == KeepAll:
 		most := mostTile
 		if outside {
 			most = mostOutTile
@@ -31,16 +40,25 @@ func (k *kernel) planTiles(p *Plan, n, m int, o Options, reserve int64) {
 		for side < most && side < max(n, m) {
 			side *= 2
 		}
-		for side > 1 && !(fits(side) && k.tileSeconds(o.Precision, min(side, n), min(side, m)) <= tileTime) {
-			if side/2 >= tileUnit && side%(2*tileUnit) == 0 && side/4*3 >= tileUnit && fits(side/4*3) && k.tileSeconds(o.Precision, min(side/4*3, n), min(side/4*3, m)) <= tileTime {
-				side = side / 4 * 3
+		for side > 1 && !(fits(side) && quick(side)) {
+			if t := side / 4 * 3; side%(2*tileUnit) == 0 && t >= tileUnit && fits(t) && quick(t) {
+				side = t
 				break
 			}
 			side /= 2
 		}
 		p.Tile = 2 * side
+	case p.Keep == Recompute: // blocks as large as memory, products in parts of them
+		for side > 1 && !(fits(side) && quick(side)) {
+			side = (side + 1) / 2
+		}
+	default: // as asked for, if there is memory
+		for side > 1 && !fits(side) {
+			side = (side + 1) / 2
+		}
 	}
-	p.Workspace = min(rest, slots+k.tileWorkspace(o.Precision, min(side, n), min(side, m), m, outside))
+	p.side = side
+	p.Workspace = min(rest, slots+workspace(side))
 }
 
 // tileSeconds is about what a product of r by c takes.
@@ -72,12 +90,12 @@ func (k *kernel) tileWorkspace(p Precision, r, c, m int, outside bool) int64 {
 	tile := saturated(saturated(int64(r), int64(c)), size)
 	var most, tables int64
 	for _, b := range k.blocks {
-		d := int64(1) << b.qubits
+		d := max(int64(1)<<b.qubits, leastPlane)
 		var need int64
 		switch {
 		case p == Double && b.real:
-		case p == Double:
-			need = min(2*tile, asideBytes)
+		case p == Double: // the conjugate of the columns, beside
+			need = min(2*tile, asideBytes) + saturated(16*d, int64(c))
 		case b.real:
 			need = saturated(4*d, int64(r+c))
 		default: // of the columns real and imaginary parts each have both
@@ -90,6 +108,9 @@ func (k *kernel) tileWorkspace(p Precision, r, c, m int, outside bool) int64 {
 		tables += 2 * d * size
 	}
 	n := most + tables + 3*tile/(64*64)
+	if p != Double && k.width() > 1<<12 {
+		n += foldedBytes
+	}
 	if len(k.blocks) > 1 {
 		n += tile
 	}

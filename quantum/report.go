@@ -3,6 +3,7 @@ package quantum
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,7 +15,10 @@ type Report struct {
 	Path      Path
 	Precision Precision
 
-	States, Product, Copy, Other time.Duration // building states; multiplying; moving K and x; the rest
+	// On a GPU the first three are times between events. Copies run beside
+	// products, and Other is what none of the three explains.
+	States, Product, Copy, Other time.Duration // building states; multiplying; copies to the device and from it, on the CPU statistics, mirror and file; the rest
+	Writing                      time.Duration // on a GPU, beside the others: putting K into the host's memory or the file
 	Total                        time.Duration
 
 	Pairs          int64   // entries of K that were computed, without those that mirror others
@@ -27,10 +31,10 @@ type Report struct {
 	MaxDiagonalError float64 // the largest |K_ii - 1| that was computed; 0 where K is not symmetric
 	MaxBuilds        int     // how many times a state was built at most
 
-	Peak                       []Bytes // memory in use at most, by name
-	ToDevice, FromDevice       int64   // bytes copied
-	ToDeviceGBs, FromDeviceGBs float64
-	Launches                   int64 // kernels started; on the CPU matrix products
+	Peak                       []Bytes // memory in use at most, by name: states, K, workspace (what else the device's pool had in use), K on the host
+	ToDevice, FromDevice       int64   // bytes copied; x is not among them, which is on the device
+	ToDeviceGBs, FromDeviceGBs float64 // by events; a copy of K that waits for the next product counts the wait
+	Launches                   int64   // kernels started; on the CPU matrix products
 }
 
 // Bytes is an amount of memory.
@@ -45,8 +49,15 @@ const (
 	concentratedMean = 0.01
 )
 
-func (r *Report) finish(pairs int64, total time.Duration) {
+// finish fills in what follows from the rest; most is what the device's pool had
+// in use beyond what it had before.
+func (r *Report) finish(pairs int64, total time.Duration, most int64) {
 	r.Pairs, r.Total = pairs, total
+	workspace := most
+	for _, p := range r.Peak[:min(2, len(r.Peak))] {
+		workspace -= p.Bytes
+	}
+	r.Peak = slices.Insert(r.Peak, min(2, len(r.Peak)), Bytes{"workspace", max(workspace, 0)})
 	r.Other = max(total-r.States-r.Product-r.Copy, 0)
 	if total > 0 {
 		r.PairsPerSecond = float64(pairs) / total.Seconds()
@@ -66,7 +77,10 @@ func (r Report) String() string {
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	seconds := func(d time.Duration) string { return fmt.Sprintf("%.4g s", d.Seconds()) }
 	line("%s: states %s, product %s, copy %s, other %s", seconds(r.Total), seconds(r.States), seconds(r.Product), seconds(r.Copy), seconds(r.Other))
-	line("%d pairs, %.4g million a second; path %v, precision %v, %d products", r.Pairs, r.PairsPerSecond/1e6, r.Path, r.Precision, r.Launches)
+	if r.Writing > 0 {
+		line("K was put into its place beside that in %s", seconds(r.Writing))
+	}
+	line("%d pairs, %.4g million a second; path %v, precision %v, %d launches", r.Pairs, r.PairsPerSecond/1e6, r.Path, r.Precision, r.Launches)
 	if !math.IsNaN(r.OffDiagonalMean) {
 		line("off the diagonal: mean %.4g, standard deviation %.4g", r.OffDiagonalMean, r.OffDiagonalStd)
 	}

@@ -24,14 +24,21 @@ type tileWriter struct {
 	pinned []byte
 	unpin  func()
 
-	k    *gpk.Array
-	host []byte        // K's memory, or
-	file sink[float32] // the file
+	asked chan hostMemory // K's, which the system may take seconds to give
+	k     *gpk.Array
+	host  []byte        // K's memory, or
+	file  sink[float32] // the file
 
 	closed sync.Once
 	err    error // read when ended is closed
 	bytes  int64
-	took   time.Duration
+	took   time.Duration // to copy them, by events
+	wrote  time.Duration // to put them into their place
+}
+
+type hostMemory struct {
+	buf *device.Buffer
+	err error
 }
 
 type tileRoom struct{ tile, mirror *device.Buffer }
@@ -40,6 +47,7 @@ type tileJob struct {
 	room       tileRoom
 	i, r, j, c int
 	mirrored   bool
+	ready      *device.Event // it is computed
 }
 
 func newTileWriter(g *cudaGram) (w *tileWriter, err error) {
@@ -49,6 +57,7 @@ func newTileWriter(g *cudaGram) (w *tileWriter, err error) {
 		if err != nil {
 			close(w.ended)
 			w.close()
+			w.refuse()
 			w = nil
 		}
 	}()
@@ -66,14 +75,11 @@ func newTileWriter(g *cudaGram) (w *tileWriter, err error) {
 		if err != nil {
 			return w, err
 		}
-		buf, err := cpu.Alloc(int64(g.x.n)*int64(g.y.n)*int64(size), nil)
-		if err != nil {
-			return w, err
-		}
-		w.k = array.FromBuffer(buf, g.dt, g.x.n, g.y.n)
-		if n := buf.Size(); n > 0 {
-			w.host = unsafe.Slice((*byte)(buf.Ptr()), n)
-		}
+		w.asked = make(chan hostMemory, 1)
+		go func() {
+			buf, err := cpu.Alloc(int64(g.x.n)*int64(g.y.n)*int64(size), nil)
+			w.asked <- hostMemory{buf, err}
+		}()
 	}
 	if w.stream, err = g.dev.NewStream(); err != nil {
 		return w, err
@@ -112,7 +118,7 @@ func (w *tileWriter) room() (tile, mirror *device.Buffer, err error) {
 // put hands a tile on that was started.
 func (w *tileWriter) put(_ *device.Stream, t target, i, r, j, c int, mirrored bool) error {
 	select {
-	case w.jobs <- tileJob{tileRoom{t.view.Buffer, t.mirror}, i, r, j, c, mirrored}:
+	case w.jobs <- tileJob{tileRoom{t.view.Buffer, t.mirror}, i, r, j, c, mirrored, w.g.started[len(w.g.started)-1].to}:
 		return nil
 	case <-w.ended:
 		return w.err
@@ -122,7 +128,14 @@ func (w *tileWriter) put(_ *device.Stream, t target, i, r, j, c int, mirrored bo
 // run copies tile after tile, until one cannot be written.
 func (w *tileWriter) run() {
 	defer close(w.ended)
+	if w.err = w.receive(); w.err != nil {
+		return
+	}
 	for t := range w.jobs {
+		// The copy is timed, not the wait for the tile.
+		if w.err = t.ready.Synchronize(w.g.ctx); w.err != nil {
+			return
+		}
 		if w.err = w.copy(t.room.tile, t.i, t.r, t.j, t.c); w.err == nil && t.mirrored {
 			w.err = w.copy(t.room.mirror, t.j, t.c, t.i, t.r)
 		}
@@ -133,6 +146,40 @@ func (w *tileWriter) run() {
 	}
 }
 
+// receive waits for K's memory where it is the host's. It may come after the context
+// ended.
+func (w *tileWriter) receive() error {
+	if w.asked == nil {
+		return nil
+	}
+	select {
+	case m := <-w.asked:
+		if m.err != nil {
+			return m.err
+		}
+		w.k = array.FromBuffer(m.buf, w.g.dt, w.g.x.n, w.g.y.n)
+		if n := m.buf.Size(); n > 0 {
+			w.host = unsafe.Slice((*byte)(m.buf.Ptr()), n)
+		}
+		return nil
+	case <-w.g.ctx.Done():
+		w.refuse()
+		return w.g.ctx.Err()
+	}
+}
+
+// refuse gives K's memory back as soon as it comes.
+func (w *tileWriter) refuse() {
+	if w.asked == nil {
+		return
+	}
+	go func() {
+		if m := <-w.asked; m.buf != nil {
+			m.buf.Free()
+		}
+	}()
+}
+
 // copy brings r rows from i on and c columns from j on to their place.
 func (w *tileWriter) copy(from *device.Buffer, i, r, j, c int) error {
 	if err := w.g.ctx.Err(); err != nil {
@@ -140,12 +187,14 @@ func (w *tileWriter) copy(from *device.Buffer, i, r, j, c int) error {
 	}
 	size, m := w.g.dt.Size(), w.g.y.n
 	tile := w.pinned[:r*c*size]
-	if err := w.g.dev.CopyToHost(tile, from, 0, w.stream); err != nil {
+	took, err := between(w.g.dev, w.stream, func() error { return w.g.dev.CopyToHost(tile, from, 0, w.stream) })
+	if err != nil {
 		return err
 	}
 	w.bytes += int64(len(tile))
+	w.took += took
 	begun := time.Now()
-	defer func() { w.took += time.Since(begun) }()
+	defer func() { w.wrote += time.Since(begun) }()
 	line := c * size
 	if w.host != nil {
 		rows(r, r*c, func(lo, hi int) {

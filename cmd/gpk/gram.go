@@ -225,6 +225,12 @@ func (f *gramFlags) compute(ctx context.Context, std streams, c *quantum.Circuit
 			y = scaled(y, f.scale)
 		}
 	}
+	// A device or a folder of that name is not replaced.
+	for _, name := range []string{f.out, f.plot} {
+		if info, err := os.Stat(name); name != "" && err == nil && !info.Mode().IsRegular() {
+			return fmt.Errorf("%s: it is there, and no regular file", name)
+		}
+	}
 	file, err := os.CreateTemp(filepath.Dir(f.out), "."+filepath.Base(f.out)+"-")
 	if err != nil {
 		return err

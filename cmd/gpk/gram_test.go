@@ -222,6 +222,12 @@ func TestGramErrors(t *testing.T) {
 	if status := run(context.Background(), []string{"gram", "-x", in("x.npy"), "-out", filepath.Join(dir, "no", "k.npy")}, streams{&out, &errs}); status != 1 {
 		t.Error("written into no folder")
 	}
+	for _, name := range []string{os.DevNull, dir} {
+		errs.Reset()
+		if status := run(context.Background(), []string{"gram", "-x", in("x.npy"), "-out", name}, streams{&out, &errs}); status != 1 || !strings.Contains(errs.String(), "no regular file") {
+			t.Errorf("-out %s: status %d, %s", name, status, &errs)
+		}
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if status := run(ctx, []string{"gram", "-x", in("x.npy"), "-out", in("k.npy")}, streams{&out, &errs}); status != 1 {

@@ -1,0 +1,430 @@
+package gpktest
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"io"
+	"math"
+	"math/cmplx"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	gpk "github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/interop/npy"
+	"github.com/gpk-go/gpk/quantum"
+)
+
+// sizes asks for the Gram matrices of real problems.
+var sizes = flag.Bool("gpktest.sizes", false, "Gram matrices of 10,000 to 80,000 samples on a GPU: a minute, and up to 138 GB of its memory")
+
+// testQuantumSizes takes the sizes that the package is made for. What it times
+// it logs; what it demands does not depend on how fast a GPU is, but for the
+// time that it takes to cancel.
+func testQuantumSizes(t *testing.T, s *suite) {
+	if !*sizes {
+		t.Skip("-gpktest.sizes asks for them")
+	}
+	if s.dev.Kind() != device.CUDA {
+		t.Skip("for a GPU")
+	}
+	t.Run("Doubling", func(t *testing.T) { s.quantumDoubling(t) })
+	t.Run("OutOfCore", func(t *testing.T) { s.quantumOutOfCore(t) })
+	t.Run("Autotune", func(t *testing.T) { s.quantumAutotune(t) })
+	t.Run("Cancel", func(t *testing.T) { s.quantumCancel(t) })
+	t.Run("Headline", func(t *testing.T) { s.quantumHeadline(t) })
+	t.Run("Largest", func(t *testing.T) { s.quantumLargest(t) })
+}
+
+// entangler is a circuit that no closed form shortens, re-uploaded in two
+// layers, and what it does gate by gate.
+func (s *suite) entangler(q int) (*quantum.Circuit, func(x []float64) []complex128) {
+	weights := make([][]float64, 2)
+	for l := range weights {
+		for range q {
+			weights[l] = append(weights[l], 2*math.Pi*s.rng.Float64())
+		}
+	}
+	c := quantum.BasicEntangler(weights, quantum.EntanglerOptions{Embedding: quantum.RYRZ, Reupload: true})
+	flip := [4]complex128{0, 1, 1, 0}
+	return c, func(x []float64) []complex128 {
+		r := newRegister(q)
+		for _, w := range weights {
+			for i := range q {
+				r.apply(i, rotationY(x[i]))
+				r.apply(i, rotationZ(x[i]))
+			}
+			for i := range q {
+				r.apply(i, rotationX(w[i]))
+			}
+			for i := range q {
+				r.apply((i+1)%q, flip, i)
+			}
+		}
+		return r.amps
+	}
+}
+
+// uniform returns n samples of q features whose kernel is neither all 0 nor all 1.
+func (s *suite) uniform(n, q int) (flat []float64, x *gpk.Array) {
+	scale := 4 / float64(q)
+	rng := rand.New(rand.NewPCG(s.rng.Uint64(), 1))
+	flat = make([]float64, n*q)
+	for i := range flat {
+		flat[i] = scale * rng.Float64()
+	}
+	return flat, gpk.FromSlice(flat, n, q)
+}
+
+// checkPairs compares count^2 entries of K with inner products of states that are
+// built gate by gate, and returns the largest difference.
+func (s *suite) checkPairs(t *testing.T, k *gpk.Array, flat []float64, q int, reference func(x []float64) []complex128, count int, bound float64) {
+	t.Helper()
+	n := k.Shape()[0]
+	index := make([]int, 2*count)
+	for i := range index {
+		index[i] = s.rng.IntN(n)
+	}
+	index[0], index[count] = 0, n-1 // corners
+	states := make([][]complex128, len(index))
+	var wait sync.WaitGroup
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i, at := range index {
+		wait.Add(1)
+		slots <- struct{}{}
+		go func() {
+			defer wait.Done()
+			states[i] = reference(flat[at*q : (at+1)*q])
+			<-slots
+		}()
+	}
+	wait.Wait()
+	worst, most := 0.0, 0.0
+	for i := range count {
+		row := must[float64](t, k.Slice(0, index[i], index[i]+1).Cast(gpk.Float64))
+		for j := range count {
+			col := index[count+j]
+			var sum complex128
+			for b, v := range states[i] {
+				sum += cmplx.Conj(v) * states[count+j][b]
+			}
+			want := real2(sum)
+			d := math.Abs(row[col] - want)
+			if !(d <= bound) {
+				t.Fatalf("K[%d, %d] is %v, want %v", index[i], col, row[col], want)
+			}
+			worst, most = max(worst, d), max(most, want)
+		}
+	}
+	t.Logf("%d sampled pairs agree within %.2g; the largest entry among them is %.3g", count*count, worst, most)
+}
+
+// within runs Gram with a pool that holds no more than the plan's budget beside what
+// is there, so that a plan which promises too little fails.
+func (s *suite) within(t *testing.T, ctx context.Context, c *quantum.Circuit, x *gpk.Array, o quantum.Options) (*quantum.Result, error) {
+	t.Helper()
+	if err := s.dev.Trim(); err != nil {
+		t.Fatal(err)
+	}
+	before := s.dev.Pool()
+	if o.MemoryBudget > 0 { // whole blocks of the pool are a little more
+		s.dev.SetMemoryLimit(before.InUse + o.MemoryBudget + 16<<20)
+		defer s.dev.SetMemoryLimit(before.Limit)
+	}
+	begun := time.Now()
+	watch := s.dev.Watch()
+	r, err := quantum.Gram(ctx, c, x, nil, o)
+	most, took := watch.Stop(), time.Since(begun)
+	if err == nil {
+		t.Logf("%v\n%v%vpeak measured %s, planned %s, budget %s", took, r.Plan, r.Report, device.FormatSize(most), device.FormatSize(r.Plan.PeakBytes), device.FormatSize(r.Plan.Budget))
+		if most > r.Plan.Budget {
+			t.Errorf("%d bytes were in use, the budget is %d", most, r.Plan.Budget)
+		}
+		if most > r.Plan.PeakBytes {
+			t.Errorf("%d bytes were in use, the plan says %d at most", most, r.Plan.PeakBytes)
+		}
+	}
+	return r, err
+}
+
+// quantumDoubling: twice the samples take four times as long to multiply, and twice as
+// long to build.
+func (s *suite) quantumDoubling(t *testing.T) {
+	const q = 12
+	c, reference := s.entangler(q)
+	for _, p := range []quantum.Precision{quantum.Standard, quantum.Double} {
+		var states, product [3]time.Duration
+		_, x := s.uniform(10000, q)
+		for begun := time.Now(); time.Since(begun) < time.Second; { // until the clocks have settled
+			r, err := quantum.Gram(context.Background(), c, x, nil, quantum.Options{Precision: p, Path: quantum.General})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.K.Free()
+		}
+		x.Free()
+		for i := range 3 {
+			n := 10000 << i
+			flat, x := s.uniform(n, q)
+			for round := range 5 {
+				r, err := quantum.Gram(context.Background(), c, x, nil, quantum.Options{Precision: p, Path: quantum.General})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if round == 0 {
+					s.checkPairs(t, r.K, flat, q, reference, 4, map[quantum.Precision]float64{quantum.Standard: 5e-6, quantum.Double: 1e-12}[p])
+					states[i], product[i] = r.Report.States, r.Report.Product
+				}
+				states[i], product[i] = min(states[i], r.Report.States), min(product[i], r.Report.Product)
+				if round == 4 {
+					t.Logf("%v, %d samples: tile %d, total %v, other %v", p, n, r.Plan.Tile, r.Report.Total, r.Report.Other)
+				}
+				r.K.Free()
+			}
+			x.Free()
+		}
+		for i := 1; i < 3; i++ {
+			a, b := float64(states[i])/float64(states[i-1]), float64(product[i])/float64(product[i-1])
+			t.Logf("%v, %d samples: states %v, %.2f times; product %v, %.2f times", p, 10000<<i, states[i], a, product[i], b)
+			if !(a >= 1.8 && a <= 2.2) || !(b >= 3.6 && b <= 4.4) {
+				t.Errorf("%v, %d samples: states take %.2f times as long, the product %.2f times", p, 10000<<i, a, b)
+			}
+		}
+	}
+}
+
+// quantumOutOfCore: K on the device, on the host, in a file; states kept and
+// recomputed: the same matrix.
+func (s *suite) quantumOutOfCore(t *testing.T) {
+	const q, n = 10, 20000
+	c, reference := s.entangler(q)
+	flat, x := s.uniform(n, q)
+	defer x.Free()
+	double := quantum.Options{Precision: quantum.Double, Path: quantum.General}
+	in, err := s.within(t, context.Background(), c, x, double)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.K.Free()
+	s.checkPairs(t, in.K, flat, q, reference, 16, 1e-12)
+	same := func(what string, k *gpk.Array) {
+		t.Helper()
+		worst := 0.0
+		for row := 0; row < n; row += 2500 {
+			part := k.Slice(0, row, row+2500).To(s.dev)
+			d, err := gpk.Item[float64](gpk.Abs(part.Sub(in.K.Slice(0, row, row+2500))).Max())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if worst = max(worst, d); math.IsNaN(d) {
+				worst = d
+			}
+			if k.Device() != s.dev {
+				part.Free()
+			}
+		}
+		t.Logf("%s: within %.2g of K on the device", what, worst)
+		if !(worst <= 1e-12) {
+			t.Errorf("%s: K differs by %v", what, worst)
+		}
+	}
+	for name, change := range map[string]func(o *quantum.Options){
+		"K on the host":             func(o *quantum.Options) { o.MemoryBudget = 3 << 30 },
+		"states recomputed as well": func(o *quantum.Options) { o.MemoryBudget = 300 << 20 },
+		"to a file":                 func(o *quantum.Options) { o.MemoryBudget = 1 << 30; o.Keep = quantum.Recompute },
+	} {
+		o := double
+		change(&o)
+		var file *os.File
+		if name == "to a file" {
+			if file, err = os.Create(filepath.Join(t.TempDir(), "k.npy")); err != nil {
+				t.Fatal(err)
+			}
+			o.Output = file
+		}
+		r, err := s.within(t, context.Background(), c, x, o)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if r.Report.MaxBuilds > r.Plan.Builds || r.Plan.Builds > 2 && r.Report.MaxBuilds < 2 {
+			t.Errorf("%s: states were built %d times, the plan says %d", name, r.Report.MaxBuilds, r.Plan.Builds)
+		}
+		if r.Report.FromDevice < n*n*8 || !(r.Report.FromDeviceGBs > 1) || r.Report.ToDevice == 0 || !(r.Report.ToDeviceGBs > 0) || r.Report.Writing == 0 {
+			t.Errorf("%s: %+v", name, r.Report)
+		}
+		if d := math.Abs(r.Report.OffDiagonalMean - in.Report.OffDiagonalMean); !(d <= 1e-12) {
+			t.Errorf("%s: the mean is %v, %v before", name, r.Report.OffDiagonalMean, in.Report.OffDiagonalMean)
+		}
+		k := r.K
+		if file != nil {
+			if err := file.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if k, err = npy.ReadFile(file.Name()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		same(name, k)
+		k.Free()
+	}
+	// A disk that fills up after 200 MB.
+	before := s.dev.Pool().InUse
+	if _, err := quantum.Gram(context.Background(), c, x, nil, quantum.Options{Output: &smallDisk{left: 200 << 20}}); !errors.Is(err, io.ErrShortWrite) {
+		t.Errorf("a full disk: %v", err)
+	}
+	if after := s.dev.Pool().InUse; after > before {
+		t.Errorf("a full disk: %d bytes are left behind", after-before)
+	}
+}
+
+// smallDisk takes so many bytes.
+type smallDisk struct{ left int64 }
+
+func (d *smallDisk) WriteAt(b []byte, _ int64) (int, error) {
+	if d.left -= int64(len(b)); d.left < 0 {
+		return 0, io.ErrShortWrite
+	}
+	return len(b), nil
+}
+
+// quantumCancel: 200 ms after the context ended Gram has, whatever was under way.
+func (s *suite) quantumCancel(t *testing.T) {
+	const q, n = 16, 40000
+	c, _ := s.entangler(q)
+	_, x := s.uniform(n, q)
+	defer x.Free()
+	if err := gpk.Eval(x); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.dev.Synchronize(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	goroutines := runtime.NumGoroutine()
+	before := s.dev.Pool().InUse
+	for _, c2 := range []struct {
+		name  string
+		after time.Duration
+		o     quantum.Options
+	}{
+		{"states", 30 * time.Millisecond, quantum.Options{Precision: quantum.Double}},
+		{"first products", 250 * time.Millisecond, quantum.Options{Precision: quantum.Double}},
+		{"products", 700 * time.Millisecond, quantum.Options{Precision: quantum.Double}},
+		{"standard", 300 * time.Millisecond, quantum.Options{}},
+		{"to the host", 600 * time.Millisecond, quantum.Options{Precision: quantum.Double, Output: &smallDisk{left: 1 << 60}}},
+		{"recomputed", 600 * time.Millisecond, quantum.Options{Precision: quantum.Double, MemoryBudget: 20 << 30}},
+	} {
+		c2.o.Path = quantum.General
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan time.Time, 1)
+		time.AfterFunc(c2.after, func() { ended <- time.Now(); cancel() })
+		r, err := quantum.Gram(ctx, c, x, nil, c2.o)
+		now := time.Now()
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", c2.name, err)
+			if r != nil {
+				r.K.Free()
+			}
+			cancel()
+			continue
+		}
+		late := now.Sub(<-ended)
+		if err := s.dev.Synchronize(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		left := s.dev.Pool().InUse - before
+		t.Logf("%s: ended %v after the context, the device was idle %v after that; %d bytes left", c2.name, late, time.Since(now), left)
+		if late > 200*time.Millisecond {
+			t.Errorf("%s: Gram ended %v after the context", c2.name, late)
+		}
+		if left > 0 {
+			t.Errorf("%s: %d bytes are left behind", c2.name, left)
+		}
+	}
+	for range 50 {
+		if runtime.NumGoroutine() <= goroutines {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if now := runtime.NumGoroutine(); now > goroutines {
+		t.Errorf("%d goroutines, %d before", now, goroutines)
+	}
+}
+
+// quantumHeadline is 16 qubits and 20,000 samples in float64, K back on the host.
+func (s *suite) quantumHeadline(t *testing.T) {
+	const q, n = 16, 20000
+	c, reference := s.entangler(q)
+	flat, x := s.uniform(n, q)
+	defer x.Free()
+	for name, budget := range map[string]int64{"K from the device": 0, "K to the host as it comes": 23 << 30} {
+		begun := time.Now()
+		o := quantum.Options{Precision: quantum.Double, MemoryBudget: budget}
+		r, err := quantum.Gram(context.Background(), c, x, nil, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, err := gpk.ToSlice[float64](r.K)
+		took := time.Since(begun)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: %v, K on the host\n%v%v", name, took, r.Plan, r.Report)
+		if len(k) != n*n || k[0] != 1 || k[n*n-1] != 1 || k[1] != k[n] {
+			t.Errorf("%s: the corner of K is %v, %v, %v", name, k[0], k[1], k[n])
+		}
+		s.checkPairs(t, r.K, flat, q, reference, 32, 1e-12)
+		r.K.Free()
+	}
+}
+
+// quantumLargest is 16 qubits and 80,000 samples in float64: 135 GB of states and result.
+func (s *suite) quantumLargest(t *testing.T) {
+	const q, n = 16, 80000
+	free, _, err := s.dev.Memory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	need := int64(n)*(16<<q) + 8*int64(n)*int64(n) + 3<<30
+	if free+s.dev.Pool().Cached < need {
+		t.Skipf("%s free, it takes %s", device.FormatSize(free), device.FormatSize(need))
+	}
+	c, reference := s.entangler(q)
+	flat, x := s.uniform(n, q)
+	defer x.Free()
+	r, err := s.within(t, context.Background(), c, x, quantum.Options{Precision: quantum.Double, MemoryBudget: need})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.K.Free()
+	if r.Plan.Keep != quantum.KeepAll || r.Plan.OnHost {
+		t.Errorf("not in memory: %v", r.Plan)
+	}
+	s.checkPairs(t, r.K, flat, q, reference, 32, 1e-12)
+}
+
+// quantumAutotune: kernels that were chosen by timing them give the same kernel
+// within its bound; the second call finds them chosen.
+func (s *suite) quantumAutotune(t *testing.T) {
+	const q, n = 10, 6000
+	c, reference := s.entangler(q)
+	flat, x := s.uniform(n, q)
+	defer x.Free()
+	for p, bound := range map[quantum.Precision]float64{quantum.Standard: 5e-6, quantum.Fast: 2e-3, quantum.Double: 1e-12} {
+		for round := range 3 {
+			r, err := s.within(t, context.Background(), c, x, quantum.Options{Precision: p, Path: quantum.General, Autotune: true, MemoryBudget: 4 << 30})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.checkPairs(t, r.K, flat, q, reference, 8, bound)
+			t.Logf("%v, round %d: %v", p, round, r.Report.Total)
+			r.K.Free()
+		}
+	}
+}
