@@ -90,7 +90,8 @@ func Into(dst, src *Array) error { return array.Into(dst, src) }
 // Eval starts the computation of arrays and does not wait.
 func Eval(as ...*Array) error { return array.Eval(as...) }
 
-// Synchronize waits for everything that was started on any device.
+// Synchronize waits for everything that was started on any device. It returns the first
+// error that the work has found and that no boundary has returned before.
 func Synchronize(ctx context.Context) error { return array.Synchronize(ctx) }
 
 // Zeros returns an array of zeros on the default device; no shape makes it

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"weak"
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
@@ -371,7 +372,19 @@ func FromBuffer(buf *device.Buffer, dt dtype.DType, shape ...int) *Array {
 	if err != nil {
 		return failed(op.fail(err))
 	}
-	return stored(buf, dt, slices.Clone(shape), buf.Device().DefaultStream(), op.name, "memory from outside")
+	s := buf.Device().DefaultStream()
+	p, _ := buf.Owner().(weak.Pointer[value])
+	v := p.Value()
+	if v != nil && v.dt == dt && n <= v.lay.Size() {
+		// What reads the memory by another array is to start before this one is
+		// written, and the other way round: they are views of one value.
+		return &Array{v: v, gen: v.gen.Load(), lay: layout.Dense(slices.Clone(shape)), dt: dt, stream: s}
+	}
+	a := stored(buf, dt, slices.Clone(shape), s, op.name, "memory from outside")
+	if v == nil {
+		buf.SetOwner(weak.Make(a.v))
+	}
+	return a
 }
 
 // stored makes the array of a buffer whose elements are there.
@@ -390,7 +403,9 @@ func (a *Array) Buffer() (*device.Buffer, error) {
 	if err := op.operands(a); err != nil {
 		return nil, err
 	}
-	return op.view(0).Buffer, nil
+	buf := op.view(0).Buffer
+	buf.SetOwner(weak.Make(a.share()))
+	return buf, nil
 }
 
 // Offset returns the element of Buffer at which the array begins.
@@ -409,7 +424,9 @@ func (a *Array) Stream() *device.Stream {
 	return a.stream
 }
 
-// Synchronize waits for everything that was started on any device.
+// Synchronize waits for everything that was started on any device. It returns the
+// first error that the work has found, such as an index of Take outside its axis,
+// unless a boundary has returned it before.
 func Synchronize(ctx context.Context) error {
 	var first error
 	openSets.Range(func(k, _ any) bool {

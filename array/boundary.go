@@ -162,8 +162,10 @@ func into(c *call, dst, src *Array) error {
 		}
 		buf.Heal()
 	}
-	err = src.writeTo(c, v, device.View{Buffer: buf, DType: dst.dt, Layout: dst.lay})
-	v.changedBy(c.name, &c.site) // after a failure too: a part may have been written
+	noted, err := src.writeTo(c, v, device.View{Buffer: buf, DType: dst.dt, Layout: dst.lay})
+	if !noted {
+		v.changedBy(c.name, &c.site) // after a failure too: a part may have been written
+	}
 	if err != nil {
 		if poison != nil {
 			buf.Fail(poison)
@@ -173,27 +175,28 @@ func into(c *call, dst, src *Array) error {
 	return nil
 }
 
-// writeTo computes the array's elements into dst.
-func (a *Array) writeTo(c *call, to *value, dst device.View) error {
+// writeTo computes the array's elements into dst, and reports whether it has noted
+// that to was written.
+func (a *Array) writeTo(c *call, to *value, dst device.View) (noted bool, err error) {
 	if done, err := a.runInto(c, to, dst); done || err != nil {
-		return err
+		return done && err == nil, err
 	}
 	// Stored, or to be stored: settle what dst's write would disturb.
 	src, err := a.view()
 	if err != nil {
-		return err
+		return false, err
 	}
 	if overlaps(&src, &dst) && !sameLayout(&src.Layout, &dst.Layout) {
 		b := a.copied(c.name, c.site)
 		if b.err != nil {
-			return b.err
+			return false, b.err
 		}
 		defer b.Free()
 		if src, err = b.view(); err != nil {
-			return err
+			return false, err
 		}
 	}
-	return ops.Cast(a.stream, dst, src)
+	return false, ops.Cast(a.stream, dst, src)
 }
 
 // mends reports whether writing all of a makes good what a failed in-place

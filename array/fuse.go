@@ -19,6 +19,7 @@ const (
 	alone fusion = iota
 	step         // element by element: it takes, and is taken
 	end          // a reduction: it takes
+	head         // a product: it is taken by a step, and the chain begins with it
 )
 
 // Why an operand was started and not taken; see Explain.
@@ -29,6 +30,7 @@ const (
 	wider      = "it is computed once and broadcast"
 	elsewhere  = "it is on another stream"
 	tooMuch    = "all of it does not fit one program"
+	another    = "a chain begins with one product"
 )
 
 // take makes a an operand of o, whose elements are as many as size says: open as
@@ -45,7 +47,7 @@ func (o *operation) take(i int, a *Array, size int, s *device.Stream) error {
 		return in.set(a)
 	}
 	again := o.takes(v) // two uses in one operation are one
-	if why := v.obstacle(a, size, s, again); why != "" {
+	if why := v.obstacle(o, a, size, s, again); why != "" {
 		o.apart = why
 		v.mu.Unlock()
 		return in.set(a)
@@ -55,20 +57,26 @@ func (o *operation) take(i int, a *Array, size int, s *device.Stream) error {
 		v.op.note()
 	}
 	in.of, in.view = v, device.View{DType: a.dt, Layout: a.lay}
-	o.depth = max(o.depth, v.op.depth+1)
+	o.depth, o.headed = max(o.depth, v.op.depth+1), o.headed || v.op.begins()
 	v.mu.Unlock()
 	return nil
 }
 
-// obstacle says why an open value, seen as a, cannot be taken by an operation on
+// begins reports whether the operation is a product, or what it took begins with
+// one.
+func (o *operation) begins() bool { return o.fusion == head || o.headed }
+
+// obstacle says why an open value, seen as a, cannot be taken by the operation o on
 // so many elements; again is set where the operation has taken it already. mu is
 // held.
-func (v *value) obstacle(a *Array, size int, s *device.Stream, again bool) string {
+func (v *value) obstacle(o *operation, a *Array, size int, s *device.Stream, again bool) string {
 	switch {
 	case v.taken && !again:
 		return takenTwice
-	case v.op.fusion != step:
+	case v.op.fusion != step && (v.op.fusion != head || o.fusion == end):
 		return notAStep
+	case o.headed && v.op.begins() && !again:
+		return another
 	case v.op.depth+1 >= fused.MaxDepth:
 		return tooDeep
 	case v.stream != s:
@@ -124,6 +132,8 @@ type planner struct {
 	*fused.Builder
 	from []call // where each step comes from
 	seen []planned
+	head *headed // nil: it begins with no product
+	one  bool    // the call made last is one kernel
 }
 
 // planned is a value that was taken, as a step that is there.
@@ -253,6 +263,9 @@ func (p *planner) taken(v *value, lay *layout.Layout) (fused.Ref, error) {
 			return s.ref, nil
 		}
 	}
+	if v.op.fusion == head {
+		return p.headLeaf(v, lay)
+	}
 	view := lay
 	if sameLayout(lay, &v.lay) {
 		view = nil
@@ -356,10 +369,14 @@ func (o *operation) deepest() *value {
 
 // callOf is the plan as it runs: what computes into dst.
 func (o *operation) callOf(p *planner, dst device.View) *fused.Call {
+	var c *fused.Call
 	if o.fusion == end {
-		return p.Reduce(o.code, o.axes, dst)
+		c = p.Reduce(o.code, o.axes, dst)
+	} else {
+		c = p.Elementwise(dst)
 	}
-	return p.Elementwise(dst)
+	p.one = c.One()
+	return c
 }
 
 // launch computes the operation into dst, which has its shape: with what it took,
@@ -377,8 +394,13 @@ func (o *operation) launchPlan(p *planner, s *device.Stream, dst device.View) er
 	if p == nil {
 		return o.run(o, s, dst)
 	}
-	err := o.callOf(p, dst).Run(s)
-	o.fused = &fusedPlan{program: p.Program(), from: p.from, dev: s.Device()}
+	var err error
+	if p.head != nil {
+		err = o.launchHeaded(p, s, dst)
+	} else {
+		err = o.callOf(p, dst).Run(s)
+	}
+	o.fused = &fusedPlan{program: p.Program(), from: p.from, head: p.head.described(), one: p.one, dev: s.Device()}
 	var at *expr.StepError
 	if errors.As(err, &at) && at.Step < len(p.from) {
 		return p.from[at.Step].wrap(at.Err)
@@ -400,6 +422,8 @@ func (o *operation) planAllows(p *planner, dst device.View) bool {
 type fusedPlan struct {
 	program *fused.Program
 	from    []call
+	head    *headed
+	one     bool // the program is one kernel
 	dev     *device.Device
 }
 
@@ -410,8 +434,16 @@ func (f *fusedPlan) explain(o *operation) string {
 	if o.fusion == end {
 		n++
 	}
-	one, why := fused.Explain(f.dev, f.program)
-	if one {
+	one, why := f.head.joined(), ""
+	if !one {
+		one, why = fused.Explain(f.dev, f.program, f.one)
+	}
+	if f.head != nil {
+		b.WriteString(f.head.explain() + "\n")
+	}
+	if f.head.joined() {
+		fmt.Fprintf(&b, "its epilogue does %d operations:", n)
+	} else if one {
 		fmt.Fprintf(&b, "one fused kernel for %d operations:", n)
 	} else {
 		fmt.Fprintf(&b, "%d operations one by one, which could be one kernel (%s):", n, why)
@@ -435,7 +467,9 @@ func (o *operation) foresee(v *value) {
 	case err == errFull:
 		o.apart = tooMuch
 	case err == nil:
-		o.callOf(p, device.View{DType: v.dt, Layout: v.lay})
-		o.fused = &fusedPlan{program: p.Program(), from: p.from, dev: v.stream.Device()}
+		dst := device.View{DType: v.dt, Layout: v.lay}
+		o.callOf(p, dst)
+		p.head.foresee(o, p, v.stream, dst)
+		o.fused = &fusedPlan{program: p.Program(), from: p.from, head: p.head.described(), one: p.one, dev: v.stream.Device()}
 	}
 }

@@ -268,7 +268,10 @@ func TestExplainChain(t *testing.T) {
 		}
 	}
 	w := FromSlice([]float32{1, 2, 3, 4}, 2, 2)
-	if s := w.MatMul(w).Add(1).Explain(); !strings.Contains(s, notAStep) {
+	if s := w.Softmax(1).Add(1).Explain(); !strings.Contains(s, notAStep) {
+		t.Error(s)
+	}
+	if s := w.MatMul(w).Add(1).Explain(); !strings.Contains(s, "MatMul at array/fuse_test.go") || !strings.Contains(s, "overwritten by the chain") {
 		t.Error(s)
 	}
 }

@@ -40,6 +40,14 @@ func (r *Array) addFake(a, b *Array) {
 	r.pointwise(&call{"Add", here()}, rule{code: expr.Add, run: launchNothing}, a, b, a.dt)
 }
 
+// matMulFake is MatMul on a fake device: everything but the plan and its kernel.
+func matMulFake(a, b *Array) *Array {
+	r := new(Array)
+	r.matMul(a, b, nil)
+	r.v.op.run = launchNothing
+	return r
+}
+
 func launchNothing(o *operation, s *device.Stream, dst device.View) error {
 	reads, writes := [2]*device.Buffer{o.in[0].view.Buffer, o.in[1].view.Buffer}, [1]*device.Buffer{dst.Buffer}
 	return s.Device().LaunchWork(s, reads[:], writes[:], nothing{})
@@ -59,6 +67,7 @@ func TestIntoAllocates(t *testing.T) {
 	}
 	fake := onFake(t, 3)
 	square, row := fake[0].Reshape(4, 4), fake[1].Slice(0, 2, 6)
+	tall, wide, dot := fake[1].Reshape(8, 2), fake[2].Reshape(2, 8), fake[0].Slice(0, 0, 4).Reshape(2, 2)
 	for name, f := range map[string]func() error{
 		"Add":                 func() error { return Into(x, x.Add(y)) },
 		"function":            func() error { return Into(x, Add(x, y)) },
@@ -67,6 +76,7 @@ func TestIntoAllocates(t *testing.T) {
 		"halves":              func() error { return Into(h, h.Add(h)) },
 		"copy":                func() error { return Into(x, y) },
 		"on a GPU":            func() error { return Into(fake[0], addFake(fake[1], fake[2])) },
+		"MatMul, on a GPU":    func() error { return Into(dot, matMulFake(wide, tall)) },
 		"broadcast, on a GPU": func() error { return Into(square, addFake(square, row)) },
 	} {
 		if err := f(); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/matmul"
 	"github.com/gpk-go/gpk/ops"
 )
 
@@ -65,12 +66,16 @@ type operation struct {
 
 	rule
 	strided bool // dst need not be dense
+	headed  bool // what it took begins with a product
 	alias   alias
 	depth   int    // operations that were taken, one after the other
 	how     string // for Explain; a product says more
 	apart   string // why an operand was not taken
 	product *product
 	fused   *fusedPlan
+
+	precision matmul.Precision // of a product that is not here
+	parted    bool             // there is such a product
 }
 
 // rule is what an operation computes.
@@ -110,14 +115,22 @@ func (o *operation) view(i int) device.View { return o.input(i).view }
 
 // reads reports whether x is an operand, or one of what was taken.
 func (o *operation) reads(x *value) bool {
-	var last *value
 	for i := range o.n {
 		in := o.input(i)
-		if in.of == x || in.view.Buffer == nil && in.of != last && in.of.readsFrom(x) {
+		if in.of == x || in.view.Buffer == nil && !o.repeats(i) && in.of.readsFrom(x) {
 			return true
 		}
-		if in.view.Buffer == nil {
-			last = in.of
+	}
+	return false
+}
+
+// repeats reports whether the i-th operand, which was taken, is one before it too:
+// what was taken is so by one operation alone, and has been looked at.
+func (o *operation) repeats(i int) bool {
+	of := o.input(i).of
+	for j := range i {
+		if o.input(j).of == of {
+			return true
 		}
 	}
 	return false
@@ -263,11 +276,19 @@ func alloc(d *device.Device, n int64, s *device.Stream) (*device.Buffer, error) 
 	return buf, err
 }
 
-// prune drops values that are gone, have started or were taken; mu is held.
+// prune drops values that are gone, have started or were taken; mu is held. One
+// that somebody is at work on stays: a start may take long.
 func (s *openSet) prune() {
 	s.values = slices.DeleteFunc(s.values, func(p weak.Pointer[value]) bool {
 		v := p.Value()
-		return v == nil || !v.waiting()
+		if v == nil {
+			return true
+		}
+		if !v.mu.TryLock() {
+			return false
+		}
+		defer v.mu.Unlock()
+		return !v.waiting()
 	})
 	s.others.Store(int32(len(s.values)))
 }
@@ -279,19 +300,20 @@ func (s *openSet) readersOf(x, except *value) []*value {
 			return nil
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	var out []*value
-	if v := s.newest.Load(); v != nil && v != except && v.readsFrom(x) {
+	s.mu.Lock()
+	if v := s.newest.Load(); v != nil && v != except {
 		out = append(out, v)
 	}
 	s.prune()
 	for _, p := range s.values {
-		if v := p.Value(); v != nil && v != except && v.readsFrom(x) {
+		if v := p.Value(); v != nil && v != except {
 			out = append(out, v)
 		}
 	}
-	return out
+	s.mu.Unlock()
+	// Without the lock: a value that is being started answers when it is done.
+	return slices.DeleteFunc(out, func(v *value) bool { return !v.readsFrom(x) })
 }
 
 // eager makes every operation start on its own line.
@@ -302,12 +324,8 @@ func init() {
 	eager.Store(v != "" && v != "0")
 }
 
-// waiting reports whether the value is open and nothing has taken it.
-func (v *value) waiting() bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.open && (!v.taken || v.limbo)
-}
+// waiting reports whether the value is open and nothing has taken it; mu is held.
+func (v *value) waiting() bool { return v.open && (!v.taken || v.limbo) }
 
 func (v *value) readsFrom(x *value) bool {
 	v.mu.Lock()
@@ -323,7 +341,7 @@ func (o *operation) readsBuffer(b *device.Buffer) bool {
 		if in.view.Buffer == b {
 			return true
 		}
-		if in.view.Buffer == nil {
+		if in.view.Buffer == nil && !o.repeats(i) {
 			in.of.mu.Lock()
 			r := in.of.buf.Load() == b || in.of.open && in.of.op.readsBuffer(b)
 			in.of.mu.Unlock()
@@ -363,7 +381,6 @@ func (o *operation) stale() error {
 
 // changed returns what was done to an input since note.
 func (o *operation) changed() (c change, changed bool) {
-	var last *value
 	for i := range o.n {
 		in := o.input(i)
 		if in.of.version.Load() != in.seen {
@@ -371,10 +388,9 @@ func (o *operation) changed() (c change, changed bool) {
 			defer in.of.mu.Unlock()
 			return in.of.changed, true
 		}
-		if in.view.Buffer != nil || in.of == last {
+		if in.view.Buffer != nil || o.repeats(i) {
 			continue
 		}
-		last = in.of
 		in.of.mu.Lock()
 		if in.of.open {
 			c, changed = in.of.op.changed()
@@ -469,6 +485,7 @@ func (a *Array) hold() *value {
 func (a *Array) revive() *value {
 	v := &value{set: a.v.set, stream: a.stream, lay: a.lay, dt: a.dt, op: a.kept, shared: true, freed: a.freed}
 	v.gen.Store(a.gen)
+	v.op.remake(a.on())
 	switch {
 	case v.freed:
 	case v.op.run != nil:
@@ -483,8 +500,11 @@ func (a *Array) revive() *value {
 // lock is held and released.
 func (v *value) giveUp(a *Array) {
 	a.kept, a.freed = v.op, v.freed
+	a.kept.part()
 	v.gen.Add(1)
-	v.buf.Store(nil)
+	if v.buf.Load() != nil {
+		v.buf.Store(nil)
+	}
 	v.op, v.lay, v.stream, v.failedLay, v.err = operation{}, layout.Layout{}, nil, layout.Layout{}, nil
 	v.open, v.taken, v.lent, v.freed = false, false, false, false
 	v.mu.Unlock()

@@ -50,6 +50,14 @@ func modify(op *operation, code expr.Op, a, y *Array, number any, isArray bool) 
 		if err := sameType(a, y); err != nil {
 			return err
 		}
+		if y.isOpen() && y.on() == a.on() && widens(y.lay.Shape, a.lay.Shape) { // one kernel, with what y is yet to compute
+			r := new(Array)
+			r.pointwise(&op.call, rule{code: code, fusion: step, run: runBinary}, a, y, a.dt)
+			if r.err != nil {
+				return r.err
+			}
+			return into(&op.call, a, r)
+		}
 		operands = append(operands, y)
 	} else {
 		var err error

@@ -38,6 +38,7 @@ type allocation struct {
 	reads   []use // one a stream, since the last write
 	read1   [1]use
 	label   func() string
+	owner   any      // see SetOwner
 	capture *capture // the sequence in which it was allocated
 
 	prev, next *allocation // live ones
@@ -150,6 +151,23 @@ func (b *Buffer) SetLabel(f func() string) {
 	d := b.a.dev
 	d.mu.Lock()
 	b.a.label = f
+	d.mu.Unlock()
+}
+
+// Owner returns what SetOwner was given; nil before.
+func (b *Buffer) Owner() any {
+	d := b.a.dev
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return b.a.owner
+}
+
+// SetOwner remembers who keeps book of the buffer's readers and writers. x must not
+// keep the buffer alive.
+func (b *Buffer) SetOwner(x any) {
+	d := b.a.dev
+	d.mu.Lock()
+	b.a.owner = x
 	d.mu.Unlock()
 }
 

@@ -3,6 +3,7 @@ package device
 import (
 	"runtime"
 	"sync"
+	"unsafe"
 )
 
 // capture is a sequence of work that is being recorded on a stream. Guarded by
@@ -223,13 +224,21 @@ func (g *Graph) launchHost(s *Stream) error {
 }
 
 // Update has g launch what from recorded, and closes from. It is cheaper than
-// a new graph. Where the sequences differ in more than addresses and sizes the
+// a new graph. It waits for a launch on the CPU. Where the sequences differ in more than addresses and sizes the
 // driver refuses; both graphs are then as before.
 func (g *Graph) Update(from *Graph) error {
 	d := g.dev
 	if from == nil || from.dev != d || from == g {
 		return errorf("a graph updated from none, from itself or from another device")
 	}
+	first, second := g, from
+	if uintptr(unsafe.Pointer(first)) > uintptr(unsafe.Pointer(second)) {
+		first, second = second, first // nobody waits in a circle
+	}
+	first.running.Lock()
+	defer first.running.Unlock()
+	second.running.Lock()
+	defer second.running.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if g.closed || from.closed {

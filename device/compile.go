@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gpk-go/gpk/expr"
 )
@@ -31,10 +32,13 @@ type codes struct {
 
 // Compilation is code on its way to a function.
 type Compilation struct {
+	of   *codes
 	code Code
 	done chan struct{}
 	f    *Function // once done
 	err  error
+
+	asked atomic.Uint32 // how often after a failure; see Again
 }
 
 // Function returns the function without waiting: ready says whether it is
@@ -56,6 +60,42 @@ func (c *Compilation) Wait(ctx context.Context) (*Function, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// Now is Wait that does not wait for what else is queued: code that nobody works
+// on is compiled here.
+func (c *Compilation) Now(ctx context.Context) (*Function, error) {
+	if s := c.of; s != nil {
+		s.mu.Lock()
+		i := slices.Index(s.queue, c)
+		if i >= 0 {
+			s.queue = slices.Delete(s.queue, i, i+1)
+		}
+		s.mu.Unlock()
+		if i >= 0 {
+			s.run(c)
+		}
+	}
+	return c.Wait(ctx)
+}
+
+// Again reports that the function could not be loaded, for want of memory, say, and
+// that it is time for another try: once in so many questions.
+func (c *Compilation) Again() bool {
+	return c.passing() && c.asked.Add(1)%askAgain == 0
+}
+
+// askAgain is how many uses of a function that could not be loaded pass before the
+// next try.
+const askAgain = 64
+
+// passing reports whether the compilation has ended with an error that another may
+// not have: it is neither the source's nor the compiler's.
+func (c *Compilation) passing() bool {
+	_, _, err := c.Function()
+	var source *CompileError
+	var missing *CompilerError
+	return err != nil && c.of != nil && !errors.As(err, &source) && !errors.As(err, &missing)
 }
 
 // Compile returns a kernel, compiled for the device and loaded; the same code
@@ -153,10 +193,10 @@ func (s *codes) compilation(code Code) (c *Compilation, made bool) {
 	key := code.key()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c, ok := s.made[key]; ok {
+	if c, ok := s.made[key]; ok && !c.passing() {
 		return c, false
 	}
-	c = &Compilation{code: code, done: make(chan struct{})}
+	c = &Compilation{of: s, code: code, done: make(chan struct{})}
 	if s.made == nil {
 		s.made = map[[sha256.Size]byte]*Compilation{}
 	}
@@ -215,7 +255,7 @@ func (s *codes) build(code *Code) (*Function, error) {
 		return nil, err
 	}
 	sm := s.dev.info.SM
-	file := cacheFile{dir: s.folder, key: cacheKey(code, options(with, sm, code), with.version(), s.dev.info.Driver)}
+	file := cacheFile{dir: s.folder, key: cacheKey(code, options(with, sm, code), with.headers(), with.version(), s.dev.info.Driver)}
 	b, cached := file.read()
 	if cached {
 		if f, err := s.load(code, b); err == nil {

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"hash"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,15 +32,33 @@ func kernelCache() string {
 }
 
 // cacheKey identifies a compiled kernel: its source, the options, among them the
-// architecture, the compiler and the driver.
-func cacheKey(c *Code, options []string, version int, driver string) string {
+// architecture, the compiler with its headers, where the source may read those,
+// and the driver.
+func cacheKey(c *Code, options []string, headers string, version int, driver string) string {
 	key := c.key()
 	h := sha256.New()
 	h.Write(key[:])
+	if c.Headers && headers != "" {
+		hashHeaders(h, headers)
+	}
 	for _, s := range append([]string{fmt.Sprint(version), driver}, options...) {
 		fmt.Fprintf(h, "%d\n%s", len(s), s)
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// hashHeaders tells one set of headers from another by the names, sizes and times of
+// its files: there are thousands, and a source may include any.
+func hashHeaders(h hash.Hash, dir string) {
+	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return nil //nolint:nilerr // what cannot be read is not included either
+		}
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+			fmt.Fprintf(h, "%s %d %d\n", path, info.Size(), info.ModTime().UnixNano())
+		}
+		return nil
+	})
 }
 
 // cacheFile is a compiled kernel on disk: a header, the SHA-256 of what follows,
@@ -52,6 +72,9 @@ func (f cacheFile) path() string { return filepath.Join(f.dir, f.key) }
 // read returns what is there, and false where there is nothing whole.
 func (f cacheFile) read() (b binaryImage, ok bool) {
 	if f.dir == "" {
+		return b, false
+	}
+	if !ownFile(f.path()) {
 		return b, false
 	}
 	data, err := os.ReadFile(f.path())

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -358,5 +359,82 @@ func TestCompileImage(t *testing.T) {
 	}
 	if _, err := CompileImage(90, Code{Source: source, Kernel: "one", Options: []string{"--no-such-option"}}); err == nil {
 		t.Error("an option that does not exist was taken")
+	}
+}
+
+// TestCompileAgain: a kernel that could not be loaded is tried again; one that does
+// not compile is not.
+func TestCompileAgain(t *testing.T) {
+	c := newCoder(t, "")
+	c.dev.backend.(*fakeCodeBackend).full.Store(true)
+	code := Code{Source: "a", Kernel: "k"}
+	later := c.dev.CompileLater(code)
+	if _, err := later.Wait(t.Context()); !errors.Is(err, ErrOutOfMemory) {
+		t.Fatal(err)
+	}
+	c.dev.backend.(*fakeCodeBackend).full.Store(false)
+	again := 0
+	for range 4 * askAgain {
+		if later.Again() {
+			again++
+		}
+	}
+	if again != 4 {
+		t.Errorf("%d tries in %d uses", again, 4*askAgain)
+	}
+	if _, err := c.dev.CompileLater(code).Wait(t.Context()); err != nil {
+		t.Error(err)
+	}
+	c.log = "kernel.cu(1): error: no"
+	bad := c.dev.CompileLater(Code{Source: "b", Kernel: "k"})
+	if _, err := bad.Wait(t.Context()); err == nil {
+		t.Fatal("it compiled")
+	}
+	for range 2 * askAgain {
+		if bad.Again() {
+			t.Fatal("a source that does not compile is tried again")
+		}
+	}
+}
+
+// TestCompileNow: what is wanted now does not wait for what is queued.
+func TestCompileNow(t *testing.T) {
+	c := newCoder(t, "")
+	c.hold = make(chan struct{})
+	for i := range 10 {
+		c.dev.CompileLater(Code{Source: fmt.Sprint(i), Kernel: "k"})
+	}
+	eventually(t, "compiling", func() bool { return c.compiled.Load() == maxCompiling })
+	last := c.dev.CompileLater(Code{Source: "now", Kernel: "k"})
+	done := make(chan error)
+	go func() {
+		_, err := last.Now(t.Context())
+		done <- err
+	}()
+	eventually(t, "the third", func() bool { return c.compiled.Load() == maxCompiling+1 })
+	close(c.hold)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if err := c.dev.AwaitCompiled(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if n := c.compiled.Load(); n != 11 {
+		t.Errorf("compiled %d times, want 11", n)
+	}
+}
+
+// TestCacheOwner: a file that others can write is not read.
+func TestCacheOwner(t *testing.T) {
+	f := cacheFile{dir: t.TempDir(), key: "k"}
+	f.write(binaryImage{name: "n", image: []byte{1}})
+	if _, ok := f.read(); !ok {
+		t.Fatal("not read")
+	}
+	if err := os.Chmod(f.path(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := f.read(); ok && runtime.GOOS != "windows" {
+		t.Error("a file that anybody can write was read")
 	}
 }

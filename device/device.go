@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"weak"
 
 	"github.com/gpk-go/gpk/cutlass"
 )
@@ -30,6 +31,7 @@ type Device struct {
 	pool    pool
 	live    allocations
 	streams []*Stream
+	doubted []weak.Pointer[Doubt] // that nobody has cleared up yet
 }
 
 // newDevice makes a device that works, with a limit of its memory in bytes
@@ -91,7 +93,8 @@ func (d *Device) Memory() (free, total int64, err error) {
 
 // Synchronize waits until everything is done that was started on any stream
 // of the device, or until ctx ends. Streams that are being captured have
-// nothing to wait for.
+// nothing to wait for. It returns the first error that the work has found and that
+// no boundary has returned before.
 func (d *Device) Synchronize(ctx context.Context) error {
 	if d.err != nil {
 		return d.err
@@ -104,7 +107,7 @@ func (d *Device) Synchronize(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return d.settleDoubted()
 }
 
 // own returns s, or the default stream for nil, if work can be put on it.

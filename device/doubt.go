@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"unsafe"
+	"weak"
 )
 
 // Doubt is an error that work finds on the device, or does not find: nobody knows
@@ -80,8 +81,39 @@ func (t *Doubt) known() error {
 // doubts is what a buffer carries. A list never changes once it is stored.
 type doubts = []*Doubt
 
-// Doubt has the buffer's contents depend on t.
-func (b *Buffer) Doubt(t *Doubt) { b.a.carry(doubts{t}) }
+// Doubt has the buffer's contents depend on t, whose work has been put on its
+// stream.
+func (b *Buffer) Doubt(t *Doubt) {
+	b.a.carry(doubts{t})
+	d := t.dev
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.doubted) == cap(d.doubted) { // it would grow
+		d.doubted = slices.DeleteFunc(d.doubted, func(p weak.Pointer[Doubt]) bool {
+			q := p.Value()
+			return q == nil || q.clear.Load()
+		})
+	}
+	d.doubted = append(d.doubted, weak.Make(t))
+}
+
+// settleDoubted waits for the doubts that somebody may still ask about, and returns the
+// first error. mu is not held.
+func (d *Device) settleDoubted() error {
+	d.mu.Lock()
+	list := d.doubted
+	d.doubted = nil
+	d.mu.Unlock()
+	var first error
+	for _, p := range list {
+		if t := p.Value(); t != nil && !t.clear.Load() {
+			if err := t.Wait(); err != nil && first == nil {
+				first = err
+			}
+		}
+	}
+	return first
+}
 
 // Settled is Err, known for certain: it waits for work that may have found one.
 func (b *Buffer) Settled() error {

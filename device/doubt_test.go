@@ -86,6 +86,25 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
+// TestDoubtSynchronize: who waits for everything hears of what work has found, once.
+func TestDoubtSynchronize(t *testing.T) {
+	for _, word := range []uint64{0, 1} {
+		d := NewFake(Info{Kind: CUDA, SM: 90, TotalMemory: 1 << 30}, Capabilities{})
+		x, q := doubted(t, d, word)
+		for i, want := range []bool{word != 0, false} {
+			if err := d.Synchronize(t.Context()); errors.Is(err, errJudged) != want || !want && err != nil {
+				t.Errorf("flags %d, time %d: %v", word, i, err)
+			}
+		}
+		if err := x.Err(); errors.Is(err, errJudged) != (word != 0) {
+			t.Errorf("the buffer: %v", err)
+		}
+		if !q.Flags().Freed() {
+			t.Error("the flags stay")
+		}
+	}
+}
+
 // TestDoubtsEnd: a chain of doubts does not grow without end.
 func TestDoubtsEnd(t *testing.T) {
 	d := NewFake(Info{Kind: CUDA, SM: 90, TotalMemory: 1 << 30}, Capabilities{})

@@ -46,6 +46,12 @@ func (d *Device) LaunchWork(s *Stream, reads, writes []*Buffer, w Work) error {
 }
 
 func (d *Device) launch(s *Stream, reads, writes []*Buffer, w Work) error {
+	d.mu.Lock()
+	if d.simple(s, reads, writes) {
+		defer d.mu.Unlock()
+		return w.Start(d.info.Index, s.handle)
+	}
+	d.mu.Unlock()
 	inherited, err := d.inherit(s, reads, writes)
 	if err != nil {
 		return err
@@ -65,6 +71,56 @@ func (d *Device) launch(s *Stream, reads, writes []*Buffer, w Work) error {
 		}
 	}
 	return w.Start(d.info.Index, s.handle)
+}
+
+// simple does what there is to do for most work: where the buffers carry nothing
+// and s alone uses them, it notes the use and reports true. mu is held.
+func (d *Device) simple(s *Stream, reads, writes []*Buffer) bool {
+	if s.capture != nil || s.closing {
+		return false
+	}
+	for _, b := range reads {
+		if b != nil && (!b.a.own(d) || b.a.write.stream != s && b.a.write.stream != nil) {
+			return false
+		}
+	}
+	for _, b := range writes {
+		if b != nil && !(b.a.own(d) && b.a.usedBy(s)) {
+			return false
+		}
+	}
+	s.seq++
+	now := use{s, s.seq}
+	for _, b := range reads {
+		if b != nil {
+			b.a.noteRead(now)
+		}
+	}
+	for _, b := range writes {
+		if b != nil {
+			b.a.write, b.a.reads = now, b.a.reads[:0]
+		}
+	}
+	return true
+}
+
+// own reports whether an allocation is one of d that anybody may use, and that
+// carries neither errors nor doubts; mu is held.
+func (a *allocation) own(d *Device) bool {
+	return a.dev == d && a.capture == nil && !a.freed.Load() && a.failed.Load() == nil && a.doubts.Load() == nil
+}
+
+// usedBy reports whether no stream but s uses an allocation; mu is held.
+func (a *allocation) usedBy(s *Stream) bool {
+	if a.write.stream != s && a.write.stream != nil {
+		return false
+	}
+	for i := range a.reads {
+		if a.reads[i].stream != s {
+			return false
+		}
+	}
+	return true
 }
 
 // admit checks that the buffers can be used on s; mu is held.

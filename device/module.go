@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // Function is a kernel that was compiled at run time, loaded on one device. It
@@ -147,6 +148,7 @@ func NewFakeWithCode(info Info, c Capabilities, code FakeCode) *Device {
 type fakeCodeBackend struct {
 	fakeBackend
 	code FakeCode
+	full atomic.Bool // nothing can be loaded
 
 	codeMu    sync.Mutex
 	functions []string
@@ -176,6 +178,9 @@ func (b *fakeCodeBackend) compile(c *Code, _ []string) (binaryImage, string, err
 func (b *fakeCodeBackend) loadFunction(image []byte, name string) (uint64, functionInfo, error) {
 	b.codeMu.Lock()
 	defer b.codeMu.Unlock()
+	if b.full.Load() {
+		return 0, functionInfo{}, ErrOutOfMemory
+	}
 	if string(image) != name {
 		return 0, functionInfo{}, fmt.Errorf("no function %s in the image", name)
 	}

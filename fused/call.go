@@ -102,6 +102,9 @@ func (b *Builder) Step(op expr.Op, dt dtype.DType, args ...Ref) (Ref, bool) {
 // Program returns what was collected; its classes are known once there is a call.
 func (b *Builder) Program() *Program { return b.program }
 
+// Numbers returns the scalars.
+func (b *Builder) Numbers() []ops.Scalar { return b.scalars }
+
 // Views returns the leaves.
 func (b *Builder) Views() []device.View { return b.views }
 

@@ -67,7 +67,7 @@ func compilerFits(d *device.Device) error {
 
 // appendKey appends what tells programs and forms apart.
 func appendKey(b []byte, p *Program, f form) []byte {
-	b = append(b, byte(f.walk), f.width, byte(p.Rank), byte(p.Dst), byte(len(p.Leaves)), byte(len(p.Scalars)))
+	b = append(b, byte(f.walk), f.width, byte(p.Reduction.Op), byte(p.Rank), byte(p.Dst), byte(len(p.Leaves)), byte(len(p.Scalars)))
 	for _, l := range p.Leaves {
 		b = append(b, byte(l.DType), byte(l.Class))
 	}
@@ -91,18 +91,24 @@ func (k *kernels) kernel(d *device.Device, p *Program, f form) *device.Compilati
 	k.mu.RLock()
 	c := k.made[string(key)]
 	k.mu.RUnlock()
-	if c != nil {
+	if c != nil && !c.Again() {
 		return c
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if c := k.made[string(key)]; c != nil {
-		return c
+	if now := k.made[string(key)]; now != c {
+		return now
+	}
+	if len(k.made) >= maxMade { // those that are compiled are found again
+		clear(k.made)
 	}
 	c = d.CompileLater(code(p, f))
 	k.made[string(key)] = c
 	return c
 }
+
+// maxMade bounds what a device remembers of programs, refused ones too.
+const maxMade = 4096
 
 // function returns the kernel of a program if it is there. A stream that is
 // captured waits for it: what is recorded runs again and again.
@@ -110,7 +116,7 @@ func (k *kernels) function(s *device.Stream, p *Program, f form) *device.Functio
 	c := k.kernel(s.Device(), p, f)
 	fn, ready, err := c.Function()
 	if !ready && err == nil && s.Capturing() {
-		fn, err = c.Wait(context.Background())
+		fn, err = c.Now(context.Background())
 	}
 	if err != nil {
 		return nil
@@ -140,6 +146,9 @@ func (g *compiled) Run(s *device.Stream, c *Call) (bool, error) {
 	if p == c.Program {
 		return k.run(s, p, c, c.Dst)
 	}
+	if c.folds() {
+		return k.runFold(s, c)
+	}
 	// The first call has the kernel compiled; memory is taken once it is there.
 	if k.function(s, p, preferred(p)) == nil {
 		return false, nil
@@ -159,13 +168,17 @@ func (g *compiled) Run(s *device.Stream, c *Call) (bool, error) {
 }
 
 // Explain implements Runner.
-func (g *compiled) Explain(d *device.Device, program *Program) (bool, string) {
+func (g *compiled) Explain(d *device.Device, program *Program, one bool) (bool, string) {
 	k := g.of(d)
 	if k.refused != nil {
 		return false, k.refused.Error()
 	}
-	p := stepsOf(program)
-	_, ready, err := k.kernel(d, p, preferred(p)).Function()
+	p, f := program, foldForm(true)
+	if p.Reduction.Op == expr.None || !one {
+		p = stepsOf(program)
+		f = preferred(p)
+	}
+	_, ready, err := k.kernel(d, p, f).Function()
 	var source *device.CompileError
 	switch {
 	case errors.As(err, &source):
@@ -228,11 +241,17 @@ func (w *start) Start(_ int, stream uint64) error {
 		return w.rows(stream)
 	case walkMixed:
 		return w.mixed(stream)
+	case walkFold:
+		return w.fold(stream)
 	}
 	return w.pieces(stream, w.shape, w.addresses())
 }
 
 func (k *kernels) run(s *device.Stream, p *Program, c *Call, dst Operand) (bool, error) {
+	return k.launch(s, p, c, dst, (*start).choose)
+}
+
+func (k *kernels) launch(s *device.Stream, p *Program, c *Call, dst Operand, choose func(*start)) (bool, error) {
 	d := s.Device()
 	w := starts.Get().(*start)
 	defer func() {
@@ -241,7 +260,7 @@ func (k *kernels) run(s *device.Stream, p *Program, c *Call, dst Operand) (bool,
 		starts.Put(w)
 	}()
 	w.p, w.call, w.dst = p, c, dst
-	w.choose()
+	choose(w)
 	f := k.function(s, p, w.form)
 	if f == nil {
 		return false, nil
@@ -287,9 +306,22 @@ func (w *start) choose() {
 		f.width = 1
 	}
 	if f.walk == walkRows && (!whole || f.width == 1) {
-		f.walk = walkMixed
+		f = w.mixes(f, n)
 	}
 	w.form = f
+}
+
+// mixes is the form of a walk over rows of n elements that are no whole vectors. A
+// piece of a mixed walk has at least a row for each element of a vector.
+func (w *start) mixes(f form, n int) form {
+	switch {
+	case n*int(f.width) <= maxPiece:
+		return form{walkMixed, f.width}
+	case n <= maxPiece:
+		return form{walkMixed, 1}
+	}
+	w.order()
+	return form{walkStrided, 1}
 }
 
 // order sorts the dimensions of a strided walk by the destination's strides,

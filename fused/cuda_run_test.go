@@ -137,28 +137,28 @@ func TestCompiledExplain(t *testing.T) {
 	r := newRecorder()
 	c := add(t, r.view(t, l), r.view(t, l), r.view(t, l))
 	g := &compiled{}
-	g.Explain(r.dev, c.Program)
+	g.Explain(r.dev, c.Program, c.One())
 	if err := r.dev.AwaitCompiled(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if one, why := g.Explain(r.dev, c.Program); !one || why != "" {
+	if one, why := g.Explain(r.dev, c.Program, c.One()); !one || why != "" {
 		t.Error(one, why)
 	}
 	r = newRecorder()
 	r.log = "chain.cu(1): error: broken"
 	c = add(t, r.view(t, l), r.view(t, l), r.view(t, l))
-	g.Explain(r.dev, c.Program)
+	g.Explain(r.dev, c.Program, c.One())
 	if err := r.dev.AwaitCompiled(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if one, why := g.Explain(r.dev, c.Program); one || !strings.Contains(why, "broken") {
+	if one, why := g.Explain(r.dev, c.Program, c.One()); one || !strings.Contains(why, "broken") {
 		t.Error(one, why)
 	}
 	if done, err := g.Run(r.dev.DefaultStream(), c); done || err != nil {
 		t.Errorf("a kernel that does not compile: %v, %v", done, err)
 	}
 	none := device.NewFake(device.Info{Kind: device.CUDA, SM: 90}, device.CapabilitiesOf(90))
-	if one, why := g.Explain(none, c.Program); one || why == "" {
+	if one, why := g.Explain(none, c.Program, c.One()); one || why == "" {
 		t.Error(one, why)
 	}
 }
@@ -175,6 +175,26 @@ func TestDivider(t *testing.T) {
 		q := (uint32(uint64(n)*uint64(m)>>32) + n) >> s
 		if s < 32 && q != n/d || le.Uint32(w.params) != d {
 			t.Fatalf("%d / %d = %d, not %d", n, d, n/d, q)
+		}
+	}
+}
+
+// TestMixedLong: rows so long that a mixed walk would count past 32 bits are walked
+// otherwise.
+func TestMixedLong(t *testing.T) {
+	for _, tt := range []struct {
+		n    int
+		want form
+	}{{1001, form{walkMixed, 4}}, {maxPiece/4 + 1, form{walkMixed, 1}}, {maxPiece + 1, form{walkStrided, 1}}} {
+		w := start{
+			p:    &Program{Leaves: []Leaf{{DType: dtype.Float32, Class: Dense}, {DType: dtype.Float32, Class: Row}}, Rank: 2, Steps: []Step{{Op: expr.Add, DType: dtype.Float32, N: 2}}},
+			call: &Call{Shape: []int{3, tt.n}, Leaves: []Operand{{Strides: []int{tt.n, 1}}, {Strides: []int{0, 1}}}},
+		}
+		if got := w.mixes(form{walkRows, 4}, tt.n); got != tt.want {
+			t.Errorf("rows of %d: %v, want %v", tt.n, got, tt.want)
+		}
+		if tt.want.walk == walkStrided && w.shape[0] != tt.n {
+			t.Errorf("rows of %d: shape %v", tt.n, w.shape)
 		}
 	}
 }

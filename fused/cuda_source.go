@@ -32,9 +32,11 @@ const (
 	// walkTiles: any strides, element by element in tiles of 32 x 32: for
 	// operands that lie across the destination.
 	walkTiles
+	// walkFold: a warp adds up a row of [m, n]; see cuda_fold.go.
+	walkFold
 )
 
-var walkNames = [...]string{"flat", "rows", "mixed", "strided", "tiles"}
+var walkNames = [...]string{"flat", "rows", "mixed", "strided", "tiles", "fold"}
 
 // form is a kernel of a program: its walk and the elements of a vector.
 type form struct {
@@ -78,7 +80,7 @@ template <class A>
 constexpr bool same_types<A, A> = true;
 #define __is_same(...) same_types<__VA_ARGS__>
 `)
-	for _, name := range []string{"ops_math.cuh", "chain.cuh"} {
+	for _, name := range []string{"smooth.cuh", "ops_math.cuh", "chain.cuh", "fold.cuh"} {
 		text, err := cutlass.Sources.ReadFile("src/" + name)
 		if err != nil {
 			panic(err) // embedded at build time
@@ -184,6 +186,8 @@ func kernel(p *Program, f form) string {
 		s.strided()
 	case walkTiles:
 		s.tiles()
+	case walkFold:
+		s.fold()
 	}
 	s.line("}  // namespace gpk")
 	return s.String()
@@ -207,6 +211,8 @@ func (s *source) params() {
 	switch s.f.walk {
 	case walkFlat:
 		s.line("  int64_t vectors, tail;")
+	case walkFold:
+		s.line("  int64_t rows, columns, over;")
 	case walkRows:
 		s.line("  int64_t rows, groups, columns;")
 	case walkMixed:

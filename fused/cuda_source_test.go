@@ -142,3 +142,29 @@ func TestSourceWalks(t *testing.T) {
 		})
 	}
 }
+
+// TestSourceFold compiles sums of rows with the steps before them.
+func TestSourceFold(t *testing.T) {
+	leaf := func(i int) Ref { return Ref{Kind: ToLeaf, N: uint8(i)} }
+	for _, dt := range []dtype.DType{dtype.Float32, dtype.Float64, dtype.BFloat16} {
+		for _, whole := range []bool{true, false} {
+			p := &Program{
+				Rank: 2, Scalars: []dtype.DType{dt},
+				Leaves: []Leaf{{DType: dt}, {DType: dt, Class: Row}, {DType: dt, Class: Column}, {DType: dtype.Float16, Class: Single}},
+				Steps: []Step{
+					{Op: expr.None, DType: dt, Args: [3]Ref{leaf(3)}, N: 1},
+					{Op: expr.Mul, DType: dt, Args: [3]Ref{leaf(0), {Kind: ToScalar}}, N: 2},
+					{Op: expr.Add, DType: dt, Args: [3]Ref{{Kind: ToStep, N: 1}, leaf(1)}, N: 2},
+					{Op: expr.Sub, DType: dt, Args: [3]Ref{{Kind: ToStep, N: 2}, leaf(2)}, N: 2},
+					{Op: expr.Maximum, DType: dt, Args: [3]Ref{{Kind: ToStep, N: 3}, {Kind: ToStep, N: 0}}, N: 2},
+				},
+				Reduction: Reduction{Op: expr.Mean, DType: dt, Over: OverLast},
+			}
+			c := &Call{Program: p, Shape: []int{foldRows, 100}}
+			if !c.One() {
+				t.Fatalf("%v: not one kernel", dt)
+			}
+			compileOrSkip(t, p, foldForm(whole))
+		}
+	}
+}

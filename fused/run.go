@@ -18,7 +18,7 @@ type Runner interface {
 	Run(s *device.Stream, c *Call) (done bool, err error)
 	// Explain reports whether Run would now start one kernel and, where it would
 	// not, why: "NVRTC was not found: …", "the kernel is being compiled".
-	Explain(d *device.Device, p *Program) (fused bool, why string)
+	Explain(d *device.Device, p *Program, one bool) (fused bool, why string)
 }
 
 // gpu runs the calls of GPUs.
@@ -54,18 +54,28 @@ func (c *Call) Start(int, uint64) error {
 	}
 	dst := unsafe.Add(c.Dst.Buffer.Ptr(), c.Dst.Offset*c.Program.Result().Size())
 	if c.Program.Reduction.Op != expr.None {
+		chain.Scratch = c.scratch
 		return chain.Reduce(c.Axes, dst)
 	}
 	return chain.Elementwise(dst, c.Dst.Strides)
 }
 
-// Explain reports whether the call's program is one piece of work on a device
-// and, where it is not, why.
-func Explain(d *device.Device, p *Program) (one bool, why string) {
+// scratch returns memory of the pool for the time of a reduction on the CPU.
+func (c *Call) scratch(bytes int) (unsafe.Pointer, func(), error) {
+	buf, err := c.Dst.Buffer.Device().Alloc(int64(bytes), nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	return buf.Ptr(), buf.Free, nil
+}
+
+// Explain reports whether a call's program is one piece of work on a device and,
+// where it is not, why; one is what Call.One says.
+func Explain(d *device.Device, p *Program, one bool) (fused bool, why string) {
 	if d.Kind() == device.CPU {
 		return true, ""
 	}
-	return gpu.Explain(d, p)
+	return gpu.Explain(d, p, one)
 }
 
 // stepByStep runs every step as the single operation, with the results between

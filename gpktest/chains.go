@@ -70,3 +70,45 @@ func testChains(t *testing.T, s *suite) {
 		}
 	}
 }
+
+// testFolds compares sums and means of rows with the steps before them, which are one
+// kernel on a GPU where there are many rows, with the single operations.
+func testFolds(t *testing.T, s *suite) {
+	for _, dt := range []gpk.DType{gpk.Float32, gpk.Float64, gpk.BFloat16, gpk.Float16} {
+		for _, shape := range [][2]int{{1025, 7}, {1100, 64}, {2000, 256}, {1024, 1000}, {1027, 2049}, {1024, 8192}} {
+			x, row := s.random(dt, shape[0], shape[1]).array(), s.random(dt, shape[1]).array()
+			column := s.random(dt, shape[0], 1).array()
+			for name, f := range map[string]func(tell func(*gpk.Array) *gpk.Array) *gpk.Array{
+				"sum": func(tell func(*gpk.Array) *gpk.Array) *gpk.Array { return tell(tell(x.Mul(row)).Sum(1)) },
+				"mean": func(tell func(*gpk.Array) *gpk.Array) *gpk.Array {
+					return tell(tell(tell(x.Add(row)).Sub(column)).Mean(-1))
+				},
+				"sum of -0": func(tell func(*gpk.Array) *gpk.Array) *gpk.Array {
+					return tell(tell(tell(x.Abs()).Mul(0)).Neg()).Sum(1)
+				},
+			} {
+				run := func(tell func(*gpk.Array) *gpk.Array) []float64 {
+					got, err := gpk.ToSlice[float64](f(tell).Cast(gpk.Float64))
+					if err != nil {
+						t.Fatalf("%s %v %v: %v", name, dt, shape, err)
+					}
+					return got
+				}
+				together := func(a *gpk.Array) *gpk.Array { return a }
+				want := run(func(a *gpk.Array) *gpk.Array {
+					if err := gpk.Eval(a); err != nil {
+						t.Fatal(err)
+					}
+					return a
+				})
+				run(together) // has the kernel compiled
+				if err := s.dev.AwaitCompiled(context.Background()); err != nil {
+					t.Fatal(err)
+				}
+				if got := run(together); !slices.Equal(got, want) {
+					t.Errorf("%s %v %v: %s", name, dt, shape, firstDifference(got, want))
+				}
+			}
+		}
+	}
+}

@@ -173,9 +173,17 @@ func (c *call) run(s *device.Stream) error {
 			err = missing(err, c.op, c.views[c.n-1].DType, c.dev)
 		}
 	}
-	*c = call{} // it must not keep buffers alive
-	calls.Put(c)
+	c.done()
 	return err
+}
+
+// done gives the call back, without the memory that it refers to and without what
+// not every operation sets.
+func (c *call) done() {
+	c.op, c.scalar, c.first, c.dev = expr.None, Scalar{}, false, nil
+	clear(c.views[:])
+	clear(c.bufs[:])
+	calls.Put(c)
 }
 
 // Start implements device.Work.

@@ -1,0 +1,284 @@
+package array
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/x448/float16"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/fused"
+	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/matmul"
+	"github.com/gpk-go/gpk/ops"
+)
+
+// A product that a chain took is the chain's head: a leaf of its program, whose
+// memory is there when the chain runs.
+//
+// Where the product's kernel can do the whole chain in its epilogue, it does: it is
+// chosen as if there were no chain, and rounds after every step. Else the chain is
+// one kernel behind it, in place where the elements of the result lie as the
+// product's do and nothing that either reads is there.
+
+// headed is a chain's head.
+type headed struct {
+	of      *value
+	product product // as it was when the chain was planned: others may start the value
+	request request
+	lay     layout.Layout
+	leaves  []headLeaf
+	whole   bool // its leaves are all of it, in order
+	where   whereHeaded
+}
+
+// headLeaf is a leaf that is the product, and where it begins in that.
+type headLeaf struct {
+	n      uint8
+	offset int
+}
+
+// whereHeaded says how a chain and the product that it begins with are computed.
+type whereHeaded uint8
+
+const (
+	behind      whereHeaded = iota // a kernel behind the product's, which reads what that wrote
+	overwriting                    // the same, over what it reads
+	epilogue                       // by the product's kernel
+)
+
+// wrap is request.wrap for the product, whose operands the views describe.
+func (h *headed) wrap(err error) error {
+	var oe *OpError
+	if err == nil || h.request.args != nil || errors.As(err, &oe) {
+		return h.request.wrap(err)
+	}
+	e := h.request.fail(err)
+	for _, v := range []*device.View{&h.product.A, &h.product.B} {
+		e.Shapes, e.DTypes = append(e.Shapes, slices.Clone(v.Layout.Shape)), append(e.DTypes, v.DType)
+	}
+	return e
+}
+
+// headLeaf adds the open value of a product, seen as lay, as a leaf; its mutex is
+// held.
+func (p *planner) headLeaf(v *value, lay *layout.Layout) (fused.Ref, error) {
+	if p.head == nil {
+		p.head = &headed{of: v, product: *v.op.product, request: v.op.request, lay: v.lay, whole: true}
+	}
+	h := p.head
+	if h.of != v {
+		return fused.Ref{}, errFull // a chain begins with one product
+	}
+	r, ok := p.Leaf(device.View{DType: v.dt, Layout: *lay})
+	if !ok {
+		return r, errFull
+	}
+	h.whole = h.whole && sameLayout(lay, &v.lay)
+	if !slices.ContainsFunc(h.leaves, func(l headLeaf) bool { return l.n == r.N }) {
+		h.leaves = append(h.leaves, headLeaf{r.N, lay.Offset})
+	}
+	return r, nil
+}
+
+// place gives the leaves of the head their memory: the product is at view.
+func (h *headed) place(p *planner, at device.View) {
+	for _, l := range h.leaves {
+		leaf := &p.Views()[l.n]
+		leaf.Buffer, leaf.Layout.Offset = at.Buffer, at.Layout.Offset+l.offset
+	}
+}
+
+// launchHeaded computes a chain that begins with a product.
+func (o *operation) launchHeaded(p *planner, s *device.Stream, dst device.View) error {
+	h := p.head
+	if h.fits(o, p, dst) {
+		if h.joins(p, s, dst) {
+			return h.wrap(h.product.Run(s))
+		}
+		h.place(p, dst)
+		call := o.callOf(p, dst)
+		if h.safe(p, call, dst) {
+			h.where = overwriting
+			if err := h.run(s, dst); err != nil {
+				return h.wrap(err)
+			}
+			return call.Run(s)
+		}
+	}
+	buf, err := s.Device().Alloc(int64(h.lay.Size())*int64(h.product.dt.Size()), s)
+	if err != nil {
+		return err
+	}
+	defer buf.Free()
+	at := device.View{Buffer: buf, DType: h.product.dt, Layout: h.lay}
+	if err := h.run(s, at); err != nil {
+		return h.wrap(err)
+	}
+	h.place(p, at)
+	return o.callOf(p, dst).Run(s)
+}
+
+// joins has the product do the chain in its epilogue, and reports whether it can.
+func (h *headed) joins(p *planner, s *device.Stream, dst device.View) bool {
+	t, ok := p.tail()
+	if !ok {
+		return false
+	}
+	pr := &h.product
+	pr.D = dst
+	pr.D.Layout = pr.sh.expand(dst.Layout)
+	if !pr.Takes(s, t) {
+		return false
+	}
+	pr.Tail, h.where = &t, epilogue
+	return true
+}
+
+// run computes the product into dst.
+func (h *headed) run(s *device.Stream, dst device.View) error {
+	pr := h.product
+	pr.D = dst
+	pr.D.Layout = pr.sh.expand(dst.Layout)
+	return pr.Run(s)
+}
+
+// fits reports whether the product can be where the chain's result goes.
+func (h *headed) fits(o *operation, p *planner, dst device.View) bool {
+	if o.fusion == end || !h.whole || dst.DType.Size() != h.product.dt.Size() || !dst.Layout.IsDense() || !slices.Equal(dst.Layout.Shape, h.lay.Shape) {
+		return false
+	}
+	reads := append([]device.View{h.product.A, h.product.B, h.product.Bias}, p.Views()...)
+	for i := range reads {
+		if reads[i].Buffer != nil && overlaps(&reads[i], &dst) {
+			return false
+		}
+	}
+	return true
+}
+
+// safe reports whether nothing can go wrong between the product and the chain in
+// its place: what was in that place would be lost.
+func (h *headed) safe(p *planner, call *fused.Call, dst device.View) bool {
+	if dst.Buffer.Fresh() {
+		return true
+	}
+	for i := range p.Views() {
+		if b := p.Views()[i].Buffer; b != dst.Buffer && b.Settled() != nil {
+			return false
+		}
+	}
+	one, _ := fused.Explain(dst.Buffer.Device(), call.Program, call.One())
+	return one
+}
+
+// activations are the functions that epilogues have.
+var activations = map[expr.Op]matmul.Activation{
+	expr.ReLU: matmul.ReLU, expr.GELU: matmul.GELU, expr.GELUTanh: matmul.GELUTanh, expr.SiLU: matmul.SiLU,
+}
+
+// tail is the chain as what an epilogue does: the product times a number, plus a
+// row, and a function of that, each of which may be missing; ok says that the
+// chain is that.
+func (p *planner) tail() (t matmul.Tail, ok bool) {
+	h, program := p.head, p.Program()
+	dt := h.product.dt
+	at := fused.Ref{Kind: fused.ToLeaf, N: h.leaves[0].n}
+	t.Scale = 1
+	steps := program.Steps
+	other := func(s *fused.Step) (fused.Ref, bool) { // what the step's other operand is
+		switch {
+		case s.N != 2 || s.DType != dt:
+		case s.Args[0] == at && s.Args[1] != at:
+			return s.Args[1], true
+		case s.Args[1] == at && s.Args[0] != at:
+			return s.Args[0], true
+		}
+		return fused.Ref{}, false
+	}
+	next := func() {
+		at = fused.Ref{Kind: fused.ToStep, N: uint8(len(program.Steps) - len(steps))}
+		steps = steps[1:]
+	}
+	if len(steps) > 0 && steps[0].Op == expr.Mul {
+		r, found := other(&steps[0])
+		if !found || r.Kind != fused.ToScalar {
+			return t, false
+		}
+		if t.Scale, found = realNumber(p.Numbers()[r.N], dt); !found {
+			return t, false
+		}
+		next()
+	}
+	if len(steps) > 0 && steps[0].Op == expr.Add {
+		r, found := other(&steps[0])
+		if !found || r.Kind != fused.ToLeaf || h.product.sh.colB || !isRow(&p.Views()[r.N].Layout) {
+			return t, false
+		}
+		t.Bias = p.Views()[r.N]
+		n := t.Bias.Layout.NDim()
+		t.Bias.Layout = layout.Layout{Shape: t.Bias.Layout.Shape[n-1:], Strides: []int{1}, Offset: t.Bias.Layout.Offset}
+		next()
+	}
+	if len(steps) > 0 && steps[0].N == 1 && steps[0].Args[0] == at && steps[0].DType == dt {
+		if t.Activation, ok = activations[steps[0].Op]; !ok {
+			return t, false
+		}
+		next()
+	}
+	return t, len(steps) == 0
+}
+
+// isRow reports whether a layout is one dense row, the same for all others.
+func isRow(l *layout.Layout) bool {
+	last := l.NDim() - 1
+	for d, n := range l.Shape {
+		if n > 1 && (d < last && l.Strides[d] != 0 || d == last && l.Strides[d] != 1) {
+			return false
+		}
+	}
+	return last >= 0
+}
+
+// realNumber is a real number of a type that epilogues have.
+func realNumber(v ops.Scalar, dt dtype.DType) (float64, bool) {
+	switch dt {
+	case dtype.Float32:
+		return float64(math.Float32frombits(uint32(v[0]))), true
+	case dtype.Float16:
+		return float64(float16.Frombits(uint16(v[0])).Float32()), true
+	case dtype.BFloat16:
+		return float64(bfloat16.FromBits(uint16(v[0])).Float32()), true
+	}
+	return 0, false
+}
+
+// foresee finds out how a chain would be computed into new memory.
+func (h *headed) foresee(o *operation, p *planner, s *device.Stream, dst device.View) {
+	if h != nil && h.fits(o, p, dst) && !h.joins(p, s, dst) {
+		h.where = overwriting
+	}
+}
+
+// described is the head without what only its run needs.
+func (h *headed) described() *headed {
+	if h != nil {
+		h.product.Product = h.product.Detached()
+		h.of, h.request.args = nil, nil
+	}
+	return h
+}
+
+// joined reports whether the chain is a part of its product's epilogue.
+func (h *headed) joined() bool { return h != nil && h.where == epilogue }
+
+// explain says how the product is computed that the chain begins with.
+func (h *headed) explain() string {
+	how := [...]string{behind: "stored, and read by the chain", overwriting: "stored where the result goes, and overwritten by the chain", epilogue: "with the chain"}
+	return fmt.Sprintf("%s at %v, %s: %s", h.request.name, h.request.site, how[h.where], h.product.explain())
+}

@@ -1,0 +1,142 @@
+package gpktest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	gpk "github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/cutlass"
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/matmul"
+)
+
+// tail is a chain behind a product of [m, n], with a row of n; tell has each
+// operation started on its own, or not.
+type tail struct {
+	name string
+	f    func(p, row *gpk.Array, tell func(*gpk.Array) *gpk.Array) *gpk.Array
+	// What the epilogues of all kernels that have one do; of halves, where k is long; or none.
+	all, halves bool
+}
+
+var tails = []tail{
+	{"bias", func(p, row *gpk.Array, tell func(*gpk.Array) *gpk.Array) *gpk.Array { return tell(p.Add(row)) }, true, true},
+	{"ReLU", func(p, _ *gpk.Array, tell func(*gpk.Array) *gpk.Array) *gpk.Array { return tell(p.ReLU()) }, true, true},
+	{"scaled bias ReLU", func(p, row *gpk.Array, tell func(*gpk.Array) *gpk.Array) *gpk.Array {
+		return tell(tell(tell(p.Mul(0.3)).Add(row)).ReLU())
+	}, true, true},
+	{"bias GELU", func(p, row *gpk.Array, tell func(*gpk.Array) *gpk.Array) *gpk.Array {
+		return tell(tell(p.Add(row)).GELU())
+	}, false, true},
+	{"bias GELUTanh", func(p, row *gpk.Array, tell func(*gpk.Array) *gpk.Array) *gpk.Array {
+		return tell(tell(gpk.Add(row, p)).GELUTanh())
+	}, false, true},
+	{"SiLU", func(p, _ *gpk.Array, tell func(*gpk.Array) *gpk.Array) *gpk.Array { return tell(p.SiLU()) }, false, true},
+	{"bias Tanh", func(p, row *gpk.Array, tell func(*gpk.Array) *gpk.Array) *gpk.Array {
+		return tell(tell(p.Add(row)).Tanh())
+	}, false, false},
+	{"bias GELU sum", func(p, row *gpk.Array, tell func(*gpk.Array) *gpk.Array) *gpk.Array {
+		return tell(tell(tell(p.Add(row)).GELU()).Sum(1))
+	}, false, false},
+}
+
+// testTails compares chains behind products with the single operations, bit for
+// bit: those that a kernel does in its epilogue and those that are a kernel of
+// their own. Every kernel with an epilogue is forced.
+func testTails(t *testing.T, s *suite) {
+	alone := func(a *gpk.Array) *gpk.Array {
+		if err := gpk.Eval(a); err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	together := func(a *gpk.Array) *gpk.Array { return a }
+	read := func(what string, a *gpk.Array) []float64 {
+		v, err := gpk.ToSlice[float64](a.Cast(gpk.Float64))
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		return v
+	}
+	joined := 0
+	compare := func(what string, d [3]int, a, b gpk.DType, epilogue bool, product func(x, y *gpk.Array) *gpk.Array) {
+		x, y := s.random(a, d[0], d[1]).array(), s.random(b, d[1], d[2]).array()
+		for _, c := range tails {
+			what := fmt.Sprintf("%s %v %s", what, d, c.name)
+			single := alone(product(x, y))
+			row := s.random(single.DType(), d[2]).array()
+			want := read(what, c.f(single, row, alone))
+			fresh := c.f(product(x, y), row, together)
+			join := epilogue && (c.all || c.halves && single.DType() != gpk.Float32 && d[1] >= 4096)
+			if said := strings.Contains(fresh.Explain(), "its epilogue does"); said != join {
+				t.Errorf("%s: in the epilogue: %v, want %v\n%s", what, said, join, fresh.Explain())
+			}
+			if join {
+				joined++
+			}
+			if got := read(what, fresh); !slices.Equal(got, want) {
+				t.Errorf("%s: %s", what, firstDifference(got, want))
+			}
+			open := c.f(product(x, y), row, together)
+			dst := alone(gpk.Full(open.DType(), 99, open.Shape()...))
+			if err := gpk.Into(dst, open); err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+			if got := read(what, dst); !slices.Equal(got, want) {
+				t.Errorf("%s into memory: %s", what, firstDifference(got, want))
+			}
+		}
+	}
+	for _, v := range varieties {
+		if !v.in.IsFloat() {
+			continue
+		}
+		for _, d := range [][3]int{{33, 64, 40}, {7, 9, 5}, {130, 96, 136}} {
+			compare(v.name, d, v.in, v.in, s.dev.Kind() != device.CPU && v.in != gpk.Float64, func(x, y *gpk.Array) *gpk.Array { return x.MatMul(y, v.opts...) })
+		}
+	}
+	if s.dev.Kind() == device.CPU {
+		return
+	}
+	for _, k := range cutlass.Kernels() {
+		if !k.Epilogue || k.A.IsComplex() {
+			continue
+		}
+		if _, ok := s.dev.Library().KernelIndex(k.Name); !ok {
+			t.Logf("not in this library: %s", k.Name)
+			continue
+		}
+		for _, v := range kernelVarieties(k) {
+			opts := append([]matmul.Option{matmul.WithKernel(k.Name)}, v.opts...)
+			compare(k.Name, [3]int{131, 4104, 264}, v.in, v.in, true, func(x, y *gpk.Array) *gpk.Array { return x.MatMul(y, opts...) })
+		}
+	}
+	t.Logf("%d chains in epilogues", joined)
+}
+
+// kernelVarieties are the real varieties that a kernel serves.
+func kernelVarieties(k cutlass.Kernel) []variety {
+	if !hasForms(k) {
+		return []variety{varietyOf(k)}
+	}
+	return slices.DeleteFunc(varietiesOf(k), func(v variety) bool { return v.in.IsComplex() })
+}
+
+// firstDifference says where two lists differ first, and in how many places.
+func firstDifference(got, want []float64) string {
+	n, at := 0, -1
+	for i := range min(len(got), len(want)) {
+		if got[i] != want[i] {
+			if at < 0 {
+				at = i
+			}
+			n++
+		}
+	}
+	if at < 0 {
+		return fmt.Sprintf("%d elements, want %d", len(got), len(want))
+	}
+	return fmt.Sprintf("%d of %d elements differ, first element %d: %v, want %v", n, len(got), at, got[at], want[at])
+}
