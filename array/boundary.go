@@ -157,7 +157,7 @@ func into(c *call, dst, src *Array) error {
 	v.settle(src.current())
 	poison := buf.Settled()
 	if poison != nil {
-		if !dst.mends() {
+		if !dst.mends() || src.reads(buf) {
 			return poison
 		}
 		buf.Heal()
@@ -205,6 +205,13 @@ func (a *Array) mends() bool {
 	v := a.hold()
 	defer v.mu.Unlock()
 	return sameLayout(&a.lay, &v.failedLay) || a.lay.IsDense() && a.lay.Size() == v.lay.Size()
+}
+
+// reads reports whether the array's elements lie in buf, or come from there.
+func (a *Array) reads(buf *device.Buffer) bool {
+	v := a.hold()
+	defer v.mu.Unlock()
+	return v.buf.Load() == buf || v.open && v.readsBuffer(buf)
 }
 
 // FromSliceInto copies data, in row-major order, into the array's memory. data

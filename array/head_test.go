@@ -189,6 +189,12 @@ func TestInPlaceChain(t *testing.T) {
 		a.AddInPlace(a.T().Mul(0))
 		wants(t, a.Reshape(4), -19+19*19, -38+38*38, -17+17*17, -36+36*36)
 		wants(t, view.Reshape(2), -17+17*17, -36+36*36)
+		// What is added reads the array itself, and keeps its elements.
+		twice := b.Mul(2)
+		b.AddInPlace(twice)
+		wants(t, twice.Reshape(4), 2, 2, 2, 2)
+		wants(t, b.Reshape(4), 3, 3, 3, 3)
+		b.AddInPlace(-2)
 		// Readers that wait read what there was before.
 		before := a.Sub(1)
 		a.AddInPlace(b.Sub(1).Abs())

@@ -1,6 +1,8 @@
 package array
 
 import (
+	"encoding/binary"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -128,5 +130,47 @@ func TestFromBufferSettles(t *testing.T) {
 	b.Free()
 	if _, err := ToSlice[float32](a); err == nil {
 		t.Error("the memory was given back")
+	}
+}
+
+// TestDoubtStays: memory whose contents turn out to be of no use is not mended by what
+// is computed from them.
+func TestDoubtStays(t *testing.T) {
+	defer eager.Store(eager.Swap(false))
+	bad := errors.New("bad")
+	for name, write := range map[string]func(x, y *Array) error{
+		"Into":       func(x, y *Array) error { return Into(x, addFake(x, y)) },
+		"a view":     func(x, _ *Array) error { return Into(x, x.Flip(0)) },
+		"AddInPlace": func(x, y *Array) error { return x.AddInPlace(addFake(y, y)).Err() },
+	} {
+		fake := onFake(t, 3)
+		x, y, other := fake[0], fake[1], fake[2]
+		buf, err := x.Buffer()
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := x.on()
+		doubt, err := d.NewDoubt(nil, func(flags [2]int64) error {
+			if flags[1] != 0 {
+				return bad
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.CopyFromHost(doubt.Flags(), 0, binary.LittleEndian.AppendUint64(make([]byte, 8), 1), nil); err != nil {
+			t.Fatal(err)
+		}
+		buf.Doubt(doubt)
+		if err := write(x, y); !errors.Is(err, bad) {
+			t.Errorf("%s: %v, want %v", name, err, bad)
+		}
+		if err := Eval(x); !errors.Is(err, bad) {
+			t.Errorf("%s, afterwards: %v, want %v", name, err, bad)
+		}
+		if err := errors.Join(Into(x, addFake(y, other)), Eval(x)); err != nil {
+			t.Errorf("%s, mended: %v", name, err)
+		}
 	}
 }

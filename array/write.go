@@ -33,6 +33,13 @@ func inPlace(code expr.Op, name string, where site, a *Array, b any) *Array {
 	return a
 }
 
+// apartFrom reports whether the open y reads nothing of a's memory: what does is
+// computed before a is written, and keeps its elements.
+func apartFrom(y, a *Array) bool {
+	_, buf, err := a.writable()
+	return err == nil && !y.reads(buf)
+}
+
 // modify writes a op b over a.
 func modify(op *operation, code expr.Op, a, y *Array, number any, isArray bool) error {
 	if _, err := ops.Lookup(code).Check(a.dt); err != nil {
@@ -50,7 +57,7 @@ func modify(op *operation, code expr.Op, a, y *Array, number any, isArray bool) 
 		if err := sameType(a, y); err != nil {
 			return err
 		}
-		if y.isOpen() && y.on() == a.on() && widens(y.lay.Shape, a.lay.Shape) { // one kernel, with what y is yet to compute
+		if y.isOpen() && y.on() == a.on() && widens(y.lay.Shape, a.lay.Shape) && apartFrom(y, a) { // one kernel, with what y is yet to compute
 			r := new(Array)
 			r.pointwise(&op.call, rule{code: code, fusion: step, run: runBinary}, a, y, a.dt)
 			if r.err != nil {

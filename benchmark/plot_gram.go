@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"image/color"
 	"math"
@@ -68,20 +69,21 @@ func sweepOf(rs []result) []sweepPoint {
 // plotSweep draws seconds over samples, a line for each number of qubits, and beside
 // them what each option does to the time of one kernel.
 func plotSweep(path, format string, h header, points []sweepPoint) error {
-	sizes, err := sweepSizes(points)
-	if err != nil {
-		return fmt.Errorf("-plot: %w", err)
+	var plots []*plot.Plot
+	for _, drawn := range []func([]sweepPoint) (*plot.Plot, error){sweepSizes, sweepOptions} {
+		p, err := drawn(points)
+		if err != nil {
+			return fmt.Errorf("-plot: %w", err)
+		}
+		if p != nil {
+			plots = append(plots, p)
+		}
+	}
+	if len(plots) == 0 {
+		return errors.New("-plot: no kernel of the sweep was measured without options")
 	}
 	if on := cmp.Or(h.GPU, h.CPU); on != "" {
-		sizes.Title.Text += " on " + on
-	}
-	plots := []*plot.Plot{sizes}
-	options, err := sweepOptions(points)
-	if err != nil {
-		return fmt.Errorf("-plot: %w", err)
-	}
-	if options != nil {
-		plots = append(plots, options)
+		plots[0].Title.Text += " on " + on
 	}
 	const w, height = 16 * vg.Centimeter, 11 * vg.Centimeter
 	canvas, err := draw.NewFormattedCanvas(vg.Length(len(plots))*w, height, format)
@@ -99,7 +101,7 @@ func plotSweep(path, format string, h header, points []sweepPoint) error {
 	return os.WriteFile(path, buf.Bytes(), 0o644)
 }
 
-// sweepSizes draws the kernels without options.
+// sweepSizes draws the kernels without options; nil where there are none.
 func sweepSizes(points []sweepPoint) (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text = "Gram matrices"
@@ -123,6 +125,9 @@ func sweepSizes(points []sweepPoint) (*plot.Plot, error) {
 			samples = append(samples, s.n)
 		}
 		lines[s.qubits] = append(lines[s.qubits], plotter.XY{X: float64(s.n), Y: s.seconds})
+	}
+	if len(qubits) == 0 {
+		return nil, nil // axes of logarithms need a value
 	}
 	var ticks []plot.Tick
 	for _, n := range samples {

@@ -144,4 +144,12 @@ func TestPlotSweep(t *testing.T) {
 	if bytes.Contains(data, []byte("real-off")) {
 		t.Error("an option is drawn that is compared with nothing")
 	}
+	// A part of the sweep, of which -run asks for one.
+	other := sweepPoint{"ry_cz", "none", 4, 5000, 1}
+	if err := plotSweep(path, "svg", header{}, []sweepPoint{other, {"ry_cz", "real-off", 4, 5000, 2}}); err != nil {
+		t.Error(err)
+	}
+	if err := plotSweep(path, "svg", header{}, []sweepPoint{other}); err == nil {
+		t.Error("nothing was drawn, without an error")
+	}
 }

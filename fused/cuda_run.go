@@ -96,7 +96,7 @@ func (k *kernels) kernel(d *device.Device, p *Program, f form) *device.Compilati
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if now := k.made[string(key)]; now != c {
+	if now := k.made[string(key)]; now != nil && now != c {
 		return now
 	}
 	if len(k.made) >= maxMade { // those that are compiled are found again

@@ -32,8 +32,8 @@ var tails = []tail{
 	}, false, true},
 	{"bias GELUTanh", func(p, row *gpk.Array, tell func(*gpk.Array) *gpk.Array) *gpk.Array {
 		return tell(tell(gpk.Add(row, p)).GELUTanh())
-	}, false, true},
-	{"SiLU", func(p, _ *gpk.Array, tell func(*gpk.Array) *gpk.Array) *gpk.Array { return tell(p.SiLU()) }, false, true},
+	}, false, false},
+	{"SiLU", func(p, _ *gpk.Array, tell func(*gpk.Array) *gpk.Array) *gpk.Array { return tell(p.SiLU()) }, false, false},
 	{"bias Tanh", func(p, row *gpk.Array, tell func(*gpk.Array) *gpk.Array) *gpk.Array {
 		return tell(tell(p.Add(row)).Tanh())
 	}, false, false},
@@ -110,6 +110,9 @@ func testTails(t *testing.T, s *suite) {
 		}
 		for _, v := range kernelVarieties(k) {
 			opts := append([]matmul.Option{matmul.WithKernel(k.Name)}, v.opts...)
+			if k.Schedule == "few" {
+				continue // few rows and a packed operand: below
+			}
 			compare(k.Name, [3]int{131, 4104, 264}, v.in, v.in, true, func(x, y *gpk.Array) *gpk.Array { return x.MatMul(y, opts...) })
 		}
 	}

@@ -70,7 +70,8 @@ func choose(p Problem, c device.Capabilities, force string, kernels []cutlass.Ke
 }
 
 // rank orders every kernel that can compute the problem by its predicted time.
-// force names the only one to consider.
+// force names the only one to consider, with inParts behind the name for no other
+// way than in parts of k.
 func rank(p Problem, c device.Capabilities, force string, kernels []cutlass.Kernel) ([]candidate, error) {
 	p, err := p.normal()
 	if err != nil {
@@ -81,8 +82,9 @@ func rank(p Problem, c device.Capabilities, force string, kernels []cutlass.Kern
 	}
 	var found []candidate
 	served := false
+	name, cut := strings.CutSuffix(force, inParts)
 	for _, k := range kernels {
-		forced := force == k.Name
+		forced := name == k.Name
 		if force != "" && !forced || !runsOn(k, c, forced) {
 			continue
 		}
@@ -94,11 +96,11 @@ func rank(p Problem, c device.Capabilities, force string, kernels []cutlass.Kern
 		} else {
 			cand, ok = fit(p, k, c)
 		}
-		if ok {
+		if ok && !cut {
 			found = append(found, cand)
-		}
-		if ok && forced { // as it is, where that will do
-			continue
+			if forced { // as it is, where that will do
+				continue
+			}
 		}
 		if cand, ok := fitParts(p, k, c); ok {
 			found = append(found, cand)

@@ -20,6 +20,10 @@ const (
 	partsRate   = 1.5  // of the device's bytes: the parts are in L2
 )
 
+// inParts behind a kernel's name says that it computes parts of k, where it could
+// compute the product as it is too.
+const inParts = "_parts"
+
 // fitParts is fit for a kernel that computes parts of k; ok is false too where k
 // cannot be cut, or the tiles of its parts are more than one wave.
 func fitParts(p Problem, k cutlass.Kernel, c device.Capabilities) (candidate, bool) {

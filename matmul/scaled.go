@@ -212,7 +212,9 @@ func otherwise(p Problem, main cutlass.Kernel, c device.Capabilities, kernels []
 		for _, precision := range []Precision{p.Precision, FullPrecision} {
 			q := p
 			q.Precision, q.Symmetric = precision, false
-			q.AlignC = 16 // both write the same place, which suits the main kernel
+			if main.AlignOut == 16 {
+				q.AlignC = 16 // both write the same place, which suits the main kernel
+			}
 			cand, ok := fit(q, k, c)
 			if ok && !cand.prepA.copy && !cand.prepB.copy && (best == nil || cand.cycles < best.cycles) {
 				best = &cand

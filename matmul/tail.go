@@ -33,13 +33,11 @@ func (p *Product) Takes(s *device.Stream, t Tail) bool {
 		p.A.DType.IsComplex() || slices.Contains(p.D.Layout.Shape, 0) {
 		return false
 	}
-	switch {
-	case p.D.DType == dtype.Float32:
-		if t.Activation > ReLU {
-			return false // a long function, with more than an epilogue has room for
-		}
-	case !p.D.DType.IsHalf():
+	if p.D.DType != dtype.Float32 && !p.D.DType.IsHalf() {
 		return false
+	}
+	if t.Activation > ReLU && (t.Activation != GELU || p.D.DType == dtype.Float32) {
+		return false // more code than an epilogue has room for
 	}
 	first, _ := p.stacks()
 	q := p.problem(first)

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/gpk-go/gpk/cutlass"
@@ -135,7 +136,8 @@ func (f *tuneFile) read() (map[string]tuneChoice, error) {
 		return nil, fmt.Errorf("%s was measured elsewhere", f.path)
 	}
 	for key, c := range d.Choices {
-		known := slices.ContainsFunc(manifest, func(k cutlass.Kernel) bool { return k.Name == c.Kernel })
+		name := strings.TrimSuffix(c.Kernel, inParts)
+		known := slices.ContainsFunc(manifest, func(k cutlass.Kernel) bool { return k.Name == name })
 		if !known || key == "" || len(key) > tuneKeyLen || !(c.Microseconds > 0) || math.IsInf(c.Microseconds, 0) {
 			return nil, fmt.Errorf("%s: %q: %v is no choice", f.path, key, c)
 		}

@@ -31,8 +31,14 @@ func TestTuneFile(t *testing.T) {
 	if err := f.store("a problem", want); err != nil {
 		t.Fatal(err)
 	}
-	if got, ok := reopened(f).lookup("a problem"); !ok || got != want {
-		t.Errorf("another process finds %v, %v", got, ok)
+	inParts := tuneChoice{manifest[3].Name + inParts, 10.5}
+	if err := f.store("another problem", inParts); err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]tuneChoice{"a problem": want, "another problem": inParts} {
+		if got, ok := reopened(f).lookup(key); !ok || got != want {
+			t.Errorf("for %s another process finds %v, %v", key, got, ok)
+		}
 	}
 	info, err := os.Stat(f.path)
 	if err != nil || info.Mode().Perm() != 0o600 {
@@ -172,6 +178,18 @@ func TestTuneCandidates(t *testing.T) {
 		plan, _ := Choose(p, sm90)
 		if len(names) < 2 || len(names) > tuneMost || names[0] != plan.Kernel {
 			t.Errorf("%v: %v, the model says %s", p, names, plan.Kernel)
+		}
+	}
+	// A kernel that computes parts of k is timed so, and as it is beside.
+	p := Problem{M: 256, N: 4096, K: 14336, A: bf16, B: bf16, Out: fp32, AlignA: 16, AlignB: 16, AlignC: 16}
+	found, err := rank(p, sm90, "", manifest)
+	if err != nil || found[0].parts == 0 {
+		t.Fatalf("%v, %v", found, err)
+	}
+	for i, name := range tuneCandidates(p, sm90, manifest) {
+		plan, c, err := choose(p, sm90, name, manifest)
+		if err != nil || plan.Kernel != found[i].kernel.Name || c.parts != found[i].parts {
+			t.Errorf("%s: %v in %d parts, %v; the model has %s in %d", name, plan.Kernel, c.parts, err, found[i].kernel.Name, found[i].parts)
 		}
 	}
 	if names := tuneCandidates(Problem{A: bf16, B: fp16}, sm90, manifest); names != nil {

@@ -1,7 +1,8 @@
 // gemm_epilogue.cuh: D = act(alpha * acc + bias) in float32, the activation
 // chosen at run time, so that one kernel serves the plain product and every
 // LinearBias. Or the same as the steps of a chain, each rounded to D's type, with
-// the bits of the single operations.
+// the bits of the single operations: the activation's code is one for both, since
+// instructions that an unrolled epilogue jumps over cost time too.
 #pragma once
 #include <math.h>
 
@@ -34,9 +35,8 @@ struct Activation {
   float c = 0, c_low = 0, k = 0, k_low = 0, q = 0;
   float limit = 0;  // of |x|, where the exponent is 126.6
 
-  // Of a chain: whether there is a bias, and rough_gate's factors.
+  // Of a chain: whether there is a bias.
   bool steps = false, bias = false;
-  float gate1 = 0, gate3 = 0;
 
   Activation() = default;
 
@@ -47,19 +47,17 @@ struct Activation {
       case GPK_ACT_SILU:
         family = sigmoid, c1 = -1.442695041f, c3 = -1e-30f;
         c = -1.442695022f, c_low = -1.925963034e-08f, k = 1, limit = 87.8f;
-        gate1 = SiLU::c1;
         break;
       case GPK_ACT_GELU_TANH:
         family = sigmoid, c1 = -2.302208198f, c3 = -0.1029432396f;
         c = -0.1029432416f, c_low = 2.016198541e-09f, k = 22.36386108f, k_low = -1.081747996e-06f, q = 1, limit = 10.02f;
-        gate1 = GELUTanh::c1, gate3 = GELUTanh::c3;
         break;
       case GPK_ACT_GELU: family = normal; break;
     }
   }
 };
 
-// max that hands a NaN on.
+// max that hands a NaN on, which rounding to 16 bits makes the one that it always is.
 CUTLASS_DEVICE float max_nan(float x, float y) {
   float r;
   asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(y));
@@ -100,23 +98,10 @@ CUTLASS_DEVICE float sigmoid_float(float x, Activation const& act) {
   return x * fmaf(fmaf(-d, r, 1.f), r, r);
 }
 
-// x Phi(x). With z = |x| and t = 1 / (1 + w z) the upper tail of the normal
-// distribution is Q(z) = exp(-z^2/2) t p(t), and p is nearly a polynomial.
+// x Phi(x); for 16-bit results it is GELU::rough. With z = |x| and t = 1 / (1 + w z)
+// the upper tail of the normal distribution is Q(z) = exp(-z^2/2) t p(t), and p is
+// nearly a polynomial.
 //
-// For 16-bit results: degree 4, relative error 1.1e-5 for z <= 6, beyond which
-// x Q is below 1e-8.
-CUTLASS_DEVICE float gelu_half(float x) {
-  float const z = fabsf(x);
-  float const t = reciprocal_fast(fmaf(0.3625f, z, 1.f));
-  float p = -0.09564644f;
-  p = fmaf(p, t, 0.239333f);
-  p = fmaf(p, t, 0.05146928f);
-  p = fmaf(p, t, 0.16174933f);
-  p = fmaf(p, t, 0.14308952f);
-  float const q = exp2_fast(-0.7213475204f * x * x) * (p * t);
-  return x * (x > 0 ? 1.f - q : q);
-}
-
 // For float32 results: degree 8, relative error 6e-8 for z <= 14, beyond which Q
 // underflows. What rounding takes from the exponent is put back, since it
 // would show magnified.
@@ -146,17 +131,18 @@ template <class Out, bool Rough, int N>
 CUTLASS_DEVICE void activate(cutlass::Array<float, N>& x, Activation const& act) {
   if (act.family == Activation::clip) {
     CUTLASS_PRAGMA_UNROLL
-    for (int i = 0; i < N; ++i) x[i] = max_nan(x[i], act.low);
+    for (int i = 0; i < N; ++i) x[i] = sizeof(Out) == 2 ? max_nan(x[i], act.low) : x[i] <= act.low ? act.low : x[i];
   } else if (act.family == Activation::sigmoid) {
     CUTLASS_PRAGMA_UNROLL
     for (int i = 0; i < N; ++i) x[i] = Rough || sizeof(Out) == 2 ? sigmoid_half(x[i], act) : sigmoid_float(x[i], act);
+  } else if constexpr (sizeof(Out) == 2) {
+    CUTLASS_PRAGMA_UNROLL
+    for (int i = 0; i < N; ++i) x[i] = GELU::rough<cutlass::platform::is_same<Out, cutlass::bfloat16_t>::value>(x[i]);
   } else {
     CUTLASS_PRAGMA_UNROLL
-    for (int i = 0; i < N; ++i) x[i] = sizeof(Out) == 2 ? gelu_half(x[i]) : gelu_float(x[i]);
+    for (int i = 0; i < N; ++i) x[i] = gelu_float(x[i]);
   }
 }
-
-// ---- the steps of a chain
 
 template <class Out, int N>
 CUTLASS_DEVICE void round_to(cutlass::Array<float, N>& x) {
@@ -165,26 +151,9 @@ CUTLASS_DEVICE void round_to(cutlass::Array<float, N>& x) {
   }
 }
 
-// The function of a chain, for a result of type Out. float has the kinks alone: its
-// smooth functions are long, and a chain's own kernel has them.
-template <class Out, int N>
-CUTLASS_DEVICE void step(cutlass::Array<float, N>& x, Activation const& act) {
-  if (act.family == Activation::clip) {
-    CUTLASS_PRAGMA_UNROLL
-    for (int i = 0; i < N; ++i) x[i] = x[i] <= act.low ? act.low : x[i];
-  } else if constexpr (sizeof(Out) == 2) {
-    if (act.family == Activation::sigmoid) {
-      CUTLASS_PRAGMA_UNROLL
-      for (int i = 0; i < N; ++i) x[i] = rough_gate(x[i], act.gate1, act.gate3);
-    } else {
-      CUTLASS_PRAGMA_UNROLL
-      for (int i = 0; i < N; ++i) x[i] = GELU::rough<cutlass::platform::is_same<Out, cutlass::bfloat16_t>::value>(x[i]);
-    }
-  }
-}
-
 // What becomes of the sums of a product, for results of type Out; `bias` is 0
-// where there is none. Rough: see activate.
+// where there is none. Rough: see activate. The functions of a chain are the kinks,
+// and GELU for results of 16 bits; gpk_gemm refuses others.
 template <class Out, bool Rough = false, int N>
 CUTLASS_DEVICE cutlass::Array<float, N> finish(cutlass::Array<float, N> const& sum, cutlass::Array<float, N> const& bias,
                                                float alpha, Activation const& act) {
@@ -192,23 +161,22 @@ CUTLASS_DEVICE cutlass::Array<float, N> finish(cutlass::Array<float, N> const& s
   if (!act.steps) {
     CUTLASS_PRAGMA_UNROLL
     for (int i = 0; i < N; ++i) x[i] = fmaf(alpha, sum[i], bias[i]);
-    activate<Out, Rough>(x, act);
-    return x;
-  }
-  CUTLASS_PRAGMA_UNROLL
-  for (int i = 0; i < N; ++i) x[i] = sum[i] + 0.f;
-  round_to<Out>(x);
-  if (alpha != 1) {
+  } else {
     CUTLASS_PRAGMA_UNROLL
-    for (int i = 0; i < N; ++i) x[i] = __fmul_rn(x[i], alpha);
+    for (int i = 0; i < N; ++i) x[i] = sum[i] + 0.f;
     round_to<Out>(x);
+    if (alpha != 1) {
+      CUTLASS_PRAGMA_UNROLL
+      for (int i = 0; i < N; ++i) x[i] = __fmul_rn(x[i], alpha);
+      round_to<Out>(x);
+    }
+    if (act.bias) {
+      CUTLASS_PRAGMA_UNROLL
+      for (int i = 0; i < N; ++i) x[i] = __fadd_rn(x[i], bias[i]);
+      round_to<Out>(x);
+    }
   }
-  if (act.bias) {
-    CUTLASS_PRAGMA_UNROLL
-    for (int i = 0; i < N; ++i) x[i] = __fadd_rn(x[i], bias[i]);
-    round_to<Out>(x);
-  }
-  step<Out>(x, act);
+  activate<Out, Rough>(x, act);
   return x;
 }
 

@@ -92,7 +92,8 @@ int gpk_gemm_parts(int device, uint64_t stream, int type, int64_t m, int64_t n, 
   int const function = act & ~GPK_ACT_STEPS;
   if (m <= 0 || m > INT_MAX || n <= 0 || n > INT_MAX - gpk::parts::vector || parts <= 0 || parts > INT_MAX || p == 0 ||
       p % 16 != 0 || ldp < n || ldp % gpk::parts::vector != 0 || d == 0 || d % size != 0 || ldd < n || bias % size != 0 ||
-      function < GPK_ACT_NONE || function > GPK_ACT_SILU) {
+      function < GPK_ACT_NONE || function > GPK_ACT_SILU ||
+      (act != function && function > GPK_ACT_RELU && (size != 2 || function != GPK_ACT_GELU))) {
     return GPK_ERR_ARGUMENT;
   }
   if (cudaError_t const e = cudaSetDevice(device)) {

@@ -41,8 +41,8 @@ enum {
 };
 
 /* Activations of a product's epilogue. With GPK_ACT_STEPS, an epilogue rounds as
- * the single operations do: the product, times alpha, plus bias, activated;
- * results of four bytes have no activation then but GPK_ACT_RELU. */
+ * the single operations do: the product, times alpha, plus bias, activated; by
+ * GPK_ACT_RELU, or GPK_ACT_GELU where results have two bytes. */
 enum { GPK_ACT_NONE = 0, GPK_ACT_RELU, GPK_ACT_GELU, GPK_ACT_GELU_TANH, GPK_ACT_SILU, GPK_ACT_STEPS = 16 };
 
 /* What the library is. gpk_kernel_set is the hash of all sources it was built

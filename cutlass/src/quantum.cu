@@ -1101,7 +1101,8 @@ GPK_API int gpk_quantum_gram(int device, uint64_t stream, int real, int split, i
   if (need < 0) return static_cast<int>(-need);
   if (need == 0) return GPK_ERR_UNSUPPORTED;
   if (workspace_bytes < need || workspace % 128 != 0) return GPK_ERR_WORKSPACE;
-  if ((width >= 8 && (x % 16 != 0 || y % 16 != 0)) || width > INT32_MAX / 2) return GPK_ERR_ARGUMENT;
+  bool const vectors = x % 16 == 0 && y % 16 == 0 && width * (real != 0 ? 1 : 2) % 4 == 0;
+  if ((width >= 8 && !vectors) || width > INT64_C(1) << 31) return GPK_ERR_ARGUMENT;  // TMA counts to 2^31
   gram::Target const to = target(rows, cols, k, ld, mirror, ld_mirror, triangle != 0, one, 0);
   return with_form(real != 0, split != 0, [&](auto form) {
     return run_gram<decltype(form)>(device, reinterpret_cast<cudaStream_t>(stream), to, width, x, y, workspace, total);

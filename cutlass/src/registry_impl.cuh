@@ -167,7 +167,7 @@ int gpk_gemm(int device, uint64_t stream, int kernel, int64_t m, int64_t n, int6
   if (!t.guarded && guard != GPK_GUARD_NONE) return GPK_ERR_UNSUPPORTED;
   if (!gpk::fits(m) || !gpk::fits(n) || !gpk::fits(k) || !gpk::fits(batch) || k % t.multiple_k != 0 ||
       n % t.columns != 0 || function < GPK_ACT_NONE || function > GPK_ACT_SILU ||
-      (act != function && function > GPK_ACT_RELU && t.size_d != 2) || bias % static_cast<uint64_t>(t.size_d) != 0 ||
+      (act != function && function > GPK_ACT_RELU && (t.size_d != 2 || function != GPK_ACT_GELU)) || bias % static_cast<uint64_t>(t.size_d) != 0 ||
       !gpk::legal(a, t.row_a ? k : m, lda, stride_a, batch, t.size_a, t.align_a) ||
       !gpk::legal(b, t.row_b ? n : k, ldb, stride_b, batch, t.size_b, t.align_b) ||
       !gpk::legal(d, n / t.columns, ldd, stride_d, batch, t.size_d, t.align_d) ||

@@ -102,6 +102,14 @@ func bigSin(x *big.Float, quarter int64) *big.Float {
 	return sum
 }
 
+// bigComplexExp is e^x of a finite x, rounded once.
+func bigComplexExp(x complex128) complex128 {
+	e, b := bigExp(bigOf(real(x))), bigOf(imag(x))
+	re, _ := mul2(e, bigSin(b, 1)).Float64()
+	im, _ := mul2(e, bigSin(b, 0)).Float64()
+	return complex(re, im)
+}
+
 // bigErf sums 2/sqrt(pi) e^(-x^2) sum of 2^k x^(2k+1)/(2k+1)!!, whose terms are of
 // one sign.
 func bigErf(x *big.Float) *big.Float {

@@ -254,6 +254,11 @@ func TestExactUnary(t *testing.T) {
 					ok := same(got, w)
 					if dt.IsComplex() && !ok {
 						ok = nearComplex(got, w, dt)
+						if x, is := a[i].(complex128); is && !ok && op == expr.Exp && !cmplx.IsInf(x) && !cmplx.IsNaN(x) {
+							// cmplx.Exp is 2 units off itself, of 2^-53 each: who is right?
+							w = bigComplexExp(x)
+							ok = nearComplex(got, w, dt)
+						}
 					}
 					if !ok {
 						t.Fatalf("%v of %v, %s to %s, element %d: of %v is %v, not %v", op, dt, lx.name, ld.name, i, a[i], got, w)
