@@ -153,9 +153,6 @@ func sweepCases(o options, gpu bool) ([]benchCase, error) {
 				n = min(n, 3000)
 			}
 			add(sweepCase{gramCase: gramCase{"ryrz_cz", q, n}, o: general}, "none")
-			if q == 20 {
-				add(sweepCase{gramCase: gramCase{"ryrz_cz", q, n}, o: quantum.Options{Path: quantum.General, Precision: quantum.Double}}, "precision-double")
-			}
 		}
 	}
 	for _, v := range []struct {
