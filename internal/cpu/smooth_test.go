@@ -357,3 +357,14 @@ func BenchmarkSmooth(b *testing.B) {
 		}
 	}
 }
+
+// TestLargeAngle: the reduction of this angle lost its lower half where the
+// compiler fused a product into a sum, as it may on arm64.
+func TestLargeAngle(t *testing.T) {
+	const x = 1.3753462319400446e+245
+	for quarter, f := range []func(float64) float64{sinF64, cosF64} {
+		if u := ulps(f(x), bigSin(bigOf(x), int64(quarter)), 53, -1074); u > 0.6 {
+			t.Errorf("quarter %d: %.4f ulp", quarter, u)
+		}
+	}
+}

@@ -77,7 +77,7 @@ func reduced(x float64) (high, low float64, q uint64) {
 	// The upper 53 bits, and the next 53.
 	f0 := math.Ldexp(float64(p[0]>>11), -53-scale)
 	f1 := math.Ldexp(float64(p[0]<<53>>11|p[1]>>22&(1<<42-1)), -106-scale)
-	high = f0 * halfPi
+	high = float64(f0 * halfPi) // rounded: below it is not to be fused
 	low = math.FMA(f0, halfPi, -high) + (float64(f0*halfPiRest) + float64(f1*halfPi))
 	high, low = high+low, low-((high+low)-high)
 	if negative != (x < 0) {
