@@ -177,10 +177,8 @@ func (h *headed) safe(p *planner, call *fused.Call, dst device.View) bool {
 	return one
 }
 
-// activations are the functions that epilogues have.
-var activations = map[expr.Op]matmul.Activation{
-	expr.ReLU: matmul.ReLU, expr.GELU: matmul.GELU, expr.GELUTanh: matmul.GELUTanh, expr.SiLU: matmul.SiLU,
-}
+// activations are the functions that epilogues have as a step of a chain.
+var activations = map[expr.Op]matmul.Activation{expr.ReLU: matmul.ReLU, expr.GELU: matmul.GELU}
 
 // tail is the chain as what an epilogue does: the product times a number, plus a
 // row, and a function of that, each of which may be missing; ok says that the

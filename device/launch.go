@@ -11,7 +11,8 @@ type Work interface {
 	// Start puts the work on a stream, given as the driver knows device and
 	// stream, and returns without waiting; on the CPU it does the work. It must
 	// not call methods of the device or its buffers other than Addr, Ptr, Size,
-	// Info, Kind and Library.
+	// Info, Kind and Library; on the CPU, whose lock it does not run under, Alloc
+	// and Free of memory of its own too.
 	Start(ordinal int, stream uint64) error
 }
 
@@ -89,18 +90,7 @@ func (d *Device) simple(s *Stream, reads, writes []*Buffer) bool {
 			return false
 		}
 	}
-	s.seq++
-	now := use{s, s.seq}
-	for _, b := range reads {
-		if b != nil {
-			b.a.noteRead(now)
-		}
-	}
-	for _, b := range writes {
-		if b != nil {
-			b.a.write, b.a.reads = now, b.a.reads[:0]
-		}
-	}
+	d.note(s, reads, writes)
 	return true
 }
 

@@ -683,10 +683,15 @@ func (g *cudaGram) statistics(notes []uint64) error {
 		squares += math.Float64frombits(notes[at+1])
 		off := math.Float64frombits(notes[at+2])
 		if !(off <= most) {
-			if g.options.Precision != Double && g.kernel.qubits > 16 {
-				return fmt.Errorf("%w: an entry of K's diagonal came out %v off 1: sums over 2^%d amplitudes are not exact enough in float32; use Double", gpk.ErrNonFinite, off, g.kernel.qubits)
+			why := "a fault of gpk or of the machine"
+			switch {
+			case g.kernel.qubits <= 16:
+			case g.options.Precision == Double:
+				why = fmt.Sprintf("sums over 2^%d amplitudes may not be exact enough in float64", g.kernel.qubits)
+			default:
+				why = fmt.Sprintf("sums over 2^%d amplitudes are not exact enough in float32; use Double", g.kernel.qubits)
 			}
-			return fmt.Errorf("%w: an entry of K's diagonal came out %v off 1: a fault of gpk or of the machine", gpk.ErrNonFinite, off)
+			return fmt.Errorf("%w: an entry of K's diagonal came out %v off 1: %s", gpk.ErrNonFinite, off, why)
 		}
 		r.MaxDiagonalError = max(r.MaxDiagonalError, off)
 	}

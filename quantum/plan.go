@@ -267,8 +267,8 @@ func (k *kernel) side(p Precision, workspace int64) int {
 	return s
 }
 
-// workspace is the memory of a product of s by s: a sum of the parts of each
-// complex operand, the products, the tile, and what builds states.
+// workspace bounds the memory of a product of s by s: operands as they are packed,
+// the sums of a strip, the tile and its mirror, and what builds states.
 func (k *kernel) workspace(p Precision, s int) int64 {
 	var operands int64
 	for _, b := range k.blocks {

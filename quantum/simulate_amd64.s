@@ -5,13 +5,8 @@
 // Loops over amplitudes in two planes, 32 bytes at a time; products and sums are
 // rounded one by one, as in the Go forms.
 
-// SI, DX: the amplitudes a; DI, R8: where e a goes, e in Y6, Y7.
-#define TURN(MUL, ADD, SUB, shift) \
-	SHLQ $shift, CX;        \
-	XORQ AX, AX;            \
-loop:                      \
-	VMOVUPS (SI)(AX*1), Y0; \
-	VMOVUPS (DX)(AX*1), Y1; \
+// Y0 + iY1 times Y6 + iY7, stored. Uses Y2 and Y3.
+#define PRODUCT(MUL, ADD, SUB) \
 	MUL Y6, Y0, Y2;         \
 	MUL Y7, Y1, Y3;         \
 	SUB Y3, Y2, Y2;         \
@@ -19,7 +14,16 @@ loop:                      \
 	MUL Y6, Y1, Y1;         \
 	ADD Y1, Y0, Y0;         \
 	VMOVUPS Y2, (DI)(AX*1); \
-	VMOVUPS Y0, (R8)(AX*1); \
+	VMOVUPS Y0, (R8)(AX*1)
+
+// SI, DX: the amplitudes a; DI, R8: where e a goes, e in Y6, Y7.
+#define TURN(MUL, ADD, SUB, shift) \
+	SHLQ $shift, CX;        \
+	XORQ AX, AX;            \
+loop:                      \
+	VMOVUPS (SI)(AX*1), Y0; \
+	VMOVUPS (DX)(AX*1), Y1; \
+	PRODUCT(MUL, ADD, SUB); \
 	ADDQ $32, AX;           \
 	CMPQ AX, CX;            \
 	JLT  loop;              \
@@ -39,14 +43,7 @@ loop:                      \
 	VMOVUPS (R8)(AX*1), Y1; \
 	VMOVUPS (SI)(AX*1), Y6; \
 	VMOVUPS (DX)(AX*1), Y7; \
-	MUL Y6, Y0, Y2;         \
-	MUL Y7, Y1, Y3;         \
-	SUB Y3, Y2, Y2;         \
-	MUL Y7, Y0, Y0;         \
-	MUL Y6, Y1, Y1;         \
-	ADD Y1, Y0, Y0;         \
-	VMOVUPS Y2, (DI)(AX*1); \
-	VMOVUPS Y0, (R8)(AX*1); \
+	PRODUCT(MUL, ADD, SUB); \
 	ADDQ $32, AX;           \
 	CMPQ AX, CX;            \
 	JLT  loop;              \

@@ -217,6 +217,20 @@ TEXT ·divSV64(SB), NOSPLIT, $0-32
 	VORPS  Y5, d, d;     \
 	VORPS  Y6, d, d
 
+// A whole number of 64 bytes; BODY computes those at AX.
+#define LOOP64(BODY) \
+	SHLQ $2, CX;   \
+	XORQ AX, AX;   \
+	JMP  check;    \
+loop:             \
+	BODY;          \
+	ADDQ $64, AX;  \
+check:            \
+	CMPQ AX, CX;   \
+	JLT  loop;     \
+	VZEROUPPER;    \
+	RET
+
 #define EXTREME(PICK) \
 	VMOVUPS (SI)(AX*1), Y0;   \
 	VMOVUPS (DX)(AX*1), Y1;   \
@@ -227,36 +241,6 @@ TEXT ·divSV64(SB), NOSPLIT, $0-32
 	PICK(Y0, Y1, Y2);         \
 	VMOVUPS Y2, 32(DI)(AX*1)
 
-// func max32(dst, x, y unsafe.Pointer, n int)
-TEXT ·max32(SB), NOSPLIT, $0-32
-	ARGS
-	SHLQ $2, CX
-	XORQ AX, AX
-	JMP  check
-loop:
-	EXTREME(LARGER)
-	ADDQ $64, AX
-check:
-	CMPQ AX, CX
-	JLT  loop
-	VZEROUPPER
-	RET
-
-// func min32(dst, x, y unsafe.Pointer, n int)
-TEXT ·min32(SB), NOSPLIT, $0-32
-	ARGS
-	SHLQ $2, CX
-	XORQ AX, AX
-	JMP  check
-loop:
-	EXTREME(SMALLER)
-	ADDQ $64, AX
-check:
-	CMPQ AX, CX
-	JLT  loop
-	VZEROUPPER
-	RET
-
 // The same with one element for all, in Y1.
 #define EXTREMEVS(PICK) \
 	VMOVUPS (SI)(AX*1), Y0;   \
@@ -266,37 +250,27 @@ check:
 	PICK(Y0, Y1, Y2);         \
 	VMOVUPS Y2, 32(DI)(AX*1)
 
+// func max32(dst, x, y unsafe.Pointer, n int)
+TEXT ·max32(SB), NOSPLIT, $0-32
+	ARGS
+	LOOP64(EXTREME(LARGER))
+
+// func min32(dst, x, y unsafe.Pointer, n int)
+TEXT ·min32(SB), NOSPLIT, $0-32
+	ARGS
+	LOOP64(EXTREME(SMALLER))
+
 // func maxVS32(dst, x, y unsafe.Pointer, n int)
 TEXT ·maxVS32(SB), NOSPLIT, $0-32
 	ARGS
 	VBROADCASTSS (DX), Y1
-	SHLQ $2, CX
-	XORQ AX, AX
-	JMP  check
-loop:
-	EXTREMEVS(LARGER)
-	ADDQ $64, AX
-check:
-	CMPQ AX, CX
-	JLT  loop
-	VZEROUPPER
-	RET
+	LOOP64(EXTREMEVS(LARGER))
 
 // func minVS32(dst, x, y unsafe.Pointer, n int)
 TEXT ·minVS32(SB), NOSPLIT, $0-32
 	ARGS
 	VBROADCASTSS (DX), Y1
-	SHLQ $2, CX
-	XORQ AX, AX
-	JMP  check
-loop:
-	EXTREMEVS(SMALLER)
-	ADDQ $64, AX
-check:
-	CMPQ AX, CX
-	JLT  loop
-	VZEROUPPER
-	RET
+	LOOP64(EXTREMEVS(SMALLER))
 
 // func streamAVX(dst, src unsafe.Pointer, n int)
 TEXT ·streamAVX(SB), NOSPLIT, $0-24
