@@ -36,4 +36,5 @@
 //	GPK_AUTOTUNE      1: kernels are chosen by timing them once, and remembered; bits may differ
 //	GPK_EAGER         1: every operation starts on its own line
 //	GPK_MEMORY_LIMIT  bytes, or 512MiB: the limit of each device's pool
+//	GPK_SUBMIT        direct: no thread starts what comes in a row; always: it starts everything
 package gpk

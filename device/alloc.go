@@ -36,7 +36,7 @@ func (d *Device) Alloc(n int64, s *Stream) (*Buffer, error) {
 // collecting makes free, in this order.
 func (d *Device) block(size int64, s *Stream) (*block, error) {
 	for attempt := 0; ; attempt++ {
-		b, err := d.tryBlock(size, s)
+		b, err := d.tryBlock(size, s, attempt == 0)
 		if b != nil || !errors.Is(err, ErrOutOfMemory) {
 			return b, err
 		}
@@ -62,8 +62,9 @@ func (d *Device) block(size int64, s *Stream) (*block, error) {
 }
 
 // tryBlock finds size bytes without waiting for anything. Where there is no
-// room it answers ErrOutOfMemory, or the driver's error that wraps it.
-func (d *Device) tryBlock(size int64, s *Stream) (*block, error) {
+// room it answers ErrOutOfMemory, or the driver's error that wraps it. The first time
+// there is none above a watch's ceiling either.
+func (d *Device) tryBlock(size int64, s *Stream, first bool) (*block, error) {
 	d.mu.Lock()
 	if err := s.check(); err != nil {
 		d.mu.Unlock()
@@ -75,7 +76,7 @@ func (d *Device) tryBlock(size int64, s *Stream) (*block, error) {
 		d.mu.Unlock()
 		return b, err
 	}
-	room := d.pool.reserve(size)
+	room := d.pool.reserve(size, first)
 	d.mu.Unlock()
 	if !room {
 		return nil, ErrOutOfMemory

@@ -10,6 +10,15 @@ const (
 	maxBytes = 1 << 56
 )
 
+// BlockSize returns the size of the pool's block that serves n bytes, which is what
+// counts as in use.
+func BlockSize(n int64) int64 {
+	if n <= 0 {
+		return 0
+	}
+	return classOf(min(n, maxBytes))
+}
+
 // classOf returns the size of the block that serves n > 0 bytes: at most an
 // eighth more than n, beyond the smallest ones. Up to 2 MiB there are 8 classes
 // an octave, powers of two among them, so that a few sizes serve all requests

@@ -27,11 +27,12 @@ type Device struct {
 	collector *collector
 	collect   collection
 
-	mu      sync.Mutex // guards what follows and the state of streams and allocations
-	pool    pool
-	live    allocations
-	streams []*Stream
-	doubted []weak.Pointer[Doubt] // that nobody has cleared up yet
+	mu         sync.Mutex // guards what follows and the state of streams and allocations
+	pool       pool
+	live       allocations
+	streams    []*Stream
+	doubted    []weak.Pointer[Doubt] // that nobody has cleared up yet
+	submission submission
 }
 
 // newDevice makes a device that works, with a limit of its memory in bytes
@@ -41,6 +42,7 @@ func newDevice(info Info, b backend, lib *cutlass.Library, pinned *ranges, c *co
 	d.stager = newStager(b)
 	d.codes = &codes{dev: d, folder: kernelCache()}
 	d.pool.init(info, limit)
+	d.initSubmission()
 	var err error
 	if d.main, err = d.NewStream(); err != nil {
 		return nil, err
@@ -107,7 +109,10 @@ func (d *Device) Synchronize(ctx context.Context) error {
 			return err
 		}
 	}
-	return d.settleDoubted()
+	if err := d.settleDoubted(); err != nil {
+		return err
+	}
+	return d.spoken()
 }
 
 // own returns s, or the default stream for nil, if work can be put on it.

@@ -21,6 +21,12 @@
 // them. Whoever launches through Launch, Copy and the transfers need not think
 // of it. One mutex a device guards all this and is never held while waiting.
 //
+// Launches that come in a row go through a queue, whose thread makes the driver's
+// calls (package internal/submit): an operation then costs its caller the larger of
+// what gpk and the driver take, not their sum. Everything else that has an order waits
+// until the queue is empty. GPK_SUBMIT=direct, or fewer than four processors, turns
+// it off. Stream.Handle takes the stream out of it.
+//
 // # Code compiled at run time
 //
 // Device.Compile turns CUDA C++ into a Function with NVRTC, which is bound with

@@ -308,6 +308,8 @@ import (
 	"strings"
 	"time"
 	"unsafe"
+
+	"github.com/gpk-go/gpk/internal/submit"
 )
 
 // driverLibrary is the NVIDIA driver's part for programs.
@@ -391,12 +393,15 @@ func (c *cudaDriver) open(ordinal int) (backend, error) {
 	if code := C.gpk_cu_open(C.int(ordinal), &context); code != 0 {
 		return nil, cudaError("cuDevicePrimaryCtxRetain", code)
 	}
-	return &cudaBackend{context}, nil
+	return &cudaBackend{context, submit.New(submit.ModeOf())}, nil
 }
 
 // cudaBackend is one GPU, by its primary context: the one that the CUDA
 // runtime in the kernel library uses too.
-type cudaBackend struct{ context C.uintptr_t }
+type cudaBackend struct {
+	context C.uintptr_t
+	calls   *submit.Queue // of launches; drained before anything else that has an order
+}
 
 func (b *cudaBackend) memory() (free, total int64, err error) {
 	var f, t C.size_t
@@ -411,6 +416,7 @@ func (b *cudaBackend) alloc(n int64) (memory, error) {
 }
 
 func (b *cudaBackend) free(m memory) error {
+	b.calls.Drain()
 	return cudaError("cuMemFree", C.gpk_cu_free(b.context, C.uint64_t(m.addr)))
 }
 
@@ -421,6 +427,7 @@ func (b *cudaBackend) allocHost(n int) (unsafe.Pointer, error) {
 }
 
 func (b *cudaBackend) freeHost(p unsafe.Pointer) error {
+	b.calls.Drain()
 	return cudaError("cuMemFreeHost", C.gpk_cu_free_host(b.context, p))
 }
 
@@ -431,10 +438,12 @@ func (b *cudaBackend) newStream() (uint64, error) {
 }
 
 func (b *cudaBackend) closeStream(stream uint64) error {
+	b.calls.Drain()
 	return cudaError("cuStreamDestroy", C.gpk_cu_close_stream(b.context, C.uint64_t(stream)))
 }
 
 func (b *cudaBackend) syncStream(stream uint64) error {
+	b.calls.Drain()
 	return cudaError("cuStreamSynchronize", C.gpk_cu_sync_stream(b.context, C.uint64_t(stream)))
 }
 
@@ -452,10 +461,12 @@ func (b *cudaBackend) closeEvent(event uint64) error {
 }
 
 func (b *cudaBackend) record(event, stream uint64) error {
+	b.calls.Drain()
 	return cudaError("cuEventRecord", C.gpk_cu_record(b.context, C.uint64_t(event), C.uint64_t(stream)))
 }
 
 func (b *cudaBackend) wait(stream, event uint64) error {
+	b.calls.Drain()
 	return cudaError("cuStreamWaitEvent", C.gpk_cu_wait(b.context, C.uint64_t(stream), C.uint64_t(event)))
 }
 
@@ -479,22 +490,27 @@ func (b *cudaBackend) elapsed(start, end uint64) (time.Duration, error) {
 }
 
 func (b *cudaBackend) copyIn(m memory, off int64, src unsafe.Pointer, n int64, stream, event uint64) error {
+	b.calls.Drain()
 	return cudaError("cuMemcpyHtoDAsync", C.gpk_cu_copy_in(b.context, C.uint64_t(m.addr)+C.uint64_t(off), src, C.size_t(n), C.uint64_t(stream), C.uint64_t(event)))
 }
 
 func (b *cudaBackend) copyOut(dst unsafe.Pointer, m memory, off, n int64, stream, event uint64) error {
+	b.calls.Drain()
 	return cudaError("cuMemcpyDtoHAsync", C.gpk_cu_copy_out(b.context, dst, C.uint64_t(m.addr)+C.uint64_t(off), C.size_t(n), C.uint64_t(stream), C.uint64_t(event)))
 }
 
 func (b *cudaBackend) syncCopyOut(dst unsafe.Pointer, m memory, off, n int64, stream uint64) error {
+	b.calls.Drain()
 	return cudaError("cuMemcpyDtoHAsync", C.gpk_cu_sync_copy_out(b.context, dst, C.uint64_t(m.addr)+C.uint64_t(off), C.size_t(n), C.uint64_t(stream)))
 }
 
 func (b *cudaBackend) copyWithin(dst memory, dstOff int64, src memory, srcOff, n int64, stream uint64) error {
+	b.calls.Drain()
 	return cudaError("cuMemcpyDtoDAsync", C.gpk_cu_copy_within(b.context, C.uint64_t(dst.addr)+C.uint64_t(dstOff), C.uint64_t(src.addr)+C.uint64_t(srcOff), C.size_t(n), C.uint64_t(stream)))
 }
 
 func (b *cudaBackend) copyPeer(dst memory, dstOff int64, from backend, src memory, srcOff, n int64, stream uint64) error {
+	b.calls.Drain()
 	peer, ok := from.(*cudaBackend)
 	if !ok {
 		return errorf("a copy between GPUs of different drivers")
@@ -503,10 +519,12 @@ func (b *cudaBackend) copyPeer(dst memory, dstOff int64, from backend, src memor
 }
 
 func (b *cudaBackend) beginCapture(stream uint64) error {
+	b.calls.Drain()
 	return cudaError("cuStreamBeginCapture", C.gpk_cu_begin_capture(b.context, C.uint64_t(stream)))
 }
 
 func (b *cudaBackend) endCapture(stream uint64) (uint64, error) {
+	b.calls.Drain()
 	var g C.uint64_t
 	code := C.gpk_cu_end_capture(b.context, C.uint64_t(stream), &g)
 	return uint64(g), cudaError("cuStreamEndCapture", code)
@@ -523,6 +541,7 @@ func (b *cudaBackend) updateExec(exec, graph uint64) error {
 }
 
 func (b *cudaBackend) launchExec(exec, stream uint64) error {
+	b.calls.Drain()
 	return cudaError("cuGraphLaunch", C.gpk_cu_launch(b.context, C.uint64_t(exec), C.uint64_t(stream)))
 }
 

@@ -75,13 +75,15 @@ func (e *Event) Elapsed(since *Event) (time.Duration, error) {
 	if !ready {
 		return 0, errorf("the time between events that were not both recorded, outside a capture")
 	}
+	defer runtime.KeepAlive(since)
+	defer runtime.KeepAlive(e)
+	if t, err := d.backend.elapsed(since.handle, e.handle); err == nil { // both are over
+		return t, nil
+	}
 	for _, x := range []*Event{since, e} {
 		if err := d.backend.syncEvent(x.handle); err != nil {
 			return 0, err
 		}
 	}
-	t, err := d.backend.elapsed(since.handle, e.handle)
-	runtime.KeepAlive(since)
-	runtime.KeepAlive(e)
-	return t, err
+	return d.backend.elapsed(since.handle, e.handle)
 }

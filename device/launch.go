@@ -48,9 +48,12 @@ func (d *Device) LaunchWork(s *Stream, reads, writes []*Buffer, w Work) error {
 
 func (d *Device) launch(s *Stream, reads, writes []*Buffer, w Work) error {
 	d.mu.Lock()
+	if d.submission.queue.Failed() {
+		d.takeFailure()
+	}
 	if d.simple(s, reads, writes) {
 		defer d.mu.Unlock()
-		return w.Start(d.info.Index, s.handle)
+		return d.start(s, w)
 	}
 	d.mu.Unlock()
 	inherited, err := d.inherit(s, reads, writes)
@@ -71,7 +74,7 @@ func (d *Device) launch(s *Stream, reads, writes []*Buffer, w Work) error {
 			}
 		}
 	}
-	return w.Start(d.info.Index, s.handle)
+	return d.start(s, w)
 }
 
 // simple does what there is to do for most work: where the buffers carry nothing
@@ -139,6 +142,7 @@ func (d *Device) begin(s *Stream, reads, writes []*Buffer) error {
 	if err := s.check(); err != nil {
 		return err
 	}
+	d.caughtUp()
 	if err := d.admit(s, reads); err != nil {
 		return err
 	}

@@ -15,6 +15,8 @@ type Function struct {
 	handle uint64
 	info   functionInfo
 
+	started int // one more than the most Shared that it was started with; guarded by dev.mu
+
 	mu        sync.Mutex
 	occupancy map[int][2]int // by dynamic shared memory
 }
@@ -74,7 +76,13 @@ func (f *Function) Occupancy(shared int) (block, grid int, err error) {
 	if o, ok := f.occupancy[shared]; ok {
 		return o[0], o[1], nil
 	}
-	block, grid, err = f.dev.backend.(moduleBackend).occupancy(f.handle, shared)
+	// Asking sets how much the function may have, as starting it does: nothing is
+	// started meanwhile.
+	d := f.dev
+	d.mu.Lock()
+	d.submission.queue.Drain()
+	block, grid, err = d.backend.(moduleBackend).occupancy(f.handle, shared)
+	d.mu.Unlock()
 	if err != nil {
 		return 0, 0, err
 	}

@@ -106,24 +106,36 @@ static int gpk_cu_launch_function(uintptr_t context, uint64_t function, uint64_t
 	void* extra[] = {(void*)1, params, (void*)2, &size, (void*)0};
 	return cuLaunchKernelEx(&config, (void*)(uintptr_t)function, NULL, size == 0 ? NULL : extra);
 }
+
+// gpk_cu_queued_launch is gpk_cu_launch_function as a queue calls it.
+static int gpk_cu_queued_launch(const uint64_t* a) {
+	return gpk_cu_launch_function(a[0], a[1], a[2], (unsigned)a[3], (unsigned)a[4], (unsigned)a[5], (unsigned)a[6], (unsigned)a[7],
+	                              (unsigned)a[8], (unsigned)(a[9] >> 1), a[9] & 1, (void*)(a + 11), a[10]);
+}
+
+static uintptr_t gpk_cu_queued_launch_at(void) { return (uintptr_t)gpk_cu_queued_launch; }
 */
 import "C"
 
 import (
 	"sync"
 	"unsafe"
+
+	"github.com/gpk-go/gpk/internal/submit"
 )
 
 // bindModules binds the functions of this file, once.
-var bindModules = sync.OnceValue(func() error {
-	name := C.CString(driverLibrary)
+var bindModules = sync.OnceValue(func() error { return bindModulesFrom(driverLibrary) })
+
+func bindModulesFrom(library string) error {
+	name := C.CString(library)
 	defer C.free(unsafe.Pointer(name))
 	var why [512]C.char
 	if C.gpk_cu_module_load(name, &why[0], C.size_t(len(why))) != 0 {
 		return errorf("kernels compiled at run time: %s", C.GoString(&why[0]))
 	}
 	return nil
-})
+}
 
 // maxParams is how many parameters of a function are looked at.
 const maxParams = 256
@@ -166,4 +178,28 @@ func (b *cudaBackend) launchFunction(function, stream uint64, l Launch, params [
 	return cudaError("cuLaunchKernelEx", C.gpk_cu_launch_function(b.context, C.uint64_t(function), C.uint64_t(stream),
 		C.uint(l.Grid[0]), C.uint(l.Grid[1]), C.uint(l.Grid[2]), C.uint(l.Block[0]), C.uint(l.Block[1]), C.uint(l.Block[2]),
 		C.uint(l.Shared), dependent, unsafe.Pointer(unsafe.SliceData(params)), C.size_t(len(params))))
+}
+
+// queuedLaunch is what the queue calls.
+var queuedLaunch = uintptr(C.gpk_cu_queued_launch_at())
+
+func (b *cudaBackend) queue() *submit.Queue { return b.calls }
+
+func (b *cudaBackend) launchError(function uintptr, code int) (error, bool) {
+	return cudaError("cuLaunchKernelEx", C.int(code)), function == queuedLaunch
+}
+
+func (b *cudaBackend) enqueueFunction(function, stream uint64, l Launch, params []byte) {
+	shared := uint64(l.Shared) << 1
+	if l.Dependent {
+		shared |= 1
+	}
+	r := b.calls.Next()
+	r.Function = queuedLaunch
+	*(*[functionWords]uint64)(r.Args[:]) = [functionWords]uint64{
+		uint64(b.context), function, stream, uint64(l.Grid[0]), uint64(l.Grid[1]), uint64(l.Grid[2]),
+		uint64(l.Block[0]), uint64(l.Block[1]), uint64(l.Block[2]), shared, uint64(len(params)),
+	}
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(&r.Args[functionWords])), 8*maxParamWords), params)
+	b.calls.Push()
 }

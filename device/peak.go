@@ -2,17 +2,23 @@ package device
 
 import "slices"
 
-// Watch notes the most bytes that a device's pool has in use, from its
-// beginning to its end.
+// Watch notes the most bytes that a device's pool has in use and that it holds, from
+// its beginning to its end.
 type Watch struct {
-	dev   *Device
-	begin int64
-	most  int64
+	dev         *Device
+	begin, most int64 // in use
+	held, full  int64 // in use or kept for reuse
+	ceiling     int64 // of these; 0: none
 }
 
 // Watch begins to note. The use of all goroutines counts. Watching costs a
 // comparison an allocation, until Stop.
-func (d *Device) Watch() *Watch {
+func (d *Device) Watch() *Watch { return d.WatchWithin(0) }
+
+// WatchWithin is Watch, and until Stop the pool gives idle blocks back before it holds
+// more than so many bytes beyond what it holds now. What is in use may still grow
+// beyond that.
+func (d *Device) WatchWithin(bytes int64) *Watch {
 	w := &Watch{dev: d}
 	if d.err != nil {
 		return w
@@ -21,6 +27,11 @@ func (d *Device) Watch() *Watch {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	w.begin, w.most = d.pool.stats.InUse, d.pool.stats.InUse
+	w.held = w.begin + d.pool.stats.Cached
+	w.full = w.held
+	if bytes > 0 {
+		w.ceiling = w.held + bytes
+	}
 	d.pool.watches = append(d.pool.watches, w)
 	return w
 }
@@ -38,4 +49,17 @@ func (w *Watch) Stop() int64 {
 		d.pool.watches = slices.Delete(d.pool.watches, i, i+1)
 	}
 	return w.most - w.begin
+}
+
+// Held returns how many bytes more than at the watch's beginning the pool held at
+// most: memory that is kept for reuse counts, which work that was started may still
+// use.
+func (w *Watch) Held() int64 {
+	d := w.dev
+	if d.err != nil {
+		return 0
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return w.full - w.held
 }

@@ -58,3 +58,36 @@ func TestEventSynchronize(t *testing.T) {
 		t.Errorf("after the context ended: %v", err)
 	}
 }
+
+// TestWatchWithin: idle blocks are given back before the pool holds more than it may,
+// and what is in use may go beyond.
+func TestWatchWithin(t *testing.T) {
+	d, b := gpu(t, 0)
+	alloc(t, d, 8<<20, nil).Free() // kept from before: beside the count
+	w := d.WatchWithin(6 << 20)
+	for _, n := range []int64{2 << 20, 4 << 20, 3 << 20, 2 << 20, 6 << 20} {
+		alloc(t, d, n, nil).Free()
+		if p := d.Pool(); p.InUse+p.Cached > 14<<20 {
+			t.Errorf("after %d bytes the pool holds %d", n, p.InUse+p.Cached)
+		}
+	}
+	if held := w.Held(); held > 6<<20 || held < 4<<20 {
+		t.Errorf("%d bytes held at most", held)
+	}
+	x, y := alloc(t, d, 10<<20, nil), alloc(t, d, 12<<20, nil)
+	if held := w.Held(); held != 14<<20 { // 22 of 8 before
+		t.Errorf("%d bytes held at most, two buffers were in use", held)
+	}
+	x.Free()
+	y.Free()
+	if n := w.Stop(); n != 22<<20 {
+		t.Errorf("%d bytes in use at most", n)
+	}
+	alloc(t, d, 32<<20, nil).Free() // nothing holds it back now
+	if p := d.Pool(); p.Cached < 44<<20 {
+		t.Errorf("%d bytes are kept after the watch", p.Cached)
+	}
+	if err := d.Trim(); err != nil || len(b.live) != 0 {
+		t.Errorf("%d blocks are left, %v", len(b.live), err)
+	}
+}

@@ -106,16 +106,33 @@ func (p *pool) use(size int64) {
 	p.stats.Peak = max(p.stats.Peak, p.stats.InUse)
 	for _, w := range p.watches {
 		w.most = max(w.most, p.stats.InUse)
+		w.full = max(w.full, p.stats.InUse+p.stats.Cached)
 	}
 }
 
-// reserve counts size bytes as in use if the limit allows them.
-func (p *pool) reserve(size int64) bool {
-	if p.stats.InUse+p.stats.Cached+size > p.stats.Limit {
+// reserve counts size bytes as in use if the limit allows them, and, with idle blocks
+// that could be given back instead, the watches' ceilings.
+func (p *pool) reserve(size int64, first bool) bool {
+	limit := p.stats.Limit
+	if first && p.stats.Cached > 0 {
+		limit = p.ceiling()
+	}
+	if p.stats.InUse+p.stats.Cached+size > limit {
 		return false
 	}
 	p.use(size)
 	return true
+}
+
+// ceiling is the limit, or the lowest of the watches' ceilings.
+func (p *pool) ceiling() int64 {
+	c := p.stats.Limit
+	for _, w := range p.watches {
+		if w.ceiling > 0 {
+			c = min(c, w.ceiling)
+		}
+	}
+	return c
 }
 
 // put takes back a block that was in use. It returns blocks that are not to be
@@ -189,7 +206,8 @@ func (p *pool) evict(more func() bool) (out []*block) {
 
 // evictFor makes room for size more bytes.
 func (p *pool) evictFor(size int64) []*block {
-	return p.evict(func() bool { return p.stats.InUse+p.stats.Cached+size > p.stats.Limit })
+	most := p.ceiling()
+	return p.evict(func() bool { return p.stats.InUse+p.stats.Cached+size > most })
 }
 
 func (p *pool) evictAll() []*block { return p.evict(func() bool { return true }) }

@@ -77,7 +77,7 @@ func (st *stager) with(n int64, f func(*slot) error) error {
 // copyIn copies src to the device. src is no longer needed when it returns;
 // what follows on the stream finds the bytes there.
 func (st *stager) copyIn(m memory, off int64, src []byte, stream uint64) error {
-	return st.pieces(src, func(at int64, piece []byte) error {
+	return pieces(src, func(at int64, piece []byte) error {
 		return st.with(int64(len(piece)), func(s *slot) error {
 			copy(unsafe.Slice((*byte)(s.p), len(piece)), piece)
 			s.busy = true
@@ -88,7 +88,7 @@ func (st *stager) copyIn(m memory, off int64, src []byte, stream uint64) error {
 
 // copyOut copies from the device to dst and waits for it.
 func (st *stager) copyOut(dst []byte, m memory, off int64, stream uint64) error {
-	return st.pieces(dst, func(at int64, piece []byte) error {
+	return pieces(dst, func(at int64, piece []byte) error {
 		return st.with(int64(len(piece)), func(s *slot) error {
 			s.busy = true
 			if err := st.backend.copyOut(s.p, m, off+at, int64(len(piece)), stream, s.event); err != nil {
@@ -106,7 +106,7 @@ func (st *stager) copyOut(dst []byte, m memory, off int64, stream uint64) error 
 
 // pieces cuts b so that a few goroutines can share it, and returns when f was
 // called with every piece, or with the first error.
-func (st *stager) pieces(b []byte, f func(at int64, piece []byte) error) error {
+func pieces(b []byte, f func(at int64, piece []byte) error) error {
 	n := int64(len(b))
 	if n <= smallSlot {
 		return f(0, b)

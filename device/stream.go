@@ -21,6 +21,7 @@ type Stream struct {
 	capture *capture           // what is being recorded instead of run
 	closing bool               // takes no more work
 	closed  bool               // and has done all of it
+	exposed bool               // others put work on it too: nothing of it is queued
 	waiters int                // who uses the handle without holding the mutex: it stays
 }
 
@@ -44,7 +45,7 @@ func (d *Device) WrapStream(handle uint64) (*Stream, error) {
 	if d.err != nil {
 		return nil, d.err
 	}
-	return d.addStream(&Stream{dev: d, handle: handle, foreign: true}), nil
+	return d.addStream(&Stream{dev: d, handle: handle, foreign: true, exposed: true}), nil
 }
 
 func (d *Device) addStream(s *Stream) *Stream {
@@ -57,8 +58,18 @@ func (d *Device) addStream(s *Stream) *Stream {
 // Device returns the stream's device.
 func (s *Stream) Device() *Device { return s.dev }
 
-// Handle returns the driver's handle: a CUstream, or a number on the CPU.
-func (s *Stream) Handle() uint64 { return s.handle }
+// Handle returns the driver's handle: a CUstream, or a number on the CPU. What
+// others put on it is behind the work that is on the stream by then.
+func (s *Stream) Handle() uint64 {
+	d := s.dev
+	if d.err == nil {
+		d.mu.Lock()
+		s.exposed = true
+		d.caughtUp()
+		d.mu.Unlock()
+	}
+	return s.handle
+}
 
 // check says why nothing can be put on the stream; dev.mu is held.
 func (s *Stream) check() error {
@@ -119,10 +130,13 @@ func (s *Stream) Synchronize(ctx context.Context) error {
 		err = errorf("waiting for a stream that is being captured")
 	}
 	d.mu.Unlock()
+	if err == nil {
+		err = d.waitFor(ctx, s)
+	}
 	if err != nil {
 		return err
 	}
-	return d.waitFor(ctx, s)
+	return d.spoken()
 }
 
 // Close waits for the stream's work and gives the stream back. Closing it

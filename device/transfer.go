@@ -18,7 +18,7 @@ func (d *Device) CopyFromHost(dst *Buffer, off int64, src []byte, s *Stream) err
 			return err
 		}
 		return d.Launch(s, nil, writes, func(int, uint64) error {
-			copy(dst.bytes(off, int64(len(src))), src)
+			spreadCopy(dst.bytes(off, int64(len(src))), src)
 			return nil
 		})
 	}
@@ -52,7 +52,7 @@ func (d *Device) CopyToHost(dst []byte, src *Buffer, off int64, s *Stream) error
 			return err
 		}
 		return d.Launch(s, reads, nil, func(int, uint64) error {
-			copy(dst, src.bytes(off, int64(len(dst))))
+			spreadCopy(dst, src.bytes(off, int64(len(dst))))
 			return nil
 		})
 	}
@@ -91,6 +91,7 @@ func (d *Device) transfer(s *Stream, reads, writes []*Buffer, waits bool, f func
 	if err := settleAll(reads); err != nil {
 		return err
 	}
+	d.submission.queue.Drain() // without the mutex: begin finds it empty, mostly
 	d.mu.Lock()
 	if s.capture != nil {
 		err = errCapturing
@@ -98,6 +99,7 @@ func (d *Device) transfer(s *Stream, reads, writes []*Buffer, waits bool, f func
 		err = d.begin(s, reads, writes)
 	}
 	if err != nil {
+		d.submission.tell(err)
 		d.mu.Unlock()
 		return err
 	}

@@ -204,3 +204,33 @@ int cuGraphDestroy(void* graph) {
   NEEDS(graph, GRAPH);
   return drop(graph);
 }
+
+// A function is a number: what it adds to the word at its first parameter, of which
+// it makes thirty-one times as much before. Its second parameter is how many
+// microseconds the launch takes, its third what it answers.
+struct config {
+  unsigned grid[3], block[3], shared;
+  void* stream;
+};
+int cuLaunchKernelEx(const struct config* config, void* function, void** params, void** extra) {
+  NEEDS(config->stream, STREAM);
+  if (params != NULL || extra[0] != (void*)1 || extra[2] != (void*)2 || *(size_t*)extra[3] != 24 || config->grid[0] != 7) return INVALID_VALUE;
+  const uint64_t* words = extra[1];
+  if (words[1] != 0) {
+    for (double end = now() + words[1] / 1e3; now() < end;) {}
+  }
+  if (words[2] != 0) return (int)words[2];
+  uint64_t* at = (uint64_t*)(uintptr_t)words[0];
+  *at = *at * 31 + (uintptr_t)function;
+  return SUCCESS;
+}
+int cuModuleLoadData(void** module, const void* image) { return *module = (void*)image, SUCCESS; }
+int cuModuleUnload(void* module) { return module == NULL; }
+int cuModuleGetFunction(void** function, void* module, const char* name) { return *function = module, name == NULL; }
+int cuFuncGetAttribute(int* value, int attribute, void* function) { return *value = attribute == 0 ? 1024 : 0, function == NULL; }
+int cuFuncSetAttribute(void* function, int attribute, int value) { return function == NULL || attribute != 8 || value < 0; }
+int cuOccupancyMaxPotentialBlockSize(int* grid, int* block, void* function, void* of, size_t shared, int limit) {
+  *grid = 132;
+  *block = 256;
+  return function == NULL || of != NULL || shared > 227 << 10 || limit != 0;
+}

@@ -1,0 +1,219 @@
+//go:build cgo && linux && (amd64 || arm64) && !nocuda
+
+package cutlass
+
+/*
+#include "src/gpk.h"
+
+// The entries as a queue calls them: the function first, then its arguments, a
+// word each; shape and strides lie at the end, ndim words each.
+#define GPK_AS(entry) ((__typeof__(&entry))(uintptr_t)a[0])
+
+static double gpk_word_double(uint64_t word) {
+	union { uint64_t word; double number; } u = {word};
+	return u.number;
+}
+
+static int gpk_queued_gemm(const uint64_t* a) {
+	return GPK_AS(gpk_gemm)((int)a[1], a[2], (int)a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13], a[14], a[15],
+	                        a[16], a[17], (int)a[18], gpk_word_double(a[19]), gpk_word_double(a[20]), a[21], a[22], a[23], a[24],
+	                        (int)a[25], a[26], a[27], a[28], a[29], a[30]);
+}
+
+static int gpk_queued_unary(const uint64_t* a) {
+	const int64_t* n = (const int64_t*)(a + 9);
+	int const d = (int)a[6];
+	return GPK_AS(gpk_unary)((int)a[1], a[2], (int)a[3], (int)a[4], (int)a[5], d, n, a[7], n + d, a[8], n + 2 * d);
+}
+
+static int gpk_queued_cast(const uint64_t* a) {
+	const int64_t* n = (const int64_t*)(a + 8);
+	int const d = (int)a[5];
+	return GPK_AS(gpk_cast)((int)a[1], a[2], (int)a[3], (int)a[4], d, n, a[6], n + d, a[7], n + 2 * d);
+}
+
+static int gpk_queued_binary(const uint64_t* a) {
+	const int64_t* n = (const int64_t*)(a + 12);
+	int const d = (int)a[6];
+	return GPK_AS(gpk_binary)((int)a[1], a[2], (int)a[3], (int)a[4], (int)a[5], d, n, a[7], n + d, a[8], n + 2 * d, a[9], a[10], a[11],
+	                          n + 3 * d);
+}
+
+static uintptr_t gpk_queued_gemm_at(void) { return (uintptr_t)gpk_queued_gemm; }
+static uintptr_t gpk_queued_unary_at(void) { return (uintptr_t)gpk_queued_unary; }
+static uintptr_t gpk_queued_cast_at(void) { return (uintptr_t)gpk_queued_cast; }
+static uintptr_t gpk_queued_binary_at(void) { return (uintptr_t)gpk_queued_binary; }
+*/
+import "C"
+
+import (
+	"math"
+
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/submit"
+)
+
+// The functions that a queue calls.
+var (
+	queuedGemm   = uintptr(C.gpk_queued_gemm_at())
+	queuedUnary  = uintptr(C.gpk_queued_unary_at())
+	queuedCast   = uintptr(C.gpk_queued_cast_at())
+	queuedBinary = uintptr(C.gpk_queued_binary_at())
+)
+
+// Submitted is some entries of a library, through a queue. A call of a kind that
+// has not been made yet is made at once, so that what the library refuses is
+// known to the caller. Like its queue it belongs to one goroutine at a time.
+type Submitted struct {
+	lib   *Library
+	queue *submit.Queue
+	made  map[kind]struct{}
+	last  kind // of made
+}
+
+// kind is what calls have in common that the library takes or refuses alike.
+type kind struct {
+	entry         uintptr
+	op, from, to  int32
+	dims, numbers int32
+}
+
+// Submit returns the library's entries through a queue.
+func (l *Library) Submit(q *submit.Queue) *Submitted {
+	return &Submitted{lib: l, queue: q, made: map[kind]struct{}{}}
+}
+
+// known reports whether a call of the kind has been made.
+func (s *Submitted) known(k kind) bool {
+	if k == s.last {
+		return true
+	}
+	_, ok := s.made[k]
+	if ok {
+		s.last = k
+	}
+	return ok
+}
+
+// first makes a call of a kind that is new.
+func (s *Submitted) first(k kind, call func() error) error {
+	s.queue.Drain()
+	err := call()
+	if err == nil {
+		s.made[k] = struct{}{}
+	}
+	return err
+}
+
+// Failure is the error of a call that the queue made.
+func (s *Submitted) Failure(function uintptr, code int) error {
+	entry := map[uintptr]string{queuedGemm: "gpk_gemm", queuedUnary: "gpk_unary", queuedCast: "gpk_cast", queuedBinary: "gpk_binary"}[function]
+	return s.lib.failure(entry, code)
+}
+
+// Gemm is Library.Gemm.
+func (s *Submitted) Gemm(device int, stream uint64, kernel int, g Gemm) error {
+	k := kind{entry: queuedGemm, op: int32(kernel), from: int32(g.Act), to: int32(g.Guard)}
+	if g.Bias != 0 {
+		k.numbers = 1
+	}
+	if !s.known(k) {
+		return s.first(k, func() error { return s.lib.Gemm(device, stream, kernel, g) })
+	}
+	r := s.queue.Next()
+	r.Function = queuedGemm
+	*(*[31]uint64)(r.Args[:]) = [31]uint64{
+		uint64(s.lib.entries.gemm), uint64(device), stream, uint64(kernel),
+		uint64(g.M), uint64(g.N), uint64(g.K), uint64(g.Batch),
+		g.A, uint64(g.LDA), uint64(g.StrideA), g.B, uint64(g.LDB), uint64(g.StrideB), g.D, uint64(g.LDD), uint64(g.StrideD),
+		g.Bias, uint64(g.Act), math.Float64bits(g.AlphaRe), math.Float64bits(g.AlphaIm),
+		g.ScaleA, g.ScaleB, g.LowA, g.LowB, uint64(g.Guard), g.GuardA, g.GuardB, uint64(g.GuardLimit),
+		g.Workspace, uint64(g.WorkspaceBytes),
+	}
+	s.queue.Push()
+	return nil
+}
+
+// setDims appends a shape and strides to the words of a call.
+func setDims(r *submit.Record, at int, lists ...[]int) {
+	for _, list := range lists {
+		for _, n := range list {
+			r.Args[at] = uint64(n)
+			at++
+		}
+	}
+}
+
+// Unary is Library.Unary.
+func (s *Submitted) Unary(device int, stream uint64, op expr.Op, xType, dstType dtype.DType, shape []int,
+	x uint64, xStrides []int, dst uint64, dstStrides []int,
+) error {
+	k := kind{entry: queuedUnary, op: int32(op), from: int32(xType), to: int32(dstType), dims: int32(len(shape))}
+	if !s.known(k) {
+		return s.first(k, func() error {
+			return s.lib.Unary(device, stream, op, xType, dstType, shape, x, xStrides, dst, dstStrides)
+		})
+	}
+	if err := checkDims("gpk_unary", shape, xStrides, dstStrides); err != nil {
+		return err
+	}
+	r := s.queue.Next()
+	r.Function = queuedUnary
+	*(*[9]uint64)(r.Args[:]) = [9]uint64{
+		uint64(s.lib.entries.unary), uint64(device), stream, uint64(op), uint64(xType), uint64(dstType), uint64(len(shape)), x, dst,
+	}
+	setDims(r, 9, shape, xStrides, dstStrides)
+	s.queue.Push()
+	return nil
+}
+
+// Cast is Library.Cast.
+func (s *Submitted) Cast(device int, stream uint64, xType, dstType dtype.DType, shape []int,
+	x uint64, xStrides []int, dst uint64, dstStrides []int,
+) error {
+	k := kind{entry: queuedCast, from: int32(xType), to: int32(dstType), dims: int32(len(shape))}
+	if !s.known(k) {
+		return s.first(k, func() error { return s.lib.Cast(device, stream, xType, dstType, shape, x, xStrides, dst, dstStrides) })
+	}
+	if err := checkDims("gpk_cast", shape, xStrides, dstStrides); err != nil {
+		return err
+	}
+	r := s.queue.Next()
+	r.Function = queuedCast
+	*(*[8]uint64)(r.Args[:]) = [8]uint64{
+		uint64(s.lib.entries.cast), uint64(device), stream, uint64(xType), uint64(dstType), uint64(len(shape)), x, dst,
+	}
+	setDims(r, 8, shape, xStrides, dstStrides)
+	s.queue.Push()
+	return nil
+}
+
+// Binary is Library.Binary.
+func (s *Submitted) Binary(device int, stream uint64, op expr.Op, typ, dstType dtype.DType, shape []int,
+	x uint64, xStrides []int, y uint64, yStrides []int, lo, hi uint64, dst uint64, dstStrides []int,
+) error {
+	k := kind{entry: queuedBinary, op: int32(op), from: int32(typ), to: int32(dstType), dims: int32(len(shape))}
+	switch {
+	case x == 0:
+		k.numbers = 1
+	case y == 0:
+		k.numbers = 2
+	}
+	if !s.known(k) {
+		return s.first(k, func() error {
+			return s.lib.Binary(device, stream, op, typ, dstType, shape, x, xStrides, y, yStrides, lo, hi, dst, dstStrides)
+		})
+	}
+	if err := checkDims("gpk_binary", shape, xStrides, yStrides, dstStrides); err != nil {
+		return err
+	}
+	r := s.queue.Next()
+	r.Function = queuedBinary
+	*(*[12]uint64)(r.Args[:]) = [12]uint64{
+		uint64(s.lib.entries.binary), uint64(device), stream, uint64(op), uint64(typ), uint64(dstType), uint64(len(shape)), x, y, lo, hi, dst,
+	}
+	setDims(r, 12, shape, xStrides, yStrides, dstStrides)
+	s.queue.Push()
+	return nil
+}

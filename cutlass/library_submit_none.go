@@ -1,0 +1,45 @@
+//go:build !(cgo && linux && (amd64 || arm64) && !nocuda)
+
+package cutlass
+
+import (
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/submit"
+)
+
+// Submitted is some entries of a library, through a queue: the library's own in a
+// program without its CUDA parts.
+type Submitted struct{ lib *Library }
+
+// Submit returns the library's entries.
+func (l *Library) Submit(*submit.Queue) *Submitted { return &Submitted{l} }
+
+// Failure is the error of a call that the queue made: there is none.
+func (s *Submitted) Failure(uintptr, int) error { return ErrNotBuilt }
+
+// Gemm is Library.Gemm.
+func (s *Submitted) Gemm(device int, stream uint64, kernel int, g Gemm) error {
+	return s.lib.Gemm(device, stream, kernel, g)
+}
+
+// Unary is Library.Unary.
+func (s *Submitted) Unary(device int, stream uint64, op expr.Op, xType, dstType dtype.DType, shape []int,
+	x uint64, xStrides []int, dst uint64, dstStrides []int,
+) error {
+	return s.lib.Unary(device, stream, op, xType, dstType, shape, x, xStrides, dst, dstStrides)
+}
+
+// Cast is Library.Cast.
+func (s *Submitted) Cast(device int, stream uint64, xType, dstType dtype.DType, shape []int,
+	x uint64, xStrides []int, dst uint64, dstStrides []int,
+) error {
+	return s.lib.Cast(device, stream, xType, dstType, shape, x, xStrides, dst, dstStrides)
+}
+
+// Binary is Library.Binary.
+func (s *Submitted) Binary(device int, stream uint64, op expr.Op, typ, dstType dtype.DType, shape []int,
+	x uint64, xStrides []int, y uint64, yStrides []int, lo, hi uint64, dst uint64, dstStrides []int,
+) error {
+	return s.lib.Binary(device, stream, op, typ, dstType, shape, x, xStrides, y, yStrides, lo, hi, dst, dstStrides)
+}

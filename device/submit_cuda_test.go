@@ -1,0 +1,384 @@
+//go:build cgo && linux && (amd64 || arm64) && !nocuda
+
+package device
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"unsafe"
+
+	"github.com/gpk-go/gpk/internal/submit"
+)
+
+// queuedDevice is a GPU of the test's driver whose launches all go through its
+// queue, and a function of it, which makes thirty-one times the word at its
+// first parameter and adds its handle.
+func queuedDevice(t *testing.T, mode string) *Device {
+	t.Helper()
+	t.Setenv("GPK_SUBMIT", mode)
+	path := testLibrary(t)
+	drv, err := loadDriverFrom(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := bindModulesFrom(path); err != nil {
+		t.Fatal(err)
+	}
+	b, err := drv.open(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cb := b.(*cudaBackend); cb.calls == nil {
+		cb.calls = submit.New(submit.InRows) // there may be too few processors here
+	}
+	d, err := newDevice(h200(1), b, nil, &ranges{}, newCollector(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		d.submission.queue.Close()
+		d.submission.queue = nil
+		b.(*cudaBackend).calls = nil
+	})
+	return d
+}
+
+// launched is one launch of a function of the test's driver.
+type launched struct {
+	f      *Function
+	params []byte
+}
+
+func (w *launched) launch() Launch { return Launch{Grid: [3]int{7, 1, 1}, Block: [3]int{32, 1, 1}} }
+
+func (w *launched) Start(_ int, stream uint64) error { return w.f.Start(stream, w.launch(), w.params) }
+
+func (w *launched) Enqueue(_ int, stream uint64) (bool, error) {
+	return true, w.f.Enqueue(stream, w.launch(), w.params)
+}
+
+// mix launches the function on b: micros is how long the driver takes, code what it
+// answers.
+func mix(s *Stream, f *Function, b *Buffer, micros, code uint64) error {
+	w := &launched{f: f}
+	for _, word := range []uint64{b.Addr(), micros, code} {
+		w.params = binary.LittleEndian.AppendUint64(w.params, word)
+	}
+	return s.dev.LaunchWork(s, nil, []*Buffer{b}, w)
+}
+
+func word(v uint64) []byte { return binary.LittleEndian.AppendUint64(nil, v) }
+
+// at is the first word of a buffer: the test's driver has memory of the host.
+func at(b *Buffer) *uint64 {
+	addr := b.Addr()
+	return *(**uint64)(unsafe.Pointer(&addr))
+}
+
+// TestQueuedDrains calls everything of the driver that has an order behind a
+// launch that is queued and takes its time.
+func TestQueuedDrains(t *testing.T) {
+	d := queuedDevice(t, "always")
+	s, b := d.main, d.backend.(*cudaBackend)
+	f := &Function{dev: d, name: "mix", handle: 5, info: functionInfo{maxThreads: 1024}}
+	x, y := alloc(t, d, 8, nil), alloc(t, d, 8, nil)
+	*at(x) = 1
+	event, err := b.newEvent(eventOrder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.beginCapture(s.handle); err != nil {
+		t.Fatal(err)
+	}
+	graph, err := b.endCapture(s.handle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exec, err := b.newExec(graph)
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, err := b.allocHost(8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got [8]byte
+	spare, err := b.newStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	more, err := b.alloc(8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := mix(s, f, x, 0, 0); err != nil { // the first is started at once
+		t.Fatal(err)
+	}
+	want := uint64(36)
+	try := func(calls map[string]func() error) {
+		for name, call := range calls {
+			if err := mix(s, f, x, 1000, 0); err != nil {
+				t.Fatal(err)
+			}
+			want = want*31 + 5
+			if err := call(); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if v := *at(x); v != want {
+				t.Errorf("%s went before a launch", name)
+				d.submission.queue.Flush()
+			}
+		}
+	}
+	try(map[string]func() error{
+		"record":      func() error { return b.record(event, s.handle) },
+		"wait":        func() error { return b.wait(s.handle, event) },
+		"syncStream":  func() error { return b.syncStream(s.handle) },
+		"copyIn":      func() error { return b.copyIn(y.a.mem, 0, host, 8, s.handle, 0) },
+		"copyOut":     func() error { return b.copyOut(host, y.a.mem, 0, 8, s.handle, 0) },
+		"syncCopyOut": func() error { return b.syncCopyOut(unsafe.Pointer(&got), y.a.mem, 0, 8, s.handle) },
+		"copyWithin":  func() error { return b.copyWithin(y.a.mem, 0, more, 0, 8, s.handle) },
+		"launchExec":  func() error { return b.launchExec(exec, s.handle) },
+		"beginCapture": func() error {
+			return errors.Join(b.beginCapture(spare), func() error { _, err := b.endCapture(spare); return err }())
+		},
+		"Event":       func() error { return s.Record(&Event{dev: d, handle: event}) },
+		"Synchronize": func() error { return d.Synchronize(context.Background()) },
+		"Occupancy":   func() error { _, _, err := f.Occupancy(64 << 10); return err }, // which changes the function
+		"CopyToHost":  func() error { return d.CopyToHost(got[:], y, 0, nil) },
+		"Launch":      func() error { return d.Launch(nil, nil, nil, func(int, uint64) error { return nil }) },
+	})
+	try(map[string]func() error{ // what the others use
+		"freeHost":    func() error { return b.freeHost(host) },
+		"free":        func() error { return b.free(more) },
+		"closeStream": func() error { return b.closeStream(spare) },
+	})
+}
+
+// TestQueuedOrder has goroutines mix launches through the queue with everything
+// else that has an order: transfers, copies, events, closed streams, memory that
+// is freed and used again. Every launch takes its time before it writes, so that
+// what overtakes it is found out.
+func TestQueuedOrder(t *testing.T) {
+	for _, mode := range []string{"always", ""} {
+		t.Run("mode="+mode, func(t *testing.T) {
+			d := queuedDevice(t, mode)
+			seed := rand.Uint64()
+			t.Logf("seed %#x", seed)
+			var group sync.WaitGroup
+			for g := range 4 {
+				group.Go(func() { queuedOrder(t, d, rand.New(rand.NewPCG(seed, uint64(g)))) })
+			}
+			group.Wait()
+		})
+	}
+}
+
+func queuedOrder(t *testing.T, d *Device, rng *rand.Rand) {
+	f := &Function{dev: d, name: "mix", handle: 5, info: functionInfo{maxThreads: 1024}}
+	const n = 3
+	var streams [n]*Stream
+	var buffers [n]*Buffer
+	var want [n]uint64
+	check := func(err error) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	for i := range streams {
+		s, err := d.NewStream()
+		check(err)
+		streams[i] = s
+		buffers[i] = alloc(t, d, 8, s)
+		check(d.CopyFromHost(buffers[i], 0, word(uint64(i)), s))
+		want[i] = uint64(i)
+	}
+	for range 1500 {
+		i, j := rng.IntN(n), rng.IntN(n)
+		s := streams[rng.IntN(n)]
+		switch rng.IntN(40) {
+		case 0:
+			got := make([]byte, 8)
+			check(d.CopyToHost(got, buffers[i], 0, s))
+			if v := binary.LittleEndian.Uint64(got); v != want[i] {
+				t.Errorf("%d is %#x, want %#x", i, v, want[i])
+				return
+			}
+		case 1:
+			want[i] = rng.Uint64()
+			check(d.CopyFromHost(buffers[i], 0, word(want[i]), s))
+		case 2:
+			if i != j {
+				check(d.Copy(buffers[i], 0, buffers[j], 0, 8, s))
+				want[i] = want[j]
+			}
+		case 3: // freed behind its last launch, and the memory used again
+			buffers[i].Free()
+			buffers[i] = alloc(t, d, 8, s)
+			want[i] = rng.Uint64()
+			check(d.CopyFromHost(buffers[i], 0, word(want[i]), s))
+		case 4:
+			e, err := d.NewEvent()
+			check(err)
+			check(streams[i].Record(e))
+			check(streams[j].Wait(e))
+		case 5:
+			check(s.Synchronize(context.Background()))
+		case 7: // work that is started by its caller
+			check(d.Launch(s, nil, []*Buffer{buffers[i]}, func(int, uint64) error {
+				at := at(buffers[i])
+				*at = *at*31 + 7
+				return nil
+			}))
+			want[i] = want[i]*31 + 7
+		case 6:
+			s, err := d.NewStream()
+			check(err)
+			check(streams[i].Close())
+			streams[i] = s
+		default:
+			check(mix(s, f, buffers[i], uint64(rng.IntN(3)), 0))
+			want[i] = want[i]*31 + 5
+		}
+	}
+	for i, b := range buffers {
+		got := make([]byte, 8)
+		check(d.CopyToHost(got, b, 0, nil))
+		if v := binary.LittleEndian.Uint64(got); v != want[i] {
+			t.Errorf("at the end %d is %#x, want %#x", i, v, want[i])
+		}
+		b.Free()
+		check(streams[i].Close())
+	}
+}
+
+// TestQueuedFailure has the driver refuse a launch that was queued: what was
+// written before is there, what it and those behind it were to write answers the
+// error, Synchronize too and once, and what is overwritten is well again.
+func TestQueuedFailure(t *testing.T) {
+	d := queuedDevice(t, "always")
+	other, err := d.NewStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &Function{dev: d, name: "mix", handle: 5, info: functionInfo{maxThreads: 1024}}
+	if err := mix(d.main, f, alloc(t, d, 8, nil), 0, 0); err != nil { // started at once: the first
+		t.Fatal(err)
+	}
+	before, failing, after, beside := alloc(t, d, 8, nil), alloc(t, d, 8, nil), alloc(t, d, 8, nil), alloc(t, d, 8, other)
+	for _, b := range []*Buffer{before, failing, after} {
+		if err := d.CopyFromHost(b, 0, word(1), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := d.CopyFromHost(beside, 0, word(1), other); err != nil {
+		t.Fatal(err)
+	}
+	s := d.main
+	for i, err := range []error{
+		mix(s, f, before, 500, 0), mix(s, f, failing, 500, 700), mix(s, f, after, 0, 0), mix(other, f, beside, 0, 0),
+	} {
+		if err != nil {
+			t.Fatalf("launch %d: %v", i, err)
+		}
+	}
+	got := make([]byte, 8)
+	if err := d.CopyToHost(got, before, 0, nil); err != nil || binary.LittleEndian.Uint64(got) != 36 {
+		t.Errorf("what was written before: %v, %v", got, err)
+	}
+	for i, b := range []*Buffer{failing, after, beside} {
+		err := d.CopyToHost(got, b, 0, nil)
+		var queued *SubmitError
+		if !errors.As(err, &queued) || !errors.Is(err, ErrDevice) || !strings.Contains(err.Error(), "cuLaunchKernelEx") || !strings.Contains(err.Error(), "(700)") {
+			t.Errorf("%d: %v", i, err)
+		}
+		if err := mix(d.main, f, b, 0, 0); !errors.As(err, &queued) {
+			t.Errorf("work on %d: %v", i, err)
+		}
+	}
+	if err := d.Synchronize(context.Background()); err != nil {
+		t.Errorf("an error that was returned is returned again: %v", err)
+	}
+	failing.Heal()
+	if err := d.CopyFromHost(failing, 0, word(9), nil); err != nil {
+		t.Error(err)
+	}
+	if err := mix(s, f, failing, 0, 0); err != nil {
+		t.Error(err)
+	}
+	if err := d.CopyToHost(got, failing, 0, nil); err != nil || binary.LittleEndian.Uint64(got) != 9*31+5 {
+		t.Errorf("what was healed: %v, %v", got, err)
+	}
+	if err := mix(s, f, before, 0, 701); err != nil {
+		t.Error(err)
+	}
+	if err := d.Synchronize(context.Background()); err == nil || !strings.Contains(err.Error(), "(701)") {
+		t.Errorf("Synchronize after a launch that failed: %v", err)
+	}
+	if err := d.Synchronize(context.Background()); err != nil {
+		t.Errorf("Synchronize once more: %v", err)
+	}
+}
+
+// TestQueuedRows: launches that come in a row go through the queue by themselves,
+// those between waits do not.
+func TestQueuedRows(t *testing.T) {
+	d := queuedDevice(t, "")
+	q := d.submission.queue
+	f := &Function{dev: d, name: "mix", handle: 5, info: functionInfo{maxThreads: 1024}}
+	b := alloc(t, d, 8, nil)
+	for range 200 {
+		if err := mix(d.main, f, b, 0, 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Synchronize(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := q.Calls(); n != 0 {
+		t.Errorf("%d of 200 launches between waits were queued", n)
+	}
+	for range 5000 {
+		if err := mix(d.main, f, b, 0, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := q.Calls(); n < 100 {
+		t.Errorf("%d of 5000 launches in a row were queued", n)
+	}
+	if err := d.Synchronize(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestQueuedHandle: what others put on a stream is behind all work, so it is no
+// longer queued.
+func TestQueuedHandle(t *testing.T) {
+	d := queuedDevice(t, "always")
+	f := &Function{dev: d, name: "mix", handle: 5, info: functionInfo{maxThreads: 1024}}
+	b := alloc(t, d, 8, nil)
+	if err := d.CopyFromHost(b, 0, word(1), nil); err != nil {
+		t.Fatal(err)
+	}
+	at := at(b)
+	want := uint64(1)
+	for i := range 5 {
+		if err := mix(d.main, f, b, 300, 0); err != nil {
+			t.Fatal(err)
+		}
+		want = want*31 + 5
+		if i == 1 {
+			d.main.Handle()
+		}
+		if i >= 1 {
+			if got := *at; got != want { // past the device, as another library would
+				t.Errorf("launch %d: %d, want %d", i, got, want)
+			}
+		}
+	}
+}
