@@ -35,11 +35,12 @@ type Kernel struct {
 	Cluster        [2]int // CTAs of one cluster along M and N; {1, 1} without
 	Parts          int    // of schedule ring: the CTAs of a cluster that share a tile's k
 	Stages         int    // 0: as many as fit
-	Schedule       string // cooperative, pingpong, single (one tile a CTA), multistage, ring, simt, skinny, few, plain
+	Schedule       string // cooperative, pingpong, single (one tile a CTA), streamk, multistage, ring, simt, skinny, few, plain
 	CTAs           int    // of schedule single: how many share a multiprocessor
 	Direct         bool   // stores results of 16 bits whose rows begin at any element
+	Large          bool   // of src/gemm_large_sm90.cuh, always swapped
 	Swapped        bool   // computes the transposed product: the rows of D's tile are the narrow side of the instruction
-	Math           string // bf16, fp16, fp16x3, tf32, fp32, fp64, c64, c128, int: the precision of the multiplications
+	Math           string // bf16, fp16, fp16x3, tf32, tf32x3, fp32, fp64, c64, c128, int: the precision of the multiplications
 	AlignA, AlignB int    // bytes that must divide base address, row pitch and batch stride
 	AlignOut       int    // likewise; a row of D is stored up to the next multiple of it, the rest of its pitch is not touched
 	MultipleK      int    // k must be a multiple of this; otherwise both operands need zeros up to it. m and n are free
@@ -124,7 +125,9 @@ func families() []family {
 		vector     int // bytes of a load
 		epilogue   bool
 	}{
-		{"sm90_f64_small", 90, 90, dtype.Float64, dtype.Float64, "fp64", [3]int{128, 64, 16}, [2]int{64, 32}, 4, "multistage", 8, false},
+		// A wave of tiles, each with a multiprocessor to itself; more of them share one,
+		// in kernels of smaller steps (scaledFamilies).
+		{"sm90_f64_small", 90, 90, dtype.Float64, dtype.Float64, "fp64", [3]int{128, 64, 32}, [2]int{32, 32}, 3, "multistage", 8, false},
 		{"sm90_f64", 90, 90, dtype.Float64, dtype.Float64, "fp64", [3]int{128, 128, 16}, [2]int{32, 64}, 3, "multistage", 8, false},
 		{"sm90_f64", 90, 90, dtype.Complex128, dtype.Complex128, "c128", [3]int{64, 64, 16}, [2]int{32, 32}, 3, "multistage", 16, false},
 		{"any_f32", 0, 80, dtype.Float32, dtype.Float32, "fp32", [3]int{128, 128, 8}, [2]int{32, 64}, 5, "simt", 4, true},
@@ -160,7 +163,7 @@ func families() []family {
 			AlignA: in.Size(), AlignB: in.Size(), AlignOut: out.Size(),
 		}, []dtype.DType{out}, allMajors})
 	}
-	return slices.Concat(fs, skinnyFamilies(), fewFamilies())
+	return slices.Concat(fs, skinnyFamilies(), fewFamilies(), tf32x3Families())
 }
 
 // complete fills in what follows from the rest.
@@ -174,8 +177,11 @@ func (k *Kernel) complete(unitSM int) {
 		arch = "any"
 	}
 	in := tokens[k.A].name
-	if k.Math == "tf32" {
+	switch k.Math {
+	case "tf32":
 		in = map[dtype.DType]string{dtype.Float32: "tf32", dtype.Complex64: "c64tf32"}[k.A]
+	case "tf32x3":
+		in = k.Math
 	}
 	out := tokens[k.Out].name
 	switch {
@@ -197,6 +203,9 @@ func (k *Kernel) complete(unitSM int) {
 	if k.Direct {
 		k.Name += "_direct"
 	}
+	if k.Large {
+		k.Name += "_large"
+	}
 	k.Name += "_" + k.Schedule
 	if n := k.CTAs + k.Parts; n > 0 {
 		k.Name += fmt.Sprint(n)
@@ -211,7 +220,7 @@ func (k *Kernel) complete(unitSM int) {
 
 // wgmma reports whether the kernel is one of gemm_sm90.cuh or its kin.
 func (k Kernel) wgmma() bool {
-	return k.Schedule == "cooperative" || k.Schedule == "pingpong" || k.Schedule == "single"
+	return slices.Contains([]string{"cooperative", "pingpong", "single", "streamk"}, k.Schedule)
 }
 
 // dims joins numbers as 128x256x64.

@@ -27,19 +27,29 @@ func halfFamilies() []family {
 	}{{dtype.BFloat16, "sm90_bf16", "bf16"}, {dtype.Float16, "sm90_f16", "fp16"}}
 
 	// The large tile has the operand reuse that the tensor cores need at large
-	// sizes; pingpong hides the epilogue of middle sizes behind the other
-	// warpgroup's products.
+	// sizes; pingpong hides the epilogue behind the other warpgroup's products.
 	for _, h := range halves {
-		for _, w := range []wgmma{
-			{tile: [3]int{128, 256, 64}, cluster: [3]int{2, 1}, schedule: "cooperative"},
-			{tile: [3]int{128, 128, 64}, cluster: [3]int{2, 1}, schedule: "pingpong"},
-		} {
-			fs = append(fs, family{90, w.kernel(h.unit+"_"+dims(w.tile[:]), h.dtype, h.math), []dtype.DType{h.dtype, dtype.Float32}, allMajors})
+		wide := wgmma{tile: [3]int{128, 256, 64}, cluster: [3]int{2, 1}, schedule: "cooperative"}
+		tall := wgmma{tile: [3]int{256, 128, 64}, cluster: [3]int{1, 1}, schedule: "cooperative"}
+		even := wgmma{tile: [3]int{128, 128, 64}, cluster: [3]int{2, 1}, schedule: "pingpong"}
+		unit := h.unit + "_" + dims(wide.tile[:])
+		fs = append(fs, family{90, wide.kernel(unit, h.dtype, h.math), []dtype.DType{dtype.Float32}, allMajors},
+			largeFamily(unit, h.dtype, h.math, tall, allMajors))
+		unit = h.unit + "_" + dims(even.tile[:])
+		fs = append(fs, family{90, even.kernel(unit, h.dtype, h.math), []dtype.DType{h.dtype, dtype.Float32}, allMajors})
+	}
+	// For sizes that those cut into a little more than whole waves: 3072 and 8192, and
+	// 4000, which has 25 rows of tiles of 160 and four waves. A is row-major, which
+	// is all that 160 rows can be.
+	for _, w := range []wgmma{
+		{tile: [3]int{192, 128, 64}, cluster: [3]int{1, 2}, schedule: "pingpong"},
+		{tile: [3]int{160, 192, 64}, cluster: [3]int{1, 1}, schedule: "cooperative"},
+	} {
+		for _, h := range halves {
+			fs = append(fs, largeFamily("sm90_half_large", h.dtype, h.math, w, allMajors[:2]))
 		}
 	}
 	for _, w := range []wgmma{
-		// For sizes that the others cut into a little more than whole waves (3072).
-		{tile: [3]int{128, 192, 64}, cluster: [3]int{2, 1}, schedule: "cooperative"},
 		// One wave of small tiles (1024), and a little more than one (512 rows of a
 		// linear layer), two of them on a multiprocessor.
 		{tile: [3]int{64, 128, 128}, cluster: [3]int{1, 1}, schedule: "single", ctas: 1},
@@ -65,6 +75,18 @@ func halfFamilies() []family {
 		k := direct.kernel("sm90_tf32", h.dtype, h.math)
 		k.Direct, k.AlignOut = true, h.dtype.Size()
 		fs = append(fs, family{90, k, []dtype.DType{h.dtype}, allMajors[:2]})
+	}
+	return fs
+}
+
+// streamKFamilies are for a little more than a wave of tiles and a long k: no
+// multiprocessor idles. A weight lies either way; x as it was made.
+func streamKFamilies(unit string) []family {
+	var fs []family
+	w := wgmma{tile: [3]int{128, 128, 64}, cluster: [3]int{2, 1}, schedule: "streamk"}
+	for _, h := range []dtype.DType{dtype.BFloat16, dtype.Float16} {
+		math := map[dtype.DType]string{dtype.BFloat16: "bf16", dtype.Float16: "fp16"}[h]
+		fs = append(fs, family{90, w.kernel(unit, h, math), []dtype.DType{h}, allMajors[:2]})
 	}
 	return fs
 }

@@ -29,12 +29,19 @@ func scaledFamilies() []family {
 	hopper("sm90_scaled_small", 1, false, small, [2]int{1, 1}, "pingpong", allMajors)
 	// One row of tiles: a packed operand of few columns of tiles.
 	hopper("sm90_scaled_few", 1, false, middle, [2]int{1, 1}, "cooperative", allMajors)
+	fs = append(fs, streamKFamilies("sm90_scaled_few")...) // as few as those
 
 	// The large tile moves the least data, the middle one wastes less where
 	// tiles are few: see mainloop_split_sm90.cuh.
 	hopper("sm90_split", 2, false, large, [2]int{2, 1}, "cooperative", allMajors)
 	hopper("sm90_split", 2, false, middle, [2]int{2, 1}, "cooperative", allMajors)
 	hopper("sm90_split_small", 2, false, small, [2]int{1, 1}, "pingpong", allMajors)
+	// They share their unit with kernels of float64, which are as few.
+	fs = append(fs, family{90, Kernel{
+		Unit: "sm90_split_small", SM: 90, A: dtype.Float64, B: dtype.Float64,
+		Tile: [3]int{128, 64, 16}, Warp: [2]int{64, 32}, Cluster: [2]int{1, 1}, Stages: 4, Schedule: "multistage", Math: "fp64",
+		AlignA: 8, AlignB: 8, AlignOut: 8, TensorCore: true,
+	}, []dtype.DType{dtype.Float64}, allMajors})
 
 	// Gram matrices: states are rows, so k is contiguous on both sides.
 	for planes, middleSchedule := range []string{"pingpong", "cooperative"} {

@@ -89,6 +89,10 @@ func (k Kernel) header() string {
 		return "gemm_tf32_sm90.cuh"
 	case k.Direct:
 		return "gemm_direct_sm90.cuh"
+	case k.Large:
+		return "gemm_large_sm90.cuh"
+	case k.Schedule == "streamk":
+		return "gemm_streamk_sm90.cuh"
 	case k.wgmma():
 		return "gemm_sm90.cuh"
 	case k.Schedule == "ring":
@@ -113,6 +117,11 @@ func (k Kernel) instance() string {
 			k.planes(), columns, major[k.MajorA], major[k.MajorB],
 			k.Tile[0], k.Tile[1], k.Tile[2], k.Cluster[0], k.Cluster[1], k.Schedule)
 	}
+	if k.Large {
+		return fmt.Sprintf("GPK_LARGE90(%s, %s, %s, %t, %t, %d, %d, %d, %t)\n", k.Name,
+			tokens[k.A].cpp, tokens[k.Out].cpp, k.MajorA == RowMajor, k.MajorB == RowMajor,
+			k.Tile[0], k.Tile[1], k.Cluster[1], k.Schedule == "pingpong")
+	}
 	if k.wgmma() {
 		schedule := k.Schedule
 		if k.CTAs > 0 {
@@ -125,8 +134,11 @@ func (k Kernel) instance() string {
 			schedule = "swapped<" + schedule + ">"
 		}
 		macro := "GPK_GEMM90"
-		if k.Direct {
+		switch {
+		case k.Direct:
 			macro = "GPK_DIRECT90"
+		case k.Schedule == "streamk":
+			macro = "GPK_STREAMK90"
 		}
 		return fmt.Sprintf("%s(%s, %s, %s, %s, %s, %d, %d, %d, %d, %d, %s)\n", macro, k.Name,
 			tokens[k.A].cpp, tokens[k.Out].cpp, major[k.MajorA], major[k.MajorB],

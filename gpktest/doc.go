@@ -5,4 +5,10 @@
 // Every test that needs a device lives here, those of the packages above gpk
 // too, so that the suite is one test binary which runs on a machine with only
 // a driver. Tests of pure logic stay with the package that they test.
+//
+// With -gpktest.sanitize, which takes a regular expression of kernel names, the
+// test Sanitize launches each kernel of the library once on small operands, in
+// seconds under NVIDIA's compute-sanitizer:
+//
+//	compute-sanitizer --tool memcheck ./gpktest.test -test.run Sanitize -gpktest.sanitize .
 package gpktest

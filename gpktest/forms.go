@@ -93,11 +93,7 @@ func testFew(t *testing.T, s *suite) {
 				bounded.bound = math.Inf(1)
 			}
 			got := run(sp.name, c, a, b, bounded, epilogue{})
-			precision := gpk.FullPrecision
-			if strings.Contains(other, "tf32") {
-				precision = gpk.TF32
-			}
-			missed := sameBits(got, evaluate(t, a.array().MatMul(transposed(b).array().T(), matmul.WithKernel(other), precision)))
+			missed := sameBits(got, evaluate(t, a.array().MatMul(transposed(b).array().T(), matmul.WithKernel(other), precisionOf(other))))
 			if missed == sp.fits {
 				t.Errorf("%s %s: fits is %v, but whether %s ran is %v", k.Name, sp.name, sp.fits, other, missed)
 			}
@@ -276,6 +272,16 @@ var spreads = []spread{
 		a = s.random(dt, m, k).scaleBy(func(i int) float64 { return [...]float64{1e-30, 1, 1e30}[i/k%3] })
 		return a, s.random(dt, k, n)
 	}},
+	{"200 binades against their mirror", false, false, func(s *suite, dt gpk.DType, m, k, n int) (a, b tensor) {
+		f := func(i int) float64 { return math.Ldexp(1, 200*i/(k-1)-100) }
+		a = s.random(dt, m, k).scaleBy(func(i int) float64 { return f(i % k) })
+		return a, s.random(dt, k, n).scaleBy(func(i int) float64 { return 1 / f(i/n) })
+	}},
+	{"columns of 2^-120", false, true, func(s *suite, dt gpk.DType, m, k, n int) (a, b tensor) {
+		// Half of them float32 holds as subnormal numbers, or nearly.
+		b = s.random(dt, k, n).scaleBy(func(i int) float64 { return math.Ldexp(1, -120*(i%n%2)) })
+		return s.random(dt, m, k).scaleBy(func(int) float64 { return 0x1p70 }), b
+	}},
 	{"mostly zeros", false, false, func(s *suite, dt gpk.DType, m, k, n int) (a, b tensor) {
 		f := func(int) float64 { return float64(s.rng.IntN(10) / 9) }
 		return s.random(dt, m, k).scaleBy(f), s.random(dt, k, n).scaleBy(f)
@@ -322,11 +328,7 @@ func testSpread(t *testing.T, s *suite) {
 				}
 				got := evaluate(t, c)
 				s.check(t, what, got, a, b, bounded(v, sp), epilogue{})
-				precision := gpk.FullPrecision
-				if strings.Contains(other, "tf32") {
-					precision = gpk.TF32
-				}
-				missed := sameBits(got, evaluate(t, x.MatMul(y, matmul.WithKernel(other), precision)))
+				missed := sameBits(got, evaluate(t, x.MatMul(y, matmul.WithKernel(other), precisionOf(other))))
 				if missed == sp.fits {
 					t.Errorf("%s: fits is %v, but whether %s ran is %v", what, sp.fits, other, missed)
 				}
@@ -345,6 +347,16 @@ func fallback(plan string) string {
 		}
 	}
 	return ""
+}
+
+// precisionOf is the precision of a kernel of float32 or complex64.
+func precisionOf(kernel string) matmul.Precision {
+	for _, k := range cutlass.Kernels() {
+		if k.Name == kernel && k.Math == "tf32" {
+			return gpk.TF32
+		}
+	}
+	return gpk.FullPrecision
 }
 
 func sameBits(x, y tensor) bool {

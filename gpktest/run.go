@@ -42,6 +42,7 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Open", testOpen},
 		{"Chains", testChains}, // waits for what is being compiled: before the hundreds of kernels of Expressions
 		{"Folds", testFolds},
+		{"FoldedLines", testFoldedLines},
 		{"Expressions", testExpressions},
 		{"ExpressionBounds", testExpressionBounds},
 		{"Products", testProducts},
@@ -49,6 +50,8 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Batches", testBatches},
 		{"Frames", testFrames},
 		{"LongK", testLongK},
+		{"StreamK", testStreamK},
+		{"ShortK", testShortK},
 		{"OddRows", testOddRows},
 		{"Linear", testLinear},
 		{"Tails", testTails},
@@ -73,6 +76,7 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Graphs", testGraphs},
 		{"UserKernels", testUserKernels},
 		{"Quantum", testQuantum},
+		{"Sanitize", testSanitize},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			seed := rand.Uint64()

@@ -74,10 +74,13 @@ func (c *candidate) bind(p Problem, dev *device.Device) error {
 		return fmt.Errorf("%w: the kernel library %s lacks %s; build it for this device with `gpk setup -arch all`", expr.ErrUnsupported, lib.Path(), c.kernel.Name)
 	}
 	c.index = index
-	scratch, err := lib.GemmWorkspace(ordinal, index, int64(m), int64(n), int64(c.k), int64(p.Batch))
-	if err != nil {
-		return err
+	for _, b := range blocks(m, c.rows, p.Symmetric) { // one may need more than all of D would
+		cols := n - b.col*(n/max(1, p.N))
+		scratch, err := lib.GemmWorkspace(ordinal, index, int64(b.rows), int64(cols), int64(c.k), int64(p.Batch))
+		if err != nil {
+			return err
+		}
+		c.scratch = max(c.scratch, scratch)
 	}
-	c.scratch = max(c.scratch, scratch)
 	return nil
 }

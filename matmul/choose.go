@@ -89,6 +89,9 @@ func rank(p Problem, c device.Capabilities, force string, kernels []cutlass.Kern
 			continue
 		}
 		served = true
+		if k.Schedule == "streamk" && !forced && streamKOf(p, k, c).shared == 0 {
+			continue // an ordinary kernel then, and a slower one
+		}
 		var cand candidate
 		var ok bool
 		if k.Scaled || k.Split {
@@ -154,7 +157,7 @@ var unitSM = func() map[string]int {
 // fit says what a kernel needs to compute the problem; ok is false when types
 // or precision are not its own.
 func fit(p Problem, k cutlass.Kernel, c device.Capabilities) (candidate, bool) {
-	if k.A != p.A || k.B != p.B || k.Math != p.math() || !conjugates(p, k) || !gridHolds(p, k) {
+	if k.A != p.A || k.B != p.B || !p.computedAs(k.Math) || !conjugates(p, k) || !gridHolds(p, k) {
 		return candidate{}, false
 	}
 	if k.AbsSquare != (p.AbsSquare && k.Out == p.Out) && k.A.IsComplex() || !k.AbsSquare && k.Out != p.sum() {
@@ -168,6 +171,9 @@ func fit(p Problem, k cutlass.Kernel, c device.Capabilities) (candidate, bool) {
 	cand.prepB.major = k.MajorB
 	cand.copies(p)
 	cand.around(p, c, kernelCycles)
+	if k.Schedule == "streamk" {
+		cand.shareK(p, c)
+	}
 	return cand, true
 }
 

@@ -36,12 +36,12 @@ func TestChoose(t *testing.T) {
 		"aligned": {
 			Problem{M: 4096, N: 4096, K: 4096, A: bf16, B: bf16, AlignA: 16, AlignB: 16, AlignC: 16},
 			90,
-			"sm90_bf16_bf16_rr_128x128x64", "kernel", true,
+			"sm90_bf16_bf16_rr_256x128x64", "kernel", true,
 		},
 		"transposed B needs no copy": {
 			Problem{M: 4096, N: 4096, K: 4096, A: fp16, B: fp16, LayoutB: ColMajor, AlignA: 16, AlignB: 16, AlignC: 16},
 			90,
-			"sm90_f16_f16_rc_128x128x64", "kernel", true,
+			"sm90_f16_f16_rc_256x128x64", "kernel", true,
 		},
 		"both transposed": {
 			Problem{M: 4096, N: 4096, K: 4096, A: fp16, B: fp16, LayoutA: ColMajor, LayoutB: ColMajor, AlignA: 16, AlignB: 16, AlignC: 16},
@@ -61,7 +61,7 @@ func TestChoose(t *testing.T) {
 		"columns that are not neighbours": {
 			Problem{M: 4096, N: 4096, K: 4096, A: fp16, B: fp16, AlignA: 16, AlignB: 16, AlignC: 1},
 			90,
-			"sm90_f16_f16_rr_128x128x64_2x1_pingpong", "kernel stripD", true,
+			"sm90_f16_f16_rr_256x128x64", "kernel stripD", true,
 		},
 		"few tiles, long k": {
 			Problem{M: 512, N: 512, K: 16384, A: bf16, B: bf16, AlignA: 16, AlignB: 16, AlignC: 16},
@@ -238,11 +238,14 @@ func TestModel(t *testing.T) {
 	}{
 		{Problem{M: 512, N: 512, K: 512, A: bf16}, "sm90_bf16_bf16_rr_64x64x64_1x1_pingpong"},
 		{Problem{M: 1024, N: 1024, K: 1024, A: bf16}, "sm90_bf16_bf16_rr_64x128x128_1x1_single1"},
-		{Problem{M: 2048, N: 2048, K: 2048, A: fp16}, "sm90_f16_f16_rr_128x256x64_2x1_cooperative"},
-		{Problem{M: 3072, N: 3072, K: 3072, A: bf16}, "sm90_bf16_bf16_rr_128x192x64_2x1_cooperative"},
-		{Problem{M: 4096, N: 4096, K: 4096, A: bf16}, "sm90_bf16_bf16_rr_128x128x64_2x1_pingpong"},
-		{Problem{M: 4096, N: 14336, K: 4096, A: bf16}, "sm90_bf16_bf16_rr_128x128x64_2x1_pingpong"},
-		{Problem{M: 8192, N: 8192, K: 8192, A: bf16}, "sm90_bf16_bf16_rr_128x256x64_2x1_cooperative"},
+		{Problem{M: 2048, N: 2048, K: 2048, A: fp16}, "sm90_f16_f16_rr_256x128x64_1x1_swapped_large_cooperative"},
+		{Problem{M: 3072, N: 3072, K: 3072, A: bf16}, "sm90_bf16_bf16_rr_192x128x64_1x2_swapped_large_pingpong"},
+		{Problem{M: 4000, N: 4000, K: 4000, A: bf16}, "sm90_bf16_bf16_rr_160x192x64_1x1_swapped_large_cooperative"},
+		{Problem{M: 4096, N: 4096, K: 4096, A: bf16}, "sm90_bf16_bf16_rr_256x128x64_1x1_swapped_large_cooperative"},
+		{Problem{M: 4096, N: 14336, K: 4096, A: bf16}, "sm90_bf16_bf16_rr_256x128x64_1x1_swapped_large_cooperative"},
+		{Problem{M: 8192, N: 8192, K: 8192, A: bf16}, "sm90_bf16_bf16_rr_192x128x64_1x2_swapped_large_pingpong"},
+		{Problem{M: 8192, N: 16384, K: 4096, A: fp16}, "sm90_f16_f16_rr_192x128x64_1x2_swapped_large_pingpong"},
+		{Problem{M: 2048, N: 2048, K: 2048, LayoutA: ColMajor, A: bf16}, "sm90_bf16_bf16_cr_256x128x64_1x1_swapped_large_cooperative"},
 		{Problem{M: 512, N: 512, K: 16384, A: fp16}, "sm90_f16_f32_rr_128x128x64_2x1_pingpong"},
 		{Problem{M: 256, N: 4096, K: 14336, A: bf16}, "sm90_bf16_f32_rr_128x128x64_2x1_pingpong"},
 		{Problem{M: 512, N: 512, K: 4096, A: bf16}, "sm90_bf16_bf16_rr_64x64x64_1x1_pingpong"},
@@ -256,7 +259,8 @@ func TestModel(t *testing.T) {
 		{Problem{M: 128, N: 128, K: 128, Batch: 256, A: bf16}, "sm90_bf16_bf16_rr_128x128x64_1x1_swapped_cooperative"},
 		{Problem{M: 64, N: 64, K: 64, Batch: 4096, A: bf16}, "sm90_bf16_bf16_rr_64x64x64_1x1_pingpong"},
 		{Problem{M: 512, N: 3072, K: 768, A: bf16, LayoutB: ColMajor, Epilogue: Epilogue{Bias: true, Activation: GELUTanh}}, "sm90_bf16_bf16_rc_64x96x64_1x1_single2"},
-		{Problem{M: 8192, N: 4096, K: 1024, A: bf16, LayoutB: ColMajor, Epilogue: Epilogue{Bias: true, Activation: GELUTanh}}, "sm90_bf16_bf16_rc_128x128x64_2x1_pingpong"},
+		{Problem{M: 4096, N: 3072, K: 768, A: bf16, LayoutB: ColMajor, Epilogue: Epilogue{Bias: true, Activation: GELUTanh}}, "sm90_bf16_bf16_rc_192x128x64_1x2_swapped_large_pingpong"},
+		{Problem{M: 8192, N: 4096, K: 1024, A: bf16, LayoutB: ColMajor, Epilogue: Epilogue{Bias: true, Activation: GELUTanh}}, "sm90_bf16_bf16_rc_192x128x64_1x2_swapped_large_pingpong"},
 		{Problem{M: 512, N: 512, K: 512, A: fp32}, "sm90_tf32_f32_rr_64x64x32_1x1_swapped_pingpong"},
 		{Problem{M: 1024, N: 1024, K: 1024, A: fp32}, "sm90_tf32_f32_rr_128x64x32_1x1_swapped_pingpong"},
 		{Problem{M: 4, N: 14336, K: 4096, A: fp32}, "sm90_tf32_f32_rr_16x128x32_1x1_swapped_cooperative"},
@@ -274,7 +278,7 @@ func TestModel(t *testing.T) {
 		{Problem{M: 4096, N: 4096, K: 4096, A: fp32}, "sm90_f16s_f32_rr_128x256x64_2x1_cooperative"},
 		{Problem{M: 8192, N: 8192, K: 8192, A: fp32}, "sm90_f16s_f32_rr_128x256x64_2x1_cooperative"},
 		{Problem{M: 512, N: 512, K: 512, A: dtype.Float64}, "sm90_f64_f64_rr_64x64x16_ring2"},
-		{Problem{M: 1024, N: 1024, K: 1024, A: dtype.Float64}, "sm90_f64_f64_rr_128x64x16_multistage"},
+		{Problem{M: 1024, N: 1024, K: 1024, A: dtype.Float64}, "sm90_f64_f64_rr_128x64x32_multistage"},
 	} {
 		p := test.p
 		p.B, p.AlignA, p.AlignB, p.AlignC = p.A, 16, 16, 16
@@ -295,7 +299,7 @@ func TestChoosePrecision(t *testing.T) {
 		case k.Split:
 			return true
 		}
-		return k.Math == want || k.Math == "fp32"
+		return k.Math == want || k.Math == "fp32" || k.Math == "tf32x3"
 	}
 	for _, sm := range []int{80, 86, 89, 90, 100, 120} {
 		for _, n := range []int{1, 7, 64, 1000, 4095, 4096, 16384} {
@@ -313,6 +317,31 @@ func TestChoosePrecision(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// TestChooseFallback: data that float16 cannot hold go to three products of TF32
+// where an operand has k contiguous and TMA can read both, else to float32's own.
+func TestChooseFallback(t *testing.T) {
+	for _, c := range []struct {
+		a, b  Layout
+		align int
+		want  string
+	}{
+		{RowMajor, RowMajor, 16, "any_tf32x3_f32_rr_128x128x32_ring1"},
+		{RowMajor, ColMajor, 16, "any_tf32x3_f32_rc_128x128x32_ring1"},
+		{ColMajor, ColMajor, 16, "any_tf32x3_f32_cc_128x128x32_ring1"},
+		{ColMajor, RowMajor, 16, "any_f32_f32_cr_128x128x8_simt"},
+		{RowMajor, RowMajor, 4, "any_f32_f32_rr_128x128x8_simt"},
+	} {
+		p := Problem{M: 4096, N: 4096, K: 4096, A: fp32, B: fp32, LayoutA: c.a, LayoutB: c.b, AlignA: c.align, AlignB: c.align, AlignC: 16, Precision: FullPrecision}
+		_, found, err := choose(p, sm90, "", manifest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !found.kernel.Split || found.other == nil || found.other.kernel.Name != c.want {
+			t.Errorf("%v %v, aligned to %d: %s, then %+v", c.a, c.b, c.align, found.kernel.Name, found.other)
 		}
 	}
 }

@@ -25,8 +25,8 @@ import (
 // and of batches, each launched before the previous one had ended. They predict
 // a time to 11 % (root mean square), and the tile of least cycles was at most
 // 2.4 % slower than the fastest that was measured. The numbers of TF32 through
-// registers, and of float64 in rings, were read from 40 later timings. Peak rates
-// are those of NVIDIA's data sheet.
+// registers, and of float64 in rings, were read from 40 later timings, and those of
+// large products of halves from 60. Peak rates are those of NVIDIA's data sheet.
 const (
 	cyclesPerMicrosecond = 1800
 
@@ -39,6 +39,7 @@ const (
 	sharedRate     = 93.   // bytes of a cycle that wgmma reads
 	l2Rate         = 63.   // bytes of a cycle that come from L2
 	narrowL2Rate   = 45.   // where the instruction is at most 32 wide
+	pairL2Rate     = 52.   // where two CTAs of a multiprocessor ask for the same lines of B
 	zeroFill       = 3.    // what TMA takes for rows that are not there
 	sharedEnd      = 0.97  // of the bytes' time, where one CTA's end is another's middle
 	epilogueCycles = 370.
@@ -47,8 +48,11 @@ const (
 	longFunction   = 6.    // likewise, where they are rounded once to float32 or are error functions
 	startCycles    = 2600. // of the next CTA where CTAs do not persist
 	orderCycles    = 900.  // of pingpong's second tile, until both warpgroups have their turn
+	largeEpilogue  = 1500. // where warpgroups store apart
+	largeTurn      = 800.  // from a tile to the next there
+	sharedFunction = 0.5   // of an activation's time, what the other warpgroup of pingpong loses
 	directCycles   = 3000. // of the last tile's rows, where they are not TMA's to store
-	longCycles     = 1.44e6
+	longCycles     = 1.5e5
 	heat           = 0.3
 	heatFree       = 0.625 // bytes from shared memory a product, over what the peak allows: 128 x 256
 
@@ -69,14 +73,16 @@ var planesReach = map[[3]int]float64{
 
 // Of kernels without wgmma.
 const (
-	plainReach = 0.9 // of the peak
+	plainReach = 0.9  // of the peak
+	aloneRate  = 0.96 // by a tile of float64 that fills a multiprocessor, where there is one for each
 	ringReach  = 0.67
+	splitReach = 0.77  // of a ring whose tiles are split on the way
 	ringEnd    = 5300. // a cluster's way to its first tile, and from its sums to D
 	skinnyRate = 0.86
 )
 
 var flopsPerCycle = map[string]float64{
-	"bf16": 4096, "fp16": 4096, "fp16x3": 4096. / 3, "tf32": 2048, "fp64": 256, "fp32": 256, "c64": 256, "c128": 256, "int": 64,
+	"bf16": 4096, "fp16": 4096, "fp16x3": 4096. / 3, "tf32": 2048, "tf32x3": 2048. / 3, "fp64": 256, "fp32": 256, "c64": 256, "c128": 256, "int": 64,
 }
 
 // defaultSMs stands for a device whose multiprocessors are not counted.
@@ -94,9 +100,13 @@ func kernelCycles(p Problem, k cutlass.Kernel, c device.Capabilities) float64 {
 	bytes := (size*depth*(m+n) + out*m*n) * batch
 	var compute float64
 	switch k.Schedule {
-	case "cooperative", "pingpong", "single":
+	case "cooperative", "pingpong", "single", "streamk":
 		down, across = alignUp(down, k.Cluster[0]), alignUp(across, k.Cluster[1])
-		compute = wgmmaCycles(p, k, down*across*p.Batch, sms)
+		cycles := wgmmaCycles
+		if k.Large {
+			cycles = largeCycles
+		}
+		compute = cycles(p, k, down*across*p.Batch, sms)
 	case "ring":
 		compute = ringCycles(p, k, down*across*p.Batch, sms)
 	case "skinny": // reads B once for each row of tiles
@@ -134,8 +144,11 @@ func wgmmaCycles(p Problem, k cutlass.Kernel, tiles, sms int) float64 {
 		left, right = tn, tm
 	}
 	rate := l2Rate
-	if right <= 32 {
+	switch {
+	case right <= 32:
 		rate = narrowL2Rate
+	case k.CTAs > 1 && p.M > k.Tile[0]:
+		rate = pairL2Rate
 	}
 	fromL2 := (tm/float64(k.Cluster[1]) + tn/float64(k.Cluster[0])) * tk * size / rate
 	ideal := 2 * tm * tn * tk / flopsPerCycle[k.Math]
@@ -163,7 +176,7 @@ func wgmmaCycles(p Problem, k cutlass.Kernel, tiles, sms int) float64 {
 	}
 	work := float64(ceilDiv(p.K, k.Tile[2])) * step
 	threads := 128.
-	if k.Schedule == "cooperative" {
+	if k.Schedule == "cooperative" || k.Schedule == "streamk" {
 		threads = 256
 	}
 	epilogue := epilogueCycles + elementCycles*tm*tn/threads + activationCycles(p, k)*tm*tn
@@ -172,10 +185,12 @@ func wgmmaCycles(p Problem, k cutlass.Kernel, tiles, sms int) float64 {
 	switch k.Schedule {
 	case "cooperative":
 		compute = share * (work + epilogue)
+	case "streamk":
+		compute = dealt(tiles, ceilDiv(p.K, k.Tile[2]), sms, k.Cluster[0]*k.Cluster[1]).cycles(work, epilogue)
 	case "pingpong":
 		compute = max(share*work+epilogue, math.Ceil(share/2)*(work+epilogue))
 		if share > 1 {
-			compute += orderCycles
+			compute += orderCycles + share*sharedFunction*activationCycles(p, k)*tm*tn
 		}
 	default:
 		if k.CTAs > 1 && tiles <= sms {
@@ -194,6 +209,32 @@ func wgmmaCycles(p Problem, k cutlass.Kernel, tiles, sms int) float64 {
 	return compute
 }
 
+// largeCycles is the compute term of the kernels for large products of halves.
+func largeCycles(p Problem, k cutlass.Kernel, tiles, sms int) float64 {
+	tm, tn := float64(k.Tile[0]), float64(k.Tile[1])
+	work := float64(ceilDiv(p.K, k.Tile[2]))*2*tm*tn*float64(k.Tile[2])/(flopsPerCycle[k.Math]*peakReach)*largeHeat(k) + largeTurn
+	activation := activationCycles(p, k) * tm * tn
+	epilogue := largeEpilogue + activation
+	share := float64(ceilDiv(tiles, sms))
+	if k.Schedule == "pingpong" {
+		return max(share*work+epilogue, math.Ceil(share/2)*(work+epilogue))
+	}
+	return share*(work+activation) + largeEpilogue
+}
+
+// largeHeat is how much slower than a kernel of 256 rows one is whose instructions are
+// narrower, once the clock has settled: they read more of shared memory for a
+// flop, and it is the power that bounds large products.
+func largeHeat(k cutlass.Kernel) float64 {
+	switch {
+	case k.Tile[0] >= 192:
+		return 1
+	case k.Tile[0] >= 160:
+		return 1.025
+	}
+	return 1.055
+}
+
 // activationCycles is what an activation takes a multiprocessor for one result.
 func activationCycles(p Problem, k cutlass.Kernel) float64 {
 	switch {
@@ -205,12 +246,16 @@ func activationCycles(p Problem, k cutlass.Kernel) float64 {
 	return 1 / shortFunction
 }
 
-// ringCycles is the compute term of float64 kernels for Hopper: clusters take
+// ringCycles is the compute term of kernels for Hopper without CUTLASS: clusters take
 // tiles, and each of their CTAs a part of k.
 func ringCycles(p Problem, k cutlass.Kernel, tiles, sms int) float64 {
 	share := float64(ceilDiv(tiles, max(1, sms/k.Parts)))
 	steps := float64(ceilDiv(ceilDiv(p.K, k.Tile[2]), k.Parts))
-	step := 2 * float64(k.Tile[0]*k.Tile[1]*k.Tile[2]) / (flopsPerCycle[k.Math] * ringReach)
+	reach := ringReach
+	if k.Math == "tf32x3" {
+		reach = splitReach
+	}
+	step := 2 * float64(k.Tile[0]*k.Tile[1]*k.Tile[2]) / (flopsPerCycle[k.Math] * reach)
 	return share * (steps*step + ringEnd)
 }
 
@@ -221,6 +266,9 @@ func plainCycles(p Problem, k cutlass.Kernel, tiles, sms int) float64 {
 		flops = 8
 	}
 	rate := plainReach * tileRate(k)
+	if k.Math == "fp64" && k.Tile[2] > 16 && tiles <= sms {
+		rate = plainReach * aloneRate
+	}
 	return float64(ceilDiv(tiles, sms)) * flops * float64(k.Tile[0]) * float64(k.Tile[1]) * float64(p.K) / (flopsPerCycle[k.Math] * rate)
 }
 
@@ -231,6 +279,8 @@ func tileRate(k cutlass.Kernel) float64 {
 	switch {
 	case k.Math == "fp64" && area <= 64*64:
 		return 0.77
+	case k.Math == "fp64" && k.Tile[2] > 16:
+		return 0.89
 	case k.Math == "fp64" && area <= 64*128:
 		return 0.93
 	case k.Math == "fp64":

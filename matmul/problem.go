@@ -153,6 +153,13 @@ func (p Problem) math() string {
 	return "int"
 }
 
+// computedAs reports whether a kernel's way to multiply has the problem's
+// precision: TF32 in three products has float32's.
+func (p Problem) computedAs(math string) bool {
+	want := p.math()
+	return math == want || math == "tf32x3" && want == "fp32"
+}
+
 // String describes the problem in a line.
 func (p Problem) String() string {
 	conj := func(l Layout, c bool) string {

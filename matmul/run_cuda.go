@@ -207,21 +207,34 @@ type launch struct {
 	m   matrix
 }
 
-// Start enqueues the block.
-func (l *launch) Start(ordinal int, stream uint64) error {
+// Enqueue implements device.Queued, for blocks that are one product.
+func (l *launch) Enqueue(ordinal int, stream uint64) (bool, error) {
+	if l.c.parts > 0 || l.c.form != 0 {
+		return false, nil
+	}
+	return true, l.out.Buffer.Device().Submitted().Gemm(ordinal, stream, l.c.index, l.gemm())
+}
+
+// gemm is the block as the kernel library takes it, without prepared planes.
+func (l *launch) gemm() cutlass.Gemm {
 	q, c := &l.q, l.c
-	lib := l.out.Buffer.Device().Library()
 	ldd := l.m.rowStride
 	if l.m.rows <= 1 { // no second row: any pitch that the kernel accepts
 		ldd = alignUp(l.m.cols, max(1, 16/l.out.DType.Size()))
 	}
-	g := cutlass.Gemm{
+	return cutlass.Gemm{
 		M: l.m.rows, N: l.m.cols, K: c.k, Batch: q.Batch,
 		A: l.a.addr() + uint64(l.at.row*l.a.m.rowStride*q.A.Size()), LDA: l.a.pitch, StrideA: l.a.m.batchStride,
 		B: l.b.addr() + uint64(l.at.col*l.b.m.colStep*q.A.Size()), LDB: l.b.pitch, StrideB: l.b.m.batchStride,
 		D: l.out.Buffer.Addr() + uint64(l.m.offset*l.out.DType.Size()), LDD: ldd, StrideD: l.m.batchStride,
 		Bias: l.bias, Act: int(l.act), AlphaRe: l.alpha, Workspace: l.workspace, WorkspaceBytes: c.scratch,
 	}
+}
+
+// Start enqueues the block.
+func (l *launch) Start(ordinal int, stream uint64) error {
+	q, c, g := &l.q, l.c, l.gemm()
+	lib := l.out.Buffer.Device().Library()
 	switch {
 	case c.parts > 0:
 		return l.startParts(lib, ordinal, stream, g)

@@ -20,12 +20,14 @@ type Tail struct {
 // actSteps is GPK_ACT_STEPS.
 const actSteps = 16
 
-// smoothDepth is from which K on the smooth functions are a part of the epilogue:
-// bfloat16 4096 x K x 4096 with bias and GELU took 128 us against 81 us of two kernels at
-// K = 1024, 170 us against 121 at 2048, and 220 to 232 us against 231 at 4096, by an
-// epilogue with more code than today's. Below, there is too little to multiply while
-// other results are finished.
-const smoothDepth = 4096
+// From which K on the smooth functions are a part of the epilogue. Below, there is
+// too little to multiply while other results are finished: bfloat16 4096 x 1024 x 4096
+// with bias and GELU takes 71 us by the pingpong kernel, of 81 us by two. A kernel that
+// finishes a tile before it begins the next has nothing to do meanwhile.
+const (
+	smoothDepth       = 4096
+	smoothBehindDepth = 1024 // by pingpong
+)
 
 // Takes reports whether the kernel that computes the product into D on s, chosen
 // as if there were no tail, can do the tail too, with the same bits.
@@ -42,11 +44,17 @@ func (p *Product) Takes(s *device.Stream, t Tail) bool {
 	}
 	first, _ := p.stacks()
 	q := p.problem(first)
-	if q.K == 0 || t.Activation > ReLU && q.K < smoothDepth {
+	if q.K == 0 {
 		return false
 	}
 	c, err := p.candidate(s, first, q)
-	return err == nil && c.takesTail()
+	return err == nil && c.takesTail() && (t.Activation <= ReLU || c.hidesSmooth(q.K))
+}
+
+// hidesSmooth reports whether a smooth function in the kernel's epilogue takes less
+// than a kernel of its own.
+func (c *candidate) hidesSmooth(k int) bool {
+	return k >= smoothDepth || k >= smoothBehindDepth && c.kernel.Schedule == "pingpong"
 }
 
 func (c *candidate) takesTail() bool {

@@ -61,6 +61,7 @@ for name, rz in (("ryrz_cz", True), ("ry_cz", False)):
     emit(f"circuit={name}/path=general/precision=Standard/qubits=8/n=1000", lambda: square(states(x, rz, sign)), 30)
     emit(f"circuit={name}/path=general/precision=Standard/qubits=8/n=1000/part=product", lambda: square(s), 30)
 emit("circuit=ry/path=product/precision=Standard/qubits=8/n=1000", lambda: closed(x, False), 10)
+emit("circuit=ryrz/path=product/precision=Standard/qubits=8/n=1000", lambda: closed(x, True), 10)
 x = (rng.random((2000, 16)) * np.pi).astype(np.float32)
 emit("circuit=ry/path=product/precision=Standard/qubits=16/n=2000", lambda: closed(x, False), 5)
 emit("circuit=ryrz/path=product/precision=Standard/qubits=16/n=2000", lambda: closed(x, True), 3)

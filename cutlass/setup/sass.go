@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gpk-go/gpk/cutlass"
@@ -63,7 +64,7 @@ func (b *builder) checkSASS(ctx context.Context, units []UnitResult) ([]SASS, er
 
 // IsWGMMA reports whether the kernel is one of CUTLASS 3.x for wgmma.
 func IsWGMMA(k cutlass.Kernel) bool {
-	return k.SM == 90 && (k.Schedule == "cooperative" || k.Schedule == "pingpong" || k.Schedule == "single")
+	return k.SM == 90 && slices.Contains([]string{"cooperative", "pingpong", "single", "streamk"}, k.Schedule)
 }
 
 // cuobjdump is the disassembler beside nvcc or on PATH, else the wheels'.

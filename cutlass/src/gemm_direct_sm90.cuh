@@ -18,6 +18,7 @@ struct Direct {};
 template <class Schedule>
 struct direct : Schedule {
   using Epilogue = Direct<typename Schedule::Epilogue>;
+  static constexpr bool by_way = false;
 };
 
 // D = act(alpha acc + bias), with the members that CUTLASS's adapter for

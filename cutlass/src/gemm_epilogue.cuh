@@ -1,8 +1,7 @@
 // gemm_epilogue.cuh: D = act(alpha * acc + bias) in float32, the activation
 // chosen at run time, so that one kernel serves the plain product and every
 // LinearBias. Or the same as the steps of a chain, each rounded to D's type, with
-// the bits of the single operations: the activation's code is one for both, since
-// instructions that an unrolled epilogue jumps over cost time too.
+// the bits of the single operations.
 #pragma once
 #include <math.h>
 
@@ -13,6 +12,15 @@
 #include "smooth.cuh"
 
 namespace gpk {
+
+// What an epilogue does, where it is known before its elements are: instructions
+// that an unrolled epilogue jumps over cost time too.
+//
+//   bare    alpha * acc
+//   brief   clip and sigmoid below
+//   normal  likewise
+//   steps   a chain
+enum class Way : int { bare, brief, normal, steps, any };
 
 // An activation as three families of formula, to keep the unrolled epilogue
 // small:
@@ -54,6 +62,12 @@ struct Activation {
         break;
       case GPK_ACT_GELU: family = normal; break;
     }
+  }
+
+  Way way() const {
+    if (steps) return Way::steps;
+    if (family == normal) return Way::normal;
+    return family == sigmoid || low == 0 || bias ? Way::brief : Way::bare;
   }
 };
 
@@ -138,32 +152,6 @@ CUTLASS_DEVICE float gelu_float(float x) {
   return x * (x > 0 ? 1.f - q : q);
 }
 
-// act(x) in place, for a result of type Out. Rough: of a product in TF32's
-// precision or less, whose error is above what the short sigmoid adds. The branch
-// is uniform and taken once a fragment.
-template <class Out, bool Rough, int N>
-CUTLASS_DEVICE void activate(cutlass::Array<float, N>& x, Activation const& act) {
-  if (act.family == Activation::clip) {
-    CUTLASS_PRAGMA_UNROLL
-    for (int i = 0; i < N; ++i) x[i] = sizeof(Out) == 2 ? max_nan(x[i], act.low) : x[i] <= act.low ? act.low : x[i];
-  } else if (act.family == Activation::sigmoid) {
-    CUTLASS_PRAGMA_UNROLL
-    for (int i = 0; i < N; ++i) x[i] = Rough || sizeof(Out) == 2 ? sigmoid_half(x[i], act) : sigmoid_float(x[i], act);
-  } else if constexpr (sizeof(Out) == 2) {
-    constexpr bool brief = cutlass::platform::is_same<Out, cutlass::bfloat16_t>::value;
-    if (brief && !act.steps) {
-      CUTLASS_PRAGMA_UNROLL
-      for (int i = 0; i < N; ++i) x[i] = gelu_half(x[i]);
-    } else {
-      CUTLASS_PRAGMA_UNROLL
-      for (int i = 0; i < N; ++i) x[i] = GELU::rough<brief>(x[i]);
-    }
-  } else {
-    CUTLASS_PRAGMA_UNROLL
-    for (int i = 0; i < N; ++i) x[i] = gelu_float(x[i]);
-  }
-}
-
 template <class Out, int N>
 CUTLASS_DEVICE void round_to(cutlass::Array<float, N>& x) {
   if constexpr (sizeof(Out) == 2) {
@@ -171,32 +159,78 @@ CUTLASS_DEVICE void round_to(cutlass::Array<float, N>& x) {
   }
 }
 
-// What becomes of the sums of a product, for results of type Out; `bias` is 0
-// where there is none. Rough: see activate. The functions of a chain are the kinks,
-// and GELU for results of 16 bits; gpk_gemm refuses others.
-template <class Out, bool Rough = false, int N>
-CUTLASS_DEVICE cutlass::Array<float, N> finish(cutlass::Array<float, N> const& sum, cutlass::Array<float, N> const& bias,
-                                               float alpha, Activation const& act) {
-  cutlass::Array<float, N> x;
-  if (!act.steps) {
+// max(x, low), for a result of type Out.
+template <class Out>
+CUTLASS_DEVICE float clipped(float x, float low) {
+  if constexpr (sizeof(Out) == 2) return max_nan(x, low);
+  return x <= low ? low : x;
+}
+
+// GELU for a result of type Out that is rounded once.
+template <class Out>
+CUTLASS_DEVICE float gelu(float x) {
+  if constexpr (sizeof(Out) == 4) return gelu_float(x);
+  if constexpr (cutlass::platform::is_same<Out, cutlass::bfloat16_t>::value) return gelu_half(x);
+  return GELU::rough(x);
+}
+
+// A chain. Its functions are the kinks, and GELU for results of 16 bits; gpk_gemm
+// refuses others.
+template <class Out, int N>
+CUTLASS_DEVICE void steps(cutlass::Array<float, N>& x, cutlass::Array<float, N> const& bias, float alpha, Activation const& act) {
+  CUTLASS_PRAGMA_UNROLL
+  for (int i = 0; i < N; ++i) x[i] += 0.f;
+  round_to<Out>(x);
+  if (alpha != 1) {
     CUTLASS_PRAGMA_UNROLL
-    for (int i = 0; i < N; ++i) x[i] = fmaf(alpha, sum[i], bias[i]);
+    for (int i = 0; i < N; ++i) x[i] = __fmul_rn(x[i], alpha);
+    round_to<Out>(x);
+  }
+  if (act.bias) {
+    CUTLASS_PRAGMA_UNROLL
+    for (int i = 0; i < N; ++i) x[i] = __fadd_rn(x[i], bias[i]);
+    round_to<Out>(x);
+  }
+  if (sizeof(Out) == 2 && act.family == Activation::normal) {
+    constexpr bool brief = cutlass::platform::is_same<Out, cutlass::bfloat16_t>::value;
+    CUTLASS_PRAGMA_UNROLL
+    for (int i = 0; i < N; ++i) x[i] = GELU::rough<brief>(x[i]);
   } else {
     CUTLASS_PRAGMA_UNROLL
-    for (int i = 0; i < N; ++i) x[i] = sum[i] + 0.f;
-    round_to<Out>(x);
-    if (alpha != 1) {
+    for (int i = 0; i < N; ++i) x[i] = clipped<Out>(x[i], act.low);
+  }
+}
+
+// What becomes of the sums of a product, for results of type Out; `bias` is 0
+// where there is none. Rough: of a product in TF32's precision or less, whose error
+// is above what the short sigmoid adds. W is act.way(), or Way::any.
+template <class Out, bool Rough = false, Way W = Way::any, int N>
+CUTLASS_DEVICE cutlass::Array<float, N> finish(cutlass::Array<float, N> const& sum, cutlass::Array<float, N> const& bias,
+                                               float alpha, Activation const& act) {
+  if constexpr (W == Way::any) {
+    if (act.steps) return finish<Out, Rough, Way::steps>(sum, bias, alpha, act);
+    if (act.family == Activation::normal) return finish<Out, Rough, Way::normal>(sum, bias, alpha, act);
+    return finish<Out, Rough, Way::brief>(sum, bias, alpha, act);
+  }
+  cutlass::Array<float, N> x = sum;
+  if constexpr (W == Way::steps) {
+    steps<Out>(x, bias, alpha, act);
+    return x;
+  }
+  CUTLASS_PRAGMA_UNROLL
+  for (int i = 0; i < N; ++i) x[i] = fmaf(alpha, sum[i], bias[i]);
+  if constexpr (W == Way::normal) {
+    CUTLASS_PRAGMA_UNROLL
+    for (int i = 0; i < N; ++i) x[i] = gelu<Out>(x[i]);
+  } else if constexpr (W == Way::brief) {
+    if (act.family == Activation::clip) {
       CUTLASS_PRAGMA_UNROLL
-      for (int i = 0; i < N; ++i) x[i] = __fmul_rn(x[i], alpha);
-      round_to<Out>(x);
-    }
-    if (act.bias) {
+      for (int i = 0; i < N; ++i) x[i] = clipped<Out>(x[i], act.low);
+    } else {
       CUTLASS_PRAGMA_UNROLL
-      for (int i = 0; i < N; ++i) x[i] = __fadd_rn(x[i], bias[i]);
-      round_to<Out>(x);
+      for (int i = 0; i < N; ++i) x[i] = Rough || sizeof(Out) == 2 ? sigmoid_half(x[i], act) : sigmoid_float(x[i], act);
     }
   }
-  activate<Out, Rough>(x, act);
   return x;
 }
 

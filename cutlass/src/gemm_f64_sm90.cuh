@@ -23,11 +23,13 @@
 // then of the groups, so that a result does not depend on time.
 #pragma once
 #include "dependent.cuh"
-#include "registry.cuh"
+#include "tma.cuh"
 
 namespace gpk {
 namespace dmma {
 namespace {
+
+using namespace tma;
 
 constexpr int step = 16;
 constexpr int line = step * static_cast<int>(sizeof(double));  // bytes
@@ -43,37 +45,6 @@ struct Grid {
   int64_t ldd, stride_d;
   double alpha;
 };
-
-__device__ inline uint32_t shared_address(void const* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
-
-__device__ inline void make_barrier(uint32_t at, int arrivals) {
-  asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(at), "r"(arrivals));
-}
-
-__device__ inline void await(uint32_t at, unsigned parity) {
-  asm volatile(
-      "{\n\t.reg .pred p;\n"
-      "again:\n\tmbarrier.try_wait.parity.shared.b64 p, [%0], %1;\n\t@!p bra again;\n\t}" ::"r"(at),
-      "r"(parity)
-      : "memory");
-}
-
-__device__ inline void arrive(uint32_t at) {
-  asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(at) : "memory");
-}
-
-__device__ inline void expect(uint32_t at, int bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(at), "r"(bytes) : "memory");
-}
-
-// Copies a box of the tensor, which the barrier counts.
-__device__ inline void copy_box(uint32_t to, CUtensorMap const* map, int x, int y, int z, uint32_t barrier) {
-  asm volatile(
-      "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], "
-      "[%5];" ::"r"(to),
-      "l"(map), "r"(x), "r"(y), "r"(z), "r"(barrier)
-      : "memory");
-}
 
 __device__ inline double2 load(uint32_t at) {
   double2 v;
@@ -154,7 +125,7 @@ __global__ void __launch_bounds__(K::threads, 1)
       make_barrier(full + 8 * i, K::fillers);
       make_barrier(empty + 8 * i, K::warps);
     }
-    asm volatile("fence.mbarrier_init.release.cluster;\n\tfence.proxy.async.shared::cta;" ::: "memory");
+    barriers_made();
   }
   begin();
   __syncthreads();
@@ -370,21 +341,6 @@ __global__ void __launch_bounds__(K::threads, 1)
   }
 }
 
-// Describes an operand to TMA; lines are its rows, or B's columns.
-inline bool describe(CUtensorMap* map, void const* address, bool k_major, int lines, int k, int64_t ld, int64_t stride,
-                     int batch, int box_lines) {
-  bool const many = batch > 1 && stride != 0;
-  cuuint64_t const pitch = ld * sizeof(double);
-  cuuint64_t const dims[3] = {cuuint64_t(k_major ? k : lines), cuuint64_t(k_major ? lines : k),
-                              cuuint64_t(many ? batch : 1)};
-  cuuint64_t const strides[2] = {pitch, many ? stride * sizeof(double) : pitch};
-  cuuint32_t const box[3] = {step, cuuint32_t(k_major ? box_lines : step), 1}, ones[3] = {1, 1, 1};
-  CUresult const e = encode_tiled(map, CU_TENSOR_MAP_DATA_TYPE_FLOAT64, 3, const_cast<void*>(address), dims, strides,
-                                  box, ones, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                                  CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  return e == CUDA_SUCCESS && !take_tma_error();
-}
-
 template <bool RowA, bool RowB, class K>
 int run(Problem const& p) {
   static uint64_t allowed = 0;
@@ -395,8 +351,10 @@ int run(Problem const& p) {
   CUtensorMap a, b;
   int const box_a = K::swap ? K::Right::box_lines : K::Left::box_lines;
   int const box_b = K::swap ? K::Left::box_lines : K::Right::box_lines;
-  if (!describe(&a, p.a, RowA, p.m, p.k, p.lda, p.stride_a, p.batch, box_a) ||
-      !describe(&b, p.b, !RowB, p.n, p.k, p.ldb, p.stride_b, p.batch, box_b)) {
+  constexpr auto type = CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
+  constexpr int size = sizeof(double);
+  if (!describe(&a, type, size, p.a, RowA, p.m, p.k, p.lda, p.stride_a, p.batch, box_a, step) ||
+      !describe(&b, type, size, p.b, !RowB, p.n, p.k, p.ldb, p.stride_b, p.batch, box_b, step)) {
     return GPK_ERR_KERNEL;
   }
   int const down = (p.m - 1) / K::tile_m + 1, across = (p.n - 1) / K::tile_n + 1;

@@ -4,3 +4,4 @@
 #include "gemm_int.cuh"
 #include "gemm_parts.cuh"
 #include "gemm_skinny.cuh"
+#include "gemm_tf32x3_sm90.cuh"

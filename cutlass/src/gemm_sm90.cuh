@@ -26,7 +26,7 @@
 #include "cutlass/gemm/collective/collective_builder.hpp"
 #include "cutlass/gemm/kernel/gemm_universal.hpp"
 #include "cutlass/gemm/kernel/tile_scheduler.hpp"
-#include "gemm_epilogue.cuh"
+#include "gemm_store_sm90.cuh"
 
 namespace gpk {
 
@@ -37,7 +37,7 @@ using fp16 = cutlass::half_t;
 
 // The node of the epilogue's tree over the accumulator and the bias row, for
 // results of type Out.
-template <class Out>
+template <class Out, Way W = Way::any>
 struct BiasAct {
   template <class T>
   struct Node {
@@ -51,34 +51,42 @@ struct BiasAct {
   struct Node<cutlass::Array<float, N>> {
     using Fragment = cutlass::Array<float, N>;
 
-    CUTLASS_DEVICE Fragment operator()(Fragment const& acc, Fragment const& bias,
-                                       typename Node<float>::Arguments const& args) const {
-      return finish<Out, true>(acc, bias, args.alpha, args.act);
+    CUTLASS_DEVICE auto operator()(Fragment const& acc, Fragment const& bias,
+                                   typename Node<float>::Arguments const& args) const {
+      if constexpr (W == Way::steps && sizeof(Out) == 2) {
+        return steps_in_pairs<Out>(acc, bias, args.alpha, args.act);
+      } else {
+        return finish<Out, true, W>(acc, bias, args.alpha, args.act);
+      }
     }
   };
 };
 
-// Schedules. ctas: of one multiprocessor; grid: one tile a CTA.
+// Schedules. ctas: of one multiprocessor; grid: one tile a CTA; by_way: whether the
+// epilogue is one of StoreByWay's; Tiles: CUTLASS's tag of another order of tiles.
 struct cooperative {
+  using Tiles = void;
   using Mainloop = cutlass::gemm::KernelTmaWarpSpecializedCooperative;
   using Epilogue = cutlass::epilogue::TmaWarpSpecializedCooperative;
   static constexpr int ctas = 1;
-  static constexpr bool grid = false, swap = false;
+  static constexpr bool grid = false, swap = false, by_way = true;
 };
 
 struct pingpong {
+  using Tiles = void;
   using Mainloop = cutlass::gemm::KernelTmaWarpSpecializedPingpong;
   using Epilogue = cutlass::epilogue::TmaWarpSpecialized;
   static constexpr int ctas = 1;
-  static constexpr bool grid = false, swap = false;
+  static constexpr bool grid = false, swap = false, by_way = true;
 };
 
 template <int Ctas>
 struct single {
+  using Tiles = void;
   using Mainloop = cutlass::gemm::KernelTmaWarpSpecialized;
   using Epilogue = cutlass::epilogue::TmaWarpSpecialized;
   static constexpr int ctas = Ctas;
-  static constexpr bool grid = true, swap = false;
+  static constexpr bool grid = true, swap = false, by_way = true;
 };
 
 // Computes the transposed product, D^T = B^T A^T: few rows of A are then the
@@ -113,7 +121,7 @@ int swizzle(int64_t m, int64_t n, int64_t batch, int sms) {
   int64_t const least = m * n * batch;
   auto const up = [](int64_t x, int64_t to) { return (x + to - 1) / to * to; };
   for (int max = 8; max > 1; max /= 2) {
-    int const size = 1 << Kernel::TileSchedulerParams::get_log_swizzle_size(m, n, max);
+    int const size = 1 << cutlass::gemm::kernel::detail::PersistentTileSchedulerSm90Params::get_log_swizzle_size(m, n, max);
     int64_t const tiles = up(m, size * cluster_m) * up(n, size * cluster_n) * batch;
     if ((tiles - 1) / sms == (least - 1) / sms && tiles - least <= least / 32) return max;
   }
@@ -158,7 +166,9 @@ template <class Kernel, int Ctas>
 __global__ void __launch_bounds__(Kernel::MaxThreadsPerBlock, Ctas)
     multiply(__grid_constant__ typename Kernel::Params const params, __grid_constant__ Guard const guard) {
   extern __shared__ char shared[];
-  if (guard.when == GPK_GUARD_NONE && threadIdx.x == 96) fetch_ahead<Kernel>(params);
+  if constexpr (cute::is_void_v<typename Kernel::TileSchedulerTag>) {
+    if (guard.when == GPK_GUARD_NONE && threadIdx.x == 96) fetch_ahead<Kernel>(params);
+  }
   if (!runs(guard, reinterpret_cast<uint32_t*>(shared))) return;
   Kernel()(params, shared);
 }
@@ -182,14 +192,21 @@ struct Gemm90 {
 
   using Bias = cute::conditional_t<swap, cutlass::epilogue::fusion::Sm90ColBroadcast<0, Tile, Out, float>,
                                    cutlass::epilogue::fusion::Sm90RowBroadcast<0, Tile, Out, float>>;
+  template <Way W>
   using Fusion = cutlass::epilogue::fusion::Sm90EVT<
-      cutlass::epilogue::fusion::Sm90Compute<BiasAct<Out>::template Node, Out, float, round>,
-      cutlass::epilogue::fusion::Sm90AccFetch, Bias>;
+      cutlass::epilogue::fusion::Sm90Compute<BiasAct<Out, W>::template Node, Out, float, round>,
+      cutlass::epilogue::fusion::Sm90AccFetch, BiasOf<W, Bias>>;
 
-  using Epilogue = typename cutlass::epilogue::collective::CollectiveBuilder<
+  template <Way W>
+  using Store = typename cutlass::epilogue::collective::CollectiveBuilder<
       cutlass::arch::Sm90, cutlass::arch::OpClassTensorOp, Tile, Cluster,
       cutlass::epilogue::collective::EpilogueTileAuto, float, float, void, Result, align_out, Out, Result, align_out,
-      typename Schedule::Epilogue, Fusion>::CollectiveOp;
+      typename Schedule::Epilogue, Fusion<W>>::CollectiveOp;
+
+  // A plain product and a linear layer, x w or x w^T, have A row-major. For others
+  // four epilogues a kernel would only take the compiler's time.
+  static constexpr bool by_way = Schedule::by_way && row_a && sizeof(Out) == sizeof(In);
+  using Epilogue = typename EpilogueOf<Store, by_way>::type;
 
   // Shared memory that the stages may not use: the epilogue's, and the other
   // CTAs' of the multiprocessor, each with what the system keeps.
@@ -200,7 +217,8 @@ struct Gemm90 {
       cutlass::arch::Sm90, cutlass::arch::OpClassTensorOp, In, Left, align_in, In, Right, align_in, float, Tile,
       Cluster, cutlass::gemm::collective::StageCountAutoCarveout<carveout>, typename Schedule::Mainloop>::CollectiveOp;
 
-  using Kernel = cutlass::gemm::kernel::GemmUniversal<cute::Shape<int, int, int, int>, Mainloop, Epilogue>;
+  using Kernel = cutlass::gemm::kernel::GemmUniversal<cute::Shape<int, int, int, int>, Mainloop, Epilogue,
+                                                      typename Schedule::Tiles>;
 
   static constexpr Traits traits = {sizeof(In), sizeof(In), sizeof(Out), row_a, row_b, 16, 16, 16, 1, true, true};
 
@@ -234,7 +252,9 @@ struct Gemm90 {
     args.mainloop.dA = stride<typename Kernel::StrideA>(swap ? p.ldb : p.lda, swap ? p.stride_b : p.stride_a);
     args.mainloop.ptr_B = swap ? a : b;
     args.mainloop.dB = stride<typename Kernel::StrideB>(swap ? p.lda : p.ldb, swap ? p.stride_a : p.stride_b);
-    args.epilogue.thread = {{}, {static_cast<Out const*>(p.bias)}, {static_cast<float>(p.alpha_re), Activation(p.act, p.bias != nullptr)}};
+    Activation const act(p.act, p.bias != nullptr);
+    args.epilogue.thread = {{}, {static_cast<Out const*>(p.bias)}, {static_cast<float>(p.alpha_re), act}};
+    if constexpr (by_way) args.epilogue.way = act.way();
     args.epilogue.ptr_D = static_cast<Out*>(p.d) + first * p.stride_d;
     args.epilogue.dD = stride<typename Kernel::StrideD>(p.ldd, p.stride_d);
     args.hw_info.device_id = p.device;
@@ -243,7 +263,10 @@ struct Gemm90 {
       args.scheduler.max_swizzle_size = swizzle<Kernel>(m, n, batch, args.hw_info.sm_count);
     }
 
-    typename Kernel::Params params = Kernel::to_underlying_arguments(args, nullptr);
+    if constexpr (!cute::is_void_v<typename Schedule::Tiles>) {
+      if (int const e = Schedule::template begin<Kernel>(p, args)) return e;
+    }
+    typename Kernel::Params params = Kernel::to_underlying_arguments(args, p.workspace);
     if (take_tma_error()) return GPK_ERR_KERNEL;
     Guard guard = p.guard;
     void* pointers[] = {&params, &guard};

@@ -191,7 +191,10 @@ GPK_API int gpk_normal(int device, uint64_t stream, int type, int64_t n, uint64_
                        double std, uint64_t dst);
 
 /* A tile of K, float32, in one kernel, with its mirror and sums: gpk_quantum_closed and
- * gpk_quantum_finish at once. workspace: 24 bytes for each 128 x 128 of rows x cols. */
+ * gpk_quantum_finish at once. workspace: 48 bytes for each 128 x 128 of rows x cols; with
+ * dot, and at a multiple of 128, 128 bytes before it for each eight planar and each four other
+ * wires, begun, of each row and, without triangle, column. Without dot lines of x and y begin at
+ * multiples of 16 bytes. */
 GPK_API int gpk_quantum_closed_gram(int device, uint64_t stream, int64_t rows, int64_t cols, uint64_t x, int64_t ld_x, uint64_t y,
                                     int64_t ld_y, int planar, int full, int dot, uint64_t k, int64_t ld, uint64_t mirror, int64_t ld_mirror,
                                     int triangle, double one, uint64_t total, uint64_t workspace, int64_t workspace_bytes);

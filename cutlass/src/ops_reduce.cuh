@@ -16,130 +16,11 @@
 // is one partial sum for each branch of the tree, and a last kernel adds those.
 #pragma once
 #include "ops.cuh"
+#include "reduce.cuh"
 
 namespace gpk {
 
-// What sums of T accumulate in, and their type.
-template <class T>
-struct accumulator {
-  using type = long long;
-  using result = int64_t;
-};
-template <>
-struct accumulator<float> {
-  using type = float;
-  using result = float;
-};
-template <>
-struct accumulator<double> {
-  using type = double;
-  using result = double;
-};
-template <>
-struct accumulator<f16> {
-  using type = float;
-  using result = f16;
-};
-template <>
-struct accumulator<bf16> {
-  using type = float;
-  using result = bf16;
-};
-template <>
-struct accumulator<c64> {
-  using type = c64;
-  using result = c64;
-};
-template <>
-struct accumulator<c128> {
-  using type = c128;
-  using result = c128;
-};
-
-// The term that changes no sum: -0, since 0 would change -0.
-template <class A>
-__device__ inline A nothing() {
-  if constexpr (is_complex<A>) {
-    return {-typename A::real(0), -typename A::real(0)};
-  } else {
-    return -A(0);
-  }
-}
-
-// The element that stands for it: -0, of integers 0.
-template <class T>
-__device__ inline T no_term() {
-  if constexpr (is_half<T>) {
-    return {0x8000};
-  } else if constexpr (__is_same(T, boolean)) {
-    return {0};
-  } else {
-    return nothing<T>();
-  }
-}
-
-template <class A>
-__device__ inline A plus(A x, A y) {
-  if constexpr (__is_same(A, long long)) {
-    return static_cast<long long>(static_cast<unsigned long long>(x) + static_cast<unsigned long long>(y));
-  } else {
-    return x + y;
-  }
-}
-
-template <class A>
-__device__ inline A from_lane(A x, int mask) {
-  if constexpr (is_complex<A>) {
-    return {__shfl_xor_sync(~0u, x.re, mask), __shfl_xor_sync(~0u, x.im, mask)};
-  } else {
-    return __shfl_xor_sync(~0u, x, mask);
-  }
-}
-
-template <class A, class T>
-__device__ inline A term(T x) {
-  return convert<A>(x);
-}
-
-constexpr int chunk_rows = 8, warps = threads / 32;
-template <class T>
-constexpr int vector_width = 16 / sizeof(T);
-template <class T>
-constexpr int lanes = 32 * vector_width<T>;
-template <class T>
-constexpr int chunk = chunk_rows * lanes<T>;
-
-// Sums terms in pairs as they come: level l holds the sum of 2^l terms that
-// wait for 2^l more. Lives in local memory; pushed once a chunk or so.
-template <class A, int N, int Levels>
-struct Pile {
-  unsigned count = 0;
-  A level[Levels][N];
-
-  __device__ void push(A (&v)[N]) {
-    int l = 0;
-    for (; count >> l & 1; ++l) {
-#pragma unroll
-      for (int e = 0; e < N; ++e) v[e] = plus(level[l][e], v[e]);
-    }
-#pragma unroll
-    for (int e = 0; e < N; ++e) level[l][e] = v[e];
-    ++count;
-  }
-  // Closes the tree into v, from the lowest level up.
-  __device__ void close(A (&v)[N]) const {
-#pragma unroll
-    for (int e = 0; e < N; ++e) v[e] = nothing<A>();
-    for (int l = 0; count >> l; ++l) {
-      if (!(count >> l & 1)) continue;
-#pragma unroll
-      for (int e = 0; e < N; ++e) v[e] = plus(level[l][e], v[e]);
-    }
-  }
-};
-
-// A sum over the branch of a pile that is at most 2^(Levels-1) terms.
-constexpr int levels = 32;
+static_assert(threads == 32 * warps);
 
 struct Sum {
   char const* x;
@@ -183,20 +64,6 @@ __device__ inline int64_t kept_offset(Sum const& p, int64_t sum) {
 
 __device__ inline int64_t term_offset(Sum const& p, int64_t i) {
   return p.summed_dims == 1 ? i * p.summed_stride[0] : far_offset(p.summed_dims, p.summed_n, p.summed_stride, i);
-}
-
-// A sum, or a mean, which is rounded once more.
-template <class R, class A>
-__device__ inline R rounded(A v, double over) {
-  if (over == 0) return convert<R>(v);
-  if constexpr (is_complex<A>) {
-    using P = typename R::real;
-    return {static_cast<P>(v.re / over), static_cast<P>(v.im / over)};
-  } else if constexpr (is_float<A>) {
-    return convert<R>(static_cast<double>(v) / over);
-  } else {
-    return convert<R>(v);
-  }
 }
 
 template <class T, class A>
@@ -300,16 +167,6 @@ __device__ inline void load_terms(Sum const& p, T const* x, int64_t i, Vec<T, ve
     }
   } else if (left > 0) {
     v = far_terms(p, x, i, left < V ? static_cast<int>(left) : V);
-  }
-}
-
-// Adds neighbours in pairs, up to N of them; the sum is in x[0].
-template <int N, class A>
-__device__ inline void pairs(A* x) {
-#pragma unroll
-  for (int step = 1; step < N; step *= 2) {
-#pragma unroll
-    for (int i = 0; i < N; i += 2 * step) x[i] = plus(x[i], x[i + step]);
   }
 }
 
@@ -585,82 +442,16 @@ __global__ void __launch_bounds__(threads, 2) sum_columns(__grid_constant__ Sum 
 
 // ---- the last pass: adds the partial sums
 
-struct Fold {
-  char const* partial;
-  char* out;
-  int64_t sums, groups;
-  int64_t step, pitch;  // between the groups of a sum, between sums
-  double over;
-};
-
-// Pushes the partial sums from `first` to `end`, several loads in flight.
-template <class A>
-__device__ void push_all(Pile<A, 1, levels>& pile, A const* x, int64_t step, int64_t first, int64_t end) {
-  constexpr int flight = 8;
-  for (int64_t i = first; i < end; i += flight) {
-    A v[flight];
-#pragma unroll
-    for (int u = 0; u < flight; ++u) {
-      if (i + u < end) v[u] = x[(i + u) * step];
-    }
-#pragma unroll
-    for (int u = 0; u < flight; ++u) {
-      A one[1] = {v[u]};
-      if (i + u < end) pile.push(one);
-    }
-  }
-}
-
-constexpr int fold_threads = 1024;  // at most
-
-// A block a sum: thread t adds the t-th run of 2^n neighbours, then the runs meet.
 template <class T>
 __global__ void __launch_bounds__(fold_threads) fold_long(Fold p) {
   begin();
-  using A = typename accumulator<T>::type;
-  using R = typename accumulator<T>::result;
-  __shared__ A shared[fold_threads];
-  A const* const x = reinterpret_cast<A const*>(p.partial) + blockIdx.x * p.pitch;
-  int64_t run = 1;
-  while (run * blockDim.x < p.groups) run *= 2;
-  Pile<A, 1, levels> pile;
-  int64_t const first = threadIdx.x * run;
-  push_all(pile, x, p.step, first, first + run < p.groups ? first + run : p.groups);
-  A total[1];
-  pile.close(total);
-  shared[threadIdx.x] = total[0];
-  for (int step = 1; step < blockDim.x; step *= 2) {
-    __syncthreads();
-    if (threadIdx.x % (2 * step) == 0) shared[threadIdx.x] = plus(shared[threadIdx.x], shared[threadIdx.x + step]);
-  }
-  if (threadIdx.x == 0) reinterpret_cast<R*>(p.out)[blockIdx.x] = rounded<R>(shared[0], p.over);
+  add_long<T>(p);
 }
 
-// Eight threads a sum: each adds a run of 2^n neighbours, then the runs meet.
 template <class T>
 __global__ void __launch_bounds__(threads) fold_wide(Fold p) {
   begin();
-  using A = typename accumulator<T>::type;
-  using R = typename accumulator<T>::result;
-  __shared__ A shared[warps][32];
-  int const lane = threadIdx.x % 32, at = threadIdx.x / 32;
-  int64_t const sum = static_cast<int64_t>(blockIdx.x) * 32 + lane;
-  int64_t run = 1;
-  while (run * warps < p.groups) run *= 2;
-  A total[1] = {nothing<A>()};
-  if (sum < p.sums) {
-    Pile<A, 1, levels> pile;
-    int64_t const first = at * run;
-    push_all(pile, reinterpret_cast<A const*>(p.partial) + sum * p.pitch, p.step, first,
-             first + run < p.groups ? first + run : p.groups);
-    pile.close(total);
-  }
-  shared[at][lane] = total[0];
-  for (int step = 1; step < warps; step *= 2) {
-    __syncthreads();
-    if (at % (2 * step) == 0) shared[at][lane] = plus(shared[at][lane], shared[at + step][lane]);
-  }
-  if (at == 0 && sum < p.sums) reinterpret_cast<R*>(p.out)[sum] = rounded<R>(shared[0][lane], p.over);
+  add_wide<T>(p);
 }
 
 // ---- host

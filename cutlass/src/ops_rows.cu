@@ -5,6 +5,7 @@
 // cluster, it is read once, kept in registers and written once. Sums of a line are
 // those of its threads, then of neighbouring threads in pairs, then of blocks:
 // their order depends on the line's length and alignment alone.
+#include "lines.cuh"
 #include "ops.cuh"
 #include "ops_reduce.cuh"
 
@@ -14,8 +15,7 @@ namespace {
 // The operations, as package expr numbers them.
 enum {
   op_where = 150, op_clamp,
-  op_max = 202, op_min, op_prod, op_var, op_any, op_all, op_arg_max, op_arg_min,
-  op_cum_sum = 230, op_softmax, op_log_softmax, op_layer_norm, op_rms_norm
+  op_max = 202, op_min, op_prod, op_var, op_any, op_all, op_arg_max, op_arg_min
 };
 
 // ---- three operands
@@ -106,267 +106,6 @@ int ternary(Nest const& nest, Triple const& triple, uint64_t stream) {
 
 // ---- reductions
 
-// A reduction is what it accumulates in (A), its result, the fold of nothing
-// (start), of one element more, number k (take), and of two (merge), the second
-// of later elements or of others.
-
-// What elements of T are compared in.
-template <class T>
-struct compared {
-  using type = T;
-  static __device__ T of(T x) { return x; }
-};
-template <>
-struct compared<f16> {
-  using type = float;
-  static __device__ float of(f16 x) { return to_float(x); }
-};
-template <>
-struct compared<bf16> {
-  using type = float;
-  static __device__ float of(bf16 x) { return to_float(x); }
-};
-
-template <class V>
-constexpr V lowest() {
-  if constexpr (is_float<V>) {
-    return static_cast<V>(-HUGE_VALF);
-  } else {
-    return V(-1) > V(0) ? V(0) : sizeof(V) == 8 ? V(INT64_MIN) : V(-(int64_t{1} << (8 * sizeof(V) - 1)));
-  }
-}
-template <class V>
-constexpr V highest() {
-  if constexpr (is_float<V>) {
-    return static_cast<V>(HUGE_VALF);
-  } else {
-    return V(-1) > V(0) ? V(-1) : sizeof(V) == 8 ? V(INT64_MAX) : V((int64_t{1} << (8 * sizeof(V) - 1)) - 1);
-  }
-}
-
-// The larger or the smaller; NaN where one is.
-template <bool Largest, class V>
-__device__ V extreme(V a, V b) {
-  return Largest ? Maximum::apply(a, b) : Minimum::apply(a, b);
-}
-
-// Two halves at once, as words.
-template <class T, bool Largest>
-__device__ uint32_t extreme_pair(uint32_t a, uint32_t b) {
-  uint32_t r;
-  if constexpr (__is_same(T, f16)) {
-    if constexpr (Largest) {
-      asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
-    } else {
-      asm("min.NaN.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
-    }
-  } else {
-    if constexpr (Largest) {
-      asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
-    } else {
-      asm("min.NaN.bf16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
-    }
-  }
-  return r;
-}
-
-// Of the elements of a vector.
-template <bool Largest, class T, int V>
-__device__ typename compared<T>::type extreme_of(Vec<T, V> const& x) {
-  if constexpr (is_half<T> && V >= 2) {
-    uint32_t w[V / 2];
-    memcpy(w, &x, sizeof w);
-#pragma unroll
-    for (int i = 1; i < V / 2; ++i) w[0] = extreme_pair<T, Largest>(w[0], w[i]);
-    T const lo = {static_cast<uint16_t>(w[0])}, hi = {static_cast<uint16_t>(w[0] >> 16)};
-    return extreme<Largest>(to_float(lo), to_float(hi));
-  } else {
-    auto m = compared<T>::of(x.v[0]);
-#pragma unroll
-    for (int e = 1; e < V; ++e) m = extreme<Largest>(m, compared<T>::of(x.v[e]));
-    return m;
-  }
-}
-
-template <class T, bool Largest>
-struct Extreme {
-  using A = typename compared<T>::type;
-  using R = T;
-  static __device__ A start(double const*, int64_t) { return Largest ? lowest<A>() : highest<A>(); }
-  static __device__ void take(A& a, T x, int64_t) { a = merge(a, compared<T>::of(x)); }
-  template <int V>
-  static __device__ void take_vector(A& a, Vec<T, V> const& x, int64_t) {
-    a = merge(a, extreme_of<Largest>(x));
-  }
-  static __device__ A merge(A a, A b) { return extreme<Largest>(a, b); }
-  static __device__ R result(A a, double) { return convert<R>(a); }
-};
-
-template <class V>
-struct Place {
-  V v;
-  int64_t k;  // -1: none
-};
-
-// v is to be found rather than u.
-template <bool Largest, class V>
-__device__ bool beats(V v, V u) {
-  if constexpr (is_float<V>) {
-    if (v != v || u != u) return v != v && u == u;
-  }
-  return Largest ? v > u : v < u;
-}
-
-template <class T, bool Largest>
-struct ArgExtreme {
-  using V = typename compared<T>::type;
-  using A = Place<V>;
-  using R = int64_t;
-  static __device__ A start(double const*, int64_t) { return {V(0), -1}; }
-  static __device__ void take(A& a, T x, int64_t k) { a = merge(a, {compared<T>::of(x), k}); }
-  // Of a vector what is to be found, whether that beats what was, and the first
-  // place where it is.
-  template <int N>
-  static __device__ V of(Vec<T, N> const& x) {
-    return extreme_of<Largest>(x);
-  }
-  static __device__ bool beaten(V had, V v) { return beats<Largest>(v, had); }
-  template <int N>
-  static __device__ int find(V m, Vec<T, N> const& x) {
-    int at = 0;
-#pragma unroll
-    for (int e = N - 1; e >= 0; --e) {
-      V const v = compared<T>::of(x.v[e]);
-      if (v == m || (v != v && m != m)) at = e;
-    }
-    return at;
-  }
-  static __device__ A merge(A a, A b) {
-    if (b.k < 0) return a;
-    if (a.k < 0 || beats<Largest>(b.v, a.v)) return b;
-    return beats<Largest>(a.v, b.v) || a.k < b.k ? a : b;
-  }
-  static __device__ R result(A a, double) { return a.k; }
-};
-
-// Whether an element is not 0 (Any), whether none is (All).
-template <class T, bool All>
-struct Truth {
-  using A = int;
-  using R = boolean;
-  static __device__ A start(double const*, int64_t) { return All; }
-  static __device__ void take(A& a, T x, int64_t) { a = merge(a, convert<boolean>(x).bits); }
-  static __device__ A merge(A a, A b) { return All ? a & b : a | b; }
-  static __device__ R result(A a, double) { return {static_cast<uint8_t>(a)}; }
-};
-
-// What products accumulate in: wider than the elements where it can be, so that
-// what over- or underflows on the way comes back.
-template <class T>
-struct wide {
-  using type = long long;
-  using result = int64_t;
-};
-template <>
-struct wide<float> {
-  using type = double;
-  using result = float;
-};
-template <>
-struct wide<double> {
-  using type = double;
-  using result = double;
-};
-template <>
-struct wide<f16> {
-  using type = double;
-  using result = f16;
-};
-template <>
-struct wide<bf16> {
-  using type = double;
-  using result = bf16;
-};
-template <>
-struct wide<c64> {
-  using type = c128;
-  using result = c64;
-};
-template <>
-struct wide<c128> {
-  using type = c128;
-  using result = c128;
-};
-
-template <class T>
-struct Product {
-  using A = typename wide<T>::type;
-  using R = typename wide<T>::result;
-  static __device__ A start(double const*, int64_t) { return convert<A>(1.0f); }
-  static __device__ void take(A& a, T x, int64_t) { a = merge(a, convert<A>(x)); }
-  static __device__ A merge(A a, A b) {
-    if constexpr (__is_same(A, long long)) {
-      return static_cast<long long>(static_cast<unsigned long long>(a) * static_cast<unsigned long long>(b));
-    } else {
-      return a * b;
-    }
-  }
-  static __device__ R result(A a, double) { return convert<R>(a); }
-};
-
-// The sum in double, for Var's means; the result is the mean.
-template <class T>
-struct Average {
-  using A = typename wide<T>::type;
-  using R = A;
-  static __device__ A start(double const*, int64_t) { return convert<A>(0.0f); }
-  static __device__ void take(A& a, T x, int64_t) { a = a + convert<A>(x); }
-  static __device__ A merge(A a, A b) { return a + b; }
-  static __device__ R result(A a, double n) {
-    if constexpr (is_complex<A>) {
-      return {a.re / n, a.im / n};
-    } else {
-      return a / n;
-    }
-  }
-};
-
-template <class W>
-struct Deviations {
-  W mean, rest;  // rest is the sum of deviations, 0 but for the mean's rounding
-  double squares;
-};
-
-__device__ inline double square_of(double v) { return v * v; }
-__device__ inline double square_of(c128 v) { return v.re * v.re + v.im * v.im; }
-
-template <class T>
-struct real_type {
-  using type = T;
-};
-template <class R>
-struct real_type<cx<R>> {
-  using type = R;
-};
-
-// The mean of the squares of what elements are more than their mean.
-template <class T>
-struct Variance {
-  using W = typename wide<T>::type;
-  using A = Deviations<W>;
-  using R = typename real_type<T>::type;
-  static __device__ A start(double const* means, int64_t i) {
-    return {reinterpret_cast<W const*>(means)[i], convert<W>(0.0f), 0};
-  }
-  static __device__ void take(A& a, T x, int64_t) {
-    W const d = convert<W>(x) - a.mean;
-    a.rest = a.rest + d;
-    a.squares += square_of(d);
-  }
-  static __device__ A merge(A a, A b) { return {a.mean, a.rest + b.rest, a.squares + b.squares}; }
-  static __device__ R result(A a, double n) { return convert<R>((a.squares - square_of(a.rest) / n) / n); }
-};
-
 struct Reduction {
   char const* x;
   char* out;          // results, or partial ones: group by group
@@ -394,48 +133,6 @@ __device__ void finish(Reduction const& p, int64_t fold, int64_t group, typename
     reinterpret_cast<typename P::R*>(p.out)[fold] = P::result(a, static_cast<double>(p.terms));
   }
 }
-
-template <class A>
-__device__ A lane_below(A v, int distance) {
-  constexpr unsigned words = (sizeof(A) + 3) / 4;
-  uint32_t w[words] = {};
-  memcpy(w, &v, sizeof v);
-#pragma unroll
-  for (unsigned i = 0; i < words; ++i) w[i] = __shfl_down_sync(~0u, w[i], distance);
-  memcpy(&v, w, sizeof v);
-  return v;
-}
-
-// Merges what the threads of a team have, neighbours in pairs; the first has it all.
-template <class P>
-__device__ typename P::A merge_team(typename P::A a, int team) {
-  using A = typename P::A;
-  __shared__ __align__(16) char bytes[warps * sizeof(A)];
-  A* const shared = reinterpret_cast<A*>(bytes);
-  int const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  for (int step = 1; step < team && step < 32; step *= 2) {
-    A const other = lane_below(a, step);
-    if (lane % (2 * step) == 0) a = P::merge(a, other);
-  }
-  if (team <= 32) return a;
-  if (lane == 0) shared[warp] = a;
-  __syncthreads();
-  if (threadIdx.x % team != 0) return a;
-  for (int step = 1; step < team / 32; step *= 2) {
-    for (int w = warp; w < warp + team / 32; w += 2 * step) shared[w] = P::merge(shared[w], shared[w + step]);
-  }
-  return shared[warp];
-}
-
-// Whether P takes vectors at once; whether it finds its element in one later.
-template <class P, class T>
-constexpr bool takes_vectors = false;
-template <class T, bool Largest>
-constexpr bool takes_vectors<Extreme<T, Largest>, T> = true;
-template <class P, class T>
-constexpr bool finds = false;
-template <class T, bool Largest>
-constexpr bool finds<ArgExtreme<T, Largest>, T> = true;
 
 // Blocks of fold_rows that a multiprocessor should hold.
 template <class P, class T, bool Dense>
@@ -576,28 +273,10 @@ __global__ void __launch_bounds__(threads, 2) fold_columns(__grid_constant__ Red
   for (int e = 0; e < W; ++e) finish<P>(p, fold + e, group, a[e]);
 }
 
-struct Last {
-  char const* partial;
-  char* out;
-  int64_t folds, terms, groups;
-  int team;
-};
-
-// Merges the branches of each fold, runs of neighbours a thread of its team.
 template <class P>
 __global__ void __launch_bounds__(threads) fold_last(Last p) {
   begin();
-  using A = typename P::A;
-  int64_t const fold = static_cast<int64_t>(blockIdx.x) * (threads / p.team) + threadIdx.x / p.team;
-  int const at = threadIdx.x % p.team;
-  bool const mine = fold < p.folds;
-  A const* const x = reinterpret_cast<A const*>(p.partial) + (mine ? fold : 0);
-  // Every thread of the team has a branch: there are no fewer branches than threads.
-  int64_t const lo = p.groups * at / p.team, hi = p.groups * (at + 1) / p.team;
-  A a = x[lo * p.folds];
-  for (int64_t g = lo + 1; g < hi; ++g) a = P::merge(a, x[g * p.folds]);
-  a = merge_team<P>(a, p.team);
-  if (mine && at == 0) reinterpret_cast<typename P::R*>(p.out)[fold] = P::result(a, static_cast<double>(p.terms));
+  merge_last<P>(p);
 }
 
 // Branches of a fold: a function of shape alone, because the workspace is. At
@@ -725,180 +404,13 @@ struct Lines {
   }
 };
 
-// What lines of T are computed in.
-template <class T>
-struct computed {
-  using type = float;
-};
-template <>
-struct computed<double> {
-  using type = double;
-};
-
-__device__ inline float exponential(float x) { return expf(x); }
-__device__ inline double exponential(double x) { return exp(x); }
-__device__ inline float logarithm(float x) { return logf(x); }
-__device__ inline double logarithm(double x) { return log(x); }
-
-struct Add2 {
-  template <class A>
-  static __device__ A apply(A a, A b) {
-    return a + b;
-  }
-};
-
-// Op over values of N places in pairs: the order is the same whatever N threads hold them.
-template <class Op, int N, class A>
-__device__ A over_pairs(A (&part)[N]) {
-#pragma unroll
-  for (int step = 1; step < N; step *= 2) {
-#pragma unroll
-    for (int w = 0; w + step < N; w += 2 * step) part[w] = Op::apply(part[w], part[w + step]);
-  }
-  return part[0];
-}
-
-// Op over a value of each thread of a team, the same for all of them; scratch has
-// room for one of each warp, and is not used again.
-template <class Op, int Team, class A>
-__device__ A over_team(A v, A* scratch) {
-#pragma unroll
-  for (int mask = 1; mask < 32; mask *= 2) v = Op::apply(v, __shfl_xor_sync(~0u, v, mask));
-  if constexpr (Team > 32) {
-    if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = v;
-    __syncthreads();
-    constexpr int each = Team / 32;
-    int const first = threadIdx.x / Team * each;
-    A part[each];
-#pragma unroll
-    for (int w = 0; w < each; ++w) part[w] = scratch[first + w];
-    v = over_pairs<Op>(part);
-  }
-  return v;
-}
-
-// ---- lines that span the blocks of a cluster, whose shared memories they can read
-
-#if __CUDA_ARCH__ >= 900
-__device__ inline uint32_t cluster_blocks() {
-  uint32_t n;
-  asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(n));
-  return n;
-}
-__device__ inline uint32_t cluster_rank() {
-  uint32_t r;
-  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(r));
-  return r;
-}
-// Every thread of the cluster has come here, and sees what the others wrote before.
-__device__ inline void cluster_sync() {
-  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
-}
-// What lies at p in the shared memory of block `rank`.
-template <class A>
-__device__ inline A of_block(A const* p, uint32_t rank) {
-  uint32_t const here = static_cast<uint32_t>(__cvta_generic_to_shared(p));
-  uint32_t there;
-  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(here), "r"(rank));
-  A v;
-  if constexpr (sizeof(A) == 4) {
-    asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(v) : "r"(there) : "memory");
-  } else {
-    asm volatile("ld.shared::cluster.f64 %0, [%1];" : "=d"(v) : "r"(there) : "memory");
-  }
-  return v;
-}
-#else
-__device__ inline uint32_t cluster_blocks() { return 1; }
-__device__ inline uint32_t cluster_rank() { return 0; }
-__device__ inline void cluster_sync() {}
-template <class A>
-__device__ inline A of_block(A const* p, uint32_t) {
-  return *p;
-}
-#endif
-
-constexpr int most_blocks = 8;  // of a cluster, on every device that has them
-
-// Op over a value of each block of the cluster.
-template <class Op, class A>
-__device__ A over_cluster(A v, A* scratch) {
-  if (threadIdx.x == 0) *scratch = v;
-  cluster_sync();
-  A part[most_blocks];
-  uint32_t const n = cluster_blocks();
-#pragma unroll
-  for (uint32_t r = 0; r < most_blocks; ++r) part[r] = of_block(scratch, r % n);
-  if (n == 2) part[1] = Op::apply(part[0], part[1]);
-  A const four = Op::apply(Op::apply(part[0], part[1]), Op::apply(part[2], part[3]));
-  if (n == 4) return four;
-  if (n == 2) return part[1];
-  return Op::apply(four, Op::apply(Op::apply(part[4], part[5]), Op::apply(part[6], part[7])));
-}
-
-// How lines of halves are exponentiated: 2^24 e^x, whose factor cancels and keeps
-// the hardware from taking for 0 what a half is not.
-__device__ inline float rough_power(float x) { return approximate_exp2(fmaf(x, 1.44269504f, 24.f)); }
-
-template <class T, class A>
-__device__ A power_of(A x) {
-  if constexpr (is_half<T>) {
-    return rough_power(x);
-  } else {
-    return exponential(x);
-  }
-}
-
-// The normed element, from what it is more than the mean.
-template <class A>
-__device__ A normed(A more, A scale, A gamma, A beta) {
-  return fma(more * scale, gamma, beta);
-}
-
-// Keeps the compiler from holding, across a barrier, what it has computed from v:
-// that would be more registers than v itself.
-__device__ inline void forget(uint4& v) { asm volatile("" : "+r"(v.x), "+r"(v.y), "+r"(v.z), "+r"(v.w)); }
-
-constexpr int held = 8;  // vectors that a thread of a team holds
-
-// Element e of 16 bytes, and 16 bytes of elements: as words, because the compiler
-// gives every half of a Vec that lives long a register of its own.
-template <class T, class A>
-__device__ A element_of(uint4 const& v, int e) {
-  uint32_t const w[] = {v.x, v.y, v.z, v.w};
-  if constexpr (__is_same(T, double)) {
-    return __hiloint2double(static_cast<int>(w[2 * e + 1]), static_cast<int>(w[2 * e]));
-  } else if constexpr (__is_same(T, float)) {
-    return __uint_as_float(w[e]);
-  } else if constexpr (__is_same(T, bf16)) {
-    return __uint_as_float(e % 2 == 0 ? w[e / 2] << 16 : w[e / 2] & 0xffff0000);
-  } else {
-    return to_float(T{static_cast<uint16_t>(w[e / 2] >> e % 2 * 16)});
-  }
-}
-template <class T, class A, int V>
-__device__ uint4 bytes_of(A const (&x)[V]) {
-  uint4 v;
-  if constexpr (is_half<T>) {
-    T h[V];
-    to_halves(x, h);
-    memcpy(&v, h, sizeof v);
-  } else {
-    memcpy(&v, x, sizeof v);
-  }
-  return v;
-}
-
 // A line is read once, held in registers by a team of threads (Blocks: by a
 // cluster of blocks, a team each) and written once. Halves stay halves there.
 template <int op, class T, int Team, int Held, bool Blocks>
 __global__ void __launch_bounds__(Team < 128 ? 128 : Team, 1024 / (Team < 128 ? 128 : Team))
     line_rows(__grid_constant__ Lines const p) {
   begin();
-  using A = typename computed<T>::type;
   constexpr int V = vector_width<T>, block = Team < 128 ? 128 : Team;
-  constexpr bool soft = op == op_softmax || op == op_log_softmax;
-  __shared__ A scratch[2][block / 32 + 1];
   int64_t line = static_cast<int64_t>(blockIdx.x) * (block / Team) + threadIdx.x / Team;
   int at = threadIdx.x % Team * V, step = Team * V;
   if constexpr (Blocks) {
@@ -908,102 +420,10 @@ __global__ void __launch_bounds__(Team < 128 ? 128 : Team, 1024 / (Team < 128 ? 
     step *= n;
   }
   bool const mine = line < p.lines;
-  int const n = mine ? static_cast<int>(p.n) : 0;
   T const* const x = reinterpret_cast<T const*>(p.x) + p.x_at(mine ? line : 0) + at;
-  auto over = [&](auto op2, A v, int k) {
-    using Op = decltype(op2);
-    v = over_team<Op, Team>(v, scratch[k]);
-    if constexpr (Blocks) v = over_cluster<Op>(v, &scratch[k][block / 32]);
-    return v;
-  };
-
-  auto get = [](uint4 const& w, int e) { return element_of<T, A>(w, e); };
-  A none[V];
-#pragma unroll
-  for (int e = 0; e < V; ++e) none[e] = soft ? lowest<A>() : A(0);
-  uint4 v[Held];
-#pragma unroll
-  for (int u = 0; u < Held; ++u) {
-    v[u] = bytes_of<T>(none);
-    if (at + u * step < n) v[u] = *reinterpret_cast<uint4 const*>(x + u * step);
-  }
-  A shift = 0, scale = 1;
-  if constexpr (soft) {
-    A m[4] = {lowest<A>(), lowest<A>(), lowest<A>(), lowest<A>()};
-#pragma unroll
-    for (int u = 0; u < Held; ++u) {
-      Vec<T, V> x;
-      memcpy(&x, &v[u], sizeof x);
-      m[u % 4] = Maximum::apply(m[u % 4], static_cast<A>(extreme_of<true>(x)));
-      if constexpr (is_half<T>) forget(v[u]);
-    }
-    shift = over(Maximum{}, over_pairs<Maximum>(m), 0);
-    A sum[4] = {};
-#pragma unroll
-    for (int u = 0; u < Held; ++u) {
-      A power[V];
-#pragma unroll
-      for (int e = 0; e < V; ++e) {
-        power[e] = power_of<T>(get(v[u], e) - shift);
-        sum[e % 4] += power[e];
-      }
-      if constexpr (op == op_softmax && !is_half<T>) v[u] = bytes_of<T>(power);
-      if constexpr (is_half<T>) forget(v[u]);
-    }
-    A const total = over(Add2{}, over_pairs<Add2>(sum), 1);
-    scale = op == op_softmax ? 1 / total : logarithm(is_half<T> ? total * A(0x1p-24f) : total);
-  } else {
-    A const count = static_cast<A>(p.n);
-    if constexpr (op == op_layer_norm) {
-      A sum[4] = {};
-#pragma unroll
-      for (int u = 0; u < Held; ++u) {
-#pragma unroll
-        for (int e = 0; e < V; ++e) sum[e % 4] += get(v[u], e);
-        if constexpr (is_half<T>) forget(v[u]);
-      }
-      shift = over(Add2{}, over_pairs<Add2>(sum), 0) / count;
-    }
-    A squares[4] = {};
-#pragma unroll
-    for (int u = 0; u < Held; ++u) {
-      if (at + u * step >= n) continue;
-#pragma unroll
-      for (int e = 0; e < V; ++e) {
-        A const d = get(v[u], e) - shift;
-        squares[e % 4] = fma(d, d, squares[e % 4]);
-      }
-      if constexpr (is_half<T>) forget(v[u]);
-    }
-    scale = 1 / sqrt(over(Add2{}, over_pairs<Add2>(squares), 1) / count + static_cast<A>(p.eps));
-  }
-  T* const dst = reinterpret_cast<T*>(p.dst) + p.dst_at(mine ? line : 0) + at;
-  T const* const gamma = reinterpret_cast<T const*>(p.gamma) + at;
-  T const* const beta = reinterpret_cast<T const*>(p.beta) + at;
-#pragma unroll
-  for (int u = 0; u < Held; ++u) {
-    if (at + u * step >= n) continue;
-    uint4 g, b;
-    if constexpr (!soft) {
-      if (p.gamma != nullptr) g = *reinterpret_cast<uint4 const*>(gamma + u * step);
-      if (op == op_layer_norm && p.beta != nullptr) b = *reinterpret_cast<uint4 const*>(beta + u * step);
-    }
-    A y[V];
-#pragma unroll
-    for (int e = 0; e < V; ++e) {
-      A const x = get(v[u], e);
-      if constexpr (op == op_softmax) {
-        y[e] = (is_half<T> ? power_of<T>(x - shift) : x) * scale;
-      } else if constexpr (op == op_log_softmax) {
-        y[e] = (x - shift) - scale;
-      } else {
-        y[e] = normed(x - shift, scale, p.gamma != nullptr ? get(g, e) : A(1),
-                      op == op_layer_norm && p.beta != nullptr ? get(b, e) : A(0));
-      }
-    }
-    *reinterpret_cast<uint4*>(dst + u * step) = bytes_of<T>(y);
-  }
-  if constexpr (Blocks) cluster_sync();  // no block ends while another reads its shared memory
+  held_line<op, T, Team, Held, Blocks>(
+      p, mine ? static_cast<int>(p.n) : 0, at, step, [&](int u) { return *reinterpret_cast<uint4 const*>(x + u * step); },
+      [&] { return reinterpret_cast<T*>(p.dst) + p.dst_at(mine ? line : 0) + at; });
 }
 
 template <class T, class A>

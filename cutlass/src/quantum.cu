@@ -18,6 +18,7 @@
 
 #include "gpk.h"
 #include "quantum.cuh"
+#include "quantum_closed.cuh"
 #include "quantum_gram.cuh"
 
 namespace gpk {
@@ -577,99 +578,6 @@ __global__ void __launch_bounds__(256) closed_kernel(Closed<T> const __grid_cons
   }
 }
 
-// The closed form of a whole tile of K and of its mirror, and its sums.
-__global__ void __launch_bounds__(256, 2) closed_gram_kernel(Closed<float> const __grid_constant__ p, gram::Target const __grid_constant__ to) {
-  constexpr int lines = side / 2;  // of the mirror that pass through shared memory at once
-  __shared__ __align__(16) float room[lines * side];
-  __shared__ double sums[8][3];
-  static_assert(sizeof(room) >= 2 * depth / 2 * 3 * side * sizeof(float));
-  int bi, bj;
-  gram::locate(to, blockIdx.x, bi, bj);
-  int64_t const i0 = int64_t(bi) * side, j0 = int64_t(bj) * side;
-  float v[8][8];
-#pragma unroll
-  for (int i = 0; i < 8; ++i)
-#pragma unroll
-    for (int j = 0; j < 8; ++j) v[i][j] = 1;
-  if (p.dot) {
-    wires<float, 2, true>(v, p, 0, p.planar, i0, j0, room);
-    wires<float, 3, true>(v, p, 2 * p.planar, p.full, i0, j0, room);
-  } else {
-    wires<float, 2, false>(v, p, 0, p.planar, i0, j0, room);
-    wires<float, 3, false>(v, p, 2 * p.planar, p.full, i0, j0, room);
-  }
-  int const tx = threadIdx.x % 16, ty = threadIdx.x / 16, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  bool const diagonal = to.triangle && bi == bj;
-  bool const whole = !diagonal && i0 + side <= to.rows && j0 + side <= to.cols;
-  gram::Sums sum;
-#pragma unroll
-  for (int i = 0; i < 8; ++i) {
-    int64_t const r = i0 + ty * 8 + i;
-    float* row = to.k + r * to.ld + j0;
-#pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      int const c = h * 64 + tx * 4;
-      if (whole) {
-#pragma unroll
-        for (int j = 4 * h; j < 4 * h + 4; ++j) sum.add(v[i][j], j);
-        if (to.boxes) {
-          __stcs(reinterpret_cast<float4*>(row + c), make_float4(v[i][4 * h], v[i][4 * h + 1], v[i][4 * h + 2], v[i][4 * h + 3]));
-          continue;
-        }
-      }
-#pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        int64_t const at = j0 + c + j;
-        if (r >= to.rows || at >= to.cols || (diagonal && r > at)) continue;
-        float& x = v[i][4 * h + j];
-        if (diagonal && r == at) {
-          sum.diagonal(x);
-          x = to.one;
-        } else if (!whole) {
-          sum.add(x, j);
-        }
-        row[c + j] = x;
-      }
-    }
-  }
-  double of_warp[3];
-  sum.of_warp(of_warp);
-  if (lane == 0)
-    for (int c = 0; c < 3; ++c) sums[warp][c] = of_warp[c];
-  // A line of the mirror has its vectors permuted by the column's thread, which
-  // spreads them over the banks.
-#pragma unroll
-  for (int h = 0; h < 2; ++h) {
-    __syncthreads();
-    if (h == 0 && threadIdx.x == 0) gram::Sums::write(sums, 8, to.partial + 3 * int64_t(blockIdx.x));
-    if (to.mirror == nullptr) return;
-#pragma unroll
-    for (int j = 0; j < 4; ++j)
-#pragma unroll
-      for (int i = 0; i < 8; i += 4) {
-        float4* line = reinterpret_cast<float4*>(room + (tx * 4 + j) * side);
-        line[(2 * ty + i / 4) ^ tx] = make_float4(v[i][4 * h + j], v[i + 1][4 * h + j], v[i + 2][4 * h + j], v[i + 3][4 * h + j]);
-      }
-    __syncthreads();
-#pragma unroll 4
-    for (int c = warp; c < lines; c += 8) {
-      int64_t const at = j0 + h * 64 + c;
-      float4 const x = reinterpret_cast<float4 const*>(room + c * side)[lane ^ (c / 4)];
-      float* line = to.mirror + at * to.ld_mirror + i0 + 4 * lane;
-      if (whole && to.boxes) {
-        __stcs(reinterpret_cast<float4*>(line), x);
-        continue;
-      }
-      float const of[4] = {x.x, x.y, x.z, x.w};
-#pragma unroll
-      for (int k = 0; k < 4; ++k) {
-        int64_t const r = i0 + 4 * lane + k;
-        if (r < to.rows && at < to.cols && (!diagonal || r < at)) line[k] = of[k];
-      }
-    }
-  }
-}
-
 // ---- what follows a product
 
 constexpr int patch = 64;
@@ -875,8 +783,7 @@ gram::Target target(int64_t rows, int64_t cols, uint64_t k, int64_t ld, uint64_t
           static_cast<float>(one), reinterpret_cast<double*>(partial), nullptr};
 }
 
-int add_up(cudaStream_t s, gram::Target const& to, int parts, uint64_t total) {
-  int64_t n = int64_t(parts) * gram::tiles_of(to.triangle, to.down, to.across);
+int add_up(cudaStream_t s, gram::Target const& to, int64_t n, uint64_t total) {
   void* params[] = {const_cast<double**>(&to.partial), &n, &total};
   return launch(reinterpret_cast<void const*>(&total_kernel), dim3(1), dim3(1024), 0, s, params);
 }
@@ -926,6 +833,41 @@ struct Workspace {
   int64_t bytes() const { return x + y + folded + partial; }
 };
 
+// The planes and partial sums of a product of few wires.
+struct FewWires {
+  int64_t x, y, partial;
+  FewWires(gram::Target const& to, closed::Groups of)
+      : x(128 * of.steps() * to.rows), y(to.triangle ? 0 : 128 * of.steps() * to.cols), partial(48 * int64_t(gram::tiles_of(to.triangle, to.down, to.across))) {}
+  int64_t bytes() const { return x + y + partial; }
+};
+
+int run_few_wires(int device, cudaStream_t s, gram::Target to, closed::Groups of, uint64_t x, int64_t ld_x, uint64_t y, int64_t ld_y, uint64_t room, uint64_t total) {
+  using F = gram::Form<true, true, true>;
+  static uint64_t allowed = 0;
+  void const* kernel = reinterpret_cast<void const*>(&gram::kernel<F>);
+  if (int const e = allow_shared(kernel, F::shared, device, &allowed)) return e;
+  FewWires const parts(to, of);
+  uint64_t const planes_y = to.triangle ? room : room + parts.x;
+  to.partial = reinterpret_cast<double*>(room + parts.x + parts.y);
+  auto split = [&](uint64_t points, int64_t ld, int64_t n, uint64_t out) -> int {
+    int64_t const blocks = (2 * of.steps() * n + 255) / 256;
+    if (blocks > INT32_MAX) return GPK_ERR_ARGUMENT;
+    void* params[] = {&points, &ld, &n, &of, &out};
+    return launch(reinterpret_cast<void const*>(&closed::planes_kernel), dim3(static_cast<unsigned>(blocks)), dim3(256), 0, s, params);
+  };
+  int e = split(x, ld_x, to.rows, room);
+  if (e == 0 && !to.triangle) e = split(y, ld_y, to.cols, planes_y);
+  if (e != 0) return e;
+  int steps = of.steps(), squared = of.planar_steps();
+  CUtensorMap map_x, map_y, map_k, map_mirror;
+  if (!gram::describe<F>(&map_x, room, to.rows, 32 * steps) || !gram::describe<F>(&map_y, planes_y, to.cols, 32 * steps) ||
+      !gram::describe_target(to, &map_k, &map_mirror))
+    return GPK_ERR_KERNEL;
+  void* params[] = {&map_x, &map_y, &map_k, &map_mirror, &to, &steps, &squared};
+  e = launch(kernel, dim3(walkers(to, device)), dim3(gram::threads), F::shared, s, params);
+  return e != 0 ? e : add_up(s, to, 2 * walkers(to, device), total);
+}
+
 template <class F>
 int run_gram(int device, cudaStream_t s, gram::Target to, int64_t width, uint64_t x, uint64_t y, uint64_t room, uint64_t total) {
   static uint64_t allowed = 0;
@@ -950,9 +892,10 @@ int run_gram(int device, cudaStream_t s, gram::Target to, int64_t width, uint64_
       !gram::describe_target(to, &map_k, &map_mirror))
     return GPK_ERR_KERNEL;
   int steps = static_cast<int>(pitch / F::depth);
-  void* params[] = {&map_x, &map_y, &map_k, &map_mirror, &to, &steps};
+  int squared = 0;
+  void* params[] = {&map_x, &map_y, &map_k, &map_mirror, &to, &steps, &squared};
   e = launch(kernel, dim3(walkers(to, device)), dim3(gram::threads), F::shared, s, params);
-  return e != 0 ? e : add_up(s, to, 2, total);
+  return e != 0 ? e : add_up(s, to, 2 * walkers(to, device), total);
 }
 
 // Calls f with the form of the planes.
@@ -1073,16 +1016,21 @@ GPK_API int gpk_quantum_closed_gram(int device, uint64_t stream, int64_t rows, i
                                     int64_t ld_y, int planar, int full, int dot, uint64_t k, int64_t ld, uint64_t mirror, int64_t ld_mirror,
                                     int triangle, double one, uint64_t total, uint64_t workspace, int64_t workspace_bytes) {
   if (rows == 0 || cols == 0) return 0;
-  if (too_many(rows, cols)) return GPK_ERR_ARGUMENT;
-  gram::Target to = target(rows, cols, k, ld, mirror, ld_mirror, triangle != 0, one, workspace);
-  int64_t const tiles = gram::tiles_of(to.triangle, to.down, to.across);
-  if (workspace_bytes < 24 * tiles) return GPK_ERR_WORKSPACE;
+  if (too_many(rows, cols) || planar + full == 0) return GPK_ERR_ARGUMENT;
+  if (dot == 0 && (x % 16 != 0 || y % 16 != 0 || ld_x % 4 != 0 || ld_y % 4 != 0)) return GPK_ERR_ARGUMENT;
   if (int const e = set_device(device)) return e;
+  if (!has_hopper(device)) return GPK_ERR_UNSUPPORTED;
+  gram::Target const to = target(rows, cols, k, ld, mirror, ld_mirror, triangle != 0, one, workspace);
   cudaStream_t const s = reinterpret_cast<cudaStream_t>(stream);
-  Closed<float> p{rows, cols, reinterpret_cast<float const*>(x), reinterpret_cast<float const*>(y), ld_x, ld_y, planar, full, dot != 0, false, false, nullptr, 0};
-  void* params[] = {&p, &to};
-  int const e = launch(reinterpret_cast<void const*>(&closed_gram_kernel), dim3(static_cast<unsigned>(tiles)), dim3(256), 0, s, params);
-  return e != 0 ? e : add_up(s, to, 1, total);
+  if (dot != 0) {
+    closed::Groups const of{planar, full};
+    if (workspace_bytes < FewWires(to, of).bytes() || workspace % 128 != 0) return GPK_ERR_WORKSPACE;
+    return run_few_wires(device, s, to, of, x, ld_x, y, ld_y, workspace, total);
+  }
+  int64_t const parts = closed::blocks(to, device);
+  if (workspace_bytes < 24 * parts) return GPK_ERR_WORKSPACE;
+  int const e = closed::run(device, s, to, x, ld_x, y, ld_y, planar, full);
+  return e != 0 ? e : add_up(s, to, parts, total);
 }
 
 GPK_API int64_t gpk_quantum_gram_workspace(int device, int real, int split, int64_t rows, int64_t cols, int64_t width, int triangle) {

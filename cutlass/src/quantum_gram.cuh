@@ -35,11 +35,12 @@ constexpr int slot = lines * lines * 4, slots = 3;  // of a warpgroup: parts of 
 constexpr int threads = 384;
 constexpr int fold = 128;  // steps whose sum is added to another one, where there are more
 
-template <bool Real, bool Split>
+// Product: of wires that nothing connects, see quantum_closed.cuh.
+template <bool Real, bool Split, bool Product = false>
 struct Form {
-  static constexpr bool real = Real, split = Split;
+  static constexpr bool real = Real, split = Split, product = Product;
   static constexpr int planes = (Real ? 1 : 2) * (Split ? 2 : 1);
-  static constexpr int depth = planes == 4 ? 32 : 64;  // amplitudes of a step
+  static constexpr int depth = planes == 4 || Product ? 32 : 64;  // amplitudes of a step
   static constexpr int line = 2 * depth;               // bytes, as wide as TMA's swizzle
   static constexpr int plane = side * line;
   static constexpr int stage = 2 * planes * plane;
@@ -47,6 +48,7 @@ struct Form {
   static constexpr int sums = ring + 2 * slots * slot, barriers = sums + 2 * 4 * 3 * 8;
   static constexpr int shared = 1024 + barriers + 16 * stages;
   static constexpr int results = real ? 64 : 128;  // of a thread
+  static constexpr int second = Real && !Product ? 1 : 64;  // its sums beside those of real parts
 };
 
 // Where tiles and their sums go.
@@ -60,39 +62,38 @@ struct Target {
   float* mirror;  // or nullptr
   int64_t ld_mirror;
   float one;        // of the diagonal
-  double* partial;  // sum, sum of squares, largest |diagonal - 1| of each part of a tile
+  double* partial;  // sum, sum of squares, largest |diagonal - 1| of each part of a block
   float* folded;    // the sums of a block's threads, where there are more than `fold` steps
 };
 
-inline int tiles_of(bool triangle, int down, int across) { return triangle ? down * (down + 1) / 2 : down * across; }
+__host__ __device__ inline int tiles_of(bool triangle, int down, int across) { return triangle ? down * (down + 1) / 2 : down * across; }
 
-// The tile of number t.
-__device__ inline void locate(Target const& p, int t, int& bi, int& bj) {
-  for (int r = 0;; r += strip) {
-    int const h = min(strip, p.down - r);
-    if (!p.triangle) {
-      if (t < h * p.across) {
-        bi = r + t % h, bj = t / h;
+// A walk over tiles, whose numbers grow.
+struct Walk {
+  int row, before;  // the strip's first row of tiles, and the tiles of those before it; 0 first
+  // The tile of number t.
+  __device__ void locate(Target const& p, int t, int& bi, int& bj) {
+    for (;; row += strip) {
+      int const h = min(strip, p.down - row), corner = p.triangle ? h * (h + 1) / 2 : 0, right = p.triangle ? row + h : 0;
+      int const n = corner + (p.across - right) * h;
+      int at = t - before;
+      if (at >= n) {
+        before += n;
+        continue;
+      }
+      if (at < corner) {
+        int c = 0;
+        for (; at > c; ++c) at -= c + 1;
+        bi = row + at, bj = row + c;
         return;
       }
-      t -= h * p.across;
-      continue;
-    }
-    int const corner = h * (h + 1) / 2, n = corner + (p.across - r - h) * h;
-    if (t < corner) {
-      int c = 0;
-      for (; t > c; ++c) t -= c + 1;
-      bi = r + t, bj = r + c;
+      at -= corner;
+      int const down = h == strip ? at / strip : at / h;
+      bi = row + at - down * h, bj = right + down;
       return;
     }
-    if (t < n) {
-      t -= corner;
-      bi = r + t % h, bj = r + h + t / h;
-      return;
-    }
-    t -= n;
   }
-}
+};
 
 // Sums over the entries off the diagonal, and how far the diagonal is off 1. Four
 // sums of each kind go on at once.
@@ -103,24 +104,36 @@ struct Sums {
     sum[i % 4] += d;
     squares[i % 4] += d * d;
   }
+  // The same of four, that are added in float32: 2e-10 of a mean over 2^14 entries.
+  __device__ void add_four(float a, float b, float c, float d, int i) {
+    sum[i % 4] += (a + b) + (c + d);
+    squares[i % 4] += (a * a + b * b) + (c * c + d * d);
+  }
   // The diagonal's entry, compared with 1.
   __device__ void diagonal(float v) {
     double const d = fabs(static_cast<double>(v) - 1);
     off = d <= off ? off : d;  // NaN stays
   }
-  // Adds those of a warp; its first lane has them.
-  __device__ void of_warp(double (&out)[3]) const {
-    out[0] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
-    out[1] = (squares[0] + squares[1]) + (squares[2] + squares[3]);
-    out[2] = off;
+  // Adds those of a warp to what is there: tiles have the same order in every run.
+  __device__ void of_warp(double (&to)[3], bool diagonal) const {
+    double a = (sum[0] + sum[1]) + (sum[2] + sum[3]), b = (squares[0] + squares[1]) + (squares[2] + squares[3]);
     for (int d = 16; d > 0; d /= 2) {
-      out[0] += __shfl_down_sync(~0u, out[0], d);
-      out[1] += __shfl_down_sync(~0u, out[1], d);
-      double const o = __shfl_down_sync(~0u, out[2], d);
-      out[2] = o <= out[2] ? out[2] : o;
+      a += __shfl_down_sync(~0u, a, d);
+      b += __shfl_down_sync(~0u, b, d);
     }
+    double o = off;
+    if (diagonal) {
+      for (int d = 16; d > 0; d /= 2) {
+        double const other = __shfl_down_sync(~0u, o, d);
+        o = other <= o ? o : other;
+      }
+    }
+    if (threadIdx.x % 32 != 0) return;
+    to[0] += a;
+    to[1] += b;
+    if (!(o <= to[2])) to[2] = o;
   }
-  // Adds those of the warps, out of shared memory, in their order.
+  // Adds those of the warps in their order.
   __device__ static void write(double const (*warps)[3], int n, double* to) {
     double s[3] = {warps[0][0], warps[0][1], warps[0][2]};
     for (int w = 1; w < n; ++w) {
@@ -283,9 +296,35 @@ __device__ __forceinline__ void step(float (&sum)[64], float (&d)[64], uint64_t 
   for (int i = 0; i < 64; ++i) sum[i] = fresh ? d[i] : sum[i] + d[i];
 }
 
+// Starts the inner products over 16 numbers of the group of that number.
+template <class F>
+__device__ __forceinline__ void start(float (&d)[64], uint64_t a, uint64_t b, int group) {
+  constexpr uint64_t plane = F::plane / 16;
+  hold(d);
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+  multiply<1>(d, a + plane + 2 * group, b + 2 * group, 0);
+  multiply<1>(d, a + 2 * group, b + plane + 2 * group, 1);
+  multiply<1>(d, a + 2 * group, b + 2 * group, 1);
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+// v *= d, when all but Left of what was started have ended.
+template <int Left>
+__device__ __forceinline__ void take(float (&v)[64], float (&d)[64], float scale) {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Left) : "memory");
+  hold(d);
+#pragma unroll
+  for (int i = 0; i < 64; ++i) v[i] *= scale == 1 ? d[i] : d[i] * scale;
+}
+
+__device__ __forceinline__ void square(float (&v)[64]) {
+#pragma unroll
+  for (int i = 0; i < 64; ++i) v[i] *= v[i];
+}
+
 // Adds what a thread has to what it put aside, and takes that back.
 template <class F>
-__device__ __forceinline__ void put_aside(Target const& p, int group, float (&re)[64], float (&im)[F::real ? 1 : 64], bool first) {
+__device__ __forceinline__ void put_aside(Target const& p, int group, float (&re)[64], float (&im)[F::second], bool first) {
   float* const mine = p.folded + int64_t(blockIdx.x) * F::results * 256 + group * 128 + threadIdx.x % 128;
 #pragma unroll
   for (int i = 0; i < F::results; ++i) {
@@ -299,14 +338,14 @@ __device__ __forceinline__ void put_aside(Target const& p, int group, float (&re
 template <class F>
 __global__ void __launch_bounds__(threads, 1)
     kernel(CUtensorMap const __grid_constant__ map_x, CUtensorMap const __grid_constant__ map_y, CUtensorMap const __grid_constant__ map_k,
-           CUtensorMap const __grid_constant__ map_mirror, Target const __grid_constant__ p, int steps) {
+           CUtensorMap const __grid_constant__ map_mirror, Target const __grid_constant__ p, int steps, int squared) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ unsigned char raw[];
   unsigned char* const room = raw + (1024 - shared_address(raw) % 1024) % 1024;
   uint32_t const tiles = shared_address(room);
   auto* const sums = reinterpret_cast<double(*)[3]>(room + F::sums);
   uint32_t const full = tiles + F::barriers, empty = full + 8 * F::stages;
-  int const count = p.triangle ? p.down * (p.down + 1) / 2 : p.down * p.across;
+  int const count = tiles_of(p.triangle, p.down, p.across);
   if (threadIdx.x == 0) {
     for (int i = 0; i < F::stages; ++i) {
       asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(full + 8 * i));
@@ -323,9 +362,10 @@ __global__ void __launch_bounds__(threads, 1)
   if (threadIdx.x < 128) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
     if (threadIdx.x != 0) return;
+    Walk walk{0, 0};
     for (int t = blockIdx.x; t < count; t += gridDim.x) {
       int bi, bj;
-      locate(p, t, bi, bj);
+      walk.locate(p, t, bi, bj);
       for (int s = 0; s < steps; ++s, next()) {
         await(empty + 8 * stage, phase ^ 1);
         asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(full + 8 * stage), "r"(F::stage) : "memory");
@@ -338,12 +378,33 @@ __global__ void __launch_bounds__(threads, 1)
   }
   asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
   int const group = threadIdx.x / 128 - 1, t = threadIdx.x % 128, warp = t / 32, lane = t % 32;
-  float re[64], im[F::real ? 1 : 64], d[64];
+  float re[64], im[F::second], d[64];
   int turn = 0;  // slots that have been used
+  if (lane == 0)
+    for (int c = 0; c < 3; ++c) sums[4 * group + warp][c] = 0;
+  Walk walk{0, 0};
   for (int at = blockIdx.x; at < count; at += gridDim.x) {
     int bi, bj;
-    locate(p, at, bi, bj);
-    for (int s = 0; s < steps; ++s, next()) {
+    walk.locate(p, at, bi, bj);
+    auto release = [&](int stage) {
+      if (t == 0) asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(empty + 8 * stage) : "memory");
+    };
+    if constexpr (F::product) {
+#pragma unroll
+      for (int i = 0; i < 64; ++i) re[i] = 1;
+      for (int s = 0; s < steps; ++s, next()) {
+        await(full + 8 * stage, phase);
+        uint32_t const from = tiles + stage * F::stage;
+        uint64_t const a = describe<F>(from + group * lines * F::line), b = describe<F>(from + F::stage / 2);
+        start<F>(d, a, b, 0);
+        start<F>(im, a, b, 1);
+        take<1>(re, d, 0x1p-28f);  // the planes are times 2^7
+        take<0>(re, im, 1);
+        release(stage);
+        if (s + 1 == squared) square(re);
+      }
+    }
+    for (int s = 0; !F::product && s < steps; ++s, next()) {
       bool const fresh = s % fold == 0;
       if (fresh && s > 0) {
         put_aside<F>(p, group, re, im, s == fold);
@@ -353,14 +414,16 @@ __global__ void __launch_bounds__(threads, 1)
       uint64_t const a = describe<F>(from + group * lines * F::line), b = describe<F>(from + F::stage / 2);
       step<F, 0, 1>(re, d, a, b, fresh);
       if constexpr (!F::real) step<F, 1, -1>(im, d, a, b, fresh);
-      if (t == 0) asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(empty + 8 * stage) : "memory");
+      release(stage);
     }
-    if (steps > fold) put_aside<F>(p, group, re, im, false);
+    if constexpr (!F::product) {
+      if (steps > fold) put_aside<F>(p, group, re, im, false);
 #pragma unroll
-    for (int i = 0; i < 64; ++i) {
-      re[i] *= re[i];
-      if constexpr (!F::real) re[i] += im[i] * im[i];
-      re[i] *= 0x1p-56f;
+      for (int i = 0; i < 64; ++i) {
+        re[i] *= re[i];
+        if constexpr (!F::real) re[i] += im[i] * im[i];
+        re[i] *= 0x1p-56f;
+      }
     }
     // A thread has the columns 8 j + 2 (lane % 4) and the next of two rows.
     int64_t const i0 = int64_t(bi) * side + group * lines, j0 = int64_t(bj) * side;
@@ -370,7 +433,7 @@ __global__ void __launch_bounds__(threads, 1)
     Sums sum;
     if (whole) {
 #pragma unroll
-      for (int i = 0; i < 64; ++i) sum.add(re[i], i);
+      for (int i = 0; i < 64; i += 4) sum.add_four(re[i], re[i + 1], re[i + 2], re[i + 3], i / 4);
     } else {
 #pragma unroll
       for (int i = 0; i < 64; ++i) {
@@ -384,10 +447,7 @@ __global__ void __launch_bounds__(threads, 1)
         }
       }
     }
-    double of_warp[3];
-    sum.of_warp(of_warp);
-    if (lane == 0)
-      for (int c = 0; c < 3; ++c) sums[4 * group + warp][c] = of_warp[c];
+    sum.of_warp(sums[4 * group + warp], diagonal);
     bool const boxes = p.boxes && !diagonal;
     // Four parts of 64 x 64: two of the tile, then two of its mirror.
 #pragma unroll
@@ -398,7 +458,6 @@ __global__ void __launch_bounds__(threads, 1)
       ++turn;
       if (t == 0) asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(slots - 1) : "memory");
       meet(group);
-      if (part == 0 && t == 32) Sums::write(sums + 4 * group, 4, p.partial + 3 * (2 * at + group));
 #pragma unroll
       for (int i = 32 * h; i < 32 * h + 32; i += 2) {
         int const r = row + i / 2 % 2 * 8, c = i / 4 % 8 * 8 + 2 * pair;
@@ -429,7 +488,11 @@ __global__ void __launch_bounds__(threads, 1)
       }
     }
   }
-  if (t == 0) asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+  meet(group);
+  if (t == 0) {
+    Sums::write(sums + 4 * group, 4, p.partial + 3 * (2 * int64_t(blockIdx.x) + group));
+    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+  }
 #endif
 }
 

@@ -36,6 +36,8 @@ struct Problem {
   void const* low_a;  // of split kernels
   void const* low_b;
   Guard guard;
+  void* workspace;
+  int64_t workspace_bytes;
 };
 
 // How a kernel reads its operands: what check() needs to know.
@@ -55,6 +57,7 @@ struct Entry {
   char const* name;
   Traits traits;
   int (*run)(Problem const&);
+  int64_t (*workspace)(int device, int m, int n, int k, int batch) = nullptr;  // as gpk_gemm_workspace; none: 0
 };
 
 // The number of multiprocessors; asked once a device. 0: the device cannot be asked.

@@ -148,17 +148,19 @@ char const* gpk_gemm_name(int kernel) {
   return entry != nullptr ? entry->name : "";
 }
 
-int64_t gpk_gemm_workspace(int, int kernel, int64_t m, int64_t n, int64_t k, int64_t batch) {
-  if (gpk::find(kernel) == nullptr) return -GPK_ERR_UNSUPPORTED;
+int64_t gpk_gemm_workspace(int device, int kernel, int64_t m, int64_t n, int64_t k, int64_t batch) {
+  gpk::Entry const* const entry = gpk::find(kernel);
+  if (entry == nullptr) return -GPK_ERR_UNSUPPORTED;
   if (!gpk::fits(m) || !gpk::fits(n) || !gpk::fits(k) || !gpk::fits(batch)) return -GPK_ERR_ARGUMENT;
-  return 0;  // no kernel of this build splits k
+  if (entry->workspace == nullptr) return 0;
+  return entry->workspace(device, static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), static_cast<int>(batch));
 }
 
 int gpk_gemm(int device, uint64_t stream, int kernel, int64_t m, int64_t n, int64_t k, int64_t batch, uint64_t a,
              int64_t lda, int64_t stride_a, uint64_t b, int64_t ldb, int64_t stride_b, uint64_t d, int64_t ldd,
              int64_t stride_d, uint64_t bias, int act, double alpha_re, double alpha_im, uint64_t scale_a,
              uint64_t scale_b, uint64_t low_a, uint64_t low_b, int guard, uint64_t guard_a, uint64_t guard_b,
-             int64_t guard_limit, uint64_t, int64_t) {
+             int64_t guard_limit, uint64_t workspace, int64_t workspace_bytes) {
   gpk::Entry const* const entry = gpk::find(kernel);
   if (entry == nullptr) return GPK_ERR_UNSUPPORTED;
   gpk::Traits const& t = entry->traits;
@@ -188,5 +190,6 @@ int gpk_gemm(int device, uint64_t stream, int kernel, int64_t m, int64_t n, int6
                      reinterpret_cast<float const*>(scale_a), reinterpret_cast<float const*>(scale_b),
                      reinterpret_cast<void const*>(low_a), reinterpret_cast<void const*>(low_b),
                      {guard, reinterpret_cast<uint32_t const*>(guard_a), reinterpret_cast<uint32_t const*>(guard_b),
-                      guard_limit}});
+                      guard_limit},
+                     reinterpret_cast<void*>(workspace), workspace != 0 ? workspace_bytes : 0});
 }

@@ -1,0 +1,436 @@
+// gemm_large_sm90.cuh: large products of 16-bit operands for Hopper, with results
+// of 16 bits, written without CUTLASS's collectives. One thread copies tiles of
+// both operands by TMA into a ring in shared memory, and warpgroups multiply them
+// with wgmma. The transposed product is computed: 64 columns of D are the
+// instruction's left side, and rows of D its other, of which a tile may have any
+// multiple of 16, as fills the multiprocessors best.
+//
+//   pingpong     a tile a warpgroup: one multiplies while the other stores
+//   cooperative  the warpgroups share a tile, 64 columns each
+//
+// What counts is the way out of a tile. CUTLASS's warpgroups meet there for every
+// piece of 16 or 32 columns, and the tensor cores wait for cooperative ones. Here
+// warpgroups store apart: a piece of 64 columns is rounded, laid down in shared memory
+// and stored by TMA, while the next is rounded.
+#pragma once
+#include <limits.h>
+
+#include "cute/numeric/integer_sequence.hpp"
+#include "cute/arch/mma_sm90_gmma.hpp"
+#include "cute/arch/mma_sm90_gmma_ext.hpp"
+#include "cutlass/arch/reg_reconfig.h"
+#include "gemm_epilogue.cuh"
+#include "guard.cuh"
+#include "tma.cuh"
+
+namespace gpk {
+
+using bf16 = cutlass::bfloat16_t;
+using fp16 = cutlass::half_t;
+
+namespace large {
+
+using namespace tma;
+
+// The instruction of 64 x N x 16; KLeft, KRight: that operand has k contiguous.
+template <class In, int N, bool KLeft, bool KRight>
+struct Wgmma;
+
+#define GPK_WGMMA(N)                                                                                            \
+  template <bool KLeft, bool KRight>                                                                            \
+  struct Wgmma<bf16, N, KLeft, KRight>                                                                          \
+      : cute::SM90::GMMA::MMA_64x##N##x16_F32BF16BF16_SS<cute::SM90::GMMA::Major(!KLeft),                       \
+                                                         cute::SM90::GMMA::Major(!KRight)> {};                  \
+  template <bool KLeft, bool KRight>                                                                            \
+  struct Wgmma<fp16, N, KLeft, KRight>                                                                          \
+      : cute::SM90::GMMA::MMA_64x##N##x16_F32F16F16_SS<cute::SM90::GMMA::Major(!KLeft),                         \
+                                                       cute::SM90::GMMA::Major(!KRight)> {};
+GPK_WGMMA(128)
+GPK_WGMMA(160)
+GPK_WGMMA(192)
+GPK_WGMMA(256)
+#undef GPK_WGMMA
+
+template <class Instruction, int... I>
+CUTLASS_DEVICE void multiply_add(float* sum, uint64_t left, uint64_t right, bool add, cute::integer_sequence<int, I...>) {
+  Instruction::fma(left, right, sum[I]..., add ? cute::SM90::GMMA::ScaleOut::One : cute::SM90::GMMA::ScaleOut::Zero);
+}
+
+// Arrives at the barrier of the same place in a CTA of the cluster.
+CUTLASS_DEVICE void arrive_at(uint32_t barrier, int cta) {
+  asm volatile(
+      "{\n\t.reg .b32 there;\n"
+      "\tmapa.shared::cluster.u32 there, %0, %1;\n\tmbarrier.arrive.shared::cluster.b64 _, [there];\n\t}" ::"r"(barrier),
+      "r"(cta)
+      : "memory");
+}
+
+// Copies a box to the same place in several CTAs of the cluster.
+CUTLASS_DEVICE void copy_box_to(uint16_t ctas, uint32_t to, CUtensorMap const* map, int x, int y, int z, uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, "
+      "{%2, %3, %4}], [%5], %6;" ::"r"(to),
+      "l"(map), "r"(x), "r"(y), "r"(z), "r"(barrier), "h"(ctas)
+      : "memory");
+}
+
+CUTLASS_DEVICE void store_box(CUtensorMap const* map, uint32_t from, int x, int y, int z) {
+  asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(map), "r"(x),
+               "r"(y), "r"(z), "r"(from)
+               : "memory");
+  asm volatile("cp.async.bulk.commit_group;");
+}
+
+// Waits until all but the last n boxes that this thread stores have been read.
+template <int n>
+CUTLASS_DEVICE void await_stores() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(n) : "memory");
+}
+
+// A barrier of a warpgroup, or of two.
+CUTLASS_DEVICE void meet(int barrier, int threads) {
+  asm volatile("barrier.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+
+CUTLASS_DEVICE void pass(int barrier, int threads) {
+  asm volatile("barrier.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+
+// M and N: the tile of D. KA, KB: that operand has k contiguous. The CTAs of a
+// cluster lie along N and share A's tile.
+template <class In, class Out, bool KA, bool KB, int M, int N, int Cluster, bool Pingpong>
+struct Kernel {
+  static constexpr int groups = Pingpong ? 2 : N / 64;
+  static constexpr int blocks = Pingpong ? N / 64 : 1;  // of 64 columns, of a warpgroup
+  static constexpr int readers = Pingpong ? 1 : groups;  // warpgroups of a tile
+  static constexpr int threads = (groups + 1) * 128;
+  static constexpr int registers = groups == 2 ? 232 : 160, registers_copy = groups == 2 ? 40 : 32;
+  static constexpr int cluster = Cluster;
+
+  // Operands lie in lines of 128 bytes: 64 of k for a row, or 64 rows for one of k.
+  static constexpr int line = 128, step = 64;
+  static constexpr int b_bytes = N * line, slot = (M + N) * line;
+
+  // What is stored at once: `rows` rows of D by 64 columns. A warpgroup has room
+  // for two.
+  static constexpr int rows = M % 64 == 0 ? 64 : 32;
+  static constexpr int box = rows * line;
+  static constexpr int boxes = 2 * box * groups;
+
+  static constexpr int kept = 1024 + 256;  // for alignment and barriers
+  static constexpr int slots = ((227 << 10) - kept - boxes) / slot;
+  static constexpr int shared = kept + boxes + slots * slot;
+
+  static_assert(sizeof(In) == 2 && sizeof(Out) == 2 && N % 64 == 0 && (groups == 2 || groups == 3));
+  static_assert(slots >= 3 && slots <= 16 && M % rows == 0 && (KA ? M / Cluster % 8 == 0 : M % 64 == 0));
+
+  struct Params {
+    CUtensorMap a, b, d;
+    bool many_a, many_b;  // whether members of the batch have one of their own
+    int steps;            // of k
+    int across, down;     // clusters of tiles
+    int clusters;         // of the batch
+    int n;                // columns of D
+    Out const* bias;
+    float alpha;
+    Activation act;
+    Way way;
+  };
+
+  // A tile's place, in tiles.
+  struct Place {
+    int m, n, member;
+  };
+
+  // The tiles of 8 clusters along N come together, which makes a wave of them
+  // nearly a square: it reads the least.
+  CUTLASS_DEVICE static Place place(Params const& p, int c, int rank) {
+    constexpr int band = 8;
+    int const each = p.across * p.down, at = c % each;
+    int const first = at / (band * p.down) * band, wide = min(band, p.across - first);
+    int const in = at - first * p.down;
+    return {in / wide, (first + in % wide) * Cluster + rank, c / each};
+  }
+
+  // The descriptor of lines in shared memory, swizzled, of which 8 take 1 KiB; where
+  // k is not contiguous, 64 lines are 64 rows, and the next 64 the next.
+  template <bool K>
+  CUTLASS_DEVICE static uint64_t descriptor(uint32_t at) {
+    uint64_t const leading = K ? 1 : 64 * line >> 4, stride = 8 * line >> 4;
+    return (at >> 4 & 0x3fff) | leading << 16 | stride << 32 | uint64_t(1) << 62;
+  }
+
+  // From 16 of k to the next, in a descriptor's units.
+  template <bool K>
+  static constexpr int next = (K ? 16 * sizeof(In) : 16 * line) >> 4;
+
+  CUTLASS_DEVICE static void run(Params const& p, char* memory) {
+    int const warp = __shfl_sync(~0u, threadIdx.x / 32, 0), lane = threadIdx.x % 32;
+    uint32_t const begin = (shared_address(memory) + 1023) / 1024 * 1024;
+    uint32_t const ring = begin + boxes, full = ring + slots * slot, empty = full + 8 * slots;
+    int rank = 0;
+    if constexpr (Cluster > 1) asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+
+    if (warp == 0 && lane == 0) {
+      for (CUtensorMap const* map : {&p.a, &p.b, &p.d}) asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+      for (int i = 0; i < slots; ++i) {
+        make_barrier(full + 8 * i, 1);
+        make_barrier(empty + 8 * i, 4 * readers * Cluster);
+      }
+      barriers_made();
+    }
+    if constexpr (Cluster > 1) {
+      __syncwarp();
+      asm volatile("barrier.cluster.arrive.relaxed.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+    } else {
+      __syncthreads();
+    }
+
+    if (warp < 4) {
+      cutlass::arch::warpgroup_reg_dealloc<registers_copy>();
+      if (warp == 0 && lane == 0) copy(p, ring, full, empty, rank);
+    } else {
+      cutlass::arch::warpgroup_reg_alloc<registers>();
+      multiply(p, begin, ring, full, empty, rank, warp - 4, lane);
+    }
+  }
+
+  // One operand's tile of `size`; `parts` CTAs copy a part each, for all.
+  template <bool K, int size, int parts>
+  CUTLASS_DEVICE static void copy_tile(CUtensorMap const* map, uint32_t barrier, uint32_t to, int at, int k, int member,
+                                       int rank) {
+    constexpr int own = (K ? size : step) / parts;  // lines
+    int const first = parts > 1 ? own * rank : 0;
+    CUTLASS_PRAGMA_UNROLL
+    for (int i = 0; i < (K ? 1 : size / 64); ++i) {
+      int const x = K ? k : at + i * 64, y = (K ? at : k) + first;
+      uint32_t const there = to + (i * 64 + first) * line;
+      if constexpr (parts > 1) {
+        copy_box_to((1 << parts) - 1, there, map, x, y, member, barrier);
+      } else {
+        copy_box(there, map, x, y, member, barrier);
+      }
+    }
+  }
+
+  // The thread that fills the ring.
+  CUTLASS_DEVICE static void copy(Params const& p, uint32_t ring, uint32_t full, uint32_t empty, int rank) {
+    wait_for_previous();
+    int s = 0;
+    uint32_t parity = 1;
+    auto const advance = [&] {
+      if (++s == slots) s = 0, parity ^= 1;
+    };
+    int const all = gridDim.x / Cluster;
+    for (int c = blockIdx.x / Cluster; c < p.clusters; c += all) {
+      Place const at = place(p, c, rank);
+      if (c + all >= p.clusters) let_next_start();
+      CUTLASS_PRAGMA_NO_UNROLL
+      for (int k = 0; k < p.steps; ++k) {
+        uint32_t const to = ring + s * slot, barrier = full + 8 * s;
+        await(empty + 8 * s, parity);
+        expect(barrier, slot);
+        copy_tile<KB, N, 1>(&p.b, barrier, to, at.n * N, k * step, p.many_b ? at.member : 0, rank);
+        copy_tile<KA, M, Cluster>(&p.a, barrier, to + b_bytes, at.m * M, k * step, p.many_a ? at.member : 0, rank);
+        advance();
+      }
+    }
+    // Other CTAs of the cluster arrive here until they have read all that they were sent.
+    CUTLASS_PRAGMA_NO_UNROLL
+    for (int i = 0; i < slots; ++i) {
+      await(empty + 8 * s, parity);
+      advance();
+    }
+  }
+
+  // The warpgroups that multiply and store.
+  CUTLASS_DEVICE static void multiply(Params const& p, uint32_t begin, uint32_t ring, uint32_t full, uint32_t empty,
+                                      int rank, int warp, int lane) {
+    using Instruction = Wgmma<In, M, KB, KA>;
+    using Registers = cute::make_integer_sequence<int, M / 2>;
+    int const group = warp / 4, column = Pingpong ? 0 : group * 64;  // of the tile
+    uint64_t const b = descriptor<KB>(ring + column * line), a = descriptor<KA>(ring + b_bytes);
+    float sum[blocks][M / 2];
+    auto const fence = [&] {
+      CUTLASS_PRAGMA_UNROLL
+      for (int i = 0; i < blocks; ++i) {
+        CUTLASS_PRAGMA_UNROLL
+        for (int j = 0; j < M / 2; ++j) cute::warpgroup_fence_operand(sum[i][j]);
+      }
+    };
+    auto const release = [&](int s) {
+      if (lane < Cluster) arrive_at(empty + 8 * s, lane);
+    };
+
+    int s = 0;
+    uint32_t parity = 0;
+    int const all = gridDim.x / Cluster;
+    int tile = 0;  // how many this CTA has begun
+    for (int c = blockIdx.x / Cluster; c < p.clusters; c += all, ++tile) {
+      if constexpr (Pingpong) {
+        // The other group's tile is in the ring before this one. A barrier tells
+        // phases apart by parity alone, so that this group waits until the other
+        // has seen all of its own.
+        if (tile % 2 != group) continue;
+        uint64_t const at = static_cast<uint64_t>(tile) * p.steps;
+        s = at % slots, parity = at / slots % 2;
+        if (tile > 0) meet(1 + group, 256);
+      }
+      int before = 0;
+      fence();
+      CUTLASS_PRAGMA_NO_UNROLL
+      for (int k = 0; k < p.steps; ++k) {
+        await(full + 8 * s, parity);
+        cute::warpgroup_arrive();
+        int const at = s * (slot >> 4);
+        CUTLASS_PRAGMA_UNROLL
+        for (int j = 0; j < step / 16; ++j) {
+          CUTLASS_PRAGMA_UNROLL
+          for (int i = 0; i < blocks; ++i) {
+            multiply_add<Instruction>(sum[i], b + at + i * (64 * line >> 4) + j * next<KB>, a + at + j * next<KA>,
+                                      k > 0 || j > 0, Registers{});
+          }
+        }
+        cute::warpgroup_commit_batch();
+        if (k > 0) {
+          cute::warpgroup_wait<1>();
+          release(before);
+        }
+        before = s;
+        if (++s == slots) s = 0, parity ^= 1;
+      }
+      if (Pingpong && c + all < p.clusters) pass(2 - group, 256);
+      cute::warpgroup_wait<0>();
+      release(before);
+      fence();
+
+      Place const at = place(p, c, rank);
+      switch (p.way) {
+        case Way::bare: store<Way::bare>(p, sum, begin, at, column, warp, lane); break;
+        case Way::brief: store<Way::brief>(p, sum, begin, at, column, warp, lane); break;
+        case Way::normal: store<Way::normal>(p, sum, begin, at, column, warp, lane); break;
+        default: store<Way::steps>(p, sum, begin, at, column, warp, lane);
+      }
+    }
+    await_stores<0>();
+  }
+
+  template <Way W>
+  CUTLASS_DEVICE static void store(Params const& p, float const (&sum)[blocks][M / 2], uint32_t begin, Place const& at,
+                                   int column, int warp, int lane) {
+    int const group = warp / 4;
+    bool const stores = warp % 4 == 0 && lane == 0;
+    CUTLASS_PRAGMA_UNROLL
+    for (int i = 0; i < blocks; ++i) {
+      int const left = at.n * N + column + i * 64;  // columns of D
+      float bias[2] = {0, 0};
+      if constexpr (W != Way::bare) {
+        CUTLASS_PRAGMA_UNROLL
+        for (int half = 0; half < 2; ++half) {
+          int const c = left + warp % 4 * 16 + half * 8 + lane / 4;
+          if (p.bias != nullptr && c < p.n) bias[half] = static_cast<float>(p.bias[c]);
+        }
+      }
+      CUTLASS_PRAGMA_UNROLL
+      for (int r = 0; r < M; r += rows) {
+        uint32_t const to = begin + (2 * group + (i * (M / rows) + r / rows) % 2) * box;
+        // The store before this box's last one may still read; where a tile has an odd
+        // number of boxes, its first is the last tile's last.
+        constexpr bool odd = blocks * (M / rows) % 2 != 0;
+        if (stores) {
+          if (odd && i == 0 && r == 0) {
+            await_stores<0>();
+          } else {
+            await_stores<1>();
+          }
+        }
+        meet(3 + group, 128);
+        CUTLASS_PRAGMA_UNROLL
+        for (int j = 0; j < rows; j += 16) lay_down<W>(p, sum[i] + (r + j) / 2, bias, to + j * line, warp, lane);
+        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+        meet(3 + group, 128);
+        if (stores) store_box(&p.d, to, left, at.m * M + r, at.member);
+      }
+    }
+  }
+
+  // Finishes what a thread has of 16 rows of D, and puts it where TMA expects it:
+  // units of 16 bytes, swizzled with their line's number.
+  template <Way W>
+  CUTLASS_DEVICE static void lay_down(Params const& p, float const* sums, float const (&bias)[2], uint32_t to, int warp,
+                                      int lane) {
+    cutlass::Array<float, 8> sum, added;
+    CUTLASS_PRAGMA_UNROLL
+    for (int e = 0; e < 8; ++e) sum[e] = sums[e], added[e] = bias[e / 2 % 2];
+    auto const x = finish<Out, true, W>(sum, added, p.alpha, p.act);
+    auto const y = cutlass::NumericArrayConverter<Out, float, 8>::convert(x);
+    uint32_t const* const bits = reinterpret_cast<uint32_t const*>(&y);
+    int const row = lane / 16 * 8 + lane % 8, unit = warp % 4 * 2 + lane / 8 % 2;
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
+                     to + row * line + (unit ^ row % 8) * 16),
+                 "r"(bits[0]), "r"(bits[1]), "r"(bits[2]), "r"(bits[3])
+                 : "memory");
+  }
+};
+
+template <class Kernel>
+__global__ void __launch_bounds__(Kernel::threads, 1)
+    multiply(__grid_constant__ typename Kernel::Params const params, __grid_constant__ Guard const guard) {
+  extern __shared__ char memory[];
+  if (!runs(guard, reinterpret_cast<uint32_t*>(memory))) return;
+  Kernel::run(params, memory);
+}
+
+}  // namespace large
+
+template <class In, class Out, bool RowA, bool RowB, int M, int N, int Cluster, bool Pingpong>
+struct GemmLarge90 {
+  using Kernel = large::Kernel<In, Out, RowA, !RowB, M, N, Cluster, Pingpong>;
+  static constexpr Traits traits = {2, 2, 2, RowA, RowB, 16, 16, 16, 1, true, true};
+
+  template <class T>
+  static constexpr auto type =
+      cute::is_same_v<T, bf16> ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+
+  static int run(Problem const& p) {
+    static uint64_t allowed = 0;
+    void const* const kernel = reinterpret_cast<void const*>(large::multiply<Kernel>);
+    if (int const e = allow_shared(kernel, Kernel::shared, p.device, &allowed)) return e;
+
+    typename Kernel::Params params;
+    constexpr int step = Kernel::step;
+    if (!tma::describe(&params.a, type<In>, 2, p.a, RowA, p.m, p.k, p.lda, p.stride_a, p.batch, M / Cluster, step / Cluster) ||
+        !tma::describe(&params.b, type<In>, 2, p.b, !RowB, p.n, p.k, p.ldb, p.stride_b, p.batch, N, step) ||
+        !tma::describe(&params.d, type<Out>, 2, p.d, true, p.m, p.n, p.ldd, p.stride_d, p.batch, Kernel::rows, 0)) {
+      return GPK_ERR_KERNEL;
+    }
+    params.many_a = p.stride_a != 0, params.many_b = p.stride_b != 0;
+    params.steps = (p.k - 1) / step + 1;
+    params.across = (p.n - 1) / (N * Cluster) + 1, params.down = (p.m - 1) / M + 1;
+    int64_t const clusters = int64_t(params.across) * params.down * p.batch;
+    if (clusters > INT_MAX / 2) return GPK_ERR_ARGUMENT;
+    params.clusters = static_cast<int>(clusters);
+    params.n = p.n;
+    params.bias = static_cast<Out const*>(p.bias);
+    params.alpha = static_cast<float>(p.alpha_re);
+    params.act = Activation(p.act, p.bias != nullptr);
+    params.way = params.act.way();
+
+    int const room = sm_count(p.device) / Cluster;
+    if (room == 0) return GPK_ERR_KERNEL;
+    int const grid = (params.clusters < room ? params.clusters : room) * Cluster;
+    Guard guard = p.guard;
+    void* pointers[] = {&params, &guard};
+    return launch(kernel, dim3(grid), dim3(Kernel::threads), Kernel::shared, p.stream, pointers, Cluster, 1, true);
+  }
+};
+
+}  // namespace gpk
+
+// One kernel of the manifest.
+#define GPK_LARGE90(name, In, Out, RowA, RowB, M, N, Cluster, Pingpong)                                         \
+  namespace gpk {                                                                                               \
+  using name##_t = GemmLarge90<In, Out, RowA, RowB, M, N, Cluster, Pingpong>;                                   \
+  extern Entry const entry_##name;                                                                              \
+  Entry const entry_##name = {#name, name##_t::traits, name##_t::run};                                          \
+  }

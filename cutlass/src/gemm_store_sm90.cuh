@@ -1,0 +1,158 @@
+// gemm_store_sm90.cuh: CUTLASS's TMA epilogue with its way of finishing chosen once
+// a tile. An epilogue is unrolled over all elements of a thread; had each of
+// its fragments every activation, most of what the instruction cache brings would be
+// jumped over.
+#pragma once
+#include "cute/tensor.hpp"
+#include "cutlass/epilogue/fusion/sm90_callbacks_tma_warpspecialized.hpp"
+#include "gemm_epilogue.cuh"
+
+namespace gpk {
+
+// Two elements of D, added, and the larger one, which is a NaN where one is. The sum
+// rounded once is the sum rounded to float32 first: that has more than twice the
+// significand and two bits.
+CUTLASS_DEVICE uint32_t add2(cutlass::bfloat16_t, uint32_t x, uint32_t y) {
+  uint32_t r;
+  asm("add.rn.bf16x2 %0, %1, %2;" : "=r"(r) : "r"(x), "r"(y));
+  return r;
+}
+
+CUTLASS_DEVICE uint32_t add2(cutlass::half_t, uint32_t x, uint32_t y) {
+  uint32_t r;
+  asm("add.rn.f16x2 %0, %1, %2;" : "=r"(r) : "r"(x), "r"(y));
+  return r;
+}
+
+CUTLASS_DEVICE uint32_t max2(cutlass::bfloat16_t, uint32_t x, uint32_t y) {
+  uint32_t r;
+  asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(r) : "r"(x), "r"(y));
+  return r;
+}
+
+CUTLASS_DEVICE uint32_t max2(cutlass::half_t, uint32_t x, uint32_t y) {
+  uint32_t r;
+  asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(r) : "r"(x), "r"(y));
+  return r;
+}
+
+// The steps of a chain for results of 16 bits, two at a time where no float32 is
+// needed. The bits are those of finish in this way.
+template <class Out, int N>
+CUTLASS_DEVICE cutlass::Array<Out, N> steps_in_pairs(cutlass::Array<float, N> const& sum, cutlass::Array<float, N> const& bias,
+                                                     float alpha, Activation const& act) {
+  static_assert(sizeof(Out) == 2 && N % 2 == 0);
+  using Narrow = cutlass::NumericArrayConverter<Out, float, N>;
+  using Wide = cutlass::NumericArrayConverter<float, Out, N>;
+  cutlass::Array<float, N> x = sum;
+  CUTLASS_PRAGMA_UNROLL
+  for (int i = 0; i < N; ++i) x[i] += 0.f;
+  cutlass::Array<Out, N> y = Narrow{}(x);
+  if (alpha != 1) {
+    x = Wide{}(y);
+    CUTLASS_PRAGMA_UNROLL
+    for (int i = 0; i < N; ++i) x[i] = __fmul_rn(x[i], alpha);
+    y = Narrow{}(x);
+  }
+  uint32_t* const pairs = reinterpret_cast<uint32_t*>(&y);
+  if (act.bias) {
+    cutlass::Array<Out, N> const b = Narrow{}(bias);
+    uint32_t const* const added = reinterpret_cast<uint32_t const*>(&b);
+    CUTLASS_PRAGMA_UNROLL
+    for (int i = 0; i < N / 2; ++i) pairs[i] = add2(Out{}, pairs[i], added[i]);
+  }
+  if (act.family == Activation::normal) {
+    constexpr bool brief = cutlass::platform::is_same<Out, cutlass::bfloat16_t>::value;
+    x = Wide{}(y);
+    CUTLASS_PRAGMA_UNROLL
+    for (int i = 0; i < N; ++i) x[i] = GELU::rough<brief>(x[i]);
+    return Narrow{}(x);
+  }
+  if (act.low == 0) {
+    CUTLASS_PRAGMA_UNROLL
+    for (int i = 0; i < N / 2; ++i) pairs[i] = max2(Out{}, pairs[i], 0);
+  }
+  return y;
+}
+
+// A bias that is not there: zeros, for which nothing is loaded.
+template <class Bias>
+struct NoBias : Bias {
+  using Bias::Bias;
+
+  struct Callbacks : cutlass::epilogue::fusion::EmptyConsumerStoreCallbacks {
+    template <class Sum, int N>
+    CUTLASS_DEVICE cutlass::Array<float, N> visit(cutlass::Array<Sum, N> const&, int, int, int) {
+      cutlass::Array<float, N> zeros;
+      zeros.clear();
+      return zeros;
+    }
+  };
+
+  template <bool ReferenceSrc, class... Args>
+  CUTLASS_DEVICE auto get_consumer_store_callbacks(cutlass::epilogue::fusion::ConsumerStoreArgs<Args...> const&) {
+    return Callbacks{};
+  }
+};
+
+template <Way W, class Bias>
+using BiasOf = cute::conditional_t<W == Way::bare, NoBias<Bias>, Bias>;
+
+// Store<W> are CUTLASS's epilogues that finish in the way W, of which all
+// others' parameters and shared memory are the same.
+template <template <Way> class Store>
+struct StoreByWay : Store<Way::bare> {
+  using Base = Store<Way::bare>;
+  using TensorStorage = typename Base::TensorStorage;
+
+  struct Arguments : Base::Arguments {
+    Way way = Way::bare;
+  };
+
+  struct Params : Base::Params {
+    Way way;
+  };
+
+  template <class Shape>
+  static constexpr Params to_underlying_arguments(Shape const& shape, Arguments const& args, void* workspace) {
+    return {Base::to_underlying_arguments(shape, args, workspace), args.way};
+  }
+
+  CUTLASS_DEVICE StoreByWay(Params const& params, TensorStorage& shared) : Base(params, shared), params_(params) {}
+
+  template <class Shape, class Tile, class Coord, class Sums, class Mma>
+  CUTLASS_DEVICE auto store(typename Base::LoadPipeline load, typename Base::LoadPipelineState load_state,
+                            typename Base::StorePipeline pipe, typename Base::StorePipelineState state, Shape shape,
+                            Tile tile, Coord coord, Sums const& sums, Mma mma, int thread, TensorStorage& shared,
+                            int subtile = -1) {
+    auto const by = [&](auto way) CUTLASS_LAMBDA_FUNC_INLINE {
+      using Other = Store<decltype(way)::value>;
+      static_assert(sizeof(typename Other::Params) == sizeof(typename Base::Params) &&
+                    sizeof(typename Other::TensorStorage) == sizeof(TensorStorage));
+      auto& storage = reinterpret_cast<typename Other::TensorStorage&>(shared);
+      Other other(reinterpret_cast<typename Other::Params const&>(static_cast<typename Base::Params const&>(params_)), storage);
+      return other.store(load, load_state, pipe, state, shape, tile, coord, sums, mma, thread, storage, subtile);
+    };
+    switch (params_.way) {
+      case Way::bare: return by(cute::integral_constant<Way, Way::bare>{});
+      case Way::brief: return by(cute::integral_constant<Way, Way::brief>{});
+      case Way::normal: return by(cute::integral_constant<Way, Way::normal>{});
+      default: return by(cute::integral_constant<Way, Way::steps>{});
+    }
+  }
+
+ private:
+  Params const& params_;
+};
+
+template <template <Way> class Store, bool ByWay>
+struct EpilogueOf {
+  using type = StoreByWay<Store>;
+};
+
+template <template <Way> class Store>
+struct EpilogueOf<Store, false> {
+  using type = Store<Way::any>;
+};
+
+}  // namespace gpk
