@@ -83,7 +83,7 @@ func read(op *operation, dst []byte, a *Array) error {
 		return op.wrap(err)
 	}
 	if err := a.on().CopyToHost(dst, v.Buffer, a.at(), a.stream); err != nil {
-		return op.wrap(err)
+		return op.wrap(a.blame(err))
 	}
 	return nil
 }

@@ -269,23 +269,7 @@ func (r *Array) cast(a *Array, dt dtype.DType) {
 // accumulate in float32 and keep their type, integers and Bool give Int64. The
 // order of additions depends on shape and type alone.
 func (a *Array) Sum(axes ...int) *Array {
-	op := newOp("Sum", here(), a)
-	if err := op.first(a); err != nil {
-		return failed(err)
-	}
-	dt, err := ops.Lookup(expr.Sum).Check(a.dt)
-	if err != nil {
-		return failed(op.fail(err))
-	}
-	set, err := layout.Axes(axes, a.NDim())
-	if err != nil {
-		return failed(op.fail(err))
-	}
-	shape := []int{}
-	for d, n := range a.lay.Shape {
-		if !set[d] {
-			shape = append(shape, n)
-		}
-	}
-	return op.reduction(expr.Sum, a, set, dt, shape)
+	r := new(Array)
+	r.reduce(expr.Sum, a, axes)
+	return r
 }

@@ -16,10 +16,11 @@ import (
 type fusion uint8
 
 const (
-	alone fusion = iota
-	step         // element by element: it takes, and is taken
-	end          // a reduction: it takes
-	head         // a product: it is taken by a step, and the chain begins with it
+	alone   fusion = iota
+	step           // element by element: it takes, and is taken
+	end            // a reduction: it takes
+	lineEnd        // softmax or a norm, on a GPU: it takes its first operand
+	head           // a product: it is taken by a step, and the chain begins with it
 )
 
 // Why an operand was started and not taken; see Explain.
@@ -62,6 +63,9 @@ func (o *operation) take(i int, a *Array, size int, s *device.Stream) error {
 	return nil
 }
 
+// ends reports whether the operation is what a chain ends with.
+func (o *operation) ends() bool { return o.fusion == end || o.fusion == lineEnd }
+
 // begins reports whether the operation is a product, or what it took begins with
 // one.
 func (o *operation) begins() bool { return o.fusion == head || o.headed }
@@ -73,7 +77,7 @@ func (v *value) obstacle(o *operation, a *Array, size int, s *device.Stream, aga
 	switch {
 	case v.taken && !again:
 		return takenTwice
-	case v.op.fusion != step && (v.op.fusion != head || o.fusion == end):
+	case v.op.fusion != step && (v.op.fusion != head || o.ends()):
 		return notAStep
 	case o.headed && v.op.begins() && !again:
 		return another
@@ -130,10 +134,10 @@ func (o *operation) takeAll(size int, s *device.Stream, as ...*Array) error {
 // planner turns an open operation, and what it took, into a chain.
 type planner struct {
 	*fused.Builder
-	from []call // where each step comes from
-	seen []planned
-	head *headed // nil: it begins with no product
-	one  bool    // the call made last is one kernel
+	from   []call // where each step comes from
+	seen   []planned
+	head   *headed      // nil: it begins with no product
+	choice fused.Choice // the kernel of the call made last
 }
 
 // planned is a value that was taken, as a step that is there.
@@ -150,12 +154,12 @@ var errFull = errors.New("the chain does not fit one program")
 // plan plans the operation, whose result has the layout lay, dense.
 func (o *operation) plan(lay layout.Layout) (*planner, error) {
 	shape := lay.Shape
-	if o.fusion == end {
+	if o.ends() {
 		shape = o.in[0].view.Layout.Shape
 	}
 	p := &planner{Builder: fused.NewBuilder(shape)}
 	var err error
-	if o.fusion == end {
+	if o.ends() {
 		_, err = p.operand(&o.in[0], shape, nil, nil)
 	} else {
 		_, err = p.step(o, &lay, nil)
@@ -370,12 +374,16 @@ func (o *operation) deepest() *value {
 // callOf is the plan as it runs: what computes into dst.
 func (o *operation) callOf(p *planner, dst device.View) *fused.Call {
 	var c *fused.Call
-	if o.fusion == end {
+	switch o.fusion {
+	case end:
 		c = p.Reduce(o.code, o.axes, dst)
-	} else {
+	case lineEnd:
+		gamma, beta := o.along.weights(o)
+		c = p.Line(o.code, dst, gamma, beta, o.along.eps)
+	default:
 		c = p.Elementwise(dst)
 	}
-	p.one = c.One()
+	p.choice = c.Choice()
 	return c
 }
 
@@ -400,7 +408,7 @@ func (o *operation) launchPlan(p *planner, s *device.Stream, dst device.View) er
 	} else {
 		err = o.callOf(p, dst).Run(s)
 	}
-	o.fused = &fusedPlan{program: p.Program(), from: p.from, head: p.head.described(), one: p.one, dev: s.Device()}
+	o.fused = &fusedPlan{program: p.Program(), from: p.from, head: p.head.described(), choice: p.choice, dev: s.Device()}
 	var at *expr.StepError
 	if errors.As(err, &at) && at.Step < len(p.from) {
 		return p.from[at.Step].wrap(at.Err)
@@ -415,6 +423,11 @@ func (o *operation) planAllows(p *planner, dst device.View) bool {
 			return false
 		}
 	}
+	for i := 1; o.fusion == lineEnd && i < o.n; i++ { // weights, which are no leaves
+		if v := o.view(i); overlaps(&v, &dst) {
+			return false
+		}
+	}
 	return true
 }
 
@@ -423,7 +436,7 @@ type fusedPlan struct {
 	program *fused.Program
 	from    []call
 	head    *headed
-	one     bool // the program is one kernel
+	choice  fused.Choice
 	dev     *device.Device
 }
 
@@ -431,27 +444,30 @@ type fusedPlan struct {
 func (f *fusedPlan) explain(o *operation) string {
 	var b strings.Builder
 	n := len(f.from)
-	if o.fusion == end {
+	if o.ends() {
 		n++
 	}
-	one, why := f.head.joined(), ""
-	if !one {
-		one, why = fused.Explain(f.dev, f.program, f.one)
+	kernels, why := 1, ""
+	if !f.head.joined() {
+		kernels, why = fused.Explain(f.dev, f.program, f.choice)
 	}
 	if f.head != nil {
 		b.WriteString(f.head.explain() + "\n")
 	}
-	if f.head.joined() {
+	switch {
+	case f.head.joined():
 		fmt.Fprintf(&b, "its epilogue does %d operations:", n)
-	} else if one {
+	case kernels == 1:
 		fmt.Fprintf(&b, "one fused kernel for %d operations:", n)
-	} else {
+	case kernels == 2:
+		fmt.Fprintf(&b, "two fused kernels for %d operations (%s):", n, why)
+	default:
 		fmt.Fprintf(&b, "%d operations one by one, which could be one kernel (%s):", n, why)
 	}
 	for i := range f.from {
 		fmt.Fprintf(&b, "\n  %%%d %s at %v", i, f.from[i].name, f.from[i].site)
 	}
-	if o.fusion == end {
+	if o.ends() {
 		fmt.Fprintf(&b, "\n  then %s at %v", o.name, o.site)
 	}
 	fmt.Fprintf(&b, "\n  program: %s", f.program.Key())
@@ -470,6 +486,6 @@ func (o *operation) foresee(v *value) {
 		dst := device.View{DType: v.dt, Layout: v.lay}
 		o.callOf(p, dst)
 		p.head.foresee(o, p, v.stream, dst)
-		o.fused = &fusedPlan{program: p.Program(), from: p.from, head: p.head.described(), one: p.one, dev: v.stream.Device()}
+		o.fused = &fusedPlan{program: p.Program(), from: p.from, head: p.head.described(), choice: p.choice, dev: v.stream.Device()}
 	}
 }

@@ -74,6 +74,24 @@ func TestCaptureOpen(t *testing.T) {
 	}
 }
 
+// TestCaptureReduction: a recorded reduction is its own, whatever is reduced since.
+func TestCaptureReduction(t *testing.T) {
+	x := FromSlice([]float32{1, 2, 3})
+	g := captured(t, []*Array{x}, func(in []*Array) []*Array {
+		return []*Array{in[0].Sum(), in[0].Max(), in[0].ArgMax(0)}
+	})
+	if _, err := Item[float32](Ones(dtype.Float32, 5).Sum()); err != nil {
+		t.Fatal(err)
+	}
+	replay(t, g)
+	out := g.Outputs()
+	wants(t, out[0], 6)
+	wants(t, out[1], 3)
+	if at, err := Item[int64](out[2]); err != nil || at != 2 {
+		t.Errorf("%d, %v", at, err)
+	}
+}
+
 // TestCaptureWrites: what f writes is written by each Replay, and is an output.
 func TestCaptureWrites(t *testing.T) {
 	x, total, constant := FromSlice([]float32{1, 2}), FromSlice([]float32{0, 0}), FromSlice([]float32{5, 7})

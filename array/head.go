@@ -150,7 +150,7 @@ func (h *headed) run(s *device.Stream, dst device.View) error {
 
 // fits reports whether the product can be where the chain's result goes.
 func (h *headed) fits(o *operation, p *planner, dst device.View) bool {
-	if o.fusion == end || !h.whole || dst.DType.Size() != h.product.dt.Size() || !dst.Layout.IsDense() || !slices.Equal(dst.Layout.Shape, h.lay.Shape) {
+	if o.ends() || !h.whole || dst.DType.Size() != h.product.dt.Size() || !dst.Layout.IsDense() || !slices.Equal(dst.Layout.Shape, h.lay.Shape) {
 		return false
 	}
 	reads := append([]device.View{h.product.A, h.product.B, h.product.Bias}, p.Views()...)
@@ -173,8 +173,8 @@ func (h *headed) safe(p *planner, call *fused.Call, dst device.View) bool {
 			return false
 		}
 	}
-	one, _ := fused.Explain(dst.Buffer.Device(), call.Program, call.One())
-	return one
+	kernels, _ := fused.Explain(dst.Buffer.Device(), call.Program, call.Choice())
+	return kernels == 1
 }
 
 // activations are the functions that epilogues have as a step of a chain.

@@ -48,6 +48,14 @@ func matMulFake(a, b *Array) *Array {
 	return r
 }
 
+// sumFake is Sum of columns on a fake device: everything but the kernel library.
+func sumFake(a *Array) *Array {
+	r := new(Array)
+	r.reduce(expr.Sum, a, []int{0})
+	r.v.op.run = launchNothing
+	return r
+}
+
 func launchNothing(o *operation, s *device.Stream, dst device.View) error {
 	reads, writes := [2]*device.Buffer{o.in[0].view.Buffer, o.in[1].view.Buffer}, [1]*device.Buffer{dst.Buffer}
 	return s.Device().LaunchWork(s, reads[:], writes[:], nothing{})
@@ -75,6 +83,7 @@ func TestIntoAllocates(t *testing.T) {
 		"unary":               func() error { return Into(x, y.Neg()) },
 		"halves":              func() error { return Into(h, h.Add(h)) },
 		"copy":                func() error { return Into(x, y) },
+		"Sum, on a GPU":       func() error { return Into(row, sumFake(square)) },
 		"on a GPU":            func() error { return Into(fake[0], addFake(fake[1], fake[2])) },
 		"MatMul, on a GPU":    func() error { return Into(dot, matMulFake(wide, tall)) },
 		"broadcast, on a GPU": func() error { return Into(square, addFake(square, row)) },

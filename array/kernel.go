@@ -168,6 +168,11 @@ type userLaunch struct {
 // Start implements device.Work.
 func (l *userLaunch) Start(_ int, stream uint64) error { return l.f.Start(stream, l.l, l.params) }
 
+// Enqueue implements device.Queued.
+func (l *userLaunch) Enqueue(_ int, stream uint64) (bool, error) {
+	return true, l.f.Enqueue(stream, l.l, l.params)
+}
+
 // place fills in grid and block.
 func (l *userLaunch) place(op *operation, o LaunchOptions, arrays []*Array) error {
 	l.l = device.Launch{Grid: o.Grid, Block: o.Block, Shared: o.SharedBytes}

@@ -9,6 +9,50 @@ import (
 
 const oneLine = "one kernel along an axis"
 
+// along is what an operation along an axis takes beside its operand.
+type along struct {
+	axis   int
+	places [2]int // which operand gamma and beta are, 0 for none
+	eps    float64
+}
+
+// weights returns gamma and beta.
+func (l *along) weights(o *operation) (gamma, beta device.View) {
+	if k := l.places[0]; k > 0 {
+		gamma = o.view(k)
+	}
+	if k := l.places[1]; k > 0 {
+		beta = o.view(k)
+	}
+	return gamma, beta
+}
+
+// line fills in the operands of softmax or a norm along the last axis: on a GPU the
+// first is taken, and computed as it is read.
+func (o *operation) line(code expr.Op, l *along, s *device.Stream, as ...*Array) error {
+	o.code, o.along = code, l
+	if as[0].on().Kind() == device.CPU {
+		return o.operands(as...)
+	}
+	for _, a := range as {
+		if a.on() != as[0].on() {
+			return o.request.fail(otherDevice(as[0], a))
+		}
+	}
+	o.fusion = lineEnd
+	err := o.take(0, as[0], as[0].lay.Size(), s)
+	for i := 1; i < len(as) && err == nil; i++ {
+		o.n = i
+		err = o.input(i).set(as[i])
+	}
+	if err != nil {
+		o.giveBack()
+		return o.request.wrap(err)
+	}
+	o.n = len(as)
+	return nil
+}
+
 // along is the open result of an operation along an axis.
 func (a *Array) along(code expr.Op, where site, axis int) *Array {
 	op := newOp(code.String(), where, a)
@@ -22,7 +66,12 @@ func (a *Array) along(code expr.Op, where site, axis int) *Array {
 	if err != nil {
 		return failed(op.fail(err))
 	}
-	if err := op.operands(a); err != nil {
+	if code != expr.CumSum && axis == a.NDim()-1 {
+		err = op.line(code, &along{axis: axis}, a.stream, a)
+	} else {
+		err = op.operands(a)
+	}
+	if err != nil {
 		return failed(err)
 	}
 	op.strided, op.alias, op.how = true, samePlaces, oneLine
@@ -89,18 +138,14 @@ func norm(code expr.Op, where site, x, gamma, beta *Array, eps float64) *Array {
 	for i, w := range operands[1:] {
 		operands[1+i] = w.Contiguous()
 	}
-	if err := op.operands(operands...); err != nil {
+	s := streamOf(operands...)
+	if err := op.line(code, &along{axis: x.NDim() - 1, places: weights, eps: eps}, s, operands...); err != nil {
 		return failed(err)
 	}
 	op.strided, op.how = true, oneLine
 	op.run = func(o *operation, s *device.Stream, dst device.View) error {
-		var w [2]device.View
-		for i, k := range weights {
-			if k > 0 {
-				w[i] = o.view(k)
-			}
-		}
-		return ops.Norm(s, code, dst, o.view(0), w[0], w[1], eps)
+		gamma, beta := o.along.weights(o)
+		return ops.Norm(s, code, dst, o.view(0), gamma, beta, eps)
 	}
-	return op.opened(streamOf(operands...), dt, x.dense())
+	return op.opened(s, dt, x.dense())
 }

@@ -91,6 +91,7 @@ type rule struct {
 	scalarFirst bool    // the scalar is the left operand
 	places      *places // of an operation on three operands
 	axes        []bool  // of a reduction
+	along       *along  // of a norm or softmax
 }
 
 // input is an operand of an operation, as run reads it. Where the operand was
@@ -195,6 +196,8 @@ type openSet struct {
 	values []weak.Pointer[value]
 
 	idle sync.Pool // values that were given up
+
+	layouts keptLayouts
 }
 
 var openSets sync.Map // *device.Device -> *openSet
@@ -615,9 +618,31 @@ func (a *Array) writable() (*value, *device.Buffer, error) {
 func (a *Array) stored() (*value, *device.Buffer, error) {
 	v, buf, err := a.writable()
 	if err == nil {
-		err = buf.Err()
+		if err = buf.Err(); err != nil {
+			err = a.blame(err)
+		}
 	}
 	return v, buf, err
+}
+
+// blame has the error of work that was queued name the call that was to write the
+// array's elements.
+func (a *Array) blame(err error) error {
+	var queued *device.SubmitError
+	var named *OpError
+	if !errors.As(err, &queued) || errors.As(err, &named) {
+		return err
+	}
+	v := a.hold()
+	defer v.mu.Unlock()
+	c := v.op.call
+	if v.changed.what != "" {
+		c = call{v.changed.what, v.changed.at}
+	}
+	if c.name == "" {
+		return err
+	}
+	return c.fail(err, a)
 }
 
 // share returns the array's value for one more Array.

@@ -101,9 +101,10 @@ type Step struct {
 
 // Reduction folds the elements of the last step along some dimensions, as
 // ops.Reduce does: in the same tree, which depends on the number of terms and
-// on the type of the elements alone.
+// on the type of the elements alone. On a GPU it may also be what keeps the shape and
+// goes along its last axis: softmax and the norms, as ops.Along and ops.Norm have them.
 type Reduction struct {
-	Op    Op          // of kind Reduction; None: there is none
+	Op    Op          // of kind Reduction, or along an axis; None: there is none
 	DType dtype.DType // of the result
 	Over  Over
 }

@@ -39,6 +39,10 @@ type Call struct {
 	dst   device.View
 	shape []int
 	axes  []bool
+
+	// Of a norm.
+	gamma, beta device.View
+	eps         float64
 }
 
 // Size returns the number of elements that the steps compute.
@@ -151,6 +155,17 @@ func (b *Builder) Reduce(op expr.Op, axes []bool, dst device.View) *Call {
 	return c
 }
 
+// Line is the call that computes op, softmax or a norm, along the last axis of the
+// last step, on a GPU. dst has the chain's shape and may be a leaf's very elements; gamma and beta
+// are as ops.Norm takes them.
+func (b *Builder) Line(op expr.Op, dst, gamma, beta device.View, eps float64) *Call {
+	axes := make([]bool, len(b.shape))
+	axes[len(axes)-1] = true
+	c := b.Reduce(op, axes, dst)
+	c.gamma, c.beta, c.eps = gamma, beta, eps
+	return c
+}
+
 // strides lists the strides of the leaves, and more.
 func (c *Call) strides(more ...[]int) [][]int {
 	out := make([][]int, 0, len(c.views)+len(more))
@@ -196,6 +211,8 @@ func over(roles []bool) Over {
 	switch {
 	case !slices.Contains(roles, false):
 		return OverAll
+	case !slices.Contains(roles, true): // along dimensions of length 1
+		return OverSome
 	case len(roles) == 2 && roles[1]:
 		return OverLast
 	case len(roles) == 2:

@@ -11,7 +11,6 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/layout"
-	"github.com/gpk-go/gpk/ops"
 )
 
 // compiled runs calls with kernels that are compiled at run time.
@@ -68,6 +67,9 @@ func compilerFits(d *device.Device) error {
 // appendKey appends what tells programs and forms apart.
 func appendKey(b []byte, p *Program, f form) []byte {
 	b = append(b, byte(f.walk), f.width, byte(p.Reduction.Op), byte(p.Rank), byte(p.Dst), byte(len(p.Leaves)), byte(len(p.Scalars)))
+	if r := f.fold; f.folds() {
+		b = append(b, byte(p.Reduction.Over), r.kept, r.folded, r.rows, byte(r.team/32), r.held, flags(r.whole, r.vectors, r.means))
+	}
 	for _, l := range p.Leaves {
 		b = append(b, byte(l.DType), byte(l.Class))
 	}
@@ -79,6 +81,16 @@ func appendKey(b []byte, p *Program, f form) []byte {
 		b = append(b, byte(s.Op), byte(s.DType), byte(s.N))
 		for _, a := range s.Args[:s.N] {
 			b = append(b, byte(a.Kind), a.N)
+		}
+	}
+	return b
+}
+
+// flags packs truths.
+func flags(list ...bool) (b byte) {
+	for i, on := range list {
+		if on {
+			b |= 1 << i
 		}
 	}
 	return b
@@ -134,8 +146,8 @@ func stepsOf(p *Program) *Program {
 	return &q
 }
 
-// Run implements Runner. A reduction at the end is a second kernel, behind the
-// one of the steps: the single operation's own, with its tree.
+// Run implements Runner. A reduction that is not one kernel with the steps is a second
+// one, behind theirs: the single operation's own, with its tree.
 func (g *compiled) Run(s *device.Stream, c *Call) (bool, error) {
 	d := s.Device()
 	k := g.of(d)
@@ -146,7 +158,7 @@ func (g *compiled) Run(s *device.Stream, c *Call) (bool, error) {
 	if p == c.Program {
 		return k.run(s, p, c, c.Dst)
 	}
-	if c.folds() {
+	if c.Choice().one {
 		return k.runFold(s, c)
 	}
 	// The first call has the kernel compiled; memory is taken once it is there.
@@ -164,17 +176,17 @@ func (g *compiled) Run(s *device.Stream, c *Call) (bool, error) {
 	if !done || err != nil {
 		return done, err
 	}
-	return true, ops.Reduce(s, c.Program.Reduction.Op, c.dst, device.View{Buffer: buf, DType: dt, Layout: dense}, c.axes)
+	return true, c.finish(s, device.View{Buffer: buf, DType: dt, Layout: dense})
 }
 
 // Explain implements Runner.
-func (g *compiled) Explain(d *device.Device, program *Program, one bool) (bool, string) {
+func (g *compiled) Explain(d *device.Device, program *Program, choice Choice) (int, string) {
 	k := g.of(d)
 	if k.refused != nil {
-		return false, k.refused.Error()
+		return 0, k.refused.Error()
 	}
-	p, f := program, foldForm(true)
-	if p.Reduction.Op == expr.None || !one {
+	p, f := program, choice.form
+	if !choice.one {
 		p = stepsOf(program)
 		f = preferred(p)
 	}
@@ -182,21 +194,23 @@ func (g *compiled) Explain(d *device.Device, program *Program, one bool) (bool, 
 	var source *device.CompileError
 	switch {
 	case errors.As(err, &source):
-		return false, "the kernel that was written for it does not compile: " + source.Error()
+		return 0, "the kernel that was written for it does not compile: " + source.Error()
 	case err != nil:
-		return false, err.Error()
+		return 0, err.Error()
 	case !ready:
-		return false, "its kernel is being compiled"
+		return 0, "its kernel is being compiled"
 	case p != program:
-		return false, fmt.Sprintf("the steps are one kernel, and %v is another behind it", program.Reduction.Op)
+		return 2, fmt.Sprintf("the steps are one, and %v is another behind it", program.Reduction.Op)
+	case program.Reduction.Op == expr.Var:
+		return 2, "Var computes the steps for its mean first, and again"
 	}
-	return true, ""
+	return 1, ""
 }
 
 // preferred is the form of a program on aligned arrays whose rows are whole
 // vectors.
 func preferred(p *Program) form {
-	f := form{walkFlat, uint8(width(p))}
+	f := form{walk: walkFlat, width: uint8(width(p))}
 	for _, l := range p.Leaves {
 		switch l.Class {
 		case Row, Column:
@@ -226,11 +240,27 @@ type start struct {
 	dst     Operand
 	shape   []int   // of a strided walk, innermost first
 	strides [][]int // of the destination and the leaves, as shape
-	bufs    [MaxLeaves]*device.Buffer
-	writes  [1]*device.Buffer
+	bufs    [MaxLeaves + 2]*device.Buffer
+	writes  [2]*device.Buffer
+	queued  bool // the stream's queue starts it
+
+	// of a reduction
+	folding   folding
+	first     *start // what computes the means of Var
+	workspace uint64 // the address of the means of Var, which take `means` bytes, and of what branches leave
+	means     int
 }
 
 var starts = sync.Pool{New: func() any { return new(start) }}
+
+// Enqueue implements device.Queued.
+func (w *start) Enqueue(ordinal int, stream uint64) (bool, error) {
+	w.queued = true
+	if w.first != nil {
+		w.first.queued = true
+	}
+	return true, w.Start(ordinal, stream)
+}
 
 // Start implements device.Work.
 func (w *start) Start(_ int, stream uint64) error {
@@ -241,37 +271,45 @@ func (w *start) Start(_ int, stream uint64) error {
 		return w.rows(stream)
 	case walkMixed:
 		return w.mixed(stream)
-	case walkFold:
+	case walkFold, walkLines, walkFoldColumns:
 		return w.fold(stream)
 	}
 	return w.pieces(stream, w.shape, w.addresses())
 }
 
-func (k *kernels) run(s *device.Stream, p *Program, c *Call, dst Operand) (bool, error) {
-	return k.launch(s, p, c, dst, (*start).choose)
+// done gives the launch back.
+func (w *start) done() {
+	params := w.params[:0]
+	*w = start{params: params}
+	starts.Put(w)
 }
 
-func (k *kernels) launch(s *device.Stream, p *Program, c *Call, dst Operand, choose func(*start)) (bool, error) {
-	d := s.Device()
+// prepare finds the kernel of a form, of w.p on w.call into w.dst; it reports false
+// where it is not there.
+func (w *start) prepare(k *kernels, s *device.Stream, f form) bool {
+	w.form = f
+	if w.f = k.function(s, w.p, f); w.f == nil {
+		return false
+	}
+	w.launch.Dependent = s.Device().Info().SM >= 90
+	for i := range w.call.Leaves {
+		w.bufs[i] = w.call.Leaves[i].Buffer
+	}
+	n := len(w.call.Leaves)
+	w.bufs[n], w.bufs[n+1] = w.call.gamma.Buffer, w.call.beta.Buffer
+	w.writes[0] = w.dst.Buffer
+	return true
+}
+
+func (k *kernels) run(s *device.Stream, p *Program, c *Call, dst Operand) (bool, error) {
 	w := starts.Get().(*start)
-	defer func() {
-		params := w.params[:0]
-		*w = start{params: params}
-		starts.Put(w)
-	}()
+	defer w.done()
 	w.p, w.call, w.dst = p, c, dst
-	choose(w)
-	f := k.function(s, p, w.form)
-	if f == nil {
+	w.choose()
+	if !w.prepare(k, s, w.form) {
 		return false, nil
 	}
-	w.f = f
-	w.launch.Dependent = d.Info().SM >= 90
-	for i := range c.Leaves {
-		w.bufs[i] = c.Leaves[i].Buffer
-	}
-	w.writes[0] = dst.Buffer
-	return true, d.LaunchWork(s, w.bufs[:len(c.Leaves)], w.writes[:], w)
+	return true, s.Device().LaunchWork(s, w.bufs[:len(c.Leaves)], w.writes[:1], w)
 }
 
 // choose finds the form of the call's kernel.
@@ -316,12 +354,12 @@ func (w *start) choose() {
 func (w *start) mixes(f form, n int) form {
 	switch {
 	case n*int(f.width) <= maxPiece:
-		return form{walkMixed, f.width}
+		return form{walk: walkMixed, width: f.width}
 	case n <= maxPiece:
-		return form{walkMixed, 1}
+		return form{walk: walkMixed, width: 1}
 	}
 	w.order()
-	return form{walkStrided, 1}
+	return form{walk: walkStrided, width: 1}
 }
 
 // order sorts the dimensions of a strided walk by the destination's strides,
@@ -458,6 +496,9 @@ func (w *start) grid(stream uint64, grid, block [3]int) error {
 		w.params = append(w.params, 0)
 	}
 	w.launch.Grid, w.launch.Block = grid, block
+	if w.queued {
+		return w.f.Enqueue(stream, w.launch, w.params)
+	}
 	return w.f.Start(stream, w.launch, w.params)
 }
 

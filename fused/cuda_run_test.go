@@ -84,18 +84,18 @@ func TestCompiledRun(t *testing.T) {
 		want      form
 		threads   int // at least: an item each
 	}{
-		{"flat", dense([]int{1000}), dense([]int{1000}), dense([]int{1000}), form{walkFlat, 4}, 250},
-		{"flat, odd length", dense([]int{1003}), dense([]int{1003}), dense([]int{1003}), form{walkFlat, 4}, 250},
-		{"flat, shifted", dense([]int{1000}), shifted(1, 1000), dense([]int{1000}), form{walkFlat, 1}, 1000},
-		{"flat, shifted by a vector", dense([]int{1000}), shifted(4, 1000), dense([]int{1000}), form{walkFlat, 4}, 250},
-		{"row", dense([]int{100, 64}), dense([]int{100, 64}), wide(dense([]int{64}), 100, 64), form{walkRows, 4}, 100 * 16 / 4},
-		{"column", dense([]int{100, 64}), dense([]int{100, 64}), wide(dense([]int{100, 1}), 100, 64), form{walkRows, 4}, 100 * 16 / 4},
-		{"row, odd", dense([]int{100, 63}), dense([]int{100, 63}), wide(dense([]int{63}), 100, 63), form{walkMixed, 4}, 100 * 63 / 4},
-		{"row, shifted", dense([]int{100, 64}), dense([]int{100, 64}), wide(shifted(2, 64), 100, 64), form{walkMixed, 4}, 100 * 16},
-		{"transposed", dense([]int{100, 64}), dense([]int{100, 64}), turned(dense([]int{64, 100})), form{walkTiles, 1}, 100 * 64 / 4},
-		{"transposed into", turned(dense([]int{64, 100})), dense([]int{100, 64}), dense([]int{100, 64}), form{walkTiles, 1}, 100 * 64 / 4},
-		{"pitched", layout.Layout{Shape: []int{100, 64}, Strides: []int{80, 1}}, dense([]int{100, 64}), dense([]int{100, 64}), form{walkStrided, 4}, 100 * 16},
-		{"odd pitch", layout.Layout{Shape: []int{100, 64}, Strides: []int{81, 1}}, dense([]int{100, 64}), dense([]int{100, 64}), form{walkStrided, 1}, 100 * 64 / 4},
+		{"flat", dense([]int{1000}), dense([]int{1000}), dense([]int{1000}), form{walk: walkFlat, width: 4}, 250},
+		{"flat, odd length", dense([]int{1003}), dense([]int{1003}), dense([]int{1003}), form{walk: walkFlat, width: 4}, 250},
+		{"flat, shifted", dense([]int{1000}), shifted(1, 1000), dense([]int{1000}), form{walk: walkFlat, width: 1}, 1000},
+		{"flat, shifted by a vector", dense([]int{1000}), shifted(4, 1000), dense([]int{1000}), form{walk: walkFlat, width: 4}, 250},
+		{"row", dense([]int{100, 64}), dense([]int{100, 64}), wide(dense([]int{64}), 100, 64), form{walk: walkRows, width: 4}, 100 * 16 / 4},
+		{"column", dense([]int{100, 64}), dense([]int{100, 64}), wide(dense([]int{100, 1}), 100, 64), form{walk: walkRows, width: 4}, 100 * 16 / 4},
+		{"row, odd", dense([]int{100, 63}), dense([]int{100, 63}), wide(dense([]int{63}), 100, 63), form{walk: walkMixed, width: 4}, 100 * 63 / 4},
+		{"row, shifted", dense([]int{100, 64}), dense([]int{100, 64}), wide(shifted(2, 64), 100, 64), form{walk: walkMixed, width: 4}, 100 * 16},
+		{"transposed", dense([]int{100, 64}), dense([]int{100, 64}), turned(dense([]int{64, 100})), form{walk: walkTiles, width: 1}, 100 * 64 / 4},
+		{"transposed into", turned(dense([]int{64, 100})), dense([]int{100, 64}), dense([]int{100, 64}), form{walk: walkTiles, width: 1}, 100 * 64 / 4},
+		{"pitched", layout.Layout{Shape: []int{100, 64}, Strides: []int{80, 1}}, dense([]int{100, 64}), dense([]int{100, 64}), form{walk: walkStrided, width: 4}, 100 * 16},
+		{"odd pitch", layout.Layout{Shape: []int{100, 64}, Strides: []int{81, 1}}, dense([]int{100, 64}), dense([]int{100, 64}), form{walk: walkStrided, width: 1}, 100 * 64 / 4},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRecorder()
@@ -131,34 +131,102 @@ func TestCompiledRun(t *testing.T) {
 	}
 }
 
+// TestFolding: how reductions are shared out, and what is launched for them.
+func TestFolding(t *testing.T) {
+	for _, tt := range []struct {
+		name        string
+		op          expr.Op
+		dt          dtype.DType
+		shift       int
+		shape, axes []int
+		want        form // but for the numbers of dimensions
+		groups      bool // there are branches
+	}{
+		{"rows", expr.Sum, dtype.Float32, 0, []int{2000, 4096}, []int{1}, form{walkFold, 4, fold{rows: 8, whole: true}}, false},
+		{"rows that begin anywhere", expr.Sum, dtype.Float32, 0, []int{2000, 4095}, []int{1}, form{walkFold, 4, fold{rows: 8}}, false},
+		{"shifted rows", expr.Sum, dtype.BFloat16, 1, []int{2000, 4096}, []int{1}, form{walkFold, 8, fold{rows: 8}}, false},
+		{"short rows", expr.Sum, dtype.Float32, 0, []int{2000, 64}, []int{1}, form{walkFold, 4, fold{rows: 1, whole: true}}, false},
+		{"three rows of a chunk", expr.Mean, dtype.Float32, 0, []int{2000, 300}, []int{1}, form{walkFold, 4, fold{rows: 4, whole: true}}, false},
+		{"few long rows", expr.Sum, dtype.Float32, 0, []int{2, 1 << 20}, []int{1}, form{walkFold, 4, fold{rows: 8, whole: true}}, true},
+		{"columns", expr.Sum, dtype.BFloat16, 0, []int{4096, 512}, []int{0}, form{walkFoldColumns, 8, fold{rows: 8, whole: true}}, true},
+		{"odd columns", expr.Sum, dtype.BFloat16, 0, []int{600, 511}, []int{0}, form{walkFoldColumns, 1, fold{rows: 4}}, false},
+		{"all", expr.Sum, dtype.Float32, 0, []int{4096, 512}, []int{0, 1}, form{walkFold, 4, fold{rows: 8, whole: true}}, true},
+		{"largest of rows", expr.Max, dtype.Float32, 0, []int{5000, 512}, []int{1}, form{walkFold, 4, fold{whole: true, vectors: true}}, false},
+		{"largest of odd rows", expr.Max, dtype.Float32, 0, []int{5000, 511}, []int{1}, form{walkFold, 4, fold{}}, false},
+		{"largest of columns", expr.Max, dtype.Float32, 0, []int{8192, 512}, []int{0}, form{walkFoldColumns, 4, fold{whole: true}}, true},
+		{"between", expr.Prod, dtype.Float32, 0, []int{300, 50, 64}, []int{1}, form{walkFoldColumns, 4, fold{whole: true}}, false},
+		{"truth of bytes", expr.Any, dtype.Bool, 0, []int{5000, 512}, []int{1}, form{walkFold, 16, fold{whole: true, vectors: true}}, false},
+		{"two passes", expr.Var, dtype.Float32, 0, []int{5000, 512}, []int{1}, form{walkFold, 4, fold{whole: true, vectors: true}}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRecorder()
+			g := &compiled{}
+			c := foldCall(t, r, tt.op, tt.dt, tt.shift, tt.shape, tt.axes...)
+			f, ok := c.folding(false)
+			got := f.form
+			got.fold.kept, got.fold.folded = 0, 0
+			if !ok || got != tt.want || f.groups > 1 != tt.groups {
+				t.Errorf("%v %+v, %d branches", ok, f.form, f.groups)
+			}
+			if f.perGroup*f.groups < f.terms && !isSum(tt.op) {
+				t.Errorf("%d branches of %d terms, of %d", f.groups, f.perGroup, f.terms)
+			}
+			s := r.dev.DefaultStream()
+			for range 2 { // the first calls have the kernels compiled
+				if _, err := g.Run(s, c); err != nil {
+					t.Fatal(err)
+				}
+				if err := r.dev.AwaitCompiled(context.Background()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r.launches, r.params = nil, nil
+			done, err := g.Run(s, c)
+			want := 1
+			if tt.groups {
+				want++
+			}
+			if tt.op == expr.Var {
+				want *= 2
+			}
+			if !done || err != nil || len(r.launches) != want {
+				t.Fatal(done, err, r.launches)
+			}
+			if at := binary.LittleEndian.Uint64(r.params[len(r.params)-1]); at != c.Dst.Buffer.Addr() {
+				t.Errorf("the result goes to %#x", at)
+			}
+		})
+	}
+}
+
 // TestCompiledExplain checks what is said of kernels that are not there.
 func TestCompiledExplain(t *testing.T) {
 	l := layout.Dense([]int{64})
 	r := newRecorder()
 	c := add(t, r.view(t, l), r.view(t, l), r.view(t, l))
 	g := &compiled{}
-	g.Explain(r.dev, c.Program, c.One())
+	g.Explain(r.dev, c.Program, c.Choice())
 	if err := r.dev.AwaitCompiled(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if one, why := g.Explain(r.dev, c.Program, c.One()); !one || why != "" {
+	if one, why := g.Explain(r.dev, c.Program, c.Choice()); one != 1 || why != "" {
 		t.Error(one, why)
 	}
 	r = newRecorder()
 	r.log = "chain.cu(1): error: broken"
 	c = add(t, r.view(t, l), r.view(t, l), r.view(t, l))
-	g.Explain(r.dev, c.Program, c.One())
+	g.Explain(r.dev, c.Program, c.Choice())
 	if err := r.dev.AwaitCompiled(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if one, why := g.Explain(r.dev, c.Program, c.One()); one || !strings.Contains(why, "broken") {
+	if one, why := g.Explain(r.dev, c.Program, c.Choice()); one != 0 || !strings.Contains(why, "broken") {
 		t.Error(one, why)
 	}
 	if done, err := g.Run(r.dev.DefaultStream(), c); done || err != nil {
 		t.Errorf("a kernel that does not compile: %v, %v", done, err)
 	}
 	none := device.NewFake(device.Info{Kind: device.CUDA, SM: 90}, device.CapabilitiesOf(90))
-	if one, why := g.Explain(none, c.Program, c.One()); one || why == "" {
+	if one, why := g.Explain(none, c.Program, c.Choice()); one != 0 || why == "" {
 		t.Error(one, why)
 	}
 }
@@ -185,12 +253,12 @@ func TestMixedLong(t *testing.T) {
 	for _, tt := range []struct {
 		n    int
 		want form
-	}{{1001, form{walkMixed, 4}}, {maxPiece/4 + 1, form{walkMixed, 1}}, {maxPiece + 1, form{walkStrided, 1}}} {
+	}{{1001, form{walk: walkMixed, width: 4}}, {maxPiece/4 + 1, form{walk: walkMixed, width: 1}}, {maxPiece + 1, form{walk: walkStrided, width: 1}}} {
 		w := start{
 			p:    &Program{Leaves: []Leaf{{DType: dtype.Float32, Class: Dense}, {DType: dtype.Float32, Class: Row}}, Rank: 2, Steps: []Step{{Op: expr.Add, DType: dtype.Float32, N: 2}}},
 			call: &Call{Shape: []int{3, tt.n}, Leaves: []Operand{{Strides: []int{tt.n, 1}}, {Strides: []int{0, 1}}}},
 		}
-		if got := w.mixes(form{walkRows, 4}, tt.n); got != tt.want {
+		if got := w.mixes(form{walk: walkRows, width: 4}, tt.n); got != tt.want {
 			t.Errorf("rows of %d: %v, want %v", tt.n, got, tt.want)
 		}
 		if tt.want.walk == walkStrided && w.shape[0] != tt.n {

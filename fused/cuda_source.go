@@ -32,17 +32,27 @@ const (
 	// walkTiles: any strides, element by element in tiles of 32 x 32: for
 	// operands that lie across the destination.
 	walkTiles
-	// walkFold: a warp adds up a row of [m, n]; see cuda_fold.go.
+	// walkFold: a reduction, whose threads go along the terms of a fold; see
+	// cuda_fold.go.
 	walkFold
+	// walkLines: softmax or a norm, along lines that threads hold in registers.
+	walkLines
+	// walkFoldColumns: a reduction, whose threads have neighbouring folds.
+	walkFoldColumns
 )
 
-var walkNames = [...]string{"flat", "rows", "mixed", "strided", "tiles", "fold"}
+var walkNames = [...]string{"flat", "rows", "mixed", "strided", "tiles", "fold", "lines", "columns"}
 
-// form is a kernel of a program: its walk and the elements of a vector.
+// form is a kernel of a program: its walk, the elements of a vector, and what else
+// kernels of reductions differ in.
 type form struct {
 	walk  walk
 	width uint8
+	fold  fold
 }
+
+// folds reports whether the kernel has a reduction, or what goes along lines.
+func (f form) folds() bool { return f.walk >= walkFold }
 
 // kernelThreads is the threads of a block, at most.
 const kernelThreads = 256
@@ -61,9 +71,17 @@ var cppTypes = map[dtype.DType]string{
 	dtype.Bool: "boolean", dtype.Complex64: "c64", dtype.Complex128: "c128",
 }
 
-// preamble is what every kernel stands behind: the functions of the
-// precompiled operations themselves. The compiler has no headers.
-var preamble = sync.OnceValue(func() string {
+// preambles are what every kernel stands behind, those of reductions behind the
+// second: the functions of the precompiled operations themselves. The compiler has no
+// headers.
+var preambles = [...]func() string{
+	sync.OnceValue(func() string { return preamble("smooth.cuh", "ops_math.cuh", "chain.cuh") }),
+	sync.OnceValue(func() string {
+		return preamble("smooth.cuh", "ops_math.cuh", "reduce.cuh", "lines.cuh", "chain.cuh", "fold.cuh")
+	}),
+}
+
+func preamble(files ...string) string {
 	var b strings.Builder
 	b.WriteString(`using int8_t = signed char;
 using uint8_t = unsigned char;
@@ -74,13 +92,14 @@ using int64_t = long;
 using uint64_t = unsigned long;
 #define INT64_MIN (-9223372036854775807L - 1)
 #define INT64_MAX 9223372036854775807L
+#define HUGE_VALF __int_as_float(0x7f800000)
 template <class A, class B>
 constexpr bool same_types = false;
 template <class A>
 constexpr bool same_types<A, A> = true;
 #define __is_same(...) same_types<__VA_ARGS__>
 `)
-	for _, name := range []string{"smooth.cuh", "ops_math.cuh", "chain.cuh", "fold.cuh"} {
+	for _, name := range files {
 		text, err := cutlass.Sources.ReadFile("src/" + name)
 		if err != nil {
 			panic(err) // embedded at build time
@@ -92,11 +111,15 @@ constexpr bool same_types<A, A> = true;
 		}
 	}
 	return b.String()
-})
+}
 
 // code returns the kernel of a program as CUDA C++.
 func code(p *Program, f form) device.Code {
-	return device.Code{Source: preamble() + kernel(p, f), Kernel: "gpk::" + kernelName, File: "chain.cu", Options: compileOptions}
+	before := preambles[0]
+	if f.folds() {
+		before = preambles[1]
+	}
+	return device.Code{Source: before() + kernel(p, f), Kernel: "gpk::" + kernelName, File: "chain.cu", Options: compileOptions}
 }
 
 // width is how many elements a vector has: 16 bytes of the smallest operand
@@ -118,15 +141,21 @@ var isHeavy = map[expr.Op]bool{
 	expr.Exp: true, expr.Log: true, expr.Sin: true, expr.Cos: true, expr.Pow: true, expr.Expm1: true, expr.Log1p: true,
 }
 
+// heavy counts such operations.
+func heavy(p *Program) int {
+	n := 0
+	for i := range p.Steps {
+		if isHeavy[p.Steps[i].Op] {
+			n++
+		}
+	}
+	return n
+}
+
 // unroll is how many vectors a thread has in flight. Where memory is the limit
 // one of each operand is best (ops.cu).
 func unroll(p *Program, f form) int {
-	heavy := 0
-	for i := range p.Steps {
-		if isHeavy[p.Steps[i].Op] {
-			heavy++
-		}
-	}
+	heavy := heavy(p)
 	wide := 0 // bytes that a vector of each operand takes
 	for _, l := range p.Leaves {
 		wide += int(f.width) * l.DType.Size()
@@ -186,7 +215,7 @@ func kernel(p *Program, f form) string {
 		s.strided()
 	case walkTiles:
 		s.tiles()
-	case walkFold:
+	case walkFold, walkLines, walkFoldColumns:
 		s.fold()
 	}
 	s.line("}  // namespace gpk")
@@ -211,8 +240,8 @@ func (s *source) params() {
 	switch s.f.walk {
 	case walkFlat:
 		s.line("  int64_t vectors, tail;")
-	case walkFold:
-		s.line("  int64_t rows, columns, over;")
+	case walkFold, walkLines, walkFoldColumns:
+		s.foldParams()
 	case walkRows:
 		s.line("  int64_t rows, groups, columns;")
 	case walkMixed:
@@ -293,8 +322,16 @@ func (s *source) arguments(index string, inLoop func(c Class) bool) string {
 	return b.String()
 }
 
-func (s *source) begin() {
-	s.line("extern \"C\" __global__ void __launch_bounds__(%d) %s(__grid_constant__ Params const p) {\n  begin();", kernelThreads, kernelName)
+func (s *source) begin() { s.beginWith(kernelThreads, 0) }
+
+// beginWith begins a kernel of so many threads, of which a multiprocessor shall hold
+// so many blocks; 0: as it comes.
+func (s *source) beginWith(threads, blocks int) {
+	bounds := fmt.Sprint(threads)
+	if blocks > 0 {
+		bounds += fmt.Sprint(", ", blocks)
+	}
+	s.line("extern \"C\" __global__ void __launch_bounds__(%s) %s(__grid_constant__ Params const p) {\n  begin();", bounds, kernelName)
 }
 
 // singles reads the leaves that are one element.

@@ -11,6 +11,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/ops"
 )
 
@@ -46,11 +47,11 @@ func TestSourceOperations(t *testing.T) {
 	begun := time.Now()
 	types := []dtype.DType{dtype.Float32, dtype.Float64, dtype.Float16, dtype.BFloat16, dtype.Int8, dtype.Uint8, dtype.Int32, dtype.Int64, dtype.Bool, dtype.Complex64, dtype.Complex128}
 	var source strings.Builder
-	source.WriteString(preamble())
+	source.WriteString(preambles[0]())
 	n := 0
 	one := func(p *Program) {
 		// Many kernels in one source, each in a namespace of its own.
-		text := kernel(p, form{preferred(p).walk, 1}) // vectors take four times as long
+		text := kernel(p, form{walk: preferred(p).walk, width: 1}) // vectors take four times as long
 		text = strings.ReplaceAll(text, "namespace gpk {", fmt.Sprintf("namespace gpk { namespace k%d {", n))
 		text = strings.ReplaceAll(text, "}  // namespace gpk", "}}")
 		text = strings.ReplaceAll(text, kernelName+"(", fmt.Sprintf("%s%d(", kernelName, n))
@@ -124,16 +125,16 @@ func TestSourceWalks(t *testing.T) {
 		p *Program
 		f form
 	}{
-		{chain(1, Dense, Single, Dense), form{walkFlat, 8}},
-		{chain(1, Dense, Single, Dense), form{walkFlat, 1}},
-		{chain(2, Dense, Row, Column), form{walkRows, 8}},
-		{chain(2, Dense, Row, Column), form{walkMixed, 8}},
-		{chain(2, Dense, Row, Column), form{walkMixed, 1}},
-		{chain(1, Strided, Dense, Single), form{walkStrided, 1}},
-		{chain(3, Strided, Strided, Dense), form{walkStrided, 8}},
-		{chain(3, Strided, Strided, Single), form{walkStrided, 1}},
-		{chain(4, Strided, Strided, Dense), form{walkTiles, 1}},
-		{chain(2, Strided, Strided, Dense), form{walkTiles, 1}},
+		{chain(1, Dense, Single, Dense), form{walk: walkFlat, width: 8}},
+		{chain(1, Dense, Single, Dense), form{walk: walkFlat, width: 1}},
+		{chain(2, Dense, Row, Column), form{walk: walkRows, width: 8}},
+		{chain(2, Dense, Row, Column), form{walk: walkMixed, width: 8}},
+		{chain(2, Dense, Row, Column), form{walk: walkMixed, width: 1}},
+		{chain(1, Strided, Dense, Single), form{walk: walkStrided, width: 1}},
+		{chain(3, Strided, Strided, Dense), form{walk: walkStrided, width: 8}},
+		{chain(3, Strided, Strided, Single), form{walk: walkStrided, width: 1}},
+		{chain(4, Strided, Strided, Dense), form{walk: walkTiles, width: 1}},
+		{chain(2, Strided, Strided, Dense), form{walk: walkTiles, width: 1}},
 	} {
 		t.Run(fmt.Sprintf("%s/%d/%d", walkNames[tt.f.walk], tt.f.width, tt.p.Rank), func(t *testing.T) {
 			begun := time.Now()
@@ -143,28 +144,112 @@ func TestSourceWalks(t *testing.T) {
 	}
 }
 
-// TestSourceFold compiles sums of rows with the steps before them.
-func TestSourceFold(t *testing.T) {
-	leaf := func(i int) Ref { return Ref{Kind: ToLeaf, N: uint8(i)} }
-	for _, dt := range []dtype.DType{dtype.Float32, dtype.Float64, dtype.BFloat16} {
-		for _, whole := range []bool{true, false} {
-			p := &Program{
-				Rank: 2, Scalars: []dtype.DType{dt},
-				Leaves: []Leaf{{DType: dt}, {DType: dt, Class: Row}, {DType: dt, Class: Column}, {DType: dtype.Float16, Class: Single}},
-				Steps: []Step{
-					{Op: expr.None, DType: dt, Args: [3]Ref{leaf(3)}, N: 1},
-					{Op: expr.Mul, DType: dt, Args: [3]Ref{leaf(0), {Kind: ToScalar}}, N: 2},
-					{Op: expr.Add, DType: dt, Args: [3]Ref{{Kind: ToStep, N: 1}, leaf(1)}, N: 2},
-					{Op: expr.Sub, DType: dt, Args: [3]Ref{{Kind: ToStep, N: 2}, leaf(2)}, N: 2},
-					{Op: expr.Maximum, DType: dt, Args: [3]Ref{{Kind: ToStep, N: 3}, {Kind: ToStep, N: 0}}, N: 2},
-				},
-				Reduction: Reduction{Op: expr.Mean, DType: dt, Over: OverLast},
-			}
-			c := &Call{Program: p, Shape: []int{foldRows, 100}}
-			if !c.One() {
-				t.Fatalf("%v: not one kernel", dt)
-			}
-			compileOrSkip(t, p, foldForm(whole))
+// foldCall is a call on a recorder that folds x + one + row + column, or what of that
+// has the shape, along axes.
+func foldCall(t *testing.T, r *recorder, op expr.Op, dt dtype.DType, shift int, shape []int, axes ...int) *Call {
+	t.Helper()
+	b := NewBuilder(shape)
+	dense := layout.Dense(shape)
+	dense.Offset = shift
+	view := func(lay layout.Layout) Ref {
+		wide, err := lay.BroadcastTo(shape)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := r.view(t, wide)
+		v.DType = dt
+		ref, ok := b.Leaf(v)
+		if !ok {
+			t.Fatal("no room for a leaf")
+		}
+		return ref
+	}
+	last, ok := b.Step(expr.Add, dt, view(dense), view(layout.Dense([]int{1})))
+	if n := len(shape); n > 1 {
+		row := append(slices.Repeat([]int{1}, n-1), shape[n-1])
+		column := append(slices.Clone(shape[:n-1]), 1)
+		last, _ = b.Step(expr.Add, dt, last, view(layout.Dense(row)))
+		_, ok = b.Step(expr.Add, dt, last, view(layout.Dense(column)))
+	}
+	if !ok {
+		t.Fatal("no room for a step")
+	}
+	set := make([]bool, len(shape))
+	var left []int
+	for _, d := range axes {
+		set[d] = true
+	}
+	for d, n := range shape {
+		if !set[d] {
+			left = append(left, n)
 		}
 	}
+	to, err := ops.Lookup(op).Check(dt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if isLine(op) {
+		dst := r.view(t, layout.Dense(shape))
+		dst.DType = to
+		return b.Line(op, dst, device.View{}, device.View{}, 1e-5)
+	}
+	dst := r.view(t, layout.Dense(left))
+	dst.DType = to
+	return b.Reduce(op, set, dst)
+}
+
+// TestSourceFold compiles reductions with the steps before them: every walk and
+// every reduction, all types.
+func TestSourceFold(t *testing.T) {
+	r := newRecorder()
+	floats := []dtype.DType{dtype.Float32, dtype.Float64, dtype.Float16, dtype.BFloat16}
+	others := []dtype.DType{dtype.Int8, dtype.Uint8, dtype.Int32, dtype.Int64, dtype.Bool, dtype.Complex64, dtype.Complex128}
+	n := 0
+	compile := func(op expr.Op, dt dtype.DType, shift int, shape []int, axes ...int) {
+		if _, err := ops.Lookup(op).Check(dt); err != nil {
+			return
+		}
+		c := foldCall(t, r, op, dt, shift, shape, axes...)
+		choice := c.Choice()
+		if !choice.one {
+			t.Fatalf("%v of %v %v over %v: not one kernel", op, dt, shape, axes)
+		}
+		compileOrSkip(t, c.Program, choice.form)
+		n++
+		if op == expr.Var {
+			f, _ := c.folding(true)
+			compileOrSkip(t, c.Program, f.form)
+			n++
+		}
+	}
+	begun := time.Now()
+	all := append(slices.Clone(floats), others...)
+	for i, op := range []expr.Op{expr.Sum, expr.Max, expr.ArgMin, expr.Prod, expr.Any, expr.Var, expr.Mean, expr.Min, expr.ArgMax, expr.All} {
+		for j, dt := range all {
+			if (i+j)%3 != 0 && i > 0 { // all types of sums, and of the others one in three
+				continue
+			}
+			if (i+j)%2 == 0 {
+				compile(op, dt, 0, []int{64, 2048}, 1)
+			} else {
+				compile(op, dt, 0, []int{2048, 64}, 0)
+			}
+		}
+	}
+	for _, op := range []expr.Op{expr.Sum, expr.Max} {
+		compile(op, dtype.Float32, 0, []int{64, 100}, 1)
+		compile(op, dtype.BFloat16, 1, []int{64, 2048}, 1)
+		compile(op, dtype.BFloat16, 1, []int{2048, 64}, 0)
+		compile(op, dtype.BFloat16, 0, []int{2048, 63}, 0)
+		compile(op, dtype.Float32, 0, []int{4, 2048, 5, 64}, 1, 3)
+		compile(op, dtype.Float32, 0, []int{4, 2048, 5, 64}, 0, 2)
+		compile(op, dtype.Float32, 0, []int{2048, 64}, 0, 1)
+		compile(op, dtype.Float32, 0, []int{5, 5}, 0, 1)
+	}
+	for i, op := range []expr.Op{expr.Softmax, expr.LogSoftmax, expr.LayerNorm, expr.RMSNorm} {
+		compile(op, floats[i], 0, []int{64, 2048}, 1)
+		compile(op, floats[(i+1)%4], 0, []int{64, 16}, 1)
+		compile(op, floats[(i+2)%4], 1, []int{6, 5, 8192}, 2)
+	}
+	t.Logf("%d kernels in %v", n, time.Since(begun))
 }

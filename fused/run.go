@@ -16,9 +16,10 @@ type Runner interface {
 	// the kernel is not there: not compiled yet (it is from now on), no compiler,
 	// or a program that it has no kernel for. The single operations then run.
 	Run(s *device.Stream, c *Call) (done bool, err error)
-	// Explain reports whether Run would now start one kernel and, where it would
-	// not, why: "NVRTC was not found: …", "the kernel is being compiled".
-	Explain(d *device.Device, p *Program, one bool) (fused bool, why string)
+	// Explain returns how many kernels Run would now start; 0 where the single
+	// operations run. Where that is not one it says why: "NVRTC was not found: …",
+	// "the kernel is being compiled".
+	Explain(d *device.Device, p *Program, choice Choice) (kernels int, why string)
 }
 
 // gpu runs the calls of GPUs.
@@ -69,13 +70,14 @@ func (c *Call) scratch(bytes int) (unsafe.Pointer, func(), error) {
 	return buf.Ptr(), buf.Free, nil
 }
 
-// Explain reports whether a call's program is one piece of work on a device and,
-// where it is not, why; one is what Call.One says.
-func Explain(d *device.Device, p *Program, one bool) (fused bool, why string) {
+// Explain returns how many pieces of work a call's program is on a device, 0 where
+// the single operations run, and, where it is not one, why; choice is what Call.Choice
+// says.
+func Explain(d *device.Device, p *Program, choice Choice) (kernels int, why string) {
 	if d.Kind() == device.CPU {
-		return true, ""
+		return 1, ""
 	}
-	return gpu.Explain(d, p, one)
+	return gpu.Explain(d, p, choice)
 }
 
 // stepByStep runs every step as the single operation, with the results between
@@ -126,9 +128,21 @@ func (c *Call) stepByStep(s *device.Stream) (err error) {
 		}
 	}
 	if p.Reduction.Op != expr.None {
-		return ops.Reduce(s, p.Reduction.Op, c.dst, results[end], c.axes)
+		return c.finish(s, results[end])
 	}
 	return nil
+}
+
+// finish computes what is behind the steps, whose elements are x.
+func (c *Call) finish(s *device.Stream, x device.View) error {
+	switch op := c.Program.Reduction.Op; op {
+	case expr.LayerNorm, expr.RMSNorm:
+		return ops.Norm(s, op, c.dst, x, c.gamma, c.beta, c.eps)
+	case expr.Softmax, expr.LogSoftmax:
+		return ops.Along(s, op, c.dst, x, len(c.shape)-1)
+	default:
+		return ops.Reduce(s, op, c.dst, x, c.axes)
+	}
 }
 
 // step runs one step as the single operation.

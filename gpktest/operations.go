@@ -247,6 +247,8 @@ func reducedInts(op expr.Op, v []int64, list []int) int64 {
 			if best := v[list[r]]; op == expr.ArgMax && x > best || op == expr.ArgMin && x < best {
 				r = int64(k)
 			}
+		case expr.Sum:
+			r += x
 		case expr.Prod:
 			r *= x
 		case expr.Any:
@@ -277,6 +279,8 @@ func reducedFloats(op expr.Op, x tensor, list []int) (want complex128, tol float
 	}
 	mean := complex(re.value()/n, im.value()/n)
 	switch op {
+	case expr.Sum:
+		return complex(re.value(), im.value()), 24 * acc * magnitude.value()
 	case expr.Mean:
 		return mean, 24*acc*magnitude.value()/n + acc*cmplx.Abs(mean)
 	case expr.Var:

@@ -146,6 +146,8 @@ func testQuantum(t *testing.T, s *suite) {
 	t.Run("States", func(t *testing.T) { s.quantumStates(t) })
 	t.Run("Gram", func(t *testing.T) { s.quantumGram(t) })
 	t.Run("Streams", func(t *testing.T) { s.quantumStreams(t) })
+	t.Run("Tiles", func(t *testing.T) { s.quantumSizesOfTiles(t) })
+	t.Run("Plans", func(t *testing.T) { s.quantumPlans(t) })
 	t.Run("Report", func(t *testing.T) { s.quantumReport(t) })
 	t.Run("Refusals", func(t *testing.T) { s.quantumRefusals(t) })
 	t.Run("Sizes", func(t *testing.T) { testQuantumSizes(t, s) })

@@ -1,13 +1,13 @@
 package ops
 
 import (
-	"fmt"
 	"slices"
 	"sync"
 	"unsafe"
 
 	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/internal/cpu"
 	"github.com/gpk-go/gpk/layout"
@@ -45,6 +45,15 @@ type call struct {
 type kernel struct {
 	cpu  func(*call) error
 	cuda func(c *call, lib *cutlass.Library, ordinal int, stream uint64) error
+	// entry is cuda of an operation that can go through the device's queue.
+	entry func(c *call, lib entries, ordinal int, stream uint64) error
+}
+
+// entries are those of the kernel library that the device's queue has too.
+type entries interface {
+	Unary(device int, stream uint64, op expr.Op, xType, dstType dtype.DType, shape []int, x uint64, xStrides []int, dst uint64, dstStrides []int) error
+	Binary(device int, stream uint64, op expr.Op, typ, dstType dtype.DType, shape []int, x uint64, xStrides []int, y uint64, yStrides []int, lo, hi uint64, dst uint64, dstStrides []int) error
+	Cast(device int, stream uint64, xType, dstType dtype.DType, shape []int, x uint64, xStrides []int, dst uint64, dstStrides []int) error
 }
 
 var calls = sync.Pool{New: func() any { return new(call) }}
@@ -192,9 +201,25 @@ func (c *call) Start(ordinal int, stream uint64) error {
 	case c.dev.Kind() == device.CPU:
 		return c.each(c.kernel.cpu)
 	case len(c.shape) <= maxDims:
-		return c.kernel.cuda(c, c.dev.Library(), ordinal, stream)
+		return c.enqueue(ordinal, stream)
 	}
-	return c.each(func(p *call) error { return p.kernel.cuda(p, p.dev.Library(), ordinal, stream) })
+	return c.each(func(p *call) error { return p.enqueue(ordinal, stream) })
+}
+
+// enqueue calls the library.
+func (c *call) enqueue(ordinal int, stream uint64) error {
+	if c.kernel.entry != nil {
+		return c.kernel.entry(c, c.dev.Library(), ordinal, stream)
+	}
+	return c.kernel.cuda(c, c.dev.Library(), ordinal, stream)
+}
+
+// Enqueue implements device.Queued.
+func (c *call) Enqueue(ordinal int, stream uint64) (bool, error) {
+	if c.kernel.entry == nil || len(c.shape) > maxDims {
+		return false, nil
+	}
+	return true, c.kernel.entry(c, c.dev.Submitted(), ordinal, stream)
 }
 
 // Apply1 computes dst = op(x), with x broadcast to dst's shape.
@@ -208,7 +233,7 @@ var unaryKernel = kernel{
 	cpu: func(c *call) error {
 		return cpu.Unary(c.op, c.views[1].DType, c.views[0].DType, c.shape, c.ptr(1), c.strides[1], c.ptr(0), c.strides[0])
 	},
-	cuda: func(c *call, lib *cutlass.Library, ordinal int, stream uint64) error {
+	entry: func(c *call, lib entries, ordinal int, stream uint64) error {
 		return lib.Unary(ordinal, stream, c.op, c.views[1].DType, c.views[0].DType, c.shape, c.addr(1), c.strides[1], c.addr(0), c.strides[0])
 	},
 }
@@ -225,7 +250,7 @@ var binaryKernel = kernel{
 	cpu: func(c *call) error {
 		return cpu.Binary(c.op, c.views[1].DType, c.views[0].DType, c.shape, c.ptr(1), c.strides[1], c.ptr(2), c.strides[2], c.ptr(0), c.strides[0])
 	},
-	cuda: func(c *call, lib *cutlass.Library, ordinal int, stream uint64) error {
+	entry: func(c *call, lib entries, ordinal int, stream uint64) error {
 		return lib.Binary(ordinal, stream, c.op, c.views[1].DType, c.views[0].DType, c.shape, c.addr(1), c.strides[1], c.addr(2), c.strides[2], 0, 0, c.addr(0), c.strides[0])
 	},
 }
@@ -246,7 +271,7 @@ var scalarKernel = kernel{
 		}
 		return cpu.Binary(c.op, c.views[1].DType, c.views[0].DType, c.shape, x, xs, y, ys, c.ptr(0), c.strides[0])
 	},
-	cuda: func(c *call, lib *cutlass.Library, ordinal int, stream uint64) error {
+	entry: func(c *call, lib entries, ordinal int, stream uint64) error {
 		x, y := c.addr(1), uint64(0)
 		if c.first {
 			x, y = y, x
@@ -268,7 +293,7 @@ var castKernel = kernel{
 	cpu: func(c *call) error {
 		return cpu.Cast(c.views[1].DType, c.views[0].DType, c.shape, c.ptr(1), c.strides[1], c.ptr(0), c.strides[0])
 	},
-	cuda: func(c *call, lib *cutlass.Library, ordinal int, stream uint64) error {
+	entry: func(c *call, lib entries, ordinal int, stream uint64) error {
 		return lib.Cast(ordinal, stream, c.views[1].DType, c.views[0].DType, c.shape, c.addr(1), c.strides[1], c.addr(0), c.strides[0])
 	},
 }
@@ -287,81 +312,6 @@ var fillKernel = kernel{
 	cuda: func(c *call, lib *cutlass.Library, ordinal int, stream uint64) error {
 		return lib.Fill(ordinal, stream, c.views[0].DType, c.shape, c.scalar[0], c.scalar[1], c.addr(0), c.strides[0])
 	},
-}
-
-// Reduce folds the axes of x that are set with op; dst is dense, over the
-// remaining ones. An empty fold gives the operation's neutral element; where
-// NeedsElements, there is none.
-func Reduce(s *device.Stream, op expr.Op, dst, x device.View, axes []bool) error {
-	if !dst.Layout.IsDense() {
-		return fmt.Errorf("%w: %v into a strided destination", expr.ErrUnsupported, op)
-	}
-	if dst.Layout.Size() == 0 {
-		return nil
-	}
-	if x.Layout.Size() == 0 {
-		return Fill(s, dst, neutral(op, dst.DType))
-	}
-	shape, strides, mask, err := reduceDims(x.Layout, axes)
-	if err != nil {
-		return err
-	}
-	dev := s.Device()
-	xOff, dOff := x.Layout.Offset*x.DType.Size(), dst.Layout.Offset*dst.DType.Size()
-	reads, writes := []*device.Buffer{x.Buffer}, []*device.Buffer{dst.Buffer}
-	var work *device.Buffer
-	var need int64
-	if dev.Kind() != device.CPU {
-		if need, err = dev.Library().ReduceWorkspace(dev.Info().Index, op, x.DType, dst.DType, shape, mask); err != nil {
-			return missing(err, op, x.DType, dev)
-		}
-		if need > 0 {
-			if work, err = dev.Alloc(need, s); err != nil {
-				return err
-			}
-			defer work.Free()
-			writes = append(writes, work)
-		}
-	}
-	return dev.Launch(s, reads, writes, func(ordinal int, stream uint64) error {
-		if dev.Kind() == device.CPU {
-			return cpu.Reduce(op, x.DType, dst.DType, shape, mask, unsafe.Add(x.Buffer.Ptr(), xOff), strides, unsafe.Add(dst.Buffer.Ptr(), dOff))
-		}
-		var workspace uint64
-		if work != nil {
-			workspace = work.Addr()
-		}
-		return dev.Library().Reduce(ordinal, stream, op, x.DType, dst.DType, shape, mask, x.Buffer.Addr()+uint64(xOff), strides, dst.Buffer.Addr()+uint64(dOff), workspace, need)
-	})
-}
-
-// reduceDims drops dimensions of length 1 and merges neighbours of the same
-// role that lie evenly, so that kernels see as few as can be.
-func reduceDims(l layout.Layout, axes []bool) (shape, strides []int, mask uint32, err error) {
-	var role []bool
-	for d, n := range l.Shape {
-		if n == 1 {
-			continue
-		}
-		if k := len(shape) - 1; k >= 0 && role[k] == axes[d] && strides[k] == l.Strides[d]*n {
-			shape[k] *= n
-			strides[k] = l.Strides[d]
-			continue
-		}
-		shape, strides, role = append(shape, n), append(strides, l.Strides[d]), append(role, axes[d])
-	}
-	if len(shape) == 0 {
-		shape, strides, role = []int{1}, []int{1}, []bool{true}
-	}
-	if len(shape) > maxDims {
-		return nil, nil, 0, fmt.Errorf("%w: a reduction over %d separate dimensions (at most %d); make the operand Contiguous first", expr.ErrUnsupported, len(shape), maxDims)
-	}
-	for k, r := range role {
-		if r {
-			mask |= 1 << k
-		}
-	}
-	return shape, strides, mask, nil
 }
 
 // Arange writes start, start+step, … to dst, which is dense.

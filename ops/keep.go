@@ -15,3 +15,9 @@ func (c *call) Keep() device.Work {
 	}
 	return &k
 }
+
+// Keep implements device.Keeper: reductions are used again.
+func (r *reduction) Keep() device.Work {
+	k := *r
+	return &k
+}

@@ -1,11 +1,118 @@
 package ops
 
 import (
+	"fmt"
 	"math"
+	"sync"
+	"unsafe"
 
+	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/cpu"
+	"github.com/gpk-go/gpk/layout"
 )
+
+// reduction is one about to run, as call is of other operations.
+type reduction struct {
+	op     expr.Op
+	dev    *device.Device
+	dst, x device.View
+	dims   [2][maxDims]int // shape and strides of x, collapsed
+	n      int             // dimensions
+	axes   uint32          // bit d: dimension d is folded
+	work   uint64          // the address of the workspace
+	need   int64           // its bytes
+	reads  [1]*device.Buffer
+	writes [2]*device.Buffer
+}
+
+var reductions = sync.Pool{New: func() any { return new(reduction) }}
+
+// Reduce folds the axes of x that are set with op; dst is dense, over the
+// remaining ones. An empty fold gives the operation's neutral element; where
+// NeedsElements, there is none.
+func Reduce(s *device.Stream, op expr.Op, dst, x device.View, axes []bool) error {
+	if !dst.Layout.IsDense() {
+		return fmt.Errorf("%w: %v into a strided destination", expr.ErrUnsupported, op)
+	}
+	if dst.Layout.Size() == 0 {
+		return nil
+	}
+	if x.Layout.Size() == 0 {
+		return Fill(s, dst, neutral(op, dst.DType))
+	}
+	r := reductions.Get().(*reduction)
+	defer r.done()
+	r.op, r.dev, r.dst, r.x = op, s.Device(), dst, x
+	if err := r.collapse(&x.Layout, axes); err != nil {
+		return err
+	}
+	r.reads[0], r.writes[0] = x.Buffer, dst.Buffer
+	writes := r.writes[:1]
+	if r.dev.Kind() != device.CPU {
+		var err error
+		if r.need, err = r.dev.Library().ReduceWorkspace(r.dev.Info().Index, op, x.DType, dst.DType, r.dims[0][:r.n], r.axes); err != nil {
+			return missing(err, op, x.DType, r.dev)
+		}
+		if r.need > 0 {
+			work, err := r.dev.Alloc(r.need, s)
+			if err != nil {
+				return err
+			}
+			defer work.Free()
+			r.work, r.writes[1], writes = work.Addr(), work, r.writes[:2]
+		}
+	}
+	return r.dev.LaunchWork(s, r.reads[:], writes, r)
+}
+
+// done gives the reduction back, without the memory that it refers to.
+func (r *reduction) done() {
+	*r = reduction{}
+	reductions.Put(r)
+}
+
+// Start implements device.Work.
+func (r *reduction) Start(ordinal int, stream uint64) error {
+	shape, strides := r.dims[0][:r.n], r.dims[1][:r.n]
+	xOff, dOff := r.x.Layout.Offset*r.x.DType.Size(), r.dst.Layout.Offset*r.dst.DType.Size()
+	if r.dev.Kind() == device.CPU {
+		return cpu.Reduce(r.op, r.x.DType, r.dst.DType, shape, r.axes, unsafe.Add(r.x.Buffer.Ptr(), xOff), strides, unsafe.Add(r.dst.Buffer.Ptr(), dOff))
+	}
+	return r.dev.Library().Reduce(ordinal, stream, r.op, r.x.DType, r.dst.DType, shape, r.axes, r.x.Buffer.Addr()+uint64(xOff), strides, r.dst.Buffer.Addr()+uint64(dOff), r.work, r.need)
+}
+
+// collapse drops dimensions of length 1 and merges neighbours of the same
+// role that lie evenly, so that kernels see as few as can be.
+func (r *reduction) collapse(l *layout.Layout, axes []bool) error {
+	k := 0 // dimensions that are left
+	for d, n := range l.Shape {
+		if n == 1 {
+			continue
+		}
+		if k > 0 && k <= maxDims && r.axes>>(k-1)&1 == 1 == axes[d] && r.dims[1][k-1] == l.Strides[d]*n {
+			r.dims[0][k-1] *= n
+			r.dims[1][k-1] = l.Strides[d]
+			continue
+		}
+		if k < maxDims {
+			r.dims[0][k], r.dims[1][k] = n, l.Strides[d]
+			if axes[d] {
+				r.axes |= 1 << k
+			}
+		}
+		k++
+	}
+	switch {
+	case k > maxDims:
+		return fmt.Errorf("%w: a reduction over more than %d separate dimensions; make the operand Contiguous first", expr.ErrUnsupported, maxDims)
+	case k == 0:
+		r.dims[0][0], r.dims[1][0], r.axes, k = 1, 1, 1, 1
+	}
+	r.n = k
+	return nil
+}
 
 // NeedsElements reports whether a reduction of nothing has no meaning.
 func NeedsElements(op expr.Op) bool {

@@ -77,80 +77,101 @@ type overlaps[T float32 | float64] struct {
 
 func (o *overlaps[T]) size() int { return int(unsafe.Sizeof(*new(T))) }
 
+// packedMost is what a stretch of columns may take packed; longer vectors are taken in
+// parts.
+var packedMost = 64 << 20
+
 // stretch computes the first rows against cols columns from j on.
 func (o *overlaps[T]) stretch(a, b Vectors[T], rows, j, cols int) {
 	v, planes := o.v, o.planes
-	panels, stretches := ceilDiv(cols, v.nr), ceilDiv(o.k, o.kc)
+	panels := ceilDiv(cols, v.nr)
 	workers := runtime.GOMAXPROCS(0)
 	if rows*cols*o.k <= serialWork {
 		workers = 1
 	}
-	packed := getBuffer[T](panels * v.nr * o.k * planes)
-	defer packed.put()
-	panel := func(x, q, kq int) []T { return packed.data[(q*panels+x*kq)*v.nr*planes:][:kq*v.nr*planes] }
-	units := panels * stretches
-	Parallel(units, grainFor(workers, units), func(lo, hi int) {
-		for u := lo; u < hi; u++ {
-			q, x := u/panels*o.kc, u%panels
-			kq := min(o.kc, o.k-q)
-			o.pack(panel(x, q, kq), v.nr, b, j+x*v.nr, min(v.nr, cols-x*v.nr), q, kq, o.minus)
-		}
-	})
-
 	mc := max(l2/2/(o.kc*planes*o.size())/v.mr*v.mr, v.mr)
 	if workers > 1 {
 		mc = min(mc, roundUp(ceilDiv(rows, workers*tasksPerCPU), v.mr))
 	}
 	mc = min(mc, roundUp(rows, v.mr))
 	across := 1 // panels whose sums are kept
-	if stretches > 1 {
+	if o.k > o.kc {
 		across = panels
 	}
 	tasks := ceilDiv(rows, mc)
-	Parallel(tasks, grainFor(workers, tasks), func(lo, hi int) {
-		w := getBuffer[T](mc*o.kc*planes + across*mc*v.nr*planes)
-		defer w.put()
-		lines, sums := w.data[:mc*o.kc*planes], w.data[mc*o.kc*planes:]
-		for t := lo; t < hi; t++ {
-			i := t * mc
-			r := min(mc, rows-i)
-			first := 0
-			if o.upper {
-				first = max(i-j, 0) / v.nr
-			}
-			for q := 0; q < o.k; q += o.kc {
-				kq := min(o.kc, o.k-q)
-				strips := ceilDiv(r, v.mr)
-				for s := range strips {
-					o.pack(lines[s*v.mr*kq*planes:], v.mr, a, i+s*v.mr, min(v.mr, r-s*v.mr), q, kq, o.plus)
-				}
-				for x := first; x < panels; x++ {
-					down := strips
-					if o.upper {
-						down = min(down, (j+(x+1)*v.nr-1-i)/v.mr+1)
-					}
-					out := sums
-					if across > 1 {
-						out = sums[x*mc*v.nr*planes:]
-					}
-					b := panel(x, q, kq)
-					for z := range planes {
-						for s := range down {
-							v.mul(kq, &lines[(s*planes+z)*v.mr*kq], &b[z*v.nr*kq], &out[(z*mc+s*v.mr)*v.nr], v.nr, q > 0)
-						}
-					}
-					if q+kq < o.k {
-						continue
-					}
-					part := OverlapPart[T]{Row: i, Col: j + x*v.nr, Rows: min(down*v.mr, r), Cols: min(v.nr, cols-x*v.nr), LD: v.nr}
-					for z := range planes {
-						part.P[z] = out[z*mc*v.nr:][:mc*v.nr]
-					}
-					o.finish(part)
-				}
-			}
+	span, kept := o.k, 0 // elements of a part, and the tasks whose sums are kept for the next
+	if step := panels * v.nr * planes * o.size(); span*step > packedMost {
+		span, kept = max(packedMost/step/o.kc, 1)*o.kc, tasks
+	}
+	packed := getBuffer[T](panels * v.nr * min(span, o.k) * planes)
+	defer packed.put()
+	all := getBuffer[T](kept * across * mc * v.nr * planes)
+	defer all.put()
+	for from := 0; from < o.k; from += span {
+		to := min(from+span, o.k)
+		panel := func(x, q, kq int) []T {
+			return packed.data[((q-from)*panels+x*kq)*v.nr*planes:][:kq*v.nr*planes]
 		}
-	})
+		units := panels * ceilDiv(to-from, o.kc)
+		Parallel(units, grainFor(workers, units), func(lo, hi int) {
+			for u := lo; u < hi; u++ {
+				q, x := from+u/panels*o.kc, u%panels
+				kq := min(o.kc, to-q)
+				o.pack(panel(x, q, kq), v.nr, b, j+x*v.nr, min(v.nr, cols-x*v.nr), q, kq, o.minus)
+			}
+		})
+		Parallel(tasks, grainFor(workers, tasks), func(lo, hi int) {
+			own := across
+			if kept > 0 {
+				own = 0
+			}
+			w := getBuffer[T](mc*o.kc*planes + own*mc*v.nr*planes)
+			defer w.put()
+			lines, sums := w.data[:mc*o.kc*planes], w.data[mc*o.kc*planes:]
+			for t := lo; t < hi; t++ {
+				i := t * mc
+				r := min(mc, rows-i)
+				first := 0
+				if o.upper {
+					first = max(i-j, 0) / v.nr
+				}
+				if kept > 0 {
+					sums = all.data[t*across*mc*v.nr*planes:]
+				}
+				for q := from; q < to; q += o.kc {
+					kq := min(o.kc, to-q)
+					strips := ceilDiv(r, v.mr)
+					for s := range strips {
+						o.pack(lines[s*v.mr*kq*planes:], v.mr, a, i+s*v.mr, min(v.mr, r-s*v.mr), q, kq, o.plus)
+					}
+					for x := first; x < panels; x++ {
+						down := strips
+						if o.upper {
+							down = min(down, (j+(x+1)*v.nr-1-i)/v.mr+1)
+						}
+						out := sums
+						if across > 1 {
+							out = sums[x*mc*v.nr*planes:]
+						}
+						b := panel(x, q, kq)
+						for z := range planes {
+							for s := range down {
+								v.mul(kq, &lines[(s*planes+z)*v.mr*kq], &b[z*v.nr*kq], &out[(z*mc+s*v.mr)*v.nr], v.nr, q > 0)
+							}
+						}
+						if q+kq < o.k {
+							continue
+						}
+						part := OverlapPart[T]{Row: i, Col: j + x*v.nr, Rows: min(down*v.mr, r), Cols: min(v.nr, cols-x*v.nr), LD: v.nr}
+						for z := range planes {
+							part.P[z] = out[z*mc*v.nr:][:mc*v.nr]
+						}
+						o.finish(part)
+					}
+				}
+			}
+		})
+	}
 }
 
 // pack packs kq steps from q on of n vectors from number l on into a panel of w

@@ -11,25 +11,42 @@ import (
 // TestOverlaps compares squared overlaps with sums in float64, for every variant,
 // whole and above the diagonal: every pair is computed once.
 func TestOverlaps(t *testing.T) {
+	most := packedMost
+	defer func() { packedMost = most }()
+	for _, packedMost = range []int{most, 40 << 10} { // 700 elements of some in parts
+		least := 0
+		if packedMost < most {
+			least = 300
+		}
+		testVariants(t, least)
+	}
+}
+
+// testVariants takes vectors of at least so many elements.
+func testVariants(t *testing.T, least int) {
+	t.Helper()
 	for _, v := range variants32 {
 		use := use32
 		use32 = v
-		testOverlaps[float32](t, v.name, 0x1p-24)
+		testOverlaps[float32](t, v.name, 0x1p-24, least)
 		use32 = use
 	}
 	for _, v := range variants64 {
 		use := use64
 		use64 = v
-		testOverlaps[float64](t, v.name, 0x1p-53)
+		testOverlaps[float64](t, v.name, 0x1p-53, least)
 		use64 = use
 	}
 }
 
-func testOverlaps[T float32 | float64](t *testing.T, name string, unit float64) {
+func testOverlaps[T float32 | float64](t *testing.T, name string, unit float64, least int) {
 	t.Helper()
 	rng := seeded(t)
 	for _, s := range [][3]int{{1, 1, 1}, {13, 33, 2}, {70, 70, 16}, {60, 150, 300}, {90, 70, 64}, {30, 40, 700}} {
 		m, n, k := s[0], s[1], s[2]
+		if k < least {
+			continue
+		}
 		for _, complex := range []bool{false, true} {
 			for _, upper := range []bool{false, true} {
 				ld := 2*k + rng.IntN(3)
