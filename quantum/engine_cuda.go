@@ -282,6 +282,7 @@ const (
 	nothingFound = math.MaxUint64
 	noteWords    = 2
 	tileWords    = 3
+	mostNotes    = 1 << 15 // tiles with notes of their own
 )
 
 // newNotes returns the notes of sets of samples and of tiles.

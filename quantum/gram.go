@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/device"
 )
 
 // Result is a Gram matrix and how it was computed.
@@ -97,7 +98,11 @@ func gram(ctx context.Context, c *Circuit, x, y *gpk.Array, o Options) (*Result,
 		}
 	}
 	j.progress(0)
-	watch := j.dev.Watch()
+	ceiling := int64(0)
+	if j.dev.Kind() == device.CUDA { // idle memory of several sizes gathers there
+		ceiling = j.plan.Budget
+	}
+	watch := j.dev.WatchWithin(ceiling)
 	err = e.gram(ctx, j)
 	most := watch.Stop()
 	if err != nil {

@@ -57,6 +57,7 @@ func BenchmarkGram(b *testing.B) {
 		{"basic2", BasicEntangler([][]float64{make([]float64, 8), make([]float64, 8)}, EntanglerOptions{Embedding: RYRZ, Reupload: true}), 1000, General, Standard},
 		{"zz", ZZFeatureMap(8, 2), 1000, General, Standard},
 		{"ry", ringCZ(8, false), 1000, Product, Standard},
+		{"ryrz", ringCZ(8, true), 1000, Product, Standard},
 		{"ry", ringCZ(16, false), 2000, Product, Standard},
 		{"ryrz", ringCZ(16, true), 2000, Product, Standard},
 		{"ryrz", ringCZ(16, true), 2000, Product, Double},

@@ -28,6 +28,7 @@ const (
 	statesTime = iota
 	productTime
 	uploadTime
+	codeTime // uploads while states begin
 )
 
 // timed is work between two events.
@@ -53,6 +54,7 @@ type cudaGram struct {
 
 	side    int // rows and columns of a tile at most
 	streams []*device.Stream
+	rooms   map[*device.Stream]*device.Buffer // of the streams' tiles
 	notes   *device.Buffer
 	tiles   int // done
 	result  *device.Buffer
@@ -60,6 +62,7 @@ type cudaGram struct {
 
 	building []timed
 	uploads  []timed
+	codeSent []timed
 	started  []timed // the tiles
 	waited   int     // tiles that are known to be complete
 	entries  []int64
@@ -151,28 +154,11 @@ func (g *cudaGram) noteAt(set, code int) uint64 {
 	return g.notes.Addr() + uint64(8*noteWords*(set*(len(g.kernel.blocks)+1)+code))
 }
 
-// tileNotes is where the notes of a tile are, in words.
+// tileNotes is where the notes of a tile are, in words. Beyond mostNotes tiles share
+// them: kernels add to what is there, and those that share run on one stream, in the
+// order of tiles.
 func (g *cudaGram) tileNotes(tile int) int {
-	return 2*noteWords*(len(g.kernel.blocks)+1) + tileWords*tile
-}
-
-// count is the number of tiles of a matrix, or of a triangle and its diagonal, cut
-// into blocks and these into tiles.
-func tilesOf(rows, cols, block, side int, symmetric bool) (n int) {
-	for i := 0; i < rows; i += block {
-		for j := 0; j < cols; j += block {
-			if symmetric && j < i {
-				continue
-			}
-			r, c := (min(block, rows-i)+side-1)/side, (min(block, cols-j)+side-1)/side
-			if symmetric && i == j {
-				n += r * (r + 1) / 2
-			} else {
-				n += r * c
-			}
-		}
-	}
-	return n
+	return 2*noteWords*(len(g.kernel.blocks)+1) + tileWords*(tile%mostNotes)
 }
 
 // mostStreams bounds Options.Streams: more products at once than a GPU has kernels.
@@ -187,8 +173,8 @@ func (g *cudaGram) allocate(poison bool) error {
 	}
 	g.side = max(min(j.plan.side, block), 1)
 	var err error
-	if err := g.upload(func() (int64, error) {
-		g.notes, err = newNotes(g.dev, g.s, 2*(len(j.kernel.blocks)+1), tilesOf(j.x.n, j.y.n, block, g.side, j.symmetric()))
+	if err := g.upload(uploadTime, func() (int64, error) {
+		g.notes, err = newNotes(g.dev, g.s, 2*(len(j.kernel.blocks)+1), int(min(tilesOf(j.x.n, j.y.n, block, g.side, j.symmetric()), mostNotes)))
 		if err != nil {
 			return 0, err
 		}
@@ -214,7 +200,7 @@ func (g *cudaGram) allocate(poison bool) error {
 		}
 	}
 	g.streams = []*device.Stream{g.s}
-	for len(g.streams) < min(j.options.Streams, mostStreams) && g.out == nil {
+	for len(g.streams) < j.plan.streams {
 		s, err := g.dev.NewStream()
 		if err != nil {
 			return err
@@ -254,7 +240,7 @@ func (g *cudaGram) begin() error {
 		if err != nil {
 			return err
 		}
-		d.most = min(prepareBytes, g.plan.Workspace/4)
+		d.most = g.plan.slots
 		g.codes = append(g.codes, d)
 	}
 	c := codes.wires
@@ -268,10 +254,11 @@ func (g *cudaGram) begin() error {
 	}
 	for set := range sets {
 		x := g.sources[set]
-		if g.points[set], err = g.alloc(int64(x.n) * int64(c.stride) * int64(g.dt.Size())); err != nil {
+		pitch := pointPitch(x.n)
+		if g.points[set], err = g.alloc(int64(pitch) * int64(c.stride) * int64(g.dt.Size())); err != nil {
 			return err
 		}
-		angles, err := g.wires.prepare(g.s, x, 0, x.n, g.notes, g.noteAt(set, len(g.codes)), g.points[set], 1, x.n)
+		angles, err := g.wires.prepare(g.s, x, 0, x.n, g.notes, g.noteAt(set, len(g.codes)), g.points[set], 1, pitch)
 		if err != nil {
 			return err
 		}
@@ -280,11 +267,18 @@ func (g *cudaGram) begin() error {
 	return nil
 }
 
+// pointPitch is how far apart the coordinates of n samples lie: gpk_quantum_closed_gram
+// reads pieces of 16 bytes.
+func pointPitch(n int) int { return (n + 3) / 4 * 4 }
+
 // mostDot is the number of wires up to which 1/2 + r.s is exact enough: each loses
 // about a unit in the last place, where 1 - |r-s|^2/4 loses one for all of them.
 const mostDot = 24
 
 func (g *cudaGram) free() {
+	for _, b := range g.rooms {
+		b.Free()
+	}
 	for _, s := range g.streams[min(1, len(g.streams)):] {
 		_ = s.Close()
 	}
@@ -329,6 +323,8 @@ func (g *cudaGram) timed(kind int, s *device.Stream, f func() error) error {
 		g.started = append(g.started, t)
 	case uploadTime:
 		g.uploads = append(g.uploads, t)
+	case codeTime:
+		g.codeSent = append(g.codeSent, t)
 	}
 	return s.Record(t.to)
 }
@@ -461,7 +457,7 @@ func (g *cudaGram) tile(a, b *deviceBlock, i, r, j, c int) error {
 	if err := g.waitFor(g.tiles - max(ahead, len(g.streams))); err != nil {
 		return err
 	}
-	s := g.streams[g.tiles%len(g.streams)]
+	s := g.streams[g.tiles%mostNotes%len(g.streams)]
 	t, err := g.target(i, r, j, c)
 	if err != nil {
 		return err
@@ -522,8 +518,13 @@ func (g *cudaGram) products(s *device.Stream, a, b *deviceBlock, d device.View, 
 			D: to, A: rows, B: cols, Precision: g.precision(), ConjB: !code.real, AbsSquare: !square,
 			Symmetric: triangle, Upper: true, Normwise: true, Measure: g.options.Autotune,
 		}
-		g.launches++
-		if err := p.Run(s); err != nil {
+		if inPieces(g.dt, width) {
+			err = g.pieces(s, p)
+		} else {
+			g.launches++
+			err = p.Run(s)
+		}
+		if err != nil {
 			return false, err
 		}
 		if k > 0 {
@@ -543,8 +544,8 @@ func (g *cudaGram) products(s *device.Stream, a, b *deviceBlock, d device.View, 
 	g.launches++
 	return square, launchOn(g.dev, s, []*device.Buffer{g.points[0], y}, []*device.Buffer{d.Buffer}, func(lib *cutlass.Library, ordinal int, stream uint64) error {
 		return lib.QuantumClosed(ordinal, stream, cutlass.QuantumClosed{
-			Type: g.dt, Rows: d.Layout.Shape[0], Cols: d.Layout.Shape[1], X: g.points[0].Addr() + uint64(i)*size, LDX: g.x.n,
-			Y: y.Addr() + uint64(j)*size, LDY: g.y.n, Planar: g.planar, Full: g.full, Dot: g.dot, Upper: triangle,
+			Type: g.dt, Rows: d.Layout.Shape[0], Cols: d.Layout.Shape[1], X: g.points[0].Addr() + uint64(i)*size, LDX: pointPitch(g.x.n),
+			Y: y.Addr() + uint64(j)*size, LDY: pointPitch(g.y.n), Planar: g.planar, Full: g.full, Dot: g.dot, Upper: triangle,
 			Times: len(g.codes) > 0, K: d.Addr(), LD: d.Layout.Strides[0],
 		})
 	})
@@ -677,18 +678,14 @@ func (g *cudaGram) statistics(notes []uint64) error {
 	if g.apart {
 		most *= faultBounds
 	}
-	for t := range g.tiles {
+	for t := range min(g.tiles, mostNotes) {
 		at := g.tileNotes(t)
 		sum += math.Float64frombits(notes[at])
 		squares += math.Float64frombits(notes[at+1])
 		off := math.Float64frombits(notes[at+2])
 		if !(off <= most) {
 			why := "a fault of gpk or of the machine"
-			switch {
-			case g.kernel.qubits <= 16:
-			case g.options.Precision == Double:
-				why = fmt.Sprintf("sums over 2^%d amplitudes may not be exact enough in float64", g.kernel.qubits)
-			default:
+			if g.kernel.qubits > 16 && g.options.Precision != Double {
 				why = fmt.Sprintf("sums over 2^%d amplitudes are not exact enough in float32; use Double", g.kernel.qubits)
 			}
 			return fmt.Errorf("%w: an entry of K's diagonal came out %v off 1: %s", gpk.ErrNonFinite, off, why)

@@ -609,7 +609,7 @@ func TestGramErrors(t *testing.T) {
 		{"too many gates", ZZFeatureMap(60000, 1), x, nil, Options{}, gpk.ErrUnsupported, []string{"gates"}},
 		{"path", entangled(), x, nil, Options{Path: Product}, gpk.ErrUnsupported, []string{"path Product", "RZZ(0, 1, x0*x1)"}},
 		{"budget", ZZFeatureMap(14, 1), gpk.Zeros(gpk.Float32, 4, 14), nil, Options{MemoryBudget: 100 << 10}, gpk.ErrOutOfMemory, []string{"needs", "budget is 100"}},
-		{"budget for a tile", ZZFeatureMap(10, 1), gpk.Zeros(gpk.Float32, 4, 10), nil, Options{MemoryBudget: 1 << 20, Tile: 1 << 12, Keep: Recompute}, gpk.ErrOutOfMemory, []string{"a tile of 4096 states", "needs"}},
+		{"budget for a tile", ZZFeatureMap(10, 1), gpk.Zeros(gpk.Float32, 4, 10), nil, Options{MemoryBudget: 1 << 22, Tile: 1 << 12, Keep: Recompute}, gpk.ErrOutOfMemory, []string{"a tile of 4096 states", "needs"}},
 		{"budget to keep", ZZFeatureMap(10, 1), gpk.Zeros(gpk.Float32, 4000, 10), nil, Options{MemoryBudget: 1 << 22, Keep: KeepAll}, gpk.ErrOutOfMemory, []string{"keep the states of 4000", "Recompute"}},
 		{"budget for K", entangled(), gpk.Zeros(gpk.Float32, 4000, 3), nil, Options{MemoryBudget: 1 << 22}, gpk.ErrOutOfMemory, []string{"K of 4000 x 4000", "Options.Output"}},
 		{"negative budget", entangled(), x, nil, Options{MemoryBudget: -1}, gpk.ErrUnsupported, []string{"-1 bytes"}},

@@ -66,7 +66,7 @@ type Options struct {
 	Path         Path
 	Tile         int // states of a pair of blocks: products are of Tile/2 by Tile/2, or of parts of that where a GPU's memory or time asks for it; 0: chosen. Changes K by rounding at most
 	Keep         Keep
-	Streams      int  // products under way at once on a GPU, 32 at most; 0: chosen. Changes no bit
+	Streams      int  // products under way at once on a GPU, 32 at most and fewer where memory is short; 0: chosen. Changes no bit
 	Autotune     bool // on a GPU, choose kernels by timing them once, in the cache of GPK_AUTOTUNE: the first call takes seconds more, and last bits may differ. Nothing to choose on the CPU
 
 	// Progress, if not nil, is called after each part of the work, never by

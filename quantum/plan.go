@@ -28,7 +28,11 @@ type Plan struct {
 	Qubits    int   // of the circuit
 	Samples   [2]int
 
-	side int // rows and columns of a product on a GPU; 0: half a tile
+	symmetric bool
+	side      int   // rows and columns of a product on a GPU; 0: half a tile
+	streams   int   // of a GPU's products
+	slots     int64 // bytes of angles and slots at once
+	spare     int64 // how much larger the blocks of a pool are that states and K lie in
 }
 
 // String explains the plan, a fact a line.
@@ -49,6 +53,9 @@ func (p Plan) String() string {
 	result := device.FormatSize(p.Result)
 	if p.Result == 0 {
 		result = "elsewhere"
+	}
+	if p.streams > 1 {
+		line("%d products are under way at once, on streams of their own", p.streams)
 	}
 	line("memory: states %s, K %s, workspace %s; %s of %s", device.FormatSize(p.States), result, device.FormatSize(p.Workspace),
 		device.FormatSize(p.PeakBytes), device.FormatSize(p.Budget))
@@ -140,6 +147,18 @@ func (k *kernel) stateBytes(p Precision) int64 {
 	return saturated(int64(k.width()), int64(p.dtype().Size()))
 }
 
+// spare is how much larger the pool's blocks are that slots of so many states and K lie in.
+func (k *kernel) spare(slots []int, result int64, p Precision) int64 {
+	n := device.BlockSize(result) - result
+	for _, rows := range slots {
+		for _, b := range k.blocks {
+			one := saturated(saturated(int64(b.width()), int64(p.dtype().Size())), int64(rows))
+			n += device.BlockSize(one) - one
+		}
+	}
+	return max(n, 0)
+}
+
 func (k *kernel) plan(n, m int, d device.Info, o Options) (Plan, error) {
 	if n < 0 || m < 0 {
 		return Plan{}, fmt.Errorf("%w: %d and %d samples", gpk.ErrShape, n, m)
@@ -148,7 +167,7 @@ func (k *kernel) plan(n, m int, d device.Info, o Options) (Plan, error) {
 	if m == 0 {
 		columns = n
 	}
-	p := Plan{Path: k.path, Precision: o.Precision, Budget: o.MemoryBudget, Qubits: k.qubits, Samples: [2]int{n, columns}}
+	p := Plan{Path: k.path, Precision: o.Precision, Budget: o.MemoryBudget, Qubits: k.qubits, Samples: [2]int{n, columns}, symmetric: m == 0}
 	if p.Budget == 0 {
 		if d.TotalMemory <= 0 {
 			return p, fmt.Errorf("%w: the device's memory is not known; set Options.MemoryBudget", gpk.ErrUnsupported)
@@ -159,18 +178,24 @@ func (k *kernel) plan(n, m int, d device.Info, o Options) (Plan, error) {
 	if d.Kind == device.CPU {
 		k.workers = max(d.MultiProcessors, 1)
 	}
-	state := k.stateBytes(o.Precision)
-	least := int64(0)
-	if d.Kind == device.CPU {
-		least = k.workspace(o.Precision, 1)
-	}
-	reserve := max(min(mostWorkspace, p.Budget/workspacePart), least)
-	usable := p.Budget - reserve
+	state := max(k.stateBytes(o.Precision), 1)
 	result := saturated(saturated(int64(n), int64(columns)), int64(o.Precision.dtype().Size()))
 	if o.Output != nil {
 		result = 0
 	}
+	least := k.workspace(o.Precision, 1)
+	if d.Kind == device.CUDA {
+		least = k.leastUse(p, n, columns, o)
+	}
+	reserve := max(min(mostWorkspace, p.Budget/workspacePart), least)
+	usable := p.Budget - reserve
 	all := saturated(int64(samples), state)
+	slots := []int{n} // of states that are kept
+	if m != 0 {
+		slots = append(slots, m)
+	}
+	half := func(tile int) []int { return []int{tile / 2, tile / 2} }
+	p.spare = k.spare(slots, 0, o.Precision)
 	short := func(need int64, what string) error {
 		return fmt.Errorf("%w: %s, which needs %s (%d bytes) of memory; the budget is %s", gpk.ErrOutOfMemory, what, device.FormatSize(need), need, device.FormatSize(p.Budget))
 	}
@@ -181,15 +206,15 @@ func (k *kernel) plan(n, m int, d device.Info, o Options) (Plan, error) {
 	p.Keep = o.Keep
 	if p.Keep == KeepAuto {
 		p.Keep = Recompute
-		if all <= usable && (all+result <= usable || d.Kind == device.CUDA) || k.path == Product {
+		if all+p.spare <= usable && (all+k.spare(slots, result, o.Precision)+result <= usable || d.Kind == device.CUDA) || k.path == Product {
 			p.Keep = KeepAll
 		}
 	}
 	notes := append([]string{}, k.notes...)
 	p.Builds = 1
 	switch {
-	case p.Keep == KeepAll && all > usable:
-		return p, short(all+reserve, fmt.Sprintf("to keep the states of %d samples (Keep: Recompute does without)", samples))
+	case p.Keep == KeepAll && all+p.spare > usable:
+		return p, short(all+p.spare+reserve, fmt.Sprintf("to keep the states of %d samples (Keep: Recompute does without)", samples))
 	case p.Keep == KeepAll:
 		p.States = all
 		p.Tile = 2 * k.side(o.Precision, reserve)
@@ -198,33 +223,47 @@ func (k *kernel) plan(n, m int, d device.Info, o Options) (Plan, error) {
 		p.Tile = floorPower(usable / state)
 		p.Tile = min(p.Tile, 2<<bits.Len(uint(max(samples-1, 1))))
 		// On the CPU K has to fit beside them: fewer states, built more often.
-		for d.Kind == device.CPU && p.Tile > 2 && saturated(int64(p.Tile), state)+result > usable {
+		for p.Tile > 2 {
+			need := saturated(int64(p.Tile), state) + k.spare(half(p.Tile), 0, o.Precision)
+			if d.Kind == device.CPU {
+				need = saturated(int64(p.Tile), state) + k.spare(half(p.Tile), result, o.Precision) + result
+			}
+			if need <= usable {
+				break
+			}
 			p.Tile /= 2
 		}
 	}
 	if o.Tile > 0 {
 		p.Tile = max(min(o.Tile, mostSamples)+o.Tile&1, 2)
-		if need := saturated(int64(p.Tile), state); p.Keep == Recompute && need > usable {
+		if need := saturated(int64(p.Tile), state) + k.spare(half(p.Tile), 0, o.Precision); p.Keep == Recompute && need > usable {
 			return p, short(need+reserve, fmt.Sprintf("a tile of %d states of %s", p.Tile, device.FormatSize(state)))
 		}
 	}
 	if p.Keep == Recompute {
 		p.States = saturated(int64(p.Tile), state)
 		block := p.Tile / 2
+		slots = half(p.Tile)
 		p.Builds = max((n+block-1)/block, (columns+block-1)/block, 1)
 		notes = append(notes, fmt.Sprintf("states of %s each are built again for each pair of blocks", device.FormatSize(state)))
 	}
-	if p.States+result > usable {
+	if p.spare = k.spare(slots, result, o.Precision); p.States+p.spare+result > usable {
 		if d.Kind == device.CPU {
-			return p, short(p.States+result+reserve, fmt.Sprintf("K of %d x %d is %s beside the states (Options.Output writes it to a file instead)", n, columns, device.FormatSize(result)))
+			return p, short(p.States+p.spare+result+reserve, fmt.Sprintf("K of %d x %d is %s beside the states (Options.Output writes it to a file instead)", n, columns, device.FormatSize(result)))
 		}
-		p.OnHost, result = true, 0
+		p.OnHost, result, p.spare = true, 0, k.spare(slots, 0, o.Precision)
 	}
 	p.Result = result
 	if d.Kind == device.CUDA {
-		k.planTiles(&p, n, columns, o, reserve)
+		if least, ok := k.planTiles(&p, n, columns, o); !ok {
+			return p, short(p.States+p.Result+least, fmt.Sprintf("products take %s beside the states", device.FormatSize(least)))
+		}
 	} else {
-		p.Workspace = min(reserve, max(k.workspace(o.Precision, p.Tile/2), least))
+		rest := p.Budget - p.States - p.Result
+		if p.Keep == KeepAll && o.Tile == 0 {
+			p.Tile = 2 * k.side(o.Precision, rest-p.spare)
+		}
+		p.Workspace = min(rest, k.workspace(o.Precision, p.Tile/2)+p.spare)
 	}
 	p.PeakBytes = p.States + p.Result + p.Workspace
 	p.Reason = strings.Join(notes, "; ")
@@ -267,18 +306,45 @@ func (k *kernel) side(p Precision, workspace int64) int {
 	return s
 }
 
-// workspace bounds the memory of a product of s by s: operands as they are packed,
-// the sums of a strip, the tile and its mirror, and what builds states.
+// workspace bounds the memory of a product of s by s: operands as they are packed
+// (internal/cpu's Overlaps), the sums of a strip, the tile and its mirror, and what builds
+// states.
 func (k *kernel) workspace(p Precision, s int) int64 {
-	var operands int64
-	for _, b := range k.blocks {
-		if !b.real {
-			operands += 2 << b.qubits
-		}
-	}
+	const (
+		step    = 256      // elements of a vector that are multiplied before the next
+		strip   = 12       // rows of a strip
+		panel   = 32       // columns of a panel
+		packed  = 64 << 20 // longer vectors are taken in parts
+		strips  = 1 << 20  // strips are in the second-level cache
+		rounded = 2        // buffers are powers of two
+	)
 	size := int64(p.dtype().Size())
 	side := int64(min(s, mostSide))
-	return saturated(side*size, operands) + 5*side*side*size + saturated(side*3*int64(len(k.wires)), size) + k.scratch(p)
+	cols := (side + panel - 1) / panel * panel
+	var operands int64
+	for _, b := range k.blocks {
+		d, number := int64(1)<<b.qubits, 3*size
+		if b.real {
+			number = size
+		}
+		rows := side + strip
+		if k.workers > 1 {
+			rows = side/int64(4*k.workers) + 2*strip
+		}
+		rows = min(rows, strips/(min(d, step)*number)+strip)
+		need := saturated(rows*min(d, step)*number, int64(k.workers)) // strips
+		if d <= step {
+			need += rows * panel * number * int64(k.workers)
+		} else {
+			need += saturated(rows*cols*number, int64(k.workers))
+		}
+		columns := saturated(cols*number, d)
+		if columns > packed {
+			columns = max(packed, cols*number*step) + (side+strip)*cols*number
+		}
+		operands = max(operands, rounded*(need+columns))
+	}
+	return operands + 5*side*side*size + saturated(side*3*int64(len(k.wires)), size) + k.scratch(p)
 }
 
 // scratch is what the goroutines need to build states.

@@ -1,5 +1,11 @@
 package quantum
 
+import (
+	"math"
+
+	"github.com/gpk-go/gpk/device"
+)
+
 // Sizes of the products that a GPU computes at once.
 const (
 	tileUnit      = 256
@@ -12,28 +18,29 @@ const (
 	doubleFlops   = 50e12
 	leastPlane    = 64       // amplitudes of a line of float16
 	foldedBytes   = 17 << 20 // sums of long states that a kernel puts aside
+	leastWork     = 64 << 10 // what kernels put aside whatever the size
 )
 
 // planTiles chooses the products of a GPU and what they need beside states and K:
-// as large as fits into the rest of the budget and can still be cancelled in time.
-func (k *kernel) planTiles(p *Plan, n, m int, o Options, reserve int64) {
-	outside := p.OnHost || o.Output != nil
-	rest := max(p.Budget-p.States-p.Result, reserve)
-	slots := min(prepareBytes, rest/4)
-	workspace := func(s int) int64 {
-		need := k.tileWorkspace(o.Precision, min(s, n), min(s, m), m, outside)
-		if o.Autotune { // what is timed is written aside
-			need += saturated(saturated(int64(min(s, n)), int64(min(s, m))), int64(o.Precision.dtype().Size()))
-		}
-		return need
+// as large as fits into the rest of the budget and can still be cancelled in time. It
+// reports the least that would do where nothing does.
+func (k *kernel) planTiles(p *Plan, n, m int, o Options) (least int64, ok bool) {
+	u := k.use(p, n, m, o)
+	rest := p.Budget - p.States - p.Result
+	slots := max(min(prepareBytes, rest/4, u.building), u.sample)
+	building := slots + 2*spare(slots) // two blocks
+	least = math.MaxInt64
+	fits := func(s int) bool {
+		need := u.fixed(s) + building + u.product(s)
+		least = min(least, need)
+		return need <= rest
 	}
-	fits := func(s int) bool { return workspace(s) <= rest-slots }
 	quick := func(s int) bool { return k.tileSeconds(o.Precision, min(s, n), min(s, m)) <= tileTime }
 	side := p.Tile / 2
 	switch {
 	case o.Tile == 0 && p.Keep == KeepAll:
 		most := mostTile
-		if outside {
+		if u.outside {
 			most = mostOutTile
 		}
 		side = 1
@@ -57,8 +64,150 @@ func (k *kernel) planTiles(p *Plan, n, m int, o Options, reserve int64) {
 			side = (side + 1) / 2
 		}
 	}
-	p.side = side
-	p.Workspace = min(rest, slots+workspace(side))
+	if !fits(side) {
+		return least, false
+	}
+	p.side, p.slots = side, slots
+	// As many streams as were asked for, or as small tiles need to keep the device busy, and
+	// as have a workspace of their own.
+	if p.streams = 1; !u.outside {
+		wanted := o.Streams
+		if wanted == 0 {
+			wanted = k.usefulStreams(o, min(side, n), min(side, m))
+		}
+		one := max(u.product(side), 1)
+		p.streams = int(max(min(int64(min(wanted, mostStreams)), (rest-u.fixed(side)-building)/one), 1))
+	}
+	p.Workspace = u.fixed(side) + building + int64(p.streams)*u.product(side)
+	return least, true
+}
+
+// usefulStreams is how many streams tiles of r by c fill a GPU with, where one kernel
+// makes a tile and all that follows: its blocks have 128 x 128 entries each.
+func (k *kernel) usefulStreams(o Options, r, c int) int {
+	const blockSide, busy, most = 128, 128, 8
+	if o.Precision == Double || o.Normalize || len(k.blocks) > 1 || len(k.blocks) == 1 && len(k.wires) > 0 {
+		return 1
+	}
+	blocks := ((r + blockSide - 1) / blockSide) * ((c + blockSide - 1) / blockSide)
+	return min((busy+blocks-1)/max(blocks, 1), most)
+}
+
+// gpuUse is what a GPU has in use beside states and K.
+type gpuUse struct {
+	k         *kernel
+	p         *Plan
+	o         Options
+	n, m      int
+	symmetric bool
+	outside   bool  // K leaves the device tile by tile
+	constant  int64 // code, tables, what single wires and norms need, and what blocks of the pool are larger
+	sample    int64 // angles and slots of one sample
+	building  int64 // and of all
+}
+
+// use gathers what does not depend on the size of products.
+func (k *kernel) use(p *Plan, n, m int, o Options) *gpuUse {
+	size := int64(o.Precision.dtype().Size())
+	u := &gpuUse{k: k, p: p, o: o, n: n, m: m, symmetric: p.symmetric, outside: p.OnHost || o.Output != nil}
+	rows := int64(max(n, m)) // of one set
+	all := int64(n)
+	if !u.symmetric {
+		all += int64(m)
+	}
+	codes := k.encoded()
+	for _, c := range codes.blocks {
+		u.constant += device.BlockSize(c.codeBytes()) + device.BlockSize(saturated(int64(c.width), size))
+		one := int64(c.nAngles)*8 + int64(c.stride)*size
+		u.sample = max(u.sample, device.BlockSize(int64(c.nAngles)*8+8)+device.BlockSize(int64(c.stride)*size))
+		u.building = max(u.building, 2*device.BlockSize(saturated(rows, one)))
+	}
+	if c := codes.wires; c != nil {
+		u.constant += device.BlockSize(c.codeBytes()) + device.BlockSize(saturated(rows, int64(c.nAngles)*8)+8)
+		points := saturated(all, int64(c.stride)*size)
+		u.constant += 2 * (spare(points) + saturated(3*size, int64(c.stride))) // lines begin at 16 bytes
+		if p.Keep == Recompute {                                               // those of all samples are there
+			u.constant += points
+		}
+	}
+	if o.Normalize {
+		u.constant += 2 * device.BlockSize(8*rows)
+	}
+	u.constant += p.spare
+	return u
+}
+
+// spare bounds how much larger blocks of a pool are that are n bytes together.
+func spare(n int64) int64 { return min(n/8+512, 2<<20) }
+
+// leastUse is the least that a GPU needs beside states and K.
+func (k *kernel) leastUse(p Plan, n, m int, o Options) int64 {
+	p.Keep = KeepAll
+	u := k.use(&p, n, m, o)
+	u.outside = true
+	least := int64(math.MaxInt64)
+	for s := 1; ; s *= 2 {
+		least = min(least, u.fixed(s)+u.sample+2*spare(u.sample)+u.product(s))
+		if s >= max(n, m) {
+			return least
+		}
+	}
+}
+
+// fixed is what is there from beginning to end, with products of s by s.
+func (u *gpuUse) fixed(s int) int64 {
+	block := max(u.n, u.m, 1)
+	if u.p.Keep == Recompute {
+		block = u.p.Tile / 2
+	}
+	tiles := min(tilesOf(u.n, u.m, block, max(min(s, block), 1), u.symmetric), mostNotes)
+	n := u.constant + device.BlockSize(8*tileWords*tiles+8*noteWords*2*int64(len(u.k.blocks)+1))
+	if u.outside {
+		n += 2 * ahead * device.BlockSize(u.tile(s))
+	}
+	return n
+}
+
+// tile is the bytes of a tile of K.
+func (u *gpuUse) tile(s int) int64 {
+	return saturated(saturated(int64(min(s, u.n)), int64(min(s, u.m))), int64(u.o.Precision.dtype().Size()))
+}
+
+// product is what a product of s by s takes on its stream.
+func (u *gpuUse) product(s int) int64 {
+	need := u.k.tileWorkspace(u.o.Precision, min(s, u.n), min(s, u.m), u.m)
+	if u.o.Autotune { // what is timed is written aside
+		need += u.tile(s)
+	}
+	return need + 4*spare(need)
+}
+
+// codeBytes is the size of the code itself.
+func (c *circuitCode) codeBytes() int64 {
+	words := len(c.angles) + len(c.slots)
+	for _, p := range c.passes {
+		words += len(p.words)
+	}
+	for _, t := range c.tables {
+		for _, p := range t.passes {
+			words += len(p.words)
+		}
+	}
+	return 8*int64(len(c.coefs)+len(c.fixed)) + 4*int64(words)
+}
+
+// tilesOf is the number of tiles of a matrix, or of a triangle and its diagonal, cut
+// into blocks and these into tiles.
+func tilesOf(rows, cols, block, side int, symmetric bool) int64 {
+	along := func(n int) int64 {
+		up := func(n int) int64 { return int64((n + side - 1) / side) }
+		return int64(n/block)*up(block) + up(n%block)
+	}
+	r := along(rows)
+	if symmetric {
+		return saturated(r, r+1) / 2
+	}
+	return saturated(r, along(cols))
 }
 
 // tileSeconds is about what a product of r by c takes.
@@ -84,41 +233,48 @@ func (k *kernel) tileSeconds(p Precision, r, c int) float64 {
 // tileWorkspace is the memory beside states and K for a product of r by c, of
 // which K has m columns: the planes of float16 in which the operands of complex64
 // and float32 products are, or complex128 products before they are squared; a
-// second product where K has several factors; what goes to the host.
-func (k *kernel) tileWorkspace(p Precision, r, c, m int, outside bool) int64 {
+// second product where K has several factors; sums of every patch.
+func (k *kernel) tileWorkspace(p Precision, r, c, m int) int64 {
 	size := int64(p.dtype().Size())
 	tile := saturated(saturated(int64(r), int64(c)), size)
-	var most, tables int64
+	aside := saturated(saturated(int64(r), (int64(c)+31)/32*32), size) // with a pitch of its own
+	var most int64
 	for _, b := range k.blocks {
 		d := max(int64(1)<<b.qubits, leastPlane)
 		var need int64
 		switch {
+		case inPieces(p.dtype(), 1<<b.qubits):
+			need = piecesWorkspace(r, c, b.real)
 		case p == Double && b.real:
 		case p == Double: // the conjugate of the columns, beside
-			need = min(2*tile, asideBytes) + saturated(16*d, int64(c))
+			need = min(2*aside, asideBytes) + saturated(16*d, int64(c))
 		case b.real:
 			need = saturated(4*d, int64(r+c))
 		default: // of the columns real and imaginary parts each have both
 			need = saturated(8*d, int64(r)+2*int64(c))
 		}
 		if p == Fast {
-			need /= 2
+			need = need/2 + min(2*aside, asideBytes) // some kernels leave the square to another
 		}
 		most = max(most, need)
-		tables += 2 * d * size
 	}
-	n := most + tables + 3*tile/(64*64)
+	const patch = 64
+	n := most + saturated(8*tileWords, saturated(int64(r+patch-1)/patch, int64(c+patch-1)/patch))
+	n += leastWork + 16*(int64(r)+2*int64(c)) // a few words a line of the planes
 	if p != Double && k.width() > 1<<12 {
 		n += foldedBytes
+	}
+	if len(k.blocks) == 0 && len(k.wires) > 0 {
+		n += k.closedWorkspace(r, c, false)
 	}
 	if len(k.blocks) > 1 {
 		n += tile
 	}
 	if int64(m)*size%16 != 0 && len(k.blocks) > 0 {
-		n += tile
+		n += aside
 	}
-	if outside {
-		n += 2 * ahead * tile
+	if len(k.blocks) == 0 && p != Double {
+		n += k.closedWorkspace(r, c, false)
 	}
 	return n
 }

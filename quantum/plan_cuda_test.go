@@ -4,7 +4,9 @@ import (
 	"math"
 	"testing"
 
+	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/matmul"
 )
 
 // TestPlanProducts: what a GPU multiplies at once fits beside states and K, and is
@@ -33,7 +35,7 @@ func TestPlanProducts(t *testing.T) {
 		if s := k.tileSeconds(o.Precision, side, side); side > 1 && s > tileTime {
 			t.Errorf("q=%d n=%d %+v: a product of %d takes %.2g s", q, n, o, side, s)
 		}
-		need := k.tileWorkspace(o.Precision, side, side, n, p.OnHost || o.Output != nil)
+		need := k.tileWorkspace(o.Precision, side, side, n)
 		if side > 1 && p.States+p.Result+need > o.MemoryBudget {
 			t.Errorf("q=%d n=%d %+v: %+v, and products take %d bytes", q, n, o, p, need)
 		}
@@ -46,5 +48,70 @@ func TestPlanProducts(t *testing.T) {
 	p, err := k.plan(20000, 0, gpu, Options{Precision: Double, MemoryBudget: 5 << 30, Tile: 32768, Keep: KeepAll})
 	if err != nil || p.Tile != 32768 || p.side >= 16384 || p.PeakBytes > 5<<30 {
 		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+// TestPlanProductsNeed: the plan counts at least what the planner of products says that
+// they take.
+func TestPlanProductsNeed(t *testing.T) {
+	rng := seeded(t)
+	hopper := device.CapabilitiesOf(90)
+	for range 150 {
+		q := 1 + rng.IntN(28)
+		c := NewCircuit(q)
+		for w := range q {
+			c.RY(w, Feature(w))
+			if w > 0 {
+				c.CRY(w-1, w, Feature(w))
+			}
+		}
+		o := Options{Precision: Precision(rng.IntN(3)), Path: General}
+		if rng.IntN(2) == 0 {
+			c.RZ(0, Feature(0)).H(0)
+		}
+		k := compiled(t, c, o.Path)
+		if len(k.blocks) != 1 {
+			t.Fatalf("%d blocks", len(k.blocks))
+		}
+		if inPieces(o.Precision.dtype(), 1<<q) { // no product of matmul
+			continue
+		}
+		r, cols := 1+rng.IntN(5000), 1+rng.IntN(5000)
+		m := cols + rng.IntN(3)
+		p := matmul.Problem{M: r, N: cols, K: 1 << q, LayoutB: matmul.ColMajor, AlignA: 16, AlignB: 16, AlignC: 16, AbsSquare: rng.IntN(2) == 0, Out: o.Precision.dtype()}
+		for p.AlignC > p.Out.Size() && (m*p.Out.Size())%p.AlignC != 0 {
+			p.AlignC /= 2
+		}
+		p.Precision = [...]matmul.Precision{Standard: matmul.FullPrecision, Fast: matmul.TF32, Double: matmul.Default}[o.Precision]
+		real := k.blocks[0].real
+		switch {
+		case real && o.Precision == Double:
+			p.A = gpk.Float64
+		case real:
+			p.A = gpk.Float32
+		case o.Precision == Double:
+			p.A = gpk.Complex128
+		default:
+			p.A = gpk.Complex64
+		}
+		p.B, p.ConjB, p.AbsSquare = p.A, !real, p.AbsSquare || !real
+		if r == cols {
+			p.Symmetric = rng.IntN(2) == 0
+		}
+		aside := int64(0)
+		if inPieces(o.Precision.dtype(), 1<<q) { // a sum of products: the next of them, and the sum unless it is K
+			p.K, p.AbsSquare, p.Out = pieceTerms, false, p.A
+			aside = int64(p.A.Size()) * int64(r) * int64(cols)
+			if !real {
+				aside, p.AlignC = 2*aside, 16
+			}
+		}
+		choice, err := matmul.Choose(p, hopper)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if need := k.tileWorkspace(o.Precision, r, cols, m); choice.Workspace+aside > need {
+			t.Errorf("%v: takes %d bytes and %d aside, the plan of K counts %d\n%v", p, choice.Workspace, aside, need, choice)
+		}
 	}
 }

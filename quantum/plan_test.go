@@ -1,8 +1,10 @@
 package quantum
 
 import (
+	"context"
 	"errors"
 	"math"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -173,3 +175,72 @@ func TestPlanOfTooMany(t *testing.T) {
 		}
 	}
 }
+
+// TestPlanHeap: on the CPU what is alive between two tiles, in the pool and in Go's heap,
+// is no more than the plan says.
+func TestPlanHeap(t *testing.T) {
+	onCPU(t)
+	if testDevice(t).Kind() != device.CPU {
+		t.Skip("a GPU's memory is counted by its pool alone")
+	}
+	rng := seeded(t)
+	alive := func() int64 {
+		var m runtime.MemStats
+		runtime.GC() // what is kept for reuse alone goes with the second
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	worst := 0.0
+	for range 12 {
+		c := reuploaded(3 + rng.IntN(8))
+		if rng.IntN(3) == 0 {
+			c = ringCZ(3+rng.IntN(20), true)
+		}
+		n, m := 200+rng.IntN(400), 0
+		x := arrayOf(randomSamples(rng, n, c.Features()), c.Features())
+		var y *gpk.Array
+		if rng.IntN(3) == 0 {
+			m = 200 + rng.IntN(300)
+			y = arrayOf(randomSamples(rng, m, c.Features()), c.Features())
+		}
+		o := Options{Precision: Precision(rng.IntN(3)), Keep: []Keep{KeepAuto, Recompute}[rng.IntN(2)], MemoryBudget: 6<<20 + rng.Int64N(20<<20)}
+		if rng.IntN(2) == 0 {
+			o.Tile = 100 + rng.IntN(300)
+		}
+		if rng.IntN(3) == 0 {
+			o.Output = bottomless{}
+		}
+		if err := gpk.Eval(x); err != nil {
+			t.Fatal(err)
+		}
+		if err := testDevice(t).Trim(); err != nil {
+			t.Fatal(err)
+		}
+		before, most, calls := alive(), int64(0), 0
+		o.Progress = func(p Progress) {
+			if calls++; calls < 4 || calls%50 == 0 || p.Done == p.Total {
+				most = max(most, alive()-before)
+			}
+		}
+		r, err := Gram(context.Background(), c, x, y, o)
+		if errors.Is(err, gpk.ErrOutOfMemory) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		const rest = 512 << 10 // x as numbers, the compiled circuit, goroutines
+		if most > r.Plan.PeakBytes+rest {
+			t.Errorf("%d x %d, %+v: %d bytes alive\n%v", n, m, o, most, r.Plan)
+		}
+		worst = max(worst, float64(most)/float64(r.Plan.PeakBytes))
+		r.K.Free()
+	}
+	t.Logf("at most %.2f of what plans say was alive", worst)
+}
+
+// bottomless takes everything.
+type bottomless struct{}
+
+func (bottomless) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }

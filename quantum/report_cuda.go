@@ -21,8 +21,8 @@ func (d *deviceCode) uploaded() int64 {
 
 // upload runs f, which copies what the host has made to the device and returns
 // how many bytes, between two events.
-func (g *cudaGram) upload(f func() (int64, error)) error {
-	return g.timed(uploadTime, g.s, func() error {
+func (g *cudaGram) upload(kind int, f func() (int64, error)) error {
+	return g.timed(kind, g.s, func() error {
 		n, err := f()
 		g.report.ToDevice += n
 		return err
@@ -31,7 +31,7 @@ func (g *cudaGram) upload(f func() (int64, error)) error {
 
 // load brings code to the device.
 func (g *cudaGram) load(c *circuitCode) (d *deviceCode, err error) {
-	err = g.upload(func() (int64, error) {
+	err = g.upload(codeTime, func() (int64, error) {
 		if d, err = load(g.dev, g.s, c, g.dt, &g.launches); err != nil {
 			return 0, err
 		}
@@ -55,17 +55,18 @@ func elapsed(times []timed) (sum time.Duration, err error) {
 // account fills in what the events and the writer measured.
 func (g *cudaGram) account(notes time.Duration, noteBytes int64) error {
 	r := g.report
-	var uploads time.Duration
+	var uploads, code time.Duration
 	for _, part := range []struct {
 		times []timed
 		sum   *time.Duration
-	}{{g.building, &r.States}, {g.started, &r.Product}, {g.uploads, &uploads}} {
+	}{{g.building, &r.States}, {g.started, &r.Product}, {g.uploads, &uploads}, {g.codeSent, &code}} {
 		var err error
 		if *part.sum, err = elapsed(part.times); err != nil {
 			return err
 		}
 	}
-	r.States = max(r.States-uploads, 0) // code is brought while states begin
+	r.States = max(r.States-code, 0)
+	uploads += code
 	down := notes
 	r.FromDevice = noteBytes
 	if g.out != nil {

@@ -24,21 +24,15 @@ type tileWriter struct {
 	pinned []byte
 	unpin  func()
 
-	asked chan hostMemory // K's, which the system may take seconds to give
-	k     *gpk.Array
-	host  []byte        // K's memory, or
-	file  sink[float32] // the file
+	k    *gpk.Array
+	host []byte        // K's memory, or
+	file sink[float32] // the file
 
 	closed sync.Once
 	err    error // read when ended is closed
 	bytes  int64
 	took   time.Duration // to copy them, by events
 	wrote  time.Duration // to put them into their place
-}
-
-type hostMemory struct {
-	buf *device.Buffer
-	err error
 }
 
 type tileRoom struct{ tile, mirror *device.Buffer }
@@ -57,7 +51,6 @@ func newTileWriter(g *cudaGram) (w *tileWriter, err error) {
 		if err != nil {
 			close(w.ended)
 			w.close()
-			w.refuse()
 			w = nil
 		}
 	}()
@@ -75,11 +68,14 @@ func newTileWriter(g *cudaGram) (w *tileWriter, err error) {
 		if err != nil {
 			return w, err
 		}
-		w.asked = make(chan hostMemory, 1)
-		go func() {
-			buf, err := cpu.Alloc(int64(g.x.n)*int64(g.y.n)*int64(size), nil)
-			w.asked <- hostMemory{buf, err}
-		}()
+		buf, err := cpu.AllocMapped(int64(g.x.n) * int64(g.y.n) * int64(size))
+		if err != nil {
+			return w, err
+		}
+		w.k = array.FromBuffer(buf, g.dt, g.x.n, g.y.n)
+		if n := buf.Size(); n > 0 {
+			w.host = unsafe.Slice((*byte)(buf.Ptr()), n)
+		}
 	}
 	if w.stream, err = g.dev.NewStream(); err != nil {
 		return w, err
@@ -128,9 +124,6 @@ func (w *tileWriter) put(_ *device.Stream, t target, i, r, j, c int, mirrored bo
 // run copies tile after tile, until one cannot be written.
 func (w *tileWriter) run() {
 	defer close(w.ended)
-	if w.err = w.receive(); w.err != nil {
-		return
-	}
 	for t := range w.jobs {
 		// The copy is timed, not the wait for the tile.
 		if w.err = t.ready.Synchronize(w.g.ctx); w.err != nil {
@@ -146,39 +139,8 @@ func (w *tileWriter) run() {
 	}
 }
 
-// receive waits for K's memory where it is the host's. It may come after the context
-// ended.
-func (w *tileWriter) receive() error {
-	if w.asked == nil {
-		return nil
-	}
-	select {
-	case m := <-w.asked:
-		if m.err != nil {
-			return m.err
-		}
-		w.k = array.FromBuffer(m.buf, w.g.dt, w.g.x.n, w.g.y.n)
-		if n := m.buf.Size(); n > 0 {
-			w.host = unsafe.Slice((*byte)(m.buf.Ptr()), n)
-		}
-		return nil
-	case <-w.g.ctx.Done():
-		w.refuse()
-		return w.g.ctx.Err()
-	}
-}
-
-// refuse gives K's memory back as soon as it comes.
-func (w *tileWriter) refuse() {
-	if w.asked == nil {
-		return
-	}
-	go func() {
-		if m := <-w.asked; m.buf != nil {
-			m.buf.Free()
-		}
-	}()
-}
+// writeBytes is how much of a file is written between looks at the context.
+const writeBytes = 8 << 20
 
 // copy brings r rows from i on and c columns from j on to their place.
 func (w *tileWriter) copy(from *device.Buffer, i, r, j, c int) error {
@@ -204,11 +166,15 @@ func (w *tileWriter) copy(from *device.Buffer, i, r, j, c int) error {
 		})
 		return nil
 	}
-	if c == m {
-		return w.file.write(tile, w.file.at+int64(i)*int64(m*size))
+	step := 1
+	if c == m { // whole rows lie together
+		step = max(writeBytes/line, 1)
 	}
-	for y := range r {
-		if err := w.file.write(tile[y*line:][:line], w.file.at+(int64(i+y)*int64(m)+int64(j))*int64(size)); err != nil {
+	for y := 0; y < r; y += step {
+		if err := w.g.ctx.Err(); err != nil { // disks are slow
+			return err
+		}
+		if err := w.file.write(tile[y*line:min((y+step)*line, r*line)], w.file.at+(int64(i+y)*int64(m)+int64(j))*int64(size)); err != nil {
 			return err
 		}
 	}

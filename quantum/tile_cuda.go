@@ -23,6 +23,8 @@ func (g *cudaGram) joint(s *device.Stream, a, b *deviceBlock, t target, i, j int
 	var reads []*device.Buffer
 	single := len(g.codes) == 0 && g.points[0] != nil
 	switch {
+	case single && !g.dot && (i%4 != 0 || j%4 != 0): // TMA reads from multiples of 16 bytes on
+		return false, nil
 	case single:
 		reads = []*device.Buffer{g.points[0], g.points[g.set(g.y)]}
 	case len(g.codes) == 1 && g.points[0] == nil:
@@ -39,18 +41,20 @@ func (g *cudaGram) joint(s *device.Stream, a, b *deviceBlock, t target, i, j int
 		return false, err
 	}
 	if single {
-		const side, sums = 128, 24 // gpk_quantum_closed_gram's tiles, and bytes for each
-		need = sums * int64((r+side-1)/side) * int64((c+side-1)/side)
+		need = g.kernel.closedWorkspace(r, c, triangle)
 	}
-	work, err := g.dev.Alloc(need, s)
+	work, err := g.room(s, need)
 	if err != nil {
 		return false, err
 	}
-	defer work.Free()
 	q.Workspace, q.WorkspaceBytes = work.Addr(), need
-	writes := []*device.Buffer{t.view.Buffer, g.notes, work}
-	if t.mirror != nil && t.mirror != t.view.Buffer {
-		writes = append(writes, t.mirror)
+	writes := []*device.Buffer{work}
+	if g.out == nil {
+		// Tiles of several streams write parts of K and of the notes that are apart, and run
+		// beside each other. Nothing reads either before all streams have ended.
+		reads = append(reads, g.result, g.notes)
+	} else {
+		writes = append(writes, t.view.Buffer, g.notes, t.mirror)
 	}
 	g.launches += 2
 	return true, launchOn(g.dev, s, reads, writes, func(lib *cutlass.Library, ordinal int, stream uint64) error {
@@ -59,9 +63,47 @@ func (g *cudaGram) joint(s *device.Stream, a, b *deviceBlock, t target, i, j int
 		}
 		const size = 4
 		return lib.QuantumClosedGram(ordinal, stream, cutlass.QuantumClosedGram{
-			Rows: r, Cols: c, X: reads[0].Addr() + uint64(i)*size, LDX: g.x.n, Y: reads[1].Addr() + uint64(j)*size, LDY: g.y.n,
+			Rows: r, Cols: c, X: reads[0].Addr() + uint64(i)*size, LDX: pointPitch(g.x.n), Y: reads[1].Addr() + uint64(j)*size, LDY: pointPitch(g.y.n),
 			Planar: g.planar, Full: g.full, Dot: g.dot, K: q.K, LD: q.LD, Mirror: q.Mirror, LDMirror: q.LDMirror, Triangle: triangle,
 			One: q.One, Total: q.Total, Workspace: q.Workspace, WorkspaceBytes: need,
 		})
 	})
+}
+
+// room returns the workspace of a stream, which its tiles use one after the other.
+func (g *cudaGram) room(s *device.Stream, need int64) (*device.Buffer, error) {
+	b := g.rooms[s]
+	if b != nil && b.Size() >= need {
+		return b, nil
+	}
+	if b != nil {
+		b.Free()
+		delete(g.rooms, s)
+	}
+	b, err := g.dev.Alloc(need, s)
+	if err != nil {
+		return nil, err
+	}
+	if g.rooms == nil {
+		g.rooms = map[*device.Stream]*device.Buffer{}
+	}
+	g.rooms[s] = b
+	return b, nil
+}
+
+// closedWorkspace is what gpk_quantum_closed_gram needs for r rows and c columns: sums of
+// every tile, and where there are few wires two planes of 16 numbers for four planar wires or
+// two others, in lines of two such groups.
+func (k *kernel) closedWorkspace(r, c int, triangle bool) int64 {
+	const side, sums, line = 128, 48, 128
+	need := sums * int64((r+side-1)/side) * int64((c+side-1)/side)
+	w := k.encoded()
+	if !w.dot {
+		return need
+	}
+	lines := int64((w.planar+7)/8 + (w.full+3)/4)
+	if need += line * lines * int64(r); !triangle {
+		need += line * lines * int64(c)
+	}
+	return need
 }

@@ -51,8 +51,15 @@ func newBloch[T number](ctx context.Context, k *kernel, x, y *samples) (*bloch[T
 		if err := blochPoints(ctx, k, s, coordinates[i]); err != nil {
 			return nil, err
 		}
-		for at, v := range coordinates[i] {
-			low[at%n], high[at%n] = min(low[at%n], v), max(high[at%n], v)
+		for r := range s.n {
+			for c, v := range coordinates[i][r*n:][:n] {
+				if v < low[c] {
+					low[c] = v
+				}
+				if v > high[c] {
+					high[c] = v
+				}
+			}
 		}
 	}
 	var planar, full []int // coordinates, by wire

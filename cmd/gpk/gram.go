@@ -250,18 +250,18 @@ func (f *gramFlags) compute(ctx context.Context, std streams, c *quantum.Circuit
 	if err := errors.Join(file.Chmod(0o644), file.Sync(), file.Close()); err != nil {
 		return fmt.Errorf("%s: %w", f.out, err)
 	}
-	if f.plot != "" {
-		if err := plotKernel(f.plot, file.Name(), kernelType(o.Precision), r.Plan.Samples[0], r.Plan.Samples[1], y == nil); err != nil {
-			return err
-		}
-	}
 	if err := os.Rename(file.Name(), f.out); err != nil {
 		return err
 	}
 	fmt.Fprintln(std.out, f.out)
-	if f.plot != "" {
-		fmt.Fprintln(std.out, f.plot)
+	if f.plot == "" {
+		return nil
 	}
+	// K stays where the plot cannot be made.
+	if err := plotKernel(f.plot, f.out, kernelType(o.Precision), r.Plan.Samples[0], r.Plan.Samples[1], y == nil); err != nil {
+		return err
+	}
+	fmt.Fprintln(std.out, f.plot)
 	return nil
 }
 

@@ -16,16 +16,28 @@ import (
 // for a disk that is full. There is a sentence, and nothing under the final name or
 // beside it.
 func TestGramFullDisk(t *testing.T) {
-	const limit = 8 << 10 // K of 60 x 60 float32 takes 14
+	const limit = 8 << 10 // K of 60 x 60 float32 takes 14, its picture more than three times that
+	args := func(dir string) []string {
+		return []string{"gram", "-device", "cpu", "-x", filepath.Join(dir, "x.npy"), "-out", filepath.Join(dir, "k.npy"), "-plot", filepath.Join(dir, "k.png")}
+	}
 	if dir := os.Getenv("GPK_TEST_FULL"); dir != "" {
 		signal.Ignore(syscall.SIGXFSZ)
-		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: limit}); err != nil {
-			t.Fatal(err)
-		}
-		var out, errs bytes.Buffer
-		status := run(context.Background(), []string{"gram", "-device", "cpu", "-x", filepath.Join(dir, "x.npy"), "-out", filepath.Join(dir, "k.npy")}, streams{&out, &errs})
-		if status != 1 || !strings.Contains(errs.String(), "writing K") {
-			t.Errorf("status %d: %s", status, &errs)
+		for _, c := range []struct {
+			limit uint64
+			want  string
+		}{{3 * limit, "k.png: "}, {limit, "writing K"}} { // a limit can only be lowered
+			if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: c.limit, Max: c.limit}); err != nil {
+				t.Fatal(err)
+			}
+			var out, errs bytes.Buffer
+			if status := run(context.Background(), args(dir), streams{&out, &errs}); status != 1 || !strings.Contains(errs.String(), c.want) {
+				t.Errorf("%d bytes: status %d: %s", c.limit, status, &errs)
+			}
+			_, err := os.Stat(filepath.Join(dir, "k.npy"))
+			if there := err == nil; there != (c.limit > limit) { // K fits into the first
+				t.Errorf("%d bytes: K is there: %v", c.limit, there)
+			}
+			os.Remove(filepath.Join(dir, "k.npy"))
 		}
 		return
 	}

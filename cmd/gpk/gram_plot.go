@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"image/color"
 	"math"
@@ -82,16 +83,16 @@ func plotKernel(path, file string, dt gpk.DType, rows, cols int, symmetric bool)
 		part := w / vg.Length(len(plots))
 		p.Draw(draw.Crop(all, vg.Length(i)*part, vg.Length(i+1)*part-w, 0, 0))
 	}
-	out, err := os.Create(path)
+	out, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
 	if err != nil {
 		return err
 	}
-	if _, err := canvas.WriteTo(out); err != nil {
-		out.Close()
-		os.Remove(path)
-		return err
+	defer os.Remove(out.Name()) // gone after the rename
+	_, err = canvas.WriteTo(out)
+	if err := errors.Join(err, out.Chmod(0o644), out.Close()); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
-	return out.Close()
+	return os.Rename(out.Name(), path)
 }
 
 // eachRow reads the rows of a .npy file whose header is known.
