@@ -165,11 +165,11 @@ func loadHalf(dst, src unsafe.Pointer, step, n int) {
 
 func loadBrain(dst, src unsafe.Pointer, step, n int) {
 	if step == 2 {
+		d, s := pair[float32, uint16](dst, src, n)
 		if whole := n - n%brainVector; vectorAVX && whole > 0 {
 			widenBrains(dst, src, whole)
-			dst, src, n = unsafe.Add(dst, 4*whole), unsafe.Add(src, 2*whole), n-whole
+			d, s = d[whole:], s[whole:]
 		}
-		d, s := pair[float32, uint16](dst, src, n)
 		for i, b := range s {
 			d[i] = brainToFloat(b)
 		}
@@ -318,11 +318,11 @@ func floatsToHalf(dst, src unsafe.Pointer, n int) {
 }
 
 func floatsToBrain(dst, src unsafe.Pointer, n int) {
+	d, s := pair[uint16, float32](dst, src, n)
 	if whole := n - n%brainVector; vectorAVX && whole > 0 {
 		roundBrains(dst, src, whole)
-		dst, src, n = unsafe.Add(dst, 2*whole), unsafe.Add(src, 4*whole), n-whole
+		d, s = d[whole:], s[whole:]
 	}
-	d, s := pair[uint16, float32](dst, src, n)
 	for i, v := range s {
 		d[i] = floatToBrain(v)
 	}
