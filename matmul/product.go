@@ -28,6 +28,7 @@ type Product struct {
 	Measure       bool    // choose the kernel by timing, as GPK_AUTOTUNE does for all products
 	Packed        *Packed // nil: B is not packed
 	Tail          *Tail   // nil: none; else one that Takes took
+	trial         bool    // started by its caller: a kernel that refuses it is passed over
 }
 
 func (p *Product) epilogue() Epilogue {

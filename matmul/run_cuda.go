@@ -207,9 +207,9 @@ type launch struct {
 	m   matrix
 }
 
-// Enqueue implements device.Queued, for blocks that are one product.
+// Enqueue implements device.Queued, for blocks that are one product and no trial.
 func (l *launch) Enqueue(ordinal int, stream uint64) (bool, error) {
-	if l.c.parts > 0 || l.c.form != 0 {
+	if l.c.parts > 0 || l.c.form != 0 || l.p.trial {
 		return false, nil
 	}
 	return true, l.out.Buffer.Device().Submitted().Gemm(ordinal, stream, l.c.index, l.gemm())

@@ -150,6 +150,7 @@ func (p *Product) clock(s *device.Stream, st stack, q Problem, c *candidate) (ti
 	}
 	defer buf.Free()
 	trial := *p
+	trial.trial = true
 	trial.D = device.View{Buffer: buf, DType: q.Out}
 	st.d = matrix{rows: q.M, cols: q.N, rowStride: pitch, colStep: 1, batchStride: q.M * pitch}
 	begin, err := dev.NewEvent()
