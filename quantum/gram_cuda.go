@@ -349,11 +349,13 @@ func (g *cudaGram) states(of *samples, lo, hi int, keep *deviceBlock) (*deviceBl
 	if keep == s || s.of != nil && g.slots[1].of == nil {
 		s = &g.slots[1]
 	}
-	if g.builds[of] == nil {
-		g.builds[of] = make([]int, of.n)
+	builds := g.builds[of]
+	if builds == nil {
+		builds = make([]int, of.n)
+		g.builds[of] = builds
 	}
-	for i := lo; i < hi; i++ {
-		g.builds[of][i]++
+	for i := lo; i < hi; i++ { // not by the map: 20,000 look-ups take 0.1 ms
+		builds[i]++
 	}
 	if s.states == nil {
 		s.states = make([]*device.Buffer, len(g.codes))
