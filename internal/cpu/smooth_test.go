@@ -33,7 +33,7 @@ var smoothOps = []struct {
 	{expr.Log1p, math.Log1p, func(x *big.Float) *big.Float { return bigLog(add2(x, bigOf(1))) }, 0.51, 0.85, -1, 2, true},
 	{expr.Sin, goodSin, func(x *big.Float) *big.Float { return bigSin(x, 0) }, 0.51, 0.85, -20, 20, true},
 	{expr.Cos, goodCos, func(x *big.Float) *big.Float { return bigSin(x, 1) }, 0.51, 0.85, -20, 20, true},
-	{expr.Tanh, math.Tanh, bigTanh, 0.51, 1.2, -3, 3, false},
+	{expr.Tanh, math.Tanh, bigTanh, 0.51, 1.4, -3, 3, false},
 	{expr.Erf, math.Erf, bigErf, 0.51, 1, -6, 6, false},
 	{expr.Sigmoid, func(x float64) float64 { return logistic(x) }, bigLogistic, 0.51, 1.9, -40, 40, false},
 	{expr.SiLU, func(x float64) float64 { return x * logistic(x) }, bigSiLU, 0.51, 2, -50, 50, false},
