@@ -66,10 +66,11 @@ var (
 // has not been made yet is made at once, so that what the library refuses is
 // known to the caller. Like its queue it belongs to one goroutine at a time.
 type Submitted struct {
-	lib   *Library
-	queue *submit.Queue
-	made  map[kind]struct{}
-	last  kind // of made
+	lib    *Library
+	queue  *submit.Queue
+	unmade func() error
+	made   map[kind]struct{}
+	last   kind // of made
 }
 
 // kind is what calls have in common that the library takes or refuses alike.
@@ -79,9 +80,10 @@ type kind struct {
 	dims, numbers int32
 }
 
-// Submit returns the library's entries through a queue.
-func (l *Library) Submit(q *submit.Queue) *Submitted {
-	return &Submitted{lib: l, queue: q, made: map[kind]struct{}{}}
+// Submit returns the library's entries through a queue. unmade is the error of what
+// was queued, where there is one: nothing is made at once behind it.
+func (l *Library) Submit(q *submit.Queue, unmade func() error) *Submitted {
+	return &Submitted{lib: l, queue: q, unmade: unmade, made: map[kind]struct{}{}}
 }
 
 // known reports whether a call of the kind has been made.
@@ -99,7 +101,10 @@ func (s *Submitted) known(k kind) bool {
 // first makes a call of a kind that is new.
 func (s *Submitted) first(k kind, call func() error) error {
 	s.queue.Drain()
-	err := call()
+	err := s.unmade()
+	if err == nil {
+		err = call()
+	}
 	if err == nil {
 		s.made[k] = struct{}{}
 	}

@@ -22,13 +22,19 @@ func TestSubmitted(t *testing.T) {
 	lib := openFake(t)
 	q := submit.New(submit.Always)
 	defer q.Close()
-	s := lib.Submit(q)
+	unmade := errors.New("a call before it failed")
+	s := lib.Submit(q, func() error {
+		if q.Failed() {
+			return unmade
+		}
+		return nil
+	})
 	record := make([]int64, 32)
 	stream := uint64(uintptr(unsafe.Pointer(&record[0])))
 	defer runtime.KeepAlive(record)
 	f := func(x float64) int64 { return int64(math.Float64bits(x)) }
 	d := func(n int) []int { return []int{99, 98, 97, 96, 95, 94, 93, n} } // the record keeps the last of eight
-	for _, c := range []struct {
+	for number, c := range []struct {
 		entry string
 		call  func(code int) error
 		want  []int64
@@ -70,6 +76,12 @@ func TestSubmitted(t *testing.T) {
 		q.Ready()
 		if err := c.call(10001); err != nil {
 			t.Errorf("%s: a queued call that is refused: %v", c.entry, err)
+		}
+		q.Drain()
+		record[0] = -1 << 40
+		op := []expr.Op{expr.Exp, expr.Log, expr.Sin, expr.Cos}[number] // new every time
+		if err := s.Unary(0, stream, op, dtype.Float32, dtype.Float32, d(4), 5, d(6), 7, d(8)); !errors.Is(err, unmade) || record[0] != -1<<40 {
+			t.Errorf("%s: the first call of a kind behind it: %v; it was made with %v", c.entry, err, record[0])
 		}
 		failure := q.Take()
 		if failure == nil || failure.Code != 10001 {

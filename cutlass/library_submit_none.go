@@ -13,7 +13,7 @@ import (
 type Submitted struct{ lib *Library }
 
 // Submit returns the library's entries.
-func (l *Library) Submit(*submit.Queue) *Submitted { return &Submitted{l} }
+func (l *Library) Submit(*submit.Queue, func() error) *Submitted { return &Submitted{l} }
 
 // Failure is the error of a call that the queue made: there is none.
 func (s *Submitted) Failure(uintptr, int) error { return ErrNotBuilt }

@@ -86,6 +86,7 @@ func (d *Device) tryBlock(size int64, s *Stream, first bool) (*block, error) {
 	defer d.mu.Unlock()
 	if err != nil {
 		d.pool.stats.InUse -= size
+		d.asked = answer{} // others have taken some
 		return nil, err
 	}
 	d.pool.stats.Allocs++

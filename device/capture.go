@@ -94,9 +94,9 @@ type graphState struct {
 }
 
 // BeginCapture has work that is put on the stream recorded and not run, until
-// EndCapture. Other streams go on as usual, and so may the goroutine that
-// records move between threads. While it lasts, transfers to and from the host
-// and waiting are errors on this stream.
+// EndCapture. It waits for calls under way that use the stream. Other streams go on
+// as usual, and the goroutine that records may move between threads. While it lasts,
+// transfers to and from the host and waiting are errors on this stream.
 func (s *Stream) BeginCapture() error {
 	d := s.dev
 	if d.err != nil {
@@ -104,11 +104,16 @@ func (s *Stream) BeginCapture() error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := s.check(); err != nil {
-		return err
-	}
-	if s.capture != nil {
-		return errorf("a stream that is being captured already")
+	for waits := true; waits; {
+		if err := s.check(); err != nil {
+			return err
+		}
+		if s.capture != nil {
+			return errorf("a stream that is being captured already")
+		}
+		if waits = s.waiters > 0; waits { // for the handle, or puts something on it
+			d.left.Wait()
+		}
 	}
 	// Others may have to wait for the work before it: afterwards an event
 	// recorded here would be part of the sequence.

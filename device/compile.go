@@ -93,9 +93,12 @@ const askAgain = 64
 // not have: it is neither the source's nor the compiler's.
 func (c *Compilation) passing() bool {
 	_, _, err := c.Function()
-	var source *CompileError
-	var missing *CompilerError
-	return err != nil && c.of != nil && !errors.As(err, &source) && !errors.As(err, &missing)
+	if err == nil || c.of == nil {
+		return false
+	}
+	_, source := errors.AsType[*CompileError](err)
+	_, missing := errors.AsType[*CompilerError](err)
+	return !source && !missing
 }
 
 // Compile returns a kernel, compiled for the device and loaded; the same code

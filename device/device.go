@@ -20,6 +20,7 @@ type Device struct {
 	library *cutlass.Library
 	pinned  *ranges
 	stager  *stager
+	fetches fetches
 	codes   *codes
 	main    *Stream // the default stream
 
@@ -31,20 +32,26 @@ type Device struct {
 	pool       pool
 	live       allocations
 	streams    []*Stream
+	lastStream uint64                // the id of the last one that was made
+	left       sync.Cond             // a stream's last waiter has left it
 	doubted    []weak.Pointer[Doubt] // that nobody has cleared up yet
+	events     []uint64              // that tell the time and were freed
 	submission submission
+	asked      answer
 }
 
 // newDevice makes a device that works, with a limit of its memory in bytes
-// (0: the memory that it has).
+// (0: the memory that it has). Where it fails it closes b.
 func newDevice(info Info, b backend, lib *cutlass.Library, pinned *ranges, c *collector, limit int64) (*Device, error) {
 	d := &Device{name: info.label(), info: info, caps: info.capabilities(), backend: b, library: lib, pinned: pinned, collector: c}
+	d.left.L = &d.mu
 	d.stager = newStager(b)
 	d.codes = &codes{dev: d, folder: kernelCache()}
 	d.pool.init(info, limit)
 	d.initSubmission()
 	var err error
 	if d.main, err = d.NewStream(); err != nil {
+		b.close()
 		return nil, err
 	}
 	return d, nil
@@ -94,7 +101,7 @@ func (d *Device) Memory() (free, total int64, err error) {
 }
 
 // Synchronize waits until everything is done that was started on any stream
-// of the device, or until ctx ends. Streams that are being captured have
+// of the device, or until ctx ends; what a stream that is being captured records has
 // nothing to wait for. It returns the first error that the work has found and that
 // no boundary has returned before.
 func (d *Device) Synchronize(ctx context.Context) error {

@@ -34,6 +34,8 @@ const (
 // thread it is called: it sets the device, does its work and answers with the
 // error of that work. Only the methods whose names begin with sync wait.
 type backend interface {
+	// close gives back what opening took, where nothing else was made.
+	close()
 	memory() (free, total int64, err error)
 	alloc(n int64) (memory, error)
 	free(m memory) error

@@ -40,6 +40,7 @@ package device
 	F(cuDeviceTotalMem_v2, (size_t* bytes, int device)) \
 	F(cuDeviceGetAttribute, (int* value, int attribute, int device)) \
 	F(cuDevicePrimaryCtxRetain, (void** context, int device)) \
+	F(cuDevicePrimaryCtxRelease_v2, (int device)) \
 	F(cuCtxSetCurrent, (void* context)) \
 	F(cuMemGetInfo_v2, (size_t* free, size_t* total)) \
 	F(cuMemAlloc_v2, (unsigned long long* address, size_t n)) \
@@ -133,6 +134,11 @@ static int gpk_cu_open(int ordinal, uintptr_t* context) {
 	if (e == 0) e = cuDevicePrimaryCtxRetain(&c, device);
 	*context = (uintptr_t)c;
 	return e;
+}
+
+static void gpk_cu_close(int ordinal) {
+	int device;
+	if (cuDeviceGet(&device, ordinal) == 0) cuDevicePrimaryCtxRelease_v2(device);
 }
 
 // The current context belongs to the thread, and Go moves goroutines between
@@ -393,14 +399,21 @@ func (c *cudaDriver) open(ordinal int) (backend, error) {
 	if code := C.gpk_cu_open(C.int(ordinal), &context); code != 0 {
 		return nil, cudaError("cuDevicePrimaryCtxRetain", code)
 	}
-	return &cudaBackend{context, submit.New(submit.ModeOf())}, nil
+	return &cudaBackend{ordinal, context, submit.New(submit.ModeOf())}, nil
 }
 
 // cudaBackend is one GPU, by its primary context: the one that the CUDA
 // runtime in the kernel library uses too.
 type cudaBackend struct {
+	ordinal int
 	context C.uintptr_t
 	calls   *submit.Queue // of launches; drained before anything else that has an order
+}
+
+func (b *cudaBackend) close() {
+	b.calls.Close()
+	b.calls = nil
+	C.gpk_cu_close(C.int(b.ordinal))
 }
 
 func (b *cudaBackend) memory() (free, total int64, err error) {

@@ -24,13 +24,52 @@ func (d *Device) NewEvent() (*Event, error) {
 	if d.err != nil {
 		return nil, d.err
 	}
-	h, err := d.backend.newEvent(eventTiming)
-	if err != nil {
-		return nil, err
+	h := d.idleEvent()
+	if h == 0 {
+		var err error
+		if h, err = d.backend.newEvent(eventTiming); err != nil {
+			return nil, err
+		}
 	}
 	e := &Event{dev: d, handle: h}
 	e.cleanup = runtime.AddCleanup(e, d.dropped.pushEvent, h)
 	return e, nil
+}
+
+// mostIdleEvents is how many events are kept for NewEvent, which the driver makes in
+// one to two microseconds.
+const mostIdleEvents = 64
+
+// idleEvent returns an event that was freed, or 0.
+func (d *Device) idleEvent() (handle uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if n := len(d.events); n > 0 {
+		handle, d.events = d.events[n-1], d.events[:n-1]
+	}
+	return handle
+}
+
+// Free gives e back for the next NewEvent. It must not be used after; freeing it
+// again does nothing.
+func (e *Event) Free() {
+	d := e.dev
+	if d.err != nil {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	h := e.handle
+	if h == 0 {
+		return
+	}
+	e.handle, e.recorded = 0, false
+	e.cleanup.Stop()
+	if e.capture == nil && len(d.events) < mostIdleEvents {
+		d.events = append(d.events, h)
+		return
+	}
+	_ = d.backend.closeEvent(h) // fails only where the driver is gone
 }
 
 func (e *Event) check(d *Device) error {
@@ -39,6 +78,8 @@ func (e *Event) check(d *Device) error {
 		return d.err
 	case e == nil || e.dev != d:
 		return errorf("no event, or one of another device, used on %v", d)
+	case e.handle == 0:
+		return errorf("an event of %v that was freed", d)
 	}
 	return nil
 }

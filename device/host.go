@@ -23,6 +23,8 @@ const hostAlign = 64
 // pages, where the system gives them to those who ask: as NumPy does.
 const largePages = 4 << 20
 
+func (*hostBackend) close() {}
+
 func (*hostBackend) memory() (free, total int64, err error) {
 	free, total = hostMemory()
 	return free, total, nil

@@ -2,6 +2,7 @@ package device
 
 import (
 	"context"
+	"runtime"
 	"time"
 )
 
@@ -10,7 +11,8 @@ import (
 type Stream struct {
 	dev     *Device
 	handle  uint64
-	foreign bool // the handle is somebody else's
+	id      uint64 // no other stream of the device ever has it: the driver gives handles again
+	foreign bool   // the handle is somebody else's
 
 	// Guarded by dev.mu.
 	seq     uint64             // pieces of work put on it
@@ -50,6 +52,8 @@ func (d *Device) WrapStream(handle uint64) (*Stream, error) {
 
 func (d *Device) addStream(s *Stream) *Stream {
 	d.mu.Lock()
+	d.lastStream++
+	s.id = d.lastStream
 	d.streams = append(d.streams, s)
 	d.mu.Unlock()
 	return s
@@ -139,8 +143,8 @@ func (s *Stream) Synchronize(ctx context.Context) error {
 	return d.spoken()
 }
 
-// Close waits for the stream's work and gives the stream back. Closing it
-// twice does nothing. The default stream cannot be closed.
+// Close waits for the stream's work, and for calls under way that use it, and gives
+// the stream back. Closing it twice does nothing. The default stream cannot be closed.
 func (s *Stream) Close() error {
 	d := s.dev
 	if d.err != nil || s == d.main {
@@ -149,6 +153,9 @@ func (s *Stream) Close() error {
 	d.mu.Lock()
 	capturing, again := s.capture != nil, s.closing
 	s.closing = again || !capturing
+	for !capturing && !again && s.waiters > 0 { // they may still put something on it
+		d.left.Wait()
+	}
 	d.mu.Unlock()
 	switch {
 	case capturing:
@@ -199,22 +206,28 @@ func (s *Stream) destroy() error {
 	return err
 }
 
-// waitFor waits for what is on s now. mu is not held. Closed streams and ones
-// that are being captured have nothing to wait for.
+// waitFor waits for what is on s now. mu is not held. Closed streams have nothing to
+// wait for, ones that are being captured what was put on them before.
 func (d *Device) waitFor(ctx context.Context, s *Stream) error {
 	d.mu.Lock()
-	if s.closed || s.capture != nil {
+	captured := s.capture != nil
+	if s.closed || captured && s.mark == 0 {
 		d.mu.Unlock()
 		return nil
 	}
 	s.waiters++
-	seq := s.seq
+	seq, mark := s.seq, s.mark
 	d.mu.Unlock()
 
 	var err error
-	if ctx.Done() == nil {
+	switch {
+	case captured && ctx.Done() == nil:
+		err = d.backend.syncEvent(mark)
+	case captured:
+		err = d.pollEvent(ctx, mark)
+	case ctx.Done() == nil:
 		err = d.backend.syncStream(s.handle)
-	} else {
+	default:
 		err = d.poll(ctx, s)
 	}
 
@@ -231,7 +244,11 @@ func (d *Device) waitFor(ctx context.Context, s *Stream) error {
 
 // leave ends the use of the handle without the mutex; dev.mu is held.
 func (s *Stream) leave() error {
-	if s.waiters--; s.waiters == 0 && s.closed {
+	if s.waiters--; s.waiters > 0 {
+		return nil
+	}
+	s.dev.left.Broadcast()
+	if s.closed {
 		return s.destroy()
 	}
 	return nil
@@ -253,22 +270,39 @@ func (d *Device) poll(ctx context.Context, s *Stream) error {
 	return d.pollEvent(ctx, event)
 }
 
+// How a caller waits whose context may end. The system wakes him some 60 us late: so
+// he looks at short work again and again, and at other work after pauses that are
+// short beside what he has waited.
+const (
+	shortWork    = time.Millisecond
+	pauseShare   = 64                   // of what was waited
+	longestPause = 5 * time.Millisecond // of a wait of a third of a second and more
+)
+
 // pollEvent waits for an event until ctx ends.
 func (d *Device) pollEvent(ctx context.Context, event uint64) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for pause := 10 * time.Microsecond; ; pause = min(2*pause, time.Millisecond) {
+	begin := time.Now()
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if done, err := d.backend.eventDone(event); done || err != nil {
 			return err
 		}
-		timer.Reset(pause)
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-timer.C:
+		waited := time.Since(begin)
+		next := min(waited/pauseShare, longestPause)
+		switch {
+		case waited < shortWork: // looking costs the driver, whom others call too
+			for again := true; again; again = time.Since(begin) < waited+next {
+				runtime.Gosched()
+			}
+		case next < time.Millisecond:
+			pause(next)
+		default:
+			select {
+			case <-ctx.Done():
+			case <-time.After(next):
+			}
 		}
 	}
 }

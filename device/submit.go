@@ -51,7 +51,7 @@ func (d *Device) initSubmission() {
 	}
 	d.submission.queue = b.queue()
 	if d.library != nil {
-		d.submission.library = d.library.Submit(d.submission.queue)
+		d.submission.library = d.library.Submit(d.submission.queue, d.unmade)
 	}
 }
 
@@ -65,7 +65,10 @@ func (f *Function) Enqueue(stream uint64, l Launch, params []byte) error {
 		// The first one is started at once: what the driver refuses is known to
 		// the caller.
 		f.dev.submission.queue.Drain()
-		err := f.Start(stream, l, params)
+		err := f.dev.unmade()
+		if err == nil {
+			err = f.Start(stream, l, params)
+		}
 		if err == nil {
 			f.started = max(f.started, l.Shared+1)
 		}
@@ -92,7 +95,7 @@ func (d *Device) start(s *Stream, w Work) error {
 	qw, ok := w.(Queued)
 	if ok && s.capture == nil && !s.exposed {
 		if q.Ready() {
-			q.Stream, q.Seq = s.handle, s.seq
+			q.Stream, q.Seq = s.id, s.seq
 			if done, err := qw.Enqueue(d.info.Index, s.handle); done {
 				return err
 			}
@@ -101,11 +104,20 @@ func (d *Device) start(s *Stream, w Work) error {
 	} else {
 		q.Drain()
 	}
-	if q.Failed() { // since launch looked: the work may read what was not made
-		d.takeFailure()
-		return d.submission.unspoken
+	if err := d.unmade(); err != nil { // since launch looked
+		return err
 	}
 	return w.Start(d.info.Index, s.handle)
+}
+
+// unmade is the error of queued work, where there is one: what is about to be started
+// beside the queue may read what was not made. mu is held.
+func (d *Device) unmade() error {
+	if !d.submission.queue.Failed() {
+		return nil
+	}
+	d.takeFailure()
+	return d.submission.unspoken
 }
 
 // caughtUp has everything that was queued be with the driver, and marks what a
@@ -134,7 +146,7 @@ func (d *Device) takeFailure() {
 	err = &SubmitError{err}
 	for a := d.live.first; a != nil; a = a.next {
 		if s := a.write.stream; s != nil {
-			if first, ok := f.First[s.handle]; ok && a.write.seq >= first {
+			if first, ok := f.First[s.id]; ok && a.write.seq >= first {
 				a.failed.Store(&err)
 			}
 		}

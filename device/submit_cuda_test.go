@@ -10,9 +10,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/gpk-go/gpk/internal/submit"
+	"github.com/gpk-go/gpk/internal/submit/submittest"
 )
 
 // queuedDevice is a GPU of the test's driver whose launches all go through its
@@ -322,6 +324,192 @@ func TestQueuedFailure(t *testing.T) {
 	}
 	if err := d.Synchronize(context.Background()); err != nil {
 		t.Errorf("Synchronize once more: %v", err)
+	}
+}
+
+// TestQueuedFailureOfHandle has a launch fail on a stream whose handle the driver gave
+// to another one before: what that one wrote is well.
+func TestQueuedFailureOfHandle(t *testing.T) {
+	d := queuedDevice(t, "always")
+	f := &Function{dev: d, name: "mix", handle: 5, info: functionInfo{maxThreads: 1024}}
+	if err := mix(d.main, f, alloc(t, d, 8, nil), 0, 0); err != nil { // started at once: the first
+		t.Fatal(err)
+	}
+	old, err := d.NewStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	well := alloc(t, d, 8, nil)
+	if err := d.CopyFromHost(well, 0, word(1), nil); err != nil {
+		t.Fatal(err)
+	}
+	want := uint64(1)
+	for range 20 { // its count of work is ahead of what the new stream's will be
+		if err := mix(old, f, well, 0, 0); err != nil {
+			t.Fatal(err)
+		}
+		want = want*31 + 5
+	}
+	handle := old.handle
+	if err := old.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := d.NewStream()
+	if err != nil || s.handle != handle {
+		t.Fatalf("the new stream's handle is %#x, not the old one's %#x; %v", s.handle, handle, err)
+	}
+	failing := alloc(t, d, 8, s)
+	if err := mix(s, f, failing, 0, 700); err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, 8)
+	if err := d.CopyToHost(got, well, 0, nil); err != nil || binary.LittleEndian.Uint64(got) != want {
+		t.Errorf("what the old stream wrote: %v, %v", got, err)
+	}
+	var queued *SubmitError
+	if err := d.CopyToHost(got, failing, 0, nil); !errors.As(err, &queued) {
+		t.Errorf("what the new stream was to write: %v", err)
+	}
+}
+
+// manyLaunches is Work of n launches.
+type manyLaunches struct {
+	launched
+	n int
+}
+
+func (w *manyLaunches) Enqueue(_ int, stream uint64) (bool, error) {
+	for range w.n {
+		if err := w.f.Enqueue(stream, w.launch(), w.params); err != nil {
+			return true, err
+		}
+	}
+	return true, nil
+}
+
+// TestQueuedFailureOfMany has a launch fail while a piece of work is queued behind it
+// that has more launches than the queue has records.
+func TestQueuedFailureOfMany(t *testing.T) {
+	d := queuedDevice(t, "always")
+	f := &Function{dev: d, name: "mix", handle: 5, info: functionInfo{maxThreads: 1024}}
+	if err := mix(d.main, f, alloc(t, d, 8, nil), 0, 0); err != nil { // started at once: the first
+		t.Fatal(err)
+	}
+	other, err := d.NewStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second, before := alloc(t, d, 8, nil), alloc(t, d, 8, other), alloc(t, d, 8, other)
+	if err := mix(other, f, before, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	q := d.submission.queue
+	submittest.Open(0)
+	r := q.Next()
+	r.Function, r.Args[0] = submittest.Gate, 1
+	q.Push()
+	if err := mix(d.main, f, first, 0, 700); err != nil {
+		t.Fatal(err)
+	}
+	half := q.Calls() + 100
+	go func() {
+		for q.Calls() < half {
+			time.Sleep(time.Millisecond)
+		}
+		submittest.Open(1)
+	}()
+	w := &manyLaunches{launched{f: f}, 1000}
+	for _, word := range []uint64{second.Addr(), 0, 0} {
+		w.params = binary.LittleEndian.AppendUint64(w.params, word)
+	}
+	if err := d.LaunchWork(other, nil, []*Buffer{second}, w); err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, 8)
+	for i, b := range []*Buffer{first, second} {
+		var queued *SubmitError
+		if err := d.CopyToHost(got, b, 0, nil); !errors.As(err, &queued) || !strings.Contains(err.Error(), "(700)") {
+			t.Errorf("%d: what was not written: %v", i, err)
+		}
+	}
+	if err := d.CopyToHost(got, before, 0, nil); err != nil {
+		t.Errorf("what was written before: %v", err)
+	}
+}
+
+// launches is Work of several.
+type launches []*launched
+
+func (l launches) Start(_ int, stream uint64) error { return nil }
+
+func (l launches) Enqueue(ordinal int, stream uint64) (bool, error) {
+	for _, w := range l {
+		if _, err := w.Enqueue(ordinal, stream); err != nil {
+			return true, err
+		}
+	}
+	return true, nil
+}
+
+// TestQueuedFailureBeforeFirst has a launch fail before the first one of another
+// function, which is not queued: that reads what was not made, and is not started.
+func TestQueuedFailureBeforeFirst(t *testing.T) {
+	d := queuedDevice(t, "always")
+	f := &Function{dev: d, name: "mix", handle: 5, info: functionInfo{maxThreads: 1024}}
+	b := alloc(t, d, 8, nil)
+	if err := d.CopyFromHost(b, 0, word(1), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := mix(d.main, f, b, 0, 0); err != nil { // started at once: the first
+		t.Fatal(err)
+	}
+	g := &Function{dev: d, name: "other", handle: 6, info: functionInfo{maxThreads: 1024}}
+	var work launches
+	for _, w := range []launched{{f: f, params: word(b.Addr())}, {f: g, params: word(b.Addr())}} {
+		code := uint64(700)
+		if w.f == g {
+			code = 0
+		}
+		w.params = append(append(w.params, word(0)...), word(code)...)
+		work = append(work, &w)
+	}
+	err := d.LaunchWork(nil, nil, []*Buffer{b}, work)
+	var queued *SubmitError
+	if !errors.As(err, &queued) || !strings.Contains(err.Error(), "(700)") {
+		t.Errorf("a launch behind one that failed: %v", err)
+	}
+	if v := *at(b); v != 36 {
+		t.Errorf("the word is %d: a launch behind one that failed was made", v)
+	}
+	if err := d.CopyToHost(make([]byte, 8), b, 0, nil); !errors.As(err, &queued) {
+		t.Errorf("what was not written: %v", err)
+	}
+}
+
+// TestNewDeviceFails: a device that cannot be made leaves neither its queue nor its
+// context.
+func TestNewDeviceFails(t *testing.T) {
+	t.Setenv("GPK_SUBMIT", "always")
+	drv, err := loadDriverFrom(testLibrary(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := drv.open(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := b.memory(); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GPK_TEST_NO_STREAM", "1")
+	if _, err := newDevice(h200(1), b, nil, &ranges{}, newCollector(), 0); err == nil {
+		t.Fatal("a device without a stream")
+	}
+	if b.(*cudaBackend).calls != nil {
+		t.Error("the queue is still there")
+	}
+	if _, _, err := b.memory(); err == nil || !strings.Contains(err.Error(), "(201)") {
+		t.Errorf("the context is still there: %v", err)
 	}
 }
 

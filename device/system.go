@@ -148,7 +148,11 @@ func (s *system) hostDevice() *Device {
 	if s.cpu == nil {
 		info := Info{Name: hostName(), Kind: CPU, MultiProcessors: runtime.NumCPU()}
 		_, info.TotalMemory, _ = s.host.memory()
-		d, err := s.newDevice(info, s.host, nil, nil)
+		limit, err := s.limit()
+		var d *Device
+		if err == nil {
+			d, err = newDevice(info, s.host, nil, nil, s.collector, limit)
+		}
 		if err != nil {
 			d = brokenDevice("cpu", err)
 			d.info = info
@@ -218,11 +222,20 @@ func (s *system) startGPU(g *gpus, info Info) (*Device, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s (%s) is there, but %w", ErrNoGPU, info.label(), info.Name, err)
 	}
+	limit, err := s.limit()
+	if err != nil {
+		return nil, err
+	}
 	b, err := g.driver.open(info.Index)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s (%s): %w", ErrNoGPU, info.label(), info.Name, err)
 	}
-	return s.newDevice(info, b, lib, g.pinned)
+	d, err := newDevice(info, b, lib, g.pinned, s.collector, limit)
+	if err != nil {
+		return nil, err
+	}
+	d.codes.search = s.compiler
+	return d, nil
 }
 
 // kernels opens the kernel library once; mu is held.
@@ -234,21 +247,17 @@ func (s *system) kernels() (*cutlass.Library, error) {
 	return s.kernel.lib, s.kernel.err
 }
 
-// newDevice makes a device with the memory limit that the environment sets.
-func (s *system) newDevice(info Info, b backend, lib *cutlass.Library, pinned *ranges) (*Device, error) {
-	limit := int64(0)
-	if text := s.getenv("GPK_MEMORY_LIMIT"); text != "" {
-		n, err := ParseSize(text)
-		if err != nil {
-			return nil, fmt.Errorf("GPK_MEMORY_LIMIT: %w", err)
-		}
-		limit = n
+// limit is the memory limit that the environment sets; 0 for none.
+func (s *system) limit() (int64, error) {
+	text := s.getenv("GPK_MEMORY_LIMIT")
+	if text == "" {
+		return 0, nil
 	}
-	d, err := newDevice(info, b, lib, pinned, s.collector, limit)
-	if err == nil && info.Kind == CUDA {
-		d.codes.search = s.compiler
+	n, err := ParseSize(text)
+	if err != nil {
+		return 0, fmt.Errorf("GPK_MEMORY_LIMIT: %w", err)
 	}
-	return d, err
+	return n, nil
 }
 
 // Explain tells what was looked for, where, what was found, and why the GPU is

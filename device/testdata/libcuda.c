@@ -2,7 +2,7 @@
 // functions that package device binds, with the signatures of NVIDIA's header,
 // does on the spot what a GPU would do later, and refuses calls on a thread that
 // has not set its context, handles that it did not give, and waits for a stream
-// that is being captured.
+// that is being captured. It gives the handle of a closed stream to the next one.
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ struct object {
   double at;
 };
 
-static struct { int ordinal; } contexts[DEVICES];
+static struct { int retained; } contexts[DEVICES];
 static __thread void* current;
 
 #define NEEDS_CONTEXT if (current == NULL) return INVALID_CONTEXT
@@ -72,9 +72,16 @@ int cuDeviceGetAttribute(int* value, int attribute, int device) {
   return INVALID_VALUE; // 127 is newer than this driver
 }
 
-int cuDevicePrimaryCtxRetain(void** context, int device) { return *context = &contexts[device - 40], SUCCESS; }
+int cuDevicePrimaryCtxRetain(void** context, int device) {
+  __atomic_fetch_add(&contexts[device - 40].retained, 1, __ATOMIC_SEQ_CST);
+  return *context = &contexts[device - 40], SUCCESS;
+}
+int cuDevicePrimaryCtxRelease_v2(int device) {
+  return __atomic_fetch_sub(&contexts[device - 40].retained, 1, __ATOMIC_SEQ_CST) > 0 ? SUCCESS : INVALID_CONTEXT;
+}
 int cuCtxSetCurrent(void* context) {
   if (context != &contexts[0] && context != &contexts[1]) return INVALID_CONTEXT;
+  if (((__typeof__(&contexts[0]))context)->retained <= 0) return INVALID_CONTEXT;
   current = context;
   return SUCCESS;
 }
@@ -122,13 +129,21 @@ int cuMemcpyPeerAsync(unsigned long long dst, void* to, unsigned long long src, 
   return move((void*)(uintptr_t)dst, (void*)(uintptr_t)src, n, stream);
 }
 
+static struct object* closed; // the stream that was closed last
+
 int cuStreamCreate(void** stream, unsigned flags) {
   NEEDS_CONTEXT;
-  return flags != 1 ? INVALID_VALUE : make(stream, STREAM);
+  if (getenv("GPK_TEST_NO_STREAM") != NULL) return OUT_OF_MEMORY;
+  struct object* o = __atomic_exchange_n(&closed, NULL, __ATOMIC_SEQ_CST);
+  if (o == NULL || flags != 1) return flags != 1 ? INVALID_VALUE : make(stream, STREAM);
+  o->what = STREAM;
+  return *stream = o, SUCCESS;
 }
 int cuStreamDestroy_v2(void* stream) {
   NEEDS(stream, STREAM);
-  return drop(stream);
+  ((struct object*)stream)->what = 0;
+  struct object* o = __atomic_exchange_n(&closed, stream, __ATOMIC_SEQ_CST);
+  return o == NULL ? SUCCESS : drop(o);
 }
 int cuStreamSynchronize(void* stream) {
   NEEDS(stream, STREAM);

@@ -14,7 +14,8 @@ const Words = 61
 //	int f(const uint64_t* args)
 //
 // which answers 0 or an error code, and Args what it is called with. Stream
-// and Seq say whose work it is.
+// and Seq say whose work it is: Stream is a number that no other stream of the
+// queue ever has.
 type Record struct {
 	Function    uintptr
 	Stream, Seq uint64

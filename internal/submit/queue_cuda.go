@@ -201,6 +201,9 @@ type Queue struct {
 	row     row
 	waits   atomic.Uint64
 
+	failure *Failure // what is known of it until Take
+	known   uint64   // the records before this one are part of failure
+
 	// Stream and Seq are those of the records to come.
 	Stream, Seq uint64
 }
@@ -252,15 +255,33 @@ func (q *Queue) Next() *Record {
 			C.gpk_submit_room(q.c, C.uint64_t(q.head-waiting/2)) // the other half keeps the thread busy
 			q.seen = q.done()
 		}
+		if q.Failed() { // the records that were passed over are about to be overwritten
+			q.note()
+		}
 	}
 	r := &q.records[q.head%C.GPK_SUBMIT_RECORDS]
 	r.Stream, r.Seq = q.Stream, q.Seq
 	return r
 }
 
-// waiting is how many records are on their way at most. The others are kept, for
-// Take: between two looks at Failed fewer are written.
-const waiting = C.GPK_SUBMIT_RECORDS - 64
+// waiting is how many records are on their way at most.
+const waiting = C.GPK_SUBMIT_RECORDS
+
+// note adds the records from the first one that failed to what is known of the
+// failure.
+func (q *Queue) note() {
+	if q.failure == nil {
+		q.known = uint64(q.c.failed)
+		r := &q.records[q.known%C.GPK_SUBMIT_RECORDS]
+		q.failure = &Failure{Function: r.Function, Code: int(q.code()), First: map[uint64]uint64{}}
+	}
+	for ; q.known != q.head; q.known++ {
+		r := &q.records[q.known%C.GPK_SUBMIT_RECORDS]
+		if _, ok := q.failure.First[r.Stream]; !ok {
+			q.failure.First[r.Stream] = r.Seq
+		}
+	}
+}
 
 // Push hands the record of Next over.
 func (q *Queue) Push() {
@@ -309,12 +330,9 @@ func (q *Queue) Take() *Failure {
 	if !q.Failed() {
 		return nil
 	}
-	at := uint64(q.c.failed)
-	f := &Failure{Function: q.records[at%C.GPK_SUBMIT_RECORDS].Function, Code: int(q.code()), First: map[uint64]uint64{}}
-	for n := q.head; n > at; n-- {
-		r := &q.records[(n-1)%C.GPK_SUBMIT_RECORDS]
-		f.First[r.Stream] = r.Seq
-	}
+	q.note()
+	f := q.failure
+	q.failure = nil
 	atomic.StoreUint32((*uint32)(unsafe.Pointer(&q.c.code)), 0)
 	return f
 }

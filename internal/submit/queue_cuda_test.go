@@ -3,6 +3,7 @@
 package submit
 
 import (
+	"maps"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -170,6 +171,48 @@ func TestFailure(t *testing.T) {
 	q.Drain()
 	if got := submittest.Logged(); len(got) != 1 || got[0] != 42 {
 		t.Errorf("%v were made after Take", got)
+	}
+}
+
+// TestFailureKept makes many times the ring's number of calls behind one that
+// failed, before anybody looks: what failed, and from where on, is still known.
+func TestFailureKept(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %#x", seed)
+	rng := rand.New(rand.NewPCG(seed, 1))
+	for _, n := range []int{waiting - 1, waiting, waiting + 1, 2 * waiting, 5*waiting + rng.IntN(waiting)} {
+		q := newQueue(t, Always)
+		bad := 1 + rng.IntN(2*waiting)
+		for i := range bad + n {
+			q.Ready()
+			r := q.Next()
+			r.Function, r.Stream, r.Seq = submittest.Note, uint64(1+i%5), uint64(i)
+			switch {
+			case i == bad:
+				r.Function, r.Args[0] = submittest.Answer, 700
+			case i > bad+n/2 && i%2 == 0:
+				r.Stream = 9
+			}
+			q.Push()
+		}
+		f := q.Take()
+		if f == nil || f.Code != 700 || f.Function != submittest.Answer {
+			t.Fatalf("%d calls behind number %d, which failed: %+v", n, bad, f)
+		}
+		want := map[uint64]uint64{9: uint64(bad + n/2 + 1 + (bad+n/2+1)%2)}
+		for i := range 5 {
+			want[uint64(1+(bad+i)%5)] = uint64(bad + i)
+		}
+		if !maps.Equal(f.First, want) {
+			t.Errorf("%d calls behind number %d, which failed: from %v on, want %v", n, bad, f.First, want)
+		}
+		if got := submittest.Logged(); len(got) != bad {
+			t.Errorf("%d calls were made before number %d, which failed", len(got), bad)
+		}
+		push(q, submittest.Answer, 701) // the next failure is another one
+		if f := q.Take(); f == nil || f.Code != 701 || len(f.First) != 1 {
+			t.Errorf("%+v after a second failure", f)
+		}
 	}
 }
 

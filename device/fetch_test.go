@@ -1,0 +1,143 @@
+package device
+
+import (
+	"bytes"
+	"context"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestFetch brings parts of a buffer to the host, small and large, several at once.
+func TestFetch(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	bothKinds(t, func(t *testing.T, d *Device) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		src := randomBytes(rng, 3*mostFetch)
+		buf := alloc(t, d, int64(len(src)), nil)
+		if err := d.CopyFromHost(buf, 0, src, nil); err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range []int{0, 1, 56, mostFetch, mostFetch + 1} {
+			var list []*Fetch
+			for i := range 3 {
+				f, err := d.Fetch(buf, int64(i*100), n, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				list = append(list, f)
+			}
+			for i, f := range list {
+				got, err := f.Wait(context.Background())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !bytes.Equal(got, src[i*100:i*100+n]) {
+					t.Errorf("%d bytes from %d on differ", n, i*100)
+				}
+				f.Free()
+				f.Free()
+			}
+		}
+		_, err := d.Fetch(buf, int64(len(src))-3, 4, nil)
+		is(t, err, ErrDevice)
+		buf.Free()
+		_, err = d.Fetch(buf, 0, 4, nil)
+		is(t, err, ErrFreed)
+	})
+}
+
+// TestFetchWaits: a Fetch leaves waiting to Wait, which a context ends, and memory that a
+// copy may still write to is not used again before.
+func TestFetchWaits(t *testing.T) {
+	d, b := gpu(t, 0)
+	buf := alloc(t, d, 64, nil)
+	run(t, d.main, nil, []*Buffer{buf})
+	b.take()
+	f, err := d.Fetch(buf, 0, 64, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "a Fetch", b.take(), []string{"allocHost", "copyOut"})
+	b.mu2.Lock()
+	b.pending = true
+	b.mu2.Unlock()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err = f.Wait(ctx)
+	is(t, err, context.Canceled)
+	if !f.slot.busy {
+		t.Error("the memory counts as idle while a copy writes to it")
+	}
+	f.Free()
+	g, err := d.Fetch(buf, 0, 64, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g.slot != f.slot {
+		t.Error("memory that was freed is not used again")
+	}
+	same(t, "the next", b.take(), []string{"copyOut"})
+	g.Free()
+	is(t, func() error { b.failNext("copyOut", errBus); _, err := d.Fetch(buf, 0, 64, nil); return err }(), errBus)
+	if n := len(d.fetches.idle); n != 1 {
+		t.Errorf("%d pieces of memory are idle, want 1", n)
+	}
+}
+
+var errBus = errorf("the bus is down")
+
+// TestEventFree: events that were freed serve again, and are not used before.
+func TestEventFree(t *testing.T) {
+	d, backend := gpu(t, 0)
+	a, err := d.NewEvent()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := a.handle
+	if err := d.main.Record(a); err != nil {
+		t.Fatal(err)
+	}
+	a.Free()
+	a.Free()
+	is(t, d.main.Record(a), ErrDevice)
+	is(t, d.main.Wait(a), ErrDevice)
+	b, err := d.NewEvent()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := d.NewEvent()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.handle != h || c.handle == h {
+		t.Errorf("handles %d and %d after %d was freed", b.handle, c.handle, h)
+	}
+	if _, err := b.Elapsed(b); err == nil {
+		t.Error("an event that serves again counts as recorded")
+	}
+	if err := d.main.Record(c); err != nil {
+		t.Fatal(err)
+	}
+	backend.take()
+	_, err = a.Elapsed(c)
+	is(t, err, ErrDevice)
+	if err := a.Synchronize(context.Background()); err != nil {
+		t.Error(err)
+	}
+	same(t, "an event that was freed", backend.take(), nil)
+	list := []*Event{b, c}
+	for range 2 * mostIdleEvents {
+		e, err := d.NewEvent()
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, e)
+	}
+	for _, e := range list {
+		e.Free()
+	}
+	if n := len(d.events); n != mostIdleEvents {
+		t.Errorf("%d events are kept, want %d", n, mostIdleEvents)
+	}
+}
