@@ -110,6 +110,10 @@ func Eye(dt DType, n int) *Array { return array.Eye(dt, n) }
 // Arange returns 0, 1, … n-1.
 func Arange(dt DType, n int) *Array { return array.Arange(dt, n) }
 
+// Linspace returns n numbers evenly spaced from lo to hi, both among them. Integer
+// types take the floor; one number is lo.
+func Linspace(dt DType, lo, hi float64, n int) *Array { return array.Linspace(dt, lo, hi, n) }
+
 // Concat joins arrays of one type along an axis.
 func Concat(axis int, as ...*Array) *Array { return array.Concat(axis, as...) }
 

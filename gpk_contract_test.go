@@ -19,29 +19,30 @@ type A = *gpk.Array
 
 // Constructors, the boundary, element types.
 var (
-	_ func([]float32, ...int) A           = gpk.FromSlice[float32]
-	_ func([]float16.Float16, ...int) A   = gpk.FromSlice[float16.Float16]
-	_ func([]bfloat16.BFloat16, ...int) A = gpk.FromSlice[bfloat16.BFloat16]
-	_ func([]bool, ...int) A              = gpk.FromSlice[bool]
-	_ func([]complex128, ...int) A        = gpk.FromSlice[complex128]
-	_ func(gpk.DType, ...int) A           = gpk.Zeros
-	_ func(gpk.DType, ...int) A           = gpk.Ones
-	_ func(gpk.DType, any, ...int) A      = gpk.Full
-	_ func(gpk.DType, int) A              = gpk.Eye
-	_ func(gpk.DType, int) A              = gpk.Arange
-	_ func(int, ...A) A                   = gpk.Concat
-	_ func(A, A) error                    = gpk.Into
-	_ func(A) ([]int64, error)            = gpk.ToSlice[int64]
-	_ func([]float64, A) error            = gpk.ToSliceInto[float64]
-	_ func(A, []float64) error            = gpk.FromSliceInto[float64]
-	_ func(A) (float32, error)            = gpk.Item[float32]
-	_ func(...A) error                    = gpk.Eval
-	_ func(context.Context) error         = gpk.Synchronize
-	_ []gpk.DType                         = []dtype.DType{gpk.Float32, gpk.Float64, gpk.Float16, gpk.BFloat16, gpk.Int8, gpk.Uint8, gpk.Int32, gpk.Int64, gpk.Bool, gpk.Complex64, gpk.Complex128}
-	_ func(float32) bfloat16.BFloat16     = bfloat16.FromFloat32
-	_ func(bfloat16.BFloat16) float32     = bfloat16.BFloat16.Float32
-	_ func(uint16) bfloat16.BFloat16      = bfloat16.FromBits
-	_ func(bfloat16.BFloat16) uint16      = bfloat16.BFloat16.Bits
+	_ func([]float32, ...int) A                = gpk.FromSlice[float32]
+	_ func([]float16.Float16, ...int) A        = gpk.FromSlice[float16.Float16]
+	_ func([]bfloat16.BFloat16, ...int) A      = gpk.FromSlice[bfloat16.BFloat16]
+	_ func([]bool, ...int) A                   = gpk.FromSlice[bool]
+	_ func([]complex128, ...int) A             = gpk.FromSlice[complex128]
+	_ func(gpk.DType, ...int) A                = gpk.Zeros
+	_ func(gpk.DType, ...int) A                = gpk.Ones
+	_ func(gpk.DType, any, ...int) A           = gpk.Full
+	_ func(gpk.DType, int) A                   = gpk.Eye
+	_ func(gpk.DType, int) A                   = gpk.Arange
+	_ func(gpk.DType, float64, float64, int) A = gpk.Linspace
+	_ func(int, ...A) A                        = gpk.Concat
+	_ func(A, A) error                         = gpk.Into
+	_ func(A) ([]int64, error)                 = gpk.ToSlice[int64]
+	_ func([]float64, A) error                 = gpk.ToSliceInto[float64]
+	_ func(A, []float64) error                 = gpk.FromSliceInto[float64]
+	_ func(A) (float32, error)                 = gpk.Item[float32]
+	_ func(...A) error                         = gpk.Eval
+	_ func(context.Context) error              = gpk.Synchronize
+	_ []gpk.DType                              = []dtype.DType{gpk.Float32, gpk.Float64, gpk.Float16, gpk.BFloat16, gpk.Int8, gpk.Uint8, gpk.Int32, gpk.Int64, gpk.Bool, gpk.Complex64, gpk.Complex128}
+	_ func(float32) bfloat16.BFloat16          = bfloat16.FromFloat32
+	_ func(bfloat16.BFloat16) float32          = bfloat16.BFloat16.Float32
+	_ func(uint16) bfloat16.BFloat16           = bfloat16.FromBits
+	_ func(bfloat16.BFloat16) uint16           = bfloat16.BFloat16.Bits
 )
 
 // Methods of issue A.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"weak"
 
 	"github.com/gpk-go/gpk/device"
@@ -359,7 +360,9 @@ func (a *Array) On(s *device.Stream) *Array {
 
 // FromBuffer returns an array over memory that is there: the dense elements
 // of shape at the beginning of buf, not copied. It is how interop packages
-// share foreign memory.
+// share foreign memory. Arrays of one type over one buffer are views of each
+// other; of two types they are not: Eval what reads the one before the other is
+// written.
 func FromBuffer(buf *device.Buffer, dt dtype.DType, shape ...int) *Array {
 	op := newSource("FromBuffer", here(), dt, shape)
 	if buf == nil || !dt.Valid() {
@@ -372,19 +375,38 @@ func FromBuffer(buf *device.Buffer, dt dtype.DType, shape ...int) *Array {
 	if err != nil {
 		return failed(op.fail(err))
 	}
-	s := buf.Device().DefaultStream()
-	p, _ := buf.Owner().(weak.Pointer[value])
-	v := p.Value()
-	if v != nil && v.dt == dt && n <= v.lay.Size() {
-		// What reads the memory by another array is to start before this one is
-		// written, and the other way round: they are views of one value.
-		return &Array{v: v, gen: v.gen.Load(), lay: layout.Dense(slices.Clone(shape)), dt: dt, stream: s}
+	return over(buf, dt, layout.Dense(slices.Clone(shape)), op.name)
+}
+
+// owners are the values of the arrays over one buffer, one a type.
+type owners map[dtype.DType]weak.Pointer[value]
+
+// owning guards the owners of all buffers.
+var owning sync.Mutex
+
+// ownersOf returns a buffer's owners; owning is held.
+func ownersOf(buf *device.Buffer) owners {
+	o, _ := buf.Owner().(owners)
+	if o == nil {
+		o = owners{}
+		buf.SetOwner(o)
 	}
-	a := stored(buf, dt, slices.Clone(shape), s, op.name, "memory from outside")
+	return o
+}
+
+// over makes the array of elements that lie in buf as lay says, which they do. What
+// reads the memory by another array is to start before this one is written, and the
+// other way round: they are views of one value, that of all the buffer.
+func over(buf *device.Buffer, dt dtype.DType, lay layout.Layout, name string) *Array {
+	owning.Lock()
+	defer owning.Unlock()
+	o, s := ownersOf(buf), buf.Device().DefaultStream()
+	v := o[dt].Value()
 	if v == nil {
-		buf.SetOwner(weak.Make(a.v))
+		v = stored(buf, dt, []int{int(buf.Size() / int64(dt.Size()))}, s, name, "memory from outside").v
+		o[dt] = weak.Make(v)
 	}
-	return a
+	return &Array{v: v, gen: v.gen.Load(), lay: lay, dt: dt, stream: s}
 }
 
 // stored makes the array of a buffer whose elements are there.
@@ -403,8 +425,10 @@ func (a *Array) Buffer() (*device.Buffer, error) {
 	if err := op.operands(a); err != nil {
 		return nil, err
 	}
-	buf := op.view(0).Buffer
-	buf.SetOwner(weak.Make(a.share()))
+	buf, v := op.view(0).Buffer, a.share()
+	owning.Lock()
+	defer owning.Unlock()
+	ownersOf(buf)[v.dt] = weak.Make(v)
 	return buf, nil
 }
 

@@ -136,6 +136,9 @@ func into(c *call, dst, src *Array) error {
 	case dst.lay.Repeats():
 		return c.fail(layout.Errorf("a broadcast array of shape %v cannot be written", dst.lay.Shape), dst, src)
 	case dst.on() != src.on():
+		if r := recordingOn(dst.stream); r != nil {
+			return r.refuse(c.fail(errWaits, dst, src))
+		}
 		moved := src.to(c, dst.on())
 		if moved.err != nil {
 			return moved.err

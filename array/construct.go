@@ -2,6 +2,7 @@ package array
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"unsafe"
 
@@ -134,6 +135,48 @@ func Arange(dt dtype.DType, n int) *Array {
 	return source("Arange", where, dt, []int{n}, false, func(s *device.Stream, dst device.View) error {
 		return ops.Arange(s, dst, 0, 1)
 	})
+}
+
+// Linspace returns n numbers evenly spaced from lo to hi, both among them: lo + i
+// (hi - lo)/(n - 1) in float64, the last exactly hi, rounded to dt once. Integer
+// types take the floor, as NumPy's linspace does; one number is lo.
+func Linspace(dt dtype.DType, lo, hi float64, n int) *Array {
+	where := here()
+	if !dt.Valid() {
+		return failed(newSource("Linspace", where, dt, []int{n}).fail(fmt.Errorf("%w: %v", dtype.ErrDType, dt)))
+	}
+	tooFar, step := n > 1 && math.IsInf(hi-lo, 0), 0.0
+	if tooFar { // half as far, then twice: both are exact
+		lo, hi = lo/2, hi/2
+	}
+	if n > 1 {
+		step = (hi - lo) / float64(n-1)
+	}
+	a := source("Linspace", where, dtype.Float64, []int{n}, false, func(s *device.Stream, dst device.View) error {
+		if err := ops.Arange(s, dst, lo, step); err != nil || n < 2 {
+			return err
+		}
+		last := dst
+		last.Layout = layout.Layout{Shape: []int{1}, Strides: []int{1}, Offset: dst.Layout.Offset + n - 1}
+		x, err := scalar(dtype.Float64, hi)
+		if err != nil {
+			return err
+		}
+		return ops.Fill(s, last, x)
+	})
+	if a.Err() != nil {
+		return a
+	}
+	if tooFar {
+		a = a.Mul(2)
+	}
+	if dt.IsInteger() {
+		a = a.Floor()
+	}
+	if dt != dtype.Float64 {
+		a = a.Cast(dt)
+	}
+	return a
 }
 
 // Concat joins arrays of one type along an axis, along which alone their

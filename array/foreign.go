@@ -22,9 +22,7 @@ func FromLayout(buf *device.Buffer, dt dtype.DType, lay layout.Layout) *Array {
 	if err := fits(lay, int(buf.Size()/int64(dt.Size()))); err != nil {
 		return failed(op.fail(err))
 	}
-	a := stored(buf, dt, lay.Shape, buf.Device().DefaultStream(), op.name, "memory from outside")
-	a.lay, a.v.lay = lay, lay
-	return a
+	return over(buf, dt, lay, op.name)
 }
 
 // fits reports a layout that reaches outside n elements.

@@ -3,6 +3,7 @@ package array
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gpk-go/gpk/device"
@@ -138,6 +139,7 @@ type planner struct {
 	seen   []planned
 	head   *headed      // nil: it begins with no product
 	choice fused.Choice // the kernel of the call made last
+	room   [2]planned   // of seen
 }
 
 // planned is a value that was taken, as a step that is there.
@@ -157,7 +159,8 @@ func (o *operation) plan(lay layout.Layout) (*planner, error) {
 	if o.ends() {
 		shape = o.in[0].view.Layout.Shape
 	}
-	p := &planner{Builder: fused.NewBuilder(shape)}
+	p := &planner{Builder: fused.NewBuilder(shape), from: make([]call, 0, o.depth+1)}
+	p.seen = p.room[:0]
 	var err error
 	if o.ends() {
 		_, err = p.operand(&o.in[0], shape, nil, nil)
@@ -228,9 +231,12 @@ func (p *planner) step(o *operation, whole, view *layout.Layout) (fused.Ref, err
 // it was taken and nothing has stored it since. Where the operation is seen
 // through a view, so are its operands.
 func (p *planner) operand(in *input, shape []int, whole, view *layout.Layout) (fused.Ref, error) {
-	lay, err := in.view.Layout.BroadcastTo(shape)
-	if err != nil {
-		return fused.Ref{}, err
+	lay := in.view.Layout
+	if !slices.Equal(lay.Shape, shape) {
+		var err error
+		if lay, err = lay.BroadcastTo(shape); err != nil {
+			return fused.Ref{}, err
+		}
 	}
 	if view != nil {
 		var ok bool
@@ -409,8 +415,7 @@ func (o *operation) launchPlan(p *planner, s *device.Stream, dst device.View) er
 		err = o.callOf(p, dst).Run(s)
 	}
 	o.fused = &fusedPlan{program: p.Program(), from: p.from, head: p.head.described(), choice: p.choice, dev: s.Device()}
-	var at *expr.StepError
-	if errors.As(err, &at) && at.Step < len(p.from) {
+	if at, ok := errors.AsType[*expr.StepError](err); ok && at.Step < len(p.from) {
 		return p.from[at.Step].wrap(at.Err)
 	}
 	return err

@@ -59,7 +59,7 @@ func (r *recording) refuse(err error) error {
 }
 
 // errWaits is the cause of what needs elements before they are there.
-var errWaits = fmt.Errorf("%w: moving elements between host and device while a sequence is captured, which computes nothing before Replay", expr.ErrUnsupported)
+var errWaits = fmt.Errorf("%w: moving elements between the host and devices while a sequence is captured, which computes nothing before Replay", expr.ErrUnsupported)
 
 // unwaited refuses an operation that waits on a stream that is captured.
 func unwaited(op *operation, s *device.Stream) error {
@@ -103,8 +103,8 @@ func streamOf(as ...*Array) *device.Stream {
 // others: those keep their memory, and a Replay sees what is in it by then.
 // Arrays that f makes from nothing, and what is computed from them alone, are
 // constants, made once. Other goroutines are not recorded. Whatever needs
-// elements while f runs (ToSlice, Item, FromSliceInto, To, printing) is
-// ErrUnsupported, and so is a Capture inside of f.
+// elements while f runs (ToSlice, Item, FromSliceInto, To and Into of another
+// device, printing) is ErrUnsupported, and so is a Capture inside of f.
 func Capture(in []*Array, f func(in []*Array) []*Array) (*Graph, error) {
 	op := newOp("Capture", here(), in...)
 	g, err := capture(op, in, f)

@@ -13,6 +13,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/layout"
 )
 
 // captured fails the test where f cannot be recorded.
@@ -124,6 +125,8 @@ func TestCaptureWrites(t *testing.T) {
 // TestCaptureErrors: what cannot be recorded is named.
 func TestCaptureErrors(t *testing.T) {
 	x, y := FromSlice([]float32{1, 2}), FromSlice([]float32{1, 2, 3})
+	far := onFake(t, 1)[0]
+	elsewhere := far.Device()
 	held := func(f func(a *Array)) func([]*Array) []*Array {
 		return func(in []*Array) []*Array {
 			f(in[0])
@@ -138,6 +141,10 @@ func TestCaptureErrors(t *testing.T) {
 		"ToSlice":       {held(func(a *Array) { _, _ = ToSlice[float32](a.Mul(2)) }), expr.ErrUnsupported, "ToSlice"},
 		"Item":          {held(func(a *Array) { _, _ = Item[float32](a.Sum()) }), expr.ErrUnsupported, "Item"},
 		"FromSliceInto": {held(func(a *Array) { _ = FromSliceInto(a, []float32{3, 4}) }), expr.ErrUnsupported, "FromSliceInto"},
+		"ToSliceInto":   {held(func(a *Array) { _ = ToSliceInto(make([]float32, 2), a.Mul(2)) }), expr.ErrUnsupported, "ToSliceInto"},
+		"To":            {held(func(a *Array) { _ = a.To(elsewhere) }), expr.ErrUnsupported, "To("},
+		"Into":          {held(func(a *Array) { _ = Into(far.Slice(0, 0, 2), a.Add(1)) }), expr.ErrUnsupported, "Into("},
+		"Into, of far":  {held(func(a *Array) { _ = Into(a, far.Slice(0, 0, 2)) }), expr.ErrUnsupported, "Into("},
 		"String":        {held(func(a *Array) { _ = strings.TrimSpace(fmt.Sprint(a)) }), expr.ErrUnsupported, ""},
 		"Capture": {held(func(a *Array) {
 			_, _ = Capture([]*Array{a}, func(in []*Array) []*Array { return in })
@@ -384,4 +391,38 @@ func TestCaptureOfConstantFirst(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestReplayOfBadIndices: an index outside its axis is the error of the Replay that
+// meets it, which writes nothing, also not what comes behind; the next is as any other.
+func TestReplayOfBadIndices(t *testing.T) {
+	host, err := device.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer device.SetDefault(device.SetDefault(host))
+	x, ix, total := FromSlice([]float32{1, 2, 3}), FromSlice([]int32{2, 0}), FromSlice([]float32{100, 100})
+	g := captured(t, []*Array{x, ix}, func(in []*Array) []*Array {
+		r := Take(in[0], in[1], 0).Mul(2)
+		total.AddInPlace(r)
+		return []*Array{r}
+	})
+	replay(t, g)
+	wants(t, g.Outputs()[0], 6, 2)
+	wants(t, total, 106, 102)
+	if err := FromSliceInto(ix, []int32{1, 7}); err != nil {
+		t.Fatal(err)
+	}
+	var oe *OpError
+	if err := g.Replay(); !errors.Is(err, layout.ErrShape) || !errors.As(err, &oe) || oe.Op != "Take" || !strings.Contains(err.Error(), "index 7 ") {
+		t.Errorf("index 7 of 3: %v", err)
+	}
+	wants(t, g.Outputs()[0], 6, 2)
+	wants(t, total, 106, 102)
+	if err := FromSliceInto(ix, []int32{1, -1}); err != nil {
+		t.Fatal(err)
+	}
+	replay(t, g)
+	wants(t, g.Outputs()[0], 4, 6)
+	wants(t, total, 110, 108)
 }

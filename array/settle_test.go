@@ -4,10 +4,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/layout"
 )
 
 // TestReadsOnce: what an operation took is looked at once, however often it is an
@@ -130,6 +133,93 @@ func TestFromBufferSettles(t *testing.T) {
 	b.Free()
 	if _, err := ToSlice[float32](a); err == nil {
 		t.Error("the memory was given back")
+	}
+}
+
+// TestFromBufferTogether: goroutines that make arrays over one buffer at once make
+// views of one value, and so does FromLayout: what reads the one starts before the
+// other is written.
+func TestFromBufferTogether(t *testing.T) {
+	defer eager.Store(eager.Swap(false))
+	d, err := device.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 300 {
+		buf, err := d.Alloc(64, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made := make([]*Array, 6)
+		var group sync.WaitGroup
+		start := make(chan struct{})
+		for i := range made {
+			group.Go(func() {
+				<-start
+				switch i % 3 {
+				case 0:
+					made[i] = FromBuffer(buf, dtype.Float32, 16)
+				case 1:
+					made[i] = FromBuffer(buf, dtype.Float32, 2, 2)
+				default:
+					made[i] = FromLayout(buf, dtype.Float32, layout.Layout{Shape: []int{8}, Strides: []int{-2}, Offset: 15})
+				}
+			})
+		}
+		close(start)
+		group.Wait()
+		for i, a := range made {
+			if a.Err() != nil || !a.same(made[0]) {
+				t.Fatalf("array %d is a value of its own: %v", i, a.Err())
+			}
+		}
+		if err := FromSliceInto(made[0], slices.Repeat([]float32{3}, 16)); err != nil {
+			t.Fatal(err)
+		}
+		before := made[2].Add(1)
+		made[4].MulInPlace(5)
+		if err := Into(made[3], Zeros(dtype.Float32, 16).To(d)); err != nil {
+			t.Fatal(err)
+		}
+		wants(t, before, 4, 4, 4, 4, 4, 4, 4, 4)
+		wants(t, made[1], 0, 0, 0, 0)
+	}
+}
+
+// TestFromBufferOfTypes: of arrays of two types over one buffer, those of one type are
+// views of each other, whichever type came first and whichever Buffer was asked of.
+func TestFromBufferOfTypes(t *testing.T) {
+	defer eager.Store(eager.Swap(false))
+	d, err := device.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	buf, err := d.Alloc(16, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	types := []dtype.DType{dtype.Float32, dtype.Int32, dtype.Uint8}
+	first := make([]*Array, len(types))
+	for i, dt := range types {
+		first[i] = FromBuffer(buf, dt, 4)
+	}
+	for i, dt := range types {
+		if _, err := first[i].Buffer(); err != nil {
+			t.Fatal(err)
+		}
+		for j, other := range types {
+			if a := FromBuffer(buf, other, 2); !a.same(first[j]) {
+				t.Errorf("an array of %v is no view of the other, after Buffer of one of %v", other, dt)
+			}
+		}
+	}
+	if err := FromSliceInto(first[1], []int32{1, 2, 3, 4}); err != nil {
+		t.Fatal(err)
+	}
+	before := FromBuffer(buf, dtype.Int32, 4).Add(1)
+	FromBuffer(buf, dtype.Int32, 2).MulInPlace(5)
+	if got, err := ToSlice[int32](before); err != nil || !slices.Equal(got, []int32{2, 3, 4, 5}) {
+		t.Errorf("what was computed before the write: %v, %v", got, err)
 	}
 }
 

@@ -143,6 +143,9 @@ func (a *Array) To(d *device.Device) *Array {
 
 // to copies the array to another device.
 func (a *Array) to(c *call, d *device.Device) *Array {
+	if r := recordingOn(a.stream); r != nil {
+		return failed(r.refuse(c.fail(errWaits, a)))
+	}
 	if !a.lay.IsDense() {
 		dense := a.copied("To", c.site)
 		if dense.err != nil {

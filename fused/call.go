@@ -60,10 +60,30 @@ type Builder struct {
 	program *Program
 	views   []device.View
 	scalars []ops.Scalar
+
+	room struct { // of a short chain
+		views   [3]device.View
+		scalars [2]ops.Scalar
+	}
+}
+
+// shortProgram is a program and what a short one lists. It is kept longer than the
+// views, which are therefore not part of it.
+type shortProgram struct {
+	Program
+	leaves  [3]Leaf
+	scalars [2]dtype.DType
+	steps   [3]Step
 }
 
 // NewBuilder begins a chain over a shape with at least one element.
-func NewBuilder(shape []int) *Builder { return &Builder{shape: shape, program: new(Program)} }
+func NewBuilder(shape []int) *Builder {
+	p := new(shortProgram)
+	p.Leaves, p.Scalars, p.Steps = p.leaves[:0], p.scalars[:0], p.steps[:0]
+	b := &Builder{shape: shape, program: &p.Program}
+	b.views, b.scalars = b.room.views[:0], b.room.scalars[:0]
+	return b
+}
 
 // Leaf adds an array, or finds it again; its layout has the chain's shape. It
 // reports false where the program is full, as Scalar and Step do.

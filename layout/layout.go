@@ -433,10 +433,12 @@ func (l Layout) BroadcastTo(shape []int) (Layout, error) {
 // as few dimensions as that gives (one, of length 1, for a single element).
 // Kernels see collapsed operands: a dense array of any rank is one dimension.
 func Collapse(shape []int, strides ...[]int) ([]int, [][]int) {
-	outShape := make([]int, 0, len(shape)+1)
+	n := len(shape) + 1
+	room := make([]int, n*(1+len(strides))) // of all lists
+	outShape := room[:0:n]
 	out := make([][]int, len(strides))
 	for i := range out {
-		out[i] = make([]int, 0, len(shape)+1)
+		out[i] = room[n*(1+i) : n*(1+i) : n*(2+i)]
 	}
 	for d, n := range shape {
 		if n == 1 {

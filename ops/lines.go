@@ -1,7 +1,6 @@
 package ops
 
 import (
-	"fmt"
 	"slices"
 	"unsafe"
 
@@ -32,14 +31,13 @@ func line(s *device.Stream, op expr.Op, dst, x device.View, axis int, gamma, bet
 	shape, strides := layout.Collapse(drop(x.Layout.Shape), drop(x.Layout.Strides), drop(dst.Layout.Strides))
 	shape = append(shape, x.Layout.Shape[axis])
 	xs, ds := append(strides[0], x.Layout.Strides[axis]), append(strides[1], dst.Layout.Strides[axis])
-	if len(shape) > maxDims {
-		return fmt.Errorf("%w: %v over %d separate dimensions (at most %d); make the operand Contiguous first", expr.ErrUnsupported, op, len(shape), maxDims)
-	}
 	last := len(shape) - 1
 	dev := s.Device()
 	err := dev.Launch(s, []*device.Buffer{x.Buffer, gamma.Buffer, beta.Buffer}, []*device.Buffer{dst.Buffer}, func(ordinal int, stream uint64) error {
 		if dev.Kind() != device.CPU {
-			return dev.Library().Line(ordinal, stream, op, x.DType, dst.DType, shape, address(x), xs, address(dst), ds, address(gamma), address(beta), eps)
+			return inPieces(shape, [][]int{ds, xs}, [4]int{dst.DType.Size(), x.DType.Size()}, [4]uint64{address(dst), address(x)}, func(shape []int, strides [][]int, at [4]uint64) error {
+				return dev.Library().Line(ordinal, stream, op, x.DType, dst.DType, shape, at[1], strides[1], at[0], strides[0], address(gamma), address(beta), eps)
+			})
 		}
 		p, q := pointer(x), pointer(dst)
 		switch op {

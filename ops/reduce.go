@@ -45,8 +45,8 @@ func Reduce(s *device.Stream, op expr.Op, dst, x device.View, axes []bool) error
 	r := reductions.Get().(*reduction)
 	defer r.done()
 	r.op, r.dev, r.dst, r.x = op, s.Device(), dst, x
-	if err := r.collapse(&x.Layout, axes); err != nil {
-		return err
+	if !r.collapse(&x.Layout, axes) {
+		return reduceMany(s, op, dst, x, axes)
 	}
 	r.reads[0], r.writes[0] = x.Buffer, dst.Buffer
 	writes := r.writes[:1]
@@ -84,8 +84,9 @@ func (r *reduction) Start(ordinal int, stream uint64) error {
 }
 
 // collapse drops dimensions of length 1 and merges neighbours of the same
-// role that lie evenly, so that kernels see as few as can be.
-func (r *reduction) collapse(l *layout.Layout, axes []bool) error {
+// role that lie evenly, so that kernels see as few as can be. It reports whether
+// they are few enough.
+func (r *reduction) collapse(l *layout.Layout, axes []bool) bool {
 	k := 0 // dimensions that are left
 	for d, n := range l.Shape {
 		if n == 1 {
@@ -104,14 +105,44 @@ func (r *reduction) collapse(l *layout.Layout, axes []bool) error {
 		}
 		k++
 	}
-	switch {
-	case k > maxDims:
-		return fmt.Errorf("%w: a reduction over more than %d separate dimensions; make the operand Contiguous first", expr.ErrUnsupported, maxDims)
-	case k == 0:
+	if k == 0 {
 		r.dims[0][0], r.dims[1][0], r.axes, k = 1, 1, 1, 1
 	}
 	r.n = k
-	return nil
+	return k <= maxDims
+}
+
+// reduceMany is Reduce of more dimensions than kernels take: of a dense copy. Where
+// that has too many too, as dimensions that stay and that are folded alternate, the
+// former come first in it: the tree is one of shape and type.
+func reduceMany(s *device.Stream, op expr.Op, dst, x device.View, axes []bool) error {
+	from, folded := x, axes
+	dense := layout.Dense(x.Layout.Shape)
+	if !new(reduction).collapse(&dense, axes) {
+		order := make([]int, 0, len(axes))
+		folded = make([]bool, 0, len(axes))
+		for _, fold := range []bool{false, true} {
+			for d := range axes {
+				if axes[d] == fold {
+					order, folded = append(order, d), append(folded, fold)
+				}
+			}
+		}
+		var err error
+		if from.Layout, err = x.Layout.Transpose(order); err != nil {
+			return err
+		}
+	}
+	buf, err := s.Device().Alloc(int64(x.Layout.Size())*int64(x.DType.Size()), s)
+	if err != nil {
+		return err
+	}
+	defer buf.Free()
+	to := device.View{Buffer: buf, DType: x.DType, Layout: layout.Dense(from.Layout.Shape)}
+	if err := Cast(s, to, from); err != nil {
+		return err
+	}
+	return Reduce(s, op, dst, to, folded)
 }
 
 // NeedsElements reports whether a reduction of nothing has no meaning.
