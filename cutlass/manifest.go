@@ -104,12 +104,22 @@ func families() []family {
 	fs = append(fs, tf32Families()...)
 	fs = append(fs, scaledFamilies()...)
 
-	// Few tiles of float64, by src/gemm_f64_sm90.cuh: two CTAs share a tile's k.
-	fs = append(fs, family{90, Kernel{
-		Unit: "sm90_f64_small", SM: 90, A: dtype.Float64, B: dtype.Float64,
-		Tile: [3]int{64, 64, 16}, Warp: [2]int{32, 32}, Cluster: [2]int{1, 1}, Parts: 2, Stages: 8, Schedule: "ring", Math: "fp64",
-		AlignA: 16, AlignB: 16, AlignOut: 8, TensorCore: true,
-	}, []dtype.DType{dtype.Float64}, allMajors})
+	// float64 in rows that TMA copies, by src/gemm_f64_sm90.cuh. Where tiles are few, two CTAs share a tile's k.
+	for _, f := range []struct {
+		unit  string
+		tile  [3]int
+		parts int
+	}{
+		{"sm90_f64_ring", [3]int{128, 64, 16}, 1},
+		{"sm90_f64_ring", [3]int{64, 64, 16}, 1},
+		{"sm90_f64_small", [3]int{64, 64, 16}, 2},
+	} {
+		fs = append(fs, family{90, Kernel{
+			Unit: f.unit, SM: 90, A: dtype.Float64, B: dtype.Float64,
+			Tile: f.tile, Warp: [2]int{32, 32}, Cluster: [2]int{1, 1}, Parts: f.parts, Stages: 8, Schedule: "ring", Math: "fp64",
+			AlignA: 16, AlignB: 16, AlignOut: 8, TensorCore: true,
+		}, []dtype.DType{dtype.Float64}, allMajors})
+	}
 
 	// CUTLASS 2.x. Where an operand has k contiguous a load is a vector of it;
 	// outputs are stored one by one. Shared memory stays below the 99 KiB of sm_86.
@@ -125,8 +135,8 @@ func families() []family {
 		vector     int // bytes of a load
 		epilogue   bool
 	}{
-		// A wave of tiles, each with a multiprocessor to itself; more of them share one,
-		// in kernels of smaller steps (scaledFamilies).
+		// float64 in other rows. A wave of tiles, each with a multiprocessor to itself;
+		// more of them share one, in kernels of smaller steps (scaledFamilies).
 		{"sm90_f64_small", 90, 90, dtype.Float64, dtype.Float64, "fp64", [3]int{128, 64, 32}, [2]int{32, 32}, 3, "multistage", 8, false},
 		{"sm90_f64", 90, 90, dtype.Float64, dtype.Float64, "fp64", [3]int{128, 128, 16}, [2]int{32, 64}, 3, "multistage", 8, false},
 		{"sm90_f64", 90, 90, dtype.Complex128, dtype.Complex128, "c128", [3]int{64, 64, 16}, [2]int{32, 32}, 3, "multistage", 16, false},

@@ -2,24 +2,29 @@
 // in shared memory that TMA fills.
 //
 // A step is 16 of k: a line of it is 128 bytes, as wide as TMA's swizzle. Warps
-// read 16 bytes at a time, without bank conflicts, whichever way an operand
-// lies: the instruction's lines and places of k are numbered to fit, and only
-// where D's elements go tells. The instruction's left operand has 16 lines, its
-// right one 8; two of them take 16 lines of the right. With t and g its thread of
-// four and group of eight, and in half h of a step,
+// read it without bank conflicts, whichever way an operand lies: the instruction's
+// lines and places of k are numbered to fit, and only where D's elements go tells.
+// The instruction's left operand has 16 lines, its right one 8; two of them take
+// 16 lines of the right. With t and g its thread of four and group of eight,
 //
-//   k of place t + 4 i     8 h + 2 t + i
-//   left lines g, g + 8    k contiguous: g / 2 + 4 (g % 2), 8 more;  else 2 g, 2 g + 1
-//   right lines g          k contiguous: g or, if g is odd, 8 + (g + 3) % 8;  else 2 g
-//                          and of the second instruction 1 more
+//   k of place t + 4 i     8 (i / 2) + 2 t + i % 2
+//   left lines g, g + 8    2 g, 2 g + 1
+//   right lines g          k contiguous: g or, if g is odd, 8 + (g + 3) % 8, and of the
+//                          second instruction 1 more;  else g, 8 more
 //
-// Two elements of 16 bytes are neighbours in the instruction's registers where the
-// left operand does not have k contiguous and the right one has; others are read
-// one by one. So the operands are swapped where both matrices are row-major.
+// Reads are of 16 bytes where those are neighbours in the instruction's registers:
+// of a left operand that does not have k contiguous, of a right one that has. So
+// the operands are swapped where both matrices are row-major. Others are of 8
+// bytes, and where both operands have k contiguous
 //
-// While one half of a step is multiplied, the next one is loaded. Warps are in
-// groups that take steps in turn, and the CTAs of a cluster take a part of k
-// each; the sums meet in shared memory and are added in the order of the CTAs,
+//   k of place t + 4 i     t + 4 i
+//   left lines g, g + 8    2 (g % 4) + g / 4, 8 more
+//   right lines g          2 g, and of the second instruction 1 more
+//
+// One warp fills the ring. The others hold a step's left lines in registers and
+// a block of its right ones, and load what comes next while they multiply. They
+// are in groups that take steps in turn, and the CTAs of a cluster take a part of
+// k each; the sums meet in shared memory and are added in the order of the CTAs,
 // then of the groups, so that a result does not depend on time.
 #pragma once
 #include "dependent.cuh"
@@ -52,18 +57,27 @@ __device__ inline double2 load(uint32_t at) {
   return v;
 }
 
-// Not half of a vector: those would have to be moved apart, for every instruction.
+// Out of a CTA of the cluster.
+__device__ inline double2 load_of(uint32_t at, int cta) {
+  double2 v;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(at) : "r"(at), "r"(cta));
+  asm volatile("ld.shared::cluster.v2.f64 {%0, %1}, [%2];" : "=d"(v.x), "=d"(v.y) : "r"(at));
+  return v;
+}
+
 __device__ inline double load_one(uint32_t at) {
   double x;
-  asm volatile("ld.volatile.shared.f64 %0, [%1];" : "=d"(x) : "r"(at));
+  asm volatile("ld.shared.f64 %0, [%1];" : "=d"(x) : "r"(at));
   return x;
 }
 
-// c += a b, 16 x 8 x 8.
-__device__ inline void multiply_add(double (&c)[4], double const (&a)[4], double const (&b)[2]) {
-  asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-               : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
-               : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
+// c += a b, 16 x 8 x 16.
+__device__ inline void multiply_add(double (&c)[4], double const (&a)[8], double const (&b)[4]) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5,%6,%7,%8,%9,%10,%11}, "
+      "{%12,%13,%14,%15}, {%0,%1,%2,%3};"
+      : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+      : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]), "d"(b[0]), "d"(b[1]),
+        "d"(b[2]), "d"(b[3]));
 }
 
 __device__ inline void meet_cluster() {
@@ -85,7 +99,8 @@ struct Tile {
   }
 };
 
-// What a kernel is: M x N of D a CTA, WarpL x WarpR of it a warp.
+// What a kernel is: M x N of D a CTA, WarpL x WarpR of it a warp. Nine warps leave 168
+// registers to a thread.
 template <bool RowA, bool RowB, int M, int N, int WarpL, int WarpR, int Groups, int Parts, int Stages>
 struct Shape {
   static constexpr bool swap = RowA && RowB;
@@ -93,19 +108,18 @@ struct Shape {
   static constexpr int left = swap ? N : M, right = swap ? M : N;
   using Left = Tile<left_k, left>;
   using Right = Tile<right_k, right>;
+  static_assert(right_k || !left_k, "");
   static constexpr int warps_l = left / WarpL, warps = warps_l * (right / WarpR);  // of a group
   static constexpr int groups = Groups, parts = Parts, stages = Stages;
-  static constexpr int threads = 32 * warps * Groups;
+  static constexpr int team = 32 * warps * Groups, threads = team + 32;  // those that multiply, and a warp that copies
   static constexpr int stage = Left::bytes + Right::bytes;
-  static constexpr int boxes = Left::boxes + Right::boxes, teams = threads / 32;  // warp w of all copies boxes w, w + teams ...
-  static constexpr int fillers = boxes < teams ? boxes : teams;
   static constexpr bool shares = Groups * Parts > 1;
   static constexpr int pitch = N + 2;  // of a sum in shared memory
   static constexpr int sum = shares ? M * pitch * static_cast<int>(sizeof(double)) : 0;
   static constexpr int shared = 1024 + Stages * stage + Groups * sum;  // it begins anywhere
   static constexpr int blocks_l = WarpL / 16, blocks_r = WarpR / 16;
   static constexpr int tile_m = M, tile_n = N, warp_l = WarpL, warp_r = WarpR;
-  static_assert(shared <= most_shared && (Stages & (Stages - 1)) == 0 && Stages > 2 * Groups, "");
+  static_assert(shared <= most_shared && (Stages & (Stages - 1)) == 0 && Stages > Groups, "");
 };
 
 template <class K>
@@ -120,22 +134,27 @@ __global__ void __launch_bounds__(K::threads, 1)
   int const warp = threadIdx.x / 32 % K::warps, group = threadIdx.x / 32 / K::warps;
   int const left = warp % K::warps_l * K::warp_l, right = warp / K::warps_l * K::warp_r;  // the warp's part
 
-  if (threadIdx.x == 0) {
+  if (threadIdx.x == K::team) {
+    asm volatile("prefetch.tensormap [%0];" ::"l"(&map_l) : "memory");
+    asm volatile("prefetch.tensormap [%0];" ::"l"(&map_r) : "memory");
     for (int i = 0; i < K::stages; ++i) {
-      make_barrier(full + 8 * i, K::fillers);
+      make_barrier(full + 8 * i, 1);
       make_barrier(empty + 8 * i, K::warps);
     }
     barriers_made();
   }
   begin();
-  __syncthreads();
+  if constexpr (K::parts > 1) {
+    meet_cluster();
+  } else {
+    __syncthreads();
+  }
 
   // This CTA's tiles and its steps of each.
   int const first = blockIdx.x / K::parts, stride = gridDim.x / K::parts, part = blockIdx.x % K::parts;
   int const steps = (p.k - 1) / step + 1;
   int const from = static_cast<int>(static_cast<int64_t>(steps) * part / K::parts);
   int const mine = static_cast<int>(static_cast<int64_t>(steps) * (part + 1) / K::parts) - from;
-  int const tiles = first < p.tiles ? (p.tiles - 1 - first) / stride + 1 : 0;
 
   // Tiles in an order in which those of one time share rows and columns.
   struct Place {
@@ -149,130 +168,137 @@ __global__ void __launch_bounds__(K::threads, 1)
     return Place{(top + in % high) * K::tile_m, in / high * K::tile_n, member};
   };
 
-  // All warps fill the ring, ahead of what they multiply and over the ends of
-  // tiles: to issue a copy takes long. Steps are counted modulo 2^32.
-  uint32_t filled = 0;
-  int fill_step = 0, fill_tile = mine > 0 ? 0 : tiles;
-  Place fill_at = place(min(first, p.tiles - 1));
-  auto const fill_to = [&](uint32_t end) {
-    int const team = threadIdx.x / 32;
-    if (lane == 0 && team < K::fillers) {
-      for (; static_cast<int32_t>(end - filled) > 0 && fill_tile < tiles; ++filled) {
-        int const slot = filled % K::stages;
-        // A new barrier is one phase behind: the first turn does not wait.
-        await(empty + 8 * slot, ~(filled / K::stages) & 1);
-        uint32_t const barrier = full + 8 * slot, to = ring + slot * K::stage;
-        int const k = (from + fill_step) * step;
-        int bytes = 0;
+  // One thread of the last warp fills the ring. Steps are counted modulo 2^32.
+  if (threadIdx.x >= K::team) {
+    uint32_t now = 0;
+    auto const fill = [&](Place const& at, int s, int end) {
+      if (lane == 0) {
+        for (uint32_t n = now; s < end; ++s, ++n) {
+          int const slot = n % K::stages, k = (from + s) * step;
+          // A new barrier is one phase behind: the first turn does not wait.
+          await(empty + 8 * slot, ~(n / K::stages) & 1);
+          uint32_t const barrier = full + 8 * slot, to = ring + slot * K::stage;
+          expect(barrier, K::stage);
 #pragma unroll
-        for (int i = 0; i < K::boxes; i += K::teams) {
-          if (i + team < K::boxes) bytes += i + team < K::Left::boxes ? K::Left::box_bytes : K::Right::box_bytes;
-        }
-        expect(barrier, bytes);
+          for (int i = 0; i < K::Left::boxes; ++i) {
+            K::Left::copy(to, &map_l, i, k, K::swap ? at.n : at.m, p.batch_l ? at.member : 0, barrier);
+          }
 #pragma unroll
-        for (int i = 0; i < K::boxes; i += K::teams) {
-          int const box = i + team;
-          if (box < K::Left::boxes) {
-            K::Left::copy(to, &map_l, box, k, K::swap ? fill_at.n : fill_at.m, p.batch_l ? fill_at.member : 0, barrier);
-          } else if (box < K::boxes) {
-            K::Right::copy(to + K::Left::bytes, &map_r, box - K::Left::boxes, k, K::swap ? fill_at.m : fill_at.n,
-                           p.batch_r ? fill_at.member : 0, barrier);
+          for (int i = 0; i < K::Right::boxes; ++i) {
+            K::Right::copy(to + K::Left::bytes, &map_r, i, k, K::swap ? at.m : at.n, p.batch_r ? at.member : 0, barrier);
           }
         }
-        if (++fill_step == mine) {
-          fill_step = 0;
-          fill_at = place(min(first + ++fill_tile * stride, p.tiles - 1));
-        }
       }
+      __syncwarp();
+    };
+    for (int tile = first; tile < p.tiles; tile += stride) {
+      // Over the end of the tile before as far as the ring goes, then the cluster meets for its sums.
+      Place const at = place(tile);
+      int const early = min(mine, K::stages);
+      fill(at, 0, early), now += early;
+      if (K::parts > 1 && tile != first) meet_cluster(), meet_cluster();
+      fill(at, early, mine), now += mine - early;
     }
-    __syncwarp();
-  };
-  fill_to(K::stages);
+    if constexpr (K::parts > 1) meet_cluster(), meet_cluster();
+    return;
+  }
 
-  // Where this thread reads in a stage: of k contiguous by half, else by place.
+  // Where this thread reads in a stage: of k contiguous by half, else by place; of k
+  // contiguous in both, at place t.
   uint32_t at_l[2], at_r[2][2];
 #pragma unroll
   for (int e = 0; e < 2; ++e) {
-    int const r = g / 2 + 4 * (g % 2), k = 2 * t + e;
-    at_l[e] = left * line + (K::left_k ? r * line + (((t + 4 * e) ^ r) << 4) : k * line + ((g ^ k) << 4));
+    int const r = 2 * (g % 4) + g / 4, k = 2 * t + e;
+    at_l[e] = left * line + (K::left_k ? r * line + ((t / 2 ^ r) << 4) + t % 2 * 8 : k * line + ((g ^ k) << 4));
 #pragma unroll
     for (int y = 0; y < 2; ++y) {
-      int const q = (g % 2 == 0 ? g : 8 + (g + 3) % 8) + y;
+      int const q = (K::left_k ? 2 * g : g % 2 == 0 ? g : 8 + (g + 3) % 8) + y;
       at_r[y][e] = K::Left::bytes + right * line +
-                   (K::right_k ? q * line + (((t + 4 * e) ^ (q & 7)) << 4) : k * line + ((g ^ k) << 4));
+                   (K::left_k    ? q * line + ((t / 2 ^ (q & 7)) << 4) + t % 2 * 8
+                    : K::right_k ? q * line + (((t + 4 * e) ^ (q & 7)) << 4)
+                                 : k * line + (((g / 2 + 4 * y) ^ k) << 4) + g % 2 * 8);
     }
   }
-  auto const load_left = [&](double (&to)[4], uint32_t stage, int h, int i) {
 #pragma unroll
-    for (int e = 0; e < 2; ++e) {
-      if constexpr (K::left_k) {  // e: the upper or the lower eight lines
-        uint32_t const at = stage + at_l[h] + (16 * i + 8 * e) * line;
-        to[e] = load_one(at), to[2 + e] = load_one(at + 8);
-      } else {
-        double2 const v = load(stage + at_l[e] + (16 * i + 8 * h) * line);
-        to[2 * e] = v.x, to[2 * e + 1] = v.y;
-      }
+  for (int e = 0; e < 2; ++e) {  // what comes from a lane is not computed anew for each load
+    at_l[e] = __shfl_sync(~0u, at_l[e], lane);
+    at_r[0][e] = __shfl_sync(~0u, at_r[0][e], lane), at_r[1][e] = __shfl_sync(~0u, at_r[1][e], lane);
+  }
+  // A block's lines come in four parts.
+  auto const load_left = [&](double (&to)[8], uint32_t stage, int i, int part) {
+    int const h = part / 2, e = part % 2;
+    if constexpr (K::left_k) {
+      uint32_t const at = (stage + at_l[0]) ^ part << 5;
+      to[2 * part] = load_one(at + 16 * i * line), to[2 * part + 1] = load_one(at + (16 * i + 8) * line);
+    } else {
+      double2 const v = load(stage + at_l[e] + (16 * i + 8 * h) * line);
+      to[4 * h + 2 * e] = v.x, to[4 * h + 2 * e + 1] = v.y;
     }
   };
-  auto const load_right = [&](double (&to)[2][2], uint32_t stage, int h, int j) {
-#pragma unroll
-    for (int e = 0; e < 2; ++e) {
-      if constexpr (K::right_k) {  // e: the instruction
-        double2 const v = load(stage + at_r[e][h] + 16 * j * line);
-        to[e][0] = v.x, to[e][1] = v.y;
-      } else {
-        uint32_t const at = stage + at_r[0][e] + (16 * j + 8 * h) * line;
-        to[0][e] = load_one(at), to[1][e] = load_one(at + 8);
-      }
+  auto const load_right = [&](double (&to)[2][4], uint32_t stage, int j, int part) {
+    int const h = part / 2, e = part % 2;
+    if constexpr (K::left_k) {
+      to[0][part] = load_one(((stage + at_r[0][0]) ^ part << 5) + 16 * j * line);
+      to[1][part] = load_one(((stage + at_r[1][0]) ^ part << 5) + 16 * j * line);
+    } else if constexpr (K::right_k) {  // e: the instruction
+      double2 const v = load(stage + at_r[e][h] + 16 * j * line);
+      to[e][2 * h] = v.x, to[e][2 * h + 1] = v.y;
+    } else {
+      to[0][part] = load_one(stage + at_r[0][e] + (16 * j + 8 * h) * line);
+      to[1][part] = load_one(stage + at_r[1][e] + (16 * j + 8 * h) * line);
     }
   };
 
-  constexpr uint32_t ahead = K::stages - 2 * K::groups + 1;  // of slots that other warps may still read
-  uint32_t q = 0;                                            // steps before this tile
+  uint32_t q = 0;  // steps before this tile
   for (int tile = first; tile < p.tiles; tile += stride, q += mine) {
     double c[K::blocks_l][K::blocks_r][2][4] = {};
-    double lefts[2][K::blocks_l][4], rights[2][2][2];  // of this half and the next; of this block and the next
-
-    // Multiplies half h of a stage, while the next half's left lines and one block
-    // more of the right ones are loaded.
-    auto const multiply_half = [&](uint32_t stage, int h, uint32_t next, bool more) {
-#pragma unroll
-      for (int j = 0; j < K::blocks_r; ++j) {
-        if (j + 1 < K::blocks_r) {
-          load_right(rights[(j + 1) % 2], stage, h, j + 1);
-        } else if (more) {
-          load_right(rights[0], next, 1 - h, 0);
-        }
-        if (more && j < K::blocks_l) load_left(lefts[1 - h][j], next, 1 - h, j);
-#pragma unroll
-        for (int i = 0; i < K::blocks_l; ++i) {
-          multiply_add(c[i][j][0], lefts[h][i], rights[j % 2][0]);
-          multiply_add(c[i][j][1], lefts[h][i], rights[j % 2][1]);
-        }
-      }
-    };
-    static_assert(K::blocks_l <= K::blocks_r && K::blocks_r % 2 == 0, "");
+    double lefts[2][K::blocks_l][8], rights[2][2][4];  // of this step and the next; of this block and the next
     auto const stage_of = [&](uint32_t now) { return ring + now % K::stages * K::stage; };
     auto const await_step = [&](uint32_t now) { await(full + 8 * (now % K::stages), now / K::stages & 1); };
-    if (group < mine) {
-      uint32_t const stage = stage_of(q + group);
-      await_step(q + group);
+    // Multiplies a step. One block more of the right lines is loaded meanwhile, and during
+    // the last block the next step's left ones; after the last step some that nobody needs.
+    auto const multiply_step = [&](int odd, int s) {
+      uint32_t const now = q + s, stage = stage_of(now);
+      uint32_t next = stage;
+      static_assert(K::blocks_r % 2 == 0, "");
 #pragma unroll
-      for (int i = 0; i < K::blocks_l; ++i) load_left(lefts[0][i], stage, 0, i);
-      load_right(rights[0], stage, 0, 0);
-    }
-    for (int s = group; s < mine; s += K::groups) {
-      uint32_t const now = q + s, stage = stage_of(now), next = stage_of(now + K::groups);
-      fill_to(now + ahead);
-      multiply_half(stage, 0, stage, true);
-      bool const more = s + K::groups < mine;
-      if (more) await_step(now + K::groups);
-      multiply_half(stage, 1, next, more);
+      for (int j = 0; j < K::blocks_r; ++j) {
+        bool const last = j + 1 == K::blocks_r;
+        if (last && s + K::groups < mine) {
+          next = stage_of(now + K::groups);
+          await_step(now + K::groups);
+        }
+        constexpr int products = 2 * K::blocks_l;
+#pragma unroll
+        for (int x = 0; x < products; ++x) {
+#pragma unroll
+          for (int l = 4 * x / products; l < 4 * (x + 1) / products; ++l) {
+            load_right(rights[(j + 1) % 2], last ? next : stage, last ? 0 : j + 1, l);
+          }
+          if (last) {
+#pragma unroll
+            for (int l = 2 * x; l < 2 * x + 2; ++l) load_left(lefts[1 - odd][l / 4], next, l / 4, l % 4);
+          }
+          multiply_add(c[x % K::blocks_l][j][x / K::blocks_l], lefts[odd][x % K::blocks_l], rights[j % 2][x / K::blocks_l]);
+        }
+      }
       __syncwarp();
       if (lane == 0) arrive(empty + 8 * (now % K::stages));
+    };
+    if (group < mine) {
+      await_step(q + group);
+#pragma unroll
+      for (int l = 0; l < 4; ++l) {
+        load_right(rights[0], stage_of(q + group), 0, l);
+#pragma unroll
+        for (int i = 0; i < K::blocks_l; ++i) load_left(lefts[0][i], stage_of(q + group), i, l);
+      }
     }
-
-    if constexpr (K::groups > 1) fill_to(q + mine + ahead);  // a group may have had no step
+#pragma unroll 1
+    for (int s = group; s < mine; s += 2 * K::groups) {
+      multiply_step(0, s);
+      if (s + K::groups < mine) multiply_step(1, s + K::groups);
+    }
 
     // Pairs of neighbours in a row of D.
     Place const to = place(tile);
@@ -284,12 +310,15 @@ __global__ void __launch_bounds__(K::threads, 1)
 #pragma unroll
           for (int e = 0; e < 4; ++e) {
             auto const& x = c[i][j];
-            int const r = right + 16 * j + (K::right_k ? e % 2 == 0 ? 2 * t : 8 + (2 * t + 4) % 8 : 4 * t + 2 * (e % 2));
+            int const l = left + 16 * i, r = right + 16 * j + (K::right_k && !K::left_k ? e % 2 == 0 ? 2 * t : 8 + (2 * t + 4) % 8 : 0);
             if constexpr (K::swap) {  // e / 2: the instruction
-              f(r + e / 2, left + 16 * i + 2 * g, x[e / 2][e % 2], x[e / 2][e % 2 + 2]);
-            } else {
-              int const l = K::left_k ? g / 2 + 4 * (g % 2) + 8 * (e / 2) : 2 * g + e / 2;
-              f(left + 16 * i + l, r, x[0][e], x[1][e]);
+              f(r + e / 2, l + 2 * g, x[e / 2][e % 2], x[e / 2][e % 2 + 2]);
+            } else if constexpr (K::left_k) {
+              f(l + 2 * (g % 4) + g / 4 + 8 * (e / 2), r + 4 * t + 2 * (e % 2), x[0][e], x[1][e]);
+            } else if constexpr (K::right_k) {
+              f(l + 2 * g + e / 2, r, x[0][e], x[1][e]);
+            } else {  // e % 2: the instruction
+              f(l + 2 * g + e / 2, r + 8 * (e % 2) + 2 * t, x[e % 2][e / 2 * 2], x[e % 2][e / 2 * 2 + 1]);
             }
           }
         }
@@ -318,20 +347,18 @@ __global__ void __launch_bounds__(K::threads, 1)
         if constexpr (K::parts > 1) {
           meet_cluster();
         } else {
-          __syncthreads();
+          asm volatile("barrier.sync 1, %0;" ::"n"(K::team) : "memory");
         }
       };
       meet();
       constexpr int rows = K::tile_m / K::parts, pairs = K::tile_n / 2;
-      for (int i = threadIdx.x; i < rows * pairs; i += K::threads) {
+      for (int i = threadIdx.x; i < rows * pairs; i += K::team) {
         int const r = part * rows + i / pairs, n = i % pairs * 2;
         double x = 0, y = 0;
 #pragma unroll
         for (int s = 0; s < K::parts * K::groups; ++s) {
-          uint32_t at = sums + s % K::groups * K::sum + (r * K::pitch + n) * static_cast<int>(sizeof(double));
-          asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(at) : "r"(at), "r"(s / K::groups));
-          double2 v;
-          asm volatile("ld.shared::cluster.v2.f64 {%0, %1}, [%2];" : "=d"(v.x), "=d"(v.y) : "r"(at));
+          uint32_t const at = sums + s % K::groups * K::sum + (r * K::pitch + n) * static_cast<int>(sizeof(double));
+          double2 const v = K::parts > 1 ? load_of(at, s / K::groups) : load(at);
           x = s == 0 ? v.x : x + v.x, y = s == 0 ? v.y : y + v.y;
         }
         store(r, n, x, y);

@@ -664,6 +664,37 @@ constexpr bool is_smooth<GELUTanh> = true;
 template <>
 constexpr bool is_smooth<SiLU> = true;
 
+// The smooth operations of double. e^-100, `lowered`, keeps a power from being
+// subnormal before it is multiplied: the result is rounded once.
+constexpr double lowered = 0x1.a8c1f14e2af5dp-145;
+
+template <class Op>
+__device__ inline double in_double(double x) {
+  return Op::exact(x);
+}
+template <>
+__device__ inline double in_double<SiLU>(double x) {
+  return x < -600 ? x * exp(x + 100) * lowered : SiLU::exact(x);
+}
+// The argument of exp reaches 745: what rounding takes from it is carried along.
+template <>
+__device__ inline double in_double<GELUTanh>(double x) {
+  constexpr double outer = 1.5957691216057308, outer_rest = -0x1.cbc0d30ebfd15p-54;
+  constexpr double inner = 0.044715, inner_rest = 0x1.441355475a31ap-59;
+  if (!(fabs(x) < 100)) return GELUTanh::exact(x);
+  double const z = x * x, z_rest = fma(x, x, -z);
+  double const w = inner * z, w_rest = fma(inner, z, -w) + (inner * z_rest + inner_rest * z);
+  double const u = 1 + w, u_rest = (w - (u - 1)) + w_rest;
+  double const y = outer * x, y_rest = fma(outer, x, -y) + outer_rest * x;
+  double const v = y * u, v_rest = fma(y, u, -v) + (y * u_rest + y_rest * u);
+  if (v < -600) {
+    double const e = exp(v + 100);
+    return x * fma(e, v_rest, e) * lowered;
+  }
+  double const e = exp(-fabs(v)), p = fma(e, v < 0 ? v_rest : -v_rest, e);
+  return v < 0 ? x * p / (1 + p) : x / (1 + p);
+}
+
 // Op on each of N elements.
 template <class Op, class T, int N>
 __device__ inline void apply(T (&x)[N]) {
@@ -677,7 +708,7 @@ __device__ inline void apply(T (&x)[N]) {
     to_halves(r, x);
   } else if constexpr (sizeof(T) == 8) {
 #pragma unroll
-    for (int e = 0; e < N; ++e) x[e] = Op::exact(x[e]);
+    for (int e = 0; e < N; ++e) x[e] = in_double<Op>(x[e]);
   } else {
     bool quick = true;
 #pragma unroll

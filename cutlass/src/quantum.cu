@@ -41,19 +41,14 @@ int set_device(int device) {
 
 __device__ inline void first_of(unsigned long long* word, unsigned long long at) { atomicMin(word, at); }
 
+// The angles of every sample, [n, angles]. status[0]: the first element that is not finite;
+// status[1]: the first such angle. Every product and sum is rounded by itself, as on the
+// host.
 template <class X>
-__global__ void finite_kernel(X const* x, int64_t first, int64_t n, int64_t features, int64_t row, int64_t col, unsigned long long* status) {
+__global__ void angle_kernel(X const* x, int64_t first, int64_t n, int64_t features, int64_t row, int64_t col, int const* code,
+                             double const* coefs, int angles, double* out, unsigned long long* status) {
   int64_t const at = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (at >= n * features) return;
-  if (!isfinite(x[(first + at / features) * row + at % features * col])) first_of(status, first * features + at);
-}
-
-// The angles of every sample, [n, angles]; status[1]: the first that is not
-// finite. Every product and sum is rounded by itself, as on the host.
-template <class X>
-__global__ void angle_kernel(X const* x, int64_t first, int64_t n, int64_t row, int64_t col, int const* code, double const* coefs,
-                             int angles, double* out, unsigned long long* status) {
-  int64_t const at = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (at < n * features && !isfinite(x[(first + at / features) * row + at % features * col])) first_of(status, first * features + at);
   if (at >= n * angles) return;
   int64_t const sample = first + at / angles;
   int const* p = code + code[at % angles];
@@ -924,13 +919,11 @@ extern "C" {
 GPK_API int gpk_quantum_angles(int device, uint64_t stream, int x_type, int64_t first, int64_t n, int64_t features, uint64_t x, int64_t row,
                                int64_t col, int angles, uint64_t code, uint64_t coefs, uint64_t out, uint64_t status) {
   if (x_type != GPK_F32 && x_type != GPK_F64) return GPK_ERR_UNSUPPORTED;
-  if (n * (features > angles ? features : angles) > INT64_C(128) * INT32_MAX) return GPK_ERR_ARGUMENT;
+  int64_t const threads = n * (features > angles ? features : angles);
+  if (threads > INT64_C(128) * INT32_MAX) return GPK_ERR_ARGUMENT;
   if (int const e = set_device(device)) return e;
-  void* finite[] = {&x, &first, &n, &features, &row, &col, &status};
-  void* all[] = {&x, &first, &n, &row, &col, &code, &coefs, &angles, &out, &status};
-  int e = x_type == GPK_F32 ? over(n * features, stream, &finite_kernel<float>, finite) : over(n * features, stream, &finite_kernel<double>, finite);
-  if (e != 0) return e;
-  return x_type == GPK_F32 ? over(n * angles, stream, &angle_kernel<float>, all) : over(n * angles, stream, &angle_kernel<double>, all);
+  void* params[] = {&x, &first, &n, &features, &row, &col, &code, &coefs, &angles, &out, &status};
+  return x_type == GPK_F32 ? over(threads, stream, &angle_kernel<float>, params) : over(threads, stream, &angle_kernel<double>, params);
 }
 
 GPK_API int gpk_quantum_slots(int device, uint64_t stream, int type, int64_t n, int slots, uint64_t code, uint64_t fixed,

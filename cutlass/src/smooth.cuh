@@ -87,28 +87,27 @@ __device__ __noinline__ void either(float* x, int n) {
 struct GELU {
   static constexpr float limit = 12.5f;
 
-  // T(a) = v e^(L(v) - a^2/2), v = a/(a + 2): L, a polynomial, has what v and the
-  // power leave of log Q(a), to 2^-26.
+  // T(a) = v e^(L(v) - a^2/2), v = a/(a + 2) = 1 - 1/(a/2 + 1): L, a polynomial, has
+  // what v and the power leave of log Q(a), to 2^-26.
   static __device__ float quick(float x) {
-    float const a = fabsf(x);
-    float const d = a + 2, d_rest = a - (d - 2);
-    float const r = approximate_reciprocal(d), v = a * r;
-    float const r_rest = fmaf(-d_rest, r, fmaf(-d, r, 1.f));  // of r, over r
-    float p = 0.205096424f;
-    p = fmaf(p, v, -0.617398798f);
-    p = fmaf(p, v, 0.638134718f);
-    p = fmaf(p, v, -0.344854623f);
-    p = fmaf(p, v, 0.165137082f);
-    p = fmaf(p, v, 0.0612540096f);
-    p = fmaf(p, v, 0.0376235247f);
-    p = fmaf(p, v, -0.0990353152f);
-    p = fmaf(p, v, -0.369062603f);
-    p = fmaf(p, v, -0.595767617f);
-    float const half = 0.5f * a, hi = half * a, lo = fmaf(half, a, -hi);
-    // L - a^2/2 = n log 2 + y. An error of r counts for v, less for L.
+    float const a = fabsf(x), half = 0.5f * a;
+    float const r = approximate_reciprocal(half + 1), w = 1 - r;
+    float const v = fmaf(r, fmaf(half, r, -w), w);  // w, less what r and half + 1 are off
+    float p = 0.203505576f;
+    p = fmaf(p, v, -0.609581709f);
+    p = fmaf(p, v, 0.621900141f);
+    p = fmaf(p, v, -0.32634005f);
+    p = fmaf(p, v, 0.152505621f);
+    p = fmaf(p, v, 0.0665232167f);
+    p = fmaf(p, v, 0.0363054574f);
+    p = fmaf(p, v, -0.0988499746f);
+    p = fmaf(p, v, -0.369075328f);
+    p = fmaf(p, v, -0.595767319f);
+    // L - a^2/2 = n log 2 + y. What the float log 2 is off grows with n as a^2 does,
+    // and p has it.
+    float const hi = half * a, lo = fmaf(half, a, -hi);
     float const t = fmaf(fmaf(p, v, -hi), 1.44269504f, 12582912.f), n = t - 12582912.f;
-    float const y_rest = fmaf(r_rest, fmaf(-1.03f, v, 1.f), fmaf(n, -1.42860677e-6f, -lo));
-    float const y = fmaf(n, -0.693145752f, -hi) + fmaf(p, v, y_rest);
+    float const y = fmaf(n, -0.693147182f, -hi) + fmaf(p, v, -lo);
     float q = 0.00138123066f;
     q = fmaf(q, y, 0.00836982392f);
     q = fmaf(q, y, 0.041668497f);
