@@ -69,6 +69,11 @@ func (c *candidate) bind(p Problem, dev *device.Device) error {
 			c.scratch = c.other.scratch
 		}
 	}
+	if c.last != nil {
+		if err := c.last.bind(c.lastProblem(p), dev); err != nil {
+			return err
+		}
+	}
 	index, ok := lib.KernelIndex(c.kernel.Name)
 	if !ok {
 		return fmt.Errorf("%w: the kernel library %s lacks %s; build it for this device with `gpk setup -arch all`", expr.ErrUnsupported, lib.Path(), c.kernel.Name)

@@ -3,6 +3,7 @@ package matmul
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -42,6 +43,10 @@ type candidate struct {
 	form  cutlass.Form
 	other *candidate
 
+	// Of products whose last rows another kernel computes.
+	last     *candidate
+	lastRows int
+
 	// What the kernel library says of it, once it is to run.
 	index          int
 	scratch        int64 // bytes of workspace of the kernel itself
@@ -70,8 +75,9 @@ func choose(p Problem, c device.Capabilities, force string, kernels []cutlass.Ke
 }
 
 // rank orders every kernel that can compute the problem by its predicted time.
-// force names the only one to consider, with inParts behind the name for no other
-// way than in parts of k.
+// force names the only one to consider: it computes all rows, or, with withLast behind
+// the name, leaves the last to another; with inParts it takes no other way than in
+// parts of k.
 func rank(p Problem, c device.Capabilities, force string, kernels []cutlass.Kernel) ([]candidate, error) {
 	p, err := p.normal()
 	if err != nil {
@@ -82,7 +88,8 @@ func rank(p Problem, c device.Capabilities, force string, kernels []cutlass.Kern
 	}
 	var found []candidate
 	served := false
-	name, cut := strings.CutSuffix(force, inParts)
+	name, parts, last := kernelNamed(force)
+	ranked := lasts{}
 	for _, k := range kernels {
 		forced := name == k.Name
 		if force != "" && !forced || !runsOn(k, c, forced) {
@@ -99,13 +106,17 @@ func rank(p Problem, c device.Capabilities, force string, kernels []cutlass.Kern
 		} else {
 			cand, ok = fit(p, k, c)
 		}
-		if ok && !cut {
+		if ok && last {
+			cand.cutLast(p, c, kernels, math.Inf(1), ranked)
+			ok = cand.last != nil
+		}
+		if ok && !parts {
 			found = append(found, cand)
 			if forced { // as it is, where that will do
 				continue
 			}
 		}
-		if cand, ok := fitParts(p, k, c); ok {
+		if cand, ok := fitParts(p, k, c); ok && !last {
 			found = append(found, cand)
 		}
 	}
@@ -118,8 +129,33 @@ func rank(p Problem, c device.Capabilities, force string, kernels []cutlass.Kern
 		}
 		return nil, fmt.Errorf("%w: no kernel computes %v on SM %d", expr.ErrUnsupported, p, c.SM)
 	}
-	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.cycles, b.cycles) })
+	byCycles := func(a, b candidate) int { return cmp.Compare(a.cycles, b.cycles) }
+	slices.SortStableFunc(found, byCycles)
+	if force == "" {
+		for i := range found {
+			found[i].cutLast(p, c, kernels, found[0].cycles, ranked)
+		}
+		slices.SortStableFunc(found, byCycles)
+	}
 	return found, nil
+}
+
+// name is what rank knows the candidate by.
+func (c *candidate) name() string {
+	switch {
+	case c.parts > 0:
+		return c.kernel.Name + inParts
+	case c.last != nil:
+		return c.kernel.Name + withLast
+	}
+	return c.kernel.Name
+}
+
+// kernelNamed takes a candidate's name apart.
+func kernelNamed(name string) (kernel string, parts, last bool) {
+	kernel, parts = strings.CutSuffix(name, inParts)
+	kernel, last = strings.CutSuffix(kernel, withLast)
+	return kernel, parts, last
 }
 
 // plan is what the candidate looks like from outside.

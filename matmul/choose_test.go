@@ -278,7 +278,16 @@ func TestModel(t *testing.T) {
 		{Problem{M: 4096, N: 4096, K: 4096, A: fp32}, "sm90_f16s_f32_rr_128x256x64_2x1_cooperative"},
 		{Problem{M: 8192, N: 8192, K: 8192, A: fp32}, "sm90_f16s_f32_rr_128x256x64_2x1_cooperative"},
 		{Problem{M: 512, N: 512, K: 512, A: dtype.Float64}, "sm90_f64_f64_rr_64x64x16_ring2"},
-		{Problem{M: 1024, N: 1024, K: 1024, A: dtype.Float64}, "sm90_f64_f64_rr_128x64x32_multistage"},
+		{Problem{M: 1024, N: 1024, K: 1024, A: dtype.Float64}, "sm90_f64_f64_rr_128x64x16_ring1"},
+		{Problem{M: 1536, N: 1536, K: 1536, A: dtype.Float64}, "sm90_f64_f64_rr_64x64x16_ring1"},
+		{Problem{M: 128, N: 4096, K: 4096, A: dtype.Float64}, "sm90_f64_f64_rr_64x64x16_ring1"},
+		{Problem{M: 896, N: 896, K: 896, A: dtype.Float64}, "sm90_f64_f64_rr_128x64x16_ring1"},
+		{Problem{M: 1152, N: 1152, K: 1152, A: dtype.Float64}, "sm90_f64_f64_rr_64x64x16_ring1"},
+		{Problem{M: 64, N: 64, K: 64, Batch: 1000, A: dtype.Float64}, "sm90_f64_f64_rr_128x64x16_ring1"},
+		{Problem{M: 2048, N: 2048, K: 2048, A: dtype.Float64}, "sm90_f64_f64_rr_128x64x16_ring1"},
+		{Problem{M: 3072, N: 3072, K: 3072, A: dtype.Float64}, "sm90_f64_f64_rr_128x64x16_ring1"},
+		{Problem{M: 4096, N: 4096, K: 4096, A: dtype.Float64}, "sm90_f64_f64_rr_128x128x16_multistage"},
+		{Problem{M: 8192, N: 8192, K: 8192, A: dtype.Float64}, "sm90_f64_f64_rr_128x128x16_multistage"},
 	} {
 		p := test.p
 		p.B, p.AlignA, p.AlignB, p.AlignC = p.A, 16, 16, 16

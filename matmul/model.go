@@ -26,8 +26,8 @@ import (
 // and of batches, each launched before the previous one had ended. They predict
 // a time to 11 % (root mean square), and the tile of least cycles was at most
 // 2.4 % slower than the fastest that was measured. The numbers of TF32 through
-// registers, and of float64 in rings, were read from 40 later timings, and those of
-// large products of halves from 60. Peak rates are those of NVIDIA's data sheet.
+// registers were read from 40 later timings, those of large products of halves from
+// 60, and of float64 in rings from 90. Peak rates are those of NVIDIA's data sheet.
 const (
 	cyclesPerMicrosecond = 1800
 
@@ -76,9 +76,15 @@ var planesReach = map[[3]int]float64{
 const (
 	plainReach = 0.9  // of the peak
 	aloneRate  = 0.96 // by a tile of float64 that fills a multiprocessor, where there is one for each
-	ringReach  = 0.67
+	ringReach  = 0.92
+	ringEnd    = 1500. // from a tile's last step to the next one's first
+	ringLong   = 2e6   // from here on the clock falls, fully at twice as many cycles
+	ringHeat   = 0.07  // what that costs more than larger tiles do
+	groupReach = 0.88  // of a ring whose groups of warps take steps in turn
+	groupEnd   = 4000. // where they add up their sums
+	clusterEnd = 7000. // where two CTAs do
 	splitReach = 0.77  // of a ring whose tiles are split on the way
-	ringEnd    = 5300. // a cluster's way to its first tile, and from its sums to D
+	splitEnd   = 5300.
 	skinnyRate = 0.86
 )
 
@@ -118,7 +124,7 @@ func kernelCycles(p Problem, k cutlass.Kernel, c device.Capabilities) float64 {
 	default:
 		compute = plainCycles(p, k, down*across*p.Batch, sms)
 	}
-	if down == 1 && p.M < tm && k.Schedule != "skinny" {
+	if down == 1 && p.M < tm && k.Schedule != "skinny" && (k.Schedule != "ring" || k.Math != "fp64") {
 		part := float64(tm) / float64(tm+tn)
 		bytes *= 1 + zeroFill*part*part*(1-m/float64(tm))
 	}
@@ -252,12 +258,21 @@ func activationCycles(p Problem, k cutlass.Kernel) float64 {
 func ringCycles(p Problem, k cutlass.Kernel, tiles, sms int) float64 {
 	share := float64(ceilDiv(tiles, max(1, sms/k.Parts)))
 	steps := float64(ceilDiv(ceilDiv(p.K, k.Tile[2]), k.Parts))
-	reach := ringReach
-	if k.Math == "tf32x3" {
-		reach = splitReach
+	reach, end := ringReach, ringEnd
+	switch {
+	case k.Math == "tf32x3":
+		reach, end = splitReach, splitEnd
+	case k.Parts > 1:
+		reach, end = groupReach, clusterEnd
+	case k.Tile[0]*k.Tile[1] <= 64*64:
+		reach, end = groupReach, groupEnd
 	}
 	step := 2 * float64(k.Tile[0]*k.Tile[1]*k.Tile[2]) / (flopsPerCycle[k.Math] * reach)
-	return share * (steps*step + ringEnd)
+	compute := share * (steps*step + end)
+	if k.Math == "fp64" {
+		compute *= 1 + ringHeat*math.Min(1, math.Max(0, compute/ringLong-1))
+	}
+	return compute
 }
 
 // plainCycles is the compute term of the other kernels.
@@ -278,14 +293,10 @@ func plainCycles(p Problem, k cutlass.Kernel, tiles, sms int) float64 {
 func tileRate(k cutlass.Kernel) float64 {
 	area := k.Tile[0] * k.Tile[1]
 	switch {
-	case k.Math == "fp64" && area <= 64*64:
-		return 0.77
 	case k.Math == "fp64" && k.Tile[2] > 16:
 		return 0.89
 	case k.Math == "fp64" && area <= 64*128:
 		return 0.93
-	case k.Math == "fp64":
-		return 0.95
 	case area <= 64*64:
 		return 0.6
 	case area <= 64*128:

@@ -126,8 +126,15 @@ func (p *Product) execute(s *device.Stream, st stack, q Problem, c *candidate) e
 		}
 		defer aside.Buffer.Free()
 	}
-	for row := 0; row < q.M; row += rows {
-		at := block{row: row, rows: min(rows, q.M-row)}
+	// Memory that is missing is missed before anything is written.
+	first := q.M - c.lastRows
+	if c.last != nil {
+		if err := p.executeLast(s, st, q, c, a, b); err != nil {
+			return err
+		}
+	}
+	for row := 0; row < first; row += rows {
+		at := block{row: row, rows: min(rows, first-row)}
 		if q.Symmetric {
 			at.col = row
 		}

@@ -58,7 +58,7 @@ func (c *candidate) hidesSmooth(k int) bool {
 }
 
 func (c *candidate) takesTail() bool {
-	return c.kernel.Epilogue && !c.square && (c.other == nil || c.other.takesTail())
+	return c.kernel.Epilogue && !c.square && (c.other == nil || c.other.takesTail()) && (c.last == nil || c.last.takesTail())
 }
 
 // tail has the launch do the product's tail.

@@ -102,11 +102,7 @@ func tuneCandidates(q Problem, c device.Capabilities, kernels []cutlass.Kernel) 
 	var names []string
 	for _, f := range found {
 		if len(names) < tuneMost && f.cycles <= tuneWithin*found[0].cycles {
-			name := f.kernel.Name
-			if f.parts > 0 {
-				name += inParts
-			}
-			names = append(names, name)
+			names = append(names, f.name())
 		}
 	}
 	return names

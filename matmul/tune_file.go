@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/gpk-go/gpk/cutlass"
@@ -136,7 +135,7 @@ func (f *tuneFile) read() (map[string]tuneChoice, error) {
 		return nil, fmt.Errorf("%s was measured elsewhere", f.path)
 	}
 	for key, c := range d.Choices {
-		name := strings.TrimSuffix(c.Kernel, inParts)
+		name, _, _ := kernelNamed(c.Kernel)
 		known := slices.ContainsFunc(manifest, func(k cutlass.Kernel) bool { return k.Name == name })
 		if !known || key == "" || len(key) > tuneKeyLen || !(c.Microseconds > 0) || math.IsInf(c.Microseconds, 0) {
 			return nil, fmt.Errorf("%s: %q: %v is no choice", f.path, key, c)

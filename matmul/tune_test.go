@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/expr"
 )
 
 func tempTuneFile(t *testing.T) *tuneFile {
@@ -35,7 +36,11 @@ func TestTuneFile(t *testing.T) {
 	if err := f.store("another problem", inParts); err != nil {
 		t.Fatal(err)
 	}
-	for key, want := range map[string]tuneChoice{"a problem": want, "another problem": inParts} {
+	withLast := tuneChoice{manifest[3].Name + withLast, 9.5}
+	if err := f.store("a third", withLast); err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]tuneChoice{"a problem": want, "another problem": inParts, "a third": withLast} {
 		if got, ok := reopened(f).lookup(key); !ok || got != want {
 			t.Errorf("for %s another process finds %v, %v", key, got, ok)
 		}
@@ -190,6 +195,23 @@ func TestTuneCandidates(t *testing.T) {
 		plan, c, err := choose(p, sm90, name, manifest)
 		if err != nil || plan.Kernel != found[i].kernel.Name || c.parts != found[i].parts {
 			t.Errorf("%s: %v in %d parts, %v; the model has %s in %d", name, plan.Kernel, c.parts, err, found[i].kernel.Name, found[i].parts)
+		}
+	}
+	// And one that leaves the last rows to another, so.
+	p = Problem{M: 4097, N: 4097, K: 4097, A: bf16, B: bf16}
+	if found, err = rank(p, sm90, "", manifest); err != nil || found[0].last == nil {
+		t.Fatalf("%v, %v", found, err)
+	}
+	for i, name := range tuneCandidates(p, sm90, manifest) {
+		plan, c, err := choose(p, sm90, name, manifest)
+		if err != nil || plan.Kernel != found[i].kernel.Name || c.lastRows != found[i].lastRows || c.cycles != found[i].cycles {
+			t.Errorf("%s: %v without its last %d rows, %s, %v; the model has %s without %d, %s",
+				name, plan.Kernel, c.lastRows, c.predicted(), err, found[i].kernel.Name, found[i].lastRows, found[i].predicted())
+		}
+	}
+	for _, q := range []Problem{{M: 4096, N: 4097, K: 4097, A: bf16, B: bf16}, {M: 4097, N: 4097, K: 4097, Batch: 2, A: bf16, B: bf16}} {
+		if plan, _, err := choose(q, sm90, found[0].kernel.Name+withLast, manifest); !errors.Is(err, expr.ErrUnsupported) {
+			t.Errorf("%v has no last rows: %v, %v", q, plan, err)
 		}
 	}
 	if names := tuneCandidates(Problem{A: bf16, B: fp16}, sm90, manifest); names != nil {
