@@ -225,6 +225,9 @@ func preferred(p *Program) form {
 	return f
 }
 
+// maxGridY is the most blocks that a grid has in its second dimension.
+const maxGridY = 1<<16 - 1
+
 // maxPiece is the most elements that a launch with 32-bit indices has.
 const maxPiece = 1 << 30
 
@@ -343,7 +346,7 @@ func (w *start) choose() {
 	if !aligned(&w.dst, w.p.Result().Size(), v) {
 		f.width = 1
 	}
-	if f.walk == walkRows && (!whole || f.width == 1) {
+	if f.walk == walkRows && (!whole || f.width == 1 || n/v > maxPiece && rowsTogether(w.p, f)) {
 		f = w.mixes(f, n)
 	}
 	w.form = f
@@ -513,22 +516,58 @@ func (w *start) flat(stream uint64) error {
 
 func (w *start) rows(stream uint64) error {
 	at := w.addresses()
-	w.begin(&at)
 	m, columns := w.call.Shape[0], w.call.Shape[1]/int(w.form.width)
 	// The widest block that wastes few threads at the end of a row.
-	bx := kernelThreads
+	threads, _ := rowThreads(w.p, w.form)
+	bx := threads
 	for bx > 32 && (bx/2 >= columns || ceil(columns, bx)*bx*8 > columns*9 && ceil(columns, bx/2)*(bx/2) < ceil(columns, bx)*bx) {
 		bx /= 2
 	}
 	for bx > 1 && bx/2 >= columns {
 		bx /= 2
 	}
-	by := kernelThreads / bx
-	groups := ceil(m, by*unroll(w.p, w.form))
+	by := threads / bx
+	each := by * unroll(w.p, w.form)
+	if rowsTogether(w.p, w.form) {
+		return w.together(stream, &at, bx, by, each*maxGridY)
+	}
+	groups := ceil(m, each)
+	w.begin(&at)
 	w.long(m)
 	w.long(groups)
 	w.long(columns)
-	return w.grid(stream, [3]int{ceil(columns, bx), min(groups, 1<<16-1), 1}, [3]int{bx, by, 1})
+	return w.grid(stream, [3]int{ceil(columns, bx), min(groups, maxGridY), 1}, [3]int{bx, by, 1})
+}
+
+// together launches blocks that have a group of rows each, `most` rows at a time.
+func (w *start) together(stream uint64, at *[1 + MaxLeaves]uint64, bx, by, most int) error {
+	m, n := w.call.Shape[0], w.call.Shape[1]
+	columns := n / int(w.form.width)
+	for r := 0; r < m; r += most {
+		rows := min(most, m-r)
+		w.begin(at)
+		w.word(uint32(rows))
+		w.word(uint32(columns))
+		groups := ceil(rows, by*unroll(w.p, w.form))
+		if err := w.grid(stream, [3]int{ceil(columns, bx), groups, 1}, [3]int{bx, by, 1}); err != nil {
+			return err
+		}
+		w.skipRows(at, rows, n)
+	}
+	return nil
+}
+
+// skipRows moves the addresses over rows of n elements.
+func (w *start) skipRows(at *[1 + MaxLeaves]uint64, rows, n int) {
+	at[0] += uint64(rows * n * w.p.Result().Size())
+	for i, l := range w.p.Leaves {
+		switch l.Class {
+		case Dense:
+			at[1+i] += uint64(rows * n * l.DType.Size())
+		case Column:
+			at[1+i] += uint64(rows * l.DType.Size())
+		}
+	}
 }
 
 func (w *start) mixed(stream uint64) error {
@@ -545,15 +584,7 @@ func (w *start) mixed(stream uint64) error {
 		if err := w.blocks(stream, max(size/v, size%v), unroll(w.p, w.form)); err != nil {
 			return err
 		}
-		at[0] += uint64(step * n * w.p.Result().Size())
-		for i, l := range w.p.Leaves {
-			switch l.Class {
-			case Dense:
-				at[1+i] += uint64(step * n * l.DType.Size())
-			case Column:
-				at[1+i] += uint64(step * l.DType.Size())
-			}
-		}
+		w.skipRows(&at, step, n)
 	}
 	return nil
 }
