@@ -234,6 +234,34 @@ func (t *angleTable) add(a Angle) int {
 	return len(t.angles) - 1
 }
 
+// evaluateAll writes the angle of the samples from lo on into out, and returns the
+// first of them for which it is not finite, or -1.
+func (a Angle) evaluateAll(s *samples, lo int, out []float64) int {
+	clear(out)
+	data, step := s.data[lo*s.features:], s.features
+	for _, m := range a.terms {
+		if len(m.features) == 1 {
+			for i, at := 0, m.features[0]; i < len(out); i, at = i+1, at+step {
+				out[i] += m.coef * data[at]
+			}
+			continue
+		}
+		for i := range out {
+			v := m.coef
+			for _, f := range m.features {
+				v *= data[i*step+f]
+			}
+			out[i] += v
+		}
+	}
+	for i, v := range out {
+		if v-v != 0 { // NaN or Inf
+			return i
+		}
+	}
+	return -1
+}
+
 // evaluate writes the angles of the sample x into out, and returns the first
 // that is not finite, or -1.
 func (t *angleTable) evaluate(x, out []float64) int {

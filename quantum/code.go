@@ -85,7 +85,8 @@ type circuitCode struct {
 	tables  []tableCode
 	width   int // numbers of all tables
 	passes  []passCode
-	samples int // whole states of a block
+	samples int  // whole states of a block
+	grows   bool // lengths of states come to differ from 1 by more than roundings do
 
 	slotCode  [][]int32
 	angleCode [][]int32
@@ -203,6 +204,7 @@ func (k *kernel) encoded() *gramCodes {
 // that position p of the program becomes.
 func encode(p *program, to []int) *circuitCode {
 	c := &circuitCode{qubits: p.qubits, real: p.real, phases: map[int]int{}}
+	c.grows = p.grows()
 	c.addAngles(&p.angles)
 	e := &encoder{circuitCode: c, p: p, to: to}
 	ops := e.moves()

@@ -56,8 +56,8 @@ func (x *samples) source() (source, error) {
 type deviceCode struct {
 	*circuitCode
 	dev    *device.Device
-	dt     gpk.DType // Float32 or Float64: of slots, tables and the parts of amplitudes
-	buf    *device.Buffer
+	dt     gpk.DType      // Float32 or Float64: of slots, tables and the parts of amplitudes
+	buf    *device.Buffer // of the parcel
 	tables *device.Buffer // or nil
 
 	coefsAt, fixedAt, anglesAt, slotsAt uint64 // addresses
@@ -79,62 +79,35 @@ func (d *deviceCode) states() gpk.DType {
 	return gpk.Complex64
 }
 
-// load brings code to a GPU. Free gives its memory back.
-func load(dev *device.Device, s *device.Stream, c *circuitCode, dt gpk.DType, launches *int64) (*deviceCode, error) {
+// newDeviceCode packs code for a GPU. It can be used once the parcel was sent; free
+// gives the memory of tables back.
+func newDeviceCode(dev *device.Device, c *circuitCode, dt gpk.DType, p *parcel, launches *int64) *deviceCode {
 	d := &deviceCode{circuitCode: c, dev: dev, dt: dt, launches: launches, most: prepareBytes}
-	var b []byte
-	var places []*uint64
-	var offsets []int
-	place := func(to *uint64) { places, offsets = append(places, to), append(offsets, len(b)) }
-	numbers := func(v []float64, to *uint64) {
-		place(to)
-		for _, x := range v {
-			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
-		}
-	}
-	words := func(v []int32, to *uint64) {
-		place(to)
-		for _, x := range v {
-			b = binary.LittleEndian.AppendUint32(b, uint32(x))
-		}
-	}
-	numbers(c.coefs, &d.coefsAt)
-	numbers(c.fixed, &d.fixedAt)
-	words(c.angles, &d.anglesAt)
-	words(c.slots, &d.slotsAt)
+	p.numbers(c.coefs, &d.coefsAt)
+	p.numbers(c.fixed, &d.fixedAt)
+	p.words(c.angles, &d.anglesAt)
+	p.words(c.slots, &d.slotsAt)
 	d.passAt = make([]uint64, len(c.passes))
-	for i, p := range c.passes {
-		words(p.words, &d.passAt[i])
+	for i, pass := range c.passes {
+		p.words(pass.words, &d.passAt[i])
 	}
 	d.tablePassAt = make([][]uint64, len(c.tables))
 	for i, t := range c.tables {
 		d.tablePassAt[i] = make([]uint64, len(t.passes))
-		for k, p := range t.passes {
-			words(p.words, &d.tablePassAt[i][k])
+		for k, pass := range t.passes {
+			p.words(pass.words, &d.tablePassAt[i][k])
 		}
 	}
-	var err error
-	if d.buf, err = dev.Alloc(int64(len(b)), s); err != nil {
-		return nil, err
-	}
-	for i, to := range places {
-		*to = d.buf.Addr() + uint64(offsets[i])
-	}
-	if err = dev.CopyFromHost(d.buf, 0, b, s); err == nil && c.width > 0 {
-		err = d.loadTables(s)
-	}
-	if err != nil {
-		d.free()
-		return nil, err
-	}
-	return d, nil
+	return d
 }
 
-// loadTables copies the tables that are given.
-func (d *deviceCode) loadTables(s *device.Stream) error {
-	var err error
+// loadTables makes room for tables and copies those that are given, how many bytes.
+func (d *deviceCode) loadTables(s *device.Stream) (bytes int64, err error) {
+	if d.width == 0 {
+		return 0, nil
+	}
 	if d.tables, err = d.dev.Alloc(int64(d.width)*int64(d.dt.Size()), s); err != nil {
-		return err
+		return bytes, err
 	}
 	for _, t := range d.circuitCode.tables {
 		if t.values == nil {
@@ -155,20 +128,20 @@ func (d *deviceCode) loadTables(s *device.Stream) error {
 			}
 		}
 		if err := d.dev.CopyFromHost(d.tables, int64(t.offset*d.dt.Size()), b, s); err != nil {
-			return err
+			return bytes, err
 		}
+		bytes += int64(len(b))
 	}
-	return nil
+	return bytes, nil
 }
 
 func (d *deviceCode) free() {
 	if d == nil {
 		return
 	}
-	for _, b := range []*device.Buffer{d.buf, d.tables} {
-		if b != nil {
-			b.Free()
-		}
+	if d.tables != nil {
+		d.tables.Free()
+		d.tables = nil
 	}
 }
 
@@ -272,6 +245,9 @@ func (d *deviceCode) buildSome(s *device.Stream, x source, lo, hi int, notes *de
 			return err
 		}
 	}
+	if d.scaled() {
+		return d.scale(s, n, dst, to, angles, slots)
+	}
 	return nil
 }
 
@@ -285,21 +261,13 @@ const (
 	mostNotes    = 1 << 15 // tiles with notes of their own
 )
 
-// newNotes returns the notes of sets of samples and of tiles.
-func newNotes(dev *device.Device, s *device.Stream, sets, tiles int) (*device.Buffer, error) {
-	b := make([]byte, 8*(noteWords*sets+tileWords*tiles))
-	for i := range 8 * noteWords * sets {
-		b[i] = 0xff
+// newNotes packs the notes of sets of samples and of tiles.
+func newNotes(p *parcel, sets, tiles int) {
+	p.align()
+	for range noteWords * sets {
+		p.bytes = binary.LittleEndian.AppendUint64(p.bytes, nothingFound)
 	}
-	notes, err := dev.Alloc(int64(len(b)), s)
-	if err != nil {
-		return nil, err
-	}
-	if err := dev.CopyFromHost(notes, 0, b, s); err != nil {
-		notes.Free()
-		return nil, err
-	}
-	return notes, nil
+	p.bytes = append(p.bytes, make([]byte, 8*tileWords*tiles)...)
 }
 
 // finite has x looked through.
@@ -364,16 +332,19 @@ func buildStates(ctx context.Context, dev *device.Device, c *circuitCode, src so
 		part = gpk.Float64
 	}
 	s := src.stream
-	notes, err := newNotes(dev, s, 1, 0)
+	var p parcel
+	newNotes(&p, 1, 0)
+	d := newDeviceCode(dev, c, part, &p, &launches)
+	defer d.free()
+	notes, err := p.send(dev, s)
 	if err != nil {
 		return err
 	}
 	defer notes.Free()
-	d, err := load(dev, s, c, part, &launches)
-	if err != nil {
+	d.buf = notes
+	if _, err := d.loadTables(s); err != nil {
 		return err
 	}
-	defer d.free()
 	if err := d.build(ctx, s, src, 0, x.n, notes, notes.Addr(), buf); err != nil {
 		return err
 	}

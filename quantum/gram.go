@@ -66,16 +66,11 @@ func gram(ctx context.Context, c *Circuit, x, y *gpk.Array, o Options) (*Result,
 		return nil, err
 	}
 	if o.MemoryBudget == 0 {
-		free, _, err := j.dev.Memory()
-		if err != nil {
-			return nil, err
-		}
 		// A system that does not say leaves it to the memory's total. What gpk's
 		// pool keeps for reuse is free to it, and its limit is one here too.
-		pool := j.dev.Pool()
-		free += pool.Cached
-		if free > 0 && pool.Limit > 0 {
-			free = max(min(free, pool.Limit-pool.InUse), 1)
+		free, err := j.dev.Available()
+		if err != nil {
+			return nil, err
 		}
 		o.MemoryBudget = int64(math.Ceil(budgetShare * float64(free)))
 	}

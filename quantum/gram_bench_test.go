@@ -58,6 +58,8 @@ func BenchmarkGram(b *testing.B) {
 		{"zz", ZZFeatureMap(8, 2), 1000, General, Standard},
 		{"ry", ringCZ(8, false), 1000, Product, Standard},
 		{"ryrz", ringCZ(8, true), 1000, Product, Standard},
+		{"ry", ringCZ(8, false), 2000, Product, Standard},
+		{"ryrz", ringCZ(8, true), 2000, Product, Standard},
 		{"ry", ringCZ(16, false), 2000, Product, Standard},
 		{"ryrz", ringCZ(16, true), 2000, Product, Standard},
 		{"ryrz", ringCZ(16, true), 2000, Product, Double},
@@ -65,13 +67,21 @@ func BenchmarkGram(b *testing.B) {
 		b.Run(fmt.Sprintf("circuit=%s/path=%v/precision=%v/qubits=%d/n=%d", c.name, c.path, c.precision, c.circuit.Qubits(), c.n), func(b *testing.B) {
 			x := benchmarkSamples(c.n, c.circuit.Qubits())
 			var last Report
+			least := int64(math.MaxInt64)
 			for b.Loop() {
+				begun := processorTime()
 				r, err := Gram(context.Background(), c.circuit, x, nil, Options{Path: c.path, Precision: c.precision})
 				if err != nil {
 					b.Fatal(err)
 				}
 				last = r.Report
 				r.K.Free()
+				if took := processorTime() - begun; took > 0 {
+					least = min(least, took)
+				}
+			}
+			if least < math.MaxInt64 {
+				b.ReportMetric(float64(least), "least-cpu-ns") // for machines that are shared
 			}
 			b.ReportMetric(last.States.Seconds()*1e3, "states-ms")
 			b.ReportMetric(last.Product.Seconds()*1e3, "product-ms")

@@ -158,18 +158,18 @@ func (g *cpuGram[T]) states(of *samples, lo, hi int, keep *stateBlock[T]) (*stat
 				return nil, err
 			}
 		}
-		data := s.data[i]
-		err := build(g.ctx, p, of, lo, hi, func(i int) (re, im []T) {
-			row := data[(i-lo)*w : (i-lo+1)*w]
-			if p.real {
-				return row, nil
-			}
-			return row[:d], row[d:]
-		}, func(i int, re, im []T) {
+		data, dither := s.data[i], newDither(w)
+		// In float64 whatever K is in, and rounded once: the errors of float32 gates add
+		// up where one angle stands in many of them.
+		err := build(g.ctx, p, of, lo, hi, nil, func(i int, re, im []float64) {
+			dither.turn(re, im)
 			if norms != nil {
 				n := sumSquares(re) + sumSquares(im)
 				norms[i] *= n * n
 			}
+			row := data[(i-lo)*w : (i-lo+1)*w]
+			narrow(row[:d], re)
+			narrow(row[d:], im)
 		})
 		if err != nil {
 			return nil, err
@@ -180,9 +180,10 @@ func (g *cpuGram[T]) states(of *samples, lo, hi int, keep *stateBlock[T]) (*stat
 }
 
 func sumSquares[T number](v []T) float64 {
-	var sums [2]float64
-	addMoments(v, 0, &sums)
-	return sums[1]
+	var sums laneSums
+	addMoments(v, len(v), 1, len(v), 0, &sums)
+	_, squares := sums.total()
+	return squares
 }
 
 // multiply computes the tiles of a pair of blocks.
@@ -190,9 +191,6 @@ func (g *cpuGram[T]) multiply(a, b *stateBlock[T]) error {
 	same := g.symmetric() && a.lo == b.lo
 	for j0 := b.lo; j0 < b.hi; j0 += g.side {
 		cols := min(g.side, b.hi-j0)
-		begun := time.Now()
-		g.bloch.columns(j0, cols)
-		g.report.Product += time.Since(begun)
 		last := a.hi
 		if same {
 			last = j0
@@ -211,24 +209,8 @@ func (g *cpuGram[T]) multiply(a, b *stateBlock[T]) error {
 	return nil
 }
 
-// piece is a part of a tile: rows from y on and columns from x on.
-type piece struct{ y, rows, x, cols int }
-
-// smallPiece is the side below which a piece on the diagonal is not cut.
-const smallPiece = 128
-
-// triangle appends what lies on and above the diagonal of n rows and columns from
-// off on: two triangles of half the side, and the square between.
-func triangle(pieces []piece, off, n int) []piece {
-	if n <= smallPiece {
-		return append(pieces, piece{off, n, off, n})
-	}
-	h := (n/2 + smallPiece - 1) / smallPiece * smallPiece
-	return triangle(append(triangle(pieces, off, h), piece{off, h, off + h, n - h}), off+h, n-h)
-}
-
-// one computes the tile of r rows from i0 on and cols columns from j0 on, which are
-// prepared, and hands it on: all of it, or what lies on and above the diagonal.
+// one computes the tile of r rows from i0 on and cols columns from j0 on and hands
+// it on: all of it, or what lies on and above the diagonal.
 func (g *cpuGram[T]) one(a, b *stateBlock[T], i0, r, j0, cols int, diagonal bool) error {
 	if err := g.ctx.Err(); err != nil {
 		return err
@@ -238,14 +220,7 @@ func (g *cpuGram[T]) one(a, b *stateBlock[T], i0, r, j0, cols int, diagonal bool
 	if tile == nil {
 		tile, ld = g.tile, g.side
 	}
-	pieces := []piece{{0, r, 0, cols}}
-	if diagonal {
-		pieces = triangle(nil, 0, r)
-	}
-	written := false
-	for _, p := range pieces {
-		written = g.bloch.tile(tile[p.y*ld+p.x:], ld, i0+p.y, p.rows, p.x, p.cols)
-	}
+	written := g.bloch.tile(tile, ld, i0, r, j0, cols, diagonal)
 	for i, p := range g.kernel.blocks {
 		g.multiplyBlock(p, i, a, b, tile, ld, i0, r, j0, cols, diagonal, !written)
 		written = true
@@ -257,24 +232,19 @@ func (g *cpuGram[T]) one(a, b *stateBlock[T], i0, r, j0, cols int, diagonal bool
 			}
 		}
 	}
-	for _, p := range pieces {
-		part := tile[p.y*ld+p.x:]
-		if diagonal && p.x == p.y {
-			if err := g.check(part, ld, i0+p.y, p.rows); err != nil {
-				return err
-			}
-		}
-		g.scale(part, ld, i0+p.y, p.rows, j0+p.x, p.cols)
-	}
-	computed := time.Now()
-	g.report.Product += computed.Sub(begun)
-	for _, p := range pieces {
-		n, err := g.out.put(i0+p.y, p.rows, j0+p.x, p.cols, tile[p.y*ld+p.x:], ld)
-		if err != nil {
+	if diagonal {
+		if err := g.check(tile, ld, i0, r); err != nil {
 			return err
 		}
-		g.done += n
 	}
+	g.scale(tile, ld, i0, r, j0, cols, diagonal)
+	computed := time.Now()
+	g.report.Product += computed.Sub(begun)
+	n, err := g.out.put(i0, r, j0, cols, tile, ld)
+	if err != nil {
+		return err
+	}
+	g.done += n
 	g.report.Copy += time.Since(computed)
 	g.progress(g.done)
 	return nil
@@ -336,7 +306,7 @@ func (g *cpuGram[T]) check(tile []T, ld, i0, n int) error {
 }
 
 // scale divides by the norms where that was asked for.
-func (g *cpuGram[T]) scale(tile []T, ld, i0, r, j0, cols int) {
+func (g *cpuGram[T]) scale(tile []T, ld, i0, r, j0, cols int, diagonal bool) {
 	if !g.options.Normalize {
 		return
 	}
@@ -344,7 +314,11 @@ func (g *cpuGram[T]) scale(tile []T, ld, i0, r, j0, cols int) {
 	x, y := g.norms[g.x], g.norms[g.y]
 	for i := range r {
 		row, s := tile[i*ld:][:cols], inverse(x[i0+i])
-		for k := range row {
+		from := 0
+		if diagonal {
+			from = i
+		}
+		for k := from; k < cols; k++ {
 			row[k] *= T(s * inverse(y[j0+k]))
 		}
 	}

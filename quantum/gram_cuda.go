@@ -28,11 +28,16 @@ const (
 	statesTime = iota
 	productTime
 	uploadTime
-	codeTime // uploads while states begin
 )
 
 // timed is work between two events.
 type timed struct{ from, to *device.Event }
+
+// built is a block whose states were built.
+type built struct {
+	of *samples
+	lo int
+}
 
 // cudaGram is one Gram matrix under way.
 type cudaGram struct {
@@ -50,30 +55,33 @@ type cudaGram struct {
 	points  [2]*device.Buffer
 	slots   [2]deviceBlock
 	norms   [2]*device.Buffer // for Normalize
-	builds  map[*samples][]int
+	builds  map[built]int
 
-	side    int // rows and columns of a tile at most
-	streams []*device.Stream
-	rooms   map[*device.Stream]*device.Buffer // of the streams' tiles
-	notes   *device.Buffer
-	tiles   int // done
-	result  *device.Buffer
-	out     *tileWriter // where K is not on the device
+	side      int // rows and columns of a tile at most
+	streams   []*device.Stream
+	rooms     map[*device.Stream]*device.Buffer // of the streams' tiles
+	notes     *device.Buffer                    // and the codes behind them
+	noteBytes int                               // without the codes
+	tiles     int                               // done
+	result    *device.Buffer
+	out       *tileWriter // where K is not on the device
 
-	building []timed
-	uploads  []timed
-	codeSent []timed
-	started  []timed // the tiles
-	waited   int     // tiles that are known to be complete
-	entries  []int64
-	done     int64
-	launches int64
-	apart    bool // some tile is a product of its own, with what follows it behind
-	owned    []*device.Buffer
+	building  []timed
+	uploads   []timed
+	started   []timed // the tiles
+	waited    int     // tiles that are known to be complete
+	accounted int     // tiles whose time is in the report
+	entries   []int64
+	done      int64
+	launches  int64
+	apart     bool // some tile is a product of its own, with what follows it behind
+	events    []*device.Event
+	edge      *device.Event // the last one on s, where nothing that counts was put behind it
+	owned     []*device.Buffer
 }
 
 func (e cudaEngine) gram(ctx context.Context, j *job) error {
-	g := &cudaGram{job: j, ctx: ctx, dt: j.options.Precision.dtype(), builds: map[*samples][]int{}}
+	g := &cudaGram{job: j, ctx: ctx, dt: j.options.Precision.dtype(), builds: map[built]int{}}
 	err := g.run(e.poison)
 	g.free()
 	return err
@@ -100,10 +108,7 @@ func (g *cudaGram) run(poison bool) error {
 	if err := g.timed(statesTime, g.s, g.begin); err != nil {
 		return err
 	}
-	block := max(g.x.n, g.y.n, 1)
-	if g.plan.Keep == Recompute {
-		block = g.plan.Tile / 2
-	}
+	block := g.block()
 	for i := 0; i*block < g.x.n; i++ {
 		first, last := 0, (g.y.n+block-1)/block-1
 		if g.symmetric() {
@@ -129,6 +134,14 @@ func (g *cudaGram) run(poison bool) error {
 		}
 	}
 	return g.finish()
+}
+
+// block is how many samples' states are built together.
+func (g *cudaGram) block() int {
+	if g.plan.Keep == Recompute {
+		return g.plan.Tile / 2
+	}
+	return max(g.x.n, g.y.n, 1)
 }
 
 // alloc allocates what is freed when all is done.
@@ -164,25 +177,52 @@ func (g *cudaGram) tileNotes(tile int) int {
 // mostStreams bounds Options.Streams: more products at once than a GPU has kernels.
 const mostStreams = 32
 
-// allocate gets the memory for everything but states, and brings the code.
-func (g *cudaGram) allocate(poison bool) error {
-	j := g.job
-	block := max(j.x.n, j.y.n, 1)
-	if j.plan.Keep == Recompute {
-		block = j.plan.Tile / 2
+// pack gathers the notes and the code for the device.
+func (g *cudaGram) pack() *parcel {
+	p := &parcel{}
+	newNotes(p, 2*(len(g.kernel.blocks)+1), int(min(tilesOf(g.x.n, g.y.n, g.block(), g.side, g.symmetric()), mostNotes)))
+	g.noteBytes = len(p.bytes)
+	codes := g.kernel.encoded()
+	for _, c := range codes.blocks {
+		d := newDeviceCode(g.dev, c, g.dt, p, &g.launches)
+		d.most = g.plan.slots
+		g.codes = append(g.codes, d)
 	}
-	g.side = max(min(j.plan.side, block), 1)
+	if codes.wires != nil {
+		g.planar, g.full, g.dot = codes.planar, codes.full, codes.dot
+		g.wires = newDeviceCode(g.dev, codes.wires, g.dt, p, &g.launches)
+	}
+	return p
+}
+
+// send brings it there.
+func (g *cudaGram) send(p *parcel) error {
 	var err error
-	if err := g.upload(uploadTime, func() (int64, error) {
-		g.notes, err = newNotes(g.dev, g.s, 2*(len(j.kernel.blocks)+1), int(min(tilesOf(j.x.n, j.y.n, block, g.side, j.symmetric()), mostNotes)))
-		if err != nil {
-			return 0, err
-		}
-		return g.notes.Size(), nil
-	}); err != nil {
+	if g.notes, err = p.send(g.dev, g.s); err != nil {
 		return err
 	}
 	g.owned = append(g.owned, g.notes)
+	g.report.ToDevice += g.notes.Size()
+	for _, d := range append(g.codes[:len(g.codes):len(g.codes)], g.wires) {
+		if d == nil {
+			continue
+		}
+		d.buf = g.notes
+		n, err := d.loadTables(g.s)
+		g.report.ToDevice += n
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// allocate gets the memory for everything but states, and brings the code.
+func (g *cudaGram) allocate(poison bool) error {
+	j := g.job
+	g.side = max(min(j.plan.side, g.block()), 1)
+	p := g.pack()
+	var err error
 	if j.options.Output != nil || j.plan.OnHost {
 		if g.out, err = newTileWriter(g); err != nil {
 			return err
@@ -207,10 +247,11 @@ func (g *cudaGram) allocate(poison bool) error {
 		}
 		g.streams = append(g.streams, s)
 	}
-	return nil
+	// Last: what memory takes the host is no time between events.
+	return g.timed(uploadTime, g.s, func() error { return g.send(p) })
 }
 
-// begin loads code, looks x and y through, and computes what single wires need.
+// begin looks x and y through, and computes what single wires need.
 func (g *cudaGram) begin() error {
 	sets := 1
 	if !g.symmetric() {
@@ -234,28 +275,14 @@ func (g *cudaGram) begin() error {
 			}
 		}
 	}
-	codes := g.kernel.encoded()
-	for _, c := range codes.blocks {
-		d, err := g.load(c)
-		if err != nil {
-			return err
-		}
-		d.most = g.plan.slots
-		g.codes = append(g.codes, d)
-	}
-	c := codes.wires
-	if c == nil {
+	if g.wires == nil || g.wires.nSlots == 0 {
 		return nil
-	}
-	g.planar, g.full, g.dot = codes.planar, codes.full, codes.dot
-	var err error
-	if g.wires, err = g.load(c); err != nil || c.nSlots == 0 {
-		return err
 	}
 	for set := range sets {
 		x := g.sources[set]
 		pitch := pointPitch(x.n)
-		if g.points[set], err = g.alloc(int64(pitch) * int64(c.stride) * int64(g.dt.Size())); err != nil {
+		var err error
+		if g.points[set], err = g.alloc(int64(pitch) * int64(g.wires.stride) * int64(g.dt.Size())); err != nil {
 			return err
 		}
 		angles, err := g.wires.prepare(g.s, x, 0, x.n, g.notes, g.noteAt(set, len(g.codes)), g.points[set], 1, pitch)
@@ -275,12 +302,10 @@ func pointPitch(n int) int { return (n + 3) / 4 * 4 }
 // about a unit in the last place, where 1 - |r-s|^2/4 loses one for all of them.
 const mostDot = 24
 
-func (g *cudaGram) free() {
+// release gives back what no work needs that is still to be started.
+func (g *cudaGram) release() {
 	for _, b := range g.rooms {
 		b.Free()
-	}
-	for _, s := range g.streams[min(1, len(g.streams)):] {
-		_ = s.Close()
 	}
 	for _, b := range g.owned {
 		b.Free()
@@ -291,29 +316,51 @@ func (g *cudaGram) free() {
 				b.Free()
 			}
 		}
+		g.slots[i].states = nil
 	}
 	for _, d := range append(g.codes, g.wires) {
 		d.free()
 	}
+	g.rooms, g.owned = nil, nil
+}
+
+func (g *cudaGram) free() {
+	g.release()
+	for _, s := range g.streams[min(1, len(g.streams)):] {
+		_ = s.Close()
+	}
 	if g.out != nil {
 		g.out.close()
 	}
+	for _, e := range g.events {
+		e.Free()
+	}
 }
 
-// timed runs f between two events on s.
-func (g *cudaGram) timed(kind int, s *device.Stream, f func() error) error {
-	var t timed
-	var err error
-	if t.from, err = g.dev.NewEvent(); err != nil {
-		return err
+// event records an event on s.
+func (g *cudaGram) event(s *device.Stream) (*device.Event, error) {
+	e, err := g.dev.NewEvent()
+	if err != nil {
+		return nil, err
 	}
-	if t.to, err = g.dev.NewEvent(); err != nil {
-		return err
+	g.events = append(g.events, e)
+	return e, s.Record(e)
+}
+
+// timed runs f between two events on s. What follows building or copying right away
+// begins with its last event; tiles but the first one may have waited for others.
+func (g *cudaGram) timed(kind int, s *device.Stream, f func() error) (err error) {
+	t := timed{from: g.edge}
+	if t.from == nil || s != g.s || g.tiles > 0 {
+		if t.from, err = g.event(s); err != nil {
+			return err
+		}
 	}
-	if err := s.Record(t.from); err != nil {
-		return err
-	}
+	g.edge = nil
 	if err := f(); err != nil {
+		return err
+	}
+	if t.to, err = g.event(s); err != nil {
 		return err
 	}
 	switch kind {
@@ -323,10 +370,11 @@ func (g *cudaGram) timed(kind int, s *device.Stream, f func() error) error {
 		g.started = append(g.started, t)
 	case uploadTime:
 		g.uploads = append(g.uploads, t)
-	case codeTime:
-		g.codeSent = append(g.codeSent, t)
 	}
-	return s.Record(t.to)
+	if kind != productTime && s == g.s {
+		g.edge = t.to
+	}
+	return nil
 }
 
 // slot returns the slot that has the states of these samples, or nil.
@@ -349,14 +397,7 @@ func (g *cudaGram) states(of *samples, lo, hi int, keep *deviceBlock) (*deviceBl
 	if keep == s || s.of != nil && g.slots[1].of == nil {
 		s = &g.slots[1]
 	}
-	builds := g.builds[of]
-	if builds == nil {
-		builds = make([]int, of.n)
-		g.builds[of] = builds
-	}
-	for i := lo; i < hi; i++ { // not by the map: 20,000 look-ups take 0.1 ms
-		builds[i]++
-	}
+	g.builds[built{of, lo}]++
 	if s.states == nil {
 		s.states = make([]*device.Buffer, len(g.codes))
 	}
@@ -620,29 +661,55 @@ func (g *cudaGram) finish() error {
 		}
 		g.k = g.out.k
 	}
-	for _, s := range g.streams {
-		if err := s.Synchronize(g.ctx); err != nil {
-			return err
+	if len(g.streams) > 1 { // nothing orders the notes behind their tiles
+		for _, s := range g.streams {
+			if err := s.Synchronize(g.ctx); err != nil {
+				return err
+			}
 		}
+	}
+	if err := g.waitFor(g.tiles - 1); err != nil { // they say how far it is
+		return err
+	}
+	var t timed
+	var err error
+	if t.from, err = g.event(g.s); err != nil {
+		return err
+	}
+	notes, err := g.dev.Fetch(g.notes, 0, g.noteBytes, g.s)
+	if err != nil {
+		return err
+	}
+	defer notes.Free()
+	if t.to, err = g.event(g.s); err != nil {
+		return err
+	}
+	// The last tile is computed meanwhile.
+	g.report.Peak = g.peak()
+	g.release()
+	if err := g.accountBegin(); err != nil {
+		return err
 	}
 	if err := g.waitFor(g.tiles); err != nil {
 		return err
 	}
-	b := make([]byte, g.notes.Size())
-	took, err := between(g.dev, g.s, func() error { return g.dev.CopyToHost(b, g.notes, 0, g.s) })
+	if err := g.accountTiles(); err != nil {
+		return err
+	}
+	b, err := notes.Wait(g.ctx)
 	if err != nil {
 		return err
 	}
-	notes := wordsOf(b)
+	words := wordsOf(b)
 	if g.x.n > 0 && g.y.n > 0 {
-		if err := g.read(notes); err != nil {
+		if err := g.read(words); err != nil {
 			return err
 		}
 	}
-	if err := g.account(took, int64(len(b))); err != nil {
+	if err := g.accountNotes(t); err != nil {
 		return err
 	}
-	return g.statistics(notes)
+	return g.statistics(words)
 }
 
 // read returns what is wrong with the samples.
@@ -687,7 +754,7 @@ func (g *cudaGram) statistics(notes []uint64) error {
 		off := math.Float64frombits(notes[at+2])
 		if !(off <= most) {
 			why := "a fault of gpk or of the machine"
-			if g.kernel.qubits > 16 && g.options.Precision != Double {
+			if g.kernel.qubits > 12 && g.options.Precision != Double {
 				why = fmt.Sprintf("sums over 2^%d amplitudes are not exact enough in float32; use Double", g.kernel.qubits)
 			}
 			return fmt.Errorf("%w: an entry of K's diagonal came out %v off 1: %s", gpk.ErrNonFinite, off, why)
@@ -703,12 +770,15 @@ func (g *cudaGram) statistics(notes []uint64) error {
 		r.OffDiagonalMean = sum / n
 		r.OffDiagonalStd = math.Sqrt(max(squares/n-r.OffDiagonalMean*r.OffDiagonalMean, 0))
 	}
-	for _, b := range g.builds {
-		for _, n := range b {
-			r.MaxBuilds = max(r.MaxBuilds, n)
-		}
+	for _, n := range g.builds {
+		r.MaxBuilds = max(r.MaxBuilds, n)
 	}
 	r.Launches = g.launches
+	return nil
+}
+
+// peak is what is known of the memory in use by name.
+func (g *cudaGram) peak() []Bytes {
 	bytes := func(list ...*device.Buffer) (n int64) {
 		for _, b := range list {
 			if b != nil {
@@ -718,11 +788,11 @@ func (g *cudaGram) statistics(notes []uint64) error {
 		return n
 	}
 	states := bytes(g.slots[0].states...) + bytes(g.slots[1].states...) + bytes(g.points[:]...)
-	r.Peak = []Bytes{{"states", states}, {"K", bytes(g.result)}}
+	list := []Bytes{{"states", states}, {"K", bytes(g.result)}}
 	if g.out != nil && g.out.k != nil {
-		r.Peak = append(r.Peak, Bytes{"K on the host", int64(g.out.k.NBytes())})
+		list = append(list, Bytes{"K on the host", int64(g.out.k.NBytes())})
 	}
-	return nil
+	return list
 }
 
 // scalarOf is a number as an operand.

@@ -32,7 +32,7 @@ type Plan struct {
 	side      int   // rows and columns of a product on a GPU; 0: half a tile
 	streams   int   // of a GPU's products
 	slots     int64 // bytes of angles and slots at once
-	spare     int64 // how much larger the blocks of a pool are that states and K lie in
+	spare     int64 // of the workspace: how much larger the blocks of a pool are that states and K lie in, and points of single wires
 }
 
 // String explains the plan, a fact a line.
@@ -210,6 +210,14 @@ func (k *kernel) plan(n, m int, d device.Info, o Options) (Plan, error) {
 			p.Keep = KeepAll
 		}
 	}
+	single := int64(0)
+	if p.Keep == Recompute && d.Kind == device.CPU { // points of single wires are there for all samples
+		single = saturated(int64(samples), saturated(3*int64(len(k.wires)), int64(o.Precision.dtype().Size())))
+		if two := saturated(2, state); single+two > usable {
+			return p, short(single+two+reserve, fmt.Sprintf("one tile is two states of %s and workspace, beside the single qubits of %d samples", device.FormatSize(state), samples))
+		}
+		usable, reserve = usable-single, reserve+single
+	}
 	notes := append([]string{}, k.notes...)
 	p.Builds = 1
 	switch {
@@ -263,6 +271,7 @@ func (k *kernel) plan(n, m int, d device.Info, o Options) (Plan, error) {
 		if p.Keep == KeepAll && o.Tile == 0 {
 			p.Tile = 2 * k.side(o.Precision, rest-p.spare)
 		}
+		p.spare += single
 		p.Workspace = min(rest, k.workspace(o.Precision, p.Tile/2)+p.spare)
 	}
 	p.PeakBytes = p.States + p.Result + p.Workspace
@@ -344,18 +353,18 @@ func (k *kernel) workspace(p Precision, s int) int64 {
 		}
 		operands = max(operands, rounded*(need+columns))
 	}
-	return operands + 5*side*side*size + saturated(side*3*int64(len(k.wires)), size) + k.scratch(p)
+	return operands + 5*side*side*size + saturated(max(side, 2*mostLanes)*3*int64(len(k.wires)), size) + k.scratch()
 }
 
 // scratch is what the goroutines need to build states.
-func (k *kernel) scratch(p Precision) int64 {
+func (k *kernel) scratch() int64 {
 	most := int64(0)
 	for _, b := range k.blocks {
-		one := saturated(5<<b.qubits, int64(p.dtype().Size()))
+		one := saturated(7<<b.qubits, 8) // a state, phases and room for linear steps, in float64
 		if b.qubits < sharedQubits {
 			one *= int64(k.workers)
 		}
-		most = max(most, one)
+		most = max(most, one+saturated(b.sharedPlanes()<<b.qubits, 8))
 	}
 	return most
 }

@@ -68,15 +68,15 @@ func (k *kernel) planTiles(p *Plan, n, m int, o Options) (least int64, ok bool) 
 		return least, false
 	}
 	p.side, p.slots = side, slots
-	// As many streams as were asked for, or as small tiles need to keep the device busy, and
-	// as have a workspace of their own.
+	// As many streams as were asked for, or as small tiles need to keep the device busy, as
+	// there are tiles, and as have a workspace of their own.
 	if p.streams = 1; !u.outside {
 		wanted := o.Streams
 		if wanted == 0 {
 			wanted = k.usefulStreams(o, min(side, n), min(side, m))
 		}
 		one := max(u.product(side), 1)
-		p.streams = int(max(min(int64(min(wanted, mostStreams)), (rest-u.fixed(side)-building)/one), 1))
+		p.streams = int(max(min(int64(min(wanted, mostStreams)), (rest-u.fixed(side)-building)/one, u.tiles(side)), 1))
 	}
 	p.Workspace = u.fixed(side) + building + int64(p.streams)*u.product(side)
 	return least, true
@@ -101,7 +101,8 @@ type gpuUse struct {
 	n, m      int
 	symmetric bool
 	outside   bool  // K leaves the device tile by tile
-	constant  int64 // code, tables, what single wires and norms need, and what blocks of the pool are larger
+	code      int64 // with the notes in one block
+	constant  int64 // tables, what single wires and norms need, and what blocks of the pool are larger
 	sample    int64 // angles and slots of one sample
 	building  int64 // and of all
 }
@@ -117,13 +118,15 @@ func (k *kernel) use(p *Plan, n, m int, o Options) *gpuUse {
 	}
 	codes := k.encoded()
 	for _, c := range codes.blocks {
-		u.constant += device.BlockSize(c.codeBytes()) + device.BlockSize(saturated(int64(c.width), size))
+		u.code += c.codeBytes() + 8
+		u.constant += device.BlockSize(saturated(int64(c.width), size))
 		one := int64(c.nAngles)*8 + int64(c.stride)*size
 		u.sample = max(u.sample, device.BlockSize(int64(c.nAngles)*8+8)+device.BlockSize(int64(c.stride)*size))
 		u.building = max(u.building, 2*device.BlockSize(saturated(rows, one)))
 	}
 	if c := codes.wires; c != nil {
-		u.constant += device.BlockSize(c.codeBytes()) + device.BlockSize(saturated(rows, int64(c.nAngles)*8)+8)
+		u.code += c.codeBytes() + 8
+		u.constant += device.BlockSize(saturated(rows, int64(c.nAngles)*8) + 8)
 		points := saturated(all, int64(c.stride)*size)
 		u.constant += 2 * (spare(points) + saturated(3*size, int64(c.stride))) // lines begin at 16 bytes
 		if p.Keep == Recompute {                                               // those of all samples are there
@@ -154,14 +157,19 @@ func (k *kernel) leastUse(p Plan, n, m int, o Options) int64 {
 	}
 }
 
-// fixed is what is there from beginning to end, with products of s by s.
-func (u *gpuUse) fixed(s int) int64 {
+// tiles is the number of products of s by s.
+func (u *gpuUse) tiles(s int) int64 {
 	block := max(u.n, u.m, 1)
 	if u.p.Keep == Recompute {
 		block = u.p.Tile / 2
 	}
-	tiles := min(tilesOf(u.n, u.m, block, max(min(s, block), 1), u.symmetric), mostNotes)
-	n := u.constant + device.BlockSize(8*tileWords*tiles+8*noteWords*2*int64(len(u.k.blocks)+1))
+	return tilesOf(u.n, u.m, block, max(min(s, block), 1), u.symmetric)
+}
+
+// fixed is what is there from beginning to end, with products of s by s.
+func (u *gpuUse) fixed(s int) int64 {
+	tiles := min(u.tiles(s), mostNotes)
+	n := u.constant + device.BlockSize(u.code+8*tileWords*tiles+8*noteWords*2*int64(len(u.k.blocks)+1))
 	if u.outside {
 		n += 2 * ahead * device.BlockSize(u.tile(s))
 	}

@@ -240,6 +240,82 @@ func TestPlanHeap(t *testing.T) {
 	t.Logf("at most %.2f of what plans say was alive", worst)
 }
 
+// TestPlanSingleWires: what single wires need of all samples is in the plan where blocks
+// beside them are built again.
+func TestPlanSingleWires(t *testing.T) {
+	onCPU(t)
+	if testDevice(t).Kind() != device.CPU {
+		t.Skip("a plan of the CPU; gpktest's Quantum/Plans counts a GPU's pool")
+	}
+	const q, n, m = 100, 1500, 700
+	rng := seeded(t)
+	c := NewCircuit(q)
+	for i := range q {
+		c.RY(i, Feature(i)).RZ(i, Feature(i))
+	}
+	c.CRY(0, 1, Feature(1))
+	x, y := arrayOf(randomSamples(rng, n, q), q), arrayOf(randomSamples(rng, m, q), q)
+	ran, refused := 0, 0
+	for budget := int64(64 << 10); budget <= 16<<20; budget *= 2 {
+		for _, columns := range []*gpk.Array{nil, y} {
+			r, err := Gram(context.Background(), c, x, columns, Options{MemoryBudget: budget, Keep: Recompute, Output: bottomless{}})
+			if errors.Is(err, gpk.ErrOutOfMemory) {
+				refused++
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			ran++
+			var used int64
+			for _, p := range r.Report.Peak {
+				used += p.Bytes
+			}
+			if used > r.Plan.PeakBytes || r.Plan.PeakBytes > budget {
+				t.Errorf("%d bytes in use: %v\n%v", used, r.Report.Peak, r.Plan)
+			}
+		}
+	}
+	if ran == 0 || refused == 0 {
+		t.Errorf("%d ran, %d refused", ran, refused)
+	}
+}
+
+// TestPlanScratch: the plan counts what is there while a state is built, constant phases
+// of many layers among it.
+func TestPlanScratch(t *testing.T) {
+	for _, layers := range []int{1, 40} {
+		const q = 10
+		c := NewCircuit(q)
+		for range layers {
+			for i := range q {
+				c.RY(i, Feature(i)).RX(i, Feature(i))
+			}
+			for i := range q {
+				c.CZ(i, (i+1)%q)
+			}
+		}
+		for i := range q {
+			c.RX(i, Feature(i))
+		}
+		k := compiled(t, c, Auto)
+		k.workers = 1
+		s := newShared[float64](k.blocks[0])
+		m := newSimulator(k.blocks[0], s, inline)
+		m.run(make([]float64, q), s, make([]float64, 1<<q), make([]float64, 1<<q))
+		used := 0
+		for _, p := range [][]float64{s.constant.re, s.constant.im, m.re, m.im, m.re2, m.im2, m.fr, m.fi, m.lr, m.li} {
+			used += 8 * len(p)
+		}
+		for _, p := range s.fixed {
+			used += 8 * (len(p.re) + len(p.im))
+		}
+		if planned := k.scratch(); int64(used) > planned {
+			t.Errorf("%d layers: %d bytes in use, %d planned", layers, used, planned)
+		}
+	}
+}
+
 // bottomless takes everything.
 type bottomless struct{}
 

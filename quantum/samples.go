@@ -2,7 +2,6 @@ package quantum
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
@@ -60,7 +59,7 @@ func readSamples(name string, x *gpk.Array, need int) (*samples, error) {
 		}
 	}
 	for i, v := range s.data {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
+		if v-v != 0 { // NaN or Inf
 			return nil, notFinite(name, i/s.features, i%s.features, v)
 		}
 	}

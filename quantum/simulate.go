@@ -90,6 +90,22 @@ func newShared[T number](p *program) *shared[T] {
 	return s
 }
 
+// sharedPlanes is how many planes newShared makes at most.
+func (p *program) sharedPlanes() (n int64) {
+	if p.constant != nil {
+		n += 2
+	}
+	if p.qubits > maxFixedQubits {
+		return n
+	}
+	for _, o := range p.ops {
+		if o.kind == stepDiagonal && o.diag.constant {
+			n += 2
+		}
+	}
+	return n
+}
+
 func newSimulator[T number](p *program, s *shared[T], spread spread) *simulator[T] {
 	return &simulator[T]{p: p, spread: spread, angles: make([]float64, len(p.angles.angles)), fixed: s.fixed}
 }

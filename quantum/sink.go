@@ -16,6 +16,7 @@ type sink[T number] struct {
 	at     int64 // where the elements begin in the file
 	mirror []T   // a tile transposed
 	off    moments
+	sums   []laneSums // of a tile, by strips
 }
 
 // header begins the file.
@@ -42,6 +43,7 @@ func (s *sink[T]) place(i, j int) ([]T, int) {
 func (s *sink[T]) put(i0, r, j0, cols int, tile []T, ld int) (int64, error) {
 	onDiagonal := s.symmetric() && i0 == j0
 	n := int64(r) * int64(cols)
+	s.gather(r, cols, tile, ld, onDiagonal)
 	if onDiagonal {
 		n = int64(r) * int64(r+1) / 2
 		one := T(1)
@@ -50,12 +52,9 @@ func (s *sink[T]) put(i0, r, j0, cols int, tile []T, ld int) (int64, error) {
 		}
 		for i := range r {
 			tile[i*ld+i] = one
-			for k := range i { // the upper half is what counts
-				tile[i*ld+k] = tile[k*ld+i]
-			}
 		}
+		mirrorUpper(tile, ld, r) // the upper half is what counts
 	}
-	s.gather(r, cols, tile, ld, onDiagonal)
 	if s.options.Output != nil {
 		if err := s.store(i0, r, j0, cols, tile, ld); err != nil {
 			return 0, err
@@ -83,34 +82,49 @@ func (s *sink[T]) put(i0, r, j0, cols int, tile []T, ld int) (int64, error) {
 }
 
 // gather adds a tile to the statistics; of one on the diagonal the part above
-// it. Rows are added up by themselves and then in order, so that the sums do
-// not depend on how many goroutines there are.
+// it, and what lies below may be overwritten. Strips of rows are added up by
+// themselves and then in order, so that the sums do not depend on how many
+// goroutines there are.
 func (s *sink[T]) gather(r, cols int, tile []T, ld int, onDiagonal bool) {
-	from := func(i int) int {
-		if onDiagonal {
-			return i + 1
-		}
-		return 0
+	n, first := int64(r)*int64(cols), 0
+	if onDiagonal {
+		n, first = int64(r)*int64(r-1)/2, 1
+	}
+	if n == 0 {
+		return
 	}
 	if s.off.n == 0 {
-		if from(0) >= cols {
-			return
-		}
-		s.off.shift = float64(tile[from(0)])
+		s.off.shift = float64(tile[first])
 	}
 	shift := s.off.shift
-	sums := make([][2]float64, r)
-	rows(r, r*cols, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			row := tile[i*ld:][:cols]
-			addMoments(row[min(from(i), cols):], shift, &sums[i])
+	const strip = 16
+	strips := (r + strip - 1) / strip
+	if len(s.sums) < strips {
+		s.sums = make([]laneSums, strips)
+	}
+	sums := s.sums[:strips]
+	clear(sums)
+	rows(strips, r*cols, func(lo, hi int) {
+		for k := lo; k < hi; k++ {
+			i, from := k*strip, 0
+			high := min(strip, r-i)
+			if onDiagonal {
+				from = i
+				for y := range high { // what equals shift adds nothing
+					for x := range tile[(i+y)*ld+i:][:y+1] {
+						tile[(i+y)*ld+i+x] = T(shift)
+					}
+				}
+			}
+			addMoments(tile[i*ld+from:], ld, high, cols-from, shift, &sums[k])
 		}
 	})
-	for i, v := range sums {
-		s.off.sum += v[0]
-		s.off.sumSq += v[1]
-		s.off.n += int64(max(cols-from(i), 0))
+	for i := range sums {
+		sum, squares := sums[i].total()
+		s.off.sum += sum
+		s.off.sumSq += squares
 	}
+	s.off.n += n
 }
 
 // store writes a piece of K into its rows of the file.

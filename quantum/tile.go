@@ -44,21 +44,45 @@ func square1[T number](out, p []T, first bool) {
 	}
 }
 
-// addMoments adds the sums of v - shift and of its square over row to sums.
-func addMoments[T number](row []T, shift float64, sums *[2]float64) {
+// laneSums are four sums of v - shift, then four of its square.
+type laneSums [8]float64
+
+// total adds them up.
+func (s *laneSums) total() (sum, squares float64) {
+	return s[0] + s[2] + (s[1] + s[3]), s[4] + s[6] + (s[5] + s[7])
+}
+
+// addMoments adds r rows of cols columns to sums.
+func addMoments[T number](tile []T, ld, r, cols int, shift float64, sums *laneSums) {
 	n := 0
-	if k := kernels[T](); k != nil {
-		if n = len(row) / k.lanes * k.lanes; n > 0 {
-			var lanes [8]float64
-			k.moments(&row[0], n, shift, &lanes)
-			sums[0] += lanes[0] + lanes[2] + (lanes[1] + lanes[3])
-			sums[1] += lanes[4] + lanes[6] + (lanes[5] + lanes[7])
+	if k := kernels[T](); k != nil && r > 0 {
+		if n = cols / k.lanes * k.lanes; n > 0 {
+			k.moments(&tile[0], ld, r, n, shift, sums)
 		}
 	}
-	for _, x := range row[n:] {
-		v := float64(x) - shift
-		sums[0] += v
-		sums[1] += v * v
+	if n == cols {
+		return
+	}
+	for y := range r {
+		for _, x := range tile[y*ld+n : y*ld+cols] {
+			v := float64(x) - shift
+			sums[0] += v
+			sums[4] += v * v
+		}
+	}
+}
+
+// narrow writes src to the beginning of dst.
+func narrow[T number](dst []T, src []float64) {
+	dst = dst[:len(src)]
+	n := 0
+	if k := kernels[T](); k != nil && k.narrow != nil {
+		if n = len(src) / k.lanes * k.lanes; n > 0 {
+			k.narrow(&dst[0], &src[0], n)
+		}
+	}
+	for i, v := range src[n:] {
+		dst[n+i] = T(v)
 	}
 }
 
@@ -70,17 +94,15 @@ func transpose[T number](dst []T, ld int, src []T, ls, r, cols int) {
 	if k != nil {
 		b = k.block
 	}
-	const edge = 64 // what is read and written together stays in the cache
+	const edge = 128 // what is read and written together stays in the cache
 	for y0 := 0; y0 < r; y0 += edge {
 		for x0 := 0; x0 < cols; x0 += edge {
 			y1, x1 := min(y0+edge, r), min(x0+edge, cols)
 			ym, xm := y0, x0
 			if k != nil {
 				ym, xm = y0+(y1-y0)/b*b, x0+(x1-x0)/b*b
-				for x := x0; x < xm; x += b {
-					for y := y0; y < ym; y += b {
-						k.transpose(&dst[x*ld+y], ld, &src[y*ls+x], ls)
-					}
+				for x := x0; x < xm && y0 < ym; x += b {
+					k.transpose(&dst[x*ld+y0], ld, &src[y0*ls+x], ls, (ym-y0)/b)
 				}
 			}
 			for x := x0; x < x1; x++ {
@@ -96,14 +118,29 @@ func transpose[T number](dst []T, ld int, src []T, ls, r, cols int) {
 	}
 }
 
+// mirrorUpper copies what lies above the diagonal of n rows and columns below it.
+func mirrorUpper[T number](tile []T, ld, n int) {
+	const edge = 8
+	for x := 0; x < n; x += edge {
+		cols := min(edge, n-x)
+		transpose(tile[x*ld:], ld, tile[x:], ld, x, cols)
+		for i := x; i < x+cols; i++ {
+			for k := x; k < i; k++ {
+				tile[i*ld+k] = tile[k*ld+i]
+			}
+		}
+	}
+}
+
 // tileKernels are assembly for one type.
 type tileKernels[T number] struct {
 	lanes     int // elements at a time
 	block     int // rows and columns of a transposed block
 	combine3  func(out, p1, p2, p3 *T, n int, first bool)
-	moments   func(p *T, n int, shift float64, lanes *[8]float64)
-	transpose func(dst *T, ld int, src *T, ls int)
-	factors   func(out, point, panel *T, planar, full int)
+	moments   func(p *T, ld, rows, n int, shift float64, sums *laneSums)
+	narrow    func(dst *T, src *float64, n int)                             // nil: they are float64
+	transpose func(dst *T, ld int, src *T, ls, n int)                       // n blocks, one under the other
+	factors   func(out *T, ld int, point, panel *T, rows, planar, full int) // rows are rounded up to two
 }
 
 var (

@@ -12,37 +12,35 @@ func combine3AVX32(out, p1, p2, p3 *float32, n int, first bool)
 //go:noescape
 func combine3AVX64(out, p1, p2, p3 *float64, n int, first bool)
 
-// lanes are four sums of v - shift, then four of its square.
-//
 //go:noescape
-func momentsAVX32(p *float32, n int, shift float64, lanes *[8]float64)
+func momentsAVX32(p *float32, ld, rows, n int, shift float64, sums *laneSums)
 
 //go:noescape
-func momentsAVX64(p *float64, n int, shift float64, lanes *[8]float64)
+func momentsAVX64(p *float64, ld, rows, n int, shift float64, sums *laneSums)
+
+//go:noescape
+func narrowAVX32(dst *float32, src *float64, n int)
 
 // 8 x 8
 //
 //go:noescape
-func transposeAVX32(dst *float32, ld int, src *float32, ls int)
+func transposeAVX32(dst *float32, ld int, src *float32, ls, n int)
 
 // 4 x 4
 //
 //go:noescape
-func transposeAVX64(dst *float64, ld int, src *float64, ls int)
+func transposeAVX64(dst *float64, ld int, src *float64, ls, n int)
 
-// a panel of 32 columns
-//
 //go:noescape
-func factorsAVX32(out, point, panel *float32, planar, full int)
+func factorsAVX32(out *float32, ld int, point, panel *float32, rows, planar, full int)
 
-// a panel of 16 columns
-//
 //go:noescape
-func factorsAVX64(out, point, panel *float64, planar, full int)
+func factorsAVX64(out *float64, ld int, point, panel *float64, rows, planar, full int)
 
 func init() {
-	if cpu.X86.HasAVX2 && cpu.X86.HasFMA {
-		kernels32 = &tileKernels[float32]{8, 8, combine3AVX32, momentsAVX32, transposeAVX32, factorsAVX32}
-		kernels64 = &tileKernels[float64]{4, 4, combine3AVX64, momentsAVX64, transposeAVX64, factorsAVX64}
+	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA {
+		return
 	}
+	kernels32 = &tileKernels[float32]{8, 8, combine3AVX32, momentsAVX32, narrowAVX32, transposeAVX32, factorsAVX32}
+	kernels64 = &tileKernels[float64]{4, 4, combine3AVX64, momentsAVX64, nil, transposeAVX64, factorsAVX64}
 }

@@ -3,6 +3,7 @@ package quantum
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -53,8 +54,23 @@ func testTileKernels[T number](t *testing.T, eps float64) {
 				t.Fatalf("square1 of %d: entry %d", n, i)
 			}
 		}
+		wide, short := make([]float64, n), nan(n+1)
+		for i := range wide {
+			wide[i] = rng.NormFloat64()
+		}
+		narrow(short, wide)
+		for i, v := range wide {
+			if short[i] != T(v) {
+				t.Fatalf("narrow of %d: entry %d is %v, want %v", n, i, short[i], T(v))
+			}
+		}
+		if short[n] == short[n] {
+			t.Fatalf("narrow of %d wrote behind them", n)
+		}
+		var sums laneSums
+		addMoments(p1, n, 1, n, 0.25, &sums)
 		var got, want [2]float64
-		addMoments(p1, 0.25, &got)
+		got[0], got[1] = sums.total()
 		for _, v := range p1 {
 			want[0] += float64(v) - 0.25
 			want[1] += (float64(v) - 0.25) * (float64(v) - 0.25)
@@ -82,32 +98,60 @@ func testTileKernels[T number](t *testing.T, eps float64) {
 			}
 		}
 	}
-	var b bloch[T]
-	w := b.panelColumns()
-	for _, wires := range [][2]int{{1, 0}, {0, 1}, {3, 2}, {9, 9}} {
-		k := 2*wires[0] + 3*wires[1]
-		point, panel, out := random(k), random(k*w), nan(w+1)
-		factors(out, point, panel, wires[0], wires[1])
-		if out[w] == out[w] {
-			t.Fatal("factors wrote beside the panel")
-		}
-		for c := range w {
-			want, at := 1.0, 0
-			for q := range wires[0] + wires[1] {
-				n := 2
-				if q >= wires[0] {
-					n = 3
-				}
-				s := 0.0
-				for range n {
-					d := float64(panel[at*w+c]) - float64(point[at])
-					s += d * d
-					at++
-				}
-				want *= 1 - s
+	for _, n := range []int{1, 2, 7, 8, 9, 64, 150} {
+		ld := n + rng.IntN(3)
+		tile := random(n * ld)
+		want := slices.Clone(tile)
+		for y := range n {
+			for x := range y {
+				want[y*ld+x] = want[x*ld+y]
 			}
-			if !(math.Abs(float64(out[c])-want) <= 50*eps) {
-				t.Fatalf("factors %v: column %d is %v, want %v", wires, c, out[c], want)
+		}
+		mirrorUpper(tile, ld, n)
+		if !slices.Equal(tile, want) {
+			t.Fatalf("mirrorUpper of %d", n)
+		}
+	}
+	w := panelLanes[T]()
+	for _, wires := range [][2]int{{1, 0}, {0, 1}, {3, 2}, {9, 9}} {
+		for _, n := range []int{1, 2, 3, 4, 5, w - 3, w} {
+			k := 2*wires[0] + 3*wires[1]
+			from := rng.IntN(w - n + 1)
+			rows, cols := append(random(k*w), nan(mostLanes)...), random(k*w)
+			ld := w + rng.IntN(3)
+			down := (n + 1) / 2 * 2 // rows that may be written
+			out := nan((down + 1) * ld)
+			factors(out, ld, rows[from:], cols, n, wires[0], wires[1])
+			for y := range down + 1 {
+				for x := range ld {
+					got := float64(out[y*ld+x])
+					if x >= w || y >= down {
+						if got == got {
+							t.Fatalf("factors %v of %d rows wrote beside them: (%d, %d)", wires, n, y, x)
+						}
+						continue
+					}
+					if y >= n {
+						continue
+					}
+					want, at := 1.0, 0
+					for q := range wires[0] + wires[1] {
+						axes := 2
+						if q >= wires[0] {
+							axes = 3
+						}
+						s := 0.0
+						for range axes {
+							d := float64(cols[at*w+x]) - float64(rows[at*w+from+y])
+							s += d * d
+							at++
+						}
+						want *= 1 - s
+					}
+					if !(math.Abs(got-want) <= 50*eps) {
+						t.Fatalf("factors %v of %d rows: (%d, %d) is %v, want %v", wires, n, y, x, got, want)
+					}
+				}
 			}
 		}
 	}

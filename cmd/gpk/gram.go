@@ -151,10 +151,17 @@ func (f *gramFlags) samples() (x, y *gpk.Array, err error) {
 	if x, err = read(f.x); err != nil {
 		return nil, nil, err
 	}
-	if f.y != "" {
-		y, err = read(f.y)
+	if f.y == "" {
+		return x, nil, nil
 	}
-	return x, y, err
+	if y, err = read(f.y); err != nil {
+		return nil, nil, err
+	}
+	// The circuit is made for x and would not see what y has more.
+	if n, m := x.Shape()[1], y.Shape()[1]; n != m {
+		return nil, nil, fmt.Errorf("%w: y has %d features, x has %d", gpk.ErrShape, m, n)
+	}
+	return x, y, nil
 }
 
 // build makes the circuit for that many features.

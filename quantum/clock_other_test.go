@@ -1,0 +1,6 @@
+//go:build !linux
+
+package quantum
+
+// processorTime is not known here.
+func processorTime() int64 { return 0 }

@@ -1,0 +1,44 @@
+//go:build !noasm
+
+package quantum
+
+import (
+	"math"
+
+	"golang.org/x/sys/cpu"
+)
+
+// sincosAVX takes four at a time, stops at those of which one is beyond
+// sincosLimit or no number, and returns how many it has done. n is a multiple of 4.
+//
+//go:noescape
+func sincosAVX(sin, cos, x *float64, n int, table *[24][4]float64) int
+
+// sincosLimit is how far multiples of pi/2 are taken off in two parts: the first product
+// is fused, so that what is left has an error of 2^-54, and so has the second.
+const sincosLimit = 1 << 20
+
+var sincosVectors = cpu.X86.HasAVX2 && cpu.X86.HasFMA
+
+// sincosVector does a part of x, from the beginning on, and returns how much.
+func sincosVector(sin, cos, x []float64) int {
+	n := len(x) &^ 3
+	if !sincosVectors || n == 0 {
+		return 0
+	}
+	return sincosAVX(&sin[0], &cos[0], &x[0], n, &sincosTable)
+}
+
+// sincosTable has the constants of the assembly, four times each. The polynomials are
+// those of internal/cpu.
+var sincosTable = func() (t [24][4]float64) {
+	for i, v := range []float64{
+		math.Float64frombits(1<<63 - 1), sincosLimit, 2 / math.Pi, 0x1.8p52, math.Pi / 2, 0x1.1a62633145c07p-54, 0.5, 1,
+		-0x1.5555555555555p-3, 0.008333333333333331, -0.0001984126984126506, 2.7557319219335453e-06, -2.5052106231157904e-08, 1.605853141458901e-10, -7.586685070091267e-13,
+		0x1.5555555555555p-5, -0.0013888888888888887, 2.4801587301584645e-05, -2.755731922140076e-07, 2.0876755790363397e-09, -1.1470460773969325e-11, 4.7458652037874553e-14,
+		math.Float64frombits(1),
+	} {
+		t[i] = [4]float64{v, v, v, v}
+	}
+	return t
+}()

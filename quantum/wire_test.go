@@ -1,0 +1,115 @@
+package quantum
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+)
+
+// TestSingleWires compares gates on single wires with their states.
+func TestSingleWires(t *testing.T) {
+	rng := seeded(t)
+	onCPU(t)
+	const q, features, n = 5, 3, 37
+	for range 10 {
+		c := NewCircuit(q)
+		for w := range q {
+			for range 1 + rng.IntN(6) {
+				g := gate{kind: gateKind(rng.IntN(int(gateCX))), a: w, b: -1}
+				if g.kind.hasAngle() {
+					g.angle = Feature(rng.IntN(features)).Scale(1 + rng.Float64())
+					switch rng.IntN(4) {
+					case 0:
+						g.angle = g.angle.Mul(Feature(rng.IntN(features))).Add(Const(rng.Float64()))
+					case 1:
+						g.angle = Const(rng.Float64())
+					}
+				}
+				c.add(here(), g)
+			}
+		}
+		x, y := randomSamples(rng, n, features), randomSamples(rng, n+4, features)
+		for _, o := range []Options{{}, {Precision: Double}} {
+			for _, against := range [][][]float64{nil, y} {
+				r := poisoned(t, c, x, against, features, o)
+				if r.Plan.Path != Product {
+					t.Fatalf("path %v", r.Plan.Path)
+				}
+				if against == nil {
+					against = x
+				}
+				if w := worst(values(t, r.K), referenceGram(c, x, against)); !(w <= o.Precision.diagonalBound()) {
+					t.Errorf("%+v: off by %v\n%v", o, w, c)
+				}
+			}
+		}
+	}
+}
+
+// TestClosedTiles computes parts of K that begin and end anywhere: what lies beside
+// them stays as it is.
+func TestClosedTiles(t *testing.T) {
+	testClosedTiles[float32](t, 1e-6)
+	testClosedTiles[float64](t, 1e-14)
+	k32, k64 := kernels32, kernels64
+	kernels32, kernels64 = nil, nil
+	defer func() { kernels32, kernels64 = k32, k64 }()
+	testClosedTiles[float32](t, 1e-6)
+	testClosedTiles[float64](t, 1e-14)
+}
+
+func testClosedTiles[T number](t *testing.T, bound float64) {
+	t.Helper()
+	rng := seeded(t)
+	const n, features = 150, 3
+	c := NewCircuit(features)
+	for i := range features {
+		c.RY(i, Feature(i))
+	}
+	x := randomSamples(rng, n, features)
+	k, err := compileGram(c, Auto)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &samples{n: n, features: features, data: flat(x)}
+	b, err := newBloch[T](context.Background(), k, s, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 60 {
+		i0, j0 := rng.IntN(n), rng.IntN(n)
+		r, cols := 1+rng.IntN(n-i0), 1+rng.IntN(n-j0)
+		diagonal := rng.IntN(3) == 0
+		if diagonal {
+			j0, cols = i0, r
+		}
+		ld := cols + rng.IntN(4)
+		tile := slices.Repeat([]T{T(math.NaN())}, (r+1)*ld)
+		if !b.tile(tile, ld, i0, r, j0, cols, diagonal) {
+			t.Fatal("nothing written")
+		}
+		for y := range r + 1 {
+			for at := range ld {
+				got := float64(tile[y*ld+at])
+				if y >= r || at >= cols {
+					if got == got {
+						t.Fatalf("%d x %d from (%d, %d): wrote beside them", r, cols, i0, j0)
+					}
+					continue
+				}
+				if diagonal && at < y {
+					continue
+				}
+				want := 1.0
+				for f := range features {
+					v := math.Cos((x[i0+y][f] - x[j0+at][f]) / 2)
+					want *= v * v
+				}
+				if !(math.Abs(got-want) <= bound) {
+					t.Fatalf("%d x %d from (%d, %d), diagonal %v: (%d, %d) is %v, want %v", r, cols, i0, j0, diagonal, y, at, got, want)
+				}
+			}
+		}
+	}
+}
