@@ -117,6 +117,7 @@ func testConstruct(t *testing.T, s *suite) {
 			count.values[i], count.ints[i] = complex(float64(i), 0), int64(i)
 		}
 		equal(t, name("Arange", dt), read(t, gpk.Arange(dt, n)), count)
+		equal(t, name("Linspace", dt), read(t, gpk.Linspace(dt, 0, float64(n-1), n)), count)
 	}
 	equal(t, "Full complex128", read(t, gpk.Full(gpk.Complex128, 1-2i, 3)), tensor{dt: gpk.Complex128, shape: []int{3}, values: []complex128{1 - 2i, 1 - 2i, 1 - 2i}})
 	equal(t, "Full", read(t, gpk.Full(gpk.Complex64, 1-2i, 2)), tensor{dt: gpk.Complex64, shape: []int{2}, values: []complex128{1 - 2i, 1 - 2i}})

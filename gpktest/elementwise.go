@@ -450,8 +450,9 @@ func testSum(t *testing.T, s *suite) {
 			}
 		}
 	}
-	// A long sum of one sign, where a running float32 total would lose 1e-3.
-	n := 10_000_000
+	// A long sum of one sign, where a running float32 total would lose 1e-3, dense
+	// and through strides.
+	n := 100_000_000
 	if quick() {
 		n = 1_000_000
 	}
@@ -461,12 +462,18 @@ func testSum(t *testing.T, s *suite) {
 		data[i] = s.rng.Float32()
 		want += float64(data[i])
 	}
-	got, err := gpk.Item[float32](gpk.FromSlice(data).Sum())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if e := math.Abs(float64(got)-want) / want; !(e < 1e-6) {
-		t.Errorf("the sum of %d values is off by %.3g", n, e)
+	a := gpk.FromSlice(data, n/1000, 1000)
+	defer a.Free()
+	for what, sum := range map[string]*gpk.Array{"": a.Sum(), ", transposed": a.T().Sum(), ", by columns": a.Sum(0).Sum(), ", by rows": a.Sum(1).Sum()} {
+		got, err := gpk.Item[float32](sum)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := math.Abs(float64(got)-want) / want
+		t.Logf("the sum of %d values%s is off by %.3g", n, what, e)
+		if !(e < 1e-6) {
+			t.Errorf("the sum of %d values%s is off by %.3g", n, what, e)
+		}
 	}
 }
 

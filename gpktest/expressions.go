@@ -11,13 +11,14 @@ import (
 	"testing"
 
 	gpk "github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/ops"
 )
 
-// expressions asks for so many random expressions; 0 stands for 300.
-var expressions = flag.Int("gpktest.expressions", 0, "how many random expressions are tried; 0: 300, and 60 in a short run")
+// expressions asks for so many random expressions. A GPU compiles kernels for each.
+var expressions = flag.Int("gpktest.expressions", 0, "how many random expressions are tried; 0: 5,000 on the CPU, 300 on a GPU, and 60 in a short run")
 
 // testExpressions computes random programs twice, once with everything open for
 // as long as it can be and once with every operation started on its line: the two
@@ -25,8 +26,11 @@ var expressions = flag.Int("gpktest.expressions", 0, "how many random expression
 func testExpressions(t *testing.T, s *suite) {
 	n := *expressions
 	if n == 0 {
-		if n = 300; quick() {
+		switch n = 300; {
+		case quick():
 			n = 60
+		case s.dev.Kind() == device.CPU:
+			n = 5000
 		}
 	}
 	compared, stale := 0, 0

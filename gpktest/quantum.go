@@ -145,6 +145,7 @@ func soil(n int) {
 func testQuantum(t *testing.T, s *suite) {
 	t.Run("States", func(t *testing.T) { s.quantumStates(t) })
 	t.Run("Gram", func(t *testing.T) { s.quantumGram(t) })
+	t.Run("Alike", func(t *testing.T) { s.quantumAlike(t) })
 	t.Run("Streams", func(t *testing.T) { s.quantumStreams(t) })
 	t.Run("Tiles", func(t *testing.T) { s.quantumSizesOfTiles(t) })
 	t.Run("Plans", func(t *testing.T) { s.quantumPlans(t) })

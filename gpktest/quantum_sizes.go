@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -38,6 +39,7 @@ func testQuantumSizes(t *testing.T, s *suite) {
 	t.Run("Doubling", func(t *testing.T) { s.quantumDoubling(t) })
 	t.Run("OutOfCore", func(t *testing.T) { s.quantumOutOfCore(t) })
 	t.Run("ClosedForm", func(t *testing.T) { s.quantumClosedForm(t) })
+	t.Run("Written", func(t *testing.T) { s.quantumWritten(t) })
 	t.Run("Wide", func(t *testing.T) { s.quantumWide(t) })
 	t.Run("Autotune", func(t *testing.T) { s.quantumAutotune(t) })
 	t.Run("Cancel", func(t *testing.T) { s.quantumCancel(t) })
@@ -417,6 +419,61 @@ func (s *suite) quantumClosedForm(t *testing.T) {
 			t.Errorf("%+v: K is %v off", o, worst)
 		}
 		r.K.Free()
+	}
+}
+
+// quantumWritten times whole calls of the closed form, each on samples of its own, beside
+// the time to write as much as K once.
+func (s *suite) quantumWritten(t *testing.T) {
+	const n, q, calls = 20000, 16, 13
+	ctx := context.Background()
+	k := gpk.Zeros(gpk.Float32, n, n)
+	one := gpk.FromSlice([]float32{1}, 1, 1).BroadcastTo(n, n)
+	synchronize := func() {
+		if err := s.dev.Synchronize(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var write time.Duration
+	for begun := time.Now(); time.Since(begun) < time.Second/2; { // until the clocks have settled
+		const times = 20
+		synchronize()
+		at := time.Now()
+		for range times {
+			if err := gpk.Into(k, one); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synchronize()
+		write = time.Since(at) / times
+	}
+	k.Free()
+	for _, e := range []quantum.Embedding{quantum.RY, quantum.RYRZ} {
+		c := quantum.BasicEntangler([][]float64{make([]float64, q)}, quantum.EntanglerOptions{Embedding: e})
+		var took []time.Duration
+		for range calls {
+			_, wide := s.uniform(n, q)
+			x := wide.Cast(gpk.Float32)
+			if err := gpk.Eval(x); err != nil {
+				t.Fatal(err)
+			}
+			wide.Free()
+			synchronize()
+			begun := time.Now()
+			r, err := quantum.Gram(ctx, c, x, nil, quantum.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			took = append(took, time.Since(begun))
+			if r.Plan.Path != quantum.Product {
+				t.Fatalf("the plan is %v", r.Plan)
+			}
+			r.K.Free()
+			x.Free()
+		}
+		first := took[0]
+		slices.Sort(took)
+		t.Logf("%v: the call takes %v (%v to %v, the first %v), to write K %v: %.2f times", e, took[calls/2], took[0], took[calls-1], first, write, float64(took[calls/2])/float64(write))
 	}
 }
 

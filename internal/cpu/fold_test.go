@@ -9,6 +9,7 @@ import (
 
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/bigmath"
 )
 
 // foldType is the result type of a reduction, Invalid where it has no meaning.
@@ -85,9 +86,9 @@ func foldValue(op expr.Op, t dtype.DType, v []any) (want any, tol float64) {
 	case expr.Prod:
 		switch append(v, convertValue(int64(1), t))[0].(type) {
 		case float64:
-			p := bigOf(1)
+			p := bigmath.Of(1)
 			for _, x := range v {
-				p = mul2(p, bigOf(x.(float64)))
+				p = bigmath.Mul(p, bigmath.Of(x.(float64)))
 			}
 			f, _ := p.Float64()
 			return f, (unit+float64(len(v))*0x1p-53)*math.Abs(f) + smallestOf(t)
@@ -112,12 +113,12 @@ func foldValue(op expr.Op, t dtype.DType, v []any) (want any, tol float64) {
 		}
 		return x.(float64), 0
 	}
-	n := bigOf(float64(len(v)))
-	re, im := bigOf(0), bigOf(0)
+	n := bigmath.Of(float64(len(v)))
+	re, im := bigmath.Of(0), bigmath.Of(0)
 	var size float64
 	for _, x := range v {
 		a, b := parts(x)
-		re, im = add2(re, bigOf(a)), add2(im, bigOf(b))
+		re, im = bigmath.Add(re, bigmath.Of(a)), bigmath.Add(im, bigmath.Of(b))
 		size += math.Hypot(a, b)
 	}
 	if len(v) == 0 {
@@ -126,7 +127,7 @@ func foldValue(op expr.Op, t dtype.DType, v []any) (want any, tol float64) {
 		}
 		return math.NaN(), 0
 	}
-	re, im = quo2(re, n), quo2(im, n)
+	re, im = bigmath.Quo(re, n), bigmath.Quo(im, n)
 	if op == expr.Mean {
 		a, _ := re.Float64()
 		b, _ := im.Float64()
@@ -140,14 +141,14 @@ func foldValue(op expr.Op, t dtype.DType, v []any) (want any, tol float64) {
 		}
 		return a, tol
 	}
-	sum := bigOf(0)
-	square := func(d *big.Float) { sum = add2(sum, mul2(d, d)) }
+	sum := bigmath.Of(0)
+	square := func(d *big.Float) { sum = bigmath.Add(sum, bigmath.Mul(d, d)) }
 	for _, x := range v {
 		a, b := parts(x)
-		square(sub2(bigOf(a), re))
-		square(sub2(bigOf(b), im))
+		square(bigmath.Sub(bigmath.Of(a), re))
+		square(bigmath.Sub(bigmath.Of(b), im))
 	}
-	f, _ := quo2(sum, n).Float64()
+	f, _ := bigmath.Quo(sum, n).Float64()
 	return f, (2*unit + 0x1p-50*float64(len(v))) * f
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/bigmath"
 )
 
 // lineCheck is one operation along an axis: run computes it, want is the
@@ -36,18 +37,18 @@ var lineChecks = []lineCheck{
 		return CumSum(x.t, z.t, x.shape, axis, x.p(), x.strides, z.p(), z.strides)
 	}, func(t dtype.DType, v, _, _ []any) (want []any, tol []float64) {
 		var i int64
-		re, im := bigOf(0), bigOf(0)
+		re, im := bigmath.Of(0), bigmath.Of(0)
 		var size float64
 		for k, x := range v {
 			switch x := x.(type) {
 			case float64:
-				re = add2(re, bigOf(x))
+				re = bigmath.Add(re, bigmath.Of(x))
 				size += math.Abs(x)
 				f, _ := re.Float64()
 				want = append(want, f)
 				tol = append(tol, halfUnit(t)*math.Abs(f)+0x1p-53*size*float64(k)+0x1p-1074)
 			case complex128:
-				re, im = add2(re, bigOf(real(x))), add2(im, bigOf(imag(x)))
+				re, im = bigmath.Add(re, bigmath.Of(real(x))), bigmath.Add(im, bigmath.Of(imag(x)))
 				size += cmplx.Abs(x)
 				a, _ := re.Float64()
 				b, _ := im.Float64()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/bigmath"
 )
 
 // exhaustive makes TestSmooth32 try every float32: two minutes a function.
@@ -27,32 +28,32 @@ var smoothOps = []struct {
 	low, high  float64 // where float64 arguments are drawn from
 	everywhere bool    // of float64 arguments of any size too
 }{
-	{expr.Exp, math.Exp, bigExp, 1.1, 0.85, -745, 709, false},
-	{expr.Expm1, math.Expm1, func(x *big.Float) *big.Float { return sub2(bigExp(x), bigOf(1)) }, 0.51, 0.85, -40, 700, false},
-	{expr.Log, math.Log, bigLog, 0.51, 0.85, 0.4, 2.5, true},
-	{expr.Log1p, math.Log1p, func(x *big.Float) *big.Float { return bigLog(add2(x, bigOf(1))) }, 0.51, 0.85, -1, 2, true},
-	{expr.Sin, goodSin, func(x *big.Float) *big.Float { return bigSin(x, 0) }, 0.51, 0.85, -20, 20, true},
-	{expr.Cos, goodCos, func(x *big.Float) *big.Float { return bigSin(x, 1) }, 0.51, 0.85, -20, 20, true},
-	{expr.Tanh, math.Tanh, bigTanh, 0.51, 1.4, -3, 3, false},
-	{expr.Erf, math.Erf, bigErf, 0.51, 1, -6, 6, false},
-	{expr.Sigmoid, func(x float64) float64 { return logistic(x) }, bigLogistic, 0.51, 1.9, -40, 40, false},
+	{expr.Exp, math.Exp, bigmath.Exp, 1.1, 0.85, -745, 709, false},
+	{expr.Expm1, math.Expm1, func(x *big.Float) *big.Float { return bigmath.Sub(bigmath.Exp(x), bigmath.Of(1)) }, 0.51, 0.85, -40, 700, false},
+	{expr.Log, math.Log, bigmath.Log, 0.51, 0.85, 0.4, 2.5, true},
+	{expr.Log1p, math.Log1p, func(x *big.Float) *big.Float { return bigmath.Log(bigmath.Add(x, bigmath.Of(1))) }, 0.51, 0.85, -1, 2, true},
+	{expr.Sin, goodSin, func(x *big.Float) *big.Float { return bigmath.Sin(x, 0) }, 0.51, 0.85, -20, 20, true},
+	{expr.Cos, goodCos, func(x *big.Float) *big.Float { return bigmath.Sin(x, 1) }, 0.51, 0.85, -20, 20, true},
+	{expr.Tanh, math.Tanh, bigmath.Tanh, 0.51, 1.4, -3, 3, false},
+	{expr.Erf, math.Erf, bigmath.Erf, 0.51, 1, -6, 6, false},
+	{expr.Sigmoid, func(x float64) float64 { return logistic(x) }, bigmath.Logistic, 0.51, 1.9, -40, 40, false},
 	{expr.SiLU, func(x float64) float64 { return x * logistic(x) }, bigSiLU, 0.51, 2, -50, 50, false},
 	{expr.GELU, func(x float64) float64 { return 0.5 * x * math.Erfc(-x/math.Sqrt2) }, bigGELU, 0.51, 3.5, -37, 8, false},
 	{expr.GELUTanh, func(x float64) float64 { return x * logistic(2*math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)) }, bigGELUTanh, 0.51, 2, -20, 8, false},
-	{expr.Sqrt, math.Sqrt, func(x *big.Float) *big.Float { return bigNew().Sqrt(x) }, 0.5001, 0.5001, 0, 10, true},
-	{expr.Rsqrt, func(x float64) float64 { return 1 / math.Sqrt(x) }, func(x *big.Float) *big.Float { return quo2(bigOf(1), bigNew().Sqrt(x)) }, 0.51, 0.6, 0, 10, true},
+	{expr.Sqrt, math.Sqrt, func(x *big.Float) *big.Float { return bigmath.New().Sqrt(x) }, 0.5001, 0.5001, 0, 10, true},
+	{expr.Rsqrt, func(x float64) float64 { return 1 / math.Sqrt(x) }, func(x *big.Float) *big.Float { return bigmath.Quo(bigmath.Of(1), bigmath.New().Sqrt(x)) }, 0.51, 0.6, 0, 10, true},
 }
 
-func bigSiLU(x *big.Float) *big.Float { return mul2(x, bigLogistic(x)) }
+func bigSiLU(x *big.Float) *big.Float { return bigmath.Mul(x, bigmath.Logistic(x)) }
 
 func bigGELU(x *big.Float) *big.Float {
-	return mul2(mul2(x, bigOf(0.5)), add2(bigOf(1), bigErf(quo2(x, bigNew().Sqrt(bigOf(2))))))
+	return bigmath.Mul(bigmath.Mul(x, bigmath.Of(0.5)), bigmath.Add(bigmath.Of(1), bigmath.Erf(bigmath.Quo(x, bigmath.New().Sqrt(bigmath.Of(2))))))
 }
 
 func bigGELUTanh(x *big.Float) *big.Float {
-	inner, _ := bigNew().SetString("0.044715")
-	outer := bigNew().Sqrt(quo2(bigOf(8), bigPi()))
-	return mul2(x, bigLogistic(mul2(outer, add2(x, mul2(inner, mul2(x, mul2(x, x)))))))
+	inner, _ := bigmath.New().SetString("0.044715")
+	outer := bigmath.New().Sqrt(bigmath.Quo(bigmath.Of(8), bigmath.Pi()))
+	return bigmath.Mul(x, bigmath.Logistic(bigmath.Mul(outer, bigmath.Add(x, bigmath.Mul(inner, bigmath.Mul(x, bigmath.Mul(x, x)))))))
 }
 
 // goodSin is math.Sin where that is good, and math/big where it is not: it
@@ -61,7 +62,7 @@ func goodSin(x float64) float64 {
 	if s := math.Sin(x); math.Abs(x) < 1<<15 && math.Abs(s) > 0x1p-10 || math.Abs(x) < 1 || x-x != 0 {
 		return s
 	}
-	s, _ := bigSin(bigOf(x), 0).Float64()
+	s, _ := bigmath.Sin(bigmath.Of(x), 0).Float64()
 	return s
 }
 
@@ -69,7 +70,7 @@ func goodCos(x float64) float64 {
 	if c := math.Cos(x); math.Abs(x) < 1<<15 && math.Abs(c) > 0x1p-10 || x-x != 0 {
 		return c
 	}
-	c, _ := bigSin(bigOf(x), 1).Float64()
+	c, _ := bigmath.Sin(bigmath.Of(x), 1).Float64()
 	return c
 }
 
@@ -198,7 +199,7 @@ func TestSmooth64(t *testing.T) {
 				}
 				var y float64
 				f(addr(&y), addr(&x), 1)
-				if u := ulps(y, c.exact(bigOf(x)), 53, -1074); u > worst {
+				if u := bigmath.Ulps(y, c.exact(bigmath.Of(x)), 53, -1074); u > worst {
 					worst, at = u, x
 				}
 			}
@@ -234,10 +235,10 @@ func TestPow(t *testing.T) {
 		if l := math.Abs(y * math.Log(x)); !(l < 700) || x == 0 || x > 1e300 {
 			continue
 		}
-		worst64 = max(worst64, ulps(powF64(x, y), bigExp(mul2(bigOf(y), bigLog(bigOf(x)))), 53, -1074))
+		worst64 = max(worst64, bigmath.Ulps(powF64(x, y), bigmath.Exp(bigmath.Mul(bigmath.Of(y), bigmath.Log(bigmath.Of(x)))), 53, -1074))
 		a, b := float32(x), float32(y)
 		if l := float64(b) * math.Log(float64(a)); math.Abs(l) < 87 && a > 0 && a < math.MaxFloat32 {
-			want, _ := bigExp(mul2(bigOf(float64(b)), bigLog(bigOf(float64(a))))).Float64()
+			want, _ := bigmath.Exp(bigmath.Mul(bigmath.Of(float64(b)), bigmath.Log(bigmath.Of(float64(a))))).Float64()
 			worst32 = max(worst32, ulps32(powF32(a, b), want))
 		}
 	}
@@ -363,7 +364,7 @@ func BenchmarkSmooth(b *testing.B) {
 func TestLargeAngle(t *testing.T) {
 	const x = 1.3753462319400446e+245
 	for quarter, f := range []func(float64) float64{sinF64, cosF64} {
-		if u := ulps(f(x), bigSin(bigOf(x), int64(quarter)), 53, -1074); u > 0.6 {
+		if u := bigmath.Ulps(f(x), bigmath.Sin(bigmath.Of(x), int64(quarter)), 53, -1074); u > 0.6 {
 			t.Errorf("quarter %d: %.4f ulp", quarter, u)
 		}
 	}

@@ -1,0 +1,198 @@
+package gpktest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	gpk "github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/ops"
+)
+
+// lineMethods are the operations along an axis.
+var lineMethods = map[expr.Op]func(a *gpk.Array, axis int) *gpk.Array{
+	expr.CumSum: gpk.CumSum, expr.Softmax: gpk.Softmax, expr.LogSoftmax: gpk.LogSoftmax,
+	expr.LayerNorm: func(a *gpk.Array, _ int) *gpk.Array { return gpk.LayerNorm(a, nil, nil, 0) },
+	expr.RMSNorm:   func(a *gpk.Array, _ int) *gpk.Array { return gpk.RMSNorm(a, nil, 0) },
+	expr.Sort:      func(a *gpk.Array, axis int) *gpk.Array { return gpk.Sort(a, axis, false) },
+	expr.TopK: func(a *gpk.Array, axis int) *gpk.Array {
+		values, indices := gpk.TopK(a, 1, axis)
+		if (values.Err() == nil) != (indices.Err() == nil) {
+			return nil
+		}
+		return values
+	},
+}
+
+// testRefusals gives every operation of the table the types that it has no meaning for,
+// operands of two types, shapes that do not meet and axes that are not there.
+func testRefusals(t *testing.T, s *suite) {
+	refused := func(what string, a *gpk.Array, cause error, op string, names ...any) {
+		t.Helper()
+		err := a.Err()
+		var oe *gpk.OpError
+		if !errors.Is(err, cause) || !errors.As(err, &oe) {
+			t.Errorf("%s: %v, want %v", what, err, cause)
+			return
+		}
+		if op != "" && oe.Op != op || !strings.Contains(oe.Site, "refusals.go:") && !strings.Contains(oe.Site, "operations.go:") {
+			t.Errorf("%s: the error is of %s at %s: %v", what, oe.Op, oe.Site, err)
+		}
+		for _, n := range names {
+			if !strings.Contains(err.Error(), fmt.Sprint(n)) {
+				t.Errorf("%s: %v is not named: %v", what, n, err)
+			}
+		}
+		if _, err := gpk.ToSlice[float32](a.T()); !errors.Is(err, cause) { // it stays
+			t.Errorf("%s, at the boundary: %v", what, err)
+		}
+	}
+
+	ones := map[gpk.DType]*gpk.Array{}
+	for _, dt := range allTypes {
+		ones[dt] = gpk.Ones(dt, 2, 3)
+	}
+	for i := range ops.Table {
+		row := &ops.Table[i]
+		apply := func(x, y *gpk.Array) *gpk.Array {
+			switch row.Kind {
+			case ops.Unary:
+				return unaryMethods[row.Op](x)
+			case ops.Binary:
+				return binaryMethods[row.Op](x, y)
+			case ops.Ternary:
+				if row.Op == expr.Where {
+					return gpk.Where(gpk.Ones(gpk.Bool, 2, 3), x, y)
+				}
+				return gpk.Clamp(x, y, y)
+			case ops.Reduction:
+				if row.Op == expr.Sum {
+					return gpk.Sum(x, 1)
+				}
+				return reductionMethods[row.Op](x, 1)
+			case ops.Line, ops.Order:
+				return lineMethods[row.Op](x, 1)
+			}
+			return nil // Move: of every type
+		}
+		if row.Kind == ops.Move {
+			if len(row.Types) != len(allTypes) {
+				t.Errorf("%v: it is not of every type, and nothing here tries the others", row.Op)
+			}
+			continue
+		}
+		two := row.Kind == ops.Binary || row.Kind == ops.Ternary
+		for _, dt := range allTypes {
+			x := ones[dt]
+			if !slices.Contains(row.Types, dt) {
+				refused(name(row.Op, dt), apply(x, x), gpk.ErrDType, row.Op.String(), row.Op, dt)
+				continue
+			}
+			if r := apply(x, x); r.Err() != nil || gpk.Eval(r) != nil {
+				t.Errorf("%v of %v: %v, %v", row.Op, dt, r.Err(), gpk.Eval(r))
+			}
+			if !two {
+				continue
+			}
+			for _, other := range allTypes {
+				if other != dt && slices.Contains(row.Types, other) {
+					refused(name(row.Op, dt, other), apply(x, ones[other]), gpk.ErrDType, row.Op.String(), dt, other, "Cast")
+				}
+			}
+			for _, shape := range [][]int{{2}, {3, 3}, {2, 2}, {4, 2, 2}, {0, 3}, {2, 0}} {
+				refused(name(row.Op, dt, shape), apply(x, gpk.Ones(dt, shape...)), gpk.ErrShape, row.Op.String(), []int{2, 3}, shape)
+			}
+		}
+	}
+
+	// Numbers that a type does not hold.
+	for _, c := range []struct {
+		dt    gpk.DType
+		value any
+	}{
+		{gpk.Int8, 128},
+		{gpk.Int8, -129},
+		{gpk.Uint8, -1},
+		{gpk.Uint8, 256},
+		{gpk.Int32, 1 << 31},
+		{gpk.Int64, uint64(1) << 63},
+		{gpk.Int64, 0x1p63},
+		{gpk.Int32, 0.5},
+		{gpk.Int64, 1i},
+		{gpk.Float32, 1i},
+		{gpk.Float16, complex64(2i)},
+		{gpk.Float64, true},
+		{gpk.Float32, "1"},
+		{gpk.Float32, nil},
+		{gpk.Float32, []float32{1}},
+	} {
+		refused(name("Maximum", c.dt, c.value), ones[c.dt].Maximum(c.value), gpk.ErrDType, "Maximum")
+		refused(name("Full", c.dt, c.value), gpk.Full(c.dt, c.value, 2), gpk.ErrDType, "Full")
+	}
+
+	// Axes that are not there, twice the same, and permutations that are none.
+	x, ix := ones[gpk.Float32], gpk.Zeros(gpk.Int64, 2)
+	for _, axis := range []int{2, -3, 1 << 40, -1 << 40} {
+		for op, f := range reductionMethods {
+			refused(name(op, axis), f(x, axis), gpk.ErrShape, op.String(), []int{2, 3})
+		}
+		for op, f := range lineMethods {
+			if op != expr.LayerNorm && op != expr.RMSNorm {
+				refused(name(op, axis), f(x, axis), gpk.ErrShape, op.String(), []int{2, 3})
+			}
+		}
+		for what, a := range map[string]*gpk.Array{
+			"Sum": x.Sum(axis), "Take": gpk.Take(x, ix, axis), "Concat": gpk.Concat(axis, x, x), "Repeat": x.Repeat(2, axis), "Flip": x.Flip(axis),
+			"Squeeze": x.Squeeze(axis), "Slice": x.Slice(axis, 0, 1), "Transpose": x.Transpose(0, axis),
+		} {
+			refused(name(what, axis), a, gpk.ErrShape, what)
+		}
+		if axis != 2 && axis != -3 { // which are places for one more
+			refused(name("Unsqueeze", axis), x.Unsqueeze(axis), gpk.ErrShape, "Unsqueeze")
+			refused(name("Stack", axis), gpk.Stack(axis, x, x), gpk.ErrShape, "Stack")
+		}
+	}
+	for op, f := range reductionMethods {
+		if op != expr.ArgMax && op != expr.ArgMin {
+			refused(name(op, "twice"), f(x, 1, -1), gpk.ErrShape, op.String())
+		}
+	}
+	values, indices := x.TopK(4, 1)
+	refused("TopK of more than there are", values, gpk.ErrShape, "TopK")
+	refused("TopK of more than there are, places", indices, gpk.ErrShape, "TopK")
+	values, _ = x.TopK(-1, 1)
+	refused("TopK of -1", values, gpk.ErrShape, "TopK")
+	for what, c := range map[string]struct {
+		a     *gpk.Array
+		cause error
+		op    string
+	}{
+		"a permutation too short":   {x.Transpose(1), gpk.ErrShape, "Transpose"},
+		"a permutation too long":    {x.Transpose(1, 0, 2), gpk.ErrShape, "Transpose"},
+		"a permutation with a gap":  {x.Transpose(1, 1), gpk.ErrShape, "Transpose"},
+		"two lengths unknown":       {x.Reshape(-1, -1), gpk.ErrShape, "Reshape"},
+		"a length that is no whole": {x.Reshape(4, -1), gpk.ErrShape, "Reshape"},
+		"a negative length":         {x.Reshape(-2, 3), gpk.ErrShape, "Reshape"},
+		"squeezed where it is long": {x.Squeeze(0), gpk.ErrShape, "Squeeze"},
+		"broadcast to less":         {x.BroadcastTo(3), gpk.ErrShape, "BroadcastTo"},
+		"broadcast to a negative":   {x.BroadcastTo(-1, 2, 3), gpk.ErrShape, "BroadcastTo"},
+		"two steps":                 {x.Slice(0, 0, 1, 1, 1), gpk.ErrShape, "Slice"},
+		"concat of two ranks":       {gpk.Concat(0, x, x.Reshape(6)), gpk.ErrShape, "Concat"},
+		"concat of two types":       {gpk.Concat(0, x, ones[gpk.Float64]), gpk.ErrDType, "Concat"},
+		"concat of numbers":         {gpk.Concat(0, x.Sum(), x.Sum()), gpk.ErrShape, "Concat"},
+		"a type that is none":       {x.Cast(gpk.DType(99)), gpk.ErrDType, "Cast"},
+		"bias of two axes":          {gpk.BiasAddInPlace(gpk.Ones(gpk.Float32, 2, 3), x), gpk.ErrShape, "BiasAddInPlace"},
+		"bias of another type":      {gpk.BiasAddInPlace(gpk.Ones(gpk.Float32, 2, 3), gpk.Ones(gpk.Float64, 3)), gpk.ErrDType, "BiasAddInPlace"},
+		"in place, too wide":        {gpk.Ones(gpk.Float32, 3).AddInPlace(x), gpk.ErrShape, "AddInPlace"},
+		"in place, another type":    {gpk.Ones(gpk.Float32, 2, 3).MulInPlace(ones[gpk.Int32]), gpk.ErrDType, "MulInPlace"},
+		"copied from a wider":       {gpk.Ones(gpk.Float32, 3).CopyFrom(x), gpk.ErrShape, "CopyFrom"},
+		"copied from another type":  {gpk.Ones(gpk.Float32, 2, 3).CopyFrom(ones[gpk.Float16]), gpk.ErrDType, "CopyFrom"},
+		"copied into a broadcast":   {gpk.Ones(gpk.Float32, 1, 3).BroadcastTo(2, 3).CopyFrom(x), gpk.ErrShape, "CopyFrom"},
+		"a packed array":            {gpk.Pack(x).Add(1), gpk.ErrUnsupported, "Add"},
+	} {
+		refused(what, c.a, c.cause, c.op)
+	}
+}

@@ -1,0 +1,197 @@
+package gpktest
+
+import (
+	"math"
+	"math/big"
+	"runtime"
+	"sync"
+	"testing"
+
+	gpk "github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/bigmath"
+)
+
+// smoothFunction is a function whose error is measured in ulp: its float64
+// reference, which is better than 2^-40 wherever float32 and the halves ask, and that
+// of math/big for float64.
+type smoothFunction struct {
+	op        expr.Op
+	f         func(x float64) float64
+	exact     func(x *big.Float) *big.Float
+	max       float64 // ulp of float32
+	max64     float64
+	low, high float64 // where float64 arguments are drawn from
+	anywhere  bool    // float64 arguments of any size too
+}
+
+// smoothFunctions are held to 2 ulp, but for gpk's own in float64, which are held to what
+// their roundings can come to. An ulp of a result is once to twice 2^-53 of it, so that half
+// an ulp of a factor can be a whole one: x e^x / (1 + e^x) has an exponential of at most 1 ulp,
+// a product, a sum and a quotient, GELUTanh one rounding more; GELU is CUDA's normcdf
+// times x. docs/accuracy.md has the largest errors that were met.
+var smoothFunctions = []smoothFunction{
+	{expr.Exp, math.Exp, bigmath.Exp, 2, 2, -745.1, 709.78, false},
+	{expr.Log, math.Log, bigmath.Log, 2, 2, 0.4, 2.5, true},
+	{expr.Sin, goodSin, func(x *big.Float) *big.Float { return bigmath.Sin(x, 0) }, 2, 2, -20, 20, true},
+	{expr.Cos, goodCos, func(x *big.Float) *big.Float { return bigmath.Sin(x, 1) }, 2, 2, -20, 20, true},
+	{expr.Tanh, math.Tanh, bigmath.Tanh, 2, 2, -3, 3, false},
+	{expr.Erf, math.Erf, bigmath.Erf, 2, 2, -6, 6, false},
+	{expr.Expm1, math.Expm1, func(x *big.Float) *big.Float { return bigmath.Sub(bigmath.Exp(x), bigmath.Of(1)) }, 2, 2, -40, 709.78, false},
+	{expr.Log1p, math.Log1p, func(x *big.Float) *big.Float { return bigmath.Log(bigmath.Add(x, bigmath.Of(1))) }, 2, 2, -1, 2, true},
+	{expr.Sqrt, math.Sqrt, func(x *big.Float) *big.Float { return bigmath.New().Sqrt(x) }, 0.5001, 0.5001, 0, 10, true},
+	{expr.Rsqrt, func(x float64) float64 { return 1 / math.Sqrt(x) }, func(x *big.Float) *big.Float { return bigmath.Quo(bigmath.Of(1), bigmath.New().Sqrt(x)) }, 2, 2, 0, 10, true},
+	{expr.Sigmoid, logistic, bigmath.Logistic, 2, 2, -750, 40, false},
+	{expr.SiLU, func(x float64) float64 { return x * logistic(x) }, func(x *big.Float) *big.Float { return bigmath.Mul(x, bigmath.Logistic(x)) }, 2, 4.5, -750, 50, false},
+	{expr.GELU, func(x float64) float64 { return 0.5 * x * math.Erfc(-x/math.Sqrt2) }, bigGELU, 2, 4.5, -37, 8, false},
+	{expr.GELUTanh, func(x float64) float64 { return x * logistic(2*math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)) }, bigGELUTanh, 2, 5, -21.6, 8, false},
+}
+
+func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+
+func bigGELU(x *big.Float) *big.Float {
+	return bigmath.Mul(bigmath.Mul(x, bigmath.Of(0.5)), bigmath.Add(bigmath.Of(1), bigmath.Erf(bigmath.Quo(x, bigmath.New().Sqrt(bigmath.Of(2))))))
+}
+
+func bigGELUTanh(x *big.Float) *big.Float {
+	inner, _ := bigmath.New().SetString("0.044715")
+	outer := bigmath.New().Sqrt(bigmath.Quo(bigmath.Of(8), bigmath.Pi()))
+	return bigmath.Mul(x, bigmath.Logistic(bigmath.Mul(outer, bigmath.Add(x, bigmath.Mul(inner, bigmath.Mul(x, bigmath.Mul(x, x)))))))
+}
+
+// goodSin is math.Sin where that is good, and math/big where it cancels.
+func goodSin(x float64) float64 {
+	if s := math.Sin(x); math.Abs(x) < 1<<15 && math.Abs(s) > 0x1p-10 || math.Abs(x) < 1 || x-x != 0 {
+		return s
+	}
+	s, _ := bigmath.Sin(bigmath.Of(x), 0).Float64()
+	return s
+}
+
+// goodCos is math.Cos, as goodSin is math.Sin.
+func goodCos(x float64) float64 {
+	if c := math.Cos(x); math.Abs(x) < 1<<15 && math.Abs(c) > 0x1p-10 || x-x != 0 {
+		return c
+	}
+	c, _ := bigmath.Sin(bigmath.Of(x), 1).Float64()
+	return c
+}
+
+// ulps is how far got is from want in units of the last place that a number of
+// want's size has in a type of so many digits and least exponent.
+func ulps(got, want float64, digits, least int) float64 {
+	switch {
+	case want != want && got != got, got == want:
+		return 0
+	case want != want || got != got || math.IsInf(want, 0):
+		return math.Inf(1)
+	}
+	e := least
+	if want != 0 {
+		_, e = math.Frexp(want)
+		e = max(e-digits, least)
+	}
+	unit := math.Ldexp(1, e)
+	if math.IsInf(got, 0) {
+		got = math.Copysign(math.Ldexp(1, 3-least-digits), got) // the first number beyond the range
+		if math.Abs(want) >= math.Abs(got)-unit/2 {
+			return 0
+		}
+	}
+	return math.Abs(got-want) / unit
+}
+
+// widest is what ulps found.
+type widest struct {
+	ulp float64
+	at  float64
+}
+
+// across measures n values in parts, in as many goroutines as there are processors.
+func across(n int, measure func(i int) (ulp, at float64)) (worst widest) {
+	parts := runtime.GOMAXPROCS(0)
+	found := make([]widest, parts)
+	var group sync.WaitGroup
+	for p := range parts {
+		group.Go(func() {
+			for i := p; i < n; i += parts {
+				if u, at := measure(i); u > found[p].ulp {
+					found[p] = widest{u, at}
+				}
+			}
+		})
+	}
+	group.Wait()
+	for _, w := range found {
+		if w.ulp > worst.ulp {
+			worst = w
+		}
+	}
+	return worst
+}
+
+// specials are where functions change their ways, or end.
+var specials = []float64{
+	0, math.Inf(1), math.NaN(), 0x1p-149, 0x1p-126, 0x1p-24, 0x1p-12, 0.35, 0.5, math.Sqrt2 / 2, 1, math.Nextafter(1, 0), math.Nextafter(1, 2), math.Sqrt2, 2,
+	math.Pi / 4, math.Pi / 2, math.Pi, 3.9, 4, 9, 12.5, 17, 87.3, 88.7, 89, 103.9, 104, 100 * math.Pi, 709.7, 710, 745.1, 746, 1 << 19, 1 << 26, 1e10, 1e20, 0x1p100, math.MaxFloat32,
+}
+
+// testSmooth measures the error of the smooth functions on float32 and float64: on
+// special values, on numbers of every size and on ordinary ones.
+func testSmooth(t *testing.T, s *suite) {
+	for _, c := range smoothFunctions {
+		n, n64 := 400_000, 400
+		if s.dev.Kind() == device.CUDA {
+			n64 = 4000 // nothing else measures it
+		}
+		if c.op == expr.Sin || c.op == expr.Cos {
+			n = 20_000 // the reference of large angles is slow
+		}
+		if quick() {
+			n, n64 = n/20, n64/20
+		}
+		x := make([]float32, n)
+		for i := range x {
+			switch {
+			case i < 2*len(specials):
+				x[i] = float32(specials[i/2]) * float32(1-2*(i&1))
+			case i%2 == 0:
+				x[i] = math.Float32frombits(s.rng.Uint32())
+			default:
+				x[i] = float32(s.rng.NormFloat64() * math.Exp2(float64(s.rng.IntN(16)-8)))
+			}
+		}
+		got := evaluate(t, unaryMethods[c.op](gpk.FromSlice(x))).values
+		single := across(n, func(i int) (float64, float64) {
+			v := float64(x[i])
+			return ulps(real(got[i]), c.f(v), 24, -149), v
+		})
+
+		var y []float64
+		for len(y) < n64 {
+			v := c.low + (c.high-c.low)*s.rng.Float64()
+			switch i := len(y); {
+			case i < 2*len(specials):
+				v = specials[i/2] * float64(1-2*(i&1))
+			case i%3 == 1:
+				v = math.Ldexp(v, -s.rng.IntN(40))
+			case i%3 == 2 && c.anywhere:
+				v = math.Ldexp(math.Copysign(0.5+s.rng.Float64()/2, v), s.rng.IntN(2000)-1000)
+			}
+			y = append(y, v)
+		}
+		got64 := evaluate(t, unaryMethods[c.op](gpk.FromSlice(y))).values
+		double := across(n64, func(i int) (float64, float64) {
+			v, g := y[i], real(got64[i])
+			if want := c.f(v); want != want || math.IsInf(want, -1) || v == 0 || !c.anywhere && !(c.low <= v && v <= c.high) || v-v != 0 { // by definition, or a limit
+				return ulps(g, want, 53, -1074), v
+			}
+			return bigmath.Ulps(g, c.exact(bigmath.Of(v)), 53, -1074), v
+		})
+		t.Logf("%v: float32 %.4f ulp at %v, float64 %.4f ulp at %v", c.op, single.ulp, single.at, double.ulp, double.at)
+		if !(single.ulp <= c.max) || !(double.ulp <= c.max64) {
+			t.Errorf("%v: float32 %.4f ulp at %v, float64 %.4f ulp at %v; at most %v and %v", c.op, single.ulp, single.at, double.ulp, double.at, c.max, c.max64)
+		}
+	}
+}
