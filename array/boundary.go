@@ -189,6 +189,7 @@ func (a *Array) writeTo(c *call, to *value, dst device.View) (noted bool, err er
 	if err != nil {
 		return false, err
 	}
+	to.settle(nil) // what took a, and has read to's memory through it
 	if overlaps(&src, &dst) && !sameLayout(&src.Layout, &dst.Layout) {
 		b := a.copied(c.name, c.site)
 		if b.err != nil {

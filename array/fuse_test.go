@@ -319,6 +319,7 @@ func TestChainGoroutines(t *testing.T) {
 // what it reads: it has the value of its line, or is stale where it was computed
 // into another array before.
 func TestUseWhileWritten(t *testing.T) {
+	defer eager.Store(eager.Swap(false))
 	disturb := map[string]func(x, a *Array){
 		"AddInPlace": func(x, _ *Array) { x.AddInPlace(100) },
 		"Free":       func(x, _ *Array) { x.Free() },
@@ -348,6 +349,41 @@ func TestUseWhileWritten(t *testing.T) {
 			}
 			if err == nil && got[0] != 2 {
 				t.Fatalf("%s, round %d: %v, want 2", name, n, got[0])
+			}
+		}
+	}
+}
+
+// TestConjugateWhileWritten is TestUseWhileWritten for a product that reads through
+// a Conj: its operand's memory is not the conjugate's.
+func TestConjugateWhileWritten(t *testing.T) {
+	defer eager.Store(eager.Swap(false))
+	disturb := map[string]func(x *Array){
+		"AddInPlace": func(x *Array) { x.AddInPlace(100) },
+		"Free":       func(x *Array) { x.Free() },
+	}
+	for name, f := range disturb {
+		for n := range 3000 {
+			x := FromSlice([]complex64{1 + 2i}, 1, 1)
+			y := FromSlice([]complex64{1i}, 1, 1)
+			a := x.Conj()
+			start := make(chan struct{})
+			var wg sync.WaitGroup
+			wg.Go(func() { <-start; f(x) })
+			var got []complex64
+			var err error
+			wg.Go(func() {
+				<-start
+				b := a.MatMul(y)
+				for range n % 7 {
+					runtime.Gosched()
+				}
+				got, err = ToSlice[complex64](b)
+			})
+			close(start)
+			wg.Wait()
+			if err != nil || got[0] != 2+1i {
+				t.Fatalf("%s, round %d: %v, %v, want 2+1i", name, n, got, err)
 			}
 		}
 	}

@@ -108,23 +108,29 @@ func (r *Array) multiply(c *call, a, b, bias *Array, act matmul.Activation, o *m
 		r.fail(c.wrap(err, a, b, bias))
 		return
 	}
-	a, b, p.ConjA, p.ConjB = conjugated(a, b)
+	f := conjugated(a, b)
+	p.ConjA, p.ConjB = f.conjA, f.conjB
 	p.plain = p.plain && !p.ConjA && !p.ConjB && packed == nil
 	p.Packed = packed
-	s := streamOf(a, b, bias)
+	s := streamOf(f.x, f.y, bias)
 	var err error
+	row := bias
 	if bias != nil {
-		bias, err = biasRow(c, bias, b, p.dt)
+		row, err = biasRow(c, bias, f.y, p.dt)
 	}
 	v := a.v.set.unlocked()
 	op := &v.op
 	if err == nil {
-		err = op.factors(p, a, b, bias)
+		err = op.factors(p, f.x, f.y, row)
 	}
 	if err != nil {
 		v.op = operation{}
 		v.set.idle.Put(v)
 		p.done()
+		if f.store() { // they have their value even where what they read is freed
+			r.multiply(c, a, b, bias, act, o, packed)
+			return
+		}
 		r.fail(c.wrap(err, a, b, bias))
 		return
 	}
@@ -132,6 +138,10 @@ func (r *Array) multiply(c *call, a, b, bias *Array, act matmul.Activation, o *m
 	op.call = *c
 	op.product, op.out, op.strided, op.fusion, op.run = p, p.dt, true, head, runProduct
 	r.open(v, s, p.dt, p.sh.dense())
+	if !f.let() { // the conjugates are stored
+		*r = Array{}
+		r.multiply(c, a, b, bias, act, o, packed)
+	}
 }
 
 // check fills in what a product of a and b is, and says why there is none.

@@ -296,11 +296,13 @@ func (s *openSet) prune() {
 	s.others.Store(int32(len(s.values)))
 }
 
-// readersOf returns the open values, taken ones and except aside, that read x.
-func (s *openSet) readersOf(x, except *value) []*value {
+// readersOf returns the open values, taken ones and except aside, that read x. It
+// reports whether one that was listed has started and is part of another, which may
+// read x through it and was perhaps not listed yet.
+func (s *openSet) readersOf(x, except *value) (readers []*value, again bool) {
 	if s.others.Load() == 0 {
 		if v := s.newest.Load(); v == nil || v == except {
-			return nil
+			return nil, false
 		}
 	}
 	var out []*value
@@ -316,7 +318,13 @@ func (s *openSet) readersOf(x, except *value) []*value {
 	}
 	s.mu.Unlock()
 	// Without the lock: a value that is being started answers when it is done.
-	return slices.DeleteFunc(out, func(v *value) bool { return !v.readsFrom(x) })
+	out = slices.DeleteFunc(out, func(v *value) bool {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		again = again || !v.open && v.taken
+		return !v.open || !v.op.reads(x)
+	})
+	return out, again
 }
 
 // eager makes every operation start on its own line.
@@ -357,10 +365,23 @@ func (o *operation) readsBuffer(b *device.Buffer) bool {
 }
 
 // settle starts the open values that read x, whose memory is about to be
-// written or freed. except is left alone.
+// written or freed, and waits for those that another goroutine is starting. except
+// is left alone.
+//
+// What takes an open value reads x through it as long as that is open, and is
+// listed by the time it starts. So where a reader turns out to be taken once it has
+// started, the list is read again: what took it found it stored, is there now and
+// waited for, or is done.
 func (x *value) settle(except *value) {
-	for _, v := range x.set.readersOf(x, except) {
-		_ = v.start() // kept in the value, for whoever uses it
+	for again := true; again; {
+		var readers []*value
+		readers, again = x.set.readersOf(x, except)
+		for _, v := range readers {
+			v.mu.Lock()
+			_ = v.startLocked() // kept in the value, for whoever uses it
+			again = again || v.taken
+			v.mu.Unlock()
+		}
 	}
 }
 
