@@ -13,6 +13,7 @@ import (
 	"unsafe"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype/bfloat16"
 	"github.com/x448/float16"
 )
@@ -108,6 +109,9 @@ func elements[T gpk.Elem](r io.Reader, d description, known bool) (*gpk.Array, e
 			more = min(more, max(len(data), firstPiece/size))
 		}
 		at := len(data)
+		if err := device.HostRoom(int64(at+more) * int64(size)); err != nil {
+			return nil, err
+		}
 		data = slices.Grow(data, more)[:at+more]
 		if _, err := io.ReadFull(r, bytesOf(data[at:])); err != nil {
 			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
