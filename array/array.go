@@ -165,7 +165,7 @@ func (r *Array) open(v *value, s *device.Stream, dt dtype.DType, lay layout.Layo
 	r.v, r.gen, r.lay, r.dt, r.stream = v, v.gen.Load(), lay, dt, s
 	if eager.Load() {
 		v.shared = true
-		err := v.startLocked()
+		err := v.startLocked(nil)
 		v.mu.Unlock()
 		if err != nil {
 			r.fail(err)
@@ -365,7 +365,7 @@ func (a *Array) On(s *device.Stream) *Array {
 // written.
 func FromBuffer(buf *device.Buffer, dt dtype.DType, shape ...int) *Array {
 	op := newSource("FromBuffer", here(), dt, shape)
-	if buf == nil || !dt.Valid() {
+	if buf.Device() == nil || !dt.Valid() {
 		return failed(op.fail(fmt.Errorf("%w: no buffer or no element type", dtype.ErrDType)))
 	}
 	n, err := layout.Size(shape)

@@ -3,6 +3,7 @@ package array
 import (
 	"fmt"
 	"slices"
+	"unsafe"
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
@@ -11,13 +12,18 @@ import (
 )
 
 // ToSlice waits and returns the elements in row-major order. T must be the
-// array's exact element type, else ErrDType.
+// array's exact element type, else ErrDType. The slice is as long as the shape says, also
+// that of a broadcast array, which itself takes no memory: more than the machine has is
+// ErrOutOfMemory.
 func ToSlice[T dtype.Elem](a *Array) ([]T, error) {
 	op := newOp("ToSlice", here(), a)
 	if err := op.first(a); err != nil {
 		return nil, err
 	}
 	if err := exact[T](a); err != nil {
+		return nil, op.fail(err)
+	}
+	if err := device.HostRoom(int64(a.NBytes())); err != nil {
 		return nil, op.fail(err)
 	}
 	out := make([]T, a.Size())
@@ -70,6 +76,9 @@ func read(op *operation, dst []byte, a *Array) error {
 	if err := unwaited(op, a.stream); err != nil {
 		return err
 	}
+	if !a.lay.IsDense() && a.on().Kind() == device.CPU {
+		return op.wrap(a.blame(a.gather(dst)))
+	}
 	if !a.lay.IsDense() {
 		c := a.copied(op.name, op.site)
 		if c.err != nil {
@@ -86,6 +95,20 @@ func read(op *operation, dst []byte, a *Array) error {
 		return op.wrap(a.blame(err))
 	}
 	return nil
+}
+
+// gather copies the elements of an array of the CPU to dst.
+func (a *Array) gather(dst []byte) error {
+	v, err := a.view()
+	if err != nil {
+		return err
+	}
+	buf, err := device.WrapHost(a.on(), unsafe.Pointer(unsafe.SliceData(dst)), int64(len(dst)), nil)
+	if err != nil {
+		return err
+	}
+	defer buf.Free()
+	return ops.Cast(a.stream, device.View{Buffer: buf, DType: a.dt, Layout: layout.Dense(a.lay.Shape)}, v)
 }
 
 // at is the byte of the buffer at which a dense array begins; 0 where it has no
@@ -165,11 +188,8 @@ func into(c *call, dst, src *Array) error {
 		}
 		buf.Heal()
 	}
-	noted, err := src.writeTo(c, v, device.View{Buffer: buf, DType: dst.dt, Layout: dst.lay})
-	if !noted {
-		v.changedBy(c.name, &c.site) // after a failure too: a part may have been written
-	}
-	if err != nil {
+	v.changedBy(c.name, &c.site)
+	if err := src.writeTo(c, v, device.View{Buffer: buf, DType: dst.dt, Layout: dst.lay}); err != nil {
 		if poison != nil {
 			buf.Fail(poison)
 		}
@@ -178,29 +198,38 @@ func into(c *call, dst, src *Array) error {
 	return nil
 }
 
-// writeTo computes the array's elements into dst, and reports whether it has noted
-// that to was written.
-func (a *Array) writeTo(c *call, to *value, dst device.View) (noted bool, err error) {
-	if done, err := a.runInto(c, to, dst); done || err != nil {
-		return done && err == nil, err
+// writeTo computes the array's elements into dst, the memory of to.
+func (a *Array) writeTo(c *call, to *value, dst device.View) error {
+	if done, err := a.runInto(to, dst); done || err != nil {
+		return err
 	}
 	// Stored, or to be stored: settle what dst's write would disturb.
+	a.startFor(to)
 	src, err := a.view()
 	if err != nil {
-		return false, err
+		return err
 	}
 	to.settle(nil) // what took a, and has read to's memory through it
 	if overlaps(&src, &dst) && !sameLayout(&src.Layout, &dst.Layout) {
 		b := a.copied(c.name, c.site)
 		if b.err != nil {
-			return false, b.err
+			return b.err
 		}
 		defer b.Free()
 		if src, err = b.view(); err != nil {
-			return false, err
+			return err
 		}
 	}
-	return false, ops.Cast(a.stream, dst, src)
+	return ops.Cast(a.stream, dst, src)
+}
+
+// startFor starts an open array that is to be copied into to.
+func (a *Array) startFor(to *value) {
+	v := a.hold()
+	defer v.mu.Unlock()
+	if !v.freed {
+		_ = v.startLocked(to) // kept in the value
+	}
 }
 
 // mends reports whether writing all of a makes good what a failed in-place

@@ -57,12 +57,12 @@ func (c *conjugates) let() bool {
 // store starts what was taken, for a product that comes to nothing, and reports
 // whether there was any.
 func (c *conjugates) store() bool {
-	c.let()
 	for _, v := range c.taken {
 		if v != nil {
 			_ = v.start() // kept in the value
 		}
 	}
+	c.let()
 	return c.taken != [2]*value{}
 }
 
@@ -88,7 +88,7 @@ func takeConj(as ...*Array) (*value, []*Array) {
 	in.of.shared = true
 	in.of.mu.Unlock()
 	v.taken, v.shared, v.limbo = true, true, true
-	op.note()
+	op.note(nil)
 	return v, out
 }
 

@@ -204,7 +204,9 @@ func Concat(axis int, as ...*Array) *Array {
 		for d, n := range a.lay.Shape {
 			switch {
 			case d == ax:
-				shape[d] += n
+				if shape[d] += n; shape[d] < 0 {
+					return failed(op.fail(layout.Errorf("%d arrays along axis %d are too long", len(as), axis)))
+				}
 			case n != shape[d]:
 				return failed(op.fail(layout.Errorf("%v and %v differ along axis %d", as[0].lay.Shape, a.lay.Shape, d)))
 			}

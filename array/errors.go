@@ -27,6 +27,9 @@ type OpError struct {
 
 // Error prints "MatMul([2 3] float32, [4 5] float32) at main.go:12: …".
 func (e *OpError) Error() string {
+	if e == nil {
+		return "gpk: a nil OpError"
+	}
 	var b strings.Builder
 	b.WriteString("gpk: " + e.Op)
 	if len(e.Shapes) > 0 {
@@ -45,9 +48,16 @@ func (e *OpError) Error() string {
 	if e.Site != "" {
 		b.WriteString(" at " + e.Site)
 	}
-	b.WriteString(": " + e.Err.Error())
+	if e.Err != nil {
+		b.WriteString(": " + e.Err.Error())
+	}
 	return b.String()
 }
 
 // Unwrap returns the cause.
-func (e *OpError) Unwrap() error { return e.Err }
+func (e *OpError) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.Err
+}

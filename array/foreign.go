@@ -16,7 +16,7 @@ import (
 func FromLayout(buf *device.Buffer, dt dtype.DType, lay layout.Layout) *Array {
 	lay = layout.Layout{Shape: slices.Clone(lay.Shape), Strides: slices.Clone(lay.Strides), Offset: lay.Offset}
 	op := newSource("FromLayout", here(), dt, lay.Shape)
-	if buf == nil || !dt.Valid() {
+	if buf.Device() == nil || !dt.Valid() {
 		return failed(op.fail(fmt.Errorf("%w: no buffer or no element type", dtype.ErrDType)))
 	}
 	if err := fits(lay, int(buf.Size()/int64(dt.Size()))); err != nil {

@@ -56,7 +56,7 @@ func (o *operation) take(i int, a *Array, size int, s *device.Stream) error {
 	}
 	if !again {
 		v.taken, v.lent, v.shared, v.limbo = true, true, true, true
-		v.op.note()
+		v.op.note(nil)
 	}
 	in.of, in.view = v, device.View{DType: a.dt, Layout: a.lay}
 	o.depth, o.headed = max(o.depth, v.op.depth+1), o.headed || v.op.begins()
@@ -295,6 +295,9 @@ func (o *operation) planWhole(lay layout.Layout) (*planner, error) {
 			return nil, err
 		}
 		p, err := o.plan(lay)
+		if err == nil && p.empty() {
+			continue
+		}
 		if err != errFull {
 			return p, err
 		}
@@ -303,6 +306,10 @@ func (o *operation) planWhole(lay layout.Layout) (*planner, error) {
 		}
 	}
 }
+
+// empty reports whether there are no steps: what a reduction took was stored after
+// settled had looked.
+func (p *planner) empty() bool { return len(p.from) == 0 }
 
 // settled gives the operands that were taken, and are stored by now, their places.
 func (o *operation) settled() error {
@@ -352,10 +359,20 @@ func (o *operation) shed() error {
 		}
 		v.mu.Unlock()
 		if below == nil {
-			return v.start()
+			return v.store()
 		}
 		v = below
 	}
+}
+
+// store starts what was taken, for what took it and is not stale.
+func (v *value) store() error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if !v.open {
+		return v.err
+	}
+	return v.compute()
 }
 
 // deepest returns the deepest operand that was taken and is still open; nil for
@@ -487,7 +504,7 @@ func (o *operation) foresee(v *value) {
 	switch p, err := o.plan(v.lay); {
 	case err == errFull:
 		o.apart = tooMuch
-	case err == nil:
+	case err == nil && !p.empty():
 		dst := device.View{DType: v.dt, Layout: v.lay}
 		o.callOf(p, dst)
 		p.head.foresee(o, p, v.stream, dst)

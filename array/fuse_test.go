@@ -250,6 +250,47 @@ func TestChainFails(t *testing.T) {
 	wants(t, dst.CopyFrom(x.Add(y).Mul(2)), 22, 44)
 }
 
+// TestIntoOperand: what reads the array that it is written to is not stale by that,
+// where it was taken before, has to be stored first, or is too much for one program.
+func TestIntoOperand(t *testing.T) {
+	defer eager.Store(eager.Swap(false))
+	fresh := func() *Array { return FromSlice([]float32{1, 2, 3, 4}, 2, 2) }
+	for name, c := range map[string]struct {
+		write func(x *Array) error
+		want  []float32
+	}{
+		"taken":                {func(x *Array) error { a := x.Add(1); _ = a.Neg(); return Into(x, a) }, []float32{2, 3, 4, 5}},
+		"computed":             {func(x *Array) error { a := x.Add(1); return errors.Join(Into(fresh(), a), Into(x, a)) }, []float32{2, 3, 4, 5}},
+		"transposed":           {func(x *Array) error { a := x.Add(1); _ = a.Neg(); return Into(x.T(), a) }, []float32{2, 4, 3, 5}},
+		"computed, transposed": {func(x *Array) error { a := x.Add(1); return errors.Join(Into(fresh(), a), Into(x.T(), a)) }, []float32{2, 4, 3, 5}},
+		"too much": {func(x *Array) error {
+			sum := []*Array{}
+			for range 2 * fused.MaxLeaves {
+				sum = append(sum, x.Add(FromSlice([]float32{1, 1, 1, 1}, 2, 2)))
+			}
+			for len(sum) > 1 {
+				var next []*Array
+				for i := 0; i < len(sum); i += 2 {
+					next = append(next, sum[i].Add(sum[i+1]))
+				}
+				sum = next
+			}
+			if !sum[0].isOpen() {
+				return errors.New("started early")
+			}
+			return Into(x, sum[0].Mul(1/float32(2*fused.MaxLeaves)))
+		}, []float32{2, 3, 4, 5}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := fresh()
+			if err := c.write(x); err != nil {
+				t.Fatal(err)
+			}
+			wants(t, x, c.want...)
+		})
+	}
+}
+
 // TestExplainChain: Explain lists what one kernel computes, and says why an operand
 // is not part of it.
 func TestExplainChain(t *testing.T) {

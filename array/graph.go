@@ -227,13 +227,21 @@ func (r *recording) outputs(op *operation, s *device.Stream, as []*Array) ([]*Ar
 
 // Outputs returns the arrays that the sequence computes, overwritten by each
 // Replay. Before the first they answer ErrUnsupported. They outlive the graph.
-func (g *Graph) Outputs() []*Array { return slices.Clone(g.outs) }
+func (g *Graph) Outputs() []*Array {
+	if g == nil {
+		return nil
+	}
+	return slices.Clone(g.outs)
+}
 
 // Replay runs the sequence on what the arrays hold that it reads, and does not
 // wait. It is ordered with other work on them, like any operation. An array that
 // was freed is ErrFreed.
 func (g *Graph) Replay() error {
 	c := call{"Replay", here()}
+	if g == nil {
+		return c.fail(fmt.Errorf("%w: a nil Graph", expr.ErrUnsupported))
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.run == nil {
@@ -242,15 +250,15 @@ func (g *Graph) Replay() error {
 	for _, v := range g.written {
 		v.settle(nil)
 	}
+	for _, v := range g.written {
+		v.changedBy(c.name, &c.site)
+	}
 	before := make([]error, len(g.pending))
 	for i, b := range g.pending {
 		before[i] = b.Err()
 		b.Heal()
 	}
 	err := g.run.Launch(g.stream)
-	for _, v := range g.written {
-		v.changedBy(c.name, &c.site)
-	}
 	if err != nil {
 		for i, b := range g.pending {
 			if before[i] != nil { // an Into may have filled it before the first Replay
@@ -267,6 +275,9 @@ func (g *Graph) Replay() error {
 // keep theirs, and what is in it. It may be called more than once; a Replay
 // afterwards is ErrFreed. A graph that is dropped is freed too.
 func (g *Graph) Free() {
+	if g == nil {
+		return
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.run != nil {

@@ -126,13 +126,10 @@ func (k *UserKernel) Launch(o LaunchOptions, args ...any) error {
 		writes(s, v)
 		v.settle(nil)
 	}
-	if err := s.Device().LaunchWork(s, buffers, buffers, &l); err != nil {
-		return op.wrap(err)
-	}
 	for _, v := range values {
 		v.changedBy(op.name, &op.site)
 	}
-	return nil
+	return op.wrap(s.Device().LaunchWork(s, buffers, buffers, &l))
 }
 
 // stream returns the one that a launch runs on.

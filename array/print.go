@@ -13,10 +13,12 @@ import (
 )
 
 // summaryOver is the size from which only the edges of each axis are printed,
-// edge the elements kept at either end: NumPy's defaults.
+// edge the elements kept at either end: NumPy's defaults. Of many axes that is much
+// all the same: beyond mostPrinted nothing is printed.
 const (
 	summaryOver = 1000
 	edge        = 3
+	mostPrinted = 1 << 20
 )
 
 // Format implements fmt.Formatter: %v prints the elements as NumPy does, %+v
@@ -35,7 +37,14 @@ func (a *Array) Format(f fmt.State, verb rune) {
 	format := elementFormat(f, verb)
 	c := a
 	if a.Size() > summaryOver {
-		c = a.edges()
+		n := 1
+		for _, d := range a.lay.Shape {
+			if n *= min(d, 2*edge); n > mostPrinted {
+				fmt.Fprintf(f, "gpk.Array(%v %v: the edges of its axes have too many elements to print)", a.dt, a.lay.Shape)
+				return
+			}
+		}
+		c = a.edges(0)
 	}
 	cells, err := cells(c, format)
 	if err != nil {
@@ -59,15 +68,17 @@ func (a *Array) Format(f fmt.State, verb rune) {
 	_, _ = io.WriteString(f, b.String())
 }
 
-// edges is the view of what is printed of a large array.
-func (a *Array) edges() *Array {
-	c := a
-	for d, n := range a.lay.Shape {
-		if n > 2*edge {
-			c = Concat(d, c.Slice(d, 0, edge), c.Slice(d, n-edge, n))
-		}
+// edges is what is printed of a large array, from axis d on. Nothing larger is made on
+// the way.
+func (a *Array) edges(d int) *Array {
+	if d == len(a.lay.Shape) {
+		return a
 	}
-	return c
+	n := a.lay.Shape[d]
+	if n <= 2*edge {
+		return a.edges(d + 1)
+	}
+	return Concat(d, a.Slice(d, 0, edge).edges(d+1), a.Slice(d, n-edge, n).edges(d+1))
 }
 
 // elementFormat is the fmt verb for one element, empty for the shortest.

@@ -36,7 +36,7 @@ func TestReadsOnce(t *testing.T) {
 			if v.readsFrom(other.v) || v.op.readsBuffer(other.v.buf.Load()) {
 				t.Fatal("it reads what it does not")
 			}
-			if _, changed := v.op.changed(); changed {
+			if _, changed := v.op.changed(nil); changed {
 				t.Fatal("nothing was written")
 			}
 		}

@@ -190,10 +190,13 @@ const maxOpen = 64
 // goes without the lock; who makes it one of the others holds it.
 type openSet struct {
 	newest atomic.Pointer[value]
-	others atomic.Int32 // the length of values
+	others atomic.Int32  // the length of values
+	prunes atomic.Uint32 // how often values may have been dropped from values
 
-	mu     sync.Mutex
-	values []weak.Pointer[value]
+	mu      sync.Mutex
+	values  []weak.Pointer[value]
+	redos   []*value     // taken, and being computed again: they are not listed
+	redoing atomic.Int32 // the length of redos
 
 	idle sync.Pool // values that were given up
 
@@ -238,21 +241,53 @@ func (s *openSet) add(v *value) {
 	}
 	var oldest *value
 	s.mu.Lock()
-	if last := s.newest.Swap(v); last != nil {
-		s.values = append(s.values, weak.Make(last))
-	}
+	s.unseat(v)
 	if len(s.values) >= maxOpen {
 		s.prune()
 		if len(s.values) >= maxOpen {
-			oldest = s.values[0].Value()
-			s.values = slices.Delete(s.values, 0, 1)
+			oldest = s.oldest()
 		}
 	}
-	s.others.Store(int32(len(s.values)))
 	s.mu.Unlock()
 	if oldest != nil {
-		_ = oldest.start() // kept in the value, for whoever uses it
+		_ = oldest.startLocked(nil) // kept in the value, for whoever uses it
+		oldest.mu.Unlock()
 	}
+}
+
+// oldest returns the oldest value that nobody is at work on, locked; nil for none.
+// It stays on the list, so that writers wait for it. mu is held.
+func (s *openSet) oldest() *value {
+	for _, p := range s.values {
+		if v := p.Value(); v != nil && v.mu.TryLock() {
+			if v.waiting() {
+				return v
+			}
+			v.mu.Unlock()
+		}
+	}
+	return nil
+}
+
+// unseat makes v the newest, and what was one of the others. It reports whether
+// there was one. mu is held.
+func (s *openSet) unseat(v *value) bool {
+	s.others.Store(int32(len(s.values)) + 1) // before it is no longer the newest: see idles
+	last := s.newest.Swap(v)
+	if last != nil {
+		s.values = append(s.values, weak.Make(last))
+	}
+	s.others.Store(int32(len(s.values)))
+	return last != nil
+}
+
+// idles reports whether nothing is open but except. The newest becomes one of the
+// others, and what takes one of those the newest: so it looks at both, and whether one
+// of the others went between.
+func (s *openSet) idles(except *value) bool {
+	prunes := s.prunes.Load()
+	v := s.newest.Load()
+	return (v == nil || v == except) && s.others.Load() == 0 && s.prunes.Load() == prunes
 }
 
 // loosen lets go of the newest value, which may be all that keeps the memory of
@@ -260,13 +295,7 @@ func (s *openSet) add(v *value) {
 func (s *openSet) loosen() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.others.Store(int32(len(s.values)) + 1) // before it is no longer the newest: readersOf looks at both
-	last := s.newest.Swap(nil)
-	if last != nil {
-		s.values = append(s.values, weak.Make(last))
-	}
-	s.others.Store(int32(len(s.values)))
-	return last != nil
+	return s.unseat(nil)
 }
 
 // alloc returns memory for data from elsewhere. Where there is none, it asks
@@ -282,6 +311,7 @@ func alloc(d *device.Device, n int64, s *device.Stream) (*device.Buffer, error) 
 // prune drops values that are gone, have started or were taken; mu is held. One
 // that somebody is at work on stays: a start may take long.
 func (s *openSet) prune() {
+	s.prunes.Add(1)
 	s.values = slices.DeleteFunc(s.values, func(p weak.Pointer[value]) bool {
 		v := p.Value()
 		if v == nil {
@@ -300,21 +330,20 @@ func (s *openSet) prune() {
 // reports whether one that was listed has started and is part of another, which may
 // read x through it and was perhaps not listed yet.
 func (s *openSet) readersOf(x, except *value) (readers []*value, again bool) {
-	if s.others.Load() == 0 {
-		if v := s.newest.Load(); v == nil || v == except {
-			return nil, false
-		}
+	if s.idles(except) {
+		return nil, false
 	}
 	var out []*value
 	s.mu.Lock()
-	if v := s.newest.Load(); v != nil && v != except {
-		out = append(out, v)
-	}
 	s.prune()
 	for _, p := range s.values {
 		if v := p.Value(); v != nil && v != except {
 			out = append(out, v)
 		}
+	}
+	// The newest last: it may have taken one that was on the list just before.
+	if v := s.newest.Load(); v != nil && v != except {
+		out = append(out, v)
 	}
 	s.mu.Unlock()
 	// Without the lock: a value that is being started answers when it is done.
@@ -378,36 +407,72 @@ func (x *value) settle(except *value) {
 		readers, again = x.set.readersOf(x, except)
 		for _, v := range readers {
 			v.mu.Lock()
-			_ = v.startLocked() // kept in the value, for whoever uses it
+			_ = v.startLocked(nil) // kept in the value, for whoever uses it
 			again = again || v.taken
 			v.mu.Unlock()
 		}
 	}
 }
 
-// changedBy notes that x's memory was written or freed. Operations that were
-// taken before see by the version that they are stale.
+// changedBy notes that x's memory, which is settled, is about to be written or freed.
+// Operations that were taken before see by the version that they are stale. Those
+// that have looked at it already, and are computed again, have read x when it
+// returns.
 func (x *value) changedBy(what string, where *site) {
 	x.mu.Lock()
 	x.changed.what, x.changed.at = what, *where
 	x.version.Add(1)
 	x.mu.Unlock()
+	x.set.awaitRedos(x)
+}
+
+// redo has writers wait for v, which was taken and is about to be computed again: it
+// looks at the versions of what it reads next. v.mu is held until after redone.
+func (s *openSet) redo(v *value) {
+	s.mu.Lock()
+	s.redos = append(s.redos, v)
+	s.redoing.Store(int32(len(s.redos)))
+	s.mu.Unlock()
+}
+
+// redone ends what redo began.
+func (s *openSet) redone(v *value) {
+	s.mu.Lock()
+	i := slices.Index(s.redos, v)
+	s.redos = slices.Delete(s.redos, i, i+1)
+	s.redoing.Store(int32(len(s.redos)))
+	s.mu.Unlock()
+}
+
+// awaitRedos returns once nothing is computed again that may not have seen that x
+// changes.
+func (s *openSet) awaitRedos(x *value) {
+	if s.redoing.Load() == 0 {
+		return
+	}
+	s.mu.Lock()
+	redos := slices.Clone(s.redos)
+	s.mu.Unlock()
+	for _, v := range redos {
+		_ = v.readsFrom(x) // it answers when it is done
+	}
 }
 
 // stale returns the error of an operation that was taken and whose inputs have
-// changed since.
-func (o *operation) stale() error {
-	if c, changed := o.changed(); changed {
+// changed since. The change of to that is about to come does not count.
+func (o *operation) stale(to *value) error {
+	if c, changed := o.changed(to); changed {
 		return o.fail(fmt.Errorf("%w: an input was changed by %s at %v after this array had been computed into another; Eval it before", ErrStale, c.what, c.at))
 	}
 	return nil
 }
 
-// changed returns what was done to an input since note.
-func (o *operation) changed() (c change, changed bool) {
+// changed returns what was done to an input since note, but for the last change of
+// to.
+func (o *operation) changed(to *value) (c change, changed bool) {
 	for i := range o.n {
 		in := o.input(i)
-		if in.of.version.Load() != in.seen {
+		if version := in.of.version.Load(); version != in.seen && (in.of != to || version != in.seen+1) {
 			in.of.mu.Lock()
 			defer in.of.mu.Unlock()
 			return in.of.changed, true
@@ -417,7 +482,7 @@ func (o *operation) changed() (c change, changed bool) {
 		}
 		in.of.mu.Lock()
 		if in.of.open {
-			c, changed = in.of.op.changed()
+			c, changed = in.of.op.changed(to)
 		}
 		in.of.mu.Unlock()
 		if changed {
@@ -427,13 +492,26 @@ func (o *operation) changed() (c change, changed bool) {
 	return change{}, false
 }
 
-// note remembers the inputs' versions.
-func (o *operation) note() {
+// note remembers the inputs' versions; see before.
+func (o *operation) note(to *value) {
 	for i := range o.n {
 		in := o.input(i)
 		in.seen = in.of.version.Load()
+		if in.of == to {
+			in.seen--
+		}
 		if !in.of.noted.Load() {
 			in.of.noted.Store(true)
+		}
+	}
+}
+
+// before has what is remembered of to be from before its last change, which is about
+// to come: somebody may have looked since it was announced.
+func (o *operation) before(to *value) {
+	for i := range o.n {
+		if in := o.input(i); in.of == to && in.seen == to.version.Load() {
+			in.seen--
 		}
 	}
 }
@@ -442,22 +520,31 @@ func (o *operation) note() {
 func (v *value) start() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.startLocked()
+	return v.startLocked(nil)
 }
 
-func (v *value) startLocked() error {
+// startLocked is start with mu held, by whoever is about to write to; nil for
+// nobody.
+func (v *value) startLocked(to *value) error {
 	if !v.open {
 		return v.err
 	}
-	op := &v.op
-	v.open = false
-	if v.taken {
-		if err := op.stale(); err != nil {
-			v.err = err
-			op.release()
+	if v.taken && !v.limbo { // what is listed cannot be stale
+		v.set.redo(v)
+		defer v.set.redone(v)
+		if err := v.op.stale(to); err != nil {
+			v.open, v.err = false, err
+			v.op.release()
 			return err
 		}
 	}
+	return v.compute()
+}
+
+// compute is startLocked of an open value that is not stale.
+func (v *value) compute() error {
+	op := &v.op
+	v.open = false
 	defer v.set.forget(v) // once what it reads is read: until then writers wait for mu
 	buf, err := v.stream.Device().Alloc(int64(v.lay.Size())*int64(v.dt.Size()), v.stream)
 	if err == nil {
@@ -553,55 +640,64 @@ func (a *Array) isOpen() bool {
 	return v.open
 }
 
-// runInto computes an open array straight into dst and leaves it open, as taken. It reports false when the operation cannot
-// write there; the caller then stores the array and copies.
-func (a *Array) runInto(c *call, to *value, dst device.View) (done bool, err error) {
+// runInto computes an open array straight into dst, the memory of to, and leaves it
+// open, as taken. It reports false when the operation cannot write there; the caller
+// then stores the array and copies.
+func (a *Array) runInto(to *value, dst device.View) (done bool, err error) {
 	v := a.hold()
 	op := &v.op
 	if !v.open || v.freed || !op.strided && !dst.Layout.IsDense() || !sameLayout(&a.lay, &v.lay) {
 		v.mu.Unlock()
 		return false, nil
 	}
-	if v.taken {
-		if err := op.stale(); err != nil {
+	again := v.taken
+	if again {
+		v.set.redo(v)
+		if err := op.stale(to); err != nil {
 			v.open, v.err = false, err
 			op.release()
-			v.mu.Unlock()
+			v.let(again)
 			return true, err
 		}
+		op.before(to)
 	}
 	var plan *planner
 	if op.fuses() {
 		if plan, err = op.planWhole(v.lay); err != nil {
 			err = op.wrap(err)
-			v.mu.Unlock()
+			v.let(again)
 			return true, err
 		}
 	}
 	if v.lent && v.readsBuffer(dst.Buffer) || plan == nil && !op.allows(dst) || plan != nil && !op.planAllows(plan, dst) {
-		v.mu.Unlock()
+		v.let(again)
 		return false, nil
 	}
-	if !v.taken {
-		op.note() // before it runs: what is freed meanwhile is not given up
+	if !again {
+		op.note(to) // before it runs: what is freed meanwhile is not given up
 	}
 	if err = op.launchPlan(plan, v.stream, dst); err != nil {
 		err = op.wrap(err)
-		v.mu.Unlock()
+		v.let(again)
 		return true, err
 	}
-	to.changedBy(c.name, &c.site) // before another can use the array again
-	alone := false
-	if !v.taken {
+	if !again {
 		v.taken = true
-		alone = v.set.forget(v) && !v.shared // and no weak pointer to it
+		if v.set.forget(v) && !v.shared { // and no weak pointer to it
+			v.giveUp(a)
+			return true, nil
+		}
 	}
-	if alone {
-		v.giveUp(a)
-	} else {
-		v.mu.Unlock()
-	}
+	v.let(again)
 	return true, nil
+}
+
+// let unlocks the value, and ends redo where it was begun.
+func (v *value) let(again bool) {
+	if again {
+		v.set.redone(v)
+	}
+	v.mu.Unlock()
 }
 
 // buffer returns the buffer of a value that was started, which must be there;
@@ -610,7 +706,7 @@ func (v *value) buffer() (*device.Buffer, error) {
 	if v.freed {
 		return nil, fmt.Errorf("%w", device.ErrFreed)
 	}
-	if err := v.startLocked(); err != nil {
+	if err := v.startLocked(nil); err != nil {
 		return nil, err
 	}
 	buf := v.buf.Load()
