@@ -76,7 +76,12 @@ func (d *Device) tryBlock(size int64, s *Stream, first bool) (*block, error) {
 		d.mu.Unlock()
 		return b, err
 	}
+	t := &d.pool.traffic
 	room := d.pool.reserve(size, first)
+	if room {
+		t.calls++
+		t.coming += size
+	}
 	d.mu.Unlock()
 	if !room {
 		return nil, ErrOutOfMemory
@@ -84,6 +89,9 @@ func (d *Device) tryBlock(size int64, s *Stream, first bool) (*block, error) {
 	mem, err := d.backend.alloc(size)
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	t.calls--
+	t.over++
+	t.coming -= size
 	if err != nil {
 		d.pool.stats.InUse -= size
 		d.asked = answer{} // others have taken some
@@ -157,16 +165,26 @@ func (d *Device) freeBlocks(blocks []*block) error {
 			wait(u.stream)
 		}
 	}
+	t, size := &d.pool.traffic, int64(0)
+	d.mu.Lock()
+	t.calls++
+	d.mu.Unlock()
 	for _, b := range blocks {
 		note(d.backend.free(b.mem))
+		size += b.size
 	}
+	d.mu.Lock()
+	t.calls--
+	t.over++
+	t.leaving -= size
+	d.mu.Unlock()
 	return first
 }
 
 // Trim gives all idle memory of the pool back, after the work that uses it.
 func (d *Device) Trim() error {
-	if d.err != nil {
-		return d.err
+	if err := d.Err(); err != nil {
+		return err
 	}
 	d.drain()
 	d.mu.Lock()
@@ -177,7 +195,7 @@ func (d *Device) Trim() error {
 
 // Pool returns the counters of the device's memory pool.
 func (d *Device) Pool() PoolStats {
-	if d.err != nil {
+	if d.Err() != nil {
 		return PoolStats{}
 	}
 	d.drain()
@@ -190,7 +208,7 @@ func (d *Device) Pool() PoolStats {
 // device's whole memory. A limit below what is in use holds for the requests
 // that follow.
 func (d *Device) SetMemoryLimit(n int64) {
-	if d.err != nil {
+	if d.Err() != nil {
 		return
 	}
 	d.mu.Lock()
@@ -200,6 +218,9 @@ func (d *Device) SetMemoryLimit(n int64) {
 
 // Limit returns the bytes that the pool may hold.
 func (d *Device) Limit() int64 {
+	if d == nil {
+		return 0
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.pool.stats.Limit

@@ -12,11 +12,48 @@ type memoryBackend struct {
 	left  int64
 	asked int
 	err   error
+
+	before, after func() // what others do around the look at left, once
 }
 
 func (b *memoryBackend) memory() (free, total int64, err error) {
 	b.asked++
-	return b.left, 1 << 30, b.err
+	once := func(f *func()) {
+		if g := *f; g != nil {
+			*f = nil
+			g()
+		}
+	}
+	once(&b.before)
+	free = b.left
+	once(&b.after)
+	return free, 1 << 30, b.err
+}
+
+// exactBackend is a memoryBackend whose memory its allocations take. An allocation
+// calls middle, once, when it has taken its memory and has not returned.
+type exactBackend struct {
+	memoryBackend
+	middle func()
+}
+
+func (b *exactBackend) alloc(n int64) (memory, error) {
+	m, err := b.memoryBackend.alloc(n)
+	if err == nil {
+		b.left -= n
+	}
+	if f := b.middle; f != nil {
+		b.middle = nil
+		f()
+	}
+	return m, err
+}
+
+func (b *exactBackend) free(m memory) error {
+	b.mu2.Lock()
+	b.left += b.live[m.addr]
+	b.mu2.Unlock()
+	return b.memoryBackend.free(m)
 }
 
 // TestAvailable: a GPU is asked once in a while, what its pool takes counts at once, and
@@ -61,5 +98,74 @@ func TestAvailable(t *testing.T) {
 	h := cpu(t, 1<<20)
 	if n, err := h.Available(); err != nil || n < 0 || n > 1<<20 {
 		t.Errorf("a CPU's: %d, error %v", n, err)
+	}
+}
+
+// TestAvailableMeanwhile: what other goroutines take and give back while the driver is
+// asked counts once, in this answer and in those that it serves for.
+func TestAvailableMeanwhile(t *testing.T) {
+	const kib = int64(1 << 10)
+	for name, f := range map[string]func(d *Device, b *exactBackend) (want int64){
+		"taken before the look": func(d *Device, b *exactBackend) int64 {
+			b.before = func() { alloc(t, d, 64*kib, nil) }
+			return 536 * kib
+		},
+		"taken behind the look": func(d *Device, b *exactBackend) int64 {
+			b.after = func() { alloc(t, d, 64*kib, nil) }
+			return 536 * kib
+		},
+		"given back before the look": func(d *Device, b *exactBackend) int64 {
+			x := alloc(t, d, 64*kib, nil)
+			b.before = func() { x.Free(); trim(t, d) }
+			return 600 * kib
+		},
+		"given back behind the look": func(d *Device, b *exactBackend) int64 {
+			x := alloc(t, d, 64*kib, nil)
+			b.after = func() { x.Free(); trim(t, d) }
+			return 600 * kib
+		},
+		"one for another": func(d *Device, b *exactBackend) int64 {
+			x := alloc(t, d, 64*kib, nil)
+			b.before = func() { x.Free(); trim(t, d) }
+			b.after = func() { alloc(t, d, 128*kib, nil) }
+			return 472 * kib
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := &exactBackend{memoryBackend: memoryBackend{testBackend: newTestBackend(), left: 600 * kib}}
+			d, err := newDevice(h200(0), b, nil, &ranges{}, newCollector(), 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := f(d, b)
+			for i := range 3 {
+				if n, err := d.Available(); err != nil || n != want {
+					t.Errorf("answer %d: %d KiB, error %v; want %d KiB", i, n/kib, err, want/kib)
+				}
+			}
+		})
+	}
+	// An allocation that the driver has not answered for yet: its memory is not
+	// available, whether it is taken or not, and the answer is not kept.
+	b := &exactBackend{memoryBackend: memoryBackend{testBackend: newTestBackend(), left: 600 * kib}}
+	d, err := newDevice(h200(0), b, nil, &ranges{}, newCollector(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.middle = func() {
+		if n, err := d.Available(); err != nil || n > 536*kib || n < 472*kib {
+			t.Errorf("in the middle: %d KiB, error %v", n/kib, err)
+		}
+	}
+	alloc(t, d, 64*kib, nil)
+	if n, err := d.Available(); err != nil || n != 536*kib {
+		t.Errorf("afterwards: %d KiB, error %v; want 536", n/kib, err)
+	}
+}
+
+func trim(t *testing.T, d *Device) {
+	t.Helper()
+	if err := d.Trim(); err != nil {
+		t.Error(err)
 	}
 }

@@ -97,8 +97,8 @@ func (d *Device) newBuffer(a *allocation) *Buffer {
 // release (or nil) is called once. Work that others do on the memory is theirs to
 // order: Stream.Wait, or the same stream.
 func Wrap(d *Device, addr uint64, n int64, release func()) (*Buffer, error) {
-	if d.err != nil {
-		return nil, d.err
+	if err := d.Err(); err != nil {
+		return nil, err
 	}
 	if d.Kind() == CPU {
 		return nil, errorf("a device address wrapped on the CPU; WrapHost takes a pointer")
@@ -109,8 +109,8 @@ func Wrap(d *Device, addr uint64, n int64, release func()) (*Buffer, error) {
 // WrapHost returns a buffer of the CPU device d over n bytes of the host's
 // memory at p, as Wrap does. Memory of Go is kept alive by the buffer.
 func WrapHost(d *Device, p unsafe.Pointer, n int64, release func()) (*Buffer, error) {
-	if d.err != nil {
-		return nil, d.err
+	if err := d.Err(); err != nil {
+		return nil, err
 	}
 	if d.Kind() != CPU {
 		return nil, errorf("memory of the host wrapped on %v", d)
@@ -125,21 +125,39 @@ func (d *Device) wrap(m memory, n int64, release func()) (*Buffer, error) {
 	return d.newBuffer(&allocation{dev: d, mem: m, size: n, release: release}), nil
 }
 
+// none reports whether no function of this package has made b.
+func (b *Buffer) none() bool { return b == nil || b.a == nil }
+
 // Device returns the device that holds the bytes.
-func (b *Buffer) Device() *Device { return b.a.dev }
+func (b *Buffer) Device() *Device {
+	if b.none() {
+		return nil
+	}
+	return b.a.dev
+}
 
 // Size returns the number of bytes asked for.
-func (b *Buffer) Size() int64 { return b.a.size }
+func (b *Buffer) Size() int64 {
+	if b.none() {
+		return 0
+	}
+	return b.a.size
+}
 
 // Addr returns the address of the first byte on the device; the host's on the
 // CPU; 0 for a buffer of no bytes.
-func (b *Buffer) Addr() uint64 { return b.a.mem.addr }
+func (b *Buffer) Addr() uint64 {
+	if b.none() {
+		return 0
+	}
+	return b.a.mem.addr
+}
 
 // Ptr returns the address of the first byte on the CPU device, and nil on
 // others and for a buffer of no bytes. It is good for as long as the Buffer is
 // kept alive and not freed.
 func (b *Buffer) Ptr() unsafe.Pointer {
-	if b.a.dev.info.Kind != CPU {
+	if b.none() || b.a.dev.info.Kind != CPU {
 		return nil
 	}
 	return b.a.mem.host
@@ -148,6 +166,9 @@ func (b *Buffer) Ptr() unsafe.Pointer {
 // SetLabel sets what errors say of the buffer: its shape, type and origin. f
 // is called when one is made. It must not refer to the buffer.
 func (b *Buffer) SetLabel(f func() string) {
+	if b.none() {
+		return
+	}
 	d := b.a.dev
 	d.mu.Lock()
 	b.a.label = f
@@ -156,6 +177,9 @@ func (b *Buffer) SetLabel(f func() string) {
 
 // Owner returns what SetOwner was given; nil before.
 func (b *Buffer) Owner() any {
+	if b.none() {
+		return nil
+	}
 	d := b.a.dev
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -165,17 +189,28 @@ func (b *Buffer) Owner() any {
 // SetOwner remembers who keeps book of the buffer's readers and writers. x must not
 // keep the buffer alive.
 func (b *Buffer) SetOwner(x any) {
+	if b.none() {
+		return
+	}
 	d := b.a.dev
 	d.mu.Lock()
 	b.a.owner = x
 	d.mu.Unlock()
 }
 
-// Fail has the buffer answer err until Heal: what is in it is of no use.
-func (b *Buffer) Fail(err error) { b.a.failed.Store(&err) }
+// Fail has the buffer answer err, unless that is nil, until Heal: what is in it is of
+// no use.
+func (b *Buffer) Fail(err error) {
+	if !b.none() && err != nil {
+		b.a.failed.Store(&err)
+	}
+}
 
 // Heal takes Fail back: the buffer is about to be overwritten.
 func (b *Buffer) Heal() {
+	if b.none() {
+		return
+	}
 	b.a.failed.Store(nil)
 	b.a.doubts.Store(nil)
 }
@@ -183,6 +218,9 @@ func (b *Buffer) Heal() {
 // Err returns the error of Fail, or the one that the contents depend on, as far as
 // it is known.
 func (b *Buffer) Err() error {
+	if b.none() {
+		return errNoBuffer
+	}
 	if p := b.a.failed.Load(); p != nil {
 		return *p
 	}
@@ -190,12 +228,15 @@ func (b *Buffer) Err() error {
 }
 
 // Freed reports whether Free was called.
-func (b *Buffer) Freed() bool { return b.a.freed.Load() }
+func (b *Buffer) Freed() bool { return !b.none() && b.a.freed.Load() }
 
 // Free gives the memory back, behind the work on it that was started. It does
 // not wait, except for foreign memory, whose owner must not take it while it is
-// in use. Freeing twice does nothing.
+// in use. Freeing twice, or nil, does nothing.
 func (b *Buffer) Free() {
+	if b.none() {
+		return
+	}
 	a := b.a
 	d := a.dev
 	d.mu.Lock()

@@ -98,9 +98,9 @@ type graphState struct {
 // as usual, and the goroutine that records may move between threads. While it lasts,
 // transfers to and from the host and waiting are errors on this stream.
 func (s *Stream) BeginCapture() error {
-	d := s.dev
-	if d.err != nil {
-		return d.err
+	d, err := s.owner()
+	if err != nil {
+		return err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -135,9 +135,9 @@ func (s *Stream) BeginCapture() error {
 // EndCapture ends the recording and returns the sequence, ready to be
 // launched. Close it when it is no longer needed.
 func (s *Stream) EndCapture() (*Graph, error) {
-	d := s.dev
-	if d.err != nil {
-		return nil, d.err
+	d, err := s.owner()
+	if err != nil {
+		return nil, err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -150,7 +150,6 @@ func (s *Stream) EndCapture() (*Graph, error) {
 	for _, blocks := range c.idle {
 		g.blocks = append(g.blocks, blocks...)
 	}
-	var err error
 	if g.graph, err = d.backend.endCapture(s.handle); err == nil {
 		g.exec, err = d.backend.newExec(g.graph)
 	}
@@ -168,6 +167,9 @@ func (s *Stream) EndCapture() (*Graph, error) {
 // Launch puts the sequence on s (nil: the default stream). A buffer that it
 // uses and that was freed since is ErrFreed.
 func (g *Graph) Launch(s *Stream) error {
+	if g == nil || g.dev == nil {
+		return errNoGraph
+	}
 	d := g.dev
 	s, err := d.own(s)
 	if err != nil {
@@ -191,6 +193,7 @@ func (g *Graph) Launch(s *Stream) error {
 		return errorf("a graph launched on a stream that is being captured")
 	}
 	if err := d.begin(s, g.reads, g.writes); err != nil {
+		d.submission.tell(err)
 		return err
 	}
 	// The sequence's own memory is used again.
@@ -232,6 +235,9 @@ func (g *Graph) launchHost(s *Stream) error {
 // a new graph. It waits for a launch on the CPU. Where the sequences differ in more than addresses and sizes the
 // driver refuses; both graphs are then as before.
 func (g *Graph) Update(from *Graph) error {
+	if g == nil || g.dev == nil {
+		return errNoGraph
+	}
 	d := g.dev
 	if from == nil || from.dev != d || from == g {
 		return errorf("a graph updated from none, from itself or from another device")
@@ -264,6 +270,9 @@ func (g *Graph) Update(from *Graph) error {
 // Close gives the graph back, behind its launches. Closing it twice does
 // nothing.
 func (g *Graph) Close() error {
+	if g == nil || g.dev == nil {
+		return errNoGraph
+	}
 	d := g.dev
 	g.running.Lock()
 	defer g.running.Unlock()

@@ -3,7 +3,11 @@ package device
 // Capturing reports whether what is put on the stream is recorded for a graph
 // instead of run.
 func (s *Stream) Capturing() bool {
-	s.dev.mu.Lock()
-	defer s.dev.mu.Unlock()
+	d, err := s.owner()
+	if err != nil {
+		return false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	return s.capture != nil
 }

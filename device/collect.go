@@ -36,8 +36,12 @@ func (c *collector) run() {
 	c.head.Unlock()
 }
 
+// cleanupTime is how long a collection waits for cleanups at most: on a busy machine
+// they take their time, and somebody else's may hang.
+const cleanupTime = time.Second
+
 // collectGarbage runs a collection and gives the cleanups that it queued time
-// to run, but not for ever: somebody else's may hang.
+// to run.
 func collectGarbage() {
 	runtime.GC()
 	samples := []metrics.Sample{{Name: "/gc/cleanups/queued:cleanups"}, {Name: "/gc/cleanups/executed:cleanups"}}
@@ -46,7 +50,7 @@ func collectGarbage() {
 		return
 	}
 	queued := samples[0].Value.Uint64()
-	for deadline := time.Now().Add(100 * time.Millisecond); samples[1].Value.Uint64() < queued && time.Now().Before(deadline); {
+	for begun := time.Now(); samples[1].Value.Uint64() < queued && time.Since(begun) < cleanupTime; {
 		time.Sleep(20 * time.Microsecond)
 		metrics.Read(samples[1:])
 	}

@@ -44,6 +44,9 @@ type Compilation struct {
 // Function returns the function without waiting: ready says whether it is
 // there, or err why it never will be.
 func (c *Compilation) Function() (f *Function, ready bool, err error) {
+	if c == nil || c.done == nil {
+		return nil, false, errNoCompilation
+	}
 	select {
 	case <-c.done:
 		return c.f, c.err == nil, c.err
@@ -54,6 +57,9 @@ func (c *Compilation) Function() (f *Function, ready bool, err error) {
 
 // Wait waits for the function, or until ctx ends.
 func (c *Compilation) Wait(ctx context.Context) (*Function, error) {
+	if c == nil || c.done == nil {
+		return nil, errNoCompilation
+	}
 	select {
 	case <-c.done:
 		return c.f, c.err
@@ -65,7 +71,8 @@ func (c *Compilation) Wait(ctx context.Context) (*Function, error) {
 // Now is Wait that does not wait for what else is queued: code that nobody works
 // on is compiled here.
 func (c *Compilation) Now(ctx context.Context) (*Function, error) {
-	if s := c.of; s != nil {
+	if c != nil && c.of != nil {
+		s := c.of
 		s.mu.Lock()
 		i := slices.Index(s.queue, c)
 		if i >= 0 {
@@ -82,7 +89,7 @@ func (c *Compilation) Now(ctx context.Context) (*Function, error) {
 // Again reports that the function could not be loaded, for want of memory, say, and
 // that it is time for another try: once in so many questions.
 func (c *Compilation) Again() bool {
-	return c.passing() && c.asked.Add(1)%askAgain == 0
+	return c != nil && c.passing() && c.asked.Add(1)%askAgain == 0
 }
 
 // askAgain is how many uses of a function that could not be loaded pass before the
@@ -105,8 +112,8 @@ func (c *Compilation) passing() bool {
 // gives the same function. A source that does not compile is a *CompileError, a
 // machine without a compiler a *CompilerError.
 func (d *Device) Compile(code Code) (*Function, error) {
-	if d.err != nil {
-		return nil, d.err
+	if err := d.Err(); err != nil {
+		return nil, err
 	}
 	c, made := d.codes.compilation(code)
 	if made {
@@ -118,8 +125,8 @@ func (d *Device) Compile(code Code) (*Function, error) {
 // CompileLater has a kernel compiled in the background, unless it is there or
 // on its way.
 func (d *Device) CompileLater(code Code) *Compilation {
-	if d.err != nil {
-		return failedCompilation(d.err)
+	if err := d.Err(); err != nil {
+		return failedCompilation(err)
 	}
 	s := d.codes
 	if s.full() {
@@ -142,8 +149,8 @@ func (d *Device) CompileLater(code Code) *Compilation {
 // CompilerVersion returns the version of the compiler that serves the device,
 // 13000 for 13.0, or a *CompilerError that says why there is none.
 func (d *Device) CompilerVersion() (int, error) {
-	if d.err != nil {
-		return 0, d.err
+	if err := d.Err(); err != nil {
+		return 0, err
 	}
 	c, err := d.codes.compiler()
 	if err != nil {
@@ -155,8 +162,8 @@ func (d *Device) CompilerVersion() (int, error) {
 // AwaitCompiled waits until everything that is being compiled for the device is
 // there, or until ctx ends.
 func (d *Device) AwaitCompiled(ctx context.Context) error {
-	if d.err != nil {
-		return d.err
+	if err := d.Err(); err != nil {
+		return err
 	}
 	s := d.codes
 	s.mu.Lock()

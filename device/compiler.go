@@ -78,6 +78,9 @@ type CompileError struct {
 
 // Error prints the log behind the line that it names first.
 func (e *CompileError) Error() string {
+	if e == nil {
+		return "a kernel that does not compile"
+	}
 	s := "kernel " + e.Kernel + " does not compile"
 	if e.Line > 0 {
 		s += fmt.Sprintf(": line %d: %s", e.Line, strings.TrimSpace(e.Text))
@@ -115,6 +118,9 @@ type CompilerError struct {
 }
 
 func (e *CompilerError) Error() string {
+	if e == nil {
+		return "no run-time compiler"
+	}
 	if e.Err != nil {
 		return "no run-time compiler: " + e.Err.Error()
 	}
@@ -130,6 +136,9 @@ func (e *CompilerError) Is(target error) bool { return target == expr.ErrUnsuppo
 
 // Unwrap returns the reasons.
 func (e *CompilerError) Unwrap() []error {
+	if e == nil {
+		return nil
+	}
 	var errs []error
 	if e.Err != nil {
 		errs = append(errs, e.Err)

@@ -65,36 +65,66 @@ func brokenDevice(name string, err error) *Device {
 }
 
 // String returns the name by which Open knows the device.
-func (d *Device) String() string { return d.name }
+func (d *Device) String() string {
+	if d == nil {
+		return "no device"
+	}
+	return d.name
+}
 
 // Err returns why nothing works on this device; nil, it works.
 func (d *Device) Err() error {
-	if d.err == nil && d.backend == nil {
-		return errorf("a Device that Open has not made")
+	if d == nil || d.err == nil && d.backend == nil {
+		return errNoDevice
 	}
 	return d.err
 }
 
 // Info describes the device.
-func (d *Device) Info() Info { return d.info }
+func (d *Device) Info() Info {
+	if d == nil {
+		return Info{}
+	}
+	return d.info
+}
 
 // Kind returns Info().Kind.
-func (d *Device) Kind() Kind { return d.info.Kind }
+func (d *Device) Kind() Kind {
+	if d == nil {
+		return CPU
+	}
+	return d.info.Kind
+}
 
 // Capabilities says what kernels can rely on; the zero value for the CPU.
-func (d *Device) Capabilities() Capabilities { return d.caps }
+func (d *Device) Capabilities() Capabilities {
+	if d == nil {
+		return Capabilities{}
+	}
+	return d.caps
+}
 
 // Library returns the kernels of a GPU; nil for the CPU.
-func (d *Device) Library() *cutlass.Library { return d.library }
+func (d *Device) Library() *cutlass.Library {
+	if d == nil {
+		return nil
+	}
+	return d.library
+}
 
 // DefaultStream returns the stream on which work runs that names no other.
-func (d *Device) DefaultStream() *Stream { return d.main }
+func (d *Device) DefaultStream() *Stream {
+	if d == nil {
+		return nil
+	}
+	return d.main
+}
 
 // Memory returns the bytes that the device itself says are free and its total,
 // for all programs that use it. What the pool keeps is not free.
 func (d *Device) Memory() (free, total int64, err error) {
-	if d.err != nil {
-		return 0, 0, d.err
+	if err := d.Err(); err != nil {
+		return 0, 0, err
 	}
 	d.drain()
 	return d.backend.memory()
@@ -105,8 +135,8 @@ func (d *Device) Memory() (free, total int64, err error) {
 // nothing to wait for. It returns the first error that the work has found and that
 // no boundary has returned before.
 func (d *Device) Synchronize(ctx context.Context) error {
-	if d.err != nil {
-		return d.err
+	if err := d.Err(); err != nil {
+		return err
 	}
 	d.mu.Lock()
 	streams := slices.Clone(d.streams)
@@ -124,9 +154,9 @@ func (d *Device) Synchronize(ctx context.Context) error {
 
 // own returns s, or the default stream for nil, if work can be put on it.
 func (d *Device) own(s *Stream) (*Stream, error) {
-	switch {
-	case d.err != nil:
-		return nil, d.err
+	switch err := d.Err(); {
+	case err != nil:
+		return nil, err
 	case s == nil:
 		return d.main, nil
 	case s.dev != d:

@@ -36,6 +36,9 @@ func (d *Device) NewDoubt(s *Stream, judge func(flags [2]int64) error) (*Doubt, 
 	if err != nil {
 		return nil, err
 	}
+	if judge == nil {
+		return nil, errorf("a doubt that nobody judges")
+	}
 	flags, err := d.Alloc(int64(unsafe.Sizeof([2]int64{})), s)
 	if err != nil {
 		return nil, err
@@ -44,10 +47,18 @@ func (d *Device) NewDoubt(s *Stream, judge func(flags [2]int64) error) (*Doubt, 
 }
 
 // Flags returns the two int64 that the work writes.
-func (t *Doubt) Flags() *Buffer { return t.flags }
+func (t *Doubt) Flags() *Buffer {
+	if t == nil {
+		return nil
+	}
+	return t.flags
+}
 
 // Wait waits for the work and returns the error that it found.
 func (t *Doubt) Wait() error {
+	if t == nil || t.dev == nil {
+		return errNoDoubt
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.clear.Load() {
@@ -84,6 +95,9 @@ type doubts = []*Doubt
 // Doubt has the buffer's contents depend on t, whose work has been put on its
 // stream.
 func (b *Buffer) Doubt(t *Doubt) {
+	if b.none() || t == nil || t.dev == nil {
+		return
+	}
 	b.a.carry(doubts{t})
 	d := t.dev
 	d.mu.Lock()
@@ -117,6 +131,9 @@ func (d *Device) settleDoubted() error {
 
 // Settled is Err, known for certain: it waits for work that may have found one.
 func (b *Buffer) Settled() error {
+	if b.none() {
+		return errNoBuffer
+	}
 	if err := b.a.settleDoubts(); err != nil {
 		return err
 	}
@@ -126,6 +143,9 @@ func (b *Buffer) Settled() error {
 // Fresh reports whether nothing has been written to the buffer yet, so that
 // nothing is lost where work on it fails.
 func (b *Buffer) Fresh() bool {
+	if b.none() {
+		return false
+	}
 	d := b.a.dev
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -196,7 +216,7 @@ func (a *allocation) settleDoubts() error {
 // settleAll waits for the doubts of all buffers.
 func settleAll(buffers []*Buffer) error {
 	for _, b := range buffers {
-		if b != nil {
+		if !b.none() {
 			if err := b.a.settleDoubts(); err != nil {
 				return err
 			}
@@ -211,7 +231,7 @@ func settleAll(buffers []*Buffer) error {
 func (d *Device) inherit(s *Stream, reads, writes []*Buffer) (doubts, error) {
 	var list doubts
 	for _, b := range reads {
-		if b != nil {
+		if !b.none() {
 			if more := b.a.doubts.Load(); more != nil {
 				list = union(list, *more)
 			}
@@ -224,7 +244,7 @@ func (d *Device) inherit(s *Stream, reads, writes []*Buffer) (doubts, error) {
 	d.mu.Lock()
 	wait = wait || s.capture != nil
 	for _, b := range writes {
-		wait = wait || b != nil && !b.a.fresh() && !b.a.carries(list)
+		wait = wait || !b.none() && !b.a.fresh() && !b.a.carries(list)
 	}
 	d.mu.Unlock()
 	if wait {

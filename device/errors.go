@@ -13,6 +13,20 @@ var (
 	ErrFreed       = errors.New("use after Free")       // memory that was given back
 )
 
+// What somebody is told who uses what no function of this package has made.
+var (
+	errNoDevice      = errorf("a nil Device, or one that Open has not made")
+	errNoStream      = errorf("a nil Stream, or one that NewStream has not made")
+	errNoEvent       = errorf("a nil Event, or one that NewEvent has not made")
+	errNoBuffer      = errorf("a nil Buffer, or one that Alloc has not made")
+	errNoGraph       = errorf("a nil Graph, or one that EndCapture has not made")
+	errNoFetch       = errorf("a nil Fetch, or one that Device.Fetch has not made")
+	errNoDoubt       = errorf("a nil Doubt, or one that NewDoubt has not made")
+	errNoCompilation = errorf("a nil Compilation, or one that CompileLater has not made")
+	errNoFunction    = errorf("a nil Function, or one that Compile has not made")
+	errNoWork        = errorf("no work: a nil function or Work")
+)
+
 func errorf(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrDevice, fmt.Errorf(format, args...))
 }

@@ -21,8 +21,8 @@ type Event struct {
 // NewEvent makes an event that tells the time. It goes back to the driver
 // when the program drops it.
 func (d *Device) NewEvent() (*Event, error) {
-	if d.err != nil {
-		return nil, d.err
+	if err := d.Err(); err != nil {
+		return nil, err
 	}
 	h := d.idleEvent()
 	if h == 0 {
@@ -50,11 +50,19 @@ func (d *Device) idleEvent() (handle uint64) {
 	return handle
 }
 
+// owner returns the event's device, or why nothing can be done with the event.
+func (e *Event) owner() (*Device, error) {
+	if e == nil || e.dev == nil {
+		return nil, errNoEvent
+	}
+	return e.dev, e.dev.Err()
+}
+
 // Free gives e back for the next NewEvent. It must not be used after; freeing it
-// again does nothing.
+// again, or nil, does nothing.
 func (e *Event) Free() {
-	d := e.dev
-	if d.err != nil {
+	d, err := e.owner()
+	if err != nil {
 		return
 	}
 	d.mu.Lock()
@@ -74,8 +82,8 @@ func (e *Event) Free() {
 
 func (e *Event) check(d *Device) error {
 	switch {
-	case d.err != nil:
-		return d.err
+	case d.Err() != nil:
+		return d.Err()
 	case e == nil || e.dev != d:
 		return errorf("no event, or one of another device, used on %v", d)
 	case e.handle == 0:
@@ -87,9 +95,9 @@ func (e *Event) check(d *Device) error {
 // Synchronize waits until the work before e is done, or ctx ends. An event that
 // was not recorded has nothing to wait for.
 func (e *Event) Synchronize(ctx context.Context) error {
-	d := e.dev
-	if d.err != nil {
-		return d.err
+	d, err := e.owner()
+	if err != nil {
+		return err
 	}
 	d.mu.Lock()
 	ready := !e.recorded || e.capture != nil
@@ -106,7 +114,10 @@ func (e *Event) Synchronize(ctx context.Context) error {
 
 // Elapsed waits for both events and returns the time from since to e.
 func (e *Event) Elapsed(since *Event) (time.Duration, error) {
-	d := e.dev
+	d, err := e.owner()
+	if err != nil {
+		return 0, err
+	}
 	if err := since.check(d); err != nil {
 		return 0, err
 	}

@@ -2,120 +2,177 @@ package device
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"unsafe"
 )
 
-// mostFetch is how many bytes a Fetch brings without its maker's waiting.
-const mostFetch = 16 << 10
+// The bounds of what is fetched without waiting.
+const (
+	mostFetch   = 16 << 10 // bytes of one Fetch
+	mostFetches = 64       // that are not freed: 1 MiB of pinned memory a device
+)
 
 // Fetch is a few bytes on their way from a device to the host.
 type Fetch struct {
-	dev  *Device
-	slot *slot
-	data []byte
-	once sync.Once // Free
+	dev     *Device
+	data    []byte
+	cleanup runtime.Cleanup
+
+	mu   sync.Mutex
+	slot *slot // nil: data is memory of Go, or was given back
+	done bool  // Free was called
 }
 
 // fetches is the pinned memory that fetches use one after the other.
 type fetches struct {
 	mu   sync.Mutex
 	idle []*slot
+	made int // slots, those in use too
 }
 
 // Fetch starts to copy n bytes of src, off bytes from its beginning, in the order of s
 // (nil: the default stream). Unlike CopyToHost it does not wait for them, unless they
-// are more than 16 KiB. Free ends the Fetch.
+// are more than 16 KiB, or 64 others are neither freed nor dropped. Free ends the Fetch;
+// one that is dropped ends after a garbage collection.
 func (d *Device) Fetch(src *Buffer, off int64, n int, s *Stream) (*Fetch, error) {
 	if err := d.bounds(src, off, int64(n)); err != nil {
 		return nil, err
 	}
 	f := &Fetch{dev: d}
-	if d.info.Kind == CPU || n == 0 || n > mostFetch {
+	var got *slot
+	if d.info.Kind != CPU && n > 0 && n <= mostFetch {
+		var err error
+		if got, err = d.fetchSlot(); err != nil {
+			return nil, err
+		}
+	}
+	if got == nil {
 		f.data = make([]byte, n)
-		return f, d.CopyToHost(f.data, src, off, s)
+		if err := d.CopyToHost(f.data, src, off, s); err != nil {
+			return nil, err
+		}
+		return f, nil
 	}
-	var err error
-	if f.slot, err = d.fetchSlot(); err != nil {
-		return nil, err
-	}
-	f.data = unsafe.Slice((*byte)(f.slot.p), mostFetch)[:n:n]
-	err = d.transfer(s, []*Buffer{src}, nil, false, func(s *Stream) error {
-		f.slot.busy = true
-		return d.backend.copyOut(f.slot.p, src.a.mem, off, int64(n), s.handle, f.slot.event)
+	f.data = unsafe.Slice((*byte)(got.p), mostFetch)[:n:n]
+	err := d.transfer(s, []*Buffer{src}, nil, false, func(s *Stream) error {
+		got.busy = true
+		return d.backend.copyOut(got.p, src.a.mem, off, int64(n), s.handle, got.event)
 	})
 	if err != nil {
-		f.Free()
+		d.fetches.put(got)
 		return nil, err
 	}
+	f.slot = got
+	f.cleanup = runtime.AddCleanup(f, d.fetches.put, got)
 	return f, nil
 }
 
-// fetchSlot returns memory that no copy writes to.
-func (d *Device) fetchSlot() (s *slot, err error) {
-	l := &d.fetches
+// put takes a slot back, which a copy may still write to. It is the cleanup of a Fetch
+// too.
+func (l *fetches) put(s *slot) {
 	l.mu.Lock()
-	if n := len(l.idle); n > 0 {
-		s, l.idle = l.idle[n-1], l.idle[:n-1]
-	}
+	l.idle = append(l.idle, s)
 	l.mu.Unlock()
-	keep := func(err error) (*slot, error) {
-		l.mu.Lock()
-		l.idle = append(l.idle, s)
-		l.mu.Unlock()
-		return nil, err
+}
+
+// take returns an idle slot, or a new one, or nil where there are enough.
+func (l *fetches) take() *slot {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n := len(l.idle); n > 0 {
+		s := l.idle[n-1]
+		l.idle = l.idle[:n-1]
+		return s
 	}
+	if l.made == mostFetches {
+		return nil
+	}
+	l.made++
+	return &slot{}
+}
+
+// fetchSlot returns memory that no copy writes to, or nil where enough is in use.
+func (d *Device) fetchSlot() (*slot, error) {
+	s := d.fetches.take()
 	if s == nil {
-		s = &slot{}
+		return nil, nil
 	}
-	if s.event == 0 {
-		if s.event, err = d.backend.newEvent(eventOrder); err != nil {
-			return keep(err)
-		}
-	}
-	if s.p == nil {
-		if s.p, err = d.backend.allocHost(mostFetch); err != nil {
-			return keep(err)
-		}
-	}
-	if s.busy { // freed before the copy was over
-		if err := d.backend.syncEvent(s.event); err != nil {
-			return keep(err)
-		}
-		s.busy = false
+	if err := d.readyFetch(s); err != nil {
+		d.fetches.put(s)
+		return nil, err
 	}
 	return s, nil
 }
 
+// readyFetch makes what a slot lacks, and waits for the copy of one that was freed
+// before that was over.
+func (d *Device) readyFetch(s *slot) (err error) {
+	if s.event == 0 {
+		if s.event, err = d.backend.newEvent(eventOrder); err != nil {
+			return err
+		}
+	}
+	if s.p == nil {
+		if s.p, err = d.backend.allocHost(mostFetch); err != nil {
+			return err
+		}
+	}
+	if s.busy {
+		if err := d.backend.syncEvent(s.event); err != nil {
+			return err
+		}
+		s.busy = false
+	}
+	return nil
+}
+
 // Wait waits until the bytes are there, or ctx ends, and returns them. They are valid
-// until Free.
+// until Free, or until the Fetch is dropped; after Free the answer is ErrFreed.
 func (f *Fetch) Wait(ctx context.Context) ([]byte, error) {
-	if f.slot == nil {
+	if f == nil || f.dev == nil {
+		return nil, errNoFetch
+	}
+	f.mu.Lock()
+	s, done := f.slot, f.done
+	f.mu.Unlock()
+	switch {
+	case done:
+		return nil, ErrFreed
+	case s == nil:
 		return f.data, ctx.Err()
 	}
 	d := f.dev
 	var err error
 	if ctx.Done() == nil {
-		err = d.backend.syncEvent(f.slot.event)
+		err = d.backend.syncEvent(s.event)
 	} else {
-		err = d.pollEvent(ctx, f.slot.event)
+		err = d.pollEvent(ctx, s.event)
 	}
 	if err != nil {
 		return nil, err
 	}
-	f.slot.busy = false
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.done { // while this waited: the slot may be another's
+		return nil, ErrFreed
+	}
+	s.busy = false
 	return f.data, nil
 }
 
-// Free gives the memory back, also where the bytes are still on their way.
+// Free gives the memory back, also where the bytes are still on their way. Freeing it
+// again, or nil, does nothing.
 func (f *Fetch) Free() {
-	f.once.Do(func() {
-		if f.slot == nil {
-			return
-		}
-		l := &f.dev.fetches
-		l.mu.Lock()
-		l.idle = append(l.idle, f.slot)
-		l.mu.Unlock()
-	})
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	s := f.slot
+	f.slot, f.done = nil, true
+	f.mu.Unlock()
+	if s != nil {
+		f.cleanup.Stop()
+		f.dev.fetches.put(s)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 )
 
@@ -66,7 +67,8 @@ func TestFetchWaits(t *testing.T) {
 	cancel()
 	_, err = f.Wait(ctx)
 	is(t, err, context.Canceled)
-	if !f.slot.busy {
+	used := f.slot
+	if !used.busy {
 		t.Error("the memory counts as idle while a copy writes to it")
 	}
 	f.Free()
@@ -74,7 +76,7 @@ func TestFetchWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g.slot != f.slot {
+	if g.slot != used {
 		t.Error("memory that was freed is not used again")
 	}
 	same(t, "the next", b.take(), []string{"copyOut"})
@@ -83,6 +85,84 @@ func TestFetchWaits(t *testing.T) {
 	if n := len(d.fetches.idle); n != 1 {
 		t.Errorf("%d pieces of memory are idle, want 1", n)
 	}
+}
+
+// TestFetchDropped: fetches that nobody frees use a bounded number of pieces of pinned
+// memory, which serve again once they are dropped.
+func TestFetchDropped(t *testing.T) {
+	d, b := gpu(t, 0)
+	rng := rand.New(rand.NewPCG(rand.Uint64(), 1))
+	src := randomBytes(rng, mostFetch)
+	buf := alloc(t, d, mostFetch, nil)
+	if err := d.CopyFromHost(buf, 0, src, nil); err != nil {
+		t.Fatal(err)
+	}
+	b.take()
+	var kept []*Fetch
+	const more = 100
+	for i := range mostFetches + more {
+		f, err := d.Fetch(buf, int64(i), 56, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept = append(kept, f)
+	}
+	if n := b.count("allocHost"); n != mostFetches {
+		t.Errorf("%d pieces of pinned memory for %d fetches, want %d", n, len(kept), mostFetches)
+	}
+	if n := b.count("syncCopyOut"); n != more {
+		t.Errorf("%d fetches waited, want %d", n, more)
+	}
+	for i, f := range kept {
+		if got, err := f.Wait(context.Background()); err != nil || !bytes.Equal(got, src[i:i+56]) {
+			t.Errorf("fetch %d: error %v, or other bytes", i, err)
+		}
+	}
+	idle := func() int {
+		d.fetches.mu.Lock()
+		defer d.fetches.mu.Unlock()
+		return len(d.fetches.idle)
+	}
+	if n := idle(); n != 0 {
+		t.Errorf("%d pieces are idle while their fetches are kept", n)
+	}
+	runtime.KeepAlive(kept)
+	eventually(t, "memory of dropped fetches", func() bool {
+		runtime.GC()
+		return idle() == mostFetches
+	})
+	b.take()
+	for range 10 * mostFetches {
+		f, err := d.Fetch(buf, 0, 56, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Free()
+	}
+	if n := b.count("allocHost") + b.count("syncCopyOut"); n != 0 {
+		t.Errorf("%d fetches found no idle memory", n)
+	}
+	if n := idle(); n != mostFetches {
+		t.Errorf("%d pieces are idle, want %d: one was given back twice", n, mostFetches)
+	}
+}
+
+// TestFetchFreed: who waits for a Fetch that was freed gets no bytes, which are
+// another's by now.
+func TestFetchFreed(t *testing.T) {
+	bothKinds(t, func(t *testing.T, d *Device) {
+		buf := alloc(t, d, 64, nil)
+		run(t, d.main, nil, []*Buffer{buf})
+		for _, n := range []int{0, 8} {
+			f, err := d.Fetch(buf, 0, n, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.Free()
+			_, err = f.Wait(context.Background())
+			is(t, err, ErrFreed)
+		}
+	})
 }
 
 var errBus = errorf("the bus is down")

@@ -19,7 +19,12 @@ type Work interface {
 // work is a function as Work.
 type work func(ordinal int, stream uint64) error
 
-func (f work) Start(ordinal int, stream uint64) error { return f(ordinal, stream) }
+func (f work) Start(ordinal int, stream uint64) error {
+	if f == nil {
+		return errNoWork
+	}
+	return f(ordinal, stream)
+}
 
 // Launch starts f, as Work.Start describes it: see LaunchWork.
 func (d *Device) Launch(s *Stream, reads, writes []*Buffer, f func(ordinal int, stream uint64) error) error {
@@ -35,6 +40,9 @@ func (d *Device) LaunchWork(s *Stream, reads, writes []*Buffer, w Work) error {
 	s, err := d.own(s)
 	if err != nil {
 		return err
+	}
+	if w == nil {
+		return errNoWork
 	}
 	if d.info.Kind == CPU {
 		err = d.launchHost(s, reads, writes, w)
@@ -63,6 +71,7 @@ func (d *Device) launch(s *Stream, reads, writes []*Buffer, w Work) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.begin(s, reads, writes); err != nil {
+		d.submission.tell(err)
 		return err
 	}
 	// The use is noted even if it fails: part of the work may have started.
@@ -100,7 +109,7 @@ func (d *Device) simple(s *Stream, reads, writes []*Buffer) bool {
 // own reports whether an allocation is one of d that anybody may use, and that
 // carries neither errors nor doubts; mu is held.
 func (a *allocation) own(d *Device) bool {
-	return a.dev == d && a.capture == nil && !a.freed.Load() && a.failed.Load() == nil && a.doubts.Load() == nil
+	return a != nil && a.dev == d && a.capture == nil && !a.freed.Load() && a.failed.Load() == nil && a.doubts.Load() == nil
 }
 
 // usedBy reports whether no stream but s uses an allocation; mu is held.
@@ -123,6 +132,8 @@ func (d *Device) admit(s *Stream, buffers []*Buffer) error {
 			continue
 		}
 		switch err := b.Err(); {
+		case b.a == nil:
+			return err
 		case b.a.dev != d:
 			return errorf("a buffer of %v used on %v", b.a.dev, d)
 		case b.a.freed.Load():

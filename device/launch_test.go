@@ -145,7 +145,7 @@ func TestReadersRunSideBySide(t *testing.T) {
 				select {
 				case meet <- struct{}{}:
 				case <-meet:
-				case <-time.After(10 * time.Second):
+				case <-time.After(time.Minute):
 					t.Errorf("reader %d is alone", i)
 				}
 				return nil

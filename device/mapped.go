@@ -7,8 +7,8 @@ import "runtime"
 // touched, and goes back to it, not to the pool, when the Buffer is freed or dropped.
 // It counts in the pool's limit. Where the system has no such call it is Alloc.
 func (d *Device) AllocMapped(n int64) (*Buffer, error) {
-	if d.err != nil {
-		return nil, d.err
+	if err := d.Err(); err != nil {
+		return nil, err
 	}
 	if d.info.Kind != CPU {
 		return nil, errorf("memory of the host asked of %v", d)

@@ -55,22 +55,45 @@ type moduleBackend interface {
 }
 
 // Device returns the device that the function is loaded on.
-func (f *Function) Device() *Device { return f.dev }
+func (f *Function) Device() *Device {
+	if f == nil {
+		return nil
+	}
+	return f.dev
+}
 
 // Name returns the function's name as the code gave it.
-func (f *Function) Name() string { return f.name }
+func (f *Function) Name() string {
+	if f == nil {
+		return ""
+	}
+	return f.name
+}
 
 // Params returns the function's parameters, and false where the driver is too
 // old to say (before 550).
-func (f *Function) Params() ([]Param, bool) { return f.info.params, f.info.known }
+func (f *Function) Params() ([]Param, bool) {
+	if f == nil {
+		return nil, false
+	}
+	return f.info.params, f.info.known
+}
 
 // MaxThreads returns how many threads a block of the function can have.
-func (f *Function) MaxThreads() int { return f.info.maxThreads }
+func (f *Function) MaxThreads() int {
+	if f == nil {
+		return 0
+	}
+	return f.info.maxThreads
+}
 
 // Occupancy returns the block that keeps most threads of a multiprocessor busy,
 // with so many bytes of dynamic shared memory, and the least grid that fills
 // the device.
 func (f *Function) Occupancy(shared int) (block, grid int, err error) {
+	if f == nil || f.dev == nil {
+		return 0, 0, errNoFunction
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if o, ok := f.occupancy[shared]; ok {
@@ -101,6 +124,9 @@ var (
 
 // Check says why a launch is not possible.
 func (f *Function) Check(l Launch) error {
+	if f == nil || f.dev == nil {
+		return errNoFunction
+	}
 	threads := 1
 	for i := range 3 {
 		if l.Grid[i] < 1 || l.Grid[i] > maxGrid[i] {
@@ -124,6 +150,9 @@ func (f *Function) Check(l Launch) error {
 // Work.Start, and orders nothing. params holds the parameters as Params places
 // them.
 func (f *Function) Start(stream uint64, l Launch, params []byte) error {
+	if f == nil || f.dev == nil {
+		return errNoFunction
+	}
 	return f.dev.backend.(moduleBackend).launchFunction(f.handle, stream, l, params)
 }
 

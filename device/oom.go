@@ -23,10 +23,13 @@ type LiveBuffer struct {
 }
 
 func (e *OutOfMemoryError) Error() string {
+	if e == nil {
+		return ErrOutOfMemory.Error()
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v: %s asked of %s, where %s are in use of a limit of %s",
 		ErrOutOfMemory, FormatSize(e.Bytes), e.Device, FormatSize(e.Pool.InUse), FormatSize(e.Pool.Limit))
-	if e.Err != ErrOutOfMemory {
+	if e.Err != nil && e.Err != ErrOutOfMemory {
 		fmt.Fprintf(&b, " (%v)", e.Err)
 	}
 	for i, l := range e.Live {
@@ -45,7 +48,12 @@ func (e *OutOfMemoryError) Error() string {
 }
 
 // Unwrap returns ErrOutOfMemory and the driver's answer.
-func (e *OutOfMemoryError) Unwrap() []error { return []error{ErrOutOfMemory, e.Err} }
+func (e *OutOfMemoryError) Unwrap() []error {
+	if e == nil || e.Err == nil {
+		return []error{ErrOutOfMemory}
+	}
+	return []error{ErrOutOfMemory, e.Err}
+}
 
 // largest is how many live buffers an error lists.
 const largest = 5

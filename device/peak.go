@@ -20,7 +20,7 @@ func (d *Device) Watch() *Watch { return d.WatchWithin(0) }
 // beyond that.
 func (d *Device) WatchWithin(bytes int64) *Watch {
 	w := &Watch{dev: d}
-	if d.err != nil {
+	if d.Err() != nil {
 		return w
 	}
 	d.drain()
@@ -39,10 +39,10 @@ func (d *Device) WatchWithin(bytes int64) *Watch {
 // Stop ends the watch and returns how many bytes more than at its beginning
 // were in use at most. Once is enough; again it returns the same.
 func (w *Watch) Stop() int64 {
-	d := w.dev
-	if d.err != nil {
+	if w == nil || w.dev.Err() != nil {
 		return 0
 	}
+	d := w.dev
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if i := slices.Index(d.pool.watches, w); i >= 0 {
@@ -55,10 +55,10 @@ func (w *Watch) Stop() int64 {
 // most: memory that is kept for reuse counts, which work that was started may still
 // use.
 func (w *Watch) Held() int64 {
-	d := w.dev
-	if d.err != nil {
+	if w == nil || w.dev.Err() != nil {
 		return 0
 	}
+	d := w.dev
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return w.full - w.held

@@ -57,8 +57,8 @@ func (r *ranges) holds(b []byte) bool {
 // every GPU reads and writes at full speed and without a copy; on the CPU it is
 // plain memory. free gives it back: the slice must not be used after.
 func (d *Device) AllocPinned(n int) (b []byte, free func(), err error) {
-	if d.err != nil {
-		return nil, nil, d.err
+	if err := d.Err(); err != nil {
+		return nil, nil, err
 	}
 	if n < 0 || n > maxBytes {
 		return nil, nil, errorf("%d bytes of pinned memory", n)

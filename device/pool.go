@@ -47,6 +47,15 @@ type pool struct {
 	oldest, newest *block // all idle blocks
 
 	watches []*Watch // mostly none
+	traffic traffic
+}
+
+// traffic is memory on its way between the pool and the driver.
+type traffic struct {
+	calls   int    // of the driver, under way
+	over    uint64 // such calls that have ended
+	coming  int64  // bytes that the pool counts already
+	leaving int64  // bytes that it counts no more
 }
 
 // unknownMemory stands for the memory of a host that does not tell.
@@ -197,6 +206,7 @@ func (p *pool) evict(more func() bool) (out []*block) {
 		if !b.captured() {
 			p.unshelve(b)
 			p.stats.Trims++
+			p.traffic.leaving += b.size
 			out = append(out, b)
 		}
 		b = next

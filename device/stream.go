@@ -30,8 +30,8 @@ type Stream struct {
 // NewStream makes a stream whose work runs beside that of other streams. Close
 // it when it is no longer needed.
 func (d *Device) NewStream() (*Stream, error) {
-	if d.err != nil {
-		return nil, d.err
+	if err := d.Err(); err != nil {
+		return nil, err
 	}
 	h, err := d.backend.newStream()
 	if err != nil {
@@ -44,8 +44,8 @@ func (d *Device) NewStream() (*Stream, error) {
 // which must live until Close. Close does not destroy it. Work that others put
 // on it is ordered with that of gpk only on this stream itself.
 func (d *Device) WrapStream(handle uint64) (*Stream, error) {
-	if d.err != nil {
-		return nil, d.err
+	if err := d.Err(); err != nil {
+		return nil, err
 	}
 	return d.addStream(&Stream{dev: d, handle: handle, foreign: true, exposed: true}), nil
 }
@@ -60,13 +60,29 @@ func (d *Device) addStream(s *Stream) *Stream {
 }
 
 // Device returns the stream's device.
-func (s *Stream) Device() *Device { return s.dev }
+func (s *Stream) Device() *Device {
+	if s == nil {
+		return nil
+	}
+	return s.dev
+}
+
+// owner returns the stream's device, or why nothing can be done with the stream.
+func (s *Stream) owner() (*Device, error) {
+	if s == nil || s.dev == nil {
+		return nil, errNoStream
+	}
+	return s.dev, s.dev.Err()
+}
 
 // Handle returns the driver's handle: a CUstream, or a number on the CPU. What
 // others put on it is behind the work that is on the stream by then.
 func (s *Stream) Handle() uint64 {
-	d := s.dev
-	if d.err == nil {
+	d, err := s.owner()
+	if d == nil {
+		return 0
+	}
+	if err == nil {
 		d.mu.Lock()
 		s.exposed = true
 		d.caughtUp()
@@ -85,7 +101,10 @@ func (s *Stream) check() error {
 
 // Record has e take place when the work that is on the stream now is done.
 func (s *Stream) Record(e *Event) error {
-	d := s.dev
+	d, err := s.owner()
+	if err != nil {
+		return err
+	}
 	if err := e.check(d); err != nil {
 		return err
 	}
@@ -104,7 +123,10 @@ func (s *Stream) Record(e *Event) error {
 // Wait has the work that follows on the stream wait for e, not the caller. An
 // event that was never recorded is ErrDevice.
 func (s *Stream) Wait(e *Event) error {
-	d := s.dev
+	d, err := s.owner()
+	if err != nil {
+		return err
+	}
 	if err := e.check(d); err != nil {
 		return err
 	}
@@ -124,12 +146,12 @@ func (s *Stream) Wait(e *Event) error {
 // Synchronize waits until everything that was put on the stream is done, or
 // until ctx ends. It returns the errors of that work.
 func (s *Stream) Synchronize(ctx context.Context) error {
-	d := s.dev
-	if d.err != nil {
-		return d.err
+	d, err := s.owner()
+	if err != nil {
+		return err
 	}
 	d.mu.Lock()
-	err := s.check()
+	err = s.check()
 	if err == nil && s.capture != nil {
 		err = errorf("waiting for a stream that is being captured")
 	}
@@ -146,9 +168,9 @@ func (s *Stream) Synchronize(ctx context.Context) error {
 // Close waits for the stream's work, and for calls under way that use it, and gives
 // the stream back. Closing it twice does nothing. The default stream cannot be closed.
 func (s *Stream) Close() error {
-	d := s.dev
-	if d.err != nil || s == d.main {
-		return d.err
+	d, err := s.owner()
+	if err != nil || s == d.main {
+		return err
 	}
 	d.mu.Lock()
 	capturing, again := s.capture != nil, s.closing
@@ -163,7 +185,7 @@ func (s *Stream) Close() error {
 	case again:
 		return nil
 	}
-	err := d.waitFor(context.Background(), s)
+	err = d.waitFor(context.Background(), s)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s.closed = true

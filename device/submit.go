@@ -31,16 +31,28 @@ type queueBackend interface {
 // not be started.
 type SubmitError struct{ Err error }
 
-func (e *SubmitError) Error() string { return "starting work that was queued: " + e.Err.Error() }
+func (e *SubmitError) Error() string {
+	const what = "starting work that was queued"
+	if err := e.Unwrap(); err != nil {
+		return what + ": " + err.Error()
+	}
+	return what
+}
 
-func (e *SubmitError) Unwrap() error { return e.Err }
+// Unwrap returns the driver's error.
+func (e *SubmitError) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.Err
+}
 
 // submission is a device's queue and what comes of it. Guarded by the device's
 // mutex.
 type submission struct {
 	queue    *submit.Queue // nil: work is started by its caller
 	library  *cutlass.Submitted
-	unspoken error // of a queued call, which no boundary has returned yet
+	unspoken error // of a queued call, which nothing has returned to the program yet
 }
 
 // initSubmission finds the backend's queue.
@@ -57,10 +69,21 @@ func (d *Device) initSubmission() {
 
 // Submitted returns the entries of the kernel library that go through the queue:
 // for Queued.Enqueue alone.
-func (d *Device) Submitted() *cutlass.Submitted { return d.submission.library }
+func (d *Device) Submitted() *cutlass.Submitted {
+	if d == nil {
+		return nil
+	}
+	return d.submission.library
+}
 
 // Enqueue is Start for Queued.Enqueue.
 func (f *Function) Enqueue(stream uint64, l Launch, params []byte) error {
+	if f == nil || f.dev == nil {
+		return errNoFunction
+	}
+	if f.dev.submission.queue == nil {
+		return f.Start(stream, l, params)
+	}
 	if 8*maxParamWords < len(params) || f.started <= l.Shared {
 		// The first one is started at once: what the driver refuses is known to
 		// the caller.
@@ -117,7 +140,9 @@ func (d *Device) unmade() error {
 		return nil
 	}
 	d.takeFailure()
-	return d.submission.unspoken
+	err := d.submission.unspoken
+	d.submission.tell(err)
+	return err
 }
 
 // caughtUp has everything that was queued be with the driver, and marks what a
@@ -154,7 +179,7 @@ func (d *Device) takeFailure() {
 	d.submission.unspoken = err
 }
 
-// tell notes that a boundary returns err.
+// tell notes that a call returns err to the program.
 func (q *submission) tell(err error) {
 	if q.unspoken != nil && err == q.unspoken {
 		q.unspoken = nil

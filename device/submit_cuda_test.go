@@ -486,6 +486,49 @@ func TestQueuedFailureBeforeFirst(t *testing.T) {
 	}
 }
 
+// TestQueuedFailureSaidOnce: a failure that a launch has returned is not returned by
+// Synchronize again, and one that nothing has returned is, once.
+func TestQueuedFailureSaidOnce(t *testing.T) {
+	var queued *SubmitError
+	for name, launch := range map[string]func(d *Device, f *Function, failed, other *Buffer) error{
+		"of what was not written": func(d *Device, f *Function, failed, _ *Buffer) error { return mix(d.main, f, failed, 0, 0) },
+		"beside the queue": func(d *Device, f *Function, _, other *Buffer) error {
+			g := &Function{dev: d, name: "other", handle: 6, info: functionInfo{maxThreads: 1024}}
+			return mix(d.main, g, other, 0, 0) // its first, which is not queued
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := queuedDevice(t, "always")
+			f := &Function{dev: d, name: "mix", handle: 5, info: functionInfo{maxThreads: 1024}}
+			failed, other := alloc(t, d, 8, nil), alloc(t, d, 8, nil)
+			if err := mix(d.main, f, other, 0, 0); err != nil { // started at once: the first
+				t.Fatal(err)
+			}
+			if err := mix(d.main, f, failed, 500, 700); err != nil {
+				t.Fatal(err)
+			}
+			if name == "of what was not written" {
+				d.submission.queue.Flush()
+			}
+			if err := launch(d, f, failed, other); !errors.As(err, &queued) {
+				t.Fatalf("the launch: %v", err)
+			}
+			if err := d.Synchronize(context.Background()); err != nil {
+				t.Errorf("Synchronize returns what a launch has returned: %v", err)
+			}
+			if err := mix(d.main, f, alloc(t, d, 8, nil), 0, 701); err != nil {
+				t.Fatal(err)
+			}
+			if err := d.Synchronize(context.Background()); !errors.As(err, &queued) || !strings.Contains(err.Error(), "(701)") {
+				t.Errorf("Synchronize after another failure: %v", err)
+			}
+			if err := d.Synchronize(context.Background()); err != nil {
+				t.Errorf("Synchronize once more: %v", err)
+			}
+		})
+	}
+}
+
 // TestNewDeviceFails: a device that cannot be made leaves neither its queue nor its
 // context.
 func TestNewDeviceFails(t *testing.T) {
@@ -531,13 +574,17 @@ func TestQueuedRows(t *testing.T) {
 	if n := q.Calls(); n != 0 {
 		t.Errorf("%d of 200 launches between waits were queued", n)
 	}
-	for range 5000 {
-		if err := mix(d.main, f, b, 0, 0); err != nil {
-			t.Fatal(err)
+	// A busy machine breaks rows: some of many stay whole.
+	tries := 0
+	for ; tries < 100 && q.Calls() < 100; tries++ {
+		for range 5000 {
+			if err := mix(d.main, f, b, 0, 0); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	if n := q.Calls(); n < 100 {
-		t.Errorf("%d of 5000 launches in a row were queued", n)
+		t.Errorf("%d launches were queued in %d times 5000 in a row", n, tries)
 	}
 	if err := d.Synchronize(context.Background()); err != nil {
 		t.Fatal(err)

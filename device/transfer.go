@@ -138,7 +138,7 @@ func (d *Device) Copy(dst *Buffer, doff int64, src *Buffer, soff, n int64, s *St
 	if err := d.bounds(dst, doff, n); err != nil {
 		return err
 	}
-	if src == nil {
+	if src.none() {
 		return errorf("a copy from no buffer")
 	}
 	if err := src.a.dev.bounds(src, soff, n); err != nil {
@@ -192,9 +192,9 @@ func (d *Device) copyPeer(dst *Buffer, doff int64, src *Buffer, soff, n int64, s
 // bounds checks a part of a buffer of this device.
 func (d *Device) bounds(b *Buffer, off, n int64) error {
 	switch {
-	case d.err != nil:
-		return d.err
-	case b == nil:
+	case d.Err() != nil:
+		return d.Err()
+	case b.none():
 		return errorf("a copy from or to no buffer")
 	case b.a.dev != d:
 		return errorf("a buffer of %v used on %v", b.a.dev, d)

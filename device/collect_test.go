@@ -1,0 +1,37 @@
+package device
+
+import (
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// TestCollectGarbageWaits: cleanups that take long, each a little, are waited for; one
+// that hangs is not.
+func TestCollectGarbageWaits(t *testing.T) {
+	const n, each = 15, 30 * time.Millisecond
+	var done atomic.Int32
+	drop := func(count int, cleanup func()) {
+		for range count {
+			x := new([1 << 10]byte)
+			runtime.AddCleanup(x, func(int) { cleanup() }, 0)
+		}
+	}
+	drop(n, func() {
+		time.Sleep(each)
+		done.Add(1)
+	})
+	collectGarbage()
+	if got := done.Load(); got != n {
+		t.Errorf("%d of %d cleanups had run", got, n)
+	}
+	hang := make(chan struct{})
+	drop(1, func() { <-hang })
+	begun := time.Now()
+	collectGarbage()
+	if took := time.Since(begun); took < cleanupTime || took > time.Minute {
+		t.Errorf("a cleanup that hangs was waited for for %v", took)
+	}
+	close(hang)
+}

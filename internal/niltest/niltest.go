@@ -1,0 +1,246 @@
+// Package niltest calls what a package exports with nothing to work on: methods on nil
+// and on zero values, and methods and functions with arguments that are nil, zero, or as
+// far out as numbers go. Errors are right answers; a panic is none.
+package niltest
+
+import (
+	"context"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"math"
+	"os"
+	"reflect"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Package is what is called.
+type Package struct {
+	// Values make, for every exported type that has exported methods, a value that
+	// works: a pointer where the methods have pointer receivers. A typed nil stands for
+	// one that cannot be had here.
+	Values []func() any
+	// Functions are the exported functions, by name.
+	Functions map[string]any
+	// Except says of methods ("Type.Method") and functions why they are not called.
+	// Types ("Type") and generic functions can be named too.
+	Except map[string]string
+}
+
+// Run calls everything, and checks that the package in the folder of the test exports
+// nothing else.
+func Run(t *testing.T, p Package) {
+	types, methods, functions := exported(t)
+	seen := map[string]bool{}
+	for _, value := range p.Values {
+		typ := reflect.TypeOf(value())
+		name := bare(typ)
+		seen[name] = true
+		for i := range typ.NumMethod() {
+			m := typ.Method(i)
+			full := name + "." + m.Name
+			if !methods[full] { // of a type of another package, embedded
+				continue
+			}
+			if _, ok := p.Except[full]; ok {
+				seen[full] = true
+				continue
+			}
+			for what, receiver := range receivers(typ, m.Name, value) {
+				each(t, full+" of a "+what+" value", m.Type, m.Func, receiver)
+			}
+		}
+	}
+	for name, f := range p.Functions {
+		seen[name] = true
+		each(t, name, reflect.TypeOf(f), reflect.ValueOf(f), nil)
+	}
+	for name := range p.Except {
+		if strings.Contains(name, ".") && !seen[name] {
+			t.Errorf("the exception %s is not there", name)
+		}
+		seen[name] = true
+	}
+	for _, name := range slices.Concat(types, functions) {
+		if !seen[name] {
+			t.Errorf("%s is exported and not called here", name)
+		}
+	}
+}
+
+// bare is the name of a type or of what it points to.
+func bare(t reflect.Type) string {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t.Name()
+}
+
+// receivers are what a method of a type is called on.
+func receivers(typ reflect.Type, method string, value func() any) map[string]func() reflect.Value {
+	r := map[string]func() reflect.Value{"working": func() reflect.Value { return reflect.ValueOf(value()) }}
+	if typ.Kind() == reflect.Pointer {
+		if _, ok := typ.Elem().MethodByName(method); !ok { // else Go itself panics
+			r["nil"] = func() reflect.Value { return reflect.Zero(typ) }
+		}
+		r["zero"] = func() reflect.Value { return reflect.New(typ.Elem()) }
+	} else {
+		r["zero"] = func() reflect.Value { return reflect.Zero(typ) }
+	}
+	return r
+}
+
+// each calls f with all kinds of arguments behind the receiver, where there is one.
+func each(t *testing.T, name string, typ reflect.Type, f reflect.Value, receiver func() reflect.Value) {
+	for _, k := range kinds {
+		var in []reflect.Value
+		if receiver != nil {
+			in = append(in, receiver())
+		}
+		for i := len(in); i < typ.NumIn(); i++ {
+			if typ.IsVariadic() && i == typ.NumIn()-1 {
+				if k.many {
+					in = append(in, k.of(typ.In(i).Elem()))
+				}
+				continue
+			}
+			in = append(in, k.of(typ.In(i)))
+		}
+		call(t, fmt.Sprintf("%s with %s arguments", name, k.name), f, in)
+		if typ.NumIn() == len(in) && receiver != nil && typ.NumIn() == 1 {
+			return // there are none
+		}
+	}
+}
+
+// call calls f and looks at what it answers.
+func call(t *testing.T, name string, f reflect.Value, in []reflect.Value) {
+	t.Helper()
+	defer func() {
+		if r := recover(); r != nil {
+			t.Errorf("%s: panic: %v\n%s", name, r, debug.Stack())
+		}
+	}()
+	for _, out := range f.Call(in) {
+		if x, ok := out.Interface().(interface{ Err() error }); ok && !out.IsZero() {
+			if err := x.Err(); err != nil {
+				_ = err.Error()
+			}
+		}
+		switch x := out.Interface().(type) {
+		case fmt.Formatter, fmt.Stringer, error:
+			if s := fmt.Sprint(x); strings.Contains(s, "(PANIC=") {
+				t.Errorf("%s: printing the result: %s", name, s)
+			}
+		}
+	}
+}
+
+// kind is a kind of arguments.
+type kind struct {
+	name    string
+	pointer func(reflect.Type) reflect.Value
+	number  int64
+	many    bool // one of a variadic's, and of a slice
+}
+
+var kinds = []kind{
+	{"nil", reflect.Zero, 0, false},
+	{"zero", func(t reflect.Type) reflect.Value { return reflect.New(t.Elem()) }, 1, true},
+	{"nil and negative", reflect.Zero, -1, true},
+	{"huge", func(t reflect.Type) reflect.Value { return reflect.New(t.Elem()) }, math.MaxInt64, true},
+	{"hugely negative", reflect.Zero, math.MinInt64, true},
+}
+
+var contextType = reflect.TypeFor[context.Context]()
+
+// of makes an argument.
+func (k kind) of(t reflect.Type) reflect.Value {
+	v := reflect.New(t).Elem()
+	switch {
+	case t == contextType: // a nil one is a mistake everywhere
+		v.Set(reflect.ValueOf(context.Background()))
+	case t.Kind() == reflect.Pointer:
+		v.Set(k.pointer(t))
+	case t.Kind() == reflect.Func && k.many:
+		v.Set(reflect.MakeFunc(t, func([]reflect.Value) []reflect.Value {
+			var out []reflect.Value
+			for i := range t.NumOut() {
+				out = append(out, reflect.Zero(t.Out(i)))
+			}
+			return out
+		}))
+	case t.Kind() == reflect.Slice && k.many:
+		v.Set(reflect.Append(v, k.of(t.Elem())))
+	case t.Kind() == reflect.Array:
+		for i := range t.Len() {
+			v.Index(i).Set(k.of(t.Elem()))
+		}
+	case t.Kind() == reflect.Interface && t.NumMethod() == 0 && k.many:
+		v.Set(reflect.ValueOf(k.number))
+	case v.CanInt():
+		v.SetInt(clip(k.number, t.Bits()))
+	case v.CanUint():
+		v.SetUint(uint64(k.number) & (1<<t.Bits() - 1))
+	case v.CanFloat():
+		v.SetFloat(float64(k.number))
+	}
+	return v
+}
+
+// clip is the number nearest to n that has so many bits.
+func clip(n int64, bits int) int64 {
+	most := int64(1)<<(bits-1) - 1
+	return min(max(n, -most-1), most)
+}
+
+// exported lists the exported types that have exported methods, these ("Type.Method")
+// and the exported functions of the package in this folder.
+func exported(t *testing.T) (types []string, methods map[string]bool, functions []string) {
+	t.Helper()
+	methods = map[string]bool{}
+	files, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range files {
+		if !strings.HasSuffix(e.Name(), ".go") || strings.HasSuffix(e.Name(), "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), e.Name(), nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || !f.Name.IsExported() {
+				continue
+			}
+			if f.Recv == nil {
+				functions = append(functions, f.Name.Name)
+			} else if name := receiverName(f.Recv.List[0].Type); ast.IsExported(name) {
+				types = append(types, name)
+				methods[name+"."+f.Name.Name] = true
+			}
+		}
+	}
+	slices.Sort(types)
+	slices.Sort(functions)
+	return slices.Compact(types), methods, slices.Compact(functions)
+}
+
+func receiverName(e ast.Expr) string {
+	switch x := e.(type) {
+	case *ast.StarExpr:
+		return receiverName(x.X)
+	case *ast.IndexExpr:
+		return receiverName(x.X)
+	case *ast.Ident:
+		return x.Name
+	}
+	return ""
+}
