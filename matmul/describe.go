@@ -13,7 +13,7 @@ import (
 // operands begin is kept in their offsets, so that alignment shows.
 func (p Product) Detached() Product {
 	for _, v := range []*device.View{&p.A, &p.B, &p.D} {
-		if v.Buffer != nil {
+		if v.Buffer != nil && v.DType.Valid() {
 			v.Layout.Offset += int(v.Buffer.Addr()&0xffff) / v.DType.Size()
 			v.Buffer = nil
 		}
@@ -29,6 +29,9 @@ func (p Product) Detached() Product {
 // Describe plans a detached product for a device, with a dense destination of
 // the given shape and type.
 func (p Product) Describe(dev *device.Device, shape []int, dt dtype.DType) (Plan, error) {
+	if err := p.check(shape); err != nil {
+		return Plan{}, err
+	}
 	p.D = device.View{DType: dt, Layout: layout.Dense(shape)}
 	s, _ := p.stacks()
 	problem := p.problem(s)

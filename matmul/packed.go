@@ -29,6 +29,9 @@ type Packed struct {
 // Prepare makes the forms of the right operand b, [..., k, n], for products in
 // the given (resolved) precision. The leading dimensions of b are dense.
 func Prepare(s *device.Stream, b device.View, precision Precision) (*Packed, error) {
+	if b.Layout.NDim() < 2 {
+		return nil, layout.Errorf("%v is no matrix", b.Layout.Shape)
+	}
 	p := &Packed{View: b}
 	if s.Device().Kind() == device.CPU {
 		return p, nil
@@ -51,6 +54,9 @@ func Prepare(s *device.Stream, b device.View, precision Precision) (*Packed, err
 
 // Free gives the forms' memory back, and not what was there before.
 func (p *Packed) Free() {
+	if p == nil {
+		return
+	}
 	if p.Made {
 		p.View.Buffer.Free()
 	}
@@ -61,6 +67,9 @@ func (p *Packed) Free() {
 
 // Bytes returns the device memory of the forms.
 func (p *Packed) Bytes() int64 {
+	if p == nil {
+		return 0
+	}
 	n := int64(0)
 	if p.Made {
 		n = p.View.Buffer.Size()
@@ -72,10 +81,18 @@ func (p *Packed) Bytes() int64 {
 }
 
 // Planes returns the memory of the float16 planes, nil where there are none.
-func (p *Packed) Planes() *device.Buffer { return p.buf }
+func (p *Packed) Planes() *device.Buffer {
+	if p == nil {
+		return nil
+	}
+	return p.buf
+}
 
 // String names the forms.
 func (p *Packed) String() string {
+	if p == nil {
+		return "not packed"
+	}
 	s := "as it lies"
 	if p.Made {
 		s = "aligned"

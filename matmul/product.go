@@ -1,6 +1,7 @@
 package matmul
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/gpk-go/gpk/device"
@@ -177,8 +178,27 @@ func (p *Product) problem(s stack) Problem {
 	return q
 }
 
+// check says what is wrong with the shapes of a product into one of shape d.
+func (p *Product) check(d []int) error {
+	a, b, n := &p.A.Layout, &p.B.Layout, len(d)
+	if n < 2 || len(a.Shape) != n || len(b.Shape) != n || len(a.Strides) != n || len(b.Strides) != n ||
+		d[n-2] != a.Shape[n-2] || a.Shape[n-1] != b.Shape[n-2] || b.Shape[n-1] != d[n-1] {
+		return layout.Errorf("a product of %v and %v into %v", a.Shape, b.Shape, d)
+	}
+	return nil
+}
+
 // Run starts the product on s.
 func (p *Product) Run(s *device.Stream) error {
+	if p == nil {
+		return layout.Errorf("a nil Product")
+	}
+	if err := p.check(p.D.Layout.Shape); err != nil {
+		return err
+	}
+	if p.D.Buffer == nil || p.A.Buffer == nil || p.B.Buffer == nil {
+		return fmt.Errorf("%w: a product without memory", device.ErrDevice)
+	}
 	if slices.Contains(p.D.Layout.Shape, 0) {
 		return nil
 	}

@@ -2,6 +2,7 @@ package matmul
 
 import (
 	"fmt"
+	"sync"
 	"unsafe"
 
 	"github.com/gpk-go/gpk/device"
@@ -14,7 +15,11 @@ import (
 // cpuPlan describes what runCPU does.
 func cpuPlan(p Problem) Plan {
 	plan := Plan{Kernel: "cpu_" + p.A.String(), SplitK: 1}
-	why := "packed panels, micro-kernel " + cpu.KernelName(p.A)
+	why := "packed panels"
+	if !cpu.PacksGemm(p.A, p.M, p.N, p.K) {
+		why = "operands where they lie"
+	}
+	why += ", micro-kernel " + cpu.KernelName(p.A)
 	switch p.A {
 	case dtype.Float32, dtype.Complex64:
 		why += "; IEEE float32 whatever the precision asked for"
@@ -35,76 +40,117 @@ func cpuPlan(p Problem) Plan {
 	return plan
 }
 
-// runCPU computes every matrix of the product with the packed kernels, which
-// read any strides and take conjugates.
+// runCPU computes every matrix of the product with kernels that read any strides
+// and take conjugates.
 func (p *Product) runCPU(s *device.Stream) error {
-	dev := s.Device()
-	q := *p
-	direct := p.D.Layout.Strides[p.D.Layout.NDim()-1] == 1 || p.D.Layout.Shape[p.D.Layout.NDim()-1] == 1
-	if !direct {
-		buf, err := dev.Alloc(int64(p.D.Layout.Size()*p.D.DType.Size()), s)
-		if err != nil {
+	if last := p.D.Layout.NDim() - 1; p.D.Layout.Strides[last] != 1 && p.D.Layout.Shape[last] != 1 {
+		return p.runAside(s)
+	}
+	r := hostRuns.Get().(*hostRun)
+	defer r.done()
+	r.p = p
+	r.first, r.offsets = p.stacks()
+	r.ep.Act = cpu.Activation(p.Activation)
+	r.reads[0], r.reads[1], r.writes[0] = p.A.Buffer, p.B.Buffer, p.D.Buffer
+	reads := r.reads[:2]
+	biased := p.Bias.Buffer != nil && p.A.DType.IsFloat()
+	if biased {
+		r.reads[2], reads = p.Bias.Buffer, r.reads[:3]
+	}
+	switch {
+	case !p.AbsSquare && !p.Symmetric:
+		if err := s.Device().LaunchWork(s, reads, r.writes[:], r); err != nil {
 			return err
 		}
-		defer buf.Free()
-		q.D = device.View{Buffer: buf, DType: p.D.DType, Layout: layout.Dense(p.D.Layout.Shape)}
-	}
-	reads := []*device.Buffer{p.A.Buffer, p.B.Buffer}
-	ep := &cpu.Epilogue{Act: cpu.Activation(p.Activation)}
-	if p.Bias.Buffer != nil && p.A.DType.IsFloat() {
-		reads = append(reads, p.Bias.Buffer)
-		ep.Bias = p.Bias.Ptr()
-	}
-	first, offsets := q.stacks()
-	if offsets == nil {
-		offsets = [][3]int{first.offsets()}
-	}
-	if p.AbsSquare || p.Symmetric {
-		for _, at := range offsets {
-			if err := q.runBlocks(s, first, at, reads); err != nil {
+	case r.offsets == nil:
+		if err := p.runBlocks(s, r.first, r.first.offsets(), reads); err != nil {
+			return err
+		}
+	default:
+		for _, at := range r.offsets {
+			if err := p.runBlocks(s, r.first, at, reads); err != nil {
 				return err
 			}
 		}
-	} else {
-		err := dev.Launch(s, reads, []*device.Buffer{q.D.Buffer}, func(int, uint64) error {
-			for _, at := range offsets {
-				first.a.offset, first.b.offset, first.d.offset = at[0], at[1], at[2]
-				if err := q.multiply(first, q.D, ep); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
+	}
+	if p.Bias.Buffer != nil && !biased {
+		return p.addBias(s, p.D)
+	}
+	return nil
+}
+
+// runAside is runCPU for a D whose rows are not contiguous: into a dense copy.
+func (p *Product) runAside(s *device.Stream) error {
+	buf, err := s.Device().Alloc(int64(p.D.Layout.Size()*p.D.DType.Size()), s)
+	if err != nil {
+		return err
+	}
+	defer buf.Free()
+	q := *p
+	q.D = device.View{Buffer: buf, DType: p.D.DType, Layout: layout.Dense(p.D.Layout.Shape)}
+	if err := q.runCPU(s); err != nil {
+		return err
+	}
+	return ops.Cast(s, p.D, q.D)
+}
+
+// hostRun is a product on the CPU as device.Work.
+type hostRun struct {
+	p       *Product
+	first   stack
+	offsets [][3]int // nil: of the first alone
+	ep      cpu.Epilogue
+	reads   [3]*device.Buffer
+	writes  [1]*device.Buffer
+}
+
+// hostRuns are those that nobody needs any more, for the next.
+var hostRuns = sync.Pool{New: func() any { return new(hostRun) }}
+
+// done gives the run back, without the memory that it refers to.
+func (r *hostRun) done() {
+	*r = hostRun{}
+	hostRuns.Put(r)
+}
+
+// Keep implements device.Keeper: p is its owner's, who uses it again.
+func (r *hostRun) Keep() device.Work {
+	p, kept := *r.p, *r
+	kept.p = &p
+	return &kept
+}
+
+// Start implements device.Work.
+func (r *hostRun) Start(int, uint64) error {
+	r.ep.Bias = nil
+	if r.reads[2] != nil {
+		r.ep.Bias = r.p.Bias.Ptr()
+	}
+	if r.offsets == nil {
+		return r.p.multiply(&r.first, r.p.D, &r.ep)
+	}
+	st := r.first
+	for _, at := range r.offsets {
+		st.a.offset, st.b.offset, st.d.offset = at[0], at[1], at[2]
+		if err := r.p.multiply(&st, r.p.D, &r.ep); err != nil {
 			return err
 		}
-	}
-	if p.Bias.Buffer != nil && ep.Bias == nil {
-		if err := q.addBias(s, q.D); err != nil {
-			return err
-		}
-	}
-	if !direct {
-		return ops.Cast(s, p.D, q.D)
 	}
 	return nil
 }
 
 // multiply computes the matrices of a stack into d, on the CPU.
-func (p *Product) multiply(st stack, d device.View, ep *cpu.Epilogue) error {
-	for i := range st.batch {
-		a, b := p.A.Buffer.Ptr(), p.B.Buffer.Ptr()
-		if st.a.cols > 0 { // else there is nothing to point at
-			a = pointer(p.A, st.a.offset+i*st.a.batchStride)
-			b = pointer(p.B, st.b.offset+i*st.b.batchStride)
-		}
-		err := cpu.Gemm(p.A.DType, d.DType, st.d.rows, st.d.cols, st.a.cols,
-			cpu.Operand{Data: a, RS: st.a.rowStride, CS: st.a.colStep, Conj: p.ConjA},
-			cpu.Operand{Data: b, RS: st.b.rowStride, CS: st.b.colStep, Conj: p.ConjB},
-			pointer(d, st.d.offset+i*st.d.batchStride), st.d.rowStride, ep)
-		if err != nil {
-			return fmt.Errorf("%v: %w", p.problem(st), err)
-		}
+func (p *Product) multiply(st *stack, d device.View, ep *cpu.Epilogue) error {
+	a, b := p.A.Buffer.Ptr(), p.B.Buffer.Ptr()
+	if st.a.cols > 0 { // else there is nothing to point at
+		a, b = pointer(p.A, st.a.offset), pointer(p.B, st.b.offset)
+	}
+	err := cpu.GemmBatch(p.A.DType, d.DType, st.batch, st.d.rows, st.d.cols, st.a.cols,
+		cpu.Operand{Data: a, RS: st.a.rowStride, CS: st.a.colStep, Conj: p.ConjA}, st.a.batchStride,
+		cpu.Operand{Data: b, RS: st.b.rowStride, CS: st.b.colStep, Conj: p.ConjB}, st.b.batchStride,
+		pointer(d, st.d.offset), st.d.batchStride, st.d.rowStride, ep)
+	if err != nil {
+		return fmt.Errorf("%v: %w", p.problem(*st), err)
 	}
 	return nil
 }
@@ -146,7 +192,7 @@ func (p *Product) runBlocks(s *device.Stream, st stack, at [3]int, reads []*devi
 			out = aside
 			part.d = matrix{rows: place.rows, cols: place.cols, rowStride: place.cols, colStep: 1, batchStride: place.rows * place.cols}
 		}
-		err := dev.Launch(s, reads, []*device.Buffer{out.Buffer}, func(int, uint64) error { return p.multiply(part, out, nil) })
+		err := dev.Launch(s, reads, []*device.Buffer{out.Buffer}, func(int, uint64) error { return p.multiply(&part, out, nil) })
 		if err == nil && q.AbsSquare {
 			err = square(s, place.view(p.D, q.Batch), part.d.view(out, q.Batch))
 		}

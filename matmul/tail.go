@@ -32,7 +32,7 @@ const (
 // Takes reports whether the kernel that computes the product into D on s, chosen
 // as if there were no tail, can do the tail too, with the same bits.
 func (p *Product) Takes(s *device.Stream, t Tail) bool {
-	if s.Device().Kind() == device.CPU || p.AbsSquare || p.Symmetric || !p.epilogue().IsZero() ||
+	if p == nil || p.check(p.D.Layout.Shape) != nil || s.Device().Kind() == device.CPU || p.AbsSquare || p.Symmetric || !p.epilogue().IsZero() ||
 		p.A.DType.IsComplex() || slices.Contains(p.D.Layout.Shape, 0) {
 		return false
 	}

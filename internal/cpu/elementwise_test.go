@@ -227,13 +227,10 @@ func unaryValue(op expr.Op, t dtype.DType, v any) (want any, exact bool) {
 				return x, true
 			}
 			return 0.0, true
-		case expr.GELU:
-			return unlessTiny(0.5*x*math.Erfc(-x/math.Sqrt2), bigGELU, x, 40), false
-		case expr.GELUTanh:
-			u := math.Sqrt(2/math.Pi) * (x + 0.044715*x*x*x)
-			return unlessTiny(x*logistic(2*u), bigGELUTanh, x, 30), false
-		case expr.SiLU:
-			return unlessTiny(x*logistic(x), bigSiLU, x, 760), false
+		case expr.GELU, expr.GELUTanh, expr.SiLU:
+			limit := map[expr.Op]float64{expr.GELU: 40, expr.GELUTanh: 30, expr.SiLU: 760}[op]
+			r := bigmath.Smooth[op]
+			return unlessTiny(r.Near(x), r.Exact, x, limit), false
 		}
 	}
 	return v, true
@@ -247,13 +244,6 @@ func unlessTiny(v float64, f func(*big.Float) *big.Float, x, limit float64) floa
 	}
 	v, _ = f(bigmath.Of(x)).Float64()
 	return v
-}
-
-func logistic(v float64) float64 {
-	if v < 0 {
-		return math.Exp(v - math.Log1p(math.Exp(v)))
-	}
-	return 1 / (1 + math.Exp(-v))
 }
 
 func TestUnary(t *testing.T) {

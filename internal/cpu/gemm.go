@@ -38,6 +38,44 @@ type Operand struct {
 // not real floating-point. The bits of the result do not depend on
 // GOMAXPROCS.
 func Gemm(t, out dtype.DType, m, n, k int, a, b Operand, c unsafe.Pointer, ldc int, ep *Epilogue) error {
+	if err := checkGemm(t, out, ep); err != nil {
+		return err
+	}
+	gemm(t, out, m, n, k, a, b, c, ldc, ep)
+	return nil
+}
+
+// GemmBatch is Gemm for a batch of products, aStep, bStep and cStep elements
+// from the operands and the result of one to those of the next.
+func GemmBatch(t, out dtype.DType, batch, m, n, k int, a Operand, aStep int, b Operand, bStep int, c unsafe.Pointer, cStep, ldc int, ep *Epilogue) error {
+	if err := checkGemm(t, out, ep); err != nil {
+		return err
+	}
+	work := m * n * k
+	if batch > 1 && work <= serialWork && work > serialWork/batch && runtime.GOMAXPROCS(0) > 1 {
+		// None is worth a second goroutine, all of them are.
+		grain := max(serialWork/tasksPerCPU/max(work, 1), 1)
+		Parallel(batch, grain, func(lo, hi int) {
+			gemms(t, out, lo, hi, m, n, k, a, aStep, b, bStep, c, cStep, ldc, ep)
+		})
+		return nil
+	}
+	gemms(t, out, 0, batch, m, n, k, a, aStep, b, bStep, c, cStep, ldc, ep)
+	return nil
+}
+
+// gemms computes the products lo to hi of a batch.
+func gemms(t, out dtype.DType, lo, hi, m, n, k int, a Operand, aStep int, b Operand, bStep int, c unsafe.Pointer, cStep, ldc int, ep *Epilogue) {
+	for i := lo; i < hi; i++ {
+		x, y := a, b
+		x.Data = unsafe.Add(a.Data, i*aStep*t.Size())
+		y.Data = unsafe.Add(b.Data, i*bStep*t.Size())
+		gemm(t, out, m, n, k, x, y, unsafe.Add(c, i*cStep*out.Size()), ldc, ep)
+	}
+}
+
+// checkGemm says what Gemm refuses.
+func checkGemm(t, out dtype.DType, ep *Epilogue) error {
 	want := t
 	switch t {
 	case dtype.Int8, dtype.Uint8:
@@ -55,6 +93,11 @@ func Gemm(t, out dtype.DType, m, n, k int, a, b Operand, c unsafe.Pointer, ldc i
 	if !ep.isNone() && !t.IsFloat() {
 		return fmt.Errorf("%w: bias, scale and activation need a floating-point product, not %v", dtype.ErrDType, t)
 	}
+	return nil
+}
+
+// gemm is Gemm of what it does not refuse.
+func gemm(t, out dtype.DType, m, n, k int, a, b Operand, c unsafe.Pointer, ldc int, ep *Epilogue) {
 	switch t {
 	case dtype.Float32:
 		gemmPlain(use32, m, n, k, a, b, (*float32)(c), ldc, ep)
@@ -73,7 +116,6 @@ func Gemm(t, out dtype.DType, m, n, k int, a, b Operand, c unsafe.Pointer, ldc i
 	case dtype.Complex128:
 		gemmComplex(use64, use.c128, use.joinC128, m, n, k, a, b, (*complex128)(c), ldc)
 	}
-	return nil
 }
 
 func errPair(t, out dtype.DType) error {
@@ -112,6 +154,15 @@ func gemmPlain[T floating](v *variant[T], m, n, k int, a, b Operand, c *T, ldc i
 	outType := dtype.Float32
 	if size == 8 {
 		outType = dtype.Float64
+	}
+	if v.gemmDirect(m, n, k, a, b, c, ldc) || v.gemmDots(m, n, k, a, b, c, ldc) {
+		if !ep.isNone() {
+			e := newEpilogue[T](ep, n, outType)
+			for i := range m {
+				e.apply(unsafe.Slice(offset(c, i*ldc), n), 0)
+			}
+		}
+		return
 	}
 	p := product[T]{
 		v: v, m: m, n: n, k: k, c: c, ldc: ldc,
@@ -201,6 +252,11 @@ func (p *product[T]) run() {
 	if p.m == 0 || p.n == 0 || p.runVectors() {
 		return
 	}
+	q := *p // what goroutines share does not live on the stack
+	q.runPacked()
+}
+
+func (p *product[T]) runPacked() {
 	v := p.v
 	size := int(unsafe.Sizeof(*new(T)))
 	la, lb, inner := len(p.a.parts), len(p.b.parts), 1

@@ -18,6 +18,14 @@ func kernel12x32(k int, a, b, c *float32, ldc int, add bool)
 //go:noescape
 func kernel12x16(k int, a, b, c *float64, ldc int, add bool)
 
+// The left half of kernel12x32, and of kernel12x16
+//
+//go:noescape
+func half12x32(k int, a, b, c *float32, ldc int, add bool)
+
+//go:noescape
+func half12x16(k int, a, b, c *float64, ldc int, add bool)
+
 // mulLoop(6, 16, …) with AVX2 and FMA
 //
 //go:noescape
@@ -27,6 +35,25 @@ func kernel6x16(k int, a, b, c *float32, ldc int, add bool)
 //
 //go:noescape
 func kernel6x8(k int, a, b, c *float64, ldc int, add bool)
+
+// variant.mulDirect with AVX-512, and with AVX2 and FMA
+//
+//go:noescape
+func direct512x32(m, n, k int, a *float32, ars, acs int, b *float32, brs int, c *float32, ldc int)
+
+//go:noescape
+func direct512x64(m, n, k int, a *float64, ars, acs int, b *float64, brs int, c *float64, ldc int)
+
+//go:noescape
+func direct256x32(m, n, k int, a *float32, ars, acs int, b *float32, brs int, c *float32, ldc int)
+
+//go:noescape
+func direct256x64(m, n, k int, a *float64, ars, acs int, b *float64, brs int, c *float64, ldc int)
+
+// for y := range k { for x := range 16 { dst[y*w+x] = src[x*ld+y] } }, k%4 == 0, with AVX-512
+//
+//go:noescape
+func packRows16f32(dst *float32, w int, src *float32, ld, k int)
 
 // for y := range k { for x := range 4 { dst[y*w+x] = src[x*ld+y] } }, k%8 == 0
 //
@@ -122,21 +149,25 @@ func machine() (v32 []*variant[float32], v64 []*variant[float64], c converters) 
 	avx2 := cpu.X86.HasAVX2 && cpu.X86.HasFMA
 	if avx2 && cpu.X86.HasAVX512F {
 		v32 = append(v32, &variant[float32]{
-			name: "avx512 12x32", mr: 12, nr: 32, kc: 256, mul: kernel12x32,
-			packRows4: packRows4f32, packRows2: packRows2f32, dot: dotAVX32, axpy4: axpy4AVX32,
+			name: "avx512 12x32", mr: 12, nr: 32, kc: 256, mul: kernel12x32, mulHalf: half12x32,
+			mulDirect: direct512x32, mulNarrow: direct256x32, lanes: 16, vectors: 2, masked: true,
+			packRows16: packRows16f32, packRows4: packRows4f32, packRows2: packRows2f32, dot: dotAVX32, axpy4: axpy4AVX32,
 		})
 		v64 = append(v64, &variant[float64]{
-			name: "avx512 12x16", mr: 12, nr: 16, kc: 192, mul: kernel12x16,
+			name: "avx512 12x16", mr: 12, nr: 16, kc: 192, mul: kernel12x16, mulHalf: half12x16,
+			mulDirect: direct512x64, mulNarrow: direct256x64, lanes: 8, vectors: 2, masked: true,
 			packRows4: packRows4f64, packRows2: packRows2f64, dot: dotAVX64, axpy4: axpy4AVX64,
 		})
 	}
 	if avx2 {
 		v32 = append(v32, &variant[float32]{
 			name: "avx2 6x16", mr: 6, nr: 16, kc: 256, mul: kernel6x16,
+			mulDirect: direct256x32, lanes: 8, vectors: 2, masked: true,
 			packRows4: packRows4f32, packRows2: packRows2f32, dot: dotAVX32, axpy4: axpy4AVX32,
 		})
 		v64 = append(v64, &variant[float64]{
 			name: "avx2 6x8", mr: 6, nr: 8, kc: 256, mul: kernel6x8,
+			mulDirect: direct256x64, lanes: 4, vectors: 2, masked: true,
 			packRows4: packRows4f64, packRows2: packRows2f64, dot: dotAVX64, axpy4: axpy4AVX64,
 		})
 		c = converters{

@@ -221,6 +221,88 @@ sum:
 	VZEROUPPER
 	RET
 
+// The left half of a tile: accumulators Z8 to Z19, B in Z0.
+
+#define ZEROHALF \
+	VPXORQ Z8, Z8, Z8;    \
+	VPXORQ Z9, Z9, Z9;    \
+	VPXORQ Z10, Z10, Z10; \
+	VPXORQ Z11, Z11, Z11; \
+	VPXORQ Z12, Z12, Z12; \
+	VPXORQ Z13, Z13, Z13; \
+	VPXORQ Z14, Z14, Z14; \
+	VPXORQ Z15, Z15, Z15; \
+	VPXORQ Z16, Z16, Z16; \
+	VPXORQ Z17, Z17, Z17; \
+	VPXORQ Z18, Z18, Z18; \
+	VPXORQ Z19, Z19, Z19
+
+// One step; elements of A are size bytes.
+#define HALFSTEP(FMA, size) \
+	VMOVUPS (DI), Z0;             \
+	FMA (0*size)(SI), Z0, Z8;   \
+	FMA (1*size)(SI), Z0, Z9;   \
+	FMA (2*size)(SI), Z0, Z10;  \
+	FMA (3*size)(SI), Z0, Z11;  \
+	FMA (4*size)(SI), Z0, Z12;  \
+	FMA (5*size)(SI), Z0, Z13;  \
+	FMA (6*size)(SI), Z0, Z14;  \
+	FMA (7*size)(SI), Z0, Z15;  \
+	FMA (8*size)(SI), Z0, Z16;  \
+	FMA (9*size)(SI), Z0, Z17;  \
+	FMA (10*size)(SI), Z0, Z18; \
+	FMA (11*size)(SI), Z0, Z19; \
+	ADDQ $(12*size), SI;        \
+	ADDQ $128, DI
+
+#define OUTHALF(ADD, z) \
+	VMOVUPS z, (DX); \
+	ADDQ R8, DX
+
+#define ADDHALF(ADD, z) \
+	ADD (DX), z, z; \
+	OUTHALF(ADD, z)
+
+#define TILEHALF(ROW, ADD) \
+	ROW(ADD, Z8);  \
+	ROW(ADD, Z9);  \
+	ROW(ADD, Z10); \
+	ROW(ADD, Z11); \
+	ROW(ADD, Z12); \
+	ROW(ADD, Z13); \
+	ROW(ADD, Z14); \
+	ROW(ADD, Z15); \
+	ROW(ADD, Z16); \
+	ROW(ADD, Z17); \
+	ROW(ADD, Z18); \
+	ROW(ADD, Z19)
+
+#define HALF(FMA, ADD, size) \
+	ZEROHALF;                  \
+loop:                       \
+	HALFSTEP(FMA, size);       \
+	DECQ CX;                   \
+	JNZ  loop;                 \
+	CMPB add+40(FP), $0;       \
+	JNE  sum;                  \
+	TILEHALF(OUTHALF, ADD);    \
+	VZEROUPPER;                \
+	RET;                       \
+sum:                        \
+	TILEHALF(ADDHALF, ADD);    \
+	VZEROUPPER;                \
+	RET
+
+// func half12x32(k int, a, b, c *float32, ldc int, add bool)
+TEXT ·half12x32(SB), NOSPLIT, $0-41
+	PROLOGUE(2)
+	HALF(VFMADD231PS.BCST, VADDPS, 4)
+
+// func half12x16(k int, a, b, c *float64, ldc int, add bool)
+TEXT ·half12x16(SB), NOSPLIT, $0-41
+	PROLOGUE(3)
+	HALF(VFMADD231PD.BCST, VADDPD, 8)
+
 // AVX2: accumulators Y4 to Y15, B in Y0 and Y1, A in Y2 and Y3.
 
 #define ZERO256 \

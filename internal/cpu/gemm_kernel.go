@@ -15,9 +15,23 @@ type variant[T floating] struct {
 	// elements a step of k, b nr elements, ldc is C's row pitch. k > 0.
 	mul func(k int, a, b, c *T, ldc int, add bool)
 
-	// packRows4 and packRows2 copy k steps, a multiple of 8, of 4 or 2 rows:
-	// dst[y*w+x] = src[x*ld+y]. Either may be nil.
-	packRows4, packRows2 func(dst *T, w int, src *T, ld, k int)
+	// mulHalf is mul for nr/2 columns, with mul's bits: b still holds nr elements a
+	// step. It may be nil.
+	mulHalf func(k int, a, b, c *T, ldc int, add bool)
+
+	// mulDirect computes the m x n product C = A B of matrices as they lie, with
+	// mul's bits for any k: A has element strides ars and acs, the rows of B and C
+	// are contiguous, brs and ldc elements apart. n is a multiple of lanes, at most
+	// vectors times it, or, if masked, less than lanes; m and k > 0. Nothing beside
+	// the matrices is read or written. It may be nil. mulNarrow, which may be nil too,
+	// is mulDirect for at most half of the lanes.
+	mulDirect, mulNarrow func(m, n, k int, a *T, ars, acs int, b *T, brs int, c *T, ldc int)
+	lanes, vectors       int
+	masked               bool
+
+	// packRows16, packRows4 and packRows2 copy k steps, a multiple of 8, of so many
+	// rows: dst[y*w+x] = src[x*ld+y]. Any may be nil.
+	packRows16, packRows4, packRows2 func(dst *T, w int, src *T, ld, k int)
 
 	// dot returns x[0]*y[0] + … + x[n-1]*y[n-1], added in an order of its
 	// own that depends on n alone.

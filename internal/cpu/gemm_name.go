@@ -12,3 +12,16 @@ func KernelName(t dtype.DType) string {
 	}
 	return use32.name
 }
+
+// PacksGemm reports whether a product of type t and of more than a few rows and columns
+// packs its operands; others compute it where they lie, but for a B whose rows
+// are not contiguous.
+func PacksGemm(t dtype.DType, m, n, k int) bool {
+	switch t {
+	case dtype.Float32:
+		return !use32.takesDirect(m, n, k)
+	case dtype.Float64:
+		return !use64.takesDirect(m, n, k)
+	}
+	return true
+}

@@ -269,6 +269,30 @@ func testMicroKernel[T floating](t *testing.T, v *variant[T], rng *rand.Rand) {
 					t.Fatalf("k=%d add=%v: element (%d, %d) is %v, want %v", k, add, i/ld, i%ld, got[i], want[i])
 				}
 			}
+			if v.mulHalf == nil {
+				continue
+			}
+			// Each half has mul's bits, whatever they are, and writes nothing beside it.
+			for _, x := range [][]T{a, b, want} {
+				for i := range x {
+					x[i] = T(rng.NormFloat64())
+				}
+			}
+			half := v.nr / 2
+			for _, from := range []int{0, half} {
+				whole, got := slices.Clone(want), slices.Clone(want)
+				v.mul(k, &a[0], &b[0], &whole[0], ld, add)
+				v.mulHalf(k, &a[0], &b[from], &got[from], ld, add)
+				for i := range got {
+					w := want[i]
+					if j := i % ld; j >= from && j < from+half {
+						w = whole[i]
+					}
+					if got[i] != w {
+						t.Fatalf("k=%d add=%v, half from %d: element (%d, %d) is %v, want %v", k, add, from, i/ld, i%ld, got[i], w)
+					}
+				}
+			}
 		}
 	}
 }

@@ -21,16 +21,23 @@ const (
 // runVectors computes the product if A has at most maxVectors rows or B as
 // many columns, and reports whether it did.
 func (p *product[T]) runVectors() bool {
-	mat, lines, vec, count := &p.b, p.n, &p.a, p.m
+	lines, vec, count := p.n, &p.a, p.m
 	if p.n < p.m {
-		mat, lines, vec, count = &p.a, p.m, &p.b, p.n
+		lines, vec, count = p.m, &p.b, p.n
 	}
 	if count > maxVectors || p.complex || p.eachStretch {
 		return false
 	}
-	x := getBuffer[T](count * p.k)
-	for r := range count {
-		vec.read(x.data[r*p.k:], r, 0, p.k)
+	var x []T
+	var copied *buffer[T]
+	if vec.load == nil && vec.step == 1 && (count == 1 || vec.line == p.k) {
+		x = unsafe.Slice((*T)(vec.data), count*p.k)
+	} else {
+		copied = getBuffer[T](count * p.k)
+		x = copied.data
+		for r := range count {
+			vec.read(x[r*p.k:], r, 0, p.k)
+		}
 	}
 	// No line's sum depends on the others, so they may be cut at will.
 	workers := runtime.GOMAXPROCS(0)
@@ -42,22 +49,36 @@ func (p *product[T]) runVectors() bool {
 		chunk = min(max(lines/(workers*tasksPerCPU), minLines), chunk)
 	}
 	chunks := ceilDiv(lines, chunk)
-	Parallel(chunks, grainFor(workers, chunks), func(lo, hi int) {
-		w := getBuffer[T](2*count*chunk + max(dotSteps, 4*chunk))
-		for t := lo; t < hi; t++ {
-			c := lineChunk[T]{product: p, mat: mat, x: x.data, count: count, line: t * chunk, n: min(chunk, lines-t*chunk)}
-			c.sums, c.other, c.scratch = w.data[:count*c.n], w.data[count*c.n:2*count*c.n], w.data[2*count*c.n:]
-			if mat.line == 1 {
-				c.sumAlong()
-			} else {
-				c.sumAcross()
-			}
-			c.store()
-		}
-		w.put()
-	})
-	x.put()
+	if workers == 1 {
+		p.lineChunks(x, chunk, 0, chunks)
+	} else {
+		q := *p
+		Parallel(chunks, 1, func(lo, hi int) { q.lineChunks(x, chunk, lo, hi) })
+	}
+	if copied != nil {
+		copied.put()
+	}
 	return true
+}
+
+// lineChunks computes the chunks lo to hi of so many lines from the vectors x.
+func (p *product[T]) lineChunks(x []T, chunk, lo, hi int) {
+	mat, lines, count := &p.b, p.n, p.m
+	if p.n < p.m {
+		mat, lines, count = &p.a, p.m, p.n
+	}
+	w := getBuffer[T](2*count*chunk + max(dotSteps, 4*chunk))
+	for t := lo; t < hi; t++ {
+		c := lineChunk[T]{product: p, mat: mat, x: x, count: count, line: t * chunk, n: min(chunk, lines-t*chunk)}
+		c.sums, c.other, c.scratch = w.data[:count*c.n], w.data[count*c.n:2*count*c.n], w.data[2*count*c.n:]
+		if mat.line == 1 {
+			c.sumAlong()
+		} else {
+			c.sumAcross()
+		}
+		c.store()
+	}
+	w.put()
 }
 
 // A lineChunk is some lines of the large matrix and what becomes of them.
@@ -131,18 +152,22 @@ func (c *lineChunk[T]) sumAlong() {
 // store writes the sums to C.
 func (c *lineChunk[T]) store() {
 	o := region[T]{data: &c.sums[0], ld: c.n, j: c.line, rows: c.count, cols: c.n, first: true}
-	if c.product.n < c.m { // the lines are C's rows
-		for l := range c.n {
-			for r := range c.count {
-				c.other[l*c.count+r] = c.sums[r*c.n+l]
-			}
-		}
+	asRows := c.product.n < c.m // the lines are C's rows
+	if asRows {
 		o = region[T]{data: &c.other[0], ld: c.count, i: c.line, rows: c.n, cols: c.count, first: true}
 	}
 	if c.c != nil {
-		dst := offset(c.c, o.i*c.ldc+o.j)
-		copyTile(dst, c.ldc, o.data, o.ld, o.rows, o.cols, false)
-		o.data, o.ld = dst, c.ldc
+		o.data, o.ld = offset(c.c, o.i*c.ldc+o.j), c.ldc
+	}
+	switch {
+	case asRows:
+		for r := range c.count {
+			for l, v := range c.sums[r*c.n:][:c.n] {
+				*offset(o.data, l*o.ld+r) = v
+			}
+		}
+	case c.c != nil:
+		copyTile(o.data, o.ld, &c.sums[0], c.n, o.rows, o.cols, false)
 	}
 	if c.finish != nil {
 		c.finish(o)

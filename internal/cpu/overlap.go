@@ -19,7 +19,7 @@ type Vectors[T float32 | float64] struct {
 // Col … of b. P is one plane of products for real vectors, and three for complex ones,
 // X + iY in a and U + iV in b: XU, YV and (X + Y)(U - V), from which <b, a> is
 // (XU + YV) + i((X + Y)(U - V) - XU + YV). Those of row y begin at y*LD. P is memory
-// that is used again; finish may write there.
+// that is used again, as far as it goes; finish may write there.
 type OverlapPart[T float32 | float64] struct {
 	Row, Col, Rows, Cols int
 	P                    [3][]T
@@ -85,6 +85,16 @@ var packedMost = 64 << 20
 func (o *overlaps[T]) stretch(a, b Vectors[T], rows, j, cols int) {
 	v, planes := o.v, o.planes
 	panels := ceilDiv(cols, v.nr)
+	// Where columns do not fill their panels, the last one is short. Above the diagonal
+	// it is the first: what is wasted is as high as it, and the last is the highest.
+	lead := 0
+	if o.upper {
+		lead = panels*v.nr - cols
+	}
+	span := func(x int) (from, n int) {
+		from = max(x*v.nr-lead, 0)
+		return from, min((x+1)*v.nr-lead, cols) - from
+	}
 	workers := runtime.GOMAXPROCS(0)
 	if rows*cols*o.k <= serialWork {
 		workers = 1
@@ -94,21 +104,23 @@ func (o *overlaps[T]) stretch(a, b Vectors[T], rows, j, cols int) {
 		mc = min(mc, roundUp(ceilDiv(rows, workers*tasksPerCPU), v.mr))
 	}
 	mc = min(mc, roundUp(rows, v.mr))
-	across := 1 // panels whose sums are kept
-	if o.k > o.kc {
-		across = panels
-	}
 	tasks := ceilDiv(rows, mc)
-	span, kept := o.k, 0 // elements of a part, and the tasks whose sums are kept for the next
-	if step := panels * v.nr * planes * o.size(); span*step > packedMost {
-		span, kept = max(packedMost/step/o.kc, 1)*o.kc, tasks
+	// Sums of a strip of rows and a panel lie together, in as many planes. They are kept
+	// for all of a task where there is more than one stretch of elements.
+	block, all := v.mr*v.nr*planes, 1
+	if o.k > o.kc {
+		all = panels * (mc / v.mr)
 	}
-	packed := getBuffer[T](panels * v.nr * min(span, o.k) * planes)
+	part, kept := o.k, 0 // elements of a part, and the tasks whose sums are kept for the next
+	if step := panels * v.nr * planes * o.size(); part*step > packedMost {
+		part, kept = max(packedMost/step/o.kc, 1)*o.kc, tasks
+	}
+	packed := getBuffer[T](panels * v.nr * min(part, o.k) * planes)
 	defer packed.put()
-	all := getBuffer[T](kept * across * mc * v.nr * planes)
-	defer all.put()
-	for from := 0; from < o.k; from += span {
-		to := min(from+span, o.k)
+	held := getBuffer[T](kept * all * block)
+	defer held.put()
+	for from := 0; from < o.k; from += part {
+		to := min(from+part, o.k)
 		panel := func(x, q, kq int) []T {
 			return packed.data[((q-from)*panels+x*kq)*v.nr*planes:][:kq*v.nr*planes]
 		}
@@ -117,15 +129,16 @@ func (o *overlaps[T]) stretch(a, b Vectors[T], rows, j, cols int) {
 			for u := lo; u < hi; u++ {
 				q, x := from+u/panels*o.kc, u%panels
 				kq := min(o.kc, to-q)
-				o.pack(panel(x, q, kq), v.nr, b, j+x*v.nr, min(v.nr, cols-x*v.nr), q, kq, o.minus)
+				at, n := span(x)
+				o.pack(panel(x, q, kq), v.nr, b, j+at, n, q, kq, o.minus)
 			}
 		})
 		Parallel(tasks, grainFor(workers, tasks), func(lo, hi int) {
-			own := across
+			own := all
 			if kept > 0 {
 				own = 0
 			}
-			w := getBuffer[T](mc*o.kc*planes + own*mc*v.nr*planes)
+			w := getBuffer[T](mc*o.kc*planes + own*block)
 			defer w.put()
 			lines, sums := w.data[:mc*o.kc*planes], w.data[mc*o.kc*planes:]
 			for t := lo; t < hi; t++ {
@@ -133,10 +146,10 @@ func (o *overlaps[T]) stretch(a, b Vectors[T], rows, j, cols int) {
 				r := min(mc, rows-i)
 				first := 0
 				if o.upper {
-					first = max(i-j, 0) / v.nr
+					first = (max(i-j, 0) + lead) / v.nr
 				}
 				if kept > 0 {
-					sums = all.data[t*across*mc*v.nr*planes:]
+					sums = held.data[t*all*block:]
 				}
 				for q := from; q < to; q += o.kc {
 					kq := min(o.kc, to-q)
@@ -145,32 +158,41 @@ func (o *overlaps[T]) stretch(a, b Vectors[T], rows, j, cols int) {
 						o.pack(lines[s*v.mr*kq*planes:], v.mr, a, i+s*v.mr, min(v.mr, r-s*v.mr), q, kq, o.plus)
 					}
 					for x := first; x < panels; x++ {
+						at, n := span(x)
 						down := strips
 						if o.upper {
-							down = min(down, (j+(x+1)*v.nr-1-i)/v.mr+1)
+							down = min(down, (j+at+n-1-i)/v.mr+1)
 						}
-						out := sums
-						if across > 1 {
-							out = sums[x*mc*v.nr*planes:]
-						}
-						b := panel(x, q, kq)
-						for z := range planes {
-							for s := range down {
-								v.mul(kq, &lines[(s*planes+z)*v.mr*kq], &b[z*v.nr*kq], &out[(z*mc+s*v.mr)*v.nr], v.nr, q > 0)
+						for s := range down {
+							out := sums[:block]
+							if all > 1 {
+								out = sums[(x*(mc/v.mr)+s)*block:][:block]
+							}
+							p := OverlapPart[T]{Row: i + s*v.mr, Col: j + at, Rows: min(v.mr, r-s*v.mr), Cols: n, LD: v.nr}
+							o.strip(&p, kq, lines[s*v.mr*kq*planes:], panel(x, q, kq), out, q > 0)
+							if q+kq == o.k {
+								o.finish(p)
 							}
 						}
-						if q+kq < o.k {
-							continue
-						}
-						part := OverlapPart[T]{Row: i, Col: j + x*v.nr, Rows: min(down*v.mr, r), Cols: min(v.nr, cols-x*v.nr), LD: v.nr}
-						for z := range planes {
-							part.P[z] = out[z*mc*v.nr:][:mc*v.nr]
-						}
-						o.finish(part)
 					}
 				}
 			}
 		})
+	}
+}
+
+// strip multiplies kq steps of a strip of rows and a panel, or of the panel's right
+// half where nothing is wanted of the left one.
+func (o *overlaps[T]) strip(p *OverlapPart[T], kq int, a, b, out []T, add bool) {
+	v := o.v
+	mul, skip := v.mul, 0
+	if half := v.nr / 2; o.upper && v.mulHalf != nil && p.Cols == v.nr && p.Row >= p.Col+half {
+		mul, skip = v.mulHalf, half
+		p.Col, p.Cols = p.Col+half, half
+	}
+	for z := range o.planes {
+		p.P[z] = out[z*v.mr*v.nr:][skip : v.mr*v.nr]
+		mul(kq, &a[z*v.mr*kq], &b[z*v.nr*kq+skip], &p.P[z][0], v.nr, add)
 	}
 }
 

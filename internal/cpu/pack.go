@@ -155,6 +155,11 @@ func packPanel[T floating](v *variant[T], dst []T, w int, src *T, line, step, n,
 	l := 0
 	if step == 1 {
 		done := kc &^ 7
+		for ; v.packRows16 != nil && l+16 <= n; l += 16 {
+			s := offset(src, l*line)
+			v.packRows16(&dst[l], w, s, line, done)
+			packStrided(dst[l:], w, s, line, 1, 16, done, kc)
+		}
 		for ; v.packRows4 != nil && l+4 <= n; l += 4 {
 			s := offset(src, l*line)
 			v.packRows4(&dst[l], w, s, line, done)

@@ -95,6 +95,61 @@ done:
 	VZEROUPPER
 	RET
 
+// func packRows16f32(dst *float32, w int, src *float32, ld, k int)
+//
+// Four rows that are four apart lie in the quarters of a register, and whole lines are
+// written.
+TEXT ·packRows16f32(SB), NOSPLIT, $0-40
+	ROWS(2, 2)
+	MOVQ R9, AX              // of rows 0 to 3: SI, AX, R10, R11
+	LEAQ (R8)(R8*2), R14
+	SHLQ $2, R14             // twelve rows
+	LEAQ (R8*4), R9          // four
+	SHLQ $3, R8              // eight
+	SHRQ $2, CX
+	JZ   done
+
+loop:
+	VMOVUPS      (SI), X0
+	VMOVUPS      (AX), X1
+	VMOVUPS      (R10), X2
+	VMOVUPS      (R11), X3
+	VINSERTF32X4 $1, (SI)(R9*1), Z0, Z0
+	VINSERTF32X4 $1, (AX)(R9*1), Z1, Z1
+	VINSERTF32X4 $1, (R10)(R9*1), Z2, Z2
+	VINSERTF32X4 $1, (R11)(R9*1), Z3, Z3
+	VINSERTF32X4 $2, (SI)(R8*1), Z0, Z0
+	VINSERTF32X4 $2, (AX)(R8*1), Z1, Z1
+	VINSERTF32X4 $2, (R10)(R8*1), Z2, Z2
+	VINSERTF32X4 $2, (R11)(R8*1), Z3, Z3
+	VINSERTF32X4 $3, (SI)(R14*1), Z0, Z0
+	VINSERTF32X4 $3, (AX)(R14*1), Z1, Z1
+	VINSERTF32X4 $3, (R10)(R14*1), Z2, Z2
+	VINSERTF32X4 $3, (R11)(R14*1), Z3, Z3
+	VUNPCKLPS    Z1, Z0, Z4
+	VUNPCKHPS    Z1, Z0, Z5
+	VUNPCKLPS    Z3, Z2, Z6
+	VUNPCKHPS    Z3, Z2, Z7
+	VUNPCKLPD    Z6, Z4, Z0
+	VUNPCKHPD    Z6, Z4, Z1
+	VUNPCKLPD    Z7, Z5, Z2
+	VUNPCKHPD    Z7, Z5, Z3
+	VMOVUPS      Z0, (DI)
+	VMOVUPS      Z1, (DI)(R12*1)
+	VMOVUPS      Z2, (DI)(R12*2)
+	VMOVUPS      Z3, (DI)(R13*1)
+	LEAQ         (DI)(R12*4), DI
+	ADDQ         $16, SI
+	ADDQ         $16, AX
+	ADDQ         $16, R10
+	ADDQ         $16, R11
+	DECQ         CX
+	JNZ          loop
+
+done:
+	VZEROUPPER
+	RET
+
 // func packRows2f32(dst *float32, w int, src *float32, ld, k int)
 TEXT ·packRows2f32(SB), NOSPLIT, $0-40
 	ROWS(2, 2)

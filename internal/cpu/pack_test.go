@@ -39,6 +39,55 @@ func TestDirectPack(t *testing.T) {
 	}
 }
 
+// TestPackPanel: rows that are packed 16, 4 and 2 at a time, or one, give the panel of
+// the definition, with zeros in the lines that there are not, and nothing behind it.
+func TestPackPanel(t *testing.T) {
+	for _, v := range variants32 {
+		testPackPanel(t, v)
+	}
+	for _, v := range variants64 {
+		testPackPanel(t, v)
+	}
+}
+
+func testPackPanel[T floating](t *testing.T, v *variant[T]) {
+	t.Helper()
+	rng := newRand(t)
+	for range 400 {
+		w := []int{4, 6, 8, 12, 16, 32}[rng.IntN(6)]
+		n, kc := 1+rng.IntN(w), 1+rng.IntN(70)
+		if rng.IntN(2) == 0 {
+			n = w
+		}
+		line, step := kc+rng.IntN(5), 1
+		if rng.IntN(4) == 0 {
+			line, step = 1+rng.IntN(2), 2*w+rng.IntN(3)
+		}
+		src := make([]T, (w-1)*line+(kc-1)*step+1)
+		for i := range src {
+			src[i] = T(rng.NormFloat64())
+		}
+		const behind = 64
+		dst := slices.Repeat([]T{T(math.NaN())}, w*kc+behind)
+		packPanel(v, dst, w, &src[0], line, step, n, kc)
+		for i, got := range dst {
+			if i >= w*kc {
+				if got == got {
+					t.Fatalf("%s: %d of %d lines, %d steps: wrote behind the panel", v.name, n, w, kc)
+				}
+				continue
+			}
+			want := T(0)
+			if x := i % w; x < n {
+				want = src[x*line+i/w*step]
+			}
+			if got != want {
+				t.Fatalf("%s: %d of %d lines, %d steps: line %d, step %d is %v, want %v", v.name, n, w, kc, i%w, i/w, got, want)
+			}
+		}
+	}
+}
+
 func panelOf(s source[float32], w, l, n, q, kc int) []float32 {
 	dst := slices.Repeat([]float32{float32(math.NaN())}, w*kc)
 	s.pack(use32, dst, w, l, n, q, kc, make([]float32, s.scratchLen(w, kc)))

@@ -291,15 +291,16 @@ func TopK(dt dtype.DType, shape []int, axis, k int, x unsafe.Pointer, xs []int, 
 	if n == 0 || k == 0 {
 		return nil
 	}
-	rest := without(shape, axis)
+	rest, step := without(shape, axis), xs[axis]*o.size
 	t := newNest(rest, operand{values, without(vs, axis), o.size}, operand{x, without(xs, axis), o.size}, operand{places, without(ps, axis), 8})
 	Parallel(t.n, max(minPart/n, 1), func(lo, hi int) {
-		line := make([]uint64, n)
-		best := make([]placed, 0, n)
+		part := make([]uint64, min(n, keyStretch))
+		best := make([]placed, 0, candidates(n, k))
 		for i := lo; i < hi; i++ {
 			p := t.at(i)
-			loadKeys(o, line, p[1], xs[axis]*o.size)
-			best = largestOf(line, k, best[:0])
+			best = largestOf(n, k, best[:0], part, func(to []uint64, at int) {
+				loadKeys(o, to, unsafe.Add(p[1], at*step), step)
+			})
 			for j, b := range best {
 				copySpan(unsafe.Add(p[0], j*vs[axis]*o.size), o.size, unsafe.Add(p[1], int(b.place)*xs[axis]*o.size), o.size, o.size, 1)
 				*(*int64)(unsafe.Add(p[2], j*ps[axis]*8)) = b.place
@@ -335,21 +336,46 @@ func loadKeysOf[K key](o order, to []uint64, x unsafe.Pointer, step int) {
 	}
 }
 
-// largestOf appends the k first of a line's keys, in the order of placed, to out.
-func largestOf(line []uint64, k int, out []placed) []placed {
-	if k > len(line)/4 {
-		for i, v := range line {
-			out = append(out, placed{v, int64(i)})
-		}
-		slices.SortFunc(out, placed.compare)
-		return out[:k]
+// keyStretch is how many keys of a line are looked at at a time: a line may be longer
+// than memory, where it is broadcast.
+const keyStretch = 4096
+
+// candidates is how many of a line's n keys are kept to find the k largest: all, to be
+// sorted, where k is not much less.
+func candidates(n, k int) int {
+	if k > n/4 {
+		return n
 	}
-	// A heap whose root is the last of those that are kept.
-	for i, v := range line {
+	return k
+}
+
+// largestOf appends the k first of a line's n keys, in the order of placed, to out. load
+// gives the keys from a place on, for which part has room.
+func largestOf(n, k int, out []placed, part []uint64, load func(to []uint64, at int)) []placed {
+	all := candidates(n, k) == n
+	for at := 0; at < n; at += len(part) {
+		keys := part[:min(len(part), n-at)]
+		load(keys, at)
+		if !all {
+			out = keepLargest(keys, at, k, out)
+			continue
+		}
+		for i, v := range keys {
+			out = append(out, placed{v, int64(at + i)})
+		}
+	}
+	slices.SortFunc(out, placed.compare)
+	return out[:k]
+}
+
+// keepLargest adds a line's keys from place at on to the k largest, a heap whose root
+// is the last of those that are kept.
+func keepLargest(keys []uint64, at, k int, out []placed) []placed {
+	for i, v := range keys {
 		if len(out) == k && v <= out[0].key {
 			continue
 		}
-		b := placed{v, int64(i)}
+		b := placed{v, int64(at + i)}
 		if len(out) < k {
 			out = append(out, b)
 			for c := len(out) - 1; c > 0; {
@@ -378,6 +404,5 @@ func largestOf(line []uint64, k int, out []placed) []placed {
 			parent = c
 		}
 	}
-	slices.SortFunc(out, placed.compare)
 	return out
 }

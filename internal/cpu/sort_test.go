@@ -119,10 +119,34 @@ func TestLargestOf(t *testing.T) {
 		}
 		slices.SortStableFunc(all, func(a, b placed) int { return cmp.Compare(b.key, a.key) })
 		for k := 1; k <= n; k += 1 + n/9 {
-			if got := largestOf(line, k, nil); !slices.Equal(got, all[:k]) {
-				t.Fatalf("the %d largest of %d", k, n)
+			for _, stretch := range []int{1, 7, n, keyStretch} {
+				load := func(to []uint64, at int) { copy(to, line[at:]) }
+				if got := largestOf(n, k, nil, make([]uint64, stretch), load); !slices.Equal(got, all[:k]) {
+					t.Fatalf("the %d largest of %d, %d at a time", k, n, stretch)
+				}
 			}
 		}
+	}
+}
+
+// TestTopKMemory: a few of many take memory for a few.
+func TestTopKMemory(t *testing.T) {
+	const n, k, room = 1 << 22, 8, 1 << 20
+	x := make([]int8, n)
+	for i := range x {
+		x[i] = int8(i * 7919 >> 8)
+	}
+	var values [k]int8
+	var places [k]int64
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	err := TopK(dtype.Int8, []int{n}, 0, k, unsafe.Pointer(&x[0]), []int{1}, unsafe.Pointer(&values), []int{1}, unsafe.Pointer(&places), []int{1})
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; err != nil || took > room {
+		t.Errorf("%d bytes were taken for %d of %d, more than %d; error %v", took, k, n, room, err)
+	}
+	if values[0] != 127 || values[k-1] != 127 || x[places[0]] != 127 {
+		t.Errorf("values %d at %d", values, places)
 	}
 }
 
