@@ -274,6 +274,7 @@ func encodeWires(wires []*program, dot bool) (c *circuitCode, planar, full int) 
 func movingAxes(p *program, dot bool) (axes []int) {
 	low, high := [3]float64{1, 1, 1}, [3]float64{-1, -1, -1}
 	angles := make([]float64, len(p.angles.angles))
+	half, sin, cos := make([]float64, len(p.turns)), make([]float64, len(p.turns)), make([]float64, len(p.turns))
 	x := 0.5
 	for range 16 {
 		for i, a := range p.angles.angles {
@@ -282,7 +283,8 @@ func movingAxes(p *program, dot bool) (axes []int) {
 				angles[i] = 2 * math.Pi * math.Mod(x*x*97, 1)
 			}
 		}
-		a, b := p.start[0].vector(angles)
+		p.turn(angles, half, sin, cos)
+		a, b := p.start[0].vector(sin, cos)
 		for i, v := range [3]float64{
 			2 * (real(a)*real(b) + imag(a)*imag(b)),
 			2 * (real(a)*imag(b) - imag(a)*real(b)),

@@ -45,14 +45,22 @@ func hostArray[T number | complex64 | complex128](dev *device.Device, dt gpk.DTy
 	return a, unsafe.Slice((*T)(buf.Ptr()), n), nil
 }
 
+// states computes complex64 states in float64 where gates follow the product of the
+// wires' vectors, and rounds every amplitude once. In float32 each gate's matrix is up to
+// 6e-8 off a unitary one and each amplitude is rounded after it: 200 layers of one angle
+// on eight qubits left |psi|^2 9e-5 off 1, and amplitudes 2e-5.
 func (cpuEngine) states(ctx context.Context, dev *device.Device, p *program, out []int, x *samples, dt gpk.DType) (*gpk.Array, error) {
-	if dt == gpk.Complex128 {
-		return statesCPU[float64, complex128](ctx, dev, p, out, x, dt)
+	switch {
+	case dt == gpk.Complex128:
+		return statesCPU[float64, float64, complex128](ctx, dev, p, out, x, dt)
+	case p.grows():
+		return statesCPU[float64, float32, complex64](ctx, dev, p, out, x, dt)
 	}
-	return statesCPU[float32, complex64](ctx, dev, p, out, x, dt)
+	return statesCPU[float32, float32, complex64](ctx, dev, p, out, x, dt)
 }
 
-func statesCPU[T number, C complex64 | complex128](ctx context.Context, dev *device.Device, p *program, out []int, x *samples, dt gpk.DType) (*gpk.Array, error) {
+// statesCPU computes in T the states of C, a complex number of two R.
+func statesCPU[T, R number, C complex64 | complex128](ctx context.Context, dev *device.Device, p *program, out []int, x *samples, dt gpk.DType) (*gpk.Array, error) {
 	d := 1 << p.qubits
 	a, data, err := hostArray[C](dev, dt, x.n, d)
 	if err != nil {
@@ -66,16 +74,16 @@ func statesCPU[T number, C complex64 | complex128](ctx context.Context, dev *dev
 		straight = straight && from == to
 	}
 	err = build(ctx, p, x, 0, x.n, nil, func(i int, re, im []T) {
-		row := unsafe.Slice((*T)(unsafe.Pointer(&data[i*d])), 2*d)
+		row := unsafe.Slice((*R)(unsafe.Pointer(&data[i*d])), 2*d)
 		if straight {
 			interleave(row, re, im)
 			return
 		}
 		at := 0
 		for b, v := range re {
-			row[2*at], row[2*at+1] = v, 0
+			row[2*at], row[2*at+1] = R(v), 0
 			if im != nil {
-				row[2*at+1] = im[b]
+				row[2*at+1] = R(im[b])
 			}
 			// The image of b+1: bits that change, from the lowest on.
 			for p := range image {
@@ -94,17 +102,17 @@ func statesCPU[T number, C complex64 | complex128](ctx context.Context, dev *dev
 }
 
 // interleave writes re + i im.
-func interleave[T number](row, re, im []T) {
+func interleave[T, R number](row []R, re, im []T) {
 	row = row[:2*len(re)]
 	if im == nil {
 		for i, v := range re {
-			row[2*i], row[2*i+1] = v, 0
+			row[2*i], row[2*i+1] = R(v), 0
 		}
 		return
 	}
 	im = im[:len(re)]
 	for i, v := range re {
-		row[2*i], row[2*i+1] = v, im[i]
+		row[2*i], row[2*i+1] = R(v), R(im[i])
 	}
 }
 

@@ -110,16 +110,25 @@ func gateMatrix(k gateKind, t float64) matrix {
 		return matrix{0, -1i, 1i, 0}
 	case gateSX:
 		return matrix{0.5 + 0.5i, 0.5 - 0.5i, 0.5 - 0.5i, 0.5 + 0.5i}
-	case gateRX, gateCRX:
+	case gateRX, gateCRX, gateRY, gateCRY:
 		s, c := math.Sincos(t / 2)
-		return matrix{complex(c, 0), complex(0, -s), complex(0, -s), complex(c, 0)}
-	case gateRY, gateCRY:
-		s, c := math.Sincos(t / 2)
-		return matrix{complex(c, 0), complex(-s, 0), complex(s, 0), complex(c, 0)}
+		return turnMatrix(k, s, c)
 	case gateP:
 		return matrix{1, 0, 0, phase(t)}
 	}
 	return identity
+}
+
+// turnMatrix is the matrix of a rotation, or of a controlled one's target, from sine
+// and cosine: of half the angle for RX and RY, of all of it for P.
+func turnMatrix(k gateKind, s, c float64) matrix {
+	switch k {
+	case gateRX, gateCRX:
+		return matrix{complex(c, 0), complex(0, -s), complex(0, -s), complex(c, 0)}
+	case gateRY, gateCRY:
+		return matrix{complex(c, 0), complex(-s, 0), complex(s, 0), complex(c, 0)}
+	}
+	return matrix{1, 0, 0, complex(c, s)}
 }
 
 // phase returns e^it, exactly for the quarter turns.

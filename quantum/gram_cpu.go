@@ -186,17 +186,39 @@ func sumSquares[T number](v []T) float64 {
 	return squares
 }
 
+// cuts returns where the tiles of samples lo … hi-1 begin, and hi: as few of them as
+// side allows and about alike. Those after the first are whole strips and panels.
+func (g *cpuGram[T]) cuts(lo, hi int) []int {
+	const whole = 96 // of every micro-kernel
+	parts := (hi - lo + g.side - 1) / g.side
+	at := []int{lo}
+	if len(g.kernel.blocks) == 0 { // the panels of points begin at lo
+		for k := 1; k <= parts; k++ {
+			at = append(at, min(lo+k*g.side, hi))
+		}
+		return at
+	}
+	step := min(g.side, ((hi-lo+parts-1)/parts+whole-1)/whole*whole)
+	for k := parts - 1; k >= 0; k-- {
+		at = append(at, hi-k*step)
+	}
+	return at
+}
+
 // multiply computes the tiles of a pair of blocks.
 func (g *cpuGram[T]) multiply(a, b *stateBlock[T]) error {
+	if a.lo == a.hi || b.lo == b.hi {
+		return nil
+	}
 	same := g.symmetric() && a.lo == b.lo
-	for j0 := b.lo; j0 < b.hi; j0 += g.side {
-		cols := min(g.side, b.hi-j0)
-		last := a.hi
+	down, across := g.cuts(a.lo, a.hi), g.cuts(b.lo, b.hi)
+	for x, j0 := range across[:len(across)-1] {
+		cols, last := across[x+1]-j0, len(down)-1
 		if same {
-			last = j0
+			last = x
 		}
-		for i0 := a.lo; i0 < last; i0 += g.side {
-			if err := g.one(a, b, i0, min(g.side, last-i0), j0, cols, false); err != nil {
+		for y, i0 := range down[:last] {
+			if err := g.one(a, b, i0, down[y+1]-i0, j0, cols, false); err != nil {
 				return err
 			}
 		}
@@ -264,27 +286,11 @@ func (g *cpuGram[T]) multiplyBlock(p *program, i int, a, b *stateBlock[T], tile 
 	}
 	g.report.Launches++
 	cpu.Overlaps(r, cols, d, vectors(a, i0), vectors(b, j0), diagonal, func(o cpu.OverlapPart[T]) {
-		at := func(y int) []T { return tile[(o.Row+y)*ld+o.Col:][:o.Cols] }
-		if first { // in place, all at once
-			n := o.Rows * o.LD
-			v := o.P[0][:n]
-			if p.real {
-				square1(v, v, true)
-			} else {
-				combine3(v, v, o.P[1][:n], o.P[2][:n], true)
-			}
-			for y := range o.Rows {
-				copy(at(y), v[y*o.LD:])
-			}
-			return
-		}
-		for y := range o.Rows {
-			part := func(z int) []T { return o.P[z][y*o.LD:][:o.Cols] }
-			if p.real {
-				square1(at(y), part(0), false)
-			} else {
-				combine3(at(y), part(0), part(1), part(2), false)
-			}
+		at := tile[o.Row*ld+o.Col:]
+		if p.real {
+			square1(at, ld, o.P[0], o.LD, o.Rows, o.Cols, first)
+		} else {
+			combine3(at, ld, o.P[0], o.P[1], o.P[2], o.LD, o.Rows, o.Cols, first)
 		}
 	})
 }
@@ -339,8 +345,11 @@ func (g *cpuGram[T]) finish() error {
 		}
 		return n
 	}
-	states := sum(g.slots[0].arrays) + sum(g.slots[1].arrays) + g.bloch.bytes()
-	r.Peak = []Bytes{{"states", states}, {"K", int64(g.k.NBytes())}}
+	// These two are the pool's, which finish takes them from; the rest is Go's.
+	r.Peak = []Bytes{{"states", sum(g.slots[0].arrays) + sum(g.slots[1].arrays)}, {"K", int64(g.k.NBytes())}}
+	if n := g.bloch.bytes(); n > 0 {
+		r.Peak = append(r.Peak, Bytes{"points of single qubits", n})
+	}
 	if n := int64((len(g.tile) + len(g.out.mirror)) * g.dt.Size()); n > 0 {
 		r.Peak = append(r.Peak, Bytes{"tiles on the way", n})
 	}

@@ -498,6 +498,57 @@ func TestCancel(t *testing.T) {
 	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), goroutines)
 }
 
+// TestPeak: states, K and workspace are what the pool had in use at most, no less where
+// qubits of their own have points beside them.
+func TestPeak(t *testing.T) {
+	onCPU(t)
+	dev := testDevice(t)
+	if dev.Kind() != device.CPU {
+		t.Skip("memory of Go is beside the pool on the CPU alone; gpktest's Quantum/Report adds a GPU's up")
+	}
+	const n = 700 // blocks of the pool are larger than what lies in them
+	x := arrayOf(randomSamples(seeded(t), n, 40), 40)
+	if err := gpk.Eval(x); err != nil {
+		t.Fatal(err)
+	}
+	single := NewCircuit(40)
+	for i := range 40 {
+		single.RY(i, Feature(i)).RZ(i, Feature(i))
+	}
+	both := NewCircuit(40).Append(single).CRY(0, 1, Feature(1))
+	for _, c := range []struct {
+		circuit *Circuit
+		points  int64 // at least
+		o       Options
+	}{
+		{single, 40 * n * 3 * 4, Options{}},
+		{single, 40 * n * 3 * 8, Options{Precision: Double, Output: bottomless{}}},
+		{both, 38 * n * 3 * 4, Options{}},
+		{both, 38 * n * 3 * 4, Options{Keep: Recompute, Tile: 64}},
+		{ringCZ(4, true), 0, Options{Path: General}},
+	} {
+		watch := dev.Watch()
+		r, err := Gram(context.Background(), c.circuit, x, nil, c.o)
+		most := watch.Stop()
+		if err != nil {
+			t.Fatal(err)
+		}
+		names, pool := map[string]int64{}, int64(0)
+		for _, b := range r.Report.Peak {
+			if names[b.Name] += b.Bytes; b.Name == "states" || b.Name == "K" || b.Name == "workspace" {
+				pool += b.Bytes
+			}
+		}
+		if pool != most {
+			t.Errorf("%v: the pool had %d bytes in use at most, and the report says %+v", c.circuit.Qubits(), most, r.Report.Peak)
+		}
+		if points := names["points of single qubits"]; points < c.points || c.points == 0 && points > 0 {
+			t.Errorf("%d bytes of points, want %d: %+v", points, c.points, r.Report.Peak)
+		}
+		r.K.Free()
+	}
+}
+
 func TestProgressAndReport(t *testing.T) {
 	onCPU(t)
 	x := randomSamples(seeded(t), 300, 3)
@@ -535,7 +586,7 @@ func TestProgressAndReport(t *testing.T) {
 	if p.Pairs != 300*301/2 || p.PairsPerSecond <= 0 || p.MaxBuilds != 1 || p.Launches == 0 || p.MaxDiagonalError > 5e-6 || p.MaxDiagonalError == 0 || p.Total < p.States+p.Product+p.Copy {
 		t.Errorf("report %+v", p)
 	}
-	if len(p.Peak) != 3 || p.Peak[1].Bytes != 300*300*4 {
+	if len(p.Peak) < 3 || p.Peak[1].Bytes != 300*300*4 {
 		t.Errorf("peak %+v", p.Peak)
 	}
 	for _, w := range []string{"pairs", "largest |K_ii - 1|", "off the diagonal"} {

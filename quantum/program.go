@@ -2,7 +2,6 @@ package quantum
 
 import (
 	"fmt"
-	"math"
 	"math/bits"
 	"slices"
 
@@ -25,6 +24,17 @@ type program struct {
 
 	ops   []op
 	phase int // an angle for all amplitudes alike, or -1
+
+	// What sines and cosines are needed of: the parts' angles, and phases that differ
+	// between samples. phases has the number of an angle's, -1 where there is none.
+	turns  []turned
+	phases []int
+}
+
+// turned is an angle of the program's table, or half of it.
+type turned struct {
+	angle int
+	half  bool
 }
 
 // localOp is a product of matrices on one position; the first part acts first.
@@ -36,6 +46,7 @@ type localOp struct {
 type part struct {
 	kind  gateKind // constantFactor, gateRX, gateRY or gateP
 	angle int      // of the program's table
+	turn  int      // of the program's turns
 	m     matrix
 }
 
@@ -63,13 +74,13 @@ type generalTerm struct {
 	angle  int
 }
 
-// matrix multiplies the parts at these angles.
-func (l *localOp) matrix(angles []float64) matrix {
+// matrix multiplies the parts at angles with these sines and cosines.
+func (l *localOp) matrix(sin, cos []float64) matrix {
 	m := identity
 	for i, p := range l.parts {
 		f := p.m
 		if p.kind != constantFactor {
-			f = gateMatrix(p.kind, angles[p.angle])
+			f = turnMatrix(p.kind, sin[p.turn], cos[p.turn])
 		}
 		if i == 0 {
 			m = f
@@ -81,18 +92,15 @@ func (l *localOp) matrix(angles []float64) matrix {
 }
 
 // vector applies the parts to |0>.
-func (l *localOp) vector(angles []float64) (a, b complex128) {
+func (l *localOp) vector(sin, cos []float64) (a, b complex128) {
 	a = 1
-	for _, p := range l.parts {
+	for i := range l.parts {
+		p := &l.parts[i]
 		if p.kind == constantFactor {
 			a, b = p.m[0]*a+p.m[1]*b, p.m[2]*a+p.m[3]*b
 			continue
 		}
-		t := angles[p.angle]
-		if p.kind != gateP {
-			t /= 2
-		}
-		sin, cos := math.Sincos(t)
+		sin, cos := sin[p.turn], cos[p.turn]
 		switch p.kind {
 		case gateRX:
 			a, b = complex(cos*real(a)+sin*imag(b), cos*imag(a)-sin*real(b)), complex(cos*real(b)+sin*imag(a), cos*imag(b)-sin*real(a))
@@ -103,6 +111,61 @@ func (l *localOp) vector(angles []float64) (a, b complex128) {
 		}
 	}
 	return a, b
+}
+
+// findTurns numbers what sines and cosines are needed of. Constant phases are not among
+// it: they are exact for quarter turns.
+func (p *program) findTurns() {
+	number := map[turned]int{}
+	add := func(t turned) int {
+		n, ok := number[t]
+		if !ok {
+			n = len(p.turns)
+			number[t] = n
+			p.turns = append(p.turns, t)
+		}
+		return n
+	}
+	parts := func(l *localOp) {
+		for i := range l.parts {
+			if q := &l.parts[i]; q.kind != constantFactor {
+				q.turn = add(turned{q.angle, q.kind != gateP})
+			}
+		}
+	}
+	for i := range p.start {
+		parts(&p.start[i])
+	}
+	p.phases = slices.Repeat([]int{-1}, len(p.angles.angles))
+	phase := func(angle int) {
+		if angle >= 0 && !p.angles.angles[angle].isConst() {
+			p.phases[angle] = add(turned{angle, false})
+		}
+	}
+	for i := range p.ops {
+		parts(&p.ops[i].local)
+		if d := p.ops[i].diag; d != nil {
+			for at, angle := range d.linear {
+				phase(angle)
+				for _, angle := range d.pairs[at] {
+					phase(angle)
+				}
+			}
+			for _, t := range d.general {
+				phase(t.angle)
+			}
+		}
+	}
+}
+
+// turn computes the sines and cosines of turns, and what they are of, at these angles.
+func (p *program) turn(angles, half, sin, cos []float64) {
+	for i, t := range p.turns {
+		if half[i] = angles[t.angle]; t.half {
+			half[i] /= 2
+		}
+	}
+	sincos(sin, cos, half)
 }
 
 // maxStateQubits bounds a block that is simulated: 2^40 amplitudes are beyond
@@ -148,6 +211,7 @@ func (b *block) lowerFrom(p *program, steps []*step) *program {
 		}
 		touched |= s.wires()
 	}
+	p.findTurns()
 	return p
 }
 

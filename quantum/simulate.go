@@ -43,10 +43,13 @@ type simulator[T number] struct {
 	p        *program
 	spread   spread
 	angles   []float64
-	re, im   []T // the state
-	re2, im2 []T // room for linear steps
-	fr, fi   []T // the phases of a diagonal step
-	lr, li   []T // and of one of its bits
+	half     []float64 // or all of an angle: what p.turns says
+	sin, cos []float64 // of these
+	factors  [4]T      // of a doubling
+	re, im   []T       // the state
+	re2, im2 []T       // room for linear steps
+	fr, fi   []T       // the phases of a diagonal step
+	lr, li   []T       // and of one of its bits
 	fixed    map[*diagonal]*planes[T]
 	stop     func() bool // asked between steps
 }
@@ -107,7 +110,13 @@ func (p *program) sharedPlanes() (n int64) {
 }
 
 func newSimulator[T number](p *program, s *shared[T], spread spread) *simulator[T] {
-	return &simulator[T]{p: p, spread: spread, angles: make([]float64, len(p.angles.angles)), fixed: s.fixed}
+	room := make([]float64, len(p.angles.angles)+3*len(p.turns))
+	take := func(n int) (part []float64) {
+		part, room = room[:n:n], room[n:]
+		return part
+	}
+	n := len(p.turns)
+	return &simulator[T]{p: p, spread: spread, angles: take(len(p.angles.angles)), half: take(n), sin: take(n), cos: take(n), fixed: s.fixed}
 }
 
 // constants evaluates the angles that no feature changes, and leaves others.
@@ -125,6 +134,7 @@ func (m *simulator[T]) run(x []float64, s *shared[T], re, im []T) (bad int) {
 	if bad := m.p.angles.evaluate(x, m.angles); bad >= 0 {
 		return bad
 	}
+	m.p.turn(m.angles, m.half, m.sin, m.cos)
 	m.re, m.im = re, im
 	if m.p.constant != nil {
 		copy(re, s.constant.re)
@@ -168,32 +178,26 @@ func (m *simulator[T]) product() {
 	m.re, m.im = re, im
 	for p := range m.p.start {
 		h := 1 << p
-		a, b := m.p.start[p].vector(m.angles)
-		c := coefficients[T]{ar: T(real(a)), ai: T(imag(a)), br: T(real(b)), bi: T(imag(b))}
+		a, b := m.p.start[p].vector(m.sin, m.cos)
 		if h < minSpread {
-			c.double(re[:2*h], im, 0, h)
+			m.factors = [4]T{T(real(a)), T(imag(a)), T(real(b)), T(imag(b))}
+			double(re[:h], im, re[h:2*h], h, &m.factors)
 		} else {
-			m.spread(h, func(lo, hi int) { c.double(re[:2*h], im, lo, hi) })
+			m.doubleAcross(h, a, b)
 		}
 	}
 }
 
-// double writes b times the amplitudes lo … hi-1 of a state of half as many to the
-// upper half, and a times them in place.
-func (c *coefficients[T]) double(re, im []T, lo, hi int) {
-	h := len(re) / 2
-	ar, ai, br, bi := c.ar, c.ai, c.br, c.bi
-	r0, r1 := re[lo:hi], re[h+lo:h+hi]
-	r1 = r1[:len(r0)]
-	if im == nil {
-		for i, v := range r0 {
-			r0[i], r1[i] = v*ar, v*br
+// doubleAcross is double in goroutines.
+func (m *simulator[T]) doubleAcross(h int, a, b complex128) {
+	e := [4]T{T(real(a)), T(imag(a)), T(real(b)), T(imag(b))}
+	m.spread(h, func(lo, hi int) {
+		im := m.im
+		if im != nil {
+			im = im[lo:]
 		}
-		return
-	}
-	i0, i1 := im[lo:hi], im[h+lo:h+hi]
-	turn(r1, i1, r0, i0, br, bi)
-	turn(r0, i0, r0, i0, ar, ai)
+		double(m.re[lo:hi], im, m.re[h+lo:h+hi], h, &e)
+	})
 }
 
 // turn multiplies all amplitudes by the program's phase, which is a sign if
@@ -222,7 +226,7 @@ const stay = 1 << 12
 func (m *simulator[T]) locals(ops []op) {
 	us := make([]matrix, len(ops))
 	for i := range ops {
-		us[i] = ops[i].local.matrix(m.angles)
+		us[i] = ops[i].local.matrix(m.sin, m.cos)
 	}
 	pairs := len(m.re) / 2
 	for i := 0; i < len(ops); i++ {
@@ -251,10 +255,10 @@ func (m *simulator[T]) local(u matrix, position, lo, hi int) {
 	h := 1 << position
 	switch {
 	case h == 1:
-		adjacent(&c, m.re[2*lo:2*hi], m.im, 2*lo)
+		adjacent(c, m.re[2*lo:2*hi], m.im, 2*lo)
 		return
 	case h == 2 && lo%2 == 0 && hi%2 == 0:
-		twos(&c, m.re[2*lo:2*hi], m.im, 2*lo)
+		twos(c, m.re[2*lo:2*hi], m.im, 2*lo)
 		return
 	}
 	for j := lo; j < hi; {
@@ -270,22 +274,23 @@ func (m *simulator[T]) local(u matrix, position, lo, hi int) {
 	}
 }
 
-// coefficients is a matrix in T.
+// coefficients is a matrix in T: real and imaginary parts, row by row.
 type coefficients[T number] struct {
-	ar, ai, br, bi, cr, ci, dr, di T
-	isReal                         bool
+	u      [8]T
+	isReal bool
 }
 
-func newCoefficients[T number](u matrix) coefficients[T] {
-	return coefficients[T]{
-		T(real(u[0])), T(imag(u[0])), T(real(u[1])), T(imag(u[1])),
-		T(real(u[2])), T(imag(u[2])), T(real(u[3])), T(imag(u[3])), u.isReal(),
+func newCoefficients[T number](u matrix) *coefficients[T] {
+	c := &coefficients[T]{isReal: u.isReal()}
+	for i, v := range u {
+		c.u[2*i], c.u[2*i+1] = T(real(v)), T(imag(v))
 	}
+	return c
 }
 
 // real applies the matrix to real amplitudes.
 func (c *coefficients[T]) real(r0, r1 []T) {
-	a, b, cc, d := c.ar, c.br, c.cr, c.dr
+	a, b, cc, d := c.u[0], c.u[2], c.u[4], c.u[6]
 	r1 = r1[:len(r0)]
 	for i, v := range r0 {
 		w := r1[i]
@@ -300,13 +305,13 @@ func (c *coefficients[T]) complex(r0, s0, r1, s1 []T) {
 		c.real(s0, s1)
 		return
 	}
-	pairs(r0, s0, r1, s1, &[8]T{c.ar, c.ai, c.br, c.bi, c.cr, c.ci, c.dr, c.di})
+	pairs(r0, s0, r1, s1, &c.u)
 }
 
 // adjacent applies the matrix to neighbours.
 func adjacent[T number](c *coefficients[T], re, im []T, at int) {
 	if im == nil || c.isReal {
-		a, b, cc, d := c.ar, c.br, c.cr, c.dr
+		a, b, cc, d := c.u[0], c.u[2], c.u[4], c.u[6]
 		planes := [][]T{re}
 		if im != nil {
 			planes = append(planes, im[at:at+len(re)])
@@ -319,7 +324,7 @@ func adjacent[T number](c *coefficients[T], re, im []T, at int) {
 		}
 		return
 	}
-	ar, ai, br, bi, cr, ci, dr, di := c.ar, c.ai, c.br, c.bi, c.cr, c.ci, c.dr, c.di
+	ar, ai, br, bi, cr, ci, dr, di := c.u[0], c.u[1], c.u[2], c.u[3], c.u[4], c.u[5], c.u[6], c.u[7]
 	s := im[at : at+len(re)][:len(re)]
 	for i := 0; i+1 < len(re); i += 2 {
 		x, y, v, w := re[i], s[i], re[i+1], s[i+1]
@@ -345,7 +350,7 @@ func twos[T number](c *coefficients[T], re, im []T, at int) {
 
 // controlled applies a matrix where the bit at control is 1.
 func (m *simulator[T]) controlled(o *op) {
-	c := newCoefficients[T](o.local.matrix(m.angles))
+	c := newCoefficients[T](o.local.matrix(m.sin, m.cos))
 	low, high := min(o.control, o.local.position), max(o.control, o.local.position)
 	set, h := 1<<o.control, 1<<o.local.position
 	// A quarter of the indices, in runs of the lower position's length.
@@ -403,7 +408,7 @@ func (m *simulator[T]) phases(d *diagonal) {
 		h := 1 << p
 		e := complex128(1)
 		if d.linear[p] >= 0 {
-			e = phase(m.angles[d.linear[p]])
+			e = m.phase(d.linear[p])
 		}
 		if d.pairs[p] == nil {
 			m.scale(fr[h:2*h], fi[h:2*h], fr[:h], fi[:h], e)
@@ -414,7 +419,7 @@ func (m *simulator[T]) phases(d *diagonal) {
 		for q := range p {
 			g := complex128(1)
 			if at := d.pairs[p][q]; at >= 0 {
-				g = phase(m.angles[at])
+				g = m.phase(at)
 			}
 			m.scale(lr[1<<q:2<<q], li[1<<q:2<<q], lr[:1<<q], li[:1<<q], g)
 		}
@@ -428,7 +433,7 @@ func (m *simulator[T]) phases(d *diagonal) {
 		})
 	}
 	for _, t := range d.general {
-		e := phase(m.angles[t.angle])
+		e := m.phase(t.angle)
 		er, ei := T(real(e)), T(imag(e))
 		m.spread(n, func(lo, hi int) {
 			for i := lo; i < hi; i++ {
@@ -443,6 +448,14 @@ func (m *simulator[T]) phases(d *diagonal) {
 			}
 		})
 	}
+}
+
+// phase returns e^i(angle) of an angle of the table.
+func (m *simulator[T]) phase(angle int) complex128 {
+	if t := m.p.phases[angle]; t >= 0 {
+		return complex(m.cos[t], m.sin[t])
+	}
+	return phase(m.angles[angle])
 }
 
 // scale writes e times (ar, ai) to (xr, xi).

@@ -50,6 +50,41 @@ loop:                      \
 	VZEROUPPER;             \
 	RET
 
+// Y0 + iY1 times e, Y8 + iY9 or Y10 + iY11, to two planes.
+#define SCALED(MUL, ADD, SUB, er, ei, re, im) \
+	MUL er, Y0, Y2;         \
+	MUL ei, Y1, Y3;         \
+	SUB Y3, Y2, Y2;         \
+	MUL ei, Y0, Y4;         \
+	MUL er, Y1, Y5;         \
+	ADD Y5, Y4, Y4;         \
+	VMOVUPS Y2, (re)(AX*1); \
+	VMOVUPS Y4, (im)(AX*1)
+
+#define DOUBLE(BROADCAST, size, MUL, ADD, SUB, shift) \
+	MOVQ r0+0(FP), DI;           \
+	MOVQ s0+8(FP), R8;           \
+	MOVQ r1+16(FP), SI;          \
+	MOVQ s1+24(FP), DX;          \
+	MOVQ e+32(FP), R9;           \
+	MOVQ n+40(FP), CX;           \
+	BROADCAST (R9), Y8;          \
+	BROADCAST (1*size)(R9), Y9;  \
+	BROADCAST (2*size)(R9), Y10; \
+	BROADCAST (3*size)(R9), Y11; \
+	SHLQ $shift, CX;             \
+	XORQ AX, AX;                 \
+loop:                         \
+	VMOVUPS (DI)(AX*1), Y0;      \
+	VMOVUPS (R8)(AX*1), Y1;      \
+	SCALED(MUL, ADD, SUB, Y8, Y9, DI, R8);   \
+	SCALED(MUL, ADD, SUB, Y10, Y11, SI, DX); \
+	ADDQ $32, AX;                \
+	CMPQ AX, CX;                 \
+	JLT  loop;                   \
+	VZEROUPPER;                  \
+	RET
+
 // One row of the matrix, (a + ib, c + id) in four registers, times amplitudes Y0 + iY1
 // and Y2 + iY3, to Y4 + iY5. Uses Y6 and Y7.
 #define ROW(MUL, ADD, SUB, a, b, c, d) \
@@ -123,6 +158,14 @@ TEXT ·turnAVX64(SB), NOSPLIT, $0-56
 	VBROADCASTSD ei+40(FP), Y7
 	MOVQ n+48(FP), CX
 	TURN(VMULPD, VADDPD, VSUBPD, 3)
+
+// func doubleAVX32(r0, s0, r1, s1 *float32, e *[4]float32, n int)
+TEXT ·doubleAVX32(SB), NOSPLIT, $0-48
+	DOUBLE(VBROADCASTSS, 4, VMULPS, VADDPS, VSUBPS, 2)
+
+// func doubleAVX64(r0, s0, r1, s1 *float64, e *[4]float64, n int)
+TEXT ·doubleAVX64(SB), NOSPLIT, $0-48
+	DOUBLE(VBROADCASTSD, 8, VMULPD, VADDPD, VSUBPD, 3)
 
 // func timesAVX32(ar, ai, fr, fi *float32, n int)
 TEXT ·timesAVX32(SB), NOSPLIT, $0-40

@@ -20,6 +20,32 @@ func turn[T number](xr, xi, ar, ai []T, er, ei T) {
 	}
 }
 
+// double writes b times the amplitudes r0 + i im to r1 + i im[h:], and a times them in
+// place, with a and b in e. im may be nil.
+func double[T number](r0, im, r1 []T, h int, e *[4]T) {
+	n := len(r0)
+	r1 = r1[:n]
+	if im == nil {
+		ar, br := e[0], e[2]
+		for i, v := range r0 {
+			r0[i], r1[i] = v*ar, v*br
+		}
+		return
+	}
+	s0, s1 := im[:n], im[h:][:n]
+	done := 0
+	if l := loops[T](); l != nil && n >= l.lanes {
+		done = n / l.lanes * l.lanes
+		l.double(&r0[0], &s0[0], &r1[0], &s1[0], e, done)
+	}
+	ar, ai, br, bi := e[0], e[1], e[2], e[3]
+	for i := done; i < n; i++ {
+		v, w := r0[i], s0[i]
+		r0[i], s0[i] = T(v*ar)-T(w*ai), T(v*ai)+T(w*ar)
+		r1[i], s1[i] = T(v*br)-T(w*bi), T(v*bi)+T(w*br)
+	}
+}
+
 // times multiplies (ar, ai) by (fr, fi).
 func times[T number](ar, ai, fr, fi []T) {
 	n := len(ar)
@@ -56,10 +82,11 @@ func pairs[T number](r0, s0, r1, s1 []T, u *[8]T) {
 
 // stateLoops are assembly for one type.
 type stateLoops[T number] struct {
-	lanes int // amplitudes at a time
-	turn  func(xr, xi, ar, ai *T, er, ei T, n int)
-	times func(ar, ai, fr, fi *T, n int)
-	pairs func(r0, s0, r1, s1 *T, u *[8]T, n int)
+	lanes  int // amplitudes at a time
+	turn   func(xr, xi, ar, ai *T, er, ei T, n int)
+	double func(r0, s0, r1, s1 *T, e *[4]T, n int)
+	times  func(ar, ai, fr, fi *T, n int)
+	pairs  func(r0, s0, r1, s1 *T, u *[8]T, n int)
 }
 
 var (

@@ -39,10 +39,12 @@ func testStateLoops[T number](t *testing.T, rng *rand.Rand, n int, eps float64, 
 			return [2]complex128{a, a * c(0)}
 		case 1:
 			return [2]complex128{a * b, b}
+		case 2:
+			return [2]complex128{a * c(0), a * c(2)}
 		}
 		return [2]complex128{c(0)*a + c(2)*b, c(4)*a + c(6)*b}
 	}
-	for loop := range 3 {
+	for loop := range 4 {
 		run := func() (v [4][]T) {
 			for i := range v {
 				v[i] = append([]T{}, inputs[i]...)
@@ -55,6 +57,11 @@ func testStateLoops[T number](t *testing.T, rng *rand.Rand, n int, eps float64, 
 				turn(v[2][:n], v[3][:n], v[0][:n], v[1][:n], u[0], u[1])
 			case 1:
 				times(v[0][:n], v[1][:n], v[2][:n], v[3][:n])
+			case 2:
+				im := append(v[1][:n:n], v[3]...)
+				double(v[0][:n], im, v[2][:n], n, (*[4]T)(u[:]))
+				copy(v[1], im[:n])
+				copy(v[3], im[n:])
 			default:
 				pairs(v[0][:n], v[1][:n], v[2][:n], v[3][:n], &u)
 			}

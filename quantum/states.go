@@ -11,6 +11,11 @@ import (
 // float32 or float64: [n, 2^qubits] of dt, Complex64 or Complex128, on x's
 // device. Wire 0 is the most significant bit of an amplitude's index. Global
 // phases are those of the gates. Angles are computed in float64 for both types.
+//
+// |psi|^2 of a complex64 state is 1 within qubits * 2^-21, however deep the circuit is.
+// Where gates follow the first one of every wire the state is computed in float64 and
+// rounded once on the CPU, which makes that 2^-23, and divided by its length on a GPU,
+// where what rounding every gate does to the state's direction stays.
 func States(ctx context.Context, c *Circuit, x *gpk.Array, dt gpk.DType) (*gpk.Array, error) {
 	s := here()
 	k, err := states(ctx, c, x, dt)

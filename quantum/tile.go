@@ -7,40 +7,64 @@ import "unsafe"
 // elements.
 
 // combine3 multiplies out by |z|^2 for z with the parts re = p1 + p2 and im =
-// p3 - p1 + p2, or writes |z|^2 if first. The p are the three real products of a
-// complex one: with rows X + iY and columns U + iV, conjugated, XU, YV and (X + Y)(U - V).
-// They are Gauss's three instead of four; cancellation costs at most a factor of
-// about three of the rounding error.
-func combine3[T number](out, p1, p2, p3 []T, first bool) {
+// p3 - p1 + p2, or writes |z|^2 if first: r rows of cols columns, whose rows begin ld
+// elements apart in out and lp in the p. The p may be written over. They are the three
+// real products of a complex one: with rows X + iY and columns U + iV, conjugated, XU, YV
+// and (X + Y)(U - V), Gauss's three instead of four; cancellation costs at most a factor
+// of about three of the rounding error.
+func combine3[T number](out []T, ld int, p1, p2, p3 []T, lp, r, cols int, first bool) {
+	if r == 0 || cols == 0 {
+		return
+	}
+	k := kernels[T]()
+	if k != nil && cols%k.lanes == 0 {
+		k.combine3(&out[0], ld, &p1[0], &p2[0], &p3[0], lp, r, cols, first)
+		return
+	}
+	// All at once and in place, so that every element has the assembly's bits.
+	p1 = p1[:min(r*lp, len(p1))]
 	n := 0
-	if k := kernels[T](); k != nil {
-		n = len(out) / k.lanes * k.lanes
-		if n > 0 {
-			k.combine3(&out[0], &p1[0], &p2[0], &p3[0], n, first)
+	if k != nil {
+		if n = len(p1) / k.lanes * k.lanes; n > 0 {
+			k.combine3(&p1[0], 0, &p1[0], &p2[0], &p3[0], 0, 1, n, true)
 		}
 	}
-	for i := n; i < len(out); i++ {
+	for i := n; i < len(p1); i++ {
 		re, im := p1[i]+p2[i], p2[i]-p1[i]+p3[i]
-		v := re*re + im*im
+		p1[i] = T(re*re) + T(im*im)
+	}
+	for y := range r {
+		row, v := out[y*ld:][:cols], p1[y*lp:][:cols]
 		if first {
-			out[i] = v
-		} else {
-			out[i] *= v
+			copy(row, v)
+			continue
+		}
+		for i := range row {
+			row[i] *= v[i]
 		}
 	}
 }
 
-// square multiplies out by p^2, or writes it if first.
-func square1[T number](out, p []T, first bool) {
-	p = p[:len(out)]
-	if first {
-		for i, v := range p {
-			out[i] = v * v
+// square1 multiplies out by p^2, or writes it if first, as combine3 does.
+func square1[T number](out []T, ld int, p []T, lp, r, cols int, first bool) {
+	n := 0
+	if k := kernels[T](); k != nil && r > 0 {
+		if n = cols / k.lanes * k.lanes; n > 0 {
+			k.square1(&out[0], ld, &p[0], lp, r, n, first)
 		}
+	}
+	if n == cols {
 		return
 	}
-	for i, v := range p {
-		out[i] *= v * v
+	for y := range r {
+		row, v := out[y*ld:][n:cols], p[y*lp:][n:cols]
+		for i, a := range v {
+			if a *= a; first {
+				row[i] = a
+			} else {
+				row[i] *= a
+			}
+		}
 	}
 }
 
@@ -120,23 +144,35 @@ func transpose[T number](dst []T, ld int, src []T, ls, r, cols int) {
 
 // mirrorUpper copies what lies above the diagonal of n rows and columns below it.
 func mirrorUpper[T number](tile []T, ld, n int) {
-	const edge = 8
-	for x := 0; x < n; x += edge {
-		cols := min(edge, n-x)
-		transpose(tile[x*ld:], ld, tile[x:], ld, x, cols)
-		for i := x; i < x+cols; i++ {
-			for k := x; k < i; k++ {
-				tile[i*ld+k] = tile[k*ld+i]
+	const edge, wide = 8, 128
+	blocks := (n + wide - 1) / wide
+	rows(blocks, n*n, func(lo, hi int) {
+		for k := lo; k < hi; k++ {
+			b := k / 2 // a low block and a high one in turn: the same work for all
+			if k%2 == 1 {
+				b = blocks - 1 - b
+			}
+			x0, x1 := b*wide, min((b+1)*wide, n)
+			transpose(tile[x0*ld:], ld, tile[x0:], ld, x0, x1-x0)
+			for x := x0; x < x1; x += edge {
+				cols := min(edge, x1-x)
+				transpose(tile[x*ld+x0:], ld, tile[x0*ld+x:], ld, x-x0, cols)
+				for i := x; i < x+cols; i++ {
+					for k := x; k < i; k++ {
+						tile[i*ld+k] = tile[k*ld+i]
+					}
+				}
 			}
 		}
-	}
+	})
 }
 
 // tileKernels are assembly for one type.
 type tileKernels[T number] struct {
 	lanes     int // elements at a time
 	block     int // rows and columns of a transposed block
-	combine3  func(out, p1, p2, p3 *T, n int, first bool)
+	combine3  func(out *T, ld int, p1, p2, p3 *T, lp, rows, n int, first bool)
+	square1   func(out *T, ld int, p *T, lp, rows, n int, first bool)
 	moments   func(p *T, ld, rows, n int, shift float64, sums *laneSums)
 	narrow    func(dst *T, src *float64, n int)                             // nil: they are float64
 	transpose func(dst *T, ld int, src *T, ls, n int)                       // n blocks, one under the other

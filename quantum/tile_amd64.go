@@ -7,10 +7,16 @@ import "golang.org/x/sys/cpu"
 // With AVX2 and FMA; what each does stands with the Go form of its name.
 
 //go:noescape
-func combine3AVX32(out, p1, p2, p3 *float32, n int, first bool)
+func combine3AVX32(out *float32, ld int, p1, p2, p3 *float32, lp, rows, n int, first bool)
 
 //go:noescape
-func combine3AVX64(out, p1, p2, p3 *float64, n int, first bool)
+func combine3AVX64(out *float64, ld int, p1, p2, p3 *float64, lp, rows, n int, first bool)
+
+//go:noescape
+func square1AVX32(out *float32, ld int, p *float32, lp, rows, n int, first bool)
+
+//go:noescape
+func square1AVX64(out *float64, ld int, p *float64, lp, rows, n int, first bool)
 
 //go:noescape
 func momentsAVX32(p *float32, ld, rows, n int, shift float64, sums *laneSums)
@@ -41,6 +47,6 @@ func init() {
 	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA {
 		return
 	}
-	kernels32 = &tileKernels[float32]{8, 8, combine3AVX32, momentsAVX32, narrowAVX32, transposeAVX32, factorsAVX32}
-	kernels64 = &tileKernels[float64]{4, 4, combine3AVX64, momentsAVX64, nil, transposeAVX64, factorsAVX64}
+	kernels32 = &tileKernels[float32]{8, 8, combine3AVX32, square1AVX32, momentsAVX32, narrowAVX32, transposeAVX32, factorsAVX32}
+	kernels64 = &tileKernels[float64]{4, 4, combine3AVX64, square1AVX64, momentsAVX64, nil, transposeAVX64, factorsAVX64}
 }

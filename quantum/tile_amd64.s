@@ -7,65 +7,93 @@ GLOBL ·one32(SB), RODATA|NOPTR, $4
 DATA ·one64(SB)/8, $1.0
 GLOBL ·one64(SB), RODATA|NOPTR, $8
 
-// func combine3AVX32(out, p1, p2, p3 *float32, n int, first bool)
-TEXT ·combine3AVX32(SB), NOSPLIT, $0-41
-	MOVQ out+0(FP), DI
-	MOVQ p1+8(FP), SI
-	MOVQ p2+16(FP), DX
-	MOVQ p3+24(FP), R8
-	MOVQ n+32(FP), CX
-	MOVBLZX first+40(FP), R9
-	XORQ AX, AX
-
-loop:
-	VMOVUPS (SI)(AX*1), Y0
-	VMOVUPS (DX)(AX*1), Y1
-	VADDPS Y1, Y0, Y2
-	VSUBPS Y0, Y1, Y3
-	VADDPS (R8)(AX*1), Y3, Y3
-	VMULPS Y2, Y2, Y2
-	VFMADD231PS Y3, Y3, Y2
-	TESTQ R9, R9
-	JNZ write
-	VMULPS (DI)(AX*1), Y2, Y2
-
-write:
-	VMOVUPS Y2, (DI)(AX*1)
-	ADDQ $32, AX
-	SUBQ $8, CX
-	JG loop
-	VZEROUPPER
+// |z|^2 of three products to Y2, row by row.
+#define COMBINE(ADD, SUB, MUL, FMA, shift) \
+	MOVQ out+0(FP), DI;      \
+	MOVQ ld+8(FP), R10;      \
+	MOVQ p1+16(FP), SI;      \
+	MOVQ p2+24(FP), DX;      \
+	MOVQ p3+32(FP), R8;      \
+	MOVQ lp+40(FP), R11;     \
+	MOVQ rows+48(FP), R12;   \
+	MOVQ n+56(FP), CX;       \
+	MOVBLZX first+64(FP), R9; \
+	SHLQ $shift, R10;        \
+	SHLQ $shift, R11;        \
+	SHLQ $shift, CX;         \
+row:                      \
+	XORQ AX, AX;             \
+loop:                     \
+	VMOVUPS (SI)(AX*1), Y0;  \
+	VMOVUPS (DX)(AX*1), Y1;  \
+	ADD Y1, Y0, Y2;          \
+	SUB Y0, Y1, Y3;          \
+	ADD (R8)(AX*1), Y3, Y3;  \
+	MUL Y2, Y2, Y2;          \
+	FMA Y3, Y3, Y2;          \
+	TESTQ R9, R9;            \
+	JNZ write;               \
+	MUL (DI)(AX*1), Y2, Y2;  \
+write:                    \
+	VMOVUPS Y2, (DI)(AX*1);  \
+	ADDQ $32, AX;            \
+	CMPQ AX, CX;             \
+	JLT loop;                \
+	ADDQ R10, DI;            \
+	ADDQ R11, SI;            \
+	ADDQ R11, DX;            \
+	ADDQ R11, R8;            \
+	DECQ R12;                \
+	JNZ row;                 \
+	VZEROUPPER;              \
 	RET
 
-// func combine3AVX64(out, p1, p2, p3 *float64, n int, first bool)
-TEXT ·combine3AVX64(SB), NOSPLIT, $0-41
-	MOVQ out+0(FP), DI
-	MOVQ p1+8(FP), SI
-	MOVQ p2+16(FP), DX
-	MOVQ p3+24(FP), R8
-	MOVQ n+32(FP), CX
-	MOVBLZX first+40(FP), R9
-	XORQ AX, AX
-
-loop:
-	VMOVUPD (SI)(AX*1), Y0
-	VMOVUPD (DX)(AX*1), Y1
-	VADDPD Y1, Y0, Y2
-	VSUBPD Y0, Y1, Y3
-	VADDPD (R8)(AX*1), Y3, Y3
-	VMULPD Y2, Y2, Y2
-	VFMADD231PD Y3, Y3, Y2
-	TESTQ R9, R9
-	JNZ write
-	VMULPD (DI)(AX*1), Y2, Y2
-
-write:
-	VMOVUPD Y2, (DI)(AX*1)
-	ADDQ $32, AX
-	SUBQ $4, CX
-	JG loop
-	VZEROUPPER
+#define SQUARE(MUL, shift) \
+	MOVQ out+0(FP), DI;      \
+	MOVQ ld+8(FP), R10;      \
+	MOVQ p+16(FP), SI;       \
+	MOVQ lp+24(FP), R11;     \
+	MOVQ rows+32(FP), R12;   \
+	MOVQ n+40(FP), CX;       \
+	MOVBLZX first+48(FP), R9; \
+	SHLQ $shift, R10;        \
+	SHLQ $shift, R11;        \
+	SHLQ $shift, CX;         \
+row:                      \
+	XORQ AX, AX;             \
+loop:                     \
+	VMOVUPS (SI)(AX*1), Y0;  \
+	MUL Y0, Y0, Y0;          \
+	TESTQ R9, R9;            \
+	JNZ write;               \
+	MUL (DI)(AX*1), Y0, Y0;  \
+write:                    \
+	VMOVUPS Y0, (DI)(AX*1);  \
+	ADDQ $32, AX;            \
+	CMPQ AX, CX;             \
+	JLT loop;                \
+	ADDQ R10, DI;            \
+	ADDQ R11, SI;            \
+	DECQ R12;                \
+	JNZ row;                 \
+	VZEROUPPER;              \
 	RET
+
+// func combine3AVX32(out *float32, ld int, p1, p2, p3 *float32, lp, rows, n int, first bool)
+TEXT ·combine3AVX32(SB), NOSPLIT, $0-65
+	COMBINE(VADDPS, VSUBPS, VMULPS, VFMADD231PS, 2)
+
+// func combine3AVX64(out *float64, ld int, p1, p2, p3 *float64, lp, rows, n int, first bool)
+TEXT ·combine3AVX64(SB), NOSPLIT, $0-65
+	COMBINE(VADDPD, VSUBPD, VMULPD, VFMADD231PD, 3)
+
+// func square1AVX32(out *float32, ld int, p *float32, lp, rows, n int, first bool)
+TEXT ·square1AVX32(SB), NOSPLIT, $0-49
+	SQUARE(VMULPS, 2)
+
+// func square1AVX64(out *float64, ld int, p *float64, lp, rows, n int, first bool)
+TEXT ·square1AVX64(SB), NOSPLIT, $0-49
+	SQUARE(VMULPD, 3)
 
 // func momentsAVX32(p *float32, ld, rows, n int, shift float64, sums *laneSums)
 //

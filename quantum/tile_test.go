@@ -37,23 +37,50 @@ func testTileKernels[T number](t *testing.T, eps float64) {
 		}
 		return v
 	}
-	for n := range 70 {
-		p1, p2, p3, old := random(n), random(n), random(n), random(n)
-		written, multiplied := nan(n), append([]T{}, old...)
-		combine3(written, p1, p2, p3, true)
-		combine3(multiplied, p1, p2, p3, false)
-		squares := nan(n)
-		square1(squares, p1, true)
-		for i := range n {
-			re, im := float64(p1[i])+float64(p2[i]), float64(p3[i])-float64(p1[i])+float64(p2[i])
+	for range 300 {
+		r, cols := 1+rng.IntN(13), 1+rng.IntN(40)
+		lp, ld := (cols+15)/16*16+16*rng.IntN(2), cols+rng.IntN(4)
+		size := (r-1)*lp + cols // as short as it may be
+		if rng.IntN(2) == 0 {
+			size = r * lp
+		}
+		p1, p2, p3, old := random(size), random(size), random(size), random((r+1)*ld)
+		written, multiplied := nan(len(old)), slices.Clone(old)
+		squares, squared := nan(len(old)), slices.Clone(old)
+		square1(squares, ld, p1, lp, r, cols, true)
+		square1(squared, ld, p1, lp, r, cols, false)
+		// What a part of them is has the bits of the whole.
+		less := 1 + rng.IntN(cols)
+		part := nan(len(old))
+		combine3(part, ld, slices.Clone(p1), p2, p3, lp, r, less, true)
+		combine3(written, ld, slices.Clone(p1), p2, p3, lp, r, cols, true)
+		combine3(multiplied, ld, slices.Clone(p1), p2, p3, lp, r, cols, false)
+		for i := range old {
+			y, x := i/ld, i%ld
+			if y >= r || x >= cols {
+				if written[i] == written[i] || squares[i] == squares[i] || multiplied[i] != old[i] || squared[i] != old[i] {
+					t.Fatalf("%d x %d wrote beside them: (%d, %d)", r, cols, y, x)
+				}
+				continue
+			}
+			a, b, c := float64(p1[y*lp+x]), float64(p2[y*lp+x]), float64(p3[y*lp+x])
+			re, im := a+b, c-a+b
 			want := re*re + im*im
 			if !(math.Abs(float64(written[i])-want) <= 4*eps) || !(math.Abs(float64(multiplied[i])-want*float64(old[i])) <= 4*eps) {
-				t.Fatalf("combine3 of %d: entry %d is %v and %v, want %v", n, i, written[i], multiplied[i], want)
+				t.Fatalf("combine3 of %d x %d: entry (%d, %d) is %v and %v, want %v", r, cols, y, x, written[i], multiplied[i], want)
 			}
-			if !(math.Abs(float64(squares[i])-float64(p1[i])*float64(p1[i])) <= eps) {
-				t.Fatalf("square1 of %d: entry %d", n, i)
+			if kernels[T]() == nil || size == r*lp {
+				if multiplied[i] != T(old[i]*written[i]) || x < less && part[i] != written[i] {
+					t.Fatalf("combine3 of %d x %d: entry (%d, %d) has other bits in a part of %d columns, or multiplied", r, cols, y, x, less)
+				}
+			}
+			if squares[i] != T(T(a)*T(a)) || squared[i] != T(old[i]*squares[i]) {
+				t.Fatalf("square1 of %d x %d: entry (%d, %d) is %v and %v", r, cols, y, x, squares[i], squared[i])
 			}
 		}
+	}
+	for n := range 70 {
+		p1 := random(n)
 		wide, short := make([]float64, n), nan(n+1)
 		for i := range wide {
 			wide[i] = rng.NormFloat64()
@@ -98,7 +125,7 @@ func testTileKernels[T number](t *testing.T, eps float64) {
 			}
 		}
 	}
-	for _, n := range []int{1, 2, 7, 8, 9, 64, 150} {
+	for _, n := range []int{1, 2, 7, 8, 9, 64, 150, 400} {
 		ld := n + rng.IntN(3)
 		tile := random(n * ld)
 		want := slices.Clone(tile)

@@ -120,6 +120,10 @@ func (f *gramFlags) options() (o quantum.Options, err error) {
 		err = fmt.Errorf("-layers %d", f.layers)
 	case f.scale == 0 || math.IsNaN(f.scale) || math.IsInf(f.scale, 0):
 		err = fmt.Errorf("-scale %v", f.scale)
+	case f.tile < 0:
+		err = fmt.Errorf("-tile %d: states of a pair of blocks, or 0", f.tile)
+	case !(f.jitter >= 0) || math.IsInf(f.jitter, 1):
+		err = fmt.Errorf("-jitter %v: it is added to a diagonal of 1, and not negative", f.jitter)
 	case f.weights != "" && f.seeded:
 		err = errors.New("-weights and -seed exclude each other")
 	case f.weights != "" && !strings.EqualFold(f.circuit, "basic"):
@@ -128,7 +132,9 @@ func (f *gramFlags) options() (o quantum.Options, err error) {
 		err = plotFormat(f.plot)
 	}
 	if err == nil && f.budget != "" {
-		o.MemoryBudget, err = device.ParseSize(f.budget)
+		if o.MemoryBudget, err = device.ParseSize(f.budget); err != nil {
+			err = fmt.Errorf("-budget: %w", err)
+		}
 	}
 	return o, err
 }
@@ -159,7 +165,7 @@ func (f *gramFlags) samples() (x, y *gpk.Array, err error) {
 	}
 	// The circuit is made for x and would not see what y has more.
 	if n, m := x.Shape()[1], y.Shape()[1]; n != m {
-		return nil, nil, fmt.Errorf("%w: y has %d features, x has %d", gpk.ErrShape, m, n)
+		return nil, nil, fmt.Errorf("%s: %w: %d features, %s has %d", f.y, gpk.ErrShape, m, f.x, n)
 	}
 	return x, y, nil
 }
@@ -186,7 +192,43 @@ func (f *gramFlags) build(features int) (*quantum.Circuit, error) {
 		}
 		c = quantum.BasicEntangler(w, o)
 	}
-	return c, c.Err()
+	if err := c.Err(); err != nil {
+		if f.weights != "" {
+			return nil, fmt.Errorf("-weights %s: %w", f.weights, withoutSite(err))
+		}
+		return nil, fmt.Errorf("-x %s: %w", f.x, withoutSite(err))
+	}
+	return c, nil
+}
+
+// withoutSite is an error of the library without the line of this program that met it.
+func withoutSite(err error) error {
+	for {
+		op, ok := err.(*gpk.OpError) //nolint:errorlint // what wraps one of them has words of its own
+		if !ok {
+			return err
+		}
+		err = op.Err
+	}
+}
+
+// explain says an error of quantum.Gram in terms of the command line.
+func (f *gramFlags) explain(err error) error {
+	err = withoutSite(err)
+	var path *os.PathError
+	switch {
+	case errors.As(err, &path): // of a file that the user has not named
+		return fmt.Errorf("%s: writing K: %w", f.out, path.Err)
+	case errors.Is(err, gpk.ErrOutOfMemory) && f.budget != "":
+		return fmt.Errorf("-budget %s: %w", f.budget, err)
+	case errors.Is(err, gpk.ErrUnsupported) && strings.EqualFold(f.path, "product"):
+		return fmt.Errorf("-path %s -circuit %s: %w", f.path, f.circuit, err)
+	case errors.Is(err, gpk.ErrNonFinite) && f.y != "":
+		return fmt.Errorf("-x %s -y %s: %w", f.x, f.y, err)
+	case errors.Is(err, gpk.ErrNonFinite):
+		return fmt.Errorf("-x %s: %w", f.x, err)
+	}
+	return err
 }
 
 // weightRows reads the weights, or draws them.
@@ -240,7 +282,11 @@ func (f *gramFlags) compute(ctx context.Context, std streams, c *quantum.Circuit
 	}
 	file, err := os.CreateTemp(filepath.Dir(f.out), "."+filepath.Base(f.out)+"-")
 	if err != nil {
-		return err
+		var path *os.PathError
+		if errors.As(err, &path) {
+			err = path.Err
+		}
+		return fmt.Errorf("-out %s: %w", f.out, err)
 	}
 	defer os.Remove(file.Name()) // gone after the rename
 	defer file.Close()
@@ -250,7 +296,7 @@ func (f *gramFlags) compute(ctx context.Context, std streams, c *quantum.Circuit
 	r, err := quantum.Gram(ctx, c, x, y, o)
 	bar.end()
 	if err != nil {
-		return err
+		return f.explain(err)
 	}
 	fmt.Fprint(std.out, r.Plan)
 	fmt.Fprint(std.out, r.Report)

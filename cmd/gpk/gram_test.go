@@ -46,7 +46,7 @@ func gramFolder(t *testing.T) string {
 	write("empty.npy", 0, 4)
 	for name, a := range map[string]*gpk.Array{
 		"int.npy": gpk.Ones(gpk.Int32, 2, 2), "vector.npy": gpk.Ones(gpk.Float32, 4),
-		"nan.npy": gpk.FromSlice([]float64{1, 2, 3, math.NaN()}, 1, 4),
+		"nan.npy": gpk.FromSlice([]float64{1, 2, 3, math.NaN()}, 1, 4), "large.npy": gpk.FromSlice([]float64{1e300, 2, 3, 4}, 1, 4),
 	} {
 		if err := npy.WriteFile(filepath.Join(dir, name), a); err != nil {
 			t.Fatal(err)
@@ -199,29 +199,39 @@ func TestGramErrors(t *testing.T) {
 		{"-x " + in("x.npy") + " -weights a.npy -seed 1", 2, "exclude each other"},
 		{"-x " + in("x.npy") + " -weights a.npy -circuit zz", 2, "-circuit basic"},
 		{"-x " + in("x.npy") + " -plot k.bmp", 2, "k.bmp"},
-		{"-x " + in("x.npy") + " -budget much", 2, "much"},
+		{"-x " + in("x.npy") + " -budget much", 2, "-budget: "},
 		{"-x " + in("absent.npy"), 1, "absent.npy"},
 		{"-x " + in("cut.npy"), 1, "cut.npy: npy: not a .npy file, or damaged"},
 		{"-x " + in("int.npy"), 1, "int32"},
 		{"-x " + in("vector.npy"), 1, "[samples, features]"},
+		{"-x " + in("nan.npy"), 1, "gpk gram: -x " + in("nan.npy") + ": "},
 		{"-x " + in("nan.npy"), 1, "x[0, 3] is NaN"},
+		{"-x " + in("x.npy") + " -y " + in("nan.npy"), 1, "-y " + in("nan.npy") + ": "},
+		{"-x " + in("x.npy") + " -y " + in("nan.npy"), 1, "y[0, 3] is NaN"},
+		{"-x " + in("large.npy") + " -scale 1e300", 1, "overflows for row 0"},
+		{"-x " + in("x.npy") + " -weights " + in("nan.npy"), 1, "gpk gram: -weights " + in("nan.npy") + ": "},
 		{"-x " + in("x.npy") + " -weights " + in("wide.npy"), 1, "[layers, 4]"},
-		{"-x " + in("wide.npy") + " -y " + in("x.npy"), 1, "y has 4 features, x has 9"},
-		{"-x " + in("x.npy") + " -y " + in("wide.npy"), 1, "y has 9 features, x has 4"},
+		{"-x " + in("wide.npy") + " -y " + in("x.npy"), 1, in("x.npy") + ": "},
+		{"-x " + in("x.npy") + " -y " + in("wide.npy"), 1, "9 features, " + in("x.npy") + " has 4"},
+		{"-x " + in("x.npy") + " -budget 256 -circuit zz", 1, "gpk gram: -budget 256: "},
 		{"-x " + in("x.npy") + " -budget 256 -circuit zz", 1, "the budget is 256"},
-		{"-x " + in("x.npy") + " -circuit zz -path product", 1, "path Product"},
-		{"-x " + in("x.npy") + " -tile -4", 1, "-4"},
-		{"-x " + in("x.npy") + " -jitter -1", 1, "Jitter of -1"},
+		{"-x " + in("x.npy") + " -circuit zz -path product", 1, "gpk gram: -path product -circuit zz: "},
+		{"-x " + in("x.npy") + " -tile -4", 2, "-tile -4"},
+		{"-x " + in("x.npy") + " -jitter -1", 2, "-jitter -1"},
+		{"-x " + in("x.npy") + " -jitter NaN", 2, "-jitter NaN"},
 	} {
 		var out, errs bytes.Buffer
 		args := append([]string{"gram", "-out", in("k.npy")}, strings.Fields(c.args)...)
 		if status := run(context.Background(), args, streams{&out, &errs}); status != c.status || !strings.Contains(errs.String(), c.want) {
 			t.Errorf("%s: status %d, want %d: %s\nwant %q", c.args, status, c.status, &errs, c.want)
 		}
+		if strings.Contains(errs.String(), ".go:") {
+			t.Errorf("%s: names a line of gpk: %s", c.args, &errs)
+		}
 	}
 	var out, errs bytes.Buffer
-	if status := run(context.Background(), []string{"gram", "-x", in("x.npy"), "-out", filepath.Join(dir, "no", "k.npy")}, streams{&out, &errs}); status != 1 {
-		t.Error("written into no folder")
+	if status := run(context.Background(), []string{"gram", "-x", in("x.npy"), "-out", filepath.Join(dir, "no", "k.npy")}, streams{&out, &errs}); status != 1 || !strings.Contains(errs.String(), "-out "+filepath.Join(dir, "no", "k.npy")+": ") {
+		t.Errorf("written into no folder: %s", &errs)
 	}
 	for _, name := range []string{os.DevNull, dir} {
 		errs.Reset()
