@@ -69,7 +69,8 @@ func SetPrecision(p matmul.Precision) (old matmul.Precision) { return matmul.Set
 func FromSlice[T Elem](data []T, shape ...int) *Array { return array.FromSlice(data, shape...) }
 
 // ToSlice waits and returns the elements in row-major order. T must be the
-// array's exact element type, else ErrDType.
+// array's exact element type, else ErrDType. The slice is as long as the shape says, also
+// that of a broadcast array; more than the machine's memory is ErrOutOfMemory.
 func ToSlice[T Elem](a *Array) ([]T, error) { return array.ToSlice[T](a) }
 
 // ToSliceInto waits and writes the elements in row-major order into dst, whose

@@ -446,27 +446,13 @@ func (s *source) rows() {
 	s.begin()
 	s.line("  int64_t const c = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;\n  if (c >= p.columns) return;")
 	s.singles("  ", "V")
-	for i, l := range s.p.Leaves {
-		if l.Class == Row {
-			t := s.typeOf(l.DType)
-			s.line("  Some<%s, V> const x%d = load<%s, V>(p.leaf[%d], c * V);", t, i, t, i)
-		}
-	}
+	s.rowLeaves("c * V")
 	// Addresses are those of the first row and a step from row to row.
 	s.line("  int64_t const step = blockDim.y * p.columns * V;")
 	s.line("  for (int64_t g = blockIdx.y; g < p.groups; g += gridDim.y) {\n    int64_t const first = g * blockDim.y * U + threadIdx.y;")
 	s.line("    int64_t const at = (first * p.columns + c) * V;")
 	s.line("    int const left = static_cast<int>(p.rows - first < U * blockDim.y ? p.rows - first : U * blockDim.y);")
-	s.line("    %s* to = static_cast<%s*>(p.dst) + at;", s.out(), s.out())
-	for i, l := range s.p.Leaves {
-		t := s.typeOf(l.DType)
-		switch l.Class {
-		case Dense:
-			s.line("    %s const* q%d = static_cast<%s const*>(p.leaf[%d]) + at;", t, i, t, i)
-		case Column:
-			s.line("    %s const* q%d = static_cast<%s const*>(p.leaf[%d]) + first;", t, i, t, i)
-		}
-	}
+	s.places("    ")
 	if s.u > 8 {
 		s.rowAfterRow(inLoop)
 		return
@@ -490,6 +476,31 @@ func (s *source) rows() {
 	s.line("      store<%s, V>(to, u * step, compute<V>(p%s));\n    }\n  }\n}", s.out(), s.arguments("[u]", inLoop))
 }
 
+// rowLeaves loads what is the same for all rows, from the place at.
+func (s *source) rowLeaves(at string) {
+	for i, l := range s.p.Leaves {
+		if l.Class == Row {
+			t := s.typeOf(l.DType)
+			s.line("  Some<%s, V> const x%d = load<%s, V>(p.leaf[%d], %s);", t, i, t, i, at)
+		}
+	}
+}
+
+// places are the addresses of a thread's first row: at for what has the result's
+// shape, first for what has an element a row.
+func (s *source) places(indent string) {
+	s.line("%s%s* to = static_cast<%s*>(p.dst) + at;", indent, s.out(), s.out())
+	for i, l := range s.p.Leaves {
+		t := s.typeOf(l.DType)
+		switch l.Class {
+		case Dense:
+			s.line("%s%s const* q%d = static_cast<%s const*>(p.leaf[%d]) + at;", indent, t, i, t, i)
+		case Column:
+			s.line("%s%s const* q%d = static_cast<%s const*>(p.leaf[%d]) + first;", indent, t, i, t, i)
+		}
+	}
+}
+
 // together writes the kernel that rowsTogether is about. A thread has one group of
 // rows, and an address is one multiplication: the first row's and a product of 32 bits.
 func (s *source) together() {
@@ -497,24 +508,10 @@ func (s *source) together() {
 	s.beginWith(rowThreads(s.p, s.f))
 	s.line("  uint32_t const c = blockIdx.x * blockDim.x + threadIdx.x;\n  if (c >= p.columns) return;")
 	s.singles("  ", "V")
-	for i, l := range s.p.Leaves {
-		if l.Class == Row {
-			t := s.typeOf(l.DType)
-			s.line("  Some<%s, V> const x%d = load<%s, V>(p.leaf[%d], static_cast<int64_t>(c) * V);", t, i, t, i)
-		}
-	}
+	s.rowLeaves("static_cast<int64_t>(c) * V")
 	s.line("  uint32_t const first = blockIdx.y * blockDim.y * U + threadIdx.y, step = blockDim.y * p.columns;")
 	s.line("  int64_t const at = (static_cast<int64_t>(first) * p.columns + c) * V;")
-	s.line("  %s* to = static_cast<%s*>(p.dst) + at;", s.out(), s.out())
-	for i, l := range s.p.Leaves {
-		t := s.typeOf(l.DType)
-		switch l.Class {
-		case Dense:
-			s.line("  %s const* q%d = static_cast<%s const*>(p.leaf[%d]) + at;", t, i, t, i)
-		case Column:
-			s.line("  %s const* q%d = static_cast<%s const*>(p.leaf[%d]) + first;", t, i, t, i)
-		}
-	}
+	s.places("  ")
 	row := func(index string) {
 		for i, l := range s.p.Leaves {
 			t := s.typeOf(l.DType)

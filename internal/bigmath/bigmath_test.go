@@ -3,7 +3,10 @@ package bigmath
 import (
 	"math"
 	"math/big"
+	"math/rand/v2"
 	"testing"
+
+	"github.com/gpk-go/gpk/expr"
 )
 
 // TestFunctions compares with package math where that is nearly rounded, and with
@@ -38,6 +41,25 @@ func TestFunctions(t *testing.T) {
 	}
 	if v, _ := Pi().Float64(); v != math.Pi {
 		t.Errorf("pi is %v", v)
+	}
+}
+
+// TestSmooth: both references of a function agree, to more than float32 asks.
+func TestSmooth(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %#x", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	for op, r := range Smooth {
+		for range 100 {
+			x := rng.NormFloat64() * math.Exp2(float64(rng.IntN(12)-6))
+			if op == expr.Log || op == expr.Log1p || op == expr.Sqrt || op == expr.Rsqrt {
+				x = math.Abs(x)
+			}
+			want, _ := r.Exact(Of(x)).Float64()
+			if got := r.Near(x); !(math.Abs(got-want) <= 0x1p-40*math.Abs(want)) && math.Abs(want) > 0x1p-149 {
+				t.Errorf("%v of %v: %v, and %v exactly", op, x, got, want)
+			}
+		}
 	}
 }
 

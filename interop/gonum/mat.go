@@ -8,6 +8,9 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/array"
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/layout"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/blas/cblas128"
 	"gonum.org/v1/gonum/mat"
@@ -40,7 +43,11 @@ func fromMat(m mat.Matrix) (*gpk.Array, error) {
 	if d, ok := m.(*mat.Dense); ok {
 		return rawOf(d).load()
 	}
-	return gathered(r, c, m.At).load()
+	g, err := gathered(r, c, m.At)
+	if err != nil {
+		return nil, err
+	}
+	return g.load()
 }
 
 // rawOf is the elements of m. The empty matrix has a stride of 0.
@@ -49,15 +56,26 @@ func rawOf(m *mat.Dense) dense[float64] {
 	return dense[float64]{2, g.Rows, g.Cols, max(1, g.Stride), g.Data}
 }
 
-// gathered is a copy of the elements at(i, j).
-func gathered[T number](rows, cols int, at func(i, j int) T) dense[T] {
-	d := dense[T]{2, rows, cols, max(1, cols), make([]T, 0, max(0, rows*cols))}
+// gathered is a copy of the elements at(i, j). A matrix that stores few of its elements
+// may have more than there is memory for.
+func gathered[T number](rows, cols int, at func(i, j int) T) (dense[T], error) {
+	n, err := layout.Size([]int{rows, cols})
+	if err == nil {
+		err = device.HostRoom(int64(n) * int64(dtype.Of[T]().Size()))
+	}
+	if err != nil {
+		return dense[T]{}, err
+	}
+	d := dense[T]{2, rows, cols, max(1, cols), make([]T, 0, n)}
 	for i := range rows {
+		if n == 0 { // there may be very many
+			break
+		}
 		for j := range cols {
 			d.data = append(d.data, at(i, j))
 		}
 	}
-	return d
+	return d, nil
 }
 
 // FromCMat is FromMat for matrices of complex128, which are copied as they are
@@ -67,8 +85,11 @@ func FromCMat(m mat.CMatrix) *gpk.Array {
 		return failed("FromCMat", fmt.Errorf("%w: a nil matrix", gpk.ErrShape))
 	}
 	r, c := m.Dims()
-	d := gathered(r, c, m.At)
-	a, err := d.load()
+	g, err := gathered(r, c, m.At)
+	if err != nil {
+		return failed("FromCMat", err)
+	}
+	a, err := g.load()
 	if err != nil {
 		return failed("FromCMat", err)
 	}

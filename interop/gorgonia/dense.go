@@ -99,6 +99,9 @@ func (e elements[T]) load(t *tensor.Dense, dev *device.Device) (*gpk.Array, erro
 		}
 		return a.Transpose(inverse(axes)...), nil
 	}
+	if err := device.HostRoom(int64(size) * int64(e.dtype().Size())); err != nil {
+		return nil, err
+	}
 	gathered := make([]T, 0, size)
 	s.rows(func(at, n, step int) {
 		for range n {

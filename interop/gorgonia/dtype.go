@@ -52,6 +52,8 @@ func check(t *tensor.Dense) (carrier, error) {
 	switch {
 	case t == nil:
 		return nil, fmt.Errorf("%w: a nil tensor", gpk.ErrShape)
+	case t.Dtype().Type == nil:
+		return nil, fmt.Errorf("%w: a zero tensor, of no type", gpk.ErrDType)
 	case !t.IsNativelyAccessible():
 		return nil, fmt.Errorf("%w: the tensor's memory cannot be read by Go", gpk.ErrUnsupported)
 	case len(t.Mask()) > 0:

@@ -59,7 +59,9 @@ func WithPrecision(p matmul.Precision) Option { return func(e *Engine) { e.preci
 func NewEngine(opts ...Option) *Engine {
 	e := &Engine{min: DefaultMinSize}
 	for _, o := range opts {
-		o(e)
+		if o != nil {
+			o(e)
+		}
 	}
 	return e
 }

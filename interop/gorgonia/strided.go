@@ -31,13 +31,17 @@ func stridesOf(t *tensor.Dense) strided {
 
 // fits reports an access pattern that reaches outside n elements.
 func (s strided) fits(n int) error {
+	if slices.Contains(s.shape, 0) {
+		return nil
+	}
 	last := 0
 	for i, d := range s.shape {
-		if d == 0 {
-			return nil
-		}
 		if s.strides[i] < 0 {
 			return fmt.Errorf("%w: stride %d of a tensor", gpk.ErrShape, s.strides[i])
+		}
+		if s.strides[i] > 0 && d-1 > (n-last)/s.strides[i] {
+			last = n
+			break
 		}
 		last += (d - 1) * s.strides[i]
 	}

@@ -50,6 +50,9 @@ func ReadFile(path string) (*gpk.Array, error) {
 
 // read reads an array from r, which holds total bytes, or -1: nobody knows.
 func read(r io.Reader, total int64) (*gpk.Array, error) {
+	if r == nil {
+		return nil, formatError("there is nothing to read: a nil Reader")
+	}
 	counted := &counter{r: r}
 	d, err := readHeader(counted)
 	if err != nil {
@@ -182,11 +185,16 @@ func swap(b []byte, dt gpk.DType) {
 	}
 }
 
+var errNoWriter = fmt.Errorf("npy: %w: a nil Writer", gpk.ErrUnsupported)
+
 // Write waits for a and writes it as a .npy file.
 func Write(w io.Writer, a *gpk.Array) error {
 	h, err := begin(a)
 	if err != nil {
 		return err
+	}
+	if w == nil {
+		return errNoWriter
 	}
 	switch a.DType() {
 	case gpk.Float16:

@@ -16,6 +16,9 @@ import (
 // NumPy has for them. A compressed file can hold a thousand times its length, and
 // reading it takes that much memory.
 func ReadZip(r io.ReaderAt, size int64) (map[string]*gpk.Array, error) {
+	if r == nil {
+		return nil, formatError("there is nothing to read: a nil ReaderAt")
+	}
 	z, err := zip.NewReader(r, size)
 	if err != nil {
 		return nil, formatError("not a .npz file: %w", err)
@@ -78,6 +81,9 @@ func ReadZipFile(path string) (map[string]*gpk.Array, error) {
 // WriteZip writes arrays as a .npz file, uncompressed as numpy.savez does, in
 // the order of their names.
 func WriteZip(w io.Writer, arrays map[string]*gpk.Array) error {
+	if w == nil {
+		return errNoWriter
+	}
 	var names []string
 	for n := range arrays {
 		if n == "" || strings.ContainsAny(n, "\\\x00") || len(n) > math.MaxUint16/2 {
