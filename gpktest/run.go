@@ -71,6 +71,8 @@ func Run(t *testing.T, dev *device.Device) {
 		{"NonFinite", testNonFinite},
 		{"Repeat", testRepeat},
 		{"Strided", testStrided},
+		{"StridedOrder", testStridedOrder},
+		{"StridedAxes", testStridedAxes},
 		{"Errors", testErrors},
 		{"Refusals", testRefusals},
 		{"Precision", testPrecision},

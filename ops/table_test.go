@@ -25,6 +25,10 @@ Every operation is a method of Array and a function of package gpk. Types that a
 not listed have no meaning and are dtype.ErrDType; what has no kernel on a device is
 ErrUnsupported. Half types are computed in float32 and rounded once. Two arrays must
 have one type; a number takes the array's.
+
+The order in which terms meet, of sums, products and variances, of softmax and the norms, is one
+of shape and type: the bits are those of a dense copy, however operands and result lie in memory
+and whichever kernel computes them.
 `)
 	titles := []struct {
 		kind  ops.Kind

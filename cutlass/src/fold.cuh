@@ -429,7 +429,7 @@ __device__ inline void line_rows(Folding const& p, Weights const& w, void* dst, 
     return v;
   };
   held_line<op, T, Team, Held, false>(w, mine ? static_cast<int>(p.terms) : 0, at, step, load,
-                                      [&] { return static_cast<T*>(dst) + (mine ? line : 0) * p.terms + at; });
+                                      [&] { return Beside<T>{static_cast<T*>(dst) + (mine ? line : 0) * p.terms + at}; });
 }
 
 }  // namespace gpk

@@ -178,12 +178,23 @@ __device__ uint4 bytes_of(A const (&x)[V]) {
   return v;
 }
 
+// Elements of a line that lie side by side, and where 16 bytes may be written at once.
+template <class T>
+struct Beside {
+  T* p;
+
+  // Reads 16 bytes of weights; writes those of elements i ... of the line.
+  static __device__ uint4 weights(T const* q) { return *reinterpret_cast<uint4 const*>(q); }
+  __device__ void put(int i, uint4 v) const { *reinterpret_cast<uint4*>(p + i) = v; }
+};
+
 // One line of a team of threads, of each of a cluster's blocks where Blocks. load(u)
 // reads the 16 bytes at element at + u * step, and there are n elements in all; place()
-// is where that of u = 0 goes. The order of additions depends on Team, Held and the number
-// of blocks alone.
+// is where that of u = 0 goes: Beside, or what is like it. The order of additions depends
+// on the threads of the team and the number of blocks alone.
 //
 // W has a norm's weights gamma and beta, which may be null, its eps, and the length n.
+// Where Team is 0, W knows the team: over<Op>(v, k) is Op over its threads' values.
 template <int op, class T, int Team, int Held, bool Blocks, class W, class Load, class Dst>
 __device__ inline void held_line(W const& w, int n, int at, int step, Load const& load, Dst const& place) {
   using A = typename computed<T>::type;
@@ -192,7 +203,11 @@ __device__ inline void held_line(W const& w, int n, int at, int step, Load const
   __shared__ A scratch[2][block / 32 + 1];
   auto over = [&](auto op2, A v, int k) {
     using Op = decltype(op2);
-    v = over_team<Op, Team>(v, scratch[k]);
+    if constexpr (Team == 0) {
+      v = w.template over<Op>(v, k);
+    } else {
+      v = over_team<Op, Team>(v, scratch[k]);
+    }
     if constexpr (Blocks) v = over_cluster<Op>(v, &scratch[k][block / 32]);
     return v;
   };
@@ -257,7 +272,7 @@ __device__ inline void held_line(W const& w, int n, int at, int step, Load const
     }
     scale = 1 / sqrt(over(Add2{}, over_pairs<Add2>(squares), 1) / count + static_cast<A>(w.eps));
   }
-  T* const dst = place();
+  auto const dst = place();
   T const* const gamma = reinterpret_cast<T const*>(w.gamma) + at;
   T const* const beta = reinterpret_cast<T const*>(w.beta) + at;
 #pragma unroll
@@ -265,8 +280,8 @@ __device__ inline void held_line(W const& w, int n, int at, int step, Load const
     if (at + u * step >= n) continue;
     uint4 g, b;
     if constexpr (!soft) {
-      if (w.gamma != nullptr) g = *reinterpret_cast<uint4 const*>(gamma + u * step);
-      if (op == op_layer_norm && w.beta != nullptr) b = *reinterpret_cast<uint4 const*>(beta + u * step);
+      if (w.gamma != nullptr) g = dst.weights(gamma + u * step);
+      if (op == op_layer_norm && w.beta != nullptr) b = dst.weights(beta + u * step);
     }
     A y[V];
 #pragma unroll
@@ -281,7 +296,7 @@ __device__ inline void held_line(W const& w, int n, int at, int step, Load const
                       op == op_layer_norm && w.beta != nullptr ? get(b, e) : A(0));
       }
     }
-    *reinterpret_cast<uint4*>(dst + u * step) = bytes_of<T>(y);
+    dst.put(u * step, bytes_of<T>(y));
   }
   if constexpr (Blocks) cluster_sync();  // no block ends while another reads its shared memory
 }

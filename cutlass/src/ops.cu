@@ -9,10 +9,11 @@
 
 namespace gpk {
 
-// Reductions other than Sum and Mean, in ops_rows.cu.
+// Reductions other than Sum and Mean, in ops_rows.cu. dense has the dimensions of s with
+// the strides of a dense array of its shape: they decide on the order of terms.
 int64_t other_workspace(int op, int x_type, int dst_type, int64_t folds, int64_t terms);
-int other_reduce(uint64_t stream, int op, int x_type, int64_t folds, int64_t terms, Sum const& s, uint64_t dst,
-                 uint64_t workspace);
+int other_reduce(uint64_t stream, int op, int x_type, int64_t folds, int64_t terms, Sum const& s, Sum const& dense,
+                 uint64_t dst, uint64_t workspace);
 
 namespace {
 
@@ -102,10 +103,11 @@ constexpr int pass_each = is_half<T> ? 2 : 4;
 template <class T>
 constexpr int pass_blocks = is_half<T> ? 12 : 20;
 
-// A smooth operation on what lies side by side, more than a wave of it. Its arithmetic
-// takes about as long as its bytes: nothing around it is more than it must be, and
-// blocks are small and end soon, so that some read while others compute, and what all
-// touch at a time lies close together. (H200 with power at its limit: GELU of float at
+// A smooth operation on 4 MiB or more that lie side by side: from less than a wave of it on
+// (the blocks that an H200 holds at once have 10 MiB of float, 6 of halves). Its arithmetic
+// takes about as long as its bytes: nothing around it is more than it must be, and blocks
+// are small and end soon, so that some read while others compute, and what all touch at a
+// time lies close together. (H200 with power at its limit: GELU of float at
 // 4.16 TB/s, as a loop over eight vectors 3.9; of bfloat16 at 4.25.)
 template <class Op, class T>
 __global__ void __launch_bounds__(pass_threads<T>, pass_blocks<T>) unary_pass(Pass p) {
@@ -617,22 +619,26 @@ int gpk_reduce(int device, uint64_t stream, int op, int x_type, int dst_type, in
     int64_t const one = 1;
     return gpk_fill(device, stream, dst_type, 1, &sums, 0, 0, dst, &one);
   }
+  auto place = [&](Sum& p, int d, int64_t stride) {
+    if (axes >> d & 1) {
+      prepend(&p.summed_dims, p.summed_n, p.summed_stride, shape[d], stride);
+    } else {
+      prepend(&p.kept_dims, p.kept_n, p.kept_stride, shape[d], stride);
+    }
+  };
   Sum p = {};
   p.x = reinterpret_cast<char const*>(x);
-  for (int d = ndim - 1; d >= 0; --d) {
-    if (axes >> d & 1) {
-      prepend(&p.summed_dims, p.summed_n, p.summed_stride, shape[d], x_strides[d]);
-    } else {
-      prepend(&p.kept_dims, p.kept_n, p.kept_stride, shape[d], x_strides[d]);
-    }
-  }
+  for (int d = ndim - 1; d >= 0; --d) place(p, d, x_strides[d]);
   code = set_device(device);
   if (code != GPK_OK) return code;
   if (!is_sum(op)) {
+    Sum dense = {};
+    int64_t stride = 1;
+    for (int d = ndim - 1; d >= 0; stride *= shape[d--]) place(dense, d, stride);
     int64_t const need = other_workspace(op, x_type, dst_type, sums, terms);
     if (need < 0) return static_cast<int>(-need);
     if (need > workspace_bytes) return GPK_ERR_WORKSPACE;
-    return other_reduce(stream, op, x_type, sums, terms, p, dst, workspace);
+    return other_reduce(stream, op, x_type, sums, terms, p, dense, dst, workspace);
   }
   p.over = op == op_mean ? static_cast<double>(terms) : 0;
   return by_type(x_type, [&](auto v) {

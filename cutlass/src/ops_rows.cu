@@ -4,7 +4,9 @@
 // Where a line (softmax, the norms) fits a team of threads, or the blocks of a
 // cluster, it is read once, kept in registers and written once. Sums of a line are
 // those of its threads, then of neighbouring threads in pairs, then of blocks:
-// their order depends on the line's length and alignment alone.
+// their order depends on the line's length alone, and that of Var and Prod on the
+// shape. Operands that do not lie dense have kernels that find the same terms at
+// other addresses.
 #include "lines.cuh"
 #include "ops.cuh"
 #include "ops_reduce.cuh"
@@ -112,10 +114,11 @@ struct Reduction {
   double const* means;
   int64_t folds, terms, groups, per_group;
   int team;      // threads that share a fold, a power of two
-  bool vectors;  // read 16 bytes at once
+  bool vectors;  // terms are taken 16 bytes at once
   int kept_dims, folded_dims;  // innermost first
   int64_t kept_n[GPK_MAX_DIMS], kept_stride[GPK_MAX_DIMS];
   int64_t folded_n[GPK_MAX_DIMS], folded_stride[GPK_MAX_DIMS];
+  int parts;  // threads that share a fold of fold_turned, at most team
 
   __device__ int64_t kept(int64_t i) const {
     return kept_dims == 1 ? i * kept_stride[0] : far_offset(kept_dims, kept_n, kept_stride, i);
@@ -133,6 +136,17 @@ __device__ void finish(Reduction const& p, int64_t fold, int64_t group, typename
     reinterpret_cast<typename P::R*>(p.out)[fold] = P::result(a, static_cast<double>(p.terms));
   }
 }
+
+// Whether the order of terms shows in the result: it is then a function of shape and
+// type alone, whatever the strides.
+template <class P>
+constexpr bool ordered = false;
+template <class T>
+constexpr bool ordered<Product<T>> = is_float<T> || is_complex<T>;
+template <class T>
+constexpr bool ordered<Average<T>> = true;
+template <class T>
+constexpr bool ordered<Variance<T>> = true;
 
 // Blocks of fold_rows that a multiprocessor should hold.
 template <class P, class T, bool Dense>
@@ -152,12 +166,13 @@ __device__ void take(typename P::A& a, Vec<T, V> const& x, int64_t k) {
 }
 
 // Terms of a fold are neighbours: `team` threads a branch, a block threads/team
-// branches. Dense: in one dimension, vectors of 16 bytes.
-template <class P, class T, bool Dense>
+// branches. Dense: in one dimension, vectors of 16 bytes. Alone: vectors of terms, where
+// there are any, are read one by one.
+template <class P, class T, bool Dense, bool Alone = false>
 __global__ void __launch_bounds__(threads, fold_blocks<P, T, Dense>)
     fold_rows(__grid_constant__ Reduction const p) {
   begin();
-  constexpr int V = vector_width<T>, flight = Dense ? 8 : 4;
+  constexpr int V = vector_width<T>, flight = Dense ? 8 : 4, few = Dense || Alone ? 8 : 4;
   int64_t const branch = static_cast<int64_t>(blockIdx.x) * (threads / p.team) + threadIdx.x / p.team;
   bool const mine = branch < p.folds * p.groups;
   int64_t fold = mine ? branch : 0, group = 0;
@@ -202,7 +217,13 @@ __global__ void __launch_bounds__(threads, fold_blocks<P, T, Dense>)
       Vec<T, V> v[flight];
 #pragma unroll
       for (int u = 0; u < flight; ++u) {
-        if (j + u * step < whole) v[u] = *reinterpret_cast<Vec<T, V> const*>(x + p.folded(j + u * step));
+        if constexpr (Alone) {
+          if (j + u * step >= whole) continue;
+#pragma unroll
+          for (int e = 0; e < V; ++e) v[u].v[e] = x[p.folded(j + u * step + e)];
+        } else {
+          if (j + u * step < whole) v[u] = *reinterpret_cast<Vec<T, V> const*>(x + p.folded(j + u * step));
+        }
       }
 #pragma unroll
       for (int u = 0; u < flight; ++u) {
@@ -211,15 +232,15 @@ __global__ void __launch_bounds__(threads, fold_blocks<P, T, Dense>)
     }
     i = whole;
   }
-  for (int64_t j = i + at; j < hi; j += flight * p.team) {
-    T v[flight];
+  for (int64_t j = i + at; j < hi; j += few * p.team) {
+    T v[few];
 #pragma unroll
-    for (int u = 0; u < flight; ++u) {
+    for (int u = 0; u < few; ++u) {
       int64_t const k = j + u * p.team;
       if (k < hi) v[u] = x[Dense ? k : p.folded(k)];
     }
 #pragma unroll
-    for (int u = 0; u < flight; ++u) {
+    for (int u = 0; u < few; ++u) {
       if (j + u * p.team < hi) P::take(a, v[u], j + u * p.team);
     }
   }
@@ -273,6 +294,125 @@ __global__ void __launch_bounds__(threads, 2) fold_columns(__grid_constant__ Red
   for (int e = 0; e < W; ++e) finish<P>(p, fold + e, group, a[e]);
 }
 
+// The tree of fold_columns where the terms of a fold are neighbours in memory, in vectors:
+// of the `slices` teams there that take terms in turn, a thread is V neighbouring ones.
+template <class P, class T>
+__global__ void __launch_bounds__(threads, 2) fold_slices(__grid_constant__ Reduction const p) {
+  begin();
+  constexpr int V = vector_width<T>, flight = V > 4 ? 4 : 8;
+  int64_t const branch = static_cast<int64_t>(blockIdx.x) * (threads / p.team) + threadIdx.x / p.team;
+  bool const mine = branch < p.folds * p.groups;
+  int64_t fold = mine ? branch : 0, group = 0;
+  if (p.groups > 1) group = fold % p.groups, fold /= p.groups;
+  int const at = threadIdx.x % p.team * V, step = p.team * V;
+  T const* const x = reinterpret_cast<T const*>(p.x) + p.kept(fold);
+  int64_t const lo = group * p.per_group;
+  int64_t const hi = !mine ? lo : lo + p.per_group < p.terms ? lo + p.per_group : p.terms;
+  typename P::A a[V];
+#pragma unroll
+  for (int e = 0; e < V; ++e) a[e] = P::start(p.means, fold);
+  int64_t j = lo + at;
+  for (; j + V <= hi; j += flight * step) {
+    Vec<T, V> v[flight];
+#pragma unroll
+    for (int u = 0; u < flight; ++u) {
+      if (j + u * step + V <= hi) v[u] = *reinterpret_cast<Vec<T, V> const*>(x + p.folded(j + u * step));
+    }
+#pragma unroll
+    for (int u = 0; u < flight; ++u) {
+      if (j + u * step + V > hi) continue;
+#pragma unroll
+      for (int e = 0; e < V; ++e) P::take(a[e], v[u].v[e], j + u * step + e);
+    }
+  }
+  // The last vector, which is not whole, is of one thread.
+  j = lo + (hi - lo) / V * V;
+#pragma unroll
+  for (int e = 0; e < V; ++e) {
+    if ((j - lo) % step == at && j + e < hi) P::take(a[e], x[p.folded(j + e)], j + e);
+  }
+#pragma unroll
+  for (int n = 1; n < V; n *= 2) {
+#pragma unroll
+    for (int e = 0; e < V; e += 2 * n) a[e] = P::merge(a[e], a[e + n]);
+  }
+  a[0] = merge_team<P>(a[0], p.team);
+  if (mine && at == 0) finish<P>(p, fold, group, a[0]);
+}
+
+// The tree of fold_rows where neighbouring folds are neighbours in memory: a thread owns
+// W of them, and is team/parts of the `team` threads there, one after the other.
+template <class P, class T, int W>
+__global__ void __launch_bounds__(threads, 2) fold_turned(__grid_constant__ Reduction const p) {
+  begin();
+  using A = typename P::A;
+  constexpr int V = vector_width<T>, flight = 8, many = V < flight ? flight / V : 1;
+  __shared__ __align__(16) char bytes[threads * W * sizeof(A)];
+  A(*const shared)[W] = reinterpret_cast<A(*)[W]>(bytes);
+  int const width = threads / p.parts, part = threadIdx.x / width, each = p.team / p.parts;
+  int64_t const strips = (p.folds - 1) / (width * W) + 1;
+  int64_t const group = blockIdx.x / strips;
+  int64_t const fold = (blockIdx.x % strips * width + threadIdx.x % width) * W;
+  bool const mine = fold < p.folds;
+  T const* const x = reinterpret_cast<T const*>(p.x) + p.kept(mine ? fold : 0);
+  int64_t const lo = group * p.per_group, hi = lo + p.per_group < p.terms ? lo + p.per_group : p.terms;
+  int64_t const whole = p.vectors ? lo + (hi - lo) / V * V : lo;
+  int const step = p.team * V;
+  A a[W], level[6][W];  // level l: of 2^l threads that wait for 2^l more
+  for (int n = 0; mine && n < each; ++n) {
+    int const at = part * each + n;
+#pragma unroll
+    for (int e = 0; e < W; ++e) a[e] = P::start(p.means, fold + e);
+    for (int64_t j = lo + at * V; j < whole; j += many * step) {
+      Vec<T, W> v[many * V];
+#pragma unroll
+      for (int u = 0; u < many * V; ++u) {
+        int64_t const k = j + u / V * step;
+        if (k < whole) v[u] = *reinterpret_cast<Vec<T, W> const*>(x + p.folded(k + u % V));
+      }
+#pragma unroll
+      for (int u = 0; u < many * V; ++u) {
+        int64_t const k = j + u / V * step;
+        if (k >= whole) continue;
+#pragma unroll
+        for (int e = 0; e < W; ++e) P::take(a[e], v[u].v[e], k + u % V);
+      }
+    }
+    for (int64_t j = whole + at; j < hi; j += flight * p.team) {
+      Vec<T, W> v[flight];
+#pragma unroll
+      for (int u = 0; u < flight; ++u) {
+        int64_t const k = j + u * p.team;
+        if (k < hi) v[u] = *reinterpret_cast<Vec<T, W> const*>(x + p.folded(k));
+      }
+#pragma unroll
+      for (int u = 0; u < flight; ++u) {
+        if (j + u * p.team >= hi) continue;
+#pragma unroll
+        for (int e = 0; e < W; ++e) P::take(a[e], v[u].v[e], j + u * p.team);
+      }
+    }
+    int l = 0;
+    for (; n >> l & 1; ++l) {
+#pragma unroll
+      for (int e = 0; e < W; ++e) a[e] = P::merge(level[l][e], a[e]);
+    }
+#pragma unroll
+    for (int e = 0; e < W; ++e) level[l][e] = a[e];
+  }
+#pragma unroll
+  for (int e = 0; e < W; ++e) shared[threadIdx.x][e] = a[e];
+  for (int n = 1; n < p.parts; n *= 2) {
+    __syncthreads();
+    if (part % (2 * n) != 0) continue;
+#pragma unroll
+    for (int e = 0; e < W; ++e) a[e] = shared[threadIdx.x][e] = P::merge(a[e], shared[threadIdx.x + n * width][e]);
+  }
+  if (!mine || part != 0) return;
+#pragma unroll
+  for (int e = 0; e < W; ++e) finish<P>(p, fold + e, group, a[e]);
+}
+
 template <class P>
 __global__ void __launch_bounds__(threads) fold_last(Last p) {
   begin();
@@ -295,47 +435,86 @@ int64_t fold_workspace(int64_t folds, int64_t terms) {
   return n == 1 ? 0 : (n * folds * static_cast<int64_t>(sizeof(typename P::A)) + 15) / 16 * 16;
 }
 
-template <class P, class T>
-int fold(Reduction p, uint64_t stream, uint64_t dst, uint64_t workspace) {
-  constexpr int V = vector_width<T>;
+// How elements of a reduction lie: columns, neighbouring folds nearer to each other than
+// terms; else rows. In vectors: W folds or V terms are 16 bytes that may be read at once.
+struct Lying {
+  bool columns, vectors;
+};
+
+template <int W, int V>
+Lying lying(Reduction const& p, bool aligned) {
   auto magnitude = [](int64_t v) { return v < 0 ? -v : v; };
   auto even = [](int width, int dims, int64_t const* stride, int from) {
     bool yes = true;
     for (int d = from; d < dims; ++d) yes = yes && stride[d] % width == 0;
     return yes;
   };
-  constexpr int most = sizeof(typename P::A) > 16 ? 4 : 8, W = V < most ? V : most;  // folds of a thread
   int64_t const kept = p.kept_stride[0], folded = p.folded_stride[0];
   bool const columns = p.folds > 1 && (p.terms < 8 || magnitude(kept) < magnitude(folded));
-  bool const aligned = reinterpret_cast<uintptr_t>(p.x) % 16 == 0;
-  p.vectors = columns ? W > 1 && aligned && kept == 1 && p.kept_n[0] % W == 0 && even(W, p.kept_dims, p.kept_stride, 1) &&
-                            even(W, p.folded_dims, p.folded_stride, 0)
-                      : aligned && folded == 1 && (p.folded_dims == 1 || p.folded_n[0] % V == 0) &&
-                            even(V, p.folded_dims, p.folded_stride, 1) && even(V, p.kept_dims, p.kept_stride, 0);
+  return {columns, columns ? W > 1 && aligned && kept == 1 && p.kept_n[0] % W == 0 && even(W, p.kept_dims, p.kept_stride, 1) &&
+                                 even(W, p.folded_dims, p.folded_stride, 0)
+                           : aligned && folded == 1 && (p.folded_dims == 1 || p.folded_n[0] % V == 0) &&
+                                 even(V, p.folded_dims, p.folded_stride, 1) && even(V, p.kept_dims, p.kept_stride, 0)};
+}
+
+// dense is p as a dense array would have it. Where the order of terms shows, the tree is
+// that of dense, and how p lies decides on no more than how it is read.
+template <class P, class T>
+int fold(Reduction p, Reduction const& dense, uint64_t stream, uint64_t dst, uint64_t workspace) {
+  constexpr int V = vector_width<T>;
+  constexpr int most = sizeof(typename P::A) > 16 ? 4 : 8, W = V < most ? V : most;  // folds of a thread
+  Lying const lies = lying<W, V>(p, reinterpret_cast<uintptr_t>(p.x) % 16 == 0);
+  Lying const tree = ordered<P> ? lying<W, V>(dense, true) : lies;
+  p.vectors = tree.vectors;
   p.groups = branches(p.folds, p.terms);
   p.per_group = ((p.terms - 1) / p.groups + V) / V * V;  // whole vectors
   p.groups = (p.terms - 1) / p.per_group + 1;
   p.out = reinterpret_cast<char*>(p.groups > 1 ? workspace : dst);
-  int code;
-  if (columns) {
-    int64_t const each = p.vectors ? W : 1;
+  if (tree.columns) {
+    int64_t const each = tree.vectors ? W : 1;
     p.team = 32;
     while (p.team > 1 && p.team / 2 * each >= p.folds) p.team /= 2;
     // Teams of a block have terms enough for the loads in flight.
     while (p.team < threads && p.team * each < p.folds && threads / p.team * 8 > p.per_group) p.team *= 2;
-    int64_t const grid = ((p.folds - 1) / (p.team * each) + 1) * p.groups;
-    if (grid > INT32_MAX) return GPK_ERR_ARGUMENT;
-    auto const kernel = p.vectors ? fold_columns<P, T, W> : fold_columns<P, T, 1>;
-    code = launch(kernel, static_cast<unsigned>(grid), threads, stream, p);
   } else {
     // Up to 16 vectors a thread, 32 where merging costs more, but 128 bytes side by side.
     constexpr int most_vectors = finds<P, T> ? 32 : 16;
     p.team = 1;
     while (p.team < threads && p.team * V < p.per_group && (p.team < 8 || p.team * most_vectors * V < p.per_group)) p.team *= 2;
+  }
+  // Threads on `folds` folds each side by side, or on a branch.
+  auto side_by_side = [&](auto kernel, int64_t folds) {
+    int64_t const grid = ((p.folds - 1) / folds + 1) * p.groups;
+    return grid > INT32_MAX ? GPK_ERR_ARGUMENT : launch(kernel, static_cast<unsigned>(grid), threads, stream, p);
+  };
+  auto along = [&](auto kernel) {
     int64_t const grid = (p.folds * p.groups - 1) / (threads / p.team) + 1;
-    if (grid > INT32_MAX) return GPK_ERR_ARGUMENT;
-    bool const dense = p.vectors && p.folded_dims == 1 && p.per_group < 1 << 30;
-    code = launch(dense ? fold_rows<P, T, true> : fold_rows<P, T, false>, static_cast<unsigned>(grid), threads, stream, p);
+    return grid > INT32_MAX ? GPK_ERR_ARGUMENT : launch(kernel, static_cast<unsigned>(grid), threads, stream, p);
+  };
+  int code = GPK_ERR_UNSUPPORTED;
+  if (tree.columns && lies.columns) {
+    code = side_by_side(lies.vectors ? fold_columns<P, T, W> : fold_columns<P, T, 1>, p.team * (lies.vectors ? W : 1));
+  } else if (!tree.columns && !lies.columns) {
+    bool const whole = p.vectors && lies.vectors && p.folded_dims == 1 && p.per_group < 1 << 30;
+    auto kernel = whole ? fold_rows<P, T, true> : fold_rows<P, T, false>;
+    if constexpr (ordered<P>) {
+      if (p.vectors && !lies.vectors) kernel = fold_rows<P, T, false, true>;
+    }
+    code = along(kernel);
+  } else if constexpr (ordered<P>) {
+    if (tree.columns) {
+      p.vectors = false;
+      p.team = threads / p.team;  // the teams of fold_columns
+      bool const slices = lies.vectors && p.team >= V;
+      if (slices) p.team /= V;
+      code = along(slices ? fold_slices<P, T> : fold_rows<P, T, false, true>);
+    } else {
+      int const each = lies.vectors ? W : 1;
+      int width = 32;
+      while (width > 1 && width / 2 * each >= p.folds) width /= 2;
+      p.parts = threads / width < p.team ? threads / width : p.team;
+      code = side_by_side(lies.vectors ? fold_turned<P, T, W> : fold_turned<P, T, 1>, threads / p.parts * each);
+    }
   }
   if (code != GPK_OK || p.groups == 1) return code;
   Last last = {reinterpret_cast<char const*>(workspace), reinterpret_cast<char*>(dst), p.folds, p.terms, p.groups, 1};
@@ -423,7 +602,131 @@ __global__ void __launch_bounds__(Team < 128 ? 128 : Team, 1024 / (Team < 128 ? 
   T const* const x = reinterpret_cast<T const*>(p.x) + p.x_at(mine ? line : 0) + at;
   held_line<op, T, Team, Held, Blocks>(
       p, mine ? static_cast<int>(p.n) : 0, at, step, [&](int u) { return *reinterpret_cast<uint4 const*>(x + u * step); },
-      [&] { return reinterpret_cast<T*>(p.dst) + p.dst_at(mine ? line : 0) + at; });
+      [&] { return Beside<T>{reinterpret_cast<T*>(p.dst) + p.dst_at(mine ? line : 0) + at}; });
+}
+
+// Lines whose elements do not lie as line_rows takes them.
+struct Apart {
+  Lines lines;
+  int team;     // threads of a line, as line_rows would have
+  bool turned;  // neighbouring threads have neighbouring lines
+  bool x_whole, dst_whole, weights_whole;  // 16 bytes may be read or written at once
+};
+
+constexpr int apart_threads = 1024;  // of a block, at most
+
+// A thread of line_apart: which line of the block it is at, and which of the line's threads
+// it is. What threads of a line have together is found in line_rows' order.
+template <class A>
+struct Seat {
+  Apart const& p;
+  char const *gamma, *beta;
+  double eps;
+  int64_t n;
+  int line, place;
+  A *seats, *warp_values, *results;  // a value of each thread, of each warp, of each line
+
+  __device__ Seat(Apart const& p, A* seats, A* warp_values, A* results)
+      : p(p), gamma(p.lines.gamma), beta(p.lines.beta), eps(p.lines.eps), n(p.lines.n), seats(seats),
+        warp_values(warp_values), results(results) {
+    int const lines = blockDim.x / p.team;
+    line = p.turned ? threadIdx.x % lines : threadIdx.x / p.team;
+    place = p.turned ? threadIdx.x / lines : threadIdx.x % p.team;
+  }
+
+  // Where the value of a thread is kept: no two of a warp in one bank.
+  static __device__ int kept(int i) { return i + i / 32; }
+
+  template <class Op>
+  __device__ A over(A v, int k) const {
+    if (p.turned) {
+      seats[kept(line * p.team + place)] = v;
+      __syncthreads();
+      v = seats[kept(threadIdx.x)];
+    }
+#pragma unroll
+    for (int mask = 1; mask < 32; mask *= 2) v = Op::apply(v, __shfl_xor_sync(~0u, v, mask));
+    if (p.team > 32) {
+      A* const values = warp_values + k * (apart_threads / 32);
+      if (threadIdx.x % 32 == 0) values[threadIdx.x / 32] = v;
+      __syncthreads();
+      int const each = p.team / 32;
+      v = values[threadIdx.x / p.team * each + threadIdx.x % each];
+      for (int mask = 1; mask < each; mask *= 2) v = Op::apply(v, __shfl_xor_sync(~0u, v, mask));
+    }
+    if (p.turned) {
+      if (threadIdx.x % p.team == 0) results[threadIdx.x / p.team] = v;
+      __syncthreads();
+      v = results[line];
+    }
+    return v;
+  }
+};
+
+// Elements of a line that lie `step` apart, or side by side where `whole`.
+template <class T>
+struct Spread {
+  T* p;
+  int64_t step;
+  bool whole, weights_whole;
+
+  static __device__ uint4 gathered(T const* q, int64_t step) {
+    constexpr int V = vector_width<T>;
+    T e[V];
+#pragma unroll
+    for (int i = 0; i < V; ++i) e[i] = q[i * step];
+    uint4 v;
+    memcpy(&v, e, sizeof v);
+    return v;
+  }
+  __device__ uint4 weights(T const* q) const {
+    return weights_whole ? *reinterpret_cast<uint4 const*>(q) : gathered(q, 1);
+  }
+  __device__ void put(int i, uint4 v) const {
+    constexpr int V = vector_width<T>;
+    T* const q = p + i * step;
+    if (whole) {
+      *reinterpret_cast<uint4*>(q) = v;
+    } else {
+      T e[V];
+      memcpy(e, &v, sizeof v);
+#pragma unroll
+      for (int k = 0; k < V; ++k) q[k * step] = e[k];
+    }
+  }
+};
+
+// As line_rows, of the same threads a line, wherever its elements lie. Where lines are
+// nearer to each other than the elements of one, neighbouring threads have neighbouring
+// lines.
+template <int op, class T, bool Blocks>
+__global__ void __launch_bounds__(Blocks ? 512 : apart_threads, Blocks ? 2 : 1) line_apart(__grid_constant__ Apart const p) {
+  begin();
+  using A = typename computed<T>::type;
+  constexpr int V = vector_width<T>, most = Blocks ? 512 : apart_threads;
+  __shared__ A seats[Blocks ? 1 : most + most / 32], warp_values[2 * (apart_threads / 32)], results[most / 32];
+  Seat<A> const seat(p, seats, warp_values, results);
+  int64_t line = static_cast<int64_t>(blockIdx.x) * (blockDim.x / p.team) + seat.line;
+  int at = seat.place * V, step = p.team * V;
+  if constexpr (Blocks) {
+    uint32_t const n = cluster_blocks();
+    line = blockIdx.x / n;
+    at += cluster_rank() * step;
+    step *= n;
+  }
+  Lines const& l = p.lines;
+  bool const mine = line < l.lines;
+  T const* const x = reinterpret_cast<T const*>(l.x) + l.x_at(mine ? line : 0) + at * l.x_step;
+  held_line<op, T, 0, held, Blocks>(
+      seat, mine ? static_cast<int>(l.n) : 0, at, step,
+      [&](int u) {
+        T const* const q = x + u * step * l.x_step;
+        return p.x_whole ? *reinterpret_cast<uint4 const*>(q) : Spread<T>::gathered(q, l.x_step);
+      },
+      [&] {
+        T* const q = reinterpret_cast<T*>(l.dst) + l.dst_at(mine ? line : 0) + at * l.dst_step;
+        return Spread<T>{q, l.dst_step, p.dst_whole, p.weights_whole};
+      });
 }
 
 template <class T, class A>
@@ -431,7 +734,7 @@ __device__ A weight(char const* p, int64_t i, A without) {
   return p == nullptr ? without : static_cast<A>(convert<A>(reinterpret_cast<T const*>(p)[i]));
 }
 
-// Any line: a block each, which reads it three times, from the second-level cache
+// A line of any length: a block each, which reads it three times, from the second-level cache
 // where it can be.
 constexpr int any_threads = 512;
 template <int op, class T>
@@ -486,9 +789,15 @@ template <int op, class T>
 int line(Lines const& p, uint64_t stream) {
   constexpr int V = vector_width<T>, each = held * V;  // elements of a thread
   auto aligned = [](void const* q) { return reinterpret_cast<uintptr_t>(q) % 16 == 0; };
-  bool even = p.x_step == 1 && p.dst_step == 1 && p.n % V == 0 && aligned(p.x) && aligned(p.dst) && aligned(p.gamma) &&
-              aligned(p.beta);
-  for (int d = 0; d < p.dims; ++d) even = even && p.x_stride[d] % V == 0 && p.dst_stride[d] % V == 0;
+  auto whole = [&](void const* q, int64_t step, int64_t const* stride) {
+    bool yes = step == 1 && aligned(q);
+    for (int d = 0; d < p.dims; ++d) yes = yes && stride[d] % V == 0;
+    return yes;
+  };
+  bool const x_whole = whole(p.x, p.x_step, p.x_stride), dst_whole = whole(p.dst, p.dst_step, p.dst_stride);
+  bool const weights_whole = aligned(p.gamma) && aligned(p.beta);
+  // The kernel, and with it the order, is one of length and type.
+  bool const vectors = p.n % V == 0, even = vectors && x_whole && dst_whole && weights_whole;
   auto teams = [&](auto kernel, int team) {
     int const block = team < 128 ? 128 : team;
     int64_t const grid = (p.lines - 1) / (block / team) + 1;
@@ -500,7 +809,25 @@ int line(Lines const& p, uint64_t stream) {
   if (even && p.n <= 128 * each) return teams(line_rows<op, T, 128, held, false>, 128);
   if (even && p.n <= 256 * each) return teams(line_rows<op, T, 256, held, false>, 256);
   if (even && p.n <= 512 * each) return teams(line_rows<op, T, 512, held, false>, 512);
-  if (even && p.n <= most_blocks * 512 * each) {
+  Apart apart = {p, 32, false, x_whole, dst_whole, weights_whole};
+  while (apart.team < 512 && apart.team * each < p.n) apart.team *= 2;
+  if (vectors && p.n <= 512 * each) {
+    // Where lines are nearer to each other than the elements of one, a block has 32 bytes of
+    // them side by side, and more where there are blocks enough.
+    auto nearer = [&](int64_t step, int64_t const* stride) {
+      return p.dims > 0 && step != 1 && (stride[0] < 0 ? -stride[0] : stride[0]) < (step < 0 ? -step : step);
+    };
+    apart.turned = nearer(p.x_step, p.x_stride) || nearer(p.dst_step, p.dst_stride);
+    int block = apart.team < 128 ? 128 : apart.team;
+    for (int64_t next; apart.turned && block < apart_threads; block *= 2) {
+      next = block / apart.team * 2;
+      if (next > p.lines || (next * static_cast<int64_t>(sizeof(T)) > 32 && p.lines / next < 256)) break;
+    }
+    int64_t const grid = (p.lines - 1) / (block / apart.team) + 1;
+    if (grid > INT32_MAX) return GPK_ERR_ARGUMENT;
+    return launch(line_apart<op, T, false>, static_cast<unsigned>(grid), block, stream, apart);
+  }
+  if (vectors && p.n <= most_blocks * 512 * each) {
     static uint64_t known = 0;
     auto const kernel = line_rows<op, T, 512, held, true>;
     int device = -1;
@@ -508,7 +835,9 @@ int line(Lines const& p, uint64_t stream) {
     while (blocks * 512 * each < p.n) blocks *= 2;
     if (cudaGetDevice(&device) == cudaSuccess && waits(reinterpret_cast<void const*>(kernel), device, &known) &&
         p.lines * blocks <= INT32_MAX) {
-      return launch(kernel, static_cast<unsigned>(p.lines) * blocks, 512, stream, p, blocks);
+      unsigned const grid = static_cast<unsigned>(p.lines) * blocks;
+      return even ? launch(kernel, grid, 512, stream, p, blocks)
+                  : launch(line_apart<op, T, true>, grid, 512, stream, apart, blocks);
     }
   }
   if (p.lines > INT32_MAX) return GPK_ERR_ARGUMENT;
@@ -592,30 +921,35 @@ int64_t other_workspace(int op, int x_type, int dst_type, int64_t folds, int64_t
   return code == GPK_OK ? bytes : -code;
 }
 
-int other_reduce(uint64_t stream, int op, int x_type, int64_t folds, int64_t terms, Sum const& s, uint64_t dst,
-                 uint64_t workspace) {
-  Reduction p = {};
-  p.x = s.x;
-  p.folds = folds;
-  p.terms = terms;
-  p.kept_dims = s.kept_dims;
-  p.folded_dims = s.summed_dims;
-  memcpy(p.kept_n, s.kept_n, sizeof p.kept_n);
-  memcpy(p.kept_stride, s.kept_stride, sizeof p.kept_stride);
-  memcpy(p.folded_n, s.summed_n, sizeof p.folded_n);
-  memcpy(p.folded_stride, s.summed_stride, sizeof p.folded_stride);
+int other_reduce(uint64_t stream, int op, int x_type, int64_t folds, int64_t terms, Sum const& s, Sum const& dense,
+                 uint64_t dst, uint64_t workspace) {
+  auto reduction_of = [&](Sum const& s) {
+    Reduction p = {};
+    p.x = s.x;
+    p.folds = folds;
+    p.terms = terms;
+    p.kept_dims = s.kept_dims;
+    p.folded_dims = s.summed_dims;
+    memcpy(p.kept_n, s.kept_n, sizeof p.kept_n);
+    memcpy(p.kept_stride, s.kept_stride, sizeof p.kept_stride);
+    memcpy(p.folded_n, s.summed_n, sizeof p.folded_n);
+    memcpy(p.folded_stride, s.summed_stride, sizeof p.folded_stride);
+    return p;
+  };
+  Reduction p = reduction_of(s);
+  Reduction const d = reduction_of(dense);
   return by_reduction(op, x_type, [&](auto reduction, auto x) -> int {
     using P = decltype(reduction);
     using T = decltype(x);
     if constexpr (__is_same(P, Variance<T>)) {
       // The means lie before the partial results of either pass.
       uint64_t const rest = workspace + means_bytes<T>(folds);
-      int const code = fold<Average<T>, T>(p, stream, workspace, rest);
+      int const code = fold<Average<T>, T>(p, d, stream, workspace, rest);
       if (code != GPK_OK) return code;
       p.means = reinterpret_cast<double const*>(workspace);
-      return fold<P, T>(p, stream, dst, rest);
+      return fold<P, T>(p, d, stream, dst, rest);
     } else {
-      return fold<P, T>(p, stream, dst, workspace);
+      return fold<P, T>(p, d, stream, dst, workspace);
     }
   });
 }
