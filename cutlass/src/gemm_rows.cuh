@@ -102,6 +102,7 @@ __device__ inline void sum_up(float (&sum)[M][8], T const* a, int64_t lda, int m
 // Grid: the CTAs of every 256 columns, every M rows, members of the batch.
 template <class T, int M>
 __global__ void __launch_bounds__(threads, 2) multiply_rows(__grid_constant__ Rows<T> const p) {
+#if __CUDA_ARCH__ >= 900
   __shared__ alignas(16) float sums[warps][M][columns];
   begin();
   int const lane = threadIdx.x % 32, warp = threadIdx.x / 32, cta = blockIdx.x % ctas;
@@ -137,6 +138,7 @@ __global__ void __launch_bounds__(threads, 2) multiply_rows(__grid_constant__ Ro
     p.d[blockIdx.z * p.stride_d + (row0 + warp) * p.ldd + n] = static_cast<T>(finish<T>(s, bias, p.alpha, p.act)[0]);
   }
   all_here();  // no CTA ends while another reads its shared memory
+#endif
 }
 
 template <class T, int M>
