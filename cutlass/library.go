@@ -183,3 +183,15 @@ type Prepared struct {
 	Pitch, Member  int
 	Scales, Guards uint64
 }
+
+// Padded is one operand of Library.Pad: where its lines lie, and where the copy's
+// go. Extents count elements. src/gpk.h says what each means.
+type Padded struct {
+	Source                uint64
+	Batch                 int
+	Lines, Length         int // of a member; no lines: nothing to copy
+	Pitch, Member         int
+	Copy                  uint64
+	CopyLines, CopyLength int // with what is filled with zeros
+	CopyPitch, CopyMember int
+}

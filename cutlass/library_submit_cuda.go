@@ -39,10 +39,16 @@ static int gpk_queued_binary(const uint64_t* a) {
 	                          n + 3 * d);
 }
 
+static int gpk_queued_pad(const uint64_t* a) {
+	return GPK_AS(gpk_pad)((int)a[1], a[2], (int)a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13], a[14], a[15], a[16],
+	                       a[17], a[18], a[19], a[20], a[21], a[22], a[23], a[24], a[25]);
+}
+
 static uintptr_t gpk_queued_gemm_at(void) { return (uintptr_t)gpk_queued_gemm; }
 static uintptr_t gpk_queued_unary_at(void) { return (uintptr_t)gpk_queued_unary; }
 static uintptr_t gpk_queued_cast_at(void) { return (uintptr_t)gpk_queued_cast; }
 static uintptr_t gpk_queued_binary_at(void) { return (uintptr_t)gpk_queued_binary; }
+static uintptr_t gpk_queued_pad_at(void) { return (uintptr_t)gpk_queued_pad; }
 */
 import "C"
 
@@ -60,6 +66,7 @@ var (
 	queuedUnary  = uintptr(C.gpk_queued_unary_at())
 	queuedCast   = uintptr(C.gpk_queued_cast_at())
 	queuedBinary = uintptr(C.gpk_queued_binary_at())
+	queuedPad    = uintptr(C.gpk_queued_pad_at())
 )
 
 // Submitted is some entries of a library, through a queue. A call of a kind that
@@ -113,7 +120,7 @@ func (s *Submitted) first(k kind, call func() error) error {
 
 // Failure is the error of a call that the queue made.
 func (s *Submitted) Failure(function uintptr, code int) error {
-	entry := map[uintptr]string{queuedGemm: "gpk_gemm", queuedUnary: "gpk_unary", queuedCast: "gpk_cast", queuedBinary: "gpk_binary"}[function]
+	entry := map[uintptr]string{queuedGemm: "gpk_gemm", queuedUnary: "gpk_unary", queuedCast: "gpk_cast", queuedBinary: "gpk_binary", queuedPad: "gpk_pad"}[function]
 	return s.lib.failure(entry, code)
 }
 
@@ -135,6 +142,25 @@ func (s *Submitted) Gemm(device int, stream uint64, kernel int, g Gemm) error {
 		g.Bias, uint64(g.Act), math.Float64bits(g.AlphaRe), math.Float64bits(g.AlphaIm),
 		g.ScaleA, g.ScaleB, g.LowA, g.LowB, uint64(g.Guard), g.GuardA, g.GuardB, uint64(g.GuardLimit),
 		g.Workspace, uint64(g.WorkspaceBytes),
+	}
+	s.queue.Push()
+	return nil
+}
+
+// Pad is Library.Pad.
+func (s *Submitted) Pad(device int, stream uint64, t dtype.DType, a, b Padded) error {
+	k := kind{entry: queuedPad, from: int32(t)}
+	if !s.known(k) {
+		return s.first(k, func() error { return s.lib.Pad(device, stream, t, a, b) })
+	}
+	r := s.queue.Next()
+	r.Function = queuedPad
+	*(*[26]uint64)(r.Args[:]) = [26]uint64{
+		uint64(s.lib.entries.pad), uint64(device), stream, uint64(t),
+		a.Source, uint64(a.Batch), uint64(a.Lines), uint64(a.Length), uint64(a.Pitch), uint64(a.Member),
+		a.Copy, uint64(a.CopyLines), uint64(a.CopyLength), uint64(a.CopyPitch), uint64(a.CopyMember),
+		b.Source, uint64(b.Batch), uint64(b.Lines), uint64(b.Length), uint64(b.Pitch), uint64(b.Member),
+		b.Copy, uint64(b.CopyLines), uint64(b.CopyLength), uint64(b.CopyPitch), uint64(b.CopyMember),
 	}
 	s.queue.Push()
 	return nil

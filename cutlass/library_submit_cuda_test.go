@@ -51,6 +51,9 @@ func TestSubmitted(t *testing.T) {
 		{"gpk_cast", func(code int) error {
 			return s.Cast(code, stream, dtype.Int64, dtype.Int8, d(3), 4, d(5), 6, d(7))
 		}, []int64{8, 5, 8, 3, 4, 5, 6, 7}},
+		{"gpk_pad", func(code int) error {
+			return s.Pad(code, stream, dtype.Float16, numberedPads[0], numberedPads[1])
+		}, []int64{3, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23}},
 	} {
 		var refused *Error
 		if err := c.call(10001); !errors.As(err, &refused) || refused.Entry != c.entry || !errors.Is(err, expr.ErrUnsupported) {
@@ -79,7 +82,7 @@ func TestSubmitted(t *testing.T) {
 		}
 		q.Drain()
 		record[0] = -1 << 40
-		op := []expr.Op{expr.Exp, expr.Log, expr.Sin, expr.Cos}[number] // new every time
+		op := []expr.Op{expr.Exp, expr.Log, expr.Sin, expr.Cos, expr.Tanh}[number] // new every time
 		if err := s.Unary(0, stream, op, dtype.Float32, dtype.Float32, d(4), 5, d(6), 7, d(8)); !errors.Is(err, unmade) || record[0] != -1<<40 {
 			t.Errorf("%s: the first call of a kind behind it: %v; it was made with %v", c.entry, err, record[0])
 		}

@@ -23,6 +23,11 @@ func (s *Submitted) Gemm(device int, stream uint64, kernel int, g Gemm) error {
 	return s.lib.Gemm(device, stream, kernel, g)
 }
 
+// Pad is Library.Pad.
+func (s *Submitted) Pad(device int, stream uint64, t dtype.DType, a, b Padded) error {
+	return s.lib.Pad(device, stream, t, a, b)
+}
+
 // Unary is Library.Unary.
 func (s *Submitted) Unary(device int, stream uint64, op expr.Op, xType, dstType dtype.DType, shape []int,
 	x uint64, xStrides []int, dst uint64, dstStrides []int,

@@ -170,6 +170,7 @@ type entries struct {
 	unary, binary, cast, fill, arange, reduceSpace, reduce C.uintptr_t
 	ternary, line, spin                                    C.uintptr_t
 	partEntries
+	padEntries
 	indexEntries
 	randomEntries
 	quantumEntries
@@ -199,6 +200,7 @@ func load(path string) (*Library, error) {
 		{"gpk_gemm_workspace", &e.gemmWorkspace},
 		{"gpk_gemm", &e.gemm},
 		{"gpk_gemm_parts", &e.gemmParts},
+		{"gpk_pad", &e.pad},
 		{"gpk_prepare_workspace", &e.prepareWorkspace},
 		{"gpk_prepare", &e.prepare},
 		{"gpk_unary", &e.unary},

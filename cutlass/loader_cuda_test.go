@@ -161,6 +161,12 @@ var numbered = Gemm{
 	19, 20, 21, 22, GuardMisses, 24, 25, 26, 27, 28,
 }
 
+// numberedPads are operands whose fields are 2, 3, ... in order.
+var numberedPads = [2]Padded{
+	{2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12},
+	{13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23},
+}
+
 // TestEntries checks that every argument arrives at its place in every entry.
 func TestEntries(t *testing.T) {
 	lib := openFake(t)
@@ -180,6 +186,9 @@ func TestEntries(t *testing.T) {
 		{"gpk_gemm_parts", func(code int) error {
 			return lib.GemmParts(code, stream, dtype.Float16, 5, 6, 7, numbered)
 		}, []int64{3, 2, 3, 5, 6, 7, 12, 13, 15, 16, f(17.5)}},
+		{"gpk_pad", func(code int) error {
+			return lib.Pad(code, stream, dtype.Float16, numberedPads[0], numberedPads[1])
+		}, []int64{3, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23}},
 		{"gpk_prepare", func(code int) error {
 			return lib.Prepare(code, stream, dtype.Complex64, FormSplit, 5, 6,
 				Prepared{3, 7, 8, 9, 10, true, 12, 13, 14, 15, 16, 17}, Prepared{4, 18, 19, 20, 21, false, 23, 24, 25, 26, 27, 28}, 29, 30)

@@ -58,6 +58,8 @@ func Run(t *testing.T, dev *device.Device) {
 		{"StreamK", testStreamK},
 		{"ShortK", testShortK},
 		{"OddRows", testOddRows},
+		{"Pads", testPads},
+		{"ShortTiles", testShortTiles},
 		{"Linear", testLinear},
 		{"Tails", testTails},
 		{"Pack", testPack},

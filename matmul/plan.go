@@ -10,8 +10,8 @@ type StepKind uint8
 
 // The steps. Pad, Transpose and Pack copy an operand into workspace whose
 // rows are aligned: with its own major, with the other one, or out of an
-// operand that is contiguous along neither axis. Split sums partial products.
-// Launch is the kernel. Epilogue applies bias and activation after a kernel
+// operand that is contiguous along neither axis; two pads are one launch.
+// Split sums partial products. Launch is the kernel. Epilogue applies bias and activation after a kernel
 // that cannot. Strip copies a padded result into its place. Scale and ScaleSplit
 // make the float16 planes that scaled and split kernels read. Square takes the
 // squared modulus after a kernel that cannot; Mirror writes the half of a

@@ -60,19 +60,21 @@ func (p *Product) execute(s *device.Stream, st stack, q Problem, c *candidate) e
 	if c.form != 0 {
 		k = q.K
 	}
-	a, freeA, err := prepared(s, p.A, st.a, st.batch, c.prepA, k, false)
+	l := launches.Get().(*launch)
+	defer l.done()
+	a, freeA, err := prepared(s, p.A, st.a, st.batch, c.prepA, k, false, &l.pads)
 	if err != nil {
 		return err
 	}
 	defer freeA()
-	b, freeB, err := prepared(s, p.B, st.b, st.batch, c.prepB, k, true)
+	b, freeB, err := prepared(s, p.B, st.b, st.batch, c.prepB, k, true, &l.pads)
 	if err != nil {
 		return err
 	}
 	defer freeB()
-
-	l := launches.Get().(*launch)
-	defer l.done()
+	if err := l.pads.run(s); err != nil {
+		return err
+	}
 	*l = launch{p: p, q: q, c: c, a: a, b: b, act: p.Activation, alpha: 1, reads: append(l.reads, a.view.Buffer, b.view.Buffer), writes: append(l.writes, nil)}
 	if p.Bias.Buffer != nil && !c.finish {
 		l.bias = p.Bias.Addr()
@@ -199,6 +201,7 @@ type launch struct {
 	q             Problem
 	c             *candidate
 	a, b          operand
+	pads          padding // until it has run
 	scaled        scaledRun
 	ready         bool // the planes are made
 	bias          uint64
@@ -308,8 +311,9 @@ func (o operand) addr() uint64 {
 // prepared returns the operand as the kernel reads it, copied where the plan
 // says so; free gives the copy back, in stream order. k is the kernel's k,
 // which runs along the columns of A and the rows of B; what lies beyond the
-// operand's own is filled with zeros.
-func prepared(s *device.Stream, v device.View, m matrix, batch int, how prep, k int, isB bool) (operand, func(), error) {
+// operand's own is filled with zeros. Lines that are copied as they run are left to
+// pads.
+func prepared(s *device.Stream, v device.View, m matrix, batch int, how prep, k int, isB bool, pads *padding) (operand, func(), error) {
 	if !how.copy {
 		l, pitch := m.layout()
 		if isB {
@@ -348,6 +352,9 @@ func prepared(s *device.Stream, v device.View, m matrix, batch int, how prep, k 
 		return operand{}, nil, err
 	}
 	o := operand{view: device.View{Buffer: buf, DType: v.DType}, m: full, pitch: how.pitch}
+	if pads.add(v, m, o, copies, how) {
+		return o, buf.Free, nil
+	}
 	src, dst := m, full
 	dst.rows, dst.cols = m.rows, m.cols
 	if how.conj {

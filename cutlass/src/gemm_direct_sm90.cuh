@@ -6,6 +6,10 @@
 // A warp has 16 rows of the tile at a time. It lays them down in shared memory
 // of its own, each shifted to where its address lies between two multiples of 16
 // bytes, and stores units of 16 bytes; only the two ends of a row go one by one.
+//
+// A k of such products is seldom a multiple of the tile's: of the last tile, which TMA
+// fills up with zeros, only the instructions that reach elements are issued. 4097 is
+// 64 tiles and a quarter.
 #pragma once
 #include "gemm_sm90.cuh"
 
@@ -15,10 +19,71 @@ namespace gpk {
 template <class Epilogue>
 struct Direct {};
 
+// The main loop of a schedule that multiplies the last tile of k only as far as k goes.
+template <class Mainloop>
+struct Short {};
+
 template <class Schedule>
 struct direct : Schedule {
+  using Mainloop = Short<typename Schedule::Mainloop>;
   using Epilogue = Direct<typename Schedule::Epilogue>;
   static constexpr bool by_way = false;
+};
+
+// CUTLASS's main loop Whole for all tiles of k but a last one that ends early.
+template <class Whole>
+struct ShortMainloop : Whole {
+  using Storage = typename Whole::TensorStorage;
+  using Pipeline = typename Whole::MainloopPipeline;
+  using State = typename Whole::PipelineState;
+  using Mma = typename Whole::TiledMma;
+  static constexpr int depth = cute::size<2>(typename Mma::AtomShape_MNK{});  // of an instruction
+  static constexpr int steps = cute::size<2>(typename Whole::TileShape{}) / depth;
+  static_assert(Whole::K_PIPE_MMAS == 1);
+
+  struct Params : Whole::Params {
+    int last;  // steps of the last tile that reach elements
+  };
+
+  template <class Shape>
+  static constexpr Params to_underlying_arguments(Shape const& shape, typename Whole::Arguments const& args,
+                                                  void* workspace) {
+    int const k = cute::get<2>(shape);
+    return {Whole::to_underlying_arguments(shape, args, workspace), (k - 1) / depth % steps + 1};
+  }
+
+  template <class Accumulator>
+  CUTLASS_DEVICE void mma(Pipeline pipeline, State read, Accumulator& acc, int tiles, int thread, Storage& shared,
+                          Params const& params) {
+    using namespace cute;
+    int const last = tiles > 1 ? params.last : steps;
+    Whole::mma(pipeline, read, acc, last < steps ? tiles - 1 : tiles, thread, shared, params);
+    if (last == steps) return;
+    // As Whole does it, and with the instructions of its last tile still on the way.
+    State release = read;
+    release.advance(tiles - 2);
+    read.advance(tiles - 1);
+    Mma mma;
+    mma.accumulate_ = GMMA::ScaleOut::One;
+    auto const mine = mma.get_slice(0);  // one warpgroup
+    static_assert(size(Mma{}) == cutlass::NumThreadsPerWarpGroup);
+    Tensor const a = mine.make_fragment_A(
+        mine.partition_A(make_tensor(make_smem_ptr(shared.smem_A.data()), typename Whole::SmemLayoutA{})));
+    Tensor const b = mine.make_fragment_B(
+        mine.partition_B(make_tensor(make_smem_ptr(shared.smem_B.data()), typename Whole::SmemLayoutB{})));
+    pipeline.consumer_wait(read);
+    int const stage = read.index();
+    CUTLASS_PRAGMA_NO_UNROLL
+    for (int step = 0; step < last; ++step) {
+      warpgroup_fence_operand(acc);
+      warpgroup_arrive();
+      cute::gemm(mma, a(_, _, step, stage), b(_, _, step, stage), acc);
+      warpgroup_commit_batch();
+      warpgroup_wait<1>();
+      warpgroup_fence_operand(acc);
+    }
+    pipeline.consumer_release(release);
+  }
 };
 
 // D = act(alpha acc + bias), with the members that CUTLASS's adapter for
@@ -224,6 +289,19 @@ struct CollectiveBuilder<arch::Sm90, arch::OpClassTensorOp, Tile, Cluster, Epilo
 };
 
 }  // namespace cutlass::epilogue::collective
+
+namespace cutlass::gemm::collective {
+
+template <class A, class LayoutA, int AlignA, class B, class LayoutB, int AlignB, class Accumulator, class Tile,
+          class Cluster, class Stages, class Schedule>
+struct CollectiveBuilder<arch::Sm90, arch::OpClassTensorOp, A, LayoutA, AlignA, B, LayoutB, AlignB, Accumulator, Tile,
+                         Cluster, Stages, gpk::Short<Schedule>> {
+  using CollectiveOp = gpk::ShortMainloop<
+      typename CollectiveBuilder<arch::Sm90, arch::OpClassTensorOp, A, LayoutA, AlignA, B, LayoutB, AlignB, Accumulator,
+                                 Tile, Cluster, Stages, Schedule>::CollectiveOp>;
+};
+
+}  // namespace cutlass::gemm::collective
 
 // One kernel of the manifest.
 #define GPK_DIRECT90(name, In, Out, MajorA, MajorB, M, N, K, ClusterM, ClusterN, schedule)                     \

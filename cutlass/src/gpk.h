@@ -215,6 +215,17 @@ GPK_API int gpk_quantum_gram(int device, uint64_t stream, int real, int split, i
 GPK_API int gpk_gemm_parts(int device, uint64_t stream, int type, int64_t m, int64_t n, int64_t parts, uint64_t p, int64_t ldp,
                            uint64_t d, int64_t ldd, uint64_t bias, int act, double alpha);
 
+/* Aligned copies of operands whose lines begin anywhere: A (a_lines > 0), B (b_lines > 0) or both in
+ * one launch. Element i of line l of member j lies at a + j a_member + l a_pitch + i, in elements of
+ * `type`, and in the copy likewise. A copy has copy_lines lines of copy_length, which may be more than the
+ * source's: the rest of them is zeros, and of the 16 bytes in which a line ends too. Copies, their
+ * pitches and members are multiples of 16 bytes, fewer than 2^31 of them in all. */
+GPK_API int gpk_pad(int device, uint64_t stream, int type, uint64_t a, int64_t a_batch, int64_t a_lines, int64_t a_length,
+                    int64_t a_pitch, int64_t a_member, uint64_t a_copy, int64_t a_copy_lines, int64_t a_copy_length,
+                    int64_t a_copy_pitch, int64_t a_copy_member, uint64_t b, int64_t b_batch, int64_t b_lines,
+                    int64_t b_length, int64_t b_pitch, int64_t b_member, uint64_t b_copy, int64_t b_copy_lines,
+                    int64_t b_copy_length, int64_t b_copy_pitch, int64_t b_copy_member);
+
 #ifdef __cplusplus
 }
 #endif

@@ -39,6 +39,16 @@ int gpk_gemm_parts(int device, uint64_t stream, int type, int64_t m, int64_t n, 
   RECORD(type, m, n, parts, p, ldp, d, ldd, bias, act, bits(alpha));
   return device;
 }
+int gpk_pad(int device, uint64_t stream, int type, uint64_t a, int64_t a_batch, int64_t a_lines, int64_t a_length,
+            int64_t a_pitch, int64_t a_member, uint64_t a_copy, int64_t a_copy_lines, int64_t a_copy_length,
+            int64_t a_copy_pitch, int64_t a_copy_member, uint64_t b, int64_t b_batch, int64_t b_lines, int64_t b_length,
+            int64_t b_pitch, int64_t b_member, uint64_t b_copy, int64_t b_copy_lines, int64_t b_copy_length,
+            int64_t b_copy_pitch, int64_t b_copy_member) {
+  RECORD(type, a, a_batch, a_lines, a_length, a_pitch, a_member, a_copy, a_copy_lines, a_copy_length, a_copy_pitch,
+         a_copy_member, b, b_batch, b_lines, b_length, b_pitch, b_member, b_copy, b_copy_lines, b_copy_length,
+         b_copy_pitch, b_copy_member);
+  return device;
+}
 int64_t gpk_prepare_workspace(int device, int type, int form, int64_t m, int64_t n, int64_t k, int64_t batch) {
   return device ? -device : ((((type * 100 + form) * 100 + m) * 100 + n) * 100 + k) * 100 + batch;
 }
