@@ -17,8 +17,9 @@ const (
 	slotMatrix
 	slotPhase
 	slotBloch
+	slotLongVector // with what float32 adds to its length
 
-	partConst = iota - 4
+	partConst = iota - 5
 	partRX
 	partRY
 	partP
@@ -36,12 +37,14 @@ const (
 	fromState
 	fromShared
 	fromOnes
+	fromLongProduct // of long vectors
 
-	toShared = iota - 8
+	toShared = iota - 9
 	toPermuted
 	toState
+	toTurned // in pairs, see turn_pair of quantum.cu
 
-	phaseTable = iota - 11
+	phaseTable = iota - 13
 	phaseSum
 	phaseParity
 )
@@ -52,6 +55,7 @@ const (
 	coalesced    = 5  // of them at least so many are the lowest, which lie together in memory
 	chunkBits    = 4
 	groupBits    = 3
+	turnedQubits = 7       // and more: what float32 loses where fewer amplitudes are alike is little
 	blockAmps    = 1 << 12 // amplitudes of a block of several states
 	blockThreads = 256
 )
@@ -190,7 +194,7 @@ func (k *kernel) encoded() *gramCodes {
 			for i := range to {
 				to[i] = i
 			}
-			c.blocks = append(c.blocks, encode(p, to))
+			c.blocks = append(c.blocks, encode(p, to, true))
 		}
 		if len(k.wires) > 0 {
 			c.dot = len(k.wires) <= mostDot
@@ -201,12 +205,15 @@ func (k *kernel) encoded() *gramCodes {
 }
 
 // encode writes the code of a program. to[p] is the bit of an index of the states
-// that position p of the program becomes.
-func encode(p *program, to []int) *circuitCode {
+// that position p of the program becomes. States of a kernel, of which only inner products
+// count, are turned in float32: see dither. They are divided by their lengths, or made of
+// vectors that know theirs.
+func encode(p *program, to []int, kernel bool) *circuitCode {
 	c := &circuitCode{qubits: p.qubits, real: p.real, phases: map[int]int{}}
 	c.grows = p.grows()
 	c.addAngles(&p.angles)
-	e := &encoder{circuitCode: c, p: p, to: to}
+	kernel = kernel && p.qubits >= turnedQubits
+	e := &encoder{circuitCode: c, p: p, to: to, long: kernel && !c.grows}
 	ops := e.moves()
 	local := min(p.qubits, localBits)
 	var low uint64
@@ -218,7 +225,11 @@ func encode(p *program, to []int) *circuitCode {
 		taken = [][]*move{nil}
 	}
 	for i, ops := range taken {
-		c.passes = append(c.passes, e.pass(ops, positions(ops, low, p.qubits, local), i == 0))
+		to := toState
+		if kernel && i == len(taken)-1 {
+			to = toTurned
+		}
+		c.passes = append(c.passes, e.pass(ops, positions(ops, low, p.qubits, local), i == 0, to))
 	}
 	c.samples = 1
 	if p.qubits < localBits {
@@ -321,8 +332,9 @@ type move struct {
 
 type encoder struct {
 	*circuitCode
-	p  *program
-	to []int
+	p    *program
+	to   []int
+	long bool // vectors of the start are long ones
 }
 
 func (e *encoder) mask(m uint64) (n uint64) {
@@ -639,8 +651,8 @@ func (w *passWriter) gates(ms []*move) {
 	}
 }
 
-// pass writes the code of one pass.
-func (e *encoder) pass(ms []*move, at []int32, first bool) passCode {
+// pass writes the code of one pass, whose last stage goes to.
+func (e *encoder) pass(ms []*move, at []int32, first bool, to int) passCode {
 	w := &passWriter{encoder: e, pass: passCode{at: at, local: min(e.p.qubits, localBits)}}
 	switch {
 	case !first:
@@ -650,6 +662,8 @@ func (e *encoder) pass(ms []*move, at []int32, first bool) passCode {
 		if e.p.phase >= 0 {
 			w.sum(&diagonal{linear: slices.Repeat([]int{-1}, e.p.qubits)}, e.p.phase)
 		}
+	case e.long:
+		w.begin(fromLongProduct, e.vectors()...)
 	default:
 		w.begin(fromProduct, e.vectors()...)
 	}
@@ -687,7 +701,7 @@ func (e *encoder) pass(ms []*move, at []int32, first bool) passCode {
 	if !w.open {
 		w.begin(fromShared)
 	}
-	w.end(toState)
+	w.end(to)
 	w.pass.words = append(w.pass.words, stageEnd)
 	return w.pass
 }
@@ -712,7 +726,11 @@ func (e *encoder) vectors() []int32 {
 			code[0]++
 			code = append(code, partTurn, int32(e.p.phase), 0)
 		}
-		words[e.to[p]] = int32(e.addSlot(slotVector, 4, code...))
+		kind, values := slotVector, 4
+		if e.long {
+			kind, values = slotLongVector, 5
+		}
+		words[e.to[p]] = int32(e.addSlot(kind, values, code...))
 	}
 	return words
 }

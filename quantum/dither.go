@@ -7,7 +7,8 @@ import "math"
 // amplitudes are alike, after H on every wire or one angle on all, so are the terms of a
 // sum: each addition then rounds the same way, the error grows with their number, and
 // 256 of them took three times what Standard allows. Turned, the terms differ, errors
-// have either sign, and grow with the root.
+// have either sign, and grow with the root. A GPU turns two amplitudes instead (turn_pair
+// in cutlass/src/quantum.cu): its sums take real and imaginary parts together.
 type dither struct {
 	cos, sin []float64 // of the angles, twice: a stretch may begin anywhere in the first half
 }

@@ -315,7 +315,7 @@ func (cudaEngine) states(ctx context.Context, dev *device.Device, p *program, ou
 	if err != nil {
 		return nil, err
 	}
-	if err := buildStates(ctx, dev, encode(&whole, to), src, x, dt, buf); err != nil {
+	if err := buildStates(ctx, dev, encode(&whole, to, false), src, x, dt, buf); err != nil {
 		buf.Free()
 		return nil, err
 	}

@@ -7,7 +7,8 @@
 //   CHUNK  each thread takes the amplitudes that differ in the highest c = min(a, 4)
 //          local bits into registers, from the product of 2-vectors, a constant
 //          state, memory or shared memory; multiplies them by phases; and puts
-//          them into shared memory, there under permuted indices, or into memory.
+//          them into shared memory, there under permuted indices, or into memory,
+//          there turned in pairs if what follows is a product.
 //   GATES  each thread takes the amplitudes that differ in up to three local
 //          bits, and applies any number of matrices on them.
 //
@@ -27,8 +28,8 @@ namespace {
 constexpr int chunk_bits = 4, most_local = 13, group_bits = 3;
 
 enum { STAGE_END, STAGE_CHUNK, STAGE_GATES };
-enum { FROM_PRODUCT, FROM_CONSTANT, FROM_STATE, FROM_SHARED, FROM_ONES };
-enum { TO_SHARED, TO_PERMUTED, TO_STATE };
+enum { FROM_PRODUCT, FROM_CONSTANT, FROM_STATE, FROM_SHARED, FROM_ONES, FROM_LONG_PRODUCT };
+enum { TO_SHARED, TO_PERMUTED, TO_STATE, TO_TURNED };
 enum { PHASE_TABLE, PHASE_SUM, PHASE_PARITY };
 
 int set_device(int device) {
@@ -95,12 +96,18 @@ __global__ void slot_kernel(int64_t n, int slots, int const* code, double const*
       if (p[1 + c] >= 0) out[p[1 + c] * value_stride] = static_cast<T>(scale * r[c]);
     return;
   }
-  int const step = kind == SLOT_VECTOR ? 2 : 1;
+  int const step = kind == SLOT_VECTOR || kind == SLOT_LONG_VECTOR ? 2 : 1;
+  double square = 0;
   for (int i = 0; i < 4; i += step) {
     int64_t const to = 2 * (i / step) * value_stride;
-    out[to] = static_cast<T>(m.v[i].re);
-    out[to + value_stride] = static_cast<T>(m.v[i].im);
+    T const re = static_cast<T>(m.v[i].re), im = static_cast<T>(m.v[i].im);
+    out[to] = re;
+    out[to + value_stride] = im;
+    square += static_cast<double>(re) * re + static_cast<double>(im) * im;
   }
+  // What rounding to float32 has added to the length: up to 4e-8, and as much again on
+  // every wire whose angle is equal.
+  if (kind == SLOT_LONG_VECTOR) out[4 * value_stride] = static_cast<T>((square - 1) / 2);
 }
 
 // ---- states
@@ -146,9 +153,17 @@ struct Block {
   __device__ A factor(T const* s, int slot) const { return A(s[slot], s[slot + 1]); }
   __device__ static int pair(int a, int b) { return a > b ? a * (a - 1) / 2 + b : b * (b - 1) / 2 + a; }
 
-  // The product of the 2-vectors of all positions.
-  __device__ __forceinline__ void product(A (&v)[1 << chunk_bits], int const* vectors, T const* s, uint64_t b, uint64_t free) const {
+  // The product of the 2-vectors of all positions. What long vectors are too long is
+  // taken back.
+  __device__ __forceinline__ void product(A (&v)[1 << chunk_bits], int const* vectors, T const* s, uint64_t b, uint64_t free, bool lengths) const {
     A base(1, 0);
+    if constexpr (sizeof(T) == 4) {
+      if (lengths) {
+        T more = 0;
+        for (int g = 0; g < p.qubits; ++g) more += s[vectors[g] + 4];
+        base.re -= more;
+      }
+    }
     for (int g = 0; g < p.qubits; ++g) {
       if (free >> g & 1) continue;
       base = base * factor(s, vectors[g] + 2 * int(b >> g & 1));
@@ -236,6 +251,28 @@ struct Block {
     return A(static_cast<T>(co), static_cast<T>(s));
   }
 
+  // Turns a pair of amplitudes, the first of which is number x of the state: b by a quarter
+  // of a turn or not, then both by an angle f, of which t = tan(f/2) is as good as random:
+  //
+  //   a cos f - b sin f      a sin f + b cos f
+  //
+  // It is the same unitary map of all states and changes no inner product. Sums of products
+  // need it where amplitudes are alike: steps of a sum are alike then, float32 rounds each
+  // of its additions the same way, and the error grows with their number. Turned, the steps
+  // of the two halves differ, whatever the phase between a and b, and errors have either sign.
+  __device__ __forceinline__ static void turn_pair(A& a, A& b, uint64_t x) {
+    uint32_t h = static_cast<uint32_t>(x) * 0x9e3779b1u;
+    h = (h ^ h >> 15) * 0x2c1b3c6du;
+    float const t = static_cast<int>(h) * 0x1p-31f, d = 1 + t * t;
+    float r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(d));
+    r += r * (1 - d * r);
+    float const c = r - t * t * r, s = (t + t) * r;
+    A const p = a, q = Real || (h & 32) == 0 ? b : A(-b.im, b.re);
+    a = A(c * p.re - s * q.re, c * p.im - s * q.im);
+    b = A(c * q.re + s * p.re, c * q.im + s * p.im);
+  }
+
   // A chunk stage; returns what follows it.
   __device__ __forceinline__ int const* chunk(int const* code) const {
     int const from = code[1], to = code[2], phases = code[3];
@@ -264,8 +301,8 @@ struct Block {
     T* row = p.state + (sample << p.qubits) * (Real ? 1 : 2);
 
     A v[1 << chunk_bits];
-    if (from == FROM_PRODUCT) {
-      if (in) product(v, code, s, b, free);
+    if (from == FROM_PRODUCT || from == FROM_LONG_PRODUCT) {
+      if (in) product(v, code, s, b, free, from == FROM_LONG_PRODUCT);
       code += p.qubits;
     } else {
 #pragma unroll
@@ -335,6 +372,12 @@ struct Block {
       for (int j = 0; j < 1 << chunk_bits; ++j)
         if (j >> c == 0) put(mine + j * low, v[j]);
     } else if (in) {
+      if constexpr (sizeof(T) == 4) {
+        if (to == TO_TURNED) {  // c is chunk_bits
+#pragma unroll
+          for (int j = 0; j < 1 << (chunk_bits - 1); ++j) turn_pair(v[j], v[j | 1 << (chunk_bits - 1)], index(j));
+        }
+      }
 #pragma unroll
       for (int j = 0; j < 1 << chunk_bits; ++j) {
         if (j >> c != 0) continue;

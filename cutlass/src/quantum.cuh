@@ -19,7 +19,7 @@
 namespace gpk {
 
 // Kinds of slots.
-enum { SLOT_VECTOR, SLOT_MATRIX, SLOT_PHASE, SLOT_BLOCH };
+enum { SLOT_VECTOR, SLOT_MATRIX, SLOT_PHASE, SLOT_BLOCH, SLOT_LONG_VECTOR };
 
 // Kinds of parts. PART_TURN multiplies by e^(i angle).
 enum { PART_CONST, PART_RX, PART_RY, PART_P, PART_TURN };
