@@ -8,7 +8,7 @@ import (
 )
 
 // ABI is the version of src/gpk.h that this program speaks: GPK_ABI.
-const ABI = 2
+const ABI = 3
 
 // LibraryName is the file name of the kernel library.
 const LibraryName = "libgpk.so"
