@@ -77,7 +77,9 @@ func read(op *operation, dst []byte, a *Array) error {
 		return err
 	}
 	if !a.lay.IsDense() && a.on().Kind() == device.CPU {
-		return op.wrap(a.blame(a.gather(dst)))
+		if done, err := a.gather(dst); done || err != nil {
+			return op.wrap(a.blame(err))
+		}
 	}
 	if !a.lay.IsDense() {
 		c := a.copied(op.name, op.site)
@@ -97,18 +99,23 @@ func read(op *operation, dst []byte, a *Array) error {
 	return nil
 }
 
-// gather copies the elements of an array of the CPU to dst.
-func (a *Array) gather(dst []byte) error {
+// gather copies the elements of an array of the CPU to dst. It reports false where
+// they may lie in dst.
+func (a *Array) gather(dst []byte) (done bool, err error) {
 	v, err := a.view()
 	if err != nil {
-		return err
+		return false, err
 	}
 	buf, err := device.WrapHost(a.on(), unsafe.Pointer(unsafe.SliceData(dst)), int64(len(dst)), nil)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer buf.Free()
-	return ops.Cast(a.stream, device.View{Buffer: buf, DType: a.dt, Layout: layout.Dense(a.lay.Shape)}, v)
+	to := device.View{Buffer: buf, DType: a.dt, Layout: layout.Dense(a.lay.Shape)}
+	if overlaps(&to, &v) {
+		return false, nil
+	}
+	return true, ops.Cast(a.stream, to, v)
 }
 
 // at is the byte of the buffer at which a dense array begins; 0 where it has no
@@ -210,6 +217,7 @@ func (a *Array) writeTo(c *call, to *value, dst device.View) error {
 		return err
 	}
 	to.settle(nil) // what took a, and has read to's memory through it
+	to.set.awaitRedos(to)
 	if overlaps(&src, &dst) && !sameLayout(&src.Layout, &dst.Layout) {
 		b := a.copied(c.name, c.site)
 		if b.err != nil {

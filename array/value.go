@@ -311,7 +311,6 @@ func alloc(d *device.Device, n int64, s *device.Stream) (*device.Buffer, error) 
 // prune drops values that are gone, have started or were taken; mu is held. One
 // that somebody is at work on stays: a start may take long.
 func (s *openSet) prune() {
-	s.prunes.Add(1)
 	s.values = slices.DeleteFunc(s.values, func(p weak.Pointer[value]) bool {
 		v := p.Value()
 		if v == nil {
@@ -323,6 +322,7 @@ func (s *openSet) prune() {
 		defer v.mu.Unlock()
 		return !v.waiting()
 	})
+	s.prunes.Add(1) // before others tells: see idles
 	s.others.Store(int32(len(s.values)))
 }
 

@@ -193,7 +193,6 @@ func (g *Graph) Launch(s *Stream) error {
 		return errorf("a graph launched on a stream that is being captured")
 	}
 	if err := d.begin(s, g.reads, g.writes); err != nil {
-		d.submission.tell(err)
 		return err
 	}
 	// The sequence's own memory is used again.

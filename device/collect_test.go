@@ -10,7 +10,7 @@ import (
 // TestCollectGarbageWaits: cleanups that take long, each a little, are waited for; one
 // that hangs is not.
 func TestCollectGarbageWaits(t *testing.T) {
-	const n, each = 15, 30 * time.Millisecond
+	const n, each = 15, 10 * time.Millisecond
 	var done atomic.Int32
 	drop := func(count int, cleanup func()) {
 		for range count {

@@ -71,7 +71,6 @@ func (d *Device) launch(s *Stream, reads, writes []*Buffer, w Work) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.begin(s, reads, writes); err != nil {
-		d.submission.tell(err)
 		return err
 	}
 	// The use is noted even if it fails: part of the work may have started.

@@ -52,7 +52,7 @@ func (e *SubmitError) Unwrap() error {
 type submission struct {
 	queue    *submit.Queue // nil: work is started by its caller
 	library  *cutlass.Submitted
-	unspoken error // of a queued call, which nothing has returned to the program yet
+	unspoken error // of a queued call, which no boundary has returned yet: who starts work may drop its error
 }
 
 // initSubmission finds the backend's queue.
@@ -140,9 +140,7 @@ func (d *Device) unmade() error {
 		return nil
 	}
 	d.takeFailure()
-	err := d.submission.unspoken
-	d.submission.tell(err)
-	return err
+	return d.submission.unspoken
 }
 
 // caughtUp has everything that was queued be with the driver, and marks what a
@@ -179,7 +177,7 @@ func (d *Device) takeFailure() {
 	d.submission.unspoken = err
 }
 
-// tell notes that a call returns err to the program.
+// tell notes that a boundary returns err.
 func (q *submission) tell(err error) {
 	if q.unspoken != nil && err == q.unspoken {
 		q.unspoken = nil

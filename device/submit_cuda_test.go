@@ -486,9 +486,9 @@ func TestQueuedFailureBeforeFirst(t *testing.T) {
 	}
 }
 
-// TestQueuedFailureSaidOnce: a failure that a launch has returned is not returned by
-// Synchronize again, and one that nothing has returned is, once.
-func TestQueuedFailureSaidOnce(t *testing.T) {
+// TestQueuedFailureReachesBoundary: Synchronize returns a failure once, also one that a
+// launch has returned: an array that is started on behalf of another drops it.
+func TestQueuedFailureReachesBoundary(t *testing.T) {
 	var queued *SubmitError
 	for name, launch := range map[string]func(d *Device, f *Function, failed, other *Buffer) error{
 		"of what was not written": func(d *Device, f *Function, failed, _ *Buffer) error { return mix(d.main, f, failed, 0, 0) },
@@ -513,8 +513,11 @@ func TestQueuedFailureSaidOnce(t *testing.T) {
 			if err := launch(d, f, failed, other); !errors.As(err, &queued) {
 				t.Fatalf("the launch: %v", err)
 			}
+			if err := d.Synchronize(context.Background()); !errors.As(err, &queued) || !strings.Contains(err.Error(), "(700)") {
+				t.Errorf("Synchronize after a launch that returned the failure: %v", err)
+			}
 			if err := d.Synchronize(context.Background()); err != nil {
-				t.Errorf("Synchronize returns what a launch has returned: %v", err)
+				t.Errorf("Synchronize again: %v", err)
 			}
 			if err := mix(d.main, f, alloc(t, d, 8, nil), 0, 701); err != nil {
 				t.Fatal(err)

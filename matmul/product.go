@@ -182,6 +182,7 @@ func (p *Product) problem(s stack) Problem {
 func (p *Product) check(d []int) error {
 	a, b, n := &p.A.Layout, &p.B.Layout, len(d)
 	if n < 2 || len(a.Shape) != n || len(b.Shape) != n || len(a.Strides) != n || len(b.Strides) != n ||
+		!slices.Equal(a.Shape[:n-2], d[:n-2]) || !slices.Equal(b.Shape[:n-2], d[:n-2]) ||
 		d[n-2] != a.Shape[n-2] || a.Shape[n-1] != b.Shape[n-2] || b.Shape[n-1] != d[n-1] {
 		return layout.Errorf("a product of %v and %v into %v", a.Shape, b.Shape, d)
 	}

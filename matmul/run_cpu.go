@@ -158,6 +158,8 @@ func (p *Product) multiply(st *stack, d device.View, ep *cpu.Epilogue) error {
 // runBlocks computes a stack whose result is squared, or symmetric, block by
 // block.
 func (p *Product) runBlocks(s *device.Stream, st stack, at [3]int, reads []*device.Buffer) error {
+	own := *p // what a capture records outlives the call, and p is its owner's
+	p = &own
 	dev := s.Device()
 	st.a.offset, st.b.offset, st.d.offset = at[0], at[1], at[2]
 	q := p.problem(st)

@@ -527,17 +527,28 @@ func TestPeak(t *testing.T) {
 		{both, 38 * n * 3 * 4, Options{Keep: Recompute, Tile: 64}},
 		{ringCZ(4, true), 0, Options{Path: General}},
 	} {
-		watch := dev.Watch()
-		r, err := Gram(context.Background(), c.circuit, x, nil, c.o)
-		most := watch.Stop()
-		if err != nil {
-			t.Fatal(err)
-		}
-		names, pool := map[string]int64{}, int64(0)
-		for _, b := range r.Report.Peak {
-			if names[b.Name] += b.Bytes; b.Name == "states" || b.Name == "K" || b.Name == "workspace" {
-				pool += b.Bytes
+		var r *Result
+		var names map[string]int64
+		var pool, most int64
+		for range 5 { // a collection may give back meanwhile what other tests dropped
+			runtime.GC()
+			watch := dev.Watch()
+			var err error
+			r, err = Gram(context.Background(), c.circuit, x, nil, c.o)
+			most = watch.Stop()
+			if err != nil {
+				t.Fatal(err)
 			}
+			names, pool = map[string]int64{}, 0
+			for _, b := range r.Report.Peak {
+				if names[b.Name] += b.Bytes; b.Name == "states" || b.Name == "K" || b.Name == "workspace" {
+					pool += b.Bytes
+				}
+			}
+			if pool <= most {
+				break
+			}
+			r.K.Free()
 		}
 		if pool != most {
 			t.Errorf("%v: the pool had %d bytes in use at most, and the report says %+v", c.circuit.Qubits(), most, r.Report.Peak)

@@ -223,6 +223,8 @@ func (f *gramFlags) explain(err error) error {
 		return fmt.Errorf("-budget %s: %w", f.budget, err)
 	case errors.Is(err, gpk.ErrUnsupported) && strings.EqualFold(f.path, "product"):
 		return fmt.Errorf("-path %s -circuit %s: %w", f.path, f.circuit, err)
+	case errors.Is(err, gpk.ErrUnsupported):
+		return fmt.Errorf("-x %s -circuit %s: %w", f.x, f.circuit, err)
 	case errors.Is(err, gpk.ErrNonFinite) && f.y != "":
 		return fmt.Errorf("-x %s -y %s: %w", f.x, f.y, err)
 	case errors.Is(err, gpk.ErrNonFinite):
@@ -312,7 +314,11 @@ func (f *gramFlags) compute(ctx context.Context, std streams, c *quantum.Circuit
 	}
 	// K stays where the plot cannot be made.
 	if err := plotKernel(f.plot, f.out, kernelType(o.Precision), r.Plan.Samples[0], r.Plan.Samples[1], y == nil); err != nil {
-		return err
+		var path *os.PathError
+		if errors.As(err, &path) { // of a file that the user has not named
+			err = path.Err
+		}
+		return fmt.Errorf("-plot %s: %w", f.plot, err)
 	}
 	fmt.Fprintln(std.out, f.plot)
 	return nil

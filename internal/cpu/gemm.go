@@ -68,8 +68,10 @@ func GemmBatch(t, out dtype.DType, batch, m, n, k int, a Operand, aStep int, b O
 func gemms(t, out dtype.DType, lo, hi, m, n, k int, a Operand, aStep int, b Operand, bStep int, c unsafe.Pointer, cStep, ldc int, ep *Epilogue) {
 	for i := lo; i < hi; i++ {
 		x, y := a, b
-		x.Data = unsafe.Add(a.Data, i*aStep*t.Size())
-		y.Data = unsafe.Add(b.Data, i*bStep*t.Size())
+		if k > 0 { // else there is nothing to point at
+			x.Data = unsafe.Add(a.Data, i*aStep*t.Size())
+			y.Data = unsafe.Add(b.Data, i*bStep*t.Size())
+		}
 		gemm(t, out, m, n, k, x, y, unsafe.Add(c, i*cStep*out.Size()), ldc, ep)
 	}
 }

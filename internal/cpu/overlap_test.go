@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"math"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"sync"
@@ -130,4 +131,55 @@ func wanted[T any](v []T, upper bool, n int) (out []T) {
 		}
 	}
 	return out
+}
+
+// TestOverlapStretches has more columns than a stretch holds: every pair wanted is there
+// once, none twice, with the bits that all of them have.
+func TestOverlapStretches(t *testing.T) {
+	const seed = 5
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	for _, s := range []struct{ m, n, k, sums int }{{301, 301, 33000, 1}, {300, 523, 11100, 3}, {530, 290, 11100, 3}} {
+		vectors := func(count int) Vectors[float32] {
+			d := make([]float32, count*2*s.k)
+			for i := range d {
+				d[i] = rng.Float32() - .5
+			}
+			v := Vectors[float32]{Re: &d[0], LD: 2 * s.k}
+			if s.sums == 3 {
+				v.Im = &d[s.k]
+			}
+			return v
+		}
+		a, b := vectors(s.m), vectors(s.n)
+		run := func(upper bool) ([]float32, []int) {
+			out, seen := make([]float32, s.m*s.n*3), make([]int, s.m*s.n)
+			var mu sync.Mutex
+			Overlaps(s.m, s.n, s.k, a, b, upper, func(o OverlapPart[float32]) {
+				mu.Lock()
+				defer mu.Unlock()
+				for y := range o.Rows {
+					for x := range o.Cols {
+						at := (o.Row+y)*s.n + o.Col + x
+						seen[at]++
+						for z := range s.sums {
+							out[at*3+z] = o.P[z][y*o.LD+x]
+						}
+					}
+				}
+			})
+			return out, seen
+		}
+		whole, all := run(false)
+		half, some := run(true)
+		for at := range all {
+			i, j := at/s.n, at%s.n
+			if all[at] != 1 || some[at] > 1 || j >= i && some[at] != 1 {
+				t.Fatalf("%+v: pair (%d, %d) comes %d times of all, %d times of half", s, i, j, all[at], some[at])
+			}
+			if some[at] == 1 && !slices.Equal(whole[at*3:at*3+3], half[at*3:at*3+3]) {
+				t.Fatalf("%+v: pair (%d, %d) is %v of all, %v of half", s, i, j, whole[at*3:at*3+3], half[at*3:at*3+3])
+			}
+		}
+	}
 }

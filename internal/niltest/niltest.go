@@ -35,6 +35,9 @@ type Package struct {
 // nothing else.
 func Run(t *testing.T, p Package) {
 	types, methods, functions := exported(t)
+	if len(types)+len(functions) == 0 {
+		t.Fatal("there is no package in this folder")
+	}
 	seen := map[string]bool{}
 	for _, value := range p.Values {
 		typ := reflect.TypeOf(value())

@@ -1,17 +1,21 @@
 package npy
 
 import (
+	"path/filepath"
 	"testing"
 
+	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/internal/niltest"
 )
 
 // TestNil calls everything with nil, with zero values and with numbers as far out as
 // they go.
 func TestNil(t *testing.T) {
-	t.Chdir(t.TempDir()) // some write files
+	file := filepath.Join(t.TempDir(), "file")
 	niltest.Run(t, niltest.Package{Functions: map[string]any{
-		"Header": Header, "Read": Read, "ReadFile": ReadFile, "Bytes": Bytes[float32], "Write": Write, "WriteFile": WriteFile,
-		"ReadZip": ReadZip, "ReadZipFile": ReadZipFile, "WriteZip": WriteZip, "WriteZipFile": WriteZipFile,
+		"Header": Header, "Read": Read, "ReadFile": ReadFile, "Bytes": Bytes[float32], "Write": Write,
+		"WriteFile": func(_ string, a *gpk.Array) error { return WriteFile(file, a) },
+		"ReadZip":   ReadZip, "ReadZipFile": ReadZipFile, "WriteZip": WriteZip,
+		"WriteZipFile": func(_ string, as map[string]*gpk.Array) error { return WriteZipFile(file, as) },
 	}})
 }
