@@ -20,7 +20,10 @@ func TestDirectPages(t *testing.T) {
 
 func testDirectPages[T floating](t *testing.T, v *variant[T]) {
 	if v.mulDirect == nil {
-		t.Skip("this variant packs every product")
+		if v.name != "go4x4" {
+			t.Fatal("a variant in assembly packs every product")
+		}
+		t.Skip("the variant in Go packs every product")
 	}
 	rng := newRand(t)
 	a, b, c := newFenced[T](t), newFenced[T](t), newFenced[T](t)
