@@ -173,7 +173,7 @@ func families() []family {
 			AlignA: in.Size(), AlignB: in.Size(), AlignOut: out.Size(),
 		}, []dtype.DType{out}, allMajors})
 	}
-	return slices.Concat(fs, skinnyFamilies(), rowsFamilies(), fewFamilies(), tf32x3Families())
+	return slices.Concat(fs, skinnyFamilies(), fewFamilies(), tf32x3Families())
 }
 
 // complete fills in what follows from the rest.

@@ -122,21 +122,6 @@ func tf32Families() []family {
 	return fs
 }
 
-// rowsFamilies are the kernels of src/gemm_rows.cuh: one to a few rows of 16-bit operands,
-// whose results begin anywhere.
-func rowsFamilies() []family {
-	var fs []family
-	for _, h := range []dtype.DType{dtype.BFloat16, dtype.Float16} {
-		math := map[dtype.DType]string{dtype.BFloat16: "bf16", dtype.Float16: "fp16"}[h]
-		fs = append(fs, family{0, Kernel{
-			Unit: "gemm_plain", SM: 90, A: h, B: h,
-			Tile: [3]int{4, 256, 64}, Cluster: [2]int{1, 1}, Stages: 1, Schedule: "rows", Math: math,
-			AlignA: h.Size(), AlignB: 16, AlignOut: h.Size(), Epilogue: true,
-		}, []dtype.DType{h}, rowMajors})
-	}
-	return fs
-}
-
 // skinnyFamilies are the kernels of src/gemm_skinny.cuh: few rows in TF32's
 // precision, B row-major.
 func skinnyFamilies() []family {

@@ -67,7 +67,7 @@ func (s *suite) sanitizeKernel(t *testing.T, k cutlass.Kernel) {
 	if k.Schedule == "streamk" {
 		depth *= 8 // enough to be shared
 	}
-	if k.Direct || k.Schedule == "rows" {
+	if k.Direct {
 		n++
 	}
 	var v variety

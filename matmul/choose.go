@@ -96,9 +96,6 @@ func rank(p Problem, c device.Capabilities, force string, kernels []cutlass.Kern
 			continue
 		}
 		served = true
-		if k.Schedule == "rows" && !forced && !rowsServe(p, k) {
-			continue
-		}
 		if k.Schedule == "streamk" && !forced && streamKOf(p, k, c).shared == 0 {
 			continue // an ordinary kernel then, and a slower one
 		}
@@ -225,15 +222,9 @@ func gridHolds(p Problem, k cutlass.Kernel) bool {
 		return ceilDiv(p.N, k.Tile[1])+k.Cluster[1] <= most
 	case "skinny":
 		return ceilDiv(p.M, k.Tile[0]) <= most
-	case "rows":
-		return ceilDiv(p.M, k.Tile[0]) <= most && p.Batch <= most
 	}
 	return true
 }
-
-// rowsServe reports whether the kernels of one to a few rows are for the problem: one whose
-// result other kernels write aside.
-func rowsServe(p Problem, k cutlass.Kernel) bool { return p.M <= k.Tile[0] && p.AlignC%16 != 0 }
 
 // conjugates reports whether a kernel that multiplies conjugates multiplies
 // this problem's. A squared modulus is the same for the conjugate product: it

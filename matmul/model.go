@@ -86,10 +86,6 @@ const (
 	splitReach = 0.77  // of a ring whose tiles are split on the way
 	splitEnd   = 5300.
 	skinnyRate = 0.86
-
-	// Of the kernels of one to a few rows: not measured, a cautious guess.
-	rowsRate     = 0.8 // of the device's bytes
-	rowsMultiply = 60. // products of a multiprocessor in a cycle, the widening of B among them
 )
 
 var flopsPerCycle = map[string]float64{
@@ -125,15 +121,10 @@ func kernelCycles(p Problem, k cutlass.Kernel, c device.Capabilities) float64 {
 		if tm > 16 {
 			bytes /= skinnyRate
 		}
-	case "rows": // likewise; eight CTAs share a tile
-		rows := min(tm, p.M) // it has a form for one
-		bytes = (size*depth*n*float64(down) + out*m*n) * batch / rowsRate
-		compute = depth * n * float64((rows+1)*down) * batch / (rowsMultiply * float64(sms))
-		across *= 8
 	default:
 		compute = plainCycles(p, k, down*across*p.Batch, sms)
 	}
-	if down == 1 && p.M < tm && k.Schedule != "rows" && k.Schedule != "skinny" && (k.Schedule != "ring" || k.Math != "fp64") {
+	if down == 1 && p.M < tm && k.Schedule != "skinny" && (k.Schedule != "ring" || k.Math != "fp64") {
 		part := float64(tm) / float64(tm+tn)
 		bytes *= 1 + zeroFill*part*part*(1-m/float64(tm))
 	}

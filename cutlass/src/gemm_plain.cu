@@ -3,6 +3,5 @@
 #include "gemm_few.cuh"
 #include "gemm_int.cuh"
 #include "gemm_parts.cuh"
-#include "gemm_rows.cuh"
 #include "gemm_skinny.cuh"
 #include "gemm_tf32x3_sm90.cuh"
