@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 
 	gpk "github.com/gpk-go/gpk"
@@ -158,7 +159,10 @@ func testStridedOrder(t *testing.T, s *suite) {
 		{name: "a chain and Prod of columns", near: true, real: true, of: func(v, _, _ *gpk.Array) *gpk.Array { return v.Abs().Prod(0) }},
 	}
 	for _, dt := range []gpk.DType{gpk.Float32, gpk.Float64, gpk.Float16, gpk.BFloat16, gpk.Complex64, gpk.Complex128} {
-		compiled := map[int]string{[]int{33, 256}[s.rng.IntN(2)]: layouts[s.rng.IntN(len(layouts))].name}
+		compiled := map[int]string{}
+		if dt == gpk.Float32 || dt == gpk.BFloat16 {
+			compiled[[]int{33, 256}[s.rng.IntN(2)]] = layouts[s.rng.IntN(len(layouts))].name
+		}
 		for _, n := range lengths {
 			if dt.IsComplex() && n > 4097 {
 				continue
@@ -180,11 +184,13 @@ func testStridedOrder(t *testing.T, s *suite) {
 				}
 				v := l.view(lines, n, func(shape ...int) *gpk.Array { return keep(s.random(dt, shape...).array()) })
 				near := l.view(lines, n, func(shape ...int) *gpk.Array {
-					return keep(s.random(dt, shape...).array().Mul(1. / 64).Add(1))
+					return keep(changed(s.random(dt, shape...), func(v complex128) complex128 { return 1 + v/64 }).array())
 				})
 				ties := v
 				if !dt.IsComplex() {
-					ties = l.view(lines, n, func(shape ...int) *gpk.Array { return keep(s.random(dt, shape...).array().Mul(2).Round()) })
+					ties = l.view(lines, n, func(shape ...int) *gpk.Array {
+						return keep(changed(s.random(dt, shape...), func(v complex128) complex128 { return complex(math.Round(2*real(v)), 0) }).array())
+					})
 				}
 				weights := [2]*gpk.Array{keep(s.random(dt, n).array()), keep(s.random(dt, n+1).array())}
 				weights[1] = weights[1].Slice(0, 1, n+1) // where no vectors may be read
@@ -243,6 +249,14 @@ func testStridedOrder(t *testing.T, s *suite) {
 			}
 		}
 	}
+}
+
+// changed is f of each element.
+func changed(x tensor, f func(complex128) complex128) tensor {
+	for i, v := range x.values {
+		x.values[i] = round(x.dt, f(v))
+	}
+	return x
 }
 
 // testStridedAxes folds small arrays of three axes, which lie in any order, backwards and
