@@ -28,6 +28,7 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Transfer", testTransfer},
 		{"Construct", testConstruct},
 		{"Views", testViews},
+		{"Fills", testFills},
 		{"Elementwise", testElementwise},
 		{"Cast", testCast},
 		{"Halves", testHalves},

@@ -6,6 +6,7 @@
 // nothing is assumed.
 #include "ops.cuh"
 #include "ops_reduce.cuh"
+#include "splat.cuh"
 
 namespace gpk {
 
@@ -249,32 +250,10 @@ int binary(Nest const& nest, Scalar const& scalar, uint64_t stream) {
 
 // ---- fill
 
-struct FillRows {
-  Rows<1> rows;
-  Scalar scalar;
-};
 struct FillTiles {
   Tiles<1> tiles;
   Scalar scalar;
 };
-
-template <class T>
-__global__ void __launch_bounds__(threads) fill_rows(FillRows p) {
-  begin();
-  constexpr int V = 16 / sizeof(T);
-  Rows<1> const& r = p.rows;
-  T const one = p.scalar.as<T>();
-  Vec<T, V> x;
-#pragma unroll
-  for (int e = 0; e < V; ++e) x.v[e] = one;
-  uint32_t const first = blockIdx.x * blockDim.x + threadIdx.x;
-  if (first < r.vectors) {
-    int64_t off[1];
-    place(r, V, first, off);
-    *reinterpret_cast<Vec<T, V>*>(reinterpret_cast<T*>(r.p[0]) + off[0]) = x;
-  }
-  if (first < r.tail) reinterpret_cast<T*>(r.p[0])[r.vectors * V + first] = one;
-}
 
 template <class T>
 __global__ void __launch_bounds__(threads) fill_tiles(FillTiles p) {
@@ -289,11 +268,11 @@ template <int Bytes>
 int fill(Nest const& nest, Scalar const& scalar, uint64_t stream) {
   using T = typename Blob<Bytes>::type;
   return in_pieces(nest, [&](Nest const& t) {
-    FillRows r;
-    r.scalar = scalar;
-    if (make_rows(t, 16 / Bytes, 0, &r.rows)) {
-      return launch_for(fill_rows<T>, r.rows.vectors, 1, stream, r);
-    }
+    Nest rows = t;
+    rows.p[1] = nullptr;
+    for (int d = 0; d < t.dims; ++d) rows.stride[1][d] = 0;
+    int code;
+    if (splat<Bytes>(rows, scalar.lo, scalar.hi, stream, &code)) return code;
     FillTiles p;
     p.scalar = scalar;
     unsigned const grid = make_tiles(t, &p.tiles);

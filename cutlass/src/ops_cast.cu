@@ -1,13 +1,15 @@
 // ops_cast.cu: conversions, copies and transposes.
 //
 // Equal types: `copy_rows` where rows are dense on both sides, whatever their
-// alignment; `transpose` where the source's rows are the destination's columns;
-// `copy_tiles` for the rest. Different types: `cast_rows` for dense, aligned
-// rows; `cast_tiles`, which learns the types at run time, for the rest.
+// alignment; `splat_rows` where a row's source is one element; `transpose` where the
+// source's rows are the destination's columns; `copy_tiles` for the rest. Different
+// types: `cast_rows` for dense, aligned rows; `cast_tiles`, which learns the types at
+// run time, for the rest.
 #include "index.cuh"
 #include "ops.cuh"
 #include "random.cuh"
 #include "sort.cuh"
+#include "splat.cuh"
 #include "straddle.cuh"
 
 namespace gpk {
@@ -348,6 +350,8 @@ int copy(Nest const& nest, uint64_t stream) {
       }
       return launch_for(copy_rows, p.granules, 1, stream, p);
     }
+    int code;
+    if (splat<Bytes>(t, 0, 0, stream, &code)) return code;
     int const turn = turned(t);
     if (turn >= 0) {
       using T = TransposeTile<Bytes>;
