@@ -113,6 +113,8 @@ type QuantumGram struct {
 	Mirror           uint64
 	LDMirror         int
 	One              float64
+	NormX, NormY     uint64
+	Jitter           float64
 	Total, Workspace uint64
 	WorkspaceBytes   int64
 }

@@ -10,9 +10,9 @@ import (
 )
 
 // Sums of float64. Adding a small term to a sum near 1 loses up to half a unit of the
-// sum's last place, and terms that are alike lose it to the same side: over 2^20
-// amplitudes that came to 6.6e-12. So a long sum is one of sums over pieceTerms
-// amplitudes, each of which stays small; 2^6 of them lose nothing that counts.
+// sum's last place: over 2^20 amplitudes that came to 6.6e-12. So a long sum is one of
+// sums over pieceTerms amplitudes, each of which stays small; 2^6 of them lose nothing
+// that counts. Terms that are alike, which lose it to the same side, are turned before.
 const (
 	pieceTerms = 1 << 14
 	mostTerms  = 1 << 16 // in one sum: 2e-13 off at most

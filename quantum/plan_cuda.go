@@ -86,7 +86,7 @@ func (k *kernel) planTiles(p *Plan, n, m int, o Options) (least int64, ok bool) 
 // makes a tile and all that follows: its blocks have 128 x 128 entries each.
 func (k *kernel) usefulStreams(o Options, r, c int) int {
 	const blockSide, busy, most = 128, 128, 8
-	if o.Precision == Double || o.Normalize || len(k.blocks) > 1 || len(k.blocks) == 1 && len(k.wires) > 0 {
+	if o.Precision == Double || len(k.blocks) > 1 || len(k.wires) > 0 && (o.Normalize || len(k.blocks) == 1) {
 		return 1
 	}
 	blocks := ((r + blockSide - 1) / blockSide) * ((c + blockSide - 1) / blockSide)

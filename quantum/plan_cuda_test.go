@@ -115,3 +115,26 @@ func TestPlanProductsNeed(t *testing.T) {
 		}
 	}
 }
+
+// TestUsefulStreams: small tiles share the device where one kernel makes each, with or
+// without Normalize.
+func TestUsefulStreams(t *testing.T) {
+	blocks := NewCircuit(4).RY(0, Feature(0)).CRY(0, 1, Feature(1)).RY(2, Feature(2)).CRY(2, 3, Feature(3))
+	for _, c := range []struct {
+		circuit *Circuit
+		o       Options
+		want    bool
+	}{
+		{reuploaded(6), Options{}, true},
+		{reuploaded(6), Options{Normalize: true, Precision: Fast}, true},
+		{reuploaded(6), Options{Precision: Double}, false},
+		{blocks, Options{}, false},
+		{NewCircuit(3).RY(0, Feature(0)).RY(1, Feature(1)), Options{}, true},
+		{NewCircuit(3).RY(0, Feature(0)).RY(1, Feature(1)), Options{Normalize: true}, false},
+	} {
+		k := compiled(t, c.circuit, Auto)
+		if n := k.usefulStreams(c.o, 256, 256); n > 1 != c.want {
+			t.Errorf("%+v: %d streams\n%v", c.o, n, c.circuit)
+		}
+	}
+}

@@ -257,17 +257,19 @@ struct Block {
   //   a cos f - b sin f      a sin f + b cos f
   //
   // It is the same unitary map of all states and changes no inner product. Sums of products
-  // need it where amplitudes are alike: steps of a sum are alike then, float32 rounds each
-  // of its additions the same way, and the error grows with their number. Turned, the steps
-  // of the two halves differ, whatever the phase between a and b, and errors have either sign.
+  // need it where amplitudes are alike: steps of a sum are alike then, each of its additions
+  // is rounded the same way, and the error grows with their number. Turned, the steps of the
+  // two halves differ, whatever the phase between a and b, and errors have either sign.
   __device__ __forceinline__ static void turn_pair(A& a, A& b, uint64_t x) {
     uint32_t h = static_cast<uint32_t>(x) * 0x9e3779b1u;
     h = (h ^ h >> 15) * 0x2c1b3c6du;
-    float const t = static_cast<int>(h) * 0x1p-31f, d = 1 + t * t;
-    float r;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(d));
+    T const t = static_cast<int>(h) * T(0x1p-31), d = 1 + t * t;
+    float f;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(f) : "f"(static_cast<float>(d)));
+    T r = f;
     r += r * (1 - d * r);
-    float const c = r - t * t * r, s = (t + t) * r;
+    if constexpr (sizeof(T) == 8) r += r * (1 - d * r);
+    T const c = r - t * t * r, s = (t + t) * r;
     A const p = a, q = Real || (h & 32) == 0 ? b : A(-b.im, b.re);
     a = A(c * p.re - s * q.re, c * p.im - s * q.im);
     b = A(c * q.re + s * p.re, c * q.im + s * p.im);
@@ -372,11 +374,9 @@ struct Block {
       for (int j = 0; j < 1 << chunk_bits; ++j)
         if (j >> c == 0) put(mine + j * low, v[j]);
     } else if (in) {
-      if constexpr (sizeof(T) == 4) {
-        if (to == TO_TURNED) {  // c is chunk_bits
+      if (to == TO_TURNED) {  // c is chunk_bits
 #pragma unroll
-          for (int j = 0; j < 1 << (chunk_bits - 1); ++j) turn_pair(v[j], v[j | 1 << (chunk_bits - 1)], index(j));
-        }
+        for (int j = 0; j < 1 << (chunk_bits - 1); ++j) turn_pair(v[j], v[j | 1 << (chunk_bits - 1)], index(j));
       }
 #pragma unroll
       for (int j = 0; j < 1 << chunk_bits; ++j) {
@@ -818,7 +818,7 @@ gram::Target target(int64_t rows, int64_t cols, uint64_t k, int64_t ld, uint64_t
   auto aligned = [](uint64_t at, int64_t pitch) { return at % 16 == 0 && pitch % 4 == 0; };
   bool const boxes = aligned(k, ld) && aligned(mirror, mirror != 0 ? ld_mirror : 0) && cols % 4 == 0 && (mirror == 0 || rows % 4 == 0);
   return {rows, cols, down(rows), down(cols), triangle, boxes, reinterpret_cast<float*>(k), ld, reinterpret_cast<float*>(mirror), ld_mirror,
-          static_cast<float>(one), reinterpret_cast<double*>(partial), nullptr};
+          static_cast<float>(one), nullptr, 0, reinterpret_cast<double*>(partial), nullptr};
 }
 
 int add_up(cudaStream_t s, gram::Target const& to, int64_t n, uint64_t total) {
@@ -907,7 +907,7 @@ int run_few_wires(int device, cudaStream_t s, gram::Target to, closed::Groups of
 }
 
 template <class F>
-int run_gram(int device, cudaStream_t s, gram::Target to, int64_t width, uint64_t x, uint64_t y, uint64_t room, uint64_t total) {
+int run_gram(int device, cudaStream_t s, gram::Target to, int64_t width, uint64_t x, uint64_t y, double const* norms_y, uint64_t room, uint64_t total) {
   static uint64_t allowed = 0;
   void const* kernel = reinterpret_cast<void const*>(&gram::kernel<F>);
   if (int const e = allow_shared(kernel, F::shared, device, &allowed)) return e;
@@ -916,14 +916,14 @@ int run_gram(int device, cudaStream_t s, gram::Target to, int64_t width, uint64_
   to.folded = reinterpret_cast<float*>(room + parts.x + parts.y);
   to.partial = reinterpret_cast<double*>(room + parts.x + parts.y + parts.folded);
   int64_t pitch = pitch_of<F>(width);
-  auto split = [&](uint64_t state, int64_t n, uint64_t out) -> int {
+  auto split = [&](uint64_t state, int64_t n, double const* norms, uint64_t out) -> int {
     int64_t const blocks = (n * (pitch / 8) + 255) / 256;
     if (blocks > INT32_MAX) return GPK_ERR_ARGUMENT;
-    void* params[] = {&state, &n, &width, &pitch, &out};
+    void* params[] = {&state, &n, &width, &pitch, &norms, &to.jitter, &out};
     return launch(reinterpret_cast<void const*>(&gram::planes_kernel<F>), dim3(static_cast<unsigned>(blocks)), dim3(256), 0, s, params);
   };
-  int e = split(x, to.rows, room);
-  if (e == 0 && !to.triangle) e = split(y, to.cols, planes_y);
+  int e = split(x, to.rows, to.norms, room);
+  if (e == 0 && !to.triangle) e = split(y, to.cols, norms_y, planes_y);
   if (e != 0) return e;
   CUtensorMap map_x, map_y, map_k, map_mirror;
   if (!gram::describe<F>(&map_x, room, to.rows, pitch) || !gram::describe<F>(&map_y, planes_y, to.cols, pitch) ||
@@ -933,7 +933,7 @@ int run_gram(int device, cudaStream_t s, gram::Target to, int64_t width, uint64_
   int squared = 0;
   void* params[] = {&map_x, &map_y, &map_k, &map_mirror, &to, &steps, &squared};
   e = launch(kernel, dim3(walkers(to, device)), dim3(gram::threads), F::shared, s, params);
-  return e != 0 ? e : add_up(s, to, 2 * walkers(to, device), total);
+  return e != 0 || total == 0 ? e : add_up(s, to, 2 * walkers(to, device), total);
 }
 
 // Calls f with the form of the planes.
@@ -1079,7 +1079,8 @@ GPK_API int64_t gpk_quantum_gram_workspace(int device, int real, int split, int6
 
 GPK_API int gpk_quantum_gram(int device, uint64_t stream, int real, int split, int64_t rows, int64_t cols, int64_t width, int triangle,
                              uint64_t x, uint64_t y, uint64_t k, int64_t ld, uint64_t mirror, int64_t ld_mirror, double one,
-                             uint64_t total, uint64_t workspace, int64_t workspace_bytes) {
+                             uint64_t norm_x, uint64_t norm_y, double jitter, uint64_t total, uint64_t workspace,
+                             int64_t workspace_bytes) {
   if (rows == 0 || cols == 0) return 0;
   int64_t const need = gpk_quantum_gram_workspace(device, real, split, rows, cols, width, triangle);
   if (need < 0) return static_cast<int>(-need);
@@ -1087,9 +1088,11 @@ GPK_API int gpk_quantum_gram(int device, uint64_t stream, int real, int split, i
   if (workspace_bytes < need || workspace % 128 != 0) return GPK_ERR_WORKSPACE;
   bool const vectors = x % 16 == 0 && y % 16 == 0 && width * (real != 0 ? 1 : 2) % 4 == 0;
   if ((width >= 8 && !vectors) || width > INT64_C(1) << 31) return GPK_ERR_ARGUMENT;  // TMA counts to 2^31
-  gram::Target const to = target(rows, cols, k, ld, mirror, ld_mirror, triangle != 0, one, 0);
+  gram::Target to = target(rows, cols, k, ld, mirror, ld_mirror, triangle != 0, one, 0);
+  to.norms = reinterpret_cast<double const*>(norm_x), to.jitter = jitter;
   return with_form(real != 0, split != 0, [&](auto form) {
-    return run_gram<decltype(form)>(device, reinterpret_cast<cudaStream_t>(stream), to, width, x, y, workspace, total);
+    return run_gram<decltype(form)>(device, reinterpret_cast<cudaStream_t>(stream), to, width, x, y, reinterpret_cast<double const*>(norm_y),
+                                    workspace, total);
   });
 }
 }
