@@ -16,8 +16,8 @@ import (
 // 16 bytes, copied into memory that was NaN; transposed, in stacks, with themselves,
 // on streams and in a recorded sequence.
 func testPads(t *testing.T, s *suite) {
-	padded := 0
 	for _, v := range varieties {
+		padded, products := 0, 0
 		for at := range 9 {
 			m, k, n := 33+s.rng.IntN(200), 30+s.rng.IntN(300), 20+s.rng.IntN(300)
 			if v.in.IsComplex() {
@@ -31,6 +31,7 @@ func testPads(t *testing.T, s *suite) {
 				if e := c.Explain(); strings.Contains(e, "pad A") && strings.Contains(e, "pad B") {
 					padded++
 				}
+				products++
 				s.spoilCopies(t, v.in, m, k, n)
 				s.check(t, what, evaluate(t, c), a, b, v, epilogue{})
 				x.Free()
@@ -38,9 +39,10 @@ func testPads(t *testing.T, s *suite) {
 			}
 		}
 		s.padsOfStacks(t, v)
-	}
-	if s.dev.Capabilities().SM == 90 && padded < 100 {
-		t.Errorf("both operands were copied for %d products only", padded)
+		t.Logf("%s: both operands were copied for %d of %d products", v.name, padded, products)
+		if s.dev.Capabilities().SM == 90 && v.in.Size() == 2 && padded < products/2 {
+			t.Errorf("%s: both operands were copied for %d products only", v.name, padded)
+		}
 	}
 	for _, dt := range []gpk.DType{gpk.BFloat16, gpk.Float16, gpk.Float32} {
 		t.Run(dt.String(), func(t *testing.T) {

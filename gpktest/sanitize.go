@@ -148,6 +148,10 @@ func (s *suite) sanitizeEntries(t *testing.T) []sanitized {
 	one("sum of rows", func(x *gpk.Array) *gpk.Array { return x.Sum(1) })
 	one("sum of columns", func(x *gpk.Array) *gpk.Array { return x.Sum(0) })
 	one("sum of all", func(x *gpk.Array) *gpk.Array { return x.Sum() })
+	one("variance of a transpose", func(x *gpk.Array) *gpk.Array { return x.T().Var(1) })
+	one("variance of slices", func(x *gpk.Array) *gpk.Array { return x.T().Var(0) })
+	one("softmax, backwards", func(x *gpk.Array) *gpk.Array { return x.Flip(1).Softmax(1) })
+	one("softmax of columns", func(x *gpk.Array) *gpk.Array { return x.Reshape(520, 37).Softmax(0) })
 	one("arg max", func(x *gpk.Array) *gpk.Array { return x.ArgMax(1) })
 	one("softmax", func(x *gpk.Array) *gpk.Array { return x.Softmax(1) })
 	one("cumulative sum", func(x *gpk.Array) *gpk.Array { return x.CumSum(1) })
@@ -199,7 +203,7 @@ func (s *suite) sanitizeEntries(t *testing.T) []sanitized {
 		for _, path := range []quantum.Path{0, quantum.General} {
 			for _, real := range []bool{false, true} {
 				list = append(list, sanitized{fmt.Sprint("quantum ", p, " ", path, " real ", real), func() {
-					c, _ := s.quantumCircuit(5, 12, real)
+					c, _ := s.quantumCircuit(7, 16, real)
 					_, x := s.quantumSamples(130)
 					r, err := quantum.Gram(context.Background(), c, x, nil, quantum.Options{Precision: p, Path: path})
 					if err != nil {

@@ -26,7 +26,7 @@ not listed have no meaning and are dtype.ErrDType; what has no kernel on a devic
 ErrUnsupported. Half types are computed in float32 and rounded once. Two arrays must
 have one type; a number takes the array's.
 
-The order in which terms meet, of sums, products and variances, of softmax and the norms, is one
+The order in which terms meet, of Sum, Mean, Prod and Var, of softmax and the norms, is one
 of shape and type: the bits are those of a dense copy, however operands and result lie in memory
 and whichever kernel computes them.
 `)
