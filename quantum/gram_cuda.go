@@ -743,7 +743,7 @@ func (g *cudaGram) read(notes []uint64) error {
 
 // faultBounds is how many bounds the computed diagonal, which is then set to 1, may
 // be off before it is taken for a fault, where products are kernels of their own: a
-// sum of 2^17 squares in float32 comes near two.
+// sum of 2^17 squares in float32 comes near two, and several factors add theirs.
 const faultBounds = 4
 
 func (g *cudaGram) statistics(notes []uint64) error {
