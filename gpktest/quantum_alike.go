@@ -207,7 +207,10 @@ func (s *suite) quantumAlike(t *testing.T) {
 // quantumAlikeOf compares K of a circuit with the product of its parts' kernels.
 func (s *suite) quantumAlikeOf(t *testing.T, c *quantum.Circuit, parts []*twin, path quantum.Path) {
 	n, m := 40, 70 // at 12 and 13 qubits so many find what is off by more than 5e-6
-	if q := parts[0].circuit.Qubits(); q >= 14 {
+	switch q := parts[0].circuit.Qubits(); {
+	case q >= 20:
+		n, m = 6, 8
+	case q >= 14:
 		n, m = 11, 14
 	}
 	type states [][]complex128 // of a sample, one a part
