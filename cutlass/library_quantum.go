@@ -101,9 +101,10 @@ type QuantumClosedGram struct {
 }
 
 // QuantumGram are the arguments of Library.QuantumGram; its workspace depends on the
-// first six.
+// first seven.
 type QuantumGram struct {
 	Real, Split      bool
+	Factor           bool
 	Rows, Cols       int
 	Width            int
 	Triangle         bool

@@ -603,13 +603,13 @@ func (g *cudaGram) products(s *device.Stream, a, b *deviceBlock, d device.View, 
 // precision is how the product of states is computed. States have norm 1: an error
 // bounded by the norms of rows is what the precisions promise.
 func (g *cudaGram) precision() matmul.Precision {
-	switch g.options.Precision {
-	case Standard:
+	switch {
+	case g.options.Precision == Double:
+		return matmul.Default
+	case g.kernel.split(g.options.Precision):
 		return matmul.FullPrecision
-	case Fast:
-		return matmul.TF32
 	}
-	return matmul.Default
+	return matmul.TF32
 }
 
 // complete does what follows a product: the mirror, the diagonal, statistics.

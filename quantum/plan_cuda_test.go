@@ -116,10 +116,27 @@ func TestPlanProductsNeed(t *testing.T) {
 	}
 }
 
+func twoBlocks() *Circuit {
+	return NewCircuit(4).RY(0, Feature(0)).CRY(0, 1, Feature(1)).RY(2, Feature(2)).CRY(2, 3, Feature(3))
+}
+
+// TestSplit: Fast takes one product where there is one block.
+func TestSplit(t *testing.T) {
+	for _, c := range []struct {
+		path Path
+		p    Precision
+		want bool
+	}{{Auto, Standard, true}, {Auto, Fast, true}, {General, Standard, true}, {General, Fast, false}, {Auto, Double, false}} {
+		if k := compiled(t, twoBlocks(), c.path); k.split(c.p) != c.want {
+			t.Errorf("%v, %v: split is %v", c.path, c.p, !c.want)
+		}
+	}
+}
+
 // TestUsefulStreams: small tiles share the device where one kernel makes each, with or
 // without Normalize.
 func TestUsefulStreams(t *testing.T) {
-	blocks := NewCircuit(4).RY(0, Feature(0)).CRY(0, 1, Feature(1)).RY(2, Feature(2)).CRY(2, 3, Feature(3))
+	blocks := twoBlocks()
 	for _, c := range []struct {
 		circuit *Circuit
 		o       Options

@@ -77,7 +77,7 @@ func (g *cudaGram) joint(s *device.Stream, a, b *deviceBlock, t target, i, j int
 // ofStates fills in which states of the block's kernel of that number a tile is made of.
 func (g *cudaGram) ofStates(q *cutlass.QuantumGram, a, b *deviceBlock, kernel, i, j int) {
 	code := g.codes[kernel]
-	q.Real, q.Split, q.Width = code.real, g.options.Precision == Standard, 1<<code.qubits
+	q.Real, q.Split, q.Width = code.real, g.kernel.split(g.options.Precision), 1<<code.qubits
 	row := uint64(code.states().Size()) << code.qubits
 	q.X, q.Y = a.states[kernel].Addr()+uint64(i-a.lo)*row, b.states[kernel].Addr()+uint64(j-b.lo)*row
 }
@@ -88,7 +88,9 @@ func (g *cudaGram) factor(s *device.Stream, a, b *deviceBlock, to device.View, k
 	if g.dt != gpk.Float32 {
 		return false, nil
 	}
-	q := cutlass.QuantumGram{Rows: to.Layout.Shape[0], Cols: to.Layout.Shape[1], Triangle: triangle, K: to.Addr(), LD: to.Layout.Strides[0]}
+	q := cutlass.QuantumGram{
+		Factor: true, Rows: to.Layout.Shape[0], Cols: to.Layout.Shape[1], Triangle: triangle, K: to.Addr(), LD: to.Layout.Strides[0],
+	}
 	g.ofStates(&q, a, b, kernel, i, j)
 	need, err := g.dev.Library().QuantumGramWorkspace(g.dev.Info().Index, q)
 	if err != nil || need == 0 {

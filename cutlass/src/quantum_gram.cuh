@@ -33,7 +33,7 @@ constexpr int strip = 8;      // rows of tiles that are walked together, column 
 constexpr int ring = 128 << 10;
 constexpr int slot = lines * lines * 4, slots = 3;  // of a warpgroup: parts of a tile on their way out
 constexpr int threads = 384;
-constexpr int fold = 128;  // steps whose sum is added to another one, where there are more
+constexpr int fold = 128, fold_factor = 16;  // steps whose sum is added to another one, where there are more; a power of two
 
 // Product: of wires that nothing connects, see quantum_closed.cuh.
 template <bool Real, bool Split, bool Product = false>
@@ -64,6 +64,8 @@ struct Target {
   float one;        // of the diagonal; 0: what was computed
   double const* norms;  // <psi|psi>^2 of the rows' states, if they were divided by its sum with jitter
   double jitter;
+  int fold;
+  float scale;      // of the squared moduli
   double* partial;  // sum, sum of squares, largest |diagonal - 1| of each part of a block
   float* folded;    // the sums of a block's threads, where there are more than `fold` steps
 };
@@ -413,9 +415,9 @@ __global__ void __launch_bounds__(threads, 1)
       }
     }
     for (int s = 0; !F::product && s < steps; ++s, next()) {
-      bool const fresh = s % fold == 0;
+      bool const fresh = (s & (p.fold - 1)) == 0;
       if (fresh && s > 0) {
-        put_aside<F>(p, group, re, im, s == fold);
+        put_aside<F>(p, group, re, im, s == p.fold);
       }
       await(full + 8 * stage, phase);
       uint32_t const from = tiles + stage * F::stage;
@@ -425,12 +427,12 @@ __global__ void __launch_bounds__(threads, 1)
       release(stage);
     }
     if constexpr (!F::product) {
-      if (steps > fold) put_aside<F>(p, group, re, im, false);
+      if (steps > p.fold) put_aside<F>(p, group, re, im, false);
 #pragma unroll
       for (int i = 0; i < 64; ++i) {
         re[i] *= re[i];
         if constexpr (!F::real) re[i] += im[i] * im[i];
-        re[i] *= 0x1p-56f;
+        re[i] *= p.scale;
       }
     }
     // A thread has the columns 8 j + 2 (lane % 4) and the next of two rows.
