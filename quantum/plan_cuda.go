@@ -276,7 +276,7 @@ func (k *kernel) tileWorkspace(p Precision, r, c, m int) int64 {
 	const patch = 64
 	n := most + saturated(8*tileWords, saturated(int64(r+patch-1)/patch, int64(c+patch-1)/patch))
 	n += leastWork + 16*(int64(r)+2*int64(c)) // a few words a line of the planes
-	if p != Double && (k.width() > 1<<12 || k.factors() > 1 && k.width() > 1<<9) {
+	if p != Double && (k.width() > 1<<12 || k.factors() > 1 && k.width() > 1<<11) {
 		n += foldedBytes
 	}
 	if len(k.blocks) == 0 && len(k.wires) > 0 {

@@ -818,7 +818,7 @@ gram::Target target(int64_t rows, int64_t cols, uint64_t k, int64_t ld, uint64_t
   auto aligned = [](uint64_t at, int64_t pitch) { return at % 16 == 0 && pitch % 4 == 0; };
   bool const boxes = aligned(k, ld) && aligned(mirror, mirror != 0 ? ld_mirror : 0) && cols % 4 == 0 && (mirror == 0 || rows % 4 == 0);
   return {rows, cols, down(rows), down(cols), triangle, boxes, reinterpret_cast<float*>(k), ld, reinterpret_cast<float*>(mirror), ld_mirror,
-          static_cast<float>(one), nullptr, 0, gram::fold, 0x1p-56f, reinterpret_cast<double*>(partial), nullptr};
+          static_cast<float>(one), nullptr, 0, 0x1p-56f, reinterpret_cast<double*>(partial), nullptr};
 }
 
 int add_up(cudaStream_t s, gram::Target const& to, int64_t n, uint64_t total) {
@@ -866,7 +866,7 @@ struct Workspace {
     x = line * to.rows;
     y = to.triangle ? 0 : line * to.cols;
     partial = 48 * int64_t(gram::tiles_of(to.triangle, to.down, to.across));
-    folded = width <= F::depth * to.fold ? 0 : int64_t(walkers(to, device)) * F::results * 256 * 4;
+    folded = width <= F::depth * F::fold ? 0 : int64_t(walkers(to, device)) * F::results * 256 * 4;
   }
   int64_t bytes() const { return x + y + folded + partial; }
 };
@@ -936,20 +936,19 @@ int run_gram(int device, cudaStream_t s, gram::Target to, int64_t width, uint64_
   return e != 0 || total == 0 ? e : add_up(s, to, 2 * walkers(to, device), total);
 }
 
-// A factor of K's entries: its error is added to those of others. So it has shorter sums,
-// its diagonal stays, and what the tensor cores cut off is made good on average: K loses
-// about 2^-23 with each instruction of a step that adds products of high planes.
+// The diagonal of a factor stays, and what the tensor cores cut off is made good on average:
+// K loses about 2^-23 with each instruction of a step that adds products of high planes.
 template <class F>
 void as_factor(gram::Target& to, int64_t width) {
   int64_t const in_step = width < F::depth ? width : F::depth;
   to.one = 0;
-  to.fold = gram::fold_factor;
   to.scale = static_cast<float>(0x1p-56 * (1 + 0x1p-23 * ((F::real ? 1 : 2) * ((in_step + 15) / 16))));
 }
 
 // Calls f with the form of the planes.
 template <class Call>
-auto with_form(bool real, bool split, Call f) {
+auto with_form(bool real, bool split, bool factor, Call f) {
+  if (split && factor) return real ? f(gram::Form<true, true, false, true>{}) : f(gram::Form<false, true, false, true>{});
   if (real) return split ? f(gram::Form<true, true>{}) : f(gram::Form<true, false>{});
   return split ? f(gram::Form<false, true>{}) : f(gram::Form<false, false>{});
 }
@@ -1085,11 +1084,8 @@ GPK_API int64_t gpk_quantum_gram_workspace(int device, int real, int split, int 
   if (rows < 1 || cols < 1 || width < 1 || too_many(rows, cols)) return -GPK_ERR_ARGUMENT;
   if (int const e = set_device(device)) return -e;
   if (!has_hopper(device)) return 0;
-  gram::Target to = target(rows, cols, 0, 0, 0, 0, triangle != 0, 1, 0);
-  return with_form(real != 0, split != 0, [&](auto form) {
-    if (factor != 0) as_factor<decltype(form)>(to, width);
-    return Workspace<decltype(form)>(to, width, device).bytes();
-  });
+  gram::Target const to = target(rows, cols, 0, 0, 0, 0, triangle != 0, 1, 0);
+  return with_form(real != 0, split != 0, factor != 0, [&](auto form) { return Workspace<decltype(form)>(to, width, device).bytes(); });
 }
 
 GPK_API int gpk_quantum_gram(int device, uint64_t stream, int real, int split, int factor, int64_t rows, int64_t cols, int64_t width,
@@ -1105,7 +1101,7 @@ GPK_API int gpk_quantum_gram(int device, uint64_t stream, int real, int split, i
   if ((width >= 8 && !vectors) || width > INT64_C(1) << 31) return GPK_ERR_ARGUMENT;  // TMA counts to 2^31
   gram::Target to = target(rows, cols, k, ld, mirror, ld_mirror, triangle != 0, one, 0);
   to.norms = reinterpret_cast<double const*>(norm_x), to.jitter = jitter;
-  return with_form(real != 0, split != 0, [&](auto form) {
+  return with_form(real != 0, split != 0, factor != 0, [&](auto form) {
     if (factor != 0) as_factor<decltype(form)>(to, width);
     return run_gram<decltype(form)>(device, reinterpret_cast<cudaStream_t>(stream), to, width, x, y, reinterpret_cast<double const*>(norm_y),
                                     workspace, total);

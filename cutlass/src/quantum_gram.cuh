@@ -33,12 +33,13 @@ constexpr int strip = 8;      // rows of tiles that are walked together, column 
 constexpr int ring = 128 << 10;
 constexpr int slot = lines * lines * 4, slots = 3;  // of a warpgroup: parts of a tile on their way out
 constexpr int threads = 384;
-constexpr int fold = 128, fold_factor = 16;  // steps whose sum is added to another one, where there are more; a power of two
 
-// Product: of wires that nothing connects, see quantum_closed.cuh.
-template <bool Real, bool Split, bool Product = false>
+// Product: of wires that nothing connects, see quantum_closed.cuh. Factor: one of several of
+// K's, whose errors add up.
+template <bool Real, bool Split, bool Product = false, bool Factor = false>
 struct Form {
-  static constexpr bool real = Real, split = Split, product = Product;
+  static constexpr bool real = Real, split = Split, product = Product, factor = Factor;
+  static constexpr int fold = Factor ? 64 : 128;  // steps whose sum is added to another one, where there are more
   static constexpr int planes = (Real ? 1 : 2) * (Split ? 2 : 1);
   static constexpr int depth = planes == 4 || Product ? 32 : 64;  // amplitudes of a step
   static constexpr int line = 2 * depth;               // bytes, as wide as TMA's swizzle
@@ -64,8 +65,7 @@ struct Target {
   float one;        // of the diagonal; 0: what was computed
   double const* norms;  // <psi|psi>^2 of the rows' states, if they were divided by its sum with jitter
   double jitter;
-  int fold;
-  float scale;      // of the squared moduli
+  float scale;      // of a factor's squared moduli
   double* partial;  // sum, sum of squares, largest |diagonal - 1| of each part of a block
   float* folded;    // the sums of a block's threads, where there are more than `fold` steps
 };
@@ -415,9 +415,9 @@ __global__ void __launch_bounds__(threads, 1)
       }
     }
     for (int s = 0; !F::product && s < steps; ++s, next()) {
-      bool const fresh = (s & (p.fold - 1)) == 0;
+      bool const fresh = s % F::fold == 0;
       if (fresh && s > 0) {
-        put_aside<F>(p, group, re, im, s == p.fold);
+        put_aside<F>(p, group, re, im, s == F::fold);
       }
       await(full + 8 * stage, phase);
       uint32_t const from = tiles + stage * F::stage;
@@ -427,12 +427,12 @@ __global__ void __launch_bounds__(threads, 1)
       release(stage);
     }
     if constexpr (!F::product) {
-      if (steps > p.fold) put_aside<F>(p, group, re, im, false);
+      if (steps > F::fold) put_aside<F>(p, group, re, im, false);
 #pragma unroll
       for (int i = 0; i < 64; ++i) {
         re[i] *= re[i];
         if constexpr (!F::real) re[i] += im[i] * im[i];
-        re[i] *= p.scale;
+        re[i] *= F::factor ? p.scale : 0x1p-56f;
       }
     }
     // A thread has the columns 8 j + 2 (lane % 4) and the next of two rows.
