@@ -101,9 +101,10 @@ type QuantumClosedGram struct {
 }
 
 // QuantumGram are the arguments of Library.QuantumGram; its workspace depends on the
-// first six.
+// first seven.
 type QuantumGram struct {
 	Real, Split      bool
+	Factor           bool
 	Rows, Cols       int
 	Width            int
 	Triangle         bool
@@ -113,6 +114,8 @@ type QuantumGram struct {
 	Mirror           uint64
 	LDMirror         int
 	One              float64
+	NormX, NormY     uint64
+	Jitter           float64
 	Total, Workspace uint64
 	WorkspaceBytes   int64
 }

@@ -71,15 +71,16 @@ static int gpk_call_quantum_closed_gram(uintptr_t f, int device, uint64_t stream
 	                                       one, total, workspace, workspace_bytes);
 }
 
-static int64_t gpk_call_quantum_gram_workspace(uintptr_t f, int device, int real, int split, int64_t rows, int64_t cols, int64_t width, int triangle) {
-	return GPK_AS(gpk_quantum_gram_workspace)(device, real, split, rows, cols, width, triangle);
+static int64_t gpk_call_quantum_gram_workspace(uintptr_t f, int device, int real, int split, int factor, int64_t rows, int64_t cols, int64_t width, int triangle) {
+	return GPK_AS(gpk_quantum_gram_workspace)(device, real, split, factor, rows, cols, width, triangle);
 }
 
-static int gpk_call_quantum_gram(uintptr_t f, int device, uint64_t stream, int real, int split, int64_t rows, int64_t cols, int64_t width, int triangle,
-                                 uint64_t x, uint64_t y, uint64_t k, int64_t ld, uint64_t mirror, int64_t ld_mirror, double one, uint64_t total,
-                                 uint64_t workspace, int64_t workspace_bytes) {
-	return GPK_AS(gpk_quantum_gram)(device, stream, real, split, rows, cols, width, triangle, x, y, k, ld, mirror, ld_mirror, one, total,
-	                                workspace, workspace_bytes);
+static int gpk_call_quantum_gram(uintptr_t f, int device, uint64_t stream, int real, int split, int factor, int64_t rows, int64_t cols, int64_t width, int triangle,
+                                 uint64_t x, uint64_t y, uint64_t k, int64_t ld, uint64_t mirror, int64_t ld_mirror, double one,
+                                 uint64_t norm_x, uint64_t norm_y, double jitter, uint64_t total, uint64_t workspace,
+                                 int64_t workspace_bytes) {
+	return GPK_AS(gpk_quantum_gram)(device, stream, real, split, factor, rows, cols, width, triangle, x, y, k, ld, mirror, ld_mirror, one,
+	                                norm_x, norm_y, jitter, total, workspace, workspace_bytes);
 }
 */
 import "C"
@@ -167,14 +168,15 @@ func (l *Library) QuantumClosedGram(device int, stream uint64, q QuantumClosedGr
 // the device or the build has no kernel for it.
 func (l *Library) QuantumGramWorkspace(device int, q QuantumGram) (int64, error) {
 	return l.bytes("gpk_quantum_gram_workspace", C.gpk_call_quantum_gram_workspace(l.entries.quantumGramWorkspaceSize, C.int(device),
-		flag(q.Real), flag(q.Split), C.int64_t(q.Rows), C.int64_t(q.Cols), C.int64_t(q.Width), flag(q.Triangle)))
+		flag(q.Real), flag(q.Split), flag(q.Factor), C.int64_t(q.Rows), C.int64_t(q.Cols), C.int64_t(q.Width), flag(q.Triangle)))
 }
 
 // QuantumGram enqueues the squared moduli of the products of states, with all that
 // follows them.
 func (l *Library) QuantumGram(device int, stream uint64, q QuantumGram) error {
 	return l.check("gpk_quantum_gram", C.gpk_call_quantum_gram(l.entries.quantumGram, C.int(device), C.uint64_t(stream),
-		flag(q.Real), flag(q.Split), C.int64_t(q.Rows), C.int64_t(q.Cols), C.int64_t(q.Width), flag(q.Triangle),
+		flag(q.Real), flag(q.Split), flag(q.Factor), C.int64_t(q.Rows), C.int64_t(q.Cols), C.int64_t(q.Width), flag(q.Triangle),
 		C.uint64_t(q.X), C.uint64_t(q.Y), C.uint64_t(q.K), C.int64_t(q.LD), C.uint64_t(q.Mirror), C.int64_t(q.LDMirror),
-		C.double(q.One), C.uint64_t(q.Total), C.uint64_t(q.Workspace), C.int64_t(q.WorkspaceBytes)))
+		C.double(q.One), C.uint64_t(q.NormX), C.uint64_t(q.NormY), C.double(q.Jitter), C.uint64_t(q.Total), C.uint64_t(q.Workspace),
+		C.int64_t(q.WorkspaceBytes)))
 }

@@ -47,8 +47,8 @@ func TestQuantumEntries(t *testing.T) {
 			return lib.QuantumClosedGram(code, stream, QuantumClosedGram{2, 3, 4, 5, 6, 7, 8, 9, true, 11, 12, 13, 14, true, 15.5, 16, 17, 18})
 		}, []int64{2, 3, 4, 5, 6, 7, 8, 9, 1, 11, 12, 13, 14, 1, f(15.5), 16, 17, 18}},
 		{"gpk_quantum_gram", func(code int) error {
-			return lib.QuantumGram(code, stream, QuantumGram{false, true, 3, 4, 5, true, 6, 7, 8, 9, 10, 11, 12.5, 13, 14, 15})
-		}, []int64{0, 1, 3, 4, 5, 1, 6, 7, 8, 9, 10, 11, f(12.5), 13, 14, 15}},
+			return lib.QuantumGram(code, stream, QuantumGram{false, true, true, 3, 4, 5, true, 6, 7, 8, 9, 10, 11, 12.5, 13, 14, 15.5, 16, 17, 18})
+		}, []int64{0, 1, 1, 3, 4, 5, 1, 6, 7, 8, 9, 10, 11, f(12.5), 13, 14, f(15.5), 16, 17, 18}},
 	} {
 		for i := range record {
 			record[i] = -1 << 40
@@ -68,8 +68,8 @@ func TestQuantumEntries(t *testing.T) {
 		t.Errorf("QuantumFinishWorkspace: %d, %v", n, err)
 	}
 	var e *Error
-	q := QuantumGram{Real: true, Rows: 4, Cols: 5, Width: 6, Triangle: true}
-	if n, err := lib.QuantumGramWorkspace(0, q); n != 1045061 || err != nil {
+	q := QuantumGram{Real: true, Factor: true, Rows: 4, Cols: 5, Width: 6, Triangle: true}
+	if n, err := lib.QuantumGramWorkspace(0, q); n != 11045061 || err != nil {
 		t.Errorf("QuantumGramWorkspace: %d, %v", n, err)
 	}
 	if _, err := lib.QuantumGramWorkspace(2, q); !errors.As(err, &e) || !e.OutOfMemory() {

@@ -202,16 +202,18 @@ func (s *suite) sanitizeEntries(t *testing.T) []sanitized {
 	for _, p := range []quantum.Precision{quantum.Standard, quantum.Fast, quantum.Double} {
 		for _, path := range []quantum.Path{0, quantum.General} {
 			for _, real := range []bool{false, true} {
-				list = append(list, sanitized{fmt.Sprint("quantum ", p, " ", path, " real ", real), func() {
-					c, _ := s.quantumCircuit(7, 16, real)
-					_, x := s.quantumSamples(130)
-					r, err := quantum.Gram(context.Background(), c, x, nil, quantum.Options{Precision: p, Path: path})
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					r.K.Free()
-				}})
+				for _, normalize := range []bool{false, true} {
+					list = append(list, sanitized{fmt.Sprint("quantum ", p, " ", path, " real ", real, " normalized ", normalize), func() {
+						c, _ := s.quantumCircuit(7, 16, real)
+						_, x := s.quantumSamples(130)
+						r, err := quantum.Gram(context.Background(), c, x, nil, quantum.Options{Precision: p, Path: path, Normalize: normalize})
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						r.K.Free()
+					}})
+				}
 			}
 		}
 	}

@@ -55,7 +55,7 @@ const (
 	coalesced    = 5  // of them at least so many are the lowest, which lie together in memory
 	chunkBits    = 4
 	groupBits    = 3
-	turnedQubits = 7       // and more: what float32 loses where fewer amplitudes are alike is little
+	turnedQubits = 7       // and more: what is lost where fewer amplitudes are alike is little
 	blockAmps    = 1 << 12 // amplitudes of a block of several states
 	blockThreads = 256
 )
@@ -206,7 +206,7 @@ func (k *kernel) encoded() *gramCodes {
 
 // encode writes the code of a program. to[p] is the bit of an index of the states
 // that position p of the program becomes. States of a kernel, of which only inner products
-// count, are turned in float32: see dither. They are divided by their lengths, or made of
+// count, are turned: see dither. In float32 they are divided by their lengths, or made of
 // vectors that know theirs.
 func encode(p *program, to []int, kernel bool) *circuitCode {
 	c := &circuitCode{qubits: p.qubits, real: p.real, phases: map[int]int{}}

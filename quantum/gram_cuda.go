@@ -561,9 +561,15 @@ func (g *cudaGram) products(s *device.Stream, a, b *deviceBlock, d device.View, 
 			D: to, A: rows, B: cols, Precision: g.precision(), ConjB: !code.real, AbsSquare: !square,
 			Symmetric: triangle, Upper: true, Normwise: true, Measure: g.options.Autotune,
 		}
-		if inPieces(g.dt, width) {
+		done := false
+		if !square {
+			done, err = g.factor(s, a, b, to, k, i, j, triangle)
+		}
+		switch {
+		case done || err != nil:
+		case inPieces(g.dt, width):
 			err = g.pieces(s, p)
-		} else {
+		default:
 			g.launches++
 			err = p.Run(s)
 		}
@@ -597,13 +603,13 @@ func (g *cudaGram) products(s *device.Stream, a, b *deviceBlock, d device.View, 
 // precision is how the product of states is computed. States have norm 1: an error
 // bounded by the norms of rows is what the precisions promise.
 func (g *cudaGram) precision() matmul.Precision {
-	switch g.options.Precision {
-	case Standard:
+	switch {
+	case g.options.Precision == Double:
+		return matmul.Default
+	case g.kernel.split(g.options.Precision):
 		return matmul.FullPrecision
-	case Fast:
-		return matmul.TF32
 	}
-	return matmul.Default
+	return matmul.TF32
 }
 
 // complete does what follows a product: the mirror, the diagonal, statistics.
@@ -737,7 +743,7 @@ func (g *cudaGram) read(notes []uint64) error {
 
 // faultBounds is how many bounds the computed diagonal, which is then set to 1, may
 // be off before it is taken for a fault, where products are kernels of their own: a
-// sum of 2^17 squares in float32 comes near two.
+// sum of 2^17 squares in float32 comes near two, and several factors add theirs.
 const faultBounds = 4
 
 func (g *cudaGram) statistics(notes []uint64) error {

@@ -10,17 +10,15 @@ import (
 )
 
 // Sums of float64. Adding a small term to a sum near 1 loses up to half a unit of the
-// sum's last place, and terms that are alike lose it to the same side: over 2^20
-// amplitudes that came to 6.6e-12. So a long sum is one of sums over pieceTerms
-// amplitudes, each of which stays small; 2^6 of them lose nothing that counts.
-const (
-	pieceTerms = 1 << 14
-	mostTerms  = 1 << 16 // in one sum: 2e-13 off at most
-)
+// sum's last place: over 2^20 amplitudes that came to 6.6e-12. So a long sum is one of
+// sums over pieceTerms amplitudes, each of which stays small; 2^6 of them lose nothing
+// that counts. Terms that are alike, which lose it to the same side, are turned before;
+// but what is smaller than half a unit of the sum is lost whole.
+const pieceTerms = 1 << 14 // in one sum: 4e-13 off at most
 
 // inPieces reports whether products of states of so many amplitudes are sums of
 // products.
-func inPieces(dt gpk.DType, width int) bool { return dt == gpk.Float64 && width > mostTerms }
+func inPieces(dt gpk.DType, width int) bool { return dt == gpk.Float64 && width > pieceTerms }
 
 // piecesWorkspace is the memory for a product of r by c in pieces: their sum and
 // the next of them, and the conjugate of its columns.

@@ -12,7 +12,7 @@ import (
 // Precision is how exactly a Gram matrix is computed.
 type Precision uint8
 
-// The precisions. On the CPU, Fast computes as Standard does.
+// The precisions. On the CPU, and for circuits of several blocks, Fast computes as Standard does.
 const (
 	Standard Precision = iota // complex64 states; |K - exact| is at most 5e-6. K is float32
 	Fast                      // one tensor-core pass; at most 2e-3. K is float32

@@ -276,8 +276,11 @@ func (k *kernel) plan(n, m int, d device.Info, o Options) (Plan, error) {
 	}
 	p.PeakBytes = p.States + p.Result + p.Workspace
 	p.Reason = strings.Join(notes, "; ")
-	if o.Precision == Fast && d.Kind == device.CPU {
+	switch {
+	case o.Precision == Fast && d.Kind == device.CPU:
 		p.Reason += "; Fast is Standard on the CPU"
+	case o.Precision == Fast && k.split(Fast):
+		p.Reason += "; Fast is Standard for several blocks"
 	}
 	return p, nil
 }

@@ -86,7 +86,7 @@ func (k *kernel) planTiles(p *Plan, n, m int, o Options) (least int64, ok bool) 
 // makes a tile and all that follows: its blocks have 128 x 128 entries each.
 func (k *kernel) usefulStreams(o Options, r, c int) int {
 	const blockSide, busy, most = 128, 128, 8
-	if o.Precision == Double || o.Normalize || len(k.blocks) > 1 || len(k.blocks) == 1 && len(k.wires) > 0 {
+	if o.Precision == Double || len(k.blocks) > 1 || len(k.wires) > 0 && (o.Normalize || len(k.blocks) == 1) {
 		return 1
 	}
 	blocks := ((r + blockSide - 1) / blockSide) * ((c + blockSide - 1) / blockSide)
@@ -226,17 +226,24 @@ func (k *kernel) tileSeconds(p Precision, r, c int) float64 {
 		if !b.real {
 			flops *= 4
 		}
-		switch p {
-		case Standard:
-			t += 3 * flops / standardFlops
-		case Fast:
-			t += flops / fastFlops
-		default:
+		switch {
+		case p == Double:
 			t += flops / doubleFlops
+		case k.split(p):
+			t += 3 * flops / standardFlops
+		default:
+			t += flops / fastFlops
 		}
 	}
 	return t
 }
+
+// factors is the number of K's factors that are not wires, and one for all wires.
+func (k *kernel) factors() int { return len(k.blocks) + min(len(k.wires), 1) }
+
+// split reports whether products take two planes of float16 a number. Fast takes one, but
+// the errors of several factors add up to more than it may be off.
+func (k *kernel) split(p Precision) bool { return p == Standard || p == Fast && len(k.blocks) > 1 }
 
 // tileWorkspace is the memory beside states and K for a product of r by c, of
 // which K has m columns: the planes of float16 in which the operands of complex64
@@ -261,7 +268,7 @@ func (k *kernel) tileWorkspace(p Precision, r, c, m int) int64 {
 		default: // of the columns real and imaginary parts each have both
 			need = saturated(8*d, int64(r)+2*int64(c))
 		}
-		if p == Fast {
+		if p != Double && !k.split(p) {
 			need = need/2 + min(2*aside, asideBytes) // some kernels leave the square to another
 		}
 		most = max(most, need)
@@ -269,7 +276,7 @@ func (k *kernel) tileWorkspace(p Precision, r, c, m int) int64 {
 	const patch = 64
 	n := most + saturated(8*tileWords, saturated(int64(r+patch-1)/patch, int64(c+patch-1)/patch))
 	n += leastWork + 16*(int64(r)+2*int64(c)) // a few words a line of the planes
-	if p != Double && k.width() > 1<<12 {
+	if p != Double && (k.width() > 1<<12 || k.factors() > 1 && k.width() > 1<<11) {
 		n += foldedBytes
 	}
 	if len(k.blocks) == 0 && len(k.wires) > 0 {

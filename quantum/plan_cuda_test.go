@@ -115,3 +115,43 @@ func TestPlanProductsNeed(t *testing.T) {
 		}
 	}
 }
+
+func twoBlocks() *Circuit {
+	return NewCircuit(4).RY(0, Feature(0)).CRY(0, 1, Feature(1)).RY(2, Feature(2)).CRY(2, 3, Feature(3))
+}
+
+// TestSplit: Fast takes one product where there is one block.
+func TestSplit(t *testing.T) {
+	for _, c := range []struct {
+		path Path
+		p    Precision
+		want bool
+	}{{Auto, Standard, true}, {Auto, Fast, true}, {General, Standard, true}, {General, Fast, false}, {Auto, Double, false}} {
+		if k := compiled(t, twoBlocks(), c.path); k.split(c.p) != c.want {
+			t.Errorf("%v, %v: split is %v", c.path, c.p, !c.want)
+		}
+	}
+}
+
+// TestUsefulStreams: small tiles share the device where one kernel makes each, with or
+// without Normalize.
+func TestUsefulStreams(t *testing.T) {
+	blocks := twoBlocks()
+	for _, c := range []struct {
+		circuit *Circuit
+		o       Options
+		want    bool
+	}{
+		{reuploaded(6), Options{}, true},
+		{reuploaded(6), Options{Normalize: true, Precision: Fast}, true},
+		{reuploaded(6), Options{Precision: Double}, false},
+		{blocks, Options{}, false},
+		{NewCircuit(3).RY(0, Feature(0)).RY(1, Feature(1)), Options{}, true},
+		{NewCircuit(3).RY(0, Feature(0)).RY(1, Feature(1)), Options{Normalize: true}, false},
+	} {
+		k := compiled(t, c.circuit, Auto)
+		if n := k.usefulStreams(c.o, 256, 256); n > 1 != c.want {
+			t.Errorf("%+v: %d streams\n%v", c.o, n, c.circuit)
+		}
+	}
+}

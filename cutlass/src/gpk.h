@@ -200,13 +200,16 @@ GPK_API int gpk_quantum_closed_gram(int device, uint64_t stream, int64_t rows, i
                                     int triangle, double one, uint64_t total, uint64_t workspace, int64_t workspace_bytes);
 
 /* k = |<x|y>|^2, float32, of the dense states x [rows, width] and y [cols, width], complex64
- * or real float32, of norm 1, with its mirror and sums as gpk_quantum_finish has them. split: with
- * the accuracy of float32, otherwise of float16. triangle: y is x. No workspace, 0: the
- * device or the build has no kernel for it. The workspace lies at a multiple of 128. */
-GPK_API int64_t gpk_quantum_gram_workspace(int device, int real, int split, int64_t rows, int64_t cols, int64_t width, int triangle);
-GPK_API int gpk_quantum_gram(int device, uint64_t stream, int real, int split, int64_t rows, int64_t cols, int64_t width, int triangle,
-                             uint64_t x, uint64_t y, uint64_t k, int64_t ld, uint64_t mirror, int64_t ld_mirror, double one,
-                             uint64_t total, uint64_t workspace, int64_t workspace_bytes);
+ * or real float32, of norm 1, with its mirror, norms and sums as gpk_quantum_finish has them. split: with
+ * the accuracy of float32, otherwise of float16. factor: one of several of K's, whose errors add up; it is
+ * more exact, and its diagonal stays as it is. triangle: y is x. total 0: nothing is added up. No workspace, 0:
+ * the device or the build has no kernel for it. The workspace lies at a multiple of 128. */
+GPK_API int64_t gpk_quantum_gram_workspace(int device, int real, int split, int factor, int64_t rows, int64_t cols, int64_t width,
+                                           int triangle);
+GPK_API int gpk_quantum_gram(int device, uint64_t stream, int real, int split, int factor, int64_t rows, int64_t cols, int64_t width,
+                             int triangle, uint64_t x, uint64_t y, uint64_t k, int64_t ld, uint64_t mirror, int64_t ld_mirror,
+                             double one, uint64_t norm_x, uint64_t norm_y, double jitter, uint64_t total, uint64_t workspace,
+                             int64_t workspace_bytes);
 
 /* What a product whose k was cut into parts becomes: D = act(alpha sum of p[0] ... p[parts - 1] + bias),
  * m x n of type GPK_F32, GPK_F16 or GPK_BF16. The parts are float32 matrices of m rows, one after the other, with the pitch

@@ -257,17 +257,19 @@ struct Block {
   //   a cos f - b sin f      a sin f + b cos f
   //
   // It is the same unitary map of all states and changes no inner product. Sums of products
-  // need it where amplitudes are alike: steps of a sum are alike then, float32 rounds each
-  // of its additions the same way, and the error grows with their number. Turned, the steps
-  // of the two halves differ, whatever the phase between a and b, and errors have either sign.
+  // need it where amplitudes are alike: steps of a sum are alike then, each of its additions
+  // is rounded the same way, and the error grows with their number. Turned, the steps of the
+  // two halves differ, whatever the phase between a and b, and errors have either sign.
   __device__ __forceinline__ static void turn_pair(A& a, A& b, uint64_t x) {
     uint32_t h = static_cast<uint32_t>(x) * 0x9e3779b1u;
     h = (h ^ h >> 15) * 0x2c1b3c6du;
-    float const t = static_cast<int>(h) * 0x1p-31f, d = 1 + t * t;
-    float r;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(d));
+    T const t = static_cast<int>(h) * T(0x1p-31), d = 1 + t * t;
+    float f;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(f) : "f"(static_cast<float>(d)));
+    T r = f;
     r += r * (1 - d * r);
-    float const c = r - t * t * r, s = (t + t) * r;
+    if constexpr (sizeof(T) == 8) r += r * (1 - d * r);
+    T const c = r - t * t * r, s = (t + t) * r;
     A const p = a, q = Real || (h & 32) == 0 ? b : A(-b.im, b.re);
     a = A(c * p.re - s * q.re, c * p.im - s * q.im);
     b = A(c * q.re + s * p.re, c * q.im + s * p.im);
@@ -372,11 +374,9 @@ struct Block {
       for (int j = 0; j < 1 << chunk_bits; ++j)
         if (j >> c == 0) put(mine + j * low, v[j]);
     } else if (in) {
-      if constexpr (sizeof(T) == 4) {
-        if (to == TO_TURNED) {  // c is chunk_bits
+      if (to == TO_TURNED) {  // c is chunk_bits
 #pragma unroll
-          for (int j = 0; j < 1 << (chunk_bits - 1); ++j) turn_pair(v[j], v[j | 1 << (chunk_bits - 1)], index(j));
-        }
+        for (int j = 0; j < 1 << (chunk_bits - 1); ++j) turn_pair(v[j], v[j | 1 << (chunk_bits - 1)], index(j));
       }
 #pragma unroll
       for (int j = 0; j < 1 << chunk_bits; ++j) {
@@ -818,7 +818,7 @@ gram::Target target(int64_t rows, int64_t cols, uint64_t k, int64_t ld, uint64_t
   auto aligned = [](uint64_t at, int64_t pitch) { return at % 16 == 0 && pitch % 4 == 0; };
   bool const boxes = aligned(k, ld) && aligned(mirror, mirror != 0 ? ld_mirror : 0) && cols % 4 == 0 && (mirror == 0 || rows % 4 == 0);
   return {rows, cols, down(rows), down(cols), triangle, boxes, reinterpret_cast<float*>(k), ld, reinterpret_cast<float*>(mirror), ld_mirror,
-          static_cast<float>(one), reinterpret_cast<double*>(partial), nullptr};
+          static_cast<float>(one), nullptr, 0, 0x1p-56f, reinterpret_cast<double*>(partial), nullptr};
 }
 
 int add_up(cudaStream_t s, gram::Target const& to, int64_t n, uint64_t total) {
@@ -866,7 +866,7 @@ struct Workspace {
     x = line * to.rows;
     y = to.triangle ? 0 : line * to.cols;
     partial = 48 * int64_t(gram::tiles_of(to.triangle, to.down, to.across));
-    folded = width <= F::depth * gram::fold ? 0 : int64_t(walkers(to, device)) * F::results * 256 * 4;
+    folded = width <= F::depth * F::fold ? 0 : int64_t(walkers(to, device)) * F::results * 256 * 4;
   }
   int64_t bytes() const { return x + y + folded + partial; }
 };
@@ -907,7 +907,7 @@ int run_few_wires(int device, cudaStream_t s, gram::Target to, closed::Groups of
 }
 
 template <class F>
-int run_gram(int device, cudaStream_t s, gram::Target to, int64_t width, uint64_t x, uint64_t y, uint64_t room, uint64_t total) {
+int run_gram(int device, cudaStream_t s, gram::Target to, int64_t width, uint64_t x, uint64_t y, double const* norms_y, uint64_t room, uint64_t total) {
   static uint64_t allowed = 0;
   void const* kernel = reinterpret_cast<void const*>(&gram::kernel<F>);
   if (int const e = allow_shared(kernel, F::shared, device, &allowed)) return e;
@@ -916,14 +916,14 @@ int run_gram(int device, cudaStream_t s, gram::Target to, int64_t width, uint64_
   to.folded = reinterpret_cast<float*>(room + parts.x + parts.y);
   to.partial = reinterpret_cast<double*>(room + parts.x + parts.y + parts.folded);
   int64_t pitch = pitch_of<F>(width);
-  auto split = [&](uint64_t state, int64_t n, uint64_t out) -> int {
+  auto split = [&](uint64_t state, int64_t n, double const* norms, uint64_t out) -> int {
     int64_t const blocks = (n * (pitch / 8) + 255) / 256;
     if (blocks > INT32_MAX) return GPK_ERR_ARGUMENT;
-    void* params[] = {&state, &n, &width, &pitch, &out};
+    void* params[] = {&state, &n, &width, &pitch, &norms, &to.jitter, &out};
     return launch(reinterpret_cast<void const*>(&gram::planes_kernel<F>), dim3(static_cast<unsigned>(blocks)), dim3(256), 0, s, params);
   };
-  int e = split(x, to.rows, room);
-  if (e == 0 && !to.triangle) e = split(y, to.cols, planes_y);
+  int e = split(x, to.rows, to.norms, room);
+  if (e == 0 && !to.triangle) e = split(y, to.cols, norms_y, planes_y);
   if (e != 0) return e;
   CUtensorMap map_x, map_y, map_k, map_mirror;
   if (!gram::describe<F>(&map_x, room, to.rows, pitch) || !gram::describe<F>(&map_y, planes_y, to.cols, pitch) ||
@@ -933,12 +933,22 @@ int run_gram(int device, cudaStream_t s, gram::Target to, int64_t width, uint64_
   int squared = 0;
   void* params[] = {&map_x, &map_y, &map_k, &map_mirror, &to, &steps, &squared};
   e = launch(kernel, dim3(walkers(to, device)), dim3(gram::threads), F::shared, s, params);
-  return e != 0 ? e : add_up(s, to, 2 * walkers(to, device), total);
+  return e != 0 || total == 0 ? e : add_up(s, to, 2 * walkers(to, device), total);
+}
+
+// The diagonal of a factor stays, and what the tensor cores cut off is made good on average:
+// K loses about 2^-23 with each instruction of a step that adds products of high planes.
+template <class F>
+void as_factor(gram::Target& to, int64_t width) {
+  int64_t const in_step = width < F::depth ? width : F::depth;
+  to.one = 0;
+  to.scale = static_cast<float>(0x1p-56 * (1 + 0x1p-23 * ((F::real ? 1 : 2) * ((in_step + 15) / 16))));
 }
 
 // Calls f with the form of the planes.
 template <class Call>
-auto with_form(bool real, bool split, Call f) {
+auto with_form(bool real, bool split, bool factor, Call f) {
+  if (split && factor) return real ? f(gram::Form<true, true, false, true>{}) : f(gram::Form<false, true, false, true>{});
   if (real) return split ? f(gram::Form<true, true>{}) : f(gram::Form<true, false>{});
   return split ? f(gram::Form<false, true>{}) : f(gram::Form<false, false>{});
 }
@@ -1069,27 +1079,32 @@ GPK_API int gpk_quantum_closed_gram(int device, uint64_t stream, int64_t rows, i
   return e != 0 ? e : add_up(s, to, parts, total);
 }
 
-GPK_API int64_t gpk_quantum_gram_workspace(int device, int real, int split, int64_t rows, int64_t cols, int64_t width, int triangle) {
+GPK_API int64_t gpk_quantum_gram_workspace(int device, int real, int split, int factor, int64_t rows, int64_t cols, int64_t width,
+                                           int triangle) {
   if (rows < 1 || cols < 1 || width < 1 || too_many(rows, cols)) return -GPK_ERR_ARGUMENT;
   if (int const e = set_device(device)) return -e;
   if (!has_hopper(device)) return 0;
   gram::Target const to = target(rows, cols, 0, 0, 0, 0, triangle != 0, 1, 0);
-  return with_form(real != 0, split != 0, [&](auto form) { return Workspace<decltype(form)>(to, width, device).bytes(); });
+  return with_form(real != 0, split != 0, factor != 0, [&](auto form) { return Workspace<decltype(form)>(to, width, device).bytes(); });
 }
 
-GPK_API int gpk_quantum_gram(int device, uint64_t stream, int real, int split, int64_t rows, int64_t cols, int64_t width, int triangle,
-                             uint64_t x, uint64_t y, uint64_t k, int64_t ld, uint64_t mirror, int64_t ld_mirror, double one,
-                             uint64_t total, uint64_t workspace, int64_t workspace_bytes) {
+GPK_API int gpk_quantum_gram(int device, uint64_t stream, int real, int split, int factor, int64_t rows, int64_t cols, int64_t width,
+                             int triangle, uint64_t x, uint64_t y, uint64_t k, int64_t ld, uint64_t mirror, int64_t ld_mirror,
+                             double one, uint64_t norm_x, uint64_t norm_y, double jitter, uint64_t total, uint64_t workspace,
+                             int64_t workspace_bytes) {
   if (rows == 0 || cols == 0) return 0;
-  int64_t const need = gpk_quantum_gram_workspace(device, real, split, rows, cols, width, triangle);
+  int64_t const need = gpk_quantum_gram_workspace(device, real, split, factor, rows, cols, width, triangle);
   if (need < 0) return static_cast<int>(-need);
   if (need == 0) return GPK_ERR_UNSUPPORTED;
   if (workspace_bytes < need || workspace % 128 != 0) return GPK_ERR_WORKSPACE;
   bool const vectors = x % 16 == 0 && y % 16 == 0 && width * (real != 0 ? 1 : 2) % 4 == 0;
   if ((width >= 8 && !vectors) || width > INT64_C(1) << 31) return GPK_ERR_ARGUMENT;  // TMA counts to 2^31
-  gram::Target const to = target(rows, cols, k, ld, mirror, ld_mirror, triangle != 0, one, 0);
-  return with_form(real != 0, split != 0, [&](auto form) {
-    return run_gram<decltype(form)>(device, reinterpret_cast<cudaStream_t>(stream), to, width, x, y, workspace, total);
+  gram::Target to = target(rows, cols, k, ld, mirror, ld_mirror, triangle != 0, one, 0);
+  to.norms = reinterpret_cast<double const*>(norm_x), to.jitter = jitter;
+  return with_form(real != 0, split != 0, factor != 0, [&](auto form) {
+    if (factor != 0) as_factor<decltype(form)>(to, width);
+    return run_gram<decltype(form)>(device, reinterpret_cast<cudaStream_t>(stream), to, width, x, y, reinterpret_cast<double const*>(norm_y),
+                                    workspace, total);
   });
 }
 }

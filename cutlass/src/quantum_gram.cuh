@@ -4,8 +4,8 @@
 // A state's amplitudes, times 2^14, are the float16 planes X and Y of their real
 // and imaginary parts; with Split there are two more, of what rounding left over:
 // 22 bits in all. Real states have no Y. Amplitudes are at most 1, so float16's
-// range holds them, and what it cannot hold is below 2^-38. With U and V the
-// planes of the columns,
+// range holds them, and what it cannot hold is below 2^-38. To normalize K, states
+// are divided by their lengths on the way. With U and V the planes of the columns,
 //
 //   re = X U^T + Y V^T      im = Y U^T - X V^T
 //
@@ -33,12 +33,13 @@ constexpr int strip = 8;      // rows of tiles that are walked together, column 
 constexpr int ring = 128 << 10;
 constexpr int slot = lines * lines * 4, slots = 3;  // of a warpgroup: parts of a tile on their way out
 constexpr int threads = 384;
-constexpr int fold = 128;  // steps whose sum is added to another one, where there are more
 
-// Product: of wires that nothing connects, see quantum_closed.cuh.
-template <bool Real, bool Split, bool Product = false>
+// Product: of wires that nothing connects, see quantum_closed.cuh. Factor: one of several of
+// K's, whose errors add up.
+template <bool Real, bool Split, bool Product = false, bool Factor = false>
 struct Form {
-  static constexpr bool real = Real, split = Split, product = Product;
+  static constexpr bool real = Real, split = Split, product = Product, factor = Factor;
+  static constexpr int fold = Factor ? 64 : 128;  // steps whose sum is added to another one, where there are more
   static constexpr int planes = (Real ? 1 : 2) * (Split ? 2 : 1);
   static constexpr int depth = planes == 4 || Product ? 32 : 64;  // amplitudes of a step
   static constexpr int line = 2 * depth;               // bytes, as wide as TMA's swizzle
@@ -61,7 +62,10 @@ struct Target {
   int64_t ld;
   float* mirror;  // or nullptr
   int64_t ld_mirror;
-  float one;        // of the diagonal
+  float one;        // of the diagonal; 0: what was computed
+  double const* norms;  // <psi|psi>^2 of the rows' states, if they were divided by its sum with jitter
+  double jitter;
+  float scale;      // of a factor's squared moduli
   double* partial;  // sum, sum of squares, largest |diagonal - 1| of each part of a block
   float* folded;    // the sums of a block's threads, where there are more than `fold` steps
 };
@@ -110,8 +114,8 @@ struct Sums {
     squares[i % 4] += (a * a + b * b) + (c * c + d * d);
   }
   // The diagonal's entry, compared with 1.
-  __device__ void diagonal(float v) {
-    double const d = fabs(static_cast<double>(v) - 1);
+  __device__ void diagonal(double v) {
+    double const d = fabs(v - 1);
     off = d <= off ? off : d;  // NaN stays
   }
   // Adds those of a warp to what is there: tiles have the same order in every run.
@@ -167,13 +171,15 @@ __device__ inline void write_box(CUtensorMap const* map, int64_t x, int64_t y, u
 // ---- planes
 
 template <class F>
-__global__ void __launch_bounds__(256) planes_kernel(float const* state, int64_t n, int64_t width, int64_t pitch, __half* out) {
+__global__ void __launch_bounds__(256)
+    planes_kernel(float const* state, int64_t n, int64_t width, int64_t pitch, double const* norms, double jitter, __half* out) {
   int64_t const parts = pitch / 8;
   int64_t const at = int64_t(blockIdx.x) * 256 + threadIdx.x;
   if (at >= n * parts) return;
   int64_t const row = at / parts;
   int64_t const c = at % parts * 8;
   constexpr int of = F::real ? 1 : 2;
+  float const scale = norms != nullptr ? static_cast<float>(16384 * rsqrt(sqrt(norms[row] + jitter))) : 16384;
   float v[8 * of];
   float const* from = state + (row * width + c) * of;
   if (c + 8 <= width) {
@@ -194,7 +200,7 @@ __global__ void __launch_bounds__(256) planes_kernel(float const* state, int64_t
     } high, low;
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
-      float const x = v[of * i + part] * 16384;
+      float const x = v[of * i + part] * scale;
       high.h[i] = __float2half_rn(x);
       low.h[i] = __float2half_rn(x - __half2float(high.h[i]));
     }
@@ -409,9 +415,9 @@ __global__ void __launch_bounds__(threads, 1)
       }
     }
     for (int s = 0; !F::product && s < steps; ++s, next()) {
-      bool const fresh = s % fold == 0;
+      bool const fresh = s % F::fold == 0;
       if (fresh && s > 0) {
-        put_aside<F>(p, group, re, im, s == fold);
+        put_aside<F>(p, group, re, im, s == F::fold);
       }
       await(full + 8 * stage, phase);
       uint32_t const from = tiles + stage * F::stage;
@@ -421,12 +427,12 @@ __global__ void __launch_bounds__(threads, 1)
       release(stage);
     }
     if constexpr (!F::product) {
-      if (steps > fold) put_aside<F>(p, group, re, im, false);
+      if (steps > F::fold) put_aside<F>(p, group, re, im, false);
 #pragma unroll
       for (int i = 0; i < 64; ++i) {
         re[i] *= re[i];
         if constexpr (!F::real) re[i] += im[i] * im[i];
-        re[i] *= 0x1p-56f;
+        re[i] *= F::factor ? p.scale : 0x1p-56f;
       }
     }
     // A thread has the columns 8 j + 2 (lane % 4) and the next of two rows.
@@ -439,13 +445,18 @@ __global__ void __launch_bounds__(threads, 1)
 #pragma unroll
       for (int i = 0; i < 64; i += 4) sum.add_four(re[i], re[i + 1], re[i + 2], re[i + 3], i / 4);
     } else {
+      double by[2] = {1, 1};  // what takes the division of the diagonal back
+      if (diagonal && p.norms != nullptr) {
+        for (int h = 0; h < 2; ++h)
+          if (i0 + row + 8 * h < p.rows) by[h] = p.norms[i0 + row + 8 * h] + p.jitter;
+      }
 #pragma unroll
       for (int i = 0; i < 64; ++i) {
         int64_t const r = i0 + row + i / 2 % 2 * 8, c = j0 + 2 * pair + i / 4 * 8 + i % 2;
         if (r >= p.rows || c >= p.cols) continue;
         if (diagonal && r == c) {
-          sum.diagonal(re[i]);
-          re[i] = p.one;
+          sum.diagonal(re[i] * by[i / 2 % 2]);
+          if (p.one != 0) re[i] = p.one;
         } else if (!diagonal || r < c) {
           sum.add(re[i], i);
         }

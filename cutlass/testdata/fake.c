@@ -184,13 +184,14 @@ int gpk_quantum_closed_gram(int device, uint64_t stream, int64_t rows, int64_t c
          workspace_bytes);
   return device;
 }
-int64_t gpk_quantum_gram_workspace(int device, int real, int split, int64_t rows, int64_t cols, int64_t width, int triangle) {
-  return device != 0 ? -device : real * 1000000 + split * 100000 + rows * 10000 + cols * 1000 + width * 10 + triangle;
+int64_t gpk_quantum_gram_workspace(int device, int real, int split, int factor, int64_t rows, int64_t cols, int64_t width, int triangle) {
+  return device != 0 ? -device : factor * 10000000 + real * 1000000 + split * 100000 + rows * 10000 + cols * 1000 + width * 10 + triangle;
 }
-int gpk_quantum_gram(int device, uint64_t stream, int real, int split, int64_t rows, int64_t cols, int64_t width, int triangle,
+int gpk_quantum_gram(int device, uint64_t stream, int real, int split, int factor, int64_t rows, int64_t cols, int64_t width, int triangle,
                      uint64_t x, uint64_t y, uint64_t k, int64_t ld, uint64_t mirror, int64_t ld_mirror, double one,
-                     uint64_t total, uint64_t workspace, int64_t workspace_bytes) {
-  RECORD(real, split, rows, cols, width, triangle, x, y, k, ld, mirror, ld_mirror, bits(one), total, workspace, workspace_bytes);
+                     uint64_t norm_x, uint64_t norm_y, double jitter, uint64_t total, uint64_t workspace, int64_t workspace_bytes) {
+  RECORD(real, split, factor, rows, cols, width, triangle, x, y, k, ld, mirror, ld_mirror, bits(one), norm_x, norm_y, bits(jitter), total, workspace,
+         workspace_bytes);
   return device;
 }
 #ifdef FAKE_UNDEFINED
