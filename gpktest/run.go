@@ -60,6 +60,7 @@ func Run(t *testing.T, dev *device.Device) {
 		{"OddRows", testOddRows},
 		{"Linear", testLinear},
 		{"Tails", testTails},
+		{"TailCasts", testTailCasts},
 		{"Pack", testPack},
 		{"Kernels", testKernels},
 		{"Forms", testForms},
