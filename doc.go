@@ -11,6 +11,16 @@
 // and is returned at the boundary: ToSlice, ToSliceInto, Item, FromSliceInto,
 // Into, Eval.
 //
+// What an operation took as its operand is not stored: asking for it later computes it
+// again. Where what it was made from was written or freed since, that is ErrStale, which
+// names both lines; Eval it, or use it, before the write:
+//
+//	y := x.Mul(2)
+//	z := y.Add(1)        // takes y
+//	x.AddInPlace(1)      // starts z first, and z alone
+//	gpk.ToSlice[float32](z)  // as if computed on its line
+//	gpk.ToSlice[float32](y)  // ErrStale; gpk.Eval(y) before the write keeps it
+//
 // # Devices
 //
 // New arrays live on device.Default: GPK_DEVICE if set, else the first GPU
@@ -37,4 +47,8 @@
 //	GPK_EAGER         1: every operation starts on its own line
 //	GPK_MEMORY_LIMIT  bytes, or 512MiB: the limit of each device's pool
 //	GPK_SUBMIT        direct: no thread starts what comes in a row; always: it starts everything
+//
+// What is on with 1 is so with true, yes and on too, and off with 0, false, no, off and
+// nothing. With any other text, and with a limit or a GPK_SUBMIT that means nothing, every
+// device answers with an error that names the variable.
 package gpk

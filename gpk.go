@@ -61,7 +61,7 @@ var (
 
 // SetPrecision sets the precision of float32 and complex64 products that name
 // none, and returns what was set before. An option on the call beats it, and
-// it beats GPK_NO_TF32.
+// it beats GPK_NO_TF32. With what is no precision such products are ErrDType.
 func SetPrecision(p matmul.Precision) (old matmul.Precision) { return matmul.SetPrecision(p) }
 
 // FromSlice returns an array on the default device with a copy of data, which
@@ -92,7 +92,8 @@ func Into(dst, src *Array) error { return array.Into(dst, src) }
 func Eval(as ...*Array) error { return array.Eval(as...) }
 
 // Synchronize waits for everything that was started on any device. It returns the first
-// error that the work has found and that no boundary has returned before.
+// error that the work has found and that no boundary has returned before. A nil context is
+// ErrUnsupported.
 func Synchronize(ctx context.Context) error { return array.Synchronize(ctx) }
 
 // Zeros returns an array of zeros on the default device; no shape makes it
@@ -102,17 +103,19 @@ func Zeros(dt DType, shape ...int) *Array { return array.Zeros(dt, shape...) }
 // Ones returns an array of ones.
 func Ones(dt DType, shape ...int) *Array { return array.Ones(dt, shape...) }
 
-// Full returns an array whose every element is value, a number that dt holds.
+// Full returns an array whose every element is value, rounded to dt. What an integer type
+// does not hold, and a complex number in a real type, is ErrDType; floats overflow to Inf.
 func Full(dt DType, value any, shape ...int) *Array { return array.Full(dt, value, shape...) }
 
 // Eye returns the identity matrix of n rows.
 func Eye(dt DType, n int) *Array { return array.Eye(dt, n) }
 
-// Arange returns 0, 1, … n-1.
+// Arange returns 0, 1, … n-1, rounded to dt. An integer type that cannot hold n-1 is
+// ErrDType; floats overflow to Inf.
 func Arange(dt DType, n int) *Array { return array.Arange(dt, n) }
 
 // Linspace returns n numbers evenly spaced from lo to hi, both among them. Integer
-// types take the floor; one number is lo.
+// types take the floor, and are ErrDType where they do not hold the two; one number is lo.
 func Linspace(dt DType, lo, hi float64, n int) *Array { return array.Linspace(dt, lo, hi, n) }
 
 // Concat joins arrays of one type along an axis.

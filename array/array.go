@@ -450,8 +450,12 @@ func (a *Array) Stream() *device.Stream {
 
 // Synchronize waits for everything that was started on any device. It returns the
 // first error that the work has found, such as an index of Take outside its axis,
-// unless a boundary has returned it before.
+// unless a boundary has returned it before. A nil context is ErrUnsupported.
 func Synchronize(ctx context.Context) error {
+	if ctx == nil {
+		c := call{"Synchronize", here()}
+		return c.fail(fmt.Errorf("%w: a nil Context; context.Background() has no end", expr.ErrUnsupported))
+	}
 	var first error
 	openSets.Range(func(k, _ any) bool {
 		if err := k.(*device.Device).Synchronize(ctx); err != nil && first == nil {

@@ -16,7 +16,11 @@ import (
 // that of a broadcast array, which itself takes no memory: more than the machine has is
 // ErrOutOfMemory.
 func ToSlice[T dtype.Elem](a *Array) ([]T, error) {
-	op := newOp("ToSlice", here(), a)
+	return toSlice[T](newOp("ToSlice", here(), a), a)
+}
+
+// toSlice is ToSlice for the operation that errors name.
+func toSlice[T dtype.Elem](op *operation, a *Array) ([]T, error) {
 	if err := op.first(a); err != nil {
 		return nil, err
 	}

@@ -91,14 +91,15 @@ func Zeros(dt dtype.DType, shape ...int) *Array {
 // Ones returns an array of ones (true for Bool) on the default device.
 func Ones(dt dtype.DType, shape ...int) *Array { return full("Ones", here(), dt, 1, shape) }
 
-// Full returns an array whose every element is value, a Go number or an Elem
-// value that dt can hold.
+// Full returns an array whose every element is value, a Go number or an Elem value,
+// rounded to dt. A number that the type cannot hold (a fraction or overflow on integers,
+// complex on reals) is ErrDType; floats overflow to Inf, as they do in arithmetic.
 func Full(dt dtype.DType, value any, shape ...int) *Array {
 	return full("Full", here(), dt, value, shape)
 }
 
 func full(name string, where site, dt dtype.DType, value any, shape []int) *Array {
-	x, err := scalar(dt, value)
+	x, err := constant(dt, value)
 	if err != nil {
 		return failed(newSource(name, where, dt, shape).fail(err))
 	}
@@ -108,7 +109,7 @@ func full(name string, where site, dt dtype.DType, value any, shape []int) *Arra
 // Eye returns the identity matrix of n rows.
 func Eye(dt dtype.DType, n int) *Array {
 	where := here()
-	one, err := scalar(dt, 1)
+	one, err := constant(dt, 1)
 	if err != nil {
 		return failed(newSource("Eye", where, dt, []int{n, n}).fail(err))
 	}
@@ -123,12 +124,12 @@ func Eye(dt dtype.DType, n int) *Array {
 	})
 }
 
-// Arange returns 0, 1, … n-1. An integer type that cannot hold n-1 is
-// ErrDType.
+// Arange returns 0, 1, … n-1, rounded to dt. An integer type that cannot hold n-1 is
+// ErrDType; floats overflow to Inf.
 func Arange(dt dtype.DType, n int) *Array {
 	where := here()
 	if n > 0 && !dt.IsFloat() && !dt.IsComplex() {
-		if _, err := scalar(dt, n-1); err != nil {
+		if _, err := constant(dt, n-1); err != nil {
 			return failed(newSource("Arange", where, dt, []int{n}).fail(err))
 		}
 	}
@@ -139,11 +140,15 @@ func Arange(dt dtype.DType, n int) *Array {
 
 // Linspace returns n numbers evenly spaced from lo to hi, both among them: lo + i
 // (hi - lo)/(n - 1) in float64, the last exactly hi, rounded to dt once. Integer
-// types take the floor, as NumPy's linspace does; one number is lo.
+// types take the floor, as NumPy's linspace does, and are ErrDType where they do not hold
+// that of both ends; one number is lo.
 func Linspace(dt dtype.DType, lo, hi float64, n int) *Array {
 	where := here()
 	if !dt.Valid() {
 		return failed(newSource("Linspace", where, dt, []int{n}).fail(fmt.Errorf("%w: %v", dtype.ErrDType, dt)))
+	}
+	if err := holdsEnds(dt, lo, hi, n); err != nil {
+		return failed(newSource("Linspace", where, dt, []int{n}).fail(err))
 	}
 	tooFar, step := n > 1 && math.IsInf(hi-lo, 0), 0.0
 	if tooFar { // half as far, then twice: both are exact
@@ -158,7 +163,7 @@ func Linspace(dt dtype.DType, lo, hi float64, n int) *Array {
 		}
 		last := dst
 		last.Layout = layout.Layout{Shape: []int{1}, Strides: []int{1}, Offset: dst.Layout.Offset + n - 1}
-		x, err := scalar(dtype.Float64, hi)
+		x, err := constant(dtype.Float64, hi)
 		if err != nil {
 			return err
 		}
@@ -177,6 +182,20 @@ func Linspace(dt dtype.DType, lo, hi float64, n int) *Array {
 		a = a.Cast(dt)
 	}
 	return a
+}
+
+// holdsEnds refuses ends of Linspace that an integer type does not hold.
+func holdsEnds(dt dtype.DType, lo, hi float64, n int) error {
+	if !dt.IsInteger() || n < 1 {
+		return nil
+	}
+	ends := [2]float64{lo, hi}
+	for _, end := range ends[:min(n, 2)] {
+		if _, err := constant(dt, math.Floor(end)); err != nil {
+			return fmt.Errorf("%w: %v does not hold the numbers from %v to %v", dtype.ErrDType, dt, lo, hi)
+		}
+	}
+	return nil
 }
 
 // Concat joins arrays of one type along an axis, along which alone their

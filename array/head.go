@@ -101,11 +101,13 @@ func (o *operation) launchHeaded(p *planner, s *device.Stream, dst device.View) 
 		if h.joins(p, s, dst) {
 			return h.wrap(h.product.Run(s))
 		}
-		h.place(p, dst)
+		at := dst
+		at.DType = h.product.dt // of the result's size: the chain overwrites it element by element
+		h.place(p, at)
 		call := o.callOf(p, dst)
 		if h.safe(p, call, dst) {
 			h.where = overwriting
-			if err := h.run(s, dst); err != nil {
+			if err := h.run(s, at); err != nil {
 				return h.wrap(err)
 			}
 			return call.Run(s)

@@ -2,6 +2,7 @@ package array
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -80,6 +81,45 @@ func TestHead(t *testing.T) {
 				t.Errorf("%v %s of %dx%dx%d into memory: not the bits of single operations", dt, name, m, k, n)
 			}
 			eager.Store(was)
+		}
+	}
+}
+
+// TestHeadCast: a product's chain may end in any type, also one of the product's size.
+func TestHeadCast(t *testing.T) {
+	defer eager.Store(eager.Swap(false))
+	const seed = 6
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	chains := map[string]func(p *Array) *Array{
+		"":        func(p *Array) *Array { return p },
+		".Add(1)": func(p *Array) *Array { return p.Add(1) },
+		".Ne(5)":  func(p *Array) *Array { return p.Ne(5) },
+		".Mul(p)": func(p *Array) *Array { return p.Mul(p) },
+	}
+	for _, in := range dtype.All {
+		if in == dtype.Bool {
+			continue // no products
+		}
+		x, w := random(rng, dtype.Float32, 5, 9).Mul(3).Cast(in), random(rng, dtype.Float32, 9, 7).Mul(3).Cast(in)
+		for name, chain := range chains {
+			for _, out := range dtype.All {
+				eager.Store(true)
+				stored := chain(x.MatMul(w))
+				want := stored.Cast(out)
+				eager.Store(false)
+				open := func() *Array { return chain(x.MatMul(w)).Cast(out) }
+				dst := Zeros(out, 5, 7)
+				err := errors.Join(Eval(dst), Into(dst, open()))
+				if err := errors.Join(err, Eval(want)); err != nil {
+					t.Errorf("%v product%s.Cast(%v): %v", in, name, out, err)
+				}
+				for how, got := range map[string]*Array{"anew": open(), "into memory": dst} {
+					if fmt.Sprint(got) != fmt.Sprint(want) {
+						t.Errorf("%v product%s.Cast(%v) %s:\n%v, want\n%v", in, name, out, how, got, want)
+					}
+				}
+			}
 		}
 	}
 }

@@ -128,8 +128,8 @@ func (a *Array) Repeat(n, axis int) *Array {
 	return op.result(a.stream, a.dt, shape)
 }
 
-// Pad returns a with a number around it: widths[d] elements before and after along
-// axis d.
+// Pad returns a with a number around it, as Full takes it: widths[d] elements before and
+// after along axis d.
 func (a *Array) Pad(widths [][2]int, value any) *Array {
 	op := newOp(expr.Pad.String(), here(), a)
 	if err := op.first(a); err != nil {

@@ -1,12 +1,15 @@
 package array
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/internal/niltest"
 )
 
@@ -53,6 +56,10 @@ func TestNil(t *testing.T) {
 		},
 		Except: map[string]string{"Array.Format": "package fmt calls it, as niltest does with what the others return"},
 	})
+	var none context.Context
+	if err := Synchronize(none); !errors.Is(err, expr.ErrUnsupported) || !strings.Contains(err.Error(), "nil_test.go") {
+		t.Errorf("Synchronize without a context: %v", err)
+	}
 	for _, a := range []*Array{nil, {}} {
 		if s := fmt.Sprintf("%v %+v %.3f %d", a, a, a, a); s == "" {
 			t.Error("nothing is printed")

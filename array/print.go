@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -34,7 +35,7 @@ func (a *Array) Format(f fmt.State, verb rune) {
 		fmt.Fprintf(f, "gpk.Array(%s)", strings.TrimSpace(a.Explain()))
 		return
 	}
-	format := elementFormat(f, verb)
+	format, op := elementFormat(f, verb), newOp("Print", printed(), a)
 	c := a
 	if a.Size() > summaryOver {
 		n := 1
@@ -44,9 +45,13 @@ func (a *Array) Format(f fmt.State, verb rune) {
 				return
 			}
 		}
+		if _, _, err := a.stored(); err != nil {
+			fmt.Fprintf(f, "gpk.Array(%v)", op.wrap(err))
+			return
+		}
 		c = a.edges(0)
 	}
-	cells, err := cells(c, format)
+	cells, err := cells(op, c, format)
 	if err != nil {
 		fmt.Fprintf(f, "gpk.Array(%v)", err)
 		return
@@ -81,6 +86,22 @@ func (a *Array) edges(d int) *Array {
 	return Concat(d, a.Slice(d, 0, edge).edges(d+1), a.Slice(d, n-edge, n).edges(d+1))
 }
 
+// printed is the place that prints: the first above the packages that print.
+func printed() (s site) {
+	var above [32]uintptr
+	for i, pc := range above[:runtime.Callers(2, above[:])] {
+		frames := runtime.CallersFrames([]uintptr{pc, pc})
+		for more := true; more; {
+			var f runtime.Frame
+			if f, more = frames.Next(); f.Function != "" && !inside(f) && !between(f) {
+				copy(s[:], above[i:i+1])
+				return s
+			}
+		}
+	}
+	return s
+}
+
 // elementFormat is the fmt verb for one element, empty for the shortest.
 func elementFormat(f fmt.State, verb rune) string {
 	if verb == 'v' || verb == 's' {
@@ -101,34 +122,34 @@ func elementFormat(f fmt.State, verb rune) string {
 	return s + string(verb)
 }
 
-func cells(a *Array, format string) ([]string, error) {
+func cells(op *operation, a *Array, format string) ([]string, error) {
 	switch a.dt {
 	case dtype.Float32:
-		return floatCells[float32](a, format, 32, func(x float32) float64 { return float64(x) })
+		return floatCells[float32](op, a, format, 32, func(x float32) float64 { return float64(x) })
 	case dtype.Float64:
-		return floatCells[float64](a, format, 64, func(x float64) float64 { return x })
+		return floatCells[float64](op, a, format, 64, func(x float64) float64 { return x })
 	case dtype.Float16:
-		return floatCells[float16.Float16](a, format, 16, func(x float16.Float16) float64 { return float64(x.Float32()) })
+		return floatCells[float16.Float16](op, a, format, 16, func(x float16.Float16) float64 { return float64(x.Float32()) })
 	case dtype.BFloat16:
-		return floatCells[bfloat16.BFloat16](a, format, 8, func(x bfloat16.BFloat16) float64 { return float64(x.Float32()) })
+		return floatCells[bfloat16.BFloat16](op, a, format, 8, func(x bfloat16.BFloat16) float64 { return float64(x.Float32()) })
 	case dtype.Int8:
-		return plainCells[int8](a, format)
+		return plainCells[int8](op, a, format)
 	case dtype.Uint8:
-		return plainCells[uint8](a, format)
+		return plainCells[uint8](op, a, format)
 	case dtype.Int32:
-		return plainCells[int32](a, format)
+		return plainCells[int32](op, a, format)
 	case dtype.Int64:
-		return plainCells[int64](a, format)
+		return plainCells[int64](op, a, format)
 	case dtype.Bool:
-		return plainCells[bool](a, format)
+		return plainCells[bool](op, a, format)
 	case dtype.Complex64:
-		return complexCells[complex64](a, format, 32, func(x complex64) complex128 { return complex128(x) })
+		return complexCells[complex64](op, a, format, 32, func(x complex64) complex128 { return complex128(x) })
 	}
-	return complexCells[complex128](a, format, 64, func(x complex128) complex128 { return x })
+	return complexCells[complex128](op, a, format, 64, func(x complex128) complex128 { return x })
 }
 
-func plainCells[T dtype.Elem](a *Array, format string) ([]string, error) {
-	data, err := ToSlice[T](a)
+func plainCells[T dtype.Elem](op *operation, a *Array, format string) ([]string, error) {
+	data, err := toSlice[T](op, a)
 	out := make([]string, len(data))
 	if format == "" {
 		format = "%v"
@@ -139,8 +160,8 @@ func plainCells[T dtype.Elem](a *Array, format string) ([]string, error) {
 	return out, err
 }
 
-func floatCells[T dtype.Elem](a *Array, format string, bits int, wide func(T) float64) ([]string, error) {
-	data, err := ToSlice[T](a)
+func floatCells[T dtype.Elem](op *operation, a *Array, format string, bits int, wide func(T) float64) ([]string, error) {
+	data, err := toSlice[T](op, a)
 	if err != nil {
 		return nil, err
 	}
@@ -235,8 +256,8 @@ func fraction(x float64, verb byte, digits, size int) int {
 	return max(len(s)-strings.IndexByte(s, '.')-1, 0)
 }
 
-func complexCells[T dtype.Elem](a *Array, format string, bits int, wide func(T) complex128) ([]string, error) {
-	data, err := ToSlice[T](a)
+func complexCells[T dtype.Elem](op *operation, a *Array, format string, bits int, wide func(T) complex128) ([]string, error) {
+	data, err := toSlice[T](op, a)
 	if err != nil {
 		return nil, err
 	}

@@ -2,13 +2,42 @@ package array
 
 import (
 	"fmt"
+	"log"
 	"math"
+	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 
+	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/dtype/bfloat16"
 	"github.com/x448/float16"
 )
+
+// TestPrintSite: an error in the place of the elements names the line that prints.
+func TestPrintSite(t *testing.T) {
+	where := func() string {
+		_, file, n, _ := runtime.Caller(1)
+		return fmt.Sprintf(" at array/%s:%d: ", filepath.Base(file), n)
+	}
+	for _, n := range []int{3, 2000} {
+		a := Zeros(dtype.Complex64, n)
+		a.Free()
+		var printed, logged strings.Builder
+		logger := log.New(&logged, "", 0)
+		for what, got := range map[string]string{
+			"Sprint": fmt.Sprint(a) + where(), "Sprintln": fmt.Sprintln("a", []any{a}) + where(),
+			"Fprintf": func() string { _, _ = fmt.Fprintf(&printed, "%.3f", a); return printed.String() + where() }(),
+			"log":     func() string { logger.Print(a); return logged.String() + where() }(),
+		} {
+			i := strings.LastIndex(got, " at ")
+			if text, want := got[:i], got[i:]; !strings.Contains(text, want) || !strings.Contains(text, device.ErrFreed.Error()) {
+				t.Errorf("%s of %d elements: %q does not say %q", what, n, text, want)
+			}
+		}
+	}
+}
 
 // TestPrint compares with what NumPy prints for the same array.
 func TestPrint(t *testing.T) {

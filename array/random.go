@@ -45,7 +45,9 @@ func (r *RNG) Uniform(dt dtype.DType, lo, hi float64, shape ...int) *Array {
 
 // Normal returns numbers of the normal distribution with that mean and standard
 // deviation, on the default device: of float32 and the halves up to 6.3 standard
-// deviations away, of float64 8.5. Other types are ErrDType.
+// deviations away, of float64 8.5. Other types, and a mean or deviation that the type does
+// not hold, are ErrDType; what is not finite is ErrNonFinite, a negative deviation
+// ErrUnsupported.
 func (r *RNG) Normal(dt dtype.DType, mean, std float64, shape ...int) *Array {
 	where := here()
 	var err error
@@ -54,6 +56,10 @@ func (r *RNG) Normal(dt dtype.DType, mean, std float64, shape ...int) *Array {
 		err = fmt.Errorf("%w: no normal distribution of %v; Cast one of floats", dtype.ErrDType, dt)
 	case !finite(mean, std):
 		err = fmt.Errorf("%w: mean %v and standard deviation %v", ErrNonFinite, mean, std)
+	case dt.Valid() && !holds(dt, mean, std):
+		err = fmt.Errorf("%w: %v does not hold mean %v and standard deviation %v", dtype.ErrDType, dt, mean, std)
+	case std < 0:
+		err = fmt.Errorf("%w: a negative standard deviation, %v", expr.ErrUnsupported, std)
 	}
 	return r.draw("Normal", where, dt, shape, err, func(block uint64) func(s *device.Stream, dst device.View) error {
 		return func(s *device.Stream, dst device.View) error { return ops.Normal(s, dst, r.seed, block, mean, std) }
@@ -134,6 +140,12 @@ func floatBounds(dt dtype.DType, lo, hi float64) (l, h, below float64) {
 		return float64(float32(lo)), float64(b), float64(math.Nextafter32(b, float32(math.Inf(-1))))
 	}
 	return lo, hi, math.Nextafter(hi, math.Inf(-1))
+}
+
+// holds reports whether numbers rounded to a floating-point type are finite.
+func holds(dt dtype.DType, x, y float64) bool {
+	a, b, _ := floatBounds(dt, x, y)
+	return finite(a, b)
 }
 
 // before is the next number below that of a half's bits.

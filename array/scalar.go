@@ -117,13 +117,21 @@ var integerRange = map[dtype.DType][2]int64{
 // scalar returns v as an element of type d. A number that the type cannot
 // hold (a fraction or overflow on integers, complex on reals) is ErrDType;
 // rounding and overflow to infinity on floats are not.
-func scalar(d dtype.DType, v any) (ops.Scalar, error) {
+func scalar(d dtype.DType, v any) (ops.Scalar, error) { return element(d, v, "Cast the array") }
+
+// constant is scalar where there is no array whose type d is.
+func constant(d dtype.DType, v any) (ops.Scalar, error) {
+	return element(d, v, "name a type that does")
+}
+
+// element is scalar; advice is what helps where the type cannot hold the number.
+func element(d dtype.DType, v any, advice string) (ops.Scalar, error) {
 	n, ok := numberOf(v)
 	if !ok {
 		return ops.Scalar{}, fmt.Errorf("%w: %v is neither an *Array nor a number", dtype.ErrDType, reflect.TypeOf(v))
 	}
 	refuse := func() (ops.Scalar, error) {
-		return ops.Scalar{}, fmt.Errorf("%w: %v does not hold the number %v; Cast the array", dtype.ErrDType, d, n)
+		return ops.Scalar{}, fmt.Errorf("%w: %v does not hold the number %v; %s", dtype.ErrDType, d, n, advice)
 	}
 	if n.kind == isBool && d != dtype.Bool {
 		return refuse()

@@ -34,8 +34,7 @@ func (s site) String() string {
 			continue
 		}
 		at = f
-		// Between a deferred method value and the user stands the runtime.
-		if !inside(f) && !strings.HasPrefix(f.Function, "runtime.") {
+		if !inside(f) && !between(f) {
 			break
 		}
 	}
@@ -43,6 +42,17 @@ func (s site) String() string {
 }
 
 const modulePath = "github.com/gpk-go/gpk"
+
+// between reports a frame of what may stand between gpk and the user: the runtime
+// above a deferred method value, and what prints.
+func between(f runtime.Frame) bool {
+	for _, p := range [...]string{"runtime.", "fmt.", "log.", "log/slog."} {
+		if strings.HasPrefix(f.Function, p) {
+			return true
+		}
+	}
+	return strings.HasPrefix(f.Function, "testing.(*common).")
+}
 
 func inside(f runtime.Frame) bool {
 	if strings.HasSuffix(f.File, "_test.go") {

@@ -3,7 +3,6 @@ package array
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -359,10 +358,7 @@ func (s *openSet) readersOf(x, except *value) (readers []*value, again bool) {
 // eager makes every operation start on its own line.
 var eager atomic.Bool
 
-func init() {
-	v := os.Getenv("GPK_EAGER")
-	eager.Store(v != "" && v != "0")
-}
+func init() { eager.Store(device.Switched("GPK_EAGER")) }
 
 // waiting reports whether the value is open and nothing has taken it; mu is held.
 func (v *value) waiting() bool { return v.open && (!v.taken || v.limbo) }

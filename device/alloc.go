@@ -15,10 +15,13 @@ func (d *Device) Alloc(n int64, s *Stream) (*Buffer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n < 0 || n > maxBytes {
+	if n < 0 {
 		return nil, errorf("a buffer of %d bytes", n)
 	}
 	d.drain()
+	if n > maxBytes {
+		return nil, d.outOfMemory(n, ErrOutOfMemory)
+	}
 	if n == 0 {
 		return d.newBuffer(&allocation{dev: d}), nil
 	}

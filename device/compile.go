@@ -60,6 +60,9 @@ func (c *Compilation) Wait(ctx context.Context) (*Function, error) {
 	if c == nil || c.done == nil {
 		return nil, errNoCompilation
 	}
+	if ctx == nil {
+		return nil, errNoContext
+	}
 	select {
 	case <-c.done:
 		return c.f, c.err
@@ -164,6 +167,9 @@ func (d *Device) CompilerVersion() (int, error) {
 func (d *Device) AwaitCompiled(ctx context.Context) error {
 	if err := d.Err(); err != nil {
 		return err
+	}
+	if ctx == nil {
+		return errNoContext
 	}
 	s := d.codes
 	s.mu.Lock()

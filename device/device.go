@@ -138,6 +138,9 @@ func (d *Device) Synchronize(ctx context.Context) error {
 	if err := d.Err(); err != nil {
 		return err
 	}
+	if ctx == nil {
+		return errNoContext
+	}
 	d.mu.Lock()
 	streams := slices.Clone(d.streams)
 	d.mu.Unlock()

@@ -25,6 +25,7 @@ var (
 	errNoCompilation = errorf("a nil Compilation, or one that CompileLater has not made")
 	errNoFunction    = errorf("a nil Function, or one that Compile has not made")
 	errNoWork        = errorf("no work: a nil function or Work")
+	errNoContext     = errorf("a nil Context; context.Background() has no end")
 )
 
 func errorf(format string, args ...any) error {

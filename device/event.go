@@ -99,6 +99,9 @@ func (e *Event) Synchronize(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if ctx == nil {
+		return errNoContext
+	}
 	d.mu.Lock()
 	ready := !e.recorded || e.capture != nil
 	d.mu.Unlock()

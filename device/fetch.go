@@ -133,6 +133,9 @@ func (f *Fetch) Wait(ctx context.Context) ([]byte, error) {
 	if f == nil || f.dev == nil {
 		return nil, errNoFetch
 	}
+	if ctx == nil {
+		return nil, errNoContext
+	}
 	f.mu.Lock()
 	s, done := f.slot, f.done
 	f.mu.Unlock()

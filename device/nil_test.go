@@ -61,7 +61,7 @@ func TestNil(t *testing.T) {
 		Functions: map[string]any{
 			"Wrap": Wrap, "CapabilitiesOf": CapabilitiesOf, "BlockSize": BlockSize, "CompileImage": CompileImage,
 			"RuntimeCompiler": RuntimeCompiler, "NewFake": NewFake, "NewFakeWithCode": NewFakeWithCode,
-			"ParseSize": ParseSize, "FormatSize": FormatSize, "List": List, "Open": Open, "Default": Default, "Explain": Explain, "HostRoom": HostRoom,
+			"ParseSize": ParseSize, "ParseSwitch": ParseSwitch, "Switched": Switched, "FormatSize": FormatSize, "List": List, "Open": Open, "Default": Default, "Explain": Explain, "HostRoom": HostRoom,
 			"SetDefault": func(d *Device) error { // what it takes is what works are made on
 				defer SetDefault(SetDefault(d))
 				return Default().Synchronize(context.Background())
@@ -83,6 +83,7 @@ func TestNilMistakes(t *testing.T) {
 	bothKinds(t, func(t *testing.T, d *Device) {
 		b, none := alloc(t, d, 8, nil), &Buffer{}
 		nothing := func(int, uint64) error { return nil }
+		var noContext context.Context
 		for what, err := range map[string]error{
 			"a zero buffer read":     d.Launch(nil, []*Buffer{none}, []*Buffer{b}, nothing),
 			"a zero buffer written":  d.Launch(nil, nil, []*Buffer{b, none}, nothing),
@@ -96,7 +97,19 @@ func TestNilMistakes(t *testing.T) {
 			"a nil stream closed":    (*Stream)(nil).Close(),
 			"a zero graph":           (&Graph{}).Launch(nil),
 			"a zero event":           d.main.Record(&Event{}),
-			"a doubt without judge":  func() error { _, err := d.NewDoubt(nil, nil); return err }(),
+			"no context":             d.Synchronize(noContext),
+			"a stream without":       d.main.Synchronize(noContext),
+			"compiled without":       d.AwaitCompiled(noContext),
+			"an event without": func() error {
+				e, err := d.NewEvent()
+				if err != nil {
+					t.Fatal(err)
+				}
+				return e.Synchronize(noContext)
+			}(),
+			"a fetch without":       func() error { _, err := (&Fetch{dev: d}).Wait(noContext); return err }(),
+			"a compilation without": func() error { _, err := failedCompilation(nil).Wait(noContext); return err }(),
+			"a doubt without judge": func() error { _, err := d.NewDoubt(nil, nil); return err }(),
 		} {
 			if err == nil {
 				t.Errorf("%s: no error", what)

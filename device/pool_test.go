@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"strings"
@@ -57,12 +58,14 @@ func TestAllocNothingAndNonsense(t *testing.T) {
 		b.Free()
 		b.Free()
 		is(t, d.Launch(nil, []*Buffer{b}, nil, nil), ErrFreed)
-		for _, n := range []int64{-1, 1 << 62, maxBytes + 1} {
+		_, err := d.Alloc(-1, nil)
+		is(t, err, ErrDevice)
+		for _, n := range []int64{math.MaxInt64, 1 << 62, maxBytes + 1} {
 			_, err := d.Alloc(n, nil)
-			is(t, err, ErrDevice)
+			is(t, err, ErrOutOfMemory)
 		}
 		other := cpu(t, 0)
-		_, err := d.Alloc(1, other.DefaultStream())
+		_, err = d.Alloc(1, other.DefaultStream())
 		is(t, err, ErrDevice)
 		if s := d.Pool(); s.InUse != 0 {
 			t.Errorf("%d bytes lost", s.InUse)

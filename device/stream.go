@@ -150,6 +150,9 @@ func (s *Stream) Synchronize(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if ctx == nil {
+		return errNoContext
+	}
 	d.mu.Lock()
 	err = s.check()
 	if err == nil && s.capture != nil {

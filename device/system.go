@@ -148,7 +148,7 @@ func (s *system) hostDevice() *Device {
 	if s.cpu == nil {
 		info := Info{Name: hostName(), Kind: CPU, MultiProcessors: runtime.NumCPU()}
 		_, info.TotalMemory, _ = s.host.memory()
-		limit, err := s.limit()
+		limit, err := s.settings()
 		var d *Device
 		if err == nil {
 			d, err = newDevice(info, s.host, nil, nil, s.collector, limit)
@@ -222,7 +222,7 @@ func (s *system) startGPU(g *gpus, info Info) (*Device, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s (%s) is there, but %w", ErrNoGPU, info.label(), info.Name, err)
 	}
-	limit, err := s.limit()
+	limit, err := s.settings()
 	if err != nil {
 		return nil, err
 	}
@@ -247,8 +247,12 @@ func (s *system) kernels() (*cutlass.Library, error) {
 	return s.kernel.lib, s.kernel.err
 }
 
-// limit is the memory limit that the environment sets; 0 for none.
-func (s *system) limit() (int64, error) {
+// settings checks the environment, and returns the memory limit that it sets; 0 for
+// none.
+func (s *system) settings() (limit int64, err error) {
+	if err := s.checkSwitches(); err != nil {
+		return 0, err
+	}
 	text := s.getenv("GPK_MEMORY_LIMIT")
 	if text == "" {
 		return 0, nil

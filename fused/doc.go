@@ -8,5 +8,6 @@
 // the single operations of package ops. All three round every step to its type
 // and give the same bits.
 //
-// What is fused with what is decided above, in package array.
+// What is fused with what is decided above, in package array, which also sees to it
+// that a Call has a program, whose views lie in their buffers: that is not checked here.
 package fused

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"testing"
 
@@ -303,7 +302,7 @@ func testInPlace(t *testing.T, s *suite) {
 // written. With GPK_EAGER it was stored before and keeps its value.
 func stale(t *testing.T, what string, a *gpk.Array, want tensor) {
 	t.Helper()
-	if v := os.Getenv("GPK_EAGER"); v != "" && v != "0" {
+	if device.Switched("GPK_EAGER") {
 		equal(t, what, read(t, a), want)
 		return
 	}

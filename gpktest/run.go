@@ -63,6 +63,7 @@ func Run(t *testing.T, dev *device.Device) {
 		{"ShortTiles", testShortTiles},
 		{"Linear", testLinear},
 		{"Tails", testTails},
+		{"TailCasts", testTailCasts},
 		{"Pack", testPack},
 		{"Kernels", testKernels},
 		{"Forms", testForms},

@@ -98,7 +98,7 @@ func across(n int, measure func(i int) (ulp, at float64)) (worst widest) {
 
 // specials are where functions change their ways, or end.
 var specials = []float64{
-	0, math.Inf(1), math.NaN(), 0x1p-149, 0x1p-126, 0x1p-24, 0x1p-12, 0.35, 0.5, math.Sqrt2 / 2, 1, math.Nextafter(1, 0), math.Nextafter(1, 2), math.Sqrt2, 2,
+	0, math.Inf(1), math.NaN(), 0x1p-1074, 1e-310, 0x1p-1022, 0x1p-149, 0x1p-126, 0x1p-24, 0x1p-12, 0.35, 0.5, math.Sqrt2 / 2, 1, math.Nextafter(1, 0), math.Nextafter(1, 2), math.Sqrt2, 2,
 	math.Pi / 4, math.Pi / 2, math.Pi, 3.9, 4, 9, 12.5, 17, 87.3, 88.7, 89, 103.9, 104, 100 * math.Pi, 709.7, 710, 745.1, 746, 1 << 19, 1 << 26, 1e10, 1e20, 0x1p100, math.MaxFloat32,
 }
 
@@ -142,6 +142,8 @@ func testSmooth(t *testing.T, s *suite) {
 				v = specials[i/2] * float64(1-2*(i&1))
 			case i%3 == 1:
 				v = math.Ldexp(v, -s.rng.IntN(40))
+			case i%12 == 2 && c.anywhere: // subnormal
+				v = math.Copysign(math.Float64frombits(1+s.rng.Uint64N(1<<(1+s.rng.IntN(52))-1)), v)
 			case i%3 == 2 && c.anywhere:
 				v = math.Ldexp(math.Copysign(0.5+s.rng.Float64()/2, v), s.rng.IntN(2000)-1000)
 			}

@@ -1,6 +1,8 @@
 package gpktest
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +11,7 @@ import (
 	gpk "github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/matmul"
 )
 
@@ -117,6 +120,45 @@ func testTails(t *testing.T, s *suite) {
 		}
 	}
 	t.Logf("%d chains in epilogues", joined)
+}
+
+// testTailCasts casts products, alone and behind an addition, to every type of their
+// elements' size, in which the chain's result has the product's place: anew, into memory, and
+// once its kernel is compiled.
+func testTailCasts(t *testing.T, s *suite) {
+	for _, in := range dtype.All {
+		if in == gpk.Bool {
+			continue // no products
+		}
+		x, y := s.random(in, 19, 33).array(), s.random(in, 33, 21).array()
+		stored := x.MatMul(y)
+		if err := gpk.Eval(stored); err != nil {
+			t.Errorf("the product of %v: %v", in, err)
+			continue
+		}
+		for _, out := range dtype.All {
+			if out.Size() != stored.DType().Size() || out == stored.DType() {
+				continue
+			}
+			for name, chain := range map[string]func(p *gpk.Array) *gpk.Array{
+				"the product":     func(p *gpk.Array) *gpk.Array { return p.Cast(out) },
+				"the product + 1": func(p *gpk.Array) *gpk.Array { return p.Add(1).Cast(out) },
+			} {
+				name := fmt.Sprintf("%s of %v as %v", name, in, out)
+				want := read(t, chain(stored))
+				equal(t, name, read(t, chain(x.MatMul(y))), want)
+				if err := s.dev.AwaitCompiled(context.Background()); err != nil {
+					t.Fatal(err)
+				}
+				equal(t, name+", compiled", read(t, chain(x.MatMul(y))), want)
+				dst := gpk.Full(out, 99, 19, 21)
+				if err := errors.Join(gpk.Eval(dst), gpk.Into(dst, chain(x.MatMul(y)))); err != nil {
+					t.Errorf("%s into memory: %v", name, err)
+				}
+				equal(t, name+" into memory", read(t, dst), want)
+			}
+		}
+	}
 }
 
 // kernelVarieties are the real varieties that a kernel serves.

@@ -2,7 +2,8 @@
 // array lie in memory, and which views of them need no copy.
 //
 // It is a leaf: it knows neither element types nor memory. Functions return a
-// new Layout and never change their receiver; errors wrap ErrShape.
+// new Layout and never change their receiver; errors wrap ErrShape. That a
+// Layout has as many strides as dimensions is not checked.
 package layout
 
 import (

@@ -5,6 +5,7 @@ import (
 	"os"
 	"sync/atomic"
 
+	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 )
 
@@ -106,7 +107,8 @@ func Collect(opts []Option) Options {
 var preferred atomic.Uint32
 
 // SetPrecision sets the precision of products that name none and returns what
-// was set before; Default returns the choice to GPK_NO_TF32.
+// was set before; Default returns the choice to GPK_NO_TF32. With what is no precision
+// such products are dtype.ErrDType.
 func SetPrecision(p Precision) (old Precision) {
 	return Precision(preferred.Swap(uint32(p)))
 }
@@ -127,20 +129,21 @@ func (o Options) Resolve(d dtype.DType) (Precision, error) {
 		return Default, nil
 	}
 	if p == Default {
-		p = Precision(preferred.Load())
+		if p = Precision(preferred.Load()); p > FullPrecision {
+			return 0, fmt.Errorf("%w: SetPrecision was given %v, which is no precision", dtype.ErrDType, p)
+		}
 	}
 	if p == Default {
+		no, err := device.ParseSwitch(os.Getenv("GPK_NO_TF32"))
+		if err != nil {
+			return 0, fmt.Errorf("GPK_NO_TF32: %w", err)
+		}
 		p = FullPrecision
-		if d == dtype.Float32 && !envNoTF32() {
+		if d == dtype.Float32 && !no {
 			p = TF32
 		}
 	}
 	return p, nil
-}
-
-func envNoTF32() bool {
-	v := os.Getenv("GPK_NO_TF32")
-	return v != "" && v != "0"
 }
 
 // ResultType returns the type of a product of two operands of type d, given

@@ -3,7 +3,6 @@ package matmul
 import (
 	"fmt"
 	"log/slog"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -21,10 +20,7 @@ import (
 // measured, and the model decides.
 
 // autotune reports whether GPK_AUTOTUNE asks for measured selection.
-var autotune = sync.OnceValue(func() bool {
-	v := os.Getenv("GPK_AUTOTUNE")
-	return v != "" && v != "0"
-})
+var autotune = sync.OnceValue(func() bool { return device.Switched("GPK_AUTOTUNE") })
 
 const (
 	tuneMost   = 6    // kernels timed for one problem

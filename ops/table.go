@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/cmplx"
+	"slices"
 
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
@@ -93,7 +94,7 @@ var Table = []Row{
 	{expr.Rsqrt, Unary, floats, same, refReal(func(x float64) float64 { return 1 / math.Sqrt(x) }), "1 / sqrt(x), rounded once"},
 	{expr.Exp, Unary, fields, same, refExp, "e^x"},
 	{expr.Expm1, Unary, floats, same, refReal(math.Expm1), "e^x - 1, also where x is small"},
-	{expr.Log, Unary, floats, same, refReal(math.Log), "the natural logarithm"},
+	{expr.Log, Unary, floats, same, refReal(refLog), "the natural logarithm"},
 	{expr.Log1p, Unary, floats, same, refReal(math.Log1p), "log(1 + x), also where x is small"},
 	{expr.Sin, Unary, floats, same, refReal(math.Sin), "the sine of any x, in radians"},
 	{expr.Cos, Unary, floats, same, refReal(math.Cos), "the cosine of any x, in radians"},
@@ -183,5 +184,18 @@ func (r *Row) Check(d dtype.DType) (dtype.DType, error) {
 			return r.Result(d), nil
 		}
 	}
-	return dtype.Invalid, fmt.Errorf("%w: %v has no meaning for %v", dtype.ErrDType, r.Op, d)
+	return dtype.Invalid, fmt.Errorf("%w: %v has no meaning for %v%s", dtype.ErrDType, r.Op, d, r.instead(d))
+}
+
+// instead says which Cast gives an array of type d a type that has a meaning.
+func (r *Row) instead(d dtype.DType) string {
+	switch {
+	case d.IsComplex() || !d.Valid():
+		return ""
+	case slices.Contains(r.Types, dtype.Float32):
+		return "; Cast(gpk.Float32) or Cast(gpk.Float64) first"
+	case slices.Contains(r.Types, dtype.Int32):
+		return "; Cast(gpk.Int32) or Cast(gpk.Int64) first"
+	}
+	return ""
 }

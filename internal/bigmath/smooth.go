@@ -17,7 +17,7 @@ type Reference struct {
 var Smooth = map[expr.Op]Reference{
 	expr.Exp:      {math.Exp, Exp},
 	expr.Expm1:    {math.Expm1, func(x *big.Float) *big.Float { return Sub(Exp(x), Of(1)) }},
-	expr.Log:      {math.Log, Log},
+	expr.Log:      {log, Log},
 	expr.Log1p:    {math.Log1p, func(x *big.Float) *big.Float { return Log(Add(x, Of(1))) }},
 	expr.Sin:      {sin, func(x *big.Float) *big.Float { return Sin(x, 0) }},
 	expr.Cos:      {cos, func(x *big.Float) *big.Float { return Sin(x, 1) }},
@@ -29,6 +29,14 @@ var Smooth = map[expr.Op]Reference{
 	expr.SiLU:     {func(x float64) float64 { return x * logistic(x) }, func(x *big.Float) *big.Float { return Mul(x, Logistic(x)) }},
 	expr.GELU:     {func(x float64) float64 { return 0.5 * x * math.Erfc(-x/math.Sqrt2) }, gelu},
 	expr.GELUTanh: {func(x float64) float64 { return x * logistic(2*math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)) }, geluTanh},
+}
+
+// log is math.Log, which on amd64 is not the logarithm of subnormal numbers.
+func log(x float64) float64 {
+	if 0 < x && x < 0x1p-1022 {
+		return math.Log(x*0x1p54) - 54*math.Ln2
+	}
+	return math.Log(x)
 }
 
 func logistic(x float64) float64 {

@@ -85,7 +85,7 @@ func float64Unary(op expr.Op) func(dst, x unsafe.Pointer, n int) {
 	case expr.Expm1:
 		return mapping(math.Expm1)
 	case expr.Log:
-		return mapping(math.Log)
+		return mapping(logF64)
 	case expr.Log1p:
 		return mapping(math.Log1p)
 	case expr.Sin:

@@ -2,9 +2,10 @@ package cpu
 
 import "math"
 
-// The smooth functions of float64. Log, log1p, expm1, tanh and erf are those of
-// package math, which are good to 1 ulp; here is what that lacks: an exponential
-// whose argument carries a rest, and what is made of it.
+// The smooth functions of float64. Log1p, expm1, tanh and erf are those of package
+// math, which are good to 1 ulp, and so is the logarithm of normal numbers; here is
+// what that lacks: the logarithm of the others, an exponential whose argument carries
+// a rest, and what is made of it.
 
 // Coefficients as in smooth.go: (e^r - 1 - r - r^2/2)/r^3 for |r| <= log(2)/2, to 2^-60.
 const (
@@ -55,6 +56,15 @@ func exp64(x, rest float64) float64 {
 		return math.Float64frombits(math.Float64bits(v) + uint64(k)<<52)
 	}
 	return math.Ldexp(v, int(n))
+}
+
+// logF64 returns the natural logarithm. Subnormal numbers are scaled first: amd64's
+// math.Log takes them as if they were normal.
+func logF64(x float64) float64 {
+	if 0 < x && x < 0x1p-1022 {
+		return math.Log(x*0x1p54) - 54*math.Ln2
+	}
+	return math.Log(x)
 }
 
 // expF64 returns e^x.

@@ -159,6 +159,8 @@ func TestSmooth64(t *testing.T) {
 				switch {
 				case i%3 == 1:
 					x = math.Ldexp(x, -rng.IntN(40))
+				case i%12 == 2 && c.everywhere: // subnormal
+					x = math.Copysign(math.Float64frombits(1+rng.Uint64N(1<<(1+rng.IntN(52))-1)), x)
 				case i%3 == 2 && c.everywhere:
 					x = math.Ldexp(math.Copysign(0.5+rng.Float64()/2, x), rng.IntN(2000)-1000)
 				}

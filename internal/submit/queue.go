@@ -48,6 +48,9 @@ func ModeOf() Mode {
 	return InRows
 }
 
+// Known reports whether ModeOf knows a text, which may be empty.
+func Known(text string) bool { return text == "" || text == "direct" || text == "always" }
+
 // leastProcessors is with how many a thread that spins takes nothing from the
 // program.
 const leastProcessors = 4
