@@ -25,8 +25,13 @@ type monomial struct {
 	coef     float64
 }
 
-// maxTerms bounds a polynomial: products of sums grow fast.
-const maxTerms = 4096
+// Bounds of a polynomial, whose products grow fast: terms, factors of a term, and the
+// features of a sample.
+const (
+	maxTerms    = 4096
+	maxDegree   = 64
+	maxFeatures = math.MaxInt32
+)
 
 // errAngle is the cause of angles that are no finite polynomial.
 var errAngle = errors.New("an angle that is no finite polynomial of the features")
@@ -35,11 +40,11 @@ var errAngle = errors.New("an angle that is no finite polynomial of the features
 // that takes the angle.
 func Const(v float64) Angle { return newAngle([]monomial{{coef: v}}, nil) }
 
-// Feature returns feature i of the sample, column i of x. A negative i is an
-// error of the gate that takes the angle.
+// Feature returns feature i of the sample, column i of x. A negative i, or one of
+// 2^31-1 or more, is an error of the gate that takes the angle.
 func Feature(i int) Angle {
-	if i < 0 {
-		return Angle{err: fmt.Errorf("%w: feature %d", errAngle, i)}
+	if i < 0 || i >= maxFeatures {
+		return Angle{err: fmt.Errorf("%w: feature %d; there are 0 to %d", errAngle, i, maxFeatures-1)}
 	}
 	return Angle{terms: []monomial{{features: []int{i}, coef: 1}}}
 }
@@ -97,13 +102,17 @@ func (a Angle) Add(b Angle) Angle {
 // Sub returns a - b.
 func (a Angle) Sub(b Angle) Angle { return a.Add(b.Scale(-1)) }
 
-// Mul returns the product of a and b.
+// Mul returns the product of a and b. One of more than 64 features in a term is an
+// error of the gate that takes the angle.
 func (a Angle) Mul(b Angle) Angle {
 	if err := errors.Join(a.err, b.err); err != nil {
 		return Angle{err: err}
 	}
 	if len(a.terms)*len(b.terms) > maxTerms*maxTerms/16 {
 		return Angle{err: fmt.Errorf("%w: a product of %d and %d terms", errAngle, len(a.terms), len(b.terms))}
+	}
+	if n := a.degree() + b.degree(); n > maxDegree {
+		return Angle{err: fmt.Errorf("%w: a product of degree %d, more than %d", errAngle, n, maxDegree)}
 	}
 	terms := make([]monomial, 0, len(a.terms)*len(b.terms))
 	for _, s := range a.terms {
@@ -200,6 +209,14 @@ func (a Angle) features() int {
 	return n
 }
 
+// degree returns how many features the last term, the longest, multiplies.
+func (a Angle) degree() int {
+	if len(a.terms) == 0 {
+		return 0
+	}
+	return len(a.terms[len(a.terms)-1].features)
+}
+
 // key is equal for equal angles.
 func (a Angle) key() string {
 	var b []byte
@@ -237,8 +254,19 @@ func (t *angleTable) add(a Angle) int {
 // evaluateAll writes the angle of the samples from lo on into out, and returns the
 // first of them for which it is not finite, or -1.
 func (a Angle) evaluateAll(s *samples, lo int, out []float64) int {
-	clear(out)
 	data, step := s.data[lo*s.features:], s.features
+	if len(a.terms) == 1 && len(a.terms[0].features) == 1 { // most are that
+		m := a.terms[0]
+		for i, at := 0, m.features[0]; i < len(out); i, at = i+1, at+step {
+			v := float64(m.coef * data[at]) // rounded: v - v is not to be fused
+			out[i] = v
+			if v-v != 0 { // NaN or Inf
+				return i
+			}
+		}
+		return -1
+	}
+	clear(out)
 	for _, m := range a.terms {
 		if len(m.features) == 1 {
 			for i, at := 0, m.features[0]; i < len(out); i, at = i+1, at+step {

@@ -36,14 +36,15 @@ type EntanglerOptions struct {
 
 // BasicEntangler embeds feature i in qubit i and adds a layer for each row of
 // weights [layers][qubits]: RX(w) on every qubit, then a ring of CX(i, i+1) (two
-// qubits: one CX; one: none). Without layers or with rows of different lengths
-// the circuit carries an error. Embedded once, every layer is the same for
-// all samples and changes no kernel.
+// qubits: one CX; one: none). Without layers, with rows of different lengths or
+// with more than 4,194,304 gates the circuit carries an error. Embedded once,
+// every layer is the same for all samples and changes no kernel.
 func BasicEntangler(weights [][]float64, o EntanglerOptions) *Circuit {
 	s := here()
-	refuse := func(format string, args ...any) *Circuit {
-		return &Circuit{err: s.fail("BasicEntangler", fmt.Errorf("%w: %w", gpk.ErrShape, fmt.Errorf(format, args...)))}
+	refuseAs := func(kind error, format string, args ...any) *Circuit {
+		return &Circuit{err: s.fail("BasicEntangler", fmt.Errorf("%w: %w", kind, fmt.Errorf(format, args...)))}
 	}
+	refuse := func(format string, args ...any) *Circuit { return refuseAs(gpk.ErrShape, format, args...) }
 	if len(weights) == 0 || len(weights[0]) == 0 {
 		return refuse("weights are [layers][qubits], at least one of each")
 	}
@@ -68,7 +69,19 @@ func BasicEntangler(weights [][]float64, o EntanglerOptions) *Circuit {
 	if scale == 0 {
 		scale = 1
 	}
-	c := &Circuit{qubits: q}
+	ring := q
+	if q <= 2 {
+		ring = q - 1
+	}
+	embeddings := 1
+	if o.Reupload {
+		embeddings = len(weights)
+	}
+	gates := (q+ring)*len(weights) + q*(1+int(o.Embedding))*embeddings
+	if gates > maxGates {
+		return refuseAs(gpk.ErrUnsupported, "%d layers of %d qubits are more than %d gates", len(weights), q, maxGates)
+	}
+	c := &Circuit{qubits: q, gates: make([]gate, 0, gates)}
 	for l, row := range weights {
 		if l == 0 || o.Reupload {
 			for i := range q {
@@ -81,10 +94,6 @@ func BasicEntangler(weights [][]float64, o EntanglerOptions) *Circuit {
 		}
 		for i, w := range row {
 			c.add(s, gate{kind: gateRX, a: i, b: -1, angle: Const(w)})
-		}
-		ring := q
-		if q <= 2 {
-			ring = q - 1
 		}
 		for i := range ring {
 			c.add(s, gate{kind: gateCX, a: i, b: (i + 1) % q})

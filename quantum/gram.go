@@ -26,7 +26,7 @@ type Result struct {
 // Errors: the circuit's; ErrShape and ErrDType for what x and y are;
 // ErrNonFinite, naming row and column; ErrOutOfMemory where not even one tile
 // fits into the budget; the context's error, after which nothing is left
-// behind.
+// behind. A nil context is ErrUnsupported.
 func Gram(ctx context.Context, c *Circuit, x, y *gpk.Array, o Options) (*Result, error) {
 	s := here()
 	r, err := gram(ctx, c, x, y, o)
@@ -36,7 +36,13 @@ func Gram(ctx context.Context, c *Circuit, x, y *gpk.Array, o Options) (*Result,
 	return r, nil
 }
 
+// errNoContext is the error of a nil context.
+var errNoContext = fmt.Errorf("%w: a nil context; context.Background() is one that never ends", gpk.ErrUnsupported)
+
 func gram(ctx context.Context, c *Circuit, x, y *gpk.Array, o Options) (*Result, error) {
+	if ctx == nil {
+		return nil, errNoContext
+	}
 	begun := time.Now()
 	if err := o.check(); err != nil {
 		return nil, err
@@ -49,6 +55,7 @@ func gram(ctx context.Context, c *Circuit, x, y *gpk.Array, o Options) (*Result,
 	if j.x, err = readSamples("x", x, k.features); err != nil {
 		return nil, err
 	}
+	defer j.x.free()
 	j.dev = x.Device()
 	j.y = j.x
 	columns := 0
@@ -56,6 +63,7 @@ func gram(ctx context.Context, c *Circuit, x, y *gpk.Array, o Options) (*Result,
 		if j.y, err = readSamples("y", y, k.features); err != nil {
 			return nil, err
 		}
+		defer j.y.free()
 		if y.Device() != j.dev {
 			return nil, fmt.Errorf("%w: x is on %v, y on %v; move one with To", gpk.ErrDevice, j.dev, y.Device())
 		}

@@ -103,6 +103,9 @@ func (g *cpuGram[T]) allocate(poison bool) error {
 }
 
 func (g *cpuGram[T]) free() {
+	if g.bloch != nil {
+		g.bloch.free()
+	}
 	for _, arrays := range [][]*gpk.Array{g.slots[0].arrays, g.slots[1].arrays} {
 		for _, a := range arrays {
 			a.Free()
@@ -138,9 +141,9 @@ func (g *cpuGram[T]) states(of *samples, lo, hi int, keep *stateBlock[T]) (*stat
 			g.norms[of] = make([]float64, of.n)
 		}
 	}
-	norms := g.norms[of]
+	builds, norms := g.builds[of], g.norms[of]
 	for i := lo; i < hi; i++ {
-		g.builds[of][i]++
+		builds[i]++
 		if norms != nil {
 			norms[i] = 1
 		}
@@ -186,18 +189,21 @@ func sumSquares[T number](v []T) float64 {
 	return squares
 }
 
-// cuts returns where the tiles of samples lo … hi-1 begin, and hi: as few of them as
-// side allows and about alike. Those after the first are whole strips and panels.
-func (g *cpuGram[T]) cuts(lo, hi int) []int {
+// cuts returns where the tiles of samples lo … hi-1 of a set begin, and hi: as few of
+// them as side allows and about alike. Those after the first are whole strips and panels.
+func (g *cpuGram[T]) cuts(set, lo, hi int) []int {
 	const whole = 96 // of every micro-kernel
-	parts := (hi - lo + g.side - 1) / g.side
 	at := []int{lo}
-	if len(g.kernel.blocks) == 0 { // the panels of points begin at lo
-		for k := 1; k <= parts; k++ {
-			at = append(at, min(lo+k*g.side, hi))
+	if len(g.kernel.blocks) == 0 {
+		for lo += g.side; lo < hi; lo += g.side {
+			if _, lane := g.bloch.panel(set, lo); lane < g.side {
+				lo -= lane
+			}
+			at = append(at, lo)
 		}
-		return at
+		return append(at, hi)
 	}
+	parts := (hi - lo + g.side - 1) / g.side
 	step := min(g.side, ((hi-lo+parts-1)/parts+whole-1)/whole*whole)
 	for k := parts - 1; k >= 0; k-- {
 		at = append(at, hi-k*step)
@@ -211,7 +217,7 @@ func (g *cpuGram[T]) multiply(a, b *stateBlock[T]) error {
 		return nil
 	}
 	same := g.symmetric() && a.lo == b.lo
-	down, across := g.cuts(a.lo, a.hi), g.cuts(b.lo, b.hi)
+	down, across := g.cuts(0, a.lo, a.hi), g.cuts(g.bloch.y, b.lo, b.hi)
 	for x, j0 := range across[:len(across)-1] {
 		cols, last := across[x+1]-j0, len(down)-1
 		if same {
@@ -242,7 +248,8 @@ func (g *cpuGram[T]) one(a, b *stateBlock[T], i0, r, j0, cols int, diagonal bool
 	if tile == nil {
 		tile, ld = g.tile, g.side
 	}
-	written := g.bloch.tile(tile, ld, i0, r, j0, cols, diagonal)
+	settled := g.settling(tile, ld, i0, r, j0, cols, diagonal)
+	written := g.bloch.tile(tile, ld, i0, r, j0, cols, diagonal, settled)
 	for i, p := range g.kernel.blocks {
 		g.multiplyBlock(p, i, a, b, tile, ld, i0, r, j0, cols, diagonal, !written)
 		written = true
@@ -262,7 +269,7 @@ func (g *cpuGram[T]) one(a, b *stateBlock[T], i0, r, j0, cols int, diagonal bool
 	g.scale(tile, ld, i0, r, j0, cols, diagonal)
 	computed := time.Now()
 	g.report.Product += computed.Sub(begun)
-	n, err := g.out.put(i0, r, j0, cols, tile, ld)
+	n, err := g.out.put(i0, r, j0, cols, tile, ld, settled)
 	if err != nil {
 		return err
 	}
@@ -270,6 +277,26 @@ func (g *cpuGram[T]) one(a, b *stateBlock[T], i0, r, j0, cols int, diagonal bool
 	g.report.Copy += time.Since(computed)
 	g.progress(g.done)
 	return nil
+}
+
+// settling returns how the closed form settles a tile, nil where more than that makes
+// the tile.
+func (g *cpuGram[T]) settling(tile []T, ld, i0, r, j0, cols int, diagonal bool) *settling[T] {
+	if len(g.kernel.blocks) > 0 || g.bloch.width == 0 || g.options.Normalize {
+		return nil
+	}
+	s := &settling[T]{}
+	switch {
+	case diagonal:
+		s.mirror, s.ld = tile, ld
+	case g.symmetric():
+		s.mirror, s.ld = g.out.reflection(i0, r, j0, cols)
+	}
+	if off := &g.out.off; off.n == 0 && (r > 1 || !diagonal) {
+		off.shift = g.bloch.typical(i0, r, j0, cols, diagonal)
+	}
+	s.shift, s.sums = g.out.off.shift, g.out.strips(g.bloch.strips(i0, r))
+	return s
 }
 
 // multiplyBlock multiplies a tile, or what of it lies on and above the diagonal, by
@@ -300,11 +327,14 @@ func (p Precision) diagonalBound() float64 { return [...]float64{5e-6, 2e-3, 1e-
 
 // check compares the diagonal of a tile with 1, which it is by construction.
 func (g *cpuGram[T]) check(tile []T, ld, i0, n int) error {
+	bound := g.options.Precision.diagonalBound()
 	for i := range n {
 		v := float64(tile[i*ld+i])
 		d := math.Abs(v - 1)
-		g.report.MaxDiagonalError = max(g.report.MaxDiagonalError, d)
-		if !(d <= g.options.Precision.diagonalBound()) {
+		if d > g.report.MaxDiagonalError {
+			g.report.MaxDiagonalError = d
+		}
+		if !(d <= bound) {
 			return fmt.Errorf("%w: K[%d, %d] came out as %v instead of 1: a fault of gpk or of the machine", gpk.ErrNonFinite, i0+i, i0+i, v)
 		}
 	}

@@ -3,6 +3,7 @@ package quantum
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/array"
@@ -34,7 +35,7 @@ func Normalize(k *gpk.Array, jitter float64) *gpk.Array {
 	s := here()
 	out, err := normalize(k, jitter)
 	if err != nil {
-		return array.Failed(s.fail("Normalize", err))
+		return array.Failed(s.failInside("Normalize", err))
 	}
 	return out
 }
@@ -50,7 +51,11 @@ func normalize(k *gpk.Array, jitter float64) (*gpk.Array, error) {
 	if n == 0 {
 		return k.Clone(), nil
 	}
-	d, err := gpk.ToSlice[float64](diagonalView(k.Contiguous()).Cast(gpk.Float64))
+	dense := k.Contiguous()
+	if err := dense.Err(); err != nil { // a packed one, say
+		return nil, err
+	}
+	d, err := gpk.ToSlice[float64](diagonalView(dense).Cast(gpk.Float64))
 	if err != nil {
 		return nil, err
 	}
@@ -78,18 +83,43 @@ func diagonalView(k *gpk.Array) *gpk.Array {
 // Neural Computation 10, 1998).
 func Center(k *gpk.Array) *gpk.Array {
 	s := here()
+	out, err := center(k)
+	if err != nil {
+		return array.Failed(s.failInside("Center", err))
+	}
+	return out
+}
+
+func center(k *gpk.Array) (*gpk.Array, error) {
 	if err := square(k); err != nil {
-		return array.Failed(s.fail("Center", err))
+		return nil, err
 	}
 	n := k.Shape()[0]
 	if n == 0 {
-		return k.Clone()
+		return k.Clone(), nil
 	}
 	wide := k.Cast(gpk.Float64)
 	mean := wide.Sum(0).Div(float64(n))
 	rowMean := wide.Sum(1).Div(float64(n))
 	all := mean.Sum().Div(float64(n))
-	return wide.Sub(rowMean.Unsqueeze(1).Add(mean)).Add(all).Cast(k.DType())
+	return started(wide.Sub(rowMean.Unsqueeze(1).Add(mean)).Add(all).Cast(k.DType()))
+}
+
+// started starts what has been written down, so that what fails is known while the
+// user's line is.
+func started(a *gpk.Array) (*gpk.Array, error) {
+	if err := gpk.Eval(a); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// failInside is fail of an error that may name a line of this file, which no user knows.
+func (s site) failInside(op string, err error) error {
+	if inner, ok := err.(*gpk.OpError); ok && strings.HasPrefix(inner.Site, "quantum/normalize.go:") { //nolint:errorlint // the outermost alone
+		err = inner.Err
+	}
+	return s.fail(op, err)
 }
 
 // CenterCross returns the kernel of test samples against training samples, [m,
@@ -98,18 +128,26 @@ func Center(k *gpk.Array) *gpk.Array {
 // centered yet.
 func CenterCross(test, train *gpk.Array) *gpk.Array {
 	s := here()
+	out, err := centerCross(test, train)
+	if err != nil {
+		return array.Failed(s.failInside("CenterCross", err))
+	}
+	return out
+}
+
+func centerCross(test, train *gpk.Array) (*gpk.Array, error) {
 	if err := crossShapes(test, train); err != nil {
-		return array.Failed(s.fail("CenterCross", err))
+		return nil, err
 	}
 	n := train.Shape()[0]
 	if test.Size() == 0 {
-		return test.Clone()
+		return test.Clone(), nil
 	}
 	wide, of := test.Cast(gpk.Float64), train.Cast(gpk.Float64)
 	mean := of.Sum(0).Div(float64(n))
 	rowMean := wide.Sum(1).Div(float64(n))
 	all := mean.Sum().Div(float64(n))
-	return wide.Sub(mean).Sub(rowMean.Unsqueeze(1)).Add(all).Cast(test.DType())
+	return started(wide.Sub(mean).Sub(rowMean.Unsqueeze(1)).Add(all).Cast(test.DType()))
 }
 
 func crossShapes(test, train *gpk.Array) error {

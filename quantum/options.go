@@ -62,7 +62,7 @@ type Options struct {
 	Precision    Precision
 	MemoryBudget int64   // bytes of the device's memory to use at most; 0: 0.85 of it (Gram: of what is free within the pool's limit)
 	Normalize    bool    // K_ij / sqrt(K_ii K_jj), with Jitter added to K_ii and K_jj before; the diagonal is exactly 1
-	Jitter       float64 // added to the diagonal of a symmetric K; at least 0
+	Jitter       float64 // added to the diagonal of a symmetric K; at least 0, and within the range of K's type
 	Path         Path
 	Tile         int // states of a pair of blocks: products are of Tile/2 by Tile/2, or of parts of that where a GPU's memory or time asks for it; 0: chosen. Changes K by rounding at most
 	Keep         Keep
@@ -101,6 +101,8 @@ func (o *Options) check() error {
 		return fmt.Errorf("%w: %d streams", gpk.ErrUnsupported, o.Streams)
 	case !(o.Jitter >= 0) || math.IsInf(o.Jitter, 0):
 		return fmt.Errorf("%w: a Jitter of %v; it is finite and at least 0", gpk.ErrUnsupported, o.Jitter)
+	case o.Precision != Double && math.IsInf(float64(float32(1+o.Jitter)), 0):
+		return fmt.Errorf("%w: a Jitter of %v, which a float32 K cannot hold; Precision Double makes a float64 one", gpk.ErrUnsupported, o.Jitter)
 	}
 	return nil
 }

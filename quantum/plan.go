@@ -292,7 +292,7 @@ func floorPower(n int64) int { return 1 << min(63-bits.LeadingZeros64(uint64(n))
 // Sizes of the products that are multiplied at once.
 const (
 	mostSide    = 1024
-	productSide = 256   // of the closed form: a tile stays in the second-level cache
+	productSide = 512   // of the closed form, whose blocks are done while they are in the first-level cache
 	tileFlops   = 2.2e9 // of one product: it cannot be cancelled, and 200 ms are long enough
 )
 

@@ -2,6 +2,7 @@ package quantum
 
 import (
 	"fmt"
+	"maps"
 	"math/bits"
 	"slices"
 
@@ -287,7 +288,9 @@ func (p *program) diagonal(s *step) *diagonal {
 			d.linear[i] = p.angles.add(a)
 		}
 	}
-	for at, a := range pairs {
+	order := func(a, b [2]int) int { return slices.Compare(a[:], b[:]) }
+	for _, at := range slices.SortedFunc(maps.Keys(pairs), order) { // one circuit, one program
+		a := pairs[at]
 		if a.isZero() {
 			continue
 		}

@@ -193,29 +193,39 @@ func (b *block) simplify() {
 // can be, which leaves a layer in pieces when its wires are ready at different
 // times.
 func (b *block) gather() {
-	for i := 0; i < len(b.steps); i++ {
-		s := b.steps[i]
-		if s.kind != stepDiagonal && s.kind != stepLinear {
-			continue
-		}
-		for _, t := range b.steps[i+1:] {
-			if t.kind == s.kind {
-				if s.kind == stepLinear {
-					t.cx = slices.Concat(s.cx, t.cx)
-				} else {
-					for _, u := range s.terms {
-						t.terms = addTerm(t.terms, u)
-					}
-				}
-				b.steps = slices.Delete(b.steps, i, i+1)
-				i--
-				break
-			}
-			if !commute(s, t) {
-				break
-			}
+	kept := b.steps[:0] // never beyond the step that is looked at
+	for i, s := range b.steps {
+		if !b.mergeOnward(i) {
+			kept = append(kept, s)
 		}
 	}
+	clear(b.steps[len(kept):])
+	b.steps = kept
+}
+
+// mergeOnward merges diagonal or linear step i into the next of its kind, and
+// reports whether it could.
+func (b *block) mergeOnward(i int) bool {
+	s := b.steps[i]
+	if s.kind != stepDiagonal && s.kind != stepLinear {
+		return false
+	}
+	for _, t := range b.steps[i+1:] {
+		if t.kind == s.kind {
+			if s.kind == stepLinear {
+				t.cx = slices.Concat(s.cx, t.cx)
+			} else {
+				for _, u := range s.terms {
+					t.terms = addTerm(t.terms, u)
+				}
+			}
+			return true
+		}
+		if !commute(s, t) {
+			break
+		}
+	}
+	return false
 }
 
 // cost is a number that the rules make smaller.

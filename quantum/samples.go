@@ -5,6 +5,7 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/cpu"
 )
 
 // samples are the rows of x: on the host in float64, or where they lie on a GPU,
@@ -13,6 +14,13 @@ type samples struct {
 	n, features int
 	data        []float64
 	array       *gpk.Array // on a GPU
+	lent        cpu.Scratch[float64]
+}
+
+// free gives back the memory of the rows.
+func (s *samples) free() {
+	s.lent.Free()
+	s.data = nil
 }
 
 func (s *samples) row(i int) []float64 { return s.data[i*s.features : (i+1)*s.features] }
@@ -42,28 +50,41 @@ func readSamples(name string, x *gpk.Array, need int) (*samples, error) {
 		s.array = x
 		return s, nil
 	}
-	if x.DType() == gpk.Float64 {
-		data, err := gpk.ToSlice[float64](x)
-		if err != nil {
-			return nil, err
-		}
-		s.data = data
-	} else {
-		data, err := gpk.ToSlice[float32](x)
-		if err != nil {
-			return nil, err
-		}
-		s.data = make([]float64, len(data))
-		for i, v := range data {
-			s.data[i] = float64(v)
-		}
-	}
-	for i, v := range s.data {
-		if v-v != 0 { // NaN or Inf
-			return nil, notFinite(name, i/s.features, i%s.features, v)
-		}
+	n := s.n * s.features
+	s.lent = cpu.NewScratch[float64](n)
+	s.data = s.lent.Data()
+	if err := s.read(name, x, n); err != nil {
+		s.free()
+		return nil, err
 	}
 	return s, nil
+}
+
+func (s *samples) read(name string, x *gpk.Array, n int) error {
+	if x.DType() == gpk.Float64 {
+		if err := gpk.ToSliceInto(s.data, x); err != nil {
+			return err
+		}
+		for i, v := range s.data {
+			if v-v != 0 { // NaN or Inf
+				return notFinite(name, i/s.features, i%s.features, v)
+			}
+		}
+		return nil
+	}
+	narrow := cpu.NewScratch[float32](n)
+	defer narrow.Free()
+	if err := gpk.ToSliceInto(narrow.Data(), x); err != nil {
+		return err
+	}
+	wide := s.data[:n]
+	for i, v := range narrow.Data()[:n] {
+		wide[i] = float64(v)
+		if v-v != 0 {
+			return notFinite(name, i/s.features, i%s.features, float64(v))
+		}
+	}
+	return nil
 }
 
 func notFinite(name string, row, col int, v float64) error {

@@ -39,13 +39,29 @@ func (s *sink[T]) place(i, j int) ([]T, int) {
 
 // put takes the tile of rows i0 … i0+r-1 and columns j0 … j0+cols-1, which lies
 // in place already or in memory of its own, and returns how many entries it
-// is. Of a symmetric K come the tiles above the diagonal and those on it.
-func (s *sink[T]) put(i0, r, j0, cols int, tile []T, ld int) (int64, error) {
+// is. Of a symmetric K come the tiles above the diagonal and those on it. What settled
+// has done, which may be nil, is not done again.
+func (s *sink[T]) put(i0, r, j0, cols int, tile []T, ld int, settled *settling[T]) (int64, error) {
 	onDiagonal := s.symmetric() && i0 == j0
-	n := int64(r) * int64(cols)
-	s.gather(r, cols, tile, ld, onDiagonal)
+	n, off := int64(r)*int64(cols), int64(r)*int64(cols)
 	if onDiagonal {
-		n = int64(r) * int64(r+1) / 2
+		n, off = int64(r)*int64(r+1)/2, int64(r)*int64(r-1)/2
+	}
+	sums := s.sums
+	if settled != nil {
+		sums = settled.sums
+	} else if off > 0 {
+		sums = s.gather(r, cols, tile, ld, onDiagonal)
+	}
+	if off > 0 {
+		for i := range sums {
+			sum, squares := sums[i].total()
+			s.off.sum += sum
+			s.off.sumSq += squares
+		}
+		s.off.n += off
+	}
+	if onDiagonal {
 		one := T(1)
 		if !s.options.Normalize {
 			one += T(s.options.Jitter)
@@ -53,7 +69,9 @@ func (s *sink[T]) put(i0, r, j0, cols int, tile []T, ld int) (int64, error) {
 		for i := range r {
 			tile[i*ld+i] = one
 		}
-		mirrorUpper(tile, ld, r) // the upper half is what counts
+		if settled == nil {
+			mirrorUpper(tile, ld, r) // the upper half is what counts
+		}
 	}
 	if s.options.Output != nil {
 		if err := s.store(i0, r, j0, cols, tile, ld); err != nil {
@@ -63,47 +81,57 @@ func (s *sink[T]) put(i0, r, j0, cols int, tile []T, ld int) (int64, error) {
 	if !s.symmetric() || onDiagonal {
 		return n, nil
 	}
-	mirror, lm := s.place(j0, i0)
-	if mirror == nil {
-		if len(s.mirror) < r*cols {
-			s.mirror = make([]T, r*cols)
-		}
-		mirror, lm = s.mirror, r
+	mirror, lm := s.reflection(i0, r, j0, cols)
+	if settled == nil {
+		const strip = 64
+		rows((cols+strip-1)/strip, r*cols, func(lo, hi int) {
+			lo, hi = lo*strip, min(hi*strip, cols)
+			transpose(mirror[lo*lm:], lm, tile[lo:], ld, r, hi-lo)
+		})
 	}
-	const strip = 64
-	rows((cols+strip-1)/strip, r*cols, func(lo, hi int) {
-		lo, hi = lo*strip, min(hi*strip, cols)
-		transpose(mirror[lo*lm:], lm, tile[lo:], ld, r, hi-lo)
-	})
 	if s.options.Output != nil {
 		return n, s.store(j0, cols, i0, r, mirror, lm)
 	}
 	return n, nil
 }
 
-// gather adds a tile to the statistics; of one on the diagonal the part above
-// it, and what lies below may be overwritten. Strips of rows are added up by
+// reflection returns where the transpose of a tile above the diagonal goes, and its row
+// pitch.
+func (s *sink[T]) reflection(i0, r, j0, cols int) ([]T, int) {
+	if mirror, lm := s.place(j0, i0); mirror != nil {
+		return mirror, lm
+	}
+	if len(s.mirror) < r*cols {
+		s.mirror = make([]T, r*cols)
+	}
+	return s.mirror, r
+}
+
+// strips returns n sums, which are zero.
+func (s *sink[T]) strips(n int) []laneSums {
+	if len(s.sums) < n {
+		s.sums = make([]laneSums, n)
+	}
+	clear(s.sums[:n])
+	return s.sums[:n]
+}
+
+// gather computes the statistics of a tile; of one on the diagonal those of the part
+// above it, and what lies below may be overwritten. Strips of rows are added up by
 // themselves and then in order, so that the sums do not depend on how many
 // goroutines there are.
-func (s *sink[T]) gather(r, cols int, tile []T, ld int, onDiagonal bool) {
-	n, first := int64(r)*int64(cols), 0
-	if onDiagonal {
-		n, first = int64(r)*int64(r-1)/2, 1
-	}
-	if n == 0 {
-		return
-	}
+func (s *sink[T]) gather(r, cols int, tile []T, ld int, onDiagonal bool) []laneSums {
 	if s.off.n == 0 {
+		first := 0
+		if onDiagonal {
+			first = 1
+		}
 		s.off.shift = float64(tile[first])
 	}
 	shift := s.off.shift
 	const strip = 16
 	strips := (r + strip - 1) / strip
-	if len(s.sums) < strips {
-		s.sums = make([]laneSums, strips)
-	}
-	sums := s.sums[:strips]
-	clear(sums)
+	sums := s.strips(strips)
 	rows(strips, r*cols, func(lo, hi int) {
 		for k := lo; k < hi; k++ {
 			i, from := k*strip, 0
@@ -119,12 +147,7 @@ func (s *sink[T]) gather(r, cols int, tile []T, ld int, onDiagonal bool) {
 			addMoments(tile[i*ld+from:], ld, high, cols-from, shift, &sums[k])
 		}
 	})
-	for i := range sums {
-		sum, squares := sums[i].total()
-		s.off.sum += sum
-		s.off.sumSq += squares
-	}
-	s.off.n += n
+	return sums
 }
 
 // store writes a piece of K into its rows of the file.

@@ -26,6 +26,9 @@ func States(ctx context.Context, c *Circuit, x *gpk.Array, dt gpk.DType) (*gpk.A
 }
 
 func states(ctx context.Context, c *Circuit, x *gpk.Array, dt gpk.DType) (*gpk.Array, error) {
+	if ctx == nil {
+		return nil, errNoContext
+	}
 	if err := c.Err(); err != nil {
 		return nil, err
 	}
@@ -40,6 +43,7 @@ func states(ctx context.Context, c *Circuit, x *gpk.Array, dt gpk.DType) (*gpk.A
 	if err != nil {
 		return nil, err
 	}
+	defer rows.free()
 	e, err := engineFor(x.Device())
 	if err != nil {
 		return nil, err

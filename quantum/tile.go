@@ -174,14 +174,24 @@ type tileKernels[T number] struct {
 	combine3  func(out *T, ld int, p1, p2, p3 *T, lp, rows, n int, first bool)
 	square1   func(out *T, ld int, p *T, lp, rows, n int, first bool)
 	moments   func(p *T, ld, rows, n int, shift float64, sums *laneSums)
-	narrow    func(dst *T, src *float64, n int)                             // nil: they are float64
-	transpose func(dst *T, ld int, src *T, ls, n int)                       // n blocks, one under the other
-	factors   func(out *T, ld int, point, panel *T, rows, planar, full int) // rows are rounded up to two
+	narrow    func(dst *T, src *float64, n int)       // nil: they are float64
+	transpose func(dst *T, ld int, src *T, ls, n int) // n blocks, one under the other
+
+	// Of the closed form: see factors and mirrorBlock. Rows of factors are rounded up to
+	// four, those and columns of mirror are multiples of lanes.
+	factors func(out *T, ld int, packed, point, panel *T, rows, planar, full int, ahead *T, la int)
+	mirror  func(dst *T, ld int, packed *T, rows, cols int, shift float64, sums *laneSums)
 }
 
 var (
 	kernels32 *tileKernels[float32]
 	kernels64 *tileKernels[float64]
+)
+
+// What a processor would use that has not all that this one has, for tests; or nil.
+var (
+	narrower32 *tileKernels[float32]
+	narrower64 *tileKernels[float64]
 )
 
 // kernels returns the assembly for T, nil where there is none.

@@ -7,6 +7,35 @@ GLOBL ·one32(SB), RODATA|NOPTR, $4
 DATA ·one64(SB)/8, $1.0
 GLOBL ·one64(SB), RODATA|NOPTR, $8
 
+DATA ·large32+0(SB)/4, $0x5b800000 // 2^56
+DATA ·large32+4(SB)/4, $0x5b800000 // 2^56
+DATA ·large32+8(SB)/4, $0x5b800000 // 2^56
+DATA ·large32+12(SB)/4, $0x5b800000 // 2^56
+DATA ·large32+16(SB)/4, $0x5b800000 // 2^56
+DATA ·large32+20(SB)/4, $0x5b800000 // 2^56
+DATA ·large32+24(SB)/4, $0x5b800000 // 2^56
+DATA ·large32+28(SB)/4, $0x5b800000 // 2^56
+GLOBL ·large32(SB), RODATA|NOPTR, $32
+
+DATA ·small64(SB)/8, $0x3c70000000000000 // 2^-56
+GLOBL ·small64(SB), RODATA|NOPTR, $8
+
+DATA ·ones32+0(SB)/4, $1.0
+DATA ·ones32+4(SB)/4, $1.0
+DATA ·ones32+8(SB)/4, $1.0
+DATA ·ones32+12(SB)/4, $1.0
+DATA ·ones32+16(SB)/4, $1.0
+DATA ·ones32+20(SB)/4, $1.0
+DATA ·ones32+24(SB)/4, $1.0
+DATA ·ones32+28(SB)/4, $1.0
+GLOBL ·ones32(SB), RODATA|NOPTR, $32
+
+DATA ·ones64+0(SB)/8, $1.0
+DATA ·ones64+8(SB)/8, $1.0
+DATA ·ones64+16(SB)/8, $1.0
+DATA ·ones64+24(SB)/8, $1.0
+GLOBL ·ones64(SB), RODATA|NOPTR, $32
+
 // |z|^2 of three products to Y2, row by row.
 #define COMBINE(ADD, SUB, MUL, FMA, shift) \
 	MOVQ out+0(FP), DI;      \
@@ -326,10 +355,193 @@ loop:
 	VZEROUPPER
 	RET
 
+// mirror: a block of eight by eight, or four by four, at a time, from a packed block to
+// its transpose; and on the way the moments.
+
+// d is the difference of v to Y15; its square is added to q.
+#define MOMENT32(v, d, q) \
+	VMOVAPS     v, d;                 \
+	VFMSUB132PS ·large32(SB), Y15, d; \
+	VFMADD231PS d, d, q
+
+// Four columns of the block that lies in a, b, c and d: rows 0-3 in the lower halves,
+// 4-7 in the upper ones.
+#define COLUMNS32(a, b, c, d, to) \
+	VUNPCKLPS b, a, Y8;      \
+	VUNPCKHPS b, a, b;       \
+	VUNPCKLPS d, c, a;       \
+	VUNPCKHPS d, c, d;       \
+	VUNPCKLPD a, Y8, c;      \
+	VMOVUPS   c, (to);       \
+	VUNPCKHPD a, Y8, a;      \
+	VMOVUPS   a, (to)(R8*1); \
+	VUNPCKLPD d, b, c;       \
+	VMOVUPS   c, (to)(R8*2); \
+	VUNPCKHPD d, b, d;       \
+	VMOVUPS   d, (to)(R10*1)
+
+// The eight lanes of s, whose lower half is x, as four of float64 to to.
+#define PROMOTE(s, x, to, by) \
+	VCVTPS2PD    x, to;    \
+	VEXTRACTF128 $1, s, x; \
+	VCVTPS2PD    x, by;    \
+	VADDPD       by, to, to
+
+// func mirrorAVX32(dst *float32, ld int, packed *float32, rows, cols int, shift float64, sums *laneSums)
+//
+// Y11 has sums, in float64 and of eight rows in float32, Y12 to Y14 squares, which are
+// promoted after all rows. They are of differences times 2^56, whose squares neither vanish
+// nor overflow.
+TEXT ·mirrorAVX32(SB), NOSPLIT, $0-56
+	MOVQ dst+0(FP), DI
+	MOVQ ld+8(FP), R8
+	MOVQ packed+16(FP), SI
+	MOVQ rows+24(FP), R12
+	MOVQ cols+32(FP), R9
+	VCVTSD2SS shift+40(FP), X15, X15
+	VBROADCASTSS X15, Y15
+	VMULPS ·large32(SB), Y15, Y15
+	MOVQ sums+48(FP), R11
+	VXORPS Y11, Y11, Y11
+	SHLQ $2, R8
+	LEAQ (R8)(R8*2), R10
+
+eight:
+	VXORPS Y12, Y12, Y12
+	VXORPS Y13, Y13, Y13
+	VXORPS Y14, Y14, Y14
+	MOVQ SI, AX
+	MOVQ DI, BX
+	LEAQ (DI)(R8*4), DX
+	MOVQ R12, CX
+
+block:
+	VMOVUPS 0(AX), X0
+	VMOVUPS 128(AX), X1
+	VMOVUPS 256(AX), X2
+	VMOVUPS 384(AX), X3
+	VMOVUPS 16(AX), X4
+	VMOVUPS 144(AX), X5
+	VMOVUPS 272(AX), X6
+	VMOVUPS 400(AX), X7
+	VINSERTF128 $1, 512(AX), Y0, Y0
+	VINSERTF128 $1, 640(AX), Y1, Y1
+	VINSERTF128 $1, 768(AX), Y2, Y2
+	VINSERTF128 $1, 896(AX), Y3, Y3
+	VINSERTF128 $1, 528(AX), Y4, Y4
+	VINSERTF128 $1, 656(AX), Y5, Y5
+	VINSERTF128 $1, 784(AX), Y6, Y6
+	VINSERTF128 $1, 912(AX), Y7, Y7
+	MOMENT32(Y0, Y8, Y12)
+	MOMENT32(Y1, Y9, Y13)
+	VADDPS Y9, Y8, Y8
+	MOMENT32(Y2, Y9, Y14)
+	MOMENT32(Y3, Y10, Y12)
+	VADDPS Y10, Y9, Y9
+	VADDPS Y9, Y8, Y8
+	MOMENT32(Y4, Y9, Y13)
+	MOMENT32(Y5, Y10, Y14)
+	VADDPS Y10, Y9, Y9
+	VADDPS Y9, Y8, Y8
+	MOMENT32(Y6, Y9, Y12)
+	MOMENT32(Y7, Y10, Y13)
+	VADDPS Y10, Y9, Y9
+	VADDPS Y9, Y8, Y8
+	PROMOTE(Y8, X8, Y9, Y10)
+	VADDPD Y9, Y11, Y11
+	COLUMNS32(Y0, Y1, Y2, Y3, BX)
+	COLUMNS32(Y4, Y5, Y6, Y7, DX)
+	ADDQ $1024, AX
+	ADDQ $32, BX
+	ADDQ $32, DX
+	SUBQ $8, CX
+	JG block
+	VADDPS Y13, Y12, Y12
+	VADDPS Y14, Y12, Y12
+	PROMOTE(Y12, X12, Y9, Y10)
+	VBROADCASTSD ·small64(SB), Y10
+	VMULPD Y10, Y9, Y9
+	VFMADD213PD 32(R11), Y10, Y9
+	VMOVUPD Y9, 32(R11)
+	ADDQ $32, SI
+	LEAQ (DI)(R8*8), DI
+	SUBQ $8, R9
+	JG eight
+	VBROADCASTSD ·small64(SB), Y10
+	VFMADD213PD (R11), Y10, Y11
+	VMOVUPD Y11, (R11)
+	VZEROUPPER
+	RET
+
+// Sums to Y8 and Y9, squares to Y10 and Y11.
+#define MOMENT64(v, s, q) \
+	VSUBPD      Y15, v, Y12; \
+	VADDPD      Y12, s, s;   \
+	VFMADD231PD Y12, Y12, q
+
+// func mirrorAVX64(dst *float64, ld int, packed *float64, rows, cols int, shift float64, sums *laneSums)
+TEXT ·mirrorAVX64(SB), NOSPLIT, $0-56
+	MOVQ dst+0(FP), DI
+	MOVQ ld+8(FP), R8
+	MOVQ packed+16(FP), SI
+	MOVQ rows+24(FP), R12
+	MOVQ cols+32(FP), R9
+	VBROADCASTSD shift+40(FP), Y15
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+	SHLQ $3, R8
+	LEAQ (R8)(R8*2), R10
+
+four:
+	MOVQ SI, AX
+	MOVQ DI, BX
+	MOVQ R12, CX
+
+block:
+	VMOVUPD 0(AX), X0
+	VMOVUPD 128(AX), X1
+	VMOVUPD 16(AX), X2
+	VMOVUPD 144(AX), X3
+	VINSERTF128 $1, 256(AX), Y0, Y0
+	VINSERTF128 $1, 384(AX), Y1, Y1
+	VINSERTF128 $1, 272(AX), Y2, Y2
+	VINSERTF128 $1, 400(AX), Y3, Y3
+	MOMENT64(Y0, Y8, Y10)
+	MOMENT64(Y1, Y9, Y11)
+	MOMENT64(Y2, Y8, Y10)
+	MOMENT64(Y3, Y9, Y11)
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VUNPCKLPD Y3, Y2, Y6
+	VUNPCKHPD Y3, Y2, Y7
+	VMOVUPD Y4, (BX)
+	VMOVUPD Y5, (BX)(R8*1)
+	VMOVUPD Y6, (BX)(R8*2)
+	VMOVUPD Y7, (BX)(R10*1)
+	ADDQ $512, AX
+	ADDQ $32, BX
+	SUBQ $4, CX
+	JG block
+	ADDQ $32, SI
+	LEAQ (DI)(R8*4), DI
+	SUBQ $4, R9
+	JG four
+
+	MOVQ sums+48(FP), DI
+	VADDPD Y9, Y8, Y8
+	VADDPD Y11, Y10, Y10
+	VADDPD (DI), Y8, Y8
+	VADDPD 32(DI), Y10, Y10
+	VMOVUPD Y8, (DI)
+	VMOVUPD Y10, 32(DI)
+	VZEROUPPER
+	RET
+
 // factors: two points at a time. Y0-Y3 are the products of the first with a panel, Y4-Y7
-// those of the second, Y8-Y11 coordinates of the points in every lane. AVX-512 was
-// slower where it was tried, on a Zen 4: multiplications take the time there, and registers
-// twice as wide take twice as long.
+// those of the second, Y8-Y11 coordinates of the points in every lane. Multiplications take
+// the time: three for a wire of two coordinates, and additions have units of their own.
 
 // The first two coordinates of two points, which lie size apart.
 #define POINTS(BROADCAST, size) \
@@ -365,28 +577,74 @@ loop:
 	FNMA Y13, p, p; \
 	FNMA Y14, q, q
 
-// func factorsAVX32(out *float32, ld int, point, panel *float32, rows, planar, full int)
-TEXT ·factorsAVX32(SB), NOSPLIT, $0-56
+// The products are 1 - a distance. It is an addition: multiplications take the time.
+#define FIRST(SUB, ones, p, q) \
+	VMOVUPS ones(SB), Y12; \
+	SUB     Y13, Y12, p;   \
+	SUB     Y14, Y12, q
+
+// The rows of the two points to DI and packed to R11.
+#define STOREPAIR \
+	VMOVUPS Y0, 0(DI);         \
+	VMOVUPS Y1, 32(DI);        \
+	VMOVUPS Y2, 64(DI);        \
+	VMOVUPS Y3, 96(DI);        \
+	VMOVUPS Y4, 0(DI)(R8*1);   \
+	VMOVUPS Y5, 32(DI)(R8*1);  \
+	VMOVUPS Y6, 64(DI)(R8*1);  \
+	VMOVUPS Y7, 96(DI)(R8*1);  \
+	LEAQ    (DI)(R8*2), DI;    \
+	VMOVUPS Y0, 0(R11);        \
+	VMOVUPS Y1, 32(R11);       \
+	VMOVUPS Y2, 64(R11);       \
+	VMOVUPS Y3, 96(R11);       \
+	VMOVUPS Y4, 128(R11);      \
+	VMOVUPS Y5, 160(R11);      \
+	VMOVUPS Y6, 192(R11);      \
+	VMOVUPS Y7, 224(R11);      \
+	ADDQ    $256, R11
+
+// Two rows of ahead, which are written when these points are done.
+#define AHEAD \
+	PREFETCHT0 (R12);   \
+	PREFETCHT0 64(R12); \
+	ADDQ       R13, R12; \
+	PREFETCHT0 (R12);   \
+	PREFETCHT0 64(R12); \
+	ADDQ       R13, R12
+
+// func factorsAVX32(out *float32, ld int, packed, point, panel *float32, rows, planar, full int, ahead *float32, la int)
+TEXT ·factorsAVX32(SB), NOSPLIT, $0-80
 	MOVQ out+0(FP), DI
 	MOVQ ld+8(FP), R8
-	MOVQ point+16(FP), SI
-	MOVQ rows+32(FP), CX
+	MOVQ point+24(FP), SI
+	MOVQ rows+40(FP), CX
+	MOVQ packed+16(FP), R11
+	MOVQ ahead+64(FP), R12
+	MOVQ la+72(FP), R13
 	SHLQ $2, R8
+	SHLQ $2, R13
 
 two:
 	MOVQ SI, BX
-	MOVQ panel+24(FP), DX
-	MOVQ planar+40(FP), R9
-	MOVQ full+48(FP), R10
-	VBROADCASTSS ·one32(SB), Y0
-	VMOVAPS Y0, Y1
-	VMOVAPS Y0, Y2
-	VMOVAPS Y0, Y3
-	VMOVAPS Y0, Y4
-	VMOVAPS Y0, Y5
-	VMOVAPS Y0, Y6
-	VMOVAPS Y0, Y7
+	MOVQ panel+32(FP), DX
+	MOVQ planar+48(FP), R9
+	MOVQ full+56(FP), R10
+	AHEAD
 	TESTQ R9, R9
+	JZ none
+	POINTS(VBROADCASTSS, 4)
+	DISTANCES(VSUBPS, VMULPS, VFMADD231PS, 0)
+	FIRST(VSUBPS, ·ones32, Y0, Y4)
+	DISTANCES(VSUBPS, VMULPS, VFMADD231PS, 32)
+	FIRST(VSUBPS, ·ones32, Y1, Y5)
+	DISTANCES(VSUBPS, VMULPS, VFMADD231PS, 64)
+	FIRST(VSUBPS, ·ones32, Y2, Y6)
+	DISTANCES(VSUBPS, VMULPS, VFMADD231PS, 96)
+	FIRST(VSUBPS, ·ones32, Y3, Y7)
+	ADDQ $256, BX
+	ADDQ $256, DX
+	DECQ R9
 	JZ threes
 
 planar:
@@ -428,35 +686,15 @@ full:
 	JNZ full
 
 store:
-	VMOVUPS Y0, 0(DI)
-	VMOVUPS Y1, 32(DI)
-	VMOVUPS Y2, 64(DI)
-	VMOVUPS Y3, 96(DI)
-	VMOVUPS Y4, 0(DI)(R8*1)
-	VMOVUPS Y5, 32(DI)(R8*1)
-	VMOVUPS Y6, 64(DI)(R8*1)
-	VMOVUPS Y7, 96(DI)(R8*1)
-	LEAQ (DI)(R8*2), DI
+	STOREPAIR
 	ADDQ $8, SI
 	SUBQ $2, CX
 	JG two
 	VZEROUPPER
 	RET
 
-// func factorsAVX64(out *float64, ld int, point, panel *float64, rows, planar, full int)
-TEXT ·factorsAVX64(SB), NOSPLIT, $0-56
-	MOVQ out+0(FP), DI
-	MOVQ ld+8(FP), R8
-	MOVQ point+16(FP), SI
-	MOVQ rows+32(FP), CX
-	SHLQ $3, R8
-
-two:
-	MOVQ SI, BX
-	MOVQ panel+24(FP), DX
-	MOVQ planar+40(FP), R9
-	MOVQ full+48(FP), R10
-	VBROADCASTSD ·one64(SB), Y0
+none:
+	VMOVUPS ·ones32(SB), Y0
 	VMOVAPS Y0, Y1
 	VMOVAPS Y0, Y2
 	VMOVAPS Y0, Y3
@@ -464,7 +702,40 @@ two:
 	VMOVAPS Y0, Y5
 	VMOVAPS Y0, Y6
 	VMOVAPS Y0, Y7
+	JMP threes
+
+// func factorsAVX64(out *float64, ld int, packed, point, panel *float64, rows, planar, full int, ahead *float64, la int)
+TEXT ·factorsAVX64(SB), NOSPLIT, $0-80
+	MOVQ out+0(FP), DI
+	MOVQ ld+8(FP), R8
+	MOVQ point+24(FP), SI
+	MOVQ rows+40(FP), CX
+	MOVQ packed+16(FP), R11
+	MOVQ ahead+64(FP), R12
+	MOVQ la+72(FP), R13
+	SHLQ $3, R8
+	SHLQ $3, R13
+
+two:
+	MOVQ SI, BX
+	MOVQ panel+32(FP), DX
+	MOVQ planar+48(FP), R9
+	MOVQ full+56(FP), R10
+	AHEAD
 	TESTQ R9, R9
+	JZ none
+	POINTS(VBROADCASTSD, 8)
+	DISTANCES(VSUBPD, VMULPD, VFMADD231PD, 0)
+	FIRST(VSUBPD, ·ones64, Y0, Y4)
+	DISTANCES(VSUBPD, VMULPD, VFMADD231PD, 32)
+	FIRST(VSUBPD, ·ones64, Y1, Y5)
+	DISTANCES(VSUBPD, VMULPD, VFMADD231PD, 64)
+	FIRST(VSUBPD, ·ones64, Y2, Y6)
+	DISTANCES(VSUBPD, VMULPD, VFMADD231PD, 96)
+	FIRST(VSUBPD, ·ones64, Y3, Y7)
+	ADDQ $256, BX
+	ADDQ $256, DX
+	DECQ R9
 	JZ threes
 
 planar:
@@ -506,17 +777,269 @@ full:
 	JNZ full
 
 store:
-	VMOVUPS Y0, 0(DI)
-	VMOVUPS Y1, 32(DI)
-	VMOVUPS Y2, 64(DI)
-	VMOVUPS Y3, 96(DI)
-	VMOVUPS Y4, 0(DI)(R8*1)
-	VMOVUPS Y5, 32(DI)(R8*1)
-	VMOVUPS Y6, 64(DI)(R8*1)
-	VMOVUPS Y7, 96(DI)(R8*1)
-	LEAQ (DI)(R8*2), DI
+	STOREPAIR
 	ADDQ $16, SI
 	SUBQ $2, CX
 	JG two
 	VZEROUPPER
 	RET
+
+none:
+	VMOVUPS ·ones64(SB), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y0, Y5
+	VMOVAPS Y0, Y6
+	VMOVAPS Y0, Y7
+	JMP threes
+
+// With AVX-512: four points at a time. Z0-Z7 are their products with the two halves of a
+// panel, Z16-Z21 the panel's coordinates. Units of 256 bits, as in a Zen 4, have as much to
+// do as with AVX2, but come nearer to doing it without a pause.
+
+// A and B: squared distances of the point at off to the columns, in two coordinates.
+#define WIDE(SUB, MUL, FMA, off, A, B, C, D) \
+	SUB off(BX), Z16, A;       \
+	SUB off(BX), Z17, B;       \
+	SUB (off+128)(BX), Z18, C; \
+	SUB (off+128)(BX), Z19, D; \
+	MUL A, A, A;               \
+	MUL B, B, B;               \
+	FMA C, C, A;               \
+	FMA D, D, B
+
+// A third coordinate.
+#define WIDETHIRD(SUB, FMA, off, A, B, C, D) \
+	SUB (off+256)(BX), Z20, C; \
+	SUB (off+256)(BX), Z21, D; \
+	FMA C, C, A;               \
+	FMA D, D, B
+
+// The products p and q times 1 - a distance, or that.
+#define WIDETIMES(FNMA, A, B, p, q) \
+	FNMA A, p, p; \
+	FNMA B, q, q
+
+#define WIDEFIRST(SUB, A, B, p, q) \
+	SUB A, Z15, p; \
+	SUB B, Z15, q
+
+#define WIDELOADS \
+	VMOVUPS 0(DX), Z16;   \
+	VMOVUPS 64(DX), Z17;  \
+	VMOVUPS 128(DX), Z18; \
+	VMOVUPS 192(DX), Z19
+
+#define WIDESTORES \
+	VMOVUPS Z0, 0(DI);         \
+	VMOVUPS Z1, 64(DI);        \
+	VMOVUPS Z2, 0(DI)(R8*1);   \
+	VMOVUPS Z3, 64(DI)(R8*1);  \
+	VMOVUPS Z4, 0(DI)(R8*2);   \
+	VMOVUPS Z5, 64(DI)(R8*2);  \
+	VMOVUPS Z6, 0(DI)(R10*1);  \
+	VMOVUPS Z7, 64(DI)(R10*1); \
+	LEAQ    (DI)(R8*4), DI;    \
+	VMOVUPS Z0, 0(R11);        \
+	VMOVUPS Z1, 64(R11);       \
+	VMOVUPS Z2, 128(R11);      \
+	VMOVUPS Z3, 192(R11);      \
+	VMOVUPS Z4, 256(R11);      \
+	VMOVUPS Z5, 320(R11);      \
+	VMOVUPS Z6, 384(R11);      \
+	VMOVUPS Z7, 448(R11);      \
+	ADDQ    $512, R11
+
+// func factorsAVX512F32(out *float32, ld int, packed, point, panel *float32, rows, planar, full int, ahead *float32, la int)
+TEXT ·factorsAVX512F32(SB), NOSPLIT, $0-80
+	MOVQ out+0(FP), DI
+	MOVQ ld+8(FP), R8
+	MOVQ packed+16(FP), R11
+	MOVQ point+24(FP), SI
+	MOVQ rows+40(FP), CX
+	MOVQ ahead+64(FP), R12
+	MOVQ la+72(FP), R13
+	SHLQ $2, R8
+	SHLQ $2, R13
+	LEAQ (R8)(R8*2), R10
+	VBROADCASTSS ·one32(SB), Z15
+
+four:
+	MOVQ SI, BX
+	MOVQ panel+32(FP), DX
+	MOVQ planar+48(FP), R9
+	MOVQ full+56(FP), AX
+	AHEAD
+	AHEAD
+	TESTQ R9, R9
+	JZ none
+	WIDELOADS
+	WIDE(VSUBPS.BCST, VMULPS, VFMADD231PS, 0, Z22, Z23, Z24, Z25)
+	WIDEFIRST(VSUBPS, Z22, Z23, Z0, Z1)
+	WIDE(VSUBPS.BCST, VMULPS, VFMADD231PS, 4, Z26, Z27, Z28, Z29)
+	WIDEFIRST(VSUBPS, Z26, Z27, Z2, Z3)
+	WIDE(VSUBPS.BCST, VMULPS, VFMADD231PS, 8, Z22, Z23, Z24, Z25)
+	WIDEFIRST(VSUBPS, Z22, Z23, Z4, Z5)
+	WIDE(VSUBPS.BCST, VMULPS, VFMADD231PS, 12, Z26, Z27, Z28, Z29)
+	WIDEFIRST(VSUBPS, Z26, Z27, Z6, Z7)
+	ADDQ $256, BX
+	ADDQ $256, DX
+	DECQ R9
+	JZ threes
+
+planar:
+	WIDELOADS
+	WIDE(VSUBPS.BCST, VMULPS, VFMADD231PS, 0, Z22, Z23, Z24, Z25)
+	WIDETIMES(VFNMADD231PS, Z22, Z23, Z0, Z1)
+	WIDE(VSUBPS.BCST, VMULPS, VFMADD231PS, 4, Z26, Z27, Z28, Z29)
+	WIDETIMES(VFNMADD231PS, Z26, Z27, Z2, Z3)
+	WIDE(VSUBPS.BCST, VMULPS, VFMADD231PS, 8, Z22, Z23, Z24, Z25)
+	WIDETIMES(VFNMADD231PS, Z22, Z23, Z4, Z5)
+	WIDE(VSUBPS.BCST, VMULPS, VFMADD231PS, 12, Z26, Z27, Z28, Z29)
+	WIDETIMES(VFNMADD231PS, Z26, Z27, Z6, Z7)
+	ADDQ $256, BX
+	ADDQ $256, DX
+	DECQ R9
+	JNZ planar
+
+threes:
+	TESTQ AX, AX
+	JZ store
+
+full:
+	WIDELOADS
+	VMOVUPS 256(DX), Z20
+	VMOVUPS 320(DX), Z21
+	WIDE(VSUBPS.BCST, VMULPS, VFMADD231PS, 0, Z22, Z23, Z24, Z25)
+	WIDETHIRD(VSUBPS.BCST, VFMADD231PS, 0, Z22, Z23, Z24, Z25)
+	WIDETIMES(VFNMADD231PS, Z22, Z23, Z0, Z1)
+	WIDE(VSUBPS.BCST, VMULPS, VFMADD231PS, 4, Z26, Z27, Z28, Z29)
+	WIDETHIRD(VSUBPS.BCST, VFMADD231PS, 4, Z26, Z27, Z28, Z29)
+	WIDETIMES(VFNMADD231PS, Z26, Z27, Z2, Z3)
+	WIDE(VSUBPS.BCST, VMULPS, VFMADD231PS, 8, Z22, Z23, Z24, Z25)
+	WIDETHIRD(VSUBPS.BCST, VFMADD231PS, 8, Z22, Z23, Z24, Z25)
+	WIDETIMES(VFNMADD231PS, Z22, Z23, Z4, Z5)
+	WIDE(VSUBPS.BCST, VMULPS, VFMADD231PS, 12, Z26, Z27, Z28, Z29)
+	WIDETHIRD(VSUBPS.BCST, VFMADD231PS, 12, Z26, Z27, Z28, Z29)
+	WIDETIMES(VFNMADD231PS, Z26, Z27, Z6, Z7)
+	ADDQ $384, BX
+	ADDQ $384, DX
+	DECQ AX
+	JNZ full
+
+store:
+	WIDESTORES
+	ADDQ $16, SI
+	SUBQ $4, CX
+	JG four
+	VZEROUPPER
+	RET
+
+none:
+	VMOVAPS Z15, Z0
+	VMOVAPS Z15, Z1
+	VMOVAPS Z15, Z2
+	VMOVAPS Z15, Z3
+	VMOVAPS Z15, Z4
+	VMOVAPS Z15, Z5
+	VMOVAPS Z15, Z6
+	VMOVAPS Z15, Z7
+	JMP threes
+
+// func factorsAVX512F64(out *float64, ld int, packed, point, panel *float64, rows, planar, full int, ahead *float64, la int)
+TEXT ·factorsAVX512F64(SB), NOSPLIT, $0-80
+	MOVQ out+0(FP), DI
+	MOVQ ld+8(FP), R8
+	MOVQ packed+16(FP), R11
+	MOVQ point+24(FP), SI
+	MOVQ rows+40(FP), CX
+	MOVQ ahead+64(FP), R12
+	MOVQ la+72(FP), R13
+	SHLQ $3, R8
+	SHLQ $3, R13
+	LEAQ (R8)(R8*2), R10
+	VBROADCASTSD ·one64(SB), Z15
+
+four:
+	MOVQ SI, BX
+	MOVQ panel+32(FP), DX
+	MOVQ planar+48(FP), R9
+	MOVQ full+56(FP), AX
+	AHEAD
+	AHEAD
+	TESTQ R9, R9
+	JZ none
+	WIDELOADS
+	WIDE(VSUBPD.BCST, VMULPD, VFMADD231PD, 0, Z22, Z23, Z24, Z25)
+	WIDEFIRST(VSUBPD, Z22, Z23, Z0, Z1)
+	WIDE(VSUBPD.BCST, VMULPD, VFMADD231PD, 8, Z26, Z27, Z28, Z29)
+	WIDEFIRST(VSUBPD, Z26, Z27, Z2, Z3)
+	WIDE(VSUBPD.BCST, VMULPD, VFMADD231PD, 16, Z22, Z23, Z24, Z25)
+	WIDEFIRST(VSUBPD, Z22, Z23, Z4, Z5)
+	WIDE(VSUBPD.BCST, VMULPD, VFMADD231PD, 24, Z26, Z27, Z28, Z29)
+	WIDEFIRST(VSUBPD, Z26, Z27, Z6, Z7)
+	ADDQ $256, BX
+	ADDQ $256, DX
+	DECQ R9
+	JZ threes
+
+planar:
+	WIDELOADS
+	WIDE(VSUBPD.BCST, VMULPD, VFMADD231PD, 0, Z22, Z23, Z24, Z25)
+	WIDETIMES(VFNMADD231PD, Z22, Z23, Z0, Z1)
+	WIDE(VSUBPD.BCST, VMULPD, VFMADD231PD, 8, Z26, Z27, Z28, Z29)
+	WIDETIMES(VFNMADD231PD, Z26, Z27, Z2, Z3)
+	WIDE(VSUBPD.BCST, VMULPD, VFMADD231PD, 16, Z22, Z23, Z24, Z25)
+	WIDETIMES(VFNMADD231PD, Z22, Z23, Z4, Z5)
+	WIDE(VSUBPD.BCST, VMULPD, VFMADD231PD, 24, Z26, Z27, Z28, Z29)
+	WIDETIMES(VFNMADD231PD, Z26, Z27, Z6, Z7)
+	ADDQ $256, BX
+	ADDQ $256, DX
+	DECQ R9
+	JNZ planar
+
+threes:
+	TESTQ AX, AX
+	JZ store
+
+full:
+	WIDELOADS
+	VMOVUPS 256(DX), Z20
+	VMOVUPS 320(DX), Z21
+	WIDE(VSUBPD.BCST, VMULPD, VFMADD231PD, 0, Z22, Z23, Z24, Z25)
+	WIDETHIRD(VSUBPD.BCST, VFMADD231PD, 0, Z22, Z23, Z24, Z25)
+	WIDETIMES(VFNMADD231PD, Z22, Z23, Z0, Z1)
+	WIDE(VSUBPD.BCST, VMULPD, VFMADD231PD, 8, Z26, Z27, Z28, Z29)
+	WIDETHIRD(VSUBPD.BCST, VFMADD231PD, 8, Z26, Z27, Z28, Z29)
+	WIDETIMES(VFNMADD231PD, Z26, Z27, Z2, Z3)
+	WIDE(VSUBPD.BCST, VMULPD, VFMADD231PD, 16, Z22, Z23, Z24, Z25)
+	WIDETHIRD(VSUBPD.BCST, VFMADD231PD, 16, Z22, Z23, Z24, Z25)
+	WIDETIMES(VFNMADD231PD, Z22, Z23, Z4, Z5)
+	WIDE(VSUBPD.BCST, VMULPD, VFMADD231PD, 24, Z26, Z27, Z28, Z29)
+	WIDETHIRD(VSUBPD.BCST, VFMADD231PD, 24, Z26, Z27, Z28, Z29)
+	WIDETIMES(VFNMADD231PD, Z26, Z27, Z6, Z7)
+	ADDQ $384, BX
+	ADDQ $384, DX
+	DECQ AX
+	JNZ full
+
+store:
+	WIDESTORES
+	ADDQ $32, SI
+	SUBQ $4, CX
+	JG four
+	VZEROUPPER
+	RET
+
+none:
+	VMOVAPS Z15, Z0
+	VMOVAPS Z15, Z1
+	VMOVAPS Z15, Z2
+	VMOVAPS Z15, Z3
+	VMOVAPS Z15, Z4
+	VMOVAPS Z15, Z5
+	VMOVAPS Z15, Z6
+	VMOVAPS Z15, Z7
+	JMP threes

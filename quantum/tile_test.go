@@ -7,17 +7,28 @@ import (
 	"testing"
 )
 
+// everyTileKernel runs f with the kernels of this processor, those of one that has less,
+// and without assembly.
+func everyTileKernel(t *testing.T, f func(t *testing.T)) {
+	t.Helper()
+	k32, k64 := kernels32, kernels64
+	defer func() { kernels32, kernels64 = k32, k64 }()
+	t.Run("best", f)
+	if narrower32 != nil {
+		kernels32, kernels64 = narrower32, narrower64
+		t.Run("narrower", f)
+	}
+	kernels32, kernels64 = nil, nil
+	t.Run("go", f)
+}
+
 // TestTileKernels compares assembly and Go with the formulas, for lengths with
 // and without a rest.
 func TestTileKernels(t *testing.T) {
-	testTileKernels[float32](t, 1e-6)
-	testTileKernels[float64](t, 1e-14)
-	// Without assembly.
-	k32, k64 := kernels32, kernels64
-	kernels32, kernels64 = nil, nil
-	defer func() { kernels32, kernels64 = k32, k64 }()
-	testTileKernels[float32](t, 1e-6)
-	testTileKernels[float64](t, 1e-14)
+	everyTileKernel(t, func(t *testing.T) {
+		testTileKernels[float32](t, 1e-6)
+		testTileKernels[float64](t, 1e-14)
+	})
 }
 
 func testTileKernels[T number](t *testing.T, eps float64) {
@@ -140,15 +151,54 @@ func testTileKernels[T number](t *testing.T, eps float64) {
 		}
 	}
 	w := panelLanes[T]()
+	for range 50 {
+		r, cols := 1+rng.IntN(w), 1+rng.IntN(w)
+		if rng.IntN(2) == 0 {
+			r, cols = w-w/4*rng.IntN(4), w-w/4*rng.IntN(4)
+		}
+		from, ld := rng.IntN(w-cols+1), r+rng.IntN(3)
+		scale := math.Pow(2, -float64(rng.IntN(100)))
+		packed, dst := random(w*w), nan((cols+1)*ld)
+		for i := range packed {
+			packed[i] *= T(scale)
+		}
+		shift := scale / 4
+		var sums laneSums
+		for range 2 { // they are added
+			mirrorBlock(dst, ld, packed[from:], r, cols, shift, &sums)
+		}
+		var want [2]float64
+		for x := range cols + 1 {
+			for y := range ld {
+				got := dst[x*ld+y]
+				if x >= cols || y >= r {
+					if got == got {
+						t.Fatalf("mirror of %d x %d wrote beside it", r, cols)
+					}
+					continue
+				}
+				if got != packed[y*w+from+x] {
+					t.Fatalf("mirror of %d x %d: entry (%d, %d)", r, cols, y, x)
+				}
+				d := float64(got) - shift
+				want[0], want[1] = want[0]+d, want[1]+d*d
+			}
+		}
+		sum, squares := sums.total()
+		if n := float64(r*cols) * eps / 4; !(math.Abs(sum-2*want[0]) <= n*scale) || !(math.Abs(squares-2*want[1]) <= n*scale*scale) {
+			t.Fatalf("mirror of %d x %d at %v: moments %v and %v, want %v and %v", r, cols, scale, sum, squares, 2*want[0], 2*want[1])
+		}
+	}
 	for _, wires := range [][2]int{{1, 0}, {0, 1}, {3, 2}, {9, 9}} {
 		for _, n := range []int{1, 2, 3, 4, 5, w - 3, w} {
 			k := 2*wires[0] + 3*wires[1]
 			from := rng.IntN(w - n + 1)
 			rows, cols := append(random(k*w), nan(mostLanes)...), random(k*w)
 			ld := w + rng.IntN(3)
-			down := (n + 1) / 2 * 2 // rows that may be written
+			down := (n + 3) / 4 * 4 // rows that may be written
 			out := nan((down + 1) * ld)
-			factors(out, ld, rows[from:], cols, n, wires[0], wires[1])
+			packed := nan(w * w)
+			factors(out, ld, packed, rows[from:], cols, n, wires[0], wires[1], packed, 0)
 			for y := range down + 1 {
 				for x := range ld {
 					got := float64(out[y*ld+x])
@@ -174,6 +224,9 @@ func testTileKernels[T number](t *testing.T, eps float64) {
 							at++
 						}
 						want *= 1 - s
+					}
+					if float64(packed[y*w+x]) != got {
+						t.Fatalf("factors %v of %d rows: (%d, %d) is %v packed and %v", wires, n, y, x, packed[y*w+x], got)
 					}
 					if !(math.Abs(got-want) <= 50*eps) {
 						t.Fatalf("factors %v of %d rows: (%d, %d) is %v, want %v", wires, n, y, x, got, want)

@@ -3,10 +3,13 @@ package quantum
 import (
 	"context"
 	"fmt"
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/gpk-go/gpk/internal/cpu"
 )
 
 // bloch computes the closed form for wires that nothing connects.
@@ -24,12 +27,15 @@ import (
 // a factor by less than 1e-18.
 //
 // Samples lie in panels: coordinate after coordinate, halved, of lanes samples side
-// by side.
+// by side. Where they do not fill their panels the first one is short: above the
+// diagonal its column is as high as itself, and the last is the highest.
 type bloch[T number] struct {
 	*closedForm
 	lanes int    // samples of a panel
 	sets  [2][]T // the panels of x and y
+	lead  [2]int // lanes of the first panel that no sample has
 	y     int    // 0 where y is x
+	lent  [2]cpu.Scratch[T]
 }
 
 // closedForm is what the wires of a kernel need, found once: a matrix of few qubits
@@ -67,7 +73,12 @@ func newBloch[T number](ctx context.Context, k *kernel, x, y *samples) (*bloch[T
 	}
 	for i, s := range sets {
 		var err error
-		if b.sets[i], err = b.panels(ctx, s); err != nil {
+		b.lead[i] = (s.n+b.lanes-1)/b.lanes*b.lanes - s.n
+		n := (s.n+b.lead[i])*b.width + mostLanes
+		b.lent[i] = cpu.NewScratch[T](n)
+		b.sets[i] = b.lent[i].Data()
+		if err = b.panels(ctx, s, b.sets[i], b.lead[i]); err != nil {
+			b.free()
 			return nil, fmt.Errorf("single qubits: %w", err)
 		}
 	}
@@ -129,11 +140,18 @@ const mostLanes = 32
 // points are the halves of the samples' Bloch vectors in a panel.
 type points [3][mostLanes]float64
 
-// panels evaluates the samples of s.
-func (b *bloch[T]) panels(ctx context.Context, s *samples) ([]T, error) {
+func (b *bloch[T]) free() {
+	b.lent[0].Free()
+	b.lent[1].Free()
+}
+
+// panels evaluates the samples of s to out and leaves lead lanes before them.
+func (b *bloch[T]) panels(ctx context.Context, s *samples, out []T, lead int) error {
 	n := (s.n + b.lanes - 1) / b.lanes
 	one := b.lanes * b.width
-	out := make([]T, n*one+mostLanes) // what is read beyond the last sample is not used
+	// No sample's, read with those of one and not used: no strange numbers.
+	clear(out[:min(one, len(out))])
+	clear(out[n*one:])
 	var next atomic.Int64
 	var mu sync.Mutex
 	var failed error
@@ -144,8 +162,8 @@ func (b *bloch[T]) panels(ctx context.Context, s *samples) ([]T, error) {
 			if i >= n || i%8 == 0 && ctx.Err() != nil {
 				return
 			}
-			lo, panel := i*b.lanes, out[i*one:][:one]
-			hi := min(lo+b.lanes, s.n)
+			lo, hi := max(i*b.lanes-lead, 0), (i+1)*b.lanes-lead
+			panel := out[i*one:][:one]
 			for _, w := range b.wires {
 				if err := p.evaluate(&w, s, lo, hi); err != nil {
 					mu.Lock()
@@ -157,7 +175,7 @@ func (b *bloch[T]) panels(ctx context.Context, s *samples) ([]T, error) {
 					return
 				}
 				for _, axis := range w.axes {
-					narrow(panel, p.at[axis][:hi-lo])
+					narrow(panel[b.lanes-(hi-lo):], p.at[axis][:hi-lo])
 					panel = panel[b.lanes:]
 				}
 			}
@@ -172,7 +190,7 @@ func (b *bloch[T]) panels(ctx context.Context, s *samples) ([]T, error) {
 	if failed == nil {
 		failed = ctx.Err()
 	}
-	return out, failed
+	return failed
 }
 
 // wirePanel is a wire evaluated for the samples of a panel.
@@ -230,33 +248,116 @@ func (b *bloch[T]) bytes() int64 {
 	return int64(len(b.sets[0])+len(b.sets[1])) * int64(unsafe.Sizeof(*new(T)))
 }
 
+// settling is what is done with the blocks of a tile while they are in the first-level
+// cache: the statistics, and the mirror of those above the diagonal.
+type settling[T number] struct {
+	mirror []T // of the tile, transposed; nil: there is none
+	ld     int
+	shift  float64
+	sums   []laneSums // by rows of panels
+}
+
+// panel returns where sample i of a set lies.
+func (b *bloch[T]) panel(set, i int) (panel, lane int) {
+	i += b.lead[set]
+	return i / b.lanes, i % b.lanes
+}
+
+// strips returns how many rows of panels the r samples of x from i0 on lie in.
+func (b *bloch[T]) strips(i0, r int) int {
+	first, _ := b.panel(0, i0)
+	last, _ := b.panel(0, i0+r-1)
+	return last + 1 - first
+}
+
+// typical is about the mean of the tile's first entries, those of a block, without what
+// lies on the diagonal and below. It has 16 bits, so that differences to it are exact in
+// float32, or rounded to either side alike.
+func (b *bloch[T]) typical(i0, r, j0, cols int, diagonal bool) float64 {
+	r, cols = min(r, b.lanes), min(cols, b.lanes)
+	out := make([]T, r*cols)
+	b.tile(out, cols, i0, r, j0, cols, diagonal, nil)
+	sum, n := 0.0, 0
+	for y := range r {
+		x := 0
+		if diagonal {
+			x = y + 1
+		}
+		for _, v := range out[y*cols+x : (y+1)*cols] {
+			sum += float64(v)
+			n++
+		}
+	}
+	return float64(math.Float32frombits(math.Float32bits(float32(sum/float64(n))) &^ 0xff))
+}
+
 // tile writes the product over all wires for r rows from i0 on and cols columns from
-// j0 on; on the diagonal at least what lies on it and above. It reports false, and
+// j0 on; on the diagonal at least what lies on it and above. With s, which may be nil,
+// it settles them, and writes all of a tile on the diagonal. It reports false, and
 // writes nothing, where there are no wires.
-func (b *bloch[T]) tile(tile []T, ld, i0, r, j0, cols int, diagonal bool) bool {
+func (b *bloch[T]) tile(tile []T, ld, i0, r, j0, cols int, diagonal bool, s *settling[T]) bool {
 	if b.width == 0 {
 		return false
 	}
 	w, one := b.lanes, b.lanes*b.width
-	first := i0 / w
-	rows((i0+r-1)/w+1-first, r*cols*b.width, func(lo, hi int) {
-		var part []T // a block that lies only partly in the tile
-		for c := j0 / w; c*w < j0+cols; c++ {
-			x0, x1 := max(c*w, j0), min(c*w+w, j0+cols)
-			for p := first + lo; p < first+hi && !(diagonal && p > c); p++ {
-				y0, y1 := max(p*w, i0), min(p*w+w, i0+r)
-				point, panel := b.sets[0][p*one+y0%w:], b.sets[b.y][c*one:][:one]
+	first, _ := b.panel(0, i0)
+	left, _ := b.panel(b.y, j0)
+	right, _ := b.panel(b.y, j0+cols-1)
+	strips := b.strips(i0, r)
+	rows(strips, r*cols*b.width, func(lo, hi int) {
+		scratch := cpu.NewScratch[T](w * w)
+		defer scratch.Free()
+		packed := scratch.Data()
+		for c := left; c <= right; c++ {
+			x0, x1 := max(c*w-b.lead[b.y], j0), min((c+1)*w-b.lead[b.y], j0+cols)
+			_, lane := b.panel(b.y, x0)
+			block, panel, nx := packed[lane:], b.sets[b.y][c*one:][:one], x1-x0
+			for k := lo; k < hi; k++ {
+				p := first + k
+				if diagonal { // a high strip and a low one in turn: the same work for all
+					if p = first + k/2; k%2 == 1 {
+						p = first + strips - 1 - k/2
+					}
+					if p > c {
+						continue
+					}
+				}
+				y0, y1 := max(p*w-b.lead[0], i0), min((p+1)*w-b.lead[0], i0+r)
+				_, lane := b.panel(0, y0)
+				point, ny := b.sets[0][p*one+lane:], y1-y0
 				out := tile[(y0-i0)*ld+x0-j0:]
-				if y1-y0 == w && x1-x0 == w {
-					factors(out, ld, point, panel, w, b.planar, b.full)
-					continue
+				whole, onDiagonal := nx == w && ny == w, diagonal && p == c
+				var mirror []T
+				if s != nil && s.mirror != nil && !onDiagonal {
+					mirror = s.mirror[(x0-j0)*s.ld+y0-i0:]
 				}
-				if part == nil {
-					part = make([]T, w*w)
+				if whole {
+					ahead, la := packed, 0
+					if mirror != nil {
+						ahead, la = mirror, s.ld
+					}
+					factors(out, ld, packed, point, panel, w, b.planar, b.full, ahead, la)
+				} else {
+					factors(packed, w, packed, point, panel, ny, b.planar, b.full, packed, 0)
+					for y := range ny {
+						copy(out[y*ld:][:nx], block[y*w:])
+					}
 				}
-				factors(part, w, point, panel, y1-y0, b.planar, b.full)
-				for y := range y1 - y0 {
-					copy(out[y*ld:][:x1-x0], part[y*w+x0%w:])
+				switch {
+				case s == nil:
+				case mirror != nil:
+					mirrorBlock(mirror, s.ld, block, ny, nx, s.shift, &s.sums[p-first])
+				case onDiagonal: // symmetric bit for bit: squares of differences are
+					for i := range ny {
+						block[i*w+i] = T(s.shift)
+					}
+					var twice laneSums
+					addMoments(block, w, ny, nx, s.shift, &twice)
+					for i, v := range twice {
+						s.sums[p-first][i] += v / 2
+					}
+				default:
+					addMoments(block, w, ny, nx, s.shift, &s.sums[p-first])
 				}
 			}
 		}
@@ -264,17 +365,32 @@ func (b *bloch[T]) tile(tile []T, ld, i0, r, j0, cols int, diagonal bool) bool {
 	return true
 }
 
+// mirrorBlock writes the transpose of a block of r rows and cols columns, whose rows lie a
+// panel's lanes apart, to dst, and adds its moments to sums.
+func mirrorBlock[T number](dst []T, ld int, block []T, r, cols int, shift float64, sums *laneSums) {
+	if k := kernels[T](); k != nil && r%k.lanes == 0 && cols%k.lanes == 0 {
+		k.mirror(&dst[0], ld, &block[0], r, cols, shift, sums)
+		return
+	}
+	w := panelLanes[T]()
+	addMoments(block, w, r, cols, shift, sums)
+	transpose(dst, ld, block, w, r, cols)
+}
+
 // factors writes the products of 1 - |point - column|^2 over all wires for rows
-// points, side by side from point on in their panel, and a panel of columns. The
-// coordinates are the panel's lanes apart.
-func factors[T number](out []T, ld int, point, panel []T, rows, planar, full int) {
+// points, side by side from point on in their panel, and a panel of columns, to out and
+// to packed, where rows are a panel's lanes apart. So are the coordinates. From ahead
+// on are as many rows, la apart, that will be written next.
+func factors[T number](out []T, ld int, packed, point, panel []T, rows, planar, full int, ahead []T, la int) {
 	if k := kernels[T](); k != nil {
-		k.factors(&out[0], ld, &point[0], &panel[0], rows, planar, full)
+		k.factors(&out[0], ld, &packed[0], &point[0], &panel[0], rows, planar, full, &ahead[0], la)
 		return
 	}
 	w := panelLanes[T]()
 	for y := range rows {
-		factorsGo(out[y*ld:][:w], point[y:], panel, planar, full)
+		row := packed[y*w:][:w]
+		factorsGo(row, point[y:], panel, planar, full)
+		copy(out[y*ld:][:w], row)
 	}
 }
 

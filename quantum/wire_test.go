@@ -50,13 +50,10 @@ func TestSingleWires(t *testing.T) {
 // TestClosedTiles computes parts of K that begin and end anywhere: what lies beside
 // them stays as it is.
 func TestClosedTiles(t *testing.T) {
-	testClosedTiles[float32](t, 1e-6)
-	testClosedTiles[float64](t, 1e-14)
-	k32, k64 := kernels32, kernels64
-	kernels32, kernels64 = nil, nil
-	defer func() { kernels32, kernels64 = k32, k64 }()
-	testClosedTiles[float32](t, 1e-6)
-	testClosedTiles[float64](t, 1e-14)
+	everyTileKernel(t, func(t *testing.T) {
+		testClosedTiles[float32](t, 1e-6)
+		testClosedTiles[float64](t, 1e-14)
+	})
 }
 
 func testClosedTiles[T number](t *testing.T, bound float64) {
@@ -86,8 +83,19 @@ func testClosedTiles[T number](t *testing.T, bound float64) {
 		}
 		ld := cols + rng.IntN(4)
 		tile := slices.Repeat([]T{T(math.NaN())}, (r+1)*ld)
-		if !b.tile(tile, ld, i0, r, j0, cols, diagonal) {
+		var settled *settling[T]
+		if rng.IntN(2) == 0 { // with its mirror and its moments
+			settled = &settling[T]{mirror: tile, ld: ld, shift: 0.25, sums: make([]laneSums, b.strips(i0, r))}
+			if !diagonal {
+				settled.ld = r + rng.IntN(4)
+				settled.mirror = slices.Repeat([]T{T(math.NaN())}, (cols+1)*settled.ld)
+			}
+		}
+		if !b.tile(tile, ld, i0, r, j0, cols, diagonal, settled) {
 			t.Fatal("nothing written")
+		}
+		if settled != nil {
+			checkSettled(t, tile, ld, r, cols, diagonal, settled, bound)
 		}
 		for y := range r + 1 {
 			for at := range ld {
@@ -110,6 +118,40 @@ func testClosedTiles[T number](t *testing.T, bound float64) {
 					t.Fatalf("%d x %d from (%d, %d), diagonal %v: (%d, %d) is %v, want %v", r, cols, i0, j0, diagonal, y, at, got, want)
 				}
 			}
+		}
+	}
+}
+
+// checkSettled compares a tile's mirror and moments with the tile.
+func checkSettled[T number](t *testing.T, tile []T, ld, r, cols int, diagonal bool, s *settling[T], bound float64) {
+	t.Helper()
+	for x := range len(s.mirror) / s.ld {
+		for y := range s.ld {
+			got := s.mirror[x*s.ld+y]
+			if x >= cols || y >= r {
+				if got == got {
+					t.Fatalf("%d x %d: the mirror reaches beside it", r, cols)
+				}
+			} else if got != tile[y*ld+x] {
+				t.Fatalf("%d x %d, diagonal %v: entry (%d, %d) is %v, its mirror %v", r, cols, diagonal, y, x, tile[y*ld+x], got)
+			}
+		}
+	}
+	var got, want [2]float64
+	for i := range s.sums {
+		sum, squares := s.sums[i].total()
+		got[0], got[1] = got[0]+sum, got[1]+squares
+	}
+	for y := range r {
+		for x := range cols {
+			if d := float64(tile[y*ld+x]) - s.shift; !diagonal || x > y {
+				want[0], want[1] = want[0]+d, want[1]+d*d
+			}
+		}
+	}
+	for i := range got {
+		if !(math.Abs(got[i]-want[i]) <= float64(r*cols)*bound/10) {
+			t.Fatalf("%d x %d, diagonal %v: moments %v, want %v", r, cols, diagonal, got, want)
 		}
 	}
 }

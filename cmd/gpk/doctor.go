@@ -36,6 +36,7 @@ type machine struct {
 	cache   func() (string, error)
 	nvrtc   func() (path, version string, err error)
 	open    func(name string) error // the device, and a product on it
+	chosen  func() (string, error)  // the default device
 }
 
 // doctor examines this machine.
@@ -55,6 +56,7 @@ func doctor(ctx context.Context, args []string, std streams) error {
 		cache:   cutlass.CacheDir,
 		nvrtc:   device.RuntimeCompiler,
 		open:    try,
+		chosen:  defaultDevice,
 	}
 	old := slog.Default()
 	slog.SetDefault(quiet) // the reasons are printed here
@@ -64,6 +66,9 @@ func doctor(ctx context.Context, args []string, std streams) error {
 	}
 	return nil
 }
+
+// chosenCheck is the name of the check without which every program fails.
+const chosenCheck = "default device"
 
 // examine makes the checks, each once those it rests on are met.
 func (m machine) examine() []check {
@@ -113,7 +118,8 @@ func (m machine) examine() []check {
 			checks = append(checks, m.gpuCheck(g, lib.CUDAVersion()))
 		}
 	}
-	return checks
+	name, err := m.chosen()
+	return append(checks, check{name: chosenCheck, detail: name, err: err, mend: "unset GPK_DEVICE and GPK_MEMORY_LIMIT, or set them to what is there"})
 }
 
 func libraryCheck(lib *cutlass.Library, err error) check {
@@ -144,7 +150,7 @@ func (m machine) compilerCheck() check {
 		for i, a := range missing.Tried {
 			reasons[i] = a.String()
 		}
-		c.err = fmt.Errorf("none: chains of operations run one operation at a time, and gpk.Kernel does not work\n%s", strings.Join(reasons, "\n"))
+		c.err = fmt.Errorf("none: on a GPU, chains of operations run one operation at a time, and gpk.Kernel does not work\n%s", strings.Join(reasons, "\n"))
 		c.mend = invocation("setup") + ", which unpacks NVIDIA's wheels where it finds no nvcc; or GPK_NVRTC, with the path of libnvrtc.so"
 	}
 	return c
@@ -202,7 +208,7 @@ func writable(dir string) error {
 
 // report prints the checks and says whether a GPU can be used.
 func report(out io.Writer, checks []check) bool {
-	usable := false
+	usable, broken := false, false
 	for _, c := range checks {
 		state := "ok"
 		detail := c.detail
@@ -217,11 +223,15 @@ func report(out io.Writer, checks []check) bool {
 			fmt.Fprintf(out, "%-8s to mend it: %s\n", "", c.mend)
 		}
 		usable = usable || (c.err == nil && strings.HasPrefix(c.name, device.CUDA.String()+":"))
+		broken = broken || (c.err != nil && c.name == chosenCheck)
 	}
-	if usable {
+	switch {
+	case broken:
+		fmt.Fprintln(out, "programs fail: the default device, which the environment chooses, cannot be used")
+	case usable:
 		fmt.Fprintln(out, "a GPU can be used")
-	} else {
+	default:
 		fmt.Fprintln(out, "no GPU can be used; programs run on the CPU")
 	}
-	return usable
+	return usable && !broken
 }

@@ -67,6 +67,9 @@ func gram(ctx context.Context, args []string, std streams) error {
 	}
 	fs.Visit(func(g *flag.Flag) { f.seeded = f.seeded || g.Name == "seed" })
 	o, err := f.options()
+	if err == nil {
+		err = f.apart()
+	}
 	if err != nil {
 		return usageError{err}
 	}
@@ -77,11 +80,11 @@ func gram(ctx context.Context, args []string, std streams) error {
 		}
 		defer device.SetDefault(device.SetDefault(d))
 	}
-	x, y, err := f.samples()
+	x, y, err := f.samples(ctx)
 	if err != nil {
 		return err
 	}
-	c, err := f.build(x.Shape()[1])
+	c, err := f.build(ctx, x.Shape()[1])
 	if err != nil {
 		return err
 	}
@@ -139,10 +142,63 @@ func (f *gramFlags) options() (o quantum.Options, err error) {
 	return o, err
 }
 
-// samples reads x and y.
-func (f *gramFlags) samples() (x, y *gpk.Array, err error) {
-	read := func(path string) (*gpk.Array, error) {
+// apart refuses to write over a file that is read, or over the other one.
+func (f *gramFlags) apart() error {
+	type file struct{ flag, path string }
+	others := []file{{"x", f.x}, {"y", f.y}, {"weights", f.weights}}
+	for _, w := range []file{{"out", f.out}, {"plot", f.plot}} {
+		for _, r := range others {
+			if sameFile(w.path, r.path) {
+				return fmt.Errorf("-%s %s would overwrite -%s %s", w.flag, w.path, r.flag, r.path)
+			}
+		}
+		others = append(others, w)
+	}
+	return nil
+}
+
+// sameFile reports whether two names are of one file, be it there or not.
+func sameFile(a, b string) bool {
+	if a == "" || b == "" {
+		return false
+	}
+	s, errS := os.Stat(a)
+	t, errT := os.Stat(b)
+	if errS == nil && errT == nil {
+		return os.SameFile(s, t)
+	}
+	a, errS = filepath.Abs(a)
+	b, errT = filepath.Abs(b)
+	return errS == nil && errT == nil && a == b
+}
+
+// readArray reads a .npy file, or returns when ctx ends: a pipe that nobody writes to keeps
+// its reader.
+func readArray(ctx context.Context, path string) (*gpk.Array, error) {
+	type result struct {
+		a   *gpk.Array
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
 		a, err := npy.ReadFile(path)
+		if op, ok := errors.AsType[*gpk.OpError](err); ok { // with a line of this program
+			err = fmt.Errorf("%s: %w", path, withoutSite(op))
+		}
+		done <- result{a, err}
+	}()
+	select {
+	case r := <-done:
+		return r.a, r.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%s: %w", path, context.Cause(ctx))
+	}
+}
+
+// samples reads x and y.
+func (f *gramFlags) samples(ctx context.Context) (x, y *gpk.Array, err error) {
+	read := func(path string) (*gpk.Array, error) {
+		a, err := readArray(ctx, path)
 		if err != nil {
 			return nil, err
 		}
@@ -171,7 +227,7 @@ func (f *gramFlags) samples() (x, y *gpk.Array, err error) {
 }
 
 // build makes the circuit for that many features.
-func (f *gramFlags) build(features int) (*quantum.Circuit, error) {
+func (f *gramFlags) build(ctx context.Context, features int) (*quantum.Circuit, error) {
 	if features == 0 {
 		return nil, fmt.Errorf("%s: %w: no features", f.x, gpk.ErrShape)
 	}
@@ -182,7 +238,7 @@ func (f *gramFlags) build(features int) (*quantum.Circuit, error) {
 	case "zz":
 		c = quantum.ZZFeatureMap(features, f.layers)
 	default:
-		w, err := f.weightRows(features)
+		w, err := f.weightRows(ctx, features)
 		if err != nil {
 			return nil, err
 		}
@@ -195,6 +251,9 @@ func (f *gramFlags) build(features int) (*quantum.Circuit, error) {
 	if err := c.Err(); err != nil {
 		if f.weights != "" {
 			return nil, fmt.Errorf("-weights %s: %w", f.weights, withoutSite(err))
+		}
+		if errors.Is(err, gpk.ErrUnsupported) { // too many gates
+			return nil, fmt.Errorf("-x %s -layers %d: %w", f.x, f.layers, withoutSite(err))
 		}
 		return nil, fmt.Errorf("-x %s: %w", f.x, withoutSite(err))
 	}
@@ -233,10 +292,16 @@ func (f *gramFlags) explain(err error) error {
 	return err
 }
 
+// mostWeights is how many weights are drawn: a circuit of as many gates is refused.
+const mostWeights = 1 << 22
+
 // weightRows reads the weights, or draws them.
-func (f *gramFlags) weightRows(features int) ([][]float64, error) {
-	rows := make([][]float64, f.layers)
+func (f *gramFlags) weightRows(ctx context.Context, features int) ([][]float64, error) {
 	if f.weights == "" {
+		if f.layers > mostWeights/features {
+			return nil, fmt.Errorf("-layers %d: %w: more than %d weights for %d features", f.layers, gpk.ErrUnsupported, mostWeights, features)
+		}
+		rows := make([][]float64, f.layers)
 		rng := rand.New(rand.NewPCG(f.seed, 0))
 		for i := range rows {
 			for range features {
@@ -245,7 +310,7 @@ func (f *gramFlags) weightRows(features int) ([][]float64, error) {
 		}
 		return rows, nil
 	}
-	a, err := npy.ReadFile(f.weights)
+	a, err := readArray(ctx, f.weights)
 	if err != nil {
 		return nil, err
 	}
@@ -259,7 +324,7 @@ func (f *gramFlags) weightRows(features int) ([][]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows = nil
+	var rows [][]float64
 	for len(data) > 0 {
 		rows, data = append(rows, data[:features]), data[features:]
 	}
@@ -282,13 +347,14 @@ func (f *gramFlags) compute(ctx context.Context, std streams, c *quantum.Circuit
 			return fmt.Errorf("%s: it is there, and no regular file", name)
 		}
 	}
-	file, err := os.CreateTemp(filepath.Dir(f.out), "."+filepath.Base(f.out)+"-")
-	if err != nil {
-		var path *os.PathError
-		if errors.As(err, &path) {
-			err = path.Err
+	if f.plot != "" {
+		if err := f.plottable(x, y); err != nil {
+			return err
 		}
-		return fmt.Errorf("-out %s: %w", f.out, err)
+	}
+	file, err := beside("out", f.out)
+	if err != nil {
+		return err
 	}
 	defer os.Remove(file.Name()) // gone after the rename
 	defer file.Close()
@@ -322,6 +388,34 @@ func (f *gramFlags) compute(ctx context.Context, std streams, c *quantum.Circuit
 	}
 	fmt.Fprintln(std.out, f.plot)
 	return nil
+}
+
+// beside makes a file in the folder of the one that a flag names.
+func beside(flag, name string) (*os.File, error) {
+	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-")
+	if err != nil {
+		var path *os.PathError
+		if errors.As(err, &path) { // of a file that the user has not named
+			err = path.Err
+		}
+		return nil, fmt.Errorf("-%s %s: %w", flag, name, err)
+	}
+	return file, nil
+}
+
+// plottable says what a plot of K will fail of, before K is computed.
+func (f *gramFlags) plottable(x, y *gpk.Array) error {
+	if y == nil {
+		y = x
+	}
+	if rows, cols := x.Shape()[0], y.Shape()[0]; rows == 0 || cols == 0 {
+		return fmt.Errorf("-plot %s: %w: a plot of a matrix of %d x %d", f.plot, gpk.ErrShape, rows, cols)
+	}
+	probe, err := beside("plot", f.plot)
+	if err != nil {
+		return err
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
 // kernelType is the element type of a kernel matrix.

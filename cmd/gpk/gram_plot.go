@@ -212,5 +212,8 @@ func spectrum(part *mat.SymDense, n int) (*plot.Plot, error) {
 		return nil, err
 	}
 	p.Add(plotter.NewGrid(), line)
+	if p.Y.Min == p.Y.Max { // package plot would widen them to 0
+		p.Y.Min, p.Y.Max = p.Y.Min/2, math.Min(2*p.Y.Max, math.MaxFloat64)
+	}
 	return p, nil
 }

@@ -175,6 +175,74 @@ func TestGramPlot(t *testing.T) {
 	}
 }
 
+// TestGramPlotFlat: one sample, and samples that are one another's equal or orthogonal,
+// have spectra of one value.
+func TestGramPlotFlat(t *testing.T) {
+	dir := gramFolder(t)
+	for name, x := range map[string][]float64{"one": {1}, "orthogonal": {0, math.Pi}} {
+		in := filepath.Join(dir, name+".npy")
+		if err := npy.WriteFile(in, gpk.FromSlice(x, len(x), 1)); err != nil {
+			t.Fatal(err)
+		}
+		for _, jitter := range []string{"0", "1e308"} {
+			plot := filepath.Join(dir, name+".png")
+			var out, errs bytes.Buffer
+			args := []string{"gram", "-x", in, "-embedding", "ry", "-precision", "double", "-jitter", jitter, "-out", filepath.Join(dir, "k.npy"), "-plot", plot}
+			if status := run(context.Background(), args, streams{&out, &errs}); status != 0 {
+				t.Fatalf("%v: %s", args, &errs)
+			}
+			text, err := os.ReadFile(plot)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := png.Decode(bytes.NewReader(text)); err != nil {
+				t.Errorf("%s: %v", plot, err)
+			}
+		}
+	}
+}
+
+// TestGramOverwrites: no file that is read is written, by whatever name.
+func TestGramOverwrites(t *testing.T) {
+	dir := gramFolder(t)
+	in := func(name string) string { return filepath.Join(dir, name) }
+	if err := os.Link(in("x.npy"), in("link.npy")); err != nil {
+		t.Skip("no links here: ", err)
+	}
+	if err := os.Rename(in("y.npy"), in("y.png")); err != nil {
+		t.Fatal(err)
+	}
+	before := map[string][]byte{}
+	for _, name := range []string{"x.npy", "y.png", "w.npy"} {
+		text, err := os.ReadFile(in(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		before[name] = text
+	}
+	for args, want := range map[string]string{
+		"-out " + in("x.npy"):       "-x ",
+		"-out " + dir + "/./x.npy":  "-x ",
+		"-out " + in("link.npy"):    "-x ",
+		"-out " + in("y.png"):       "-y ",
+		"-out " + in("w.npy"):       "-weights ",
+		"-plot " + in("y.png"):      "-y ",
+		"-out k.png -plot ./k.png":  "-out ",
+		"-out " + dir + "/no/x.npy": "-out ",
+	} {
+		var out, errs bytes.Buffer
+		all := append([]string{"gram", "-x", in("x.npy"), "-y", in("y.png"), "-weights", in("w.npy")}, strings.Fields(args)...)
+		if status := run(context.Background(), all, streams{&out, &errs}); status == 0 || !strings.Contains(errs.String(), want) {
+			t.Errorf("%s: status %d, %s", args, status, &errs)
+		}
+	}
+	for name, text := range before {
+		if now, err := os.ReadFile(in(name)); err != nil || !bytes.Equal(now, text) {
+			t.Errorf("%s was written, %v", name, err)
+		}
+	}
+}
+
 // TestGramErrors: a sentence, a status, and no file.
 func TestGramErrors(t *testing.T) {
 	dir := gramFolder(t)
@@ -219,11 +287,20 @@ func TestGramErrors(t *testing.T) {
 		{"-x " + in("x.npy") + " -tile -4", 2, "-tile -4"},
 		{"-x " + in("x.npy") + " -jitter -1", 2, "-jitter -1"},
 		{"-x " + in("x.npy") + " -jitter NaN", 2, "-jitter NaN"},
+		{"-x " + in("x.npy") + " -jitter 1e300", 1, "a float32 K cannot hold"},
+		{"-x " + in("x.npy") + " -layers 99999999999", 1, "gpk gram: -layers 99999999999: "},
+		{"-x " + in("x.npy") + " -layers 1000000 -circuit basic", 1, "-layers 1000000: "},
+		{"-x " + in("x.npy") + " -layers 99999999999 -circuit zz", 1, "-layers 99999999999: "},
+		{"-x " + in("x.npy") + " -plot " + in("no/k.png"), 1, "gpk gram: -plot " + in("no/k.png") + ": "},
+		{"-x " + in("empty.npy") + " -plot " + in("k.png"), 1, "gpk gram: -plot " + in("k.png") + ": "},
 	} {
 		var out, errs bytes.Buffer
 		args := append([]string{"gram", "-out", in("k.npy")}, strings.Fields(c.args)...)
 		if status := run(context.Background(), args, streams{&out, &errs}); status != c.status || !strings.Contains(errs.String(), c.want) {
 			t.Errorf("%s: status %d, want %d: %s\nwant %q", c.args, status, c.status, &errs, c.want)
+		}
+		if out.Len() > 0 {
+			t.Errorf("%s: it was computed first: %s", c.args, &out)
 		}
 		if strings.Contains(errs.String(), ".go:") {
 			t.Errorf("%s: names a line of gpk: %s", c.args, &errs)

@@ -15,6 +15,15 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
+// defaultDevice is what programs compute on that ask for nothing else, or why they fail.
+func defaultDevice() (string, error) {
+	old := slog.Default()
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // the reasons are printed elsewhere
+	defer slog.SetDefault(old)
+	d := device.Default()
+	return d.String(), d.Err()
+}
+
 // info prints what there is.
 func info(_ context.Context, args []string, std streams) error {
 	fs := flag.NewFlagSet("info", flag.ContinueOnError)
@@ -34,6 +43,11 @@ func info(_ context.Context, args []string, std streams) error {
 	for _, d := range device.List() {
 		fmt.Fprintf(std.out, "  %v\n", d)
 	}
+	name, err := defaultDevice()
+	if err != nil {
+		name = fmt.Sprintf("none, and programs fail: %v", err)
+	}
+	fmt.Fprintf(std.out, "default device\n  %s\n", name)
 	cache, err := cutlass.CacheDir()
 	if err != nil {
 		cache = err.Error()
@@ -81,7 +95,7 @@ func printCompiler(out io.Writer) {
 	case err == nil:
 		fmt.Fprintf(out, "  NVRTC %s, %s\n", version, path)
 	case ok && missing.Err == nil:
-		fmt.Fprintln(out, "  none; chains of operations run one operation at a time")
+		fmt.Fprintln(out, "  none; on a GPU, chains of operations run one operation at a time")
 		for _, a := range missing.Tried {
 			fmt.Fprintf(out, "  %v\n", a)
 		}

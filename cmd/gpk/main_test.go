@@ -82,6 +82,22 @@ func TestInfo(t *testing.T) {
 	}
 }
 
+// TestBadDevice: info and doctor say of a GPK_DEVICE that is not there that programs fail.
+func TestBadDevice(t *testing.T) {
+	t.Setenv("GPK_CACHE", t.TempDir())
+	t.Setenv("GPK_DEVICE", "tpu")
+	defer device.SetDefault(device.SetDefault(nil))
+	for command, status := range map[string]int{"info": 0, "doctor": 1} {
+		var out, errs bytes.Buffer
+		if got := run(context.Background(), []string{command}, streams{&out, &errs}); got != status || !strings.Contains(out.String(), "GPK_DEVICE=tpu") || !strings.Contains(out.String(), "programs fail") {
+			t.Errorf("gpk %s: status %d\n%s", command, got, &out)
+		}
+		if strings.Contains(out.String(), "programs run on the CPU") {
+			t.Errorf("gpk %s: programs do not run\n%s", command, &out)
+		}
+	}
+}
+
 // TestDoctor gives doctor machines that lack one thing each.
 func TestDoctor(t *testing.T) {
 	gpu := device.Info{Name: "H200", Kind: device.CUDA, SM: 90, CUDA: 13000, Driver: "580.1"}
@@ -94,6 +110,7 @@ func TestDoctor(t *testing.T) {
 			cache:   func() (string, error) { return t.TempDir(), nil },
 			nvrtc:   func() (path, version string, err error) { return "/a/libnvrtc.so.13", "13.0", nil },
 			open:    func(string) error { return nil },
+			chosen:  func() (string, error) { return "cuda:0", nil },
 		}
 	}
 	missing := &cutlass.NotFoundError{Tried: []cutlass.Attempt{{Path: "/a/libgpk.so", From: "GPK_LIB", Err: errors.New("truncated")}}}
@@ -117,8 +134,11 @@ func TestDoctor(t *testing.T) {
 			m.nvrtc = func() (path, version string, err error) {
 				return "", "", &device.CompilerError{Tried: []cutlass.Attempt{{Path: "/a/libnvrtc.so", From: "GPK_NVRTC", Err: errors.New("not there")}}}
 			}
-		}, true, []string{"note     NVRTC", "one operation at a time", "/a/libnvrtc.so (GPK_NVRTC): not there", "setup, which unpacks"}},
+		}, true, []string{"note     NVRTC", "on a GPU, chains of operations run one operation at a time", "/a/libnvrtc.so (GPK_NVRTC): not there", "setup, which unpacks"}},
 		{"wrong product", func(m *machine) { m.open = func(string) error { return errors.New("element 0 is 1") } }, false, []string{"missing  cuda:0", "element 0 is 1", "no GPU can be used"}},
+		{"bad setting", func(m *machine) {
+			m.chosen = func() (string, error) { return "tpu", errors.New(`GPK_DEVICE=tpu: "tpu" names no device`) }
+		}, false, []string{"ok       cuda:0", "missing  default device   GPK_DEVICE=tpu", "to mend it: unset GPK_DEVICE", "programs fail"}},
 		{"no cache", func(m *machine) { m.cache = func() (string, error) { return "", errors.New("no home") } }, true, []string{"note     cache", "GPK_CACHE"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

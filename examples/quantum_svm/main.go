@@ -4,7 +4,8 @@
 //	go run ./examples/quantum_svm -dir DIR     # kernels of x_train.npy and x_test.npy in DIR
 //	python3 examples/quantum_svm/svm.py fit DIR
 //
-// Where DIR has no data, the program makes a set: two rings around each other
+// Without -dir it makes a folder among the temporary ones, and names it. Where DIR has
+// no data, the program makes a set: two rings around each other
 // in the plane, and two features of noise. svm.py data DIR puts scikit-learn's
 // breast cancer data there instead.
 package main
@@ -30,11 +31,19 @@ import (
 var scales = []float64{0.25, 0.5, 1, 2}
 
 func main() {
-	dir := flag.String("dir", "quantum_svm", "folder of the data and the kernels")
+	dir := flag.String("dir", "", "folder of the data and the kernels; without it a new one among the temporary folders")
 	flag.Parse()
+	if *dir == "" {
+		made, err := os.MkdirTemp("", "quantum_svm-")
+		if err != nil {
+			log.Fatal(err)
+		}
+		*dir = made
+	}
 	if err := run(context.Background(), *dir); err != nil {
 		log.Fatal(err)
 	}
+	fmt.Println("the kernels are in", *dir)
 }
 
 func run(ctx context.Context, dir string) error {

@@ -2,9 +2,11 @@ package gonum
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -386,5 +388,34 @@ func TestApart(t *testing.T) {
 	}
 	if strings.Contains(string(out), "gonum.org/") || !strings.Contains(string(out), "github.com/gpk-go/gpk/array") {
 		t.Errorf("importing gpk brings gonum in, or go list failed:\n%s", out)
+	}
+}
+
+// TestSite: errors at the boundary name the user's line and nothing of this package.
+func TestSite(t *testing.T) {
+	freed := gpk.Ones(gpk.Float64, 2, 3)
+	freed.Free()
+	narrow, empty := gpk.Ones(gpk.Float32, 2, 3), gpk.Ones(gpk.Float64, 0, 3)
+	line := func() string {
+		_, file, n, _ := runtime.Caller(1)
+		return fmt.Sprintf("gonum/%s:%d", filepath.Base(file), n)
+	}
+	for name, f := range map[string]func() (string, error){
+		"freed":          func() (string, error) { _, err := ToMat(freed); return line(), err },
+		"freed, general": func() (string, error) { _, err := ToGeneral[blas64.General](freed); return line(), err },
+		"freed, viewed":  func() (string, error) { _, err := ViewMat(freed); return line(), err },
+		"freed, into":    func() (string, error) { return line(), IntoMat(mat.NewDense(2, 3, nil), freed) },
+		"type":           func() (string, error) { _, err := ToMat(narrow); return line(), err },
+		"shape":          func() (string, error) { _, err := ToMat(empty); return line(), err },
+		"nil":            func() (string, error) { return line(), IntoMat(nil, freed) },
+		"from":           func() (string, error) { return line(), FromMat(nil).Err() },
+		"complex":        func() (string, error) { return line(), FromCMat(nil).Err() },
+		"vector":         func() (string, error) { return line(), ShareVector(blas64.Vector{N: -1, Inc: 1}).Err() },
+	} {
+		want, err := f()
+		op, ok := errors.AsType[*gpk.OpError](err)
+		if !ok || op.Site != want || strings.Count(err.Error(), ".go:") != 1 {
+			t.Errorf("%s: %v, want the line %s alone", name, err, want)
+		}
 	}
 }

@@ -2,14 +2,13 @@ package gonum
 
 import (
 	"fmt"
-	"path/filepath"
 	"reflect"
-	"runtime"
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/array"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/interop/internal/site"
 	"github.com/gpk-go/gpk/layout"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/blas/cblas128"
@@ -194,17 +193,8 @@ func ViewMat(a *gpk.Array) (*mat.Dense, error) {
 }
 
 // failed returns an array that carries the error of an exported function, with the
-// line of that one's caller.
-func failed(op string, err error) *gpk.Array {
-	_, file, line, _ := runtime.Caller(2)
-	dir, base := filepath.Split(file)
-	return array.Failed(&gpk.OpError{Op: "gonum." + op, Site: fmt.Sprintf("%s/%s:%d", filepath.Base(dir), base, line), Err: err})
-}
+// user's line.
+func failed(op string, err error) *gpk.Array { return array.Failed(named(op, err)) }
 
-// named says which function an error is of.
-func named(op string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("gonum: %s: %w", op, err)
-}
+// named says which function an error is of, and at which line of the user's.
+func named(op string, err error) error { return site.Fail("gonum", op, err) }

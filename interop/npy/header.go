@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/interop/internal/site"
 )
 
 // ErrFormat is the error of a file that is not .npy or .npz, or is damaged.
@@ -45,6 +46,11 @@ var codes = []struct {
 // Header returns the beginning of a .npy file of elements dt in row-major,
 // little-endian order, up to the first element: a multiple of 64 bytes.
 func Header(dt gpk.DType, shape ...int) ([]byte, error) {
+	h, err := header(dt, shape)
+	return h, site.Fail("npy", "Header", err)
+}
+
+func header(dt gpk.DType, shape []int) ([]byte, error) {
 	code := ""
 	for _, c := range codes {
 		if c.dt == dt {
@@ -52,7 +58,7 @@ func Header(dt gpk.DType, shape ...int) ([]byte, error) {
 		}
 	}
 	if code == "" {
-		return nil, fmt.Errorf("npy: %w: NumPy has no %v; Cast(gpk.Float32) first", gpk.ErrDType, dt)
+		return nil, fmt.Errorf("%w: NumPy has no %v; Cast(gpk.Float32) first", gpk.ErrDType, dt)
 	}
 	order := "<"
 	if dt.Size() == 1 {
@@ -61,7 +67,7 @@ func Header(dt gpk.DType, shape ...int) ([]byte, error) {
 	var b strings.Builder
 	for i, n := range shape {
 		if n < 0 {
-			return nil, fmt.Errorf("npy: %w: a shape of %v", gpk.ErrShape, shape)
+			return nil, fmt.Errorf("%w: a shape of %v", gpk.ErrShape, shape)
 		}
 		if i > 0 {
 			b.WriteString(" ")

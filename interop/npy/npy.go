@@ -15,6 +15,7 @@ import (
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/gpk-go/gpk/interop/internal/site"
 	"github.com/x448/float16"
 )
 
@@ -103,6 +104,16 @@ func (c *counter) Read(p []byte) (int, error) {
 // firstPiece is how much is allocated on the word of a header alone.
 const firstPiece = 1 << 20
 
+// room refuses an array of n bytes that is more than the default device may hold, or than
+// the host's memory, through which it goes.
+func room(n int64) error {
+	dev := device.Default()
+	if limit := dev.Limit(); limit > 0 && n > limit {
+		return fmt.Errorf("%w: the elements take %s, and %v may hold %s", gpk.ErrOutOfMemory, device.FormatSize(n), dev, device.FormatSize(limit))
+	}
+	return device.HostRoom(n)
+}
+
 func elements[T gpk.Elem](r io.Reader, d description, known bool) (*gpk.Array, error) {
 	size := int(unsafe.Sizeof(*new(T)))
 	var data []T
@@ -112,10 +123,14 @@ func elements[T gpk.Elem](r io.Reader, d description, known bool) (*gpk.Array, e
 			more = min(more, max(len(data), firstPiece/size))
 		}
 		at := len(data)
-		if err := device.HostRoom(int64(at+more) * int64(size)); err != nil {
-			return nil, err
+		// A file as long as its header says, or a stream that has begun to be, is refused
+		// where the rest would not fit.
+		if known || at > 0 {
+			if err := room(int64(d.size) * int64(size)); err != nil {
+				return nil, site.Fail("npy", "Read", err)
+			}
 		}
-		data = slices.Grow(data, more)[:at+more]
+		data = append(make([]T, 0, at+more), data...)[:at+more]
 		if _, err := io.ReadFull(r, bytesOf(data[at:])); err != nil {
 			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 				return nil, formatError("it ends before its %d elements: %w", d.size, io.ErrUnexpectedEOF)
@@ -153,7 +168,7 @@ func checked(a *gpk.Array, d description) (*gpk.Array, error) {
 	if len(d.shape) == 0 {
 		a = a.Squeeze()
 	}
-	return a, a.Err()
+	return a, site.Fail("npy", "Read", a.Err())
 }
 
 // bytesOf is the memory of elements.
@@ -185,16 +200,18 @@ func swap(b []byte, dt gpk.DType) {
 	}
 }
 
-var errNoWriter = fmt.Errorf("npy: %w: a nil Writer", gpk.ErrUnsupported)
+func errNoWriter() error {
+	return site.Fail("npy", "Write", fmt.Errorf("%w: a nil Writer", gpk.ErrUnsupported))
+}
 
 // Write waits for a and writes it as a .npy file.
 func Write(w io.Writer, a *gpk.Array) error {
 	h, err := begin(a)
 	if err != nil {
-		return err
+		return site.Fail("npy", "Write", err)
 	}
 	if w == nil {
-		return errNoWriter
+		return errNoWriter()
 	}
 	switch a.DType() {
 	case gpk.Float16:
@@ -225,18 +242,18 @@ func Write(w io.Writer, a *gpk.Array) error {
 
 func begin(a *gpk.Array) ([]byte, error) {
 	if a == nil {
-		return nil, fmt.Errorf("npy: %w: a nil Array", gpk.ErrShape)
+		return nil, fmt.Errorf("%w: a nil Array", gpk.ErrShape)
 	}
 	if err := a.Err(); err != nil {
 		return nil, err
 	}
-	return Header(a.DType(), a.Shape()...)
+	return header(a.DType(), a.Shape())
 }
 
 func write[T gpk.Elem](w io.Writer, header []byte, a *gpk.Array) error {
 	data, err := gpk.ToSlice[T](a)
 	if err != nil {
-		return err
+		return site.Fail("npy", "Write", err)
 	}
 	if _, err := w.Write(header); err != nil {
 		return err

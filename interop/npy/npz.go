@@ -10,11 +10,13 @@ import (
 	"strings"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/interop/internal/site"
 )
 
 // ReadZip reads all arrays of a .npz file of size bytes, by the names that
 // NumPy has for them. A compressed file can hold a thousand times its length, and
-// reading it takes that much memory.
+// reading it takes that much memory; an array that is larger than the host's memory or
+// than what the default device may hold is ErrOutOfMemory before it is read.
 func ReadZip(r io.ReaderAt, size int64) (map[string]*gpk.Array, error) {
 	if r == nil {
 		return nil, formatError("there is nothing to read: a nil ReaderAt")
@@ -82,12 +84,12 @@ func ReadZipFile(path string) (map[string]*gpk.Array, error) {
 // the order of their names.
 func WriteZip(w io.Writer, arrays map[string]*gpk.Array) error {
 	if w == nil {
-		return errNoWriter
+		return errNoWriter()
 	}
 	var names []string
 	for n := range arrays {
 		if n == "" || strings.ContainsAny(n, "\\\x00") || len(n) > math.MaxUint16/2 {
-			return fmt.Errorf("npy: %w: an array named %q", gpk.ErrUnsupported, n)
+			return site.Fail("npy", "WriteZip", fmt.Errorf("%w: an array named %q", gpk.ErrUnsupported, n))
 		}
 		names = append(names, n)
 	}

@@ -1,0 +1,117 @@
+package npy
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype/bfloat16"
+)
+
+// line is the place of its caller.
+func line() string {
+	_, file, n, _ := runtime.Caller(1)
+	return fmt.Sprintf("npy/%s:%d", filepath.Base(file), n)
+}
+
+// TestSite: errors of arrays name the user's line and nothing of this package.
+func TestSite(t *testing.T) {
+	freed := gpk.Ones(gpk.Float32, 3)
+	freed.Free()
+	half := gpk.FromSlice([]bfloat16.BFloat16{1})
+	file := filepath.Join(t.TempDir(), "x")
+	for name, f := range map[string]func() (string, error){
+		"freed":         func() (string, error) { return line(), Write(io.Discard, freed) },
+		"freed, file":   func() (string, error) { return line(), WriteFile(file, freed) },
+		"freed, zip":    func() (string, error) { return line(), WriteZip(io.Discard, map[string]*gpk.Array{"x": freed}) },
+		"type":          func() (string, error) { return line(), Write(io.Discard, half) },
+		"header":        func() (string, error) { _, err := Header(gpk.BFloat16); return line(), err },
+		"nil":           func() (string, error) { return line(), Write(io.Discard, nil) },
+		"nil writer":    func() (string, error) { return line(), Write(nil, gpk.Ones(gpk.Float32, 1)) },
+		"name in a zip": func() (string, error) { return line(), WriteZip(io.Discard, map[string]*gpk.Array{"": half}) },
+	} {
+		want, err := f()
+		op, ok := errors.AsType[*gpk.OpError](err)
+		if !ok || op.Site != want || strings.Count(err.Error(), ".go:") != 1 {
+			t.Errorf("%s: %v, want the line %s alone", name, err, want)
+		}
+	}
+	// What failed earlier keeps its own line.
+	at, failed := line(), gpk.Ones(gpk.Float32, 3).Reshape(4)
+	if err := Write(io.Discard, failed); err == nil || !strings.Contains(err.Error(), at) {
+		t.Errorf("a failed array: %v, want %s", err, at)
+	}
+}
+
+// zeros is a stream of zeros after a header, and says how far it was read.
+type zeros struct {
+	head []byte
+	n    int
+}
+
+func (z *zeros) Read(p []byte) (int, error) {
+	k := copy(p, z.head)
+	z.head = z.head[k:]
+	if k == 0 {
+		clear(p)
+		k = len(p)
+	}
+	z.n += k
+	return k, nil
+}
+
+// TestBomb: what would not fit is refused before it is read.
+func TestBomb(t *testing.T) {
+	cpu, err := device.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer device.SetDefault(device.SetDefault(cpu))
+	limit := cpu.Limit()
+	cpu.SetMemoryLimit(64 << 20)
+	defer cpu.SetMemoryLimit(limit)
+	const n = 65 << 20
+	head, err := Header(gpk.Uint8, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	part, err := w.Create("x.npy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := part.Write(head); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := part.Write(make([]byte, n)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err = ReadZip(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	runtime.ReadMemStats(&after)
+	if got := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, gpk.ErrOutOfMemory) || !strings.Contains(err.Error(), "65 MiB") || got > 8<<20 {
+		t.Errorf("a zip: %d bytes were allocated, error %v", got, err)
+	}
+	z := &zeros{head: head}
+	if _, err := Read(z); !errors.Is(err, gpk.ErrOutOfMemory) || z.n > 2<<20 {
+		t.Errorf("a stream: %d bytes were read, error %v", z.n, err)
+	}
+	z = &zeros{head: head}
+	cpu.SetMemoryLimit(limit)
+	if a, err := Read(z); err != nil || a.Size() != n {
+		t.Errorf("without a limit: %v", err)
+	}
+}
