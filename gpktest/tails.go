@@ -126,6 +126,13 @@ func testTails(t *testing.T, s *suite) {
 // elements' size, in which the chain's result has the product's place: anew, into memory, and
 // once its kernel is compiled.
 func testTailCasts(t *testing.T, s *suite) {
+	type tail struct {
+		name  string
+		out   gpk.DType
+		chain func() *gpk.Array
+		want  tensor
+	}
+	var tails []tail
 	for _, in := range dtype.All {
 		if in == gpk.Bool {
 			continue // no products
@@ -140,24 +147,29 @@ func testTailCasts(t *testing.T, s *suite) {
 			if out.Size() != stored.DType().Size() || out == stored.DType() {
 				continue
 			}
-			for name, chain := range map[string]func(p *gpk.Array) *gpk.Array{
-				"the product":     func(p *gpk.Array) *gpk.Array { return p.Cast(out) },
-				"the product + 1": func(p *gpk.Array) *gpk.Array { return p.Add(1).Cast(out) },
-			} {
-				name := fmt.Sprintf("%s of %v as %v", name, in, out)
-				want := read(t, chain(stored))
-				equal(t, name, read(t, chain(x.MatMul(y))), want)
-				if err := s.dev.AwaitCompiled(context.Background()); err != nil {
-					t.Fatal(err)
-				}
-				equal(t, name+", compiled", read(t, chain(x.MatMul(y))), want)
-				dst := gpk.Full(out, 99, 19, 21)
-				if err := errors.Join(gpk.Eval(dst), gpk.Into(dst, chain(x.MatMul(y)))); err != nil {
-					t.Errorf("%s into memory: %v", name, err)
-				}
-				equal(t, name+" into memory", read(t, dst), want)
-			}
+			plain := func(p *gpk.Array) *gpk.Array { return p.Cast(out) }
+			more := func(p *gpk.Array) *gpk.Array { return p.Add(1).Cast(out) }
+			name := fmt.Sprintf("the product of %v as %v", in, out)
+			tails = append(
+				tails,
+				tail{name, out, func() *gpk.Array { return plain(x.MatMul(y)) }, read(t, plain(stored))},
+				tail{name + ", after one was added", out, func() *gpk.Array { return more(x.MatMul(y)) }, read(t, more(stored))},
+			)
 		}
+	}
+	for _, c := range tails {
+		equal(t, c.name, read(t, c.chain()), c.want)
+	}
+	if err := s.dev.AwaitCompiled(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range tails {
+		equal(t, c.name+", compiled", read(t, c.chain()), c.want)
+		dst := gpk.Full(c.out, 99, 19, 21)
+		if err := errors.Join(gpk.Eval(dst), gpk.Into(dst, c.chain())); err != nil {
+			t.Errorf("%s into memory: %v", c.name, err)
+		}
+		equal(t, c.name+" into memory", read(t, dst), c.want)
 	}
 }
 

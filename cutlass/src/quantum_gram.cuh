@@ -39,7 +39,7 @@ constexpr int threads = 384;
 template <bool Real, bool Split, bool Product = false, bool Factor = false>
 struct Form {
   static constexpr bool real = Real, split = Split, product = Product, factor = Factor;
-  static constexpr int fold = Factor ? 64 : 128;  // steps whose sum is added to another one, where there are more
+  static constexpr int fold = Factor ? 32 : 128;  // steps whose sum is added to another one, where there are more
   static constexpr int planes = (Real ? 1 : 2) * (Split ? 2 : 1);
   static constexpr int depth = planes == 4 || Product ? 32 : 64;  // amplitudes of a step
   static constexpr int line = 2 * depth;               // bytes, as wide as TMA's swizzle
