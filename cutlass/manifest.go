@@ -35,7 +35,7 @@ type Kernel struct {
 	Cluster        [2]int // CTAs of one cluster along M and N; {1, 1} without
 	Parts          int    // of schedule ring: the CTAs of a cluster that share a tile's k
 	Stages         int    // 0: as many as fit
-	Schedule       string // cooperative, pingpong, single (one tile a CTA), streamk, multistage, ring, simt, skinny, few, rows (the CTAs of a cluster share k), plain
+	Schedule       string // cooperative, pingpong, single (one tile a CTA), streamk, multistage, ring, simt, skinny, few, plain
 	CTAs           int    // of schedule single: how many share a multiprocessor
 	Direct         bool   // stores results of 16 bits whose rows begin at any element
 	Large          bool   // of src/gemm_large_sm90.cuh, always swapped

@@ -206,9 +206,7 @@ func TestGramPlotFlat(t *testing.T) {
 func TestGramOverwrites(t *testing.T) {
 	dir := gramFolder(t)
 	in := func(name string) string { return filepath.Join(dir, name) }
-	if err := os.Link(in("x.npy"), in("link.npy")); err != nil {
-		t.Skip("no links here: ", err)
-	}
+	linked := os.Link(in("x.npy"), in("link.npy"))
 	if err := os.Rename(in("y.npy"), in("y.png")); err != nil {
 		t.Fatal(err)
 	}
@@ -220,16 +218,19 @@ func TestGramOverwrites(t *testing.T) {
 		}
 		before[name] = text
 	}
-	for args, want := range map[string]string{
+	cases := map[string]string{
 		"-out " + in("x.npy"):       "-x ",
 		"-out " + dir + "/./x.npy":  "-x ",
-		"-out " + in("link.npy"):    "-x ",
 		"-out " + in("y.png"):       "-y ",
 		"-out " + in("w.npy"):       "-weights ",
 		"-plot " + in("y.png"):      "-y ",
 		"-out k.png -plot ./k.png":  "-out ",
 		"-out " + dir + "/no/x.npy": "-out ",
-	} {
+	}
+	if linked == nil { // some file systems have no links
+		cases["-out "+in("link.npy")] = "-x "
+	}
+	for args, want := range cases {
 		var out, errs bytes.Buffer
 		all := append([]string{"gram", "-x", in("x.npy"), "-y", in("y.png"), "-weights", in("w.npy")}, strings.Fields(args)...)
 		if status := run(context.Background(), all, streams{&out, &errs}); status == 0 || !strings.Contains(errs.String(), want) {

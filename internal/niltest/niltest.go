@@ -165,7 +165,7 @@ var contextType = reflect.TypeFor[context.Context]()
 func (k kind) of(t reflect.Type) reflect.Value {
 	v := reflect.New(t).Elem()
 	switch {
-	case t == contextType: // a nil one is a mistake everywhere
+	case t == contextType && k.many: // kind nil has a nil one
 		v.Set(reflect.ValueOf(context.Background()))
 	case t.Kind() == reflect.Pointer:
 		v.Set(k.pointer(t))
