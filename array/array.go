@@ -421,11 +421,15 @@ func stored(buf *device.Buffer, dt dtype.DType, shape []int, s *device.Stream, n
 // it; its elements lie there as Strides and Offset say. Writing into it from
 // outside is not seen by open arrays that read it: Eval those before.
 func (a *Array) Buffer() (*device.Buffer, error) {
-	op := newOp("Buffer", here(), a)
-	if err := op.operands(a); err != nil {
+	c := call{"Buffer", here()}
+	if err := c.first(a); err != nil {
 		return nil, err
 	}
-	buf, v := op.view(0).Buffer, a.share()
+	_, buf, err := a.stored()
+	if err != nil {
+		return nil, c.wrap(err, a)
+	}
+	v := a.share()
 	owning.Lock()
 	defer owning.Unlock()
 	ownersOf(buf)[v.dt] = weak.Make(v)

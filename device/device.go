@@ -45,7 +45,7 @@ type Device struct {
 func newDevice(info Info, b backend, lib *cutlass.Library, pinned *ranges, c *collector, limit int64) (*Device, error) {
 	d := &Device{name: info.label(), info: info, caps: info.capabilities(), backend: b, library: lib, pinned: pinned, collector: c}
 	d.left.L = &d.mu
-	d.stager = newStager(b)
+	d.stager = newStager(d)
 	d.codes = &codes{dev: d, folder: kernelCache()}
 	d.pool.init(info, limit)
 	d.initSubmission()

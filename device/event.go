@@ -9,45 +9,109 @@ import (
 // Event is a moment on a stream: others can wait for it, and two of them tell
 // the time between.
 type Event struct {
-	dev     *Device
-	handle  uint64
-	cleanup runtime.Cleanup
+	dev    *Device
+	handle uint64
+	among  *siblings
+	number int // among them
 
 	// Guarded by dev.mu.
 	recorded bool
+	records  uint64   // how often
+	on       use      // the work that is before it
 	capture  *capture // the sequence that it was recorded in
+	waiters  int      // who waits for the handle without holding the mutex: it stays
+}
+
+// moment is one time that an event was recorded, which the next takes the place of.
+type moment struct {
+	event   *Event // nil: none
+	records uint64 // by then
+}
+
+// stands reports whether the event still tells that moment: it was neither freed nor
+// recorded again. The device's mutex is held.
+func (m moment) stands() bool {
+	return m.event != nil && m.event.handle != 0 && m.event.records == m.records
+}
+
+// siblings is the handles of events that were made together, which the collector finds
+// dropped together. Guarded by the device's mutex while the events are reachable.
+type siblings struct {
+	dev     *Device
+	handles []uint64 // 0: freed
+	live    int
+	cleanup runtime.Cleanup
 }
 
 // NewEvent makes an event that tells the time. It goes back to the driver
 // when the program drops it.
 func (d *Device) NewEvent() (*Event, error) {
+	list, err := d.NewEvents(1)
+	if err != nil {
+		return nil, err
+	}
+	return &list[0], nil
+}
+
+// mostEvents is how many events are made together at most.
+const mostEvents = 1 << 16
+
+// NewEvents makes n events, 65,536 at most, which costs little more than one. Each is freed by itself;
+// those that are dropped go back to the driver when all n are.
+func (d *Device) NewEvents(n int) ([]Event, error) {
 	if err := d.Err(); err != nil {
 		return nil, err
 	}
-	h := d.idleEvent()
-	if h == 0 {
+	if n < 0 || n > mostEvents {
+		return nil, errorf("%d events at once", n)
+	}
+	if n == 0 {
+		return nil, nil
+	}
+	g := &siblings{dev: d, handles: make([]uint64, n), live: n}
+	d.idleEvents(g.handles)
+	for i, h := range g.handles {
+		if h != 0 {
+			continue
+		}
 		var err error
-		if h, err = d.backend.newEvent(eventTiming); err != nil {
+		if g.handles[i], err = d.backend.newEvent(eventTiming); err != nil {
+			g.drop()
 			return nil, err
 		}
 	}
-	e := &Event{dev: d, handle: h}
-	e.cleanup = runtime.AddCleanup(e, d.dropped.pushEvent, h)
-	return e, nil
+	list := make([]Event, n)
+	for i := range list {
+		list[i] = Event{dev: d, handle: g.handles[i], among: g, number: i}
+	}
+	g.cleanup = runtime.AddCleanup(&list[0], (*siblings).drop, g)
+	return list, nil
+}
+
+// drop is the cleanup of events: those that were not freed go back to the driver.
+func (g *siblings) drop() {
+	for _, h := range g.handles {
+		if h != 0 {
+			g.dev.dropped.pushEvent(h)
+		}
+	}
 }
 
 // mostIdleEvents is how many events are kept for NewEvent, which the driver makes in
 // one to two microseconds.
 const mostIdleEvents = 64
 
-// idleEvent returns an event that was freed, or 0.
-func (d *Device) idleEvent() (handle uint64) {
+// idleEvents fills in events that were freed, as far as there are any.
+func (d *Device) idleEvents(handles []uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if n := len(d.events); n > 0 {
-		handle, d.events = d.events[n-1], d.events[:n-1]
+	for i := range handles {
+		n := len(d.events)
+		if n == 0 {
+			return
+		}
+		handles[i], d.events = d.events[n-1], d.events[:n-1]
 	}
-	return handle
 }
 
 // owner returns the event's device, or why nothing can be done with the event.
@@ -65,6 +129,7 @@ func (e *Event) Free() {
 	if err != nil {
 		return
 	}
+	defer runtime.KeepAlive(e)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	h := e.handle
@@ -72,12 +137,32 @@ func (e *Event) Free() {
 		return
 	}
 	e.handle, e.recorded = 0, false
-	e.cleanup.Stop()
+	e.records++ // what it told is no longer known
+	e.among.handles[e.number] = 0
+	if e.among.live--; e.among.live == 0 {
+		e.among.cleanup.Stop()
+	}
+	if e.waiters == 0 {
+		e.giveBack(h)
+	}
+}
+
+// giveBack keeps the handle of an event that was freed, or closes it; dev.mu is held.
+func (e *Event) giveBack(h uint64) {
+	d := e.dev
 	if e.capture == nil && len(d.events) < mostIdleEvents {
 		d.events = append(d.events, h)
 		return
 	}
 	_ = d.backend.closeEvent(h) // fails only where the driver is gone
+}
+
+// leave ends a wait for the event's handle h, and gives it back where the event was freed
+// meanwhile; dev.mu is held.
+func (e *Event) leave(h uint64) {
+	if e.waiters--; e.waiters == 0 && e.handle == 0 {
+		e.giveBack(h)
+	}
 }
 
 func (e *Event) check(d *Device) error {
@@ -103,16 +188,50 @@ func (e *Event) Synchronize(ctx context.Context) error {
 		return errNoContext
 	}
 	d.mu.Lock()
-	ready := !e.recorded || e.capture != nil
-	d.mu.Unlock()
-	if ready {
+	if !e.recorded || e.capture != nil {
+		d.mu.Unlock()
 		return ctx.Err()
 	}
-	defer runtime.KeepAlive(e)
-	if ctx.Done() == nil {
-		return d.backend.syncEvent(e.handle)
+	h, m := e.handle, moment{e, e.records}
+	e.waiters++
+	d.mu.Unlock()
+
+	err = d.syncEvent(ctx, h)
+
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err == nil && m.stands() { // else it was another moment that this waited for
+		e.on.complete()
 	}
-	return d.pollEvent(ctx, e.handle)
+	e.leave(h)
+	return err
+}
+
+// syncEvent waits for a driver's event until ctx ends.
+func (d *Device) syncEvent(ctx context.Context, event uint64) error {
+	if ctx.Done() == nil {
+		return d.backend.syncEvent(event)
+	}
+	return d.pollEvent(ctx, event)
+}
+
+// mark notes that e was recorded on s; dev.mu is held.
+func (e *Event) mark(s *Stream) {
+	e.recorded, e.capture, e.on = true, s.capture, use{s, s.seq}
+	e.records++
+}
+
+// complete notes that the work, and all before it on its stream, is done; the device's
+// mutex is held.
+func (u use) complete() {
+	if u.stream != nil {
+		u.stream.done = max(u.stream.done, u.seq)
+	}
+}
+
+// over reports whether the work is known to be done; the device's mutex is held.
+func (u use) over() bool {
+	return u.stream != nil && u.seq <= u.stream.done // a stream that is closed may have failed
 }
 
 // Elapsed waits for both events and returns the time from since to e.

@@ -22,6 +22,8 @@ type Fetch struct {
 	mu   sync.Mutex
 	slot *slot // nil: data is memory of Go, or was given back
 	done bool  // Free was called
+
+	posted // the copy
 }
 
 // fetches is the pinned memory that fetches use one after the other.
@@ -36,6 +38,21 @@ type fetches struct {
 // are more than 16 KiB, or 64 others are neither freed nor dropped. Free ends the Fetch;
 // one that is dropped ends after a garbage collection.
 func (d *Device) Fetch(src *Buffer, off int64, n int, s *Stream) (*Fetch, error) {
+	return d.FetchUntil(src, off, n, s, nil)
+}
+
+// FetchUntil is Fetch, and records e (nil: nothing) behind the copy, mostly without a
+// call of the driver for it.
+func (d *Device) FetchUntil(src *Buffer, off int64, n int, s *Stream, e *Event) (*Fetch, error) {
+	if e != nil {
+		if err := e.check(d); err != nil {
+			return nil, err
+		}
+	}
+	s, err := d.own(s)
+	if err != nil {
+		return nil, err
+	}
 	if err := d.bounds(src, off, int64(n)); err != nil {
 		return nil, err
 	}
@@ -52,18 +69,24 @@ func (d *Device) Fetch(src *Buffer, off int64, n int, s *Stream) (*Fetch, error)
 		if err := d.CopyToHost(f.data, src, off, s); err != nil {
 			return nil, err
 		}
-		return f, nil
+		if e != nil {
+			err = s.Record(e)
+		}
+		return f, err
 	}
 	f.data = unsafe.Slice((*byte)(got.p), mostFetch)[:n:n]
-	err := d.transfer(s, []*Buffer{src}, nil, false, func(s *Stream) error {
-		got.busy = true
-		return d.backend.copyOut(got.p, src.a.mem, off, int64(n), s.handle, got.event)
-	})
+	reads := []*Buffer{src}
+	if err = settleAll(reads); err == nil {
+		err = d.post(s, reads, nil, got, e, func(event uint64) error {
+			return d.backend.copyOut(got.p, src.a.mem, off, int64(n), s.handle, event)
+		})
+	}
+	runtime.KeepAlive(src)
 	if err != nil {
 		d.fetches.put(got)
 		return nil, err
 	}
-	f.slot = got
+	f.slot, f.posted = got, got.posted
 	f.cleanup = runtime.AddCleanup(f, d.fetches.put, got)
 	return f, nil
 }
@@ -98,33 +121,11 @@ func (d *Device) fetchSlot() (*slot, error) {
 	if s == nil {
 		return nil, nil
 	}
-	if err := d.readyFetch(s); err != nil {
+	if err := d.ready(s, mostFetch, eventOrder); err != nil {
 		d.fetches.put(s)
 		return nil, err
 	}
 	return s, nil
-}
-
-// readyFetch makes what a slot lacks, and waits for the copy of one that was freed
-// before that was over.
-func (d *Device) readyFetch(s *slot) (err error) {
-	if s.event == 0 {
-		if s.event, err = d.backend.newEvent(eventOrder); err != nil {
-			return err
-		}
-	}
-	if s.p == nil {
-		if s.p, err = d.backend.allocHost(mostFetch); err != nil {
-			return err
-		}
-	}
-	if s.busy {
-		if err := d.backend.syncEvent(s.event); err != nil {
-			return err
-		}
-		s.busy = false
-	}
-	return nil
 }
 
 // Wait waits until the bytes are there, or ctx ends, and returns them. They are valid
@@ -145,22 +146,15 @@ func (f *Fetch) Wait(ctx context.Context) ([]byte, error) {
 	case s == nil:
 		return f.data, ctx.Err()
 	}
-	d := f.dev
-	var err error
-	if ctx.Done() == nil {
-		err = d.backend.syncEvent(s.event)
-	} else {
-		err = d.pollEvent(ctx, s.event)
-	}
-	if err != nil {
+	if err := f.dev.await(ctx, s, f.posted); err != nil {
 		return nil, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.done { // while this waited: the slot may be another's
+	if f.done { // while this waited
 		return nil, ErrFreed
 	}
-	s.busy = false
+	s.busy, s.posted = false, posted{}
 	return f.data, nil
 }
 

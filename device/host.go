@@ -130,14 +130,22 @@ func (h *hostBackend) elapsed(start, end uint64) (time.Duration, error) {
 
 func part(p unsafe.Pointer, off, n int64) []byte { return unsafe.Slice((*byte)(unsafe.Add(p, off)), n) }
 
-func (*hostBackend) copyIn(m memory, off int64, src unsafe.Pointer, n int64, _, _ uint64) error {
+func (h *hostBackend) copyIn(m memory, off int64, src unsafe.Pointer, n int64, stream, event uint64) error {
 	copy(part(m.host, off, n), part(src, 0, n))
-	return nil
+	return h.behind(event, stream)
 }
 
-func (*hostBackend) copyOut(dst unsafe.Pointer, m memory, off, n int64, _, _ uint64) error {
+func (h *hostBackend) copyOut(dst unsafe.Pointer, m memory, off, n int64, stream, event uint64) error {
 	copy(part(dst, 0, n), part(m.host, off, n))
-	return nil
+	return h.behind(event, stream)
+}
+
+// behind records an event unless it is 0.
+func (h *hostBackend) behind(event, stream uint64) error {
+	if event == 0 {
+		return nil
+	}
+	return h.record(event, stream)
 }
 
 func (h *hostBackend) syncCopyOut(dst unsafe.Pointer, m memory, off, n int64, stream uint64) error {

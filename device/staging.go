@@ -1,6 +1,7 @@
 package device
 
 import (
+	"context"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -20,19 +21,28 @@ const (
 
 // slot is a piece of staging memory.
 type slot struct {
-	p     unsafe.Pointer // nil: not made yet
-	event uint64         // when the GPU is done with it
-	busy  bool           // the GPU may not be done with it
+	p      unsafe.Pointer // nil: not made yet
+	event  uint64         // when the GPU is done with it
+	busy   bool           // the GPU may not be done with it
+	marked bool           // event was recorded behind what it is not done with
+	posted
+}
+
+// posted is a copy that was started alone.
+type posted struct {
+	on    use    // its work; that of the zero value is not one piece
+	until moment // recorded right behind it for somebody else
 }
 
 // stager is the slots of a device, the least recently used first.
 type stager struct {
+	dev          *Device
 	backend      backend
 	small, large chan *slot
 }
 
-func newStager(b backend) *stager {
-	st := &stager{backend: b, small: make(chan *slot, smallSlots), large: make(chan *slot, largeSlots)}
+func newStager(d *Device) *stager {
+	st := &stager{dev: d, backend: d.backend, small: make(chan *slot, smallSlots), large: make(chan *slot, largeSlots)}
 	for range smallSlots {
 		st.small <- &slot{}
 	}
@@ -51,27 +61,112 @@ func (st *stager) with(n int64, f func(*slot) error) error {
 	}
 	s := <-slots
 	defer func() { slots <- s }()
-	if s.event == 0 {
-		e, err := st.backend.newEvent(kind)
-		if err != nil {
-			return err
-		}
-		s.event = e
-	}
-	if s.p == nil {
-		p, err := st.backend.allocHost(size)
-		if err != nil {
-			return err
-		}
-		s.p = p
-	}
-	if s.busy {
-		if err := st.backend.syncEvent(s.event); err != nil {
-			return err
-		}
-		s.busy = false
+	if err := st.dev.ready(s, size, kind); err != nil {
+		return err
 	}
 	return f(s)
+}
+
+// ready makes what a slot lacks, and waits until the GPU is done with it.
+func (d *Device) ready(s *slot, size int, kind eventKind) (err error) {
+	if s.event == 0 {
+		if s.event, err = d.backend.newEvent(kind); err != nil {
+			return err
+		}
+	}
+	if s.p == nil {
+		if s.p, err = d.backend.allocHost(size); err != nil {
+			return err
+		}
+	}
+	if !s.busy {
+		return nil
+	}
+	if err = d.await(context.Background(), s, s.posted); err == nil {
+		s.busy, s.posted = false, posted{}
+	}
+	return err
+}
+
+// await waits until a copy from or to a slot is done, or ctx ends. Its user knows the copy:
+// others may use the slot by now, but not before it is done.
+func (d *Device) await(ctx context.Context, s *slot, p posted) error {
+	for {
+		d.mu.Lock()
+		w, err := d.end(s, p)
+		d.mu.Unlock()
+		if err != nil || w.event == 0 {
+			return err
+		}
+		err = d.syncEvent(ctx, w.event)
+		d.mu.Lock()
+		over := err == nil
+		switch {
+		case w.until: // it may have been another moment that this waited for
+			over = over && p.until.stands()
+			p.until.event.leave(w.event)
+		case w.mark:
+			if e := p.on.stream.leave(); err == nil {
+				err = e
+			}
+		}
+		if over {
+			p.on.complete()
+		}
+		d.mu.Unlock()
+		if over || err != nil {
+			return err
+		}
+	}
+}
+
+// ending is the driver's event behind a copy, which stays while somebody waits.
+type ending struct {
+	event uint64 // 0: the copy is known to be done
+	until bool   // it is that of the moment behind the copy
+	mark  bool   // it is the mark of the stream
+}
+
+// end returns the event behind a copy. Where none was recorded it covers what else is on the
+// stream by now. dev.mu is held.
+func (d *Device) end(s *slot, p posted) (ending, error) {
+	on, until := p.on, p.until
+	t := on.stream
+	switch {
+	case on.over():
+		return ending{}, nil
+	case s.marked:
+	case until.stands():
+		until.event.waiters++
+		return ending{event: until.event.handle, until: true}, nil
+	case t.closed: // its work is not known to be done, and never will be
+		return ending{}, t.failure
+	case on.seq <= t.marked: // and while it is captured: what is recorded then is part of the sequence
+		t.waiters++
+		return ending{event: t.mark, mark: true}, nil
+	default:
+		if err := d.backend.record(s.event, t.handle); err != nil {
+			return ending{}, err
+		}
+		s.marked = true
+	}
+	return ending{event: s.event}, nil
+}
+
+// send copies a few bytes to a device, and records e behind them unless it is nil.
+func (st *stager) send(dst *Buffer, off int64, src []byte, s *Stream, e *Event) error {
+	s, err := st.dev.own(s)
+	if err != nil {
+		return err
+	}
+	err = st.with(int64(len(src)), func(slot *slot) error {
+		copy(unsafe.Slice((*byte)(slot.p), len(src)), src)
+		return st.dev.post(s, nil, []*Buffer{dst}, slot, e, func(event uint64) error {
+			return st.backend.copyIn(dst.a.mem, off, slot.p, int64(len(src)), s.handle, event)
+		})
+	})
+	runtime.KeepAlive(dst)
+	return err
 }
 
 // copyIn copies src to the device. src is no longer needed when it returns;
@@ -80,7 +175,7 @@ func (st *stager) copyIn(m memory, off int64, src []byte, stream uint64) error {
 	return pieces(src, func(at int64, piece []byte) error {
 		return st.with(int64(len(piece)), func(s *slot) error {
 			copy(unsafe.Slice((*byte)(s.p), len(piece)), piece)
-			s.busy = true
+			s.busy, s.posted, s.marked = true, posted{}, true
 			return st.backend.copyIn(m, off+at, s.p, int64(len(piece)), stream, s.event)
 		})
 	})
@@ -90,7 +185,7 @@ func (st *stager) copyIn(m memory, off int64, src []byte, stream uint64) error {
 func (st *stager) copyOut(dst []byte, m memory, off int64, stream uint64) error {
 	return pieces(dst, func(at int64, piece []byte) error {
 		return st.with(int64(len(piece)), func(s *slot) error {
-			s.busy = true
+			s.busy, s.posted, s.marked = true, posted{}, true
 			if err := st.backend.copyOut(s.p, m, off+at, int64(len(piece)), stream, s.event); err != nil {
 				return err
 			}

@@ -22,7 +22,8 @@ type Stream struct {
 	passed  map[*Stream]uint64 // the seq of other streams that this one waits for already
 	capture *capture           // what is being recorded instead of run
 	closing bool               // takes no more work
-	closed  bool               // and has done all of it
+	closed  bool               // and has done all of it, or failed
+	failure error              // of the wait for that
 	exposed bool               // others put work on it too: nothing of it is queued
 	waiters int                // who uses the handle without holding the mutex: it stays
 }
@@ -84,6 +85,11 @@ func (s *Stream) Handle() uint64 {
 	}
 	if err == nil {
 		d.mu.Lock()
+		if !s.exposed && !s.closing && s.capture == nil && s.seq > s.done {
+			// Who waits for the memory of a copy that is on it by now does so by the mark:
+			// later nothing is recorded here on others' behalf.
+			_ = s.markUpTo(s.seq)
+		}
 		s.exposed = true
 		d.caughtUp()
 		d.mu.Unlock()
@@ -116,7 +122,7 @@ func (s *Stream) Record(e *Event) error {
 	if err := d.backend.record(e.handle, s.handle); err != nil {
 		return err
 	}
-	e.recorded, e.capture = true, s.capture
+	e.mark(s)
 	return nil
 }
 
@@ -191,7 +197,7 @@ func (s *Stream) Close() error {
 	err = d.waitFor(context.Background(), s)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	s.closed = true
+	s.closed, s.failure = true, err
 	d.forget(s)
 	if s.waiters > 0 {
 		return err // the last of them destroys it

@@ -9,9 +9,35 @@ import (
 // of s (nil: the default stream). src may be reused when it returns; the copy may
 // still be under way on the device.
 func (d *Device) CopyFromHost(dst *Buffer, off int64, src []byte, s *Stream) error {
+	return d.CopyFromHostUntil(dst, off, src, s, nil)
+}
+
+// CopyFromHostUntil is CopyFromHost, and records e (nil: nothing) behind the copy. For
+// few bytes that takes one call of the driver less than both.
+func (d *Device) CopyFromHostUntil(dst *Buffer, off int64, src []byte, s *Stream, e *Event) error {
 	if err := d.bounds(dst, off, int64(len(src))); err != nil {
 		return err
 	}
+	if e != nil {
+		if err := e.check(d); err != nil {
+			return err
+		}
+	}
+	if n := len(src); d.info.Kind != CPU && 0 < n && n <= smallSlot && !d.pinned.holds(src) {
+		return d.stager.send(dst, off, src, s, e)
+	}
+	if err := d.copyFromHost(dst, off, src, s); err != nil || e == nil {
+		return err
+	}
+	s, err := d.own(s)
+	if err == nil {
+		err = s.Record(e)
+	}
+	return err
+}
+
+// copyFromHost is CopyFromHost of bytes that may be many.
+func (d *Device) copyFromHost(dst *Buffer, off int64, src []byte, s *Stream) error {
 	writes := []*Buffer{dst}
 	if d.info.Kind == CPU {
 		if err := d.transferable(s); err != nil {
@@ -67,6 +93,47 @@ func (d *Device) CopyToHost(dst []byte, src *Buffer, off int64, s *Stream) error
 		return d.stager.copyOut(dst, src.a.mem, off, s.handle)
 	})
 	runtime.KeepAlive(dst)
+	return err
+}
+
+// post starts a copy between the host and the device, which f puts on s without waiting,
+// as LaunchWork starts work. It records e behind it, or the slot's event where e is nil.
+func (d *Device) post(s *Stream, reads, writes []*Buffer, slot *slot, e *Event, f func(event uint64) error) error {
+	d.submission.queue.Drain() // without the mutex: begin finds it empty, mostly
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var err error
+	if s.capture != nil {
+		err = errCapturing
+	} else {
+		err = d.begin(s, reads, writes)
+	}
+	if err == nil && e != nil {
+		err = e.check(d) // again: it may have been freed
+	}
+	if err != nil {
+		d.submission.tell(err)
+		return err
+	}
+	// The use is noted even if it fails: part of the work may have started.
+	d.note(s, reads, writes)
+	slot.busy, slot.posted, slot.marked = true, posted{on: use{s, s.seq}}, false
+	if e != nil {
+		if err = f(e.handle); err != nil {
+			return err
+		}
+		e.mark(s)
+		slot.until = moment{e, e.records}
+		if !s.exposed {
+			return nil
+		}
+		// e may be recorded again, and nothing is put later on a stream that others use.
+		err = d.backend.record(slot.event, s.handle)
+		slot.marked = err == nil
+		return err
+	}
+	err = f(slot.event)
+	slot.marked = err == nil
 	return err
 }
 
