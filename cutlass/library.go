@@ -3,12 +3,13 @@ package cutlass
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/gpk-go/gpk/expr"
 )
 
 // ABI is the version of src/gpk.h that this program speaks: GPK_ABI.
-const ABI = 3
+const ABI = 4
 
 // LibraryName is the file name of the kernel library.
 const LibraryName = "libgpk.so"
@@ -118,7 +119,8 @@ type Library struct {
 	sidecar   Sidecar
 	kernels   map[string]int
 	tried     []Attempt
-	entries   entries //nolint:unused // only the CUDA build has any
+	entries   entries           //nolint:unused // only the CUDA build has any
+	grams     [64]atomic.Uint32 //nolint:unused // what HasQuantumGram knows of each device: 0 nothing, 1 no, 2 yes
 }
 
 // Gemm is a product for Library.Gemm: D[i] = act(alpha·A[i]·B[i] + bias) for

@@ -28,6 +28,21 @@ type QuantumSlots struct {
 	SampleStride, ValueStride int
 }
 
+// QuantumPoints are the arguments of Library.QuantumPoints.
+type QuantumPoints struct {
+	XType, Type      dtype.DType // of X and of Out, Float32 or Float64
+	N, Features      int
+	X                uint64
+	Row, Col         int
+	Angles           int
+	AngleCode, Coefs uint64
+	Slots            int
+	SlotCode, Fixed  uint64
+	Out              uint64
+	LD               int
+	Status           uint64
+}
+
 // QuantumPass are the arguments of Library.QuantumPass.
 type QuantumPass struct {
 	Type                   dtype.DType // of the states
@@ -79,6 +94,25 @@ type QuantumFinish struct {
 	Jitter           float64
 	Total, Workspace uint64
 	WorkspaceBytes   int64
+}
+
+// QuantumClosedWhole are the arguments of Library.QuantumClosedWhole: of QuantumPoints and
+// QuantumClosedGram, with the codes and their numbers at these bytes of Code.
+type QuantumClosedWhole struct {
+	XType                       dtype.DType
+	N, Features                 int
+	X                           uint64
+	Row, Col                    int
+	Planar, Full                int
+	Code                        []byte
+	Coefs, Fixed, Angles, Slots uint64
+	K                           uint64
+	LD                          int
+	One                         float64
+	Notes                       uint64
+	Found, Words                int // words of notes: those that say nothing was found, and all
+	Workspace                   uint64
+	WorkspaceBytes              int64
 }
 
 // QuantumClosedGram are the arguments of Library.QuantumClosedGram.

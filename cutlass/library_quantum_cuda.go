@@ -7,6 +7,8 @@ package cutlass
 #cgo nocallback gpk_call_quantum_angles
 #cgo noescape gpk_call_quantum_slots
 #cgo nocallback gpk_call_quantum_slots
+#cgo noescape gpk_call_quantum_points
+#cgo nocallback gpk_call_quantum_points
 #cgo noescape gpk_call_quantum_pass
 #cgo nocallback gpk_call_quantum_pass
 #cgo noescape gpk_call_quantum_norms
@@ -17,6 +19,8 @@ package cutlass
 #cgo nocallback gpk_call_quantum_finish_workspace
 #cgo noescape gpk_call_quantum_finish
 #cgo nocallback gpk_call_quantum_finish
+#cgo noescape gpk_call_quantum_closed_whole
+#cgo nocallback gpk_call_quantum_closed_whole
 #cgo noescape gpk_call_quantum_closed_gram
 #cgo nocallback gpk_call_quantum_closed_gram
 #cgo noescape gpk_call_quantum_gram_workspace
@@ -36,6 +40,13 @@ static int gpk_call_quantum_angles(uintptr_t f, int device, uint64_t stream, int
 static int gpk_call_quantum_slots(uintptr_t f, int device, uint64_t stream, int type, int64_t n, int slots, uint64_t code, uint64_t fixed,
                                   uint64_t angles, int n_angles, uint64_t out, int64_t sample_stride, int64_t value_stride) {
 	return GPK_AS(gpk_quantum_slots)(device, stream, type, n, slots, code, fixed, angles, n_angles, out, sample_stride, value_stride);
+}
+
+static int gpk_call_quantum_points(uintptr_t f, int device, uint64_t stream, int x_type, int type, int64_t n, int64_t features, uint64_t x, int64_t row,
+                                   int64_t col, int angles, uint64_t angle_code, uint64_t coefs, int slots, uint64_t slot_code,
+                                   uint64_t fixed, uint64_t out, int64_t ld, uint64_t status) {
+	return GPK_AS(gpk_quantum_points)(device, stream, x_type, type, n, features, x, row, col, angles, angle_code, coefs, slots, slot_code, fixed,
+	                                  out, ld, status);
 }
 
 static int gpk_call_quantum_pass(uintptr_t f, int device, uint64_t stream, int type, int64_t n, int qubits, int local, int samples,
@@ -64,6 +75,12 @@ static int gpk_call_quantum_finish(uintptr_t f, int device, uint64_t stream, int
 	                                  jitter, total, workspace, workspace_bytes);
 }
 
+static int gpk_call_quantum_closed_whole(uintptr_t f, int device, uint64_t stream, int x_type, int64_t n, int64_t features, uint64_t x, int64_t row,
+	int64_t col, int planar, int full, void const* code, int64_t code_bytes, int64_t coefs, int64_t fixed, int64_t angles, int64_t slots, uint64_t k,
+	int64_t ld, double one, uint64_t notes, int found, int words, uint64_t workspace, int64_t workspace_bytes) {
+	return GPK_AS(gpk_quantum_closed_whole)(device, stream, x_type, n, features, x, row, col, planar, full, code, code_bytes, coefs, fixed, angles, slots,
+		k, ld, one, notes, found, words, workspace, workspace_bytes);
+}
 static int gpk_call_quantum_closed_gram(uintptr_t f, int device, uint64_t stream, int64_t rows, int64_t cols, uint64_t x, int64_t ld_x, uint64_t y,
                                         int64_t ld_y, int planar, int full, int dot, uint64_t k, int64_t ld, uint64_t mirror, int64_t ld_mirror,
                                         int triangle, double one, uint64_t total, uint64_t workspace, int64_t workspace_bytes) {
@@ -92,9 +109,10 @@ import (
 
 // quantumEntries are the library's functions for quantum circuits.
 type quantumEntries struct {
-	quantumAngles, quantumSlots, quantumPass, quantumNorms   C.uintptr_t
-	quantumClosed, quantumFinish, quantumFinishWorkspaceSize C.uintptr_t
-	quantumClosedGram, quantumGram, quantumGramWorkspaceSize C.uintptr_t
+	quantumAngles, quantumSlots, quantumPoints                                   C.uintptr_t
+	quantumPass, quantumNorms                                                    C.uintptr_t
+	quantumClosed, quantumFinish, quantumFinishWorkspaceSize                     C.uintptr_t
+	quantumClosedGram, quantumClosedWhole, quantumGram, quantumGramWorkspaceSize C.uintptr_t
 }
 
 func flag(b bool) C.int {
@@ -116,6 +134,14 @@ func (l *Library) QuantumSlots(device int, stream uint64, q QuantumSlots) error 
 	return l.check("gpk_quantum_slots", C.gpk_call_quantum_slots(l.entries.quantumSlots, C.int(device), C.uint64_t(stream), C.int(q.Type),
 		C.int64_t(q.N), C.int(q.Slots), C.uint64_t(q.Code), C.uint64_t(q.Fixed), C.uint64_t(q.Angles), C.int(q.NAngles),
 		C.uint64_t(q.Out), C.int64_t(q.SampleStride), C.int64_t(q.ValueStride)))
+}
+
+// QuantumPoints enqueues what QuantumAngles and QuantumSlots do, as one kernel.
+func (l *Library) QuantumPoints(device int, stream uint64, q QuantumPoints) error {
+	return l.check("gpk_quantum_points", C.gpk_call_quantum_points(l.entries.quantumPoints, C.int(device), C.uint64_t(stream), C.int(q.XType),
+		C.int(q.Type), C.int64_t(q.N), C.int64_t(q.Features), C.uint64_t(q.X), C.int64_t(q.Row), C.int64_t(q.Col), C.int(q.Angles),
+		C.uint64_t(q.AngleCode), C.uint64_t(q.Coefs), C.int(q.Slots), C.uint64_t(q.SlotCode), C.uint64_t(q.Fixed), C.uint64_t(q.Out),
+		C.int64_t(q.LD), C.uint64_t(q.Status)))
 }
 
 // QuantumPass enqueues one pass of a program over states.
@@ -155,6 +181,21 @@ func (l *Library) QuantumFinish(device int, stream uint64, q QuantumFinish) erro
 		C.uint64_t(q.Total), C.uint64_t(q.Workspace), C.int64_t(q.WorkspaceBytes)))
 }
 
+// QuantumClosedWhole enqueues all of a symmetric K of few wires, from the samples on. It
+// reports false, and starts nothing, where the library has no such kernels or they are
+// not for this.
+func (l *Library) QuantumClosedWhole(device int, stream uint64, q QuantumClosedWhole) (bool, error) {
+	code := C.gpk_call_quantum_closed_whole(l.entries.quantumClosedWhole, C.int(device), C.uint64_t(stream), C.int(q.XType), C.int64_t(q.N),
+		C.int64_t(q.Features), C.uint64_t(q.X), C.int64_t(q.Row), C.int64_t(q.Col), C.int(q.Planar), C.int(q.Full),
+		unsafe.Pointer(unsafe.SliceData(q.Code)), C.int64_t(len(q.Code)), C.int64_t(q.Coefs), C.int64_t(q.Fixed), C.int64_t(q.Angles), C.int64_t(q.Slots),
+		C.uint64_t(q.K), C.int64_t(q.LD), C.double(q.One), C.uint64_t(q.Notes), C.int(q.Found), C.int(q.Words), C.uint64_t(q.Workspace),
+		C.int64_t(q.WorkspaceBytes))
+	if code == CodeUnsupported {
+		return false, nil
+	}
+	return true, l.check("gpk_quantum_closed_whole", code)
+}
+
 // QuantumClosedGram enqueues the closed form of wires that nothing connects, with all
 // that follows it.
 func (l *Library) QuantumClosedGram(device int, stream uint64, q QuantumClosedGram) error {
@@ -169,6 +210,29 @@ func (l *Library) QuantumClosedGram(device int, stream uint64, q QuantumClosedGr
 func (l *Library) QuantumGramWorkspace(device int, q QuantumGram) (int64, error) {
 	return l.bytes("gpk_quantum_gram_workspace", C.gpk_call_quantum_gram_workspace(l.entries.quantumGramWorkspaceSize, C.int(device),
 		flag(q.Real), flag(q.Split), flag(q.Factor), C.int64_t(q.Rows), C.int64_t(q.Cols), C.int64_t(q.Width), flag(q.Triangle)))
+}
+
+// HasQuantumGram reports whether the device and the build have the kernels of QuantumGram
+// and QuantumClosedGram. The library is asked once for each device.
+func (l *Library) HasQuantumGram(device int) (bool, error) {
+	kept := 0 <= device && device < len(l.grams)
+	if kept {
+		if known := l.grams[device].Load(); known != 0 {
+			return known == 2, nil
+		}
+	}
+	need, err := l.QuantumGramWorkspace(device, QuantumGram{Rows: 1, Cols: 1, Width: 1})
+	if err != nil {
+		return false, err
+	}
+	if kept {
+		known := uint32(1)
+		if need > 0 {
+			known = 2
+		}
+		l.grams[device].Store(known)
+	}
+	return need > 0, nil
 }
 
 // QuantumGram enqueues the squared moduli of the products of states, with all that

@@ -31,6 +31,9 @@ func TestQuantumEntries(t *testing.T) {
 		{"gpk_quantum_slots", func(code int) error {
 			return lib.QuantumSlots(code, stream, QuantumSlots{dtype.Float64, 3, 4, 5, 6, 7, 8, 9, 10, 11})
 		}, []int64{2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
+		{"gpk_quantum_points", func(code int) error {
+			return lib.QuantumPoints(code, stream, QuantumPoints{dtype.Float64, dtype.Float32, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16})
+		}, []int64{2, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}},
 		{"gpk_quantum_pass", func(code int) error {
 			return lib.QuantumPass(code, stream, QuantumPass{dtype.Complex64, 3, 2, 5, 6, 7, 8, 9, 10, 11, 12, 13, []int32{14, 15}})
 		}, []int64{10, 3, 2, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}},
@@ -43,6 +46,10 @@ func TestQuantumEntries(t *testing.T) {
 		{"gpk_quantum_finish", func(code int) error {
 			return lib.QuantumFinish(code, stream, QuantumFinish{dtype.Float64, 3, 4, 5, 6, 7, 8, true, false, 9.5, 10, 11, 12.5, 13, 14, 15})
 		}, []int64{2, 3, 4, 5, 6, 7, 8, 1, 0, f(9.5), 10, 11, f(12.5), 13, 14, 15}},
+		{"gpk_quantum_closed_whole", func(code int) error {
+			_, err := lib.QuantumClosedWhole(code, stream, QuantumClosedWhole{dtype.Float64, 3, 4, 5, 6, 7, 8, 9, []byte{1, 2, 77}, 11, 12, 13, 14, 15, 16, 1.5, 17, 18, 19, 20, 21})
+			return err
+		}, []int64{2, 3, 4, 5, 6, 7, 8, 9, 77, 3, 11, 12, 13, 14, 15, 16, f(1.5), 17, 18, 19, 20, 21}},
 		{"gpk_quantum_closed_gram", func(code int) error {
 			return lib.QuantumClosedGram(code, stream, QuantumClosedGram{2, 3, 4, 5, 6, 7, 8, 9, true, 11, 12, 13, 14, true, 15.5, 16, 17, 18})
 		}, []int64{2, 3, 4, 5, 6, 7, 8, 9, 1, 11, 12, 13, 14, 1, f(15.5), 16, 17, 18}},
@@ -74,6 +81,18 @@ func TestQuantumEntries(t *testing.T) {
 	}
 	if _, err := lib.QuantumGramWorkspace(2, q); !errors.As(err, &e) || !e.OutOfMemory() {
 		t.Errorf("QuantumGramWorkspace: %v, want out of memory", err)
+	}
+	for range 2 { // what is known of a device, and what is not, where it could not be asked
+		if has, err := lib.HasQuantumGram(0); !has || err != nil {
+			t.Errorf("HasQuantumGram: %v, %v", has, err)
+		}
+		if has, err := lib.HasQuantumGram(2); has || !errors.As(err, &e) || !e.OutOfMemory() {
+			t.Errorf("HasQuantumGram: %v, %v, want out of memory", has, err)
+		}
+	}
+	lib.grams[0].Store(1)
+	if has, err := lib.HasQuantumGram(0); has || err != nil {
+		t.Errorf("HasQuantumGram: %v, %v of a device that is known to have none", has, err)
 	}
 	if err := lib.QuantumPass(0, 0, QuantumPass{Qubits: 3, At: []int32{0}}); !errors.As(err, &e) || e.Code != CodeArgument {
 		t.Errorf("one position for three qubits: %v", err)

@@ -8,6 +8,9 @@ func (*Library) QuantumAngles(device int, stream uint64, q QuantumAngles) error 
 // QuantumSlots answers ErrNotBuilt.
 func (*Library) QuantumSlots(device int, stream uint64, q QuantumSlots) error { return Built() }
 
+// QuantumPoints answers ErrNotBuilt.
+func (*Library) QuantumPoints(device int, stream uint64, q QuantumPoints) error { return Built() }
+
 // QuantumPass answers ErrNotBuilt.
 func (*Library) QuantumPass(device int, stream uint64, q QuantumPass) error { return Built() }
 
@@ -23,6 +26,11 @@ func (*Library) QuantumFinishWorkspace(rows, cols int) (int64, error) { return 0
 // QuantumFinish answers ErrNotBuilt.
 func (*Library) QuantumFinish(device int, stream uint64, q QuantumFinish) error { return Built() }
 
+// QuantumClosedWhole answers ErrNotBuilt.
+func (*Library) QuantumClosedWhole(device int, stream uint64, q QuantumClosedWhole) (bool, error) {
+	return false, Built()
+}
+
 // QuantumClosedGram answers ErrNotBuilt.
 func (*Library) QuantumClosedGram(device int, stream uint64, q QuantumClosedGram) error {
 	return Built()
@@ -30,6 +38,9 @@ func (*Library) QuantumClosedGram(device int, stream uint64, q QuantumClosedGram
 
 // QuantumGramWorkspace answers ErrNotBuilt.
 func (*Library) QuantumGramWorkspace(device int, q QuantumGram) (int64, error) { return 0, Built() }
+
+// HasQuantumGram answers ErrNotBuilt.
+func (*Library) HasQuantumGram(device int) (bool, error) { return false, Built() }
 
 // QuantumGram answers ErrNotBuilt.
 func (*Library) QuantumGram(device int, stream uint64, q QuantumGram) error { return Built() }

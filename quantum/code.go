@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // A program reaches a GPU as data: code for its angles, for what each sample's
@@ -91,6 +92,7 @@ type circuitCode struct {
 	passes  []passCode
 	samples int  // whole states of a block
 	grows   bool // lengths of states come to differ from 1 by more than roundings do
+	direct  bool // slots compute their angles themselves
 
 	slotCode  [][]int32
 	angleCode [][]int32
@@ -175,6 +177,47 @@ func (c *circuitCode) close() {
 	c.stride = max(c.stride, 1)
 }
 
+// Bounds of what slots compute themselves, see selfContained.
+const (
+	mostTimes = 4   // what computing every angle once takes
+	mostWords = 256 // of the angles of one slot, which one thread computes
+)
+
+// selfContained reports whether slots may compute their angles themselves: all angles are
+// some slot's, none that are much work are many slots', and no slot has very many.
+func (c *circuitCode) selfContained() bool {
+	used := make([]bool, len(c.angleCode))
+	once, all := 0, 0
+	for _, slot := range c.slotCode {
+		words := 0
+		use := func(angle int32) {
+			if angle >= 0 {
+				used[angle] = true
+				words += len(c.angleCode[angle])
+			}
+		}
+		kind, parts, rest := slot[0], int(slot[2]), slot[3:]
+		if kind == slotPhase {
+			use(rest[0])
+		} else {
+			for i := range parts {
+				use(rest[3*i+1])
+			}
+		}
+		if words > mostWords {
+			return false
+		}
+		all += words
+	}
+	for i, words := range c.angleCode {
+		if !used[i] { // nobody would see that it overflows
+			return false
+		}
+		once += len(words)
+	}
+	return all <= mostTimes*once
+}
+
 // gramCodes are the codes of a kernel, written once: a matrix of few qubits takes
 // less.
 type gramCodes struct {
@@ -183,6 +226,7 @@ type gramCodes struct {
 	wires        *circuitCode // nil where there are none
 	planar, full int          // wires of two and of three coordinates
 	dot          bool
+	packed       atomic.Pointer[packed] // the last one for a GPU
 }
 
 // encoded returns the codes of k.
@@ -275,6 +319,7 @@ func encodeWires(wires []*program, dot bool) (c *circuitCode, planar, full int) 
 		c.addSlot(slotBloch, len(w.axes), append(words, form, at[0], at[1], at[2])...)
 	}
 	c.close()
+	c.direct = c.selfContained()
 	return c, len(two), len(three)
 }
 

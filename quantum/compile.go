@@ -17,9 +17,9 @@ type kernel struct {
 	wires    []*program
 	blocks   []*program
 	notes    []string // what the compiler did, for Plan.Reason
-	workers  int      // goroutines that build states, for plan
 	codes    *gramCodes
 	closed   *closedForm
+	plans    *lastPlan
 }
 
 // compileStates compiles a circuit for its states: one program for all wires,
@@ -84,7 +84,7 @@ func compileGram(c *Circuit, path Path) (*kernel, error) {
 }
 
 func compileKernel(c *Circuit, path Path) (*kernel, error) {
-	k := &kernel{qubits: c.qubits, features: c.Features(), path: General, codes: &gramCodes{}, closed: &closedForm{}}
+	k := &kernel{qubits: c.qubits, features: c.Features(), path: General, codes: &gramCodes{}, closed: &closedForm{}, plans: &lastPlan{}}
 	gates, _ := dropConstantControls(c.gates, c.qubits)
 	if path == General {
 		p, err := whole(gates, c.qubits)

@@ -17,6 +17,7 @@ import (
 // states at once, products by gpk's.
 type cudaEngine struct {
 	poison bool // fill K with NaN first, to see that all of it is written
+	long   bool // no kernels that do several steps at once
 }
 
 // Bounds of one piece of work.
@@ -60,13 +61,14 @@ type deviceCode struct {
 	buf    *device.Buffer // of the parcel
 	tables *device.Buffer // or nil
 
-	coefsAt, fixedAt, anglesAt, slotsAt uint64 // addresses
-	passAt                              []uint64
-	tablePassAt                         [][]uint64
-	made                                bool // the tables
-	launches                            *int64
-	most                                int64 // bytes of angles and slots at once
+	places   *codePlaces // in the parcel
+	made     bool        // the tables
+	launches *int64
+	most     int64 // bytes of angles and slots at once
 }
+
+// at is the address of a part of the code.
+func (d *deviceCode) at(place uint64) uint64 { return d.buf.Addr() + place }
 
 // states is the type of the states.
 func (d *deviceCode) states() gpk.DType {
@@ -79,26 +81,10 @@ func (d *deviceCode) states() gpk.DType {
 	return gpk.Complex64
 }
 
-// newDeviceCode packs code for a GPU. It can be used once the parcel was sent; free
-// gives the memory of tables back.
-func newDeviceCode(dev *device.Device, c *circuitCode, dt gpk.DType, p *parcel, launches *int64) *deviceCode {
-	d := &deviceCode{circuitCode: c, dev: dev, dt: dt, launches: launches, most: prepareBytes}
-	p.numbers(c.coefs, &d.coefsAt)
-	p.numbers(c.fixed, &d.fixedAt)
-	p.words(c.angles, &d.anglesAt)
-	p.words(c.slots, &d.slotsAt)
-	d.passAt = make([]uint64, len(c.passes))
-	for i, pass := range c.passes {
-		p.words(pass.words, &d.passAt[i])
-	}
-	d.tablePassAt = make([][]uint64, len(c.tables))
-	for i, t := range c.tables {
-		d.tablePassAt[i] = make([]uint64, len(t.passes))
-		for k, pass := range t.passes {
-			p.words(pass.words, &d.tablePassAt[i][k])
-		}
-	}
-	return d
+// newDeviceCode is code for a GPU that lies in a parcel. It can be used once buf is the
+// parcel; free gives the memory of tables back.
+func newDeviceCode(dev *device.Device, c *circuitCode, dt gpk.DType, places *codePlaces, launches *int64) *deviceCode {
+	return &deviceCode{circuitCode: c, dev: dev, dt: dt, places: places, launches: launches, most: prepareBytes}
 }
 
 // loadTables makes room for tables and copies those that are given, how many bytes.
@@ -170,13 +156,13 @@ func (d *deviceCode) prepare(s *device.Stream, x source, lo, hi int, notes *devi
 	err = d.launch(s, []*device.Buffer{x.buf, d.buf}, []*device.Buffer{angles, notes}, func(lib *cutlass.Library, ordinal int, stream uint64) error {
 		return lib.QuantumAngles(ordinal, stream, cutlass.QuantumAngles{
 			Type: x.dt, First: lo, N: n, Features: x.features, X: x.addr, Row: x.row, Col: x.col, Angles: d.nAngles,
-			Code: d.anglesAt, Coefs: d.coefsAt, Out: angles.Addr(), Status: noteAt,
+			Code: d.at(d.places.angles), Coefs: d.at(d.places.coefs), Out: angles.Addr(), Status: noteAt,
 		})
 	})
 	if err == nil {
 		err = d.launch(s, []*device.Buffer{d.buf, angles}, []*device.Buffer{out}, func(lib *cutlass.Library, ordinal int, stream uint64) error {
 			return lib.QuantumSlots(ordinal, stream, cutlass.QuantumSlots{
-				Type: d.dt, N: n, Slots: d.nSlots, Code: d.slotsAt, Fixed: d.fixedAt, Angles: angles.Addr(), NAngles: d.nAngles,
+				Type: d.dt, N: n, Slots: d.nSlots, Code: d.at(d.places.slots), Fixed: d.at(d.places.fixed), Angles: angles.Addr(), NAngles: d.nAngles,
 				Out: out.Addr(), SampleStride: sampleStride, ValueStride: valueStride,
 			})
 		})
@@ -186,6 +172,25 @@ func (d *deviceCode) prepare(s *device.Stream, x source, lo, hi int, notes *devi
 		return nil, err
 	}
 	return angles, nil
+}
+
+// points looks through all samples and writes their slots: value v of sample i goes to
+// out[i + v pitch].
+func (d *deviceCode) points(s *device.Stream, x source, notes *device.Buffer, noteAt uint64, out *device.Buffer, pitch int) error {
+	if !d.direct {
+		angles, err := d.prepare(s, x, 0, x.n, notes, noteAt, out, 1, pitch)
+		if err == nil {
+			angles.Free()
+		}
+		return err
+	}
+	return d.launch(s, []*device.Buffer{x.buf, d.buf}, []*device.Buffer{notes, out}, func(lib *cutlass.Library, ordinal int, stream uint64) error {
+		return lib.QuantumPoints(ordinal, stream, cutlass.QuantumPoints{
+			XType: x.dt, Type: d.dt, N: x.n, Features: x.features, X: x.addr, Row: x.row, Col: x.col,
+			Angles: d.nAngles, AngleCode: d.at(d.places.angles), Coefs: d.at(d.places.coefs),
+			Slots: d.nSlots, SlotCode: d.at(d.places.slots), Fixed: d.at(d.places.fixed), Out: out.Addr(), LD: pitch, Status: noteAt,
+		})
+	})
 }
 
 // build writes the states of the samples lo … hi-1 to dst, from its first byte on.
@@ -233,7 +238,7 @@ func (d *deviceCode) buildSome(s *device.Stream, x source, lo, hi int, notes *de
 	if !d.made { // the constant angles of a sample are those of all
 		for i, t := range d.circuitCode.tables {
 			for k, p := range t.passes {
-				if err := pass(p, d.tablePassAt[i][k], 1, d.samples, d.tables, d.tables.Addr()+uint64(t.offset*d.dt.Size())); err != nil {
+				if err := pass(p, d.at(d.places.tables[i][k]), 1, d.samples, d.tables, d.tables.Addr()+uint64(t.offset*d.dt.Size())); err != nil {
 					return err
 				}
 			}
@@ -241,7 +246,7 @@ func (d *deviceCode) buildSome(s *device.Stream, x source, lo, hi int, notes *de
 		d.made = true
 	}
 	for i, p := range d.passes {
-		if err := pass(p, d.passAt[i], n, d.samples, dst, to); err != nil {
+		if err := pass(p, d.at(d.places.passes[i]), n, d.samples, dst, to); err != nil {
 			return err
 		}
 	}
@@ -265,9 +270,9 @@ const (
 func newNotes(p *parcel, sets, tiles int) {
 	p.align()
 	for range noteWords * sets {
-		p.bytes = binary.LittleEndian.AppendUint64(p.bytes, nothingFound)
+		*p = binary.LittleEndian.AppendUint64(*p, nothingFound)
 	}
-	p.bytes = append(p.bytes, make([]byte, 8*tileWords*tiles)...)
+	*p = append(*p, make([]byte, 8*tileWords*tiles)...)
 }
 
 // finite has x looked through.
@@ -281,17 +286,17 @@ func finite(s *device.Stream, x source, notes *device.Buffer, at uint64) error {
 }
 
 // found turns the notes of a set of samples into an error.
-func found(name string, x *samples, notes []uint64, angles []Angle) error {
+func found(x *samples, notes []uint64, angles []Angle) error {
 	if at := notes[0]; at != nothingFound {
 		r, c := int(at)/x.features, int(at)%x.features
 		v, err := gpk.ToSlice[float64](x.array.Slice(0, r, r+1).Slice(1, c, c+1).Cast(gpk.Float64))
 		if err != nil {
 			return err
 		}
-		return notFinite(name, r, c, v[0])
+		return notFinite(x.name, r, c, v[0])
 	}
 	if at := notes[1]; at != nothingFound {
-		return fmt.Errorf("%w: the angle %v overflows for row %d of %s; scale the features", gpk.ErrNonFinite, angles[int(at)%len(angles)], int(at)/len(angles), name)
+		return fmt.Errorf("%w: the angle %v overflows for row %d of %s; scale the features", gpk.ErrNonFinite, angles[int(at)%len(angles)], int(at)/len(angles), x.name)
 	}
 	return nil
 }
@@ -334,13 +339,17 @@ func buildStates(ctx context.Context, dev *device.Device, c *circuitCode, src so
 	s := src.stream
 	var p parcel
 	newNotes(&p, 1, 0)
-	d := newDeviceCode(dev, c, part, &p, &launches)
+	places := p.code(c)
+	d := newDeviceCode(dev, c, part, &places, &launches)
 	defer d.free()
-	notes, err := p.send(dev, s)
+	notes, err := dev.Alloc(int64(len(p)), s)
 	if err != nil {
 		return err
 	}
 	defer notes.Free()
+	if err := dev.CopyFromHost(notes, 0, p, s); err != nil {
+		return err
+	}
 	d.buf = notes
 	if _, err := d.loadTables(s); err != nil {
 		return err
@@ -355,7 +364,7 @@ func buildStates(ctx context.Context, dev *device.Device, c *circuitCode, src so
 	if err := dev.CopyToHost(b[:], notes, 0, s); err != nil {
 		return err
 	}
-	return found("x", x, wordsOf(b[:]), c.all)
+	return found(x, wordsOf(b[:]), c.all)
 }
 
 func wordsOf(b []byte) []uint64 {

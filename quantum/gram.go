@@ -28,10 +28,9 @@ type Result struct {
 // fits into the budget; the context's error, after which nothing is left
 // behind. A nil context is ErrUnsupported.
 func Gram(ctx context.Context, c *Circuit, x, y *gpk.Array, o Options) (*Result, error) {
-	s := here()
 	r, err := gram(ctx, c, x, y, o)
 	if err != nil {
-		return nil, s.fail("Gram", err)
+		return nil, here().fail("Gram", err)
 	}
 	return r, nil
 }
@@ -82,7 +81,7 @@ func gram(ctx context.Context, c *Circuit, x, y *gpk.Array, o Options) (*Result,
 		}
 		o.MemoryBudget = int64(math.Ceil(budgetShare * float64(free)))
 	}
-	if j.plan, err = k.plan(j.x.n, columns, j.dev.Info(), o); err != nil {
+	if j.plan, err = k.planned(j.x.n, columns, j.dev.Info(), o); err != nil {
 		return nil, err
 	}
 	if y != nil && columns == 0 { // plan reads 0 columns as a symmetric matrix

@@ -82,7 +82,7 @@ func gramCPU[T number](ctx context.Context, j *job, poison bool) (err error) {
 // allocate gets the memory for everything but states.
 func (g *cpuGram[T]) allocate(poison bool) error {
 	j, k := g.job, g.kernel
-	g.side = max(min(j.plan.Tile/2, k.side(j.options.Precision, j.plan.Workspace-j.plan.spare)), 1)
+	g.side = max(min(j.plan.Tile/2, k.side(j.options.Precision, j.plan.Workspace-j.plan.spare, j.plan.workers)), 1)
 	g.side = min(g.side, max(j.x.n, j.y.n, 1))
 	var err error
 	g.out = sink[T]{job: j}

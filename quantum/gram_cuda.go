@@ -2,6 +2,7 @@ package quantum
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -27,17 +28,10 @@ type deviceBlock struct {
 const (
 	statesTime = iota
 	productTime
-	uploadTime
 )
 
 // timed is work between two events.
 type timed struct{ from, to *device.Event }
-
-// built is a block whose states were built.
-type built struct {
-	of *samples
-	lo int
-}
 
 // cudaGram is one Gram matrix under way.
 type cudaGram struct {
@@ -55,14 +49,18 @@ type cudaGram struct {
 	points  [2]*device.Buffer
 	slots   [2]deviceBlock
 	norms   [2]*device.Buffer // for Normalize
-	builds  map[built]int
+	builds  [2][]int          // how often the states of each block of x and of y were built
+
+	long   bool           // all steps apart
+	short  bool           // all was done by whole
+	planes *device.Buffer // for that
 
 	side      int // rows and columns of a tile at most
 	streams   []*device.Stream
-	rooms     map[*device.Stream]*device.Buffer // of the streams' tiles
-	notes     *device.Buffer                    // and the codes behind them
-	noteBytes int                               // without the codes
-	tiles     int                               // done
+	rooms     []*device.Buffer // of the streams' tiles
+	notes     *device.Buffer   // and the codes behind them
+	noteBytes int              // without the codes
+	tiles     int              // done
 	result    *device.Buffer
 	out       *tileWriter // where K is not on the device
 
@@ -74,16 +72,27 @@ type cudaGram struct {
 	entries   []int64
 	done      int64
 	launches  int64
-	apart     bool // some tile is a product of its own, with what follows it behind
-	events    []*device.Event
-	edge      *device.Event // the last one on s, where nothing that counts was put behind it
+	apart     bool             // some tile is a product of its own, with what follows it behind
+	events    [][]device.Event // as they were made
+	unused    []device.Event   // of the last ones
+	edge      *device.Event    // the last one on s, where nothing that counts was put behind it
 	owned     []*device.Buffer
+	work      closedWork // of the tile that is being started
 }
 
 func (e cudaEngine) gram(ctx context.Context, j *job) error {
-	g := &cudaGram{job: j, ctx: ctx, dt: j.options.Precision.dtype(), builds: map[built]int{}}
+	g := &cudaGram{job: j, ctx: ctx, dt: j.options.Precision.dtype(), long: e.long}
 	err := g.run(e.poison)
 	g.free()
+	if g.short && errors.Is(err, gpk.ErrNonFinite) { // the usual way finds out what it is
+		g.k.Free()
+		g.k = nil
+		again := &cudaGram{job: j, ctx: ctx, dt: g.dt, long: true}
+		if more := again.run(e.poison); more != nil {
+			err = more
+		}
+		again.free()
+	}
 	return err
 }
 
@@ -99,14 +108,19 @@ func (g *cudaGram) run(poison bool) error {
 		}
 	}
 	g.s = g.sources[0].stream
+	if g.short, err = g.whole(poison); g.short || err != nil {
+		return err
+	}
 	if err := g.allocate(poison); err != nil {
 		return err
 	}
 	if g.x.n == 0 || g.y.n == 0 {
 		return g.finish()
 	}
-	if err := g.timed(statesTime, g.s, g.begin); err != nil {
-		return err
+	if g.begins() {
+		if err := g.timed(statesTime, g.s, g.begin); err != nil {
+			return err
+		}
 	}
 	block := g.block()
 	for i := 0; i*block < g.x.n; i++ {
@@ -178,36 +192,62 @@ func (g *cudaGram) tileNotes(tile int) int {
 const mostStreams = 32
 
 // pack gathers the notes and the code for the device.
-func (g *cudaGram) pack() *parcel {
-	p := &parcel{}
-	newNotes(p, 2*(len(g.kernel.blocks)+1), int(min(tilesOf(g.x.n, g.y.n, g.block(), g.side, g.symmetric()), mostNotes)))
-	g.noteBytes = len(p.bytes)
+func (g *cudaGram) pack() *packed {
+	p := g.kernel.packed(int(min(tilesOf(g.x.n, g.y.n, g.block(), g.side, g.symmetric()), mostNotes)))
+	g.noteBytes = p.notes
 	codes := g.kernel.encoded()
-	for _, c := range codes.blocks {
-		d := newDeviceCode(g.dev, c, g.dt, p, &g.launches)
+	for i, c := range codes.blocks {
+		d := newDeviceCode(g.dev, c, g.dt, &p.codes[i], &g.launches)
 		d.most = g.plan.slots
 		g.codes = append(g.codes, d)
 	}
 	if codes.wires != nil {
 		g.planar, g.full, g.dot = codes.planar, codes.full, codes.dot
-		g.wires = newDeviceCode(g.dev, codes.wires, g.dt, p, &g.launches)
+		g.wires = newDeviceCode(g.dev, codes.wires, g.dt, &p.codes[len(codes.blocks)], &g.launches)
 	}
 	return p
 }
 
-// send brings it there.
-func (g *cudaGram) send(p *parcel) error {
+// upload brings it there.
+func (g *cudaGram) upload(p *packed) error {
 	var err error
-	if g.notes, err = p.send(g.dev, g.s); err != nil {
+	if g.notes, err = g.alloc(int64(len(p.bytes))); err != nil {
 		return err
 	}
-	g.owned = append(g.owned, g.notes)
+	for _, d := range g.codes {
+		d.buf = g.notes
+	}
+	if g.wires != nil {
+		g.wires.buf = g.notes
+	}
+	var t timed
+	if t.from, err = g.event(g.s); err != nil {
+		return err
+	}
+	if t.to, err = g.newEvent(); err != nil {
+		return err
+	}
 	g.report.ToDevice += g.notes.Size()
+	if !p.tables {
+		err = g.dev.CopyFromHostUntil(g.notes, 0, p.bytes, g.s, t.to)
+	} else if err = g.dev.CopyFromHost(g.notes, 0, p.bytes, g.s); err == nil {
+		if err = g.loadTables(); err == nil {
+			err = g.s.Record(t.to)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	g.uploads, g.edge = append(g.uploads, t), t.to
+	return nil
+}
+
+// loadTables brings the tables of the codes there.
+func (g *cudaGram) loadTables() error {
 	for _, d := range append(g.codes[:len(g.codes):len(g.codes)], g.wires) {
 		if d == nil {
 			continue
 		}
-		d.buf = g.notes
 		n, err := d.loadTables(g.s)
 		g.report.ToDevice += n
 		if err != nil {
@@ -231,10 +271,8 @@ func (g *cudaGram) allocate(poison bool) error {
 		if g.result, err = g.dev.Alloc(int64(j.x.n)*int64(j.y.n)*int64(g.dt.Size()), g.s); err != nil {
 			return err
 		}
-		j.k = array.FromBuffer(g.result, g.dt, j.x.n, j.y.n)
 		if poison && j.x.n*j.y.n > 0 {
-			view := device.View{Buffer: g.result, DType: g.dt, Layout: layout.Dense([]int{j.x.n, j.y.n})}
-			if err := ops.Fill(g.s, view, scalarOf(math.NaN(), g.dt)); err != nil {
+			if err := g.poison(); err != nil {
 				return err
 			}
 		}
@@ -248,7 +286,23 @@ func (g *cudaGram) allocate(poison bool) error {
 		g.streams = append(g.streams, s)
 	}
 	// Last: what memory takes the host is no time between events.
-	return g.timed(uploadTime, g.s, func() error { return g.send(p) })
+	return g.upload(p)
+}
+
+// poison fills K with NaN.
+func (g *cudaGram) poison() error {
+	view := device.View{Buffer: g.result, DType: g.dt, Layout: layout.Dense([]int{g.x.n, g.y.n})}
+	return ops.Fill(g.s, view, scalarOf(math.NaN(), g.dt))
+}
+
+// begins reports whether begin has anything to do.
+func (g *cudaGram) begins() bool {
+	return g.options.Normalize || g.looks() || g.wires != nil && g.wires.nSlots > 0
+}
+
+// looks reports whether no kernel but one for that alone sees all of x and y.
+func (g *cudaGram) looks() bool {
+	return len(g.codes) == 0 && (g.wires == nil || g.wires.nSlots == 0)
 }
 
 // begin looks x and y through, and computes what single wires need.
@@ -258,7 +312,7 @@ func (g *cudaGram) begin() error {
 		sets = 2
 	}
 	for set := range sets {
-		if c := g.kernel.encoded(); len(c.blocks) == 0 && (c.wires == nil || c.wires.nSlots == 0) { // else with the angles
+		if g.looks() { // else with the angles
 			if err := finite(g.s, g.sources[set], g.notes, g.noteAt(set, 0)); err != nil {
 				return err
 			}
@@ -285,11 +339,9 @@ func (g *cudaGram) begin() error {
 		if g.points[set], err = g.alloc(int64(pitch) * int64(g.wires.stride) * int64(g.dt.Size())); err != nil {
 			return err
 		}
-		angles, err := g.wires.prepare(g.s, x, 0, x.n, g.notes, g.noteAt(set, len(g.codes)), g.points[set], 1, pitch)
-		if err != nil {
+		if err := g.wires.points(g.s, x, g.notes, g.noteAt(set, len(g.codes)), g.points[set], pitch); err != nil {
 			return err
 		}
-		angles.Free()
 	}
 	return nil
 }
@@ -332,18 +384,39 @@ func (g *cudaGram) free() {
 	if g.out != nil {
 		g.out.close()
 	}
-	for _, e := range g.events {
-		e.Free()
+	for _, list := range g.events {
+		for i := range list {
+			list[i].Free()
+		}
 	}
+	if g.k == nil { // not handed over
+		g.result.Free()
+	}
+}
+
+// someEvents is how many a small matrix takes.
+const someEvents = 6
+
+// newEvent returns an event that was not recorded.
+func (g *cudaGram) newEvent() (*device.Event, error) {
+	if len(g.unused) == 0 {
+		list, err := g.dev.NewEvents(someEvents)
+		if err != nil {
+			return nil, err
+		}
+		g.events, g.unused = append(g.events, list), list
+	}
+	e := &g.unused[0]
+	g.unused = g.unused[1:]
+	return e, nil
 }
 
 // event records an event on s.
 func (g *cudaGram) event(s *device.Stream) (*device.Event, error) {
-	e, err := g.dev.NewEvent()
+	e, err := g.newEvent()
 	if err != nil {
 		return nil, err
 	}
-	g.events = append(g.events, e)
 	return e, s.Record(e)
 }
 
@@ -368,8 +441,6 @@ func (g *cudaGram) timed(kind int, s *device.Stream, f func() error) (err error)
 		g.building = append(g.building, t)
 	case productTime:
 		g.started = append(g.started, t)
-	case uploadTime:
-		g.uploads = append(g.uploads, t)
 	}
 	if kind != productTime && s == g.s {
 		g.edge = t.to
@@ -397,12 +468,19 @@ func (g *cudaGram) states(of *samples, lo, hi int, keep *deviceBlock) (*deviceBl
 	if keep == s || s.of != nil && g.slots[1].of == nil {
 		s = &g.slots[1]
 	}
-	g.builds[built{of, lo}]++
+	set := g.set(of)
+	if g.builds[set] == nil {
+		g.builds[set] = make([]int, (of.n+g.block()-1)/g.block())
+	}
+	g.builds[set][lo/g.block()]++
+	if len(g.codes) == 0 { // single wires have their points
+		s.of, s.lo, s.hi = of, lo, hi
+		return s, nil
+	}
 	if s.states == nil {
 		s.states = make([]*device.Buffer, len(g.codes))
 	}
 	s.of = nil
-	set := g.set(of)
 	err := g.timed(statesTime, g.s, func() error {
 		for i, d := range g.codes {
 			need := int64(hi-lo) * (int64(d.states().Size()) << d.qubits)
@@ -641,7 +719,7 @@ func (g *cudaGram) complete(s *device.Stream, t target, i, j int, triangle, squa
 	if t.mirror != nil && t.mirror != t.view.Buffer {
 		writes = append(writes, t.mirror)
 	}
-	g.launches++
+	g.launches += 2 // the sums of patches are added up by another
 	return launchOn(g.dev, s, reads, writes, func(lib *cutlass.Library, ordinal int, stream uint64) error {
 		return lib.QuantumFinish(ordinal, stream, q)
 	})
@@ -679,18 +757,23 @@ func (g *cudaGram) finish() error {
 	}
 	var t timed
 	var err error
-	if t.from, err = g.event(g.s); err != nil {
+	if n := len(g.started); n > 0 && len(g.streams) == 1 && g.out == nil {
+		t.from = g.started[n-1].to // nothing is behind the last tile
+	} else if t.from, err = g.event(g.s); err != nil {
 		return err
 	}
-	notes, err := g.dev.Fetch(g.notes, 0, g.noteBytes, g.s)
+	if t.to, err = g.newEvent(); err != nil {
+		return err
+	}
+	notes, err := g.dev.FetchUntil(g.notes, 0, g.noteBytes, g.s, t.to)
 	if err != nil {
 		return err
 	}
 	defer notes.Free()
-	if t.to, err = g.event(g.s); err != nil {
-		return err
-	}
 	// The last tile is computed meanwhile.
+	if g.result != nil {
+		g.k = array.FromBuffer(g.result, g.dt, g.x.n, g.y.n)
+	}
 	g.report.Peak = g.peak()
 	g.release()
 	if err := g.accountBegin(); err != nil {
@@ -699,7 +782,7 @@ func (g *cudaGram) finish() error {
 	if err := g.waitFor(g.tiles); err != nil {
 		return err
 	}
-	if err := g.accountTiles(); err != nil {
+	if err := g.accountTiles(); err != nil { // while the notes are on their way
 		return err
 	}
 	b, err := notes.Wait(g.ctx)
@@ -733,7 +816,7 @@ func (g *cudaGram) read(notes []uint64) error {
 			case g.wires != nil:
 				angles = g.wires.all
 			}
-			if err := found([]string{"x", "y"}[set], x, notes[noteWords*(set*codes+code):], angles); err != nil {
+			if err := found(x, notes[noteWords*(set*codes+code):], angles); err != nil {
 				return err
 			}
 		}
@@ -776,8 +859,10 @@ func (g *cudaGram) statistics(notes []uint64) error {
 		r.OffDiagonalMean = sum / n
 		r.OffDiagonalStd = math.Sqrt(max(squares/n-r.OffDiagonalMean*r.OffDiagonalMean, 0))
 	}
-	for _, n := range g.builds {
-		r.MaxBuilds = max(r.MaxBuilds, n)
+	for _, builds := range g.builds {
+		for _, n := range builds {
+			r.MaxBuilds = max(r.MaxBuilds, n)
+		}
 	}
 	r.Launches = g.launches
 	return nil

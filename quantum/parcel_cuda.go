@@ -3,56 +3,90 @@ package quantum
 import (
 	"encoding/binary"
 	"math"
-
-	"github.com/gpk-go/gpk/device"
 )
 
 // parcel is what the host sends to a GPU in one copy.
-type parcel struct {
-	bytes  []byte
-	places []place
-}
+type parcel []byte
 
-// place is a part of a parcel whose address somebody wants to know.
-type place struct {
-	to *uint64
-	at int
+// codePlaces says where the parts of a code are in a parcel.
+type codePlaces struct {
+	coefs, fixed, angles, slots uint64
+	passes                      []uint64
+	tables                      [][]uint64 // the passes of each
 }
 
 // align has the next part begin at a multiple of eight bytes.
 func (p *parcel) align() {
-	for len(p.bytes)%8 != 0 {
-		p.bytes = append(p.bytes, 0)
+	for len(*p)%8 != 0 {
+		*p = append(*p, 0)
 	}
 }
 
-func (p *parcel) numbers(v []float64, to *uint64) {
+func (p *parcel) numbers(v []float64) (at uint64) {
 	p.align()
-	p.places = append(p.places, place{to, len(p.bytes)})
+	at = uint64(len(*p))
 	for _, x := range v {
-		p.bytes = binary.LittleEndian.AppendUint64(p.bytes, math.Float64bits(x))
+		*p = binary.LittleEndian.AppendUint64(*p, math.Float64bits(x))
 	}
+	return at
 }
 
-func (p *parcel) words(v []int32, to *uint64) {
-	p.places = append(p.places, place{to, len(p.bytes)})
+func (p *parcel) words(v []int32) (at uint64) {
+	at = uint64(len(*p))
 	for _, x := range v {
-		p.bytes = binary.LittleEndian.AppendUint32(p.bytes, uint32(x))
+		*p = binary.LittleEndian.AppendUint32(*p, uint32(x))
 	}
+	return at
 }
 
-// send copies all of it to the device, where the addresses are known then.
-func (p *parcel) send(dev *device.Device, s *device.Stream) (*device.Buffer, error) {
-	b, err := dev.Alloc(int64(len(p.bytes)), s)
-	if err != nil {
-		return nil, err
+// code packs a code.
+func (p *parcel) code(c *circuitCode) codePlaces {
+	at := codePlaces{coefs: p.numbers(c.coefs), fixed: p.numbers(c.fixed), angles: p.words(c.angles), slots: p.words(c.slots)}
+	for _, pass := range c.passes {
+		at.passes = append(at.passes, p.words(pass.words))
 	}
-	if err := dev.CopyFromHost(b, 0, p.bytes, s); err != nil {
-		b.Free()
-		return nil, err
+	for _, t := range c.tables {
+		var passes []uint64
+		for _, pass := range t.passes {
+			passes = append(passes, p.words(pass.words))
+		}
+		at.tables = append(at.tables, passes)
 	}
-	for _, x := range p.places {
-		*x.to = b.Addr() + uint64(x.at)
+	return at
+}
+
+// packed is the parcel of a kernel, notes and then codes, which nobody changes: every
+// Gram matrix of as many tiles sends the same bytes.
+type packed struct {
+	tiles  int // with notes
+	bytes  parcel
+	notes  int          // bytes of them
+	codes  []codePlaces // the blocks', then the wires' where there are any
+	tables bool         // some code has tables, which are sent beside
+}
+
+// mostPacked is how large a parcel may be that is kept.
+const mostPacked = 1 << 20
+
+// packed returns the parcel with notes of so many tiles.
+func (k *kernel) packed(tiles int) *packed {
+	codes := k.encoded()
+	if p := codes.packed.Load(); p != nil && p.tiles == tiles {
+		return p
 	}
-	return b, nil
+	p := &packed{tiles: tiles}
+	newNotes(&p.bytes, 2*(len(k.blocks)+1), tiles)
+	p.notes = len(p.bytes)
+	list := codes.blocks
+	if codes.wires != nil {
+		list = append(list[:len(list):len(list)], codes.wires)
+	}
+	for _, c := range list {
+		p.codes = append(p.codes, p.bytes.code(c))
+		p.tables = p.tables || c.width > 0
+	}
+	if len(p.bytes) <= mostPacked {
+		codes.packed.Store(p)
+	}
+	return p
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"strings"
+	"sync/atomic"
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
@@ -31,6 +32,7 @@ type Plan struct {
 	symmetric bool
 	side      int   // rows and columns of a product on a GPU; 0: half a tile
 	streams   int   // of a GPU's products
+	workers   int   // goroutines that build states and multiply on the CPU
 	slots     int64 // bytes of angles and slots at once
 	spare     int64 // of the workspace: how much larger the blocks of a pool are that states and K lie in, and points of single wires
 }
@@ -159,6 +161,47 @@ func (k *kernel) spare(slots []int, result int64, p Precision) int64 {
 	return max(n, 0)
 }
 
+// planFor is all that a kernel's plan depends on.
+type planFor struct {
+	n, m      int
+	device    device.Info
+	precision Precision
+	budget    int64 // what is free, where the user names none
+	normalize bool
+	jitter    float64
+	path      Path
+	tile      int
+	keep      Keep
+	streams   int
+	autotune  bool
+	output    bool
+}
+
+// lastPlan is the last plan of a kernel's Gram matrices: who computes many of one size
+// plans once for as long as as much memory is free.
+type lastPlan struct {
+	atomic.Pointer[struct {
+		planFor
+		plan Plan
+	}]
+}
+
+// planned is plan, and remembers it.
+func (k *kernel) planned(n, m int, d device.Info, o Options) (Plan, error) {
+	f := planFor{n, m, d, o.Precision, o.MemoryBudget, o.Normalize, o.Jitter, o.Path, o.Tile, o.Keep, o.Streams, o.Autotune, o.Output != nil}
+	if last := k.plans.Load(); last != nil && last.planFor == f {
+		return last.plan, nil
+	}
+	p, err := k.plan(n, m, d, o)
+	if err == nil {
+		k.plans.Store(&struct {
+			planFor
+			plan Plan
+		}{f, p})
+	}
+	return p, err
+}
+
 func (k *kernel) plan(n, m int, d device.Info, o Options) (Plan, error) {
 	if n < 0 || m < 0 {
 		return Plan{}, fmt.Errorf("%w: %d and %d samples", gpk.ErrShape, n, m)
@@ -174,16 +217,16 @@ func (k *kernel) plan(n, m int, d device.Info, o Options) (Plan, error) {
 		}
 		p.Budget = int64(budgetShare * float64(d.TotalMemory))
 	}
-	k.workers = 1
+	p.workers = 1
 	if d.Kind == device.CPU {
-		k.workers = max(d.MultiProcessors, 1)
+		p.workers = max(d.MultiProcessors, 1)
 	}
 	state := max(k.stateBytes(o.Precision), 1)
 	result := saturated(saturated(int64(n), int64(columns)), int64(o.Precision.dtype().Size()))
 	if o.Output != nil {
 		result = 0
 	}
-	least := k.workspace(o.Precision, 1)
+	least := k.workspace(o.Precision, 1, p.workers)
 	if d.Kind == device.CUDA {
 		least = k.leastUse(p, n, columns, o)
 	}
@@ -225,7 +268,7 @@ func (k *kernel) plan(n, m int, d device.Info, o Options) (Plan, error) {
 		return p, short(all+p.spare+reserve, fmt.Sprintf("to keep the states of %d samples (Keep: Recompute does without)", samples))
 	case p.Keep == KeepAll:
 		p.States = all
-		p.Tile = 2 * k.side(o.Precision, reserve)
+		p.Tile = 2 * k.side(o.Precision, reserve, p.workers)
 		notes = append(notes, "all states fit")
 	default:
 		p.Tile = floorPower(usable / state)
@@ -269,10 +312,10 @@ func (k *kernel) plan(n, m int, d device.Info, o Options) (Plan, error) {
 	} else {
 		rest := p.Budget - p.States - p.Result
 		if p.Keep == KeepAll && o.Tile == 0 {
-			p.Tile = 2 * k.side(o.Precision, rest-p.spare)
+			p.Tile = 2 * k.side(o.Precision, rest-p.spare, p.workers)
 		}
 		p.spare += single
-		p.Workspace = min(rest, k.workspace(o.Precision, p.Tile/2)+p.spare)
+		p.Workspace = min(rest, k.workspace(o.Precision, p.Tile/2, p.workers)+p.spare)
 	}
 	p.PeakBytes = p.States + p.Result + p.Workspace
 	p.Reason = strings.Join(notes, "; ")
@@ -297,8 +340,8 @@ const (
 )
 
 // side is the number of rows and columns of one product where the plan has
-// the choice: bounded in flops, and in workspace.
-func (k *kernel) side(p Precision, workspace int64) int {
+// the choice: bounded in flops, and in what so many goroutines have as workspace.
+func (k *kernel) side(p Precision, workspace int64, workers int) int {
 	widest := 1
 	for _, b := range k.blocks {
 		widest = max(widest, b.width())
@@ -312,7 +355,7 @@ func (k *kernel) side(p Precision, workspace int64) int {
 		s -= s % 16
 	}
 	s = max(s, 1)
-	for s > 1 && k.workspace(p, s) > workspace {
+	for s > 1 && k.workspace(p, s, workers) > workspace {
 		s /= 2
 	}
 	return s
@@ -321,7 +364,7 @@ func (k *kernel) side(p Precision, workspace int64) int {
 // workspace bounds the memory of a product of s by s: operands as they are packed
 // (internal/cpu's Overlaps), the sums of a strip, the tile and its mirror, and what builds
 // states.
-func (k *kernel) workspace(p Precision, s int) int64 {
+func (k *kernel) workspace(p Precision, s, workers int) int64 {
 	const (
 		step    = 256      // elements of a vector that are multiplied before the next
 		strip   = 12       // rows of a strip
@@ -340,15 +383,15 @@ func (k *kernel) workspace(p Precision, s int) int64 {
 			number = size
 		}
 		rows := side + strip
-		if k.workers > 1 {
-			rows = side/int64(4*k.workers) + 2*strip
+		if workers > 1 {
+			rows = side/int64(4*workers) + 2*strip
 		}
 		rows = min(rows, strips/(min(d, step)*number)+strip)
-		need := saturated(rows*min(d, step)*number, int64(k.workers)) // strips
+		need := saturated(rows*min(d, step)*number, int64(workers)) // strips
 		if d <= step {
-			need += rows * panel * number * int64(k.workers)
+			need += rows * panel * number * int64(workers)
 		} else {
-			need += saturated(rows*cols*number, int64(k.workers))
+			need += saturated(rows*cols*number, int64(workers))
 		}
 		columns := saturated(cols*number, d)
 		if columns > packed {
@@ -356,16 +399,16 @@ func (k *kernel) workspace(p Precision, s int) int64 {
 		}
 		operands = max(operands, rounded*(need+columns))
 	}
-	return operands + 5*side*side*size + saturated(max(side, 2*mostLanes)*3*int64(len(k.wires)), size) + k.scratch()
+	return operands + 5*side*side*size + saturated(max(side, 2*mostLanes)*3*int64(len(k.wires)), size) + k.scratch(workers)
 }
 
 // scratch is what the goroutines need to build states.
-func (k *kernel) scratch() int64 {
+func (k *kernel) scratch(workers int) int64 {
 	most := int64(0)
 	for _, b := range k.blocks {
 		one := saturated(7<<b.qubits, 8) // a state, phases and room for linear steps, in float64
 		if b.qubits < sharedQubits {
-			one *= int64(k.workers)
+			one *= int64(workers)
 		}
 		most = max(most, one+saturated(b.sharedPlanes()<<b.qubits, 8))
 	}

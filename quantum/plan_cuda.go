@@ -126,7 +126,9 @@ func (k *kernel) use(p *Plan, n, m int, o Options) *gpuUse {
 	}
 	if c := codes.wires; c != nil {
 		u.code += c.codeBytes() + 8
-		u.constant += device.BlockSize(saturated(rows, int64(c.nAngles)*8) + 8)
+		if !c.direct {
+			u.constant += device.BlockSize(saturated(rows, int64(c.nAngles)*8) + 8)
+		}
 		points := saturated(all, int64(c.stride)*size)
 		u.constant += 2 * (spare(points) + saturated(3*size, int64(c.stride))) // lines begin at 16 bytes
 		if p.Keep == Recompute {                                               // those of all samples are there
@@ -280,7 +282,7 @@ func (k *kernel) tileWorkspace(p Precision, r, c, m int) int64 {
 		n += foldedBytes
 	}
 	if len(k.blocks) == 0 && len(k.wires) > 0 {
-		n += k.closedWorkspace(r, c, false)
+		n += k.closedWorkspace(r, c)
 	}
 	if len(k.blocks) > 1 {
 		n += tile
@@ -289,7 +291,7 @@ func (k *kernel) tileWorkspace(p Precision, r, c, m int) int64 {
 		n += aside
 	}
 	if len(k.blocks) == 0 && p != Double {
-		n += k.closedWorkspace(r, c, false)
+		n += k.closedWorkspace(r, c)
 	}
 	return n
 }

@@ -299,7 +299,6 @@ func TestPlanScratch(t *testing.T) {
 			c.RX(i, Feature(i))
 		}
 		k := compiled(t, c, Auto)
-		k.workers = 1
 		s := newShared[float64](k.blocks[0])
 		m := newSimulator(k.blocks[0], s, inline)
 		m.run(make([]float64, q), s, make([]float64, 1<<q), make([]float64, 1<<q))
@@ -310,7 +309,7 @@ func TestPlanScratch(t *testing.T) {
 		for _, p := range s.fixed {
 			used += 8 * (len(p.re) + len(p.im))
 		}
-		if planned := k.scratch(); int64(used) > planned {
+		if planned := k.scratch(1); int64(used) > planned {
 			t.Errorf("%d layers: %d bytes in use, %d planned", layers, used, planned)
 		}
 	}

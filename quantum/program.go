@@ -340,7 +340,7 @@ func constantPrefix(steps []*step) (prefix, rest []*step) {
 	return prefix, rest
 }
 
-// describeAngle says which angle of a row is not finite.
-func (t *angleTable) describe(i, row int) error {
-	return fmt.Errorf("%w: the angle %v overflows for row %d of x; scale the features", gpk.ErrNonFinite, t.angles[i], row)
+// describe says which angle of a row of samples is not finite.
+func (t *angleTable) describe(i int, samples string, row int) error {
+	return fmt.Errorf("%w: the angle %v overflows for row %d of %s; scale the features", gpk.ErrNonFinite, t.angles[i], row, samples)
 }

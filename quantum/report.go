@@ -17,7 +17,7 @@ type Report struct {
 
 	// On a GPU the first three are times between events. Copies run beside
 	// products, and Other is what none of the three explains.
-	States, Product, Copy, Other time.Duration // building states; multiplying; copies to the device and from it, on the CPU statistics and mirror, which a closed form does with its product, and file; the rest
+	States, Product, Copy, Other time.Duration // building states, 0 where a closed form has none; multiplying; copies to the device and from it, on the CPU statistics and mirror, which a closed form does with its product, and file; the rest
 	Writing                      time.Duration // on a GPU, beside the others: putting K into the host's memory or the file
 	Total                        time.Duration
 

@@ -11,6 +11,7 @@ import (
 // samples are the rows of x: on the host in float64, or where they lie on a GPU,
 // which checks and reads them itself.
 type samples struct {
+	name        string // x or y
 	n, features int
 	data        []float64
 	array       *gpk.Array // on a GPU
@@ -42,7 +43,7 @@ func readSamples(name string, x *gpk.Array, need int) (*samples, error) {
 	if len(shape) != 2 {
 		return nil, fmt.Errorf("%w: %s has shape %v, not [samples, features]", gpk.ErrShape, name, shape)
 	}
-	s := &samples{n: shape[0], features: shape[1]}
+	s := &samples{name: name, n: shape[0], features: shape[1]}
 	if s.features < need {
 		return nil, fmt.Errorf("%w: %s has %d features, the circuit reads %d (feature %d is missing)", gpk.ErrShape, name, s.features, need, s.features)
 	}

@@ -1,6 +1,8 @@
 package quantum
 
 import (
+	"slices"
+
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/device"
@@ -15,24 +17,21 @@ func (g *cudaGram) joint(s *device.Stream, a, b *deviceBlock, t target, i, j int
 	if g.dt != gpk.Float32 {
 		return false, nil
 	}
-	r, c := t.view.Layout.Shape[0], t.view.Layout.Shape[1]
-	q := cutlass.QuantumGram{
-		Rows: r, Cols: c, Width: 1, Triangle: triangle, K: t.view.Addr(), LD: t.view.Layout.Strides[0], Mirror: t.mirrorAt, LDMirror: t.ldMirror,
-		One: 1, Total: g.notes.Addr() + uint64(8*g.tileNotes(g.tiles)),
-	}
-	var reads []*device.Buffer
 	single := len(g.codes) == 0 && g.points[0] != nil
 	switch {
 	case single && (g.options.Normalize || !g.dot && (i%4 != 0 || j%4 != 0)): // TMA reads from multiples of 16 bytes on
 		return false, nil
 	case single:
-		reads = []*device.Buffer{g.points[0], g.points[g.set(g.y)]}
-	case len(g.codes) == 1 && g.points[0] == nil:
-		g.ofStates(&q, a, b, 0, i, j)
-		reads = []*device.Buffer{a.states[0], b.states[0]}
-	default:
+		return g.closed(s, t, i, j, triangle)
+	case len(g.codes) != 1 || g.points[0] != nil:
 		return false, nil
 	}
+	q := cutlass.QuantumGram{
+		Rows: t.view.Layout.Shape[0], Cols: t.view.Layout.Shape[1], Triangle: triangle, K: t.view.Addr(), LD: t.view.Layout.Strides[0],
+		Mirror: t.mirrorAt, LDMirror: t.ldMirror, One: 1, Total: g.notes.Addr() + uint64(8*g.tileNotes(g.tiles)),
+	}
+	g.ofStates(&q, a, b, 0, i, j)
+	reads := []*device.Buffer{a.states[0], b.states[0]}
 	if g.options.Normalize {
 		y := g.norms[g.set(g.y)]
 		q.NormX, q.NormY, q.Jitter = g.norms[0].Addr()+uint64(8*i), y.Addr()+uint64(8*j), g.options.Jitter
@@ -44,34 +43,63 @@ func (g *cudaGram) joint(s *device.Stream, a, b *deviceBlock, t target, i, j int
 	if err != nil || need == 0 {
 		return false, err
 	}
-	if single {
-		need = g.kernel.closedWorkspace(r, c, triangle)
-	}
 	work, err := g.room(s, need)
 	if err != nil {
 		return false, err
 	}
 	q.Workspace, q.WorkspaceBytes = work.Addr(), need
-	writes := []*device.Buffer{work}
-	if g.out == nil {
-		// Tiles of several streams write parts of K and of the notes that are apart, and run
-		// beside each other. Nothing reads either before all streams have ended.
-		reads = append(reads, g.result, g.notes)
-	} else {
-		writes = append(writes, t.view.Buffer, g.notes, t.mirror)
-	}
-	g.launches += 2
+	reads, writes := g.uses(t, reads, []*device.Buffer{work})
+	g.launches += gramKernels(q)
 	return true, launchOn(g.dev, s, reads, writes, func(lib *cutlass.Library, ordinal int, stream uint64) error {
-		if !single {
-			return lib.QuantumGram(ordinal, stream, q)
-		}
-		const size = 4
-		return lib.QuantumClosedGram(ordinal, stream, cutlass.QuantumClosedGram{
-			Rows: r, Cols: c, X: reads[0].Addr() + uint64(i)*size, LDX: pointPitch(g.x.n), Y: reads[1].Addr() + uint64(j)*size, LDY: pointPitch(g.y.n),
-			Planar: g.planar, Full: g.full, Dot: g.dot, K: q.K, LD: q.LD, Mirror: q.Mirror, LDMirror: q.LDMirror, Triangle: triangle,
-			One: q.One, Total: q.Total, Workspace: q.Workspace, WorkspaceBytes: need,
-		})
+		return lib.QuantumGram(ordinal, stream, q)
 	})
+}
+
+// uses adds what a tile's kernel writes besides its workspace. Tiles of several streams
+// write parts of K and of the notes that are apart, and run beside each other: nothing
+// reads either before all streams have ended.
+func (g *cudaGram) uses(t target, reads, writes []*device.Buffer) ([]*device.Buffer, []*device.Buffer) {
+	if g.out == nil {
+		return append(reads, g.result, g.notes), writes
+	}
+	return reads, append(writes, t.view.Buffer, g.notes, t.mirror)
+}
+
+// closed is joint for single wires.
+func (g *cudaGram) closed(s *device.Stream, t target, i, j int, triangle bool) (bool, error) {
+	has, err := g.dev.Library().HasQuantumGram(g.dev.Info().Index)
+	if err != nil || !has {
+		return false, err
+	}
+	r, c := t.view.Layout.Shape[0], t.view.Layout.Shape[1]
+	need := g.kernel.closedWorkspace(r, c)
+	work, err := g.room(s, need)
+	if err != nil {
+		return false, err
+	}
+	const size = 4
+	x, y := g.points[0], g.points[g.set(g.y)]
+	w := &g.work
+	w.lib, w.q = g.dev.Library(), cutlass.QuantumClosedGram{
+		Rows: r, Cols: c, X: x.Addr() + uint64(i)*size, LDX: pointPitch(g.x.n), Y: y.Addr() + uint64(j)*size, LDY: pointPitch(g.y.n),
+		Planar: g.planar, Full: g.full, Dot: g.dot, K: t.view.Addr(), LD: t.view.Layout.Strides[0], Mirror: t.mirrorAt, LDMirror: t.ldMirror,
+		Triangle: triangle, One: 1 + g.options.Jitter, Total: g.notes.Addr() + uint64(8*g.tileNotes(g.tiles)),
+		Workspace: work.Addr(), WorkspaceBytes: need,
+	}
+	reads, writes := g.uses(t, append(w.reads[:0], x, y), append(w.writes[:0], work))
+	g.launches += closedKernels(w.q)
+	return true, g.dev.LaunchWork(s, reads, writes, w)
+}
+
+// closedWork starts a tile of single wires. A matrix has one, for all its tiles.
+type closedWork struct {
+	lib           *cutlass.Library
+	q             cutlass.QuantumClosedGram
+	reads, writes [4]*device.Buffer
+}
+
+func (w *closedWork) Start(ordinal int, stream uint64) error {
+	return w.lib.QuantumClosedGram(ordinal, stream, w.q)
 }
 
 // ofStates fills in which states of the block's kernel of that number a tile is made of.
@@ -102,47 +130,64 @@ func (g *cudaGram) factor(s *device.Stream, a, b *deviceBlock, to device.View, k
 	}
 	defer work.Free()
 	q.Workspace, q.WorkspaceBytes = work.Addr(), need
-	g.launches++
+	g.launches += gramKernels(q)
 	reads, writes := []*device.Buffer{a.states[kernel], b.states[kernel]}, []*device.Buffer{to.Buffer, work}
 	return true, launchOn(g.dev, s, reads, writes, func(lib *cutlass.Library, ordinal int, stream uint64) error {
 		return lib.QuantumGram(ordinal, stream, q)
 	})
 }
 
+// gramKernels is how many kernels a tile of states takes: for the planes of x, for those
+// of y where these are others, for the tile and for its sums, which a factor has none of.
+func gramKernels(q cutlass.QuantumGram) int64 {
+	n := int64(4)
+	if q.Triangle {
+		n--
+	}
+	if q.Factor {
+		n--
+	}
+	return n
+}
+
+// closedKernels is gramKernels for single wires: many have no planes, and up to four steps
+// of few add up their sums themselves where vectors can write the rows of K and its mirror.
+func closedKernels(q cutlass.QuantumClosedGram) int64 {
+	if !q.Dot {
+		return 2
+	}
+	n := gramKernels(cutlass.QuantumGram{Triangle: q.Triangle})
+	vectors := func(at uint64, ld, n int) bool { return at%16 == 0 && ld%4 == 0 && n%4 == 0 }
+	if (q.Planar+7)/8+(q.Full+3)/4 <= 4 && vectors(q.K, q.LD, q.Cols) && (q.Mirror == 0 || vectors(q.Mirror, q.LDMirror, q.Rows)) {
+		n--
+	}
+	return n
+}
+
 // room returns the workspace of a stream, which its tiles use one after the other.
 func (g *cudaGram) room(s *device.Stream, need int64) (*device.Buffer, error) {
-	b := g.rooms[s]
-	if b != nil && b.Size() >= need {
-		return b, nil
-	}
-	if b != nil {
-		b.Free()
-		delete(g.rooms, s)
-	}
-	b, err := g.dev.Alloc(need, s)
-	if err != nil {
-		return nil, err
-	}
 	if g.rooms == nil {
-		g.rooms = map[*device.Stream]*device.Buffer{}
+		g.rooms = make([]*device.Buffer, len(g.streams))
 	}
-	g.rooms[s] = b
-	return b, nil
+	room := &g.rooms[slices.Index(g.streams, s)]
+	if *room != nil && (*room).Size() >= need {
+		return *room, nil
+	}
+	(*room).Free()
+	var err error
+	*room, err = g.dev.Alloc(need, s)
+	return *room, err
 }
 
 // closedWorkspace is what gpk_quantum_closed_gram needs for r rows and c columns: sums of
 // every tile, and where there are few wires two planes of 16 numbers for four planar wires or
-// two others, in lines of two such groups.
-func (k *kernel) closedWorkspace(r, c int, triangle bool) int64 {
+// two others, in lines of two such groups, for whole tiles.
+func (k *kernel) closedWorkspace(r, c int) int64 {
 	const side, sums, line = 128, 48, 128
-	need := sums * int64((r+side-1)/side) * int64((c+side-1)/side)
-	w := k.encoded()
-	if !w.dot {
-		return need
-	}
-	lines := int64((w.planar+7)/8 + (w.full+3)/4)
-	if need += line * lines * int64(r); !triangle {
-		need += line * lines * int64(c)
+	down, across := int64((r+side-1)/side), int64((c+side-1)/side)
+	need := sums * down * across
+	if w := k.encoded(); w.dot {
+		need += line * int64((w.planar+7)/8+(w.full+3)/4) * side * (down + across)
 	}
 	return need
 }

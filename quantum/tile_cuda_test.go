@@ -3,6 +3,8 @@ package quantum
 import (
 	"math"
 	"testing"
+
+	"github.com/gpk-go/gpk/cutlass"
 )
 
 // TestSingleBlocks computes K of one block, as it is or in tiles, into poisoned
@@ -58,6 +60,48 @@ func TestSingleBlocks(t *testing.T) {
 					r.K.Free()
 				}
 			}
+		}
+	}
+}
+
+// TestKernelsOf: the report counts the kernels that a tile takes.
+func TestKernelsOf(t *testing.T) {
+	for name, c := range map[string]struct {
+		q    cutlass.QuantumGram
+		want int64
+	}{
+		"states":                {cutlass.QuantumGram{Triangle: true}, 3},
+		"states, rectangular":   {cutlass.QuantumGram{}, 4},
+		"a factor":              {cutlass.QuantumGram{Triangle: true, Factor: true}, 2},
+		"a factor, rectangular": {cutlass.QuantumGram{Factor: true}, 3},
+	} {
+		if n := gramKernels(c.q); n != c.want {
+			t.Errorf("%s: %d kernels, want %d", name, n, c.want)
+		}
+	}
+	square := cutlass.QuantumClosedGram{Rows: 8, Cols: 8, K: 256, LD: 8, Mirror: 256, LDMirror: 8, Triangle: true, Dot: true, Planar: 16}
+	mirrored := cutlass.QuantumClosedGram{Rows: 8, Cols: 12, K: 256, LD: 12, Mirror: 512, LDMirror: 8, Dot: true, Planar: 16}
+	with := func(q cutlass.QuantumClosedGram, f func(*cutlass.QuantumClosedGram)) cutlass.QuantumClosedGram {
+		f(&q)
+		return q
+	}
+	for name, c := range map[string]struct {
+		q    cutlass.QuantumClosedGram
+		want int64
+	}{
+		"many":              {with(square, func(q *cutlass.QuantumClosedGram) { q.Dot, q.Planar = false, 40 }), 2},
+		"many, rectangular": {with(mirrored, func(q *cutlass.QuantumClosedGram) { q.Dot, q.Planar = false, 40 }), 2},
+		"few":               {square, 2},
+		"few, rectangular":  {mirrored, 3},
+		"no vectors":        {with(square, func(q *cutlass.QuantumClosedGram) { q.Rows, q.Cols, q.LD, q.LDMirror = 9, 9, 9, 9 }), 3},
+		"a crooked tile":    {with(mirrored, func(q *cutlass.QuantumClosedGram) { q.K = 260 }), 4},
+		"a narrow mirror":   {with(mirrored, func(q *cutlass.QuantumClosedGram) { q.Rows = 7 }), 4},
+		"no mirror":         {with(mirrored, func(q *cutlass.QuantumClosedGram) { q.Rows, q.Mirror = 7, 0 }), 3},
+		"others too":        {with(square, func(q *cutlass.QuantumClosedGram) { q.Planar, q.Full = 8, 9 }), 2},
+		"five steps":        {with(square, func(q *cutlass.QuantumClosedGram) { q.Planar, q.Full = 8, 13 }), 3},
+	} {
+		if n := closedKernels(c.q); n != c.want {
+			t.Errorf("%s: %d kernels, want %d", name, n, c.want)
 		}
 	}
 }

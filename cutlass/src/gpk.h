@@ -148,6 +148,13 @@ GPK_API int gpk_quantum_angles(int device, uint64_t stream, int x_type, int64_t 
 GPK_API int gpk_quantum_slots(int device, uint64_t stream, int type, int64_t n, int slots, uint64_t code, uint64_t fixed,
                               uint64_t angles, int n_angles, uint64_t out, int64_t sample_stride, int64_t value_stride);
 
+/* The slots of all samples, and what gpk_quantum_angles notes of x and of the angles, in one kernel: value v
+ * of sample i goes to out + i + v ld, with the bits of gpk_quantum_angles and gpk_quantum_slots. Each slot computes
+ * its angles itself; one that no slot has is not looked at. */
+GPK_API int gpk_quantum_points(int device, uint64_t stream, int x_type, int type, int64_t n, int64_t features, uint64_t x, int64_t row,
+                               int64_t col, int angles, uint64_t angle_code, uint64_t coefs, int slots, uint64_t slot_code,
+                               uint64_t fixed, uint64_t out, int64_t ld, uint64_t status);
+
 /* One pass of a program over the states [n, 2^qubits]. A block has 2^local amplitudes of
  * `samples` samples (1 where local < qubits); at: the position of each local bit,
  * then of the others. */
@@ -193,11 +200,22 @@ GPK_API int gpk_normal(int device, uint64_t stream, int type, int64_t n, uint64_
 /* A tile of K, float32, in one kernel, with its mirror and sums: gpk_quantum_closed and
  * gpk_quantum_finish at once. workspace: 48 bytes for each 128 x 128 of rows x cols; with
  * dot, and at a multiple of 128, 128 bytes before it for each eight planar and each four other
- * wires, begun, of each row and, without triangle, column. Without dot lines of x and y begin at
+ * wires, begun, of each row and each column, counted up to multiples of 128. Without dot lines of x and y begin at
  * multiples of 16 bytes. */
 GPK_API int gpk_quantum_closed_gram(int device, uint64_t stream, int64_t rows, int64_t cols, uint64_t x, int64_t ld_x, uint64_t y,
                                     int64_t ld_y, int planar, int full, int dot, uint64_t k, int64_t ld, uint64_t mirror, int64_t ld_mirror,
                                     int triangle, double one, uint64_t total, uint64_t workspace, int64_t workspace_bytes);
+
+/* All of a symmetric K of few wires that nothing connects, n x n, from the samples on: what
+ * gpk_quantum_points and gpk_quantum_closed_gram do. code: codes of angles and slots, coefficients and
+ * constant matrices on the host, which lie at these bytes of it; slots are the points of planar
+ * wires, then of others. notes: `found` words that say nothing was found, then others up to `words`,
+ * three of which, at the end, are the sums. What is not finite makes the third of them NaN.
+ * GPK_ERR_UNSUPPORTED, and nothing was started, where K or the code is not of a form that this can do. */
+GPK_API int gpk_quantum_closed_whole(int device, uint64_t stream, int x_type, int64_t n, int64_t features, uint64_t x, int64_t row, int64_t col,
+                                     int planar, int full, void const* code, int64_t code_bytes, int64_t coefs, int64_t fixed, int64_t angles,
+                                     int64_t slots, uint64_t k, int64_t ld, double one, uint64_t notes, int found, int words, uint64_t workspace,
+                                     int64_t workspace_bytes);
 
 /* k = |<x|y>|^2, float32, of the dense states x [rows, width] and y [cols, width], complex64
  * or real float32, of norm 1, with its mirror, norms and sums as gpk_quantum_finish has them. split: with

@@ -17,7 +17,7 @@
 #define GPK_GEMM_H
 #include <stdint.h>
 
-#define GPK_ABI 3
+#define GPK_ABI 4
 
 #ifdef __cplusplus
 extern "C" {

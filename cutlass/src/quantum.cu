@@ -15,11 +15,14 @@
 // Where a state is larger than a block's memory, local bits are some of its
 // positions, the others are fixed for a block, and there are several passes.
 // All indices b of a whole state are 64 bits wide; positions count bits of b.
+#include <string.h>
+
 #include <atomic>
 
 #include "gpk.h"
 #include "quantum.cuh"
 #include "quantum_closed.cuh"
+#include "quantum_direct.cuh"
 #include "quantum_gram.cuh"
 
 namespace gpk {
@@ -43,24 +46,52 @@ int set_device(int device) {
 __device__ inline void first_of(unsigned long long* word, unsigned long long at) { atomicMin(word, at); }
 
 // The angles of every sample, [n, angles]. status[0]: the first element that is not finite;
-// status[1]: the first such angle. Every product and sum is rounded by itself, as on the
-// host.
+// status[1]: the first such angle.
 template <class X>
 __global__ void angle_kernel(X const* x, int64_t first, int64_t n, int64_t features, int64_t row, int64_t col, int const* code,
                              double const* coefs, int angles, double* out, unsigned long long* status) {
   int64_t const at = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (at < n * features && !isfinite(x[(first + at / features) * row + at % features * col])) first_of(status, first * features + at);
   if (at >= n * angles) return;
-  int64_t const sample = first + at / angles;
-  int const* p = code + code[at % angles];
-  double sum = 0;
-  for (int terms = *p++; terms > 0; --terms) {
-    double v = coefs[*p++];
-    for (int k = *p++; k > 0; --k) v = __dmul_rn(v, static_cast<double>(x[sample * row + *p++ * col]));
-    sum = __dadd_rn(sum, v);
-  }
+  double const sum = angle_of(x, first + at / angles, row, col, code + code[at % angles], coefs);
   if (!isfinite(sum)) first_of(status + 1, first * angles + at);
   out[at] = sum;
+}
+
+// One slot of a sample, p its code: its value v goes to out[(its offset + v) * stride].
+// angle(a) is the sample's angle of number a.
+template <class T, class Angle>
+__device__ __forceinline__ void write_slot(int const* p, double const* fixed, Angle angle, T* out, int64_t stride) {
+  int const kind = p[0], offset = p[1], parts = p[2];
+  p += 3;
+  out += offset * stride;
+  if (kind == SLOT_PHASE) {
+    double s, c;
+    sincos(angle(p[0]), &s, &c);
+    out[0] = static_cast<T>(c);
+    out[stride] = static_cast<T>(s);
+    return;
+  }
+  if (kind == SLOT_BLOCH) {
+    bloch_vector(p, parts, fixed, angle, [&](int i, double v) { out[i * stride] = static_cast<T>(v); });
+    return;
+  }
+  Matrix m{{{1, 0}, {0, 0}, {0, 0}, {1, 0}}};
+  for (int i = 0; i < parts; ++i, p += 3) {
+    m = times(part_matrix(p[0], p[1] >= 0 ? angle(p[1]) : 0, fixed + 8 * p[2]), m);
+  }
+  int const step = kind == SLOT_VECTOR || kind == SLOT_LONG_VECTOR ? 2 : 1;
+  double square = 0;
+  for (int i = 0; i < 4; i += step) {
+    int64_t const to = 2 * (i / step) * stride;
+    T const re = static_cast<T>(m.v[i].re), im = static_cast<T>(m.v[i].im);
+    out[to] = re;
+    out[to + stride] = im;
+    square += static_cast<double>(re) * re + static_cast<double>(im) * im;
+  }
+  // What rounding to float32 has added to the length: up to 4e-8, and as much again on
+  // every wire whose angle is equal.
+  if (kind == SLOT_LONG_VECTOR) out[4 * stride] = static_cast<T>((square - 1) / 2);
 }
 
 // The slots of every sample: value v of one lies at out[sample * sample_stride +
@@ -71,43 +102,26 @@ __global__ void slot_kernel(int64_t n, int slots, int const* code, double const*
   int64_t const at = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (at >= n * slots) return;
   int64_t const sample = at % n;
-  int const* p = code + code[at / n];
   double const* angle = angles + sample * n_angles;
-  int const kind = p[0], offset = p[1], parts = p[2];
-  p += 3;
-  out += sample * sample_stride + offset * value_stride;
-  if (kind == SLOT_PHASE) {
-    double s, c;
-    sincos(angle[p[0]], &s, &c);
-    out[0] = static_cast<T>(c);
-    out[value_stride] = static_cast<T>(s);
-    return;
-  }
-  Matrix m{{{1, 0}, {0, 0}, {0, 0}, {1, 0}}};
-  for (int i = 0; i < parts; ++i, p += 3) {
-    m = times(part_matrix(p[0], p[1] >= 0 ? angle[p[1]] : 0, fixed + 8 * p[2]), m);
-  }
-  if (kind == SLOT_BLOCH) {  // behind the parts: the scale as an index, then where x, y and z go
-    Complex const a = m.v[0], b = m.v[2];
-    double const r[3] = {2 * (a.re * b.re + a.im * b.im), 2 * (a.re * b.im - a.im * b.re),
-                         a.re * a.re + a.im * a.im - b.re * b.re - b.im * b.im};
-    double const scale = p[0] != 0 ? 0.70710678118654752440 : 0.5;
-    for (int c = 0; c < 3; ++c)
-      if (p[1 + c] >= 0) out[p[1 + c] * value_stride] = static_cast<T>(scale * r[c]);
-    return;
-  }
-  int const step = kind == SLOT_VECTOR || kind == SLOT_LONG_VECTOR ? 2 : 1;
-  double square = 0;
-  for (int i = 0; i < 4; i += step) {
-    int64_t const to = 2 * (i / step) * value_stride;
-    T const re = static_cast<T>(m.v[i].re), im = static_cast<T>(m.v[i].im);
-    out[to] = re;
-    out[to + value_stride] = im;
-    square += static_cast<double>(re) * re + static_cast<double>(im) * im;
-  }
-  // What rounding to float32 has added to the length: up to 4e-8, and as much again on
-  // every wire whose angle is equal.
-  if (kind == SLOT_LONG_VECTOR) out[4 * value_stride] = static_cast<T>((square - 1) / 2);
+  write_slot(code + code[at / n], fixed, [&](int a) { return angle[a]; }, out + sample * sample_stride, value_stride);
+}
+
+// Both at once where every angle belongs to few slots, which compute it themselves. An
+// angle that no slot has is not looked at.
+template <class X, class T>
+__global__ void point_kernel(X const* x, int64_t n, int64_t features, int64_t row, int64_t col, int angles, int const* angle_code,
+                             double const* coefs, int slots, int const* slot_code, double const* fixed, T* out, int64_t ld,
+                             unsigned long long* status) {
+  int64_t const at = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (at < n * features && !isfinite(x[at / features * row + at % features * col])) first_of(status, at);
+  if (at >= n * slots) return;
+  int64_t const sample = at % n;
+  auto const angle = [&](int a) {
+    double const sum = angle_of(x, sample, row, col, angle_code + angle_code[a], coefs);
+    if (!isfinite(sum)) first_of(status + 1, sample * angles + a);
+    return sum;
+  };
+  write_slot(slot_code + slot_code[at / n], fixed, angle, out + sample, ld);
 }
 
 // ---- states
@@ -871,11 +885,11 @@ struct Workspace {
   int64_t bytes() const { return x + y + folded + partial; }
 };
 
-// The planes and partial sums of a product of few wires.
+// The planes and partial sums of a product of few wires, as gpk.h says.
 struct FewWires {
   int64_t x, y, partial;
   FewWires(gram::Target const& to, closed::Groups of)
-      : x(128 * of.steps() * to.rows), y(to.triangle ? 0 : 128 * of.steps() * to.cols), partial(48 * int64_t(gram::tiles_of(to.triangle, to.down, to.across))) {}
+      : x(128 * of.steps() * (side * int64_t(to.down))), y(128 * of.steps() * (side * int64_t(to.across))), partial(48 * int64_t(to.down) * to.across) {}
   int64_t bytes() const { return x + y + partial; }
 };
 
@@ -988,6 +1002,20 @@ GPK_API int gpk_quantum_slots(int device, uint64_t stream, int type, int64_t n, 
   return type == GPK_F32 ? over(n * slots, stream, &slot_kernel<float>, all) : over(n * slots, stream, &slot_kernel<double>, all);
 }
 
+GPK_API int gpk_quantum_points(int device, uint64_t stream, int x_type, int type, int64_t n, int64_t features, uint64_t x, int64_t row,
+                               int64_t col, int angles, uint64_t angle_code, uint64_t coefs, int slots, uint64_t slot_code,
+                               uint64_t fixed, uint64_t out, int64_t ld, uint64_t status) {
+  if ((x_type != GPK_F32 && x_type != GPK_F64) || (type != GPK_F32 && type != GPK_F64)) return GPK_ERR_UNSUPPORTED;
+  int64_t const threads = n * (features > slots ? features : slots);
+  if (threads > INT64_C(128) * INT32_MAX) return GPK_ERR_ARGUMENT;
+  if (int const e = set_device(device)) return e;
+  void* params[] = {&x, &n, &features, &row, &col, &angles, &angle_code, &coefs, &slots, &slot_code, &fixed, &out, &ld, &status};
+  if (x_type == GPK_F32) {
+    return type == GPK_F32 ? over(threads, stream, &point_kernel<float, float>, params) : over(threads, stream, &point_kernel<float, double>, params);
+  }
+  return type == GPK_F32 ? over(threads, stream, &point_kernel<double, float>, params) : over(threads, stream, &point_kernel<double, double>, params);
+}
+
 GPK_API int gpk_quantum_pass(int device, uint64_t stream, int type, int64_t n, int qubits, int local, int samples,
                              uint64_t state, uint64_t code, uint64_t slots, int64_t slot_stride, uint64_t angles,
                              int n_angles, uint64_t tables, const int32_t* at) {
@@ -1071,12 +1099,34 @@ GPK_API int gpk_quantum_closed_gram(int device, uint64_t stream, int64_t rows, i
   if (dot != 0) {
     closed::Groups const of{planar, full};
     if (workspace_bytes < FewWires(to, of).bytes() || workspace % 128 != 0) return GPK_ERR_WORKSPACE;
+    if (direct::serves(to, of)) return direct::run(device, s, to, of, x, ld_x, y, ld_y, workspace, total);
     return run_few_wires(device, s, to, of, x, ld_x, y, ld_y, workspace, total);
   }
   int64_t const parts = closed::blocks(to, device);
   if (workspace_bytes < 24 * parts) return GPK_ERR_WORKSPACE;
   int const e = closed::run(device, s, to, x, ld_x, y, ld_y, planar, full);
   return e != 0 ? e : add_up(s, to, parts, total);
+}
+
+GPK_API int gpk_quantum_closed_whole(int device, uint64_t stream, int x_type, int64_t n, int64_t features, uint64_t x, int64_t row, int64_t col,
+                                     int planar, int full, void const* code, int64_t code_bytes, int64_t coefs, int64_t fixed, int64_t angles,
+                                     int64_t slots, uint64_t k, int64_t ld, double one, uint64_t notes, int found, int words, uint64_t workspace,
+                                     int64_t workspace_bytes) {
+  if (n == 0) return 0;
+  if ((x_type != GPK_F32 && x_type != GPK_F64) || code_bytes > direct::most_code) return GPK_ERR_UNSUPPORTED;
+  if (too_many(n, n) || planar + full == 0) return GPK_ERR_ARGUMENT;
+  if (int const e = set_device(device)) return e;
+  gram::Target const to = target(n, n, k, ld, k, ld, true, one, workspace);
+  closed::Groups const of{planar, full};
+  if (!has_hopper(device) || !direct::serves(to, of)) return GPK_ERR_UNSUPPORTED;
+  if (workspace_bytes < FewWires(to, of).bytes() || workspace % 128 != 0) return GPK_ERR_WORKSPACE;
+  direct::Code pass{};
+  pass.coefs = static_cast<int>(coefs), pass.fixed = static_cast<int>(fixed), pass.angles = static_cast<int>(angles), pass.slots = static_cast<int>(slots);
+  memcpy(pass.bytes, code, static_cast<size_t>(code_bytes));
+  direct::Notes const all{reinterpret_cast<unsigned long long*>(notes), found, words};
+  cudaStream_t const s = reinterpret_cast<cudaStream_t>(stream);
+  return x_type == GPK_F32 ? direct::run_samples<float>(device, s, to, of, x, features, row, col, pass, all, workspace)
+                           : direct::run_samples<double>(device, s, to, of, x, features, row, col, pass, all, workspace);
 }
 
 GPK_API int64_t gpk_quantum_gram_workspace(int device, int real, int split, int factor, int64_t rows, int64_t cols, int64_t width,

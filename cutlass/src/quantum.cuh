@@ -72,6 +72,37 @@ __device__ inline Matrix times(Matrix const& a, Matrix const& b) {
   return m;
 }
 
+// The coordinates on Bloch's sphere of what a slot's parts make of |0>, those that it asks for
+// behind them: the scale as an index, then the numbers of x, y and z.
+template <class Angle, class Put>
+__device__ __forceinline__ void bloch_vector(int const* p, int parts, double const* fixed, Angle angle, Put put) {
+  Complex a{1, 0}, b{0, 0};
+  for (int i = 0; i < parts; ++i, p += 3) {
+    Matrix const m = part_matrix(p[0], p[1] >= 0 ? angle(p[1]) : 0, fixed + 8 * p[2]);
+    Complex const first = m.v[0] * a + m.v[1] * b;
+    b = m.v[2] * a + m.v[3] * b;
+    a = first;
+  }
+  double const r[3] = {2 * (a.re * b.re + a.im * b.im), 2 * (a.re * b.im - a.im * b.re),
+                       a.re * a.re + a.im * a.im - b.re * b.re - b.im * b.im};
+  double const scale = p[0] != 0 ? 0.70710678118654752440 : 0.5;
+  for (int c = 0; c < 3; ++c)
+    if (p[1 + c] >= 0) put(p[1 + c], scale * r[c]);
+}
+
+// The sum of terms at p of a sample. Every product and sum is rounded by itself, as on
+// the host.
+template <class X>
+__device__ inline double angle_of(X const* x, int64_t sample, int64_t row, int64_t col, int const* p, double const* coefs) {
+  double sum = 0;
+  for (int terms = *p++; terms > 0; --terms) {
+    double v = coefs[*p++];
+    for (int k = *p++; k > 0; --k) v = __dmul_rn(v, static_cast<double>(x[sample * row + *p++ * col]));
+    sum = __dadd_rn(sum, v);
+  }
+  return sum;
+}
+
 // An amplitude. A real program has no imaginary parts, and the compiler sees it.
 template <class T, bool Real>
 struct Amp {

@@ -154,6 +154,12 @@ int gpk_quantum_slots(int device, uint64_t stream, int type, int64_t n, int slot
   RECORD(type, n, slots, code, fixed, angles, n_angles, out, sample_stride, value_stride);
   return device;
 }
+int gpk_quantum_points(int device, uint64_t stream, int x_type, int type, int64_t n, int64_t features, uint64_t x, int64_t row,
+                       int64_t col, int angles, uint64_t angle_code, uint64_t coefs, int slots, uint64_t slot_code,
+                       uint64_t fixed, uint64_t out, int64_t ld, uint64_t status) {
+  RECORD(x_type, type, n, features, x, row, col, angles, angle_code, coefs, slots, slot_code, fixed, out, ld, status);
+  return device;
+}
 int gpk_quantum_pass(int device, uint64_t stream, int type, int64_t n, int qubits, int local, int samples,
                      uint64_t state, uint64_t code, uint64_t slots, int64_t slot_stride, uint64_t angles,
                      int n_angles, uint64_t tables, const int32_t* at) {
@@ -175,6 +181,14 @@ int gpk_quantum_finish(int device, uint64_t stream, int type, int64_t rows, int6
                        uint64_t norm_y, double jitter, uint64_t total, uint64_t workspace, int64_t workspace_bytes) {
   RECORD(type, rows, cols, k, ld, mirror, ld_mirror, triangle, square, bits(one), norm_x, norm_y, bits(jitter), total,
          workspace, workspace_bytes);
+  return device;
+}
+int gpk_quantum_closed_whole(int device, uint64_t stream, int x_type, int64_t n, int64_t features, uint64_t x, int64_t row, int64_t col,
+                             int planar, int full, void const* code, int64_t code_bytes, int64_t coefs, int64_t fixed, int64_t angles,
+                             int64_t slots, uint64_t k, int64_t ld, double one, uint64_t notes, int found, int words, uint64_t workspace,
+                             int64_t workspace_bytes) {
+  RECORD(x_type, n, features, x, row, col, planar, full, ((unsigned char const*)code)[code_bytes - 1], code_bytes, coefs, fixed, angles, slots, k, ld,
+         bits(one), notes, found, words, workspace, workspace_bytes);
   return device;
 }
 int gpk_quantum_closed_gram(int device, uint64_t stream, int64_t rows, int64_t cols, uint64_t x, int64_t ld_x, uint64_t y,

@@ -1,0 +1,82 @@
+package quantum
+
+import (
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/cutlass"
+	"github.com/gpk-go/gpk/device"
+)
+
+// whole has two kernels compute a symmetric K of few single wires, and nothing else: one
+// turns samples into planes, the other those into K and into what the report says of it.
+// The code is a parameter of the first, so no copy precedes them. What is not finite
+// among the samples makes K's diagonal so; which element it is the usual way finds.
+//
+// It reports false, and has done nothing, for all but one tile of float32 that stays on
+// a Hopper.
+func (g *cudaGram) whole(poison bool) (bool, error) {
+	n := g.x.n
+	if g.long || !g.symmetric() || n == 0 || n%4 != 0 || g.dt != gpk.Float32 || g.options.Normalize || g.options.Output != nil || g.plan.OnHost ||
+		g.plan.streams > 1 || len(g.kernel.blocks) > 0 || min(g.plan.side, g.block()) < n {
+		return false, nil
+	}
+	if err := g.ctx.Err(); err != nil {
+		return false, err
+	}
+	codes := g.kernel.encoded()
+	if codes.wires == nil || codes.wires.nSlots == 0 || !codes.dot || !codes.wires.direct {
+		return false, nil
+	}
+	if has, err := g.dev.Library().HasQuantumGram(g.dev.Info().Index); err != nil || !has {
+		return false, err
+	}
+	p := g.kernel.packed(1)
+	g.side = n
+	g.noteBytes = p.notes
+	g.streams = []*device.Stream{g.s}
+	for _, of := range []struct {
+		to    **device.Buffer
+		bytes int64
+	}{{&g.notes, int64(p.notes)}, {&g.planes, g.kernel.closedWorkspace(n, n)}} {
+		var err error
+		if *of.to, err = g.alloc(of.bytes); err != nil {
+			return false, err
+		}
+	}
+	var err error
+	if g.result, err = g.dev.Alloc(int64(n)*int64(n)*int64(g.dt.Size()), g.s); err != nil {
+		return false, err
+	}
+	if poison {
+		if err := g.poison(); err != nil {
+			return false, err
+		}
+	}
+	x, at := &g.sources[0], &p.codes[0]
+	words := p.notes / 8
+	done := false
+	err = g.timed(productTime, g.s, func() error {
+		return launchOn(g.dev, g.s, []*device.Buffer{x.buf}, []*device.Buffer{g.result, g.notes, g.planes}, func(lib *cutlass.Library, ordinal int, stream uint64) error {
+			var err error
+			done, err = lib.QuantumClosedWhole(ordinal, stream, cutlass.QuantumClosedWhole{
+				XType: x.dt, N: n, Features: x.features, X: x.addr, Row: x.row, Col: x.col, Planar: codes.planar, Full: codes.full, Code: p.bytes[p.notes:],
+				Coefs: at.coefs - uint64(p.notes), Fixed: at.fixed - uint64(p.notes), Angles: at.angles - uint64(p.notes), Slots: at.slots - uint64(p.notes),
+				K: g.result.Addr(), LD: n, One: 1 + g.options.Jitter, Notes: g.notes.Addr(), Found: words - tileWords, Words: words,
+				Workspace: g.planes.Addr(), WorkspaceBytes: g.planes.Size(),
+			})
+			return err
+		})
+	})
+	if err != nil {
+		return false, err
+	}
+	if !done {
+		g.started, g.edge = nil, nil
+		g.result.Free()
+		g.result = nil
+		return false, nil
+	}
+	g.launches += 2
+	g.entries = append(g.entries, int64(n)*int64(n+1)/2)
+	g.tiles, g.builds[0] = 1, []int{1}
+	return true, g.finish()
+}
