@@ -311,8 +311,13 @@ func (g *cpuGram[T]) multiplyBlock(p *program, i int, a, b *stateBlock[T], tile 
 		}
 		return v
 	}
+	// The errors of factors add up: sums of a few dozen products halve them.
+	chain := 0
+	if len(g.kernel.blocks) > 1 {
+		chain = 64
+	}
 	g.report.Launches++
-	cpu.Overlaps(r, cols, d, vectors(a, i0), vectors(b, j0), diagonal, func(o cpu.OverlapPart[T]) {
+	cpu.Overlaps(r, cols, d, vectors(a, i0), vectors(b, j0), diagonal, chain, func(o cpu.OverlapPart[T]) {
 		at := tile[o.Row*ld+o.Col:]
 		if p.real {
 			square1(at, ld, o.P[0], o.LD, o.Rows, o.Cols, first)

@@ -31,8 +31,10 @@ type OverlapPart[T float32 | float64] struct {
 // whose number in b is below that in a may be left out. The operands are packed
 // once, for all three products, and nothing of the size of the result is stored.
 //
-// The bits do not depend on GOMAXPROCS.
-func Overlaps[T float32 | float64](m, n, k int, a, b Vectors[T], upper bool, finish func(OverlapPart[T])) {
+// chain bounds how many products are added up one after the other, before their sum is
+// added to those of others; 0 leaves it to what is fastest. The bits do not depend on
+// GOMAXPROCS.
+func Overlaps[T float32 | float64](m, n, k int, a, b Vectors[T], upper bool, chain int, finish func(OverlapPart[T])) {
 	if m == 0 || n == 0 {
 		return
 	}
@@ -45,7 +47,11 @@ func Overlaps[T float32 | float64](m, n, k int, a, b Vectors[T], upper bool, fin
 		dt = dtype.Float32
 	}
 	o.plus, o.minus = kernels.binary(expr.Add, dt).vv, kernels.binary(expr.Sub, dt).vv
-	o.kc = roundUp(ceilDiv(k, ceilDiv(k, o.v.kc)), 8)
+	most := o.v.kc
+	if chain > 0 {
+		most = min(most, chain)
+	}
+	o.kc = roundUp(ceilDiv(k, ceilDiv(k, most)), 8)
 	// Stretches of columns, as for a product.
 	nc := packedBytes / (k * o.planes * o.size())
 	nc = roundUp(min(max(nc, minColumns), maxColumns), o.v.nr)

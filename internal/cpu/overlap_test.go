@@ -48,7 +48,8 @@ func testOverlaps[T float32 | float64](t *testing.T, name string, unit float64, 
 		if k < least {
 			continue
 		}
-		for _, complex := range []bool{false, true} {
+		for i, complex := range []bool{false, true, false, true} {
+			chain := i / 2 * 64
 			for _, upper := range []bool{false, true} {
 				ld := 2*k + rng.IntN(3)
 				a, b := make([]T, m*ld+2*k), make([]T, n*ld+2*k)
@@ -67,7 +68,7 @@ func testOverlaps[T float32 | float64](t *testing.T, name string, unit float64, 
 						out[i] = T(math.NaN())
 					}
 					var mu sync.Mutex
-					Overlaps(m, n, k, x, y, upper, func(o OverlapPart[T]) {
+					Overlaps(m, n, k, x, y, upper, chain, func(o OverlapPart[T]) {
 						mu.Lock()
 						defer mu.Unlock()
 						for i := range o.Rows {
@@ -155,7 +156,7 @@ func TestOverlapStretches(t *testing.T) {
 		run := func(upper bool) ([]float32, []int) {
 			out, seen := make([]float32, s.m*s.n*3), make([]int, s.m*s.n)
 			var mu sync.Mutex
-			Overlaps(s.m, s.n, s.k, a, b, upper, func(o OverlapPart[float32]) {
+			Overlaps(s.m, s.n, s.k, a, b, upper, 0, func(o OverlapPart[float32]) {
 				mu.Lock()
 				defer mu.Unlock()
 				for y := range o.Rows {
