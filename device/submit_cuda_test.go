@@ -504,7 +504,7 @@ func TestQueuedFailureReachesBoundary(t *testing.T) {
 			if err := mix(d.main, f, other, 0, 0); err != nil { // started at once: the first
 				t.Fatal(err)
 			}
-			if err := mix(d.main, f, failed, 500, 700); err != nil {
+			if err := mix(d.main, f, failed, 100_000, 700); err != nil {
 				t.Fatal(err)
 			}
 			if name == "of what was not written" {
