@@ -212,8 +212,8 @@ func (l *Library) QuantumGramWorkspace(device int, q QuantumGram) (int64, error)
 		flag(q.Real), flag(q.Split), flag(q.Factor), C.int64_t(q.Rows), C.int64_t(q.Cols), C.int64_t(q.Width), flag(q.Triangle)))
 }
 
-// HasQuantumGram reports whether the device and the build have the kernels of QuantumGram
-// and QuantumClosedGram. The library is asked once for each device.
+// HasQuantumGram reports whether the device and the build have the kernels of QuantumGram,
+// QuantumClosedGram and QuantumClosedWhole. The library is asked once for each device.
 func (l *Library) HasQuantumGram(device int) (bool, error) {
 	kept := 0 <= device && device < len(l.grams)
 	if kept {

@@ -17,7 +17,7 @@ import (
 // states at once, products by gpk's.
 type cudaEngine struct {
 	poison bool // fill K with NaN first, to see that all of it is written
-	long   bool // no kernels that do several steps at once
+	long   bool // not by whole
 }
 
 // Bounds of one piece of work.

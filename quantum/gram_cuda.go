@@ -88,7 +88,7 @@ func (e cudaEngine) gram(ctx context.Context, j *job) error {
 		g.k.Free()
 		g.k = nil
 		again := &cudaGram{job: j, ctx: ctx, dt: g.dt, long: true}
-		if more := again.run(e.poison); more != nil {
+		if more := again.run(e.poison); errors.Is(more, gpk.ErrNonFinite) || more != nil && ctx.Err() != nil {
 			err = more
 		}
 		again.free()

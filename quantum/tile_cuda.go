@@ -150,15 +150,19 @@ func gramKernels(q cutlass.QuantumGram) int64 {
 	return n
 }
 
-// closedKernels is gramKernels for single wires: many have no planes, and up to four steps
-// of few add up their sums themselves where vectors can write the rows of K and its mirror.
+// direct reports whether so many wires are few enough for the kernels that write K from
+// registers.
+func direct(planar, full int) bool { return (planar+7)/8+(full+3)/4 <= 4 }
+
+// closedKernels is gramKernels for single wires: many have no planes, and few
+// add up their sums themselves where vectors can write the rows of K and its mirror.
 func closedKernels(q cutlass.QuantumClosedGram) int64 {
 	if !q.Dot {
 		return 2
 	}
 	n := gramKernels(cutlass.QuantumGram{Triangle: q.Triangle})
 	vectors := func(at uint64, ld, n int) bool { return at%16 == 0 && ld%4 == 0 && n%4 == 0 }
-	if (q.Planar+7)/8+(q.Full+3)/4 <= 4 && vectors(q.K, q.LD, q.Cols) && (q.Mirror == 0 || vectors(q.Mirror, q.LDMirror, q.Rows)) {
+	if direct(q.Planar, q.Full) && vectors(q.K, q.LD, q.Cols) && (q.Mirror == 0 || vectors(q.Mirror, q.LDMirror, q.Rows)) {
 		n--
 	}
 	return n

@@ -6,12 +6,15 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
+// mostParameter is how long a code may be that is a kernel's parameter.
+const mostParameter = 3584
+
 // whole has two kernels compute a symmetric K of few single wires, and nothing else: one
 // turns samples into planes, the other those into K and into what the report says of it.
 // The code is a parameter of the first, so no copy precedes them. What is not finite
 // among the samples makes K's diagonal so; which element it is the usual way finds.
 //
-// It reports false, and has done nothing, for all but one tile of float32 that stays on
+// It reports false, and has started nothing, for all but one tile of float32 that stays on
 // a Hopper.
 func (g *cudaGram) whole(poison bool) (bool, error) {
 	n := g.x.n
@@ -30,6 +33,9 @@ func (g *cudaGram) whole(poison bool) (bool, error) {
 		return false, err
 	}
 	p := g.kernel.packed(1)
+	if !direct(codes.planar, codes.full) || len(p.bytes)-p.notes > mostParameter {
+		return false, nil
+	}
 	g.side = n
 	g.noteBytes = p.notes
 	g.streams = []*device.Stream{g.s}
@@ -69,10 +75,11 @@ func (g *cudaGram) whole(poison bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if !done {
+	if !done { // the library knows better
 		g.started, g.edge = nil, nil
 		g.result.Free()
-		g.result = nil
+		g.release()
+		g.result, g.notes, g.planes = nil, nil, nil
 		return false, nil
 	}
 	g.launches += 2

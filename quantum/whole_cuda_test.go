@@ -12,8 +12,8 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// TestWhole: K of single wires has the same bits, and errors the same words, whether two
-// kernels compute all of it or each step is one.
+// TestWhole: K of single wires has the same bits, and errors the same words, whether whole
+// computes it or not; more wires and longer codes than it takes go the usual way.
 func TestWhole(t *testing.T) {
 	onCPU(t)
 	dev := testDevice(t)
@@ -42,7 +42,7 @@ func TestWhole(t *testing.T) {
 		r.K = j.k
 		return r, err
 	}
-	for _, of := range []struct{ planar, full int }{{1, 0}, {8, 0}, {16, 0}, {0, 3}, {0, 16}, {5, 3}, {9, 5}} {
+	for _, of := range []struct{ planar, full int }{{1, 0}, {8, 0}, {16, 0}, {0, 3}, {0, 16}, {5, 3}, {9, 5}, {0, 20}} {
 		q := of.planar + of.full
 		c := NewCircuit(q)
 		for w := range q {
@@ -68,7 +68,7 @@ func TestWhole(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s: %v", name, err)
 				}
-				if dev.Info().SM == 90 && (one.Report.Launches != 2 || long.Report.Launches <= 2) {
+				if dev.Info().SM == 90 && ((one.Report.Launches == 2) != direct(of.planar, of.full) || long.Report.Launches <= 2) {
 					t.Errorf("%s: %d and %d launches", name, one.Report.Launches, long.Report.Launches)
 				}
 				a, b := values(t, one.K), values(t, long.K)
@@ -97,6 +97,15 @@ func TestWhole(t *testing.T) {
 			}
 		}
 	}
+	long := NewCircuit(16)
+	for w := range 16 {
+		long.H(w).RZ(w, Feature(w)).H(w).RZ(w, Feature(w))
+	}
+	r, err := run(cudaEngine{poison: true}, long, arrayOf(randomSamples(rng, 8, 16), 16).Cast(gpk.Float32).To(dev), Options{})
+	if err != nil || r.Report.Launches <= 2 {
+		t.Errorf("a long code: %v, report %+v", err, r.Report)
+	}
+	r.K.Free()
 	// An angle that overflows.
 	c := NewCircuit(2).RY(0, Feature(0).Mul(Feature(0))).RY(1, Feature(1))
 	x := gpk.FromSlice([]float64{1, 2, 1e200, 3, 4, 5, 6, 7}, 4, 2).To(dev)
