@@ -66,7 +66,7 @@ func (s *suite) quantumReport(t *testing.T) {
 		p := r.Report
 		// Kernels that turn samples into a closed form at once have neither states nor copies apart.
 		once := gpu && p.Path == quantum.Product && p.Launches == 2
-		if p.States <= 0 && !once || p.Product <= 0 || p.Other < 0 || p.Copy < 0 || p.Total < p.States || p.Total < p.Product {
+		if (p.States <= 0) != once || p.States < 0 || p.Product <= 0 || p.Other < 0 || p.Copy < 0 || p.Total < p.States || p.Total < p.Product {
 			t.Errorf("%+v: seconds %+v", o, p)
 		}
 		if p.Pairs != n*(n+1)/2 || math.Abs(p.PairsPerSecond*p.Total.Seconds()/float64(p.Pairs)-1) > 1e-6 || p.Launches < 1 || p.Path != r.Plan.Path || p.Precision != o.Precision {
@@ -75,7 +75,7 @@ func (s *suite) quantumReport(t *testing.T) {
 		if p.MaxBuilds < 1 && p.Path == quantum.General || p.MaxBuilds > r.Plan.Builds || !(p.MaxDiagonalError >= 0) || p.MaxDiagonalError > 1e-4 || o.Precision == quantum.Double && p.MaxDiagonalError > 1e-12 {
 			t.Errorf("%+v: %+v of %+v", o, p, r.Plan)
 		}
-		if gpu && (p.Copy <= 0 || p.FromDevice <= 0 || !(p.FromDeviceGBs > 0) || (p.ToDevice <= 0 || !(p.ToDeviceGBs > 0)) && !once) {
+		if gpu && (p.Copy <= 0 || p.FromDevice <= 0 || !(p.FromDeviceGBs > 0) || (p.ToDevice <= 0) != once || p.ToDevice < 0 || (p.ToDeviceGBs > 0) == once) {
 			t.Errorf("%+v: copies %+v", o, p)
 		}
 		if onHost := gpu && (o.Output != nil || r.Plan.OnHost); onHost && (p.FromDevice < int64(n*n*4) || p.Writing <= 0) {
