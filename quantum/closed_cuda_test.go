@@ -83,7 +83,7 @@ func TestWires(t *testing.T) {
 						}
 					}
 					bound := 2e-9
-					if n > 264 { // what float32 adds up, 1,024 entries and more at a time
+					if n > 264 && *deviceName != "cpu" { // what float32 adds up, 1,024 entries and more at a time
 						bound = 0x1p-23 * sum / float64(pairs)
 					}
 					if mean := sum / float64(pairs); pairs > 0 && !(math.Abs(r.Report.OffDiagonalMean-mean) <= bound) {

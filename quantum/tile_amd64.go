@@ -48,6 +48,9 @@ func factorsAVX64(out *float64, ld int, packed, point, panel *float64, rows, pla
 func mirrorAVX32(dst *float32, ld int, packed *float32, rows, cols int, shift float64, sums *laneSums)
 
 //go:noescape
+func mirrorAVX512F32(dst *float32, ld int, packed *float32, rows, cols int, shift float64, sums *laneSums)
+
+//go:noescape
 func mirrorAVX64(dst *float64, ld int, packed *float64, rows, cols int, shift float64, sums *laneSums)
 
 //go:noescape
@@ -66,5 +69,6 @@ func init() {
 		without32, without64 := *kernels32, *kernels64
 		narrower32, narrower64 = &without32, &without64
 		kernels32.factors, kernels64.factors = factorsAVX512F32, factorsAVX512F64
+		kernels32.mirror = mirrorAVX512F32
 	}
 }

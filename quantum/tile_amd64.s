@@ -108,6 +108,187 @@ write:                    \
 	VZEROUPPER;              \
 	RET
 
+// mirror: a block of eight by eight, or four by four, at a time, from a packed block to
+// its transpose; and on the way the moments.
+
+// d is the difference of v to Y15; its square is added to q.
+#define SQUARE32(v, d, q) \
+	VMOVAPS     v, d;                 \
+	VFMSUB132PS ·large32(SB), Y15, d; \
+	VFMADD231PS d, d, q
+
+// Four columns of the block that lies in a, b, c and d: rows 0-3 in the lower halves,
+// 4-7 in the upper ones.
+#define COLUMNS32(a, b, c, d, to) \
+	VUNPCKLPS b, a, Y8;      \
+	VUNPCKHPS b, a, b;       \
+	VUNPCKLPS d, c, a;       \
+	VUNPCKHPS d, c, d;       \
+	VUNPCKLPD a, Y8, c;      \
+	VMOVUPS   c, (to);       \
+	VUNPCKHPD a, Y8, a;      \
+	VMOVUPS   a, (to)(R8*1); \
+	VUNPCKLPD d, b, c;       \
+	VMOVUPS   c, (to)(R8*2); \
+	VUNPCKHPD d, b, d;       \
+	VMOVUPS   d, (to)(R10*1)
+
+// The eight lanes of s, whose lower half is x, as four of float64 to to.
+#define PROMOTE(s, x, to, by) \
+	VCVTPS2PD    x, to;    \
+	VEXTRACTF128 $1, s, x; \
+	VCVTPS2PD    x, by;    \
+	VADDPD       by, to, to
+
+// Y11 has sums, in float64: differences in float32 lose entries far below the shift, always
+// to the same side. Transposing keeps one unit busy and leaves the others time. Y12 to Y14
+// have squares, which are promoted after all rows. They are of differences times 2^56, whose
+// squares neither vanish nor overflow.
+#define MIRROR32(START, SUMS, FOLD) \
+	MOVQ dst+0(FP), DI; \
+	MOVQ ld+8(FP), R8; \
+	MOVQ packed+16(FP), SI; \
+	MOVQ rows+24(FP), R12; \
+	MOVQ cols+32(FP), R9; \
+	VCVTSD2SS shift+40(FP), X15, X15; \
+	VBROADCASTSS X15, Y15; \
+	VMULPS ·large32(SB), Y15, Y15; \
+	MOVQ sums+48(FP), R11; \
+	VXORPS Y11, Y11, Y11; \
+	START; \
+	SHLQ $2, R8; \
+	LEAQ (R8)(R8*2), R10; \
+eight: \
+	VXORPS Y12, Y12, Y12; \
+	VXORPS Y13, Y13, Y13; \
+	VXORPS Y14, Y14, Y14; \
+	MOVQ SI, AX; \
+	MOVQ DI, BX; \
+	LEAQ (DI)(R8*4), DX; \
+	MOVQ R12, CX; \
+block: \
+	VMOVUPS 0(AX), X0; \
+	VMOVUPS 128(AX), X1; \
+	VMOVUPS 256(AX), X2; \
+	VMOVUPS 384(AX), X3; \
+	VMOVUPS 16(AX), X4; \
+	VMOVUPS 144(AX), X5; \
+	VMOVUPS 272(AX), X6; \
+	VMOVUPS 400(AX), X7; \
+	VINSERTF128 $1, 512(AX), Y0, Y0; \
+	VINSERTF128 $1, 640(AX), Y1, Y1; \
+	VINSERTF128 $1, 768(AX), Y2, Y2; \
+	VINSERTF128 $1, 896(AX), Y3, Y3; \
+	VINSERTF128 $1, 528(AX), Y4, Y4; \
+	VINSERTF128 $1, 656(AX), Y5, Y5; \
+	VINSERTF128 $1, 784(AX), Y6, Y6; \
+	VINSERTF128 $1, 912(AX), Y7, Y7; \
+	SQUARE32(Y0, Y8, Y12); \
+	SQUARE32(Y1, Y9, Y13); \
+	SQUARE32(Y2, Y8, Y14); \
+	SQUARE32(Y3, Y9, Y12); \
+	SQUARE32(Y4, Y8, Y13); \
+	SQUARE32(Y5, Y9, Y14); \
+	SQUARE32(Y6, Y8, Y12); \
+	SQUARE32(Y7, Y9, Y13); \
+	SUMS; \
+	COLUMNS32(Y0, Y1, Y2, Y3, BX); \
+	COLUMNS32(Y4, Y5, Y6, Y7, DX); \
+	ADDQ $1024, AX; \
+	ADDQ $32, BX; \
+	ADDQ $32, DX; \
+	SUBQ $8, CX; \
+	JG block; \
+	VADDPS Y13, Y12, Y12; \
+	VADDPS Y14, Y12, Y12; \
+	PROMOTE(Y12, X12, Y9, Y10); \
+	VBROADCASTSD ·small64(SB), Y10; \
+	VMULPD Y10, Y9, Y9; \
+	VFMADD213PD 32(R11), Y10, Y9; \
+	VMOVUPD Y9, 32(R11); \
+	ADDQ $32, SI; \
+	LEAQ (DI)(R8*8), DI; \
+	SUBQ $8, R9; \
+	JG eight; \
+	FOLD; \
+	MOVQ rows+24(FP), AX; \
+	IMULQ cols+32(FP), AX; \
+	SHRQ $2, AX; \
+	VCVTSI2SDQ AX, X9, X9; \
+	VBROADCASTSD X9, Y9; \
+	VBROADCASTSD shift+40(FP), Y10; \
+	VFNMADD231PD Y10, Y9, Y11; \
+	VADDPD (R11), Y11, Y11; \
+	VMOVUPD Y11, (R11); \
+	VZEROUPPER; \
+	RET
+
+#define NONE
+
+#define SUMS256 \
+	VCVTPS2PD 0(AX), Y8; \
+	VCVTPS2PD 16(AX), Y9; \
+	VCVTPS2PD 128(AX), Y10; \
+	VADDPD Y10, Y8, Y8; \
+	VCVTPS2PD 144(AX), Y10; \
+	VADDPD Y10, Y9, Y9; \
+	VCVTPS2PD 256(AX), Y10; \
+	VADDPD Y10, Y8, Y8; \
+	VCVTPS2PD 272(AX), Y10; \
+	VADDPD Y10, Y9, Y9; \
+	VCVTPS2PD 384(AX), Y10; \
+	VADDPD Y10, Y8, Y8; \
+	VCVTPS2PD 400(AX), Y10; \
+	VADDPD Y10, Y9, Y9; \
+	VCVTPS2PD 512(AX), Y10; \
+	VADDPD Y10, Y8, Y8; \
+	VCVTPS2PD 528(AX), Y10; \
+	VADDPD Y10, Y9, Y9; \
+	VCVTPS2PD 640(AX), Y10; \
+	VADDPD Y10, Y8, Y8; \
+	VCVTPS2PD 656(AX), Y10; \
+	VADDPD Y10, Y9, Y9; \
+	VCVTPS2PD 768(AX), Y10; \
+	VADDPD Y10, Y8, Y8; \
+	VCVTPS2PD 784(AX), Y10; \
+	VADDPD Y10, Y9, Y9; \
+	VCVTPS2PD 896(AX), Y10; \
+	VADDPD Y10, Y8, Y8; \
+	VCVTPS2PD 912(AX), Y10; \
+	VADDPD Y10, Y9, Y9; \
+	VADDPD Y9, Y8, Y8; \
+	VADDPD Y8, Y11, Y11
+
+#define START512 \
+	VPXORQ Z16, Z16, Z16; \
+	VPXORQ Z17, Z17, Z17; \
+	VPXORQ Z18, Z18, Z18
+
+#define SUMS512 \
+	VCVTPS2PD 0(AX), Z8; \
+	VCVTPS2PD 128(AX), Z9; \
+	VCVTPS2PD 256(AX), Z10; \
+	VADDPD Z8, Z16, Z16; \
+	VADDPD Z9, Z17, Z17; \
+	VADDPD Z10, Z18, Z18; \
+	VCVTPS2PD 384(AX), Z8; \
+	VCVTPS2PD 512(AX), Z9; \
+	VCVTPS2PD 640(AX), Z10; \
+	VADDPD Z8, Z16, Z16; \
+	VADDPD Z9, Z17, Z17; \
+	VADDPD Z10, Z18, Z18; \
+	VCVTPS2PD 768(AX), Z8; \
+	VCVTPS2PD 896(AX), Z9; \
+	VADDPD Z8, Z16, Z16; \
+	VADDPD Z9, Z17, Z17
+
+#define FOLD512 \
+	VADDPD Z17, Z16, Z16; \
+	VADDPD Z18, Z16, Z16; \
+	VEXTRACTF64X4 $1, Z16, Y8; \
+	VMOVAPD Z16, Z11; \
+	VADDPD Y8, Y11, Y11
+
 // func combine3AVX32(out *float32, ld int, p1, p2, p3 *float32, lp, rows, n int, first bool)
 TEXT ·combine3AVX32(SB), NOSPLIT, $0-65
 	COMBINE(VADDPS, VSUBPS, VMULPS, VFMADD231PS, 2)
@@ -355,123 +536,13 @@ loop:
 	VZEROUPPER
 	RET
 
-// mirror: a block of eight by eight, or four by four, at a time, from a packed block to
-// its transpose; and on the way the moments.
-
-// d is the difference of v to Y15; its square is added to q.
-#define MOMENT32(v, d, q) \
-	VMOVAPS     v, d;                 \
-	VFMSUB132PS ·large32(SB), Y15, d; \
-	VFMADD231PS d, d, q
-
-// Four columns of the block that lies in a, b, c and d: rows 0-3 in the lower halves,
-// 4-7 in the upper ones.
-#define COLUMNS32(a, b, c, d, to) \
-	VUNPCKLPS b, a, Y8;      \
-	VUNPCKHPS b, a, b;       \
-	VUNPCKLPS d, c, a;       \
-	VUNPCKHPS d, c, d;       \
-	VUNPCKLPD a, Y8, c;      \
-	VMOVUPS   c, (to);       \
-	VUNPCKHPD a, Y8, a;      \
-	VMOVUPS   a, (to)(R8*1); \
-	VUNPCKLPD d, b, c;       \
-	VMOVUPS   c, (to)(R8*2); \
-	VUNPCKHPD d, b, d;       \
-	VMOVUPS   d, (to)(R10*1)
-
-// The eight lanes of s, whose lower half is x, as four of float64 to to.
-#define PROMOTE(s, x, to, by) \
-	VCVTPS2PD    x, to;    \
-	VEXTRACTF128 $1, s, x; \
-	VCVTPS2PD    x, by;    \
-	VADDPD       by, to, to
-
 // func mirrorAVX32(dst *float32, ld int, packed *float32, rows, cols int, shift float64, sums *laneSums)
-//
-// Y11 has sums, in float64 and of eight rows in float32, Y12 to Y14 squares, which are
-// promoted after all rows. They are of differences times 2^56, whose squares neither vanish
-// nor overflow.
 TEXT ·mirrorAVX32(SB), NOSPLIT, $0-56
-	MOVQ dst+0(FP), DI
-	MOVQ ld+8(FP), R8
-	MOVQ packed+16(FP), SI
-	MOVQ rows+24(FP), R12
-	MOVQ cols+32(FP), R9
-	VCVTSD2SS shift+40(FP), X15, X15
-	VBROADCASTSS X15, Y15
-	VMULPS ·large32(SB), Y15, Y15
-	MOVQ sums+48(FP), R11
-	VXORPS Y11, Y11, Y11
-	SHLQ $2, R8
-	LEAQ (R8)(R8*2), R10
+	MIRROR32(NONE, SUMS256, NONE)
 
-eight:
-	VXORPS Y12, Y12, Y12
-	VXORPS Y13, Y13, Y13
-	VXORPS Y14, Y14, Y14
-	MOVQ SI, AX
-	MOVQ DI, BX
-	LEAQ (DI)(R8*4), DX
-	MOVQ R12, CX
-
-block:
-	VMOVUPS 0(AX), X0
-	VMOVUPS 128(AX), X1
-	VMOVUPS 256(AX), X2
-	VMOVUPS 384(AX), X3
-	VMOVUPS 16(AX), X4
-	VMOVUPS 144(AX), X5
-	VMOVUPS 272(AX), X6
-	VMOVUPS 400(AX), X7
-	VINSERTF128 $1, 512(AX), Y0, Y0
-	VINSERTF128 $1, 640(AX), Y1, Y1
-	VINSERTF128 $1, 768(AX), Y2, Y2
-	VINSERTF128 $1, 896(AX), Y3, Y3
-	VINSERTF128 $1, 528(AX), Y4, Y4
-	VINSERTF128 $1, 656(AX), Y5, Y5
-	VINSERTF128 $1, 784(AX), Y6, Y6
-	VINSERTF128 $1, 912(AX), Y7, Y7
-	MOMENT32(Y0, Y8, Y12)
-	MOMENT32(Y1, Y9, Y13)
-	VADDPS Y9, Y8, Y8
-	MOMENT32(Y2, Y9, Y14)
-	MOMENT32(Y3, Y10, Y12)
-	VADDPS Y10, Y9, Y9
-	VADDPS Y9, Y8, Y8
-	MOMENT32(Y4, Y9, Y13)
-	MOMENT32(Y5, Y10, Y14)
-	VADDPS Y10, Y9, Y9
-	VADDPS Y9, Y8, Y8
-	MOMENT32(Y6, Y9, Y12)
-	MOMENT32(Y7, Y10, Y13)
-	VADDPS Y10, Y9, Y9
-	VADDPS Y9, Y8, Y8
-	PROMOTE(Y8, X8, Y9, Y10)
-	VADDPD Y9, Y11, Y11
-	COLUMNS32(Y0, Y1, Y2, Y3, BX)
-	COLUMNS32(Y4, Y5, Y6, Y7, DX)
-	ADDQ $1024, AX
-	ADDQ $32, BX
-	ADDQ $32, DX
-	SUBQ $8, CX
-	JG block
-	VADDPS Y13, Y12, Y12
-	VADDPS Y14, Y12, Y12
-	PROMOTE(Y12, X12, Y9, Y10)
-	VBROADCASTSD ·small64(SB), Y10
-	VMULPD Y10, Y9, Y9
-	VFMADD213PD 32(R11), Y10, Y9
-	VMOVUPD Y9, 32(R11)
-	ADDQ $32, SI
-	LEAQ (DI)(R8*8), DI
-	SUBQ $8, R9
-	JG eight
-	VBROADCASTSD ·small64(SB), Y10
-	VFMADD213PD (R11), Y10, Y11
-	VMOVUPD Y11, (R11)
-	VZEROUPPER
-	RET
+// func mirrorAVX512F32(dst *float32, ld int, packed *float32, rows, cols int, shift float64, sums *laneSums)
+TEXT ·mirrorAVX512F32(SB), NOSPLIT, $0-56
+	MIRROR32(START512, SUMS512, FOLD512)
 
 // Sums to Y8 and Y9, squares to Y10 and Y11.
 #define MOMENT64(v, s, q) \

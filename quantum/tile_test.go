@@ -185,7 +185,7 @@ func testTileKernels[T number](t *testing.T, eps float64) {
 			}
 		}
 		sum, squares := sums.total()
-		if n := float64(r*cols) * eps / 4; !(math.Abs(sum-2*want[0]) <= n*scale) || !(math.Abs(squares-2*want[1]) <= n*scale*scale) {
+		if n := float64(r*cols) * scale; !(math.Abs(sum-2*want[0]) <= n*1e-15) || !(math.Abs(squares-2*want[1]) <= n*scale*eps/4) {
 			t.Fatalf("mirror of %d x %d at %v: moments %v and %v, want %v and %v", r, cols, scale, sum, squares, 2*want[0], 2*want[1])
 		}
 	}

@@ -271,8 +271,8 @@ func (b *bloch[T]) strips(i0, r int) int {
 }
 
 // typical is about the mean of the tile's first entries, those of a block, without what
-// lies on the diagonal and below. It has 16 bits, so that differences to it are exact in
-// float32, or rounded to either side alike.
+// lies on the diagonal and below. It has 16 bits, so that differences to it, which are
+// squared in float32, are exact or rounded to either side alike.
 func (b *bloch[T]) typical(i0, r, j0, cols int, diagonal bool) float64 {
 	r, cols = min(r, b.lanes), min(cols, b.lanes)
 	out := make([]T, r*cols)
