@@ -529,12 +529,21 @@ func (v *value) startLocked(to *value) error {
 		v.set.redo(v)
 		defer v.set.redone(v)
 		if err := v.op.stale(to); err != nil {
-			v.open, v.err = false, err
-			v.op.release()
+			v.expire(err)
 			return err
 		}
 	}
 	return v.compute()
+}
+
+// expire notes that the value is stale, unless what took it may yet need what computes
+// it: that is as old as this value is, and is computed before its inputs are written,
+// which may only have been announced. mu is held.
+func (v *value) expire(err error) {
+	if !v.lent {
+		v.open, v.err = false, err
+		v.op.release()
+	}
 }
 
 // compute is startLocked of an open value that is not stale.
@@ -650,8 +659,7 @@ func (a *Array) runInto(to *value, dst device.View) (done bool, err error) {
 	if again {
 		v.set.redo(v)
 		if err := op.stale(to); err != nil {
-			v.open, v.err = false, err
-			op.release()
+			v.expire(err)
 			v.let(again)
 			return true, err
 		}
