@@ -917,9 +917,9 @@ func (g *guest) leave() {
 	g.freeOwn()
 }
 
-// TestReadWhileAnnounced: a write is announced, and between that and the write another
-// goroutine takes what is written and a third reads it: the last may be told that it is
-// stale, what took it has the elements of its line.
+// TestReadWhileAnnounced: an array is written over what it is computed from. Between the
+// announcement and the write another goroutine takes the array, and a third reads it: the
+// third may be told that it is stale, what took it has the elements of its line.
 func TestReadWhileAnnounced(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	for name, read := range map[string]func(y *Array) error{

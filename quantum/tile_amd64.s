@@ -133,13 +133,6 @@ write:                    \
 	VUNPCKHPD d, b, d;       \
 	VMOVUPS   d, (to)(R10*1)
 
-// The eight lanes of s, whose lower half is x, as four of float64 to to.
-#define PROMOTE(s, x, to, by) \
-	VCVTPS2PD    x, to;    \
-	VEXTRACTF128 $1, s, x; \
-	VCVTPS2PD    x, by;    \
-	VADDPD       by, to, to
-
 // Y11 has sums, in float64: differences in float32 lose entries far below the shift, always
 // to the same side. Transposing keeps one unit busy and leaves the others time. Y12 to Y14
 // have squares, which are promoted after all rows. They are of differences times 2^56, whose
@@ -201,7 +194,10 @@ block: \
 	JG block; \
 	VADDPS Y13, Y12, Y12; \
 	VADDPS Y14, Y12, Y12; \
-	PROMOTE(Y12, X12, Y9, Y10); \
+	VCVTPS2PD X12, Y9; \
+	VEXTRACTF128 $1, Y12, X12; \
+	VCVTPS2PD X12, Y10; \
+	VADDPD Y10, Y9, Y9; \
 	VBROADCASTSD ·small64(SB), Y10; \
 	VMULPD Y10, Y9, Y9; \
 	VFMADD213PD 32(R11), Y10, Y9; \

@@ -18,7 +18,7 @@ func TestWhole(t *testing.T) {
 	onCPU(t)
 	dev := testDevice(t)
 	if dev.Kind() != device.CUDA {
-		t.Skip("for a GPU; -quantum.device=cuda")
+		t.Skip("whole is two kernels of a GPU; -quantum.device=cuda compares them with the usual way")
 	}
 	rng := seeded(t)
 	run := func(e cudaEngine, c *Circuit, x *gpk.Array, o Options) (*Result, error) {
