@@ -54,7 +54,6 @@ var (
 	ErrOutOfMemory = device.ErrOutOfMemory
 	ErrNoGPU       = device.ErrNoGPU
 	ErrFreed       = device.ErrFreed
-	ErrStale       = array.ErrStale
 	ErrUnsupported = expr.ErrUnsupported
 	ErrNonFinite   = array.ErrNonFinite
 )
@@ -155,8 +154,8 @@ func LinearBiasSiLU(x, w, bias *Array, opts ...matmul.Option) *Array {
 	return array.LinearBiasSiLU(x, w, bias, opts...)
 }
 
-// BiasAddInPlace adds bias, [n], to every row of a, [..., n], and returns a.
-func BiasAddInPlace(a, bias *Array) *Array { return array.BiasAddInPlace(a, bias) }
+// BiasAddInPlace adds bias, [n], to every row of a, [..., n].
+func BiasAddInPlace(a, bias *Array) error { return array.BiasAddInPlace(a, bias) }
 
 // Add returns a + b. At least one is an *Array, the other may be a number.
 func Add(a, b any) *Array { return array.Add(a, b) }
@@ -398,11 +397,17 @@ func Contiguous(a *Array) *Array { return a.Contiguous() }
 // Clone returns a dense copy.
 func Clone(a *Array) *Array { return a.Clone() }
 
-// AddInPlace adds b to a's memory and returns a.
-func AddInPlace(a *Array, b any) *Array { return a.AddInPlace(b) }
+// AddInPlace adds b to a's elements.
+func AddInPlace(a *Array, b any) error { return a.AddInPlace(b) }
 
-// MulInPlace multiplies a's elements by b's and returns a.
-func MulInPlace(a *Array, b any) *Array { return a.MulInPlace(b) }
+// SubInPlace subtracts b from a's elements.
+func SubInPlace(a *Array, b any) error { return a.SubInPlace(b) }
+
+// MulInPlace multiplies a's elements by b's.
+func MulInPlace(a *Array, b any) error { return a.MulInPlace(b) }
+
+// DivInPlace divides a's elements by b's.
+func DivInPlace(a *Array, b any) error { return a.DivInPlace(b) }
 
 // RNG makes arrays of random numbers: a function of the seed and of the calls
 // before, with the same bits on every device.
@@ -463,3 +468,13 @@ type Graph = array.Graph
 func Capture(in []*Array, f func(in []*Array) []*Array) (*Graph, error) {
 	return array.Capture(in, f)
 }
+
+// Scope is a set of arrays that are freed together.
+type Scope = array.Scope
+
+// NewScope opens a scope; close it when its arrays are no longer needed.
+func NewScope() *Scope { return array.NewScope() }
+
+// Scoped calls f with a new scope and closes it, also where f panics. It returns the
+// error of f joined with that of Close.
+func Scoped(f func(s *Scope) error) error { return array.Scoped(f) }

@@ -20,7 +20,7 @@ func ToSlice[T dtype.Elem](a *Array) ([]T, error) {
 }
 
 // toSlice is ToSlice for the operation that errors name.
-func toSlice[T dtype.Elem](op *operation, a *Array) ([]T, error) {
+func toSlice[T dtype.Elem](op *node, a *Array) ([]T, error) {
 	if err := op.first(a); err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func exact[T dtype.Elem](a *Array) error {
 
 // read copies the elements to the host, through a dense copy where they do
 // not lie dense.
-func read(op *operation, dst []byte, a *Array) error {
+func read(op *node, dst []byte, a *Array) error {
 	if err := unwaited(op, a.stream); err != nil {
 		return err
 	}
@@ -86,18 +86,19 @@ func read(op *operation, dst []byte, a *Array) error {
 		}
 	}
 	if !a.lay.IsDense() {
-		c := a.copied(op.name, op.site)
+		c := a.copied(op.call)
 		if c.err != nil {
 			return c.err
 		}
 		defer c.Free()
 		a = c
 	}
-	v, err := a.view()
+	v, release, err := a.acquire()
 	if err != nil {
 		return op.wrap(err)
 	}
-	if err := a.on().CopyToHost(dst, v.Buffer, a.at(), a.stream); err != nil {
+	defer release()
+	if err := a.on().CopyToHost(dst, v.Buffer, at(&v), a.stream); err != nil {
 		return op.wrap(a.blame(err))
 	}
 	return nil
@@ -106,10 +107,11 @@ func read(op *operation, dst []byte, a *Array) error {
 // gather copies the elements of an array of the CPU to dst. It reports false where
 // they may lie in dst.
 func (a *Array) gather(dst []byte) (done bool, err error) {
-	v, err := a.view()
+	v, release, err := a.acquire()
 	if err != nil {
 		return false, err
 	}
+	defer release()
 	buf, err := device.WrapHost(a.on(), unsafe.Pointer(unsafe.SliceData(dst)), int64(len(dst)), nil)
 	if err != nil {
 		return false, err
@@ -122,13 +124,22 @@ func (a *Array) gather(dst []byte) (done bool, err error) {
 	return true, ops.Cast(a.stream, to, v)
 }
 
-// at is the byte of the buffer at which a dense array begins; 0 where it has no
-// elements, whose offset may lie anywhere.
-func (a *Array) at() int64 {
-	if a.lay.Size() == 0 {
+// at is the byte of the buffer at which dense elements begin; 0 where there are none,
+// whose offset may lie anywhere.
+func at(v *device.View) int64 {
+	if v.Layout.Size() == 0 {
 		return 0
 	}
-	return int64(a.lay.Offset * a.dt.Size())
+	return int64(v.Layout.Offset * v.DType.Size())
+}
+
+// blame has the error of work that was queued name the call that was to write the
+// array's elements.
+func (a *Array) blame(err error) error {
+	s := schedulerOf(a.on())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return a.st.cur.blame(err)
 }
 
 // Eval starts the computation of arrays and does not wait. It returns the
@@ -137,7 +148,7 @@ func Eval(as ...*Array) error {
 	for _, a := range as {
 		err := a.check()
 		if err == nil {
-			_, _, err = a.stored()
+			err = a.start()
 		}
 		if err != nil {
 			c := call{"Eval", here()}
@@ -145,118 +156,6 @@ func Eval(as ...*Array) error {
 		}
 	}
 	return nil
-}
-
-// Into evaluates src straight into dst's memory, which has its shape and type,
-// and does not wait. Where the operation can write there, nothing is
-// allocated; src itself is not stored, and using it later computes it again.
-func Into(dst, src *Array) error {
-	return into(&call{"Into", here()}, dst, src)
-}
-
-func into(c *call, dst, src *Array) error {
-	// dst may carry the error of a failed in-place write: this mends it.
-	if err := src.check(); err != nil {
-		return c.wrap(err, dst, src)
-	}
-	if dst == nil || dst.err != nil || dst.stream == nil || dst.packed != nil {
-		return c.wrap(dst.check(), dst, src)
-	}
-	switch {
-	case !slices.Equal(dst.lay.Shape, src.lay.Shape):
-		return c.fail(layout.Errorf("%v into %v", src.lay.Shape, dst.lay.Shape), dst, src)
-	case dst.dt != src.dt:
-		return c.fail(sameType(dst, src), dst, src)
-	case dst.lay.Repeats():
-		return c.fail(layout.Errorf("a broadcast array of shape %v cannot be written", dst.lay.Shape), dst, src)
-	case dst.on() != src.on():
-		if r := recordingOn(dst.stream); r != nil {
-			return r.refuse(c.fail(errWaits, dst, src))
-		}
-		moved := src.to(c, dst.on())
-		if moved.err != nil {
-			return moved.err
-		}
-		src = moved
-	}
-	if s := streamOf(src, dst); s != src.stream { // dst is part of a sequence, src a constant
-		if _, _, err := src.stored(); err != nil {
-			return c.wrap(err, dst, src)
-		}
-		src = src.with(src.lay)
-		src.stream = s
-	}
-	v, buf, err := dst.writable()
-	if err != nil {
-		return c.wrap(err, dst, src)
-	}
-	writes(src.stream, v)
-	v.settle(src.current())
-	poison := buf.Settled()
-	if poison != nil {
-		if !dst.mends() || src.reads(buf) {
-			return poison
-		}
-		buf.Heal()
-	}
-	v.changedBy(c.name, &c.site)
-	if err := src.writeTo(c, v, device.View{Buffer: buf, DType: dst.dt, Layout: dst.lay}); err != nil {
-		if poison != nil {
-			buf.Fail(poison)
-		}
-		return c.wrap(err, dst, src)
-	}
-	return nil
-}
-
-// writeTo computes the array's elements into dst, the memory of to.
-func (a *Array) writeTo(c *call, to *value, dst device.View) error {
-	if done, err := a.runInto(to, dst); done || err != nil {
-		return err
-	}
-	// Stored, or to be stored: settle what dst's write would disturb.
-	a.startFor(to)
-	src, err := a.view()
-	if err != nil {
-		return err
-	}
-	to.settle(nil) // what took a, and has read to's memory through it
-	to.set.awaitRedos(to)
-	if overlaps(&src, &dst) && !sameLayout(&src.Layout, &dst.Layout) {
-		b := a.copied(c.name, c.site)
-		if b.err != nil {
-			return b.err
-		}
-		defer b.Free()
-		if src, err = b.view(); err != nil {
-			return err
-		}
-	}
-	return ops.Cast(a.stream, dst, src)
-}
-
-// startFor starts an open array that is to be copied into to.
-func (a *Array) startFor(to *value) {
-	v := a.hold()
-	defer v.mu.Unlock()
-	if !v.freed {
-		_ = v.startLocked(to) // kept in the value
-	}
-}
-
-// mends reports whether writing all of a makes good what a failed in-place
-// write left: it covers the array that failed, or the whole value.
-func (a *Array) mends() bool {
-	v := a.hold()
-	defer v.mu.Unlock()
-	return sameLayout(&a.lay, &v.failedLay) || a.lay.IsDense() && a.lay.Size() == v.lay.Size()
-}
-
-// reads reports whether the array's elements lie in buf, or come from there.
-func (a *Array) reads(buf *device.Buffer) bool {
-	v := a.hold()
-	defer v.mu.Unlock()
-	return v.buf.Load() == buf || v.open && v.readsBuffer(buf)
 }
 
 // FromSliceInto copies data, in row-major order, into the array's memory. data
@@ -276,7 +175,7 @@ func FromSliceInto[T dtype.Elem](dst *Array, data []T) error {
 	case len(data) != dst.Size():
 		return op.fail(layout.Errorf("%d elements into %v", len(data), dst.lay.Shape))
 	case dst.lay.Repeats():
-		return op.fail(layout.Errorf("a broadcast array of shape %v cannot be written", dst.lay.Shape))
+		return op.fail(errBroadcast(dst))
 	}
 	if !dst.lay.IsDense() {
 		tmp := moved(op, dst, bytesOf(data))
@@ -286,37 +185,20 @@ func FromSliceInto[T dtype.Elem](dst *Array, data []T) error {
 		defer tmp.Free()
 		return into(&op.call, dst, tmp)
 	}
-	v, buf, err := dst.writable()
-	if err != nil {
-		return op.wrap(err)
-	}
-	v.settle(nil)
-	v.changedBy(op.name, &op.site)
-	poison := buf.Settled()
-	if poison != nil {
-		if !dst.mends() {
-			return poison
-		}
-		buf.Heal()
-	}
-	if err := dst.on().CopyFromHost(buf, dst.at(), bytesOf(data), dst.stream); err != nil {
-		if poison != nil {
-			buf.Fail(poison)
-		}
-		return op.fail(err)
-	}
-	return nil
+	w := newWrite(&op.call, dst, dst.stream)
+	w.put = func(v device.View) error { return dst.on().CopyFromHost(v.Buffer, at(&v), bytesOf(data), dst.stream) }
+	return op.wrap(w.do(nil))
 }
 
 // moved is host data as a dense array like a.
-func moved(op *operation, a *Array, data []byte) *Array {
+func moved(op *node, a *Array, data []byte) *Array {
 	buf, err := alloc(a.on(), int64(len(data)), a.stream)
 	if err != nil {
-		return failed(op.fail(err))
+		return failedArray(op.fail(err))
 	}
 	if err := a.on().CopyFromHost(buf, 0, data, a.stream); err != nil {
 		buf.Free()
-		return failed(op.fail(err))
+		return failedArray(op.fail(err))
 	}
-	return stored(buf, a.dt, slices.Clone(a.lay.Shape), a.stream, op.name, "data from a Go slice")
+	return storedArray(buf, a.dt, slices.Clone(a.lay.Shape), a.stream, op.call, "data from a Go slice")
 }

@@ -7,89 +7,20 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// conjugates are the operands that a product reads for a and b: where one is a Conj,
-// or a view of one, that has not started and that nothing else has taken, the array
-// that it is the conjugate of. Kernels take conjugates as they read.
-type conjugates struct {
-	x, y         *Array
-	conjA, conjB bool
-
-	taken [2]*value // listed until there is the product
-}
-
-func conjugated(a, b *Array) (c conjugates) {
-	c.x, c.y = a, b
-	if !a.dt.IsComplex() {
-		return c
+// conjugate returns, for a pending Conj of which in is a view, the operand of it seen
+// in the same way: kernels conjugate as they read.
+func (in *operand) conjugate() (operand, bool) {
+	n := in.of.node
+	if in.of.mem != nil || n.state > running || n.code != expr.Conj || !in.view.DType.IsComplex() {
+		return *in, false
 	}
-	if a.same(b) { // two uses in one operation are one
-		if v, as := takeConj(a, b); v != nil {
-			return conjugates{as[0], as[1], true, true, [2]*value{v, nil}}
-		}
-		return c
+	lay, ok := through(in.view.Layout, n.lay, n.in[0].view.Layout)
+	if !ok {
+		return *in, false
 	}
-	if v, as := takeConj(a); v != nil {
-		c.taken[0], c.x, c.conjA = v, as[0], true
-	}
-	if v, as := takeConj(b); v != nil {
-		c.taken[1], c.y, c.conjB = v, as[0], true
-	}
-	return c
-}
-
-// let takes from the list what was taken, once there is a product that reads what
-// it read, or none comes. It reports whether nobody started it meanwhile: if
-// somebody did, what it read may have been written before the product was listed.
-func (c *conjugates) let() bool {
-	as := true
-	for _, v := range c.taken {
-		if v != nil {
-			v.mu.Lock()
-			as = as && v.open
-			v.limbo = false
-			v.mu.Unlock()
-			v.set.forget(v)
-		}
-	}
-	return as
-}
-
-// store starts what was taken, for a product that comes to nothing, and reports
-// whether there was any.
-func (c *conjugates) store() bool {
-	for _, v := range c.taken {
-		if v != nil {
-			_ = v.start() // kept in the value
-		}
-	}
-	c.let()
-	return c.taken != [2]*value{}
-}
-
-// takeConj takes an open Conj, of which as are views. It returns it, and its operand
-// seen as they see the conjugate; nil where that cannot be.
-func takeConj(as ...*Array) (*value, []*Array) {
-	v := as[0].hold()
-	defer v.mu.Unlock()
-	op := &v.op
-	if !v.open || v.taken || op.code != expr.Conj || op.n != 1 {
-		return nil, nil
-	}
-	in := &op.in[0]
-	out := make([]*Array, len(as))
-	for i, a := range as {
-		lay, ok := through(a.lay, v.lay, in.view.Layout)
-		if !ok {
-			return nil, nil
-		}
-		out[i] = &Array{v: in.of, gen: in.of.gen.Load(), lay: lay, dt: a.dt, stream: a.stream}
-	}
-	in.of.mu.Lock()
-	in.of.shared = true
-	in.of.mu.Unlock()
-	v.taken, v.shared, v.limbo = true, true, true
-	op.note(nil)
-	return v, out
+	out := n.in[0]
+	out.step, out.view.Layout = false, lay
+	return out, true
 }
 
 // through returns the layout by which memory of the layout source is seen as

@@ -39,20 +39,20 @@ func fromBytes(where site, dt dtype.DType, data []byte, n int, shape []int) *Arr
 		err = dev.Err()
 	}
 	if err != nil {
-		return failed(op.fail(err))
+		return failedArray(op.fail(err))
 	}
 	s := dev.DefaultStream()
 	buf, err := alloc(dev, int64(len(data)), s)
 	if err != nil {
-		return failed(op.fail(err))
+		return failedArray(op.fail(err))
 	}
 	if err := dev.CopyFromHost(buf, 0, data, s); err != nil {
 		buf.Free()
-		return failed(op.fail(err))
+		return failedArray(op.fail(err))
 	}
-	shape = op.args[0].lay.Shape
-	label(buf, &op.request, shape, dt)
-	return stored(buf, dt, shape, s, op.name, "data from a Go slice")
+	shape = op.shape[0].shape
+	label(buf, &op.call, shape, dt)
+	return storedArray(buf, dt, shape, s, op.call, "data from a Go slice")
 }
 
 // source makes an open array on the default device out of nothing but a
@@ -73,11 +73,11 @@ func source(name string, where site, dt dtype.DType, shape []int, strided bool, 
 		err = dev.Err()
 	}
 	if err != nil {
-		return failed(op.fail(err))
+		return failedArray(op.fail(err))
 	}
-	op.run = func(_ *operation, s *device.Stream, dst device.View) error { return fill(s, dst) }
+	op.run = func(_ *node, s *device.Stream, dst device.View) error { return fill(s, dst) }
 	op.how = "one fill"
-	return op.result(dev.DefaultStream(), dt, shape)
+	return op.result(dev.DefaultStream(), dt, layout.Dense(shape), 0)
 }
 
 // Zeros returns an array of zeros (false for Bool) on the default device; no
@@ -101,7 +101,7 @@ func Full(dt dtype.DType, value any, shape ...int) *Array {
 func full(name string, where site, dt dtype.DType, value any, shape []int) *Array {
 	x, err := constant(dt, value)
 	if err != nil {
-		return failed(newSource(name, where, dt, shape).fail(err))
+		return failedArray(newSource(name, where, dt, shape).fail(err))
 	}
 	return source(name, where, dt, shape, true, func(s *device.Stream, dst device.View) error { return ops.Fill(s, dst, x) })
 }
@@ -111,7 +111,7 @@ func Eye(dt dtype.DType, n int) *Array {
 	where := here()
 	one, err := constant(dt, 1)
 	if err != nil {
-		return failed(newSource("Eye", where, dt, []int{n, n}).fail(err))
+		return failedArray(newSource("Eye", where, dt, []int{n, n}).fail(err))
 	}
 	return source("Eye", where, dt, []int{n, n}, true, func(s *device.Stream, dst device.View) error {
 		if err := ops.Fill(s, dst, ops.Scalar{}); err != nil {
@@ -130,7 +130,7 @@ func Arange(dt dtype.DType, n int) *Array {
 	where := here()
 	if n > 0 && !dt.IsFloat() && !dt.IsComplex() {
 		if _, err := constant(dt, n-1); err != nil {
-			return failed(newSource("Arange", where, dt, []int{n}).fail(err))
+			return failedArray(newSource("Arange", where, dt, []int{n}).fail(err))
 		}
 	}
 	return source("Arange", where, dt, []int{n}, false, func(s *device.Stream, dst device.View) error {
@@ -145,10 +145,10 @@ func Arange(dt dtype.DType, n int) *Array {
 func Linspace(dt dtype.DType, lo, hi float64, n int) *Array {
 	where := here()
 	if !dt.Valid() {
-		return failed(newSource("Linspace", where, dt, []int{n}).fail(fmt.Errorf("%w: %v", dtype.ErrDType, dt)))
+		return failedArray(newSource("Linspace", where, dt, []int{n}).fail(fmt.Errorf("%w: %v", dtype.ErrDType, dt)))
 	}
 	if err := holdsEnds(dt, lo, hi, n); err != nil {
-		return failed(newSource("Linspace", where, dt, []int{n}).fail(err))
+		return failedArray(newSource("Linspace", where, dt, []int{n}).fail(err))
 	}
 	tooFar, step := n > 1 && math.IsInf(hi-lo, 0), 0.0
 	if tooFar { // half as far, then twice: both are exact
@@ -203,49 +203,49 @@ func holdsEnds(dt dtype.DType, lo, hi float64, n int) error {
 func Concat(axis int, as ...*Array) *Array {
 	op := newOp("Concat", here(), as...)
 	if len(as) == 0 {
-		return failed(op.fail(layout.Errorf("no arrays to join")))
+		return failedArray(op.fail(layout.Errorf("no arrays to join")))
 	}
 	if err := op.first(as...); err != nil {
-		return failed(err)
+		return failedArray(err)
 	}
 	ax, err := layout.Axis(axis, as[0].NDim())
 	if err != nil {
-		return failed(op.fail(err))
+		return failedArray(op.fail(err))
 	}
 	shape := as[0].Shape()
 	for _, a := range as[1:] {
 		if err := sameType(as[0], a); err != nil {
-			return failed(op.fail(err))
+			return failedArray(op.fail(err))
 		}
 		if len(a.lay.Shape) != len(shape) {
-			return failed(op.fail(layout.Errorf("%v and %v differ in their number of axes", as[0].lay.Shape, a.lay.Shape)))
+			return failedArray(op.fail(layout.Errorf("%v and %v differ in their number of axes", as[0].lay.Shape, a.lay.Shape)))
 		}
 		for d, n := range a.lay.Shape {
 			switch {
 			case d == ax:
 				if shape[d] += n; shape[d] < 0 {
-					return failed(op.fail(layout.Errorf("%d arrays along axis %d are too long", len(as), axis)))
+					return failedArray(op.fail(layout.Errorf("%d arrays along axis %d are too long", len(as), axis)))
 				}
 			case n != shape[d]:
-				return failed(op.fail(layout.Errorf("%v and %v differ along axis %d", as[0].lay.Shape, a.lay.Shape, d)))
+				return failedArray(op.fail(layout.Errorf("%v and %v differ along axis %d", as[0].lay.Shape, a.lay.Shape, d)))
 			}
 		}
 	}
 	if _, err := layout.Size(shape); err != nil {
-		return failed(op.fail(err))
+		return failedArray(op.fail(err))
 	}
-	if err := op.operands(as...); err != nil {
-		return failed(err)
+	if err := sameDevice(as); err != nil {
+		return failedArray(op.fail(err))
 	}
-	op.joins(ax)
-	return op.result(streamOf(as...), as[0].dt, shape)
+	op.joins(len(as), ax)
+	return op.result(streamOf(as...), as[0].dt, layout.Dense(shape), 0, as...)
 }
 
-// joins has the operation copy its operands behind each other along an axis.
-func (o *operation) joins(axis int) {
+// joins has the operation copy its n operands behind each other along an axis.
+func (o *node) joins(n, axis int) {
 	o.strided = true
-	o.how = fmt.Sprintf("%d copies along axis %d", o.n, axis)
-	o.run = func(o *operation, s *device.Stream, dst device.View) error {
+	o.how = fmt.Sprintf("%d copies along axis %d", n, axis)
+	o.run = func(o *node, s *device.Stream, dst device.View) error {
 		at := 0
 		for i := range o.n {
 			v := o.view(i)
@@ -262,6 +262,16 @@ func (o *operation) joins(axis int) {
 		}
 		return nil
 	}
+}
+
+// sameDevice refuses operands that lie on two devices.
+func sameDevice(as []*Array) error {
+	for _, a := range as[1:] {
+		if a.on() != as[0].on() {
+			return otherDevice(as[0], a)
+		}
+	}
+	return nil
 }
 
 // sameType refuses two arrays of different type, naming the Cast that helps.

@@ -8,10 +8,6 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// ErrStale is the error of an open array whose inputs were written or freed
-// after it had been computed into another place.
-var ErrStale = errors.New("stale")
-
 // ErrNonFinite is the error of an operation that needs finite values.
 var ErrNonFinite = errors.New("not finite")
 

@@ -20,7 +20,7 @@ import (
 func Take(a, indices *Array, axis int) *Array {
 	op := newOp(expr.Take.String(), here(), a, indices)
 	if err := op.first(a, indices); err != nil {
-		return failed(err)
+		return failedArray(err)
 	}
 	dt, err := ops.Lookup(expr.Take).Check(a.dt)
 	if err == nil && indices.dt != dtype.Int32 && indices.dt != dtype.Int64 {
@@ -38,21 +38,21 @@ func Take(a, indices *Array, axis int) *Array {
 		_, err = layout.Size(shape)
 	}
 	if err != nil {
-		return failed(op.fail(err))
+		return failedArray(op.fail(err))
 	}
-	if err := op.operands(a, indices); err != nil {
-		return failed(err)
+	if a.on() != indices.on() {
+		return failedArray(op.fail(otherDevice(a, indices)))
 	}
-	what := op.request.fail(nil) // the operands as they are now
-	op.strided, op.how = true, "one gather"
-	op.run = func(o *operation, s *device.Stream, dst device.View) error {
+	what := op.fail(nil)
+	op.code, op.strided, op.how = expr.Take, true, "one gather"
+	op.run = func(o *node, s *device.Stream, dst device.View) error {
 		return ops.Take(s, dst, o.view(0), o.view(1), axis, func(err error) error {
 			e := *what
 			e.Err = err
 			return &e
 		})
 	}
-	return op.result(streamOf(a, indices), dt, shape)
+	return op.result(streamOf(a, indices), dt, layout.Dense(shape), 0, a, indices)
 }
 
 // Stack joins arrays of one type and shape along a new axis, before axis of
@@ -60,10 +60,10 @@ func Take(a, indices *Array, axis int) *Array {
 func Stack(axis int, as ...*Array) *Array {
 	op := newOp(expr.Stack.String(), here(), as...)
 	if len(as) == 0 {
-		return failed(op.fail(layout.Errorf("no arrays to join")))
+		return failedArray(op.fail(layout.Errorf("no arrays to join")))
 	}
 	if err := op.first(as...); err != nil {
-		return failed(err)
+		return failedArray(err)
 	}
 	ax, err := layout.Axis(axis, as[0].NDim()+1)
 	views := make([]*Array, len(as))
@@ -79,26 +79,26 @@ func Stack(axis int, as ...*Array) *Array {
 			lay, err = a.lay.Unsqueeze(ax)
 		}
 		if err != nil {
-			return failed(op.fail(err))
+			return failedArray(op.fail(err))
 		}
 		views[i] = a.with(lay)
 	}
 	shape := slices.Insert(as[0].Shape(), ax, len(as))
 	if _, err := layout.Size(shape); err != nil {
-		return failed(op.fail(err))
+		return failedArray(op.fail(err))
 	}
-	if err := op.operands(views...); err != nil {
-		return failed(err)
+	if err := sameDevice(as); err != nil {
+		return failedArray(op.fail(err))
 	}
-	op.joins(ax)
-	return op.result(streamOf(as...), as[0].dt, shape)
+	op.joins(len(as), ax)
+	return op.result(streamOf(as...), as[0].dt, layout.Dense(shape), 0, views...)
 }
 
 // Repeat returns every element n times, one after the other, along an axis.
 func (a *Array) Repeat(n, axis int) *Array {
 	op := newOp(expr.Repeat.String(), here(), a)
 	if err := op.first(a); err != nil {
-		return failed(err)
+		return failedArray(err)
 	}
 	axis, err := layout.Axis(axis, a.NDim())
 	if err == nil && n < 0 {
@@ -116,16 +116,13 @@ func (a *Array) Repeat(n, axis int) *Array {
 		}
 	}
 	if err != nil {
-		return failed(op.fail(err))
-	}
-	if err := op.operands(a); err != nil {
-		return failed(err)
+		return failedArray(op.fail(err))
 	}
 	op.strided, op.how = true, "one strided copy"
-	op.run = func(o *operation, s *device.Stream, dst device.View) error {
+	op.run = func(o *node, s *device.Stream, dst device.View) error {
 		return ops.Repeat(s, dst, o.view(0), n, axis)
 	}
-	return op.result(a.stream, a.dt, shape)
+	return op.result(a.stream, a.dt, layout.Dense(shape), 0, a)
 }
 
 // Pad returns a with a number around it, as Full takes it: widths[d] elements before and
@@ -133,7 +130,7 @@ func (a *Array) Repeat(n, axis int) *Array {
 func (a *Array) Pad(widths [][2]int, value any) *Array {
 	op := newOp(expr.Pad.String(), here(), a)
 	if err := op.first(a); err != nil {
-		return failed(err)
+		return failedArray(err)
 	}
 	number, err := scalar(a.dt, value)
 	if err == nil && len(widths) != a.NDim() {
@@ -156,16 +153,13 @@ func (a *Array) Pad(widths [][2]int, value any) *Array {
 		_, err = layout.Size(shape)
 	}
 	if err != nil {
-		return failed(op.fail(err))
-	}
-	if err := op.operands(a); err != nil {
-		return failed(err)
+		return failedArray(op.fail(err))
 	}
 	op.strided, op.how = true, "a copy, and its borders filled"
-	op.run = func(o *operation, s *device.Stream, dst device.View) error {
+	op.run = func(o *node, s *device.Stream, dst device.View) error {
 		return ops.Pad(s, dst, o.view(0), widths, number)
 	}
-	return op.result(a.stream, a.dt, shape)
+	return op.result(a.stream, a.dt, layout.Dense(shape), 0, a)
 }
 
 // Flip returns a view whose axes named run backwards; no axes means all.

@@ -30,6 +30,7 @@ type LaunchOptions struct {
 	Grid, Block [3]int         // all 0: as above; else 0 is 1
 	SharedBytes int            // of dynamic shared memory
 	Stream      *device.Stream // nil: that of the first array
+	Written     []int          // the arguments that the kernel writes, counted from 0; nil: every array
 }
 
 // Kernel compiles CUDA C++ for the default device (or, where that is the CPU,
@@ -80,11 +81,10 @@ func (k *UserKernel) on(d *device.Device) (*device.Function, error) {
 // the driver tells (550 and newer), number and sizes are checked against the
 // kernel's parameters.
 //
-// Every array counts as written, whatever the kernel does with it: what is open
-// and reads one starts before, and its views see the change. Nothing is started
-// where an error is returned. What the kernel does wrong on the device, as
-// writing outside an array, shows at the next boundary, and may leave the
-// device unusable.
+// Arrays that Written names are written: what was computed from them before keeps its
+// value, and their views see the change. nil stands for every array. Nothing is started
+// where an error is returned. What the kernel does wrong on the device, as writing
+// outside an array, shows at the next boundary, and may leave the device unusable.
 func (k *UserKernel) Launch(o LaunchOptions, args ...any) error {
 	var arrays []*Array
 	for _, a := range args {
@@ -112,24 +112,53 @@ func (k *UserKernel) Launch(o LaunchOptions, args ...any) error {
 	if err := l.place(op, o, arrays); err != nil {
 		return err
 	}
-	buffers := make([]*device.Buffer, len(arrays))
-	values := make([]*value, len(arrays))
-	for i, a := range arrays {
-		if values[i], buffers[i], err = a.stored(); err != nil {
-			return op.wrap(err)
-		}
-	}
-	if err := l.pack(args, buffers); err != nil {
+	writes, reads, err := o.roles(args)
+	if err != nil {
 		return op.fail(err)
 	}
-	for _, v := range values {
-		writes(s, v)
-		v.settle(nil)
+	list := placesOf(writes)
+	return op.wrap(schedulerOf(s.Device()).writePlaces(&op.call, s, list, reads, func(views []device.View) error {
+		buffers, written := make([]*device.Buffer, len(arrays)), make([]*device.Buffer, len(list))
+		for i := range list {
+			written[i] = views[len(reads)+i].Buffer
+		}
+		for i, a := range arrays {
+			if r := slices.Index(reads, a); r >= 0 {
+				buffers[i] = views[r].Buffer
+				continue
+			}
+			buffers[i] = written[slices.IndexFunc(list, func(p *place) bool { return p.to.st == a.st })]
+		}
+		if err := l.pack(args, buffers); err != nil {
+			return op.fail(err)
+		}
+		return s.Device().LaunchWork(s, buffers, written, &l)
+	}))
+}
+
+// roles returns the arrays that a launch writes, and those that it only reads.
+func (o *LaunchOptions) roles(args []any) (writes, reads []*Array, err error) {
+	for _, i := range o.Written {
+		if i < 0 || i >= len(args) {
+			return nil, nil, layout.Errorf("Written names argument %d of %d", i, len(args))
+		}
+		if _, ok := args[i].(*Array); !ok {
+			return nil, nil, fmt.Errorf("%w: Written names argument %d, which is no *Array", expr.ErrUnsupported, i)
+		}
 	}
-	for _, v := range values {
-		v.changedBy(op.name, &op.site)
+	for i, arg := range args {
+		a, ok := arg.(*Array)
+		switch {
+		case !ok:
+		case o.Written == nil || slices.Contains(o.Written, i):
+			writes = append(writes, a)
+		default:
+			reads = append(reads, a)
+		}
 	}
-	return op.wrap(s.Device().LaunchWork(s, buffers, buffers, &l))
+	// An array that is both is written.
+	reads = slices.DeleteFunc(reads, func(a *Array) bool { return slices.Contains(writes, a) })
+	return writes, reads, nil
 }
 
 // stream returns the one that a launch runs on.
@@ -171,7 +200,7 @@ func (l *userLaunch) Enqueue(_ int, stream uint64) (bool, error) {
 }
 
 // place fills in grid and block.
-func (l *userLaunch) place(op *operation, o LaunchOptions, arrays []*Array) error {
+func (l *userLaunch) place(op *node, o LaunchOptions, arrays []*Array) error {
 	l.l = device.Launch{Grid: o.Grid, Block: o.Block, Shared: o.SharedBytes}
 	largest := 1
 	for _, a := range arrays {
@@ -229,8 +258,8 @@ func (l *userLaunch) pack(args []any, buffers []*device.Buffer) error {
 		b := room[:0]
 		if x, ok := a.(*Array); ok {
 			at := buffers[0].Addr()
-			if at != 0 {
-				at += uint64(x.at())
+			if at != 0 && x.Size() > 0 {
+				at += uint64(x.lay.Offset * x.dt.Size())
 			}
 			b, buffers = binary.LittleEndian.AppendUint64(b, at), buffers[1:]
 		} else if b = appendNumber(b, a); len(b) == 0 {

@@ -2,6 +2,7 @@ package array
 
 import (
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/ops"
@@ -17,7 +18,7 @@ type along struct {
 }
 
 // weights returns gamma and beta.
-func (l *along) weights(o *operation) (gamma, beta device.View) {
+func (l *along) weights(o *node) (gamma, beta device.View) {
 	if k := l.places[0]; k > 0 {
 		gamma = o.view(k)
 	}
@@ -27,58 +28,42 @@ func (l *along) weights(o *operation) (gamma, beta device.View) {
 	return gamma, beta
 }
 
-// line fills in the operands of softmax or a norm along the last axis: on a GPU the
-// first is taken, and computed as it is read.
-func (o *operation) line(code expr.Op, l *along, s *device.Stream, as ...*Array) error {
-	o.code, o.along = code, l
-	if as[0].on().Kind() == device.CPU {
-		return o.operands(as...)
+// line is the result of softmax or a norm along the last axis. On a GPU the first
+// operand is computed as it is read.
+func (o *node) line(code expr.Op, l *along, dt dtype.DType, as ...*Array) *Array {
+	if err := sameDevice(as); err != nil {
+		return failedArray(o.fail(err))
 	}
-	for _, a := range as {
-		if a.on() != as[0].on() {
-			return o.request.fail(otherDevice(as[0], a))
-		}
+	steps := 0
+	o.code, o.along, o.strided, o.how = code, l, true, oneLine
+	if as[0].on().Kind() != device.CPU {
+		o.fusion, steps = rowwise, 1
 	}
-	o.fusion = lineEnd
-	err := o.take(0, as[0], as[0].lay.Size(), s)
-	for i := 1; i < len(as) && err == nil; i++ {
-		o.n = i
-		err = o.input(i).set(as[i])
-	}
-	if err != nil {
-		o.giveBack()
-		return o.request.wrap(err)
-	}
-	o.n = len(as)
-	return nil
+	return o.result(streamOf(as...), dt, as[0].dense(), steps, as...)
 }
 
 // along is the open result of an operation along an axis.
 func (a *Array) along(code expr.Op, where site, axis int) *Array {
 	op := newOp(code.String(), where, a)
 	if err := op.first(a); err != nil {
-		return failed(err)
+		return failedArray(err)
 	}
 	dt, err := ops.Lookup(code).Check(a.dt)
 	if err == nil {
 		axis, err = layout.Axis(axis, a.NDim())
 	}
 	if err != nil {
-		return failed(op.fail(err))
+		return failedArray(op.fail(err))
 	}
-	if code != expr.CumSum && axis == a.NDim()-1 {
-		err = op.line(code, &along{axis: axis}, a.stream, a)
-	} else {
-		err = op.operands(a)
-	}
-	if err != nil {
-		return failed(err)
-	}
-	op.strided, op.alias, op.how = true, samePlaces, oneLine
-	op.run = func(o *operation, s *device.Stream, dst device.View) error {
+	op.alias = sameElements
+	op.run = func(o *node, s *device.Stream, dst device.View) error {
 		return ops.Along(s, code, dst, o.in[0].view, axis)
 	}
-	return op.resultOf(a, dt)
+	if code != expr.CumSum && axis == a.NDim()-1 {
+		return op.line(code, &along{axis: axis}, dt, a)
+	}
+	op.strided, op.how = true, oneLine
+	return op.result(a.stream, dt, a.dense(), 0, a)
 }
 
 // CumSum returns the sums of the elements along an axis up to each place. Integers
@@ -117,7 +102,7 @@ func norm(code expr.Op, where site, x, gamma, beta *Array, eps float64) *Array {
 	}
 	op := newOp(code.String(), where, operands...)
 	if err := op.first(operands...); err != nil {
-		return failed(err)
+		return failedArray(err)
 	}
 	dt, err := ops.Lookup(code).Check(x.dt)
 	if err == nil && x.NDim() == 0 {
@@ -132,20 +117,15 @@ func norm(code expr.Op, where site, x, gamma, beta *Array, eps float64) *Array {
 		}
 	}
 	if err != nil {
-		return failed(op.fail(err))
+		return failedArray(op.fail(err))
 	}
 	// Weights are read as they lie in memory.
 	for i, w := range operands[1:] {
 		operands[1+i] = w.Contiguous()
 	}
-	s := streamOf(operands...)
-	if err := op.line(code, &along{axis: x.NDim() - 1, places: weights, eps: eps}, s, operands...); err != nil {
-		return failed(err)
-	}
-	op.strided, op.how = true, oneLine
-	op.run = func(o *operation, s *device.Stream, dst device.View) error {
+	op.run = func(o *node, s *device.Stream, dst device.View) error {
 		gamma, beta := o.along.weights(o)
 		return ops.Norm(s, code, dst, o.view(0), gamma, beta, eps)
 	}
-	return op.opened(s, dt, x.dense())
+	return op.line(code, &along{axis: x.NDim() - 1, places: weights, eps: eps}, dt, operands...)
 }

@@ -13,7 +13,7 @@ import (
 // packed is a snapshot of a weight, with the form that each of its two roles
 // needs, made at the first use in that role.
 type packed struct {
-	op   *operation
+	op   *node
 	opts matmul.Options
 
 	mu    sync.Mutex
@@ -43,21 +43,21 @@ type form struct {
 func Pack(w *Array, opts ...matmul.Option) *Array {
 	op := newOp("Pack", here(), w)
 	if err := op.first(w); err != nil {
-		return failed(err)
+		return failedArray(err)
 	}
 	if w.NDim() < 2 {
-		return failed(op.fail(layout.Errorf("%v is no matrix", w.lay.Shape)))
+		return failedArray(op.fail(layout.Errorf("%v is no matrix", w.lay.Shape)))
 	}
 	o := matmul.Collect(opts)
 	if _, err := o.Resolve(w.dt); err != nil {
-		return failed(op.fail(err))
+		return failedArray(op.fail(err))
 	}
-	c := w.copied(op.name, op.site)
+	c := w.copied(op.call)
 	if c.err != nil {
 		return c
 	}
-	if _, _, err := c.stored(); err != nil {
-		return failed(op.wrap(err))
+	if err := c.start(); err != nil {
+		return failedArray(op.wrap(err))
 	}
 	p := c.with(c.lay)
 	p.packed = &packed{op: op, opts: o, w: c, forms: map[form]*packedForm{}}
@@ -86,10 +86,11 @@ func (p *packed) operand(o *matmul.Options, weight bool) (*packedForm, error) {
 	if f, ok := p.forms[key]; ok {
 		return f, nil
 	}
-	v, err := p.w.view()
+	v, release, err := p.w.acquire()
 	if err != nil {
 		return nil, err
 	}
+	defer release()
 	if weight {
 		v.Layout = v.Layout.T()
 	}
@@ -107,14 +108,14 @@ func (p *packed) operand(o *matmul.Options, weight bool) (*packedForm, error) {
 	}
 	f := &packedForm{forms: forms}
 	if forms.Made {
-		a := stored(forms.View.Buffer, p.w.dt, nil, p.w.stream, "Pack", "prepared for products")
-		label(forms.View.Buffer, &p.op.request, p.w.lay.Shape, p.w.dt)
+		a := storedArray(forms.View.Buffer, p.w.dt, nil, p.w.stream, p.op.call, "prepared for products")
+		label(forms.View.Buffer, &p.op.call, p.w.lay.Shape, p.w.dt)
 		f.array = a.with(lay)
 	} else {
 		f.array = p.w.with(lay)
 	}
 	if planes := forms.Planes(); planes != nil {
-		label(planes, &p.op.request, p.w.lay.Shape, p.w.dt)
+		label(planes, &p.op.call, p.w.lay.Shape, p.w.dt)
 	}
 	if !p.w.stream.Capturing() {
 		p.forms[key] = f

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"runtime"
 	"strconv"
 	"strings"
 
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/gpk-go/gpk/internal/callsite"
 	"github.com/x448/float16"
 )
 
@@ -35,7 +35,7 @@ func (a *Array) Format(f fmt.State, verb rune) {
 		fmt.Fprintf(f, "gpk.Array(%s)", strings.TrimSpace(a.Explain()))
 		return
 	}
-	format, op := elementFormat(f, verb), newOp("Print", printed(), a)
+	format, op := elementFormat(f, verb), newOp("Print", callsite.Search(), a)
 	c := a
 	if a.Size() > summaryOver {
 		n := 1
@@ -45,7 +45,7 @@ func (a *Array) Format(f fmt.State, verb rune) {
 				return
 			}
 		}
-		if _, _, err := a.stored(); err != nil {
+		if err := a.start(); err != nil {
 			fmt.Fprintf(f, "gpk.Array(%v)", op.wrap(err))
 			return
 		}
@@ -86,22 +86,6 @@ func (a *Array) edges(d int) *Array {
 	return Concat(d, a.Slice(d, 0, edge).edges(d+1), a.Slice(d, n-edge, n).edges(d+1))
 }
 
-// printed is the place that prints: the first above the packages that print.
-func printed() (s site) {
-	var above [32]uintptr
-	for i, pc := range above[:runtime.Callers(2, above[:])] {
-		frames := runtime.CallersFrames([]uintptr{pc, pc})
-		for more := true; more; {
-			var f runtime.Frame
-			if f, more = frames.Next(); f.Function != "" && !inside(f) && !between(f) {
-				copy(s[:], above[i:i+1])
-				return s
-			}
-		}
-	}
-	return s
-}
-
 // elementFormat is the fmt verb for one element, empty for the shortest.
 func elementFormat(f fmt.State, verb rune) string {
 	if verb == 'v' || verb == 's' {
@@ -122,7 +106,7 @@ func elementFormat(f fmt.State, verb rune) string {
 	return s + string(verb)
 }
 
-func cells(op *operation, a *Array, format string) ([]string, error) {
+func cells(op *node, a *Array, format string) ([]string, error) {
 	switch a.dt {
 	case dtype.Float32:
 		return floatCells[float32](op, a, format, 32, func(x float32) float64 { return float64(x) })
@@ -148,7 +132,7 @@ func cells(op *operation, a *Array, format string) ([]string, error) {
 	return complexCells[complex128](op, a, format, 64, func(x complex128) complex128 { return x })
 }
 
-func plainCells[T dtype.Elem](op *operation, a *Array, format string) ([]string, error) {
+func plainCells[T dtype.Elem](op *node, a *Array, format string) ([]string, error) {
 	data, err := toSlice[T](op, a)
 	out := make([]string, len(data))
 	if format == "" {
@@ -160,7 +144,7 @@ func plainCells[T dtype.Elem](op *operation, a *Array, format string) ([]string,
 	return out, err
 }
 
-func floatCells[T dtype.Elem](op *operation, a *Array, format string, bits int, wide func(T) float64) ([]string, error) {
+func floatCells[T dtype.Elem](op *node, a *Array, format string, bits int, wide func(T) float64) ([]string, error) {
 	data, err := toSlice[T](op, a)
 	if err != nil {
 		return nil, err
@@ -256,7 +240,7 @@ func fraction(x float64, verb byte, digits, size int) int {
 	return max(len(s)-strings.IndexByte(s, '.')-1, 0)
 }
 
-func complexCells[T dtype.Elem](op *operation, a *Array, format string, bits int, wide func(T) complex128) ([]string, error) {
+func complexCells[T dtype.Elem](op *node, a *Array, format string, bits int, wide func(T) complex128) ([]string, error) {
 	data, err := toSlice[T](op, a)
 	if err != nil {
 		return nil, err

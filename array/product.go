@@ -3,7 +3,6 @@ package array
 import (
 	"fmt"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/gpk-go/gpk/device"
@@ -18,29 +17,20 @@ import (
 // 1-D b a column, whose axis the result lacks. Types are equal; halves
 // accumulate in float32, Int8 and Uint8 give Int32. See matmul.Precision for
 // what float32 means. b may be packed.
-func (a *Array) MatMul(b *Array, opts ...matmul.Option) *Array {
-	r := new(Array)
-	r.matMul(a, b, opts)
-	return r
-}
+func (a *Array) MatMul(b *Array, opts ...matmul.Option) *Array { return matMul(a, b, opts) }
 
-// matMul makes r the open product of a and b.
-func (r *Array) matMul(a, b *Array, opts []matmul.Option) {
+func matMul(a, b *Array, opts []matmul.Option) *Array {
 	c := call{"MatMul", here()}
-	var o matmul.Options
-	if len(opts) > 0 {
-		o = matmul.Collect(opts)
-	}
+	o := matmul.Collect(opts)
 	var packed *matmul.Packed
 	if b != nil && b.packed != nil && b.err == nil {
 		f, err := b.packed.operand(&o, false)
 		if err != nil {
-			r.fail(c.fail(err, a, b))
-			return
+			return failedArray(c.fail(err, a, b))
 		}
 		b, packed = f.array, f.forms
 	}
-	r.multiply(&c, a, b, nil, matmul.NoActivation, &o, packed)
+	return multiply(c, a, b, nil, matmul.NoActivation, &o, packed)
 }
 
 // linear is act(x w^T + bias), with w as [out, in] and one rounding.
@@ -51,22 +41,20 @@ func linear(name string, where site, x, w, bias *Array, act matmul.Activation, o
 	if w != nil && w.packed != nil && w.err == nil {
 		f, err := w.packed.operand(&o, true)
 		if err != nil {
-			return failed(c.fail(err, x, w, bias))
+			return failedArray(c.fail(err, x, w, bias))
 		}
 		w, packed = f.array, f.forms
 	}
 	if err := c.first(x, w); err != nil {
-		return failed(err)
+		return failedArray(err)
 	}
 	switch {
 	case w.NDim() != 2:
-		return failed(c.fail(layout.Errorf("w has shape %v, not [out, in]", w.lay.Shape), x, w, bias))
+		return failedArray(c.fail(layout.Errorf("w has shape %v, not [out, in]", w.lay.Shape), x, w, bias))
 	case x.NDim() == 0:
-		return failed(c.fail(layout.Errorf("x is 0-d, not [..., in]"), x, w, bias))
+		return failedArray(c.fail(layout.Errorf("x is 0-d, not [..., in]"), x, w, bias))
 	}
-	r := new(Array)
-	r.multiply(&c, x, w.with(w.lay.T()), bias, act, &o, packed)
-	return r
+	return multiply(c, x, w.with(w.lay.T()), bias, act, &o, packed)
 }
 
 // Linear returns x w^T + bias for x [..., in], w [out, in] as PyTorch stores
@@ -95,53 +83,28 @@ func LinearBiasSiLU(x, w, bias *Array, opts ...matmul.Option) *Array {
 	return linear("LinearBiasSiLU", here(), x, w, bias, matmul.SiLU, opts)
 }
 
-// multiply makes r the open result of act(a b + bias); packed are the forms of b,
-// where it has any.
-func (r *Array) multiply(c *call, a, b, bias *Array, act matmul.Activation, o *matmul.Options, packed *matmul.Packed) {
+// multiply is act(a b + bias); packed are the forms of b, where it has any.
+func multiply(c call, a, b, bias *Array, act matmul.Activation, o *matmul.Options, packed *matmul.Packed) *Array {
 	if err := c.first(a, b); err != nil {
-		r.fail(err)
-		return
+		return failedArray(err)
 	}
-	p := products.Get().(*product)
-	if err := p.check(c, a, b, bias, act, o); err != nil {
-		p.done()
-		r.fail(c.wrap(err, a, b, bias))
-		return
-	}
-	f := conjugated(a, b)
-	p.ConjA, p.ConjB = f.conjA, f.conjB
-	p.plain = p.plain && !p.ConjA && !p.ConjB && packed == nil
-	p.Packed = packed
-	s := streamOf(f.x, f.y, bias)
-	var err error
+	p := &product{}
+	err := p.check(&c, a, b, bias, act, o)
 	row := bias
-	if bias != nil {
-		row, err = biasRow(c, bias, f.y, p.dt)
-	}
-	v := a.v.set.unlocked()
-	op := &v.op
-	if err == nil {
-		err = op.factors(p, f.x, f.y, row)
+	if err == nil && bias != nil {
+		row, err = biasRow(&c, bias, b, p.dt)
 	}
 	if err != nil {
-		v.op = operation{}
-		v.set.idle.Put(v)
-		p.done()
-		if f.store() { // they have their value even where what they read is freed
-			r.multiply(c, a, b, bias, act, o, packed)
-			return
-		}
-		r.fail(c.wrap(err, a, b, bias))
-		return
+		return failedArray(c.wrap(err, a, b, bias))
 	}
-	v.mu.Lock()
-	op.call = *c
-	op.product, op.out, op.strided, op.fusion, op.run = p, p.dt, true, head, runProduct
-	r.open(v, s, p.dt, p.sh.dense())
-	if !f.let() { // the conjugates are stored
-		*r = Array{}
-		r.multiply(c, a, b, bias, act, o, packed)
+	p.Packed = packed
+	n := newNode(c)
+	n.product, n.fusion, n.strided, n.run = p, gemm, true, runProduct
+	operands := []*Array{a, b}
+	if row != nil {
+		operands = append(operands, row)
 	}
+	return n.result(streamOf(operands...), p.dt, p.sh.dense(), 0, operands...)
 }
 
 // check fills in what a product of a and b is, and says why there is none.
@@ -170,35 +133,27 @@ func (p *product) check(c *call, a, b, bias *Array, act matmul.Activation, o *ma
 		err = fmt.Errorf("%w: no kernel is chosen by name on the CPU", expr.ErrUnsupported)
 	}
 	p.Activation, p.Kernel, p.AbsSquare, p.Symmetric = act, o.Kernel, o.AbsSquare, o.Symmetric
-	p.plain = bias == nil && act == matmul.NoActivation && o.Kernel == "" && !o.AbsSquare && !o.Symmetric
 	return err
 }
 
-// factors makes a, b and, where there is one, bias, stored, the operands of the
-// product.
-func (o *operation) factors(p *product, a, b, bias *Array) error {
-	if err := o.in[0].set(a); err != nil {
-		return err
-	}
-	if err := o.in[1].set(b); err != nil {
-		return err
-	}
-	o.n = 2
-	if bias != nil {
-		if err := o.in[2].set(bias); err != nil {
-			return err
-		}
-		o.n, p.Bias = 3, o.in[2].view
-	}
-	p.read(o)
-	return nil
-}
-
-// read has the product read the operation's operands.
-func (p *product) read(o *operation) {
-	p.A, p.B = o.in[0].view, o.in[1].view
+// read has the product read the node's operands.
+func (p *product) read(n *node) {
+	p.A, p.B = n.in[0].view, n.in[1].view
 	p.A.Layout = p.sh.operand(p.A.Layout, p.sh.rowA, 0)
 	p.B.Layout = p.sh.operand(p.B.Layout, p.sh.colB, 1)
+	if n.n > 2 {
+		p.Bias = n.in[2].view
+	}
+}
+
+// detached is what Explain needs of a product that has run.
+func (p *product) detached() *product {
+	if p == nil {
+		return nil
+	}
+	q := *p
+	q.Product = p.Detached()
+	return &q
 }
 
 // grams checks the options of Gram matrices.
@@ -215,52 +170,16 @@ func grams(o *matmul.Options, sh *shapes, bias *Array, act matmul.Activation) er
 // product is a matmul.Product with what the user sees of it.
 type product struct {
 	matmul.Product
-	sh    shapes
-	dt    dtype.DType
-	dev   *device.Device
-	plain bool // operands and precision say all of it
+	sh  shapes
+	dt  dtype.DType
+	dev *device.Device
 }
 
-// products are those that nobody needs any more, for the next.
-var products = sync.Pool{New: func() any { return new(product) }}
-
-// done gives the product back.
-func (p *product) done() {
-	*p = product{} // it must not keep buffers alive
-	products.Put(p)
-}
-
-// part gives the product of an operation back that an Array keeps, where it can
-// be made again.
-func (o *operation) part() {
-	if p := o.product; p != nil && p.plain {
-		o.product, o.parted, o.precision = nil, o.n > 0, p.Precision
-		if !o.parted {
-			o.how = "the plan went with the memory"
-		}
-		p.done()
-	}
-}
-
-// remake makes the product again that part gave back.
-func (o *operation) remake(dev *device.Device) {
-	if !o.parted {
-		return
-	}
-	p := products.Get().(*product)
-	p.dev, p.dt, p.Precision, p.plain = dev, o.out, o.precision, true
-	p.sh, _ = productShape(o.in[0].view.Layout.Shape, o.in[1].view.Layout.Shape) // there was one
-	p.read(o)
-	o.product, o.parted = p, false
-}
-
-func runProduct(o *operation, s *device.Stream, dst device.View) error {
-	p := o.product
+func runProduct(o *node, s *device.Stream, dst device.View) error {
+	p := *o.product
 	p.D = dst
 	p.D.Layout = p.sh.expand(dst.Layout)
-	err := p.Run(s)
-	p.D = device.View{}
-	return err
+	return p.Run(s)
 }
 
 func (p *product) explain() string {
@@ -289,12 +208,7 @@ func biasRow(c *call, bias, b *Array, dt dtype.DType) (*Array, error) {
 	if bias.dt == dt && bias.lay.IsDense() {
 		return bias, nil
 	}
-	op := newOp(c.name, c.site, bias)
-	if err := op.operands(bias); err != nil {
-		return nil, err
-	}
-	op.strided, op.run, op.how = true, runCast, oneKernel
-	return op.resultOf(bias, dt), nil
+	return elementwise(*c, rule{run: runCast}, dt, bias), nil
 }
 
 // shapes of a product, as NumPy's matmul has them.

@@ -76,7 +76,7 @@ func (r *RNG) draw(name string, where site, dt dtype.DType, shape []int, err err
 		n, err = layout.Size(shape)
 	}
 	if err != nil {
-		return failed(newSource(name, where, dt, shape).fail(err))
+		return failedArray(newSource(name, where, dt, shape).fail(err))
 	}
 	var first uint64
 	if dt.Valid() {

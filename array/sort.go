@@ -14,23 +14,20 @@ import (
 func (a *Array) Sort(axis int, descending bool) *Array {
 	op := newOp(expr.Sort.String(), here(), a)
 	if err := op.first(a); err != nil {
-		return failed(err)
+		return failedArray(err)
 	}
 	dt, err := ops.Lookup(expr.Sort).Check(a.dt)
 	if err == nil {
 		axis, err = layout.Axis(axis, a.NDim())
 	}
 	if err != nil {
-		return failed(op.fail(err))
-	}
-	if err := op.operands(a); err != nil {
-		return failed(err)
+		return failedArray(op.fail(err))
 	}
 	op.strided, op.how = true, "a sort along an axis"
-	op.run = func(o *operation, s *device.Stream, dst device.View) error {
+	op.run = func(o *node, s *device.Stream, dst device.View) error {
 		return ops.Sort(s, dst, o.view(0), axis, descending)
 	}
-	return op.resultOf(a, dt)
+	return op.result(a.stream, dt, a.dense(), 0, a)
 }
 
 // TopK returns the k largest elements along an axis in falling order, and their
@@ -39,7 +36,7 @@ func (a *Array) Sort(axis int, descending bool) *Array {
 // ErrShape. Both are computed at once, as two results of one operation.
 func (a *Array) TopK(k, axis int) (values, indices *Array) {
 	op := newOp(expr.TopK.String(), here(), a)
-	fail := func(err error) (values, indices *Array) { return failed(err), failed(err) }
+	fail := func(err error) (values, indices *Array) { return failedArray(err), failedArray(err) }
 	if err := op.first(a); err != nil {
 		return fail(err)
 	}
@@ -53,9 +50,11 @@ func (a *Array) TopK(k, axis int) (values, indices *Array) {
 	if err != nil {
 		return fail(op.fail(err))
 	}
-	if err := op.operands(a); err != nil {
-		return fail(err)
+	x, release, err := a.acquire()
+	if err != nil {
+		return fail(op.wrap(err))
 	}
+	defer release()
 	shape := a.Shape()
 	shape[axis] = k
 	var results [2]*Array
@@ -68,14 +67,17 @@ func (a *Array) TopK(k, axis int) (values, indices *Array) {
 			}
 			return fail(op.fail(err))
 		}
-		label(buf, &op.request, shape, t)
-		results[i] = stored(buf, t, shape, a.stream, op.name, "the largest along an axis, and their places")
+		label(buf, &op.call, shape, t)
+		results[i] = storedArray(buf, t, shape, a.stream, op.call, "the largest along an axis, and their places")
 		views[i] = device.View{Buffer: buf, DType: t, Layout: layout.Dense(shape)}
 	}
-	if err := ops.TopK(a.stream, views[0], views[1], op.view(0), k, axis); err != nil {
+	if err := ops.TopK(a.stream, views[0], views[1], x, k, axis); err != nil {
 		views[0].Buffer.Free()
 		views[1].Buffer.Free()
 		return fail(op.wrap(err))
+	}
+	for _, r := range results {
+		r.ownedBy(a.scopeOf())
 	}
 	return results[0], results[1]
 }

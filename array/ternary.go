@@ -31,21 +31,21 @@ func ternary(code expr.Op, where site, a *Array, y, z any) *Array {
 	}
 	op := newOp(code.String(), where, arrays...)
 	if err := op.first(arrays...); err != nil {
-		return failed(err)
+		return failedArray(err)
 	}
 	typed := arrays // those of the result's type
 	if code == expr.Where {
 		typed = arrays[1:]
 		if a.dt != dtype.Bool {
-			return failed(op.fail(fmt.Errorf("%w: the condition is %v, not bool; compare it with a number", dtype.ErrDType, a.dt)))
+			return failedArray(op.fail(fmt.Errorf("%w: the condition is %v, not bool; compare it with a number", dtype.ErrDType, a.dt)))
 		}
 		if len(typed) == 0 {
-			return failed(op.fail(fmt.Errorf("%w: neither %T nor %T is an *Array", dtype.ErrDType, y, z)))
+			return failedArray(op.fail(fmt.Errorf("%w: neither %T nor %T is an *Array", dtype.ErrDType, y, z)))
 		}
 	}
 	for _, x := range typed[1:] {
 		if err := sameType(typed[0], x); err != nil {
-			return failed(op.fail(err))
+			return failedArray(op.fail(err))
 		}
 	}
 	dt, err := ops.Lookup(code).Check(typed[0].dt)
@@ -65,20 +65,19 @@ func ternary(code expr.Op, where site, a *Array, y, z any) *Array {
 		_, err = layout.Size(shape)
 	}
 	if err != nil {
-		return failed(op.fail(err))
+		return failedArray(op.fail(err))
 	}
 	lay := layout.Dense(shape)
-	op.code, op.fusion, op.out, op.run = code, step, dt, runTernary
+	op.code, op.fusion, op.run = code, pointwise, runTernary
 	op.places = &places{at: at, numbers: numbers}
 	if code == expr.Where {
 		op.places.typed = 1
 	}
-	op.strided, op.alias, op.how = true, samePlaces, oneKernel
-	s := streamOf(arrays...)
-	if err := op.takeAll(lay.Size(), s, arrays...); err != nil {
-		return failed(err)
+	op.strided, op.alias, op.how = true, sameElements, oneKernel
+	if err := sameDevice(arrays); err != nil {
+		return failedArray(op.fail(err))
 	}
-	return op.opened(s, dt, lay)
+	return op.result(streamOf(arrays...), dt, lay, len(arrays), arrays...)
 }
 
 // places says of the second and third operand of a ternary operation which array
@@ -90,7 +89,7 @@ type places struct {
 	typed   int
 }
 
-func runTernary(o *operation, s *device.Stream, dst device.View) error {
+func runTernary(o *node, s *device.Stream, dst device.View) error {
 	var in [2]ops.Operand
 	for i, k := range o.places.at {
 		in[i].Scalar = o.places.numbers[i]

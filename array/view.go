@@ -13,11 +13,11 @@ import (
 func (a *Array) viewed(name string, where site, f func(layout.Layout) (layout.Layout, error)) *Array {
 	op := newOp(name, where, a)
 	if err := op.first(a); err != nil {
-		return failed(err)
+		return failedArray(err)
 	}
 	l, err := f(a.lay)
 	if err != nil {
-		return failed(op.fail(err))
+		return failedArray(op.fail(err))
 	}
 	return a.with(l)
 }
@@ -27,21 +27,20 @@ func (a *Array) viewed(name string, where site, f func(layout.Layout) (layout.La
 func (a *Array) Reshape(shape ...int) *Array {
 	op := newOp("Reshape", here(), a)
 	if err := op.first(a); err != nil {
-		return failed(err)
+		return failedArray(err)
 	}
 	want, err := layout.Infer(shape, a.lay.Size())
 	if err != nil {
-		return failed(op.fail(err))
+		return failedArray(op.fail(err))
 	}
 	if l, ok := a.lay.Reshape(want); ok {
 		return a.with(l)
 	}
-	c := a.copied(op.name, op.site)
+	c := a.copied(op.call)
 	if c.err != nil {
 		return c
 	}
-	c.lay = layout.Dense(want)
-	return c
+	return c.with(layout.Dense(want))
 }
 
 // Transpose returns a view with the axes permuted: axis i of the result is
@@ -93,32 +92,30 @@ func (a *Array) BroadcastTo(shape ...int) *Array {
 func (a *Array) Contiguous() *Array {
 	op := newOp("Contiguous", here(), a)
 	if err := op.first(a); err != nil {
-		return failed(err)
+		return failedArray(err)
 	}
 	if a.lay.IsDense() {
 		return a
 	}
-	return a.copied(op.name, op.site)
+	return a.copied(op.call)
 }
 
 // Clone returns a dense copy.
 func (a *Array) Clone() *Array {
 	op := newOp("Clone", here(), a)
 	if err := op.first(a); err != nil {
-		return failed(err)
+		return failedArray(err)
 	}
-	return a.copied(op.name, op.site)
+	return a.copied(op.call)
 }
 
-// copied is the open dense copy of a, for the call name at where.
-func (a *Array) copied(name string, where site) *Array {
-	r := new(Array)
-	r.pointwise(&call{name, where}, rule{fusion: step, run: runCast}, a, nil, a.dt)
-	return r
+// copied is the open dense copy of a, for a call.
+func (a *Array) copied(c call) *Array {
+	return elementwise(c, rule{run: runCast}, a.dt, a)
 }
 
 // runCast copies the operand, converting where the types differ.
-func runCast(o *operation, s *device.Stream, dst device.View) error {
+func runCast(o *node, s *device.Stream, dst device.View) error {
 	return ops.Cast(s, dst, o.in[0].view)
 }
 
@@ -127,13 +124,13 @@ func runCast(o *operation, s *device.Stream, dst device.View) error {
 func (a *Array) To(d *device.Device) *Array {
 	c := call{"To", here()}
 	if err := c.first(a); err != nil {
-		return failed(err)
+		return failedArray(err)
 	}
 	if d == nil {
-		return failed(c.fail(fmt.Errorf("%w: no device", device.ErrDevice), a))
+		return failedArray(c.fail(fmt.Errorf("%w: no device", device.ErrDevice), a))
 	}
 	if err := d.Err(); err != nil {
-		return failed(c.fail(err, a))
+		return failedArray(c.fail(err, a))
 	}
 	if d == a.on() {
 		return a
@@ -144,30 +141,33 @@ func (a *Array) To(d *device.Device) *Array {
 // to copies the array to another device.
 func (a *Array) to(c *call, d *device.Device) *Array {
 	if r := recordingOn(a.stream); r != nil {
-		return failed(r.refuse(c.fail(errWaits, a)))
+		return failedArray(r.refuse(c.fail(errWaits, a)))
 	}
 	if !a.lay.IsDense() {
-		dense := a.copied("To", c.site)
+		dense := a.copied(call{"To", c.site})
 		if dense.err != nil {
 			return dense
 		}
 		a = dense
 	}
-	src, err := a.view()
+	src, release, err := a.acquire()
 	if err != nil {
-		return failed(c.wrap(err, a))
+		return failedArray(c.wrap(err, a))
 	}
+	defer release()
 	n := src.NBytes()
 	s := d.DefaultStream()
 	buf, err := alloc(d, n, s)
 	if err != nil {
-		return failed(c.fail(err, a))
+		return failedArray(c.fail(err, a))
 	}
-	if err := d.Copy(buf, 0, src.Buffer, a.at(), n, s); err != nil {
+	if err := d.Copy(buf, 0, src.Buffer, at(&src), n, s); err != nil {
 		buf.Free()
-		return failed(c.fail(err, a))
+		return failedArray(c.fail(err, a))
 	}
 	shape := slices.Clone(a.lay.Shape)
-	label(buf, &request{call: call{"To", c.site}}, shape, a.dt)
-	return stored(buf, a.dt, shape, s, "To", fmt.Sprintf("copied from %v", a.on()))
+	label(buf, c, shape, a.dt)
+	b := storedArray(buf, a.dt, shape, s, call{"To", c.site}, fmt.Sprintf("copied from %v", a.on()))
+	b.ownedBy(a.scopeOf())
+	return b
 }

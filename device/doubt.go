@@ -140,6 +140,9 @@ func (b *Buffer) Settled() error {
 	return b.Err()
 }
 
+// Doubtful reports whether the contents depend on an error that nobody knows yet.
+func (b *Buffer) Doubtful() bool { return !b.none() && b.a.doubts.Load() != nil }
+
 // Fresh reports whether nothing has been written to the buffer yet, so that
 // nothing is lost where work on it fails.
 func (b *Buffer) Fresh() bool {

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/internal/callsite"
 )
 
 // Circuit is a list of gates on qubits that start in |0>. The methods of gates
@@ -29,7 +30,7 @@ func NewCircuit(qubits int) *Circuit {
 	c := &Circuit{qubits: qubits}
 	if qubits < 1 || qubits > maxQubits {
 		c.qubits = 0
-		c.err = here().fail(fmt.Sprintf("NewCircuit(%d)", qubits), fmt.Errorf("%w: a circuit has 1 to %d qubits", gpk.ErrShape, maxQubits))
+		c.err = fail(callsite.Here(), fmt.Sprintf("NewCircuit(%d)", qubits), fmt.Errorf("%w: a circuit has 1 to %d qubits", gpk.ErrShape, maxQubits))
 	}
 	return c
 }
@@ -72,16 +73,16 @@ func (c *Circuit) Err() error {
 }
 
 // add appends a gate, or keeps what is wrong with it.
-func (c *Circuit) add(s site, g gate) *Circuit {
+func (c *Circuit) add(s callsite.Site, g gate) *Circuit {
 	if c == nil {
-		return &Circuit{err: s.fail(g.String(), errNoCircuit)}
+		return &Circuit{err: fail(s, g.String(), errNoCircuit)}
 	}
 	if c.err != nil {
 		return c
 	}
 	g.site = s
 	if err := c.check(g); err != nil {
-		c.err = s.fail(g.String(), err)
+		c.err = fail(s, g.String(), err)
 		return c
 	}
 	c.gates = append(c.gates, g)
@@ -111,88 +112,92 @@ func (c *Circuit) check(g gate) error {
 }
 
 // H adds the Hadamard gate.
-func (c *Circuit) H(q int) *Circuit { return c.add(here(), gate{kind: gateH, a: q, b: -1}) }
+func (c *Circuit) H(q int) *Circuit { return c.add(callsite.Here(), gate{kind: gateH, a: q, b: -1}) }
 
 // X adds the bit flip.
-func (c *Circuit) X(q int) *Circuit { return c.add(here(), gate{kind: gateX, a: q, b: -1}) }
+func (c *Circuit) X(q int) *Circuit { return c.add(callsite.Here(), gate{kind: gateX, a: q, b: -1}) }
 
 // Y adds Pauli's Y.
-func (c *Circuit) Y(q int) *Circuit { return c.add(here(), gate{kind: gateY, a: q, b: -1}) }
+func (c *Circuit) Y(q int) *Circuit { return c.add(callsite.Here(), gate{kind: gateY, a: q, b: -1}) }
 
 // Z adds diag(1, -1).
-func (c *Circuit) Z(q int) *Circuit { return c.add(here(), gate{kind: gateZ, a: q, b: -1}) }
+func (c *Circuit) Z(q int) *Circuit { return c.add(callsite.Here(), gate{kind: gateZ, a: q, b: -1}) }
 
 // S adds diag(1, i).
-func (c *Circuit) S(q int) *Circuit { return c.add(here(), gate{kind: gateS, a: q, b: -1}) }
+func (c *Circuit) S(q int) *Circuit { return c.add(callsite.Here(), gate{kind: gateS, a: q, b: -1}) }
 
 // T adds diag(1, e^(i pi/4)).
-func (c *Circuit) T(q int) *Circuit { return c.add(here(), gate{kind: gateT, a: q, b: -1}) }
+func (c *Circuit) T(q int) *Circuit { return c.add(callsite.Here(), gate{kind: gateT, a: q, b: -1}) }
 
 // SX adds the square root of X, (1+i, 1-i; 1-i, 1+i)/2.
-func (c *Circuit) SX(q int) *Circuit { return c.add(here(), gate{kind: gateSX, a: q, b: -1}) }
+func (c *Circuit) SX(q int) *Circuit { return c.add(callsite.Here(), gate{kind: gateSX, a: q, b: -1}) }
 
 // RX adds exp(-i t/2 X).
 func (c *Circuit) RX(q int, t Angle) *Circuit {
-	return c.add(here(), gate{kind: gateRX, a: q, b: -1, angle: t})
+	return c.add(callsite.Here(), gate{kind: gateRX, a: q, b: -1, angle: t})
 }
 
 // RY adds exp(-i t/2 Y).
 func (c *Circuit) RY(q int, t Angle) *Circuit {
-	return c.add(here(), gate{kind: gateRY, a: q, b: -1, angle: t})
+	return c.add(callsite.Here(), gate{kind: gateRY, a: q, b: -1, angle: t})
 }
 
 // RZ adds exp(-i t/2 Z).
 func (c *Circuit) RZ(q int, t Angle) *Circuit {
-	return c.add(here(), gate{kind: gateRZ, a: q, b: -1, angle: t})
+	return c.add(callsite.Here(), gate{kind: gateRZ, a: q, b: -1, angle: t})
 }
 
 // P adds diag(1, e^it).
 func (c *Circuit) P(q int, t Angle) *Circuit {
-	return c.add(here(), gate{kind: gateP, a: q, b: -1, angle: t})
+	return c.add(callsite.Here(), gate{kind: gateP, a: q, b: -1, angle: t})
 }
 
 // CX adds X on target where control is 1.
 func (c *Circuit) CX(control, target int) *Circuit {
-	return c.add(here(), gate{kind: gateCX, a: control, b: target})
+	return c.add(callsite.Here(), gate{kind: gateCX, a: control, b: target})
 }
 
 // CZ adds -1 where both qubits are 1.
-func (c *Circuit) CZ(a, b int) *Circuit { return c.add(here(), gate{kind: gateCZ, a: a, b: b}) }
+func (c *Circuit) CZ(a, b int) *Circuit {
+	return c.add(callsite.Here(), gate{kind: gateCZ, a: a, b: b})
+}
 
 // SWAP exchanges two qubits.
-func (c *Circuit) SWAP(a, b int) *Circuit { return c.add(here(), gate{kind: gateSWAP, a: a, b: b}) }
+func (c *Circuit) SWAP(a, b int) *Circuit {
+	return c.add(callsite.Here(), gate{kind: gateSWAP, a: a, b: b})
+}
 
 // CRX adds RX(t) on target where control is 1.
 func (c *Circuit) CRX(control, target int, t Angle) *Circuit {
-	return c.add(here(), gate{kind: gateCRX, a: control, b: target, angle: t})
+	return c.add(callsite.Here(), gate{kind: gateCRX, a: control, b: target, angle: t})
 }
 
 // CRY adds RY(t) on target where control is 1.
 func (c *Circuit) CRY(control, target int, t Angle) *Circuit {
-	return c.add(here(), gate{kind: gateCRY, a: control, b: target, angle: t})
+	return c.add(callsite.Here(), gate{kind: gateCRY, a: control, b: target, angle: t})
 }
 
 // CRZ adds RZ(t) on target where control is 1.
 func (c *Circuit) CRZ(control, target int, t Angle) *Circuit {
-	return c.add(here(), gate{kind: gateCRZ, a: control, b: target, angle: t})
+	return c.add(callsite.Here(), gate{kind: gateCRZ, a: control, b: target, angle: t})
 }
 
 // CP adds e^it where both qubits are 1.
 func (c *Circuit) CP(control, target int, t Angle) *Circuit {
-	return c.add(here(), gate{kind: gateCP, a: control, b: target, angle: t})
+	return c.add(callsite.Here(), gate{kind: gateCP, a: control, b: target, angle: t})
 }
 
 // RZZ adds exp(-i t/2 Z Z).
 func (c *Circuit) RZZ(a, b int, t Angle) *Circuit {
-	return c.add(here(), gate{kind: gateRZZ, a: a, b: b, angle: t})
+	return c.add(callsite.Here(), gate{kind: gateRZZ, a: a, b: b, angle: t})
 }
 
 // Append adds the gates of d, which has as many qubits, and its mistake if it
 // has one. d is not changed, and may be c itself.
 func (c *Circuit) Append(d *Circuit) *Circuit {
-	s := here()
+	s := callsite.Here()
 	if c == nil {
-		return &Circuit{err: s.fail("Append", errNoCircuit)}
+		return &Circuit{err: fail(s, "Append", errNoCircuit)}
 	}
 	if c.err != nil {
 		return c
@@ -202,7 +207,7 @@ func (c *Circuit) Append(d *Circuit) *Circuit {
 		return c
 	}
 	if d.qubits != c.qubits {
-		c.err = s.fail("Append", fmt.Errorf("%w: a circuit of %d qubits to one of %d", gpk.ErrShape, d.qubits, c.qubits))
+		c.err = fail(s, "Append", fmt.Errorf("%w: a circuit of %d qubits to one of %d", gpk.ErrShape, d.qubits, c.qubits))
 		return c
 	}
 	c.gates = append(c.gates, d.gates...)

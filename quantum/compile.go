@@ -140,7 +140,7 @@ func compileKernel(c *Circuit, path Path) (*kernel, error) {
 	}
 	if path == Product {
 		g := connected[0]
-		return nil, g.site.fail(g.String(), fmt.Errorf("%w: path Product, but this gate entangles qubits depending on the sample; Auto or General computes it", gpk.ErrUnsupported))
+		return nil, fail(g.site, g.String(), fmt.Errorf("%w: path Product, but this gate entangles qubits depending on the sample; Auto or General computes it", gpk.ErrUnsupported))
 	}
 	if len(k.blocks) > 1 || len(k.wires) > 0 || len(k.blocks[0].wires) < c.qubits {
 		var sizes []string

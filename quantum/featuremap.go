@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/internal/callsite"
 )
 
 // Embedding is how BasicEntangler writes a sample into the qubits.
@@ -40,9 +41,9 @@ type EntanglerOptions struct {
 // with more than 4,194,304 gates the circuit carries an error. Embedded once,
 // every layer is the same for all samples and changes no kernel.
 func BasicEntangler(weights [][]float64, o EntanglerOptions) *Circuit {
-	s := here()
+	s := callsite.Here()
 	refuseAs := func(kind error, format string, args ...any) *Circuit {
-		return &Circuit{err: s.fail("BasicEntangler", fmt.Errorf("%w: %w", kind, fmt.Errorf(format, args...)))}
+		return &Circuit{err: fail(s, "BasicEntangler", fmt.Errorf("%w: %w", kind, fmt.Errorf(format, args...)))}
 	}
 	refuse := func(format string, args ...any) *Circuit { return refuseAs(gpk.ErrShape, format, args...) }
 	if len(weights) == 0 || len(weights[0]) == 0 {
@@ -108,25 +109,25 @@ const maxGates = 1 << 22
 // ZFeatureMap is, reps times, H and P(2 x_i) on every qubit (Havlíček and
 // others, arXiv 1804.11326, without its entanglement).
 func ZFeatureMap(qubits, reps int) *Circuit {
-	return featureMap(here(), "ZFeatureMap", qubits, reps, false)
+	return featureMap(callsite.Here(), "ZFeatureMap", qubits, reps, false)
 }
 
 // ZZFeatureMap is, reps times, H and P(2 x_i) on every qubit, then for all
 // i < j CX(i, j), P(2 (pi - x_i)(pi - x_j)) on j, CX(i, j) (arXiv 1804.11326).
 func ZZFeatureMap(qubits, reps int) *Circuit {
-	return featureMap(here(), "ZZFeatureMap", qubits, reps, true)
+	return featureMap(callsite.Here(), "ZZFeatureMap", qubits, reps, true)
 }
 
-func featureMap(s site, name string, qubits, reps int, pairs bool) *Circuit {
+func featureMap(s callsite.Site, name string, qubits, reps int, pairs bool) *Circuit {
 	if qubits < 1 || qubits > maxQubits || reps < 1 {
-		return &Circuit{err: s.fail(fmt.Sprintf("%s(%d, %d)", name, qubits, reps), fmt.Errorf("%w: at least one repetition of 1 to %d qubits", gpk.ErrShape, maxQubits))}
+		return &Circuit{err: fail(s, fmt.Sprintf("%s(%d, %d)", name, qubits, reps), fmt.Errorf("%w: at least one repetition of 1 to %d qubits", gpk.ErrShape, maxQubits))}
 	}
 	gates := 2 * qubits
 	if pairs {
 		gates += 3 * qubits * (qubits - 1) / 2
 	}
 	if gates > maxGates/reps {
-		return &Circuit{err: s.fail(fmt.Sprintf("%s(%d, %d)", name, qubits, reps), fmt.Errorf("%w: more than %d gates", gpk.ErrUnsupported, maxGates))}
+		return &Circuit{err: fail(s, fmt.Sprintf("%s(%d, %d)", name, qubits, reps), fmt.Errorf("%w: more than %d gates", gpk.ErrUnsupported, maxGates))}
 	}
 	c := &Circuit{qubits: qubits}
 	for range reps {

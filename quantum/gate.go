@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/gpk-go/gpk/internal/callsite"
 )
 
 // gateKind is what a gate does.
@@ -45,7 +47,7 @@ type gate struct {
 	kind  gateKind
 	a, b  int
 	angle Angle
-	site  site
+	site  callsite.Site
 }
 
 // String writes the gate as the program does: CRX(0, 1, x2).

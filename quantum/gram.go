@@ -8,6 +8,7 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/callsite"
 )
 
 // Result is a Gram matrix and how it was computed.
@@ -30,7 +31,7 @@ type Result struct {
 func Gram(ctx context.Context, c *Circuit, x, y *gpk.Array, o Options) (*Result, error) {
 	r, err := gram(ctx, c, x, y, o)
 	if err != nil {
-		return nil, here().fail("Gram", err)
+		return nil, fail(callsite.Here(), "Gram", err)
 	}
 	return r, nil
 }

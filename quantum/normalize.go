@@ -7,6 +7,7 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/array"
+	"github.com/gpk-go/gpk/internal/callsite"
 )
 
 // leastDiagonal is what K_ii is taken for where it is smaller, so that a sample
@@ -32,10 +33,10 @@ func square(k *gpk.Array) error {
 // with exactly 1 on the diagonal. A K_ii + jitter below 1e-12 counts as 1e-12. k
 // is not changed; a symmetric k gives a symmetric result, bit for bit.
 func Normalize(k *gpk.Array, jitter float64) *gpk.Array {
-	s := here()
+	s := callsite.Here()
 	out, err := normalize(k, jitter)
 	if err != nil {
-		return array.Failed(s.failInside("Normalize", err))
+		return array.Failed(failInside(s, "Normalize", err))
 	}
 	return out
 }
@@ -82,10 +83,10 @@ func diagonalView(k *gpk.Array) *gpk.Array {
 // that their mean is 0: H k H with H = I - 1/n (Schölkopf, Smola and Müller,
 // Neural Computation 10, 1998).
 func Center(k *gpk.Array) *gpk.Array {
-	s := here()
+	s := callsite.Here()
 	out, err := center(k)
 	if err != nil {
-		return array.Failed(s.failInside("Center", err))
+		return array.Failed(failInside(s, "Center", err))
 	}
 	return out
 }
@@ -115,11 +116,11 @@ func started(a *gpk.Array) (*gpk.Array, error) {
 }
 
 // failInside is fail of an error that may name a line of this file, which no user knows.
-func (s site) failInside(op string, err error) error {
+func failInside(s callsite.Site, op string, err error) error {
 	if inner, ok := err.(*gpk.OpError); ok && strings.HasPrefix(inner.Site, "quantum/normalize.go:") { //nolint:errorlint // the outermost alone
 		err = inner.Err
 	}
-	return s.fail(op, err)
+	return fail(s, op, err)
 }
 
 // CenterCross returns the kernel of test samples against training samples, [m,
@@ -127,10 +128,10 @@ func (s site) failInside(op string, err error) error {
 // Center(train) has to be given. test and train are as Gram returns them, not
 // centered yet.
 func CenterCross(test, train *gpk.Array) *gpk.Array {
-	s := here()
+	s := callsite.Here()
 	out, err := centerCross(test, train)
 	if err != nil {
-		return array.Failed(s.failInside("CenterCross", err))
+		return array.Failed(failInside(s, "CenterCross", err))
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/callsite"
 )
 
 // Plan is how a Gram matrix will be computed.
@@ -71,10 +72,10 @@ func (p Plan) String() string {
 // against m where m is not 0, on the device d. It touches no device. What
 // cannot be done within the budget is an error that says what it needs.
 func PlanGram(c *Circuit, n, m int, d device.Info, o Options) (Plan, error) {
-	s := here()
+	s := callsite.Here()
 	p, err := planCircuit(c, n, m, d, o)
 	if err != nil {
-		return Plan{}, s.fail(fmt.Sprintf("PlanGram(%d, %d)", n, m), err)
+		return Plan{}, fail(s, fmt.Sprintf("PlanGram(%d, %d)", n, m), err)
 	}
 	return p, nil
 }

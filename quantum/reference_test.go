@@ -9,6 +9,7 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/callsite"
 )
 
 // The specification of everything: gates as they were written, one after the
@@ -190,7 +191,7 @@ func randomCircuit(rng *rand.Rand, qubits, gates, features int, kinds []gateKind
 		if k.hasAngle() {
 			g.angle = randomAngle(rng, features)
 		}
-		c.add(here(), g)
+		c.add(callsite.Here(), g)
 	}
 	return c
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/internal/callsite"
 )
 
 // States returns the states of the circuit for the samples x [n, features],
@@ -17,10 +18,10 @@ import (
 // rounded once on the CPU, which makes that 2^-23, and divided by its length on a GPU,
 // where what rounding every gate does to the state's direction stays.
 func States(ctx context.Context, c *Circuit, x *gpk.Array, dt gpk.DType) (*gpk.Array, error) {
-	s := here()
+	s := callsite.Here()
 	k, err := states(ctx, c, x, dt)
 	if err != nil {
-		return nil, s.fail("States", err)
+		return nil, fail(s, "States", err)
 	}
 	return k, nil
 }

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/gpk-go/gpk/internal/callsite"
 )
 
 // everyTileKernel runs f with the kernels of this processor, those of one that has less,
@@ -300,7 +302,7 @@ func FuzzCircuit(f *testing.F) {
 			if k.hasAngle() {
 				g.angle = [...]Angle{Feature(0), Feature(1), Feature(0).Mul(Feature(1)), Const(math.Pi), Const(float64(b[i+3])), Feature(0).Scale(-1)}[int(b[i+3])%6]
 			}
-			c.add(here(), g)
+			c.add(callsite.Here(), g)
 		}
 		rng := rand.New(rand.NewPCG(1, 2))
 		x := randomSamples(rng, 3, features)

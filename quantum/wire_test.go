@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/gpk-go/gpk/internal/callsite"
 )
 
 // TestSingleWires compares gates on single wires with their states.
@@ -26,7 +28,7 @@ func TestSingleWires(t *testing.T) {
 						g.angle = Const(rng.Float64())
 					}
 				}
-				c.add(here(), g)
+				c.add(callsite.Here(), g)
 			}
 		}
 		x, y := randomSamples(rng, n, features), randomSamples(rng, n+4, features)

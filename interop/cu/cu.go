@@ -5,13 +5,13 @@ package cu
 import (
 	"fmt"
 	"math"
-	"path/filepath"
 	"runtime"
 	"unsafe"
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/array"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/interop/internal/site"
 	"github.com/gpk-go/gpk/layout"
 	"gorgonia.org/cu"
 )
@@ -93,12 +93,9 @@ func FromPtr(d *device.Device, p cu.DevicePtr, dt gpk.DType, release func(), sha
 	return array.FromBuffer(buf, dt, shape...)
 }
 
-// failed returns an array that carries FromPtr's error, with the line of the
-// caller of FromPtr.
+// failed returns an array that carries the error of FromPtr, which is running.
 func failed(err error) *gpk.Array {
-	_, file, line, _ := runtime.Caller(2)
-	dir, base := filepath.Split(file)
-	return array.Failed(&gpk.OpError{Op: "cu.FromPtr", Site: fmt.Sprintf("%s/%s:%d", filepath.Base(dir), base, line), Err: err})
+	return array.Failed(site.Fail("cu", "FromPtr", err))
 }
 
 // check returns the bytes of the elements, or why they cannot be at p.

@@ -2,8 +2,6 @@ package gorgonia
 
 import (
 	"fmt"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"unsafe"
 
@@ -11,6 +9,7 @@ import (
 	"github.com/gpk-go/gpk/array"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/interop/internal/site"
 	"gorgonia.org/tensor"
 )
 
@@ -31,12 +30,9 @@ func FromDense(t *tensor.Dense) *gpk.Array {
 	return a
 }
 
-// failed returns an array that carries FromDense's error, with the line of the
-// caller of FromDense.
+// failed returns an array that carries the error of FromDense, which is running.
 func failed(err error) *gpk.Array {
-	_, file, line, _ := runtime.Caller(2)
-	dir, base := filepath.Split(file)
-	return array.Failed(&gpk.OpError{Op: "gorgonia.FromDense", Site: fmt.Sprintf("%s/%s:%d", filepath.Base(dir), base, line), Err: err})
+	return array.Failed(site.Fail("gorgonia", "FromDense", err))
 }
 
 // ToDense waits and returns a new row-major tensor with the array's elements,

@@ -1,0 +1,330 @@
+package array
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/fused"
+	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/ops"
+)
+
+// fusion says what part an operation can have in a chain.
+type fusion uint8
+
+const (
+	single    fusion = iota
+	pointwise        // element by element: it has steps, and is one
+	reduction        // a chain ends with it
+	rowwise          // softmax or a norm: on a GPU a chain, its first operand, ends with it
+	gemm             // a product: a chain begins with it
+)
+
+// planner turns a node and its steps into a chain. The scheduler's mutex is held.
+type planner struct {
+	*fused.Builder
+	job    *job
+	from   []call // where each step comes from
+	seen   []planned
+	head   *gemmRoot    // nil: it begins with no product
+	choice fused.Choice // the kernel of the call made last
+	room   [2]planned   // of seen
+}
+
+// planned is a step that is in the program, as a layout sees it.
+type planned struct {
+	of  *node
+	lay layout.Layout
+	ref fused.Ref
+}
+
+// errFull says that a chain does not fit a program: a step must be stored.
+var errFull = errors.New("the chain does not fit one program")
+
+// chain plans the job's node and its steps. It returns nil where no step is left to
+// fuse.
+func (j *job) chain() (*planner, error) {
+	pins := len(j.pins)
+	p, err := j.planChain()
+	switch {
+	case err == errFull:
+		j.pins, j.steps = j.pins[:pins], nil
+		half := j.node.stepAtHalf()
+		if half == nil {
+			return nil, fmt.Errorf("%w: a step of its own does not fit a program", expr.ErrUnsupported)
+		}
+		return nil, &unready{node: half}
+	case err != nil:
+		return nil, err
+	case len(j.steps) == 0: // all operands are stored by now
+		j.pins, j.depth = j.pins[:pins], 0
+		return nil, nil
+	}
+	return p, nil
+}
+
+func (j *job) planChain() (*planner, error) {
+	o := &j.node
+	shape := o.lay.Shape
+	if o.ends() {
+		shape = o.in[0].view.Layout.Shape
+	}
+	p := &planner{Builder: fused.NewBuilder(shape), job: j, from: make([]call, 0, o.depth+1)}
+	p.seen = p.room[:0]
+	var err error
+	if o.ends() {
+		_, err = p.operand(o, 0, shape, nil, nil)
+	} else {
+		_, err = p.step(o, &o.lay, nil)
+	}
+	return p, err
+}
+
+// stepAtHalf returns a pending step about halfway down the chain.
+func (o *node) stepAtHalf() *node {
+	s := o.deepestStep()
+	for s != nil {
+		below := s.deepestStep()
+		if below == nil || s.depth < o.depth/2 {
+			return s
+		}
+		s = below
+	}
+	return nil
+}
+
+// deepestStep returns the pending step with the most steps of its own; nil for none.
+func (o *node) deepestStep() *node {
+	var deepest *node
+	for i := range o.n {
+		if s := o.operand(i).pendingStep(); s != nil && (deepest == nil || s.depth > deepest.depth) {
+			deepest = s
+		}
+	}
+	return deepest
+}
+
+// step adds the operation o, whose result has the layout whole, as view sees it; nil
+// for all of it.
+func (p *planner) step(o *node, whole, view *layout.Layout) (fused.Ref, error) {
+	var args [3]fused.Ref
+	n := 0
+	add := func(r fused.Ref, err error) error {
+		args[n] = r
+		n++
+		return err
+	}
+	number := func(v ops.Scalar, k int) error {
+		r, ok := p.Scalar(v, o.operand(k).view.DType)
+		if !ok {
+			return errFull
+		}
+		return add(r, nil)
+	}
+	operand := func(k int) error { return add(p.operand(o, k, whole.Shape, whole, view)) }
+	var err error
+	switch {
+	case o.places != nil: // of an array and two operands that may be numbers
+		err = operand(0)
+		for i, k := range o.places.at {
+			switch {
+			case err != nil:
+			case k > 0:
+				err = operand(k)
+			default:
+				err = number(o.places.numbers[i], o.places.typed)
+			}
+		}
+	case o.n == 2:
+		if err = operand(0); err == nil {
+			err = operand(1)
+		}
+	case !o.numbered:
+		err = operand(0)
+	case o.scalarFirst:
+		if err = number(o.scalar, 0); err == nil {
+			err = operand(0)
+		}
+	default:
+		if err = operand(0); err == nil {
+			err = number(o.scalar, 0)
+		}
+	}
+	if err != nil {
+		return fused.Ref{}, err
+	}
+	r, ok := p.Step(o.code, o.dt, args[:n]...)
+	if !ok {
+		return r, errFull
+	}
+	p.from = append(p.from, o.call)
+	return r, nil
+}
+
+// operand adds an operand of o, broadcast to shape: the steps that compute it, or its
+// elements. Where the operation is seen through a view, so are its operands.
+func (p *planner) operand(o *node, k int, shape []int, whole, view *layout.Layout) (fused.Ref, error) {
+	in := o.operand(k)
+	lay := in.view.Layout
+	if !slices.Equal(lay.Shape, shape) {
+		var err error
+		if lay, err = lay.BroadcastTo(shape); err != nil {
+			return fused.Ref{}, err
+		}
+	}
+	if view != nil {
+		var ok bool
+		if lay, ok = through(*view, *whole, lay); !ok {
+			return fused.Ref{}, errFull
+		}
+	}
+	if step := in.pendingStep(); step != nil {
+		return p.pendingStep(step, &lay)
+	}
+	owner := o
+	if o == &p.job.node {
+		owner = o.out.node // the job has a copy
+		in = owner.operand(k)
+	}
+	v, err := p.job.locate(owner, in)
+	if err != nil {
+		return fused.Ref{}, err
+	}
+	v.Layout = lay
+	r, ok := p.Leaf(v)
+	if !ok {
+		return r, errFull
+	}
+	return r, nil
+}
+
+// pendingStep adds a step, seen as lay. What was computed as a part of something
+// before is read again, and stored first.
+func (p *planner) pendingStep(o *node, lay *layout.Layout) (fused.Ref, error) {
+	if o.computed {
+		return fused.Ref{}, &unready{node: o}
+	}
+	for i := range p.seen {
+		if s := &p.seen[i]; s.of == o && sameLayout(&s.lay, lay) {
+			return s.ref, nil
+		}
+	}
+	if !slices.Contains(p.job.steps, o) {
+		p.job.steps = append(p.job.steps, o)
+	}
+	if o.fusion == gemm {
+		return p.headLeaf(o, lay)
+	}
+	view := lay
+	if sameLayout(lay, &o.lay) {
+		view = nil
+	}
+	r, err := p.step(o, &o.lay, view)
+	if err == nil {
+		p.seen = append(p.seen, planned{o, *lay, r})
+	}
+	return r, err
+}
+
+// fusedCall is the plan as it runs: what computes into dst.
+func (j *job) fusedCall(dst device.View) *fused.Call {
+	p := j.plan
+	var c *fused.Call
+	switch j.fusion {
+	case reduction:
+		c = p.Reduce(j.code, j.axes, dst)
+	case rowwise:
+		gamma, beta := j.along.weights(&j.node)
+		c = p.Line(j.code, dst, gamma, beta, j.along.eps)
+	default:
+		c = p.Elementwise(dst)
+	}
+	p.choice = c.Choice()
+	return c
+}
+
+// runChain computes the chain into dst.
+func (j *job) runChain(dst device.View) error {
+	p := j.plan
+	var err error
+	if p.head != nil {
+		err = j.runHeaded(dst)
+	} else {
+		err = j.fusedCall(dst).Run(j.stream)
+	}
+	j.fused = p.described(j.stream.Device())
+	if at, ok := errors.AsType[*expr.StepError](err); ok && at.Step < len(p.from) {
+		return p.from[at.Step].wrap(at.Err)
+	}
+	return err
+}
+
+// fusedPlan is what Explain says of a chain.
+type fusedPlan struct {
+	program *fused.Program
+	from    []call
+	head    *gemmRoot
+	choice  fused.Choice
+	dev     *device.Device
+}
+
+func (p *planner) described(d *device.Device) *fusedPlan {
+	return &fusedPlan{program: p.Program(), from: p.from, head: p.head.described(), choice: p.choice, dev: d}
+}
+
+// explain lists the operations that one kernel computes.
+func (f *fusedPlan) explain(o *node) string {
+	var b strings.Builder
+	n := len(f.from)
+	if o.ends() {
+		n++
+	}
+	kernels, why := 1, ""
+	if !f.head.joined() {
+		kernels, why = fused.Explain(f.dev, f.program, f.choice)
+	}
+	if f.head != nil {
+		b.WriteString(f.head.explain() + "\n")
+	}
+	switch {
+	case f.head.joined():
+		fmt.Fprintf(&b, "its epilogue does %d operations:", n)
+	case kernels == 1:
+		fmt.Fprintf(&b, "one fused kernel for %d operations:", n)
+	case kernels == 2:
+		fmt.Fprintf(&b, "two fused kernels for %d operations (%s):", n, why)
+	default:
+		fmt.Fprintf(&b, "%d operations one by one, which could be one kernel (%s):", n, why)
+	}
+	for i := range f.from {
+		fmt.Fprintf(&b, "\n  %%%d %s at %v", i, f.from[i].name, f.from[i].site)
+	}
+	if o.ends() {
+		fmt.Fprintf(&b, "\n  then %s at %v", o.name, o.site)
+	}
+	fmt.Fprintf(&b, "\n  program: %s", f.program.Key())
+	return b.String()
+}
+
+// foresee plans a pending node for Explain. The mutex is held.
+func (s *scheduler) foresee(n *node) {
+	j := &job{node: *n}
+	if !j.fuses() {
+		return
+	}
+	p, err := j.planChain()
+	switch {
+	case err == errFull:
+		n.apart = tooMuch
+	case err == nil && len(j.steps) > 0:
+		j.plan = p
+		dst := device.View{DType: n.dt, Layout: n.lay}
+		j.fusedCall(dst)
+		j.foreseeHead(dst)
+		n.fused = p.described(n.stream.Device())
+	}
+}

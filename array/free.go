@@ -1,0 +1,76 @@
+package array
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gpk-go/gpk/device"
+)
+
+// Free says that the program is done with the array and with every view of it: the
+// memory goes back to the pool. Pending arrays that read it are computed first. What
+// was only a step of another array, and was made from this one, is ErrFreed when it is
+// read later, and so is any other use of the array. Free may be called more than once.
+func (a *Array) Free() {
+	switch {
+	case a == nil || a.stream == nil:
+	case a.packed != nil:
+		a.packed.free()
+	default:
+		s := schedulerOf(a.on())
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.free(a.st, &call{"Free", here()})
+	}
+}
+
+// free ends a storage. The mutex is held, and released while pending readers are
+// computed.
+func (s *scheduler) free(st *storage, by *call) {
+	for st.ended == nil {
+		c := st.cur
+		m := c.mem
+		if n := s.readerOf(c, m); n != nil {
+			if s.start(n) != nil && n.state == pending {
+				s.end(n, failed, n.fail(errNoMemory), nil) // it has lost what it reads
+			}
+			continue
+		}
+		if st.writing || m == nil && c.node.state == running || m != nil && (m.pins > 0 || m.busy) {
+			s.wait()
+			continue
+		}
+		st.ended = by
+		if m == nil && c.node.state == pending {
+			s.end(c.node, freed, nil, by)
+		}
+		if m != nil && (st.rec == nil || !st.rec.ended) { // what a graph uses stays
+			m.free(by)
+		}
+	}
+	s.changed.Broadcast()
+}
+
+// errNoMemory is the cause where a reader of freed memory could not be computed.
+var errNoMemory = errors.New("what it reads was freed before there was memory to compute it")
+
+// readerOf returns a pending node that reads contents, or any contents in a memory;
+// nil for none.
+func (s *scheduler) readerOf(c *contents, m *memory) *node {
+	for _, n := range s.waiting() {
+		if n.out != c && n.refersTo(func(x *contents) bool { return x == c || m != nil && x.mem == m }) > 0 {
+			return n
+		}
+	}
+	return nil
+}
+
+// freedBy is the cause of using what a call has freed.
+func freedBy(c *call) error {
+	return fmt.Errorf("%w: freed by %s at %v", device.ErrFreed, c.name, c.site)
+}
+
+func isFreed(err error) bool { return errors.Is(err, device.ErrFreed) }
+
+// asError is errors.As.
+func asError[T error](err error, to *T) bool { return errors.As(err, to) }

@@ -1,0 +1,154 @@
+package array
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/ops"
+)
+
+// AddInPlace adds b, broadcast to a's shape, to a's elements; b is an *Array of a's
+// type and device, or a number. Views of a see the sum, and what was computed from a
+// before does not. An error that is known on the line is returned, and nothing is
+// written. One that only the device finds, as an index of Take, is returned too,
+// unless the whole array is written: then reading it answers the error until it is
+// overwritten.
+func (a *Array) AddInPlace(b any) error { return inPlace(expr.Add, call{"AddInPlace", here()}, a, b) }
+
+// SubInPlace subtracts b from a's elements, as AddInPlace adds it.
+func (a *Array) SubInPlace(b any) error { return inPlace(expr.Sub, call{"SubInPlace", here()}, a, b) }
+
+// MulInPlace multiplies a's elements by b's, as AddInPlace adds them.
+func (a *Array) MulInPlace(b any) error { return inPlace(expr.Mul, call{"MulInPlace", here()}, a, b) }
+
+// DivInPlace divides a's elements by b's, as AddInPlace adds them. Integers are
+// ErrDType.
+func (a *Array) DivInPlace(b any) error { return inPlace(expr.Div, call{"DivInPlace", here()}, a, b) }
+
+func inPlace(code expr.Op, c call, a *Array, b any) error {
+	if err := c.first(a); err != nil {
+		return err
+	}
+	args, n := []*Array{a}, newNode(c)
+	n.rule = rule{code: code, fusion: pointwise}
+	n.strided, n.alias, n.how = true, sameElements, oneKernel
+	_, err := ops.Lookup(code).Check(a.dt)
+	if y, ok := b.(*Array); ok {
+		if err := c.first(y); err != nil {
+			return c.wrap(err, a, y)
+		}
+		args, n.run = append(args, y), runBinary
+		if err == nil {
+			err = fitsInPlace(a, y)
+		}
+	} else if n.run, n.numbered = runScalar, true; err == nil {
+		n.scalar, err = scalar(a.dt, b)
+	}
+	if err == nil && a.lay.Repeats() {
+		err = errBroadcast(a)
+	}
+	if err != nil {
+		return c.fail(err, args...)
+	}
+	w := newWrite(&c, a, streamOf(args...))
+	return c.wrap(w.do(func() error { return w.compute(n, len(args), args...) }), args...)
+}
+
+// fitsInPlace refuses an operand of arithmetic in place.
+func fitsInPlace(a, b *Array) error {
+	switch {
+	case a.dt != b.dt:
+		return sameType(a, b)
+	case a.on() != b.on():
+		return otherDevice(a, b)
+	case !widens(b.lay.Shape, a.lay.Shape):
+		return layout.Errorf("%v does not broadcast to %v", b.lay.Shape, a.lay.Shape)
+	}
+	return nil
+}
+
+// CopyFrom writes b's elements, broadcast to a's shape, into a: with a view on the
+// left it is assignment to a part of an array. b is an *Array of a's type, of any
+// device, or a number. Errors are as of AddInPlace.
+func (a *Array) CopyFrom(b any) error {
+	c := call{"CopyFrom", here()}
+	src, ok := b.(*Array)
+	if !ok {
+		return a.fillWith(&c, b)
+	}
+	if err := c.first(a, src); err != nil {
+		return err
+	}
+	if !slices.Equal(src.lay.Shape, a.lay.Shape) {
+		lay, err := src.lay.BroadcastTo(a.lay.Shape)
+		if err != nil {
+			return c.fail(err, a, src)
+		}
+		src = src.with(lay)
+	}
+	return into(&c, a, src)
+}
+
+// fillWith writes a number over the elements.
+func (a *Array) fillWith(c *call, number any) error {
+	if err := c.first(a); err != nil {
+		return err
+	}
+	x, err := scalar(a.dt, number)
+	if err == nil && a.lay.Repeats() {
+		err = errBroadcast(a)
+	}
+	if err != nil {
+		return c.fail(err, a)
+	}
+	w := newWrite(c, a, a.stream)
+	w.put = func(dst device.View) error { return ops.Fill(w.stream, dst, x) }
+	return c.wrap(w.do(nil), a)
+}
+
+// BiasAddInPlace adds bias, [n], to every row of a, [..., n]. Errors are as of
+// AddInPlace.
+func BiasAddInPlace(a, bias *Array) error {
+	c := call{"BiasAddInPlace", here()}
+	if err := c.first(a, bias); err != nil {
+		return err
+	}
+	if bias.NDim() != 1 || a.NDim() == 0 || a.lay.Shape[a.NDim()-1] != bias.lay.Shape[0] {
+		return c.fail(fmt.Errorf("%w: bias %v does not fit rows of %v", layout.ErrShape, bias.lay.Shape, a.lay.Shape), a, bias)
+	}
+	return inPlace(expr.Add, c, a, bias)
+}
+
+// Into evaluates src straight into dst's memory, which has its shape and type,
+// and does not wait. Where src reads dst, dst gets other memory or keeps what src
+// reads; otherwise nothing is allocated. src itself is not stored, and keeps its
+// value. Errors are as of AddInPlace.
+func Into(dst, src *Array) error { return into(&call{"Into", here()}, dst, src) }
+
+func into(c *call, dst, src *Array) error {
+	if err := c.first(dst, src); err != nil {
+		return err
+	}
+	switch {
+	case !slices.Equal(dst.lay.Shape, src.lay.Shape):
+		return c.fail(layout.Errorf("%v into %v", src.lay.Shape, dst.lay.Shape), dst, src)
+	case dst.dt != src.dt:
+		return c.fail(sameType(dst, src), dst, src)
+	case dst.lay.Repeats():
+		return c.fail(errBroadcast(dst), dst, src)
+	case dst.on() != src.on():
+		if r := recordingOn(dst.stream); r != nil {
+			return r.refuse(c.fail(errWaits, dst, src))
+		}
+		moved := src.to(c, dst.on())
+		if moved.err != nil {
+			return moved.err
+		}
+		src = moved
+	}
+	w := newWrite(c, dst, streamOf(src, dst))
+	return c.wrap(w.do(func() error { return w.from(src) }), dst, src)
+}

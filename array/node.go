@@ -1,0 +1,319 @@
+package array
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/fused"
+	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/ops"
+)
+
+// state is that of a node.
+//
+//	from     to       when
+//	pending  running  somebody needs the elements
+//	running  stored   they are in memory
+//	running  failed   the elements cannot be computed: an index of Take, a failed operand
+//	running  pending  there was no memory, or the device refused the work: the next try may succeed
+//	pending  failed   an operand has failed
+//	any      freed    the array was freed, or its scope closed; a running node finishes first
+type state uint8
+
+const (
+	pending state = iota
+	running
+	stored
+	failed
+	freed
+)
+
+// node is an operation: what it computes, and from which contents.
+//
+// A pending node that a consumer computes in the same kernel stays pending: the
+// contents that it refers to do not change, so that both can compute it.
+//
+// Invariant: a node refers to its operands, and is counted as their reader, exactly
+// while it is pending or running.
+//
+// The scheduler's mutex guards state, err, ended, consumed, computed and in.
+type node struct {
+	call
+	state state
+	err   error // of a failed node
+	ended *call // of a freed node: the call that freed it
+
+	consumed bool // an operation has it as a step
+	computed bool // it was computed as a part of a consumer, or into another array
+
+	shape  []argument // what errors name where the operands do not tell
+	args   []*Array   // the operands, until the node is bound
+	in     [3]operand
+	more   []operand // beyond three
+	n      int
+	stream *device.Stream
+	lay    layout.Layout // dense, of the result
+	dt     dtype.DType
+	scope  *Scope
+	rec    *recording // the capture that it is a part of
+	out    *contents
+
+	rule
+	strided bool  // the destination need not be dense
+	headed  bool  // its steps begin with a product
+	alias   alias // how the destination may overlap operands
+	depth   int   // of its steps
+	how     string
+	apart   string // why an operand is not a step
+	product *product
+	fused   *fusedPlan
+}
+
+// rule is what an operation computes.
+type rule struct {
+	// run computes into dst, which has the node's shape and overlaps the operands
+	// only as alias allows.
+	run         func(o *node, s *device.Stream, dst device.View) error
+	code        expr.Op // of an operation of the table
+	fusion      fusion
+	scalar      ops.Scalar
+	numbered    bool    // there is a scalar
+	scalarFirst bool    // the scalar is the left operand
+	places      *places // of an operation on three operands
+	axes        []bool  // of a reduction
+	along       *along  // of a norm or softmax
+}
+
+// operand is contents that a node refers to, and how it sees them. The view has a
+// buffer only in a job, which is a copy of the node about to run.
+type operand struct {
+	of   *contents
+	view device.View
+	step bool // the contents are computed in the node's own kernel, as long as they are pending
+}
+
+// argument is what errors say of an operand.
+type argument struct {
+	shape []int
+	dt    dtype.DType
+}
+
+// alias says how a destination may overlap an operation's operands.
+type alias uint8
+
+const (
+	noOverlap    alias = iota
+	sameElements       // an operand may have the destination's very layout
+)
+
+// newNode begins an operation.
+func newNode(c call) *node {
+	x := &struct {
+		node
+		contents
+	}{node: node{call: c}}
+	x.node.out, x.contents.node = &x.contents, &x.node
+	return &x.node
+}
+
+// newOp begins an operation: its name, place in the program and operands.
+func newOp(name string, where site, as ...*Array) *node {
+	n := newNode(call{name, where})
+	n.args = slices.Clone(as)
+	return n
+}
+
+// newSource begins an operation without operands: errors name the shape and type of
+// its result.
+func newSource(name string, where site, dt dtype.DType, shape []int) *node {
+	n := newNode(call{name, where})
+	n.shape = []argument{{slices.Clone(shape), dt}}
+	return n
+}
+
+// operand returns the i-th operand.
+func (o *node) operand(i int) *operand {
+	if i < len(o.in) {
+		return &o.in[i]
+	}
+	return &o.more[i-len(o.in)]
+}
+
+// view returns the elements of the i-th operand.
+func (o *node) view(i int) device.View { return o.operand(i).view }
+
+// first returns the first error of some operands.
+func (o *node) first(as ...*Array) error {
+	for _, a := range as {
+		if err := a.check(); err != nil {
+			return o.wrap(err)
+		}
+	}
+	return nil
+}
+
+// fail wraps a cause in the error of the operation.
+func (o *node) fail(err error) *OpError {
+	e := o.call.fail(err, o.args...)
+	if o.args != nil {
+		return e
+	}
+	for _, a := range o.shape {
+		e.Shapes, e.DTypes = append(e.Shapes, slices.Clone(a.shape)), append(e.DTypes, a.dt)
+	}
+	for i := range o.n {
+		if v := o.view(i); o.shape == nil {
+			e.Shapes, e.DTypes = append(e.Shapes, slices.Clone(v.Layout.Shape)), append(e.DTypes, v.DType)
+		}
+	}
+	return e
+}
+
+// wrap gives an error the operation's name unless it has one.
+func (o *node) wrap(err error) error {
+	var oe *OpError
+	if err == nil || errors.As(err, &oe) {
+		return err
+	}
+	return o.fail(err)
+}
+
+// freedErr is the error of reading a freed node: with the line that made it, and the
+// line that freed it.
+func (o *node) freedErr() error {
+	return o.fail(freedBy(o.ended))
+}
+
+// release drops the references of a node that was stored, has failed or was freed.
+// It keeps what describes the operation. The mutex is held.
+func (o *node) release() {
+	ins, more, n := o.in, o.more, o.n
+	if o.shape == nil {
+		o.shape = make([]argument, 0, n)
+		for i := range n {
+			v := o.view(i)
+			o.shape = append(o.shape, argument{v.Layout.Shape, v.DType})
+		}
+	}
+	o.in, o.more, o.n, o.run, o.depth = [3]operand{}, nil, 0, nil, 0
+	for i := range n {
+		in := &ins[min(i, len(ins)-1)]
+		if i >= len(ins) {
+			in = &more[i-len(ins)]
+		}
+		in.of.dropReader(o.scope)
+	}
+}
+
+// refersTo counts the references of a node, and of its pending steps, to contents
+// that match.
+func (o *node) refersTo(match func(*contents) bool) int {
+	n := 0
+	for i := range o.n {
+		in := o.operand(i)
+		if match(in.of) {
+			n++
+		}
+		if s := in.pendingStep(); s != nil && !o.repeats(i) {
+			n += s.refersTo(match)
+		}
+	}
+	return n
+}
+
+// pendingStep is the node of an operand that is a step and not stored; nil for
+// other operands.
+func (in *operand) pendingStep() *node {
+	if s := in.of.node; in.step && s != nil && s.state <= running {
+		return s
+	}
+	return nil
+}
+
+// repeats reports whether the i-th operand is one before it too.
+func (o *node) repeats(i int) bool {
+	of := o.operand(i).of
+	for j := range i {
+		if o.operand(j).of == of {
+			return true
+		}
+	}
+	return false
+}
+
+// head is the pending product with which the node's steps begin; nil for none.
+func (o *node) head() *node {
+	if !o.headed {
+		return nil
+	}
+	for i := range o.n {
+		if s := o.operand(i).pendingStep(); s != nil {
+			if s.fusion == gemm {
+				return s
+			}
+			if h := s.head(); h != nil {
+				return h
+			}
+		}
+	}
+	return nil
+}
+
+// ends reports whether the operation is one with which a chain ends.
+func (o *node) ends() bool { return o.fusion == reduction || o.fusion == rowwise }
+
+// begins reports whether the operation is a product, or its steps begin with one.
+func (o *node) begins() bool { return o.fusion == gemm || o.headed }
+
+// fuses reports whether an operand is a step.
+func (o *node) fuses() bool { return o.depth > 0 }
+
+// Why an operand is stored, and is no step; see Explain.
+const (
+	notAStep    = "it is not element-wise"
+	readTwice   = "something else reads it too"
+	readAgain   = "an earlier result of its line was read again"
+	tooDeep     = "it is 16 operations deep"
+	wider       = "it is computed once and broadcast"
+	otherStream = "it is on another stream"
+	tooMuch     = "all of it does not fit one program"
+	twoProducts = "a chain begins with one product"
+)
+
+// obstacle says why a pending node, seen as lay, cannot be a step of o, which has so
+// many elements. again is set where it is one already.
+func (s *scheduler) obstacle(o, step *node, lay *layout.Layout, size int, again bool) string {
+	switch {
+	case (step.consumed || step.computed) && !again:
+		return readTwice
+	case step.fusion != pointwise && (step.fusion != gemm || o.ends()):
+		return notAStep
+	case o.headed && step.begins() && !again:
+		return twoProducts
+	case step.depth+1 >= fused.MaxDepth:
+		return tooDeep
+	case step.stream != o.stream:
+		return otherStream
+	case lay.Size() != size || lay.Repeats() || size == 0:
+		return wider
+	case s.reread[step.site]:
+		return readAgain
+	}
+	return ""
+}
+
+// explain says how the operation computes.
+func (o *node) explain() string {
+	switch {
+	case o.product != nil:
+		return o.name + ": " + o.product.explain()
+	case o.fused != nil:
+		return o.name + ": " + o.fused.explain(o)
+	case o.apart != "":
+		return o.name + ": " + o.how + "; an operand is not part of it: " + o.apart
+	}
+	return o.name + ": " + o.how
+}

@@ -1,5 +1,0 @@
-//go:build !race
-
-package array
-
-const raceEnabled = false

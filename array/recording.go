@@ -1,0 +1,206 @@
+package array
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/expr"
+)
+
+// recording is a capture under way. While it lasts, the storages that it uses show in
+// it what the sequence will have written, and outside what they show now: nothing is
+// computed yet. So it has contents and memories of its own, over the same buffers.
+//
+// The scheduler's mutex guards cur, written, fixed and ended.
+type recording struct {
+	sched   *scheduler
+	stream  *device.Stream
+	cur     map[*storage]*contents
+	written []*place
+	fixed   []*storage
+	ended   bool
+
+	mu  sync.Mutex
+	err error // the first thing that cannot be recorded
+}
+
+// recordings are the captures under way by their streams; recorded counts them,
+// so that other programs pay one load.
+var (
+	recordings sync.Map // *device.Stream -> *recording
+	recorded   atomic.Int32
+)
+
+func newRecording(s *device.Stream) *recording {
+	return &recording{sched: schedulerOf(s.Device()), stream: s, cur: map[*storage]*contents{}}
+}
+
+// recordingOn returns the capture of a stream, nil where there is none.
+func recordingOn(s *device.Stream) *recording {
+	if recorded.Load() == 0 {
+		return nil
+	}
+	if r, ok := recordings.Load(s); ok {
+		return r.(*recording)
+	}
+	return nil
+}
+
+// refuse notes an error that the capture ends with, and returns it.
+func (r *recording) refuse(err error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err == nil {
+		r.err = err
+	}
+	return err
+}
+
+// errWaits is the cause of what needs elements before they are there.
+var errWaits = fmt.Errorf("%w: moving elements between the host and devices while a sequence is captured, which computes nothing before Replay", expr.ErrUnsupported)
+
+// unwaited refuses an operation that waits on a stream that is captured.
+func unwaited(op *node, s *device.Stream) error {
+	if r := recordingOn(s); r != nil {
+		return r.refuse(op.fail(errWaits))
+	}
+	return nil
+}
+
+// streamOf is the stream on which operands meet: that of the first, unless another is
+// part of a sequence that is captured.
+func streamOf(as ...*Array) *device.Stream {
+	if recorded.Load() != 0 {
+		for _, a := range as {
+			if a != nil && a.stream != nil && recordingOn(a.stream) != nil {
+				return a.stream
+			}
+		}
+	}
+	return as[0].stream
+}
+
+// errIntermediate refuses reading a captured sequence's own arrays outside of it.
+var errIntermediate = fmt.Errorf("%w: an intermediate result of a captured sequence outside of it; return it from the function to have it as an output", expr.ErrUnsupported)
+
+// contents returns what a storage from outside shows in the sequence, and fixes its
+// memory. One that is not stored yet is returned as it is. The mutex is held.
+func (r *recording) contents(st *storage) (*contents, error) {
+	if c := r.cur[st]; c != nil {
+		return c, nil
+	}
+	if st.writing { // it may get another buffer
+		return nil, &unready{}
+	}
+	c := st.cur
+	if c.mem == nil {
+		return c, nil
+	}
+	m := *c.mem
+	m.pins, m.busy, m.log, m.logged, m.olds, m.scope = 0, false, nil, 0, nil, nil
+	in := &contents{mem: &m, version: m.version, origin: *c.writer(), how: "as it is at each Replay"}
+	st.fixed++
+	r.fixed, r.cur[st] = append(r.fixed, st), in
+	return in, nil
+}
+
+// install notes that the sequence writes a part of a storage from outside, which shows
+// c in it from then on. The mutex is held.
+func (r *recording) install(st *storage, c *contents, p part) {
+	r.cur[st] = c
+	for _, w := range r.written {
+		if w.to.st == st {
+			w.join(&p)
+			return
+		}
+	}
+	r.written = append(r.written, &place{to: &Array{st: st, stream: r.stream, dt: p.dt}, part: p})
+}
+
+// record runs f while s is captured.
+func (r *recording) record(s *device.Stream, f func() ([]*Array, error)) (run *device.Graph, outs []*Array, err error) {
+	if err := s.BeginCapture(); err != nil {
+		return nil, nil, err
+	}
+	recordings.Store(s, r)
+	recorded.Add(1)
+	returned := false
+	defer func() { // also where f panics: the stream is of no use before
+		recorded.Add(-1)
+		recordings.Delete(s)
+		r.sched.mu.Lock()
+		r.ended = true
+		r.sched.mu.Unlock()
+		g, e := s.EndCapture()
+		if err == nil && returned {
+			run, err = g, e
+		} else if e == nil {
+			_ = g.Close()
+		}
+	}()
+	outs, err = f()
+	returned = true
+	return nil, outs, err
+}
+
+// outputs starts what f returned, as a part of the sequence.
+func (r *recording) outputs(op *node, as []*Array) ([]*Array, error) {
+	for i, a := range as {
+		if err := a.check(); err != nil {
+			return nil, fmt.Errorf("output %d: %w", i, err)
+		}
+		if err := a.start(); err != nil {
+			return nil, fmt.Errorf("output %d: %w", i, err)
+		}
+		if a.stream != r.stream && !r.writes(a.st) {
+			return nil, op.fail(fmt.Errorf("%w: output %d is not computed from the arrays that Capture hands to its function", expr.ErrUnsupported, i))
+		}
+	}
+	return as, nil
+}
+
+func (r *recording) writes(st *storage) bool {
+	r.sched.mu.Lock()
+	defer r.sched.mu.Unlock()
+	return slices.ContainsFunc(r.written, func(w *place) bool { return w.to.st == st })
+}
+
+// graph makes the graph of the sequence. Its outputs become arrays like others, in
+// fixed memory.
+func (r *recording) graph(run *device.Graph, outs []*Array, onto *device.Stream) *Graph {
+	s := r.sched
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g := &Graph{stream: onto, run: run, written: r.written, fixed: r.fixed}
+	for _, w := range r.written {
+		w.to.stream = onto
+	}
+	for _, a := range outs {
+		b := a.with(a.lay)
+		b.stream, b.in = onto, nil
+		g.outs = append(g.outs, b)
+		st := a.st
+		if st.rec != r {
+			continue // it was there before, and keeps what it holds
+		}
+		m := st.cur.mem
+		st.rec, st.scope, st.fixed = nil, nil, st.fixed+1
+		m.scope, m.log, m.logged, m.olds = nil, nil, 0, nil
+		g.written = append(g.written, &place{to: &Array{st: st, stream: onto, dt: m.dt, lay: m.lay}, part: part{m.lay, m.dt}})
+		g.unset = append(g.unset, m.buf)
+		m.buf.Fail(fmt.Errorf("%w: an output of a captured sequence before its first Replay", expr.ErrUnsupported))
+	}
+	return g
+}
+
+// unfix ends the hold of a graph on the memory of storages.
+func unfix(s *scheduler, list []*storage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, st := range list {
+		st.fixed--
+	}
+}

@@ -1,0 +1,266 @@
+package array
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"weak"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/layout"
+)
+
+// scheduler guards the arrays of one device: which contents they show, who refers to
+// them, and which nodes are pending. Its mutex is taken before the device's own, never
+// together with another scheduler's, and never held while memory is allocated, work
+// runs, or somebody is waited for.
+type scheduler struct {
+	dev *device.Device
+
+	mu      sync.Mutex
+	changed sync.Cond // a node has ended, a memory is idle, or a write is done
+
+	// The pending nodes that nothing has as a step, oldest first. The newest is held
+	// firmly, as most arrays are used by the next call and then need no weak pointer.
+	// The others are held weakly: what the program drops is not computed.
+	newest  *node
+	pending []weak.Pointer[node]
+
+	reread map[site]bool // the lines whose intermediate results were read again
+	copied int64         // bytes that writes have saved
+}
+
+// maxPending bounds the pending nodes of a device; beyond, the oldest starts.
+const maxPending = 64
+
+// maxReread bounds the lines that are remembered.
+const maxReread = 1024
+
+var schedulers sync.Map // *device.Device -> *scheduler
+
+func schedulerOf(d *device.Device) *scheduler {
+	if s, ok := schedulers.Load(d); ok {
+		return s.(*scheduler)
+	}
+	s := &scheduler{dev: d, reread: map[site]bool{}}
+	s.changed.L = &s.mu
+	old, _ := schedulers.LoadOrStore(d, s)
+	return old.(*scheduler)
+}
+
+// eager makes every operation start on its own line.
+var eager atomic.Bool
+
+func init() { eager.Store(device.Switched("GPK_EAGER")) }
+
+// wait releases the mutex until something has changed.
+func (s *scheduler) wait() { s.changed.Wait() }
+
+// waits reports whether a node is pending and nobody else computes it.
+func (n *node) waits() bool {
+	return n.state == pending && !n.consumed && !n.computed && !n.out.scope.isClosed() && (n.rec == nil || !n.rec.ended)
+}
+
+// add lists a pending node, and starts the oldest where there are too many. The mutex
+// is held.
+func (s *scheduler) add(n *node) {
+	s.loosen()
+	s.newest = n
+	if len(s.pending) < maxPending {
+		return
+	}
+	if s.prune(); len(s.pending) < maxPending {
+		return
+	}
+	for _, p := range s.pending {
+		if old := p.Value(); old != nil && old.waits() {
+			_ = s.start(old) // kept in the node, for whoever reads it
+			return
+		}
+	}
+}
+
+// loosen holds the newest node weakly, like the others. It reports whether there was
+// one. The mutex is held.
+func (s *scheduler) loosen() bool {
+	n := s.newest
+	s.newest = nil
+	if n == nil || !n.waits() {
+		return false
+	}
+	s.pending = append(s.pending, weak.Make(n))
+	return true
+}
+
+// prune forgets nodes that are gone or no longer wait. The mutex is held.
+func (s *scheduler) prune() {
+	kept := s.pending[:0]
+	for _, p := range s.pending {
+		if n := p.Value(); n != nil && n.waits() {
+			kept = append(kept, p)
+		}
+	}
+	clear(s.pending[len(kept):])
+	s.pending = kept
+}
+
+// waiting returns the listed nodes. The mutex is held.
+func (s *scheduler) waiting() []*node {
+	var out []*node
+	for _, p := range s.pending {
+		if n := p.Value(); n != nil && n.waits() {
+			out = append(out, n)
+		}
+	}
+	if n := s.newest; n != nil && n.waits() {
+		out = append(out, n)
+	}
+	return out
+}
+
+// alloc returns memory of a device. Where there is none it asks once more without
+// holding the newest node, which may be all that keeps what the program has dropped.
+func alloc(d *device.Device, n int64, s *device.Stream) (*device.Buffer, error) {
+	buf, err := d.Alloc(n, s)
+	if !errors.Is(err, device.ErrOutOfMemory) {
+		return buf, err
+	}
+	sched := schedulerOf(d)
+	sched.mu.Lock()
+	again := sched.loosen()
+	sched.mu.Unlock()
+	if again {
+		return d.Alloc(n, s)
+	}
+	return buf, err
+}
+
+// bind makes a node refer to the contents that its operands show now, in one critical
+// section. Where they can be computed in its kernel they are its steps; other pending
+// operands are stored first. The mutex is held; it is released while they are.
+func (s *scheduler) bind(n *node, reads []*Array, steps, size int) error {
+	var tried []*node // could not be stored: they are found failed, or tried again, when n runs
+	for {
+		next, err := s.tryBind(n, reads, steps, size, tried)
+		if err != nil {
+			return err
+		}
+		if next == nil {
+			break
+		}
+		if next.node == nil {
+			s.wait()
+		} else if s.start(next.node) != nil {
+			tried = append(tried, next.node)
+		}
+	}
+	for i, a := range reads {
+		in := n.operand(i)
+		in.of.addReader(n.scope, &in.view.Layout, a.dt)
+		if step := in.pendingStep(); step != nil {
+			step.consumed = true
+		}
+	}
+	return nil
+}
+
+// tryBind fills in the operands of a node. It returns what must happen first, nil
+// where nothing must. The mutex is held.
+func (s *scheduler) tryBind(n *node, reads []*Array, steps, size int, tried []*node) (*unready, error) {
+	n.n, n.depth, n.headed, n.apart, n.scope, n.more = 0, 0, false, "", nil, nil
+	for i, a := range reads {
+		c, err := a.contents(n.rec)
+		if u, ok := err.(*unready); ok {
+			return u, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		n.scope = newer(n.scope, a.scopeOf())
+		if i >= len(n.in) {
+			n.more = append(n.more, operand{})
+		}
+		in := n.operand(i)
+		*in = operand{of: c, view: device.View{DType: a.dt, Layout: a.lay}}
+		n.n = i + 1
+		if n.fusion == gemm && i < 2 {
+			var conj bool
+			*in, conj = in.conjugate()
+			if c = in.of; i == 0 {
+				n.product.ConjA = conj
+			} else {
+				n.product.ConjB = conj
+			}
+		}
+		if c.mem != nil {
+			if c.mem.busy {
+				return &unready{}, nil
+			}
+			continue
+		}
+		if c.node.state > running {
+			continue
+		}
+		if i < steps {
+			again := n.isStep(c, i)
+			why := s.obstacle(n, c.node, &a.lay, size, again)
+			if why == "" {
+				in.step = true
+				n.depth, n.headed = max(n.depth, c.node.depth+1), n.headed || c.node.begins()
+				continue
+			}
+			n.apart = why
+		}
+		if !contains(tried, c.node) {
+			return &unready{node: c.node}, nil
+		}
+	}
+	return nil, nil
+}
+
+func contains(list []*node, n *node) bool {
+	for _, x := range list {
+		if x == n {
+			return true
+		}
+	}
+	return false
+}
+
+// isStep reports whether contents are one of the first i operands, and a step.
+func (n *node) isStep(c *contents, i int) bool {
+	for j := range i {
+		if in := n.operand(j); in.of == c && in.step {
+			return true
+		}
+	}
+	return false
+}
+
+// result makes the array of an operation whose operands are reads, of which the first
+// may be steps.
+func (n *node) result(s *device.Stream, dt dtype.DType, lay layout.Layout, steps int, reads ...*Array) *Array {
+	n.stream, n.dt, n.lay, n.rec = s, dt, lay, recordingOn(s)
+	sched, size := schedulerOf(s.Device()), lay.Size()
+	if n.ends() && len(reads) > 0 {
+		size = reads[0].lay.Size()
+	}
+	sched.mu.Lock()
+	defer sched.mu.Unlock()
+	if err := sched.bind(n, reads, steps, size); err != nil {
+		return failedArray(n.wrap(err))
+	}
+	n.args = nil
+	if n.product != nil {
+		n.product.read(n) // for Explain
+	}
+	r := newArray(n.out, lay, dt, s)
+	n.out.scope, r.st.scope, r.st.rec = n.scope, n.scope, n.rec
+	if eager.Load() {
+		_ = sched.start(n) // kept in the node, for whoever reads it
+	} else {
+		sched.add(n)
+	}
+	return r
+}

@@ -1,0 +1,241 @@
+package array
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"weak"
+
+	"github.com/gpk-go/gpk/expr"
+)
+
+// Scope is a set of arrays that are freed together. What is computed from arrays of a
+// scope belongs to it, or to the newest scope among the operands. A scope keeps nothing
+// alive, and is safe for use by many goroutines.
+//
+// Writes in place do not move their target into a scope, and outputs of graphs belong
+// to none.
+type Scope struct {
+	id     uint64
+	made   call
+	closed atomic.Pointer[call]
+
+	mu   sync.Mutex // taken after a scheduler's
+	kept []*Array   // to be computed by Close
+	mems []weak.Pointer[memory]
+	room int // of mems, before those that are gone are dropped
+}
+
+var lastScope atomic.Uint64
+
+// NewScope opens a scope. Close it, also where the function that opened it fails:
+//
+//	s := gpk.NewScope()
+//	defer s.Close()
+//
+// Scoped does this.
+func NewScope() *Scope { return newScope(call{"NewScope", here()}) }
+
+func newScope(c call) *Scope { return &Scope{id: lastScope.Add(1), made: c} }
+
+// Scoped calls f with a new scope and closes it, also where f panics. It returns the
+// error of f joined with that of Close.
+func Scoped(f func(s *Scope) error) (err error) {
+	c := call{"Scoped", here()}
+	if f == nil {
+		return c.fail(fmt.Errorf("%w: no function", expr.ErrUnsupported))
+	}
+	s := newScope(c)
+	defer func() { err = errors.Join(err, s.close(&c)) }()
+	return f(s)
+}
+
+// newer returns the scope that was opened last; nil is none.
+func newer(a, b *Scope) *Scope {
+	if a == nil || b != nil && b.id > a.id {
+		return b
+	}
+	return a
+}
+
+func (s *Scope) isClosed() bool { return s != nil && s.closed.Load() != nil }
+
+// err is the error of what belongs to a closed scope.
+func (s *Scope) err() error {
+	if s == nil {
+		return nil
+	}
+	if by := s.closed.Load(); by != nil {
+		return freedBy(by)
+	}
+	return nil
+}
+
+// check is why an array cannot be used with the scope.
+func (s *Scope) check(c *call, a *Array) error {
+	if s == nil || s.id == 0 {
+		return c.fail(fmt.Errorf("%w: a nil or zero Scope; NewScope makes one", expr.ErrUnsupported), a)
+	}
+	if err := c.first(a); err != nil {
+		return err
+	}
+	return c.wrap(s.err(), a)
+}
+
+// In returns a marked: what is computed from the result belongs to the scope, and a
+// does not. It is a view of a.
+func (s *Scope) In(a *Array) *Array {
+	c := call{"In", here()}
+	if err := s.check(&c, a); err != nil {
+		return failedArray(err)
+	}
+	b := a.with(a.lay)
+	b.in = newer(a.in, s)
+	return b
+}
+
+// Own hands an array over: it, and its views, are freed with the scope. It returns a.
+// An array of another scope is ErrUnsupported.
+func (s *Scope) Own(a *Array) *Array {
+	c := call{"Own", here()}
+	if err := s.check(&c, a); err != nil {
+		return failedArray(err)
+	}
+	if err := s.move(&c, a, nil, s); err != nil {
+		return failedArray(err)
+	}
+	return a
+}
+
+// Keep takes an array, with all its storage, out of the scope: it outlives Close,
+// which computes it. It returns the array. Keep of an array that does not belong to
+// the scope is ErrUnsupported.
+func (s *Scope) Keep(a *Array) *Array {
+	c := call{"Keep", here()}
+	if err := s.check(&c, a); err != nil {
+		return failedArray(err)
+	}
+	if err := s.move(&c, a, s, nil); err != nil {
+		return failedArray(err)
+	}
+	if a.in == nil {
+		return a
+	}
+	b := a.with(a.lay)
+	b.in = nil
+	return b
+}
+
+// move takes the storage of an array from one scope to another.
+func (s *Scope) move(c *call, a *Array, from, to *Scope) error {
+	sched := schedulerOf(a.on())
+	sched.mu.Lock()
+	defer sched.mu.Unlock()
+	cur, err := a.contents(recordingOn(a.stream))
+	if err != nil {
+		return c.fail(err, a)
+	}
+	st := a.st
+	if st.scope != from {
+		if st.scope == to {
+			return nil
+		}
+		of := "no scope"
+		if st.scope != nil {
+			of = fmt.Sprintf("the scope of %s at %v", st.scope.made.name, st.scope.made.site)
+		}
+		return c.fail(fmt.Errorf("%w: the array belongs to %s, not to that of %s at %v", expr.ErrUnsupported, of, s.made.name, s.made.site), a)
+	}
+	st.scope, cur.scope = to, to
+	if cur.mem != nil {
+		cur.mem.scope = to
+		to.register(cur.mem)
+	} else if to == nil {
+		s.mu.Lock()
+		s.kept = append(s.kept, a)
+		s.mu.Unlock()
+	}
+	return nil
+}
+
+// register has Close free a memory of the scope, or tidy one that its nodes read.
+func (s *Scope) register(m *memory) {
+	if s == nil {
+		return
+	}
+	if m.scope == nil && m.current {
+		m.scope = s
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.mems) >= max(s.room, 64) { // half of them may be gone
+		kept := s.mems[:0]
+		for _, p := range s.mems {
+			if m := p.Value(); m != nil && !m.buf.Freed() {
+				kept = append(kept, p)
+			}
+		}
+		clear(s.mems[len(kept):])
+		s.mems, s.room = kept, 2*len(kept)
+	}
+	s.mems = append(s.mems, weak.Make(m))
+}
+
+// Close computes what was kept and frees the rest of the scope, also where computing
+// fails. It returns the first error. Every array of the scope, and what In has marked,
+// is ErrFreed from then on. A second Close is ErrFreed.
+func (s *Scope) Close() error { return s.close(&call{"Close", here()}) }
+
+func (s *Scope) close(c *call) error {
+	if s == nil || s.id == 0 {
+		return c.fail(fmt.Errorf("%w: a nil or zero Scope; NewScope makes one", expr.ErrUnsupported))
+	}
+	s.mu.Lock()
+	kept := s.kept
+	s.kept = nil
+	s.mu.Unlock()
+	if err := s.err(); err != nil {
+		return c.fail(err)
+	}
+	var first error
+	for _, a := range kept {
+		if err := a.start(); err != nil && first == nil {
+			first = c.wrap(err, a)
+		}
+	}
+	if !s.closed.CompareAndSwap(nil, c) {
+		return c.fail(s.err())
+	}
+	s.mu.Lock()
+	mems := s.mems
+	s.mems = nil
+	s.mu.Unlock()
+	for _, p := range mems {
+		if m := p.Value(); m != nil {
+			m.sched.leave(m, s)
+		}
+	}
+	return first
+}
+
+// leave frees a memory of a closed scope, or what is saved in it for nodes of the
+// scope.
+func (s *scheduler) leave(m *memory, of *Scope) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for n := s.readerOf(nil, m); n != nil && m.scope == of; n = s.readerOf(nil, m) { // of a newer scope
+		if s.start(n) != nil && n.state == pending {
+			s.end(n, failed, n.fail(errNoMemory), nil)
+		}
+	}
+	for m.pins > 0 || m.busy {
+		s.wait()
+	}
+	if m.scope == of && m.current {
+		m.free(of.closed.Load())
+	} else {
+		m.tidy()
+	}
+	s.changed.Broadcast()
+}

@@ -1,0 +1,355 @@
+package array
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/layout"
+)
+
+// job is a node about to run: a copy of it, whose operands have buffers, and the
+// chain that it and its steps are.
+type job struct {
+	node
+	plan  *planner // nil: the operation alone
+	pins  []*memory
+	steps []*node // that are computed as parts of it
+}
+
+// unready is what must happen before a node can run.
+type unready struct {
+	node  *node        // it must be stored
+	in    *operand     // it must be rebuilt: a write has overwritten a part
+	owner *node        // the node whose operand in is
+	alloc func() error // memory must be there
+}
+
+// Error implements error.
+func (*unready) Error() string { return "an operand is not there yet" }
+
+func isUnready(err error) bool {
+	_, ok := err.(*unready)
+	return ok
+}
+
+// prepare does what must happen first. Where it names nothing, it waits. The mutex is
+// held, and released meanwhile.
+func (s *scheduler) prepare(u *unready) error {
+	switch {
+	case u.node != nil:
+		return s.start(u.node)
+	case u.in != nil:
+		return s.rebuild(u.owner, u.in)
+	case u.alloc != nil:
+		s.mu.Unlock()
+		defer s.mu.Lock()
+		return u.alloc()
+	}
+	s.wait()
+	return nil
+}
+
+// ready calls f until it returns no unready. The mutex is held, and released between.
+func (s *scheduler) ready(f func() error) error {
+	for {
+		err := f()
+		u, ok := err.(*unready)
+		if !ok {
+			return err
+		}
+		if err := s.prepare(u); err != nil {
+			return err
+		}
+	}
+}
+
+// start has a node stored, by whoever. The mutex is held, and released while the node
+// runs.
+func (s *scheduler) start(n *node) error {
+	var j *job
+	err := s.ready(func() error {
+		switch {
+		case n.state == running:
+			return &unready{}
+		case n.state != pending:
+			return errEnded
+		case n.rec != nil && n.rec.ended:
+			return errIntermediate
+		case n.out.scope.isClosed():
+			s.end(n, freed, nil, n.out.scope.closed.Load())
+			return errEnded
+		}
+		if n.computed {
+			if err := s.storeAgain(n); err != nil {
+				return err
+			}
+		}
+		var err error
+		j, err = s.plan(n)
+		return err
+	})
+	if err != nil {
+		if err != errEnded && n.state == pending && isPermanent(err) {
+			s.end(n, failed, n.wrap(err), nil)
+		}
+		if n.state != pending {
+			return n.out.err()
+		}
+		return n.wrap(err)
+	}
+	n.state = running
+	j.begin()
+	s.mu.Unlock()
+	buf, err := j.store()
+	s.mu.Lock()
+	j.end()
+	switch {
+	case err == nil:
+		m := newMemory(buf, n.lay, n.dt)
+		m.current = !n.out.superseded
+		n.out.scope.register(m)
+		n.out.mem, n.product, n.fused, n.apart = m, j.product.detached(), j.fused, j.apart
+		s.end(n, stored, nil, nil)
+		if n.out.scope.isClosed() { // meanwhile
+			m.free(n.out.scope.closed.Load())
+		}
+		if !m.current {
+			m.remember(n.out)
+			m.tidy()
+		}
+	case isPermanent(err):
+		s.end(n, failed, j.wrap(err), nil)
+		err = n.err
+	default:
+		n.state, err = pending, j.wrap(err)
+		s.changed.Broadcast()
+	}
+	return err
+}
+
+// errEnded says that a node has been stored, has failed or was freed.
+var errEnded = errors.New("the node has ended")
+
+// end moves a node to its last state. The mutex is held.
+func (s *scheduler) end(n *node, to state, err error, by *call) {
+	n.state, n.err, n.ended = to, err, by
+	n.release()
+	if s.newest == n {
+		s.newest = nil
+	}
+	s.changed.Broadcast()
+}
+
+// storeAgain prepares that an intermediate result is read again: the product in it is
+// stored, so that none runs more than twice, and what its line makes later is no step.
+func (s *scheduler) storeAgain(n *node) error {
+	if len(s.reread) < maxReread {
+		s.reread[n.site] = true
+	}
+	if h := n.head(); h != nil {
+		return &unready{node: h}
+	}
+	return nil
+}
+
+// isPermanent reports whether an error comes of the operation and its operands. Other
+// errors are the device's, and the next try may succeed.
+func isPermanent(err error) bool {
+	for _, target := range [...]error{layout.ErrShape, dtype.ErrDType, expr.ErrUnsupported, ErrNonFinite, device.ErrFreed} {
+		if errors.Is(err, target) {
+			return true
+		}
+	}
+	var queued *device.SubmitError
+	return errors.As(err, &queued)
+}
+
+// plan makes the job of a node. The mutex is held.
+func (s *scheduler) plan(n *node) (*job, error) {
+	j := &job{node: *n}
+	if j.fuses() {
+		p, err := j.chain()
+		if err != nil {
+			return nil, err
+		}
+		j.plan = p
+		first := 1 // a norm reads its weights beside the chain
+		for i := first; n.fusion == rowwise && i < n.n; i++ {
+			if err := j.locateOperand(n, i); err != nil {
+				return nil, err
+			}
+		}
+		if p != nil {
+			return j, nil
+		}
+	}
+	for i := range n.n {
+		if err := j.locateOperand(n, i); err != nil {
+			return nil, err
+		}
+	}
+	return j, nil
+}
+
+func (j *job) locateOperand(n *node, i int) error {
+	v, err := j.locate(n, n.operand(i))
+	j.operand(i).view = v
+	return err
+}
+
+// locate returns where an operand of a node lies, and pins it.
+func (j *job) locate(n *node, in *operand) (device.View, error) {
+	v, c := in.view, in.of
+	if err := c.err(); err != nil {
+		return v, c.blame(err)
+	}
+	m := c.mem
+	switch {
+	case m == nil:
+		return v, &unready{node: c.node}
+	case m.busy:
+		return v, &unready{}
+	case c.version != m.version && m.lost(c.version, &part{v.Layout, v.DType}):
+		return v, &unready{in: in, owner: n}
+	}
+	v.Buffer = m.buf
+	j.pins = append(j.pins, m)
+	return v, nil
+}
+
+// blame makes the error of queued work name the call that was to write the contents.
+func (c *contents) blame(err error) error {
+	var queued *device.SubmitError
+	var named *OpError
+	w := c.writer()
+	if !errors.As(err, &queued) || errors.As(err, &named) || w.name == "" || c.mem == nil {
+		return err
+	}
+	e := w.fail(err)
+	e.Shapes, e.DTypes = [][]int{c.mem.lay.Shape}, []dtype.DType{c.mem.dt}
+	return e
+}
+
+// begin pins what the job reads. The mutex is held.
+func (j *job) begin() {
+	for _, m := range j.pins {
+		m.pins++
+	}
+	for _, n := range j.steps {
+		n.computed = true
+	}
+}
+
+// end ends what begin began. The mutex is held.
+func (j *job) end() {
+	for _, m := range j.pins {
+		m.unpin()
+	}
+}
+
+// store runs the job into memory of its own. The mutex is not held.
+func (j *job) store() (*device.Buffer, error) {
+	buf, err := alloc(j.stream.Device(), int64(j.lay.Size())*int64(j.dt.Size()), j.stream)
+	if err != nil {
+		return nil, err
+	}
+	label(buf, &j.call, j.lay.Shape, j.dt)
+	if err := j.run(device.View{Buffer: buf, DType: j.dt, Layout: j.lay}); err != nil {
+		buf.Free()
+		return nil, err
+	}
+	return buf, nil
+}
+
+// run computes the node's elements into dst. The mutex is not held.
+func (j *job) run(dst device.View) error {
+	if j.product != nil {
+		p := *j.product
+		j.product = &p
+		p.read(&j.node)
+	}
+	if j.plan != nil {
+		return j.runChain(dst)
+	}
+	return j.node.run(&j.node, j.stream, dst)
+}
+
+// allows reports whether the job may write to dst.
+func (j *job) allows(dst device.View) bool {
+	if !j.strided && !dst.Layout.IsDense() {
+		return false
+	}
+	if j.plan != nil {
+		for i := range j.plan.Views() {
+			if !j.allowsView(&j.plan.Views()[i], &dst) {
+				return false
+			}
+		}
+	}
+	for i := range j.n {
+		if v := j.view(i); v.Buffer != nil && !j.allowsView(&v, &dst) {
+			return false
+		}
+	}
+	return true
+}
+
+func (j *job) allowsView(v, dst *device.View) bool {
+	if !overlaps(v, dst) {
+		return true
+	}
+	return j.alias == sameElements && v.DType.Size() == dst.DType.Size() && sameLayout(&v.Layout, &dst.Layout)
+}
+
+// rebuild gives an operand of a node older contents, as a memory of their own. The
+// mutex is held, and released while they are copied.
+func (s *scheduler) rebuild(n *node, in *operand) error {
+	c := in.of
+	m := c.mem
+	r := c.rebuildingFor(&part{in.view.Layout, in.view.DType})
+	m.pins++
+	s.mu.Unlock()
+	buf, err := r.run(n.stream)
+	s.mu.Lock()
+	m.unpin()
+	if err != nil {
+		return err
+	}
+	if in.of != c || c.mem != m || n.state > running { // somebody else was faster
+		buf.Free()
+		return nil
+	}
+	s.copied += buf.Size()
+	if r.whole {
+		c.mem = &memory{sched: s, buf: buf, lay: m.lay, dt: m.dt, scope: m.scope}
+		c.version = 0
+		c.mem.remember(c)
+	} else {
+		size := m.dt.Size()
+		lay := layout.Dense([]int{(r.high - r.low) / size})
+		c2 := &contents{mem: &memory{sched: s, buf: buf, lay: lay, dt: m.dt, scope: m.scope}, origin: *c.writer(), superseded: true}
+		in.view.Layout.Offset -= r.low / in.view.DType.Size()
+		in.of = c2
+		c2.addReader(n.scope, &in.view.Layout, in.view.DType)
+		c2.mem.remember(c2)
+		c.dropReader(n.scope)
+	}
+	m.tidy()
+	s.changed.Broadcast()
+	return nil
+}
+
+// label tells the list of the largest live arrays what a buffer is.
+func label(buf *device.Buffer, c *call, shape []int, dt dtype.DType) {
+	if buf.Size() < labelled {
+		return
+	}
+	name, at := c.name, c.site
+	buf.SetLabel(func() string { return fmt.Sprintf("%v %v of %s at %v", shape, dt, name, at) })
+}
+
+// labelled is from how many bytes on an array can be among the largest.
+const labelled = 64 << 10

@@ -1,0 +1,247 @@
+package array
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"weak"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/layout"
+)
+
+// storage is what an array and its views share. A write gives it new contents.
+//
+// Invariant: the contents of a fixed storage are in its one buffer, in the newest
+// version.
+//
+// The scheduler's mutex guards it.
+type storage struct {
+	cur     *contents
+	fixed   int        // how many hold the memory where it is: bridges, graphs
+	writing bool       // a write is being prepared or done; others wait
+	ended   *call      // the call that freed it
+	scope   *Scope     // it is freed with this scope
+	rec     *recording // it was made in this capture, and is read there alone
+}
+
+// newArray makes an array of a storage of its own.
+func newArray(c *contents, lay layout.Layout, dt dtype.DType, s *device.Stream) *Array {
+	a := &Array{lay: lay, dt: dt, stream: s}
+	a.own.cur = c
+	a.st = &a.own
+	return a
+}
+
+// storedArray makes the array of a buffer whose elements are there.
+func storedArray(buf *device.Buffer, dt dtype.DType, shape []int, s *device.Stream, origin call, how string) *Array {
+	lay := layout.Dense(shape)
+	return newArray(storedContents(buf, lay, dt, origin, how), lay, dt, s)
+}
+
+// size is the number of elements of the storage, as elements of dt.
+func (st *storage) size(dt dtype.DType) int {
+	if m := st.cur.mem; m != nil {
+		if m.dt == dt {
+			return m.lay.Size()
+		}
+		return int(m.bytes()) / dt.Size()
+	}
+	return st.cur.node.lay.Size()
+}
+
+// check is why the storage cannot be used.
+func (st *storage) check() error {
+	if st.ended != nil {
+		return freedBy(st.ended)
+	}
+	return st.scope.err()
+}
+
+// contents returns what the array shows, in a capture or outside. The mutex is held.
+func (a *Array) contents(rec *recording) (*contents, error) {
+	if err := a.st.check(); err != nil {
+		return nil, err
+	}
+	if err := a.in.err(); err != nil {
+		return nil, err
+	}
+	if a.st.rec != rec {
+		if a.st.rec != nil {
+			return nil, errIntermediate
+		}
+		return rec.contents(a.st)
+	}
+	return a.st.cur, nil
+}
+
+// scopeOf is the scope of what is computed from the array.
+func (a *Array) scopeOf() *Scope { return newer(a.in, a.st.scope) }
+
+// acquire returns the place of an array's elements, and pins it until release. The
+// array is stored first.
+func (a *Array) acquire() (v device.View, release func(), err error) {
+	s := schedulerOf(a.on())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j := &job{}
+	err = s.ready(func() error {
+		c, err := a.contents(recordingOn(a.stream))
+		if err == nil {
+			v, err = j.locate(nil, &operand{of: c, view: device.View{DType: a.dt, Layout: a.lay}})
+		}
+		return err
+	})
+	if err != nil {
+		return v, nil, err
+	}
+	j.begin()
+	return v, func() {
+		s.mu.Lock()
+		j.end()
+		s.changed.Broadcast()
+		s.mu.Unlock()
+	}, nil
+}
+
+// start has the array stored.
+func (a *Array) start() error {
+	_, release, err := a.acquire()
+	if err == nil {
+		release()
+	}
+	return err
+}
+
+// fix has the array stored, and holds its memory where it is.
+func (a *Array) fix() (*device.Buffer, error) {
+	v, release, err := a.acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	s := schedulerOf(a.on())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a.st.fixed++
+	return v.Buffer, nil
+}
+
+// owner is the storage of a buffer that more than one array may be made of.
+type owner struct{ st weak.Pointer[storage] }
+
+// owning guards the owners of all buffers.
+var owning sync.Mutex
+
+// own makes the storage that of its buffer. owning is held.
+func own(buf *device.Buffer, st *storage) { buf.SetOwner(owner{weak.Make(st)}) }
+
+// FromBuffer returns an array over memory that is there: the dense elements
+// of shape at the beginning of buf, not copied. It is how interop packages
+// share foreign memory. Arrays over one buffer are views of each other.
+func FromBuffer(buf *device.Buffer, dt dtype.DType, shape ...int) *Array {
+	op := newSource("FromBuffer", here(), dt, shape)
+	if buf.Device() == nil || !dt.Valid() {
+		return failedArray(op.fail(fmt.Errorf("%w: no buffer or no element type", dtype.ErrDType)))
+	}
+	n, err := layout.Size(shape)
+	if err == nil && int64(n)*int64(dt.Size()) > buf.Size() {
+		err = layout.Errorf("%v %v takes %d bytes, the buffer has %d", shape, dt, n*dt.Size(), buf.Size())
+	}
+	if err != nil {
+		return failedArray(op.fail(err))
+	}
+	return over(buf, dt, layout.Dense(slices.Clone(shape)), op.call)
+}
+
+// FromLayout is FromBuffer for elements that lie in the buffer as lay says. A
+// layout that reaches outside the buffer is ErrShape. Indices that name one
+// element, other than those of a broadcast axis (stride 0), are the caller's
+// mistake: what a write through them leaves is undefined.
+func FromLayout(buf *device.Buffer, dt dtype.DType, lay layout.Layout) *Array {
+	lay = layout.Layout{Shape: slices.Clone(lay.Shape), Strides: slices.Clone(lay.Strides), Offset: lay.Offset}
+	op := newSource("FromLayout", here(), dt, lay.Shape)
+	if buf.Device() == nil || !dt.Valid() {
+		return failedArray(op.fail(fmt.Errorf("%w: no buffer or no element type", dtype.ErrDType)))
+	}
+	if err := fits(lay, int(buf.Size()/int64(dt.Size()))); err != nil {
+		return failedArray(op.fail(err))
+	}
+	return over(buf, dt, lay, op.call)
+}
+
+// over makes an array of elements that lie in buf as lay says.
+func over(buf *device.Buffer, dt dtype.DType, lay layout.Layout, origin call) *Array {
+	owning.Lock()
+	defer owning.Unlock()
+	s := buf.Device().DefaultStream()
+	if o, ok := buf.Owner().(owner); ok {
+		if st := o.st.Value(); st != nil {
+			return &Array{st: st, lay: lay, dt: dt, stream: s}
+		}
+	}
+	whole := layout.Dense([]int{int(buf.Size() / int64(dt.Size()))})
+	c := storedContents(buf, whole, dt, origin, "memory from outside")
+	st := &storage{cur: c, fixed: 1}
+	own(buf, st)
+	return &Array{st: st, lay: lay, dt: dt, stream: s}
+}
+
+// fits reports a layout that reaches outside n elements.
+func fits(lay layout.Layout, n int) error {
+	if len(lay.Strides) != len(lay.Shape) {
+		return layout.Errorf("%d strides for %v", len(lay.Strides), lay.Shape)
+	}
+	size, err := layout.Size(lay.Shape)
+	if err != nil {
+		return err
+	}
+	if size == 0 {
+		return nil
+	}
+	outside := layout.Errorf("%v with strides %v from element %d on reaches outside the buffer's %d elements", lay.Shape, lay.Strides, lay.Offset, n)
+	if lay.Offset < 0 || lay.Offset >= n {
+		return outside
+	}
+	for i, d := range lay.Shape { // before they are multiplied
+		if s := lay.Strides[i]; d > 1 && (s > n/(d-1) || s < -n/(d-1)) {
+			return outside
+		}
+	}
+	if lo, hi := lay.Span(); lo < 0 || hi > n {
+		return outside
+	}
+	return nil
+}
+
+// Buffer has the array stored and returns the memory that holds it; its elements lie
+// there as Strides and Offset say. The memory is fixed from then on: writes go to it
+// where it is. Writing into it from outside is not seen by pending arrays that read
+// it: Eval those before.
+func (a *Array) Buffer() (*device.Buffer, error) {
+	c := call{"Buffer", here()}
+	if err := c.first(a); err != nil {
+		return nil, err
+	}
+	buf, err := a.fix()
+	if err != nil {
+		return nil, c.wrap(err, a)
+	}
+	owning.Lock()
+	defer owning.Unlock()
+	own(buf, a.st)
+	return buf, nil
+}
+
+// ownedBy gives a new, stored array to a scope.
+func (a *Array) ownedBy(s *Scope) {
+	if s == nil {
+		return
+	}
+	sched := schedulerOf(a.on())
+	sched.mu.Lock()
+	defer sched.mu.Unlock()
+	a.st.scope = s
+	s.register(a.st.cur.mem)
+}
