@@ -190,8 +190,10 @@ func (a *Array) Explain() string {
 	if err != nil {
 		return "failed: " + err.Error()
 	}
-	text, state := c.origin.name+": "+c.how, "stored"
-	if n := c.node; n != nil {
+	text, state := "", "stored"
+	if n := c.node; n == nil {
+		text = c.origin.name + ": " + c.origin.how
+	} else {
 		if n.state == pending {
 			state = "pending: starts when it is needed"
 			s.foresee(n)

@@ -187,7 +187,7 @@ func FromSliceInto[T dtype.Elem](dst *Array, data []T) error {
 	}
 	w := newWrite(&op.call, dst, dst.stream)
 	w.put = func(v device.View) error { return dst.on().CopyFromHost(v.Buffer, at(&v), bytesOf(data), dst.stream) }
-	return op.wrap(w.do(nil))
+	return op.wrap(w.do())
 }
 
 // moved is host data as a dense array like a.

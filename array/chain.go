@@ -61,14 +61,14 @@ func (j *job) chain() (*planner, error) {
 	case err != nil:
 		return nil, err
 	case len(j.steps) == 0: // all operands are stored by now
-		j.pins, j.depth = j.pins[:pins], 0
+		j.pins = j.pins[:pins]
 		return nil, nil
 	}
 	return p, nil
 }
 
 func (j *job) planChain() (*planner, error) {
-	o := &j.node
+	o := j.node
 	shape := o.lay.Shape
 	if o.ends() {
 		shape = o.in[0].view.Layout.Shape
@@ -185,12 +185,7 @@ func (p *planner) operand(o *node, k int, shape []int, whole, view *layout.Layou
 	if step := in.pendingStep(); step != nil {
 		return p.pendingStep(step, &lay)
 	}
-	owner := o
-	if o == &p.job.node {
-		owner = o.out.node // the job has a copy
-		in = owner.operand(k)
-	}
-	v, err := p.job.locate(owner, in)
+	v, err := p.job.locate(o, in)
 	if err != nil {
 		return fused.Ref{}, err
 	}
@@ -238,7 +233,7 @@ func (j *job) fusedCall(dst device.View) *fused.Call {
 	case reduction:
 		c = p.Reduce(j.code, j.axes, dst)
 	case rowwise:
-		gamma, beta := j.along.weights(&j.node)
+		gamma, beta := j.along.weights(j)
 		c = p.Line(j.code, dst, gamma, beta, j.along.eps)
 	default:
 		c = p.Elementwise(dst)
@@ -312,7 +307,7 @@ func (f *fusedPlan) explain(o *node) string {
 
 // foresee plans a pending node for Explain. The mutex is held.
 func (s *scheduler) foresee(n *node) {
-	j := &job{node: *n}
+	j := &job{node: n}
 	if !j.fuses() {
 		return
 	}

@@ -75,7 +75,7 @@ func source(name string, where site, dt dtype.DType, shape []int, strided bool, 
 	if err != nil {
 		return failedArray(op.fail(err))
 	}
-	op.run = func(_ *node, s *device.Stream, dst device.View) error { return fill(s, dst) }
+	op.run = func(_ *job, s *device.Stream, dst device.View) error { return fill(s, dst) }
 	op.how = "one fill"
 	return op.result(dev.DefaultStream(), dt, layout.Dense(shape), 0)
 }
@@ -245,7 +245,7 @@ func Concat(axis int, as ...*Array) *Array {
 func (o *node) joins(n, axis int) {
 	o.strided = true
 	o.how = fmt.Sprintf("%d copies along axis %d", n, axis)
-	o.run = func(o *node, s *device.Stream, dst device.View) error {
+	o.run = func(o *job, s *device.Stream, dst device.View) error {
 		at := 0
 		for i := range o.n {
 			v := o.view(i)

@@ -21,15 +21,26 @@ type contents struct {
 	// version is the version of mem that it shows.
 	version int
 
-	origin call   // of contents without a node: the call that stored it
-	how    string // the same: what Explain says
+	origin *origin // of contents without a node
 
 	superseded bool   // its storage shows other contents by now
 	scope      *Scope // its memory is freed with this scope
 
-	readers int // outside of scopes
-	scoped  []scopedReaders
-	parts   readParts
+	readers int       // outside of scopes
+	all     bool      // some of the readers read everything
+	more    *readings // of readers in scopes, and of readers of parts
+}
+
+// origin is the call that stored contents without a node, and what Explain says of it.
+type origin struct {
+	call
+	how string
+}
+
+// readings is what is known of the readers of contents beyond their number.
+type readings struct {
+	scoped []scopedReaders
+	parts  []part
 }
 
 // scopedReaders counts the readers that end with a scope.
@@ -48,21 +59,32 @@ func (c *contents) state() state {
 
 // addReader counts a node of a scope that refers to the elements of a layout.
 func (c *contents) addReader(s *Scope, lay *layout.Layout, dt dtype.DType) {
-	if !c.needed(0) {
-		c.parts.reset()
+	if c.count() == 0 {
+		c.all = false
+		if c.more != nil {
+			c.more.parts = c.more.parts[:0]
+		}
 	}
-	c.parts.add(lay, dt)
+	c.addPart(lay, dt)
 	if s == nil {
 		c.readers++
 		return
 	}
-	for i := range c.scoped {
-		if c.scoped[i].scope == s {
-			c.scoped[i].n++
+	m := c.readings()
+	for i := range m.scoped {
+		if m.scoped[i].scope == s {
+			m.scoped[i].n++
 			return
 		}
 	}
-	c.scoped = append(c.scoped, scopedReaders{s, 1})
+	m.scoped = append(m.scoped, scopedReaders{s, 1})
+}
+
+func (c *contents) readings() *readings {
+	if c.more == nil {
+		c.more = &readings{}
+	}
+	return c.more
 }
 
 // dropReader is called when such a node was stored, has failed or was freed. Memory
@@ -71,9 +93,9 @@ func (c *contents) dropReader(s *Scope) {
 	if s == nil {
 		c.readers--
 	} else {
-		for i := range c.scoped {
-			if c.scoped[i].scope == s {
-				c.scoped[i].n--
+		for i := range c.more.scoped {
+			if c.more.scoped[i].scope == s {
+				c.more.scoped[i].n--
 			}
 		}
 	}
@@ -89,9 +111,9 @@ func (c *contents) needed(own int) bool { return c.count() > own }
 // count is the number of nodes that may still read the contents.
 func (c *contents) count() int {
 	n := c.readers
-	if len(c.scoped) > 0 {
-		c.scoped = slices.DeleteFunc(c.scoped, func(r scopedReaders) bool { return r.n == 0 || r.scope.closed.Load() != nil })
-		for _, r := range c.scoped {
+	if m := c.more; m != nil && len(m.scoped) > 0 {
+		m.scoped = slices.DeleteFunc(m.scoped, func(r scopedReaders) bool { return r.n == 0 || r.scope.isClosed() })
+		for _, r := range m.scoped {
 			n += r.n
 		}
 	}
@@ -105,7 +127,7 @@ func (c *contents) err() error {
 		case failed:
 			return c.node.err
 		case freed:
-			return c.node.freedErr()
+			return c.node.err
 		}
 	}
 	if c.mem == nil {
@@ -119,14 +141,7 @@ func (c *contents) writer() *call {
 	if c.node != nil {
 		return &c.node.call
 	}
-	return &c.origin
-}
-
-// readParts is which elements of contents its readers read: everything, or the
-// elements of a few layouts. Writes to other elements save nothing.
-type readParts struct {
-	all  bool
-	list []part
+	return &c.origin.call
 }
 
 // part is some elements of a memory.
@@ -135,35 +150,42 @@ type part struct {
 	dt  dtype.DType
 }
 
-// maxParts bounds a list of parts.
+// maxParts bounds the parts that are told from each other.
 const maxParts = 8
 
-func (r *readParts) reset() { r.all, r.list = false, r.list[:0] }
-
-func (r *readParts) add(lay *layout.Layout, dt dtype.DType) {
-	if r.all {
+// addPart notes that a reader reads the elements of a layout.
+func (c *contents) addPart(lay *layout.Layout, dt dtype.DType) {
+	if c.all {
 		return
 	}
-	for i := range r.list {
-		if r.list[i].dt == dt && sameLayout(&r.list[i].lay, lay) {
+	if lay.Offset == 0 && lay.IsDense() {
+		c.all = true
+		return
+	}
+	m := c.readings()
+	for i := range m.parts {
+		if m.parts[i].dt == dt && sameLayout(&m.parts[i].lay, lay) {
 			return
 		}
 	}
-	if lay.IsDense() && lay.Offset == 0 || len(r.list) == maxParts {
-		r.all, r.list = true, nil
+	if len(m.parts) == maxParts {
+		c.all = true
 		return
 	}
-	r.list = append(r.list, part{*lay, dt})
+	m.parts = append(m.parts, part{*lay, dt})
 }
 
-// meets reports whether one of the parts may have an element in common with p.
-func (r *readParts) meets(p *part, whole *layout.Layout) bool {
-	if r.all {
+// readersMeet reports whether a reader may read an element of a part. Writes to other
+// elements save nothing.
+func (c *contents) readersMeet(p *part, whole *layout.Layout) bool {
+	if c.all {
 		return true
 	}
-	for i := range r.list {
-		if r.list[i].meets(p, whole) {
-			return true
+	if c.more != nil {
+		for i := range c.more.parts {
+			if c.more.parts[i].meets(p, whole) {
+				return true
+			}
 		}
 	}
 	return false
@@ -239,6 +261,6 @@ func boxOf(view, whole *layout.Layout) (b box, ok bool) {
 }
 
 // storedContents is the contents of a buffer whose elements are there.
-func storedContents(buf *device.Buffer, lay layout.Layout, dt dtype.DType, origin call, how string) *contents {
-	return &contents{mem: newMemory(buf, lay, dt), origin: origin, how: how}
+func storedContents(buf *device.Buffer, lay layout.Layout, dt dtype.DType, by call, how string) *contents {
+	return &contents{mem: newMemory(buf, lay, dt), origin: &origin{by, how}}
 }

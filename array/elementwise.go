@@ -26,16 +26,16 @@ func unaryOp(code expr.Op, a *Array) *Array {
 
 const oneKernel = "one element-wise kernel"
 
-func runUnary(o *node, s *device.Stream, dst device.View) error {
-	return ops.Apply1(s, o.code, dst, o.in[0].view)
+func runUnary(o *job, s *device.Stream, dst device.View) error {
+	return ops.Apply1(s, o.code, dst, o.view(0))
 }
 
-func runBinary(o *node, s *device.Stream, dst device.View) error {
-	return ops.Apply2(s, o.code, dst, o.in[0].view, o.in[1].view)
+func runBinary(o *job, s *device.Stream, dst device.View) error {
+	return ops.Apply2(s, o.code, dst, o.view(0), o.view(1))
 }
 
-func runScalar(o *node, s *device.Stream, dst device.View) error {
-	return ops.ApplyScalar(s, o.code, dst, o.in[0].view, o.scalar, o.scalarFirst)
+func runScalar(o *job, s *device.Stream, dst device.View) error {
+	return ops.ApplyScalar(s, o.code, dst, o.view(0), o.scalar, o.scalarFirst)
 }
 
 // elementwise is the result of an operation on arrays, broadcast to one shape.

@@ -67,16 +67,15 @@ func (h *gemmRoot) wrap(err error) error {
 // headLeaf adds a pending product, seen as lay, as a leaf.
 func (p *planner) headLeaf(o *node, lay *layout.Layout) (fused.Ref, error) {
 	if p.head == nil {
-		x := *o // with the places of its operands
+		var at [3]device.View
 		for i := range o.n {
-			v, err := p.job.locate(o, o.operand(i))
-			if err != nil {
+			var err error
+			if at[i], err = p.job.locate(o, o.operand(i)); err != nil {
 				return fused.Ref{}, err
 			}
-			x.operand(i).view = v
 		}
 		p.head = &gemmRoot{of: o, product: *o.product, call: o.call, lay: o.lay, whole: true}
-		p.head.product.read(&x)
+		p.head.product.read(at[:o.n])
 	}
 	h := p.head
 	if h.of != o {
@@ -145,7 +144,7 @@ func (h *gemmRoot) joins(p *planner, s *device.Stream, dst device.View) bool {
 	if !pr.Takes(s, t) {
 		return false
 	}
-	pr.Tail, h.where = &t, epilogue
+	h.where = epilogue
 	return true
 }
 

@@ -45,7 +45,7 @@ func Take(a, indices *Array, axis int) *Array {
 	}
 	what := op.fail(nil)
 	op.code, op.strided, op.how = expr.Take, true, "one gather"
-	op.run = func(o *node, s *device.Stream, dst device.View) error {
+	op.run = func(o *job, s *device.Stream, dst device.View) error {
 		return ops.Take(s, dst, o.view(0), o.view(1), axis, func(err error) error {
 			e := *what
 			e.Err = err
@@ -119,7 +119,7 @@ func (a *Array) Repeat(n, axis int) *Array {
 		return failedArray(op.fail(err))
 	}
 	op.strided, op.how = true, "one strided copy"
-	op.run = func(o *node, s *device.Stream, dst device.View) error {
+	op.run = func(o *job, s *device.Stream, dst device.View) error {
 		return ops.Repeat(s, dst, o.view(0), n, axis)
 	}
 	return op.result(a.stream, a.dt, layout.Dense(shape), 0, a)
@@ -156,7 +156,7 @@ func (a *Array) Pad(widths [][2]int, value any) *Array {
 		return failedArray(op.fail(err))
 	}
 	op.strided, op.how = true, "a copy, and its borders filled"
-	op.run = func(o *node, s *device.Stream, dst device.View) error {
+	op.run = func(o *job, s *device.Stream, dst device.View) error {
 		return ops.Pad(s, dst, o.view(0), widths, number)
 	}
 	return op.result(a.stream, a.dt, layout.Dense(shape), 0, a)

@@ -54,7 +54,8 @@ func inPlace(code expr.Op, c call, a *Array, b any) error {
 		return c.fail(err, args...)
 	}
 	w := newWrite(&c, a, streamOf(args...))
-	return c.wrap(w.do(func() error { return w.compute(n, len(args), args...) }), args...)
+	w.expr, w.reads = n, args
+	return c.wrap(w.do(), args...)
 }
 
 // fitsInPlace refuses an operand of arithmetic in place.
@@ -106,7 +107,7 @@ func (a *Array) fillWith(c *call, number any) error {
 	}
 	w := newWrite(c, a, a.stream)
 	w.put = func(dst device.View) error { return ops.Fill(w.stream, dst, x) }
-	return c.wrap(w.do(nil), a)
+	return c.wrap(w.do(), a)
 }
 
 // BiasAddInPlace adds bias, [n], to every row of a, [..., n]. Errors are as of
@@ -150,5 +151,6 @@ func into(c *call, dst, src *Array) error {
 		src = moved
 	}
 	w := newWrite(c, dst, streamOf(src, dst))
-	return c.wrap(w.do(func() error { return w.from(src) }), dst, src)
+	w.src = src
+	return c.wrap(w.do(), dst, src)
 }

@@ -18,7 +18,7 @@ type along struct {
 }
 
 // weights returns gamma and beta.
-func (l *along) weights(o *node) (gamma, beta device.View) {
+func (l *along) weights(o *job) (gamma, beta device.View) {
 	if k := l.places[0]; k > 0 {
 		gamma = o.view(k)
 	}
@@ -56,8 +56,8 @@ func (a *Array) along(code expr.Op, where site, axis int) *Array {
 		return failedArray(op.fail(err))
 	}
 	op.alias = sameElements
-	op.run = func(o *node, s *device.Stream, dst device.View) error {
-		return ops.Along(s, code, dst, o.in[0].view, axis)
+	op.run = func(o *job, s *device.Stream, dst device.View) error {
+		return ops.Along(s, code, dst, o.view(0), axis)
 	}
 	if code != expr.CumSum && axis == a.NDim()-1 {
 		return op.line(code, &along{axis: axis}, dt, a)
@@ -123,7 +123,7 @@ func norm(code expr.Op, where site, x, gamma, beta *Array, eps float64) *Array {
 	for i, w := range operands[1:] {
 		operands[1+i] = w.Contiguous()
 	}
-	op.run = func(o *node, s *device.Stream, dst device.View) error {
+	op.run = func(o *job, s *device.Stream, dst device.View) error {
 		gamma, beta := o.along.weights(o)
 		return ops.Norm(s, code, dst, o.view(0), gamma, beta, eps)
 	}

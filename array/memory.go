@@ -120,12 +120,12 @@ func (m *memory) unpin() {
 // needs reports whether a write to a part of the memory, which shows c, must save
 // what it overwrites. own is the number of readers that belong to the write.
 func (m *memory) needs(c *contents, own int, p *part) bool {
-	if c.needed(own) && c.parts.meets(p, &m.lay) {
+	if c.needed(own) && c.readersMeet(p, &m.lay) {
 		return true
 	}
 	m.prune()
 	for _, w := range m.olds {
-		if old := w.Value(); old != nil && old.parts.meets(p, &m.lay) {
+		if old := w.Value(); old != nil && old.readersMeet(p, &m.lay) {
 			return true
 		}
 	}
@@ -212,8 +212,10 @@ func (m *memory) remember(c *contents) {
 		return
 	}
 	m.olds = append(m.olds, weak.Make(c))
-	for _, r := range c.scoped {
-		r.scope.register(m) // it may be tidied when the scope is closed
+	if c.more != nil {
+		for _, r := range c.more.scoped {
+			r.scope.register(m) // it may be tidied when the scope is closed
+		}
 	}
 }
 

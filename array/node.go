@@ -39,20 +39,18 @@ const (
 // Invariant: a node refers to its operands, and is counted as their reader, exactly
 // while it is pending or running.
 //
-// The scheduler's mutex guards state, err, ended, consumed, computed and in.
+// The scheduler's mutex guards state, err, consumed, computed and the operands.
 type node struct {
 	call
 	state state
-	err   error // of a failed node
-	ended *call // of a freed node: the call that freed it
+	err   error // of a failed or freed node
 
 	consumed bool // an operation has it as a step
 	computed bool // it was computed as a part of a consumer, or into another array
 
 	shape  []argument // what errors name where the operands do not tell
-	args   []*Array   // the operands, until the node is bound
-	in     [3]operand
-	more   []operand // beyond three
+	in     [2]operand
+	more   []operand // beyond two
 	n      int
 	stream *device.Stream
 	lay    layout.Layout // dense, of the result
@@ -76,7 +74,7 @@ type node struct {
 type rule struct {
 	// run computes into dst, which has the node's shape and overlaps the operands
 	// only as alias allows.
-	run         func(o *node, s *device.Stream, dst device.View) error
+	run         func(j *job, s *device.Stream, dst device.View) error
 	code        expr.Op // of an operation of the table
 	fusion      fusion
 	scalar      ops.Scalar
@@ -87,8 +85,8 @@ type rule struct {
 	along       *along  // of a norm or softmax
 }
 
-// operand is contents that a node refers to, and how it sees them. The view has a
-// buffer only in a job, which is a copy of the node about to run.
+// operand is contents that a node refers to, and how it sees them. The view has no
+// buffer: where the elements lie is known when the node runs.
 type operand struct {
 	of   *contents
 	view device.View
@@ -122,7 +120,12 @@ func newNode(c call) *node {
 // newOp begins an operation: its name, place in the program and operands.
 func newOp(name string, where site, as ...*Array) *node {
 	n := newNode(call{name, where})
-	n.args = slices.Clone(as)
+	n.shape = make([]argument, 0, len(as))
+	for _, a := range as {
+		if a != nil && a.err == nil {
+			n.shape = append(n.shape, argument{a.lay.Shape, a.dt})
+		}
+	}
 	return n
 }
 
@@ -142,9 +145,6 @@ func (o *node) operand(i int) *operand {
 	return &o.more[i-len(o.in)]
 }
 
-// view returns the elements of the i-th operand.
-func (o *node) view(i int) device.View { return o.operand(i).view }
-
 // first returns the first error of some operands.
 func (o *node) first(as ...*Array) error {
 	for _, a := range as {
@@ -157,15 +157,12 @@ func (o *node) first(as ...*Array) error {
 
 // fail wraps a cause in the error of the operation.
 func (o *node) fail(err error) *OpError {
-	e := o.call.fail(err, o.args...)
-	if o.args != nil {
-		return e
-	}
+	e := o.call.fail(err)
 	for _, a := range o.shape {
 		e.Shapes, e.DTypes = append(e.Shapes, slices.Clone(a.shape)), append(e.DTypes, a.dt)
 	}
 	for i := range o.n {
-		if v := o.view(i); o.shape == nil {
+		if v := &o.operand(i).view; o.shape == nil {
 			e.Shapes, e.DTypes = append(e.Shapes, slices.Clone(v.Layout.Shape)), append(e.DTypes, v.DType)
 		}
 	}
@@ -181,31 +178,13 @@ func (o *node) wrap(err error) error {
 	return o.fail(err)
 }
 
-// freedErr is the error of reading a freed node: with the line that made it, and the
-// line that freed it.
-func (o *node) freedErr() error {
-	return o.fail(freedBy(o.ended))
-}
-
 // release drops the references of a node that was stored, has failed or was freed.
 // It keeps what describes the operation. The mutex is held.
 func (o *node) release() {
-	ins, more, n := o.in, o.more, o.n
-	if o.shape == nil {
-		o.shape = make([]argument, 0, n)
-		for i := range n {
-			v := o.view(i)
-			o.shape = append(o.shape, argument{v.Layout.Shape, v.DType})
-		}
+	for i := range o.n {
+		o.operand(i).of.dropReader(o.scope)
 	}
-	o.in, o.more, o.n, o.run, o.depth = [3]operand{}, nil, 0, nil, 0
-	for i := range n {
-		in := &ins[min(i, len(ins)-1)]
-		if i >= len(ins) {
-			in = &more[i-len(ins)]
-		}
-		in.of.dropReader(o.scope)
-	}
+	o.in, o.more, o.n, o.run, o.depth = [2]operand{}, nil, 0, nil, 0
 }
 
 // refersTo counts the references of a node, and of its pending steps, to contents

@@ -99,7 +99,7 @@ func (s *scheduler) writePlaces(c *call, stream *device.Stream, list []*place, r
 		m := p.old.mem
 		m.commit(p.old, p.kept)
 		p.kept = nil
-		next := &contents{mem: m, version: m.version, origin: *c, how: "written by " + c.name}
+		next := &contents{mem: m, version: m.version, origin: &origin{*c, "written by " + c.name}}
 		if rec != nil && p.to.st.rec == nil {
 			rec.install(p.to.st, next, p.part)
 		} else {

@@ -136,24 +136,22 @@ func (p *product) check(c *call, a, b, bias *Array, act matmul.Activation, o *ma
 	return err
 }
 
-// read has the product read the node's operands.
-func (p *product) read(n *node) {
-	p.A, p.B = n.in[0].view, n.in[1].view
+// read has the product read operands: a, b and, where there is one, the bias.
+func (p *product) read(operands []device.View) {
+	p.A, p.B = operands[0], operands[1]
 	p.A.Layout = p.sh.operand(p.A.Layout, p.sh.rowA, 0)
 	p.B.Layout = p.sh.operand(p.B.Layout, p.sh.colB, 1)
-	if n.n > 2 {
-		p.Bias = n.in[2].view
+	if len(operands) > 2 {
+		p.Bias = operands[2]
 	}
 }
 
-// detached is what Explain needs of a product that has run.
-func (p *product) detached() *product {
-	if p == nil {
-		return nil
+// detach keeps what Explain needs of a product that a job has run.
+func (n *node) detach(j *job) {
+	if n.product != nil {
+		j.product.Product = j.product.Detached()
+		*n.product = j.product
 	}
-	q := *p
-	q.Product = p.Detached()
-	return &q
 }
 
 // grams checks the options of Gram matrices.
@@ -175,8 +173,8 @@ type product struct {
 	dev *device.Device
 }
 
-func runProduct(o *node, s *device.Stream, dst device.View) error {
-	p := *o.product
+func runProduct(j *job, s *device.Stream, dst device.View) error {
+	p := &j.product
 	p.D = dst
 	p.D.Layout = p.sh.expand(dst.Layout)
 	return p.Run(s)

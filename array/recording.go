@@ -101,7 +101,7 @@ func (r *recording) contents(st *storage) (*contents, error) {
 	}
 	m := *c.mem
 	m.pins, m.busy, m.log, m.logged, m.olds, m.scope = 0, false, nil, 0, nil, nil
-	in := &contents{mem: &m, version: m.version, origin: *c.writer(), how: "as it is at each Replay"}
+	in := &contents{mem: &m, version: m.version, origin: &origin{*c.writer(), "as it is at each Replay"}}
 	st.fixed++
 	r.fixed, r.cur[st] = append(r.fixed, st), in
 	return in, nil

@@ -83,8 +83,8 @@ func axisSet(axes []int, ndim int) ([]bool, error) {
 	return axisSets[ndim][mask], nil
 }
 
-func runReduction(o *node, s *device.Stream, dst device.View) error {
-	return ops.Reduce(s, o.code, dst, o.in[0].view, o.axes)
+func runReduction(o *job, s *device.Stream, dst device.View) error {
+	return ops.Reduce(s, o.code, dst, o.view(0), o.axes)
 }
 
 // Mean returns the mean over axes, which the result lacks; no axes means all.

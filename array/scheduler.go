@@ -251,9 +251,8 @@ func (n *node) result(s *device.Stream, dt dtype.DType, lay layout.Layout, steps
 	if err := sched.bind(n, reads, steps, size); err != nil {
 		return failedArray(n.wrap(err))
 	}
-	n.args = nil
 	if n.product != nil {
-		n.product.read(n) // for Explain
+		n.product.read([]device.View{n.in[0].view, n.in[1].view}) // for Explain
 	}
 	r := newArray(n.out, lay, dt, s)
 	n.out.scope, r.st.scope, r.st.rec = n.scope, n.scope, n.rec

@@ -24,7 +24,7 @@ func (a *Array) Sort(axis int, descending bool) *Array {
 		return failedArray(op.fail(err))
 	}
 	op.strided, op.how = true, "a sort along an axis"
-	op.run = func(o *node, s *device.Stream, dst device.View) error {
+	op.run = func(o *job, s *device.Stream, dst device.View) error {
 		return ops.Sort(s, dst, o.view(0), axis, descending)
 	}
 	return op.result(a.stream, dt, a.dense(), 0, a)

@@ -10,13 +10,29 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// job is a node about to run: a copy of it, whose operands have buffers, and the
-// chain that it and its steps are.
+// job is a node about to run, with where its operands lie, and the chain that it and
+// its steps are.
 type job struct {
-	node
-	plan  *planner // nil: the operation alone
-	pins  []*memory
-	steps []*node // that are computed as parts of it
+	*node
+	views   [3]device.View
+	others  []device.View // beyond three
+	plan    *planner      // nil: the operation alone
+	pins    []*memory
+	steps   []*node // that are computed as parts of it
+	product product // of a product, with its operands' places
+	fused   *fusedPlan
+	runs    func(j *job, s *device.Stream, dst device.View) error
+	room    [4]*memory // of pins
+}
+
+// view returns the elements of the i-th operand.
+func (j *job) view(i int) device.View { return *j.place(i) }
+
+func (j *job) place(i int) *device.View {
+	if i < len(j.views) {
+		return &j.views[i]
+	}
+	return &j.others[i-len(j.views)]
 }
 
 // unready is what must happen before a node can run.
@@ -69,7 +85,7 @@ func (s *scheduler) ready(f func() error) error {
 // start has a node stored, by whoever. The mutex is held, and released while the node
 // runs.
 func (s *scheduler) start(n *node) error {
-	var j *job
+	j := &job{}
 	err := s.ready(func() error {
 		switch {
 		case n.state == running:
@@ -87,9 +103,7 @@ func (s *scheduler) start(n *node) error {
 				return err
 			}
 		}
-		var err error
-		j, err = s.plan(n)
-		return err
+		return s.plan(j, n)
 	})
 	if err != nil {
 		if err != errEnded && n.state == pending && isPermanent(err) {
@@ -111,7 +125,8 @@ func (s *scheduler) start(n *node) error {
 		m := newMemory(buf, n.lay, n.dt)
 		m.current = !n.out.superseded
 		n.out.scope.register(m)
-		n.out.mem, n.product, n.fused, n.apart = m, j.product.detached(), j.fused, j.apart
+		n.out.mem, n.fused = m, j.fused
+		n.detach(j)
 		s.end(n, stored, nil, nil)
 		if n.out.scope.isClosed() { // meanwhile
 			m.free(n.out.scope.closed.Load())
@@ -133,9 +148,12 @@ func (s *scheduler) start(n *node) error {
 // errEnded says that a node has been stored, has failed or was freed.
 var errEnded = errors.New("the node has ended")
 
-// end moves a node to its last state. The mutex is held.
+// end moves a node to its last state. by is the call that frees it. The mutex is held.
 func (s *scheduler) end(n *node, to state, err error, by *call) {
-	n.state, n.err, n.ended = to, err, by
+	if by != nil {
+		err = n.fail(freedBy(by))
+	}
+	n.state, n.err = to, err
 	n.release()
 	if s.newest == n {
 		s.newest = nil
@@ -168,36 +186,36 @@ func isPermanent(err error) bool {
 }
 
 // plan makes the job of a node. The mutex is held.
-func (s *scheduler) plan(n *node) (*job, error) {
-	j := &job{node: *n}
-	if j.fuses() {
-		p, err := j.chain()
-		if err != nil {
-			return nil, err
+func (s *scheduler) plan(j *job, n *node) error {
+	*j = job{node: n, runs: n.run}
+	j.pins = j.room[:0]
+	if extra := n.n - len(j.views); extra > 0 {
+		j.others = make([]device.View, extra)
+	}
+	first := 0
+	if n.fuses() {
+		var err error
+		if j.plan, err = j.chain(); err != nil {
+			return err
 		}
-		j.plan = p
-		first := 1 // a norm reads its weights beside the chain
-		for i := first; n.fusion == rowwise && i < n.n; i++ {
-			if err := j.locateOperand(n, i); err != nil {
-				return nil, err
+		if j.plan != nil {
+			if first = 1; n.fusion != rowwise { // a norm reads its weights beside the chain
+				return nil
 			}
 		}
-		if p != nil {
-			return j, nil
-		}
 	}
-	for i := range n.n {
-		if err := j.locateOperand(n, i); err != nil {
-			return nil, err
+	for i := first; i < n.n; i++ {
+		v, err := j.locate(n, n.operand(i))
+		if err != nil {
+			return err
 		}
+		*j.place(i) = v
 	}
-	return j, nil
-}
-
-func (j *job) locateOperand(n *node, i int) error {
-	v, err := j.locate(n, n.operand(i))
-	j.operand(i).view = v
-	return err
+	if n.product != nil {
+		j.product = *n.product
+		j.product.read(j.views[:n.n])
+	}
+	return nil
 }
 
 // locate returns where an operand of a node lies, and pins it.
@@ -257,24 +275,19 @@ func (j *job) store() (*device.Buffer, error) {
 		return nil, err
 	}
 	label(buf, &j.call, j.lay.Shape, j.dt)
-	if err := j.run(device.View{Buffer: buf, DType: j.dt, Layout: j.lay}); err != nil {
+	if err := j.compute(device.View{Buffer: buf, DType: j.dt, Layout: j.lay}); err != nil {
 		buf.Free()
 		return nil, err
 	}
 	return buf, nil
 }
 
-// run computes the node's elements into dst. The mutex is not held.
-func (j *job) run(dst device.View) error {
-	if j.product != nil {
-		p := *j.product
-		j.product = &p
-		p.read(&j.node)
-	}
+// compute computes the node's elements into dst. The mutex is not held.
+func (j *job) compute(dst device.View) error {
 	if j.plan != nil {
 		return j.runChain(dst)
 	}
-	return j.node.run(&j.node, j.stream, dst)
+	return j.runs(j, j.stream, dst)
 }
 
 // allows reports whether the job may write to dst.
@@ -330,7 +343,7 @@ func (s *scheduler) rebuild(n *node, in *operand) error {
 	} else {
 		size := m.dt.Size()
 		lay := layout.Dense([]int{(r.high - r.low) / size})
-		c2 := &contents{mem: &memory{sched: s, buf: buf, lay: lay, dt: m.dt, scope: m.scope}, origin: *c.writer(), superseded: true}
+		c2 := &contents{mem: &memory{sched: s, buf: buf, lay: lay, dt: m.dt, scope: m.scope}, origin: &origin{call: *c.writer()}, superseded: true}
 		in.view.Layout.Offset -= r.low / in.view.DType.Size()
 		in.of = c2
 		c2.addReader(n.scope, &in.view.Layout, in.view.DType)

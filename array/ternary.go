@@ -89,7 +89,7 @@ type places struct {
 	typed   int
 }
 
-func runTernary(o *node, s *device.Stream, dst device.View) error {
+func runTernary(o *job, s *device.Stream, dst device.View) error {
 	var in [2]ops.Operand
 	for i, k := range o.places.at {
 		in[i].Scalar = o.places.numbers[i]

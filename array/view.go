@@ -115,8 +115,8 @@ func (a *Array) copied(c call) *Array {
 }
 
 // runCast copies the operand, converting where the types differ.
-func runCast(o *node, s *device.Stream, dst device.View) error {
-	return ops.Cast(s, dst, o.in[0].view)
+func runCast(o *job, s *device.Stream, dst device.View) error {
+	return ops.Cast(s, dst, o.view(0))
 }
 
 // To returns the array on device d: a itself when it is there, else a dense

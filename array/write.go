@@ -15,22 +15,25 @@ import (
 // old contents. Any other write goes where the elements are, and saves what it
 // overwrites where something may still read that.
 type write struct {
-	call  call
-	sched *scheduler
-	to    *Array
-	part  // what is written
-	rec   *recording
-	// covers is set where the part is the whole storage.
-	covers bool
-
-	expr *node // computes the elements: that of src, or made for this write
-	mine bool  // made for this write
-	copy *node // reads them where they are stored
-	put  func(dst device.View) error
-
+	call   call
+	sched  *scheduler
+	to     *Array
+	part   // what is written
+	rec    *recording
 	stream *device.Stream
-	job    *job
+
+	// One of these is the source.
+	expr  *node    // made for this write, from reads
+	reads []*Array // its operands
+	src   *Array   // copied, or computed in place where it is pending
+	put   func(dst device.View) error
+
+	direct *node   // computes the elements: expr, or that of src
+	from   operand // where they are read, once they are stored
+	copy   *node   // reads them there
+	job    job
 	old    *contents
+	covers bool // the part is the whole storage
 	fresh  *device.Buffer
 	kept   *keep
 	heals  error // what a fixed memory has failed with, which the write mends
@@ -41,42 +44,8 @@ func newWrite(c *call, to *Array, s *device.Stream) *write {
 	return &write{call: *c, sched: schedulerOf(to.on()), to: to, part: part{to.lay, to.dt}, stream: s, rec: recordingOn(s)}
 }
 
-// from has the write copy an array, or compute it in place where it is pending.
-func (w *write) from(src *Array) error {
-	c, err := src.contents(w.rec)
-	if err != nil {
-		return err
-	}
-	if c.mem == nil && c.node.rec == w.rec && c.node.stream == w.stream && sameLayout(&src.lay, &c.node.lay) {
-		w.expr = c.node
-	}
-	w.reads(c, src)
-	return nil
-}
-
-// reads makes the node that copies contents, as an array sees them.
-func (w *write) reads(c *contents, as *Array) {
-	n := newNode(w.call)
-	n.stream, n.lay, n.dt, n.rec, n.n = w.stream, layout.Dense(as.lay.Shape), as.dt, w.rec, 1
-	n.run, n.how, n.strided, n.alias = runCast, oneKernel, true, sameElements
-	n.in[0] = operand{of: c, view: device.View{DType: as.dt, Layout: as.lay}}
-	c.addReader(nil, &as.lay, as.dt)
-	w.copy = n
-}
-
-// compute has the write store what a node computes from arrays. The node is part of
-// the write: nobody else sees it.
-func (w *write) compute(n *node, steps int, reads ...*Array) error {
-	n.stream, n.lay, n.dt, n.rec = w.stream, layout.Dense(w.lay.Shape), w.dt, w.rec
-	if err := w.sched.bind(n, reads, steps, n.lay.Size()); err != nil {
-		return err
-	}
-	w.expr, w.mine = n, true
-	return nil
-}
-
-// do does the write, whose source is what source names.
-func (w *write) do(source func() error) error {
+// do does the write.
+func (w *write) do() error {
 	s := w.sched
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,10 +53,8 @@ func (w *write) do(source func() error) error {
 		return err
 	}
 	defer w.end()
-	if source != nil {
-		if err := source(); err != nil {
-			return err
-		}
+	if err := w.source(); err != nil {
+		return err
 	}
 	err := s.ready(w.prepare)
 	if err == nil {
@@ -95,6 +62,9 @@ func (w *write) do(source func() error) error {
 		err = w.launch()
 		s.mu.Lock()
 		w.idle()
+		if w.put == nil {
+			err = w.job.wrap(err)
+		}
 	}
 	if err == nil {
 		w.commit()
@@ -106,7 +76,7 @@ func (w *write) do(source func() error) error {
 	if w.kept != nil {
 		w.kept.buf.Free()
 	}
-	if w.replaceable() && isData(err) {
+	if w.covers && w.replaceable() && isData(err) {
 		w.carry(err)
 		return nil
 	}
@@ -132,16 +102,50 @@ func (w *write) end() {
 	w.sched.changed.Broadcast()
 }
 
-// release drops the references of the nodes that are part of the write.
+// source refers to what the write reads.
+func (w *write) source() error {
+	if n := w.expr; n != nil {
+		n.stream, n.lay, n.dt, n.rec = w.stream, w.to.dense(), w.dt, w.rec
+		w.direct = n
+		return w.sched.bind(n, w.reads, len(w.reads), n.lay.Size())
+	}
+	if w.src == nil {
+		return nil
+	}
+	var c *contents
+	err := w.sched.ready(func() (err error) {
+		c, err = w.src.contents(w.rec)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if n := c.node; c.mem == nil && n.rec == w.rec && n.stream == w.stream && sameLayout(&w.src.lay, &n.lay) {
+		w.direct = n
+	}
+	w.hold(c, w.src.lay)
+	return nil
+}
+
+// hold has the write read contents, seen as lay, until release.
+func (w *write) hold(c *contents, lay layout.Layout) {
+	c.addReader(nil, &lay, w.dt)
+	w.from, w.copy = operand{of: c, view: device.View{DType: w.dt, Layout: lay}}, nil
+}
+
+// release drops what the write refers to.
 func (w *write) release() {
+	if n := w.expr; n != nil && n.state == pending {
+		n.state = stored
+		n.release()
+	}
 	if w.copy != nil {
-		w.copy.release()
+		w.from = w.copy.in[0] // it may have been rebuilt
 	}
-	if w.mine && w.expr.state == pending {
-		w.expr.state = stored
-		w.expr.release()
+	if w.from.of != nil {
+		w.from.of.dropReader(nil)
 	}
-	w.copy, w.mine = nil, false
+	w.from, w.copy = operand{}, nil
 }
 
 // replaceable reports whether the write may take a fresh buffer.
@@ -163,22 +167,19 @@ func (w *write) prepare() error {
 		return err
 	}
 	w.old, w.covers = old, w.lay.Size() == w.to.st.size(w.dt) && !w.lay.Repeats()
-	w.job = nil
 	if w.put == nil {
-		if w.job, err = w.plan(); err != nil {
+		if err := w.plan(); err != nil {
 			return err
 		}
 	}
-	if w.replaceable() && w.replaces() {
+	if w.covers && w.replaceable() && w.replaces() {
 		if w.fresh == nil {
 			return &unready{alloc: w.allocFresh}
 		}
 	} else if err := w.inPlace(); err != nil {
 		return err
 	}
-	if w.job != nil {
-		w.job.begin()
-	}
+	w.job.begin()
 	if w.fresh == nil {
 		old.mem.busy = true
 	}
@@ -187,49 +188,49 @@ func (w *write) prepare() error {
 
 // plan makes the job that computes the elements: in place where nobody has computed
 // them before, else as a copy.
-func (w *write) plan() (*job, error) {
-	if n := w.expr; n != nil && !n.computed {
-		switch n.state {
-		case running:
-			return nil, &unready{}
-		case pending:
-			j, err := w.sched.plan(n)
-			if err != nil || !w.mine {
-				return j, err
-			}
-			return j, nil
+func (w *write) plan() error {
+	if n := w.direct; n != nil && n.state == running {
+		return &unready{}
+	} else if n != nil && n.state == pending && !n.computed {
+		return w.sched.plan(&w.job, n)
+	}
+	if w.copy == nil {
+		if w.from.of == nil { // expr, which was stored meanwhile
+			w.hold(w.expr.out, w.expr.lay)
 		}
+		w.copy = w.copyOf(w.from)
+		w.copy.alias = sameElements
 	}
-	if w.copy == nil { // of what was made for this write, and stored meanwhile
-		w.reads(w.expr.out, &Array{lay: w.expr.lay, dt: w.expr.dt})
-	}
-	return w.sched.plan(w.copy)
+	return w.sched.plan(&w.job, w.copy)
+}
+
+// copyOf is a node that copies an operand.
+func (w *write) copyOf(in operand) *node {
+	n := newNode(w.call)
+	n.stream, n.lay, n.dt, n.rec, n.n = w.stream, w.to.dense(), w.dt, w.rec, 1
+	n.run, n.how, n.strided = runCast, oneKernel, true
+	n.in[0] = in
+	return n
 }
 
 // aside has the elements stored elsewhere first: the job cannot write over what it
 // reads.
 func (w *write) aside() error {
-	if n := w.expr; n != nil && n.state == pending && !n.computed {
+	if n := w.direct; n != nil && n.state == pending && !n.computed {
 		return &unready{node: n}
 	}
-	in := &w.copy.in[0]
-	n := newNode(w.call)
-	n.stream, n.lay, n.dt, n.rec, n.n = w.stream, w.copy.lay, w.copy.dt, w.rec, 1
-	n.run, n.how, n.strided = runCast, oneKernel, true
-	n.in[0] = *in
-	in.of.addReader(nil, &in.view.Layout, in.view.DType)
-	w.copy.release()
-	w.reads(n.out, &Array{lay: n.lay, dt: n.dt})
+	n := w.copyOf(w.copy.in[0])
+	w.hold(n.out, n.lay)
 	return &unready{node: n}
 }
 
 // own is the number of references to the old contents that end with the write.
 func (w *write) own() int {
 	n := 0
-	for _, x := range []*node{w.copy, w.expr} {
-		if x == nil || x == w.expr && !w.mine {
-			continue
-		}
+	if w.from.of == w.old {
+		n++
+	}
+	if x := w.expr; x != nil {
 		for i := range x.n {
 			if x.operand(i).of == w.old {
 				n++
@@ -249,7 +250,7 @@ func (w *write) replaces() bool {
 	if m.prune(); len(m.olds) > 0 {
 		return true
 	}
-	return w.job != nil && (w.job.mayFail() || !w.job.allows(w.view(m.buf)))
+	return w.put == nil && (w.job.mayFail() || !w.job.allows(w.view(m.buf)))
 }
 
 // mayFail reports whether only the device finds out that the job cannot be done.
@@ -288,7 +289,7 @@ func (w *write) inPlace() error {
 	if m.busy || m.pins > 0 {
 		return &unready{}
 	}
-	if w.job != nil && !w.job.allows(w.view(m.buf)) {
+	if w.put == nil && !w.job.allows(w.view(m.buf)) {
 		return w.aside()
 	}
 	return w.sched.saveFirst(w.old, w.own(), w.part, &w.kept, w.stream)
@@ -390,7 +391,7 @@ func (w *write) write(dst device.View) error {
 	if w.put != nil {
 		return w.put(dst)
 	}
-	return w.job.wrap(w.job.run(dst))
+	return w.job.compute(dst)
 }
 
 // idle ends the use of the memories. The mutex is held.
@@ -398,24 +399,22 @@ func (w *write) idle() {
 	if w.fresh == nil {
 		w.old.mem.busy = false
 	}
-	if w.job != nil {
-		w.job.end()
-	}
+	w.job.end()
 }
 
 // commit gives the storage its new contents.
 func (w *write) commit() {
-	c := &contents{origin: w.call, how: "written in place"}
-	if n := w.expr; n != nil && w.job != nil && n == w.job.out.node {
-		n.fused, n.apart = w.job.fused, w.job.apart
-		if n.product != nil && w.mine {
-			n.product = w.job.product.detached()
-		}
-		if w.mine { // it describes the contents
-			n.out, c.node = c, n
-		} else {
-			n.computed = true
-		}
+	c := &contents{scope: w.to.st.scope}
+	switch n := w.direct; {
+	case n != nil && n == w.job.node && n == w.expr: // it describes the contents
+		n.fused = w.job.fused
+		n.detach(&w.job)
+		n.out, c.node = c, n
+	case n != nil && n == w.job.node:
+		n.fused, n.computed = w.job.fused, true
+		fallthrough
+	default:
+		c.origin = &origin{w.call, "written in place"}
 	}
 	w.release()
 	if w.fresh != nil {

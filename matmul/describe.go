@@ -18,7 +18,10 @@ func (p Product) Detached() Product {
 			v.Buffer = nil
 		}
 	}
-	p.Bias.Buffer, p.Tail = nil, nil
+	p.Bias.Buffer, p.planned = nil, planned{}
+	if p.Steps { // the kernel is that of the bare product
+		p.Tail = Tail{}
+	}
 	if p.Packed != nil { // a form without its memory
 		p.Packed = &Packed{View: p.Packed.View, form: p.Packed.form, member: p.Packed.member}
 		p.Packed.View.Buffer = nil

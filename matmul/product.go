@@ -17,8 +17,8 @@ import (
 // conjugates of complex operands. Where B is packed its view is the Packed's,
 // broadcast.
 type Product struct {
-	D, A, B, Bias device.View
-	Activation    Activation
+	D, A, B       device.View
+	Tail                    // what is done to A B
 	Precision     Precision // resolved
 	Kernel        string    // forced, or empty
 	ConjA, ConjB  bool
@@ -28,11 +28,23 @@ type Product struct {
 	Normwise      bool    // on float16 planes an error within |a||b| of row and column is enough: no guard
 	Measure       bool    // choose the kernel by timing, as GPK_AUTOTUNE does for all products
 	Packed        *Packed // nil: B is not packed
-	Tail          *Tail   // nil: none; else one that Takes took
 	trial         bool    // started by its caller: a kernel that refuses it is passed over
+	planned       planned // by Takes
 }
 
+// planned is how a product will be computed.
+type planned struct {
+	stack stack
+	q     Problem
+	c     *candidate // nil: it is not planned yet
+}
+
+// epilogue is what the kernel is chosen for. A tail whose steps round is not part of
+// that: it goes with the kernel of the bare product, or is not taken.
 func (p *Product) epilogue() Epilogue {
+	if p.Steps {
+		return Epilogue{}
+	}
 	return Epilogue{Bias: p.Bias.DType.Valid(), Activation: p.Activation}
 }
 

@@ -16,6 +16,9 @@ var manifest = cutlass.Kernels()
 
 // runCUDA plans one stack and launches it at every offset.
 func (p *Product) runCUDA(s *device.Stream) error {
+	if x := p.planned; x.c != nil && x.stack.batch == 1 && p.D.Layout.NDim() == 2 {
+		return p.execute(s, x.stack, x.q, x.c)
+	}
 	first, offsets := p.stacks()
 	if offsets == nil {
 		return p.launch(s, first)
@@ -80,11 +83,11 @@ func (p *Product) execute(s *device.Stream, st stack, q Problem, c *candidate) e
 		l.bias = p.Bias.Addr()
 		l.reads = append(l.reads, p.Bias.Buffer)
 	}
-	if c.finish {
+	switch {
+	case c.finish:
 		l.act = NoActivation
-	}
-	if p.Tail != nil {
-		l.tail(p.Tail)
+	case p.Steps:
+		l.act, l.alpha = p.Activation|actSteps, p.Scale
 	}
 	if c.form != 0 {
 		if l.scaled, err = p.scaled(s, st, q, c, a, b); err != nil {

@@ -7,14 +7,15 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// Tail is what a chain of single operations does to a product: it is multiplied by
-// Scale, Bias is added to its rows, the activation applied, and every step
-// rounds to the product's type. Bias is a dense [n] of that type, or the zero
-// View.
+// Tail is what is done to a product before it is stored: it is multiplied by Scale,
+// Bias is added to its rows, and the activation is applied. The result is rounded once,
+// or after every step, as a chain of single operations rounds. Bias is a dense [n] of
+// the product's type, or the zero View.
 type Tail struct {
-	Scale      float64
+	Scale      float64 // with Steps alone
 	Bias       device.View
 	Activation Activation
+	Steps      bool // every step rounds: Takes sets it
 }
 
 // actSteps is GPK_ACT_STEPS.
@@ -30,7 +31,8 @@ const (
 )
 
 // Takes reports whether the kernel that computes the product into D on s, chosen
-// as if there were no tail, can do the tail too, with the same bits.
+// as if there were no tail, can do the tail too, with the same bits. The product, which
+// has no tail before, then has it, and is planned.
 func (p *Product) Takes(s *device.Stream, t Tail) bool {
 	if p == nil || p.check(p.D.Layout.Shape) != nil || s.Device().Kind() == device.CPU || p.AbsSquare || p.Symmetric || !p.epilogue().IsZero() ||
 		p.A.DType.IsComplex() || slices.Contains(p.D.Layout.Shape, 0) {
@@ -48,7 +50,12 @@ func (p *Product) Takes(s *device.Stream, t Tail) bool {
 		return false
 	}
 	c, err := p.candidate(s, first, q)
-	return err == nil && c.takesTail() && (t.Activation <= ReLU || c.hidesSmooth(q.K))
+	if err != nil || !c.takesTail() || t.Activation > ReLU && !c.hidesSmooth(q.K) {
+		return false
+	}
+	p.Tail, p.planned = t, planned{first, q, c}
+	p.Steps = true
+	return true
 }
 
 // hidesSmooth reports whether a smooth function in the kernel's epilogue takes less
@@ -59,13 +66,4 @@ func (c *candidate) hidesSmooth(k int) bool {
 
 func (c *candidate) takesTail() bool {
 	return c.kernel.Epilogue && !c.square && (c.other == nil || c.other.takesTail()) && (c.last == nil || c.last.takesTail())
-}
-
-// tail has the launch do the product's tail.
-func (l *launch) tail(t *Tail) {
-	l.act, l.alpha = t.Activation|actSteps, t.Scale
-	if t.Bias.Buffer != nil {
-		l.bias = t.Bias.Addr()
-		l.reads = append(l.reads, t.Bias.Buffer)
-	}
 }
