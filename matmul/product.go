@@ -17,19 +17,19 @@ import (
 // conjugates of complex operands. Where B is packed its view is the Packed's,
 // broadcast.
 type Product struct {
-	D, A, B       device.View
-	Tail                    // what is done to A B
-	Precision     Precision // resolved
-	Kernel        string    // forced, or empty
-	ConjA, ConjB  bool
-	AbsSquare     bool // see the options of these names
-	Symmetric     bool
-	Upper         bool    // with Symmetric: below the diagonal D is left to the caller
-	Normwise      bool    // on float16 planes an error within |a||b| of row and column is enough: no guard
-	Measure       bool    // choose the kernel by timing, as GPK_AUTOTUNE does for all products
-	Packed        *Packed // nil: B is not packed
-	trial         bool    // started by its caller: a kernel that refuses it is passed over
-	planned       planned // by Takes
+	D, A, B      device.View
+	Tail                   // what is done to A B
+	Precision    Precision // resolved
+	Kernel       string    // forced, or empty
+	ConjA, ConjB bool
+	AbsSquare    bool // see the options of these names
+	Symmetric    bool
+	Upper        bool    // with Symmetric: below the diagonal D is left to the caller
+	Normwise     bool    // on float16 planes an error within |a||b| of row and column is enough: no guard
+	Measure      bool    // choose the kernel by timing, as GPK_AUTOTUNE does for all products
+	Packed       *Packed // nil: B is not packed
+	trial        bool    // started by its caller: a kernel that refuses it is passed over
+	planned      planned // by Takes
 }
 
 // planned is how a product will be computed.
