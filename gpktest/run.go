@@ -34,6 +34,7 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Halves", testHalves},
 		{"Smooth", testSmooth},
 		{"LongSmooth", testLongSmooth},
+		{"Limits", testLimits},
 		{"Sum", testSum},
 		{"Ternary", testTernary},
 		{"Reductions", testReductions},
