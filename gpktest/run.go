@@ -35,6 +35,7 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Smooth", testSmooth},
 		{"LongSmooth", testLongSmooth},
 		{"Limits", testLimits},
+		{"VarianceRounding", testVarianceRounding},
 		{"Sum", testSum},
 		{"Ternary", testTernary},
 		{"Reductions", testReductions},
