@@ -34,6 +34,8 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Halves", testHalves},
 		{"Smooth", testSmooth},
 		{"LongSmooth", testLongSmooth},
+		{"Limits", testLimits},
+		{"VarianceRounding", testVarianceRounding},
 		{"Sum", testSum},
 		{"Ternary", testTernary},
 		{"Reductions", testReductions},

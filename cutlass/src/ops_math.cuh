@@ -603,8 +603,9 @@ struct Sqrt {
       }
       if (a == 0 && b == 0) return {R(0), x.im};
       double const t = sqrt(0.5 * (fabs(a) + hypot(a, b)));
-      double const u = isinf(a) ? (b == b ? 0 : b) : fabs(b) / (2 * t);
-      double const re = (a >= 0 ? t : u) * back, im = (a >= 0 ? u : t) * back;
+      // Scaled back before a subnormal result is rounded.
+      double const u = isinf(a) ? (b == b ? 0 : b) : fabs(b) * back / (2 * t);
+      double const re = a >= 0 ? t * back : u, im = a >= 0 ? u : t * back;
       return {static_cast<R>(re), static_cast<R>(copysign(im, b))};
     } else {
       return real_function<Sqrt>(x);
@@ -612,7 +613,8 @@ struct Sqrt {
   }
 };
 
-// Of complex numbers, in double.
+// Of complex numbers, in double. Beyond e^709 the sine and the cosine are multiplied by powers of e
+// one after the other: they may be as small as 2^-1074, and the power alone would overflow.
 struct Exp {
   static __device__ float of(float x) { return expf(x); }
   static __device__ double of(double x) { return exp(x); }
@@ -620,16 +622,19 @@ struct Exp {
   static __device__ T apply(T x) {
     if constexpr (is_complex<T>) {
       using R = typename T::real;
-      double const a = x.re, b = x.im;
+      double a = x.re, b = x.im;
       if (b == 0) return {static_cast<R>(exp(a)), x.im};
       if (isinf(a) && (isinf(b) || b != b)) {
         return a < 0 ? T{R(0), static_cast<R>(copysign(0.0, b))} : T{x.re, static_cast<R>(b - b)};
       }
       double s, c;
       sincos(b, &s, &c);
-      // In two steps, so that e^a does not overflow before a small sine.
-      double const e = exp(a > 709 ? a - 700 : a), rest = a > 709 ? 0x1.3ac1677b2c9dap+1009 : 1;
-      return {static_cast<R>(e * c * rest), static_cast<R>(e * s * rest)};
+      for (int i = 0; i < 2 && a > 709; ++i) {
+        constexpr double step = 0x1.d945df4f8ec8ep+1009;  // e^700
+        a -= 700, s *= step, c *= step;
+      }
+      double const e = exp(a);
+      return {static_cast<R>(c * e), static_cast<R>(s * e)};
     } else {
       return real_function<Exp>(x);
     }

@@ -67,6 +67,14 @@ __device__ inline float gate_tail(float a, float hi, float lo) {
   return e.scale(fmaf(fmaf(-q, d_rest, fmaf(-q, d, n)) + n_rest, r, q));
 }
 
+// max(x, 0), but -0 for negative x and for -0, since max takes +0 for the larger zero: where T is 0,
+// the difference keeps the sign of x times 0.
+__device__ inline float upper(float x) {
+  float y;
+  asm("max.f32 %0, %1, %2;" : "=f"(y) : "f"(x), "f"(-0.f));
+  return y;
+}
+
 // |x|, of a positive x at most 128: there T is 0, and the result x, +inf too. It
 // is 0 where x is as far below, and NaN for -inf.
 __device__ inline float bounded(float x) {
@@ -114,7 +122,7 @@ struct GELU {
     q = fmaf(q, y, 0.166665107f);
     q = fmaf(q, y, 0.49999994f);
     float const s = fmaf(v, fmaf(q, y * y, y), v);
-    return fmaxf(x, 0.f) - __uint_as_float(__float_as_uint(s) + (__float_as_uint(t) << 23));
+    return upper(x) - __uint_as_float(__float_as_uint(s) + (__float_as_uint(t) << 23));
   }
   static __device__ double exact(double x) { return x * normcdf(x); }
   // log2 Q(a) as a polynomial, to 2^-18 where float16 has T(a), and (Brief) to
@@ -131,7 +139,7 @@ struct GELU {
     p = fmaf(p, a, Brief ? -0.474728913f : -0.458469876f);
     p = fmaf(p, a, Brief ? -1.14167129f : -1.1512496f);
     p = fmaf(p, a, Brief ? 22.9990762f : 23.0000046f);
-    return fmaf(-a, 0x1p-24f * approximate_exp2(p), fmaxf(x, 0.f));
+    return fmaf(-a, 0x1p-24f * approximate_exp2(p), upper(x));
   }
 };
 
@@ -144,7 +152,7 @@ __device__ inline float rough_tail(float a, float y) {
 // x / (1 + 2^-(x (c1 + c3 x^2)))
 __device__ inline float rough_gate(float x, float c1, float c3) {
   float const a = bounded(x);
-  return fmaxf(x, 0.f) - rough_tail(a, __fmul_rn(a, fmaf(c3 * a, a, c1)));
+  return upper(x) - rough_tail(a, __fmul_rn(a, fmaf(c3 * a, a, c1)));
 }
 
 __device__ inline double gated(double x, double v) {
@@ -166,7 +174,7 @@ struct GELUTanh {
     float const t = m + c1_hi, b = t - m;
     float const t_rest = fmaf(c3_hi, s_rest, fmaf(c3_lo, s, (m - (t - b)) + (c1_hi - b) + m_rest)) + c1_lo;
     float const w = a * t;
-    return fmaxf(x, 0.f) - gate_tail(a, w, fmaf(a, t_rest, fmaf(a, t, -w)));
+    return upper(x) - gate_tail(a, w, fmaf(a, t_rest, fmaf(a, t, -w)));
   }
   static __device__ double exact(double x) { return gated(x, 1.5957691216057308 * x * (1 + 0.044715 * x * x)); }
   template <bool Brief = false>
@@ -178,13 +186,13 @@ struct SiLU {
 
   static __device__ float quick(float x) {
     float const a = fabsf(x);
-    return fmaxf(x, 0.f) - gate_tail(a, a, 0.f);
+    return upper(x) - gate_tail(a, a, 0.f);
   }
   static __device__ double exact(double x) { return gated(x, x); }
   template <bool Brief = false>
   static __device__ float rough(float x) {
     float const a = bounded(x);
-    return fmaxf(x, 0.f) - rough_tail(a, __fmul_rn(c1, a));  // rough_gate with c3 = 0
+    return upper(x) - rough_tail(a, __fmul_rn(c1, a));  // rough_gate with c3 = 0
   }
 };
 

@@ -114,14 +114,6 @@ func Sin(x *big.Float, quarter int64) *big.Float {
 	return sum
 }
 
-// ComplexExp is e^x of a finite x, rounded once.
-func ComplexExp(x complex128) complex128 {
-	e, b := Exp(Of(real(x))), Of(imag(x))
-	re, _ := Mul(e, Sin(b, 1)).Float64()
-	im, _ := Mul(e, Sin(b, 0)).Float64()
-	return complex(re, im)
-}
-
 // Erf sums 2/sqrt(pi) e^(-x^2) sum of 2^k x^(2k+1)/(2k+1)!!, whose terms are of
 // one sign.
 func Erf(x *big.Float) *big.Float {

@@ -83,3 +83,23 @@ func TestUlps(t *testing.T) {
 		}
 	}
 }
+
+// TestComplexSqrt squares the root, and checks its half plane and its sign. The squares of parts that
+// differ by more than 2^700 would need more bits.
+func TestComplexSqrt(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %#x", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	one := func() float64 {
+		return math.Ldexp(rng.Float64()-0.5, rng.IntN(600)-300)
+	}
+	for range 100 {
+		x := complex(one(), one())
+		r := ComplexSqrt(x)
+		re := Sub(Mul(r.Re, r.Re), Mul(r.Im, r.Im))
+		im := Mul(Of(2), Mul(r.Re, r.Im))
+		if got := (Complex{re, im}).Round(); got != x || r.Re.Sign() < 0 || r.Im.Signbit() != math.Signbit(imag(x)) {
+			t.Errorf("the square of %v, root of %v, is %v", r.Round(), x, got)
+		}
+	}
+}

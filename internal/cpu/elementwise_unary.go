@@ -185,7 +185,7 @@ func complex64Unary(op expr.Op) func(dst, x unsafe.Pointer, n int) {
 	case expr.Square:
 		return mapping(func(x complex64) complex64 { return mul64(x, x) })
 	case expr.Sqrt:
-		return mapping(func(x complex64) complex64 { return complex64(cmplx.Sqrt(complex128(x))) })
+		return mapping(func(x complex64) complex64 { return complex64(complexSqrt(complex128(x))) })
 	case expr.Exp:
 		return mapping(func(x complex64) complex64 { return complex64(complexExp(complex128(x))) })
 	}
@@ -197,7 +197,7 @@ func complex128Unary(op expr.Op) func(dst, x unsafe.Pointer, n int) {
 	case expr.Square:
 		return mapping(func(x complex128) complex128 { return mul128(x, x) })
 	case expr.Sqrt:
-		return mapping(cmplx.Sqrt)
+		return mapping(complexSqrt)
 	case expr.Exp:
 		return mapping(complexExp)
 	}
@@ -274,25 +274,6 @@ func rsqrtF64(x float64) float64 {
 	// 1 - r^2 x from r x as a sum of two numbers.
 	high, low := twoProduct(r, x)
 	return r + 0.5*r*(math.FMA(-r, high, 1)-r*low)
-}
-
-func complexExp(x complex128) complex128 {
-	a, b := real(x), imag(x)
-	switch {
-	case b == 0:
-		return complex(expF64(a), b)
-	case math.IsInf(a, -1) && (math.IsInf(b, 0) || b != b):
-		return complex(0, math.Copysign(0, b))
-	case math.IsInf(a, 1) && (math.IsInf(b, 0) || b != b):
-		return complex(a, math.NaN())
-	case a > 709:
-		// In two steps, so that e^a does not overflow before a small sine.
-		e := expF64(a - 700)
-		const big = 0x1.3ac1677b2c9dap+1009 // e^700
-		return complex(e*cosF64(b)*big, e*sinF64(b)*big)
-	}
-	e := expF64(a)
-	return complex(e*cosF64(b), e*sinF64(b))
 }
 
 // sign returns -1, 0 or 1, and NaN of NaN.

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"math"
+	"math/bits"
 	"unsafe"
 
 	"github.com/gpk-go/gpk/dtype"
@@ -9,9 +10,9 @@ import (
 )
 
 // folding is a reduction other than Sum. Its elements are taken as T, in order of
-// the reduced axes, and folded into an A: the foldBlock elements of a block, the
-// blocks of a group of foldGroup elements, and the groups one after the other. What an A
-// depends on is thus a function of the number of elements alone.
+// the reduced axes, and folded into an A: the elements of a block, the blocks of a
+// group of foldGroup elements, and the groups, one after the other or in a tree. What
+// an A depends on is thus a function of the number of elements alone.
 type folding[T, A any] struct {
 	kept, folded nest // one operand, x, whose address is kept.p[0]
 	size         int  // bytes of an element of x
@@ -28,10 +29,13 @@ type folding[T, A any] struct {
 	// begin, where it is not nil, replaces start: it depends on the fold.
 	begin func(i int) A
 	store func(i int, a A)
+
+	block int  // elements of a block: foldBlock, or a smaller power of two
+	tree  bool // blocks are merged in pairs, the pairs in pairs, and so on, and groups too
 }
 
 const (
-	foldBlock = 512
+	foldBlock = 512 // elements of a block, and the most that gather returns
 	foldGroup = 128 * foldBlock
 	foldStrip = 128 // neighbouring folds computed together
 )
@@ -47,7 +51,7 @@ func newFold[T, A any](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointe
 		to[0], to[1] = append(to[0], n), append(to[1], xs[d])
 	}
 	size := xt.Size()
-	f := &folding[T, A]{kept: ordered(kept, x, size), folded: ordered(folded, nil, size), size: size}
+	f := &folding[T, A]{kept: ordered(kept, x, size), folded: ordered(folded, nil, size), size: size, block: foldBlock}
 	h := halvesOf(xt)
 	f.direct = h.load == nil
 	f.load = h.load
@@ -91,25 +95,79 @@ func (f *folding[T, A]) rows() {
 		w := works.Get().(*work)
 		defer works.Put(w)
 		buf := unsafe.Slice((*T)(unsafe.Pointer(&w.block[0])), foldBlock)
+		stack := branches[A]{tree: f.tree, merge: f.merge}
 		for i := lo; i < hi; i++ {
 			p := unsafe.Add(f.kept.p[0], f.kept.offset(i/groups))
 			from := i % groups * foldGroup
-			for k := from; k < min(from+foldGroup, f.folded.n); k += foldBlock {
-				a := f.row(f.first(i/groups), f.gather(buf, p, k, min(foldBlock, f.folded.n-k)), k)
-				if k > from {
-					a = f.merge(partial[i], a)
-				}
-				partial[i] = a
+			if f.folded.n <= f.block {
+				partial[i] = f.row(f.first(i), f.gather(buf, p, 0, f.folded.n), 0)
+				continue
 			}
+			stack.n = 0
+			for k := from; k < min(from+foldGroup, f.folded.n); k += foldBlock {
+				x := f.gather(buf, p, k, min(foldBlock, f.folded.n-k))
+				for at := 0; at < len(x); at += f.block {
+					stack.push(f.row(f.first(i/groups), x[at:min(at+f.block, len(x))], k+at))
+				}
+			}
+			partial[i] = stack.result()
 		}
 	})
+	stack := branches[A]{tree: f.tree, merge: f.merge}
 	for i := range f.kept.n {
-		a := partial[i*groups]
-		for _, b := range partial[i*groups+1 : (i+1)*groups] {
-			a = f.merge(a, b)
+		if groups == 1 {
+			f.store(i, partial[i])
+			continue
 		}
-		f.store(i, a)
+		stack.n = 0
+		for _, a := range partial[i*groups : (i+1)*groups] {
+			stack.push(a)
+		}
+		f.store(i, stack.result())
 	}
+}
+
+// branches merges results as they come: one after the other, or as a tree, in which level l holds
+// what 2^l results are merged to until as many more have come.
+type branches[A any] struct {
+	tree  bool
+	merge func(a, b A) A
+	n     int
+	level []A
+}
+
+func (t *branches[A]) push(v A) {
+	l := 0
+	if !t.tree {
+		if t.n > 0 {
+			v = t.merge(t.level[0], v)
+		}
+	} else {
+		for ; t.n>>l&1 != 0; l++ {
+			v = t.merge(t.level[l], v)
+		}
+	}
+	if l == len(t.level) {
+		t.level = append(t.level, v)
+	} else {
+		t.level[l] = v
+	}
+	t.n++
+}
+
+// result merges what waits, from the lowest level up. There must be a result.
+func (t *branches[A]) result() A {
+	if !t.tree {
+		return t.level[0]
+	}
+	l := bits.TrailingZeros(uint(t.n))
+	v := t.level[l]
+	for l++; t.n>>l != 0; l++ {
+		if t.n>>l&1 != 0 {
+			v = t.merge(t.level[l], v)
+		}
+	}
+	return v
 }
 
 // gather returns n elements from number k on of the fold at p.
@@ -138,6 +196,13 @@ func (f *folding[T, A]) columns() {
 		defer works.Put(w)
 		buf := unsafe.Slice((*T)(unsafe.Pointer(&w.block[0])), foldStrip)
 		block := make([]A, min(foldStrip, inner.n))
+		var stacks []branches[A]
+		if f.folded.n > f.block {
+			stacks = make([]branches[A], len(block))
+			for j := range stacks {
+				stacks[j] = branches[A]{tree: f.tree, merge: f.merge}
+			}
+		}
 		for i := lo; i < hi; i++ {
 			g, strip := i%groups, i/groups
 			first := strip/strips*inner.n + strip%strips*foldStrip
@@ -145,8 +210,11 @@ func (f *folding[T, A]) columns() {
 			a, block := partial[g*f.kept.n+first:][:width], block[:width]
 			p := unsafe.Add(f.kept.p[0], f.kept.offset(first))
 			from, end := g*foldGroup, min((g+1)*foldGroup, f.folded.n)
+			for j := range stacks {
+				stacks[j].n = 0
+			}
 			for k := from; k < end; k++ {
-				if (k-from)%foldBlock == 0 {
+				if (k-from)%f.block == 0 {
 					for j := range block {
 						block[j] = f.first(first + j)
 					}
@@ -160,23 +228,34 @@ func (f *folding[T, A]) columns() {
 				}
 				f.column(block, x, k)
 				switch {
-				case k+1 < end && (k+1-from)%foldBlock != 0:
-				case k-from < foldBlock:
+				case stacks == nil && k+1 < end:
+				case stacks == nil:
 					copy(a, block)
-				default:
-					for j := range a {
-						a[j] = f.merge(a[j], block[j])
+				case k+1 == end || (k+1-from)%f.block == 0:
+					for j, b := range block {
+						stacks[j].push(b)
 					}
 				}
 			}
+			if stacks == nil {
+				continue
+			}
+			for j := range a {
+				a[j] = stacks[j].result()
+			}
 		}
 	})
+	stack := branches[A]{tree: f.tree, merge: f.merge}
 	for i := range f.kept.n {
-		a := partial[i]
-		for g := 1; g < groups; g++ {
-			a = f.merge(a, partial[g*f.kept.n+i])
+		if groups == 1 {
+			f.store(i, partial[i])
+			continue
 		}
-		f.store(i, a)
+		stack.n = 0
+		for g := range groups {
+			stack.push(partial[g*f.kept.n+i])
+		}
+		f.store(i, stack.result())
 	}
 }
 
@@ -369,77 +448,6 @@ func floatProducts[T float32 | float64](xt dtype.DType, shape []int, axes uint32
 func complexProducts[T complex64 | complex128](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) {
 	products(xt, shape, axes, x, xs, func(a complex128, v T) complex128 { return mul128(a, complex128(v)) }, mul128,
 		func(i int, a complex128) { *(*T)(unsafe.Add(dst, i*xt.Size())) = T(a) })
-}
-
-// variance is a fold of squares: of what elements are more than their mean, and
-// beside them the sum of that, which would be 0 if the mean were not rounded.
-type variance[A float64 | complex128] struct {
-	mean, rest A
-	squares    float64
-}
-
-// meansOf returns the mean of each fold and the number of its elements.
-func meansOf[T float32 | float64 | complex64 | complex128, A float64 | complex128](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, widen func(T) A, divide func(a A, n float64) A) ([]A, float64) {
-	f := newFold[T, A](xt, shape, axes, x, xs)
-	n := float64(f.folded.n)
-	means := make([]A, f.kept.n)
-	f.store = func(i int, a A) { means[i] = divide(a, n) }
-	f.merge = func(a, b A) A { return a + b }
-	f.row = func(a A, x []T, _ int) A {
-		for _, v := range x {
-			a += widen(v)
-		}
-		return a
-	}
-	f.column = func(a []A, x []T, _ int) {
-		for i, v := range x {
-			a[i] += widen(v)
-		}
-	}
-	f.run()
-	return means, n
-}
-
-// variances is Var of the elements T: in float64, the mean of the squares of
-// what they are more than their mean.
-func variances[T float32 | float64 | complex64 | complex128, A float64 | complex128](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer,
-	widen func(T) A, divide func(a A, n float64) A, square func(A) float64,
-) {
-	means, n := meansOf(xt, shape, axes, x, xs, widen, divide)
-	f := newFold[T, variance[A]](xt, shape, axes, x, xs)
-	f.begin = func(i int) variance[A] { return variance[A]{mean: means[i]} }
-	store := storeRounded(xt.Real(), dst)
-	f.store = func(i int, a variance[A]) { store(i, (a.squares-square(a.rest)/n)/n) }
-	f.merge = func(a, b variance[A]) variance[A] {
-		return variance[A]{a.mean, a.rest + b.rest, a.squares + b.squares}
-	}
-	f.row = func(a variance[A], x []T, _ int) variance[A] {
-		for _, v := range x {
-			d := widen(v) - a.mean
-			a.rest += d
-			a.squares += square(d)
-		}
-		return a
-	}
-	f.column = func(a []variance[A], x []T, _ int) {
-		for i, v := range x {
-			d := widen(v) - a[i].mean
-			a[i].rest += d
-			a[i].squares += square(d)
-		}
-	}
-	f.run()
-}
-
-func floatVariances[T float32 | float64](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) {
-	variances(xt, shape, axes, x, xs, dst, func(v T) float64 { return float64(v) },
-		func(a, n float64) float64 { return a / n }, func(a float64) float64 { return a * a })
-}
-
-func complexVariances[T complex64 | complex128](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) {
-	variances(xt, shape, axes, x, xs, dst, func(v T) complex128 { return complex128(v) },
-		func(a complex128, n float64) complex128 { return complex(real(a)/n, imag(a)/n) },
-		func(a complex128) float64 { return real(a)*real(a) + imag(a)*imag(a) })
 }
 
 // foldOf runs a reduction other than Sum and Mean; false where there is none.

@@ -149,7 +149,7 @@ func foldValue(op expr.Op, t dtype.DType, v []any) (want any, tol float64) {
 		square(bigmath.Sub(bigmath.Of(b), im))
 	}
 	f, _ := bigmath.Quo(sum, n).Float64()
-	return f, (2*unit + 0x1p-50*float64(len(v))) * f
+	return f, (2*unit + 0x1p-52*(math.Log2(float64(len(v)))+2)) * f
 }
 
 func TestFold(t *testing.T) {

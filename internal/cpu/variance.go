@@ -1,0 +1,171 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/gpk-go/gpk/dtype"
+)
+
+// Var is computed in float64 and rounded once, from two folds: the mean m, and the sums of the
+// deviations d = x - m and of their squares. The sum of d would be 0 if m were not rounded, and
+//
+//	sum (x - mean)^2 = sum d^2 - (sum d)^2 / n
+//
+// (Chan, Golub and LeVeque, Algorithms for computing the sample variance, 1983). Element k of a
+// fold goes to lane k%lanes, and no lane adds more than varianceBlock/lanes terms one after the other:
+// blocks are merged in a tree, and so are the lanes in the end.
+const (
+	lanes         = 4
+	varianceBlock = 64
+)
+
+// deviations are the lanes of a fold of real numbers.
+type deviations struct {
+	mean          float64
+	rest, squares [lanes]float64
+}
+
+// complexDeviations are those of complex numbers, whose squares are those of their moduli.
+type complexDeviations struct {
+	mean    complex128
+	rest    [lanes]complex128
+	squares [lanes]float64
+}
+
+// pairs adds lanes.
+func pairs[A float64 | complex128](v [lanes]A) A { return (v[0] + v[1]) + (v[2] + v[3]) }
+
+// added adds lanes of two blocks.
+func added[A float64 | complex128](a, b [lanes]A) [lanes]A {
+	return [lanes]A{a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]}
+}
+
+// inTree makes a fold one of blocks that are merged in a tree.
+func inTree[T, A any](f *folding[T, A]) *folding[T, A] {
+	f.block, f.tree = varianceBlock, true
+	return f
+}
+
+// floatMeans returns the mean of each fold and the number of its elements.
+func floatMeans[T float32 | float64](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int) ([]float64, float64) {
+	f := inTree(newFold[T, [lanes]float64](xt, shape, axes, x, xs))
+	n := float64(f.folded.n)
+	means := make([]float64, f.kept.n)
+	f.store = func(i int, a [lanes]float64) { means[i] = pairs(a) / n }
+	f.merge = added[float64]
+	f.row = func(a [lanes]float64, x []T, _ int) [lanes]float64 {
+		a0, a1, a2, a3 := a[0], a[1], a[2], a[3]
+		for ; len(x) >= lanes; x = x[lanes:] {
+			a0, a1, a2, a3 = a0+float64(x[0]), a1+float64(x[1]), a2+float64(x[2]), a3+float64(x[3])
+		}
+		a = [lanes]float64{a0, a1, a2, a3}
+		for k, v := range x {
+			a[k%lanes] += float64(v)
+		}
+		return a
+	}
+	f.column = func(a [][lanes]float64, x []T, k int) {
+		for i, v := range x {
+			a[i][k%lanes] += float64(v)
+		}
+	}
+	f.run()
+	return means, n
+}
+
+// floatVariances is Var of real numbers.
+func floatVariances[T float32 | float64](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) {
+	means, n := floatMeans[T](xt, shape, axes, x, xs)
+	f := inTree(newFold[T, deviations](xt, shape, axes, x, xs))
+	f.begin = func(i int) deviations { return deviations{mean: means[i]} }
+	store := storeRounded(xt, dst)
+	f.store = func(i int, a deviations) {
+		rest := pairs(a.rest)
+		store(i, (pairs(a.squares)-float64(rest*rest)/n)/n)
+	}
+	f.merge = func(a, b deviations) deviations {
+		return deviations{a.mean, added(a.rest, b.rest), added(a.squares, b.squares)}
+	}
+	f.row = func(a deviations, x []T, _ int) deviations {
+		mean := a.mean
+		r0, r1, r2, r3 := a.rest[0], a.rest[1], a.rest[2], a.rest[3]
+		s0, s1, s2, s3 := a.squares[0], a.squares[1], a.squares[2], a.squares[3]
+		for ; len(x) >= lanes; x = x[lanes:] {
+			d0, d1, d2, d3 := float64(x[0])-mean, float64(x[1])-mean, float64(x[2])-mean, float64(x[3])-mean
+			r0, r1, r2, r3 = r0+d0, r1+d1, r2+d2, r3+d3
+			s0, s1, s2, s3 = s0+float64(d0*d0), s1+float64(d1*d1), s2+float64(d2*d2), s3+float64(d3*d3)
+		}
+		a.rest, a.squares = [lanes]float64{r0, r1, r2, r3}, [lanes]float64{s0, s1, s2, s3}
+		for k, v := range x {
+			d := float64(v) - mean
+			a.rest[k%lanes] += d
+			a.squares[k%lanes] += float64(d * d)
+		}
+		return a
+	}
+	f.column = func(a []deviations, x []T, k int) {
+		for i, v := range x {
+			d := float64(v) - a[i].mean
+			a[i].rest[k%lanes] += d
+			a[i].squares[k%lanes] += float64(d * d)
+		}
+	}
+	f.run()
+}
+
+// complexMeans is floatMeans of complex numbers.
+func complexMeans[T complex64 | complex128](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int) ([]complex128, float64) {
+	f := inTree(newFold[T, [lanes]complex128](xt, shape, axes, x, xs))
+	n := float64(f.folded.n)
+	means := make([]complex128, f.kept.n)
+	f.store = func(i int, a [lanes]complex128) {
+		sum := pairs(a)
+		means[i] = complex(real(sum)/n, imag(sum)/n)
+	}
+	f.merge = added[complex128]
+	f.row = func(a [lanes]complex128, x []T, _ int) [lanes]complex128 {
+		for ; len(x) >= lanes; x = x[lanes:] {
+			a[0], a[1], a[2], a[3] = a[0]+complex128(x[0]), a[1]+complex128(x[1]), a[2]+complex128(x[2]), a[3]+complex128(x[3])
+		}
+		for k, v := range x {
+			a[k%lanes] += complex128(v)
+		}
+		return a
+	}
+	f.column = func(a [][lanes]complex128, x []T, k int) {
+		for i, v := range x {
+			a[i][k%lanes] += complex128(v)
+		}
+	}
+	f.run()
+	return means, n
+}
+
+// complexVariances is Var of complex numbers, the mean of |x - mean|^2.
+func complexVariances[T complex64 | complex128](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) {
+	square := func(v complex128) float64 { return float64(real(v)*real(v)) + float64(imag(v)*imag(v)) }
+	means, n := complexMeans[T](xt, shape, axes, x, xs)
+	f := inTree(newFold[T, complexDeviations](xt, shape, axes, x, xs))
+	f.begin = func(i int) complexDeviations { return complexDeviations{mean: means[i]} }
+	store := storeRounded(xt.Real(), dst)
+	f.store = func(i int, a complexDeviations) { store(i, (pairs(a.squares)-square(pairs(a.rest))/n)/n) }
+	f.merge = func(a, b complexDeviations) complexDeviations {
+		return complexDeviations{a.mean, added(a.rest, b.rest), added(a.squares, b.squares)}
+	}
+	f.row = func(a complexDeviations, x []T, _ int) complexDeviations {
+		for k, v := range x {
+			d := complex128(v) - a.mean
+			a.rest[k%lanes] += d
+			a.squares[k%lanes] += square(d)
+		}
+		return a
+	}
+	f.column = func(a []complexDeviations, x []T, k int) {
+		for i, v := range x {
+			d := complex128(v) - a[i].mean
+			a[i].rest[k%lanes] += d
+			a[i].squares[k%lanes] += square(d)
+		}
+	}
+	f.run()
+}
