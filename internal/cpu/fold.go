@@ -86,7 +86,10 @@ func (f *folding[T, A]) first(i int) A {
 // rows folds one after the other, or their groups at the same time.
 func (f *folding[T, A]) rows() {
 	groups := (f.folded.n-1)/foldGroup + 1
-	partial := make([]A, f.kept.n*groups)
+	var partial []A
+	if groups > 1 {
+		partial = make([]A, f.kept.n*groups)
+	}
 	Parallel(f.kept.n*groups, max(minPart/min(f.folded.n, foldGroup), 1), func(lo, hi int) {
 		w := works.Get().(*work)
 		defer works.Put(w)
@@ -94,15 +97,24 @@ func (f *folding[T, A]) rows() {
 		for i := lo; i < hi; i++ {
 			p := unsafe.Add(f.kept.p[0], f.kept.offset(i/groups))
 			from := i % groups * foldGroup
+			var a A
 			for k := from; k < min(from+foldGroup, f.folded.n); k += foldBlock {
-				a := f.row(f.first(i/groups), f.gather(buf, p, k, min(foldBlock, f.folded.n-k)), k)
+				b := f.row(f.first(i/groups), f.gather(buf, p, k, min(foldBlock, f.folded.n-k)), k)
 				if k > from {
-					a = f.merge(partial[i], a)
+					b = f.merge(a, b)
 				}
+				a = b
+			}
+			if groups == 1 {
+				f.store(i, a)
+			} else {
 				partial[i] = a
 			}
 		}
 	})
+	if groups == 1 {
+		return
+	}
 	for i := range f.kept.n {
 		a := partial[i*groups]
 		for _, b := range partial[i*groups+1 : (i+1)*groups] {
@@ -273,33 +285,28 @@ func argExtremes[T number](op expr.Op, xt dtype.DType, shape []int, axes uint32,
 			}
 		}
 	}
-	better := func(x []T) T { // the value that is to be found
-		best := x[0]
-		for _, v := range x {
-			best = max(best, v)
-		}
-		return best
-	}
+	better := largest[T]
 	if op == expr.ArgMin {
-		better = func(x []T) T {
-			best := x[0]
-			for _, v := range x {
-				best = min(best, v)
-			}
-			return best
+		better = smallest[T]
+	}
+	// In float32 there are vectors for it.
+	if fast, ok := any(largestOf32).(func([]T) T); ok {
+		better = fast
+		if op == expr.ArgMin {
+			better, _ = any(smallestOf32).(func([]T) T)
 		}
+	}
+	find := first[T]
+	if fast, ok := any(firstOf32).(func([]T, T) int); ok {
+		find = fast
 	}
 	f.row = func(a place[T], x []T, k int) place[T] {
 		v := better(x)
 		if a.k >= 0 && !beats(v, a.v) {
 			return a
 		}
-		for i, u := range x {
-			if u == v || u != u {
-				return place[T]{u, int64(k + i)}
-			}
-		}
-		return a
+		i := find(x, v)
+		return place[T]{x[i], int64(k + i)}
 	}
 	f.run()
 }
