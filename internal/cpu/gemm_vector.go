@@ -16,6 +16,8 @@ const (
 	maxLines   = 2048 // lines of a task
 	minLines   = 256
 	dotSteps   = 4096 // the longest stretch of k that is one dot product
+
+	mostColumns = 256 // lines whose sums stay in registers for a stretch
 )
 
 // runVectors computes the product if A has at most maxVectors rows or B as
@@ -177,8 +179,21 @@ func (c *lineChunk[T]) sumAlong() {
 func (c *lineChunk[T]) sumStretch(partial []T, from int) {
 	n, end := c.n, min(from+c.v.kc, c.k)
 	clear(partial)
+	done := 0 // lines, in the steps before whole
+	whole := end - (end-from)%4
+	if w := c.v.columnsWidth; w > 0 && n >= w && n <= mostColumns && c.mat.load == nil && whole > from {
+		for ; done+w <= n; done += w {
+			for r := range c.count {
+				c.v.columns(&partial[r*n+done], &c.x[r*c.k+from], (*T)(c.mat.at(c.line+done, from)), c.mat.step, whole-from)
+			}
+		}
+	}
 	for q := from; q < end; q += 4 {
 		steps := min(4, end-q)
+		if steps == 4 && done == n {
+			q = whole - 4 // all lines have these steps
+			continue
+		}
 		a, ld := (*T)(c.mat.at(c.line, q)), c.mat.step
 		if c.mat.load != nil {
 			for y := range steps {
@@ -189,7 +204,7 @@ func (c *lineChunk[T]) sumStretch(partial []T, from int) {
 		for r := range c.count {
 			sum, x := partial[r*n:][:n], c.x[r*c.k+q:]
 			if steps == 4 {
-				c.v.axpy4(&sum[0], &x[0], a, ld, n)
+				c.v.axpy4(&sum[done], &x[0], offset(a, done), ld, n-done)
 				continue
 			}
 			for y := range steps {
@@ -212,6 +227,8 @@ func (c *lineChunk[T]) store() {
 		o.data, o.ld = offset(c.c, o.i*c.ldc+o.j), c.ldc
 	}
 	switch {
+	case asRows && c.count == 1 && o.ld == 1:
+		copy(unsafe.Slice(o.data, c.n), c.sums)
 	case asRows:
 		for r := range c.count {
 			for l, v := range c.sums[r*c.n:][:c.n] {

@@ -50,6 +50,44 @@ func testDotsOfRows[T floating, B uint32 | uint64](t *testing.T, rng *rand.Rand,
 	}
 }
 
+// TestColumns compares variant.columns with variant.axpy4, four steps at a time.
+func TestColumns(t *testing.T) {
+	rng := seeded(t)
+	testColumns(t, rng, variants32)
+	testColumns(t, rng, variants64)
+}
+
+func testColumns[T floating](t *testing.T, rng *rand.Rand, variants []*variant[T]) {
+	t.Helper()
+	for _, v := range variants {
+		if v.columns == nil {
+			continue
+		}
+		for range 50 {
+			k, n := 4*(1+rng.IntN(70)), v.columnsWidth
+			ld := n + rng.IntN(5)
+			x, a, got, want := make([]T, k), make([]T, k*ld), make([]T, n+1), make([]T, n+1)
+			for i := range x {
+				x[i] = T(rng.NormFloat64())
+			}
+			for i := range a {
+				a[i] = T(rng.NormFloat64())
+			}
+			for i := range got {
+				got[i] = T(rng.NormFloat64())
+			}
+			copy(want, got)
+			v.columns(&got[0], &x[0], &a[0], ld, k)
+			for q := 0; q < k; q += 4 {
+				v.axpy4(&want[0], &x[q], &a[q*ld], ld, n)
+			}
+			if !slices.Equal(got, want) {
+				t.Fatalf("%s: %d steps give %v, want %v", v.name, k, got, want)
+			}
+		}
+	}
+}
+
 // TestStretches: a product whose stretches of k are computed side by side has the
 // bits of one goroutine.
 func TestStretches(t *testing.T) {
