@@ -8,7 +8,7 @@
 //	go run ./benchmark -suite cpu -count 6 -compare old.txt -threshold 0.05
 //	go run ./benchmark -results old.txt -plot roofline.svg
 //
-// Names and shapes are those of the programs that measure other libraries, so
+// Names and shapes are those of the programs in folder peers, which measure other libraries, so
 // that two files of results line up. Inputs are standard normal, from the seed
 // that the report states. On a GPU a second of warm-up comes first, buffers
 // rotate over at least 256 MiB, times are device events around back-to-back

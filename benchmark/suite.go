@@ -10,6 +10,7 @@ import (
 // suiteTable.
 type suite struct {
 	name, about string
+	peer        string // the script in folder peers that prints its names
 	device      string // what it measures whatever -device says; empty: any
 	// cases lists the cases that o asks for, on a GPU or not.
 	cases func(o options, gpu bool) ([]benchCase, error)
@@ -21,19 +22,20 @@ var suiteTable []suite
 
 func init() {
 	suiteTable = []suite{
-		{name: "gemm", about: "aligned products", cases: matMulCases(gemmShapes, "bf16", "fp16", "tf32", "fp32", "fp64")},
-		{name: "unaligned", about: "products whose rows are not multiples of 16 bytes", cases: matMulCases(unalignedShapes, "bf16", "fp16", "tf32")},
-		{name: "skinny", about: "products of few rows", cases: matMulCases(skinnyShapes, "bf16", "tf32")},
-		{name: "complex", about: "complex products", cases: matMulCases(complexShapes, "c64", "tc64", "c128")},
-		{name: "accuracy", about: "errors against float64, on easy and hard data", cases: accuracyCases},
-		{name: "linear", about: "x wT + b through GELU, fused", cases: linearCases},
-		{name: "bmm", about: "batched products", cases: bmmCases},
-		{name: "ops", about: "operations at the speed of memory", cases: opCases},
-		{name: "gram", about: "kernel matrices of quantum circuits", cases: gramCases},
+		{name: "gemm", peer: "torch_bench.py", about: "aligned products", cases: matMulCases(gemmShapes, "bf16", "fp16", "tf32", "fp32", "fp64")},
+		{name: "unaligned", peer: "torch_bench.py", about: "products whose rows are not multiples of 16 bytes", cases: matMulCases(unalignedShapes, "bf16", "fp16", "tf32")},
+		{name: "skinny", peer: "torch_bench.py", about: "products of few rows", cases: matMulCases(skinnyShapes, "bf16", "tf32")},
+		{name: "complex", peer: "torch_bench.py", about: "complex products", cases: matMulCases(complexShapes, "c64", "tc64", "c128")},
+		{name: "accuracy", peer: "torch_bench.py", about: "errors against float64, on easy and hard data", cases: accuracyCases},
+		{name: "linear", peer: "torch_bench.py", about: "x wT + b through GELU, fused", cases: linearCases},
+		{name: "bmm", peer: "torch_bench.py", about: "batched products", cases: bmmCases},
+		{name: "ops", peer: "torch_bench.py", about: "operations at the speed of memory", cases: opCases},
+		{name: "gram", peer: "torch_bench.py", about: "kernel matrices of quantum circuits", cases: gramCases},
 		{name: "gram-sweep", about: "these over qubits, samples and options", cases: sweepCases},
-		{name: "transfer", about: "copies between host and device", cases: transferCases},
-		{name: "host", about: "host time of small operations", cases: hostCases},
-		{name: "cpu", about: "products and operations on the CPU, beside NumPy's", device: "cpu", cases: cpuCases},
+		{name: "transfer", peer: "torch_bench.py", about: "copies between host and device", cases: transferCases},
+		{name: "host", peer: "torch_bench.py", about: "host time of small operations", cases: hostCases},
+		{name: "cpu", peer: "numpy_bench.py", about: "products and operations on the CPU, beside NumPy's", device: "cpu", cases: cpuCases},
+		{name: "programs", peer: "programs.py", about: "whole programs, beside their twins in NumPy", cases: programCases},
 	}
 }
 

@@ -73,6 +73,8 @@ func TestSuitesObeyFlags(t *testing.T) {
 		{"linear", "", "c64", "error"},
 		{"transfer", "", "fp32", "error"},
 		{"host", "64", "", "error"},
+		{"programs", "", "tf32", "error"},
+		{"programs", "1x2x3", "", "error"},
 	} {
 		s, err := suiteNamed(c.suite)
 		if err != nil {

@@ -181,13 +181,6 @@ func loadBrain(dst, src unsafe.Pointer, step, n int) {
 	}
 }
 
-func loadBool(dst, src unsafe.Pointer, step, n int) {
-	d := unsafe.Slice((*uint8)(dst), n)
-	for i := range d {
-		d[i] = bit(*(*uint8)(unsafe.Add(src, i*step)) != 0)
-	}
-}
-
 // loadReal gathers the real parts of complex numbers of reals R.
 func loadReal[R float32 | float64](dst, src unsafe.Pointer, step, n int) {
 	d := unsafe.Slice((*R)(dst), n)
@@ -248,6 +241,9 @@ func converter(from, to dtype.DType) func(dst, src unsafe.Pointer, n int) {
 	case dtype.Int8:
 		return intConverter[int8](to)
 	case dtype.Uint8:
+		if to == dtype.Float32 {
+			return bytesToFloats
+		}
 		return intConverter[uint8](to)
 	case dtype.Int32:
 		return intConverter[int32](to)

@@ -166,6 +166,10 @@ func (c *Chain) Elementwise(dst unsafe.Pointer, ds []int) error {
 	for _, d := range c.Shape {
 		n *= d
 	}
+	if c.takesRows(dst, ds) {
+		c.rows(dst, ds)
+		return nil
+	}
 	dense := c.Program.Dst == expr.Dense
 	past := dense && streams(n*size)
 	if c.tiles.steps != nil && dense {
@@ -237,18 +241,34 @@ func (c *Chain) stretch(k, end int) int {
 // elements came before it, its length and its stride.
 func (c *Chain) spans(strides []int, k, n int, f func(off, at, n, step int)) {
 	last := len(c.Shape) - 1
-	step := strides[last]
+	step, i, row := strides[last], k%c.inner, k/c.inner
 	for at := 0; at < n; {
-		i := (k + at) % c.inner
-		m := min(n-at, c.inner-i)
-		off := i * step
-		for d, row := last-1, (k+at)/c.inner; d >= 0; d-- {
-			off += row % c.Shape[d] * strides[d]
-			row /= c.Shape[d]
+		// The rows of one matrix are evenly spaced.
+		base, rows := c.outer(strides, row), 1
+		if last > 0 {
+			rows = c.Shape[last-1] - row%c.Shape[last-1]
 		}
-		f(off, at, m, step)
-		at += m
+		row += rows
+		for ; rows > 0 && at < n; rows-- {
+			m := min(n-at, c.inner-i)
+			f(base+i*step, at, m, step)
+			at += m
+			i = 0
+			if last > 0 {
+				base += strides[last-1]
+			}
+		}
 	}
+}
+
+// outer returns where a row along the innermost dimension begins over the
+// strides, in elements.
+func (c *Chain) outer(strides []int, row int) (off int) {
+	for d := len(c.Shape) - 2; d >= 0; d-- {
+		off += row % c.Shape[d] * strides[d]
+		row /= c.Shape[d]
+	}
+	return off
 }
 
 // argument is what a step reads: n elements side by side, or one for all.

@@ -79,7 +79,7 @@ func choiceOf(size int) func(dst, x, y, z unsafe.Pointer, n int) {
 	case 2:
 		return choices[uint16]
 	case 4:
-		return choices[uint32]
+		return choices32
 	case 8:
 		return choices[uint64]
 	}

@@ -90,7 +90,10 @@ func (f *folding[T, A]) first(i int) A {
 // rows folds one after the other, or their groups at the same time.
 func (f *folding[T, A]) rows() {
 	groups := (f.folded.n-1)/foldGroup + 1
-	partial := make([]A, f.kept.n*groups)
+	var partial []A
+	if groups > 1 {
+		partial = make([]A, f.kept.n*groups)
+	}
 	Parallel(f.kept.n*groups, max(minPart/min(f.folded.n, foldGroup), 1), func(lo, hi int) {
 		w := works.Get().(*work)
 		defer works.Put(w)
@@ -100,7 +103,7 @@ func (f *folding[T, A]) rows() {
 			p := unsafe.Add(f.kept.p[0], f.kept.offset(i/groups))
 			from := i % groups * foldGroup
 			if f.folded.n <= f.block {
-				partial[i] = f.row(f.first(i), f.gather(buf, p, 0, f.folded.n), 0)
+				f.store(i, f.row(f.first(i), f.gather(buf, p, 0, f.folded.n), 0))
 				continue
 			}
 			stack.n = 0
@@ -110,15 +113,18 @@ func (f *folding[T, A]) rows() {
 					stack.push(f.row(f.first(i/groups), x[at:min(at+f.block, len(x))], k+at))
 				}
 			}
-			partial[i] = stack.result()
+			if groups == 1 {
+				f.store(i, stack.result())
+			} else {
+				partial[i] = stack.result()
+			}
 		}
 	})
+	if groups == 1 {
+		return
+	}
 	stack := branches[A]{tree: f.tree, merge: f.merge}
 	for i := range f.kept.n {
-		if groups == 1 {
-			f.store(i, partial[i])
-			continue
-		}
 		stack.n = 0
 		for _, a := range partial[i*groups : (i+1)*groups] {
 			stack.push(a)
@@ -352,33 +358,28 @@ func argExtremes[T number](op expr.Op, xt dtype.DType, shape []int, axes uint32,
 			}
 		}
 	}
-	better := func(x []T) T { // the value that is to be found
-		best := x[0]
-		for _, v := range x {
-			best = max(best, v)
-		}
-		return best
-	}
+	better := largest[T]
 	if op == expr.ArgMin {
-		better = func(x []T) T {
-			best := x[0]
-			for _, v := range x {
-				best = min(best, v)
-			}
-			return best
+		better = smallest[T]
+	}
+	// In float32 there are vectors for it.
+	if fast, ok := any(largestOf32).(func([]T) T); ok {
+		better = fast
+		if op == expr.ArgMin {
+			better, _ = any(smallestOf32).(func([]T) T)
 		}
+	}
+	find := first[T]
+	if fast, ok := any(firstOf32).(func([]T, T) int); ok {
+		find = fast
 	}
 	f.row = func(a place[T], x []T, k int) place[T] {
 		v := better(x)
 		if a.k >= 0 && !beats(v, a.v) {
 			return a
 		}
-		for i, u := range x {
-			if u == v || u != u {
-				return place[T]{u, int64(k + i)}
-			}
-		}
-		return a
+		i := find(x, v)
+		return place[T]{x[i], int64(k + i)}
 	}
 	f.run()
 }

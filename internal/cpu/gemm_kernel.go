@@ -37,9 +37,18 @@ type variant[T floating] struct {
 	// own that depends on n alone.
 	dot func(x, y *T, n int) T
 
+	// dots sets dst[i] to 0 + dot of x and the k elements from a[i*ld] on, for every
+	// i < n. It may be nil.
+	dots func(dst, x, a *T, ld, k, n int)
+
 	// axpy4 adds x[0]*a[i] + x[1]*a[ld+i] + x[2]*a[2*ld+i] + x[3]*a[3*ld+i]
 	// to y[i], in this order, for every i < n.
 	axpy4 func(y, x, a *T, ld, n int)
+
+	// columns adds x[0]*a[i] + … + x[k-1]*a[(k-1)*ld+i] to y[i], in this order and with
+	// axpy4's bits, for every i < columnsWidth. k > 0. It may be nil.
+	columns      func(y, x, a *T, ld, k int)
+	columnsWidth int
 }
 
 // mulLoop is the specification of every micro-kernel: one chain of additions

@@ -16,6 +16,8 @@ const (
 	maxLines   = 2048 // lines of a task
 	minLines   = 256
 	dotSteps   = 4096 // the longest stretch of k that is one dot product
+
+	mostColumns = 256 // lines whose sums stay in registers for a stretch
 )
 
 // runVectors computes the product if A has at most maxVectors rows or B as
@@ -49,9 +51,13 @@ func (p *product[T]) runVectors() bool {
 		chunk = min(max(lines/(workers*tasksPerCPU), minLines), chunk)
 	}
 	chunks := ceilDiv(lines, chunk)
-	if workers == 1 {
+	switch large := p.large(); {
+	case workers == 1:
 		p.lineChunks(x, chunk, 0, chunks)
-	} else {
+	case chunks < workers && large.line == 1 && p.k > p.v.kc:
+		q := *p
+		q.runStretches(x)
+	default:
 		q := *p
 		Parallel(chunks, 1, func(lo, hi int) { q.lineChunks(x, chunk, lo, hi) })
 	}
@@ -61,12 +67,50 @@ func (p *product[T]) runVectors() bool {
 	return true
 }
 
+// large is the operand that has the lines.
+func (p *product[T]) large() *source[T] {
+	if p.n < p.m {
+		return &p.a
+	}
+	return &p.b
+}
+
+// stretchBatch is the number of stretches of k whose sums are kept at a time.
+const stretchBatch = 128
+
+// runStretches computes few but long lines that are neighbours in memory: goroutines
+// share the stretches of k. Their sums are added in the order of sumAlong.
+func (p *product[T]) runStretches(x []T) {
+	lines, count := max(p.m, p.n), min(p.m, p.n)
+	stretches, size := ceilDiv(p.k, p.v.kc), count*lines
+	batch := min(stretches, stretchBatch)
+	w := getBuffer[T]((2 + batch) * size)
+	whole := lineChunk[T]{product: p, mat: p.large(), x: x, count: count, n: lines, sums: w.data[:size], other: w.data[size : 2*size]}
+	partial := w.data[2*size:]
+	clear(whole.sums)
+	for s := 0; s < stretches; s += batch {
+		n := min(batch, stretches-s)
+		Parallel(n, 1, func(lo, hi int) {
+			c, scratch := whole, getBuffer[T](4*lines)
+			c.scratch = scratch.data
+			for i := lo; i < hi; i++ {
+				c.sumStretch(partial[i*size:(i+1)*size], (s+i)*p.v.kc)
+			}
+			scratch.put()
+		})
+		for i := range n {
+			for j, v := range partial[i*size : (i+1)*size] {
+				whole.sums[j] += v
+			}
+		}
+	}
+	whole.store()
+	w.put()
+}
+
 // lineChunks computes the chunks lo to hi of so many lines from the vectors x.
 func (p *product[T]) lineChunks(x []T, chunk, lo, hi int) {
-	mat, lines, count := &p.b, p.n, p.m
-	if p.n < p.m {
-		mat, lines, count = &p.a, p.m, p.n
-	}
+	mat, lines, count := p.large(), max(p.m, p.n), min(p.m, p.n)
 	w := getBuffer[T](2*count*chunk + max(dotSteps, 4*chunk))
 	for t := lo; t < hi; t++ {
 		c := lineChunk[T]{product: p, mat: mat, x: x, count: count, line: t * chunk, n: min(chunk, lines-t*chunk)}
@@ -97,6 +141,12 @@ type lineChunk[T floating] struct {
 // sumAcross sets sums[r*n+l] to the product of line number line+l with vector
 // r: dot products.
 func (c *lineChunk[T]) sumAcross() {
+	if c.v.dots != nil && c.mat.load == nil && c.mat.step == 1 && c.k > 0 && c.k <= dotSteps {
+		for r := range c.count {
+			c.v.dots(&c.sums[r*c.n], &c.x[r*c.k], (*T)(c.mat.at(c.line, 0)), c.mat.line, c.k, c.n)
+		}
+		return
+	}
 	clear(c.sums)
 	for l := range c.n {
 		for q := 0; q < c.k; q += dotSteps {
@@ -116,35 +166,52 @@ func (c *lineChunk[T]) sumAcross() {
 // sumAlong is sumAcross where the lines of a step are neighbours in memory:
 // it walks along k for all of them at once, four steps at a time.
 func (c *lineChunk[T]) sumAlong() {
-	n, partial := c.n, c.other
 	clear(c.sums)
 	for from := 0; from < c.k; from += c.v.kc {
-		end := min(from+c.v.kc, c.k)
-		clear(partial)
-		for q := from; q < end; q += 4 {
-			steps := min(4, end-q)
-			a, ld := (*T)(c.mat.at(c.line, q)), c.mat.step
-			if c.mat.load != nil {
-				for y := range steps {
-					c.mat.load(c.scratch[y*n:], nil, c.mat.at(c.line, q+y), 1, n)
-				}
-				a, ld = &c.scratch[0], n
-			}
+		c.sumStretch(c.other, from)
+		for i, v := range c.other {
+			c.sums[i] += v
+		}
+	}
+}
+
+// sumStretch sets partial to the sums over the stretch of k that begins at from.
+func (c *lineChunk[T]) sumStretch(partial []T, from int) {
+	n, end := c.n, min(from+c.v.kc, c.k)
+	clear(partial)
+	done := 0 // lines, in the steps before whole
+	whole := end - (end-from)%4
+	if w := c.v.columnsWidth; w > 0 && n >= w && n <= mostColumns && c.mat.load == nil && whole > from {
+		for ; done+w <= n; done += w {
 			for r := range c.count {
-				sum, x := partial[r*n:][:n], c.x[r*c.k+q:]
-				if steps == 4 {
-					c.v.axpy4(&sum[0], &x[0], a, ld, n)
-					continue
-				}
-				for y := range steps {
-					for l, v := range unsafe.Slice(offset(a, y*ld), n) {
-						sum[l] += T(x[y] * v)
-					}
-				}
+				c.v.columns(&partial[r*n+done], &c.x[r*c.k+from], (*T)(c.mat.at(c.line+done, from)), c.mat.step, whole-from)
 			}
 		}
-		for i, v := range partial {
-			c.sums[i] += v
+	}
+	for q := from; q < end; q += 4 {
+		steps := min(4, end-q)
+		if steps == 4 && done == n {
+			q = whole - 4 // all lines have these steps
+			continue
+		}
+		a, ld := (*T)(c.mat.at(c.line, q)), c.mat.step
+		if c.mat.load != nil {
+			for y := range steps {
+				c.mat.load(c.scratch[y*n:], nil, c.mat.at(c.line, q+y), 1, n)
+			}
+			a, ld = &c.scratch[0], n
+		}
+		for r := range c.count {
+			sum, x := partial[r*n:][:n], c.x[r*c.k+q:]
+			if steps == 4 {
+				c.v.axpy4(&sum[done], &x[0], offset(a, done), ld, n-done)
+				continue
+			}
+			for y := range steps {
+				for l, v := range unsafe.Slice(offset(a, y*ld), n) {
+					sum[l] += T(x[y] * v)
+				}
+			}
 		}
 	}
 }
@@ -160,6 +227,8 @@ func (c *lineChunk[T]) store() {
 		o.data, o.ld = offset(c.c, o.i*c.ldc+o.j), c.ldc
 	}
 	switch {
+	case asRows && c.count == 1 && o.ld == 1:
+		copy(unsafe.Slice(o.data, c.n), c.sums)
 	case asRows:
 		for r := range c.count {
 			for l, v := range c.sums[r*c.n:][:c.n] {

@@ -217,3 +217,121 @@ tail:
 done:
 	VZEROUPPER
 	RET
+
+// func dotsAVX32(dst, x, a *float32, ld, k, n int)
+TEXT ·dotsAVX32(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), R8
+	MOVQ x+8(FP), R9
+	MOVQ a+16(FP), R10
+	MOVQ ld+24(FP), R11
+	MOVQ k+32(FP), R12
+	MOVQ n+40(FP), R13
+	SHLQ $2, R11
+
+row:
+	MOVQ   R9, SI
+	MOVQ   R10, DI
+	MOVQ   R12, CX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+loop:
+	CMPQ        CX, $32
+	JLT         rest
+	VMOVUPS     (SI), Y4
+	VMOVUPS     32(SI), Y5
+	VMOVUPS     64(SI), Y6
+	VMOVUPS     96(SI), Y7
+	VFMADD231PS (DI), Y4, Y0
+	VFMADD231PS 32(DI), Y5, Y1
+	VFMADD231PS 64(DI), Y6, Y2
+	VFMADD231PS 96(DI), Y7, Y3
+	ADDQ        $128, SI
+	ADDQ        $128, DI
+	SUBQ        $32, CX
+	JMP         loop
+
+rest:
+	SUM32
+
+tail:
+	TESTQ       CX, CX
+	JZ          done
+	VMOVSS      (SI), X4
+	VFMADD231SS (DI), X4, X0
+	ADDQ        $4, SI
+	ADDQ        $4, DI
+	DECQ        CX
+	JMP         tail
+
+done:
+	VXORPS X4, X4, X4
+	VADDSS X4, X0, X0
+	VMOVSS X0, (R8)
+	ADDQ   $4, R8
+	ADDQ   R11, R10
+	DECQ   R13
+	JNZ    row
+	VZEROUPPER
+	RET
+
+// func dotsAVX64(dst, x, a *float64, ld, k, n int)
+TEXT ·dotsAVX64(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), R8
+	MOVQ x+8(FP), R9
+	MOVQ a+16(FP), R10
+	MOVQ ld+24(FP), R11
+	MOVQ k+32(FP), R12
+	MOVQ n+40(FP), R13
+	SHLQ $3, R11
+
+row:
+	MOVQ   R9, SI
+	MOVQ   R10, DI
+	MOVQ   R12, CX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+loop:
+	CMPQ        CX, $16
+	JLT         rest
+	VMOVUPD     (SI), Y4
+	VMOVUPD     32(SI), Y5
+	VMOVUPD     64(SI), Y6
+	VMOVUPD     96(SI), Y7
+	VFMADD231PD (DI), Y4, Y0
+	VFMADD231PD 32(DI), Y5, Y1
+	VFMADD231PD 64(DI), Y6, Y2
+	VFMADD231PD 96(DI), Y7, Y3
+	ADDQ        $128, SI
+	ADDQ        $128, DI
+	SUBQ        $16, CX
+	JMP         loop
+
+rest:
+	SUM64
+
+tail:
+	TESTQ       CX, CX
+	JZ          done
+	VMOVSD      (SI), X4
+	VFMADD231SD (DI), X4, X0
+	ADDQ        $8, SI
+	ADDQ        $8, DI
+	DECQ        CX
+	JMP         tail
+
+done:
+	VXORPS X4, X4, X4
+	VADDSD X4, X0, X0
+	VMOVSD X0, (R8)
+	ADDQ   $8, R8
+	ADDQ   R11, R10
+	DECQ   R13
+	JNZ    row
+	VZEROUPPER
+	RET

@@ -205,14 +205,6 @@ func Softmax(op expr.Op, xt dtype.DType, shape []int, axis int, x unsafe.Pointer
 	return nil
 }
 
-func largest[T float32 | float64](x []T) T {
-	m := x[0]
-	for _, v := range x {
-		m = max(m, v)
-	}
-	return m
-}
-
 func softmax64(in, out []float64) {
 	m := largest(in)
 	for i, v := range in {
@@ -245,14 +237,14 @@ func powersOf(in, out []float32, m float32) (sum float64) {
 }
 
 func softmax32(in, out []float32) {
-	scale := 1 / powersOf(in, out, largest(in))
+	scale := 1 / powersOf(in, out, largestOf32(in))
 	for i, v := range out {
 		out[i] = float32(float64(v) * scale)
 	}
 }
 
 func logSoftmax32(in, out []float32) {
-	m := largest(in)
+	m := largestOf32(in)
 	s := math.Log(powersOf(in, out, m))
 	for i, v := range in {
 		out[i] = float32(float64(v) - float64(m) - s)

@@ -192,10 +192,14 @@ func (t *tile) repeat(p unsafe.Pointer, size int) {
 
 // run computes n elements, whole tiles, from leaves to to.
 func (c *tileCode) run(w *tileWork, p *expr.Program, leaves *[expr.MaxLeaves]argument, scalars [][2]uint64, to unsafe.Pointer, n int, past bool) {
-	t := p.Result()
-	if p.Reduction.Op != expr.None {
-		t = p.Steps[len(p.Steps)-1].DType
-	}
+	c.bind(w, p, leaves, scalars, to, past)
+	runTiles(unsafe.SliceData(w.steps), len(w.steps), n*p.Steps[len(p.Steps)-1].DType.Size())
+	clear(w.steps) // what they point at may go
+}
+
+// bind sets w's steps to the code with the addresses of its operands.
+func (c *tileCode) bind(w *tileWork, p *expr.Program, leaves *[expr.MaxLeaves]argument, scalars [][2]uint64, to unsafe.Pointer, past bool) {
+	t := p.Steps[len(p.Steps)-1].DType
 	size := t.Size()
 	for i, v := range scalars {
 		w.scalars[i].repeat(unsafe.Pointer(&v), size)
@@ -227,8 +231,6 @@ func (c *tileCode) run(w *tileWork, p *expr.Program, leaves *[expr.MaxLeaves]arg
 		step.op = op.index(t)
 		w.steps = append(w.steps, step)
 	}
-	runTiles(unsafe.SliceData(w.steps), len(w.steps), n*size)
-	clear(w.steps) // what they point at may go
 }
 
 // tileUnary is the kernel of an operation on one operand by tiles, where it has

@@ -1,0 +1,123 @@
+package cpu
+
+import "unsafe"
+
+// pickVector is the number of elements that the assembly of searches and selections
+// takes at a time.
+const pickVector = 8
+
+// largest returns the largest element of x: NaN where one is, 0 over -0. It takes four
+// at a time, which do not wait for each other.
+func largest[T number](x []T) T {
+	a := x[0]
+	b, c, d := a, a, a
+	for ; len(x) >= 4; x = x[4:] {
+		a, b, c, d = max(a, x[0]), max(b, x[1]), max(c, x[2]), max(d, x[3])
+	}
+	for _, v := range x {
+		a = max(a, v)
+	}
+	return max(a, b, c, d)
+}
+
+// smallest returns the smallest element of x: NaN where one is, -0 over 0.
+func smallest[T number](x []T) T {
+	a := x[0]
+	b, c, d := a, a, a
+	for ; len(x) >= 4; x = x[4:] {
+		a, b, c, d = min(a, x[0]), min(b, x[1]), min(c, x[2]), min(d, x[3])
+	}
+	for _, v := range x {
+		a = min(a, v)
+	}
+	return min(a, b, c, d)
+}
+
+// first returns the index of the first element equal to v, or of the first NaN where v
+// is NaN. There is one.
+func first[T number](x []T, v T) int {
+	for i, u := range x {
+		if u == v || u != u {
+			return i
+		}
+	}
+	return 0
+}
+
+// largestOf32 is largest of float32.
+func largestOf32(x []float32) float32 {
+	whole := len(x) &^ (pickVector - 1)
+	if !vectorAVX || whole == 0 {
+		return largest(x)
+	}
+	v := largest32(at0(x), whole)
+	for _, u := range x[whole:] {
+		v = max(v, u)
+	}
+	return v
+}
+
+// smallestOf32 is smallest of float32.
+func smallestOf32(x []float32) float32 {
+	whole := len(x) &^ (pickVector - 1)
+	if !vectorAVX || whole == 0 {
+		return smallest(x)
+	}
+	v := smallest32(at0(x), whole)
+	for _, u := range x[whole:] {
+		v = min(v, u)
+	}
+	return v
+}
+
+// firstOf32 is first of float32.
+func firstOf32(x []float32, v float32) int {
+	whole := len(x) &^ (pickVector - 1)
+	if !vectorAVX || v != v {
+		return first(x, v)
+	}
+	if i := index32(at0(x), v, whole); i < whole {
+		return i
+	}
+	return whole + first(x[whole:], v)
+}
+
+// choices32 is choices of elements of 4 bytes.
+func choices32(dst, x, y, z unsafe.Pointer, n int) {
+	if whole := n &^ (pickVector - 1); vectorAVX && whole > 0 {
+		choose32(dst, x, y, z, whole)
+		if n -= whole; n == 0 {
+			return // nothing may point behind the last element
+		}
+		dst, x, y, z = unsafe.Add(dst, 4*whole), unsafe.Add(x, whole), unsafe.Add(y, 4*whole), unsafe.Add(z, 4*whole)
+	}
+	choices[uint32](dst, x, y, z, n)
+}
+
+// bytesToFloats converts uint8 to float32.
+func bytesToFloats(dst, src unsafe.Pointer, n int) {
+	if whole := n &^ (pickVector - 1); vectorAVX && whole > 0 {
+		floats8(dst, src, whole)
+		if n -= whole; n == 0 {
+			return
+		}
+		dst, src = unsafe.Add(dst, 4*whole), unsafe.Add(src, whole)
+	}
+	convert[float32, uint8](dst, src, n)
+}
+
+// loadBool gathers truths as 1 and 0.
+func loadBool(dst, src unsafe.Pointer, step, n int) {
+	d, i := unsafe.Slice((*uint8)(dst), n), 0
+	if step == 1 {
+		const low, rest = 0x0101010101010101, 0x7f7f7f7f7f7f7f7f
+		for ; i+8 <= n; i += 8 {
+			v := *(*uint64)(unsafe.Add(src, i))
+			// The upper bit of each byte is set where the byte is not 0.
+			*(*uint64)(unsafe.Add(dst, i)) = ((v&rest + rest) | v) >> 7 & low
+		}
+	}
+	for ; i < n; i++ {
+		d[i] = bit(*(*uint8)(unsafe.Add(src, i*step)) != 0)
+	}
+}

@@ -1,0 +1,33 @@
+//go:build !noasm
+
+package cpu
+
+import "unsafe"
+
+// Searches and selections with AVX2. In all of them n is a multiple of 8.
+
+// largest32 is the largest of n elements, at least 8: NaN where one is, 0 over -0.
+//
+//go:noescape
+func largest32(x unsafe.Pointer, n int) float32
+
+// smallest32 is the smallest of n elements, at least 8: NaN where one is, -0 over 0.
+//
+//go:noescape
+func smallest32(x unsafe.Pointer, n int) float32
+
+// index32 is the first i with x[i] == v, or n.
+//
+//go:noescape
+func index32(x unsafe.Pointer, v float32, n int) int
+
+// for i := range n { if x[i] != 0 { dst[i] = y[i] } else { dst[i] = z[i] } }, with x
+// of bytes and the others of 4 bytes
+//
+//go:noescape
+func choose32(dst, x, y, z unsafe.Pointer, n int)
+
+// for i := range n { dst[i] = float32(src[i]) }, with src of uint8
+//
+//go:noescape
+func floats8(dst, src unsafe.Pointer, n int)

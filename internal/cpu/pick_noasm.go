@@ -1,0 +1,13 @@
+//go:build !amd64 || noasm
+
+package cpu
+
+import "unsafe"
+
+// vectorAVX is false in this build, and none of these is called.
+
+func largest32(unsafe.Pointer, int) float32     { panic("cpu: no assembly") }
+func smallest32(unsafe.Pointer, int) float32    { panic("cpu: no assembly") }
+func index32(unsafe.Pointer, float32, int) int  { panic("cpu: no assembly") }
+func choose32(_, _, _, _ unsafe.Pointer, _ int) { panic("cpu: no assembly") }
+func floats8(dst, src unsafe.Pointer, n int)    { panic("cpu: no assembly") }
