@@ -150,7 +150,7 @@ func (p *product) read(operands []device.View) {
 func (n *node) detach(j *job) {
 	if n.product != nil {
 		j.product.Product = j.product.Detached()
-		*n.product = j.product
+		n.product = j.product
 	}
 }
 
@@ -174,7 +174,7 @@ type product struct {
 }
 
 func runProduct(j *job, s *device.Stream, dst device.View) error {
-	p := &j.product
+	p := j.product
 	p.D = dst
 	p.D.Layout = p.sh.expand(dst.Layout)
 	return p.Run(s)

@@ -18,8 +18,8 @@ type job struct {
 	others  []device.View // beyond three
 	plan    *planner      // nil: the operation alone
 	pins    []*memory
-	steps   []*node // that are computed as parts of it
-	product product // of a product, with its operands' places
+	steps   []*node  // that are computed as parts of it
+	product *product // of a product: a copy, with its operands' places
 	fused   *fusedPlan
 	runs    func(j *job, s *device.Stream, dst device.View) error
 	room    [4]*memory // of pins
@@ -212,8 +212,9 @@ func (s *scheduler) plan(j *job, n *node) error {
 		*j.place(i) = v
 	}
 	if n.product != nil {
-		j.product = *n.product
-		j.product.read(j.views[:n.n])
+		p := *n.product
+		p.read(j.views[:n.n])
+		j.product = &p
 	}
 	return nil
 }

@@ -75,7 +75,7 @@ func hostAddInto(r *runner) ([]result, error) {
 	calls := 0
 	return r.hostRounds(0, func() error {
 		calls++
-		return gpk.Into(x, x.Add(y))
+		return x.AddInPlace(y)
 	}, func() (deviation, error) { return exactly(x, float64(calls)) })
 }
 
@@ -124,7 +124,7 @@ func hostGraphNode(r *runner) ([]result, error) {
 	var failed error
 	graph, err := gpk.Capture([]*gpk.Array{x}, func(in []*gpk.Array) []*gpk.Array {
 		for i := 0; i < hostGraph && failed == nil; i++ {
-			failed = gpk.Into(in[0], in[0].Add(y))
+			failed = in[0].AddInPlace(y)
 		}
 		return nil
 	})
