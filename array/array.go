@@ -3,7 +3,6 @@ package array
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
@@ -73,11 +72,6 @@ func (a *Array) dense() layout.Layout {
 		return lay
 	}
 	return layout.Dense(a.lay.Shape)
-}
-
-// sameLayout reports whether two views name the same elements in one order.
-func sameLayout(a, b *layout.Layout) bool {
-	return a.Offset == b.Offset && slices.Equal(a.Shape, b.Shape) && slices.Equal(a.Strides, b.Strides)
 }
 
 // overlaps reports whether two views may share memory: of one buffer, or of two over

@@ -178,7 +178,7 @@ func (p *planner) operand(o *node, k int, shape []int, whole, view *layout.Layou
 	}
 	if view != nil {
 		var ok bool
-		if lay, ok = through(*view, *whole, lay); !ok {
+		if lay, ok = layout.Through(*view, *whole, lay); !ok {
 			return fused.Ref{}, errFull
 		}
 	}
@@ -204,7 +204,7 @@ func (p *planner) pendingStep(o *node, lay *layout.Layout) (fused.Ref, error) {
 		return fused.Ref{}, &unready{node: o}
 	}
 	for i := range p.seen {
-		if s := &p.seen[i]; s.of == o && sameLayout(&s.lay, lay) {
+		if s := &p.seen[i]; s.of == o && s.lay.Equal(lay) {
 			return s.ref, nil
 		}
 	}
@@ -215,7 +215,7 @@ func (p *planner) pendingStep(o *node, lay *layout.Layout) (fused.Ref, error) {
 		return p.headLeaf(o, lay)
 	}
 	view := lay
-	if sameLayout(lay, &o.lay) {
+	if lay.Equal(&o.lay) {
 		view = nil
 	}
 	r, err := p.step(o, &o.lay, view)

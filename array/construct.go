@@ -264,6 +264,14 @@ func (o *node) joins(n, axis int) {
 	}
 }
 
+// scalar returns a number as an element of the type of an array.
+func scalar(d dtype.DType, v any) (ops.Scalar, error) { return ops.ScalarOf(d, v, "Cast the array") }
+
+// constant is scalar where there is no array whose type d is.
+func constant(d dtype.DType, v any) (ops.Scalar, error) {
+	return ops.ScalarOf(d, v, "name a type that does")
+}
+
 // sameDevice refuses operands that lie on two devices.
 func sameDevice(as []*Array) error {
 	for _, a := range as[1:] {

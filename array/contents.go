@@ -164,7 +164,7 @@ func (c *contents) addPart(lay *layout.Layout, dt dtype.DType) {
 	}
 	m := c.readings()
 	for i := range m.parts {
-		if m.parts[i].dt == dt && sameLayout(&m.parts[i].lay, lay) {
+		if m.parts[i].dt == dt && m.parts[i].lay.Equal(lay) {
 			return
 		}
 	}
@@ -208,56 +208,9 @@ func (p *part) meets(q *part, whole *layout.Layout) bool {
 	if p.dt != q.dt {
 		return true
 	}
-	a, aOK := boxOf(&p.lay, whole)
-	b, bOK := boxOf(&q.lay, whole)
-	if !aOK || !bOK {
-		return true
-	}
-	for d := range whole.Shape {
-		if a.low[d] >= b.high[d] || b.low[d] >= a.high[d] {
-			return false
-		}
-	}
-	return true
-}
-
-// box is the range of indices along each axis that a view covers.
-type box struct{ low, high [maxBox]int }
-
-// maxBox is the number of axes up to which boxes are compared.
-const maxBox = 8
-
-// boxOf returns the box of a view of a dense layout. It reports false where an axis
-// of the view does not step along one axis of the whole.
-func boxOf(view, whole *layout.Layout) (b box, ok bool) {
-	if len(whole.Shape) > maxBox || view.Offset < 0 {
-		return b, false
-	}
-	rest := view.Offset
-	for d, n := range whole.Shape {
-		if n > 1 {
-			b.low[d] = rest / whole.Strides[d]
-			rest %= whole.Strides[d]
-		}
-		b.high[d] = b.low[d] + 1
-	}
-	for i, n := range view.Shape {
-		if n <= 1 || view.Strides[i] == 0 {
-			continue
-		}
-		d, k := stepAlong(*whole, view.Strides[i], n)
-		if d < 0 {
-			return b, false
-		}
-		b.low[d] += min(k*(n-1), 0)
-		b.high[d] += max(k*(n-1), 0)
-	}
-	for d, n := range whole.Shape {
-		if b.low[d] < 0 || b.high[d] > n {
-			return b, false
-		}
-	}
-	return b, true
+	a, aOK := layout.BoxOf(&p.lay, whole)
+	b, bOK := layout.BoxOf(&q.lay, whole)
+	return !aOK || !bOK || a.Meets(&b, len(whole.Shape))
 }
 
 // storedContents is the contents of a buffer whose elements are there.

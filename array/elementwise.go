@@ -56,9 +56,9 @@ func elementwise(c call, k rule, dt dtype.DType, as ...*Array) *Array {
 // meet is the dense layout of the shape to which a and b are broadcast.
 func meet(a, b *Array) (layout.Layout, error) {
 	switch {
-	case widens(b.lay.Shape, a.lay.Shape):
+	case layout.Widens(b.lay.Shape, a.lay.Shape):
 		return a.dense(), nil
-	case widens(a.lay.Shape, b.lay.Shape):
+	case layout.Widens(a.lay.Shape, b.lay.Shape):
 		return b.dense(), nil
 	}
 	shape, err := layout.Broadcast(a.lay.Shape, b.lay.Shape)
@@ -66,20 +66,6 @@ func meet(a, b *Array) (layout.Layout, error) {
 		_, err = layout.Size(shape)
 	}
 	return layout.Dense(shape), err
-}
-
-// widens reports whether a shape is broadcast to another by itself.
-func widens(shape, to []int) bool {
-	skip := len(to) - len(shape)
-	if skip < 0 {
-		return false
-	}
-	for i, n := range shape {
-		if n != to[skip+i] && n != 1 {
-			return false
-		}
-	}
-	return true
 }
 
 // binaryOp is the result of an operation of the table on two operands, of which at

@@ -85,7 +85,7 @@ func (p *planner) headLeaf(o *node, lay *layout.Layout) (fused.Ref, error) {
 	if !ok {
 		return r, errFull
 	}
-	h.whole = h.whole && sameLayout(lay, &o.lay)
+	h.whole = h.whole && lay.Equal(&o.lay)
 	if !slices.ContainsFunc(h.leaves, func(l gemmLeaf) bool { return l.n == r.N }) {
 		h.leaves = append(h.leaves, gemmLeaf{r.N, lay.Offset})
 	}
@@ -140,7 +140,7 @@ func (h *gemmRoot) joins(p *planner, s *device.Stream, dst device.View) bool {
 	}
 	pr := &h.product
 	pr.D = dst
-	pr.D.Layout = pr.sh.expand(dst.Layout)
+	pr.D.Layout = pr.sh.Result(dst.Layout)
 	if !pr.Takes(s, t) {
 		return false
 	}
@@ -152,7 +152,7 @@ func (h *gemmRoot) joins(p *planner, s *device.Stream, dst device.View) bool {
 func (h *gemmRoot) run(s *device.Stream, dst device.View) error {
 	pr := h.product
 	pr.D = dst
-	pr.D.Layout = pr.sh.expand(dst.Layout)
+	pr.D.Layout = pr.sh.Result(dst.Layout)
 	return pr.Run(s)
 }
 
@@ -224,7 +224,7 @@ func (p *planner) tail() (t matmul.Tail, ok bool) {
 	}
 	if len(steps) > 0 && steps[0].Op == expr.Add {
 		r, found := other(&steps[0])
-		if !found || r.Kind != fused.ToLeaf || h.product.sh.colB || !isRow(&p.Views()[r.N].Layout) {
+		if !found || r.Kind != fused.ToLeaf || h.product.sh.Column || !isRow(&p.Views()[r.N].Layout) {
 			return t, false
 		}
 		t.Bias = p.Views()[r.N]

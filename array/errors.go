@@ -1,15 +1,15 @@
 package array
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/ops"
 )
 
 // ErrNonFinite is the error of an operation that needs finite values.
-var ErrNonFinite = errors.New("not finite")
+var ErrNonFinite = ops.ErrNonFinite
 
 // OpError says which operation failed, on what, and where the program asked
 // for it. The cause is one of the package's sentinel errors, wrapped.

@@ -65,7 +65,7 @@ func fitsInPlace(a, b *Array) error {
 		return sameType(a, b)
 	case a.on() != b.on():
 		return otherDevice(a, b)
-	case !widens(b.lay.Shape, a.lay.Shape):
+	case !layout.Widens(b.lay.Shape, a.lay.Shape):
 		return layout.Errorf("%v does not broadcast to %v", b.lay.Shape, a.lay.Shape)
 	}
 	return nil

@@ -20,7 +20,7 @@ type place struct {
 
 // join has the place cover p too.
 func (p *place) join(q *part) {
-	if p.dt == q.dt && sameLayout(&p.lay, &q.lay) {
+	if p.dt == q.dt && p.lay.Equal(&q.lay) {
 		return
 	}
 	c := p.to.st.cur
@@ -37,7 +37,7 @@ func placesOf(as []*Array) []*place {
 		i := slices.IndexFunc(out, func(p *place) bool { return p.to.st == a.st })
 		if i < 0 {
 			out = append(out, &place{to: a, part: part{a.lay, a.dt}})
-		} else if p := out[i]; !sameLayout(&p.lay, &a.lay) {
+		} else if p := out[i]; !p.lay.Equal(&a.lay) {
 			p.part = part{layout.Layout{}, a.dt} // the whole storage: see prepare
 		}
 	}

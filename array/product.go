@@ -89,6 +89,7 @@ func multiply(c call, a, b, bias *Array, act matmul.Activation, o *matmul.Option
 		return failedArray(err)
 	}
 	p := &product{}
+	var room [8]int
 	err := p.check(&c, a, b, bias, act, o)
 	row := bias
 	if err == nil && bias != nil {
@@ -104,7 +105,7 @@ func multiply(c call, a, b, bias *Array, act matmul.Activation, o *matmul.Option
 	if row != nil {
 		operands = append(operands, row)
 	}
-	return n.result(streamOf(operands...), p.dt, p.sh.dense(), 0, operands...)
+	return n.result(streamOf(operands...), p.dt, denseOf(p.sh.Shape(room[:0])), 0, operands...)
 }
 
 // check fills in what a product of a and b is, and says why there is none.
@@ -123,7 +124,7 @@ func (p *product) check(c *call, a, b, bias *Array, act matmul.Activation, o *ma
 		err = fmt.Errorf("%w: %v has no meaning for %v", dtype.ErrDType, act, a.dt)
 	}
 	if err == nil {
-		p.sh, err = productShape(a.lay.Shape, b.lay.Shape)
+		p.sh, err = layout.ProductOf(a.lay.Shape, b.lay.Shape)
 	}
 	if err == nil && (o.AbsSquare || o.Symmetric) {
 		err = grams(o, &p.sh, bias, act)
@@ -139,8 +140,8 @@ func (p *product) check(c *call, a, b, bias *Array, act matmul.Activation, o *ma
 // read has the product read operands: a, b and, where there is one, the bias.
 func (p *product) read(operands []device.View) {
 	p.A, p.B = operands[0], operands[1]
-	p.A.Layout = p.sh.operand(p.A.Layout, p.sh.rowA, 0)
-	p.B.Layout = p.sh.operand(p.B.Layout, p.sh.colB, 1)
+	p.A.Layout = p.sh.Left(p.A.Layout)
+	p.B.Layout = p.sh.Right(p.B.Layout)
 	if len(operands) > 2 {
 		p.Bias = operands[2]
 	}
@@ -155,12 +156,12 @@ func (n *node) detach(j *job) {
 }
 
 // grams checks the options of Gram matrices.
-func grams(o *matmul.Options, sh *shapes, bias *Array, act matmul.Activation) error {
+func grams(o *matmul.Options, sh *layout.Product, bias *Array, act matmul.Activation) error {
 	if bias != nil || act != matmul.NoActivation {
 		return fmt.Errorf("%w: a bias or an activation with AbsSquare or Symmetric", expr.ErrUnsupported)
 	}
-	if o.Symmetric && (sh.m != sh.n || sh.rowA != sh.colB) {
-		return layout.Errorf("a product of %d x %d is not symmetric", sh.m, sh.n)
+	if o.Symmetric && (sh.M != sh.N || sh.Row != sh.Column) {
+		return layout.Errorf("a product of %d x %d is not symmetric", sh.M, sh.N)
 	}
 	return nil
 }
@@ -168,7 +169,7 @@ func grams(o *matmul.Options, sh *shapes, bias *Array, act matmul.Activation) er
 // product is a matmul.Product with what the user sees of it.
 type product struct {
 	matmul.Product
-	sh  shapes
+	sh  layout.Product
 	dt  dtype.DType
 	dev *device.Device
 }
@@ -176,12 +177,12 @@ type product struct {
 func runProduct(j *job, s *device.Stream, dst device.View) error {
 	p := j.product
 	p.D = dst
-	p.D.Layout = p.sh.expand(dst.Layout)
+	p.D.Layout = p.sh.Result(dst.Layout)
 	return p.Run(s)
 }
 
 func (p *product) explain() string {
-	plan, err := p.Detached().Describe(p.dev, p.sh.full(), p.dt)
+	plan, err := p.Detached().Describe(p.dev, p.sh.Full(), p.dt)
 	if err != nil {
 		return "no plan: " + err.Error()
 	}
@@ -209,59 +210,6 @@ func biasRow(c *call, bias, b *Array, dt dtype.DType) (*Array, error) {
 	return elementwise(*c, rule{run: runCast}, dt, bias), nil
 }
 
-// shapes of a product, as NumPy's matmul has them.
-type shapes struct {
-	batch      []int
-	m, n       int
-	rowA, colB bool // a was 1-D, b was 1-D
-}
-
-func productShape(a, b []int) (shapes, error) {
-	var s shapes
-	if len(a) == 0 || len(b) == 0 {
-		return s, layout.Errorf("a product of a 0-d array; Mul scales")
-	}
-	if s.rowA = len(a) == 1; s.rowA {
-		a = []int{1, a[0]}
-	}
-	if s.colB = len(b) == 1; s.colB {
-		b = []int{b[0], 1}
-	}
-	k, k2 := a[len(a)-1], b[len(b)-2]
-	if k != k2 {
-		return s, layout.Errorf("a %dx%d matrix times a %dx%d one: the inner lengths %d and %d differ", a[len(a)-2], k, k2, b[len(b)-1], k, k2)
-	}
-	s.m, s.n = a[len(a)-2], b[len(b)-1]
-	if len(a) == 2 && len(b) == 2 {
-		if s.m < 1<<29 && s.n < 1<<29 {
-			return s, nil // it cannot overflow
-		}
-		_, err := layout.Size([]int{s.m, s.n})
-		return s, err
-	}
-	var err error
-	if s.batch, err = layout.Broadcast(a[:len(a)-2], b[:len(b)-2]); err != nil {
-		return s, err
-	}
-	_, err = layout.Size(s.full())
-	return s, err
-}
-
-func (s shapes) full() []int { return append(slices.Clone(s.batch), s.m, s.n) }
-
-// dense is the dense layout of the shape that the user sees.
-func (s *shapes) dense() layout.Layout {
-	var room [8]int
-	out := append(room[:0], s.batch...)
-	if !s.rowA {
-		out = append(out, s.m)
-	}
-	if !s.colB {
-		out = append(out, s.n)
-	}
-	return denseOf(out)
-}
-
 // denses remembers dense layouts, which never change, by a hash of the shape: a
 // shape met again costs no memory.
 var denses [256]atomic.Pointer[layout.Layout]
@@ -278,30 +226,5 @@ func denseOf(shape []int) layout.Layout {
 	}
 	l := layout.Dense(slices.Clone(shape))
 	place.Store(&l)
-	return l
-}
-
-// operand gives an operand's layout the product's leading axes, and, where it
-// was 1-D, the axis that it lacks.
-func (s shapes) operand(l layout.Layout, flat bool, axis int) layout.Layout {
-	if flat {
-		l, _ = l.Unsqueeze(axis)
-	}
-	n := len(l.Shape)
-	if n == 2 && len(s.batch) == 0 {
-		return l
-	}
-	l, _ = l.BroadcastTo(append(slices.Clone(s.batch), l.Shape[n-2:]...)) // productShape has seen that it does
-	return l
-}
-
-// expand gives a destination the axes that the result lacks.
-func (s shapes) expand(l layout.Layout) layout.Layout {
-	if s.colB {
-		l, _ = l.Unsqueeze(len(l.Shape))
-	}
-	if s.rowA {
-		l, _ = l.Unsqueeze(len(l.Shape) - 1)
-	}
 	return l
 }

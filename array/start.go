@@ -315,7 +315,7 @@ func (j *job) allowsView(v, dst *device.View) bool {
 	if !overlaps(v, dst) {
 		return true
 	}
-	return j.alias == sameElements && v.DType.Size() == dst.DType.Size() && sameLayout(&v.Layout, &dst.Layout)
+	return j.alias == sameElements && v.DType.Size() == dst.DType.Size() && v.Layout.Equal(&dst.Layout)
 }
 
 // rebuild gives an operand of a node older contents, as a memory of their own. The

@@ -165,7 +165,7 @@ func FromLayout(buf *device.Buffer, dt dtype.DType, lay layout.Layout) *Array {
 	if buf.Device() == nil || !dt.Valid() {
 		return failedArray(op.fail(fmt.Errorf("%w: no buffer or no element type", dtype.ErrDType)))
 	}
-	if err := fits(lay, int(buf.Size()/int64(dt.Size()))); err != nil {
+	if err := lay.Within(int(buf.Size() / int64(dt.Size()))); err != nil {
 		return failedArray(op.fail(err))
 	}
 	return over(buf, dt, lay, op.call)
@@ -186,33 +186,6 @@ func over(buf *device.Buffer, dt dtype.DType, lay layout.Layout, origin call) *A
 	st := &storage{cur: c, fixed: 1}
 	own(buf, st)
 	return &Array{st: st, lay: lay, dt: dt, stream: s}
-}
-
-// fits reports a layout that reaches outside n elements.
-func fits(lay layout.Layout, n int) error {
-	if len(lay.Strides) != len(lay.Shape) {
-		return layout.Errorf("%d strides for %v", len(lay.Strides), lay.Shape)
-	}
-	size, err := layout.Size(lay.Shape)
-	if err != nil {
-		return err
-	}
-	if size == 0 {
-		return nil
-	}
-	outside := layout.Errorf("%v with strides %v from element %d on reaches outside the buffer's %d elements", lay.Shape, lay.Strides, lay.Offset, n)
-	if lay.Offset < 0 || lay.Offset >= n {
-		return outside
-	}
-	for i, d := range lay.Shape { // before they are multiplied
-		if s := lay.Strides[i]; d > 1 && (s > n/(d-1) || s < -n/(d-1)) {
-			return outside
-		}
-	}
-	if lo, hi := lay.Span(); lo < 0 || hi > n {
-		return outside
-	}
-	return nil
 }
 
 // Buffer has the array stored and returns the memory that holds it; its elements lie

@@ -120,7 +120,7 @@ func (w *write) source() error {
 	if err != nil {
 		return err
 	}
-	if n := c.node; c.mem == nil && n.rec == w.rec && n.stream == w.stream && sameLayout(&w.src.lay, &n.lay) {
+	if n := c.node; c.mem == nil && n.rec == w.rec && n.stream == w.stream && w.src.lay.Equal(&n.lay) {
 		w.direct = n
 	}
 	w.hold(c, w.src.lay)

@@ -1,4 +1,4 @@
-package array
+package ops
 
 import (
 	"fmt"
@@ -7,13 +7,12 @@ import (
 
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/dtype/bfloat16"
-	"github.com/gpk-go/gpk/ops"
 	"github.com/x448/float16"
 )
 
-// number is a Go number of any type, without loss: exactly one of the three
+// goNumber is a Go number of any type, without loss: exactly one of the three
 // kinds is meant.
-type number struct {
+type goNumber struct {
 	kind numberKind
 	i    int64 // isInt
 	u    uint64
@@ -33,42 +32,42 @@ const (
 
 // numberOf returns the number that v holds: any Go integer, float or complex
 // number, a bool, an Elem value, or a type defined from one of them.
-func numberOf(v any) (number, bool) {
+func numberOf(v any) (goNumber, bool) {
 	switch x := v.(type) {
 	case int:
-		return number{kind: isInt, i: int64(x)}, true
+		return goNumber{kind: isInt, i: int64(x)}, true
 	case float64:
-		return number{kind: isFloat, f: x}, true
+		return goNumber{kind: isFloat, f: x}, true
 	case float32:
-		return number{kind: isFloat, f: float64(x)}, true
+		return goNumber{kind: isFloat, f: float64(x)}, true
 	case float16.Float16:
-		return number{kind: isFloat, f: float64(x.Float32())}, true
+		return goNumber{kind: isFloat, f: float64(x.Float32())}, true
 	case bfloat16.BFloat16:
-		return number{kind: isFloat, f: float64(x.Float32())}, true
+		return goNumber{kind: isFloat, f: float64(x.Float32())}, true
 	case nil:
-		return number{}, false
+		return goNumber{}, false
 	}
 	r := reflect.ValueOf(v)
 	switch r.Kind() {
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return number{kind: isInt, i: r.Int()}, true
+		return goNumber{kind: isInt, i: r.Int()}, true
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		return number{kind: isUint, u: r.Uint()}, true
+		return goNumber{kind: isUint, u: r.Uint()}, true
 	case reflect.Float32, reflect.Float64:
-		return number{kind: isFloat, f: r.Float()}, true
+		return goNumber{kind: isFloat, f: r.Float()}, true
 	case reflect.Complex64, reflect.Complex128:
-		return number{kind: isComplex, c: r.Complex()}, true
+		return goNumber{kind: isComplex, c: r.Complex()}, true
 	case reflect.Bool:
-		n := number{kind: isBool}
+		n := goNumber{kind: isBool}
 		if r.Bool() {
 			n.i = 1
 		}
 		return n, true
 	}
-	return number{}, false
+	return goNumber{}, false
 }
 
-func (n number) String() string {
+func (n goNumber) String() string {
 	switch n.kind {
 	case isInt:
 		return fmt.Sprint(n.i)
@@ -83,7 +82,7 @@ func (n number) String() string {
 }
 
 // float returns the value of a number that is not complex.
-func (n number) float() float64 {
+func (n goNumber) float() float64 {
 	switch n.kind {
 	case isUint:
 		return float64(n.u)
@@ -94,7 +93,7 @@ func (n number) float() float64 {
 }
 
 // integer returns the number as an int64 and whether it is one.
-func (n number) integer() (int64, bool) {
+func (n goNumber) integer() (int64, bool) {
 	switch n.kind {
 	case isInt:
 		return n.i, true
@@ -108,30 +107,23 @@ func (n number) integer() (int64, bool) {
 	return 0, false
 }
 
-var integerRange = map[dtype.DType][2]int64{
+// IntegerRange is the least and the greatest number of the integer types and Bool.
+var IntegerRange = map[dtype.DType][2]int64{
 	dtype.Int8: {math.MinInt8, math.MaxInt8}, dtype.Uint8: {0, math.MaxUint8},
 	dtype.Int32: {math.MinInt32, math.MaxInt32}, dtype.Int64: {math.MinInt64, math.MaxInt64},
 	dtype.Bool: {0, 1},
 }
 
-// scalar returns v as an element of type d. A number that the type cannot
-// hold (a fraction or overflow on integers, complex on reals) is ErrDType;
-// rounding and overflow to infinity on floats are not.
-func scalar(d dtype.DType, v any) (ops.Scalar, error) { return element(d, v, "Cast the array") }
-
-// constant is scalar where there is no array whose type d is.
-func constant(d dtype.DType, v any) (ops.Scalar, error) {
-	return element(d, v, "name a type that does")
-}
-
-// element is scalar; advice is what helps where the type cannot hold the number.
-func element(d dtype.DType, v any, advice string) (ops.Scalar, error) {
+// ScalarOf returns v, any Go number or Elem value, as an element of type d. A number
+// that the type cannot hold (a fraction or overflow on integers, complex on reals) is
+// ErrDType, with advice; rounding and overflow to infinity on floats are not.
+func ScalarOf(d dtype.DType, v any, advice string) (Scalar, error) {
 	n, ok := numberOf(v)
 	if !ok {
-		return ops.Scalar{}, fmt.Errorf("%w: %v is neither an *Array nor a number", dtype.ErrDType, reflect.TypeOf(v))
+		return Scalar{}, fmt.Errorf("%w: %v is neither an *Array nor a number", dtype.ErrDType, reflect.TypeOf(v))
 	}
-	refuse := func() (ops.Scalar, error) {
-		return ops.Scalar{}, fmt.Errorf("%w: %v does not hold the number %v; %s", dtype.ErrDType, d, n, advice)
+	refuse := func() (Scalar, error) {
+		return Scalar{}, fmt.Errorf("%w: %v does not hold the number %v; %s", dtype.ErrDType, d, n, advice)
 	}
 	if n.kind == isBool && d != dtype.Bool {
 		return refuse()
@@ -144,34 +136,34 @@ func element(d dtype.DType, v any, advice string) (ops.Scalar, error) {
 		}
 		if d == dtype.Complex64 {
 			c64 := complex64(c)
-			return ops.Scalar{uint64(math.Float32bits(real(c64))) | uint64(math.Float32bits(imag(c64)))<<32}, nil
+			return Scalar{uint64(math.Float32bits(real(c64))) | uint64(math.Float32bits(imag(c64)))<<32}, nil
 		}
-		return ops.Scalar{math.Float64bits(real(c)), math.Float64bits(imag(c))}, nil
+		return Scalar{math.Float64bits(real(c)), math.Float64bits(imag(c))}, nil
 	case n.kind == isComplex:
 		return refuse()
 	case d.IsFloat():
 		return floatScalar(d, n.float()), nil
 	}
 	if n.kind == isBool {
-		return ops.Scalar{uint64(n.i)}, nil
+		return Scalar{uint64(n.i)}, nil
 	}
 	i, ok := n.integer()
-	if r := integerRange[d]; !ok || i < r[0] || i > r[1] {
+	if r := IntegerRange[d]; !ok || i < r[0] || i > r[1] {
 		return refuse()
 	}
-	return ops.Scalar{uint64(i)}, nil
+	return Scalar{uint64(i)}, nil
 }
 
-func floatScalar(d dtype.DType, f float64) ops.Scalar {
+func floatScalar(d dtype.DType, f float64) Scalar {
 	switch d {
 	case dtype.Float64:
-		return ops.Scalar{math.Float64bits(f)}
+		return Scalar{math.Float64bits(f)}
 	case dtype.Float16:
-		return ops.Scalar{uint64(float16.Fromfloat32(roundOdd(f)).Bits())}
+		return Scalar{uint64(float16.Fromfloat32(roundOdd(f)).Bits())}
 	case dtype.BFloat16:
-		return ops.Scalar{uint64(bfloat16.FromFloat32(roundOdd(f)).Bits())}
+		return Scalar{uint64(bfloat16.FromFloat32(roundOdd(f)).Bits())}
 	}
-	return ops.Scalar{uint64(math.Float32bits(float32(f)))}
+	return Scalar{uint64(math.Float32bits(float32(f)))}
 }
 
 // roundOdd rounds a float64 to float32 such that a second rounding to 16 bits
