@@ -1,18 +1,13 @@
 package array
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 
 	"github.com/gpk-go/gpk/device"
-	"github.com/gpk-go/gpk/dtype"
-	"github.com/gpk-go/gpk/dtype/bfloat16"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/layout"
-	"github.com/x448/float16"
 )
 
 // UserKernel is a kernel of the program's own, compiled from CUDA C++. It is
@@ -129,7 +124,8 @@ func (k *UserKernel) Launch(o LaunchOptions, args ...any) error {
 			}
 			buffers[i] = written[slices.IndexFunc(list, func(p *place) bool { return p.to.st == a.st })]
 		}
-		if err := l.pack(args, buffers); err != nil {
+		var err error
+		if l.params, err = k.arguments(l.f, args, buffers); err != nil {
 			return op.fail(err)
 		}
 		return s.Device().LaunchWork(s, buffers, written, &l)
@@ -245,78 +241,17 @@ func ones(n *[3]int) {
 	}
 }
 
-// pack writes the arguments to where the parameters lie. buffers are those of
-// the arrays among them.
-func (l *userLaunch) pack(args []any, buffers []*device.Buffer) error {
-	places, known := l.f.Params()
-	if known && len(places) != len(args) {
-		return fmt.Errorf("%w: %d arguments; the kernel has %d parameters", dtype.ErrDType, len(args), len(places))
-	}
-	end := 0
-	for i, a := range args {
-		var room [16]byte
-		b := room[:0]
-		if x, ok := a.(*Array); ok {
+// arguments are the parameters of a launch. buffers are those of the arrays among args.
+func (k *UserKernel) arguments(f *device.Function, args []any, buffers []*device.Buffer) ([]byte, error) {
+	list := slices.Clone(args)
+	for i, arg := range args {
+		if a, ok := arg.(*Array); ok {
 			at := buffers[0].Addr()
-			if at != 0 && x.Size() > 0 {
-				at += uint64(x.lay.Offset * x.dt.Size())
+			if buffers = buffers[1:]; at != 0 && a.Size() > 0 {
+				at += uint64(a.lay.Offset * a.dt.Size())
 			}
-			b, buffers = binary.LittleEndian.AppendUint64(b, at), buffers[1:]
-		} else if b = appendNumber(b, a); len(b) == 0 {
-			return fmt.Errorf("%w: argument %d is a %T; it takes an *Array or a number of the parameter's exact type, as int32 or float32", dtype.ErrDType, i+1, a)
+			list[i] = device.Address(at)
 		}
-		n := len(b)
-		at := (end + n - 1) / n * n // as C aligns numbers
-		if known {
-			if at = places[i].Offset; places[i].Size != n {
-				return fmt.Errorf("%w: argument %d, a %T, has %d bytes; the kernel's parameter has %d", dtype.ErrDType, i+1, a, n, places[i].Size)
-			}
-		}
-		end = at + n
-		l.params = append(l.params, slices.Repeat([]byte{0}, max(0, end-len(l.params)))...)
-		copy(l.params[at:], b)
 	}
-	return nil
-}
-
-// appendNumber appends the bytes of a number, and nothing for what is none of
-// the types that C has, too.
-func appendNumber(b []byte, v any) []byte {
-	le := binary.LittleEndian
-	switch x := v.(type) {
-	case bool:
-		if x {
-			return append(b, 1)
-		}
-		return append(b, 0)
-	case int8:
-		return append(b, byte(x))
-	case uint8:
-		return append(b, x)
-	case int16:
-		return le.AppendUint16(b, uint16(x))
-	case uint16:
-		return le.AppendUint16(b, x)
-	case float16.Float16:
-		return le.AppendUint16(b, x.Bits())
-	case bfloat16.BFloat16:
-		return le.AppendUint16(b, x.Bits())
-	case int32:
-		return le.AppendUint32(b, uint32(x))
-	case uint32:
-		return le.AppendUint32(b, x)
-	case float32:
-		return le.AppendUint32(b, math.Float32bits(x))
-	case int64:
-		return le.AppendUint64(b, uint64(x))
-	case uint64:
-		return le.AppendUint64(b, x)
-	case float64:
-		return le.AppendUint64(b, math.Float64bits(x))
-	case complex64:
-		return le.AppendUint32(le.AppendUint32(b, math.Float32bits(real(x))), math.Float32bits(imag(x)))
-	case complex128:
-		return le.AppendUint64(le.AppendUint64(b, math.Float64bits(real(x))), math.Float64bits(imag(x)))
-	}
-	return b
+	return f.Arguments(list)
 }

@@ -3,22 +3,21 @@ package array
 import (
 	"fmt"
 	"io"
-	"math"
 	"strconv"
 	"strings"
 
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/dtype/bfloat16"
 	"github.com/gpk-go/gpk/internal/callsite"
+	"github.com/gpk-go/gpk/internal/textual"
 	"github.com/x448/float16"
 )
 
 // summaryOver is the size from which only the edges of each axis are printed,
-// edge the elements kept at either end: NumPy's defaults. Of many axes that is much
+// as NumPy does. Of many axes that is much
 // all the same: beyond mostPrinted nothing is printed.
 const (
 	summaryOver = 1000
-	edge        = 3
 	mostPrinted = 1 << 20
 )
 
@@ -40,7 +39,7 @@ func (a *Array) Format(f fmt.State, verb rune) {
 	if a.Size() > summaryOver {
 		n := 1
 		for _, d := range a.lay.Shape {
-			if n *= min(d, 2*edge); n > mostPrinted {
+			if n *= min(d, 2*textual.Edge); n > mostPrinted {
 				fmt.Fprintf(f, "gpk.Array(%v %v: the edges of its axes have too many elements to print)", a.dt, a.lay.Shape)
 				return
 			}
@@ -56,17 +55,8 @@ func (a *Array) Format(f fmt.State, verb rune) {
 		fmt.Fprintf(f, "gpk.Array(%v)", err)
 		return
 	}
-	width := 0
-	for _, s := range cells {
-		width = max(width, len(s))
-	}
 	var b strings.Builder
-	if len(cells) == 0 { // whatever the axes, which may be long
-		b.WriteString("[]")
-	} else {
-		p := printer{b: &b, cells: cells, width: width, shape: c.lay.Shape, full: a.lay.Shape}
-		p.axis(0, 0, len(cells))
-	}
+	textual.Nested(&b, cells, c.lay.Shape, a.lay.Shape)
 	if verb == 'v' && f.Flag('+') {
 		fmt.Fprintf(&b, "\n%v %v on %v", a.dt, a.lay.Shape, a.on())
 	}
@@ -80,10 +70,10 @@ func (a *Array) edges(d int) *Array {
 		return a
 	}
 	n := a.lay.Shape[d]
-	if n <= 2*edge {
+	if n <= 2*textual.Edge {
 		return a.edges(d + 1)
 	}
-	return Concat(d, a.Slice(d, 0, edge).edges(d+1), a.Slice(d, n-edge, n).edges(d+1))
+	return Concat(d, a.Slice(d, 0, textual.Edge).edges(d+1), a.Slice(d, n-textual.Edge, n).edges(d+1))
 }
 
 // elementFormat is the fmt verb for one element, empty for the shortest.
@@ -153,91 +143,7 @@ func floatCells[T dtype.Elem](op *node, a *Array, format string, bits int, wide 
 	for i, x := range data {
 		values[i] = wide(x)
 	}
-	return floats(values, format, bits), nil
-}
-
-// floats prints numbers as NumPy does: at most 8 digits after the point (3 or
-// 4 for halves), as many as any of them needs, or all with an exponent when
-// their sizes lie far apart.
-func floats(values []float64, format string, bits int) []string {
-	out := make([]string, len(values))
-	if format != "" {
-		for i, x := range values {
-			out[i] = fmt.Sprintf(format, x)
-		}
-		return out
-	}
-	digits, size := 8, bits
-	switch bits {
-	case 16:
-		digits, size = 4, 32
-	case 8:
-		digits, size = 3, 32
-	}
-	lo, hi := math.Inf(1), 0.0
-	for _, x := range values {
-		if x = math.Abs(x); x != 0 && !math.IsInf(x, 0) && !math.IsNaN(x) {
-			lo, hi = min(lo, x), max(hi, x)
-		}
-	}
-	verb := byte('f')
-	if hi >= 1e8 || hi > 0 && lo < 1e-4 {
-		verb = 'e'
-	}
-	need := 0
-	for _, x := range values {
-		need = max(need, fraction(x, verb, digits, size))
-	}
-	for i, x := range values {
-		switch {
-		case math.IsNaN(x):
-			out[i] = "nan"
-		case math.IsInf(x, 1):
-			out[i] = "inf"
-		case math.IsInf(x, -1):
-			out[i] = "-inf"
-		default:
-			out[i] = trimmed(strconv.FormatFloat(x, verb, need, 64), need)
-		}
-	}
-	return out
-}
-
-// trimmed writes a number with the point that NumPy always shows and, without
-// an exponent, blanks for the zeros at its end.
-func trimmed(s string, need int) string {
-	mantissa, exponent, scientific := strings.Cut(s, "e")
-	if need == 0 {
-		mantissa += "."
-	}
-	if scientific {
-		return mantissa + "e" + exponent
-	}
-	short := strings.TrimRight(mantissa, "0")
-	return short + strings.Repeat(" ", len(mantissa)-len(short))
-}
-
-// fraction is how many digits after the point show x, at most digits.
-func fraction(x float64, verb byte, digits, size int) int {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return 0
-	}
-	s := strconv.FormatFloat(x, verb, -1, size)
-	if i := strings.IndexByte(s, 'e'); i >= 0 {
-		s = s[:i]
-	}
-	i := strings.IndexByte(s, '.')
-	if i < 0 {
-		return 0
-	}
-	if n := len(s) - i - 1; n <= digits {
-		return n
-	}
-	s = strings.TrimRight(strconv.FormatFloat(x, verb, digits, 64), "0")
-	if j := strings.IndexByte(s, 'e'); j >= 0 {
-		return digits
-	}
-	return max(len(s)-strings.IndexByte(s, '.')-1, 0)
+	return textual.Floats(values, format, bits), nil
 }
 
 func complexCells[T dtype.Elem](op *node, a *Array, format string, bits int, wide func(T) complex128) ([]string, error) {
@@ -249,8 +155,8 @@ func complexCells[T dtype.Elem](op *node, a *Array, format string, bits int, wid
 	for i, x := range data {
 		re[i], im[i] = real(wide(x)), imag(wide(x))
 	}
-	out := floats(re, format, bits)
-	for i, s := range floats(im, format, bits) {
+	out := textual.Floats(re, format, bits)
+	for i, s := range textual.Floats(im, format, bits) {
 		if !strings.HasPrefix(s, "-") && !strings.HasPrefix(s, "+") {
 			s = "+" + s
 		}
@@ -258,45 +164,4 @@ func complexCells[T dtype.Elem](op *node, a *Array, format string, bits int, wid
 		out[i] += number + "j" + s[len(number):]
 	}
 	return out, nil
-}
-
-// printer lays cells out in nested brackets.
-type printer struct {
-	b     *strings.Builder
-	cells []string
-	width int
-	shape []int // of what is printed
-	full  []int // of the array
-}
-
-// axis prints the cells lo to hi, the part of the array at one index of every
-// axis before d.
-func (p printer) axis(d, lo, hi int) {
-	if d == len(p.shape) {
-		p.b.WriteString(strings.Repeat(" ", p.width-len(p.cells[lo])) + p.cells[lo])
-		return
-	}
-	p.b.WriteByte('[')
-	n := p.shape[d]
-	for i := range n {
-		if i > 0 {
-			p.separate(d)
-		}
-		if i == edge && p.full[d] != n {
-			p.b.WriteString("...")
-			p.separate(d)
-		}
-		step := (hi - lo) / n
-		p.axis(d+1, lo+i*step, lo+(i+1)*step)
-	}
-	p.b.WriteByte(']')
-}
-
-// separate prints what stands between two parts of axis d.
-func (p printer) separate(d int) {
-	if d == len(p.shape)-1 {
-		p.b.WriteByte(' ')
-		return
-	}
-	p.b.WriteString(strings.Repeat("\n", len(p.shape)-1-d) + strings.Repeat(" ", d+1))
 }

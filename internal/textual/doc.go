@@ -1,0 +1,3 @@
+// Package textual prints numbers and nested brackets as NumPy does. It knows no
+// arrays.
+package textual
