@@ -30,11 +30,6 @@ type unready struct {
 // Error implements error.
 func (*unready) Error() string { return "an operand is not there yet" }
 
-func isUnready(err error) bool {
-	_, ok := err.(*unready)
-	return ok
-}
-
 // prepare does what must happen first. Where it names nothing, it waits. The mutex is
 // held, and released meanwhile.
 func (s *scheduler) prepare(u *unready) error {
