@@ -116,14 +116,14 @@ func (s *Scope) Keep(a *Array) *Array {
 	if err := s.check(&c, a); err != nil {
 		return failedArray(err)
 	}
-	if err := s.move(&c, a, s, nil); err != nil {
+	b := a
+	if a.in != nil {
+		b = a.with(a.lay)
+		b.in = nil
+	}
+	if err := s.move(&c, b, s, nil); err != nil {
 		return failedArray(err)
 	}
-	if a.in == nil {
-		return a
-	}
-	b := a.with(a.lay)
-	b.in = nil
 	return b
 }
 
@@ -200,7 +200,7 @@ func (s *Scope) close(c *call) error {
 	}
 	var first error
 	for _, a := range kept {
-		if err := a.start(); err != nil && first == nil {
+		if err := a.start(); err != nil && first == nil && !a.ended() { // freed since is no error
 			first = c.wrap(err, a)
 		}
 	}
@@ -217,6 +217,14 @@ func (s *Scope) close(c *call) error {
 		}
 	}
 	return first
+}
+
+// ended reports whether the array's storage was freed.
+func (a *Array) ended() bool {
+	s := schedulerOf(a.on())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return a.st.check() != nil
 }
 
 // leave frees a memory of a closed scope, or what is saved in it for nodes of the
