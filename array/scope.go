@@ -159,13 +159,22 @@ func (s *Scope) move(c *call, a *Array, from, to *Scope) error {
 	return nil
 }
 
-// register has Close free a memory of the scope, or tidy one that its nodes read.
-func (s *Scope) register(m *memory) {
+// own has Close free a memory.
+func (s *Scope) own(m *memory) {
 	if s == nil {
 		return
 	}
 	if m.scope == nil && m.current {
 		m.scope = s
+	}
+	s.register(m)
+}
+
+// register has Close free a memory of the scope, or tidy one of which its nodes read
+// older contents.
+func (s *Scope) register(m *memory) {
+	if s == nil {
+		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -105,7 +105,7 @@ func (s *scheduler) start(n *node) error {
 	case err == nil:
 		m := newMemory(buf, n.lay, n.dt)
 		m.current = !n.out.superseded
-		n.out.scope.register(m)
+		n.out.scope.own(m)
 		n.out.mem, n.product, n.fused, n.apart = m, j.product.detached(), j.fused, j.apart
 		s.end(n, stored, nil, nil)
 		if n.out.scope.isClosed() { // meanwhile

@@ -243,5 +243,5 @@ func (a *Array) ownedBy(s *Scope) {
 	sched.mu.Lock()
 	defer sched.mu.Unlock()
 	a.st.scope = s
-	s.register(a.st.cur.mem)
+	s.own(a.st.cur.mem)
 }

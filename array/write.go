@@ -437,7 +437,7 @@ func (w *write) commit() {
 			lay = layout.Dense([]int{w.lay.Size()})
 		}
 		c.mem = newMemory(w.fresh, lay, w.dt)
-		w.to.st.scope.register(c.mem)
+		w.to.st.scope.own(c.mem)
 		w.old.supersede()
 	} else {
 		m := w.old.mem
