@@ -35,7 +35,12 @@ func (*unready) Error() string { return "an operand is not there yet" }
 func (s *scheduler) prepare(u *unready) error {
 	switch {
 	case u.node != nil:
-		return s.start(u.node)
+		// A node that has failed is found so by whoever needs it. A write may have it
+		// started only because it reads what is about to be overwritten.
+		if err := s.start(u.node); err != nil && u.node.state == pending {
+			return err
+		}
+		return nil
 	case u.in != nil:
 		return s.rebuild(u.owner, u.in)
 	case u.alloc != nil:
