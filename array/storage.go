@@ -236,7 +236,7 @@ func (a *Array) Buffer() (*device.Buffer, error) {
 
 // ownedBy gives a new, stored array to a scope.
 func (a *Array) ownedBy(s *Scope) {
-	if s == nil {
+	if s == nil || recordingOn(a.stream) != nil {
 		return
 	}
 	sched := schedulerOf(a.on())
