@@ -261,11 +261,14 @@ func (w *world) shrink(p *program) *program {
 		}
 		return false
 	}
-	for size := len(p.steps); size > 0; size /= 2 {
-		for at := 0; at < len(p.steps); {
-			upto := min(at+size, len(p.steps))
-			if !try(append(append([]int{}, p.steps[:at]...), p.steps[upto:]...)) {
-				at = upto
+	for before := len(p.steps) + 1; len(p.steps) < before; {
+		before = len(p.steps)
+		for size := before; size > 0; size /= 2 {
+			for at := 0; at < len(p.steps); {
+				upto := min(at+size, len(p.steps))
+				if !try(append(append([]int{}, p.steps[:at]...), p.steps[upto:]...)) {
+					at = upto
+				}
 			}
 		}
 	}

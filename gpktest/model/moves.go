@@ -226,16 +226,21 @@ func (p *program) fan() {
 		return
 	}
 	n := 66 + p.rng.IntN(8)
-	kept := len(p.handles)
+	kept, lines := len(p.handles), len(p.lines)
 	for range n {
 		p.applyNumber(arithmetics[0], x.st.dt, x)
 	}
+	if len(p.handles) == kept {
+		return
+	}
+	p.lines = append(p.lines[:lines], fmt.Sprintf("%v to %v := %v.Add(number)", p.handles[kept], p.handles[len(p.handles)-1], x))
 	for _, h := range slices.Clone(p.handles[kept:]) {
 		if p.rng.IntN(16) == 0 {
 			p.say("gpk.ToSlice(%v)", h)
 			p.check(h)
 		}
 	}
+	p.handles = slices.Delete(p.handles, kept+p.rng.IntN(8), len(p.handles))
 }
 
 // move copies an array to another device.

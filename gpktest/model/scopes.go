@@ -195,14 +195,18 @@ func (p *program) closeScope() {
 	p.restore()
 	p.say("%s.Close()", s.name)
 	bad := slices.ContainsFunc(s.kept, func(st *store) bool { return st.bad })
-	if err := s.s.Close(); err != nil && !(bad && errors.Is(err, gpk.ErrShape)) {
+	lost := slices.ContainsFunc(s.kept, func(st *store) bool { return st.doubt })
+	err := s.s.Close()
+	if err != nil && !(bad && errors.Is(err, gpk.ErrShape)) && !(lost && errors.Is(err, gpk.ErrFreed)) {
 		p.fail("Close of %s: %v", s.name, err)
 	}
 	if err := s.s.Close(); !errors.Is(err, gpk.ErrFreed) {
 		p.fail("a second Close of %s: %v", s.name, err)
 	}
 	for _, st := range s.kept {
-		st.keepsMemory()
+		if !st.doubt {
+			st.keepsMemory()
+		}
 	}
 	s.closed = true
 	p.scopes = slices.DeleteFunc(p.scopes, func(x *scope) bool { return x == s })

@@ -30,6 +30,7 @@ type store struct {
 	stored bool
 	used   bool // an operation may have it as a step
 	doubt  bool // it may answer ErrFreed
+	lost   bool // it does; a write may still give it new contents
 	reads  map[*store]bool
 }
 
@@ -123,7 +124,9 @@ func (p *program) bury() {
 		if h.usable() {
 			return false
 		}
-		p.dead = append(p.dead, h)
+		if !h.st.lost {
+			p.dead = append(p.dead, h)
+		}
 		return true
 	})
 	if n := len(p.dead); n > 4 {
@@ -170,19 +173,22 @@ func (p *program) pick(fits func(h *handle) bool) *handle {
 
 func (p *program) choose(fits func(h *handle) bool) (best *handle) {
 	salt, most := p.rng.Uint64()|1, uint64(0)
-	list := p.handles
-	if salt>>60 < 8 && len(list) > 6 { // rather a late one, so that chains grow
-		list = list[len(list)-6:]
+	since := math.MinInt
+	if salt>>60 < 8 { // rather a late one, so that chains grow
+		since = p.step - 10
 	}
 	for i := 0; i < 2 && best == nil; i++ {
-		for _, h := range list {
+		for _, h := range p.handles {
+			if h.step() < since {
+				continue
+			}
 			score := (uint64(h.id)*0x9E3779B97F4A7C15 ^ salt) * 0xD6E8FEB86659FD93
 			score ^= score >> 32
 			if score >= most && (fits == nil || fits(h)) {
 				best, most = h, score
 			}
 		}
-		list = p.handles
+		since = math.MinInt
 	}
 	return best
 }
@@ -199,7 +205,7 @@ func (p *program) ready(h *handle) bool {
 		return true
 	case errors.Is(err, gpk.ErrFreed):
 		p.note("lost")
-		h.st.dead = true
+		h.st.dead, h.st.lost = true, true
 		p.gone(h.st)
 	default:
 		p.fail("Eval of %v: %v", h, err)
@@ -209,7 +215,10 @@ func (p *program) ready(h *handle) bool {
 
 // drop forgets an array, or frees it.
 func (p *program) drop() {
-	h := p.handles[p.rng.IntN(len(p.handles))]
+	h := p.choose(func(h *handle) bool { return h.step() != p.step || p.rng.IntN(4) == 0 })
+	if h == nil {
+		h = p.handles[0]
+	}
 	if p.rng.IntN(3) == 0 && !h.st.shared {
 		p.freeHandle(h)
 		return
@@ -223,6 +232,9 @@ func (p *program) forget() {
 		p.drop()
 	}
 }
+
+// step is the step that made a handle.
+func (h *handle) step() int { return h.id >> 8 }
 
 // check compares an array with its model.
 func (p *program) check(h *handle) {
@@ -239,7 +251,7 @@ func (p *program) check(h *handle) {
 		return
 	case h.st.doubt && errors.Is(err, gpk.ErrFreed):
 		p.note("lost")
-		h.st.dead = true
+		h.st.dead, h.st.lost = true, true
 		p.gone(h.st)
 		return
 	case err != nil:
@@ -251,7 +263,7 @@ func (p *program) check(h *handle) {
 	want := h.values()
 	for i := range want {
 		if math.Float64bits(got[i]) != math.Float64bits(want[i]) {
-			p.fail("%v, %v %v, reads %v; want %v (element %d)\n%s", h, h.st.dt, h.shape, clip(got), clip(want), i, h.a.Explain())
+			p.fail("%v, %v %v, reads %v; want %v (element %d: %v; want %v)\n%s", h, h.st.dt, h.shape, clip(got), clip(want), i, got[i], want[i], h.a.Explain())
 		}
 	}
 	h.st.keepsMemory()
