@@ -261,7 +261,8 @@ func (n *node) result(s *device.Stream, dt dtype.DType, lay layout.Layout, steps
 	n.out.scope, r.st.scope, r.st.rec = n.scope, n.scope, n.rec
 	if eager.Load() {
 		_ = sched.start(n) // kept in the node, for whoever reads it
-	} else {
+	}
+	if n.state == pending { // also where there was no memory
 		sched.add(n)
 	}
 	return r
