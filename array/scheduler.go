@@ -93,6 +93,14 @@ func (s *scheduler) loosen() bool {
 	return true
 }
 
+// listAgain lists a node that found no memory: while it ran, it may have been dropped
+// from the list. The mutex is held.
+func (s *scheduler) listAgain(n *node) {
+	if n.waits() && !contains(s.waiting(), n) {
+		s.pending = append(s.pending, weak.Make(n))
+	}
+}
+
 // prune forgets nodes that are gone or no longer wait. The mutex is held.
 func (s *scheduler) prune() {
 	kept := s.pending[:0]
@@ -261,8 +269,7 @@ func (n *node) result(s *device.Stream, dt dtype.DType, lay layout.Layout, steps
 	n.out.scope, r.st.scope, r.st.rec = n.scope, n.scope, n.rec
 	if eager.Load() {
 		_ = sched.start(n) // kept in the node, for whoever reads it
-	}
-	if n.state == pending { // also where there was no memory
+	} else {
 		sched.add(n)
 	}
 	return r

@@ -125,6 +125,7 @@ func (s *scheduler) start(n *node) error {
 		err = n.err
 	default:
 		n.state, err = pending, j.wrap(err)
+		s.listAgain(n)
 		s.changed.Broadcast()
 	}
 	return err
