@@ -55,15 +55,11 @@ func (s *scheduler) writePlaces(c *call, stream *device.Stream, list []*place, r
 		return cmp.Compare(uintptr(unsafe.Pointer(a.to.st)), uintptr(unsafe.Pointer(b.to.st)))
 	})
 	for i, p := range ordered { // in one order, so that nobody waits in a circle
-		for p.to.st.writing {
-			s.wait()
-		}
-		if _, err := p.to.contents(rec); err != nil && !isUnready(err) {
+		if err := s.beginWrite(p.to, rec); err != nil {
 			endPlaces(ordered[:i])
 			s.changed.Broadcast()
 			return err
 		}
-		p.to.st.writing = true
 	}
 	defer func() {
 		endPlaces(ordered)

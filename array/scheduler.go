@@ -2,6 +2,7 @@ package array
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"weak"
@@ -93,6 +94,14 @@ func (s *scheduler) loosen() bool {
 	return true
 }
 
+// listAgain lists a node that found no memory: while it ran, it may have been dropped
+// from the list. The mutex is held.
+func (s *scheduler) listAgain(n *node) {
+	if n.waits() && !slices.Contains(s.waiting(), n) {
+		s.pending = append(s.pending, weak.Make(n))
+	}
+}
+
 // prune forgets nodes that are gone or no longer wait. The mutex is held.
 func (s *scheduler) prune() {
 	kept := s.pending[:0]
@@ -177,7 +186,9 @@ func (s *scheduler) tryBind(n *node, reads []*Array, steps, size int, tried []*n
 		if err != nil {
 			return nil, err
 		}
-		n.scope = newer(n.scope, a.scopeOf())
+		if n.rec == nil { // a graph needs what it computes for as long as it lives
+			n.scope = newer(n.scope, a.scopeOf())
+		}
 		if i >= len(n.in) {
 			n.more = append(n.more, operand{})
 		}
@@ -212,20 +223,11 @@ func (s *scheduler) tryBind(n *node, reads []*Array, steps, size int, tried []*n
 			}
 			n.apart = why
 		}
-		if !contains(tried, c.node) {
+		if !slices.Contains(tried, c.node) {
 			return &unready{node: c.node}, nil
 		}
 	}
 	return nil, nil
-}
-
-func contains(list []*node, n *node) bool {
-	for _, x := range list {
-		if x == n {
-			return true
-		}
-	}
-	return false
 }
 
 // isStep reports whether contents are one of the first i operands, and a step.

@@ -116,14 +116,14 @@ func (s *Scope) Keep(a *Array) *Array {
 	if err := s.check(&c, a); err != nil {
 		return failedArray(err)
 	}
-	if err := s.move(&c, a, s, nil); err != nil {
+	b := a
+	if a.in != nil {
+		b = a.with(a.lay)
+		b.in = nil
+	}
+	if err := s.move(&c, b, s, nil); err != nil {
 		return failedArray(err)
 	}
-	if a.in == nil {
-		return a
-	}
-	b := a.with(a.lay)
-	b.in = nil
 	return b
 }
 
@@ -159,13 +159,22 @@ func (s *Scope) move(c *call, a *Array, from, to *Scope) error {
 	return nil
 }
 
-// register has Close free a memory of the scope, or tidy one that its nodes read.
-func (s *Scope) register(m *memory) {
+// own has Close free a memory.
+func (s *Scope) own(m *memory) {
 	if s == nil {
 		return
 	}
 	if m.scope == nil && m.current {
 		m.scope = s
+	}
+	s.register(m)
+}
+
+// register has Close free a memory of the scope, or tidy one of which its nodes read
+// older contents.
+func (s *Scope) register(m *memory) {
+	if s == nil {
+		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -200,7 +209,7 @@ func (s *Scope) close(c *call) error {
 	}
 	var first error
 	for _, a := range kept {
-		if err := a.start(); err != nil && first == nil {
+		if err := a.start(); err != nil && first == nil && !a.ended() { // freed since is no error
 			first = c.wrap(err, a)
 		}
 	}
@@ -217,6 +226,14 @@ func (s *Scope) close(c *call) error {
 		}
 	}
 	return first
+}
+
+// ended reports whether the array's storage was freed.
+func (a *Array) ended() bool {
+	s := schedulerOf(a.on())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return a.st.check() != nil
 }
 
 // leave frees a memory of a closed scope, or what is saved in it for nodes of the

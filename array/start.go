@@ -46,17 +46,17 @@ type unready struct {
 // Error implements error.
 func (*unready) Error() string { return "an operand is not there yet" }
 
-func isUnready(err error) bool {
-	_, ok := err.(*unready)
-	return ok
-}
-
 // prepare does what must happen first. Where it names nothing, it waits. The mutex is
 // held, and released meanwhile.
 func (s *scheduler) prepare(u *unready) error {
 	switch {
 	case u.node != nil:
-		return s.start(u.node)
+		// A node that has failed is found so by whoever needs it. A write may have it
+		// started only because it reads what is about to be overwritten.
+		if err := s.start(u.node); err != nil && u.node.state == pending {
+			return err
+		}
+		return nil
 	case u.in != nil:
 		return s.rebuild(u.owner, u.in)
 	case u.alloc != nil:
@@ -124,7 +124,7 @@ func (s *scheduler) start(n *node) error {
 	case err == nil:
 		m := newMemory(buf, n.lay, n.dt)
 		m.current = !n.out.superseded
-		n.out.scope.register(m)
+		n.out.scope.own(m)
 		n.out.mem, n.fused = m, j.fused
 		n.detach(j)
 		s.end(n, stored, nil, nil)
@@ -140,6 +140,7 @@ func (s *scheduler) start(n *node) error {
 		err = n.err
 	default:
 		n.state, err = pending, j.wrap(err)
+		s.listAgain(n)
 		s.changed.Broadcast()
 	}
 	return err

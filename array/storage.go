@@ -209,12 +209,12 @@ func (a *Array) Buffer() (*device.Buffer, error) {
 
 // ownedBy gives a new, stored array to a scope.
 func (a *Array) ownedBy(s *Scope) {
-	if s == nil {
+	if s == nil || recordingOn(a.stream) != nil {
 		return
 	}
 	sched := schedulerOf(a.on())
 	sched.mu.Lock()
 	defer sched.mu.Unlock()
 	a.st.scope = s
-	s.register(a.st.cur.mem)
+	s.own(a.st.cur.mem)
 }

@@ -84,16 +84,29 @@ func (w *write) do() error {
 }
 
 // begin waits until nobody else writes to the storage.
-func (w *write) begin() error {
-	st := w.to.st
-	for st.writing {
-		w.sched.wait()
-	}
-	if _, err := w.to.contents(w.rec); err != nil && !isUnready(err) {
-		return err
-	}
-	st.writing = true
-	return nil
+func (w *write) begin() error { return w.sched.beginWrite(w.to, w.rec) }
+
+// beginWrite waits until nobody else writes to the storage of an array, and marks it
+// as being written. In a capture, a storage from outside is stored first: the
+// recording fixes only memory that is there, and not while it is being written.
+func (s *scheduler) beginWrite(to *Array, rec *recording) error {
+	return s.ready(func() error {
+		if to.st.writing {
+			return &unready{}
+		}
+		c, err := to.contents(rec)
+		if err != nil {
+			return err
+		}
+		if rec != nil && to.st.rec == nil && c.mem == nil {
+			if err := c.err(); err != nil {
+				return err
+			}
+			return &unready{node: c.node}
+		}
+		to.st.writing = true
+		return nil
+	})
 }
 
 func (w *write) end() {
@@ -423,7 +436,7 @@ func (w *write) commit() {
 			lay = layout.Dense([]int{w.lay.Size()})
 		}
 		c.mem = newMemory(w.fresh, lay, w.dt)
-		w.to.st.scope.register(c.mem)
+		w.to.st.scope.own(c.mem)
 		w.old.supersede()
 	} else {
 		m := w.old.mem

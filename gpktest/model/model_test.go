@@ -1,0 +1,77 @@
+package model
+
+import (
+	"flag"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/gpk-go/gpk/device"
+)
+
+var (
+	steps  = flag.Int("model.steps", 0, "steps of each mode; 0: as many as -model.time allows")
+	length = flag.Duration("model.time", 700*time.Millisecond, "how long each mode runs")
+	seed   = flag.Uint64("model.seed", 0, "the first seed; 0: one of the clock")
+	most   = flag.Int("model.length", 300, "steps of a program")
+)
+
+// devices are the CPU, and a second one that computes in the same way.
+func devices(t *testing.T) []*device.Device {
+	cpu, err := device.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := device.NewFake(device.Info{Name: "second", Kind: device.CPU, TotalMemory: 1 << 30}, device.Capabilities{})
+	return []*device.Device{cpu, second}
+}
+
+func options(t *testing.T) Options {
+	return Options{Devices: devices(t), Seed: *seed, Steps: *steps, Time: *length, Length: *most}
+}
+
+func TestModel(t *testing.T) { Run(t, options(t)) }
+
+func TestModelOfGoroutines(t *testing.T) {
+	o := options(t)
+	o.Goroutines = 4
+	Run(t, o)
+}
+
+func TestModelWithoutMemory(t *testing.T) {
+	o := options(t)
+	o.StarveEach = 7
+	Run(t, o)
+}
+
+func TestModelCollected(t *testing.T) {
+	o := options(t)
+	o.CollectEachStep, o.GCPercent, o.Steps = true, 1, *steps/20
+	Run(t, o)
+}
+
+func TestModelNeverCollected(t *testing.T) {
+	o := options(t)
+	o.GCPercent = -1
+	o.Length = 100
+	Run(t, o)
+}
+
+// TestModelEager runs the others with GPK_EAGER=1, which package array reads when it
+// is initialized.
+func TestModelEager(t *testing.T) {
+	if device.Switched("GPK_EAGER") {
+		t.Skip("GPK_EAGER is set")
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(exe, append([]string{"-test.run=^TestModel"}, os.Args[1:]...)...)
+	c.Args = append(c.Args, "-test.run=^TestModel")
+	c.Env = append(os.Environ(), "GPK_EAGER=1")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Errorf("with GPK_EAGER=1: %v\n%s", err, out)
+	}
+}
