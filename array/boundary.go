@@ -178,6 +178,9 @@ func FromSliceInto[T dtype.Elem](dst *Array, data []T) error {
 		return op.fail(errBroadcast(dst))
 	}
 	if !dst.lay.IsDense() {
+		if err := dst.usable(); err != nil {
+			return op.fail(err)
+		}
 		tmp := moved(op, dst, bytesOf(data))
 		if tmp.err != nil {
 			return tmp.err

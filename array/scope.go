@@ -209,7 +209,7 @@ func (s *Scope) close(c *call) error {
 	}
 	var first error
 	for _, a := range kept {
-		if err := a.start(); err != nil && first == nil && !a.ended() { // freed since is no error
+		if err := a.start(); err != nil && first == nil && a.usable() == nil { // freed since is no error
 			first = c.wrap(err, a)
 		}
 	}
@@ -226,14 +226,6 @@ func (s *Scope) close(c *call) error {
 		}
 	}
 	return first
-}
-
-// ended reports whether the array's storage was freed.
-func (a *Array) ended() bool {
-	s := schedulerOf(a.on())
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return a.st.check() != nil
 }
 
 // leave frees a memory of a closed scope, or what is saved in it for nodes of the

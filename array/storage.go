@@ -76,6 +76,17 @@ func (a *Array) contents(rec *recording) (*contents, error) {
 	return a.st.cur, nil
 }
 
+// usable is why the array cannot be used: it was freed, or its scope closed.
+func (a *Array) usable() error {
+	s := schedulerOf(a.on())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := a.st.check(); err != nil {
+		return err
+	}
+	return a.in.err()
+}
+
 // scopeOf is the scope of what is computed from the array.
 func (a *Array) scopeOf() *Scope { return newer(a.in, a.st.scope) }
 
