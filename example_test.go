@@ -106,7 +106,9 @@ func ExampleCapture() {
 	x := gpk.FromSlice([]float32{1, 2, 3})
 	total := gpk.Zeros(gpk.Float32, 3)
 	graph, err := gpk.Capture([]*gpk.Array{x}, func(in []*gpk.Array) []*gpk.Array {
-		total.AddInPlace(in[0])
+		if err := total.AddInPlace(in[0]); err != nil {
+			fmt.Println(err)
+		}
 		return []*gpk.Array{in[0].Mul(in[0]).Sum()}
 	})
 	if err != nil {

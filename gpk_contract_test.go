@@ -47,7 +47,8 @@ var (
 
 // Methods of issue A.
 var (
-	_ []func(A, any) A                    = []func(A, any) A{A.Add, A.Sub, A.Mul, A.Div, A.AddInPlace, A.MulInPlace}
+	_ []func(A, any) A                    = []func(A, any) A{A.Add, A.Sub, A.Mul, A.Div}
+	_ []func(A, any) error                = []func(A, any) error{A.AddInPlace, A.SubInPlace, A.MulInPlace, A.DivInPlace, A.CopyFrom}
 	_ []func(A) A                         = []func(A) A{A.Neg, A.ReLU, A.GELU, A.T, A.Contiguous, A.Clone, A.Conj}
 	_ func(A, ...int) A                   = A.Sum
 	_ func(A, A, ...matmul.Option) A      = A.MatMul
@@ -59,7 +60,6 @@ var (
 	_ func(A, ...int) A                   = A.BroadcastTo
 	_ func(A, gpk.DType) A                = A.Cast
 	_ func(A, *device.Device) A           = A.To
-	_ func(A, A) A                        = A.CopyFrom
 	_ func(A) []int                       = A.Shape
 	_ func(A) gpk.DType                   = A.DType
 	_ []func(A) int                       = []func(A) int{A.NDim, A.Size, A.NBytes}
@@ -100,7 +100,7 @@ var (
 	_ func(*device.Device) (*device.Stream, error)                   = (*device.Device).NewStream
 	_ func(*device.Device) (*device.Event, error)                    = (*device.Device).NewEvent
 	_ func(*device.Event, *device.Event) (time.Duration, error)      = (*device.Event).Elapsed
-	_ []error                                                        = []error{gpk.ErrShape, gpk.ErrDType, gpk.ErrDevice, gpk.ErrOutOfMemory, gpk.ErrNoGPU, gpk.ErrFreed, gpk.ErrStale, gpk.ErrUnsupported, gpk.ErrNonFinite}
+	_ []error                                                        = []error{gpk.ErrShape, gpk.ErrDType, gpk.ErrDevice, gpk.ErrOutOfMemory, gpk.ErrNoGPU, gpk.ErrFreed, gpk.ErrUnsupported, gpk.ErrNonFinite}
 	_ error                                                          = (*gpk.OpError)(nil)
 )
 
@@ -147,4 +147,12 @@ var (
 	_ func(A, ...int) A        = gpk.Flip
 	_ func(A, int, bool) A     = gpk.Sort
 	_ func(A, int, int) (A, A) = gpk.TopK
+)
+
+// Scopes of issue G.
+var (
+	_ func() *gpk.Scope                  = gpk.NewScope
+	_ func(func(*gpk.Scope) error) error = gpk.Scoped
+	_ []func(*gpk.Scope, A) A            = []func(*gpk.Scope, A) A{(*gpk.Scope).In, (*gpk.Scope).Own, (*gpk.Scope).Keep}
+	_ func(*gpk.Scope) error             = (*gpk.Scope).Close
 )

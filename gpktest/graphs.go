@@ -66,7 +66,7 @@ func (s *suite) graphOfLayers(t *testing.T, dt gpk.DType) {
 			if err := g.Replay(); err != nil {
 				t.Fatal(err)
 			}
-			x.MulInPlace(0.5)
+			noError(t, x.MulInPlace(0.5))
 		}
 		if err := g.Replay(); err != nil {
 			t.Fatal(err)
@@ -93,8 +93,8 @@ func (s *suite) graphOfProducts(t *testing.T) {
 	}
 	defer g.Free()
 	for round := range 3 {
-		a.MulInPlace(complex(0, 1.5))
-		b.AddInPlace(0.25)
+		noError(t, a.MulInPlace(complex(0, 1.5)))
+		noError(t, b.AddInPlace(0.25))
 		if err := g.Replay(); err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +122,7 @@ func (s *suite) graphOrder(t *testing.T) {
 		for range 5 {
 			y = y.Mul(2)
 		}
-		total.AddInPlace(in[0])
+		noError(t, total.AddInPlace(in[0]))
 		return []*gpk.Array{y}
 	})
 	if err != nil {
@@ -132,7 +132,7 @@ func (s *suite) graphOrder(t *testing.T) {
 	want := float32(0)
 	var sums []*gpk.Array
 	for i := range rounds {
-		x.AddInPlace(1) // on the default stream
+		noError(t, x.AddInPlace(1)) // on the default stream
 		if err := g.Replay(); err != nil {
 			t.Fatal(err)
 		}

@@ -172,27 +172,45 @@ func (s *suite) outside(t *testing.T) {
 			t.Helper()
 			equal(t, fmt.Sprintf("index %d, %s", bad, what), read(t, a), before)
 		}
-		dst := before.array()
-		check("Into", gpk.Into(dst, take()))
-		intact("Into", dst)
-		check("Into of a chain", gpk.Into(dst, take().Add(1).Mul(before.array())))
-		intact("Into of a chain", dst)
 		base := before.array()
 		whole := base.Slice(0, 0, 400)
-		sum := base.AddInPlace(take().Mul(2))
-		check("AddInPlace", gpk.Eval(sum))
-		_, err = gpk.ToSlice[float32](whole)
-		check("a view of what was to be written", err)
-		if err := gpk.Into(base, before.array()); err != nil {
-			t.Errorf("index %d: overwriting: %v", bad, err)
+		for _, write := range []struct {
+			what string
+			f    func() error
+		}{
+			{"Into", func() error { return gpk.Into(base, take()) }},
+			{"Into of a chain", func() error { return gpk.Into(base, take().Add(1).Mul(before.array())) }},
+			{"AddInPlace", func() error { return base.AddInPlace(take().Mul(2)) }},
+			{"CopyFrom", func() error { return base.CopyFrom(take()) }},
+		} {
+			// A whole write carries the error until the next one.
+			kept := base.Mul(1)
+			if err := write.f(); err != nil {
+				t.Errorf("index %d, %s returns what the next boundary answers: %v", bad, write.what, err)
+			}
+			for _, a := range []*gpk.Array{base, whole, base.Add(1)} {
+				_, err := gpk.ToSlice[float32](a)
+				check(write.what, err)
+			}
+			intact(write.what+", of what was read before", kept)
+			if err := base.CopyFrom(before.array()); err != nil {
+				t.Errorf("index %d, %s: overwriting: %v", bad, write.what, err)
+			}
+			intact(write.what+", overwritten", base)
 		}
-		intact("overwritten", base)
 		part := before.array()
 		rows := part.Slice(0, 3, 8)
-		check("CopyFrom", gpk.Eval(rows.CopyFrom(take().Slice(0, 0, 5))))
-		// The failed part is mended whole, and shows that the rest was left alone.
-		equal(t, "mended", read(t, rows.CopyFrom(before.array().Slice(0, 3, 8))), read(t, before.array().Slice(0, 3, 8)))
-		intact("CopyFrom", part)
+		check("CopyFrom to a part", rows.CopyFrom(take().Slice(0, 0, 5)))
+		intact("CopyFrom to a part", part)
+		check("AddInPlace to a part", rows.AddInPlace(take().Mul(2).Slice(0, 0, 5)))
+		intact("AddInPlace to a part", part)
+		check("Into a part", gpk.Into(rows, take().Slice(0, 0, 5)))
+		intact("Into a part", part)
+		if _, err := part.Buffer(); err != nil { // the memory is fixed
+			t.Fatal(err)
+		}
+		check("CopyFrom to fixed memory", part.CopyFrom(take()))
+		intact("CopyFrom to fixed memory", part)
 
 		// The failed result itself may be overwritten whole, where it has memory.
 		r = take()
@@ -207,7 +225,7 @@ func (s *suite) outside(t *testing.T) {
 	want := taken(x, ix, 0)
 	a := gpk.Zeros(gpk.Float32, 20, 8)
 	for range 100 {
-		a.CopyFrom(gpk.Take(x.array(), ix.array(), 0))
+		noError(t, a.CopyFrom(gpk.Take(x.array(), ix.array(), 0)))
 	}
 	equal(t, "CopyFrom", read(t, a), want)
 	b := x.array()
@@ -295,7 +313,7 @@ func testMoves(t *testing.T, s *suite) {
 			equal(t, "Flip all/"+what, read(t, gpk.Flip(s.arranged(x))), flip(every...))
 			// A view that runs backwards, written and computed with.
 			dst := poison(dt, shape...)
-			dst.Flip(axis).CopyFrom(s.arranged(x))
+			noError(t, dst.Flip(axis).CopyFrom(s.arranged(x)))
 			equal(t, "CopyFrom into Flip/"+what, read(t, dst), flip(axis))
 		}
 	}
@@ -312,7 +330,7 @@ func testMoves(t *testing.T, s *suite) {
 			}
 		})
 		a := x.array()
-		a.Slice(0, -2, 1, -3).Slice(1, 1, 12, 3).CopyFrom(y.array())
+		noError(t, a.Slice(0, -2, 1, -3).Slice(1, 1, 12, 3).CopyFrom(y.array()))
 		equal(t, name("CopyFrom into a strided part", dt), read(t, a), want)
 	}
 	x := gpk.Zeros(gpk.Float32, 3, 4)

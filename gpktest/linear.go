@@ -79,7 +79,7 @@ func testPack(t *testing.T, s *suite) {
 				if err := p.Err(); err != nil {
 					t.Fatal(err)
 				}
-				w.MulInPlace(0) // the snapshot must not see it
+				noError(t, w.MulInPlace(0)) // the snapshot must not see it
 				// A precision that Pack was given is the product's too.
 				others := slices.DeleteFunc(slices.Clone(v.opts), func(o matmul.Option) bool {
 					_, precision := o.(matmul.Precision)

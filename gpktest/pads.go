@@ -142,9 +142,7 @@ func (s *suite) padsInOrder(t *testing.T, dt gpk.DType) {
 	}
 	for i := range rounds {
 		for j, a := range []*gpk.Array{x, y} {
-			if err := a.CopyFrom(inputs[i][j]).Err(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, a.CopyFrom(inputs[i][j]))
 		}
 		products[i] = x.On(streams[i%2]).MatMul(y.On(streams[i%2]), v.opts...)
 		if err := gpk.Eval(products[i]); err != nil {

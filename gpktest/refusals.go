@@ -184,15 +184,63 @@ func testRefusals(t *testing.T, s *suite) {
 		"concat of two types":       {gpk.Concat(0, x, ones[gpk.Float64]), gpk.ErrDType, "Concat"},
 		"concat of numbers":         {gpk.Concat(0, x.Sum(), x.Sum()), gpk.ErrShape, "Concat"},
 		"a type that is none":       {x.Cast(gpk.DType(99)), gpk.ErrDType, "Cast"},
-		"bias of two axes":          {gpk.BiasAddInPlace(gpk.Ones(gpk.Float32, 2, 3), x), gpk.ErrShape, "BiasAddInPlace"},
-		"bias of another type":      {gpk.BiasAddInPlace(gpk.Ones(gpk.Float32, 2, 3), gpk.Ones(gpk.Float64, 3)), gpk.ErrDType, "BiasAddInPlace"},
-		"in place, too wide":        {gpk.Ones(gpk.Float32, 3).AddInPlace(x), gpk.ErrShape, "AddInPlace"},
-		"in place, another type":    {gpk.Ones(gpk.Float32, 2, 3).MulInPlace(ones[gpk.Int32]), gpk.ErrDType, "MulInPlace"},
-		"copied from a wider":       {gpk.Ones(gpk.Float32, 3).CopyFrom(x), gpk.ErrShape, "CopyFrom"},
-		"copied from another type":  {gpk.Ones(gpk.Float32, 2, 3).CopyFrom(ones[gpk.Float16]), gpk.ErrDType, "CopyFrom"},
-		"copied into a broadcast":   {gpk.Ones(gpk.Float32, 1, 3).BroadcastTo(2, 3).CopyFrom(x), gpk.ErrShape, "CopyFrom"},
 		"a packed array":            {gpk.Pack(x).Add(1), gpk.ErrUnsupported, "Add"},
 	} {
 		refused(what, c.a, c.cause, c.op)
+	}
+
+	refusedWrites(t)
+}
+
+// refusedWrites gives writes in place what they cannot write. They say so on their line,
+// and write nothing.
+func refusedWrites(t *testing.T) {
+	x := gpk.Ones(gpk.Float32, 2, 3)
+	row, packed := gpk.Ones(gpk.Float32, 3), gpk.Pack(gpk.Ones(gpk.Float32, 2, 3))
+	freed := gpk.Ones(gpk.Float32, 3)
+	freed.Free()
+	broadcast := row.Reshape(1, 3).BroadcastTo(2, 3)
+	halves := gpk.Ones(gpk.Float16, 2, 3)
+	failed := x.Reshape(7)
+	for what, c := range map[string]struct {
+		err, cause error
+		op         string
+	}{
+		"bias of two axes":         {gpk.BiasAddInPlace(x, x), gpk.ErrShape, "BiasAddInPlace"},
+		"bias of another type":     {gpk.BiasAddInPlace(x, gpk.Ones(gpk.Float64, 3)), gpk.ErrDType, "BiasAddInPlace"},
+		"in place, too wide":       {row.AddInPlace(x), gpk.ErrShape, "AddInPlace"},
+		"in place, another shape":  {x.SubInPlace(gpk.Ones(gpk.Float32, 5)), gpk.ErrShape, "SubInPlace"},
+		"in place, another type":   {x.MulInPlace(gpk.Ones(gpk.Int32, 2, 3)), gpk.ErrDType, "MulInPlace"},
+		"in place, no number":      {x.DivInPlace("2"), gpk.ErrDType, "DivInPlace"},
+		"a complex number":         {x.AddInPlace(1i), gpk.ErrDType, "AddInPlace"},
+		"a broadcast array":        {broadcast.AddInPlace(1), gpk.ErrShape, "AddInPlace"},
+		"a number to a broadcast":  {broadcast.CopyFrom(1), gpk.ErrShape, "CopyFrom"},
+		"copied to a broadcast":    {broadcast.CopyFrom(x), gpk.ErrShape, "CopyFrom"},
+		"Into a broadcast":         {gpk.Into(broadcast, x), gpk.ErrShape, "Into"},
+		"copied from a wider":      {row.CopyFrom(x), gpk.ErrShape, "CopyFrom"},
+		"copied from another type": {x.CopyFrom(halves), gpk.ErrDType, "CopyFrom"},
+		"copied from no number":    {x.CopyFrom(nil), gpk.ErrDType, "CopyFrom"},
+		"a packed array":           {packed.AddInPlace(1), gpk.ErrUnsupported, "AddInPlace"},
+		"copied to a packed array": {packed.CopyFrom(x), gpk.ErrUnsupported, "CopyFrom"},
+		"from a packed array":      {x.AddInPlace(packed), gpk.ErrUnsupported, "AddInPlace"},
+		"from a freed array":       {row.AddInPlace(freed), gpk.ErrFreed, "AddInPlace"},
+		"to a freed array":         {freed.AddInPlace(row), gpk.ErrFreed, "AddInPlace"},
+		"from a failed array":      {x.AddInPlace(failed), gpk.ErrShape, "Reshape"},
+	} {
+		var oe *gpk.OpError
+		if !errors.Is(c.err, c.cause) || !errors.As(c.err, &oe) {
+			t.Errorf("%s: %v, want %v", what, c.err, c.cause)
+		} else if oe.Op != c.op || !strings.Contains(oe.Site, "refusals.go:") {
+			t.Errorf("%s: the error is of %s at %s: %v", what, oe.Op, oe.Site, c.err)
+		}
+	}
+	for _, a := range []*gpk.Array{x, row, broadcast, x.T(), halves.Cast(gpk.Float32)} {
+		got, err := gpk.ToSlice[float32](a)
+		if err != nil || slices.ContainsFunc(got, func(v float32) bool { return v != 1 }) {
+			t.Errorf("a refused write has left %v, %v", got, err)
+		}
+	}
+	if got, err := gpk.ToSlice[float32](gpk.Ones(gpk.Float32, 1, 2).MatMul(packed)); err != nil || !slices.Equal(got, []float32{2, 2, 2}) {
+		t.Errorf("a refused write has left a packed array as %v, %v", got, err)
 	}
 }

@@ -69,8 +69,7 @@ func normalize(k *gpk.Array, jitter float64) (*gpk.Array, error) {
 	if err := gpk.Eval(out); err != nil {
 		return nil, err
 	}
-	diagonalView(out).CopyFrom(gpk.Ones(k.DType(), n).To(k.Device()))
-	return out, out.Err()
+	return out, diagonalView(out).CopyFrom(1)
 }
 
 // diagonalView is the diagonal of a dense square matrix, without a copy.

@@ -102,7 +102,7 @@ func TestFromPtr(t *testing.T) {
 	}
 
 	// gpk writes, cu reads.
-	if err := a.AddInPlace(10).Err(); err != nil {
+	if err := a.AddInPlace(10); err != nil {
 		t.Fatal(err)
 	}
 	if err := gpk.Eval(a); err != nil {
