@@ -216,7 +216,7 @@ func largest[T float32 | float64](x []T) T {
 func softmax64(in, out []float64) {
 	m := largest(in)
 	for i, v := range in {
-		out[i] = expF64(v - m)
+		out[i] = exp64(v-m, 0)
 	}
 	sum := sumOf(out)
 	for i := range out {
@@ -227,7 +227,7 @@ func softmax64(in, out []float64) {
 func logSoftmax64(in, out []float64) {
 	m := largest(in)
 	for i, v := range in {
-		out[i] = expF64(v - m)
+		out[i] = exp64(v-m, 0)
 	}
 	s := math.Log(sumOf(out))
 	for i, v := range in {
