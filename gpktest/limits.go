@@ -2,6 +2,8 @@ package gpktest
 
 import (
 	"math"
+	"math/big"
+	"math/cmplx"
 	"testing"
 
 	gpk "github.com/gpk-go/gpk"
@@ -68,7 +70,7 @@ func testLimits(t *testing.T, s *suite) {
 			x := tensor{dt: dt, shape: []int{n}, values: make([]complex128, n)}
 			for i := range x.values {
 				x.values[i] = round(dt, c.draw(s, digits, least))
-				for x.values[i] == 0 || x.values[i]-x.values[i] != 0 || c.op == expr.Exp && imag(x.values[i]) == 0 {
+				for v := x.values[i]; v == 0 || cmplx.IsInf(v) || c.op == expr.Exp && imag(v) == 0; v = x.values[i] {
 					x.values[i] = round(dt, c.draw(s, digits, least))
 				}
 			}
@@ -98,6 +100,7 @@ func testLimits(t *testing.T, s *suite) {
 		}
 	}
 	t.Run("Annex G", func(t *testing.T) { testAnnexG(t, s) })
+	t.Run("Expm1", func(t *testing.T) { testLastExponents(t, s) })
 	t.Run("Signs", func(t *testing.T) { testGateSigns(t, s) })
 }
 
@@ -174,6 +177,49 @@ func testAnnexG(t *testing.T, _ *suite) {
 // sameFloat reports whether two numbers are equal, zeros with their signs, or both NaN.
 func sameFloat(a, b float64) bool {
 	return a != a && b != b || a == b && math.Signbit(a) == math.Signbit(b)
+}
+
+// testLastExponents measures Expm1 and Exp on the last numbers before they overflow, and on the
+// first of which they are infinite.
+func testLastExponents(t *testing.T, _ *suite) {
+	for _, op := range []expr.Op{expr.Expm1, expr.Exp} {
+		const n = 2000
+		var x []float64
+		for v := 709.782712893384; len(x) < n; v = math.Nextafter(v, 0) {
+			x = append(x, v)
+		}
+		for v := math.Nextafter(x[0], 1000); len(x) < n+100; v = math.Nextafter(v, 1000) {
+			x = append(x, v)
+		}
+		y := make([]float32, 0, n)
+		for v := float32(88.7229); len(y) < n; v = math.Nextafter32(v, 0) {
+			y = append(y, v)
+		}
+		long := evaluate(t, unaryMethods[op](gpk.FromSlice(x))).values
+		short := evaluate(t, unaryMethods[op](gpk.FromSlice(y))).values
+		exact := bigmath.Smooth[op].Exact
+		worst := across(len(x), func(i int) (float64, float64) {
+			return beyond(real(long[i]), exact(bigmath.Of(x[i])), 53, -1074), x[i]
+		})
+		worst32 := across(len(y), func(i int) (float64, float64) {
+			return beyond(real(short[i]), exact(bigmath.Of(float64(y[i]))), 24, -149), float64(y[i])
+		})
+		t.Logf("%v: float32 %.4f ulp at %v, float64 %.4f ulp at %v", op, worst32.ulp, worst32.at, worst.ulp, worst.at)
+		if !(worst.ulp <= 2) || !(worst32.ulp <= 2) {
+			t.Errorf("%v: float32 %.4f ulp at %v, float64 %.4f ulp at %v", op, worst32.ulp, worst32.at, worst.ulp, worst.at)
+		}
+	}
+}
+
+// beyond is bigmath.Ulps, and 0 where got is infinite and want is no number of the format.
+func beyond(got float64, want *big.Float, digits, least int) float64 {
+	if math.IsInf(got, 0) {
+		largest := bigmath.New().SetMantExp(bigmath.Of(1-math.Ldexp(1, -digits)), 3-least-digits)
+		if bigmath.New().Abs(want).Cmp(largest) > 0 {
+			return 0
+		}
+	}
+	return bigmath.Ulps(got, want, digits, least)
 }
 
 // testGateSigns checks that GELU, GELUTanh and SiLU of negative numbers are negative, and -0 where they

@@ -12,7 +12,7 @@ func complexExp(x complex128) complex128 {
 	a, b := real(x), imag(x)
 	switch {
 	case b == 0:
-		return complex(expF64(a), b)
+		return complex(exp64(a, 0), b)
 	case math.IsInf(a, -1) && (math.IsInf(b, 0) || b != b):
 		return complex(0, math.Copysign(0, b))
 	case math.IsInf(a, 1) && (math.IsInf(b, 0) || b != b):
@@ -24,7 +24,7 @@ func complexExp(x complex128) complex128 {
 			a, re, im = a-700, re*expStep, im*expStep
 		}
 	}
-	e := expF64(a)
+	e := exp64(a, 0)
 	return complex(re*e, im*e)
 }
 

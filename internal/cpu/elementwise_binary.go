@@ -35,11 +35,11 @@ func binaryKernel(op expr.Op, t dtype.DType) binary {
 	switch t {
 	case dtype.Float32:
 		if k = vectorBinary32(op); k.vv == nil {
-			k = floatBinary(op, powF32)
+			k = floatBinary[float32](op, mapped(powF32))
 		}
 	case dtype.Float64:
 		if k = vectorBinary64(op); k.vv == nil {
-			k = floatBinary(op, powF64)
+			k = floatBinary[float64](op, spread[float64](pow64s))
 		}
 	case dtype.Int8:
 		k = integerBinary[int8, uint8](op)
@@ -60,12 +60,12 @@ func binaryKernel(op expr.Op, t dtype.DType) binary {
 	return k
 }
 
-func floatBinary[T float32 | float64](op expr.Op, pow func(x, y T) T) binary {
+func floatBinary[T float32 | float64](op expr.Op, pow binary) binary {
 	switch op {
 	case expr.Div:
 		return binary{vv: divVV[T], vs: divVS[T], sv: divSV[T]}
 	case expr.Pow:
-		return mapped(pow)
+		return pow
 	}
 	if k := ordered2[T](op); k.vv != nil {
 		return k

@@ -81,21 +81,21 @@ func float64Unary(op expr.Op) func(dst, x unsafe.Pointer, n int) {
 	case expr.Rsqrt:
 		return mapping(rsqrtF64)
 	case expr.Exp:
-		return mapping(expF64)
+		return exp64s
 	case expr.Expm1:
-		return mapping(math.Expm1)
+		return expm164s
 	case expr.Log:
-		return mapping(logF64)
+		return log64s
 	case expr.Log1p:
-		return mapping(math.Log1p)
+		return log1p64s
 	case expr.Sin:
 		return mapping(sinF64)
 	case expr.Cos:
 		return mapping(cosF64)
 	case expr.Tanh:
-		return mapping(math.Tanh)
+		return tanh64s
 	case expr.Erf:
-		return mapping(math.Erf)
+		return erf64s
 	case expr.Sigmoid:
 		return mapping(sigmoidF64)
 	case expr.GELU:

@@ -208,7 +208,7 @@ func Softmax(op expr.Op, xt dtype.DType, shape []int, axis int, x unsafe.Pointer
 func softmax64(in, out []float64) {
 	m := largest(in)
 	for i, v := range in {
-		out[i] = expF64(v - m)
+		out[i] = exp64(v-m, 0)
 	}
 	sum := sumOf(out)
 	for i := range out {
@@ -219,7 +219,7 @@ func softmax64(in, out []float64) {
 func logSoftmax64(in, out []float64) {
 	m := largest(in)
 	for i, v := range in {
-		out[i] = expF64(v - m)
+		out[i] = exp64(v-m, 0)
 	}
 	s := math.Log(sumOf(out))
 	for i, v := range in {

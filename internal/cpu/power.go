@@ -45,14 +45,24 @@ func power(x, y float64) float64 {
 		}
 		x = -x
 	}
-	high, low := logarithm(x)
+	var high, low float64
+	if n, f := logParts(x); x < leastNormal {
+		n, f = logParts(x * 0x1p54)
+		high, low = logarithm(n-54, f)
+	} else {
+		high, low = logarithm(n, f)
+	}
 	p, rest := twoProduct(y, high)
+	rest = math.FMA(y, low, rest)
 	v := 0.0
 	switch {
+	case math.Abs(p) <= normalExponent:
+		w, t := power64(p, rest)
+		v = w * powerOf(t)
 	case p > 710:
 		v = math.Inf(1)
 	case p >= -746:
-		v = exp64(p, rest+y*low)
+		v = exp64(p, rest)
 	}
 	if negative {
 		return -v
@@ -60,54 +70,50 @@ func power(x, y float64) float64 {
 	return v
 }
 
-// logarithm returns log(x), x > 0 and finite, as a sum of two numbers.
+// logarithm returns n log 2 + log(1 + f) as a sum of two numbers.
 //
-// With x = 2^k m, s = (m-1)/(m+1) and z = s^2, log(m) = 2s (1 + z/3 + z^2/5 + ...); the
-// first three terms and their sums are computed in twice the precision.
-func logarithm(x float64) (high, low float64) {
-	m, k := math.Frexp(x)
-	if m < sqrt1_2 {
-		m, k = 2*m, k-1
-	}
-	f := m - 1
+// With s = f/(2 + f) and z = s^2, log(1 + f) = 2s (1 + z/3 + z^2/5 + ...); the first three terms and
+// their sums are computed in twice the precision.
+func logarithm(n, f float64) (high, low float64) {
 	d := f + 2
 	d1 := f - (d - 2)
-	s := f / d
-	s1 := (math.FMA(-s, d, f) - s*d1) / d
+	r := 1 / d
+	s := float64(f * r)
+	s1 := float64(math.FMA(-s, d1, math.FMA(-s, d, f)) * r)
 	z, z1 := twoProduct(s, s)
-	z1 += 2 * s * s1
-	p := powC8*z + powC7
-	p = p*z + powC6
-	p = p*z + powC5
-	p = p*z + powC4
-	p = p*z + powC3
-	p = p*z + powC2
-	p = p*z + powC1
+	z1 = math.FMA(2*s, s1, z1)
+	zz := z * z
+	even := math.FMA(powC7, zz, powC5)
+	odd := math.FMA(powC8, zz, powC6)
+	even = math.FMA(even, zz, powC3)
+	odd = math.FMA(odd, zz, powC4)
+	even = math.FMA(even, zz, powC1)
+	odd = math.FMA(odd, zz, powC2)
+	p := math.FMA(odd, z, even)
 	// t = z (1/3 + z (1/5 + z p/2)), from within as sums of two numbers
-	const (
-		third, thirdRest = 0x1.5555555555555p-2, 1.0/3 - 0x1.5555555555555p-2
-		fifth, fifthRest = 0x1.999999999999ap-3, 0.2 - 0x1.999999999999ap-3
-	)
-	e := float64(0.5 * z * p) // rounded: what u lacks of it is computed
+	e := float64(float64(0.5*z) * p) // rounded: what u lacks of it is computed
 	u := fifth + e
-	u1 := (fifth - u) + e + fifthRest
+	u1 := ((fifth - u) + e) + fifthRest
 	w, w1 := twoProduct(z, u)
-	w1 += z*u1 + z1*u
+	w1 = math.FMA(z1, u, math.FMA(z, u1, w1))
 	v := third + w
-	v1 := (third - v) + w + (w1 + thirdRest)
+	v1 := ((third - v) + w) + (w1 + thirdRest)
 	t, t1 := twoProduct(z, v)
-	t1 += z*v1 + z1*v
+	t1 = math.FMA(z1, v, math.FMA(z, v1, t1))
 	// 2s (1 + t)
-	g, g1 := twoProduct(2*s, t)
-	g1 += 2*s*t1 + 2*s1*t
-	n := float64(k)
-	a := float64(n * ln2High) // rounded, for the same reason
-	sum := a + 2*s
-	back := sum - a
-	rest := (a - (sum - back)) + (2*s - back)
+	s, s1 = 2*s, 2*s1
+	g, g1 := twoProduct(s, t)
+	g1 = math.FMA(s1, t, math.FMA(s, t1, g1))
+	a := float64(n * ln2High) // exact
+	sum := a + s
+	rest := (a - sum) + s // a is 0 or the larger
 	high = sum + g
-	back = high - sum
-	rest += (sum - (high - back)) + (g - back)
-	low = rest + (n*ln2Low + (g1 + 2*s1))
-	return high, low
+	rest += (sum - high) + g // g is the smaller
+	return high, rest + math.FMA(n, ln2Low, g1+s1)
 }
+
+// 1/3 and 1/5 as sums of two numbers.
+const (
+	third, thirdRest = 0x1.5555555555555p-2, 1.0/3 - 0x1.5555555555555p-2
+	fifth, fifthRest = 0x1.999999999999ap-3, 0.2 - 0x1.999999999999ap-3
+)

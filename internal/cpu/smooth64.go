@@ -2,10 +2,8 @@ package cpu
 
 import "math"
 
-// The smooth functions of float64. Log1p, expm1, tanh and erf are those of package
-// math, which are good to 1 ulp, and so is the logarithm of normal numbers; here is
-// what that lacks: the logarithm of the others, an exponential whose argument carries
-// a rest, and what is made of it.
+// Smooth functions of float64: an exponential whose argument carries a rest, and what
+// is made of it. erf64.go, expm164.go, log64.go and power.go have the others.
 
 // Coefficients as in smooth.go: (e^r - 1 - r - r^2/2)/r^3 for |r| <= log(2)/2, to 2^-60.
 const (
@@ -57,18 +55,6 @@ func exp64(x, rest float64) float64 {
 	}
 	return math.Ldexp(v, int(n))
 }
-
-// logF64 returns the natural logarithm. Subnormal numbers are scaled first: amd64's
-// math.Log takes them as if they were normal.
-func logF64(x float64) float64 {
-	if 0 < x && x < 0x1p-1022 {
-		return math.Log(x*0x1p54) - 54*math.Ln2
-	}
-	return math.Log(x)
-}
-
-// expF64 returns e^x.
-func expF64(x float64) float64 { return exp64(x, 0) }
 
 // sigmoidF64 returns 1/(1 + e^-x).
 func sigmoidF64(x float64) float64 {

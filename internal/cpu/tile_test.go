@@ -184,7 +184,7 @@ func tileElement[T float32 | float64](p *expr.Program, leaves []ChainLeaf, numbe
 		case 1:
 			floatUnary[T](s.Op)(d, x, 1)
 		case 2:
-			floatBinary[T](s.Op, nil).vv(d, x, y, 1)
+			floatBinary[T](s.Op, binary{}).vv(d, x, y, 1)
 		default:
 			clamps[T](d, x, y, z, 1)
 		}

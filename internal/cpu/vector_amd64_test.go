@@ -19,8 +19,8 @@ func TestVectorTwins(t *testing.T) {
 	}
 	rng := seeded(t)
 	for op := expr.Add; op <= expr.Minimum; op++ {
-		twins(t, rng, op, vectorBinary32(op), floatBinary(op, powF32), func(v float32) uint64 { return uint64(math.Float32bits(v)) })
-		twins(t, rng, op, vectorBinary64(op), floatBinary(op, powF64), math.Float64bits)
+		twins(t, rng, op, vectorBinary32(op), floatBinary[float32](op, binary{}), func(v float32) uint64 { return uint64(math.Float32bits(v)) })
+		twins(t, rng, op, vectorBinary64(op), floatBinary[float64](op, binary{}), math.Float64bits)
 	}
 }
 

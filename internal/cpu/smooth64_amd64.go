@@ -1,0 +1,135 @@
+//go:build !noasm
+
+package cpu
+
+import (
+	"math"
+	"slices"
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+)
+
+// Each function computes dst[i] = f(x[i]), f being the function of its name, bit for bit, for the
+// first elements, and returns how many: a multiple of 4 with AVX2 and of 8 with AVX-512. It stops at
+// that many of which f takes one another way.
+
+//go:noescape
+func exp64AVX2(dst, x *float64, n int) int
+
+//go:noescape
+func expm164AVX2(dst, x *float64, n int) int
+
+//go:noescape
+func log64AVX2(dst, x *float64, n int) int
+
+//go:noescape
+func log1p64AVX2(dst, x *float64, n int) int
+
+//go:noescape
+func tanh64AVX2(dst, x *float64, n int) int
+
+//go:noescape
+func erf64AVX2(dst, x *float64, n int) int
+
+//go:noescape
+func pow64AVX2(dst, x, y *float64, n int) int
+
+//go:noescape
+func exp64AVX512(dst, x *float64, n int) int
+
+//go:noescape
+func expm164AVX512(dst, x *float64, n int) int
+
+//go:noescape
+func log64AVX512(dst, x *float64, n int) int
+
+//go:noescape
+func log1p64AVX512(dst, x *float64, n int) int
+
+//go:noescape
+func tanh64AVX512(dst, x *float64, n int) int
+
+//go:noescape
+func erf64AVX512(dst, x *float64, n int) int
+
+//go:noescape
+func pow64AVX512(dst, x, y *float64, n int) int
+
+// smooth64Table has the constants of the assembly, four times each, in the order of
+// smooth64_amd64.h.
+var smooth64Table = func() (t [91][4]float64) {
+	b := math.Float64frombits
+	constants := slices.Concat(
+		[]float64{1, 2, 0.5, b(1<<63 - 1), b(1 << 63), 0, math.Inf(1), b(1023), log2e, shifter, ln2High, ln2Low},
+		[]float64{exp64C9, exp64C8, exp64C7, exp64C6, exp64C5, exp64C4, exp64C3, exp64C2, exp64C1, exp64C0},
+		[]float64{normalExponent, expm1Low, expm1High, tanhHigh, leastNormal, b(one64 - half64), b(0x4330 << 48), 0x1p52 + 1023},
+		[]float64{log64C6, log64C5, log64C4, log64C3, log64C2, log64C1, log64C0, -1, log1p64Up, b(2046 << 52)},
+		[]float64{inverseC2, inverseC1, inverseC0, b(1<<52 - 1), erf64Max, logErfc1, logErfc1Rest},
+		erf64R[:], erf64G[:],
+		[]float64{erf64Mid, powC8, powC7, powC6, powC5, powC4, powC3, powC2, powC1, third, thirdRest, fifth, fifthRest, b(half64)},
+	)
+	for i, v := range constants {
+		t[i] = [4]float64{v, v, v, v}
+	}
+	return t
+}()
+
+// The assembly alone reads the table.
+var _ = &smooth64Table
+
+// smooth64AVX2 and smooth64AVX512 are whether the processor has what the functions use.
+var (
+	smooth64AVX2   = cpu.X86.HasAVX2 && cpu.X86.HasFMA
+	smooth64AVX512 = smooth64AVX2 && cpu.X86.HasAVX512F
+)
+
+func exp64s(dst, x unsafe.Pointer, n int)   { each64(exp64AVX512, exp64AVX2, expF64, dst, x, n) }
+func expm164s(dst, x unsafe.Pointer, n int) { each64(expm164AVX512, expm164AVX2, expm1F64, dst, x, n) }
+func log64s(dst, x unsafe.Pointer, n int)   { each64(log64AVX512, log64AVX2, logF64, dst, x, n) }
+func log1p64s(dst, x unsafe.Pointer, n int) { each64(log1p64AVX512, log1p64AVX2, log1pF64, dst, x, n) }
+func tanh64s(dst, x unsafe.Pointer, n int)  { each64(tanh64AVX512, tanh64AVX2, tanhF64, dst, x, n) }
+func erf64s(dst, x unsafe.Pointer, n int)   { each64(erf64AVX512, erf64AVX2, erfF64, dst, x, n) }
+
+// each64 computes dst = f(x) on dense blocks, as much of it as can be by the assembly.
+func each64(wide, narrow func(dst, x *float64, n int) int, f func(x float64) float64, dst, x unsafe.Pointer, n int) {
+	d, s := pair[float64, float64](dst, x, n)
+	for len(s) > 0 {
+		if smooth64AVX512 && len(s) >= 8 {
+			done := wide(&d[0], &s[0], len(s))
+			d, s = d[done:], s[done:]
+		}
+		if smooth64AVX2 && len(s) >= 4 {
+			done := narrow(&d[0], &s[0], min(4, len(s)))
+			d, s = d[done:], s[done:]
+			if done > 0 {
+				continue
+			}
+		}
+		m := min(4, len(s))
+		for i, v := range s[:m] {
+			d[i] = f(v)
+		}
+		d, s = d[m:], s[m:]
+	}
+}
+
+// pow64s computes dst = x^y on dense blocks.
+func pow64s(dst, x, y unsafe.Pointer, n int) {
+	d, a, b := vectors[float64](dst, x, y, n)
+	for len(d) > 0 {
+		done := 0
+		switch {
+		case smooth64AVX512 && len(d) >= 8:
+			done = pow64AVX512(&d[0], &a[0], &b[0], len(d))
+		case smooth64AVX2 && len(d) >= 4:
+			done = pow64AVX2(&d[0], &a[0], &b[0], len(d))
+		}
+		d, a, b = d[done:], a[done:], b[done:]
+		m := min(4, len(d))
+		for i := range d[:m] {
+			d[i] = powF64(a[i], b[i])
+		}
+		d, a, b = d[m:], a[m:], b[m:]
+	}
+}
