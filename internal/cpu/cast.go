@@ -17,7 +17,7 @@ func Cast(xt, dt dtype.DType, shape []int, x unsafe.Pointer, xs []int, dst unsaf
 	if !xt.Valid() || !dt.Valid() {
 		return unsupported("Cast to "+dt.String(), xt)
 	}
-	if s, ok := oneSpan(shape, operand{dst, ds, dt.Size()}, operand{x, xs, xt.Size()}); ok {
+	if s, ok := oneSpan(shape, minPart, operand{dst, ds, dt.Size()}, operand{x, xs, xt.Size()}); ok {
 		if xt == dt {
 			copySpan(s.p[0], s.step[0], s.p[1], s.step[1], dt.Size(), s.n)
 			return nil

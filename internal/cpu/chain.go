@@ -176,8 +176,12 @@ func (c *Chain) Elementwise(dst unsafe.Pointer, ds []int) error {
 		c.past, past = past, false // by the tiles
 		c.lengthen()
 	}
+	part := minPart
+	for i := range c.Program.Steps {
+		part = min(part, partFor(c.Program.Steps[i].Op))
+	}
 	var failed firstError
-	Parallel(n, minPart, func(lo, hi int) {
+	Parallel(n, part, func(lo, hi int) {
 		w := chainWorks.Get().(*chainWork)
 		defer chainWorks.Put(w)
 		for m := 0; lo < hi; lo += m {

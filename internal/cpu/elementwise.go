@@ -42,7 +42,7 @@ func Unary(op expr.Op, xt, dt dtype.DType, shape []int, x unsafe.Pointer, xs []i
 		return unsupported(op, xt)
 	}
 	b := blocks{h: halvesOf(xt), out: halvesOf(dt), size: xt.Size(), dsize: dt.Size(), width: result.Size()}
-	if s, ok := oneSpan(shape, operand{dst, ds, dt.Size()}, operand{x, xs, xt.Size()}); ok {
+	if s, ok := oneSpan(shape, partFor(op), operand{dst, ds, dt.Size()}, operand{x, xs, xt.Size()}); ok {
 		w := works.Get().(*work)
 		b.unary(f, s, w)
 		works.Put(w)
@@ -50,6 +50,7 @@ func Unary(op expr.Op, xt, dt dtype.DType, shape []int, x unsafe.Pointer, xs []i
 	}
 	each := b
 	t := newNest(shape, operand{dst, ds, dt.Size()}, operand{x, xs, xt.Size()})
+	t.part = partFor(op)
 	// Exp is as fast as memory only where its results are stored but once.
 	each.stream = streams(t.n*dt.Size()) && op != expr.Exp
 	t.run(func(s span, w *work) { each.unary(f, s, w) })
@@ -173,7 +174,7 @@ func Binary(op expr.Op, t, dt dtype.DType, shape []int, x unsafe.Pointer, xs []i
 	}
 	size, dsize := t.Size(), dt.Size()
 	b := blocks{h: halvesOf(t), out: halvesOf(dt), size: size, dsize: dsize}
-	if s, ok := oneSpan(shape, operand{dst, ds, dsize}, operand{x, xs, size}, operand{y, ys, size}); ok {
+	if s, ok := oneSpan(shape, partFor(op), operand{dst, ds, dsize}, operand{x, xs, size}, operand{y, ys, size}); ok {
 		w := works.Get().(*work)
 		b.binary(k, s, w)
 		works.Put(w)
@@ -181,6 +182,7 @@ func Binary(op expr.Op, t, dt dtype.DType, shape []int, x unsafe.Pointer, xs []i
 	}
 	each := b
 	loops := newNest(shape, operand{dst, ds, dsize}, operand{x, xs, size}, operand{y, ys, size})
+	loops.part = partFor(op)
 	each.stream = streams(loops.n * dsize)
 	loops.run(func(s span, w *work) { each.binary(k, s, w) })
 	return nil

@@ -60,7 +60,7 @@ func Ternary(op expr.Op, t dtype.DType, shape []int, x unsafe.Pointer, xs []int,
 		}
 	}
 	operands := [...]operand{{dst, ds, size}, {x, xs, xsize}, {y, ys, size}, {z, zs, size}}
-	if s, ok := oneSpan(shape, operands[:]...); ok {
+	if s, ok := oneSpan(shape, minPart, operands[:]...); ok {
 		w := works.Get().(*work)
 		each(s, w)
 		works.Put(w)

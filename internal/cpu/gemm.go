@@ -157,7 +157,7 @@ func gemmPlain[T floating](v *variant[T], m, n, k int, a, b Operand, c *T, ldc i
 	if size == 8 {
 		outType = dtype.Float64
 	}
-	if v.gemmDirect(m, n, k, a, b, c, ldc) || v.gemmDots(m, n, k, a, b, c, ldc) {
+	if v.gemmDirect(m, n, k, a, b, c, ldc) || v.gemmDots(m, n, k, a, b, c, ldc) || v.gemmLong(m, n, k, a, b, c, ldc) {
 		if !ep.isNone() {
 			e := newEpilogue[T](ep, n, outType)
 			for i := range m {

@@ -59,10 +59,10 @@ func (t *kernelTable) binary(op expr.Op, dt dtype.DType) *binary {
 	return &k
 }
 
-// oneSpan returns operands that lie along one axis, and are few, as the span
+// oneSpan returns operands that lie along one axis, at most so many, as the span
 // that a nest would make of them.
-func oneSpan(shape []int, ops ...operand) (s span, ok bool) {
-	if len(shape) != 1 || shape[0] <= 0 || shape[0] > minPart || ops[0].strides[0] < 0 {
+func oneSpan(shape []int, most int, ops ...operand) (s span, ok bool) {
+	if len(shape) != 1 || shape[0] <= 0 || shape[0] > most || ops[0].strides[0] < 0 {
 		return span{}, false
 	}
 	s.n = shape[0]

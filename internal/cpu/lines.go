@@ -229,17 +229,35 @@ func logSoftmax64(in, out []float64) {
 
 // powersOf writes e^(x - max) to out and returns their sum.
 func powersOf(in, out []float32, m float32) (sum float64) {
-	for i, v := range in {
-		out[i] = v - m
+	minus := kernels.binary(expr.Sub, dtype.Float32)
+	for i := 0; i < len(in); i += blockLen {
+		minus.vs(unsafe.Pointer(&out[i]), unsafe.Pointer(&in[i]), unsafe.Pointer(&m), min(blockLen, len(in)-i))
 	}
 	exps(at0(out), at0(out), len(out))
-	return sumOf(out)
+	return sumOf32(out)
+}
+
+// sumOf32 is sumOf of float32.
+func sumOf32(x []float32) float64 {
+	n := len(x)
+	switch {
+	case n > shortLine:
+		return sumOf32(x[:n/2]) + sumOf32(x[n/2:])
+	case !vectorAVX || n == 0 || n%4 != 0:
+		return sumOf(x)
+	}
+	return sum32(at0(x), n)
 }
 
 func softmax32(in, out []float32) {
 	scale := 1 / powersOf(in, out, largestOf32(in))
-	for i, v := range out {
-		out[i] = float32(float64(v) * scale)
+	whole := 0
+	if vectorAVX {
+		whole = len(out) &^ (pickVector - 1)
+		scale32(at0(out), scale, whole)
+	}
+	for i, v := range out[whole:] {
+		out[whole+i] = float32(float64(v) * scale)
 	}
 }
 

@@ -55,17 +55,18 @@ func keysOf[K key](o order, x []K, oneZero bool) {
 	sign, infinity := K(o.sign), K(o.infinity)
 	switch {
 	case infinity != 0:
+		last := 8*o.size - 1
 		for i, v := range x {
+			// All bits of a negative number turn, of others the sign alone. Signs follow
+			// no pattern, which a branch would need.
+			key := v ^ (-(v >> last) | sign)
 			switch {
 			case v&^sign > infinity:
-				v = infinity | infinity>>1 | sign
-			case v&sign == 0:
-				v |= sign
+				key = infinity | infinity>>1 | sign
 			case oneZero && v == sign:
-			default:
-				v = ^v
+				key = v
 			}
-			x[i] = v
+			x[i] = key
 		}
 	case o.signed:
 		for i := range x {

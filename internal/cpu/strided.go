@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 	"unsafe"
+
+	"github.com/gpk-go/gpk/expr"
 )
 
 // operand is one array of an element-wise operation: where its element
@@ -35,6 +37,7 @@ type nest struct {
 	p    [maxOperands]unsafe.Pointer
 	size [maxOperands]int
 	past bool // the visitor stores past the cache, see streams
+	part int  // elements below which a part is not worth a goroutine; 0: minPart
 }
 
 // span is a stretch of elements along a nest's innermost axis.
@@ -47,6 +50,16 @@ type span struct {
 // minPart is the number of elements below which a part is not worth a
 // goroutine of its own.
 const minPart = 1 << 15
+
+// partFor is minPart for an operation: functions that take some ten times as long as
+// an addition are worth a goroutine earlier.
+func partFor(op expr.Op) int {
+	switch op {
+	case expr.Exp, expr.Expm1, expr.Log, expr.Log1p, expr.Sin, expr.Cos, expr.Tanh, expr.Erf, expr.Sigmoid, expr.GELU, expr.GELUTanh, expr.SiLU, expr.Pow:
+		return minPart / 8
+	}
+	return minPart
+}
 
 // work is the scratch memory of one goroutine in a nest.
 type work struct {
@@ -128,7 +141,11 @@ func (t *nest) run(f func(s span, w *work)) {
 		t.runTiled(turn, f)
 		return
 	}
-	Parallel(t.n, minPart, func(lo, hi int) {
+	part := t.part
+	if part == 0 {
+		part = minPart
+	}
+	Parallel(t.n, part, func(lo, hi int) {
 		t.walk(lo, hi, f)
 		t.fence()
 	})

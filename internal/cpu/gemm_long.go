@@ -1,0 +1,59 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+)
+
+// A product of few elements and a long k uses each element of its operands a few
+// times only, and has too few tiles for all goroutines. Goroutines share its
+// stretches of k instead, and the operands are not packed.
+
+const (
+	longElements  = 1 << 13 // of C
+	longRows      = 128     // of C: for more of them packing B pays
+	longStretches = 8       // of k
+	longBatch     = 64      // stretches whose sums are kept at a time
+)
+
+// gemmLong computes C = A B if C is small, k long and B's rows are contiguous, and
+// reports whether it did. The stretches of k and the order of their sums are those of
+// a packed product, and so are the bits.
+func (v *variant[T]) gemmLong(m, n, k int, a, b Operand, c *T, ldc int) bool {
+	size := int(unsafe.Sizeof(*c))
+	if v.mulDirect == nil || n < v.lanes && !v.masked || min(m, n) <= maxVectors || b.CS != 1 ||
+		m > longRows || m*n > longElements || n*v.kc*size > directBytes || k < longStretches*v.kc {
+		return false
+	}
+	stretches := ceilDiv(k, v.kc)
+	kc := roundUp(ceilDiv(k, stretches), 8)
+	stretches = ceilDiv(k, kc)
+	add := kernels.binary(expr.Add, dtype.Float32).vv
+	if size == 8 {
+		add = kernels.binary(expr.Add, dtype.Float64).vv
+	}
+	batch := min(stretches, longBatch)
+	w := getBuffer[T](batch * m * n)
+	sums := at0(w.data) // of the first stretch, and then of those before the batch
+	for s := 0; s < stretches; {
+		first := min(s, 1)
+		count := min(batch-first, stretches-s)
+		Parallel(count, 1, func(lo, hi int) {
+			for i := lo; i < hi; i++ {
+				q := (s + i) * kc
+				left, right := a, b
+				left.Data, right.Data = ptr(offset((*T)(a.Data), q*a.CS)), ptr(offset((*T)(b.Data), q*b.RS))
+				v.direct(m, n, min(kc, k-q), left, right, &w.data[(first+i)*m*n], n)
+			}
+		})
+		for i := 1; i < first+count; i++ {
+			add(sums, sums, unsafe.Pointer(&w.data[i*m*n]), m*n)
+		}
+		s += count
+	}
+	copyTile(c, ldc, &w.data[0], n, m, n, false)
+	w.put()
+	return true
+}
