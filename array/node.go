@@ -187,7 +187,7 @@ func (o *node) release() {
 	o.in, o.more, o.n, o.run, o.depth = [2]operand{}, nil, 0, nil, 0
 }
 
-// refersTo counts the references of a node, and of its pending steps, to contents
+// refersTo counts the references of a node, and of its pending operands, to contents
 // that match.
 func (o *node) refersTo(match func(*contents) bool) int {
 	n := 0
@@ -196,8 +196,8 @@ func (o *node) refersTo(match func(*contents) bool) int {
 		if match(in.of) {
 			n++
 		}
-		if s := in.pendingStep(); s != nil && !o.repeats(i) {
-			n += s.refersTo(match)
+		if x := in.of.node; x != nil && x.state <= running && !o.repeats(i) {
+			n += x.refersTo(match)
 		}
 	}
 	return n
