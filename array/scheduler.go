@@ -177,7 +177,7 @@ func (s *scheduler) bind(n *node, reads []*Array, steps, size int) error {
 // tryBind fills in the operands of a node. It returns what must happen first, nil
 // where nothing must. The mutex is held.
 func (s *scheduler) tryBind(n *node, reads []*Array, steps, size int, tried []*node) (*unready, error) {
-	n.n, n.depth, n.headed, n.apart, n.scope, n.more = 0, 0, false, "", nil, nil
+	n.n, n.depth, n.headed, n.scope, n.more = 0, 0, false, nil, nil
 	for i, a := range reads {
 		c, err := a.contents(n.rec)
 		if u, ok := err.(*unready); ok {

@@ -1,0 +1,76 @@
+package array
+
+import (
+	"context"
+	"testing"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+)
+
+// onCompiling returns three arrays of 16 elements on a device that claims to be a GPU
+// with a compiler and computes nothing, where the kernel of x.Add(y).ReLU() is there.
+func onCompiling(t testing.TB) (x, y, dst *Array) {
+	t.Helper()
+	d := device.NewFakeWithCode(
+		device.Info{Name: "fake", Kind: device.CUDA, SM: 90, MultiProcessors: 132, TotalMemory: 1 << 30, CUDA: 13000},
+		device.CapabilitiesOf(90),
+		device.FakeCode{
+			Compile: func(device.Code) ([]int, string) { return nil, "" },
+			Start:   func(string, device.Launch, []byte) error { return nil },
+		})
+	t.Cleanup(func() { schedulers.Delete(d) })
+	var as [3]*Array
+	for i := range as {
+		buf, err := d.Alloc(64, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		as[i] = storedArray(buf, dtype.Float32, []int{16}, d.DefaultStream(), call{}, "")
+	}
+	_ = as[0].Add(as[1]).ReLU().Explain() // has it compiled
+	if err := d.AwaitCompiled(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	return as[0], as[1], as[2]
+}
+
+// TestChainAllocates bounds what a chain of two steps makes anew each time: its plan.
+func TestChainAllocates(t *testing.T) {
+	if raceEnabled {
+		t.Skip("sync.Pool drops what it is given at random when the race detector watches")
+	}
+	defer eager.Store(eager.Swap(false))
+	x, y, dst := onCompiling(t)
+	for _, tt := range []struct {
+		name string
+		most float64 // one of them is the fake's
+		f    func() error
+	}{
+		{"Into", 25, func() error { return Into(dst, x.Add(y).ReLU()) }},
+		{"Eval and Free", 33, func() error {
+			z := x.Add(y).ReLU()
+			defer z.Free()
+			return Eval(z)
+		}},
+	} {
+		if n := testing.AllocsPerRun(200, func() {
+			if err := tt.f(); err != nil {
+				t.Error(err)
+			}
+		}); n > tt.most {
+			t.Errorf("%s: %v allocations, want at most %v", tt.name, n, tt.most)
+		}
+	}
+}
+
+func BenchmarkChainInto(b *testing.B) {
+	defer eager.Store(eager.Swap(false))
+	x, y, dst := onCompiling(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := Into(dst, x.Add(y).ReLU()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package array
+
+import (
+	"testing"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+)
+
+// nothing is work that does nothing, in the place of a launch.
+type nothing struct{}
+
+func (nothing) Start(int, uint64) error { return nil }
+
+// onFake returns arrays of 16 elements on a device that claims to be a GPU and
+// computes nothing.
+func onFake(t testing.TB, n int) []*Array {
+	d := device.NewFake(device.Info{Name: "fake", Kind: device.CUDA, SM: 90, TotalMemory: 1 << 30}, device.CapabilitiesOf(90))
+	t.Cleanup(func() { schedulers.Delete(d) })
+	var out []*Array
+	for range n {
+		buf, err := d.Alloc(64, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, storedArray(buf, dtype.Float32, []int{16}, d.DefaultStream(), call{}, ""))
+	}
+	return out
+}
+
+// addFake is Add on a fake device: everything but the kernel library.
+func addFake(a, b *Array) *Array {
+	return elementwise(call{"Add", here()}, rule{code: expr.Add, run: launchNothing}, a.dt, a, b)
+}
+
+// stubbed has the pending operation of an array run f instead.
+func stubbed(a *Array, f func(o *node, s *device.Stream, dst device.View) error) *Array {
+	s := schedulerOf(a.on())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a.st.cur.node.run = f
+	return a
+}
+
+// matMulFake is MatMul on a fake device: everything but the plan and its kernel.
+func matMulFake(a, b *Array) *Array { return stubbed(matMul(a, b, nil), launchNothing) }
+
+// sumFake is Sum of columns on a fake device: everything but the kernel library.
+func sumFake(a *Array) *Array { return stubbed(reduce(expr.Sum, a, []int{0}), launchNothing) }
+
+func launchNothing(o *node, s *device.Stream, dst device.View) error {
+	reads, writes := [2]*device.Buffer{o.in[0].view.Buffer, o.in[1].view.Buffer}, [1]*device.Buffer{dst.Buffer}
+	return s.Device().LaunchWork(s, reads[:], writes[:], nothing{})
+}
+
+// TestIntoAllocates bounds what an operation that ends in Into makes anew each time, on
+// either kind of device: its records and those of the write, but no memory of the pool
+// where the operation does not read what it overwrites.
+func TestIntoAllocates(t *testing.T) {
+	if raceEnabled {
+		t.Skip("sync.Pool drops what it is given at random when the race detector watches")
+	}
+	defer eager.Store(eager.Swap(false))
+	x, y, dst := Zeros(dtype.Float32, 16), Ones(dtype.Float32, 16), Zeros(dtype.Float32, 16)
+	h, half := Ones(dtype.BFloat16, 16), Ones(dtype.BFloat16, 16)
+	must(t, Eval(x, y, h, dst, half))
+	fake := onFake(t, 5)
+	to, row, other := fake[0], fake[1].Slice(0, 2, 6), fake[2].Slice(0, 2, 6)
+	square, source := fake[0].Reshape(4, 4), fake[3].Reshape(4, 4)
+	tall, wide, dot := fake[3].Reshape(8, 2), fake[4].Reshape(2, 8), fake[0].Slice(0, 0, 4).Reshape(2, 2)
+	for name, c := range map[string]struct {
+		most float64
+		f    func() error
+	}{
+		"Add":                 {11, func() error { return Into(dst, x.Add(y)) }},
+		"function":            {11, func() error { return Into(dst, Add(x, y)) }},
+		"number":              {10, func() error { return Into(dst, x.Mul(1.5)) }},
+		"unary":               {10, func() error { return Into(dst, y.Neg()) }},
+		"halves":              {11, func() error { return Into(half, h.Add(h)) }},
+		"copy":                {8, func() error { return Into(dst, y) }},
+		"Sum, on a GPU":       {10, func() error { return Into(row, sumFake(source)) }},
+		"on a GPU":            {11, func() error { return Into(to, addFake(fake[3], fake[4])) }},
+		"MatMul, on a GPU":    {14, func() error { return Into(dot, matMulFake(wide, tall)) }},
+		"broadcast, on a GPU": {11, func() error { return Into(square, addFake(source, other)) }},
+	} {
+		if err := c.f(); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		taken := func() (n uint64) {
+			for _, a := range []*Array{x, to} {
+				p := a.on().Pool()
+				n += p.Allocs + p.Reuses
+			}
+			return n
+		}
+		before := taken()
+		if n := testing.AllocsPerRun(200, func() {
+			if err := c.f(); err != nil {
+				t.Error(err)
+			}
+		}); n > c.most {
+			t.Errorf("%s: %v allocations, want at most %v", name, n, c.most)
+		}
+		if n := taken() - before; n != 0 {
+			t.Errorf("%s: %d buffers, want 0", name, n)
+		}
+	}
+}
+
+// TestDropped: what the program dropped does not keep memory from data that
+// comes, even if the operation was the last one that it asked for.
+func TestDropped(t *testing.T) {
+	defer eager.Store(eager.Swap(false))
+	const total = 1 << 20
+	d := device.NewFake(device.Info{Name: "fake", Kind: device.CUDA, SM: 90, TotalMemory: total}, device.CapabilitiesOf(90))
+	t.Cleanup(func() { schedulers.Delete(d) })
+	func() {
+		buf, err := d.Alloc(total/4*3, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := FromBuffer(buf, dtype.Float32, total/16*3)
+		addFake(a, a)
+	}()
+	b := Ones(dtype.Float32, total/8).To(d)
+	if err := b.Err(); err != nil {
+		t.Error(err)
+	}
+	b.Free()
+}

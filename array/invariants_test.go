@@ -1,0 +1,374 @@
+package array
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"weak"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+)
+
+// checkInvariants fails the test where the records behind some arrays, or behind what
+// is pending on their devices, break a rule that the comments on node, contents, memory
+// and storage state. Nothing may run meanwhile.
+func checkInvariants(t testing.TB, arrays ...*Array) {
+	t.Helper()
+	of := map[*device.Device]*inspection{}
+	for _, a := range arrays {
+		if a.check() != nil {
+			continue
+		}
+		in := of[a.on()]
+		if in == nil {
+			in = &inspection{
+				sched: schedulerOf(a.on()), references: map[*contents]map[*Scope]int{}, nodes: map[*node]bool{}, memories: map[*memory]bool{},
+			}
+			of[a.on()] = in
+		}
+		in.arrays = append(in.arrays, a)
+	}
+	for _, in := range of {
+		for _, text := range in.run() {
+			t.Error(text)
+		}
+	}
+}
+
+// inspection is a walk over the records of one device.
+type inspection struct {
+	sched      *scheduler
+	arrays     []*Array
+	references map[*contents]map[*Scope]int // by pending and running nodes of a scope
+	nodes      map[*node]bool
+	memories   map[*memory]bool
+	broken     []string
+}
+
+func (in *inspection) run() []string {
+	s := in.sched
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.pending) > maxPending {
+		in.fail("%d nodes are listed, at most %d may be", len(s.pending), maxPending)
+	}
+	for _, n := range s.waiting() {
+		in.node(n)
+	}
+	for _, a := range in.arrays {
+		in.storage(a.st)
+	}
+	for c, by := range in.references {
+		in.readers(c, by)
+	}
+	for m := range in.memories {
+		in.log(m)
+	}
+	return in.broken
+}
+
+func (in *inspection) fail(format string, args ...any) {
+	in.broken = append(in.broken, fmt.Sprintf(format, args...))
+}
+
+// storage: one that can be read shows the newest version of its memory, and a fixed
+// one is stored.
+func (in *inspection) storage(st *storage) {
+	c := st.cur
+	in.contents(c)
+	if st.writing {
+		in.fail("a write is under way")
+	}
+	if st.check() != nil {
+		return
+	}
+	switch m := c.mem; {
+	case m == nil:
+		if st.fixed > 0 && c.state() != failed {
+			in.fail("a fixed storage is not stored, but in state %d", c.state())
+		}
+	case c.version != m.version || c.superseded:
+		in.fail("a storage shows version %d of %d", c.version, m.version)
+	case m.ended == nil && !m.current:
+		in.fail("a memory that a storage shows is not current")
+	}
+}
+
+// contents: it has a memory exactly when it is stored.
+func (in *inspection) contents(c *contents) {
+	if in.references[c] != nil {
+		return
+	}
+	in.references[c] = map[*Scope]int{}
+	if (c.mem != nil) != (c.state() == stored) {
+		in.fail("contents in state %d, memory %v", c.state(), c.mem != nil)
+	}
+	if c.node != nil {
+		in.node(c.node)
+		if c.node.out != c {
+			in.fail("the node of contents of %s computes others", c.node.name)
+		}
+	}
+	m := c.mem
+	if m == nil {
+		return
+	}
+	if !in.memories[m] {
+		in.memories[m] = true
+		for _, p := range m.olds {
+			if old := p.Value(); old != nil {
+				in.contents(old)
+			}
+		}
+	}
+	if c.version > m.version {
+		in.fail("version %d of a memory that has %d", c.version, m.version)
+	}
+	if m.ended != nil || !c.needed(0) {
+		return
+	}
+	if c.version != m.version || c.superseded {
+		if !slices.ContainsFunc(m.olds, func(p weak.Pointer[contents]) bool { return p.Value() == c }) {
+			in.fail("older contents, which are needed, are not listed")
+		}
+	}
+	if m.buf.Freed() {
+		in.fail("the buffer of contents that are needed was freed")
+	}
+}
+
+// node: it refers to operands exactly while it is pending or running.
+func (in *inspection) node(n *node) {
+	if in.nodes[n] {
+		return
+	}
+	in.nodes[n] = true
+	in.contents(n.out)
+	if n.state > running {
+		if n.n != 0 || n.more != nil || n.in[0].of != nil || n.in[1].of != nil || n.in[2].of != nil || n.run != nil {
+			in.fail("%s has ended in state %d and holds operands", n.name, n.state)
+		}
+		if (n.state == failed) != (n.err != nil) {
+			in.fail("%s is in state %d with the error %v", n.name, n.state, n.err)
+		}
+		return
+	}
+	if n.run == nil || n.args != nil {
+		in.fail("%s is in state %d and cannot run", n.name, n.state)
+	}
+	for i := range n.n {
+		of := n.operand(i).of
+		if of == nil {
+			in.fail("%s lacks operand %d", n.name, i)
+			continue
+		}
+		in.contents(of)
+		if !n.scope.isClosed() {
+			in.references[of][n.scope]++
+		}
+	}
+}
+
+// readers: contents count at least the nodes that refer to them.
+func (in *inspection) readers(c *contents, by map[*Scope]int) {
+	for s, n := range by {
+		counted := c.readers
+		if s != nil {
+			counted = 0
+			for _, r := range c.scoped {
+				if r.scope == s {
+					counted += r.n
+				}
+			}
+		}
+		if counted < n {
+			in.fail("%d nodes read contents of %s, which count %d", n, c.writer().name, counted)
+		}
+	}
+	if c.readers < 0 || slices.ContainsFunc(c.scoped, func(r scopedReaders) bool { return r.n < 0 }) {
+		in.fail("contents of %s count fewer than no readers", c.writer().name)
+	}
+}
+
+// log: the saved elements are in order, no more than the buffer, and there only where
+// older contents are needed. Contents that the collector has taken may not be known to
+// be gone.
+func (in *inspection) log(m *memory) {
+	last, sum := -1, int64(0)
+	for _, s := range m.log {
+		if s.version <= last || s.version >= m.version {
+			in.fail("version %d was saved after version %d, before version %d", s.version, last, m.version)
+		}
+		if s.buf.Freed() {
+			in.fail("saved elements of version %d were freed", s.version)
+		}
+		last = s.version
+		sum += s.buf.Size()
+	}
+	if sum != m.logged || sum > m.bytes() {
+		in.fail("%d bytes are saved, %d counted, of a memory of %d", sum, m.logged, m.bytes())
+	}
+	if m.pins != 0 || m.busy {
+		in.fail("%d uses of an idle memory, a write is under way: %v", m.pins, m.busy)
+	}
+	needed := false
+	for _, p := range m.olds {
+		old := p.Value()
+		needed = needed || old == nil || old.mem == m && old.needed(0)
+	}
+	if len(m.log) > 0 && !needed {
+		in.fail("%d pieces are saved for nobody", len(m.log))
+	}
+	if m.ended != nil && (m.current || len(m.log) > 0 || !m.buf.Freed()) {
+		in.fail("a freed memory is current: %v, has %d saved pieces", m.current, len(m.log))
+	}
+}
+
+// randomProgram runs steps on arrays of 4 rows and 3 columns whose elements are known,
+// and calls check after each.
+func randomProgram(t *testing.T, rng *rand.Rand, steps int, check func(all []*Array)) {
+	const rows, cols = 4, 3
+	type known struct {
+		a    *Array
+		want []float32
+	}
+	var all []known
+	add := func(a *Array, want []float32) { all = append(all, known{a, want}) }
+	mapped := func(x []float32, f func(v float32) float32) []float32 {
+		out := make([]float32, len(x))
+		for i, v := range x {
+			out[i] = f(v)
+		}
+		return out
+	}
+	source := func() {
+		data := make([]float32, rows*cols)
+		for i := range data {
+			data[i] = float32(rng.IntN(9))
+		}
+		a := FromSlice(slices.Clone(data), rows, cols)
+		if rng.IntN(4) == 0 {
+			_, err := a.Buffer()
+			must(t, err)
+		}
+		add(a, data)
+	}
+	source()
+	source()
+	for range steps {
+		x, y := &all[rng.IntN(len(all))], &all[rng.IntN(len(all))]
+		r := rng.IntN(rows)
+		row, rowWant := x.a.Slice(0, r, r+1), x.want[r*cols:(r+1)*cols]
+		switch rng.IntN(14) {
+		case 0:
+			source()
+		case 1, 2:
+			add(x.a.Add(1), mapped(x.want, func(v float32) float32 { return v + 1 }))
+		case 3:
+			out := slices.Clone(x.want)
+			for i, v := range y.want {
+				out[i] -= v
+			}
+			add(x.a.Sub(y.a), out)
+		case 4:
+			var sum []float32
+			for i := range rows {
+				s := float32(0)
+				for j := range cols {
+					s += x.want[i*cols+j]
+				}
+				sum = append(sum, s, s, s)
+			}
+			add(x.a.Sum(1).Reshape(rows, 1).BroadcastTo(rows, cols).Clone(), sum)
+		case 5:
+			add(row.Mul(0.5).Add(Zeros(dtype.Float32, rows, cols)), slices.Repeat(mapped(rowWant, func(v float32) float32 { return v / 2 }), rows))
+		case 6:
+			must(t, row.CopyFrom(7))
+			copy(rowWant, []float32{7, 7, 7})
+		case 7:
+			must(t, row.AddInPlace(y.a.Slice(0, 0, 1)))
+			first := slices.Clone(y.want[:cols])
+			for i := range rowWant {
+				rowWant[i] += first[i]
+			}
+		case 8:
+			must(t, x.a.MulInPlace(0.5))
+			copy(x.want, mapped(x.want, func(v float32) float32 { return v / 2 }))
+		case 9:
+			must(t, Into(x.a, y.a))
+			copy(x.want, y.want)
+		case 10:
+			must(t, x.a.Slice(1, 1, 2).CopyFrom(y.a.Slice(1, 0, 1)))
+			from := slices.Clone(y.want)
+			for i := range rows {
+				x.want[i*cols+1] = from[i*cols]
+			}
+		case 11:
+			must(t, Eval(x.a))
+		case 12:
+			wants(t, x.a, x.want...)
+		case 13:
+			if len(all) > 3 {
+				// What the program frees may be needed by steps: drop it, unless it stored.
+				i := rng.IntN(len(all))
+				all = slices.Delete(all, i, i+1)
+			}
+		}
+		var list []*Array
+		for _, k := range all {
+			list = append(list, k.a)
+		}
+		check(list)
+	}
+	for _, k := range all {
+		wants(t, k.a, k.want...)
+	}
+}
+
+// TestInvariants: the records keep their rules after every step of a program.
+func TestInvariants(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %#x", seed)
+	for i := range uint64(100) {
+		rng := rand.New(rand.NewPCG(seed, i))
+		randomProgram(t, rng, 60, func(all []*Array) { checkInvariants(t, all...) })
+		if t.Failed() {
+			t.Fatalf("program %d", i)
+		}
+	}
+}
+
+// TestInvariantsNotice: checkInvariants fails where a record breaks a rule.
+func TestInvariantsNotice(t *testing.T) {
+	defer eager.Store(eager.Swap(false))
+	for name, spoil := range map[string]func(x, z *Array){
+		"stored without memory": func(x, _ *Array) { x.st.cur.mem = nil },
+		"too few readers":       func(x, _ *Array) { x.st.cur.readers-- },
+		"lost operand":          func(_, z *Array) { z.node().in[0].of = nil },
+		"kept operand":          func(_, z *Array) { z.node().state = failed },
+		"old version":           func(x, _ *Array) { x.st.cur.version-- },
+		"log for nobody":        func(x, _ *Array) { x.st.cur.mem.olds = nil },
+		"log too large":         func(x, _ *Array) { x.st.cur.mem.logged++ },
+		"log out of order":      func(x, _ *Array) { x.st.cur.mem.log[0].version = 1 << 30 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := FromSlice([]float32{1, 2, 3, 4}, 2, 2)
+			before := x.Add(1)
+			must(t, x.Slice(0, 0, 1).CopyFrom(5))
+			z := x.Add(2)
+			checkInvariants(t, x, before, z)
+			spoil(x, z)
+			in := &inspection{
+				sched: schedulerOf(x.on()), references: map[*contents]map[*Scope]int{}, nodes: map[*node]bool{}, memories: map[*memory]bool{},
+				arrays: []*Array{x, before, z},
+			}
+			if len(in.run()) == 0 {
+				t.Error("nothing was noticed")
+			}
+			z.node().state = freed // it must not run
+			before.node().state = freed
+		})
+	}
+}
