@@ -182,6 +182,9 @@ func (w *write) prepare() error {
 			return err
 		}
 	}
+	if w.job != nil && !w.job.strided && !w.lay.IsDense() {
+		return w.aside()
+	}
 	if w.replaceable() && w.replaces() {
 		if w.fresh == nil {
 			return &unready{alloc: w.allocFresh}
