@@ -208,8 +208,9 @@ func (o *node) release() {
 	}
 }
 
-// refersTo counts the references of a node, and of its pending steps, to contents
-// that match.
+// refersTo counts the references of a node, and of the pending nodes among its
+// operands, to contents that match. An operand that is no step is pending where there
+// was no memory to store it.
 func (o *node) refersTo(match func(*contents) bool) int {
 	n := 0
 	for i := range o.n {
@@ -217,7 +218,7 @@ func (o *node) refersTo(match func(*contents) bool) int {
 		if match(in.of) {
 			n++
 		}
-		if s := in.pendingStep(); s != nil && !o.repeats(i) {
+		if s := in.of.node; s != nil && s.state <= running && !o.repeats(i) {
 			n += s.refersTo(match)
 		}
 	}
