@@ -269,6 +269,7 @@ func (n *node) result(s *device.Stream, dt dtype.DType, lay layout.Layout, steps
 	n.out.scope, r.st.scope, r.st.rec = n.scope, n.scope, n.rec
 	if eager.Load() {
 		_ = sched.start(n) // kept in the node, for whoever reads it
+		sched.listAgain(n)
 	} else {
 		sched.add(n)
 	}

@@ -232,8 +232,7 @@ func (w *world) settle() {
 	}
 }
 
-// starve has all allocations fail until restore, or until the first call that finds
-// this.
+// starve has allocations fail until restore, or until the first call that finds this.
 func (p *program) starve() {
 	p.limits = p.limits[:0]
 	for _, d := range p.Devices {
@@ -241,7 +240,11 @@ func (p *program) starve() {
 		if err := d.Trim(); err != nil {
 			p.fail("Trim: %v", err)
 		}
-		d.SetMemoryLimit(1)
+		limit := int64(1)
+		if p.rng.IntN(4) == 0 { // a few allocations succeed
+			limit = d.Pool().InUse + int64(64*p.rng.IntN(4)) + 1
+		}
+		d.SetMemoryLimit(limit)
 	}
 	p.starved = true
 }

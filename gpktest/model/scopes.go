@@ -79,6 +79,7 @@ func (p *program) useDead() {
 	if len(p.dead) == 0 {
 		return
 	}
+	p.restore()
 	x := p.dead[p.rng.IntN(len(p.dead))]
 	expects := func(text string, err error) {
 		if !errors.Is(err, gpk.ErrFreed) {
