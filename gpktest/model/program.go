@@ -161,6 +161,10 @@ func (p *program) one() {
 		{3, p.copies},
 		{2, p.line},
 		{1, p.fan},
+		{2, p.wide},
+		{3, p.burst},
+		{1, p.softmax},
+		{6, p.exchange},
 		{20, p.view},
 		{16, p.arithmetic},
 		{12, p.copyFrom},
@@ -207,7 +211,7 @@ func (p *program) finish() {
 		p.freeGraph()
 	}
 	for i, h := range slices.Clone(p.handles) {
-		if i%2 == 0 && !h.st.shared {
+		if i%2 == 0 && !h.st.shared && !h.st.lent {
 			h.a.Free()
 		}
 	}

@@ -60,7 +60,7 @@ func (p *program) collect() {
 
 func (p *program) free() {
 	p.restore()
-	if h := p.choose(func(h *handle) bool { return !h.st.shared }); h != nil {
+	if h := p.choose(func(h *handle) bool { return !h.st.shared && !h.st.lent }); h != nil {
 		p.freeHandle(h)
 	}
 }
@@ -145,7 +145,7 @@ func (p *program) own() {
 	if s == nil {
 		return
 	}
-	x := p.pick(func(h *handle) bool { return !h.st.shared })
+	x := p.pick(func(h *handle) bool { return !h.st.shared && !h.st.lent })
 	if x == nil {
 		return
 	}
