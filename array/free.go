@@ -57,7 +57,7 @@ var errNoMemory = errors.New("what it reads was freed before there was memory to
 // readerOf returns a pending node that reads contents, or any contents in a memory;
 // nil for none.
 func (s *scheduler) readerOf(c *contents, m *memory) *node {
-	for _, n := range s.waiting() {
+	for _, n := range append(s.waiting(s.outdated), s.waiting(s.pending)...) {
 		if n.out != c && n.refersTo(func(x *contents) bool { return x == c || m != nil && x.mem == m }) > 0 {
 			return n
 		}

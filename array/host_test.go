@@ -35,7 +35,7 @@ func addFake(a, b *Array) *Array {
 }
 
 // stubbed has the pending operation of an array run f instead.
-func stubbed(a *Array, f func(o *node, s *device.Stream, dst device.View) error) *Array {
+func stubbed(a *Array, f func(j *job, s *device.Stream, dst device.View) error) *Array {
 	s := schedulerOf(a.on())
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,8 +49,8 @@ func matMulFake(a, b *Array) *Array { return stubbed(matMul(a, b, nil), launchNo
 // sumFake is Sum of columns on a fake device: everything but the kernel library.
 func sumFake(a *Array) *Array { return stubbed(reduce(expr.Sum, a, []int{0}), launchNothing) }
 
-func launchNothing(o *node, s *device.Stream, dst device.View) error {
-	reads, writes := [2]*device.Buffer{o.in[0].view.Buffer, o.in[1].view.Buffer}, [1]*device.Buffer{dst.Buffer}
+func launchNothing(j *job, s *device.Stream, dst device.View) error {
+	reads, writes := [2]*device.Buffer{j.view(0).Buffer, j.view(1).Buffer}, [1]*device.Buffer{dst.Buffer}
 	return s.Device().LaunchWork(s, reads[:], writes[:], nothing{})
 }
 

@@ -54,7 +54,7 @@ func (in *inspection) run() []string {
 	if len(s.pending) > maxPending {
 		in.fail("%d nodes are listed, at most %d may be", len(s.pending), maxPending)
 	}
-	for _, n := range s.waiting() {
+	for _, n := range append(s.waiting(s.outdated), s.waiting(s.pending)...) {
 		in.node(n)
 	}
 	for _, a := range in.arrays {
@@ -147,7 +147,7 @@ func (in *inspection) node(n *node) {
 	in.nodes[n] = true
 	in.contents(n.out)
 	if n.state > running {
-		if n.n != 0 || n.more != nil || n.in[0].of != nil || n.in[1].of != nil || n.in[2].of != nil || n.run != nil {
+		if n.n != 0 || n.more != nil || n.in[0].of != nil || n.in[1].of != nil || n.run != nil {
 			in.fail("%s has ended in state %d and holds operands", n.name, n.state)
 		}
 		if (n.state == failed) != (n.err != nil) {
@@ -155,7 +155,7 @@ func (in *inspection) node(n *node) {
 		}
 		return
 	}
-	if n.run == nil || n.args != nil {
+	if n.run == nil {
 		in.fail("%s is in state %d and cannot run", n.name, n.state)
 	}
 	for i := range n.n {
@@ -171,13 +171,21 @@ func (in *inspection) node(n *node) {
 	}
 }
 
+// scopedOf lists the readers in scopes.
+func scopedOf(c *contents) []scopedReaders {
+	if c.more == nil {
+		return nil
+	}
+	return c.more.scoped
+}
+
 // readers: contents count at least the nodes that refer to them.
 func (in *inspection) readers(c *contents, by map[*Scope]int) {
 	for s, n := range by {
 		counted := c.readers
 		if s != nil {
 			counted = 0
-			for _, r := range c.scoped {
+			for _, r := range scopedOf(c) {
 				if r.scope == s {
 					counted += r.n
 				}
@@ -187,7 +195,7 @@ func (in *inspection) readers(c *contents, by map[*Scope]int) {
 			in.fail("%d nodes read contents of %s, which count %d", n, c.writer().name, counted)
 		}
 	}
-	if c.readers < 0 || slices.ContainsFunc(c.scoped, func(r scopedReaders) bool { return r.n < 0 }) {
+	if c.readers < 0 || slices.ContainsFunc(scopedOf(c), func(r scopedReaders) bool { return r.n < 0 }) {
 		in.fail("contents of %s count fewer than no readers", c.writer().name)
 	}
 }

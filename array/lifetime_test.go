@@ -160,7 +160,7 @@ type countedProduct struct {
 func countProduct(p *Array) *countedProduct {
 	c := &countedProduct{p: p}
 	run := p.node().run
-	stubbed(p, func(o *node, s *device.Stream, dst device.View) error {
+	stubbed(p, func(o *job, s *device.Stream, dst device.View) error {
 		c.own++
 		return run(o, s, dst)
 	})

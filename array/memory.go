@@ -61,8 +61,9 @@ func (m *memory) err() error {
 // lost reports whether some of the elements of a part have been overwritten since a
 // version.
 func (m *memory) lost(version int, p *part) bool {
-	for i := range m.log {
-		if m.log[i].version >= version && m.log[i].meets(p, &m.lay) {
+	from, _ := slices.BinarySearchFunc(m.log, version, func(s saved, v int) int { return s.version - v })
+	for i := range m.log[from:] {
+		if m.log[from+i].meets(p, &m.lay) {
 			return true
 		}
 	}

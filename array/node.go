@@ -187,8 +187,9 @@ func (o *node) release() {
 	o.in, o.more, o.n, o.run, o.depth = [2]operand{}, nil, 0, nil, 0
 }
 
-// refersTo counts the references of a node, and of its pending operands, to contents
-// that match.
+// refersTo counts the references of a node, and of the pending nodes among its
+// operands, to contents that match. An operand that is no step is pending where there
+// was no memory to store it.
 func (o *node) refersTo(match func(*contents) bool) int {
 	n := 0
 	for i := range o.n {
@@ -196,8 +197,8 @@ func (o *node) refersTo(match func(*contents) bool) int {
 		if match(in.of) {
 			n++
 		}
-		if x := in.of.node; x != nil && x.state <= running && !o.repeats(i) {
-			n += x.refersTo(match)
+		if s := in.of.node; s != nil && s.state <= running && !o.repeats(i) {
+			n += s.refersTo(match)
 		}
 	}
 	return n

@@ -27,9 +27,12 @@ type scheduler struct {
 	// The others are held weakly: what the program drops is not computed.
 	newest  *node
 	pending []weak.Pointer[node]
+	// Those of them that read what was overwritten since.
+	outdated []weak.Pointer[node]
+	room     int // of outdated, before those that are gone are dropped
 
 	reread map[site]bool // the lines whose intermediate results were read again
-	copied int64         // bytes that writes have saved
+	copied int64         // bytes that writes have saved, and that were rebuilt
 }
 
 // maxPending bounds the pending nodes of a device; beyond, the oldest starts.
@@ -63,23 +66,52 @@ func (n *node) waits() bool {
 	return n.state == pending && !n.consumed && !n.computed && !n.out.scope.isClosed() && (n.rec == nil || !n.rec.ended)
 }
 
-// add lists a pending node, and starts the oldest where there are too many. The mutex
-// is held.
+// add lists a pending node, and starts the oldest where there are too many. Nodes that
+// read what was overwritten since do not count: they wait until they are needed, as
+// what they read must be rebuilt. The mutex is held.
 func (s *scheduler) add(n *node) {
 	s.loosen()
 	s.newest = n
 	if len(s.pending) < maxPending {
 		return
 	}
-	if s.prune(); len(s.pending) < maxPending {
-		return
+	var oldest *node
+	s.pending = slices.DeleteFunc(s.pending, func(p weak.Pointer[node]) bool {
+		x := p.Value()
+		if x == nil || !x.waits() {
+			return true
+		}
+		if x.readsLost() {
+			s.outdated = append(s.outdated, p)
+			return true
+		}
+		if oldest == nil {
+			oldest = x
+		}
+		return false
+	})
+	if len(s.outdated) > s.room {
+		s.outdated = prune(s.outdated)
+		s.room = 2*len(s.outdated) + maxPending
 	}
-	for _, p := range s.pending {
-		if old := p.Value(); old != nil && old.waits() {
-			_ = s.start(old) // kept in the node, for whoever reads it
-			return
+	if len(s.pending) >= maxPending {
+		_ = s.start(oldest) // kept in the node, for whoever reads it
+	}
+}
+
+// readsLost reports whether a node, or a step of it, reads what was overwritten since.
+func (n *node) readsLost() bool {
+	for i := range n.n {
+		in := n.operand(i)
+		c := in.of
+		if m := c.mem; m != nil && c.version != m.version && m.lost(c.version, &part{in.view.Layout, in.view.DType}) {
+			return true
+		}
+		if step := in.pendingStep(); step != nil && !n.repeats(i) && step.readsLost() {
+			return true
 		}
 	}
+	return false
 }
 
 // loosen holds the newest node weakly, like the others. It reports whether there was
@@ -97,27 +129,23 @@ func (s *scheduler) loosen() bool {
 // listAgain lists a node that found no memory: while it ran, it may have been dropped
 // from the list. The mutex is held.
 func (s *scheduler) listAgain(n *node) {
-	if n.waits() && !slices.Contains(s.waiting(), n) {
+	if n.waits() && !slices.Contains(s.waiting(s.pending), n) {
 		s.pending = append(s.pending, weak.Make(n))
 	}
 }
 
-// prune forgets nodes that are gone or no longer wait. The mutex is held.
-func (s *scheduler) prune() {
-	kept := s.pending[:0]
-	for _, p := range s.pending {
-		if n := p.Value(); n != nil && n.waits() {
-			kept = append(kept, p)
-		}
-	}
-	clear(s.pending[len(kept):])
-	s.pending = kept
+// prune drops the nodes of a list that are gone or no longer wait. The mutex is held.
+func prune(list []weak.Pointer[node]) []weak.Pointer[node] {
+	return slices.DeleteFunc(list, func(p weak.Pointer[node]) bool {
+		n := p.Value()
+		return n == nil || !n.waits()
+	})
 }
 
-// waiting returns the listed nodes. The mutex is held.
-func (s *scheduler) waiting() []*node {
+// waiting returns the nodes of a list that wait, and the newest. The mutex is held.
+func (s *scheduler) waiting(list []weak.Pointer[node]) []*node {
 	var out []*node
-	for _, p := range s.pending {
+	for _, p := range list {
 		if n := p.Value(); n != nil && n.waits() {
 			out = append(out, n)
 		}
@@ -260,6 +288,7 @@ func (n *node) result(s *device.Stream, dt dtype.DType, lay layout.Layout, steps
 	n.out.scope, r.st.scope, r.st.rec = n.scope, n.scope, n.rec
 	if eager.Load() {
 		_ = sched.start(n) // kept in the node, for whoever reads it
+		sched.listAgain(n)
 	} else {
 		sched.add(n)
 	}

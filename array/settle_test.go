@@ -65,7 +65,7 @@ func TestStartStallsNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	started, proceed := make(chan struct{}), make(chan struct{})
-	slow := stubbed(x.Sum(0), func(o *node, s *device.Stream, dst device.View) error {
+	slow := stubbed(x.Sum(0), func(o *job, s *device.Stream, dst device.View) error {
 		close(started)
 		<-proceed
 		return runReduction(o, s, dst)

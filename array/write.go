@@ -185,6 +185,9 @@ func (w *write) prepare() error {
 			return err
 		}
 	}
+	if w.put == nil && !w.job.strided && !w.lay.IsDense() {
+		return w.aside()
+	}
 	if w.covers && w.replaceable() && w.replaces() {
 		if w.fresh == nil {
 			return &unready{alloc: w.allocFresh}
@@ -355,7 +358,7 @@ func (s *scheduler) cheaperReader(c *contents, own int, bytes int64) *node {
 	if len(c.mem.olds) > 0 || c.count() != own+1 {
 		return nil
 	}
-	for _, n := range s.waiting() {
+	for _, n := range s.waiting(s.pending) {
 		moved, reads := int64(n.lay.Size())*int64(n.dt.Size()), false
 		for i := range n.n {
 			in := n.operand(i)

@@ -165,6 +165,7 @@ func (p *program) replay() {
 	}
 	g := p.graphs[p.rng.IntN(len(p.graphs))]
 	if slices.ContainsFunc(g.fixed, func(st *store) bool { return !st.usable() }) {
+		p.restore()
 		p.say("%s.Replay() // of what was freed", g.name)
 		if err := g.g.Replay(); !errors.Is(err, gpk.ErrFreed) {
 			p.fail("Replay of %s, of what was freed: %v", g.name, err)

@@ -161,6 +161,10 @@ func (p *program) one() {
 		{3, p.copies},
 		{2, p.line},
 		{1, p.fan},
+		{2, p.wide},
+		{3, p.burst},
+		{1, p.softmax},
+		{6, p.exchange},
 		{20, p.view},
 		{16, p.arithmetic},
 		{12, p.copyFrom},
@@ -207,7 +211,7 @@ func (p *program) finish() {
 		p.freeGraph()
 	}
 	for i, h := range slices.Clone(p.handles) {
-		if i%2 == 0 && !h.st.shared {
+		if i%2 == 0 && !h.st.shared && !h.st.lent {
 			h.a.Free()
 		}
 	}
@@ -232,8 +236,7 @@ func (w *world) settle() {
 	}
 }
 
-// starve has all allocations fail until restore, or until the first call that finds
-// this.
+// starve has allocations fail until restore, or until the first call that finds this.
 func (p *program) starve() {
 	p.limits = p.limits[:0]
 	for _, d := range p.Devices {
@@ -241,7 +244,11 @@ func (p *program) starve() {
 		if err := d.Trim(); err != nil {
 			p.fail("Trim: %v", err)
 		}
-		d.SetMemoryLimit(1)
+		limit := int64(1)
+		if p.rng.IntN(4) == 0 { // a few allocations succeed
+			limit = d.Pool().InUse + int64(64*p.rng.IntN(4)) + 1
+		}
+		d.SetMemoryLimit(limit)
 	}
 	p.starved = true
 }

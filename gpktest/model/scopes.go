@@ -60,7 +60,7 @@ func (p *program) collect() {
 
 func (p *program) free() {
 	p.restore()
-	if h := p.choose(func(h *handle) bool { return !h.st.shared }); h != nil {
+	if h := p.choose(func(h *handle) bool { return !h.st.shared && !h.st.lent }); h != nil {
 		p.freeHandle(h)
 	}
 }
@@ -79,6 +79,7 @@ func (p *program) useDead() {
 	if len(p.dead) == 0 {
 		return
 	}
+	p.restore()
 	x := p.dead[p.rng.IntN(len(p.dead))]
 	expects := func(text string, err error) {
 		if !errors.Is(err, gpk.ErrFreed) {
@@ -144,7 +145,7 @@ func (p *program) own() {
 	if s == nil {
 		return
 	}
-	x := p.pick(func(h *handle) bool { return !h.st.shared })
+	x := p.pick(func(h *handle) bool { return !h.st.shared && !h.st.lent })
 	if x == nil {
 		return
 	}

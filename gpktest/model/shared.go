@@ -14,6 +14,9 @@ import (
 type shared struct {
 	read    []*handle
 	written []*locked
+
+	mu      sync.Mutex
+	offered []*handle // that a program hands to another
 }
 
 // locked is an array that every program reads and writes.

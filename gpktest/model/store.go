@@ -20,6 +20,7 @@ type store struct {
 	data []float64
 
 	shared bool // other programs have it too: it is read alone
+	lent   bool // another program has what was computed from it: it is not freed
 	bad    bool // it has failed: an index of Take was out of range
 	fixed  int  // writes go where it is
 	scope  *scope
@@ -219,7 +220,7 @@ func (p *program) drop() {
 	if h == nil {
 		h = p.handles[0]
 	}
-	if p.rng.IntN(3) == 0 && !h.st.shared {
+	if p.rng.IntN(3) == 0 && !h.st.shared && !h.st.lent {
 		p.freeHandle(h)
 		return
 	}
