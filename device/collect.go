@@ -30,9 +30,8 @@ const (
 	// so many.
 	collectorShare = 10
 
-	// mostCredit bounds the collector's time that a program saves up while it
-	// needs no collection. It also absorbs a collection that a busy machine has
-	// held up.
+	// mostCredit bounds the time beyond the next collection's that a program saves up
+	// for collections while it needs none.
 	mostCredit = 10 * time.Millisecond
 
 	// cleanupTime bounds the wait for cleanups before an out-of-memory error: on a
@@ -44,28 +43,40 @@ const (
 )
 
 // account is the time that collections may still take. A tenth of the time that
-// passes is credited, and what a collection costs is charged. The balance may
-// become negative: after a collection of 200 ms, nothing is left for two seconds.
+// passes is credited, and what a collection costs is charged.
 type account struct {
 	balance time.Duration
-	at      time.Time // the last credit; zero: none yet
+	at      time.Time        // the last credit; zero: none yet
+	costs   [2]time.Duration // of the last collections
 }
 
 func (a *account) credit(now time.Time) {
 	if a.at.IsZero() {
 		a.balance = mostCredit
 	} else {
-		a.balance = min(a.balance+now.Sub(a.at)/collectorShare, mostCredit)
+		a.balance = min(a.balance+now.Sub(a.at)/collectorShare, mostCredit+a.expected())
 	}
 	a.at = now
 }
+
+func (a *account) charge(cost time.Duration) {
+	a.balance -= cost
+	if a.costs[0] == 0 {
+		a.costs[0] = cost
+	}
+	a.costs[0], a.costs[1] = cost, a.costs[0]
+}
+
+// expected returns what the next collection is going to cost: the smaller of the last
+// two costs, as a busy machine may have held up one of them.
+func (a *account) expected() time.Duration { return min(a.costs[0], a.costs[1]) }
 
 // due reports whether the one-tenth rule allows a collection now.
 func (c *collector) due() bool {
 	c.head.Lock()
 	defer c.head.Unlock()
 	c.time.credit(c.now())
-	return c.time.balance >= 0
+	return c.time.balance >= c.time.expected()
 }
 
 // run returns when a collection has run that began after the call and its
@@ -90,7 +101,7 @@ func (c *collector) collect() {
 	c.head.Lock()
 	c.runs++
 	c.time.credit(c.now())
-	c.time.balance -= cost
+	c.time.charge(cost)
 	c.head.Unlock()
 }
 
