@@ -39,7 +39,7 @@ func (d *Device) Alloc(n int64, s *Stream) (*Buffer, error) {
 // collecting makes free, in this order.
 func (d *Device) block(size int64, s *Stream) (*block, error) {
 	for attempt := 0; ; attempt++ {
-		b, err := d.tryBlock(size, s, attempt == 0)
+		b, err := d.tryBlock(size, s, attempt == 0, true)
 		if b != nil || !errors.Is(err, ErrOutOfMemory) {
 			return b, err
 		}
@@ -64,23 +64,29 @@ func (d *Device) block(size int64, s *Stream) (*block, error) {
 	}
 }
 
-// tryBlock finds size bytes without waiting for anything. Where there is no
+// tryBlock finds size bytes without waiting for the device. Where there is no
 // room it answers ErrOutOfMemory, or the driver's error that wraps it. The first time
-// there is none above a watch's ceiling either.
-func (d *Device) tryBlock(size int64, s *Stream, first bool) (*block, error) {
+// there is none above a watch's ceiling either. It waits only where patient, and only
+// for a collection: see collectLater.
+func (d *Device) tryBlock(size int64, s *Stream, first, patient bool) (*block, error) {
 	d.mu.Lock()
 	if err := s.check(); err != nil {
 		d.mu.Unlock()
 		return nil, err
 	}
-	d.collectLater(size)
+	wait := d.collectLater(size)
 	b, err := d.reuse(size, s)
 	if b != nil || err != nil {
 		d.mu.Unlock()
 		return b, err
 	}
+	if wait != nil && patient {
+		d.awaitCollection(wait)
+		d.mu.Unlock()
+		return d.tryBlock(size, s, first, false)
+	}
 	t := &d.pool.traffic
-	room := d.pool.reserve(size, first)
+	born, room := d.pool.reserve(size, first)
 	if room {
 		t.calls++
 		t.coming += size
@@ -96,12 +102,12 @@ func (d *Device) tryBlock(size int64, s *Stream, first bool) (*block, error) {
 	t.over++
 	t.coming -= size
 	if err != nil {
-		d.pool.stats.InUse -= size
+		d.pool.unuse(size, born)
 		d.asked = answer{} // others have taken some
 		return nil, err
 	}
 	d.pool.stats.Allocs++
-	return &block{mem: mem, size: size, home: s}, nil
+	return &block{mem: mem, size: size, home: s, born: born}, nil
 }
 
 // reuse takes an idle block for s and has s wait for what others still do
@@ -121,7 +127,7 @@ func (d *Device) reuse(size int64, s *Stream) (*block, error) {
 	}
 	for _, u := range b.uses {
 		if err := d.order(s, u); err != nil {
-			d.pool.stats.InUse -= b.size
+			d.pool.unuse(b.size, b.born)
 			d.pool.shelve(b)
 			return nil, err
 		}
@@ -207,8 +213,9 @@ func (d *Device) Pool() PoolStats {
 	return d.pool.stats
 }
 
-// SetMemoryLimit bounds what the pool holds, in bytes; 0 stands for the
-// device's whole memory. A limit below what is in use holds for the requests
+// SetMemoryLimit bounds what the pool holds, in bytes. 0 stands for the default: a
+// GPU's whole memory; on the CPU, seven eighths of the machine's memory, or of what
+// its container may have. A limit below what is in use holds for the requests
 // that follow.
 func (d *Device) SetMemoryLimit(n int64) {
 	if d.Err() != nil {

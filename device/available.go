@@ -38,7 +38,7 @@ func (d *Device) Available() (int64, error) {
 	pool := &d.pool.stats
 	room := last.room - pool.InUse
 	if pool.Limit > 0 {
-		room = min(room, pool.Limit-pool.InUse)
+		room = min(room, pool.Limit-pool.InUse-pool.Exposed)
 	}
 	return max(room, 1), nil
 }

@@ -40,6 +40,7 @@ type allocation struct {
 	label   func() string
 	owner   any      // see SetOwner
 	capture *capture // the sequence in which it was allocated
+	exposed bool     // see Expose
 
 	prev, next *allocation // live ones
 	dropped    *allocation // next on the list of those dropped
@@ -155,7 +156,8 @@ func (b *Buffer) Addr() uint64 {
 
 // Ptr returns the address of the first byte on the CPU device, and nil on
 // others and for a buffer of no bytes. It is good for as long as the Buffer is
-// kept alive and not freed.
+// kept alive and not freed: afterwards the memory serves other buffers or is unmapped,
+// so that an access may end the program. See Expose.
 func (b *Buffer) Ptr() unsafe.Pointer {
 	if b.none() || b.a.dev.info.Kind != CPU {
 		return nil
@@ -269,6 +271,8 @@ func (d *Device) giveBack(a *allocation, g *garbage) {
 	case b == nil && a.release != nil:
 		g.foreign = append(g.foreign, a)
 	case b == nil:
+	case a.exposed:
+		d.pool.abandon(b)
 	case a.capture != nil && a.capture == b.home.capture:
 		a.capture.put(a) // in use by the graph to come
 	default:
@@ -298,7 +302,14 @@ func (a *allocation) pending(to []use) []use {
 func (d *Device) dispose(g garbage) {
 	// What cannot be freed is lost with its stream, whose error its next
 	// Synchronize reports.
-	_ = d.freeBlocks(g.blocks)
+	if d.info.Kind == CPU && totalSize(g.blocks) >= unmapBytes && d.unmapping.CompareAndSwap(false, true) {
+		go func() {
+			_ = d.freeBlocks(g.blocks)
+			d.unmapping.Store(false)
+		}()
+	} else {
+		_ = d.freeBlocks(g.blocks)
+	}
 	for _, a := range g.foreign {
 		d.settle(a)
 		a.release()

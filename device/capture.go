@@ -304,7 +304,7 @@ func (d *Device) release(g *graphState) error {
 				b.uses = append(b.uses, u)
 			}
 		}
-		d.pool.stats.InUse -= b.size
+		d.pool.unuse(b.size, b.born)
 		d.pool.shelve(b)
 	}
 	*g = graphState{closed: true}

@@ -8,90 +8,130 @@ import (
 )
 
 // collector runs Go's garbage collector, one collection at a time for all
-// devices of a system: it cannot see device memory, so the pools tell it when.
+// devices of a system. Go's collector cannot see device memory, so the pools
+// decide when it runs. Tests replace the three functions.
 type collector struct {
-	gc   func() // a whole collection, and the cleanups of what it found
-	mu   sync.Mutex
-	runs uint64 // complete ones
-	head sync.Mutex
+	gc     func() (cost time.Duration) // runs a whole collection
+	settle func(limit time.Duration)   // waits for the cleanups that a collection queued
+	now    func() time.Time
+
+	mu   sync.Mutex // held during a collection
+	head sync.Mutex // guards what follows
+	runs uint64     // complete collections
+	time account
 }
 
-func newCollector() *collector { return &collector{gc: collectGarbage} }
+func newCollector() *collector {
+	return &collector{gc: collectGarbage, settle: awaitCleanups, now: time.Now}
+}
 
-// run returns when a collection has run that began after the call.
-func (c *collector) run() {
+const (
+	// collectorShare is the part of the time that collections may take: one in
+	// so many.
+	collectorShare = 10
+
+	// mostCredit bounds the time beyond the next collection's that a program saves up
+	// for collections while it needs none.
+	mostCredit = 10 * time.Millisecond
+
+	// cleanupTime bounds the wait for cleanups before an out-of-memory error: on a
+	// busy machine they take their time, and somebody else's may hang.
+	cleanupTime = time.Second
+
+	// laterCleanupTime bounds the same wait after a collection in the background.
+	laterCleanupTime = 10 * time.Millisecond
+)
+
+// account is the time that collections may still take. A tenth of the time that
+// passes is credited, and what a collection costs is charged.
+type account struct {
+	balance time.Duration
+	at      time.Time        // the last credit; zero: none yet
+	costs   [2]time.Duration // of the last collections
+}
+
+func (a *account) credit(now time.Time) {
+	if a.at.IsZero() {
+		a.balance = mostCredit
+	} else {
+		a.balance = min(a.balance+now.Sub(a.at)/collectorShare, mostCredit+a.expected())
+	}
+	a.at = now
+}
+
+func (a *account) charge(cost time.Duration) {
+	a.balance -= cost
+	if a.costs[0] == 0 {
+		a.costs[0] = cost
+	}
+	a.costs[0], a.costs[1] = cost, a.costs[0]
+}
+
+// expected returns what the next collection is going to cost: the smaller of the last
+// two costs, as a busy machine may have held up one of them.
+func (a *account) expected() time.Duration { return min(a.costs[0], a.costs[1]) }
+
+// due reports whether the one-tenth rule allows a collection now.
+func (c *collector) due() bool {
+	c.head.Lock()
+	defer c.head.Unlock()
+	c.time.credit(c.now())
+	return c.time.balance >= c.time.expected()
+}
+
+// run returns when a collection has run that began after the call and its
+// cleanups have run, for which it waits no longer than limit.
+func (c *collector) run(limit time.Duration) {
+	c.collect()
+	c.settle(limit)
+}
+
+func (c *collector) collect() {
 	c.head.Lock()
 	asked := c.runs
 	c.head.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// The one that was under way when it was asked began too early; a second
-	// one that others waited for serves.
+	// The collection that was under way at the call began too early. A second one,
+	// which somebody else waited for, serves.
 	if c.runs >= asked+2 {
 		return
 	}
-	c.gc()
+	cost := c.gc()
 	c.head.Lock()
 	c.runs++
+	c.time.credit(c.now())
+	c.time.charge(cost)
 	c.head.Unlock()
 }
 
-// cleanupTime is how long a collection waits for cleanups at most: on a busy machine
-// they take their time, and somebody else's may hang.
-const cleanupTime = time.Second
-
-// collectGarbage runs a collection and gives the cleanups that it queued time
-// to run.
-func collectGarbage() {
+// collectGarbage runs a collection. Its cost is the time that it took, or the
+// processor time of it where that is less: a busy machine holds up even a
+// collection that has nothing to do.
+func collectGarbage() (cost time.Duration) {
+	used := []metrics.Sample{{Name: "/cpu/classes/gc/total:cpu-seconds"}}
+	metrics.Read(used)
+	before, begun := used[0].Value, time.Now()
 	runtime.GC()
+	cost = time.Since(begun)
+	metrics.Read(used)
+	if before.Kind() == metrics.KindFloat64 {
+		cost = min(cost, time.Duration((used[0].Value.Float64()-before.Float64())*1e9))
+	}
+	return cost
+}
+
+// awaitCleanups waits until the cleanups that are queued have run, or the limit
+// has passed.
+func awaitCleanups(limit time.Duration) {
 	samples := []metrics.Sample{{Name: "/gc/cleanups/queued:cleanups"}, {Name: "/gc/cleanups/executed:cleanups"}}
 	metrics.Read(samples)
 	if samples[0].Value.Kind() != metrics.KindUint64 {
 		return
 	}
 	queued := samples[0].Value.Uint64()
-	for begun := time.Now(); samples[1].Value.Uint64() < queued && time.Since(begun) < cleanupTime; {
+	for begun := time.Now(); samples[1].Value.Uint64() < queued && time.Since(begun) < limit; {
 		time.Sleep(20 * time.Microsecond)
 		metrics.Read(samples[1:])
 	}
-}
-
-// collection is when a device asks for the next one. Guarded by the device's
-// mutex.
-type collection struct {
-	running bool
-	left    int64 // bytes in use after the last one
-}
-
-// collectLater starts a collection in the background when, with size bytes
-// more, much was allocated since the last one and not freed: more than that
-// left, and more than an eighth of the limit. mu is held.
-func (d *Device) collectLater(size int64) {
-	c := &d.collect
-	inUse := d.pool.stats.InUse
-	c.left = min(c.left, inUse)
-	if c.running || inUse+size-c.left <= max(c.left, d.pool.stats.Limit/8) {
-		return
-	}
-	c.running = true
-	go func() {
-		d.collectNow()
-		d.mu.Lock()
-		c.running = false
-		d.mu.Unlock()
-	}()
-}
-
-// collectNow runs a collection, waits for it, gives back what it found, and
-// reports whether that was anything. mu is not held.
-func (d *Device) collectNow() (freed bool) {
-	d.mu.Lock()
-	before := d.pool.stats.InUse
-	d.mu.Unlock()
-	d.collector.run()
-	d.drain()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.collect.left = d.pool.stats.InUse
-	return d.pool.stats.InUse < before
 }

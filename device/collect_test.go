@@ -23,6 +23,7 @@ func TestCollectGarbageWaits(t *testing.T) {
 		done.Add(1)
 	})
 	collectGarbage()
+	awaitCleanups(cleanupTime)
 	if got := done.Load(); got != n {
 		t.Errorf("%d of %d cleanups had run", got, n)
 	}
@@ -30,6 +31,7 @@ func TestCollectGarbageWaits(t *testing.T) {
 	drop(1, func() { <-hang })
 	begun := time.Now()
 	collectGarbage()
+	awaitCleanups(cleanupTime)
 	if took := time.Since(begun); took < cleanupTime || took > time.Minute {
 		t.Errorf("a cleanup that hangs was waited for for %v", took)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"weak"
 
 	"github.com/gpk-go/gpk/cutlass"
@@ -26,7 +27,7 @@ type Device struct {
 
 	dropped   reclaimer
 	collector *collector
-	collect   collection
+	unmapping atomic.Bool // idle blocks are unmapped in the background
 
 	mu         sync.Mutex // guards what follows and the state of streams and allocations
 	pool       pool

@@ -39,6 +39,21 @@
 //
 // Memory comes from a pool that is ordered by streams: what is freed on a
 // stream serves the next request of that stream at once, though the GPU may
-// still be using it. Buffer.Free is the fast way back; a Buffer that is dropped
-// comes back after a garbage collection, which the pool itself asks for.
+// still be using it. The block that came back last is reused first. Buffer.Free is
+// the fast way back.
+//
+// A Buffer that is dropped comes back after a garbage collection. Go's collector does
+// not see the pool's memory, so the pool asks for collections: in the background, when
+// more bytes were allocated since the last one, and not freed, than it left alive, and
+// more than 64 MiB (on a GPU, 1/64 of its memory). A request for new memory waits for
+// the collection once half as much again was allocated. Collections take a tenth of
+// the time at most: where the program's own heap makes them slow, they are rarer, and
+// dropped Buffers take more memory. The rule ends where less than an eighth of the
+// limit is left, and a request that finds no room always collects first.
+//
+// The limit is GPK_MEMORY_LIMIT or SetMemoryLimit's, else a GPU's whole memory, and on
+// the CPU seven eighths of the machine's memory or of what its container may have.
+// The CPU's blocks from 256 KiB on come from the system and not from Go's heap, so
+// that GOMEMLIMIT and GOGC do not count them. Who gives a pointer into one to code
+// that does not keep the Buffer calls Buffer.Expose first.
 package device

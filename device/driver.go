@@ -16,8 +16,9 @@ type driver interface {
 // memory is a place on a device. host is the same place as a pointer, where
 // the processor can use it: it also keeps memory of Go alive.
 type memory struct {
-	addr uint64
-	host unsafe.Pointer
+	addr   uint64
+	host   unsafe.Pointer
+	mapped int64 // bytes that the CPU's backend maps; 0: memory of Go
 }
 
 // eventKind says what an event is for.

@@ -17,6 +17,9 @@ func NewFake(info Info, c Capabilities) *Device {
 // fakeBackend is the host's memory, and graphs that do nothing.
 type fakeBackend struct{ hostBackend }
 
+// alloc gives memory of Go, which goes with the device.
+func (*fakeBackend) alloc(n int64) (memory, error) { return heapMemory(n) }
+
 func (f *fakeBackend) next() (uint64, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

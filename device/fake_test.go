@@ -202,6 +202,7 @@ func cpu(t testing.TB, limit int64) *Device {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = d.Trim() }) // what the system has given, Go does not take back
 	return d
 }
 

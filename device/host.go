@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// hostBackend is the CPU as a device: memory of Go, and streams on which
-// everything is done at once. The zero value is ready.
+// hostBackend is the CPU as a device: memory of the system or of Go, and streams on
+// which everything is done at once. The zero value is ready.
 type hostBackend struct {
 	mu     sync.Mutex
 	last   uint64 // handle
@@ -22,6 +22,13 @@ const hostAlign = 64
 // largePages is the number of bytes from which memory is asked for in large
 // pages, where the system gives them to those who ask: as NumPy does.
 const largePages = 4 << 20
+
+// mapFrom is the number of bytes from which a block comes from the system and not
+// from Go's heap. Go's collector counts every block in its heap, idle ones too, waits
+// for the heap to double before it runs by itself, and gives the pages of a block
+// back while the pool still wants them. A smaller block costs less in the heap than
+// a mapping of its own.
+const mapFrom = 256 << 10
 
 func (*hostBackend) close() {}
 
@@ -52,9 +59,23 @@ func (*hostBackend) memory() (free, total int64, err error) {
 	return free, total, nil
 }
 
-// alloc gives memory of Go, which the pointer keeps alive. That of large
-// requests comes untouched from the system.
-func (*hostBackend) alloc(n int64) (m memory, err error) {
+func (*hostBackend) alloc(n int64) (memory, error) {
+	if canMap && n >= mapFrom {
+		return mapMemory(n)
+	}
+	return heapMemory(n)
+}
+
+// free unmaps memory of the system, and leaves memory of Go to the collector.
+func (*hostBackend) free(m memory) error {
+	if m.mapped == 0 {
+		return nil
+	}
+	return unmapMemory(m)
+}
+
+// heapMemory gives memory of Go, which the pointer keeps alive.
+func heapMemory(n int64) (m memory, err error) {
 	defer func() {
 		if recover() != nil { // more than the address space holds
 			err = fmt.Errorf("%w: %d bytes of the host's memory", ErrOutOfMemory, n)
@@ -69,11 +90,9 @@ func (*hostBackend) alloc(n int64) (m memory, err error) {
 	return memory{addr: uint64(uintptr(p)), host: p}, nil
 }
 
-// free leaves the memory to the garbage collector.
-func (*hostBackend) free(memory) error { return nil }
-
-func (h *hostBackend) allocHost(n int) (unsafe.Pointer, error) {
-	m, err := h.alloc(int64(n))
+// allocHost gives memory of Go: a user may keep the slice longer than he should.
+func (*hostBackend) allocHost(n int) (unsafe.Pointer, error) {
+	m, err := heapMemory(int64(n))
 	return m.host, err
 }
 

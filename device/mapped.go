@@ -16,55 +16,7 @@ func (d *Device) AllocMapped(n int64) (*Buffer, error) {
 	if !canMap || n <= 0 || n > maxBytes {
 		return d.Alloc(n, nil)
 	}
-	d.drain()
-	if err := d.reserveMapped(n); err != nil {
-		return nil, err
-	}
-	back := func() {
-		d.mu.Lock()
-		d.pool.stats.InUse -= n
-		d.mu.Unlock()
-	}
-	p, unmap, err := mapMemory(n)
-	if err != nil {
-		back()
-		return nil, d.outOfMemory(n, err)
-	}
-	return WrapHost(d, p, n, func() {
-		back()
-		if n < unmapBytes {
-			unmap()
-			return
-		}
-		go unmap()
-	})
-}
-
-// unmapBytes is from where on nobody waits until the system has taken pages back: it
-// takes as long as the first touch of them.
-const unmapBytes = 256 << 20
-
-// reserveMapped counts n bytes as in use, after idle memory was given back and
-// dropped buffers were collected where there is no room.
-func (d *Device) reserveMapped(n int64) error {
-	for attempt := range 5 {
-		if attempt > 1 { // cleanups of what was dropped may take a while
-			d.collectNow()
-		}
-		if attempt > 0 {
-			if err := d.Trim(); err != nil {
-				return err
-			}
-		}
-		d.mu.Lock()
-		d.collectLater(n)
-		room := d.pool.reserve(n, false)
-		d.mu.Unlock()
-		if room {
-			return nil
-		}
-	}
-	return d.outOfMemory(n, ErrOutOfMemory)
+	return d.allocOutside(n, mapMemory)
 }
 
 // spreadBytes is from where on several goroutines copy: one does not fill a

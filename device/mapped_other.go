@@ -1,11 +1,11 @@
-//go:build !linux
+//go:build !darwin && !dragonfly && !freebsd && !linux && !netbsd && !openbsd && !windows
 
 package device
 
-import "unsafe"
-
 const canMap = false
 
-func mapMemory(int64) (p unsafe.Pointer, unmap func(), err error) {
-	return nil, nil, errorf("memory is not mapped on this system")
+func mapMemory(int64) (memory, error) {
+	return memory{}, errorf("memory is not mapped on this system")
 }
+
+func unmapMemory(memory) error { return nil }

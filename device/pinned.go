@@ -60,7 +60,7 @@ func (d *Device) AllocPinned(n int) (b []byte, free func(), err error) {
 	if err := d.Err(); err != nil {
 		return nil, nil, err
 	}
-	if n < 0 || n > maxBytes {
+	if n < 0 || int64(n) > maxBytes {
 		return nil, nil, errorf("%d bytes of pinned memory", n)
 	}
 	if n == 0 {

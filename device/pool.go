@@ -5,10 +5,14 @@ type PoolStats struct {
 	InUse  int64  // bytes of live buffers
 	Cached int64  // bytes that are kept for reuse
 	Peak   int64  // the most that InUse has been
-	Limit  int64  // what InUse and Cached together never exceed
+	Limit  int64  // what InUse, Cached and Exposed together never exceed
 	Allocs uint64 // blocks asked of the driver
 	Reuses uint64 // requests served from blocks kept
 	Trims  uint64 // blocks given back to the driver
+
+	Exposed     int64  // bytes that are kept for good: see Buffer.Expose
+	Collections uint64 // garbage collections that the pool asked for
+	Waits       uint64 // requests that waited for one of them
 }
 
 // block is one piece of the driver's memory.
@@ -16,6 +20,7 @@ type block struct {
 	mem  memory
 	size int64
 	home *Stream // whose order it is reused in
+	born uint32  // collection.epoch when it was taken
 	uses []use   // work on other streams that home waits for before it is used again
 	on   *shelf  // where it lies, or lay last
 
@@ -40,7 +45,10 @@ type pool struct {
 	stats    PoolStats
 	fallback int64 // the limit where none is set: the device's memory
 	keep     int64 // the most that Cached may be
+	floor    int64 // the least bytes between two garbage collections
 	shared   bool  // the memory is the host's, which others need too
+
+	collect collection
 
 	shelves        map[shelfKey]*shelf
 	last           *shelf // that was used
@@ -68,17 +76,33 @@ func (p *pool) init(info Info, limit int64) {
 		p.fallback = unknownMemory
 	}
 	p.shared = info.Kind == CPU
+	if p.shared {
+		p.fallback -= p.fallback / hostReserve
+	}
 	p.setLimit(limit)
 }
 
-// setLimit sets the limit; n <= 0 means the device's memory.
+const (
+	// hostReserve is the part of the host's memory, one in so many, that the CPU's
+	// pool leaves by default to Go's heap, the system and other programs. With none
+	// left the system would end the program before it could return an
+	// *OutOfMemoryError.
+	hostReserve = 8
+
+	hostFloor = 64 << 20 // pool.floor of the CPU
+	gpuFloor  = 64       // pool.floor of a GPU is its memory divided by this
+)
+
+// setLimit sets the limit; n <= 0 means the default.
 func (p *pool) setLimit(n int64) {
 	if n <= 0 {
 		n = p.fallback
 	}
 	p.stats.Limit, p.keep = n, n
+	p.floor = min(n, p.fallback) / gpuFloor
 	if p.shared {
 		p.keep = max(n/8, min(n, 64<<20))
+		p.floor = min(hostFloor, n/8)
 	}
 }
 
@@ -91,7 +115,7 @@ func (p *pool) take(home *Stream, size int64) *block {
 	b := sh.blocks[len(sh.blocks)-1]
 	p.unshelve(b)
 	p.stats.Reuses++
-	p.use(size)
+	b.born = p.use(size)
 	return b
 }
 
@@ -110,28 +134,38 @@ func (p *pool) shelf(key shelfKey) *shelf {
 	return p.last
 }
 
-func (p *pool) use(size int64) {
+// use counts size bytes as in use. The result is for unuse.
+func (p *pool) use(size int64) (born uint32) {
 	p.stats.InUse += size
 	p.stats.Peak = max(p.stats.Peak, p.stats.InUse)
 	for _, w := range p.watches {
 		w.most = max(w.most, p.stats.InUse)
 		w.full = max(w.full, p.stats.InUse+p.stats.Cached)
 	}
+	return p.collect.add(size)
+}
+
+// unuse takes back what use counted.
+func (p *pool) unuse(size int64, born uint32) {
+	p.stats.InUse -= size
+	p.collect.remove(size, born)
 }
 
 // reserve counts size bytes as in use if the limit allows them, and, with idle blocks
 // that could be given back instead, the watches' ceilings.
-func (p *pool) reserve(size int64, first bool) bool {
+func (p *pool) reserve(size int64, first bool) (born uint32, ok bool) {
 	limit := p.stats.Limit
 	if first && p.stats.Cached > 0 {
 		limit = p.ceiling()
 	}
-	if p.stats.InUse+p.stats.Cached+size > limit {
-		return false
+	if p.held()+size > limit {
+		return 0, false
 	}
-	p.use(size)
-	return true
+	return p.use(size), true
 }
+
+// held returns the bytes that the limit counts.
+func (p *pool) held() int64 { return p.stats.InUse + p.stats.Cached + p.stats.Exposed }
 
 // ceiling is the limit, or the lowest of the watches' ceilings.
 func (p *pool) ceiling() int64 {
@@ -147,9 +181,18 @@ func (p *pool) ceiling() int64 {
 // put takes back a block that was in use. It returns blocks that are not to be
 // kept: the caller gives them to the driver.
 func (p *pool) put(b *block) (surplus []*block) {
-	p.stats.InUse -= b.size
+	p.unuse(b.size, b.born)
 	p.shelve(b)
 	return p.evict(func() bool { return p.stats.Cached > p.keep })
+}
+
+// abandon counts a block that was in use and is exposed: it is not reused. Memory of
+// Go's heap is left to Go's collector, other memory is kept for good.
+func (p *pool) abandon(b *block) {
+	p.unuse(b.size, b.born)
+	if b.mem.mapped > 0 || !p.shared {
+		p.stats.Exposed += b.size
+	}
 }
 
 func (p *pool) shelve(b *block) {
@@ -217,7 +260,7 @@ func (p *pool) evict(more func() bool) (out []*block) {
 // evictFor makes room for size more bytes.
 func (p *pool) evictFor(size int64) []*block {
 	most := p.ceiling()
-	return p.evict(func() bool { return p.stats.InUse+p.stats.Cached+size > most })
+	return p.evict(func() bool { return p.held()+size > most })
 }
 
 func (p *pool) evictAll() []*block { return p.evict(func() bool { return true }) }
@@ -238,6 +281,13 @@ func (p *pool) adopt(from, to *Stream) {
 		sh.gone, p.last = true, nil
 		delete(p.shelves, key)
 	}
+}
+
+func totalSize(blocks []*block) (n int64) {
+	for _, b := range blocks {
+		n += b.size
+	}
+	return n
 }
 
 func (b *block) captured() bool {

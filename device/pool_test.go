@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 	"unsafe"
 )
 
@@ -21,7 +22,7 @@ func TestPoolCounters(t *testing.T) {
 		}
 		got := d.Pool()
 		size := classOf(100_000)
-		want := PoolStats{Cached: size, Peak: size, Limit: 1 << 30, Allocs: 1, Reuses: 999}
+		want := PoolStats{Cached: size, Peak: size, Limit: d.Limit(), Allocs: 1, Reuses: 999}
 		if got != want {
 			t.Errorf("%+v, want %+v", got, want)
 		}
@@ -104,8 +105,12 @@ func TestLimit(t *testing.T) {
 		}
 		alloc(t, d, 900_000, nil).Free()
 		d.SetMemoryLimit(0)
-		if l := d.Pool().Limit; l != 1<<30 {
-			t.Errorf("the limit 0 means %d", l)
+		want := int64(1 << 30)
+		if d.Kind() == CPU {
+			want -= want / 8 // for Go's heap, the system and other programs
+		}
+		if l := d.Pool().Limit; l != want {
+			t.Errorf("the limit 0 means %d, want %d", l, want)
 		}
 		alloc(t, d, 2_000_000, nil).Free()
 	})
@@ -142,7 +147,7 @@ func TestTrimBeforeOutOfMemory(t *testing.T) {
 
 func TestOutOfMemoryError(t *testing.T) {
 	d, _ := gpu(t, 64<<20)
-	d.collector.gc = func() {}
+	d.collector.gc = func() time.Duration { return 0 }
 	var keep []*Buffer
 	for i := range 8 {
 		b := alloc(t, d, int64(i+1)<<20, nil)
@@ -184,7 +189,12 @@ func TestThousandOutOfMemoryErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if after := d.Pool(); after != before || b.bytes() != before.InUse {
+	after := d.Pool()
+	if after.Collections == before.Collections || after.Waits != before.Waits {
+		t.Errorf("%d collections, %d waits", after.Collections, after.Waits)
+	}
+	after.Collections, before.Collections = 0, 0
+	if after != before || b.bytes() != before.InUse {
 		t.Errorf("%+v, before %+v, and %d bytes at the driver", after, before, b.bytes())
 	}
 	keep.Free()
@@ -221,44 +231,6 @@ func TestDriverOutOfMemory(t *testing.T) {
 	}
 }
 
-func TestCollectionPolicy(t *testing.T) {
-	d, _ := gpu(t, 64<<20)
-	var runs atomic.Int64
-	hold := make(chan struct{})
-	d.collector.gc = func() { runs.Add(1); <-hold }
-	idle := func() bool { d.mu.Lock(); defer d.mu.Unlock(); return !d.collect.running }
-
-	for range 100 { // freed: nothing to find
-		alloc(t, d, 1<<20, nil).Free()
-	}
-	if n := runs.Load(); n != 0 {
-		t.Fatalf("%d collections although all was freed", n)
-	}
-	var live []*Buffer
-	for range 8 { // an eighth of the limit, but not more
-		live = append(live, alloc(t, d, 1<<20, nil))
-	}
-	if n := runs.Load(); n != 0 || !idle() {
-		t.Fatalf("%d collections within an eighth of the limit", n)
-	}
-	for range 4 { // one at a time, and nobody waits
-		live = append(live, alloc(t, d, 1<<20, nil))
-	}
-	eventually(t, "a collection", func() bool { return runs.Load() == 1 })
-	close(hold)
-	eventually(t, "its end", idle)
-	// 12 MiB were left: the next comes when 12 more are there.
-	for range 12 {
-		live = append(live, alloc(t, d, 1<<20, nil))
-	}
-	if n := runs.Load(); n != 1 || !idle() {
-		t.Errorf("%d collections before as much was allocated as was left", n)
-	}
-	live = append(live, alloc(t, d, 1<<20, nil))
-	eventually(t, "the second collection", func() bool { return runs.Load() == 2 && idle() })
-	runtime.KeepAlive(live)
-}
-
 // Dropped temporaries come back though nobody frees them, and the pool stays
 // within its limit.
 func TestDroppedTemporaries(t *testing.T) {
@@ -284,7 +256,7 @@ func TestDroppedTemporaries(t *testing.T) {
 }
 
 func TestCPUKeepsLittle(t *testing.T) {
-	d := cpu(t, 0) // 1 GiB: an eighth of it may be idle
+	d := cpu(t, 1<<30) // an eighth of it may be idle
 	for n := int64(1 << 20); n <= 40<<20; n += 2 << 20 {
 		alloc(t, d, n, nil).Free()
 		if c := d.Pool().Cached; c > 128<<20 {

@@ -1,6 +1,8 @@
 package device
 
 import (
+	"cmp"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -45,19 +47,24 @@ func (r *reclaimer) pushGraph(g *graphState) {
 
 // drain gives back what was dropped. mu is not held.
 func (d *Device) drain() {
-	r := &d.dropped
-	if !r.any.Load() {
-		return
+	if d.dropped.any.Load() {
+		d.dispose(d.reclaim())
 	}
+}
+
+// reclaim takes apart what was dropped. The caller disposes of the garbage. mu is
+// not held.
+func (d *Device) reclaim() (g garbage) {
+	r := &d.dropped
 	r.mu.Lock()
 	first, events, graphs := r.first, r.events, r.graphs
 	r.first, r.events, r.graphs = nil, nil, nil
 	r.any.Store(false)
 	r.mu.Unlock()
 
-	var g garbage
 	d.mu.Lock()
-	for a := first; a != nil; a = a.dropped {
+	defer d.mu.Unlock()
+	for _, a := range byAge(first) {
 		a.freed.Store(true)
 		d.giveBack(a, &g)
 	}
@@ -67,6 +74,15 @@ func (d *Device) drain() {
 	for _, x := range graphs {
 		_ = d.release(x)
 	}
-	d.mu.Unlock()
-	d.dispose(g)
+	return g
+}
+
+// byAge returns the allocations of a list, the oldest first: the youngest block, which
+// is the likeliest to be in a cache, then lies on top of its shelf.
+func byAge(first *allocation) (list []*allocation) {
+	for a := first; a != nil; a = a.dropped {
+		list = append(list, a)
+	}
+	slices.SortFunc(list, func(a, b *allocation) int { return cmp.Compare(a.id, b.id) })
+	return list
 }

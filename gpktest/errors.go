@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -31,7 +32,7 @@ func testErrors(t *testing.T, s *suite) {
 		"negative":       {gpk.Zeros(gpk.Float32, -1), gpk.ErrShape},
 		"negative slice": {gpk.FromSlice([]float32{}, -1, 0), gpk.ErrShape},
 		"overflow":       {gpk.Zeros(gpk.Float64, math.MaxInt/2, 3), gpk.ErrShape},
-		"overflow 2":     {gpk.Zeros(gpk.Int8, 1<<32, 1<<32), gpk.ErrShape},
+		"overflow 2":     {gpk.Zeros(gpk.Int8, 1<<(strconv.IntSize/2), 1<<(strconv.IntSize/2)), gpk.ErrShape},
 		"type":           {gpk.Zeros(gpk.DType(99), 2), gpk.ErrDType},
 		"inner":          {f(2, 3).MatMul(f(2, 3)), gpk.ErrShape},
 		"0-d product":    {f().MatMul(f(2)), gpk.ErrShape},

@@ -3,6 +3,7 @@ package gpktest
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -117,7 +118,7 @@ func testRefusals(t *testing.T, s *suite) {
 		{gpk.Int8, -129},
 		{gpk.Uint8, -1},
 		{gpk.Uint8, 256},
-		{gpk.Int32, 1 << 31},
+		{gpk.Int32, int64(1) << 31},
 		{gpk.Int64, uint64(1) << 63},
 		{gpk.Int64, 0x1p63},
 		{gpk.Int32, 0.5},
@@ -135,7 +136,7 @@ func testRefusals(t *testing.T, s *suite) {
 
 	// Axes that are not there, twice the same, and permutations that are none.
 	x, ix := ones[gpk.Float32], gpk.Zeros(gpk.Int64, 2)
-	for _, axis := range []int{2, -3, 1 << 40, -1 << 40} {
+	for _, axis := range []int{2, -3, math.MaxInt / 2, math.MinInt / 2} {
 		for op, f := range reductionMethods {
 			refused(name(op, axis), f(x, axis), gpk.ErrShape, op.String(), []int{2, 3})
 		}

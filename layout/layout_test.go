@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 )
 
@@ -38,7 +39,7 @@ func TestSize(t *testing.T) {
 		{[]int{3, 4}, 12, false},
 		{[]int{-1}, 0, true},
 		{[]int{math.MaxInt, 2}, 0, true},
-		{[]int{1 << 31, 1 << 31}, 0, true},
+		{[]int{1 << (strconv.IntSize/2 - 1), 1 << (strconv.IntSize/2 - 1)}, 0, true},
 		{[]int{math.MaxInt, 0}, 0, true},
 		{[]int{0, -3}, 0, true},
 	} {

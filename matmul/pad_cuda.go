@@ -35,7 +35,7 @@ func (p *padding) add(v device.View, m matrix, o operand, copies int, how prep) 
 		c.Lines, c.Length, c.Pitch = m.cols, m.rows, m.colStep
 		c.CopyLines, c.CopyLength = o.m.cols, o.m.rows
 	}
-	if c.Lines == 0 || c.Length == 0 || copies*c.CopyLines > mostPadded*16/(o.pitch*size) {
+	if c.Lines == 0 || c.Length == 0 || int64(copies*c.CopyLines) > mostPadded*16/int64(o.pitch*size) {
 		return false
 	}
 	p.dtype = v.DType

@@ -81,7 +81,7 @@ func PlanGram(c *Circuit, n, m int, d device.Info, o Options) (Plan, error) {
 }
 
 // mostSamples bounds what is planned, so that numbers of bytes are int64.
-const mostSamples = 1 << 40
+const mostSamples = min(1<<40, math.MaxInt/2)
 
 func planCircuit(c *Circuit, n, m int, d device.Info, o Options) (Plan, error) {
 	if err := o.check(); err != nil {

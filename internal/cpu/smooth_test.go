@@ -79,9 +79,9 @@ func TestSmooth32(t *testing.T) {
 				}
 			}
 			if *exhaustive {
-				for b := 0; b < 1<<32; b += n {
+				for b := int64(0); b < 1<<32; b += int64(n) {
 					for i := range x {
-						x[i] = math.Float32frombits(uint32(b + i))
+						x[i] = math.Float32frombits(uint32(b) + uint32(i))
 					}
 					try()
 				}

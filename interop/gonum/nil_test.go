@@ -3,6 +3,7 @@ package gonum
 import (
 	"errors"
 	"math"
+	"strconv"
 	"testing"
 
 	"github.com/gpk-go/gpk"
@@ -38,7 +39,7 @@ func TestTooLarge(t *testing.T) {
 		{sparse{1 << 22, 1 << 22}, gpk.ErrOutOfMemory},
 		{sparse{1 << 22, 1 << 22}.T(), gpk.ErrOutOfMemory},
 		{sparse{math.MaxInt, math.MaxInt}, gpk.ErrShape},
-		{sparse{1 << 32, 1 << 32}, gpk.ErrShape},
+		{sparse{1 << (strconv.IntSize / 2), 1 << (strconv.IntSize / 2)}, gpk.ErrShape},
 		{sparse{-1, 2}, gpk.ErrShape},
 		{mat.NewDiagDense(1<<21, make([]float64, 1<<21)), gpk.ErrOutOfMemory},
 	} {

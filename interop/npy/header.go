@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 
@@ -199,7 +200,7 @@ func parse(text string) (d description, err error) {
 		}
 	}
 	for _, n := range d.shape {
-		if d.size > 0 && n > (1<<62)/d.dt.Size()/d.size {
+		if d.size > 0 && n > (math.MaxInt/2+1)/d.dt.Size()/d.size {
 			return d, formatError("a shape of %v", d.shape)
 		}
 		d.size *= n

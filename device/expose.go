@@ -1,0 +1,45 @@
+package device
+
+// Expose declares that a pointer into the buffer's memory, such as a slice over Ptr,
+// has been given to code that does not keep the Buffer. From then on the memory is
+// never reused and never unmapped, not even after Free. Memory of Go's heap stays for
+// as long as something refers to it. Other memory of the pool stays until the program
+// ends: it counts in the pool's limit, after Free in PoolStats.Exposed. Memory that
+// costs nothing to expose comes from AllocExposed. Foreign memory (Wrap, WrapHost) is
+// its owner's, as before.
+func (b *Buffer) Expose() {
+	if b.none() {
+		return
+	}
+	d := b.a.dev
+	d.mu.Lock()
+	b.a.exposed = true
+	d.mu.Unlock()
+}
+
+// Exposable reports whether Expose keeps no memory longer than the program refers to
+// it: the bytes lie in Go's heap or are foreign memory, or there are none.
+func (b *Buffer) Exposable() bool {
+	if b.none() {
+		return true
+	}
+	a := b.a
+	return a.mem.mapped == 0 && (a.block == nil || a.dev.info.Kind == CPU)
+}
+
+// AllocExposed is Alloc for the CPU and for memory that is to be shown outside: its n
+// bytes lie in Go's heap, so that a slice over Ptr keeps them alive by itself, also
+// after the Buffer was freed or dropped. They count in the pool's limit for as long
+// as the Buffer is kept, and are never reused. They are zero.
+func (d *Device) AllocExposed(n int64) (*Buffer, error) {
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
+	if d.info.Kind != CPU {
+		return nil, errorf("memory of the host asked of %v", d)
+	}
+	if n <= 0 || n > maxBytes {
+		return d.Alloc(n, nil)
+	}
+	return d.allocOutside(n, heapMemory)
+}

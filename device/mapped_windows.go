@@ -1,0 +1,32 @@
+package device
+
+import (
+	"fmt"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+const canMap = true
+
+// mapMemory asks the system for n bytes of zeros.
+func mapMemory(n int64) (memory, error) {
+	if int64(int(n)) != n {
+		return memory{}, fmt.Errorf("%w: %d bytes of the host's memory", ErrOutOfMemory, n)
+	}
+	addr, err := windows.VirtualAlloc(0, uintptr(n), windows.MEM_RESERVE|windows.MEM_COMMIT, windows.PAGE_READWRITE)
+	if err != nil {
+		return memory{}, fmt.Errorf("%w: the system's answer to VirtualAlloc: %w", ErrOutOfMemory, err)
+	}
+	// The conversion by way of a pointer tells vet that addr is no pointer of Go's,
+	// which might move.
+	return memory{addr: uint64(addr), host: *(*unsafe.Pointer)(unsafe.Pointer(&addr)), mapped: n}, nil
+}
+
+// unmapMemory gives mapMemory's memory back.
+func unmapMemory(m memory) error {
+	if err := windows.VirtualFree(uintptr(m.host), 0, windows.MEM_RELEASE); err != nil {
+		return errorf("the system's answer to VirtualFree: %w", err)
+	}
+	return nil
+}
