@@ -1,0 +1,66 @@
+package array
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gpk-go/gpk/dtype"
+)
+
+// TestWritePendingInCapture: a captured sequence writes, in place, an array that was
+// pending when it began.
+func TestWritePendingInCapture(t *testing.T) {
+	done := make(chan error, 1)
+	go func() {
+		x, total := FromSlice([]float32{1, 2, 3}), Zeros(dtype.Float32, 3)
+		g, err := Capture([]*Array{x}, func(in []*Array) []*Array {
+			if err := total.AddInPlace(in[0]); err != nil {
+				t.Error(err)
+			}
+			return []*Array{in[0].Sum()}
+		})
+		if err == nil {
+			err = g.Replay()
+		}
+		if err == nil {
+			wants(t, total, 1, 2, 3)
+		}
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Fatal(err)
+		}
+	case <-time.After(5 * time.Second):
+		t.Fatal("AddInPlace waits for itself")
+	}
+}
+
+// TestKeptThenFreed: what was kept and then freed is no error of Close.
+func TestKeptThenFreed(t *testing.T) {
+	s := NewScope()
+	y := s.Keep(s.In(FromSlice([]float32{1, 2})).Add(1))
+	y.Free()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestIntoBackwards: an operation whose destination must be dense, into a whole array
+// seen backwards that takes a fresh buffer.
+func TestIntoBackwards(t *testing.T) {
+	x := FromSlice([]float32{1, 2, 3, 4}, 2, 2)
+	y := Zeros(dtype.Float32, 2)
+	reader := y.Add(5)
+	if err := Into(y.Flip(), x.Sum(1)); err != nil {
+		t.Error(err)
+	}
+	wants(t, y, 7, 3)
+	wants(t, reader, 5, 5)
+	sum := x.Sum(1)
+	if err := Into(sum.Flip(), sum); err != nil {
+		t.Error(err)
+	}
+	wants(t, sum, 7, 3)
+}
