@@ -144,9 +144,6 @@ func (p *script) into() {
 // free frees a variable and its views.
 func (p *script) free() {
 	x := p.pick(dtype.Invalid)
-	if slices.ContainsFunc(x.of.all, func(c *contents) bool { return c.kept != nil }) { // Close computes it
-		return
-	}
 	p.say("%s.Free()", x.name)
 	x.a.Free()
 	p.ended(x.of)
