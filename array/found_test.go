@@ -64,3 +64,24 @@ func TestIntoBackwards(t *testing.T) {
 	}
 	wants(t, sum, 7, 3)
 }
+
+// TestOutputReadInCapture: an output of a graph that an intermediate result of the
+// sequence reads. The first Replay has no old elements of it to keep.
+func TestOutputReadInCapture(t *testing.T) {
+	x := FromSlice([]float32{1, 2})
+	g, err := Capture([]*Array{x}, func(in []*Array) []*Array {
+		y := in[0].Add(1)
+		if err := Eval(y); err != nil {
+			t.Error(err)
+		}
+		return []*Array{y.Mul(in[0]).Sum(), y}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Replay(); err != nil {
+		t.Fatal(err)
+	}
+	wants(t, g.Outputs()[0], 8)
+	wants(t, g.Outputs()[1], 2, 3)
+}
