@@ -11,15 +11,19 @@
 // and is returned at the boundary: ToSlice, ToSliceInto, Item, FromSliceInto,
 // Into, Eval.
 //
-// What an operation took as its operand is not stored: asking for it later computes it
-// again. Where what it was made from was written or freed since, that is ErrStale, which
-// names both lines; Eval it, or use it, before the write:
+// An operation reads the contents that its operands have on its line. A write in place
+// gives an array, and all its views, new contents. It returns an error, and what was
+// computed from the old contents keeps its value:
 //
 //	y := x.Mul(2)
-//	z := y.Add(1)        // takes y
-//	x.AddInPlace(1)      // starts z first, and z alone
-//	gpk.ToSlice[float32](z)  // as if computed on its line
-//	gpk.ToSlice[float32](y)  // ErrStale; gpk.Eval(y) before the write keeps it
+//	z := y.Add(1)
+//	err := x.AddInPlace(1)   // an error of shape or type: nothing is written
+//	gpk.ToSlice[float32](z)  // reads the old x
+//	gpk.ToSlice[float32](y)  // so does y, an intermediate result that is computed again
+//
+// Free says that the program is done with an array and its views. An intermediate result
+// that was not stored and was computed from it is ErrFreed afterwards. A Scope frees
+// everything that was computed in it.
 //
 // # Devices
 //

@@ -150,7 +150,7 @@ func (in *inspection) node(n *node) {
 		if n.n != 0 || n.more != nil || n.in[0].of != nil || n.in[1].of != nil || n.run != nil {
 			in.fail("%s has ended in state %d and holds operands", n.name, n.state)
 		}
-		if (n.state == failed) != (n.err != nil) {
+		if (n.state >= failed) != (n.err != nil) {
 			in.fail("%s is in state %d with the error %v", n.name, n.state, n.err)
 		}
 		return

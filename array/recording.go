@@ -187,6 +187,8 @@ func (r *recording) graph(run *device.Graph, outs []*Array, onto *device.Stream)
 			continue // it was there before, and keeps what it holds
 		}
 		m := st.cur.mem
+		// Nodes of the sequence that were not computed do not count as readers of it.
+		st.cur = &contents{node: st.cur.node, origin: st.cur.origin, mem: m, version: st.cur.version}
 		st.rec, st.scope, st.fixed = nil, nil, st.fixed+1
 		m.scope, m.log, m.logged, m.olds = nil, nil, 0, nil
 		g.written = append(g.written, &place{to: &Array{st: st, stream: onto, dt: m.dt, lay: m.lay}, part: part{m.lay, m.dt}})

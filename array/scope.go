@@ -109,8 +109,8 @@ func (s *Scope) Own(a *Array) *Array {
 }
 
 // Keep takes an array, with all its storage, out of the scope: it outlives Close,
-// which computes it. It returns the array. Keep of an array that does not belong to
-// the scope is ErrUnsupported.
+// which computes it. It returns the array. Keep of an array of another scope is
+// ErrUnsupported, and one of no scope stays so.
 func (s *Scope) Keep(a *Array) *Array {
 	c := call{"Keep", here()}
 	if err := s.check(&c, a); err != nil {

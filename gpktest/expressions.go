@@ -37,8 +37,8 @@ func testExpressions(t *testing.T, s *suite) {
 		lazy := newScript(seed)
 		lazy.kinds = eager.kinds
 		lazy.run()
-		if len(lazy.results) != len(eager.results) {
-			t.Fatalf("seed %#x: %d results, %d of them eagerly", seed, len(lazy.results), len(eager.results))
+		if eager.err != nil || lazy.err != nil {
+			t.Fatalf("seed %#x: %v, eagerly %v\n%s", seed, lazy.err, eager.err, lazy.text)
 		}
 		for i, got := range lazy.results {
 			want := eager.results[i]

@@ -58,12 +58,12 @@ func testUserKernels(t *testing.T, s *suite) {
 			x[i], y[i] = s.rng.Float32(), s.rng.Float32()
 		}
 		a, b := gpk.FromSlice(x), gpk.FromSlice(y)
-		open := b.Add(a) // reads y as it is now
-		if err := axpy.Launch(gpk.LaunchOptions{}, float32(0.5), a, b, int64(n)); err != nil {
+		pending := b.Add(a) // reads y as it is now
+		if err := axpy.Launch(gpk.LaunchOptions{Written: []int{2}}, float32(0.5), a, b, int64(n)); err != nil {
 			t.Fatal(err)
 		}
 		got, err := gpk.ToSlice[float32](b)
-		before, err2 := gpk.ToSlice[float32](open)
+		before, err2 := gpk.ToSlice[float32](pending)
 		if err != nil || err2 != nil {
 			t.Fatal(err, err2)
 		}
@@ -73,7 +73,7 @@ func testUserKernels(t *testing.T, s *suite) {
 				t.Fatalf("axpy, n = %d: element %d is %v, want %v", n, i, got[i], want)
 			}
 			if want := y[i] + x[i]; before[i] != want {
-				t.Fatalf("what was open, n = %d: element %d is %v, want %v", n, i, before[i], want)
+				t.Fatalf("what was pending, n = %d: element %d is %v, want %v", n, i, before[i], want)
 			}
 		}
 	}
@@ -151,6 +151,8 @@ func testUserKernelErrors(t *testing.T, axpy *gpk.UserKernel) {
 		"size":       {axpy.Launch(gpk.LaunchOptions{}, float32(1), x, x, int32(12)), gpk.ErrDType},
 		"int":        {axpy.Launch(gpk.LaunchOptions{}, float32(1), x, x, 12), gpk.ErrDType},
 		"transposed": {axpy.Launch(gpk.LaunchOptions{}, float32(1), x.T(), x, int64(12)), gpk.ErrShape},
+		"written":    {axpy.Launch(gpk.LaunchOptions{Written: []int{4}}, float32(1), x, x, int64(12)), gpk.ErrShape},
+		"a number":   {axpy.Launch(gpk.LaunchOptions{Written: []int{0}}, float32(1), x, x, int64(12)), gpk.ErrUnsupported},
 		"freed":      {axpy.Launch(gpk.LaunchOptions{}, float32(1), freed, x, int64(4)), gpk.ErrFreed},
 		"block":      {axpy.Launch(gpk.LaunchOptions{Block: [3]int{1025}}, float32(1), x, x, int64(12)), gpk.ErrDevice},
 		"shared":     {axpy.Launch(gpk.LaunchOptions{SharedBytes: 1 << 20}, float32(1), x, x, int64(12)), gpk.ErrDevice},

@@ -21,6 +21,7 @@ type script struct {
 	scopes  []*scope // that are open, the newest last
 	opened  int
 	results []result
+	err     error // the first of what must not fail
 	text    string
 	kinds   []kind // of the variables, as they were made eagerly: an error has none
 }
@@ -54,9 +55,7 @@ func (p *script) add(v *variable) *variable {
 	v.name = fmt.Sprintf("v%d", len(p.vars))
 	if p.eager {
 		p.kinds = append(p.kinds, kind{v.a.DType(), v.a.Shape()})
-		if err := gpk.Eval(v.a); err != nil {
-			p.results = append(p.results, result{err: err})
-		}
+		p.check(gpk.Eval(v.a))
 	}
 	v.dt, v.shape = p.kinds[len(p.vars)].dt, p.kinds[len(p.vars)].shape
 	p.vars = append(p.vars, v)

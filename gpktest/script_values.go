@@ -214,10 +214,11 @@ func (p *script) scoped() {
 	}
 }
 
-// check notes an error.
+// check notes the error of what must not fail.
 func (p *script) check(err error) {
-	if err != nil {
-		p.results = append(p.results, result{err: err})
+	if err != nil && p.err == nil {
+		p.err = err
+		p.say("fails: %v", err)
 	}
 }
 

@@ -11,15 +11,14 @@
 //
 // What both sides of shared memory must know:
 //
-//   - A write on either side is seen by the other. gpk starts late: gpk.Eval what
-//     reads shared memory before gonum writes there, and what was to be written
-//     (gpk.Into, AddInPlace) before gonum reads.
+//   - The memory is fixed: gpk writes it where it is, and a write on either side is
+//     seen by the other. gpk does not see what gonum writes, and starts late: gpk.Eval
+//     what reads shared memory before gonum writes there.
 //   - Memory behind Share lives as long as the Array, its views and what was
 //     computed from them and has not started. Free of such an Array leaves
 //     gonum's memory as it is.
-//   - Memory behind View belongs to the Array. Keep that reachable
-//     (runtime.KeepAlive) and do not Free it while the matrix is in use: its
-//     memory would go to other arrays.
+//   - Memory behind View belongs to the Array, and never returns to gpk's pool: the
+//     matrix keeps its numbers when the Array is dropped or freed.
 //   - Nothing orders the goroutines of the two sides but the program.
 //
 // Element types do not change on the way: package mat has float64 and

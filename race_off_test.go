@@ -1,5 +1,0 @@
-//go:build !race
-
-package gpk_test
-
-const raceEnabled = false
