@@ -13,7 +13,7 @@ import (
 
 var (
 	steps  = flag.Int("model.steps", 0, "steps of each mode; 0: as many as -model.time allows")
-	length = flag.Duration("model.time", 500*time.Millisecond, "how long each mode runs")
+	length = flag.Duration("model.time", 300*time.Millisecond, "how long each mode runs")
 	seed   = flag.Uint64("model.seed", 0, "the first seed; 0: one of the clock")
 	most   = flag.Int("model.length", 300, "steps of a program")
 )
