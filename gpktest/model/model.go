@@ -167,7 +167,7 @@ func (w *world) round(seed uint64) bool {
 		shared.free()
 	}
 	for _, p := range failed {
-		w.t.Errorf("seed %d: %v\n%s", seed, p.failure, p.text(60))
+		w.t.Errorf("seed %d: %v\n%s", seed, p.failure, p.text(400))
 	}
 	if len(failed) > 0 {
 		return false

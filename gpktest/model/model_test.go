@@ -2,6 +2,7 @@ package model
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"testing"
@@ -12,7 +13,7 @@ import (
 
 var (
 	steps  = flag.Int("model.steps", 0, "steps of each mode; 0: as many as -model.time allows")
-	length = flag.Duration("model.time", 700*time.Millisecond, "how long each mode runs")
+	length = flag.Duration("model.time", 300*time.Millisecond, "how long each mode runs")
 	seed   = flag.Uint64("model.seed", 0, "the first seed; 0: one of the clock")
 	most   = flag.Int("model.length", 300, "steps of a program")
 )
@@ -45,9 +46,15 @@ func TestModelWithoutMemory(t *testing.T) {
 	Run(t, o)
 }
 
+func TestModelCollectedEachStep(t *testing.T) {
+	o := options(t)
+	o.CollectEachStep, o.Steps = true, *steps/20
+	Run(t, o)
+}
+
 func TestModelCollected(t *testing.T) {
 	o := options(t)
-	o.CollectEachStep, o.GCPercent, o.Steps = true, 1, *steps/20
+	o.GCPercent, o.Goroutines = 1, 2
 	Run(t, o)
 }
 
@@ -68,10 +75,13 @@ func TestModelEager(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := exec.Command(exe, append([]string{"-test.run=^TestModel"}, os.Args[1:]...)...)
-	c.Args = append(c.Args, "-test.run=^TestModel")
+	c := exec.Command(exe, "-test.v", "-test.run=^TestModel",
+		fmt.Sprintf("-model.steps=%d", *steps), fmt.Sprintf("-model.time=%v", *length),
+		fmt.Sprintf("-model.seed=%d", *seed), fmt.Sprintf("-model.length=%d", *most))
 	c.Env = append(os.Environ(), "GPK_EAGER=1")
-	if out, err := c.CombinedOutput(); err != nil {
-		t.Errorf("with GPK_EAGER=1: %v\n%s", err, out)
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Errorf("with GPK_EAGER=1: %v", err)
 	}
+	t.Logf("%s", out)
 }

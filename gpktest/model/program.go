@@ -81,7 +81,7 @@ func (p *program) note(format string, args ...any) {
 var errStuck = errors.New("stuck")
 
 // stuckAfter is how long a step may take.
-const stuckAfter = 20 * time.Second
+const stuckAfter = time.Minute
 
 // watch has the test end where a step takes too long.
 func (p *program) watch() (stop func()) {

@@ -188,6 +188,20 @@ func (p *program) keep() {
 	}
 }
 
+// mayBeLost reports whether an intermediate result may answer ErrFreed. There may be no
+// handle of it any more.
+func (st *store) mayBeLost() bool {
+	if st.stored || !st.used {
+		return false
+	}
+	for r := range st.reads {
+		if !r.usable() {
+			return true
+		}
+	}
+	return st.doubt
+}
+
 func (p *program) closeScope() {
 	s := p.open()
 	if s == nil {
@@ -196,7 +210,7 @@ func (p *program) closeScope() {
 	p.restore()
 	p.say("%s.Close()", s.name)
 	bad := slices.ContainsFunc(s.kept, func(st *store) bool { return st.bad })
-	lost := slices.ContainsFunc(s.kept, func(st *store) bool { return st.doubt })
+	lost := slices.ContainsFunc(s.kept, (*store).mayBeLost)
 	err := s.s.Close()
 	if err != nil && !(bad && errors.Is(err, gpk.ErrShape)) && !(lost && errors.Is(err, gpk.ErrFreed)) {
 		p.fail("Close of %s: %v", s.name, err)
@@ -205,7 +219,7 @@ func (p *program) closeScope() {
 		p.fail("a second Close of %s: %v", s.name, err)
 	}
 	for _, st := range s.kept {
-		if !st.doubt {
+		if !st.mayBeLost() {
 			st.keepsMemory()
 		}
 	}
