@@ -21,7 +21,7 @@ func (s *script) extreme() int {
 	case 253:
 		return math.MaxInt / 2
 	case 252:
-		return 1 << 31
+		return math.MaxInt32
 	default:
 		return b%17 - 8
 	}

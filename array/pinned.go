@@ -18,7 +18,7 @@ func Pinned[T dtype.Elem](n int) (s []T, free func(), err error) {
 	c := call{"Pinned", here()}
 	var zero T
 	size := int(unsafe.Sizeof(zero))
-	if n < 0 || n > maxPinned/size {
+	if n < 0 || int64(n) > maxPinned/int64(size) {
 		return nil, nil, c.fail(layout.Errorf("%d elements", n))
 	}
 	b, free, err := device.Default().AllocPinned(n * size)

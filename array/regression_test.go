@@ -56,6 +56,7 @@ func TestDroppedWholeReaders(t *testing.T) {
 		t.Errorf("%d bytes saved, %.2f times the rows'", n, float64(n)/rows)
 	}
 }
+
 // TestWritePendingInCapture: a captured sequence writes, in place, an array that was
 // pending when it began.
 func TestWritePendingInCapture(t *testing.T) {

@@ -125,18 +125,67 @@ func (a *Array) start() error {
 	return err
 }
 
-// fix has the array stored, and holds its memory where it is.
-func (a *Array) fix() (*device.Buffer, error) {
-	v, release, err := a.acquire()
-	if err != nil {
-		return nil, err
-	}
-	defer release()
+// fix has the array stored, and holds its memory where it is. On the CPU it is memory
+// that never returns to the pool, as a slice over it may outlive the array.
+func (a *Array) fix() (buf *device.Buffer, err error) {
 	s := schedulerOf(a.on())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a.st.fixed++
-	return v.Buffer, nil
+	err = s.ready(func() error {
+		if a.st.writing {
+			return &unready{}
+		}
+		c, err := a.contents(recordingOn(a.stream))
+		if err == nil {
+			err = c.err()
+		}
+		if err != nil {
+			return err
+		}
+		m := c.mem
+		switch {
+		case m == nil:
+			return &unready{node: c.node}
+		case m.busy:
+			return &unready{}
+		case a.on().Kind() == device.CPU && a.st.fixed == 0 && !m.buf.Exposable():
+			return &unready{alloc: func() error { return s.expose(a.st, c) }}
+		}
+		buf = m.buf
+		buf.Expose()
+		a.st.fixed++
+		return nil
+	})
+	return buf, err
+}
+
+// expose moves what a storage shows to memory that a slice may refer to. The mutex is
+// not held.
+func (s *scheduler) expose(st *storage, c *contents) error {
+	m := c.mem
+	buf, err := s.dev.AllocExposed(m.buf.Size())
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if st.cur != c || m.busy {
+		buf.Free()
+		return nil // something was faster: see again
+	}
+	m.pins++
+	s.mu.Unlock()
+	err = s.dev.Copy(buf, 0, m.buf, 0, m.buf.Size(), nil)
+	s.mu.Lock()
+	m.unpin()
+	if err != nil || st.cur != c || st.writing {
+		buf.Free()
+		return err
+	}
+	st.cur = &contents{mem: newMemory(buf, m.lay, m.dt), node: c.node, origin: c.origin, scope: c.scope}
+	st.scope.own(st.cur.mem)
+	c.supersede()
+	return nil
 }
 
 // owner is the storage of a buffer that more than one array may be made of.
