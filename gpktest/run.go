@@ -50,6 +50,7 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Contents", testContents},
 		{"Training", testTraining},
 		{"Locked", testLocked},
+		{"Model", testModel},
 		{"Scopes", testScopes},
 		{"ScopeErrors", testScopeErrors},
 		{"NoAxes", testNoAxes},

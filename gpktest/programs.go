@@ -1,0 +1,37 @@
+package gpktest
+
+import (
+	"flag"
+	"testing"
+	"time"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/gpktest/model"
+)
+
+// modelTime is how long each mode of the model runs.
+var modelTime = flag.Duration("gpktest.model", time.Second, "how long random programs run against plain slices, in each mode")
+
+// testModel runs random programs of operations, views, writes, scopes, graphs and
+// streams, with copies to the CPU and back, against a model of plain slices.
+func testModel(t *testing.T, s *suite) {
+	devices := []*device.Device{s.dev}
+	if s.dev.Kind() != device.CPU {
+		cpu, err := device.Open("cpu")
+		if err != nil {
+			t.Fatal(err)
+		}
+		devices = append(devices, cpu)
+	}
+	for name, o := range map[string]model.Options{
+		"one":        {},
+		"goroutines": {Goroutines: 4},
+		"starved":    {StarveEach: 7},
+		"collected":  {GCPercent: 1, Goroutines: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o.Devices, o.Seed, o.Time = devices, s.rng.Uint64(), *modelTime
+			model.Run(t, o)
+		})
+	}
+}
