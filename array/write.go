@@ -296,6 +296,14 @@ func (w *write) inPlace() error {
 		}
 		return &unready{node: w.old.node}
 	}
+	if m.err() == nil && m.buf.Doubtful() { // what the device will have found
+		return &unready{alloc: func() error {
+			if err := m.buf.Settled(); err != nil && !w.covers {
+				return err
+			}
+			return nil
+		}}
+	}
 	if err := m.err(); err != nil {
 		if !w.covers || isFreed(err) {
 			return w.old.blame(err)

@@ -50,7 +50,6 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Contents", testContents},
 		{"Training", testTraining},
 		{"Locked", testLocked},
-		{"Model", testModel},
 		{"Scopes", testScopes},
 		{"ScopeErrors", testScopeErrors},
 		{"NoAxes", testNoAxes},
@@ -98,6 +97,7 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Graphs", testGraphs},
 		{"UserKernels", testUserKernels},
 		{"Quantum", testQuantum},
+		{"Model", testModel}, // it leaves hundreds of kernels to be compiled
 		{"Sanitize", testSanitize},
 	} {
 		t.Run(c.name, func(t *testing.T) {
