@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"math/bits"
+	"sync"
 	"unsafe"
 )
 
@@ -39,7 +40,11 @@ func (r *reduction[A]) columns() {
 		return i/strips*inner.n + c, min(columnWidth, inner.n-c)
 	}
 	Parallel(outer*strips*groups, max(minPart/branch, 1), func(lo, hi int) {
-		s := new(columnWork[A])
+		s, ok := columnWorks.Get().(*columnWork[A])
+		if !ok { // none is there, or that of another type
+			s = new(columnWork[A])
+		}
+		defer columnWorks.Put(s)
 		s.lanes.kernels, s.chunks.kernels = &r.kernels, &r.kernels
 		for i := lo; i < hi; i++ {
 			first, width := place(i / groups)
@@ -72,6 +77,9 @@ type columnWork[A sum] struct {
 	rows          [chunkRows]terms[A]
 	lanes, chunks tower[A]
 }
+
+// columnWorks keeps scratch memory for the next reduction: a *columnWork of any type.
+var columnWorks sync.Pool
 
 // strip sums the elements lo … hi-1 of width sums that lie step bytes apart,
 // the first of them at p.

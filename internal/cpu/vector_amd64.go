@@ -172,6 +172,9 @@ func extreme32(vv, vs, rest func(dst, x, y unsafe.Pointer, n int)) binary {
 	number := func(dst, x, y unsafe.Pointer, n int) {
 		m := n &^ 15
 		vs(dst, x, y, m)
+		if m == n {
+			return // nothing may point behind the last element
+		}
 		var b [16]float32
 		for i := range b {
 			b[i] = *(*float32)(y)
@@ -182,6 +185,9 @@ func extreme32(vv, vs, rest func(dst, x, y unsafe.Pointer, n int)) binary {
 		vv: func(dst, x, y unsafe.Pointer, n int) {
 			m := n &^ 15
 			vv(dst, x, y, m)
+			if m == n {
+				return
+			}
 			rest(unsafe.Add(dst, 4*m), unsafe.Add(x, 4*m), unsafe.Add(y, 4*m), n-m)
 		},
 		vs: number,
