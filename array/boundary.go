@@ -69,7 +69,7 @@ func Item[T dtype.Elem](a *Array) (T, error) {
 
 func exact[T dtype.Elem](a *Array) error {
 	if want := dtype.Of[T](); want != a.dt {
-		return fmt.Errorf("%w: the elements are %v, not %v; Cast(gpk.%s) first", dtype.ErrDType, a.dt, want, goName(want))
+		return fmt.Errorf("%w: the elements are %v, not %v; Cast(gpk.%s) first", dtype.ErrDType, a.dt, want, want.GoName())
 	}
 	return nil
 }
