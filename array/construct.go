@@ -41,18 +41,7 @@ func fromBytes(where site, dt dtype.DType, data []byte, n int, shape []int) *Arr
 	if err != nil {
 		return failedArray(op.fail(err))
 	}
-	s := dev.DefaultStream()
-	buf, err := alloc(dev, int64(len(data)), s)
-	if err != nil {
-		return failedArray(op.fail(err))
-	}
-	if err := dev.CopyFromHost(buf, 0, data, s); err != nil {
-		buf.Free()
-		return failedArray(op.fail(err))
-	}
-	shape = op.shape[0].shape
-	label(buf, &op.call, shape, dt)
-	return storedArray(buf, dt, shape, s, op.call, "data from a Go slice")
+	return uploaded(op, dev.DefaultStream(), dt, data, op.shape[0].shape)
 }
 
 // source makes an open array on the default device out of nothing but a
@@ -175,14 +164,12 @@ func join(name string, where site, shapeOf func(axis int, shapes ...[]int) ([]in
 	if err := op.first(as...); err != nil {
 		return failedArray(err)
 	}
-	var err error
 	shapes, views := make([][]int, len(as)), slices.Clone(as)
 	for i, a := range as {
-		if shapes[i] = a.lay.Shape; err == nil {
-			err = sameType(as[0], a)
-		}
+		shapes[i] = a.lay.Shape
 	}
 	var shape []int
+	err := sameType(as...)
 	if err == nil {
 		shape, axis, err = shapeOf(axis, shapes...)
 	}
@@ -229,10 +216,12 @@ func sameDevice(as []*Array) error {
 	return nil
 }
 
-// sameType refuses two arrays of different type, naming the Cast that helps.
-func sameType(a, b *Array) error {
-	if a.dt != b.dt {
-		return fmt.Errorf("%w: %v and %v do not mix; Cast one, as with b.Cast(gpk.%s)", dtype.ErrDType, a.dt, b.dt, a.dt.GoName())
+// sameType refuses arrays of different type, naming the Cast that helps.
+func sameType(as ...*Array) error {
+	for _, b := range as[1:] {
+		if a := as[0]; a.dt != b.dt {
+			return fmt.Errorf("%w: %v and %v do not mix; Cast one, as with b.Cast(gpk.%s)", dtype.ErrDType, a.dt, b.dt, a.dt.GoName())
+		}
 	}
 	return nil
 }
