@@ -44,14 +44,13 @@ func fromBytes(where site, dt dtype.DType, data []byte, n int, shape []int) *Arr
 	return uploaded(op, dev.DefaultStream(), dt, data, op.shape[0].shape)
 }
 
-// source makes an open array on the default device out of nothing but a
-// function that fills it, whatever its strides where strided is set.
-func source(name string, where site, dt dtype.DType, shape []int, strided bool, fill func(s *device.Stream, dst device.View) error) *Array {
+// source makes an open array on the default device out of nothing but a function that
+// fills it, whatever its strides where strided is set. It fails where err is an error.
+func source(name string, where site, dt dtype.DType, shape []int, err error, strided bool, fill func(s *device.Stream, dst device.View) error) *Array {
 	shape = slices.Clone(shape)
 	op := newSource(name, where, dt, shape)
 	op.strided = strided
-	var err error
-	if !dt.Valid() {
+	if err == nil && !dt.Valid() {
 		err = fmt.Errorf("%w: %v", dtype.ErrDType, dt)
 	}
 	if err == nil {
@@ -72,7 +71,7 @@ func source(name string, where site, dt dtype.DType, shape []int, strided bool, 
 // Zeros returns an array of zeros (false for Bool) on the default device; no
 // shape makes it 0-d.
 func Zeros(dt dtype.DType, shape ...int) *Array {
-	return source("Zeros", here(), dt, shape, true, func(s *device.Stream, dst device.View) error {
+	return source("Zeros", here(), dt, shape, nil, true, func(s *device.Stream, dst device.View) error {
 		return ops.Fill(s, dst, ops.Scalar{})
 	})
 }
@@ -89,32 +88,25 @@ func Full(dt dtype.DType, value any, shape ...int) *Array {
 
 func full(name string, where site, dt dtype.DType, value any, shape []int) *Array {
 	x, err := constant(dt, value)
-	if err != nil {
-		return failedArray(newSource(name, where, dt, shape).fail(err))
-	}
-	return source(name, where, dt, shape, true, func(s *device.Stream, dst device.View) error { return ops.Fill(s, dst, x) })
+	return source(name, where, dt, shape, err, true, func(s *device.Stream, dst device.View) error { return ops.Fill(s, dst, x) })
 }
 
 // Eye returns the identity matrix of n rows.
 func Eye(dt dtype.DType, n int) *Array {
 	where := here()
 	one, err := constant(dt, 1)
-	if err != nil {
-		return failedArray(newSource("Eye", where, dt, []int{n, n}).fail(err))
-	}
-	return source("Eye", where, dt, []int{n, n}, true, func(s *device.Stream, dst device.View) error { return ops.Eye(s, dst, one) })
+	return source("Eye", where, dt, []int{n, n}, err, true, func(s *device.Stream, dst device.View) error { return ops.Eye(s, dst, one) })
 }
 
 // Arange returns 0, 1, … n-1, rounded to dt. An integer type that cannot hold n-1 is
 // ErrDType; floats overflow to Inf.
 func Arange(dt dtype.DType, n int) *Array {
 	where := here()
+	var err error
 	if n > 0 && !dt.IsFloat() && !dt.IsComplex() {
-		if _, err := constant(dt, n-1); err != nil {
-			return failedArray(newSource("Arange", where, dt, []int{n}).fail(err))
-		}
+		_, err = constant(dt, n-1)
 	}
-	return source("Arange", where, dt, []int{n}, false, func(s *device.Stream, dst device.View) error { return ops.Arange(s, dst, 0, 1) })
+	return source("Arange", where, dt, []int{n}, err, false, func(s *device.Stream, dst device.View) error { return ops.Arange(s, dst, 0, 1) })
 }
 
 // Linspace returns n numbers evenly spaced from lo to hi, both among them: lo + i
@@ -130,7 +122,7 @@ func Linspace(dt dtype.DType, lo, hi float64, n int) *Array {
 	if tooFar { // half as far, then twice: both are exact
 		lo, hi = lo/2, hi/2
 	}
-	a := source("Linspace", where, dtype.Float64, []int{n}, false, func(s *device.Stream, dst device.View) error {
+	a := source("Linspace", where, dtype.Float64, []int{n}, nil, false, func(s *device.Stream, dst device.View) error {
 		return ops.Linspace(s, dst, lo, hi)
 	})
 	if a.Err() != nil {

@@ -61,13 +61,10 @@ func (r *RNG) draw(name string, where site, dt dtype.DType, shape []int, err err
 	if err == nil && dt.Valid() {
 		n, err = layout.Size(shape)
 	}
-	if err != nil {
-		return failedArray(newSource(name, where, dt, shape).fail(err))
-	}
 	var first uint64
-	if dt.Valid() {
+	if err == nil && dt.Valid() {
 		blocks := ops.RandomBlocks(dt, n)
 		first = r.next.Add(blocks) - blocks
 	}
-	return source(name, where, dt, shape, false, func(s *device.Stream, dst device.View) error { return fill(s, dst, first) })
+	return source(name, where, dt, shape, err, false, func(s *device.Stream, dst device.View) error { return fill(s, dst, first) })
 }
