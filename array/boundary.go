@@ -16,16 +16,9 @@ import (
 // that of a broadcast array, which itself takes no memory: more than the machine has is
 // ErrOutOfMemory.
 func ToSlice[T dtype.Elem](a *Array) ([]T, error) {
-	return toSlice[T](newOp("ToSlice", here(), a), a)
-}
-
-// toSlice is ToSlice for the operation that errors name.
-func toSlice[T dtype.Elem](op *node, a *Array) ([]T, error) {
-	if err := op.first(a); err != nil {
+	op, err := ofType[T]("ToSlice", here(), a)
+	if err != nil {
 		return nil, err
-	}
-	if err := exact[T](a); err != nil {
-		return nil, op.fail(err)
 	}
 	if err := device.HostRoom(int64(a.NBytes())); err != nil {
 		return nil, op.fail(err)
@@ -37,12 +30,9 @@ func toSlice[T dtype.Elem](op *node, a *Array) ([]T, error) {
 // ToSliceInto waits and writes the elements in row-major order into dst,
 // whose length must be the array's size.
 func ToSliceInto[T dtype.Elem](dst []T, a *Array) error {
-	op := newOp("ToSliceInto", here(), a)
-	if err := op.first(a); err != nil {
+	op, err := ofType[T]("ToSliceInto", here(), a)
+	if err != nil {
 		return err
-	}
-	if err := exact[T](a); err != nil {
-		return op.fail(err)
 	}
 	if len(dst) != a.Size() {
 		return op.fail(layout.Errorf("a slice of %d for %d elements", len(dst), a.Size()))
@@ -53,25 +43,27 @@ func ToSliceInto[T dtype.Elem](dst []T, a *Array) error {
 // Item waits and returns the one element of an array of size 1.
 func Item[T dtype.Elem](a *Array) (T, error) {
 	var out [1]T
-	op := newOp("Item", here(), a)
-	if err := op.first(a); err != nil {
+	op, err := ofType[T]("Item", here(), a)
+	if err != nil {
 		return out[0], err
-	}
-	if err := exact[T](a); err != nil {
-		return out[0], op.fail(err)
 	}
 	if a.Size() != 1 {
 		return out[0], op.fail(layout.Errorf("%v has %d elements, not 1", a.lay.Shape, a.Size()))
 	}
-	err := read(op, bytesOf(out[:]), a)
+	err = read(op, bytesOf(out[:]), a)
 	return out[0], err
 }
 
-func exact[T dtype.Elem](a *Array) error {
-	if want := dtype.Of[T](); want != a.dt {
-		return fmt.Errorf("%w: the elements are %v, not %v; Cast(gpk.%s) first", dtype.ErrDType, a.dt, want, goName(want))
+// ofType begins an operation on an array whose elements must be of type T.
+func ofType[T dtype.Elem](name string, where site, a *Array) (*node, error) {
+	op := newOp(name, where, a)
+	if err := op.first(a); err != nil {
+		return op, err
 	}
-	return nil
+	if want := dtype.Of[T](); want != a.dt {
+		return op, op.fail(fmt.Errorf("%w: the elements are %v, not %v; Cast(gpk.%s) first", dtype.ErrDType, a.dt, want, want.GoName()))
+	}
+	return op, nil
 }
 
 // read copies the elements to the host, through a dense copy where they do
@@ -161,12 +153,9 @@ func Eval(as ...*Array) error {
 // FromSliceInto copies data, in row-major order, into the array's memory. data
 // may be reused when it returns.
 func FromSliceInto[T dtype.Elem](dst *Array, data []T) error {
-	op := newOp("FromSliceInto", here(), dst)
-	if err := op.first(dst); err != nil {
+	op, err := ofType[T]("FromSliceInto", here(), dst)
+	if err != nil {
 		return err
-	}
-	if err := exact[T](dst); err != nil {
-		return op.fail(err)
 	}
 	if err := unwaited(op, dst.stream); err != nil {
 		return err
@@ -181,7 +170,7 @@ func FromSliceInto[T dtype.Elem](dst *Array, data []T) error {
 		if err := dst.usable(); err != nil {
 			return op.fail(err)
 		}
-		tmp := moved(op, dst, bytesOf(data))
+		tmp := uploaded(op, dst.stream, dst.dt, bytesOf(data), slices.Clone(dst.lay.Shape))
 		if tmp.err != nil {
 			return tmp.err
 		}
@@ -193,15 +182,16 @@ func FromSliceInto[T dtype.Elem](dst *Array, data []T) error {
 	return op.wrap(w.do())
 }
 
-// moved is host data as a dense array like a.
-func moved(op *node, a *Array, data []byte) *Array {
-	buf, err := alloc(a.on(), int64(len(data)), a.stream)
+// uploaded is host data as a dense array of a shape, which is kept.
+func uploaded(op *node, s *device.Stream, dt dtype.DType, data []byte, shape []int) *Array {
+	buf, err := alloc(s.Device(), int64(len(data)), s)
 	if err != nil {
 		return failedArray(op.fail(err))
 	}
-	if err := a.on().CopyFromHost(buf, 0, data, a.stream); err != nil {
+	if err := s.Device().CopyFromHost(buf, 0, data, s); err != nil {
 		buf.Free()
 		return failedArray(op.fail(err))
 	}
-	return storedArray(buf, a.dt, slices.Clone(a.lay.Shape), a.stream, op.call, "data from a Go slice")
+	label(buf, &op.call, shape, dt)
+	return storedArray(buf, dt, shape, s, op.call, "data from a Go slice")
 }

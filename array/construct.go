@@ -41,28 +41,16 @@ func fromBytes(where site, dt dtype.DType, data []byte, n int, shape []int) *Arr
 	if err != nil {
 		return failedArray(op.fail(err))
 	}
-	s := dev.DefaultStream()
-	buf, err := alloc(dev, int64(len(data)), s)
-	if err != nil {
-		return failedArray(op.fail(err))
-	}
-	if err := dev.CopyFromHost(buf, 0, data, s); err != nil {
-		buf.Free()
-		return failedArray(op.fail(err))
-	}
-	shape = op.shape[0].shape
-	label(buf, &op.call, shape, dt)
-	return storedArray(buf, dt, shape, s, op.call, "data from a Go slice")
+	return uploaded(op, dev.DefaultStream(), dt, data, op.shape[0].shape)
 }
 
-// source makes an open array on the default device out of nothing but a
-// function that fills it, whatever its strides where strided is set.
-func source(name string, where site, dt dtype.DType, shape []int, strided bool, fill func(s *device.Stream, dst device.View) error) *Array {
+// source makes an open array on the default device out of nothing but a function that
+// fills it, whatever its strides where strided is set. It fails where err is an error.
+func source(name string, where site, dt dtype.DType, shape []int, err error, strided bool, fill func(s *device.Stream, dst device.View) error) *Array {
 	shape = slices.Clone(shape)
 	op := newSource(name, where, dt, shape)
 	op.strided = strided
-	var err error
-	if !dt.Valid() {
+	if err == nil && !dt.Valid() {
 		err = fmt.Errorf("%w: %v", dtype.ErrDType, dt)
 	}
 	if err == nil {
@@ -83,7 +71,7 @@ func source(name string, where site, dt dtype.DType, shape []int, strided bool, 
 // Zeros returns an array of zeros (false for Bool) on the default device; no
 // shape makes it 0-d.
 func Zeros(dt dtype.DType, shape ...int) *Array {
-	return source("Zeros", here(), dt, shape, true, func(s *device.Stream, dst device.View) error {
+	return source("Zeros", here(), dt, shape, nil, true, func(s *device.Stream, dst device.View) error {
 		return ops.Fill(s, dst, ops.Scalar{})
 	})
 }
@@ -100,42 +88,25 @@ func Full(dt dtype.DType, value any, shape ...int) *Array {
 
 func full(name string, where site, dt dtype.DType, value any, shape []int) *Array {
 	x, err := constant(dt, value)
-	if err != nil {
-		return failedArray(newSource(name, where, dt, shape).fail(err))
-	}
-	return source(name, where, dt, shape, true, func(s *device.Stream, dst device.View) error { return ops.Fill(s, dst, x) })
+	return source(name, where, dt, shape, err, true, func(s *device.Stream, dst device.View) error { return ops.Fill(s, dst, x) })
 }
 
 // Eye returns the identity matrix of n rows.
 func Eye(dt dtype.DType, n int) *Array {
 	where := here()
 	one, err := constant(dt, 1)
-	if err != nil {
-		return failedArray(newSource("Eye", where, dt, []int{n, n}).fail(err))
-	}
-	return source("Eye", where, dt, []int{n, n}, true, func(s *device.Stream, dst device.View) error {
-		if err := ops.Fill(s, dst, ops.Scalar{}); err != nil {
-			return err
-		}
-		diagonal := dst
-		l := dst.Layout
-		diagonal.Layout = layout.Layout{Shape: []int{n}, Strides: []int{l.Strides[0] + l.Strides[1]}, Offset: l.Offset}
-		return ops.Fill(s, diagonal, one)
-	})
+	return source("Eye", where, dt, []int{n, n}, err, true, func(s *device.Stream, dst device.View) error { return ops.Eye(s, dst, one) })
 }
 
 // Arange returns 0, 1, … n-1, rounded to dt. An integer type that cannot hold n-1 is
 // ErrDType; floats overflow to Inf.
 func Arange(dt dtype.DType, n int) *Array {
 	where := here()
+	var err error
 	if n > 0 && !dt.IsFloat() && !dt.IsComplex() {
-		if _, err := constant(dt, n-1); err != nil {
-			return failedArray(newSource("Arange", where, dt, []int{n}).fail(err))
-		}
+		_, err = constant(dt, n-1)
 	}
-	return source("Arange", where, dt, []int{n}, false, func(s *device.Stream, dst device.View) error {
-		return ops.Arange(s, dst, 0, 1)
-	})
+	return source("Arange", where, dt, []int{n}, err, false, func(s *device.Stream, dst device.View) error { return ops.Arange(s, dst, 0, 1) })
 }
 
 // Linspace returns n numbers evenly spaced from lo to hi, both among them: lo + i
@@ -144,30 +115,15 @@ func Arange(dt dtype.DType, n int) *Array {
 // that of both ends; one number is lo.
 func Linspace(dt dtype.DType, lo, hi float64, n int) *Array {
 	where := here()
-	if !dt.Valid() {
-		return failedArray(newSource("Linspace", where, dt, []int{n}).fail(fmt.Errorf("%w: %v", dtype.ErrDType, dt)))
-	}
-	if err := holdsEnds(dt, lo, hi, n); err != nil {
+	if err := ops.LinspaceBounds(dt, lo, hi, n); err != nil {
 		return failedArray(newSource("Linspace", where, dt, []int{n}).fail(err))
 	}
-	tooFar, step := n > 1 && math.IsInf(hi-lo, 0), 0.0
+	tooFar := n > 1 && math.IsInf(hi-lo, 0)
 	if tooFar { // half as far, then twice: both are exact
 		lo, hi = lo/2, hi/2
 	}
-	if n > 1 {
-		step = (hi - lo) / float64(n-1)
-	}
-	a := source("Linspace", where, dtype.Float64, []int{n}, false, func(s *device.Stream, dst device.View) error {
-		if err := ops.Arange(s, dst, lo, step); err != nil || n < 2 {
-			return err
-		}
-		last := dst
-		last.Layout = layout.Layout{Shape: []int{1}, Strides: []int{1}, Offset: dst.Layout.Offset + n - 1}
-		x, err := constant(dtype.Float64, hi)
-		if err != nil {
-			return err
-		}
-		return ops.Fill(s, last, x)
+	a := source("Linspace", where, dtype.Float64, []int{n}, nil, false, func(s *device.Stream, dst device.View) error {
+		return ops.Linspace(s, dst, lo, hi)
 	})
 	if a.Err() != nil {
 		return a
@@ -184,84 +140,54 @@ func Linspace(dt dtype.DType, lo, hi float64, n int) *Array {
 	return a
 }
 
-// holdsEnds refuses ends of Linspace that an integer type does not hold.
-func holdsEnds(dt dtype.DType, lo, hi float64, n int) error {
-	if !dt.IsInteger() || n < 1 {
-		return nil
-	}
-	ends := [2]float64{lo, hi}
-	for _, end := range ends[:min(n, 2)] {
-		if _, err := constant(dt, math.Floor(end)); err != nil {
-			return fmt.Errorf("%w: %v does not hold the numbers from %v to %v", dtype.ErrDType, dt, lo, hi)
-		}
-	}
-	return nil
-}
-
 // Concat joins arrays of one type along an axis, along which alone their
 // lengths may differ.
 func Concat(axis int, as ...*Array) *Array {
-	op := newOp("Concat", here(), as...)
+	return join("Concat", here(), layout.Concat, axis, as)
+}
+
+// join copies arrays behind each other along an axis. shapeOf returns the shape of the
+// result and that axis. Where the result has more axes, the axis is new.
+func join(name string, where site, shapeOf func(axis int, shapes ...[]int) ([]int, int, error), axis int, as []*Array) *Array {
+	op := newOp(name, where, as...)
 	if len(as) == 0 {
 		return failedArray(op.fail(layout.Errorf("no arrays to join")))
 	}
 	if err := op.first(as...); err != nil {
 		return failedArray(err)
 	}
-	ax, err := layout.Axis(axis, as[0].NDim())
+	shapes, views := make([][]int, len(as)), slices.Clone(as)
+	for i, a := range as {
+		shapes[i] = a.lay.Shape
+	}
+	var shape []int
+	err := sameType(as...)
+	if err == nil {
+		shape, axis, err = shapeOf(axis, shapes...)
+	}
+	if err == nil {
+		err = sameDevice(as)
+	}
+	for i, a := range as {
+		if err == nil && len(shape) > a.NDim() {
+			var lay layout.Layout
+			lay, err = a.lay.Unsqueeze(axis)
+			views[i] = a.with(lay)
+		}
+	}
 	if err != nil {
 		return failedArray(op.fail(err))
 	}
-	shape := as[0].Shape()
-	for _, a := range as[1:] {
-		if err := sameType(as[0], a); err != nil {
-			return failedArray(op.fail(err))
+	op.strided = true
+	op.how = fmt.Sprintf("%d copies along axis %d", len(as), axis)
+	op.run = func(o *job, s *device.Stream, dst device.View) error {
+		from := make([]device.View, o.n)
+		for i := range from {
+			from[i] = o.view(i)
 		}
-		if len(a.lay.Shape) != len(shape) {
-			return failedArray(op.fail(layout.Errorf("%v and %v differ in their number of axes", as[0].lay.Shape, a.lay.Shape)))
-		}
-		for d, n := range a.lay.Shape {
-			switch {
-			case d == ax:
-				if shape[d] += n; shape[d] < 0 {
-					return failedArray(op.fail(layout.Errorf("%d arrays along axis %d are too long", len(as), axis)))
-				}
-			case n != shape[d]:
-				return failedArray(op.fail(layout.Errorf("%v and %v differ along axis %d", as[0].lay.Shape, a.lay.Shape, d)))
-			}
-		}
+		return ops.Concat(s, dst, axis, from)
 	}
-	if _, err := layout.Size(shape); err != nil {
-		return failedArray(op.fail(err))
-	}
-	if err := sameDevice(as); err != nil {
-		return failedArray(op.fail(err))
-	}
-	op.joins(len(as), ax)
-	return op.result(streamOf(as...), as[0].dt, layout.Dense(shape), 0, as...)
-}
-
-// joins has the operation copy its n operands behind each other along an axis.
-func (o *node) joins(n, axis int) {
-	o.strided = true
-	o.how = fmt.Sprintf("%d copies along axis %d", n, axis)
-	o.run = func(o *job, s *device.Stream, dst device.View) error {
-		at := 0
-		for i := range o.n {
-			v := o.view(i)
-			n := v.Layout.Shape[axis]
-			part := dst
-			var err error
-			if part.Layout, err = dst.Layout.Slice(axis, at, at+n, 1); err != nil {
-				return err
-			}
-			if err := ops.Cast(s, part, v); err != nil {
-				return err
-			}
-			at += n
-		}
-		return nil
-	}
+	return op.result(streamOf(as...), as[0].dt, layout.Dense(shape), 0, views...)
 }
 
 // scalar returns a number as an element of the type of an array.
@@ -282,19 +208,12 @@ func sameDevice(as []*Array) error {
 	return nil
 }
 
-// sameType refuses two arrays of different type, naming the Cast that helps.
-func sameType(a, b *Array) error {
-	if a.dt != b.dt {
-		return fmt.Errorf("%w: %v and %v do not mix; Cast one, as with b.Cast(gpk.%s)", dtype.ErrDType, a.dt, b.dt, goName(a.dt))
+// sameType refuses arrays of different type, naming the Cast that helps.
+func sameType(as ...*Array) error {
+	for _, b := range as[1:] {
+		if a := as[0]; a.dt != b.dt {
+			return fmt.Errorf("%w: %v and %v do not mix; Cast one, as with b.Cast(gpk.%s)", dtype.ErrDType, a.dt, b.dt, a.dt.GoName())
+		}
 	}
 	return nil
-}
-
-// goName is the name of a type's constant.
-func goName(d dtype.DType) string {
-	if d == dtype.BFloat16 {
-		return "BFloat16"
-	}
-	s := d.String()
-	return string(s[0]-'a'+'A') + s[1:]
 }

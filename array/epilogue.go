@@ -3,19 +3,13 @@ package array
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
-	"github.com/x448/float16"
-
 	"github.com/gpk-go/gpk/device"
-	"github.com/gpk-go/gpk/dtype"
-	"github.com/gpk-go/gpk/dtype/bfloat16"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/fused"
 	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/matmul"
-	"github.com/gpk-go/gpk/ops"
 )
 
 // gemmRoot is the product that a chain begins with. It is a leaf of the program, whose
@@ -189,80 +183,24 @@ func (h *gemmRoot) safe(p *planner, call *fused.Call, dst device.View) bool {
 // activations are the functions that epilogues have as a step of a chain.
 var activations = map[expr.Op]matmul.Activation{expr.ReLU: matmul.ReLU, expr.GELU: matmul.GELU}
 
-// tail is the chain as what an epilogue does: the product times a number, plus a
-// row, and a function of that, each of which may be missing; ok says that the
-// chain is that.
+// tail is the chain as what an epilogue computes, and whether it is that: the bias
+// must be one row, and the function one that epilogues have.
 func (p *planner) tail() (t matmul.Tail, ok bool) {
-	h, program := p.head, p.Program()
-	dt := h.product.dt
-	at := fused.Ref{Kind: fused.ToLeaf, N: h.leaves[0].n}
+	h := p.head
+	x, ok := p.Program().Tail(h.leaves[0].n)
 	t.Scale = 1
-	steps := program.Steps
-	other := func(s *fused.Step) (fused.Ref, bool) { // what the step's other operand is
-		switch {
-		case s.N != 2 || s.DType != dt:
-		case s.Args[0] == at && s.Args[1] != at:
-			return s.Args[1], true
-		case s.Args[1] == at && s.Args[0] != at:
-			return s.Args[0], true
-		}
-		return fused.Ref{}, false
+	if ok && x.Scale >= 0 {
+		t.Scale, ok = p.Numbers()[x.Scale].Float32(h.product.dt)
 	}
-	next := func() {
-		at = fused.Ref{Kind: fused.ToStep, N: uint8(len(program.Steps) - len(steps))}
-		steps = steps[1:]
+	if ok && x.Bias >= 0 {
+		t.Bias = p.Views()[x.Bias]
+		t.Bias.Layout, ok = t.Bias.Layout.Row()
+		ok = ok && !h.product.sh.Column
 	}
-	if len(steps) > 0 && steps[0].Op == expr.Mul {
-		r, found := other(&steps[0])
-		if !found || r.Kind != fused.ToScalar {
-			return t, false
-		}
-		if t.Scale, found = realNumber(p.Numbers()[r.N], dt); !found {
-			return t, false
-		}
-		next()
+	if ok && x.Function != expr.None {
+		t.Activation, ok = activations[x.Function]
 	}
-	if len(steps) > 0 && steps[0].Op == expr.Add {
-		r, found := other(&steps[0])
-		if !found || r.Kind != fused.ToLeaf || h.product.sh.Column || !isRow(&p.Views()[r.N].Layout) {
-			return t, false
-		}
-		t.Bias = p.Views()[r.N]
-		n := t.Bias.Layout.NDim()
-		t.Bias.Layout = layout.Layout{Shape: t.Bias.Layout.Shape[n-1:], Strides: []int{1}, Offset: t.Bias.Layout.Offset}
-		next()
-	}
-	if len(steps) > 0 && steps[0].N == 1 && steps[0].Args[0] == at && steps[0].DType == dt {
-		if t.Activation, ok = activations[steps[0].Op]; !ok {
-			return t, false
-		}
-		next()
-	}
-	return t, len(steps) == 0
-}
-
-// isRow reports whether a layout is one dense row, the same for all others.
-func isRow(l *layout.Layout) bool {
-	last := l.NDim() - 1
-	for d, n := range l.Shape {
-		if n > 1 && (d < last && l.Strides[d] != 0 || d == last && l.Strides[d] != 1) {
-			return false
-		}
-	}
-	return last >= 0
-}
-
-// realNumber is a real number of a type that epilogues have.
-func realNumber(v ops.Scalar, dt dtype.DType) (float64, bool) {
-	switch dt {
-	case dtype.Float32:
-		return float64(math.Float32frombits(uint32(v[0]))), true
-	case dtype.Float16:
-		return float64(float16.Frombits(uint16(v[0])).Float32()), true
-	case dtype.BFloat16:
-		return float64(bfloat16.FromBits(uint16(v[0])).Float32()), true
-	}
-	return 0, false
+	return t, ok
 }
 
 // foreseeHead finds out how a chain would be computed into new memory.

@@ -26,22 +26,15 @@ func Take(a, indices *Array, axis int) *Array {
 	if err == nil && indices.dt != dtype.Int32 && indices.dt != dtype.Int64 {
 		err = fmt.Errorf("%w: the indices are %v, not int32 or int64; Cast(gpk.Int64) them", dtype.ErrDType, indices.dt)
 	}
-	if err == nil {
-		axis, err = layout.Axis(axis, a.NDim())
-	}
-	if err == nil && a.lay.Shape[axis] == 0 && indices.lay.Size() > 0 {
-		err = layout.Errorf("indices into axis %d, which has length 0", axis)
-	}
 	var shape []int
 	if err == nil {
-		shape = slices.Concat([]int{}, a.lay.Shape[:axis], indices.lay.Shape, a.lay.Shape[axis+1:])
-		_, err = layout.Size(shape)
+		shape, axis, err = layout.Take(a.lay.Shape, indices.lay.Shape, axis)
+	}
+	if err == nil && a.on() != indices.on() {
+		err = otherDevice(a, indices)
 	}
 	if err != nil {
 		return failedArray(op.fail(err))
-	}
-	if a.on() != indices.on() {
-		return failedArray(op.fail(otherDevice(a, indices)))
 	}
 	what := op.fail(nil)
 	op.code, op.strided, op.how = expr.Take, true, "one gather"
@@ -58,70 +51,22 @@ func Take(a, indices *Array, axis int) *Array {
 // Stack joins arrays of one type and shape along a new axis, before axis of
 // theirs.
 func Stack(axis int, as ...*Array) *Array {
-	op := newOp(expr.Stack.String(), here(), as...)
-	if len(as) == 0 {
-		return failedArray(op.fail(layout.Errorf("no arrays to join")))
-	}
-	if err := op.first(as...); err != nil {
-		return failedArray(err)
-	}
-	ax, err := layout.Axis(axis, as[0].NDim()+1)
-	views := make([]*Array, len(as))
-	for i, a := range as {
-		if err == nil {
-			err = sameType(as[0], a)
-		}
-		if err == nil && !slices.Equal(as[0].lay.Shape, a.lay.Shape) {
-			err = layout.Errorf("%v and %v differ", as[0].lay.Shape, a.lay.Shape)
-		}
-		var lay layout.Layout
-		if err == nil {
-			lay, err = a.lay.Unsqueeze(ax)
-		}
-		if err != nil {
-			return failedArray(op.fail(err))
-		}
-		views[i] = a.with(lay)
-	}
-	shape := slices.Insert(as[0].Shape(), ax, len(as))
-	if _, err := layout.Size(shape); err != nil {
-		return failedArray(op.fail(err))
-	}
-	if err := sameDevice(as); err != nil {
-		return failedArray(op.fail(err))
-	}
-	op.joins(len(as), ax)
-	return op.result(streamOf(as...), as[0].dt, layout.Dense(shape), 0, views...)
+	return join(expr.Stack.String(), here(), layout.Stack, axis, as)
 }
 
 // Repeat returns every element n times, one after the other, along an axis.
 func (a *Array) Repeat(n, axis int) *Array {
 	op := newOp(expr.Repeat.String(), here(), a)
-	if err := op.first(a); err != nil {
-		return failedArray(err)
-	}
-	axis, err := layout.Axis(axis, a.NDim())
-	if err == nil && n < 0 {
-		err = layout.Errorf("every element %d times", n)
-	}
+	err := op.first(a)
 	var shape []int
 	if err == nil {
-		// The product of the two may overflow, where the shape does not.
-		shape = slices.Insert(a.Shape(), axis+1, n)
-		if _, err = layout.Size(shape); err == nil {
-			shape = slices.Delete(shape, axis+1, axis+2)
-			if shape[axis] *= n; n > 0 && shape[axis]/n != a.lay.Shape[axis] {
-				err = layout.Errorf("%v, %d times along axis %d, is too long", a.lay.Shape, n, axis)
-			}
-		}
+		shape, axis, err = layout.Repeat(a.lay.Shape, n, axis)
 	}
 	if err != nil {
-		return failedArray(op.fail(err))
+		return failedArray(op.wrap(err))
 	}
 	op.strided, op.how = true, "one strided copy"
-	op.run = func(o *job, s *device.Stream, dst device.View) error {
-		return ops.Repeat(s, dst, o.view(0), n, axis)
-	}
+	op.run = func(o *job, s *device.Stream, dst device.View) error { return ops.Repeat(s, dst, o.view(0), n, axis) }
 	return op.result(a.stream, a.dt, layout.Dense(shape), 0, a)
 }
 
@@ -133,28 +78,14 @@ func (a *Array) Pad(widths [][2]int, value any) *Array {
 		return failedArray(err)
 	}
 	number, err := scalar(a.dt, value)
-	if err == nil && len(widths) != a.NDim() {
-		err = layout.Errorf("widths for %d axes of %v", len(widths), a.lay.Shape)
-	}
-	shape, widths := a.Shape(), slices.Clone(widths)
-	for d, w := range widths {
-		if err == nil && (w[0] < 0 || w[1] < 0) {
-			err = layout.Errorf("widths %v along axis %d", w, d)
-		}
-		if err == nil {
-			n := shape[d] + w[0] + w[1]
-			if n < 0 || w[0] > n || w[1] > n {
-				err = layout.Errorf("widths %v along axis %d are too long", w, d)
-			}
-			shape[d] = n
-		}
-	}
+	var shape []int
 	if err == nil {
-		_, err = layout.Size(shape)
+		shape, err = layout.Pad(a.lay.Shape, widths)
 	}
 	if err != nil {
 		return failedArray(op.fail(err))
 	}
+	widths = slices.Clone(widths)
 	op.strided, op.how = true, "a copy, and its borders filled"
 	op.run = func(o *job, s *device.Stream, dst device.View) error {
 		return ops.Pad(s, dst, o.view(0), widths, number)

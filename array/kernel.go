@@ -103,9 +103,16 @@ func (k *UserKernel) Launch(o LaunchOptions, args ...any) error {
 	if err != nil {
 		return op.fail(err)
 	}
+	elements := 0
+	for _, a := range arrays {
+		elements = max(elements, a.Size(), 1)
+		if !a.lay.IsDense() {
+			return op.fail(layout.Errorf("elements of %v with strides %v do not lie dense; Contiguous copies them", a.lay.Shape, a.lay.Strides))
+		}
+	}
 	l := userLaunch{f: f}
-	if err := l.place(op, o, arrays); err != nil {
-		return err
+	if l.l, err = f.Fit(device.Launch{Grid: o.Grid, Block: o.Block, Shared: o.SharedBytes}, elements); err != nil {
+		return op.fail(err)
 	}
 	writes, reads, err := o.roles(args)
 	if err != nil {
@@ -193,52 +200,6 @@ func (l *userLaunch) Start(_ int, stream uint64) error { return l.f.Start(stream
 // Enqueue implements device.Queued.
 func (l *userLaunch) Enqueue(_ int, stream uint64) (bool, error) {
 	return true, l.f.Enqueue(stream, l.l, l.params)
-}
-
-// place fills in grid and block.
-func (l *userLaunch) place(op *node, o LaunchOptions, arrays []*Array) error {
-	l.l = device.Launch{Grid: o.Grid, Block: o.Block, Shared: o.SharedBytes}
-	largest := 1
-	for _, a := range arrays {
-		largest = max(largest, a.Size())
-		if !a.lay.IsDense() {
-			return op.fail(layout.Errorf("elements of %v with strides %v do not lie dense; Contiguous copies them", a.lay.Shape, a.lay.Strides))
-		}
-	}
-	if l.l.Block == ([3]int{}) || l.l.Grid == ([3]int{}) {
-		if o.SharedBytes < 0 {
-			return op.fail(fmt.Errorf("%w: %d bytes of shared memory", device.ErrDevice, o.SharedBytes))
-		}
-		block, grid, err := l.f.Occupancy(o.SharedBytes)
-		if err != nil {
-			return op.fail(err)
-		}
-		if l.l.Block == ([3]int{}) {
-			l.l.Block[0] = block
-		}
-		ones(&l.l.Block)
-		if l.l.Grid == ([3]int{}) {
-			if threads := l.l.Block[0] * l.l.Block[1] * l.l.Block[2]; len(arrays) > 0 && threads > 0 {
-				grid = (largest-1)/threads + 1
-			}
-			l.l.Grid[0] = grid
-		}
-	}
-	ones(&l.l.Block)
-	ones(&l.l.Grid)
-	if err := l.f.Check(l.l); err != nil {
-		return op.fail(err)
-	}
-	return nil
-}
-
-// ones makes lengths that were not given 1.
-func ones(n *[3]int) {
-	for i := range n {
-		if n[i] == 0 {
-			n[i] = 1
-		}
-	}
 }
 
 // arguments are the parameters of a launch. buffers are those of the arrays among args.

@@ -42,23 +42,28 @@ func (o *node) line(code expr.Op, l *along, dt dtype.DType, as ...*Array) *Array
 	return o.result(streamOf(as...), dt, as[0].dense(), steps, as...)
 }
 
-// along is the open result of an operation along an axis.
-func (a *Array) along(code expr.Op, where site, axis int) *Array {
+// onAxis begins an operation of the table along an axis of a. It returns the type of the
+// result too, and the axis counted from 0.
+func (a *Array) onAxis(code expr.Op, where site, axis int) (*node, dtype.DType, int, error) {
 	op := newOp(code.String(), where, a)
 	if err := op.first(a); err != nil {
-		return failedArray(err)
+		return op, dtype.Invalid, 0, err
 	}
 	dt, err := ops.Lookup(code).Check(a.dt)
 	if err == nil {
 		axis, err = layout.Axis(axis, a.NDim())
 	}
+	return op, dt, axis, op.wrap(err)
+}
+
+// along is the open result of an operation along an axis.
+func (a *Array) along(code expr.Op, where site, axis int) *Array {
+	op, dt, axis, err := a.onAxis(code, where, axis)
 	if err != nil {
-		return failedArray(op.fail(err))
+		return failedArray(err)
 	}
 	op.alias = sameElements
-	op.run = func(o *job, s *device.Stream, dst device.View) error {
-		return ops.Along(s, code, dst, o.view(0), axis)
-	}
+	op.run = func(o *job, s *device.Stream, dst device.View) error { return ops.Along(s, code, dst, o.view(0), axis) }
 	if code != expr.CumSum && axis == a.NDim()-1 {
 		return op.line(code, &along{axis: axis}, dt, a)
 	}

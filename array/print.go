@@ -3,19 +3,15 @@ package array
 import (
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
-	"github.com/gpk-go/gpk/dtype"
-	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/internal/callsite"
 	"github.com/gpk-go/gpk/internal/textual"
-	"github.com/x448/float16"
 )
 
-// summaryOver is the size from which only the edges of each axis are printed,
-// as NumPy does. Of many axes that is much
-// all the same: beyond mostPrinted nothing is printed.
+// summaryOver is the size above which only the edges of each axis are printed, as NumPy
+// does. Where the edges have more than mostPrinted elements, nothing is printed.
 const (
 	summaryOver = 1000
 	mostPrinted = 1 << 20
@@ -34,7 +30,7 @@ func (a *Array) Format(f fmt.State, verb rune) {
 		fmt.Fprintf(f, "gpk.Array(%s)", strings.TrimSpace(a.Explain()))
 		return
 	}
-	format, op := elementFormat(f, verb), newOp("Print", callsite.Search(), a)
+	format, op := textual.Verb(f, verb), newOp("Print", callsite.Search(), a)
 	c := a
 	if a.Size() > summaryOver {
 		n := 1
@@ -76,92 +72,17 @@ func (a *Array) edges(d int) *Array {
 	return Concat(d, a.Slice(d, 0, textual.Edge).edges(d+1), a.Slice(d, n-textual.Edge, n).edges(d+1))
 }
 
-// elementFormat is the fmt verb for one element, empty for the shortest.
-func elementFormat(f fmt.State, verb rune) string {
-	if verb == 'v' || verb == 's' {
-		return ""
-	}
-	s := "%"
-	for _, flag := range "+- 0#" {
-		if f.Flag(int(flag)) {
-			s += string(flag)
-		}
-	}
-	if w, ok := f.Width(); ok {
-		s += strconv.Itoa(w)
-	}
-	if p, ok := f.Precision(); ok {
-		s += "." + strconv.Itoa(p)
-	}
-	return s + string(verb)
-}
-
+// cells reads an array and returns one text an element.
 func cells(op *node, a *Array, format string) ([]string, error) {
-	switch a.dt {
-	case dtype.Float32:
-		return floatCells[float32](op, a, format, 32, func(x float32) float64 { return float64(x) })
-	case dtype.Float64:
-		return floatCells[float64](op, a, format, 64, func(x float64) float64 { return x })
-	case dtype.Float16:
-		return floatCells[float16.Float16](op, a, format, 16, func(x float16.Float16) float64 { return float64(x.Float32()) })
-	case dtype.BFloat16:
-		return floatCells[bfloat16.BFloat16](op, a, format, 8, func(x bfloat16.BFloat16) float64 { return float64(x.Float32()) })
-	case dtype.Int8:
-		return plainCells[int8](op, a, format)
-	case dtype.Uint8:
-		return plainCells[uint8](op, a, format)
-	case dtype.Int32:
-		return plainCells[int32](op, a, format)
-	case dtype.Int64:
-		return plainCells[int64](op, a, format)
-	case dtype.Bool:
-		return plainCells[bool](op, a, format)
-	case dtype.Complex64:
-		return complexCells[complex64](op, a, format, 32, func(x complex64) complex128 { return complex128(x) })
-	}
-	return complexCells[complex128](op, a, format, 64, func(x complex128) complex128 { return x })
-}
-
-func plainCells[T dtype.Elem](op *node, a *Array, format string) ([]string, error) {
-	data, err := toSlice[T](op, a)
-	out := make([]string, len(data))
-	if format == "" {
-		format = "%v"
-	}
-	for i, x := range data {
-		out[i] = fmt.Sprintf(format, x)
-	}
-	return out, err
-}
-
-func floatCells[T dtype.Elem](op *node, a *Array, format string, bits int, wide func(T) float64) ([]string, error) {
-	data, err := toSlice[T](op, a)
-	if err != nil {
+	if err := op.first(a); err != nil {
 		return nil, err
 	}
-	values := make([]float64, len(data))
-	for i, x := range data {
-		values[i] = wide(x)
+	if err := device.HostRoom(int64(a.NBytes())); err != nil {
+		return nil, op.fail(err)
 	}
-	return textual.Floats(values, format, bits), nil
-}
-
-func complexCells[T dtype.Elem](op *node, a *Array, format string, bits int, wide func(T) complex128) ([]string, error) {
-	data, err := toSlice[T](op, a)
-	if err != nil {
+	raw := make([]byte, a.NBytes())
+	if err := read(op, raw, a); err != nil {
 		return nil, err
 	}
-	re, im := make([]float64, len(data)), make([]float64, len(data))
-	for i, x := range data {
-		re[i], im[i] = real(wide(x)), imag(wide(x))
-	}
-	out := textual.Floats(re, format, bits)
-	for i, s := range textual.Floats(im, format, bits) {
-		if !strings.HasPrefix(s, "-") && !strings.HasPrefix(s, "+") {
-			s = "+" + s
-		}
-		number := strings.TrimRight(s, " ") // the j stands at the number
-		out[i] += number + "j" + s[len(number):]
-	}
-	return out, nil
+	return textual.Cells(a.dt, raw, format), nil
 }

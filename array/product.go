@@ -2,8 +2,6 @@ package array
 
 import (
 	"fmt"
-	"slices"
-	"sync/atomic"
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
@@ -105,7 +103,7 @@ func multiply(c call, a, b, bias *Array, act matmul.Activation, o *matmul.Option
 	if row != nil {
 		operands = append(operands, row)
 	}
-	return n.result(streamOf(operands...), p.dt, denseOf(p.sh.Shape(room[:0])), 0, operands...)
+	return n.result(streamOf(operands...), p.dt, layout.CachedDense(p.sh.Shape(room[:0])), 0, operands...)
 }
 
 // check fills in what a product of a and b is, and says why there is none.
@@ -208,23 +206,4 @@ func biasRow(c *call, bias, b *Array, dt dtype.DType) (*Array, error) {
 		return bias, nil
 	}
 	return elementwise(*c, rule{run: runCast}, dt, bias), nil
-}
-
-// denses remembers dense layouts, which never change, by a hash of the shape: a
-// shape met again costs no memory.
-var denses [256]atomic.Pointer[layout.Layout]
-
-// denseOf is the dense layout of a shape, which is not kept.
-func denseOf(shape []int) layout.Layout {
-	h := uint32(len(shape))
-	for _, n := range shape {
-		h = (h ^ uint32(n)) * 0x9e3779b1
-	}
-	place := &denses[h>>24]
-	if l := place.Load(); l != nil && slices.Equal(l.Shape, shape) {
-		return *l
-	}
-	l := layout.Dense(slices.Clone(shape))
-	place.Store(&l)
-	return l
 }

@@ -34,8 +34,8 @@ func NewRNG(seed uint64) *RNG { return &RNG{seed: seed} }
 func (r *RNG) Uniform(dt dtype.DType, lo, hi float64, shape ...int) *Array {
 	where := here()
 	p, err := ops.UniformBounds(dt, lo, hi)
-	return r.draw("Uniform", where, dt, shape, err, func(block uint64) func(s *device.Stream, dst device.View) error {
-		return func(s *device.Stream, dst device.View) error { return ops.Uniform(s, dst, r.seed, block, p) }
+	return r.draw("Uniform", where, dt, shape, err, func(s *device.Stream, dst device.View, block uint64) error {
+		return ops.Uniform(s, dst, r.seed, block, p)
 	})
 }
 
@@ -46,24 +46,14 @@ func (r *RNG) Uniform(dt dtype.DType, lo, hi float64, shape ...int) *Array {
 // ErrUnsupported.
 func (r *RNG) Normal(dt dtype.DType, mean, std float64, shape ...int) *Array {
 	where := here()
-	var err error
-	switch {
-	case dt.Valid() && !dt.IsFloat():
-		err = fmt.Errorf("%w: no normal distribution of %v; Cast one of floats", dtype.ErrDType, dt)
-	case !ops.Finite(mean, std):
-		err = fmt.Errorf("%w: mean %v and standard deviation %v", ErrNonFinite, mean, std)
-	case dt.Valid() && !ops.Holds(dt, mean, std):
-		err = fmt.Errorf("%w: %v does not hold mean %v and standard deviation %v", dtype.ErrDType, dt, mean, std)
-	case std < 0:
-		err = fmt.Errorf("%w: a negative standard deviation, %v", expr.ErrUnsupported, std)
-	}
-	return r.draw("Normal", where, dt, shape, err, func(block uint64) func(s *device.Stream, dst device.View) error {
-		return func(s *device.Stream, dst device.View) error { return ops.Normal(s, dst, r.seed, block, mean, std) }
+	err := ops.NormalBounds(dt, mean, std)
+	return r.draw("Normal", where, dt, shape, err, func(s *device.Stream, dst device.View, block uint64) error {
+		return ops.Normal(s, dst, r.seed, block, mean, std)
 	})
 }
 
-// draw takes the blocks for an array and makes it, unless there is an error.
-func (r *RNG) draw(name string, where site, dt dtype.DType, shape []int, err error, from func(block uint64) func(s *device.Stream, dst device.View) error) *Array {
+// draw takes the blocks for an array, which fill computes, unless there is an error.
+func (r *RNG) draw(name string, where site, dt dtype.DType, shape []int, err error, fill func(s *device.Stream, dst device.View, block uint64) error) *Array {
 	if r == nil {
 		err = fmt.Errorf("%w: a nil RNG", expr.ErrUnsupported)
 	}
@@ -71,14 +61,10 @@ func (r *RNG) draw(name string, where site, dt dtype.DType, shape []int, err err
 	if err == nil && dt.Valid() {
 		n, err = layout.Size(shape)
 	}
-	if err != nil {
-		return failedArray(newSource(name, where, dt, shape).fail(err))
-	}
 	var first uint64
-	if dt.Valid() {
+	if err == nil && dt.Valid() {
 		blocks := ops.RandomBlocks(dt, n)
 		first = r.next.Add(blocks) - blocks
 	}
-	a := source(name, where, dt, shape, false, from(first))
-	return a
+	return source(name, where, dt, shape, err, false, func(s *device.Stream, dst device.View) error { return fill(s, dst, first) })
 }

@@ -20,67 +20,20 @@ func reduce(code expr.Op, a *Array, axes []int) *Array {
 	dt, err := ops.Lookup(code).Check(a.dt)
 	var set []bool
 	if err == nil {
-		set, err = axisSet(axes, a.NDim())
+		set, err = layout.AxisSet(axes, a.NDim())
 	}
 	if err != nil {
 		return failedArray(c.fail(err, a))
 	}
 	var room [8]int
-	shape, terms := room[:0], 1
-	for d, n := range a.lay.Shape {
-		if set[d] {
-			terms *= n
-		} else {
-			shape = append(shape, n)
-		}
-	}
+	shape, terms := layout.Fold(room[:0], a.lay.Shape, set)
 	if terms == 0 && ops.NeedsElements(code) {
 		return failedArray(c.fail(layout.Errorf("%v of no elements: %v over axes %v", code, a.lay.Shape, slices.Clone(axes)), a))
 	}
 	n := newNode(c)
 	n.rule = rule{code: code, fusion: reduction, axes: set, run: runReduction}
 	n.how = oneReduction
-	return n.result(a.stream, dt, denseOf(shape), 1, a)
-}
-
-// keptAxes is up to how many dimensions the sets of axes are there once for all.
-const keptAxes = 6
-
-// axisSets are the sets of axes of arrays with so many dimensions. Nobody writes them.
-var axisSets = func() (all [keptAxes + 1][][]bool) {
-	for n := range all {
-		for mask := range 1 << n {
-			set := make([]bool, n)
-			for d := range set {
-				set[d] = mask>>d&1 == 1
-			}
-			all[n] = append(all[n], set)
-		}
-	}
-	return all
-}()
-
-// axisSet is the set of axes to reduce: nil is all, an empty slice none. It allocates
-// nothing for few dimensions. The set is not to be written.
-func axisSet(axes []int, ndim int) ([]bool, error) {
-	if ndim > keptAxes {
-		if axes != nil && len(axes) == 0 {
-			return make([]bool, ndim), nil
-		}
-		return layout.Axes(axes, ndim)
-	}
-	mask := 0
-	if axes == nil {
-		mask = 1<<ndim - 1
-	}
-	for _, x := range axes {
-		d, err := layout.Axis(x, ndim)
-		if err != nil || mask>>d&1 == 1 {
-			return layout.Axes(axes, ndim) // which says what is wrong
-		}
-		mask |= 1 << d
-	}
-	return axisSets[ndim][mask], nil
+	return n.result(a.stream, dt, layout.CachedDense(shape), 1, a)
 }
 
 func runReduction(o *job, s *device.Stream, dst device.View) error {

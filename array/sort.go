@@ -12,16 +12,9 @@ import (
 // where descending, for real types and Bool. NaN is the largest: the last in
 // rising order, and the first in falling; -0 is below 0.
 func (a *Array) Sort(axis int, descending bool) *Array {
-	op := newOp(expr.Sort.String(), here(), a)
-	if err := op.first(a); err != nil {
-		return failedArray(err)
-	}
-	dt, err := ops.Lookup(expr.Sort).Check(a.dt)
-	if err == nil {
-		axis, err = layout.Axis(axis, a.NDim())
-	}
+	op, dt, axis, err := a.onAxis(expr.Sort, here(), axis)
 	if err != nil {
-		return failedArray(op.fail(err))
+		return failedArray(err)
 	}
 	op.strided, op.how = true, "a sort along an axis"
 	op.run = func(o *job, s *device.Stream, dst device.View) error {
@@ -35,20 +28,13 @@ func (a *Array) Sort(axis int, descending bool) *Array {
 // elements, -0 and 0 among them, the first comes first. k beyond the axis is
 // ErrShape. Both are computed at once, as two results of one operation.
 func (a *Array) TopK(k, axis int) (values, indices *Array) {
-	op := newOp(expr.TopK.String(), here(), a)
+	op, dt, axis, err := a.onAxis(expr.TopK, here(), axis)
 	fail := func(err error) (values, indices *Array) { return failedArray(err), failedArray(err) }
-	if err := op.first(a); err != nil {
+	if err != nil {
 		return fail(err)
 	}
-	dt, err := ops.Lookup(expr.TopK).Check(a.dt)
-	if err == nil {
-		axis, err = layout.Axis(axis, a.NDim())
-	}
-	if err == nil && (k < 0 || k > a.lay.Shape[axis]) {
-		err = layout.Errorf("the %d largest along axis %d of %v", k, axis, a.lay.Shape)
-	}
-	if err != nil {
-		return fail(op.fail(err))
+	if k < 0 || k > a.lay.Shape[axis] {
+		return fail(op.fail(layout.Errorf("the %d largest along axis %d of %v", k, axis, a.lay.Shape)))
 	}
 	x, release, err := a.acquire()
 	if err != nil {
@@ -57,10 +43,11 @@ func (a *Array) TopK(k, axis int) (values, indices *Array) {
 	defer release()
 	shape := a.Shape()
 	shape[axis] = k
+	lay := layout.Dense(shape)
 	var results [2]*Array
 	var views [2]device.View
 	for i, t := range []dtype.DType{dt, dtype.Int64} {
-		buf, err := alloc(a.on(), int64(layout.Dense(shape).Size())*int64(t.Size()), a.stream)
+		buf, err := alloc(a.on(), int64(lay.Size())*int64(t.Size()), a.stream)
 		if err != nil {
 			if i > 0 {
 				views[0].Buffer.Free()
@@ -69,7 +56,7 @@ func (a *Array) TopK(k, axis int) (values, indices *Array) {
 		}
 		label(buf, &op.call, shape, t)
 		results[i] = storedArray(buf, t, shape, a.stream, op.call, "the largest along an axis, and their places")
-		views[i] = device.View{Buffer: buf, DType: t, Layout: layout.Dense(shape)}
+		views[i] = device.View{Buffer: buf, DType: t, Layout: lay}
 	}
 	if err := ops.TopK(a.stream, views[0], views[1], x, k, axis); err != nil {
 		views[0].Buffer.Free()

@@ -30,33 +30,32 @@ func ternary(code expr.Op, where site, a *Array, y, z any) *Array {
 		}
 	}
 	op := newOp(code.String(), where, arrays...)
-	if err := op.first(arrays...); err != nil {
-		return failedArray(err)
-	}
 	typed := arrays // those of the result's type
 	if code == expr.Where {
 		typed = arrays[1:]
-		if a.dt != dtype.Bool {
-			return failedArray(op.fail(fmt.Errorf("%w: the condition is %v, not bool; compare it with a number", dtype.ErrDType, a.dt)))
-		}
-		if len(typed) == 0 {
-			return failedArray(op.fail(fmt.Errorf("%w: neither %T nor %T is an *Array", dtype.ErrDType, y, z)))
-		}
 	}
-	for _, x := range typed[1:] {
-		if err := sameType(typed[0], x); err != nil {
-			return failedArray(op.fail(err))
-		}
+	err := op.first(arrays...)
+	switch {
+	case err != nil:
+	case code == expr.Where && a.dt != dtype.Bool:
+		err = fmt.Errorf("%w: the condition is %v, not bool; compare it with a number", dtype.ErrDType, a.dt)
+	case len(typed) == 0:
+		err = fmt.Errorf("%w: neither %T nor %T is an *Array", dtype.ErrDType, y, z)
+	default:
+		err = sameType(typed...)
 	}
-	dt, err := ops.Lookup(code).Check(typed[0].dt)
+	dt := dtype.Invalid
+	if err == nil {
+		dt, err = ops.Lookup(code).Check(typed[0].dt)
+	}
 	var numbers [2]ops.Scalar
 	for i, v := range []any{y, z} {
 		if err == nil && at[i] == 0 {
 			numbers[i], err = scalar(dt, v)
 		}
 	}
-	shape := a.lay.Shape
-	for _, x := range arrays[1:] {
+	var shape []int
+	for _, x := range arrays {
 		if err == nil {
 			shape, err = layout.Broadcast(shape, x.lay.Shape)
 		}
@@ -64,20 +63,19 @@ func ternary(code expr.Op, where site, a *Array, y, z any) *Array {
 	if err == nil {
 		_, err = layout.Size(shape)
 	}
-	if err != nil {
-		return failedArray(op.fail(err))
+	if err == nil {
+		err = sameDevice(arrays)
 	}
-	lay := layout.Dense(shape)
+	if err != nil {
+		return failedArray(op.wrap(err))
+	}
 	op.code, op.fusion, op.run = code, pointwise, runTernary
 	op.places = &places{at: at, numbers: numbers}
 	if code == expr.Where {
 		op.places.typed = 1
 	}
 	op.strided, op.alias, op.how = true, sameElements, oneKernel
-	if err := sameDevice(arrays); err != nil {
-		return failedArray(op.fail(err))
-	}
-	return op.result(streamOf(arrays...), dt, lay, len(arrays), arrays...)
+	return op.result(streamOf(arrays...), dt, layout.Dense(shape), len(arrays), arrays...)
 }
 
 // places says of the second and third operand of a ternary operation which array

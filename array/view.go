@@ -115,9 +115,7 @@ func (a *Array) copied(c call) *Array {
 }
 
 // runCast copies the operand, converting where the types differ.
-func runCast(o *job, s *device.Stream, dst device.View) error {
-	return ops.Cast(s, dst, o.view(0))
-}
+func runCast(o *job, s *device.Stream, dst device.View) error { return ops.Cast(s, dst, o.view(0)) }
 
 // To returns the array on device d: a itself when it is there, else a dense
 // copy. A device that does not work is its own error.

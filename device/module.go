@@ -146,6 +146,44 @@ func (f *Function) Check(l Launch) error {
 	return nil
 }
 
+// Fit returns a launch with grid and block filled in, which Check admits: lengths that
+// are 0 become 1. A block that is all 0 becomes that of Occupancy; a grid that is all 0
+// becomes a row of as many blocks as give each of so many elements a thread, or, for 0
+// elements, as fill the device.
+func (f *Function) Fit(l Launch, elements int) (Launch, error) {
+	if l.Block == ([3]int{}) || l.Grid == ([3]int{}) {
+		if l.Shared < 0 {
+			return l, errorf("%d bytes of shared memory", l.Shared)
+		}
+		block, grid, err := f.Occupancy(l.Shared)
+		if err != nil {
+			return l, err
+		}
+		if l.Block == ([3]int{}) {
+			l.Block[0] = block
+		}
+		ones(&l.Block)
+		if l.Grid == ([3]int{}) {
+			if threads := l.Block[0] * l.Block[1] * l.Block[2]; elements > 0 && threads > 0 {
+				grid = (elements-1)/threads + 1
+			}
+			l.Grid[0] = grid
+		}
+	}
+	ones(&l.Block)
+	ones(&l.Grid)
+	return l, f.Check(l)
+}
+
+// ones makes lengths that were not given 1.
+func ones(n *[3]int) {
+	for i := range n {
+		if n[i] == 0 {
+			n[i] = 1
+		}
+	}
+}
+
 // Start puts the kernel on a stream, given as the driver knows it: it is for
 // Work.Start, and orders nothing. params holds the parameters as Params places
 // them.

@@ -81,6 +81,18 @@ func (d DType) String() string {
 	return table[d].name
 }
 
+// GoName returns the name of the type's constant, such as BFloat16.
+func (d DType) GoName() string {
+	s := d.String()
+	switch {
+	case d == BFloat16:
+		return "BFloat16"
+	case int(d) >= len(table):
+		return s
+	}
+	return string(s[0]-'a'+'A') + s[1:]
+}
+
 // Valid reports whether d is one of the eleven element types.
 func (d DType) Valid() bool { return d > Invalid && int(d) < len(table) }
 

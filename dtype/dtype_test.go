@@ -54,3 +54,11 @@ func TestInvalid(t *testing.T) {
 		t.Error("Real")
 	}
 }
+
+func TestGoName(t *testing.T) {
+	for d, want := range map[DType]string{Float32: "Float32", BFloat16: "BFloat16", Uint8: "Uint8", Bool: "Bool", Complex128: "Complex128", Invalid: "Invalid", 200: "DType(200)"} {
+		if got := d.GoName(); got != want {
+			t.Errorf("%v: %q", d, got)
+		}
+	}
+}

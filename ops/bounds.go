@@ -53,6 +53,21 @@ func UniformBounds(dt dtype.DType, lo, hi float64) (p [3]uint64, err error) {
 	return [3]uint64{math.Float64bits(l), math.Float64bits(width), math.Float64bits(below)}, nil
 }
 
+// NormalBounds refuses a mean and a standard deviation that Normal cannot take for a type.
+func NormalBounds(dt dtype.DType, mean, std float64) error {
+	switch {
+	case dt.Valid() && !dt.IsFloat():
+		return fmt.Errorf("%w: no normal distribution of %v; Cast one of floats", dtype.ErrDType, dt)
+	case !Finite(mean, std):
+		return fmt.Errorf("%w: mean %v and standard deviation %v", ErrNonFinite, mean, std)
+	case dt.Valid() && !Holds(dt, mean, std):
+		return fmt.Errorf("%w: %v does not hold mean %v and standard deviation %v", dtype.ErrDType, dt, mean, std)
+	case std < 0:
+		return fmt.Errorf("%w: a negative standard deviation, %v", expr.ErrUnsupported, std)
+	}
+	return nil
+}
+
 // floatBounds rounds bounds to a type; below is the greatest number below hi.
 func floatBounds(dt dtype.DType, lo, hi float64) (l, h, below float64) {
 	switch dt {

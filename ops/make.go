@@ -1,0 +1,88 @@
+package ops
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/x448/float16"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/gpk-go/gpk/layout"
+)
+
+// Linspace writes numbers evenly spaced from lo to hi to dst, which is dense, Float64
+// and has one axis: lo + i (hi - lo)/(n - 1), the last exactly hi. One number is lo.
+func Linspace(s *device.Stream, dst device.View, lo, hi float64) error {
+	n, step := dst.Layout.Shape[0], 0.0
+	if n > 1 {
+		step = (hi - lo) / float64(n-1)
+	}
+	if err := Arange(s, dst, lo, step); err != nil || n < 2 {
+		return err
+	}
+	last := dst
+	last.Layout = layout.Layout{Shape: []int{1}, Strides: []int{1}, Offset: dst.Layout.Offset + n - 1}
+	return Fill(s, last, Scalar{math.Float64bits(hi)})
+}
+
+// LinspaceBounds refuses a type that is none, and an integer type that does not hold
+// both ends of n numbers from lo to hi, rounded down. Of one number lo is the only end.
+func LinspaceBounds(dt dtype.DType, lo, hi float64, n int) error {
+	if !dt.Valid() {
+		return fmt.Errorf("%w: %v", dtype.ErrDType, dt)
+	}
+	if !dt.IsInteger() || n < 1 {
+		return nil
+	}
+	ends := [2]float64{lo, hi}
+	for _, end := range ends[:min(n, 2)] {
+		if _, err := ScalarOf(dt, math.Floor(end), ""); err != nil {
+			return fmt.Errorf("%w: %v does not hold the numbers from %v to %v", dtype.ErrDType, dt, lo, hi)
+		}
+	}
+	return nil
+}
+
+// Eye writes the identity matrix to dst, which is square; one is 1 of its type.
+func Eye(s *device.Stream, dst device.View, one Scalar) error {
+	if err := Fill(s, dst, Scalar{}); err != nil {
+		return err
+	}
+	dst.Layout = dst.Layout.Diagonal()
+	return Fill(s, dst, one)
+}
+
+// Concat writes views behind each other along an axis of dst, whose length there is
+// the sum of theirs.
+func Concat(s *device.Stream, dst device.View, axis int, views []device.View) error {
+	at := 0
+	for _, v := range views {
+		n := v.Layout.Shape[axis]
+		part := dst
+		var err error
+		if part.Layout, err = dst.Layout.Slice(axis, at, at+n, 1); err != nil {
+			return err
+		}
+		if err := Cast(s, part, v); err != nil {
+			return err
+		}
+		at += n
+	}
+	return nil
+}
+
+// Float32 returns a number of Float32 or a half type. It reports false for all other
+// types, whose numbers a float32 need not hold.
+func (v Scalar) Float32(dt dtype.DType) (float64, bool) {
+	switch dt {
+	case dtype.Float32:
+		return float64(math.Float32frombits(uint32(v[0]))), true
+	case dtype.Float16:
+		return float64(float16.Frombits(uint16(v[0])).Float32()), true
+	case dtype.BFloat16:
+		return float64(bfloat16.FromBits(uint16(v[0])).Float32()), true
+	}
+	return 0, false
+}
