@@ -1,10 +1,14 @@
 package array
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/ops"
 )
 
@@ -57,3 +61,28 @@ func (e *OpError) Unwrap() error {
 	}
 	return e.Err
 }
+
+// isPermanent reports whether an error comes of the operation and its operands. Other
+// errors are the device's, and the next try may succeed.
+func isPermanent(err error) bool {
+	for _, target := range [...]error{layout.ErrShape, dtype.ErrDType, expr.ErrUnsupported, ErrNonFinite, device.ErrFreed} {
+		if errors.Is(err, target) {
+			return true
+		}
+	}
+	var queued *device.SubmitError
+	return errors.As(err, &queued)
+}
+
+// isData reports whether an error comes of the elements: an index of Take, say.
+func isData(err error) bool {
+	var queued *device.SubmitError
+	return isPermanent(err) && !isFreed(err) && !errors.As(err, &queued)
+}
+
+// freedBy is the cause of using what a call has freed.
+func freedBy(c *call) error {
+	return fmt.Errorf("%w: freed by %s at %v", device.ErrFreed, c.name, c.site)
+}
+
+func isFreed(err error) bool { return errors.Is(err, device.ErrFreed) }

@@ -2,9 +2,6 @@ package array
 
 import (
 	"errors"
-	"fmt"
-
-	"github.com/gpk-go/gpk/device"
 )
 
 // Free says that the program is done with the array and with every view of it: the
@@ -64,13 +61,3 @@ func (s *scheduler) readerOf(c *contents, m *memory) *node {
 	}
 	return nil
 }
-
-// freedBy is the cause of using what a call has freed.
-func freedBy(c *call) error {
-	return fmt.Errorf("%w: freed by %s at %v", device.ErrFreed, c.name, c.site)
-}
-
-func isFreed(err error) bool { return errors.Is(err, device.ErrFreed) }
-
-// asError is errors.As.
-func asError[T error](err error, to *T) bool { return errors.As(err, to) }

@@ -154,3 +154,8 @@ func into(c *call, dst, src *Array) error {
 	w.src = src
 	return c.wrap(w.do(), dst, src)
 }
+
+// errBroadcast refuses a write to elements that lie on each other.
+func errBroadcast(a *Array) error {
+	return fmt.Errorf("%w: a broadcast array of shape %v cannot be written", layout.ErrShape, a.lay.Shape)
+}

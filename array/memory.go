@@ -133,43 +133,6 @@ func (m *memory) needs(c *contents, own int, p *part) bool {
 	return false
 }
 
-// keep is what a write in place is about to save: the elements of its part, or a
-// copy of the whole memory once the saved elements would be more than that.
-type keep struct {
-	mem *memory
-	part
-	whole bool
-	buf   *device.Buffer
-}
-
-// keeping says what a write to a part must save.
-func (m *memory) keeping(p part) keep {
-	n := int64(p.lay.Size()) * int64(p.dt.Size())
-	return keep{mem: m, part: p, whole: m.logged+n > m.bytes()}
-}
-
-func (m *memory) bytes() int64 { return int64(m.lay.Size()) * int64(m.dt.Size()) }
-
-// alloc gets the memory. The mutex is not held.
-func (k *keep) alloc(s *device.Stream) (err error) {
-	n := int64(k.lay.Size()) * int64(k.dt.Size())
-	if k.whole {
-		n = k.mem.bytes()
-	}
-	k.buf, err = alloc(s.Device(), n, s)
-	return err
-}
-
-// save copies the elements. The mutex is not held.
-func (k *keep) save(s *device.Stream) error {
-	from := device.View{Buffer: k.mem.buf, DType: k.dt, Layout: k.lay}
-	if k.whole {
-		from.DType, from.Layout = k.mem.dt, k.mem.lay
-	}
-	to := device.View{Buffer: k.buf, DType: from.DType, Layout: layout.Dense(from.Layout.Shape)}
-	return ops.Cast(s, to, from)
-}
-
 // commit makes the next version of the memory, which showed c. k is nil where
 // nothing was saved.
 func (m *memory) commit(c *contents, k *keep) {

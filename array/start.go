@@ -174,18 +174,6 @@ func (s *scheduler) storeAgain(n *node) error {
 	return nil
 }
 
-// isPermanent reports whether an error comes of the operation and its operands. Other
-// errors are the device's, and the next try may succeed.
-func isPermanent(err error) bool {
-	for _, target := range [...]error{layout.ErrShape, dtype.ErrDType, expr.ErrUnsupported, ErrNonFinite, device.ErrFreed} {
-		if errors.Is(err, target) {
-			return true
-		}
-	}
-	var queued *device.SubmitError
-	return errors.As(err, &queued)
-}
-
 // plan makes the job of a node. The mutex is held.
 func (s *scheduler) plan(j *job, n *node) error {
 	*j = job{node: n, runs: n.run}
@@ -251,6 +239,19 @@ func (c *contents) blame(err error) error {
 	e := w.fail(err)
 	e.Shapes, e.DTypes = [][]int{c.mem.lay.Shape}, []dtype.DType{c.mem.dt}
 	return e
+}
+
+// mayFail reports whether only the device finds out that the job cannot be done.
+func (j *job) mayFail() bool {
+	if j.stream.Device().Kind() == device.CPU {
+		return false
+	}
+	for _, m := range j.pins {
+		if m.buf.Doubtful() {
+			return true
+		}
+	}
+	return j.code == expr.Take
 }
 
 // begin pins what the job reads. The mutex is held.

@@ -1,10 +1,7 @@
 package array
 
 import (
-	"fmt"
-
 	"github.com/gpk-go/gpk/device"
-	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -166,12 +163,6 @@ func (w *write) replaceable() bool {
 	return w.covers && w.to.st.fixed == 0 && (w.rec == nil || w.to.st.rec == w.rec)
 }
 
-// isData reports whether an error comes of the elements: an index of Take, say.
-func isData(err error) bool {
-	var queued *device.SubmitError
-	return isPermanent(err) && !isFreed(err) && !asError(err, &queued)
-}
-
 // prepare has everything that the write needs, or says what is missing. In the end it
 // holds the memories that the write uses.
 func (w *write) prepare() error {
@@ -269,19 +260,6 @@ func (w *write) replaces() bool {
 	return w.put == nil && (w.job.mayFail() || !w.job.allows(w.view(m.buf)))
 }
 
-// mayFail reports whether only the device finds out that the job cannot be done.
-func (j *job) mayFail() bool {
-	if j.stream.Device().Kind() == device.CPU {
-		return false
-	}
-	for _, m := range j.pins {
-		if m.buf.Doubtful() {
-			return true
-		}
-	}
-	return j.code == expr.Take
-}
-
 // view is the part that is written, in a buffer.
 func (w *write) view(buf *device.Buffer) device.View {
 	return device.View{Buffer: buf, DType: w.dt, Layout: w.lay}
@@ -317,67 +295,6 @@ func (w *write) inPlace() error {
 		return w.aside()
 	}
 	return w.sched.saveFirst(w.old, w.own(), w.part, &w.kept, w.stream)
-}
-
-// saveFirst says what must happen before a write in place to a part of a memory,
-// whose newest version c shows. It fills in what the write is to save; nil for
-// nothing.
-func (s *scheduler) saveFirst(c *contents, own int, p part, kept **keep, stream *device.Stream) error {
-	m := c.mem
-	if !m.needs(c, own, &p) {
-		if *kept != nil {
-			(*kept).buf.Free()
-			*kept = nil
-		}
-		return nil
-	}
-	k := m.keeping(p)
-	if old := *kept; old != nil {
-		if old.mem == m && old.whole == k.whole {
-			return nil
-		}
-		old.buf.Free()
-		*kept = nil
-	}
-	if n := s.cheaperReader(c, own, k.cost()); n != nil {
-		return &unready{node: n}
-	}
-	return &unready{alloc: func() error {
-		if err := k.alloc(stream); err != nil {
-			return err
-		}
-		*kept = &k
-		return nil
-	}}
-}
-
-// cost is the number of bytes that saving moves.
-func (k *keep) cost() int64 {
-	if k.whole {
-		return 2 * k.mem.bytes()
-	}
-	return 2 * int64(k.lay.Size()) * int64(k.dt.Size())
-}
-
-// cheaperReader returns a pending node whose run makes saving unnecessary, and moves
-// fewer bytes: the only reader of c beside the write's own. It returns nil where
-// there is none.
-func (s *scheduler) cheaperReader(c *contents, own int, bytes int64) *node {
-	if len(c.mem.olds) > 0 || c.count() != own+1 {
-		return nil
-	}
-	for _, n := range s.waiting(s.pending) {
-		moved, reads := int64(n.lay.Size())*int64(n.dt.Size()), false
-		for i := range n.n {
-			in := n.operand(i)
-			reads = reads || in.of == c
-			moved += int64(in.view.Layout.Size()) * int64(in.view.DType.Size())
-		}
-		if reads && !n.fuses() && moved <= bytes {
-			return n
-		}
-	}
-	return nil
 }
 
 // allocFresh gets a buffer for the whole storage.
@@ -473,9 +390,4 @@ func (w *write) install(c *contents) {
 		return
 	}
 	w.to.st.cur = c
-}
-
-// errBroadcast refuses a write to elements that lie on each other.
-func errBroadcast(a *Array) error {
-	return fmt.Errorf("%w: a broadcast array of shape %v cannot be written", layout.ErrShape, a.lay.Shape)
 }
