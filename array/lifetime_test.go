@@ -2,6 +2,7 @@ package array
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -31,6 +32,8 @@ func limited(t *testing.T, more int64) (restore func()) {
 	return restore
 }
 
+var long = flag.Bool("array.long", false, "the tests of many rounds take minutes: 10,000 updates, 10 million reads")
+
 // TestUpdateInLimit: an array that is updated from itself again and again needs the
 // memory of one more at most.
 func TestUpdateInLimit(t *testing.T) {
@@ -39,7 +42,7 @@ func TestUpdateInLimit(t *testing.T) {
 	must(t, Eval(w, c))
 	limited(t, 4*n*3/2) // w itself is in use
 	rounds := 10_000
-	if testing.Short() || raceEnabled {
+	if !*long {
 		rounds = 500 // each second write collects garbage: the step refers to the old elements
 	}
 	want := float32(1)
@@ -59,7 +62,7 @@ func TestUpdateInLimit(t *testing.T) {
 func TestReadsLeaveNothing(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	rounds := 10_000_000
-	if testing.Short() || raceEnabled {
+	if !*long {
 		rounds = 100_000
 	}
 	x, dst := FromSlice([]float32{1, 2}), FromSlice([]float32{0, 0})
