@@ -74,21 +74,8 @@ func (a *Array) dense() layout.Layout {
 	return layout.Dense(a.lay.Shape)
 }
 
-// overlaps reports whether two views may share memory: of one buffer, or of two over
-// foreign memory that is one.
-func overlaps(a, b *device.View) bool {
-	apart := 0 // bytes from the beginning of a's buffer to that of b's
-	if a.Buffer != b.Buffer {
-		if a.Buffer == nil || b.Buffer == nil || a.Buffer.Device() != b.Buffer.Device() {
-			return false
-		}
-		apart = int(b.Buffer.Addr() - a.Buffer.Addr())
-	}
-	al, ah := a.Layout.Span()
-	bl, bh := b.Layout.Span()
-	as, bs := a.DType.Size(), b.DType.Size()
-	return al*as < apart+bh*bs && apart+bl*bs < ah*as
-}
+// overlaps reports whether two views may share memory.
+func overlaps(a, b *device.View) bool { return a.Overlaps(*b) }
 
 // Shape returns the lengths of the axes, a copy; nil for an array that
 // carries an error.

@@ -90,7 +90,7 @@ func read(op *node, dst []byte, a *Array) error {
 		return op.wrap(err)
 	}
 	defer release()
-	if err := a.on().CopyToHost(dst, v.Buffer, at(&v), a.stream); err != nil {
+	if err := a.on().CopyToHost(dst, v.Buffer, v.Start(), a.stream); err != nil {
 		return op.wrap(a.blame(err))
 	}
 	return nil
@@ -110,19 +110,10 @@ func (a *Array) gather(dst []byte) (done bool, err error) {
 	}
 	defer buf.Free()
 	to := device.View{Buffer: buf, DType: a.dt, Layout: layout.Dense(a.lay.Shape)}
-	if overlaps(&to, &v) {
+	if to.Overlaps(v) {
 		return false, nil
 	}
 	return true, ops.Cast(a.stream, to, v)
-}
-
-// at is the byte of the buffer at which dense elements begin; 0 where there are none,
-// whose offset may lie anywhere.
-func at(v *device.View) int64 {
-	if v.Layout.Size() == 0 {
-		return 0
-	}
-	return int64(v.Layout.Offset * v.DType.Size())
 }
 
 // blame has the error of work that was queued name the call that was to write the
@@ -178,7 +169,9 @@ func FromSliceInto[T dtype.Elem](dst *Array, data []T) error {
 		return into(&op.call, dst, tmp)
 	}
 	w := newWrite(&op.call, dst, dst.stream)
-	w.put = func(v device.View) error { return dst.on().CopyFromHost(v.Buffer, at(&v), bytesOf(data), dst.stream) }
+	w.put = func(v device.View) error {
+		return dst.on().CopyFromHost(v.Buffer, v.Start(), bytesOf(data), dst.stream)
+	}
 	return op.wrap(w.do())
 }
 

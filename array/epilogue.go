@@ -158,7 +158,7 @@ func (j *job) fits(dst device.View) bool {
 	}
 	reads := append([]device.View{h.product.A, h.product.B, h.product.Bias}, p.Views()...)
 	for i := range reads {
-		if reads[i].Buffer != nil && overlaps(&reads[i], &dst) {
+		if reads[i].Buffer != nil && reads[i].Overlaps(dst) {
 			return false
 		}
 	}

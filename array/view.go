@@ -159,7 +159,7 @@ func (a *Array) to(c *call, d *device.Device) *Array {
 	if err != nil {
 		return failedArray(c.fail(err, a))
 	}
-	if err := d.Copy(buf, 0, src.Buffer, at(&src), n, s); err != nil {
+	if err := d.Copy(buf, 0, src.Buffer, src.Start(), n, s); err != nil {
 		buf.Free()
 		return failedArray(c.fail(err, a))
 	}

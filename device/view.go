@@ -34,3 +34,28 @@ func (v View) Dense() bool { return v.Layout.IsDense() }
 
 // NBytes returns the bytes of the view's elements, packed.
 func (v View) NBytes() int64 { return int64(v.Layout.Size()) * int64(v.DType.Size()) }
+
+// Start returns the byte of the buffer at which a dense view begins; 0 where it has no
+// elements, as its offset may then lie anywhere.
+func (v View) Start() int64 {
+	if v.Layout.Size() == 0 {
+		return 0
+	}
+	return int64(v.Layout.Offset * v.DType.Size())
+}
+
+// Overlaps reports whether two views may share memory: of one buffer, or of two over
+// foreign memory that is one.
+func (v View) Overlaps(w View) bool {
+	apart := 0 // bytes from the beginning of v's buffer to that of w's
+	if v.Buffer != w.Buffer {
+		if v.Buffer == nil || w.Buffer == nil || v.Buffer.Device() != w.Buffer.Device() {
+			return false
+		}
+		apart = int(w.Buffer.Addr() - v.Buffer.Addr())
+	}
+	vLow, vHigh := v.Layout.Span()
+	wLow, wHigh := w.Layout.Span()
+	vs, ws := v.DType.Size(), w.DType.Size()
+	return vLow*vs < apart+wHigh*ws && apart+wLow*ws < vHigh*vs
+}
