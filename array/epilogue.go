@@ -15,11 +15,10 @@ import (
 // gemmRoot is the product that a chain begins with. It is a leaf of the program, whose
 // memory is there when the chain runs.
 //
-// Where the product's kernel can compute the chain in its epilogue, it does: the
-// kernel is chosen as if there were no chain, and rounds after every step. Otherwise
-// the chain is a kernel behind the product's. It then works in place where the
-// elements of the result lie as the product's do and nothing else is there that either
-// reads.
+// Where the product's kernel can compute the chain in its epilogue, it does: the kernel
+// is chosen as if there were no chain, and rounds after every step. Otherwise a second
+// kernel computes the chain, in place where the result lies as the product does and
+// nothing that either reads is there.
 type gemmRoot struct {
 	of      *node
 	product product // as it was when the chain was planned: others may run the node

@@ -11,12 +11,11 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// Take returns the elements of a along an axis at indices, Int32 or Int64: its
-// shape is a's with the shape of indices in place of the axis. Negative indices
-// count from the end. One outside the axis is ErrShape; on a GPU it is found by
-// the work itself and comes with the first copy to the host of anything computed
-// from the result. Into, CopyFrom and writes in place that depend on it wait until
-// it is known, and write nothing when it is an error.
+// Take returns the elements of a along an axis at indices, Int32 or Int64: its shape is
+// a's with the shape of indices in place of the axis. Negative indices count from the end.
+// One outside the axis is ErrShape; a GPU finds it as it works, and the first copy to the
+// host of anything computed from the result returns it. Into, CopyFrom and writes in place
+// that depend on it wait until it is known, and write nothing when it is an error.
 func Take(a, indices *Array, axis int) *Array {
 	op := newOp(expr.Take.String(), here(), a, indices)
 	if err := op.first(a, indices); err != nil {

@@ -18,9 +18,8 @@ type UserKernel struct {
 	devices sync.Map // *device.Device -> *device.Function
 }
 
-// LaunchOptions says how a kernel starts. The zero value takes the block with
-// which most threads of a multiprocessor are busy, and as many of them in a row
-// as give the largest array argument a thread an element.
+// LaunchOptions says how a kernel starts. The zero value takes the block with which most
+// threads of a multiprocessor are busy, and a thread an element of the largest array.
 type LaunchOptions struct {
 	Grid, Block [3]int         // all 0: as above; else 0 is 1
 	SharedBytes int            // of dynamic shared memory
@@ -110,8 +109,8 @@ func (k *UserKernel) Launch(o LaunchOptions, args ...any) error {
 			return op.fail(layout.Errorf("elements of %v with strides %v do not lie dense; Contiguous copies them", a.lay.Shape, a.lay.Strides))
 		}
 	}
-	l := userLaunch{f: f}
-	if l.l, err = f.Fit(device.Launch{Grid: o.Grid, Block: o.Block, Shared: o.SharedBytes}, elements); err != nil {
+	l, err := f.Fit(device.Launch{Grid: o.Grid, Block: o.Block, Shared: o.SharedBytes}, elements)
+	if err != nil {
 		return op.fail(err)
 	}
 	writes, reads, err := o.roles(args)
@@ -131,11 +130,11 @@ func (k *UserKernel) Launch(o LaunchOptions, args ...any) error {
 			}
 			buffers[i] = written[slices.IndexFunc(list, func(p *place) bool { return p.to.st == a.st })]
 		}
-		var err error
-		if l.params, err = k.arguments(l.f, args, buffers); err != nil {
+		params, err := arguments(f, args, buffers)
+		if err != nil {
 			return op.fail(err)
 		}
-		return s.Device().LaunchWork(s, buffers, written, &l)
+		return s.Device().LaunchWork(s, buffers, written, f.Work(l, params))
 	}))
 }
 
@@ -187,23 +186,8 @@ func (k *UserKernel) stream(s *device.Stream, arrays []*Array) (*device.Stream, 
 	return s, nil
 }
 
-// userLaunch is a launch as device.Work.
-type userLaunch struct {
-	f      *device.Function
-	l      device.Launch
-	params []byte
-}
-
-// Start implements device.Work.
-func (l *userLaunch) Start(_ int, stream uint64) error { return l.f.Start(stream, l.l, l.params) }
-
-// Enqueue implements device.Queued.
-func (l *userLaunch) Enqueue(_ int, stream uint64) (bool, error) {
-	return true, l.f.Enqueue(stream, l.l, l.params)
-}
-
 // arguments are the parameters of a launch. buffers are those of the arrays among args.
-func (k *UserKernel) arguments(f *device.Function, args []any, buffers []*device.Buffer) ([]byte, error) {
+func arguments(f *device.Function, args []any, buffers []*device.Buffer) ([]byte, error) {
 	list := slices.Clone(args)
 	for i, arg := range args {
 		if a, ok := arg.(*Array); ok {

@@ -11,12 +11,11 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// RNG makes arrays of random numbers, by Philox4x32-10. They are a function of
-// the seed and of the calls before: the same bits on every device, whatever the
-// number of threads and the shape that the elements are laid out in. A call takes
-// the next blocks of the sequence, each of four numbers (of float64 and integers
-// two), so that two calls never give the same ones. An RNG is safe for use by many
-// goroutines; which of them gets which numbers is then up to their order.
+// RNG makes arrays of random numbers, by Philox4x32-10. They are a function of the seed
+// and of the calls before: the same bits on every device, for any number of threads and
+// any shape. A call takes the next blocks of the sequence, each of four numbers (of
+// float64 and integers two), so that no two calls give the same ones. An RNG is safe for
+// use by many goroutines; their order decides which of them gets which numbers.
 type RNG struct {
 	seed uint64
 	next atomic.Uint64 // block
@@ -40,10 +39,9 @@ func (r *RNG) Uniform(dt dtype.DType, lo, hi float64, shape ...int) *Array {
 }
 
 // Normal returns numbers of the normal distribution with that mean and standard
-// deviation, on the default device: of float32 and the halves up to 6.3 standard
-// deviations away, of float64 8.5. Other types, and a mean or deviation that the type does
-// not hold, are ErrDType; what is not finite is ErrNonFinite, a negative deviation
-// ErrUnsupported.
+// deviation, on the default device: up to 6.3 deviations away, of float64 8.5. Types
+// other than real floats, and a mean or deviation that the type does not hold, are ErrDType;
+// what is not finite is ErrNonFinite, and a negative deviation ErrUnsupported.
 func (r *RNG) Normal(dt dtype.DType, mean, std float64, shape ...int) *Array {
 	where := here()
 	err := ops.NormalBounds(dt, mean, std)

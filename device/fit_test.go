@@ -48,3 +48,35 @@ func TestFit(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestFunctionWork starts a kernel as work, which the device's queue takes too.
+func TestFunctionWork(t *testing.T) {
+	var started []byte
+	d := NewFakeWithCode(h200(0), CapabilitiesOf(90), FakeCode{
+		Compile: func(Code) ([]int, string) { return []int{4}, "" },
+		Start: func(kernel string, l Launch, params []byte) error {
+			if kernel != "k" || l.Grid != [3]int{7, 1, 1} {
+				t.Errorf("%s starts with %+v", kernel, l)
+			}
+			started = params
+			return nil
+		},
+	})
+	f, err := d.Compile(Code{Source: "a", Kernel: "k"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := f.Work(Launch{Grid: [3]int{7, 1, 1}, Block: [3]int{1, 1, 1}}, []byte{1, 2, 3, 4})
+	if _, ok := w.(Queued); !ok {
+		t.Error("the queue does not take it")
+	}
+	if err := d.LaunchWork(nil, nil, nil, w); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Synchronize(t.Context()); err != nil || string(started) != "\x01\x02\x03\x04" {
+		t.Errorf("parameters %v, %v", started, err)
+	}
+	if err := (*Function)(nil).Work(Launch{}, nil).Start(0, 0); !errors.Is(err, ErrDevice) {
+		t.Errorf("of a nil function: %v", err)
+	}
+}

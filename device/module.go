@@ -194,6 +194,25 @@ func (f *Function) Start(stream uint64, l Launch, params []byte) error {
 	return f.dev.backend.(moduleBackend).launchFunction(f.handle, stream, l, params)
 }
 
+// Work returns the start of the kernel, with a launch and parameters as Start takes them,
+// for LaunchWork.
+func (f *Function) Work(l Launch, params []byte) Work { return &functionWork{f, l, params} }
+
+// functionWork is Queued.
+type functionWork struct {
+	f      *Function
+	launch Launch
+	params []byte
+}
+
+func (w *functionWork) Start(_ int, stream uint64) error {
+	return w.f.Start(stream, w.launch, w.params)
+}
+
+func (w *functionWork) Enqueue(_ int, stream uint64) (bool, error) {
+	return true, w.f.Enqueue(stream, w.launch, w.params)
+}
+
 // FakeCode is run-time compilation for a device of NewFakeWithCode.
 type FakeCode struct {
 	// Compile answers for a compiler: nil, or what the compiler writes. It returns
