@@ -44,7 +44,7 @@ func fromBytes(where site, dt dtype.DType, data []byte, n int, shape []int) *Arr
 	return uploaded(op, dev.DefaultStream(), dt, data, op.shape[0].shape)
 }
 
-// source makes an open array on the default device out of nothing but a function that
+// source makes a pending array on the default device out of nothing but a function that
 // fills it, whatever its strides where strided is set. It fails where err is an error.
 func source(name string, where site, dt dtype.DType, shape []int, err error, strided bool, fill func(s *device.Stream, dst device.View) error) *Array {
 	shape = slices.Clone(shape)

@@ -56,7 +56,7 @@ func (a *Array) onAxis(code expr.Op, where site, axis int) (*node, dtype.DType, 
 	return op, dt, axis, op.wrap(err)
 }
 
-// along is the open result of an operation along an axis.
+// along is the pending result of an operation along an axis.
 func (a *Array) along(code expr.Op, where site, axis int) *Array {
 	op, dt, axis, err := a.onAxis(code, where, axis)
 	if err != nil {

@@ -18,7 +18,7 @@ func Where(cond *Array, x, y any) *Array { return ternary(expr.Where, here(), co
 // *Arrays of a's type or numbers.
 func (a *Array) Clamp(lo, hi any) *Array { return ternary(expr.Clamp, here(), a, lo, hi) }
 
-// ternary is the open result of an operation on an array and two operands that
+// ternary is the pending result of an operation on an array and two operands that
 // may be numbers.
 func ternary(code expr.Op, where site, a *Array, y, z any) *Array {
 	arrays := []*Array{a}

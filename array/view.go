@@ -109,7 +109,7 @@ func (a *Array) Clone() *Array {
 	return a.copied(op.call)
 }
 
-// copied is the open dense copy of a, for a call.
+// copied is the pending dense copy of a, for a call.
 func (a *Array) copied(c call) *Array {
 	return elementwise(c, rule{run: runCast}, a.dt, a)
 }
