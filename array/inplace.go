@@ -145,6 +145,11 @@ func into(c *call, dst, src *Array) error {
 			return r.refuse(c.fail(errWaits, dst, src))
 		}
 		moved := src.to(c, dst.on())
+		if isData(moved.err) { // as where src is on the same device: a whole array carries it
+			w := newWrite(c, dst, dst.stream)
+			w.put = func(device.View) error { return moved.err }
+			return c.wrap(w.do(), dst, src)
+		}
 		if moved.err != nil {
 			return moved.err
 		}

@@ -1,10 +1,13 @@
 package array
 
 import (
+	"errors"
 	"testing"
 	"time"
 
+	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/layout"
 )
 
 // TestCaptureWritesPending: a sequence writes to an array that was pending when the
@@ -85,6 +88,39 @@ func TestWritePendingInCapture(t *testing.T) {
 	case <-time.After(5 * time.Second):
 		t.Fatal("AddInPlace waits for itself")
 	}
+}
+
+// TestMarkedTwice: an array that two scopes have marked is that of neither once one is
+// closed.
+func TestMarkedTwice(t *testing.T) {
+	x := FromSlice([]float32{1, 2})
+	outer, inner := NewScope(), NewScope()
+	both := inner.In(outer.In(x))
+	wants(t, both.Add(1), 2, 3)
+	must(t, outer.Close())
+	if err := Eval(both.Add(1)); !errors.Is(err, device.ErrFreed) {
+		t.Error(err)
+	}
+	must(t, inner.Close())
+	wants(t, x, 1, 2)
+}
+
+// TestBadIndexFromElsewhere: an index error of a source on another device is carried by
+// an array that is written whole, and returned where a part is written.
+func TestBadIndexFromElsewhere(t *testing.T) {
+	far := device.NewFake(device.Info{Name: "far", Kind: device.CPU, TotalMemory: 1 << 30}, device.Capabilities{})
+	x, bad := FromSlice([]float32{1, 2}).To(far), FromSlice([]int64{0, 9}).To(far)
+	dst, part := FromSlice([]float32{5, 6}), FromSlice([]float32{5, 6, 7})
+	must(t, dst.CopyFrom(Take(x, bad, 0)))
+	if _, err := ToSlice[float32](dst); !errors.Is(err, layout.ErrShape) {
+		t.Error(err)
+	}
+	must(t, dst.CopyFrom(1))
+	wants(t, dst, 1, 1)
+	if err := part.Slice(0, 0, 2).CopyFrom(Take(x, bad, 0)); !errors.Is(err, layout.ErrShape) {
+		t.Error(err)
+	}
+	wants(t, part, 5, 6, 7)
 }
 
 // TestKeptThenFreed: what was kept and then freed is no error of Close.

@@ -59,6 +59,30 @@ func newer(a, b *Scope) *Scope {
 	return a
 }
 
+// mark is a scope that In has marked an array with, and the mark that it had before.
+type mark struct {
+	scope  *Scope
+	before *mark
+}
+
+// newest is the scope of the marks that was opened last.
+func (m *mark) newest() (s *Scope) {
+	for ; m != nil; m = m.before {
+		s = newer(s, m.scope)
+	}
+	return s
+}
+
+// err is the error of an array whose marks name a closed scope.
+func (m *mark) err() error {
+	for ; m != nil; m = m.before {
+		if err := m.scope.err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (s *Scope) isClosed() bool { return s != nil && s.closed.Load() != nil }
 
 // err is the error of what belongs to a closed scope.
@@ -91,7 +115,7 @@ func (s *Scope) In(a *Array) *Array {
 		return failedArray(err)
 	}
 	b := a.with(a.lay)
-	b.in = newer(a.in, s)
+	b.in = &mark{s, a.in}
 	return b
 }
 

@@ -137,6 +137,9 @@ func (w *world) wants(begun time.Time) bool {
 // round runs one program, or as many as there are goroutines at once. It reports
 // whether they agree with the model.
 func (w *world) round(seed uint64) bool {
+	w.settle()
+	runtime.GC() // what earlier rounds have dropped does not hide what this one leaves
+	runtime.GC()
 	before, routines := w.inUse(nil), runtime.NumGoroutine()
 	steps := make([]int, w.Length)
 	for i := range steps {
