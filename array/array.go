@@ -25,7 +25,7 @@ type Array struct {
 	stream *device.Stream // nil for an array that carries an error
 	err    error
 	packed *packed
-	in     *mark // what is computed from it belongs to a scope
+	in     *Scope // what is computed from it belongs to the scope
 
 	own storage // what st points to, of an array that is no view
 }

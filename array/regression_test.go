@@ -90,21 +90,6 @@ func TestWritePendingInCapture(t *testing.T) {
 	}
 }
 
-// TestMarkedTwice: an array that two scopes have marked is that of neither once one is
-// closed.
-func TestMarkedTwice(t *testing.T) {
-	x := FromSlice([]float32{1, 2})
-	outer, inner := NewScope(), NewScope()
-	both := inner.In(outer.In(x))
-	wants(t, both.Add(1), 2, 3)
-	must(t, outer.Close())
-	if err := Eval(both.Add(1)); !errors.Is(err, device.ErrFreed) {
-		t.Error(err)
-	}
-	must(t, inner.Close())
-	wants(t, x, 1, 2)
-}
-
 // TestBadIndexFromElsewhere: an index error of a source on another device is carried by
 // an array that is written whole, and returned where a part is written.
 func TestBadIndexFromElsewhere(t *testing.T) {

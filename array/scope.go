@@ -59,30 +59,6 @@ func newer(a, b *Scope) *Scope {
 	return a
 }
 
-// mark is a scope that In has marked an array with, and the mark that it had before.
-type mark struct {
-	scope  *Scope
-	before *mark
-}
-
-// newest is the scope of the marks that was opened last.
-func (m *mark) newest() (s *Scope) {
-	for ; m != nil; m = m.before {
-		s = newer(s, m.scope)
-	}
-	return s
-}
-
-// err is the error of an array whose marks name a closed scope.
-func (m *mark) err() error {
-	for ; m != nil; m = m.before {
-		if err := m.scope.err(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (s *Scope) isClosed() bool { return s != nil && s.closed.Load() != nil }
 
 // err is the error of what belongs to a closed scope.
@@ -108,14 +84,14 @@ func (s *Scope) check(c *call, a *Array) error {
 }
 
 // In returns a marked: what is computed from the result belongs to the scope, and a
-// does not. It is a view of a.
+// does not. It is a view of a. Of several marks the newest scope's counts.
 func (s *Scope) In(a *Array) *Array {
 	c := call{"In", here()}
 	if err := s.check(&c, a); err != nil {
 		return failedArray(err)
 	}
 	b := a.with(a.lay)
-	b.in = &mark{s, a.in}
+	b.in = newer(a.in, s)
 	return b
 }
 

@@ -88,7 +88,7 @@ func (a *Array) usable() error {
 }
 
 // scopeOf is the scope of what is computed from the array.
-func (a *Array) scopeOf() *Scope { return newer(a.in.newest(), a.st.scope) }
+func (a *Array) scopeOf() *Scope { return newer(a.in, a.st.scope) }
 
 // acquire returns the place of an array's elements, and pins it until release. The
 // array is stored first.
