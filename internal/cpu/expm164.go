@@ -44,10 +44,16 @@ func cubic64(r, z float64) float64 {
 // power64 returns v and t such that e^(x + rest) = v 2^n, n being the low bits of t; rest is small
 // beside x.
 func power64(x, rest float64) (v, t float64) {
+	w, t := excess64(x, rest)
+	return 1 + w, t
+}
+
+// excess64 is power64 with v - 1 in place of v.
+func excess64(x, rest float64) (w, t float64) {
 	t, r, low := reduced64(x, rest)
 	z := r * r
 	p := math.FMA(math.FMA(r, cubic64(r, z), 0.5), z, math.FMA(r, low, low))
-	return 1 + (r + p), t
+	return r + p, t
 }
 
 // powerOf returns 2^n, where n are the low bits of t, which must be that of a normal number.

@@ -32,38 +32,22 @@ func exp64(x, rest float64) float64 {
 	case x < -746:
 		return 0
 	}
-	t := float64(x*log2e) + shifter
-	n := t - shifter
-	high := x - float64(n*ln2High)
-	low := rest - float64(n*ln2Low)
-	r := high + low
-	low -= r - high
-	q := float64(exp64C9*r) + exp64C8
-	q = float64(q*r) + exp64C7
-	q = float64(q*r) + exp64C6
-	q = float64(q*r) + exp64C5
-	q = float64(q*r) + exp64C4
-	q = float64(q*r) + exp64C3
-	q = float64(q*r) + exp64C2
-	q = float64(q*r) + exp64C1
-	q = float64(q*r) + exp64C0
-	z := r * r
-	p := float64(float64(z*r)*q) + float64(0.5*z) + float64(low*r) + low
-	v := 1 + (r + p)
-	if k := int64(math.Float64bits(t) << 12 >> 12); k<<52>>52 > -1022 && k<<52>>52 < 1023 {
-		return math.Float64frombits(math.Float64bits(v) + uint64(k)<<52)
+	return scaled64(1, x, rest)
+}
+
+// scaled64 returns a e^(x + rest), rounded once more where that is subnormal, for |x| below 2^11.
+func scaled64(a, x, rest float64) float64 {
+	w, t := excess64(x, rest)
+	v := math.FMA(a, w, a)
+	n := int(int64(math.Float64bits(t)<<52) >> 52)
+	if n > -1022 && n < 1023 {
+		return v * powerOf(t)
 	}
-	return math.Ldexp(v, int(n))
+	return math.Ldexp(v, n)
 }
 
 // sigmoidF64 returns 1/(1 + e^-x).
-func sigmoidF64(x float64) float64 {
-	if x >= 0 {
-		return 1 / (1 + exp64(-x, 0))
-	}
-	e := exp64(x, 0)
-	return e / (1 + e)
-}
+func sigmoidF64(x float64) float64 { return gate64(1, x, 0) }
 
 // siluF64 returns x/(1 + e^-x); of -Inf NaN, as the formula does.
 func siluF64(x float64) float64 { return gate64(x, x, 0) }
@@ -90,56 +74,94 @@ func geluTanhF64(x float64) float64 {
 	return gate64(x, v, v1)
 }
 
-// down is e^-100: a power that many times as large is normal, so that its product
-// with something is rounded once where that is subnormal.
-const down = 0x1.a8c1f14e2af5dp-145
-
-// gate64 returns x/(1 + e^-(v + rest)), where v has the sign of x.
+// gate64 returns x/(1 + e^-(v + rest)), below 1.6 ulp.
 func gate64(x, v, rest float64) float64 {
-	if !(v < -600) {
-		return x / (1 + exp64(-v, -rest))
-	}
-	return x * exp64(v+100, rest) * down
-}
-
-// geluF64 returns x/2 (1 + erf(x/sqrt 2)), for negative x as x/2 erfc(-x/sqrt 2),
-// which does not cancel (Hendrycks and Gimpel, arXiv 1606.08415).
-func geluF64(x float64) float64 {
-	const rest = -0x1.bdd3413b26456p-55
-	y, y1 := twoProduct(x, sqrt1_2)
-	y1 += x * rest
-	if x > -0.5 || x != x {
-		return 0.5 * x * (1 + math.Erf(y))
-	}
 	switch {
-	case x < -20:
-		return geluTail(x, 17)
-	case x < -9:
-		return geluTail(x, 81)
+	case v < -800:
+		return x * 0
+	case v < -37: // 1 + e^-v rounds to e^-v
+		return scaled64(x, v, rest)
 	}
-	// erfc(y + y1) = erfc(y) - y1 erfc'(y)
-	c := math.Erfc(-y)
-	return 0.5 * x * (c + y1*(2/math.Sqrt(math.Pi))*exp64(-(y*y), 0))
+	e := exp64(-v, -rest)
+	d := 1 + e
+	back := d - 1
+	d1 := (1 - (d - back)) + (e - back) // what rounding took from d
+	q := x / d
+	if r := math.FMA(-q, d, x) - float64(q*d1); math.Abs(r) > 0 { // neither 0, so that q stays -0, nor NaN
+		return q + r/d
+	}
+	return q
 }
 
-// geluTail is geluF64 for x < -9: -e^(-x^2/2)/sqrt(2 pi) (1 - 1/x^2 + 3/x^4 - 15/x^6
-// + ...). The last factor of the last term is last; math.Erfc is up to 3.7 ulp off there.
-func geluTail(x, last float64) float64 {
-	z, z1 := twoProduct(x, x)
-	if z > 2000 {
+// geluF64 returns x/2 (1 + erf(x/sqrt 2)) (Hendrycks and Gimpel, arXiv 1606.08415).
+// Below -1/2, where the sum cancels, it is -e^(g - x^2/2 - log(2 pi)/2), where
+// g = log(sqrt(pi/2) |x| e^(x^2/2) erfc(|x|/sqrt 2)) is a polynomial in A - B/(|x| + C),
+// which is -1 at x = -1/2 and 1 at x = -40, to 2^-58.
+func geluF64(x float64) float64 {
+	switch {
+	case x != x, x == 0:
+		return x
+	case x >= -0.5:
+		half := 0.5 * x
+		return math.FMA(half, erfF64(x*sqrt1_2), half)
+	case x < -40:
 		return x * 0
 	}
-	w := 1 / z
-	s := 1.0
-	for k := last; k > 0; k -= 2 {
-		s = 1 - float64(k*w)*s
-	}
-	const density = 0x1.9884533d43651p-2 // 1/sqrt(2 pi)
-	return -(exp64(100-0.5*z, -0.5*z1) * (s * density)) * down
+	z, z1 := twoProduct(x, x)
+	g := alternate(gelu64G[:], gelu64A-gelu64B/(gelu64C-x))
+	p := -0.5*z - logDensity
+	back := p + 0.5*z
+	p1 := (-0.5*z - (p - back)) - (logDensity + back) // what rounding took from p
+	v := p + g
+	return scaled64(-1, v, ((p-v)+g)+(p1-logDensityRest-0.5*z1))
 }
 
 // twoProduct returns a b as a sum of two numbers.
 func twoProduct(a, b float64) (high, low float64) {
 	high = float64(a * b) // rounded here, not fused into a later sum
 	return high, math.FMA(a, b, -high)
+}
+
+const (
+	logDensity     = 0x1.d67f1c864beb5p-1 // log(2 pi)/2
+	logDensityRest = -0x1.65b5a1b7ff5dfp-55
+
+	gelu64A = 0x1.16aefcc26e2d6p+0
+	gelu64B = 0x1.d3d91d2a2067bp+1
+	gelu64C = 1.25
+)
+
+// gelu64G are the coefficients of g, highest first.
+var gelu64G = [...]float64{
+	-0x1.cf306ec7687d2p-27,
+	-0x1.682198ab0566bp-28,
+	0x1.3b85d98fd2983p-24,
+	0x1.31e5f44faa571p-24,
+	-0x1.4a13b99b6170ep-23,
+	-0x1.9092313904230p-23,
+	0x1.6795437b16943p-25,
+	0x1.0df07e0331622p-23,
+	-0x1.4d6ec56a85495p-23,
+	0x1.792aaba13a2dbp-22,
+	0x1.3add006d3a03dp-21,
+	0x1.a0b059ff04340p-20,
+	-0x1.b0737b360bdc4p-21,
+	-0x1.3e60beff763b6p-22,
+	-0x1.4d08536c23615p-17,
+	-0x1.9e1ac788ce9c0p-20,
+	-0x1.31427684534f3p-16,
+	0x1.88639d3bf3c7dp-15,
+	-0x1.dc644a91d3513p-21,
+	0x1.97ab775d82754p-13,
+	-0x1.c80896fc4112bp-13,
+	0x1.e2ef509f09ca2p-13,
+	-0x1.a41a086ba886ap-10,
+	0x1.68fa4be4d033cp-10,
+	-0x1.c73f2a2451e39p-9,
+	0x1.e04d994ba4556p-7,
+	-0x1.bc22954ac48b7p-7,
+	0x1.7d2cbe7f041e5p-5,
+	-0x1.e2e3f4c14de90p-3,
+	0x1.6597c9c691059p-2,
+	-0x1.4403338da6eacp-3,
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/gpk-go/gpk/internal/bigmath"
 )
 
-// exhaustive makes TestSmooth32 try every float32: two minutes a function.
+// exhaustive makes TestSmooth32 try every float32, two minutes a function, and TestSmooth64
+// 60,000 numbers.
 var exhaustive = flag.Bool("exhaustive", false, "try all 2^32 float32 values")
 
 // smoothOps are the functions whose error is measured, and the error in ulps that is
@@ -147,7 +148,10 @@ func TestSmoothSigns(t *testing.T) {
 func TestSmooth64(t *testing.T) {
 	rng := seeded(t)
 	n := 400
-	if testing.Short() {
+	switch {
+	case *exhaustive:
+		n = 60_000
+	case testing.Short():
 		n = 50
 	}
 	for _, c := range smoothOps {
