@@ -1,3 +1,3 @@
-// Package textual prints numbers and nested brackets as NumPy does. It knows
-// element types, and no arrays.
+// Package textual prints numbers and nested brackets as NumPy does, and writes and reads
+// elements as JSON. It knows element types, and no arrays.
 package textual

@@ -1,0 +1,198 @@
+package textual
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/x448/float16"
+
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/gpk-go/gpk/layout"
+)
+
+// document is an array in JSON: its elements in row-major order. NaN and the infinities are
+// the strings "NaN", "+Inf" and "-Inf", and a complex number is [real, imaginary].
+type document struct {
+	DType string          `json:"dtype"`
+	Shape []int           `json:"shape"`
+	Data  json.RawMessage `json:"data"`
+}
+
+// JSON returns an array as JSON. raw holds its elements as memory does. FromJSON gives the
+// same bits back, but for the bits of a NaN.
+func JSON(dt dtype.DType, shape []int, raw []byte) ([]byte, error) {
+	b := append(make([]byte, 0, 16*len(raw)/dt.Size()), '[')
+	n := len(raw) / dt.Size()
+	switch dt {
+	case dtype.Float32:
+		b = each(b, decode[float32](raw, n), func(b []byte, v float32) []byte { return number(b, float64(v), 32) })
+	case dtype.Float64:
+		b = each(b, decode[float64](raw, n), func(b []byte, v float64) []byte { return number(b, v, 64) })
+	case dtype.Float16:
+		b = each(b, decode[float16.Float16](raw, n), func(b []byte, v float16.Float16) []byte { return number(b, float64(v.Float32()), 32) })
+	case dtype.BFloat16:
+		b = each(b, decode[bfloat16.BFloat16](raw, n), func(b []byte, v bfloat16.BFloat16) []byte { return number(b, float64(v.Float32()), 32) })
+	case dtype.Int8:
+		b = each(b, decode[int8](raw, n), integer[int8])
+	case dtype.Uint8:
+		b = each(b, decode[uint8](raw, n), integer[uint8])
+	case dtype.Int32:
+		b = each(b, decode[int32](raw, n), integer[int32])
+	case dtype.Int64:
+		b = each(b, decode[int64](raw, n), integer[int64])
+	case dtype.Bool:
+		b = each(b, decode[bool](raw, n), strconv.AppendBool)
+	case dtype.Complex64:
+		b = each(b, decode[complex64](raw, n), func(b []byte, v complex64) []byte { return pair(b, complex128(v), 32) })
+	case dtype.Complex128:
+		b = each(b, decode[complex128](raw, n), func(b []byte, v complex128) []byte { return pair(b, v, 64) })
+	default:
+		return nil, fmt.Errorf("%w: %v", dtype.ErrDType, dt)
+	}
+	return json.Marshal(document{dt.String(), append([]int{}, shape...), append(b, ']')})
+}
+
+// FromJSON reads what JSON wrote. It allocates a small multiple of the text.
+func FromJSON(text []byte) (dt dtype.DType, shape []int, raw []byte, err error) {
+	var d document
+	in := json.NewDecoder(bytes.NewReader(text))
+	in.DisallowUnknownFields()
+	if err := in.Decode(&d); err != nil {
+		return dt, nil, nil, fmt.Errorf("%w: an array in JSON: %w", dtype.ErrDType, err)
+	}
+	if dt, err = dtype.Parse(d.DType); err != nil {
+		return dt, nil, nil, fmt.Errorf("field dtype: %w", err)
+	}
+	size, err := layout.Size(d.Shape)
+	if err != nil {
+		return dt, nil, nil, fmt.Errorf("field shape: %w", err)
+	}
+	n := 0
+	raw, n, err = elements(dt, d.Data)
+	if err != nil {
+		return dt, nil, nil, fmt.Errorf("%w: field data: %w", dtype.ErrDType, err)
+	}
+	if n != size || d.Shape == nil {
+		return dt, nil, nil, layout.Errorf("field data has %d elements, and shape %v takes %d", n, d.Shape, size)
+	}
+	return dt, d.Shape, raw, nil
+}
+
+// elements are the numbers of a JSON list as memory holds them.
+func elements(dt dtype.DType, data []byte) ([]byte, int, error) {
+	switch dt {
+	case dtype.Float32:
+		return parse(data, func(v cell) (float32, error) { x, err := v.float(32); return float32(x), err })
+	case dtype.Float64:
+		return parse(data, func(v cell) (float64, error) { return v.float(64) })
+	case dtype.Float16:
+		return parse(data, func(v cell) (float16.Float16, error) {
+			x, err := v.float(32)
+			return float16.Fromfloat32(float32(x)), err
+		})
+	case dtype.BFloat16:
+		return parse(data, func(v cell) (bfloat16.BFloat16, error) {
+			x, err := v.float(32)
+			return bfloat16.FromFloat32(float32(x)), err
+		})
+	case dtype.Int8:
+		return parse(data, func(v cell) (int8, error) { x, err := strconv.ParseInt(string(v), 10, 8); return int8(x), err })
+	case dtype.Uint8:
+		return parse(data, func(v cell) (uint8, error) { x, err := strconv.ParseUint(string(v), 10, 8); return uint8(x), err })
+	case dtype.Int32:
+		return parse(data, func(v cell) (int32, error) { x, err := strconv.ParseInt(string(v), 10, 32); return int32(x), err })
+	case dtype.Int64:
+		return parse(data, func(v cell) (int64, error) { return strconv.ParseInt(string(v), 10, 64) })
+	case dtype.Bool:
+		return parse(data, func(v cell) (x bool, err error) { return x, json.Unmarshal([]byte(v), &x) })
+	case dtype.Complex64:
+		return parse(data, func(v cell) (complex64, error) { x, err := v.complex(32); return complex64(x), err })
+	default:
+		return parse(data, func(v cell) (complex128, error) { return v.complex(64) })
+	}
+}
+
+func parse[T dtype.Elem](data []byte, f func(cell) (T, error)) ([]byte, int, error) {
+	var cells []cell
+	if err := json.Unmarshal(data, &cells); err != nil {
+		return nil, 0, err
+	}
+	out := make([]T, len(cells))
+	for i, c := range cells {
+		var err error
+		if out[i], err = f(c); err != nil {
+			return nil, 0, fmt.Errorf("element %d, %.40s: %w", i, c, err)
+		}
+	}
+	raw, err := binary.Append(nil, binary.NativeEndian, out)
+	return raw, len(out), err
+}
+
+// cell is an element in JSON.
+type cell string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *cell) UnmarshalJSON(text []byte) error {
+	*c = cell(text)
+	return nil
+}
+
+func (c cell) float(bits int) (float64, error) {
+	switch string(c) {
+	case `"NaN"`:
+		return math.NaN(), nil
+	case `"+Inf"`:
+		return math.Inf(1), nil
+	case `"-Inf"`:
+		return math.Inf(-1), nil
+	}
+	return strconv.ParseFloat(string(c), bits)
+}
+
+func (c cell) complex(bits int) (complex128, error) {
+	var parts []cell
+	if err := json.Unmarshal([]byte(c), &parts); err != nil {
+		return 0, err
+	}
+	if len(parts) != 2 {
+		return 0, fmt.Errorf("a complex number is [real, imaginary]")
+	}
+	re, err := parts[0].float(bits)
+	if err != nil {
+		return 0, err
+	}
+	im, err := parts[1].float(bits)
+	return complex(re, im), err
+}
+
+func each[T any](b []byte, list []T, f func(b []byte, v T) []byte) []byte {
+	for i, v := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = f(b, v)
+	}
+	return b
+}
+
+func integer[T int8 | uint8 | int32 | int64](b []byte, v T) []byte {
+	return strconv.AppendInt(b, int64(v), 10)
+}
+
+// number appends the shortest decimal that reads as v.
+func number(b []byte, v float64, bits int) []byte {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return strconv.AppendQuote(b, strconv.FormatFloat(v, 'g', -1, bits))
+	}
+	return strconv.AppendFloat(b, v, 'g', -1, bits)
+}
+
+func pair(b []byte, v complex128, bits int) []byte {
+	b = append(number(append(b, '['), real(v), bits), ',')
+	return append(number(b, imag(v), bits), ']')
+}
