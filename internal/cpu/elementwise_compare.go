@@ -16,9 +16,13 @@ func comparison(op expr.Op, t dtype.DType) binary {
 	var k binary
 	switch t {
 	case dtype.Float32:
-		k = compare[float32](op)
+		if k = vectorCompare32(op); k.vv == nil {
+			k = compare[float32](op)
+		}
 	case dtype.Float64:
-		k = compare[float64](op)
+		if k = vectorCompare64(op); k.vv == nil {
+			k = compare[float64](op)
+		}
 	case dtype.Int8:
 		k = compare[int8](op)
 	case dtype.Uint8, dtype.Bool:

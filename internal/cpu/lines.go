@@ -38,13 +38,22 @@ func without(v []int, i int) []int {
 // each calls f with each line as a dense slice of T, in which f leaves its
 // results, of type U, at the same places.
 func each[T, U any](l lines, load func(dst unsafe.Pointer, src unsafe.Pointer, step, n int), store func(dst unsafe.Pointer, step int, src unsafe.Pointer, n int), f func(in []T, out []U)) {
+	groups(l, load, store, func(in []T, out []U, n int) {
+		for i := 0; i < len(in); i += n {
+			f(in[i:i+n], out[i:i+n])
+		}
+	})
+}
+
+// groups calls f with groups of lines of n elements, one behind the other.
+func groups[T, U any](l lines, load func(dst unsafe.Pointer, src unsafe.Pointer, step, n int), store func(dst unsafe.Pointer, step int, src unsafe.Pointer, n int), f func(in []T, out []U, n int)) {
 	if l.n == 0 || l.outer.n == 0 {
 		return
 	}
 	inner := l.outer.axes[len(l.outer.axes)-1]
 	// Lines side by side are gathered across, an element of each at a time.
 	across := inner.n > 1 && abs(inner.step[1]) < abs(l.step)
-	width := 1
+	width := min(max(blockLen/l.n, 1), inner.n)
 	if across {
 		width = min(lineWidth, inner.n)
 	}
@@ -54,23 +63,25 @@ func each[T, U any](l lines, load func(dst unsafe.Pointer, src unsafe.Pointer, s
 		tin, tout := make([]T, width), make([]U, width)
 		for i := lo; i < hi; i++ {
 			first := i % per * width
+			m := min(width, inner.n-first)
 			p := l.outer.at(i/per*inner.n + first)
 			if !across {
-				load(at0(in), p[1], l.step, l.n)
-				f(in, out)
-				store(p[0], l.dstep, at0(out), l.n)
+				for j := range m {
+					load(at0(in[j*l.n:]), unsafe.Add(p[1], j*inner.step[1]), l.step, l.n)
+				}
+				f(in[:m*l.n], out[:m*l.n], l.n)
+				for j := range m {
+					store(unsafe.Add(p[0], j*inner.step[0]), l.dstep, at0(out[j*l.n:]), l.n)
+				}
 				continue
 			}
-			m := min(width, inner.n-first)
 			for k := range l.n {
 				load(at0(tin), unsafe.Add(p[1], k*l.step), inner.step[1], m)
 				for j, v := range tin[:m] {
 					in[j*l.n+k] = v
 				}
 			}
-			for j := range m {
-				f(in[j*l.n:(j+1)*l.n], out[j*l.n:(j+1)*l.n])
-			}
+			f(in[:m*l.n], out[:m*l.n], l.n)
 			for k := range l.n {
 				for j := range tout[:m] {
 					tout[j] = out[j*l.n+k]
@@ -200,7 +211,7 @@ func Softmax(op expr.Op, xt dtype.DType, shape []int, axis int, x unsafe.Pointer
 		if op == expr.LogSoftmax {
 			f = logSoftmax32
 		}
-		each(l, load, store, f)
+		groups(l, load, store, f)
 	}
 	return nil
 }
@@ -227,14 +238,22 @@ func logSoftmax64(in, out []float64) {
 	}
 }
 
-// powersOf writes e^(x - max) to out and returns their sum.
-func powersOf(in, out []float32, m float32) (sum float64) {
-	minus := kernels.binary(expr.Sub, dtype.Float32)
-	for i := 0; i < len(in); i += blockLen {
-		minus.vs(unsafe.Pointer(&out[i]), unsafe.Pointer(&in[i]), unsafe.Pointer(&m), min(blockLen, len(in)-i))
+// powersOf writes e^(x - max) of lines of n elements to out; max is that of the line.
+func powersOf(in, out []float32, n int) {
+	minus, most := kernels.binary(expr.Sub, dtype.Float32), new(float32)
+	for i := 0; i < len(in); i += n {
+		*most = largestOf32(in[i : i+n])
+		if n < 2*pickVector {
+			for j, v := range in[i : i+n] {
+				out[i+j] = v - *most
+			}
+			continue
+		}
+		for j := i; j < i+n; j += blockLen {
+			minus.vs(unsafe.Pointer(&out[j]), unsafe.Pointer(&in[j]), unsafe.Pointer(most), min(blockLen, i+n-j))
+		}
 	}
 	exps(at0(out), at0(out), len(out))
-	return sumOf32(out)
 }
 
 // sumOf32 is sumOf of float32.
@@ -249,23 +268,30 @@ func sumOf32(x []float32) float64 {
 	return sum32(at0(x), n)
 }
 
-func softmax32(in, out []float32) {
-	scale := 1 / powersOf(in, out, largestOf32(in))
-	whole := 0
-	if vectorAVX {
-		whole = len(out) &^ (pickVector - 1)
-		scale32(at0(out), scale, whole)
-	}
-	for i, v := range out[whole:] {
-		out[whole+i] = float32(float64(v) * scale)
+func softmax32(in, out []float32, n int) {
+	powersOf(in, out, n)
+	for i := 0; i < len(out); i += n {
+		line := out[i : i+n]
+		scale := 1 / sumOf32(line)
+		whole := 0
+		if vectorAVX {
+			whole = n &^ (pickVector - 1)
+			scale32(at0(line), scale, whole)
+		}
+		for j, v := range line[whole:] {
+			line[whole+j] = float32(float64(v) * scale)
+		}
 	}
 }
 
-func logSoftmax32(in, out []float32) {
-	m := largestOf32(in)
-	s := math.Log(powersOf(in, out, m))
-	for i, v := range in {
-		out[i] = float32(float64(v) - float64(m) - s)
+func logSoftmax32(in, out []float32, n int) {
+	powersOf(in, out, n)
+	for i := 0; i < len(out); i += n {
+		m := largestOf32(in[i : i+n])
+		s := math.Log(sumOf32(out[i : i+n]))
+		for j, v := range in[i : i+n] {
+			out[i+j] = float32(float64(v) - float64(m) - s)
+		}
 	}
 }
 
