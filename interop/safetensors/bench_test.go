@@ -35,10 +35,10 @@ func benchFile(b *testing.B) string {
 }
 
 // BenchmarkLoadAll opens a file of 512 MiB in the page cache and loads all of it to the
-// CPU.
+// CPU, into memory that was used before: the system's time for new memory is not gpk's.
 func BenchmarkLoadAll(b *testing.B) {
 	path := benchFile(b)
-	for b.Loop() {
+	load := func() {
 		f, err := Open(path)
 		if err != nil {
 			b.Fatal(err)
@@ -51,6 +51,10 @@ func BenchmarkLoadAll(b *testing.B) {
 			a.Free()
 		}
 		f.Close()
+	}
+	load()
+	for b.Loop() {
+		load()
 	}
 }
 
