@@ -1,0 +1,33 @@
+// Package safetensors reads and writes arrays in the safetensors format: named
+// tensors behind a header in JSON, one file or several with an index, as models are
+// published.
+//
+//	f, err := safetensors.Open("bert")            // a folder, a file, or an index
+//	defer f.Close()
+//	w, err := f.Load("encoder.layer.0.output.dense.weight")
+//	all, err := f.LoadAll(safetensors.On(gpu))
+//	err = safetensors.WriteFile("tuned.safetensors", all, nil)
+//
+// Loading copies: an array does not depend on its File, which may be closed, nor on
+// the file, which may change. Elements are read into the array's memory on the CPU,
+// and into pinned memory on their way to a GPU, in pieces: while one piece is copied
+// to the GPU, others are read. Files are read, not mapped: a mapping is no faster where
+// everything is copied once, and a mapped file that becomes shorter, or a disk that
+// fails, ends the program.
+//
+// Element types are those of gpk but complex128, which the format lacks: writing it is
+// ErrDType. The format has types that gpk lacks, such as I16, U32 and F8_E4M3: Info
+// tells them, and Load is ErrDType. A byte of BOOL that is not 0 is true, and is 1 in
+// the array.
+//
+// A header is not believed. It is checked as the reference implementation does, and
+// more strictly where JSON leaves a choice: names and fields stand once, numbers are
+// plain digits, and tensors cover the file without a hole or an overlap. Nothing is
+// allocated beyond a small multiple of the file's length. An index names files of its
+// own folder only.
+//
+// What belongs here: the format, and moving elements between files and devices. What
+// does not: which tensor is which weight of a model, and what a model is.
+//
+// This package is apart from package gpk, as every format is.
+package safetensors

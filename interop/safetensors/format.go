@@ -1,0 +1,107 @@
+package safetensors
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/gpk-go/gpk"
+)
+
+// ErrFormat is the error of a file that is not in the safetensors format, or is
+// damaged.
+var ErrFormat = errors.New("not in the safetensors format, or damaged")
+
+func formatError(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", ErrFormat, fmt.Errorf(format, args...))
+}
+
+const (
+	maxHeader   = 100_000_000 // bytes, as in the reference implementation
+	maxAxes     = 64          // as in NumPy 2
+	lengthBytes = 8           // of the header's length before it
+	metadataKey = "__metadata__"
+)
+
+// format is an element type of the format.
+type format struct {
+	name string
+	bits int
+	dt   gpk.DType // Invalid: gpk lacks it
+}
+
+// formats are in the order in which a file has its tensors: the reference
+// implementation's order of types, backwards.
+var formats = []format{
+	{"U64", 64, 0},
+	{"I64", 64, gpk.Int64},
+	{"F64", 64, gpk.Float64},
+	{"C64", 64, gpk.Complex64},
+	{"F32", 32, gpk.Float32},
+	{"U32", 32, 0},
+	{"I32", 32, gpk.Int32},
+	{"BF16", 16, gpk.BFloat16},
+	{"F16", 16, gpk.Float16},
+	{"U16", 16, 0},
+	{"I16", 16, 0},
+	{"F8_E5M2FNUZ", 8, 0},
+	{"F8_E4M3FNUZ", 8, 0},
+	{"F8_E8M0", 8, 0},
+	{"F8_E4M3", 8, 0},
+	{"F8_E5M2", 8, 0},
+	{"I8", 8, gpk.Int8},
+	{"U8", 8, gpk.Uint8},
+	{"F6_E3M2", 6, 0},
+	{"F6_E2M3", 6, 0},
+	{"F4", 4, 0},
+	{"BOOL", 8, gpk.Bool},
+}
+
+// formatNamed returns the place of a type in formats, or -1.
+func formatNamed(name string) int {
+	return slices.IndexFunc(formats, func(f format) bool { return f.name == name })
+}
+
+// formatOf returns the place of the type that holds elements of gpk's.
+func formatOf(dt gpk.DType) (int, error) {
+	i := slices.IndexFunc(formats, func(f format) bool { return f.dt == dt && dt.Valid() })
+	switch {
+	case i >= 0:
+		return i, nil
+	case dt == gpk.Complex128:
+		return 0, fmt.Errorf("%w: the format has no %v; Cast(gpk.Complex64), or write Real and Imag", gpk.ErrDType, dt)
+	}
+	return 0, fmt.Errorf("%w: the format has no %v", gpk.ErrDType, dt)
+}
+
+// littleEndian reports the order of bytes in this machine's numbers; the format's are
+// little-endian.
+var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+
+// swap turns the bytes of every number where the machine's order is not the format's.
+func swap(b []byte, dt gpk.DType) {
+	if !littleEndian {
+		reverse(b, dt.Real().Size())
+	}
+}
+
+// reverse turns the bytes of every number of n bytes.
+func reverse(b []byte, n int) {
+	for ; len(b) >= n && n > 1; b = b[n:] {
+		slices.Reverse(b[:n])
+	}
+}
+
+// received makes elements of a file those of an array.
+func received(b []byte, dt gpk.DType) {
+	if dt != gpk.Bool {
+		swap(b, dt)
+		return
+	}
+	for i, x := range b { // Go has 0 and 1 only
+		if x > 1 {
+			b[i] = 1
+		}
+	}
+}

@@ -1,0 +1,315 @@
+package safetensors
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/bits"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// scanner takes JSON from the front of a text, which is valid UTF-8, and keeps the
+// first mistake. It is strict where encoding/json is not: that one takes a name that
+// stands twice, half a surrogate pair, and a field in any case.
+type scanner struct {
+	text   string
+	at     int
+	tensor *string // whose description is being read
+	err    error
+}
+
+// maxDepth bounds values within values that nobody reads.
+const maxDepth = 64
+
+func (s *scanner) fail(format string, args ...any) {
+	if s.err != nil {
+		return
+	}
+	of := ""
+	if s.tensor != nil {
+		of = "tensor " + short(*s.tensor) + ": "
+	}
+	s.err = formatError("%s%s, at byte %d of the JSON", of, fmt.Sprintf(format, args...), s.at)
+}
+
+func (s *scanner) space() {
+	for s.at < len(s.text) && strings.IndexByte(" \t\r\n", s.text[s.at]) >= 0 {
+		s.at++
+	}
+}
+
+// peek returns the next byte that is no space, or 0.
+func (s *scanner) peek() byte {
+	if s.space(); s.err != nil || s.at == len(s.text) {
+		return 0
+	}
+	return s.text[s.at]
+}
+
+// next takes c if it is there.
+func (s *scanner) next(c byte) bool {
+	if s.peek() != c {
+		return false
+	}
+	s.at++
+	return true
+}
+
+func (s *scanner) take(c byte) {
+	if !s.next(c) {
+		s.fail("%s where %q should be", s.here(), c)
+	}
+}
+
+// here shows what is next.
+func (s *scanner) here() string {
+	if s.space(); s.at == len(s.text) {
+		return "the end"
+	}
+	r, _ := utf8.DecodeRuneInString(s.text[s.at:])
+	return strconv.QuoteRune(r)
+}
+
+// object takes an object; f takes the value of each key.
+func (s *scanner) object(f func(key string)) {
+	for s.take('{'); s.err == nil && !s.next('}'); {
+		key := s.str()
+		s.take(':')
+		if s.err == nil {
+			f(key)
+		}
+		if !s.next(',') {
+			s.take('}')
+			return
+		}
+		if s.peek() == '}' {
+			s.fail("a comma before '}'")
+		}
+	}
+}
+
+// array takes an array; f takes each value.
+func (s *scanner) array(f func()) {
+	for s.take('['); s.err == nil && !s.next(']'); {
+		f()
+		if !s.next(',') {
+			s.take(']')
+			return
+		}
+		if s.peek() == ']' {
+			s.fail("a comma before ']'")
+		}
+	}
+}
+
+// strings takes an object whose values are strings.
+func (s *scanner) strings(what string) map[string]string {
+	m := map[string]string{}
+	s.object(func(key string) {
+		if _, twice := m[key]; twice {
+			s.fail("%s: %s stands twice", what, short(key))
+		}
+		if s.peek() != '"' {
+			s.fail("%s: %s is no string", what, short(key))
+		}
+		m[key] = s.str()
+	})
+	return m
+}
+
+// integer takes digits: no sign, fraction or exponent.
+func (s *scanner) integer(what string, most uint64) uint64 {
+	s.space()
+	start := s.at
+	var n uint64
+	for s.at < len(s.text) && s.text[s.at] >= '0' && s.text[s.at] <= '9' {
+		hi, lo := bits.Mul64(n, 10)
+		sum, carry := bits.Add64(lo, uint64(s.text[s.at]-'0'), 0)
+		if hi > 0 || carry > 0 || sum > most {
+			s.fail("%s: more than %d", what, most)
+			return 0
+		}
+		n = sum
+		s.at++
+	}
+	switch {
+	case s.at == start:
+		s.fail("%s: %s where a number of digits should be", what, s.here())
+	case s.text[start] == '0' && s.at > start+1:
+		s.fail("%s: a number that begins with 0", what)
+	case s.at < len(s.text) && strings.IndexByte(".eE", s.text[s.at]) >= 0:
+		s.fail("%s: a number that is no integer", what)
+	}
+	return n
+}
+
+// str takes a string. One without escapes is part of the text.
+func (s *scanner) str() string {
+	if s.take('"'); s.err != nil {
+		return ""
+	}
+	start := s.at
+	for ; s.at < len(s.text); s.at++ {
+		switch c := s.text[s.at]; {
+		case c == '"':
+			s.at++
+			return s.text[start : s.at-1]
+		case c == '\\':
+			return s.escaped(s.text[start:s.at])
+		case c < ' ':
+			s.fail("a control character in a string")
+			return ""
+		}
+	}
+	s.fail("a string that does not end")
+	return ""
+}
+
+// escapes are the letters behind a backslash and what they stand for.
+const escapes = "\"\"\\\\//b\bf\fn\nr\rt\t"
+
+// escaped takes the rest of a string that begins with head, from its first escape on.
+func (s *scanner) escaped(head string) string {
+	var b strings.Builder
+	b.WriteString(head)
+	for s.at < len(s.text) {
+		c := s.text[s.at]
+		s.at++
+		switch {
+		case c == '"':
+			return b.String()
+		case c < ' ':
+			s.fail("a control character in a string")
+			return ""
+		case c != '\\':
+			b.WriteByte(c)
+			continue
+		}
+		if s.at < len(s.text) && s.text[s.at] == 'u' {
+			s.at++
+			b.WriteRune(s.character())
+			if s.err != nil {
+				return ""
+			}
+			continue
+		}
+		i := 0
+		for i < len(escapes) && (s.at == len(s.text) || escapes[i] != s.text[s.at]) {
+			i += 2
+		}
+		if i == len(escapes) {
+			s.fail("an escape that JSON lacks")
+			return ""
+		}
+		b.WriteByte(escapes[i+1])
+		s.at++
+	}
+	s.fail("a string that does not end")
+	return ""
+}
+
+// character takes the digits behind \u, and the second half of a surrogate pair.
+func (s *scanner) character() rune {
+	r := s.hex()
+	if !utf16.IsSurrogate(r) {
+		return r
+	}
+	if strings.HasPrefix(s.text[s.at:], `\u`) {
+		s.at += 2
+		r = utf16.DecodeRune(r, s.hex())
+	}
+	if utf16.IsSurrogate(r) || r == utf8.RuneError {
+		s.fail("half a surrogate pair")
+	}
+	return r
+}
+
+// hex takes four hexadecimal digits.
+func (s *scanner) hex() rune {
+	digits := s.text[s.at:min(s.at+4, len(s.text))]
+	n, err := strconv.ParseUint(digits, 16, 16)
+	if err != nil || len(digits) != 4 {
+		s.fail(`no four hexadecimal digits behind \u`)
+		return 0
+	}
+	s.at += 4
+	return rune(n)
+}
+
+// skip takes any value.
+func (s *scanner) skip(depth int) {
+	if depth > maxDepth {
+		s.fail("values within values, more than %d deep", maxDepth)
+		return
+	}
+	switch c := s.peek(); {
+	case c == '{':
+		seen := map[string]bool{}
+		s.object(func(key string) {
+			if seen[key] {
+				s.fail("%s stands twice", short(key))
+			}
+			seen[key] = true
+			s.skip(depth + 1)
+		})
+	case c == '[':
+		s.array(func() { s.skip(depth + 1) })
+	case c == '"':
+		s.str()
+	default:
+		s.literal()
+	}
+}
+
+// literal takes a number, true, false or null.
+func (s *scanner) literal() {
+	end := s.at
+	for end < len(s.text) && strings.IndexByte("+-.", s.text[end]) >= 0 || end < len(s.text) && isWord(s.text[end]) {
+		end++
+	}
+	if !json.Valid([]byte(s.text[s.at:end])) {
+		s.fail("%s where a value should be", s.here())
+		return
+	}
+	s.at = end
+}
+
+func isWord(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+// end fails where anything but space is left.
+func (s *scanner) end() {
+	if s.peek() != 0 || s.err == nil && s.at < len(s.text) {
+		s.fail("%s behind the end", s.here())
+	}
+}
+
+// short shows a name, of which a file from anybody may have a long one.
+func short(name string) string {
+	const most = 120
+	if len(name) <= most {
+		return strconv.Quote(name)
+	}
+	return strconv.Quote(strings.ToValidUTF8(name[:most], "")) + "…"
+}
+
+// appendString appends a string in JSON: with the escapes that it must have, and no
+// others.
+func appendString(to []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	to = append(to, '"')
+	for i := range len(s) {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' {
+			to = append(to, c)
+			continue
+		}
+		if at := strings.IndexByte("\"\\\b\f\n\r\t", c); at >= 0 {
+			to = append(to, '\\', "\"\\bfnrt"[at])
+		} else {
+			to = append(to, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		}
+	}
+	return append(to, '"')
+}

@@ -1,0 +1,217 @@
+package safetensors
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"slices"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/array"
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/interop/internal/site"
+)
+
+// Option says how tensors are loaded.
+type Option func(*options)
+
+type options struct {
+	dev  *device.Device
+	only []string // nil: all
+}
+
+// On has tensors loaded onto dev. Without it that is the default device.
+func On(dev *device.Device) Option { return func(o *options) { o.dev = dev } }
+
+// Only has LoadAll and Each load the tensors of these names alone. A name that the file
+// lacks is fs.ErrNotExist.
+func Only(names ...string) Option {
+	return func(o *options) { o.only = append([]string{}, names...) }
+}
+
+// Load returns the tensor of that name as an array. It copies: the array does not
+// depend on the File. An element type that gpk lacks is ErrDType, a name that the file
+// lacks fs.ErrNotExist, a File that was closed ErrFreed.
+func (f *File) Load(name string, opts ...Option) (*gpk.Array, error) {
+	a, err := f.loadOne(name, opts)
+	return a, site.Fail("safetensors", "Load", err)
+}
+
+func (f *File) loadOne(name string, opts []Option) (*gpk.Array, error) {
+	o, err := f.options(opts)
+	if err != nil {
+		return nil, err
+	}
+	if o.only != nil {
+		return nil, fmt.Errorf("%w: Only in a Load, which names its tensor", gpk.ErrUnsupported)
+	}
+	t, err := f.tensor(name)
+	if err == nil {
+		err = t.loadable()
+	}
+	if err != nil {
+		return nil, err
+	}
+	as, err := f.load([]tensor{t}, o.dev)
+	if err != nil {
+		return nil, err
+	}
+	return as[0], nil
+}
+
+// LoadAll returns all tensors, or those of Only, by their names. Where one cannot be
+// loaded none is: see Load for the errors.
+func (f *File) LoadAll(opts ...Option) (map[string]*gpk.Array, error) {
+	o, ts, err := f.selected(opts)
+	var as []*gpk.Array
+	if err == nil {
+		as, err = f.load(ts, o.dev)
+	}
+	if err != nil {
+		return nil, site.Fail("safetensors", "LoadAll", err)
+	}
+	m := make(map[string]*gpk.Array, len(as))
+	for i, a := range as {
+		m[ts[i].name] = a
+	}
+	return m, nil
+}
+
+// eachBytes is how many bytes Each loads at a time, unless one tensor has more.
+const eachBytes = 256 << 20
+
+// Each calls fn with all tensors, or those of Only, in the order of their bytes in the
+// files. The array is fn's to free. Some 256 MiB are loaded at a time, so that what fn
+// frees makes room for what follows. An error of fn ends it and is returned as it is;
+// see Load for others.
+func (f *File) Each(fn func(name string, a *gpk.Array) error, opts ...Option) error {
+	o, ts, err := f.selected(opts)
+	if err == nil && fn == nil {
+		err = fmt.Errorf("%w: a nil function", gpk.ErrUnsupported)
+	}
+	if err != nil {
+		return site.Fail("safetensors", "Each", err)
+	}
+	for len(ts) > 0 {
+		n, size := 1, ts[0].bytes()
+		for ; n < len(ts) && size+ts[n].bytes() <= eachBytes; n++ {
+			size += ts[n].bytes()
+		}
+		as, err := f.load(ts[:n], o.dev)
+		if err != nil {
+			return site.Fail("safetensors", "Each", err)
+		}
+		if err := hand(ts, as, fn); err != nil {
+			return err
+		}
+		ts = ts[n:]
+	}
+	return nil
+}
+
+// hand gives arrays to fn, and frees those that fn does not get, also where it panics.
+func hand(ts []tensor, as []*gpk.Array, fn func(string, *gpk.Array) error) error {
+	defer func() { free(as) }()
+	for i := 0; len(as) > 0; i++ {
+		a := as[0]
+		as = as[1:]
+		if err := fn(ts[i].name, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func free(as []*gpk.Array) {
+	for _, a := range as {
+		a.Free()
+	}
+}
+
+// options returns what opts say, if the file can be used and the device works.
+func (f *File) options(opts []Option) (o options, err error) {
+	if err := f.err(); err != nil {
+		return o, err
+	}
+	o.dev = device.Default()
+	for _, opt := range opts {
+		if opt != nil {
+			opt(&o)
+		}
+	}
+	return o, o.dev.Err()
+}
+
+// selected returns the tensors that opts name, in the order of their bytes, if gpk has
+// the types of all.
+func (f *File) selected(opts []Option) (options, []tensor, error) {
+	o, err := f.options(opts)
+	if err != nil {
+		return o, nil, err
+	}
+	names := f.names
+	if o.only != nil {
+		slices.Sort(o.only)
+		names = slices.Compact(o.only)
+	}
+	ts := make([]tensor, len(names))
+	for i, name := range names {
+		if ts[i], err = f.tensor(name); err == nil {
+			err = ts[i].loadable()
+		}
+		if err != nil {
+			return o, nil, err
+		}
+	}
+	slices.SortFunc(ts, func(a, b tensor) int {
+		return cmp.Or(cmp.Compare(a.in.path, b.in.path), cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end), cmp.Compare(a.name, b.name))
+	})
+	return o, ts, nil
+}
+
+func (t *tensor) bytes() int64 { return t.end - t.begin }
+
+// loadable says that gpk lacks the element type.
+func (t *tensor) loadable() error {
+	if of := formats[t.format]; !of.dt.Valid() {
+		return t.in.wrap(t.name, fmt.Errorf("%w: gpk has no %s; convert the file to a type that it has", gpk.ErrDType, of.name))
+	}
+	return nil
+}
+
+// load reads tensors to a device.
+func (f *File) load(ts []tensor, dev *device.Device) (as []*gpk.Array, err error) {
+	defer runtime.KeepAlive(f)
+	jobs := make([]job, 0, len(ts))
+	defer func() {
+		if err != nil {
+			for _, j := range jobs {
+				j.buf.Free()
+			}
+		}
+	}()
+	for _, t := range ts {
+		buf, err := dev.Alloc(t.bytes(), nil)
+		if err != nil {
+			return nil, t.in.wrap(t.name, err)
+		}
+		shape, dt, name, path := t.shape, formats[t.format].dt, t.name, t.in.path
+		buf.SetLabel(func() string { return fmt.Sprintf("%v %v, tensor %s of %s", shape, dt, short(name), path) })
+		jobs = append(jobs, job{t, buf})
+	}
+	move := transfer{dev: dev, jobs: jobs}
+	if dev.Kind() != device.CPU {
+		move.slots = f.staged.on(dev)
+	}
+	if err := move.run(); err != nil {
+		return nil, err
+	}
+	for _, j := range jobs {
+		a := array.FromBuffer(j.buf, formats[j.format].dt, j.shape...)
+		if err := a.Err(); err != nil {
+			return nil, j.in.wrap(j.name, err)
+		}
+		as = append(as, a)
+	}
+	return as, nil
+}

@@ -1,0 +1,201 @@
+package safetensors
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+	"unsafe"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/gpk-go/gpk/interop/internal/site"
+	"github.com/x448/float16"
+)
+
+// Write waits for arrays and writes them to w as a file in the safetensors format,
+// with metadata or without (nil). The same arrays make the same bytes: tensors stand in
+// the order of the reference implementation, by the alignment of their types, falling,
+// and by their names. Names and texts must be UTF-8, and no tensor is called
+// __metadata__. complex128 is ErrDType; where types or names are refused nothing is
+// written.
+func Write(w io.Writer, arrays map[string]*gpk.Array, metadata map[string]string) error {
+	return site.Fail("safetensors", "Write", write(w, arrays, metadata))
+}
+
+// WriteFile is Write to a file, which is complete or not there: it gets its name when
+// everything is written. Whoever has the file of that name open keeps the old one.
+func WriteFile(path string, arrays map[string]*gpk.Array, metadata map[string]string) error {
+	return site.Fail("safetensors", "WriteFile", replace(path, func(w io.Writer) error { return write(w, arrays, metadata) }))
+}
+
+// replace writes a file beside path and renames it at the end.
+func replace(path string, fill func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // gone after the rename
+	w := bufio.NewWriterSize(f, 1<<16)
+	if err = fill(w); err == nil {
+		err = w.Flush()
+	}
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
+		return formatted(path, err)
+	}
+	return os.Rename(f.Name(), path)
+}
+
+func write(w io.Writer, arrays map[string]*gpk.Array, metadata map[string]string) error {
+	if w == nil {
+		return fmt.Errorf("%w: a nil Writer", gpk.ErrUnsupported)
+	}
+	h, err := describe(arrays, metadata)
+	if err != nil {
+		return err
+	}
+	text, err := h.append(nil)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(text); err != nil {
+		return err
+	}
+	for _, e := range h.entries {
+		if err := writeElements(w, arrays[e.name]); err != nil {
+			return inTensor(e.name, err)
+		}
+	}
+	return nil
+}
+
+// inTensor says which tensor an error is about. What an operation of this package was
+// called is left out: the error gets the name of what the user has called.
+func inTensor(name string, err error) error {
+	if op, ok := err.(*gpk.OpError); ok && strings.HasPrefix(op.Site, "safetensors/") && !strings.Contains(op.Site, "_test.go:") { //nolint:errorlint // the outermost alone
+		err = op.Err
+	}
+	return fmt.Errorf("tensor %s: %w", short(name), err)
+}
+
+// describe returns the header of arrays.
+func describe(arrays map[string]*gpk.Array, metadata map[string]string) (*header, error) {
+	texts := 0
+	for name := range arrays {
+		texts += len(name)
+	}
+	for key, text := range metadata {
+		texts += len(key) + len(text)
+		if !utf8.ValidString(key) || !utf8.ValidString(text) {
+			return nil, fmt.Errorf("%w: metadata: %s: %s is not UTF-8", gpk.ErrUnsupported, short(key), short(text))
+		}
+	}
+	if texts > maxHeader {
+		return nil, headerError(texts)
+	}
+	h := &header{metadata: metadata}
+	for _, name := range slices.Sorted(maps.Keys(arrays)) {
+		e, err := describeOne(name, arrays[name])
+		if err != nil {
+			return nil, inTensor(name, err)
+		}
+		h.entries = append(h.entries, e)
+	}
+	slices.SortStableFunc(h.entries, func(a, b entry) int { return cmp.Compare(a.format, b.format) })
+	at := int64(0)
+	for i := range h.entries {
+		e := &h.entries[i]
+		n, ok := e.size()
+		if !ok || n > math.MaxInt64-at {
+			return nil, fmt.Errorf("tensor %s: %w: %v is too large", short(e.name), gpk.ErrShape, e.shape)
+		}
+		e.begin, e.end = at, at+n
+		at += n
+	}
+	return h, nil
+}
+
+func describeOne(name string, a *gpk.Array) (e entry, err error) {
+	switch {
+	case !utf8.ValidString(name):
+		return e, fmt.Errorf("%w: the name is not UTF-8", gpk.ErrUnsupported)
+	case name == metadataKey:
+		return e, fmt.Errorf("%w: the format keeps this name for metadata", gpk.ErrUnsupported)
+	case a == nil:
+		return e, fmt.Errorf("%w: a nil Array", gpk.ErrShape)
+	case a.Err() != nil:
+		return e, a.Err()
+	case a.NDim() > maxAxes:
+		return e, fmt.Errorf("%w: %d axes, and %d are the most", gpk.ErrShape, a.NDim(), maxAxes)
+	}
+	e = entry{name: name, shape: a.Shape()}
+	e.format, err = formatOf(a.DType())
+	return e, err
+}
+
+// writeElements writes the elements of an array, piece by piece.
+func writeElements(w io.Writer, a *gpk.Array) error {
+	if a.Size() == 0 {
+		return a.Err()
+	}
+	dense := a.Contiguous()
+	if err := gpk.Eval(dense); err != nil {
+		return err
+	}
+	if dense != a {
+		defer dense.Free()
+	}
+	switch a.DType() {
+	case gpk.Float32:
+		return writePieces[float32](w, dense)
+	case gpk.Float64:
+		return writePieces[float64](w, dense)
+	case gpk.Float16:
+		return writePieces[float16.Float16](w, dense)
+	case gpk.BFloat16:
+		return writePieces[bfloat16.BFloat16](w, dense)
+	case gpk.Int8:
+		return writePieces[int8](w, dense)
+	case gpk.Uint8:
+		return writePieces[uint8](w, dense)
+	case gpk.Int32:
+		return writePieces[int32](w, dense)
+	case gpk.Int64:
+		return writePieces[int64](w, dense)
+	case gpk.Bool:
+		return writePieces[bool](w, dense)
+	case gpk.Complex64:
+		return writePieces[complex64](w, dense)
+	}
+	return fmt.Errorf("%w: %v", gpk.ErrDType, a.DType())
+}
+
+func writePieces[T gpk.Elem](w io.Writer, a *gpk.Array) error {
+	b, free, err := a.Device().AllocPinned(min(a.NBytes(), slotBytes))
+	if err != nil {
+		return err
+	}
+	defer free()
+	size := a.DType().Size()
+	room := unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/size)
+	flat := a.Reshape(-1)
+	for at := 0; at < a.Size(); at += len(room) {
+		n := min(len(room), a.Size()-at)
+		if err := gpk.ToSliceInto(room[:n], flat.Slice(0, at, at+n)); err != nil {
+			return err
+		}
+		swap(b[:n*size], a.DType())
+		if _, err := w.Write(b[:n*size]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
