@@ -68,13 +68,18 @@ func meet(a, b *Array) (layout.Layout, error) {
 	return layout.Dense(shape), err
 }
 
-// binaryOp is the result of an operation of the table on two operands, of which at
-// least one is an array and the other may be a number.
-func binaryOp(code expr.Op, a, b any) *Array {
+// Binary returns the result of an operation on two operands, broadcast. At least one is
+// an *Array, and the other may be a number, so that 1 - a can be written. An operation
+// that is not one of two operands is ErrUnsupported. The functions of package gpk that
+// take (a, b any) are this one.
+func Binary(code expr.Op, a, b any) *Array {
 	c := call{code.String(), here()}
 	x, xIsArray := a.(*Array)
 	y, yIsArray := b.(*Array)
+	row := ops.Lookup(code)
 	switch {
+	case row == nil || row.Kind != ops.Binary:
+		return failedArray(c.fail(fmt.Errorf("%w: it is no operation of two operands", expr.ErrUnsupported)))
 	case xIsArray && yIsArray:
 		return binaryArrays(c, code, x, y)
 	case xIsArray:
@@ -118,18 +123,18 @@ func binaryScalar(c call, code expr.Op, a *Array, number any, first bool) *Array
 }
 
 // Add returns a + b, broadcast. b is an *Array of a's type or a number.
-func (a *Array) Add(b any) *Array { return binaryOp(expr.Add, a, b) }
+func (a *Array) Add(b any) *Array { return Binary(expr.Add, a, b) }
 
 // Sub returns a - b, broadcast. b is an *Array of a's type or a number.
-func (a *Array) Sub(b any) *Array { return binaryOp(expr.Sub, a, b) }
+func (a *Array) Sub(b any) *Array { return Binary(expr.Sub, a, b) }
 
 // Mul returns the product of a and b element by element, broadcast. b is an
 // *Array of a's type or a number.
-func (a *Array) Mul(b any) *Array { return binaryOp(expr.Mul, a, b) }
+func (a *Array) Mul(b any) *Array { return Binary(expr.Mul, a, b) }
 
 // Div returns a / b, broadcast; integers are ErrDType. b is an *Array of a's
 // type or a number.
-func (a *Array) Div(b any) *Array { return binaryOp(expr.Div, a, b) }
+func (a *Array) Div(b any) *Array { return Binary(expr.Div, a, b) }
 
 // Neg returns -a; integers wrap.
 func (a *Array) Neg() *Array { return unaryOp(expr.Neg, a) }

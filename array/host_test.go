@@ -74,7 +74,7 @@ func TestIntoAllocates(t *testing.T) {
 		f    func() error
 	}{
 		"Add":                 {11, func() error { return Into(dst, x.Add(y)) }},
-		"function":            {11, func() error { return Into(dst, Add(x, y)) }},
+		"function":            {11, func() error { return Into(dst, Binary(expr.Add, x, y)) }},
 		"number":              {10, func() error { return Into(dst, x.Mul(1.5)) }},
 		"unary":               {10, func() error { return Into(dst, y.Neg()) }},
 		"halves":              {11, func() error { return Into(half, h.Add(h)) }},
