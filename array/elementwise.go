@@ -14,12 +14,9 @@ import (
 // unaryOp is the result of an operation of the table on one array.
 func unaryOp(code expr.Op, a *Array) *Array {
 	c := call{code.String(), here()}
-	if err := c.first(a); err != nil {
-		return failedArray(err)
-	}
-	dt, err := ops.Lookup(code).Check(a.dt)
+	dt, err := typeOf(code, a)
 	if err != nil {
-		return failedArray(c.fail(err, a))
+		return c.failed(err, a)
 	}
 	return elementwise(c, rule{code: code, run: runUnary}, dt, a)
 }
@@ -45,7 +42,7 @@ func elementwise(c call, k rule, dt dtype.DType, as ...*Array) *Array {
 		lay, err = meet(as[0], as[1])
 	}
 	if err != nil {
-		return failedArray(c.fail(err, as...))
+		return c.failed(err, as...)
 	}
 	n := newNode(c)
 	n.rule, n.fusion = k, pointwise
@@ -79,7 +76,7 @@ func Binary(code expr.Op, a, b any) *Array {
 	row := ops.Lookup(code)
 	switch {
 	case row == nil || row.Kind != ops.Binary:
-		return failedArray(c.fail(fmt.Errorf("%w: it is no operation of two operands", expr.ErrUnsupported)))
+		return c.failed(fmt.Errorf("%w: it is no operation of two operands", expr.ErrUnsupported))
 	case xIsArray && yIsArray:
 		return binaryArrays(c, code, x, y)
 	case xIsArray:
@@ -87,37 +84,28 @@ func Binary(code expr.Op, a, b any) *Array {
 	case yIsArray:
 		return binaryScalar(c, code, y, a, true)
 	}
-	return failedArray(c.fail(fmt.Errorf("%w: neither %v nor %v is an *Array", dtype.ErrDType, reflect.TypeOf(a), reflect.TypeOf(b))))
+	return c.failed(fmt.Errorf("%w: neither %v nor %v is an *Array", dtype.ErrDType, reflect.TypeOf(a), reflect.TypeOf(b)))
 }
 
 func binaryArrays(c call, code expr.Op, a, b *Array) *Array {
-	if err := c.first(a, b); err != nil {
-		return failedArray(err)
-	}
-	dt, err := dtype.Invalid, sameType(a, b)
+	dt, err := dtype.Invalid, match(a, b)
 	if err == nil {
 		dt, err = ops.Lookup(code).Check(a.dt)
 	}
-	if err == nil && a.on() != b.on() {
-		err = otherDevice(a, b)
-	}
 	if err != nil {
-		return failedArray(c.fail(err, a, b))
+		return c.failed(err, a, b)
 	}
 	return elementwise(c, rule{code: code, run: runBinary}, dt, a, b)
 }
 
 func binaryScalar(c call, code expr.Op, a *Array, number any, first bool) *Array {
-	if err := c.first(a); err != nil {
-		return failedArray(err)
-	}
-	dt, err := ops.Lookup(code).Check(a.dt)
+	dt, err := typeOf(code, a)
 	k := rule{code: code, run: runScalar, numbered: true, scalarFirst: first}
 	if err == nil {
 		k.scalar, err = scalar(a.dt, number)
 	}
 	if err != nil {
-		return failedArray(c.fail(err, a))
+		return c.failed(err, a)
 	}
 	return elementwise(c, k, dt, a)
 }
@@ -158,11 +146,12 @@ func (a *Array) SiLU() *Array { return unaryOp(expr.SiLU, a) }
 // saturated with NaN as 0, to Bool x != 0, from complex to real the real part.
 func (a *Array) Cast(dt dtype.DType) *Array {
 	c := call{"Cast", here()}
-	if err := c.first(a); err != nil {
-		return failedArray(err)
+	err := a.check()
+	if err == nil && !dt.Valid() {
+		err = fmt.Errorf("%w: Cast to %v", dtype.ErrDType, dt)
 	}
-	if !dt.Valid() {
-		return failedArray(c.fail(fmt.Errorf("%w: Cast to %v", dtype.ErrDType, dt), a))
+	if err != nil {
+		return c.failed(err, a)
 	}
 	return elementwise(c, rule{run: runCast}, dt, a)
 }

@@ -1,7 +1,6 @@
 package array
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -46,15 +45,11 @@ const (
 
 // wrap gives an error the product's name unless it has one.
 func (h *gemmRoot) wrap(err error) error {
-	var oe *OpError
-	if err == nil || errors.As(err, &oe) {
+	if err == nil || named(err) {
 		return err
 	}
-	e := h.call.fail(err)
-	for _, v := range []*device.View{&h.product.A, &h.product.B} {
-		e.Shapes, e.DTypes = append(e.Shapes, slices.Clone(v.Layout.Shape)), append(e.DTypes, v.DType)
-	}
-	return e
+	a, b := &h.product.A, &h.product.B
+	return h.call.fail(err).of(a.Layout.Shape, a.DType).of(b.Layout.Shape, b.DType)
 }
 
 // headLeaf adds a pending product, seen as lay, as a leaf.

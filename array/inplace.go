@@ -29,20 +29,17 @@ func (a *Array) MulInPlace(b any) error { return inPlace(expr.Mul, call{"MulInPl
 func (a *Array) DivInPlace(b any) error { return inPlace(expr.Div, call{"DivInPlace", here()}, a, b) }
 
 func inPlace(code expr.Op, c call, a *Array, b any) error {
-	if err := c.first(a); err != nil {
-		return err
-	}
 	args, n := []*Array{a}, newNode(c)
 	n.rule = rule{code: code, fusion: pointwise}
 	n.strided, n.alias, n.how = true, sameElements, oneKernel
-	_, err := ops.Lookup(code).Check(a.dt)
+	_, err := typeOf(code, a)
 	if y, ok := b.(*Array); ok {
-		if err := c.first(y); err != nil {
-			return c.wrap(err, a, y)
-		}
 		args, n.run = append(args, y), runBinary
 		if err == nil {
-			err = fitsInPlace(a, y)
+			err = match(a, y)
+		}
+		if err == nil && !layout.Widens(y.lay.Shape, a.lay.Shape) {
+			err = layout.Errorf("%v does not broadcast to %v", y.lay.Shape, a.lay.Shape)
 		}
 	} else if n.run, n.numbered = runScalar, true; err == nil {
 		n.scalar, err = scalar(a.dt, b)
@@ -51,24 +48,11 @@ func inPlace(code expr.Op, c call, a *Array, b any) error {
 		err = errBroadcast(a)
 	}
 	if err != nil {
-		return c.fail(err, args...)
+		return c.wrap(err, args...)
 	}
 	w := newWrite(&c, a, streamOf(args...))
 	w.expr, w.reads = n, args
 	return c.wrap(w.do(), args...)
-}
-
-// fitsInPlace refuses an operand of arithmetic in place.
-func fitsInPlace(a, b *Array) error {
-	switch {
-	case a.dt != b.dt:
-		return sameType(a, b)
-	case a.on() != b.on():
-		return otherDevice(a, b)
-	case !layout.Widens(b.lay.Shape, a.lay.Shape):
-		return layout.Errorf("%v does not broadcast to %v", b.lay.Shape, a.lay.Shape)
-	}
-	return nil
 }
 
 // CopyFrom writes b's elements, broadcast to a's shape, into a: with a view on the
@@ -95,15 +79,16 @@ func (a *Array) CopyFrom(b any) error {
 
 // fillWith writes a number over the elements.
 func (a *Array) fillWith(c *call, number any) error {
-	if err := c.first(a); err != nil {
-		return err
+	var x ops.Scalar
+	err := a.check()
+	if err == nil {
+		x, err = scalar(a.dt, number)
 	}
-	x, err := scalar(a.dt, number)
 	if err == nil && a.lay.Repeats() {
 		err = errBroadcast(a)
 	}
 	if err != nil {
-		return c.fail(err, a)
+		return c.wrap(err, a)
 	}
 	w := newWrite(c, a, a.stream)
 	w.put = func(dst device.View) error { return ops.Fill(w.stream, dst, x) }

@@ -279,7 +279,7 @@ func (n *node) result(s *device.Stream, dt dtype.DType, lay layout.Layout, steps
 	sched.mu.Lock()
 	defer sched.mu.Unlock()
 	if err := sched.bind(n, reads, steps, size); err != nil {
-		return failedArray(n.wrap(err))
+		return n.failed(err, reads...)
 	}
 	if n.product != nil {
 		n.product.read([]device.View{n.in[0].view, n.in[1].view}) // for Explain

@@ -231,14 +231,11 @@ func (j *job) locate(n *node, in *operand) (device.View, error) {
 // blame makes the error of queued work name the call that was to write the contents.
 func (c *contents) blame(err error) error {
 	var queued *device.SubmitError
-	var named *OpError
 	w := c.writer()
-	if !errors.As(err, &queued) || errors.As(err, &named) || w.name == "" || c.mem == nil {
+	if !errors.As(err, &queued) || named(err) || w.name == "" || c.mem == nil {
 		return err
 	}
-	e := w.fail(err)
-	e.Shapes, e.DTypes = [][]int{c.mem.lay.Shape}, []dtype.DType{c.mem.dt}
-	return e
+	return w.fail(err).of(c.mem.lay.Shape, c.mem.dt)
 }
 
 // mayFail reports whether only the device finds out that the job cannot be done.
@@ -273,12 +270,17 @@ func (j *job) end() {
 
 // store runs the job into memory of its own. The mutex is not held.
 func (j *job) store() (*device.Buffer, error) {
-	buf, err := alloc(j.stream.Device(), int64(j.lay.Size())*int64(j.dt.Size()), j.stream)
+	return filled(&j.call, j.stream, j.dt, j.lay, j.compute)
+}
+
+// filled returns memory of dense elements, which fill has written for a call.
+func filled(c *call, s *device.Stream, dt dtype.DType, lay layout.Layout, fill func(dst device.View) error) (*device.Buffer, error) {
+	buf, err := alloc(s.Device(), int64(lay.Size())*int64(dt.Size()), s)
 	if err != nil {
 		return nil, err
 	}
-	label(buf, &j.call, j.lay.Shape, j.dt)
-	if err := j.compute(device.View{Buffer: buf, DType: j.dt, Layout: j.lay}); err != nil {
+	label(buf, c, lay.Shape, dt)
+	if err := fill(device.View{Buffer: buf, DType: dt, Layout: lay}); err != nil {
 		buf.Free()
 		return nil, err
 	}
@@ -314,7 +316,7 @@ func (j *job) allows(dst device.View) bool {
 }
 
 func (j *job) allowsView(v, dst *device.View) bool {
-	if !overlaps(v, dst) {
+	if !v.Overlaps(*dst) {
 		return true
 	}
 	return j.alias == sameElements && v.DType.Size() == dst.DType.Size() && v.Layout.Equal(&dst.Layout)

@@ -29,12 +29,12 @@ func ternary(code expr.Op, where site, a *Array, y, z any) *Array {
 			arrays = append(arrays, x)
 		}
 	}
-	op := newOp(code.String(), where, arrays...)
+	c := call{code.String(), where}
 	typed := arrays // those of the result's type
 	if code == expr.Where {
 		typed = arrays[1:]
 	}
-	err := op.first(arrays...)
+	err := check(arrays...)
 	switch {
 	case err != nil:
 	case code == expr.Where && a.dt != dtype.Bool:
@@ -64,11 +64,12 @@ func ternary(code expr.Op, where site, a *Array, y, z any) *Array {
 		_, err = layout.Size(shape)
 	}
 	if err == nil {
-		err = sameDevice(arrays)
+		err = sameDevice(arrays...)
 	}
 	if err != nil {
-		return failedArray(op.wrap(err))
+		return c.failed(err, arrays...)
 	}
+	op := newNode(c)
 	op.code, op.fusion, op.run = code, pointwise, runTernary
 	op.places = &places{at: at, numbers: numbers}
 	if code == expr.Where {
