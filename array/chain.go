@@ -10,7 +10,6 @@ import (
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/fused"
 	"github.com/gpk-go/gpk/layout"
-	"github.com/gpk-go/gpk/ops"
 )
 
 // fusion says what part an operation can have in a chain.
@@ -112,52 +111,22 @@ func (o *node) deepestStep() *node {
 // for all of it.
 func (p *planner) step(o *node, whole, view *layout.Layout) (fused.Ref, error) {
 	var args [3]fused.Ref
-	n := 0
-	add := func(r fused.Ref, err error) error {
-		args[n] = r
-		n++
-		return err
-	}
-	number := func(v ops.Scalar, k int) error {
-		r, ok := p.Scalar(v, o.operand(k).view.DType)
+	for i, k := range o.args[:o.arity] {
+		var err error
+		ok := true
+		if k < 0 {
+			args[i], ok = p.Scalar(o.numbers[^k], o.operand(o.n-1).view.DType)
+		} else {
+			args[i], err = p.operand(o, int(k), whole.Shape, whole, view)
+		}
 		if !ok {
-			return errFull
+			err = errFull
 		}
-		return add(r, nil)
-	}
-	operand := func(k int) error { return add(p.operand(o, k, whole.Shape, whole, view)) }
-	var err error
-	switch {
-	case o.places != nil: // of an array and two operands that may be numbers
-		err = operand(0)
-		for i, k := range o.places.at {
-			switch {
-			case err != nil:
-			case k > 0:
-				err = operand(k)
-			default:
-				err = number(o.places.numbers[i], o.places.typed)
-			}
-		}
-	case o.n == 2:
-		if err = operand(0); err == nil {
-			err = operand(1)
-		}
-	case !o.numbered:
-		err = operand(0)
-	case o.scalarFirst:
-		if err = number(o.scalar, 0); err == nil {
-			err = operand(0)
-		}
-	default:
-		if err = operand(0); err == nil {
-			err = number(o.scalar, 0)
+		if err != nil {
+			return fused.Ref{}, err
 		}
 	}
-	if err != nil {
-		return fused.Ref{}, err
-	}
-	r, ok := p.Step(o.code, o.dt, args[:n]...)
+	r, ok := p.Step(o.code, o.dt, args[:o.arity]...)
 	if !ok {
 		return r, errFull
 	}

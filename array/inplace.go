@@ -29,30 +29,19 @@ func (a *Array) MulInPlace(b any) error { return inPlace(expr.Mul, call{"MulInPl
 func (a *Array) DivInPlace(b any) error { return inPlace(expr.Div, call{"DivInPlace", here()}, a, b) }
 
 func inPlace(code expr.Op, c call, a *Array, b any) error {
-	args, n := []*Array{a}, newNode(c)
-	n.rule = rule{code: code, fusion: pointwise}
-	n.strided, n.alias, n.how = true, sameElements, oneKernel
-	_, err := typeOf(code, a)
-	if y, ok := b.(*Array); ok {
-		args, n.run = append(args, y), runBinary
-		if err == nil {
-			err = match(a, y)
-		}
-		if err == nil && !layout.Widens(y.lay.Shape, a.lay.Shape) {
-			err = layout.Errorf("%v does not broadcast to %v", y.lay.Shape, a.lay.Shape)
-		}
-	} else if n.run, n.numbered = runScalar, true; err == nil {
-		n.scalar, err = scalar(a.dt, b)
+	k, as, _, err := mapping(code, make([]*Array, 0, 2), []any{a, b})
+	if last := as[len(as)-1]; err == nil && !layout.Widens(last.lay.Shape, a.lay.Shape) {
+		err = layout.Errorf("%v does not broadcast to %v", last.lay.Shape, a.lay.Shape)
 	}
 	if err == nil && a.lay.Repeats() {
 		err = errBroadcast(a)
 	}
 	if err != nil {
-		return c.wrap(err, args...)
+		return c.wrap(err, as...)
 	}
-	w := newWrite(&c, a, streamOf(args...))
-	w.expr, w.reads = n, args
-	return c.wrap(w.do(), args...)
+	w := newWrite(&c, a, streamOf(as...))
+	w.expr, w.reads = newElementwise(c, k), as
+	return c.wrap(w.do(), as...)
 }
 
 // CopyFrom writes b's elements, broadcast to a's shape, into a: with a view on the

@@ -70,15 +70,16 @@ type node struct {
 type rule struct {
 	// run computes into dst, which has the node's shape and overlaps the operands
 	// only as alias allows.
-	run         func(j *job, s *device.Stream, dst device.View) error
-	code        expr.Op // of an operation of the table
-	fusion      fusion
-	scalar      ops.Scalar
-	numbered    bool    // there is a scalar
-	scalarFirst bool    // the scalar is the left operand
-	places      *places // of an operation on three operands
-	axes        []bool  // of a reduction
-	along       *along  // of a norm or softmax
+	run    func(j *job, s *device.Stream, dst device.View) error
+	code   expr.Op // of an operation of the table
+	fusion fusion
+	// Of an element-wise operation: which operand each argument is, -1 and -2 for the
+	// first and second number.
+	args    [3]int8
+	arity   int // of args
+	numbers [2]ops.Scalar
+	axes    []bool // of a reduction
+	along   *along // of a norm or softmax
 }
 
 // operand is contents that a node refers to, and how it sees them. The view has no

@@ -59,6 +59,18 @@ func (a *Array) Ceil() *Array { return unaryOp(expr.Ceil, a) }
 // Round returns the nearest integer, halves to even; integers are unchanged.
 func (a *Array) Round() *Array { return unaryOp(expr.Round, a) }
 
+// Clamp returns min(max(a, lo), hi), broadcast, NaN where one is. lo and hi are
+// *Arrays of a's type or numbers.
+func (a *Array) Clamp(lo, hi any) *Array {
+	return mapped(call{expr.Clamp.String(), here()}, expr.Clamp, a, lo, hi)
+}
+
+// Where returns x where cond, of type Bool, is true, else y, broadcast. At least
+// one of x and y is an *Array, the other may be a number.
+func Where(cond *Array, x, y any) *Array {
+	return mapped(call{expr.Where.String(), here()}, expr.Where, cond, x, y)
+}
+
 // Real returns the real part; real types are unchanged.
 func (a *Array) Real() *Array { return unaryOp(expr.Real, a) }
 

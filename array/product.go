@@ -202,5 +202,5 @@ func biasRow(c *call, bias, b *Array, dt dtype.DType) (*Array, error) {
 	if bias.dt == dt && bias.lay.IsDense() {
 		return bias, nil
 	}
-	return elementwise(*c, rule{run: runCast}, dt, bias), nil
+	return elementwise(*c, cast, dt, bias), nil
 }

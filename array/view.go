@@ -6,7 +6,6 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/layout"
-	"github.com/gpk-go/gpk/ops"
 )
 
 // viewed returns a view of a with the layout that f gives.
@@ -107,11 +106,8 @@ func (a *Array) copied(c call) *Array {
 	if err := a.check(); err != nil {
 		return c.failed(err, a)
 	}
-	return elementwise(c, rule{run: runCast}, a.dt, a)
+	return elementwise(c, cast, a.dt, a)
 }
-
-// runCast copies the operand, converting where the types differ.
-func runCast(o *job, s *device.Stream, dst device.View) error { return ops.Cast(s, dst, o.view(0)) }
 
 // To returns the array on device d: a itself when it is there, else a dense
 // copy. A device that does not work is its own error.

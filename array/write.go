@@ -215,7 +215,8 @@ func (w *write) plan() error {
 func (w *write) copyOf(in operand) *node {
 	n := newNode(w.call)
 	n.stream, n.lay, n.dt, n.rec, n.n = w.stream, w.to.dense(), w.dt, w.rec, 1
-	n.run, n.how, n.strided = runCast, oneKernel, true
+	n.rule, n.how, n.strided = cast, oneKernel, true
+	n.run = runElementwise
 	n.in[0] = in
 	return n
 }
