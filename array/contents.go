@@ -136,6 +136,17 @@ func (c *contents) err() error {
 	return c.mem.err()
 }
 
+// missing is what must happen before contents have a memory; nil where they have one.
+func (c *contents) missing() error {
+	if c.mem != nil {
+		return nil
+	}
+	if err := c.err(); err != nil {
+		return err
+	}
+	return &unready{node: c.node}
+}
+
 // writer is the call that wrote the elements, or computes them.
 func (c *contents) writer() *call {
 	if c.node != nil {

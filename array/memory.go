@@ -158,16 +158,10 @@ func (m *memory) commit(c *contents, k *keep) {
 		m.logged += k.buf.Size()
 		m.remember(c)
 	}
-	m.version++
-	m.sched.copied += k.size()
-}
-
-// size is the number of bytes saved.
-func (k *keep) size() int64 {
-	if k == nil {
-		return 0
+	if k != nil {
+		m.sched.copied += k.buf.Size()
 	}
-	return k.buf.Size()
+	m.version++
 }
 
 // remember lists c, which is about to be of an older version.

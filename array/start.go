@@ -228,6 +228,15 @@ func (j *job) locate(n *node, in *operand) (device.View, error) {
 	return v, nil
 }
 
+// find is locate for the elements that an array shows.
+func (j *job) find(a *Array, rec *recording) (device.View, error) {
+	c, err := a.contents(rec)
+	if err != nil {
+		return device.View{}, err
+	}
+	return j.locate(nil, &operand{of: c, view: device.View{DType: a.dt, Layout: a.lay}})
+}
+
 // blame makes the error of queued work name the call that was to write the contents.
 func (c *contents) blame(err error) error {
 	var queued *device.SubmitError

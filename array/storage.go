@@ -107,10 +107,7 @@ func (a *Array) acquire() (v device.View, release func(), err error) {
 	defer s.mu.Unlock()
 	j := &job{}
 	err = s.ready(func() error {
-		c, err := a.contents(recordingOn(a.stream))
-		if err == nil {
-			v, err = j.locate(nil, &operand{of: c, view: device.View{DType: a.dt, Layout: a.lay}})
-		}
+		v, err = j.find(a, recordingOn(a.stream))
 		return err
 	})
 	if err != nil {

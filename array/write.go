@@ -14,8 +14,7 @@ import (
 type write struct {
 	call   call
 	sched  *scheduler
-	to     *Array
-	part   // what is written
+	place  // what is written
 	rec    *recording
 	stream *device.Stream
 
@@ -23,22 +22,25 @@ type write struct {
 	expr  *node    // made for this write, from reads
 	reads []*Array // its operands
 	src   *Array   // copied, or computed in place where it is pending
-	put   func(dst device.View) error
 
 	direct *node   // computes the elements: expr, or that of src
 	from   operand // where they are read, once they are stored
 	copy   *node   // reads them there
 	job    job
-	old    *contents
 	covers bool // the part is the whole storage
 	fresh  *device.Buffer
-	kept   *keep
 	heals  error // what a fixed memory has failed with, which the write mends
 }
 
 // newWrite begins a write to an array.
 func newWrite(c *call, to *Array, s *device.Stream) *write {
-	return &write{call: *c, sched: schedulerOf(to.on()), to: to, part: part{to.lay, to.dt}, stream: s, rec: recordingOn(s)}
+	return &write{call: *c, sched: schedulerOf(to.on()), place: place{to: to, part: part{to.lay, to.dt}}, stream: s, rec: recordingOn(s)}
+}
+
+// put is the source of a write whose elements f writes, whatever the strides.
+func (w *write) put(f func(j *job, s *device.Stream, dst device.View) error) {
+	w.expr = newNode(w.call)
+	w.expr.run, w.expr.how, w.expr.strided = f, "written in place", true
 }
 
 // do does the write.
@@ -46,10 +48,13 @@ func (w *write) do() error {
 	s := w.sched
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := w.begin(); err != nil {
+	if err := s.beginWrite(&w.place, w.rec); err != nil {
 		return err
 	}
-	defer w.end()
+	defer func() {
+		w.release()
+		s.endWrites(&w.place)
+	}()
 	if err := w.source(); err != nil {
 		return err
 	}
@@ -59,9 +64,7 @@ func (w *write) do() error {
 		err = w.launch()
 		s.mu.Lock()
 		w.idle()
-		if w.put == nil {
-			err = w.job.wrap(err)
-		}
+		err = w.job.wrap(err)
 	}
 	if err == nil {
 		w.commit()
@@ -70,46 +73,11 @@ func (w *write) do() error {
 	if w.fresh != nil {
 		w.fresh.Free()
 	}
-	if w.kept != nil {
-		w.kept.buf.Free()
-	}
 	if w.covers && w.replaceable() && isData(err) {
 		w.carry(err)
 		return nil
 	}
 	return err
-}
-
-// begin waits until nobody else writes to the storage.
-func (w *write) begin() error { return w.sched.beginWrite(w.to, w.rec) }
-
-// beginWrite waits until nobody else writes to the storage of an array, and marks it
-// as being written. In a capture, a storage from outside is stored first: the
-// recording fixes only memory that is there, and not while it is being written.
-func (s *scheduler) beginWrite(to *Array, rec *recording) error {
-	return s.ready(func() error {
-		if to.st.writing {
-			return &unready{}
-		}
-		c, err := to.contents(rec)
-		if err != nil {
-			return err
-		}
-		if rec != nil && to.st.rec == nil && c.mem == nil {
-			if err := c.err(); err != nil {
-				return err
-			}
-			return &unready{node: c.node}
-		}
-		to.st.writing = true
-		return nil
-	})
-}
-
-func (w *write) end() {
-	w.release()
-	w.to.st.writing = false
-	w.sched.changed.Broadcast()
 }
 
 // source refers to what the write reads.
@@ -118,9 +86,6 @@ func (w *write) source() error {
 		n.stream, n.lay, n.dt, n.rec = w.stream, w.to.dense(), w.dt, w.rec
 		w.direct = n
 		return w.sched.bind(n, w.reads, len(w.reads), n.lay.Size())
-	}
-	if w.src == nil {
-		return nil
 	}
 	var c *contents
 	err := w.sched.ready(func() (err error) {
@@ -171,12 +136,10 @@ func (w *write) prepare() error {
 		return err
 	}
 	w.old, w.covers = old, w.lay.Size() == w.to.st.size(w.dt) && !w.lay.Repeats()
-	if w.put == nil {
-		if err := w.plan(); err != nil {
-			return err
-		}
+	if err := w.plan(); err != nil {
+		return err
 	}
-	if w.put == nil && !w.job.strided && !w.lay.IsDense() {
+	if !w.job.strided && !w.lay.IsDense() {
 		return w.aside()
 	}
 	if w.covers && w.replaceable() && w.replaces() {
@@ -258,7 +221,7 @@ func (w *write) replaces() bool {
 	if m.prune(); len(m.olds) > 0 {
 		return true
 	}
-	return w.put == nil && (w.job.mayFail() || !w.job.allows(w.view(m.buf)))
+	return w.job.mayFail() || !w.job.allows(w.view(m.buf))
 }
 
 // view is the part that is written, in a buffer.
@@ -270,10 +233,7 @@ func (w *write) view(buf *device.Buffer) device.View {
 func (w *write) inPlace() error {
 	m := w.old.mem
 	if m == nil {
-		if err := w.old.err(); err != nil {
-			return err
-		}
-		return &unready{node: w.old.node}
+		return w.old.missing()
 	}
 	if m.err() == nil && m.buf.Doubtful() { // what the device will have found
 		return &unready{alloc: func() error {
@@ -289,13 +249,10 @@ func (w *write) inPlace() error {
 		}
 		w.heals = err
 	}
-	if m.busy || m.pins > 0 {
-		return &unready{}
-	}
-	if w.put == nil && !w.job.allows(w.view(m.buf)) {
+	if !w.job.allows(w.view(m.buf)) {
 		return w.aside()
 	}
-	return w.sched.saveFirst(w.old, w.own(), w.part, &w.kept, w.stream)
+	return w.saveFirst(w.own(), w.stream)
 }
 
 // allocFresh gets a buffer for the whole storage.
@@ -311,29 +268,20 @@ func (w *write) allocFresh() (err error) {
 func (w *write) launch() error {
 	if w.fresh != nil {
 		// The layout may be a view of the whole, transposed say.
-		return w.write(w.view(w.fresh))
+		return w.job.compute(w.view(w.fresh))
 	}
 	m := w.old.mem
-	if w.kept != nil {
-		if err := w.kept.save(w.stream); err != nil {
-			return err
-		}
+	if err := w.kept.save(w.stream); err != nil {
+		return err
 	}
 	if w.heals != nil {
 		m.buf.Heal()
 	}
-	err := w.write(w.view(m.buf))
+	err := w.job.compute(w.view(m.buf))
 	if err != nil && w.heals != nil {
 		m.buf.Fail(w.heals)
 	}
 	return err
-}
-
-func (w *write) write(dst device.View) error {
-	if w.put != nil {
-		return w.put(dst)
-	}
-	return w.job.compute(dst)
 }
 
 // idle ends the use of the memories. The mutex is held.
@@ -368,11 +316,9 @@ func (w *write) commit() {
 		w.to.st.scope.own(c.mem)
 		w.old.supersede()
 	} else {
-		m := w.old.mem
-		m.commit(w.old, w.kept)
-		c.mem, c.version = m, m.version
+		w.next(c)
 	}
-	w.install(c)
+	w.show(c, w.rec)
 }
 
 // carry gives the storage contents that have failed.
@@ -382,13 +328,5 @@ func (w *write) carry(err error) {
 	n.stream, n.lay, n.dt = w.stream, layout.Dense(w.lay.Shape), w.dt
 	n.state, n.err, n.how = failed, err, "failed"
 	w.old.supersede()
-	w.install(n.out)
-}
-
-func (w *write) install(c *contents) {
-	if w.rec != nil && w.to.st.rec == nil {
-		w.rec.install(w.to.st, c, w.part)
-		return
-	}
-	w.to.st.cur = c
+	w.show(n.out, w.rec)
 }
