@@ -5,7 +5,14 @@ import (
 	"slices"
 
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/callsite"
 )
+
+type site = callsite.Site
+
+// here records the callers of the function that calls it. It is inlined, so it adds no
+// frame.
+func here() site { return callsite.Here() }
 
 // call is a place in the program that asked for something: what errors say
 // besides the operands. Its methods keep none of the Arrays that they are given.

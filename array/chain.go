@@ -41,16 +41,13 @@ type planned struct {
 	ref fused.Ref
 }
 
-// errFull says that a chain does not fit a program: a step must be stored.
-var errFull = errors.New("the chain does not fit one program")
-
 // chain plans the job's node and its steps. It returns nil where no step is left to
 // fuse.
 func (j *job) chain() (*planner, error) {
 	pins := len(j.pins)
 	p, err := j.planChain()
 	switch {
-	case err == errFull:
+	case err == fused.ErrFull: // a step must be stored
 		j.pins, j.steps = j.pins[:pins], nil
 		half := j.node.stepAtHalf()
 		if half == nil {
@@ -113,25 +110,17 @@ func (p *planner) step(o *node, whole, view *layout.Layout) (fused.Ref, error) {
 	var args [3]fused.Ref
 	for i, k := range o.args[:o.arity] {
 		var err error
-		ok := true
 		if k < 0 {
-			args[i], ok = p.Scalar(o.numbers[^k], o.operand(o.n-1).view.DType)
+			args[i], err = p.Scalar(o.numbers[^k], o.operand(o.n-1).view.DType)
 		} else {
 			args[i], err = p.operand(o, int(k), whole.Shape, whole, view)
-		}
-		if !ok {
-			err = errFull
 		}
 		if err != nil {
 			return fused.Ref{}, err
 		}
 	}
-	r, ok := p.Step(o.code, o.dt, args[:o.arity]...)
-	if !ok {
-		return r, errFull
-	}
 	p.from = append(p.from, o.call)
-	return r, nil
+	return p.Step(o.code, o.dt, args[:o.arity]...)
 }
 
 // operand adds an operand of o, broadcast to shape: the steps that compute it, or its
@@ -148,7 +137,7 @@ func (p *planner) operand(o *node, k int, shape []int, whole, view *layout.Layou
 	if view != nil {
 		var ok bool
 		if lay, ok = layout.Through(*view, *whole, lay); !ok {
-			return fused.Ref{}, errFull
+			return fused.Ref{}, fused.ErrFull
 		}
 	}
 	if step := in.pendingStep(); step != nil {
@@ -159,11 +148,7 @@ func (p *planner) operand(o *node, k int, shape []int, whole, view *layout.Layou
 		return fused.Ref{}, err
 	}
 	v.Layout = lay
-	r, ok := p.Leaf(v)
-	if !ok {
-		return r, errFull
-	}
-	return r, nil
+	return p.Leaf(v)
 }
 
 // pendingStep adds a step, seen as lay. What was computed as a part of something
@@ -282,7 +267,7 @@ func (s *scheduler) foresee(n *node) {
 	}
 	p, err := j.planChain()
 	switch {
-	case err == errFull:
+	case err == fused.ErrFull:
 		n.apart = tooMuch
 	case err == nil && len(j.steps) > 0:
 		j.plan = p

@@ -62,6 +62,19 @@ func Pack(w *Array, opts ...matmul.Option) *Array {
 	return p
 }
 
+// unpacked returns what a product in a role reads of an array, and the forms of a packed
+// one; weight is the role in Linear.
+func (a *Array) unpacked(o *matmul.Options, weight bool) (*Array, *matmul.Packed, error) {
+	if a == nil || a.packed == nil || a.err != nil {
+		return a, nil, nil
+	}
+	f, err := a.packed.operand(o, weight)
+	if err != nil {
+		return a, nil, err
+	}
+	return f.array, f.forms, nil
+}
+
 // operand returns what a product in a role reads: as the right operand, or as
 // the weight of Linear. It settles the product's precision in its options, which
 // the form is made for. A form that is made while the stream is captured belongs

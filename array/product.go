@@ -20,13 +20,9 @@ func (a *Array) MatMul(b *Array, opts ...matmul.Option) *Array { return matMul(a
 func matMul(a, b *Array, opts []matmul.Option) *Array {
 	c := call{"MatMul", here()}
 	o := matmul.Collect(opts)
-	var packed *matmul.Packed
-	if b != nil && b.packed != nil && b.err == nil {
-		f, err := b.packed.operand(&o, false)
-		if err != nil {
-			return c.failed(err, a, b)
-		}
-		b, packed = f.array, f.forms
+	b, packed, err := b.unpacked(&o, false)
+	if err != nil {
+		return c.failed(err, a, b)
 	}
 	return multiply(c, a, b, nil, matmul.NoActivation, &o, packed)
 }
@@ -35,15 +31,10 @@ func matMul(a, b *Array, opts []matmul.Option) *Array {
 func linear(name string, where site, x, w, bias *Array, act matmul.Activation, opts []matmul.Option) *Array {
 	c := call{name, where}
 	o := matmul.Collect(opts)
-	var packed *matmul.Packed
-	if w != nil && w.packed != nil && w.err == nil {
-		f, err := w.packed.operand(&o, true)
-		if err != nil {
-			return c.failed(err, x, w, bias)
-		}
-		w, packed = f.array, f.forms
+	w, packed, err := w.unpacked(&o, true)
+	if err == nil {
+		err = check(x, w)
 	}
-	err := check(x, w)
 	switch {
 	case err != nil:
 	case w.NDim() != 2:
@@ -170,10 +161,14 @@ type product struct {
 }
 
 func runProduct(j *job, s *device.Stream, dst device.View) error {
-	p := j.product
+	j.product.place(dst)
+	return j.product.Run(s)
+}
+
+// place has the product write to dst.
+func (p *product) place(dst device.View) {
 	p.D = dst
 	p.D.Layout = p.sh.Result(dst.Layout)
-	return p.Run(s)
 }
 
 func (p *product) explain() string {

@@ -1,6 +1,7 @@
 package fused
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/gpk-go/gpk/device"
@@ -85,42 +86,45 @@ func NewBuilder(shape []int) *Builder {
 	return b
 }
 
-// Leaf adds an array, or finds it again; its layout has the chain's shape. It
-// reports false where the program is full, as Scalar and Step do.
-func (b *Builder) Leaf(v device.View) (Ref, bool) {
+// ErrFull is the error of what does not fit a program beside what is there.
+var ErrFull = errors.New("the chain does not fit one program")
+
+// Leaf adds an array, or finds it again; its layout has the chain's shape. Like
+// Scalar and Step it returns ErrFull where the program is full.
+func (b *Builder) Leaf(v device.View) (Ref, error) {
 	for i := range b.views {
 		w := &b.views[i]
 		if w.Buffer == v.Buffer && w.DType == v.DType && w.Layout.Offset == v.Layout.Offset && slices.Equal(w.Layout.Strides, v.Layout.Strides) {
-			return Ref{Kind: ToLeaf, N: uint8(i)}, true
+			return Ref{Kind: ToLeaf, N: uint8(i)}, nil
 		}
 	}
 	if len(b.views) == MaxLeaves {
-		return Ref{}, false
+		return Ref{}, ErrFull
 	}
 	b.views = append(b.views, v)
 	b.program.Leaves = append(b.program.Leaves, Leaf{DType: v.DType})
-	return Ref{Kind: ToLeaf, N: uint8(len(b.views) - 1)}, true
+	return Ref{Kind: ToLeaf, N: uint8(len(b.views) - 1)}, nil
 }
 
 // Scalar adds a number of a type.
-func (b *Builder) Scalar(v ops.Scalar, dt dtype.DType) (Ref, bool) {
+func (b *Builder) Scalar(v ops.Scalar, dt dtype.DType) (Ref, error) {
 	if len(b.scalars) == MaxScalars {
-		return Ref{}, false
+		return Ref{}, ErrFull
 	}
 	b.scalars = append(b.scalars, v)
 	b.program.Scalars = append(b.program.Scalars, dt)
-	return Ref{Kind: ToScalar, N: uint8(len(b.scalars) - 1)}, true
+	return Ref{Kind: ToScalar, N: uint8(len(b.scalars) - 1)}, nil
 }
 
 // Step adds an operation whose result has type dt.
-func (b *Builder) Step(op expr.Op, dt dtype.DType, args ...Ref) (Ref, bool) {
+func (b *Builder) Step(op expr.Op, dt dtype.DType, args ...Ref) (Ref, error) {
 	if len(b.program.Steps) == MaxSteps {
-		return Ref{}, false
+		return Ref{}, ErrFull
 	}
 	s := Step{Op: op, DType: dt, N: len(args)}
 	copy(s.Args[:], args)
 	b.program.Steps = append(b.program.Steps, s)
-	return Ref{Kind: ToStep, N: uint8(len(b.program.Steps) - 1)}, true
+	return Ref{Kind: ToStep, N: uint8(len(b.program.Steps) - 1)}, nil
 }
 
 // Program returns what was collected; its classes are known once there is a call.
