@@ -149,9 +149,6 @@ func FromSliceInto[T dtype.Elem](dst *Array, data []T) error {
 		return c.fail(errBroadcast(dst), dst)
 	}
 	if !dst.lay.IsDense() {
-		if err := dst.usable(); err != nil {
-			return c.fail(err, dst)
-		}
 		tmp := c.uploaded(dst.stream, dst.dt, bytesOf(data), slices.Clone(dst.lay.Shape))
 		if tmp.err != nil {
 			return tmp.err

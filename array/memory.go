@@ -189,7 +189,6 @@ func (c *contents) supersede() {
 
 // rebuilding is the part of older contents that one operand reads.
 type rebuilding struct {
-	of        *contents
 	mem       *memory
 	log       []saved
 	low, high int // bytes of the memory
@@ -203,7 +202,7 @@ const alignment = 256
 // rebuildingFor says what to rebuild for a reader of a part.
 func (c *contents) rebuildingFor(p *part) rebuilding {
 	m := c.mem
-	r := rebuilding{of: c, mem: m}
+	r := rebuilding{mem: m}
 	r.low, r.high = p.bytes()
 	r.low -= r.low % alignment
 	r.whole = r.low == 0 && r.high == int(m.bytes())

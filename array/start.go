@@ -350,18 +350,17 @@ func (s *scheduler) rebuild(n *node, in *operand) error {
 		return nil
 	}
 	s.copied += buf.Size()
+	old := &memory{sched: s, buf: buf, lay: m.lay, dt: m.dt, scope: m.scope}
 	if r.whole {
-		c.mem = &memory{sched: s, buf: buf, lay: m.lay, dt: m.dt, scope: m.scope}
-		c.version = 0
-		c.mem.remember(c)
+		c.mem, c.version = old, 0
+		old.remember(c)
 	} else {
-		size := m.dt.Size()
-		lay := layout.Dense([]int{(r.high - r.low) / size})
-		c2 := &contents{mem: &memory{sched: s, buf: buf, lay: lay, dt: m.dt, scope: m.scope}, origin: &origin{call: *c.writer()}, superseded: true}
+		old.lay = layout.Dense([]int{(r.high - r.low) / m.dt.Size()})
+		c2 := &contents{mem: old, origin: &origin{call: *c.writer()}, superseded: true}
 		in.view.Layout.Offset -= r.low / in.view.DType.Size()
 		in.of = c2
 		c2.addReader(n.scope, &in.view.Layout, in.view.DType)
-		c2.mem.remember(c2)
+		old.remember(c2)
 		c.dropReader(n.scope)
 	}
 	m.tidy()

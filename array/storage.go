@@ -90,10 +90,8 @@ func (a *Array) usable() error {
 	s := schedulerOf(a.on())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := a.st.check(); err != nil {
-		return err
-	}
-	return a.in.err()
+	_, err := a.contents(a.st.rec)
+	return err
 }
 
 // scopeOf is the scope of what is computed from the array.
