@@ -181,6 +181,7 @@ func (s *scheduler) bind(n *node, reads []*Array, steps, size int) error {
 	for {
 		next, err := s.tryBind(n, reads, steps, size, tried)
 		if err != nil {
+			n.n = 0 // it is not counted as a reader yet
 			return err
 		}
 		if next == nil {
