@@ -62,12 +62,7 @@ func (m *memory) err() error {
 // version.
 func (m *memory) lost(version int, p *part) bool {
 	from, _ := slices.BinarySearchFunc(m.log, version, func(s saved, v int) int { return s.version - v })
-	for i := range m.log[from:] {
-		if m.log[from+i].meets(p, &m.lay) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.log[from:], func(s saved) bool { return s.meets(p, &m.lay) })
 }
 
 // prune forgets older contents that are gone or not needed.
