@@ -140,11 +140,8 @@ func (b *Builder) Views() []device.View { return b.views }
 // chain's shape.
 func (b *Builder) Elementwise(dst device.View) *Call {
 	c := &Call{Program: b.program, Scalars: b.scalars, views: b.views, dst: dst, shape: b.shape}
-	shape, offset, lists := b.shape, dst.Layout.Offset, c.strides(dst.Layout.Strides)
-	offsets := make([]int, len(b.views))
-	for i, v := range b.views {
-		offsets[i] = v.Layout.Offset
-	}
+	shape, offset := b.shape, dst.Layout.Offset
+	lists, offsets := c.lies(dst.Layout.Strides)
 	if !dst.Layout.IsDense() {
 		shape, lists, offset = downhill(shape, lists, offset, offsets)
 	}
@@ -163,11 +160,8 @@ func (b *Builder) Elementwise(dst device.View) *Call {
 // Reduce is the call that folds the last step along axes into dst, which is dense.
 func (b *Builder) Reduce(op expr.Op, axes []bool, dst device.View) *Call {
 	c := &Call{Program: b.program, Scalars: b.scalars, views: b.views, dst: dst, shape: b.shape, axes: axes}
-	shape, lists, roles := collapse(b.shape, c.strides(), axes)
-	offsets := make([]int, len(b.views))
-	for i, v := range b.views {
-		offsets[i] = v.Layout.Offset
-	}
+	lists, offsets := c.lies()
+	shape, lists, roles := collapse(b.shape, lists, axes)
 	c.place(shape, lists, offsets)
 	c.Dst = Operand{Buffer: dst.Buffer, Offset: dst.Layout.Offset}
 	for d, folds := range roles {
@@ -190,13 +184,13 @@ func (b *Builder) Line(op expr.Op, dst, gamma, beta device.View, eps float64) *C
 	return c
 }
 
-// strides lists the strides of the leaves, and more.
-func (c *Call) strides(more ...[]int) [][]int {
-	out := make([][]int, 0, len(c.views)+len(more))
+// lies lists the strides of the leaves, and more, and where the leaves begin.
+func (c *Call) lies(more ...[]int) (strides [][]int, offsets []int) {
+	strides, offsets = make([][]int, 0, len(c.views)+len(more)), make([]int, len(c.views))
 	for i := range c.views {
-		out = append(out, c.views[i].Layout.Strides)
+		strides, offsets[i] = append(strides, c.views[i].Layout.Strides), c.views[i].Layout.Offset
 	}
-	return append(out, more...)
+	return append(strides, more...), offsets
 }
 
 // place fills in the collapsed shape and what follows from it.
