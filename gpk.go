@@ -158,17 +158,17 @@ func LinearBiasSiLU(x, w, bias *Array, opts ...matmul.Option) *Array {
 func BiasAddInPlace(a, bias *Array) error { return array.BiasAddInPlace(a, bias) }
 
 // Add returns a + b. At least one is an *Array, the other may be a number.
-func Add(a, b any) *Array { return array.Add(a, b) }
+func Add(a, b any) *Array { return array.Binary(expr.Add, a, b) }
 
 // Sub returns a - b. At least one is an *Array, the other may be a number.
-func Sub(a, b any) *Array { return array.Sub(a, b) }
+func Sub(a, b any) *Array { return array.Binary(expr.Sub, a, b) }
 
 // Mul returns the element-wise product. At least one is an *Array, the other
 // may be a number.
-func Mul(a, b any) *Array { return array.Mul(a, b) }
+func Mul(a, b any) *Array { return array.Binary(expr.Mul, a, b) }
 
 // Div returns a / b. At least one is an *Array, the other may be a number.
-func Div(a, b any) *Array { return array.Div(a, b) }
+func Div(a, b any) *Array { return array.Binary(expr.Div, a, b) }
 
 // Neg returns -a.
 func Neg(a *Array) *Array { return a.Neg() }
@@ -194,59 +194,59 @@ func Sum(a *Array, axes ...int) *Array { return a.Sum(axes...) }
 // Pow returns a to the power of b; integers wrap, and a negative power of one is the
 // integer part of the fraction. At
 // least one is an *Array, the other may be a number.
-func Pow(a, b any) *Array { return array.Pow(a, b) }
+func Pow(a, b any) *Array { return array.Binary(expr.Pow, a, b) }
 
 // Maximum returns the larger of a and b, NaN where one is. At
 // least one is an *Array, the other may be a number.
-func Maximum(a, b any) *Array { return array.Maximum(a, b) }
+func Maximum(a, b any) *Array { return array.Binary(expr.Maximum, a, b) }
 
 // Minimum returns the smaller of a and b, NaN where one is. At
 // least one is an *Array, the other may be a number.
-func Minimum(a, b any) *Array { return array.Minimum(a, b) }
+func Minimum(a, b any) *Array { return array.Binary(expr.Minimum, a, b) }
 
 // Eq returns whether a = b, as Bool. At
 // least one is an *Array, the other may be a number.
-func Eq(a, b any) *Array { return array.Eq(a, b) }
+func Eq(a, b any) *Array { return array.Binary(expr.Eq, a, b) }
 
 // Ne returns whether a and b differ, as Bool. At
 // least one is an *Array, the other may be a number.
-func Ne(a, b any) *Array { return array.Ne(a, b) }
+func Ne(a, b any) *Array { return array.Binary(expr.Ne, a, b) }
 
 // Lt returns whether a < b, as Bool. At
 // least one is an *Array, the other may be a number.
-func Lt(a, b any) *Array { return array.Lt(a, b) }
+func Lt(a, b any) *Array { return array.Binary(expr.Lt, a, b) }
 
 // Le returns whether a <= b, as Bool. At
 // least one is an *Array, the other may be a number.
-func Le(a, b any) *Array { return array.Le(a, b) }
+func Le(a, b any) *Array { return array.Binary(expr.Le, a, b) }
 
 // Gt returns whether a > b, as Bool. At
 // least one is an *Array, the other may be a number.
-func Gt(a, b any) *Array { return array.Gt(a, b) }
+func Gt(a, b any) *Array { return array.Binary(expr.Gt, a, b) }
 
 // Ge returns whether a >= b, as Bool. At
 // least one is an *Array, the other may be a number.
-func Ge(a, b any) *Array { return array.Ge(a, b) }
+func Ge(a, b any) *Array { return array.Binary(expr.Ge, a, b) }
 
 // And returns a and b, of the bits of integers or of Bool. At
 // least one is an *Array, the other may be a number.
-func And(a, b any) *Array { return array.And(a, b) }
+func And(a, b any) *Array { return array.Binary(expr.And, a, b) }
 
 // Or returns a or b, of the bits of integers or of Bool. At
 // least one is an *Array, the other may be a number.
-func Or(a, b any) *Array { return array.Or(a, b) }
+func Or(a, b any) *Array { return array.Binary(expr.Or, a, b) }
 
 // Xor returns either a or b, of the bits of integers or of Bool. At
 // least one is an *Array, the other may be a number.
-func Xor(a, b any) *Array { return array.Xor(a, b) }
+func Xor(a, b any) *Array { return array.Binary(expr.Xor, a, b) }
 
 // Shl returns a shifted to the left by b bits, for integers; 0 from the type's width on. At
 // least one is an *Array, the other may be a number.
-func Shl(a, b any) *Array { return array.Shl(a, b) }
+func Shl(a, b any) *Array { return array.Binary(expr.Shl, a, b) }
 
 // Shr returns a shifted to the right by b bits, with its sign, for integers. At
 // least one is an *Array, the other may be a number.
-func Shr(a, b any) *Array { return array.Shr(a, b) }
+func Shr(a, b any) *Array { return array.Binary(expr.Shr, a, b) }
 
 // Not returns the bits of an integer the other way, and of Bool what is not true.
 func Not(a *Array) *Array { return a.Not() }

@@ -8,6 +8,7 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/ops"
 )
 
 // Array is an n-dimensional array of one element type on one device. It
@@ -60,9 +61,54 @@ func (a *Array) with(lay layout.Layout) *Array {
 	return &Array{st: a.st, lay: lay, dt: a.dt, stream: a.stream, in: a.in}
 }
 
-// otherDevice is the error of operands that lie on two devices.
-func otherDevice(a, b *Array) error {
-	return fmt.Errorf("%w: operands on %v and %v; move one with To", device.ErrDevice, a.on(), b.on())
+// check returns the first error of some operands.
+func check(as ...*Array) error {
+	for _, a := range as {
+		if err := a.check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// match refuses operands that cannot be used, or are not of one type and on one device.
+func match(as ...*Array) error {
+	err := check(as...)
+	if err == nil {
+		err = sameType(as...)
+	}
+	if err == nil {
+		err = sameDevice(as...)
+	}
+	return err
+}
+
+// sameDevice refuses operands that lie on two devices.
+func sameDevice(as ...*Array) error {
+	for _, b := range as {
+		if a := as[0]; a.on() != b.on() {
+			return fmt.Errorf("%w: operands on %v and %v; move one with To", device.ErrDevice, a.on(), b.on())
+		}
+	}
+	return nil
+}
+
+// sameType refuses operands of different type, naming the Cast that helps.
+func sameType(as ...*Array) error {
+	for _, b := range as {
+		if a := as[0]; a.dt != b.dt {
+			return fmt.Errorf("%w: %v and %v do not mix; Cast one, as with b.Cast(gpk.%s)", dtype.ErrDType, a.dt, b.dt, a.dt.GoName())
+		}
+	}
+	return nil
+}
+
+// typeOf returns the type of an operation of the table on a.
+func typeOf(code expr.Op, a *Array) (dtype.DType, error) {
+	if err := a.check(); err != nil {
+		return dtype.Invalid, err
+	}
+	return ops.Lookup(code).Check(a.dt)
 }
 
 // dense is the dense layout of a's shape.
@@ -73,9 +119,6 @@ func (a *Array) dense() layout.Layout {
 	}
 	return layout.Dense(a.lay.Shape)
 }
-
-// overlaps reports whether two views may share memory.
-func overlaps(a, b *device.View) bool { return a.Overlaps(*b) }
 
 // Shape returns the lengths of the axes, a copy; nil for an array that
 // carries an error.
@@ -191,12 +234,13 @@ func (a *Array) Explain() string {
 // reads, starts behind it, by an event on the device. A stream of another device
 // is ErrDevice.
 func (a *Array) On(s *device.Stream) *Array {
-	op := call{"On", here()}
-	if err := op.first(a); err != nil {
-		return failedArray(err)
+	c := call{"On", here()}
+	err := a.check()
+	if err == nil && (s == nil || s.Device() != a.on()) {
+		err = fmt.Errorf("%w: a stream of another device", device.ErrDevice)
 	}
-	if s == nil || s.Device() != a.on() {
-		return failedArray(op.fail(fmt.Errorf("%w: a stream of another device", device.ErrDevice), a))
+	if err != nil {
+		return c.failed(err, a)
 	}
 	b := a.with(a.lay)
 	b.stream = s
@@ -241,5 +285,5 @@ func Synchronize(ctx context.Context) error {
 // something else and have the same rule: what makes an Array returns one.
 func Failed(err error) *Array {
 	c := call{"Failed", here()}
-	return failedArray(c.wrap(err))
+	return c.failed(err)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -22,11 +23,11 @@ func TestSite(t *testing.T) {
 		}
 		return oe.Site
 	}
-	method, function := a.Add(b), Add(a, b)
+	method, function := a.Add(b), Binary(expr.Add, a, b)
 	product := a.MatMul(b)
 	bias := Linear(a, a, Zeros(dtype.Float32, 5))
 	for i, s := range []string{line(method), line(function), line(product), line(bias)} {
-		want := []string{"array_test.go:25", "array_test.go:25", "array_test.go:26", "array_test.go:27"}[i]
+		want := []string{"array_test.go:26", "array_test.go:26", "array_test.go:27", "array_test.go:28"}[i]
 		if !strings.HasSuffix(s, want) {
 			t.Errorf("site %d is %s, want %s", i, s, want)
 		}

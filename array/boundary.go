@@ -16,82 +16,78 @@ import (
 // that of a broadcast array, which itself takes no memory: more than the machine has is
 // ErrOutOfMemory.
 func ToSlice[T dtype.Elem](a *Array) ([]T, error) {
-	op, err := ofType[T]("ToSlice", here(), a)
+	c, err := ofType[T]("ToSlice", here(), a)
 	if err != nil {
 		return nil, err
 	}
 	if err := device.HostRoom(int64(a.NBytes())); err != nil {
-		return nil, op.fail(err)
+		return nil, c.fail(err, a)
 	}
 	out := make([]T, a.Size())
-	return out, read(op, bytesOf(out), a)
+	return out, read(&c, bytesOf(out), a)
 }
 
 // ToSliceInto waits and writes the elements in row-major order into dst,
 // whose length must be the array's size.
 func ToSliceInto[T dtype.Elem](dst []T, a *Array) error {
-	op, err := ofType[T]("ToSliceInto", here(), a)
+	c, err := ofType[T]("ToSliceInto", here(), a)
 	if err != nil {
 		return err
 	}
 	if len(dst) != a.Size() {
-		return op.fail(layout.Errorf("a slice of %d for %d elements", len(dst), a.Size()))
+		return c.fail(layout.Errorf("a slice of %d for %d elements", len(dst), a.Size()), a)
 	}
-	return read(op, bytesOf(dst), a)
+	return read(&c, bytesOf(dst), a)
 }
 
 // Item waits and returns the one element of an array of size 1.
 func Item[T dtype.Elem](a *Array) (T, error) {
 	var out [1]T
-	op, err := ofType[T]("Item", here(), a)
+	c, err := ofType[T]("Item", here(), a)
 	if err != nil {
 		return out[0], err
 	}
 	if a.Size() != 1 {
-		return out[0], op.fail(layout.Errorf("%v has %d elements, not 1", a.lay.Shape, a.Size()))
+		return out[0], c.fail(layout.Errorf("%v has %d elements, not 1", a.lay.Shape, a.Size()), a)
 	}
-	err = read(op, bytesOf(out[:]), a)
+	err = read(&c, bytesOf(out[:]), a)
 	return out[0], err
 }
 
 // ofType begins an operation on an array whose elements must be of type T.
-func ofType[T dtype.Elem](name string, where site, a *Array) (*node, error) {
-	op := newOp(name, where, a)
-	if err := op.first(a); err != nil {
-		return op, err
+func ofType[T dtype.Elem](name string, where site, a *Array) (call, error) {
+	c := call{name, where}
+	err := a.check()
+	if want := dtype.Of[T](); err == nil && want != a.dt {
+		err = fmt.Errorf("%w: the elements are %v, not %v; Cast(gpk.%s) first", dtype.ErrDType, a.dt, want, want.GoName())
 	}
-	if want := dtype.Of[T](); want != a.dt {
-		return op, op.fail(fmt.Errorf("%w: the elements are %v, not %v; Cast(gpk.%s) first", dtype.ErrDType, a.dt, want, want.GoName()))
-	}
-	return op, nil
+	return c, c.wrap(err, a)
 }
 
 // read copies the elements to the host, through a dense copy where they do
 // not lie dense.
-func read(op *node, dst []byte, a *Array) error {
-	if err := unwaited(op, a.stream); err != nil {
+func read(c *call, dst []byte, a *Array) error {
+	if err := unwaited(c, a); err != nil {
 		return err
 	}
 	if !a.lay.IsDense() && a.on().Kind() == device.CPU {
 		if done, err := a.gather(dst); done || err != nil {
-			return op.wrap(a.blame(err))
+			return c.wrap(a.blame(err), a)
 		}
 	}
 	if !a.lay.IsDense() {
-		c := a.copied(op.call)
-		if c.err != nil {
-			return c.err
+		if a = a.copied(*c); a.err != nil {
+			return a.err
 		}
-		defer c.Free()
-		a = c
+		defer a.Free()
 	}
 	v, release, err := a.acquire()
 	if err != nil {
-		return op.wrap(err)
+		return c.wrap(err, a)
 	}
 	defer release()
 	if err := a.on().CopyToHost(dst, v.Buffer, v.Start(), a.stream); err != nil {
-		return op.wrap(a.blame(err))
+		return c.wrap(a.blame(err), a)
 	}
 	return nil
 }
@@ -129,11 +125,7 @@ func (a *Array) blame(err error) error {
 // first error that is known by then.
 func Eval(as ...*Array) error {
 	for _, a := range as {
-		err := a.check()
-		if err == nil {
-			err = a.start()
-		}
-		if err != nil {
+		if err := a.start(); err != nil {
 			c := call{"Eval", here()}
 			return c.wrap(err, as...)
 		}
@@ -144,47 +136,36 @@ func Eval(as ...*Array) error {
 // FromSliceInto copies data, in row-major order, into the array's memory. data
 // may be reused when it returns.
 func FromSliceInto[T dtype.Elem](dst *Array, data []T) error {
-	op, err := ofType[T]("FromSliceInto", here(), dst)
-	if err != nil {
-		return err
-	}
-	if err := unwaited(op, dst.stream); err != nil {
-		return err
+	c, err := ofType[T]("FromSliceInto", here(), dst)
+	if err == nil {
+		err = unwaited(&c, dst)
 	}
 	switch {
+	case err != nil:
+		return err
 	case len(data) != dst.Size():
-		return op.fail(layout.Errorf("%d elements into %v", len(data), dst.lay.Shape))
+		return c.fail(layout.Errorf("%d elements into %v", len(data), dst.lay.Shape), dst)
 	case dst.lay.Repeats():
-		return op.fail(errBroadcast(dst))
+		return c.fail(errBroadcast(dst), dst)
 	}
 	if !dst.lay.IsDense() {
-		if err := dst.usable(); err != nil {
-			return op.fail(err)
-		}
-		tmp := uploaded(op, dst.stream, dst.dt, bytesOf(data), slices.Clone(dst.lay.Shape))
+		tmp := c.uploaded(dst.stream, dst.dt, bytesOf(data), slices.Clone(dst.lay.Shape))
 		if tmp.err != nil {
 			return tmp.err
 		}
 		defer tmp.Free()
-		return into(&op.call, dst, tmp)
+		return into(&c, dst, tmp)
 	}
-	w := newWrite(&op.call, dst, dst.stream)
+	w := newWrite(&c, dst, dst.stream)
 	w.put = func(v device.View) error {
 		return dst.on().CopyFromHost(v.Buffer, v.Start(), bytesOf(data), dst.stream)
 	}
-	return op.wrap(w.do())
+	return c.wrap(w.do(), dst)
 }
 
 // uploaded is host data as a dense array of a shape, which is kept.
-func uploaded(op *node, s *device.Stream, dt dtype.DType, data []byte, shape []int) *Array {
-	buf, err := alloc(s.Device(), int64(len(data)), s)
-	if err != nil {
-		return failedArray(op.fail(err))
-	}
-	if err := s.Device().CopyFromHost(buf, 0, data, s); err != nil {
-		buf.Free()
-		return failedArray(op.fail(err))
-	}
-	label(buf, &op.call, shape, dt)
-	return storedArray(buf, dt, shape, s, op.call, "data from a Go slice")
+func (c *call) uploaded(s *device.Stream, dt dtype.DType, data []byte, shape []int) *Array {
+	return c.filled(s, dt, shape, "data from a Go slice", func(dst device.View) error {
+		return s.Device().CopyFromHost(dst.Buffer, 0, data, s)
+	})
 }

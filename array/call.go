@@ -3,7 +3,16 @@ package array
 import (
 	"errors"
 	"slices"
+
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/callsite"
 )
+
+type site = callsite.Site
+
+// here records the callers of the function that calls it. It is inlined, so it adds no
+// frame.
+func here() site { return callsite.Here() }
 
 // call is a place in the program that asked for something: what errors say
 // besides the operands. Its methods keep none of the Arrays that they are given.
@@ -17,31 +26,35 @@ func (c *call) fail(err error, args ...*Array) *OpError {
 	e := &OpError{Op: c.name, Site: c.site.String(), Err: err}
 	for _, a := range args {
 		if a != nil && a.err == nil {
-			e.Shapes, e.DTypes = append(e.Shapes, slices.Clone(a.lay.Shape)), append(e.DTypes, a.dt)
+			e.of(a.lay.Shape, a.dt)
 		}
 	}
 	return e
 }
 
+// of has an error name one more operand, or what was to be made. It returns the error.
+func (e *OpError) of(shape []int, dt dtype.DType) *OpError {
+	e.Shapes, e.DTypes = append(e.Shapes, slices.Clone(shape)), append(e.DTypes, dt)
+	return e
+}
+
+// named reports whether an error says already which call it is of.
+func named(err error) bool {
+	var oe *OpError
+	return errors.As(err, &oe)
+}
+
 // wrap gives an error this call's name unless it has one.
 func (c *call) wrap(err error, args ...*Array) error {
-	if err == nil {
-		return nil
-	}
-	var oe *OpError
-	if errors.As(err, &oe) {
+	if err == nil || named(err) {
 		return err
 	}
 	return c.fail(err, args...)
 }
 
+// failed is the result of this call on args where it has an error.
+func (c *call) failed(err error, args ...*Array) *Array { return failedArray(c.wrap(err, args...)) }
+
 // first returns the first error that args carry. An error that an operation
 // made stays as it is; others are wrapped with this one's name.
-func (c *call) first(args ...*Array) error {
-	for _, a := range args {
-		if err := a.check(); err != nil {
-			return c.wrap(err, args...)
-		}
-	}
-	return nil
-}
+func (c *call) first(args ...*Array) error { return c.wrap(check(args...), args...) }

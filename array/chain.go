@@ -10,7 +10,6 @@ import (
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/fused"
 	"github.com/gpk-go/gpk/layout"
-	"github.com/gpk-go/gpk/ops"
 )
 
 // fusion says what part an operation can have in a chain.
@@ -42,16 +41,13 @@ type planned struct {
 	ref fused.Ref
 }
 
-// errFull says that a chain does not fit a program: a step must be stored.
-var errFull = errors.New("the chain does not fit one program")
-
 // chain plans the job's node and its steps. It returns nil where no step is left to
 // fuse.
 func (j *job) chain() (*planner, error) {
 	pins := len(j.pins)
 	p, err := j.planChain()
 	switch {
-	case err == errFull:
+	case err == fused.ErrFull: // a step must be stored
 		j.pins, j.steps = j.pins[:pins], nil
 		half := j.node.stepAtHalf()
 		if half == nil {
@@ -112,57 +108,19 @@ func (o *node) deepestStep() *node {
 // for all of it.
 func (p *planner) step(o *node, whole, view *layout.Layout) (fused.Ref, error) {
 	var args [3]fused.Ref
-	n := 0
-	add := func(r fused.Ref, err error) error {
-		args[n] = r
-		n++
-		return err
-	}
-	number := func(v ops.Scalar, k int) error {
-		r, ok := p.Scalar(v, o.operand(k).view.DType)
-		if !ok {
-			return errFull
+	for i, k := range o.args[:o.arity] {
+		var err error
+		if k < 0 {
+			args[i], err = p.Scalar(o.numbers[^k], o.operand(o.n-1).view.DType)
+		} else {
+			args[i], err = p.operand(o, int(k), whole.Shape, whole, view)
 		}
-		return add(r, nil)
-	}
-	operand := func(k int) error { return add(p.operand(o, k, whole.Shape, whole, view)) }
-	var err error
-	switch {
-	case o.places != nil: // of an array and two operands that may be numbers
-		err = operand(0)
-		for i, k := range o.places.at {
-			switch {
-			case err != nil:
-			case k > 0:
-				err = operand(k)
-			default:
-				err = number(o.places.numbers[i], o.places.typed)
-			}
+		if err != nil {
+			return fused.Ref{}, err
 		}
-	case o.n == 2:
-		if err = operand(0); err == nil {
-			err = operand(1)
-		}
-	case !o.numbered:
-		err = operand(0)
-	case o.scalarFirst:
-		if err = number(o.scalar, 0); err == nil {
-			err = operand(0)
-		}
-	default:
-		if err = operand(0); err == nil {
-			err = number(o.scalar, 0)
-		}
-	}
-	if err != nil {
-		return fused.Ref{}, err
-	}
-	r, ok := p.Step(o.code, o.dt, args[:n]...)
-	if !ok {
-		return r, errFull
 	}
 	p.from = append(p.from, o.call)
-	return r, nil
+	return p.Step(o.code, o.dt, args[:o.arity]...)
 }
 
 // operand adds an operand of o, broadcast to shape: the steps that compute it, or its
@@ -179,7 +137,7 @@ func (p *planner) operand(o *node, k int, shape []int, whole, view *layout.Layou
 	if view != nil {
 		var ok bool
 		if lay, ok = layout.Through(*view, *whole, lay); !ok {
-			return fused.Ref{}, errFull
+			return fused.Ref{}, fused.ErrFull
 		}
 	}
 	if step := in.pendingStep(); step != nil {
@@ -190,11 +148,7 @@ func (p *planner) operand(o *node, k int, shape []int, whole, view *layout.Layou
 		return fused.Ref{}, err
 	}
 	v.Layout = lay
-	r, ok := p.Leaf(v)
-	if !ok {
-		return r, errFull
-	}
-	return r, nil
+	return p.Leaf(v)
 }
 
 // pendingStep adds a step, seen as lay. What was computed as a part of something
@@ -313,7 +267,7 @@ func (s *scheduler) foresee(n *node) {
 	}
 	p, err := j.planChain()
 	switch {
-	case err == errFull:
+	case err == fused.ErrFull:
 		n.apart = tooMuch
 	case err == nil && len(j.steps) > 0:
 		j.plan = p

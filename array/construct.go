@@ -2,7 +2,6 @@ package array
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"unsafe"
 
@@ -29,43 +28,50 @@ func fromBytes(where site, dt dtype.DType, data []byte, n int, shape []int) *Arr
 	if shape == nil {
 		shape = []int{n}
 	}
-	op := newSource("FromSlice", where, dt, shape)
-	size, err := layout.Size(shape)
+	c := call{"FromSlice", where}
+	size, dev, err := room(dt, shape)
 	if err == nil && size != n {
 		err = layout.Errorf("%d elements do not fill %v, which takes %d", n, shape, size)
 	}
-	dev := device.Default()
-	if err == nil {
+	if err != nil {
+		return c.failed(err, shaped(dt, shape))
+	}
+	return c.uploaded(dev.DefaultStream(), dt, data, slices.Clone(shape))
+}
+
+// room returns the number of elements of an array that is made of nothing, and the
+// default device, or why it cannot be made there.
+func room(dt dtype.DType, shape []int) (size int, dev *device.Device, err error) {
+	dev = device.Default()
+	switch size, err = layout.Size(shape); {
+	case !dt.Valid():
+		err = fmt.Errorf("%w: %v", dtype.ErrDType, dt)
+	case err == nil:
 		err = dev.Err()
 	}
-	if err != nil {
-		return failedArray(op.fail(err))
-	}
-	return uploaded(op, dev.DefaultStream(), dt, data, op.shape[0].shape)
+	return size, dev, err
+}
+
+// shaped stands in errors for an array that was not made.
+func shaped(dt dtype.DType, shape []int) *Array {
+	return &Array{lay: layout.Layout{Shape: shape}, dt: dt}
 }
 
 // source makes a pending array on the default device out of nothing but a function that
 // fills it, whatever its strides where strided is set. It fails where err is an error.
 func source(name string, where site, dt dtype.DType, shape []int, err error, strided bool, fill func(s *device.Stream, dst device.View) error) *Array {
-	shape = slices.Clone(shape)
-	op := newSource(name, where, dt, shape)
-	op.strided = strided
-	if err == nil && !dt.Valid() {
-		err = fmt.Errorf("%w: %v", dtype.ErrDType, dt)
-	}
+	c := call{name, where}
+	var dev *device.Device
 	if err == nil {
-		_, err = layout.Size(shape)
-	}
-	dev := device.Default()
-	if err == nil {
-		err = dev.Err()
+		_, dev, err = room(dt, shape)
 	}
 	if err != nil {
-		return failedArray(op.fail(err))
+		return c.failed(err, shaped(dt, shape))
 	}
+	op := newNode(c)
+	op.strided, op.how = strided, "one fill"
 	op.run = func(_ *job, s *device.Stream, dst device.View) error { return fill(s, dst) }
-	op.how = "one fill"
-	return op.result(dev.DefaultStream(), dt, layout.Dense(shape), 0)
+	return op.result(dev.DefaultStream(), dt, layout.Dense(slices.Clone(shape)), 0)
 }
 
 // Zeros returns an array of zeros (false for Bool) on the default device; no
@@ -116,21 +122,12 @@ func Arange(dt dtype.DType, n int) *Array {
 func Linspace(dt dtype.DType, lo, hi float64, n int) *Array {
 	where := here()
 	if err := ops.LinspaceBounds(dt, lo, hi, n); err != nil {
-		return failedArray(newSource("Linspace", where, dt, []int{n}).fail(err))
-	}
-	tooFar := n > 1 && math.IsInf(hi-lo, 0)
-	if tooFar { // half as far, then twice: both are exact
-		lo, hi = lo/2, hi/2
+		c := call{"Linspace", where}
+		return c.failed(err, shaped(dt, []int{n}))
 	}
 	a := source("Linspace", where, dtype.Float64, []int{n}, nil, false, func(s *device.Stream, dst device.View) error {
 		return ops.Linspace(s, dst, lo, hi)
 	})
-	if a.Err() != nil {
-		return a
-	}
-	if tooFar {
-		a = a.Mul(2)
-	}
 	if dt.IsInteger() {
 		a = a.Floor()
 	}
@@ -149,24 +146,19 @@ func Concat(axis int, as ...*Array) *Array {
 // join copies arrays behind each other along an axis. shapeOf returns the shape of the
 // result and that axis. Where the result has more axes, the axis is new.
 func join(name string, where site, shapeOf func(axis int, shapes ...[]int) ([]int, int, error), axis int, as []*Array) *Array {
-	op := newOp(name, where, as...)
+	c := call{name, where}
+	err := match(as...)
 	if len(as) == 0 {
-		return failedArray(op.fail(layout.Errorf("no arrays to join")))
-	}
-	if err := op.first(as...); err != nil {
-		return failedArray(err)
-	}
-	shapes, views := make([][]int, len(as)), slices.Clone(as)
-	for i, a := range as {
-		shapes[i] = a.lay.Shape
+		err = layout.Errorf("no arrays to join")
 	}
 	var shape []int
-	err := sameType(as...)
+	views := slices.Clone(as)
 	if err == nil {
+		shapes := make([][]int, len(as))
+		for i, a := range as {
+			shapes[i] = a.lay.Shape
+		}
 		shape, axis, err = shapeOf(axis, shapes...)
-	}
-	if err == nil {
-		err = sameDevice(as)
 	}
 	for i, a := range as {
 		if err == nil && len(shape) > a.NDim() {
@@ -176,10 +168,10 @@ func join(name string, where site, shapeOf func(axis int, shapes ...[]int) ([]in
 		}
 	}
 	if err != nil {
-		return failedArray(op.fail(err))
+		return c.failed(err, as...)
 	}
-	op.strided = true
-	op.how = fmt.Sprintf("%d copies along axis %d", len(as), axis)
+	op := newNode(c)
+	op.strided, op.how = true, fmt.Sprintf("%d copies along axis %d", len(as), axis)
 	op.run = func(o *job, s *device.Stream, dst device.View) error {
 		from := make([]device.View, o.n)
 		for i := range from {
@@ -196,24 +188,4 @@ func scalar(d dtype.DType, v any) (ops.Scalar, error) { return ops.ScalarOf(d, v
 // constant is scalar where there is no array whose type d is.
 func constant(d dtype.DType, v any) (ops.Scalar, error) {
 	return ops.ScalarOf(d, v, "name a type that does")
-}
-
-// sameDevice refuses operands that lie on two devices.
-func sameDevice(as []*Array) error {
-	for _, a := range as[1:] {
-		if a.on() != as[0].on() {
-			return otherDevice(as[0], a)
-		}
-	}
-	return nil
-}
-
-// sameType refuses arrays of different type, naming the Cast that helps.
-func sameType(as ...*Array) error {
-	for _, b := range as[1:] {
-		if a := as[0]; a.dt != b.dt {
-			return fmt.Errorf("%w: %v and %v do not mix; Cast one, as with b.Cast(gpk.%s)", dtype.ErrDType, a.dt, b.dt, a.dt.GoName())
-		}
-	}
-	return nil
 }

@@ -66,18 +66,22 @@ func (c *contents) addReader(s *Scope, lay *layout.Layout, dt dtype.DType) {
 		}
 	}
 	c.addPart(lay, dt)
+	*c.readersIn(s)++
+}
+
+// readersIn is the number of readers that end with a scope; nil is none.
+func (c *contents) readersIn(s *Scope) *int {
 	if s == nil {
-		c.readers++
-		return
+		return &c.readers
 	}
 	m := c.readings()
 	for i := range m.scoped {
 		if m.scoped[i].scope == s {
-			m.scoped[i].n++
-			return
+			return &m.scoped[i].n
 		}
 	}
-	m.scoped = append(m.scoped, scopedReaders{s, 1})
+	m.scoped = append(m.scoped, scopedReaders{scope: s})
+	return &m.scoped[len(m.scoped)-1].n
 }
 
 func (c *contents) readings() *readings {
@@ -90,14 +94,8 @@ func (c *contents) readings() *readings {
 // dropReader is called when such a node was stored, has failed or was freed. Memory
 // that nobody needs any more is freed.
 func (c *contents) dropReader(s *Scope) {
-	if s == nil {
-		c.readers--
-	} else {
-		for i := range c.more.scoped {
-			if c.more.scoped[i].scope == s {
-				c.more.scoped[i].n--
-			}
-		}
+	if !s.isClosed() { // those of a closed scope do not count any more
+		*c.readersIn(s)--
 	}
 	if c.mem != nil && !c.needed(0) {
 		c.mem.tidy()
@@ -122,18 +120,24 @@ func (c *contents) count() int {
 
 // err is why the contents cannot be read, as far as it is known without waiting.
 func (c *contents) err() error {
-	if c.node != nil {
-		switch c.node.state {
-		case failed:
-			return c.node.err
-		case freed:
-			return c.node.err
-		}
+	if n := c.node; n != nil && n.state >= failed {
+		return n.err
 	}
 	if c.mem == nil {
 		return nil
 	}
 	return c.mem.err()
+}
+
+// missing is what must happen before contents have a memory; nil where they have one.
+func (c *contents) missing() error {
+	if c.mem != nil {
+		return nil
+	}
+	if err := c.err(); err != nil {
+		return err
+	}
+	return &unready{node: c.node}
 }
 
 // writer is the call that wrote the elements, or computes them.
@@ -163,10 +167,8 @@ func (c *contents) addPart(lay *layout.Layout, dt dtype.DType) {
 		return
 	}
 	m := c.readings()
-	for i := range m.parts {
-		if m.parts[i].dt == dt && m.parts[i].lay.Equal(lay) {
-			return
-		}
+	if slices.ContainsFunc(m.parts, func(p part) bool { return p.dt == dt && p.lay.Equal(lay) }) {
+		return
 	}
 	if len(m.parts) == maxParts {
 		c.all = true
@@ -178,17 +180,7 @@ func (c *contents) addPart(lay *layout.Layout, dt dtype.DType) {
 // readersMeet reports whether a reader may read an element of a part. Writes to other
 // elements save nothing.
 func (c *contents) readersMeet(p *part, whole *layout.Layout) bool {
-	if c.all {
-		return true
-	}
-	if c.more != nil {
-		for i := range c.more.parts {
-			if c.more.parts[i].meets(p, whole) {
-				return true
-			}
-		}
-	}
-	return false
+	return c.all || c.more != nil && slices.ContainsFunc(c.more.parts, func(q part) bool { return q.meets(p, whole) })
 }
 
 // bytes is the range of bytes between the first and the last element.

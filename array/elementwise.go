@@ -11,125 +11,142 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// unaryOp is the result of an operation of the table on one array.
-func unaryOp(code expr.Op, a *Array) *Array {
-	c := call{code.String(), here()}
-	if err := c.first(a); err != nil {
-		return failedArray(err)
-	}
-	dt, err := ops.Lookup(code).Check(a.dt)
-	if err != nil {
-		return failedArray(c.fail(err, a))
-	}
-	return elementwise(c, rule{code: code, run: runUnary}, dt, a)
-}
+// cast copies the operand, converting where the types differ.
+var cast = rule{code: expr.None, arity: 1}
 
 const oneKernel = "one element-wise kernel"
 
-func runUnary(o *job, s *device.Stream, dst device.View) error {
-	return ops.Apply1(s, o.code, dst, o.view(0))
+// unaryOp is the result of an operation of the table on one array.
+func unaryOp(code expr.Op, a *Array) *Array { return mapped(call{code.String(), here()}, code, a) }
+
+// Binary returns the result of an operation on two operands, broadcast. At least one is
+// an *Array, and the other may be a number, so that 1 - a can be written. An operation
+// that is not one of two operands is ErrUnsupported. The functions of package gpk that
+// take (a, b any) are this one.
+func Binary(code expr.Op, a, b any) *Array {
+	c := call{code.String(), here()}
+	if row := ops.Lookup(code); row == nil || row.Kind != ops.Binary {
+		return c.failed(fmt.Errorf("%w: it is no operation of two operands", expr.ErrUnsupported))
+	}
+	return mapped(c, code, a, b)
 }
 
-func runBinary(o *job, s *device.Stream, dst device.View) error {
-	return ops.Apply2(s, o.code, dst, o.view(0), o.view(1))
+// mapped is the result of an operation of the table, element by element, on arrays and
+// numbers.
+func mapped(c call, code expr.Op, args ...any) *Array {
+	var room [3]*Array
+	k, as, dt, err := mapping(code, room[:0], args)
+	if err != nil {
+		return c.failed(err, as...)
+	}
+	return elementwise(c, k, dt, as...)
 }
 
-func runScalar(o *job, s *device.Stream, dst device.View) error {
-	return ops.ApplyScalar(s, o.code, dst, o.view(0), o.scalar, o.scalarFirst)
+// mapping returns what an operation of the table computes from arrays and numbers, the
+// arrays among them, appended to as, and the type of the result.
+func mapping(code expr.Op, as []*Array, args []any) (k rule, arrays []*Array, dt dtype.DType, err error) {
+	k, arrays = rule{code: code, arity: len(args)}, as
+	numbers := 0
+	for i, v := range args {
+		if x, ok := v.(*Array); ok {
+			k.args[i], arrays = int8(len(arrays)), append(arrays, x)
+		} else {
+			numbers++
+			k.args[i] = int8(-numbers)
+		}
+	}
+	typed := arrays // those of one type
+	if code == expr.Where {
+		typed = arrays[1:]
+	}
+	err = check(arrays...)
+	switch {
+	case err != nil:
+	case code == expr.Where && arrays[0].dt != dtype.Bool:
+		err = fmt.Errorf("%w: the condition is %v, not bool; compare it with a number", dtype.ErrDType, arrays[0].dt)
+	case len(typed) == 0:
+		err = fmt.Errorf("%w: neither %v nor %v is an *Array", dtype.ErrDType, reflect.TypeOf(args[len(args)-2]), reflect.TypeOf(args[len(args)-1]))
+	default:
+		err = sameType(typed...)
+	}
+	if err == nil {
+		dt, err = ops.Lookup(code).Check(typed[0].dt)
+	}
+	for i, v := range args {
+		if n := k.args[i]; err == nil && n < 0 {
+			k.numbers[^n], err = scalar(typed[0].dt, v)
+		}
+	}
+	if err == nil {
+		err = sameDevice(arrays...)
+	}
+	return k, arrays, dt, err
 }
 
 // elementwise is the result of an operation on arrays, broadcast to one shape.
 func elementwise(c call, k rule, dt dtype.DType, as ...*Array) *Array {
-	lay, err := as[0].dense(), error(nil)
-	if len(as) > 1 {
-		lay, err = meet(as[0], as[1])
-	}
+	lay, err := meet(as)
 	if err != nil {
-		return failedArray(c.fail(err, as...))
+		return c.failed(err, as...)
 	}
-	n := newNode(c)
-	n.rule, n.fusion = k, pointwise
-	n.strided, n.alias, n.how = true, sameElements, oneKernel
-	return n.result(streamOf(as...), dt, lay, len(as), as...)
+	return newElementwise(c, k).result(streamOf(as...), dt, lay, len(as), as...)
 }
 
-// meet is the dense layout of the shape to which a and b are broadcast.
-func meet(a, b *Array) (layout.Layout, error) {
-	switch {
-	case layout.Widens(b.lay.Shape, a.lay.Shape):
-		return a.dense(), nil
-	case layout.Widens(a.lay.Shape, b.lay.Shape):
-		return b.dense(), nil
+func newElementwise(c call, k rule) *node {
+	n := newNode(c)
+	n.rule, n.fusion, n.run = k, pointwise, runElementwise
+	n.strided, n.alias, n.how = true, sameElements, oneKernel
+	return n
+}
+
+func runElementwise(o *job, s *device.Stream, dst device.View) error {
+	var in [3]ops.Operand
+	for i, k := range o.args[:o.arity] {
+		if k < 0 {
+			in[i].Scalar = o.numbers[^k]
+		} else {
+			in[i].View = o.view(int(k))
+		}
 	}
-	shape, err := layout.Broadcast(a.lay.Shape, b.lay.Shape)
+	return ops.Apply(s, o.code, dst, in[:o.arity])
+}
+
+// meet is the dense layout of the shape to which arrays are broadcast.
+func meet(as []*Array) (layout.Layout, error) {
+	widest, shape := as[0], as[0].lay.Shape
+	var err error
+	for _, b := range as[1:] {
+		switch {
+		case err != nil || layout.Widens(b.lay.Shape, shape):
+		case layout.Widens(shape, b.lay.Shape):
+			widest, shape = b, b.lay.Shape
+		default:
+			widest = nil
+			shape, err = layout.Broadcast(shape, b.lay.Shape)
+		}
+	}
+	if widest != nil {
+		return widest.dense(), err
+	}
 	if err == nil {
 		_, err = layout.Size(shape)
 	}
 	return layout.Dense(shape), err
 }
 
-// binaryOp is the result of an operation of the table on two operands, of which at
-// least one is an array and the other may be a number.
-func binaryOp(code expr.Op, a, b any) *Array {
-	c := call{code.String(), here()}
-	x, xIsArray := a.(*Array)
-	y, yIsArray := b.(*Array)
-	switch {
-	case xIsArray && yIsArray:
-		return binaryArrays(c, code, x, y)
-	case xIsArray:
-		return binaryScalar(c, code, x, b, false)
-	case yIsArray:
-		return binaryScalar(c, code, y, a, true)
-	}
-	return failedArray(c.fail(fmt.Errorf("%w: neither %v nor %v is an *Array", dtype.ErrDType, reflect.TypeOf(a), reflect.TypeOf(b))))
-}
-
-func binaryArrays(c call, code expr.Op, a, b *Array) *Array {
-	if err := c.first(a, b); err != nil {
-		return failedArray(err)
-	}
-	dt, err := dtype.Invalid, sameType(a, b)
-	if err == nil {
-		dt, err = ops.Lookup(code).Check(a.dt)
-	}
-	if err == nil && a.on() != b.on() {
-		err = otherDevice(a, b)
-	}
-	if err != nil {
-		return failedArray(c.fail(err, a, b))
-	}
-	return elementwise(c, rule{code: code, run: runBinary}, dt, a, b)
-}
-
-func binaryScalar(c call, code expr.Op, a *Array, number any, first bool) *Array {
-	if err := c.first(a); err != nil {
-		return failedArray(err)
-	}
-	dt, err := ops.Lookup(code).Check(a.dt)
-	k := rule{code: code, run: runScalar, numbered: true, scalarFirst: first}
-	if err == nil {
-		k.scalar, err = scalar(a.dt, number)
-	}
-	if err != nil {
-		return failedArray(c.fail(err, a))
-	}
-	return elementwise(c, k, dt, a)
-}
-
 // Add returns a + b, broadcast. b is an *Array of a's type or a number.
-func (a *Array) Add(b any) *Array { return binaryOp(expr.Add, a, b) }
+func (a *Array) Add(b any) *Array { return Binary(expr.Add, a, b) }
 
 // Sub returns a - b, broadcast. b is an *Array of a's type or a number.
-func (a *Array) Sub(b any) *Array { return binaryOp(expr.Sub, a, b) }
+func (a *Array) Sub(b any) *Array { return Binary(expr.Sub, a, b) }
 
 // Mul returns the product of a and b element by element, broadcast. b is an
 // *Array of a's type or a number.
-func (a *Array) Mul(b any) *Array { return binaryOp(expr.Mul, a, b) }
+func (a *Array) Mul(b any) *Array { return Binary(expr.Mul, a, b) }
 
 // Div returns a / b, broadcast; integers are ErrDType. b is an *Array of a's
 // type or a number.
-func (a *Array) Div(b any) *Array { return binaryOp(expr.Div, a, b) }
+func (a *Array) Div(b any) *Array { return Binary(expr.Div, a, b) }
 
 // Neg returns -a; integers wrap.
 func (a *Array) Neg() *Array { return unaryOp(expr.Neg, a) }
@@ -153,13 +170,14 @@ func (a *Array) SiLU() *Array { return unaryOp(expr.SiLU, a) }
 // saturated with NaN as 0, to Bool x != 0, from complex to real the real part.
 func (a *Array) Cast(dt dtype.DType) *Array {
 	c := call{"Cast", here()}
-	if err := c.first(a); err != nil {
-		return failedArray(err)
+	err := a.check()
+	if err == nil && !dt.Valid() {
+		err = fmt.Errorf("%w: Cast to %v", dtype.ErrDType, dt)
 	}
-	if !dt.Valid() {
-		return failedArray(c.fail(fmt.Errorf("%w: Cast to %v", dtype.ErrDType, dt), a))
+	if err != nil {
+		return c.failed(err, a)
 	}
-	return elementwise(c, rule{run: runCast}, dt, a)
+	return elementwise(c, cast, dt, a)
 }
 
 // Sum adds over axes, which the result lacks; no axes means all. Halves

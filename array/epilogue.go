@@ -1,7 +1,6 @@
 package array
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -46,15 +45,11 @@ const (
 
 // wrap gives an error the product's name unless it has one.
 func (h *gemmRoot) wrap(err error) error {
-	var oe *OpError
-	if err == nil || errors.As(err, &oe) {
+	if err == nil || named(err) {
 		return err
 	}
-	e := h.call.fail(err)
-	for _, v := range []*device.View{&h.product.A, &h.product.B} {
-		e.Shapes, e.DTypes = append(e.Shapes, slices.Clone(v.Layout.Shape)), append(e.DTypes, v.DType)
-	}
-	return e
+	a, b := &h.product.A, &h.product.B
+	return h.call.fail(err).of(a.Layout.Shape, a.DType).of(b.Layout.Shape, b.DType)
 }
 
 // headLeaf adds a pending product, seen as lay, as a leaf.
@@ -72,11 +67,11 @@ func (p *planner) headLeaf(o *node, lay *layout.Layout) (fused.Ref, error) {
 	}
 	h := p.head
 	if h.of != o {
-		return fused.Ref{}, errFull // a chain begins with one product
+		return fused.Ref{}, fused.ErrFull // a chain begins with one product
 	}
-	r, ok := p.Leaf(device.View{DType: o.dt, Layout: *lay})
-	if !ok {
-		return r, errFull
+	r, err := p.Leaf(device.View{DType: o.dt, Layout: *lay})
+	if err != nil {
+		return r, err
 	}
 	h.whole = h.whole && lay.Equal(&o.lay)
 	if !slices.ContainsFunc(h.leaves, func(l gemmLeaf) bool { return l.n == r.N }) {
@@ -107,7 +102,7 @@ func (j *job) runHeaded(dst device.View) error {
 		if h.safe(p, call, dst) {
 			h.where = overwriting
 			if err := h.run(s, at); err != nil {
-				return h.wrap(err)
+				return err
 			}
 			return call.Run(s)
 		}
@@ -119,7 +114,7 @@ func (j *job) runHeaded(dst device.View) error {
 	defer buf.Free()
 	at := device.View{Buffer: buf, DType: h.product.dt, Layout: h.lay}
 	if err := h.run(s, at); err != nil {
-		return h.wrap(err)
+		return err
 	}
 	h.place(p, at)
 	return j.fusedCall(dst).Run(s)
@@ -131,10 +126,8 @@ func (h *gemmRoot) joins(p *planner, s *device.Stream, dst device.View) bool {
 	if !ok {
 		return false
 	}
-	pr := &h.product
-	pr.D = dst
-	pr.D.Layout = pr.sh.Result(dst.Layout)
-	if !pr.Takes(s, t) {
+	h.product.place(dst)
+	if !h.product.Takes(s, t) {
 		return false
 	}
 	h.where = epilogue
@@ -143,10 +136,8 @@ func (h *gemmRoot) joins(p *planner, s *device.Stream, dst device.View) bool {
 
 // run computes the product into dst.
 func (h *gemmRoot) run(s *device.Stream, dst device.View) error {
-	pr := h.product
-	pr.D = dst
-	pr.D.Layout = pr.sh.Result(dst.Layout)
-	return pr.Run(s)
+	h.product.place(dst)
+	return h.wrap(h.product.Run(s))
 }
 
 // fits reports whether the product can be where the chain's result goes.

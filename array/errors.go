@@ -76,9 +76,6 @@ func isPermanent(err error) bool {
 
 // isData reports whether an error comes of the elements: an index of Take, say.
 func isData(err error) bool {
-	if err == nil {
-		return false
-	}
 	var queued *device.SubmitError
 	return isPermanent(err) && !isFreed(err) && !errors.As(err, &queued)
 }

@@ -27,10 +27,7 @@ func (s *scheduler) free(st *storage, by *call) {
 	for st.ended == nil {
 		c := st.cur
 		m := c.mem
-		if n := s.readerOf(c, m); n != nil {
-			if s.start(n) != nil && n.state == pending {
-				s.end(n, failed, n.fail(errNoMemory), nil) // it has lost what it reads
-			}
+		if s.startReader(c, m) {
 			continue
 		}
 		if st.writing || m == nil && c.node.state == running || m != nil && (m.pins > 0 || m.busy) {
@@ -51,13 +48,16 @@ func (s *scheduler) free(st *storage, by *call) {
 // errNoMemory is the cause where a reader of freed memory could not be computed.
 var errNoMemory = errors.New("what it reads was freed before there was memory to compute it")
 
-// readerOf returns a pending node that reads contents, or any contents in a memory;
-// nil for none.
-func (s *scheduler) readerOf(c *contents, m *memory) *node {
+// startReader has a pending node stored that reads contents, or any contents in a
+// memory, and will lose them. It reports false where there is none.
+func (s *scheduler) startReader(c *contents, m *memory) bool {
 	for _, n := range append(s.waiting(s.outdated), s.waiting(s.pending)...) {
 		if n.out != c && n.refersTo(func(x *contents) bool { return x == c || m != nil && x.mem == m }) > 0 {
-			return n
+			if s.start(n) != nil && n.state == pending {
+				s.end(n, failed, n.fail(errNoMemory), nil)
+			}
+			return true
 		}
 	}
-	return nil
+	return false
 }

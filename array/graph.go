@@ -39,16 +39,13 @@ type Graph struct {
 // device, printing) is ErrUnsupported, and so are a Capture inside of f, and reading
 // what f has computed and not returned after Capture.
 func Capture(in []*Array, f func(in []*Array) []*Array) (*Graph, error) {
-	op := newOp("Capture", here(), in...)
-	g, err := capture(op, in, f)
-	if err != nil {
-		return nil, op.wrap(err)
-	}
-	return g, nil
+	c := call{"Capture", here()}
+	g, err := c.capture(in, f)
+	return g, c.wrap(err, in...)
 }
 
-func capture(op *node, in []*Array, f func(in []*Array) []*Array) (*Graph, error) {
-	if err := op.first(in...); err != nil {
+func (c *call) capture(in []*Array, f func(in []*Array) []*Array) (*Graph, error) {
+	if err := check(in...); err != nil {
 		return nil, err
 	}
 	if f == nil {
@@ -60,11 +57,11 @@ func capture(op *node, in []*Array, f func(in []*Array) []*Array) (*Graph, error
 	}
 	dev := onto.Device()
 	for _, a := range in {
-		if a.on() != dev {
-			return nil, otherDevice(in[0], a)
+		if err := sameDevice(in[0], a); err != nil {
+			return nil, err
 		}
 		if r := recordingOn(a.stream); r != nil {
-			return nil, r.refuse(op.fail(fmt.Errorf("%w: a capture within a capture", expr.ErrUnsupported)))
+			return nil, r.refuse(c.fail(fmt.Errorf("%w: a capture within a capture", expr.ErrUnsupported), in...))
 		}
 		if err := a.start(); err != nil {
 			return nil, err
@@ -81,7 +78,7 @@ func capture(op *node, in []*Array, f func(in []*Array) []*Array) (*Graph, error
 		handed[i] = a.with(a.lay)
 		handed[i].stream = s
 	}
-	run, outs, err := r.record(s, func() ([]*Array, error) { return r.outputs(op, f(handed)) })
+	run, outs, err := r.record(s, func() ([]*Array, error) { return r.outputs(f(handed)) })
 	if e := s.Close(); err == nil {
 		err = e
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
 )
 
 // random is an array of random elements of a type.
@@ -43,8 +44,8 @@ func bits(t *testing.T, a *Array) []float64 {
 var tails = map[string]func(p, row, all *Array) *Array{
 	"bias":      func(p, row, _ *Array) *Array { return p.Add(row) },
 	"bias ReLU": func(p, row, _ *Array) *Array { return p.Add(row).ReLU() },
-	"GELU":      func(p, row, _ *Array) *Array { return Add(row, p).GELU() },
-	"scaled":    func(p, row, _ *Array) *Array { return Mul(0.3, p).Add(row).SiLU() },
+	"GELU":      func(p, row, _ *Array) *Array { return Binary(expr.Add, row, p).GELU() },
+	"scaled":    func(p, row, _ *Array) *Array { return Binary(expr.Mul, 0.3, p).Add(row).SiLU() },
 	"residual":  func(p, row, all *Array) *Array { return p.Add(row).GELUTanh().Add(all) },
 	"twice":     func(p, _, _ *Array) *Array { return p.Mul(p).Sub(1) },
 	"view":      func(p, _, all *Array) *Array { return p.T().Add(all.T()).T().Abs() },

@@ -31,7 +31,9 @@ func onFake(t testing.TB, n int) []*Array {
 
 // addFake is Add on a fake device: everything but the kernel library.
 func addFake(a, b *Array) *Array {
-	return elementwise(call{"Add", here()}, rule{code: expr.Add, run: launchNothing}, a.dt, a, b)
+	n := newElementwise(call{"Add", here()}, rule{code: expr.Add, args: [3]int8{0, 1}, arity: 2})
+	n.run = launchNothing
+	return n.result(streamOf(a, b), a.dt, a.dense(), 2, a, b)
 }
 
 // stubbed has the pending operation of an array run f instead.
@@ -74,7 +76,7 @@ func TestIntoAllocates(t *testing.T) {
 		f    func() error
 	}{
 		"Add":                 {11, func() error { return Into(dst, x.Add(y)) }},
-		"function":            {11, func() error { return Into(dst, Add(x, y)) }},
+		"function":            {11, func() error { return Into(dst, Binary(expr.Add, x, y)) }},
 		"number":              {10, func() error { return Into(dst, x.Mul(1.5)) }},
 		"unary":               {10, func() error { return Into(dst, y.Neg()) }},
 		"halves":              {11, func() error { return Into(half, h.Add(h)) }},

@@ -17,11 +17,8 @@ import (
 // host of anything computed from the result returns it. Into, CopyFrom and writes in place
 // that depend on it wait until it is known, and write nothing when it is an error.
 func Take(a, indices *Array, axis int) *Array {
-	op := newOp(expr.Take.String(), here(), a, indices)
-	if err := op.first(a, indices); err != nil {
-		return failedArray(err)
-	}
-	dt, err := ops.Lookup(expr.Take).Check(a.dt)
+	c := call{expr.Take.String(), here()}
+	err := check(a, indices)
 	if err == nil && indices.dt != dtype.Int32 && indices.dt != dtype.Int64 {
 		err = fmt.Errorf("%w: the indices are %v, not int32 or int64; Cast(gpk.Int64) them", dtype.ErrDType, indices.dt)
 	}
@@ -29,13 +26,14 @@ func Take(a, indices *Array, axis int) *Array {
 	if err == nil {
 		shape, axis, err = layout.Take(a.lay.Shape, indices.lay.Shape, axis)
 	}
-	if err == nil && a.on() != indices.on() {
-		err = otherDevice(a, indices)
+	if err == nil {
+		err = sameDevice(a, indices)
 	}
 	if err != nil {
-		return failedArray(op.fail(err))
+		return c.failed(err, a, indices)
 	}
-	what := op.fail(nil)
+	what := c.fail(nil, a, indices)
+	op := newNode(c)
 	op.code, op.strided, op.how = expr.Take, true, "one gather"
 	op.run = func(o *job, s *device.Stream, dst device.View) error {
 		return ops.Take(s, dst, o.view(0), o.view(1), axis, func(err error) error {
@@ -44,7 +42,7 @@ func Take(a, indices *Array, axis int) *Array {
 			return &e
 		})
 	}
-	return op.result(streamOf(a, indices), dt, layout.Dense(shape), 0, a, indices)
+	return op.result(streamOf(a, indices), a.dt, layout.Dense(shape), 0, a, indices)
 }
 
 // Stack joins arrays of one type and shape along a new axis, before axis of
@@ -55,15 +53,16 @@ func Stack(axis int, as ...*Array) *Array {
 
 // Repeat returns every element n times, one after the other, along an axis.
 func (a *Array) Repeat(n, axis int) *Array {
-	op := newOp(expr.Repeat.String(), here(), a)
-	err := op.first(a)
+	c := call{expr.Repeat.String(), here()}
+	err := a.check()
 	var shape []int
 	if err == nil {
 		shape, axis, err = layout.Repeat(a.lay.Shape, n, axis)
 	}
 	if err != nil {
-		return failedArray(op.wrap(err))
+		return c.failed(err, a)
 	}
+	op := newNode(c)
 	op.strided, op.how = true, "one strided copy"
 	op.run = func(o *job, s *device.Stream, dst device.View) error { return ops.Repeat(s, dst, o.view(0), n, axis) }
 	return op.result(a.stream, a.dt, layout.Dense(shape), 0, a)
@@ -72,18 +71,20 @@ func (a *Array) Repeat(n, axis int) *Array {
 // Pad returns a with a number around it, as Full takes it: widths[d] elements before and
 // after along axis d.
 func (a *Array) Pad(widths [][2]int, value any) *Array {
-	op := newOp(expr.Pad.String(), here(), a)
-	if err := op.first(a); err != nil {
-		return failedArray(err)
-	}
-	number, err := scalar(a.dt, value)
+	c := call{expr.Pad.String(), here()}
+	var number ops.Scalar
 	var shape []int
+	err := a.check()
+	if err == nil {
+		number, err = scalar(a.dt, value)
+	}
 	if err == nil {
 		shape, err = layout.Pad(a.lay.Shape, widths)
 	}
 	if err != nil {
-		return failedArray(op.fail(err))
+		return c.failed(err, a)
 	}
+	op := newNode(c)
 	widths = slices.Clone(widths)
 	op.strided, op.how = true, "a copy, and its borders filled"
 	op.run = func(o *job, s *device.Stream, dst device.View) error {

@@ -29,46 +29,19 @@ func (a *Array) MulInPlace(b any) error { return inPlace(expr.Mul, call{"MulInPl
 func (a *Array) DivInPlace(b any) error { return inPlace(expr.Div, call{"DivInPlace", here()}, a, b) }
 
 func inPlace(code expr.Op, c call, a *Array, b any) error {
-	if err := c.first(a); err != nil {
-		return err
-	}
-	args, n := []*Array{a}, newNode(c)
-	n.rule = rule{code: code, fusion: pointwise}
-	n.strided, n.alias, n.how = true, sameElements, oneKernel
-	_, err := ops.Lookup(code).Check(a.dt)
-	if y, ok := b.(*Array); ok {
-		if err := c.first(y); err != nil {
-			return c.wrap(err, a, y)
-		}
-		args, n.run = append(args, y), runBinary
-		if err == nil {
-			err = fitsInPlace(a, y)
-		}
-	} else if n.run, n.numbered = runScalar, true; err == nil {
-		n.scalar, err = scalar(a.dt, b)
+	k, as, _, err := mapping(code, make([]*Array, 0, 2), []any{a, b})
+	if last := as[len(as)-1]; err == nil && !layout.Widens(last.lay.Shape, a.lay.Shape) {
+		err = layout.Errorf("%v does not broadcast to %v", last.lay.Shape, a.lay.Shape)
 	}
 	if err == nil && a.lay.Repeats() {
 		err = errBroadcast(a)
 	}
 	if err != nil {
-		return c.fail(err, args...)
+		return c.wrap(err, as...)
 	}
-	w := newWrite(&c, a, streamOf(args...))
-	w.expr, w.reads = n, args
-	return c.wrap(w.do(), args...)
-}
-
-// fitsInPlace refuses an operand of arithmetic in place.
-func fitsInPlace(a, b *Array) error {
-	switch {
-	case a.dt != b.dt:
-		return sameType(a, b)
-	case a.on() != b.on():
-		return otherDevice(a, b)
-	case !layout.Widens(b.lay.Shape, a.lay.Shape):
-		return layout.Errorf("%v does not broadcast to %v", b.lay.Shape, a.lay.Shape)
-	}
-	return nil
+	w := newWrite(&c, a, streamOf(as...))
+	w.expr, w.reads = newElementwise(c, k), as
+	return c.wrap(w.do(), as...)
 }
 
 // CopyFrom writes b's elements, broadcast to a's shape, into a: with a view on the
@@ -95,15 +68,16 @@ func (a *Array) CopyFrom(b any) error {
 
 // fillWith writes a number over the elements.
 func (a *Array) fillWith(c *call, number any) error {
-	if err := c.first(a); err != nil {
-		return err
+	var x ops.Scalar
+	err := a.check()
+	if err == nil {
+		x, err = scalar(a.dt, number)
 	}
-	x, err := scalar(a.dt, number)
 	if err == nil && a.lay.Repeats() {
 		err = errBroadcast(a)
 	}
 	if err != nil {
-		return c.fail(err, a)
+		return c.wrap(err, a)
 	}
 	w := newWrite(c, a, a.stream)
 	w.put = func(dst device.View) error { return ops.Fill(w.stream, dst, x) }

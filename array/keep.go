@@ -16,71 +16,59 @@ type keep struct {
 }
 
 // keeping says what a write to a part must save.
-func (m *memory) keeping(p part) keep {
-	n := int64(p.lay.Size()) * int64(p.dt.Size())
-	return keep{mem: m, part: p, whole: m.logged+n > m.bytes()}
+func (m *memory) keeping(p part) *keep {
+	k := &keep{mem: m, part: p, whole: m.logged+p.size() > m.bytes()}
+	if k.whole {
+		k.part = part{m.lay, m.dt}
+	}
+	return k
 }
 
 func (m *memory) bytes() int64 { return int64(m.lay.Size()) * int64(m.dt.Size()) }
 
-// alloc gets the memory. The mutex is not held.
-func (k *keep) alloc(s *device.Stream) (err error) {
-	n := int64(k.lay.Size()) * int64(k.dt.Size())
-	if k.whole {
-		n = k.mem.bytes()
-	}
-	k.buf, err = alloc(s.Device(), n, s)
-	return err
-}
+// size is the number of bytes of the elements.
+func (p *part) size() int64 { return int64(p.lay.Size()) * int64(p.dt.Size()) }
 
-// save copies the elements. The mutex is not held.
+// save copies the elements; there is nothing to do for nil. The mutex is not held.
 func (k *keep) save(s *device.Stream) error {
-	from := device.View{Buffer: k.mem.buf, DType: k.dt, Layout: k.lay}
-	if k.whole {
-		from.DType, from.Layout = k.mem.dt, k.mem.lay
-	}
-	to := device.View{Buffer: k.buf, DType: from.DType, Layout: layout.Dense(from.Layout.Shape)}
-	return ops.Cast(s, to, from)
-}
-
-// saveFirst says what must happen before a write in place to a part of a memory,
-// whose newest version c shows. It fills in what the write is to save; nil for
-// nothing.
-func (s *scheduler) saveFirst(c *contents, own int, p part, kept **keep, stream *device.Stream) error {
-	m := c.mem
-	if !m.needs(c, own, &p) {
-		if *kept != nil {
-			(*kept).buf.Free()
-			*kept = nil
-		}
+	if k == nil {
 		return nil
 	}
-	k := m.keeping(p)
-	if old := *kept; old != nil {
-		if old.mem == m && old.whole == k.whole {
+	to := device.View{Buffer: k.buf, DType: k.dt, Layout: layout.Dense(k.lay.Shape)}
+	return ops.Cast(s, to, device.View{Buffer: k.mem.buf, DType: k.dt, Layout: k.lay})
+}
+
+// saveFirst says what must happen before a place is written, whose storage shows the
+// newest version of its memory: what runs there must end, and there must be memory for
+// what is to be saved. own is the number of the write's own readers.
+func (p *place) saveFirst(own int, stream *device.Stream) error {
+	m := p.old.mem
+	if m.busy || m.pins > 0 {
+		return &unready{}
+	}
+	var k *keep
+	if m.needs(p.old, own, &p.part) {
+		k = m.keeping(p.part)
+	}
+	if old := p.kept; old != nil {
+		if k != nil && old.mem == m && old.whole == k.whole {
 			return nil
 		}
 		old.buf.Free()
-		*kept = nil
+		p.kept = nil
 	}
-	if n := s.cheaperReader(c, own, k.cost()); n != nil {
+	if k == nil {
+		return nil
+	}
+	if n := m.sched.cheaperReader(p.old, own, 2*k.size()); n != nil {
 		return &unready{node: n}
 	}
-	return &unready{alloc: func() error {
-		if err := k.alloc(stream); err != nil {
-			return err
+	return &unready{alloc: func() (err error) {
+		if k.buf, err = alloc(stream.Device(), k.size(), stream); err == nil {
+			p.kept = k
 		}
-		*kept = &k
-		return nil
+		return err
 	}}
-}
-
-// cost is the number of bytes that saving moves.
-func (k *keep) cost() int64 {
-	if k.whole {
-		return 2 * k.mem.bytes()
-	}
-	return 2 * int64(k.lay.Size()) * int64(k.dt.Size())
 }
 
 // cheaperReader returns a pending node whose run makes saving unnecessary, and moves

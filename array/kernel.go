@@ -86,39 +86,44 @@ func (k *UserKernel) Launch(o LaunchOptions, args ...any) error {
 			arrays = append(arrays, x)
 		}
 	}
-	op := newOp("Launch", here(), arrays...)
+	c := call{"Launch", here()}
 	if k == nil || k.code.Kernel == "" {
-		return op.fail(fmt.Errorf("%w: a nil or zero UserKernel", expr.ErrUnsupported))
+		return c.fail(fmt.Errorf("%w: a nil or zero UserKernel", expr.ErrUnsupported), arrays...)
 	}
-	op.name = "Launch of " + k.code.Kernel
-	if err := op.first(arrays...); err != nil {
+	c.name = "Launch of " + k.code.Kernel
+	return c.wrap(k.launch(&c, o, args, arrays), arrays...)
+}
+
+// launch is Launch for a call; arrays are those among args.
+func (k *UserKernel) launch(c *call, o LaunchOptions, args []any, arrays []*Array) error {
+	if err := check(arrays...); err != nil {
 		return err
 	}
 	s, err := k.stream(o.Stream, arrays)
 	if err != nil {
-		return op.fail(err)
+		return err
 	}
 	f, err := k.on(s.Device())
 	if err != nil {
-		return op.fail(err)
+		return err
 	}
 	elements := 0
 	for _, a := range arrays {
 		elements = max(elements, a.Size(), 1)
 		if !a.lay.IsDense() {
-			return op.fail(layout.Errorf("elements of %v with strides %v do not lie dense; Contiguous copies them", a.lay.Shape, a.lay.Strides))
+			return layout.Errorf("elements of %v with strides %v do not lie dense; Contiguous copies them", a.lay.Shape, a.lay.Strides)
 		}
 	}
 	l, err := f.Fit(device.Launch{Grid: o.Grid, Block: o.Block, Shared: o.SharedBytes}, elements)
 	if err != nil {
-		return op.fail(err)
+		return err
 	}
 	writes, reads, err := o.roles(args)
 	if err != nil {
-		return op.fail(err)
+		return err
 	}
 	list := placesOf(writes)
-	return op.wrap(schedulerOf(s.Device()).writePlaces(&op.call, s, list, reads, func(views []device.View) error {
+	return schedulerOf(s.Device()).writePlaces(c, s, list, reads, func(views []device.View) error {
 		buffers, written := make([]*device.Buffer, len(arrays)), make([]*device.Buffer, len(list))
 		for i := range list {
 			written[i] = views[len(reads)+i].Buffer
@@ -132,10 +137,10 @@ func (k *UserKernel) Launch(o LaunchOptions, args ...any) error {
 		}
 		params, err := arguments(f, args, buffers)
 		if err != nil {
-			return op.fail(err)
+			return err
 		}
 		return s.Device().LaunchWork(s, buffers, written, f.Work(l, params))
-	}))
+	})
 }
 
 // roles returns the arrays that a launch writes, and those that it only reads.

@@ -31,9 +31,6 @@ func (l *along) weights(o *job) (gamma, beta device.View) {
 // line is the result of softmax or a norm along the last axis. On a GPU the first
 // operand is computed as it is read.
 func (o *node) line(code expr.Op, l *along, dt dtype.DType, as ...*Array) *Array {
-	if err := sameDevice(as); err != nil {
-		return failedArray(o.fail(err))
-	}
 	steps := 0
 	o.code, o.along, o.strided, o.how = code, l, true, oneLine
 	if as[0].on().Kind() != device.CPU {
@@ -42,26 +39,24 @@ func (o *node) line(code expr.Op, l *along, dt dtype.DType, as ...*Array) *Array
 	return o.result(streamOf(as...), dt, as[0].dense(), steps, as...)
 }
 
-// onAxis begins an operation of the table along an axis of a. It returns the type of the
-// result too, and the axis counted from 0.
-func (a *Array) onAxis(code expr.Op, where site, axis int) (*node, dtype.DType, int, error) {
-	op := newOp(code.String(), where, a)
-	if err := op.first(a); err != nil {
-		return op, dtype.Invalid, 0, err
-	}
-	dt, err := ops.Lookup(code).Check(a.dt)
+// onAxis returns the type of an operation of the table along an axis of a, and the axis
+// counted from 0.
+func (a *Array) onAxis(code expr.Op, axis int) (dtype.DType, int, error) {
+	dt, err := typeOf(code, a)
 	if err == nil {
 		axis, err = layout.Axis(axis, a.NDim())
 	}
-	return op, dt, axis, op.wrap(err)
+	return dt, axis, err
 }
 
 // along is the pending result of an operation along an axis.
 func (a *Array) along(code expr.Op, where site, axis int) *Array {
-	op, dt, axis, err := a.onAxis(code, where, axis)
+	c := call{code.String(), where}
+	dt, axis, err := a.onAxis(code, axis)
 	if err != nil {
-		return failedArray(err)
+		return c.failed(err, a)
 	}
+	op := newNode(c)
 	op.alias = sameElements
 	op.run = func(o *job, s *device.Stream, dst device.View) error { return ops.Along(s, code, dst, o.view(0), axis) }
 	if code != expr.CumSum && axis == a.NDim()-1 {
@@ -105,29 +100,27 @@ func norm(code expr.Op, where site, x, gamma, beta *Array, eps float64) *Array {
 			operands = append(operands, w)
 		}
 	}
-	op := newOp(code.String(), where, operands...)
-	if err := op.first(operands...); err != nil {
-		return failedArray(err)
-	}
-	dt, err := ops.Lookup(code).Check(x.dt)
+	c := call{code.String(), where}
+	dt, err := typeOf(code, x)
 	if err == nil && x.NDim() == 0 {
 		err = layout.Errorf("%v has no last axis", x.lay.Shape)
 	}
+	if err == nil {
+		err = match(operands...)
+	}
 	for i, w := range operands[1:] {
-		if err == nil {
-			err = sameType(x, w)
-		}
 		if err == nil && (w.NDim() != 1 || w.lay.Shape[0] != x.lay.Shape[x.NDim()-1]) {
 			err = layout.Errorf("operand %d is %v, and the last axis of %v has length %d", i+1, w.lay.Shape, x.lay.Shape, x.lay.Shape[x.NDim()-1])
 		}
 	}
 	if err != nil {
-		return failedArray(op.fail(err))
+		return c.failed(err, operands...)
 	}
 	// Weights are read as they lie in memory.
 	for i, w := range operands[1:] {
 		operands[1+i] = w.Contiguous()
 	}
+	op := newNode(c)
 	op.run = func(o *job, s *device.Stream, dst device.View) error {
 		gamma, beta := o.along.weights(o)
 		return ops.Norm(s, code, dst, o.view(0), gamma, beta, eps)

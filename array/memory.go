@@ -62,12 +62,7 @@ func (m *memory) err() error {
 // version.
 func (m *memory) lost(version int, p *part) bool {
 	from, _ := slices.BinarySearchFunc(m.log, version, func(s saved, v int) int { return s.version - v })
-	for i := range m.log[from:] {
-		if m.log[from+i].meets(p, &m.lay) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.log[from:], func(s saved) bool { return s.meets(p, &m.lay) })
 }
 
 // prune forgets older contents that are gone or not needed.
@@ -158,16 +153,10 @@ func (m *memory) commit(c *contents, k *keep) {
 		m.logged += k.buf.Size()
 		m.remember(c)
 	}
-	m.version++
-	m.sched.copied += k.size()
-}
-
-// size is the number of bytes saved.
-func (k *keep) size() int64 {
-	if k == nil {
-		return 0
+	if k != nil {
+		m.sched.copied += k.buf.Size()
 	}
-	return k.buf.Size()
+	m.version++
 }
 
 // remember lists c, which is about to be of an older version.
@@ -195,7 +184,6 @@ func (c *contents) supersede() {
 
 // rebuilding is the part of older contents that one operand reads.
 type rebuilding struct {
-	of        *contents
 	mem       *memory
 	log       []saved
 	low, high int // bytes of the memory
@@ -209,7 +197,7 @@ const alignment = 256
 // rebuildingFor says what to rebuild for a reader of a part.
 func (c *contents) rebuildingFor(p *part) rebuilding {
 	m := c.mem
-	r := rebuilding{of: c, mem: m}
+	r := rebuilding{mem: m}
 	r.low, r.high = p.bytes()
 	r.low -= r.low % alignment
 	r.whole = r.low == 0 && r.high == int(m.bytes())

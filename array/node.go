@@ -1,9 +1,6 @@
 package array
 
 import (
-	"errors"
-	"slices"
-
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
@@ -48,7 +45,6 @@ type node struct {
 	consumed bool // an operation has it as a step
 	computed bool // it was computed as a part of a consumer, or into another array
 
-	shape  []argument // what errors name where the operands do not tell
 	in     [2]operand
 	more   []operand // beyond two
 	n      int
@@ -74,15 +70,16 @@ type node struct {
 type rule struct {
 	// run computes into dst, which has the node's shape and overlaps the operands
 	// only as alias allows.
-	run         func(j *job, s *device.Stream, dst device.View) error
-	code        expr.Op // of an operation of the table
-	fusion      fusion
-	scalar      ops.Scalar
-	numbered    bool    // there is a scalar
-	scalarFirst bool    // the scalar is the left operand
-	places      *places // of an operation on three operands
-	axes        []bool  // of a reduction
-	along       *along  // of a norm or softmax
+	run    func(j *job, s *device.Stream, dst device.View) error
+	code   expr.Op // of an operation of the table
+	fusion fusion
+	// Of an element-wise operation: which operand each argument is, -1 and -2 for the
+	// first and second number.
+	args    [3]int8
+	arity   int // of args
+	numbers [2]ops.Scalar
+	axes    []bool // of a reduction
+	along   *along // of a norm or softmax
 }
 
 // operand is contents that a node refers to, and how it sees them. The view has no
@@ -91,12 +88,6 @@ type operand struct {
 	of   *contents
 	view device.View
 	step bool // the contents are computed in the node's own kernel, as long as they are pending
-}
-
-// argument is what errors say of an operand.
-type argument struct {
-	shape []int
-	dt    dtype.DType
 }
 
 // alias says how a destination may overlap an operation's operands.
@@ -117,26 +108,6 @@ func newNode(c call) *node {
 	return &x.node
 }
 
-// newOp begins an operation: its name, place in the program and operands.
-func newOp(name string, where site, as ...*Array) *node {
-	n := newNode(call{name, where})
-	n.shape = make([]argument, 0, len(as))
-	for _, a := range as {
-		if a != nil && a.err == nil {
-			n.shape = append(n.shape, argument{a.lay.Shape, a.dt})
-		}
-	}
-	return n
-}
-
-// newSource begins an operation without operands: errors name the shape and type of
-// its result.
-func newSource(name string, where site, dt dtype.DType, shape []int) *node {
-	n := newNode(call{name, where})
-	n.shape = []argument{{slices.Clone(shape), dt}}
-	return n
-}
-
 // operand returns the i-th operand.
 func (o *node) operand(i int) *operand {
 	if i < len(o.in) {
@@ -145,34 +116,23 @@ func (o *node) operand(i int) *operand {
 	return &o.more[i-len(o.in)]
 }
 
-// first returns the first error of some operands.
-func (o *node) first(as ...*Array) error {
-	for _, a := range as {
-		if err := a.check(); err != nil {
-			return o.wrap(err)
-		}
-	}
-	return nil
-}
-
-// fail wraps a cause in the error of the operation.
+// fail wraps a cause in the error of the operation. It names the operands, and of an
+// operation without any the result.
 func (o *node) fail(err error) *OpError {
 	e := o.call.fail(err)
-	for _, a := range o.shape {
-		e.Shapes, e.DTypes = append(e.Shapes, slices.Clone(a.shape)), append(e.DTypes, a.dt)
-	}
 	for i := range o.n {
-		if v := &o.operand(i).view; o.shape == nil {
-			e.Shapes, e.DTypes = append(e.Shapes, slices.Clone(v.Layout.Shape)), append(e.DTypes, v.DType)
-		}
+		v := &o.operand(i).view
+		e.of(v.Layout.Shape, v.DType)
+	}
+	if o.n == 0 {
+		e.of(o.lay.Shape, o.dt)
 	}
 	return e
 }
 
 // wrap gives an error the operation's name unless it has one.
 func (o *node) wrap(err error) error {
-	var oe *OpError
-	if err == nil || errors.As(err, &oe) {
+	if err == nil || named(err) {
 		return err
 	}
 	return o.fail(err)
@@ -211,6 +171,22 @@ func (in *operand) pendingStep() *node {
 		return s
 	}
 	return nil
+}
+
+// conjugate returns, for a pending Conj of which in is a view, the operand of it seen
+// in the same way: kernels conjugate as they read.
+func (in *operand) conjugate() (operand, bool) {
+	n := in.of.node
+	if in.of.mem != nil || n.state > running || n.code != expr.Conj || !in.view.DType.IsComplex() {
+		return *in, false
+	}
+	lay, ok := layout.Through(in.view.Layout, n.lay, n.in[0].view.Layout)
+	if !ok {
+		return *in, false
+	}
+	out := n.in[0]
+	out.step, out.view.Layout = false, lay
+	return out, true
 }
 
 // repeats reports whether the i-th operand is one before it too.

@@ -59,6 +59,18 @@ func (a *Array) Ceil() *Array { return unaryOp(expr.Ceil, a) }
 // Round returns the nearest integer, halves to even; integers are unchanged.
 func (a *Array) Round() *Array { return unaryOp(expr.Round, a) }
 
+// Clamp returns min(max(a, lo), hi), broadcast, NaN where one is. lo and hi are
+// *Arrays of a's type or numbers.
+func (a *Array) Clamp(lo, hi any) *Array {
+	return mapped(call{expr.Clamp.String(), here()}, expr.Clamp, a, lo, hi)
+}
+
+// Where returns x where cond, of type Bool, is true, else y, broadcast. At least
+// one of x and y is an *Array, the other may be a number.
+func Where(cond *Array, x, y any) *Array {
+	return mapped(call{expr.Where.String(), here()}, expr.Where, cond, x, y)
+}
+
 // Real returns the real part; real types are unchanged.
 func (a *Array) Real() *Array { return unaryOp(expr.Real, a) }
 
@@ -70,46 +82,46 @@ func (a *Array) AbsSquare() *Array { return unaryOp(expr.AbsSquare, a) }
 
 // Pow returns a to the power of b; integers wrap, and their negative powers are truncated.
 // b is an *Array of a's type or a number.
-func (a *Array) Pow(b any) *Array { return binaryOp(expr.Pow, a, b) }
+func (a *Array) Pow(b any) *Array { return Binary(expr.Pow, a, b) }
 
 // Maximum returns the larger of a and b, NaN where one is. b is an *Array of a's type or a number.
-func (a *Array) Maximum(b any) *Array { return binaryOp(expr.Maximum, a, b) }
+func (a *Array) Maximum(b any) *Array { return Binary(expr.Maximum, a, b) }
 
 // Minimum returns the smaller of a and b, NaN where one is. b is an *Array of a's type or a number.
-func (a *Array) Minimum(b any) *Array { return binaryOp(expr.Minimum, a, b) }
+func (a *Array) Minimum(b any) *Array { return Binary(expr.Minimum, a, b) }
 
 // Eq returns whether a = b, as Bool. b is an *Array of a's type or a number.
-func (a *Array) Eq(b any) *Array { return binaryOp(expr.Eq, a, b) }
+func (a *Array) Eq(b any) *Array { return Binary(expr.Eq, a, b) }
 
 // Ne returns whether a and b differ, as Bool. b is an *Array of a's type or a number.
-func (a *Array) Ne(b any) *Array { return binaryOp(expr.Ne, a, b) }
+func (a *Array) Ne(b any) *Array { return Binary(expr.Ne, a, b) }
 
 // Lt returns whether a < b, as Bool. b is an *Array of a's type or a number.
-func (a *Array) Lt(b any) *Array { return binaryOp(expr.Lt, a, b) }
+func (a *Array) Lt(b any) *Array { return Binary(expr.Lt, a, b) }
 
 // Le returns whether a <= b, as Bool. b is an *Array of a's type or a number.
-func (a *Array) Le(b any) *Array { return binaryOp(expr.Le, a, b) }
+func (a *Array) Le(b any) *Array { return Binary(expr.Le, a, b) }
 
 // Gt returns whether a > b, as Bool. b is an *Array of a's type or a number.
-func (a *Array) Gt(b any) *Array { return binaryOp(expr.Gt, a, b) }
+func (a *Array) Gt(b any) *Array { return Binary(expr.Gt, a, b) }
 
 // Ge returns whether a >= b, as Bool. b is an *Array of a's type or a number.
-func (a *Array) Ge(b any) *Array { return binaryOp(expr.Ge, a, b) }
+func (a *Array) Ge(b any) *Array { return Binary(expr.Ge, a, b) }
 
 // And returns a and b, of the bits of integers or of Bool. b is an *Array of a's type or a number.
-func (a *Array) And(b any) *Array { return binaryOp(expr.And, a, b) }
+func (a *Array) And(b any) *Array { return Binary(expr.And, a, b) }
 
 // Or returns a or b, of the bits of integers or of Bool. b is an *Array of a's type or a number.
-func (a *Array) Or(b any) *Array { return binaryOp(expr.Or, a, b) }
+func (a *Array) Or(b any) *Array { return Binary(expr.Or, a, b) }
 
 // Xor returns either a or b, of the bits of integers or of Bool. b is an *Array of a's type
 // or a number.
-func (a *Array) Xor(b any) *Array { return binaryOp(expr.Xor, a, b) }
+func (a *Array) Xor(b any) *Array { return Binary(expr.Xor, a, b) }
 
 // Shl returns a shifted to the left by b bits, for integers; 0 from the type's width on. b
 // is an *Array of a's type or a number.
-func (a *Array) Shl(b any) *Array { return binaryOp(expr.Shl, a, b) }
+func (a *Array) Shl(b any) *Array { return Binary(expr.Shl, a, b) }
 
 // Shr returns a shifted to the right by b bits, with its sign, for integers. b is an *Array
 // of a's type or a number.
-func (a *Array) Shr(b any) *Array { return binaryOp(expr.Shr, a, b) }
+func (a *Array) Shr(b any) *Array { return Binary(expr.Shr, a, b) }

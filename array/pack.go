@@ -1,7 +1,6 @@
 package array
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 
@@ -13,7 +12,7 @@ import (
 // packed is a snapshot of a weight, with the form that each of its two roles
 // needs, made at the first use in that role.
 type packed struct {
-	op   *node
+	call
 	opts matmul.Options
 
 	mu    sync.Mutex
@@ -41,27 +40,39 @@ type form struct {
 // other use of the result is ErrUnsupported. An option names the precision
 // that the products will have, where they do not name it themselves.
 func Pack(w *Array, opts ...matmul.Option) *Array {
-	op := newOp("Pack", here(), w)
-	if err := op.first(w); err != nil {
-		return failedArray(err)
-	}
-	if w.NDim() < 2 {
-		return failedArray(op.fail(layout.Errorf("%v is no matrix", w.lay.Shape)))
-	}
+	c := call{"Pack", here()}
 	o := matmul.Collect(opts)
-	if _, err := o.Resolve(w.dt); err != nil {
-		return failedArray(op.fail(err))
+	err := w.check()
+	if err == nil && w.NDim() < 2 {
+		err = layout.Errorf("%v is no matrix", w.lay.Shape)
 	}
-	c := w.copied(op.call)
-	if c.err != nil {
-		return c
+	if err == nil {
+		_, err = o.Resolve(w.dt)
 	}
-	if err := c.start(); err != nil {
-		return failedArray(op.wrap(err))
+	var dense *Array
+	if err == nil {
+		dense = w.copied(c)
+		err = dense.start()
 	}
-	p := c.with(c.lay)
-	p.packed = &packed{op: op, opts: o, w: c, forms: map[form]*packedForm{}}
+	if err != nil {
+		return c.failed(err, w)
+	}
+	p := dense.with(dense.lay)
+	p.packed = &packed{call: c, opts: o, w: dense, forms: map[form]*packedForm{}}
 	return p
+}
+
+// unpacked returns what a product in a role reads of an array, and the forms of a packed
+// one; weight is the role in Linear.
+func (a *Array) unpacked(o *matmul.Options, weight bool) (*Array, *matmul.Packed, error) {
+	if a == nil || a.packed == nil || a.err != nil {
+		return a, nil, nil
+	}
+	f, err := a.packed.operand(o, weight)
+	if err != nil {
+		return a, nil, err
+	}
+	return f.array, f.forms, nil
 }
 
 // operand returns what a product in a role reads: as the right operand, or as
@@ -96,11 +107,7 @@ func (p *packed) operand(o *matmul.Options, weight bool) (*packedForm, error) {
 	}
 	forms, err := matmul.Prepare(p.w.stream, v, precision)
 	if err != nil {
-		var oe *OpError
-		if !errors.As(err, &oe) {
-			err = p.op.fail(err)
-		}
-		return nil, err
+		return nil, p.wrap(err, p.w)
 	}
 	lay := forms.View.Layout
 	if weight {
@@ -108,14 +115,14 @@ func (p *packed) operand(o *matmul.Options, weight bool) (*packedForm, error) {
 	}
 	f := &packedForm{forms: forms}
 	if forms.Made {
-		a := storedArray(forms.View.Buffer, p.w.dt, nil, p.w.stream, p.op.call, "prepared for products")
-		label(forms.View.Buffer, &p.op.call, p.w.lay.Shape, p.w.dt)
+		a := storedArray(forms.View.Buffer, p.w.dt, nil, p.w.stream, p.call, "prepared for products")
+		label(forms.View.Buffer, &p.call, p.w.lay.Shape, p.w.dt)
 		f.array = a.with(lay)
 	} else {
 		f.array = p.w.with(lay)
 	}
 	if planes := forms.Planes(); planes != nil {
-		label(planes, &p.op.call, p.w.lay.Shape, p.w.dt)
+		label(planes, &p.call, p.w.lay.Shape, p.w.dt)
 	}
 	if !p.w.stream.Capturing() {
 		p.forms[key] = f

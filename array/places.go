@@ -44,6 +44,51 @@ func placesOf(as []*Array) []*place {
 	return out
 }
 
+// beginWrite waits until nobody else writes to the storage of a place, and marks it as being
+// written. In a capture, a storage from outside is stored first: the recording fixes
+// only memory that is there, and not while it is being written.
+func (s *scheduler) beginWrite(p *place, rec *recording) error {
+	return s.ready(func() error {
+		if p.to.st.writing {
+			return &unready{}
+		}
+		c, err := p.to.contents(rec)
+		if err == nil && rec != nil && p.to.st.rec == nil {
+			err = c.missing()
+		}
+		p.to.st.writing = err == nil
+		return err
+	})
+}
+
+// endWrites ends what beginWrite began, and frees what was saved for a write that failed.
+func (s *scheduler) endWrites(list ...*place) {
+	for _, p := range list {
+		p.to.st.writing = false
+		if p.kept != nil {
+			p.kept.buf.Free()
+		}
+		p.old, p.kept = nil, nil
+	}
+	s.changed.Broadcast()
+}
+
+// next makes c the contents of the memory of a place, which was written.
+func (p *place) next(c *contents) {
+	m := p.old.mem
+	m.commit(p.old, p.kept)
+	p.kept, c.mem, c.version = nil, m, m.version
+}
+
+// show has the storage of a place show c, in a capture or outside.
+func (p *place) show(c *contents, rec *recording) {
+	if rec != nil && p.to.st.rec == nil {
+		rec.install(p.to.st, c, p.part)
+		return
+	}
+	p.to.st.cur = c
+}
+
 // writePlaces does a piece of work that writes to places, and reads other arrays: f is
 // given where those lie, and then the places. It has everything that it needs before
 // anything changes.
@@ -55,20 +100,16 @@ func (s *scheduler) writePlaces(c *call, stream *device.Stream, list []*place, r
 		return cmp.Compare(uintptr(unsafe.Pointer(a.to.st)), uintptr(unsafe.Pointer(b.to.st)))
 	})
 	for i, p := range ordered { // in one order, so that nobody waits in a circle
-		if err := s.beginWrite(p.to, rec); err != nil {
-			endPlaces(ordered[:i])
-			s.changed.Broadcast()
+		if err := s.beginWrite(p, rec); err != nil {
+			s.endWrites(ordered[:i]...)
 			return err
 		}
 	}
-	defer func() {
-		endPlaces(ordered)
-		s.changed.Broadcast()
-	}()
-	var j *job
+	defer s.endWrites(ordered...)
+	j := &job{}
 	var views []device.View
 	err := s.ready(func() (err error) {
-		j, views, err = s.preparePlaces(rec, stream, list, reads)
+		views, err = s.preparePlaces(j, rec, stream, list, reads)
 		return err
 	})
 	if err != nil {
@@ -76,7 +117,7 @@ func (s *scheduler) writePlaces(c *call, stream *device.Stream, list []*place, r
 	}
 	s.mu.Unlock()
 	for _, p := range list {
-		if err == nil && p.kept != nil {
+		if err == nil {
 			err = p.kept.save(stream)
 		}
 	}
@@ -92,65 +133,36 @@ func (s *scheduler) writePlaces(c *call, stream *device.Stream, list []*place, r
 		return err
 	}
 	for _, p := range list {
-		m := p.old.mem
-		m.commit(p.old, p.kept)
-		p.kept = nil
-		next := &contents{mem: m, version: m.version, origin: &origin{*c, "written by " + c.name}}
-		if rec != nil && p.to.st.rec == nil {
-			rec.install(p.to.st, next, p.part)
-		} else {
-			p.to.st.cur = next
-		}
+		next := &contents{origin: &origin{*c, "written by " + c.name}}
+		p.next(next)
+		p.show(next, rec)
 	}
 	return nil
 }
 
-func endPlaces(list []*place) {
-	for _, p := range list {
-		p.to.st.writing = false
-		if p.kept != nil {
-			p.kept.buf.Free()
-		}
-		p.old, p.kept = nil, nil
-	}
-}
-
 // preparePlaces says what is missing, or holds what the work uses. The mutex is held.
-func (s *scheduler) preparePlaces(rec *recording, stream *device.Stream, list []*place, reads []*Array) (*job, []device.View, error) {
-	j := &job{}
-	var views []device.View
+func (s *scheduler) preparePlaces(j *job, rec *recording, stream *device.Stream, list []*place, reads []*Array) (views []device.View, err error) {
+	*j = job{}
 	for _, a := range reads {
-		c, err := a.contents(rec)
+		v, err := j.find(a, rec)
 		if err != nil {
-			return nil, nil, err
-		}
-		v, err := j.locate(nil, &operand{of: c, view: device.View{DType: a.dt, Layout: a.lay}})
-		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		views = append(views, v)
 	}
 	for _, p := range list {
-		c, err := p.to.contents(rec)
+		if p.old, err = p.to.contents(rec); err == nil {
+			err = p.old.missing()
+		}
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		m := c.mem
-		if m == nil {
-			if err := c.err(); err != nil {
-				return nil, nil, err
-			}
-			return nil, nil, &unready{node: c.node}
-		}
-		if m.busy || m.pins > 0 {
-			return nil, nil, &unready{}
-		}
+		m := p.old.mem
 		if p.lay.Strides == nil { // all of it
 			p.part = part{m.lay, m.dt}
 		}
-		p.old = c
-		if err := s.saveFirst(c, 0, p.part, &p.kept, stream); err != nil {
-			return nil, nil, err
+		if err := p.saveFirst(0, stream); err != nil {
+			return nil, err
 		}
 		views = append(views, device.View{Buffer: m.buf, DType: p.dt, Layout: p.lay})
 	}
@@ -158,5 +170,5 @@ func (s *scheduler) preparePlaces(rec *recording, stream *device.Stream, list []
 		p.old.mem.busy = true
 	}
 	j.begin()
-	return j, views, nil
+	return views, nil
 }

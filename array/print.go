@@ -26,11 +26,11 @@ func (a *Array) Format(f fmt.State, verb rune) {
 		_, _ = io.WriteString(f, "<nil>")
 		return
 	}
-	if a.err != nil || a.stream == nil || a.packed != nil {
+	if a.check() != nil {
 		fmt.Fprintf(f, "gpk.Array(%s)", strings.TrimSpace(a.Explain()))
 		return
 	}
-	format, op := textual.Verb(f, verb), newOp("Print", callsite.Search(), a)
+	format, by := textual.Verb(f, verb), call{"Print", callsite.Search()}
 	c := a
 	if a.Size() > summaryOver {
 		n := 1
@@ -41,12 +41,12 @@ func (a *Array) Format(f fmt.State, verb rune) {
 			}
 		}
 		if err := a.start(); err != nil {
-			fmt.Fprintf(f, "gpk.Array(%v)", op.wrap(err))
+			fmt.Fprintf(f, "gpk.Array(%v)", by.wrap(err, a))
 			return
 		}
 		c = a.edges(0)
 	}
-	cells, err := cells(op, c, format)
+	cells, err := cells(&by, c, format)
 	if err != nil {
 		fmt.Fprintf(f, "gpk.Array(%v)", err)
 		return
@@ -73,15 +73,16 @@ func (a *Array) edges(d int) *Array {
 }
 
 // cells reads an array and returns one text an element.
-func cells(op *node, a *Array, format string) ([]string, error) {
-	if err := op.first(a); err != nil {
-		return nil, err
+func cells(c *call, a *Array, format string) ([]string, error) {
+	err := a.check()
+	if err == nil {
+		err = device.HostRoom(int64(a.NBytes()))
 	}
-	if err := device.HostRoom(int64(a.NBytes())); err != nil {
-		return nil, op.fail(err)
+	if err != nil {
+		return nil, c.wrap(err, a)
 	}
 	raw := make([]byte, a.NBytes())
-	if err := read(op, raw, a); err != nil {
+	if err := read(c, raw, a); err != nil {
 		return nil, err
 	}
 	return textual.Cells(a.dt, raw, format), nil

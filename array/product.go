@@ -20,13 +20,9 @@ func (a *Array) MatMul(b *Array, opts ...matmul.Option) *Array { return matMul(a
 func matMul(a, b *Array, opts []matmul.Option) *Array {
 	c := call{"MatMul", here()}
 	o := matmul.Collect(opts)
-	var packed *matmul.Packed
-	if b != nil && b.packed != nil && b.err == nil {
-		f, err := b.packed.operand(&o, false)
-		if err != nil {
-			return failedArray(c.fail(err, a, b))
-		}
-		b, packed = f.array, f.forms
+	b, packed, err := b.unpacked(&o, false)
+	if err != nil {
+		return c.failed(err, a, b)
 	}
 	return multiply(c, a, b, nil, matmul.NoActivation, &o, packed)
 }
@@ -35,22 +31,19 @@ func matMul(a, b *Array, opts []matmul.Option) *Array {
 func linear(name string, where site, x, w, bias *Array, act matmul.Activation, opts []matmul.Option) *Array {
 	c := call{name, where}
 	o := matmul.Collect(opts)
-	var packed *matmul.Packed
-	if w != nil && w.packed != nil && w.err == nil {
-		f, err := w.packed.operand(&o, true)
-		if err != nil {
-			return failedArray(c.fail(err, x, w, bias))
-		}
-		w, packed = f.array, f.forms
-	}
-	if err := c.first(x, w); err != nil {
-		return failedArray(err)
+	w, packed, err := w.unpacked(&o, true)
+	if err == nil {
+		err = check(x, w)
 	}
 	switch {
+	case err != nil:
 	case w.NDim() != 2:
-		return failedArray(c.fail(layout.Errorf("w has shape %v, not [out, in]", w.lay.Shape), x, w, bias))
+		err = layout.Errorf("w has shape %v, not [out, in]", w.lay.Shape)
 	case x.NDim() == 0:
-		return failedArray(c.fail(layout.Errorf("x is 0-d, not [..., in]"), x, w, bias))
+		err = layout.Errorf("x is 0-d, not [..., in]")
+	}
+	if err != nil {
+		return c.failed(err, x, w, bias)
 	}
 	return multiply(c, x, w.with(w.lay.T()), bias, act, &o, packed)
 }
@@ -83,18 +76,15 @@ func LinearBiasSiLU(x, w, bias *Array, opts ...matmul.Option) *Array {
 
 // multiply is act(a b + bias); packed are the forms of b, where it has any.
 func multiply(c call, a, b, bias *Array, act matmul.Activation, o *matmul.Options, packed *matmul.Packed) *Array {
-	if err := c.first(a, b); err != nil {
-		return failedArray(err)
-	}
 	p := &product{}
 	var room [8]int
-	err := p.check(&c, a, b, bias, act, o)
+	err := p.check(a, b, bias, act, o)
 	row := bias
 	if err == nil && bias != nil {
 		row, err = biasRow(&c, bias, b, p.dt)
 	}
 	if err != nil {
-		return failedArray(c.wrap(err, a, b, bias))
+		return c.failed(err, a, b, bias)
 	}
 	p.Packed = packed
 	n := newNode(c)
@@ -107,14 +97,12 @@ func multiply(c call, a, b, bias *Array, act matmul.Activation, o *matmul.Option
 }
 
 // check fills in what a product of a and b is, and says why there is none.
-func (p *product) check(c *call, a, b, bias *Array, act matmul.Activation, o *matmul.Options) error {
-	err := sameType(a, b)
-	if err == nil && a.on() != b.on() {
-		err = otherDevice(a, b)
+func (p *product) check(a, b, bias *Array, act matmul.Activation, o *matmul.Options) error {
+	if err := match(a, b); err != nil {
+		return err
 	}
-	if err == nil {
-		p.dt, err = o.ResultType(a.dt)
-	}
+	var err error
+	p.dt, err = o.ResultType(a.dt)
 	if err == nil {
 		p.Precision, err = o.Resolve(a.dt)
 	}
@@ -173,10 +161,14 @@ type product struct {
 }
 
 func runProduct(j *job, s *device.Stream, dst device.View) error {
-	p := j.product
+	j.product.place(dst)
+	return j.product.Run(s)
+}
+
+// place has the product write to dst.
+func (p *product) place(dst device.View) {
 	p.D = dst
 	p.D.Layout = p.sh.Result(dst.Layout)
-	return p.Run(s)
 }
 
 func (p *product) explain() string {
@@ -189,7 +181,7 @@ func (p *product) explain() string {
 
 // biasRow checks a bias and returns it dense and in the result's type.
 func biasRow(c *call, bias, b *Array, dt dtype.DType) (*Array, error) {
-	if err := c.first(bias); err != nil {
+	if err := bias.check(); err != nil {
 		return nil, err
 	}
 	n := b.lay.Shape[b.NDim()-1]
@@ -199,11 +191,11 @@ func biasRow(c *call, bias, b *Array, dt dtype.DType) (*Array, error) {
 	if bias.dt != b.dt && bias.dt != dt {
 		return nil, sameType(b, bias)
 	}
-	if bias.on() != b.on() {
-		return nil, otherDevice(b, bias)
+	if err := sameDevice(b, bias); err != nil {
+		return nil, err
 	}
 	if bias.dt == dt && bias.lay.IsDense() {
 		return bias, nil
 	}
-	return elementwise(*c, rule{run: runCast}, dt, bias), nil
+	return elementwise(*c, cast, dt, bias), nil
 }

@@ -62,10 +62,10 @@ func (r *recording) refuse(err error) error {
 // errWaits is the cause of what needs elements before they are there.
 var errWaits = fmt.Errorf("%w: moving elements between the host and devices while a sequence is captured, which computes nothing before Replay", expr.ErrUnsupported)
 
-// unwaited refuses an operation that waits on a stream that is captured.
-func unwaited(op *node, s *device.Stream) error {
-	if r := recordingOn(s); r != nil {
-		return r.refuse(op.fail(errWaits))
+// unwaited refuses a call that waits for an array on a stream that is captured.
+func unwaited(c *call, a *Array) error {
+	if r := recordingOn(a.stream); r != nil {
+		return r.refuse(c.fail(errWaits, a))
 	}
 	return nil
 }
@@ -147,16 +147,13 @@ func (r *recording) record(s *device.Stream, f func() ([]*Array, error)) (run *d
 }
 
 // outputs starts what f returned, as a part of the sequence.
-func (r *recording) outputs(op *node, as []*Array) ([]*Array, error) {
+func (r *recording) outputs(as []*Array) ([]*Array, error) {
 	for i, a := range as {
-		if err := a.check(); err != nil {
-			return nil, fmt.Errorf("output %d: %w", i, err)
-		}
 		if err := a.start(); err != nil {
 			return nil, fmt.Errorf("output %d: %w", i, err)
 		}
 		if a.stream != r.stream && !r.writes(a.st) {
-			return nil, op.fail(fmt.Errorf("%w: output %d is not computed from the arrays that Capture hands to its function", expr.ErrUnsupported, i))
+			return nil, fmt.Errorf("%w: output %d is not computed from the arrays that Capture hands to its function", expr.ErrUnsupported, i)
 		}
 	}
 	return as, nil

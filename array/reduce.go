@@ -14,21 +14,18 @@ const oneReduction = "one reduction, its tree fixed by shape and type"
 // reduce is the result of a reduction of a over axes.
 func reduce(code expr.Op, a *Array, axes []int) *Array {
 	c := call{code.String(), here()}
-	if err := c.first(a); err != nil {
-		return failedArray(err)
-	}
-	dt, err := ops.Lookup(code).Check(a.dt)
+	dt, err := typeOf(code, a)
 	var set []bool
 	if err == nil {
 		set, err = layout.AxisSet(axes, a.NDim())
 	}
 	if err != nil {
-		return failedArray(c.fail(err, a))
+		return c.failed(err, a)
 	}
 	var room [8]int
 	shape, terms := layout.Fold(room[:0], a.lay.Shape, set)
 	if terms == 0 && ops.NeedsElements(code) {
-		return failedArray(c.fail(layout.Errorf("%v of no elements: %v over axes %v", code, a.lay.Shape, slices.Clone(axes)), a))
+		return c.failed(layout.Errorf("%v of no elements: %v over axes %v", code, a.lay.Shape, slices.Clone(axes)), a)
 	}
 	n := newNode(c)
 	n.rule = rule{code: code, fusion: reduction, axes: set, run: runReduction}

@@ -156,3 +156,19 @@ func TestOutputReadInCapture(t *testing.T) {
 	wants(t, g.Outputs()[0], 8)
 	wants(t, g.Outputs()[1], 2, 3)
 }
+
+// TestRefusedWriteCountsNoReader: a write in place that is refused for its second operand
+// does not take its first for read, so that later readers keep what they read.
+func TestRefusedWriteCountsNoReader(t *testing.T) {
+	defer eager.Store(eager.Swap(false))
+	x, gone := FromSlice([]float32{1, 2, 3}), FromSlice([]float32{1, 2, 3})
+	gone.Free()
+	if err := x.AddInPlace(gone); !errors.Is(err, device.ErrFreed) {
+		t.Error(err)
+	}
+	reader := x.Add(1)
+	must(t, x.MulInPlace(2))
+	checkInvariants(t, x, reader)
+	wants(t, reader, 2, 3, 4)
+	wants(t, x, 2, 4, 6)
+}

@@ -181,6 +181,7 @@ func (s *scheduler) bind(n *node, reads []*Array, steps, size int) error {
 	for {
 		next, err := s.tryBind(n, reads, steps, size, tried)
 		if err != nil {
+			n.n = 0 // it is not counted as a reader yet
 			return err
 		}
 		if next == nil {
@@ -279,7 +280,7 @@ func (n *node) result(s *device.Stream, dt dtype.DType, lay layout.Layout, steps
 	sched.mu.Lock()
 	defer sched.mu.Unlock()
 	if err := sched.bind(n, reads, steps, size); err != nil {
-		return failedArray(n.wrap(err))
+		return n.failed(err, reads...)
 	}
 	if n.product != nil {
 		n.product.read([]device.View{n.in[0].view, n.in[1].view}) // for Explain

@@ -63,13 +63,10 @@ func (s *Scope) isClosed() bool { return s != nil && s.closed.Load() != nil }
 
 // err is the error of what belongs to a closed scope.
 func (s *Scope) err() error {
-	if s == nil {
+	if !s.isClosed() {
 		return nil
 	}
-	if by := s.closed.Load(); by != nil {
-		return freedBy(by)
-	}
-	return nil
+	return freedBy(s.closed.Load())
 }
 
 // check is why an array cannot be used with the scope.
@@ -161,9 +158,6 @@ func (s *Scope) move(c *call, a *Array, from, to *Scope) error {
 
 // own has Close free a memory.
 func (s *Scope) own(m *memory) {
-	if s == nil {
-		return
-	}
 	if m.scope == nil && m.current {
 		m.scope = s
 	}
@@ -233,10 +227,7 @@ func (s *Scope) close(c *call) error {
 func (s *scheduler) leave(m *memory, of *Scope) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for n := s.readerOf(nil, m); n != nil && m.scope == of; n = s.readerOf(nil, m) { // of a newer scope
-		if s.start(n) != nil && n.state == pending {
-			s.end(n, failed, n.fail(errNoMemory), nil)
-		}
+	for m.scope == of && s.startReader(nil, m) { // of a newer scope
 	}
 	for m.pins > 0 || m.busy {
 		s.wait()

@@ -12,10 +12,12 @@ import (
 // where descending, for real types and Bool. NaN is the largest: the last in
 // rising order, and the first in falling; -0 is below 0.
 func (a *Array) Sort(axis int, descending bool) *Array {
-	op, dt, axis, err := a.onAxis(expr.Sort, here(), axis)
+	c := call{expr.Sort.String(), here()}
+	dt, axis, err := a.onAxis(expr.Sort, axis)
 	if err != nil {
-		return failedArray(err)
+		return c.failed(err, a)
 	}
+	op := newNode(c)
 	op.strided, op.how = true, "a sort along an axis"
 	op.run = func(o *job, s *device.Stream, dst device.View) error {
 		return ops.Sort(s, dst, o.view(0), axis, descending)
@@ -28,43 +30,33 @@ func (a *Array) Sort(axis int, descending bool) *Array {
 // elements, -0 and 0 among them, the first comes first. k beyond the axis is
 // ErrShape. Both are computed at once, as two results of one operation.
 func (a *Array) TopK(k, axis int) (values, indices *Array) {
-	op, dt, axis, err := a.onAxis(expr.TopK, here(), axis)
-	fail := func(err error) (values, indices *Array) { return failedArray(err), failedArray(err) }
-	if err != nil {
-		return fail(err)
+	c := call{expr.TopK.String(), here()}
+	dt, axis, err := a.onAxis(expr.TopK, axis)
+	if err == nil && (k < 0 || k > a.lay.Shape[axis]) {
+		err = layout.Errorf("the %d largest along axis %d of %v", k, axis, a.lay.Shape)
 	}
-	if k < 0 || k > a.lay.Shape[axis] {
-		return fail(op.fail(layout.Errorf("the %d largest along axis %d of %v", k, axis, a.lay.Shape)))
+	var x device.View
+	var release func()
+	if err == nil {
+		x, release, err = a.acquire()
 	}
-	x, release, err := a.acquire()
 	if err != nil {
-		return fail(op.wrap(err))
+		return c.failed(err, a), c.failed(err, a)
 	}
 	defer release()
 	shape := a.Shape()
 	shape[axis] = k
-	lay := layout.Dense(shape)
-	var results [2]*Array
-	var views [2]device.View
-	for i, t := range []dtype.DType{dt, dtype.Int64} {
-		buf, err := alloc(a.on(), int64(lay.Size())*int64(t.Size()), a.stream)
-		if err != nil {
-			if i > 0 {
-				views[0].Buffer.Free()
-			}
-			return fail(op.fail(err))
-		}
-		label(buf, &op.call, shape, t)
-		results[i] = storedArray(buf, t, shape, a.stream, op.call, "the largest along an axis, and their places")
-		views[i] = device.View{Buffer: buf, DType: t, Layout: lay}
+	const how = "the largest along an axis, and their places"
+	values = c.filled(a.stream, dt, shape, how, func(v device.View) error {
+		indices = c.filled(a.stream, dtype.Int64, shape, how, func(i device.View) error {
+			return ops.TopK(a.stream, v, i, x, k, axis)
+		})
+		return indices.err
+	})
+	if values.err != nil {
+		return values, values
 	}
-	if err := ops.TopK(a.stream, views[0], views[1], x, k, axis); err != nil {
-		views[0].Buffer.Free()
-		views[1].Buffer.Free()
-		return fail(op.wrap(err))
-	}
-	for _, r := range results {
-		r.ownedBy(a.scopeOf())
-	}
-	return results[0], results[1]
+	values.ownedBy(a.scopeOf())
+	indices.ownedBy(a.scopeOf())
+	return values, indices
 }

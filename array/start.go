@@ -228,17 +228,23 @@ func (j *job) locate(n *node, in *operand) (device.View, error) {
 	return v, nil
 }
 
+// find is locate for the elements that an array shows.
+func (j *job) find(a *Array, rec *recording) (device.View, error) {
+	c, err := a.contents(rec)
+	if err != nil {
+		return device.View{}, err
+	}
+	return j.locate(nil, &operand{of: c, view: device.View{DType: a.dt, Layout: a.lay}})
+}
+
 // blame makes the error of queued work name the call that was to write the contents.
 func (c *contents) blame(err error) error {
 	var queued *device.SubmitError
-	var named *OpError
 	w := c.writer()
-	if !errors.As(err, &queued) || errors.As(err, &named) || w.name == "" || c.mem == nil {
+	if !errors.As(err, &queued) || named(err) || w.name == "" || c.mem == nil {
 		return err
 	}
-	e := w.fail(err)
-	e.Shapes, e.DTypes = [][]int{c.mem.lay.Shape}, []dtype.DType{c.mem.dt}
-	return e
+	return w.fail(err).of(c.mem.lay.Shape, c.mem.dt)
 }
 
 // mayFail reports whether only the device finds out that the job cannot be done.
@@ -273,12 +279,17 @@ func (j *job) end() {
 
 // store runs the job into memory of its own. The mutex is not held.
 func (j *job) store() (*device.Buffer, error) {
-	buf, err := alloc(j.stream.Device(), int64(j.lay.Size())*int64(j.dt.Size()), j.stream)
+	return filled(&j.call, j.stream, j.dt, j.lay, j.compute)
+}
+
+// filled returns memory of dense elements, which fill has written for a call.
+func filled(c *call, s *device.Stream, dt dtype.DType, lay layout.Layout, fill func(dst device.View) error) (*device.Buffer, error) {
+	buf, err := alloc(s.Device(), int64(lay.Size())*int64(dt.Size()), s)
 	if err != nil {
 		return nil, err
 	}
-	label(buf, &j.call, j.lay.Shape, j.dt)
-	if err := j.compute(device.View{Buffer: buf, DType: j.dt, Layout: j.lay}); err != nil {
+	label(buf, c, lay.Shape, dt)
+	if err := fill(device.View{Buffer: buf, DType: dt, Layout: lay}); err != nil {
 		buf.Free()
 		return nil, err
 	}
@@ -314,7 +325,7 @@ func (j *job) allows(dst device.View) bool {
 }
 
 func (j *job) allowsView(v, dst *device.View) bool {
-	if !overlaps(v, dst) {
+	if !v.Overlaps(*dst) {
 		return true
 	}
 	return j.alias == sameElements && v.DType.Size() == dst.DType.Size() && v.Layout.Equal(&dst.Layout)
@@ -339,18 +350,17 @@ func (s *scheduler) rebuild(n *node, in *operand) error {
 		return nil
 	}
 	s.copied += buf.Size()
+	old := &memory{sched: s, buf: buf, lay: m.lay, dt: m.dt, scope: m.scope}
 	if r.whole {
-		c.mem = &memory{sched: s, buf: buf, lay: m.lay, dt: m.dt, scope: m.scope}
-		c.version = 0
-		c.mem.remember(c)
+		c.mem, c.version = old, 0
+		old.remember(c)
 	} else {
-		size := m.dt.Size()
-		lay := layout.Dense([]int{(r.high - r.low) / size})
-		c2 := &contents{mem: &memory{sched: s, buf: buf, lay: lay, dt: m.dt, scope: m.scope}, origin: &origin{call: *c.writer()}, superseded: true}
+		old.lay = layout.Dense([]int{(r.high - r.low) / m.dt.Size()})
+		c2 := &contents{mem: old, origin: &origin{call: *c.writer()}, superseded: true}
 		in.view.Layout.Offset -= r.low / in.view.DType.Size()
 		in.of = c2
 		c2.addReader(n.scope, &in.view.Layout, in.view.DType)
-		c2.mem.remember(c2)
+		old.remember(c2)
 		c.dropReader(n.scope)
 	}
 	m.tidy()

@@ -40,6 +40,15 @@ func storedArray(buf *device.Buffer, dt dtype.DType, shape []int, s *device.Stre
 	return newArray(storedContents(buf, lay, dt, origin, how), lay, dt, s)
 }
 
+// filled is a stored array of a shape, which is kept, and whose elements fill writes.
+func (c *call) filled(s *device.Stream, dt dtype.DType, shape []int, how string, fill func(dst device.View) error) *Array {
+	buf, err := filled(c, s, dt, layout.Dense(shape), fill)
+	if err != nil {
+		return c.failed(err, shaped(dt, shape))
+	}
+	return storedArray(buf, dt, shape, s, *c, how)
+}
+
 // size is the number of elements of the storage, as elements of dt.
 func (st *storage) size(dt dtype.DType) int {
 	if m := st.cur.mem; m != nil {
@@ -81,10 +90,8 @@ func (a *Array) usable() error {
 	s := schedulerOf(a.on())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := a.st.check(); err != nil {
-		return err
-	}
-	return a.in.err()
+	_, err := a.contents(a.st.rec)
+	return err
 }
 
 // scopeOf is the scope of what is computed from the array.
@@ -98,10 +105,7 @@ func (a *Array) acquire() (v device.View, release func(), err error) {
 	defer s.mu.Unlock()
 	j := &job{}
 	err = s.ready(func() error {
-		c, err := a.contents(recordingOn(a.stream))
-		if err == nil {
-			v, err = j.locate(nil, &operand{of: c, view: device.View{DType: a.dt, Layout: a.lay}})
-		}
+		v, err = j.find(a, recordingOn(a.stream))
 		return err
 	})
 	if err != nil {
@@ -116,8 +120,11 @@ func (a *Array) acquire() (v device.View, release func(), err error) {
 	}, nil
 }
 
-// start has the array stored.
+// start has the array stored, unless it carries an error.
 func (a *Array) start() error {
+	if err := a.check(); err != nil {
+		return err
+	}
 	_, release, err := a.acquire()
 	if err == nil {
 		release()
@@ -201,18 +208,11 @@ func own(buf *device.Buffer, st *storage) { buf.SetOwner(owner{weak.Make(st)}) }
 // of shape at the beginning of buf, not copied. It is how interop packages
 // share foreign memory. Arrays over one buffer are views of each other.
 func FromBuffer(buf *device.Buffer, dt dtype.DType, shape ...int) *Array {
-	op := newSource("FromBuffer", here(), dt, shape)
-	if buf.Device() == nil || !dt.Valid() {
-		return failedArray(op.fail(fmt.Errorf("%w: no buffer or no element type", dtype.ErrDType)))
-	}
 	n, err := layout.Size(shape)
-	if err == nil && int64(n)*int64(dt.Size()) > buf.Size() {
+	if err == nil && dt.Valid() && int64(n)*int64(dt.Size()) > buf.Size() {
 		err = layout.Errorf("%v %v takes %d bytes, the buffer has %d", shape, dt, n*dt.Size(), buf.Size())
 	}
-	if err != nil {
-		return failedArray(op.fail(err))
-	}
-	return over(buf, dt, layout.Dense(slices.Clone(shape)), op.call)
+	return over(call{"FromBuffer", here()}, buf, dt, layout.Dense(slices.Clone(shape)), err)
 }
 
 // FromLayout is FromBuffer for elements that lie in the buffer as lay says. A
@@ -221,18 +221,17 @@ func FromBuffer(buf *device.Buffer, dt dtype.DType, shape ...int) *Array {
 // mistake: what a write through them leaves is undefined.
 func FromLayout(buf *device.Buffer, dt dtype.DType, lay layout.Layout) *Array {
 	lay = layout.Layout{Shape: slices.Clone(lay.Shape), Strides: slices.Clone(lay.Strides), Offset: lay.Offset}
-	op := newSource("FromLayout", here(), dt, lay.Shape)
-	if buf.Device() == nil || !dt.Valid() {
-		return failedArray(op.fail(fmt.Errorf("%w: no buffer or no element type", dtype.ErrDType)))
-	}
-	if err := lay.Within(int(buf.Size() / int64(dt.Size()))); err != nil {
-		return failedArray(op.fail(err))
-	}
-	return over(buf, dt, lay, op.call)
+	return over(call{"FromLayout", here()}, buf, dt, lay, lay.Within(int(buf.Size()/int64(max(dt.Size(), 1)))))
 }
 
-// over makes an array of elements that lie in buf as lay says.
-func over(buf *device.Buffer, dt dtype.DType, lay layout.Layout, origin call) *Array {
+// over makes an array of elements that lie in buf as lay says, unless there is an error.
+func over(c call, buf *device.Buffer, dt dtype.DType, lay layout.Layout, err error) *Array {
+	if buf.Device() == nil || !dt.Valid() {
+		err = fmt.Errorf("%w: no buffer or no element type", dtype.ErrDType)
+	}
+	if err != nil {
+		return c.failed(err, shaped(dt, lay.Shape))
+	}
 	owning.Lock()
 	defer owning.Unlock()
 	s := buf.Device().DefaultStream()
@@ -242,8 +241,7 @@ func over(buf *device.Buffer, dt dtype.DType, lay layout.Layout, origin call) *A
 		}
 	}
 	whole := layout.Dense([]int{int(buf.Size() / int64(dt.Size()))})
-	c := storedContents(buf, whole, dt, origin, "memory from outside")
-	st := &storage{cur: c, fixed: 1}
+	st := &storage{cur: storedContents(buf, whole, dt, c, "memory from outside"), fixed: 1}
 	own(buf, st)
 	return &Array{st: st, lay: lay, dt: dt, stream: s}
 }
@@ -254,10 +252,11 @@ func over(buf *device.Buffer, dt dtype.DType, lay layout.Layout, origin call) *A
 // it: Eval those before.
 func (a *Array) Buffer() (*device.Buffer, error) {
 	c := call{"Buffer", here()}
-	if err := c.first(a); err != nil {
-		return nil, err
+	err := a.check()
+	var buf *device.Buffer
+	if err == nil {
+		buf, err = a.fix()
 	}
-	buf, err := a.fix()
 	if err != nil {
 		return nil, c.wrap(err, a)
 	}
@@ -269,7 +268,7 @@ func (a *Array) Buffer() (*device.Buffer, error) {
 
 // ownedBy gives a new, stored array to a scope.
 func (a *Array) ownedBy(s *Scope) {
-	if s == nil || recordingOn(a.stream) != nil {
+	if s == nil || a.err != nil || recordingOn(a.stream) != nil {
 		return
 	}
 	sched := schedulerOf(a.on())

@@ -6,18 +6,18 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/layout"
-	"github.com/gpk-go/gpk/ops"
 )
 
 // viewed returns a view of a with the layout that f gives.
 func (a *Array) viewed(name string, where site, f func(layout.Layout) (layout.Layout, error)) *Array {
-	op := newOp(name, where, a)
-	if err := op.first(a); err != nil {
-		return failedArray(err)
+	c := call{name, where}
+	var l layout.Layout
+	err := a.check()
+	if err == nil {
+		l, err = f(a.lay)
 	}
-	l, err := f(a.lay)
 	if err != nil {
-		return failedArray(op.fail(err))
+		return c.failed(err, a)
 	}
 	return a.with(l)
 }
@@ -25,22 +25,22 @@ func (a *Array) viewed(name string, where site, f func(layout.Layout) (layout.La
 // Reshape returns the elements, in row-major order, under another shape; one
 // length may be -1. It is a view where the strides allow it, else a copy.
 func (a *Array) Reshape(shape ...int) *Array {
-	op := newOp("Reshape", here(), a)
-	if err := op.first(a); err != nil {
-		return failedArray(err)
+	c := call{"Reshape", here()}
+	var want []int
+	err := a.check()
+	if err == nil {
+		want, err = layout.Infer(shape, a.lay.Size())
 	}
-	want, err := layout.Infer(shape, a.lay.Size())
 	if err != nil {
-		return failedArray(op.fail(err))
+		return c.failed(err, a)
 	}
 	if l, ok := a.lay.Reshape(want); ok {
 		return a.with(l)
 	}
-	c := a.copied(op.call)
-	if c.err != nil {
-		return c
+	if a = a.copied(c); a.err != nil {
+		return a
 	}
-	return c.with(layout.Dense(want))
+	return a.with(layout.Dense(want))
 }
 
 // Transpose returns a view with the axes permuted: axis i of the result is
@@ -90,45 +90,38 @@ func (a *Array) BroadcastTo(shape ...int) *Array {
 // Contiguous returns a itself where its elements lie dense in row-major order,
 // else a copy that does.
 func (a *Array) Contiguous() *Array {
-	op := newOp("Contiguous", here(), a)
-	if err := op.first(a); err != nil {
-		return failedArray(err)
-	}
-	if a.lay.IsDense() {
+	if a.check() == nil && a.lay.IsDense() {
 		return a
 	}
-	return a.copied(op.call)
+	return a.copied(call{"Contiguous", here()})
 }
 
 // Clone returns a dense copy.
 func (a *Array) Clone() *Array {
-	op := newOp("Clone", here(), a)
-	if err := op.first(a); err != nil {
-		return failedArray(err)
-	}
-	return a.copied(op.call)
+	return a.copied(call{"Clone", here()})
 }
 
 // copied is the pending dense copy of a, for a call.
 func (a *Array) copied(c call) *Array {
-	return elementwise(c, rule{run: runCast}, a.dt, a)
+	if err := a.check(); err != nil {
+		return c.failed(err, a)
+	}
+	return elementwise(c, cast, a.dt, a)
 }
-
-// runCast copies the operand, converting where the types differ.
-func runCast(o *job, s *device.Stream, dst device.View) error { return ops.Cast(s, dst, o.view(0)) }
 
 // To returns the array on device d: a itself when it is there, else a dense
 // copy. A device that does not work is its own error.
 func (a *Array) To(d *device.Device) *Array {
 	c := call{"To", here()}
-	if err := c.first(a); err != nil {
-		return failedArray(err)
+	err := a.check()
+	if err == nil && d == nil {
+		err = fmt.Errorf("%w: no device", device.ErrDevice)
 	}
-	if d == nil {
-		return failedArray(c.fail(fmt.Errorf("%w: no device", device.ErrDevice), a))
+	if err == nil {
+		err = d.Err()
 	}
-	if err := d.Err(); err != nil {
-		return failedArray(c.fail(err, a))
+	if err != nil {
+		return c.failed(err, a)
 	}
 	if d == a.on() {
 		return a
@@ -142,30 +135,19 @@ func (a *Array) to(c *call, d *device.Device) *Array {
 		return failedArray(r.refuse(c.fail(errWaits, a)))
 	}
 	if !a.lay.IsDense() {
-		dense := a.copied(call{"To", c.site})
-		if dense.err != nil {
-			return dense
+		if a = a.copied(*c); a.err != nil {
+			return a
 		}
-		a = dense
 	}
 	src, release, err := a.acquire()
 	if err != nil {
-		return failedArray(c.wrap(err, a))
+		return c.failed(err, a)
 	}
 	defer release()
-	n := src.NBytes()
 	s := d.DefaultStream()
-	buf, err := alloc(d, n, s)
-	if err != nil {
-		return failedArray(c.fail(err, a))
-	}
-	if err := d.Copy(buf, 0, src.Buffer, src.Start(), n, s); err != nil {
-		buf.Free()
-		return failedArray(c.fail(err, a))
-	}
-	shape := slices.Clone(a.lay.Shape)
-	label(buf, c, shape, a.dt)
-	b := storedArray(buf, a.dt, shape, s, call{"To", c.site}, fmt.Sprintf("copied from %v", a.on()))
+	b := c.filled(s, a.dt, a.Shape(), fmt.Sprintf("copied from %v", a.on()), func(dst device.View) error {
+		return d.Copy(dst.Buffer, 0, src.Buffer, src.Start(), src.NBytes(), s)
+	})
 	b.ownedBy(a.scopeOf())
 	return b
 }

@@ -14,31 +14,28 @@ import (
 type write struct {
 	call   call
 	sched  *scheduler
-	to     *Array
-	part   // what is written
+	place  // what is written
 	rec    *recording
 	stream *device.Stream
 
 	// One of these is the source.
-	expr  *node    // made for this write, from reads
-	reads []*Array // its operands
-	src   *Array   // copied, or computed in place where it is pending
-	put   func(dst device.View) error
+	expr  *node                       // made for this write, from reads
+	reads []*Array                    // its operands
+	src   *Array                      // copied, or computed in place where it is pending
+	put   func(dst device.View) error // writes the elements, whatever the strides
 
 	direct *node   // computes the elements: expr, or that of src
 	from   operand // where they are read, once they are stored
 	copy   *node   // reads them there
 	job    job
-	old    *contents
 	covers bool // the part is the whole storage
 	fresh  *device.Buffer
-	kept   *keep
 	heals  error // what a fixed memory has failed with, which the write mends
 }
 
 // newWrite begins a write to an array.
 func newWrite(c *call, to *Array, s *device.Stream) *write {
-	return &write{call: *c, sched: schedulerOf(to.on()), to: to, part: part{to.lay, to.dt}, stream: s, rec: recordingOn(s)}
+	return &write{call: *c, sched: schedulerOf(to.on()), place: place{to: to, part: part{to.lay, to.dt}}, stream: s, rec: recordingOn(s)}
 }
 
 // do does the write.
@@ -46,10 +43,13 @@ func (w *write) do() error {
 	s := w.sched
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := w.begin(); err != nil {
+	if err := s.beginWrite(&w.place, w.rec); err != nil {
 		return err
 	}
-	defer w.end()
+	defer func() {
+		w.release()
+		s.endWrites(&w.place)
+	}()
 	if err := w.source(); err != nil {
 		return err
 	}
@@ -70,46 +70,11 @@ func (w *write) do() error {
 	if w.fresh != nil {
 		w.fresh.Free()
 	}
-	if w.kept != nil {
-		w.kept.buf.Free()
-	}
 	if w.covers && w.replaceable() && isData(err) {
 		w.carry(err)
 		return nil
 	}
 	return err
-}
-
-// begin waits until nobody else writes to the storage.
-func (w *write) begin() error { return w.sched.beginWrite(w.to, w.rec) }
-
-// beginWrite waits until nobody else writes to the storage of an array, and marks it
-// as being written. In a capture, a storage from outside is stored first: the
-// recording fixes only memory that is there, and not while it is being written.
-func (s *scheduler) beginWrite(to *Array, rec *recording) error {
-	return s.ready(func() error {
-		if to.st.writing {
-			return &unready{}
-		}
-		c, err := to.contents(rec)
-		if err != nil {
-			return err
-		}
-		if rec != nil && to.st.rec == nil && c.mem == nil {
-			if err := c.err(); err != nil {
-				return err
-			}
-			return &unready{node: c.node}
-		}
-		to.st.writing = true
-		return nil
-	})
-}
-
-func (w *write) end() {
-	w.release()
-	w.to.st.writing = false
-	w.sched.changed.Broadcast()
 }
 
 // source refers to what the write reads.
@@ -175,9 +140,9 @@ func (w *write) prepare() error {
 		if err := w.plan(); err != nil {
 			return err
 		}
-	}
-	if w.put == nil && !w.job.strided && !w.lay.IsDense() {
-		return w.aside()
+		if !w.job.strided && !w.lay.IsDense() {
+			return w.aside()
+		}
 	}
 	if w.covers && w.replaceable() && w.replaces() {
 		if w.fresh == nil {
@@ -215,7 +180,8 @@ func (w *write) plan() error {
 func (w *write) copyOf(in operand) *node {
 	n := newNode(w.call)
 	n.stream, n.lay, n.dt, n.rec, n.n = w.stream, w.to.dense(), w.dt, w.rec, 1
-	n.run, n.how, n.strided = runCast, oneKernel, true
+	n.rule, n.how, n.strided = cast, oneKernel, true
+	n.run = runElementwise
 	n.in[0] = in
 	return n
 }
@@ -269,10 +235,7 @@ func (w *write) view(buf *device.Buffer) device.View {
 func (w *write) inPlace() error {
 	m := w.old.mem
 	if m == nil {
-		if err := w.old.err(); err != nil {
-			return err
-		}
-		return &unready{node: w.old.node}
+		return w.old.missing()
 	}
 	if m.err() == nil && m.buf.Doubtful() { // what the device will have found
 		return &unready{alloc: func() error {
@@ -288,13 +251,10 @@ func (w *write) inPlace() error {
 		}
 		w.heals = err
 	}
-	if m.busy || m.pins > 0 {
-		return &unready{}
-	}
 	if w.put == nil && !w.job.allows(w.view(m.buf)) {
 		return w.aside()
 	}
-	return w.sched.saveFirst(w.old, w.own(), w.part, &w.kept, w.stream)
+	return w.saveFirst(w.own(), w.stream)
 }
 
 // allocFresh gets a buffer for the whole storage.
@@ -313,10 +273,8 @@ func (w *write) launch() error {
 		return w.write(w.view(w.fresh))
 	}
 	m := w.old.mem
-	if w.kept != nil {
-		if err := w.kept.save(w.stream); err != nil {
-			return err
-		}
+	if err := w.kept.save(w.stream); err != nil {
+		return err
 	}
 	if w.heals != nil {
 		m.buf.Heal()
@@ -345,18 +303,19 @@ func (w *write) idle() {
 
 // commit gives the storage its new contents.
 func (w *write) commit() {
-	c := &contents{scope: w.to.st.scope}
+	var c *contents
 	switch n := w.direct; {
 	case n != nil && n == w.job.node && n == w.expr: // it describes the contents
 		n.fused = w.job.fused
 		n.detach(&w.job)
-		n.out, c.node = c, n
+		c = n.out
 	case n != nil && n == w.job.node:
 		n.fused, n.computed = w.job.fused, true
 		fallthrough
 	default:
-		c.origin = &origin{w.call, "written in place"}
+		c = &contents{origin: &origin{w.call, "written in place"}}
 	}
+	c.scope = w.to.st.scope
 	w.release()
 	if w.fresh != nil {
 		lay := layout.Dense(w.lay.Shape)
@@ -367,11 +326,9 @@ func (w *write) commit() {
 		w.to.st.scope.own(c.mem)
 		w.old.supersede()
 	} else {
-		m := w.old.mem
-		m.commit(w.old, w.kept)
-		c.mem, c.version = m, m.version
+		w.next(c)
 	}
-	w.install(c)
+	w.show(c, w.rec)
 }
 
 // carry gives the storage contents that have failed.
@@ -381,13 +338,5 @@ func (w *write) carry(err error) {
 	n.stream, n.lay, n.dt = w.stream, layout.Dense(w.lay.Shape), w.dt
 	n.state, n.err, n.how = failed, err, "failed"
 	w.old.supersede()
-	w.install(n.out)
-}
-
-func (w *write) install(c *contents) {
-	if w.rec != nil && w.to.st.rec == nil {
-		w.rec.install(w.to.st, c, w.part)
-		return
-	}
-	w.to.st.cur = c
+	w.show(n.out, w.rec)
 }

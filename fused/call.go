@@ -1,6 +1,7 @@
 package fused
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/gpk-go/gpk/device"
@@ -85,42 +86,45 @@ func NewBuilder(shape []int) *Builder {
 	return b
 }
 
-// Leaf adds an array, or finds it again; its layout has the chain's shape. It
-// reports false where the program is full, as Scalar and Step do.
-func (b *Builder) Leaf(v device.View) (Ref, bool) {
+// ErrFull is the error of what does not fit a program beside what is there.
+var ErrFull = errors.New("the chain does not fit one program")
+
+// Leaf adds an array, or finds it again; its layout has the chain's shape. Like
+// Scalar and Step it returns ErrFull where the program is full.
+func (b *Builder) Leaf(v device.View) (Ref, error) {
 	for i := range b.views {
 		w := &b.views[i]
 		if w.Buffer == v.Buffer && w.DType == v.DType && w.Layout.Offset == v.Layout.Offset && slices.Equal(w.Layout.Strides, v.Layout.Strides) {
-			return Ref{Kind: ToLeaf, N: uint8(i)}, true
+			return Ref{Kind: ToLeaf, N: uint8(i)}, nil
 		}
 	}
 	if len(b.views) == MaxLeaves {
-		return Ref{}, false
+		return Ref{}, ErrFull
 	}
 	b.views = append(b.views, v)
 	b.program.Leaves = append(b.program.Leaves, Leaf{DType: v.DType})
-	return Ref{Kind: ToLeaf, N: uint8(len(b.views) - 1)}, true
+	return Ref{Kind: ToLeaf, N: uint8(len(b.views) - 1)}, nil
 }
 
 // Scalar adds a number of a type.
-func (b *Builder) Scalar(v ops.Scalar, dt dtype.DType) (Ref, bool) {
+func (b *Builder) Scalar(v ops.Scalar, dt dtype.DType) (Ref, error) {
 	if len(b.scalars) == MaxScalars {
-		return Ref{}, false
+		return Ref{}, ErrFull
 	}
 	b.scalars = append(b.scalars, v)
 	b.program.Scalars = append(b.program.Scalars, dt)
-	return Ref{Kind: ToScalar, N: uint8(len(b.scalars) - 1)}, true
+	return Ref{Kind: ToScalar, N: uint8(len(b.scalars) - 1)}, nil
 }
 
 // Step adds an operation whose result has type dt.
-func (b *Builder) Step(op expr.Op, dt dtype.DType, args ...Ref) (Ref, bool) {
+func (b *Builder) Step(op expr.Op, dt dtype.DType, args ...Ref) (Ref, error) {
 	if len(b.program.Steps) == MaxSteps {
-		return Ref{}, false
+		return Ref{}, ErrFull
 	}
 	s := Step{Op: op, DType: dt, N: len(args)}
 	copy(s.Args[:], args)
 	b.program.Steps = append(b.program.Steps, s)
-	return Ref{Kind: ToStep, N: uint8(len(b.program.Steps) - 1)}, true
+	return Ref{Kind: ToStep, N: uint8(len(b.program.Steps) - 1)}, nil
 }
 
 // Program returns what was collected; its classes are known once there is a call.
@@ -136,11 +140,8 @@ func (b *Builder) Views() []device.View { return b.views }
 // chain's shape.
 func (b *Builder) Elementwise(dst device.View) *Call {
 	c := &Call{Program: b.program, Scalars: b.scalars, views: b.views, dst: dst, shape: b.shape}
-	shape, offset, lists := b.shape, dst.Layout.Offset, c.strides(dst.Layout.Strides)
-	offsets := make([]int, len(b.views))
-	for i, v := range b.views {
-		offsets[i] = v.Layout.Offset
-	}
+	shape, offset := b.shape, dst.Layout.Offset
+	lists, offsets := c.lies(dst.Layout.Strides)
 	if !dst.Layout.IsDense() {
 		shape, lists, offset = downhill(shape, lists, offset, offsets)
 	}
@@ -159,11 +160,8 @@ func (b *Builder) Elementwise(dst device.View) *Call {
 // Reduce is the call that folds the last step along axes into dst, which is dense.
 func (b *Builder) Reduce(op expr.Op, axes []bool, dst device.View) *Call {
 	c := &Call{Program: b.program, Scalars: b.scalars, views: b.views, dst: dst, shape: b.shape, axes: axes}
-	shape, lists, roles := collapse(b.shape, c.strides(), axes)
-	offsets := make([]int, len(b.views))
-	for i, v := range b.views {
-		offsets[i] = v.Layout.Offset
-	}
+	lists, offsets := c.lies()
+	shape, lists, roles := collapse(b.shape, lists, axes)
 	c.place(shape, lists, offsets)
 	c.Dst = Operand{Buffer: dst.Buffer, Offset: dst.Layout.Offset}
 	for d, folds := range roles {
@@ -186,13 +184,13 @@ func (b *Builder) Line(op expr.Op, dst, gamma, beta device.View, eps float64) *C
 	return c
 }
 
-// strides lists the strides of the leaves, and more.
-func (c *Call) strides(more ...[]int) [][]int {
-	out := make([][]int, 0, len(c.views)+len(more))
+// lies lists the strides of the leaves, and more, and where the leaves begin.
+func (c *Call) lies(more ...[]int) (strides [][]int, offsets []int) {
+	strides, offsets = make([][]int, 0, len(c.views)+len(more)), make([]int, len(c.views))
 	for i := range c.views {
-		out = append(out, c.views[i].Layout.Strides)
+		strides, offsets[i] = append(strides, c.views[i].Layout.Strides), c.views[i].Layout.Offset
 	}
-	return append(out, more...)
+	return append(strides, more...), offsets
 }
 
 // place fills in the collapsed shape and what follows from it.

@@ -20,7 +20,7 @@ func TestFoldsNothing(t *testing.T) {
 	b := NewBuilder(shape)
 	p, _ := b.Leaf(x)
 	q, _ := b.Leaf(row)
-	if _, ok := b.Step(expr.Add, dtype.Float32, p, q); !ok {
+	if _, err := b.Step(expr.Add, dtype.Float32, p, q); err != nil {
 		t.Fatal("no room for a step")
 	}
 	c := b.Reduce(expr.Max, []bool{false, false, true}, r.view(t, layout.Dense([]int{4, 6})))

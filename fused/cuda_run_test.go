@@ -57,7 +57,7 @@ func add(t *testing.T, dst, x, y device.View) *Call {
 	b := NewBuilder(dst.Layout.Shape)
 	p, _ := b.Leaf(x)
 	q, _ := b.Leaf(y)
-	if _, ok := b.Step(expr.Add, dtype.Float32, p, q); !ok {
+	if _, err := b.Step(expr.Add, dtype.Float32, p, q); err != nil {
 		t.Fatal("no room for a step")
 	}
 	return b.Elementwise(dst)

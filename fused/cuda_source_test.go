@@ -158,21 +158,21 @@ func foldCall(t *testing.T, r *recorder, op expr.Op, dt dtype.DType, shift int, 
 		}
 		v := r.view(t, wide)
 		v.DType = dt
-		ref, ok := b.Leaf(v)
-		if !ok {
-			t.Fatal("no room for a leaf")
+		ref, err := b.Leaf(v)
+		if err != nil {
+			t.Fatal(err)
 		}
 		return ref
 	}
-	last, ok := b.Step(expr.Add, dt, view(dense), view(layout.Dense([]int{1})))
+	last, err := b.Step(expr.Add, dt, view(dense), view(layout.Dense([]int{1})))
 	if n := len(shape); n > 1 {
 		row := append(slices.Repeat([]int{1}, n-1), shape[n-1])
 		column := append(slices.Clone(shape[:n-1]), 1)
 		last, _ = b.Step(expr.Add, dt, last, view(layout.Dense(row)))
-		_, ok = b.Step(expr.Add, dt, last, view(layout.Dense(column)))
+		_, err = b.Step(expr.Add, dt, last, view(layout.Dense(column)))
 	}
-	if !ok {
-		t.Fatal("no room for a step")
+	if err != nil {
+		t.Fatal(err)
 	}
 	set := make([]bool, len(shape))
 	var left []int

@@ -69,7 +69,7 @@ func geluOfSum(t *testing.T, r *recorder, rows, n int, column bool) (c *Call, x,
 	p, _ := b.Leaf(x)
 	q, _ := b.Leaf(y)
 	sum, _ := b.Step(expr.Add, dtype.Float32, p, q)
-	if _, ok := b.Step(expr.GELU, dtype.Float32, sum); !ok {
+	if _, err := b.Step(expr.GELU, dtype.Float32, sum); err != nil {
 		t.Fatal("no room for a step")
 	}
 	return b.Elementwise(dst), x, y, dst

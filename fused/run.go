@@ -158,17 +158,5 @@ func (c *Call) step(s *device.Stream, step *Step, dst device.View, results *[Max
 			in[j].View = results[a.N]
 		}
 	}
-	switch {
-	case step.Op == expr.None:
-		return ops.Cast(s, dst, in[0].View)
-	case step.N == 1:
-		return ops.Apply1(s, step.Op, dst, in[0].View)
-	case step.N == 3:
-		return ops.Apply3(s, step.Op, dst, in[0].View, in[1], in[2])
-	case in[1].View.Buffer == nil:
-		return ops.ApplyScalar(s, step.Op, dst, in[0].View, in[1].Scalar, false)
-	case in[0].View.Buffer == nil:
-		return ops.ApplyScalar(s, step.Op, dst, in[1].View, in[0].Scalar, true)
-	}
-	return ops.Apply2(s, step.Op, dst, in[0].View, in[1].View)
+	return ops.Apply(s, step.Op, dst, in[:step.N])
 }

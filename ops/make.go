@@ -9,6 +9,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -16,6 +17,10 @@ import (
 // and has one axis: lo + i (hi - lo)/(n - 1), the last exactly hi. One number is lo.
 func Linspace(s *device.Stream, dst device.View, lo, hi float64) error {
 	n, step := dst.Layout.Shape[0], 0.0
+	tooFar := n > 1 && math.IsInf(hi-lo, 0)
+	if tooFar { // half as far, then twice: both are exact
+		lo, hi = lo/2, hi/2
+	}
 	if n > 1 {
 		step = (hi - lo) / float64(n-1)
 	}
@@ -24,7 +29,10 @@ func Linspace(s *device.Stream, dst device.View, lo, hi float64) error {
 	}
 	last := dst
 	last.Layout = layout.Layout{Shape: []int{1}, Strides: []int{1}, Offset: dst.Layout.Offset + n - 1}
-	return Fill(s, last, Scalar{math.Float64bits(hi)})
+	if err := Fill(s, last, Scalar{math.Float64bits(hi)}); err != nil || !tooFar {
+		return err
+	}
+	return ApplyScalar(s, expr.Mul, dst, dst, Scalar{math.Float64bits(2)}, false)
 }
 
 // LinspaceBounds refuses a type that is none, and an integer type that does not hold

@@ -15,6 +15,24 @@ type Operand struct {
 	Scalar Scalar
 }
 
+// Apply computes dst = op(args...) element by element, with the one to three operands
+// broadcast to dst's shape. At least one is an array. None is Cast.
+func Apply(s *device.Stream, op expr.Op, dst device.View, args []Operand) error {
+	switch {
+	case op == expr.None:
+		return Cast(s, dst, args[0].View)
+	case len(args) == 1:
+		return Apply1(s, op, dst, args[0].View)
+	case len(args) == 3:
+		return Apply3(s, op, dst, args[0].View, args[1], args[2])
+	case args[1].View.Buffer == nil:
+		return ApplyScalar(s, op, dst, args[0].View, args[1].Scalar, false)
+	case args[0].View.Buffer == nil:
+		return ApplyScalar(s, op, dst, args[1].View, args[0].Scalar, true)
+	}
+	return Apply2(s, op, dst, args[0].View, args[1].View)
+}
+
 // Apply3 computes dst = op(x, y, z) element by element, with x, y and z broadcast
 // to dst's shape. Where takes x for the condition. y and z have dst's type and may
 // be numbers.

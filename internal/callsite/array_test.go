@@ -12,6 +12,7 @@ import (
 
 	"github.com/gpk-go/gpk/array"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
 )
 
 // line returns the place of its caller, which it takes from the runtime.
@@ -54,7 +55,7 @@ func TestCallers(t *testing.T) {
 	}
 	shapes := map[string]func() (want string, got error){
 		"method":   func() (string, error) { return line(), x.Add(bad).Err() },
-		"function": func() (string, error) { return line(), array.Add(x, bad).Err() },
+		"function": func() (string, error) { return line(), array.Binary(expr.Add, x, bad).Err() },
 		"generic":  func() (string, error) { _, err := array.ToSlice[int8](x); return line(), err },
 		"into":     func() (string, error) { return line(), array.Into(x, bad) },
 		"reduction": func() (string, error) {
@@ -86,9 +87,9 @@ func TestCallers(t *testing.T) {
 			return line(), f.Add(bad).Err()
 		},
 		"function value": func() (string, error) {
-			f := array.Add
+			f := array.Binary
 			runtime.KeepAlive(&f)
-			return line(), f(x, bad).Err()
+			return line(), f(expr.Add, x, bad).Err()
 		},
 		"closure": func() (string, error) {
 			f := func() (string, error) { return line(), x.Add(bad).Err() }
