@@ -14,19 +14,13 @@ import (
 // "+Inf" and "-Inf", and a complex number is [real, imaginary]. It waits for the elements.
 // An array that carries an error is that error.
 func (a *Array) MarshalJSON() ([]byte, error) {
-	op := newOp("MarshalJSON", callsite.Search(), a)
-	if err := op.first(a); err != nil {
-		return nil, err
-	}
-	if err := device.HostRoom(int64(a.NBytes())); err != nil {
-		return nil, op.fail(err)
-	}
-	raw := make([]byte, a.NBytes())
-	if err := read(op, raw, a); err != nil {
+	c := call{"MarshalJSON", callsite.Search()}
+	raw, err := raw(&c, a)
+	if err != nil {
 		return nil, err
 	}
 	text, err := textual.JSON(a.dt, a.lay.Shape, raw)
-	return text, op.wrap(err)
+	return text, c.wrap(err, a)
 }
 
 // UnmarshalJSON implements json.Unmarshaler. It makes a the array that MarshalJSON wrote,
@@ -41,14 +35,14 @@ func (a *Array) UnmarshalJSON(text []byte) error {
 		return nil
 	}
 	dt, shape, raw, err := textual.FromJSON(text)
+	dev := device.Default()
+	if err == nil {
+		err = dev.Err()
+	}
 	if err != nil {
 		return c.fail(err)
 	}
-	dev := device.Default()
-	if err := dev.Err(); err != nil {
-		return c.fail(err)
-	}
-	b := uploaded(newSource(c.name, c.site, dt, shape), dev.DefaultStream(), dt, raw, shape)
+	b := c.uploaded(dev.DefaultStream(), dt, raw, shape)
 	if b.err != nil {
 		return b.err
 	}

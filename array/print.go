@@ -74,6 +74,15 @@ func (a *Array) edges(d int) *Array {
 
 // cells reads an array and returns one text an element.
 func cells(c *call, a *Array, format string) ([]string, error) {
+	raw, err := raw(c, a)
+	if err != nil {
+		return nil, err
+	}
+	return textual.Cells(a.dt, raw, format), nil
+}
+
+// raw returns the elements of an array, as memory holds them.
+func raw(c *call, a *Array) ([]byte, error) {
 	err := a.check()
 	if err == nil {
 		err = device.HostRoom(int64(a.NBytes()))
@@ -81,9 +90,6 @@ func cells(c *call, a *Array, format string) ([]string, error) {
 	if err != nil {
 		return nil, c.wrap(err, a)
 	}
-	raw := make([]byte, a.NBytes())
-	if err := read(c, raw, a); err != nil {
-		return nil, err
-	}
-	return textual.Cells(a.dt, raw, format), nil
+	out := make([]byte, a.NBytes())
+	return out, read(c, out, a)
 }
