@@ -157,9 +157,9 @@ func FromSliceInto[T dtype.Elem](dst *Array, data []T) error {
 		return into(&c, dst, tmp)
 	}
 	w := newWrite(&c, dst, dst.stream)
-	w.put(func(_ *job, s *device.Stream, v device.View) error {
-		return s.Device().CopyFromHost(v.Buffer, v.Start(), bytesOf(data), s)
-	})
+	w.put = func(v device.View) error {
+		return dst.on().CopyFromHost(v.Buffer, v.Start(), bytesOf(data), dst.stream)
+	}
 	return c.wrap(w.do(), dst)
 }
 

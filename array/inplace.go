@@ -80,7 +80,7 @@ func (a *Array) fillWith(c *call, number any) error {
 		return c.wrap(err, a)
 	}
 	w := newWrite(c, a, a.stream)
-	w.put(func(_ *job, s *device.Stream, dst device.View) error { return ops.Fill(s, dst, x) })
+	w.put = func(dst device.View) error { return ops.Fill(w.stream, dst, x) }
 	return c.wrap(w.do(), a)
 }
 
@@ -121,7 +121,7 @@ func into(c *call, dst, src *Array) error {
 		moved := src.to(c, dst.on())
 		if isData(moved.err) { // as where src is on the same device: a whole array carries it
 			w := newWrite(c, dst, dst.stream)
-			w.put(func(*job, *device.Stream, device.View) error { return moved.err })
+			w.put = func(device.View) error { return moved.err }
 			return c.wrap(w.do(), dst, src)
 		}
 		if moved.err != nil {

@@ -19,9 +19,10 @@ type write struct {
 	stream *device.Stream
 
 	// One of these is the source.
-	expr  *node    // made for this write, from reads
-	reads []*Array // its operands
-	src   *Array   // copied, or computed in place where it is pending
+	expr  *node                       // made for this write, from reads
+	reads []*Array                    // its operands
+	src   *Array                      // copied, or computed in place where it is pending
+	put   func(dst device.View) error // writes the elements, whatever the strides
 
 	direct *node   // computes the elements: expr, or that of src
 	from   operand // where they are read, once they are stored
@@ -35,12 +36,6 @@ type write struct {
 // newWrite begins a write to an array.
 func newWrite(c *call, to *Array, s *device.Stream) *write {
 	return &write{call: *c, sched: schedulerOf(to.on()), place: place{to: to, part: part{to.lay, to.dt}}, stream: s, rec: recordingOn(s)}
-}
-
-// put is the source of a write whose elements f writes, whatever the strides.
-func (w *write) put(f func(j *job, s *device.Stream, dst device.View) error) {
-	w.expr = newNode(w.call)
-	w.expr.run, w.expr.how, w.expr.strided = f, "written in place", true
 }
 
 // do does the write.
@@ -64,7 +59,9 @@ func (w *write) do() error {
 		err = w.launch()
 		s.mu.Lock()
 		w.idle()
-		err = w.job.wrap(err)
+		if w.put == nil {
+			err = w.job.wrap(err)
+		}
 	}
 	if err == nil {
 		w.commit()
@@ -86,6 +83,9 @@ func (w *write) source() error {
 		n.stream, n.lay, n.dt, n.rec = w.stream, w.to.dense(), w.dt, w.rec
 		w.direct = n
 		return w.sched.bind(n, w.reads, len(w.reads), n.lay.Size())
+	}
+	if w.src == nil {
+		return nil
 	}
 	var c *contents
 	err := w.sched.ready(func() (err error) {
@@ -136,11 +136,13 @@ func (w *write) prepare() error {
 		return err
 	}
 	w.old, w.covers = old, w.lay.Size() == w.to.st.size(w.dt) && !w.lay.Repeats()
-	if err := w.plan(); err != nil {
-		return err
-	}
-	if !w.job.strided && !w.lay.IsDense() {
-		return w.aside()
+	if w.put == nil {
+		if err := w.plan(); err != nil {
+			return err
+		}
+		if !w.job.strided && !w.lay.IsDense() {
+			return w.aside()
+		}
 	}
 	if w.covers && w.replaceable() && w.replaces() {
 		if w.fresh == nil {
@@ -221,7 +223,7 @@ func (w *write) replaces() bool {
 	if m.prune(); len(m.olds) > 0 {
 		return true
 	}
-	return w.job.mayFail() || !w.job.allows(w.view(m.buf))
+	return w.put == nil && (w.job.mayFail() || !w.job.allows(w.view(m.buf)))
 }
 
 // view is the part that is written, in a buffer.
@@ -249,7 +251,7 @@ func (w *write) inPlace() error {
 		}
 		w.heals = err
 	}
-	if !w.job.allows(w.view(m.buf)) {
+	if w.put == nil && !w.job.allows(w.view(m.buf)) {
 		return w.aside()
 	}
 	return w.saveFirst(w.own(), w.stream)
@@ -268,7 +270,7 @@ func (w *write) allocFresh() (err error) {
 func (w *write) launch() error {
 	if w.fresh != nil {
 		// The layout may be a view of the whole, transposed say.
-		return w.job.compute(w.view(w.fresh))
+		return w.write(w.view(w.fresh))
 	}
 	m := w.old.mem
 	if err := w.kept.save(w.stream); err != nil {
@@ -277,11 +279,18 @@ func (w *write) launch() error {
 	if w.heals != nil {
 		m.buf.Heal()
 	}
-	err := w.job.compute(w.view(m.buf))
+	err := w.write(w.view(m.buf))
 	if err != nil && w.heals != nil {
 		m.buf.Fail(w.heals)
 	}
 	return err
+}
+
+func (w *write) write(dst device.View) error {
+	if w.put != nil {
+		return w.put(dst)
+	}
+	return w.job.compute(dst)
 }
 
 // idle ends the use of the memories. The mutex is held.
@@ -294,18 +303,19 @@ func (w *write) idle() {
 
 // commit gives the storage its new contents.
 func (w *write) commit() {
-	c := &contents{scope: w.to.st.scope}
+	var c *contents
 	switch n := w.direct; {
 	case n != nil && n == w.job.node && n == w.expr: // it describes the contents
 		n.fused = w.job.fused
 		n.detach(&w.job)
-		n.out, c.node = c, n
+		c = n.out
 	case n != nil && n == w.job.node:
 		n.fused, n.computed = w.job.fused, true
 		fallthrough
 	default:
-		c.origin = &origin{w.call, "written in place"}
+		c = &contents{origin: &origin{w.call, "written in place"}}
 	}
+	c.scope = w.to.st.scope
 	w.release()
 	if w.fresh != nil {
 		lay := layout.Dense(w.lay.Shape)
