@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/nn/tokenizer/internal/tables"
 )
 
@@ -31,7 +32,7 @@ func (w *scratch) trim() {
 
 // Encode returns the ids of a text, with the special tokens that the file's
 // post-processor sets around it. Nothing is cut or padded. A text that is not UTF-8
-// is ErrText.
+// is ErrText, one of more than half a gigabyte gpk.ErrUnsupported.
 func (t *Tokenizer) Encode(text string) ([]int32, error) {
 	return t.AppendEncode(nil, text)
 }
@@ -55,10 +56,17 @@ func (t *Tokenizer) AppendEncode(dst []int32, text string) ([]int32, error) {
 	return t.template.after(out, from), nil
 }
 
+// maxText bounds a text: places in a word are counted in 32 bits, and a
+// normalizer makes up to three bytes of one.
+const maxText = 1 << 29
+
 // AppendEncodeBare appends the ids of a text alone to dst, without the special tokens
 // of the post-processor. Special tokens that stand in the text are found all
 // the same. Errors are those of Encode.
 func (t *Tokenizer) AppendEncodeBare(dst []int32, text string) ([]int32, error) {
+	if len(text) > maxText {
+		return dst, fmt.Errorf("tokenizer: %w: a text of %d bytes; up to %d are", expr.ErrUnsupported, len(text), maxText)
+	}
 	if !utf8.ValidString(text) {
 		at := 0
 		for i, r := range text {
