@@ -88,11 +88,8 @@ func (t *Tokenizer) parseAdded(n node) error {
 		if k.normalized && t.norm != nil {
 			k.find = t.norm.normalize(k.name, w)
 		}
-		if k.find == "" {
-			return damaged(item.path+".content", "%.80q is empty, or becomes so when normalized", k.name)
-		}
-		if len(k.find) > maxAdded {
-			return fmt.Errorf("tokenizer: %w: %s.content: an added token of %d bytes; up to %d are", expr.ErrUnsupported, item.path, len(k.find), maxAdded)
+		if k.find == "" || len(k.find) > maxAdded {
+			return fmt.Errorf("tokenizer: %w: %s.content: %.80q, which is found as %d bytes; 1 to %d can be", expr.ErrUnsupported, item.path, k.name, len(k.find), maxAdded)
 		}
 		a.ids[k.name] = k.id
 		a.byID[k.id] = len(a.list)
@@ -121,7 +118,7 @@ func (t *Tokenizer) indexAdded(path string) error {
 			m = normalized
 		}
 		if other, ok := m[k.find]; ok {
-			return damaged(path, "%.80q and %.80q are both found as %.80q", a.list[other].name, k.name, k.find)
+			return fmt.Errorf("tokenizer: %w: %s: %.80q and %.80q are both found as %.80q", expr.ErrUnsupported, path, a.list[other].name, k.name, k.find)
 		}
 		m[k.find] = int32(i)
 	}

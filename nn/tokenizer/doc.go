@@ -4,6 +4,7 @@
 //	t, err := tokenizer.Load("all-MiniLM-L6-v2")  // the folder of tokenizer.json
 //	ids, err := t.Encode("A man is eating food.") // with [CLS] and [SEP]
 //	text, err := t.Decode(ids)                    // without them
+//	cls, ok := t.Special("[CLS]")
 //
 // Supported are WordPiece behind BertNormalizer and BertPreTokenizer (BERT and
 // most models of sentence embeddings), and byte-level BPE with the split
@@ -18,7 +19,9 @@
 // padded. How long a sequence may be depends on the model, and its caller knows.
 //
 // A damaged file is ErrFormat, and text that is not UTF-8 is ErrText. A
-// file is not believed: memory is bounded by a multiple of its length.
+// file is not believed: memory is bounded by a multiple of its length. Where the library
+// overlooks that a file contradicts itself, such as an added token whose id is another
+// one than its place gives it, this package refuses it.
 //
 // Here belongs what turns text into ids. Training of vocabularies, offsets of
 // tokens, pairs of texts, batches and chat templates do not.

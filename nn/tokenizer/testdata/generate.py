@@ -226,7 +226,8 @@ def split(pattern, prefix=False):
 def old_merges(t):
     """The same tokenizer with its merges as strings, as older files have them."""
     j = json.loads(t.to_str())
-    j["model"]["merges"] = ["%s %s" % tuple(m) for m in j["model"]["merges"]]
+    if "merges" in j["model"]:
+        j["model"]["merges"] = ["%s %s" % tuple(m) for m in j["model"]["merges"]]
     return j
 
 
