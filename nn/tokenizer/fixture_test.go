@@ -42,18 +42,14 @@ func TestFixtures(t *testing.T) {
 	for _, kind := range fixtures {
 		t.Run(kind, func(t *testing.T) {
 			k := fixture(t, kind)
-			var cases []struct{ ids, skipped, special json.RawMessage }
-			var raw [][3]json.RawMessage
-			readJSON(t, &raw, "testdata", kind, "cases.json")
-			for _, r := range raw {
-				cases = append(cases, struct{ ids, skipped, special json.RawMessage }{r[0], r[1], r[2]})
-			}
+			var cases [][3]json.RawMessage // ids, their text without and with special tokens
+			readJSON(t, &cases, "testdata", kind, "cases.json")
 			if len(cases) <= len(texts) {
 				t.Fatalf("%d cases of %d texts", len(cases), len(texts))
 			}
 			for i, c := range cases {
 				var ids []int32
-				if err := json.Unmarshal(c.ids, &ids); err != nil {
+				if err := json.Unmarshal(c[0], &ids); err != nil {
 					t.Fatal(err)
 				}
 				text := ""
@@ -68,9 +64,9 @@ func TestFixtures(t *testing.T) {
 					name   string
 					decode func([]int32) (string, error)
 					want   json.RawMessage
-				}{{"Decode", k.Decode, c.skipped}, {"DecodeSpecial", k.DecodeSpecial, c.special}} {
+				}{{"Decode", k.Decode, c[1]}, {"DecodeSpecial", k.DecodeSpecial, c[2]}} {
 					want := text
-					if string(d.want) != "0" {
+					if string(d.want) != "0" { // 0 is the text itself
 						if err := json.Unmarshal(d.want, &want); err != nil {
 							t.Fatal(err)
 						}
