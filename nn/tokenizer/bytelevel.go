@@ -1,0 +1,48 @@
+package tokenizer
+
+// Byte-level BPE writes every byte as a letter: the printable ones of Latin-1
+// as themselves, the other 68 as U+0100 and following, in order. The file spells its
+// tokens so; this package turns them back into bytes when it loads them.
+
+var (
+	letterOf [256]rune
+	byteFrom [256 + 68]int16 // or -1
+)
+
+func init() {
+	for i := range byteFrom {
+		byteFrom[i] = -1
+	}
+	next := rune(256)
+	for b := range rune(256) {
+		r := b
+		if b <= ' ' || b >= 0x7F && b <= 0xA0 || b == 0xAD {
+			r = next
+			next++
+		}
+		letterOf[b] = r
+		byteFrom[r] = int16(b)
+	}
+}
+
+// byteOf returns the byte that a letter stands for.
+func byteOf(r rune) (byte, bool) {
+	if r >= 0 && int(r) < len(byteFrom) && byteFrom[r] >= 0 {
+		return byte(byteFrom[r]), true
+	}
+	return 0, false
+}
+
+// bytesOf returns the bytes that a token stands for. A token with any other
+// letter stands for none.
+func bytesOf(token string) (string, bool) {
+	b := make([]byte, 0, len(token))
+	for _, r := range token {
+		c, ok := byteOf(r)
+		if !ok {
+			return "", false
+		}
+		b = append(b, c)
+	}
+	return string(b), true
+}

@@ -1,0 +1,28 @@
+// Package tokenizer turns text into token ids and back, exactly as Hugging
+// Face's library tokenizers does, from the same file tokenizer.json.
+//
+//	t, err := tokenizer.Load("all-MiniLM-L6-v2")  // the folder of tokenizer.json
+//	ids, err := t.Encode("A man is eating food.") // with [CLS] and [SEP]
+//	text, err := t.Decode(ids)                    // without them
+//	cls, ok := t.Special("[CLS]")
+//
+// Supported are WordPiece behind BertNormalizer and BertPreTokenizer (BERT and
+// most models of sentence embeddings), and byte-level BPE with the split
+// patterns of GPT-2, Llama 3 and Qwen 2, 2.5 and 3; NFC; added tokens with all their options;
+// the post-processors TemplateProcessing, BertProcessing, RobertaProcessing, ByteLevel
+// and sequences of them. A file that asks for anything else is
+// gpk.ErrUnsupported, and the error names the field. Nothing is approximated:
+// the ids are those of the library, bit for bit, for every code point, and
+// the tables of Unicode's properties are the library's (internal/tables), not Go's.
+//
+// The fields truncation and padding are ignored: nothing is cut and nothing is
+// padded. How long a sequence may be depends on the model, and its caller knows.
+//
+// A damaged file is ErrFormat, and text that is not UTF-8 is ErrText. A
+// file is not believed: memory is bounded by a multiple of its length. Where the library
+// overlooks that a file contradicts itself, such as an added token whose id is another
+// one than its place gives it, this package refuses it.
+//
+// Here belongs what turns text into ids. Training of vocabularies, offsets of
+// tokens, pairs of texts, batches and chat templates do not.
+package tokenizer

@@ -1,0 +1,133 @@
+package tokenizer
+
+import (
+	"unicode/utf8"
+
+	"github.com/gpk-go/gpk/nn/tokenizer/internal/tables"
+)
+
+// normalizer changes a text before it is split. Nil leaves it as it is.
+type normalizer interface {
+	// normalize returns the normal form of s, which is UTF-8.
+	normalize(s string, w *scratch) string
+}
+
+// nfc is the normalizer NFC.
+type nfc struct{ table *tables.Table }
+
+func (n *nfc) normalize(s string, w *scratch) string {
+	s, w.text = n.table.NFC(s, w.text)
+	return s
+}
+
+// bertNormalizer is the normalizer BertNormalizer. Its steps follow each
+// other: clean, chinese, strip, lower.
+type bertNormalizer struct {
+	clean, chinese, strip, lower bool
+
+	table *tables.Table
+	ascii [utf8.RuneSelf]byte // what becomes of a byte; gone where it is removed
+}
+
+const gone = 0xFF // no byte of ASCII
+
+// tabulate fills ascii.
+func (b *bertNormalizer) tabulate() {
+	for c := range rune(utf8.RuneSelf) {
+		f, to := b.table.Of(c), byte(c)
+		switch {
+		case b.clean && f&tables.CleanRemoved != 0:
+			to = gone
+		case b.clean && f&tables.CleanSpace != 0:
+			to = ' '
+		case b.lower && f&tables.Lowered != 0:
+			to = b.table.AppendLower(nil, c)[0]
+		}
+		b.ascii[c] = to
+	}
+}
+
+func (b *bertNormalizer) normalize(s string, w *scratch) string {
+	out := w.text[:0]
+	marks := w.marks[:0] // behind the last starter, not yet in canonical order
+	for i := 0; i < len(s); {
+		if c := s[i]; c < utf8.RuneSelf {
+			i++
+			if to := b.ascii[c]; to != gone {
+				if len(marks) > 0 {
+					out, marks = b.flush(out, marks)
+				}
+				out = append(out, to)
+			}
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		i += n
+		f := b.table.Of(r)
+		if b.clean {
+			if f&tables.CleanRemoved != 0 {
+				continue
+			}
+			if f&tables.CleanSpace != 0 {
+				r, f = ' ', 0
+			}
+		}
+		if b.chinese && f&tables.Chinese != 0 {
+			out, marks = b.flush(out, marks)
+			out = append(out, ' ')
+			out, marks = b.add(out, marks, r, f)
+			out, marks = b.flush(out, marks)
+			out = append(out, ' ')
+			continue
+		}
+		out, marks = b.add(out, marks, r, f)
+	}
+	out, marks = b.flush(out, marks)
+	w.text, w.marks = out, marks
+	return string(out)
+}
+
+// add puts r behind what is there, through strip and lower.
+func (b *bertNormalizer) add(out []byte, marks []tables.Char, r rune, f tables.Flags) ([]byte, []tables.Char) {
+	if !b.strip {
+		return b.put(out, r, f), marks
+	}
+	if f&(tables.Decomposes|tables.Mark) == 0 { // a starter
+		if out, marks = b.flush(out, marks); f&tables.Accent == 0 {
+			out = b.put(out, r, f)
+		}
+		return out, marks
+	}
+	var parts [8]tables.Char
+	for _, d := range b.table.AppendDecomposed(parts[:0], r) {
+		f := b.table.Of(d.Rune)
+		switch {
+		case d.Class == 0:
+			if out, marks = b.flush(out, marks); f&tables.Accent == 0 {
+				out = b.put(out, d.Rune, f)
+			}
+		case f&tables.Accent == 0: // ordering and removing may change places
+			marks = append(marks, d)
+		}
+	}
+	return out, marks
+}
+
+// flush puts the marks that wait into order and behind what is there.
+func (b *bertNormalizer) flush(out []byte, marks []tables.Char) ([]byte, []tables.Char) {
+	if len(marks) == 0 {
+		return out, marks
+	}
+	tables.SortMarks(marks)
+	for _, m := range marks {
+		out = b.put(out, m.Rune, b.table.Of(m.Rune))
+	}
+	return out, marks[:0]
+}
+
+func (b *bertNormalizer) put(out []byte, r rune, f tables.Flags) []byte {
+	if b.lower && f&tables.Lowered != 0 {
+		return b.table.AppendLower(out, r)
+	}
+	return utf8.AppendRune(out, r)
+}

@@ -1,0 +1,122 @@
+package tokenizer
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+)
+
+// maxFile bounds what is read. The largest vocabularies in use take 40 MB.
+const maxFile = 256 << 20
+
+// Tokenizer turns text into ids and back. It is never written after it was
+// loaded, but for caches of its own: many goroutines may use it at once.
+type Tokenizer struct {
+	vocab    map[string]int32 // the model's tokens
+	tokens   tokenTable       // of every id, added tokens included
+	special  []string         // names, by ascending id
+	added    *addedTokens
+	norm     normalizer
+	words    wordSplitter
+	template template
+	decoder  decoder
+	scratch  sync.Pool // of *scratch
+}
+
+// Load reads the file tokenizer.json of a folder. A file that asks for what
+// this package does not do is gpk.ErrUnsupported, one that is damaged ErrFormat; both
+// name the field.
+func Load(dir string) (*Tokenizer, error) {
+	name := filepath.Join(dir, "tokenizer.json")
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("tokenizer: %w", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("tokenizer: %w", err)
+	}
+	t, err := Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return t, nil
+}
+
+// Parse is Load for the contents of a tokenizer.json.
+func Parse(data []byte) (*Tokenizer, error) {
+	if len(data) > maxFile {
+		return nil, damaged("tokenizer.json", "more than %d bytes", maxFile)
+	}
+	n, err := root(data)
+	if err != nil {
+		return nil, err
+	}
+	return parse(n)
+}
+
+// VocabSize returns the number of tokens, added ones included. Ids may be
+// larger than that where the file leaves some out.
+func (t *Tokenizer) VocabSize() int { return t.tokens.count }
+
+// ID returns the id of a token as the file spells it: "[CLS]", "##ing", "Ġthe".
+func (t *Tokenizer) ID(token string) (id int32, ok bool) {
+	if id, ok = t.vocab[token]; !ok {
+		id, ok = t.added.ids[token]
+	}
+	return id, ok
+}
+
+// Token returns the token of an id as the file spells it.
+func (t *Tokenizer) Token(id int32) (token string, ok bool) { return t.tokens.get(id) }
+
+// Special returns the id of a special token, such as "[SEP]" or "<|begin_of_text|>".
+// Tokens that are not special are not found.
+func (t *Tokenizer) Special(name string) (id int32, ok bool) {
+	if !slices.Contains(t.special, name) {
+		return 0, false
+	}
+	return t.ID(name)
+}
+
+// SpecialTokens returns the names of the special tokens by ascending id.
+func (t *Tokenizer) SpecialTokens() []string { return slices.Clone(t.special) }
+
+// tokenTable has the tokens by id: a slice for ids from 0 on, a map for ids far
+// beyond the number of tokens.
+type tokenTable struct {
+	dense  []string
+	has    []bool
+	sparse map[int32]string
+	count  int
+}
+
+func newTokenTable(count int) tokenTable {
+	return tokenTable{dense: make([]string, count), has: make([]bool, count), sparse: map[int32]string{}}
+}
+
+func (t *tokenTable) get(id int32) (string, bool) {
+	if id >= 0 && int(id) < len(t.dense) {
+		return t.dense[id], t.has[id]
+	}
+	s, ok := t.sparse[id]
+	return s, ok
+}
+
+// set fails where the id has a token already.
+func (t *tokenTable) set(id int32, token string) bool {
+	if _, ok := t.get(id); ok {
+		return false
+	}
+	t.count++
+	if int(id) < len(t.dense) {
+		t.dense[id], t.has[id] = token, true
+	} else {
+		t.sparse[id] = token
+	}
+	return true
+}

@@ -1,0 +1,98 @@
+package tokenizer
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+)
+
+// trie finds the longest of many strings at the beginning of another. The
+// children of a node lie side by side, so a step is a search for one byte among at
+// most 256.
+type trie struct {
+	nodes  []trieNode
+	labels []byte // labels[i] leads to nodes[i]
+}
+
+type trieNode struct {
+	first int32 // the first child
+	count uint16
+	id    int32 // of the string that ends here, or -1
+}
+
+// newTrie makes a trie of strings and their ids. The empty string is not
+// found.
+func newTrie(ids map[string]int32) *trie {
+	keys := slices.Sorted(maps.Keys(ids))
+	t := &trie{nodes: []trieNode{{id: -1}}, labels: []byte{0}}
+	type span struct{ node, from, to, depth int32 } // keys[from:to] pass through node
+	level := []span{{0, 0, int32(len(keys)), 0}}
+	for len(level) > 0 {
+		var next []span
+		for _, s := range level {
+			from := s.from
+			if from < s.to && len(keys[from]) == int(s.depth) {
+				if s.depth > 0 {
+					t.nodes[s.node].id = ids[keys[from]]
+				}
+				from++
+			}
+			t.nodes[s.node].first = int32(len(t.nodes))
+			for from < s.to {
+				b := keys[from][s.depth]
+				to := from + 1
+				for to < s.to && keys[to][s.depth] == b {
+					to++
+				}
+				t.nodes[s.node].count++
+				next = append(next, span{int32(len(t.nodes)), from, to, s.depth + 1})
+				t.nodes = append(t.nodes, trieNode{id: -1})
+				t.labels = append(t.labels, b)
+				from = to
+			}
+		}
+		level = next
+	}
+	return t
+}
+
+// step returns the child of a node, or -1.
+func (t *trie) step(at int32, b byte) int32 {
+	n := &t.nodes[at]
+	first := int(n.first)
+	children := t.labels[first : first+int(n.count)]
+	if len(children) <= 4 {
+		for i, c := range children {
+			if c == b {
+				return int32(first + i)
+			}
+		}
+		return -1
+	}
+	if i := bytes.IndexByte(children, b); i >= 0 {
+		return int32(first + i)
+	}
+	return -1
+}
+
+// walk returns the node behind s, or -1.
+func (t *trie) walk(at int32, s string) int32 {
+	for i := 0; i < len(s) && at >= 0; i++ {
+		at = t.step(at, s[i])
+	}
+	return at
+}
+
+// longest returns the id and the length of the longest string below a node
+// that s begins with; a length of 0 is none.
+func (t *trie) longest(at int32, s string) (id int32, n int) {
+	for i := 0; i < len(s); i++ {
+		if at = t.step(at, s[i]); at < 0 {
+			break
+		}
+		if t.nodes[at].id >= 0 {
+			id, n = t.nodes[at].id, i+1
+		}
+	}
+	return id, n
+}
