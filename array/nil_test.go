@@ -49,7 +49,7 @@ func TestNil(t *testing.T) {
 			"Zeros": Zeros, "Ones": Ones, "Full": Full, "Eye": Eye, "Arange": Arange, "Linspace": Linspace, "Concat": Concat, "Stack": Stack,
 			"Add": Add, "Sub": Sub, "Mul": Mul, "Div": Div, "Pow": Pow, "Maximum": Maximum, "Minimum": Minimum,
 			"Eq": Eq, "Ne": Ne, "Lt": Lt, "Le": Le, "Gt": Gt, "Ge": Ge, "And": And, "Or": Or, "Xor": Xor, "Shl": Shl, "Shr": Shr,
-			"Capture": Capture, "NewScope": NewScope, "Scoped": Scoped, "Take": Take, "Kernel": Kernel, "LayerNorm": LayerNorm, "RMSNorm": RMSNorm, "Pack": Pack, "Where": Where,
+			"Capture": Capture, "NewScope": NewScope, "Scoped": Scoped, "Take": Take, "Attention": Attention, "Kernel": Kernel, "LayerNorm": LayerNorm, "RMSNorm": RMSNorm, "Pack": Pack, "Where": Where,
 			"Linear": Linear, "LinearBiasGELU": LinearBiasGELU, "LinearBiasGELUTanh": LinearBiasGELUTanh,
 			"LinearBiasReLU": LinearBiasReLU, "LinearBiasSiLU": LinearBiasSiLU, "BiasAddInPlace": BiasAddInPlace, "NewRNG": NewRNG,
 			"ToSlice": ToSlice[float32], "ToSliceInto": ToSliceInto[float32], "Item": Item[float32],
