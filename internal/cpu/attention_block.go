@@ -62,9 +62,7 @@ func (r *attention[T]) readQueries(b *attentionBlock, few bool, s *attentionScra
 		return
 	}
 	for h := range b.heads {
-		for i := range b.rows {
-			r.load(at0(s.queries[(h*b.rows+i)*dim:]), r.Q.at(r.size, b.batch, b.head+h, b.first+b.row+i), r.Q.Step*r.size, dim)
-		}
+		r.readRows(s.queries[h*b.rows*dim:], r.Q.at(r.size, b.batch, b.head+h, b.first+b.row), &r.Q, dim, b.rows)
 	}
 	for i := 0; i < n*dim; i += blockLen {
 		p := at0(s.queries[i:])
@@ -89,10 +87,18 @@ func (r *attention[T]) read(of *HeadRows, dim int, b *attentionBlock, c *keyBloc
 	if readable[T](r.Type, of.Step, dim) {
 		return (*T)(at), of.Row
 	}
-	for j := range c.n {
-		r.load(at0(room[j*dim:]), unsafe.Add(at, j*of.Row*r.size), of.Step*r.size, dim)
-	}
+	r.readRows(room, at, of, dim, c.n)
 	return &room[0], dim
+}
+
+// readRows reads n rows, of which the first is at an address, as dense ones.
+func (r *attention[T]) readRows(dst []T, at unsafe.Pointer, of *HeadRows, dim, n int) {
+	if of.Row == dim && of.Step == 1 {
+		dim, n = n*dim, 1
+	}
+	for i := range n {
+		r.load(at0(dst[i*dim:]), unsafe.Add(at, i*of.Row*r.size), of.Step*r.size, dim)
+	}
 }
 
 // score computes the products of the scaled queries and the keys.
@@ -310,19 +316,30 @@ func (r *attention[T]) finish(b *attentionBlock, s *attentionScratch[T]) {
 		row := s.out[i*dim : (i+1)*dim]
 		scaleRow(row, 1/s.total[i])
 	}
-	sound := true
 	for i := range n {
-		sound = sound && s.largest[i] != T(math.Inf(-1))
-	}
-	if sum := sumRow(s.out[:n*dim]); !sound || sum-sum != 0 {
-		for i := range n {
+		if s.largest[i] == T(math.Inf(-1)) {
 			row := s.out[i*dim : (i+1)*dim]
-			if sum := sumRow(row); s.largest[i] == T(math.Inf(-1)) || sum-sum != 0 {
+			r.exactly(b, i, row)
+		}
+	}
+	foldHalves(r.add, s.part, s.out[:n*dim], dim)
+	if !finite(s.part[:dim]) {
+		for i := range n {
+			if row := s.out[i*dim : (i+1)*dim]; !finite(row) {
 				r.exactly(b, i, row)
 			}
 		}
 	}
 	r.write(b, s)
+}
+
+// finite reports whether all elements are finite.
+func finite[T floating](x []T) bool {
+	var zero T
+	for _, v := range x {
+		zero += v - v
+	}
+	return zero == 0
 }
 
 // scaleRow multiplies by a factor in float64.
@@ -337,20 +354,16 @@ func scaleRow[T floating](row []T, scale float64) {
 	}
 }
 
-// sumRow is a sum that is not finite where an element is not.
-func sumRow[T floating](row []T) float64 {
-	if x, ok := any(row).([]float32); ok {
-		return sumOf32(x)
-	}
-	return sumOf(row)
-}
-
 // write rounds the block's results to Out.
 func (r *attention[T]) write(b *attentionBlock, s *attentionScratch[T]) {
 	dim := r.ValueDim
 	for h := range b.heads {
-		for i := range b.rows {
-			r.store(r.Out.at(r.size, b.batch, b.head+h, b.first+b.row+i), r.Out.Step*r.size, at0(s.out[(h*b.rows+i)*dim:]), dim)
+		n, dim, out := b.rows, dim, s.out[h*b.rows*dim:]
+		if r.Out.Row == dim && r.Out.Step == 1 {
+			n, dim = 1, n*dim
+		}
+		for i := range n {
+			r.store(r.Out.at(r.size, b.batch, b.head+h, b.first+b.row+i), r.Out.Step*r.size, at0(out[i*dim:]), dim)
 		}
 	}
 }

@@ -105,3 +105,26 @@ func TestAttentionGarbage(t *testing.T) {
 		t.Errorf("%v allocations for 16 blocks", n)
 	}
 }
+
+// BenchmarkAttention has a causal batch, short sequences, one query, and long sequences.
+func BenchmarkAttention(b *testing.B) {
+	for _, c := range []struct {
+		name                    string
+		batch, heads, n, m, dim int
+		causal                  bool
+	}{
+		{"2x8x256x64causal", 2, 8, 256, 256, 64, true},
+		{"32x12x37x32", 32, 12, 37, 37, 32, false},
+		{"1x32x1of1024x128", 1, 32, 1, 1024, 128, false},
+		{"1x8x1024x64", 1, 8, 1024, 1024, 64, false},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			a, _ := attentionOf(rand.New(rand.NewPCG(1, 1)), c.batch, c.heads, 1, c.n, c.m, c.dim)
+			a.Causal = c.causal
+			b.ReportAllocs()
+			for b.Loop() {
+				a.Run()
+			}
+		})
+	}
+}
