@@ -140,3 +140,20 @@ func ExampleNewRNG() {
 	// [ 0.2621  1.2031 -0.7146]
 	// [4 5 5 3 6 2 2 1 5 2]
 }
+
+func ExampleAttention() {
+	// One head of three tokens: each sees itself and those before it.
+	q := gpk.FromSlice([]float32{0, 0, 100, 0, 0, 100}, 1, 1, 3, 2)
+	k := gpk.FromSlice([]float32{1, 0, 0, 1, 1, 0}, 1, 1, 3, 2)
+	v := gpk.FromSlice([]float32{1, 2, 4}, 1, 1, 3, 1)
+	causal := gpk.Attention(q, k, v, gpk.AttentionOptions{Causal: true})
+	fmt.Println(gpk.ToSlice[float32](causal))
+	// The first two are a sequence, and the third one is another.
+	ragged := gpk.Attention(q.Squeeze(0), k.Squeeze(0), v.Squeeze(0), gpk.AttentionOptions{Offsets: gpk.FromSlice([]int32{0, 2, 3})})
+	fmt.Println(ragged.Shape())
+	fmt.Println(gpk.ToSlice[float32](ragged))
+	// Output:
+	// [1 1 2] <nil>
+	// [1 3 1]
+	// [1.5 1 4] <nil>
+}

@@ -364,6 +364,16 @@ func LayerNorm(x, gamma, beta *Array, eps float64) *Array {
 // that axis' length, may be nil.
 func RMSNorm(x, gamma *Array, eps float64) *Array { return array.RMSNorm(x, gamma, eps) }
 
+// AttentionOptions are the options of Attention: ragged Offsets, Causal, Scale, Mask and
+// Precision. The zero value has no mask and the scale 1/sqrt(dim).
+type AttentionOptions = array.AttentionOptions
+
+// Attention returns softmax(Scale q k^T + mask) v of every head. q is [batch, heads,
+// queries, dim], k [batch, kvHeads, keys, dim] and v [batch, kvHeads, keys, valueDim];
+// with Offsets they are [heads, total, dim]. heads is a multiple of kvHeads. The result is
+// [batch, heads, queries, valueDim]. A query that sees no key gives 0.
+func Attention(q, k, v *Array, opts AttentionOptions) *Array { return array.Attention(q, k, v, opts) }
+
 // Cast returns the elements converted to dt.
 func Cast(a *Array, dt DType) *Array { return a.Cast(dt) }
 

@@ -156,3 +156,9 @@ var (
 	_ []func(*gpk.Scope, A) A            = []func(*gpk.Scope, A) A{(*gpk.Scope).In, (*gpk.Scope).Own, (*gpk.Scope).Keep}
 	_ func(*gpk.Scope) error             = (*gpk.Scope).Close
 )
+
+// Attention.
+var (
+	_ func(A, A, A, gpk.AttentionOptions) A = gpk.Attention
+	_                                       = gpk.AttentionOptions{Offsets: A(nil), Causal: true, Scale: 0, Mask: A(nil), Precision: gpk.FullPrecision}
+)

@@ -17,6 +17,7 @@ import (
 type spoiled struct {
 	matMul func(a, b *gpk.Array, opts []matmul.Option) *gpk.Array
 	linear func(x, w, bias *gpk.Array, opts []matmul.Option) *gpk.Array
+	attend func(q, k, v *gpk.Array, opts gpk.AttentionOptions) *gpk.Array
 }
 
 func (s spoiled) MatMul(a, b *gpk.Array, opts ...matmul.Option) *gpk.Array {
@@ -31,6 +32,13 @@ func (s spoiled) LinearBiasGELUTanh(x, w, bias *gpk.Array, opts ...matmul.Option
 		return s.linear(x, w, bias, opts)
 	}
 	return realLibrary{}.LinearBiasGELUTanh(x, w, bias, opts...)
+}
+
+func (s spoiled) Attention(q, k, v *gpk.Array, opts gpk.AttentionOptions) *gpk.Array {
+	if s.attend != nil {
+		return s.attend(q, k, v, opts)
+	}
+	return realLibrary{}.Attention(q, k, v, opts)
 }
 
 func program(lib library, args ...string) (status int, stdout, stderr string) {
@@ -62,7 +70,7 @@ func TestQuick(t *testing.T) {
 func TestSuitesRun(t *testing.T) {
 	sizes := map[string]string{
 		"gemm": "33", "unaligned": "17x19x23", "skinny": "1x40x30", "complex": "24", "accuracy": "40",
-		"linear": "9x16x20", "bmm": "128", "transfer": "4099", "host": "", "cpu": "31", "ops": "36", "programs": "40", "gram": "20", "gram-sweep": "",
+		"linear": "9x16x20", "bmm": "128", "attention": "17", "transfer": "4099", "host": "", "cpu": "31", "ops": "36", "programs": "40", "gram": "20", "gram-sweep": "",
 	}
 	for _, s := range suiteTable {
 		size, ok := sizes[s.name]
@@ -108,6 +116,10 @@ func TestWrongResultFails(t *testing.T) {
 		{"bias forgotten", spoiled{linear: func(x, w, bias *gpk.Array, opts []matmul.Option) *gpk.Array {
 			return gpk.LinearBiasGELUTanh(x, w, nil, opts...)
 		}}, "-suite linear -dtypes tf32 -sizes 8x16x24"},
+		{"another scale", spoiled{attend: func(q, k, v *gpk.Array, opts gpk.AttentionOptions) *gpk.Array {
+			opts.Scale = 1
+			return gpk.Attention(q, k, v, opts)
+		}}, "-suite attention -dtypes fp32 -sizes 9"},
 		{"nothing computed", spoiled{matMul: func(a, b *gpk.Array, _ []matmul.Option) *gpk.Array {
 			return poisoned(a.DType(), a.Shape()[0], b.Shape()[1])
 		}}, "-suite cpu -dtypes fp64 -sizes 16"},

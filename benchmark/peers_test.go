@@ -54,6 +54,9 @@ func partsMissing(text, name string) []string {
 		if !strings.Contains(text, key+"=") {
 			missing = append(missing, key)
 		}
+		if _, err := strconv.ParseBool(value); err == nil {
+			continue // a script prints it out of a variable
+		}
 		if _, err := strconv.Atoi(value); err != nil && !strings.Contains(text, value) {
 			missing = append(missing, part)
 		}

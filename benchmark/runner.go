@@ -17,6 +17,7 @@ import (
 type library interface {
 	MatMul(a, b *gpk.Array, opts ...matmul.Option) *gpk.Array
 	LinearBiasGELUTanh(x, w, bias *gpk.Array, opts ...matmul.Option) *gpk.Array
+	Attention(q, k, v *gpk.Array, opts gpk.AttentionOptions) *gpk.Array
 }
 
 type realLibrary struct{}
@@ -27,6 +28,10 @@ func (realLibrary) MatMul(a, b *gpk.Array, opts ...matmul.Option) *gpk.Array {
 
 func (realLibrary) LinearBiasGELUTanh(x, w, bias *gpk.Array, opts ...matmul.Option) *gpk.Array {
 	return gpk.LinearBiasGELUTanh(x, w, bias, opts...)
+}
+
+func (realLibrary) Attention(q, k, v *gpk.Array, opts gpk.AttentionOptions) *gpk.Array {
+	return gpk.Attention(q, k, v, opts)
 }
 
 // runner measures cases on one device.

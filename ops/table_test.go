@@ -50,6 +50,16 @@ and whichever kernel computes them.
 			}
 		}
 	}
+	b.WriteString(`
+## Of several operands, fused
+
+| operation | result | types | meaning |
+| --- | --- | --- | --- |
+| Attention | the same | floating point | softmax(scale q k^T + mask) v for every head, grouped KV heads, causal, masked or ragged (Vaswani et al., arXiv 1706.03762); a query that sees no key gives 0 |
+
+Attention is a function of package gpk alone. On the CPU it is an online softmax over blocks of queries and keys
+(Milakov and Gimelshein, arXiv 1805.02867; Dao et al., arXiv 2205.14135), rounded once. On a GPU it is composed of the plain operations.
+`)
 	return b.String()
 }
 

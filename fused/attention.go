@@ -1,0 +1,185 @@
+package fused
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/cpu"
+	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/matmul"
+)
+
+// Attention is scaled dot-product attention about to run: see cpu.Attention for the
+// formula. Views have the axes [batch, heads, rows, dim]. Those of a ragged batch have
+// [heads, rows, dim], and Offsets says which rows are a sequence.
+type Attention struct {
+	Dst, Q, K, V device.View
+	// Mask is broadcast to [batch, heads, queries, keys], and Bool or of the type computed
+	// in: Float64 for Float64, else Float32. Without a mask it is the zero View.
+	Mask    device.View
+	Offsets device.View // dense, Int32; the zero View where the batch is not ragged
+	AttentionOptions
+}
+
+// AttentionOptions are the numbers of an attention.
+type AttentionOptions struct {
+	Scale     float64
+	Causal    bool
+	Precision matmul.Precision // resolved
+}
+
+// AttentionProblem describes an attention for PlanAttention.
+type AttentionProblem struct {
+	DType          dtype.DType
+	Batch          int // sequences
+	Heads, KVHeads int
+	Queries, Keys  int // of a sequence; ragged: of all together
+	Dim, ValueDim  int
+	Ragged, Causal bool
+	Mask           dtype.DType // Invalid for none
+	Precision      matmul.Precision
+}
+
+// AttentionPath is how an attention is computed.
+type AttentionPath uint8
+
+// The paths.
+const (
+	AttentionBlocks   AttentionPath = iota // online softmax over blocks of keys, on the CPU
+	AttentionComposed                      // by plain operations, sequence by sequence
+)
+
+// String names the path.
+func (p AttentionPath) String() string {
+	if p == AttentionBlocks {
+		return "online softmax over blocks"
+	}
+	return "composed of plain operations"
+}
+
+// AttentionPlan says how an attention is computed, and why.
+type AttentionPlan struct {
+	Path   AttentionPath
+	Kernel string // the micro-kernel of the CPU; empty where there is none
+	Reason string
+}
+
+// String prints the plan in one line.
+func (p AttentionPlan) String() string {
+	s := p.Path.String()
+	if p.Kernel != "" {
+		s += ", micro-kernel " + p.Kernel
+	}
+	return s + "; " + p.Reason
+}
+
+// PlanAttention chooses the path of an attention on a kind of device.
+func PlanAttention(p AttentionProblem, kind device.Kind) AttentionPlan {
+	if kind == device.CPU {
+		return AttentionPlan{Path: AttentionBlocks, Kernel: cpu.KernelName(p.DType), Reason: accumulation(p.DType)}
+	}
+	return AttentionPlan{Path: AttentionComposed, Reason: fmt.Sprintf("%v has no attention kernel: product, scale, mask, softmax and product of each sequence", kind)}
+}
+
+// accumulation says in what a type is computed on the CPU.
+func accumulation(t dtype.DType) string {
+	if t == dtype.Float64 {
+		return "computed in float64"
+	}
+	return "computed in float32 with the sums of the weights in float64, rounded once"
+}
+
+// Problem describes the attention.
+func (a *Attention) Problem() AttentionProblem {
+	p := AttentionProblem{DType: a.Q.DType, Ragged: a.ragged(), Causal: a.Causal, Mask: a.Mask.DType, Precision: a.Precision, Batch: 1}
+	q, k, v := a.Q.Layout.Shape, a.K.Layout.Shape, a.V.Layout.Shape
+	if p.Ragged {
+		p.Batch = a.Offsets.Layout.Size() - 1
+	} else {
+		p.Batch, q, k, v = q[0], q[1:], k[1:], v[1:]
+	}
+	p.Heads, p.Queries, p.Dim = q[0], q[1], q[2]
+	p.KVHeads, p.Keys, p.ValueDim = k[0], k[1], v[2]
+	return p
+}
+
+func (a *Attention) ragged() bool { return a.Offsets.DType.Valid() }
+
+// Run starts the attention on s. Offsets that divide no rows are an error that wraps
+// layout.ErrShape; nothing is written then.
+func (a *Attention) Run(s *device.Stream) error {
+	dev := s.Device()
+	if PlanAttention(a.Problem(), dev.Kind()).Path == AttentionBlocks {
+		own := *a // what a capture records outlives the call
+		reads := []*device.Buffer{a.Q.Buffer, a.K.Buffer, a.V.Buffer, a.Mask.Buffer, a.Offsets.Buffer}
+		return dev.LaunchWork(s, reads, []*device.Buffer{a.Dst.Buffer}, &own)
+	}
+	if !a.ragged() {
+		return a.compose(s, nil)
+	}
+	if s.Capturing() {
+		return fmt.Errorf("%w: a ragged Attention in a captured sequence: its offsets are not known before it runs", expr.ErrUnsupported)
+	}
+	offsets := make([]int32, a.Offsets.Layout.Size())
+	if err := dev.CopyToHost(unsafe.Slice((*byte)(unsafe.Pointer(&offsets[0])), 4*len(offsets)), a.Offsets.Buffer, a.Offsets.Start(), s); err != nil {
+		return err
+	}
+	if err := checkOffsets(offsets, a.Problem().Queries); err != nil {
+		return err
+	}
+	return a.compose(s, offsets)
+}
+
+// Start implements device.Work, on the CPU.
+func (a *Attention) Start(int, uint64) error {
+	p := a.Problem()
+	work := cpu.Attention{
+		Type: p.DType, Heads: p.Heads, KVHeads: p.KVHeads, Dim: p.Dim, ValueDim: p.ValueDim, Scale: a.Scale, Causal: a.Causal,
+		Batch: p.Batch, Queries: p.Queries, Keys: p.Keys, MaskType: p.Mask,
+		Q: headRows(a.Q), K: headRows(a.K), V: headRows(a.V), Out: headRows(a.Dst),
+	}
+	if p.Mask.Valid() {
+		work.Mask = headRows(a.Mask)
+	}
+	if p.Ragged {
+		work.Offsets = unsafe.Slice((*int32)(a.Offsets.Ptr()), a.Offsets.Layout.Size())
+		if err := checkOffsets(work.Offsets, p.Queries); err != nil {
+			return err
+		}
+	}
+	if a.Dst.Layout.Size() > 0 {
+		work.Run()
+	}
+	return nil
+}
+
+// headRows is where the rows of a view lie; a ragged one has no batch.
+func headRows(v device.View) cpu.HeadRows {
+	s := v.Layout.Strides
+	r := cpu.HeadRows{Data: v.Ptr()}
+	if len(s) == 4 {
+		r.Batch, s = s[0], s[1:]
+	}
+	r.Head, r.Row, r.Step = s[0], s[1], s[2]
+	return r
+}
+
+// checkOffsets says what is wrong with the offsets of sequences that have so many rows
+// together.
+func checkOffsets(offsets []int32, rows int) error {
+	if offsets[0] != 0 {
+		return layout.Errorf("the offsets begin at %d, not at 0", offsets[0])
+	}
+	for i, at := range offsets[1:] {
+		if at < offsets[i] {
+			return layout.Errorf("offset %d is %d, and the one before it %d: offsets do not fall", i+1, at, offsets[i])
+		}
+	}
+	if last := offsets[len(offsets)-1]; int(last) != rows {
+		return layout.Errorf("the offsets end at %d, and there are %d rows", last, rows)
+	}
+	return nil
+}

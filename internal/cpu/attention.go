@@ -1,0 +1,265 @@
+package cpu
+
+import (
+	"sort"
+	"unsafe"
+
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+)
+
+// Attention is scaled dot-product attention about to run. For query i of a head of a
+// sequence,
+//
+//	s[j]   = Scale q[i] . k[j] + mask[i, j]    for every key j
+//	out[i] = sum of e^(s[j] - m) v[j] / sum of e^(s[j] - m),    m the largest s[j]
+//
+// (Vaswani et al. 2017). The score of a key that the query does not see is -Inf. Keys with
+// that score are left out of the sums, whatever their values hold. A query without any
+// other key gives 0.
+//
+// The scores of a block of queries and a block of keys are computed and used while they
+// are in the cache. A running maximum and a running sum of each query make the blocks
+// one softmax (online softmax: Milakov and Gimelshein 2018; FlashAttention: Dao et al.
+// 2022).
+//
+// Float16, BFloat16 and Float32 are computed in float32 with the sum of the weights in
+// float64, Float64 in float64. The result is rounded to the type once. The blocks follow
+// from the shape of a sequence alone, so that its bits depend neither on GOMAXPROCS nor
+// on the rest of the batch.
+type Attention struct {
+	Type           dtype.DType // of Q, K, V and Out
+	Heads, KVHeads int         // query head h reads KV head h / (Heads/KVHeads)
+	Dim, ValueDim  int
+	Scale          float64
+	Causal         bool // query i of n sees key j of m where j <= i + m - n
+
+	Q, K, V, Out HeadRows
+	Mask         HeadRows    // its rows are queries, its steps keys
+	MaskType     dtype.DType // Bool: true where the key is seen. The type computed in: added to the score. Invalid: there is none
+
+	Batch         int
+	Queries, Keys int     // of each sequence
+	Offsets       []int32 // if not nil, sequence i is the rows Offsets[i] to Offsets[i+1] of batch 0
+}
+
+// HeadRows is where the rows of all heads and sequences lie, with strides in elements.
+type HeadRows struct {
+	Data                   unsafe.Pointer
+	Batch, Head, Row, Step int
+}
+
+// at is the address of a row.
+func (r *HeadRows) at(size, batch, head, row int) unsafe.Pointer {
+	return unsafe.Add(r.Data, (batch*r.Batch+head*r.Head+row*r.Row)*size)
+}
+
+// The lengths of blocks. They are part of the result's definition: each block is a
+// stretch of the sums over the keys.
+const (
+	attentionRows    = 64  // queries of a block, heads together
+	attentionKeys    = 128 // keys of a block
+	attentionFewKeys = 256 // keys of a block of at most maxVectors queries
+)
+
+// Run computes Out.
+func (a *Attention) Run() {
+	if a.Type == dtype.Float64 {
+		attend(a, use64, dtype.Float64, exp64s)
+		return
+	}
+	attend(a, use32, dtype.Float32, exps)
+}
+
+// attention is an Attention with the kernels of the type that it is computed in.
+type attention[T floating] struct {
+	*Attention
+	v                  *variant[T]
+	max, add, sub, mul *binary
+	exp                func(dst, x unsafe.Pointer, n int)
+	load               func(dst, src unsafe.Pointer, step, n int)
+	store              func(dst unsafe.Pointer, step int, src unsafe.Pointer, n int)
+	scale              T
+	size               int   // bytes of an element of Type
+	units              []int // ragged: the units of all sequences up to each
+}
+
+func attend[T floating](a *Attention, v *variant[T], t dtype.DType, exp func(dst, x unsafe.Pointer, n int)) {
+	r := &attention[T]{
+		Attention: a, v: v, exp: exp, scale: T(a.Scale), size: a.Type.Size(),
+		max: kernels.binary(expr.Maximum, t), add: kernels.binary(expr.Add, t),
+		sub: kernels.binary(expr.Sub, t), mul: kernels.binary(expr.Mul, t),
+		load: lineLoader(a.Type), store: lineStorer(a.Type),
+	}
+	total, queries, keys := 0, a.Queries, a.Keys
+	if a.Offsets == nil {
+		total = a.Batch * a.unitsOf(a.Queries)
+	} else {
+		r.units, queries, keys = make([]int, len(a.Offsets)-1), 0, 0
+		for i := range r.units {
+			n := int(a.Offsets[i+1] - a.Offsets[i])
+			total += a.unitsOf(n)
+			r.units[i], queries, keys = total, max(queries, n), max(keys, n)
+		}
+	}
+	if total == 0 || a.ValueDim == 0 {
+		return
+	}
+	sizes := newAttentionSizes[T](a, queries, keys)
+	Parallel(total, a.grain(total), func(lo, hi int) {
+		w := getBuffer[T](sizes.total)
+		var s attentionScratch[T]
+		s.cut(w.data, sizes)
+		for u := lo; u < hi; u++ {
+			r.block(r.unit(u), &s)
+		}
+		w.put()
+	})
+}
+
+// grain is how many units are worth a second goroutine.
+func (a *Attention) grain(units int) int {
+	rows, keys := a.Batch*a.Queries, a.Keys
+	if n := len(a.Offsets); n > 1 {
+		rows = int(a.Offsets[n-1])
+		keys = rows / (n - 1)
+	}
+	work := a.Heads * rows * keys * (a.Dim + a.ValueDim) / units
+	return max(serialWork/tasksPerCPU/max(work, 1), 1)
+}
+
+// cut returns how many queries and heads a block of a sequence with so many queries has,
+// and how many blocks a KV head then has along the queries and across its query heads.
+// The query heads of a short sequence share a block, as they read the same keys.
+func (a *Attention) cut(queries int) (rows, heads, down, across int) {
+	if queries == 0 {
+		return 0, 0, 0, 0
+	}
+	group := a.Heads / a.KVHeads
+	down = ceilDiv(queries, attentionRows)
+	rows = queries
+	if down > 1 {
+		rows = roundUp(ceilDiv(queries, down), 16)
+		down = ceilDiv(queries, rows)
+	}
+	heads = min(max(attentionRows/rows, 1), group)
+	if down > 1 {
+		heads = 1
+	}
+	return rows, heads, down, ceilDiv(group, heads)
+}
+
+// unitsOf is the number of blocks of queries of a sequence.
+func (a *Attention) unitsOf(queries int) int {
+	if a.KVHeads == 0 {
+		return 0
+	}
+	_, _, down, across := a.cut(queries)
+	return a.KVHeads * down * across
+}
+
+// attentionBlock is a block of queries: rows queries from row on of heads query heads
+// from head on, which read KV head kv of a sequence.
+type attentionBlock struct {
+	batch, first  int // the sequence: its batch, and the row of its first query and key
+	queries, keys int // of the sequence
+	kv            int
+	head, heads   int
+	row, rows     int
+}
+
+// n is the number of queries of the block.
+func (b *attentionBlock) n() int { return b.heads * b.rows }
+
+// unit is the block with a number. Blocks of late queries come first: with Causal they
+// are the longest.
+func (r *attention[T]) unit(u int) attentionBlock {
+	b := attentionBlock{queries: r.Queries, keys: r.Keys}
+	if r.Offsets == nil {
+		per := r.unitsOf(r.Queries)
+		b.batch, u = u/per, u%per
+	} else {
+		i := sort.SearchInts(r.units, u+1)
+		if i > 0 {
+			u -= r.units[i-1]
+		}
+		b.first = int(r.Offsets[i])
+		b.queries = int(r.Offsets[i+1]) - b.first
+		b.keys = b.queries
+	}
+	rows, heads, down, across := r.cut(b.queries)
+	group := r.Heads / r.KVHeads
+	at := u / down % across * heads
+	b.kv, b.row = u/(down*across), (down-1-u%down)*rows
+	b.head, b.heads, b.rows = b.kv*group+at, min(heads, group-at), min(rows, b.queries-b.row)
+	return b
+}
+
+// seen is the number of keys, from the first on, of which a query of the block may see
+// some.
+func (r *attention[T]) seen(b *attentionBlock) int {
+	if !r.Causal {
+		return b.keys
+	}
+	return min(max(b.row+b.rows+b.keys-b.queries, 0), b.keys)
+}
+
+// attentionSizes are the lengths of what a goroutine works in.
+type attentionSizes struct {
+	queries, turned, scores, half, rows, part, keys, values, total int
+}
+
+// newAttentionSizes returns what the blocks of sequences of at most so many queries and
+// keys need.
+func newAttentionSizes[T floating](a *Attention, queries, keys int) attentionSizes {
+	n := attentionRows
+	if a.Offsets == nil {
+		rows, heads, _, _ := a.cut(queries)
+		n = rows * heads
+	}
+	keys = min(keys, attentionFewKeys)
+	scores := max(n*min(keys, attentionKeys), min(n, maxVectors)*keys)
+	s := attentionSizes{
+		queries: n * a.Dim, turned: n * a.Dim, scores: scores, half: scores/2 + n, rows: n * attentionTile, part: n * a.ValueDim,
+		keys: keys * a.Dim, values: keys * a.ValueDim,
+	}
+	if readable[T](a.Type, a.K.Step, a.Dim) {
+		s.keys = 0
+	}
+	if readable[T](a.Type, a.V.Step, a.ValueDim) {
+		s.values = 0
+	}
+	s.total = 5*attentionRows + s.queries + s.turned + s.scores + s.half + s.rows + 2*s.part + s.keys + s.values
+	return s
+}
+
+// readable reports whether rows can be read where they lie.
+func readable[T floating](t dtype.DType, step, n int) bool {
+	return t.Size() == int(unsafe.Sizeof(*new(T))) && (step == 1 || n <= 1)
+}
+
+// attentionScratch is what a goroutine works in. Largest, alpha and recent have an
+// element for each query of the block.
+type attentionScratch[T floating] struct {
+	queries, turned []T // [query][dim], and turned over
+	scores          []T // [key][query], of few queries [query][key]
+	half            []T // half as many
+	tile            []T // rows of one element a query
+	out, part       []T // [query][value dim]
+	keys, values    []T // of the block, where they cannot be read as they lie
+
+	largest, recent, alpha, factor, line []T
+	total                                [attentionRows]float64
+}
+
+func (s *attentionScratch[T]) cut(w []T, n attentionSizes) {
+	take := func(n int) (part []T) {
+		part, w = w[:n:n], w[n:]
+		return part
+	}
+	s.largest, s.recent, s.alpha = take(attentionRows), take(attentionRows), take(attentionRows)
+	s.factor, s.line = take(attentionRows), take(attentionRows)
+	s.scores, s.half, s.tile = take(n.scores), take(n.half), take(n.rows)
+	s.turned, s.out, s.part = take(n.turned), take(n.part), take(n.part)
+	s.queries, s.keys, s.values = take(n.queries), take(n.keys), take(n.values)
+}

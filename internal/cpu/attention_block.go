@@ -1,0 +1,369 @@
+package cpu
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/gpk-go/gpk/dtype"
+)
+
+// attentionTile is how many rows of scores one subtraction takes.
+const attentionTile = 16
+
+// block computes the results of a block of queries.
+func (r *attention[T]) block(b attentionBlock, s *attentionScratch[T]) {
+	n, end := b.n(), r.seen(&b)
+	if end == 0 {
+		clear(s.out[:n*r.ValueDim])
+		r.write(&b, s)
+		return
+	}
+	few := n <= maxVectors
+	step := attentionKeys
+	if few {
+		step = attentionFewKeys
+	}
+	r.readQueries(&b, few, s)
+	for from := 0; from < end; from += step {
+		c := keyBlock[T]{from: from, n: min(step, end-from), first: from == 0, few: few}
+		c.keys, c.keyRow = r.read(&r.K, r.Dim, &b, &c, s.keys)
+		c.values, c.valueRow = r.read(&r.V, r.ValueDim, &b, &c, s.values)
+		r.score(n, &c, s)
+		r.mask(&b, &c, s)
+		r.weigh(n, &c, s)
+		r.gather(n, &c, s)
+	}
+	r.finish(&b, s)
+}
+
+// keyBlock is a block of keys, with where they and their values lie.
+type keyBlock[T floating] struct {
+	from, n      int
+	keys, values *T
+	keyRow       int // elements from one key to the next
+	valueRow     int
+	first        bool // of the query block
+	few          bool // scores lie [query][key]
+}
+
+// strides are those of the scores: from a key to the next, and from a query to the next.
+func (c *keyBlock[T]) strides(n int) (key, query int) {
+	if c.few {
+		return 1, c.n
+	}
+	return n, 1
+}
+
+// readQueries reads and scales the block's queries. They are turned over unless they are
+// few: as the right operand of a product, whose left operand the keys are.
+func (r *attention[T]) readQueries(b *attentionBlock, few bool, s *attentionScratch[T]) {
+	n, dim := b.n(), r.Dim
+	if dim == 0 {
+		return
+	}
+	for h := range b.heads {
+		r.readRows(s.queries[h*b.rows*dim:], r.Q.at(r.size, b.batch, b.head+h, b.first+b.row), &r.Q, dim, b.rows)
+	}
+	for i := 0; i < n*dim; i += blockLen {
+		p := at0(s.queries[i:])
+		r.mul.vs(p, p, unsafe.Pointer(&r.scale), min(blockLen, n*dim-i))
+	}
+	switch {
+	case few:
+	case dim == 1: // the same, turned over
+		copy(s.turned, s.queries[:n])
+	default:
+		packPanel(r.v, s.turned, n, &s.queries[0], dim, 1, n, dim)
+	}
+}
+
+// read returns where the rows of a block of keys or values lie: in place if they can be
+// read there, else in room.
+func (r *attention[T]) read(of *HeadRows, dim int, b *attentionBlock, c *keyBlock[T], room []T) (*T, int) {
+	if dim == 0 {
+		return nil, 0
+	}
+	at := of.at(r.size, b.batch, b.kv, b.first+c.from)
+	if readable[T](r.Type, of.Step, dim) {
+		return (*T)(at), of.Row
+	}
+	r.readRows(room, at, of, dim, c.n)
+	return &room[0], dim
+}
+
+// readRows reads n rows, of which the first is at an address, as dense ones.
+func (r *attention[T]) readRows(dst []T, at unsafe.Pointer, of *HeadRows, dim, n int) {
+	if of.Row == dim && of.Step == 1 {
+		dim, n = n*dim, 1
+	}
+	for i := range n {
+		r.load(at0(dst[i*dim:]), unsafe.Add(at, i*of.Row*r.size), of.Step*r.size, dim)
+	}
+}
+
+// score computes the products of the scaled queries and the keys.
+func (r *attention[T]) score(n int, c *keyBlock[T], s *attentionScratch[T]) {
+	dim := r.Dim
+	switch {
+	case dim == 0:
+		clear(s.scores[:n*c.n])
+	case !c.few:
+		r.v.small(c.n, n, dim, Operand{Data: ptr(c.keys), RS: c.keyRow, CS: 1}, Operand{Data: at0(s.turned), RS: n, CS: 1}, &s.scores[0], n)
+	default:
+		for i := range n {
+			q, dst := &s.queries[i*dim], s.scores[i*c.n:(i+1)*c.n]
+			if r.v.dots != nil {
+				r.v.dots(&dst[0], q, c.keys, c.keyRow, dim, c.n)
+				continue
+			}
+			for j := range dst {
+				dst[j] = r.v.dot(q, offset(c.keys, j*c.keyRow), dim)
+			}
+		}
+	}
+}
+
+// small computes C = A B in this goroutine. The rows of B are contiguous.
+func (v *variant[T]) small(m, n, k int, a, b Operand, c *T, ldc int) {
+	if v.mulDirect != nil && (n >= v.lanes || v.masked) {
+		v.direct(m, n, k, a, b, c, ldc)
+		return
+	}
+	gemmPlain(v, m, n, k, a, b, c, ldc, nil)
+}
+
+// mask adds the mask to the scores, and makes those of keys that are not seen -Inf.
+func (r *attention[T]) mask(b *attentionBlock, c *keyBlock[T], s *attentionScratch[T]) {
+	key, query := c.strides(b.n())
+	for h := range b.heads {
+		scores := s.scores[h*b.rows*query:]
+		if r.MaskType.Valid() {
+			r.maskHead(b, c, b.head+h, scores, key, query)
+		}
+		if !r.Causal {
+			continue
+		}
+		// Query i sees key j where j <= i + keys - queries.
+		shift := b.keys - b.queries + b.row
+		for j := max(shift+1-c.from, 0); j < c.n; j++ {
+			for i := range min(c.from+j-shift, b.rows) {
+				scores[j*key+i*query] = T(math.Inf(-1))
+			}
+		}
+	}
+}
+
+// maskHead applies the mask to the scores of a head.
+func (r *attention[T]) maskHead(b *attentionBlock, c *keyBlock[T], head int, scores []T, key, query int) {
+	size := r.MaskType.Size()
+	step := r.Mask.Step * size
+	same := r.Mask.Row == 0 // for all queries
+	for i := range b.rows {
+		p := unsafe.Add(r.Mask.at(size, b.batch, head, b.row+i), c.from*step)
+		for j := range c.n {
+			rows := 1
+			if same {
+				rows = b.rows
+			}
+			line := scores[j*key+i*query:]
+			switch at := unsafe.Add(p, j*step); {
+			case r.MaskType != dtype.Bool:
+				v := *(*T)(at)
+				for k := range rows {
+					line[k*query] += v
+				}
+			case !*(*bool)(at):
+				for k := range rows {
+					line[k*query] = T(math.Inf(-1))
+				}
+			}
+		}
+		if same {
+			return
+		}
+	}
+}
+
+// weigh replaces the scores by their weights relative to the new running maximum, and
+// updates the running maximum and sum. Alpha becomes the weight of what came before.
+func (r *attention[T]) weigh(n int, c *keyBlock[T], s *attentionScratch[T]) {
+	if !c.few {
+		r.weighColumns(0, n, c, s.scores[:n*c.n], s)
+		return
+	}
+	for i := range n {
+		r.weighColumns(i, 1, c, s.scores[i*c.n:(i+1)*c.n], s)
+	}
+}
+
+// weighColumns is weigh of w queries from query number at on, whose scores are the
+// columns of x.
+func (r *attention[T]) weighColumns(at, w int, c *keyBlock[T], x []T, s *attentionScratch[T]) {
+	largest, recent, alpha, line := s.largest[at:at+w], s.recent[:w], s.alpha[at:at+w], s.line[:w]
+	foldHalves(r.max, s.half, x, w)
+	for i, v := range s.half[:w] {
+		if !c.first {
+			v = max(v, largest[i])
+			line[i] = largest[i]
+		}
+		largest[i] = v
+		if v == T(math.Inf(-1)) {
+			v = 0 // e^(-Inf - 0) is 0
+		}
+		recent[i] = v
+	}
+	if !c.first {
+		r.sub.vv(at0(alpha), at0(line), at0(recent), w)
+		r.exp(at0(alpha), at0(alpha), w)
+	}
+	if w == 1 {
+		for i := 0; i < len(x); i += blockLen {
+			r.sub.vs(at0(x[i:]), at0(x[i:]), at0(recent), min(blockLen, len(x)-i))
+		}
+	} else {
+		rows := min(attentionTile, len(x)/w)
+		for i := range rows {
+			copy(s.tile[i*w:], recent)
+		}
+		for i := 0; i < len(x); i += rows * w {
+			r.sub.vv(at0(x[i:]), at0(x[i:]), at0(s.tile), min(rows*w, len(x)-i))
+		}
+	}
+	r.exp(at0(x), at0(x), len(x))
+	foldHalves(r.add, s.half, x, w)
+	for i, v := range s.half[:w] {
+		if c.first {
+			s.total[at+i] = float64(v)
+		} else {
+			s.total[at+i] = s.total[at+i]*float64(alpha[i]) + float64(v)
+		}
+	}
+}
+
+// foldHalves combines the rows of x, of w elements each, by halves. The result is the
+// first row of half, which holds half of x and a row.
+func foldHalves[T floating](k *binary, half, x []T, w int) {
+	rows := len(x) / w
+	h := rows / 2
+	if h > 0 {
+		k.vv(at0(half), at0(x), at0(x[(rows-h)*w:]), h*w)
+	}
+	copy(half[h*w:], x[h*w:(rows-h)*w])
+	for rows -= h; rows > 1; rows -= h {
+		h = rows / 2
+		k.vv(at0(half), at0(half), at0(half[(rows-h)*w:]), h*w)
+	}
+}
+
+// gather adds the weighted values of a block of keys to the block's results.
+func (r *attention[T]) gather(n int, c *keyBlock[T], s *attentionScratch[T]) {
+	dim := r.ValueDim
+	part := s.part[:n*dim]
+	if c.first {
+		part = s.out[:n*dim]
+	}
+	if !c.few {
+		r.v.small(n, dim, c.n, Operand{Data: at0(s.scores), RS: 1, CS: n}, Operand{Data: ptr(c.values), RS: c.valueRow, CS: 1}, &part[0], dim)
+	} else {
+		for i := range n {
+			r.v.rowTimes(part[i*dim:(i+1)*dim], s.scores[i*c.n:(i+1)*c.n], c.values, c.valueRow)
+		}
+	}
+	if c.first {
+		return
+	}
+	for i, a := range s.alpha[:n] {
+		if a == 1 {
+			continue
+		}
+		for j := 0; j < dim; j += blockLen {
+			p := at0(s.out[i*dim+j:])
+			r.mul.vs(p, p, unsafe.Pointer(&s.alpha[i]), min(blockLen, dim-j))
+		}
+	}
+	r.add.vv(at0(s.out), at0(s.out), at0(part), n*dim)
+}
+
+// rowTimes sets y to the product of the row x and a matrix whose rows are ld apart.
+func (v *variant[T]) rowTimes(y, x []T, a *T, ld int) {
+	clear(y)
+	done, n := 0, len(y)
+	if w := v.columnsWidth; w > 0 {
+		for ; done+w <= n; done += w {
+			v.columns(&y[done], &x[0], offset(a, done), ld, len(x))
+		}
+	}
+	if done == n {
+		return
+	}
+	whole := len(x) &^ 3
+	for p := 0; p < whole; p += 4 {
+		v.axpy4(&y[done], &x[p], offset(a, p*ld+done), ld, n-done)
+	}
+	for p := whole; p < len(x); p++ {
+		row := unsafe.Slice(offset(a, p*ld), n)
+		for i := done; i < n; i++ {
+			y[i] += T(x[p] * row[i])
+		}
+	}
+}
+
+// finish divides by the sums and writes the results. Rows that are not finite, and those
+// that no key has a weight in, are computed anew: see exactly.
+func (r *attention[T]) finish(b *attentionBlock, s *attentionScratch[T]) {
+	n, dim := b.n(), r.ValueDim
+	for i := range n {
+		row := s.out[i*dim : (i+1)*dim]
+		scaleRow(row, 1/s.total[i])
+	}
+	for i := range n {
+		if s.largest[i] == T(math.Inf(-1)) {
+			row := s.out[i*dim : (i+1)*dim]
+			r.exactly(b, i, row)
+		}
+	}
+	foldHalves(r.add, s.part, s.out[:n*dim], dim)
+	if !finite(s.part[:dim]) {
+		for i := range n {
+			if row := s.out[i*dim : (i+1)*dim]; !finite(row) {
+				r.exactly(b, i, row)
+			}
+		}
+	}
+	r.write(b, s)
+}
+
+// finite reports whether all elements are finite.
+func finite[T floating](x []T) bool {
+	var zero T
+	for _, v := range x {
+		zero += v - v
+	}
+	return zero == 0
+}
+
+// scaleRow multiplies by a factor in float64.
+func scaleRow[T floating](row []T, scale float64) {
+	whole := 0
+	if x, ok := any(row).([]float32); ok && vectorAVX {
+		whole = len(x) &^ (pickVector - 1)
+		scale32(at0(x), scale, whole)
+	}
+	for j, v := range row[whole:] {
+		row[whole+j] = T(float64(v) * scale)
+	}
+}
+
+// write rounds the block's results to Out.
+func (r *attention[T]) write(b *attentionBlock, s *attentionScratch[T]) {
+	dim := r.ValueDim
+	for h := range b.heads {
+		n, dim, out := b.rows, dim, s.out[h*b.rows*dim:]
+		if r.Out.Row == dim && r.Out.Step == 1 {
+			n, dim = 1, n*dim
+		}
+		for i := range n {
+			r.store(r.Out.at(r.size, b.batch, b.head+h, b.first+b.row+i), r.Out.Step*r.size, at0(out[i*dim:]), dim)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package cpu
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/gpk-go/gpk/dtype"
+)
+
+// exactly computes query number i of a block by the formula, in float64 and one step
+// after the other. The blocks cannot tell what 0 times an infinite value, or a score or
+// a sum beyond float32, has made of a row; here a key with the score -Inf is left out.
+func (r *attention[T]) exactly(b *attentionBlock, i int, out []T) {
+	clear(out)
+	head, row := b.head+i/b.rows, b.row+i%b.rows
+	end := b.keys
+	if r.Causal {
+		end = min(max(row+1+b.keys-b.queries, 0), end)
+	}
+	n := max(r.Dim, r.ValueDim)
+	w := getBuffer[T](r.Dim + n)
+	defer w.put()
+	query, line := w.data[:r.Dim], w.data[r.Dim:]
+	r.load(at0(query), r.Q.at(r.size, b.batch, head, b.first+row), r.Q.Step*r.size, r.Dim)
+	scores, sums := make([]float64, end), make([]float64, r.ValueDim)
+	largest := math.Inf(-1)
+	for j := range scores {
+		scores[j] = math.Inf(-1)
+		add, seen := r.masked(b, head, row, j)
+		if !seen {
+			continue
+		}
+		r.load(at0(line), r.K.at(r.size, b.batch, b.kv, b.first+j), r.K.Step*r.size, r.Dim)
+		sum := 0.0
+		for d, v := range query {
+			sum += float64(float64(v) * float64(line[d]))
+		}
+		scores[j] = float64(sum*r.Scale) + add
+		largest = max(largest, scores[j])
+	}
+	if math.IsInf(largest, -1) {
+		return
+	}
+	total := 0.0
+	for j, s := range scores {
+		if math.IsInf(s, -1) {
+			continue
+		}
+		p := math.Exp(s - largest)
+		total += p
+		r.load(at0(line), r.V.at(r.size, b.batch, b.kv, b.first+j), r.V.Step*r.size, r.ValueDim)
+		for d := range sums {
+			sums[d] += float64(p * float64(line[d]))
+		}
+	}
+	for d, v := range sums {
+		out[d] = T(v / total)
+	}
+}
+
+// masked returns what the mask adds to the score of a query and a key, and whether the
+// query sees the key.
+func (r *attention[T]) masked(b *attentionBlock, head, row, key int) (add float64, seen bool) {
+	if !r.MaskType.Valid() {
+		return 0, true
+	}
+	size := r.MaskType.Size()
+	p := unsafe.Add(r.Mask.at(size, b.batch, head, row), key*r.Mask.Step*size)
+	if r.MaskType == dtype.Bool {
+		return 0, *(*bool)(p)
+	}
+	return float64(*(*T)(p)), true
+}
