@@ -1,0 +1,118 @@
+package nn
+
+import (
+	"fmt"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/array"
+	"github.com/gpk-go/gpk/matmul"
+)
+
+// MultiHeadAttention is attention with its four products (Vaswani et al., 2017). Query,
+// Key and Value are computed as one product where all or none have a bias.
+type MultiHeadAttention struct {
+	Query, Key, Value, Output *Linear
+	Names                     [4]string // of them, as Parts lists them
+	heads, kvHeads, dim       int
+
+	weights, biases derived
+}
+
+// NewMultiHeadAttention returns a layer of so many heads of dim features each, whose
+// parameters are not set. Where there are fewer kvHeads than heads, consecutive heads share
+// one: heads must be a multiple of kvHeads.
+func NewMultiHeadAttention(width, heads, kvHeads, dim int, bias bool) *MultiHeadAttention {
+	return &MultiHeadAttention{
+		Query: NewLinear(width, heads*dim, bias), Key: NewLinear(width, kvHeads*dim, bias),
+		Value: NewLinear(width, kvHeads*dim, bias), Output: NewLinear(heads*dim, width, bias),
+		Names: [4]string{"query", "key", "value", "output"}, heads: heads, kvHeads: kvHeads, dim: dim,
+	}
+}
+
+// Parts implements Module.
+func (m *MultiHeadAttention) Parts() []Part {
+	return []Part{
+		{Name: m.Names[0], Module: m.Query},
+		{Name: m.Names[1], Module: m.Key},
+		{Name: m.Names[2], Module: m.Value},
+		{Name: m.Names[3], Module: m.Output},
+	}
+}
+
+// Forward returns an array of x's shape. x is [batch, seq, width], or [total, width] with
+// opts.Offsets, which says where each sequence begins.
+func (m *MultiHeadAttention) Forward(x *gpk.Array, opts gpk.AttentionOptions) *gpk.Array {
+	return m.Output.Forward(m.Heads(x, opts))
+}
+
+// Heads is Forward without the last product: the heads side by side, [..., heads * dim].
+func (m *MultiHeadAttention) Heads(x *gpk.Array, opts gpk.AttentionOptions) *gpk.Array {
+	rank := 3
+	if opts.Offsets != nil {
+		rank = 2
+	}
+	if err := x.Err(); err != nil {
+		return array.Failed(err)
+	}
+	if x.NDim() != rank {
+		return array.Failed(fmt.Errorf("%w: attention of %v, which has not %d axes", gpk.ErrShape, x.Shape(), rank))
+	}
+	if opts.Precision == matmul.Default {
+		opts.Precision = m.Query.Precision
+	}
+	q, k, v := m.project(x)
+	y := gpk.Attention(m.split(q, m.heads), m.split(k, m.kvHeads), m.split(v, m.kvHeads), opts)
+	order := []int{1, 0, 2}
+	if rank == 3 {
+		order = []int{0, 2, 1, 3}
+	}
+	shape := x.Shape()
+	shape[rank-1] = m.heads * m.dim
+	return y.Transpose(order...).Reshape(shape...)
+}
+
+// project computes queries, keys and values.
+func (m *MultiHeadAttention) project(x *gpk.Array) (q, k, v *gpk.Array) {
+	list := []*Linear{m.Query, m.Key, m.Value}
+	biased := 0
+	for _, l := range list {
+		if l.Bias != nil {
+			biased++
+		}
+	}
+	if biased%len(list) != 0 {
+		return m.Query.Forward(x), m.Key.Forward(x), m.Value.Forward(x)
+	}
+	w := m.weights.packed(m.Query.Precision, m.Query.Weight, m.Key.Weight, m.Value.Weight)
+	var bias *gpk.Array
+	if biased > 0 {
+		bias = m.biases.joined(m.Query.Bias, m.Key.Bias, m.Value.Bias)
+	}
+	all := linear(x, w, bias, Identity, m.Query.Precision)
+	h, n := m.heads*m.dim, m.kvHeads*m.dim
+	return all.Slice(-1, 0, h), all.Slice(-1, h, h+n), all.Slice(-1, h+n, h+2*n)
+}
+
+// split returns [..., seq, heads * dim] as [..., heads, seq, dim].
+func (m *MultiHeadAttention) split(x *gpk.Array, heads int) *gpk.Array {
+	shape := append(x.Shape(), m.dim)
+	if len(shape) < 2 {
+		return x // an error
+	}
+	shape[len(shape)-2] = heads
+	if len(shape) == 3 {
+		return x.Reshape(shape...).Transpose(1, 0, 2)
+	}
+	return x.Reshape(shape...).Transpose(0, 2, 1, 3)
+}
+
+func (m *MultiHeadAttention) setPrecision(p matmul.Precision) {
+	for _, l := range []*Linear{m.Query, m.Key, m.Value, m.Output} {
+		l.setPrecision(p)
+	}
+}
+
+func (m *MultiHeadAttention) free() {
+	m.weights.free()
+	m.biases.free()
+}

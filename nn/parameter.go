@@ -1,0 +1,42 @@
+package nn
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/array"
+)
+
+// Parameter is an array of a fixed shape that a layer is given: a weight, say.
+type Parameter struct {
+	shape []int
+	array *gpk.Array
+}
+
+// NewParameter returns a parameter of a shape, without an array yet.
+func NewParameter(shape ...int) *Parameter { return &Parameter{shape: slices.Clone(shape)} }
+
+// Shape returns the lengths of the axes.
+func (p *Parameter) Shape() []int { return slices.Clone(p.shape) }
+
+// Array returns the parameter's array. It carries ErrUnsupported where Set was not called.
+func (p *Parameter) Array() *gpk.Array {
+	if p.array == nil {
+		return array.Failed(fmt.Errorf("%w: a parameter of shape %v that was not set", gpk.ErrUnsupported, p.shape))
+	}
+	return p.array
+}
+
+// Set gives the parameter an array of its shape; any other is ErrShape. The array before
+// is not freed.
+func (p *Parameter) Set(a *gpk.Array) error {
+	if err := a.Err(); err != nil {
+		return err
+	}
+	if !slices.Equal(a.Shape(), p.shape) {
+		return fmt.Errorf("%w: an array of shape %v for a parameter of shape %v", gpk.ErrShape, a.Shape(), p.shape)
+	}
+	p.array = a
+	return nil
+}
