@@ -1,0 +1,207 @@
+package bert
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/nn"
+)
+
+// config is what the files of a folder say of a model.
+type config struct {
+	hidden, layers, heads, intermediate int
+	vocabulary, positions, types        int
+	eps                                 float64
+	activation                          nn.Activation
+	maxTokens                           int // of a text, with its special tokens
+	pooling                             pooling
+	normalize                           bool
+}
+
+// maxWidth bounds the sizes that a configuration can ask for, so that their products do
+// not overflow.
+const maxWidth = 1 << 24
+
+// maxLayers bounds how many layers are made before the weights are looked at.
+const maxLayers = 4096
+
+// readConfig reads the configuration of the model in a folder.
+func readConfig(dir string) (c config, err error) {
+	if err := c.readModel(filepath.Join(dir, "config.json")); err != nil {
+		return c, err
+	}
+	if err := c.readLength(filepath.Join(dir, "sentence_bert_config.json")); err != nil {
+		return c, err
+	}
+	if err := c.readPooling(filepath.Join(dir, "1_Pooling", "config.json")); err != nil {
+		return c, err
+	}
+	return c, c.readModules(filepath.Join(dir, "modules.json"))
+}
+
+// readJSON reads a file into v. It reports false where there is none.
+func readJSON(path string, v any) (found bool, err error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if err := json.Unmarshal(text, v); err != nil {
+		return false, fmt.Errorf("%s: %w", path, err)
+	}
+	return true, nil
+}
+
+func (c *config) readModel(path string) error {
+	var f struct {
+		ModelType    string   `json:"model_type"`
+		HiddenAct    string   `json:"hidden_act"`
+		Position     string   `json:"position_embedding_type"`
+		Hidden       int      `json:"hidden_size"`
+		Layers       int      `json:"num_hidden_layers"`
+		Heads        int      `json:"num_attention_heads"`
+		Intermediate int      `json:"intermediate_size"`
+		Vocabulary   int      `json:"vocab_size"`
+		Positions    int      `json:"max_position_embeddings"`
+		Types        int      `json:"type_vocab_size"`
+		Eps          *float64 `json:"layer_norm_eps"`
+	}
+	found, err := readJSON(path, &f)
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		return fmt.Errorf("%s: %w", path, fs.ErrNotExist)
+	case f.ModelType != "bert":
+		return fmt.Errorf("%w: %s: model_type is %q, not bert", gpk.ErrUnsupported, path, f.ModelType)
+	case f.Position != "" && f.Position != "absolute":
+		return fmt.Errorf("%w: %s: position_embedding_type is %q, not absolute", gpk.ErrUnsupported, path, f.Position)
+	}
+	for _, s := range []struct {
+		name string
+		n    int
+	}{
+		{"hidden_size", f.Hidden},
+		{"num_hidden_layers", f.Layers},
+		{"num_attention_heads", f.Heads},
+		{"intermediate_size", f.Intermediate},
+		{"vocab_size", f.Vocabulary},
+		{"max_position_embeddings", f.Positions},
+		{"type_vocab_size", f.Types},
+	} {
+		if s.n < 1 || s.n > maxWidth {
+			return fmt.Errorf("%w: %s: %s is %d", gpk.ErrShape, path, s.name, s.n)
+		}
+	}
+	if f.Layers < 1 || f.Layers > maxLayers {
+		return fmt.Errorf("%w: %s: num_hidden_layers is %d", gpk.ErrShape, path, f.Layers)
+	}
+	if f.Hidden%f.Heads != 0 {
+		return fmt.Errorf("%w: %s: hidden_size %d is no multiple of num_attention_heads %d", gpk.ErrShape, path, f.Hidden, f.Heads)
+	}
+	if c.activation, err = nn.ParseActivation(f.HiddenAct); err != nil {
+		return fmt.Errorf("%s: hidden_act: %w", path, err)
+	}
+	c.eps = 1e-12
+	if f.Eps != nil {
+		c.eps = *f.Eps
+	}
+	if !(c.eps > 0 && c.eps < 1) {
+		return fmt.Errorf("%w: %s: layer_norm_eps is %v", gpk.ErrUnsupported, path, c.eps)
+	}
+	c.hidden, c.layers, c.heads, c.intermediate = f.Hidden, f.Layers, f.Heads, f.Intermediate
+	c.vocabulary, c.positions, c.types = f.Vocabulary, f.Positions, f.Types
+	return nil
+}
+
+// readLength reads how long a text may be; without the file, as long as there are
+// positions.
+func (c *config) readLength(path string) error {
+	var f struct {
+		Max *int `json:"max_seq_length"`
+	}
+	if _, err := readJSON(path, &f); err != nil {
+		return err
+	}
+	c.maxTokens = c.positions
+	if f.Max == nil {
+		return nil
+	}
+	c.maxTokens = *f.Max
+	if c.maxTokens < 2 || c.maxTokens > c.positions {
+		return fmt.Errorf("%w: %s: max_seq_length is %d, and max_position_embeddings of config.json is %d", gpk.ErrShape, path, c.maxTokens, c.positions)
+	}
+	return nil
+}
+
+// pooling says how the vectors of a text's tokens become one.
+type pooling uint8
+
+const (
+	meanPooling pooling = iota // the mean of all tokens
+	clsPooling                 // that of the first token
+)
+
+// readPooling reads which pooling the model was trained with; without the file, the mean.
+func (c *config) readPooling(path string) error {
+	f := map[string]any{}
+	found, err := readJSON(path, &f)
+	if err != nil || !found {
+		return err
+	}
+	modes := map[string]pooling{"pooling_mode_mean_tokens": meanPooling, "pooling_mode_cls_token": clsPooling}
+	chosen := ""
+	for key, v := range f {
+		on, ok := v.(bool)
+		if _, known := modes[key]; !known {
+			if len(key) > len("pooling_mode_") && key[:len("pooling_mode_")] == "pooling_mode_" && (on || !ok) {
+				return fmt.Errorf("%w: %s: %s is %v", gpk.ErrUnsupported, path, key, v)
+			}
+			continue
+		}
+		switch {
+		case !ok:
+			return fmt.Errorf("%w: %s: %s is %v, not true or false", gpk.ErrUnsupported, path, key, v)
+		case on && chosen != "":
+			return fmt.Errorf("%w: %s: %s and %s are both true", gpk.ErrUnsupported, path, chosen, key)
+		case on:
+			chosen, c.pooling = key, modes[key]
+		}
+	}
+	if chosen == "" {
+		return fmt.Errorf("%w: %s: no pooling_mode is true", gpk.ErrUnsupported, path)
+	}
+	if width, ok := f["word_embedding_dimension"].(float64); ok && int(width) != c.hidden {
+		return fmt.Errorf("%w: %s: word_embedding_dimension is %v, and hidden_size of config.json is %d", gpk.ErrShape, path, width, c.hidden)
+	}
+	return nil
+}
+
+// readModules reads whether embeddings are normalized; without the file, they are.
+func (c *config) readModules(path string) error {
+	var list []struct {
+		Type string `json:"type"`
+	}
+	found, err := readJSON(path, &list)
+	if err != nil {
+		return err
+	}
+	c.normalize = !found
+	for _, m := range list {
+		switch filepath.Ext(m.Type) {
+		case ".Transformer", ".Pooling":
+		case ".Normalize":
+			c.normalize = true
+		default:
+			return fmt.Errorf("%w: %s: a module of type %q", gpk.ErrUnsupported, path, m.Type)
+		}
+	}
+	return nil
+}

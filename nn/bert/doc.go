@@ -1,0 +1,14 @@
+// Package bert computes embeddings of texts with models of BERT's kind (Devlin et al.,
+// 2018), from the folder in which they are published for sentence-transformers.
+//
+//	e, err := bert.Load("all-MiniLM-L6-v2", bert.WithDType(gpk.BFloat16))
+//	defer e.Close()
+//	vectors, err := e.Embed(ctx, []string{"A man is eating food."})
+//
+// Texts are sorted by length and packed without padding, so that a text costs what it is
+// long. The order of texts, and which are embedded together, change no result beyond the
+// rounding of its type.
+//
+// What belongs here: the configuration, the weights' names and the forward pass of BERT.
+// Layers are in package nn, and tokenizers in nn/tokenizer.
+package bert

@@ -1,0 +1,84 @@
+package bert
+
+import (
+	"fmt"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/nn"
+)
+
+// model is BERT without its head. Names are those of published weights.
+type model struct {
+	words, positions, types *nn.Embedding
+	norm                    *nn.LayerNorm
+	layers                  []*layer
+}
+
+func newModel(c *config) *model {
+	m := &model{
+		words: nn.NewEmbedding(c.vocabulary, c.hidden), positions: nn.NewEmbedding(c.positions, c.hidden), types: nn.NewEmbedding(c.types, c.hidden),
+		norm: nn.NewLayerNorm(c.hidden, c.eps),
+	}
+	for range c.layers {
+		m.layers = append(m.layers, newLayer(c))
+	}
+	return m
+}
+
+// Parts implements nn.Module.
+func (m *model) Parts() []nn.Part {
+	parts := []nn.Part{
+		{Name: "embeddings.word_embeddings", Module: m.words},
+		{Name: "embeddings.position_embeddings", Module: m.positions},
+		{Name: "embeddings.token_type_embeddings", Module: m.types},
+		{Name: "embeddings.LayerNorm", Module: m.norm},
+	}
+	for i, l := range m.layers {
+		parts = append(parts, nn.Part{Name: fmt.Sprintf("encoder.layer.%d", i), Module: l})
+	}
+	return parts
+}
+
+// forward returns the vectors, [total, hidden], of the tokens of packed texts; places are
+// their places in the texts, and offsets says where each text begins.
+func (m *model) forward(ids, places, offsets *gpk.Array) *gpk.Array {
+	first := m.types.Weight.Array().Slice(0, 0, 1)
+	x := m.norm.Forward(m.words.Forward(ids).Add(m.positions.Forward(places)).Add(first))
+	for _, l := range m.layers {
+		x = l.forward(x, offsets)
+	}
+	return x
+}
+
+// layer is attention and a perceptron, each with a sum and a norm behind it.
+type layer struct {
+	attention           *nn.MultiHeadAttention
+	mlp                 *nn.MLP
+	attended, perceived *nn.LayerNorm
+}
+
+func newLayer(c *config) *layer {
+	l := &layer{
+		attention: nn.NewMultiHeadAttention(c.hidden, c.heads, c.heads, c.hidden/c.heads, true),
+		mlp:       nn.NewMLP(c.hidden, c.intermediate, c.activation, true),
+		attended:  nn.NewLayerNorm(c.hidden, c.eps), perceived: nn.NewLayerNorm(c.hidden, c.eps),
+	}
+	l.attention.Names = [4]string{"self.query", "self.key", "self.value", "output.dense"}
+	l.mlp.Names = [2]string{"intermediate.dense", "output.dense"}
+	return l
+}
+
+// Parts implements nn.Module.
+func (l *layer) Parts() []nn.Part {
+	return []nn.Part{
+		{Name: "attention", Module: l.attention},
+		{Name: "attention.output.LayerNorm", Module: l.attended},
+		{Module: l.mlp},
+		{Name: "output.LayerNorm", Module: l.perceived},
+	}
+}
+
+func (l *layer) forward(x, offsets *gpk.Array) *gpk.Array {
+	x = l.attended.Forward(l.attention.Forward(x, gpk.AttentionOptions{Offsets: offsets}).Add(x))
+	return l.perceived.Forward(l.mlp.Forward(x).Add(x))
+}
