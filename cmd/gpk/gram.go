@@ -5,13 +5,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
@@ -359,8 +357,8 @@ func (f *gramFlags) compute(ctx context.Context, std streams, c *quantum.Circuit
 	defer os.Remove(file.Name()) // gone after the rename
 	defer file.Close()
 	o.Output = file
-	bar := newBar(std.err)
-	o.Progress = bar.update
+	bar := newBar(std.err, "entries")
+	o.Progress = func(p quantum.Progress) { bar.update(p.Done, p.Total, p.Elapsed) }
 	r, err := quantum.Gram(ctx, c, x, y, o)
 	bar.end()
 	if err != nil {
@@ -427,53 +425,3 @@ func kernelType(p quantum.Precision) gpk.DType {
 }
 
 func scaled(x *gpk.Array, s float64) *gpk.Array { return x.Cast(gpk.Float64).Mul(s) }
-
-// bar shows progress: redrawn on a terminal, a line for every tenth elsewhere.
-type bar struct {
-	w        io.Writer
-	terminal bool
-	last     time.Time
-	tenth    int64
-	drawn    bool
-}
-
-func newBar(w io.Writer) *bar {
-	b := &bar{w: w}
-	if f, ok := w.(*os.File); ok {
-		info, err := f.Stat()
-		b.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0 && f.Name() != os.DevNull
-	}
-	return b
-}
-
-func (b *bar) update(p quantum.Progress) {
-	if p.Total == 0 {
-		return
-	}
-	tenth := 10 * p.Done / p.Total
-	if !b.terminal {
-		if tenth > b.tenth {
-			b.tenth = tenth
-			fmt.Fprintf(b.w, "%d %% of %d entries, %s\n", 10*tenth, p.Total, p.Elapsed.Round(10*time.Millisecond))
-		}
-		return
-	}
-	if time.Since(b.last) < 100*time.Millisecond && p.Done < p.Total {
-		return
-	}
-	b.last, b.drawn = time.Now(), true
-	const width = 30
-	full := int(width * p.Done / p.Total)
-	left := ""
-	if p.Done > 0 {
-		rest := time.Duration(float64(p.Elapsed) * float64(p.Total-p.Done) / float64(p.Done))
-		left = ", about " + rest.Round(time.Second).String() + " left"
-	}
-	fmt.Fprintf(b.w, "\r\x1b[K[%s%s] %d %%, %s%s", strings.Repeat("#", full), strings.Repeat(".", width-full), 100*p.Done/p.Total, p.Elapsed.Round(time.Second), left)
-}
-
-func (b *bar) end() {
-	if b.drawn {
-		fmt.Fprint(b.w, "\r\x1b[K")
-	}
-}

@@ -337,11 +337,11 @@ func TestGramErrors(t *testing.T) {
 
 func TestBar(t *testing.T) {
 	var out bytes.Buffer
-	b := newBar(&out)
+	b := newBar(&out, "entries")
 	b.terminal = true
 	for i := range int64(11) {
 		b.last = time.Time{}
-		b.update(quantum.Progress{Done: i * 10, Total: 100, Elapsed: time.Duration(i) * time.Second})
+		b.update(i*10, 100, time.Duration(i)*time.Second)
 	}
 	b.end()
 	for _, want := range []string{"[...", "50 %, 5s, about 5s left", "[##############################] 100 %", "\r\x1b[K"} {
@@ -350,7 +350,7 @@ func TestBar(t *testing.T) {
 		}
 	}
 	out.Reset()
-	newBar(&out).update(quantum.Progress{})
+	newBar(&out, "entries").update(0, 0, 0)
 	if out.Len() > 0 {
 		t.Errorf("nothing to do, and %q", &out)
 	}

@@ -1,10 +1,11 @@
 // Command gpk is gpk's command line: it says what a machine has, what is
-// missing, builds the kernels, and computes kernel matrices.
+// missing, builds the kernels, computes kernel matrices, and embeds texts.
 //
 //	gpk info              devices, kernel library, kernels
 //	gpk doctor            every condition for a GPU, one by one, with what mends it
 //	gpk setup             builds the kernel library on this machine
 //	gpk gram -x FILE      the quantum kernel matrix of samples in a .npy file
+//	gpk embed -model DIR  embeddings of texts
 //	gpk bundle DIR        a folder of test, benchmark and library for a machine with only a driver
 //	gpk help [COMMAND]
 //
@@ -52,6 +53,7 @@ func commands() []command {
 		{"doctor", "", "every condition for a GPU, one by one, with what mends it", doctor},
 		{"setup", "[flags]", "builds the kernel library on this machine", setupCommand},
 		{"gram", "-x FILE [flags]", "the quantum kernel matrix of samples in a .npy file", gram},
+		{"embed", "-model DIR [flags] [TEXT ...]", "embeddings of texts, by a model of BERT's kind", embed},
 		{"bundle", "[-tar] DIR", "a folder of test, benchmark and library for a machine with only a driver", bundle},
 	}
 }

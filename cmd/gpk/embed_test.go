@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/internal/golden"
+	"github.com/gpk-go/gpk/interop/npy"
+)
+
+func TestEmbedUsage(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		args   []string
+		status int
+		says   string
+	}{
+		{[]string{"embed"}, 2, "-model names no folder"},
+		{[]string{"embed", "-model", dir}, 2, "no texts"},
+		{[]string{"embed", "-model", dir, "-dtype", "fp7", "a"}, 2, "-dtype"},
+		{[]string{"embed", "-model", dir, "-device", "tpu", "a"}, 1, "-device"},
+		{[]string{"embed", "-model", dir, "-in", filepath.Join(dir, "none.txt")}, 1, "none.txt"},
+		{[]string{"embed", "-model", dir, "a"}, 1, "config.json"},
+	} {
+		var out, errs bytes.Buffer
+		if status := run(context.Background(), c.args, streams{&out, &errs}); status != c.status || !strings.Contains(errs.String(), c.says) {
+			t.Errorf("%v: status %d, %s; want %d and %q", c.args, status, &errs, c.status, c.says)
+		}
+	}
+}
+
+// TestEmbed embeds golden texts from the command line and from a file.
+func TestEmbed(t *testing.T) {
+	model := os.Getenv("GPK_MINILM")
+	if model == "" {
+		t.Skip("NOT run: GPK_MINILM names no folder of all-MiniLM-L6-v2")
+	}
+	cases, err := golden.MiniLM()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "lines.txt"), filepath.Join(dir, "e.npy")
+	if err := os.WriteFile(in, []byte(cases[0].Text+"\n"+cases[1].Text+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var text, errs bytes.Buffer
+	args := []string{"embed", "-model", model, "-dtype", "fp32", "-in", in}
+	if status := run(context.Background(), append(args, "-out", out, cases[2].Text), streams{&text, &errs}); status != 0 {
+		t.Fatalf("status %d\n%s", status, &errs)
+	}
+	a, err := npy.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := gpk.ToSlice[float32](a)
+	if err != nil || len(rows) != 3*384 {
+		t.Fatalf("%v %v (%v)", a.Shape(), a.DType(), err)
+	}
+	for i := range 3 {
+		if cosine, _ := golden.Compare(rows[i*384:(i+1)*384], cases[i].Embedding); !(cosine > 0.9999) {
+			t.Errorf("row %d: cosine %v", i, cosine)
+		}
+	}
+	if status := run(context.Background(), args, streams{&text, &errs}); status != 0 {
+		t.Fatalf("status %d\n%s", status, &errs)
+	}
+	lines := strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
+	if len(lines) != 2 {
+		t.Fatalf("%d lines", len(lines))
+	}
+	for i, line := range lines {
+		for j, word := range strings.Fields(line) {
+			if v, err := strconv.ParseFloat(word, 32); err != nil || float32(v) != rows[i*384+j] {
+				t.Fatalf("line %d, number %d is %s (%v), want %v", i, j, word, err, rows[i*384+j])
+			}
+		}
+	}
+}
