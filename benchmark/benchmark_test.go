@@ -70,7 +70,7 @@ func TestQuick(t *testing.T) {
 func TestSuitesRun(t *testing.T) {
 	sizes := map[string]string{
 		"gemm": "33", "unaligned": "17x19x23", "skinny": "1x40x30", "complex": "24", "accuracy": "40",
-		"linear": "9x16x20", "bmm": "128", "attention": "17", "transfer": "4099", "host": "", "cpu": "31", "ops": "36", "programs": "40", "gram": "20", "gram-sweep": "",
+		"linear": "9x16x20", "bmm": "128", "attention": "17", "transfer": "4099", "host": "", "cpu": "31", "ops": "36", "programs": "40", "gram": "20", "gram-sweep": "", "embed": "",
 	}
 	for _, s := range suiteTable {
 		size, ok := sizes[s.name]
@@ -78,8 +78,16 @@ func TestSuitesRun(t *testing.T) {
 			t.Errorf("suite %s is not tested", s.name)
 		}
 		args := []string{"-suite", s.name, "-sizes", size, "-count", "2"}
-		if s.name == "bmm" {
+		switch s.name {
+		case "bmm":
 			args = append(args, "-dtypes", "tf32")
+		case "embed":
+			model := os.Getenv("GPK_MINILM")
+			if model == "" {
+				t.Log("suite embed was NOT run: GPK_MINILM names no folder of all-MiniLM-L6-v2")
+				continue
+			}
+			args = append(args, "-model", model)
 		}
 		status, out, errs := program(realLibrary{}, args...)
 		_, rs, err := parseGo(strings.NewReader(out))

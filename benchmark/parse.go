@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -41,6 +42,7 @@ type options struct {
 	plot       string
 	results    string
 	seed       uint64
+	model      string // a folder
 }
 
 // errUsage marks an error of the command line; main exits with 2.
@@ -68,6 +70,7 @@ func parseArgs(args []string, stderr io.Writer) (options, error) {
 	f.StringVar(&o.plot, "plot", "", "`file` to draw the products' rates in, under the device's limits: .svg or .png")
 	f.StringVar(&o.results, "results", "", "`file` that -save wrote, to -plot instead of measuring")
 	f.Uint64Var(&o.seed, "seed", 1, "`seed` of the random inputs")
+	f.StringVar(&o.model, "model", "", "`folder` of all-MiniLM-L6-v2, for -suite embed")
 	f.Usage = func() {
 		fmt.Fprintln(stderr, "usage: go run ./benchmark [flags]\n\nMeasures gpk and checks what it measures. Suites:")
 		for _, s := range suiteTable {
@@ -129,7 +132,10 @@ func (o *options) complete() error {
 			return err
 		}
 	}
+	needsModel := slices.ContainsFunc(o.suites, func(s suite) bool { return s.name == "embed" })
 	switch {
+	case needsModel && o.model == "":
+		return errors.New("-suite embed: -model names no folder; it is that of all-MiniLM-L6-v2")
 	case o.results != "" && o.plot == "":
 		return errors.New("-results: there is nothing to do with them but -plot")
 	case o.count < 1:

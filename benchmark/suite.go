@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -36,12 +35,10 @@ func init() {
 		{name: "transfer", peer: "torch_bench.py", about: "copies between host and device", cases: transferCases},
 		{name: "host", peer: "torch_bench.py", about: "host time of small operations", cases: hostCases},
 		{name: "cpu", peer: "numpy_bench.py", about: "products and operations on the CPU, beside NumPy's", device: "cpu", cases: cpuCases},
+		{name: "embed", peer: "st_bench.py", about: "embeddings of texts, by the model in -model", cases: embedCases},
 		{name: "programs", peer: "programs.py", about: "whole programs, beside their twins in NumPy", cases: programCases},
 	}
 }
-
-// planned are suites that the peers have and gpk has not yet.
-var planned = []string{"embed"}
 
 func suiteNames() []string {
 	names := make([]string, len(suiteTable))
@@ -57,11 +54,7 @@ func suiteNamed(name string) (suite, error) {
 			return s, nil
 		}
 	}
-	there := "there are " + strings.Join(suiteNames(), ", ")
-	if slices.Contains(planned, name) {
-		return suite{}, fmt.Errorf("-suite: %s is not built yet; %s", name, there)
-	}
-	return suite{}, fmt.Errorf("-suite: no %q; %s", name, there)
+	return suite{}, fmt.Errorf("-suite: no %q; there are %s", name, strings.Join(suiteNames(), ", "))
 }
 
 // precisionsOr returns what -dtypes named, else the given ones.
