@@ -101,6 +101,8 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Random", testRandom},
 		{"Graphs", testGraphs},
 		{"UserKernels", testUserKernels},
+		{"Layers", testLayers},
+		{"Encoder", testEncoder},
 		{"Quantum", testQuantum},
 		{"Model", testModel}, // it leaves hundreds of kernels to be compiled
 		{"Sanitize", testSanitize},

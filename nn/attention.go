@@ -13,7 +13,7 @@ import (
 type MultiHeadAttention struct {
 	Query, Key, Value, Output *Linear
 	Names                     [4]string // of them, as Parts lists them
-	heads, kvHeads, dim       int
+	Heads, KVHeads, Dim       int
 
 	weights, biases derived
 }
@@ -25,7 +25,7 @@ func NewMultiHeadAttention(width, heads, kvHeads, dim int, bias bool) *MultiHead
 	return &MultiHeadAttention{
 		Query: NewLinear(width, heads*dim, bias), Key: NewLinear(width, kvHeads*dim, bias),
 		Value: NewLinear(width, kvHeads*dim, bias), Output: NewLinear(heads*dim, width, bias),
-		Names: [4]string{"query", "key", "value", "output"}, heads: heads, kvHeads: kvHeads, dim: dim,
+		Names: [4]string{"query", "key", "value", "output"}, Heads: heads, KVHeads: kvHeads, Dim: dim,
 	}
 }
 
@@ -42,11 +42,6 @@ func (m *MultiHeadAttention) Parts() []Part {
 // Forward returns an array of x's shape. x is [batch, seq, width], or [total, width] with
 // opts.Offsets, which says where each sequence begins.
 func (m *MultiHeadAttention) Forward(x *gpk.Array, opts gpk.AttentionOptions) *gpk.Array {
-	return m.Output.Forward(m.Heads(x, opts))
-}
-
-// Heads is Forward without the last product: the heads side by side, [..., heads * dim].
-func (m *MultiHeadAttention) Heads(x *gpk.Array, opts gpk.AttentionOptions) *gpk.Array {
 	rank := 3
 	if opts.Offsets != nil {
 		rank = 2
@@ -61,14 +56,14 @@ func (m *MultiHeadAttention) Heads(x *gpk.Array, opts gpk.AttentionOptions) *gpk
 		opts.Precision = m.Query.Precision
 	}
 	q, k, v := m.project(x)
-	y := gpk.Attention(m.split(q, m.heads), m.split(k, m.kvHeads), m.split(v, m.kvHeads), opts)
+	y := gpk.Attention(m.split(q, m.Heads), m.split(k, m.KVHeads), m.split(v, m.KVHeads), opts)
 	order := []int{1, 0, 2}
 	if rank == 3 {
 		order = []int{0, 2, 1, 3}
 	}
 	shape := x.Shape()
-	shape[rank-1] = m.heads * m.dim
-	return y.Transpose(order...).Reshape(shape...)
+	shape[rank-1] = m.Heads * m.Dim
+	return m.Output.Forward(y.Transpose(order...).Reshape(shape...))
 }
 
 // project computes queries, keys and values.
@@ -89,13 +84,13 @@ func (m *MultiHeadAttention) project(x *gpk.Array) (q, k, v *gpk.Array) {
 		bias = m.biases.joined(m.Query.Bias, m.Key.Bias, m.Value.Bias)
 	}
 	all := linear(x, w, bias, Identity, m.Query.Precision)
-	h, n := m.heads*m.dim, m.kvHeads*m.dim
+	h, n := m.Heads*m.Dim, m.KVHeads*m.Dim
 	return all.Slice(-1, 0, h), all.Slice(-1, h, h+n), all.Slice(-1, h+n, h+2*n)
 }
 
 // split returns [..., seq, heads * dim] as [..., heads, seq, dim].
 func (m *MultiHeadAttention) split(x *gpk.Array, heads int) *gpk.Array {
-	shape := append(x.Shape(), m.dim)
+	shape := append(x.Shape(), m.Dim)
 	if len(shape) < 2 {
 		return x // an error
 	}
