@@ -26,7 +26,7 @@ func (c *call) fail(err error, args ...*Array) *OpError {
 	e := &OpError{Op: c.name, Site: c.site.String(), Err: err}
 	for _, a := range args {
 		if a != nil && a.err == nil {
-			e.of(a.lay.Shape, a.dt)
+			e = e.of(a.lay.Shape, a.dt)
 		}
 	}
 	return e
