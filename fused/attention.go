@@ -118,7 +118,7 @@ func (a *Attention) Run(s *device.Stream) error {
 		return dev.LaunchWork(s, reads, []*device.Buffer{a.Dst.Buffer}, &own)
 	}
 	if !a.ragged() {
-		return a.compose(s, nil)
+		return a.composeInto(s, nil)
 	}
 	if s.Capturing() {
 		return fmt.Errorf("%w: a ragged Attention in a captured sequence: its offsets are not known before it runs", expr.ErrUnsupported)
@@ -130,7 +130,7 @@ func (a *Attention) Run(s *device.Stream) error {
 	if err := checkOffsets(offsets, a.Problem().Queries); err != nil {
 		return err
 	}
-	return a.compose(s, offsets)
+	return a.composeInto(s, offsets)
 }
 
 // Start implements device.Work, on the CPU.

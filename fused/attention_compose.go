@@ -15,6 +15,28 @@ import (
 // are computed in parts that keep it, or one by one.
 const composedScores = 128 << 20
 
+// composeInto is compose that writes nothing to a buffer in use where memory runs out
+// halfway.
+func (a *Attention) composeInto(s *device.Stream, offsets []int32) error {
+	if a.Dst.Layout.Size() == 0 {
+		return nil
+	}
+	if a.Dst.Buffer.Fresh() {
+		return a.compose(s, offsets)
+	}
+	aside := *a
+	buf, err := s.Device().Alloc(a.Dst.NBytes(), s)
+	if err != nil {
+		return err
+	}
+	defer buf.Free()
+	aside.Dst = device.View{Buffer: buf, DType: a.Dst.DType, Layout: layout.Dense(a.Dst.Layout.Shape)}
+	if err := aside.compose(s, offsets); err != nil {
+		return err
+	}
+	return ops.Cast(s, a.Dst, aside.Dst)
+}
+
 // compose computes the attention by plain operations. Every sequence is computed alone
 // and from dense copies, so that its products are the same problems, and give the same
 // bits, whatever the rest of the batch is and however it lies in memory.

@@ -100,7 +100,7 @@ func TestAttentionPaths(t *testing.T) {
 		}
 		b := a
 		b.Dst = hostOf(t, dtype.Float32, nan, a.Dst.Layout.Shape...)
-		if err := b.compose(s, offsets); err != nil {
+		if err := b.composeInto(s, offsets); err != nil {
 			t.Fatalf("%+v: %v", c, err)
 		}
 		x, y := unsafe.Slice((*float32)(a.Dst.Ptr()), size), unsafe.Slice((*float32)(b.Dst.Ptr()), size)

@@ -206,7 +206,7 @@ func (r *attention[T]) seen(b *attentionBlock) int {
 
 // attentionSizes are the lengths of what a goroutine works in.
 type attentionSizes struct {
-	queries, turned, scores, half, rows, part, keys, values, total int
+	queries, turned, scores, half, mask, rows, part, keys, values, total int
 }
 
 // newAttentionSizes returns what the blocks of sequences of at most so many queries and
@@ -229,7 +229,10 @@ func newAttentionSizes[T floating](a *Attention, queries, keys int) attentionSiz
 	if readable[T](a.Type, a.V.Step, a.ValueDim) {
 		s.values = 0
 	}
-	s.total = 5*attentionRows + s.queries + s.turned + s.scores + s.half + s.rows + 2*s.part + s.keys + s.values
+	if a.MaskType.Valid() && a.Mask.Row != 0 {
+		s.mask = scores
+	}
+	s.total = 4*attentionRows + 1 + s.queries + s.turned + s.scores + s.half + 2*s.mask + s.rows + 2*s.part + s.keys + s.values
 	return s
 }
 
@@ -244,12 +247,16 @@ type attentionScratch[T floating] struct {
 	queries, turned []T // [query][dim], and turned over
 	scores          []T // [key][query], of few queries [query][key]
 	half            []T // half as many
-	tile            []T // rows of one element a query
-	out, part       []T // [query][value dim]
-	keys, values    []T // of the block, where they cannot be read as they lie
 
-	largest, recent, alpha, factor, line []T
-	total                                [attentionRows]float64
+	added, turnedMask []T // the mask of scores, and turned over
+
+	tile         []T // rows of one element a query
+	out, part    []T // [query][value dim]
+	keys, values []T // of the block, where they cannot be read as they lie
+
+	largest, recent, alpha, line []T
+	number                       []T // one, for what takes its address
+	total                        [attentionRows]float64
 }
 
 func (s *attentionScratch[T]) cut(w []T, n attentionSizes) {
@@ -258,8 +265,10 @@ func (s *attentionScratch[T]) cut(w []T, n attentionSizes) {
 		return part
 	}
 	s.largest, s.recent, s.alpha = take(attentionRows), take(attentionRows), take(attentionRows)
-	s.factor, s.line = take(attentionRows), take(attentionRows)
+	s.line = take(attentionRows)
+	s.added, s.turnedMask = take(n.mask), take(n.mask)
 	s.scores, s.half, s.tile = take(n.scores), take(n.half), take(n.rows)
 	s.turned, s.out, s.part = take(n.turned), take(n.part), take(n.part)
 	s.queries, s.keys, s.values = take(n.queries), take(n.keys), take(n.values)
+	s.number = take(1) // last, so that it moves nothing off a cache line
 }

@@ -3,8 +3,6 @@ package cpu
 import (
 	"math"
 	"unsafe"
-
-	"github.com/gpk-go/gpk/dtype"
 )
 
 // attentionTile is how many rows of scores one subtraction takes.
@@ -26,6 +24,7 @@ func (r *attention[T]) block(b attentionBlock, s *attentionScratch[T]) {
 	r.readQueries(&b, few, s)
 	for from := 0; from < end; from += step {
 		c := keyBlock[T]{from: from, n: min(step, end-from), first: from == 0, few: few}
+		c.hides = r.MaskType.Valid() || r.Causal && from+c.n-1 > b.row+b.keys-b.queries
 		c.keys, c.keyRow = r.read(&r.K, r.Dim, &b, &c, s.keys)
 		c.values, c.valueRow = r.read(&r.V, r.ValueDim, &b, &c, s.values)
 		r.score(n, &c, s)
@@ -44,6 +43,7 @@ type keyBlock[T floating] struct {
 	valueRow     int
 	first        bool // of the query block
 	few          bool // scores lie [query][key]
+	hides        bool // some keys from some queries
 }
 
 // strides are those of the scores: from a key to the next, and from a query to the next.
@@ -64,10 +64,7 @@ func (r *attention[T]) readQueries(b *attentionBlock, few bool, s *attentionScra
 	for h := range b.heads {
 		r.readRows(s.queries[h*b.rows*dim:], r.Q.at(r.size, b.batch, b.head+h, b.first+b.row), &r.Q, dim, b.rows)
 	}
-	for i := 0; i < n*dim; i += blockLen {
-		p := at0(s.queries[i:])
-		r.mul.vs(p, p, unsafe.Pointer(&r.scale), min(blockLen, n*dim-i))
-	}
+	s.withEach(r.mul, s.queries[:n*dim], r.scale)
 	switch {
 	case few:
 	case dim == 1: // the same, turned over
@@ -132,58 +129,6 @@ func (v *variant[T]) small(m, n, k int, a, b Operand, c *T, ldc int) {
 	gemmPlain(v, m, n, k, a, b, c, ldc, nil)
 }
 
-// mask adds the mask to the scores, and makes those of keys that are not seen -Inf.
-func (r *attention[T]) mask(b *attentionBlock, c *keyBlock[T], s *attentionScratch[T]) {
-	key, query := c.strides(b.n())
-	for h := range b.heads {
-		scores := s.scores[h*b.rows*query:]
-		if r.MaskType.Valid() {
-			r.maskHead(b, c, b.head+h, scores, key, query)
-		}
-		if !r.Causal {
-			continue
-		}
-		// Query i sees key j where j <= i + keys - queries.
-		shift := b.keys - b.queries + b.row
-		for j := max(shift+1-c.from, 0); j < c.n; j++ {
-			for i := range min(c.from+j-shift, b.rows) {
-				scores[j*key+i*query] = T(math.Inf(-1))
-			}
-		}
-	}
-}
-
-// maskHead applies the mask to the scores of a head.
-func (r *attention[T]) maskHead(b *attentionBlock, c *keyBlock[T], head int, scores []T, key, query int) {
-	size := r.MaskType.Size()
-	step := r.Mask.Step * size
-	same := r.Mask.Row == 0 // for all queries
-	for i := range b.rows {
-		p := unsafe.Add(r.Mask.at(size, b.batch, head, b.row+i), c.from*step)
-		for j := range c.n {
-			rows := 1
-			if same {
-				rows = b.rows
-			}
-			line := scores[j*key+i*query:]
-			switch at := unsafe.Add(p, j*step); {
-			case r.MaskType != dtype.Bool:
-				v := *(*T)(at)
-				for k := range rows {
-					line[k*query] += v
-				}
-			case !*(*bool)(at):
-				for k := range rows {
-					line[k*query] = T(math.Inf(-1))
-				}
-			}
-		}
-		if same {
-			return
-		}
-	}
-}
-
 // weigh replaces the scores by their weights relative to the new running maximum, and
 // updates the running maximum and sum. Alpha becomes the weight of what came before.
 func (r *attention[T]) weigh(n int, c *keyBlock[T], s *attentionScratch[T]) {
@@ -217,9 +162,7 @@ func (r *attention[T]) weighColumns(at, w int, c *keyBlock[T], x []T, s *attenti
 		r.exp(at0(alpha), at0(alpha), w)
 	}
 	if w == 1 {
-		for i := 0; i < len(x); i += blockLen {
-			r.sub.vs(at0(x[i:]), at0(x[i:]), at0(recent), min(blockLen, len(x)-i))
-		}
+		s.withEach(r.sub, x, recent[0])
 	} else {
 		rows := min(attentionTile, len(x)/w)
 		for i := range rows {
@@ -229,7 +172,7 @@ func (r *attention[T]) weighColumns(at, w int, c *keyBlock[T], x []T, s *attenti
 			r.sub.vv(at0(x[i:]), at0(x[i:]), at0(s.tile), min(rows*w, len(x)-i))
 		}
 	}
-	r.exp(at0(x), at0(x), len(x))
+	r.powers(x, c.hides, s)
 	foldHalves(r.add, s.half, x, w)
 	for i, v := range s.half[:w] {
 		if c.first {
@@ -237,6 +180,28 @@ func (r *attention[T]) weighColumns(at, w int, c *keyBlock[T], x []T, s *attenti
 		} else {
 			s.total[at+i] = s.total[at+i]*float64(alpha[i]) + float64(v)
 		}
+	}
+}
+
+// powers replaces x by e^x, of which -Inf is likely where hides is set. The exponential of
+// float32 is slow for numbers below -exp32Limit: they become that number, whose power is
+// then taken from all. Powers above 2^-102 keep their bits, and those below lose less than
+// 2^-125.
+func (r *attention[T]) powers(x []T, hides bool, s *attentionScratch[T]) {
+	if hides = hides && unsafe.Sizeof(x[0]) == 4; hides {
+		s.withEach(r.max, x, -exp32Limit)
+	}
+	r.exp(at0(x), at0(x), len(x))
+	if hides {
+		s.withEach(r.sub, x, T(expF32(-exp32Limit)))
+	}
+}
+
+// withEach combines every element with a number.
+func (s *attentionScratch[T]) withEach(k *binary, x []T, v T) {
+	s.number[0] = v
+	for i := 0; i < len(x); i += blockLen {
+		k.vs(at0(x[i:]), at0(x[i:]), at0(s.number), min(blockLen, len(x)-i))
 	}
 }
 
@@ -276,10 +241,7 @@ func (r *attention[T]) gather(n int, c *keyBlock[T], s *attentionScratch[T]) {
 		if a == 1 {
 			continue
 		}
-		for j := 0; j < dim; j += blockLen {
-			p := at0(s.out[i*dim+j:])
-			r.mul.vs(p, p, unsafe.Pointer(&s.alpha[i]), min(blockLen, dim-j))
-		}
+		s.withEach(r.mul, s.out[i*dim:(i+1)*dim], a)
 	}
 	r.add.vv(at0(s.out), at0(s.out), at0(part), n*dim)
 }

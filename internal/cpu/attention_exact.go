@@ -17,11 +17,20 @@ func (r *attention[T]) exactly(b *attentionBlock, i int, out []T) {
 	if r.Causal {
 		end = min(max(row+1+b.keys-b.queries, 0), end)
 	}
+	some := false
+	for j := 0; j < end && !some; j++ {
+		_, some = r.masked(b, head, row, j)
+	}
+	if !some {
+		return
+	}
 	n := max(r.Dim, r.ValueDim)
 	w := getBuffer[T](r.Dim + n)
 	defer w.put()
 	query, line := w.data[:r.Dim], w.data[r.Dim:]
-	r.load(at0(query), r.Q.at(r.size, b.batch, head, b.first+row), r.Q.Step*r.size, r.Dim)
+	if r.Dim > 0 { // else there is nothing to point at
+		r.load(at0(query), r.Q.at(r.size, b.batch, head, b.first+row), r.Q.Step*r.size, r.Dim)
+	}
 	scores, sums := make([]float64, end), make([]float64, r.ValueDim)
 	largest := math.Inf(-1)
 	for j := range scores {
@@ -30,7 +39,9 @@ func (r *attention[T]) exactly(b *attentionBlock, i int, out []T) {
 		if !seen {
 			continue
 		}
-		r.load(at0(line), r.K.at(r.size, b.batch, b.kv, b.first+j), r.K.Step*r.size, r.Dim)
+		if r.Dim > 0 {
+			r.load(at0(line), r.K.at(r.size, b.batch, b.kv, b.first+j), r.K.Step*r.size, r.Dim)
+		}
 		sum := 0.0
 		for d, v := range query {
 			sum += float64(float64(v) * float64(line[d]))
