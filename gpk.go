@@ -67,6 +67,11 @@ func SetPrecision(p matmul.Precision) (old matmul.Precision) { return matmul.Set
 // fills shape in row-major order; no shape means one axis.
 func FromSlice[T Elem](data []T, shape ...int) *Array { return array.FromSlice(data, shape...) }
 
+// FromSliceOn is FromSlice on device d.
+func FromSliceOn[T Elem](d *device.Device, data []T, shape ...int) *Array {
+	return array.FromSliceOn(d, data, shape...)
+}
+
 // ToSlice waits and returns the elements in row-major order. T must be the
 // array's exact element type, else ErrDType. The slice is as long as the shape says, also
 // that of a broadcast array; more than the machine's memory is ErrOutOfMemory.

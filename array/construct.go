@@ -15,7 +15,16 @@ import (
 // fills shape in row-major order; no shape means one axis. A length that does
 // not fit the shape is ErrShape.
 func FromSlice[T dtype.Elem](data []T, shape ...int) *Array {
-	return fromBytes(here(), dtype.Of[T](), bytesOf(data), len(data), shape)
+	return fromBytes(call{"FromSlice", here()}, device.Default(), dtype.Of[T](), bytesOf(data), len(data), shape)
+}
+
+// FromSliceOn is FromSlice on device d.
+func FromSliceOn[T dtype.Elem](d *device.Device, data []T, shape ...int) *Array {
+	c := call{"FromSliceOn", here()}
+	if d == nil {
+		return c.failed(fmt.Errorf("%w: no device", device.ErrDevice))
+	}
+	return fromBytes(c, d, dtype.Of[T](), bytesOf(data), len(data), shape)
 }
 
 // bytesOf is the memory of a slice of elements.
@@ -24,12 +33,11 @@ func bytesOf[T dtype.Elem](data []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(data))), len(data)*int(unsafe.Sizeof(zero)))
 }
 
-func fromBytes(where site, dt dtype.DType, data []byte, n int, shape []int) *Array {
+func fromBytes(c call, dev *device.Device, dt dtype.DType, data []byte, n int, shape []int) *Array {
 	if shape == nil {
 		shape = []int{n}
 	}
-	c := call{"FromSlice", where}
-	size, dev, err := room(dt, shape)
+	size, err := room(dev, dt, shape)
 	if err == nil && size != n {
 		err = layout.Errorf("%d elements do not fill %v, which takes %d", n, shape, size)
 	}
@@ -39,17 +47,16 @@ func fromBytes(where site, dt dtype.DType, data []byte, n int, shape []int) *Arr
 	return c.uploaded(dev.DefaultStream(), dt, data, slices.Clone(shape))
 }
 
-// room returns the number of elements of an array that is made of nothing, and the
-// default device, or why it cannot be made there.
-func room(dt dtype.DType, shape []int) (size int, dev *device.Device, err error) {
-	dev = device.Default()
+// room returns the number of elements of an array that is made of nothing on a device, or
+// why it cannot be made there.
+func room(dev *device.Device, dt dtype.DType, shape []int) (size int, err error) {
 	switch size, err = layout.Size(shape); {
 	case !dt.Valid():
 		err = fmt.Errorf("%w: %v", dtype.ErrDType, dt)
 	case err == nil:
 		err = dev.Err()
 	}
-	return size, dev, err
+	return size, err
 }
 
 // shaped stands in errors for an array that was not made.
@@ -61,9 +68,9 @@ func shaped(dt dtype.DType, shape []int) *Array {
 // fills it, whatever its strides where strided is set. It fails where err is an error.
 func source(name string, where site, dt dtype.DType, shape []int, err error, strided bool, fill func(s *device.Stream, dst device.View) error) *Array {
 	c := call{name, where}
-	var dev *device.Device
+	dev := device.Default()
 	if err == nil {
-		_, dev, err = room(dt, shape)
+		_, err = room(dev, dt, shape)
 	}
 	if err != nil {
 		return c.failed(err, shaped(dt, shape))

@@ -2,6 +2,7 @@ package array
 
 import (
 	"slices"
+	"weak"
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
@@ -208,4 +209,20 @@ func (p *part) meets(q *part, whole *layout.Layout) bool {
 // storedContents is the contents of a buffer whose elements are there.
 func storedContents(buf *device.Buffer, lay layout.Layout, dt dtype.DType, by call, how string) *contents {
 	return &contents{mem: newMemory(buf, lay, dt), origin: &origin{by, how}}
+}
+
+// Version tells what an array shows: two of an array are equal where nothing was written
+// to it between them. It keeps no memory.
+type Version struct{ of weak.Pointer[contents] }
+
+// Version returns that of what the array shows now; the zero Version where it carries an
+// error.
+func (a *Array) Version() Version {
+	if a.check() != nil {
+		return Version{}
+	}
+	s := schedulerOf(a.on())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Version{weak.Make(a.st.cur)}
 }

@@ -50,7 +50,7 @@ func TestNil(t *testing.T) {
 			"Binary": Binary, "Capture": Capture, "NewScope": NewScope, "Scoped": Scoped, "Take": Take, "Attention": Attention, "Kernel": Kernel, "LayerNorm": LayerNorm, "RMSNorm": RMSNorm, "Pack": Pack, "Where": Where,
 			"Linear": Linear, "LinearBiasGELU": LinearBiasGELU, "LinearBiasGELUTanh": LinearBiasGELUTanh,
 			"LinearBiasReLU": LinearBiasReLU, "LinearBiasSiLU": LinearBiasSiLU, "BiasAddInPlace": BiasAddInPlace, "NewRNG": NewRNG,
-			"ToSlice": ToSlice[float32], "ToSliceInto": ToSliceInto[float32], "Item": Item[float32],
+			"ToSlice": ToSlice[float32], "FromSliceOn": FromSliceOn[float32], "ToSliceInto": ToSliceInto[float32], "Item": Item[float32],
 			"FromSlice": FromSlice[float32], "FromSliceInto": FromSliceInto[float32], "Pinned": Pinned[float32],
 		},
 		Except: map[string]string{"Array.Format": "package fmt calls it, as niltest does with what the others return"},
