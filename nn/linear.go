@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/array"
 	"github.com/gpk-go/gpk/matmul"
 )
 
@@ -36,7 +37,8 @@ func ParseActivation(name string) (Activation, error) {
 }
 
 // Linear is act(x w^T + b), with w as [out, in] and b as [out]; see gpk.Linear. Its weight
-// is packed at the first use.
+// is packed at the first use, and again where it was changed: the packed form takes as much
+// memory once more.
 type Linear struct {
 	Weight, Bias *Parameter // Bias may be nil
 	Activation   Activation
@@ -90,12 +92,12 @@ func (l *Linear) setPrecision(p matmul.Precision) { l.Precision = p }
 
 func (l *Linear) free() { l.weight.free() }
 
-// derived is an array that is made of parameters, and kept until one of them or the
-// precision is another.
+// derived is an array that is made of parameters, and kept until one of them shows
+// something else or the precision is another.
 type derived struct {
 	mu        sync.Mutex
 	precision matmul.Precision
-	from      []*gpk.Array
+	from      []array.Version
 	array     *gpk.Array
 }
 
@@ -120,22 +122,21 @@ func (k *derived) keep(p matmul.Precision, list []*Parameter, f func([]*gpk.Arra
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	same := k.array != nil && k.precision == p && len(k.from) == len(list)
+	arrays, versions := make([]*gpk.Array, len(list)), make([]array.Version, len(list))
 	for i, w := range list {
-		same = same && k.from[i] == w.array
+		arrays[i] = w.Array()
+		versions[i] = arrays[i].Version()
+		same = same && k.from[i] == versions[i]
 	}
 	if same {
 		return k.array
 	}
-	from := make([]*gpk.Array, len(list))
-	for i, w := range list {
-		from[i] = w.Array()
-	}
-	a := f(from)
+	a := f(arrays)
 	if a.Err() != nil {
 		return a
 	}
 	k.array.Free()
-	k.precision, k.from, k.array = p, from, a
+	k.precision, k.from, k.array = p, versions, a
 	return a
 }
 

@@ -2,18 +2,31 @@ package nn
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/interop/safetensors"
 )
 
-// Weights are named arrays, as those of a safetensors file.
+// Weights are named arrays: those of a safetensors file, say, which FromFile makes of it.
 type Weights interface {
 	Names() []string
 	// Load returns the array of a name. The caller frees it.
 	Load(name string) (*gpk.Array, error)
 }
+
+// FromFile returns the arrays of a file as Weights. Options are those of its Load.
+func FromFile(f *safetensors.File, opts ...safetensors.Option) Weights { return fileWeights{f, opts} }
+
+type fileWeights struct {
+	*safetensors.File
+	opts []safetensors.Option
+}
+
+// Load implements Weights.
+func (w fileWeights) Load(name string) (*gpk.Array, error) { return w.File.Load(name, w.opts...) }
 
 // LoadOptions says how Load finds the parameters. The zero value looks for each under its
 // own name.
@@ -31,15 +44,23 @@ type LoadError struct {
 	Wrong      []string // parameters whose weights have another shape or type, and which
 }
 
-// Error implements error.
+// named is how many names of a kind Error lists.
+const named = 8
+
+// Error implements error. Of each kind it lists the first names, and the number of the
+// others.
 func (e *LoadError) Error() string {
 	var parts []string
 	for _, p := range []struct {
 		what  string
 		names []string
 	}{{"missing", e.Missing}, {"unexpected", e.Unexpected}, {"wrong", e.Wrong}} {
-		if len(p.names) > 0 {
-			parts = append(parts, p.what+": "+strings.Join(p.names, ", "))
+		if n := len(p.names); n > 0 {
+			text := p.what + ": " + strings.Join(p.names[:min(n, named)], ", ")
+			if n > named {
+				text += fmt.Sprintf(" and %d more", n-named)
+			}
+			parts = append(parts, text)
 		}
 	}
 	return "the weights do not fit the module: " + strings.Join(parts, "; ")
@@ -48,8 +69,10 @@ func (e *LoadError) Error() string {
 // Unwrap returns ErrShape.
 func (e *LoadError) Unwrap() error { return gpk.ErrShape }
 
-// Load fills the parameters of a module from weights. It returns a *LoadError with all
-// that is missing, unexpected or of the wrong shape, and then sets nothing.
+// Load fills the parameters of a module from weights, and frees the arrays that they had. It
+// returns a *LoadError with all that is missing, unexpected or of the wrong shape, and then
+// changes nothing. A parameter that the module lists under several names is loaded once,
+// under any of them.
 func Load(m Module, from Weights, o LoadOptions) error {
 	var wrong LoadError
 	left := map[string]bool{}
@@ -59,60 +82,70 @@ func Load(m Module, from Weights, o LoadOptions) error {
 	for _, name := range o.Ignore {
 		delete(left, name)
 	}
-	type loaded struct {
-		p *Parameter
-		a *gpk.Array
-	}
-	var list []loaded
+	loaded, missing := map[*Parameter]*gpk.Array{}, map[*Parameter]string{}
 	discard := func() {
-		for _, l := range list {
-			l.a.Free()
+		for _, a := range loaded {
+			a.Free()
 		}
 	}
+	var order []*Parameter
 	for name, p := range Parameters(m) {
 		name = o.Prefix + name
 		if !left[name] {
-			wrong.Missing = append(wrong.Missing, fmt.Sprintf("%s %v", name, p.shape))
+			if missing[p] == "" {
+				order, missing[p] = append(order, p), name
+			}
 			continue
 		}
 		delete(left, name)
-		a, err := load(from, name, o.DType)
+		if loaded[p] != nil {
+			continue
+		}
+		a, fault, err := load(from, name, p, o.DType)
 		if err != nil {
 			discard()
 			return err
 		}
-		list = append(list, loaded{p, a})
-		if !slices.Equal(a.Shape(), p.shape) || !a.DType().IsFloat() {
-			wrong.Wrong = append(wrong.Wrong, fmt.Sprintf("%s is %v %v, not %v of a floating-point type", name, a.Shape(), a.DType(), p.shape))
+		if loaded[p] = a; fault != "" {
+			wrong.Wrong = append(wrong.Wrong, fault)
 		}
 	}
-	for name := range left {
-		wrong.Unexpected = append(wrong.Unexpected, name)
+	for _, p := range order {
+		if loaded[p] == nil {
+			wrong.Missing = append(wrong.Missing, fmt.Sprintf("%s %v", missing[p], p.shape))
+		}
 	}
-	slices.Sort(wrong.Unexpected)
+	wrong.Unexpected = slices.Sorted(maps.Keys(left))
 	if len(wrong.Missing)+len(wrong.Unexpected)+len(wrong.Wrong) > 0 {
 		discard()
 		return &wrong
 	}
-	for _, l := range list {
-		l.p.array = l.a
+	forget(m)
+	for p, a := range loaded {
+		p.array.Free()
+		p.array = a
 	}
 	return nil
 }
 
-// load returns the weight of a parameter, in type dt where that is one.
-func load(from Weights, name string, dt gpk.DType) (*gpk.Array, error) {
-	a, err := from.Load(name)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+// load returns the weight of a parameter, in type dt where that is one, or what is wrong
+// with it.
+func load(from Weights, name string, p *Parameter, dt gpk.DType) (a *gpk.Array, fault string, err error) {
+	if a, err = from.Load(name); err != nil {
+		return nil, "", fmt.Errorf("%s: %w", name, err)
 	}
-	if !dt.Valid() || a.DType() == dt || !a.DType().IsFloat() {
-		return a, nil
+	switch {
+	case !slices.Equal(a.Shape(), p.shape):
+		return a, fmt.Sprintf("%s is %v, not %v", name, a.Shape(), p.shape), nil
+	case !a.DType().IsFloat():
+		return a, fmt.Sprintf("%s is %v, which is no floating-point type", name, a.DType()), nil
+	case !dt.Valid() || a.DType() == dt:
+		return a, "", nil
 	}
 	defer a.Free()
 	b := a.Cast(dt)
 	if err := gpk.Eval(b); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, "", fmt.Errorf("%s: %w", name, err)
 	}
-	return b, nil
+	return b, "", nil
 }

@@ -61,13 +61,15 @@ func join(outer, name string) string {
 	return outer + "." + name
 }
 
-// To moves the parameters of a module to a device. Where that fails nothing is moved.
+// To moves the parameters of a module to a device, and frees the arrays that they had.
+// Where that fails nothing is moved.
 func To(m Module, d *device.Device) error {
 	return replace(m, func(a *gpk.Array) *gpk.Array { return a.To(d) })
 }
 
-// Cast converts the floating-point parameters of a module to dt. Where that fails nothing
-// is converted. Anything but a floating-point type is ErrDType.
+// Cast converts the floating-point parameters of a module to dt, and frees the arrays that
+// they had. Where that fails nothing is converted. Anything but a floating-point type is
+// ErrDType.
 func Cast(m Module, dt gpk.DType) error {
 	if !dt.IsFloat() {
 		return fmt.Errorf("%w: Cast of a module to %v, which is no floating-point type", gpk.ErrDType, dt)
@@ -112,6 +114,7 @@ func replace(m Module, f func(*gpk.Array) *gpk.Array) error {
 	for _, c := range changes {
 		c.p.array = c.now
 	}
+	forget(m)
 	for old, now := range made {
 		if now != old {
 			old.Free()
@@ -120,14 +123,19 @@ func replace(m Module, f func(*gpk.Array) *gpk.Array) error {
 	return nil
 }
 
-// Free frees the arrays of all parameters, and what layers have made of them. The module
-// is of no use afterwards.
-func Free(m Module) {
+// forget frees what layers have made of their parameters.
+func forget(m Module) {
 	for _, m := range Modules(m) {
 		if m, ok := m.(interface{ free() }); ok {
 			m.free()
 		}
 	}
+}
+
+// Free frees the arrays of all parameters, and what layers have made of them. The module
+// is of no use afterwards.
+func Free(m Module) {
+	forget(m)
 	for _, p := range Parameters(m) {
 		p.array.Free()
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/gpk-go/gpk"
@@ -80,7 +81,7 @@ func TestLoad(t *testing.T) {
 	if !errors.As(err, &wrong) || !errors.Is(err, gpk.ErrShape) {
 		t.Fatalf("%v", err)
 	}
-	for _, want := range []string{"missing: model.up.bias [12]", "unexpected: model.extra", "model.norm.weight is [9] float16, not [8]", "model.down.bias is [8] int64"} {
+	for _, want := range []string{"missing: model.up.bias [12]", "unexpected: model.extra", "model.norm.weight is [9], not [8]", "model.down.bias is int64, which is no floating-point type"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v lacks %q", err, want)
 		}
@@ -124,6 +125,70 @@ func TestChangedParameter(t *testing.T) {
 	nn.Free(l)
 	if err := l.Forward(x).Err(); err == nil {
 		t.Error("a layer that was freed computes")
+	}
+}
+
+// TestWrittenParameter writes weights in place behind layers that have packed them.
+func TestWrittenParameter(t *testing.T) {
+	l := nn.NewLinear(3, 2, false)
+	if err := l.Weight.Set(gpk.Ones(gpk.Float32, 2, 3)); err != nil {
+		t.Fatal(err)
+	}
+	x := gpk.FromSlice([]float32{1, 2, 3}, 1, 3)
+	want(t, l.Forward(x), 6, 6)
+	want(t, l.Forward(x), 6, 6)
+	if err := l.Weight.Array().Slice(0, 1, 2).MulInPlace(3); err != nil {
+		t.Fatal(err)
+	}
+	want(t, l.Forward(x), 6, 18)
+	if err := gpk.FromSliceInto(l.Weight.Array(), []float32{1, 0, 0, 0, 0, 1}); err != nil {
+		t.Fatal(err)
+	}
+	want(t, l.Forward(x), 1, 3)
+}
+
+// tied is a module that lists a parameter twice.
+type tied struct{ a, b *nn.Embedding }
+
+func (m *tied) Parts() []nn.Part {
+	return []nn.Part{{Name: "a", Module: m.a}, {Name: "b", Module: m.b}}
+}
+
+// TestTied loads a parameter with two names from weights that have one or both of them.
+func TestTied(t *testing.T) {
+	for _, names := range [][]string{{"a.weight"}, {"b.weight"}, {"a.weight", "b.weight"}} {
+		e := nn.NewEmbedding(2, 1)
+		m, w := &tied{e, e}, stored{}
+		for _, name := range names {
+			w[name] = gpk.Ones(gpk.Float32, 2, 1)
+		}
+		if err := nn.Load(m, w, nn.LoadOptions{}); err != nil {
+			t.Errorf("%v: %v", names, err)
+			continue
+		}
+		want(t, m.b.Forward(gpk.Zeros(gpk.Int32, 1)), 1)
+	}
+	e := nn.NewEmbedding(2, 1)
+	if err := nn.Load(&tied{e, e}, stored{}, nn.LoadOptions{}); err == nil || !strings.Contains(err.Error(), "missing: a.weight [2 1]") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestConcurrent uses a layer from several goroutines, the first of which packs its weight.
+func TestConcurrent(t *testing.T) {
+	m := nn.NewMLP(4, 4, nn.GELU, true)
+	if err := nn.Load(m, random(m, ""), nn.LoadOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	x := gpk.Ones(gpk.Float32, 2, 4)
+	y := make([]*gpk.Array, 8)
+	var wg sync.WaitGroup
+	for i := range y {
+		wg.Go(func() { y[i] = m.Forward(x) })
+	}
+	wg.Wait()
+	for _, a := range y {
+		near(t, "a layer used by many", a, y[0], 0)
 	}
 }
 

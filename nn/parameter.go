@@ -28,8 +28,9 @@ func (p *Parameter) Array() *gpk.Array {
 	return p.array
 }
 
-// Set gives the parameter an array of its shape; any other is ErrShape. The array before
-// is not freed.
+// Set gives the parameter an array of its shape; any other is ErrShape. The parameter owns
+// the array from then on: To, Cast, Load and Free of a module free it. The array before is
+// not freed.
 func (p *Parameter) Set(a *gpk.Array) error {
 	if err := a.Err(); err != nil {
 		return err
