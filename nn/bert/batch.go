@@ -9,19 +9,17 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// batchTokens is how many tokens are computed at once, unless one text is longer.
-const batchTokens = 8192
-
 // EmbedTokens returns the embeddings of texts that are tokenized, as Float32 [len(ids),
-// Size], in the order of ids. Token ids outside the vocabulary, and a text of no tokens or
-// of more than there are positions, are ErrShape.
+// Size] on the model's device, in the order of ids. The caller frees them. A token id
+// outside the vocabulary, and a text of no tokens or of more than there are positions, are
+// a *TextError that is ErrShape.
 func (e *Encoder) EmbedTokens(ctx context.Context, ids [][]int32) (*gpk.Array, error) {
 	if err := e.check(ids); err != nil {
 		return nil, err
 	}
-	out := gpk.Zeros(gpk.Float32, len(ids), e.hidden).To(e.dev)
 	if len(ids) == 0 {
-		return out, out.Err()
+		none := gpk.FromSliceOn(e.dev, []float32{}, 0, e.hidden)
+		return none, none.Err()
 	}
 	order := make([]int, len(ids)) // the shortest first: texts of one length share a batch
 	for i := range order {
@@ -35,7 +33,7 @@ func (e *Encoder) EmbedTokens(ctx context.Context, ids [][]int32) (*gpk.Array, e
 		}
 	}
 	for first := 0; first < len(order); {
-		end := batchEnd(ids, order, first)
+		end := e.batchEnd(ids, order, first)
 		if err := ctx.Err(); err != nil {
 			free()
 			return nil, err
@@ -58,30 +56,39 @@ func (e *Encoder) EmbedTokens(ctx context.Context, ids [][]int32) (*gpk.Array, e
 		sorted = gpk.Concat(0, parts...)
 		defer sorted.Free()
 	}
-	out = gpk.Take(sorted, upload(e, place), 0)
-	return out, gpk.Eval(out)
+	at := gpk.FromSliceOn(e.dev, place)
+	defer at.Free()
+	out := gpk.Take(sorted, at, 0)
+	if err := gpk.Eval(out); err != nil {
+		out.Free()
+		return nil, err
+	}
+	return out, nil
 }
 
 // check is why texts cannot be embedded.
 func (e *Encoder) check(ids [][]int32) error {
 	for i, text := range ids {
 		if len(text) == 0 || len(text) > e.positions {
-			return fmt.Errorf("%w: text %d has %d tokens; there are %d positions, and one token at least", gpk.ErrShape, i, len(text), e.positions)
+			return &TextError{i, fmt.Errorf("%w: %d tokens; a text has one at least, and at most %d, the number of positions", gpk.ErrShape, len(text), e.positions)}
 		}
 		for _, id := range text {
 			if id < 0 || int(id) >= e.vocabulary {
-				return fmt.Errorf("%w: text %d has token %d, outside the vocabulary of %d", gpk.ErrShape, i, id, e.vocabulary)
+				return &TextError{i, fmt.Errorf("%w: token %d is outside the vocabulary of %d", gpk.ErrShape, id, e.vocabulary)}
 			}
 		}
 	}
 	return nil
 }
 
-// batchEnd returns where the batch that begins with the text at first ends.
-func batchEnd(ids [][]int32, order []int, first int) int {
+// batchEnd returns where the batch that begins with the text at first ends. Texts are
+// sorted by length. The mean of each is taken in rows of the longest one's length, which
+// are to hold at most twice as many tokens.
+func (e *Encoder) batchEnd(ids [][]int32, order []int, first int) int {
 	total := 0
 	for i, text := range order[first:] {
-		if total += len(ids[text]); total > batchTokens && i > 0 {
+		n := len(ids[text])
+		if total += n; i > 0 && (total > e.batchTokens || (i+1)*n > 2*e.batchTokens) {
 			return first + i
 		}
 	}
@@ -100,7 +107,7 @@ func (e *Encoder) batch(ids [][]int32, texts []int) (out *gpk.Array, err error) 
 		offsets = append(offsets, int32(len(tokens)))
 	}
 	err = gpk.Scoped(func(s *gpk.Scope) error {
-		own := func(v []int32) *gpk.Array { return s.Own(upload(e, v)) }
+		own := func(v []int32) *gpk.Array { return s.Own(gpk.FromSliceOn(e.dev, v)) }
 		x := e.model.forward(own(tokens), own(places), own(offsets)).Cast(gpk.Float32)
 		out = s.Keep(e.pool(s, x, offsets))
 		return out.Err()
@@ -111,14 +118,12 @@ func (e *Encoder) batch(ids [][]int32, texts []int) (out *gpk.Array, err error) 
 	return out, nil
 }
 
-func upload(e *Encoder, v []int32) *gpk.Array { return gpk.FromSlice(v).To(e.dev) }
-
 // pool returns a vector a text of those of its tokens, in float32.
 func (e *Encoder) pool(s *gpk.Scope, x *gpk.Array, offsets []int32) *gpk.Array {
 	n := len(offsets) - 1
 	var y *gpk.Array
 	if e.pooling == clsPooling {
-		y = gpk.Take(x, s.Own(upload(e, offsets[:n])), 0)
+		y = gpk.Take(x, s.Own(gpk.FromSliceOn(e.dev, offsets[:n])), 0)
 	} else {
 		y = e.means(s, x, offsets)
 	}
@@ -147,7 +152,7 @@ func (e *Encoder) means(s *gpk.Scope, x *gpk.Array, offsets []int32) *gpk.Array 
 		}
 		weights[i] = float32(length)
 	}
-	zeros := s.Own(gpk.Zeros(gpk.Float32, 1, e.hidden).To(e.dev))
-	padded := gpk.Take(gpk.Concat(0, x, zeros), s.Own(upload(e, rows)), 0).Reshape(n, longest, e.hidden)
-	return padded.Sum(1).Div(s.Own(gpk.FromSlice(weights).To(e.dev)).Unsqueeze(1))
+	zeros := s.Own(gpk.FromSliceOn(e.dev, make([]float32, e.hidden), 1, e.hidden))
+	padded := gpk.Take(gpk.Concat(0, x, zeros), s.Own(gpk.FromSliceOn(e.dev, rows)), 0).Reshape(n, longest, e.hidden)
+	return padded.Sum(1).Div(s.Own(gpk.FromSliceOn(e.dev, weights)).Unsqueeze(1))
 }

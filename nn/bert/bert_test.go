@@ -8,10 +8,14 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/nn/bert"
 )
 
@@ -45,6 +49,7 @@ func TestForward(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer e.Close()
+			e.SetLimits(20+rng.IntN(100), 5)
 			var texts [][]int32
 			for range 40 {
 				text := make([]int32, 1+rng.IntN(tinyPositions))
@@ -114,6 +119,78 @@ func TestEmbed(t *testing.T) {
 	}
 }
 
+// TestWindows embeds texts from several goroutines, in several windows and batches.
+func TestWindows(t *testing.T) {
+	rng := seeded(t)
+	m := newTiny(t, rng, "")
+	e, err := bert.Load(m.dir, bert.WithPrecision(gpk.FullPrecision))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	e.SetLimits(20, 3)
+	var texts []string
+	for range 25 {
+		texts = append(texts, strings.Repeat(string(rune('a'+rng.IntN(6)))+" ", rng.IntN(7)))
+	}
+	before := runtime.NumGoroutine()
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			rows, err := e.Embed(context.Background(), texts)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for i, text := range texts {
+				ids, _ := e.Tokenize(text)
+				for j, want := range m.embed(ids, false, true) {
+					if math.Abs(float64(rows[i][j])-want) > 2e-5 {
+						t.Errorf("text %d %q, feature %d: %v, want %v", i, text, j, rows[i][j], want)
+						return
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	texts[17] = "\xff"
+	_, err = e.Embed(context.Background(), texts)
+	if wrong, ok := errors.AsType[*bert.TextError](err); !ok || wrong.Index != 17 {
+		t.Errorf("a text that is not UTF-8: %v", err)
+	}
+	for range 100 {
+		if runtime.NumGoroutine() <= before {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+}
+
+// TestOtherDevice embeds on the CPU while another device is the default: nothing is made
+// there.
+func TestOtherDevice(t *testing.T) {
+	m := newTiny(t, seeded(t), "")
+	cpu, err := device.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := device.NewFake(device.Info{Name: "fake", Kind: device.CUDA, SM: 90, TotalMemory: 1 << 30}, device.CapabilitiesOf(90))
+	defer device.SetDefault(device.SetDefault(other))
+	e, err := bert.Load(m.dir, bert.WithDevice(cpu))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if rows, err := e.Embed(context.Background(), []string{"a", "b c"}); err != nil || len(rows) != 2 {
+		t.Errorf("%v (%v)", rows, err)
+	}
+	if n := other.Pool().Allocs; n != 0 {
+		t.Errorf("%d allocations on another device", n)
+	}
+}
+
 // TestBadFolders loads folders in which something is wrong. Errors name the file and the
 // field.
 func TestBadFolders(t *testing.T) {
@@ -140,6 +217,11 @@ func TestBadFolders(t *testing.T) {
 		{"config.json", change(`"vocab_size": 11`, `"vocab_size": 7`), gpk.ErrShape, "vocab_size"},
 		{"config.json", change(`"model_type"`, `"position_embedding_type": "relative_key", "model_type"`), gpk.ErrUnsupported, "position_embedding_type"},
 		{"sentence_bert_config.json", `{"max_seq_length": 17}`, gpk.ErrShape, "max_seq_length"},
+		{"sentence_bert_config.json", `{"do_lower_case": true}`, gpk.ErrUnsupported, "do_lower_case"},
+		{"sentence_bert_config.json", strings.Repeat(" ", 2<<20) + "{}", gpk.ErrUnsupported, "sentence_bert_config.json"},
+		{"config_sentence_transformers.json", `{"default_prompt_name": "query"}`, gpk.ErrUnsupported, "default_prompt_name"},
+		{"tokenizer.json", strings.ReplaceAll(tinyTokenizer, "[SEP]", "[END]"), gpk.ErrUnsupported, "[SEP]"},
+		{"1_Pooling/config.json", `{"pooling_mode_mean_tokens": true, "word_embedding_dimension": "12"}`, gpk.ErrShape, "word_embedding_dimension"},
 		{"1_Pooling/config.json", `{"pooling_mode_max_tokens": true}`, gpk.ErrUnsupported, "pooling_mode_max_tokens"},
 		{"1_Pooling/config.json", `{"pooling_mode_cls_token": true, "pooling_mode_mean_tokens": true}`, gpk.ErrUnsupported, "pooling_mode"},
 		{"1_Pooling/config.json", `{"pooling_mode_mean_tokens": true, "word_embedding_dimension": 13}`, gpk.ErrShape, "word_embedding_dimension"},
@@ -168,7 +250,13 @@ func TestBadFolders(t *testing.T) {
 			t.Errorf("%s %.60q: %v, want %v that says %q", c.file, c.text, err, c.is, c.says)
 		}
 	}
-	if _, err := bert.Load(m.dir, bert.WithDType(gpk.Int8)); !errors.Is(err, gpk.ErrDType) {
-		t.Errorf("WithDType(Int8): %v", err)
+	for name, opts := range map[string][]bert.Option{
+		"Int8":                {bert.WithDType(gpk.Int8)},
+		"TF32 of BFloat16":    {bert.WithDType(gpk.BFloat16), bert.WithPrecision(gpk.TF32)},
+		"no precision at all": {bert.WithPrecision(99)},
+	} {
+		if _, err := bert.Load(m.dir, opts...); !errors.Is(err, gpk.ErrDType) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -4,9 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/nn"
@@ -41,17 +45,38 @@ func readConfig(dir string) (c config, err error) {
 	if err := c.readPooling(filepath.Join(dir, "1_Pooling", "config.json")); err != nil {
 		return c, err
 	}
+	if err := refusePrompts(filepath.Join(dir, "config_sentence_transformers.json")); err != nil {
+		return c, err
+	}
 	return c, c.readModules(filepath.Join(dir, "modules.json"))
 }
 
+// maxConfig bounds a configuration file.
+const maxConfig = 1 << 20
+
 // readJSON reads a file into v. It reports false where there is none.
 func readJSON(path string, v any) (found bool, err error) {
-	text, err := os.ReadFile(path)
+	info, err := os.Stat(path) // before it is opened: to open a pipe waits for its other end
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
+	}
+	if !info.Mode().IsRegular() {
+		return false, fmt.Errorf("%w: %s is no regular file", gpk.ErrUnsupported, path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
+	if err != nil {
+		return false, err
+	}
+	if len(text) > maxConfig {
+		return false, fmt.Errorf("%w: %s is longer than %d bytes", gpk.ErrUnsupported, path, maxConfig)
 	}
 	if err := json.Unmarshal(text, v); err != nil {
 		return false, fmt.Errorf("%s: %w", path, err)
@@ -125,10 +150,14 @@ func (c *config) readModel(path string) error {
 // positions.
 func (c *config) readLength(path string) error {
 	var f struct {
-		Max *int `json:"max_seq_length"`
+		Max   *int `json:"max_seq_length"`
+		Lower bool `json:"do_lower_case"`
 	}
 	if _, err := readJSON(path, &f); err != nil {
 		return err
+	}
+	if f.Lower {
+		return fmt.Errorf("%w: %s: do_lower_case is true; tokenizer.json says what is lower-cased", gpk.ErrUnsupported, path)
 	}
 	c.maxTokens = c.positions
 	if f.Max == nil {
@@ -158,10 +187,11 @@ func (c *config) readPooling(path string) error {
 	}
 	modes := map[string]pooling{"pooling_mode_mean_tokens": meanPooling, "pooling_mode_cls_token": clsPooling}
 	chosen := ""
-	for key, v := range f {
+	for _, key := range slices.Sorted(maps.Keys(f)) {
+		v := f[key]
 		on, ok := v.(bool)
 		if _, known := modes[key]; !known {
-			if len(key) > len("pooling_mode_") && key[:len("pooling_mode_")] == "pooling_mode_" && (on || !ok) {
+			if strings.HasPrefix(key, "pooling_mode_") && (on || !ok) {
 				return fmt.Errorf("%w: %s: %s is %v", gpk.ErrUnsupported, path, key, v)
 			}
 			continue
@@ -178,8 +208,22 @@ func (c *config) readPooling(path string) error {
 	if chosen == "" {
 		return fmt.Errorf("%w: %s: no pooling_mode is true", gpk.ErrUnsupported, path)
 	}
-	if width, ok := f["word_embedding_dimension"].(float64); ok && int(width) != c.hidden {
+	if width, ok := f["word_embedding_dimension"]; ok && width != float64(c.hidden) {
 		return fmt.Errorf("%w: %s: word_embedding_dimension is %v, and hidden_size of config.json is %d", gpk.ErrShape, path, width, c.hidden)
+	}
+	return nil
+}
+
+// refusePrompts refuses a model that puts a prompt before each text.
+func refusePrompts(path string) error {
+	var f struct {
+		Prompt *string `json:"default_prompt_name"`
+	}
+	if _, err := readJSON(path, &f); err != nil {
+		return err
+	}
+	if f.Prompt != nil {
+		return fmt.Errorf("%w: %s: default_prompt_name is %q", gpk.ErrUnsupported, path, *f.Prompt)
 	}
 	return nil
 }

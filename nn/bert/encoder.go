@@ -2,8 +2,10 @@ package bert
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gpk-go/gpk"
@@ -21,6 +23,9 @@ type Encoder struct {
 	tok   *tokenizer.Tokenizer
 	dev   *device.Device
 	last  int32 // the token behind a text, [SEP]
+
+	batchTokens int // that are computed at once, unless one text is longer
+	windowTexts int // that are sorted by length together
 }
 
 // Option is an option of Load.
@@ -45,7 +50,9 @@ func WithDevice(d *device.Device) Option { return func(o *options) { o.dev = d }
 // Load reads a model from the folder in which it is published: config.json,
 // model.safetensors and tokenizer.json, and of sentence-transformers
 // sentence_bert_config.json, 1_Pooling/config.json and modules.json where they are there.
-// Errors name the file and the field.
+// Without these, texts are as long as there are positions, and embeddings are the mean of
+// their tokens, of length 1. What a file asks for and is not implemented is
+// gpk.ErrUnsupported. Errors name the file and the field.
 func Load(dir string, opts ...Option) (*Encoder, error) {
 	var o options
 	for _, f := range opts {
@@ -66,7 +73,7 @@ func Load(dir string, opts ...Option) (*Encoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Encoder{config: c, model: newModel(&c), dev: o.dev}
+	e := &Encoder{config: c, model: newModel(&c), dev: o.dev, batchTokens: 8192, windowTexts: 4096}
 	if err := e.readTokenizer(dir); err != nil {
 		return nil, err
 	}
@@ -74,7 +81,22 @@ func Load(dir string, opts ...Option) (*Encoder, error) {
 		return nil, err
 	}
 	nn.SetPrecision(e.model, o.precision)
+	if err := e.try(); err != nil {
+		e.Close()
+		return nil, err
+	}
 	return e, nil
+}
+
+// try embeds an empty text: what does not fit the device, the type or the precision is
+// found by Load.
+func (e *Encoder) try() error {
+	ids, err := e.Tokenize("")
+	if err != nil {
+		return err
+	}
+	_, err = e.rows(context.Background(), [][]int32{ids}, 0)
+	return err
 }
 
 // readTokenizer reads the tokenizer, and checks that it is one of BERT's.
@@ -83,17 +105,19 @@ func (e *Encoder) readTokenizer(dir string) (err error) {
 		return err
 	}
 	file := filepath.Join(dir, "tokenizer.json")
-	if n := e.tok.VocabSize(); n > e.vocabulary {
-		return fmt.Errorf("%w: %s has %d tokens, and vocab_size of config.json is %d", gpk.ErrShape, file, n, e.vocabulary)
+	if last := e.tok.MaxID(); int(last) >= e.vocabulary {
+		return fmt.Errorf("%w: %s has token %d, and vocab_size of config.json is %d", gpk.ErrShape, file, last, e.vocabulary)
 	}
 	ids, err := e.tok.Encode("")
 	if err != nil {
 		return err
 	}
-	if len(ids) != 2 {
-		return fmt.Errorf("%w: %s puts %d tokens around a text, not [CLS] and [SEP]", gpk.ErrUnsupported, file, len(ids))
+	first, isFirst := e.tok.ID("[CLS]")
+	last, isLast := e.tok.ID("[SEP]")
+	if !isFirst || !isLast || !slices.Equal(ids, []int32{first, last}) {
+		return fmt.Errorf("%w: %s: post_processor does not put [CLS] before a text and [SEP] behind it", gpk.ErrUnsupported, file)
 	}
-	e.last = ids[1]
+	e.last = last
 	return nil
 }
 
@@ -117,21 +141,10 @@ func (e *Encoder) readWeights(dir string, o *options) error {
 			ignore = append(ignore, name)
 		}
 	}
-	if err := nn.Load(e.model, weights{f, o.dev}, nn.LoadOptions{Prefix: prefix, Ignore: ignore, DType: o.dt}); err != nil {
+	if err := nn.Load(e.model, nn.FromFile(f, safetensors.On(o.dev)), nn.LoadOptions{Prefix: prefix, Ignore: ignore, DType: o.dt}); err != nil {
 		return fmt.Errorf("%s: %w", dir, err)
 	}
 	return nil
-}
-
-// weights are those of a file, on a device.
-type weights struct {
-	*safetensors.File
-	dev *device.Device
-}
-
-// Load implements nn.Weights.
-func (w weights) Load(name string) (*gpk.Array, error) {
-	return w.File.Load(name, safetensors.On(w.dev))
 }
 
 // Close frees the weights. The encoder is of no use afterwards.
@@ -157,9 +170,21 @@ func (e *Encoder) Tokenize(text string) ([]int32, error) {
 	return ids, nil
 }
 
+// TextError says which of the texts that were given could not be embedded.
+type TextError struct {
+	Index int // counted from 0
+	Err   error
+}
+
+// Error implements error.
+func (e *TextError) Error() string { return fmt.Sprintf("text %d: %v", e.Index, e.Err) }
+
+// Unwrap returns the cause.
+func (e *TextError) Unwrap() error { return e.Err }
+
 // Embed returns the embedding of each text, Size numbers, of length 1 where the model
 // normalizes them. It tokenizes on all processors, a window of texts while the one before
-// is computed.
+// is computed. What is wrong with a text is a *TextError.
 func (e *Encoder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -168,7 +193,7 @@ func (e *Encoder) Embed(ctx context.Context, texts []string) ([][]float32, error
 		if w.err != nil {
 			return nil, w.err
 		}
-		rows, err := e.rows(ctx, w.ids)
+		rows, err := e.rows(ctx, w.ids, len(out))
 		if err != nil {
 			return nil, err
 		}
@@ -177,10 +202,14 @@ func (e *Encoder) Embed(ctx context.Context, texts []string) ([][]float32, error
 	return out, ctx.Err()
 }
 
-// rows returns the embeddings of texts that are tokenized, on the host.
-func (e *Encoder) rows(ctx context.Context, ids [][]int32) ([][]float32, error) {
+// rows returns the embeddings of texts that are tokenized, on the host. first is the
+// number of texts before them.
+func (e *Encoder) rows(ctx context.Context, ids [][]int32, first int) ([][]float32, error) {
 	a, err := e.EmbedTokens(ctx, ids)
 	if err != nil {
+		if wrong, ok := errors.AsType[*TextError](err); ok {
+			return nil, &TextError{first + wrong.Index, wrong.Err}
+		}
 		return nil, err
 	}
 	defer a.Free()

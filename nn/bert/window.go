@@ -2,15 +2,11 @@ package bert
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"runtime"
 	"sync"
 	"sync/atomic"
 )
-
-// windowTexts is how many texts are sorted by length together.
-const windowTexts = 4096
 
 // window is some texts as tokens.
 type window struct {
@@ -28,8 +24,8 @@ func (e *Encoder) windows(ctx context.Context, texts []string) iter.Seq[window] 
 		defer cancel()
 		wg.Go(func() {
 			defer close(done)
-			for first := 0; first < len(texts); first += windowTexts {
-				w := e.tokenizeAll(ctx, texts, first, min(first+windowTexts, len(texts)))
+			for first := 0; first < len(texts); first += e.windowTexts {
+				w := e.tokenizeAll(ctx, texts, first, min(first+e.windowTexts, len(texts)))
 				select {
 				case done <- w:
 				case <-ctx.Done():
@@ -64,7 +60,7 @@ func (e *Encoder) tokenizeAll(ctx context.Context, texts []string, first, end in
 	}
 	for i, err := range errs {
 		if err != nil {
-			w.err = fmt.Errorf("text %d: %w", first+i, err)
+			w.err = &TextError{first + i, err}
 			break
 		}
 	}
