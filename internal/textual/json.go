@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strconv"
 
@@ -57,12 +59,17 @@ func JSON(dt dtype.DType, shape []int, raw []byte) ([]byte, error) {
 	return json.Marshal(document{dt.String(), append([]int{}, shape...), append(b, ']')})
 }
 
-// FromJSON reads what JSON wrote. It allocates a small multiple of the text.
+// FromJSON reads what JSON wrote. What it returns is at most eight times as long as the
+// text.
 func FromJSON(text []byte) (dt dtype.DType, shape []int, raw []byte, err error) {
 	var d document
 	in := json.NewDecoder(bytes.NewReader(text))
 	in.DisallowUnknownFields()
-	if err := in.Decode(&d); err != nil {
+	err = in.Decode(&d)
+	if err == nil && in.Decode(&struct{}{}) != io.EOF {
+		err = errors.New("text behind it")
+	}
+	if err != nil {
 		return dt, nil, nil, fmt.Errorf("%w: an array in JSON: %w", dtype.ErrDType, err)
 	}
 	if dt, err = dtype.Parse(d.DType); err != nil {
@@ -93,12 +100,14 @@ func elements(dt dtype.DType, data []byte) ([]byte, int, error) {
 	case dtype.Float16:
 		return parse(data, func(v cell) (float16.Float16, error) {
 			x, err := v.float(32)
-			return float16.Fromfloat32(float32(x)), err
+			half := float16.Fromfloat32(float32(x))
+			return half, v.overflow(err, half.IsInf(0))
 		})
 	case dtype.BFloat16:
 		return parse(data, func(v cell) (bfloat16.BFloat16, error) {
 			x, err := v.float(32)
-			return bfloat16.FromFloat32(float32(x)), err
+			half := bfloat16.FromFloat32(float32(x))
+			return half, v.overflow(err, half.IsInf(0))
 		})
 	case dtype.Int8:
 		return parse(data, func(v cell) (int8, error) { x, err := strconv.ParseInt(string(v), 10, 8); return int8(x), err })
@@ -109,7 +118,7 @@ func elements(dt dtype.DType, data []byte) ([]byte, int, error) {
 	case dtype.Int64:
 		return parse(data, func(v cell) (int64, error) { return strconv.ParseInt(string(v), 10, 64) })
 	case dtype.Bool:
-		return parse(data, func(v cell) (x bool, err error) { return x, json.Unmarshal([]byte(v), &x) })
+		return parse(data, cell.bool)
 	case dtype.Complex64:
 		return parse(data, func(v cell) (complex64, error) { x, err := v.complex(32); return complex64(x), err })
 	default:
@@ -118,16 +127,25 @@ func elements(dt dtype.DType, data []byte) ([]byte, int, error) {
 }
 
 func parse[T dtype.Elem](data []byte, f func(cell) (T, error)) ([]byte, int, error) {
-	var cells []cell
-	if err := json.Unmarshal(data, &cells); err != nil {
-		return nil, 0, err
+	in := json.NewDecoder(bytes.NewReader(data))
+	if begin, err := in.Token(); err != nil || begin != json.Delim('[') {
+		return nil, 0, errors.Join(errors.New("it is no list"), err)
 	}
-	out := make([]T, len(cells))
-	for i, c := range cells {
-		var err error
-		if out[i], err = f(c); err != nil {
-			return nil, 0, fmt.Errorf("element %d, %.40s: %w", i, c, err)
+	var out []T
+	for in.More() {
+		var c cell
+		err := in.Decode(&c)
+		var v T
+		if err == nil {
+			v, err = f(c)
 		}
+		if err != nil {
+			return nil, 0, fmt.Errorf("element %d, %.40s: %w", len(out), c, err)
+		}
+		out = append(out, v)
+	}
+	if _, err := in.Token(); err != nil {
+		return nil, 0, err
 	}
 	raw, err := binary.Append(nil, binary.NativeEndian, out)
 	return raw, len(out), err
@@ -152,6 +170,24 @@ func (c cell) float(bits int) (float64, error) {
 		return math.Inf(-1), nil
 	}
 	return strconv.ParseFloat(string(c), bits)
+}
+
+// overflow is err, or that a number became infinite.
+func (c cell) overflow(err error, infinite bool) error {
+	if err == nil && infinite && c[0] != '"' {
+		return strconv.ErrRange
+	}
+	return err
+}
+
+func (c cell) bool() (bool, error) {
+	switch c {
+	case "true":
+		return true, nil
+	case "false":
+		return false, nil
+	}
+	return false, errors.New("it is neither true nor false")
 }
 
 func (c cell) complex(bits int) (complex128, error) {
