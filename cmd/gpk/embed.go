@@ -42,9 +42,18 @@ func embed(ctx context.Context, args []string, std streams) error {
 	if err != nil {
 		return err
 	}
+	lines := len(texts)
 	texts = append(texts, fs.Args()...)
 	if len(texts) == 0 {
 		return usageError{errors.New("no texts: give some, or a file with -in")}
+	}
+	if f.out != "" { // what cannot be written is known before the work
+		file, err := beside("out", f.out)
+		if err != nil {
+			return err
+		}
+		file.Close()
+		os.Remove(file.Name())
 	}
 	e, err := bert.Load(f.model, opts...)
 	if err != nil {
@@ -52,13 +61,23 @@ func embed(ctx context.Context, args []string, std streams) error {
 	}
 	defer e.Close()
 	rows, err := embedAll(ctx, e, texts, newBar(std.err, "texts"))
+	if wrong, ok := errors.AsType[*bert.TextError](err); ok {
+		if wrong.Index < lines {
+			return fmt.Errorf("%s, line %d: %w", f.in, wrong.Index+1, withoutSite(wrong.Err))
+		}
+		return fmt.Errorf("text %d of the command line: %w", wrong.Index-lines+1, withoutSite(wrong.Err))
+	}
 	if err != nil {
 		return withoutSite(err)
 	}
-	if f.out != "" {
-		return npy.WriteFile(f.out, gpk.FromSlice(rows, len(texts), e.Size()))
+	if f.out == "" {
+		return printRows(std, rows, e.Size())
 	}
-	return printRows(std, rows, e.Size())
+	cpu, err := device.Open(device.CPU.String())
+	if err != nil {
+		return err
+	}
+	return npy.WriteFile(f.out, gpk.FromSliceOn(cpu, rows, len(texts), e.Size()))
 }
 
 func (f *embedFlags) options() (opts []bert.Option, err error) {
@@ -67,8 +86,8 @@ func (f *embedFlags) options() (opts []bert.Option, err error) {
 	}
 	if f.dtype != "" {
 		dt, err := dtype.Parse(f.dtype)
-		if err != nil {
-			return nil, usageError{fmt.Errorf("-dtype: %w", err)}
+		if err != nil || !dt.IsFloat() || dt == gpk.Float64 {
+			return nil, usageError{fmt.Errorf("-dtype %q is not one of fp32, fp16, bf16", f.dtype)}
 		}
 		opts = append(opts, bert.WithDType(dt))
 	}
@@ -108,12 +127,15 @@ func readLines(name string) (lines []string, err error) {
 
 // embedAll embeds texts part by part, and shows how far it is.
 func embedAll(ctx context.Context, e *bert.Encoder, texts []string, b *bar) ([]float32, error) {
-	const part = 16384
+	const part = 1024
 	out := make([]float32, 0, len(texts)*e.Size())
 	begun := time.Now()
 	defer b.end()
 	for first := 0; first < len(texts); first += part {
 		rows, err := e.Embed(ctx, texts[first:min(first+part, len(texts))])
+		if wrong, ok := errors.AsType[*bert.TextError](err); ok {
+			return nil, &bert.TextError{Index: first + wrong.Index, Err: wrong.Err}
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -24,6 +24,8 @@ func TestEmbedUsage(t *testing.T) {
 		{[]string{"embed"}, 2, "-model names no folder"},
 		{[]string{"embed", "-model", dir}, 2, "no texts"},
 		{[]string{"embed", "-model", dir, "-dtype", "fp7", "a"}, 2, "-dtype"},
+		{[]string{"embed", "-model", dir, "-dtype", "fp64", "a"}, 2, "fp32, fp16, bf16"},
+		{[]string{"embed", "-model", dir, "-out", filepath.Join(dir, "none", "e.npy"), "a"}, 1, "-out"},
 		{[]string{"embed", "-model", dir, "-device", "tpu", "a"}, 1, "-device"},
 		{[]string{"embed", "-model", dir, "-in", filepath.Join(dir, "none.txt")}, 1, "none.txt"},
 		{[]string{"embed", "-model", dir, "a"}, 1, "config.json"},
@@ -67,6 +69,9 @@ func TestEmbed(t *testing.T) {
 		if cosine, _ := golden.Compare(rows[i*384:(i+1)*384], cases[i].Embedding); !(cosine > 0.9999) {
 			t.Errorf("row %d: cosine %v", i, cosine)
 		}
+	}
+	if status := run(context.Background(), append(args, "a", "\xff"), streams{&text, &errs}); status != 1 || !strings.Contains(errs.String(), "text 2 of the command line") {
+		t.Errorf("a text that is not UTF-8: status %d\n%s", status, &errs)
 	}
 	if status := run(context.Background(), args, streams{&text, &errs}); status != 0 {
 		t.Fatalf("status %d\n%s", status, &errs)
