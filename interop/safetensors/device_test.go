@@ -73,6 +73,27 @@ func TestGPU(t *testing.T) {
 	}
 }
 
+// TestOwnMemory: a loaded array has memory of its own: shown and freed, it leaves
+// nothing behind in the pool.
+func TestOwnMemory(t *testing.T) {
+	path, _ := largeFile(t)
+	f, dev := opened(t, path), device.Default()
+	before := dev.Pool().Exposed
+	for _, name := range []string{"none", "small", "pieces"} {
+		a, err := f.Load(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.Buffer(); err != nil {
+			t.Fatal(err)
+		}
+		a.Free()
+	}
+	if now := dev.Pool().Exposed; now != before {
+		t.Errorf("%d bytes are exposed for good, %d were", now, before)
+	}
+}
+
 // TestNoDevice: a device that does not work is an error of every load.
 func TestNoDevice(t *testing.T) {
 	f := opened(t, "testdata/model")

@@ -207,7 +207,7 @@ func (f *File) load(ts []tensor, dev *device.Device) (as []*gpk.Array, err error
 		return nil, err
 	}
 	for _, j := range jobs {
-		a := array.FromBuffer(j.buf, formats[j.format].dt, j.shape...)
+		a := array.FromOwnBuffer(j.buf, formats[j.format].dt, j.shape...)
 		if err := a.Err(); err != nil {
 			return nil, j.in.wrap(j.name, err)
 		}
