@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -101,6 +102,18 @@ func (n node) item(i int, raw []byte) node {
 	return node{n.path + "[" + strconv.Itoa(i) + "]", raw}
 }
 
+// maxKey bounds what a key takes in a path, which every member within repeats.
+const maxKey = 80
+
+// below returns the path of a member of n.
+func (n node) below(key string) string {
+	if len(key) > maxKey {
+		const more = "…"
+		key = strings.ToValidUTF8(key[:maxKey-len(more)], "") + more
+	}
+	return n.path + "." + key
+}
+
 func skipSpace(b []byte, i int) int {
 	for b[i] == ' ' || b[i] == '\t' || b[i] == '\r' || b[i] == '\n' {
 		i++
@@ -174,7 +187,7 @@ func (n node) object() (*object, error) {
 			return damaged(n.path, "the key %.80q stands twice", key)
 		}
 		o.keys = append(o.keys, key)
-		o.member[key] = node{n.path + "." + key, v}
+		o.member[key] = node{n.below(key), v}
 		return nil
 	})
 	return o, err
@@ -186,7 +199,7 @@ func (o *object) get(key string) node {
 	if n, ok := o.member[key]; ok {
 		return n
 	}
-	return node{path: o.path + "." + key}
+	return node{path: o.below(key)}
 }
 
 // done fails for a member that nobody asked for.
