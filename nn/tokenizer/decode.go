@@ -28,6 +28,9 @@ func (t *Tokenizer) Decode(ids []int32) (string, error) { return t.decode(ids, t
 func (t *Tokenizer) DecodeSpecial(ids []int32) (string, error) { return t.decode(ids, false) }
 
 func (t *Tokenizer) decode(ids []int32, skip bool) (string, error) {
+	if err := t.usable(); err != nil {
+		return "", err
+	}
 	var b []byte
 	first := true
 	for i, id := range ids {

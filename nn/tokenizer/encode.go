@@ -40,6 +40,9 @@ func (t *Tokenizer) Encode(text string) ([]int32, error) {
 // AppendEncode appends what Encode returns to dst. On an error it returns dst
 // as it was.
 func (t *Tokenizer) AppendEncode(dst []int32, text string) ([]int32, error) {
+	if err := t.usable(); err != nil {
+		return dst, err
+	}
 	out, ok := t.template.before(dst)
 	if !ok { // a template without a text: the text is checked all the same
 		_, err := t.AppendEncodeBare(nil, text)
@@ -64,6 +67,9 @@ const maxText = 1 << 29
 // of the post-processor. Special tokens that stand in the text are found all
 // the same. Errors are those of Encode.
 func (t *Tokenizer) AppendEncodeBare(dst []int32, text string) ([]int32, error) {
+	if err := t.usable(); err != nil {
+		return dst, err
+	}
 	if len(text) > maxText {
 		return dst, fmt.Errorf("tokenizer: %w: a text of %d bytes; up to %d are", expr.ErrUnsupported, len(text), maxText)
 	}
