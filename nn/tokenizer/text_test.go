@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/gpk-go/gpk"
 )
 
 // TestNotUTF8: the library never sees such a text, so there is nothing to be equal to.
@@ -121,6 +123,28 @@ func TestLongWords(t *testing.T) {
 		long = long[:p.mergeLong(long, &mergeScratch{})]
 		if !slices.Equal(short, long) {
 			t.Fatalf("seed %d: %v becomes %v by search, %v by heap", seed, ids, short, long)
+		}
+	}
+	// A long token that is nearly there, again at every letter.
+	hostile := func(n int) []byte {
+		file := strings.Replace(shortWordPiece, shortAdded, "[]", 1)
+		file = strings.Replace(file, `"max_input_chars_per_word":9`, `"max_input_chars_per_word":2147483647`, 1)
+		return []byte(strings.Replace(file, `"ab":3`, `"ab":3,"##`+strings.Repeat("b", n-3)+`c":9`, 1))
+	}
+	k, err := Parse(hostile(maxToken))
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	if ids, err := k.Encode("a" + strings.Repeat("b", 1<<18)); err != nil || len(ids) < 1<<18 {
+		t.Fatalf("%d ids, %v", len(ids), err)
+	}
+	if d := time.Since(start); d > 30*time.Second {
+		t.Errorf("a hostile vocabulary took %v", d)
+	}
+	for _, n := range []int{maxToken + 1, 1 << 18} {
+		if _, err := Parse(hostile(n)); !errors.Is(err, gpk.ErrUnsupported) || !strings.Contains(err.Error(), "model.vocab") || len(err.Error()) > 1000 {
+			t.Errorf("a token of %d bytes: %.1000v", n, err)
 		}
 	}
 	for _, unit := range []string{"ab", "the", "é", " ", "\n", "1", "!", "\u0301", "<left>", "\uac01"} {
@@ -268,7 +292,7 @@ func FuzzFile(f *testing.F) {
 			return
 		}
 		ids, err := k.Encode(text)
-		if err != nil && utf8.ValidString(text) && !errors.Is(err, errCrossed) {
+		if err != nil && utf8.ValidString(text) && !errors.Is(err, gpk.ErrUnsupported) {
 			t.Fatal(err)
 		}
 		for _, list := range [][]int32{ids, {id}} {
