@@ -1,7 +1,6 @@
 package tokenizer
 
 import (
-	"errors"
 	"fmt"
 	"unicode/utf8"
 
@@ -32,7 +31,10 @@ func (w *scratch) trim() {
 
 // Encode returns the ids of a text, with the special tokens that the file's
 // post-processor sets around it. Nothing is cut or padded. A text that is not UTF-8
-// is ErrText, one of more than half a gigabyte gpk.ErrUnsupported.
+// is ErrText, one of more than half a gigabyte gpk.ErrUnsupported. So is a text in which
+// two added tokens claim the same spaces, for which the library fails as well: one that
+// has the option rstrip stands before them, and one that is made of spaces and has the
+// option lstrip among them.
 func (t *Tokenizer) Encode(text string) ([]int32, error) {
 	return t.AppendEncode(nil, text)
 }
@@ -107,7 +109,12 @@ func (t *Tokenizer) model(dst []int32, s string, w *scratch) ([]int32, error) {
 	return t.words.appendIDs(dst, s, w), nil
 }
 
-var errCrossed = errors.New("tokenizer: an added token that takes the spaces before it lies in the spaces that the one before took")
+// sameSpaces is the error of an added token at a byte of s that would take spaces
+// before it, but lies itself in the spaces that the token before it has taken.
+func sameSpaces(k *addedToken, s string, at int) error {
+	return fmt.Errorf("tokenizer: %w: the added token %.80q at byte %d of %.80q takes the spaces before it (lstrip), and lies in the spaces that the token before it has taken (rstrip)",
+		expr.ErrUnsupported, k.name, at, s)
+}
 
 // split appends the ids of added tokens in s, and what between makes of the
 // text between them.
@@ -120,6 +127,7 @@ func (t *Tokenizer) split(dst []int32, s string, m *matcher, w *scratch, between
 		if index < 0 {
 			break
 		}
+		found := start
 		at = stop
 		k := &t.added.list[index]
 		if k.singleWord && (wordBefore(s[:start]) || wordAfter(s[stop:])) {
@@ -139,7 +147,7 @@ func (t *Tokenizer) split(dst []int32, s string, m *matcher, w *scratch, between
 			stop = space
 		}
 		if start > stop {
-			return dst, errCrossed // the library fails as well
+			return dst, sameSpaces(k, s, found) // the library fails as well
 		}
 		if done < start {
 			if dst, err = between(t, dst, s[done:start], w); err != nil {

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// node is a value of the file: where it stands and its text. The whole file
-// was found valid before, so its parts are.
+// node is a value of the file: where it stands, "model.merges[3]", and its text. The
+// whole file, whose path is empty, was found valid before, so its parts are.
 //
 // encoding/json alone would not do: it takes the last of two equal keys,
 // ignores the case of keys and repairs broken surrogates.
@@ -21,7 +21,7 @@ type node struct {
 
 // root checks a file and returns its value.
 func root(data []byte) (node, error) {
-	n := node{path: "tokenizer.json"}
+	var n node
 	switch {
 	case !utf8.Valid(data):
 		return n, damaged(n.path, "it is not UTF-8")
@@ -110,6 +110,9 @@ func (n node) below(key string) string {
 	if len(key) > maxKey {
 		const more = "…"
 		key = strings.ToValidUTF8(key[:maxKey-len(more)], "") + more
+	}
+	if n.path == "" {
+		return key
 	}
 	return n.path + "." + key
 }

@@ -56,8 +56,8 @@ func TestRefused(t *testing.T) {
 		want          error
 		say           string
 	}{
-		{"gpt2", "", "version", "2.0", gpk.ErrUnsupported, `tokenizer.json.version: "2.0"`},
-		{"gpt2", "", "more", 1, gpk.ErrUnsupported, "tokenizer.json.more: 1"},
+		{"gpt2", "", "version", "2.0", gpk.ErrUnsupported, `: version: "2.0"`},
+		{"gpt2", "", "more", 1, gpk.ErrUnsupported, ": more: 1"},
 		{"gpt2", "", "normalizer", object{"type": "NFKC"}, gpk.ErrUnsupported, `normalizer.type: "NFKC"`},
 		{"gpt2", "", "normalizer", object{"type": "NFC", "x": 1}, gpk.ErrUnsupported, "normalizer.x: 1"},
 		{"gpt2", "", "normalizer", object{}, ErrFormat, "normalizer.type"},
@@ -159,11 +159,13 @@ func TestNotJSON(t *testing.T) {
 		t.Errorf("a folder without the file: %v", err)
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "tokenizer.json"), []byte("{"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Load(dir); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), dir) {
-		t.Errorf("a damaged file: %v", err)
+	for text, want := range map[string]error{"": ErrFormat, "{": ErrFormat, "[]": ErrFormat, `{"version":1}`: gpk.ErrUnsupported, `{"model":1,"pre_tokenizer":{"type":1}}`: ErrFormat} {
+		if err := os.WriteFile(filepath.Join(dir, "tokenizer.json"), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Load(dir); !errors.Is(err, want) || !strings.Contains(err.Error(), dir) || strings.Count(err.Error(), "tokenizer.json") != 1 {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }
 

@@ -106,6 +106,23 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// TestSameSpaces: two tokens that claim the same spaces, as text and behind a normalizer.
+func TestSameSpaces(t *testing.T) {
+	for _, normalized := range []string{"false", "true"} {
+		added := `[{"id":0,"content":"[U]","single_word":false,"lstrip":false,"rstrip":true,"normalized":` + normalized + `,"special":true},` +
+			`{"id":4,"content":"  ","single_word":false,"lstrip":true,"rstrip":false,"normalized":` + normalized + `,"special":false}]`
+		k, err := Parse([]byte(strings.Replace(shortBPE, shortAdded, added, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		dst := []int32{7}
+		got, err := k.AppendEncode(dst, "ab[U]    b")
+		if !errors.Is(err, gpk.ErrUnsupported) || !strings.Contains(err.Error(), `"  " at byte 5 of "ab[U]    b"`) || !slices.Equal(got, dst) {
+			t.Errorf("%v, %v", got, err)
+		}
+	}
+}
+
 // TestLongWords: the heap's merges are those of the search, and neither a
 // long word nor a long text takes quadratic time.
 func TestLongWords(t *testing.T) {

@@ -52,7 +52,7 @@ func Load(dir string) (*Tokenizer, error) {
 // Parse is Load for the contents of a tokenizer.json.
 func Parse(data []byte) (*Tokenizer, error) {
 	if len(data) > maxFile {
-		return nil, damaged("tokenizer.json", "more than %d bytes", maxFile)
+		return nil, damaged("", "more than %d bytes", maxFile)
 	}
 	n, err := root(data)
 	if err != nil {
