@@ -24,6 +24,10 @@ import (
 // and by their names. Names and texts must be UTF-8, and no tensor is called
 // __metadata__. complex128 is ErrDType; where types or names are refused nothing is
 // written.
+//
+// Arrays are read in pieces of 4 MiB, and no copy is made of them: one of more that is
+// written meanwhile can be stored partly as it was and partly as it is. Give Write a
+// Clone of such an array.
 func Write(w io.Writer, arrays map[string]*gpk.Array, metadata map[string]string) error {
 	return site.Fail("safetensors", "Write", write(w, arrays, metadata))
 }
