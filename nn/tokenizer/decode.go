@@ -8,8 +8,8 @@ import (
 
 // decoder makes text of tokens.
 type decoder interface {
-	// appendToken appends a token to what the tokens before made of dst. The first
-	// one is told so.
+	// appendToken appends a token to what the tokens before made of dst; first says
+	// that there are none before.
 	appendToken(dst []byte, token string, first bool) []byte
 	// text ends what appendToken made.
 	text(b []byte) string

@@ -15,15 +15,15 @@ type scratch struct {
 	merge mergeScratch
 }
 
-// keep bounds what a scratch holds between calls.
-const keep = 1 << 20
+// maxKeptScratch bounds what a scratch holds between calls, in bytes.
+const maxKeptScratch = 1 << 20
 
 // trim gives memory back after an uncommonly long text.
 func (w *scratch) trim() {
-	if cap(w.text) > keep {
+	if cap(w.text) > maxKeptScratch {
 		w.text = nil
 	}
-	if cap(w.marks) > keep/8 {
+	if cap(w.marks) > maxKeptScratch/8 {
 		w.marks = nil
 	}
 	w.merge.trim()
@@ -86,7 +86,7 @@ func (t *Tokenizer) AppendEncodeBare(dst []int32, text string) ([]int32, error) 
 		return dst, fmt.Errorf("%w: byte %d", ErrText, at)
 	}
 	w := t.scratch.Get().(*scratch)
-	out, err := t.split(dst, text, &t.added.raw, w, (*Tokenizer).normalized)
+	out, err := t.splitAdded(dst, text, &t.added.raw, w, (*Tokenizer).encodeNormalized)
 	w.trim()
 	t.scratch.Put(w)
 	if err != nil {
@@ -95,17 +95,17 @@ func (t *Tokenizer) AppendEncodeBare(dst []int32, text string) ([]int32, error) 
 	return out, nil
 }
 
-// normalized appends the ids of a text in which the tokens that are not normalized
+// encodeNormalized appends the ids of a text in which the tokens that are not normalized
 // were found already.
-func (t *Tokenizer) normalized(dst []int32, s string, w *scratch) ([]int32, error) {
+func (t *Tokenizer) encodeNormalized(dst []int32, s string, w *scratch) ([]int32, error) {
 	if t.norm != nil {
 		s = t.norm.normalize(s, w)
 	}
-	return t.split(dst, s, &t.added.normalized, w, (*Tokenizer).model)
+	return t.splitAdded(dst, s, &t.added.normalized, w, (*Tokenizer).encodeWords)
 }
 
-// model appends the ids of a text that has no added tokens.
-func (t *Tokenizer) model(dst []int32, s string, w *scratch) ([]int32, error) {
+// encodeWords appends the ids of a text that has no added tokens.
+func (t *Tokenizer) encodeWords(dst []int32, s string, w *scratch) ([]int32, error) {
 	return t.words.appendIDs(dst, s, w), nil
 }
 
@@ -116,9 +116,9 @@ func sameSpaces(k *addedToken, s string, at int) error {
 		expr.ErrUnsupported, k.name, at, s)
 }
 
-// split appends the ids of added tokens in s, and what between makes of the
+// splitAdded appends the ids of added tokens in s, and what between makes of the
 // text between them.
-func (t *Tokenizer) split(dst []int32, s string, m *matcher, w *scratch, between func(*Tokenizer, []int32, string, *scratch) ([]int32, error)) ([]int32, error) {
+func (t *Tokenizer) splitAdded(dst []int32, s string, m *matcher, w *scratch, between func(*Tokenizer, []int32, string, *scratch) ([]int32, error)) ([]int32, error) {
 	var err error
 	done := 0  // s up to here is in dst
 	space := 0 // s is white space up to here, from the last stop on

@@ -173,8 +173,8 @@ func integer(raw []byte) (int32, bool) {
 	return int32(v), err == nil && v <= math.MaxInt32
 }
 
-// object is the members of an object, of which those that were asked for are
-// crossed off.
+// object is the members of an object, and which of them were asked for: done fails for
+// the others.
 type object struct {
 	node
 	keys   []string
