@@ -8,6 +8,7 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -208,12 +209,43 @@ func own(buf *device.Buffer, st *storage) { buf.SetOwner(owner{weak.Make(st)}) }
 // of shape at the beginning of buf, not copied. It is how interop packages
 // share foreign memory. Arrays over one buffer are views of each other.
 func FromBuffer(buf *device.Buffer, dt dtype.DType, shape ...int) *Array {
-	n, err := layout.Size(shape)
-	if err == nil && dt.Valid() && int64(n)*int64(dt.Size()) > buf.Size() {
-		err = layout.Errorf("%v %v takes %d bytes, the buffer has %d", shape, dt, n*dt.Size(), buf.Size())
-	}
+	_, err := bytesIn(buf, dt, shape)
 	return over(call{"FromBuffer", here()}, buf, dt, layout.Dense(slices.Clone(shape)), err)
 }
+
+// FromOwnBuffer is FromBuffer for memory that becomes the array's own, as if gpk had
+// allocated it for the array: Free gives it back, and a write may take other memory.
+// The buffer has as many bytes as the elements take, else that is ErrShape, and
+// belongs to nobody else: one that an array has already is ErrUnsupported. The caller
+// does not use it afterwards, unless the array carries an error.
+func FromOwnBuffer(buf *device.Buffer, dt dtype.DType, shape ...int) *Array {
+	c := call{"FromOwnBuffer", here()}
+	n, err := bytesIn(buf, dt, shape)
+	switch {
+	case buf.Device() == nil || !dt.Valid():
+		err = errNoBuffer
+	case err == nil && n != buf.Size():
+		err = layout.Errorf("%v %v takes %d bytes, the buffer has %d", shape, dt, n, buf.Size())
+	case err == nil && buf.Owner() != nil:
+		err = fmt.Errorf("%w: an array has the buffer already", expr.ErrUnsupported)
+	}
+	if err != nil {
+		return c.failed(err, shaped(dt, slices.Clone(shape)))
+	}
+	return storedArray(buf, dt, slices.Clone(shape), buf.Device().DefaultStream(), c, "memory handed over")
+}
+
+// bytesIn returns the bytes that elements take, for which the buffer must have room.
+func bytesIn(buf *device.Buffer, dt dtype.DType, shape []int) (int64, error) {
+	n, err := layout.Size(shape)
+	bytes := int64(n) * int64(dt.Size())
+	if err == nil && dt.Valid() && bytes > buf.Size() {
+		err = layout.Errorf("%v %v takes %d bytes, the buffer has %d", shape, dt, bytes, buf.Size())
+	}
+	return bytes, err
+}
+
+var errNoBuffer = fmt.Errorf("%w: no buffer or no element type", dtype.ErrDType)
 
 // FromLayout is FromBuffer for elements that lie in the buffer as lay says. A
 // layout that reaches outside the buffer is ErrShape. Indices that name one
@@ -227,7 +259,7 @@ func FromLayout(buf *device.Buffer, dt dtype.DType, lay layout.Layout) *Array {
 // over makes an array of elements that lie in buf as lay says, unless there is an error.
 func over(c call, buf *device.Buffer, dt dtype.DType, lay layout.Layout, err error) *Array {
 	if buf.Device() == nil || !dt.Valid() {
-		err = fmt.Errorf("%w: no buffer or no element type", dtype.ErrDType)
+		err = errNoBuffer
 	}
 	if err != nil {
 		return c.failed(err, shaped(dt, lay.Shape))

@@ -3,9 +3,9 @@ package main
 import (
 	"bufio"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"image/color"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/internal/atomicfile"
 	"github.com/gpk-go/gpk/interop/npy"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/plot"
@@ -83,16 +84,10 @@ func plotKernel(path, file string, dt gpk.DType, rows, cols int, symmetric bool)
 		part := w / vg.Length(len(plots))
 		p.Draw(draw.Crop(all, vg.Length(i)*part, vg.Length(i+1)*part-w, 0, 0))
 	}
-	out, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
-	if err != nil {
+	return atomicfile.Write(path, func(w io.Writer) error {
+		_, err := canvas.WriteTo(w)
 		return err
-	}
-	defer os.Remove(out.Name()) // gone after the rename
-	_, err = canvas.WriteTo(out)
-	if err := errors.Join(err, out.Chmod(0o644), out.Close()); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return os.Rename(out.Name(), path)
+	})
 }
 
 // eachRow reads the rows of a .npy file whose header is known.

@@ -1,20 +1,19 @@
 package npy
 
 import (
-	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"unsafe"
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/gpk-go/gpk/internal/atomicfile"
 	"github.com/gpk-go/gpk/interop/internal/site"
 	"github.com/x448/float16"
 )
@@ -270,24 +269,8 @@ func write[T gpk.Elem](w io.Writer, header []byte, a *gpk.Array) error {
 }
 
 // WriteFile writes a .npy file. The file is complete or not there: it gets its
-// name when everything is written.
+// name when everything is on the disk. A file that is replaced leaves its mode to the
+// new one, and a link is followed.
 func WriteFile(path string, a *gpk.Array) error {
-	return replace(path, func(w io.Writer) error { return Write(w, a) })
-}
-
-// replace writes a file beside path and renames it at the end.
-func replace(path string, fill func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // gone after the rename
-	w := bufio.NewWriterSize(f, 1<<16)
-	if err = fill(w); err == nil {
-		err = w.Flush()
-	}
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return os.Rename(f.Name(), path)
+	return atomicfile.Write(path, func(w io.Writer) error { return Write(w, a) })
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/internal/atomicfile"
 	"github.com/gpk-go/gpk/interop/internal/site"
 )
 
@@ -109,5 +110,5 @@ func WriteZip(w io.Writer, arrays map[string]*gpk.Array) error {
 
 // WriteZipFile is WriteZip to a file, which is complete or not there.
 func WriteZipFile(path string, arrays map[string]*gpk.Array) error {
-	return replace(path, func(w io.Writer) error { return WriteZip(w, arrays) })
+	return atomicfile.Write(path, func(w io.Writer) error { return WriteZip(w, arrays) })
 }

@@ -73,6 +73,27 @@ func TestGPU(t *testing.T) {
 	}
 }
 
+// TestOwnMemory: a loaded array has memory of its own: shown and freed, it leaves
+// nothing behind in the pool.
+func TestOwnMemory(t *testing.T) {
+	path, _ := largeFile(t)
+	f, dev := opened(t, path), device.Default()
+	before := dev.Pool().Exposed
+	for _, name := range []string{"none", "small", "pieces"} {
+		a, err := f.Load(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.Buffer(); err != nil {
+			t.Fatal(err)
+		}
+		a.Free()
+	}
+	if now := dev.Pool().Exposed; now != before {
+		t.Errorf("%d bytes are exposed for good, %d were", now, before)
+	}
+}
+
 // TestNoDevice: a device that does not work is an error of every load.
 func TestNoDevice(t *testing.T) {
 	f := opened(t, "testdata/model")
@@ -140,30 +161,33 @@ func TestClosed(t *testing.T) {
 }
 
 // TestCloseDuringUse closes files while goroutines load from them: they get whole
-// arrays, or ErrFreed. No goroutine stays.
+// arrays, or ErrFreed. No goroutine stays. It goes on until there were whole arrays and
+// loads that Close has cut short.
 func TestCloseDuringUse(t *testing.T) {
 	path, want := largeFile(t)
 	fake, cpu := fakeGPU(4<<30), device.Default()
 	before := runtime.NumGoroutine()
-	var whole, freed atomic.Int64
-	for round := range 20 {
+	var whole, cut atomic.Int64
+	start := time.Now()
+	for round := 0; round < 20 || (whole.Load() == 0 || cut.Load() == 0) && time.Since(start) < time.Minute; round++ {
 		f, err := Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var group sync.WaitGroup
-		began := make(chan struct{}, 8)
 		for i := range 4 {
 			group.Go(func() {
 				for {
 					dev := []*device.Device{cpu, fake}[i%2]
-					began <- struct{}{}
+					early := !f.closed.Load()
 					all, err := f.LoadAll(On(dev))
 					if err != nil {
 						if !errors.Is(err, gpk.ErrFreed) {
 							t.Error(err)
 						}
-						freed.Add(1)
+						if early { // Close has met a load under way
+							cut.Add(1)
+						}
 						return
 					}
 					whole.Add(1)
@@ -176,18 +200,16 @@ func TestCloseDuringUse(t *testing.T) {
 				}
 			})
 		}
-		go func() {
-			for range began {
-			}
-		}()
 		time.Sleep(time.Duration(round) * 2 * time.Millisecond)
 		if err := f.Close(); err != nil {
 			t.Error(err)
 		}
 		group.Wait()
-		close(began)
 	}
-	t.Logf("%d loads were whole, %d were ErrFreed", whole.Load(), freed.Load())
+	t.Logf("%d loads were whole, %d were cut short", whole.Load(), cut.Load())
+	if whole.Load() == 0 || cut.Load() == 0 {
+		t.Errorf("%d loads were whole, %d were cut short: Close was not tested", whole.Load(), cut.Load())
+	}
 	for range 100 {
 		if runtime.NumGoroutine() <= before {
 			return

@@ -24,7 +24,8 @@
 // more strictly where JSON leaves a choice: names and fields stand once, numbers are
 // plain digits, and tensors cover the file without a hole or an overlap. Nothing is
 // allocated beyond a small multiple of the file's length. An index names files of its
-// own folder only.
+// own folder only. What neither describes a tensor nor says where it is has no meaning
+// here, and is not checked beyond its JSON: other fields, and an index's total_size.
 //
 // What belongs here: the format, and moving elements between files and devices. What
 // does not: which tensor is which weight of a model, and what a model is.

@@ -128,7 +128,6 @@ func (f *File) openIndex() error {
 	for name, file := range x.shards {
 		wanted[file] = append(wanted[file], name)
 	}
-	total := int64(0)
 	for _, file := range slices.Sorted(maps.Keys(wanted)) {
 		s, err := f.openShard(filepath.Join(folder, file))
 		if err != nil {
@@ -144,15 +143,11 @@ func (f *File) openIndex() error {
 				return formatted(f.path, formatError("weight_map: tensor %s is not in %s", short(name), short(file)))
 			}
 			f.tensors[name] = tensor{e, s}
-			total += e.end - e.begin
 			delete(held, name)
 		}
 		for name := range held { // which of several does not matter
 			return formatted(f.path, formatError("weight_map: it lacks tensor %s of %s, or has it in another file", short(name), short(file)))
 		}
-	}
-	if x.total >= 0 && x.total != total {
-		return formatted(f.path, formatError("metadata: total_size: %d, and the tensors take %d bytes", x.total, total))
 	}
 	return nil
 }

@@ -93,8 +93,8 @@ func reverse(b []byte, n int) {
 	}
 }
 
-// received makes elements of a file those of an array.
-func received(b []byte, dt gpk.DType) {
+// fromFile makes elements of a file those of an array.
+func fromFile(b []byte, dt gpk.DType) {
 	if dt != gpk.Bool {
 		swap(b, dt)
 		return

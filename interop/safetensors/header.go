@@ -84,6 +84,8 @@ func parseHeader(text []byte, room int64) (*header, error) {
 		switch {
 		case names[key]:
 			s.fail("%s stands twice", short(key))
+		case key == metadataKey && s.peek() == 'n':
+			s.literal() // null, as some writers have it
 		case key == metadataKey:
 			h.metadata = s.strings(metadataKey)
 		default:
@@ -97,12 +99,13 @@ func parseHeader(text []byte, room int64) (*header, error) {
 	return h, h.check(room)
 }
 
-// entry takes what a header says of a tensor.
+// entry takes what a header says of a tensor. Fields that the format lacks are skipped.
 func (s *scanner) entry(name string) entry {
 	e := entry{name: name, format: -1, shape: []int{}}
 	s.tensor = &name
 	defer func() { s.tensor = nil }()
 	var hasShape, hasOffsets bool
+	others := map[string]bool{}
 	s.object(func(field string) {
 		switch {
 		case field == "dtype" && e.format < 0:
@@ -126,10 +129,11 @@ func (s *scanner) entry(name string) entry {
 			s.take(',')
 			e.end = int64(s.integer(field, math.MaxInt64))
 			s.take(']')
-		case field == "dtype" || field == "shape" || field == "data_offsets":
-			s.fail("%s stands twice", field)
-		default:
-			s.fail("a field %s; there are dtype, shape and data_offsets", short(field))
+		case field == "dtype" || field == "shape" || field == "data_offsets" || others[field]:
+			s.fail("%s stands twice", short(field))
+		default: // of no meaning, as in the reference implementation
+			others[field] = true
+			s.skip(0)
 		}
 	})
 	if e.format < 0 || !hasShape || !hasOffsets {

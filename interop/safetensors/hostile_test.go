@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,11 +68,14 @@ func TestHostile(t *testing.T) {
 		{file(`{"x":{"dtype":"U8","shape":[1,],"data_offsets":[0,1]}}`, 1), "a comma before ']'"},
 		{file(`{"x":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"x":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}`, 2), `"x" stands twice`},
 		{file(`{"x":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"\u0078":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}`, 2), `"x" stands twice`},
-		{file(tensorOf(`{"dtype":"U8","dtype":"U8","shape":[1],"data_offsets":[0,1]}`), 1), `tensor "x": dtype stands twice`},
-		{file(tensorOf(`{"dtype":"U8","shape":[1],"shape":[1],"data_offsets":[0,1]}`), 1), `tensor "x": shape stands twice`},
-		{file(tensorOf(`{"dtype":"U8","shape":[1],"data_offsets":[0,1],"data_offsets":[0,1]}`), 1), `tensor "x": data_offsets stands twice`},
-		{file(tensorOf(`{"dtype":"U8","shape":[1],"data_offsets":[0,1],"strides":[1]}`), 1), `tensor "x": a field "strides"`},
-		{file(tensorOf(`{"Dtype":"U8","shape":[1],"data_offsets":[0,1]}`), 1), `a field "Dtype"`},
+		{file(tensorOf(`{"dtype":"U8","dtype":"U8","shape":[1],"data_offsets":[0,1]}`), 1), `tensor "x": "dtype" stands twice`},
+		{file(tensorOf(`{"dtype":"U8","shape":[1],"shape":[1],"data_offsets":[0,1]}`), 1), `tensor "x": "shape" stands twice`},
+		{file(tensorOf(`{"dtype":"U8","shape":[1],"data_offsets":[0,1],"data_offsets":[0,1]}`), 1), `tensor "x": "data_offsets" stands twice`},
+		{file(tensorOf(`{"dtype":"U8","shape":[1],"data_offsets":[0,1],"strides":[1],"strides":[1]}`), 1), `tensor "x": "strides" stands twice`},
+		{file(tensorOf(`{"dtype":"U8","shape":[1],"data_offsets":[0,1],"more":{"a":1,"a":2}}`), 1), `tensor "x": "a" stands twice`},
+		{file(tensorOf(`{"dtype":"U8","shape":[1],"data_offsets":[0,1],"more":}`), 1), "a value"},
+		{file(tensorOf(`{"dtype":"U8","shape":[1],"data_offsets":[0,1],"more":`+strings.Repeat("[", 1<<10)), 1), "64 deep"},
+		{file(tensorOf(`{"Dtype":"U8","shape":[1],"data_offsets":[0,1]}`), 1), "missing"},
 		{file(tensorOf(`{"shape":[1],"data_offsets":[0,1]}`), 1), "missing"},
 		{file(tensorOf(`{"dtype":"U8","data_offsets":[0,1]}`), 1), "missing"},
 		{file(tensorOf(`{"dtype":"U8","shape":[1]}`), 1), "missing"},
@@ -123,7 +127,8 @@ func TestHostile(t *testing.T) {
 		{file(`{"__metadata__":{"a":"1","a":"2"}}`, 0), `__metadata__: "a" stands twice`},
 		{file(`{"__metadata__":{},"__metadata__":{}}`, 0), "stands twice"},
 		{file(`{"__metadata__":[]}`, 0), "'{'"},
-		{file(`{"__metadata__":null}`, 0), "'{'"},
+		{file(`{"__metadata__":nul}`, 0), "a value"},
+		{file(`{"__metadata__":null,"__metadata__":null}`, 0), "stands twice"},
 		{file(`{"__metadata__":"text"}`, 0), "'{'"},
 
 		{file(`{"\ud800":{}}`, 0), "half a surrogate pair"},
@@ -157,28 +162,36 @@ func TestHostile(t *testing.T) {
 // TestUnusual: what a header may say.
 func TestUnusual(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.safetensors")
-	for content, want := range map[string]string{
-		string(file("{}", 0)):    "",
-		string(file("{ }  ", 0)): "",
-		string(file(`{"":{"dtype":"U8","shape":[],"data_offsets":[0,1]}}`, 1)):                                   "",
-		string(file("{\t\"x\" :\r\n{ \"data_offsets\" : [ 0 , 0 ], \"shape\":[ 0 ],\"dtype\":\"F64\" } }\n", 0)): "x",
-		string(file(`{"\ud83d\ude00\u0000\/":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}`, 1)):              "😀\x00/",
-		string(file(`{"x":{"dtype":"U8","shape":[0,9007199254740991],"data_offsets":[0,0]}}`, 0)):                "x",
-		string(file(`{"__metadata__":{"a":"b"},"x":{"dtype":"BOOL","shape":[1],"data_offsets":[0,1]}}`, 1)):      "x",
+	for _, c := range []struct {
+		content []byte
+		want    []string
+		load    error
+	}{
+		{content: file("{}", 0)},
+		{content: file("{ }  ", 0)},
+		{file(`{"":{"dtype":"U8","shape":[],"data_offsets":[0,1]}}`, 1), []string{""}, nil},
+		{file("{\t\"x\" :\r\n{ \"data_offsets\" : [ 0 , 0 ], \"shape\":[ 0 ],\"dtype\":\"F64\" } }\n", 0), []string{"x"}, nil},
+		{file(`{"\ud83d\ude00\u0000\/":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}`, 1), []string{"😀\x00/"}, nil},
+		{file(`{"x":{"dtype":"U8","shape":[0,9007199254740991],"data_offsets":[0,0]}}`, 0), []string{"x"}, nil},
+		{file(`{"x":{"dtype":"U8","shape":[0,9223372036854775807,2],"data_offsets":[0,0]}}`, 0), []string{"x"}, gpk.ErrShape},
+		{file(`{"__metadata__":{"a":"b"},"x":{"dtype":"BOOL","shape":[1],"data_offsets":[0,1]}}`, 1), []string{"x"}, nil},
+		{file(`{"__metadata__": null }`, 0), nil, nil},
+		{file(`{"y":{"dtype":"U8","shape":[1],"data_offsets":[1,2]},"__metadata__":null,"x":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}`, 2), []string{"x", "y"}, nil},
+		{file(tensorOf(`{"strides":[1],"dtype":"U8","Dtype":"F64","shape":[1],"data_offsets":[0,1],"more":{"a":[1e9,null,{}]}}`), 1), []string{"x"}, nil},
 	} {
-		if strings.Contains(content, "9007199254740991") && ^uint(0)>>32 == 0 {
+		if strings.Contains(string(c.content), ",9") && ^uint(0)>>32 == 0 {
 			continue // more than an int holds
 		}
-		f, err := Open(write1(t, path, []byte(content)))
+		f, err := Open(write1(t, path, c.content))
 		if err != nil {
-			t.Errorf("%q: %v", content, err)
+			t.Errorf("%q: %v", c.content, err)
 			continue
 		}
-		if names := f.Names(); len(names) > 1 || len(names) == 1 && names[0] != want {
-			t.Errorf("%q: %q", content, names)
+		if names := f.Names(); !slices.Equal(names, c.want) {
+			t.Errorf("%q: %q, want %q", c.content, names, c.want)
 		}
-		if _, err := f.LoadAll(); err != nil && !errors.Is(err, gpk.ErrShape) {
-			t.Errorf("%q: %v", content, err)
+		if all, err := f.LoadAll(); !errors.Is(err, c.load) || err == nil && len(all) != len(c.want) {
+			t.Errorf("%q: %d arrays, %v, want %v", c.content, len(all), err, c.load)
 		}
 		f.Close()
 	}
@@ -283,6 +296,7 @@ func TestAllocations(t *testing.T) {
 		}, ",")+"}", 0),
 		"metadata": file(`{"__metadata__":{`+many(1<<17, func(i int) string { return fmt.Sprintf(`"%d":""`, i) }, ",")+"}}", 0),
 		"escapes":  file(`{"`+strings.Repeat(`\n`, 1<<20)+`":{}}`, 0),
+		"fields":   file(tensorOf(`{`+many(1<<17, func(i int) string { return fmt.Sprintf(`"%d":1`, i) }, ",")+"}"), 0),
 		"open":     file("{"+strings.Repeat(`"":{`, 1<<18), 0),
 	} {
 		write1(t, path, content)

@@ -1,7 +1,6 @@
 package safetensors
 
 import (
-	"math"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
@@ -15,16 +14,16 @@ const (
 // index says which shard, a file of the same folder, holds a tensor.
 type index struct {
 	shards map[string]string // by the tensor's name
-	total  int64             // bytes of all tensors; -1: it does not say
 }
 
-// parseIndex reads an index: the object weight_map, and in the object metadata the
-// number total_size. What else stands there belongs to others.
+// parseIndex reads an index: the object weight_map. What else stands there belongs to
+// others, also the total_size of its metadata: the headers of the shards say what they
+// hold, byte by byte.
 func parseIndex(text []byte) (*index, error) {
 	if !utf8.Valid(text) {
 		return nil, formatError("the index is not UTF-8")
 	}
-	x := &index{total: -1}
+	x := &index{}
 	s := &scanner{text: string(text)}
 	seen := map[string]bool{}
 	s.object(func(key string) {
@@ -32,12 +31,9 @@ func parseIndex(text []byte) (*index, error) {
 			s.fail("%s stands twice", short(key))
 		}
 		seen[key] = true
-		switch key {
-		case "weight_map":
+		if key == "weight_map" {
 			x.shards = s.strings(key)
-		case "metadata":
-			x.total = s.total()
-		default:
+		} else {
 			s.skip(0)
 		}
 	})
@@ -56,23 +52,6 @@ func parseIndex(text []byte) (*index, error) {
 		}
 	}
 	return x, nil
-}
-
-// total takes the object metadata and returns its total_size, or -1.
-func (s *scanner) total() int64 {
-	total, seen := int64(-1), map[string]bool{}
-	s.object(func(key string) {
-		if seen[key] {
-			s.fail("metadata: %s stands twice", short(key))
-		}
-		seen[key] = true
-		if key == "total_size" {
-			total = int64(s.integer("metadata: total_size", math.MaxInt64))
-		} else {
-			s.skip(0)
-		}
-	})
-	return total
 }
 
 // isPlain reports whether a name is that of a file in a folder, on every system.

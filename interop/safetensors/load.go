@@ -101,7 +101,7 @@ func (f *File) Each(fn func(name string, a *gpk.Array) error, opts ...Option) er
 		if err != nil {
 			return site.Fail("safetensors", "Each", err)
 		}
-		if err := hand(ts, as, fn); err != nil {
+		if err := deliver(ts, as, fn); err != nil {
 			return err
 		}
 		ts = ts[n:]
@@ -109,8 +109,8 @@ func (f *File) Each(fn func(name string, a *gpk.Array) error, opts ...Option) er
 	return nil
 }
 
-// hand gives arrays to fn, and frees those that fn does not get, also where it panics.
-func hand(ts []tensor, as []*gpk.Array, fn func(string, *gpk.Array) error) error {
+// deliver gives arrays to fn, and frees those that fn does not get, also where it panics.
+func deliver(ts []tensor, as []*gpk.Array, fn func(string, *gpk.Array) error) error {
 	defer func() { free(as) }()
 	for i := 0; len(as) > 0; i++ {
 		a := as[0]
@@ -207,7 +207,7 @@ func (f *File) load(ts []tensor, dev *device.Device) (as []*gpk.Array, err error
 		return nil, err
 	}
 	for _, j := range jobs {
-		a := array.FromBuffer(j.buf, formats[j.format].dt, j.shape...)
+		a := array.FromOwnBuffer(j.buf, formats[j.format].dt, j.shape...)
 		if err := a.Err(); err != nil {
 			return nil, j.in.wrap(j.name, err)
 		}

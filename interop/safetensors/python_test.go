@@ -2,6 +2,7 @@ package safetensors
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
@@ -25,11 +26,12 @@ for name, t in sorted(deserialize(open(sys.argv[1], "rb").read())):
 // python returns a Python that has safetensors: GPK_PYTHON, or python3.
 func python(t *testing.T) string {
 	t.Helper()
-	name := os.Getenv("GPK_PYTHON")
-	if name == "" {
-		name = "python3"
-	}
+	named := os.Getenv("GPK_PYTHON")
+	name := cmp.Or(named, "python3")
 	if out, err := exec.Command(name, "-c", "import safetensors").CombinedOutput(); err != nil {
+		if named != "" {
+			t.Fatalf("%s, which GPK_PYTHON names, has no safetensors: %v %s", name, err, bytes.TrimSpace(out))
+		}
 		t.Skipf("NOT RUN: %s has no safetensors, the reference implementation; pip install safetensors, or name another in GPK_PYTHON: %v %s", name, err, bytes.TrimSpace(out))
 	}
 	return name

@@ -118,7 +118,7 @@ func (p *piece) read(dst []byte) error {
 		return fmt.Errorf("%w: the file was closed", gpk.ErrFreed)
 	}
 	if err == nil {
-		received(dst, formats[p.format].dt)
+		fromFile(dst, formats[p.format].dt)
 	}
 	return err
 }

@@ -1,15 +1,11 @@
 package safetensors
 
 import (
-	"bufio"
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -17,6 +13,7 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/gpk-go/gpk/internal/atomicfile"
 	"github.com/gpk-go/gpk/interop/internal/site"
 	"github.com/x448/float16"
 )
@@ -27,31 +24,19 @@ import (
 // and by their names. Names and texts must be UTF-8, and no tensor is called
 // __metadata__. complex128 is ErrDType; where types or names are refused nothing is
 // written.
+//
+// Arrays are read in pieces of 4 MiB, and no copy is made of them: one of more that is
+// written meanwhile can be stored partly as it was and partly as it is. Give Write a
+// Clone of such an array.
 func Write(w io.Writer, arrays map[string]*gpk.Array, metadata map[string]string) error {
 	return site.Fail("safetensors", "Write", write(w, arrays, metadata))
 }
 
 // WriteFile is Write to a file, which is complete or not there: it gets its name when
-// everything is written. Whoever has the file of that name open keeps the old one.
+// everything is on the disk. Whoever has the file of that name open keeps the old one.
+// A file that is replaced leaves its mode to the new one, and a link is followed.
 func WriteFile(path string, arrays map[string]*gpk.Array, metadata map[string]string) error {
-	return site.Fail("safetensors", "WriteFile", replace(path, func(w io.Writer) error { return write(w, arrays, metadata) }))
-}
-
-// replace writes a file beside path and renames it at the end.
-func replace(path string, fill func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // gone after the rename
-	w := bufio.NewWriterSize(f, 1<<16)
-	if err = fill(w); err == nil {
-		err = w.Flush()
-	}
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
-		return formatted(path, err)
-	}
-	return os.Rename(f.Name(), path)
+	return site.Fail("safetensors", "WriteFile", atomicfile.Write(path, func(w io.Writer) error { return write(w, arrays, metadata) }))
 }
 
 func write(w io.Writer, arrays map[string]*gpk.Array, metadata map[string]string) error {

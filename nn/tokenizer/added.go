@@ -34,9 +34,9 @@ type addedTokens struct {
 	normalized matcher
 }
 
-// maxAdded bounds the length of an added token, and so the time that looking
-// for it takes.
-const maxAdded = 1024
+// maxToken bounds the length of an added token and of one of WordPiece, in bytes, and
+// so the time that looking for the longest one takes at every place of a text.
+const maxToken = 1024
 
 func (t *Tokenizer) parseAdded(n node) error {
 	a := &addedTokens{ids: map[string]int32{}, byID: map[int32]int{}}
@@ -88,8 +88,8 @@ func (t *Tokenizer) parseAdded(n node) error {
 		if k.normalized && t.norm != nil {
 			k.find = t.norm.normalize(k.name, w)
 		}
-		if k.find == "" || len(k.find) > maxAdded {
-			return fmt.Errorf("tokenizer: %w: %s.content: %.80q, which is found as %d bytes; 1 to %d can be", expr.ErrUnsupported, item.path, k.name, len(k.find), maxAdded)
+		if k.find == "" || len(k.find) > maxToken {
+			return fmt.Errorf("tokenizer: %w: %s.content: %.80q, which is found as %d bytes; 1 to %d can be", expr.ErrUnsupported, item.path, k.name, len(k.find), maxToken)
 		}
 		a.ids[k.name] = k.id
 		a.byID[k.id] = len(a.list)

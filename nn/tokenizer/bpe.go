@@ -6,10 +6,10 @@ import (
 
 // byteBPE is a pre-tokenizer that ends in ByteLevel, and BPE.
 type byteBPE struct {
-	scan   *scanner
-	split  split
-	prefix bool // a text begins with a space, if need be one that is added
-	each   bool // and so does every word of it
+	scan            *scanner
+	split           split
+	addPrefixSpace  bool // a text begins with a space, if need be one that is added
+	prefixEveryWord bool // and so does every word of it
 
 	bytes        [256]int32 // the token of a byte, or -1
 	unknown      int32      // for bytes without a token; -1: they are left out
@@ -26,7 +26,7 @@ type merge struct{ rank, id int32 }
 func pairOf(a, b int32) uint64 { return uint64(uint32(a))<<32 | uint64(uint32(b)) }
 
 func (t *Tokenizer) parseBPE(o *object, pre preTokenizer) (*byteBPE, error) {
-	p := &byteBPE{scan: newScanner(), split: pre.split, prefix: pre.prefix, each: pre.each, unknown: -1, cache: newWordCache()}
+	p := &byteBPE{scan: newScanner(), split: pre.split, addPrefixSpace: pre.addPrefixSpace, prefixEveryWord: pre.prefixEveryWord, unknown: -1, cache: newWordCache()}
 	if d := o.get("dropout"); !d.isNull() && string(d.raw) != "0.0" && string(d.raw) != "0" {
 		return nil, unsupported(d)
 	}
@@ -156,7 +156,7 @@ func mergePair(v []byte, item func() node, legacy bool) (a, b string, version bo
 }
 
 func (p *byteBPE) appendIDs(dst []int32, s string, w *scratch) []int32 {
-	if p.prefix && !p.each && s[0] != ' ' {
+	if p.addPrefixSpace && !p.prefixEveryWord && s[0] != ' ' {
 		s = " " + s
 	}
 	if p.split == splitNone {
@@ -165,7 +165,7 @@ func (p *byteBPE) appendIDs(dst []int32, s string, w *scratch) []int32 {
 	for i := 0; i < len(s); {
 		end := p.scan.next(s, i, p.split)
 		word := s[i:end]
-		if p.prefix && p.each && word[0] != ' ' {
+		if p.addPrefixSpace && p.prefixEveryWord && word[0] != ' ' {
 			word = " " + word
 		}
 		dst = p.appendWord(dst, word, w)

@@ -61,7 +61,7 @@ type mergeScratch struct {
 }
 
 func (w *mergeScratch) trim() {
-	if cap(w.next) > keep/8 {
+	if cap(w.next) > maxKeptScratch/8 {
 		*w = mergeScratch{}
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 const (
 	maxCached  = 64      // bytes of a word that is kept
-	cacheSlots = 1 << 15 // 4 MB of slots and words if all of them are long
+	cacheSlots = 1 << 15 // with words and ids up to 12 MB, if all of them are long
 )
 
 // wordCache keeps the ids of words. A word has one place, and the last word

@@ -8,8 +8,8 @@ import (
 
 // decoder makes text of tokens.
 type decoder interface {
-	// appendToken appends a token to what the tokens before made of dst. The first
-	// one is told so.
+	// appendToken appends a token to what the tokens before made of dst; first says
+	// that there are none before.
 	appendToken(dst []byte, token string, first bool) []byte
 	// text ends what appendToken made.
 	text(b []byte) string
@@ -28,6 +28,9 @@ func (t *Tokenizer) Decode(ids []int32) (string, error) { return t.decode(ids, t
 func (t *Tokenizer) DecodeSpecial(ids []int32) (string, error) { return t.decode(ids, false) }
 
 func (t *Tokenizer) decode(ids []int32, skip bool) (string, error) {
+	if err := t.usable(); err != nil {
+		return "", err
+	}
 	var b []byte
 	first := true
 	for i, id := range ids {

@@ -19,9 +19,9 @@
 // padded. How long a sequence may be depends on the model, and its caller knows.
 //
 // A damaged file is ErrFormat, and text that is not UTF-8 is ErrText. A
-// file is not believed: memory is bounded by a multiple of its length. Where the library
-// overlooks that a file contradicts itself, such as an added token whose id is another
-// one than its place gives it, this package refuses it.
+// file is not believed: memory is bounded by a multiple of its length. A file that
+// contradicts itself is refused, also where the library reads it: it gives an added
+// token the id of its place in the file, for example, whatever id is written there.
 //
 // Here belongs what turns text into ids. Training of vocabularies, offsets of
 // tokens, pairs of texts, batches and chat templates do not.

@@ -1,7 +1,6 @@
 package tokenizer
 
 import (
-	"errors"
 	"fmt"
 	"unicode/utf8"
 
@@ -16,15 +15,15 @@ type scratch struct {
 	merge mergeScratch
 }
 
-// keep bounds what a scratch holds between calls.
-const keep = 1 << 20
+// maxKeptScratch bounds what a scratch holds between calls, in bytes.
+const maxKeptScratch = 1 << 20
 
 // trim gives memory back after an uncommonly long text.
 func (w *scratch) trim() {
-	if cap(w.text) > keep {
+	if cap(w.text) > maxKeptScratch {
 		w.text = nil
 	}
-	if cap(w.marks) > keep/8 {
+	if cap(w.marks) > maxKeptScratch/8 {
 		w.marks = nil
 	}
 	w.merge.trim()
@@ -32,7 +31,10 @@ func (w *scratch) trim() {
 
 // Encode returns the ids of a text, with the special tokens that the file's
 // post-processor sets around it. Nothing is cut or padded. A text that is not UTF-8
-// is ErrText, one of more than half a gigabyte gpk.ErrUnsupported.
+// is ErrText, one of more than half a gigabyte gpk.ErrUnsupported. So is a text in which
+// two added tokens claim the same spaces, for which the library fails as well: one that
+// has the option rstrip stands before them, and one that is made of spaces and has the
+// option lstrip among them.
 func (t *Tokenizer) Encode(text string) ([]int32, error) {
 	return t.AppendEncode(nil, text)
 }
@@ -40,6 +42,9 @@ func (t *Tokenizer) Encode(text string) ([]int32, error) {
 // AppendEncode appends what Encode returns to dst. On an error it returns dst
 // as it was.
 func (t *Tokenizer) AppendEncode(dst []int32, text string) ([]int32, error) {
+	if err := t.usable(); err != nil {
+		return dst, err
+	}
 	out, ok := t.template.before(dst)
 	if !ok { // a template without a text: the text is checked all the same
 		_, err := t.AppendEncodeBare(nil, text)
@@ -64,6 +69,9 @@ const maxText = 1 << 29
 // of the post-processor. Special tokens that stand in the text are found all
 // the same. Errors are those of Encode.
 func (t *Tokenizer) AppendEncodeBare(dst []int32, text string) ([]int32, error) {
+	if err := t.usable(); err != nil {
+		return dst, err
+	}
 	if len(text) > maxText {
 		return dst, fmt.Errorf("tokenizer: %w: a text of %d bytes; up to %d are", expr.ErrUnsupported, len(text), maxText)
 	}
@@ -78,7 +86,7 @@ func (t *Tokenizer) AppendEncodeBare(dst []int32, text string) ([]int32, error) 
 		return dst, fmt.Errorf("%w: byte %d", ErrText, at)
 	}
 	w := t.scratch.Get().(*scratch)
-	out, err := t.split(dst, text, &t.added.raw, w, (*Tokenizer).normalized)
+	out, err := t.splitAdded(dst, text, &t.added.raw, w, (*Tokenizer).encodeNormalized)
 	w.trim()
 	t.scratch.Put(w)
 	if err != nil {
@@ -87,25 +95,30 @@ func (t *Tokenizer) AppendEncodeBare(dst []int32, text string) ([]int32, error) 
 	return out, nil
 }
 
-// normalized appends the ids of a text in which the tokens that are not normalized
+// encodeNormalized appends the ids of a text in which the tokens that are not normalized
 // were found already.
-func (t *Tokenizer) normalized(dst []int32, s string, w *scratch) ([]int32, error) {
+func (t *Tokenizer) encodeNormalized(dst []int32, s string, w *scratch) ([]int32, error) {
 	if t.norm != nil {
 		s = t.norm.normalize(s, w)
 	}
-	return t.split(dst, s, &t.added.normalized, w, (*Tokenizer).model)
+	return t.splitAdded(dst, s, &t.added.normalized, w, (*Tokenizer).encodeWords)
 }
 
-// model appends the ids of a text that has no added tokens.
-func (t *Tokenizer) model(dst []int32, s string, w *scratch) ([]int32, error) {
+// encodeWords appends the ids of a text that has no added tokens.
+func (t *Tokenizer) encodeWords(dst []int32, s string, w *scratch) ([]int32, error) {
 	return t.words.appendIDs(dst, s, w), nil
 }
 
-var errCrossed = errors.New("tokenizer: an added token that takes the spaces before it lies in the spaces that the one before took")
+// sameSpaces is the error of an added token at a byte of s that would take spaces
+// before it, but lies itself in the spaces that the token before it has taken.
+func sameSpaces(k *addedToken, s string, at int) error {
+	return fmt.Errorf("tokenizer: %w: the added token %.80q at byte %d of %.80q takes the spaces before it (lstrip), and lies in the spaces that the token before it has taken (rstrip)",
+		expr.ErrUnsupported, k.name, at, s)
+}
 
-// split appends the ids of added tokens in s, and what between makes of the
+// splitAdded appends the ids of added tokens in s, and what between makes of the
 // text between them.
-func (t *Tokenizer) split(dst []int32, s string, m *matcher, w *scratch, between func(*Tokenizer, []int32, string, *scratch) ([]int32, error)) ([]int32, error) {
+func (t *Tokenizer) splitAdded(dst []int32, s string, m *matcher, w *scratch, between func(*Tokenizer, []int32, string, *scratch) ([]int32, error)) ([]int32, error) {
 	var err error
 	done := 0  // s up to here is in dst
 	space := 0 // s is white space up to here, from the last stop on
@@ -114,6 +127,7 @@ func (t *Tokenizer) split(dst []int32, s string, m *matcher, w *scratch, between
 		if index < 0 {
 			break
 		}
+		found := start
 		at = stop
 		k := &t.added.list[index]
 		if k.singleWord && (wordBefore(s[:start]) || wordAfter(s[stop:])) {
@@ -133,7 +147,7 @@ func (t *Tokenizer) split(dst []int32, s string, m *matcher, w *scratch, between
 			stop = space
 		}
 		if start > stop {
-			return dst, errCrossed // the library fails as well
+			return dst, sameSpaces(k, s, found) // the library fails as well
 		}
 		if done < start {
 			if dst, err = between(t, dst, s[done:start], w); err != nil {

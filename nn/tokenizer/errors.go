@@ -9,16 +9,24 @@ import (
 
 var (
 	// ErrFormat is the error of a tokenizer.json that is damaged or contradicts itself.
-	ErrFormat = errors.New("tokenizer: damaged tokenizer.json")
+	ErrFormat = errors.New("tokenizer: damaged file")
 	// ErrText is the error of a text that is not UTF-8.
 	ErrText = errors.New("tokenizer: text is not UTF-8")
 	// ErrID is the error of a negative id.
 	ErrID = errors.New("tokenizer: negative id")
 )
 
+// field begins what is said of a path. That of the whole file is empty.
+func field(path string) string {
+	if path == "" {
+		return ""
+	}
+	return fmt.Sprintf("%.400s: ", path)
+}
+
 // damaged is ErrFormat at a path.
 func damaged(path, format string, args ...any) error {
-	return fmt.Errorf("%w: %.400s: %s", ErrFormat, path, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w: %s%s", ErrFormat, field(path), fmt.Sprintf(format, args...))
 }
 
 // unsupported is gpk.ErrUnsupported with the path and what stands there.
@@ -27,5 +35,5 @@ func unsupported(n node) error {
 	if len(raw) > 200 {
 		raw = append(append([]byte(nil), raw[:200]...), "..."...)
 	}
-	return fmt.Errorf("tokenizer: %w: %.400s: %s", expr.ErrUnsupported, n.path, raw)
+	return fmt.Errorf("tokenizer: %w: %s%s", expr.ErrUnsupported, field(n.path), raw)
 }

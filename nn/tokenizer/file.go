@@ -90,10 +90,10 @@ func parseNormalizer(n node) (normalizer, error) {
 // preTokenizer is what the file says of it.
 type preTokenizer struct {
 	node
-	bert   bool
-	split  split // of byte-level BPE
-	prefix bool  // add_prefix_space
-	each   bool  // of every word, not of every text
+	bert            bool
+	split           split // of byte-level BPE
+	addPrefixSpace  bool
+	prefixEveryWord bool // not every text alone
 }
 
 func parsePreTokenizer(n node) (p preTokenizer, err error) {
@@ -123,7 +123,7 @@ func parsePreTokenizer(n node) (p preTokenizer, err error) {
 
 // byteLevel reads a ByteLevel, and whether it splits.
 func (p *preTokenizer) byteLevel(o *object) (regex bool, err error) {
-	p.prefix, regex = byteLevel(o, &err)
+	p.addPrefixSpace, regex = byteLevel(o, &err)
 	if err != nil {
 		return false, err
 	}
@@ -163,7 +163,7 @@ func (p *preTokenizer) sequence(o *object) error {
 			if p.split, err = parseSplit(o); err != nil {
 				return err
 			}
-			p.each = true
+			p.prefixEveryWord = true
 		case kind == "ByteLevel" && last:
 			regex, err := p.byteLevel(o)
 			if err != nil {

@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
-// node is a value of the file: where it stands and its text. The whole file
-// was found valid before, so its parts are.
+// node is a value of the file: where it stands, "model.merges[3]", and its text. The
+// whole file, whose path is empty, was found valid before, so its parts are.
 //
 // encoding/json alone would not do: it takes the last of two equal keys,
 // ignores the case of keys and repairs broken surrogates.
@@ -20,7 +21,7 @@ type node struct {
 
 // root checks a file and returns its value.
 func root(data []byte) (node, error) {
-	n := node{path: "tokenizer.json"}
+	var n node
 	switch {
 	case !utf8.Valid(data):
 		return n, damaged(n.path, "it is not UTF-8")
@@ -101,6 +102,21 @@ func (n node) item(i int, raw []byte) node {
 	return node{n.path + "[" + strconv.Itoa(i) + "]", raw}
 }
 
+// maxKey bounds what a key takes in a path, which every member within repeats.
+const maxKey = 80
+
+// below returns the path of a member of n.
+func (n node) below(key string) string {
+	if len(key) > maxKey {
+		const more = "…"
+		key = strings.ToValidUTF8(key[:maxKey-len(more)], "") + more
+	}
+	if n.path == "" {
+		return key
+	}
+	return n.path + "." + key
+}
+
 func skipSpace(b []byte, i int) int {
 	for b[i] == ' ' || b[i] == '\t' || b[i] == '\r' || b[i] == '\n' {
 		i++
@@ -157,8 +173,8 @@ func integer(raw []byte) (int32, bool) {
 	return int32(v), err == nil && v <= math.MaxInt32
 }
 
-// object is the members of an object, of which those that were asked for are
-// crossed off.
+// object is the members of an object, and which of them were asked for: done fails for
+// the others.
 type object struct {
 	node
 	keys   []string
@@ -174,7 +190,7 @@ func (n node) object() (*object, error) {
 			return damaged(n.path, "the key %.80q stands twice", key)
 		}
 		o.keys = append(o.keys, key)
-		o.member[key] = node{n.path + "." + key, v}
+		o.member[key] = node{n.below(key), v}
 		return nil
 	})
 	return o, err
@@ -186,7 +202,7 @@ func (o *object) get(key string) node {
 	if n, ok := o.member[key]; ok {
 		return n
 	}
-	return node{path: o.path + "." + key}
+	return node{path: o.below(key)}
 }
 
 // done fails for a member that nobody asked for.

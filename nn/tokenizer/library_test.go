@@ -33,7 +33,7 @@ func TestLibrary(t *testing.T) {
 	script := filepath.Join("testdata", "generate.py")
 	answer, err := exec.Command(python, script, "kinds").Output()
 	if err != nil {
-		t.Skipf("the comparison with the library was NOT run: %s has no package tokenizers (%v); pip install tokenizers", python, err)
+		t.Fatalf("%s, which GPK_TOKENIZERS_PYTHON names, has no package tokenizers (%v); pip install tokenizers", python, err)
 	}
 	if testing.Short() {
 		t.Skip("the comparison with the library was NOT run: -short")

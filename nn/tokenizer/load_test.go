@@ -5,12 +5,15 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/nn/tokenizer/internal/tables"
 )
 
 // edit returns a fixture's file after a change.
@@ -53,8 +56,8 @@ func TestRefused(t *testing.T) {
 		want          error
 		say           string
 	}{
-		{"gpt2", "", "version", "2.0", gpk.ErrUnsupported, `tokenizer.json.version: "2.0"`},
-		{"gpt2", "", "more", 1, gpk.ErrUnsupported, "tokenizer.json.more: 1"},
+		{"gpt2", "", "version", "2.0", gpk.ErrUnsupported, `: version: "2.0"`},
+		{"gpt2", "", "more", 1, gpk.ErrUnsupported, ": more: 1"},
 		{"gpt2", "", "normalizer", object{"type": "NFKC"}, gpk.ErrUnsupported, `normalizer.type: "NFKC"`},
 		{"gpt2", "", "normalizer", object{"type": "NFC", "x": 1}, gpk.ErrUnsupported, "normalizer.x: 1"},
 		{"gpt2", "", "normalizer", object{}, ErrFormat, "normalizer.type"},
@@ -156,11 +159,53 @@ func TestNotJSON(t *testing.T) {
 		t.Errorf("a folder without the file: %v", err)
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "tokenizer.json"), []byte("{"), 0o666); err != nil {
-		t.Fatal(err)
+	for text, want := range map[string]error{"": ErrFormat, "{": ErrFormat, "[]": ErrFormat, `{"version":1}`: gpk.ErrUnsupported, `{"model":1,"pre_tokenizer":{"type":1}}`: ErrFormat} {
+		if err := os.WriteFile(filepath.Join(dir, "tokenizer.json"), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Load(dir); !errors.Is(err, want) || !strings.Contains(err.Error(), dir) || strings.Count(err.Error(), "tokenizer.json") != 1 {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
-	if _, err := Load(dir); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), dir) {
-		t.Errorf("a damaged file: %v", err)
+}
+
+// TestAllocations: whatever a file says, a small multiple of its length is allocated.
+func TestAllocations(t *testing.T) {
+	_ = tables.Load() // once for all
+	const base, times = 1 << 20, 60
+	many := func(n int, one string) string {
+		items := make([]string, n)
+		for i := range items {
+			items[i] = strings.ReplaceAll(one, "#", strconv.Itoa(i))
+		}
+		return strings.Join(items, ",")
+	}
+	long := strings.Repeat("☃k", 25000)
+	processor := func(single, tokens string) string {
+		return strings.Replace(shortBPE, `"single":[{"Sequence":{"id":"A","type_id":0}},{"SpecialToken":{"id":"x","type_id":0}}],"pair":[],"special_tokens":{`,
+			`"single":[{"Sequence":{"id":"A","type_id":0}},{"SpecialToken":{"id":"x","type_id":0}}`+single+`],"pair":[],"special_tokens":{`+tokens, 1)
+	}
+	for name, file := range map[string]string{
+		"members":       `{"` + long + `":1,` + many(5000, `"#":1`) + "}",
+		"special":       processor("", `"`+long+`":{"id":"y","ids":[0],"tokens":["[U]"],`+many(2000, `"#":0`)+`},`),
+		"special twice": processor("", many(1000, `"#`+long[:200]+`":{"id":"y","ids":[0],"tokens":["[U]"]}`)+","),
+		"vocab":         strings.Replace(shortBPE, `"vocab":{`, `"vocab":{`+many(20000, `"t#":9#`)+",", 1),
+		"merges":        strings.Replace(shortBPE, `"merges":[`, `"merges":[`+many(20000, `["a","b"]`)+",", 1),
+		"added":         strings.Replace(shortBPE, shortAdded, "["+many(2000, `{"id":#,"x":1}`)+"]", 1),
+		"open":          strings.Repeat(`{"a":`, 50000),
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := Parse([]byte(file))
+		runtime.ReadMemStats(&after)
+		n := after.TotalAlloc - before.TotalAlloc
+		if n > base+times*uint64(len(file)) {
+			t.Errorf("%s: %d bytes were allocated for a file of %d", name, n, len(file))
+		}
+		if err != nil && (len(err.Error()) > 1000 || !utf8.ValidString(err.Error())) {
+			t.Errorf("%s: %.1000s", name, err)
+		}
+		t.Logf("%s: %d bytes for %d: %.200v", name, n, len(file), err)
 	}
 }
 

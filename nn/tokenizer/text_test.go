@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/gpk-go/gpk"
 )
 
 // TestNotUTF8: the library never sees such a text, so there is nothing to be equal to.
@@ -104,6 +106,23 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// TestSameSpaces: two tokens that claim the same spaces, as text and behind a normalizer.
+func TestSameSpaces(t *testing.T) {
+	for _, normalized := range []string{"false", "true"} {
+		added := `[{"id":0,"content":"[U]","single_word":false,"lstrip":false,"rstrip":true,"normalized":` + normalized + `,"special":true},` +
+			`{"id":4,"content":"  ","single_word":false,"lstrip":true,"rstrip":false,"normalized":` + normalized + `,"special":false}]`
+		k, err := Parse([]byte(strings.Replace(shortBPE, shortAdded, added, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		dst := []int32{7}
+		got, err := k.AppendEncode(dst, "ab[U]    b")
+		if !errors.Is(err, gpk.ErrUnsupported) || !strings.Contains(err.Error(), `"  " at byte 5 of "ab[U]    b"`) || !slices.Equal(got, dst) {
+			t.Errorf("%v, %v", got, err)
+		}
+	}
+}
+
 // TestLongWords: the heap's merges are those of the search, and neither a
 // long word nor a long text takes quadratic time.
 func TestLongWords(t *testing.T) {
@@ -121,6 +140,28 @@ func TestLongWords(t *testing.T) {
 		long = long[:p.mergeLong(long, &mergeScratch{})]
 		if !slices.Equal(short, long) {
 			t.Fatalf("seed %d: %v becomes %v by search, %v by heap", seed, ids, short, long)
+		}
+	}
+	// A long token that is nearly there, again at every letter.
+	hostile := func(n int) []byte {
+		file := strings.Replace(shortWordPiece, shortAdded, "[]", 1)
+		file = strings.Replace(file, `"max_input_chars_per_word":9`, `"max_input_chars_per_word":2147483647`, 1)
+		return []byte(strings.Replace(file, `"ab":3`, `"ab":3,"##`+strings.Repeat("b", n-3)+`c":9`, 1))
+	}
+	k, err := Parse(hostile(maxToken))
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	if ids, err := k.Encode("a" + strings.Repeat("b", 1<<18)); err != nil || len(ids) < 1<<18 {
+		t.Fatalf("%d ids, %v", len(ids), err)
+	}
+	if d := time.Since(start); d > 30*time.Second {
+		t.Errorf("a hostile vocabulary took %v", d)
+	}
+	for _, n := range []int{maxToken + 1, 1 << 18} {
+		if _, err := Parse(hostile(n)); !errors.Is(err, gpk.ErrUnsupported) || !strings.Contains(err.Error(), "model.vocab") || len(err.Error()) > 1000 {
+			t.Errorf("a token of %d bytes: %.1000v", n, err)
 		}
 	}
 	for _, unit := range []string{"ab", "the", "é", " ", "\n", "1", "!", "\u0301", "<left>", "\uac01"} {
@@ -142,26 +183,19 @@ func TestLongWords(t *testing.T) {
 func TestGoroutines(t *testing.T) {
 	texts := fixtureTexts(t)
 	for _, kind := range fixtures {
-		k := fixture(t, kind)
-		var want [][]int32
-		for _, s := range texts {
-			ids, err := fixture(t, kind).Encode(s)
-			if err != nil {
+		k, alone := fixture(t, kind), fixture(t, kind)
+		want := make([][]int32, len(texts))
+		for i, s := range texts {
+			var err error
+			if want[i], err = alone.Encode(s); err != nil {
 				t.Fatal(err)
 			}
-			want = append(want, ids)
-			break
-		}
-		alone := fixture(t, kind)
-		for _, s := range texts[1:] {
-			ids, _ := alone.Encode(s)
-			want = append(want, ids)
 		}
 		var wg sync.WaitGroup
 		for g := range 8 {
 			wg.Go(func() {
 				for i := range texts {
-					i = (i*7 + g) % len(texts)
+					i = (i + g*len(texts)/8) % len(texts) // each begins elsewhere
 					got, err := k.Encode(texts[i])
 					if err != nil || !slices.Equal(got, want[i]) {
 						t.Errorf("%s: Encode(%q) is %v (%v), alone %v", kind, texts[i], got, err, want[i])
@@ -268,7 +302,7 @@ func FuzzFile(f *testing.F) {
 			return
 		}
 		ids, err := k.Encode(text)
-		if err != nil && utf8.ValidString(text) && !errors.Is(err, errCrossed) {
+		if err != nil && utf8.ValidString(text) && !errors.Is(err, gpk.ErrUnsupported) {
 			t.Fatal(err)
 		}
 		for _, list := range [][]int32{ids, {id}} {

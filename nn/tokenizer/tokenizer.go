@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+
+	"github.com/gpk-go/gpk/expr"
 )
 
 // maxFile bounds what is read. The largest vocabularies in use take 40 MB.
@@ -50,7 +52,7 @@ func Load(dir string) (*Tokenizer, error) {
 // Parse is Load for the contents of a tokenizer.json.
 func Parse(data []byte) (*Tokenizer, error) {
 	if len(data) > maxFile {
-		return nil, damaged("tokenizer.json", "more than %d bytes", maxFile)
+		return nil, damaged("", "more than %d bytes", maxFile)
 	}
 	n, err := root(data)
 	if err != nil {
@@ -59,12 +61,28 @@ func Parse(data []byte) (*Tokenizer, error) {
 	return parse(n)
 }
 
+// usable fails for a Tokenizer that nobody has loaded. Those have no tokens.
+func (t *Tokenizer) usable() error {
+	if t == nil || t.words == nil {
+		return fmt.Errorf("tokenizer: %w: a nil Tokenizer, or one that Load has not made", expr.ErrUnsupported)
+	}
+	return nil
+}
+
 // VocabSize returns the number of tokens, added ones included. Ids may be
 // larger than that where the file leaves some out.
-func (t *Tokenizer) VocabSize() int { return t.tokens.count }
+func (t *Tokenizer) VocabSize() int {
+	if t.usable() != nil {
+		return 0
+	}
+	return t.tokens.count
+}
 
 // ID returns the id of a token as the file spells it: "[CLS]", "##ing", "Ġthe".
 func (t *Tokenizer) ID(token string) (id int32, ok bool) {
+	if t.usable() != nil {
+		return 0, false
+	}
 	if id, ok = t.vocab[token]; !ok {
 		id, ok = t.added.ids[token]
 	}
@@ -72,19 +90,29 @@ func (t *Tokenizer) ID(token string) (id int32, ok bool) {
 }
 
 // Token returns the token of an id as the file spells it.
-func (t *Tokenizer) Token(id int32) (token string, ok bool) { return t.tokens.get(id) }
+func (t *Tokenizer) Token(id int32) (token string, ok bool) {
+	if t.usable() != nil {
+		return "", false
+	}
+	return t.tokens.get(id)
+}
 
 // Special returns the id of a special token, such as "[SEP]" or "<|begin_of_text|>".
 // Tokens that are not special are not found.
 func (t *Tokenizer) Special(name string) (id int32, ok bool) {
-	if !slices.Contains(t.special, name) {
+	if t.usable() != nil || !slices.Contains(t.special, name) {
 		return 0, false
 	}
 	return t.ID(name)
 }
 
 // SpecialTokens returns the names of the special tokens by ascending id.
-func (t *Tokenizer) SpecialTokens() []string { return slices.Clone(t.special) }
+func (t *Tokenizer) SpecialTokens() []string {
+	if t.usable() != nil {
+		return nil
+	}
+	return slices.Clone(t.special)
+}
 
 // tokenTable has the tokens by id: a slice for ids from 0 on, a map for ids far
 // beyond the number of tokens.

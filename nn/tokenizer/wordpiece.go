@@ -1,8 +1,10 @@
 package tokenizer
 
 import (
+	"fmt"
 	"unicode/utf8"
 
+	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/nn/tokenizer/internal/tables"
 )
 
@@ -44,6 +46,11 @@ func (t *Tokenizer) parseWordPiece(o *object) (*wordPiece, error) {
 	var ok bool
 	if p.unknown, ok = t.vocab[name]; !ok {
 		return nil, damaged(unk.path, "the vocabulary lacks %.80q", name)
+	}
+	for token := range t.vocab {
+		if len(token) > maxToken {
+			return nil, fmt.Errorf("tokenizer: %w: %s: %.80q has %d bytes; up to %d can be", expr.ErrUnsupported, o.get("vocab").path, token, len(token), maxToken)
+		}
 	}
 	p.trie = newTrie(t.vocab)
 	p.inside = p.trie.walk(0, prefix)

@@ -1,0 +1,109 @@
+// Package atomicfile replaces files whole: a file of a name is the old one or the new
+// one, never a part of it, also after a crash.
+//
+// What belongs here: how a file gets its name. What does not: what is in it.
+package atomicfile
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// Write makes the file path of what fill writes. It is written beside path, and gets its
+// name when everything is on the disk; on an error, and where fill panics, nothing stays.
+// An existing file is replaced with its mode, and a link is followed to the file that it
+// names, existing or not. A new file has the mode of os.Create.
+func Write(path string, fill func(io.Writer) error) (err error) {
+	target, err := follow(path)
+	if err != nil {
+		return err
+	}
+	old, err := os.Stat(target)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case !old.Mode().IsRegular(): // it would be gone
+		return fmt.Errorf("%s: %w: it is no regular file", path, fs.ErrInvalid)
+	}
+	f, err := create(target)
+	if err != nil {
+		return err
+	}
+	done := false
+	defer func() {
+		if !done { // an error, or a panic
+			f.Close()
+			os.Remove(f.Name())
+		}
+	}()
+	w := bufio.NewWriterSize(f, 1<<16)
+	if err = fill(w); err == nil {
+		err = w.Flush()
+	}
+	if err == nil && old != nil {
+		err = f.Chmod(old.Mode().Perm())
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if err = os.Rename(f.Name(), target); err == nil {
+		done = true
+	}
+	return err
+}
+
+// mostLinks is how many links in a row are followed, as on Linux.
+const mostLinks = 40
+
+// follow returns the file that path names, by way of links.
+func follow(path string) (string, error) {
+	for at, links := path, 0; ; links++ {
+		info, err := os.Lstat(at)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode()&fs.ModeSymlink == 0 {
+			return at, nil
+		}
+		if err != nil {
+			return "", err
+		}
+		if links == mostLinks {
+			return "", fmt.Errorf("%s: %w: more than %d links", path, fs.ErrInvalid, mostLinks)
+		}
+		to, err := os.Readlink(at)
+		if err != nil {
+			return "", err
+		}
+		if !filepath.IsAbs(to) {
+			// Not Join, which takes away a/.. though a may be a link.
+			to = filepath.Dir(at) + string(filepath.Separator) + to
+		}
+		at = to
+	}
+}
+
+// create makes a file beside path. os.CreateTemp will not do: its files have the mode
+// 0600, whatever the umask allows.
+func create(path string) (*os.File, error) {
+	for try := 0; ; try++ {
+		name := ".new-" + strconv.FormatUint(rand.Uint64(), 36)
+		f, err := os.OpenFile(filepath.Join(filepath.Dir(path), name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if errors.Is(err, fs.ErrExist) && try < 100 {
+			continue
+		}
+		var at *fs.PathError
+		if errors.As(err, &at) {
+			at.Path = path // that the caller knows
+		}
+		return f, err
+	}
+}
