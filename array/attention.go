@@ -46,8 +46,8 @@ type AttentionOptions struct {
 // and sum of each query (Milakov and Gimelshein 2018; Dao et al. 2022): in float32 with
 // the sums of the weights in float64, Float64 in float64, rounded once. On a GPU it is
 // composed of plain operations, with the scores and weights of one sequence in memory. A
-// value that is not finite then makes NaN of queries that do not see it, too. The bits of a sequence
-// depend on nothing but its own queries, keys, values and mask.
+// value that is not finite then makes NaN of queries that do not see it, too. The bits of a sequence's
+// result depend only on its own queries, keys, values and mask.
 //
 // Shapes that do not fit are ErrShape, and types ErrDType. Offsets that divide no rows are
 // ErrShape, found when the operation runs, and named at the first boundary.

@@ -26,14 +26,15 @@ func (c *call) fail(err error, args ...*Array) *OpError {
 	e := &OpError{Op: c.name, Site: c.site.String(), Err: err}
 	for _, a := range args {
 		if a != nil && a.err == nil {
-			e = e.of(a.lay.Shape, a.dt)
+			e = e.with(a.lay.Shape, a.dt)
 		}
 	}
 	return e
 }
 
-// of has an error name one more operand, or what was to be made. It returns the error.
-func (e *OpError) of(shape []int, dt dtype.DType) *OpError {
+// with adds the shape and type of an operand, or of the intended result, to an error, and
+// returns the error.
+func (e *OpError) with(shape []int, dt dtype.DType) *OpError {
 	e.Shapes, e.DTypes = append(e.Shapes, slices.Clone(shape)), append(e.DTypes, dt)
 	return e
 }

@@ -49,7 +49,7 @@ func (h *gemmRoot) wrap(err error) error {
 		return err
 	}
 	a, b := &h.product.A, &h.product.B
-	return h.call.fail(err).of(a.Layout.Shape, a.DType).of(b.Layout.Shape, b.DType)
+	return h.call.fail(err).with(a.Layout.Shape, a.DType).with(b.Layout.Shape, b.DType)
 }
 
 // headLeaf adds a pending product, seen as lay, as a leaf.

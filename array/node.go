@@ -122,10 +122,10 @@ func (o *node) fail(err error) *OpError {
 	e := o.call.fail(err)
 	for i := range o.n {
 		v := &o.operand(i).view
-		e = e.of(v.Layout.Shape, v.DType)
+		e = e.with(v.Layout.Shape, v.DType)
 	}
 	if o.n == 0 {
-		e = e.of(o.lay.Shape, o.dt)
+		e = e.with(o.lay.Shape, o.dt)
 	}
 	return e
 }

@@ -244,7 +244,7 @@ func (c *contents) blame(err error) error {
 	if !errors.As(err, &queued) || named(err) || w.name == "" || c.mem == nil {
 		return err
 	}
-	return w.fail(err).of(c.mem.lay.Shape, c.mem.dt)
+	return w.fail(err).with(c.mem.lay.Shape, c.mem.dt)
 }
 
 // mayFail reports whether only the device finds out that the job cannot be done.

@@ -146,10 +146,10 @@ func (f *Function) Check(l Launch) error {
 	return nil
 }
 
-// Fit returns a launch with grid and block filled in, which Check admits: lengths that
-// are 0 become 1. A block that is all 0 becomes that of Occupancy; a grid that is all 0
-// becomes a row of as many blocks as give each of so many elements a thread, or, for 0
-// elements, as fill the device.
+// Fit returns a launch whose grid and block are complete, so that Check accepts it. A block
+// of all zeros becomes the one that Occupancy returns. A grid of all zeros becomes one row
+// of blocks with a thread for each element; for 0 elements the row fills the device. Any
+// other length of 0 becomes 1.
 func (f *Function) Fit(l Launch, elements int) (Launch, error) {
 	if l.Block == ([3]int{}) || l.Grid == ([3]int{}) {
 		if l.Shared < 0 {

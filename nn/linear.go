@@ -36,9 +36,9 @@ func ParseActivation(name string) (Activation, error) {
 	return a, nil
 }
 
-// Linear is act(x w^T + b), with w as [out, in] and b as [out]; see gpk.Linear. Its weight
-// is packed at the first use, and again where it was changed: the packed form takes as much
-// memory once more.
+// Linear is act(x w^T + b), with w as [out, in] and b as [out]; see gpk.Linear. The first
+// Forward packs the weight, and so does the first one after a change of it. The packed form
+// takes as much memory again as the weight.
 type Linear struct {
 	Weight, Bias *Parameter // Bias may be nil
 	Activation   Activation

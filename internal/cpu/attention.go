@@ -18,10 +18,10 @@ import (
 // that score are left out of the sums, whatever their values hold. A query without any
 // other key gives 0.
 //
-// The scores of a block of queries and a block of keys are computed and used while they
-// are in the cache. A running maximum and a running sum of each query make the blocks
-// one softmax (online softmax: Milakov and Gimelshein 2018; FlashAttention: Dao et al.
-// 2022).
+// The kernel works on a block of queries and a block of keys at a time, so that their scores
+// stay in the cache. Each query has a running maximum and a running sum, which combine the
+// softmax of its blocks (online softmax: Milakov and Gimelshein 2018; FlashAttention: Dao
+// et al. 2022).
 //
 // Float16, BFloat16 and Float32 are computed in float32 with the sum of the weights in
 // float64, Float64 in float64. The result is rounded to the type once. The blocks follow

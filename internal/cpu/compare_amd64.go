@@ -39,8 +39,8 @@ func less64(dst, x, y unsafe.Pointer, n, xstep, ystep int)
 //go:noescape
 func lessEqual64(dst, x, y unsafe.Pointer, n, xstep, ystep int)
 
-// vectorCompare32 returns the kernels of a comparison of float32, without functions
-// where there are none.
+// vectorCompare32 returns the kernels of a comparison of float32. They are nil where the
+// processor has no AVX2.
 func vectorCompare32(op expr.Op) binary { return comparing[float32](op) }
 
 // vectorCompare64 is vectorCompare32 of float64.

@@ -146,8 +146,8 @@ func (c *config) readModel(path string) error {
 	return nil
 }
 
-// readLength reads how long a text may be; without the file, as long as there are
-// positions.
+// readLength reads the largest number of tokens of a text. It is the number of positions if
+// the file is missing.
 func (c *config) readLength(path string) error {
 	var f struct {
 		Max   *int `json:"max_seq_length"`
@@ -178,7 +178,7 @@ const (
 	clsPooling                 // that of the first token
 )
 
-// readPooling reads which pooling the model was trained with; without the file, the mean.
+// readPooling reads the pooling mode of the model. The mode is mean if the file is missing.
 func (c *config) readPooling(path string) error {
 	f := map[string]any{}
 	found, err := readJSON(path, &f)
@@ -228,7 +228,7 @@ func refusePrompts(path string) error {
 	return nil
 }
 
-// readModules reads whether embeddings are normalized; without the file, they are.
+// readModules reads whether the model normalizes embeddings. It does if the file is missing.
 func (c *config) readModules(path string) error {
 	var list []struct {
 		Type string `json:"type"`

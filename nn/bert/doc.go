@@ -5,9 +5,9 @@
 //	defer e.Close()
 //	vectors, err := e.Embed(ctx, []string{"A man is eating food."})
 //
-// Texts are sorted by length and packed without padding, so that a text costs what it is
-// long. The order of texts, and which are embedded together, change no result beyond the
-// rounding of its type.
+// Texts are sorted by length, and the model computes them without padding: its time follows
+// the number of tokens. Neither the order of the texts nor the texts beside it change an
+// embedding by more than the rounding of its type.
 //
 // What belongs here: the configuration, the weights' names and the forward pass of BERT.
 // Layers are in package nn, and tokenizers in nn/tokenizer.

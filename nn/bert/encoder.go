@@ -41,7 +41,8 @@ type options struct {
 // of the weights.
 func WithDType(dt gpk.DType) Option { return func(o *options) { o.dt = dt } }
 
-// WithPrecision sets the precision of products of float32; see gpk.SetPrecision.
+// WithPrecision sets the precision of matrix products of float32. The default is that of
+// gpk.SetPrecision.
 func WithPrecision(p matmul.Precision) Option { return func(o *options) { o.precision = p } }
 
 // WithDevice has the model compute on a device. The default is device.Default().

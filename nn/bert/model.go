@@ -50,7 +50,8 @@ func (m *model) forward(ids, places, offsets *gpk.Array) *gpk.Array {
 	return x
 }
 
-// layer is attention and a perceptron, each with a sum and a norm behind it.
+// layer is one block of the encoder: attention, then an MLP. A residual sum and a LayerNorm
+// follow each of them.
 type layer struct {
 	attention           *nn.MultiHeadAttention
 	mlp                 *nn.MLP

@@ -20,8 +20,8 @@
 //
 // A damaged file is ErrFormat, and text that is not UTF-8 is ErrText. A
 // file is not believed: memory is bounded by a multiple of its length. A file that
-// contradicts itself is refused, also where the library reads it: it gives an added
-// token the id of its place in the file, for example, whatever id is written there.
+// contradicts itself is refused, even where the library accepts it. For example, the
+// library ignores an added token's id if it is not the next free one.
 //
 // Here belongs what turns text into ids. Training of vocabularies, offsets of
 // tokens, pairs of texts, batches and chat templates do not.

@@ -111,7 +111,8 @@ func (t *Table) NFC(s string, buf []byte) (string, []byte) {
 	return string(buf), buf
 }
 
-// composeAll appends s decomposed, ordered and composed again.
+// composeAll appends the canonical composition (NFC) of s to chars: it decomposes s, orders
+// the marks, and composes.
 func (t *Table) composeAll(chars []Char, s string) []Char {
 	marks := 0 // where the run of marks began
 	for _, r := range s {
