@@ -24,33 +24,72 @@ func Parallel(n, grain int, f func(lo, hi int)) {
 	}
 	grain = max(grain, 1)
 	grains := (n-1)/grain + 1
-	workers := min(runtime.GOMAXPROCS(0), grains)
-	if workers == 1 {
+	threads := min(runtime.GOMAXPROCS(0), grains)
+	if threads == 1 {
 		f(0, n)
 		return
 	}
-	step := max(grains/(workers*partsPerWorker), 1)
-	parts := (grains-1)/step + 1
-	var next atomic.Int64
-	work := func() {
-		for {
-			part := int(next.Add(1)) - 1
-			if part >= parts {
-				return
-			}
-			// The last part's end would pass n, and near MaxInt overflow.
-			lo := part * step * grain
-			hi := n
-			if part < parts-1 {
-				hi = lo + step*grain
-			}
-			f(lo, hi)
+	step := max(grains/(threads*partsPerWorker), 1)
+	sharedWorkers.run(&job{f: f, n: n, size: step * grain, parts: (grains-1)/step + 1}, threads-1)
+}
+
+// job is one call of Parallel.
+type job struct {
+	f              func(lo, hi int)
+	n, size, parts int
+	begun          atomic.Int64 // parts that a goroutine has taken
+	// running is the number of workers inside work. The caller adds jobClosed
+	// when no part is left: a worker that comes later does not enter, so the
+	// caller never waits for a thread that is still waking up.
+	running  atomic.Int32
+	finished sync.Mutex // locked from the start, unlocked by the last worker to leave a closed job
+}
+
+const jobClosed = 1 << 30
+
+// run calls f until no part is left.
+func (j *job) run() {
+	for {
+		part := int(j.begun.Add(1)) - 1
+		if part >= j.parts {
+			return
+		}
+		// The last part's end would pass n, and near MaxInt overflow.
+		lo, hi := part*j.size, j.n
+		if part < j.parts-1 {
+			hi = lo + j.size
+		}
+		j.f(lo, hi)
+	}
+}
+
+// work is run for a worker. It does nothing in a closed job.
+func (j *job) work() {
+	for {
+		n := j.running.Load()
+		if n >= jobClosed {
+			return
+		}
+		if j.running.CompareAndSwap(n, n+1) {
+			break
 		}
 	}
-	var wg sync.WaitGroup
-	for range workers - 1 {
-		wg.Go(work)
+	j.run()
+	if j.running.Add(-1) == jobClosed {
+		j.finished.Unlock()
 	}
-	work()
-	wg.Wait()
+}
+
+// wait closes the job and returns when every worker has left it.
+func (j *job) wait() {
+	if j.running.Add(jobClosed) == jobClosed {
+		return
+	}
+	for range waitSpins {
+		if j.running.Load() == jobClosed {
+			return
+		}
+		pause(pausesPerSpin)
+	}
+	j.finished.Lock()
 }

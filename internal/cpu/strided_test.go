@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"testing"
-	"time"
 	"unsafe"
 
 	"github.com/gpk-go/gpk/dtype"
@@ -297,7 +296,7 @@ func seeded(t testing.TB) *rand.Rand {
 }
 
 func TestParallelCoversOnce(t *testing.T) {
-	before := runtime.NumGoroutine()
+	before := quietGoroutines(t)
 	for _, procs := range []int{1, 2, 7} {
 		old := runtime.GOMAXPROCS(procs)
 		for _, n := range []int{0, 1, 2, 63, 64, 65, 1000, 4097} {
@@ -320,10 +319,5 @@ func TestParallelCoversOnce(t *testing.T) {
 		}
 		runtime.GOMAXPROCS(old)
 	}
-	// A worker has said that it is done a moment before it is gone.
-	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d goroutines before, %d after", before, runtime.NumGoroutine())
-		}
-	}
+	waitForGoroutines(t, before) // a worker spins for a moment after its last job
 }

@@ -1,0 +1,9 @@
+//go:build !(amd64 || arm64) || noasm
+
+package cpu
+
+// pause passes some time in a loop of n steps.
+func pause(n uint32) {
+	for range n * 16 {
+	}
+}

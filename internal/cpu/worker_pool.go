@@ -1,0 +1,95 @@
+package cpu
+
+import (
+	"runtime"
+	"sync/atomic"
+)
+
+// A workerPool is the goroutines that help the callers of Parallel. A worker
+// that has finished a job spins for the next one for some 50 us, and then ends.
+// Waking a thread costs 5 to 15 us, and handing a job to a spinning worker 0.5:
+// without it a Jacobi iteration over 256 x 256 takes 1.4 times as long, and 100
+// steps of logistic regression on 50,000 rows 1.7 times. A program that computes
+// nothing has no worker.
+//
+// A worker serves any caller, also one inside a bubble of testing/synctest:
+// nothing here is a channel or a WaitGroup made by a caller, which a goroutine
+// outside the bubble may not use, and spins are counted, because the clock of a
+// bubble stands still.
+type workerPool struct {
+	idle atomic.Int32 // spinning workers that no caller has claimed
+	jobs chan *job    // one for each claim
+}
+
+var sharedWorkers = newWorkerPool()
+
+func newWorkerPool() *workerPool { return &workerPool{jobs: make(chan *job, 64)} }
+
+const (
+	pausesPerSpin = 8   // 0.2 us
+	waitSpins     = 200 // of a caller, before it sleeps until the last worker has left
+	idleSpins     = 200 // of a worker, before it ends
+	spinsPerYield = 32  // of a worker, before it lets other goroutines run
+)
+
+// run does j with up to n workers besides the caller, and returns when it is done.
+func (p *workerPool) run(j *job, n int) {
+	j.finished.Lock()
+	for range n {
+		if p.claim() {
+			p.jobs <- j
+		} else {
+			go p.work(j)
+		}
+	}
+	j.run()
+	j.wait()
+}
+
+// work is a worker: it does j, and the jobs after it.
+func (p *workerPool) work(j *job) {
+	for j != nil {
+		j.work()
+		j = p.next()
+	}
+}
+
+// next spins for another job. It returns nil when none has come.
+//
+// A worker may leave only by a claim on itself. Where callers have claimed all
+// idle workers their jobs are on the way, and the worker goes on spinning: it
+// gets one, or a worker that came later does, and leaves the count of idle ones
+// to this worker.
+func (p *workerPool) next() *job {
+	patience := idleSpins
+	if int(p.idle.Add(1)) >= runtime.GOMAXPROCS(0) {
+		patience = 0
+	}
+	for spin := 0; ; spin++ {
+		select {
+		case j := <-p.jobs:
+			return j
+		default:
+		}
+		if spin >= patience && p.claim() {
+			return nil
+		}
+		pause(pausesPerSpin)
+		if spin%spinsPerYield == spinsPerYield-1 {
+			runtime.Gosched()
+		}
+	}
+}
+
+// claim takes one from the number of idle workers. It reports false at zero.
+func (p *workerPool) claim() bool {
+	for {
+		n := p.idle.Load()
+		if n == 0 {
+			return false
+		}
+		if p.idle.CompareAndSwap(n, n-1) {
+			return true
+		}
+	}
+}
