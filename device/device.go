@@ -39,6 +39,7 @@ type Device struct {
 	events     []uint64              // that tell the time and were freed
 	submission submission
 	asked      answer
+	refuse     func() error // of FailLaunches; nil: none
 }
 
 // newDevice makes a device that works, with a limit of its memory in bytes

@@ -54,8 +54,26 @@ func (d *Device) LaunchWork(s *Stream, reads, writes []*Buffer, w Work) error {
 	return err
 }
 
+// FailLaunches has every launch on d fail with f's error, before it does anything,
+// where f returns one; nil ends that. It is for tests of what uses devices. f runs
+// under the device's lock and must not call its methods.
+func (d *Device) FailLaunches(f func() error) {
+	if d == nil {
+		return
+	}
+	d.mu.Lock()
+	d.refuse = f
+	d.mu.Unlock()
+}
+
 func (d *Device) launch(s *Stream, reads, writes []*Buffer, w Work) error {
 	d.mu.Lock()
+	if d.refuse != nil {
+		if err := d.refuse(); err != nil {
+			d.mu.Unlock()
+			return err
+		}
+	}
 	if d.submission.queue.Failed() {
 		d.takeFailure()
 	}
@@ -306,8 +324,14 @@ func (d *Device) settle(a *allocation) {
 // launchHost runs work of the CPU in this goroutine. Readers of a buffer run
 // side by side, writers alone.
 func (d *Device) launchHost(s *Stream, reads, writes []*Buffer, w Work) error {
+	var err error
 	d.mu.Lock()
-	err := d.admit(s, reads)
+	if d.refuse != nil {
+		err = d.refuse()
+	}
+	if err == nil {
+		err = d.admit(s, reads)
+	}
 	if err == nil {
 		err = d.admit(s, writes)
 	}

@@ -47,10 +47,13 @@ type Options struct {
 	// StarveEach has every step of this number run where no memory can be allocated; 0
 	// stands for none. It needs one goroutine.
 	StarveEach int
+	// FailEach has every step of this number run where launches fail; 0 stands for none.
+	// It needs one goroutine.
+	FailEach int
 }
 
 // counts says what was done.
-type counts struct{ steps, programs, reads, writes, freed, starved, skipped, replays atomic.Int64 }
+type counts struct{ steps, programs, reads, writes, freed, starved, refused, skipped, replays atomic.Int64 }
 
 // Run runs programs until one fails or enough steps were run.
 func Run(t *testing.T, o Options) {
@@ -86,8 +89,8 @@ func Run(t *testing.T, o Options) {
 		}
 	}
 	c := w.counts
-	t.Logf("seed %d, %d steps of %d programs in %.1f s: %d reads, %d writes, %d arrays freed, %d replays, %d steps without memory, %d calls skipped as not exact",
-		o.Seed, c.steps.Load(), c.programs.Load(), time.Since(begun).Seconds(), c.reads.Load(), c.writes.Load(), c.freed.Load(), c.replays.Load(), c.starved.Load(), c.skipped.Load())
+	t.Logf("seed %d, %d steps of %d programs in %.1f s: %d reads, %d writes, %d arrays freed, %d replays, %d steps without memory, %d with failing launches, %d calls skipped as not exact",
+		o.Seed, c.steps.Load(), c.programs.Load(), time.Since(begun).Seconds(), c.reads.Load(), c.writes.Load(), c.freed.Load(), c.replays.Load(), c.starved.Load(), c.refused.Load(), c.skipped.Load())
 }
 
 // world is what the programs of a run have in common.

@@ -46,6 +46,12 @@ func TestModelWithoutMemory(t *testing.T) {
 	Run(t, o)
 }
 
+func TestModelWithFailingLaunches(t *testing.T) {
+	o := options(t)
+	o.FailEach = 7
+	Run(t, o)
+}
+
 func TestModelCollectedEachStep(t *testing.T) {
 	o := options(t)
 	o.CollectEachStep, o.Steps = true, *steps/20

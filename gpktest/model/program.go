@@ -35,6 +35,7 @@ type program struct {
 	lastID  int // of a scope
 
 	starved bool
+	failing bool // launches fail
 	limits  []int64
 	lines   []string
 	failure error
@@ -118,6 +119,9 @@ func (p *program) run() {
 		p.counts.steps.Add(1)
 		if p.StarveEach > 0 && i%p.StarveEach == p.StarveEach-1 {
 			p.starve()
+		}
+		if p.FailEach > 0 && i%p.FailEach == p.FailEach-1 {
+			p.failLaunches()
 		}
 		p.one()
 		p.restore()
@@ -253,27 +257,56 @@ func (p *program) starve() {
 	p.starved = true
 }
 
-func (p *program) restore() {
-	if !p.starved {
-		return
+// errRefused is the error of a launch that the model lets fail.
+var errRefused = fmt.Errorf("%w: a launch that the model lets fail", device.ErrDevice)
+
+// failLaunches has all launches fail, or each second one.
+func (p *program) failLaunches() {
+	all, odd := p.rng.IntN(2) == 0, false
+	for _, d := range p.Devices {
+		d.FailLaunches(func() error {
+			if odd = !odd; all || odd {
+				return errRefused
+			}
+			return nil
+		})
 	}
-	p.starved = false
-	for i, d := range p.Devices {
-		d.SetMemoryLimit(p.limits[i])
+	p.failing = true
+}
+
+// restore ends what starve and failLaunches began.
+func (p *program) restore() {
+	if p.failing {
+		p.failing = false
+		for _, d := range p.Devices {
+			d.FailLaunches(nil)
+		}
+	}
+	if p.starved {
+		p.starved = false
+		for i, d := range p.Devices {
+			d.SetMemoryLimit(p.limits[i])
+		}
 	}
 }
 
-// try calls f again with memory where it had none. Nothing has changed then.
+// try calls f again, with memory and launches, where it failed for want of them.
+// Nothing has changed then.
 func (p *program) try(f func() error) error {
 	err := p.hop(f)
-	if p.starved && errors.Is(err, device.ErrOutOfMemory) {
+	switch {
+	case p.starved && errors.Is(err, device.ErrOutOfMemory):
 		p.note("had no memory: once more")
 		p.counts.starved.Add(1)
-		p.restore()
-		p.checkStored()
-		err = p.hop(f)
+	case p.failing && errors.Is(err, errRefused):
+		p.note("a launch failed: once more")
+		p.counts.refused.Add(1)
+	default:
+		return err
 	}
-	return err
+	p.restore()
+	p.checkStored()
+	return p.hop(f)
 }
 
 // array calls f again with memory where it had none.
