@@ -55,4 +55,6 @@
 // What is on with 1 is so with true, yes and on too, and off with 0, false, no, off and
 // nothing. With any other text, and with a limit or a GPK_SUBMIT that means nothing, every
 // device answers with an error that names the variable.
+//
+//go:generate go run ./internal/gen .
 package gpk

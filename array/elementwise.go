@@ -134,38 +134,6 @@ func meet(as []*Array) (layout.Layout, error) {
 	return layout.Dense(shape), err
 }
 
-// Add returns a + b, broadcast. b is an *Array of a's type or a number.
-func (a *Array) Add(b any) *Array { return Binary(expr.Add, a, b) }
-
-// Sub returns a - b, broadcast. b is an *Array of a's type or a number.
-func (a *Array) Sub(b any) *Array { return Binary(expr.Sub, a, b) }
-
-// Mul returns the product of a and b element by element, broadcast. b is an
-// *Array of a's type or a number.
-func (a *Array) Mul(b any) *Array { return Binary(expr.Mul, a, b) }
-
-// Div returns a / b, broadcast; integers are ErrDType. b is an *Array of a's
-// type or a number.
-func (a *Array) Div(b any) *Array { return Binary(expr.Div, a, b) }
-
-// Neg returns -a; integers wrap.
-func (a *Array) Neg() *Array { return unaryOp(expr.Neg, a) }
-
-// Conj returns the complex conjugate; real types are unchanged.
-func (a *Array) Conj() *Array { return unaryOp(expr.Conj, a) }
-
-// ReLU returns max(a, 0); NaN stays NaN.
-func (a *Array) ReLU() *Array { return unaryOp(expr.ReLU, a) }
-
-// GELU returns a/2 (1 + erf(a/sqrt 2)), for real floating-point types.
-func (a *Array) GELU() *Array { return unaryOp(expr.GELU, a) }
-
-// GELUTanh returns a/2 (1 + tanh(sqrt(2/pi) (a + 0.044715 a^3))).
-func (a *Array) GELUTanh() *Array { return unaryOp(expr.GELUTanh, a) }
-
-// SiLU returns a / (1 + exp(-a)).
-func (a *Array) SiLU() *Array { return unaryOp(expr.SiLU, a) }
-
 // Cast returns the elements converted to dt: to integers truncated and
 // saturated with NaN as 0, to Bool x != 0, from complex to real the real part.
 func (a *Array) Cast(dt dtype.DType) *Array {
@@ -180,7 +148,14 @@ func (a *Array) Cast(dt dtype.DType) *Array {
 	return elementwise(c, cast, dt, a)
 }
 
-// Sum adds over axes, which the result lacks; no axes means all. Halves
-// accumulate in float32 and keep their type, integers and Bool give Int64. The
-// order of additions depends on shape and type alone.
-func (a *Array) Sum(axes ...int) *Array { return reduce(expr.Sum, a, axes) }
+// Clamp returns min(max(a, lo), hi), broadcast, NaN where one is. lo and hi are
+// *Arrays of a's type or numbers.
+func (a *Array) Clamp(lo, hi any) *Array {
+	return mapped(call{expr.Clamp.String(), here()}, expr.Clamp, a, lo, hi)
+}
+
+// Where returns x where cond, of type Bool, is true, else y, broadcast. At least
+// one of x and y is an *Array, the other may be a number.
+func Where(cond *Array, x, y any) *Array {
+	return mapped(call{expr.Where.String(), here()}, expr.Where, cond, x, y)
+}

@@ -66,18 +66,6 @@ func (a *Array) along(code expr.Op, where site, axis int) *Array {
 	return op.result(a.stream, dt, a.dense(), 0, a)
 }
 
-// CumSum returns the sums of the elements along an axis up to each place. Integers
-// and Bool give Int64.
-func (a *Array) CumSum(axis int) *Array { return a.along(expr.CumSum, here(), axis) }
-
-// Softmax returns e^(a-m) / sum e^(a-m) along an axis, m being the largest element
-// there, for real floating-point types.
-func (a *Array) Softmax(axis int) *Array { return a.along(expr.Softmax, here(), axis) }
-
-// LogSoftmax returns the logarithm of Softmax, computed without it: a - m -
-// log(sum e^(a-m)).
-func (a *Array) LogSoftmax(axis int) *Array { return a.along(expr.LogSoftmax, here(), axis) }
-
 // LayerNorm returns (x - mean) / sqrt(var + eps) gamma + beta along the last axis,
 // rounded once. gamma and beta have x's type and that axis' length; nil stands for
 // 1 and 0.

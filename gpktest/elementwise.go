@@ -17,20 +17,6 @@ var epsilon = map[gpk.DType]float64{
 	gpk.Complex64: 0x1p-24, gpk.Complex128: 0x1p-53,
 }
 
-var unaryMethods = map[expr.Op]func(*gpk.Array) *gpk.Array{
-	expr.Neg: gpk.Neg, expr.Conj: gpk.Conj, expr.ReLU: gpk.ReLU, expr.GELU: gpk.GELU, expr.GELUTanh: gpk.GELUTanh, expr.SiLU: gpk.SiLU,
-	expr.Not: gpk.Not, expr.Abs: gpk.Abs, expr.Sign: gpk.Sign, expr.Square: gpk.Square, expr.Sqrt: gpk.Sqrt, expr.Rsqrt: gpk.Rsqrt,
-	expr.Exp: gpk.Exp, expr.Expm1: gpk.Expm1, expr.Log: gpk.Log, expr.Log1p: gpk.Log1p, expr.Sin: gpk.Sin, expr.Cos: gpk.Cos,
-	expr.Tanh: gpk.Tanh, expr.Erf: gpk.Erf, expr.Sigmoid: gpk.Sigmoid, expr.Floor: gpk.Floor, expr.Ceil: gpk.Ceil, expr.Round: gpk.Round,
-	expr.Real: gpk.Real, expr.Imag: gpk.Imag, expr.AbsSquare: gpk.AbsSquare,
-}
-
-var binaryMethods = map[expr.Op]func(a, b any) *gpk.Array{
-	expr.Add: gpk.Add, expr.Sub: gpk.Sub, expr.Mul: gpk.Mul, expr.Div: gpk.Div, expr.Pow: gpk.Pow, expr.Maximum: gpk.Maximum, expr.Minimum: gpk.Minimum,
-	expr.Eq: gpk.Eq, expr.Ne: gpk.Ne, expr.Lt: gpk.Lt, expr.Le: gpk.Le, expr.Gt: gpk.Gt, expr.Ge: gpk.Ge,
-	expr.And: gpk.And, expr.Or: gpk.Or, expr.Xor: gpk.Xor, expr.Shl: gpk.Shl, expr.Shr: gpk.Shr,
-}
-
 // roundings is how far a result may be from the exact one, in units of
 // epsilon times its magnitude: 1 for a correctly rounded operation.
 func roundings(op expr.Op, dt gpk.DType) float64 {

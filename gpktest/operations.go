@@ -96,12 +96,6 @@ func (s *suite) clamped(t *testing.T, what string, got, x, lo, hi tensor) {
 	})
 }
 
-var reductionMethods = map[expr.Op]func(a *gpk.Array, axes ...int) *gpk.Array{
-	expr.Mean: gpk.Mean, expr.Max: gpk.Max, expr.Min: gpk.Min, expr.Prod: gpk.Prod, expr.Var: gpk.Var, expr.Any: gpk.Any, expr.All: gpk.All,
-	expr.ArgMax: func(a *gpk.Array, axes ...int) *gpk.Array { return gpk.ArgMax(a, axes[0]) },
-	expr.ArgMin: func(a *gpk.Array, axes ...int) *gpk.Array { return gpk.ArgMin(a, axes[0]) },
-}
-
 // testReductions tries every reduction of the table but Sum, which has a test of
 // its own, over sets of axes of several shapes and layouts.
 func testReductions(t *testing.T, s *suite) {

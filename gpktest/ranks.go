@@ -54,7 +54,7 @@ func testRanks(t *testing.T, s *suite) {
 				case row.Op == expr.RMSNorm:
 					s.lined(t, what, row.Op, evaluate(t, gpk.RMSNorm(a, nil, 1e-3)), x, len(shape)-1, tensor{}, tensor{})
 				default:
-					s.lined(t, what, row.Op, evaluate(t, lineMethods[row.Op](a, axes[0])), x, axes[0], tensor{}, tensor{})
+					s.lined(t, what, row.Op, evaluate(t, alongAxis(row.Op, a, axes[0])), x, axes[0], tensor{}, tensor{})
 				}
 			}
 		}

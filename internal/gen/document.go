@@ -1,0 +1,58 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/gpk-go/gpk/ops"
+)
+
+// document is docs/operations.md.
+func document() []byte {
+	var b bytes.Buffer
+	b.WriteString(`# Operations
+
+Generated from the table in package ops by ` + "`go generate ./...`" + `; do not edit.
+
+Every operation is a method of Array and a function of package gpk. Types that are
+not listed have no meaning and are dtype.ErrDType; what has no kernel on a device is
+ErrUnsupported. Half types are computed in float32 and rounded once. Two arrays must
+have one type; a number takes the array's.
+
+The order in which terms meet, of Sum, Mean, Prod and Var, of softmax and the norms, is one
+of shape and type: the bits are those of a dense copy, however operands and result lie in memory
+and whichever kernel computes them.
+`)
+	titles := []struct {
+		kind  ops.Kind
+		title string
+	}{
+		{ops.Unary, "Element by element"},
+		{ops.Binary, "Of two operands, broadcast"},
+		{ops.Ternary, "Of three operands, broadcast"},
+		{ops.Reduction, "Over axes"},
+		{ops.Line, "Along an axis"},
+		{ops.Order, "In order along an axis"},
+		{ops.Move, "To other places"},
+	}
+	for _, t := range titles {
+		fmt.Fprintf(&b, "\n## %s\n\n| operation | result | types | meaning |\n| --- | --- | --- | --- |\n", t.title)
+		for _, r := range ops.Table {
+			if r.Kind == t.kind {
+				fmt.Fprintf(&b, "| %v | %s | %s | %s |\n", r.Op, result(r), types(r.Types), strings.ReplaceAll(r.Doc, "|", "\\|"))
+			}
+		}
+	}
+	b.WriteString(`
+## Of several operands, fused
+
+| operation | result | types | meaning |
+| --- | --- | --- | --- |
+| Attention | the same | floating point | softmax(scale q k^T + mask) v for every head, grouped KV heads, causal, masked or ragged (Vaswani et al., arXiv 1706.03762); a query that sees no key gives 0 |
+
+Attention is a function of package gpk alone. On the CPU it is an online softmax over blocks of queries and keys
+(Milakov and Gimelshein, arXiv 1805.02867; Dao et al., arXiv 2205.14135), rounded once. On a GPU it is composed of the plain operations.
+`)
+	return b.Bytes()
+}

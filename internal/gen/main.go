@@ -1,0 +1,38 @@
+// Command gen writes what repeats the table of operations in package ops: the methods
+// of arrays, the functions of package gpk, their registration in the conformance suite, and
+// docs/operations.md. It is run by
+//
+//	go generate ./...
+//
+// and its test fails where a file is not what the table gives. What needs more than a
+// row says (an operation with arguments of its own) is written by hand.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: gen ROOT")
+		os.Exit(2)
+	}
+	for name, text := range files() {
+		if err := os.WriteFile(filepath.Join(os.Args[1], name), text, 0o644); err != nil {
+			fmt.Fprintln(os.Stderr, "gen:", err)
+			os.Exit(1)
+		}
+	}
+}
+
+// files returns the generated files by their paths in the repository.
+func files() map[string][]byte {
+	return map[string][]byte{
+		"array/methods_gen.go":   methods(),
+		"functions_gen.go":       functions(),
+		"gpktest/methods_gen.go": conformance(),
+		"docs/operations.md":     document(),
+	}
+}
