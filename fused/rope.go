@@ -95,7 +95,7 @@ func (r *RoPE) Run(s *device.Stream) error {
 	return aside(s, r.Dst, func(dst device.View) error {
 		to := *r
 		to.Dst = dst
-		return to.compose(s)
+		return to.compose(s, composedTable)
 	})
 }
 

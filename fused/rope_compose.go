@@ -8,8 +8,8 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// composedTable bounds the memory of each of the two tables of a composed rotary embedding,
-// in elements: rows are computed in parts that keep it, or one by one.
+// composedTable bounds each of the two tables of a composed rotary embedding, in elements:
+// rows are computed in parts that keep it, or one by one.
 const composedTable = 8 << 20
 
 // rotary is a composed rotary embedding under way. Views have four axes.
@@ -25,8 +25,9 @@ type rotary struct {
 
 // compose computes the embedding by plain operations. Angles are float64, and so are their
 // cosines and sines until they are rounded to float32, in which all types but Float64 are
-// computed. Of float32 the two products and their sum are rounded each.
-func (r *RoPE) compose(s *device.Stream) (err error) {
+// computed. Of float32 the two products and their sum are rounded each. A table has at most
+// so many elements, or those of one row.
+func (r *RoPE) compose(s *device.Stream, table int) (err error) {
 	c := &rotary{RoPE: r, stream: s, dst: r.Dst, x: r.X, positions: r.Positions, computed: dtype.Float32}
 	defer func() {
 		for _, b := range c.bufs {
@@ -59,7 +60,7 @@ func (r *RoPE) compose(s *device.Stream) (err error) {
 		return err
 	}
 	rows := c.x.Layout.Shape[2]
-	step := max(composedTable/(c.positions.Layout.Shape[0]*turned/2), 1)
+	step := max(table/(c.positions.Layout.Shape[0]*turned/2), 1)
 	for at := 0; at < rows; at += step {
 		if err := c.rows(at, min(at+step, rows), turned); err != nil {
 			return err
