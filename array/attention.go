@@ -1,8 +1,6 @@
 package array
 
 import (
-	"math"
-
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/fused"
@@ -60,7 +58,7 @@ func Attention(q, k, v *Array, opts AttentionOptions) *Array {
 	if err := call.first(operands...); err != nil {
 		return failedArray(err)
 	}
-	plan := fused.Attention{Q: shown(q), K: shown(k), V: shown(v), AttentionOptions: fused.AttentionOptions{Scale: opts.scale(q), Causal: opts.Causal}}
+	plan := fused.Attention{Q: shown(q), K: shown(k), V: shown(v), AttentionOptions: fused.AttentionOptions{Scale: opts.Scale, Causal: opts.Causal}}
 	mask, masked, ragged := opts.Mask, opts.Mask != nil, opts.Offsets != nil
 	if masked {
 		plan.Mask = shown(mask)
@@ -110,14 +108,6 @@ func Attention(q, k, v *Array, opts AttentionOptions) *Array {
 
 // shown is the view of an array whose memory is not known yet.
 func shown(a *Array) device.View { return device.View{DType: a.dt, Layout: a.lay} }
-
-// scale is the factor of the scores.
-func (o *AttentionOptions) scale(q *Array) float64 {
-	if n := q.NDim(); o.Scale == 0 && n > 0 && q.lay.Shape[n-1] > 0 {
-		return 1 / math.Sqrt(float64(q.lay.Shape[n-1]))
-	}
-	return o.Scale
-}
 
 // attentionMask is a mask broadcast to the scores, Bool or in the type that they are
 // computed in.

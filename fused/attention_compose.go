@@ -39,6 +39,7 @@ func (a *Attention) compose(s *device.Stream, offsets []int32) error {
 	p := a.Problem()
 	for i := range p.Batch {
 		one := composedSequence{stream: s, AttentionOptions: a.AttentionOptions}
+		one.Scale = a.scale()
 		var err error
 		for _, v := range []struct{ to, from *device.View }{{&one.q, &a.Q}, {&one.k, &a.K}, {&one.v, &a.V}, {&one.dst, &a.Dst}, {&one.mask, &a.Mask}} {
 			*v.to = *v.from
