@@ -58,13 +58,10 @@ func Attention(q, k, v *Array, opts AttentionOptions) *Array {
 	if err := call.first(operands...); err != nil {
 		return failedArray(err)
 	}
-	plan := fused.Attention{Q: shown(q), K: shown(k), V: shown(v), AttentionOptions: fused.AttentionOptions{Scale: opts.Scale, Causal: opts.Causal}}
 	mask, masked, ragged := opts.Mask, opts.Mask != nil, opts.Offsets != nil
-	if masked {
-		plan.Mask = shown(mask)
-	}
-	if ragged {
-		plan.Offsets = shown(opts.Offsets)
+	plan := fused.Attention{
+		Q: shown(q), K: shown(k), V: shown(v), Mask: shown(opts.Mask), Offsets: shown(opts.Offsets),
+		AttentionOptions: fused.AttentionOptions{Scale: opts.Scale, Causal: opts.Causal},
 	}
 	shape, err := plan.Check()
 	if err == nil {
@@ -106,8 +103,13 @@ func Attention(q, k, v *Array, opts AttentionOptions) *Array {
 	return op.result(streamOf(operands...), q.dt, layout.Dense(shape), 0, reads...)
 }
 
-// shown is the view of an array whose memory is not known yet.
-func shown(a *Array) device.View { return device.View{DType: a.dt, Layout: a.lay} }
+// shown is the view of an array whose memory is not known yet, the zero View of nil.
+func shown(a *Array) device.View {
+	if a == nil {
+		return device.View{}
+	}
+	return device.View{DType: a.dt, Layout: a.lay}
+}
 
 // attentionMask is a mask broadcast to the scores, Bool or in the type that they are
 // computed in.

@@ -46,10 +46,7 @@ func rope(c call, x, positions *Array, opts fused.RoPEOptions) *Array {
 		scaling := *opts.Scaling
 		opts.Scaling = &scaling
 	}
-	plan := fused.RoPE{X: shown(x), RoPEOptions: opts}
-	if positions != nil {
-		plan.Positions = shown(positions)
-	}
+	plan := fused.RoPE{X: shown(x), Positions: shown(positions), RoPEOptions: opts}
 	err := plan.Check()
 	if err == nil {
 		err = sameDevice(operands...)

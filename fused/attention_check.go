@@ -30,33 +30,53 @@ func (a *Attention) checkShapes() ([]int, error) {
 			return nil, layout.Errorf("%c is %v, not %s", "qkv"[i], s, names)
 		}
 	}
-	if a.ragged() && a.Mask.DType.Valid() {
-		return nil, fmt.Errorf("%w: a Mask with Offsets: a ragged batch has no padding to hide; run sequences with masks as a batch [batch, heads, rows, dim]", expr.ErrUnsupported)
+	if err := a.checkRagged(); err != nil {
+		return nil, err
 	}
-	lead := axes - 3
-	heads, kv := q[lead], k[lead]
-	rows, dim := axes-2, axes-1
-	switch {
-	case lead == 1 && (q[0] != k[0] || q[0] != v[0]):
-		return nil, layout.Errorf("batches of %d, %d and %d", q[0], k[0], v[0])
-	case kv != v[lead]:
-		return nil, layout.Errorf("k has %d heads, and v has %d", kv, v[lead])
-	case kv == 0 && heads != 0 || kv > 0 && heads%kv != 0:
-		return nil, layout.Errorf("%d query heads are no multiple of %d KV heads", heads, kv)
-	case k[rows] != v[rows]:
-		return nil, layout.Errorf("%d keys and %d values", k[rows], v[rows])
-	case q[dim] != k[dim]:
-		return nil, layout.Errorf("queries of length %d and keys of length %d", q[dim], k[dim])
-	case lead == 0 && q[rows] != k[rows]:
-		return nil, layout.Errorf("%d queries and %d keys, which have the same Offsets", q[rows], k[rows])
-	}
-	if f := a.Offsets.Layout.Shape; a.ragged() && (len(f) != 1 || f[0] == 0) {
-		return nil, layout.Errorf("the offsets are %v, not [batch+1]", f)
+	if err := checkAgreement(q, k, v); err != nil {
+		return nil, err
 	}
 	shape := append([]int{}, q...)
-	shape[dim] = v[dim]
+	shape[axes-1] = v[axes-1]
 	_, err := layout.Size(shape)
 	return shape, err
+}
+
+// checkAgreement refuses queries, keys and values whose lengths do not belong together.
+// Without a batch they are one ragged batch.
+func checkAgreement(q, k, v []int) error {
+	lead := len(q) - 3
+	heads, kv := q[lead], k[lead]
+	rows, dim := lead+1, lead+2
+	switch {
+	case lead == 1 && (q[0] != k[0] || q[0] != v[0]):
+		return layout.Errorf("batches of %d, %d and %d", q[0], k[0], v[0])
+	case kv != v[lead]:
+		return layout.Errorf("k has %d heads, and v has %d", kv, v[lead])
+	case kv == 0 && heads != 0 || kv > 0 && heads%kv != 0:
+		return layout.Errorf("%d query heads are no multiple of %d KV heads", heads, kv)
+	case k[rows] != v[rows]:
+		return layout.Errorf("%d keys and %d values", k[rows], v[rows])
+	case q[dim] != k[dim]:
+		return layout.Errorf("queries of length %d and keys of length %d", q[dim], k[dim])
+	case lead == 0 && q[rows] != k[rows]:
+		return layout.Errorf("%d queries and %d keys, which have the same Offsets", q[rows], k[rows])
+	}
+	return nil
+}
+
+// checkRagged refuses a mask beside offsets, and offsets that are no vector.
+func (a *Attention) checkRagged() error {
+	f := a.Offsets.Layout.Shape
+	switch {
+	case !a.ragged():
+		return nil
+	case a.Mask.DType.Valid():
+		return fmt.Errorf("%w: a Mask with Offsets: a ragged batch has no padding to hide; run sequences with masks as a batch [batch, heads, rows, dim]", expr.ErrUnsupported)
+	case len(f) != 1 || f[0] == 0:
+		return layout.Errorf("the offsets are %v, not [batch+1]", f)
+	}
+	return nil
 }
 
 func (a *Attention) checkTypes() error {
