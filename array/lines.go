@@ -163,11 +163,11 @@ func RMSNormResidual(x, residual, gamma *Array, eps float64) (sum, normed *Array
 	var views [3]device.View
 	s := streamOf(operands...)
 	for i, a := range operands {
-		if i == 2 {
-			a = a.Contiguous() // read as it lies in memory
-		}
 		on := a.with(a.lay)
 		on.stream = s // in a capture, what it reads is part of the graph
+		if i == 2 {
+			on = on.Contiguous() // gamma is read as it lies in memory
+		}
 		v, release, err := on.acquire()
 		if err != nil {
 			return c.failed(err, operands...), c.failed(err, operands...)

@@ -6,7 +6,9 @@ import (
 )
 
 // Positions returns the position of each of total rows in its sequence, Int32 [total], where
-// offsets, Int32 [batch+1], says where each sequence begins: 0, 1, … of every sequence.
+// offsets, Int32 [batch+1], says where each sequence begins: 0, 1, … of every sequence. Other
+// types are ErrDType. Computed once, it serves all layers of a model: see
+// (*MultiHeadAttention).ForwardAt.
 func Positions(offsets *gpk.Array, total int) *gpk.Array {
 	if err := offsets.Err(); err != nil {
 		return array.Failed(err)
