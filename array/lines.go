@@ -165,8 +165,9 @@ func RMSNormResidual(x, residual, gamma *Array, eps float64) (sum, normed *Array
 	for i, a := range operands {
 		on := a.with(a.lay)
 		on.stream = s // in a capture, what it reads is part of the graph
-		if i == 2 {
+		if i == 2 && !a.lay.IsDense() {
 			on = on.Contiguous() // gamma is read as it lies in memory
+			defer on.Free()
 		}
 		v, release, err := on.acquire()
 		if err != nil {
