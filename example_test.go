@@ -157,3 +157,31 @@ func ExampleAttention() {
 	// [1 3 1]
 	// [1.5 1 4] <nil>
 }
+
+func ExampleRoPE() {
+	x := gpk.Ones(gpk.Float32, 1, 1, 2, 4) // [batch, heads, seq, dim]
+	positions := gpk.FromSlice([]int32{0, 1})
+	fmt.Printf("%.4f\n", gpk.RoPE(x, positions, 10000).Reshape(2, 4))
+	// Output:
+	// [[ 1.0000  1.0000  1.0000  1.0000]
+	//  [-0.3012  0.9900  1.3818  1.0099]]
+}
+
+func ExampleRMSNormResidual() {
+	x := gpk.FromSlice([]float32{1, 2, 3, 2}, 2, 2)
+	residual := gpk.FromSlice([]float32{2, 2, 0, 2}, 2, 2)
+	sum, normed := gpk.RMSNormResidual(x, residual, nil, 0)
+	fmt.Println(sum)
+	fmt.Printf("%.4f\n", normed)
+	// Output:
+	// [[3. 4.]
+	//  [3. 4.]]
+	// [[0.8485 1.1314]
+	//  [0.8485 1.1314]]
+}
+
+func ExampleSwiGLU() {
+	gate, up := gpk.FromSlice([]float32{-1, 0, 2}), gpk.FromSlice([]float32{1, 5, 10})
+	fmt.Printf("%.4f\n", gpk.SwiGLU(gate, up))
+	// Output: [-0.2689  0.0000 17.6159]
+}

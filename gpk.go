@@ -7,6 +7,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/fused"
 	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/matmul"
 )
@@ -178,6 +179,41 @@ func LayerNorm(x, gamma, beta *Array, eps float64) *Array {
 // RMSNorm returns x / sqrt(mean x^2 + eps) gamma along the last axis; gamma, of
 // that axis' length, may be nil.
 func RMSNorm(x, gamma *Array, eps float64) *Array { return array.RMSNorm(x, gamma, eps) }
+
+// RMSNormResidual returns sum = x + residual, two arrays of one shape, and normed =
+// RMSNorm(sum, gamma, eps), with the bits of the two operations. The work starts on this
+// line. On the CPU it is one pass over the lines, on a GPU a kernel for each result.
+func RMSNormResidual(x, residual, gamma *Array, eps float64) (sum, normed *Array) {
+	return array.RMSNormResidual(x, residual, gamma, eps)
+}
+
+// SwiGLU returns SiLU(gate) up, broadcast, with the bits of the two operations.
+func SwiGLU(gate, up *Array) *Array { return array.SwiGLU(gate, up) }
+
+// GEGLU returns GELU(gate) up, with GELU in the erf form, broadcast, with the bits of the
+// two operations.
+func GEGLU(gate, up *Array) *Array { return array.GEGLU(gate, up) }
+
+// RoPEOptions are the options of RoPEWith: Base, Interleaved, Dim and Scaling. The zero value
+// turns all features, in halves, with base 10,000.
+type RoPEOptions = fused.RoPEOptions
+
+// RoPEScaling is the scaling of the frequencies of Llama 3.
+type RoPEScaling = fused.RoPEScaling
+
+// RoPE returns x with the rotary position embedding of Llama and GPT-NeoX, with features in
+// halves: pair i, the features i and i + dim/2, of a line at position p is turned by p
+// base^(-2i/dim) radians. x is [batch, heads, seq, dim] with positions [seq] or [batch, seq],
+// or [heads, total, dim] with positions [total]. Positions are Int32 or Int64, and may be
+// negative; nil stands for 0, 1, … along seq or total. A base of 0 stands for 10,000. Angles
+// are computed in float64.
+func RoPE(x, positions *Array, base float64) *Array { return array.RoPE(x, positions, base) }
+
+// RoPEWith is RoPE with options: interleaved pairs, a part of the features, scaled
+// frequencies.
+func RoPEWith(x, positions *Array, opts RoPEOptions) *Array {
+	return array.RoPEWith(x, positions, opts)
+}
 
 // AttentionOptions are the options of Attention: ragged Offsets, Causal, Scale, Mask and
 // Precision. The zero value has no mask and the scale 1/sqrt(dim).

@@ -162,3 +162,12 @@ var (
 	_ func(A, A, A, gpk.AttentionOptions) A = gpk.Attention
 	_                                       = gpk.AttentionOptions{Offsets: A(nil), Causal: true, Scale: 0, Mask: A(nil), Precision: gpk.FullPrecision}
 )
+
+// Layers of issue E.
+var (
+	_ func(A, A, float64) A         = gpk.RoPE
+	_ func(A, A, gpk.RoPEOptions) A = gpk.RoPEWith
+	_                               = gpk.RoPEOptions{Base: 1e4, Interleaved: true, Dim: 2, Scaling: &gpk.RoPEScaling{Factor: 8, LowFreqFactor: 1, HighFreqFactor: 4, OriginalPositions: 8192}}
+	_ func(A, A, A, float64) (A, A) = gpk.RMSNormResidual
+	_ []func(A, A) A                = []func(A, A) A{gpk.SwiGLU, gpk.GEGLU}
+)

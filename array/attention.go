@@ -1,12 +1,8 @@
 package array
 
 import (
-	"fmt"
-	"math"
-
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
-	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/fused"
 	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/matmul"
@@ -62,44 +58,39 @@ func Attention(q, k, v *Array, opts AttentionOptions) *Array {
 	if err := call.first(operands...); err != nil {
 		return failedArray(err)
 	}
-	shape, err := opts.shape(q, k, v)
+	mask, masked, ragged := opts.Mask, opts.Mask != nil, opts.Offsets != nil
+	plan := fused.Attention{
+		Q: shown(q), K: shown(k), V: shown(v), Mask: shown(opts.Mask), Offsets: shown(opts.Offsets),
+		AttentionOptions: fused.AttentionOptions{Scale: opts.Scale, Causal: opts.Causal},
+	}
+	shape, err := plan.Check()
 	if err == nil {
-		err = opts.types(q, k, v)
+		err = sameType(q, k, v)
 	}
 	if err == nil {
 		err = sameDevice(operands...)
 	}
-	run := fused.Attention{AttentionOptions: fused.AttentionOptions{Scale: opts.scale(q), Causal: opts.Causal}}
 	if err == nil {
 		o := matmul.Collect([]matmul.Option{opts.Precision})
-		run.Precision, err = o.Resolve(q.dt)
+		plan.Precision, err = o.Resolve(q.dt)
 	}
-	mask := opts.Mask
-	if err == nil && mask != nil {
+	if err == nil && masked {
 		mask, err = attentionMask(call, mask, q, k)
 	}
 	if err != nil {
 		return call.failed(err, operands...)
 	}
 	reads := operands[:3:3]
-	if mask != nil {
-		reads = append(reads, mask)
-	}
-	if opts.Offsets != nil {
-		reads = append(reads, opts.Offsets.Contiguous()) // read as they lie in memory
-	}
-	masked, ragged := mask != nil, opts.Offsets != nil
-	plan := fused.Attention{Q: shown(q), K: shown(k), V: shown(v), AttentionOptions: run.AttentionOptions}
 	if masked {
-		plan.Mask = shown(mask)
+		plan.Mask, reads = shown(mask), append(reads, mask)
 	}
 	if ragged {
-		plan.Offsets = shown(reads[len(reads)-1])
+		reads = append(reads, opts.Offsets.Contiguous()) // read as they lie in memory
 	}
 	op := newNode(call)
 	op.strided, op.how = true, fused.PlanAttention(plan.Problem(), q.on().Kind()).String()
 	op.run = func(o *job, s *device.Stream, dst device.View) error {
-		a := run
+		a := plan
 		a.Dst, a.Q, a.K, a.V = dst, o.view(0), o.view(1), o.view(2)
 		if masked {
 			a.Mask = o.view(3)
@@ -112,69 +103,12 @@ func Attention(q, k, v *Array, opts AttentionOptions) *Array {
 	return op.result(streamOf(operands...), q.dt, layout.Dense(shape), 0, reads...)
 }
 
-// shown is the view of an array whose memory is not known yet.
-func shown(a *Array) device.View { return device.View{DType: a.dt, Layout: a.lay} }
-
-// scale is the factor of the scores.
-func (o *AttentionOptions) scale(q *Array) float64 {
-	if n := q.NDim(); o.Scale == 0 && n > 0 && q.lay.Shape[n-1] > 0 {
-		return 1 / math.Sqrt(float64(q.lay.Shape[n-1]))
+// shown is the view of an array whose memory is not known yet, the zero View of nil.
+func shown(a *Array) device.View {
+	if a == nil {
+		return device.View{}
 	}
-	return o.Scale
-}
-
-// shape checks the shapes of an attention and returns the result's.
-func (o *AttentionOptions) shape(q, k, v *Array) ([]int, error) {
-	a, b, c := q.lay.Shape, k.lay.Shape, v.lay.Shape
-	axes, names := 4, "[batch, heads, rows, dim]"
-	if o.Offsets != nil {
-		axes, names = 3, "with Offsets [heads, rows, dim]"
-	}
-	for i, s := range [][]int{a, b, c} {
-		if len(s) != axes {
-			return nil, layout.Errorf("%c is %v, not %s", "qkv"[i], s, names)
-		}
-	}
-	if o.Offsets != nil && o.Mask != nil {
-		return nil, fmt.Errorf("%w: a Mask with Offsets: a ragged batch has no padding to hide; run sequences with masks as a batch [batch, heads, rows, dim]", expr.ErrUnsupported)
-	}
-	lead := axes - 3
-	heads, kv := a[lead], b[lead]
-	rows, dim := axes-2, axes-1
-	switch {
-	case lead == 1 && (a[0] != b[0] || a[0] != c[0]):
-		return nil, layout.Errorf("batches of %d, %d and %d", a[0], b[0], c[0])
-	case kv != c[lead]:
-		return nil, layout.Errorf("k has %d heads, and v has %d", kv, c[lead])
-	case kv == 0 && heads != 0 || kv > 0 && heads%kv != 0:
-		return nil, layout.Errorf("%d query heads are no multiple of %d KV heads", heads, kv)
-	case b[rows] != c[rows]:
-		return nil, layout.Errorf("%d keys and %d values", b[rows], c[rows])
-	case a[dim] != b[dim]:
-		return nil, layout.Errorf("queries of length %d and keys of length %d", a[dim], b[dim])
-	case lead == 0 && a[rows] != b[rows]:
-		return nil, layout.Errorf("%d queries and %d keys, which have the same Offsets", a[rows], b[rows])
-	}
-	if f := o.Offsets; f != nil && (f.NDim() != 1 || f.lay.Shape[0] == 0) {
-		return nil, layout.Errorf("the offsets are %v, not [batch+1]", f.lay.Shape)
-	}
-	shape := append([]int{}, a...)
-	shape[dim] = c[dim]
-	_, err := layout.Size(shape)
-	return shape, err
-}
-
-// types checks the types of an attention.
-func (o *AttentionOptions) types(q, k, v *Array) error {
-	switch {
-	case !q.dt.IsFloat():
-		return fmt.Errorf("%w: no attention of %v; Cast(gpk.Float32)", dtype.ErrDType, q.dt)
-	case o.Offsets != nil && o.Offsets.dt != dtype.Int32:
-		return fmt.Errorf("%w: the offsets are %v, not int32; Cast(gpk.Int32) them", dtype.ErrDType, o.Offsets.dt)
-	case o.Mask != nil && o.Mask.dt.IsComplex():
-		return fmt.Errorf("%w: a mask of %v", dtype.ErrDType, o.Mask.dt)
-	}
-	return sameType(q, k, v)
+	return device.View{DType: a.dt, Layout: a.lay}
 }
 
 // attentionMask is a mask broadcast to the scores, Bool or in the type that they are

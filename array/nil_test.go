@@ -48,6 +48,7 @@ func TestNil(t *testing.T) {
 			"FromBuffer": FromBuffer, "FromOwnBuffer": FromOwnBuffer, "FromLayout": FromLayout, "Synchronize": Synchronize, "Failed": Failed, "Eval": Eval, "Into": Into,
 			"Zeros": Zeros, "Ones": Ones, "Full": Full, "Eye": Eye, "Arange": Arange, "Linspace": Linspace, "Concat": Concat, "Stack": Stack,
 			"Binary": Binary, "Capture": Capture, "NewScope": NewScope, "Scoped": Scoped, "Take": Take, "Attention": Attention, "Kernel": Kernel, "LayerNorm": LayerNorm, "RMSNorm": RMSNorm, "Pack": Pack, "Where": Where,
+			"RMSNormResidual": RMSNormResidual, "RoPE": RoPE, "RoPEWith": RoPEWith, "SwiGLU": SwiGLU, "GEGLU": GEGLU,
 			"Linear": Linear, "LinearBiasGELU": LinearBiasGELU, "LinearBiasGELUTanh": LinearBiasGELUTanh,
 			"LinearBiasReLU": LinearBiasReLU, "LinearBiasSiLU": LinearBiasSiLU, "BiasAddInPlace": BiasAddInPlace, "NewRNG": NewRNG,
 			"ToSlice": ToSlice[float32], "FromSliceOn": FromSliceOn[float32], "ToSliceInto": ToSliceInto[float32], "Item": Item[float32],

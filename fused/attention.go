@@ -2,6 +2,7 @@ package fused
 
 import (
 	"fmt"
+	"math"
 	"unsafe"
 
 	"github.com/gpk-go/gpk/device"
@@ -26,7 +27,7 @@ type Attention struct {
 
 // AttentionOptions are the numbers of an attention.
 type AttentionOptions struct {
-	Scale     float64
+	Scale     float64 // of the scores; 0 stands for 1/sqrt(dim)
 	Causal    bool
 	Precision matmul.Precision // resolved
 }
@@ -106,6 +107,15 @@ func (a *Attention) Problem() AttentionProblem {
 	return p
 }
 
+// scale is the factor of the scores.
+func (a *Attention) scale() float64 {
+	shape := a.Q.Layout.Shape
+	if dim := shape[len(shape)-1]; a.Scale == 0 && dim > 0 {
+		return 1 / math.Sqrt(float64(dim))
+	}
+	return a.Scale
+}
+
 func (a *Attention) ragged() bool { return a.Offsets.DType.Valid() }
 
 // Run starts the attention on s. Offsets that divide no rows are an error that wraps
@@ -137,7 +147,7 @@ func (a *Attention) Run(s *device.Stream) error {
 func (a *Attention) Start(int, uint64) error {
 	p := a.Problem()
 	work := cpu.Attention{
-		Type: p.DType, Heads: p.Heads, KVHeads: p.KVHeads, Dim: p.Dim, ValueDim: p.ValueDim, Scale: a.Scale, Causal: a.Causal,
+		Type: p.DType, Heads: p.Heads, KVHeads: p.KVHeads, Dim: p.Dim, ValueDim: p.ValueDim, Scale: a.scale(), Causal: a.Causal,
 		Batch: p.Batch, Queries: p.Queries, Keys: p.Keys, MaskType: p.Mask,
 		Q: headRows(a.Q), K: headRows(a.K), V: headRows(a.V), Out: headRows(a.Dst),
 	}

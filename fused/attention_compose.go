@@ -18,23 +18,11 @@ const composedScores = 128 << 20
 // composeInto is compose that writes nothing to a buffer in use where memory runs out
 // halfway.
 func (a *Attention) composeInto(s *device.Stream, offsets []int32) error {
-	if a.Dst.Layout.Size() == 0 {
-		return nil
-	}
-	if a.Dst.Buffer.Fresh() {
-		return a.compose(s, offsets)
-	}
-	aside := *a
-	buf, err := s.Device().Alloc(a.Dst.NBytes(), s)
-	if err != nil {
-		return err
-	}
-	defer buf.Free()
-	aside.Dst = device.View{Buffer: buf, DType: a.Dst.DType, Layout: layout.Dense(a.Dst.Layout.Shape)}
-	if err := aside.compose(s, offsets); err != nil {
-		return err
-	}
-	return ops.Cast(s, a.Dst, aside.Dst)
+	return aside(s, a.Dst, func(dst device.View) error {
+		to := *a
+		to.Dst = dst
+		return to.compose(s, offsets)
+	})
 }
 
 // compose computes the attention by plain operations. Every sequence is computed alone
@@ -45,9 +33,13 @@ func (a *Attention) composeInto(s *device.Stream, offsets []int32) error {
 // rounded to the type before they are multiplied with the values. Unlike on the CPU, a
 // value that is not finite spreads to the queries that do not see its key.
 func (a *Attention) compose(s *device.Stream, offsets []int32) error {
+	if a.Dst.Layout.Size() == 0 {
+		return nil
+	}
 	p := a.Problem()
 	for i := range p.Batch {
 		one := composedSequence{stream: s, AttentionOptions: a.AttentionOptions}
+		one.Scale = a.scale()
 		var err error
 		for _, v := range []struct{ to, from *device.View }{{&one.q, &a.Q}, {&one.k, &a.K}, {&one.v, &a.V}, {&one.dst, &a.Dst}, {&one.mask, &a.Mask}} {
 			*v.to = *v.from

@@ -168,6 +168,15 @@ func (s *suite) sanitizeEntries(t *testing.T) []sanitized {
 		v, i := s.random(gpk.Float32, 5, 700).array().TopK(9, 1)
 		return []*gpk.Array{v, i}
 	})
+	add("rotary", func() []*gpk.Array {
+		x := s.random(gpk.BFloat16, 2, 3, 33, 34).array()
+		return []*gpk.Array{gpk.RoPE(x, nil, 0), gpk.RoPEWith(x, gpk.Arange(gpk.Int32, 33), gpk.RoPEOptions{Interleaved: true, Dim: 8})}
+	})
+	add("norm of a sum", func() []*gpk.Array {
+		x := s.random(gpk.Float32, 9, 520).array()
+		sum, normed := gpk.RMSNormResidual(x, x, s.random(gpk.Float32, 520).array(), 1e-5)
+		return []*gpk.Array{sum, normed}
+	})
 	add("random", func() []*gpk.Array {
 		r := gpk.NewRNG(1)
 		return []*gpk.Array{r.Uniform(gpk.Float32, 0, 1, 1001), r.Normal(gpk.Float32, 0, 1, 1001)}

@@ -14,6 +14,7 @@ type MultiHeadAttention struct {
 	Query, Key, Value, Output *Linear
 	Names                     [4]string // of them, as Parts lists them
 	Heads, KVHeads, Dim       int
+	Rotary                    *gpk.RoPEOptions // turns queries and keys; nil: none
 
 	weights, biases derived
 }
@@ -40,8 +41,15 @@ func (m *MultiHeadAttention) Parts() []Part {
 }
 
 // Forward returns an array of x's shape. x is [batch, seq, width], or [total, width] with
-// opts.Offsets, which says where each sequence begins.
+// opts.Offsets, which says where each sequence begins. With Rotary, positions are 0, 1, … of
+// each sequence.
 func (m *MultiHeadAttention) Forward(x *gpk.Array, opts gpk.AttentionOptions) *gpk.Array {
+	return m.ForwardAt(x, nil, opts)
+}
+
+// ForwardAt is Forward with the positions that Rotary turns by, Int32 or Int64: [seq] or
+// [batch, seq], or [total] with opts.Offsets. Without Rotary they are not read.
+func (m *MultiHeadAttention) ForwardAt(x, positions *gpk.Array, opts gpk.AttentionOptions) *gpk.Array {
 	rank := 3
 	if opts.Offsets != nil {
 		rank = 2
@@ -56,7 +64,14 @@ func (m *MultiHeadAttention) Forward(x *gpk.Array, opts gpk.AttentionOptions) *g
 		opts.Precision = m.Query.Precision
 	}
 	q, k, v := m.project(x)
-	y := gpk.Attention(m.split(q, m.Heads), m.split(k, m.KVHeads), m.split(v, m.KVHeads), opts)
+	q, k, v = m.split(q, m.Heads), m.split(k, m.KVHeads), m.split(v, m.KVHeads)
+	if m.Rotary != nil {
+		if positions == nil && opts.Offsets != nil {
+			positions = Positions(opts.Offsets, x.Shape()[0])
+		}
+		q, k = gpk.RoPEWith(q, positions, *m.Rotary), gpk.RoPEWith(k, positions, *m.Rotary)
+	}
+	y := gpk.Attention(q, k, v, opts)
 	order := []int{1, 0, 2}
 	if rank == 3 {
 		order = []int{0, 2, 1, 3}

@@ -38,3 +38,9 @@ func (l *RMSNorm) Parts() []Part { return []Part{{Name: "weight", Parameter: l.W
 
 // Forward returns an array of x's shape, [..., n].
 func (l *RMSNorm) Forward(x *gpk.Array) *gpk.Array { return gpk.RMSNorm(x, l.Weight.Array(), l.Eps) }
+
+// ForwardResidual returns sum = x + residual and its norm, of x's shape; see
+// gpk.RMSNormResidual.
+func (l *RMSNorm) ForwardResidual(x, residual *gpk.Array) (sum, normed *gpk.Array) {
+	return gpk.RMSNormResidual(x, residual, l.Weight.Array(), l.Eps)
+}

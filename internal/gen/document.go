@@ -50,9 +50,21 @@ and whichever kernel computes them.
 | operation | result | types | meaning |
 | --- | --- | --- | --- |
 | Attention | the same | floating point | softmax(scale q k^T + mask) v for every head, grouped KV heads, causal, masked or ragged (Vaswani et al., arXiv 1706.03762); a query that sees no key gives 0 |
+| RoPE, RoPEWith | the same | floating point | rotary position embedding: pair i of a line at position p is turned by p base^(-2i/dim) radians; in halves or interleaved, of a part of the features, with the scaling of Llama 3 (Su et al., arXiv 2104.09864; Grattafiori et al., arXiv 2407.21783) |
+| SwiGLU | the same | floating point | SiLU(gate) up, broadcast (Shazeer, arXiv 2002.05202) |
+| GEGLU | the same | floating point | GELU(gate) up, broadcast, with GELU in the erf form (the same) |
+| RMSNormResidual | the same, twice | floating point | x + residual, and RMSNorm of it |
 
-Attention is a function of package gpk alone. On the CPU it is an online softmax over blocks of queries and keys
+These are functions of package gpk alone.
+
+Attention is an online softmax over blocks of queries and keys on the CPU
 (Milakov and Gimelshein, arXiv 1805.02867; Dao et al., arXiv 2205.14135), rounded once. On a GPU it is composed of the plain operations.
+
+RoPE is one pass over the lines on the CPU, with angles and products in float64. On a GPU it is composed: tables of cosines
+and sines, of at most 8 Mi elements each, and a chain for each half of the pairs.
+
+SwiGLU and GEGLU are chains of two operations, with their bits. RMSNormResidual has the bits of Add and RMSNorm; it is one pass on the
+CPU, and the two operations on a GPU. It starts on its line.
 `)
 	return b.Bytes()
 }

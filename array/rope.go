@@ -1,0 +1,67 @@
+package array
+
+import (
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/fused"
+	"github.com/gpk-go/gpk/layout"
+)
+
+// RoPE is RoPEWith that turns all features, in halves: the rotary position embedding of
+// Llama and GPT-NeoX. A base of 0 stands for 10,000.
+func RoPE(x, positions *Array, base float64) *Array {
+	return rope(call{"RoPE", here()}, x, positions, fused.RoPEOptions{Base: base})
+}
+
+// RoPEWith returns x with each pair of features (x1, x2) of a line turned by the angle a,
+//
+//	x1 cos a - x2 sin a,  x2 cos a + x1 sin a
+//
+// where pair i of a line at position p has a = p Base^(-2i/Dim) radians (Su et al., arXiv
+// 2104.09864). x, of a real floating-point type, is [batch, heads, seq, dim] with positions
+// [seq] or [batch, seq], or [heads, total, dim] with positions [total]. Positions are Int32
+// or Int64, may be negative, and are exact up to 2^53. Nil stands for 0, 1, … along seq or
+// total.
+//
+// Angles, and the cosines and sines of them, are computed in float64: at position 1,000,000
+// an angle is less than 1e-9 off. On the CPU products and their sum are float64 too, rounded
+// once to float32 or float64, and from float32 to a half type. On a GPU it is composed of
+// plain operations, as Explain says: the cosines and sines are rounded to float32, unless x
+// is Float64, and so is every step after them.
+//
+// Shapes that do not fit and a Dim that is odd or more than dim are ErrShape, other types
+// ErrDType, and numbers that no embedding has ErrUnsupported.
+func RoPEWith(x, positions *Array, opts fused.RoPEOptions) *Array {
+	return rope(call{"RoPEWith", here()}, x, positions, opts)
+}
+
+func rope(c call, x, positions *Array, opts fused.RoPEOptions) *Array {
+	operands := []*Array{x, positions}
+	if positions == nil {
+		operands = operands[:1]
+	}
+	if err := c.first(operands...); err != nil {
+		return failedArray(err)
+	}
+	if opts.Scaling != nil { // the caller may change its own
+		scaling := *opts.Scaling
+		opts.Scaling = &scaling
+	}
+	plan := fused.RoPE{X: shown(x), Positions: shown(positions), RoPEOptions: opts}
+	err := plan.Check()
+	if err == nil {
+		err = sameDevice(operands...)
+	}
+	if err != nil {
+		return c.failed(err, operands...)
+	}
+	op := newNode(c)
+	op.strided, op.how = true, fused.PlanRoPE(x.on().Kind()).String()
+	op.run = func(o *job, s *device.Stream, dst device.View) error {
+		r := plan
+		if r.Dst, r.X = dst, o.view(0); o.n > 1 {
+			r.Positions = o.view(1)
+		}
+		return r.Run(s)
+	}
+	return op.result(streamOf(operands...), x.dt, layout.Dense(x.lay.Shape), 0, operands...)
+}

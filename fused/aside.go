@@ -1,0 +1,26 @@
+package fused
+
+import (
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/ops"
+)
+
+// aside calls compute with dst where nothing was written to its buffer yet, and otherwise
+// with a dense temporary that is then copied to dst: a computation of several steps that
+// fails halfway leaves elements in use as they were.
+func aside(s *device.Stream, dst device.View, compute func(dst device.View) error) error {
+	if dst.Layout.Size() == 0 || dst.Buffer.Fresh() {
+		return compute(dst)
+	}
+	buf, err := s.Device().Alloc(dst.NBytes(), s)
+	if err != nil {
+		return err
+	}
+	defer buf.Free()
+	to := device.View{Buffer: buf, DType: dst.DType, Layout: layout.Dense(dst.Layout.Shape)}
+	if err := compute(to); err != nil {
+		return err
+	}
+	return ops.Cast(s, dst, to)
+}

@@ -1,0 +1,136 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/gpk-go/gpk/dtype"
+)
+
+// Rotary is a rotary position embedding about to run (Su et al., arXiv 2104.09864). A line
+// is the Dim features of one head at one position p. Of its first 2 len(Frequencies)
+// features, pair i is turned by the angle a = p Frequencies[i],
+//
+//	out1 = x1 cos a - x2 sin a
+//	out2 = x2 cos a + x1 sin a
+//
+// and the features behind them are copied. Pair i is the features i and i +
+// len(Frequencies), or, Interleaved, 2i and 2i + 1.
+//
+// Angles, sines, cosines and products are float64. Float32 and Float64 results are rounded
+// to the type once, those of half types to float32 and from there to the type.
+type Rotary struct {
+	Type               dtype.DType // of X and Out
+	Batch, Heads, Rows int
+	Dim                int
+	Frequencies        []float64 // radians a position
+	Interleaved        bool
+
+	X, Out    HeadRows
+	Positions Positions
+}
+
+// Positions is where the position of each row of a batch lies, with strides in elements.
+type Positions struct {
+	Data       unsafe.Pointer
+	Type       dtype.DType // Int32 or Int64. Invalid: row i has position i
+	Batch, Row int
+}
+
+// at is the position of a row. That of an int64 above 2^53 is rounded.
+func (p *Positions) at(batch, row int) float64 {
+	i := batch*p.Batch + row*p.Row
+	switch p.Type {
+	case dtype.Int32:
+		return float64(*(*int32)(unsafe.Add(p.Data, 4*i)))
+	case dtype.Int64:
+		return float64(*(*int64)(unsafe.Add(p.Data, 8*i)))
+	}
+	return float64(row)
+}
+
+// Run computes Out.
+func (r *Rotary) Run() {
+	if r.Type == dtype.Float64 {
+		rotateLines[float64](r)
+		return
+	}
+	rotateLines[float32](r)
+}
+
+// rotateLines computes the lines position by position, so that heads share the sines of
+// theirs.
+func rotateLines[T floating](r *Rotary) {
+	turned, size := 2*len(r.Frequencies), r.Type.Size()
+	load, store := lineLoader(r.Type), lineStorer(r.Type)
+	dense := size == int(unsafe.Sizeof(*new(T))) && r.X.Step == 1 && r.Out.Step == 1
+	Parallel(r.Rows*r.Batch*r.Heads, max(minPart/4/max(r.Dim, 1), 1), func(lo, hi int) {
+		w := newRotation(r)
+		room := make([]T, 2*turned)
+		in, out := room[:turned], room[turned:]
+		for i := lo; i < hi; i++ {
+			row, batch, head := i/(r.Batch*r.Heads), i/r.Heads%r.Batch, i%r.Heads
+			w.to(r.Positions.at(batch, row))
+			x, dst := r.X.at(size, batch, head, row), r.Out.at(size, batch, head, row)
+			if n := r.Dim - turned; n > 0 {
+				copySpan(unsafe.Add(dst, turned*r.Out.Step*size), r.Out.Step*size, unsafe.Add(x, turned*r.X.Step*size), r.X.Step*size, size, n)
+			}
+			switch {
+			case turned == 0:
+			case dense:
+				rotate(w, unsafe.Slice((*T)(dst), turned), unsafe.Slice((*T)(x), turned))
+			default:
+				load(at0(in), x, r.X.Step*size, turned)
+				rotate(w, out, in)
+				store(dst, r.Out.Step*size, at0(out), turned)
+			}
+		}
+	})
+}
+
+// rotation is the sines and cosines of the angles of one position.
+type rotation struct {
+	*Rotary
+	position float64
+	set      bool
+	sin, cos []float64
+}
+
+func newRotation(r *Rotary) *rotation {
+	n := len(r.Frequencies)
+	room := make([]float64, 2*n)
+	return &rotation{Rotary: r, sin: room[:n], cos: room[n:]}
+}
+
+// to computes the sines and cosines of a position, unless they are there.
+func (t *rotation) to(position float64) {
+	if t.set && position == t.position {
+		return
+	}
+	t.position, t.set = position, true
+	for i, f := range t.Frequencies {
+		a := position * f
+		t.sin[i], t.cos[i] = sinF64(a), cosF64(a)
+	}
+}
+
+// rotate turns the pairs of a line. Products are converted, so that none is fused with the
+// sum on some machines only.
+func rotate[T floating](t *rotation, out, in []T) {
+	n := len(t.cos)
+	cos, sin := t.cos[:n], t.sin[:n]
+	if t.Interleaved {
+		in, out = in[:2*n], out[:2*n]
+		for i, c := range cos {
+			x, y, s := float64(in[2*i]), float64(in[2*i+1]), sin[i]
+			out[2*i] = T(float64(x*c) - float64(y*s))
+			out[2*i+1] = T(float64(y*c) + float64(x*s))
+		}
+		return
+	}
+	x1, x2, out1, out2 := in[:n], in[n:2*n], out[:n], out[n:2*n]
+	for i, c := range cos {
+		x, y, s := float64(x1[i]), float64(x2[i]), sin[i]
+		out1[i] = T(float64(x*c) - float64(y*s))
+		out2[i] = T(float64(y*c) + float64(x*s))
+	}
+}

@@ -1,0 +1,19 @@
+package nn
+
+import (
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/array"
+)
+
+// Positions returns the position of each of total rows in its sequence, Int32 [total], where
+// offsets, Int32 [batch+1], says where each sequence begins: 0, 1, … of every sequence. Other
+// types are ErrDType. Computed once, it serves all layers of a model: see
+// (*MultiHeadAttention).ForwardAt.
+func Positions(offsets *gpk.Array, total int) *gpk.Array {
+	if err := offsets.Err(); err != nil {
+		return array.Failed(err)
+	}
+	rows := gpk.Arange(gpk.Int32, total).To(offsets.Device())
+	column := rows.Unsqueeze(1)
+	return rows.Sub(gpk.Where(offsets.Le(column), offsets, 0).Max(1))
+}
