@@ -3,11 +3,16 @@ package batch
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/array"
+	"github.com/gpk-go/gpk/internal/callsite"
 	"github.com/gpk-go/gpk/matmul"
 )
+
+// ownFile is how an OpError names lines of this file.
+const ownFile = "batch/matmuls.go:"
 
 // MatMuls returns the products as[i].MatMul(bs[i], opts...) in order. Pairs of equal
 // shapes, types and streams are stacked and computed as one batched product; an operand
@@ -23,17 +28,44 @@ import (
 // result has MatMul's precision; its bits can differ from those of the product computed
 // alone, which another kernel may compute.
 func MatMuls(as, bs []*gpk.Array, opts ...matmul.Option) []*gpk.Array {
+	site := callsite.Here()
+	out := matMuls(as, bs, opts)
+	for i, c := range out {
+		if err := c.Err(); err != nil {
+			out[i] = array.Failed(locate(err, site, i))
+		}
+	}
+	return out
+}
+
+// locate has an error of the product of item i name the caller's line. Errors that an
+// operand had before name their own.
+func locate(err error, site callsite.Site, i int) error {
+	e, ok := err.(*gpk.OpError) //nolint:errorlint // the outermost alone
+	if !ok || !strings.HasPrefix(e.Site, ownFile) {
+		return err
+	}
+	moved := *e
+	moved.Op = fmt.Sprintf("MatMuls, item %d", i)
+	moved.Site = site.Outside("github.com/gpk-go/gpk/serve/batch")
+	return &moved
+}
+
+func matMuls(as, bs []*gpk.Array, opts []matmul.Option) []*gpk.Array {
 	out := make([]*gpk.Array, max(len(as), len(bs)))
 	n := min(len(as), len(bs))
 	for i := n; i < len(out); i++ {
-		out[i] = array.Failed(fmt.Errorf("batch: MatMuls: %w: item %d has one operand: there are %d left and %d right ones", gpk.ErrShape, i, len(as), len(bs)))
+		out[i] = array.Failed(&gpk.OpError{
+			Op: "MatMuls", Site: ownFile,
+			Err: fmt.Errorf("%w: the item has one operand: there are %d left and %d right ones", gpk.ErrShape, len(as), len(bs)),
+		})
 	}
 	// Pending operands are computed here. An error that is known then is its item's alone.
-	alone := gpk.Eval(slices.Concat(as[:n], bs[:n])...) != nil
+	sound := gpk.Eval(slices.Concat(as[:n], bs[:n])...) == nil
 	groups := map[string][]int{}
 	var order []string
 	for i := range n {
-		if alone && gpk.Eval(as[i], bs[i]) != nil || !stackable(as[i]) || !stackable(bs[i]) {
+		if !sound && gpk.Eval(as[i], bs[i]) != nil || !stackable(as[i]) || !stackable(bs[i]) {
 			out[i] = as[i].MatMul(bs[i], opts...)
 			continue
 		}

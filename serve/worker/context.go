@@ -18,7 +18,7 @@ type Context struct {
 
 	// From Activate to Deactivate.
 	value    any
-	held     *gpk.Scope
+	held     []*gpk.Array
 	cleanups []func() error
 
 	// Of one message, or of one call of Setup.
@@ -85,9 +85,10 @@ func (c *Context) Context() context.Context {
 }
 
 // Scope returns the message's scope, which is closed when the handler returns: arrays that
-// belong to it are freed then. Of the newest scope is what is computed from arrays of
-// several, so that what a message computes from the Worker's state is the message's. An
-// array that the handler returns has to be kept: c.Scope().Keep(y).
+// belong to it are freed then. What is computed from its arrays belongs to it, also
+// together with the Worker's state; of the state alone only what is computed from
+// c.Scope().In(state) does. An array that the handler returns has to be kept:
+// c.Scope().Keep(y).
 func (c *Context) Scope() *gpk.Scope {
 	if !c.usable() {
 		return nil
@@ -98,24 +99,24 @@ func (c *Context) Scope() *gpk.Scope {
 	return c.scope
 }
 
-// Hold makes an array part of the Worker's state, and returns it on the Worker's stream.
-// It is freed, with its views, by Deactivate, by a restart and when the Worker ends. It
-// stays the Worker's when it is written in place. An array of another device than the
-// stream's, or of a scope that is not the Worker's, is an error that the result carries.
+// Hold makes an array part of the Worker's state, takes it out of the message's scope, and
+// returns it on the Worker's stream. It is freed, with its views, by Deactivate, by a
+// restart and when the Worker ends. It stays the Worker's when it is written in place. An
+// array of another device than the stream's is an error that the result carries.
 func (c *Context) Hold(a *gpk.Array) *gpk.Array {
 	if !c.usable() {
 		return array.Failed(fmt.Errorf("worker: Hold: %w: a Context that is no Worker's", gpk.ErrUnsupported))
 	}
-	if c.held == nil {
-		c.held = gpk.NewScope()
-	}
-	held := c.held.Own(a)
-	if held.Err() != nil && a.Err() == nil && c.scope != nil {
-		if kept := c.scope.Keep(a); kept.Err() == nil { // it was the message's
-			held = c.held.Own(kept)
+	if c.scope != nil {
+		if kept := c.scope.Keep(a); kept.Err() == nil { // else it is another scope's
+			a = kept
 		}
 	}
-	return held.On(c.stream)
+	a = a.On(c.stream)
+	if a.Err() == nil {
+		c.held = append(c.held, a)
+	}
+	return a
 }
 
 // Value returns what SetValue was given since Activate, nil where it was not called. A
@@ -172,7 +173,7 @@ func (c *Context) setup(base context.Context) error {
 	return errors.Join(err, c.end())
 }
 
-// free frees the state: it calls the Cleanup functions and closes the scope of Hold.
+// free frees the state: it calls the Cleanup functions and frees the arrays of Hold.
 func (c *Context) free() error {
 	var errs []error
 	for n := len(c.cleanups) - 1; n >= 0; n-- {
@@ -181,8 +182,8 @@ func (c *Context) free() error {
 		_, err := c.core.protect(f)
 		errs = append(errs, err)
 	}
-	if c.held != nil {
-		errs = append(errs, c.held.Close())
+	for _, a := range c.held {
+		a.Free()
 	}
 	c.value, c.held, c.cleanups = nil, nil, nil
 	return errors.Join(errs...)
