@@ -10,6 +10,7 @@ import (
 	"time"
 
 	gpk "github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/serve/worker"
 )
 
@@ -157,11 +158,15 @@ func testWorkerRestart(t *testing.T, s *suite) {
 func testWorkerHold(t *testing.T, s *suite) {
 	foreign := gpk.NewScope()
 	theirs := foreign.Own(gpk.Ones(gpk.Float32, 3))
-	type answer struct{ computed, held, own *gpk.Array }
+	type answer struct {
+		computed, held, own, kept *gpk.Array
+		stream                    *device.Stream
+	}
 	w := worker.New("holder", func(c *worker.Context, in *gpk.Array) (answer, error) {
 		var a answer
 		x := c.Scope().In(in)
-		a.computed = x.Add(1)
+		a.computed, a.stream = x.Add(1), c.Stream()
+		a.kept = c.Scope().Keep(x.On(c.Stream()).Mul(3))
 		a.held = c.Hold(x.Mul(2)) // it was the message's
 		a.own = c.Hold(a.held)    // it is the Worker's already
 		if err := c.Hold(theirs).Err(); err != nil {
@@ -197,4 +202,12 @@ func testWorkerHold(t *testing.T, s *suite) {
 	}
 	noError(t, foreign.Close())
 	noError(t, w.Drain(t.Context()))
+	if err := a.stream.Synchronize(t.Context()); !errors.Is(err, gpk.ErrDevice) {
+		t.Errorf("the stream after Drain: %v", err)
+	}
+	for i, v := range read(t, a.kept).values { // an answer outlives its worker
+		if v != complex(float64(3*float32(real(x.values[i]))), 0) {
+			t.Fatalf("element %d is %v", i, v)
+		}
+	}
 }

@@ -1,12 +1,14 @@
 package batch
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/array"
+	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/internal/callsite"
 	"github.com/gpk-go/gpk/matmul"
 )
@@ -62,21 +64,21 @@ func matMuls(as, bs []*gpk.Array, opts []matmul.Option) []*gpk.Array {
 	}
 	// Pending operands are computed here. An error that is known then is its item's alone.
 	sound := gpk.Eval(slices.Concat(as[:n], bs[:n])...) == nil
-	groups := map[string][]int{}
-	var order []string
+	groups := map[kind][]int{}
+	var order []kind
 	for i := range n {
 		if !sound && gpk.Eval(as[i], bs[i]) != nil || !stackable(as[i]) || !stackable(bs[i]) {
 			out[i] = as[i].MatMul(bs[i], opts...)
 			continue
 		}
-		key := describe(as[i]) + describe(bs[i])
-		if groups[key] == nil {
-			order = append(order, key)
+		k := kindOf(as[i], bs[i])
+		if groups[k] == nil {
+			order = append(order, k)
 		}
-		groups[key] = append(groups[key], i)
+		groups[k] = append(groups[k], i)
 	}
-	for _, key := range order {
-		multiply(out, as, bs, groups[key], opts)
+	for _, k := range order {
+		multiply(out, as, bs, groups[k], opts)
 	}
 	return out
 }
@@ -85,9 +87,23 @@ func matMuls(as, bs []*gpk.Array, opts []matmul.Option) []*gpk.Array {
 // the rest of it.
 func stackable(a *gpk.Array) bool { return a.Err() == nil && a.NDim() > 0 && !array.Doubtful(a) }
 
-// describe says what operands of a group have in common.
-func describe(a *gpk.Array) string {
-	return fmt.Sprintf("%v %v %p;", a.Shape(), a.DType(), a.Stream())
+// kind is what the pairs of a group have in common.
+type kind struct {
+	shapes           string // both, in bytes
+	aType, bType     gpk.DType
+	aStream, bStream *device.Stream
+}
+
+func kindOf(a, b *gpk.Array) kind {
+	var room [64]byte
+	text := room[:0]
+	for _, x := range [...]*gpk.Array{a, b} {
+		text = append(text, byte(x.NDim()))
+		for _, n := range x.Shape() {
+			text = binary.AppendUvarint(text, uint64(n))
+		}
+	}
+	return kind{string(text), a.DType(), b.DType(), a.Stream(), b.Stream()}
 }
 
 // multiply computes the products of a group: as one where they are several and that

@@ -1,36 +1,10 @@
 package worker
 
 import (
-	"context"
 	"slices"
 	"testing"
 	"time"
 )
-
-// active returns a Worker that is Active, and terminates it at the test's end.
-func active[In, Out any](t testing.TB, handle func(*Context, In) (Out, error), o Options) *Worker[In, Out] {
-	t.Helper()
-	w := launched(t, handle, o)
-	if err := w.Activate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return w
-}
-
-// launched returns a Worker that is Idle, and terminates it at the test's end.
-func launched[In, Out any](t testing.TB, handle func(*Context, In) (Out, error), o Options) *Worker[In, Out] {
-	t.Helper()
-	w := New(t.Name(), handle, o)
-	if err := w.Launch(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := w.Terminate(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return w
-}
 
 func echo(_ *Context, in int) (int, error) { return in, nil }
 

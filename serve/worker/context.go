@@ -41,7 +41,8 @@ func (c *Context) Name() string {
 }
 
 // Stream returns the Worker's stream. Work is put on it with Array.On. It is closed when
-// the Worker ends.
+// the Worker ends: an answer that was computed on it can be read afterwards, and computed
+// with once Array.On has moved it to another stream.
 func (c *Context) Stream() *device.Stream {
 	if !c.usable() {
 		return nil

@@ -10,10 +10,47 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
+// cpu returns the CPU: the tests here need a stream and no kernels. Package gpktest has
+// those of state on the device under test.
+func cpu(t testing.TB) *device.Device {
+	t.Helper()
+	d, err := device.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// active returns a Worker that is Active, and terminates it at the test's end.
+func active[In, Out any](t testing.TB, handle func(*Context, In) (Out, error), o Options) *Worker[In, Out] {
+	t.Helper()
+	w := launched(t, handle, o)
+	if err := w.Activate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// launched returns a Worker that is Idle, and terminates it at the test's end.
+func launched[In, Out any](t testing.TB, handle func(*Context, In) (Out, error), o Options) *Worker[In, Out] {
+	t.Helper()
+	o.Device = cpu(t)
+	w := New(t.Name(), handle, o)
+	if err := w.Launch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.Terminate(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
 // onFakeTime runs a test on fake time, with the device opened before it.
 func onFakeTime(t *testing.T, name string, f func(t *testing.T)) {
 	t.Helper()
-	device.Default()
+	cpu(t)
 	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
 }
 

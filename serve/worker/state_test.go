@@ -19,7 +19,7 @@ func in(t *testing.T, s State) *Worker[int, int] {
 			panic("negative")
 		}
 		return block.handle(c, in)
-	}, Options{})
+	}, Options{Device: cpu(t)})
 	var errs []error
 	do := func(fs ...func(context.Context) error) {
 		for _, f := range fs {

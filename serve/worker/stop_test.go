@@ -175,12 +175,16 @@ func TestDeactivate(t *testing.T) {
 		if err := w.Deactivate(ctx); !errors.Is(err, context.DeadlineExceeded) || w.State() != Active {
 			t.Error(err, w.State())
 		}
+		time.Sleep(1499 * time.Millisecond) // the first message is done, and the Worker goes on
+		if n := balance(t, w, 1); n.Handled != 1 || w.State() != Active {
+			t.Errorf("%v %+v", w.State(), n)
+		}
 		begin := time.Now()
-		if err := w.Deactivate(t.Context()); err != nil || time.Since(begin) != 999*time.Millisecond || w.State() != Idle {
+		if err := w.Deactivate(t.Context()); err != nil || time.Since(begin) != 500*time.Millisecond || w.State() != Idle {
 			t.Error(err, time.Since(begin), w.State())
 		}
 		time.Sleep(time.Hour)
-		if n := balance(t, w, 0); n.Handled != 1 || n.Queued.Normal != 2 {
+		if n := balance(t, w, 0); n.Handled != 2 || n.Queued.Normal != 1 {
 			t.Errorf("%+v", n)
 		}
 		if err := errors.Join(w.Activate(t.Context()), w.Drain(t.Context())); err != nil {
@@ -212,6 +216,36 @@ func TestStopDuringSetup(t *testing.T) {
 		}
 		if err := <-activated; !errors.As(err, new(*StateError)) {
 			t.Error(err)
+		}
+	})
+}
+
+// TestDrainDuringDeactivate drains a Worker that is freeing its state: it cannot handle what
+// waits.
+func TestDrainDuringDeactivate(t *testing.T) {
+	onFakeTime(t, "", func(t *testing.T) {
+		w := active(t, func(c *Context, in int) (int, error) {
+			c.Cleanup(func() error { time.Sleep(time.Second); return nil })
+			return slow(c, in)
+		}, Options{})
+		for i := range 3 {
+			if err := w.Send(t.Context(), i, Normal); err != nil {
+				t.Error(err)
+			}
+		}
+		synctest.Wait() // the first message is being handled
+		deactivated := make(chan error, 1)
+		go func() { deactivated <- w.Deactivate(t.Context()) }()
+		time.Sleep(1500 * time.Millisecond)
+		var e *StopError
+		if err := w.Drain(t.Context()); !errors.As(err, &e) || e.Dropped != 2 || w.State() != Terminated {
+			t.Error(err, w.State())
+		}
+		if err := <-deactivated; err != nil {
+			t.Error(err)
+		}
+		if n := balance(t, w, 0); n.Handled != 1 {
+			t.Errorf("%+v", n)
 		}
 	})
 }

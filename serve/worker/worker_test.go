@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/gpk-go/gpk"
-	"github.com/gpk-go/gpk/device"
 )
 
 // TestAsks has a thousand askers at once, among messages of all priorities and askers that
@@ -21,7 +20,7 @@ import (
 func TestAsks(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %#x", seed)
-	goroutines, bytes := runtime.NumGoroutine(), device.Default().Pool().InUse
+	goroutines, bytes := runtime.NumGoroutine(), cpu(t).Pool().InUse
 	t.Run("", func(t *testing.T) {
 		odd := errors.New("odd")
 		w := active(t, func(_ *Context, in int) (string, error) {
@@ -60,7 +59,7 @@ func TestAsks(t *testing.T) {
 		}
 	})
 	noGoroutines(t, goroutines)
-	if now := device.Default().Pool().InUse; now != bytes {
+	if now := cpu(t).Pool().InUse; now != bytes {
 		t.Errorf("%d bytes of the device are in use, %d before", now, bytes)
 	}
 }
