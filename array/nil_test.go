@@ -45,7 +45,7 @@ func TestNil(t *testing.T) {
 			func() any { return &OpError{Op: "Add", Err: errNil} },
 		},
 		Functions: map[string]any{
-			"FromBuffer": FromBuffer, "FromOwnBuffer": FromOwnBuffer, "FromLayout": FromLayout, "Synchronize": Synchronize, "Failed": Failed, "Eval": Eval, "Into": Into,
+			"FromBuffer": FromBuffer, "FromOwnBuffer": FromOwnBuffer, "FromLayout": FromLayout, "Synchronize": Synchronize, "Failed": Failed, "Doubtful": Doubtful, "Eval": Eval, "Into": Into,
 			"Zeros": Zeros, "Ones": Ones, "Full": Full, "Eye": Eye, "Arange": Arange, "Linspace": Linspace, "Concat": Concat, "Stack": Stack,
 			"Binary": Binary, "Capture": Capture, "NewScope": NewScope, "Scoped": Scoped, "Take": Take, "Attention": Attention, "Kernel": Kernel, "LayerNorm": LayerNorm, "RMSNorm": RMSNorm, "Pack": Pack, "Where": Where,
 			"RMSNormResidual": RMSNormResidual, "RoPE": RoPE, "RoPEWith": RoPEWith, "SwiGLU": SwiGLU, "GEGLU": GEGLU,

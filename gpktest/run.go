@@ -110,6 +110,8 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Encoder", testEncoder},
 		{"Quantum", testQuantum},
 		{"Model", testModel}, // it leaves hundreds of kernels to be compiled
+		{"MatMuls", testMatMuls},
+		{"Worker", testWorker},
 		{"Sanitize", testSanitize},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,0 +1,331 @@
+package batch
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/gpk-go/gpk"
+)
+
+// defaultItems is Options.MaxItems where none is given.
+const defaultItems = 64
+
+// Options say when a batch starts, and how many items may wait for one.
+type Options struct {
+	// MaxItems is the most items of a batch; 0 or less: 64.
+	MaxItems int
+	// Linger is how long the first item of a batch waits for others. With 0 or less a
+	// batch takes what has gathered while the one before it ran.
+	Linger time.Duration
+	// MaxQueue is the most items that wait for their batch to start; 0 or less: no limit.
+	MaxQueue int
+}
+
+// Batcher gathers the items of many callers into batches. It is safe for use by many
+// goroutines. It has a goroutine of its own only while items wait or run.
+type Batcher[In, Out any] struct {
+	f func(context.Context, []In) ([]Out, error)
+	o Options
+
+	mu      sync.Mutex
+	queue   list.List // of *item, in the order of arrival
+	batch   *running  // nil: none runs
+	serving bool      // the goroutine is there
+	closed  bool
+	wake    chan struct{} // one place: the queue changed in a way that may start a batch
+	idle    chan struct{} // closed once the goroutine has ended after Close
+}
+
+// item is one caller's item.
+type item[In, Out any] struct {
+	in      In
+	out     Out
+	err     error
+	at      time.Time     // of arrival
+	place   *list.Element // nil once the batch has started or the item has left
+	batch   *running      // that the item is part of
+	settled chan struct{} // closed once out and err are there
+}
+
+// running is a batch whose function has been called.
+type running struct {
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	waiting int // callers that still wait for it
+}
+
+// New returns a Batcher that computes batches with f. f gets 1 to MaxItems items in the
+// order of their arrival and returns an output for each, in the same order.
+//
+//   - An error of f is every item's error. One of type Errors gives each item its own.
+//   - Another number of outputs than of items is ErrOutputs for every item.
+//   - A panic in f is a *PanicError for every item. The Batcher goes on.
+//
+// The context of f ends when no caller waits for the batch any more, or when Close gives
+// up. It has no deadline and no values of a caller's.
+func New[In, Out any](f func(context.Context, []In) ([]Out, error), o Options) *Batcher[In, Out] {
+	if o.MaxItems <= 0 {
+		o.MaxItems = defaultItems
+	}
+	return &Batcher[In, Out]{f: f, o: o, wake: make(chan struct{}, 1)}
+}
+
+// usable is why nothing can be done with the Batcher.
+func (b *Batcher[In, Out]) usable(ctx context.Context) error {
+	switch {
+	case b == nil || b.f == nil:
+		return fmt.Errorf("%w: a Batcher without a function; New makes one", gpk.ErrUnsupported)
+	case ctx == nil:
+		return fmt.Errorf("%w: a nil context", gpk.ErrUnsupported)
+	}
+	return nil
+}
+
+// Do computes in as part of a batch, waits, and returns its output.
+//
+// Where ctx ends first Do returns its error at once. An item whose batch has not started
+// then leaves the queue, and f never sees it. ErrQueueFull and ErrClosed say that the item
+// was not accepted; the other errors are listed at New.
+func (b *Batcher[In, Out]) Do(ctx context.Context, in In) (Out, error) {
+	var none Out
+	err := b.usable(ctx)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return none, fmt.Errorf("batch: Do: %w", err)
+	}
+	it := &item[In, Out]{in: in, settled: make(chan struct{})}
+	if err := b.enqueue(it); err != nil {
+		return none, err
+	}
+	select {
+	case <-it.settled:
+	case <-ctx.Done():
+		if when := b.leave(it); when != "" {
+			return none, fmt.Errorf("batch: Do: the caller left %s: %w", when, ctx.Err())
+		}
+	}
+	return it.out, it.err
+}
+
+// enqueue accepts an item.
+func (b *Batcher[In, Out]) enqueue(it *item[In, Out]) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.closed:
+		return fmt.Errorf("batch: Do: %w", ErrClosed)
+	case b.o.MaxQueue > 0 && b.queue.Len() >= b.o.MaxQueue:
+		return fmt.Errorf("batch: Do: %w: %d items wait, MaxQueue is %d", ErrQueueFull, b.queue.Len(), b.o.MaxQueue)
+	}
+	it.at = time.Now()
+	it.place = b.queue.PushBack(it)
+	switch {
+	case !b.serving:
+		b.serving = true
+		go b.serve()
+	case b.queue.Len() == b.o.MaxItems:
+		b.ring()
+	}
+	return nil
+}
+
+// ring has the goroutine look at the queue again.
+func (b *Batcher[In, Out]) ring() {
+	select {
+	case b.wake <- struct{}{}:
+	default: // it will look in any case
+	}
+}
+
+// leave takes the item out of the queue, or its caller from those that wait for the batch.
+// It says which of both, nothing where the item was settled before.
+func (b *Batcher[In, Out]) leave(it *item[In, Out]) (when string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case it.place != nil:
+		first := b.queue.Front() == it.place
+		b.queue.Remove(it.place)
+		it.place = nil
+		if first {
+			b.ring() // the batch's first item is another one, or there is none
+		}
+		return "before its batch started"
+	case it.batch != nil:
+		if it.batch.waiting--; it.batch.waiting == 0 {
+			it.batch.cancel(context.Canceled)
+		}
+		return "while its batch ran"
+	}
+	<-it.settled
+	return ""
+}
+
+// serve runs batches until the queue is empty. It is the Batcher's goroutine.
+func (b *Batcher[In, Out]) serve() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		items, wait, ended := b.next()
+		switch {
+		case ended:
+			return
+		case items != nil:
+			b.run(items)
+		default:
+			timer.Reset(wait)
+			select {
+			case <-timer.C:
+			case <-b.wake:
+			}
+		}
+	}
+}
+
+// next takes the items of the next batch from the queue, or says how long to wait for
+// more, or ends the goroutine where there are none.
+func (b *Batcher[In, Out]) next() (items []*item[In, Out], wait time.Duration, ended bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.queue.Len() == 0 {
+		b.serving = false
+		if b.idle != nil {
+			close(b.idle)
+			b.idle = nil
+		}
+		return nil, 0, true
+	}
+	if !b.closed && b.queue.Len() < b.o.MaxItems {
+		wait = b.o.Linger - time.Since(b.queue.Front().Value.(*item[In, Out]).at)
+		if wait > 0 {
+			return nil, wait, false
+		}
+	}
+	n := min(b.queue.Len(), b.o.MaxItems)
+	b.batch = &running{waiting: n}
+	b.batch.ctx, b.batch.cancel = context.WithCancelCause(context.Background())
+	for range n {
+		it := b.queue.Remove(b.queue.Front()).(*item[In, Out])
+		it.place, it.batch = nil, b.batch
+		items = append(items, it)
+	}
+	return items, 0, false
+}
+
+// run computes a batch and settles its items.
+func (b *Batcher[In, Out]) run(items []*item[In, Out]) {
+	batch := items[0].batch
+	var outs []Out
+	returned := false
+	err := error(&PanicError{})
+	defer func() {
+		exits := false
+		if !returned {
+			if r := recover(); r != nil {
+				err = &PanicError{Value: r, Stack: debug.Stack()}
+			} else {
+				exits = true
+			}
+		}
+		b.settle(items, outs, err)
+		batch.cancel(nil)
+		if exits { // runtime.Goexit ends this goroutine
+			go b.serve()
+		}
+	}()
+	ins := make([]In, len(items))
+	for i, it := range items {
+		ins[i] = it.in
+	}
+	outs, err = b.f(batch.ctx, ins)
+	returned = true
+}
+
+// settle gives every item its output or error.
+func (b *Batcher[In, Out]) settle(items []*item[In, Out], outs []Out, err error) {
+	var each Errors
+	switch {
+	case err != nil && !errors.As(err, &each):
+		outs = nil
+	case each != nil && len(each) != len(items):
+		err = fmt.Errorf("batch: %w: %d Errors for %d items: %w", ErrOutputs, len(each), len(items), err)
+		each, outs = nil, nil
+	case len(outs) != len(items):
+		err = errors.Join(fmt.Errorf("batch: %w: %d for %d items", ErrOutputs, len(outs), len(items)), err)
+		each, outs = nil, nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.batch = nil
+	for i, it := range items {
+		it.batch = nil
+		switch {
+		case each != nil:
+			it.err = each[i]
+		case outs == nil:
+			it.err = err
+		}
+		if it.err == nil && outs != nil {
+			it.out = outs[i]
+		}
+		close(it.settled)
+	}
+}
+
+// Close has the Batcher accept no more items, starts what waits without lingering, and
+// returns when everything accepted is settled. Where ctx ends first it returns a
+// *CloseError at once: items whose batch has not started are ErrClosed, and the context of
+// the batch that runs is cancelled; its callers get what f returns. Close may be called
+// again, to wait for that batch too.
+func (b *Batcher[In, Out]) Close(ctx context.Context) error {
+	if err := b.usable(ctx); err != nil {
+		return fmt.Errorf("batch: Close: %w", err)
+	}
+	b.mu.Lock()
+	b.closed = true
+	if !b.serving {
+		b.mu.Unlock()
+		return nil
+	}
+	if b.idle == nil {
+		b.idle = make(chan struct{})
+	}
+	idle := b.idle
+	b.ring()
+	b.mu.Unlock()
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return b.drop(ctx.Err())
+	}
+}
+
+// drop settles what waits with ErrClosed and cancels what runs.
+func (b *Batcher[In, Out]) drop(cause error) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e := &CloseError{Dropped: b.queue.Len(), Cause: cause}
+	for b.queue.Len() > 0 {
+		it := b.queue.Remove(b.queue.Front()).(*item[In, Out])
+		it.place = nil
+		it.err = fmt.Errorf("batch: Do: %w: Close gave up before the item's batch started", ErrClosed)
+		close(it.settled)
+	}
+	b.ring()
+	if b.batch != nil {
+		e.Running = b.batch.waiting
+		b.batch.cancel(cause)
+	}
+	if e.Dropped+e.Running == 0 {
+		return nil // everything was settled as the context ended
+	}
+	return e
+}

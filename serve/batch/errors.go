@@ -1,0 +1,100 @@
+package batch
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// The causes that errors.Is finds in what Do returns.
+var (
+	// ErrQueueFull means that MaxQueue items wait already. The item was not accepted.
+	ErrQueueFull = errors.New("the queue is full")
+	// ErrClosed means that the Batcher was closed before the item was accepted, or that
+	// Close gave up before the item's batch started.
+	ErrClosed = errors.New("the batcher is closed")
+	// ErrOutputs means that the function returned another number of outputs, or of
+	// Errors, than it was given items.
+	ErrOutputs = errors.New("wrong number of outputs")
+)
+
+// Errors is what a Batcher's function returns where some items failed and others did not:
+// element i is the error of item i, nil where the item has an output. It has one element
+// an item, and so have the outputs. Any other error is the error of all items.
+type Errors []error
+
+// Error lists the items that failed.
+func (e Errors) Error() string {
+	var s strings.Builder
+	for i, err := range e {
+		if err == nil {
+			continue
+		}
+		if s.Len() > 0 {
+			s.WriteString("; ")
+		}
+		fmt.Fprintf(&s, "item %d: %v", i, err)
+	}
+	if s.Len() == 0 {
+		return "no item failed"
+	}
+	return s.String()
+}
+
+// Unwrap returns the errors of the items that failed.
+func (e Errors) Unwrap() []error {
+	var failed []error
+	for _, err := range e {
+		if err != nil {
+			failed = append(failed, err)
+		}
+	}
+	return failed
+}
+
+// PanicError is the error of all items of a batch whose function panicked or called
+// runtime.Goexit.
+type PanicError struct {
+	Value any    // that panic was called with; nil for runtime.Goexit
+	Stack []byte // of the panic
+}
+
+// Error gives the value, not the stack.
+func (e *PanicError) Error() string {
+	if e == nil || e.Value == nil {
+		return "batch: the function called runtime.Goexit"
+	}
+	return fmt.Sprintf("batch: the function panicked: %v", e.Value)
+}
+
+// Unwrap returns the value that panic was called with, where it is an error.
+func (e *PanicError) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	err, _ := e.Value.(error)
+	return err
+}
+
+// CloseError says what Close left undone because its context ended first.
+type CloseError struct {
+	Dropped int   // items whose batch had not started; their callers get ErrClosed
+	Running int   // items of the batch that was running, whose context was cancelled
+	Cause   error // of the context
+}
+
+// Error gives the counts and the cause.
+func (e *CloseError) Error() string {
+	if e == nil {
+		return "batch: Close: nothing was dropped"
+	}
+	return fmt.Sprintf("batch: Close: %v: %d items dropped, %d still running", e.Cause, e.Dropped, e.Running)
+}
+
+// Unwrap returns the context's error.
+func (e *CloseError) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.Cause
+}

@@ -1,0 +1,196 @@
+package batch
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/array"
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/callsite"
+	"github.com/gpk-go/gpk/matmul"
+)
+
+// ownFile is how an OpError names lines of this file.
+const ownFile = "batch/matmuls.go:"
+
+// MatMuls returns the products as[i].MatMul(bs[i], opts...) in order. Pairs of equal
+// shapes, types and streams are stacked and computed as one batched product; an operand
+// that all pairs of such a group share, as a weight, is not copied. The products are
+// started, and MatMuls does not wait for them.
+//
+// An error stays with its item: an operand that carries one, shapes that do not fit and
+// the memory of a stack that cannot be had leave the other items as they are. An item
+// without a partner, where as and bs differ in length, is gpk.ErrShape.
+//
+// Results of a group are views of one array, and belong to the newest scope among the
+// group's operands. So Free of one frees them all; Clone makes an array of its own. Each
+// result has MatMul's precision; its bits can differ from those of the product computed
+// alone, which another kernel may compute.
+func MatMuls(as, bs []*gpk.Array, opts ...matmul.Option) []*gpk.Array {
+	site := callsite.Here()
+	out := matMuls(as, bs, opts)
+	for i, c := range out {
+		if err := c.Err(); err != nil {
+			out[i] = array.Failed(locate(err, site, i))
+		}
+	}
+	return out
+}
+
+// locate has an error of the product of item i name the caller's line. Errors that an
+// operand had before name their own.
+func locate(err error, site callsite.Site, i int) error {
+	e, ok := err.(*gpk.OpError) //nolint:errorlint // the outermost alone
+	if !ok || !strings.HasPrefix(e.Site, ownFile) {
+		return err
+	}
+	moved := *e
+	moved.Op = fmt.Sprintf("MatMuls, item %d", i)
+	moved.Site = site.Outside("github.com/gpk-go/gpk/serve/batch")
+	return &moved
+}
+
+func matMuls(as, bs []*gpk.Array, opts []matmul.Option) []*gpk.Array {
+	out := make([]*gpk.Array, max(len(as), len(bs)))
+	n := min(len(as), len(bs))
+	for i := n; i < len(out); i++ {
+		out[i] = array.Failed(&gpk.OpError{
+			Op: "MatMuls", Site: ownFile,
+			Err: fmt.Errorf("%w: the item has one operand: there are %d left and %d right ones", gpk.ErrShape, len(as), len(bs)),
+		})
+	}
+	// Pending operands are computed here. An error that is known then is its item's alone.
+	sound := gpk.Eval(slices.Concat(as[:n], bs[:n])...) == nil
+	groups := map[kind][]int{}
+	var order []kind
+	for i := range n {
+		if !sound && gpk.Eval(as[i], bs[i]) != nil || !stackable(as[i]) || !stackable(bs[i]) {
+			out[i] = as[i].MatMul(bs[i], opts...)
+			continue
+		}
+		k := kindOf(as[i], bs[i])
+		if groups[k] == nil {
+			order = append(order, k)
+		}
+		groups[k] = append(groups[k], i)
+	}
+	for _, k := range order {
+		multiply(out, as, bs, groups[k], opts)
+	}
+	return out
+}
+
+// stackable reports whether an array can be part of a stack without bringing an error to
+// the rest of it.
+func stackable(a *gpk.Array) bool { return a.Err() == nil && a.NDim() > 0 && !array.Doubtful(a) }
+
+// kind is what the pairs of a group have in common.
+type kind struct {
+	shapes           string // both, in bytes
+	aType, bType     gpk.DType
+	aStream, bStream *device.Stream
+}
+
+func kindOf(a, b *gpk.Array) kind {
+	var room [64]byte
+	text := room[:0]
+	for _, x := range [...]*gpk.Array{a, b} {
+		text = append(text, byte(x.NDim()))
+		for _, n := range x.Shape() {
+			text = binary.AppendUvarint(text, uint64(n))
+		}
+	}
+	return kind{string(text), a.DType(), b.DType(), a.Stream(), b.Stream()}
+}
+
+// multiply computes the products of a group: as one where they are several and that
+// succeeds, else one by one, so that every item has its own result or error.
+func multiply(out, as, bs []*gpk.Array, group []int, opts []matmul.Option) {
+	if len(group) > 1 {
+		left, right := make([]*gpk.Array, len(group)), make([]*gpk.Array, len(group))
+		for at, i := range group {
+			left[at], right[at] = as[i], bs[i]
+		}
+		if c, err := batched(left, right, opts); err == nil {
+			for at, i := range group {
+				out[i] = c.Slice(0, at, at+1).Squeeze(0)
+			}
+			return
+		}
+	}
+	for _, i := range group {
+		out[i] = as[i].MatMul(bs[i], opts...)
+		_ = gpk.Eval(out[i]) // starts it; an error is the array's own
+	}
+}
+
+// batched returns the products of pairs of equal shapes along a new first axis, started.
+func batched(as, bs []*gpk.Array, opts []matmul.Option) (*gpk.Array, error) {
+	x, y := as[0].Shape(), bs[0].Shape()
+	if same(bs) && len(y) == 2 {
+		// The rows of all items are the rows of one left operand.
+		a := gpk.Stack(0, as...)
+		defer a.Free()
+		rows := len(as)
+		for _, n := range x[:len(x)-1] {
+			rows *= n
+		}
+		c := a.Reshape(rows, x[len(x)-1]).MatMul(bs[0], opts...)
+		return c.Reshape(slices.Concat([]int{len(as)}, x[:len(x)-1], y[1:])...), gpk.Eval(c)
+	}
+	// MatMul broadcasts leading axes from the last one on: with equal ranks the new axis
+	// stands before all of them.
+	rank := max(len(x), len(y), 2)
+	a, b := matrix(as[0], 0, rank), matrix(bs[0], 1, rank)
+	if !same(as) || same(bs) {
+		a = stack(as, 0, rank)
+		defer a.Free()
+	}
+	if !same(bs) {
+		b = stack(bs, 1, rank)
+		defer b.Free()
+	}
+	c := a.MatMul(b, opts...)
+	err := gpk.Eval(c)
+	if len(y) == 1 {
+		c = c.Squeeze(rank)
+	}
+	if len(x) == 1 {
+		c = c.Squeeze(rank - 1)
+	}
+	return c, err
+}
+
+// stack returns matrices along a new first axis.
+func stack(as []*gpk.Array, axis, rank int) *gpk.Array {
+	ms := make([]*gpk.Array, len(as))
+	for i, a := range as {
+		ms[i] = matrix(a, axis, rank)
+	}
+	return gpk.Stack(0, ms...)
+}
+
+// matrix returns an operand with rank axes, 2 or more. A vector gets an axis of length 1
+// at axis, as in a product: 0 makes it a row, 1 a column.
+func matrix(a *gpk.Array, axis, rank int) *gpk.Array {
+	if a.NDim() == 1 {
+		a = a.Unsqueeze(axis)
+	}
+	for a.NDim() < rank {
+		a = a.Unsqueeze(0)
+	}
+	return a
+}
+
+// same reports whether all are one array.
+func same(as []*gpk.Array) bool {
+	for _, a := range as {
+		if a != as[0] {
+			return false
+		}
+	}
+	return true
+}
