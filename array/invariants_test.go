@@ -3,6 +3,7 @@ package array
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 	"weak"
@@ -379,4 +380,37 @@ func TestInvariantsNotice(t *testing.T) {
 			before.node().state = freed
 		})
 	}
+}
+
+// TestReaderCollectedWhileWriting: elements that a write has saved are freed where the
+// collector takes the only readers of them before the write ends.
+func TestReaderCollectedWhileWriting(t *testing.T) {
+	defer eager.Store(eager.Swap(false))
+	x := FromSlice(make([]float32, 12), 4, 3)
+	row := x.Slice(0, 0, 1)
+	readers := []*Array{row.Add(1), row.Mul(3)} // one alone would be computed instead
+	newest := Ones(dtype.Float32, 1).Add(1) // the scheduler holds the newest node
+	must(t, row.CopyFrom(2))                // saves what they read
+	m := x.st.cur.mem
+	if len(m.log) != 1 {
+		t.Fatalf("%d pieces are saved, want 1", len(m.log))
+	}
+	launches := 0
+	x.on().FailLaunches(func() error {
+		launches++
+		readers = nil
+		runtime.GC()
+		return nil
+	})
+	defer x.on().FailLaunches(nil)
+	must(t, row.CopyFrom(3)) // saves it again, for the same readers
+	if launches == 0 {
+		t.Fatal("nothing was launched")
+	}
+	checkInvariants(t, x)
+	if len(m.log) != 0 || m.logged != 0 {
+		t.Errorf("%d pieces of %d bytes are left", len(m.log), m.logged)
+	}
+	runtime.KeepAlive(newest)
+	_ = readers
 }

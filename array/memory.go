@@ -131,27 +131,27 @@ func (m *memory) needs(c *contents, own int, p *part) bool {
 // commit makes the next version of the memory, which showed c. k is nil where
 // nothing was saved.
 func (m *memory) commit(c *contents, k *keep) {
+	m.remember(c)
+	m.prune() // the collector may have taken who needed what was saved
 	switch {
-	case k == nil:
-		m.remember(c)
-		if m.prune(); len(m.olds) == 0 {
-			m.dropLog()
+	case len(m.olds) == 0:
+		if k != nil {
+			k.buf.Free()
 		}
+		m.dropLog()
+	case k == nil:
 	case k.whole:
 		// The copy is the version that c shows: what is older is rebuilt from it.
-		copied := &memory{sched: m.sched, buf: k.buf, lay: m.lay, dt: m.dt, version: m.version, log: m.log, logged: m.logged, scope: m.scope}
-		m.remember(c)
+		copied := &memory{sched: m.sched, buf: k.buf, lay: m.lay, dt: m.dt, version: m.version, log: m.log, logged: m.logged, scope: m.scope, olds: m.olds}
 		for _, w := range m.olds {
 			if old := w.Value(); old != nil {
 				old.mem = copied
 			}
 		}
-		copied.olds = m.olds
 		m.olds, m.log, m.logged = nil, nil, 0
 	default:
 		m.log = append(m.log, saved{k.part, m.version, k.buf})
 		m.logged += k.buf.Size()
-		m.remember(c)
 	}
 	if k != nil {
 		m.sched.copied += k.buf.Size()
