@@ -104,6 +104,7 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Layers", testLayers},
 		{"Encoder", testEncoder},
 		{"Quantum", testQuantum},
+		{"Unified", testUnified},
 		{"Model", testModel}, // it leaves hundreds of kernels to be compiled
 		{"Sanitize", testSanitize},
 	} {
