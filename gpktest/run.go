@@ -105,6 +105,7 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Encoder", testEncoder},
 		{"Quantum", testQuantum},
 		{"Unified", testUnified},
+		{"Routes", testRoutes},
 		{"Model", testModel}, // it leaves hundreds of kernels to be compiled
 		{"Sanitize", testSanitize},
 	} {
