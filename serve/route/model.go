@@ -127,13 +127,13 @@ func (m *Model) predict(r *rates, op *Op, c class) (seconds float64, measured bo
 	if by.n == 0 {
 		return 0, false
 	}
-	seconds = by.at(math.Log2(op.work(c)))
+	y := by.log(math.Log2(op.work(c)))
 	if c == product && op.Bytes > 0 {
 		if moved := &r[elementwise][op.DType]; moved.n > 0 {
-			seconds = max(seconds, moved.at(math.Log2(float64(op.Bytes))))
+			y = max(y, moved.log(math.Log2(float64(op.Bytes))))
 		}
 	}
-	return seconds, true
+	return exp2(y), true
 }
 
 // duration converts seconds, at most a year.

@@ -107,7 +107,7 @@ func TestStay(t *testing.T) {
 	for _, c := range []struct {
 		gpu    float64
 		reason Reason
-	}{{0.1e-6, Resident}, {1e-6, Resident}, {1.99e-6, Resident}, {2.01e-6, MovedToCPU}, {1, MovedToCPU}} {
+	}{{0.1e-6, Resident}, {1e-6, Resident}, {1.98e-6, Resident}, {2.02e-6, MovedToCPU}, {1, MovedToCPU}} {
 		m := fakeModel(1 << 30)
 		m.rates[onCPU][elementwise][dtype.Float32] = newCurve([]point{{1, 0.6e-6}})
 		m.rates[onGPU][elementwise][dtype.Float32] = newCurve([]point{{1, c.gpu}})
@@ -116,7 +116,7 @@ func TestStay(t *testing.T) {
 		if want := map[Reason]*device.Device{Resident: m.gpu, MovedToCPU: m.host}[c.reason]; d.Reason != c.reason || d.Device != want {
 			t.Errorf("%v s on the GPU: %+v, want %v", c.gpu, d, c.reason)
 		}
-		if d.Copy != 400*time.Nanosecond && d.Copy != 399*time.Nanosecond || math.Abs(float64(d.OnCPU-600)) > 1 {
+		if math.Abs(float64(d.Copy-400)) > 1 || math.Abs(float64(d.OnCPU-600)) > 1 {
 			t.Errorf("predicted %+v", d)
 		}
 	}
@@ -220,7 +220,7 @@ func TestCurve(t *testing.T) {
 		{512, 64e-6},
 		{1 << 40, 32e-6 * (1 << 32)},
 	} {
-		if got := c.at(math.Log2(want.Work)); math.Abs(got/want.Seconds-1) > 1e-12 {
+		if got := c.at(math.Log2(want.Work)); math.Abs(got/want.Seconds-1) > 2e-4 {
 			t.Errorf("work %v takes %v, want %v", want.Work, got, want.Seconds)
 		}
 	}
@@ -231,6 +231,14 @@ func TestCurve(t *testing.T) {
 	}
 	if c := newCurve(make([]point, 100)); c.n != maxPoints {
 		t.Errorf("%d points", c.n)
+	}
+}
+
+func TestExp2(t *testing.T) {
+	for x := -900.0; x < 900; x += 0.37 {
+		if got, want := exp2(x), math.Exp2(x); !(math.Abs(got/want-1) <= 2e-4) {
+			t.Fatalf("2^%v is %v, want %v", x, got, want)
+		}
 	}
 }
 
