@@ -27,15 +27,6 @@ func newCurve(points []point) (c curve) {
 	return c
 }
 
-// points is the inverse of newCurve.
-func (c *curve) points() []point {
-	out := make([]point, c.n)
-	for i := range out {
-		out[i] = point{math.Exp2(c.x[i]), math.Exp2(c.y[i])}
-	}
-	return out
-}
-
 // at returns the seconds for work whose base-2 logarithm is x. The curve was measured.
 func (c *curve) at(x float64) float64 { return exp2(c.log(x)) }
 

@@ -3,6 +3,7 @@ package route
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	gpk "github.com/gpk-go/gpk"
@@ -11,16 +12,14 @@ import (
 )
 
 const (
-	// A point is the least of so many rounds, each of as many calls as take roundTime,
-	// within pointTime altogether: what else the machine does makes a call slower, never
-	// faster. It may do so for many milliseconds, so that points of less than shortPoint
+	// A point is the least of so many rounds, each of as many calls as take roundTime: what
+	// else the machine does makes a call slower, never faster. It may do so for many milliseconds, so that points of less than shortPoint
 	// are measured in so many passes over the curve. A round of small operations is long
 	// enough to have its share of Go's garbage collections: without them a small sum took
 	// 1.7 us, with them 3.
 	passes     = 2
 	rounds     = 2
 	roundTime  = 2 * time.Millisecond
-	pointTime  = 10 * time.Millisecond
 	shortPoint = 300 * time.Microsecond
 
 	// lastPoint is the time of a call with which a curve ends: its rate is the one of
@@ -232,8 +231,7 @@ func (l *laboratory) operand(dt dtype.DType, n int) (*gpk.Array, error) {
 // time returns the seconds of a call, as one of many in a row: what a program sees that
 // computes on.
 func (l *laboratory) time(call func() error) (float64, error) {
-	calls, best := 1, time.Duration(1<<62)
-	start := time.Now()
+	calls, best := 1, time.Duration(math.MaxInt64)
 	for round := 0; round < rounds; {
 		if err := l.ctx.Err(); err != nil {
 			return 0, err
@@ -248,9 +246,6 @@ func (l *laboratory) time(call func() error) (float64, error) {
 		}
 		round++
 		best = min(best, took)
-		if time.Since(start) > pointTime && round > 1 {
-			break
-		}
 	}
 	return max(best.Seconds()/float64(calls), 1e-9), nil
 }

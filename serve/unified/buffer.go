@@ -3,6 +3,7 @@ package unified
 import (
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"unsafe"
 
@@ -87,7 +88,7 @@ func New[T gpk.Elem](n int, d *device.Device, o Options) (*Buffer[T], error) {
 }
 
 // mostBytes bounds what is asked for, so that it is an int.
-const mostBytes = 1 << 46
+const mostBytes = min(1<<46, math.MaxInt)
 
 // Len returns the number of elements.
 func (b *Buffer[T]) Len() int { return b.n }
