@@ -13,10 +13,10 @@ import (
 
 const (
 	// A point is the least of so many rounds, each of as many calls as take roundTime: what
-	// else the machine does makes a call slower, never faster. It may do so for many milliseconds, so that points of less than shortPoint
-	// are measured in so many passes over the curve. A round of small operations is long
-	// enough to have its share of Go's garbage collections: without them a small sum took
-	// 1.7 us, with them 3.
+	// else the machine does makes a call slower, never faster. It may do so for many
+	// milliseconds, so that points of less than shortPoint are measured in so many passes
+	// over the curve. A round of small operations is long enough to have its share of Go's
+	// garbage collections: without them a small sum took 1.7 us, with them 3.
 	passes     = 2
 	rounds     = 2
 	roundTime  = 2 * time.Millisecond
