@@ -96,10 +96,35 @@ func (l *laboratory) curve(c class, dt dtype.DType) ([]point, error) {
 	return rising(points), nil
 }
 
-// rising lowers points that take longer than one with more work: something disturbed them.
+// rising has no point take longer than one with more work: where that was measured, something
+// disturbed one of them, and neighbours take their geometric mean until the times rise. That
+// is the rising curve of least squares in the logarithms of the times (Ayer et al., Ann. Math.
+// Stat. 26, 1955). The least of the points behind would be too low in the flat part of a
+// curve, where there are many.
 func rising(points []point) []point {
-	for i := len(points) - 2; i >= 0; i-- {
-		points[i].Seconds = min(points[i].Seconds, points[i+1].Seconds)
+	type block struct {
+		log float64 // the mean
+		n   int
+	}
+	var blocks []block
+	for _, p := range points {
+		b := block{math.Log2(p.Seconds), 1}
+		for len(blocks) > 0 && blocks[len(blocks)-1].log > b.log {
+			last := blocks[len(blocks)-1]
+			n := last.n + b.n
+			b = block{(last.log*float64(last.n) + b.log*float64(b.n)) / float64(n), n}
+			blocks = blocks[:len(blocks)-1]
+		}
+		blocks = append(blocks, b)
+	}
+	i := 0
+	for _, b := range blocks {
+		for range b.n {
+			if b.n > 1 {
+				points[i].Seconds = math.Exp2(b.log)
+			}
+			i++
+		}
 	}
 	return points
 }

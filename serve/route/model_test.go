@@ -238,10 +238,22 @@ func TestExp2(t *testing.T) {
 }
 
 func TestRising(t *testing.T) {
-	got := rising([]point{{1, 5}, {2, 3}, {4, 4}, {8, 9}, {16, 8}})
-	for i, want := range []float64{3, 3, 4, 8, 8} {
-		if got[i].Seconds != want {
-			t.Errorf("point %d takes %v, want %v", i, got[i].Seconds, want)
+	for _, c := range []struct{ in, want []float64 }{
+		{nil, nil},
+		{[]float64{3}, []float64{3}},
+		{[]float64{1, 2, 2, 5}, []float64{1, 2, 2, 5}},
+		{[]float64{8, 2, 32}, []float64{4, 4, 32}},
+		{[]float64{1, 4, 16, 2, 64, 32}, []float64{1, 4, math.Sqrt(32), math.Sqrt(32), math.Sqrt(2048), math.Sqrt(2048)}},
+		{[]float64{16, 4, 1}, []float64{4, 4, 4}},
+	} {
+		var points []point
+		for _, v := range c.in {
+			points = append(points, point{Seconds: v})
+		}
+		for i, p := range rising(points) {
+			if !(math.Abs(p.Seconds/c.want[i]-1) < 1e-12) {
+				t.Errorf("%v: point %d takes %v, want %v", c.in, i, p.Seconds, c.want[i])
+			}
 		}
 	}
 }
