@@ -370,12 +370,11 @@ func (s *scheduler) rebuild(n *node, in *operand) error {
 
 // label tells the list of the largest live arrays what a buffer is.
 func label(buf *device.Buffer, c *call, shape []int, dt dtype.DType) {
-	if buf.Size() < labelled {
+	if !buf.WantsLabel() {
 		return
 	}
 	name, at := c.name, c.site
-	buf.SetLabel(func() string { return fmt.Sprintf("%v %v of %s at %v", shape, dt, name, at) })
+	buf.SetLabel(func() (what, origin string) {
+		return fmt.Sprintf("%v %v", shape, dt), fmt.Sprintf("%s at %v", name, at)
+	})
 }
-
-// labelled is from how many bytes on an array can be among the largest.
-const labelled = 64 << 10

@@ -37,7 +37,7 @@ type allocation struct {
 	write   use
 	reads   []use // one a stream, since the last write
 	read1   [1]use
-	label   func() string
+	label   func() (what, origin string)
 	owner   any      // see SetOwner
 	capture *capture // the sequence in which it was allocated
 	exposed bool     // see Expose
@@ -163,18 +163,6 @@ func (b *Buffer) Ptr() unsafe.Pointer {
 		return nil
 	}
 	return b.a.mem.host
-}
-
-// SetLabel sets what errors say of the buffer: its shape, type and origin. f
-// is called when one is made. It must not refer to the buffer.
-func (b *Buffer) SetLabel(f func() string) {
-	if b.none() {
-		return
-	}
-	d := b.a.dev
-	d.mu.Lock()
-	b.a.label = f
-	d.mu.Unlock()
 }
 
 // Owner returns what SetOwner was given; nil before.

@@ -27,7 +27,8 @@ type Device struct {
 
 	dropped   reclaimer
 	collector *collector
-	unmapping atomic.Bool // idle blocks are unmapped in the background
+	unmapping atomic.Bool  // idle blocks are unmapped in the background
+	tracers   atomic.Int32 // calls of TraceAllocations that are on
 
 	mu         sync.Mutex // guards what follows and the state of streams and allocations
 	pool       pool

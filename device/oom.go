@@ -16,12 +16,6 @@ type OutOfMemoryError struct {
 	Err    error        // the driver's answer, where it refused; else ErrOutOfMemory
 }
 
-// LiveBuffer is one entry of OutOfMemoryError.Live.
-type LiveBuffer struct {
-	Bytes int64
-	Label string // what SetLabel's function says of it
-}
-
 func (e *OutOfMemoryError) Error() string {
 	if e == nil {
 		return ErrOutOfMemory.Error()
@@ -59,34 +53,26 @@ func (e *OutOfMemoryError) Unwrap() []error {
 const largest = 5
 
 func (d *Device) outOfMemory(n int64, cause error) error {
-	type entry struct {
-		bytes int64
-		label func() string
-	}
-	var top []entry
+	var top []liveEntry
 	d.mu.Lock()
 	stats := d.pool.stats
 	for a := d.live.first; a != nil; a = a.next {
 		if len(top) == largest && a.size <= top[largest-1].bytes {
 			continue
 		}
-		i, _ := slices.BinarySearchFunc(top, a.size, func(e entry, size int64) int {
+		i, _ := slices.BinarySearchFunc(top, a.size, func(e liveEntry, size int64) int {
 			if e.bytes >= size {
 				return -1
 			}
 			return 1
 		})
-		top = slices.Insert(top, i, entry{a.size, a.label})
+		top = slices.Insert(top, i, liveEntry{a.size, a.label})
 		top = top[:min(len(top), largest)]
 	}
 	d.mu.Unlock()
 	e := &OutOfMemoryError{Device: d.name, Bytes: n, Pool: stats, Err: cause}
 	for _, t := range top {
-		l := LiveBuffer{Bytes: t.bytes}
-		if t.label != nil {
-			l.Label = t.label()
-		}
-		e.Live = append(e.Live, l)
+		e.Live = append(e.Live, t.describe())
 	}
 	return e
 }

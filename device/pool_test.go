@@ -151,7 +151,7 @@ func TestOutOfMemoryError(t *testing.T) {
 	var keep []*Buffer
 	for i := range 8 {
 		b := alloc(t, d, int64(i+1)<<20, nil)
-		b.SetLabel(func() string { return fmt.Sprintf("float32 [%d]", i) })
+		b.SetLabel(func() (what, origin string) { return fmt.Sprintf("float32 [%d]", i), "" })
 		keep = append(keep, b)
 	}
 	_, err := d.Alloc(40<<20, nil)

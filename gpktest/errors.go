@@ -266,6 +266,12 @@ func testGoroutines(t *testing.T, s *suite) {
 	for err := range errs {
 		t.Error(err)
 	}
+	goroutinesEnd(t, before)
+}
+
+// goroutinesEnd waits a second until no more goroutines are there than before.
+func goroutinesEnd(t *testing.T, before int) {
+	t.Helper()
 	for range 100 {
 		if runtime.NumGoroutine() <= before {
 			return

@@ -109,6 +109,8 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Layers", testLayers},
 		{"Encoder", testEncoder},
 		{"Quantum", testQuantum},
+		{"Unified", testUnified},
+		{"Routes", testRoutes},
 		{"Model", testModel}, // it leaves hundreds of kernels to be compiled
 		{"MatMuls", testMatMuls},
 		{"Worker", testWorker},

@@ -6,6 +6,7 @@ package atomicfile
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -20,7 +21,14 @@ import (
 // name when everything is on the disk; on an error, and where fill panics, nothing stays.
 // An existing file is replaced with its mode, and a link is followed to the file that it
 // names, existing or not. A new file has the mode of os.Create.
-func Write(path string, fill func(io.Writer) error) (err error) {
+func Write(path string, fill func(io.Writer) error) error { return write(path, 0, fill) }
+
+// WritePrivate is Write of a file with the mode 0600, whatever the mode of an existing one
+// is.
+func WritePrivate(path string, fill func(io.Writer) error) error { return write(path, 0o600, fill) }
+
+// write is Write of a file with a mode; 0 is that of an existing file or of os.Create.
+func write(path string, mode fs.FileMode, fill func(io.Writer) error) (err error) {
 	target, err := follow(path)
 	if err != nil {
 		return err
@@ -33,7 +41,7 @@ func Write(path string, fill func(io.Writer) error) (err error) {
 	case !old.Mode().IsRegular(): // it would be gone
 		return fmt.Errorf("%s: %w: it is no regular file", path, fs.ErrInvalid)
 	}
-	f, err := create(target)
+	f, err := create(target, cmp.Or(mode, 0o666))
 	if err != nil {
 		return err
 	}
@@ -48,7 +56,7 @@ func Write(path string, fill func(io.Writer) error) (err error) {
 	if err = fill(w); err == nil {
 		err = w.Flush()
 	}
-	if err == nil && old != nil {
+	if err == nil && old != nil && mode == 0 {
 		err = f.Chmod(old.Mode().Perm())
 	}
 	if err == nil {
@@ -93,10 +101,10 @@ func follow(path string) (string, error) {
 
 // create makes a file beside path. os.CreateTemp will not do: its files have the mode
 // 0600, whatever the umask allows.
-func create(path string) (*os.File, error) {
+func create(path string, mode fs.FileMode) (*os.File, error) {
 	for try := 0; ; try++ {
 		name := ".new-" + strconv.FormatUint(rand.Uint64(), 36)
-		f, err := os.OpenFile(filepath.Join(filepath.Dir(path), name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		f, err := os.OpenFile(filepath.Join(filepath.Dir(path), name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 		if errors.Is(err, fs.ErrExist) && try < 100 {
 			continue
 		}

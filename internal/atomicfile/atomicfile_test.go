@@ -62,6 +62,23 @@ func TestMode(t *testing.T) {
 	check(t, path, "2")
 }
 
+// TestPrivate: a private file can be read by its owner alone, also in place of an old one.
+func TestPrivate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	for i, want := range []string{"1", "2"} {
+		if err := WritePrivate(path, text(want)); err != nil {
+			t.Fatal(err)
+		}
+		check(t, path, want)
+		if m := mode(t, path); runtime.GOOS != "windows" && m != 0o600 {
+			t.Errorf("file %d has mode %v", i, m)
+		}
+		if err := os.Chmod(path, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestLinks: the file that a link names is written, and the link stays.
 func TestLinks(t *testing.T) {
 	dir := t.TempDir()

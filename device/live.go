@@ -1,0 +1,103 @@
+package device
+
+import "sync"
+
+// LiveBuffer is one live buffer, as OutOfMemoryError.Live and LiveBuffers list it.
+type LiveBuffer struct {
+	Bytes  int64
+	Label  string // what it holds and its origin
+	Origin string // what made it, such as "Add at main/main.go:17"; "" where nobody has said
+}
+
+// SetLabel sets how errors and lists describe the buffer: f returns what it holds, such as
+// its type and shape, and its origin, such as the operation and the line of the program
+// that made it. f is called when a description is needed. It must not refer to the buffer.
+func (b *Buffer) SetLabel(f func() (what, origin string)) {
+	if b.none() {
+		return
+	}
+	d := b.a.dev
+	d.mu.Lock()
+	b.a.label = f
+	d.mu.Unlock()
+}
+
+// liveEntry is what is read of a live allocation under the device's mutex. Its label is
+// computed after the mutex is released.
+type liveEntry struct {
+	bytes int64
+	label func() (what, origin string)
+}
+
+func (e liveEntry) describe() LiveBuffer {
+	l := LiveBuffer{Bytes: e.bytes}
+	if e.label == nil {
+		return l
+	}
+	l.Label, l.Origin = e.label()
+	if l.Origin != "" {
+		l.Label += " of " + l.Origin
+	}
+	return l
+}
+
+// Buffers returns how many buffers have been made on the device so far. It is a mark for
+// LiveBuffers.
+func (d *Device) Buffers() uint64 {
+	if d.Err() != nil {
+		return 0
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.live.lastID
+}
+
+// LiveBuffers lists the live buffers that were made after the first so many, the youngest
+// first. With a mark that Buffers returned, these are the buffers that were made since then
+// and not freed. Memory from outside the pool is among them. Arrays below 64 KiB carry a
+// label only where they were made while TraceAllocations was on.
+func (d *Device) LiveBuffers(after uint64) []LiveBuffer {
+	if d.Err() != nil {
+		return nil
+	}
+	d.drain()
+	var entries []liveEntry
+	d.mu.Lock()
+	for a := d.live.first; a != nil && a.id > after; a = a.next { // the youngest first
+		entries = append(entries, liveEntry{a.size, a.label})
+	}
+	d.mu.Unlock()
+	out := make([]LiveBuffer, len(entries))
+	for i, e := range entries {
+		out[i] = e.describe()
+	}
+	return out
+}
+
+// TraceAllocations has arrays of every size carry a label until stop is called; without
+// it those of less than 64 KiB carry none, to save the time. Several may be on at once.
+// stop may be called more than once.
+func (d *Device) TraceAllocations() (stop func()) {
+	if d.Err() != nil {
+		return func() {}
+	}
+	d.tracers.Add(1)
+	return sync.OnceFunc(func() { d.tracers.Add(-1) })
+}
+
+// labelledBytes is the size from which arrays are always labelled: only the large ones
+// can be among those that OutOfMemoryError lists.
+const labelledBytes = 64 << 10
+
+// WantsLabel reports whether a label of the buffer is worth its cost.
+func (b *Buffer) WantsLabel() bool {
+	return !b.none() && (b.a.size >= labelledBytes || b.a.dev.tracers.Load() > 0)
+}
+
+// Collect runs a garbage collection and gives the buffers that it found dropped back to
+// the pool. It waits for both, a second at most for the latter.
+func (d *Device) Collect() {
+	if d.Err() == nil {
+		d.collectNow()
+	}
+}

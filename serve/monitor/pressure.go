@@ -1,0 +1,53 @@
+package monitor
+
+import "fmt"
+
+// Pressure says how full a device's memory is.
+type Pressure uint8
+
+// The levels, by the part of the memory that is used.
+const (
+	Low      Pressure = iota // below 60 %
+	Moderate                 // from 60 %
+	High                     // from 80 %
+	Critical                 // from 90 %
+)
+
+// The parts of the memory at which a level begins, and those between which the pool is
+// trimmed once.
+const (
+	moderateFrom = 0.60
+	highFrom     = 0.80
+	criticalFrom = 0.90
+
+	trimFrom   = 0.85
+	armedBelow = 0.80
+)
+
+// String returns "low", "moderate", "high" or "critical".
+func (p Pressure) String() string {
+	switch p {
+	case Low:
+		return "low"
+	case Moderate:
+		return "moderate"
+	case High:
+		return "high"
+	case Critical:
+		return "critical"
+	}
+	return fmt.Sprintf("Pressure(%d)", uint8(p))
+}
+
+// pressureOf returns the level of a used part, 0 to 1.
+func pressureOf(used float64) Pressure {
+	switch {
+	case used >= criticalFrom:
+		return Critical
+	case used >= highFrom:
+		return High
+	case used >= moderateFrom:
+		return Moderate
+	}
+	return Low
+}

@@ -1,0 +1,128 @@
+package route
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/gpk-go/gpk/cutlass"
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+)
+
+// Calibrate returns what operations cost on the CPU and on d, a GPU; nil is the default
+// device, and the CPU gives a model of the CPU alone.
+//
+// It measures once for each GPU, driver, kernel library and model of CPU, which takes
+// seconds, in which nothing else should run. The result is kept in the folder route of gpk's
+// cache (GPK_CACHE); to measure again, delete the file there. A file that is damaged is
+// ignored and replaced; where none can be written, the next program measures again. It
+// returns ctx's error where that ends, and the device's.
+func Calibrate(ctx context.Context, d *device.Device) (*Model, error) {
+	if ctx == nil {
+		return nil, errors.New("route.Calibrate: a nil context")
+	}
+	if d == nil {
+		d = device.Default()
+	}
+	m, err := calibrate(ctx, d)
+	if err != nil {
+		return nil, fmt.Errorf("route.Calibrate: %w", err)
+	}
+	return m, nil
+}
+
+func calibrate(ctx context.Context, d *device.Device) (*Model, error) {
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
+	m := newModel(d, nil)
+	if d.Kind() != device.CPU {
+		host, err := device.Open("cpu")
+		if err != nil {
+			return nil, err
+		}
+		m = newModel(host, d)
+	}
+	file := cacheFile{header: headerOf(m.host, m.gpu)}
+	if dir, err := cutlass.CacheDir(); err == nil {
+		file.path = file.header.path(dir)
+	}
+	if t, err := file.read(); err == nil {
+		m.set(t)
+		return m, nil
+	}
+	t, err := measureAll(ctx, m.host, m.gpu)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range wanted(m.gpu != nil) {
+		if len(t[name]) == 0 {
+			return nil, fmt.Errorf("%w: too little memory is free to measure %s", device.ErrOutOfMemory, name)
+		}
+	}
+	m.set(t)
+	_ = file.write(t) // the model is as good without
+	return m, nil
+}
+
+// tables is everything that is measured, as a file has it: points by the name of the curve.
+type tables map[string][]point
+
+// curveName is such as "cpu elementwise float32".
+func curveName(k device.Kind, c class, dt dtype.DType) string { return fmt.Sprint(k, " ", c, " ", dt) }
+
+// The names of the copies' curves.
+const (
+	upName   = "copy up"
+	downName = "copy down"
+)
+
+// measureAll measures the CPU, and a GPU unless it is nil.
+func measureAll(ctx context.Context, host, gpu *device.Device) (tables, error) {
+	t := tables{}
+	if err := t.measure(&laboratory{ctx: ctx, dev: host}); err != nil {
+		return nil, err
+	}
+	if gpu == nil {
+		return t, nil
+	}
+	l := &laboratory{ctx: ctx, dev: gpu}
+	if err := l.warmUp(); err != nil {
+		return nil, err
+	}
+	if err := t.measure(l); err != nil {
+		return nil, err
+	}
+	var err error
+	t[upName], t[downName], err = l.copies()
+	return t, err
+}
+
+// measure adds the curves of a device.
+func (t tables) measure(l *laboratory) error {
+	defer l.close()
+	for _, dt := range dtype.All {
+		for c := range classes {
+			points, err := l.curve(c, dt)
+			if err != nil {
+				return err
+			}
+			if len(points) > 0 {
+				t[curveName(l.dev.Kind(), c, dt)] = points
+			}
+		}
+	}
+	return nil
+}
+
+// set has the model use tables.
+func (m *Model) set(t tables) {
+	for c := range classes {
+		for _, dt := range dtype.All {
+			m.rates[onCPU][c][dt] = newCurve(t[curveName(device.CPU, c, dt)])
+			m.rates[onGPU][c][dt] = newCurve(t[curveName(device.CUDA, c, dt)])
+		}
+	}
+	m.up, m.down = newCurve(t[upName]), newCurve(t[downName])
+}

@@ -1,0 +1,143 @@
+package route
+
+import (
+	"math"
+	"time"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+)
+
+const (
+	// stayGain is how many times as fast the CPU must be for data to leave the GPU. A
+	// prediction may be 30 % off, and the next operation wants the data too.
+	stayGain = 2
+
+	// memoryShare is the part of a GPU's free memory that one operation may need.
+	memoryShare = 0.8
+)
+
+// Model is what operations and copies cost on this machine. It is not written after it was
+// made, and is safe for use by many goroutines.
+type Model struct {
+	host, gpu *device.Device // gpu is nil where there is none
+	rates     [2]rates       // of the CPU and of the GPU
+	up, down  curve          // copies by their bytes, to the GPU and back
+
+	available func() (int64, error) // bytes of the GPU
+}
+
+// The places of the devices in Model.rates.
+const onCPU, onGPU = 0, 1
+
+// rates is the times on one device.
+type rates [classes][types]curve
+
+// newModel returns a model without rates. gpu may be nil.
+func newModel(host, gpu *device.Device) *Model {
+	m := &Model{host: host, gpu: gpu}
+	if gpu != nil {
+		m.available = gpu.Available
+	}
+	return m
+}
+
+// Launch returns the time of the smallest operation on each device: an addition of two
+// numbers. gpu is 0 without a GPU.
+func (m *Model) Launch() (cpu, gpu time.Duration) {
+	small := Op{Name: "Add", Elements: 1, DType: dtype.Float32}
+	c, _ := m.predict(&m.rates[onCPU], &small, elementwise)
+	g, _ := m.predict(&m.rates[onGPU], &small, elementwise)
+	return duration(c), duration(g)
+}
+
+// Decide returns where an operation should run.
+func (m *Model) Decide(op Op) Decision {
+	d := Decision{Device: m.host, Reason: NoGPU}
+	if op.Resident.Kind() != device.CPU && op.Resident != m.gpu {
+		return Decision{Device: op.Resident, Reason: Elsewhere}
+	}
+	c := op.classOf()
+	cpu, measured := m.predict(&m.rates[onCPU], &op, c)
+	d.OnCPU = duration(cpu)
+	if m.gpu == nil {
+		return d
+	}
+	gpu, measuredGPU := m.predict(&m.rates[onGPU], &op, c)
+	d.OnGPU = duration(gpu)
+	bytes := op.bytes()
+	if op.Resident == m.gpu {
+		m.fromGPU(&d, &op, c, cpu, gpu, m.down.at(math.Log2(bytes)), measured && measuredGPU)
+	} else {
+		m.fromHost(&d, bytes, c, cpu, gpu, m.up.at(math.Log2(bytes)), measured && measuredGPU)
+	}
+	return d
+}
+
+// fromGPU decides on data that are on the GPU. Times are in seconds.
+func (m *Model) fromGPU(d *Decision, op *Op, c class, cpu, gpu, copied float64, measured bool) {
+	d.Device, d.Copy = m.gpu, duration(copied)
+	switch {
+	case !measured:
+		d.Reason = Unmeasured
+	case gpu > stayGain*(cpu+copied):
+		d.Device, d.Reason = m.host, MovedToCPU
+	case m.fits(op.result()): // the operands are there
+		d.Reason = Resident
+	case c == order: // it needs all elements at once
+		d.Device, d.Reason = m.host, NoMemory
+	default:
+		d.Reason = Tiles
+	}
+}
+
+// fromHost decides on data that are on the host.
+func (m *Model) fromHost(d *Decision, bytes float64, c class, cpu, gpu, copied float64, measured bool) {
+	d.Device, d.Copy = m.host, duration(copied)
+	fits := m.fits(bytes)
+	switch {
+	case !measured:
+		d.Reason = Unmeasured
+	case !fits && gpu+copied < cpu && c != order:
+		d.Device, d.Reason = m.gpu, Tiles
+	case !fits:
+		d.Reason = NoMemory
+	case gpu+copied < cpu:
+		d.Device, d.Reason = m.gpu, FasterOnGPU
+	default:
+		d.Reason = FasterOnCPU
+	}
+}
+
+// fits reports whether so many bytes are at most 0.8 of what the GPU has free. It does not
+// where that is not known.
+func (m *Model) fits(bytes float64) bool {
+	free, err := m.available()
+	return err == nil && bytes <= memoryShare*float64(free)
+}
+
+// predict returns the seconds of an operation on the device of r, and whether its class was
+// measured for its type. A product takes at least the time in which an element-wise
+// operation reads and writes as many bytes: products of few rows are bound by memory.
+func (m *Model) predict(r *rates, op *Op, c class) (seconds float64, measured bool) {
+	if int(op.DType) >= types {
+		return 0, false
+	}
+	by := &r[c][op.DType]
+	if by.n == 0 {
+		return 0, false
+	}
+	y := by.log(math.Log2(op.work(c)))
+	if c == product && op.Bytes > 0 {
+		if moved := &r[elementwise][op.DType]; moved.n > 0 {
+			y = max(y, moved.log(math.Log2(float64(op.Bytes))))
+		}
+	}
+	return exp2(y), true
+}
+
+// duration converts seconds, at most a year.
+func duration(seconds float64) time.Duration {
+	const most = 365 * 24 * 3600
+	return time.Duration(min(seconds, most) * float64(time.Second))
+}

@@ -1,0 +1,76 @@
+package route
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+)
+
+// Op describes an operation. What is not known may be 0: see the fields.
+type Op struct {
+	// Name is that of the Array's method or of the function: "Add", "Exp", "Sum", "MatMul",
+	// "LinearBiasGELU". Any other name is a product if Flops is set, else element-wise.
+	Name string
+	// Elements is the number of elements of the largest operand or result.
+	Elements int64
+	// Bytes is the size of operands and result together: what the operation reads and
+	// writes, and what is copied if it runs on the other device. 0: that of two operands
+	// and a result of Elements.
+	Bytes int64
+	// Flops is of products alone: 2 m n k, whatever the type, times the batch.
+	Flops int64
+	// Resident is where the operands are; nil is the host's memory, as the CPU is.
+	Resident *device.Device
+	// DType is the element type of the operands.
+	DType dtype.DType
+}
+
+// Decision is where an operation runs.
+type Decision struct {
+	Device *device.Device
+	Reason Reason
+	// OnCPU and OnGPU are the predicted times of the operation alone, 0 where there is no
+	// such device or nothing was measured.
+	OnCPU, OnGPU time.Duration
+	// Copy is the predicted time of the copies that the other device than Op.Resident
+	// needs.
+	Copy time.Duration
+}
+
+// Reason is why a device was chosen.
+type Reason uint8
+
+// The reasons.
+const (
+	Unmeasured  Reason = iota // nothing was measured for the type and class: the data stay where they are
+	NoGPU                     // there is no GPU: the CPU
+	FasterOnCPU               // the data are on the host, and the CPU is as fast, or faster than the GPU with the copies
+	FasterOnGPU               // the data are on the host, and the GPU is faster, the copies included
+	Resident                  // the data are on the GPU, and the CPU is not more than 2 times as fast
+	MovedToCPU                // the data are on the GPU, and the CPU is more than 2 times as fast, the copy included
+	NoMemory                  // it needs over 0.8 of the GPU's free memory: the CPU
+	Tiles                     // it needs over 0.8 of the GPU's free memory: the GPU, in parts that the program makes
+	Elsewhere                 // the data are on another GPU than the model's: they stay there
+)
+
+var reasons = [...]string{
+	Unmeasured:  "not measured",
+	NoGPU:       "no GPU",
+	FasterOnCPU: "faster on the CPU",
+	FasterOnGPU: "faster on the GPU, copies included",
+	Resident:    "the data are on the GPU",
+	MovedToCPU:  "over 2 times as fast on the CPU, copy included",
+	NoMemory:    "too large for the GPU's free memory",
+	Tiles:       "too large for the GPU's free memory but in tiles",
+	Elsewhere:   "the data are on another GPU",
+}
+
+// String says the reason in a few words.
+func (r Reason) String() string {
+	if int(r) < len(reasons) {
+		return reasons[r]
+	}
+	return fmt.Sprintf("Reason(%d)", uint8(r))
+}

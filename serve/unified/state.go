@@ -1,0 +1,57 @@
+package unified
+
+import "fmt"
+
+// State says which sides of a Buffer hold its contents.
+type State uint8
+
+// The states of a buffer.
+const (
+	Empty  State = iota // neither side was written: all elements are zero
+	Host                // the host's side is newer
+	Device              // the device's side is newer
+	Both                // both sides are the same
+)
+
+// String returns "empty", "host", "device" or "both".
+func (s State) String() string {
+	switch s {
+	case Empty:
+		return "empty"
+	case Host:
+		return "host"
+	case Device:
+		return "device"
+	case Both:
+		return "both"
+	}
+	return fmt.Sprintf("State(%d)", uint8(s))
+}
+
+// Access says what a program does with the array that Buffer.Device returns.
+type Access uint8
+
+// The kinds of access.
+const (
+	// Read returns an array with the contents. If it is written all the same, the Buffer
+	// sees that.
+	Read Access = iota
+	// Write returns an array whose elements may be anything: the program writes all of
+	// them. Nothing is uploaded.
+	Write
+	// ReadWrite returns an array with the contents, which the program changes.
+	ReadWrite
+)
+
+// String returns "read", "write" or "read-write".
+func (a Access) String() string {
+	switch a {
+	case Read:
+		return "read"
+	case Write:
+		return "write"
+	case ReadWrite:
+		return "read-write"
+	}
+	return fmt.Sprintf("Access(%d)", uint8(a))
+}
