@@ -8,6 +8,7 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/fused"
+	"github.com/gpk-go/gpk/internal/layers"
 	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/matmul"
 )
@@ -184,15 +185,15 @@ func RMSNorm(x, gamma *Array, eps float64) *Array { return array.RMSNorm(x, gamm
 // RMSNorm(sum, gamma, eps), with the bits of the two operations. The work starts on this
 // line. On the CPU it is one pass over the lines, on a GPU a kernel for each result.
 func RMSNormResidual(x, residual, gamma *Array, eps float64) (sum, normed *Array) {
-	return array.RMSNormResidual(x, residual, gamma, eps)
+	return layers.RMSNormResidual(x, residual, gamma, eps)
 }
 
 // SwiGLU returns SiLU(gate) up, broadcast, with the bits of the two operations.
-func SwiGLU(gate, up *Array) *Array { return array.SwiGLU(gate, up) }
+func SwiGLU(gate, up *Array) *Array { return layers.SwiGLU(gate, up) }
 
 // GEGLU returns GELU(gate) up, with GELU in the erf form, broadcast, with the bits of the
 // two operations.
-func GEGLU(gate, up *Array) *Array { return array.GEGLU(gate, up) }
+func GEGLU(gate, up *Array) *Array { return layers.GEGLU(gate, up) }
 
 // RoPEOptions are the options of RoPEWith: Base, Interleaved, Dim and Scaling. The zero value
 // turns all features, in halves, with base 10,000.
@@ -207,23 +208,23 @@ type RoPEScaling = fused.RoPEScaling
 // or [heads, total, dim] with positions [total]. Positions are Int32 or Int64, and may be
 // negative; nil stands for 0, 1, … along seq or total. A base of 0 stands for 10,000. Angles
 // are computed in float64.
-func RoPE(x, positions *Array, base float64) *Array { return array.RoPE(x, positions, base) }
+func RoPE(x, positions *Array, base float64) *Array { return layers.RoPE(x, positions, base) }
 
 // RoPEWith is RoPE with options: interleaved pairs, a part of the features, scaled
 // frequencies.
 func RoPEWith(x, positions *Array, opts RoPEOptions) *Array {
-	return array.RoPEWith(x, positions, opts)
+	return layers.RoPEWith(x, positions, opts)
 }
 
 // AttentionOptions are the options of Attention: ragged Offsets, Causal, Scale, Mask and
 // Precision. The zero value has no mask and the scale 1/sqrt(dim).
-type AttentionOptions = array.AttentionOptions
+type AttentionOptions = layers.AttentionOptions
 
 // Attention returns softmax(Scale q k^T + mask) v of every head. q is [batch, heads,
 // queries, dim], k [batch, kvHeads, keys, dim] and v [batch, kvHeads, keys, valueDim];
 // with Offsets they are [heads, total, dim]. heads is a multiple of kvHeads. The result is
 // [batch, heads, queries, valueDim]. A query that sees no key gives 0.
-func Attention(q, k, v *Array, opts AttentionOptions) *Array { return array.Attention(q, k, v, opts) }
+func Attention(q, k, v *Array, opts AttentionOptions) *Array { return layers.Attention(q, k, v, opts) }
 
 // Cast returns the elements converted to dt.
 func Cast(a *Array, dt DType) *Array { return a.Cast(dt) }

@@ -93,7 +93,8 @@ func sameDevice(as ...*Array) error {
 	return nil
 }
 
-// sameType refuses operands of different type, naming the Cast that helps.
+// sameType returns ErrDType where operands differ in type, and names the Cast that
+// helps.
 func sameType(as ...*Array) error {
 	for _, b := range as {
 		if a := as[0]; a.dt != b.dt {

@@ -389,8 +389,8 @@ func TestReaderCollectedWhileWriting(t *testing.T) {
 	x := FromSlice(make([]float32, 12), 4, 3)
 	row := x.Slice(0, 0, 1)
 	readers := []*Array{row.Add(1), row.Mul(3)} // one alone would be computed instead
-	newest := Ones(dtype.Float32, 1).Add(1) // the scheduler holds the newest node
-	must(t, row.CopyFrom(2))                // saves what they read
+	newest := Ones(dtype.Float32, 1).Add(1)     // the scheduler holds the newest node
+	must(t, row.CopyFrom(2))                    // saves what they read
 	m := x.st.cur.mem
 	if len(m.log) != 1 {
 		t.Fatalf("%d pieces are saved, want 1", len(m.log))

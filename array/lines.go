@@ -1,12 +1,9 @@
 package array
 
 import (
-	"slices"
-
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
-	"github.com/gpk-go/gpk/fused"
 	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/ops"
 )
@@ -85,16 +82,20 @@ func RMSNorm(x, gamma *Array, eps float64) *Array {
 func norm(code expr.Op, where site, x, gamma, beta *Array, eps float64) *Array {
 	operands := []*Array{x}
 	weights := [2]int{} // which operand gamma and beta are, 0 for none
+	var shapes [][]int
 	for i, w := range []*Array{gamma, beta} {
 		if w != nil {
 			weights[i] = len(operands)
-			operands = append(operands, w)
+			operands, shapes = append(operands, w), append(shapes, w.lay.Shape)
 		}
 	}
 	c := call{code.String(), where}
 	dt, err := typeOf(code, x)
 	if err == nil {
-		err = checkNorm(x, operands[1:])
+		err = match(operands...)
+	}
+	if err == nil {
+		err = ops.CheckNorm(x.lay.Shape, shapes...)
 	}
 	if err != nil {
 		return c.failed(err, operands...)
@@ -109,77 +110,4 @@ func norm(code expr.Op, where site, x, gamma, beta *Array, eps float64) *Array {
 		return ops.Norm(s, code, dst, o.view(0), gamma, beta, eps)
 	}
 	return op.line(code, &along{axis: x.NDim() - 1, places: weights, eps: eps}, dt, operands...)
-}
-
-// checkNorm refuses weights that are not of x's type and the length of its last axis.
-func checkNorm(x *Array, weights []*Array) error {
-	if x.NDim() == 0 {
-		return layout.Errorf("%v has no last axis", x.lay.Shape)
-	}
-	err := match(append([]*Array{x}, weights...)...)
-	for i, w := range weights {
-		if n := x.lay.Shape[x.NDim()-1]; err == nil && (w.NDim() != 1 || w.lay.Shape[0] != n) {
-			err = layout.Errorf("weight %d is %v, and the last axis of %v has length %d", i+1, w.lay.Shape, x.lay.Shape, n)
-		}
-	}
-	return err
-}
-
-// RMSNormResidual returns sum = x + residual, of one type and shape and rounded to the
-// type, and normed = RMSNorm(sum, gamma, eps), with the bits of the two operations; gamma may
-// be nil. The work starts on this line. On the CPU it is one pass over the lines; on a GPU
-// Add and RMSNorm, a kernel each.
-func RMSNormResidual(x, residual, gamma *Array, eps float64) (sum, normed *Array) {
-	c := call{"RMSNormResidual", here()}
-	operands := []*Array{x, residual, gamma}
-	if gamma == nil {
-		operands = operands[:2]
-	}
-	_, err := typeOf(expr.RMSNorm, x)
-	if err == nil {
-		err = match(x, residual)
-	}
-	if err == nil {
-		err = checkNorm(x, operands[2:])
-	}
-	if err == nil && !slices.Equal(x.lay.Shape, residual.lay.Shape) {
-		err = layout.Errorf("x is %v, and the residual %v", x.lay.Shape, residual.lay.Shape)
-	}
-	if err != nil {
-		return c.failed(err, operands...), c.failed(err, operands...)
-	}
-	var views [3]device.View
-	s := streamOf(operands...)
-	for i, a := range operands {
-		on := a.with(a.lay)
-		on.stream = s // in a capture, what it reads is part of the graph
-		if i == 2 && !a.lay.IsDense() {
-			on = on.Contiguous() // gamma is read as it lies in memory
-			defer on.Free()
-		}
-		v, release, err := on.acquire()
-		if err != nil {
-			return c.failed(err, operands...), c.failed(err, operands...)
-		}
-		defer release()
-		views[i] = v
-	}
-	how := fused.PlanNormResidual(x.on().Kind())
-	sum = c.filled(s, x.dt, x.Shape(), how, func(sum device.View) error {
-		normed = c.filled(s, x.dt, x.Shape(), how, func(dst device.View) error {
-			r := fused.NormResidual{Sum: sum, Normed: dst, X: views[0], Residual: views[1], Gamma: views[2], Eps: eps}
-			return r.Run(s)
-		})
-		return normed.err
-	})
-	if sum.err != nil {
-		return sum, sum
-	}
-	var scope *Scope
-	for _, a := range operands {
-		scope = newer(scope, a.scopeOf())
-	}
-	sum.ownedBy(scope)
-	normed.ownedBy(scope)
-	return sum, normed
 }

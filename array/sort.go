@@ -35,28 +35,14 @@ func (a *Array) TopK(k, axis int) (values, indices *Array) {
 	if err == nil && (k < 0 || k > a.lay.Shape[axis]) {
 		err = layout.Errorf("the %d largest along axis %d of %v", k, axis, a.lay.Shape)
 	}
-	var x device.View
-	var release func()
-	if err == nil {
-		x, release, err = a.acquire()
-	}
 	if err != nil {
 		return c.failed(err, a), c.failed(err, a)
 	}
-	defer release()
 	shape := a.Shape()
 	shape[axis] = k
-	const how = "the largest along an axis, and their places"
-	values = c.filled(a.stream, dt, shape, how, func(v device.View) error {
-		indices = c.filled(a.stream, dtype.Int64, shape, how, func(i device.View) error {
-			return ops.TopK(a.stream, v, i, x, k, axis)
+	o := Operation{c, []*Array{a}}
+	return o.Pair([2]dtype.DType{dt, dtype.Int64}, shape, "the largest along an axis, and their places", o.operands,
+		func(s *device.Stream, dst [2]device.View, reads []device.View) error {
+			return ops.TopK(s, dst[0], dst[1], reads[0], k, axis)
 		})
-		return indices.err
-	})
-	if values.err != nil {
-		return values, values
-	}
-	values.ownedBy(a.scopeOf())
-	indices.ownedBy(a.scopeOf())
-	return values, indices
 }

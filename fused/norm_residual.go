@@ -2,11 +2,14 @@ package fused
 
 import (
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/internal/cpu"
+	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/ops"
 )
 
@@ -16,6 +19,23 @@ import (
 type NormResidual struct {
 	Sum, Normed, X, Residual, Gamma device.View
 	Eps                             float64
+}
+
+// Check refuses operands that do not fit: X and Residual of two shapes are ErrShape, as a
+// Gamma that is not as long as the last axis, and types other than real floating-point
+// ones ErrDType.
+func (r *NormResidual) Check() error {
+	if _, err := ops.Lookup(expr.RMSNorm).Check(r.X.DType); err != nil {
+		return err
+	}
+	x := r.X.Layout.Shape
+	if !slices.Equal(x, r.Residual.Layout.Shape) {
+		return layout.Errorf("x is %v, and the residual %v", x, r.Residual.Layout.Shape)
+	}
+	if r.Gamma.DType == dtype.Invalid {
+		return ops.CheckNorm(x)
+	}
+	return ops.CheckNorm(x, r.Gamma.Layout.Shape)
 }
 
 // PlanNormResidual says how a sum and its norm are computed on a kind of device.

@@ -66,3 +66,17 @@ func address(v device.View) uint64 {
 	}
 	return v.Buffer.Addr() + uint64(v.Layout.Offset*v.DType.Size())
 }
+
+// CheckNorm refuses operands of a norm along the last axis of x that do not fit: x has no
+// last axis, or a weight is not of its length.
+func CheckNorm(x []int, weights ...[]int) error {
+	if len(x) == 0 {
+		return layout.Errorf("%v has no last axis", x)
+	}
+	for i, w := range weights {
+		if n := x[len(x)-1]; len(w) != 1 || w[0] != n {
+			return layout.Errorf("weight %d is %v, and the last axis of %v has length %d", i+1, w, x, n)
+		}
+	}
+	return nil
+}

@@ -1,6 +1,7 @@
-package array
+package layers
 
 import (
+	"github.com/gpk-go/gpk/array"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/fused"
@@ -14,7 +15,7 @@ type AttentionOptions struct {
 	// Offsets, Int32 [batch+1], makes the batch ragged: q, k and v are then [heads, total,
 	// dim], and sequence i is the rows Offsets[i] to Offsets[i+1] of all three. Offsets
 	// begin at 0, do not fall and end at total. They are read when the operation runs.
-	Offsets *Array
+	Offsets *array.Array
 	// Causal hides the future, aligned to the bottom right: query i of n sees key j of m
 	// where j <= i + m - n.
 	Causal bool
@@ -23,7 +24,7 @@ type AttentionOptions struct {
 	// Mask, of type Bool, is true where a key is seen. One of any other real type is added
 	// to the scaled scores. It is broadcast to [batch, heads, queries, keys]: a mask of
 	// keys is [batch, 1, 1, keys]. With Offsets it is ErrUnsupported.
-	Mask *Array
+	Mask *array.Array
 	// Precision is as for MatMul.
 	Precision matmul.Precision
 }
@@ -47,90 +48,66 @@ type AttentionOptions struct {
 //
 // Shapes that do not fit are ErrShape, and types ErrDType. Offsets that divide no rows are
 // ErrShape, found when the operation runs, and named at the first boundary.
-func Attention(q, k, v *Array, opts AttentionOptions) *Array {
-	operands := []*Array{q, k, v}
-	for _, a := range []*Array{opts.Mask, opts.Offsets} {
-		if a != nil {
-			operands = append(operands, a)
-		}
+func Attention(q, k, v *array.Array, opts AttentionOptions) *array.Array {
+	op := array.NewOperation("Attention", []*array.Array{q, k, v}, opts.Mask, opts.Offsets)
+	if err := op.Check(); err != nil {
+		return op.Failed(err)
 	}
-	call := call{"Attention", here()}
-	if err := call.first(operands...); err != nil {
-		return failedArray(err)
-	}
-	mask, masked, ragged := opts.Mask, opts.Mask != nil, opts.Offsets != nil
+	mask, ragged := opts.Mask, opts.Offsets != nil
 	plan := fused.Attention{
-		Q: shown(q), K: shown(k), V: shown(v), Mask: shown(opts.Mask), Offsets: shown(opts.Offsets),
+		Q: array.Shown(q), K: array.Shown(k), V: array.Shown(v), Mask: array.Shown(mask), Offsets: array.Shown(opts.Offsets),
 		AttentionOptions: fused.AttentionOptions{Scale: opts.Scale, Causal: opts.Causal},
 	}
 	shape, err := plan.Check()
 	if err == nil {
-		err = sameType(q, k, v)
-	}
-	if err == nil {
-		err = sameDevice(operands...)
+		err = array.SameType(q, k, v)
 	}
 	if err == nil {
 		o := matmul.Collect([]matmul.Option{opts.Precision})
-		plan.Precision, err = o.Resolve(q.dt)
+		plan.Precision, err = o.Resolve(q.DType())
 	}
-	if err == nil && masked {
-		mask, err = attentionMask(call, mask, q, k)
+	if err == nil && mask != nil {
+		mask, err = attentionMask(mask, q, k)
 	}
 	if err != nil {
-		return call.failed(err, operands...)
+		return op.Failed(err)
 	}
-	reads := operands[:3:3]
-	if masked {
-		plan.Mask, reads = shown(mask), append(reads, mask)
+	reads := []*array.Array{q, k, v}
+	if mask != nil {
+		plan.Mask, reads = array.Shown(mask), append(reads, mask)
 	}
 	if ragged {
 		reads = append(reads, opts.Offsets.Contiguous()) // read as they lie in memory
 	}
-	op := newNode(call)
-	op.strided, op.how = true, fused.PlanAttention(plan.Problem(), q.on().Kind()).String()
-	op.run = func(o *job, s *device.Stream, dst device.View) error {
+	how := fused.PlanAttention(plan.Problem(), q.Device().Kind()).String()
+	return op.Result(q.DType(), shape, how, reads, func(s *device.Stream, dst device.View, reads []device.View) error {
 		a := plan
-		a.Dst, a.Q, a.K, a.V = dst, o.view(0), o.view(1), o.view(2)
-		if masked {
-			a.Mask = o.view(3)
+		a.Dst, a.Q, a.K, a.V = dst, reads[0], reads[1], reads[2]
+		if mask != nil {
+			a.Mask = reads[3]
 		}
 		if ragged {
-			a.Offsets = o.view(o.n - 1)
+			a.Offsets = reads[len(reads)-1]
 		}
 		return a.Run(s)
-	}
-	return op.result(streamOf(operands...), q.dt, layout.Dense(shape), 0, reads...)
-}
-
-// shown is the view of an array whose memory is not known yet, the zero View of nil.
-func shown(a *Array) device.View {
-	if a == nil {
-		return device.View{}
-	}
-	return device.View{DType: a.dt, Layout: a.lay}
+	})
 }
 
 // attentionMask is a mask broadcast to the scores, Bool or in the type that they are
 // computed in.
-func attentionMask(c call, mask, q, k *Array) (*Array, error) {
-	a := q.lay.Shape
-	scores := []int{a[0], a[1], a[2], k.lay.Shape[2]}
-	lay, err := mask.lay.BroadcastTo(scores)
-	if err != nil {
-		return nil, layout.Errorf("a mask of %v for scores of %v", mask.lay.Shape, scores)
+func attentionMask(mask, q, k *array.Array) (*array.Array, error) {
+	a := q.Shape()
+	scores := []int{a[0], a[1], a[2], k.Shape()[2]}
+	if _, err := array.Shown(mask).Layout.BroadcastTo(scores); err != nil {
+		return nil, layout.Errorf("a mask of %v for scores of %v", mask.Shape(), scores)
 	}
 	computed := dtype.Float32
-	if q.dt == dtype.Float64 {
+	if q.DType() == dtype.Float64 {
 		computed = dtype.Float64
 	}
-	if mask.dt == dtype.Bool || mask.dt == computed {
-		return mask.with(lay), nil
+	if mask.DType() != dtype.Bool && mask.DType() != computed {
+		mask = mask.Cast(computed)
 	}
-	inType := elementwise(c, cast, computed, mask)
-	if inType.err != nil {
-		return nil, inType.err
-	}
-	lay, err = inType.lay.BroadcastTo(scores)
-	return inType.with(lay), err
+	mask = mask.BroadcastTo(scores...)
+	return mask, mask.Err()
 }

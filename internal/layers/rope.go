@@ -1,15 +1,15 @@
-package array
+package layers
 
 import (
+	"github.com/gpk-go/gpk/array"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/fused"
-	"github.com/gpk-go/gpk/layout"
 )
 
 // RoPE is RoPEWith that turns all features, in halves: the rotary position embedding of
 // Llama and GPT-NeoX. A base of 0 stands for 10,000.
-func RoPE(x, positions *Array, base float64) *Array {
-	return rope(call{"RoPE", here()}, x, positions, fused.RoPEOptions{Base: base})
+func RoPE(x, positions *array.Array, base float64) *array.Array {
+	return rope(array.NewOperation("RoPE", []*array.Array{x}, positions), x, positions, fused.RoPEOptions{Base: base})
 }
 
 // RoPEWith returns x with each pair of features (x1, x2) of a line turned by the angle a,
@@ -30,38 +30,32 @@ func RoPE(x, positions *Array, base float64) *Array {
 //
 // Shapes that do not fit and a Dim that is odd or more than dim are ErrShape, other types
 // ErrDType, and numbers that no embedding has ErrUnsupported.
-func RoPEWith(x, positions *Array, opts fused.RoPEOptions) *Array {
-	return rope(call{"RoPEWith", here()}, x, positions, opts)
+func RoPEWith(x, positions *array.Array, opts fused.RoPEOptions) *array.Array {
+	return rope(array.NewOperation("RoPEWith", []*array.Array{x}, positions), x, positions, opts)
 }
 
-func rope(c call, x, positions *Array, opts fused.RoPEOptions) *Array {
-	operands := []*Array{x, positions}
-	if positions == nil {
-		operands = operands[:1]
-	}
-	if err := c.first(operands...); err != nil {
-		return failedArray(err)
+func rope(op *array.Operation, x, positions *array.Array, opts fused.RoPEOptions) *array.Array {
+	if err := op.Check(); err != nil {
+		return op.Failed(err)
 	}
 	if opts.Scaling != nil { // the caller may change its own
 		scaling := *opts.Scaling
 		opts.Scaling = &scaling
 	}
-	plan := fused.RoPE{X: shown(x), Positions: shown(positions), RoPEOptions: opts}
-	err := plan.Check()
-	if err == nil {
-		err = sameDevice(operands...)
+	plan := fused.RoPE{X: array.Shown(x), Positions: array.Shown(positions), RoPEOptions: opts}
+	if err := plan.Check(); err != nil {
+		return op.Failed(err)
 	}
-	if err != nil {
-		return c.failed(err, operands...)
+	reads := []*array.Array{x}
+	if positions != nil {
+		reads = append(reads, positions)
 	}
-	op := newNode(c)
-	op.strided, op.how = true, fused.PlanRoPE(x.on().Kind()).String()
-	op.run = func(o *job, s *device.Stream, dst device.View) error {
+	how := fused.PlanRoPE(x.Device().Kind()).String()
+	return op.Result(x.DType(), x.Shape(), how, reads, func(s *device.Stream, dst device.View, reads []device.View) error {
 		r := plan
-		if r.Dst, r.X = dst, o.view(0); o.n > 1 {
-			r.Positions = o.view(1)
+		if r.Dst, r.X = dst, reads[0]; len(reads) > 1 {
+			r.Positions = reads[1]
 		}
 		return r.Run(s)
-	}
-	return op.result(streamOf(operands...), x.dt, layout.Dense(x.lay.Shape), 0, operands...)
+	})
 }

@@ -1,0 +1,22 @@
+package layers
+
+import (
+	"testing"
+
+	"github.com/gpk-go/gpk/array"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/niltest"
+)
+
+// TestNil calls everything with nil, with zero values and with numbers as far out as
+// they go.
+func TestNil(t *testing.T) {
+	niltest.Run(t, niltest.Package{
+		Values: []func() any{
+			func() any { return array.Zeros(dtype.Float32, 1, 2, 3, 4) },
+			func() any { return array.Arange(dtype.Int64, 3) },
+			func() any { return AttentionOptions{Mask: new(array.Array)} },
+		},
+		Functions: map[string]any{"Attention": Attention, "RoPE": RoPE, "RoPEWith": RoPEWith, "RMSNormResidual": RMSNormResidual, "SwiGLU": SwiGLU, "GEGLU": GEGLU},
+	})
+}

@@ -1,0 +1,45 @@
+package layers
+
+import (
+	"github.com/gpk-go/gpk/array"
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/fused"
+)
+
+// RMSNormResidual returns sum = x + residual, of one type and shape and rounded to the
+// type, and normed = RMSNorm(sum, gamma, eps), with the bits of the two operations; gamma may
+// be nil. The work starts on this line. On the CPU it is one pass over the lines; on a GPU
+// Add and RMSNorm, a kernel each.
+func RMSNormResidual(x, residual, gamma *array.Array, eps float64) (sum, normed *array.Array) {
+	op := array.NewOperation("RMSNormResidual", []*array.Array{x, residual}, gamma)
+	plan := fused.NormResidual{X: array.Shown(x), Residual: array.Shown(residual), Gamma: array.Shown(gamma), Eps: eps}
+	reads := []*array.Array{x, residual}
+	if gamma != nil {
+		reads = append(reads, gamma)
+	}
+	err := op.Check()
+	if err == nil {
+		err = plan.Check()
+	}
+	if err == nil {
+		err = array.SameType(reads...)
+	}
+	if err != nil {
+		return op.Failed(err), op.Failed(err)
+	}
+	if gamma != nil && !plan.Gamma.Layout.IsDense() {
+		reads[2] = op.On(gamma).Contiguous() // it is read as it lies in memory
+		defer reads[2].Free()
+	}
+	dt := x.DType()
+	return op.Pair([2]dtype.DType{dt, dt}, x.Shape(), fused.PlanNormResidual(x.Device().Kind()), reads,
+		func(s *device.Stream, dst [2]device.View, reads []device.View) error {
+			r := plan
+			r.Sum, r.Normed, r.X, r.Residual = dst[0], dst[1], reads[0], reads[1]
+			if len(reads) > 2 {
+				r.Gamma = reads[2]
+			}
+			return r.Run(s)
+		})
+}
