@@ -17,6 +17,9 @@ import (
 // testRoutes calibrates a router for the device, prints what it predicts beside what is
 // measured, and follows its decisions.
 func testRoutes(t *testing.T, s *suite) {
+	if quick() && s.dev.Kind() == device.CPU {
+		t.Skip("calibrating takes 15 s, and the race detector's times are not the program's: run it without -short and -race")
+	}
 	t.Setenv("GPK_CACHE", t.TempDir())
 	settle(t, s)
 	before, mark := s.dev.Pool().InUse, s.dev.Buffers()
