@@ -13,7 +13,7 @@ const (
 	allRows    = 1 << 26 // multiply-adds of a product that is checked whole
 	sampleCost = 1 << 28 // multiply-adds of a sample
 	leastRows  = 4
-	mostRows   = 16
+	maxRows    = 16
 )
 
 // sampleRows picks the rows of batch products of shape s to check, counted
@@ -21,7 +21,7 @@ const (
 // there: edges are where kernels go wrong.
 func sampleRows(seed uint64, s shape, batch int) []int {
 	total := batch * s.m
-	want := max(leastRows, min(mostRows, sampleCost/(s.k*s.n)))
+	want := max(leastRows, min(maxRows, sampleCost/(s.k*s.n)))
 	if float64(batch)*s.volume() <= allRows || total <= want {
 		rows := make([]int, total)
 		for i := range rows {

@@ -94,10 +94,10 @@ func (r *runner) warmUp() error {
 }
 
 // rotationBytes is what the buffers of a case span on a GPU, at most
-// mostSets of them: more than its second-level cache holds.
+// maxSets of them: more than its second-level cache holds.
 const (
 	rotationBytes = 256 << 20
-	mostSets      = 17
+	maxSets       = 17
 )
 
 // sets returns how many copies of buffers of the given size a case rotates
@@ -106,7 +106,7 @@ func (r *runner) sets(bytes int) int {
 	if !r.gpu {
 		return 1
 	}
-	return min(mostSets, 1+rotationBytes/max(1, bytes))
+	return min(maxSets, 1+rotationBytes/max(1, bytes))
 }
 
 // trial is a case whose operands lie on the device.

@@ -359,7 +359,7 @@ func worstElement(got, want []float64) float64 {
 
 // sampleLines picks lines to check, in ascending order.
 func sampleLines(seed uint64, lines int) []int {
-	if lines <= mostRows {
+	if lines <= maxRows {
 		picked := make([]int, lines)
 		for i := range picked {
 			picked[i] = i
@@ -368,7 +368,7 @@ func sampleLines(seed uint64, lines int) []int {
 	}
 	r := rand.New(rand.NewPCG(seed, 1<<62))
 	picked := []int{0, lines - 1}
-	for len(picked) < mostRows {
+	for len(picked) < maxRows {
 		picked = append(picked, r.IntN(lines))
 	}
 	slices.Sort(picked)

@@ -31,7 +31,7 @@ func blocks(m int, rows int, symmetric bool) []block {
 // own is written aside, by blocks of at most asideBytes.
 const (
 	blockUnit  = 256
-	mostBlocks = 16
+	maxBlocks  = 16
 	asideBytes = 512 << 20
 )
 
@@ -71,7 +71,7 @@ func (c *candidate) block(p Problem, dev device.Capabilities, pitch int, cost fu
 	if !p.Symmetric {
 		return best
 	}
-	for n := 2; n <= mostBlocks; n++ {
+	for n := 2; n <= maxBlocks; n++ {
 		if rows := alignUp((p.M+n-1)/n, blockUnit); rows <= most {
 			consider(rows)
 		}

@@ -13,7 +13,7 @@ import (
 // then a product of their own, by the kernel that is best for so few: it reads what
 // was copied for the first, and takes about as long as B takes to read.
 const (
-	mostLast  = 16   // rows, of the narrowest tile
+	maxLast   = 16   // rows, of the narrowest tile
 	leastLast = 6000 // cycles that the other rows have to save
 	passLast  = 2500 // cycles that a pass behind the last rows takes beyond its own
 )
@@ -25,7 +25,7 @@ const withLast = "_last"
 // shorter. Where the others alone take as long as best, it is not tried.
 func (c *candidate) cutLast(p Problem, dev device.Capabilities, kernels []cutlass.Kernel, best float64, ranked lasts) {
 	last := p.M % max(1, c.kernel.Tile[0])
-	if last == 0 || last > mostLast || last == p.M || p.Batch != 1 || !p.A.IsHalf() || p.AbsSquare || p.Symmetric || c.k != p.K ||
+	if last == 0 || last > maxLast || last == p.M || p.Batch != 1 || !p.A.IsHalf() || p.AbsSquare || p.Symmetric || c.k != p.K ||
 		c.kernel.Schedule == "streamk" || c.form != 0 || c.rows > 0 || c.parts > 0 || c.strip || c.finish {
 		return
 	}

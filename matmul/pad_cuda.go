@@ -17,8 +17,8 @@ type padding struct {
 	writes [2]*device.Buffer
 }
 
-// mostPadded bounds the units of 16 bytes of a copy: gpk_pad takes fewer than 2^31.
-const mostPadded = 1 << 30
+// maxPadded bounds the units of 16 bytes of a copy: gpk_pad takes fewer than 2^31.
+const maxPadded = 1 << 30
 
 // add notes that `copies` matrices m of v are to be copied to o; false: they need
 // more than a copy of lines.
@@ -35,7 +35,7 @@ func (p *padding) add(v device.View, m matrix, o operand, copies int, how prep) 
 		c.Lines, c.Length, c.Pitch = m.cols, m.rows, m.colStep
 		c.CopyLines, c.CopyLength = o.m.cols, o.m.rows
 	}
-	if c.Lines == 0 || c.Length == 0 || int64(copies*c.CopyLines) > mostPadded*16/int64(o.pitch*size) {
+	if c.Lines == 0 || c.Length == 0 || int64(copies*c.CopyLines) > maxPadded*16/int64(o.pitch*size) {
 		return false
 	}
 	p.dtype = v.DType

@@ -13,7 +13,7 @@ import (
 // gpk_gemm_parts adds them up in their order and finishes. The number of parts
 // depends on the problem and the device alone.
 const (
-	mostParts   = 32
+	maxParts    = 32
 	leastPart   = 512  // of k
 	partsCycles = 6300 // the pass that adds, beside its bytes
 	partsShare  = 0.9  // of the model's time, by a kernel of a single wave
@@ -43,7 +43,7 @@ func fitParts(p Problem, k cutlass.Kernel, c device.Capabilities) (candidate, bo
 		sms = defaultSMs
 	}
 	tiles := alignUp(ceilDiv(p.M, k.Tile[0]), k.Cluster[0]) * alignUp(ceilDiv(p.N, k.Tile[1]), k.Cluster[1])
-	for n := 2; n <= mostParts && p.K/n >= leastPart && n*tiles <= sms; n++ {
+	for n := 2; n <= maxParts && p.K/n >= leastPart && n*tiles <= sms; n++ {
 		part := q
 		part.K, part.Batch = p.K/n, n
 		if p.K%n != 0 || part.K*p.A.Size()%max(k.AlignA, k.AlignB) != 0 {

@@ -215,8 +215,8 @@ type picking struct {
 	need      int64
 }
 
-// mostLines is how many lines, or results of theirs, one launch takes.
-const mostLines = 1 << 30
+// maxLines is how many lines, or results of theirs, one launch takes.
+const maxLines = 1 << 30
 
 // pieces calls f on parts that a kernel takes: of at most maxDims dimensions, and
 // not of too many lines.
@@ -226,7 +226,7 @@ func (l *picking) pieces(f func(*picking) error) error {
 	for _, n := range outer {
 		lines *= n
 	}
-	if most := mostLines / max(l.k, 1); len(l.shape) > maxDims || lines > most && len(outer) > 0 {
+	if most := maxLines / max(l.k, 1); len(l.shape) > maxDims || lines > most && len(outer) > 0 {
 		step := 1
 		if len(l.shape) <= maxDims {
 			step = max(1, most/(lines/outer[0]))

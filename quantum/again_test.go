@@ -327,7 +327,7 @@ func TestPacked(t *testing.T) {
 	}
 	// Notes of many tiles are not kept with a circuit.
 	k := compiled(t, c, Auto)
-	p := k.packed(mostPacked / (8 * tileWords))
+	p := k.packed(maxPacked / (8 * tileWords))
 	if k.codes.packed.Load() == p {
 		t.Errorf("%d bytes are kept", len(p.bytes))
 	}

@@ -34,7 +34,7 @@ func TestFeatureBound(t *testing.T) {
 	if _, err := Gram(context.Background(), c, gpk.Ones(gpk.Float64, 2, 2), nil, Options{}); !errors.Is(err, gpk.ErrShape) {
 		t.Errorf("the last feature of two: %v", err)
 	}
-	if _, err := PlanGram(c, mostSamples, 0, gpk.Ones(gpk.Float64, 1).Device().Info(), Options{MemoryBudget: math.MaxInt64}); err != nil && !errors.Is(err, gpk.ErrOutOfMemory) {
+	if _, err := PlanGram(c, maxSamples, 0, gpk.Ones(gpk.Float64, 1).Device().Info(), Options{MemoryBudget: math.MaxInt64}); err != nil && !errors.Is(err, gpk.ErrOutOfMemory) {
 		t.Errorf("a plan of it: %v", err)
 	}
 }

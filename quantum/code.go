@@ -179,8 +179,8 @@ func (c *circuitCode) close() {
 
 // Bounds of what slots compute themselves, see selfContained.
 const (
-	mostTimes = 4   // what computing every angle once takes
-	mostWords = 256 // of the angles of one slot, which one thread computes
+	maxTimes = 4   // what computing every angle once takes
+	maxWords = 256 // of the angles of one slot, which one thread computes
 )
 
 // selfContained reports whether slots may compute their angles themselves: all angles are
@@ -204,7 +204,7 @@ func (c *circuitCode) selfContained() bool {
 				use(rest[3*i+1])
 			}
 		}
-		if words > mostWords {
+		if words > maxWords {
 			return false
 		}
 		all += words
@@ -215,7 +215,7 @@ func (c *circuitCode) selfContained() bool {
 		}
 		once += len(words)
 	}
-	return all <= mostTimes*once
+	return all <= maxTimes*once
 }
 
 // gramCodes are the codes of a kernel, written once: a matrix of few qubits takes
@@ -241,7 +241,7 @@ func (k *kernel) encoded() *gramCodes {
 			c.blocks = append(c.blocks, encode(p, to, true))
 		}
 		if len(k.wires) > 0 {
-			c.dot = len(k.wires) <= mostDot
+			c.dot = len(k.wires) <= maxDot
 			c.wires, c.planar, c.full = encodeWires(k.wires, c.dot)
 		}
 	})

@@ -263,7 +263,7 @@ const (
 	nothingFound = math.MaxUint64
 	noteWords    = 2
 	tileWords    = 3
-	mostNotes    = 1 << 15 // tiles with notes of their own
+	maxNotes     = 1 << 15 // tiles with notes of their own
 )
 
 // newNotes packs the notes of sets of samples and of tiles.

@@ -181,19 +181,19 @@ func (g *cudaGram) noteAt(set, code int) uint64 {
 	return g.notes.Addr() + uint64(8*noteWords*(set*(len(g.kernel.blocks)+1)+code))
 }
 
-// tileNotes is where the notes of a tile are, in words. Beyond mostNotes tiles share
+// tileNotes is where the notes of a tile are, in words. Beyond maxNotes tiles share
 // them: kernels add to what is there, and those that share run on one stream, in the
 // order of tiles.
 func (g *cudaGram) tileNotes(tile int) int {
-	return 2*noteWords*(len(g.kernel.blocks)+1) + tileWords*(tile%mostNotes)
+	return 2*noteWords*(len(g.kernel.blocks)+1) + tileWords*(tile%maxNotes)
 }
 
-// mostStreams bounds Options.Streams: more products at once than a GPU has kernels.
-const mostStreams = 32
+// maxStreams bounds Options.Streams: more products at once than a GPU has kernels.
+const maxStreams = 32
 
 // pack gathers the notes and the code for the device.
 func (g *cudaGram) pack() *packed {
-	p := g.kernel.packed(int(min(tilesOf(g.x.n, g.y.n, g.block(), g.side, g.symmetric()), mostNotes)))
+	p := g.kernel.packed(int(min(tilesOf(g.x.n, g.y.n, g.block(), g.side, g.symmetric()), maxNotes)))
 	g.noteBytes = p.notes
 	codes := g.kernel.encoded()
 	for i, c := range codes.blocks {
@@ -350,9 +350,9 @@ func (g *cudaGram) begin() error {
 // reads pieces of 16 bytes.
 func pointPitch(n int) int { return (n + 3) / 4 * 4 }
 
-// mostDot is the number of wires up to which 1/2 + r.s is exact enough: each loses
+// maxDot is the number of wires up to which 1/2 + r.s is exact enough: each loses
 // about a unit in the last place, where 1 - |r-s|^2/4 loses one for all of them.
-const mostDot = 24
+const maxDot = 24
 
 // release gives back what no work needs that is still to be started.
 func (g *cudaGram) release() {
@@ -578,7 +578,7 @@ func (g *cudaGram) tile(a, b *deviceBlock, i, r, j, c int) error {
 	if err := g.waitFor(g.tiles - max(ahead, len(g.streams))); err != nil {
 		return err
 	}
-	s := g.streams[g.tiles%mostNotes%len(g.streams)]
+	s := g.streams[g.tiles%maxNotes%len(g.streams)]
 	t, err := g.target(i, r, j, c)
 	if err != nil {
 		return err
@@ -836,7 +836,7 @@ func (g *cudaGram) statistics(notes []uint64) error {
 	if g.apart {
 		most *= faultBounds
 	}
-	for t := range min(g.tiles, mostNotes) {
+	for t := range min(g.tiles, maxNotes) {
 		at := g.tileNotes(t)
 		sum += math.Float64frombits(notes[at])
 		squares += math.Float64frombits(notes[at+1])

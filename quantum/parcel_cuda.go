@@ -65,8 +65,8 @@ type packed struct {
 	tables bool         // some code has tables, which are sent beside
 }
 
-// mostPacked is how large a parcel may be that is kept.
-const mostPacked = 1 << 20
+// maxPacked is how large a parcel may be that is kept.
+const maxPacked = 1 << 20
 
 // packed returns the parcel with notes of so many tiles.
 func (k *kernel) packed(tiles int) *packed {
@@ -85,7 +85,7 @@ func (k *kernel) packed(tiles int) *packed {
 		p.codes = append(p.codes, p.bytes.code(c))
 		p.tables = p.tables || c.width > 0
 	}
-	if len(p.bytes) <= mostPacked {
+	if len(p.bytes) <= maxPacked {
 		codes.packed.Store(p)
 	}
 	return p

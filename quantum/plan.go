@@ -80,15 +80,15 @@ func PlanGram(c *Circuit, n, m int, d device.Info, o Options) (Plan, error) {
 	return p, nil
 }
 
-// mostSamples bounds what is planned, so that numbers of bytes are int64.
-const mostSamples = min(1<<40, math.MaxInt/2)
+// maxSamples bounds what is planned, so that numbers of bytes are int64.
+const maxSamples = min(1<<40, math.MaxInt/2)
 
 func planCircuit(c *Circuit, n, m int, d device.Info, o Options) (Plan, error) {
 	if err := o.check(); err != nil {
 		return Plan{}, err
 	}
-	if n > mostSamples || m > mostSamples {
-		return Plan{}, fmt.Errorf("%w: %d against %d samples, and more than %d have no plan", gpk.ErrShape, n, m, int64(mostSamples))
+	if n > maxSamples || m > maxSamples {
+		return Plan{}, fmt.Errorf("%w: %d against %d samples, and more than %d have no plan", gpk.ErrShape, n, m, int64(maxSamples))
 	}
 	k, err := compileGram(c, o.Path)
 	if err != nil {
@@ -114,7 +114,7 @@ func MaxSamples(c *Circuit, budget int64, o Options) int {
 		p, err := k.plan(n, 0, device.Info{}, o)
 		return err == nil && !p.OnHost
 	}
-	const most = mostSamples
+	const most = maxSamples
 	if fits(most) {
 		return math.MaxInt
 	}
@@ -132,7 +132,7 @@ func MaxSamples(c *Circuit, budget int64, o Options) int {
 // Parts of the budget.
 const (
 	budgetShare   = 0.85    // of the memory, unless the user names a budget
-	mostWorkspace = 2 << 30 // bytes for what is neither states nor K …
+	maxWorkspace  = 2 << 30 // bytes for what is neither states nor K …
 	workspacePart = 8       // … or this part of a smaller budget
 )
 
@@ -231,7 +231,7 @@ func (k *kernel) plan(n, m int, d device.Info, o Options) (Plan, error) {
 	if d.Kind == device.CUDA {
 		least = k.leastUse(p, n, columns, o)
 	}
-	reserve := max(min(mostWorkspace, p.Budget/workspacePart), least)
+	reserve := max(min(maxWorkspace, p.Budget/workspacePart), least)
 	usable := p.Budget - reserve
 	all := saturated(int64(samples), state)
 	slots := []int{n} // of states that are kept
@@ -287,7 +287,7 @@ func (k *kernel) plan(n, m int, d device.Info, o Options) (Plan, error) {
 		}
 	}
 	if o.Tile > 0 {
-		p.Tile = max(min(o.Tile, mostSamples)+o.Tile&1, 2)
+		p.Tile = max(min(o.Tile, maxSamples)+o.Tile&1, 2)
 		if need := saturated(int64(p.Tile), state) + k.spare(half(p.Tile), 0, o.Precision); p.Keep == Recompute && need > usable {
 			return p, short(need+reserve, fmt.Sprintf("a tile of %d states of %s", p.Tile, device.FormatSize(state)))
 		}
@@ -335,7 +335,7 @@ func floorPower(n int64) int { return 1 << min(63-bits.LeadingZeros64(uint64(n))
 
 // Sizes of the products that are multiplied at once.
 const (
-	mostSide    = 1024
+	maxSide     = 1024
 	productSide = 512   // of the closed form, whose blocks are done while they are in the first-level cache
 	tileFlops   = 2.2e9 // of one product: it cannot be cancelled, and 200 ms are long enough
 )
@@ -347,7 +347,7 @@ func (k *kernel) side(p Precision, workspace int64, workers int) int {
 	for _, b := range k.blocks {
 		widest = max(widest, b.width())
 	}
-	most := mostSide
+	most := maxSide
 	if len(k.blocks) == 0 {
 		most = productSide
 	}
@@ -375,7 +375,7 @@ func (k *kernel) workspace(p Precision, s, workers int) int64 {
 		rounded = 2        // buffers are powers of two
 	)
 	size := int64(p.dtype().Size())
-	side := int64(min(s, mostSide))
+	side := int64(min(s, maxSide))
 	cols := (side + panel - 1) / panel * panel
 	var operands int64
 	for _, b := range k.blocks {
@@ -400,7 +400,7 @@ func (k *kernel) workspace(p Precision, s, workers int) int64 {
 		}
 		operands = max(operands, rounded*(need+columns))
 	}
-	return operands + 5*side*side*size + saturated(max(side, 2*mostLanes)*3*int64(len(k.wires)), size) + k.scratch(workers)
+	return operands + 5*side*side*size + saturated(max(side, 2*maxLanes)*3*int64(len(k.wires)), size) + k.scratch(workers)
 }
 
 // scratch is what the goroutines need to build states.

@@ -9,8 +9,8 @@ import (
 // Sizes of the products that a GPU computes at once.
 const (
 	tileUnit      = 256
-	mostTile      = 1 << 15
-	mostOutTile   = 4096 // of tiles that go to the host: two with their mirrors are under way
+	maxTile       = 1 << 15
+	maxOutTile    = 4096 // of tiles that go to the host: two with their mirrors are under way
 	asideBytes    = 512 << 20
 	tileTime      = 0.06 // seconds: what was started cannot be cancelled, and two are under way
 	standardFlops = 450e12
@@ -39,9 +39,9 @@ func (k *kernel) planTiles(p *Plan, n, m int, o Options) (least int64, ok bool) 
 	side := p.Tile / 2
 	switch {
 	case o.Tile == 0 && p.Keep == KeepAll:
-		most := mostTile
+		most := maxTile
 		if u.outside {
-			most = mostOutTile
+			most = maxOutTile
 		}
 		side = 1
 		for side < most && side < max(n, m) {
@@ -76,7 +76,7 @@ func (k *kernel) planTiles(p *Plan, n, m int, o Options) (least int64, ok bool) 
 			wanted = k.usefulStreams(o, min(side, n), min(side, m))
 		}
 		one := max(u.product(side), 1)
-		p.streams = int(max(min(int64(min(wanted, mostStreams)), (rest-u.fixed(side)-building)/one, u.tiles(side)), 1))
+		p.streams = int(max(min(int64(min(wanted, maxStreams)), (rest-u.fixed(side)-building)/one, u.tiles(side)), 1))
 	}
 	p.Workspace = u.fixed(side) + building + int64(p.streams)*u.product(side)
 	return least, true
@@ -170,7 +170,7 @@ func (u *gpuUse) tiles(s int) int64 {
 
 // fixed is what is there from beginning to end, with products of s by s.
 func (u *gpuUse) fixed(s int) int64 {
-	tiles := min(u.tiles(s), mostNotes)
+	tiles := min(u.tiles(s), maxNotes)
 	n := u.constant + device.BlockSize(u.code+8*tileWords*tiles+8*noteWords*2*int64(len(u.k.blocks)+1))
 	if u.outside {
 		n += 2 * ahead * device.BlockSize(u.tile(s))

@@ -165,7 +165,7 @@ func TestMaxSamples(t *testing.T) {
 
 func TestPlanOfTooMany(t *testing.T) {
 	c := ZZFeatureMap(4, 2)
-	for _, n := range []int{math.MaxInt, math.MaxInt/2 + 2, math.MaxInt/2 + 1, mostSamples + 1} {
+	for _, n := range []int{math.MaxInt, math.MaxInt/2 + 2, math.MaxInt/2 + 1, maxSamples + 1} {
 		for _, m := range []int{0, n} {
 			for _, o := range []Options{{}, {Path: General, Tile: math.MaxInt}} {
 				if _, err := PlanGram(c, n, m, device.Info{TotalMemory: 1 << 37}, o); !errors.Is(err, gpk.ErrShape) {

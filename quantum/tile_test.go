@@ -195,7 +195,7 @@ func testTileKernels[T number](t *testing.T, eps float64) {
 		for _, n := range []int{1, 2, 3, 4, 5, w - 3, w} {
 			k := 2*wires[0] + 3*wires[1]
 			from := rng.IntN(w - n + 1)
-			rows, cols := append(random(k*w), nan(mostLanes)...), random(k*w)
+			rows, cols := append(random(k*w), nan(maxLanes)...), random(k*w)
 			ld := w + rng.IntN(3)
 			down := (n + 3) / 4 * 4 // rows that may be written
 			out := nan((down + 1) * ld)

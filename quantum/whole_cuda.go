@@ -6,9 +6,9 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// mostParameter is how long a code may be that is a kernel's parameter: most_code of
+// maxParameter is how long a code may be that is a kernel's parameter: most_code of
 // quantum_direct.cuh.
-const mostParameter = 3584
+const maxParameter = 3584
 
 // whole has two kernels compute a symmetric K of few single wires, and nothing else: one
 // turns samples into planes, the other those into K and into what the report says of it.
@@ -34,7 +34,7 @@ func (g *cudaGram) whole(poison bool) (bool, error) {
 		return false, err
 	}
 	p := g.kernel.packed(1)
-	if !direct(codes.planar, codes.full) || len(p.bytes)-p.notes > mostParameter {
+	if !direct(codes.planar, codes.full) || len(p.bytes)-p.notes > maxParameter {
 		return false, nil
 	}
 	g.side = n

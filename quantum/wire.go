@@ -74,7 +74,7 @@ func newBloch[T number](ctx context.Context, k *kernel, x, y *samples) (*bloch[T
 	for i, s := range sets {
 		var err error
 		b.lead[i] = (s.n+b.lanes-1)/b.lanes*b.lanes - s.n
-		n := (s.n+b.lead[i])*b.width + mostLanes
+		n := (s.n+b.lead[i])*b.width + maxLanes
 		b.lent[i] = cpu.NewScratch[T](n)
 		b.sets[i] = b.lent[i].Data()
 		if err = b.panels(ctx, s, b.sets[i], b.lead[i]); err != nil {
@@ -134,11 +134,11 @@ func blochVector(a, b complex128) [3]float64 {
 	}
 }
 
-// mostLanes is the largest number of samples of a panel.
-const mostLanes = 32
+// maxLanes is the largest number of samples of a panel.
+const maxLanes = 32
 
 // points are the halves of the samples' Bloch vectors in a panel.
-type points [3][mostLanes]float64
+type points [3][maxLanes]float64
 
 func (b *bloch[T]) free() {
 	b.lent[0].Free()
@@ -196,8 +196,8 @@ func (b *bloch[T]) panels(ctx context.Context, s *samples, out []T, lead int) er
 // wirePanel is a wire evaluated for the samples of a panel.
 type wirePanel struct {
 	at       points
-	angle    [mostLanes]float64
-	sin, cos [mostLanes]float64
+	angle    [maxLanes]float64
+	sin, cos [maxLanes]float64
 }
 
 // evaluate computes the points of a wire for the samples lo … hi-1.

@@ -290,14 +290,14 @@ func (f *gramFlags) explain(err error) error {
 	return err
 }
 
-// mostWeights is how many weights are drawn: a circuit of as many gates is refused.
-const mostWeights = 1 << 22
+// maxWeights is how many weights are drawn: a circuit of as many gates is refused.
+const maxWeights = 1 << 22
 
 // weightRows reads the weights, or draws them.
 func (f *gramFlags) weightRows(ctx context.Context, features int) ([][]float64, error) {
 	if f.weights == "" {
-		if f.layers > mostWeights/features {
-			return nil, fmt.Errorf("-layers %d: %w: more than %d weights for %d features", f.layers, gpk.ErrUnsupported, mostWeights, features)
+		if f.layers > maxWeights/features {
+			return nil, fmt.Errorf("-layers %d: %w: more than %d weights for %d features", f.layers, gpk.ErrUnsupported, maxWeights, features)
 		}
 		rows := make([][]float64, f.layers)
 		rng := rand.New(rand.NewPCG(f.seed, 0))

@@ -35,8 +35,8 @@ func plotFormat(path string) error {
 
 // Limits of what is drawn: more cannot be seen, or takes minutes.
 const (
-	mostCells       = 400
-	mostEigenvalues = 1000
+	maxCells       = 400
+	maxEigenvalues = 1000
 )
 
 // plotKernel draws the matrix of a .npy file, rows by cols of dt: a heat map,
@@ -131,7 +131,7 @@ type grid struct {
 }
 
 func newGrid(rows, cols int) *grid {
-	g := &grid{rows: min(rows, mostCells), cols: min(cols, mostCells), of: [2]int{rows, cols}}
+	g := &grid{rows: min(rows, maxCells), cols: min(cols, maxCells), of: [2]int{rows, cols}}
 	g.sums, g.counts = make([]float64, g.rows*g.cols), make([]float64, g.rows*g.cols)
 	return g
 }
@@ -173,7 +173,7 @@ var _ palette.Palette = blues{}
 
 // chosenSamples are the samples whose eigenvalues are drawn.
 func chosenSamples(n int) []int {
-	chosen := make([]int, min(n, mostEigenvalues))
+	chosen := make([]int, min(n, maxEigenvalues))
 	for i := range chosen {
 		chosen[i] = i * n / len(chosen)
 	}

@@ -14,8 +14,8 @@ var types = []gpk.DType{gpk.Float32, gpk.Float32, gpk.Float64, gpk.Int32, gpk.In
 
 func float(dt gpk.DType) bool { return dt == gpk.Float32 || dt == gpk.Float64 }
 
-// mostValue bounds the numbers.
-const mostValue = 1 << 20
+// maxValue bounds the numbers.
+const maxValue = 1 << 20
 
 // rounded rounds results to a type. It reports false where a number is too large, not
 // a number or -0: such results the model does not ask for.
@@ -27,7 +27,7 @@ func rounded(dt gpk.DType, data []float64) bool {
 		case !float(dt):
 			v += 0 // -0 is 0
 		}
-		if !(math.Abs(v) <= mostValue) || v == 0 && math.Signbit(v) {
+		if !(math.Abs(v) <= maxValue) || v == 0 && math.Signbit(v) {
 			return false
 		}
 		data[i] = v
@@ -37,7 +37,7 @@ func rounded(dt gpk.DType, data []float64) bool {
 
 // result calls an operation whose elements are data, unless those are not exact.
 func (p *program) result(dt gpk.DType, shape []int, data []float64, text string, f func() *gpk.Array, from ...*handle) *handle {
-	if !rounded(dt, data) || len(data) > mostElements {
+	if !rounded(dt, data) || len(data) > maxElements {
 		p.counts.skipped.Add(1)
 		return nil
 	}
@@ -98,7 +98,7 @@ func (p *program) shape() []int {
 func (p *program) leaf() {
 	dt, shape := types[p.rng.IntN(len(types))], p.shape()
 	n := size(shape)
-	if n > mostElements {
+	if n > maxElements {
 		return
 	}
 	switch k := p.rng.IntN(8); {
@@ -172,7 +172,7 @@ func together(a, b []int) []int {
 // fitting returns a handle of a type that broadcasts together with a shape.
 func (p *program) fitting(x *handle, dt gpk.DType) *handle {
 	return p.pick(func(h *handle) bool {
-		return h.st.dt == dt && h.st.dev == x.st.dev && together(h.shape, x.shape) != nil && size(together(h.shape, x.shape)) <= mostElements
+		return h.st.dt == dt && h.st.dev == x.st.dev && together(h.shape, x.shape) != nil && size(together(h.shape, x.shape)) <= maxElements
 	})
 }
 

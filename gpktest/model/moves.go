@@ -50,7 +50,7 @@ func (p *program) matMul() {
 	if turned {
 		n, text = y.shape[0], fmt.Sprintf("%v.MatMul(%v.T())", x, y)
 	}
-	if m*n > mostElements || !multipliable(x.st.dt, a, b, k) {
+	if m*n > maxElements || !multipliable(x.st.dt, a, b, k) {
 		return
 	}
 	out := make([]float64, m*n)
@@ -213,7 +213,7 @@ func (p *program) line() {
 		} else {
 			x = p.applyNumber(r, x.st.dt, x)
 		}
-		if n := len(p.handles); n > mostHandles && p.rng.IntN(2) == 0 {
+		if n := len(p.handles); n > maxHandles && p.rng.IntN(2) == 0 {
 			p.handles = slices.Delete(p.handles, n-2, n-1) // the program keeps only the last
 		}
 	}

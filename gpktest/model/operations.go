@@ -71,7 +71,7 @@ func (p *program) ternary() {
 		return h.st.dt == x.st.dt && h.st.dev == c.st.dev && together(h.shape, shape) != nil
 	})
 	if y != nil && p.rng.IntN(3) > 0 {
-		if shape = together(y.shape, shape); size(shape) > mostElements {
+		if shape = together(y.shape, shape); size(shape) > maxElements {
 			return
 		}
 		on, out, other := c.stretched(shape), x.stretched(shape), y.stretched(shape)
@@ -83,7 +83,7 @@ func (p *program) ternary() {
 		p.result(x.st.dt, shape, out, fmt.Sprintf("gpk.Where(%v, %v, %v)", c, x, y), func() *gpk.Array { return gpk.Where(c.a, x.a, y.a) }, c, x, y)
 		return
 	}
-	if size(shape) > mostElements {
+	if size(shape) > maxElements {
 		return
 	}
 	v := p.small(x.st.dt)

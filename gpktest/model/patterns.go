@@ -31,7 +31,7 @@ func (p *program) wide() {
 		if z := p.apply2(arithmetics[p.rng.IntN(3)], x.st.dt, parts[0], parts[1]); z != nil {
 			parts = append(parts, z)
 		}
-		if parts = parts[2:]; p.rng.IntN(2) == 0 && len(p.handles) > mostHandles {
+		if parts = parts[2:]; p.rng.IntN(2) == 0 && len(p.handles) > maxHandles {
 			p.handles = slices.Delete(p.handles, len(p.handles)-3, len(p.handles)-1)
 		}
 	}

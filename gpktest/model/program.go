@@ -44,8 +44,8 @@ type program struct {
 
 // Limits of a program.
 const (
-	mostHandles  = 20
-	mostElements = 4096
+	maxHandles  = 20
+	maxElements = 4096
 )
 
 func newProgram(w *world, seed uint64, steps []int, shared *shared) *program {
@@ -132,7 +132,7 @@ func (p *program) run() {
 		if n%40 == 39 {
 			p.checkAll()
 		}
-		for len(p.handles) > mostHandles {
+		for len(p.handles) > maxHandles {
 			p.drop()
 		}
 	}

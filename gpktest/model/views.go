@@ -10,7 +10,7 @@ import (
 
 // viewOf calls what returns a view: element i of it is the element at[i] of the store.
 func (p *program) viewOf(x *handle, shape, at []int, text string, f func() *gpk.Array) *handle {
-	if len(at) > mostElements || x.st.bad && len(at) == 0 {
+	if len(at) > maxElements || x.st.bad && len(at) == 0 {
 		return nil
 	}
 	p.say("%s := %s // view %v", p.nextName(), text, shape)
@@ -147,7 +147,7 @@ func (p *program) broadcast(x *handle) {
 	if len(shape) < 3 && p.rng.IntN(2) == 0 {
 		shape = append([]int{p.lens[p.rng.IntN(3)]}, shape...)
 	}
-	if size(shape) > mostElements {
+	if size(shape) > maxElements {
 		return
 	}
 	p.viewOf(x, shape, gather(x.at, x.shape, shape), fmt.Sprintf("%v.BroadcastTo(%v)", x, shape), func() *gpk.Array { return x.a.BroadcastTo(shape...) })

@@ -71,8 +71,8 @@ func write(path string, mode fs.FileMode, fill func(io.Writer) error) (err error
 	return err
 }
 
-// mostLinks is how many links in a row are followed, as on Linux.
-const mostLinks = 40
+// maxLinks is how many links in a row are followed, as on Linux.
+const maxLinks = 40
 
 // follow returns the file that path names, by way of links.
 func follow(path string) (string, error) {
@@ -84,8 +84,8 @@ func follow(path string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if links == mostLinks {
-			return "", fmt.Errorf("%s: %w: more than %d links", path, fs.ErrInvalid, mostLinks)
+		if links == maxLinks {
+			return "", fmt.Errorf("%s: %w: more than %d links", path, fs.ErrInvalid, maxLinks)
 		}
 		to, err := os.Readlink(at)
 		if err != nil {

@@ -76,7 +76,7 @@ func newCast(xt, dt dtype.DType) cast {
 	case dtype.Float16:
 		c.load, from = loadHalf, dtype.Float32
 	case dtype.BFloat16:
-		c.load, from = loadBrain, dtype.Float32
+		c.load, from = loadBFloat16, dtype.Float32
 	case dtype.Bool:
 		c.load, from = loadBool, dtype.Uint8
 	case dtype.Complex64:
@@ -163,21 +163,21 @@ func loadHalf(dst, src unsafe.Pointer, step, n int) {
 	}
 }
 
-func loadBrain(dst, src unsafe.Pointer, step, n int) {
+func loadBFloat16(dst, src unsafe.Pointer, step, n int) {
 	if step == 2 {
 		d, s := pair[float32, uint16](dst, src, n)
-		if whole := n - n%brainVector; vectorAVX && whole > 0 {
-			widenBrains(dst, src, whole)
+		if whole := n - n%bfloat16Vector; vectorAVX && whole > 0 {
+			widenBFloat16s(dst, src, whole)
 			d, s = d[whole:], s[whole:]
 		}
 		for i, b := range s {
-			d[i] = brainToFloat(b)
+			d[i] = bfloat16ToFloat(b)
 		}
 		return
 	}
 	d := unsafe.Slice((*float32)(dst), n)
 	for i := range d {
-		d[i] = brainToFloat(*(*uint16)(unsafe.Add(src, i*step)))
+		d[i] = bfloat16ToFloat(*(*uint16)(unsafe.Add(src, i*step)))
 	}
 }
 
@@ -233,7 +233,7 @@ func converter(from, to dtype.DType) func(dst, src unsafe.Pointer, n int) {
 		case dtype.Float16:
 			return floatsToHalf
 		case dtype.BFloat16:
-			return floatsToBrain
+			return floatsToBFloat16
 		}
 		return floatConverter[float32](to)
 	case dtype.Float64:
@@ -261,7 +261,7 @@ func floatConverter[S float32 | float64](to dtype.DType) func(dst, src unsafe.Po
 	case dtype.Float16:
 		return floatToHalves[S]
 	case dtype.BFloat16:
-		return floatToBrains[S]
+		return floatToBFloat16s[S]
 	case dtype.Int8:
 		return floatToInt[int8, S](math.MinInt8, math.MaxInt8)
 	case dtype.Uint8:
@@ -284,7 +284,7 @@ func intConverter[S int8 | uint8 | int32 | int64](to dtype.DType) func(dst, src 
 	case dtype.Float16:
 		return intToHalves[S]
 	case dtype.BFloat16:
-		return intToBrains[S]
+		return intToBFloat16s[S]
 	case dtype.Int8:
 		return intToInt[int8, S](math.MinInt8, math.MaxInt8)
 	case dtype.Uint8:
@@ -313,14 +313,14 @@ func floatsToHalf(dst, src unsafe.Pointer, n int) {
 	}
 }
 
-func floatsToBrain(dst, src unsafe.Pointer, n int) {
+func floatsToBFloat16(dst, src unsafe.Pointer, n int) {
 	d, s := pair[uint16, float32](dst, src, n)
-	if whole := n - n%brainVector; vectorAVX && whole > 0 {
-		roundBrains(dst, src, whole)
+	if whole := n - n%bfloat16Vector; vectorAVX && whole > 0 {
+		roundBFloat16s(dst, src, whole)
 		d, s = d[whole:], s[whole:]
 	}
 	for i, v := range s {
-		d[i] = floatToBrain(v)
+		d[i] = floatToBFloat16(v)
 	}
 }
 
@@ -331,10 +331,10 @@ func floatToHalves[S float32 | float64](dst, src unsafe.Pointer, n int) {
 	}
 }
 
-func floatToBrains[S float32 | float64](dst, src unsafe.Pointer, n int) {
+func floatToBFloat16s[S float32 | float64](dst, src unsafe.Pointer, n int) {
 	d, s := pair[uint16, S](dst, src, n)
 	for i, v := range s {
-		d[i] = floatToBrain(roundToOdd(float64(v)))
+		d[i] = floatToBFloat16(roundToOdd(float64(v)))
 	}
 }
 
@@ -345,10 +345,10 @@ func intToHalves[S int8 | uint8 | int32 | int64](dst, src unsafe.Pointer, n int)
 	}
 }
 
-func intToBrains[S int8 | uint8 | int32 | int64](dst, src unsafe.Pointer, n int) {
+func intToBFloat16s[S int8 | uint8 | int32 | int64](dst, src unsafe.Pointer, n int) {
 	d, s := pair[uint16, S](dst, src, n)
 	for i, v := range s {
-		d[i] = floatToBrain(roundToOdd(sticky(int64(v))))
+		d[i] = floatToBFloat16(roundToOdd(sticky(int64(v))))
 	}
 }
 

@@ -36,12 +36,12 @@ func floatToHalf(f float32) uint16 {
 	return sign | uint16((b-112<<23+0xfff+b>>13&1)>>13)
 }
 
-// brainToFloat returns the float32 of the bfloat16 whose bits are b, exactly.
-func brainToFloat(b uint16) float32 { return math.Float32frombits(uint32(b) << 16) }
+// bfloat16ToFloat returns the float32 of the bfloat16 whose bits are b, exactly.
+func bfloat16ToFloat(b uint16) float32 { return math.Float32frombits(uint32(b) << 16) }
 
-// floatToBrain returns the bits of the bfloat16 nearest to f, ties to even. A
+// floatToBFloat16 returns the bits of the bfloat16 nearest to f, ties to even. A
 // NaN stays a quiet NaN and keeps its sign.
-func floatToBrain(f float32) uint16 {
+func floatToBFloat16(f float32) uint16 {
 	b := math.Float32bits(f)
 	if b&0x7fffffff > 0x7f800000 {
 		return uint16(b>>16) | 0x40

@@ -143,7 +143,7 @@ func TestHalfConversions(t *testing.T) {
 		} else if floatToHalf(f) != h {
 			t.Errorf("float16 %04x came back as %04x", h, floatToHalf(f))
 		}
-		g := brainToFloat(h)
+		g := bfloat16ToFloat(h)
 		if math.Float32bits(g) != uint32(h)<<16 {
 			t.Errorf("bfloat16 %04x is %g", h, g)
 		}
@@ -153,7 +153,7 @@ func TestHalfConversions(t *testing.T) {
 			if got, want := floatToHalf(v), float16.Fromfloat32(v).Bits(); got != want {
 				t.Errorf("%g (%08x) to float16: %04x, not %04x", v, math.Float32bits(v), got, want)
 			}
-			if got, want := floatToBrain(v), bfloat16.FromFloat32(v).Bits(); got != want {
+			if got, want := floatToBFloat16(v), bfloat16.FromFloat32(v).Bits(); got != want {
 				t.Errorf("%g (%08x) to bfloat16: %04x, not %04x", v, math.Float32bits(v), got, want)
 			}
 		}
@@ -168,7 +168,7 @@ func TestRoundOnce(t *testing.T) {
 			if got, want := float64(halfToFloat(floatToHalf(roundToOdd(s)))), roundTo(big.NewFloat(s), dtype.Float16); got != want {
 				t.Errorf("%x to float16: %x, not %x", s, got, want)
 			}
-			if got, want := float64(brainToFloat(floatToBrain(roundToOdd(s)))), roundTo(big.NewFloat(s), dtype.BFloat16); got != want {
+			if got, want := float64(bfloat16ToFloat(floatToBFloat16(roundToOdd(s)))), roundTo(big.NewFloat(s), dtype.BFloat16); got != want {
 				t.Errorf("%x to bfloat16: %x, not %x", s, got, want)
 			}
 		}

@@ -208,7 +208,7 @@ func halvesOf(t dtype.DType) halves {
 	case dtype.Float16:
 		return halves{loadHalf, floatsToHalf}
 	case dtype.BFloat16:
-		return halves{loadBrain, floatsToBrain}
+		return halves{loadBFloat16, floatsToBFloat16}
 	}
 	return halves{}
 }

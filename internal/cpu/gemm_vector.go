@@ -17,7 +17,7 @@ const (
 	minLines   = 256
 	dotSteps   = 4096 // the longest stretch of k that is one dot product
 
-	mostColumns = 256 // lines whose sums stay in registers for a stretch
+	columnLimit = 256 // lines whose sums stay in registers for a stretch
 )
 
 // runVectors computes the product if A has at most maxVectors rows or B as
@@ -181,7 +181,7 @@ func (c *lineChunk[T]) sumStretch(partial []T, from int) {
 	clear(partial)
 	done := 0 // lines, in the steps before whole
 	whole := end - (end-from)%4
-	if w := c.v.columnsWidth; w > 0 && n >= w && n <= mostColumns && c.mat.load == nil && whole > from {
+	if w := c.v.columnsWidth; w > 0 && n >= w && n <= columnLimit && c.mat.load == nil && whole > from {
 		for ; done+w <= n; done += w {
 			for r := range c.count {
 				c.v.columns(&partial[r*n+done], &c.x[r*c.k+from], (*T)(c.mat.at(c.line+done, from)), c.mat.step, whole-from)

@@ -97,7 +97,7 @@ func TestStretches(t *testing.T) {
 		for _, k := range []int{300, 70000} {
 			testStretches(t, dtype.Float32, n, k, func() float32 { return rng.Float32() - 0.5 })
 			testStretches(t, dtype.Float64, n, k, func() float64 { return rng.Float64() - 0.5 })
-			testStretches(t, dtype.BFloat16, n, k, func() uint16 { return floatToBrain(rng.Float32() - 0.5) })
+			testStretches(t, dtype.BFloat16, n, k, func() uint16 { return floatToBFloat16(rng.Float32() - 0.5) })
 		}
 	}
 }

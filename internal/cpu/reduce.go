@@ -50,8 +50,8 @@ func Reduce(op expr.Op, xt, dt dtype.DType, shape []int, axes uint32, x unsafe.P
 			floatsToHalf(dst, unsafe.Pointer(unsafe.SliceData(v)), len(v))
 		})
 	case dtype.BFloat16:
-		reduce(xt, shape, axes, x, xs, dst, loadBrains, func(dst unsafe.Pointer, v []float32) {
-			floatsToBrain(dst, unsafe.Pointer(unsafe.SliceData(v)), len(v))
+		reduce(xt, shape, axes, x, xs, dst, loadBFloat16s, func(dst unsafe.Pointer, v []float32) {
+			floatsToBFloat16(dst, unsafe.Pointer(unsafe.SliceData(v)), len(v))
 		})
 	case dtype.Int8:
 		reduce(xt, shape, axes, x, xs, dst, loadInts[int8], storeBits[int64])
@@ -97,7 +97,7 @@ func mean(xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, 
 	case dtype.Float16, dtype.BFloat16:
 		load := loadHalves
 		if xt == dtype.BFloat16 {
-			load = loadBrains
+			load = loadBFloat16s
 		}
 		h := halvesOf(xt)
 		reduce(xt, shape, axes, x, xs, dst, load, func(dst unsafe.Pointer, v []float32) {
@@ -138,8 +138,8 @@ func loadHalves(dst []float32, src unsafe.Pointer, step int) {
 	loadHalf(unsafe.Pointer(unsafe.SliceData(dst)), src, step, len(dst))
 }
 
-func loadBrains(dst []float32, src unsafe.Pointer, step int) {
-	loadBrain(unsafe.Pointer(unsafe.SliceData(dst)), src, step, len(dst))
+func loadBFloat16s(dst []float32, src unsafe.Pointer, step int) {
+	loadBFloat16(unsafe.Pointer(unsafe.SliceData(dst)), src, step, len(dst))
 }
 
 func loadInts[S int8 | uint8 | int32 | int64](dst []int64, src unsafe.Pointer, step int) {

@@ -7,12 +7,12 @@ type Scratch[T float32 | float64] struct {
 	of   *buffer[T]
 }
 
-// mostScratch is how many numbers are kept for the next: buffers are powers of two.
-const mostScratch = 1 << 20
+// maxScratch is how many numbers are kept for the next: buffers are powers of two.
+const maxScratch = 1 << 20
 
 // NewScratch returns memory for n numbers, which begins a cache line where it is kept.
 func NewScratch[T float32 | float64](n int) Scratch[T] {
-	if n > mostScratch {
+	if n > maxScratch {
 		return Scratch[T]{data: make([]T, n)}
 	}
 	b := getBuffer[T](n)

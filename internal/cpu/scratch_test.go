@@ -8,12 +8,12 @@ import (
 // TestScratch: as much as was asked for, on a cache line, of any size; freed twice or
 // never had it does nothing.
 func TestScratch(t *testing.T) {
-	for _, n := range []int{0, 1, 15, 16, 1000, mostScratch, mostScratch + 1} {
+	for _, n := range []int{0, 1, 15, 16, 1000, maxScratch, maxScratch + 1} {
 		s := NewScratch[float64](n)
 		if len(s.Data()) != n {
 			t.Fatalf("%d numbers instead of %d", len(s.Data()), n)
 		}
-		if n > 0 && n <= mostScratch {
+		if n > 0 && n <= maxScratch {
 			if at := uintptr(unsafe.Pointer(&s.Data()[0])) % 64; at != 0 {
 				t.Errorf("%d numbers begin %d bytes into a cache line", n, at)
 			}

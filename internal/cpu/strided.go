@@ -255,7 +255,7 @@ func (t *nest) runTiled(turn int, f func(s span, w *work)) {
 			for j := range t.ops {
 				p[j] = unsafe.Add(p[j], c*inner.step[j]+r*outer.step[j])
 				if j > 0 && outer.step[j] == t.size[j] && inner.step[j] != t.size[j] {
-					turnTile(unsafe.Pointer(&w.tile[j]), p[j], inner.step[j], t.size[j], rows, cols)
+					transposeTile(unsafe.Pointer(&w.tile[j]), p[j], inner.step[j], t.size[j], rows, cols)
 					p[j], s.step[j], row[j] = unsafe.Pointer(&w.tile[j]), t.size[j], tileWidth*t.size[j]
 				}
 			}
@@ -284,11 +284,11 @@ func (t *nest) at(k int) [maxOperands]unsafe.Pointer {
 	return p
 }
 
-// turnTile copies cols columns, pitch bytes apart, of rows neighbouring elements
+// transposeTile copies cols columns, pitch bytes apart, of rows neighbouring elements
 // each to rows of tileWidth elements.
-func turnTile(dst, src unsafe.Pointer, pitch, size, rows, cols int) {
+func transposeTile(dst, src unsafe.Pointer, pitch, size, rows, cols int) {
 	if rows*size == lineBytes {
-		n := turnLines(dst, src, pitch, size, cols)
+		n := transposeLines(dst, src, pitch, size, cols)
 		if n == cols {
 			return
 		}
@@ -296,19 +296,19 @@ func turnTile(dst, src unsafe.Pointer, pitch, size, rows, cols int) {
 	}
 	switch size {
 	case 1:
-		turnTileOf[uint8](dst, src, pitch, rows, cols)
+		transposeTileOf[uint8](dst, src, pitch, rows, cols)
 	case 2:
-		turnTileOf[uint16](dst, src, pitch, rows, cols)
+		transposeTileOf[uint16](dst, src, pitch, rows, cols)
 	case 4:
-		turnTileOf[uint32](dst, src, pitch, rows, cols)
+		transposeTileOf[uint32](dst, src, pitch, rows, cols)
 	case 8:
-		turnTileOf[uint64](dst, src, pitch, rows, cols)
+		transposeTileOf[uint64](dst, src, pitch, rows, cols)
 	default:
-		turnTileOf[complex128](dst, src, pitch, rows, cols)
+		transposeTileOf[complex128](dst, src, pitch, rows, cols)
 	}
 }
 
-func turnTileOf[T any](dst, src unsafe.Pointer, pitch, rows, cols int) {
+func transposeTileOf[T any](dst, src unsafe.Pointer, pitch, rows, cols int) {
 	d := unsafe.Slice((*T)(dst), (rows-1)*tileWidth+cols)
 	for c := range cols {
 		column := unsafe.Slice((*T)(unsafe.Add(src, c*pitch)), rows)

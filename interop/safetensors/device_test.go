@@ -58,7 +58,7 @@ func TestGPU(t *testing.T) {
 			}
 		}
 		g := f.staged.on(dev)
-		if g.made < 2 || g.made > mostSlots || len(g.idle) != g.made {
+		if g.made < 2 || g.made > maxSlots || len(g.idle) != g.made {
 			t.Errorf("%d slots, of which %d are idle", g.made, len(g.idle))
 		}
 		if err := f.Close(); err != nil || g.idle != nil {

@@ -13,7 +13,7 @@ import (
 // moves 55.
 const (
 	slotBytes = 4 << 20
-	mostSlots = 8
+	maxSlots  = 8
 )
 
 // stagings is the staging memory of a File.
@@ -69,7 +69,7 @@ type slot struct {
 // take waits for a slot.
 func (g *staging) take() (slot, error) {
 	g.mu.Lock()
-	for len(g.idle) == 0 && g.made == mostSlots && !g.closed {
+	for len(g.idle) == 0 && g.made == maxSlots && !g.closed {
 		g.changed.Wait()
 	}
 	if g.closed {

@@ -44,7 +44,7 @@ func (t *transfer) run() error {
 	for _, j := range t.jobs {
 		pieces += (j.buf.Size() + slotBytes - 1) / slotBytes
 	}
-	workers := min(runtime.GOMAXPROCS(0), mostSlots)
+	workers := min(runtime.GOMAXPROCS(0), maxSlots)
 	if t.slots != nil {
 		workers = max(workers, 2) // one reads while another's piece is copied
 	}

@@ -40,9 +40,9 @@ type document struct {
 const (
 	cacheVersion = 1
 	cacheBytes   = 1 << 20
-	mostWork     = 1 << 62
+	maxWork      = 1 << 62
 	leastSeconds = 1e-10
-	mostSeconds  = 1e4
+	maxSeconds   = 1e4
 )
 
 func headerOf(host, gpu *device.Device) header {
@@ -136,7 +136,7 @@ func check(points [][2]float64) error {
 	before := 0.0
 	for _, p := range points {
 		work, seconds := p[0], p[1]
-		if !(work >= 1 && work <= mostWork && work > before) || !(seconds >= leastSeconds && seconds <= mostSeconds) {
+		if !(work >= 1 && work <= maxWork && work > before) || !(seconds >= leastSeconds && seconds <= maxSeconds) {
 			return fmt.Errorf("%v is no point behind work %v", p, before)
 		}
 		before = work

@@ -66,7 +66,7 @@ func New[T gpk.Elem](n int, d *device.Device, o Options) (*Buffer[T], error) {
 	}
 	var zero T
 	size := int(unsafe.Sizeof(zero))
-	if n < 0 || int64(n) > mostBytes/int64(size) {
+	if n < 0 || int64(n) > maxBytes/int64(size) {
 		return nil, fmt.Errorf("unified.New: %w: %d elements", gpk.ErrShape, n)
 	}
 	b := &Buffer[T]{dev: d, n: n}
@@ -87,8 +87,8 @@ func New[T gpk.Elem](n int, d *device.Device, o Options) (*Buffer[T], error) {
 	return b, nil
 }
 
-// mostBytes bounds what is asked for, so that it is an int.
-const mostBytes = min(1<<46, math.MaxInt)
+// maxBytes bounds what is asked for, so that it is an int.
+const maxBytes = min(1<<46, math.MaxInt)
 
 // Len returns the number of elements.
 func (b *Buffer[T]) Len() int { return b.n }

@@ -8,32 +8,32 @@ import "unsafe"
 // for elements of 2, 4 and 8 bytes; n is a multiple of 16, 8 and 4, and not 0.
 
 //go:noescape
-func turn16AVX(dst, src unsafe.Pointer, pitch, n int)
+func transpose16AVX(dst, src unsafe.Pointer, pitch, n int)
 
 //go:noescape
-func turn32AVX(dst, src unsafe.Pointer, pitch, n int)
+func transpose32AVX(dst, src unsafe.Pointer, pitch, n int)
 
 //go:noescape
-func turn64AVX(dst, src unsafe.Pointer, pitch, n int)
+func transpose64AVX(dst, src unsafe.Pointer, pitch, n int)
 
-// turnLines is turnTile of as many of cols columns, of a cache line each, as the
+// transposeLines is transposeTile of as many of cols columns, of a cache line each, as the
 // processor turns in registers; it returns how many.
-func turnLines(dst, src unsafe.Pointer, pitch, size, cols int) int {
+func transposeLines(dst, src unsafe.Pointer, pitch, size, cols int) int {
 	if !vectorAVX {
 		return 0
 	}
 	switch size {
 	case 2:
 		if cols &^= 15; cols > 0 {
-			turn16AVX(dst, src, pitch, cols)
+			transpose16AVX(dst, src, pitch, cols)
 		}
 	case 4:
 		if cols &^= 7; cols > 0 {
-			turn32AVX(dst, src, pitch, cols)
+			transpose32AVX(dst, src, pitch, cols)
 		}
 	case 8:
 		if cols &^= 3; cols > 0 {
-			turn64AVX(dst, src, pitch, cols)
+			transpose64AVX(dst, src, pitch, cols)
 		}
 	default:
 		return 0

@@ -2,8 +2,8 @@
 
 #include "textflag.h"
 
-// func widenBrains(dst, src unsafe.Pointer, n int)
-TEXT ·widenBrains(SB), NOSPLIT|NOFRAME, $0-24
+// func widenBFloat16s(dst, src unsafe.Pointer, n int)
+TEXT ·widenBFloat16s(SB), NOSPLIT|NOFRAME, $0-24
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ n+16(FP), CX
@@ -34,8 +34,8 @@ widen:
 	VPOR      Y14, upper, upper;  \
 	VPBLENDVB nan, upper, r, r
 
-// func roundBrains(dst, src unsafe.Pointer, n int)
-TEXT ·roundBrains(SB), NOSPLIT|NOFRAME, $0-24
+// func roundBFloat16s(dst, src unsafe.Pointer, n int)
+TEXT ·roundBFloat16s(SB), NOSPLIT|NOFRAME, $0-24
 	MOVQ     dst+0(FP), DI
 	MOVQ     src+8(FP), SI
 	MOVQ     n+16(FP), CX

@@ -34,7 +34,7 @@ func TestTurnTile(t *testing.T) {
 					copy(want[64+(r*tileWidth+c)*size:][:size], src[c*pitch+r*size:])
 				}
 			}
-			turnTile(unsafe.Pointer(&raw[64]), unsafe.Pointer(&src[0]), pitch, size, rows, cols)
+			transposeTile(unsafe.Pointer(&raw[64]), unsafe.Pointer(&src[0]), pitch, size, rows, cols)
 			for i := range raw {
 				if raw[i] != want[i] {
 					t.Fatalf("elements of %d bytes, %d rows, %d columns, a pitch of %d: byte %d of the tile is %d, not %d", size, rows, cols, pitch, i-64, raw[i], want[i])

@@ -7,16 +7,16 @@ import (
 	"unsafe"
 )
 
-// TestBrainVectors compares the conversions of many numbers with those of one: all
+// TestBFloat16Vectors compares the conversions of many numbers with those of one: all
 // bfloat16s, and floats around ties, of every exponent, NaNs among them.
-func TestBrainVectors(t *testing.T) {
-	brains := make([]uint16, 1<<16+7)
-	for i := range brains {
-		brains[i] = uint16(i)
+func TestBFloat16Vectors(t *testing.T) {
+	halves := make([]uint16, 1<<16+7)
+	for i := range halves {
+		halves[i] = uint16(i)
 	}
-	floats := make([]float32, len(brains))
-	loadBrain(unsafe.Pointer(&floats[0]), unsafe.Pointer(&brains[0]), 2, len(brains))
-	for i, b := range brains {
+	floats := make([]float32, len(halves))
+	loadBFloat16(unsafe.Pointer(&floats[0]), unsafe.Pointer(&halves[0]), 2, len(halves))
+	for i, b := range halves {
 		if got, want := math.Float32bits(floats[i]), uint32(b)<<16; got != want {
 			t.Fatalf("%#x widens to %#x", b, got)
 		}
@@ -27,28 +27,28 @@ func TestBrainVectors(t *testing.T) {
 		for i := range floats {
 			floats[i] = math.Float32frombits(uint32(uint16(i))<<16 | low)
 		}
-		clear(brains)
-		floatsToBrain(unsafe.Pointer(&brains[0]), unsafe.Pointer(&floats[0]), len(floats))
-		for i, b := range brains {
-			if want := floatToBrain(floats[i]); b != want {
+		clear(halves)
+		floatsToBFloat16(unsafe.Pointer(&halves[0]), unsafe.Pointer(&floats[0]), len(floats))
+		for i, b := range halves {
+			if want := floatToBFloat16(floats[i]); b != want {
 				t.Fatalf("seed %#x: %#x rounds to %#x, not %#x", seed, math.Float32bits(floats[i]), b, want)
 			}
 		}
 	}
 }
 
-// TestBrainLengths: nothing is written behind the end.
-func TestBrainLengths(t *testing.T) {
+// TestBFloat16Lengths: nothing is written behind the end.
+func TestBFloat16Lengths(t *testing.T) {
 	for n := range 70 {
 		src, dst := make([]float32, n), make([]uint16, n+1)
 		for i := range src {
 			src[i] = float32(i + 1)
 		}
 		dst[n] = 0xdead
-		floatsToBrain(unsafe.Pointer(&dst[0]), unsafe.Pointer(unsafe.SliceData(src)), n)
+		floatsToBFloat16(unsafe.Pointer(&dst[0]), unsafe.Pointer(unsafe.SliceData(src)), n)
 		back := make([]float32, n+1)
 		back[n] = -1
-		loadBrain(unsafe.Pointer(&back[0]), unsafe.Pointer(&dst[0]), 2, n)
+		loadBFloat16(unsafe.Pointer(&back[0]), unsafe.Pointer(&dst[0]), 2, n)
 		for i := range src {
 			if back[i] != src[i] {
 				t.Fatalf("%d numbers: %v came back as %v", n, src[i], back[i])
@@ -60,12 +60,12 @@ func TestBrainLengths(t *testing.T) {
 	}
 }
 
-func BenchmarkBrain(b *testing.B) {
+func BenchmarkBFloat16(b *testing.B) {
 	const n = 4096
-	floats, brains := make([]float32, n), make([]uint16, n)
+	floats, halves := make([]float32, n), make([]uint16, n)
 	for name, f := range map[string]func(){
-		"widen": func() { loadBrain(unsafe.Pointer(&floats[0]), unsafe.Pointer(&brains[0]), 2, n) },
-		"round": func() { floatsToBrain(unsafe.Pointer(&brains[0]), unsafe.Pointer(&floats[0]), n) },
+		"widen": func() { loadBFloat16(unsafe.Pointer(&floats[0]), unsafe.Pointer(&halves[0]), 2, n) },
+		"round": func() { floatsToBFloat16(unsafe.Pointer(&halves[0]), unsafe.Pointer(&floats[0]), n) },
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(6 * n)

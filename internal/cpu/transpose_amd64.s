@@ -37,8 +37,8 @@
 	VMOVUPS     Y2, (1024*row+2048)(DI);          \
 	VMOVUPS     Y3, (1024*row+3072)(DI)
 
-// func turn32AVX(dst, src unsafe.Pointer, pitch, n int)
-TEXT ·turn32AVX(SB), NOSPLIT, $0-32
+// func transpose32AVX(dst, src unsafe.Pointer, pitch, n int)
+TEXT ·transpose32AVX(SB), NOSPLIT, $0-32
 	BEGIN
 loop:
 	LEAQ (SI)(R8*4), R10
@@ -64,8 +64,8 @@ loop:
 	VMOVUPD     Y2, (2048*row)(DI);        \
 	VMOVUPD     Y3, (2048*row+2048)(DI)
 
-// func turn64AVX(dst, src unsafe.Pointer, pitch, n int)
-TEXT ·turn64AVX(SB), NOSPLIT, $0-32
+// func transpose64AVX(dst, src unsafe.Pointer, pitch, n int)
+TEXT ·transpose64AVX(SB), NOSPLIT, $0-32
 	BEGIN
 loop:
 	TURN64(0, 0)
@@ -131,8 +131,8 @@ loop:
 	VMOVDQU     Y14, (512*row+3072)(DI);    \
 	VMOVDQU     Y15, (512*row+3584)(DI)
 
-// func turn16AVX(dst, src unsafe.Pointer, pitch, n int)
-TEXT ·turn16AVX(SB), NOSPLIT, $0-32
+// func transpose16AVX(dst, src unsafe.Pointer, pitch, n int)
+TEXT ·transpose16AVX(SB), NOSPLIT, $0-32
 	BEGIN
 	LEAQ (R8)(R8*4), R11
 	LEAQ (R9)(R8*4), R12
