@@ -13,7 +13,38 @@ import (
 	"github.com/gpk-go/gpk/matmul"
 )
 
-// Array is an n-dimensional array of one element type on one device.
+// Array is an n-dimensional array of one element type on one device. It behaves as if it
+// had been computed on the line that made it. Its methods return new arrays, which carry
+// an error to the boundary; `go doc github.com/gpk-go/gpk/array Array.Sum` prints one of
+// them. Those that compute are functions of this package too.
+//
+//   - Element by element: [Array.Add], [Array.Sub], [Array.Mul], [Array.Div],
+//     [Array.Pow], [Array.Maximum], [Array.Minimum], [Array.Neg], [Array.Abs],
+//     [Array.Sign], [Array.Square], [Array.Sqrt], [Array.Rsqrt], [Array.Exp],
+//     [Array.Expm1], [Array.Log], [Array.Log1p], [Array.Sin], [Array.Cos], [Array.Tanh],
+//     [Array.Erf], [Array.Floor], [Array.Ceil], [Array.Round], [Array.Clamp]
+//   - Activations: [Array.ReLU], [Array.GELU], [Array.GELUTanh], [Array.SiLU],
+//     [Array.Sigmoid], [Array.Softmax], [Array.LogSoftmax]
+//   - Comparisons and bits: [Array.Eq], [Array.Ne], [Array.Lt], [Array.Le], [Array.Gt],
+//     [Array.Ge], [Array.And], [Array.Or], [Array.Xor], [Array.Not], [Array.Shl],
+//     [Array.Shr]
+//   - Complex numbers: [Array.Conj], [Array.Real], [Array.Imag], [Array.AbsSquare]
+//   - Over axes: [Array.Sum], [Array.Mean], [Array.Prod], [Array.Var], [Array.Max],
+//     [Array.Min], [Array.ArgMax], [Array.ArgMin], [Array.Any], [Array.All],
+//     [Array.CumSum], [Array.Sort], [Array.TopK]
+//   - Products: [Array.MatMul]
+//   - Views, which share the elements: [Array.Reshape], [Array.Transpose], [Array.T],
+//     [Array.Slice], [Array.Squeeze], [Array.Unsqueeze], [Array.BroadcastTo], [Array.Flip]
+//   - Copies: [Array.Contiguous], [Array.Clone], [Array.Repeat], [Array.Pad],
+//     [Array.Cast], [Array.To]
+//   - In place: [Array.AddInPlace], [Array.SubInPlace], [Array.MulInPlace],
+//     [Array.DivInPlace], [Array.CopyFrom]
+//   - What it is: [Array.Shape], [Array.DType], [Array.NDim], [Array.Size],
+//     [Array.NBytes], [Array.Strides], [Array.Offset], [Array.Device], [Array.Stream],
+//     [Array.Version]
+//   - Evaluation and memory: [Array.Err], [Array.Explain], [Array.On], [Array.Free],
+//     [Array.Buffer]
+//   - Text: [Array.Format], [Array.MarshalJSON], [Array.UnmarshalJSON]
 type Array = array.Array
 
 // OpError says which operation failed, on what, and on which line of the
