@@ -64,6 +64,8 @@ func (c *Change) Significance() string {
 	switch {
 	case c.P == nil:
 		return "too few calls, " + n
+	case *c.P < 0.001:
+		return "p<0.001 " + n
 	case *c.P < SignificanceLevel:
 		return fmt.Sprintf("p=%.3f %s", *c.P, n)
 	}

@@ -45,6 +45,8 @@ func bytesText(n int64) string {
 // threeDigits writes a number with three significant digits, from 0.0001 on without exponent.
 func threeDigits(v float64) string {
 	switch a := math.Abs(v); {
+	case a >= 1000 && a < 1<<62:
+		return countText(int64(math.Round(v)))
 	case a >= 100 || a == 0:
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	case a >= 10:
