@@ -137,7 +137,8 @@ func (r *Report) busyFromEvents() map[streamKey]float64 {
 	note := func(device string, stream uint64, from, took *time.Duration) {
 		if from != nil && took != nil {
 			k := streamKey{device, stream}
-			events[k] = append(events[k], interval{*from, addUp(*from, *took)})
+			// An event may reach beyond the profile's end, where the report waited for it.
+			events[k] = append(events[k], interval{max(*from, 0), min(addUp(*from, *took), r.Duration)})
 		}
 	}
 	for i := range r.Operations {
@@ -153,7 +154,7 @@ func (r *Report) busyFromEvents() map[streamKey]float64 {
 		return busy
 	}
 	for k, e := range events {
-		busy[k] = min(float64(covered(e))/float64(r.Duration), 1)
+		busy[k] = float64(covered(e)) / float64(r.Duration)
 	}
 	return busy
 }
