@@ -24,7 +24,7 @@ func (r *Report) Bottlenecks(n int) []Bottleneck {
 	var bs []Bottleneck
 	for _, t := range r.Totals() {
 		b := Bottleneck{What: t.Name, Site: t.Site, Time: t.Time()}
-		b.Detail = fmt.Sprintf("%s calls of %s on the %s", countText(t.Calls), timeText(t.Median), t.Clock)
+		b.Detail = fmt.Sprintf("%s of %s on the %s", counted(t.Calls, "call", "calls"), timeText(t.Median), t.Clock)
 		for _, rate := range []string{rateText(t.TFlops, "TFLOP/s"), rateText(t.GBPerSecond, "GB/s")} {
 			if rate != "" {
 				b.Detail += ", " + rate
@@ -36,14 +36,14 @@ func (r *Report) Bottlenecks(n int) []Bottleneck {
 		if t.Device == nil {
 			continue
 		}
-		detail := fmt.Sprintf("%s copies, %s", countText(t.Calls), bytesText(t.Bytes))
+		detail := fmt.Sprintf("%s, %s", counted(t.Calls, "copy", "copies"), bytesText(t.Bytes))
 		if t.GBPerSecond != nil {
 			detail += ", " + rateText(t.GBPerSecond, "GB/s")
 		}
 		bs = append(bs, Bottleneck{What: "copies " + t.Kind.words(), Time: *t.Device, Detail: detail})
 	}
 	if k := r.Kernels; k != nil {
-		bs = append(bs, Bottleneck{What: "compiling kernels", Time: k.Time, Detail: countText(k.Compiled) + " kernels"})
+		bs = append(bs, Bottleneck{What: "compiling kernels", Time: k.Time, Detail: counted(k.Compiled, "kernel", "kernels")})
 	}
 	for _, b := range r.busiest() {
 		idle := 1 - b.Busy

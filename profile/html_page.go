@@ -87,7 +87,7 @@ func newPage(r *Report, o *htmlOptions) *page {
 	}
 	for i := range r.Devices {
 		if i == maxRows {
-			p.Notices = append(p.Notices, fmt.Sprintf("%s devices are not listed.", countText(len(r.Devices)-i)))
+			p.Notices = append(p.Notices, "Devices not listed: "+countText(len(r.Devices)-i)+".")
 			break
 		}
 		p.Devices = append(p.Devices, strings.Join(deviceFacts(&r.Devices[i]), ", "))
@@ -120,10 +120,10 @@ func (r *Report) facts() (facts []string) {
 // notices are what a reader must know before the figures.
 func (r *Report) notices(s *Summary) (out []string) {
 	if r.Dropped > 0 {
-		out = append(out, fmt.Sprintf("%s events were not kept. Totals leave them out.", countText(r.Dropped)))
+		out = append(out, "Events not kept: "+countText(r.Dropped)+". Totals leave them out.")
 	}
 	if s.Failed > 0 {
-		out = append(out, fmt.Sprintf("%s operations failed.", countText(s.Failed)))
+		out = append(out, counted(s.Failed, "operation", "operations")+" failed.")
 	}
 	if len(r.Operations) == 0 {
 		out = append(out, "No operations were recorded.")

@@ -131,7 +131,8 @@ func newDiffPage(d *Diff) *diffPage {
 			change.Sort = *c.Relative
 		}
 		return []cell{
-			{Text: string(c.Verdict), Sort: float64(c.Verdict.order()), Verdict: c.Verdict, Unsure: c.Relative != nil && (c.P == nil || *c.P >= SignificanceLevel)}, textCell(c.Name),
+			{Text: string(c.Verdict), Sort: float64(c.Verdict.order()), Verdict: c.Verdict, Unsure: c.Relative != nil && (c.P == nil || *c.P >= SignificanceLevel)},
+			textCell(c.Name),
 			callsCell(c.Before), callsCell(c.After), change, textCell(c.Significance()), textCell(string(c.Clock)),
 			textCell(strings.TrimSpace(c.DType + " " + shapeText(c.Shape))), textCell(c.Site),
 		}

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -159,9 +160,9 @@ func (r *Report) textMemory(w io.Writer) {
 
 func (r *Report) textFindings(w io.Writer) {
 	if bs := r.Bottlenecks(textBottlenecks); len(bs) > 0 {
-		t := newTable(w, "bottlenecks", len(bs), "what\ttime\tof the profile\tdetail\tsite")
+		t := newTable(w, "bottlenecks", len(bs), "what\ttime\tof the profile\tsite\tdetail")
 		for _, b := range bs {
-			t.row(b.What, timeText(b.Time), percentText(b.Share), b.Detail, b.Site)
+			t.row(b.What, timeText(b.Time), percentText(b.Share), b.Site, b.Detail)
 		}
 		t.end()
 	}
@@ -176,12 +177,14 @@ func (r *Report) textFindings(w io.Writer) {
 // table writes aligned columns. One without rows writes nothing.
 type table struct {
 	w       io.Writer
+	aligned bytes.Buffer
 	columns *tabwriter.Writer
 	left    int // rows that are not shown
 }
 
 func newTable(w io.Writer, title string, rows int, head string) *table {
-	t := &table{w: w, left: max(0, rows-textRows), columns: tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
+	t := &table{w: w, left: max(0, rows-textRows)}
+	t.columns = tabwriter.NewWriter(&t.aligned, 0, 0, 2, ' ', 0)
 	if rows > 0 {
 		fmt.Fprintf(w, "\n%s\n", title)
 		fmt.Fprintln(t.columns, head)
@@ -190,9 +193,6 @@ func newTable(w io.Writer, title string, rows int, head string) *table {
 }
 
 func (t *table) row(cells ...string) {
-	for len(cells) > 0 && cells[len(cells)-1] == "" {
-		cells = cells[:len(cells)-1] // no spaces at the end of a line
-	}
 	for i := range cells {
 		cells[i] = printable(cells[i])
 	}
@@ -201,6 +201,9 @@ func (t *table) row(cells ...string) {
 
 func (t *table) end() {
 	t.columns.Flush()
+	for line := range strings.Lines(t.aligned.String()) {
+		fmt.Fprintln(t.w, strings.TrimRight(line, " \n"))
+	}
 	if t.left > 0 {
 		fmt.Fprintf(t.w, "and %s more\n", countText(t.left))
 	}

@@ -77,6 +77,14 @@ func countText[T ~int | ~int64](n T) string {
 	return b.String()
 }
 
+// counted writes a number with its noun.
+func counted[T ~int | ~int64](n T, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return countText(n) + " " + many
+}
+
 // percentText writes a share, 0 to 1, in percent with one decimal.
 func percentText(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }
 
