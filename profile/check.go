@@ -26,38 +26,38 @@ func inField(element string, err error) error {
 	return &FormatError{Field: element, Err: f.err}
 }
 
-func text(field, s string) error {
+func checkText(field, s string) error {
 	if len(s) > maxText {
 		return &fieldError{field, fmt.Errorf("a text of %d bytes, more than %d", len(s), maxText)}
 	}
 	return nil
 }
 
-// required is a text that an element is nothing without.
-func required(field, s string) error {
+// checkRequired checks a text that an element is nothing without.
+func checkRequired(field, s string) error {
 	if s == "" {
 		return &fieldError{field, errors.New("missing")}
 	}
-	return text(field, s)
+	return checkText(field, s)
 }
 
-func notNegative(field string, n int64) error {
+func checkNotNegative(field string, n int64) error {
 	if n < 0 {
 		return &fieldError{field, fmt.Errorf("%d is negative", n)}
 	}
 	return nil
 }
 
-// measured checks a time that may be absent.
-func measured(field string, d *time.Duration) error {
+// checkTime checks a time that may be absent.
+func checkTime(field string, d *time.Duration) error {
 	if d == nil {
 		return nil
 	}
-	return notNegative(field, int64(*d))
+	return checkNotNegative(field, int64(*d))
 }
 
-// first is the first error of several checks.
-func first(errs ...error) error {
+// firstError is the first error of several checks.
+func firstError(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
 			return err
@@ -67,7 +67,7 @@ func first(errs ...error) error {
 }
 
 func (h *Host) check() error {
-	return first(text("go_version", h.GoVersion), text("os", h.OS), text("arch", h.Arch), notNegative("cpus", int64(h.CPUs)))
+	return firstError(checkText("go_version", h.GoVersion), checkText("os", h.OS), checkText("arch", h.Arch), checkNotNegative("cpus", int64(h.CPUs)))
 }
 
 func (d *Device) check() error {
@@ -84,8 +84,8 @@ func (d *Device) check() error {
 	if d.PeakBytes != nil {
 		peak = *d.PeakBytes
 	}
-	return first(required("name", d.Name), text("model", d.Model), text("driver", d.Driver),
-		notNegative("memory_bytes", d.MemoryBytes), notNegative("peak_bytes", peak))
+	return firstError(checkRequired("name", d.Name), checkText("model", d.Model), checkText("driver", d.Driver),
+		checkNotNegative("memory_bytes", d.MemoryBytes), checkNotNegative("peak_bytes", peak))
 }
 
 func (o *Operation) check() error {
@@ -97,10 +97,10 @@ func (o *Operation) check() error {
 			return &fieldError{fmt.Sprintf("shape[%d]", i), fmt.Errorf("%d is negative", n)}
 		}
 	}
-	return first(required("name", o.Name), text("kernel", o.Kernel), text("site", o.Site), text("dtype", o.DType),
-		text("device", o.Device), notNegative("span", int64(o.Span)), notNegative("start_ns", int64(o.Start)),
-		notNegative("host_ns", int64(o.Host)), measured("time_ns", o.Time),
-		notNegative("bytes", o.Bytes), notNegative("flops", o.Flops))
+	return firstError(checkRequired("name", o.Name), checkText("kernel", o.Kernel), checkText("site", o.Site), checkText("dtype", o.DType),
+		checkText("device", o.Device), checkNotNegative("span", int64(o.Span)), checkNotNegative("start_ns", int64(o.Start)),
+		checkNotNegative("host_ns", int64(o.Host)), checkTime("time_ns", o.Time),
+		checkNotNegative("bytes", o.Bytes), checkNotNegative("flops", o.Flops))
 }
 
 func (s *Span) check() error {
@@ -110,7 +110,7 @@ func (s *Span) check() error {
 	if s.Parent < 0 || s.Parent >= s.ID {
 		return &fieldError{"parent", fmt.Errorf("%d of span %d; a parent has a smaller number", s.Parent, s.ID)}
 	}
-	return first(required("name", s.Name), notNegative("start_ns", int64(s.Start)), notNegative("duration_ns", int64(s.Duration)))
+	return firstError(checkRequired("name", s.Name), checkNotNegative("start_ns", int64(s.Start)), checkNotNegative("duration_ns", int64(s.Duration)))
 }
 
 func (t *Transfer) check() error {
@@ -119,30 +119,30 @@ func (t *Transfer) check() error {
 	default:
 		return &fieldError{"kind", fmt.Errorf("%.40q is not one of %s, %s, %s", t.Kind, HostToDevice, DeviceToHost, DeviceToDevice)}
 	}
-	return first(text("device", t.Device), notNegative("span", int64(t.Span)), notNegative("bytes", t.Bytes),
-		notNegative("start_ns", int64(t.Start)), notNegative("host_ns", int64(t.Host)), measured("time_ns", t.Time))
+	return firstError(checkText("device", t.Device), checkNotNegative("span", int64(t.Span)), checkNotNegative("bytes", t.Bytes),
+		checkNotNegative("start_ns", int64(t.Start)), checkNotNegative("host_ns", int64(t.Host)), checkTime("time_ns", t.Time))
 }
 
 func (m *MemoryUse) check() error {
-	return first(required("device", m.Device), notNegative("at_ns", int64(m.At)),
-		notNegative("in_use_bytes", m.InUse), notNegative("held_bytes", m.Held))
+	return firstError(checkRequired("device", m.Device), checkNotNegative("at_ns", int64(m.At)),
+		checkNotNegative("in_use_bytes", m.InUse), checkNotNegative("held_bytes", m.Held))
 }
 
 func (a *Allocation) check() error {
-	return first(required("name", a.Name), text("site", a.Site), text("device", a.Device), notNegative("count", a.Count),
-		notNegative("bytes", a.Bytes), notNegative("in_use", a.InUse), notNegative("peak_bytes", a.Peak))
+	return firstError(checkRequired("name", a.Name), checkText("site", a.Site), checkText("device", a.Device), checkNotNegative("count", a.Count),
+		checkNotNegative("bytes", a.Bytes), checkNotNegative("in_use", a.InUse), checkNotNegative("peak_bytes", a.Peak))
 }
 
 func (r *Report) checkGraphs() error {
 	if r.Graphs == nil {
 		return nil
 	}
-	return first(notNegative("captures", r.Graphs.Captures), notNegative("replays", r.Graphs.Replays))
+	return firstError(checkNotNegative("captures", r.Graphs.Captures), checkNotNegative("replays", r.Graphs.Replays))
 }
 
 func (r *Report) checkKernels() error {
 	if r.Kernels == nil {
 		return nil
 	}
-	return first(notNegative("hits", r.Kernels.Hits), notNegative("compiled", r.Kernels.Compiled), notNegative("time_ns", int64(r.Kernels.Time)))
+	return firstError(checkNotNegative("hits", r.Kernels.Hits), checkNotNegative("compiled", r.Kernels.Compiled), checkNotNegative("time_ns", int64(r.Kernels.Time)))
 }

@@ -106,7 +106,7 @@ func (m *maker) device(n int) {
 			free = m.transfer(DeviceToHost, dev.Name, goroutine, span, free, 4096, 0.8)
 			host = free
 		}
-		inUse += int64(m.r.IntN(1<<28)) - 1<<27
+		inUse = max(inUse+int64(m.r.IntN(1<<28))-1<<27, 1<<30)
 		held = max(held, inUse+1<<29)
 		rep.Memory = append(rep.Memory, MemoryUse{dev.Name, host, inUse, held}, MemoryUse{dev.Name, host + time.Microsecond, inUse + 3<<29, held + 1<<30})
 		host += 3 * time.Microsecond

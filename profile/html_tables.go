@@ -68,13 +68,13 @@ func rateCell(v *float64) cell {
 }
 
 func operationTable(totals []Total) *pageTable {
-	columns := []string{"operation", "share", "calls", "median", "device", "host", "TFLOP/s", "GB/s", "result", "kernel", "site"}
+	columns := []string{"operation", "share", "calls", "median", "device", "host", "TFLOP/s", "GB/s", "site", "result", "kernel"}
 	return newPageTable(len(totals), columns, func(i int) []cell {
 		t := &totals[i]
 		share := cell{Text: percentText(t.Share), Sort: t.Share, Number: true, Percent: 100 * t.Share / max(totals[0].Share, 1e-9)}
 		return []cell{
 			textCell(t.Name), share, countCell(t.Calls), timeCell(t.Median), optionalTimeCell(t.Device), timeCell(t.Host),
-			rateCell(t.TFlops), rateCell(t.GBPerSecond), textCell(strings.TrimSpace(t.DType + " " + shapeText(t.Shape))), textCell(t.Kernel), textCell(t.Site),
+			rateCell(t.TFlops), rateCell(t.GBPerSecond), textCell(t.Site), textCell(strings.TrimSpace(t.DType + " " + shapeText(t.Shape))), textCell(t.Kernel),
 		}
 	})
 }
@@ -123,7 +123,7 @@ func newDiffPage(d *Diff) *diffPage {
 	p := &diffPage{Counts: d.countsText()}
 	p.Title = fmt.Sprintf("This run took %s. The earlier one, %s, took %s.", timeText(d.AfterDuration), orDefault(d.Before, "without a name"), timeText(d.BeforeDuration))
 	p.Counts += fmt.Sprintf(" at a threshold of %s.", percentText(d.Threshold))
-	columns := []string{"verdict", "operation", "before", "after", "change", "significance", "clock", "result", "site"}
+	columns := []string{"verdict", "operation", "before", "after", "change", "significance", "site", "result", "clock"}
 	p.Table = newPageTable(len(d.Changes), columns, func(i int) []cell {
 		c := &d.Changes[i]
 		change := cell{Text: c.ChangeText(), Number: true}
@@ -133,16 +133,23 @@ func newDiffPage(d *Diff) *diffPage {
 		return []cell{
 			{Text: string(c.Verdict), Sort: float64(c.Verdict.order()), Verdict: c.Verdict, Unsure: c.Relative != nil && (c.P == nil || *c.P >= SignificanceLevel)},
 			textCell(c.Name),
-			callsCell(c.Before), callsCell(c.After), change, textCell(c.Significance()), textCell(string(c.Clock)),
-			textCell(strings.TrimSpace(c.DType + " " + shapeText(c.Shape))), textCell(c.Site),
+			callsCell(c.Before, c), callsCell(c.After, c), change, textCell(c.Significance()),
+			textCell(c.Site), textCell(strings.TrimSpace(c.DType + " " + shapeText(c.Shape))), textCell(string(c.Clock)),
 		}
 	})
 	return p
 }
 
-func callsCell(c *Calls) cell {
-	if c == nil {
+// callsCell shows one side's median, with a bar beside the other side's.
+func callsCell(side *Calls, c *Change) cell {
+	if side == nil {
 		return optionalTimeCell(nil)
 	}
-	return timeCell(c.Median)
+	out := timeCell(side.Median)
+	if c.Before != nil && c.After != nil {
+		if longer := max(c.Before.Median, c.After.Median); longer > 0 {
+			out.Percent = 100 * float64(side.Median) / float64(longer)
+		}
+	}
+	return out
 }

@@ -43,10 +43,10 @@ func (e *FormatError) Unwrap() []error { return []error{ErrFormat, e.Err} }
 // follows from the rest, are skipped.
 func ReadJSON(rd io.Reader) (*Report, error) {
 	limited := &io.LimitedReader{R: rd, N: maxFile + 1}
-	p := &reader{dec: json.NewDecoder(limited), seen: map[string]bool{}}
+	p := &reportReader{dec: json.NewDecoder(limited), seen: map[string]bool{}}
 	err := p.object()
 	if limited.N <= 0 {
-		return nil, &FormatError{Err: fmt.Errorf("longer than %d bytes", maxFile)}
+		return nil, &FormatError{Err: fmt.Errorf("longer than %d bytes", int64(maxFile))}
 	}
 	if err != nil {
 		return nil, err
@@ -57,15 +57,15 @@ func ReadJSON(rd io.Reader) (*Report, error) {
 	return &p.report, nil
 }
 
-// reader reads a report field by field, so that a list too long is refused before
+// reportReader reads a report field by field, so that a list too long is refused before
 // it takes memory.
-type reader struct {
+type reportReader struct {
 	dec    *json.Decoder
 	seen   map[string]bool
 	report Report
 }
 
-func (p *reader) object() error {
+func (p *reportReader) object() error {
 	if err := p.delimiter('{', ""); err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (p *reader) object() error {
 }
 
 // field reads the value of one field of the report.
-func (p *reader) field(name string) error {
+func (p *reportReader) field(name string) error {
 	r := &p.report
 	p.seen[name] = true
 	switch name {
@@ -105,11 +105,11 @@ func (p *reader) field(name string) error {
 		}
 		return nil
 	case "name":
-		return p.checked(name, &r.Name, func() error { return text("", r.Name) })
+		return p.checked(name, &r.Name, func() error { return checkText("", r.Name) })
 	case "started":
 		return p.value(name, &r.Started)
 	case "duration_ns":
-		return p.checked(name, &r.Duration, func() error { return notNegative("", int64(r.Duration)) })
+		return p.checked(name, &r.Duration, func() error { return checkNotNegative("", int64(r.Duration)) })
 	case "host":
 		return p.checked(name, &r.Host, r.Host.check)
 	case "graphs":
@@ -117,13 +117,13 @@ func (p *reader) field(name string) error {
 	case "kernels":
 		return p.checked(name, &r.Kernels, r.checkKernels)
 	case "dropped":
-		return p.checked(name, &r.Dropped, func() error { return notNegative("", r.Dropped) })
+		return p.checked(name, &r.Dropped, func() error { return checkNotNegative("", r.Dropped) })
 	}
 	return p.list(name)
 }
 
 // list reads a field that is a list, or skips one that is not known.
-func (p *reader) list(name string) (err error) {
+func (p *reportReader) list(name string) (err error) {
 	r := &p.report
 	switch name {
 	case "devices":
@@ -147,7 +147,7 @@ func (p *reader) list(name string) (err error) {
 }
 
 // value decodes the next value.
-func (p *reader) value(field string, to any) error {
+func (p *reportReader) value(field string, to any) error {
 	if err := p.dec.Decode(to); err != nil {
 		return inFile(field, err)
 	}
@@ -155,7 +155,7 @@ func (p *reader) value(field string, to any) error {
 }
 
 // checked decodes the next value and checks it.
-func (p *reader) checked(field string, to any, check func() error) error {
+func (p *reportReader) checked(field string, to any, check func() error) error {
 	if err := p.value(field, to); err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (p *reader) checked(field string, to any, check func() error) error {
 }
 
 // elements reads a list, each element checked. null is an empty list.
-func elements[T any](p *reader, field string, most int, check func(*T) error) (list []T, err error) {
+func elements[T any](p *reportReader, field string, most int, check func(*T) error) (list []T, err error) {
 	t, err := p.dec.Token()
 	if err != nil {
 		return nil, inFile(field, err)
@@ -191,7 +191,7 @@ func elements[T any](p *reader, field string, most int, check func(*T) error) (l
 	return list, p.delimiter(']', field)
 }
 
-func (p *reader) delimiter(want json.Delim, field string) error {
+func (p *reportReader) delimiter(want json.Delim, field string) error {
 	t, err := p.dec.Token()
 	if err != nil {
 		return inFile(field, err)

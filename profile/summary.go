@@ -48,7 +48,7 @@ type StreamBusy struct {
 // Summary derives the figures of the whole report.
 func (r *Report) Summary() Summary {
 	s := Summary{Transfers: r.TransferTotals(), Streams: r.StreamsBusy()}
-	var measured work
+	var measured deviceWork
 	for i := range r.Operations {
 		o := &r.Operations[i]
 		if o.Failed {

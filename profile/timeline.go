@@ -54,8 +54,8 @@ type row struct {
 // timelineKinds are the kinds of events; the style sheet has a colour for each.
 var timelineKinds = []string{"span", "call", "operation", "h2d", "d2h", "d2d", "failed"}
 
-// event is an event before it is put into a row.
-type event struct {
+// drawnEvent is an event before it is put into a row.
+type drawnEvent struct {
 	start, duration time.Duration
 	label, kind     int
 }
@@ -63,7 +63,7 @@ type event struct {
 // hostTrack collects the events of a goroutine.
 type hostTrack struct {
 	goroutine    uint64
-	spans, calls []event
+	spans, calls []drawnEvent
 }
 
 func (h *hostTrack) count() int { return len(h.spans) + len(h.calls) }
@@ -81,13 +81,13 @@ func (r *Report) timeline() *timeline {
 		}
 		return h
 	}
-	streams := map[streamKey][]event{}
-	keep := func(to *[]event, kind string, l label, start, duration time.Duration) {
+	streams := map[streamKey][]drawnEvent{}
+	keep := func(to *[]drawnEvent, kind string, l label, start, duration time.Duration) {
 		if duration < shortest {
 			t.LeftOut++
 			return
 		}
-		*to = append(*to, event{max(start, 0), duration, t.label(l), slices.Index(timelineKinds, kind)})
+		*to = append(*to, drawnEvent{max(start, 0), duration, t.label(l), slices.Index(timelineKinds, kind)})
 	}
 	for i := range r.Spans {
 		s := &r.Spans[i]
@@ -205,11 +205,11 @@ func (t *timeline) addHosts(hosts map[uint64]*hostTrack) {
 }
 
 // nest puts spans that lie in another into the row below it.
-func nest(spans []event) [][]event {
-	slices.SortFunc(spans, func(a, b event) int {
+func nest(spans []drawnEvent) [][]drawnEvent {
+	slices.SortFunc(spans, func(a, b drawnEvent) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.duration, a.duration))
 	})
-	var rows [][]event
+	var rows [][]drawnEvent
 	var open []time.Duration // ends
 	for _, s := range spans {
 		for len(open) > 0 && open[len(open)-1] <= s.start {
@@ -225,7 +225,7 @@ func nest(spans []event) [][]event {
 	return rows
 }
 
-func (t *timeline) addStreams(streams map[streamKey][]event) {
+func (t *timeline) addStreams(streams map[streamKey][]drawnEvent) {
 	var keys []streamKey
 	for k, e := range streams {
 		if len(e) > 0 {
@@ -240,14 +240,14 @@ func (t *timeline) addStreams(streams map[streamKey][]event) {
 			t.LeftOut += len(streams[k])
 			continue
 		}
-		t.add(fmt.Sprintf("%s, stream %d", cut(k.device), k.stream), [][]event{streams[k]})
+		t.add(fmt.Sprintf("%s, stream %d", cut(k.device), k.stream), [][]drawnEvent{streams[k]})
 	}
 }
 
-func (t *timeline) add(name string, rows [][]event) {
+func (t *timeline) add(name string, rows [][]drawnEvent) {
 	out := track{Name: name}
 	for _, events := range rows {
-		slices.SortStableFunc(events, func(a, b event) int { return cmp.Compare(a.start, b.start) })
+		slices.SortStableFunc(events, func(a, b drawnEvent) int { return cmp.Compare(a.start, b.start) })
 		var columns row
 		for _, e := range events {
 			columns.Start = append(columns.Start, int64(e.start))

@@ -60,7 +60,7 @@ func TestTimelineLimits(t *testing.T) {
 	const n = 150_000
 	longest := time.Duration(0)
 	for i := range n {
-		took := time.Duration(random.IntN(1 << 40))
+		took := time.Duration(random.Int64N(1 << 40))
 		longest = max(longest, took)
 		r.Operations = append(r.Operations, Operation{Name: "x", Goroutine: uint64(i % 3), Host: took})
 	}

@@ -124,7 +124,7 @@ func (g *group) total() Total {
 		Name: first.Name, Site: first.Site, DType: first.DType, Shape: slices.Clone(first.Shape),
 		Kernel: first.Kernel, Calls: len(g.calls), Clock: g.clock(),
 	}
-	var measured work
+	var measured deviceWork
 	for _, o := range g.calls {
 		if o.Failed {
 			t.Failed++
@@ -172,14 +172,14 @@ func (g *group) times(c Clock) []time.Duration {
 	return ts
 }
 
-// work is what operations that were measured by events did.
-type work struct {
+// deviceWork is what operations that were measured by events did.
+type deviceWork struct {
 	calls        int
 	time         time.Duration
 	bytes, flops int64
 }
 
-func (w *work) add(o *Operation) {
+func (w *deviceWork) add(o *Operation) {
 	if o.Time == nil {
 		return
 	}
@@ -189,7 +189,7 @@ func (w *work) add(o *Operation) {
 }
 
 // rates returns 1e9 bytes and 1e12 operations a second; nil is not known.
-func (w *work) rates() (gb, tflops *float64) {
+func (w *deviceWork) rates() (gb, tflops *float64) {
 	return perSecond(w.bytes, w.time, 1e9), perSecond(w.flops, w.time, 1e12)
 }
 

@@ -104,12 +104,12 @@ func TestSpanTotals(t *testing.T) {
 		Transfers:  []Transfer{{Span: 3, Time: d[2]}},
 	}
 	type want struct {
-		name                    string
-		depth, calls            int
-		host, median            time.Duration
-		operations, transfers   int
-		device                  time.Duration
-		deviceMeasured, checked bool
+		name                  string
+		depth, calls          int
+		host, median          time.Duration
+		operations, transfers int
+		device                time.Duration
+		deviceMeasured        bool
 	}
 	wants := []want{
 		{name: "lost parent", calls: 1, host: 1000, median: 1000},

@@ -24,13 +24,13 @@ type TransferTotal struct {
 func (r *Report) TransferTotals() []TransferTotal {
 	kinds := []TransferKind{HostToDevice, DeviceToHost, DeviceToDevice}
 	totals := map[TransferKind]*TransferTotal{}
-	measured := map[TransferKind]*work{}
+	measured := map[TransferKind]*deviceWork{}
 	for i := range r.Transfers {
 		x := &r.Transfers[i]
 		t := totals[x.Kind]
 		if t == nil {
 			t = &TransferTotal{Kind: x.Kind}
-			totals[x.Kind], measured[x.Kind] = t, &work{}
+			totals[x.Kind], measured[x.Kind] = t, &deviceWork{}
 			if !slices.Contains(kinds, x.Kind) {
 				kinds = append(kinds, x.Kind)
 			}
