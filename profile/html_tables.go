@@ -123,7 +123,7 @@ func newDiffPage(d *Diff) *diffPage {
 	p := &diffPage{Counts: d.countsText()}
 	p.Title = fmt.Sprintf("This run took %s. The earlier one, %s, took %s.", timeText(d.AfterDuration), orDefault(d.Before, "without a name"), timeText(d.BeforeDuration))
 	p.Counts += fmt.Sprintf(" at a threshold of %s.", percentText(d.Threshold))
-	columns := []string{"verdict", "operation", "before", "after", "change", "significance", "site", "result", "clock"}
+	columns := []string{"verdict", "change", "operation", "before", "after", "significance", "site", "result", "clock"}
 	p.Table = newPageTable(len(d.Changes), columns, func(i int) []cell {
 		c := &d.Changes[i]
 		change := cell{Text: c.ChangeText(), Number: true}
@@ -132,8 +132,7 @@ func newDiffPage(d *Diff) *diffPage {
 		}
 		return []cell{
 			{Text: string(c.Verdict), Sort: float64(c.Verdict.order()), Verdict: c.Verdict, Unsure: c.Relative != nil && (c.P == nil || *c.P >= SignificanceLevel)},
-			textCell(c.Name),
-			callsCell(c.Before, c), callsCell(c.After, c), change, textCell(c.Significance()),
+			change, textCell(c.Name), callsCell(c.Before, c), callsCell(c.After, c), textCell(c.Significance()),
 			textCell(c.Site), textCell(strings.TrimSpace(c.DType + " " + shapeText(c.Shape))), textCell(string(c.Clock)),
 		}
 	})
