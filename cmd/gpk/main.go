@@ -1,11 +1,13 @@
 // Command gpk is gpk's command line: it says what a machine has, what is
-// missing, builds the kernels, computes kernel matrices, and embeds texts.
+// missing, builds the kernels, computes kernel matrices, embeds texts, and shows
+// profiles.
 //
 //	gpk info              devices, kernel library, kernels
 //	gpk doctor            every condition for a GPU, one by one, with what mends it
 //	gpk setup             builds the kernel library on this machine
 //	gpk gram -x FILE      the quantum kernel matrix of samples in a .npy file
 //	gpk embed -model DIR  embeddings of texts
+//	gpk profile REPORT    a profile's report as text or a page of HTML; a comparison of two
 //	gpk bundle DIR        a folder of test, benchmark and library for a machine with only a driver
 //	gpk help [COMMAND]
 //
@@ -54,6 +56,7 @@ func commands() []command {
 		{"setup", "[flags]", "builds the kernel library on this machine", setupCommand},
 		{"gram", "-x FILE [flags]", "the quantum kernel matrix of samples in a .npy file", gram},
 		{"embed", "-model DIR [flags] [TEXT ...]", "embeddings of texts, by a model of BERT's kind", embed},
+		{"profile", "REPORT [flags]", "a profile's report as text or as a page of HTML, and a comparison of two", profileCommand},
 		{"bundle", "[-tar] DIR", "a folder of test, benchmark and library for a machine with only a driver", bundle},
 	}
 }

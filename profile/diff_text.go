@@ -1,0 +1,69 @@
+package profile
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// WriteText writes the changes as a table, with the test's p and the calls of each side.
+// It holds the first 20 operations; unchanged ones come last.
+func (d *Diff) WriteText(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	fmt.Fprintf(b, "%s against %s: %s, before %s; threshold %s\n",
+		printable(orDefault(d.After, "after")), printable(orDefault(d.Before, "before")), timeText(d.AfterDuration), timeText(d.BeforeDuration), percentText(d.Threshold))
+	fmt.Fprintln(b, d.countsText())
+	t := newTable(b, "operations, medians a call", len(d.Changes), "verdict\toperation\tbefore\tafter\tchange\tsignificance\tclock\tkind\tsite")
+	for i := range d.Changes[:min(len(d.Changes), textRows)] {
+		c := &d.Changes[i]
+		t.row(string(c.Verdict), c.Name, c.Before.medianText(), c.After.medianText(), c.ChangeText(), orDefault(c.Significance(), "-"),
+			string(c.Clock), strings.TrimSpace(c.DType+" "+shapeText(c.Shape)), c.Site)
+	}
+	t.end()
+	if err := b.Flush(); err != nil {
+		return fmt.Errorf("profile: writing text: %w", err)
+	}
+	return nil
+}
+
+// Count is the number of changes with a verdict.
+func (d *Diff) Count(v Verdict) (n int) {
+	for i := range d.Changes {
+		if d.Changes[i].Verdict == v {
+			n++
+		}
+	}
+	return n
+}
+
+func (d *Diff) countsText() string {
+	var parts []string
+	for _, v := range []Verdict{Regressed, Improved, New, Removed, Unchanged} {
+		parts = append(parts, fmt.Sprintf("%s %s", countText(d.Count(v)), v))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// ChangeText is the relative change in percent with its sign: "+40.8%", "-99.3%"; "new"
+// and "removed" of operations that one report lacks.
+func (c *Change) ChangeText() string {
+	if c.Before == nil || c.After == nil {
+		return string(c.Verdict)
+	}
+	return changeText(c.Relative)
+}
+
+func (c *Calls) medianText() string {
+	if c == nil {
+		return "-"
+	}
+	return timeText(c.Median)
+}
+
+func orDefault(s, instead string) string {
+	if s == "" {
+		return instead
+	}
+	return s
+}
