@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/gpk-go/gpk/device"
@@ -51,7 +52,7 @@ func compareWithNumPy(t *testing.T, lines io.Reader) map[string]int {
 		count[c.DType]++
 		if got := fmt.Sprint(a); got != c.Text {
 			if failed[c.DType]++; failed[c.DType] <= 3 {
-				t.Errorf("%v %v %.200s: got\n%s\nwant\n%s", dt, c.Shape, c.Elements, got, c.Text)
+				t.Errorf("%v %v %.200s:\n%s", dt, c.Shape, c.Elements, firstDifference(got, c.Text))
 			}
 		}
 	}
@@ -62,6 +63,17 @@ func compareWithNumPy(t *testing.T, lines io.Reader) map[string]int {
 		t.Errorf("%d of %d arrays of %s differ", n, count[name], name)
 	}
 	return count
+}
+
+// firstDifference is the first line that differs, of either text.
+func firstDifference(got, want string) string {
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range min(len(g), len(w)) {
+		if g[i] != w[i] {
+			return fmt.Sprintf("line %d: got\n%s\nwant\n%s", i+1, g[i], w[i])
+		}
+	}
+	return fmt.Sprintf("%d lines, want %d", len(g), len(w))
 }
 
 // TestPrintNumPyGolden compares with texts that NumPy 2.4.6 has written.
