@@ -32,6 +32,12 @@ func (k kind) shortest(x float64, verb byte) string {
 	case double.fraction:
 		return strconv.FormatFloat(x, verb, -1, 64)
 	case single.fraction:
+		if math.Abs(x) == 0x1p-12 {
+			// Both 2.4414062e-04 and 2.4414063e-04 are as near. strconv takes the odd one,
+			// for this one number of all powers of two.
+			x = math.Copysign(2.4414062e-04, x)
+			return strconv.FormatFloat(x, verb, -1, 64)
+		}
 		return strconv.FormatFloat(x, verb, -1, 32)
 	}
 	return strconv.FormatFloat(k.shortestDecimal(x), verb, -1, 64)

@@ -95,6 +95,8 @@ func TestShortestText(t *testing.T) {
 		{brain, 1.0 / 3, "0.334"},
 		{brain, 3.3895314e38, "339" + strings.Repeat("0", 36)},
 		{single, 0.1, "0.1"},
+		{single, 0x1p-12, "0.00024414062"}, // NumPy's; strconv rounds the tie up
+		{single, -0x1p-12, "-0.00024414062"},
 		{double, 0.1, "0.1"},
 	} {
 		if got := c.k.shortest(c.k.round(c.x), 'f'); got != c.want {

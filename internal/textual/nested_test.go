@@ -1,10 +1,8 @@
 package textual
 
 import (
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/gpk-go/gpk/dtype"
 )
@@ -65,22 +63,20 @@ func FuzzArray(f *testing.F) {
 	})
 }
 
-// TestSpeed: 1000 numbers are printed within a millisecond.
-func TestSpeed(t *testing.T) {
+// BenchmarkArray prints 1000 elements, the most that are printed of a long axis.
+func BenchmarkArray(b *testing.B) {
 	for _, dt := range dtype.All {
-		raw := make([]byte, 1000*dt.Size())
-		for i := range raw {
-			raw[i] = byte(i*7919>>3) & 0x3f
-			if dt == dtype.Bool {
-				raw[i] &= 1
+		b.Run(dt.String(), func(b *testing.B) {
+			raw := make([]byte, 1000*dt.Size())
+			for i := range raw {
+				raw[i] = byte(i*7919>>3) & 0x3f
+				if dt == dtype.Bool {
+					raw[i] &= 1
+				}
 			}
-		}
-		best := time.Hour
-		for range 20 {
-			start := time.Now()
-			Array(dt, raw, "", []int{1000}, []int{1000})
-			best = min(best, time.Since(start))
-		}
-		t.Log(dt, best, strconv.Itoa(len(raw)))
+			for b.Loop() {
+				Array(dt, raw, "", []int{1000}, []int{1000})
+			}
+		})
 	}
 }
