@@ -51,16 +51,7 @@ func (k kind) shortestDecimal(x float64) float64 {
 		return x
 	}
 	value := math.Abs(x)
-	fraction, exponent := math.Frexp(value)
-	exponent = max(exponent-1, k.minimum)
-	ulp := math.Ldexp(1, exponent-k.fraction)
-	low, high := value-ulp/2, value+ulp/2
-	if fraction == 0.5 && exponent > k.minimum {
-		low = value - ulp/4 // below a power of two the numbers lie twice as close
-	}
-	even := math.Mod(value/ulp, 2) == 0 // ties round to an even significand
-	inside := func(y float64) bool { return low < y && y < high || even && (y == low || y == high) }
-
+	inside := k.interval(value)
 	for scale := -int(math.Floor(math.Log10(value))); ; scale++ { // digits after the point
 		down := math.Floor(shifted(value, scale))
 		a, b := shifted(down, -scale), shifted(down+1, -scale)
@@ -74,6 +65,19 @@ func (k kind) shortestDecimal(x float64) float64 {
 		y, _ := strconv.ParseFloat(strconv.Itoa(int(down))+"e"+strconv.Itoa(-scale), 64)
 		return math.Copysign(y, x)
 	}
+}
+
+// interval returns the function that reports whether a decimal rounds to a positive x.
+func (k kind) interval(x float64) func(float64) bool {
+	fraction, exponent := math.Frexp(x)
+	exponent = max(exponent-1, k.minimum)
+	ulp := math.Ldexp(1, exponent-k.fraction)
+	low, high := x-ulp/2, x+ulp/2
+	if fraction == 0.5 && exponent > k.minimum {
+		low = x - ulp/4 // below a power of two the numbers lie twice as close
+	}
+	even := math.Mod(x/ulp, 2) == 0 // ties round to an even significand
+	return func(y float64) bool { return low < y && y < high || even && (y == low || y == high) }
 }
 
 // shifted is x times ten to the power of n. It is correctly rounded for n from -22 to 22.

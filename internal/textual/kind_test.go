@@ -1,6 +1,7 @@
 package textual
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"strconv"
@@ -40,25 +41,8 @@ func TestShortestHalves(t *testing.T) {
 				return below < 0 && above < 0 || bits%2 == 0 && below <= 0 && above <= 0
 			}
 			text := c.k.shortest(c.of(bits), 'e')
-			got, _ := new(big.Rat).SetString(text)
-			if !inside(got) {
-				t.Fatalf("%s %#x: %s is another number", c.name, bits, text)
-			}
-			whole, fraction, exponent := parts(text)
-			e, _ := strconv.Atoi(exponent)
-			digits := len(whole) + len(fraction)
-			n, _ := strconv.Atoi(whole + fraction)
-			distance := func(y *big.Rat) *big.Rat { d := new(big.Rat).Sub(y, x); return d.Abs(d) }
-			for _, near := range []int{n - 1, n + 1} {
-				y := decimal(near, e-len(fraction))
-				if inside(y) && distance(y).Cmp(distance(got)) < 0 {
-					t.Fatalf("%s %#x: %s, and %de%d is nearer", c.name, bits, text, near, e-len(fraction))
-				}
-			}
-			for _, shorter := range []int{n / 10, n/10 + 1} {
-				if digits > 1 && inside(decimal(shorter, e-len(fraction)+1)) {
-					t.Fatalf("%s %#x: %s, and %de%d is shorter", c.name, bits, text, shorter, e-len(fraction)+1)
-				}
+			if fault := notShortest(text, x, inside); fault != "" {
+				t.Fatalf("%s %#x: %s %s", c.name, bits, text, fault)
 			}
 			if minus := c.k.shortest(-c.of(bits), 'e'); minus != "-"+text {
 				t.Fatalf("%s %#x: %s with a sign", c.name, bits, minus)
@@ -68,6 +52,30 @@ func TestShortestHalves(t *testing.T) {
 			t.Errorf("%s: %s for -0", c.name, got)
 		}
 	}
+}
+
+// notShortest says what is wrong with a text of x, and nothing if nothing is.
+func notShortest(text string, x *big.Rat, inside func(*big.Rat) bool) string {
+	got, _ := new(big.Rat).SetString(text)
+	if !inside(got) {
+		return "is another number"
+	}
+	whole, fraction, exponent := parts(text)
+	e, _ := strconv.Atoi(exponent)
+	e -= len(fraction)
+	n, _ := strconv.Atoi(whole + fraction)
+	distance := func(y *big.Rat) *big.Rat { d := new(big.Rat).Sub(y, x); return d.Abs(d) }
+	for _, near := range []int{n - 1, n + 1} {
+		if y := decimal(near, e); inside(y) && distance(y).Cmp(distance(got)) < 0 {
+			return fmt.Sprintf("is further away than %de%d", near, e)
+		}
+	}
+	for _, shorter := range []int{n / 10, n/10 + 1} {
+		if fraction != "" && inside(decimal(shorter, e+1)) {
+			return fmt.Sprintf("is longer than %de%d", shorter, e+1)
+		}
+	}
+	return ""
 }
 
 func exact(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }

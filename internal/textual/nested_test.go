@@ -29,29 +29,13 @@ func FuzzArray(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind, a, b, c byte, bits []byte) {
 		dt := dtype.All[int(kind)%len(dtype.All)]
 		shape := []int{int(a % 8), int(b % 8), int(c)}[:kind%4]
-		n := 1
-		for _, d := range shape {
-			n *= d
-		}
-		raw := make([]byte, n*dt.Size())
-		for i := range raw {
-			if len(bits) > 0 {
-				raw[i] = bits[i%len(bits)]
-			}
-			if dt == dtype.Bool {
-				raw[i] &= 1
-			}
-		}
+		raw := repeated(dt, bits, shape)
+		n := len(raw) / dt.Size()
 		text := Array(dt, raw, "", shape, shape)
 		if depth := len(shape); n > 0 && (strings.Count(text, "[") != strings.Count(text, "]") || !strings.HasPrefix(text, strings.Repeat("[", depth))) {
 			t.Fatalf("%v %v: %s", dt, shape, text)
 		}
-		words := strings.Fields(strings.Map(func(r rune) rune {
-			if r == '[' || r == ']' {
-				return ' '
-			}
-			return r
-		}, text))
+		words := strings.Fields(strings.NewReplacer("[", " ", "]", " ").Replace(text))
 		if len(shape) > 0 && dt != dtype.Complex64 && dt != dtype.Complex128 && len(words) != n {
 			t.Fatalf("%v %v: %d words in %s", dt, shape, len(words), text)
 		}
@@ -61,6 +45,24 @@ func FuzzArray(f *testing.F) {
 			}
 		}
 	})
+}
+
+// repeated is the elements of shape, whose bytes repeat bits.
+func repeated(dt dtype.DType, bits []byte, shape []int) []byte {
+	n := dt.Size()
+	for _, d := range shape {
+		n *= d
+	}
+	raw := make([]byte, n)
+	for i := range raw {
+		if len(bits) > 0 {
+			raw[i] = bits[i%len(bits)]
+		}
+		if dt == dtype.Bool {
+			raw[i] &= 1
+		}
+	}
+	return raw
 }
 
 // BenchmarkArray prints 1000 elements, the most that are printed of a long axis.
