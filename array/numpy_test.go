@@ -107,7 +107,7 @@ func TestPrintNumPy(t *testing.T) {
 	}
 	seed := rand.Uint32()
 	t.Logf("seed %d", seed)
-	command := exec.Command(python, "testdata/numpy_print.py", fmt.Sprint(seed), fmt.Sprint(cases))
+	command := exec.CommandContext(t.Context(), python, "testdata/numpy_print.py", fmt.Sprint(seed), fmt.Sprint(cases))
 	command.Stderr = os.Stderr
 	out, err := command.StdoutPipe()
 	if err != nil {
