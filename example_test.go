@@ -127,8 +127,8 @@ func ExampleCapture() {
 		fmt.Println(norm, total)
 	}
 	// Output:
-	// 14. [1. 2. 3.]
-	// 77. [5. 7. 9.]
+	// 14.0 [1. 2. 3.]
+	// 77.0 [5. 7. 9.]
 }
 
 // The numbers are the same on every device and in every version.

@@ -17,9 +17,9 @@ const (
 	mostPrinted = 1 << 20
 )
 
-// Format implements fmt.Formatter: %v prints the elements as NumPy does, %+v
-// with type, shape and device, and verbs like %.3f, %e or %d set the format
-// of an element. It waits for the elements; an error is printed in their
+// Format implements fmt.Formatter: %v prints what NumPy 2's str returns for
+// the same array, %+v adds type, shape and device, and verbs like %.3f, %e or
+// %d set the format of an element. It waits for the elements; an error is printed in their
 // place.
 func (a *Array) Format(f fmt.State, verb rune) {
 	if a == nil {
@@ -46,17 +46,16 @@ func (a *Array) Format(f fmt.State, verb rune) {
 		}
 		c = a.edges(0)
 	}
-	cells, err := cells(&by, c, format)
+	raw, err := raw(&by, c)
 	if err != nil {
 		fmt.Fprintf(f, "gpk.Array(%v)", err)
 		return
 	}
-	var b strings.Builder
-	textual.Nested(&b, cells, c.lay.Shape, a.lay.Shape)
+	text := textual.Array(a.dt, raw, format, c.lay.Shape, a.lay.Shape)
 	if verb == 'v' && f.Flag('+') {
-		fmt.Fprintf(&b, "\n%v %v on %v", a.dt, a.lay.Shape, a.on())
+		text += fmt.Sprintf("\n%v %v on %v", a.dt, a.lay.Shape, a.on())
 	}
-	_, _ = io.WriteString(f, b.String())
+	_, _ = io.WriteString(f, text)
 }
 
 // edges is what is printed of a large array, from axis d on. Nothing larger is made on
@@ -70,15 +69,6 @@ func (a *Array) edges(d int) *Array {
 		return a.edges(d + 1)
 	}
 	return Concat(d, a.Slice(d, 0, textual.Edge).edges(d+1), a.Slice(d, n-textual.Edge, n).edges(d+1))
-}
-
-// cells reads an array and returns one text an element.
-func cells(c *call, a *Array, format string) ([]string, error) {
-	raw, err := raw(c, a)
-	if err != nil {
-		return nil, err
-	}
-	return textual.Cells(a.dt, raw, format), nil
 }
 
 // raw returns the elements of an array, as memory holds them.

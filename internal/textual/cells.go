@@ -33,43 +33,84 @@ func Verb(f fmt.State, verb rune) string {
 	return s + string(verb)
 }
 
-// Cells returns one text an element. raw holds elements of a valid type as memory does,
+// cells returns one text an element. raw holds elements of a valid type as memory does,
 // and format is as Verb returns it.
-func Cells(dt dtype.DType, raw []byte, format string) []string {
-	n := len(raw) / dt.Size()
-	switch dt {
-	case dtype.Float32:
-		return floats(decode[float32](raw, n), format, 32, func(x float32) float64 { return float64(x) })
-	case dtype.Float64:
-		return floats(decode[float64](raw, n), format, 64, func(x float64) float64 { return x })
-	case dtype.Float16:
-		return floats(decode[float16.Float16](raw, n), format, 16, func(x float16.Float16) float64 { return float64(x.Float32()) })
-	case dtype.BFloat16:
-		return floats(decode[bfloat16.BFloat16](raw, n), format, 8, func(x bfloat16.BFloat16) float64 { return float64(x.Float32()) })
-	case dtype.Int8:
-		return plain(decode[int8](raw, n), format)
-	case dtype.Uint8:
-		return plain(decode[uint8](raw, n), format)
-	case dtype.Int32:
-		return plain(decode[int32](raw, n), format)
-	case dtype.Int64:
-		return plain(decode[int64](raw, n), format)
-	case dtype.Bool:
-		return plain(decode[bool](raw, n), format)
-	case dtype.Complex64:
-		return complexes(decode[complex64](raw, n), format, 32, func(x complex64) complex128 { return complex128(x) })
+func cells(dt dtype.DType, raw []byte, format string) []string {
+	re, im, k := numbers(dt, raw)
+	switch {
+	case re == nil:
+		return alignRight(plain(dt, raw, format))
+	case format != "":
+		return alignRight(verbatim(re, im, format))
+	case im == nil:
+		return k.floats(re, false)
 	}
-	return complexes(decode[complex128](raw, n), format, 64, func(x complex128) complex128 { return x })
-}
-
-// decode returns n elements from memory.
-func decode[T dtype.Elem](raw []byte, n int) []T {
-	out := make([]T, n)
-	_, _ = binary.Decode(raw, binary.NativeEndian, out) // T has a fixed size
+	out := k.floats(re, false)
+	for i, s := range k.floats(im, true) {
+		number := strings.TrimRight(s, " ") // the j stands at the number
+		out[i] += number + "j" + s[len(number):]
+	}
 	return out
 }
 
-func plain[T dtype.Elem](data []T, format string) []string {
+// numbers are the elements of a floating-point or complex type: real parts, and imaginary
+// parts or nil. Both are nil for the other types.
+func numbers(dt dtype.DType, raw []byte) (re, im []float64, k kind) {
+	n := len(raw) / dt.Size()
+	switch dt {
+	case dtype.Float32:
+		return widened(decode[float32](raw, n), func(x float32) float64 { return float64(x) }), nil, single
+	case dtype.Float64:
+		return decode[float64](raw, n), nil, double
+	case dtype.Float16:
+		return widened(decode[float16.Float16](raw, n), func(x float16.Float16) float64 { return float64(x.Float32()) }), nil, half
+	case dtype.BFloat16:
+		return widened(decode[bfloat16.BFloat16](raw, n), func(x bfloat16.BFloat16) float64 { return float64(x.Float32()) }), nil, brain
+	case dtype.Complex64:
+		data := decode[complex64](raw, n)
+		return widened(data, func(x complex64) float64 { return float64(real(x)) }), widened(data, func(x complex64) float64 { return float64(imag(x)) }), single
+	case dtype.Complex128:
+		data := decode[complex128](raw, n)
+		return widened(data, func(x complex128) float64 { return real(x) }), widened(data, func(x complex128) float64 { return imag(x) }), double
+	}
+	return nil, nil, k
+}
+
+func widened[T dtype.Elem](data []T, wide func(T) float64) []float64 {
+	out := make([]float64, len(data))
+	for i, x := range data {
+		out[i] = wide(x)
+	}
+	return out
+}
+
+// plain returns the texts of integers and booleans.
+func plain(dt dtype.DType, raw []byte, format string) []string {
+	n := len(raw) / dt.Size()
+	switch dt {
+	case dtype.Int8:
+		return formatted(decode[int8](raw, n), format)
+	case dtype.Uint8:
+		return formatted(decode[uint8](raw, n), format)
+	case dtype.Int32:
+		return formatted(decode[int32](raw, n), format)
+	case dtype.Int64:
+		return formatted(decode[int64](raw, n), format)
+	}
+	if format != "" {
+		return formatted(decode[bool](raw, n), format)
+	}
+	out := make([]string, n)
+	for i, x := range decode[bool](raw, n) {
+		out[i] = "False"
+		if x {
+			out[i] = " True"
+		}
+	}
+	return out
+}
+
+func formatted[T dtype.Elem](data []T, format string) []string {
 	if format == "" {
 		format = "%v"
 	}
@@ -80,26 +121,23 @@ func plain[T dtype.Elem](data []T, format string) []string {
 	return out
 }
 
-func floats[T dtype.Elem](data []T, format string, bits int, wide func(T) float64) []string {
-	values := make([]float64, len(data))
-	for i, x := range data {
-		values[i] = wide(x)
-	}
-	return Floats(values, format, bits)
-}
-
-func complexes[T dtype.Elem](data []T, format string, bits int, wide func(T) complex128) []string {
-	re, im := make([]float64, len(data)), make([]float64, len(data))
-	for i, x := range data {
-		re[i], im[i] = real(wide(x)), imag(wide(x))
-	}
-	out := Floats(re, format, bits)
-	for i, s := range Floats(im, format, bits) {
+// verbatim returns the texts of numbers in a format of package fmt. The imaginary part, if
+// there is one, has a sign and a j.
+func verbatim(re, im []float64, format string) []string {
+	out := formatted(re, format)
+	for i, s := range formatted(im, format) {
 		if !strings.HasPrefix(s, "-") && !strings.HasPrefix(s, "+") {
 			s = "+" + s
 		}
-		number := strings.TrimRight(s, " ") // the j stands at the number
+		number := strings.TrimRight(s, " ")
 		out[i] += number + "j" + s[len(number):]
 	}
+	return out
+}
+
+// decode returns n elements from memory.
+func decode[T dtype.Elem](raw []byte, n int) []T {
+	out := make([]T, n)
+	_, _ = binary.Decode(raw, binary.NativeEndian, out) // T has a fixed size
 	return out
 }

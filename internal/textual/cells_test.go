@@ -31,20 +31,20 @@ func TestCells(t *testing.T) {
 		format string
 		want   []string
 	}{
-		{dtype.Float32, encoded[float32](t, 0.1, -2), "", []string{"0.1", "-2. "}},
-		{dtype.Float64, encoded(t, math.Pi, math.NaN(), math.Inf(-1)), "", []string{"3.14159265", "nan", "-inf"}},
+		{dtype.Float32, encoded[float32](t, 0.1, -2), "", []string{" 0.1", "-2. "}},
+		{dtype.Float64, encoded(t, math.Pi, math.NaN(), math.Inf(-1)), "", []string{"3.14159265", "       nan", "      -inf"}},
 		{dtype.Float16, encoded(t, float16.Fromfloat32(1.0/3)), "", []string{"0.3333"}},
 		{dtype.BFloat16, encoded(t, bfloat16.FromFloat32(1.0/3)), "", []string{"0.334"}},
-		{dtype.Int8, encoded[int8](t, -128, 127), "", []string{"-128", "127"}},
+		{dtype.Int8, encoded[int8](t, -128, 127), "", []string{"-128", " 127"}},
 		{dtype.Uint8, encoded[uint8](t, 255), "%#x", []string{"0xff"}},
 		{dtype.Int32, encoded[int32](t, math.MinInt32), "", []string{"-2147483648"}},
 		{dtype.Int64, encoded[int64](t, math.MaxInt64), "%+d", []string{"+9223372036854775807"}},
-		{dtype.Bool, encoded(t, true, false), "", []string{"true", "false"}},
+		{dtype.Bool, encoded(t, true, false), "", []string{" True", "False"}},
 		{dtype.Complex64, encoded[complex64](t, 1+2i, 3-4.5i), "", []string{"1.+2.j ", "3.-4.5j"}},
 		{dtype.Complex128, encoded(t, 1-2i), "%.2f", []string{"1.00-2.00j"}},
 		{dtype.Complex128, nil, "", nil},
 	} {
-		if got := Cells(c.dt, c.raw, c.format); !slices.Equal(got, c.want) {
+		if got := cells(c.dt, c.raw, c.format); !slices.Equal(got, c.want) {
 			t.Errorf("%v: %q, want %q", c.dt, got, c.want)
 		}
 	}

@@ -50,7 +50,7 @@ func TestJSONRoundTrip(t *testing.T) {
 }
 
 func hasNaN(dt dtype.DType, raw []byte) bool {
-	return strings.Contains(strings.Join(Cells(dt, raw, ""), " "), "nan")
+	return strings.Contains(strings.Join(cells(dt, raw, ""), " "), "nan")
 }
 
 // TestJSONForms checks the text itself.

@@ -1,61 +1,95 @@
 package textual
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/gpk-go/gpk/dtype"
+)
 
 // Edge is how many elements are kept at either end of an axis of which not all is
 // printed.
 const Edge = 3
 
-// Nested writes cells, the elements of shape in row-major order, in nested brackets. An
-// axis that is longer in full, the shape of the whole array, shows its ends.
-func Nested(b *strings.Builder, cells []string, shape, full []int) {
-	if len(cells) == 0 { // whatever the axes, which may be long
-		b.WriteString("[]")
-		return
+// lineWidth is the number of columns after which a row is continued on the next line.
+const lineWidth = 75
+
+// Array returns the text of an array: its elements in nested brackets, as NumPy's str
+// writes them. raw holds the elements of shape in row-major order, as memory does. An axis
+// that is longer in full, the shape of the whole array, shows its ends. format is as Verb
+// returns it.
+func Array(dt dtype.DType, raw []byte, format string, shape, full []int) string {
+	if len(raw) == 0 { // whatever the axes, which may be long
+		return "[]"
 	}
-	p := printer{b: b, cells: cells, shape: shape, full: full}
-	for _, s := range cells {
-		p.width = max(p.width, len(s))
+	if len(shape) == 0 && format == "" {
+		return scalar(dt, raw)
 	}
-	p.axis(0, 0, len(cells))
+	return nested(cells(dt, raw, format), shape, full)
+}
+
+// nested writes cells, which are the elements of shape in row-major order.
+func nested(cells []string, shape, full []int) string {
+	p := printer{shape: shape, full: full}
+	p.axis(0, cells)
+	return p.text.String()
 }
 
 type printer struct {
-	b     *strings.Builder
-	cells []string
-	width int
+	text  strings.Builder
 	shape []int // of what is printed
 	full  []int // of the array
 }
 
-// axis prints the cells lo to hi, the part of the array at one index of every
-// axis before d.
-func (p printer) axis(d, lo, hi int) {
-	if d == len(p.shape) {
-		p.b.WriteString(strings.Repeat(" ", p.width-len(p.cells[lo])) + p.cells[lo])
-		return
-	}
-	p.b.WriteByte('[')
-	n := p.shape[d]
-	for i := range n {
-		if i > 0 {
-			p.separate(d)
+// axis prints the part of the array at one index of every axis before d.
+func (p *printer) axis(d int, cells []string) {
+	switch len(p.shape) - d {
+	case 0:
+		p.text.WriteString(cells[0])
+	case 1:
+		p.row(d, cells)
+	default:
+		n := p.shape[d]
+		step := len(cells) / n
+		separator := strings.Repeat("\n", len(p.shape)-1-d) + blanks(d+1)
+		p.text.WriteByte('[')
+		for i := range n {
+			if i > 0 {
+				p.text.WriteString(separator)
+			}
+			if p.omits(d, i) {
+				p.text.WriteString("..." + separator)
+			}
+			p.axis(d+1, cells[i*step:(i+1)*step])
 		}
-		if i == Edge && p.full[d] != n {
-			p.b.WriteString("...")
-			p.separate(d)
-		}
-		step := (hi - lo) / n
-		p.axis(d+1, lo+i*step, lo+(i+1)*step)
+		p.text.WriteByte(']')
 	}
-	p.b.WriteByte(']')
 }
 
-// separate prints what stands between two parts of axis d.
-func (p printer) separate(d int) {
-	if d == len(p.shape)-1 {
-		p.b.WriteByte(' ')
-		return
+// row prints the last axis, d, in lines that leave room for the closing brackets. A line
+// holds one cell at least.
+func (p *printer) row(d int, cells []string) {
+	width := lineWidth - (d + 1) - (d + 1) // without the indentation
+	line := ""
+	add := func(word string) {
+		if line != "" && len(line)+len(word) > width {
+			p.text.WriteString(strings.TrimRight(line, " ") + "\n" + blanks(d+1))
+			line = ""
+		}
+		line += word
 	}
-	p.b.WriteString(strings.Repeat("\n", len(p.shape)-1-d) + strings.Repeat(" ", d+1))
+	p.text.WriteByte('[')
+	for i, s := range cells {
+		if p.omits(d, i) {
+			add("...")
+			line += " "
+		}
+		add(s)
+		if i < len(cells)-1 {
+			line += " "
+		}
+	}
+	p.text.WriteString(line + "]")
 }
+
+// omits reports whether elements of axis d are left out before element i.
+func (p *printer) omits(d, i int) bool { return i == Edge && p.full[d] != p.shape[d] }
