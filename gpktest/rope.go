@@ -111,14 +111,16 @@ func (c *ropeCase) dims() (turned, dim int) {
 }
 
 // frequency is the radians a position of pair i, in float64, by the rule as Llama 3.1 was
-// published with it.
-func (c *ropeCase) frequency(i int) float64 {
+// published with it, and before scaling. Scaling interpolates between two frequencies by a
+// difference, so that the error of the result is that of the larger one.
+func (c *ropeCase) frequency(i int) (f, unscaled float64) {
 	base := c.Base
 	if base == 0 {
 		base = 10000
 	}
 	turned, _ := c.dims()
-	f := 1 / math.Pow(base, float64(2*i)/float64(turned))
+	f = 1 / math.Pow(base, float64(2*i)/float64(turned))
+	unscaled = f
 	if r := c.Scaling; r != nil {
 		wavelength, context := 2*math.Pi/f, float64(r.OriginalPositions)
 		switch {
@@ -130,7 +132,7 @@ func (c *ropeCase) frequency(i int) float64 {
 			f = (1-smooth)*f/r.Factor + smooth*f
 		}
 	}
-	return f
+	return f, unscaled
 }
 
 // pair is the features of pair i.
@@ -158,11 +160,11 @@ func (c *ropeCase) check(got tensor, inFloat64 bool) (ulps float64, err error) {
 			}
 		}
 		for i := range turned / 2 {
-			a := position * c.frequency(i)
-			sin, cos := math.Sincos(a)
+			f, unscaled := c.frequency(i)
+			sin, cos := math.Sincos(position * f)
 			j, k := c.pair(i)
 			p, q := real(x[j]), real(x[k])
-			lost := 0x1p-50 * (1 + math.Abs(a)) * math.Hypot(p, q)
+			lost := 0x1p-50 * (1 + math.Abs(position*unscaled)) * math.Hypot(p, q)
 			if !inFloat64 && c.x.dt != gpk.Float64 {
 				lost += 3.5 * 0x1p-24 * math.Hypot(p, q)
 			}
@@ -217,7 +219,7 @@ func (c *ropeCase) plain(s *suite) *gpk.Array {
 	batch, rows := c.x.shape[0], c.x.shape[2]
 	frequencies := make([]float64, turned/2)
 	for i := range frequencies {
-		frequencies[i] = c.frequency(i)
+		frequencies[i], _ = c.frequency(i)
 	}
 	angles := gpk.FromSlice(c.positions, batch, 1, rows, 1).Cast(gpk.Float64).Mul(gpk.FromSlice(frequencies, turned/2))
 	cos, sin := angles.Cos(), angles.Sin()

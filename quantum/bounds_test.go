@@ -174,7 +174,7 @@ func TestGatherTime(t *testing.T) {
 	}
 	gather := func(n int) time.Duration {
 		best := time.Hour
-		for range 3 {
+		for range 6 {
 			b := &block{wires: []int{0, 1}}
 			for range n { // a phase that the next one takes, past a matrix on the other wire
 				b.steps = append(b.steps,
