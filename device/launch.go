@@ -44,24 +44,36 @@ func (d *Device) LaunchWork(s *Stream, reads, writes []*Buffer, w Work) error {
 	if w == nil {
 		return errNoWork
 	}
+	m := d.observe(Computing, s, 0)
+	err = d.launchMeasured(m, s, reads, writes, w)
+	m.done(err)
+	return err
+}
+
+// launchMeasured is LaunchWork of work that m (nil: nothing) measures.
+func (d *Device) launchMeasured(m *Measurement, s *Stream, reads, writes []*Buffer, w Work) error {
+	s, err := d.own(s)
+	if err != nil {
+		return err
+	}
 	if d.info.Kind == CPU {
-		err = d.launchHost(s, reads, writes, w)
+		err = d.launchHost(m, s, reads, writes, w)
 	} else {
-		err = d.launch(s, reads, writes, w)
+		err = d.launch(m, s, reads, writes, w)
 	}
 	runtime.KeepAlive(reads)
 	runtime.KeepAlive(writes)
 	return err
 }
 
-func (d *Device) launch(s *Stream, reads, writes []*Buffer, w Work) error {
+func (d *Device) launch(m *Measurement, s *Stream, reads, writes []*Buffer, w Work) error {
 	d.mu.Lock()
 	if d.submission.queue.Failed() {
 		d.takeFailure()
 	}
 	if d.simple(s, reads, writes) {
 		defer d.mu.Unlock()
-		return d.start(s, w)
+		return d.start(m, s, w)
 	}
 	d.mu.Unlock()
 	inherited, err := d.inherit(s, reads, writes)
@@ -82,7 +94,7 @@ func (d *Device) launch(s *Stream, reads, writes []*Buffer, w Work) error {
 			}
 		}
 	}
-	return d.start(s, w)
+	return d.start(m, s, w)
 }
 
 // simple does what there is to do for most work: where the buffers carry nothing
@@ -305,7 +317,7 @@ func (d *Device) settle(a *allocation) {
 
 // launchHost runs work of the CPU in this goroutine. Readers of a buffer run
 // side by side, writers alone.
-func (d *Device) launchHost(s *Stream, reads, writes []*Buffer, w Work) error {
+func (d *Device) launchHost(m *Measurement, s *Stream, reads, writes []*Buffer, w Work) error {
 	d.mu.Lock()
 	err := d.admit(s, reads)
 	if err == nil {
@@ -341,51 +353,7 @@ func (d *Device) launchHost(s *Stream, reads, writes []*Buffer, w Work) error {
 			return *p
 		}
 	}
+	m.startHost()
+	defer m.stopHost()
 	return w.Start(d.info.Index, 0)
-}
-
-// access is the use of one allocation's contents.
-type access struct {
-	a     *allocation
-	write bool
-}
-
-func (x access) lock() {
-	if x.write {
-		x.a.content.Lock()
-	} else {
-		x.a.content.RLock()
-	}
-}
-
-func (x access) unlock() {
-	if x.write {
-		x.a.content.Unlock()
-	} else {
-		x.a.content.RUnlock()
-	}
-}
-
-// accesses lists every allocation once, in the order of id, so that nobody
-// waits in a circle.
-func accesses(to []access, reads, writes []*Buffer) []access {
-	add := func(buffers []*Buffer, write bool) {
-		for _, b := range buffers {
-			if b == nil {
-				continue
-			}
-			i := 0
-			for i < len(to) && to[i].a.id < b.a.id {
-				i++
-			}
-			if i < len(to) && to[i].a == b.a {
-				to[i].write = to[i].write || write
-				continue
-			}
-			to = slices.Insert(to, i, access{b.a, write})
-		}
-	}
-	add(reads, false)
-	add(writes, true)
-	return to
 }

@@ -62,6 +62,12 @@ func TestNil(t *testing.T) {
 			"Wrap": Wrap, "CapabilitiesOf": CapabilitiesOf, "BlockSize": BlockSize, "CompileImage": CompileImage,
 			"RuntimeCompiler": RuntimeCompiler, "NewFake": NewFake, "NewFakeWithCode": NewFakeWithCode,
 			"ParseSize": ParseSize, "ParseSwitch": ParseSwitch, "Switched": Switched, "FormatSize": FormatSize, "List": List, "Open": Open, "Default": Default, "Explain": Explain, "HostRoom": HostRoom,
+			"BeginOperation": BeginOperation, "FoundKernel": FoundKernel, "Observed": Observed,
+			"Observe": func(o Observer) {
+				if x, err := Observe(o); err == nil {
+					x.Stop()
+				}
+			},
 			"SetDefault": func(d *Device) error { // what it takes is what works are made on
 				defer SetDefault(SetDefault(d))
 				return Default().Synchronize(context.Background())

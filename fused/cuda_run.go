@@ -133,6 +133,9 @@ func (k *kernels) function(s *device.Stream, p *Program, f form) *device.Functio
 	if err != nil {
 		return nil
 	}
+	if fn != nil {
+		device.FoundKernel(s.Device())
+	}
 	return fn
 }
 
