@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/gpk-go/gpk/dtype"
 )
 
 // Observer is told what happens on the devices while Observe has it. Many goroutines call
@@ -42,7 +44,7 @@ type BufferUse struct {
 // number of pieces of work.
 type Operation struct {
 	Name       string
-	Site       fmt.Stringer // the line of the program; a comparable type
+	Site       fmt.Stringer // the line of the program; nil or a comparable type
 	Stream     *Stream
 	Begin, End time.Time
 	Data       any // the observer's
@@ -52,7 +54,8 @@ type Operation struct {
 	DType  string
 	Bytes  int64         // read and written
 	Flops  int64         // of products
-	Kernel func() string // what computed it; for EndOperation alone
+	Kernel func() string // what computed it, as Explain prints it; for EndOperation alone
+	Whole  bool          // its time is all of the call: it computes in goroutines of the host
 	Err    error
 
 	by *Observation
@@ -120,14 +123,64 @@ func (x *Observation) timing(d *Device) *timing {
 // BeginOperation tells the observer that an operation begins on a stream; nil, which
 // nobody has to end, where there is none. Work that the goroutine starts until Done belongs
 // to it.
-func BeginOperation(s *Stream, name string, site fmt.Stringer) *Operation {
+func BeginOperation[S fmt.Stringer](s *Stream, name string, site S) *Operation {
 	x := observation.Load()
 	if x == nil || s == nil {
 		return nil
 	}
+	return x.begin(s, name, site)
+}
+
+func (x *Observation) begin(s *Stream, name string, site fmt.Stringer) *Operation {
 	op := &Operation{Name: name, Site: site, Stream: s, Begin: time.Now(), by: x}
 	x.observer.BeginOperation(op)
 	return op
+}
+
+// Writes sets the type and shape of the operation's result, and counts its bytes. A nil
+// Operation stays nil.
+func (op *Operation) Writes(dt dtype.DType, shape []int) {
+	if op == nil {
+		return
+	}
+	n := int64(dt.Size())
+	for _, length := range shape {
+		n *= int64(length)
+	}
+	op.DType, op.Shape = dt.String(), shape
+	op.Bytes += n
+}
+
+// Then adds the name of an operation of a chain, and what it reads.
+func (op *Operation) Then(name string, operands ...View) {
+	if op == nil {
+		return
+	}
+	if op.Name != "" {
+		op.Name += "."
+	}
+	op.Name += name
+	op.Reads(operands...)
+}
+
+// Reads counts the bytes of operands; elements that are broadcast count once.
+func (op *Operation) Reads(operands ...View) {
+	if op == nil {
+		return
+	}
+	for i := range operands {
+		v := &operands[i]
+		if v.Buffer == nil {
+			continue
+		}
+		n := int64(v.DType.Size())
+		for k, stride := range v.Layout.Strides {
+			if stride != 0 {
+				n *= int64(v.Layout.Shape[k])
+			}
+		}
+		op.Bytes += n
+	}
 }
 
 // Done tells the observer that the operation has ended, with an error or nil.

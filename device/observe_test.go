@@ -7,9 +7,11 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/gpk-go/gpk/internal/callsite"
 )
 
-// collector of what an Observer is told.
+// testObserver keeps what it is told.
 type testObserver struct {
 	mu       sync.Mutex
 	ops      []*Operation
@@ -365,14 +367,14 @@ func TestObserveMemory(t *testing.T) {
 // TestObserveOnce: there is one observer at a time, and operations are told to it.
 func TestObserveOnce(t *testing.T) {
 	d := cpu(t, 0)
-	if op := BeginOperation(d.main, "Add", nil); op != nil {
+	if op := BeginOperation(d.main, "Add", callsite.Site{}); op != nil {
 		t.Error("an operation without an observer")
 	}
 	(*Operation)(nil).Done(nil)
 	o, x := observing(t)
 	_, err := Observe(o)
 	is(t, err, ErrDevice)
-	op := BeginOperation(d.main, "Add", nil)
+	op := BeginOperation(d.main, "Add", callsite.Site{})
 	op.Done(errBus)
 	x.Stop()
 	if Observed() || len(o.ops) != 1 || o.ops[0] != op || !errors.Is(op.Err, errBus) || op.End.Before(op.Begin) {
