@@ -13,8 +13,8 @@ import (
 
 // The errors of recording, for errors.Is.
 var (
-	ErrRunning = errors.New("a profile is running")         // Start, before Stop
-	ErrStopped = errors.New("the profile does not run")     // Stop, for the second time
+	ErrRunning = errors.New("a profile is running")          // Start, before Stop
+	ErrStopped = errors.New("the profile does not run")      // Stop, for the second time
 	ErrNil     = errors.New("a nil Profile or a nil Report") // what neither Start nor Stop has made
 )
 
