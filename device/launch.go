@@ -37,15 +37,11 @@ func (d *Device) Launch(s *Stream, reads, writes []*Buffer, f func(ordinal int, 
 // streams do with the buffers, refuses freed buffers (ErrFreed) and failed ones
 // (their error), keeps them alive, and notes the use. It allocates nothing.
 func (d *Device) LaunchWork(s *Stream, reads, writes []*Buffer, w Work) error {
-	s, err := d.own(s)
-	if err != nil {
-		return err
-	}
-	if w == nil {
-		return errNoWork
+	if !Observed() {
+		return d.launchMeasured(nil, s, reads, writes, w)
 	}
 	m := d.observe(Computing, s, 0)
-	err = d.launchMeasured(m, s, reads, writes, w)
+	err := d.launchMeasured(m, s, reads, writes, w)
 	m.done(err)
 	return err
 }
@@ -55,6 +51,9 @@ func (d *Device) launchMeasured(m *Measurement, s *Stream, reads, writes []*Buff
 	s, err := d.own(s)
 	if err != nil {
 		return err
+	}
+	if w == nil {
+		return errNoWork
 	}
 	if d.info.Kind == CPU {
 		err = d.launchHost(m, s, reads, writes, w)
@@ -352,6 +351,9 @@ func (d *Device) launchHost(m *Measurement, s *Stream, reads, writes []*Buffer, 
 		if p := x.a.failed.Load(); p != nil {
 			return *p
 		}
+	}
+	if m == nil {
+		return w.Start(d.info.Index, 0)
 	}
 	m.startHost()
 	defer m.stopHost()

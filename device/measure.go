@@ -45,8 +45,9 @@ func (d *Device) observe(kind WorkKind, s *Stream, bytes int64) *Measurement {
 	if x == nil || kind >= HostToDevice && bytes == 0 {
 		return nil
 	}
-	if s == nil {
-		s = d.main
+	s, err := d.own(s)
+	if err != nil {
+		return nil
 	}
 	m := &Measurement{Kind: kind, Stream: s, Bytes: bytes, Begin: time.Now(), by: x}
 	x.observer.BeginWork(m)
@@ -62,17 +63,13 @@ func (m *Measurement) done(err error) {
 	m.by.observer.EndWork(m)
 }
 
-// startHost and stopHost surround work of the CPU.
+// startHost and stopHost surround work of the CPU; m is not nil.
 func (m *Measurement) startHost() {
-	if m != nil {
-		m.ran, m.Started = true, time.Now()
-	}
+	m.ran, m.Started = true, time.Now()
 }
 
 func (m *Measurement) stopHost() {
-	if m != nil {
-		m.Time, m.Measured = time.Since(m.Started), true
-	}
+	m.Time, m.Measured = time.Since(m.Started), true
 }
 
 // start has the time taken before what is put on the stream next; dev.mu is held.
