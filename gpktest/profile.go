@@ -117,7 +117,7 @@ func profileSpin(t *testing.T, s *suite) {
 			t.Errorf("operation %d begins at %v, before the one before ends", i, *o.OnDevice)
 		}
 	}
-	if !near(sum, total) {
+	if sum > total || s.dev.Kind() != device.CPU && !near(sum, total) { // the CPU does other things in between
 		t.Errorf("%v together, events tell %v", sum, total)
 	}
 	if s.dev.Kind() != device.CPU && host > most {

@@ -104,17 +104,22 @@ func (p *Profile) sample(b device.BufferUse) {
 func (u *memoryUse) add(m MemoryUse) {
 	u.last = m
 	u.peak = max(u.peak, m.InUse)
-	n := len(u.samples)
-	if n > 0 && u.samples[n-1].At/u.every == m.At/u.every {
-		if m.InUse > u.samples[n-1].InUse {
-			u.samples[n-1] = m
-		}
-		return
-	}
-	if n == maxSamples {
+	if len(u.samples) == maxSamples {
 		u.thin()
 	}
-	u.samples = append(u.samples, m)
+	u.samples = u.put(u.samples, m)
+}
+
+// put appends a sample, or has it take the place of a smaller one of its stretch.
+func (u *memoryUse) put(list []MemoryUse, m MemoryUse) []MemoryUse {
+	n := len(list)
+	switch {
+	case n == 0 || list[n-1].At/u.every != m.At/u.every:
+		return append(list, m)
+	case m.InUse > list[n-1].InUse:
+		list[n-1] = m
+	}
+	return list
 }
 
 // thin doubles the stretches until at most half of the samples are left.
@@ -123,13 +128,7 @@ func (u *memoryUse) thin() {
 		u.every *= 2
 		kept := u.samples[:0]
 		for _, m := range u.samples {
-			n := len(kept)
-			switch {
-			case n == 0 || kept[n-1].At/u.every != m.At/u.every:
-				kept = append(kept, m)
-			case m.InUse > kept[n-1].InUse:
-				kept[n-1] = m
-			}
+			kept = u.put(kept, m)
 		}
 		u.samples = kept
 	}
