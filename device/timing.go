@@ -24,7 +24,8 @@ type timing struct {
 type anchor struct {
 	event uint64
 	at    time.Time
-	users int // measurements that are not read, and timing while it is the newest
+	over  bool // it took place
+	users int  // measurements that are not read, and timing while it is the newest
 }
 
 const (
@@ -125,12 +126,12 @@ func (t *timing) read(s *Stream, leave, most int) {
 
 // over reports whether a measurement can be read.
 func (t *timing) over(m *Measurement) bool {
-	for _, e := range []uint64{m.to, m.anchor.event} {
-		if done, err := t.dev.backend.eventDone(e); !done || err != nil {
-			return false
-		}
+	b := t.dev.backend
+	if !m.anchor.over {
+		m.anchor.over, _ = b.eventDone(m.anchor.event) // an error shows below
 	}
-	return true
+	done, err := b.eventDone(m.to)
+	return done && err == nil && m.anchor.over
 }
 
 // fill reads the events of a measurement and gives them back.

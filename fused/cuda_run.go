@@ -133,9 +133,6 @@ func (k *kernels) function(s *device.Stream, p *Program, f form) *device.Functio
 	if err != nil {
 		return nil
 	}
-	if fn != nil {
-		device.FoundKernel(s.Device())
-	}
 	return fn
 }
 
@@ -315,6 +312,7 @@ func (k *kernels) run(s *device.Stream, p *Program, c *Call, dst Operand) (bool,
 	if !w.prepare(k, s, w.form) {
 		return false, nil
 	}
+	device.FoundKernel(s.Device())
 	return true, s.Device().LaunchWork(s, w.bufs[:len(c.Leaves)], w.writes[:1], w)
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/array"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/profile"
 	"github.com/gpk-go/gpk/quantum"
@@ -296,6 +297,32 @@ func TestUserKernel(t *testing.T) {
 		t.Fatalf("%+v, %+v, %v", r.Operations, r.Kernels, err)
 	}
 	if o := r.Operations[0]; o.Name != "Launch of spin" || o.Time == nil || *o.Time < took || o.Device != "cuda:0" {
+		t.Errorf("%+v", o)
+	}
+}
+
+// TestChainKernel: a chain on a GPU is one operation, once its kernel is there, and the
+// kernel that was compiled and the one that was found are counted.
+func TestChainKernel(t *testing.T) {
+	const took = 5 * time.Millisecond
+	d := device.NewFakeWithCode(device.Info{Name: "fake", Kind: device.CUDA, SM: 90, CUDA: 13000, MultiProcessors: 132, TotalMemory: 1 << 30}, device.CapabilitiesOf(90), device.FakeCode{
+		Compile: func(device.Code) ([]int, string) { return nil, "" },
+		Start:   func(string, device.Launch, []byte) error { time.Sleep(took); return nil },
+	})
+	buf := must[*device.Buffer](t)(d.Alloc(64, nil))
+	x := array.FromBuffer(buf, gpk.Float32, 16)
+	p := start(t, profile.Options{})
+	y := x.Add(x).ReLU()
+	_ = y.Explain() // has it compiled
+	err := errors.Join(d.AwaitCompiled(context.Background()), gpk.Eval(y))
+	r := stop(t, p)
+	y.Free()
+	buf.Free()
+	if err != nil || len(r.Operations) != 1 || r.Kernels == nil || r.Kernels.Compiled != 1 || r.Kernels.Hits != 1 || r.Kernels.Time <= 0 {
+		t.Fatalf("%+v, %+v, %v", r.Operations, r.Kernels, err)
+	}
+	o := r.Operations[0]
+	if o.Name != "Add.ReLU" || o.Kernel != "one fused kernel for 2 operations" || o.Time == nil || *o.Time < took || o.Device != "cuda:0" {
 		t.Errorf("%+v", o)
 	}
 }
