@@ -12,15 +12,15 @@ import (
 type builder struct {
 	p       *Profile
 	took    time.Duration
-	devices map[*device.Device]map[*device.Stream][]interval
+	devices map[*device.Device]map[*device.Stream][]workTime
 }
 
-// interval is a time in which a stream was at work.
-type interval struct{ begin, end time.Duration }
+// workTime is a time in which a stream was at work.
+type workTime struct{ begin, end time.Duration }
 
 // report returns what was recorded. mu is held.
 func (p *Profile) report(took time.Duration) *Report {
-	b := &builder{p: p, took: took, devices: map[*device.Device]map[*device.Stream][]interval{}}
+	b := &builder{p: p, took: took, devices: map[*device.Device]map[*device.Stream][]workTime{}}
 	r := &Report{
 		Format: Format, Name: p.options.Name, Started: p.started, Duration: took, Host: host(),
 		Memory: p.uses(), Allocations: p.allocations(), Dropped: p.dropped,
@@ -117,17 +117,17 @@ func (b *builder) span(s *span) Span {
 func (b *builder) busy(s *device.Stream, begin, took time.Duration) {
 	streams := b.devices[s.Device()]
 	if streams == nil {
-		streams = map[*device.Stream][]interval{}
+		streams = map[*device.Stream][]workTime{}
 		b.devices[s.Device()] = streams
 	}
-	streams[s] = append(streams[s], interval{begin, begin + took})
+	streams[s] = append(streams[s], workTime{begin, begin + took})
 }
 
 // list returns the devices that were at work or gave memory, by name.
 func (b *builder) list() []Device {
 	for d := range b.p.memory {
 		if b.devices[d] == nil {
-			b.devices[d] = map[*device.Stream][]interval{}
+			b.devices[d] = map[*device.Stream][]workTime{}
 		}
 	}
 	out := []Device{}
@@ -139,7 +139,7 @@ func (b *builder) list() []Device {
 			x.PeakBytes = &peak
 		}
 		for s, list := range streams {
-			share := min(1, float64(covered(list))/float64(max(1, b.took)))
+			share := min(1, float64(busyTime(list))/float64(max(1, b.took)))
 			x.Streams = append(x.Streams, Stream{ID: s.ID(), Busy: &share})
 		}
 		slices.SortFunc(x.Streams, func(x, y Stream) int { return cmp.Compare(x.ID, y.ID) })
@@ -149,9 +149,9 @@ func (b *builder) list() []Device {
 	return out
 }
 
-// covered returns the time that intervals cover together.
-func covered(list []interval) (sum time.Duration) {
-	slices.SortFunc(list, func(x, y interval) int { return cmp.Compare(x.begin, y.begin) })
+// busyTime returns the time in which a stream was at work: overlapping work counts once.
+func busyTime(list []workTime) (sum time.Duration) {
+	slices.SortFunc(list, func(x, y workTime) int { return cmp.Compare(x.begin, y.begin) })
 	var end time.Duration
 	for i, x := range list {
 		if i == 0 || x.begin > end {

@@ -33,7 +33,7 @@ const hostProcess = 1
 type chrome struct {
 	r      *Report
 	events []traceEvent
-	tracks map[trackKey]*track
+	tracks map[trackKey]*traceTrack
 	order  []trackKey // of tracks
 	arrows int
 }
@@ -43,8 +43,8 @@ type trackKey struct {
 	id      uint64 // of the goroutine or stream
 }
 
-// track is the slices of a goroutine, which nest, or of a stream, which do not.
-type track struct {
+// traceTrack is the slices of a goroutine, which nest, or of a stream, which do not.
+type traceTrack struct {
 	name   string
 	slices []slice
 }
@@ -66,7 +66,7 @@ func (r *Report) WriteChromeTrace(w io.Writer) error {
 	if r == nil {
 		return fmt.Errorf("profile: WriteChromeTrace: %w", ErrNil)
 	}
-	c := &chrome{r: r, tracks: map[trackKey]*track{}}
+	c := &chrome{r: r, tracks: map[trackKey]*traceTrack{}}
 	c.spans()
 	c.operations()
 	c.transfers()
@@ -84,7 +84,7 @@ func (c *chrome) process(device string) int {
 func (c *chrome) add(k trackKey, s slice) {
 	t := c.tracks[k]
 	if t == nil {
-		t = &track{name: fmt.Sprintf("stream %d", k.id)}
+		t = &traceTrack{name: fmt.Sprintf("stream %d", k.id)}
 		if k.process == hostProcess {
 			t.name = fmt.Sprintf("goroutine %d", k.id)
 		}
@@ -215,7 +215,7 @@ func (c *chrome) slice(process, thread int, s *slice) {
 
 // lanes returns the slices of a track by time, on as many lanes as it takes that none
 // overlaps another. Where they nest, a slice may lie within another one.
-func (t *track) lanes(nest bool) (lanes [][]slice) {
+func (t *traceTrack) lanes(nest bool) (lanes [][]slice) {
 	slices.SortStableFunc(t.slices, func(a, b slice) int {
 		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(b.took, a.took))
 	})

@@ -53,19 +53,19 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// TestCovered: time in which a stream works is counted once.
-func TestCovered(t *testing.T) {
+// TestBusyTime: time in which a stream works is counted once.
+func TestBusyTime(t *testing.T) {
 	for _, c := range []struct {
-		list []interval
+		list []workTime
 		want time.Duration
 	}{
 		{nil, 0},
-		{[]interval{{5, 9}}, 4},
-		{[]interval{{20, 30}, {5, 9}}, 14},
-		{[]interval{{0, 10}, {2, 3}, {8, 12}, {12, 13}}, 13},
-		{[]interval{{-5, -2}, {-3, 1}}, 6},
+		{[]workTime{{5, 9}}, 4},
+		{[]workTime{{20, 30}, {5, 9}}, 14},
+		{[]workTime{{0, 10}, {2, 3}, {8, 12}, {12, 13}}, 13},
+		{[]workTime{{-5, -2}, {-3, 1}}, 6},
 	} {
-		if got := covered(c.list); got != c.want {
+		if got := busyTime(c.list); got != c.want {
 			t.Errorf("%v: %d, want %d", c.list, got, c.want)
 		}
 	}

@@ -36,7 +36,7 @@ func TestTimes(t *testing.T) {
 		if want := float64(*o.Time) / float64(r.Duration); s.Busy == nil || *s.Busy != want || s.ID != o.Stream {
 			t.Errorf("stream %+v, want %v busy", s, want)
 		}
-		if o.Device != d.String() || r.Devices[0].Name != d.String() || o.Name != "profile_test.TestTimes" || !strings.HasPrefix(o.Site, "profile/record_test.go:") {
+		if o.Device != d.String() || r.Devices[0].Name != d.String() || o.Name != "profile_test.TestTimes" || !strings.HasPrefix(o.Site, "profile/work_test.go:") {
 			t.Errorf("%+v", o)
 		}
 	}
@@ -98,7 +98,7 @@ func TestGraphs(t *testing.T) {
 		t.Fatalf("%+v, %+v, %v", r.Operations, r.Graphs, err)
 	}
 	for _, o := range r.Operations {
-		if o.Name != "Replay" || o.Time == nil || !strings.HasPrefix(o.Site, "profile/record_test.go:") {
+		if o.Name != "Replay" || o.Time == nil || !strings.HasPrefix(o.Site, "profile/work_test.go:") {
 			t.Errorf("%+v", o)
 		}
 	}
