@@ -4,6 +4,7 @@ go 1.26
 
 require (
 	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794
+	github.com/google/pprof v0.0.0-20250403155104-27863c87afa6
 	github.com/sbinet/npyio v0.6.0
 	github.com/x448/float16 v0.8.4
 	golang.org/x/sys v0.40.0

@@ -71,7 +71,10 @@ func read(c *call, dst []byte, a *Array) error {
 		return err
 	}
 	if !a.lay.IsDense() && a.on().Kind() == device.CPU {
-		if done, err := a.gather(dst); done || err != nil {
+		op := device.BeginOperation(a.stream, c.name, c.site)
+		done, err := a.gather(dst)
+		op.Done(err)
+		if done || err != nil {
 			return c.wrap(a.blame(err), a)
 		}
 	}

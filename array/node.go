@@ -262,12 +262,15 @@ func (s *scheduler) obstacle(o, step *node, lay *layout.Layout, size int, again 
 }
 
 // explain says how the operation computes.
-func (o *node) explain() string {
+func (o *node) explain() string { return o.explainAs(o.product, o.fused) }
+
+// explainAs is explain where the operation is computed as a product, or a chain.
+func (o *node) explainAs(p *product, f *fusedPlan) string {
 	switch {
-	case o.product != nil:
-		return o.name + ": " + o.product.explain()
-	case o.fused != nil:
-		return o.name + ": " + o.fused.explain(o)
+	case p != nil:
+		return o.name + ": " + p.explain()
+	case f != nil:
+		return o.name + ": " + f.explain(o)
 	case o.apart != "":
 		return o.name + ": " + o.how + "; an operand is not part of it: " + o.apart
 	}

@@ -105,7 +105,9 @@ func (p *packed) operand(o *matmul.Options, weight bool) (*packedForm, error) {
 	if weight {
 		v.Layout = v.Layout.T()
 	}
+	op := device.BeginOperation(p.w.stream, p.name, p.site)
 	forms, err := matmul.Prepare(p.w.stream, v, precision)
+	op.Done(err)
 	if err != nil {
 		return nil, p.wrap(err, p.w)
 	}

@@ -122,7 +122,9 @@ func (s *scheduler) writePlaces(c *call, stream *device.Stream, list []*place, r
 		}
 	}
 	if err == nil {
+		op := device.BeginOperation(stream, c.name, c.site)
 		err = f(views)
+		op.Done(err)
 	}
 	s.mu.Lock()
 	for _, p := range list {

@@ -279,7 +279,11 @@ func (j *job) end() {
 
 // store runs the job into memory of its own. The mutex is not held.
 func (j *job) store() (*device.Buffer, error) {
-	return filled(&j.call, j.stream, j.dt, j.lay, j.compute)
+	op := device.BeginOperation(j.stream, j.name, j.site)
+	j.describe(op)
+	buf, err := filled(&j.call, j.stream, j.dt, j.lay, j.compute)
+	op.Done(err)
+	return buf, err
 }
 
 // filled returns memory of dense elements, which fill has written for a call.

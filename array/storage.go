@@ -43,7 +43,10 @@ func storedArray(buf *device.Buffer, dt dtype.DType, shape []int, s *device.Stre
 
 // filled is a stored array of a shape, which is kept, and whose elements fill writes.
 func (c *call) filled(s *device.Stream, dt dtype.DType, shape []int, how string, fill func(dst device.View) error) *Array {
+	op := device.BeginOperation(s, c.name, c.site)
+	op.Writes(dt, shape)
 	buf, err := filled(c, s, dt, layout.Dense(shape), fill)
+	op.Done(err)
 	if err != nil {
 		return c.failed(err, shaped(dt, shape))
 	}

@@ -56,7 +56,10 @@ func (w *write) do() error {
 	err := s.ready(w.prepare)
 	if err == nil {
 		s.mu.Unlock()
+		op := device.BeginOperation(w.stream, w.call.name, w.call.site)
+		w.job.describe(op)
 		err = w.launch()
+		op.Done(err)
 		s.mu.Lock()
 		w.idle()
 		if w.put == nil {
@@ -259,7 +262,9 @@ func (w *write) inPlace() error {
 
 // allocFresh gets a buffer for the whole storage.
 func (w *write) allocFresh() (err error) {
+	op := device.BeginOperation(w.stream, w.call.name, w.call.site)
 	w.fresh, err = alloc(w.stream.Device(), int64(w.lay.Size())*int64(w.dt.Size()), w.stream)
+	op.Done(err)
 	if err == nil {
 		label(w.fresh, &w.call, w.lay.Shape, w.dt)
 	}

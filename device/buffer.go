@@ -88,6 +88,9 @@ func (d *Device) newBuffer(a *allocation) *Buffer {
 	if a.block != nil {
 		a.capture = a.block.home.capture
 	}
+	if a.block != nil && Observed() {
+		d.allocated(a, a.block.size)
+	}
 	d.mu.Unlock()
 	b.cleanup = runtime.AddCleanup(b, dropAllocation, a)
 	return b
@@ -269,6 +272,9 @@ func (d *Device) giveBack(a *allocation, g *garbage) {
 		}
 		b.uses = a.pending(b.uses[:0])
 		g.blocks = append(g.blocks, d.pool.put(b)...)
+	}
+	if b != nil && Observed() {
+		d.freed(a, b.size)
 	}
 }
 

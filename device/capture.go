@@ -161,6 +161,7 @@ func (s *Stream) EndCapture() (*Graph, error) {
 	g.reads, g.writes, g.steps = c.buffers(c.reads), c.buffers(c.writes), c.steps
 	*c = capture{} // live allocations refer to it: it must not keep their buffers
 	g.cleanup = runtime.AddCleanup(g, d.dropped.pushGraph, g.graphState)
+	d.captured()
 	return g, nil
 }
 
@@ -175,9 +176,19 @@ func (g *Graph) Launch(s *Stream) error {
 	if err != nil {
 		return err
 	}
+	m := d.observe(Replaying, s, 0)
 	if d.info.Kind == CPU {
-		return g.launchHost(s)
+		err = g.launchHost(m, s)
+	} else {
+		err = g.launch(m, s)
 	}
+	m.done(err)
+	return err
+}
+
+// launch is Launch on a GPU.
+func (g *Graph) launch(m *Measurement, s *Stream) error {
+	d := g.dev
 	d.mu.Lock()
 	reads := g.reads
 	d.mu.Unlock()
@@ -203,11 +214,13 @@ func (g *Graph) Launch(s *Stream) error {
 	}
 	d.note(s, g.reads, g.writes)
 	g.last = append(g.last[:0], use{s, s.seq})
+	m.start(s)
+	defer m.stop(s)
 	return d.backend.launchExec(g.exec, s.handle)
 }
 
 // launchHost runs the sequence in this goroutine.
-func (g *Graph) launchHost(s *Stream) error {
+func (g *Graph) launchHost(m *Measurement, s *Stream) error {
 	d := g.dev
 	g.running.Lock()
 	defer g.running.Unlock()
@@ -220,7 +233,7 @@ func (g *Graph) launchHost(s *Stream) error {
 	case capturing:
 		return errorf("a graph launched on a stream that is being captured")
 	}
-	return d.launchHost(s, reads, writes, work(func(ordinal int, stream uint64) error {
+	return d.launchHost(m, s, reads, writes, work(func(ordinal int, stream uint64) error {
 		for _, w := range steps {
 			if err := w.Start(ordinal, stream); err != nil {
 				return err

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/gpk-go/gpk/expr"
 )
@@ -278,7 +279,10 @@ func (s *codes) build(code *Code) (*Function, error) {
 			return f, nil
 		}
 	}
-	if b, err = compileWith(with, sm, code); err != nil {
+	begin := time.Now()
+	b, err = compileWith(with, sm, code)
+	s.dev.compiled(begin)
+	if err != nil {
 		return nil, err
 	}
 	f, err := s.load(code, b)

@@ -27,6 +27,13 @@
 // until the queue is empty. GPK_SUBMIT=direct, or fewer than four processors, turns
 // it off. Stream.Handle takes the stream out of it.
 //
+// # Observers
+//
+// Observe has an Observer told of each piece of work and its time, of operations, buffers and
+// graphs: package profile is one. Work of a GPU is then bracketed by two events, which are
+// read later without waiting, and does not go through the queue. Without an Observer a launch
+// costs one load more.
+//
 // # Code compiled at run time
 //
 // Device.Compile turns CUDA C++ into a Function with NVRTC, which is bound with

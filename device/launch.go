@@ -37,6 +37,17 @@ func (d *Device) Launch(s *Stream, reads, writes []*Buffer, f func(ordinal int, 
 // streams do with the buffers, refuses freed buffers (ErrFreed) and failed ones
 // (their error), keeps them alive, and notes the use. It allocates nothing.
 func (d *Device) LaunchWork(s *Stream, reads, writes []*Buffer, w Work) error {
+	if !Observed() {
+		return d.launchMeasured(nil, s, reads, writes, w)
+	}
+	m := d.observe(Computing, s, 0)
+	err := d.launchMeasured(m, s, reads, writes, w)
+	m.done(err)
+	return err
+}
+
+// launchMeasured is LaunchWork of work that m (nil: nothing) measures.
+func (d *Device) launchMeasured(m *Measurement, s *Stream, reads, writes []*Buffer, w Work) error {
 	s, err := d.own(s)
 	if err != nil {
 		return err
@@ -45,9 +56,9 @@ func (d *Device) LaunchWork(s *Stream, reads, writes []*Buffer, w Work) error {
 		return errNoWork
 	}
 	if d.info.Kind == CPU {
-		err = d.launchHost(s, reads, writes, w)
+		err = d.launchHost(m, s, reads, writes, w)
 	} else {
-		err = d.launch(s, reads, writes, w)
+		err = d.launch(m, s, reads, writes, w)
 	}
 	runtime.KeepAlive(reads)
 	runtime.KeepAlive(writes)
@@ -66,7 +77,7 @@ func (d *Device) FailLaunches(f func() error) {
 	d.mu.Unlock()
 }
 
-func (d *Device) launch(s *Stream, reads, writes []*Buffer, w Work) error {
+func (d *Device) launch(m *Measurement, s *Stream, reads, writes []*Buffer, w Work) error {
 	d.mu.Lock()
 	if d.refuse != nil {
 		if err := d.refuse(); err != nil {
@@ -79,7 +90,7 @@ func (d *Device) launch(s *Stream, reads, writes []*Buffer, w Work) error {
 	}
 	if d.simple(s, reads, writes) {
 		defer d.mu.Unlock()
-		return d.start(s, w)
+		return d.start(m, s, w)
 	}
 	d.mu.Unlock()
 	inherited, err := d.inherit(s, reads, writes)
@@ -100,7 +111,7 @@ func (d *Device) launch(s *Stream, reads, writes []*Buffer, w Work) error {
 			}
 		}
 	}
-	return d.start(s, w)
+	return d.start(m, s, w)
 }
 
 // simple does what there is to do for most work: where the buffers carry nothing
@@ -323,7 +334,7 @@ func (d *Device) settle(a *allocation) {
 
 // launchHost runs work of the CPU in this goroutine. Readers of a buffer run
 // side by side, writers alone.
-func (d *Device) launchHost(s *Stream, reads, writes []*Buffer, w Work) error {
+func (d *Device) launchHost(m *Measurement, s *Stream, reads, writes []*Buffer, w Work) error {
 	var err error
 	d.mu.Lock()
 	if d.refuse != nil {
@@ -365,51 +376,10 @@ func (d *Device) launchHost(s *Stream, reads, writes []*Buffer, w Work) error {
 			return *p
 		}
 	}
+	if m == nil {
+		return w.Start(d.info.Index, 0)
+	}
+	m.startHost()
+	defer m.stopHost()
 	return w.Start(d.info.Index, 0)
-}
-
-// access is the use of one allocation's contents.
-type access struct {
-	a     *allocation
-	write bool
-}
-
-func (x access) lock() {
-	if x.write {
-		x.a.content.Lock()
-	} else {
-		x.a.content.RLock()
-	}
-}
-
-func (x access) unlock() {
-	if x.write {
-		x.a.content.Unlock()
-	} else {
-		x.a.content.RUnlock()
-	}
-}
-
-// accesses lists every allocation once, in the order of id, so that nobody
-// waits in a circle.
-func accesses(to []access, reads, writes []*Buffer) []access {
-	add := func(buffers []*Buffer, write bool) {
-		for _, b := range buffers {
-			if b == nil {
-				continue
-			}
-			i := 0
-			for i < len(to) && to[i].a.id < b.a.id {
-				i++
-			}
-			if i < len(to) && to[i].a == b.a {
-				to[i].write = to[i].write || write
-				continue
-			}
-			to = slices.Insert(to, i, access{b.a, write})
-		}
-	}
-	add(reads, false)
-	add(writes, true)
-	return to
 }

@@ -19,6 +19,7 @@ func (d *Device) allocOutside(n int64, alloc func(int64) (memory, error)) (*Buff
 	a.release = func() {
 		d.mu.Lock()
 		d.pool.unuse(n, born)
+		d.freed(a, n)
 		kept := a.exposed && m.mapped > 0
 		if kept {
 			d.pool.stats.Exposed += n
@@ -32,7 +33,11 @@ func (d *Device) allocOutside(n int64, alloc func(int64) (memory, error)) (*Buff
 			go func() { _ = unmapMemory(m) }()
 		}
 	}
-	return d.newBuffer(a), nil
+	b := d.newBuffer(a)
+	d.mu.Lock()
+	d.allocated(a, n)
+	d.mu.Unlock()
+	return b, nil
 }
 
 // reserveOutside counts n bytes as in use. Where there is no room, it gives idle

@@ -154,14 +154,14 @@ func (d *Device) end(s *slot, p posted) (ending, error) {
 }
 
 // send copies a few bytes to a device, and records e behind them unless it is nil.
-func (st *stager) send(dst *Buffer, off int64, src []byte, s *Stream, e *Event) error {
+func (st *stager) send(m *Measurement, dst *Buffer, off int64, src []byte, s *Stream, e *Event) error {
 	s, err := st.dev.own(s)
 	if err != nil {
 		return err
 	}
 	err = st.with(int64(len(src)), func(slot *slot) error {
 		copy(unsafe.Slice((*byte)(slot.p), len(src)), src)
-		return st.dev.post(s, nil, []*Buffer{dst}, slot, e, func(event uint64) error {
+		return st.dev.post(m, s, nil, []*Buffer{dst}, slot, e, func(event uint64) error {
 			return st.backend.copyIn(dst.a.mem, off, slot.p, int64(len(src)), s.handle, event)
 		})
 	})

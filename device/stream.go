@@ -68,6 +68,14 @@ func (s *Stream) Device() *Device {
 	return s.dev
 }
 
+// ID returns a number that no other stream of the device ever has; 0 for nil.
+func (s *Stream) ID() uint64 {
+	if s == nil {
+		return 0
+	}
+	return s.id
+}
+
 // owner returns the stream's device, or why nothing can be done with the stream.
 func (s *Stream) owner() (*Device, error) {
 	if s == nil || s.dev == nil {

@@ -110,7 +110,10 @@ const maxParamWords = submit.Words - functionWords
 const functionWords = 11
 
 // start starts work on s, through the queue where that serves; mu is held.
-func (d *Device) start(s *Stream, w Work) error {
+func (d *Device) start(m *Measurement, s *Stream, w Work) error {
+	if m != nil {
+		return d.startMeasured(m, s, w)
+	}
 	q := d.submission.queue
 	if q == nil {
 		return w.Start(d.info.Index, s.handle)
@@ -130,6 +133,17 @@ func (d *Device) start(s *Stream, w Work) error {
 	if err := d.unmade(); err != nil { // since launch looked
 		return err
 	}
+	return w.Start(d.info.Index, s.handle)
+}
+
+// startMeasured is start between two events, which cannot go through the queue; mu is held.
+func (d *Device) startMeasured(m *Measurement, s *Stream, w Work) error {
+	d.submission.queue.Drain()
+	if err := d.unmade(); err != nil { // since launch looked
+		return err
+	}
+	m.start(s)
+	defer m.stop(s)
 	return w.Start(d.info.Index, s.handle)
 }
 

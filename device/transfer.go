@@ -23,33 +23,37 @@ func (d *Device) CopyFromHostUntil(dst *Buffer, off int64, src []byte, s *Stream
 			return err
 		}
 	}
+	m := d.observe(HostToDevice, s, int64(len(src)))
 	if n := len(src); d.info.Kind != CPU && 0 < n && n <= smallSlot && !d.pinned.holds(src) {
-		return d.stager.send(dst, off, src, s, e)
-	}
-	if err := d.copyFromHost(dst, off, src, s); err != nil || e == nil {
+		err := d.stager.send(m, dst, off, src, s, e)
+		m.done(err)
 		return err
 	}
-	s, err := d.own(s)
-	if err == nil {
+	err := d.copyFromHost(m, dst, off, src, s)
+	m.done(err)
+	if err != nil || e == nil {
+		return err
+	}
+	if s, err = d.own(s); err == nil {
 		err = s.Record(e)
 	}
 	return err
 }
 
 // copyFromHost is CopyFromHost of bytes that may be many.
-func (d *Device) copyFromHost(dst *Buffer, off int64, src []byte, s *Stream) error {
+func (d *Device) copyFromHost(m *Measurement, dst *Buffer, off int64, src []byte, s *Stream) error {
 	writes := []*Buffer{dst}
 	if d.info.Kind == CPU {
 		if err := d.transferable(s); err != nil {
 			return err
 		}
-		return d.Launch(s, nil, writes, func(int, uint64) error {
+		return d.launchMeasured(m, s, nil, writes, work(func(int, uint64) error {
 			spreadCopy(dst.bytes(off, int64(len(src))), src)
 			return nil
-		})
+		}))
 	}
 	direct := d.pinned.holds(src)
-	err := d.transfer(s, nil, writes, direct, func(s *Stream) error {
+	err := d.transfer(m, s, nil, writes, direct, func(s *Stream) error {
 		if len(src) == 0 {
 			return nil
 		}
@@ -72,17 +76,24 @@ func (d *Device) CopyToHost(dst []byte, src *Buffer, off int64, s *Stream) error
 	if err := d.bounds(src, off, int64(len(dst))); err != nil {
 		return err
 	}
+	m := d.observe(DeviceToHost, s, int64(len(dst)))
+	err := d.copyToHost(m, dst, src, off, s)
+	m.done(err)
+	return err
+}
+
+func (d *Device) copyToHost(m *Measurement, dst []byte, src *Buffer, off int64, s *Stream) error {
 	reads := []*Buffer{src}
 	if d.info.Kind == CPU {
 		if err := d.transferable(s); err != nil {
 			return err
 		}
-		return d.Launch(s, reads, nil, func(int, uint64) error {
+		return d.launchMeasured(m, s, reads, nil, work(func(int, uint64) error {
 			spreadCopy(dst, src.bytes(off, int64(len(dst))))
 			return nil
-		})
+		}))
 	}
-	err := d.transfer(s, reads, nil, len(dst) > 0, func(s *Stream) error {
+	err := d.transfer(m, s, reads, nil, len(dst) > 0, func(s *Stream) error {
 		n := int64(len(dst))
 		switch {
 		case n == 0:
@@ -98,7 +109,7 @@ func (d *Device) CopyToHost(dst []byte, src *Buffer, off int64, s *Stream) error
 
 // post starts a copy between the host and the device, which f puts on s without waiting,
 // as LaunchWork starts work. It records e behind it, or the slot's event where e is nil.
-func (d *Device) post(s *Stream, reads, writes []*Buffer, slot *slot, e *Event, f func(event uint64) error) error {
+func (d *Device) post(m *Measurement, s *Stream, reads, writes []*Buffer, slot *slot, e *Event, f func(event uint64) error) error {
 	d.submission.queue.Drain() // without the mutex: begin finds it empty, mostly
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -118,6 +129,8 @@ func (d *Device) post(s *Stream, reads, writes []*Buffer, slot *slot, e *Event, 
 	// The use is noted even if it fails: part of the work may have started.
 	d.note(s, reads, writes)
 	slot.busy, slot.posted, slot.marked = true, posted{on: use{s, s.seq}}, false
+	m.start(s)
+	defer m.stop(s)
 	if e != nil {
 		if err = f(e.handle); err != nil {
 			return err
@@ -150,7 +163,7 @@ func (d *Device) transferable(s *Stream) error {
 // transfer runs f, which may wait, as a piece of work that uses the buffers.
 // waits says that f returns only when that work, and all before it on the
 // stream, is done.
-func (d *Device) transfer(s *Stream, reads, writes []*Buffer, waits bool, f func(*Stream) error) error {
+func (d *Device) transfer(m *Measurement, s *Stream, reads, writes []*Buffer, waits bool, f func(*Stream) error) error {
 	s, err := d.own(s)
 	if err != nil {
 		return err
@@ -175,11 +188,13 @@ func (d *Device) transfer(s *Stream, reads, writes []*Buffer, waits bool, f func
 	pin(reads)
 	pin(writes)
 	s.waiters++ // the handle must stay until f is done with it
+	m.start(s)
 	d.mu.Unlock()
 
 	err = f(s)
 
 	d.mu.Lock()
+	m.stop(s)
 	if waits && err == nil {
 		s.done = max(s.done, seq)
 	} else {
@@ -217,34 +232,40 @@ func (d *Device) Copy(dst *Buffer, doff int64, src *Buffer, soff, n int64, s *St
 	from := src.a.dev
 	switch {
 	case from == d:
-		return d.Launch(s, []*Buffer{src}, []*Buffer{dst}, func(_ int, stream uint64) error {
+		m := d.observe(DeviceToDevice, s, n)
+		err := d.launchMeasured(m, s, []*Buffer{src}, []*Buffer{dst}, work(func(_ int, stream uint64) error {
 			if n == 0 {
 				return nil
 			}
 			return d.backend.copyWithin(dst.a.mem, doff, src.a.mem, soff, n, stream)
-		})
+		}))
+		m.done(err)
+		return err
 	case from.info.Kind == CPU:
 		// The reader of src is this goroutine, until its bytes are taken.
-		return from.Launch(nil, []*Buffer{src}, nil, func(int, uint64) error {
+		return from.launchMeasured(nil, nil, []*Buffer{src}, nil, work(func(int, uint64) error {
 			return d.CopyFromHost(dst, doff, src.bytes(soff, n), s)
-		})
+		}))
 	case d.info.Kind == CPU:
-		return d.Launch(s, nil, []*Buffer{dst}, func(int, uint64) error {
+		return d.launchMeasured(nil, s, nil, []*Buffer{dst}, work(func(int, uint64) error {
 			return from.CopyToHost(dst.bytes(doff, n), src, soff, nil)
-		})
+		}))
 	}
-	return d.copyPeer(dst, doff, src, soff, n, s)
+	m := d.observe(DeviceToDevice, s, n)
+	err := d.copyPeer(m, dst, doff, src, soff, n, s)
+	m.done(err)
+	return err
 }
 
 // copyPeer copies between GPUs: behind the work on src, and done when it
 // returns, so that neither device's order has to know the other's.
-func (d *Device) copyPeer(dst *Buffer, doff int64, src *Buffer, soff, n int64, s *Stream) error {
+func (d *Device) copyPeer(m *Measurement, dst *Buffer, doff int64, src *Buffer, soff, n int64, s *Stream) error {
 	from := src.a.dev
-	return from.transfer(nil, []*Buffer{src}, nil, true, func(fs *Stream) error {
+	return from.transfer(nil, nil, []*Buffer{src}, nil, true, func(fs *Stream) error {
 		if err := from.backend.syncStream(fs.handle); err != nil {
 			return err
 		}
-		return d.transfer(s, nil, []*Buffer{dst}, n > 0, func(s *Stream) error {
+		return d.transfer(m, s, nil, []*Buffer{dst}, n > 0, func(s *Stream) error {
 			if n == 0 {
 				return nil
 			}

@@ -523,6 +523,7 @@ func (k *kernels) runFold(s *device.Stream, c *Call) (bool, error) {
 		w.writes[1], writes = work, w.writes[:2]
 		w.workspace = work.Addr()
 	}
+	device.FoundKernel(d)
 	if first == nil {
 		return true, d.LaunchWork(s, w.bufs[:len(c.Leaves)+2], writes, w)
 	}

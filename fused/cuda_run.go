@@ -312,6 +312,7 @@ func (k *kernels) run(s *device.Stream, p *Program, c *Call, dst Operand) (bool,
 	if !w.prepare(k, s, w.form) {
 		return false, nil
 	}
+	device.FoundKernel(s.Device())
 	return true, s.Device().LaunchWork(s, w.bufs[:len(c.Leaves)], w.writes[:1], w)
 }
 

@@ -106,6 +106,7 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Random", testRandom},
 		{"Graphs", testGraphs},
 		{"UserKernels", testUserKernels},
+		{"Profile", testProfile},
 		{"Layers", testLayers},
 		{"Encoder", testEncoder},
 		{"Quantum", testQuantum},

@@ -32,6 +32,20 @@ type Product struct {
 	planned      planned // by Takes
 }
 
+// Flops returns the multiplications and additions of the product A B: 2 m n k for each
+// matrix of the batch, and four times as many for complex numbers.
+func (p *Product) Flops() int64 {
+	if p == nil || len(p.B.Layout.Shape) == 0 {
+		return 0
+	}
+	b := p.B.Layout.Shape
+	n := 2 * int64(p.A.Layout.Size()) * int64(b[len(b)-1])
+	if p.A.DType.IsComplex() {
+		n *= 4
+	}
+	return n
+}
+
 // planned is how a product will be computed.
 type planned struct {
 	stack stack

@@ -106,7 +106,9 @@ func gram(ctx context.Context, c *Circuit, x, y *gpk.Array, o Options) (*Result,
 		ceiling = j.plan.Budget
 	}
 	watch := j.dev.WatchWithin(ceiling)
+	op := observe(j.dev, "Gram", callsite.Here())
 	err = e.gram(ctx, j)
+	op.Done(err)
 	most := watch.Stop()
 	if err != nil {
 		j.k.Free()

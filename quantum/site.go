@@ -2,8 +2,28 @@ package quantum
 
 import (
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/internal/callsite"
 )
+
+// site is a line of the user's program that called an exported function of this package.
+type site struct{ callsite.Site }
+
+// String returns dir/file.go:line.
+func (s site) String() string { return s.Outside("github.com/gpk-go/gpk/quantum") }
+
+// observe tells the devices' observer that an exported function begins to compute on the
+// CPU. On a GPU the launches are observed one by one.
+func observe(dev *device.Device, name string, s callsite.Site) *device.Operation {
+	if dev.Kind() != device.CPU {
+		return nil
+	}
+	op := device.BeginOperation(dev.DefaultStream(), "quantum."+name, site{s})
+	if op != nil {
+		op.Whole = true
+	}
+	return op
+}
 
 // fail returns an OpError for the exported function op of this package, which the
 // user's program called at s.

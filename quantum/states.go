@@ -19,14 +19,14 @@ import (
 // where what rounding every gate does to the state's direction stays.
 func States(ctx context.Context, c *Circuit, x *gpk.Array, dt gpk.DType) (*gpk.Array, error) {
 	s := callsite.Here()
-	k, err := states(ctx, c, x, dt)
+	k, err := states(ctx, s, c, x, dt)
 	if err != nil {
 		return nil, fail(s, "States", err)
 	}
 	return k, nil
 }
 
-func states(ctx context.Context, c *Circuit, x *gpk.Array, dt gpk.DType) (*gpk.Array, error) {
+func states(ctx context.Context, at callsite.Site, c *Circuit, x *gpk.Array, dt gpk.DType) (*gpk.Array, error) {
 	if ctx == nil {
 		return nil, errNoContext
 	}
@@ -49,5 +49,8 @@ func states(ctx context.Context, c *Circuit, x *gpk.Array, dt gpk.DType) (*gpk.A
 	if err != nil {
 		return nil, err
 	}
-	return e.states(ctx, x.Device(), p, out, rows, dt)
+	op := observe(x.Device(), "States", at)
+	k, err := e.states(ctx, x.Device(), p, out, rows, dt)
+	op.Done(err)
+	return k, err
 }

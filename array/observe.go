@@ -1,0 +1,32 @@
+package array
+
+import "github.com/gpk-go/gpk/device"
+
+// describe adds to an observed operation what the job, if there is one, computes.
+func (j *job) describe(op *device.Operation) {
+	if op == nil || j.node == nil {
+		return
+	}
+	op.Name, op.Site = j.name, j.site
+	op.Kernel = func() string { return j.explainAs(j.product, j.fused) }
+	op.Writes(j.dt, j.lay.Shape)
+	op.Reads(j.views[:]...)
+	op.Reads(j.others...)
+	if j.product != nil {
+		op.Flops = j.product.Flops()
+	}
+	if p := j.plan; p != nil {
+		op.Name = ""
+		if h := p.head; h != nil {
+			op.Flops = h.product.Flops()
+			op.Then(h.call.name, h.product.A, h.product.B)
+		}
+		for _, c := range p.from {
+			op.Then(c.name)
+		}
+		if j.ends() {
+			op.Then(j.name)
+		}
+		op.Reads(p.Views()...)
+	}
+}

@@ -1,0 +1,55 @@
+package profile
+
+import (
+	"path"
+	"runtime"
+	"strconv"
+	"strings"
+)
+
+// caller is a function that has called the library, and dir/file.go:line of the call.
+type caller struct{ name, line string }
+
+// inside are the packages whose functions are part of an operation, not its caller.
+var inside = []string{"device.", "ops.", "fused.", "matmul.", "array.", "profile.", "internal/"}
+
+// calling returns the innermost function outside of the packages that compute: of a
+// program's own work, or of package quantum's. It takes some microseconds.
+func calling() caller {
+	var room [48]uintptr
+	frames := runtime.CallersFrames(room[:runtime.Callers(3, room[:])])
+	for more := true; more; {
+		var f runtime.Frame
+		f, more = frames.Next()
+		if f.Function != "" && !isInside(&f) {
+			return caller{shortName(f.Function), path.Base(path.Dir(f.File)) + "/" + path.Base(f.File) + ":" + strconv.Itoa(f.Line)}
+		}
+	}
+	return caller{name: "work"}
+}
+
+// isInside reports whether a frame is one of the library's. A test is a program.
+func isInside(f *runtime.Frame) bool {
+	name, ok := strings.CutPrefix(f.Function, "github.com/gpk-go/gpk/")
+	if strings.HasSuffix(f.File, "_test.go") {
+		return false
+	}
+	if !ok {
+		return strings.HasPrefix(f.Function, "github.com/gpk-go/gpk.") || strings.HasPrefix(f.Function, "runtime.")
+	}
+	for _, p := range inside {
+		if strings.HasPrefix(name, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// shortName returns package.Type.method of a function's full name, without the numbers of
+// function literals: "quantum.cudaGram.tile".
+func shortName(function string) string {
+	name := path.Base(function)
+	name = strings.NewReplacer("(*", "", ")", "", "[...]", "").Replace(name)
+	name, _, _ = strings.Cut(name, ".func")
+	return name
+}

@@ -1,0 +1,223 @@
+package profile
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/goroutine"
+)
+
+// operation is an operation that was recorded, or is under way in its goroutine.
+type operation struct {
+	*device.Operation
+	goroutine uint64
+	span      int
+	line      string // of the program
+	kernel    string
+	work      []*device.Measurement
+	alone     [1]*device.Measurement // of work
+}
+
+// transfer is a copy that was recorded.
+type transfer struct {
+	*device.Measurement
+	goroutine uint64
+	span      int
+}
+
+// goroutineState is what a goroutine has open, the innermost last.
+type goroutineState struct {
+	operations []*operation
+	spans      []*span
+	outside    labels // of the goroutine before its first span
+}
+
+// observer is what package device tells; see device.Observer.
+type observer struct{ p *Profile }
+
+// goroutine returns the state of a goroutine. mu is held.
+func (p *Profile) goroutine(id uint64) *goroutineState {
+	g := p.goroutines[id]
+	if g == nil {
+		g = &goroutineState{}
+		p.goroutines[id] = g
+	}
+	return g
+}
+
+// leave forgets a goroutine that has nothing open. mu is held.
+func (p *Profile) leave(id uint64, g *goroutineState) {
+	if len(g.operations) == 0 && len(g.spans) == 0 {
+		delete(p.goroutines, id)
+	}
+}
+
+// operation returns the innermost one that is open; nil for none. mu is held.
+func (g *goroutineState) operation() *operation {
+	if g == nil || len(g.operations) == 0 {
+		return nil
+	}
+	return g.operations[len(g.operations)-1]
+}
+
+// BeginOperation implements device.Observer.
+func (o observer) BeginOperation(op *device.Operation) {
+	p, id := o.p, goroutine.ID()
+	r := &operation{Operation: op, goroutine: id}
+	r.work = r.alone[:0]
+	op.Data = r
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stopped {
+		return
+	}
+	g := p.goroutine(id)
+	r.span = g.span()
+	g.operations = append(g.operations, r)
+}
+
+// EndOperation implements device.Observer. What has started no work is not an operation:
+// it was recorded for a graph, say.
+func (o observer) EndOperation(op *device.Operation) {
+	p := o.p
+	r, ok := op.Data.(*operation)
+	if !ok {
+		return
+	}
+	ran := len(r.work) > 0 || op.Whole || op.Err != nil
+	if ran {
+		p.mu.Lock()
+		r.line = p.site(op.Site)
+		p.mu.Unlock()
+		r.kernel = p.kernel(r)
+	}
+	op.Kernel = nil // it refers to the operands
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if g := p.goroutines[r.goroutine]; g != nil {
+		if i := slices.Index(g.operations, r); i >= 0 {
+			g.operations = slices.Delete(g.operations, i, i+1)
+		}
+		p.leave(r.goroutine, g)
+	}
+	if ran && p.take() {
+		p.operations = append(p.operations, r)
+	}
+}
+
+// BeginWork implements device.Observer. Work belongs to the operation that is open in its
+// goroutine.
+func (o observer) BeginWork(m *device.Measurement) {
+	p, id := o.p, goroutine.ID()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	g := p.goroutines[id]
+	if op := g.operation(); op != nil && m.Kind < device.HostToDevice {
+		m.Data = op
+		return
+	}
+	if m.Kind < device.HostToDevice {
+		m.Data = &operation{goroutine: id, span: g.span()}
+	} else {
+		m.Data = &transfer{Measurement: m, goroutine: id, span: g.span()}
+	}
+}
+
+// EndWork implements device.Observer.
+func (o observer) EndWork(m *device.Measurement) {
+	p := o.p
+	switch r := m.Data.(type) {
+	case *transfer:
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.take() {
+			p.transfers = append(p.transfers, r)
+		}
+	case *operation:
+		if r.Operation != nil { // this goroutine's
+			r.work = append(r.work, m)
+			return
+		}
+		at := calling()
+		r.line = at.line
+		r.Operation = &device.Operation{Name: at.name, Stream: m.Stream, Begin: m.Begin, End: m.End, Err: m.Err}
+		if m.Kind == device.Replaying {
+			r.Name = "Replay"
+		}
+		r.alone[0] = m
+		r.work = r.alone[:]
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.take() {
+			p.operations = append(p.operations, r)
+		}
+	}
+}
+
+// Captured implements device.Observer.
+func (o observer) Captured(*device.Device) {
+	o.p.mu.Lock()
+	defer o.p.mu.Unlock()
+	o.p.graphs.Captures++
+}
+
+// KernelFound implements device.Observer.
+func (o observer) KernelFound(*device.Device) {
+	o.p.mu.Lock()
+	defer o.p.mu.Unlock()
+	o.p.compiled.Hits++
+}
+
+// KernelCompiled implements device.Observer.
+func (o observer) KernelCompiled(_ *device.Device, took time.Duration) {
+	o.p.mu.Lock()
+	defer o.p.mu.Unlock()
+	o.p.compiled.Compiled++
+	o.p.compiled.Time += took
+}
+
+// kernelKey is what tells the kernels of operations apart: operations of one line on the
+// same shape that start as much work are computed in the same way.
+type kernelKey struct {
+	dev   *device.Device
+	name  string
+	line  string
+	dtype string
+	shape [6]int
+	rank  int
+	work  int
+}
+
+// maxKernels bounds the texts of kernels that are remembered.
+const maxKernels = 4096
+
+// kernel returns what computed an operation, in a line. Explain takes microseconds: its
+// text is remembered.
+func (p *Profile) kernel(r *operation) string {
+	op := r.Operation
+	if op.Kernel == nil || len(op.Shape) > len(kernelKey{}.shape) {
+		return ""
+	}
+	k := kernelKey{dev: op.Stream.Device(), name: op.Name, line: r.line, dtype: op.DType, rank: len(op.Shape), work: len(r.work)}
+	copy(k.shape[:], op.Shape)
+	p.mu.Lock()
+	text, ok := p.kernels[k]
+	p.mu.Unlock()
+	if ok {
+		return text
+	}
+	text, _, _ = strings.Cut(op.Kernel(), "\n")
+	if _, after, found := strings.Cut(text, ": "); found {
+		text = after
+	}
+	text = strings.TrimSuffix(text, ":")
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.kernels) >= maxKernels {
+		clear(p.kernels)
+	}
+	p.kernels[k] = text
+	return text
+}
