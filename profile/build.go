@@ -104,8 +104,8 @@ func (b *builder) transfer(t *transfer) Transfer {
 	return out
 }
 
-func (b *builder) span(s *span) Span {
-	out := Span{ID: s.id, Parent: s.parent, Name: s.name, Goroutine: s.goroutine, Start: b.p.since(s.begin)}
+func (b *builder) span(s *span) Region {
+	out := Region{ID: s.id, Parent: s.parent, Name: s.name, Goroutine: s.goroutine, Start: b.p.since(s.begin)}
 	out.Duration = b.took - out.Start
 	if s.closed {
 		out.Duration = s.end.Sub(s.begin)

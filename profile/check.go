@@ -103,7 +103,7 @@ func (o *Operation) check() error {
 		checkNotNegative("bytes", o.Bytes), checkNotNegative("flops", o.Flops))
 }
 
-func (s *Span) check() error {
+func (s *Region) check() error {
 	if s.ID < 1 {
 		return &fieldError{"id", fmt.Errorf("%d; they count from 1", s.ID)}
 	}

@@ -30,8 +30,8 @@ func sample(t *testing.T) *profile.Report {
 	for g := range uint64(4) {
 		at := time.Duration(rng.IntN(1000))
 		for range 3 {
-			outer := profile.Span{ID: len(r.Spans) + 1, Name: fmt.Sprintf("outer %d", g), Goroutine: g, Start: at, Duration: 10_000}
-			inner := profile.Span{ID: outer.ID + 1, Parent: outer.ID, Name: "inner", Goroutine: g, Start: at + 100, Duration: 5000}
+			outer := profile.Region{ID: len(r.Spans) + 1, Name: fmt.Sprintf("outer %d", g), Goroutine: g, Start: at, Duration: 10_000}
+			inner := profile.Region{ID: outer.ID + 1, Parent: outer.ID, Name: "inner", Goroutine: g, Start: at + 100, Duration: 5000}
 			r.Spans = append(r.Spans, outer, inner)
 			for i := range time.Duration(4) {
 				device, stream := "cpu", uint64(1)

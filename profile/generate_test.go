@@ -128,7 +128,7 @@ func (m *maker) device(n int) {
 // span adds a span whose times are set later, and returns its ID.
 func (m *maker) span(name string, goroutine uint64, parent int) int {
 	id := len(m.report.Spans) + 1
-	m.report.Spans = append(m.report.Spans, Span{ID: id, Parent: parent, Name: name, Goroutine: goroutine})
+	m.report.Spans = append(m.report.Spans, Region{ID: id, Parent: parent, Name: name, Goroutine: goroutine})
 	return id
 }
 

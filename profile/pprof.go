@@ -13,7 +13,7 @@ import (
 // pprofBuilder makes a profile of pprof.
 type pprofBuilder struct {
 	out       *profile.Profile
-	spans     map[int]*Span
+	spans     map[int]*Region
 	functions map[[2]string]*profile.Function // by name and file
 	locations map[locationKey]*profile.Location
 	samples   map[string]*profile.Sample
@@ -39,7 +39,7 @@ func (r *Report) WritePprof(w io.Writer) error {
 			PeriodType:        &profile.ValueType{Type: "operations", Unit: "count"}, Period: 1,
 			TimeNanos: r.Started.UnixNano(), DurationNanos: int64(r.Duration),
 		},
-		spans: map[int]*Span{}, functions: map[[2]string]*profile.Function{}, locations: map[locationKey]*profile.Location{},
+		spans: map[int]*Region{}, functions: map[[2]string]*profile.Function{}, locations: map[locationKey]*profile.Location{},
 		samples: map[string]*profile.Sample{},
 	}
 	for i := range r.Spans {

@@ -131,7 +131,7 @@ func (p *reportReader) list(name string) (err error) {
 	case "operations":
 		r.Operations, err = elements(p, name, maxList, (*Operation).check)
 	case "spans":
-		r.Spans, err = elements(p, name, maxList, (*Span).check)
+		r.Spans, err = elements(p, name, maxList, (*Region).check)
 	case "transfers":
 		r.Transfers, err = elements(p, name, maxList, (*Transfer).check)
 	case "memory":

@@ -25,7 +25,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	_, end := profile.StartSpan(context.Background(), "layer")
+	_, end := profile.Span(context.Background(), "layer")
 	y := x.MatMul(w).ReLU()
 	_, err = gpk.ToSlice[float32](y)
 	end()
@@ -49,20 +49,20 @@ func Example() {
 	// copy d2h: 4096 bytes
 }
 
-func ExampleStartSpan() {
+func ExampleSpan() {
 	p, err := profile.Start(profile.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	ctx, endStep := profile.StartSpan(context.Background(), "step")
+	ctx, endStep := profile.Span(context.Background(), "step")
 	done := make(chan struct{})
 	go func() { // the context tells the goroutine whose part its work is
 		defer close(done)
-		_, end := profile.StartSpan(ctx, "load")
+		_, end := profile.Span(ctx, "load")
 		defer end()
 	}()
 	<-done
-	_, endForward := profile.StartSpan(ctx, "forward")
+	_, endForward := profile.Span(ctx, "forward")
 	endForward()
 	endStep()
 	r, err := p.Stop()

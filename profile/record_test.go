@@ -135,7 +135,7 @@ func TestOperations(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			p := start(t, profile.Options{Name: what})
-			_, end := profile.StartSpan(context.Background(), "outer")
+			_, end := profile.Span(context.Background(), "outer")
 			at, err := c.run()
 			end()
 			if err != nil {
@@ -218,7 +218,7 @@ func TestMaxEvents(t *testing.T) {
 	d := onCPU(t)
 	p := start(t, profile.Options{MaxEvents: 5})
 	for range 3 {
-		_, end := profile.StartSpan(context.Background(), "span")
+		_, end := profile.Span(context.Background(), "span")
 		for range 2 {
 			if err := d.Launch(nil, nil, nil, func(int, uint64) error { return nil }); err != nil {
 				t.Fatal(err)
@@ -303,8 +303,8 @@ func TestManyGoroutines(t *testing.T) {
 					return
 				default:
 				}
-				ctx, end := profile.StartSpan(context.Background(), "outer")
-				_, end2 := profile.StartSpan(ctx, "inner")
+				ctx, end := profile.Span(context.Background(), "outer")
+				_, end2 := profile.Span(ctx, "inner")
 				y := x.Add(float32(i)).Exp()
 				if err := gpk.Eval(y); err != nil {
 					t.Error(err)

@@ -13,7 +13,7 @@ type Report struct {
 	Devices  []Device      `json:"devices"`
 
 	Operations  []Operation  `json:"operations"` // in the order of their start
-	Spans       []Span       `json:"spans,omitempty"`
+	Spans       []Region       `json:"spans,omitempty"`
 	Transfers   []Transfer   `json:"transfers,omitempty"`
 	Memory      []MemoryUse  `json:"memory,omitempty"`
 	Allocations []Allocation `json:"allocations,omitempty"` // by Peak, the largest first
@@ -62,7 +62,7 @@ type Operation struct {
 	Device    string         `json:"device"`                 // Device.Name
 	Stream    uint64         `json:"stream"`                 // Stream.ID
 	Goroutine uint64         `json:"goroutine"`              // that started it
-	Span      int            `json:"span,omitempty"`         // Span.ID; 0: none
+	Span      int            `json:"span,omitempty"`         // Region.ID; 0: none
 	Start     time.Duration  `json:"start_ns"`               // of the host's call
 	Host      time.Duration  `json:"host_ns"`                // how long the host's call took
 	OnDevice  *time.Duration `json:"on_device_ns,omitempty"` // when the device began, by events
@@ -72,8 +72,8 @@ type Operation struct {
 	Failed    bool           `json:"failed,omitempty"`
 }
 
-// Span is a named region of the program.
-type Span struct {
+// Region is a named region of the program, a span.
+type Region struct {
 	ID        int           `json:"id"`               // from 1
 	Parent    int           `json:"parent,omitempty"` // ID; 0: none
 	Name      string        `json:"name"`

@@ -31,7 +31,7 @@ type spanKey struct{}
 // nothing closes a span that is not recorded.
 var nothing = func() {}
 
-// StartSpan opens a named region in the calling goroutine, until the function that it returns is
+// Span opens a named region in the calling goroutine, until the function that it returns is
 // called, in the same goroutine. Operations and copies that the goroutine starts meanwhile
 // belong to its innermost open span. An array is computed when it is needed: an operation
 // belongs to the span in which it starts, not to that of its line.
@@ -40,9 +40,9 @@ var nothing = func() {}
 // also in other goroutines. The region is one of runtime/trace too, and its name the label
 // "span" of the goroutine in CPU profiles of runtime/pprof.
 //
-// While no profile is running, StartSpan returns ctx and a function that does nothing. Closing a
+// While no profile is running, Span returns ctx and a function that does nothing. Closing a
 // span twice does nothing, and spans need not be closed in order.
-func StartSpan(ctx context.Context, name string) (context.Context, func()) {
+func Span(ctx context.Context, name string) (context.Context, func()) {
 	p := running.Load()
 	if p == nil {
 		return ctx, nothing

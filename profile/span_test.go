@@ -15,8 +15,8 @@ import (
 )
 
 // named returns the numbers of the spans by name.
-func named(r *profile.Report) map[string]*profile.Span {
-	m := map[string]*profile.Span{}
+func named(r *profile.Report) map[string]*profile.Region {
+	m := map[string]*profile.Region{}
 	for i := range r.Spans {
 		m[r.Spans[i].Name] = &r.Spans[i]
 	}
@@ -28,29 +28,29 @@ func TestSpans(t *testing.T) {
 	onCPU(t)
 	p := start(t, profile.Options{})
 	ctx := context.Background()
-	outer, endOuter := profile.StartSpan(ctx, "outer")
-	_, endFirst := profile.StartSpan(outer, "first")
+	outer, endOuter := profile.Span(ctx, "outer")
+	_, endFirst := profile.Span(outer, "first")
 	endFirst()
 	endFirst() // twice does nothing
-	_, endSecond := profile.StartSpan(ctx, "second")
+	_, endSecond := profile.Span(ctx, "second")
 	time.Sleep(time.Millisecond)
 	var other sync.WaitGroup
 	other.Go(func() {
-		_, end := profile.StartSpan(outer, "elsewhere")
+		_, end := profile.Span(outer, "elsewhere")
 		defer end()
-		_, end2 := profile.StartSpan(ctx, "within elsewhere")
+		_, end2 := profile.Span(ctx, "within elsewhere")
 		end2()
 		_ = gpk.Eval(gpk.Ones(gpk.Float32, 2))
 	})
 	other.Go(func() {
-		_, end := profile.StartSpan(ctx, "alone")
+		_, end := profile.Span(ctx, "alone")
 		end()
 		_ = gpk.Eval(gpk.Ones(gpk.Float32, 3))
 	})
 	other.Wait()
 	endSecond()
 	endOuter()
-	_, _ = profile.StartSpan(ctx, "open")
+	_, _ = profile.Span(ctx, "open")
 	r := stop(t, p)
 	s := named(r)
 	for child, parent := range map[string]string{
@@ -97,7 +97,7 @@ func TestSpansOutOfOrder(t *testing.T) {
 	ctx := context.Background()
 	var list []func()
 	for _, name := range []string{"a", "b", "c", "d"} {
-		_, end := profile.StartSpan(ctx, name)
+		_, end := profile.Span(ctx, name)
 		list = append(list, end)
 	}
 	list[0]()
@@ -110,7 +110,7 @@ func TestSpansOutOfOrder(t *testing.T) {
 	list[2]()
 	_ = gpk.Eval(gpk.Ones(gpk.Float32, 3)) // in none
 	var none context.Context
-	_, late := profile.StartSpan(none, "late")
+	_, late := profile.Span(none, "late")
 	r := stop(t, p)
 	late()
 	late()
@@ -142,11 +142,11 @@ func labelled(t *testing.T, name string) int {
 func TestSpanLabels(t *testing.T) {
 	onCPU(t)
 	start(t, profile.Options{})
-	ctx, end := profile.StartSpan(context.Background(), "labelled outside")
+	ctx, end := profile.Span(context.Background(), "labelled outside")
 	if labelled(t, "labelled outside") != 1 {
 		t.Error("no label")
 	}
-	_, end2 := profile.StartSpan(ctx, "labelled inside")
+	_, end2 := profile.Span(ctx, "labelled inside")
 	if labelled(t, "labelled outside") != 0 || labelled(t, "labelled inside") != 1 {
 		t.Error("not the inner label")
 	}
@@ -164,7 +164,7 @@ func TestSpanLabels(t *testing.T) {
 func TestSpanOff(t *testing.T) {
 	ctx := context.Background()
 	if n := testing.AllocsPerRun(100, func() {
-		got, end := profile.StartSpan(ctx, "off")
+		got, end := profile.Span(ctx, "off")
 		end()
 		if got != ctx {
 			t.Error("another context")
@@ -178,7 +178,7 @@ func BenchmarkSpanOff(b *testing.B) {
 	ctx := context.Background()
 	b.ReportAllocs()
 	for b.Loop() {
-		_, end := profile.StartSpan(ctx, "off")
+		_, end := profile.Span(ctx, "off")
 		end()
 	}
 }
@@ -188,7 +188,7 @@ func BenchmarkSpanOn(b *testing.B) {
 	ctx := context.Background()
 	b.ReportAllocs()
 	for b.Loop() {
-		_, end := profile.StartSpan(ctx, "on")
+		_, end := profile.Span(ctx, "on")
 		end()
 	}
 }

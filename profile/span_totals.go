@@ -27,14 +27,14 @@ type SpanTotal struct {
 // the most time first. Events whose span is not in the report are left out.
 func (r *Report) SpanTotals() []SpanTotal {
 	spans := slices.Clone(r.Spans)
-	slices.SortFunc(spans, func(a, b Span) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(spans, func(a, b Region) int { return cmp.Compare(a.ID, b.ID) })
 	var totals []SpanTotal
 	type place struct {
 		parent int
 		name   string
 	}
 	at := map[place]int{}
-	of := make(map[int]int, len(spans)) // Span.ID to index into totals
+	of := make(map[int]int, len(spans)) // Region.ID to index into totals
 	for _, s := range spans {
 		parent, depth := -1, 0
 		if p, ok := of[s.Parent]; ok && s.Parent < s.ID { // a parent starts first

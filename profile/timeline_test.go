@@ -13,7 +13,7 @@ func TestTimeline(t *testing.T) {
 	early := time.Duration(-3)
 	r := &Report{
 		Duration: 100,
-		Spans: []Span{
+		Spans: []Region{
 			{ID: 1, Name: "outer", Goroutine: 9, Start: 0, Duration: 50},
 			{ID: 2, Name: "inner", Goroutine: 9, Start: 10, Duration: 20},
 			{ID: 3, Name: "next", Goroutine: 9, Start: 50, Duration: 5},
@@ -90,7 +90,7 @@ func TestTimelineLimits(t *testing.T) {
 	}
 	r = &Report{}
 	for i := range 50 {
-		r.Spans = append(r.Spans, Span{ID: i + 1, Parent: i, Name: "deep", Start: time.Duration(i), Duration: 1000})
+		r.Spans = append(r.Spans, Region{ID: i + 1, Parent: i, Name: "deep", Start: time.Duration(i), Duration: 1000})
 	}
 	if line := r.timeline(); len(line.Tracks[0].Rows) != maxNestedSpans || line.Events != 50 {
 		t.Errorf("%d rows, %d events", len(line.Tracks[0].Rows), line.Events)

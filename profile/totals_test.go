@@ -90,7 +90,7 @@ func TestTotalsRandom(t *testing.T) {
 func TestSpanTotals(t *testing.T) {
 	d := durations(7, 8, 9)
 	r := &Report{
-		Spans: []Span{
+		Spans: []Region{
 			{ID: 4, Parent: 1, Name: "b", Duration: 40}, // in no order
 			{ID: 1, Name: "a", Duration: 100},
 			{ID: 2, Parent: 1, Name: "b", Duration: 10},
@@ -209,7 +209,7 @@ func TestLargestNumbers(t *testing.T) {
 	for i := range 3 {
 		r.Operations = append(r.Operations, Operation{Name: "x", Device: "cuda:0", Start: most, Host: most, OnDevice: &most, Time: &most, Bytes: math.MaxInt64, Flops: math.MaxInt64, Span: i + 1})
 		r.Transfers = append(r.Transfers, Transfer{Kind: HostToDevice, Device: "cuda:0", Bytes: math.MaxInt64, Host: most, OnDevice: &most, Time: &most})
-		r.Spans = append(r.Spans, Span{ID: i + 1, Parent: i, Name: "s", Start: most, Duration: most})
+		r.Spans = append(r.Spans, Region{ID: i + 1, Parent: i, Name: "s", Start: most, Duration: most})
 		r.Memory = append(r.Memory, MemoryUse{"cuda:0", most, math.MaxInt64, math.MaxInt64})
 		r.Allocations = append(r.Allocations, Allocation{Name: "x", Device: "cuda:0", Count: math.MaxInt64, Bytes: math.MaxInt64, Peak: math.MaxInt64, InUse: math.MaxInt64})
 	}

@@ -50,7 +50,7 @@ func TestTransfers(t *testing.T) {
 		const n = 100_000
 		a, b, h := must[*device.Buffer](t)(d.Alloc(n, nil)), must[*device.Buffer](t)(d.Alloc(n, nil)), must[*device.Buffer](t)(cpu.Alloc(n, nil))
 		p := start(t, profile.Options{})
-		_, end := profile.StartSpan(context.Background(), "copies")
+		_, end := profile.Span(context.Background(), "copies")
 		data := make([]byte, n)
 		err := errors.Join(d.CopyFromHost(a, 0, data, nil), d.Copy(b, 0, a, 0, n/2, nil), d.CopyToHost(data[:10], b, 0, nil), d.Copy(a, 0, h, 0, n/4, nil))
 		end()
