@@ -175,7 +175,7 @@ var activations = map[expr.Op]matmul.Activation{expr.ReLU: matmul.ReLU, expr.GEL
 
 // tail is the chain as what an epilogue computes, and whether it is that: the bias
 // must be one row, and the function one that epilogues have.
-func (p *planner) tail() (t matmul.Tail, ok bool) {
+func (p *planner) tail() (t matmul.EpilogueArgs, ok bool) {
 	h := p.head
 	x, ok := p.Program().Tail(h.leaves[0].n)
 	t.Scale = 1
