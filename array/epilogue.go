@@ -177,7 +177,7 @@ var activations = map[expr.Op]matmul.Activation{expr.ReLU: matmul.ReLU, expr.GEL
 // must be one row, and the function one that epilogues have.
 func (p *planner) tail() (t matmul.EpilogueArgs, ok bool) {
 	h := p.head
-	x, ok := p.Program().Tail(h.leaves[0].n)
+	x, ok := p.Program().Epilogue(h.leaves[0].n)
 	t.Scale = 1
 	if ok && x.Scale >= 0 {
 		t.Scale, ok = p.Numbers()[x.Scale].Float32(h.product.dt)
