@@ -175,9 +175,9 @@ var activations = map[expr.Op]matmul.Activation{expr.ReLU: matmul.ReLU, expr.GEL
 
 // tail is the chain as what an epilogue computes, and whether it is that: the bias
 // must be one row, and the function one that epilogues have.
-func (p *planner) tail() (t matmul.Tail, ok bool) {
+func (p *planner) tail() (t matmul.EpilogueArgs, ok bool) {
 	h := p.head
-	x, ok := p.Program().Tail(h.leaves[0].n)
+	x, ok := p.Program().Epilogue(h.leaves[0].n)
 	t.Scale = 1
 	if ok && x.Scale >= 0 {
 		t.Scale, ok = p.Numbers()[x.Scale].Float32(h.product.dt)

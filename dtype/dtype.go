@@ -1,8 +1,8 @@
-// Package dtype names the element types of an array: what they are called,
-// how many bytes they take and which Go type holds one of them.
+// Package dtype defines the element types of an array: their names, their sizes in
+// bytes and their Go types.
 //
-// It is a leaf: it knows nothing of arrays, devices or kernels. What an
-// operation does with a type is decided in package ops.
+// It is a leaf: it does not import arrays, devices or kernels. Package ops defines
+// which types an operation supports.
 package dtype
 
 import (

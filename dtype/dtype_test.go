@@ -41,14 +41,14 @@ func TestOf(t *testing.T) {
 func TestInvalid(t *testing.T) {
 	for _, d := range []DType{Invalid, 99} {
 		if d.Valid() || d.Size() != 0 || d.IsFloat() || d.IsInteger() || d.IsComplex() || d.String() == "" {
-			t.Errorf("%v passes for a type", d)
+			t.Errorf("%v is accepted as a type", d)
 		}
 	}
 	if _, err := Parse("float128"); !errors.Is(err, ErrDType) {
 		t.Error(err)
 	}
 	if _, ok := OfValue(uint16(1)); ok {
-		t.Error("uint16 passes for an element")
+		t.Error("uint16 is accepted as an element type")
 	}
 	if Complex64.Real() != Float32 || Complex128.Real() != Float64 || Int8.Real() != Int8 {
 		t.Error("Real")

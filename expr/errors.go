@@ -3,6 +3,6 @@ package expr
 import "errors"
 
 // ErrUnsupported is the error of a combination of operation, type and option
-// that has a meaning but no implementation: of a kernel asked for a type that
-// it does not compute, say.
+// that has a meaning but no implementation, such as a forced kernel that does not
+// compute the type.
 var ErrUnsupported = errors.New("unsupported")

@@ -1,10 +1,8 @@
-// Package expr holds the vocabulary of element-wise operations and reductions:
-// their numbers, which the kernel library shares, and their names.
+// Package expr holds the element-wise operations and reductions: their numbers,
+// which the kernel library shares, and their names. Program is a chain of them.
 //
-// A chain of them is a value too: Program.
-//
-// It is a leaf. What an operation means for a type stands in package ops,
-// how it is computed in internal/cpu and cutlass.
+// It is a leaf. Package ops defines the types and results of each operation;
+// internal/cpu and cutlass compute it.
 package expr
 
 import "fmt"
@@ -14,7 +12,7 @@ import "fmt"
 type Op int
 
 // The operations. Unary ones start at Neg, binary ones at Add, ternary ones at
-// Where, reductions at Sum, what works along one axis at CumSum, and what moves
+// Where, reductions at Sum, operations along one axis at CumSum, and those that move
 // elements at Take.
 const (
 	None Op = 0
@@ -115,7 +113,7 @@ var names = [...]string{
 	Take: "Take", Concat: "Concat", Stack: "Stack", Repeat: "Repeat", Pad: "Pad", Flip: "Flip",
 }
 
-// String returns the operation's name as the method of Array has it.
+// String returns the operation's name, which is that of Array's method.
 func (o Op) String() string {
 	if o > 0 && int(o) < len(names) && names[o] != "" {
 		return names[o]

@@ -13,26 +13,26 @@ const (
 	MaxLeaves  = 8
 	MaxScalars = 8
 	MaxSteps   = 32
-	MaxDepth   = 16 // steps one after the other
+	MaxDepth   = 16 // length of the longest chain of dependent steps
 	MaxDims    = 8  // of the shape
 )
 
-// Class says how the elements of an operand lie over the shape of a call,
-// which is collapsed: neighbouring dimensions that lie evenly in all operands
-// are one. Row and Column occur only where that shape is [m, n].
+// Class is the access pattern of an operand over the shape of a call. The shape is
+// collapsed: neighbouring dimensions that one stride covers in all operands are
+// merged. Row and Column occur only if that shape is [m, n].
 type Class uint8
 
 const (
 	// Dense elements lie in row-major order without gaps: element i of the
 	// shape is element i of the operand.
 	Dense Class = iota
-	// Single is one element for all: every stride is 0.
+	// Single is one element for all indices: every stride is 0.
 	Single
 	// Row is one element a column: strides (0, 1), element i is i mod n.
 	Row
 	// Column is one element a row: strides (1, 0), element i is i div n.
 	Column
-	// Strided is anything else: a stride a dimension, which may be 0 or
+	// Strided is any other pattern. Each dimension has a stride, which may be 0 or
 	// negative.
 	Strided
 )
@@ -56,18 +56,18 @@ type Leaf struct {
 // Ref names an argument of a step.
 type Ref struct {
 	Kind RefKind
-	N    uint8 // which one of the kind
+	N    uint8 // index among those of the kind
 }
 
 // RefKind says what a Ref names.
 type RefKind uint8
 
 const (
-	// ToStep is the result of a step before.
+	// ToStep is the result of an earlier step.
 	ToStep RefKind = iota
 	// ToLeaf is the element of a leaf.
 	ToLeaf
-	// ToScalar is a number, an argument of the call: it is not part of the
+	// ToScalar is a number. It is an argument of the call and not part of the
 	// program.
 	ToScalar
 )
@@ -83,15 +83,15 @@ func (r Ref) String() string {
 	return "%" + strconv.Itoa(int(r.N))
 }
 
-// Step is one operation on elements, and rounds to its type as the single
+// Step is one operation on elements. It rounds to its type, as the separate
 // operation does.
 //
 // Op is an operation of ops.Table of kind Unary (one argument), Binary (two,
 // of one type) or Ternary (three: Where takes the condition, of type Bool,
 // first, and its other arguments have the type of the result; Clamp takes x, lo
 // and hi, all of the type of the result), or None, which is a cast of its
-// one argument to DType, or a copy where the types are equal. A half type is
-// computed in float32 and rounded to the half, in every step.
+// one argument to DType, or a copy where the types are equal. Every
+// step of a half type is computed in float32 and rounded to the half type.
 type Step struct {
 	Op    Op
 	DType dtype.DType // of the result
@@ -100,17 +100,18 @@ type Step struct {
 }
 
 // Reduction folds the elements of the last step along some dimensions, as
-// ops.Reduce does: in the same tree, which depends on the number of terms and
-// on the type of the elements alone. On a GPU it may also be what keeps the shape and
-// goes along its last axis: softmax and the norms, as ops.Along and ops.Norm have them.
+// ops.Reduce does. The reduction tree is the same, and depends only on the number of
+// terms and on the type of the elements. On a GPU it may also be an operation along
+// the last axis that keeps the shape: softmax and the norms, as in ops.Along and
+// ops.Norm.
 type Reduction struct {
-	Op    Op          // of kind Reduction, or along an axis; None: there is none
+	Op    Op          // of kind Reduction, or along an axis; None: no reduction
 	DType dtype.DType // of the result
 	Over  Over
 }
 
-// Over says which dimensions of the shape a reduction folds; the call has
-// them one by one.
+// Over classifies the set of dimensions that a reduction folds. The call holds the set
+// itself.
 type Over uint8
 
 const (
@@ -126,11 +127,11 @@ const (
 
 var overNames = [...]string{OverAll: "all", OverLast: "last", OverFirst: "first", OverSome: "some"}
 
-// Program is a chain in static single assignment: every step has arguments
-// that stand before it, the last step is the result or what the reduction
-// folds, and no step is without use. It depends on operations, types and
-// classes alone, so that one compiled kernel serves all shapes, strides and
-// numbers.
+// Program is a chain in static single assignment: the arguments of
+// a step are earlier steps, leaves or scalars. The last step is the result, or the
+// operand of the reduction, and the result of every other step is used. A program
+// depends on operations, types and classes alone, so that one compiled kernel
+// computes all shapes, strides and numbers.
 type Program struct {
 	Leaves  []Leaf
 	Scalars []dtype.DType
@@ -160,7 +161,8 @@ func (p *Program) Result() dtype.DType {
 	return p.Steps[len(p.Steps)-1].DType
 }
 
-// Key is the program as text, the same for equal programs and no others:
+// Key returns the program as text. Two programs have the same key if and only if they
+// are equal:
 //
 //	rank 2; float32 dense, float32 row; scalar float32; %0 = Add leaf 0, leaf 1: float32; %1 = Mul %0, scalar 0: float32; dense
 func (p *Program) Key() string {
@@ -222,7 +224,7 @@ func (s *Step) Name() string {
 	return s.Op.String()
 }
 
-// StepError is the error of one step of a program about to run.
+// StepError is the error of one step of a program.
 type StepError struct {
 	Step int
 	Err  error

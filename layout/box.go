@@ -6,8 +6,8 @@ type Box struct{ Low, High [maxBox]int }
 // maxBox is the number of axes up to which boxes are compared.
 const maxBox = 8
 
-// BoxOf returns the box of a view of a dense layout. It reports false where an axis
-// of the view does not step along one axis of the whole.
+// BoxOf returns the box of a view of whole, which is a dense layout. It reports false
+// if an axis of the view does not step along a single axis of whole.
 func BoxOf(view, whole *Layout) (b Box, ok bool) {
 	if len(whole.Shape) > maxBox || view.Offset < 0 {
 		return b, false

@@ -5,30 +5,30 @@ import (
 	"sync/atomic"
 )
 
-// denses holds dense layouts by a hash of their shape.
-var denses [256]atomic.Pointer[Layout]
+// denseCache holds dense layouts, indexed by a hash of their shape.
+var denseCache [256]atomic.Pointer[Layout]
 
-// CachedDense is Dense of a shape that is not kept. It allocates nothing for a shape
-// that it has met of late. Layouts are shared: their lists must not be written.
+// CachedDense is Dense, but does not keep the shape, and allocates nothing for a shape
+// in the cache. Layouts are shared: their slices must not be written.
 func CachedDense(shape []int) Layout {
 	h := uint32(len(shape))
 	for _, n := range shape {
 		h = (h ^ uint32(n)) * 0x9e3779b1
 	}
-	place := &denses[h>>24]
-	if l := place.Load(); l != nil && slices.Equal(l.Shape, shape) {
+	slot := &denseCache[h>>24]
+	if l := slot.Load(); l != nil && slices.Equal(l.Shape, shape) {
 		return *l
 	}
 	l := Dense(slices.Clone(shape))
-	place.Store(&l)
+	slot.Store(&l)
 	return l
 }
 
-// cachedAxes is the number of dimensions up to which every set of axes is made once.
+// cachedAxes is the largest number of dimensions whose sets of axes are cached.
 const cachedAxes = 6
 
-// axisSets holds the sets of axes: of n dimensions, axisSets[n][mask] has the axes
-// whose bit is set.
+// axisSets holds the sets of axes: axisSets[n][mask] is the set of those of n axes
+// whose bit is set in mask.
 var axisSets = func() (all [cachedAxes + 1][][]bool) {
 	for n := range all {
 		for mask := range 1 << n {
@@ -42,7 +42,7 @@ var axisSets = func() (all [cachedAxes + 1][][]bool) {
 	return all
 }()
 
-// AxisSet is Axes with nil for all and an empty list for none. It allocates nothing for
+// AxisSet is Axes, except that nil means all axes and an empty list none. It allocates nothing for
 // up to 6 dimensions. Sets are shared: they must not be written.
 func AxisSet(axes []int, ndim int) ([]bool, error) {
 	if ndim > cachedAxes {
@@ -58,7 +58,7 @@ func AxisSet(axes []int, ndim int) ([]bool, error) {
 	for _, x := range axes {
 		d, err := Axis(x, ndim)
 		if err != nil || mask>>d&1 == 1 {
-			return Axes(axes, ndim) // which says what is wrong
+			return Axes(axes, ndim) // for its error
 		}
 		mask |= 1 << d
 	}

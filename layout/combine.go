@@ -50,8 +50,8 @@ func Stack(axis int, shapes ...[]int) ([]int, int, error) {
 	return out, at, err
 }
 
-// Take returns the shape of what indices pick along an axis, and that axis counted
-// from 0: shape with that of the indices in place of the axis.
+// Take returns the shape of the elements that indices select along an axis, and that
+// axis counted from 0. The shape of the indices replaces the axis.
 func Take(shape, indices []int, axis int) ([]int, int, error) {
 	at, err := Axis(axis, len(shape))
 	if err != nil {
@@ -73,9 +73,9 @@ func Repeat(shape []int, n, axis int) ([]int, int, error) {
 		return nil, 0, err
 	}
 	if n < 0 {
-		return nil, 0, Errorf("every element %d times", n)
+		return nil, 0, Errorf("cannot repeat every element %d times", n)
 	}
-	// The product of the two is checked before it is made, as it may overflow.
+	// Checked before out[at]*n is computed, because that may overflow.
 	if _, err := Size(slices.Insert(slices.Clone(shape), at+1, n)); err != nil {
 		return nil, 0, err
 	}
@@ -103,7 +103,7 @@ func Pad(shape []int, widths [][2]int) ([]int, error) {
 }
 
 // Fold splits a shape at the axes of a set, as AxisSet returns it: it appends the
-// lengths of the others to kept, and returns the product of the lengths in the set.
+// lengths of the other axes to kept, and returns the product of the lengths in the set.
 func Fold(kept, shape []int, set []bool) ([]int, int) {
 	terms := 1
 	for d, n := range shape {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestCombine checks the shapes of what is made of several arrays, or of more or fewer
-// elements than one array has.
+// TestCombine checks the result shapes of the operations that join arrays, or that
+// select, repeat or add elements.
 func TestCombine(t *testing.T) {
 	const long = math.MaxInt/2 + 1
 	type result struct {
@@ -116,7 +116,7 @@ func TestDiagonal(t *testing.T) {
 	}
 }
 
-// TestCachedDense compares with Dense, also where shapes share a place.
+// TestCachedDense compares with Dense, also for shapes with the same hash.
 func TestCachedDense(t *testing.T) {
 	for range 2 {
 		for i := range 1000 {

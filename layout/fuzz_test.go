@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A script reads the choices of a fuzz target from its input; behind the end
-// of it every choice is the first.
+// A script reads the choices of a fuzz target from its input. After the end of the
+// input every choice is the first one.
 type script []byte
 
 // pick returns a number from 0 to n-1.
@@ -20,7 +20,7 @@ func (s *script) pick(n int) int {
 	return int(b) % n
 }
 
-// shape is of at most four axes, of at most four elements each.
+// shape returns a shape of at most four axes, each of length at most four.
 func (s *script) shape() []int {
 	out := make([]int, s.pick(5))
 	for i := range out {
@@ -29,8 +29,8 @@ func (s *script) shape() []int {
 	return out
 }
 
-// A model is what a layout stands for, as a list: where element number i, in
-// row-major order, lies. Views of it are made by counting.
+// A model is a layout as a list of positions: entry i is the position of element i in
+// row-major order. Its views are computed element by element.
 type model struct {
 	shape []int
 	at    []int
@@ -44,7 +44,7 @@ func product(shape []int) int {
 	return n
 }
 
-// unravel is the index of element number i of a shape.
+// unravel returns the index of element number i of a shape.
 func unravel(shape []int, i int) []int {
 	ix := make([]int, len(shape))
 	for d := len(shape) - 1; d >= 0; d-- {
@@ -53,7 +53,7 @@ func unravel(shape []int, i int) []int {
 	return ix
 }
 
-// number is unravel's inverse.
+// number is the inverse of unravel.
 func number(shape, ix []int) int {
 	n := 0
 	for d, i := range ix {
@@ -62,7 +62,8 @@ func number(shape, ix []int) int {
 	return n
 }
 
-// view has at an index of the new shape what m has at from of it.
+// view returns a model of the new shape whose element at an index is m's element at
+// from(index).
 func (m model) view(shape []int, from func(ix []int) []int) model {
 	out := model{shape: shape, at: []int{}}
 	for i := range product(shape) {
@@ -71,8 +72,8 @@ func (m model) view(shape []int, from func(ix []int) []int) model {
 	return out
 }
 
-// strided reports whether some strides place the list, by the neighbours of
-// the first element along each axis.
+// strided reports whether the list has strides. It computes them from the neighbours
+// of the first element along each axis.
 func (m model) strided(shape []int) bool {
 	if len(m.at) == 0 {
 		return true
@@ -97,7 +98,7 @@ func (m model) strided(shape []int) bool {
 	return true
 }
 
-// steps are the positions that a slice takes of n, as Python counts them, and
+// steps returns the positions that a slice selects from n, by Python's rules, and
 // whether the bounds are inside.
 func steps(n, start, stop, step int) (out []int, ok bool) {
 	if step == 0 {
@@ -125,8 +126,8 @@ func steps(n, start, stop, step int) (out []int, ok bool) {
 	return out, true
 }
 
-// FuzzViews makes a chain of views, right and wrong ones, of a layout and of
-// its model, and compares after every step.
+// FuzzViews makes a chain of valid and invalid views of a layout and of its model, and
+// compares them after every step.
 func FuzzViews(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s := script(data)
@@ -139,7 +140,7 @@ func FuzzViews(f *testing.F) {
 			n := len(m.shape)
 			var got Layout
 			var err error
-			want, ok := m, true // m: what stays where the view is refused
+			want, ok := m, true // m: unchanged if the view is an error
 			switch s.pick(8) {
 			case 0:
 				axes := make([]int, s.pick(n+2))
@@ -260,7 +261,7 @@ func FuzzViews(f *testing.F) {
 				}
 			}
 			if (err == nil) != ok || err != nil && !errors.Is(err, ErrShape) {
-				t.Fatalf("of %+v: %v, and it should be %v", l, err, ok)
+				t.Fatalf("of %+v: error %v, want success %v", l, err, ok)
 			}
 			if err != nil {
 				continue
@@ -276,7 +277,7 @@ func FuzzViews(f *testing.F) {
 	})
 }
 
-// broadcast is m stretched to shape, and whether it can be.
+// broadcast returns m broadcast to shape, and whether that is possible.
 func (m model) broadcast(shape []int) (model, bool) {
 	skip := len(shape) - len(m.shape)
 	if skip < 0 {
@@ -296,7 +297,7 @@ func (m model) broadcast(shape []int) (model, bool) {
 	}), true
 }
 
-// factors is a shape of size elements.
+// factors returns a shape of size elements.
 func factors(s *script, size int) []int {
 	if size == 0 {
 		return append(s.shape(), 0)
@@ -312,7 +313,7 @@ func factors(s *script, size int) []int {
 	return append(shape, size)
 }
 
-// compare checks everything that a layout says of itself against its model.
+// compare checks all properties of a layout against its model.
 func compare(t *testing.T, from, l Layout, m model) {
 	t.Helper()
 	if !slices.Equal(l.Shape, m.shape) || len(l.Strides) != len(l.Shape) {
@@ -334,7 +335,7 @@ func compare(t *testing.T, from, l Layout, m model) {
 	lo, hi := l.Span()
 	if len(m.at) == 0 {
 		if lo != 0 || hi != 0 || len(from.Shape) > 0 && from.Size() == 0 && l.Offset != from.Offset {
-			t.Errorf("nothing spans %d to %d, from %d on", lo, hi, l.Offset)
+			t.Errorf("an empty layout spans %d to %d, offset %d", lo, hi, l.Offset)
 		}
 		return
 	}
@@ -351,9 +352,8 @@ func compare(t *testing.T, from, l Layout, m model) {
 	}
 }
 
-// FuzzBroadcast pairs two shapes: both operands, stretched to the shape that
-// they broadcast to, name what an index says, and walk together when
-// collapsed.
+// FuzzBroadcast broadcasts two shapes. Both operands, broadcast to the common shape,
+// have the right element at every index, also after they are collapsed together.
 func FuzzBroadcast(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s := script(data)

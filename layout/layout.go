@@ -2,8 +2,8 @@
 // array lie in memory, and which views of them need no copy.
 //
 // It is a leaf: it knows neither element types nor memory. Functions return a
-// new Layout and never change their receiver; errors wrap ErrShape. That a
-// Layout has as many strides as dimensions is not checked.
+// new Layout and never change their receiver; errors wrap ErrShape. They
+// do not check that a Layout has as many strides as dimensions.
 package layout
 
 import (
@@ -159,8 +159,8 @@ func Axes(axes []int, ndim int) ([]bool, error) {
 	return set, nil
 }
 
-// Infer replaces the one -1 of a shape by what size demands and checks that
-// the shape has size elements. The result is a copy.
+// Infer returns a copy of a shape of size elements, with the one -1 replaced by the
+// length that size requires. It returns an error if no length fits.
 func Infer(shape []int, size int) ([]int, error) {
 	out, hole, known := slices.Clone(shape), -1, 1
 	for i, d := range shape {
@@ -198,8 +198,8 @@ func (l Layout) Reshape(shape []int) (Layout, bool) {
 		out.Offset = l.Offset
 		return out, true
 	}
-	// Walk both shapes in step: a run of old dimensions that multiplies to a
-	// run of new ones must itself lie evenly.
+	// Traverse both shapes together. Each run of old dimensions with the same product
+	// as a run of new dimensions must be addressable with one stride.
 	old := squeezed(l)
 	strides := make([]int, len(shape))
 	i, j := 0, 0
@@ -289,11 +289,11 @@ func (l Layout) Slice(axis, start, stop, step int) (Layout, error) {
 		return Layout{}, err
 	}
 	n := l.Shape[a]
-	bad := func() (Layout, error) {
+	outOfRange := func() (Layout, error) {
 		return Layout{}, Errorf("slice %d:%d:%d of axis %d, which has length %d", start, stop, step, axis, n)
 	}
 	if step == 0 {
-		return bad()
+		return outOfRange()
 	}
 	lo, hi := start, stop
 	if lo < 0 {
@@ -305,14 +305,14 @@ func (l Layout) Slice(axis, start, stop, step int) (Layout, error) {
 	count := 0
 	if step > 0 {
 		if lo < 0 || lo > n || hi < 0 || hi > n {
-			return bad()
+			return outOfRange()
 		}
 		if hi > lo {
 			count = (hi-lo-1)/step + 1
 		}
 	} else {
 		if (lo < 0 || lo >= n) && n > 0 || hi < -1 || hi >= max(n, 1) {
-			return bad()
+			return outOfRange()
 		}
 		if lo > hi && n > 0 {
 			count = (lo-hi-1)/-step + 1
@@ -323,7 +323,7 @@ func (l Layout) Slice(axis, start, stop, step int) (Layout, error) {
 	}
 	out := Layout{Shape: slices.Clone(l.Shape), Strides: slices.Clone(l.Strides), Offset: l.Offset}
 	out.Shape[a] = count
-	if out.Size() > 0 { // nothing lies nowhere: an empty view stays inside its buffer
+	if out.Size() > 0 { // an empty view keeps its offset, which stays inside the buffer
 		out.Offset += lo * l.Strides[a]
 	}
 	if count > 1 {
@@ -332,7 +332,7 @@ func (l Layout) Slice(axis, start, stop, step int) (Layout, error) {
 	return out, nil
 }
 
-// Flip has the axes named run backwards; none means all.
+// Flip reverses the named axes; none means all.
 func (l Layout) Flip(axes []int) (Layout, error) {
 	set, err := Axes(axes, len(l.Shape))
 	if err != nil {
@@ -341,7 +341,7 @@ func (l Layout) Flip(axes []int) (Layout, error) {
 	out := Layout{Shape: l.Shape, Strides: slices.Clone(l.Strides), Offset: l.Offset}
 	empty := l.Size() == 0
 	for i, flipped := range set {
-		if flipped && !empty { // nothing lies nowhere
+		if flipped && !empty { // an empty view keeps its offset
 			out.Offset += (l.Shape[i] - 1) * l.Strides[i]
 			out.Strides[i] = -l.Strides[i]
 		}
@@ -349,7 +349,8 @@ func (l Layout) Flip(axes []int) (Layout, error) {
 	return out, nil
 }
 
-// Squeeze removes the axes named, each of length 1; none removes all such.
+// Squeeze removes the named axes, which must have length 1; none removes all axes of
+// length 1.
 func (l Layout) Squeeze(axes []int) (Layout, error) {
 	drop := make([]bool, len(l.Shape))
 	if len(axes) == 0 {
@@ -374,7 +375,7 @@ func (l Layout) Squeeze(axes []int) (Layout, error) {
 }
 
 // Unsqueeze inserts an axis of length 1 before axis; axis may be the number of
-// dimensions, and negative ones count from behind the last.
+// dimensions, and a negative axis counts from after the last.
 func (l Layout) Unsqueeze(axis int) (Layout, error) {
 	a, err := Axis(axis, len(l.Shape)+1)
 	if err != nil {
@@ -429,17 +430,17 @@ func (l Layout) BroadcastTo(shape []int) (Layout, error) {
 	return out, nil
 }
 
-// Collapse merges neighbouring dimensions that lie evenly in every one of the
-// stride lists, drops those of length 1, and returns the shape and lists with
-// as few dimensions as that gives (one, of length 1, for a single element).
-// Kernels see collapsed operands: a dense array of any rank is one dimension.
+// Collapse merges neighbouring dimensions that a single stride covers in every
+// stride list, and drops dimensions of length 1. It returns the new shape and stride
+// lists, which for a single element have one dimension of length 1. Kernels receive
+// collapsed operands: a dense array of any rank has one dimension.
 func Collapse(shape []int, strides ...[]int) ([]int, [][]int) {
 	n := len(shape) + 1
-	room := make([]int, n*(1+len(strides))) // of all lists
-	outShape := room[:0:n]
+	backing := make([]int, n*(1+len(strides))) // of all lists
+	outShape := backing[:0:n]
 	out := make([][]int, len(strides))
 	for i := range out {
-		out[i] = room[n*(1+i) : n*(1+i) : n*(2+i)]
+		out[i] = backing[n*(1+i) : n*(1+i) : n*(2+i)]
 	}
 	for d, n := range shape {
 		if n == 1 {

@@ -10,21 +10,21 @@ import (
 	"testing"
 )
 
-// indices lists where the elements of l lie, in row-major order: the slow
+// indices lists the positions of l's elements in row-major order. It is the slow
 // definition that views are tested against.
 func indices(l Layout) []int {
 	out := []int{}
-	var walk func(d, at int)
-	walk = func(d, at int) {
+	var visit func(d, at int)
+	visit = func(d, at int) {
 		if d == len(l.Shape) {
 			out = append(out, at)
 			return
 		}
 		for i := range l.Shape[d] {
-			walk(d+1, at+i*l.Strides[d])
+			visit(d+1, at+i*l.Strides[d])
 		}
 	}
-	walk(0, l.Offset)
+	visit(0, l.Offset)
 	return out
 }
 
@@ -73,7 +73,7 @@ func TestViews(t *testing.T) {
 		}
 		l := Dense(shape)
 		for range 4 {
-			before, prev := indices(l), l
+			positions, prev := indices(l), l
 			switch n := len(l.Shape); r.IntN(5) {
 			case 0:
 				perm := r.Perm(n)
@@ -121,7 +121,7 @@ func TestViews(t *testing.T) {
 				})
 			case 2:
 				flat, ok := l.Reshape([]int{l.Size()})
-				if ok && !slices.Equal(indices(flat), before) {
+				if ok && !slices.Equal(indices(flat), positions) {
 					t.Fatalf("reshape of %+v gives other elements", l)
 				}
 				if !ok && l.IsDense() {
@@ -129,10 +129,10 @@ func TestViews(t *testing.T) {
 				}
 			case 3:
 				l, _ = l.Unsqueeze(r.IntN(n + 1))
-				if !slices.Equal(indices(l), before) {
+				if !slices.Equal(indices(l), positions) {
 					t.Fatal("unsqueeze moved elements")
 				}
-				if l, _ = l.Squeeze(nil); !slices.Equal(indices(l), before) {
+				if l, _ = l.Squeeze(nil); !slices.Equal(indices(l), positions) {
 					t.Fatal("squeeze moved elements")
 				}
 			case 4:
@@ -140,7 +140,7 @@ func TestViews(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if !slices.Equal(indices(got), append(slices.Clone(before), before...)) {
+				if !slices.Equal(indices(got), append(slices.Clone(positions), positions...)) {
 					t.Fatal("broadcast gives other elements")
 				}
 			}
@@ -180,7 +180,7 @@ func checkAt(t *testing.T, what string, l Layout, want func([]int) int) {
 }
 
 func TestReshapeStrided(t *testing.T) {
-	l, _ := Dense([]int{4, 6}).Slice(1, 0, 6, 2) // strides 6, 2: lies evenly
+	l, _ := Dense([]int{4, 6}).Slice(1, 0, 6, 2) // strides 6, 2: one stride covers both axes
 	got, ok := l.Reshape([]int{2, 2, 3})
 	if !ok || !slices.Equal(got.Strides, []int{12, 6, 2}) {
 		t.Errorf("got %+v, %v", got, ok)

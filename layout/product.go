@@ -2,9 +2,9 @@ package layout
 
 import "slices"
 
-// Product is the shapes of a matrix product, as NumPy's matmul has them: leading axes
-// are a batch and broadcast, a 1-D left operand is a row, and a 1-D right operand a
-// column.
+// Product holds the shapes of a matrix product, with the rules of NumPy's matmul:
+// leading axes are a batch and are broadcast, a 1-D left operand is a row, and a 1-D
+// right operand is a column.
 type Product struct {
 	Batch       []int
 	M, N        int
@@ -46,7 +46,7 @@ func ProductOf(a, b []int) (Product, error) {
 // Full returns the shape of the result with both matrix axes.
 func (s *Product) Full() []int { return append(slices.Clone(s.Batch), s.M, s.N) }
 
-// Shape appends the shape of the result that the user sees to room.
+// Shape appends the result's shape, without the matrix axes of 1-D operands, to room.
 func (s *Product) Shape(room []int) []int {
 	out := append(room, s.Batch...)
 	if !s.Row {
@@ -58,7 +58,7 @@ func (s *Product) Shape(room []int) []int {
 	return out
 }
 
-// Left gives the left operand's layout the axes that it lacks.
+// Left adds the missing axes to the left operand's layout.
 func (s *Product) Left(l Layout) Layout {
 	if s.Row {
 		l, _ = l.Unsqueeze(0)
@@ -66,7 +66,7 @@ func (s *Product) Left(l Layout) Layout {
 	return s.batched(l)
 }
 
-// Right gives the right operand's layout the axes that it lacks.
+// Right adds the missing axes to the right operand's layout.
 func (s *Product) Right(l Layout) Layout {
 	if s.Column {
 		l, _ = l.Unsqueeze(1)
@@ -79,11 +79,11 @@ func (s *Product) batched(l Layout) Layout {
 	if n == 2 && len(s.Batch) == 0 {
 		return l
 	}
-	l, _ = l.BroadcastTo(append(slices.Clone(s.Batch), l.Shape[n-2:]...)) // ProductOf has seen that it does
+	l, _ = l.BroadcastTo(append(slices.Clone(s.Batch), l.Shape[n-2:]...)) // cannot fail: ProductOf has checked it
 	return l
 }
 
-// Result gives a destination the axes that the result lacks.
+// Result adds the axes of the full result to a destination's layout.
 func (s *Product) Result(l Layout) Layout {
 	if s.Column {
 		l, _ = l.Unsqueeze(len(l.Shape))

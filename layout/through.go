@@ -2,12 +2,12 @@ package layout
 
 import "slices"
 
-// Equal reports whether two layouts name the same elements in one order.
+// Equal reports whether two layouts have the same shape, strides and offset.
 func (l *Layout) Equal(m *Layout) bool {
 	return l.Offset == m.Offset && slices.Equal(l.Shape, m.Shape) && slices.Equal(l.Strides, m.Strides)
 }
 
-// Widens reports whether a shape is broadcast to another by itself.
+// Widens reports whether a shape broadcasts to the shape to without changing to.
 func Widens(shape, to []int) bool {
 	skip := len(to) - len(shape)
 	if skip < 0 {
@@ -21,8 +21,9 @@ func Widens(shape, to []int) bool {
 	return true
 }
 
-// Through returns the layout by which memory of the layout source is seen as
-// view sees a dense array, whole, of the same shape; false where none does.
+// Through returns the layout that selects from memory of the layout source the
+// elements that view selects from whole, a dense layout of the same shape. It reports
+// false if there is no such layout.
 func Through(view, whole, source Layout) (Layout, bool) {
 	switch {
 	case source.IsDense():
@@ -33,9 +34,9 @@ func Through(view, whole, source Layout) (Layout, bool) {
 	case view.Offset == 0 && view.IsDense() && view.Size() == whole.Size():
 		return source.Reshape(view.Shape)
 	}
-	// Every axis of the view is a step along one axis of the whole.
+	// Every axis of the view must step along a single axis of whole.
 	out := Layout{Shape: view.Shape, Strides: make([]int, len(view.Shape)), Offset: source.Offset}
-	first := make([]int, len(whole.Shape)) // the place of the view's first element
+	first := make([]int, len(whole.Shape)) // the index of the view's first element
 	rest := view.Offset
 	for d, n := range whole.Shape {
 		if n > 1 {
@@ -65,8 +66,8 @@ func Through(view, whole, source Layout) (Layout, bool) {
 	return out, true
 }
 
-// stepAlong returns the axis of a dense layout along which n elements lie stride
-// apart, and how many places apart that is; -1 where there is none.
+// stepAlong returns the axis of a dense layout along which n elements have the given
+// stride, and the step between their indices. It returns axis -1 if there is none.
 func stepAlong(whole Layout, stride, n int) (axis, step int) {
 	for d, m := range whole.Shape {
 		k := 0

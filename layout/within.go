@@ -1,7 +1,7 @@
 package layout
 
-// Within refuses a layout that reaches outside n elements, or has another number of
-// strides than of axes.
+// Within returns an error if a layout reaches outside n elements, or if the numbers of
+// strides and axes differ.
 func (l Layout) Within(n int) error {
 	if len(l.Strides) != len(l.Shape) {
 		return Errorf("%d strides for %v", len(l.Strides), l.Shape)
@@ -17,7 +17,7 @@ func (l Layout) Within(n int) error {
 	if l.Offset < 0 || l.Offset >= n {
 		return outside
 	}
-	for i, d := range l.Shape { // before they are multiplied
+	for i, d := range l.Shape { // before Span multiplies them, which may overflow
 		if s := l.Strides[i]; d > 1 && (s > n/(d-1) || s < -n/(d-1)) {
 			return outside
 		}

@@ -5,12 +5,12 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// A block is rows of D that are computed by one launch, from column col on.
+// A block is a range of rows of D that one launch computes, from column col on.
 type block struct{ row, rows, col int }
 
-// blocks cuts D into blocks of the given number of rows, all of it where rows
-// is 0. Those of a symmetric result begin at the diagonal: with b blocks
-// (1+1/b)/2 of the work is left.
+// blocks cuts D into blocks of the given number of rows; rows = 0 means one block.
+// The blocks of a symmetric result begin at the diagonal: b blocks compute
+// (1+1/b)/2 of its elements.
 func blocks(m int, rows int, symmetric bool) []block {
 	if rows == 0 || rows >= m {
 		return []block{{rows: m}}
@@ -26,18 +26,18 @@ func blocks(m int, rows int, symmetric bool) []block {
 	return out
 }
 
-// Blocks are multiples of blockUnit rows, so that each begins where the
-// largest tile and the widest alignment do. A result that is squared on its
-// own is written aside, by blocks of at most asideBytes.
+// Blocks are multiples of blockUnit rows, so that each begins on a boundary of
+// the largest tile and of the widest alignment. A result that a separate kernel
+// squares goes through a temporary buffer, in blocks of at most tempBytes.
 const (
-	blockUnit  = 256
-	maxBlocks  = 16
-	asideBytes = 512 << 20
+	blockUnit = 256
+	maxBlocks = 16
+	tempBytes = 512 << 20
 )
 
-// block decides into which blocks the candidate cuts D and returns what the
-// kernel takes for all of them. Members of a batch are not cut.
-func (c *candidate) block(p Problem, dev device.Capabilities, pitch int, cost func(Problem, cutlass.Kernel, device.Capabilities) float64) float64 {
+// chooseBlocks chooses the blocks into which the candidate cuts D, and returns
+// the kernel's predicted cycles for all of them. Members of a batch are not cut.
+func (c *candidate) chooseBlocks(p Problem, dev device.Capabilities, pitch int, cost func(Problem, cutlass.Kernel, device.Capabilities) float64) float64 {
 	total := func(rows int) float64 {
 		t := 0.0
 		for _, b := range blocks(p.M, rows, p.Symmetric) {
@@ -50,9 +50,9 @@ func (c *candidate) block(p Problem, dev device.Capabilities, pitch int, cost fu
 	if p.Batch > 1 {
 		return total(0)
 	}
-	most := p.M
-	if c.square && c.strip {
-		most = max(blockUnit, asideBytes/max(1, pitch*p.written(c.kernel).Size())/blockUnit*blockUnit)
+	maxRows := p.M
+	if c.separateSquare && c.strip {
+		maxRows = max(blockUnit, tempBytes/max(1, pitch*p.storedType(c.kernel).Size())/blockUnit*blockUnit)
 	}
 	best := 0.0
 	consider := func(rows int) {
@@ -63,21 +63,21 @@ func (c *candidate) block(p Problem, dev device.Capabilities, pitch int, cost fu
 			best, c.rows = t, rows
 		}
 	}
-	if most >= p.M {
+	if maxRows >= p.M {
 		consider(0)
 	} else if !p.Symmetric {
-		consider(most)
+		consider(maxRows)
 	}
 	if !p.Symmetric {
 		return best
 	}
 	for n := 2; n <= maxBlocks; n++ {
-		if rows := alignUp((p.M+n-1)/n, blockUnit); rows <= most {
+		if rows := alignUp((p.M+n-1)/n, blockUnit); rows <= maxRows {
 			consider(rows)
 		}
 	}
 	if best == 0 {
-		consider(most)
+		consider(maxRows)
 	}
 	return best
 }

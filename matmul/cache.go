@@ -8,8 +8,8 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// planCache remembers how problems are computed, so that a product met again
-// costs a look-up. It is cleared when full: planning again gives the same.
+// planCache stores the plans of problems, so that planning a problem again costs
+// one look-up. It is cleared when full, because planning again gives the same plan.
 type planCache struct {
 	mu    sync.RWMutex
 	plans map[planKey]*candidate
@@ -62,11 +62,11 @@ func (c *candidate) bind(p Problem, dev *device.Device) error {
 		if c.prepareScratch, err = lib.PrepareWorkspace(ordinal, p.A, c.form, m, right, p.K, p.Batch); err != nil {
 			return err
 		}
-		if n, _ = p.real(); c.other != nil {
-			if err := c.other.bind(p, dev); err != nil {
+		if n, _ = p.realSizes(); c.fallback != nil {
+			if err := c.fallback.bind(p, dev); err != nil {
 				return err
 			}
-			c.scratch = c.other.scratch
+			c.scratch = c.fallback.scratch
 		}
 	}
 	if c.last != nil {
@@ -79,7 +79,7 @@ func (c *candidate) bind(p Problem, dev *device.Device) error {
 		return fmt.Errorf("%w: the kernel library %s lacks %s; build it for this device with `gpk setup -arch all`", expr.ErrUnsupported, lib.Path(), c.kernel.Name)
 	}
 	c.index = index
-	for _, b := range blocks(m, c.rows, p.Symmetric) { // one may need more than all of D would
+	for _, b := range blocks(m, c.rows, p.Symmetric) { // a block may need more workspace than D as a whole
 		cols := n - b.col*(n/max(1, p.N))
 		scratch, err := lib.GemmWorkspace(ordinal, index, int64(b.rows), int64(cols), int64(c.k), int64(p.Batch))
 		if err != nil {

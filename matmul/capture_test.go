@@ -9,8 +9,8 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// TestRecordedProduct: what was recorded computes what was asked for, though its
-// owner has used the Product again.
+// TestRecordedProduct: a recorded product computes the same result after the caller has
+// changed the Product.
 func TestRecordedProduct(t *testing.T) {
 	dev, err := device.Open("cpu")
 	if err != nil {

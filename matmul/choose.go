@@ -12,60 +12,60 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// Choose plans a product for a device of the given capabilities out of the
+// Choose plans a product for a device of the given capabilities from the
 // kernels in the manifest. It is a pure function: the same problem and
-// capabilities give the same plan, and nothing is touched.
+// capabilities give the same plan.
 //
-// Capabilities without an SM, or of an SM that no kernel serves, are
-// device.ErrDevice.
+// It returns device.ErrDevice for capabilities without an SM, and for an SM that
+// no kernel supports.
 func Choose(p Problem, c device.Capabilities) (Plan, error) {
 	plan, _, err := choose(p, c, "", cutlass.Kernels())
 	return plan, err
 }
 
-// candidate is a kernel that can compute a problem, with what must happen
-// around it.
+// candidate is a kernel that can compute a problem, with the steps before and
+// after it.
 type candidate struct {
-	kernel       cutlass.Kernel
-	prepA, prepB prep
-	k            int  // the kernel's k: the problem's, or padded with zeros
-	strip        bool // the kernel writes aside, and the result is copied into its place
-	finish       bool // the epilogue runs on its own
-	square       bool // the squared modulus is taken on its own
-	rows         int  // of a block of D that is computed at a time; 0: all
-	parts        int  // that k is cut into; 0: it is not
-	cycles       float64
-	steps        []Step
-	workspace    int64
+	kernel           cutlass.Kernel
+	prepA, prepB     prep
+	k                int  // the kernel's k: the problem's, or padded with zeros
+	strip            bool // the kernel writes to a temporary buffer, which is copied to D
+	separateEpilogue bool // separate kernels apply the epilogue
+	separateSquare   bool // a separate kernel takes the squared modulus
+	rows             int  // of one block of D; 0: D is one block
+	parts            int  // number of parts of k; 0: k is not cut
+	cycles           float64
+	steps            []Step
+	workspace        int64
 
-	// Of scaled and split kernels: the form of the planes that they read, and
-	// what runs where the data do not fit it.
-	form  cutlass.Form
-	other *candidate
+	// For scaled and split kernels: the form of the planes that they read, and
+	// the kernel that runs if the guard rejects the data.
+	form     cutlass.Form
+	fallback *candidate
 
-	// Of products whose last rows another kernel computes.
+	// The kernel of the last rows, if it is another one.
 	last     *candidate
 	lastRows int
 
-	// What the kernel library says of it, once it is to run.
+	// Set by bind, from the kernel library.
 	index          int
-	scratch        int64 // bytes of workspace of the kernel itself
-	prepareScratch int64 // and of what makes its planes
+	scratch        int64 // bytes of the kernel's workspace
+	prepareScratch int64 // bytes of the workspace that makes the planes
 }
 
-// prep is how an operand reaches a kernel: as it is, or copied into a padded
-// matrix of the major that the kernel reads.
+// prep says how an operand reaches a kernel: without a copy, or copied into a
+// padded matrix of the major that the kernel reads.
 type prep struct {
 	copy  bool
 	conj  bool // the copy is the conjugate
 	kind  StepKind
 	major cutlass.Major
 	pitch int // elements
-	rows  int // lines of the copy, k padded included
+	rows  int // lines of the copy, with padded k
 	why   string
 }
 
-// choose takes the first of rank.
+// choose returns the plan and the candidate that rank puts first.
 func choose(p Problem, c device.Capabilities, force string, kernels []cutlass.Kernel) (Plan, candidate, error) {
 	found, err := rank(p, c, force, kernels)
 	if err != nil {
@@ -75,9 +75,9 @@ func choose(p Problem, c device.Capabilities, force string, kernels []cutlass.Ke
 }
 
 // rank orders every kernel that can compute the problem by its predicted time.
-// force names the only one to consider: it computes all rows, or, with withLast behind
-// the name, leaves the last to another; with inParts it takes no other way than in
-// parts of k.
+// force is the name of the only kernel to consider, or empty. Without a suffix the
+// kernel computes all rows. With the suffix withLast another kernel computes the last
+// rows. With the suffix inParts the kernel computes parts of k.
 func rank(p Problem, c device.Capabilities, force string, kernels []cutlass.Kernel) ([]candidate, error) {
 	p, err := p.normal()
 	if err != nil {
@@ -89,15 +89,15 @@ func rank(p Problem, c device.Capabilities, force string, kernels []cutlass.Kern
 	var found []candidate
 	served := false
 	name, parts, last := kernelNamed(force)
-	ranked := lasts{}
+	ranked := lastRanks{}
 	for _, k := range kernels {
 		forced := name == k.Name
 		if force != "" && !forced || !runsOn(k, c, forced) {
 			continue
 		}
 		served = true
-		if k.Schedule == "streamk" && !forced && streamKOf(p, k, c).shared == 0 {
-			continue // an ordinary kernel then, and a slower one
+		if k.Schedule == "streamk" && !forced && streamKOf(p, k, c).sharedTiles == 0 {
+			continue // without shared tiles it is an ordinary kernel, and a slower one
 		}
 		var cand candidate
 		var ok bool
@@ -112,7 +112,7 @@ func rank(p Problem, c device.Capabilities, force string, kernels []cutlass.Kern
 		}
 		if ok && !parts {
 			found = append(found, cand)
-			if forced { // as it is, where that will do
+			if forced { // a forced kernel cuts k only if it cannot compute the problem otherwise
 				continue
 			}
 		}
@@ -140,7 +140,7 @@ func rank(p Problem, c device.Capabilities, force string, kernels []cutlass.Kern
 	return found, nil
 }
 
-// name is what rank knows the candidate by.
+// name is the kernel's name with the suffix that rank accepts as force.
 func (c *candidate) name() string {
 	switch {
 	case c.parts > 0:
@@ -151,14 +151,14 @@ func (c *candidate) name() string {
 	return c.kernel.Name
 }
 
-// kernelNamed takes a candidate's name apart.
+// kernelNamed splits a candidate's name into the kernel's name and the suffixes.
 func kernelNamed(name string) (kernel string, parts, last bool) {
 	kernel, parts = strings.CutSuffix(name, inParts)
 	kernel, last = strings.CutSuffix(kernel, withLast)
 	return kernel, parts, last
 }
 
-// plan is what the candidate looks like from outside.
+// plan returns the exported description of the candidate.
 func (c *candidate) plan(reason string) Plan {
 	return Plan{
 		Kernel: c.kernel.Name, Tile: c.kernel.Tile, Cluster: c.kernel.Cluster, SplitK: max(1, c.kernel.Parts, c.parts),
@@ -181,7 +181,7 @@ func runsOn(k cutlass.Kernel, c device.Capabilities, forced bool) bool {
 	return true
 }
 
-// unitSM is what each translation unit is compiled for; 0 is every target.
+// unitSM maps each translation unit to the SM that it is compiled for; 0 means every target.
 var unitSM = func() map[string]int {
 	m := map[string]int{}
 	for _, u := range cutlass.Units() {
@@ -190,54 +190,54 @@ var unitSM = func() map[string]int {
 	return m
 }()
 
-// fit says what a kernel needs to compute the problem; ok is false when types
-// or precision are not its own.
+// fit returns the candidate of a kernel with the steps that the problem needs. It
+// reports false if the kernel has other types or another precision.
 func fit(p Problem, k cutlass.Kernel, c device.Capabilities) (candidate, bool) {
-	if k.A != p.A || k.B != p.B || !p.computedAs(k.Math) || !conjugates(p, k) || !gridHolds(p, k) {
+	if k.A != p.A || k.B != p.B || !p.computedAs(k.Math) || !conjugationFits(p, k) || !fitsGrid(p, k) {
 		return candidate{}, false
 	}
-	if k.AbsSquare != (p.AbsSquare && k.Out == p.Out) && k.A.IsComplex() || !k.AbsSquare && k.Out != p.sum() {
+	if k.AbsSquare != (p.AbsSquare && k.Out == p.Out) && k.A.IsComplex() || !k.AbsSquare && k.Out != p.sumType() {
 		return candidate{}, false
 	}
 	cand := candidate{kernel: k, k: alignUp(p.K, k.MultipleK)}
 	padK := cand.k != p.K
 	cand.prepA = prepare(p.M, cand.k, p.A.Size(), p.LayoutA, k.MajorA, p.AlignA, k.AlignA, padK, !k.AbsSquare && p.ConjA && !k.ConjA)
-	// B is the same question with its axes swapped: k runs along its columns.
+	// For B the axes are swapped: k runs along its columns.
 	cand.prepB = prepare(p.N, cand.k, p.A.Size(), swap(p.LayoutB), swapMajor(k.MajorB), p.AlignB, k.AlignB, padK, !k.AbsSquare && p.ConjB && !k.ConjB)
 	cand.prepB.major = k.MajorB
-	cand.copies(p)
-	cand.around(p, c, kernelCycles)
+	cand.addCopies(p)
+	cand.addKernel(p, c, kernelCycles)
 	if k.Schedule == "streamk" {
 		cand.shareK(p, c)
 	}
 	return cand, true
 }
 
-// gridHolds reports whether a kernel of one tile a CTA has a grid for the
-// problem: at most 65535 CTAs along all axes but the first.
-func gridHolds(p Problem, k cutlass.Kernel) bool {
-	const most = 65535
+// fitsGrid reports whether the problem fits the grid of a kernel that computes one
+// tile a CTA: CUDA allows 65535 CTAs along every axis but the first.
+func fitsGrid(p Problem, k cutlass.Kernel) bool {
+	const maxCTAs = 65535
 	switch k.Schedule {
 	case "single":
-		return ceilDiv(p.N, k.Tile[1])+k.Cluster[1] <= most
+		return ceilDiv(p.N, k.Tile[1])+k.Cluster[1] <= maxCTAs
 	case "skinny":
-		return ceilDiv(p.M, k.Tile[0]) <= most
+		return ceilDiv(p.M, k.Tile[0]) <= maxCTAs
 	}
 	return true
 }
 
-// conjugates reports whether a kernel that multiplies conjugates multiplies
-// this problem's. A squared modulus is the same for the conjugate product: it
-// matters only whether the operands differ in it.
-func conjugates(p Problem, k cutlass.Kernel) bool {
+// conjugationFits reports whether the kernel's conjugation of A and B suits the
+// problem. A product and its conjugate have the same squared modulus, so that for
+// AbsSquare only a difference between A and B matters.
+func conjugationFits(p Problem, k cutlass.Kernel) bool {
 	if k.AbsSquare {
 		return k.ConjB == (p.ConjA != p.ConjB)
 	}
 	return (p.ConjA || !k.ConjA) && (p.ConjB || !k.ConjB)
 }
 
-// step adds a pass over elements, all read and written once.
-func (c *candidate) step(kind StepKind, operand, detail string, pitch int, elements, size int) {
+// addStep adds a pass that reads and writes all elements once.
+func (c *candidate) addStep(kind StepKind, operand, detail string, pitch int, elements, size int) {
 	bytes := 2 * int64(elements) * int64(size)
 	c.steps = append(c.steps, Step{Kind: kind, Operand: operand, Detail: detail, Pitch: pitch, Bytes: bytes})
 	rate := bytesPerCycle
@@ -247,39 +247,39 @@ func (c *candidate) step(kind StepKind, operand, detail string, pitch int, eleme
 	c.cycles += stepOverhead + float64(bytes)/rate
 }
 
-// copies adds the steps that copy operands.
-func (c *candidate) copies(p Problem) {
+// addCopies adds the steps that copy operands.
+func (c *candidate) addCopies(p Problem) {
 	for _, o := range []struct {
 		name string
 		prep prep
 	}{{"A", c.prepA}, {"B", c.prepB}} {
 		if o.prep.copy {
 			n := o.prep.rows * o.prep.pitch * p.Batch
-			c.step(o.prep.kind, o.name, o.prep.why, o.prep.pitch, n, p.A.Size())
+			c.addStep(o.prep.kind, o.name, o.prep.why, o.prep.pitch, n, p.A.Size())
 			c.workspace += int64(n) * int64(p.A.Size())
 		}
 	}
-	if c.prepA.pads() && c.prepB.pads() { // one launch
+	if c.prepA.copiesLines() && c.prepB.copiesLines() { // one launch
 		c.cycles -= stepOverhead
 	}
 }
 
-// pads reports whether the copy has the lines of what is copied, as they run.
-func (q prep) pads() bool { return q.copy && q.kind == Pad && !q.conj }
+// copiesLines reports whether the copy keeps the operand's major and values.
+func (q prep) copiesLines() bool { return q.copy && q.kind == Pad && !q.conj }
 
-// around adds the kernel and what follows it. cost is the kernel's time on a
-// part of the problem.
-func (c *candidate) around(p Problem, dev device.Capabilities, cost func(Problem, cutlass.Kernel, device.Capabilities) float64) {
-	k, written := c.kernel, p.written(c.kernel)
+// addKernel adds the kernel and the steps after it. cost returns the kernel's cycles
+// on a part of the problem.
+func (c *candidate) addKernel(p Problem, dev device.Capabilities, cost func(Problem, cutlass.Kernel, device.Capabilities) float64) {
+	k, written := c.kernel, p.storedType(c.kernel)
 	size, n := written.Size(), p.M*p.N*p.Batch
-	c.finish = !p.Epilogue.IsZero() && (!k.Epilogue || p.A.IsComplex() || c.other != nil && !c.other.kernel.Epilogue)
-	c.square = p.AbsSquare && !k.AbsSquare
-	c.strip = p.AlignC%max(k.AlignOut, p.Out.Size()) != 0 || c.square && written != p.Out
+	c.separateEpilogue = !p.Epilogue.IsZero() && (!k.Epilogue || p.A.IsComplex() || c.fallback != nil && !c.fallback.kernel.Epilogue)
+	c.separateSquare = p.AbsSquare && !k.AbsSquare
+	c.strip = p.AlignC%max(k.AlignOut, p.Out.Size()) != 0 || c.separateSquare && written != p.Out
 	pitch := p.N
 	if c.strip {
-		pitch = asidePitch(p, k)
+		pitch = tempPitch(p, k)
 	}
-	kernel := c.block(p, dev, pitch, cost)
+	kernel := c.chooseBlocks(p, dev, pitch, cost)
 	c.cycles += kernel
 	detail := k.Name
 	if c.rows > 0 {
@@ -288,15 +288,15 @@ func (c *candidate) around(p Problem, dev device.Capabilities, cost func(Problem
 			detail += " from the diagonal on"
 		}
 	}
-	if c.other == nil {
+	if c.fallback == nil {
 		c.steps = append(c.steps, Step{Kind: Launch, Detail: detail})
 	} else {
 		c.cycles += guardCycles
 		c.steps = append(c.steps, Step{Kind: Launch, Detail: detail + ", where the data's spread allows it: decided on the device"},
-			Step{Kind: Launch, Detail: c.other.kernel.Name + ", where it does not"})
+			Step{Kind: Launch, Detail: c.fallback.kernel.Name + ", where it does not"})
 	}
-	if c.finish {
-		c.step(Finish, "D", epilogueString(p.Epilogue), 0, n, size)
+	if c.separateEpilogue {
+		c.addStep(ApplyEpilogue, "D", epilogueString(p.Epilogue), 0, n, size)
 	}
 	if c.strip {
 		rows := p.M
@@ -306,28 +306,28 @@ func (c *candidate) around(p Problem, dev device.Capabilities, cost func(Problem
 		c.workspace += int64(rows) * int64(pitch) * int64(p.Batch) * int64(size)
 	}
 	switch {
-	case c.square:
-		c.step(Square, "D", "", 0, n, size)
+	case c.separateSquare:
+		c.addStep(Square, "D", "", 0, n, size)
 		if written != p.Out {
 			c.cycles += stepOverhead + float64(2*n*size)/bytesPerCycle
 		}
 	case c.strip:
-		c.step(Strip, "D", fmt.Sprintf("from pitch %d", pitch), 0, p.M*pitch*p.Batch, size)
+		c.addStep(Strip, "D", fmt.Sprintf("from pitch %d", pitch), 0, p.M*pitch*p.Batch, size)
 	}
 	if p.Symmetric && p.M > 1 {
-		c.step(Mirror, "D", "", 0, n/2, p.Out.Size())
+		c.addStep(Mirror, "D", "", 0, n/2, p.Out.Size())
 	}
 }
 
-// asidePitch is the pitch of a result that is written aside.
-func asidePitch(p Problem, k cutlass.Kernel) int {
-	return madePitch(p.N, p.written(k).Size(), k.AlignOut)
+// tempPitch is the pitch of a result in a temporary buffer.
+func tempPitch(p Problem, k cutlass.Kernel) int {
+	return alignedPitch(p.N, p.storedType(k).Size(), k.AlignOut)
 }
 
-// madePitch is the pitch, in elements, of lines that a step makes: a multiple of
-// what a kernel needs, and for long lines of a cache line. TMA copies them in
-// pieces of 128 bytes, each of which would touch two cache lines.
-func madePitch(length, size, need int) int {
+// alignedPitch is the pitch, in elements, of the lines that a step writes. It is a
+// multiple of the kernel's alignment, and for long lines of a cache line: TMA copies
+// lines in pieces of 128 bytes, and an unaligned piece touches two cache lines.
+func alignedPitch(length, size, need int) int {
 	unit := max(need, 16)
 	if length*size >= longLine {
 		unit = max(unit, cacheLine)
@@ -359,8 +359,8 @@ func alignUp(n, unit int) int {
 	return (n + unit - 1) / unit * unit
 }
 
-// prepare decides for an operand of mn x k, RowMajor meaning that k is
-// contiguous.
+// prepare returns how an operand of mn x k reaches the kernel. RowMajor means that k
+// is contiguous.
 func prepare(mn, k, size int, have Layout, want cutlass.Major, align, need int, padK, conj bool) prep {
 	q := prep{major: want, conj: conj}
 	switch {
@@ -384,7 +384,7 @@ func prepare(mn, k, size int, have Layout, want cutlass.Major, align, need int, 
 	if want == cutlass.ColMajor {
 		line, lines = mn, k
 	}
-	q.rows, q.pitch = lines, madePitch(line, size, need)
+	q.rows, q.pitch = lines, alignedPitch(line, size, need)
 	return q
 }
 
@@ -399,7 +399,7 @@ func epilogueString(e Epilogue) string {
 	return strings.Join(parts, " and ")
 }
 
-// reason says why the winner won, and names the runners-up.
+// reason says why the first candidate was chosen, and names the next three.
 func reason(found []candidate, forced bool) string {
 	if forced {
 		return "asked for by name"
@@ -423,9 +423,9 @@ func (c *candidate) predicted() string {
 	return fmt.Sprintf("%.4g us (%.3g cycles)", c.cycles/cyclesPerMicrosecond, c.cycles)
 }
 
-// What the passes around a kernel cost, in the terms of its model (model.go).
+// The cost of the steps before and after a kernel, in units of the model (model.go).
 const (
-	transposeRate = 0.8  // of the device's bytes, when lines become columns
-	stepOverhead  = 5500 // 3 us: a launch and its tail
-	guardCycles   = 3000 // a kernel that finds on the device that it is not to run
+	transposeRate = 0.8  // of the device's bandwidth, for a transpose
+	stepOverhead  = 5500 // 3 us: a launch, and its end when few CTAs still run
+	guardCycles   = 3000 // a kernel that returns at once because the guard excludes it
 )

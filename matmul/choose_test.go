@@ -24,7 +24,7 @@ func kinds(p Plan) string {
 	return strings.Join(s, " ")
 }
 
-// TestChoose checks for fake devices which kernels are taken, with which steps.
+// TestChoose checks the kernels and steps that are chosen for fake devices.
 func TestChoose(t *testing.T) {
 	for name, c := range map[string]struct {
 		p      Problem
@@ -217,7 +217,7 @@ func TestChoose(t *testing.T) {
 				t.Errorf("TensorCore is %v", plan.TensorCore)
 			}
 			if plan.Reason == "" || plan.Tile == [3]int{} || !strings.Contains(plan.String(), plan.Kernel) {
-				t.Errorf("the plan does not explain itself: %v", plan)
+				t.Errorf("the plan gives no reason: %v", plan)
 			}
 			again, _ := Choose(c.p, device.CapabilitiesOf(c.sm))
 			if again.String() != plan.String() {
@@ -227,8 +227,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestModel: the tile that measured best on an H200, or within 3 % of it, is
-// the one chosen.
+// TestModel: the chosen tile is the fastest that was measured on an H200, or at most
+// 3 % slower.
 func TestModel(t *testing.T) {
 	c := sm90
 	c.MultiProcessors = 132
@@ -297,8 +297,8 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// TestChoosePrecision: for every shape and alignment the kernel computes in
-// the precision asked for, and what it falls back on too.
+// TestChoosePrecision: for every shape and alignment the kernel and its fallback compute
+// in the requested precision.
 func TestChoosePrecision(t *testing.T) {
 	has := func(k cutlass.Kernel, want string) bool {
 		switch {
@@ -320,8 +320,8 @@ func TestChoosePrecision(t *testing.T) {
 					if !has(c.kernel, want) || prec == TF32 && sm < 90 && c.kernel.Math != "tf32" {
 						t.Errorf("SM %d, n = %d, align %d: %v runs %s", sm, n, align, prec, c.kernel.Name)
 					}
-					if (c.form != 0) != (c.other != nil) || c.other != nil && (!has(c.other.kernel, want) || c.other.prepA.copy || c.other.prepB.copy) {
-						t.Errorf("SM %d, n = %d, align %d: %v falls back on %+v", sm, n, align, prec, c.other)
+					if (c.form != 0) != (c.fallback != nil) || c.fallback != nil && (!has(c.fallback.kernel, want) || c.fallback.prepA.copy || c.fallback.prepB.copy) {
+						t.Errorf("SM %d, n = %d, align %d: %v falls back on %+v", sm, n, align, prec, c.fallback)
 					}
 				}
 			}
@@ -329,8 +329,8 @@ func TestChoosePrecision(t *testing.T) {
 	}
 }
 
-// TestChooseFallback: data that float16 cannot hold go to three products of TF32
-// where an operand has k contiguous and TMA can read both, else to float32's own.
+// TestChooseFallback: the fallback for data that float16 cannot hold is three products of
+// TF32 if an operand has k contiguous and TMA can read both, else a float32 kernel.
 func TestChooseFallback(t *testing.T) {
 	for _, c := range []struct {
 		a, b  Layout
@@ -348,8 +348,8 @@ func TestChooseFallback(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !found.kernel.Split || found.other == nil || found.other.kernel.Name != c.want {
-			t.Errorf("%v %v, aligned to %d: %s, then %+v", c.a, c.b, c.align, found.kernel.Name, found.other)
+		if !found.kernel.Split || found.fallback == nil || found.fallback.kernel.Name != c.want {
+			t.Errorf("%v %v, aligned to %d: %s, then %+v", c.a, c.b, c.align, found.kernel.Name, found.fallback)
 		}
 	}
 }
@@ -378,11 +378,11 @@ func TestChooseErrors(t *testing.T) {
 		}
 	}
 	if _, _, err := choose(ok, sm90, "no such kernel", manifest); !errors.Is(err, expr.ErrUnsupported) {
-		t.Errorf("a kernel that is not there: %v", err)
+		t.Errorf("a kernel that does not exist: %v", err)
 	}
 }
 
-// problemOf is a small problem that the kernel computes.
+// problemOf returns a small problem that the kernel computes.
 func problemOf(k cutlass.Kernel) Problem {
 	p := Problem{M: 100, N: 90, K: 70, A: k.A, B: k.B, Out: k.Out, ConjA: k.ConjA, ConjB: k.ConjB, AbsSquare: k.AbsSquare}
 	switch {
@@ -406,8 +406,7 @@ func problemOf(k cutlass.Kernel) Problem {
 	return p
 }
 
-// TestForced: every kernel of the manifest is chosen when asked for, on the
-// device that it is for.
+// TestForced: every kernel of the manifest is chosen on its device if it is forced.
 func TestForced(t *testing.T) {
 	for _, k := range cutlass.Kernels() {
 		p := problemOf(k)
@@ -423,7 +422,7 @@ func TestForced(t *testing.T) {
 	}
 }
 
-// TestWorkspace: what a plan says it needs is what its steps copy.
+// TestWorkspace: a plan's Workspace is the size of the copies that its steps make.
 func TestWorkspace(t *testing.T) {
 	p, err := Choose(Problem{M: 4095, N: 4097, K: 4095, A: bf16, B: bf16}, sm90)
 	if err != nil {
@@ -435,12 +434,12 @@ func TestWorkspace(t *testing.T) {
 	}
 }
 
-// TestMadePitch: what a step makes holds the line in whole units, and long
-// lines begin where a cache line does, at little cost.
-func TestMadePitch(t *testing.T) {
+// TestAlignedPitch: a pitch holds the line and is a multiple of the alignment. Long
+// lines begin at a cache line, at little cost.
+func TestAlignedPitch(t *testing.T) {
 	for _, size := range []int{2, 4, 8, 16} {
 		for length := 1; length < 5000; length++ {
-			pitch := madePitch(length, size, 16)
+			pitch := alignedPitch(length, size, 16)
 			bytes := pitch * size
 			if pitch < length || bytes%16 != 0 || length*size >= longLine && bytes%cacheLine != 0 {
 				t.Fatalf("%d elements of %d bytes: pitch %d", length, size, pitch)

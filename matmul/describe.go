@@ -9,8 +9,8 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// Detached returns the product without its memory, for Describe alone: where
-// operands begin is kept in their offsets, so that alignment shows.
+// Detached returns the product without its buffers, for Describe alone. The offsets
+// keep the alignment of the operands' addresses.
 func (p Product) Detached() Product {
 	for _, v := range []*device.View{&p.A, &p.B, &p.D} {
 		if v.Buffer != nil && v.DType.Valid() {
@@ -19,10 +19,10 @@ func (p Product) Detached() Product {
 		}
 	}
 	p.Bias.Buffer, p.planned = nil, planned{}
-	if p.Steps { // the kernel is that of the bare product
-		p.Tail = Tail{}
+	if p.Steps { // the kernel was chosen without the epilogue
+		p.EpilogueArgs = EpilogueArgs{}
 	}
-	if p.Packed != nil { // a form without its memory
+	if p.Packed != nil { // the form without its buffer
 		p.Packed = &Packed{View: p.Packed.View, form: p.Packed.form, member: p.Packed.member}
 		p.Packed.View.Buffer = nil
 	}
@@ -53,14 +53,14 @@ func (p Product) Describe(dev *device.Device, shape []int, dt dtype.DType) (Plan
 	return plan, err
 }
 
-// emptyPlan describes a product without terms, or without elements: no kernel
-// multiplies.
+// emptyPlan describes a product with k = 0 or without elements. It runs no product
+// kernel.
 func emptyPlan(p Problem) Plan {
 	plan := Plan{Kernel: "none", SplitK: 1, Reason: "the result has no elements"}
 	if p.M > 0 && p.N > 0 && p.Batch > 0 {
 		plan.Reason = "k is 0: the result is filled with zeros"
 		if !p.Epilogue.IsZero() {
-			plan.Steps = []Step{{Kind: Finish, Operand: "D", Detail: epilogueString(p.Epilogue)}}
+			plan.Steps = []Step{{Kind: ApplyEpilogue, Operand: "D", Detail: epilogueString(p.Epilogue)}}
 		}
 	}
 	return plan

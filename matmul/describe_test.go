@@ -7,7 +7,7 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// TestDescribeEmpty: a product that no kernel computes names none.
+// TestDescribeEmpty: the plan of an empty product or an empty sum names no kernel.
 func TestDescribeEmpty(t *testing.T) {
 	dev := device.NewFake(device.Info{Name: "fake", Kind: device.CUDA}, sm90)
 	for _, c := range []struct {
@@ -39,7 +39,7 @@ func TestDescribeEmpty(t *testing.T) {
 	}
 }
 
-// TestServes: planes serve products in their own form, of their own members.
+// TestServes: planes serve only products that read their form, with matching members.
 func TestServes(t *testing.T) {
 	p := &Packed{form: formFor(fp32, TF32), member: 12}
 	for _, c := range []struct {

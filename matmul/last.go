@@ -7,32 +7,33 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// A few rows behind whole tiles take a row of tiles, and where the whole ones just fill
-// the multiprocessors, a round of all of them: 4097 cubed is 34 x 33 tiles of 128 x 128 in
-// pairs, nine rounds of 132, and its first 4096 rows are eight. The last rows are
-// then a product of their own, by the kernel that is best for so few: it reads what
-// was copied for the first, and takes about as long as B takes to read.
+// If M is a few rows more than a multiple of the tile, these last rows need a whole row
+// of tiles. If the other tiles just fill the multiprocessors, that costs one more wave:
+// 4097 cubed is 34 x 33 tiles of 128 x 128 in pairs, nine waves of 132, and its first
+// 4096 rows are eight. The last rows are then a product of their own, by the kernel that
+// is fastest for so few rows. It reads the same copies of the operands as the other
+// kernel, and takes about the time to read B.
 const (
-	maxLast   = 16   // rows, of the narrowest tile
-	leastLast = 6000 // cycles that the other rows have to save
-	passLast  = 2500 // cycles that a pass behind the last rows takes beyond its own
+	maxLastRows    = 16   // rows of the narrowest tile
+	minSavedCycles = 6000 // cycles that cutting the last rows has to save in the other rows
+	lastStepCycles = 2500 // cycles that the launch of the last rows adds to a step after it
 )
 
-// withLast behind a kernel's name says that another computes the last rows.
+// withLast is the suffix of a kernel's name if another kernel computes the last rows.
 const withLast = "_last"
 
-// cutLast gives the candidate's last rows to another kernel where the model finds that
-// shorter. Where the others alone take as long as best, it is not tried.
-func (c *candidate) cutLast(p Problem, dev device.Capabilities, kernels []cutlass.Kernel, best float64, ranked lasts) {
+// cutLast gives the candidate's last rows to another kernel if the model predicts that
+// this is faster. It does nothing if the first rows alone take best cycles or more.
+func (c *candidate) cutLast(p Problem, dev device.Capabilities, kernels []cutlass.Kernel, best float64, ranked lastRanks) {
 	last := p.M % max(1, c.kernel.Tile[0])
-	if last == 0 || last > maxLast || last == p.M || p.Batch != 1 || !p.A.IsHalf() || p.AbsSquare || p.Symmetric || c.k != p.K ||
-		c.kernel.Schedule == "streamk" || c.form != 0 || c.rows > 0 || c.parts > 0 || c.strip || c.finish {
+	if last == 0 || last > maxLastRows || last == p.M || p.Batch != 1 || !p.A.IsHalf() || p.AbsSquare || p.Symmetric || c.k != p.K ||
+		c.kernel.Schedule == "streamk" || c.form != 0 || c.rows > 0 || c.parts > 0 || c.strip || c.separateEpilogue {
 		return
 	}
 	first, rest := p, p
 	first.M, rest.M = p.M-last, last
 	saved := kernelCycles(p, c.kernel, dev) - kernelCycles(first, c.kernel, dev)
-	if saved < leastLast || c.cycles-saved >= best {
+	if saved < minSavedCycles || c.cycles-saved >= best {
 		return
 	}
 	if c.prepA.copy {
@@ -45,7 +46,7 @@ func (c *candidate) cutLast(p Problem, dev device.Capabilities, kernels []cutlas
 	if found == nil {
 		return
 	}
-	takes := found.cycles + float64(passLast*(len(found.steps)-1))
+	takes := found.cycles + float64(lastStepCycles*(len(found.steps)-1))
 	if takes >= saved {
 		return
 	}
@@ -60,15 +61,16 @@ func (c *candidate) cutLast(p Problem, dev device.Capabilities, kernels []cutlas
 	}
 }
 
-// lasts has the best kernel for each problem of last rows: candidates share most of them.
-type lasts map[Problem]*candidate
+// lastRanks caches the best candidate for each problem of last rows. Many candidates have
+// the same one.
+type lastRanks map[Problem]*candidate
 
-// best is nil where no kernel computes the problem.
-func (l lasts) best(p Problem, dev device.Capabilities, kernels []cutlass.Kernel) *candidate {
+// best returns nil if no kernel computes the problem.
+func (l lastRanks) best(p Problem, dev device.Capabilities, kernels []cutlass.Kernel) *candidate {
 	c, ok := l[p]
 	if !ok {
 		if found, err := rank(p, dev, "", kernels); err == nil {
-			first := found[0] // not with the others, which a plan would keep
+			first := found[0] // a copy, so that the plan does not keep the slice alive
 			c = &first
 		}
 		l[p] = c
@@ -76,16 +78,18 @@ func (l lasts) best(p Problem, dev device.Capabilities, kernels []cutlass.Kernel
 	return c
 }
 
-// copyAlign divides where the lines of a copied operand begin.
+// copyAlign is the alignment of the lines of a copied operand, in bytes.
 const copyAlign = 16
 
-// lastProblem is that of the last rows, as far as their kernel's workspace depends on it.
+// lastProblem is the problem of the last rows, exact in everything that their kernel's
+// workspace depends on.
 func (c *candidate) lastProblem(p Problem) Problem {
 	p.M = c.lastRows
 	return p
 }
 
-// executeLast computes the last rows of a stack, from the operands of the first.
+// executeLast computes the last rows of a stack. It reads the copies of A and B that
+// were made for the first rows.
 func (p *Product) executeLast(s *device.Stream, st stack, q Problem, c *candidate, a, b operand) error {
 	rows := block{row: q.M - c.lastRows, rows: c.lastRows}
 	rest := *p

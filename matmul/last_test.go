@@ -10,9 +10,8 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// TestCutLast: the last rows go to a kernel of their own where whole tiles fill the
-// multiprocessors without them, and then the plan is shorter than that of all rows
-// by any one kernel.
+// TestCutLast: another kernel computes the last rows if the other tiles fill the
+// multiprocessors. The predicted time is then less than that of any single kernel.
 func TestCutLast(t *testing.T) {
 	dev := sm90
 	dev.MultiProcessors = 132
@@ -26,7 +25,7 @@ func TestCutLast(t *testing.T) {
 		{Problem{M: 2049, N: 2048, K: 2048, A: bf16, AlignA: 16, AlignB: 16, AlignC: 16}, 1, "kernel kernel"},
 		{Problem{M: 2063, N: 2048, K: 1024, A: fp16, LayoutA: ColMajor, AlignA: 16, AlignB: 16, AlignC: 16}, 15, "kernel kernel"},
 		{Problem{M: 2063, N: 2048, K: 1024, A: fp16, LayoutB: ColMajor, AlignA: 16, AlignB: 16, AlignC: 16}, 15, "kernel kernel"},
-		{Problem{M: 2064 + maxLast, N: 2048, K: 1024, A: fp16, AlignA: 16, AlignB: 16, AlignC: 16}, 0, "kernel"},
+		{Problem{M: 2064 + maxLastRows, N: 2048, K: 1024, A: fp16, AlignA: 16, AlignB: 16, AlignC: 16}, 0, "kernel"},
 		{Problem{M: 4096, N: 4096, K: 4096, A: bf16, AlignA: 16, AlignB: 16, AlignC: 16}, 0, "kernel"},
 		{Problem{M: 4095, N: 4095, K: 4095, A: bf16}, 0, "padA padB kernel"},
 		{Problem{M: 2049, N: 2048, K: 2048, Batch: 2, A: bf16, AlignA: 16, AlignB: 16, AlignC: 16}, 0, "kernel"},
@@ -45,18 +44,18 @@ func TestCutLast(t *testing.T) {
 			continue
 		}
 		if !strings.Contains(plan.String(), "the last ") {
-			t.Errorf("%v: the plan does not say so: %v", c.p, plan)
+			t.Errorf("%v: the plan does not name the last rows: %v", c.p, plan)
 		}
 		for _, k := range manifest {
 			if k.SM != 90 {
-				continue // they are not chosen there
+				continue // not chosen for this problem
 			}
 			found, err := rank(c.p, dev, k.Name, manifest)
 			if err != nil {
 				continue
 			}
 			if slices.ContainsFunc(found, func(x candidate) bool { return x.last != nil }) {
-				t.Errorf("%v: forced, %s leaves rows to another", c.p, k.Name)
+				t.Errorf("%v: %s is forced, but another kernel computes the last rows", c.p, k.Name)
 			}
 			if found[0].cycles < got.cycles {
 				t.Errorf("%v: %s alone takes %s, cut %s", c.p, k.Name, found[0].predicted(), got.predicted())
@@ -68,8 +67,8 @@ func TestCutLast(t *testing.T) {
 	}
 }
 
-// TestCutLastPadded: a copy with more of k than the problem has is not what the last
-// rows' kernel would take it for.
+// TestCutLastPadded: the last rows are not cut if the copies have a padded k, because
+// their kernel would read the padding as part of k.
 func TestCutLastPadded(t *testing.T) {
 	dev := sm90
 	dev.MultiProcessors = 132
@@ -85,7 +84,7 @@ func TestCutLastPadded(t *testing.T) {
 		if !ok {
 			t.Fatal(name)
 		}
-		if c.cutLast(p, dev, manifest, math.Inf(1), lasts{}); c.lastRows != want {
+		if c.cutLast(p, dev, manifest, math.Inf(1), lastRanks{}); c.lastRows != want {
 			t.Errorf("with k a multiple of %d the last %d rows are cut, want %d", multiple, c.lastRows, want)
 		}
 	}

@@ -10,10 +10,10 @@ import (
 // mirror writes the conjugate of the elements of d above the diagonal, [batch,
 // n, n], below it, and makes the diagonal real.
 //
-// The triangle is taken apart into squares: of side h, for h = 1, 2, 4, …, those
-// with their first row a multiple of 2h and their columns from h further on.
-// The squares of one side lie evenly along the diagonal, so that one strided
-// copy mirrors all of them but the last, which n may cut off.
+// The triangle is split into squares of side h = 1, 2, 4, …: the first row of each
+// is a multiple of 2h, and its first column lies h further on. The squares of one
+// side are equally spaced along the diagonal, so that one strided copy mirrors all
+// of them but the last, which n may cut off.
 func mirror(s *device.Stream, d device.View) error {
 	n := d.Layout.Shape[1]
 	batch, row, col := d.Layout.Strides[0], d.Layout.Strides[1], d.Layout.Strides[2]
@@ -32,12 +32,12 @@ func mirror(s *device.Stream, d device.View) error {
 		return ops.Cast(s, dst, src)
 	}
 	for h := 1; h < n; h *= 2 {
-		whole := n / (2 * h)
-		if err := squares(0, whole, h, h, h); err != nil {
+		count := n / (2 * h)
+		if err := squares(0, count, h, h, h); err != nil {
 			return err
 		}
-		if rest := n - whole*2*h; rest > h {
-			if err := squares(whole*2*h, 1, h, h, rest-h); err != nil {
+		if rest := n - count*2*h; rest > h {
+			if err := squares(count*2*h, 1, h, h, rest-h); err != nil {
 				return err
 			}
 		}

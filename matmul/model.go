@@ -16,10 +16,9 @@ import (
 //	step    = max(products / peak rate, bytes from shared memory, bytes from L2)
 //	memory  = bytes of A, B and D / bandwidth
 //
-// where pingpong hides all epilogues but the last, a kernel of one tile a CTA
-// starts anew for each, and a product of more than a tenth of a millisecond pays in
-// clock rate for what it reads from shared memory: fully from 170 us, once the clock
-// has settled on products of its kind.
+// A pingpong kernel hides all epilogues but the last. A kernel of one tile a CTA pays
+// the start of a CTA for each tile. In a product of more than a tenth of a millisecond
+// reads from shared memory draw power and lower the clock, fully from 170 us on.
 //
 // The numbers were fitted to 317 timings of the manifest's wgmma tiles on an
 // H200, of bfloat16 and TF32 products from 512 to 8192 cubed, of 1 to 128 rows,
@@ -31,59 +30,59 @@ import (
 const (
 	cyclesPerMicrosecond = 1800
 
-	launchCycles   = 2500. // what the previous kernel does not hide
-	sharpness      = 2.8   // of the change between the two bounds
+	launchCycles   = 2500. // the part of a launch that the previous kernel does not hide
+	sharpness      = 2.8   // of the transition between the two bounds
 	bytesPerCycle  = 2170. // the whole device: 3.9 TB/s
-	fewCTAs        = 0.27  // exponent of what CTAs on a part of the multiprocessors lose of it
-	peakReach      = 0.73  // of the peak, by wgmma in its best tiles
-	narrowReach    = 0.94  // of that, where the instruction is 192 wide
-	sharedRate     = 93.   // bytes of a cycle that wgmma reads
-	l2Rate         = 63.   // bytes of a cycle that come from L2
-	narrowL2Rate   = 45.   // where the instruction is at most 32 wide
-	pairL2Rate     = 52.   // where two CTAs of a multiprocessor ask for the same lines of B
-	zeroFill       = 3.    // what TMA takes for rows that are not there
-	sharedEnd      = 0.97  // of the bytes' time, where one CTA's end is another's middle
+	fewCTAs        = 0.27  // exponent of the bandwidth that CTAs on a part of the multiprocessors reach
+	peakReach      = 0.73  // of the peak rate, for wgmma in its best tiles
+	narrowReach    = 0.94  // of peakReach, for instructions 192 wide
+	sharedRate     = 93.   // bytes a cycle that wgmma reads from shared memory
+	l2Rate         = 63.   // bytes a cycle from L2
+	narrowL2Rate   = 45.   // for instructions at most 32 wide
+	pairL2Rate     = 52.   // if two CTAs of a multiprocessor read the same lines of B
+	zeroFill       = 3.    // relative cost of rows outside the matrix, which TMA fills with zeros
+	sharedEnd      = 0.97  // of the memory time, if two CTAs share a multiprocessor and one computes while the other stores
 	epilogueCycles = 370.
-	elementCycles  = 26.   // of an epilogue's thread
-	shortFunction  = 12.   // results that a multiprocessor activates in a cycle: two special functions each
-	longFunction   = 6.    // likewise, where they are rounded once to float32 or are error functions
-	startCycles    = 2600. // of the next CTA where CTAs do not persist
-	orderCycles    = 900.  // of pingpong's second tile, until both warpgroups have their turn
-	largeEpilogue  = 1500. // where warpgroups store apart
-	largeTurn      = 800.  // from a tile to the next there
-	sharedFunction = 0.5   // of an activation's time, what the other warpgroup of pingpong loses
-	directCycles   = 3000. // of the last tile's rows, where they are not TMA's to store
+	elementCycles  = 26.   // cycles an element in a thread's epilogue
+	shortFunction  = 12.   // activations a cycle of a multiprocessor: two special functions each
+	longFunction   = 6.    // likewise, for error functions and for results rounded once to float32
+	startCycles    = 2600. // start of the next CTA, for kernels that are not persistent
+	orderCycles    = 900.  // delay of pingpong's second tile, until both warpgroups alternate
+	largeEpilogue  = 1500. // if each warpgroup stores its own part
+	largeTurn      = 800.  // likewise, between two tiles
+	sharedFunction = 0.5   // of an activation's time, lost by the other warpgroup of pingpong
+	directCycles   = 3000. // the store of the last tile's rows without TMA
 	longCycles     = 1.5e5
 	heat           = 0.3
-	heatFree       = 0.625 // bytes from shared memory a product, over what the peak allows: 128 x 256
+	heatFree       = 0.625 // shared-memory time over product time without an effect on the clock: that of a tile of 128 x 256
 
-	// Where the left operand goes through registers.
+	// For kernels that read the left operand from registers.
 	registerReach = 0.83 // of the peak
-	registerStep  = 17.  // cycles a unit of k: one wait each 8
+	registerStep  = 17.  // cycles a unit of k: one wait every 8
 	pingpongStep  = 13.
-	narrowStep    = 15. // where the instruction is at most 32 wide
+	narrowStep    = 15. // for instructions at most 32 wide
 )
 
-// What scaled (1) and split (2) kernels keep of the peak, by tile, measured on
-// the same machine at 1024 to 8192 cubed: they store float32, and split ones
-// read each plane once for three products and add their sums up in registers.
+// The fraction of the peak that scaled (1) and split (2) kernels reach, by tile,
+// measured on the same machine at 1024 to 8192 cubed. Both store float32. Split
+// kernels read each plane once for three products and add the sums in registers.
 var planesReach = map[[3]int]float64{
 	{1, 128, 256}: 0.69, {1, 128, 192}: 0.63, {1, 128, 128}: 0.57, {1, 64, 128}: 0.31,
 	{2, 128, 256}: 0.76, {2, 128, 128}: 0.67, {2, 64, 128}: 0.475,
 }
 
-// Of kernels without wgmma.
+// Constants of kernels without wgmma.
 const (
 	plainReach = 0.9  // of the peak
-	aloneRate  = 0.96 // by a tile of float64 that fills a multiprocessor, where there is one for each
+	aloneRate  = 0.96 // of the peak, for a float64 tile that fills a multiprocessor, if there is one tile for each
 	ringReach  = 0.92
 	ringEnd    = 1500. // from a tile's last step to the next one's first
-	ringLong   = 2e6   // from here on the clock falls, fully at twice as many cycles
-	ringHeat   = 0.07  // what that costs more than larger tiles do
-	groupReach = 0.88  // of a ring whose groups of warps take steps in turn
-	groupEnd   = 4000. // where they add up their sums
-	clusterEnd = 7000. // where two CTAs do
-	splitReach = 0.77  // of a ring whose tiles are split on the way
+	ringLong   = 2e6   // cycles from which the clock falls, fully at twice as many
+	ringHeat   = 0.07  // relative cost of the lower clock, beyond that of larger tiles
+	groupReach = 0.88  // of a ring whose groups of warps compute alternate steps
+	groupEnd   = 4000. // the groups add their sums
+	clusterEnd = 7000. // two CTAs add their sums
+	splitReach = 0.77  // of a ring that splits its tiles in shared memory
 	splitEnd   = 5300.
 	skinnyRate = 0.86
 )
@@ -92,7 +91,7 @@ var flopsPerCycle = map[string]float64{
 	"bf16": 4096, "fp16": 4096, "fp16x3": 4096. / 3, "tf32": 2048, "tf32x3": 2048. / 3, "fp64": 256, "fp32": 256, "c64": 256, "c128": 256, "int": 64,
 }
 
-// defaultSMs stands for a device whose multiprocessors are not counted.
+// defaultSMs is assumed for capabilities without a number of multiprocessors.
 const defaultSMs = 132
 
 func kernelCycles(p Problem, k cutlass.Kernel, c device.Capabilities) float64 {
@@ -193,7 +192,7 @@ func wgmmaCycles(p Problem, k cutlass.Kernel, tiles, sms int) float64 {
 	case "cooperative":
 		compute = share * (work + epilogue)
 	case "streamk":
-		compute = dealt(tiles, ceilDiv(p.K, k.Tile[2]), sms, k.Cluster[0]*k.Cluster[1]).cycles(work, epilogue)
+		compute = distribute(tiles, ceilDiv(p.K, k.Tile[2]), sms, k.Cluster[0]*k.Cluster[1]).cycles(work, epilogue)
 	case "pingpong":
 		compute = max(share*work+epilogue, math.Ceil(share/2)*(work+epilogue))
 		if share > 1 {
@@ -201,7 +200,7 @@ func wgmmaCycles(p Problem, k cutlass.Kernel, tiles, sms int) float64 {
 		}
 	default:
 		if k.CTAs > 1 && tiles <= sms {
-			share = 2 // nothing keeps two CTAs from meeting while other multiprocessors are free
+			share = 2 // two CTAs may share a multiprocessor while others are free
 		}
 		waves := float64(ceilDiv(tiles, sms*max(k.CTAs, 1)))
 		compute = share*work + waves*(epilogue+startCycles) - startCycles
@@ -229,9 +228,9 @@ func largeCycles(p Problem, k cutlass.Kernel, tiles, sms int) float64 {
 	return share*(work+activation) + largeEpilogue
 }
 
-// largeHeat is how much slower than a kernel of 256 rows one is whose instructions are
-// narrower, once the clock has settled: they read more of shared memory for a
-// flop, and it is the power that bounds large products.
+// largeHeat is the time of a kernel with narrower instructions over that of a kernel
+// of 256 rows, once the clock has settled. Narrower instructions read more bytes from
+// shared memory for a flop, and power bounds large products.
 func largeHeat(k cutlass.Kernel) float64 {
 	switch {
 	case k.Tile[0] >= 192:
@@ -242,7 +241,7 @@ func largeHeat(k cutlass.Kernel) float64 {
 	return 1.055
 }
 
-// activationCycles is what an activation takes a multiprocessor for one result.
+// activationCycles is a multiprocessor's time for the activation of one result.
 func activationCycles(p Problem, k cutlass.Kernel) float64 {
 	switch {
 	case p.Epilogue.Activation <= ReLU:
@@ -253,8 +252,8 @@ func activationCycles(p Problem, k cutlass.Kernel) float64 {
 	return 1 / shortFunction
 }
 
-// ringCycles is the compute term of kernels for Hopper without CUTLASS: clusters take
-// tiles, and each of their CTAs a part of k.
+// ringCycles is the compute term of kernels for Hopper without CUTLASS: a cluster
+// computes a tile, and each of its CTAs a part of k.
 func ringCycles(p Problem, k cutlass.Kernel, tiles, sms int) float64 {
 	share := float64(ceilDiv(tiles, max(1, sms/k.Parts)))
 	steps := float64(ceilDiv(ceilDiv(p.K, k.Tile[2]), k.Parts))
@@ -288,8 +287,8 @@ func plainCycles(p Problem, k cutlass.Kernel, tiles, sms int) float64 {
 	return float64(ceilDiv(tiles, sms)) * flops * float64(k.Tile[0]) * float64(k.Tile[1]) * float64(p.K) / (flopsPerCycle[k.Math] * rate)
 }
 
-// tileRate is what a tile keeps of the rate: operands come through shared
-// memory, so that a small tile's products wait for them.
+// tileRate is the fraction of the rate that a tile reaches. Operands come through
+// shared memory, and the products of a small tile wait for them.
 func tileRate(k cutlass.Kernel) float64 {
 	area := k.Tile[0] * k.Tile[1]
 	switch {

@@ -9,8 +9,8 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// TestNil calls everything with nil, with zero values and with numbers as far out as
-// they go.
+// TestNil calls every exported function with nil, with zero values and with extreme
+// numbers.
 func TestNil(t *testing.T) {
 	cpu, err := device.Open("cpu")
 	if err != nil {

@@ -11,15 +11,15 @@ import (
 )
 
 // Packed is a right operand in every form that a product in one precision may
-// read it in, without a prepare pass.
+// read. Such a product needs no prepare pass for it.
 type Packed struct {
-	// View is the operand, [..., k, n], as kernels of its own type read it. Its
-	// buffer is the source's, or, where Made is set, the Packed's own.
+	// View is the operand, [..., k, n], in its own type. Its buffer is the source's,
+	// or the Packed's own if Made is set.
 	View device.View
 	Made bool
 
-	// For scaled and split kernels, where the device has them. They fall back on
-	// View where the data do not fit.
+	// For scaled and split kernels, if the device has them. Their fallback kernel
+	// reads View if the guard rejects the data.
 	form   cutlass.Form
 	planes planes
 	buf    *device.Buffer
@@ -30,7 +30,7 @@ type Packed struct {
 // the given (resolved) precision. The leading dimensions of b are dense.
 func Prepare(s *device.Stream, b device.View, precision Precision) (*Packed, error) {
 	if b.Layout.NDim() < 2 {
-		return nil, layout.Errorf("%v is no matrix", b.Layout.Shape)
+		return nil, layout.Errorf("%v is not a matrix: it needs at least two dimensions", b.Layout.Shape)
 	}
 	p := &Packed{View: b}
 	if s.Device().Kind() == device.CPU {
@@ -42,7 +42,7 @@ func Prepare(s *device.Stream, b device.View, precision Precision) (*Packed, err
 	}
 	n := b.Layout.NDim()
 	k, cols := b.Layout.Shape[n-2], b.Layout.Shape[n-1]
-	if form == 0 || b.Layout.Size() == 0 || k < leastForm || !formHolds(b.DType, cols, k, b.Layout.Size()/(k*cols)) {
+	if form == 0 || b.Layout.Size() == 0 || k < minFormK || !formFits(b.DType, cols, k, b.Layout.Size()/(k*cols)) {
 		return p, nil
 	}
 	if err := p.convert(s, form); err != nil {
@@ -52,7 +52,7 @@ func Prepare(s *device.Stream, b device.View, precision Precision) (*Packed, err
 	return p, nil
 }
 
-// Free gives the forms' memory back, and not what was there before.
+// Free frees the memory of the forms. It does not free the source's buffer.
 func (p *Packed) Free() {
 	if p == nil {
 		return
@@ -109,8 +109,8 @@ func (p *Packed) String() string {
 	return fmt.Sprintf("%s (%s)", s, bytesString(p.Bytes()))
 }
 
-// formOn is the form for a precision on a device whose library has kernels for
-// it.
+// formOn returns the form for a precision, or 0 if the device's library has no kernel
+// for it.
 func formOn(dev *device.Device, t dtype.DType, precision Precision) cutlass.Form {
 	form := formFor(t, precision)
 	if form == 0 || dev.Library() == nil {
@@ -127,9 +127,9 @@ func formOn(dev *device.Device, t dtype.DType, precision Precision) cutlass.Form
 	return 0
 }
 
-// arrange makes View: k contiguous for TF32, rows of 16 bytes. Kernels of full
-// precision read any of both majors, so that where planes are made as well only
-// an operand that is contiguous along neither axis is copied.
+// arrange makes View: k contiguous for TF32, rows aligned to 16 bytes. Kernels of
+// full precision read both majors. If planes are made as well, only an operand that
+// is contiguous along neither axis is therefore copied.
 func (p *Packed) arrange(s *device.Stream, b device.View, precision Precision, planes bool) error {
 	n := b.Layout.NDim()
 	size := b.DType.Size()
@@ -153,7 +153,7 @@ func (p *Packed) arrange(s *device.Stream, b device.View, precision Precision, p
 	if kMajor {
 		lines, length = cols, rows
 	}
-	pitch = madePitch(length, size, 16)
+	pitch = alignedPitch(length, size, 16)
 	batch := layout.Dense(b.Layout.Shape[:n-2])
 	out := layout.Layout{Shape: b.Layout.Shape, Strides: make([]int, n)}
 	for i, t := range batch.Strides {
@@ -223,13 +223,13 @@ func (p *Packed) convert(s *device.Stream, form cutlass.Form) error {
 	return nil
 }
 
-// serves reports whether planes of the form are there for a stack: one member
-// for all, or the next for each.
+// serves reports whether the Packed has planes of the form for a stack, whose
+// members all read one member of the Packed or each read the next one.
 func (p *Packed) serves(s stack, form cutlass.Form) bool {
 	return p != nil && p.form != 0 && p.form == form && (s.batch == 1 || s.b.batchStride == 0 || s.b.batchStride == p.member)
 }
 
-// index is the member of the batch that begins at an offset of View.
+// index returns the member of the batch that begins at an offset of View.
 func (p *Packed) index(offset int) int {
 	if p.member == 0 {
 		return 0

@@ -6,8 +6,8 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// padding is the copies of a product's operands whose lines are copied as they
-// run: one launch makes them all.
+// padding holds the copies of a product's operands that keep their major. One
+// launch makes them all.
 type padding struct {
 	dev    *device.Device
 	dtype  dtype.DType
@@ -20,10 +20,10 @@ type padding struct {
 // maxPadded bounds the units of 16 bytes of a copy: gpk_pad takes fewer than 2^31.
 const maxPadded = 1 << 30
 
-// add notes that `copies` matrices m of v are to be copied to o; false: they need
-// more than a copy of lines.
+// add lists a copy of `copies` matrices m of v to o. It reports false if the copy
+// needs more than copying lines.
 func (p *padding) add(v device.View, m matrix, o operand, copies int, how prep) bool {
-	if !how.pads() || p.n > 0 && v.DType != p.dtype {
+	if !how.copiesLines() || p.n > 0 && v.DType != p.dtype {
 		return false
 	}
 	size := v.DType.Size()
@@ -53,13 +53,13 @@ func (p *padding) run(s *device.Stream) error {
 	return p.dev.LaunchWork(s, p.reads[:p.n], p.writes[:p.n], p)
 }
 
-// padder is where copies are started: the kernel library, or the device's queue.
+// padder starts the copies: the kernel library, or the device's queue.
 type padder interface {
 	Pad(device int, stream uint64, t dtype.DType, a, b cutlass.Padded) error
 }
 
-func (p *padding) start(to padder, ordinal int, stream uint64) error {
-	return to.Pad(ordinal, stream, p.dtype, p.lines[0], p.lines[1])
+func (p *padding) start(target padder, ordinal int, stream uint64) error {
+	return target.Pad(ordinal, stream, p.dtype, p.lines[0], p.lines[1])
 }
 
 // Start enqueues the copies.

@@ -14,13 +14,13 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// hostPads is what gpk.h says of gpk_pad, on the host, in some buffers.
+// hostPads implements gpk_pad on the host, as gpk.h specifies it, for the listed buffers.
 type hostPads struct {
 	buffers []*device.Buffer
 	calls   int
 }
 
-// at is n bytes from an address on.
+// at returns the n bytes at an address.
 func (h *hostPads) at(address uint64, n int) []byte {
 	for _, b := range h.buffers {
 		if from := int64(address - b.Addr()); address >= b.Addr() && from+int64(n) <= b.Size() {
@@ -54,7 +54,7 @@ func (h *hostPads) Pad(_ int, _ uint64, t dtype.DType, a, b cutlass.Padded) erro
 	return nil
 }
 
-// TestPadding: the copies that one launch makes are those that single operations make.
+// TestPadding: one launch makes the same copies as separate operations.
 func TestPadding(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %#x", seed)
@@ -103,14 +103,14 @@ func TestPadding(t *testing.T) {
 			if (how.major == cutlass.RowMajor) != isB { // lines run along k
 				line = k
 			}
-			how.pitch = madePitch(line, size, 16)
+			how.pitch = alignedPitch(line, size, 16)
 			var none padding
 			var frees [2]func()
-			if one[i], frees[0], err = prepared(s, v, m, batch, how, k, isB, &pads); err != nil || pads.n != i+1 {
+			if one[i], frees[0], err = prepareOperand(s, v, m, batch, how, k, isB, &pads); err != nil || pads.n != i+1 {
 				t.Fatal(err, pads.n)
 			}
 			how.kind = Pack
-			if other[i], frees[1], err = prepared(s, v, m, batch, how, k, isB, &none); err != nil || none.n != 0 {
+			if other[i], frees[1], err = prepareOperand(s, v, m, batch, how, k, isB, &none); err != nil || none.n != 0 {
 				t.Fatal(err, none.n)
 			}
 			defer frees[0]()
@@ -139,7 +139,7 @@ func TestPadding(t *testing.T) {
 	}
 }
 
-// TestPaddingRefuses: what is more than lines to copy is left to the operations.
+// TestPaddingRefuses: a copy that changes more than the pitch is refused.
 func TestPaddingRefuses(t *testing.T) {
 	m := matrix{rows: 4, cols: 5, rowStride: 5, colStep: 1}
 	o := operand{m: matrix{rows: 4, cols: 5, rowStride: 8, colStep: 1}, pitch: 8}
@@ -148,12 +148,12 @@ func TestPaddingRefuses(t *testing.T) {
 	} {
 		var p padding
 		if p.add(device.View{DType: dtype.Float16}, m, o, 1, how) || p.n != 0 {
-			t.Errorf("%s is taken", name)
+			t.Errorf("%s is accepted", name)
 		}
 	}
 }
 
-// TestPadsTogether: two operands whose lines are copied take one launch, by the model too.
+// TestPadsTogether: the model counts one launch for two padded operands.
 func TestPadsTogether(t *testing.T) {
 	name := "sm90_bf16_bf16_rr_128x128x64_2x1_direct_pingpong"
 	k := manifest[slices.IndexFunc(manifest, func(k cutlass.Kernel) bool { return k.Name == name })]

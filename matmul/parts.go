@@ -8,24 +8,24 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// Few tiles and a long k leave multiprocessors idle. k is then cut into equal parts,
-// which a kernel of float32 results computes like members of a batch, and
-// gpk_gemm_parts adds them up in their order and finishes. The number of parts
+// Few tiles and a long k leave multiprocessors idle (split-K). k is then cut into
+// equal parts. A kernel of float32 results computes them like members of a batch, and
+// gpk_gemm_parts adds them in order and applies the epilogue. The number of parts
 // depends on the problem and the device alone.
 const (
 	maxParts    = 32
-	leastPart   = 512  // of k
-	partsCycles = 6300 // the pass that adds, beside its bytes
-	partsShare  = 0.9  // of the model's time, by a kernel of a single wave
-	partsRate   = 1.5  // of the device's bytes: the parts are in L2
+	minPartK    = 512  // of k
+	partsCycles = 6300 // the pass that adds the parts, without its memory traffic
+	partsShare  = 0.9  // of the model's time, for a kernel of a single wave
+	partsRate   = 1.5  // of the device's bandwidth: the parts are in L2
 )
 
-// inParts behind a kernel's name says that it computes parts of k, where it could
-// compute the product as it is too.
+// inParts is the suffix of a kernel's name if it computes parts of k although it could
+// compute the product without cutting k.
 const inParts = "_parts"
 
-// fitParts is fit for a kernel that computes parts of k; ok is false too where k
-// cannot be cut, or the tiles of its parts are more than one wave.
+// fitParts is fit for a kernel that computes parts of k. It also reports false if k
+// cannot be cut, or if the tiles of all parts are more than one wave.
 func fitParts(p Problem, k cutlass.Kernel, c device.Capabilities) (candidate, bool) {
 	if !p.A.IsHalf() || formOf(k) != 0 || k.SM != 90 || k.Out != dtype.Float32 || p.Batch != 1 || p.AbsSquare || p.Symmetric || p.AlignC < p.Out.Size() {
 		return candidate{}, false
@@ -36,21 +36,21 @@ func fitParts(p Problem, k cutlass.Kernel, c device.Capabilities) (candidate, bo
 	if !ok {
 		return candidate{}, false
 	}
-	pitch := madePitch(p.N, dtype.Float32.Size(), k.AlignOut)
-	whole, best := cand.cycles-kernelCycles(q, k, c), 0.0
+	pitch := alignedPitch(p.N, dtype.Float32.Size(), k.AlignOut)
+	prepareCost, best := cand.cycles-kernelCycles(q, k, c), 0.0
 	sms := c.MultiProcessors
 	if sms == 0 {
 		sms = defaultSMs
 	}
 	tiles := alignUp(ceilDiv(p.M, k.Tile[0]), k.Cluster[0]) * alignUp(ceilDiv(p.N, k.Tile[1]), k.Cluster[1])
-	for n := 2; n <= maxParts && p.K/n >= leastPart && n*tiles <= sms; n++ {
+	for n := 2; n <= maxParts && p.K/n >= minPartK && n*tiles <= sms; n++ {
 		part := q
 		part.K, part.Batch = p.K/n, n
 		if p.K%n != 0 || part.K*p.A.Size()%max(k.AlignA, k.AlignB) != 0 {
 			continue
 		}
 		bytes := partsBytes(p, n, pitch)
-		cycles := whole + partsShare*kernelCycles(part, k, c) + partsCycles + float64(bytes)/(bytesPerCycle*partsRate)
+		cycles := prepareCost + partsShare*kernelCycles(part, k, c) + partsCycles + float64(bytes)/(bytesPerCycle*partsRate)
 		if cand.parts == 0 || cycles < best {
 			cand.parts, best = n, cycles
 		}
@@ -66,14 +66,14 @@ func fitParts(p Problem, k cutlass.Kernel, c device.Capabilities) (candidate, bo
 	return cand, true
 }
 
-// partsBytes is what adding the parts moves.
+// partsBytes is the number of bytes that the addition of the parts reads and writes.
 func partsBytes(p Problem, parts, pitch int) int64 {
 	return int64(p.M) * (4*int64(parts)*int64(pitch) + int64(p.Out.Size())*int64(p.N))
 }
 
-// room allocates where the parts of a launch are written.
-func (l *launch) room(s *device.Stream) (*device.Buffer, error) {
-	l.partPitch = madePitch(l.q.N, dtype.Float32.Size(), l.c.kernel.AlignOut)
+// allocParts allocates the buffer for the parts of a launch.
+func (l *launch) allocParts(s *device.Stream) (*device.Buffer, error) {
+	l.partPitch = alignedPitch(l.q.N, dtype.Float32.Size(), l.c.kernel.AlignOut)
 	buf, err := s.Device().Alloc(int64(l.c.parts)*int64(l.q.M)*int64(l.partPitch)*4, s)
 	if err != nil {
 		return nil, err

@@ -8,21 +8,21 @@ import (
 // StepKind is what a step of a plan does.
 type StepKind uint8
 
-// The steps. Pad, Transpose and Pack copy an operand into workspace whose
-// rows are aligned: with its own major, with the other one, or out of an
-// operand that is contiguous along neither axis; two pads are one launch.
-// Split sums partial products. Launch is the kernel. Epilogue applies bias and activation after a kernel
-// that cannot. Strip copies a padded result into its place. Scale and ScaleSplit
-// make the float16 planes that scaled and split kernels read. Square takes the
-// squared modulus after a kernel that cannot; Mirror writes the half of a
-// symmetric result that was not computed.
+// The steps. Pad, Transpose and Pack copy an operand into workspace with
+// aligned rows: Pad keeps its major, Transpose changes it, and Pack copies an
+// operand that is contiguous along neither axis. Two pads are one launch. Split
+// sums partial products. Launch is the kernel. ApplyEpilogue applies bias and
+// activation after a kernel without an epilogue. Strip copies a padded result to
+// D. Scale and ScaleSplit make the float16 planes that scaled and split kernels
+// read. Square takes the squared modulus after a kernel that does not. Mirror
+// writes the other half of a symmetric result.
 const (
 	Pad StepKind = iota
 	Pack
 	Transpose
 	Split
 	Launch
-	Finish
+	ApplyEpilogue
 	Strip
 	Scale
 	ScaleSplit
@@ -32,9 +32,9 @@ const (
 
 var stepNames = [...]string{"pad", "pack", "transpose", "split", "kernel", "epilogue", "strip", "scale", "scale and split", "square", "mirror"}
 
-// Step is one thing that a plan does. Operand is "A", "B" or "D"; Bytes is
-// what the step moves, reads and writes together; Pitch is the row pitch it
-// makes, in elements.
+// Step is one step of a plan. Operand is "A", "B" or "D"; Bytes is the number of
+// bytes that the step reads and writes together; Pitch is the row pitch of the
+// step's result, in elements.
 type Step struct {
 	Kind    StepKind
 	Operand string
@@ -75,8 +75,8 @@ func bytesString(n int64) string {
 }
 
 // Plan says how a product will be computed. Workspace is the bytes of the
-// prepare and strip steps' copies; Reason says why this kernel, and which came
-// next.
+// prepare and strip steps' copies. Reason says why this kernel was chosen, and
+// names the next ones.
 type Plan struct {
 	Kernel     string
 	Tile       [3]int

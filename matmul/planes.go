@@ -10,23 +10,23 @@ import (
 // each line, and guard words. Addresses are device addresses.
 type planes struct {
 	high, low, scales, guards uint64
-	kMajor                    bool // a line is contiguous, else a place of all lines
-	pitch, member             int  // elements between lines (or places), and between members
-	lines                     int  // of a member: its scales
+	kMajor                    bool // a line is contiguous; else the elements of all lines at one k are
+	pitch, member             int  // elements between lines (or between steps of k), and between members
+	lines                     int  // lines of a member, each with one scale
 }
 
-// planesAlign divides where each part of an operand's memory begins.
+// planesAlign is the alignment of each part of an operand's memory, in bytes.
 const planesAlign = 256
 
-// layPlanes lays an operand of real lines of length k out from the address at,
-// and returns the first one behind it.
+// layPlanes assigns addresses, from the address at on, to the planes of an operand of
+// real lines of length k. It returns the first address after them.
 func layPlanes(at uint64, form cutlass.Form, lines, k, copies int, kMajor bool) (planes, uint64) {
 	p := planes{kMajor: kMajor, lines: lines}
 	count, length := lines, k
 	if !kMajor {
 		count, length = k, lines
 	}
-	p.pitch = madePitch(length, 2, 16)
+	p.pitch = alignedPitch(length, 2, 16)
 	p.member = count * p.pitch
 	take := func(bytes int) uint64 {
 		from := at
@@ -42,7 +42,7 @@ func layPlanes(at uint64, form cutlass.Form, lines, k, copies int, kMajor bool) 
 	return p, at
 }
 
-// from is the planes of the lines from line on.
+// from returns the planes of the lines from line on.
 func (p planes) from(line int) planes {
 	step := uint64(2)
 	if p.kMajor {
@@ -56,7 +56,7 @@ func (p planes) from(line int) planes {
 	return p
 }
 
-// members is the planes of the batch from member i on.
+// members returns the planes of the batch from member i on.
 func (p planes) members(i int) planes {
 	p.high += uint64(i) * uint64(p.member) * 2
 	if p.low != 0 {
@@ -75,19 +75,19 @@ func (p planes) source(o operand, m matrix, conj bool) cutlass.Prepared {
 	}
 	if p.kMajor {
 		q.Step = 1
-	} else { // of a single line free
+	} else { // the stride of a single line has no effect
 		q.Line = 1
 	}
 	return q
 }
 
-// transposed is the matrix with its axes swapped.
+// transposed returns the matrix with its axes swapped.
 func (m matrix) transposed() matrix {
 	m.rows, m.cols, m.rowStride, m.colStep = m.cols, m.rows, m.colStep, m.rowStride
 	return m
 }
 
-// copies is how many members of a batch the stack has of its own.
+// copies returns the number of different members of the stack: 1 for a broadcast one.
 func (m matrix) copies(batch int) int {
 	if m.batchStride == 0 {
 		return 1
@@ -95,8 +95,8 @@ func (m matrix) copies(batch int) int {
 	return batch
 }
 
-// scaledRun is what a scaled or split kernel reads: the planes of both
-// operands, made on the way or packed before, and the memory that it takes.
+// scaledRun holds the planes of both operands of a scaled or split kernel, which are
+// made by this product or packed, and their memory.
 type scaledRun struct {
 	a, b             planes
 	strideA, strideB int
@@ -107,8 +107,8 @@ type scaledRun struct {
 	buf              *device.Buffer
 }
 
-// scaled lays the planes of a product out. The buffer of the result, which may
-// be nil, is the caller's to free.
+// scaled allocates the planes of a product. The caller frees the buffer of the
+// result, which may be nil.
 func (p *Product) scaled(s *device.Stream, st stack, q Problem, c *candidate, a, b operand) (r scaledRun, err error) {
 	factor := 1
 	if q.A.IsComplex() {
@@ -152,7 +152,7 @@ func (p *Product) scaled(s *device.Stream, st stack, q Problem, c *candidate, a,
 	return r, nil
 }
 
-// prepare enqueues what makes the planes.
+// prepare enqueues the kernels that make the planes.
 func (r *scaledRun) prepare(lib *cutlass.Library, ordinal int, stream uint64, t dtype.DType, form cutlass.Form, q Problem) error {
 	return lib.Prepare(ordinal, stream, t, form, q.K, q.Batch, r.prepareA, r.prepareB, r.workspace, r.need)
 }

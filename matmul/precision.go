@@ -102,25 +102,24 @@ func Collect(opts []Option) Options {
 	return o
 }
 
-// preferred is what SetPrecision was told, over every product that names no
-// precision itself.
-var preferred atomic.Uint32
+// globalPrecision is the precision of SetPrecision, for products that name none.
+var globalPrecision atomic.Uint32
 
-// SetPrecision sets the precision of products that name none and returns what
-// was set before; Default returns the choice to GPK_NO_TF32. With what is no precision
-// such products are dtype.ErrDType.
+// SetPrecision sets the precision of products that name none and returns the
+// previous one. With Default GPK_NO_TF32 decides again. With an invalid value such
+// products return dtype.ErrDType.
 func SetPrecision(p Precision) (old Precision) {
-	return Precision(preferred.Swap(uint32(p)))
+	return Precision(globalPrecision.Swap(uint32(p)))
 }
 
 // Resolve returns the precision in which a product of operands of type d is
 // computed: TF32 or FullPrecision for Float32 and Complex64, Default for
-// types with nothing to choose. TF32 named on the call for another type is
-// dtype.ErrDType; FullPrecision is what such types have.
+// types with one precision only. TF32 on the call for another type is
+// dtype.ErrDType; FullPrecision is accepted.
 func (o Options) Resolve(d dtype.DType) (Precision, error) {
 	p := o.Precision
 	if p > FullPrecision {
-		return 0, fmt.Errorf("%w: %v is no precision", dtype.ErrDType, p)
+		return 0, fmt.Errorf("%w: %v is not a precision", dtype.ErrDType, p)
 	}
 	if d != dtype.Float32 && d != dtype.Complex64 {
 		if p == TF32 {
@@ -129,8 +128,8 @@ func (o Options) Resolve(d dtype.DType) (Precision, error) {
 		return Default, nil
 	}
 	if p == Default {
-		if p = Precision(preferred.Load()); p > FullPrecision {
-			return 0, fmt.Errorf("%w: SetPrecision was given %v, which is no precision", dtype.ErrDType, p)
+		if p = Precision(globalPrecision.Load()); p > FullPrecision {
+			return 0, fmt.Errorf("%w: SetPrecision was called with %v, which is not a precision", dtype.ErrDType, p)
 		}
 	}
 	if p == Default {
@@ -146,8 +145,8 @@ func (o Options) Resolve(d dtype.DType) (Precision, error) {
 	return p, nil
 }
 
-// ResultType returns the type of a product of two operands of type d, given
-// what WithOutput asked for.
+// ResultType returns the type of a product of two operands of type d with the
+// output type of WithOutput.
 func (o Options) ResultType(d dtype.DType) (dtype.DType, error) {
 	own := d
 	switch d {

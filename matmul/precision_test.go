@@ -8,8 +8,8 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// TestResolve: the call beats SetPrecision, which beats GPK_NO_TF32; what is no precision,
-// and what says neither yes nor no, is an error.
+// TestResolve: the call beats SetPrecision, which beats GPK_NO_TF32; an invalid
+// precision or an invalid switch is an error.
 func TestResolve(t *testing.T) {
 	defer SetPrecision(SetPrecision(Default))
 	for _, c := range []struct {

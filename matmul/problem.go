@@ -12,7 +12,7 @@ import (
 // Layout says along which axis an operand's matrix is contiguous.
 type Layout uint8
 
-// The layouts. Strided is neither: such an operand is packed first.
+// The layouts. A Strided operand is contiguous along neither axis, and is packed first.
 const (
 	RowMajor Layout = iota
 	ColMajor
@@ -40,8 +40,8 @@ func (a Activation) String() string {
 	return [...]string{"identity", "ReLU", "GELU", "GELUTanh", "SiLU"}[min(a, SiLU)]
 }
 
-// Epilogue is what is done to a product before it is stored: a bias row is
-// added, then the activation. The zero value does nothing.
+// Epilogue is applied to a product before it is stored: a bias row is added, then
+// the activation is applied. The zero value does nothing.
 type Epilogue struct {
 	Bias       bool
 	Activation Activation
@@ -62,9 +62,9 @@ type Problem struct {
 	Precision              Precision
 	Epilogue               Epilogue
 	ConjA, ConjB           bool // the operand's conjugate is multiplied
-	AbsSquare              bool // D has the squared moduli; Out is their type
+	AbsSquare              bool // D is the squared modulus of the product; Out is its type
 	Symmetric              bool // D is Hermitian: half is computed, both halves are written
-	Packed                 bool // B is a gpk.Pack: its planes are there
+	Packed                 bool // B is a gpk.Pack, which holds its planes
 }
 
 func (p Problem) normal() (Problem, error) {
@@ -105,8 +105,8 @@ func (p Problem) normal() (Problem, error) {
 	return p, nil
 }
 
-// sum is the type of the product itself, which a squared modulus is taken of.
-func (p Problem) sum() dtype.DType {
+// sumType is the type of the product before its squared modulus is taken.
+func (p Problem) sumType() dtype.DType {
 	switch {
 	case !p.AbsSquare:
 		return p.Out
@@ -118,17 +118,16 @@ func (p Problem) sum() dtype.DType {
 	return p.Out
 }
 
-// written is the type that a kernel writes: the squared modulus, or what it is
-// taken of.
-func (p Problem) written(k cutlass.Kernel) dtype.DType {
+// storedType is the type that a kernel stores: that of the squared modulus, or of the
+// product before it.
+func (p Problem) storedType(k cutlass.Kernel) dtype.DType {
 	if k.AbsSquare {
 		return p.Out
 	}
-	return p.sum()
+	return p.sumType()
 }
 
-// math is the manifest's name for how the products of this problem are
-// computed.
+// math is the manifest's name for the arithmetic of this problem.
 func (p Problem) math() string {
 	switch p.A {
 	case dtype.Float32:
@@ -153,8 +152,8 @@ func (p Problem) math() string {
 	return "int"
 }
 
-// computedAs reports whether a kernel's way to multiply has the problem's
-// precision: TF32 in three products has float32's.
+// computedAs reports whether a kernel's arithmetic has the problem's precision. Three
+// TF32 products have that of float32.
 func (p Problem) computedAs(math string) bool {
 	want := p.math()
 	return math == want || math == "tf32x3" && want == "fp32"

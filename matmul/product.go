@@ -18,18 +18,18 @@ import (
 // broadcast.
 type Product struct {
 	D, A, B      device.View
-	Tail                   // what is done to A B
+	EpilogueArgs           // applied to A B
 	Precision    Precision // resolved
 	Kernel       string    // forced, or empty
 	ConjA, ConjB bool
 	AbsSquare    bool // see the options of these names
 	Symmetric    bool
-	Upper        bool    // with Symmetric: below the diagonal D is left to the caller
-	Normwise     bool    // on float16 planes an error within |a||b| of row and column is enough: no guard
+	Upper        bool    // with Symmetric: D is not written below the diagonal
+	Normwise     bool    // products of float16 planes run without the guard: their error is bounded by the norms |a||b| of row and column
 	Measure      bool    // choose the kernel by timing, as GPK_AUTOTUNE does for all products
 	Packed       *Packed // nil: B is not packed
-	trial        bool    // started by its caller: a kernel that refuses it is passed over
-	planned      planned // by Takes
+	trial        bool    // of autotuning: started at once, so that a kernel's refusal is returned
+	planned      planned // set by Takes
 }
 
 // Flops returns the multiplications and additions of the product A B: 2 m n k for each
@@ -50,11 +50,11 @@ func (p *Product) Flops() int64 {
 type planned struct {
 	stack stack
 	q     Problem
-	c     *candidate // nil: it is not planned yet
+	c     *candidate // nil: not planned yet
 }
 
-// epilogue is what the kernel is chosen for. A tail whose steps round is not part of
-// that: it goes with the kernel of the bare product, or is not taken.
+// epilogue is the epilogue for which the kernel is chosen. Takes chooses the kernel
+// without one, so that an epilogue with Steps is not part of it.
 func (p *Product) epilogue() Epilogue {
 	if p.Steps {
 		return Epilogue{}
@@ -99,15 +99,15 @@ func (m matrix) right() (l Layout, pitch int) {
 	return m.layout()
 }
 
-// align is the largest power of two of bytes that divides where every line of
-// the stack begins, at most 256.
+// align is the largest power of two, at most 256, that divides the byte address of
+// every line of the stack.
 func (m matrix) align(v device.View, batch int, l Layout, pitch int) int {
 	size := v.DType.Size()
 	if l == Strided {
 		return size
 	}
 	bits := uint64(m.offset * size)
-	if v.Buffer != nil { // memory yet to be allocated is aligned
+	if v.Buffer != nil { // nil: not allocated yet, and allocations are aligned
 		bits += v.Buffer.Addr()
 	}
 	lines := m.rows
@@ -129,10 +129,10 @@ type stack struct {
 	a, b, d matrix
 }
 
-// stacks splits the product into launches: leading dimensions that lie evenly
-// in all three operands make one batch, and where B is the same for all of
-// them they are rows of A instead. The stacks are equal but for their offsets;
-// nil offsets mean the first one alone.
+// stacks splits the product into launches: leading dimensions with one stride
+// in all three operands make one batch. If B is the same for all of its members,
+// they become rows of A instead. The stacks differ only in their offsets; nil
+// offsets mean that there is only the first one.
 func (p *Product) stacks() (first stack, offsets [][3]int) {
 	split := func(v device.View) (shape, strides []int, m matrix) {
 		n := v.Layout.NDim()
@@ -175,7 +175,7 @@ func (p *Product) stacks() (first stack, offsets [][3]int) {
 	}
 }
 
-// offsets are where the stack's operands begin.
+// offsets returns the offsets of A, B and D in the stack.
 func (s stack) offsets() [3]int { return [3]int{s.a.offset, s.b.offset, s.d.offset} }
 
 // problem describes one stack.
@@ -192,10 +192,10 @@ func (p *Product) problem(s stack) Problem {
 	}
 	switch end := s.d.cols * p.D.DType.Size(); {
 	case ld != RowMajor || s.d.cols > 1 && s.d.colStep != 1:
-		q.AlignC = 1 // kernels write rows only: computed aside, then copied into place
+		q.AlignC = 1 // kernels write contiguous rows only: the result goes through a temporary buffer
 	case end > 0:
-		// Nor may a kernel that stores whole units write behind the end of a row:
-		// in a part of an array, or its last row, that is somebody else's memory.
+		// A kernel that stores whole units must not write beyond the end of a row. D
+		// may be a part of an array, or its last row may end the buffer.
 		q.AlignC = min(q.AlignC, end&-end)
 	}
 	if q.Precision == Default && q.A == dtype.Complex64 {
@@ -204,7 +204,7 @@ func (p *Product) problem(s stack) Problem {
 	return q
 }
 
-// check says what is wrong with the shapes of a product into one of shape d.
+// check returns an error if the shapes of A, B and the result d do not fit.
 func (p *Product) check(d []int) error {
 	a, b, n := &p.A.Layout, &p.B.Layout, len(d)
 	if n < 2 || len(a.Shape) != n || len(b.Shape) != n || len(a.Strides) != n || len(b.Strides) != n ||

@@ -12,8 +12,8 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// TestReason: a plan of any problem says what the model predicts for its kernel, and for
-// the runners-up in their order; the same problem has the same plan.
+// TestReason: the plan of any problem names the predicted time of its kernel and of the
+// next kernels in order. The same problem has the same plan.
 func TestReason(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %#x", seed)
@@ -45,17 +45,17 @@ func TestReason(t *testing.T) {
 			t.Errorf("%+v: %v, and then %v", p, plan, again)
 		}
 		parts := strings.Split(plan.Reason, "; then ")
-		before := 0.0
+		previous := 0.0
 		for i, part := range parts {
 			m := predicted.FindStringSubmatch(part)
 			if m == nil {
 				t.Fatalf("%+v: %q of %q says no time", p, part, plan.Reason)
 			}
 			cycles, err := strconv.ParseFloat(m[2], 64)
-			if err != nil || cycles <= 0 || cycles < before {
-				t.Errorf("%+v: %q: %v cycles after %v, %v", p, plan.Reason, cycles, before, err)
+			if err != nil || cycles <= 0 || cycles < previous {
+				t.Errorf("%+v: %q: %v cycles after %v, %v", p, plan.Reason, cycles, previous, err)
 			}
-			before = cycles
+			previous = cycles
 			if i == 0 {
 				continue
 			}

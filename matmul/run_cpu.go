@@ -44,7 +44,7 @@ func cpuPlan(p Problem) Plan {
 // and take conjugates.
 func (p *Product) runCPU(s *device.Stream) error {
 	if last := p.D.Layout.NDim() - 1; p.D.Layout.Strides[last] != 1 && p.D.Layout.Shape[last] != 1 {
-		return p.runAside(s)
+		return p.runStrided(s)
 	}
 	r := hostRuns.Get().(*hostRun)
 	defer r.done()
@@ -79,8 +79,9 @@ func (p *Product) runCPU(s *device.Stream) error {
 	return nil
 }
 
-// runAside is runCPU for a D whose rows are not contiguous: into a dense copy.
-func (p *Product) runAside(s *device.Stream) error {
+// runStrided is runCPU for a D whose rows are not contiguous. The product goes to a
+// dense buffer, which is copied to D.
+func (p *Product) runStrided(s *device.Stream) error {
 	buf, err := s.Device().Alloc(int64(p.D.Layout.Size()*p.D.DType.Size()), s)
 	if err != nil {
 		return err
@@ -98,22 +99,22 @@ func (p *Product) runAside(s *device.Stream) error {
 type hostRun struct {
 	p       *Product
 	first   stack
-	offsets [][3]int // nil: of the first alone
+	offsets [][3]int // nil: only the first stack
 	ep      cpu.Epilogue
 	reads   [3]*device.Buffer
 	writes  [1]*device.Buffer
 }
 
-// hostRuns are those that nobody needs any more, for the next.
+// hostRuns is a pool, so that a product allocates no hostRun.
 var hostRuns = sync.Pool{New: func() any { return new(hostRun) }}
 
-// done gives the run back, without the memory that it refers to.
+// done clears the run and returns it to the pool.
 func (r *hostRun) done() {
 	*r = hostRun{}
 	hostRuns.Put(r)
 }
 
-// Keep implements device.Keeper: p is its owner's, who uses it again.
+// Keep implements device.Keeper. It copies *p, because the caller may change it.
 func (r *hostRun) Keep() device.Work {
 	p, kept := *r.p, *r
 	kept.p = &p
@@ -142,7 +143,7 @@ func (r *hostRun) Start(int, uint64) error {
 // multiply computes the matrices of a stack into d, on the CPU.
 func (p *Product) multiply(st *stack, d device.View, ep *cpu.Epilogue) error {
 	a, b := p.A.Buffer.Ptr(), p.B.Buffer.Ptr()
-	if st.a.cols > 0 { // else there is nothing to point at
+	if st.a.cols > 0 { // else the buffers may be empty
 		a, b = pointer(p.A, st.a.offset), pointer(p.B, st.b.offset)
 	}
 	err := cpu.GemmBatch(p.A.DType, d.DType, st.batch, st.d.rows, st.d.cols, st.a.cols,
@@ -158,7 +159,7 @@ func (p *Product) multiply(st *stack, d device.View, ep *cpu.Epilogue) error {
 // runBlocks computes a stack whose result is squared, or symmetric, block by
 // block.
 func (p *Product) runBlocks(s *device.Stream, st stack, at [3]int, reads []*device.Buffer) error {
-	own := *p // what a capture records outlives the call, and p is its owner's
+	own := *p // a recorded capture outlives the call, and the caller may change *p
 	p = &own
 	dev := s.Device()
 	st.a.offset, st.b.offset, st.d.offset = at[0], at[1], at[2]
@@ -167,15 +168,15 @@ func (p *Product) runBlocks(s *device.Stream, st stack, at [3]int, reads []*devi
 	if q.Batch == 1 {
 		rows = min(rows, max(blockUnit, alignUp(q.M/8, blockUnit)))
 	}
-	var aside device.View
-	if q.AbsSquare && q.sum() != q.Out {
-		aside.DType = q.sum()
-		buf, err := dev.Alloc(int64(q.Batch)*int64(rows)*int64(q.N)*int64(aside.DType.Size()), s)
+	var temp device.View
+	if q.AbsSquare && q.sumType() != q.Out {
+		temp.DType = q.sumType()
+		buf, err := dev.Alloc(int64(q.Batch)*int64(rows)*int64(q.N)*int64(temp.DType.Size()), s)
 		if err != nil {
 			return err
 		}
 		defer buf.Free()
-		aside.Buffer = buf
+		temp.Buffer = buf
 	}
 	for row := 0; row < q.M; row += rows {
 		b := block{row: row, rows: min(rows, q.M-row)}
@@ -190,8 +191,8 @@ func (p *Product) runBlocks(s *device.Stream, st stack, at [3]int, reads []*devi
 		place := st.d.block(b)
 		out := p.D
 		part.d = place
-		if aside.Buffer != nil {
-			out = aside
+		if temp.Buffer != nil {
+			out = temp
 			part.d = matrix{rows: place.rows, cols: place.cols, rowStride: place.cols, colStep: 1, batchStride: place.rows * place.cols}
 		}
 		err := dev.Launch(s, reads, []*device.Buffer{out.Buffer}, func(int, uint64) error { return p.multiply(&part, out, nil) })

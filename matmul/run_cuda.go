@@ -33,7 +33,7 @@ func (p *Product) runCUDA(s *device.Stream) error {
 	return nil
 }
 
-// launch plans one stack and carries the plan out.
+// launch plans one stack and executes the plan.
 func (p *Product) launch(s *device.Stream, st stack) error {
 	q := p.problem(st)
 	if q.K == 0 {
@@ -55,8 +55,8 @@ func (p *Product) candidate(s *device.Stream, st stack, q Problem) (*candidate, 
 	return plans.get(q, kernel, s.Device())
 }
 
-// execute carries out the plan of one stack: prepare, kernel, finish, strip,
-// block by block.
+// execute runs the plan of one stack: prepare, and for each block kernel, epilogue
+// and strip.
 func (p *Product) execute(s *device.Stream, st stack, q Problem, c *candidate) error {
 	dev := s.Device()
 	k := c.k
@@ -65,12 +65,12 @@ func (p *Product) execute(s *device.Stream, st stack, q Problem, c *candidate) e
 	}
 	l := launches.Get().(*launch)
 	defer l.done()
-	a, freeA, err := prepared(s, p.A, st.a, st.batch, c.prepA, k, false, &l.pads)
+	a, freeA, err := prepareOperand(s, p.A, st.a, st.batch, c.prepA, k, false, &l.pads)
 	if err != nil {
 		return err
 	}
 	defer freeA()
-	b, freeB, err := prepared(s, p.B, st.b, st.batch, c.prepB, k, true, &l.pads)
+	b, freeB, err := prepareOperand(s, p.B, st.b, st.batch, c.prepB, k, true, &l.pads)
 	if err != nil {
 		return err
 	}
@@ -79,12 +79,12 @@ func (p *Product) execute(s *device.Stream, st stack, q Problem, c *candidate) e
 		return err
 	}
 	*l = launch{p: p, q: q, c: c, a: a, b: b, act: p.Activation, alpha: 1, reads: append(l.reads, a.view.Buffer, b.view.Buffer), writes: append(l.writes, nil)}
-	if p.Bias.Buffer != nil && !c.finish {
+	if p.Bias.Buffer != nil && !c.separateEpilogue {
 		l.bias = p.Bias.Addr()
 		l.reads = append(l.reads, p.Bias.Buffer)
 	}
 	switch {
-	case c.finish:
+	case c.separateEpilogue:
 		l.act = NoActivation
 	case p.Steps:
 		l.act, l.alpha = p.Activation|actSteps, p.Scale
@@ -110,7 +110,7 @@ func (p *Product) execute(s *device.Stream, st stack, q Problem, c *candidate) e
 	}
 
 	if c.parts > 0 {
-		buf, err := l.room(s)
+		buf, err := l.allocParts(s)
 		if err != nil {
 			return err
 		}
@@ -121,17 +121,18 @@ func (p *Product) execute(s *device.Stream, st stack, q Problem, c *candidate) e
 	if c.rows > 0 {
 		rows = c.rows
 	}
-	var aside device.View
+	var temp device.View
 	pitch := 0
 	if c.strip {
-		aside.DType = q.written(c.kernel)
-		pitch = asidePitch(q, c.kernel)
-		if aside.Buffer, err = dev.Alloc(int64(q.Batch)*int64(rows)*int64(pitch)*int64(aside.DType.Size()), s); err != nil {
+		temp.DType = q.storedType(c.kernel)
+		pitch = tempPitch(q, c.kernel)
+		if temp.Buffer, err = dev.Alloc(int64(q.Batch)*int64(rows)*int64(pitch)*int64(temp.DType.Size()), s); err != nil {
 			return err
 		}
-		defer aside.Buffer.Free()
+		defer temp.Buffer.Free()
 	}
-	// Memory that is missing is missed before anything is written.
+	// All allocations come before the first write to D, so that a failed one leaves D
+	// unchanged.
 	first := q.M - c.lastRows
 	if c.last != nil {
 		if err := p.executeLast(s, st, q, c, a, b); err != nil {
@@ -146,7 +147,7 @@ func (p *Product) execute(s *device.Stream, st stack, q Problem, c *candidate) e
 		place := st.d.block(at)
 		l.out, l.m = p.D, place
 		if c.strip {
-			l.out = aside
+			l.out = temp
 			l.m = matrix{rows: place.rows, cols: place.cols, rowStride: pitch, colStep: 1, batchStride: place.rows * pitch}
 		}
 		l.at = at
@@ -155,17 +156,17 @@ func (p *Product) execute(s *device.Stream, st stack, q Problem, c *candidate) e
 			return err
 		}
 		l.ready = true
-		if !c.finish && !c.square && !c.strip {
+		if !c.separateEpilogue && !c.separateSquare && !c.strip {
 			continue
 		}
 		result := l.m.view(l.out, q.Batch)
-		if c.finish {
-			if err := p.finish(s, result); err != nil {
+		if c.separateEpilogue {
+			if err := p.applyEpilogue(s, result); err != nil {
 				return err
 			}
 		}
 		switch {
-		case c.square:
+		case c.separateSquare:
 			err = square(s, place.view(p.D, q.Batch), result)
 		case c.strip:
 			err = ops.Cast(s, place.view(p.D, q.Batch), result)
@@ -180,17 +181,17 @@ func (p *Product) execute(s *device.Stream, st stack, q Problem, c *candidate) e
 	return nil
 }
 
-// block is the part of D that a block computes.
+// block returns the part of D that a block computes.
 func (m matrix) block(b block) matrix {
 	m.offset += b.row*m.rowStride + b.col*m.colStep
 	m.rows, m.cols = b.rows, m.cols-b.col
 	return m
 }
 
-// launches are those that have ended, for the next products.
+// launches is a pool, so that a product allocates no launch.
 var launches = sync.Pool{New: func() any { return new(launch) }}
 
-// done gives the launch back, with the room of its lists.
+// done clears the launch and returns it to the pool. It keeps the lists' capacity.
 func (l *launch) done() {
 	clear(l.reads)
 	clear(l.writes)
@@ -204,23 +205,24 @@ type launch struct {
 	q             Problem
 	c             *candidate
 	a, b          operand
-	pads          padding // until it has run
+	pads          padding // its lists are used until pads.run
 	scaled        scaledRun
 	ready         bool // the planes are made
 	bias          uint64
 	act           Activation
 	alpha         float64
 	workspace     uint64
-	partsAt       uint64 // where parts of k are written, float32
+	partsAt       uint64 // address of the parts of k, float32
 	partPitch     int
 	reads, writes []*device.Buffer
 
 	at  block
-	out device.View // where it is written: the matrix m of it
+	out device.View // the destination: the matrix m of this view
 	m   matrix
 }
 
-// Enqueue implements device.Queued, for blocks that are one product and no trial.
+// Enqueue implements device.Queued for blocks of a single product call outside
+// autotuning.
 func (l *launch) Enqueue(ordinal int, stream uint64) (bool, error) {
 	if l.c.parts > 0 || l.c.form != 0 || l.p.trial {
 		return false, nil
@@ -228,7 +230,7 @@ func (l *launch) Enqueue(ordinal int, stream uint64) (bool, error) {
 	return true, l.out.Buffer.Device().Submitted().Gemm(ordinal, stream, l.c.index, l.gemm())
 }
 
-// gemm is the block as the kernel library takes it, without prepared planes.
+// gemm returns the kernel library's arguments for the block, without planes.
 func (l *launch) gemm() cutlass.Gemm {
 	q, c := &l.q, l.c
 	ldd := l.m.rowStride
@@ -262,15 +264,15 @@ func (l *launch) Start(ordinal int, stream uint64) error {
 	r := &l.scaled
 	g.GuardA, g.GuardB, g.GuardLimit = r.a.guards, r.b.guards, guardLimit(c.form, c.k)
 	other := g
-	other.K, other.Guard = c.other.k, cutlass.GuardMisses
+	other.K, other.Guard = c.fallback.k, cutlass.GuardMisses
 
-	if c.few() { // A's guard words are made on the way
+	if c.few() { // the kernel computes A's guard words itself
 		g.B, g.ScaleA, g.ScaleB, g.LDB = r.b.high, r.b.scales, r.b.scales, r.b.pitch
 		g.Guard = cutlass.GuardFits
 		if err := lib.Gemm(ordinal, stream, c.index, g); err != nil {
 			return err
 		}
-		return lib.Gemm(ordinal, stream, c.other.index, other)
+		return lib.Gemm(ordinal, stream, c.fallback.index, other)
 	}
 	factor := 1
 	if q.A.IsComplex() {
@@ -291,10 +293,10 @@ func (l *launch) Start(ordinal int, stream uint64) error {
 	if err := lib.Gemm(ordinal, stream, c.index, g); err != nil {
 		return err
 	}
-	return lib.Gemm(ordinal, stream, c.other.index, other)
+	return lib.Gemm(ordinal, stream, c.fallback.index, other)
 }
 
-// view is the stack as a three-dimensional view of v's buffer.
+// view returns the stack as a three-dimensional view of v's buffer.
 func (m matrix) view(v device.View, batch int) device.View {
 	v.Layout = layout.Layout{Shape: []int{batch, m.rows, m.cols}, Strides: []int{m.batchStride, m.rowStride, m.colStep}, Offset: m.offset}
 	return v
@@ -311,12 +313,11 @@ func (o operand) addr() uint64 {
 	return o.view.Buffer.Addr() + uint64(o.m.offset*o.view.DType.Size())
 }
 
-// prepared returns the operand as the kernel reads it, copied where the plan
-// says so; free gives the copy back, in stream order. k is the kernel's k,
-// which runs along the columns of A and the rows of B; what lies beyond the
-// operand's own is filled with zeros. Lines that are copied as they run are left to
-// pads.
-func prepared(s *device.Stream, v device.View, m matrix, batch int, how prep, k int, isB bool, pads *padding) (operand, func(), error) {
+// prepareOperand returns the operand as the kernel reads it, copied if the plan says
+// so, and a function that frees the copy in stream order. k is the kernel's k, along
+// the columns of A and the rows of B; beyond the operand's own k the copy is filled
+// with zeros. A copy that keeps the major is added to pads and not started.
+func prepareOperand(s *device.Stream, v device.View, m matrix, batch int, how prep, k int, isB bool, pads *padding) (operand, func(), error) {
 	if !how.copy {
 		l, pitch := m.layout()
 		if isB {
@@ -331,7 +332,7 @@ func prepared(s *device.Stream, v device.View, m matrix, batch int, how prep, k 
 	if m.batchStride == 0 {
 		copies = 1
 	}
-	full := m // the copy's shape: k filled up
+	full := m // the copy's shape, with the kernel's k
 	if isB {
 		full.rows = k
 	} else {
@@ -385,8 +386,8 @@ func prepared(s *device.Stream, v device.View, m matrix, batch int, how prep, k 
 
 var activationOps = map[Activation]expr.Op{ReLU: expr.ReLU, GELU: expr.GELU, GELUTanh: expr.GELUTanh, SiLU: expr.SiLU}
 
-// finish applies bias and activation after a kernel that cannot.
-func (p *Product) finish(s *device.Stream, d device.View) error {
+// applyEpilogue applies bias and activation after a kernel without an epilogue.
+func (p *Product) applyEpilogue(s *device.Stream, d device.View) error {
 	if p.Bias.Buffer != nil {
 		if err := p.addBias(s, d); err != nil {
 			return err
@@ -415,5 +416,5 @@ func (p *Product) emptySum(s *device.Stream, st stack) error {
 	if slices.Contains(d.Layout.Shape, 0) {
 		return nil
 	}
-	return p.finish(s, d)
+	return p.applyEpilogue(s, d)
 }

@@ -54,11 +54,11 @@ import (
 const (
 	scaledShare = 32
 	splitShare  = 64
-	leastForm   = 2       // k from which planes are made: one place has no major
+	minFormK    = 2       // k from which planes are made: one place has no major
 	maxGuarded  = 1 << 29 // k that the guard's numbers can tell from "not finite", 2^30
 )
 
-// guardLimit is the limit for a real product of that k.
+// guardLimit is the guard's limit for a real product of k terms.
 func guardLimit(form cutlass.Form, k int) int {
 	share := scaledShare
 	if form == cutlass.FormSplit {
@@ -67,7 +67,7 @@ func guardLimit(form cutlass.Form, k int) int {
 	return k + 1 - (k+share-1)/share
 }
 
-// formOf is the form that a kernel reads.
+// formOf returns the form that a kernel reads, 0 for none.
 func formOf(k cutlass.Kernel) cutlass.Form {
 	switch {
 	case k.Split:
@@ -78,8 +78,7 @@ func formOf(k cutlass.Kernel) cutlass.Form {
 	return 0
 }
 
-// formFor is the form whose kernels have the precision of the problem, 0 where
-// none has.
+// formFor returns the form whose kernels have the given precision, 0 for none.
 func formFor(t dtype.DType, p Precision) cutlass.Form {
 	switch {
 	case t != dtype.Float32 && t != dtype.Complex64:
@@ -90,9 +89,9 @@ func formFor(t dtype.DType, p Precision) cutlass.Form {
 	return cutlass.FormSplit
 }
 
-// formHolds reports whether gpk_prepare can make a form of an operand of the given
-// lines a member of the batch.
-func formHolds(t dtype.DType, lines, k, copies int) bool {
+// formFits reports whether gpk_prepare accepts an operand with the given number of
+// lines in each member of the batch.
+func formFits(t dtype.DType, lines, k, copies int) bool {
 	factor := 1
 	if t.IsComplex() {
 		factor = 2
@@ -100,11 +99,11 @@ func formHolds(t dtype.DType, lines, k, copies int) bool {
 	return factor*k <= maxGuarded && factor*lines <= maxGuarded && lines*copies <= math.MaxInt32
 }
 
-// planesCount is how many planes an operand has.
+// planesCount is the number of planes of an operand.
 func planesCount(f cutlass.Form) int { return int(f) }
 
-// real is the real product by which a complex one is computed: its n and k.
-func (p Problem) real() (n, k int) {
+// realSizes returns n and k of the real product that computes a complex one.
+func (p Problem) realSizes() (n, k int) {
 	if p.A.IsComplex() {
 		return 2 * p.N, 2 * p.K
 	}
@@ -120,17 +119,17 @@ func fitScaled(p Problem, k cutlass.Kernel, c device.Capabilities, kernels []cut
 	if k.Schedule == "few" {
 		return fitFew(p, k, c, kernels)
 	}
-	_, depth := p.real()
-	if k.AbsSquare && !(p.AbsSquare && p.A.IsComplex()) || p.K < leastForm ||
-		!formHolds(p.A, p.M, p.K, p.Batch) || !formHolds(p.B, p.N, p.K, p.Batch) {
+	_, depth := p.realSizes()
+	if k.AbsSquare && !(p.AbsSquare && p.A.IsComplex()) || p.K < minFormK ||
+		!formFits(p.A, p.M, p.K, p.Batch) || !formFits(p.B, p.N, p.K, p.Batch) {
 		return candidate{}, false
 	}
 	cand := candidate{kernel: k, k: depth, form: form}
 	size := p.A.Size()
 
-	// A plane is contiguous along the axis that its source is. Where the kernel
-	// reads the other one, or the source is contiguous along neither, the source is
-	// copied first, and everything reads the copy.
+	// A plane is contiguous along the same axis as its source. If the kernel reads
+	// the other major, or if the source is contiguous along neither axis, the source
+	// is copied first, and all later steps read the copy.
 	q := p
 	cand.prepA = prepare(p.M, p.K, size, p.LayoutA, k.MajorA, size, size, false, false)
 	cand.prepB = prepare(p.N, p.K, size, swap(p.LayoutB), swapMajor(k.MajorB), size, size, false, false)
@@ -144,10 +143,10 @@ func fitScaled(p Problem, k cutlass.Kernel, c device.Capabilities, kernels []cut
 	if cand.prepB.copy {
 		q.LayoutB, q.AlignB = Layout(k.MajorB), 16
 	}
-	if cand.other = otherwise(q, k, c, kernels); cand.other == nil {
+	if cand.fallback = fallbackOf(q, k, c, kernels); cand.fallback == nil {
 		return candidate{}, false
 	}
-	cand.copies(p)
+	cand.addCopies(p)
 	planes := int64(planesCount(form))
 	prepared := func(operand string, elements int) {
 		in, out := int64(elements*size), planes*int64(elements)*2
@@ -175,35 +174,36 @@ func fitScaled(p Problem, k cutlass.Kernel, c device.Capabilities, kernels []cut
 	if !p.Packed {
 		prepared("B", p.N*p.K*p.Batch)
 	}
-	cand.around(p, c, scaledCycles)
+	cand.addKernel(p, c, scaledCycles)
 	return cand, true
 }
 
-// fitFew is fit for the kernel of few rows, which reads the planes of a packed B,
-// and A as it lies. It writes D in any case; where the data do not fit, the other
-// kernel, which comes after it, overwrites that.
+// fitFew is fit for the kernel of few rows, which reads the planes of a packed B and
+// A without a copy. It always writes D. If the guard rejects the data, the fallback
+// kernel, which runs after it, overwrites D.
 func fitFew(p Problem, k cutlass.Kernel, c device.Capabilities, kernels []cutlass.Kernel) (candidate, bool) {
-	if !p.Packed || p.A.IsComplex() || p.Batch > 1 || p.Symmetric || p.AbsSquare || p.M > k.Tile[0] || p.K < leastForm ||
+	if !p.Packed || p.A.IsComplex() || p.Batch > 1 || p.Symmetric || p.AbsSquare || p.M > k.Tile[0] || p.K < minFormK ||
 		p.LayoutA != Layout(k.MajorA) || p.LayoutB != Layout(k.MajorB) || p.AlignA%k.AlignA != 0 ||
-		!formHolds(p.B, p.N, p.K, 1) {
+		!formFits(p.B, p.N, p.K, 1) {
 		return candidate{}, false
 	}
 	cand := candidate{kernel: k, k: p.K, form: formOf(k), workspace: 4 * cutlass.GuardWords}
 	cand.prepA.major, cand.prepB.major = k.MajorA, k.MajorB
-	if cand.other = otherwise(p, k, c, kernels); cand.other == nil {
+	if cand.fallback = fallbackOf(p, k, c, kernels); cand.fallback == nil {
 		return candidate{}, false
 	}
-	cand.around(p, c, fewCycles)
+	cand.addKernel(p, c, fewCycles)
 	return cand, true
 }
 
-// few reports whether the candidate's kernel reads A as it lies.
+// few reports whether the candidate's kernel is that of few rows, which reads A without
+// a copy.
 func (c *candidate) few() bool { return c.kernel.Schedule == "few" }
 
-// otherwise is what computes the product where the data do not fit a form:
-// the fastest kernel with at least the precision asked for that takes a guard
-// and reads the operands as they lie, since a copy could not be guarded.
-func otherwise(p Problem, main cutlass.Kernel, c device.Capabilities, kernels []cutlass.Kernel) *candidate {
+// fallbackOf returns the candidate that computes the product if the guard rejects the
+// data: the fastest kernel that has at least the requested precision, accepts a guard
+// and needs no copies of the operands. A copy would run whatever the guard decides.
+func fallbackOf(p Problem, main cutlass.Kernel, c device.Capabilities, kernels []cutlass.Kernel) *candidate {
 	var best *candidate
 	for _, k := range kernels {
 		if formOf(k) != 0 || !guardable(k) || k.AbsSquare != main.AbsSquare || !runsOn(k, c, false) {
@@ -213,7 +213,7 @@ func otherwise(p Problem, main cutlass.Kernel, c device.Capabilities, kernels []
 			q := p
 			q.Precision, q.Symmetric = precision, false
 			if main.AlignOut == 16 {
-				q.AlignC = 16 // both write the same place, which suits the main kernel
+				q.AlignC = 16 // both kernels write the same buffer, which is aligned for the main kernel
 			}
 			cand, ok := fit(q, k, c)
 			if ok && !cand.prepA.copy && !cand.prepB.copy && !cand.strip && (best == nil || cand.cycles < best.cycles) {
@@ -224,20 +224,20 @@ func otherwise(p Problem, main cutlass.Kernel, c device.Capabilities, kernels []
 	return best
 }
 
-// guardable reports whether a kernel takes a guard.
+// guardable reports whether a kernel accepts a guard.
 func guardable(k cutlass.Kernel) bool {
 	return k.Schedule != "plain" || k.AbsSquare || k.ConjA || k.ConjB
 }
 
-// What the forms cost beside their kernels, in the terms of the model.
+// The cost of making the forms, in units of the model.
 const (
-	prepareCycles = 7000 // a launch, and the time of one line's way through it
-	prepareRate   = 0.9  // of the device's bytes
-	fewRate       = 0.96 // likewise, by the kernel of few rows
+	prepareCycles = 7000 // a launch, and the latency of one line
+	prepareRate   = 0.9  // of the device's bandwidth
+	fewRate       = 0.96 // likewise, for the kernel of few rows
 )
 
-// fewCycles is the time of the kernel of few rows: that of B's plane, while each
-// CTA reads all of A out of L2.
+// fewCycles is the time of the kernel of few rows: the time to read B's plane from
+// memory, and all of A from L2 in each CTA.
 func fewCycles(p Problem, k cutlass.Kernel, c device.Capabilities) float64 {
 	sms := c.MultiProcessors
 	if sms == 0 {
@@ -252,7 +252,7 @@ func fewCycles(p Problem, k cutlass.Kernel, c device.Capabilities) float64 {
 // scaledCycles is kernelCycles of the real product that a scaled or split
 // kernel computes.
 func scaledCycles(p Problem, k cutlass.Kernel, c device.Capabilities) float64 {
-	p.N, p.K = p.real()
+	p.N, p.K = p.realSizes()
 	p.A, p.Out = dtype.Float16, dtype.Float32
 	if k.Split {
 		p.A = dtype.Float32 // the bytes of two planes

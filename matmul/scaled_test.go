@@ -12,7 +12,8 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// formed is what a form keeps of a line, as float64, and the guard's count.
+// formed returns the values that a form keeps of a line, as float64, and the guard's
+// count.
 func formed(form cutlass.Form, line []float32) (kept []float64, high []float64, count int) {
 	largest := 0.0
 	for _, x := range line {
@@ -40,7 +41,7 @@ func formed(form cutlass.Form, line []float32) (kept []float64, high []float64, 
 	return kept, high, count
 }
 
-// spreadLine is a line of elements of one of several spreads.
+// spreadLine returns a line of elements with one of several ranges of magnitude.
 func spreadLine(rng *rand.Rand, k int) []float32 {
 	line := make([]float32, k)
 	depth := [...]int{0, 8, 12, 24, 29, 36, 60}[rng.IntN(7)]
@@ -64,7 +65,7 @@ func spreadLine(rng *rand.Rand, k int) []float32 {
 	return line
 }
 
-// worst is the largest error of products of formed lines, over sum |a||b|.
+// worst returns the largest error of products of formed lines over sum |a||b|.
 func worst(form cutlass.Form, a, b []float32) (relative float64, fits bool) {
 	x, xh, na := formed(form, a)
 	y, yh, nb := formed(form, b)
@@ -74,7 +75,7 @@ func worst(form cutlass.Form, a, b []float32) (relative float64, fits bool) {
 		exact += p
 		scale += math.Abs(p)
 		got += x[i] * y[i]
-		if form == cutlass.FormSplit { // the kernel leaves the product of the rests out
+		if form == cutlass.FormSplit { // the kernel omits the product of the low planes
 			got -= (x[i] - xh[i]) * (y[i] - yh[i])
 		}
 	}
@@ -84,8 +85,8 @@ func worst(form cutlass.Form, a, b []float32) (relative float64, fits bool) {
 	return math.Abs(got-exact) / scale, na+nb < guardLimit(form, len(a))
 }
 
-// TestGuard: what the guard lets through keeps the bound that stands beside
-// guardLimit, and there is data that would not, which it holds back.
+// TestGuard: data that the guard accepts keep the error bound above guardLimit. Some of
+// the rejected data would not.
 func TestGuard(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %#x", seed)
@@ -94,24 +95,24 @@ func TestGuard(t *testing.T) {
 		cutlass.FormScaled: 0x1p-10 + 0x1p-22 + 0x1p-14,
 		cutlass.FormSplit:  3*0x1p-22 + 0x1p-24 + 0x1p-40,
 	} {
-		let, held, saved := 0, 0, 0
+		accepted, rejected, beyond := 0, 0, 0
 		for range 6000 {
 			k := [...]int{1, 2, 3, 17, 31, 32, 33, 64, 65, 100, 300}[rng.IntN(11)]
 			a, b := spreadLine(rng, k), spreadLine(rng, k)
 			e, fits := worst(form, a, b)
 			switch {
 			case !fits:
-				if held++; e > bound {
-					saved++
+				if rejected++; e > bound {
+					beyond++
 				}
 			case e > bound:
 				t.Fatalf("form %d, k = %d: error %.3g of sum |a||b|, bound %.3g\n%v\n%v", form, k, e, bound, a, b)
 			default:
-				let++
+				accepted++
 			}
 		}
-		if let < 500 || held < 500 || saved == 0 {
-			t.Errorf("form %d: %d let through, %d held back, %d of them for cause: the data test nothing", form, let, held, saved)
+		if accepted < 500 || rejected < 500 || beyond == 0 {
+			t.Errorf("form %d: %d accepted, %d rejected, %d of them beyond the bound: the data test nothing", form, accepted, rejected, beyond)
 		}
 		// A row of 1 and 2^-40 against its mirror.
 		if e, fits := worst(form, []float32{1.25, 1.3 * 0x1p-40}, []float32{1.3 * 0x1p-40, 1.75}); fits || e < 2*bound {
@@ -120,8 +121,8 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestGuardLimit: data of one magnitude pass for every k, lines that have
-// nothing in common never.
+// TestGuardLimit: for every k data of one magnitude pass, and lines without a common
+// place of large elements never do.
 func TestGuardLimit(t *testing.T) {
 	for _, form := range []cutlass.Form{cutlass.FormScaled, cutlass.FormSplit} {
 		for k := 1; k < 2000; k++ {
@@ -194,8 +195,8 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// TestSymmetricIsCheaper: half of a large symmetric product is not computed,
-// and a small one is not cut.
+// TestSymmetricIsCheaper: about half of a large symmetric product is computed. A small
+// one is one block.
 func TestSymmetricIsCheaper(t *testing.T) {
 	p := Problem{M: 8192, N: 8192, K: 4096, A: dtype.Float64, B: dtype.Float64, LayoutB: ColMajor, AlignA: 16, AlignB: 16, AlignC: 16}
 	_, full, err := choose(p, sm90, "", manifest)
@@ -213,7 +214,7 @@ func TestSymmetricIsCheaper(t *testing.T) {
 	}
 }
 
-// TestGramErrors: what the options of Gram matrices refuse.
+// TestGramErrors: invalid uses of AbsSquare and Symmetric are errors.
 func TestGramErrors(t *testing.T) {
 	for name, p := range map[string]Problem{
 		"not square": {M: 3, N: 4, K: 2, A: fp32, B: fp32, Symmetric: true},
@@ -226,9 +227,8 @@ func TestGramErrors(t *testing.T) {
 	}
 }
 
-// TestFormHolds: products beyond what gpk_prepare takes are computed without
-// planes, and not refused.
-func TestFormHolds(t *testing.T) {
+// TestFormFits: products too large for gpk_prepare are computed without planes.
+func TestFormFits(t *testing.T) {
 	const many = 1 << 26
 	for name, c := range map[string]struct {
 		p    Problem

@@ -9,13 +9,13 @@ import (
 
 // square writes the squared moduli of x, a product whose rows are contiguous,
 // to dst. x is overwritten unless it is dst. A complex element is the rounded
-// sum of two rounded squares; float32 sums of halves are squared before they are
-// rounded to them.
+// sum of two rounded squares. Sums of halves are float32: they are squared first and
+// rounded to the half type then.
 func square(s *device.Stream, dst, x device.View) error {
 	switch {
 	case x.DType.IsComplex():
-		whole, re, im := parts(x)
-		if err := ops.Apply2(s, expr.Mul, whole, whole, whole); err != nil {
+		all, re, im := parts(x)
+		if err := ops.Apply2(s, expr.Mul, all, all, all); err != nil {
 			return err
 		}
 		return ops.Apply2(s, expr.Add, dst, re, im)
@@ -28,9 +28,9 @@ func square(s *device.Stream, dst, x device.View) error {
 	return ops.Apply2(s, expr.Mul, dst, x, x)
 }
 
-// parts sees a complex view whose last axis is contiguous as real numbers: all
-// of them, the real ones and the imaginary ones.
-func parts(x device.View) (whole, re, im device.View) {
+// parts returns three real views of a complex view whose last axis is contiguous: of
+// all numbers, of the real parts and of the imaginary parts.
+func parts(x device.View) (all, re, im device.View) {
 	real := dtype.Float32
 	if x.DType == dtype.Complex128 {
 		real = dtype.Float64
@@ -44,10 +44,10 @@ func parts(x device.View) (whole, re, im device.View) {
 		}
 		return v
 	}
-	re, im, whole = view(0), view(1), view(0)
+	re, im, all = view(0), view(1), view(0)
 	last := len(x.Layout.Shape) - 1
-	whole.Layout.Shape = append([]int{}, x.Layout.Shape...)
-	whole.Layout.Shape[last] *= 2
-	whole.Layout.Strides[last] = 1
-	return whole, re, im
+	all.Layout.Shape = append([]int{}, x.Layout.Shape...)
+	all.Layout.Shape[last] *= 2
+	all.Layout.Strides[last] = 1
+	return all, re, im
 }

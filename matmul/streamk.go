@@ -8,101 +8,102 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// Of kernels that share what whole waves of tiles leave over (stream-K).
+// Constants of stream-K kernels, whose CTAs share the tiles beyond the last full wave.
 const (
-	leastSteps     = 8     // of k, of a CTA's part of a tile
-	streamKPart    = 6500. // cycles: a part goes through the workspace, each after the one before it
-	streamKPartial = 0.5   // of a wave that is left over, from which on whole tiles do as well
+	minPartSteps   = 8     // steps of k in a CTA's part of a tile, at least
+	streamKPart    = 6500. // cycles of a part, whose sum goes through the workspace; the parts of a tile run in order
+	streamKPartial = 0.5   // of a wave: with more tiles beyond the last full wave stream-K saves nothing
 )
 
-// streamK says how a kernel of stream-K deals a problem out.
+// streamK is a stream-K kernel's distribution of a problem's tiles over CTAs.
 type streamK struct {
-	whole  int // tiles that each CTA computes by itself
-	shared int // tiles whose k is dealt out; 0: all tiles are whole
-	ctas   int // that share them
-	tiles  int
+	wholeTiles  int // tiles that each CTA computes alone
+	sharedTiles int // tiles whose k is shared between CTAs; 0: none
+	ctas        int // CTAs that share these tiles
+	tiles       int
 }
 
-// dealt is the order of CUTLASS's scheduler: where less than half a wave is left
-// over, the CTAs share that and the wave before it.
-func dealt(tiles, steps, sms, cluster int) streamK {
+// distribute returns the distribution of CUTLASS's scheduler: if less than half a wave
+// remains after the full ones, the CTAs share it and the last full wave.
+func distribute(tiles, steps, sms, cluster int) streamK {
 	waves, rest := tiles/sms, tiles%sms
-	if rest == 0 || float64(rest) >= streamKPartial*float64(sms) || steps <= leastSteps {
-		return streamK{whole: ceilDiv(tiles, sms), tiles: tiles}
+	if rest == 0 || float64(rest) >= streamKPartial*float64(sms) || steps <= minPartSteps {
+		return streamK{wholeTiles: ceilDiv(tiles, sms), tiles: tiles}
 	}
-	d := streamK{whole: max(waves-1, 0), tiles: tiles}
-	d.shared = tiles - d.whole*sms
-	d.ctas = min(sms, d.shared*steps/leastSteps) / cluster * cluster
+	d := streamK{wholeTiles: max(waves-1, 0), tiles: tiles}
+	d.sharedTiles = tiles - d.wholeTiles*sms
+	d.ctas = min(sms, d.sharedTiles*steps/minPartSteps) / cluster * cluster
 	return d
 }
 
-// parts is the most that the k of one tile is cut into.
+// parts is the largest number of parts of one tile's k.
 func (d streamK) parts() int {
 	switch {
-	case d.shared == 0:
+	case d.sharedTiles == 0:
 		return 1
-	case d.ctas%d.shared == 0:
-		return d.ctas / d.shared
+	case d.ctas%d.sharedTiles == 0:
+		return d.ctas / d.sharedTiles
 	}
-	return ceilDiv(d.ctas, d.shared) + 1
+	return ceilDiv(d.ctas, d.sharedTiles) + 1
 }
 
-// streamKOf is how k computes p.
+// streamKOf returns the distribution of p's tiles by kernel k.
 func streamKOf(p Problem, k cutlass.Kernel, c device.Capabilities) streamK {
 	sms := c.MultiProcessors
 	if sms == 0 {
 		sms = defaultSMs
 	}
 	tiles := alignUp(ceilDiv(p.M, k.Tile[0]), k.Cluster[0]) * alignUp(ceilDiv(p.N, k.Tile[1]), k.Cluster[1]) * max(1, p.Batch)
-	return dealt(tiles, ceilDiv(p.K, k.Tile[2]), sms, k.Cluster[0]*k.Cluster[1])
+	return distribute(tiles, ceilDiv(p.K, k.Tile[2]), sms, k.Cluster[0]*k.Cluster[1])
 }
 
-// cycles is the compute term, of tiles that take work for their products and
-// then an epilogue.
+// cycles is the compute term of tiles that take work cycles for their products and
+// epilogue cycles after them.
 func (d streamK) cycles(work, epilogue float64) float64 {
-	cycles := float64(d.whole) * (work + epilogue)
-	if d.shared > 0 {
-		share := float64(d.shared) / float64(d.ctas)
+	cycles := float64(d.wholeTiles) * (work + epilogue)
+	if d.sharedTiles > 0 {
+		share := float64(d.sharedTiles) / float64(d.ctas)
 		cycles += share*work + math.Ceil(share)*epilogue + streamKPart*float64(d.parts())
 	}
 	return cycles
 }
 
-// bytes is the workspace: float32 sums of the tiles that are cut, and their locks.
+// bytes is the size of the workspace: the float32 sums of the shared tiles, and their
+// locks.
 func (d streamK) bytes(k cutlass.Kernel) int64 {
-	if d.shared == 0 {
+	if d.sharedTiles == 0 {
 		return 0
 	}
-	tiles := d.shared
-	if d.ctas%d.shared == 0 {
+	tiles := d.sharedTiles
+	if d.ctas%d.sharedTiles == 0 {
 		tiles = d.tiles
 	}
-	locks := alignUp(8*tiles, 128) // two warpgroups' of each tile
+	locks := alignUp(8*tiles, 128) // a lock for each of two warpgroups of a tile
 	return int64(tiles)*int64(k.Tile[0]*k.Tile[1]*4) + int64(locks)
 }
 
-// shareK adds what the blocks of D share: a step, and workspace for the block that
-// needs the most.
+// shareK adds the stream-K step of the blocks of D, and workspace for the block that
+// needs most.
 func (c *candidate) shareK(p Problem, dev device.Capabilities) {
-	var most streamK
-	var room, moved int64
+	var largest streamK
+	var workspace, moved int64
 	for _, b := range blocks(p.M, c.rows, p.Symmetric) {
 		q := p
 		q.M, q.N = b.rows, p.N-b.col
 		d := streamKOf(q, c.kernel, dev)
 		bytes := d.bytes(c.kernel)
 		moved += 2 * bytes
-		if bytes > room {
-			room, most = bytes, d
+		if bytes > workspace {
+			workspace, largest = bytes, d
 		}
 	}
-	if room == 0 {
+	if workspace == 0 {
 		return
 	}
-	detail := fmt.Sprintf("of %d tiles over %d CTAs by stream-K", most.shared, most.ctas)
+	detail := fmt.Sprintf("of %d tiles over %d CTAs by stream-K", largest.sharedTiles, largest.ctas)
 	if c.rows > 0 {
 		detail += ", in the block that shares the most"
 	}
-	c.workspace += room
+	c.workspace += workspace
 	c.steps = append(c.steps, Step{Kind: Split, Operand: "k", Detail: detail, Bytes: moved})
 }

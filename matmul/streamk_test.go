@@ -33,14 +33,14 @@ func TestStreamKDealsAsCUTLASSDoes(t *testing.T) {
 	} {
 		p := Problem{M: c.m, N: c.n, K: c.k, Batch: c.batch}
 		d := streamKOf(p, kernel, device.Capabilities{SM: 90, MultiProcessors: 132})
-		if d.whole != c.whole || d.shared != c.shared || d.ctas != c.ctas || d.parts() != c.cuts || d.bytes(kernel) != c.bytes {
+		if d.wholeTiles != c.whole || d.sharedTiles != c.shared || d.ctas != c.ctas || d.parts() != c.cuts || d.bytes(kernel) != c.bytes {
 			t.Errorf("%d x %d x %d, batch %d: %d whole tiles, %d shared by %d CTAs in at most %d parts, %d bytes; want %d, %d, %d, %d, %d",
-				c.m, c.k, c.n, c.batch, d.whole, d.shared, d.ctas, d.parts(), d.bytes(kernel), c.whole, c.shared, c.ctas, c.cuts, c.bytes)
+				c.m, c.k, c.n, c.batch, d.wholeTiles, d.sharedTiles, d.ctas, d.parts(), d.bytes(kernel), c.whole, c.shared, c.ctas, c.cuts, c.bytes)
 		}
 	}
 }
 
-// Where nothing is shared, the kernel is chosen when it is asked for, and not else.
+// If no tile is shared, the kernel is chosen only if it is forced.
 func TestStreamKIsAskedFor(t *testing.T) {
 	hopper := device.Capabilities{SM: 90, MultiProcessors: 132}
 	name := "sm90_bf16_bf16_rr_128x128x64_2x1_streamk"
@@ -60,8 +60,8 @@ func TestStreamKIsAskedFor(t *testing.T) {
 	}
 }
 
-// A block of a symmetric result can share more tiles than all of it would: there is
-// workspace for each.
+// A block of a symmetric result can share more tiles than the whole result. The
+// workspace suffices for every block.
 func TestStreamKOfBlocks(t *testing.T) {
 	hopper := device.Capabilities{SM: 90, MultiProcessors: 132}
 	more := 0

@@ -11,26 +11,25 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// Measured selection, which GPK_AUTOTUNE=1 asks for, and Product.Measure for one
-// product: the first time that a
-// product is met on a device, the kernels that the model ranks first are timed,
-// and the fastest is remembered, on disk too. All of them have the precision
-// asked for, but not the same bits: with GPK_AUTOTUNE a product's last bits may
-// depend on what the cache holds. While a stream is captured nothing is
+// Autotuning is enabled by GPK_AUTOTUNE=1, or by Product.Measure for one product.
+// Before a problem is computed for the first time on a device, the kernels that the
+// model ranks first are timed. The fastest is stored in memory and on disk. All of
+// them have the requested precision, but not the same bits: with autotuning the last
+// bits of a product may depend on the cache. While a stream is captured nothing is
 // measured, and the model decides.
 
 // autotune reports whether GPK_AUTOTUNE asks for measured selection.
 var autotune = sync.OnceValue(func() bool { return device.Switched("GPK_AUTOTUNE") })
 
 const (
-	tuneMost   = 6    // kernels timed for one problem
-	tuneWithin = 2.0  // of the best prediction
-	tuneMargin = 0.98 // of the model's choice: what a kernel has to beat
+	maxTuned   = 6    // kernels timed for one problem
+	tuneSlack  = 2.0  // of the best prediction
+	tuneMargin = 0.98 // of the time of the model's choice, which another kernel has to beat
 )
 
-// tuner is what was measured on one device.
+// tuner holds the measured choices of one device.
 type tuner struct {
-	busy sync.Mutex // held while measuring: others go by the model meanwhile
+	busy sync.Mutex // held while measuring; other goroutines use the model's choice meanwhile
 	file *tuneFile
 }
 
@@ -44,7 +43,7 @@ func tunerOf(dev *device.Device) *tuner {
 	return t.(*tuner)
 }
 
-// measured returns what was measured for a problem on a device.
+// measured returns the measured choice for a problem on a device.
 func measured(p Problem, dev *device.Device) (tuneChoice, bool) {
 	if !autotune() || dev.Library() == nil {
 		return tuneChoice{}, false
@@ -52,19 +51,20 @@ func measured(p Problem, dev *device.Device) (tuneChoice, bool) {
 	return tunerOf(dev).file.lookup(tuneKey(p))
 }
 
-// tuneKey names a problem in the file. Alignments beyond what kernels ask for
-// make no difference.
+// tuneKey is a problem's key in the file. Alignments above 16 bytes count as 16, the
+// largest that a kernel requires.
 func tuneKey(p Problem) string {
 	return fmt.Sprintf("%v, aligned to %d %d %d", p, min(p.AlignA, 16), min(p.AlignB, 16), min(p.AlignC, 16))
 }
 
-// tuned returns the kernel to compute a stack with, and measures first where it
-// is not known; empty: as the model says.
+// tuned returns the name of the kernel for a stack, and measures if the file has
+// none. Empty means the model's choice.
 func (p *Product) tuned(s *device.Stream, st stack, q Problem) string {
 	dev := s.Device()
 	t, key := tunerOf(dev), tuneKey(q)
 	if c, ok := t.file.lookup(key); ok {
-		// What the file names may not serve, as nobody measured it: it is measured anew.
+		// The file may name a kernel that cannot compute the problem, for anybody can write
+		// the file. Such a problem is measured again.
 		if _, err := plans.get(q, c.Kernel, dev); err == nil {
 			return c.Kernel
 		}
@@ -84,7 +84,7 @@ func (p *Product) tuned(s *device.Stream, st stack, q Problem) string {
 		return ""
 	}
 	if err := t.file.store(key, best); err != nil {
-		slog.Warn("gpk: what GPK_AUTOTUNE measured was not kept", "error", err)
+		slog.Warn("gpk: the result of GPK_AUTOTUNE was not saved", "error", err)
 	}
 	return best.Kernel
 }
@@ -97,7 +97,7 @@ func tuneCandidates(q Problem, c device.Capabilities, kernels []cutlass.Kernel) 
 	}
 	var names []string
 	for _, f := range found {
-		if len(names) < tuneMost && f.cycles <= tuneWithin*found[0].cycles {
+		if len(names) < maxTuned && f.cycles <= tuneSlack*found[0].cycles {
 			names = append(names, f.name())
 		}
 	}
@@ -105,10 +105,11 @@ func tuneCandidates(q Problem, c device.Capabilities, kernels []cutlass.Kernel) 
 }
 
 // fastest times every kernel and returns the one to take: the first, unless
-// another beats it by the margin. One that cannot be timed is passed over.
+// another beats it by the margin. Kernels that
+// cannot be timed are skipped.
 func fastest(kernels []string, clock func(kernel string) (time.Duration, error)) (tuneChoice, bool) {
 	times := make([]time.Duration, len(kernels))
-	for range 2 { // clocks move: each gets a second chance
+	for range 2 { // the clock rate varies: each kernel is timed twice
 		for i, k := range kernels {
 			if d, err := clock(k); err == nil && d > 0 && (times[i] == 0 || d < times[i]) {
 				times[i] = d
@@ -167,7 +168,7 @@ func (p *Product) clock(s *device.Stream, st stack, q Problem, c *candidate) (ti
 		}
 		return end.Elapsed(begin)
 	}
-	once, err := run(1) // and warm
+	once, err := run(1) // and warm up
 	if err != nil {
 		return 0, err
 	}

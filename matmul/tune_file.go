@@ -24,12 +24,12 @@ type tuneChoice struct {
 	Microseconds float64 `json:"us"`
 }
 
-// tuneFile is what was measured for one device, driver and set of kernels: in
-// memory, and in a file of the cache folder that several processes may read and
-// write at once. A file that is damaged, or another's, is as good as none, and
-// is replaced.
+// tuneFile holds the measured choices for one device, driver and set of kernels, in
+// memory and in a file of the cache folder. Several processes may read and write the
+// file at once. A damaged file, or one of another device, driver or kernel set, is
+// ignored and replaced.
 type tuneFile struct {
-	path   string // empty: memory alone
+	path   string // empty: no file
 	header tuneHeader
 
 	mu      sync.RWMutex
@@ -48,7 +48,7 @@ type tuneDocument struct {
 	Choices map[string]tuneChoice `json:"choices"`
 }
 
-// Bounds of a file that is believed.
+// Limits of a valid file.
 const (
 	tuneVersion = 1
 	tuneBytes   = 4 << 20
@@ -56,7 +56,7 @@ const (
 	tuneKeyLen  = 512
 )
 
-// openTuneFile reads what is known of a device, driver and kernel set.
+// openTuneFile reads the choices for a device, driver and kernel set.
 func openTuneFile(dev, driver, kernels string) *tuneFile {
 	f := &tuneFile{header: tuneHeader{tuneVersion, dev, driver, kernels}, choices: map[string]tuneChoice{}}
 	dir, err := cutlass.CacheDir()
@@ -78,9 +78,9 @@ func (f *tuneFile) lookup(key string) (tuneChoice, bool) {
 	return c, ok
 }
 
-// store remembers a choice, and writes the file with what others have added to
-// it meanwhile. What another process writes at the same moment may be lost, and
-// is measured again.
+// store adds a choice, and writes the file with the choices that other processes have
+// added to it. A choice that another process writes at the same moment may be lost,
+// and is measured again.
 func (f *tuneFile) store(key string, c tuneChoice) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -103,15 +103,14 @@ func (f *tuneFile) store(key string, c tuneChoice) error {
 	if err != nil {
 		return err
 	}
-	return writeWhole(f.path, text)
+	return writeAtomic(f.path, text)
 }
 
-// read returns what the file holds, and an error where it is not to be
-// believed.
+// read returns the choices of the file, and an error if the file is not valid.
 func (f *tuneFile) read() (map[string]tuneChoice, error) {
-	// Before it is opened, since opening a pipe waits for its writer.
+	// Checked before the file is opened, because opening a pipe waits for its writer.
 	if info, err := os.Stat(f.path); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, fmt.Errorf("%s is no regular file", f.path))
+		return nil, errors.Join(err, fmt.Errorf("%s is not a regular file", f.path))
 	}
 	file, err := os.Open(f.path)
 	if err != nil {
@@ -132,13 +131,13 @@ func (f *tuneFile) read() (map[string]tuneChoice, error) {
 		return nil, fmt.Errorf("%s: %w", f.path, err)
 	}
 	if d.tuneHeader != f.header || len(d.Choices) > tuneEntries {
-		return nil, fmt.Errorf("%s was measured elsewhere", f.path)
+		return nil, fmt.Errorf("%s was measured on another device, driver or kernel set, or has too many choices", f.path)
 	}
 	for key, c := range d.Choices {
 		name, _, _ := kernelNamed(c.Kernel)
 		known := slices.ContainsFunc(manifest, func(k cutlass.Kernel) bool { return k.Name == name })
 		if !known || key == "" || len(key) > tuneKeyLen || !(c.Microseconds > 0) || math.IsInf(c.Microseconds, 0) {
-			return nil, fmt.Errorf("%s: %q: %v is no choice", f.path, key, c)
+			return nil, fmt.Errorf("%s: %q: %v is not a valid choice", f.path, key, c)
 		}
 	}
 	if d.Choices == nil {
@@ -147,8 +146,9 @@ func (f *tuneFile) read() (map[string]tuneChoice, error) {
 	return d.Choices, nil
 }
 
-// writeWhole replaces a file, so that a reader sees the old or the new one.
-func writeWhole(path string, text []byte) error {
+// writeAtomic replaces a file, so that a reader sees either the old or the new
+// content.
+func writeAtomic(path string, text []byte) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// FuzzTuneFile reads anything as the file of measured choices: what it gives names
-// kernels that exist, with times, and the next store makes the file whole.
+// FuzzTuneFile reads arbitrary bytes as the file of measured choices. Every choice names
+// an existing kernel and a time, and the next store writes a valid file.
 func FuzzTuneFile(f *testing.F) {
 	dir := f.TempDir()
 	open := func(t testing.TB) *tuneFile {
@@ -19,11 +19,11 @@ func FuzzTuneFile(f *testing.F) {
 		}
 		return file
 	}
-	whole := open(f)
-	if err := whole.store("a problem", tuneChoice{manifest[3].Name, 12.5}); err != nil {
+	valid := open(f)
+	if err := valid.store("a problem", tuneChoice{manifest[3].Name, 12.5}); err != nil {
 		f.Fatal(err)
 	}
-	text, err := os.ReadFile(whole.path)
+	text, err := os.ReadFile(valid.path)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func FuzzTuneFile(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if err := os.WriteFile(whole.path, text, 0o600); err != nil {
+		if err := os.WriteFile(valid.path, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		file := open(t)

@@ -21,7 +21,7 @@ func tempTuneFile(t *testing.T) *tuneFile {
 	return openTuneFile("a device", "580.1", "0123456789abcdef")
 }
 
-// reopened is what another process finds.
+// reopened returns the file as another process reads it.
 func reopened(f *tuneFile) *tuneFile {
 	return openTuneFile(f.header.Device, f.header.Driver, f.header.Kernels)
 }
@@ -55,7 +55,7 @@ func TestTuneFile(t *testing.T) {
 		openTuneFile(f.header.Device, f.header.Driver, "fedcba9876543210"),
 	} {
 		if _, ok := other.lookup("a problem"); ok || other.path == f.path {
-			t.Errorf("%+v knows what was measured elsewhere", other.header)
+			t.Errorf("%+v has a choice of another header", other.header)
 		}
 	}
 	left, _ := filepath.Glob(filepath.Join(filepath.Dir(f.path), "*"))
@@ -64,8 +64,7 @@ func TestTuneFile(t *testing.T) {
 	}
 }
 
-// TestTuneFileDamaged: what is no cache of this device is ignored, and the next
-// store replaces it.
+// TestTuneFileDamaged: an invalid file is ignored, and the next store replaces it.
 func TestTuneFileDamaged(t *testing.T) {
 	f := tempTuneFile(t)
 	if err := f.store("good", tuneChoice{manifest[0].Name, 1}); err != nil {
@@ -100,7 +99,7 @@ func TestTuneFileDamaged(t *testing.T) {
 		}
 		again := reopened(f)
 		if len(again.choices) != 0 {
-			t.Errorf("%s: believed: %v", name, again.choices)
+			t.Errorf("%s: accepted: %v", name, again.choices)
 		}
 		if err := again.store("new", tuneChoice{manifest[1].Name, 2}); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -111,8 +110,8 @@ func TestTuneFileDamaged(t *testing.T) {
 	}
 }
 
-// TestTuneFileShared: processes that write at once lose nothing but at most
-// what they wrote in one moment, and never leave a file that is damaged.
+// TestTuneFileShared: processes that write at once lose at most the choices written at
+// the same moment, and never damage the file.
 func TestTuneFileShared(t *testing.T) {
 	f := tempTuneFile(t)
 	const writers, each = 4, 20
@@ -137,7 +136,7 @@ func TestTuneFileShared(t *testing.T) {
 	if len(found) < each {
 		t.Errorf("%d of %d choices are left", len(found), writers*each)
 	}
-	// Who writes next brings all of its own back.
+	// The next store of a process writes all of its own choices.
 	if err := f.store("last", tuneChoice{manifest[0].Name, 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -171,8 +170,8 @@ func TestFastest(t *testing.T) {
 	}
 }
 
-// TestTuneCandidates: those worth timing begin with the model's choice and have
-// the precision asked for.
+// TestTuneCandidates: the candidates begin with the model's choice and have the
+// requested precision.
 func TestTuneCandidates(t *testing.T) {
 	for _, p := range []Problem{
 		{M: 4096, N: 4096, K: 4096, A: bf16, B: bf16, AlignA: 16, AlignB: 16, AlignC: 16},
@@ -181,11 +180,11 @@ func TestTuneCandidates(t *testing.T) {
 	} {
 		names := tuneCandidates(p, sm90, manifest)
 		plan, _ := Choose(p, sm90)
-		if len(names) < 2 || len(names) > tuneMost || names[0] != plan.Kernel {
+		if len(names) < 2 || len(names) > maxTuned || names[0] != plan.Kernel {
 			t.Errorf("%v: %v, the model says %s", p, names, plan.Kernel)
 		}
 	}
-	// A kernel that computes parts of k is timed so, and as it is beside.
+	// A kernel that can compute parts of k is timed with and without parts.
 	p := Problem{M: 256, N: 4096, K: 14336, A: bf16, B: bf16, Out: fp32, AlignA: 16, AlignB: 16, AlignC: 16}
 	found, err := rank(p, sm90, "", manifest)
 	if err != nil || found[0].parts == 0 {
@@ -197,7 +196,7 @@ func TestTuneCandidates(t *testing.T) {
 			t.Errorf("%s: %v in %d parts, %v; the model has %s in %d", name, plan.Kernel, c.parts, err, found[i].kernel.Name, found[i].parts)
 		}
 	}
-	// And one that leaves the last rows to another, so.
+	// A candidate that cuts the last rows is timed with them cut.
 	p = Problem{M: 4097, N: 4097, K: 4097, A: bf16, B: bf16}
 	if found, err = rank(p, sm90, "", manifest); err != nil || found[0].last == nil {
 		t.Fatalf("%v, %v", found, err)
@@ -222,7 +221,7 @@ func TestTuneCandidates(t *testing.T) {
 	}
 }
 
-// TestTuneOff: without GPK_AUTOTUNE nothing is looked up.
+// TestTuneOff: without GPK_AUTOTUNE no choice is looked up.
 func TestTuneOff(t *testing.T) {
 	if autotune() {
 		t.Skip("GPK_AUTOTUNE is set")
@@ -232,8 +231,7 @@ func TestTuneOff(t *testing.T) {
 	}
 }
 
-// TestTunedUnfit: a kernel of the file that cannot compute the problem is not
-// taken.
+// TestTunedUnfit: a kernel of the file that cannot compute the problem is not chosen.
 func TestTunedUnfit(t *testing.T) {
 	dev := device.NewFake(device.Info{Name: "fake", Kind: device.CUDA}, sm90)
 	tn := &tuner{file: tempTuneFile(t)}
@@ -255,7 +253,7 @@ func TestTunedUnfit(t *testing.T) {
 		}
 		var p Product
 		if got := p.tuned(s, stack{}, q); got != "" {
-			t.Fatalf("%q was taken for %v", got, q)
+			t.Fatalf("%q was chosen for %v", got, q)
 		}
 	}
 }

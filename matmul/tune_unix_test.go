@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// TestTuneFilePipe: a pipe in the file's place is no cache, and is not waited
-// for.
+// TestTuneFilePipe: a pipe at the file's path is ignored without waiting for a writer.
 func TestTuneFilePipe(t *testing.T) {
 	f := tempTuneFile(t)
 	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {

@@ -25,10 +25,11 @@ func Finite(xs ...float64) bool {
 	return true
 }
 
-// UniformBounds turns the bounds of uniform numbers of a type into what Uniform takes.
+// UniformBounds checks the bounds of uniform numbers of a type, and returns them as the
+// parameters of Uniform.
 func UniformBounds(dt dtype.DType, lo, hi float64) (p [3]uint64, err error) {
 	switch {
-	case !dt.Valid(): // said elsewhere
+	case !dt.Valid(): // the caller reports it
 		return p, nil
 	case dt == dtype.Bool:
 		return p, fmt.Errorf("%w: no uniform numbers of %v; compare ones of floats", dtype.ErrDType, dt)
@@ -53,7 +54,8 @@ func UniformBounds(dt dtype.DType, lo, hi float64) (p [3]uint64, err error) {
 	return [3]uint64{math.Float64bits(l), math.Float64bits(width), math.Float64bits(below)}, nil
 }
 
-// NormalBounds refuses a mean and a standard deviation that Normal cannot take for a type.
+// NormalBounds returns an error for a mean and a standard deviation that Normal does not
+// accept for a type.
 func NormalBounds(dt dtype.DType, mean, std float64) error {
 	switch {
 	case dt.Valid() && !dt.IsFloat():
@@ -74,11 +76,11 @@ func floatBounds(dt dtype.DType, lo, hi float64) (l, h, below float64) {
 	case dtype.Float16:
 		f := func(x float64) float16.Float16 { return float16.Fromfloat32(float32(x)) }
 		b := f(hi)
-		return float64(f(lo).Float32()), float64(b.Float32()), float64(float16.Frombits(before(b.Bits())).Float32())
+		return float64(f(lo).Float32()), float64(b.Float32()), float64(float16.Frombits(nextBelow(b.Bits())).Float32())
 	case dtype.BFloat16:
 		f := func(x float64) bfloat16.BFloat16 { return bfloat16.FromFloat32(float32(x)) }
 		b := f(hi)
-		return float64(f(lo).Float32()), float64(b.Float32()), float64(bfloat16.FromBits(before(b.Bits())).Float32())
+		return float64(f(lo).Float32()), float64(b.Float32()), float64(bfloat16.FromBits(nextBelow(b.Bits())).Float32())
 	case dtype.Float32:
 		b := float32(hi)
 		return float64(float32(lo)), float64(b), float64(math.Nextafter32(b, float32(math.Inf(-1))))
@@ -92,8 +94,8 @@ func Holds(dt dtype.DType, x, y float64) bool {
 	return Finite(a, b)
 }
 
-// before is the next number below that of a half's bits.
-func before(bits uint16) uint16 {
+// nextBelow returns the bits of the next number below that of a half's bits.
+func nextBelow(bits uint16) uint16 {
 	switch {
 	case bits&0x7fff == 0:
 		return 0x8001
@@ -103,8 +105,7 @@ func before(bits uint16) uint16 {
 	return bits - 1
 }
 
-// integerBounds checks that lo and hi-1 are numbers of the type. hi may be one
-// beyond.
+// integerBounds checks that lo and hi-1 are numbers of the type.
 func integerBounds(dt dtype.DType, lo, hi float64) (p [3]uint64, err error) {
 	r := IntegerRange[dt]
 	if lo != math.Trunc(lo) || hi != math.Trunc(hi) || lo < float64(r[0]) || hi > float64(r[1])+1 || lo >= 0x1p63 {

@@ -13,17 +13,16 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// maxDims is how many dimensions a kernel takes; what collapses to more is
-// looped over.
+// maxDims is the largest number of dimensions of a kernel. Shapes that collapse to
+// more are computed in several launches.
 const maxDims = 8
 
-// Scalar is one element in the bytes of its type, little-endian.
+// Scalar holds one element: the bytes of its type, little-endian.
 type Scalar [2]uint64
 
 // call is one operation about to run: its shape, the strides of each operand
-// and the element at which each begins, with the destination first. It is one
-// piece of memory, used again and again: for small arrays its making is what an
-// operation costs.
+// and the element at which each begins, with the destination first. Calls are
+// pooled: for small arrays their allocation would dominate an operation's cost.
 type call struct {
 	kernel  kernel
 	op      expr.Op
@@ -31,7 +30,7 @@ type call struct {
 	first   bool // the scalar is the left operand
 	dev     *device.Device
 	views   [3]device.View
-	n       int // of them
+	n       int // number of views
 	shape   []int
 	strides [3][]int
 	offsets [3]int
@@ -45,11 +44,11 @@ type call struct {
 type kernel struct {
 	cpu  func(*call) error
 	cuda func(c *call, lib *cutlass.Library, ordinal int, stream uint64) error
-	// entry is cuda of an operation that can go through the device's queue.
+	// entry replaces cuda in operations that the device's queue supports.
 	entry func(c *call, lib entries, ordinal int, stream uint64) error
 }
 
-// entries are those of the kernel library that the device's queue has too.
+// entries are the functions of the kernel library that the device's queue has too.
 type entries interface {
 	Unary(device int, stream uint64, op expr.Op, xType, dstType dtype.DType, shape []int, x uint64, xStrides []int, dst uint64, dstStrides []int) error
 	Binary(device int, stream uint64, op expr.Op, typ, dstType dtype.DType, shape []int, x uint64, xStrides []int, y uint64, yStrides []int, lo, hi uint64, dst uint64, dstStrides []int) error
@@ -58,11 +57,11 @@ type entries interface {
 
 var calls = sync.Pool{New: func() any { return new(call) }}
 
-// unit is the strides of a dense operand that is one dimension to a kernel.
-var unit = []int{1}
+// unitStride is the strides of a dense operand, which has one dimension in a kernel.
+var unitStride = []int{1}
 
-// newCall is a call on views, of which those after the first are broadcast to
-// its shape.
+// newCall returns a call on views. The views after the first are broadcast to its
+// shape.
 func newCall(k kernel, views ...device.View) *call {
 	c := calls.Get().(*call)
 	c.kernel, c.n = k, copy(c.views[:], views)
@@ -77,7 +76,7 @@ func newCall(k kernel, views ...device.View) *call {
 		c.size[0] = views[0].Layout.Size()
 		c.shape = c.size[:]
 		for i := range views {
-			c.strides[i] = unit
+			c.strides[i] = unitStride
 		}
 		return c
 	}
@@ -85,14 +84,14 @@ func newCall(k kernel, views ...device.View) *call {
 	return c
 }
 
-// collapse merges neighbouring dimensions where all operands lie evenly and
-// drops those of length 1, as layout.Collapse does.
+// collapse merges neighbouring dimensions that one stride covers in all operands,
+// and drops those of length 1, as layout.Collapse does.
 func (c *call) collapse() {
 	shape := c.views[0].Layout.Shape
 	if len(shape) > maxDims {
 		var strides [3][]int
 		for i := range c.n {
-			l, _ := c.views[i].Layout.BroadcastTo(shape) // the caller has seen that it does
+			l, _ := c.views[i].Layout.BroadcastTo(shape) // cannot fail: the caller has checked it
 			strides[i] = l.Strides
 		}
 		var collapsed [][]int
@@ -100,7 +99,7 @@ func (c *call) collapse() {
 		copy(c.strides[:], collapsed)
 		return
 	}
-	k := 0 // dimensions that are left
+	k := 0 // dimensions so far
 	for d, n := range shape {
 		if n == 1 {
 			continue
@@ -173,21 +172,21 @@ func (c *call) addr(i int) uint64 {
 	return c.views[i].Buffer.Addr() + uint64(c.offsets[i]*c.views[i].DType.Size())
 }
 
-// run launches the call on s and gives it back.
+// run launches the call on s and returns it to the pool.
 func (c *call) run(s *device.Stream) error {
 	var err error
 	if !slices.Contains(c.shape, 0) {
 		c.dev = s.Device()
 		if err = c.dev.LaunchWork(s, c.bufs[1:c.n], c.bufs[:1], c); err != nil {
-			err = missing(err, c.op, c.views[c.n-1].DType, c.dev)
+			err = nameMissing(err, c.op, c.views[c.n-1].DType, c.dev)
 		}
 	}
 	c.done()
 	return err
 }
 
-// done gives the call back, without the memory that it refers to and without what
-// not every operation sets.
+// done returns the call to the pool. It clears the references to memory, and the fields
+// that not every operation sets.
 func (c *call) done() {
 	c.op, c.scalar, c.first, c.dev = expr.None, Scalar{}, false, nil
 	clear(c.views[:])
@@ -285,8 +284,8 @@ var noStrides [maxDims]int
 // zeros are the strides of a scalar.
 func zeros(n int) []int { return noStrides[:n] }
 
-// Cast copies x into dst, converting where the types differ: the strided
-// copy, the transpose and the padded copy of a product's prepare pass too.
+// Cast copies x into dst, and converts the elements if the types differ. It is also
+// the strided copy, the transpose and the padded copy of a product's prepare pass.
 func Cast(s *device.Stream, dst, x device.View) error { return newCall(castKernel, dst, x).run(s) }
 
 var castKernel = kernel{

@@ -1,11 +1,11 @@
 // Package ops holds the element-wise operations and reductions on
-// device.View: the table of what each means for which type, and their
+// device.View: the table of their types and results, and their
 // dispatch to the CPU kernels (internal/cpu) or the kernel library (cutlass).
 //
 // Views arrive broadcast to one shape, with types that the table allows;
-// deciding shapes and types, and saying so to the user, is array's work. They
-// are not checked here: a layout that reaches outside its buffer, an axis that
-// is not there or more elements than an axis has end the program, or read and
-// write memory of others.
-// Products live in matmul.
+// package array checks shapes and types and reports errors to the user. This
+// package does not check them: a layout that reaches outside its buffer, or an axis
+// or a range outside the shape, ends the program or reads and writes other memory.
+//
+// Matrix products are in package matmul.
 package ops

@@ -9,9 +9,9 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// missing names operation, type and device where the error is that there is no
-// kernel for them; on the CPU the kernel has named them itself.
-func missing(err error, op expr.Op, dt dtype.DType, dev *device.Device) error {
+// nameMissing adds operation, type and device to the error of a missing GPU kernel. The
+// errors of CPU kernels name the operation and the type themselves.
+func nameMissing(err error, op expr.Op, dt dtype.DType, dev *device.Device) error {
 	if op == expr.None || dev.Kind() == device.CPU || !errors.Is(err, expr.ErrUnsupported) {
 		return err
 	}

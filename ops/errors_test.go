@@ -11,9 +11,9 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// TestMissing: where a GPU has no kernel, the error names operation, type and device;
-// any other error is left as it is.
-func TestMissing(t *testing.T) {
+// TestNameMissing: the error of a missing GPU kernel names operation, type and device.
+// Other errors are unchanged.
+func TestNameMissing(t *testing.T) {
 	gpu := device.NewFake(device.Info{Name: "fake", Kind: device.CUDA, Index: 3}, device.CapabilitiesOf(90))
 	host, err := device.Open("cpu")
 	if err != nil {
@@ -23,7 +23,7 @@ func TestMissing(t *testing.T) {
 	for i := range Table {
 		row := &Table[i]
 		for _, dt := range row.Types {
-			err := missing(none, row.Op, dt, gpu)
+			err := nameMissing(none, row.Op, dt, gpu)
 			if !errors.Is(err, expr.ErrUnsupported) {
 				t.Errorf("%v of %v: %v", row.Op, dt, err)
 			}
@@ -34,11 +34,11 @@ func TestMissing(t *testing.T) {
 			}
 		}
 	}
-	if err := missing(none, expr.Sort, dtype.Int8, host); err != none {
-		t.Errorf("on the CPU, whose kernels name what they lack: %v", err)
+	if err := nameMissing(none, expr.Sort, dtype.Int8, host); err != none {
+		t.Errorf("on the CPU, whose kernels name operation and type: %v", err)
 	}
 	for _, other := range []error{nil, device.ErrOutOfMemory} {
-		if err := missing(other, expr.Sort, dtype.Int8, gpu); err != other {
+		if err := nameMissing(other, expr.Sort, dtype.Int8, gpu); err != other {
 			t.Errorf("%v became %v", other, err)
 		}
 	}

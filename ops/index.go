@@ -12,9 +12,9 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// outside says which index does not lie on an axis; flags are the least below it
-// and the greatest beyond it, 0 for none.
-func outside(flags [2]int64, axis, length int) error {
+// indexError returns an error for an index outside an axis. flags are the least index
+// below it and the greatest beyond it, 0 for none.
+func indexError(flags [2]int64, axis, length int) error {
 	for _, i := range flags {
 		if i != 0 {
 			return layout.Errorf("index %d lies outside axis %d, which has length %d", i, axis, length)
@@ -26,9 +26,9 @@ func outside(flags [2]int64, axis, length int) error {
 // Take copies the elements of x along an axis at indices, Int32 or Int64, to dst,
 // whose shape is x's with that of the indices in place of the axis. Negative
 // indices count from the end. An index outside the axis is an error that wraps
-// layout.ErrShape, which fail may say more about: on the CPU at once; on a GPU it
-// is known when the work is done, and dst's buffer carries it until then
-// (device.Doubt). Nothing is written to a buffer that is not fresh.
+// layout.ErrShape, and that fail may extend. The CPU returns it at once. On a GPU it
+// is known when the work is done, and is attached to dst's buffer (device.Doubt). A
+// buffer that is not fresh is not written in case of an error.
 func Take(s *device.Stream, dst, x, indices device.View, axis int, fail func(error) error) error {
 	if dst.Layout.Size() == 0 && indices.Layout.Size() == 0 {
 		return nil
@@ -38,12 +38,12 @@ func Take(s *device.Stream, dst, x, indices device.View, axis int, fail func(err
 		return layout.Errorf("indices into axis %d, which has length 0", axis)
 	}
 	judge := func(flags [2]int64) error {
-		if err := outside(flags, axis, length); err != nil {
+		if err := indexError(flags, axis, length); err != nil {
 			return fail(err)
 		}
 		return nil
 	}
-	t := newTaking(dst, x, indices, axis)
+	t := newTakeCall(dst, x, indices, axis)
 	if s.Device().Kind() == device.CPU {
 		return s.Device().Launch(s, []*device.Buffer{x.Buffer, indices.Buffer}, []*device.Buffer{dst.Buffer}, func(int, uint64) error {
 			flags := cpu.CheckIndices(indices.DType, indices.Layout.Shape, length, pointer(indices), indices.Layout.Strides)
@@ -64,30 +64,30 @@ func Take(s *device.Stream, dst, x, indices device.View, axis int, fail func(err
 		}
 		return err
 	}
-	// Look at the indices first, and write when all are well.
-	doubt, err := t.only(indices).launch(s, judge)
+	// Check the indices first, and write only if all are valid.
+	doubt, err := t.checkOnly(indices).launch(s, judge)
 	if err == nil {
 		err = doubt.Wait()
 	}
 	if err == nil && dst.Layout.Size() > 0 {
 		if doubt, err = t.launch(s, judge); err == nil {
-			doubt.Flags().Free() // they hold nothing new
+			doubt.Flags().Free() // the indices are already checked
 		}
 	}
 	return err
 }
 
-// taking is a Take about to run: the loop nest over the destination, with strides
-// for destination, source and indices.
-type taking struct {
+// takeCall is one Take: the loop nest over the destination, with strides for
+// destination, source and indices.
+type takeCall struct {
 	dst, x, indices device.View
 	shape           []int
 	strides         [][]int
 	length, step    int
 }
 
-func newTaking(dst, x, indices device.View, axis int) *taking {
-	t := &taking{dst: dst, x: x, indices: indices, length: x.Layout.Shape[axis], step: x.Layout.Strides[axis]}
+func newTakeCall(dst, x, indices device.View, axis int) *takeCall {
+	t := &takeCall{dst: dst, x: x, indices: indices, length: x.Layout.Shape[axis], step: x.Layout.Strides[axis]}
 	span := len(indices.Layout.Shape)
 	zeros := make([]int, len(dst.Layout.Shape))
 	xs := slices.Concat(x.Layout.Strides[:axis], zeros[:span], x.Layout.Strides[axis+1:])
@@ -98,16 +98,16 @@ func newTaking(dst, x, indices device.View, axis int) *taking {
 	return t
 }
 
-// only is what looks at the indices and writes nothing.
-func (t *taking) only(indices device.View) *taking {
+// checkOnly returns a call that checks the indices and writes nothing.
+func (t *takeCall) checkOnly(indices device.View) *takeCall {
 	dense := layout.Dense(indices.Layout.Shape)
-	u := &taking{x: device.View{DType: t.x.DType}, indices: indices, length: t.length}
+	u := &takeCall{x: device.View{DType: t.x.DType}, indices: indices, length: t.length}
 	u.shape, u.strides = layout.Collapse(dense.Shape, dense.Strides, make([]int, len(dense.Shape)), indices.Layout.Strides)
 	return u
 }
 
-// launch puts the work on s; what judge says is known when it is done.
-func (t *taking) launch(s *device.Stream, judge func([2]int64) error) (*device.Doubt, error) {
+// launch starts the work on s. judge runs on the flags when the work is done.
+func (t *takeCall) launch(s *device.Stream, judge func([2]int64) error) (*device.Doubt, error) {
 	dev := s.Device()
 	doubt, err := dev.NewDoubt(s, judge)
 	if err != nil {
@@ -118,7 +118,7 @@ func (t *taking) launch(s *device.Stream, judge func([2]int64) error) (*device.D
 	writes := []*device.Buffer{t.dst.Buffer, flags}
 	err = dev.Launch(s, reads, writes, func(ordinal int, stream uint64) error {
 		lib := dev.Library()
-		if err := lib.Fill(ordinal, stream, dtype.Int64, []int{2}, 0, 0, flags.Addr(), unit); err != nil {
+		if err := lib.Fill(ordinal, stream, dtype.Int64, []int{2}, 0, 0, flags.Addr(), unitStride); err != nil {
 			return err
 		}
 		sizes := [4]int{t.x.DType.Size(), t.x.DType.Size(), t.indices.DType.Size()}
@@ -128,7 +128,7 @@ func (t *taking) launch(s *device.Stream, judge func([2]int64) error) (*device.D
 	})
 	if err != nil {
 		flags.Free()
-		return nil, missing(err, expr.Take, t.x.DType, dev)
+		return nil, nameMissing(err, expr.Take, t.x.DType, dev)
 	}
 	return doubt, nil
 }
@@ -138,19 +138,19 @@ func Repeat(s *device.Stream, dst, x device.View, n, axis int) error {
 	if dst.Layout.Size() == 0 {
 		return nil
 	}
-	// The n copies of an element are an axis of their own.
+	// The n copies of an element form an extra axis.
 	shape := slices.Insert(slices.Clone(x.Layout.Shape), axis+1, n)
-	from, to := x, dst
-	from.Layout = layout.Layout{Shape: shape, Strides: slices.Insert(slices.Clone(x.Layout.Strides), axis+1, 0), Offset: x.Layout.Offset}
+	source, target := x, dst
+	source.Layout = layout.Layout{Shape: shape, Strides: slices.Insert(slices.Clone(x.Layout.Strides), axis+1, 0), Offset: x.Layout.Offset}
 	step := dst.Layout.Strides[axis]
 	strides := slices.Insert(slices.Clone(dst.Layout.Strides), axis+1, step)
 	strides[axis] = n * step
-	to.Layout = layout.Layout{Shape: shape, Strides: strides, Offset: dst.Layout.Offset}
-	return Cast(s, to, from)
+	target.Layout = layout.Layout{Shape: shape, Strides: strides, Offset: dst.Layout.Offset}
+	return Cast(s, target, source)
 }
 
-// Pad writes x to dst with a number around it, widths[d] elements before and after
-// along axis d.
+// Pad writes x to dst, surrounded by value: widths[d] elements before and after along
+// axis d.
 func Pad(s *device.Stream, dst, x device.View, widths [][2]int, value Scalar) error {
 	inner := dst
 	for d, w := range widths {
@@ -176,7 +176,7 @@ func Pad(s *device.Stream, dst, x device.View, widths [][2]int, value Scalar) er
 	return Cast(s, inner, x)
 }
 
-// Sort sorts the lines of x along an axis, as cpu.Sort says.
+// Sort sorts the lines of x along an axis, as cpu.Sort does.
 func Sort(s *device.Stream, dst, x device.View, axis int, descending bool) error {
 	if dst.Layout.Size() == 0 {
 		return nil
@@ -184,28 +184,29 @@ func Sort(s *device.Stream, dst, x device.View, axis int, descending bool) error
 	if x.Layout.Shape[axis] == 1 && !x.DType.IsFloat() {
 		return Cast(s, dst, x)
 	}
-	return picked(s, expr.Sort, x, axis, 0, []device.View{dst}, func(l *picking) error {
+	return launchLines(s, expr.Sort, x, axis, 0, []device.View{dst}, func(l *lineCall) error {
 		return cpu.Sort(x.DType, l.shape, len(l.shape)-1, descending, pointer(x), l.strides[0], pointer(dst), l.strides[1])
-	}, func(l *picking, lib *cutlass.Library, ordinal int, stream uint64) error {
+	}, func(l *lineCall, lib *cutlass.Library, ordinal int, stream uint64) error {
 		return lib.Sort(ordinal, stream, x.DType, l.shape, l.at[0], l.strides[0], l.at[1], l.strides[1], descending, l.workspace, l.need)
 	})
 }
 
 // TopK writes the k largest elements of each line of x along an axis, and their
-// places, Int64, as cpu.TopK says.
+// indices, Int64, as cpu.TopK does.
 func TopK(s *device.Stream, values, places, x device.View, k, axis int) error {
 	if values.Layout.Size() == 0 {
 		return nil
 	}
-	return picked(s, expr.TopK, x, axis, k, []device.View{values, places}, func(l *picking) error {
+	return launchLines(s, expr.TopK, x, axis, k, []device.View{values, places}, func(l *lineCall) error {
 		return cpu.TopK(x.DType, l.shape, len(l.shape)-1, k, pointer(x), l.strides[0], pointer(values), l.strides[1], pointer(places), l.strides[2])
-	}, func(l *picking, lib *cutlass.Library, ordinal int, stream uint64) error {
+	}, func(l *lineCall, lib *cutlass.Library, ordinal int, stream uint64) error {
 		return lib.TopK(ordinal, stream, x.DType, l.shape, l.at[0], l.strides[0], k, l.at[1], l.strides[1], l.at[2], l.strides[2], l.workspace, l.need)
 	})
 }
 
-// picking is the lines of an operand and of what is made of them, the line last.
-type picking struct {
+// lineCall is one Sort or TopK: the shape and strides of operand and destinations, with
+// the sorted axis last.
+type lineCall struct {
 	shape     []int
 	strides   [][]int // operand, destinations
 	at        []uint64
@@ -215,21 +216,20 @@ type picking struct {
 	need      int64
 }
 
-// maxLines is how many lines, or results of theirs, one launch takes.
+// maxLines is the largest number of lines, or of their results, in one launch.
 const maxLines = 1 << 30
 
-// pieces calls f on parts that a kernel takes: of at most maxDims dimensions, and
-// not of too many lines.
-func (l *picking) pieces(f func(*picking) error) error {
+// pieces calls f on parts of at most maxDims dimensions and maxLines lines.
+func (l *lineCall) pieces(f func(*lineCall) error) error {
 	outer := l.shape[:len(l.shape)-1]
 	lines := 1
 	for _, n := range outer {
 		lines *= n
 	}
-	if most := maxLines / max(l.k, 1); len(l.shape) > maxDims || lines > most && len(outer) > 0 {
+	if limit := maxLines / max(l.k, 1); len(l.shape) > maxDims || lines > limit && len(outer) > 0 {
 		step := 1
 		if len(l.shape) <= maxDims {
-			step = max(1, most/(lines/outer[0]))
+			step = max(1, limit/(lines/outer[0]))
 		}
 		for i := 0; i < outer[0]; i += step {
 			p := *l
@@ -253,11 +253,11 @@ func (l *picking) pieces(f func(*picking) error) error {
 	return f(l)
 }
 
-// picked launches work on the lines of x along an axis.
-func picked(s *device.Stream, op expr.Op, x device.View, axis, k int, dsts []device.View, host func(*picking) error, cuda func(*picking, *cutlass.Library, int, uint64) error) error {
+// launchLines launches host or cuda on the lines of x along an axis.
+func launchLines(s *device.Stream, op expr.Op, x device.View, axis, k int, dsts []device.View, host func(*lineCall) error, cuda func(*lineCall, *cutlass.Library, int, uint64) error) error {
 	drop := func(v []int) []int { return slices.Delete(slices.Clone(v), axis, axis+1) }
 	views := append([]device.View{x}, dsts...)
-	l := &picking{k: k}
+	l := &lineCall{k: k}
 	lists := make([][]int, len(views))
 	for i, v := range views {
 		lists[i] = drop(v.Layout.Strides)
@@ -278,13 +278,13 @@ func picked(s *device.Stream, op expr.Op, x device.View, axis, k int, dsts []dev
 		return dev.Launch(s, reads, writes, func(int, uint64) error { return host(l) })
 	}
 	lib := dev.Library()
-	err := l.pieces(func(p *picking) error {
+	err := l.pieces(func(p *lineCall) error {
 		need, err := lib.SortWorkspace(dev.Info().Index, x.DType, p.shape, k)
 		l.need = max(l.need, need)
 		return err
 	})
 	if err != nil {
-		return missing(err, op, x.DType, dev)
+		return nameMissing(err, op, x.DType, dev)
 	}
 	if l.need > 0 {
 		work, err := dev.Alloc(l.need, s)
@@ -295,7 +295,7 @@ func picked(s *device.Stream, op expr.Op, x device.View, axis, k int, dsts []dev
 		l.workspace, writes = work.Addr(), append(writes, work)
 	}
 	err = dev.Launch(s, reads, writes, func(ordinal int, stream uint64) error {
-		return l.pieces(func(p *picking) error { return cuda(p, lib, ordinal, stream) })
+		return l.pieces(func(p *lineCall) error { return cuda(p, lib, ordinal, stream) })
 	})
-	return missing(err, op, x.DType, dev)
+	return nameMissing(err, op, x.DType, dev)
 }

@@ -6,7 +6,8 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// Keep implements device.Keeper: calls are used again, and point into themselves.
+// Keep implements device.Keeper. It copies the call, because calls are pooled and their
+// slices point into them.
 func (c *call) Keep() device.Work {
 	k := *c
 	k.shape = slices.Clone(c.shape)
@@ -16,7 +17,7 @@ func (c *call) Keep() device.Work {
 	return &k
 }
 
-// Keep implements device.Keeper: reductions are used again.
+// Keep implements device.Keeper. It copies the reduction, because reductions are pooled.
 func (r *reduction) Keep() device.Work {
 	k := *r
 	return &k

@@ -13,20 +13,20 @@ import (
 // Along computes dst = op(x) along an axis: CumSum, Softmax or LogSoftmax. Both
 // have one shape; dst may be x.
 func Along(s *device.Stream, op expr.Op, dst, x device.View, axis int) error {
-	return line(s, op, dst, x, axis, device.View{}, device.View{}, 0)
+	return launchLine(s, op, dst, x, axis, device.View{}, device.View{}, 0)
 }
 
 // Norm computes dst = op(x), LayerNorm or RMSNorm, along the last axis. gamma and
 // beta, of x's type, are dense along that axis; without a buffer they are 1 and 0.
 func Norm(s *device.Stream, op expr.Op, dst, x, gamma, beta device.View, eps float64) error {
-	return line(s, op, dst, x, len(x.Layout.Shape)-1, gamma, beta, eps)
+	return launchLine(s, op, dst, x, len(x.Layout.Shape)-1, gamma, beta, eps)
 }
 
-func line(s *device.Stream, op expr.Op, dst, x device.View, axis int, gamma, beta device.View, eps float64) error {
+func launchLine(s *device.Stream, op expr.Op, dst, x device.View, axis int, gamma, beta device.View, eps float64) error {
 	if dst.Layout.Size() == 0 {
 		return nil
 	}
-	// The lines' axis last, the others merged.
+	// The axis of the lines becomes the last one. The others are merged.
 	drop := func(v []int) []int { return slices.Delete(slices.Clone(v), axis, axis+1) }
 	shape, strides := layout.Collapse(drop(x.Layout.Shape), drop(x.Layout.Strides), drop(dst.Layout.Strides))
 	shape = append(shape, x.Layout.Shape[axis])
@@ -48,11 +48,10 @@ func line(s *device.Stream, op expr.Op, dst, x device.View, axis int, gamma, bet
 		}
 		return cpu.Softmax(op, x.DType, shape, last, p, xs, q, ds)
 	})
-	return missing(err, op, x.DType, dev)
+	return nameMissing(err, op, x.DType, dev)
 }
 
-// pointer is the host address of a view's first element, address that on the
-// device; without a buffer nil and 0.
+// pointer is the host address of a view's first element, nil without a buffer.
 func pointer(v device.View) unsafe.Pointer {
 	if v.Buffer == nil {
 		return nil
@@ -60,6 +59,7 @@ func pointer(v device.View) unsafe.Pointer {
 	return unsafe.Add(v.Buffer.Ptr(), v.Layout.Offset*v.DType.Size())
 }
 
+// address is the device address of a view's first element, 0 without a buffer.
 func address(v device.View) uint64 {
 	if v.Buffer == nil {
 		return 0
@@ -67,8 +67,8 @@ func address(v device.View) uint64 {
 	return v.Buffer.Addr() + uint64(v.Layout.Offset*v.DType.Size())
 }
 
-// CheckNorm refuses operands of a norm along the last axis of x that do not fit: x has no
-// last axis, or a weight is not of its length.
+// CheckNorm returns an error that wraps layout.ErrShape if x has no last axis, or if a
+// weight of the norm is not 1-D with its length.
 func CheckNorm(x []int, weights ...[]int) error {
 	if len(x) == 0 {
 		return layout.Errorf("%v has no last axis", x)

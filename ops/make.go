@@ -18,7 +18,7 @@ import (
 func Linspace(s *device.Stream, dst device.View, lo, hi float64) error {
 	n, step := dst.Layout.Shape[0], 0.0
 	tooFar := n > 1 && math.IsInf(hi-lo, 0)
-	if tooFar { // half as far, then twice: both are exact
+	if tooFar { // hi - lo overflows: halve the bounds and double the result, which is exact
 		lo, hi = lo/2, hi/2
 	}
 	if n > 1 {
@@ -35,8 +35,9 @@ func Linspace(s *device.Stream, dst device.View, lo, hi float64) error {
 	return ApplyScalar(s, expr.Mul, dst, dst, Scalar{math.Float64bits(2)}, false)
 }
 
-// LinspaceBounds refuses a type that is none, and an integer type that does not hold
-// both ends of n numbers from lo to hi, rounded down. Of one number lo is the only end.
+// LinspaceBounds returns an error for an invalid type, and for an integer type that does
+// not hold both ends, rounded down, of n numbers from lo to hi. One number has only the
+// end lo.
 func LinspaceBounds(dt dtype.DType, lo, hi float64, n int) error {
 	if !dt.Valid() {
 		return fmt.Errorf("%w: %v", dtype.ErrDType, dt)
@@ -53,7 +54,7 @@ func LinspaceBounds(dt dtype.DType, lo, hi float64, n int) error {
 	return nil
 }
 
-// Eye writes the identity matrix to dst, which is square; one is 1 of its type.
+// Eye writes the identity matrix to dst, which is square; one is 1 in dst's type.
 func Eye(s *device.Stream, dst device.View, one Scalar) error {
 	if err := Fill(s, dst, Scalar{}); err != nil {
 		return err
@@ -62,8 +63,8 @@ func Eye(s *device.Stream, dst device.View, one Scalar) error {
 	return Fill(s, dst, one)
 }
 
-// Concat writes views behind each other along an axis of dst, whose length there is
-// the sum of theirs.
+// Concat writes views one after the other along an axis of dst. The axis is as long as
+// those of the views together.
 func Concat(s *device.Stream, dst device.View, axis int, views []device.View) error {
 	at := 0
 	for _, v := range views {
@@ -82,7 +83,7 @@ func Concat(s *device.Stream, dst device.View, axis int, views []device.View) er
 }
 
 // Float32 returns a number of Float32 or a half type. It reports false for all other
-// types, whose numbers a float32 need not hold.
+// types, whose numbers may not fit a float32.
 func (v Scalar) Float32(dt dtype.DType) (float64, bool) {
 	switch dt {
 	case dtype.Float32:

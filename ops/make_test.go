@@ -13,7 +13,7 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// hostView is a dense view of data on the CPU.
+// hostView returns a dense view of data on the CPU.
 func hostView(t *testing.T, data []float64, shape ...int) (*device.Stream, device.View) {
 	t.Helper()
 	host, err := device.Open("cpu")
@@ -43,7 +43,7 @@ func TestMakeLinspace(t *testing.T) {
 			t.Errorf("%v to %v: %v, %v", c.lo, c.hi, got, err)
 		}
 	}
-	// The last is hi itself, where the sum of the steps is not.
+	// The last number is exactly hi, even if the sum of the steps is not.
 	for n := 2; n < 50; n++ {
 		got := make([]float64, n)
 		s, dst := hostView(t, got, n)
@@ -101,7 +101,7 @@ func TestNormalBounds(t *testing.T) {
 		want      error
 	}{
 		{dtype.Float16, 1, 2, nil},
-		{dtype.Invalid, 1, 2, nil}, // said elsewhere
+		{dtype.Invalid, 1, 2, nil}, // the caller reports it
 		{dtype.Int32, 1, 2, dtype.ErrDType},
 		{dtype.Complex64, 1, 2, dtype.ErrDType},
 		{dtype.Float16, 1e6, 2, dtype.ErrDType},

@@ -10,11 +10,10 @@ import (
 	"github.com/x448/float16"
 )
 
-// goNumber is a Go number of any type, without loss: exactly one of the three
-// kinds is meant.
+// goNumber holds a Go number of any type without loss, in the field of its kind.
 type goNumber struct {
 	kind numberKind
-	i    int64 // isInt
+	i    int64 // isInt, isBool
 	u    uint64
 	f    float64
 	c    complex128
@@ -100,7 +99,7 @@ func (n goNumber) integer() (int64, bool) {
 	case isUint:
 		return int64(n.u), n.u <= math.MaxInt64
 	case isFloat:
-		// 2^63 itself does not fit.
+		// 2^63 does not fit.
 		ok := n.f == math.Trunc(n.f) && n.f >= -1<<63 && n.f < 1<<63
 		return int64(n.f), ok
 	}
@@ -116,7 +115,8 @@ var IntegerRange = map[dtype.DType][2]int64{
 
 // ScalarOf returns v, any Go number or Elem value, as an element of type d. A number
 // that the type cannot hold (a fraction or overflow on integers, complex on reals) is
-// ErrDType, with advice; rounding and overflow to infinity on floats are not.
+// ErrDType, and the message ends with advice. Rounding and overflow to infinity on
+// floats are no errors.
 func ScalarOf(d dtype.DType, v any, advice string) (Scalar, error) {
 	n, ok := numberOf(v)
 	if !ok {

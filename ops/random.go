@@ -10,11 +10,11 @@ import (
 	"github.com/gpk-go/gpk/internal/cpu"
 )
 
-// RandomBlocks is how many blocks of Philox n elements of a type take: a block
-// makes four float32, float16 or bfloat16, or two float64 or integers. A complex
-// element is two of its parts.
+// RandomBlocks is the number of Philox blocks for n elements of a type. A block makes
+// four float32, float16 or bfloat16 numbers, or two float64 or integers. A complex
+// element takes two numbers.
 func RandomBlocks(dt dtype.DType, n int) uint64 {
-	dt, n = parts(dt, n)
+	dt, n = realParts(dt, n)
 	per := 2
 	if dt == dtype.Float32 || dt.IsHalf() {
 		per = 4
@@ -22,17 +22,17 @@ func RandomBlocks(dt dtype.DType, n int) uint64 {
 	return uint64((n + per - 1) / per)
 }
 
-// parts makes n complex elements twice as many real ones.
-func parts(dt dtype.DType, n int) (dtype.DType, int) {
+// realParts returns the type and the number of the real numbers in n elements.
+func realParts(dt dtype.DType, n int) (dtype.DType, int) {
 	if dt.IsComplex() {
 		return dt.Real(), 2 * n
 	}
 	return dt, n
 }
 
-// Uniform fills dst, which is dense, with uniform random numbers of the blocks
-// from number block on: a function of seed and block that is the same on every
-// device. p is what cpu.Uniform says of the type.
+// Uniform fills dst, which is dense, with uniform random numbers of the Philox
+// blocks from number block on. They depend on seed and block alone, and are the same
+// on every device. p comes from UniformBounds.
 func Uniform(s *device.Stream, dst device.View, seed, block uint64, p [3]uint64) error {
 	return random(s, "Uniform", dst, func(dt dtype.DType, n int) error {
 		return cpu.Uniform(dt, n, seed, block, p, pointer(dst))
@@ -41,8 +41,8 @@ func Uniform(s *device.Stream, dst device.View, seed, block uint64, p [3]uint64)
 	})
 }
 
-// Normal fills dst with random numbers of the normal distribution, as Uniform
-// does with uniform ones.
+// Normal fills dst with random numbers of the normal distribution, from
+// the same blocks as Uniform.
 func Normal(s *device.Stream, dst device.View, seed, block uint64, mean, std float64) error {
 	return random(s, "Normal", dst, func(dt dtype.DType, n int) error {
 		return cpu.Normal(dt, n, seed, block, mean, std, pointer(dst))
@@ -57,7 +57,7 @@ func random(s *device.Stream, name string, dst device.View, host func(dt dtype.D
 	if !dst.Layout.IsDense() {
 		return fmt.Errorf("%w: %s into a strided destination", expr.ErrUnsupported, name)
 	}
-	dt, n := parts(dst.DType, dst.Layout.Size())
+	dt, n := realParts(dst.DType, dst.Layout.Size())
 	if n == 0 {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// reduction is one about to run, as call is of other operations.
+// reduction is one Reduce, as call is one element-wise operation.
 type reduction struct {
 	op     expr.Op
 	dev    *device.Device
@@ -29,9 +29,9 @@ type reduction struct {
 
 var reductions = sync.Pool{New: func() any { return new(reduction) }}
 
-// Reduce folds the axes of x that are set with op; dst is dense, over the
-// remaining ones. An empty fold gives the operation's neutral element; where
-// NeedsElements, there is none.
+// Reduce folds the axes of x that are set with op. dst is dense and has the remaining
+// axes. A reduction of no elements gives the operation's neutral element, except for
+// the operations of NeedsElements.
 func Reduce(s *device.Stream, op expr.Op, dst, x device.View, axes []bool) error {
 	if !dst.Layout.IsDense() {
 		return fmt.Errorf("%w: %v into a strided destination", expr.ErrUnsupported, op)
@@ -53,7 +53,7 @@ func Reduce(s *device.Stream, op expr.Op, dst, x device.View, axes []bool) error
 	if r.dev.Kind() != device.CPU {
 		var err error
 		if r.need, err = r.dev.Library().ReduceWorkspace(r.dev.Info().Index, op, x.DType, dst.DType, r.dims[0][:r.n], r.axes); err != nil {
-			return missing(err, op, x.DType, r.dev)
+			return nameMissing(err, op, x.DType, r.dev)
 		}
 		if r.need > 0 {
 			work, err := r.dev.Alloc(r.need, s)
@@ -67,7 +67,7 @@ func Reduce(s *device.Stream, op expr.Op, dst, x device.View, axes []bool) error
 	return r.dev.LaunchWork(s, r.reads[:], writes, r)
 }
 
-// done gives the reduction back, without the memory that it refers to.
+// done clears the reduction and returns it to the pool.
 func (r *reduction) done() {
 	*r = reduction{}
 	reductions.Put(r)
@@ -83,11 +83,10 @@ func (r *reduction) Start(ordinal int, stream uint64) error {
 	return r.dev.Library().Reduce(ordinal, stream, r.op, r.x.DType, r.dst.DType, shape, r.axes, r.x.Buffer.Addr()+uint64(xOff), strides, r.dst.Buffer.Addr()+uint64(dOff), r.work, r.need)
 }
 
-// collapse drops dimensions of length 1 and merges neighbours of the same
-// role that lie evenly, so that kernels see as few as can be. It reports whether
-// they are few enough.
+// collapse drops dimensions of length 1. It merges neighbours that one stride covers
+// if both or neither are folded. It reports whether at most maxDims remain.
 func (r *reduction) collapse(l *layout.Layout, axes []bool) bool {
-	k := 0 // dimensions that are left
+	k := 0 // dimensions so far
 	for d, n := range l.Shape {
 		if n == 1 {
 			continue
@@ -112,11 +111,11 @@ func (r *reduction) collapse(l *layout.Layout, axes []bool) bool {
 	return k <= maxDims
 }
 
-// reduceMany is Reduce of more dimensions than kernels take: of a dense copy. Where
-// that has too many too, as dimensions that stay and that are folded alternate, the
-// former come first in it: the tree is one of shape and type.
+// reduceMany is Reduce for more than maxDims dimensions. It reduces a dense copy. If
+// folded and kept dimensions alternate too often, the kept ones come first in the copy.
+// The reduction tree depends on shape and type alone.
 func reduceMany(s *device.Stream, op expr.Op, dst, x device.View, axes []bool) error {
-	from, folded := x, axes
+	source, folded := x, axes
 	dense := layout.Dense(x.Layout.Shape)
 	if !new(reduction).collapse(&dense, axes) {
 		order := make([]int, 0, len(axes))
@@ -129,7 +128,7 @@ func reduceMany(s *device.Stream, op expr.Op, dst, x device.View, axes []bool) e
 			}
 		}
 		var err error
-		if from.Layout, err = x.Layout.Transpose(order); err != nil {
+		if source.Layout, err = x.Layout.Transpose(order); err != nil {
 			return err
 		}
 	}
@@ -138,19 +137,19 @@ func reduceMany(s *device.Stream, op expr.Op, dst, x device.View, axes []bool) e
 		return err
 	}
 	defer buf.Free()
-	to := device.View{Buffer: buf, DType: x.DType, Layout: layout.Dense(from.Layout.Shape)}
-	if err := Cast(s, to, from); err != nil {
+	copied := device.View{Buffer: buf, DType: x.DType, Layout: layout.Dense(source.Layout.Shape)}
+	if err := Cast(s, copied, source); err != nil {
 		return err
 	}
-	return Reduce(s, op, dst, to, folded)
+	return Reduce(s, op, dst, copied, folded)
 }
 
-// NeedsElements reports whether a reduction of nothing has no meaning.
+// NeedsElements reports whether a reduction of no elements is an error.
 func NeedsElements(op expr.Op) bool {
 	return op == expr.Max || op == expr.Min || op == expr.ArgMax || op == expr.ArgMin
 }
 
-// neutral is what a reduction of nothing gives, in the result's type.
+// neutral returns the result of a reduction of no elements, in the result's type.
 func neutral(op expr.Op, dt dtype.DType) Scalar {
 	switch op {
 	case expr.Prod, expr.All:
@@ -161,7 +160,7 @@ func neutral(op expr.Op, dt dtype.DType) Scalar {
 	return Scalar{}
 }
 
-// one is 1 in a type.
+// one returns 1 in a type.
 func one(dt dtype.DType) Scalar {
 	switch dt {
 	case dtype.Float32, dtype.Complex64:
@@ -176,7 +175,7 @@ func one(dt dtype.DType) Scalar {
 	return Scalar{1}
 }
 
-// nan is NaN in a floating-point or complex type.
+// nan returns NaN in a floating-point or complex type.
 func nan(dt dtype.DType) Scalar {
 	const quiet32, quiet64 = 0x7fc00000, 0x7ff8 << 48
 	switch dt {

@@ -5,7 +5,7 @@ import (
 	"math/cmplx"
 )
 
-// The float64 definitions that every kernel is tested against.
+// The float64 definitions of the operations. Every kernel is tested against them.
 
 func refReLU(x, _ complex128) complex128 {
 	if v := real(x); v > 0 || math.IsNaN(v) {
@@ -34,12 +34,13 @@ func refSiLU(x, _ complex128) complex128 {
 
 func refSigmoid(x, _ complex128) complex128 { return complex(1/(1+math.Exp(-real(x))), 0) }
 
-// refReal is a function of real numbers.
+// refReal makes a reference of a function of real numbers.
 func refReal(f func(float64) float64) func(x, _ complex128) complex128 {
 	return func(x, _ complex128) complex128 { return complex(f(real(x)), 0) }
 }
 
-// refLog is math.Log, which on amd64 is not the logarithm of subnormal numbers.
+// refLog is math.Log, corrected for subnormal numbers, for which math.Log is wrong on
+// amd64.
 func refLog(x float64) float64 {
 	if f, e := math.Frexp(x); 0 < x && e < -1021 {
 		return math.Log(f) + float64(e)*math.Ln2
@@ -68,8 +69,8 @@ func refSign(x, _ complex128) complex128 {
 	return x
 }
 
-// A real number keeps to the real functions, which give NaN where there is no
-// real answer.
+// refSqrt is the real square root for non-negative real numbers, and cmplx.Sqrt for
+// others.
 func refSqrt(x, _ complex128) complex128 {
 	if imag(x) == 0 && real(x) >= 0 {
 		return complex(math.Sqrt(real(x)), imag(x))

@@ -17,7 +17,7 @@ type Kind uint8
 const (
 	Unary     Kind = iota // element by element
 	Binary                // element by element, operands broadcast
-	Reduction             // over axes, which the result lacks
+	Reduction             // over axes that the result does not have
 	Ternary               // element by element, operands broadcast
 	Line                  // along one axis
 	Order                 // along one axis, by size
@@ -26,7 +26,7 @@ const (
 
 var kindNames = [...]string{Unary: "unary", Binary: "binary", Reduction: "reduction", Ternary: "ternary", Line: "along an axis", Order: "in order", Move: "to other places"}
 
-// String returns the rule in a word or three.
+// String returns the rule in one to three words.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]
@@ -34,14 +34,14 @@ func (k Kind) String() string {
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
 
-// Row is what gpk knows of one operation. Methods, dispatch, the conformance
-// suite and the documentation read it.
+// Row describes one operation. Methods, dispatch, the conformance suite and the
+// documentation read it.
 type Row struct {
 	Op        expr.Op
 	Kind      Kind
-	Types     []dtype.DType // operand types that it is implemented for; others are dtype.ErrDType
+	Types     []dtype.DType // supported operand types; others are dtype.ErrDType
 	Result    func(dtype.DType) dtype.DType
-	Reference func(x, y complex128) complex128 // exact but for float64 rounding; nil where more than two elements count. y is 0 for unary ones
+	Reference func(x, y complex128) complex128 // exact but for float64 rounding; nil if a result depends on more than two elements. y is 0 for unary operations
 	Doc       string                           // continues the sentence "Name returns"; the operands are a and b
 }
 
@@ -52,7 +52,7 @@ var (
 	reals     = join(floats, integers)
 	fields    = join(floats, complexes)
 	numbers   = join(reals, complexes)
-	everyone  = join(numbers, []dtype.DType{dtype.Bool})
+	allTypes  = join(numbers, []dtype.DType{dtype.Bool})
 	ordered   = join(reals, []dtype.DType{dtype.Bool})
 	bits      = join(integers, []dtype.DType{dtype.Bool})
 )
@@ -65,13 +65,13 @@ func join(lists ...[]dtype.DType) []dtype.DType {
 	return out
 }
 
-func same(d dtype.DType) dtype.DType { return d }
+func sameType(d dtype.DType) dtype.DType { return d }
 
-func realPart(d dtype.DType) dtype.DType { return d.Real() }
+func realType(d dtype.DType) dtype.DType { return d.Real() }
 
-func truth(dtype.DType) dtype.DType { return dtype.Bool }
+func boolType(dtype.DType) dtype.DType { return dtype.Bool }
 
-func number(dtype.DType) dtype.DType { return dtype.Int64 }
+func int64Type(dtype.DType) dtype.DType { return dtype.Int64 }
 
 // SumType is the type of a sum: Int64 for integers and Bool, else the type
 // of the elements.
@@ -84,81 +84,81 @@ func SumType(d dtype.DType) dtype.DType {
 
 // Table lists every operation once.
 var Table = []Row{
-	{expr.Neg, Unary, numbers, same, func(x, _ complex128) complex128 { return -x }, "-a; integers wrap"},
-	{expr.Conj, Unary, everyone, same, func(x, _ complex128) complex128 { return complex(real(x), -imag(x)) }, "the complex conjugate of a; real types are unchanged"},
-	{expr.Not, Unary, bits, same, nil, "the complement of the bits of an integer; of bool, the negation"},
-	{expr.Abs, Unary, numbers, realPart, func(x, _ complex128) complex128 { return complex(cmplx.Abs(x), 0) }, "the absolute value of a, of a complex number its modulus, which is real; the least integer wraps"},
-	{expr.Sign, Unary, reals, same, refSign, "-1, 0 or 1, the sign of a; NaN stays NaN"},
-	{expr.Square, Unary, numbers, same, func(x, _ complex128) complex128 { return x * x }, "a a; integers wrap"},
-	{expr.Sqrt, Unary, fields, same, refSqrt, "the square root of a, NaN below 0; of a complex number the root with the non-negative real part"},
-	{expr.Rsqrt, Unary, floats, same, refReal(func(x float64) float64 { return 1 / math.Sqrt(x) }), "1 / sqrt(a), rounded once"},
-	{expr.Exp, Unary, fields, same, refExp, "e^a"},
-	{expr.Expm1, Unary, floats, same, refReal(math.Expm1), "e^a - 1, accurate for small a"},
-	{expr.Log, Unary, floats, same, refReal(refLog), "the natural logarithm of a"},
-	{expr.Log1p, Unary, floats, same, refReal(math.Log1p), "log(1 + a), accurate for small a"},
-	{expr.Sin, Unary, floats, same, refReal(math.Sin), "the sine of a, in radians"},
-	{expr.Cos, Unary, floats, same, refReal(math.Cos), "the cosine of a, in radians"},
-	{expr.Tanh, Unary, floats, same, refReal(math.Tanh), "the hyperbolic tangent of a"},
-	{expr.Erf, Unary, floats, same, refReal(math.Erf), "the error function of a"},
-	{expr.Sigmoid, Unary, floats, same, refSigmoid, "1 / (1 + e^-a)"},
-	{expr.ReLU, Unary, reals, same, refReLU, "max(a, 0); NaN stays NaN"},
-	{expr.GELU, Unary, floats, same, refGELU, "a/2 (1 + erf(a/sqrt 2)) (Hendrycks and Gimpel, arXiv 1606.08415)"},
-	{expr.GELUTanh, Unary, floats, same, refGELUTanh, "a/2 (1 + tanh(sqrt(2/pi) (a + 0.044715 a^3))) (arXiv 1606.08415)"},
-	{expr.SiLU, Unary, floats, same, refSiLU, "a / (1 + e^-a)"},
-	{expr.Floor, Unary, reals, same, refReal(math.Floor), "the greatest integer not above a"},
-	{expr.Ceil, Unary, reals, same, refReal(math.Ceil), "the least integer not below a"},
-	{expr.Round, Unary, reals, same, refReal(math.RoundToEven), "the integer nearest to a, halves to even"},
-	{expr.Real, Unary, everyone, realPart, func(x, _ complex128) complex128 { return complex(real(x), 0) }, "the real part of a; real types are unchanged"},
-	{expr.Imag, Unary, everyone, realPart, func(x, _ complex128) complex128 { return complex(imag(x), 0) }, "the imaginary part of a; 0 for real types"},
-	{expr.AbsSquare, Unary, numbers, realPart, func(x, _ complex128) complex128 { return complex(real(x)*real(x)+imag(x)*imag(x), 0) }, "|a|^2, which is real; integers wrap"},
+	{expr.Neg, Unary, numbers, sameType, func(x, _ complex128) complex128 { return -x }, "-a; integers wrap"},
+	{expr.Conj, Unary, allTypes, sameType, func(x, _ complex128) complex128 { return complex(real(x), -imag(x)) }, "the complex conjugate of a; real types are unchanged"},
+	{expr.Not, Unary, bits, sameType, nil, "the complement of the bits of an integer; of bool, the negation"},
+	{expr.Abs, Unary, numbers, realType, func(x, _ complex128) complex128 { return complex(cmplx.Abs(x), 0) }, "the absolute value of a, of a complex number its modulus, which is real; the least integer wraps"},
+	{expr.Sign, Unary, reals, sameType, refSign, "-1, 0 or 1, the sign of a; NaN stays NaN"},
+	{expr.Square, Unary, numbers, sameType, func(x, _ complex128) complex128 { return x * x }, "a a; integers wrap"},
+	{expr.Sqrt, Unary, fields, sameType, refSqrt, "the square root of a, NaN below 0; of a complex number the root with the non-negative real part"},
+	{expr.Rsqrt, Unary, floats, sameType, refReal(func(x float64) float64 { return 1 / math.Sqrt(x) }), "1 / sqrt(a), rounded once"},
+	{expr.Exp, Unary, fields, sameType, refExp, "e^a"},
+	{expr.Expm1, Unary, floats, sameType, refReal(math.Expm1), "e^a - 1, accurate for small a"},
+	{expr.Log, Unary, floats, sameType, refReal(refLog), "the natural logarithm of a"},
+	{expr.Log1p, Unary, floats, sameType, refReal(math.Log1p), "log(1 + a), accurate for small a"},
+	{expr.Sin, Unary, floats, sameType, refReal(math.Sin), "the sine of a, in radians"},
+	{expr.Cos, Unary, floats, sameType, refReal(math.Cos), "the cosine of a, in radians"},
+	{expr.Tanh, Unary, floats, sameType, refReal(math.Tanh), "the hyperbolic tangent of a"},
+	{expr.Erf, Unary, floats, sameType, refReal(math.Erf), "the error function of a"},
+	{expr.Sigmoid, Unary, floats, sameType, refSigmoid, "1 / (1 + e^-a)"},
+	{expr.ReLU, Unary, reals, sameType, refReLU, "max(a, 0); NaN stays NaN"},
+	{expr.GELU, Unary, floats, sameType, refGELU, "a/2 (1 + erf(a/sqrt 2)) (Hendrycks and Gimpel, arXiv 1606.08415)"},
+	{expr.GELUTanh, Unary, floats, sameType, refGELUTanh, "a/2 (1 + tanh(sqrt(2/pi) (a + 0.044715 a^3))) (arXiv 1606.08415)"},
+	{expr.SiLU, Unary, floats, sameType, refSiLU, "a / (1 + e^-a)"},
+	{expr.Floor, Unary, reals, sameType, refReal(math.Floor), "the greatest integer not above a"},
+	{expr.Ceil, Unary, reals, sameType, refReal(math.Ceil), "the least integer not below a"},
+	{expr.Round, Unary, reals, sameType, refReal(math.RoundToEven), "the integer nearest to a, halves to even"},
+	{expr.Real, Unary, allTypes, realType, func(x, _ complex128) complex128 { return complex(real(x), 0) }, "the real part of a; real types are unchanged"},
+	{expr.Imag, Unary, allTypes, realType, func(x, _ complex128) complex128 { return complex(imag(x), 0) }, "the imaginary part of a; 0 for real types"},
+	{expr.AbsSquare, Unary, numbers, realType, func(x, _ complex128) complex128 { return complex(real(x)*real(x)+imag(x)*imag(x), 0) }, "|a|^2, which is real; integers wrap"},
 
-	{expr.Add, Binary, numbers, same, func(x, y complex128) complex128 { return x + y }, "a + b; integers wrap"},
-	{expr.Sub, Binary, numbers, same, func(x, y complex128) complex128 { return x - y }, "a - b; integers wrap"},
-	{expr.Mul, Binary, numbers, same, func(x, y complex128) complex128 { return x * y }, "a b; integers wrap"},
-	{expr.Div, Binary, fields, same, func(x, y complex128) complex128 { return x / y }, "a / b"},
-	{expr.Pow, Binary, reals, same, refPow, "a^b; integers wrap, and a negative power of an integer is truncated"},
-	{expr.Maximum, Binary, ordered, same, refMaximum, "the larger of a and b, NaN where either is NaN; true is larger than false"},
-	{expr.Minimum, Binary, ordered, same, refMinimum, "the smaller of a and b, NaN where either is NaN"},
-	{expr.Eq, Binary, everyone, truth, refTruth(func(x, y complex128) bool { return x == y }), "whether a = b; NaN equals nothing"},
-	{expr.Ne, Binary, everyone, truth, refTruth(func(x, y complex128) bool { return x != y }), "whether a and b differ; NaN differs from everything"},
-	{expr.Lt, Binary, ordered, truth, refTruth(func(x, y complex128) bool { return real(x) < real(y) }), "whether a < b"},
-	{expr.Le, Binary, ordered, truth, refTruth(func(x, y complex128) bool { return real(x) <= real(y) }), "whether a <= b"},
-	{expr.Gt, Binary, ordered, truth, refTruth(func(x, y complex128) bool { return real(x) > real(y) }), "whether a > b"},
-	{expr.Ge, Binary, ordered, truth, refTruth(func(x, y complex128) bool { return real(x) >= real(y) }), "whether a >= b"},
-	{expr.And, Binary, bits, same, nil, "a and b, bit by bit for integers"},
-	{expr.Or, Binary, bits, same, nil, "a or b, bit by bit for integers"},
-	{expr.Xor, Binary, bits, same, nil, "the exclusive or of a and b, bit by bit for integers"},
-	{expr.Shl, Binary, integers, same, nil, "a shifted left by b bits; 0 where b is negative or at least the width of the type"},
-	{expr.Shr, Binary, integers, same, nil, "a shifted right by b bits, keeping the sign; 0 or -1 where b is negative or at least the width of the type"},
+	{expr.Add, Binary, numbers, sameType, func(x, y complex128) complex128 { return x + y }, "a + b; integers wrap"},
+	{expr.Sub, Binary, numbers, sameType, func(x, y complex128) complex128 { return x - y }, "a - b; integers wrap"},
+	{expr.Mul, Binary, numbers, sameType, func(x, y complex128) complex128 { return x * y }, "a b; integers wrap"},
+	{expr.Div, Binary, fields, sameType, func(x, y complex128) complex128 { return x / y }, "a / b"},
+	{expr.Pow, Binary, reals, sameType, refPow, "a^b; integers wrap, and a negative power of an integer is truncated"},
+	{expr.Maximum, Binary, ordered, sameType, refMaximum, "the larger of a and b, NaN where either is NaN; true is larger than false"},
+	{expr.Minimum, Binary, ordered, sameType, refMinimum, "the smaller of a and b, NaN where either is NaN"},
+	{expr.Eq, Binary, allTypes, boolType, refTruth(func(x, y complex128) bool { return x == y }), "whether a = b; NaN equals nothing"},
+	{expr.Ne, Binary, allTypes, boolType, refTruth(func(x, y complex128) bool { return x != y }), "whether a and b differ; NaN differs from everything"},
+	{expr.Lt, Binary, ordered, boolType, refTruth(func(x, y complex128) bool { return real(x) < real(y) }), "whether a < b"},
+	{expr.Le, Binary, ordered, boolType, refTruth(func(x, y complex128) bool { return real(x) <= real(y) }), "whether a <= b"},
+	{expr.Gt, Binary, ordered, boolType, refTruth(func(x, y complex128) bool { return real(x) > real(y) }), "whether a > b"},
+	{expr.Ge, Binary, ordered, boolType, refTruth(func(x, y complex128) bool { return real(x) >= real(y) }), "whether a >= b"},
+	{expr.And, Binary, bits, sameType, nil, "a and b, bit by bit for integers"},
+	{expr.Or, Binary, bits, sameType, nil, "a or b, bit by bit for integers"},
+	{expr.Xor, Binary, bits, sameType, nil, "the exclusive or of a and b, bit by bit for integers"},
+	{expr.Shl, Binary, integers, sameType, nil, "a shifted left by b bits; 0 where b is negative or at least the width of the type"},
+	{expr.Shr, Binary, integers, sameType, nil, "a shifted right by b bits, keeping the sign; 0 or -1 where b is negative or at least the width of the type"},
 
-	{expr.Where, Ternary, everyone, same, nil, "a where the condition, of type bool, is true, else b"},
-	{expr.Clamp, Ternary, reals, same, nil, "min(max(a, lo), hi), NaN where one of them is NaN"},
+	{expr.Where, Ternary, allTypes, sameType, nil, "a where the condition, of type bool, is true, else b"},
+	{expr.Clamp, Ternary, reals, sameType, nil, "min(max(a, lo), hi), NaN where one of them is NaN"},
 
-	{expr.Sum, Reduction, everyone, SumType, nil, "the sum of the elements; halves accumulate in float32, integers and bool in int64"},
-	{expr.Mean, Reduction, fields, same, nil, "the sum of the elements over their number; NaN for no elements"},
-	{expr.Max, Reduction, ordered, same, nil, "the largest element, NaN where one is NaN; no elements are ErrShape"},
-	{expr.Min, Reduction, ordered, same, nil, "the smallest element, NaN where one is NaN; no elements are ErrShape"},
-	{expr.Prod, Reduction, everyone, SumType, nil, "the product of the elements; float32 and halves accumulate in float64, integers and bool in int64"},
-	{expr.Var, Reduction, fields, realPart, nil, "the variance of the elements, the mean of |a - mean|^2; NaN for no elements"},
-	{expr.Any, Reduction, everyone, truth, nil, "whether any element differs from 0; NaN differs"},
-	{expr.All, Reduction, everyone, truth, nil, "whether all elements differ from 0"},
-	{expr.ArgMax, Reduction, ordered, number, nil, "the index of the first of the largest elements, or of the first NaN; no elements are ErrShape"},
-	{expr.ArgMin, Reduction, ordered, number, nil, "the index of the first of the smallest elements, or of the first NaN; no elements are ErrShape"},
+	{expr.Sum, Reduction, allTypes, SumType, nil, "the sum of the elements; halves accumulate in float32, integers and bool in int64"},
+	{expr.Mean, Reduction, fields, sameType, nil, "the sum of the elements over their number; NaN for no elements"},
+	{expr.Max, Reduction, ordered, sameType, nil, "the largest element, NaN where one is NaN; no elements are ErrShape"},
+	{expr.Min, Reduction, ordered, sameType, nil, "the smallest element, NaN where one is NaN; no elements are ErrShape"},
+	{expr.Prod, Reduction, allTypes, SumType, nil, "the product of the elements; float32 and halves accumulate in float64, integers and bool in int64"},
+	{expr.Var, Reduction, fields, realType, nil, "the variance of the elements, the mean of |a - mean|^2; NaN for no elements"},
+	{expr.Any, Reduction, allTypes, boolType, nil, "whether any element differs from 0; NaN differs"},
+	{expr.All, Reduction, allTypes, boolType, nil, "whether all elements differ from 0"},
+	{expr.ArgMax, Reduction, ordered, int64Type, nil, "the index of the first of the largest elements, or of the first NaN; no elements are ErrShape"},
+	{expr.ArgMin, Reduction, ordered, int64Type, nil, "the index of the first of the smallest elements, or of the first NaN; no elements are ErrShape"},
 
-	{expr.CumSum, Line, everyone, SumType, nil, "the sum of the elements up to each index; integers and bool accumulate in int64"},
-	{expr.Softmax, Line, floats, same, nil, "e^(a-m) / sum e^(a-m), where m is the largest element"},
-	{expr.LogSoftmax, Line, floats, same, nil, "a - m - log(sum e^(a-m)), where m is the largest element"},
-	{expr.LayerNorm, Line, floats, same, nil, "(x - mean) / sqrt(var + eps) gamma + beta, along the last axis (Ba, Kiros and Hinton, arXiv 1607.06450)"},
-	{expr.RMSNorm, Line, floats, same, nil, "x / sqrt(mean x^2 + eps) gamma, along the last axis (Zhang and Sennrich, arXiv 1910.07467)"},
-	{expr.Sort, Order, ordered, same, nil, "the elements in ascending or descending order; NaN is the largest, -0 below 0"},
-	{expr.TopK, Order, ordered, same, nil, "the k largest elements in descending order, and their indices, int64; NaN is the largest, equal elements keep their order"},
+	{expr.CumSum, Line, allTypes, SumType, nil, "the sum of the elements up to each index; integers and bool accumulate in int64"},
+	{expr.Softmax, Line, floats, sameType, nil, "e^(a-m) / sum e^(a-m), where m is the largest element"},
+	{expr.LogSoftmax, Line, floats, sameType, nil, "a - m - log(sum e^(a-m)), where m is the largest element"},
+	{expr.LayerNorm, Line, floats, sameType, nil, "(x - mean) / sqrt(var + eps) gamma + beta, along the last axis (Ba, Kiros and Hinton, arXiv 1607.06450)"},
+	{expr.RMSNorm, Line, floats, sameType, nil, "x / sqrt(mean x^2 + eps) gamma, along the last axis (Zhang and Sennrich, arXiv 1910.07467)"},
+	{expr.Sort, Order, ordered, sameType, nil, "the elements in ascending or descending order; NaN is the largest, -0 below 0"},
+	{expr.TopK, Order, ordered, sameType, nil, "the k largest elements in descending order, and their indices, int64; NaN is the largest, equal elements keep their order"},
 
-	{expr.Take, Move, everyone, same, nil, "the elements along an axis at indices, int32 or int64, negative ones from the end"},
-	{expr.Concat, Move, everyone, same, nil, "arrays joined along an axis"},
-	{expr.Stack, Move, everyone, same, nil, "arrays of one shape joined along a new axis"},
-	{expr.Repeat, Move, everyone, same, nil, "every element n times along an axis"},
-	{expr.Pad, Move, everyone, same, nil, "the elements with a number around them"},
-	{expr.Flip, Move, everyone, same, nil, "a view with axes reversed"},
+	{expr.Take, Move, allTypes, sameType, nil, "the elements along an axis at indices, int32 or int64, negative ones from the end"},
+	{expr.Concat, Move, allTypes, sameType, nil, "arrays joined along an axis"},
+	{expr.Stack, Move, allTypes, sameType, nil, "arrays of one shape joined along a new axis"},
+	{expr.Repeat, Move, allTypes, sameType, nil, "every element n times along an axis"},
+	{expr.Pad, Move, allTypes, sameType, nil, "the elements with a number around them"},
+	{expr.Flip, Move, allTypes, sameType, nil, "a view with axes reversed"},
 }
 
 var byOp = func() (rows [256]*Row) {
@@ -184,11 +184,11 @@ func (r *Row) Check(d dtype.DType) (dtype.DType, error) {
 			return r.Result(d), nil
 		}
 	}
-	return dtype.Invalid, fmt.Errorf("%w: %v is not implemented for %v%s", dtype.ErrDType, r.Op, d, r.instead(d))
+	return dtype.Invalid, fmt.Errorf("%w: %v is not implemented for %v%s", dtype.ErrDType, r.Op, d, r.castAdvice(d))
 }
 
-// instead says which Cast gives an array of type d a type that has a meaning.
-func (r *Row) instead(d dtype.DType) string {
+// castAdvice returns advice: a Cast of type d to a type that the operation supports.
+func (r *Row) castAdvice(d dtype.DType) string {
 	switch {
 	case d.IsComplex() || !d.Valid():
 		return ""

@@ -8,8 +8,8 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// TestTable checks that every operation of package expr has one row, with a meaning
-// for a type at least, and every row a name.
+// TestTable checks that every operation of package expr has one row with at least one
+// type, and that every row has a name.
 func TestTable(t *testing.T) {
 	rows := map[expr.Op]int{}
 	for _, r := range ops.Table {

@@ -15,8 +15,8 @@ type Operand struct {
 	Scalar Scalar
 }
 
-// Apply computes dst = op(args...) element by element, with the one to three operands
-// broadcast to dst's shape. At least one is an array. None is Cast.
+// Apply computes dst = op(args...) element by element. The one to three operands are
+// broadcast to dst's shape, and at least one is an array. With expr.None it is Cast.
 func Apply(s *device.Stream, op expr.Op, dst device.View, args []Operand) error {
 	switch {
 	case op == expr.None:
@@ -34,7 +34,7 @@ func Apply(s *device.Stream, op expr.Op, dst device.View, args []Operand) error 
 }
 
 // Apply3 computes dst = op(x, y, z) element by element, with x, y and z broadcast
-// to dst's shape. Where takes x for the condition. y and z have dst's type and may
+// to dst's shape. x is the condition of Where. y and z have dst's type and may
 // be numbers.
 func Apply3(s *device.Stream, op expr.Op, dst, x device.View, y, z Operand) error {
 	views := [4]device.View{dst, x, y.View, z.View}
@@ -83,10 +83,10 @@ func Apply3(s *device.Stream, op expr.Op, dst, x device.View, y, z Operand) erro
 				scalars[0][0], scalars[0][1], scalars[1][0], scalars[1][1], at[0], strides[0])
 		})
 	})
-	return missing(err, op, dst.DType, dev)
+	return nameMissing(err, op, dst.DType, dev)
 }
 
-// inPieces runs f on pieces of at most maxDims dimensions. An address of 0 stays.
+// inPieces runs f on pieces of at most maxDims dimensions. An address of 0 stays 0.
 func inPieces(shape []int, strides [][]int, sizes [4]int, at [4]uint64, f func(shape []int, strides [][]int, at [4]uint64) error) error {
 	if len(shape) <= maxDims {
 		return f(shape, strides, at)

@@ -6,8 +6,8 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// TestTail lists programs of leaf 0 that are tails, and that are nearly so.
-func TestTail(t *testing.T) {
+// TestEpilogue lists programs of leaf 0 that are epilogues, and similar ones that are not.
+func TestEpilogue(t *testing.T) {
 	const f32 = dtype.Float32
 	leaf := func(n uint8) Ref { return Ref{ToLeaf, n} }
 	scalar := func(n uint8) Ref { return Ref{ToScalar, n} }
@@ -23,17 +23,17 @@ func TestTail(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		steps []Step
-		want  Tail
+		want  Epilogue
 		ok    bool
 	}{
-		"nothing":           {nil, Tail{-1, -1, None}, true},
-		"scale":             {[]Step{step(Mul, leaf(0), scalar(1))}, Tail{1, -1, None}, true},
-		"scale on the left": {[]Step{step(Mul, scalar(0), leaf(0))}, Tail{0, -1, None}, true},
-		"bias":              {[]Step{step(Add, leaf(0), leaf(1))}, Tail{-1, 1, None}, true},
-		"bias on the left":  {[]Step{step(Add, leaf(2), leaf(0))}, Tail{-1, 2, None}, true},
-		"function":          {[]Step{step(GELU, leaf(0))}, Tail{-1, -1, GELU}, true},
-		"all":               {[]Step{step(Mul, leaf(0), scalar(0)), step(Add, at(0), leaf(1)), step(ReLU, at(1))}, Tail{0, 1, ReLU}, true},
-		"all but bias":      {[]Step{step(Mul, leaf(0), scalar(0)), step(ReLU, at(0))}, Tail{0, -1, ReLU}, true},
+		"nothing":           {nil, Epilogue{-1, -1, None}, true},
+		"scale":             {[]Step{step(Mul, leaf(0), scalar(1))}, Epilogue{1, -1, None}, true},
+		"scale on the left": {[]Step{step(Mul, scalar(0), leaf(0))}, Epilogue{0, -1, None}, true},
+		"bias":              {[]Step{step(Add, leaf(0), leaf(1))}, Epilogue{-1, 1, None}, true},
+		"bias on the left":  {[]Step{step(Add, leaf(2), leaf(0))}, Epilogue{-1, 2, None}, true},
+		"function":          {[]Step{step(GELU, leaf(0))}, Epilogue{-1, -1, GELU}, true},
+		"all":               {[]Step{step(Mul, leaf(0), scalar(0)), step(Add, at(0), leaf(1)), step(ReLU, at(1))}, Epilogue{0, 1, ReLU}, true},
+		"all but bias":      {[]Step{step(Mul, leaf(0), scalar(0)), step(ReLU, at(0))}, Epilogue{0, -1, ReLU}, true},
 
 		"leaf as scale":       {steps: []Step{step(Mul, leaf(0), leaf(1))}},
 		"number as bias":      {steps: []Step{step(Add, leaf(0), scalar(0))}},
@@ -50,7 +50,7 @@ func TestTail(t *testing.T) {
 		"a difference":        {steps: []Step{step(Sub, leaf(0), leaf(1))}},
 	} {
 		p := Program{Leaves: []Leaf{{DType: f32}, {DType: f32}, {DType: f32}}, Scalars: []dtype.DType{f32, f32}, Steps: c.steps}
-		if got, ok := p.Tail(0); ok != c.ok || ok && got != c.want {
+		if got, ok := p.Epilogue(0); ok != c.ok || ok && got != c.want {
 			t.Errorf("%s: %+v, %v", name, got, ok)
 		}
 	}

@@ -2,18 +2,18 @@ package expr
 
 import "github.com/gpk-go/gpk/dtype"
 
-// Tail is a program that is f(x s + b), of an array x that it reads: a scalar s, a leaf b
-// and a function f of one argument, in this order, each of which may be missing. Every
-// step has the type of x.
-type Tail struct {
-	Scale, Bias int // which scalar and leaf, -1 for none
+// Epilogue is a program of the form f(x s + b) of a leaf x: a product with a scalar s,
+// the addition of a leaf b and a function f of one argument, in this order. Each may be
+// missing. Every step has the type of x.
+type Epilogue struct {
+	Scale, Bias int // indices of the scalar and the leaf, -1 for none
 	Function    Op  // None for none
 }
 
-// Tail returns the program's steps as a Tail of one of its leaves. It reports false
-// where they are anything else.
-func (p *Program) Tail(leaf uint8) (t Tail, ok bool) {
-	t = Tail{Scale: -1, Bias: -1}
+// Epilogue returns the program's steps as an Epilogue of one of its leaves. It reports
+// false if the steps have another form.
+func (p *Program) Epilogue(leaf uint8) (t Epilogue, ok bool) {
+	t = Epilogue{Scale: -1, Bias: -1}
 	at := Ref{Kind: ToLeaf, N: leaf}
 	dt, steps := p.TypeOf(at), p.Steps
 	next := func() {
@@ -43,8 +43,8 @@ func (p *Program) Tail(leaf uint8) (t Tail, ok bool) {
 	return t, len(steps) == 0
 }
 
-// other returns the other operand of a step of type dt on two operands, of which
-// exactly one is at.
+// other returns the other operand of a binary step of type dt, one of whose operands is
+// at. It reports false if none or both are at.
 func (s *Step) other(at Ref, dt dtype.DType) (Ref, bool) {
 	switch {
 	case s.N != 2 || s.DType != dt:

@@ -1,0 +1,72 @@
+package matmul
+
+import (
+	"slices"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+)
+
+// EpilogueArgs are the arguments of a product's epilogue. Before the product is stored,
+// it is multiplied by Scale, Bias is added to its rows, and the activation is applied.
+// The result is rounded once, or with Steps after every step, as separate operations
+// round. Bias is a dense [n] of
+// the product's type, or the zero View.
+type EpilogueArgs struct {
+	Scale      float64 // used only with Steps
+	Bias       device.View
+	Activation Activation
+	Steps      bool // every step rounds; set by Takes
+}
+
+// actSteps is the kernel library's flag GPK_ACT_STEPS.
+const actSteps = 16
+
+// The values of K from which smooth functions are fused into the epilogue. With a
+// smaller K the products of other tiles are too short to hide the function: bfloat16
+// 4096 x 1024 x 4096 with bias and GELU takes 71 us by the pingpong kernel, and 81 us
+// by two kernels. A kernel that ends a tile before it begins the next hides nothing,
+// and needs a larger K.
+const (
+	smoothDepth       = 4096
+	smoothBehindDepth = 1024 // for pingpong kernels
+)
+
+// Takes fuses an epilogue into the product, if the kernel that computes the product
+// into D on s without one can apply it with the same bits as separate operations. It
+// then sets the epilogue, plans the product and reports true. It reports false for a
+// product that has an epilogue.
+func (p *Product) Takes(s *device.Stream, t EpilogueArgs) bool {
+	if p == nil || p.check(p.D.Layout.Shape) != nil || s.Device().Kind() == device.CPU || p.AbsSquare || p.Symmetric || !p.epilogue().IsZero() ||
+		p.A.DType.IsComplex() || slices.Contains(p.D.Layout.Shape, 0) {
+		return false
+	}
+	if p.D.DType != dtype.Float32 && !p.D.DType.IsHalf() {
+		return false
+	}
+	if t.Activation > ReLU && (t.Activation != GELU || p.D.DType == dtype.Float32) {
+		return false // too much code for an epilogue
+	}
+	first, _ := p.stacks()
+	q := p.problem(first)
+	if q.K == 0 {
+		return false
+	}
+	c, err := p.candidate(s, first, q)
+	if err != nil || !c.hasEpilogue() || t.Activation > ReLU && !c.hidesSmooth(q.K) {
+		return false
+	}
+	p.EpilogueArgs, p.planned = t, planned{first, q, c}
+	p.Steps = true
+	return true
+}
+
+// hidesSmooth reports whether a smooth function takes less time in the kernel's
+// epilogue than in a separate kernel.
+func (c *candidate) hidesSmooth(k int) bool {
+	return k >= smoothDepth || k >= smoothBehindDepth && c.kernel.Schedule == "pingpong"
+}
+
+func (c *candidate) hasEpilogue() bool {
+	return c.kernel.Epilogue && !c.separateSquare && (c.fallback == nil || c.fallback.hasEpilogue()) && (c.last == nil || c.last.hasEpilogue())
+}
