@@ -59,7 +59,7 @@ func TestAttentionVariants(t *testing.T) {
 					b := attentionBlock{batch: u / a.Heads, queries: a.Queries, keys: a.Keys, head: u % a.Heads, heads: 1, rows: a.Queries}
 					b.kv = b.head / c[2]
 					for i := range a.Queries {
-						r.exactly(&b, i, want)
+						r.computeExact(&b, i, want)
 						for d, w := range want {
 							if got := out[(u*a.Queries+i)*a.Dim+d]; !(math.Abs(float64(got-w)) < 4e-6) {
 								t.Fatalf("%v, causal %v: head %d, query %d, element %d is %v, want %v", c, causal, u, i, d, got, w)
@@ -98,7 +98,7 @@ func TestFoldHalves(t *testing.T) {
 // TestAttentionGarbage checks that blocks take their memory from a pool.
 func TestAttentionGarbage(t *testing.T) {
 	a, _ := attentionOf(newRand(t), 1, 4, 1, 256, 256, 32)
-	if use32.mulDirect == nil {
+	if use32.mulUnpacked == nil {
 		t.Skip("packed products have memory of their own")
 	}
 	if n := testing.AllocsPerRun(10, a.Run); n > 40 {

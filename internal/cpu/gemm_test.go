@@ -637,13 +637,13 @@ func TestEpilogue(t *testing.T) {
 func TestActivations(t *testing.T) {
 	for act := ActNone; act <= ActSiLU; act++ {
 		for x := -40.0; x <= 40; x += 1.0 / 512 {
-			want, got := act.of(x), act.near(x)
+			want, got := act.exact(x), act.approximate(x)
 			if !(math.Abs(got-want) <= 4e-9*math.Abs(want)+1e-60) {
 				t.Fatalf("act %d of %v is %v, want %v", act, x, got, want)
 			}
 		}
 		for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e300, -1e300, 1e-300, 0} {
-			want, got := act.of(x), act.near(x)
+			want, got := act.exact(x), act.approximate(x)
 			if !(got == want || got != got && want != want || math.Abs(got/want-1) < 4e-9) {
 				t.Fatalf("act %d of %v is %v, want %v", act, x, got, want)
 			}

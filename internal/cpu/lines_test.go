@@ -170,7 +170,7 @@ func halfUnit(t dtype.DType) float64 {
 	return map[dtype.DType]float64{dtype.Float16: 0x1p-11, dtype.BFloat16: 0x1p-8, dtype.Float32: 0x1p-24, dtype.Complex64: 0x1p-24, dtype.Float64: 0x1p-53, dtype.Complex128: 0x1p-53}[t]
 }
 
-func working(t dtype.DType) float64 { return halfUnit(computed(t)) }
+func working(t dtype.DType) float64 { return halfUnit(computeType(t)) }
 
 func smallestOf(t dtype.DType) float64 {
 	return map[dtype.DType]float64{dtype.Float16: 0x1p-24, dtype.BFloat16: 0x1p-133, dtype.Float32: 0x1p-149, dtype.Float64: 0x1p-1074}[t]

@@ -14,13 +14,13 @@ type floating interface{ float32 | float64 }
 // source is one operand as the packers see it: lines (rows of A, columns of
 // B) side by side in a panel, and steps of k along each line.
 type source[T floating] struct {
-	data   unsafe.Pointer // element (0, 0)
-	line   int            // elements from one line to the next
-	step   int            // elements from one step of k to the next
-	size   int            // bytes of an element
-	load   loader[T]      // nil: the elements are of type T
-	direct directPacker[T]
-	parts  []part // what of each element a panel holds, in this order
+	data       unsafe.Pointer // element (0, 0)
+	line       int            // elements from one line to the next
+	step       int            // elements from one step of k to the next
+	size       int            // bytes of an element
+	load       loader[T]      // nil: the elements are of type T
+	converting convertingPacker[T]
+	parts      []part // what of each element a panel holds, in this order
 }
 
 // part is what of an element goes into a panel. The panels of a complex
@@ -33,9 +33,9 @@ const (
 	minusImagPart
 )
 
-// A directPacker converts elements of another real type on the way into a
+// A convertingPacker converts elements of another real type on the way into a
 // panel of w lines. Either function may be nil.
-type directPacker[T floating] struct {
+type convertingPacker[T floating] struct {
 	rows4 func(dst *T, w int, src unsafe.Pointer, ld, k int)   // variant.packRows4 of converted elements
 	steps func(dst *T, w int, src unsafe.Pointer, step, k int) // dst[y*w+x] = src[y*step+x] for y < k, x < w; w%16 == 0
 }
@@ -79,7 +79,7 @@ func (s *source[T]) pack(v *variant[T], dst []T, w, l, n, q, kc int, scratch []T
 		packPanel(v, dst, w, (*T)(s.at(l, q)), s.line, s.step, n, kc)
 		return
 	}
-	if s.packDirect(dst, w, l, n, q, kc, scratch) {
+	if s.packConverting(dst, w, l, n, q, kc, scratch) {
 		return
 	}
 	re, im := scratch[:w*kc], scratch[w*kc:2*w*kc]
@@ -108,14 +108,14 @@ func (s *source[T]) pack(v *variant[T], dst []T, w, l, n, q, kc int, scratch []T
 	}
 }
 
-// packDirect is pack where a function converts straight into the panel, and
+// packConverting is pack where a function converts straight into the panel, and
 // reports whether one does.
-func (s *source[T]) packDirect(dst []T, w, l, n, q, kc int, scratch []T) bool {
+func (s *source[T]) packConverting(dst []T, w, l, n, q, kc int, scratch []T) bool {
 	switch {
-	case s.line == 1 && n == w && w%16 == 0 && s.direct.steps != nil:
-		s.direct.steps(&dst[0], w, s.at(l, q), s.step, kc)
+	case s.line == 1 && n == w && w%16 == 0 && s.converting.steps != nil:
+		s.converting.steps(&dst[0], w, s.at(l, q), s.step, kc)
 		return true
-	case s.line != 1 && s.step == 1 && n%4 == 0 && s.direct.rows4 != nil:
+	case s.line != 1 && s.step == 1 && n%4 == 0 && s.converting.rows4 != nil:
 	default:
 		return false
 	}
@@ -124,7 +124,7 @@ func (s *source[T]) packDirect(dst []T, w, l, n, q, kc int, scratch []T) bool {
 	}
 	done := kc &^ 7
 	for x := 0; x < n; x += 4 {
-		s.direct.rows4(&dst[x], w, s.at(l+x, q), s.line, done)
+		s.converting.rows4(&dst[x], w, s.at(l+x, q), s.line, done)
 	}
 	for x := 0; done < kc && x < n; x++ {
 		rest := scratch[:kc-done]
@@ -240,7 +240,7 @@ type converters struct {
 	joinC64   func(dst *complex64, re, im *float32, n int)      // dst[i] = complex(re[i], im[i])
 	joinC128  func(dst *complex128, re, im *float64, n int)     // the same
 
-	// What directPacker says, and rows of storeF16 and storeBF16, at least one,
+	// What convertingPacker says, and rows of storeF16 and storeBF16, at least one,
 	// with row pitches ldd and lds; cols > 0.
 	rows4F16   func(dst *float32, w int, src *float16.Float16, ld, k int)
 	rows4BF16  func(dst *float32, w int, src *bfloat16.BFloat16, ld, k int)
@@ -253,10 +253,10 @@ type converters struct {
 // loaders are the converters in the form that packing takes.
 type loaders struct {
 	converters
-	real   map[dtype.DType]loader[float32] // the real types that are computed in float32
-	direct map[dtype.DType]directPacker[float32]
-	c64    loader[float32]
-	c128   loader[float64]
+	real       map[dtype.DType]loader[float32] // the real types that are computed in float32
+	converting map[dtype.DType]convertingPacker[float32]
+	c64        loader[float32]
+	c128       loader[float64]
 }
 
 func (c converters) loaders() loaders {
@@ -268,7 +268,7 @@ func (c converters) loaders() loaders {
 			dtype.Int8:     loadWith(c.loadI8, func(v int8) float32 { return float32(v) }),
 			dtype.Uint8:    loadWith(c.loadU8, func(v uint8) float32 { return float32(v) }),
 		},
-		direct: map[dtype.DType]directPacker[float32]{
+		converting: map[dtype.DType]convertingPacker[float32]{
 			dtype.Float16:  {pointing(c.rows4F16), pointing(c.stepsF16)},
 			dtype.BFloat16: {pointing(c.rows4BF16), pointing(c.stepsBF16)},
 		},

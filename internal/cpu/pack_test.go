@@ -10,12 +10,12 @@ import (
 	"github.com/x448/float16"
 )
 
-// TestDirectPack: what converts straight into a panel gives the panel that
+// TestConvertingPacker: what converts straight into a panel gives the panel that
 // converting first does, bit for bit, edges included.
-func TestDirectPack(t *testing.T) {
+func TestConvertingPacker(t *testing.T) {
 	rng := newRand(t)
 	for _, dt := range []dtype.DType{dtype.Float16, dtype.BFloat16} {
-		if use.direct[dt].rows4 == nil {
+		if use.converting[dt].rows4 == nil {
 			t.Logf("%v: no direct packing here", dt)
 			continue
 		}
@@ -29,7 +29,7 @@ func TestDirectPack(t *testing.T) {
 					m := newMatrix[uint16](n+l, kc+q, layout, 0x7e01, func() uint16 { return uint16(rng.Uint32()) })
 					s := linesOf(m.Operand, 2, use.real[dt])
 					want, got := panelOf(s, w, l, n, q, kc), []float32(nil)
-					s.direct = use.direct[dt]
+					s.converting = use.converting[dt]
 					if got = panelOf(s, w, l, n, q, kc); !slices.EqualFunc(got, want, sameFloatBits) {
 						t.Fatalf("%v, %s: %d lines of %d from %d, steps %d from %d: the panels differ", dt, layout, n, w, l, kc, q)
 					}

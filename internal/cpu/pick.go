@@ -35,7 +35,7 @@ func smallest[T number](x []T) T {
 
 // first returns the index of the first element equal to v, or of the first NaN where v
 // is NaN. There is one.
-func first[T number](x []T, v T) int {
+func indexOf[T number](x []T, v T) int {
 	for i, u := range x {
 		if u == v || u != u {
 			return i
@@ -74,12 +74,12 @@ func smallestOf32(x []float32) float32 {
 func firstOf32(x []float32, v float32) int {
 	whole := len(x) &^ (pickVector - 1)
 	if !vectorAVX || v != v {
-		return first(x, v)
+		return indexOf(x, v)
 	}
 	if i := index32(at0(x), v, whole); i < whole {
 		return i
 	}
-	return whole + first(x[whole:], v)
+	return whole + indexOf(x[whole:], v)
 }
 
 // choices32 is choices of elements of 4 bytes.

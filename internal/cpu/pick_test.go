@@ -26,7 +26,7 @@ func TestPick(t *testing.T) {
 			if math.Float32bits(c.got) != math.Float32bits(c.want) && (c.got == c.got || c.want == c.want) {
 				t.Fatalf("the %s of %v is %v, want %v", c.what, x, c.got, c.want)
 			}
-			if got, want := firstOf32(x, c.want), first(x, c.want); got != want {
+			if got, want := firstOf32(x, c.want), indexOf(x, c.want); got != want {
 				t.Fatalf("the first %v of %v is %d, want %d", c.want, x, got, want)
 			}
 		}

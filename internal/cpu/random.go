@@ -141,9 +141,9 @@ func normal64(v, w uint64) (a, b float64) {
 	sin, cos := sinCosQuarter(t)
 	// By quarters: (cos, sin), (-sin, cos), (-cos, -sin), (sin, -cos).
 	s, c, quarter := math.Float64bits(sin), math.Float64bits(cos), w>>62
-	turned := (s ^ c) & -(quarter & 1)
-	c ^= turned ^ (quarter+1)>>1<<63
-	s ^= turned ^ quarter>>1<<63
+	swap := (s ^ c) & -(quarter & 1)
+	c ^= swap ^ (quarter+1)>>1<<63
+	s ^= swap ^ quarter>>1<<63
 	return float64(r * math.Float64frombits(c)), float64(r * math.Float64frombits(s))
 }
 

@@ -50,7 +50,7 @@ func (r *reduction[A]) columns() {
 			first, width := place(i / groups)
 			from := i % groups * groupChunks * r.chunk()
 			p := unsafe.Add(r.kept.p[0], r.kept.offset(first))
-			v := r.strip(s, p, inner.step[0], width, from, min(from+groupChunks*r.chunk(), r.summed.n))
+			v := r.sumColumns(s, p, inner.step[0], width, from, min(from+groupChunks*r.chunk(), r.summed.n))
 			if groups > 1 {
 				copy(partial[i*columnWidth:], v)
 			} else {
@@ -75,7 +75,7 @@ type terms[A sum] [columnWidth]A
 // columnWork is the scratch memory of one goroutine in columns.
 type columnWork[A sum] struct {
 	rows          [chunkRows]terms[A]
-	lanes, chunks tower[A]
+	lanes, chunks pairwiseColumns[A]
 }
 
 // columnWorks keeps scratch memory for the next reduction: a *columnWork of any type.
@@ -83,13 +83,13 @@ var columnWorks sync.Pool
 
 // strip sums the elements lo … hi-1 of width sums that lie step bytes apart,
 // the first of them at p.
-func (r *reduction[A]) strip(w *columnWork[A], p unsafe.Pointer, step, width, lo, hi int) []A {
+func (r *reduction[A]) sumColumns(w *columnWork[A], p unsafe.Pointer, step, width, lo, hi int) []A {
 	w.chunks.n = 0
 	for ; lo < hi; lo += r.chunk() {
 		end := min(lo+r.chunk(), hi)
 		w.lanes.n = 0
 		for j := lo; j < min(lo+r.lanes, end); j++ {
-			if r.direct && step == r.size && j+(chunkRows-1)*r.lanes < end {
+			if r.sameType && step == r.size && j+(chunkRows-1)*r.lanes < end {
 				r.addRows(&w.rows[0], p, j, width)
 			} else {
 				r.loadRows(&w.rows, p, step, j, end, width)
@@ -147,15 +147,15 @@ func (k *sumKernels[A]) sum(dst, a, b *terms[A], width int) {
 	}
 }
 
-// tower is a pile of terms of a whole strip.
-type tower[A sum] struct {
+// pairwiseColumns is a pairwiseSum of terms of a whole strip.
+type pairwiseColumns[A sum] struct {
 	kernels *sumKernels[A]
 	n       int
 	level   []terms[A]
 }
 
 // push takes a term, which it may overwrite.
-func (t *tower[A]) push(v *terms[A], width int) {
+func (t *pairwiseColumns[A]) push(v *terms[A], width int) {
 	l := 0
 	for ; t.n>>l&1 != 0; l++ {
 		t.kernels.sum(v, &t.level[l], v, width)
@@ -167,8 +167,8 @@ func (t *tower[A]) push(v *terms[A], width int) {
 	t.n++
 }
 
-// sum closes the tree as pile's does.
-func (t *tower[A]) sum(width int) *terms[A] {
+// sum closes the tree as pairwiseSum's does.
+func (t *pairwiseColumns[A]) sum(width int) *terms[A] {
 	l := bits.TrailingZeros(uint(t.n))
 	v := &t.level[l]
 	for l++; t.n>>l != 0; l++ {

@@ -20,7 +20,7 @@ type reduction[A sum] struct {
 	kept, summed nest // one operand, x, whose address is kept.p[0]
 	size         int  // bytes of an element of x
 	lanes        int  // L of the tree
-	direct       bool // elements of x are of type A
+	sameType     bool // elements of x are of type A
 	kernels      sumKernels[A]
 	load         func(dst []A, src unsafe.Pointer, step int)
 	store        func(dst unsafe.Pointer, v []A)
@@ -41,8 +41,8 @@ func reduce[A sum](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, x
 	}
 	size := xt.Size()
 	r := reduction[A]{
-		kept: ordered(kept, x, size), summed: ordered(summed, nil, size),
-		size: size, lanes: warpVectors * vectorBytes / size, direct: xt == accumulated(xt),
+		kept: newNestInOrder(kept, x, size), summed: newNestInOrder(summed, nil, size),
+		size: size, lanes: warpVectors * vectorBytes / size, sameType: xt == accumulatorType(xt),
 		load: load, store: store, dst: dst, dsize: sumType(xt).Size(),
 		kernels: newSumKernels[A](),
 	}
@@ -64,7 +64,7 @@ func reduce[A sum](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, x
 
 // ordered is newNest in row-major order: neither the order of sums in dst nor
 // that of elements in a sum may change.
-func ordered(l [2][]int, p unsafe.Pointer, size int) nest {
+func newNestInOrder(l [2][]int, p unsafe.Pointer, size int) nest {
 	t := nest{n: 1, ops: 1}
 	t.p[0], t.size[0] = p, size
 	for d, n := range l[0] {
@@ -145,7 +145,7 @@ func (r *reduction[A]) rows() {
 // branch sums the elements lo … hi-1 of the sum at p, whole chunks but for the
 // last of the sum.
 func (r *reduction[A]) branch(p unsafe.Pointer, lo, hi int, buf []A) A {
-	var stack pile[A]
+	var stack pairwiseSum[A]
 	for ; lo < hi; lo += r.chunk() {
 		n := min(r.chunk(), hi-lo)
 		if x := r.dense(p, lo, n); n == r.chunk() && x != nil {
@@ -177,7 +177,7 @@ func (r *reduction[A]) gather(dst []A, p unsafe.Pointer, k int) {
 // dense returns n elements from number k on of the sum at p, where they lie side
 // by side and need no conversion; nil otherwise.
 func (r *reduction[A]) dense(p unsafe.Pointer, k, n int) []A {
-	if !r.direct || len(r.summed.axes) > 1 || r.summed.axes[0].step[0] != r.size {
+	if !r.sameType || len(r.summed.axes) > 1 || r.summed.axes[0].step[0] != r.size {
 		return nil
 	}
 	return unsafe.Slice((*A)(unsafe.Add(p, k*r.size)), n)
@@ -237,16 +237,16 @@ func fold[A sum](x []A, width int) {
 }
 
 // accumulated is the type that sums of elements of type t accumulate in.
-func accumulated(t dtype.DType) dtype.DType { return computed(sumType(t)) }
+func accumulatorType(t dtype.DType) dtype.DType { return computeType(sumType(t)) }
 
-// pile adds terms in pairs as they come: level l holds the sum of 2^l terms
+// pairwiseSum adds terms in pairs as they come: level l holds the sum of 2^l terms
 // that wait for 2^l more.
-type pile[A sum] struct {
+type pairwiseSum[A sum] struct {
 	n     int
 	level [bits.UintSize]A
 }
 
-func (p *pile[A]) push(v A) {
+func (p *pairwiseSum[A]) push(v A) {
 	l := 0
 	for ; p.n>>l&1 != 0; l++ {
 		v = p.level[l] + v
@@ -257,7 +257,7 @@ func (p *pile[A]) push(v A) {
 
 // sum closes the tree: what waits is added from the lowest level up. There
 // must be a term.
-func (p *pile[A]) sum() A {
+func (p *pairwiseSum[A]) sum() A {
 	l := bits.TrailingZeros(uint(p.n))
 	v := p.level[l]
 	for l++; p.n>>l != 0; l++ {

@@ -8,7 +8,7 @@ import (
 
 // Rotary is a rotary position embedding about to run (Su et al., arXiv 2104.09864). A line
 // is the Dim features of one head at one position p. Of its first 2 len(Frequencies)
-// features, pair i is turned by the angle a = p Frequencies[i],
+// features, pair i is rotated by the angle a = p Frequencies[i],
 //
 //	out1 = x1 cos a - x2 sin a
 //	out2 = x2 cos a + x1 sin a
@@ -60,28 +60,28 @@ func (r *Rotary) Run() {
 // rotateLines computes the lines position by position, so that heads share the sines of
 // theirs.
 func rotateLines[T floating](r *Rotary) {
-	turned, size := 2*len(r.Frequencies), r.Type.Size()
+	rotated, size := 2*len(r.Frequencies), r.Type.Size()
 	load, store := lineLoader(r.Type), lineStorer(r.Type)
 	dense := size == int(unsafe.Sizeof(*new(T))) && r.X.Step == 1 && r.Out.Step == 1
 	Parallel(r.Rows*r.Batch*r.Heads, max(minPart/4/max(r.Dim, 1), 1), func(lo, hi int) {
 		w := newRotation(r)
-		room := make([]T, 2*turned)
-		in, out := room[:turned], room[turned:]
+		room := make([]T, 2*rotated)
+		in, out := room[:rotated], room[rotated:]
 		for i := lo; i < hi; i++ {
 			row, batch, head := i/(r.Batch*r.Heads), i/r.Heads%r.Batch, i%r.Heads
 			w.to(r.Positions.at(batch, row))
 			x, dst := r.X.at(size, batch, head, row), r.Out.at(size, batch, head, row)
-			if n := r.Dim - turned; n > 0 {
-				copySpan(unsafe.Add(dst, turned*r.Out.Step*size), r.Out.Step*size, unsafe.Add(x, turned*r.X.Step*size), r.X.Step*size, size, n)
+			if n := r.Dim - rotated; n > 0 {
+				copySpan(unsafe.Add(dst, rotated*r.Out.Step*size), r.Out.Step*size, unsafe.Add(x, rotated*r.X.Step*size), r.X.Step*size, size, n)
 			}
 			switch {
-			case turned == 0:
+			case rotated == 0:
 			case dense:
-				rotate(w, unsafe.Slice((*T)(dst), turned), unsafe.Slice((*T)(x), turned))
+				rotate(w, unsafe.Slice((*T)(dst), rotated), unsafe.Slice((*T)(x), rotated))
 			default:
-				load(at0(in), x, r.X.Step*size, turned)
+				load(at0(in), x, r.X.Step*size, rotated)
 				rotate(w, out, in)
-				store(dst, r.Out.Step*size, at0(out), turned)
+				store(dst, r.Out.Step*size, at0(out), rotated)
 			}
 		}
 	})

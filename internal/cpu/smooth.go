@@ -89,9 +89,9 @@ const (
 	trigLimit = 1 << 19
 )
 
-// powers returns p and s such that e^v = s + s p and e^v - 1 = (s - 1) + s p, with
+// expParts returns p and s such that e^v = s + s p and e^v - 1 = (s - 1) + s p, with
 // s a power of two. v is taken to lie within expLimit.
-func powers(v float64) (p, s float64) {
+func expParts(v float64) (p, s float64) {
 	if v < -expLimit {
 		v = -expLimit
 	} else if v > expLimit {
@@ -109,31 +109,31 @@ func powers(v float64) (p, s float64) {
 	return p, math.Float64frombits((math.Float64bits(t) + 1023) << 52)
 }
 
-// grown returns e^v.
-func grown(v float64) float64 {
-	p, s := powers(v)
+// expOf returns e^v.
+func expOf(v float64) float64 {
+	p, s := expParts(v)
 	return float64(s*p) + s
 }
 
-// grown1 returns e^v - 1.
-func grown1(v float64) float64 {
-	p, s := powers(v)
+// expm1Of returns e^v - 1.
+func expm1Of(v float64) float64 {
+	p, s := expParts(v)
 	return float64(s*p) + (s - 1)
 }
 
 // expm1F32 returns e^x - 1.
 func expm1F32(x float32) float32 {
-	return float32(math.Copysign(grown1(float64(x)), float64(x))) // -0 too
+	return float32(math.Copysign(expm1Of(float64(x)), float64(x))) // -0 too
 }
 
 // tanhF32 returns (e^2x - 1)/(e^2x + 1).
 func tanhF32(x float32) float32 {
-	m := grown1(2 * math.Abs(float64(x)))
+	m := expm1Of(2 * math.Abs(float64(x)))
 	return float32(math.Copysign(m/(m+2), float64(x)))
 }
 
 // sigmoidF32 returns 1/(1 + e^-x).
-func sigmoidF32(x float32) float32 { return float32(1 / (grown(-float64(x)) + 1)) }
+func sigmoidF32(x float32) float32 { return float32(1 / (expOf(-float64(x)) + 1)) }
 
 // siluF32 returns x/(1 + e^-x); of -Inf NaN, as the formula does.
 func siluF32(x float32) float32 { return float32(gate(float64(x), float64(x))) }
@@ -145,11 +145,11 @@ func geluTanhF32(x float32) float32 {
 }
 
 // gate returns x/(1 + e^-v).
-func gate(x, v float64) float64 { return poisoned(x/(grown(-v)+1), x) }
+func gate(x, v float64) float64 { return nanAtMinusInf(x/(expOf(-v)+1), x) }
 
-// poisoned is v, and NaN where x is -Inf: min(x, 0) less itself is all zero bits
+// nanAtMinusInf is v, and NaN where x is -Inf: min(x, 0) less itself is all zero bits
 // where it is finite.
-func poisoned(v, x float64) float64 {
+func nanAtMinusInf(v, x float64) float64 {
 	low := min(x, 0)
 	return math.Float64frombits(math.Float64bits(v) | math.Float64bits(low-low))
 }
@@ -170,11 +170,11 @@ func erfF32(x float32) float32 {
 		p = float64(p*z) + erfC0
 		return float32(v * p)
 	}
-	return float32(math.Copysign(1-complement(min(a, erfcMax)), v))
+	return float32(math.Copysign(1-erfcOf(min(a, erfcMax)), v))
 }
 
-// complement returns erfc(a), 0 <= a <= erfcMax.
-func complement(a float64) float64 {
+// erfcOf returns erfc(a), 0 <= a <= erfcMax.
+func erfcOf(a float64) float64 {
 	b := float64(2*a) + 1
 	q := 1 / ((a + 3) * b)
 	t := (a - 3) * b * q
@@ -191,7 +191,7 @@ func complement(a float64) float64 {
 	p = float64(p*t) + erfcC2
 	p = float64(p*t) + erfcC1
 	p = float64(p*t) + erfcC0
-	return p * ((a + 3) * q) * grown(-(a * a))
+	return p * ((a + 3) * q) * expOf(-(a * a))
 }
 
 // geluF32 returns max(x, 0) - |x| erfc(|x|/sqrt 2)/2, which does not cancel; of
@@ -203,7 +203,7 @@ func geluF32(x float32) float32 {
 		high = 0
 	}
 	a := min(math.Abs(v)*sqrt1_2, erfcMax)
-	return float32(poisoned(high-float64(a*sqrt1_2*complement(a)), v))
+	return float32(nanAtMinusInf(high-float64(a*sqrt1_2*erfcOf(a)), v))
 }
 
 // logParts splits a positive, finite x that is no subnormal into n and f,
@@ -255,19 +255,19 @@ func log1pF32(x float32) float32 {
 }
 
 // sinF32 returns the sine of any x.
-func sinF32(x float32) float32 { return float32(turn(float64(x), 0)) }
+func sinF32(x float32) float32 { return float32(sinQuarter(float64(x), 0)) }
 
 // cosF32 returns the cosine of any x.
-func cosF32(x float32) float32 { return float32(turn(float64(x), 1)) }
+func cosF32(x float32) float32 { return float32(sinQuarter(float64(x), 1)) }
 
-// turn returns sin(x + quarter pi/2).
-func turn(x float64, quarter uint64) float64 {
+// sinQuarter returns sin(x + quarter pi/2).
+func sinQuarter(x float64, quarter uint64) float64 {
 	t := float64(x*twoOverPi) + shifter
 	r := x - float64((t-shifter)*halfPiHigh) - float64((t-shifter)*halfPiLow)
 	q := math.Float64bits(t) + quarter
 	if math.Abs(x) > trigLimit {
 		var far uint64
-		r, _, far = reduced(x)
+		r, _, far = reducePayneHanek(x)
 		q = far + quarter
 	}
 	z := r * r
@@ -306,7 +306,7 @@ const (
 // expF32 returns e^x.
 func expF32(x float32) float32 {
 	if !(x >= -exp32Limit && x <= exp32Limit) {
-		return float32(grown(float64(x)))
+		return float32(expOf(float64(x)))
 	}
 	t := float32(x*log2e32) + shifter32
 	n := t - shifter32

@@ -37,7 +37,7 @@ func exp64(x, rest float64) float64 {
 
 // scaled64 returns a e^(x + rest), rounded once more where that is subnormal, for |x| below 2^11.
 func scaled64(a, x, rest float64) float64 {
-	w, t := excess64(x, rest)
+	w, t := expm1Parts64(x, rest)
 	v := math.FMA(a, w, a)
 	n := int(int64(math.Float64bits(t)<<52) >> 52)
 	if n > -1022 && n < 1023 {

@@ -95,10 +95,10 @@
 	OUTUNLESS(LE, C_EXPMAX, V0); \
 	VMOVAPD V15, V0;            \
 	CLEAR(V1);                  \
-	POWER
+	EXPPARTS
 
 // reduced64 of V0 and V1: t to V2, r to V3, low to V1. Uses V0.
-#define REDUCED \
+#define REDUCEEXP \
 	LOADK(C_LOG2E, V2);       \
 	STEP(C_SHIFTER, V0, V2);  \
 	SUBK(C_SHIFTER, V2, V3);  \
@@ -124,8 +124,8 @@
 	VFMADD231PD V3, V6, V4
 
 // v 2^n of power64 of V0 and V1 to V0. Uses V1 to V6.
-#define POWER \
-	REDUCED;                \
+#define EXPPARTS \
+	REDUCEEXP;                \
 	VFMADD213PD V1, V3, V1; \
 	CUBIC;                  \
 	STEP(C_HALF, V3, V4);   \
@@ -141,9 +141,9 @@
 	VPSLLQ $52, t, t
 
 // grown64 of V0: high to V0, low to V11. Uses V1 to V12.
-#define GROWN \
+#define EXPM1SUM \
 	CLEAR(V1);                  \
-	REDUCED;                    \
+	REDUCEEXP;                    \
 	CUBIC;                      \
 	VMULPD V3, V5, V12;         \
 	LOADK(C_BIAS, V5);          \
@@ -180,7 +180,7 @@
 	OUTUNLESS(LE, C_EXPM1HIGH, V15); \
 	LOADK(C_EXPM1LOW, V0);           \
 	VMAXPD V0, V15, V0;              \
-	GROWN;                           \
+	EXPM1SUM;                           \
 	COPYSIGN(V0)
 
 // tanhF64 of V15 to V10. Of NaN and another, VMINPD takes its first operand.
@@ -189,7 +189,7 @@
 	VADDPD V0, V0, V0;          \
 	LOADK(C_TANHHIGH, V1);      \
 	VMINPD V0, V1, V0;          \
-	GROWN;                      \
+	EXPM1SUM;                      \
 	ADDK(C_TWO, V0, V5);        \ // d
 	VSUBPD V0, V5, V6;          \ // back
 	VSUBPD V6, V5, V7;          \
@@ -309,7 +309,7 @@
 	VSUBPD V0, V1, V1;               \
 	VADDPD V12, V1, V1;              \
 	ADDK(C_LOGERFCREST, V1, V1);     \
-	POWER;                           \
+	EXPPARTS;                           \
 	LOADK(C_ONE, V1);                \
 	VSUBPD V0, V1, V0;               \
 	COPYSIGN(V0);                    \
@@ -397,4 +397,4 @@
 	VFMADD231PD V6, V14, V1;       \ // rest
 	ANDK(C_ABS, V0, V2);           \
 	OUTUNLESS(LE, C_EXPMAX, V2);   \
-	POWER
+	EXPPARTS

@@ -75,7 +75,7 @@
 	VADDPD K(i), acc, acc
 
 // powers of Y0: p to Y4, s to Y5. Uses Y0 to Y2.
-#define POWERS \
+#define EXPPARTS \
 	VMOVUPD K(C_LOW), Y1;          \
 	VMAXPD  Y0, Y1, Y0;            \ // of NaN and another, the first operand
 	VMOVUPD K(C_HIGH), Y1;         \
@@ -99,14 +99,14 @@
 	VADDPD  Y0, Y4, Y4
 
 // grown of Y0 to Y4.
-#define GROWN \
-	POWERS;            \
+#define EXPOF \
+	EXPPARTS;            \
 	VMULPD Y5, Y4, Y4; \
 	VADDPD Y5, Y4, Y4
 
 // grown1 of Y0 to Y4.
-#define GROWN1 \
-	POWERS;                  \
+#define EXPM1OF \
+	EXPPARTS;                  \
 	VMULPD Y5, Y4, Y4;       \
 	VSUBPD K(C_ONE), Y5, Y5; \
 	VADDPD Y5, Y4, Y4
@@ -118,7 +118,7 @@
 	VORPD  Y1, Y0, Y0
 
 // poisoned of Y0 and Y15.
-#define POISONED \
+#define NANATMINUSINF \
 	VMOVUPD K(C_ZERO), Y1; \
 	VMINPD  Y15, Y1, Y1;   \
 	VSUBPD  Y1, Y1, Y1;    \
@@ -127,13 +127,13 @@
 // Y15/(1 + e^-Y0) to Y0.
 #define GATE \
 	VXORPD K(C_SIGN), Y0, Y0; \
-	GROWN;                    \
+	EXPOF;                    \
 	VADDPD K(C_ONE), Y4, Y4;  \
 	VDIVPD Y4, Y15, Y0;       \
-	POISONED
+	NANATMINUSINF
 
 // complement of Y14 to Y0. Uses Y0 to Y5 and Y10 to Y13.
-#define COMPLEMENT \
+#define ERFCOF \
 	VADDPD  Y14, Y14, Y10;         \
 	VADDPD  K(C_ONE), Y10, Y10;    \ // b
 	VADDPD  K(C_THREE), Y14, Y11;  \
@@ -161,7 +161,7 @@
 	VMULPD  Y11, Y10, Y10;         \
 	VMULPD  Y14, Y14, Y0;          \
 	VXORPD  K(C_SIGN), Y0, Y0;     \
-	GROWN;                         \
+	EXPOF;                         \
 	VMULPD  Y4, Y10, Y0
 
 // logParts of Y0: n to Y2, f to Y3. Uses Y1.
@@ -202,7 +202,7 @@
 	JNE       out
 
 // turn of Y15, its quarter added to Y1 by `shift`, to Y0.
-#define TURN(shift) \
+#define SINQUARTER(shift) \
 	VANDPD    K(C_ABS), Y15, Y0;             \
 	VCMPPD    $0x1E, K(C_TRIGLIMIT), Y0, Y0; \
 	VMOVMSKPD Y0, AX;                        \
@@ -246,7 +246,7 @@ TEXT ·expm1AVX(SB), NOSPLIT, $0-32
 loop:
 	NEXT
 	VMOVAPD Y15, Y0
-	GROWN1
+	EXPM1OF
 	VMOVAPD Y4, Y0
 	COPYSIGN
 	DONE
@@ -260,7 +260,7 @@ loop:
 	NEXT
 	VANDPD K(C_ABS), Y15, Y0
 	VADDPD Y0, Y0, Y0
-	GROWN1
+	EXPM1OF
 	VADDPD K(C_TWO), Y4, Y0
 	VDIVPD Y0, Y4, Y0
 	COPYSIGN
@@ -274,7 +274,7 @@ TEXT ·sigmoidAVX(SB), NOSPLIT, $0-32
 loop:
 	NEXT
 	VXORPD  K(C_SIGN), Y15, Y0
-	GROWN
+	EXPOF
 	VADDPD  K(C_ONE), Y4, Y4
 	VMOVUPD K(C_ONE), Y0
 	VDIVPD  Y4, Y0, Y0
@@ -317,13 +317,13 @@ loop:
 	VMULPD  K(C_SQRT1_2), Y0, Y0
 	VMOVUPD K(C_ERFCMAX), Y14
 	VMINPD  Y0, Y14, Y14
-	COMPLEMENT
+	ERFCOF
 	VMULPD  K(C_SQRT1_2), Y14, Y1
 	VMULPD  Y1, Y0, Y0
 	VMOVUPD K(C_ZERO), Y1
 	VMAXPD  Y15, Y1, Y1
 	VSUBPD  Y0, Y1, Y0
-	POISONED
+	NANATMINUSINF
 	DONE
 out:
 	END
@@ -336,7 +336,7 @@ loop:
 	VANDPD    K(C_ABS), Y15, Y9
 	VMOVUPD   K(C_ERFCMAX), Y14
 	VMINPD    Y9, Y14, Y14
-	COMPLEMENT
+	ERFCOF
 	VMOVUPD   K(C_ONE), Y1
 	VSUBPD    Y0, Y1, Y0
 	COPYSIGN
@@ -394,7 +394,7 @@ TEXT ·sinAVX(SB), NOSPLIT, $0-32
 	BEGIN
 loop:
 	NEXT
-	TURN(NOTHING)
+	SINQUARTER(NOTHING)
 	DONE
 out:
 	END
@@ -404,7 +404,7 @@ TEXT ·cosAVX(SB), NOSPLIT, $0-32
 	BEGIN
 loop:
 	NEXT
-	TURN(QUARTER)
+	SINQUARTER(QUARTER)
 	DONE
 out:
 	END
@@ -462,10 +462,10 @@ store:
 	JMP     loop
 far:
 	VCVTPS2PD    (SI), Y0
-	GROWN
+	EXPOF
 	VCVTPD2PSY   Y4, X3
 	VCVTPS2PD    16(SI), Y0
-	GROWN
+	EXPOF
 	VCVTPD2PSY   Y4, X4
 	VINSERTF128  $1, X4, Y3, Y3
 	VBLENDVPS    Y7, Y3, Y6, Y6

@@ -266,14 +266,14 @@ func sortKeys[K key](x, spare []K) {
 	}
 }
 
-// placed is a key and where it came from.
-type placed struct {
+// indexedKey is a key and where it came from.
+type indexedKey struct {
 	key   uint64
 	place int64
 }
 
 // compare orders larger keys first, and of equal ones the first place.
-func (a placed) compare(b placed) int {
+func (a indexedKey) compare(b indexedKey) int {
 	if c := cmp.Compare(b.key, a.key); c != 0 {
 		return c
 	}
@@ -296,7 +296,7 @@ func TopK(dt dtype.DType, shape []int, axis, k int, x unsafe.Pointer, xs []int, 
 	t := newNest(rest, operand{values, without(vs, axis), o.size}, operand{x, without(xs, axis), o.size}, operand{places, without(ps, axis), 8})
 	Parallel(t.n, max(minPart/n, 1), func(lo, hi int) {
 		part := make([]uint64, min(n, keyStretch))
-		best := make([]placed, 0, candidates(n, k))
+		best := make([]indexedKey, 0, candidates(n, k))
 		for i := lo; i < hi; i++ {
 			p := t.at(i)
 			best = largestOf(n, k, best[:0], part, func(to []uint64, at int) {
@@ -350,9 +350,9 @@ func candidates(n, k int) int {
 	return k
 }
 
-// largestOf appends the k first of a line's n keys, in the order of placed, to out. load
+// largestOf appends the k first of a line's n keys, in the order of indexedKey, to out. load
 // gives the keys from a place on, for which part has room.
-func largestOf(n, k int, out []placed, part []uint64, load func(to []uint64, at int)) []placed {
+func largestOf(n, k int, out []indexedKey, part []uint64, load func(to []uint64, at int)) []indexedKey {
 	all := candidates(n, k) == n
 	for at := 0; at < n; at += len(part) {
 		keys := part[:min(len(part), n-at)]
@@ -362,21 +362,21 @@ func largestOf(n, k int, out []placed, part []uint64, load func(to []uint64, at 
 			continue
 		}
 		for i, v := range keys {
-			out = append(out, placed{v, int64(at + i)})
+			out = append(out, indexedKey{v, int64(at + i)})
 		}
 	}
-	slices.SortFunc(out, placed.compare)
+	slices.SortFunc(out, indexedKey.compare)
 	return out[:k]
 }
 
 // keepLargest adds a line's keys from place at on to the k largest, a heap whose root
 // is the last of those that are kept.
-func keepLargest(keys []uint64, at, k int, out []placed) []placed {
+func keepLargest(keys []uint64, at, k int, out []indexedKey) []indexedKey {
 	for i, v := range keys {
 		if len(out) == k && v <= out[0].key {
 			continue
 		}
-		b := placed{v, int64(at + i)}
+		b := indexedKey{v, int64(at + i)}
 		if len(out) < k {
 			out = append(out, b)
 			for c := len(out) - 1; c > 0; {

@@ -112,12 +112,12 @@ func TestLargestOf(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	for _, n := range []int{1, 4, 100, 1000} {
 		line := make([]uint64, n)
-		all := make([]placed, n)
+		all := make([]indexedKey, n)
 		for i := range line {
 			line[i] = uint64(rng.IntN(n/2 + 1))
-			all[i] = placed{line[i], int64(i)}
+			all[i] = indexedKey{line[i], int64(i)}
 		}
-		slices.SortStableFunc(all, func(a, b placed) int { return cmp.Compare(b.key, a.key) })
+		slices.SortStableFunc(all, func(a, b indexedKey) int { return cmp.Compare(b.key, a.key) })
 		for k := 1; k <= n; k += 1 + n/9 {
 			for _, stretch := range []int{1, 7, n, keyStretch} {
 				load := func(to []uint64, at int) { copy(to, line[at:]) }

@@ -31,13 +31,13 @@ type axis struct {
 // axis first. Element-wise operations do not care in which order elements are
 // visited, so the nest visits them as they lie in the destination.
 type nest struct {
-	axes []axis // never empty
-	n    int    // elements
-	ops  int
-	p    [maxOperands]unsafe.Pointer
-	size [maxOperands]int
-	past bool // the visitor stores past the cache, see streams
-	part int  // elements below which a part is not worth a goroutine; 0: minPart
+	axes        []axis // never empty
+	n           int    // elements
+	ops         int
+	p           [maxOperands]unsafe.Pointer
+	size        [maxOperands]int
+	nonTemporal bool // the visitor stores past the cache, see streams
+	part        int  // elements below which a part is not worth a goroutine; 0: minPart
 }
 
 // span is a stretch of elements along a nest's innermost axis.
@@ -137,8 +137,8 @@ func (t *nest) run(f func(s span, w *work)) {
 	if t.n == 0 {
 		return
 	}
-	if turn, ok := t.turned(); ok {
-		t.runTiled(turn, f)
+	if cross, ok := t.transposedAxis(); ok {
+		t.runTiled(cross, f)
 		return
 	}
 	part := t.part
@@ -153,7 +153,7 @@ func (t *nest) run(f func(s span, w *work)) {
 
 // fence ends a goroutine's part of the nest.
 func (t *nest) fence() {
-	if t.past {
+	if t.nonTemporal {
 		fenceStores()
 	}
 }
@@ -205,7 +205,7 @@ func (t *nest) walk(lo, hi int, f func(s span, w *work)) {
 // turned looks for a source that is transposed against the destination: its
 // elements are neighbours along another axis than the innermost. It returns
 // that axis.
-func (t *nest) turned() (int, bool) {
+func (t *nest) transposedAxis() (int, bool) {
 	last := len(t.axes) - 1
 	inner := t.axes[last]
 	for j := 1; j < t.ops; j++ {
@@ -231,13 +231,13 @@ const (
 // runTiled visits the nest in tiles of the innermost axis and axis turn.
 // Sources transposed between the two are first copied to a scratch tile, so
 // that every cache line is read once however the pitches collide in the cache.
-func (t *nest) runTiled(turn int, f func(s span, w *work)) {
+func (t *nest) runTiled(cross int, f func(s span, w *work)) {
 	last := len(t.axes) - 1
-	inner, outer := t.axes[last], t.axes[turn]
+	inner, outer := t.axes[last], t.axes[cross]
 	height := lineBytes / slices.Max(t.size[1:t.ops])
 	rest := nest{ops: t.ops, n: 1, p: t.p}
 	for d, a := range t.axes {
-		if d != last && d != turn {
+		if d != last && d != cross {
 			rest.axes = append(rest.axes, a)
 			rest.n *= a.n
 		}

@@ -191,14 +191,14 @@ func (t *tile) repeat(p unsafe.Pointer, size int) {
 }
 
 // run computes n elements, whole tiles, from leaves to to.
-func (c *tileCode) run(w *tileWork, p *expr.Program, leaves *[expr.MaxLeaves]argument, scalars [][2]uint64, to unsafe.Pointer, n int, past bool) {
-	c.bind(w, p, leaves, scalars, to, past)
+func (c *tileCode) run(w *tileWork, p *expr.Program, leaves *[expr.MaxLeaves]argument, scalars [][2]uint64, to unsafe.Pointer, n int, nonTemporal bool) {
+	c.bind(w, p, leaves, scalars, to, nonTemporal)
 	runTiles(unsafe.SliceData(w.steps), len(w.steps), n*p.Steps[len(p.Steps)-1].DType.Size())
 	clear(w.steps) // what they point at may go
 }
 
 // bind sets w's steps to the code with the addresses of its operands.
-func (c *tileCode) bind(w *tileWork, p *expr.Program, leaves *[expr.MaxLeaves]argument, scalars [][2]uint64, to unsafe.Pointer, past bool) {
+func (c *tileCode) bind(w *tileWork, p *expr.Program, leaves *[expr.MaxLeaves]argument, scalars [][2]uint64, to unsafe.Pointer, nonTemporal bool) {
 	t := p.Steps[len(p.Steps)-1].DType
 	size := t.Size()
 	for i, v := range scalars {
@@ -215,7 +215,7 @@ func (c *tileCode) bind(w *tileWork, p *expr.Program, leaves *[expr.MaxLeaves]ar
 		switch {
 		case s.from == toResult:
 			step.p, step.mask = to, ^uintptr(0)
-			if past && uintptr(to)%32 == 0 {
+			if nonTemporal && uintptr(to)%32 == 0 {
 				op = tileStream
 			}
 		case !op.takes():

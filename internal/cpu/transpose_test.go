@@ -7,9 +7,9 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// TestTurnTile compares tiles of every size of element with the loop that defines
+// TestTransposeTile compares tiles of every size of element with the loop that defines
 // them, and looks for writes outside.
-func TestTurnTile(t *testing.T) {
+func TestTransposeTile(t *testing.T) {
 	rng := seeded(t)
 	random := func(b []byte) []byte {
 		for i := range b {

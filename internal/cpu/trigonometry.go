@@ -20,13 +20,13 @@ const (
 	halfPiRest = 0x1.1a62633145c07p-54
 )
 
-// reduced returns x less the nearest multiple q of pi/2 as a sum high + low,
+// reducePayneHanek returns x less the nearest multiple q of pi/2 as a sum high + low,
 // good to 2^-100 relative to it, for |x| >= 1 (Payne and Hanek, 1983). What is
 // infinite or no number gives NaN.
 //
 // With x = m 2^e and m an integer of 53 bits, the bits of 2/pi above 2^(2-e) add
 // multiples of 4 to x 2/pi. The 256 bits from there on, times m, are the rest.
-func reduced(x float64) (high, low float64, q uint64) {
+func reducePayneHanek(x float64) (high, low float64, q uint64) {
 	b := math.Float64bits(x)
 	e := int(b>>52&0x7ff) - 1075
 	if e == 0x7ff-1075 {
@@ -96,14 +96,14 @@ const (
 	halfPi3 = 0x1.3198a2e037073p-69
 )
 
-// quarters returns x less the nearest multiple q of pi/2 as a sum high + low.
-func quarters(x float64) (high, low float64, q uint64) {
+// reduceHalfPi returns x less the nearest multiple q of pi/2 as a sum high + low.
+func reduceHalfPi(x float64) (high, low float64, q uint64) {
 	a := math.Abs(x)
 	switch {
 	case a <= math.Pi/4:
 		return x, 0, 0
 	case !(a <= trigLimit):
-		return reduced(x)
+		return reducePayneHanek(x)
 	}
 	t := float64(x*twoOverPi) + shifter
 	n := t - shifter
@@ -113,7 +113,7 @@ func quarters(x float64) (high, low float64, q uint64) {
 	w3 := float64(n*halfPi3) - ((r - s) - w)
 	high = s - w3
 	if math.Abs(high) < 0x1p-30 { // near a multiple, more bits count
-		return reduced(x)
+		return reducePayneHanek(x)
 	}
 	return high, (s - high) - w3, math.Float64bits(t)
 }
@@ -138,13 +138,13 @@ const (
 )
 
 // sinF64 returns the sine of any x, cosF64 the cosine, below 1 ulp from it.
-func sinF64(x float64) float64 { return turn64(x, 0) }
+func sinF64(x float64) float64 { return sinQuarter64(x, 0) }
 
-func cosF64(x float64) float64 { return turn64(x, 1) }
+func cosF64(x float64) float64 { return sinQuarter64(x, 1) }
 
-// turn64 returns sin(x + quarter pi/2).
-func turn64(x float64, quarter uint64) float64 {
-	r, rest, q := quarters(x)
+// sinQuarter64 returns sin(x + quarter pi/2).
+func sinQuarter64(x float64, quarter uint64) float64 {
+	r, rest, q := reduceHalfPi(x)
 	q += quarter
 	z := r * r
 	var v float64

@@ -277,8 +277,8 @@ loop:                \
 	OUT64x1(V26); \
 	OUT64x1(V29)
 
-// func directNEON32(m, n, k int, a *float32, ars, acs int, b *float32, brs int, c *float32, ldc int)
-TEXT ·directNEON32(SB), NOSPLIT, $0-80
+// func unpackedNEON32(m, n, k int, a *float32, ars, acs int, b *float32, brs int, c *float32, ldc int)
+TEXT ·unpackedNEON32(SB), NOSPLIT, $0-80
 	OPERANDS(2)
 	CMP $8, R1
 	BGT three
@@ -329,8 +329,8 @@ three8:
 done:
 	RET
 
-// func directNEON64(m, n, k int, a *float64, ars, acs int, b *float64, brs int, c *float64, ldc int)
-TEXT ·directNEON64(SB), NOSPLIT, $0-80
+// func unpackedNEON64(m, n, k int, a *float64, ars, acs int, b *float64, brs int, c *float64, ldc int)
+TEXT ·unpackedNEON64(SB), NOSPLIT, $0-80
 	OPERANDS(3)
 	CMP $4, R1
 	BGT three

@@ -9,17 +9,17 @@ import (
 
 // Operands that begin or end where memory ends: nothing outside of them is read or
 // written.
-func TestDirectPages(t *testing.T) {
+func TestUnpackedPages(t *testing.T) {
 	for _, v := range variants32 {
-		t.Run("float32 "+v.name, func(t *testing.T) { testDirectPages(t, v) })
+		t.Run("float32 "+v.name, func(t *testing.T) { testUnpackedPages(t, v) })
 	}
 	for _, v := range variants64 {
-		t.Run("float64 "+v.name, func(t *testing.T) { testDirectPages(t, v) })
+		t.Run("float64 "+v.name, func(t *testing.T) { testUnpackedPages(t, v) })
 	}
 }
 
-func testDirectPages[T floating](t *testing.T, v *variant[T]) {
-	if v.mulDirect == nil {
+func testUnpackedPages[T floating](t *testing.T, v *variant[T]) {
+	if v.mulUnpacked == nil {
 		if v.name != "go4x4" {
 			t.Fatal("a variant in assembly packs every product")
 		}
@@ -47,7 +47,7 @@ func testDirectPages[T floating](t *testing.T, v *variant[T]) {
 			brs, bcs = 1, k
 		}
 		atEnd := rng.IntN(2) == 0
-		if v.gemmDirect(m, n, k, Operand{ptr(a.place(m*k, atEnd)), ars, acs, false}, Operand{ptr(b.place(k*n, atEnd)), brs, bcs, false}, c.place(m*n, atEnd), n) {
+		if v.gemmUnpacked(m, n, k, Operand{ptr(a.place(m*k, atEnd)), ars, acs, false}, Operand{ptr(b.place(k*n, atEnd)), brs, bcs, false}, c.place(m*n, atEnd), n) {
 			run++
 		}
 	}
