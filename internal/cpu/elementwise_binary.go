@@ -396,7 +396,7 @@ func exponent(a, b float64) int {
 }
 
 // quotient returns the parts of (a + bi)/(c + di) = (ac + bd + (bc - ad)i) /
-// (c^2 + d^2). If both are NaN, the result has the infinities and zeros of C99's Annex G.
+// (c^2 + d^2). If both are NaN, C99's Annex G says which infinities and zeros to return.
 func quotient(a, b, c, d float64) (e, f float64) {
 	den := float64(c*c) + float64(d*d)
 	e = (float64(a*c) + float64(b*d)) / den

@@ -15,12 +15,12 @@ const (
 	unpackedBytes = 256 << 10 // of B, which every panel of rows of C reads again
 	unpackedRows  = 16        // the smallest share of a goroutine
 	unpackedRow   = 1 << 13   // elements of B if A has one row: a few dependent chains of additions are slow
-	unpackedSteps = 32        // the longest k if C is larger than the cache
+	unpackedSteps = 32        // the shortest k if C is larger than the cache
 )
 
 // gemmUnpacked computes C = A B if B is small enough, and reports whether it did. It takes
-// products with a vector or a few vectors only if the rows of the large matrix are
-// contiguous along the result; the others are dot products.
+// a product with few rows only if B's rows are contiguous, and leaves one with few columns
+// to the dot products.
 func (v *variant[T]) gemmUnpacked(m, n, k int, a, b Operand, c *T, ldc int) bool {
 	if n == 1 && ldc == 1 && a.RS == 1 { // the transposed product has the same memory
 		m, n, a, b = n, m, Operand{Data: b.Data, RS: b.CS, CS: b.RS}, Operand{Data: a.Data, RS: a.CS, CS: a.RS}

@@ -12,35 +12,35 @@ import (
 //	sum (x - mean)^2 = sum d^2 - (sum d)^2 / n
 //
 // (Chan, Golub and LeVeque, Algorithms for computing the sample variance, 1983). Element k of a
-// fold goes to lane k%lanes, and no lane adds more than varianceBlock/lanes terms one after the other:
-// blocks are merged in a tree, and so are the lanes in the end.
+// fold belongs to lane k%lanes. Blocks are merged in a tree, and so are the lanes at the end, so
+// that no lane adds more than varianceBlock/lanes terms sequentially.
 const (
 	lanes         = 4
 	varianceBlock = 64
 )
 
-// deviations are the lanes of a fold of real numbers.
+// deviations are the sums in the lanes of a fold of real numbers.
 type deviations struct {
 	mean          float64
 	rest, squares [lanes]float64
 }
 
-// complexDeviations are those of complex numbers, whose squares are those of their moduli.
+// complexDeviations is deviations for complex numbers, with the squares of their moduli.
 type complexDeviations struct {
 	mean    complex128
 	rest    [lanes]complex128
 	squares [lanes]float64
 }
 
-// pairs adds lanes.
+// sumLanes returns the sum of the lanes.
 func sumLanes[A float64 | complex128](v [lanes]A) A { return (v[0] + v[1]) + (v[2] + v[3]) }
 
-// added adds lanes of two blocks.
+// addLanes adds the lanes of two blocks.
 func addLanes[A float64 | complex128](a, b [lanes]A) [lanes]A {
 	return [lanes]A{a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]}
 }
 
-// mergeInTree makes a fold one of blocks that are merged in a tree.
+// mergeInTree makes a fold merge its blocks in a tree.
 func mergeInTree[T, A any](f *folding[T, A]) *folding[T, A] {
 	f.block, f.tree = varianceBlock, true
 	return f
@@ -73,7 +73,7 @@ func floatMeans[T float32 | float64](xt dtype.DType, shape []int, axes uint32, x
 	return means, n
 }
 
-// floatVariances is Var of real numbers.
+// floatVariances computes Var for real numbers.
 func floatVariances[T float32 | float64](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) {
 	means, n := floatMeans[T](xt, shape, axes, x, xs)
 	f := mergeInTree(newFold[T, deviations](xt, shape, axes, x, xs))
@@ -113,7 +113,7 @@ func floatVariances[T float32 | float64](xt dtype.DType, shape []int, axes uint3
 	f.run()
 }
 
-// complexMeans is floatMeans of complex numbers.
+// complexMeans is floatMeans for complex numbers.
 func complexMeans[T complex64 | complex128](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int) ([]complex128, float64) {
 	f := mergeInTree(newFold[T, [lanes]complex128](xt, shape, axes, x, xs))
 	n := float64(f.folded.n)
