@@ -2,16 +2,16 @@
 
 #include "textflag.h"
 
-// The kernels of products that are not packed. A strip of C, at most eight rows (six
-// with AVX2) of one vector or two, lives in registers; a step of k loads the
-// vectors of B's row, broadcasts an element of A for every row and adds their
-// products. There is a loop for every number of rows, so that none is computed
-// in vain, and rows are shared out evenly among the last two strips.
+// The kernels of products that are not packed. A row panel of C, at most eight rows (six
+// with AVX2) of one or two vectors, stays in registers. A step of k loads the vectors of
+// B's row, broadcasts an element of A for every row and accumulates their products. There
+// is a loop for every number of rows, so that no row is computed and discarded. The last
+// two panels share their rows evenly.
 //
-// Registers: R13 rows left, SI the strip's first row of A, R8 and R9 bytes from
-// one row of A to the next and three on, R10 from one step of k to the next, R11
-// from one row of B to the next, DX row of C, R12 from one of its rows to the
-// next. In a strip AX and BX are A's first and fifth row, DI is B's row and CX
+// Registers: R13 rows left, SI the panel's first row of A, R8 and R9 bytes from
+// one row of A to the next and to the third after it, R10 from one step of k to the next,
+// R11 from one row of B to the next, DX row of C, R12 from one of its rows to the
+// next. In a panel AX and BX are A's first and fifth row, DI is B's row and CX
 // the steps left.
 
 #define OPERANDS(shift) \
@@ -29,7 +29,7 @@
 	LEAQ (R8)(R8*2), R9;  \
 	MOVQ n+8(FP), CX
 
-// A strip: zeros, then the steps of k, then C.
+// A panel: clear the sums, run the steps of k, store to C.
 #define STRIP(loop, ZEROS, LOADS, ROWS, OUTS) \
 	MOVQ k+16(FP), CX;      \
 	MOVQ b+48(FP), DI;      \
@@ -46,7 +46,7 @@ loop:                    \
 	JNZ  loop;              \
 	OUTS
 
-// On to the strip after one of so many rows.
+// Advance to the panel after one of the given number of rows.
 #define ADVANCE(rows, next, done) \
 	SUBQ  $rows, R13;    \
 	JZ    done;          \
@@ -54,7 +54,7 @@ loop:                    \
 	ADDQ  BX, SI;        \
 	JMP   next
 
-// CX = the rows of the next strip: most, or half of what is left, or all of it.
+// CX = the rows of the next panel: most, or half of the rows left, or all of them.
 #define SHARE(most, share) \
 	MOVQ R13, CX;         \
 	CMPQ CX, $most;       \

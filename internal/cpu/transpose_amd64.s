@@ -2,8 +2,8 @@
 
 #include "textflag.h"
 
-// Blocks of a tile are transposed in registers: a half of each comes from one
-// column, the other half from a column further on, and unpacking sorts them
+// Blocks of a tile are transposed in registers. One half of a register comes from one
+// column, the other half from a later column, and unpack instructions sort the elements
 // within the halves.
 
 #define BEGIN \
@@ -13,8 +13,8 @@
 	MOVQ n+24(FP), CX;     \
 	LEAQ (R8)(R8*2), R9
 
-// Four elements of 4 bytes of eight columns, `at` bytes on, to four rows, of 1024
-// bytes each. R10 is column 4.
+// Transposes four elements of 4 bytes of eight columns, at offset `at`, to four rows of
+// 1024 bytes each. R10 is column 4.
 #define TRANSPOSE32(at, row) \
 	VMOVUPS     at(SI), X0;                       \
 	VMOVUPS     at(SI)(R8*1), X1;                 \
@@ -53,7 +53,7 @@ loop:
 	VZEROUPPER
 	RET
 
-// Two elements of 8 bytes of four columns to two rows, of 2048 bytes each.
+// Transposes two elements of 8 bytes of four columns to two rows of 2048 bytes each.
 #define TRANSPOSE64(at, row) \
 	VMOVUPD     at(SI), X0;                \
 	VMOVUPD     at(SI)(R8*1), X1;          \
@@ -79,8 +79,8 @@ loop:
 	VZEROUPPER
 	RET
 
-// Eight elements of 2 bytes of sixteen columns to eight rows, of 512 bytes each.
-// R10 is column 8, R11 five and R12 seven times the pitch.
+// Transposes eight elements of 2 bytes of sixteen columns to eight rows of 512 bytes each.
+// R10 is column 8, R11 is five times and R12 seven times the pitch.
 #define TRANSPOSE16(at, row) \
 	VMOVDQU     at(SI), X0;                 \
 	VMOVDQU     at(SI)(R8*1), X1;           \
