@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// Operands that begin or end where memory ends: nothing outside of them is read or
-// written.
+// TestUnpackedPages uses operands that begin or end at an unmapped page, so that an access
+// outside of them faults.
 func TestUnpackedPages(t *testing.T) {
 	for _, v := range variants32 {
 		t.Run("float32 "+v.name, func(t *testing.T) { testUnpackedPages(t, v) })
@@ -56,7 +56,7 @@ func testUnpackedPages[T floating](t *testing.T, v *variant[T]) {
 	}
 }
 
-// fenced is memory between two pages that nobody may touch.
+// fenced is memory between two inaccessible pages.
 type fenced[T floating] struct{ data []T }
 
 func newFenced[T floating](t *testing.T) fenced[T] {
@@ -78,7 +78,7 @@ func newFenced[T floating](t *testing.T) fenced[T] {
 	return fenced[T]{unsafe.Slice((*T)(ptr(&m[page])), 2*page/int(unsafe.Sizeof(*new(T))))}
 }
 
-// place returns room for n elements, at the end or at the beginning.
+// place returns n elements at the end or at the beginning of the memory.
 func (f fenced[T]) place(n int, atEnd bool) *T {
 	if atEnd {
 		return &f.data[len(f.data)-n]

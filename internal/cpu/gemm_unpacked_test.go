@@ -12,9 +12,8 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// A product that is computed where its operands lie has the bits of the packed
-// one, for every variant, shape, layout and number of goroutines, and writes
-// nothing beside C.
+// TestUnpacked checks that an unpacked product has the bits of the packed one, for every
+// variant, shape, layout and number of goroutines, and that it writes nothing outside C.
 func TestUnpacked(t *testing.T) {
 	rng := newRand(t)
 	for _, v := range variants32 {
@@ -71,8 +70,8 @@ func testUnpacked[T floating](t *testing.T, v *variant[T], rng *rand.Rand, nan T
 	}
 }
 
-// unpackedShapes are shapes of every kind of strip and panel, and some with
-// goroutines.
+// unpackedShapes returns shapes with every kind of row and column panel, and some that are
+// large enough for several goroutines.
 func unpackedShapes(rng *rand.Rand, kc int) (shapes [][3]int) {
 	for m := 1; m <= 20; m++ {
 		for n := 1; n <= 70; n += 1 + rng.IntN(3) {
@@ -92,7 +91,7 @@ func sameBits[T floating](a, b T) bool {
 	return math.Float64bits(float64(a)) == math.Float64bits(float64(b))
 }
 
-// Dot products without memory have the bits of those with.
+// TestDots checks that gemmDots, which uses no scratch memory, has the bits of runVectors.
 func TestDots(t *testing.T) {
 	rng := newRand(t)
 	for _, v := range variants32 {
@@ -142,7 +141,8 @@ func testDots[T floating](t *testing.T, v *variant[T], rng *rand.Rand, nan T) {
 	}
 }
 
-// A batch has the bits of its products one by one, whatever goroutines share it.
+// TestGemmBatch checks that a batch has the bits of its products computed one by one,
+// whichever goroutines share it.
 func TestGemmBatch(t *testing.T) {
 	rng := newRand(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
@@ -185,7 +185,8 @@ func TestGemmBatch(t *testing.T) {
 	}
 }
 
-// What is too large to stay in the cache, or too deep for one stretch, is packed.
+// TestUnpackedRefuses checks that a product is packed if it is too large for the cache or too
+// deep for one stretch.
 func TestUnpackedRefuses(t *testing.T) {
 	x := make([]float32, 1)
 	for _, v := range variants32 {

@@ -10,8 +10,8 @@ import (
 	"github.com/x448/float16"
 )
 
-// TestConvertingPacker: what converts straight into a panel gives the panel that
-// converting first does, bit for bit, edges included.
+// TestConvertingPacker checks that converting while packing gives the same panel as
+// converting first, bit for bit, edges included.
 func TestConvertingPacker(t *testing.T) {
 	rng := newRand(t)
 	for _, dt := range []dtype.DType{dtype.Float16, dtype.BFloat16} {
@@ -39,8 +39,8 @@ func TestConvertingPacker(t *testing.T) {
 	}
 }
 
-// TestPackPanel: rows that are packed 16, 4 and 2 at a time, or one, give the panel of
-// the definition, with zeros in the lines that there are not, and nothing behind it.
+// TestPackPanel checks that packing 16, 4, 2 or 1 rows at a time gives the panel of the
+// definition, with zeros in the missing lines, and writes nothing after it.
 func TestPackPanel(t *testing.T) {
 	for _, v := range variants32 {
 		testPackPanel(t, v)
@@ -96,8 +96,8 @@ func panelOf(s source[float32], w, l, n, q, kc int) []float32 {
 
 func sameFloatBits(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }
 
-// TestNarrow: all rows at once, row by row and one by one give the same bits,
-// and write nothing beside their region.
+// TestNarrow checks that rounding all rows at once, row by row and one by one gives the same
+// bits, and writes nothing outside the region.
 func TestNarrow(t *testing.T) {
 	rng := newRand(t)
 	for range 200 {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestPick compares vectors with loops, on all lengths around theirs.
+// TestPick compares the vector functions with loops, for all lengths around the vector's.
 func TestPick(t *testing.T) {
 	rng := seeded(t)
 	specials := []float32{0, float32(math.Copysign(0, -1)), float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 1, -1}

@@ -33,8 +33,8 @@ func TestPhilox(t *testing.T) {
 	}
 }
 
-// TestPhiloxFill: every length, and counters whose low word overflows, give what
-// single blocks give.
+// TestPhiloxFill checks every length, and counters whose low word overflows, against single
+// blocks.
 func TestPhiloxFill(t *testing.T) {
 	for _, block := range []uint64{0, 5, 1<<32 - 7, 1<<32 - 1, 3<<32 - 33, math.MaxUint64 - 3} {
 		for n := range 70 {
@@ -201,8 +201,8 @@ func TestUniformBelow(t *testing.T) {
 	}
 }
 
-// TestRandomParts: neither the number of goroutines nor the cuts change a bit,
-// and an element does not depend on how many follow.
+// TestRandomParts checks that neither the number of goroutines nor the cuts change a bit,
+// and that an element does not depend on the number of elements after it.
 func TestRandomParts(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	const n = 1<<16 + 3

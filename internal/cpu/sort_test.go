@@ -129,7 +129,7 @@ func TestLargestOf(t *testing.T) {
 	}
 }
 
-// TestTopKMemory: a few of many take memory for a few.
+// TestTopKMemory checks that the k largest of many elements take memory for few elements.
 func TestTopKMemory(t *testing.T) {
 	const n, k, room = 1 << 22, 8, 1 << 20
 	x := make([]int8, n)
@@ -150,7 +150,7 @@ func TestTopKMemory(t *testing.T) {
 	}
 }
 
-// TestCheckIndices: the least and the greatest of those outside.
+// TestCheckIndices checks the least and the greatest index that are out of range.
 func TestCheckIndices(t *testing.T) {
 	x := make([]int64, 3*minPart)
 	x[5], x[minPart+1], x[2*minPart+9], x[7] = -11, 10, math.MaxInt64, -10

@@ -196,8 +196,7 @@ func same(a, b any) bool {
 	return a == b
 }
 
-// arrangements are the ways in which tests lay out a shape; readOnly ones repeat
-// elements.
+// arrangements are the layouts that tests use for a shape; readOnly ones repeat elements.
 var arrangements = []struct {
 	name     string
 	readOnly bool
