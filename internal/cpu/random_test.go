@@ -13,7 +13,7 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// TestPhilox: the known answers of Random123's kat_vectors.
+// TestPhilox checks the known answers of Random123's kat_vectors.
 func TestPhilox(t *testing.T) {
 	const ones = math.MaxUint32
 	for _, c := range []struct {
@@ -171,7 +171,7 @@ func TestUniformIntegers(t *testing.T) {
 	}
 }
 
-// TestUniformBelow: what would round to the upper bound stays below it.
+// TestUniformBelow checks that a number that would round to the upper bound stays below it.
 func TestUniformBelow(t *testing.T) {
 	const n = 1 << 16
 	x := make([]uint16, n)
@@ -269,7 +269,7 @@ func TestNormal64Functions(t *testing.T) {
 	}
 }
 
-// TestNormal32Ends: the words at the ends and the middle.
+// TestNormal32Ends checks the smallest, the largest and the middle words.
 func TestNormal32Ends(t *testing.T) {
 	for w, want := range map[uint32]float64{0: 6.33, 1 << 31: -6.33, math.MaxInt32: 0, math.MaxUint32: 0, 1 << 30: 0.6744898} {
 		if got := float64(normal32(w)); math.Abs(got-want) > 2e-2 || math.Signbit(got) != (w>>31 == 1) {

@@ -216,7 +216,7 @@ func TestSumLong(t *testing.T) {
 	}
 }
 
-// TestSumNothing: sums of no elements are 0, wherever the 0-length axis is.
+// TestSumNothing checks that empty sums are 0, wherever the 0-length axis is.
 func TestSumNothing(t *testing.T) {
 	for _, dt := range dtype.All {
 		z := dense(sumType(dt), []int{3})

@@ -119,7 +119,7 @@ func load(t dtype.DType, p unsafe.Pointer) any {
 	return *(*complex128)(p)
 }
 
-// number returns a random element of type t as load gives it: mostly ordinary,
+// randomElement returns a random element of type t as load gives it: mostly ordinary,
 // some of them special.
 func randomElement(rng *rand.Rand, t dtype.DType) any {
 	var specials []float64
