@@ -1,5 +1,5 @@
-// Package bigmath has functions of math/big, the reference of tests for float64: 1,500
-// bits, and so good to many more than float64 has even where they cancel.
+// Package bigmath has mathematical functions on math/big, as a reference for tests of float64.
+// Their precision of 1,500 bits exceeds that of float64 by far even after cancellation.
 package bigmath
 
 import (
@@ -8,13 +8,13 @@ import (
 	"sync"
 )
 
-// bits is how many a number has.
+// bits is the precision of every number.
 const bits = 1500
 
-// Of is v as a number of that many bits.
+// Of returns v with the package's precision.
 func Of(v float64) *big.Float { return new(big.Float).SetPrec(bits).SetFloat64(v) }
 
-// New is a number of that many bits, 0.
+// New returns 0 with the package's precision.
 func New() *big.Float { return new(big.Float).SetPrec(bits) }
 
 // Add returns a + b.
@@ -29,7 +29,7 @@ func Mul(a, b *big.Float) *big.Float { return New().Mul(a, b) }
 // Quo returns a / b.
 func Quo(a, b *big.Float) *big.Float { return New().Quo(a, b) }
 
-// tiny reports whether b is too small to count beside a.
+// tiny reports whether b is negligible beside a.
 func tiny(a, b *big.Float) bool {
 	return b.Sign() == 0 || a.Sign() != 0 && b.MantExp(nil) < a.MantExp(nil)-bits
 }
@@ -54,7 +54,7 @@ var Pi = sync.OnceValue(func() *big.Float {
 	return Mul(Of(4), Sub(Mul(Of(4), arctanOf(5)), arctanOf(239)))
 })
 
-// Exp halves x until its series is short, and squares as often.
+// Exp halves x until its series is short, and squares the result as often.
 func Exp(x *big.Float) *big.Float {
 	const halvings = 30
 	e := max(x.MantExp(nil), 0) + halvings
@@ -114,8 +114,8 @@ func Sin(x *big.Float, quarter int64) *big.Float {
 	return sum
 }
 
-// Erf sums 2/sqrt(pi) e^(-x^2) sum of 2^k x^(2k+1)/(2k+1)!!, whose terms are of
-// one sign.
+// Erf sums 2/sqrt(pi) e^(-x^2) sum of 2^k x^(2k+1)/(2k+1)!!, whose terms all have one
+// sign.
 func Erf(x *big.Float) *big.Float {
 	square := Mul(x, x)
 	sum, term := New().Set(x), New().Set(x)
@@ -141,9 +141,9 @@ func Tanh(x *big.Float) *big.Float {
 	return Quo(Sub(e, Of(1)), Add(e, Of(1)))
 }
 
-// Ulps is how far got is from want, in units of the last place that a number of
-// want's size has in a format of so many digits and least exponent. Infinity stands
-// for the first number beyond the format's range.
+// Ulps returns the distance from got to want, in units in the last place of a number of
+// want's size, in a format with the given digits and least exponent. Infinity stands for
+// the first number beyond the format's range.
 func Ulps(got float64, want *big.Float, digits, least int) float64 {
 	g := New()
 	if math.IsInf(got, 0) {

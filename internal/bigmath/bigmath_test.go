@@ -9,8 +9,8 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// TestFunctions compares with package math where that is nearly rounded, and with
-// digits that are known where it is not.
+// TestFunctions compares with package math where that is nearly correctly rounded, and with
+// published digits elsewhere.
 func TestFunctions(t *testing.T) {
 	for name, c := range map[string]struct {
 		exact func(x *big.Float) *big.Float
@@ -34,7 +34,7 @@ func TestFunctions(t *testing.T) {
 			}
 		}
 	}
-	// The sine of the largest number, from which its reduction takes 1,024 bits:
+	// The sine of the largest number, whose reduction cancels 1,024 bits:
 	// 0.00496195478918406182... (Ng, Argument reduction for huge arguments, 1992).
 	if v, _ := Sin(Of(math.MaxFloat64), 0).Float64(); math.Abs(v-0.004961954789184062) > 1e-18 {
 		t.Errorf("the sine of the largest number is %v", v)
@@ -44,7 +44,7 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// TestSmooth: both references of a function agree, to more than float32 asks.
+// TestSmooth checks that both references of a function agree to more than float32's precision.
 func TestSmooth(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %#x", seed)
@@ -84,8 +84,8 @@ func TestUlps(t *testing.T) {
 	}
 }
 
-// TestComplexSqrt squares the root, and checks its half plane and its sign. The squares of parts that
-// differ by more than 2^700 would need more bits.
+// TestComplexSqrt squares the root, and checks its half plane and its sign. Squares of parts that
+// differ by more than 2^700 would need a higher precision.
 func TestComplexSqrt(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %#x", seed)

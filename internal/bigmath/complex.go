@@ -5,7 +5,7 @@ import (
 	"math/big"
 )
 
-// Complex is a complex number of that many bits.
+// Complex is a complex number with the package's precision.
 type Complex struct{ Re, Im *big.Float }
 
 // Round returns x with either part rounded once.
@@ -21,8 +21,8 @@ func ComplexExp(x complex128) Complex {
 	return Complex{Mul(e, Sin(b, 1)), Mul(e, Sin(b, 0))}
 }
 
-// ComplexSqrt returns the root of a finite x other than 0, to the right of the imaginary axis. Of its
-// parts, sqrt((|x| + |a|)/2) does not cancel, and the other is b over twice that.
+// ComplexSqrt returns the square root with a positive real part of a finite x other than 0. Its
+// part sqrt((|x| + |a|)/2) does not cancel, and the other part is b over twice that.
 func ComplexSqrt(x complex128) Complex {
 	a, b := Of(math.Abs(real(x))), Of(imag(x))
 	h := New().Sqrt(Add(Mul(a, a), Mul(b, b)))

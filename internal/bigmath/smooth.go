@@ -7,13 +7,13 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// Reference is what a smooth function is compared with.
+// Reference is the reference of a smooth function.
 type Reference struct {
-	Near  func(x float64) float64       // better than 2^-40 wherever float32 and the halves ask
+	Near  func(x float64) float64       // error below 2^-40 for every float32 and half argument
 	Exact func(x *big.Float) *big.Float // for float64
 }
 
-// Smooth are the references of the smooth functions.
+// Smooth maps the smooth functions to their references.
 var Smooth = map[expr.Op]Reference{
 	expr.Exp:      {math.Exp, Exp},
 	expr.Expm1:    {math.Expm1, func(x *big.Float) *big.Float { return Sub(Exp(x), Of(1)) }},
@@ -31,7 +31,7 @@ var Smooth = map[expr.Op]Reference{
 	expr.GELUTanh: {func(x float64) float64 { return x * logistic(2*math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)) }, geluTanh},
 }
 
-// log is math.Log, which on amd64 is not the logarithm of subnormal numbers.
+// log is math.Log, which on amd64 is wrong for subnormal numbers.
 func log(x float64) float64 {
 	if 0 < x && x < 0x1p-1022 {
 		return math.Log(x*0x1p54) - 54*math.Ln2
@@ -40,7 +40,7 @@ func log(x float64) float64 {
 }
 
 func logistic(x float64) float64 {
-	if x < 0 { // where e^-x may be beyond float64
+	if x < 0 { // e^-x may overflow
 		e := math.Exp(x)
 		return e / (1 + e)
 	}
@@ -57,7 +57,7 @@ func geluTanh(x *big.Float) *big.Float {
 	return Mul(x, Logistic(Mul(outer, Add(x, Mul(inner, Mul(x, Mul(x, x)))))))
 }
 
-// sin is math.Sin where that is good, and math/big where it is not: it cancels from 2^25
+// sin is math.Sin where that is accurate, and math/big elsewhere: math.Sin cancels from 2^25
 // on, and near multiples of pi.
 func sin(x float64) float64 {
 	if s := math.Sin(x); math.Abs(x) < 1<<15 && math.Abs(s) > 0x1p-10 || math.Abs(x) < 1 || x-x != 0 {
@@ -67,7 +67,7 @@ func sin(x float64) float64 {
 	return s
 }
 
-// cos is math.Cos, as sin is math.Sin.
+// cos is sin for math.Cos.
 func cos(x float64) float64 {
 	if c := math.Cos(x); math.Abs(x) < 1<<15 && math.Abs(c) > 0x1p-10 || x-x != 0 {
 		return c

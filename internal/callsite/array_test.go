@@ -15,7 +15,7 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// line returns the place of its caller, which it takes from the runtime.
+// line returns the file and line of its caller, from the runtime.
 func line() string {
 	_, file, n, _ := runtime.Caller(1)
 	return filepath.Base(filepath.Dir(file)) + "/" + filepath.Base(file) + ":" + fmt.Sprint(n)
@@ -41,8 +41,8 @@ type adder interface{ Add(b any) *array.Array }
 
 type embedding struct{ *array.Array }
 
-// TestCallers: for every form of a call, an error of an array names the line that the
-// runtime finds.
+// TestCallers checks that for every form of a call, an array's error names the line that
+// the runtime reports.
 func TestCallers(t *testing.T) {
 	bad := array.Zeros(dtype.Float32, 2)
 	x := array.Zeros(dtype.Float32, 3)

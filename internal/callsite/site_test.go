@@ -9,8 +9,8 @@ import (
 	"github.com/gpk-go/gpk/internal/callsite"
 )
 
-// TestHereBound: the walk ends with the goroutine's stack, and leaves the rest of the
-// Site 0.
+// TestHereBound checks that the walk ends with the goroutine's stack and leaves the rest of
+// the Site 0.
 func TestHereBound(t *testing.T) {
 	var s callsite.Site
 	done := make(chan struct{})
@@ -24,7 +24,7 @@ func TestHereBound(t *testing.T) {
 	}
 }
 
-// TestOutside: Outside skips the frames of the packages that it is given.
+// TestOutside checks that Outside skips the frames of the given packages.
 func TestOutside(t *testing.T) {
 	var s callsite.Site
 	want := line()
@@ -57,8 +57,8 @@ func next(at string) string {
 	return fmt.Sprint(file, ":", n+1)
 }
 
-// TestSearch: Search looks at more frames than a Site holds, and skips those of the
-// packages that it is given.
+// TestSearch checks that Search finds frames beyond the length of a Site, and skips those
+// of the given packages.
 func TestSearch(t *testing.T) {
 	var b strings.Builder
 	parsed := template.Must(template.New("").Funcs(template.FuncMap{"search": callsite.Search}).

@@ -54,12 +54,12 @@ func (r *HeadRows) at(size, batch, head, row int) unsafe.Pointer {
 	return unsafe.Add(r.Data, (batch*r.Batch+head*r.Head+row*r.Row)*size)
 }
 
-// The lengths of blocks. They are part of the result's definition: each block is a
-// stretch of the sums over the keys.
+// The block lengths are part of the result's definition: the sums over the keys are
+// accumulated block by block.
 const (
 	attentionRows    = 64  // queries of a block, heads together
 	attentionKeys    = 128 // keys of a block
-	attentionFewKeys = 256 // keys of a block of at most maxVectors queries
+	attentionFewKeys = 256 // keys of a block that has at most maxVectors queries
 )
 
 // Run computes Out.
@@ -71,7 +71,7 @@ func (a *Attention) Run() {
 	attend(a, use32, dtype.Float32, exps)
 }
 
-// attention is an Attention with the kernels of the type that it is computed in.
+// attention is an Attention together with the kernels of its compute type.
 type attention[T floating] struct {
 	*Attention
 	v                  *variant[T]
@@ -81,7 +81,7 @@ type attention[T floating] struct {
 	store              func(dst unsafe.Pointer, step int, src unsafe.Pointer, n int)
 	scale              T
 	size               int   // bytes of an element of Type
-	units              []int // ragged: the units of all sequences up to each
+	units              []int // if the batch is ragged: the units of all sequences up to each
 }
 
 func attend[T floating](a *Attention, v *variant[T], t dtype.DType, exp func(dst, x unsafe.Pointer, n int)) {
@@ -111,13 +111,13 @@ func attend[T floating](a *Attention, v *variant[T], t dtype.DType, exp func(dst
 		var s attentionScratch[T]
 		s.cut(w.data, sizes)
 		for u := lo; u < hi; u++ {
-			r.block(r.unit(u), &s)
+			r.block(r.blockAt(u), &s)
 		}
 		w.put()
 	})
 }
 
-// grain is how many units are worth a second goroutine.
+// grain returns the smallest number of units that is worth a second goroutine.
 func (a *Attention) grain(units int) int {
 	rows, keys := a.Batch*a.Queries, a.Keys
 	if n := len(a.Offsets); n > 1 {
@@ -128,9 +128,9 @@ func (a *Attention) grain(units int) int {
 	return max(serialWork/tasksPerCPU/max(work, 1), 1)
 }
 
-// cut returns how many queries and heads a block of a sequence with so many queries has,
-// and how many blocks a KV head then has along the queries and across its query heads.
-// The query heads of a short sequence share a block, as they read the same keys.
+// cut returns the rows and heads of one query block of a sequence, and the number of blocks
+// that a KV head has along the queries (down) and across its query heads (across).
+// The query heads of a short sequence share a block, because they read the same keys.
 func (a *Attention) cut(queries int) (rows, heads, down, across int) {
 	if queries == 0 {
 		return 0, 0, 0, 0
@@ -149,7 +149,7 @@ func (a *Attention) cut(queries int) (rows, heads, down, across int) {
 	return rows, heads, down, ceilDiv(group, heads)
 }
 
-// unitsOf is the number of blocks of queries of a sequence.
+// unitsOf returns the number of query blocks of a sequence.
 func (a *Attention) unitsOf(queries int) int {
 	if a.KVHeads == 0 {
 		return 0
@@ -158,8 +158,8 @@ func (a *Attention) unitsOf(queries int) int {
 	return a.KVHeads * down * across
 }
 
-// attentionBlock is a block of queries: rows queries from row on of heads query heads
-// from head on, which read KV head kv of a sequence.
+// attentionBlock is a block of queries: rows row to row+rows of query heads head to
+// head+heads, which all read KV head kv of one sequence.
 type attentionBlock struct {
 	batch, first  int // the sequence: its batch, and the row of its first query and key
 	queries, keys int // of the sequence
@@ -168,12 +168,12 @@ type attentionBlock struct {
 	row, rows     int
 }
 
-// n is the number of queries of the block.
+// n returns the number of queries of the block.
 func (b *attentionBlock) n() int { return b.heads * b.rows }
 
-// unit is the block with a number. Blocks of late queries come first: with Causal they
-// are the longest.
-func (r *attention[T]) unit(u int) attentionBlock {
+// blockAt returns block number u. Blocks of late queries come first, because with Causal
+// they have the most keys.
+func (r *attention[T]) blockAt(u int) attentionBlock {
 	b := attentionBlock{queries: r.Queries, keys: r.Keys}
 	if r.Offsets == nil {
 		per := r.unitsOf(r.Queries)
@@ -195,22 +195,22 @@ func (r *attention[T]) unit(u int) attentionBlock {
 	return b
 }
 
-// seen is the number of keys, from the first on, of which a query of the block may see
-// some.
-func (r *attention[T]) seen(b *attentionBlock) int {
+// visibleKeys returns the number of leading keys that contain every key visible to some
+// query of the block.
+func (r *attention[T]) visibleKeys(b *attentionBlock) int {
 	if !r.Causal {
 		return b.keys
 	}
 	return min(max(b.row+b.rows+b.keys-b.queries, 0), b.keys)
 }
 
-// attentionSizes are the lengths of what a goroutine works in.
+// attentionSizes are the lengths of the scratch slices of one goroutine.
 type attentionSizes struct {
-	queries, turned, scores, half, mask, rows, part, keys, values, total int
+	queries, transposed, scores, half, mask, rows, part, keys, values, total int
 }
 
-// newAttentionSizes returns what the blocks of sequences of at most so many queries and
-// keys need.
+// newAttentionSizes returns the scratch lengths for sequences of at most the given number
+// of queries and keys.
 func newAttentionSizes[T floating](a *Attention, queries, keys int) attentionSizes {
 	n := attentionRows
 	if a.Offsets == nil {
@@ -220,42 +220,42 @@ func newAttentionSizes[T floating](a *Attention, queries, keys int) attentionSiz
 	keys = min(keys, attentionFewKeys)
 	scores := max(n*min(keys, attentionKeys), min(n, maxVectors)*keys)
 	s := attentionSizes{
-		queries: n * a.Dim, turned: n * a.Dim, scores: scores, half: scores/2 + n, rows: n * attentionTile, part: n * a.ValueDim,
+		queries: n * a.Dim, transposed: n * a.Dim, scores: scores, half: scores/2 + n, rows: n * attentionTile, part: n * a.ValueDim,
 		keys: keys * a.Dim, values: keys * a.ValueDim,
 	}
-	if readable[T](a.Type, a.K.Step, a.Dim) {
+	if readableInPlace[T](a.Type, a.K.Step, a.Dim) {
 		s.keys = 0
 	}
-	if readable[T](a.Type, a.V.Step, a.ValueDim) {
+	if readableInPlace[T](a.Type, a.V.Step, a.ValueDim) {
 		s.values = 0
 	}
 	if a.MaskType.Valid() && a.Mask.Row != 0 {
 		s.mask = scores
 	}
-	s.total = 4*attentionRows + 1 + s.queries + s.turned + s.scores + s.half + 2*s.mask + s.rows + 2*s.part + s.keys + s.values
+	s.total = 4*attentionRows + 1 + s.queries + s.transposed + s.scores + s.half + 2*s.mask + s.rows + 2*s.part + s.keys + s.values
 	return s
 }
 
-// readable reports whether rows can be read where they lie.
-func readable[T floating](t dtype.DType, step, n int) bool {
+// readableInPlace reports whether rows need neither conversion nor gathering.
+func readableInPlace[T floating](t dtype.DType, step, n int) bool {
 	return t.Size() == int(unsafe.Sizeof(*new(T))) && (step == 1 || n <= 1)
 }
 
-// attentionScratch is what a goroutine works in. Largest, alpha and recent have an
-// element for each query of the block.
+// attentionScratch is the scratch memory of one goroutine. largest, recent and alpha have
+// one element for each query of the block.
 type attentionScratch[T floating] struct {
-	queries, turned []T // [query][dim], and turned over
-	scores          []T // [key][query], of few queries [query][key]
-	half            []T // half as many
+	queries, transposed []T // [query][dim], and its transpose
+	scores              []T // [key][query]; for few queries [query][key]
+	half                []T // scratch of foldHalves
 
-	added, turnedMask []T // the mask of scores, and turned over
+	added, transposedMask []T // the mask of the scores, and its transpose
 
-	tile         []T // rows of one element a query
+	tile         []T // copies of one row, one element a query
 	out, part    []T // [query][value dim]
-	keys, values []T // of the block, where they cannot be read as they lie
+	keys, values []T // of the block, if they cannot be read in place
 
 	largest, recent, alpha, line []T
-	number                       []T // one, for what takes its address
+	number                       []T // one element, for kernels that take a scalar's address
 	total                        [attentionRows]float64
 }
 
@@ -266,9 +266,9 @@ func (s *attentionScratch[T]) cut(w []T, n attentionSizes) {
 	}
 	s.largest, s.recent, s.alpha = take(attentionRows), take(attentionRows), take(attentionRows)
 	s.line = take(attentionRows)
-	s.added, s.turnedMask = take(n.mask), take(n.mask)
+	s.added, s.transposedMask = take(n.mask), take(n.mask)
 	s.scores, s.half, s.tile = take(n.scores), take(n.half), take(n.rows)
-	s.turned, s.out, s.part = take(n.turned), take(n.part), take(n.part)
+	s.transposed, s.out, s.part = take(n.transposed), take(n.part), take(n.part)
 	s.queries, s.keys, s.values = take(n.queries), take(n.keys), take(n.values)
-	s.number = take(1) // last, so that it moves nothing off a cache line
+	s.number = take(1) // last, so that the other slices stay aligned to cache lines
 }

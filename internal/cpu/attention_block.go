@@ -5,12 +5,12 @@ import (
 	"unsafe"
 )
 
-// attentionTile is how many rows of scores one subtraction takes.
+// attentionTile is the number of score rows that one call of the subtraction kernel covers.
 const attentionTile = 16
 
 // block computes the results of a block of queries.
 func (r *attention[T]) block(b attentionBlock, s *attentionScratch[T]) {
-	n, end := b.n(), r.seen(&b)
+	n, end := b.n(), r.visibleKeys(&b)
 	if end == 0 {
 		clear(s.out[:n*r.ValueDim])
 		r.write(&b, s)
@@ -24,29 +24,29 @@ func (r *attention[T]) block(b attentionBlock, s *attentionScratch[T]) {
 	r.readQueries(&b, few, s)
 	for from := 0; from < end; from += step {
 		c := keyBlock[T]{from: from, n: min(step, end-from), first: from == 0, few: few}
-		c.hides = r.MaskType.Valid() || r.Causal && from+c.n-1 > b.row+b.keys-b.queries
+		c.masksKeys = r.MaskType.Valid() || r.Causal && from+c.n-1 > b.row+b.keys-b.queries
 		c.keys, c.keyRow = r.read(&r.K, r.Dim, &b, &c, s.keys)
 		c.values, c.valueRow = r.read(&r.V, r.ValueDim, &b, &c, s.values)
 		r.score(n, &c, s)
 		r.mask(&b, &c, s)
 		r.weigh(n, &c, s)
-		r.gather(n, &c, s)
+		r.accumulateValues(n, &c, s)
 	}
 	r.finish(&b, s)
 }
 
-// keyBlock is a block of keys, with where they and their values lie.
+// keyBlock is a block of keys, with the addresses of the keys and of their values.
 type keyBlock[T floating] struct {
 	from, n      int
 	keys, values *T
 	keyRow       int // elements from one key to the next
 	valueRow     int
-	first        bool // of the query block
-	few          bool // scores lie [query][key]
-	hides        bool // some keys from some queries
+	first        bool // the first block of these queries
+	few          bool // few queries: the scores are [query][key]
+	masksKeys    bool // the mask or Causal hides some keys from some queries
 }
 
-// strides are those of the scores: from a key to the next, and from a query to the next.
+// strides returns the strides of the scores, from a key to the next and from a query to the next.
 func (c *keyBlock[T]) strides(n int) (key, query int) {
 	if c.few {
 		return 1, c.n
@@ -54,8 +54,8 @@ func (c *keyBlock[T]) strides(n int) (key, query int) {
 	return n, 1
 }
 
-// readQueries reads and scales the block's queries. They are turned over unless they are
-// few: as the right operand of a product, whose left operand the keys are.
+// readQueries reads and scales the block's queries. Unless they are few, it transposes
+// them: the scores are then the product of the keys and the transposed queries.
 func (r *attention[T]) readQueries(b *attentionBlock, few bool, s *attentionScratch[T]) {
 	n, dim := b.n(), r.Dim
 	if dim == 0 {
@@ -64,31 +64,31 @@ func (r *attention[T]) readQueries(b *attentionBlock, few bool, s *attentionScra
 	for h := range b.heads {
 		r.readRows(s.queries[h*b.rows*dim:], r.Q.at(r.size, b.batch, b.head+h, b.first+b.row), &r.Q, dim, b.rows)
 	}
-	s.withEach(r.mul, s.queries[:n*dim], r.scale)
+	s.combineScalar(r.mul, s.queries[:n*dim], r.scale)
 	switch {
 	case few:
-	case dim == 1: // the same, turned over
-		copy(s.turned, s.queries[:n])
+	case dim == 1: // a single column is its own transpose
+		copy(s.transposed, s.queries[:n])
 	default:
-		packPanel(r.v, s.turned, n, &s.queries[0], dim, 1, n, dim)
+		packPanel(r.v, s.transposed, n, &s.queries[0], dim, 1, n, dim)
 	}
 }
 
-// read returns where the rows of a block of keys or values lie: in place if they can be
-// read there, else in room.
+// read returns the address and the row stride of a block of keys or values. It copies the
+// rows to room if they cannot be read in place.
 func (r *attention[T]) read(of *HeadRows, dim int, b *attentionBlock, c *keyBlock[T], room []T) (*T, int) {
 	if dim == 0 {
 		return nil, 0
 	}
 	at := of.at(r.size, b.batch, b.kv, b.first+c.from)
-	if readable[T](r.Type, of.Step, dim) {
+	if readableInPlace[T](r.Type, of.Step, dim) {
 		return (*T)(at), of.Row
 	}
 	r.readRows(room, at, of, dim, c.n)
 	return &room[0], dim
 }
 
-// readRows reads n rows, of which the first is at an address, as dense ones.
+// readRows copies n rows, of which the first is at an address, to dense rows.
 func (r *attention[T]) readRows(dst []T, at unsafe.Pointer, of *HeadRows, dim, n int) {
 	if of.Row == dim && of.Step == 1 {
 		dim, n = n*dim, 1
@@ -105,7 +105,7 @@ func (r *attention[T]) score(n int, c *keyBlock[T], s *attentionScratch[T]) {
 	case dim == 0:
 		clear(s.scores[:n*c.n])
 	case !c.few:
-		r.v.small(c.n, n, dim, Operand{Data: ptr(c.keys), RS: c.keyRow, CS: 1}, Operand{Data: at0(s.turned), RS: n, CS: 1}, &s.scores[0], n)
+		r.v.multiplySmall(c.n, n, dim, Operand{Data: ptr(c.keys), RS: c.keyRow, CS: 1}, Operand{Data: at0(s.transposed), RS: n, CS: 1}, &s.scores[0], n)
 	default:
 		for i := range n {
 			q, dst := &s.queries[i*dim], s.scores[i*c.n:(i+1)*c.n]
@@ -120,17 +120,18 @@ func (r *attention[T]) score(n int, c *keyBlock[T], s *attentionScratch[T]) {
 	}
 }
 
-// small computes C = A B in this goroutine. The rows of B are contiguous.
-func (v *variant[T]) small(m, n, k int, a, b Operand, c *T, ldc int) {
-	if v.mulDirect != nil && (n >= v.lanes || v.masked) {
-		v.direct(m, n, k, a, b, c, ldc)
+// multiplySmall computes C = A B in this goroutine. The rows of B are contiguous.
+func (v *variant[T]) multiplySmall(m, n, k int, a, b Operand, c *T, ldc int) {
+	if v.mulUnpacked != nil && (n >= v.lanes || v.masked) {
+		v.multiplyUnpacked(m, n, k, a, b, c, ldc)
 		return
 	}
 	gemmPlain(v, m, n, k, a, b, c, ldc, nil)
 }
 
 // weigh replaces the scores by their weights relative to the new running maximum, and
-// updates the running maximum and sum. Alpha becomes the weight of what came before.
+// updates the running maximum and sum. alpha becomes the factor that rescales the results
+// of the earlier key blocks.
 func (r *attention[T]) weigh(n int, c *keyBlock[T], s *attentionScratch[T]) {
 	if !c.few {
 		r.weighColumns(0, n, c, s.scores[:n*c.n], s)
@@ -141,7 +142,7 @@ func (r *attention[T]) weigh(n int, c *keyBlock[T], s *attentionScratch[T]) {
 	}
 }
 
-// weighColumns is weigh of w queries from query number at on, whose scores are the
+// weighColumns is weigh for w queries from query number at on. Their scores are the
 // columns of x.
 func (r *attention[T]) weighColumns(at, w int, c *keyBlock[T], x []T, s *attentionScratch[T]) {
 	largest, recent, alpha, line := s.largest[at:at+w], s.recent[:w], s.alpha[at:at+w], s.line[:w]
@@ -162,7 +163,7 @@ func (r *attention[T]) weighColumns(at, w int, c *keyBlock[T], x []T, s *attenti
 		r.exp(at0(alpha), at0(alpha), w)
 	}
 	if w == 1 {
-		s.withEach(r.sub, x, recent[0])
+		s.combineScalar(r.sub, x, recent[0])
 	} else {
 		rows := min(attentionTile, len(x)/w)
 		for i := range rows {
@@ -172,7 +173,7 @@ func (r *attention[T]) weighColumns(at, w int, c *keyBlock[T], x []T, s *attenti
 			r.sub.vv(at0(x[i:]), at0(x[i:]), at0(s.tile), min(rows*w, len(x)-i))
 		}
 	}
-	r.powers(x, c.hides, s)
+	r.expAll(x, c.masksKeys, s)
 	foldHalves(r.add, s.half, x, w)
 	for i, v := range s.half[:w] {
 		if c.first {
@@ -183,30 +184,31 @@ func (r *attention[T]) weighColumns(at, w int, c *keyBlock[T], x []T, s *attenti
 	}
 }
 
-// powers replaces x by e^x, of which -Inf is likely where hides is set. The exponential of
-// float32 is slow for numbers below -exp32Limit: they become that number, whose power is
-// then taken from all. Powers above 2^-102 keep their bits, and those below lose less than
-// 2^-125.
-func (r *attention[T]) powers(x []T, hides bool, s *attentionScratch[T]) {
-	if hides = hides && unsafe.Sizeof(x[0]) == 4; hides {
-		s.withEach(r.max, x, -exp32Limit)
+// expAll replaces x by e^x. The float32 exponential is slow below -exp32Limit. If masksKeys
+// is set, many elements are -Inf: expAll then clamps x at -exp32Limit and subtracts
+// e^-exp32Limit from every result. Results above 2^-102 keep their bits, and smaller ones
+// lose less than 2^-125.
+func (r *attention[T]) expAll(x []T, masksKeys bool, s *attentionScratch[T]) {
+	if masksKeys = masksKeys && unsafe.Sizeof(x[0]) == 4; masksKeys {
+		s.combineScalar(r.max, x, -exp32Limit)
 	}
 	r.exp(at0(x), at0(x), len(x))
-	if hides {
-		s.withEach(r.sub, x, T(expF32(-exp32Limit)))
+	if masksKeys {
+		s.combineScalar(r.sub, x, T(expF32(-exp32Limit)))
 	}
 }
 
-// withEach combines every element with a number.
-func (s *attentionScratch[T]) withEach(k *binary, x []T, v T) {
+// combineScalar applies k to every element of x and the scalar v.
+func (s *attentionScratch[T]) combineScalar(k *binary, x []T, v T) {
 	s.number[0] = v
 	for i := 0; i < len(x); i += blockLen {
 		k.vs(at0(x[i:]), at0(x[i:]), at0(s.number), min(blockLen, len(x)-i))
 	}
 }
 
-// foldHalves combines the rows of x, of w elements each, by halves. The result is the
-// first row of half, which holds half of x and a row.
+// foldHalves reduces the rows of x, of w elements each, to one row: it repeatedly combines
+// the first half of the rows with the second half. The result is the first row of half,
+// which needs room for half of x and one row.
 func foldHalves[T floating](k *binary, half, x []T, w int) {
 	rows := len(x) / w
 	h := rows / 2
@@ -220,18 +222,18 @@ func foldHalves[T floating](k *binary, half, x []T, w int) {
 	}
 }
 
-// gather adds the weighted values of a block of keys to the block's results.
-func (r *attention[T]) gather(n int, c *keyBlock[T], s *attentionScratch[T]) {
+// accumulateValues adds the weighted values of a block of keys to the block's results.
+func (r *attention[T]) accumulateValues(n int, c *keyBlock[T], s *attentionScratch[T]) {
 	dim := r.ValueDim
 	part := s.part[:n*dim]
 	if c.first {
 		part = s.out[:n*dim]
 	}
 	if !c.few {
-		r.v.small(n, dim, c.n, Operand{Data: at0(s.scores), RS: 1, CS: n}, Operand{Data: ptr(c.values), RS: c.valueRow, CS: 1}, &part[0], dim)
+		r.v.multiplySmall(n, dim, c.n, Operand{Data: at0(s.scores), RS: 1, CS: n}, Operand{Data: ptr(c.values), RS: c.valueRow, CS: 1}, &part[0], dim)
 	} else {
 		for i := range n {
-			r.v.rowTimes(part[i*dim:(i+1)*dim], s.scores[i*c.n:(i+1)*c.n], c.values, c.valueRow)
+			r.v.vectorMatrix(part[i*dim:(i+1)*dim], s.scores[i*c.n:(i+1)*c.n], c.values, c.valueRow)
 		}
 	}
 	if c.first {
@@ -241,13 +243,13 @@ func (r *attention[T]) gather(n int, c *keyBlock[T], s *attentionScratch[T]) {
 		if a == 1 {
 			continue
 		}
-		s.withEach(r.mul, s.out[i*dim:(i+1)*dim], a)
+		s.combineScalar(r.mul, s.out[i*dim:(i+1)*dim], a)
 	}
 	r.add.vv(at0(s.out), at0(s.out), at0(part), n*dim)
 }
 
-// rowTimes sets y to the product of the row x and a matrix whose rows are ld apart.
-func (v *variant[T]) rowTimes(y, x []T, a *T, ld int) {
+// vectorMatrix sets y to the product of the row vector x and a matrix with row stride ld.
+func (v *variant[T]) vectorMatrix(y, x []T, a *T, ld int) {
 	clear(y)
 	done, n := 0, len(y)
 	if w := v.columnsWidth; w > 0 {
@@ -270,8 +272,8 @@ func (v *variant[T]) rowTimes(y, x []T, a *T, ld int) {
 	}
 }
 
-// finish divides by the sums and writes the results. Rows that are not finite, and those
-// that no key has a weight in, are computed anew: see exactly.
+// finish divides by the sums and writes the results. It recomputes with computeExact the
+// rows that are not finite and those in which every key has weight 0.
 func (r *attention[T]) finish(b *attentionBlock, s *attentionScratch[T]) {
 	n, dim := b.n(), r.ValueDim
 	for i := range n {
@@ -281,22 +283,22 @@ func (r *attention[T]) finish(b *attentionBlock, s *attentionScratch[T]) {
 	for i := range n {
 		if s.largest[i] == T(math.Inf(-1)) {
 			row := s.out[i*dim : (i+1)*dim]
-			r.exactly(b, i, row)
+			r.computeExact(b, i, row)
 		}
 	}
 	foldHalves(r.add, s.part, s.out[:n*dim], dim)
-	if !finite(s.part[:dim]) {
+	if !allFinite(s.part[:dim]) {
 		for i := range n {
-			if row := s.out[i*dim : (i+1)*dim]; !finite(row) {
-				r.exactly(b, i, row)
+			if row := s.out[i*dim : (i+1)*dim]; !allFinite(row) {
+				r.computeExact(b, i, row)
 			}
 		}
 	}
 	r.write(b, s)
 }
 
-// finite reports whether all elements are finite.
-func finite[T floating](x []T) bool {
+// allFinite reports whether all elements are finite.
+func allFinite[T floating](x []T) bool {
 	var zero T
 	for _, v := range x {
 		zero += v - v
@@ -304,7 +306,7 @@ func finite[T floating](x []T) bool {
 	return zero == 0
 }
 
-// scaleRow multiplies by a factor in float64.
+// scaleRow multiplies a row by a factor in float64.
 func scaleRow[T floating](row []T, scale float64) {
 	whole := 0
 	if x, ok := any(row).([]float32); ok && vectorAVX {

@@ -7,10 +7,11 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// exactly computes query number i of a block by the formula, in float64 and one step
-// after the other. The blocks cannot tell what 0 times an infinite value, or a score or
-// a sum beyond float32, has made of a row; here a key with the score -Inf is left out.
-func (r *attention[T]) exactly(b *attentionBlock, i int, out []T) {
+// computeExact computes query number i of a block by the formula, sequentially and in
+// float64. It serves rows that overflowed: the blocked computation may multiply 0 by an
+// infinite value, and its float32 scores and sums may overflow. Here a key with the score
+// -Inf is left out.
+func (r *attention[T]) computeExact(b *attentionBlock, i int, out []T) {
 	clear(out)
 	head, row := b.head+i/b.rows, b.row+i%b.rows
 	end := b.keys
@@ -19,7 +20,7 @@ func (r *attention[T]) exactly(b *attentionBlock, i int, out []T) {
 	}
 	some := false
 	for j := 0; j < end && !some; j++ {
-		_, some = r.masked(b, head, row, j)
+		_, some = r.maskAt(b, head, row, j)
 	}
 	if !some {
 		return
@@ -28,14 +29,14 @@ func (r *attention[T]) exactly(b *attentionBlock, i int, out []T) {
 	w := getBuffer[T](r.Dim + n)
 	defer w.put()
 	query, line := w.data[:r.Dim], w.data[r.Dim:]
-	if r.Dim > 0 { // else there is nothing to point at
+	if r.Dim > 0 { // an empty row has no address
 		r.load(at0(query), r.Q.at(r.size, b.batch, head, b.first+row), r.Q.Step*r.size, r.Dim)
 	}
 	scores, sums := make([]float64, end), make([]float64, r.ValueDim)
 	largest := math.Inf(-1)
 	for j := range scores {
 		scores[j] = math.Inf(-1)
-		add, seen := r.masked(b, head, row, j)
+		add, seen := r.maskAt(b, head, row, j)
 		if !seen {
 			continue
 		}
@@ -69,9 +70,9 @@ func (r *attention[T]) exactly(b *attentionBlock, i int, out []T) {
 	}
 }
 
-// masked returns what the mask adds to the score of a query and a key, and whether the
-// query sees the key.
-func (r *attention[T]) masked(b *attentionBlock, head, row, key int) (add float64, seen bool) {
+// maskAt returns the value that the mask adds to the score of a query and a key, and
+// whether the query sees the key.
+func (r *attention[T]) maskAt(b *attentionBlock, head, row, key int) (add float64, seen bool) {
 	if !r.MaskType.Valid() {
 		return 0, true
 	}

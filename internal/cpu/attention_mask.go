@@ -7,9 +7,9 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// mask adds the mask to the scores, 0 or -Inf where it is Bool, and makes the scores of
-// the future -Inf. NaN or +Inf that meets -Inf here is NaN, and its row is computed anew:
-// see exactly.
+// mask adds the mask to the scores; a Bool mask adds 0 or -Inf. With Causal it sets the
+// scores of later keys to -Inf. Adding -Inf to NaN or to +Inf gives NaN here, and
+// computeExact recomputes that row.
 func (r *attention[T]) mask(b *attentionBlock, c *keyBlock[T], s *attentionScratch[T]) {
 	key, query := c.strides(b.n())
 	for h := range b.heads {
@@ -34,13 +34,13 @@ func (r *attention[T]) mask(b *attentionBlock, c *keyBlock[T], s *attentionScrat
 	}
 }
 
-// hidden is what a Bool mask adds to a score: of what is not seen, and of what is.
-func hidden[T floating]() [2]T { return [2]T{T(math.Inf(-1)), 0} }
+// maskScores are the scores that a Bool mask adds for false and for true.
+func maskScores[T floating]() [2]T { return [2]T{T(math.Inf(-1)), 0} }
 
 // maskKeys adds a mask that is the same for all queries of a head.
 func (r *attention[T]) maskKeys(b *attentionBlock, c *keyBlock[T], head int, scores []T, s *attentionScratch[T]) {
 	key, query := c.strides(b.n())
-	size, table := r.MaskType.Size(), hidden[T]()
+	size, table := r.MaskType.Size(), maskScores[T]()
 	step := r.Mask.Step * size
 	p := unsafe.Add(r.Mask.at(size, b.batch, head, 0), c.from*step)
 	for j := range c.n {
@@ -53,7 +53,7 @@ func (r *attention[T]) maskKeys(b *attentionBlock, c *keyBlock[T], head int, sco
 		switch line := scores[j*key:]; {
 		case v == 0:
 		case query == 1:
-			s.withEach(r.add, line[:b.rows], v)
+			s.combineScalar(r.add, line[:b.rows], v)
 		default:
 			for i := range b.rows {
 				line[i*query] += v
@@ -62,7 +62,7 @@ func (r *attention[T]) maskKeys(b *attentionBlock, c *keyBlock[T], head int, sco
 	}
 }
 
-// maskPairs adds a mask of queries and keys: its rows are turned over, as the scores are.
+// maskPairs adds a mask over queries and keys. Like the scores, its rows are transposed.
 func (r *attention[T]) maskPairs(b *attentionBlock, c *keyBlock[T], head int, scores []T, s *attentionScratch[T]) {
 	n := b.n()
 	added, line := s.added, c.n
@@ -80,8 +80,8 @@ func (r *attention[T]) maskPairs(b *attentionBlock, c *keyBlock[T], head int, sc
 		return
 	}
 	if c.n > 1 {
-		packPanel(r.v, s.turnedMask, b.rows, &added[0], line, 1, b.rows, c.n)
-		added = s.turnedMask
+		packPanel(r.v, s.transposedMask, b.rows, &added[0], line, 1, b.rows, c.n)
+		added = s.transposedMask
 	}
 	if b.rows == n {
 		r.add.vv(at0(scores), at0(scores), at0(added), n*c.n)
@@ -92,9 +92,9 @@ func (r *attention[T]) maskPairs(b *attentionBlock, c *keyBlock[T], head int, sc
 	}
 }
 
-// readMask reads rows of the mask from an address on, the keys of a block of each.
+// readMask reads rows of the mask from an address on, limited to the keys of a block.
 func (r *attention[T]) readMask(dst []T, at unsafe.Pointer, rows int, c *keyBlock[T]) {
-	size, table := r.MaskType.Size(), hidden[T]()
+	size, table := r.MaskType.Size(), maskScores[T]()
 	step := r.Mask.Step * size
 	for i := range rows {
 		line, p := dst[i*c.n:(i+1)*c.n], unsafe.Add(at, (i*r.Mask.Row+c.from*r.Mask.Step)*size)

@@ -9,7 +9,7 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// attentionOf is a problem of dense float32 operands.
+// attentionOf returns an Attention with dense random float32 operands.
 func attentionOf(rng *rand.Rand, batch, kv, group, n, m, dim int) (a *Attention, out []float32) {
 	fill := func(n int) []float32 {
 		x := make([]float32, n)
@@ -30,8 +30,8 @@ func attentionOf(rng *rand.Rand, batch, kv, group, n, m, dim int) (a *Attention,
 	}, out
 }
 
-// TestAttentionVariants compares the blocks of every micro-kernel with the formula, step
-// by step in float64.
+// TestAttentionVariants compares the blocked computation with every micro-kernel to the
+// formula, evaluated sequentially in float64.
 func TestAttentionVariants(t *testing.T) {
 	withVariants(t, func(t *testing.T) {
 		rng := newRand(t)
@@ -59,7 +59,7 @@ func TestAttentionVariants(t *testing.T) {
 					b := attentionBlock{batch: u / a.Heads, queries: a.Queries, keys: a.Keys, head: u % a.Heads, heads: 1, rows: a.Queries}
 					b.kv = b.head / c[2]
 					for i := range a.Queries {
-						r.exactly(&b, i, want)
+						r.computeExact(&b, i, want)
 						for d, w := range want {
 							if got := out[(u*a.Queries+i)*a.Dim+d]; !(math.Abs(float64(got-w)) < 4e-6) {
 								t.Fatalf("%v, causal %v: head %d, query %d, element %d is %v, want %v", c, causal, u, i, d, got, w)
@@ -95,10 +95,10 @@ func TestFoldHalves(t *testing.T) {
 	}
 }
 
-// TestAttentionGarbage checks that blocks take their memory from a pool.
+// TestAttentionGarbage checks that the blocks' scratch memory comes from a pool.
 func TestAttentionGarbage(t *testing.T) {
 	a, _ := attentionOf(newRand(t), 1, 4, 1, 256, 256, 32)
-	if use32.mulDirect == nil {
+	if use32.mulUnpacked == nil {
 		t.Skip("packed products have memory of their own")
 	}
 	if n := testing.AllocsPerRun(10, a.Run); n > 40 {
@@ -106,7 +106,7 @@ func TestAttentionGarbage(t *testing.T) {
 	}
 }
 
-// BenchmarkAttention has a causal batch, short sequences, one query, and long sequences.
+// BenchmarkAttention measures a causal batch, short sequences, one query, and long sequences.
 func BenchmarkAttention(b *testing.B) {
 	for _, c := range []struct {
 		name                    string

@@ -4,8 +4,7 @@ package cpu
 
 import "unsafe"
 
-// bfloat16Vector is how many numbers the functions here convert at once; n is a
-// multiple of it.
+// bfloat16Vector is the vector length of the functions here; n must be a multiple of it.
 const bfloat16Vector = 16
 
 // for i := range n { dst[i] = bfloat16ToFloat(src[i]) }

@@ -21,9 +21,9 @@ widen:
 	VZEROUPPER
 	RET
 
-// The bfloat16 of 8 floats in x, in the lower halves of r's words: x + 0x7fff and 1 more
-// where the last bit that stays is set, or, of a NaN, x with its quiet bit. Y12 has
-// 1, Y13 0x7fff, Y14 0x40 everywhere.
+// Rounds 8 floats in x to bfloat16, in the lower halves of r's words: adds 0x7fff, and 1 more
+// if the last kept bit is set. A NaN gets its quiet bit instead. Every lane of Y12 is 1, of
+// Y13 0x7fff, of Y14 0x40.
 #define ROUND(x, r, upper, nan) \
 	VPSRLD    $16, x, upper;      \
 	VPAND     Y12, upper, r;      \

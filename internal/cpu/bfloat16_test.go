@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// TestBFloat16Vectors compares the conversions of many numbers with those of one: all
-// bfloat16s, and floats around ties, of every exponent, NaNs among them.
+// TestBFloat16Vectors compares the vector conversions with the scalar ones: for all
+// bfloat16s, and for floats around ties, of every exponent, with NaNs among them.
 func TestBFloat16Vectors(t *testing.T) {
 	halves := make([]uint16, 1<<16+7)
 	for i := range halves {
@@ -37,7 +37,7 @@ func TestBFloat16Vectors(t *testing.T) {
 	}
 }
 
-// TestBFloat16Lengths: nothing is written behind the end.
+// TestBFloat16Lengths checks that nothing is written after the end.
 func TestBFloat16Lengths(t *testing.T) {
 	for n := range 70 {
 		src, dst := make([]float32, n), make([]uint16, n+1)

@@ -31,9 +31,9 @@ func Cast(xt, dt dtype.DType, shape []int, x unsafe.Pointer, xs []int, dst unsaf
 	t := newNest(shape, operand{dst, ds, dt.Size()}, operand{x, xs, xt.Size()})
 	if xt == dt {
 		size := dt.Size()
-		t.past = streams(t.n * size)
+		t.nonTemporal = streams(t.n * size)
 		t.run(func(s span, _ *work) {
-			if t.past && s.step[0] == size && s.step[1] == size {
+			if t.nonTemporal && s.step[0] == size && s.step[1] == size {
 				stream(s.p[0], s.p[1], s.n*size)
 				return
 			}
@@ -46,22 +46,22 @@ func Cast(xt, dt dtype.DType, shape []int, x unsafe.Pointer, xs []int, dst unsaf
 	return nil
 }
 
-// blockLen is how many elements are gathered, computed and scattered at once
-// where operands are not dense or not of the type that is computed in.
+// blockLen is the number of elements that are gathered, computed and scattered at once
+// if an operand is not dense or is not of the compute type.
 const blockLen = 512
 
 // block holds blockLen elements of any type.
 type block [blockLen]complex128
 
 // cast is a conversion in up to three steps, each from a block to a block: load
-// gathers the source's elements in a type that convert knows, convert changes
-// the type, store scatters. A step that is nil does nothing.
+// gathers the source's elements in a type that convert accepts, convert changes
+// the type, store scatters. A nil step is skipped.
 type cast struct {
 	load         func(dst, src unsafe.Pointer, step, n int)
 	convert      func(dst, src unsafe.Pointer, n int)
 	store        func(dst unsafe.Pointer, step int, src unsafe.Pointer, n int)
 	xsize, dsize int // of the elements
-	lanes        int // reals an element: 2 between complex types
+	lanes        int // real components of an element: 2 between complex types
 }
 
 func newCast(xt, dt dtype.DType) cast {
@@ -137,7 +137,7 @@ func (c *cast) span(s span, w *work) {
 	}
 }
 
-// skip returns what is left of s after its first n elements.
+// skip returns s without its first n elements.
 func (s span) skip(n int) span {
 	if s.n -= n; s.n > 0 {
 		for j := range s.p {
@@ -181,7 +181,7 @@ func loadBFloat16(dst, src unsafe.Pointer, step, n int) {
 	}
 }
 
-// loadReal gathers the real parts of complex numbers of reals R.
+// loadReal gathers the real parts of complex numbers with components of type R.
 func loadReal[R float32 | float64](dst, src unsafe.Pointer, step, n int) {
 	d := unsafe.Slice((*R)(dst), n)
 	for i := range d {
@@ -204,8 +204,8 @@ func storeReal[R float32 | float64, C complex64 | complex128](dst unsafe.Pointer
 	}
 }
 
-// pair returns a source and a destination of n elements as slices whose lengths
-// the compiler knows to be equal.
+// pair returns the source and the destination of n elements as slices of equal
+// length, which lets the compiler drop the bounds checks.
 func pair[D, S any](dst, src unsafe.Pointer, n int) ([]D, []S) {
 	s := unsafe.Slice((*S)(src), n)
 	return unsafe.Slice((*D)(dst), n)[:len(s)], s
@@ -218,14 +218,14 @@ func bit(b bool) uint8 {
 	return 0
 }
 
-// number is what the convert step reads and, but for the half types and Bool,
-// what it writes.
+// number lists the source types of the convert step. They are also its result
+// types, except for the half types and Bool.
 type number interface {
 	float32 | float64 | int8 | uint8 | int32 | int64
 }
 
-// converter returns the conversion of dense blocks between two real types. The
-// source is one that number lists.
+// converter returns the conversion of dense blocks between two real types. from
+// must be a type that number lists.
 func converter(from, to dtype.DType) func(dst, src unsafe.Pointer, n int) {
 	switch from {
 	case dtype.Float32:
@@ -352,9 +352,9 @@ func intToBFloat16s[S int8 | uint8 | int32 | int64](dst, src unsafe.Pointer, n i
 	}
 }
 
-// floatToInt truncates and saturates at the type's bounds; NaN is 0. Both
-// bounds are compared as float64, where MaxInt64 is 2^63: what reaches it is
-// out of range.
+// floatToInt truncates and saturates at the type's bounds; NaN becomes 0. Both
+// bounds are compared as float64, where MaxInt64 rounds to 2^63: a value that
+// reaches it is out of range.
 func floatToInt[D int8 | uint8 | int32 | int64, S float32 | float64](lo, hi D) func(dst, src unsafe.Pointer, n int) {
 	return func(dst, src unsafe.Pointer, n int) {
 		flo, fhi := float64(lo), float64(hi)

@@ -10,7 +10,7 @@ import (
 	"github.com/x448/float16"
 )
 
-// convertValue is the reference of Cast: v as load gives it, in type to.
+// convertValue is the reference of Cast: it converts v, a value from load, to type to.
 func convertValue(v any, to dtype.DType) any {
 	if to.IsComplex() {
 		if c, ok := v.(complex128); ok {
@@ -160,8 +160,8 @@ func TestHalfConversions(t *testing.T) {
 	}
 }
 
-// TestRoundOnce has values that two roundings, to float32 and to the half,
-// would take elsewhere.
+// TestRoundOnce casts values that rounding twice, to float32 and then to the half, would
+// round to another result.
 func TestRoundOnce(t *testing.T) {
 	for _, v := range []float64{1 + 0x1p-11 + 0x1p-40, 1 + 0x1p-8 + 0x1p-40, 0x1p-25 + 0x1p-70, 65519.99999999, 0x1.feffffffp127, 1e-320, 1e300, math.MaxFloat64} {
 		for _, s := range []float64{v, -v} {

@@ -8,39 +8,40 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// Chain is a program about to run on the CPU: block by block, in registers where
-// there is code for that (see tileCode), else every step of a block by the kernel of
-// the single operation, so that what passes from step to step stays in the first-level
-// cache. The bits are the single operations' in either way.
+// Chain is a program about to run on the CPU, block by block. If tileCode supports the
+// program, a block stays in registers. Otherwise each step of a block runs the kernel of
+// the single operation, so that intermediate results stay in the first-level cache. Both
+// paths give the bits of the single operations.
 type Chain struct {
 	Program *expr.Program
 	Shape   []int // of at least one dimension, with at least one element
 	Leaves  []ChainLeaf
 	Scalars [][2]uint64
-	// Scratch returns memory for that many bytes, and what gives it back: some large
-	// reductions need it for all that they fold. nil: from Go's heap.
+	// Scratch returns memory of that many bytes and a function that frees it. Some large
+	// reductions need it for all the elements that they fold. If it is nil, the memory
+	// comes from Go's heap.
 	Scratch func(bytes int) (p unsafe.Pointer, free func(), err error)
 
-	inner  int // length of the innermost dimension
-	flat   bool
-	length int // elements of a block
-	slot   [expr.MaxSteps]uint8
-	slots  int
-	direct [expr.MaxSteps]direct
-	tiles  tileCode
-	past   bool // tiles go past the cache
+	inner       int // length of the innermost dimension
+	flat        bool
+	length      int // elements of a block
+	slot        [expr.MaxSteps]uint8
+	slots       int
+	kernels     [expr.MaxSteps]denseKernel
+	tiles       tileCode
+	nonTemporal bool // tiles are written with non-temporal stores
 }
 
-// direct is the kernel of a step whose operands are of the type that it is computed
-// in; without one the step goes through the single operation.
-type direct struct {
+// denseKernel is the kernel of a step whose operands already have the compute type. A
+// step without one runs the single operation.
+type denseKernel struct {
 	one      func(dst, x unsafe.Pointer, n int)
 	two      *binary
 	size, to int // bytes of an operand's and of the result's elements
 }
 
-// ChainLeaf is an array that a chain reads: where element (0, 0, …) lies, and
-// its strides in elements.
+// ChainLeaf is an array that a chain reads: the address of element (0, 0, …) and the
+// strides in elements.
 type ChainLeaf struct {
 	P       unsafe.Pointer
 	Strides []int
@@ -52,11 +53,11 @@ const (
 	chainBytes = 4 << 10
 	chainShort = 512
 	chainLong  = 1 << 14 // elements of a block that needs no scratch memory
-	chainFew   = 1 << 10 // elements of a chain too short for code of its own
+	chainFew   = 1 << 10 // elements below which a chain is too short to compile to tiles
 )
 
-// chainWork is the scratch memory of one goroutine in a chain: of each leaf
-// that must be gathered, and of the steps' results.
+// chainWork is the scratch memory of one goroutine in a chain: for every leaf that must
+// be gathered, and for the results of the steps.
 type chainWork struct {
 	block [expr.MaxLeaves + expr.MaxSteps + 1][chainBytes / 16]complex128
 	tiles tileWork
@@ -64,8 +65,8 @@ type chainWork struct {
 
 var chainWorks = sync.Pool{New: func() any { return new(chainWork) }}
 
-// prepare plans the blocks, their places and kernels. It must be called once, before
-// anything else.
+// prepare chooses the block length, the slots and the kernels. It must be called once,
+// before anything else.
 func (c *Chain) prepare() {
 	c.inner, c.flat = c.Shape[len(c.Shape)-1], true
 	widest, n := 1, 1
@@ -83,13 +84,13 @@ func (c *Chain) prepare() {
 	if n >= chainFew {
 		c.tiles = newTileCode(c.Program)
 	}
-	c.place()
+	c.assignSlots()
 	for i := range c.Program.Steps {
-		c.direct[i] = directOf(&c.Program.Steps[i], c.Program.TypeOf(c.Program.Steps[i].Args[0]))
+		c.kernels[i] = denseKernelOf(&c.Program.Steps[i], c.Program.TypeOf(c.Program.Steps[i].Args[0]))
 	}
 }
 
-func directOf(s *expr.Step, xt dtype.DType) (d direct) {
+func denseKernelOf(s *expr.Step, xt dtype.DType) (d denseKernel) {
 	d.size, d.to = xt.Size(), s.DType.Size()
 	if s.Op == expr.None || xt.IsHalf() {
 		return d
@@ -110,10 +111,10 @@ func directOf(s *expr.Step, xt dtype.DType) (d direct) {
 	return d
 }
 
-// place gives every step a slot: that of an argument that nothing reads later
-// where the two are of one size and the kernel works in place, else one that is
-// free.
-func (c *Chain) place() {
+// assignSlots gives every step a slot of scratch memory. A step reuses the slot of an
+// argument that no later step reads if both have one size and the kernel works in place;
+// otherwise it gets a free slot.
+func (c *Chain) assignSlots() {
 	p := c.Program
 	var last [expr.MaxSteps]int
 	for i := range p.Steps {
@@ -157,9 +158,9 @@ func (c *Chain) place() {
 	}
 }
 
-// Elementwise computes the chain's last step into dst, element (0, 0, …) of which
-// lies at the address and whose strides are in elements. A leaf may be the
-// elements of dst where they have one size, else it does not overlap it.
+// Elementwise computes the chain's last step into dst, the address of element (0, 0, …);
+// strides are in elements. A leaf may have the elements of dst if both have the same
+// element size; otherwise it must not overlap dst.
 func (c *Chain) Elementwise(dst unsafe.Pointer, ds []int) error {
 	c.prepare()
 	n, size := 1, c.Program.Steps[len(c.Program.Steps)-1].DType.Size()
@@ -171,10 +172,10 @@ func (c *Chain) Elementwise(dst unsafe.Pointer, ds []int) error {
 		return nil
 	}
 	dense := c.Program.Dst == expr.Dense
-	past := dense && streams(n*size)
+	nonTemporal := dense && streams(n*size)
 	if c.tiles.steps != nil && dense {
-		c.past, past = past, false // by the tiles
-		c.lengthen()
+		c.nonTemporal, nonTemporal = nonTemporal, false // the tiles themselves store so
+		c.lengthenBlocks()
 	}
 	part := minPart
 	for i := range c.Program.Steps {
@@ -187,7 +188,7 @@ func (c *Chain) Elementwise(dst unsafe.Pointer, ds []int) error {
 		for m := 0; lo < hi; lo += m {
 			m = c.stretch(lo, hi)
 			var to unsafe.Pointer
-			if dense && !past {
+			if dense && !nonTemporal {
 				to = unsafe.Add(dst, lo*size)
 			}
 			from, err := c.block(w, lo, m, to)
@@ -195,7 +196,7 @@ func (c *Chain) Elementwise(dst unsafe.Pointer, ds []int) error {
 			case err != nil:
 				failed.set(err)
 				return
-			case past:
+			case nonTemporal:
 				stream(unsafe.Add(dst, lo*size), from, m*size)
 			case !dense:
 				c.spans(ds, lo, m, func(off, at, k, step int) {
@@ -203,16 +204,16 @@ func (c *Chain) Elementwise(dst unsafe.Pointer, ds []int) error {
 				})
 			}
 		}
-		if past || c.past {
+		if nonTemporal || c.nonTemporal {
 			fenceStores()
 		}
 	})
 	return failed.err
 }
 
-// lengthen makes blocks long where they are computed by tiles into the result and
-// no leaf is gathered on the way.
-func (c *Chain) lengthen() {
+// lengthenBlocks makes blocks longer if tiles compute them into the result and no leaf
+// needs gathering.
+func (c *Chain) lengthenBlocks() {
 	for i := range c.Leaves {
 		last := c.Leaves[i].Strides[len(c.Shape)-1]
 		if !c.flat && (c.inner < chainShort || last != 0 && last != 1) {
@@ -222,7 +223,7 @@ func (c *Chain) lengthen() {
 	c.length = chainLong
 }
 
-// firstError keeps the first of several errors.
+// firstError keeps the first error that is set.
 type firstError struct {
 	once sync.Once
 	err  error
@@ -230,8 +231,8 @@ type firstError struct {
 
 func (f *firstError) set(err error) { f.once.Do(func() { f.err = err }) }
 
-// stretch returns how many elements from number k on make a block: not beyond
-// the innermost dimension where that is long and an operand does not lie dense.
+// stretch returns the length of the block that begins at element k. A block does not
+// cross the end of the innermost dimension if that is long and an operand is not dense.
 func (c *Chain) stretch(k, end int) int {
 	n := min(c.length, end-k)
 	if !c.flat && c.inner >= chainShort {
@@ -240,9 +241,9 @@ func (c *Chain) stretch(k, end int) int {
 	return n
 }
 
-// spans calls f for every stretch of the innermost dimension among n elements
-// from number k on: where it begins over the strides, in elements, how many
-// elements came before it, its length and its stride.
+// spans calls f for every span of the innermost dimension among n elements from number k
+// on: f gets the span's offset by the strides, in elements, the number of elements before
+// it, its length and its stride.
 func (c *Chain) spans(strides []int, k, n int, f func(off, at, n, step int)) {
 	last := len(c.Shape) - 1
 	step, i, row := strides[last], k%c.inner, k/c.inner
@@ -265,8 +266,7 @@ func (c *Chain) spans(strides []int, k, n int, f func(off, at, n, step int)) {
 	}
 }
 
-// outer returns where a row along the innermost dimension begins over the
-// strides, in elements.
+// outer returns the offset, in elements, of a row along the innermost dimension.
 func (c *Chain) outer(strides []int, row int) (off int) {
 	for d := len(c.Shape) - 2; d >= 0; d-- {
 		off += row % c.Shape[d] * strides[d]
@@ -275,7 +275,7 @@ func (c *Chain) outer(strides []int, row int) (off int) {
 	return off
 }
 
-// argument is what a step reads: n elements side by side, or one for all.
+// argument is an operand of a step: n contiguous elements, or one element for all.
 type argument struct {
 	p   unsafe.Pointer
 	one bool
@@ -293,8 +293,8 @@ func (a argument) strides() []int {
 	return oneApart
 }
 
-// block computes n elements from number k on, at most c.length, and returns
-// where they lie: at to or, where that is nil, in w.
+// block computes n elements from number k on, at most c.length, and returns their
+// address. That is to or, if to is nil, an address in w.
 func (c *Chain) block(w *chainWork, k, n int, to unsafe.Pointer) (unsafe.Pointer, error) {
 	var leaves [expr.MaxLeaves]argument
 	for i := range c.Leaves {
@@ -309,7 +309,7 @@ func (c *Chain) block(w *chainWork, k, n int, to unsafe.Pointer) (unsafe.Pointer
 	if to == nil {
 		to = unsafe.Pointer(&w.block[len(w.block)-1])
 	}
-	c.tiles.run(&w.tiles, p, &leaves, c.Scalars, to, m, c.past)
+	c.tiles.run(&w.tiles, p, &leaves, c.Scalars, to, m, c.nonTemporal)
 	if m == n {
 		return to, nil
 	}
@@ -322,7 +322,7 @@ func (c *Chain) block(w *chainWork, k, n int, to unsafe.Pointer) (unsafe.Pointer
 	return to, err
 }
 
-// steps is block step by step.
+// steps is block without tiles: one step after the other.
 func (c *Chain) steps(w *chainWork, leaves *[expr.MaxLeaves]argument, n int, to unsafe.Pointer) (unsafe.Pointer, error) {
 	p := c.Program
 	shape := [1]int{n}
@@ -344,7 +344,7 @@ func (c *Chain) steps(w *chainWork, leaves *[expr.MaxLeaves]argument, n int, to 
 		if i == len(p.Steps)-1 && to != nil {
 			at[i] = to
 		}
-		if c.direct[i].run(at[i], in, n) {
+		if c.kernels[i].run(at[i], in, n) {
 			continue
 		}
 		if err := runStep(s, p.TypeOf(s.Args[0]), shape[:], in, at[i]); err != nil {
@@ -354,9 +354,8 @@ func (c *Chain) steps(w *chainWork, leaves *[expr.MaxLeaves]argument, n int, to 
 	return at[len(p.Steps)-1], nil
 }
 
-// run computes n elements, and reports false where there is no kernel for these
-// operands.
-func (d *direct) run(dst unsafe.Pointer, in [3]argument, n int) bool {
+// run computes n elements. It reports false if there is no kernel for these operands.
+func (d *denseKernel) run(dst unsafe.Pointer, in [3]argument, n int) bool {
 	switch {
 	case d.one != nil && !in[0].one:
 		d.one(dst, in[0].p, n)
@@ -365,14 +364,14 @@ func (d *direct) run(dst unsafe.Pointer, in [3]argument, n int) bool {
 	case !in[0].one && !in[1].one:
 		d.two.vv(dst, in[0].p, in[1].p, n)
 	default:
-		d.number(dst, in, n)
+		d.runScalar(dst, in, n)
 	}
 	return true
 }
 
-// number computes n elements of which one operand is one for all. Kernels take
-// such an operand for at most blockLen elements.
-func (d *direct) number(dst unsafe.Pointer, in [3]argument, n int) {
+// runScalar computes n elements of which one operand is a scalar. Kernels accept a
+// scalar for at most blockLen elements.
+func (d *denseKernel) runScalar(dst unsafe.Pointer, in [3]argument, n int) {
 	var step [2]int
 	for j := range step {
 		if !in[j].one {
@@ -402,8 +401,8 @@ func runStep(s *expr.Step, xt dtype.DType, shape []int, in [3]argument, dst unsa
 	return Ternary(s.Op, s.DType, shape, in[0].p, in[0].strides(), in[1].p, in[1].strides(), in[2].p, in[2].strides(), dst, oneApart)
 }
 
-// leaf returns n elements from number k on of a leaf: where they lie, if that is
-// side by side or in one place, else gathered in w.
+// leaf returns n elements from number k on of a leaf: in place if they are contiguous or
+// one repeated element, otherwise gathered in w.
 func (c *Chain) leaf(w *chainWork, i, k, n int) argument {
 	l, size := &c.Leaves[i], c.Program.Leaves[i].DType.Size()
 	switch c.Program.Leaves[i].Class {
@@ -425,28 +424,28 @@ func (c *Chain) leaf(w *chainWork, i, k, n int) argument {
 	return a
 }
 
-// chainLines is how many elements of whole lines a goroutine computes before it
-// folds them.
+// chainLines is the number of elements of complete lines that a goroutine computes before
+// it folds them.
 const chainLines = 1 << 16
 
-// Reduce folds the chain's last step along the dimensions whose bit is set in
-// axes into dst, as Reduce does: some lines at a time where these are the last
-// dimensions and lines are short, else from scratch memory.
+// Reduce folds the chain's last step along the dimensions whose bit is set in axes into
+// dst, as the function Reduce does. If these are the last dimensions and lines are short,
+// it works on a few lines at a time; otherwise it stores all elements in scratch memory.
 func (c *Chain) Reduce(axes uint32, dst unsafe.Pointer) error {
 	c.prepare()
 	lines, length := 1, 1
-	whole := false // a folded dimension lies before one that is not
+	strided := false // a folded dimension lies before one that is not
 	for d, n := range c.Shape {
 		if axes>>d&1 != 0 {
 			length *= n
 			continue
 		}
-		whole = whole || length > 1
+		strided = strided || length > 1
 		lines *= n
 	}
 	r := c.Program.Reduction
 	dt, to := c.Program.Steps[len(c.Program.Steps)-1].DType, r.DType.Size()
-	if whole || length > chainLines {
+	if strided || length > chainLines {
 		return c.reduceWhole(axes, dst, lines*length)
 	}
 	group := chainLines / length
@@ -482,7 +481,7 @@ func (c *Chain) fill(w *chainWork, lo, hi int, p unsafe.Pointer) error {
 	size := c.Program.Steps[len(c.Program.Steps)-1].DType.Size()
 	for at, n := lo, 0; at < hi; at += n {
 		n = c.stretch(at, hi)
-		// Never a pointer behind the last element: it may be into no memory at all.
+		// A pointer must not point behind the last element: it may be outside of any allocation.
 		if _, err := c.block(w, at, n, unsafe.Add(p, (at-lo)*size)); err != nil {
 			return err
 		}
@@ -490,8 +489,7 @@ func (c *Chain) fill(w *chainWork, lo, hi int, p unsafe.Pointer) error {
 	return nil
 }
 
-// scratch returns memory for a reduction: what goroutines use again and again where
-// that is enough.
+// scratch returns memory for a reduction. Small amounts come from a pool.
 func (c *Chain) scratch(bytes int) (p unsafe.Pointer, free func(), err error) {
 	if bytes <= int(unsafe.Sizeof(chainScratch{})) {
 		s := chainScratches.Get().(*chainScratch)
@@ -504,7 +502,7 @@ func (c *Chain) scratch(bytes int) (p unsafe.Pointer, free func(), err error) {
 	return unsafe.Pointer(unsafe.SliceData(all)), func() {}, nil
 }
 
-// reduceWhole folds all n elements from scratch memory.
+// reduceWhole stores all n elements in scratch memory and folds them.
 func (c *Chain) reduceWhole(axes uint32, dst unsafe.Pointer, n int) error {
 	r, dt := c.Program.Reduction, c.Program.Steps[len(c.Program.Steps)-1].DType
 	p, free, err := c.scratch(n * dt.Size())

@@ -6,10 +6,10 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// takesRows reports whether rows computes the chain into dst: operands are not all
-// dense, their rows are contiguous or repeat one element, and a row holds a tile.
-// Long rows with a dense result are left to the blocks, which may store past the
-// cache.
+// takesRows reports whether rows can compute the chain into dst: not all operands are
+// dense, their rows are contiguous or repeat one element, and a row holds a tile. If rows
+// are long and the result is dense, the blocks are used instead, because they can use
+// non-temporal stores.
 func (c *Chain) takesRows(dst unsafe.Pointer, ds []int) bool {
 	last := len(c.Shape) - 1
 	bytes := c.inner * c.Program.Steps[len(c.Program.Steps)-1].DType.Size()
@@ -21,8 +21,8 @@ func (c *Chain) takesRows(dst unsafe.Pointer, ds []int) bool {
 		if s := c.Leaves[i].Strides[last]; s != 0 && s != 1 {
 			return false
 		}
-		// The last two tiles of a row overlap, so the second reads the leaf where
-		// the first has stored.
+		// The last two tiles of a row overlap, so the second one reads elements of the leaf
+		// that the first one has overwritten.
 		if bytes%tileBytes != 0 && c.overlaps(&c.Leaves[i], dst, ds) {
 			return false
 		}
@@ -39,7 +39,7 @@ func (c *Chain) overlaps(l *ChainLeaf, dst unsafe.Pointer, ds []int) bool {
 	return first < to && from < end
 }
 
-// extent returns the addresses of an operand's first byte and behind its last.
+// extent returns the address of an operand's first byte and the address after its last.
 func (c *Chain) extent(p uintptr, strides []int, size int) (first, end uintptr) {
 	first, end = p, p+uintptr(size)
 	for d, n := range c.Shape {
@@ -52,9 +52,8 @@ func (c *Chain) extent(p uintptr, strides []int, size int) (first, end uintptr) 
 	return first, end
 }
 
-// rows computes the chain by tiles, row by row along the innermost dimension, from
-// where the leaves lie to dst. The last tile of a row ends with the row and
-// overlaps the one before.
+// rows computes the chain by tiles, row by row along the innermost dimension, reading the
+// leaves in place. The last tile of a row ends with the row and overlaps the one before.
 func (c *Chain) rows(dst unsafe.Pointer, ds []int) {
 	last, size, n := len(c.Shape)-1, c.Program.Steps[len(c.Program.Steps)-1].DType.Size(), 1
 	for _, d := range c.Shape[:last] {
@@ -85,7 +84,7 @@ func (c *Chain) rows(dst unsafe.Pointer, ds []int) {
 			if row++; row == hi {
 				break
 			}
-			// The next row of a matrix lies evenly behind, the next matrix anywhere.
+			// The rows of one matrix are evenly spaced; the next matrix may be anywhere.
 			within := row%c.Shape[last-1] != 0
 			for i := range c.Leaves {
 				l := &c.Leaves[i]
@@ -109,6 +108,6 @@ func (c *Chain) rows(dst unsafe.Pointer, ds []int) {
 				}
 			}
 		}
-		clear(w.steps) // what they point at may go
+		clear(w.steps) // drop the references to the operands
 	})
 }

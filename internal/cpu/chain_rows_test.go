@@ -10,8 +10,8 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// TestChainRows compares chains of strided operands with the same chains of dense
-// copies, whose blocks TestTiles compares with single elements.
+// TestChainRows compares chains of strided operands with the same chains of dense copies.
+// TestTiles compares the latter with single elements.
 func TestChainRows(t *testing.T) {
 	rng := seeded(t)
 	taken := 0
@@ -24,7 +24,7 @@ func TestChainRows(t *testing.T) {
 	}
 }
 
-// matrices is an operand of three dimensions in memory with room around its rows.
+// matrices is a three-dimensional operand with padding around its rows.
 type matrices[T any] struct {
 	data    []T
 	strides []int
@@ -96,7 +96,7 @@ func testChainRows[T float32 | float64, B uint32 | uint64](t *testing.T, rng *ra
 	}
 	dst := array(true)
 	inPlace := rng.IntN(4) == 0
-	if inPlace { // the elements of the first leaf
+	if inPlace { // dst is the first leaf
 		dst = leaves[0]
 	}
 	before := append([]T(nil), dst.data...)

@@ -9,9 +9,9 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// TestChainScratch: a large reduction over leading dimensions takes the memory that it needs
-// from Scratch, gives it back, and has the bits of the reduction of what is stored; an
-// error of Scratch is its own.
+// TestChainScratch checks a large reduction over leading dimensions: it takes the memory
+// that it needs from Scratch, frees it, and has the bits of the reduction of stored elements.
+// An error of Scratch is returned.
 func TestChainScratch(t *testing.T) {
 	rng := seeded(t)
 	shape, strides := []int{4000, 77}, []int{77, 1}

@@ -8,12 +8,11 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// compareVector is how many elements the functions here compare at once; n is a
-// multiple of it, and not 0.
+// compareVector is the vector length of the functions here; n is a positive multiple of it.
 const compareVector = 32
 
-// for i := range n { dst[i] = x[i*xstep] == y[i*ystep] }, and so on, where a step of 0
-// stands for compareVector times the same element, in a row.
+// for i := range n { dst[i] = x[i*xstep] == y[i*ystep] }, and so on for the other
+// operators. If a step is 0, the operand is compareVector copies of one element.
 
 //go:noescape
 func equal32(dst, x, y unsafe.Pointer, n, xstep, ystep int)
@@ -61,26 +60,26 @@ func comparing[T float32 | float64](op expr.Op) binary {
 	return binary{
 		vv: func(dst, x, y unsafe.Pointer, n int) { compareAll[T](op, dst, x, y, n, 1, 1) },
 		vs: func(dst, x, y unsafe.Pointer, n int) {
-			b := row(*(*T)(y))
+			b := splat(*(*T)(y))
 			compareAll[T](op, dst, x, unsafe.Pointer(&b), n, 1, 0)
 		},
 		sv: func(dst, x, y unsafe.Pointer, n int) {
-			b := row(*(*T)(x))
+			b := splat(*(*T)(x))
 			compareAll[T](op, dst, unsafe.Pointer(&b), y, n, 0, 1)
 		},
 	}
 }
 
-// row is an element as often as a vector has elements.
-func row[T any](v T) (b [compareVector]T) {
+// splat returns a vector of copies of v.
+func splat[T any](v T) (b [compareVector]T) {
 	for i := range b {
 		b[i] = v
 	}
 	return b
 }
 
-// compareAll compares whole vectors, and the rest in Go: nothing may point behind the
-// last element.
+// compareAll compares full vectors with the assembly and the rest in Go, because the
+// assembly would read beyond the last element.
 func compareAll[T float32 | float64](op expr.Op, dst, x, y unsafe.Pointer, n, xstep, ystep int) {
 	size := int(unsafe.Sizeof(T(0)))
 	m := n &^ (compareVector - 1)
@@ -103,7 +102,7 @@ func compareAll[T float32 | float64](op expr.Op, dst, x, y unsafe.Pointer, n, xs
 	}
 }
 
-// compareVectors calls the function of an operation and of elements of a size.
+// compareVectors calls the assembly function of an operation and an element size.
 func compareVectors(op expr.Op, size int, dst, x, y unsafe.Pointer, n, xstep, ystep int) {
 	switch {
 	case op == expr.Eq && size == 4:

@@ -2,20 +2,20 @@
 
 #include "textflag.h"
 
-// Comparisons of 32 elements at a time, to bytes of 0 and 1, with AVX2; each
-// function's Go twin stands beside its declaration.
+// Comparisons of 32 elements at a time, with results 0 and 1 in bytes, with AVX2. The
+// equivalent Go loop is beside each function's declaration.
 
 DATA ones<>+0(SB)/8, $0x0101010101010101
 GLOBL ones<>(SB), RODATA|NOPTR, $8
 
-// Where the four bytes of masks 0 to 3 lie after packing: first the lower halves.
+// The order of the four-byte groups of masks 0 to 3 after packing: first the lower halves.
 DATA order<>+0(SB)/8, $0x0000000400000000
 DATA order<>+8(SB)/8, $0x0000000500000001
 DATA order<>+16(SB)/8, $0x0000000600000002
 DATA order<>+24(SB)/8, $0x0000000700000003
 GLOBL order<>(SB), RODATA|NOPTR, $32
 
-// The steps are 0 or 1; R8 and R9 become the bytes from 32 elements to the next.
+// The steps are 0 or 1; R8 and R9 become the offsets in bytes from 32 elements to the next.
 #define COMPARE_ARGS(shift) \
 	MOVQ         dst+0(FP), DI;     \
 	MOVQ         x+8(FP), SI;       \
@@ -28,12 +28,12 @@ GLOBL order<>(SB), RODATA|NOPTR, $32
 	VPBROADCASTQ ones<>(SB), Y14;   \
 	VMOVDQU      order<>(SB), Y15
 
-// The masks of 8 float32, predicate is that of VCMPPS.
+// Compares 8 float32; predicate is that of VCMPPS.
 #define MASK32(predicate, at, m) \
 	VMOVUPS at(SI), m; \
 	VCMPPS  $predicate, at(DX), m, m
 
-// The masks of 8 float64, as 32 bits each.
+// Compares 8 float64, and narrows the masks to 32 bits each.
 #define MASK64(predicate, at, m, t) \
 	VMOVUPD at(SI), m;                  \
 	VCMPPD  $predicate, at(DX), m, m;   \
@@ -42,7 +42,7 @@ GLOBL order<>(SB), RODATA|NOPTR, $32
 	VSHUFPS $0x88, t, m, m;             \
 	VPERMQ  $0xD8, m, m
 
-// The masks of 32 elements, in Y0 to Y3, as bytes.
+// Stores the masks of 32 elements, in Y0 to Y3, as bytes.
 #define STORE_TRUTHS \
 	VPACKSSDW Y1, Y0, Y0;   \
 	VPACKSSDW Y3, Y2, Y2;   \
@@ -79,7 +79,7 @@ loop:                              \
 	VZEROUPPER;                     \
 	RET
 
-// Predicates: ordered and quiet, but for 4, which is true of NaN.
+// The predicates are ordered and quiet, except 4, which is true if an operand is NaN.
 
 // func equal32(dst, x, y unsafe.Pointer, n, xstep, ystep int)
 TEXT ·equal32(SB), NOSPLIT, $0-48

@@ -2,7 +2,7 @@ package cpu
 
 import "math"
 
-// expStep is e^700, the power that complexExp takes out of large ones.
+// expStep is e^700, a factor that complexExp splits off large powers.
 const expStep = 0x1.d945df4f8ec8ep+1009
 
 // complexExp returns e^x. Beyond e^709 it multiplies the sine and the cosine by powers of e one
@@ -28,10 +28,10 @@ func complexExp(x complex128) complex128 {
 	return complex(re*e, im*e)
 }
 
-// complexSqrt returns the square root to the right of the imaginary axis. With h = |x|, its parts
-// are t = sqrt((|a| + h)/2), which does not cancel, and b/2t. What is so large that h overflows, or
-// so small that it is subnormal, is scaled by an even power of two. Infinities, zeros and NaN are as
-// C99's Annex G.6.4.2 has them.
+// complexSqrt returns the square root with a real part >= 0. With h = |x|, its parts are
+// t = sqrt((|a| + h)/2), which does not cancel, and b/2t. If h would overflow or is
+// subnormal, x is scaled by an even power of two. Infinities, zeros and NaN are as C99's
+// Annex G.6.4.2 has them.
 func complexSqrt(x complex128) complex128 {
 	a, b := math.Abs(real(x)), math.Abs(imag(x))
 	if math.IsInf(b, 0) {
@@ -59,8 +59,8 @@ func complexSqrt(x complex128) complex128 {
 	return complex(t, math.Copysign(u, imag(x)))
 }
 
-// modulus returns sqrt(a^2 + b^2) of a and b that are not negative, with the larger one scaled to
-// [1, 2): its square does not overflow, and a square that underflows does not count beside it.
+// modulus returns sqrt(a^2 + b^2) for a and b that are not negative. It scales the larger one
+// to [1, 2): then its square does not overflow, and a square that underflows is negligible.
 func modulus(a, b float64) float64 {
 	if math.IsInf(a, 0) || math.IsInf(b, 0) {
 		return math.Inf(1)

@@ -2,6 +2,5 @@
 
 package cpu
 
-// l2Bytes returns the size of one core's second-level cache; 0 stands for
-// unknown.
+// l2Bytes returns 0: the size of the second-level cache is unknown.
 func l2Bytes() int { return 0 }

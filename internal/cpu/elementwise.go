@@ -37,8 +37,8 @@ func Unary(op expr.Op, xt, dt dtype.DType, shape []int, x unsafe.Pointer, xs []i
 		}
 		return Cast(dt, dt, shape, x, xs, dst, ds)
 	}
-	f, result := kernels.unary(op, computed(xt))
-	if f == nil || result != computed(dt) || xt.IsHalf() && xt != dt {
+	f, result := kernels.unary(op, computeType(xt))
+	if f == nil || result != computeType(dt) || xt.IsHalf() && xt != dt {
 		return unsupported(op, xt)
 	}
 	b := blocks{h: halvesOf(xt), out: halvesOf(dt), size: xt.Size(), dsize: dt.Size(), width: result.Size()}
@@ -51,18 +51,18 @@ func Unary(op expr.Op, xt, dt dtype.DType, shape []int, x unsafe.Pointer, xs []i
 	each := b
 	t := newNest(shape, operand{dst, ds, dt.Size()}, operand{x, xs, xt.Size()})
 	t.part = partFor(op)
-	// Exp is as fast as memory only where its results are stored but once.
+	// Non-temporal results are computed in a block and then copied, which slows Exp down.
 	each.stream = streams(t.n*dt.Size()) && op != expr.Exp
 	t.run(func(s span, w *work) { each.unary(f, s, w) })
 	return nil
 }
 
-// blocks are operands taken in blocks, in the type that they are computed in.
+// blocks are the operands of an operation that works block by block in the compute type.
 type blocks struct {
 	h, out      halves // of operands and of the destination
 	size, dsize int    // bytes of their elements
-	width       int    // bytes of a result, in the type computed in
-	stream      bool   // results go past the cache
+	width       int    // bytes of a result in the compute type
+	stream      bool   // results are written with non-temporal stores
 }
 
 // target is halves.target.
@@ -85,7 +85,7 @@ func (b *blocks) scatter(s span, p unsafe.Pointer, n int) {
 	stream(s.p[0], p, n*b.dsize)
 }
 
-// end closes a span.
+// end finishes a span.
 func (b *blocks) end() {
 	if b.stream {
 		fenceStores()
@@ -136,9 +136,8 @@ func (b *blocks) binary(k *binary, s span, w *work) {
 	b.end()
 }
 
-// partOf returns the type whose elements, or whose parts, op takes as they are:
-// the real part of anything, the conjugate of a real number, an integer rounded
-// to an integer.
+// partOf reports whether op on type t only copies elements or components: Real and Imag of
+// any type, Conj of a real type, rounding of an integer type.
 func partOf(op expr.Op, t dtype.DType) (dtype.DType, bool) {
 	switch op {
 	case expr.Real, expr.Imag:
@@ -168,7 +167,7 @@ func Binary(op expr.Op, t, dt dtype.DType, shape []int, x unsafe.Pointer, xs []i
 	if !t.Valid() {
 		return unsupported(op, t)
 	}
-	k := kernels.binary(op, computed(t))
+	k := kernels.binary(op, computeType(t))
 	if k.vv == nil || dt != k.result(t) {
 		return unsupported(op, t)
 	}
@@ -188,8 +187,8 @@ func Binary(op expr.Op, t, dt dtype.DType, shape []int, x unsafe.Pointer, xs []i
 	return nil
 }
 
-// computed is the type that an operation on t is computed in.
-func computed(t dtype.DType) dtype.DType {
+// computeType returns the type in which an operation on t is computed.
+func computeType(t dtype.DType) dtype.DType {
 	if t.IsHalf() {
 		return dtype.Float32
 	}
@@ -213,9 +212,9 @@ func halvesOf(t dtype.DType) halves {
 	return halves{}
 }
 
-// gather returns n elements as a dense block in the type computed in: the
-// source itself where it is that already, else b. one is true when the source
-// repeats one element: then the block holds that one.
+// gather returns n elements as a dense block in the compute type. That is the source
+// itself if it already has this form, otherwise b. one is true if the source repeats one
+// element; the block then holds that element once.
 func (h halves) gather(b *block, src unsafe.Pointer, step, size, n int) (p unsafe.Pointer, one bool) {
 	one = step == 0
 	if one {
@@ -232,9 +231,8 @@ func (h halves) gather(b *block, src unsafe.Pointer, step, size, n int) (p unsaf
 	return unsafe.Pointer(b), one
 }
 
-// target returns where a block of results goes: the destination itself where
-// that is dense and of the type computed in, else b, and then it must be
-// scattered.
+// target returns the address for a block of results. That is the destination itself if it
+// is dense and of the compute type; otherwise it is b, and scatter must be called.
 func (h halves) target(b *block, dst unsafe.Pointer, step, size int) (p unsafe.Pointer, scatter bool) {
 	if h.load == nil && step == size {
 		return dst, false
@@ -242,8 +240,8 @@ func (h halves) target(b *block, dst unsafe.Pointer, step, size int) (p unsafe.P
 	return unsafe.Pointer(b), true
 }
 
-// scatter brings a block of results to its destination; what is in the block
-// afterwards is undefined.
+// scatter copies a block of results to its destination. The block's contents are
+// undefined afterwards.
 func (h halves) scatter(dst unsafe.Pointer, step int, b unsafe.Pointer, size, n int) {
 	if h.round == nil {
 		copySpan(dst, step, b, size, size, n)
@@ -253,7 +251,7 @@ func (h halves) scatter(dst unsafe.Pointer, step int, b unsafe.Pointer, size, n 
 		h.round(dst, b, n)
 		return
 	}
-	// In place: element i of the halves lies before element i of the floats.
+	// In place: half i lies before float i, so it overwrites no float that is still needed.
 	h.round(b, b, n)
 	copySpan(dst, step, b, size, size, n)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// The benchmarks work on rows x columns of 1024 and report the bytes that an
+// The benchmarks use matrices of benchEdge rows and columns and report the bytes that an
 // operation has to move.
 const benchEdge = 1024
 

@@ -13,7 +13,7 @@ import (
 // elements and results have one size.
 type binary struct {
 	vv, vs, sv func(dst, x, y unsafe.Pointer, n int)
-	size       int  // bytes of a result, in the type computed in
+	size       int  // bytes of a result in the compute type
 	truth      bool // results are Bool
 }
 
@@ -73,8 +73,8 @@ func floatBinary[T float32 | float64](op expr.Op, pow binary) binary {
 	return realBinary[T](op)
 }
 
-// integerBinary is of integers T; wrapping does not know signs, so that W may be
-// another type of that size.
+// integerBinary returns the kernels for integers of type T. Wrapping addition does not
+// depend on signs, so W may be any integer type of T's size.
 func integerBinary[T int8 | uint8 | int32 | int64, W number](op expr.Op) binary {
 	switch op {
 	case expr.Pow:
@@ -85,7 +85,7 @@ func integerBinary[T int8 | uint8 | int32 | int64, W number](op expr.Op) binary 
 		return spread[T](func(dst, x, y unsafe.Pointer, n int) {
 			d, a, b := vectors[T](dst, x, y, n)
 			for i := range d {
-				d[i] = a[i] << uint64(b[i]) // from the width on, and of negative counts, 0
+				d[i] = a[i] << uint64(b[i]) // a count of at least the width, or a negative one, gives 0
 			}
 		})
 	case expr.Shr:
@@ -110,7 +110,7 @@ func boolBinary(op expr.Op) binary {
 	return ordered2[uint8](op)
 }
 
-// ordered2 are Maximum and Minimum. Either gives NaN where an operand is NaN.
+// ordered2 returns the kernels of Maximum and Minimum. Both give NaN if an operand is NaN.
 func ordered2[T number](op expr.Op) binary {
 	switch op {
 	case expr.Maximum:
@@ -160,8 +160,8 @@ func bitwise[T int8 | uint8 | int32 | int64](op expr.Op) binary {
 	})
 }
 
-// integerPow returns x^y, wrapping. A negative exponent gives the integer part of
-// the fraction: 0, but for the powers of 1 and -1; of 0, that is 0 too.
+// integerPow returns x^y, wrapping. A negative exponent gives the fraction truncated to an
+// integer: 1 or -1 for a base of 1 or -1, otherwise 0. For base 0 it is 0 too.
 func integerPow[T int8 | uint8 | int32 | int64](x, y T) T {
 	if y < 0 {
 		switch {
@@ -185,8 +185,8 @@ func integerPow[T int8 | uint8 | int32 | int64](x, y T) T {
 	return p
 }
 
-// spread makes the forms of an operation that has a loop for two vectors alone:
-// the scalar is repeated.
+// spread makes all three forms of an operation from its loop over two vectors, by
+// repeating the scalar.
 func spread[T any](vv func(dst, x, y unsafe.Pointer, n int)) binary {
 	return binary{
 		vv: vv,
@@ -210,7 +210,7 @@ func repeated[T any](b *[blockLen]T, p unsafe.Pointer, n int) unsafe.Pointer {
 	return unsafe.Pointer(b)
 }
 
-// realBinary are the operations that every real type has.
+// realBinary returns the kernels that exist for every real type.
 func realBinary[T number](op expr.Op) binary {
 	switch op {
 	case expr.Add:
@@ -242,7 +242,7 @@ func swapped(vs func(dst, x, y unsafe.Pointer, n int)) func(dst, x, y unsafe.Poi
 	return func(dst, x, y unsafe.Pointer, n int) { vs(dst, y, x, n) }
 }
 
-// mapped makes the three forms of an operation that is worth a call.
+// mapped makes the three forms of an operation from a function that costs more than its call.
 func mapped[T any](f func(x, y T) T) binary {
 	return binary{
 		vv: func(dst, x, y unsafe.Pointer, n int) {
@@ -268,8 +268,8 @@ func mapped[T any](f func(x, y T) T) binary {
 	}
 }
 
-// vectors returns the operands as slices whose lengths the compiler knows to
-// be equal.
+// vectors returns the operands as slices of equal length, which lets the compiler
+// drop the bounds checks.
 func vectors[T any](dst, x, y unsafe.Pointer, n int) (d, a, b []T) {
 	d = unsafe.Slice((*T)(dst), n)
 	return d, unsafe.Slice((*T)(x), n)[:len(d)], unsafe.Slice((*T)(y), n)[:len(d)]
@@ -375,9 +375,9 @@ func div64(x, y complex64) complex64 {
 	return complex(float32(e), float32(f))
 }
 
-// div128 divides after scaling dividend and divisor by powers of two so that
-// the larger part of each lies in [1, 2): nothing overflows on the way, and
-// what underflows is too small to count beside the other part.
+// div128 scales dividend and divisor by powers of two so that the larger part of each
+// lies in [1, 2), and then divides: no intermediate result overflows, and one that
+// underflows is negligible beside the other part.
 func div128(x, y complex128) complex128 {
 	a, b, c, d := real(x), imag(x), real(y), imag(y)
 	m, n := exponent(a, b), exponent(c, d)
@@ -396,8 +396,7 @@ func exponent(a, b float64) int {
 }
 
 // quotient returns the parts of (a + bi)/(c + di) = (ac + bd + (bc - ad)i) /
-// (c^2 + d^2). Where that has no number for an answer, infinities and zeros
-// are as C99's Annex G has them.
+// (c^2 + d^2). If both are NaN, C99's Annex G says which infinities and zeros to return.
 func quotient(a, b, c, d float64) (e, f float64) {
 	den := float64(c*c) + float64(d*d)
 	e = (float64(a*c) + float64(b*d)) / den
@@ -421,7 +420,7 @@ func quotient(a, b, c, d float64) (e, f float64) {
 	return e, f
 }
 
-// unit is 1 for an infinity and 0 for what is none, with v's sign.
+// unit returns 1 for an infinity and 0 for any other v, with v's sign.
 func unit(v float64) float64 {
 	if math.IsInf(v, 0) {
 		return math.Copysign(1, v)

@@ -7,8 +7,8 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// comparison returns the kernels of a comparison of elements of type t, without
-// functions when op is none. Complex numbers are equal or not, and have no order.
+// comparison returns the kernels of a comparison of elements of type t. They are nil if op
+// is no comparison. Complex numbers support only equality.
 func comparison(op expr.Op, t dtype.DType) binary {
 	if op < expr.Eq || op > expr.Ge {
 		return binary{}
@@ -64,8 +64,8 @@ func compareEqual[T comparable](op expr.Op) binary {
 	return binary{}
 }
 
-// truths returns the operands of a comparison as slices whose lengths the
-// compiler knows to be equal.
+// truths returns the operands of a comparison as slices of equal length, which lets the
+// compiler drop the bounds checks.
 func truths[T any](dst, x, y unsafe.Pointer, n int) (d []bool, a, b []T) {
 	d = unsafe.Slice((*bool)(dst), n)
 	return d, unsafe.Slice((*T)(x), n)[:len(d)], unsafe.Slice((*T)(y), n)[:len(d)]

@@ -12,8 +12,8 @@ import (
 	"github.com/gpk-go/gpk/internal/bigmath"
 )
 
-// exactBinary is the reference of the operations whose result is exact, on what
-// load gives; nil where the operation has no meaning.
+// exactBinary is the reference of the operations whose result is exact, on values from
+// load. It returns nil if the type does not support the operation.
 func exactBinary(op expr.Op, t dtype.DType, a, b any) any {
 	switch x := a.(type) {
 	case bool:
@@ -47,7 +47,7 @@ func exactBinary(op expr.Op, t dtype.DType, a, b any) any {
 		y := b.(float64)
 		switch {
 		case (op == expr.Maximum || op == expr.Minimum) && (x != x || y != y):
-			return math.NaN() // where package math prefers an infinity
+			return math.NaN() // package math returns an infinity here
 		case op == expr.Maximum:
 			return math.Max(x, y) // 0 over -0
 		case op == expr.Minimum:
@@ -150,7 +150,7 @@ func TestExactBinary(t *testing.T) {
 				y.each(func(i, k int) {
 					switch {
 					case rng.IntN(4) == 0:
-						put(dt, y.at(k), load(dt, x.p())) // equal to some of x
+						put(dt, y.at(k), load(dt, x.p())) // equal to some elements of x
 					case dt.IsInteger() && op >= expr.Shl || op == expr.Pow:
 						put(dt, y.at(k), convertValue(int64(rng.IntN(80)-8), dt))
 					}
@@ -172,8 +172,8 @@ func TestExactBinary(t *testing.T) {
 	}
 }
 
-// TestExactUnary tries what TestUnary, which knows operations that every type has
-// in one form, does not.
+// TestExactUnary tests the operations that TestUnary does not: that one covers only
+// operations with one form for all types.
 func TestExactUnary(t *testing.T) {
 	rng := seeded(t)
 	for _, op := range []expr.Op{expr.Not, expr.Abs, expr.Sign, expr.Square, expr.Floor, expr.Ceil, expr.Round, expr.Real, expr.Imag, expr.AbsSquare, expr.Sqrt, expr.Exp} {
@@ -231,7 +231,7 @@ func TestExactUnary(t *testing.T) {
 						if x == 0 || x-x != 0 {
 							return cmplx.Sqrt(x)
 						}
-						return bigmath.ComplexSqrt(x).Round() // cmplx.Sqrt is not that of subnormal numbers
+						return bigmath.ComplexSqrt(x).Round() // cmplx.Sqrt is wrong for subnormal numbers
 					case expr.Exp:
 						return cmplx.Exp(x)
 					}
@@ -259,7 +259,7 @@ func TestExactUnary(t *testing.T) {
 					if dt.IsComplex() && !ok {
 						ok = nearComplex(got, w, dt)
 						if x, is := a[i].(complex128); is && !ok && op == expr.Exp && !cmplx.IsInf(x) && !cmplx.IsNaN(x) {
-							// cmplx.Exp is 2 units off itself, of 2^-53 each: who is right?
+							// cmplx.Exp itself has an error of 2 units of 2^-53
 							w = bigmath.ComplexExp(x).Round()
 							ok = nearComplex(got, w, dt)
 						}
@@ -276,8 +276,8 @@ func TestExactUnary(t *testing.T) {
 	}
 }
 
-// nearComplex allows four roundings, normwise; what is not finite in the
-// reference or beyond the type's range must not be finite in got.
+// nearComplex allows four roundings, normwise. If the reference is not finite or beyond the
+// type's range, got must not be finite.
 func nearComplex(got, want any, dt dtype.DType) bool {
 	c := func(v any) complex128 {
 		if f, ok := v.(float64); ok {

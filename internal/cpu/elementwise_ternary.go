@@ -7,15 +7,14 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// Ternary computes dst = op(x, y, z) element by element. Where is y where x,
-// which is Bool, holds, and else z; Clamp is min(max(x, y), z). t is the type of
-// y, z and dst, and of Clamp's x. A scalar operand is an address whose strides
-// are all 0.
+// Ternary computes dst = op(x, y, z) element by element. Where selects y if the Bool x is
+// true and z otherwise; Clamp is min(max(x, y), z). t is the type of y, z and dst, and of
+// Clamp's x. A scalar operand is an address whose strides are all 0.
 //
 // Shapes, strides and errors are as for Unary. dst may be any operand that has
 // its strides and whose elements have its size.
 func Ternary(op expr.Op, t dtype.DType, shape []int, x unsafe.Pointer, xs []int, y unsafe.Pointer, ys []int, z unsafe.Pointer, zs []int, dst unsafe.Pointer, ds []int) error {
-	xt, ct := t, computed(t)
+	xt, ct := t, computeType(t)
 	var f func(dst, x, y, z unsafe.Pointer, n int)
 	switch op {
 	case expr.Where:
@@ -71,7 +70,7 @@ func Ternary(op expr.Op, t dtype.DType, shape []int, x unsafe.Pointer, xs []int,
 	return nil
 }
 
-// choiceOf returns Where's kernel for elements of so many bytes.
+// choiceOf returns Where's kernel for elements of the given size in bytes.
 func choiceOf(size int) func(dst, x, y, z unsafe.Pointer, n int) {
 	switch size {
 	case 1:
@@ -116,7 +115,7 @@ func clampOf(t dtype.DType) func(dst, x, y, z unsafe.Pointer, n int) {
 	return nil
 }
 
-// clamps gives NaN where any operand is NaN.
+// clamps gives NaN if any operand is NaN.
 func clamps[T number](dst, x, y, z unsafe.Pointer, n int) {
 	d, a, lo := vectors[T](dst, x, y, n)
 	hi := unsafe.Slice((*T)(z), n)[:len(d)]

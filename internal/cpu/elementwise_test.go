@@ -67,8 +67,8 @@ func binaryValue(op expr.Op, t dtype.DType, a, b any) any {
 	return roundTo(exact, t)
 }
 
-// complexValue is the reference of the complex operations, exact but for a
-// last rounding to float64 where both are finite and y is not 0.
+// complexValue is the reference of the complex operations. It is exact, except for a final
+// rounding to float64 if both operands are finite and y is not 0.
 func complexValue(op expr.Op, a, b any) complex128 {
 	x, y := a.(complex128), b.(complex128)
 	switch op {
@@ -93,8 +93,8 @@ func complexValue(op expr.Op, a, b any) complex128 {
 	return complex(quo(exact(0).Add(mul(p, r), mul(q, s)), den), quo(exact(0).Sub(mul(q, r), mul(p, s)), den))
 }
 
-// closeComplex allows an error of tol relative to scale. What is not finite
-// must not be finite in got either.
+// closeComplex allows an error of tol relative to scale. If want is not finite, got must
+// not be finite either.
 func closeComplex(got, want complex128, scale, tol float64) bool {
 	if cmplx.IsNaN(want) || cmplx.IsInf(want) {
 		return cmplx.IsNaN(got) || cmplx.IsInf(got)
@@ -236,8 +236,8 @@ func unaryValue(op expr.Op, t dtype.DType, v any) (want any, exact bool) {
 	return v, true
 }
 
-// unlessTiny is v, the value of f at x, but where a factor of it may have been
-// subnormal, and so of few digits: there it is f's. From the limit on it is 0.
+// unlessTiny returns v, the value of f at x. If x is so small that a factor of v may have
+// been subnormal, and so of few digits, it evaluates f instead. Beyond limit, v is exactly 0.
 func unlessTiny(v float64, f func(*big.Float) *big.Float, x, limit float64) float64 {
 	if !(math.Abs(v) < 1e-290) || math.Abs(x) < 1 || math.Abs(x) > limit {
 		return v
@@ -272,7 +272,7 @@ func TestUnary(t *testing.T) {
 					want, exact := unaryValue(op, dt, a[i])
 					ok := same(got, want)
 					if !exact && !ok {
-						// One more rounding than exact, and float64's own error.
+						// one more rounding than exact, and float64's own error
 						w, g := want.(float64), got.(float64)
 						tol := map[dtype.DType]float64{dtype.Float32: 1e-7, dtype.Float64: 3e-13, dtype.Float16: 5e-4, dtype.BFloat16: 4e-3}[dt]
 						tiny := map[dtype.DType]float64{dtype.Float32: 0x1p-149, dtype.Float64: 5e-324, dtype.Float16: 0x1p-24, dtype.BFloat16: 0x1p-133}[dt]

@@ -9,9 +9,9 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// unaryKernel returns the kernel of op on dense blocks of n elements of type t
-// and the type of its results; nil when there is none. dst may be x where the
-// two types have one size.
+// unaryKernel returns the kernel of op on dense blocks of n elements of type t and the type
+// of its results. It returns nil if there is no kernel. dst may be x if the two types have
+// one size.
 func unaryKernel(op expr.Op, t dtype.DType) (f func(dst, x unsafe.Pointer, n int), result dtype.DType) {
 	switch t {
 	case dtype.Float32:
@@ -108,7 +108,7 @@ func float64Unary(op expr.Op) func(dst, x unsafe.Pointer, n int) {
 	return floatUnary[float64](op)
 }
 
-// floatUnary are the operations that are one loop for either type.
+// floatUnary returns the kernels that are one loop for both floating-point types.
 func floatUnary[T float32 | float64](op expr.Op) func(dst, x unsafe.Pointer, n int) {
 	switch op {
 	case expr.Abs:
@@ -165,7 +165,7 @@ func integerUnary[T int8 | uint8 | int32 | int64](op expr.Op) func(dst, x unsafe
 	return realUnary[T](op)
 }
 
-// realUnary are the operations that every real type has.
+// realUnary returns the kernels that exist for every real type.
 func realUnary[T number](op expr.Op) func(dst, x unsafe.Pointer, n int) {
 	switch op {
 	case expr.Neg:
@@ -231,7 +231,7 @@ func complex64ToReal(op expr.Op) func(dst, x unsafe.Pointer, n int) {
 	return nil
 }
 
-// absolute is v, or infinite where a or b is: also where the other is NaN.
+// absolute returns v, or +Inf if a or b is infinite, even if the other is NaN.
 func absolute(v float32, a, b float64) float32 {
 	if math.IsInf(a, 0) || math.IsInf(b, 0) {
 		return float32(math.Inf(1))
@@ -254,7 +254,7 @@ func complex128ToReal(op expr.Op) func(dst, x unsafe.Pointer, n int) {
 	return nil
 }
 
-// mapping makes the kernel of a function that is worth a call.
+// mapping makes a kernel from a function that costs more than its call.
 func mapping[T any](f func(x T) T) func(dst, x unsafe.Pointer, n int) {
 	return func(dst, x unsafe.Pointer, n int) {
 		d, s := pair[T, T](dst, x, n)
@@ -270,13 +270,13 @@ func rsqrtF64(x float64) float64 {
 	if !(r > 0 && r <= math.MaxFloat64) || s == 0 {
 		return r
 	}
-	// s and r carry the rounding of a root and of a quotient: a Newton step, with
+	// One Newton step: s and r are a rounded root and quotient. The step computes
 	// 1 - r^2 x from r x as a sum of two numbers.
 	high, low := twoProduct(r, x)
 	return r + 0.5*r*(math.FMA(-r, high, 1)-r*low)
 }
 
-// sign returns -1, 0 or 1, and NaN of NaN.
+// sign returns -1, 0 or 1, and NaN for NaN.
 func sign[T number](x T) T {
 	var one T = 1
 	switch {
@@ -318,7 +318,7 @@ func negs[T number](dst, x unsafe.Pointer, n int) {
 	}
 }
 
-// relus leaves NaN as it is, and turns -0 into 0.
+// relus keeps NaN and turns -0 into 0.
 func relus[T number](dst, x unsafe.Pointer, n int) {
 	d, s := pair[T, T](dst, x, n)
 	for i, v := range s {

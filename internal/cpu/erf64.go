@@ -11,7 +11,7 @@ const (
 	logErfc1     = -0x1.d97fbf27aa2a1p+0
 	logErfc1Rest = -0x1.9b2f9379f1952p-57
 	erf64Mid     = 0.8125
-	erf64Max     = 5.95 // whose erf rounds to 1
+	erf64Max     = 5.95 // from here on erf rounds to 1
 )
 
 // erf64R and erf64G are the coefficients of R and G, highest first.
@@ -64,7 +64,7 @@ func erfF64(x float64) float64 {
 	b := min(a, erf64Max) - 1
 	p := float64(b * alternate(erf64G[:], b))
 	g := logErfc1 + p
-	v, t := power64(g, ((logErfc1-g)+p)+logErfc1Rest)
+	v, t := expParts64(g, ((logErfc1-g)+p)+logErfc1Rest)
 	return math.Copysign(1-float64(v*powerOf(t)), x)
 }
 

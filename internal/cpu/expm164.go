@@ -15,11 +15,11 @@ const (
 
 	expm1Low  = -100 // up to here e^x - 1 rounds to -1
 	expm1High = 709  // from here on it rounds to e^x
-	tanhHigh  = 44   // twice an x whose tanh rounds to 1
+	tanhHigh  = 44   // twice an x for which tanh rounds to 1
 )
 
-// reduced64 returns n, as the low bits of t, and r + low = x + rest - n log 2.
-func reduced64(x, rest float64) (t, r, low float64) {
+// reduceExp64 returns n, as the low bits of t, and r + low = x + rest - n log 2.
+func reduceExp64(x, rest float64) (t, r, low float64) {
 	t = math.FMA(x, log2e, shifter)
 	n := t - shifter
 	high := math.FMA(-n, ln2High, x) // exact
@@ -41,28 +41,28 @@ func cubic64(r, z float64) float64 {
 	return math.FMA(odd, r, even)
 }
 
-// power64 returns v and t such that e^(x + rest) = v 2^n, n being the low bits of t; rest is small
+// expParts64 returns v and t such that e^(x + rest) = v 2^n, n being the low bits of t; rest is small
 // beside x.
-func power64(x, rest float64) (v, t float64) {
-	w, t := excess64(x, rest)
+func expParts64(x, rest float64) (v, t float64) {
+	w, t := expm1Parts64(x, rest)
 	return 1 + w, t
 }
 
-// excess64 is power64 with v - 1 in place of v.
-func excess64(x, rest float64) (w, t float64) {
-	t, r, low := reduced64(x, rest)
+// expm1Parts64 is expParts64 with v - 1 in place of v.
+func expm1Parts64(x, rest float64) (w, t float64) {
+	t, r, low := reduceExp64(x, rest)
 	z := r * r
 	p := math.FMA(math.FMA(r, cubic64(r, z), 0.5), z, math.FMA(r, low, low))
 	return r + p, t
 }
 
-// powerOf returns 2^n, where n are the low bits of t, which must be that of a normal number.
+// powerOf returns 2^n, where n is in the low bits of t. 2^n must be a normal number.
 func powerOf(t float64) float64 { return math.Float64frombits((math.Float64bits(t) + 1023) << 52) }
 
-// grown64 returns e^x - 1 as a sum of two numbers, the second the rounding of the first, for x between
+// expm1Sum64 returns e^x - 1 as a sum of two numbers, the second the rounding of the first, for x between
 // expm1Low and expm1High.
-func grown64(x float64) (high, low float64) {
-	t, r, low := reduced64(x, 0)
+func expm1Sum64(x float64) (high, low float64) {
+	t, r, low := reduceExp64(x, 0)
 	z := r * r
 	q := cubic64(r, z)
 	down := math.Float64frombits((1023 - math.Float64bits(t)) << 52) // 2^-n
@@ -86,7 +86,7 @@ func expF64(x float64) float64 {
 	if !(math.Abs(x) <= normalExponent) {
 		return exp64(x, 0)
 	}
-	v, t := power64(x, 0)
+	v, t := expParts64(x, 0)
 	return v * powerOf(t)
 }
 
@@ -98,8 +98,8 @@ func expm1F64(x float64) float64 {
 	case x > expm1High:
 		return exp64(x, 0)
 	}
-	high, _ := grown64(max(x, expm1Low))
-	return math.Copysign(high, x) // -0 too
+	high, _ := expm1Sum64(max(x, expm1Low))
+	return math.Copysign(high, x) // keeps -0
 }
 
 // tanhF64 returns m/(m + 2), m = e^2|x| - 1, with the sign of x; both are sums of two numbers.
@@ -107,7 +107,7 @@ func tanhF64(x float64) float64 {
 	if x != x {
 		return x
 	}
-	m, m1 := grown64(min(2*math.Abs(x), tanhHigh))
+	m, m1 := expm1Sum64(min(2*math.Abs(x), tanhHigh))
 	d := m + 2
 	back := d - m
 	d1 := ((m - (d - back)) + (2 - back)) + m1

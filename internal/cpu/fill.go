@@ -28,7 +28,7 @@ func Arange(t dtype.DType, n int, start, step float64, dst unsafe.Pointer) error
 }
 
 // ArangeInt sets dst[i] = start + i*step for i < n, in the arithmetic of the
-// integer type t, which wraps; Bool is whether that is not 0. dst is dense.
+// integer type t, which wraps. For Bool, dst[i] is whether that is not 0. dst is dense.
 func ArangeInt(t dtype.DType, n int, start, step int64, dst unsafe.Pointer) error {
 	f := func(i int) int64 { return start + int64(i)*step }
 	switch t {

@@ -9,35 +9,35 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// folding is a reduction other than Sum. Its elements are taken as T, in order of
-// the reduced axes, and folded into an A: the elements of a block, the blocks of a
-// group of foldGroup elements, and the groups, one after the other or in a tree. What
-// an A depends on is thus a function of the number of elements alone.
+// folding is a reduction other than Sum. It reads the elements as T, in order of the
+// reduced axes, and folds them into an A: first the elements of a block, then the blocks of
+// a group of foldGroup elements, then the groups, sequentially or in a tree. The order of
+// the operations therefore depends on the number of elements alone.
 type folding[T, A any] struct {
-	kept, folded nest // one operand, x, whose address is kept.p[0]
+	kept, folded nest // with one operand, x, whose address is kept.p[0]
 	size         int  // bytes of an element of x
 	load         func(dst unsafe.Pointer, src unsafe.Pointer, step, n int)
-	direct       bool // elements of x are of type T
+	sameType     bool // elements of x are of type T
 
-	// start is a fold of nothing; row folds neighbours of one fold, number k
-	// on, into a; column folds one element of each of several folds, number k,
-	// into theirs; merge folds what comes later, b, into a.
+	// start returns the value of an empty fold. row folds consecutive elements of one fold,
+	// from number k on, into a. column folds element k of each of several folds into the
+	// values of these folds. merge folds b, the value of later elements, into a.
 	start  A
 	row    func(a A, x []T, k int) A
 	column func(a []A, x []T, k int)
 	merge  func(a, b A) A
-	// begin, where it is not nil, replaces start: it depends on the fold.
+	// begin, if not nil, replaces start for values that depend on the fold.
 	begin func(i int) A
 	store func(i int, a A)
 
 	block int  // elements of a block: foldBlock, or a smaller power of two
-	tree  bool // blocks are merged in pairs, the pairs in pairs, and so on, and groups too
+	tree  bool // blocks are merged in pairs, the pairs in pairs, and so on, and so are the groups
 }
 
 const (
-	foldBlock = 512 // elements of a block, and the most that gather returns
-	foldGroup = 128 * foldBlock
-	foldStrip = 128 // neighbouring folds computed together
+	foldBlock   = 512 // elements of a block, and the most that gather returns
+	foldGroup   = 128 * foldBlock
+	foldColumns = 128 // neighbouring folds computed together
 )
 
 // newFold prepares a fold of the axes of x whose bit is set in axes.
@@ -51,17 +51,17 @@ func newFold[T, A any](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointe
 		to[0], to[1] = append(to[0], n), append(to[1], xs[d])
 	}
 	size := xt.Size()
-	f := &folding[T, A]{kept: ordered(kept, x, size), folded: ordered(folded, nil, size), size: size, block: foldBlock}
+	f := &folding[T, A]{kept: newNestInOrder(kept, x, size), folded: newNestInOrder(folded, nil, size), size: size, block: foldBlock}
 	h := halvesOf(xt)
-	f.direct = h.load == nil
+	f.sameType = h.load == nil
 	f.load = h.load
-	if f.direct {
+	if f.sameType {
 		f.load = func(dst, src unsafe.Pointer, step, n int) { copySpan(dst, size, src, step, size, n) }
 	}
 	return f
 }
 
-// run folds everything.
+// run computes all folds.
 func (f *folding[T, A]) run() {
 	if f.kept.n == 0 {
 		return
@@ -87,7 +87,8 @@ func (f *folding[T, A]) first(i int) A {
 	return f.start
 }
 
-// rows folds one after the other, or their groups at the same time.
+// rows computes the folds one after the other. It computes the groups of a long fold in
+// parallel.
 func (f *folding[T, A]) rows() {
 	groups := (f.folded.n-1)/foldGroup + 1
 	var partial []A
@@ -133,8 +134,8 @@ func (f *folding[T, A]) rows() {
 	}
 }
 
-// branches merges results as they come: one after the other, or as a tree, in which level l holds
-// what 2^l results are merged to until as many more have come.
+// branches merges results in the order in which they arrive: sequentially, or as a tree in
+// which level l holds a merge of 2^l results until 2^l more have arrived.
 type branches[A any] struct {
 	tree  bool
 	merge func(a, b A) A
@@ -161,7 +162,7 @@ func (t *branches[A]) push(v A) {
 	t.n++
 }
 
-// result merges what waits, from the lowest level up. There must be a result.
+// result merges the pending results, from the lowest level up. There must be a result.
 func (t *branches[A]) result() A {
 	if !t.tree {
 		return t.level[0]
@@ -179,7 +180,7 @@ func (t *branches[A]) result() A {
 // gather returns n elements from number k on of the fold at p.
 func (f *folding[T, A]) gather(buf []T, p unsafe.Pointer, k, n int) []T {
 	inner := f.folded.axes[len(f.folded.axes)-1]
-	if f.direct && len(f.folded.axes) == 1 && inner.step[0] == f.size {
+	if f.sameType && len(f.folded.axes) == 1 && inner.step[0] == f.size {
 		return unsafe.Slice((*T)(unsafe.Add(p, k*f.size)), n)
 	}
 	for at := 0; at < n; {
@@ -190,18 +191,18 @@ func (f *folding[T, A]) gather(buf []T, p unsafe.Pointer, k, n int) []T {
 	return buf[:n]
 }
 
-// columns computes foldStrip folds at a time.
+// columns computes foldColumns folds at a time.
 func (f *folding[T, A]) columns() {
 	inner := f.kept.axes[len(f.kept.axes)-1]
-	strips := (inner.n-1)/foldStrip + 1
+	panels := (inner.n-1)/foldColumns + 1
 	groups := (f.folded.n-1)/foldGroup + 1
 	outer := f.kept.n / inner.n
 	partial := make([]A, f.kept.n*groups) // group by group
-	Parallel(outer*strips*groups, max(minPart/(foldStrip*min(f.folded.n, foldGroup)), 1), func(lo, hi int) {
+	Parallel(outer*panels*groups, max(minPart/(foldColumns*min(f.folded.n, foldGroup)), 1), func(lo, hi int) {
 		w := works.Get().(*work)
 		defer works.Put(w)
-		buf := unsafe.Slice((*T)(unsafe.Pointer(&w.block[0])), foldStrip)
-		block := make([]A, min(foldStrip, inner.n))
+		buf := unsafe.Slice((*T)(unsafe.Pointer(&w.block[0])), foldColumns)
+		block := make([]A, min(foldColumns, inner.n))
 		var stacks []branches[A]
 		if f.folded.n > f.block {
 			stacks = make([]branches[A], len(block))
@@ -210,9 +211,9 @@ func (f *folding[T, A]) columns() {
 			}
 		}
 		for i := lo; i < hi; i++ {
-			g, strip := i%groups, i/groups
-			first := strip/strips*inner.n + strip%strips*foldStrip
-			width := min(foldStrip, inner.n-strip%strips*foldStrip)
+			g, panel := i%groups, i/groups
+			first := panel/panels*inner.n + panel%panels*foldColumns
+			width := min(foldColumns, inner.n-panel%panels*foldColumns)
 			a, block := partial[g*f.kept.n+first:][:width], block[:width]
 			p := unsafe.Add(f.kept.p[0], f.kept.offset(first))
 			from, end := g*foldGroup, min((g+1)*foldGroup, f.folded.n)
@@ -227,7 +228,7 @@ func (f *folding[T, A]) columns() {
 				}
 				at := unsafe.Add(p, f.folded.offset(k))
 				x := buf[:width]
-				if f.direct && inner.step[0] == f.size {
+				if f.sameType && inner.step[0] == f.size {
 					x = unsafe.Slice((*T)(at), width)
 				} else {
 					f.load(unsafe.Pointer(&buf[0]), at, inner.step[0], width)
@@ -298,7 +299,7 @@ func extremes[T number](op expr.Op, xt dtype.DType, shape []int, axes uint32, x 
 		f.start = low
 		f.merge = func(a, b T) T { return max(a, b) }
 		f.row = func(a T, x []T, _ int) T {
-			// Four at a time, which do not wait for each other.
+			// Four independent chains of comparisons.
 			b, c, d := a, a, a
 			for ; len(x) >= 4; x = x[4:] {
 				a, b, c, d = max(a, x[0]), max(b, x[1]), max(c, x[2]), max(d, x[3])
@@ -329,32 +330,32 @@ func extremes[T number](op expr.Op, xt dtype.DType, shape []int, axes uint32, x 
 
 func at0[T any](v []T) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(v)) }
 
-// place is an element and its number.
-type place[T any] struct {
+// indexed is an element and its index.
+type indexed[T any] struct {
 	v T
 	k int64
 }
 
-// argExtremes is ArgMax or ArgMin: the first of the largest or smallest, or the
+// argExtremes is ArgMax or ArgMin: the index of the first extreme element, or of the
 // first NaN.
 func argExtremes[T number](op expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) {
-	f := newFold[T, place[T]](xt, shape, axes, x, xs)
+	f := newFold[T, indexed[T]](xt, shape, axes, x, xs)
 	f.start.k = -1
-	f.store = func(i int, a place[T]) { *(*int64)(unsafe.Add(dst, 8*i)) = a.k }
+	f.store = func(i int, a indexed[T]) { *(*int64)(unsafe.Add(dst, 8*i)) = a.k }
 	beats := func(v, than T) bool { return v > than || v != v && than == than }
 	if op == expr.ArgMin {
 		beats = func(v, than T) bool { return v < than || v != v && than == than }
 	}
-	f.merge = func(a, b place[T]) place[T] {
+	f.merge = func(a, b indexed[T]) indexed[T] {
 		if a.k < 0 || b.k >= 0 && beats(b.v, a.v) {
 			return b
 		}
 		return a
 	}
-	f.column = func(a []place[T], x []T, k int) {
+	f.column = func(a []indexed[T], x []T, k int) {
 		for i, v := range x {
 			if a[i].k < 0 || beats(v, a[i].v) {
-				a[i] = place[T]{v, int64(k)}
+				a[i] = indexed[T]{v, int64(k)}
 			}
 		}
 	}
@@ -362,32 +363,32 @@ func argExtremes[T number](op expr.Op, xt dtype.DType, shape []int, axes uint32,
 	if op == expr.ArgMin {
 		better = smallest[T]
 	}
-	// In float32 there are vectors for it.
+	// float32 has assembly for this.
 	if fast, ok := any(largestOf32).(func([]T) T); ok {
 		better = fast
 		if op == expr.ArgMin {
 			better, _ = any(smallestOf32).(func([]T) T)
 		}
 	}
-	find := first[T]
+	find := indexOf[T]
 	if fast, ok := any(firstOf32).(func([]T, T) int); ok {
 		find = fast
 	}
-	f.row = func(a place[T], x []T, k int) place[T] {
+	f.row = func(a indexed[T], x []T, k int) indexed[T] {
 		v := better(x)
 		if a.k >= 0 && !beats(v, a.v) {
 			return a
 		}
 		i := find(x, v)
-		return place[T]{x[i], int64(k + i)}
+		return indexed[T]{x[i], int64(k + i)}
 	}
 	f.run()
 }
 
-// truthFold is Any or All of elements T, which are true where they are not 0.
+// truthFold is Any or All; an element of T is true if it is not 0.
 func truthFold[T comparable](op expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) {
 	f := newFold[T, bool](xt, shape, axes, x, xs)
-	// All is the search for a 0, Any that for anything else.
+	// All searches for a 0, Any for a nonzero element.
 	all := op == expr.All
 	f.start = all
 	f.store = storeTo[bool](dtype.Bool, dst)
@@ -419,8 +420,8 @@ func truthFold[T comparable](op expr.Op, xt dtype.DType, shape []int, axes uint3
 	f.run()
 }
 
-// products multiplies in P, which is wider than the elements where it can be:
-// what over- or underflows on the way comes back.
+// products multiplies in P, which is wider than the elements if there is a wider type: an
+// intermediate product may then leave the range of the elements.
 func products[T any, P float64 | complex128 | int64](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, times func(P, T) P, mul func(a, b P) P, store func(i int, a P)) {
 	f := newFold[T, P](xt, shape, axes, x, xs)
 	f.start, f.store, f.merge = 1, store, mul
@@ -451,7 +452,7 @@ func complexProducts[T complex64 | complex128](xt dtype.DType, shape []int, axes
 		func(i int, a complex128) { *(*T)(unsafe.Add(dst, i*xt.Size())) = T(a) })
 }
 
-// foldOf runs a reduction other than Sum and Mean; false where there is none.
+// foldOf runs a reduction other than Sum and Mean. It reports false if it has none for op.
 func foldOf(op expr.Op, xt, dt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) bool {
 	switch op {
 	case expr.Max, expr.Min:

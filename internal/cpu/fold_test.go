@@ -12,7 +12,7 @@ import (
 	"github.com/gpk-go/gpk/internal/bigmath"
 )
 
-// foldType is the result type of a reduction, Invalid where it has no meaning.
+// foldType is the result type of a reduction, Invalid if t does not support it.
 func foldType(op expr.Op, t dtype.DType) dtype.DType {
 	switch op {
 	case expr.Sum, expr.Prod:
@@ -208,7 +208,7 @@ func checkFold(t *testing.T, op expr.Op, x *tensor, out dtype.DType, axes uint32
 		}
 	}
 	if n == 0 && op >= expr.Max && (op == expr.Max || op == expr.Min || op >= expr.ArgMax) {
-		return // refused above
+		return // Reduce has refused it
 	}
 	z := dense(out, kept)
 	strides := make([]int, len(x.shape))
@@ -245,8 +245,8 @@ func checkFold(t *testing.T, op expr.Op, x *tensor, out dtype.DType, axes uint32
 	}
 }
 
-// TestVarianceOffset takes the variance of numbers far from 0, where the mean of
-// the squares less the square of the mean would be noise.
+// TestVarianceOffset computes the variance of numbers far from 0. The mean of the squares
+// less the square of the mean would be noise there.
 func TestVarianceOffset(t *testing.T) {
 	rng := seeded(t)
 	const n = 20000

@@ -53,7 +53,7 @@ func GemmBatch(t, out dtype.DType, batch, m, n, k int, a Operand, aStep int, b O
 	}
 	work := m * n * k
 	if batch > 1 && work <= serialWork && work > serialWork/batch && runtime.GOMAXPROCS(0) > 1 {
-		// None is worth a second goroutine, all of them are.
+		// One product is not worth a second goroutine, but all of them together are.
 		grain := max(serialWork/tasksPerCPU/max(work, 1), 1)
 		Parallel(batch, grain, func(lo, hi int) {
 			gemms(t, out, lo, hi, m, n, k, a, aStep, b, bStep, c, cStep, ldc, ep)
@@ -68,7 +68,7 @@ func GemmBatch(t, out dtype.DType, batch, m, n, k int, a Operand, aStep int, b O
 func gemms(t, out dtype.DType, lo, hi, m, n, k int, a Operand, aStep int, b Operand, bStep int, c unsafe.Pointer, cStep, ldc int, ep *Epilogue) {
 	for i := lo; i < hi; i++ {
 		x, y := a, b
-		if k > 0 { // else there is nothing to point at
+		if k > 0 { // an empty matrix has no address
 			x.Data = unsafe.Add(a.Data, i*aStep*t.Size())
 			y.Data = unsafe.Add(b.Data, i*bStep*t.Size())
 		}
@@ -76,7 +76,7 @@ func gemms(t, out dtype.DType, lo, hi, m, n, k int, a Operand, aStep int, b Oper
 	}
 }
 
-// checkGemm says what Gemm refuses.
+// checkGemm returns the errors that Gemm documents.
 func checkGemm(t, out dtype.DType, ep *Epilogue) error {
 	want := t
 	switch t {
@@ -98,7 +98,7 @@ func checkGemm(t, out dtype.DType, ep *Epilogue) error {
 	return nil
 }
 
-// gemm is Gemm of what it does not refuse.
+// gemm is Gemm after checkGemm.
 func gemm(t, out dtype.DType, m, n, k int, a, b Operand, c unsafe.Pointer, ldc int, ep *Epilogue) {
 	switch t {
 	case dtype.Float32:
@@ -137,8 +137,8 @@ func Gemm64(m, n, k int, a *float64, ars, acs int, b *float64, brs, bcs int, c *
 
 func ptr[T any](p *T) unsafe.Pointer { return unsafe.Pointer(p) }
 
-// linesOf and columnsOf see an operand as the packers do: the rows of A and
-// the columns of B are what lies side by side in a panel.
+// linesOf and columnsOf return an operand in the form that the packers read. A line is a
+// row of A or a column of B; the lines lie side by side in a panel.
 func linesOf[T floating](a Operand, size int, load loader[T]) source[T] {
 	return source[T]{data: a.Data, line: a.RS, step: a.CS, size: size, load: load, parts: wholeElement}
 }
@@ -149,15 +149,15 @@ func columnsOf[T floating](b Operand, size int, load loader[T]) source[T] {
 
 var wholeElement = []part{realPart}
 
-// gemmPlain is Gemm for float32 and float64, which are summed in C itself where
-// k is short.
+// gemmPlain is Gemm for float32 and float64. If k is short, it accumulates the sums in C
+// itself.
 func gemmPlain[T floating](v *variant[T], m, n, k int, a, b Operand, c *T, ldc int, ep *Epilogue) {
 	size := int(unsafe.Sizeof(*c))
 	outType := dtype.Float32
 	if size == 8 {
 		outType = dtype.Float64
 	}
-	if v.gemmDirect(m, n, k, a, b, c, ldc) || v.gemmDots(m, n, k, a, b, c, ldc) || v.gemmLong(m, n, k, a, b, c, ldc) {
+	if v.gemmUnpacked(m, n, k, a, b, c, ldc) || v.gemmDots(m, n, k, a, b, c, ldc) || v.gemmLong(m, n, k, a, b, c, ldc) {
 		if !ep.isNone() {
 			e := newEpilogue[T](ep, n, outType)
 			for i := range m {
@@ -179,8 +179,8 @@ func gemmPlain[T floating](v *variant[T], m, n, k int, a, b Operand, c *T, ldc i
 		}
 	}
 	if 2*k > 7*v.kc {
-		// Every stretch of k adds to C's rows, whose pitch may suit no cache. From
-		// more than three stretches on, sums of its own and one copy cost less.
+		// Every stretch of k adds to C's rows, whose pitch may cause cache conflicts. From
+		// four stretches on, separate sums and one copy cost less.
 		apply := p.finish
 		p.c = nil
 		p.finish = func(o region[T]) {
@@ -202,21 +202,21 @@ func gemmPlain[T floating](v *variant[T], m, n, k int, a, b Operand, c *T, ldc i
 // stays in the first-level cache while the micro-kernel walks down A's panels
 // (mc x kc in all), which stay in the second.
 //
-// Each element of C is the sum over the stretches of k, in order, of what the
-// micro-kernel adds up. None of it depends on how the tasks were cut.
+// Each element of C is the sum of the micro-kernel's results over the stretches of k, in
+// order. How the tasks are cut does not change it.
 type product[T floating] struct {
 	v       *variant[T]
 	m, n, k int
 	a, b    source[T]
 
-	// c receives the sums. When it is nil, they are collected in a task's own
-	// memory, in two planes for complex products, and finish writes C.
+	// c receives the sums. If it is nil, a task collects them in memory of its own, in two
+	// planes for complex products, and finish writes C.
 	c       *T
 	ldc     int
 	complex bool
 
-	// finish, if not nil, is called when a block of C is complete, or with
-	// eachStretch when one stretch of k is: every stretch then starts at zero.
+	// finish, if not nil, is called when a block of C is complete. With eachStretch it is
+	// called after each stretch of k, and every stretch starts at zero.
 	finish      func(o region[T])
 	eachStretch bool
 }
@@ -232,15 +232,15 @@ type region[T floating] struct {
 	first      bool // the first stretch of k
 }
 
-// Limits of the cutting; none of them changes a result.
+// Limits for cutting the work; none of them changes a result.
 const (
 	packedBytes = 32 << 20 // memory for a stretch of packed columns of B
-	minColumns  = 256      // a stretch is never shorter, whatever its memory
+	minColumns  = 256      // a stretch of columns is never shorter, even if it takes more memory
 	maxColumns  = 4096
-	serialWork  = 1 << 20 // multiplications that are not worth a second goroutine
+	serialWork  = 1 << 20 // multiplications below which a second goroutine does not pay
 	tasksPerCPU = 4
-	minStrips   = 8 // a task is not cut to fewer tiles down or
-	minPanels   = 8 // across for the sake of a second goroutine
+	minTileRows = 8 // a task is not cut to fewer tiles down or
+	minPanels   = 8 // across to employ a second goroutine
 )
 
 var l2 = func() int {
@@ -254,7 +254,7 @@ func (p *product[T]) run() {
 	if p.m == 0 || p.n == 0 || p.runVectors() {
 		return
 	}
-	q := *p // what goroutines share does not live on the stack
+	q := *p // a copy, because the goroutines' shared data must not live on the stack
 	q.runPacked()
 }
 
@@ -287,7 +287,7 @@ func (p *product[T]) runPacked() {
 		pack := func(dst []T, jp, q, kq int, scratch []T) {
 			p.b.pack(v, dst, v.nr, j0+jp*v.nr, min(v.nr, cols-jp*v.nr), q, kq, scratch)
 		}
-		// A panel that one task alone needs is packed by it, when it does.
+		// A panel that only one task needs is packed by that task.
 		var shared *buffer[T]
 		at := func(jp, q, kq int) []T { return shared.data[(q*panels+jp*kq)*v.nr*lb:] }
 		own := kc * v.nr * lb
@@ -308,7 +308,7 @@ func (p *product[T]) runPacked() {
 		tasks := taskRows * taskCols
 		Parallel(tasks, grainFor(workers, tasks), func(lo, hi int) {
 			w := getBuffer[T](own + max(p.a.scratchLen(v.mr, kc), p.b.scratchLen(v.nr, kc)) +
-				mc*kc*la + v.mr*v.nr + p.ownLen(mc, jc))
+				mc*kc*la + v.mr*v.nr + p.taskSumsLen(mc, jc))
 			panel, rest := w.data[:own], w.data[own:]
 			for t := lo; t < hi; t++ {
 				i, jp := t%taskRows*mc, t/taskRows*jc
@@ -329,8 +329,8 @@ func (p *product[T]) runPacked() {
 	}
 }
 
-// cut returns the rows and the panels of columns of a task, given the bytes
-// of one line of A for a stretch of k.
+// cut returns the rows and the column panels of a task, given the bytes of one line of A
+// for a stretch of k.
 func (p *product[T]) cut(panels, lineBytes, workers int) (mc, jc int) {
 	v := p.v
 	most := max(l2/2/max(lineBytes, 1)/v.mr*v.mr, v.mr)
@@ -338,15 +338,15 @@ func (p *product[T]) cut(panels, lineBytes, workers int) (mc, jc int) {
 	if workers > 1 {
 		want := workers * tasksPerCPU
 		if taskRows > 1 || panels < want*minPanels {
-			taskRows = max(taskRows, min(want, ceilDiv(p.m, minStrips*v.mr)))
+			taskRows = max(taskRows, min(want, ceilDiv(p.m, minTileRows*v.mr)))
 		}
 		taskCols = min(ceilDiv(want, taskRows), ceilDiv(panels, minPanels))
 	}
 	return roundUp(ceilDiv(p.m, taskRows), v.mr), ceilDiv(panels, taskCols)
 }
 
-// ownLen is the size of a task's own sums: whole tiles.
-func (p *product[T]) ownLen(mc, jc int) int {
+// taskSumsLen returns the length of a task's own sums, which cover complete tiles.
+func (p *product[T]) taskSumsLen(mc, jc int) int {
 	switch {
 	case p.c != nil:
 		return 0
@@ -369,10 +369,10 @@ func (p *product[T]) task(w []T, i, rows, j, cols, kc int, panel func(x, q, kq i
 	tile := &take(v.mr * v.nr)[0]
 
 	o := region[T]{ld: p.ldc, i: i, j: j, rows: rows, cols: cols, first: true}
-	across := v.nr // from one panel's sums to the next's
+	across := v.nr // distance between the sums of neighbouring panels
 	if p.c != nil {
 		o.data = offset(p.c, i*p.ldc+j)
-	} else { // the tiles of a panel one below the other: no rows compete for a set of the cache
+	} else { // the tiles of a panel one below the other: no two rows share a cache set
 		across = strips * v.mr * v.nr
 		o.data, o.ld, o.plane = &w[0], v.nr, strips*v.mr*panels*v.nr
 	}
@@ -418,7 +418,7 @@ func (p *product[T]) task(w []T, i, rows, j, cols, kc int, panel func(x, q, kq i
 	}
 }
 
-// zero writes the sums of a product over nothing.
+// zero writes the result of a product with k = 0.
 func (p *product[T]) zero(o region[T]) {
 	for i := range o.rows {
 		clear(unsafe.Slice(offset(o.data, i*o.ld), o.cols))
@@ -428,7 +428,7 @@ func (p *product[T]) zero(o region[T]) {
 	}
 }
 
-// copyTile stores the part of a tile that lies inside of C.
+// copyTile stores the part of a tile that lies inside C.
 func copyTile[T floating](c *T, ldc int, tile *T, ldt, rows, cols int, add bool) {
 	for i := range rows {
 		dst, src := unsafe.Slice(offset(c, i*ldc), cols), unsafe.Slice(offset(tile, i*ldt), cols)
@@ -446,8 +446,8 @@ func ceilDiv(a, b int) int { return (a + b - 1) / b }
 
 func roundUp(a, b int) int { return ceilDiv(a, b) * b }
 
-// grainFor makes Parallel run n units in the caller's goroutine when there is
-// one worker, and one by one otherwise.
+// grainFor returns the grain with which Parallel runs n units in the caller's goroutine if
+// there is one worker, and one unit at a time otherwise.
 func grainFor(workers, n int) int {
 	if workers == 1 {
 		return max(n, 1)
@@ -455,10 +455,10 @@ func grainFor(workers, n int) int {
 	return 1
 }
 
-// A buffer is pooled memory on a cache line's boundary; it holds old values.
+// A buffer is pooled memory aligned to a cache line. Its contents are undefined.
 type buffer[T floating] struct{ data, all []T }
 
-// pools has one pool for each power of two of elements.
+// pools has one pool for each power of two.
 type pools [64]sync.Pool
 
 var buffers32, buffers64 pools

@@ -36,19 +36,19 @@ func kernel6x16(k int, a, b, c *float32, ldc int, add bool)
 //go:noescape
 func kernel6x8(k int, a, b, c *float64, ldc int, add bool)
 
-// variant.mulDirect with AVX-512, and with AVX2 and FMA
+// variant.mulUnpacked with AVX-512, and with AVX2 and FMA
 //
 //go:noescape
-func direct512x32(m, n, k int, a *float32, ars, acs int, b *float32, brs int, c *float32, ldc int)
+func unpacked512x32(m, n, k int, a *float32, ars, acs int, b *float32, brs int, c *float32, ldc int)
 
 //go:noescape
-func direct512x64(m, n, k int, a *float64, ars, acs int, b *float64, brs int, c *float64, ldc int)
+func unpacked512x64(m, n, k int, a *float64, ars, acs int, b *float64, brs int, c *float64, ldc int)
 
 //go:noescape
-func direct256x32(m, n, k int, a *float32, ars, acs int, b *float32, brs int, c *float32, ldc int)
+func unpacked256x32(m, n, k int, a *float32, ars, acs int, b *float32, brs int, c *float32, ldc int)
 
 //go:noescape
-func direct256x64(m, n, k int, a *float64, ars, acs int, b *float64, brs int, c *float64, ldc int)
+func unpacked256x64(m, n, k int, a *float64, ars, acs int, b *float64, brs int, c *float64, ldc int)
 
 // for y := range k { for x := range 16 { dst[y*w+x] = src[x*ld+y] } }, k%4 == 0, with AVX-512
 //
@@ -75,7 +75,7 @@ func packRows4f64(dst *float64, w int, src *float64, ld, k int)
 //go:noescape
 func packRows2f64(dst *float64, w int, src *float64, ld, k int)
 
-// The functions of directPacker and converters for 16-bit elements.
+// The functions of convertingPacker and converters for 16-bit elements.
 
 //go:noescape
 func packRows4f16(dst *float32, w int, src *float16.Float16, ld, k int)
@@ -109,7 +109,7 @@ func dotsAVX32(dst, x, a *float32, ld, k, n int)
 //go:noescape
 func dotsAVX64(dst, x, a *float64, ld, k, n int)
 
-// dots of n rows, a multiple of 4.
+// variant.dots for n rows, a multiple of 4.
 
 //go:noescape
 func dots512x32(dst, x, a *float32, ld, k, n int)
@@ -117,7 +117,7 @@ func dots512x32(dst, x, a *float32, ld, k, n int)
 //go:noescape
 func dots512x64(dst, x, a *float64, ld, k, n int)
 
-// fourDots makes variant.dots of fours for multiples of 4 rows and rest for others.
+// fourDots makes variant.dots from fours, which needs a multiple of 4 rows, and rest.
 func fourDots[T floating](fours, rest func(dst, x, a *T, ld, k, n int)) func(dst, x, a *T, ld, k, n int) {
 	return func(dst, x, a *T, ld, k, n int) {
 		whole := n &^ 3
@@ -130,7 +130,7 @@ func fourDots[T floating](fours, rest func(dst, x, a *T, ld, k, n int)) func(dst
 	}
 }
 
-// k steps of axpy of 256 bytes of y, k > 0.
+// k steps of axpy on 256 bytes of y, k > 0.
 
 //go:noescape
 func columns512x32(y, x, a *float32, ld, k int)
@@ -179,30 +179,30 @@ func joinC64(dst *complex64, re, im *float32, n int)
 //go:noescape
 func joinC128(dst *complex128, re, im *float64, n int)
 
-// machine looks at the processor.
+// machine returns the variants and converters that the processor supports.
 func machine() (v32 []*variant[float32], v64 []*variant[float64], c converters) {
 	avx2 := cpu.X86.HasAVX2 && cpu.X86.HasFMA
 	if avx2 && cpu.X86.HasAVX512F {
 		v32 = append(v32, &variant[float32]{
 			name: "avx512 12x32", mr: 12, nr: 32, kc: 256, mul: kernel12x32, mulHalf: half12x32,
-			mulDirect: direct512x32, mulNarrow: direct256x32, lanes: 16, vectors: 2, masked: true,
+			mulUnpacked: unpacked512x32, mulNarrow: unpacked256x32, lanes: 16, vectors: 2, masked: true,
 			packRows16: packRows16f32, packRows4: packRows4f32, packRows2: packRows2f32, dot: dotAVX32, dots: fourDots(dots512x32, dotsAVX32), columns: columns512x32, columnsWidth: 64, axpy4: axpy4AVX32,
 		})
 		v64 = append(v64, &variant[float64]{
 			name: "avx512 12x16", mr: 12, nr: 16, kc: 192, mul: kernel12x16, mulHalf: half12x16,
-			mulDirect: direct512x64, mulNarrow: direct256x64, lanes: 8, vectors: 2, masked: true,
+			mulUnpacked: unpacked512x64, mulNarrow: unpacked256x64, lanes: 8, vectors: 2, masked: true,
 			packRows4: packRows4f64, packRows2: packRows2f64, dot: dotAVX64, dots: fourDots(dots512x64, dotsAVX64), columns: columns512x64, columnsWidth: 32, axpy4: axpy4AVX64,
 		})
 	}
 	if avx2 {
 		v32 = append(v32, &variant[float32]{
 			name: "avx2 6x16", mr: 6, nr: 16, kc: 256, mul: kernel6x16,
-			mulDirect: direct256x32, lanes: 8, vectors: 2, masked: true,
+			mulUnpacked: unpacked256x32, lanes: 8, vectors: 2, masked: true,
 			packRows4: packRows4f32, packRows2: packRows2f32, dot: dotAVX32, dots: dotsAVX32, axpy4: axpy4AVX32,
 		})
 		v64 = append(v64, &variant[float64]{
 			name: "avx2 6x8", mr: 6, nr: 8, kc: 256, mul: kernel6x8,
-			mulDirect: direct256x64, lanes: 4, vectors: 2, masked: true,
+			mulUnpacked: unpacked256x64, lanes: 4, vectors: 2, masked: true,
 			packRows4: packRows4f64, packRows2: packRows2f64, dot: dotAVX64, dots: dotsAVX64, axpy4: axpy4AVX64,
 		})
 		c = converters{

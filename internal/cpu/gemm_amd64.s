@@ -46,7 +46,7 @@
 	VPXORQ Z30, Z30, Z30; \
 	VPXORQ Z31, Z31, Z31
 
-// The lines of the tile in C are wanted at the end: ask for them now.
+// Prefetch the tile of C: it is needed at the end.
 #define PREFETCHC(rows) \
 	MOVQ DX, AX;         \
 	MOVQ $rows, R9;      \

@@ -20,10 +20,10 @@ func kernel8x6(k int, a, b, c *float64, ldc int, add bool)
 // The functions of variant.
 
 //go:noescape
-func directNEON32(m, n, k int, a *float32, ars, acs int, b *float32, brs int, c *float32, ldc int)
+func unpackedNEON32(m, n, k int, a *float32, ars, acs int, b *float32, brs int, c *float32, ldc int)
 
 //go:noescape
-func directNEON64(m, n, k int, a *float64, ars, acs int, b *float64, brs int, c *float64, ldc int)
+func unpackedNEON64(m, n, k int, a *float64, ars, acs int, b *float64, brs int, c *float64, ldc int)
 
 //go:noescape
 func dotNEON32(x, y *float32, n int) float32
@@ -62,12 +62,12 @@ func storeF16(dst *float16.Float16, src *float32, n int)
 func machine() ([]*variant[float32], []*variant[float64], converters) {
 	v32 := &variant[float32]{
 		name: "neon 8x12", mr: 8, nr: 12, kc: 256, mul: kernel8x12,
-		mulDirect: directNEON32, lanes: 4, vectors: 3,
+		mulUnpacked: unpackedNEON32, lanes: 4, vectors: 3,
 		packRows4: packRows4f32, dot: dotNEON32, axpy4: axpy4NEON32,
 	}
 	v64 := &variant[float64]{
 		name: "neon 8x6", mr: 8, nr: 6, kc: 256, mul: kernel8x6,
-		mulDirect: directNEON64, lanes: 2, vectors: 3,
+		mulUnpacked: unpackedNEON64, lanes: 2, vectors: 3,
 		packRows2: packRows2f64, dot: dotNEON64, axpy4: axpy4NEON64,
 	}
 	return []*variant[float32]{v32, goVariant[float32]()}, []*variant[float64]{v64, goVariant[float64]()},

@@ -35,10 +35,10 @@ func (e *Epilogue) isNone() bool {
 	return e == nil || (e.Alpha == 0 || e.Alpha == 1) && e.Bias == nil && e.Act == ActNone
 }
 
-// epilogue is an Epilogue in the form that is applied to rows of sums.
+// epilogue is an Epilogue prepared for rows of sums.
 type epilogue[T floating] struct {
 	alpha float64
-	bias  []float64 // nil: none
+	bias  []float64 // nil: no bias
 	act   Activation
 }
 
@@ -70,7 +70,7 @@ func newEpilogue[T floating](e *Epilogue, n int, out dtype.DType) *epilogue[T] {
 	return r
 }
 
-// apply replaces x, a piece of a row that begins at column j.
+// apply applies the epilogue to x, a part of a row that begins at column j.
 func (e *epilogue[T]) apply(x []T, j int) {
 	var bias []float64
 	if e.bias != nil {
@@ -86,26 +86,26 @@ func (e *epilogue[T]) apply(x []T, j int) {
 			x[i] = T(max(float64(e.alpha*float64(v))+bias[i], 0))
 		}
 	default:
-		near := unsafe.Sizeof(x[0]) == 4
+		approximate := unsafe.Sizeof(x[0]) == 4
 		for i, v := range x {
 			y := float64(e.alpha * float64(v))
 			if bias != nil {
 				y += bias[i]
 			}
-			if near {
-				y = e.act.near(y)
+			if approximate {
+				y = e.act.approximate(y)
 			} else {
-				y = e.act.of(y)
+				y = e.act.exact(y)
 			}
 			x[i] = T(y)
 		}
 	}
 }
 
-// of returns the activation of x, as accurate as float64 allows. The two GELUs
+// exact returns the activation of x, as accurate as float64 allows. The two GELUs
 // are written so that nothing cancels for negative x: 1+erf(t) = erfc(-t) and
 // (1+tanh(t))/2 = 1/(1+exp(-2t)).
-func (a Activation) of(x float64) float64 {
+func (a Activation) exact(x float64) float64 {
 	switch a {
 	case ActReLU:
 		return max(x, 0)
@@ -119,9 +119,9 @@ func (a Activation) of(x float64) float64 {
 	return x
 }
 
-// near is of with a relative error below 4e-9, a fifteenth of half a unit of
-// float32, and several times as fast.
-func (a Activation) near(x float64) float64 {
+// approximate is exact with a relative error below 4e-9, a fifteenth of half a unit in the
+// last place of float32. It is several times as fast.
+func (a Activation) approximate(x float64) float64 {
 	switch a {
 	case ActReLU:
 		return max(x, 0)
@@ -154,8 +154,8 @@ func normalCDF(x float64) float64 {
 				y4*((0.00017575254728826602+0.00012087499228371335*y)+y2*(-2.4232329472209004e-05+-1.6152551793286844e-05*y)))
 		p *= nearExp(-t*t) * (t + 2.5) * inv
 	}
-	// 1 - p for positive x, p for negative: a branch would be guessed wrong
-	// half of the time.
+	// 1 - p for positive x, p for negative x. A branch would be mispredicted half of
+	// the time.
 	positive := float64(1 - int64(math.Float64bits(x)>>63))
 	return p + positive*(1-2*p)
 }

@@ -17,15 +17,15 @@ func GemmHalf(t, out dtype.DType, m, n, k int, a Operand, b Operand, c unsafe.Po
 	return Gemm(t, out, m, n, k, a, b, c, crs, ep)
 }
 
-// gemmHalf widens the operands while packing them. Sums for a float32 C are
-// collected in C, those for a half C in a task's own memory.
+// gemmHalf widens the operands while it packs them. It collects the sums for a float32 C in
+// C itself, and those for a half C in memory of the task.
 func gemmHalf(t, out dtype.DType, m, n, k int, a, b Operand, c unsafe.Pointer, ldc int, ep *Epilogue) {
 	load := use.real[t]
 	p := product[float32]{
 		v: use32, m: m, n: n, k: k,
 		a: linesOf(a, 2, load), b: columnsOf(b, 2, load),
 	}
-	p.a.direct, p.b.direct = use.direct[t], use.direct[t]
+	p.a.converting, p.b.converting = use.converting[t], use.converting[t]
 	e := newEpilogue[float32](ep, n, out)
 	if out == dtype.Float32 {
 		p.c, p.ldc = (*float32)(c), ldc
@@ -52,8 +52,8 @@ func gemmHalf(t, out dtype.DType, m, n, k int, a, b Operand, c unsafe.Pointer, l
 	p.run()
 }
 
-// narrow rounds a region to dst, with row pitch ldd, by converters for eight
-// elements of all rows or of one, which may be nil, and their scalar form.
+// narrow rounds a region to dst, with row pitch ldd. block converts eight columns of all
+// rows, vector those of one row, and scalar one element; block and vector may be nil.
 func narrow[E any](dst *E, ldd int, o region[float32], block func(*E, int, *float32, int, int, int), vector func(*E, *float32, int), scalar func(float32) E) {
 	whole := o.cols &^ 7
 	switch {

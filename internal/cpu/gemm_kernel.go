@@ -1,7 +1,7 @@
 package cpu
 
-// A variant is one way to compute products in T: a micro-kernel and what goes
-// with it. Which one runs is decided once, by what the processor has.
+// A variant is one implementation of products in T: a micro-kernel and the functions around
+// it. The processor's features decide once which variant runs.
 type variant[T floating] struct {
 	name   string
 	mr, nr int // rows and columns of the micro-kernel's tile
@@ -19,22 +19,22 @@ type variant[T floating] struct {
 	// step. It may be nil.
 	mulHalf func(k int, a, b, c *T, ldc int, add bool)
 
-	// mulDirect computes the m x n product C = A B of matrices as they lie, with
-	// mul's bits for any k: A has element strides ars and acs, the rows of B and C
-	// are contiguous, brs and ldc elements apart. n is a multiple of lanes, at most
-	// vectors times it, or, if masked, less than lanes; m and k > 0. Nothing beside
-	// the matrices is read or written. It may be nil. mulNarrow, which may be nil too,
-	// is mulDirect for at most half of the lanes.
-	mulDirect, mulNarrow func(m, n, k int, a *T, ars, acs int, b *T, brs int, c *T, ldc int)
-	lanes, vectors       int
-	masked               bool
+	// mulUnpacked computes the m x n product C = A B of matrices that are not packed, with
+	// mul's bits for any k. A has element strides ars and acs; the rows of B and C are
+	// contiguous, brs and ldc elements apart. n is a multiple of lanes and at most
+	// vectors*lanes, or, if masked, less than lanes; m and k > 0. It reads and writes nothing
+	// outside the matrices. It may be nil. mulNarrow, which may be nil too, is
+	// mulUnpacked for at most half of the lanes.
+	mulUnpacked, mulNarrow func(m, n, k int, a *T, ars, acs int, b *T, brs int, c *T, ldc int)
+	lanes, vectors         int
+	masked                 bool
 
-	// packRows16, packRows4 and packRows2 copy k steps, a multiple of 8, of so many
-	// rows: dst[y*w+x] = src[x*ld+y]. Any may be nil.
+	// packRows16, packRows4 and packRows2 copy k steps, a multiple of 8, of 16, 4 or 2 rows:
+	// dst[y*w+x] = src[x*ld+y]. Any may be nil.
 	packRows16, packRows4, packRows2 func(dst *T, w int, src *T, ld, k int)
 
-	// dot returns x[0]*y[0] + … + x[n-1]*y[n-1], added in an order of its
-	// own that depends on n alone.
+	// dot returns x[0]*y[0] + … + x[n-1]*y[n-1]. The order of the additions depends on n
+	// alone.
 	dot func(x, y *T, n int) T
 
 	// dots sets dst[i] to 0 + dot of x and the k elements from a[i*ld] on, for every
@@ -154,13 +154,13 @@ func axpy4Tail[T floating](y, x, a *T, ld, from, n int) {
 	}
 }
 
-// goVariant is the variant of processors without assembly.
+// goVariant is the variant for processors without assembly.
 func goVariant[T floating]() *variant[T] {
 	return &variant[T]{name: "go4x4", mr: 4, nr: 4, kc: 256, mul: mulGo4x4[T], dot: dotGo[T], axpy4: axpy4Go[T]}
 }
 
-// The variants that this machine can run, best first, and what is in use;
-// tests put others in their place.
+// The variants that this machine can run, best first, and the ones in use. Tests
+// replace them.
 var (
 	variants32, variants64, machineConverters = machine()
 

@@ -7,9 +7,9 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// A product of few elements and a long k uses each element of its operands a few
-// times only, and has too few tiles for all goroutines. Goroutines share its
-// stretches of k instead, and the operands are not packed.
+// If C is small and k is long, each element of the operands is used only a few times, and
+// there are too few tiles for all goroutines. The goroutines then share the stretches of k,
+// and the operands are not packed.
 
 const (
 	longElements  = 1 << 13 // of C
@@ -23,8 +23,8 @@ const (
 // a packed product, and so are the bits.
 func (v *variant[T]) gemmLong(m, n, k int, a, b Operand, c *T, ldc int) bool {
 	size := int(unsafe.Sizeof(*c))
-	if v.mulDirect == nil || n < v.lanes && !v.masked || min(m, n) <= maxVectors || b.CS != 1 ||
-		m > longRows || m*n > longElements || n*v.kc*size > directBytes || k < longStretches*v.kc {
+	if v.mulUnpacked == nil || n < v.lanes && !v.masked || min(m, n) <= maxVectors || b.CS != 1 ||
+		m > longRows || m*n > longElements || n*v.kc*size > unpackedBytes || k < longStretches*v.kc {
 		return false
 	}
 	stretches := ceilDiv(k, v.kc)
@@ -36,7 +36,7 @@ func (v *variant[T]) gemmLong(m, n, k int, a, b Operand, c *T, ldc int) bool {
 	}
 	batch := min(stretches, longBatch)
 	w := getBuffer[T](batch * m * n)
-	sums := at0(w.data) // of the first stretch, and then of those before the batch
+	sums := at0(w.data) // of the first stretch, and later of all stretches before the current batch
 	for s := 0; s < stretches; {
 		first := min(s, 1)
 		count := min(batch-first, stretches-s)
@@ -45,7 +45,7 @@ func (v *variant[T]) gemmLong(m, n, k int, a, b Operand, c *T, ldc int) bool {
 				q := (s + i) * kc
 				left, right := a, b
 				left.Data, right.Data = ptr(offset((*T)(a.Data), q*a.CS)), ptr(offset((*T)(b.Data), q*b.RS))
-				v.direct(m, n, min(kc, k-q), left, right, &w.data[(first+i)*m*n], n)
+				v.multiplyUnpacked(m, n, min(kc, k-q), left, right, &w.data[(first+i)*m*n], n)
 			}
 		})
 		for i := 1; i < first+count; i++ {

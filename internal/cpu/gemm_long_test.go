@@ -22,7 +22,7 @@ func TestLong(t *testing.T) {
 func testLong[T floating](t *testing.T, rng *rand.Rand, variants []*variant[T]) {
 	t.Helper()
 	for _, v := range variants {
-		if v.mulDirect == nil {
+		if v.mulUnpacked == nil {
 			continue
 		}
 		taken, size := 0, int(unsafe.Sizeof(T(0)))

@@ -2,7 +2,7 @@ package cpu
 
 import "github.com/gpk-go/gpk/dtype"
 
-// KernelName names the micro-kernel that products of type t run on here.
+// KernelName returns the name of the micro-kernel that products of type t use on this machine.
 func KernelName(t dtype.DType) string {
 	switch t {
 	case dtype.Int32, dtype.Int64:
@@ -13,15 +13,15 @@ func KernelName(t dtype.DType) string {
 	return use32.name
 }
 
-// PacksGemm reports whether a product of type t and of more than a few rows and columns
-// packs its operands; others compute it where they lie, but for a B whose rows
-// are not contiguous.
+// PacksGemm reports whether a product of type t, with more than a few rows and columns,
+// packs its operands. Other products read their operands in place, except for a B whose
+// rows are not contiguous.
 func PacksGemm(t dtype.DType, m, n, k int) bool {
 	switch t {
 	case dtype.Float32:
-		return !use32.takesDirect(m, n, k)
+		return !use32.fitsUnpacked(m, n, k)
 	case dtype.Float64:
-		return !use64.takesDirect(m, n, k)
+		return !use64.fitsUnpacked(m, n, k)
 	}
 	return true
 }

@@ -14,20 +14,20 @@ import (
 	"github.com/x448/float16"
 )
 
-// Every layout that a test gives an operand.
+// layouts are the layouts that the tests give to operands.
 var layouts = []string{"row", "col", "row pitch", "col pitch", "strided", "reversed", "row reversed", "repeated row", "repeated col"}
 
-// matrix is an operand with the values that it stands for.
+// matrix is an operand and its values.
 type matrix[E any] struct {
 	Operand
-	store []E // keeps Data alive
+	store []E // keeps Data reachable
 	rows  int
 	cols  int
 }
 
 func (m *matrix[E]) at(i, j int) E { return *offset((*E)(m.Data), i*m.RS+j*m.CS) }
 
-// newMatrix lays rows x cols values out; what lies between them is poison.
+// newMatrix makes a matrix with the given layout and fills the gaps between elements with poison.
 func newMatrix[E any](rows, cols int, layout string, poison E, value func() E) *matrix[E] {
 	m := &matrix[E]{rows: rows, cols: cols}
 	switch layout {
@@ -93,8 +93,8 @@ func (r *result[E]) ptr() *E { return &r.store[guard] }
 
 func (r *result[E]) at(i, j int) E { return r.store[guard+i*r.ld+j] }
 
-// checkGuards fails when anything but the matrix was written. NaN differs
-// from itself, so bits are compared.
+// checkGuards fails if anything outside the matrix was written. It compares bits, because
+// NaN is not equal to itself.
 func (r *result[E]) checkGuards(t *testing.T) {
 	t.Helper()
 	for x := range r.store {
@@ -235,7 +235,7 @@ func TestMicroKernels(t *testing.T) {
 	}
 }
 
-// What this processor cannot run is skipped by name.
+// TestVariants skips, by name, the variants that this processor cannot run.
 func TestVariants(t *testing.T) {
 	all := map[string][]string{"amd64": {"avx512 12x32", "avx2 6x16"}, "arm64": {"neon 8x12"}}[runtime.GOARCH]
 	for _, name := range append(all, "go4x4") {
@@ -519,8 +519,8 @@ func testInt[E int8 | uint8 | int32 | int64, O int32 | int64](t *testing.T, rng 
 	}
 }
 
-// Vectors of every length and every value that a half has, through the
-// converters and their scalar twins.
+// TestConverters compares the converters with their scalar forms, for vectors of every
+// length and every value of the halves.
 func TestConverters(t *testing.T) {
 	same := func(a, b float32) bool { return a == b || a != a && b != b }
 	n := 1 << 16
@@ -632,18 +632,18 @@ func TestEpilogue(t *testing.T) {
 	})
 }
 
-// The fast activations are the exact ones to 4e-9, and where those are not
-// finite they are the same.
+// TestActivations checks that the fast activations agree with the exact ones to 4e-9, and are
+// equal where those are not finite.
 func TestActivations(t *testing.T) {
 	for act := ActNone; act <= ActSiLU; act++ {
 		for x := -40.0; x <= 40; x += 1.0 / 512 {
-			want, got := act.of(x), act.near(x)
+			want, got := act.exact(x), act.approximate(x)
 			if !(math.Abs(got-want) <= 4e-9*math.Abs(want)+1e-60) {
 				t.Fatalf("act %d of %v is %v, want %v", act, x, got, want)
 			}
 		}
 		for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e300, -1e300, 1e-300, 0} {
-			want, got := act.of(x), act.near(x)
+			want, got := act.exact(x), act.approximate(x)
 			if !(got == want || got != got && want != want || math.Abs(got/want-1) < 4e-9) {
 				t.Fatalf("act %d of %v is %v, want %v", act, x, got, want)
 			}
@@ -651,7 +651,7 @@ func TestActivations(t *testing.T) {
 	}
 }
 
-// NaN and infinities go where IEEE sends them: nothing skips a zero.
+// TestGemmNonFinite checks that NaN and infinities propagate as IEEE 754 says: nothing skips a zero.
 func TestGemmNonFinite(t *testing.T) {
 	withVariants(t, func(t *testing.T) {
 		inf, nan := float32(math.Inf(1)), float32(math.NaN())
@@ -682,7 +682,7 @@ func TestGemmNonFinite(t *testing.T) {
 	})
 }
 
-// The bits do not depend on how many goroutines share the work.
+// TestGemmDeterministic checks that the bits do not depend on the number of goroutines.
 func TestGemmDeterministic(t *testing.T) {
 	withVariants(t, func(t *testing.T) {
 		rng := newRand(t)

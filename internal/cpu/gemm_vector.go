@@ -5,11 +5,11 @@ import (
 	"unsafe"
 )
 
-// Products with a matrix of few rows or columns move every element of the
-// other matrix past few others: their speed is that of memory, and packing
-// would read and write the large matrix once more. They are computed line by
-// line instead: a line of the large matrix (a column of B when A has few
-// rows, a row of A when B has few columns) times each of the few vectors.
+// A product with a matrix of few rows or columns reads every element of the other matrix a
+// few times only: its speed is that of memory, and packing would read and write the large
+// matrix once more. It is computed line by line instead: a line of the large matrix (a
+// column of B if A has few rows, a row of A if B has few columns) times each of the few
+// vectors.
 
 const (
 	maxVectors = 4
@@ -41,7 +41,7 @@ func (p *product[T]) runVectors() bool {
 			vec.read(x[r*p.k:], r, 0, p.k)
 		}
 	}
-	// No line's sum depends on the others, so they may be cut at will.
+	// No line's sum depends on another line, so any cut gives the same bits.
 	workers := runtime.GOMAXPROCS(0)
 	if lines*count*p.k <= serialWork {
 		workers = 1
@@ -51,7 +51,7 @@ func (p *product[T]) runVectors() bool {
 		chunk = min(max(lines/(workers*tasksPerCPU), minLines), chunk)
 	}
 	chunks := ceilDiv(lines, chunk)
-	switch large := p.large(); {
+	switch large := p.largeOperand(); {
 	case workers == 1:
 		p.lineChunks(x, chunk, 0, chunks)
 	case chunks < workers && large.line == 1 && p.k > p.v.kc:
@@ -67,8 +67,8 @@ func (p *product[T]) runVectors() bool {
 	return true
 }
 
-// large is the operand that has the lines.
-func (p *product[T]) large() *source[T] {
+// largeOperand returns the operand that is read line by line.
+func (p *product[T]) largeOperand() *source[T] {
 	if p.n < p.m {
 		return &p.a
 	}
@@ -78,20 +78,20 @@ func (p *product[T]) large() *source[T] {
 // stretchBatch is the number of stretches of k whose sums are kept at a time.
 const stretchBatch = 128
 
-// runStretches computes few but long lines that are neighbours in memory: goroutines
-// share the stretches of k. Their sums are added in the order of sumAlong.
+// runStretches computes few but long lines that are neighbours in memory. The goroutines
+// share the stretches of k; the sums are added in the order of sumAlong.
 func (p *product[T]) runStretches(x []T) {
 	lines, count := max(p.m, p.n), min(p.m, p.n)
 	stretches, size := ceilDiv(p.k, p.v.kc), count*lines
 	batch := min(stretches, stretchBatch)
 	w := getBuffer[T]((2 + batch) * size)
-	whole := lineChunk[T]{product: p, mat: p.large(), x: x, count: count, n: lines, sums: w.data[:size], other: w.data[size : 2*size]}
+	all := lineChunk[T]{product: p, mat: p.largeOperand(), x: x, count: count, n: lines, sums: w.data[:size], partial: w.data[size : 2*size]}
 	partial := w.data[2*size:]
-	clear(whole.sums)
+	clear(all.sums)
 	for s := 0; s < stretches; s += batch {
 		n := min(batch, stretches-s)
 		Parallel(n, 1, func(lo, hi int) {
-			c, scratch := whole, getBuffer[T](4*lines)
+			c, scratch := all, getBuffer[T](4*lines)
 			c.scratch = scratch.data
 			for i := lo; i < hi; i++ {
 				c.sumStretch(partial[i*size:(i+1)*size], (s+i)*p.v.kc)
@@ -100,21 +100,21 @@ func (p *product[T]) runStretches(x []T) {
 		})
 		for i := range n {
 			for j, v := range partial[i*size : (i+1)*size] {
-				whole.sums[j] += v
+				all.sums[j] += v
 			}
 		}
 	}
-	whole.store()
+	all.store()
 	w.put()
 }
 
-// lineChunks computes the chunks lo to hi of so many lines from the vectors x.
+// lineChunks computes chunks lo to hi, of chunk lines each, from the vectors x.
 func (p *product[T]) lineChunks(x []T, chunk, lo, hi int) {
-	mat, lines, count := p.large(), max(p.m, p.n), min(p.m, p.n)
+	mat, lines, count := p.largeOperand(), max(p.m, p.n), min(p.m, p.n)
 	w := getBuffer[T](2*count*chunk + max(dotSteps, 4*chunk))
 	for t := lo; t < hi; t++ {
 		c := lineChunk[T]{product: p, mat: mat, x: x, count: count, line: t * chunk, n: min(chunk, lines-t*chunk)}
-		c.sums, c.other, c.scratch = w.data[:count*c.n], w.data[count*c.n:2*count*c.n], w.data[2*count*c.n:]
+		c.sums, c.partial, c.scratch = w.data[:count*c.n], w.data[count*c.n:2*count*c.n], w.data[2*count*c.n:]
 		if mat.line == 1 {
 			c.sumAlong()
 		} else {
@@ -125,16 +125,16 @@ func (p *product[T]) lineChunks(x []T, chunk, lo, hi int) {
 	w.put()
 }
 
-// A lineChunk is some lines of the large matrix and what becomes of them.
+// A lineChunk is a range of lines of the large matrix and their results.
 type lineChunk[T floating] struct {
 	*product[T]
 	mat     *source[T]
-	line, n int // number line and n-1 more
+	line, n int // line is the first of n lines
 	x       []T // count vectors of k elements
 	count   int
 
 	sums    []T // [count][n], the result
-	other   []T // as long
+	partial []T // [count][n], the sums of one stretch
 	scratch []T
 }
 
@@ -163,23 +163,23 @@ func (c *lineChunk[T]) sumAcross() {
 	}
 }
 
-// sumAlong is sumAcross where the lines of a step are neighbours in memory:
-// it walks along k for all of them at once, four steps at a time.
+// sumAlong is sumAcross for lines that are neighbours in memory: it walks along k for all
+// of them at once, four steps at a time.
 func (c *lineChunk[T]) sumAlong() {
 	clear(c.sums)
 	for from := 0; from < c.k; from += c.v.kc {
-		c.sumStretch(c.other, from)
-		for i, v := range c.other {
+		c.sumStretch(c.partial, from)
+		for i, v := range c.partial {
 			c.sums[i] += v
 		}
 	}
 }
 
-// sumStretch sets partial to the sums over the stretch of k that begins at from.
+// sumStretch sets partial to the sums over the stretch of k that begins at step from.
 func (c *lineChunk[T]) sumStretch(partial []T, from int) {
 	n, end := c.n, min(from+c.v.kc, c.k)
 	clear(partial)
-	done := 0 // lines, in the steps before whole
+	done := 0 // lines that are complete for the steps before whole
 	whole := end - (end-from)%4
 	if w := c.v.columnsWidth; w > 0 && n >= w && n <= columnLimit && c.mat.load == nil && whole > from {
 		for ; done+w <= n; done += w {
@@ -191,7 +191,7 @@ func (c *lineChunk[T]) sumStretch(partial []T, from int) {
 	for q := from; q < end; q += 4 {
 		steps := min(4, end-q)
 		if steps == 4 && done == n {
-			q = whole - 4 // all lines have these steps
+			q = whole - 4 // these steps are complete for all lines
 			continue
 		}
 		a, ld := (*T)(c.mat.at(c.line, q)), c.mat.step
@@ -219,9 +219,9 @@ func (c *lineChunk[T]) sumStretch(partial []T, from int) {
 // store writes the sums to C.
 func (c *lineChunk[T]) store() {
 	o := region[T]{data: &c.sums[0], ld: c.n, j: c.line, rows: c.count, cols: c.n, first: true}
-	asRows := c.product.n < c.m // the lines are C's rows
+	asRows := c.product.n < c.m // the lines are rows of C
 	if asRows {
-		o = region[T]{data: &c.other[0], ld: c.count, i: c.line, rows: c.n, cols: c.count, first: true}
+		o = region[T]{data: &c.partial[0], ld: c.count, i: c.line, rows: c.n, cols: c.count, first: true}
 	}
 	if c.c != nil {
 		o.data, o.ld = offset(c.c, o.i*c.ldc+o.j), c.ldc

@@ -88,8 +88,8 @@ func testColumns[T floating](t *testing.T, rng *rand.Rand, variants []*variant[T
 	}
 }
 
-// TestStretches: a product whose stretches of k are computed side by side has the
-// bits of one goroutine.
+// TestStretches checks that a product whose stretches of k run in parallel has the bits of
+// one goroutine.
 func TestStretches(t *testing.T) {
 	rng := seeded(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))

@@ -103,8 +103,7 @@ func TestHalfCasts(t *testing.T) {
 	}
 }
 
-// TestHalfParts tries the operations that take elements as they are on all values
-// of the halves.
+// TestHalfParts tests the operations that copy elements, on all values of the halves.
 func TestHalfParts(t *testing.T) {
 	const n = 1 << 16
 	one := []int{1}
@@ -130,8 +129,8 @@ func TestHalfParts(t *testing.T) {
 	}
 }
 
-// TestHalfUnaryComplete sees that no operation with a kernel for halves is left out of
-// the tests over all of their values.
+// TestHalfUnaryComplete checks that every operation with a kernel for halves is in the tests
+// over all of their values.
 func TestHalfUnaryComplete(t *testing.T) {
 	for op := expr.Neg; op <= expr.AbsSquare; op++ {
 		f, _ := kernels.unary(op, dtype.Float32)

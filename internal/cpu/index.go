@@ -7,9 +7,9 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// CheckIndices returns the least index below -length and the greatest above
-// length-1, both 0 where all lie on an axis of that length. indices, of type it,
-// Int32 or Int64, have the given shape and strides.
+// CheckIndices finds the indices that are out of range for an axis of the given length. It
+// returns the least index below -length and the greatest above length-1; each is 0 if there
+// is none. indices, of type it, Int32 or Int64, have the given shape and strides.
 func CheckIndices(it dtype.DType, shape []int, length int, indices unsafe.Pointer, strides []int) [2]int64 {
 	var least, greatest atomic.Int64
 	t := newNest(shape, operand{indices, strides, it.Size()})
@@ -20,7 +20,7 @@ func CheckIndices(it dtype.DType, shape []int, length int, indices unsafe.Pointe
 			lo, hi = min(lo, v), max(hi, v)
 		}
 		if lo < -int64(length) {
-			lower(&least, lo)
+			atomicMin(&least, lo)
 		}
 		if hi >= int64(length) {
 			for old := greatest.Load(); hi > old && !greatest.CompareAndSwap(old, hi); old = greatest.Load() {
@@ -30,8 +30,8 @@ func CheckIndices(it dtype.DType, shape []int, length int, indices unsafe.Pointe
 	return [2]int64{least.Load(), greatest.Load()}
 }
 
-// lower makes a the smaller of what it is and v.
-func lower(a *atomic.Int64, v int64) {
+// atomicMin sets a to the smaller of its value and v.
+func atomicMin(a *atomic.Int64, v int64) {
 	for old := a.Load(); v < old && !a.CompareAndSwap(old, v); old = a.Load() {
 	}
 }
@@ -43,10 +43,10 @@ func indexAt(it dtype.DType, p unsafe.Pointer) int64 {
 	return *(*int64)(p)
 }
 
-// Take copies elements of size bytes, picked along an axis of that length, whose
-// elements lie step apart, by indices that CheckIndices has found to lie on it.
-// shape is dst's; xs are 0 along the dimensions that the indices span, is along
-// all others. Strides and step count elements.
+// Take copies elements of size bytes from an axis of x with the given length, in which
+// neighbours are step apart. The caller has checked the indices with CheckIndices. shape is
+// dst's; xs are 0 along the dimensions that the indices span, and is are 0 along all
+// others. Strides and step count elements.
 func Take(size int, it dtype.DType, shape []int, x unsafe.Pointer, xs []int, length, step int, indices unsafe.Pointer, is []int, dst unsafe.Pointer, ds []int) {
 	t := newNest(shape, operand{dst, ds, size}, operand{x, xs, size}, operand{indices, is, it.Size()})
 	place := func(p unsafe.Pointer) int {
@@ -74,7 +74,7 @@ func Take(size int, it dtype.DType, shape []int, x unsafe.Pointer, xs []int, len
 			takeSpan[complex128](s, place)
 		}
 	}
-	// Not in tiles, which would be read without the indices.
+	// Tiles would ignore the indices.
 	Parallel(t.n, minPart, func(lo, hi int) { t.walk(lo, hi, pick) })
 }
 

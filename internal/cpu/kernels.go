@@ -8,8 +8,8 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// kernels keeps the kernels of operations and types: they are closures, and
-// making them is most of what a small operation costs.
+// kernels caches the kernels of operations and types. They are closures, and making one is
+// most of the cost of a small operation.
 var kernels kernelTable
 
 type kernelTable struct {
@@ -17,19 +17,19 @@ type kernelTable struct {
 	twos [kernelOps][kernelTypes]atomic.Pointer[binary]
 }
 
-// Operations and types beyond these numbers are made anew each time.
+// Kernels of operations and types beyond these numbers are not cached.
 const (
 	kernelOps   = 256
 	kernelTypes = 16
 )
 
-// unary is what unaryKernel returns.
+// unary is the result of unaryKernel.
 type unary struct {
 	f      func(dst, x unsafe.Pointer, n int)
 	result dtype.DType
 }
 
-// unary is unaryKernel.
+// unary returns the cached result of unaryKernel.
 func (t *kernelTable) unary(op expr.Op, dt dtype.DType) (f func(dst, x unsafe.Pointer, n int), result dtype.DType) {
 	if op < 0 || op >= kernelOps || dt >= kernelTypes {
 		return unaryKernel(op, dt)
@@ -44,7 +44,7 @@ func (t *kernelTable) unary(op expr.Op, dt dtype.DType) (f func(dst, x unsafe.Po
 	return k.f, k.result
 }
 
-// binary is binaryKernel.
+// binary returns the cached result of binaryKernel.
 func (t *kernelTable) binary(op expr.Op, dt dtype.DType) *binary {
 	if op < 0 || op >= kernelOps || dt >= kernelTypes {
 		k := binaryKernel(op, dt)
@@ -59,8 +59,8 @@ func (t *kernelTable) binary(op expr.Op, dt dtype.DType) *binary {
 	return &k
 }
 
-// oneSpan returns operands that lie along one axis, at most so many, as the span
-// that a nest would make of them.
+// oneSpan returns the operands as one span, as a nest would. It reports false unless there
+// is one axis with at most `most` elements.
 func oneSpan(shape []int, most int, ops ...operand) (s span, ok bool) {
 	if len(shape) != 1 || shape[0] <= 0 || shape[0] > most || ops[0].strides[0] < 0 {
 		return span{}, false

@@ -10,11 +10,11 @@ import (
 
 // A line is the elements of an array along one axis.
 
-// lineWidth is how many lines are gathered together where neighbours belong to
-// different lines.
+// lineWidth is the number of lines that are gathered together if neighbours in memory
+// belong to different lines.
 const lineWidth = 16
 
-// lines are the lines of an operand and of a destination of one shape.
+// lines are the lines of a source and of a destination of one shape.
 type lines struct {
 	outer       nest // destination, source
 	n           int
@@ -24,7 +24,7 @@ type lines struct {
 func newLines(xt, dt dtype.DType, shape []int, axis int, x unsafe.Pointer, xs []int, dst unsafe.Pointer, ds []int) lines {
 	l := lines{n: shape[axis], step: xs[axis] * xt.Size(), dstep: ds[axis] * dt.Size()}
 	if l.n == 0 {
-		return l // there is nothing at x, nor lines
+		return l // no line, and x may have no address
 	}
 	rest, rx, rd := without(shape, axis), without(xs, axis), without(ds, axis)
 	l.outer = newNest(rest, operand{dst, rd, dt.Size()}, operand{x, rx, xt.Size()})
@@ -35,8 +35,8 @@ func without(v []int, i int) []int {
 	return append(append(make([]int, 0, len(v)), v[:i]...), v[i+1:]...)
 }
 
-// each calls f with each line as a dense slice of T, in which f leaves its
-// results, of type U, at the same places.
+// each calls f with each line as a dense slice of T. f writes its results, of type U, to
+// the same positions of out.
 func each[T, U any](l lines, load func(dst unsafe.Pointer, src unsafe.Pointer, step, n int), store func(dst unsafe.Pointer, step int, src unsafe.Pointer, n int), f func(in []T, out []U)) {
 	groups(l, load, store, func(in []T, out []U, n int) {
 		for i := 0; i < len(in); i += n {
@@ -45,13 +45,13 @@ func each[T, U any](l lines, load func(dst unsafe.Pointer, src unsafe.Pointer, s
 	})
 }
 
-// groups calls f with groups of lines of n elements, one behind the other.
+// groups calls f with groups of contiguous lines of n elements.
 func groups[T, U any](l lines, load func(dst unsafe.Pointer, src unsafe.Pointer, step, n int), store func(dst unsafe.Pointer, step int, src unsafe.Pointer, n int), f func(in []T, out []U, n int)) {
 	if l.n == 0 || l.outer.n == 0 {
 		return
 	}
 	inner := l.outer.axes[len(l.outer.axes)-1]
-	// Lines side by side are gathered across, an element of each at a time.
+	// Lines side by side are gathered together, one element of each at a time.
 	across := inner.n > 1 && abs(inner.step[1]) < abs(l.step)
 	width := min(max(blockLen/l.n, 1), inner.n)
 	if across {
@@ -92,7 +92,7 @@ func groups[T, U any](l lines, load func(dst unsafe.Pointer, src unsafe.Pointer,
 	})
 }
 
-// lineLoader returns what gathers elements of type t in the type computed in.
+// lineLoader returns the function that gathers elements of type t in the compute type.
 func lineLoader(t dtype.DType) func(dst, src unsafe.Pointer, step, n int) {
 	if h := halvesOf(t); h.load != nil {
 		return h.load
@@ -101,16 +101,16 @@ func lineLoader(t dtype.DType) func(dst, src unsafe.Pointer, step, n int) {
 	return func(dst, src unsafe.Pointer, step, n int) { copySpan(dst, size, src, step, size, n) }
 }
 
-// lineStorer returns what scatters results of the type computed in to elements of
-// type t; what is in src afterwards is undefined.
+// lineStorer returns the function that scatters results of the compute type to elements of
+// type t. It leaves src undefined.
 func lineStorer(t dtype.DType) func(dst unsafe.Pointer, step int, src unsafe.Pointer, n int) {
 	h, size := halvesOf(t), t.Size()
 	return func(dst unsafe.Pointer, step int, src unsafe.Pointer, n int) { h.scatter(dst, step, src, size, n) }
 }
 
-// CumSum computes the sums of the elements of a line up to each place, of type
-// sumType(xt). Sums of float32 and of half types are float64 until they are
-// rounded; those of float64 carry what was rounded off; integers wrap.
+// CumSum computes the prefix sums of each line, of type sumType(xt). Sums of float32 and of
+// half types are float64 until they are rounded; those of float64 are compensated; integers
+// wrap.
 //
 // shape is that of both operands; xs and ds are strides in elements. dst may be
 // x when the types and strides are one.
@@ -131,7 +131,7 @@ func CumSum(xt, dt dtype.DType, shape []int, axis int, x unsafe.Pointer, xs []in
 		})
 	case dtype.Float64:
 		each(l, load, store, func(in, out []float64) {
-			var s carried
+			var s compensatedSum
 			for i, v := range in {
 				out[i] = s.add(v)
 			}
@@ -146,7 +146,7 @@ func CumSum(xt, dt dtype.DType, shape []int, axis int, x unsafe.Pointer, xs []in
 		})
 	case dtype.Complex128:
 		each(l, load, store, func(in, out []complex128) {
-			var re, im carried
+			var re, im compensatedSum
 			for i, v := range in {
 				out[i] = complex(re.add(real(v)), im.add(imag(v)))
 			}
@@ -173,10 +173,10 @@ func integerSums[T int8 | uint8 | int32 | int64](in []T, out []int64) {
 	}
 }
 
-// carried is a sum and what rounding took from it (Neumaier, 1974).
-type carried struct{ sum, rest float64 }
+// compensatedSum is a sum and its rounding errors (Neumaier, 1974).
+type compensatedSum struct{ sum, rest float64 }
 
-func (c *carried) add(v float64) float64 {
+func (c *compensatedSum) add(v float64) float64 {
 	t := c.sum + v
 	if math.Abs(c.sum) >= math.Abs(v) {
 		c.rest += (c.sum - t) + v
@@ -238,7 +238,7 @@ func logSoftmax64(in, out []float64) {
 	}
 }
 
-// powersOf writes e^(x - max) of lines of n elements to out; max is that of the line.
+// powersOf writes e^(x - max) for lines of n elements to out; max is that of each line.
 func powersOf(in, out []float32, n int) {
 	minus, most := kernels.binary(expr.Sub, dtype.Float32), new(float32)
 	for i := 0; i < len(in); i += n {
@@ -256,7 +256,7 @@ func powersOf(in, out []float32, n int) {
 	exps(at0(out), at0(out), len(out))
 }
 
-// sumOf32 is sumOf of float32.
+// sumOf32 is sumOf for float32.
 func sumOf32(x []float32) float64 {
 	n := len(x)
 	switch {
@@ -334,7 +334,7 @@ func normOf[T float32 | float64](op expr.Op, xt dtype.DType, n int, gamma, beta 
 	}
 	return func(in, out []T) {
 		mean := sumOf(in) / float64(len(in))
-		mean += deviationOf(in, mean) / float64(len(in)) // what rounding took from it
+		mean += deviationOf(in, mean) / float64(len(in)) // the rounding error of the mean
 		scale := 1 / math.Sqrt(squaresOf(in, mean)/float64(len(in))+eps)
 		for i, v := range in {
 			out[i] = T(float64((float64(v)-mean)*scale*float64(g[i])) + float64(b[i]))
@@ -342,11 +342,11 @@ func normOf[T float32 | float64](op expr.Op, xt dtype.DType, n int, gamma, beta 
 	}
 }
 
-// shortLine is how many elements are added one after the other.
+// shortLine is the number of elements that are summed sequentially.
 const shortLine = 64
 
-// sumOf adds in float64: halves of what is long, four at a time, which do not wait
-// for each other, of what is short.
+// sumOf adds in float64. It splits a long slice into halves; a short one it sums in four
+// independent chains.
 func sumOf[T float32 | float64](x []T) float64 {
 	if n := len(x); n > shortLine {
 		return sumOf(x[:n/2]) + sumOf(x[n/2:])
@@ -361,7 +361,7 @@ func sumOf[T float32 | float64](x []T) float64 {
 	return (a + b) + (c + d)
 }
 
-// deviationOf adds what elements are more than mean, as sumOf does.
+// deviationOf returns the sum of x[i] - mean, added as in sumOf.
 func deviationOf[T float32 | float64](x []T, mean float64) float64 {
 	if n := len(x); n > shortLine {
 		return deviationOf(x[:n/2], mean) + deviationOf(x[n/2:], mean)
@@ -373,7 +373,7 @@ func deviationOf[T float32 | float64](x []T, mean float64) float64 {
 	return a
 }
 
-// squaresOf adds the squares of what elements are more than mean, as sumOf does.
+// squaresOf returns the sum of (x[i] - mean)^2, added as in sumOf.
 func squaresOf[T float32 | float64](x []T, mean float64) float64 {
 	if n := len(x); n > shortLine {
 		return squaresOf(x[:n/2], mean) + squaresOf(x[n/2:], mean)

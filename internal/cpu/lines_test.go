@@ -17,8 +17,8 @@ import (
 // reference of one line and the error allowed of each result.
 type lineCheck struct {
 	op   expr.Op
-	out  func(dtype.DType) dtype.DType // Invalid where it has no meaning
-	last bool                          // of the last axis alone
+	out  func(dtype.DType) dtype.DType // Invalid if the type is not supported
+	last bool                          // along the last axis only
 	run  func(x, z *tensor, axis int, gamma, beta *tensor) error
 	want func(t dtype.DType, v, gamma, beta []any) (want []any, tol []float64)
 }
@@ -170,7 +170,7 @@ func halfUnit(t dtype.DType) float64 {
 	return map[dtype.DType]float64{dtype.Float16: 0x1p-11, dtype.BFloat16: 0x1p-8, dtype.Float32: 0x1p-24, dtype.Complex64: 0x1p-24, dtype.Float64: 0x1p-53, dtype.Complex128: 0x1p-53}[t]
 }
 
-func working(t dtype.DType) float64 { return halfUnit(computed(t)) }
+func working(t dtype.DType) float64 { return halfUnit(computeType(t)) }
 
 func smallestOf(t dtype.DType) float64 {
 	return map[dtype.DType]float64{dtype.Float16: 0x1p-24, dtype.BFloat16: 0x1p-133, dtype.Float32: 0x1p-149, dtype.Float64: 0x1p-1074}[t]
@@ -269,8 +269,8 @@ func checkLines(t *testing.T, what string, c lineCheck, x, z *tensor, axis int, 
 	}
 }
 
-// TestSoftmaxExtremes has what would over- or underflow without the maximum, and
-// lines that have no finite one.
+// TestSoftmaxExtremes uses lines that would over- or underflow without subtracting the
+// maximum, and lines without a finite maximum.
 func TestSoftmaxExtremes(t *testing.T) {
 	inf := math.Inf(1)
 	for _, dt := range []dtype.DType{dtype.Float32, dtype.Float64, dtype.BFloat16} {

@@ -24,7 +24,7 @@ const (
 	inverseC1 = 0x1.14a309d18437ep+0
 	inverseC2 = -0x1.d41724ba1eb0ep-1
 
-	leastNormal = 0x1p-1022 // the smallest that is not subnormal
+	leastNormal = 0x1p-1022 // the smallest normal number
 	log1p64Up   = 0x1p1000  // from here on, log(1 + x) is log(x)
 )
 
@@ -53,7 +53,7 @@ func log64(n, f, rest float64) float64 {
 func logF64(x float64) float64 {
 	switch {
 	case !(x > 0 && x <= math.MaxFloat64):
-		return math.Log(x) // infinite or no number
+		return math.Log(x) // an infinity or NaN
 	case x < leastNormal:
 		n, f := logParts(x * 0x1p54)
 		return log64(n-54, f, 0)
@@ -67,7 +67,7 @@ func logF64(x float64) float64 {
 func log1pF64(x float64) float64 {
 	switch {
 	case !(x > -1 && x <= math.MaxFloat64):
-		return math.Log1p(x) // infinite or no number
+		return math.Log1p(x) // an infinity or NaN
 	case x >= log1p64Up:
 		return logF64(x)
 	}
@@ -79,5 +79,5 @@ func log1pF64(x float64) float64 {
 	w := math.FMA(inverseC2, f, inverseC1)
 	w = math.FMA(w, f, inverseC0)
 	w = math.FMA(w, f, 1)
-	return math.Copysign(log64(n, f, float64(c*w)), x) // -0 too
+	return math.Copysign(log64(n, f, float64(c*w)), x) // keeps -0
 }

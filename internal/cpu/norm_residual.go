@@ -8,9 +8,9 @@ import (
 )
 
 // NormResidual computes sum = x + residual, rounded to the type xt, and normed = RMSNorm of
-// sum along the last axis, line by line, so that a sum is normed while it is in the cache.
-// Both have the bits of the single operations. gamma is as for Norm. All shapes are one;
-// sum and normed are dense and overlap nothing.
+// sum along the last axis. It works line by line, so that each sum is still in the cache
+// when it is normalized. Both results have the bits of the single operations. gamma is as
+// for Norm. All shapes are equal; sum and normed are dense and must not overlap anything.
 func NormResidual(xt dtype.DType, shape []int, x unsafe.Pointer, xs []int, residual unsafe.Pointer, rs []int, gamma unsafe.Pointer, eps float64, sum, normed unsafe.Pointer) error {
 	if !xt.IsFloat() || len(shape) == 0 {
 		return unsupported(expr.RMSNorm, xt)
@@ -34,8 +34,8 @@ func NormResidual(xt dtype.DType, shape []int, x unsafe.Pointer, xs []int, resid
 	return nil
 }
 
-// normSums computes the lines of NormResidual. Dense lines of
-// float32 and float64 are read and written where they lie.
+// normSums computes the lines of NormResidual. Dense lines of float32 and float64 are read
+// and written in place.
 func normSums[T floating](xt dtype.DType, outer nest, n int, steps [2]int, norm func(in, out []T)) {
 	if outer.n == 0 {
 		return
@@ -46,13 +46,13 @@ func normSums[T floating](xt dtype.DType, outer nest, n int, steps [2]int, norm 
 	}
 	size, add := xt.Size(), kernels.binary(expr.Add, computed)
 	load, store := lineLoader(xt), lineStorer(xt)
-	direct := computed == xt && steps == [2]int{size, size}
+	sameType := computed == xt && steps == [2]int{size, size}
 	Parallel(outer.n, max(minPart/n, 1), func(lo, hi int) {
 		room := make([]T, 3*n)
 		a, b, out := room[:n], room[n:2*n], room[2*n:]
 		for i := lo; i < hi; i++ {
 			p := outer.at(i)
-			if direct {
+			if sameType {
 				add.vv(p[0], p[2], p[3], n)
 				norm(unsafe.Slice((*T)(p[0]), n), unsafe.Slice((*T)(p[1]), n))
 				continue

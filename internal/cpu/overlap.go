@@ -8,32 +8,31 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// Vectors are vectors of numbers, one a row: element p of vector i lies i*LD + p
-// elements after Re and, its imaginary part, after Im. Im is nil for real ones.
+// Vectors is a matrix with one vector in each row: element p of vector i is i*LD + p
+// elements after Re, and its imaginary part as far after Im. Im is nil for real vectors.
 type Vectors[T float32 | float64] struct {
 	Re, Im *T
 	LD     int
 }
 
-// OverlapPart is what Overlaps has computed of a block of pairs: vectors Row … of a and
-// Col … of b. P is one plane of products for real vectors, and three for complex ones,
-// X + iY in a and U + iV in b: XU, YV and (X + Y)(U - V), from which <b, a> is
-// (XU + YV) + i((X + Y)(U - V) - XU + YV). Those of row y begin at y*LD. P is memory
-// that is used again, as far as it goes; finish may write there.
+// OverlapPart is the result of Overlaps for a block of pairs: vectors Row … of a and Col …
+// of b. P is one plane of products for real vectors, and three for complex ones. With
+// X + iY in a and U + iV in b, these are XU, YV and (X + Y)(U - V), from which <b, a> is
+// (XU + YV) + i((X + Y)(U - V) - XU + YV). Row y begins at y*LD. finish may write to P;
+// its memory is used again afterwards.
 type OverlapPart[T float32 | float64] struct {
 	Row, Col, Rows, Cols int
 	P                    [3][]T
 	LD                   int
 }
 
-// Overlaps multiplies m vectors a with n vectors b, all of k elements, and calls
-// finish for every block of pairs once, from several goroutines. With upper, pairs
-// whose number in b is below that in a may be left out. The operands are packed
-// once, for all three products, and nothing of the size of the result is stored.
+// Overlaps multiplies m vectors a with n vectors b, all of k elements, and calls finish
+// once for every block of pairs, from several goroutines. With upper, it may omit pairs
+// whose number in b is below that in a. It packs the operands once for all three products
+// and stores nothing of the size of the result.
 //
-// chain bounds how many products are added up one after the other, before their sum is
-// added to those of others; 0 leaves it to what is fastest. The bits do not depend on
-// GOMAXPROCS.
+// chain limits the number of products that are added sequentially before their sum is added
+// to other sums; 0 chooses the fastest. The bits do not depend on GOMAXPROCS.
 func Overlaps[T float32 | float64](m, n, k int, a, b Vectors[T], upper bool, chain int, finish func(OverlapPart[T])) {
 	if m == 0 || n == 0 {
 		return
@@ -60,7 +59,7 @@ func Overlaps[T float32 | float64](m, n, k int, a, b Vectors[T], upper bool, cha
 		if upper {
 			rows = min(m, j+cols)
 		}
-		o.stretch(a, b, rows, j, cols)
+		o.multiplyColumns(a, b, rows, j, cols)
 	}
 }
 
@@ -71,7 +70,7 @@ func variantOf[T floating]() *variant[T] {
 	return any(use64).(*variant[T])
 }
 
-// overlaps is a call of Overlaps.
+// overlaps is the state of one call of Overlaps.
 type overlaps[T float32 | float64] struct {
 	v           *variant[T]
 	k, kc       int
@@ -83,16 +82,17 @@ type overlaps[T float32 | float64] struct {
 
 func (o *overlaps[T]) size() int { return int(unsafe.Sizeof(*new(T))) }
 
-// packedMost is what a stretch of columns may take packed; longer vectors are taken in
-// parts.
+// packedMost is the most bytes that a stretch of columns takes when it is packed. Longer
+// vectors are processed in parts.
 var packedMost = 64 << 20
 
-// stretch computes the first rows against cols columns from j on.
-func (o *overlaps[T]) stretch(a, b Vectors[T], rows, j, cols int) {
+// multiplyColumns computes the first rows against cols columns from column j on.
+func (o *overlaps[T]) multiplyColumns(a, b Vectors[T], rows, j, cols int) {
 	v, planes := o.v, o.planes
 	panels := ceilDiv(cols, v.nr)
-	// Where columns do not fill their panels, the last one is short. Above the diagonal
-	// it is the first: what is wasted is as high as it, and the last is the highest.
+	// If the columns do not fill their panels, the last panel is short. Above the diagonal
+	// the first panel is short instead: the padded columns cost as much as the panel is
+	// high, and the last panel is the highest.
 	lead := 0
 	if o.upper {
 		lead = panels*v.nr - cols
@@ -111,13 +111,13 @@ func (o *overlaps[T]) stretch(a, b Vectors[T], rows, j, cols int) {
 	}
 	mc = min(mc, roundUp(rows, v.mr))
 	tasks := ceilDiv(rows, mc)
-	// Sums of a strip of rows and a panel lie together, in as many planes. They are kept
-	// for all of a task where there is more than one stretch of elements.
+	// The sums of a panel of rows and a panel of columns are contiguous, one plane after the
+	// other. If there is more than one stretch of elements, a task keeps all its sums.
 	block, all := v.mr*v.nr*planes, 1
 	if o.k > o.kc {
 		all = panels * (mc / v.mr)
 	}
-	part, kept := o.k, 0 // elements of a part, and the tasks whose sums are kept for the next
+	part, kept := o.k, 0 // elements of a part, and the number of tasks whose sums are kept between parts
 	if step := panels * v.nr * planes * o.size(); part*step > packedMost {
 		part, kept = max(packedMost/step/o.kc, 1)*o.kc, tasks
 	}
@@ -175,7 +175,7 @@ func (o *overlaps[T]) stretch(a, b Vectors[T], rows, j, cols int) {
 								out = sums[(x*(mc/v.mr)+s)*block:][:block]
 							}
 							p := OverlapPart[T]{Row: i + s*v.mr, Col: j + at, Rows: min(v.mr, r-s*v.mr), Cols: n, LD: v.nr}
-							o.strip(&p, kq, lines[s*v.mr*kq*planes:], panel(x, q, kq), out, q > 0)
+							o.multiplyPanels(&p, kq, lines[s*v.mr*kq*planes:], panel(x, q, kq), out, q > 0)
 							if q+kq == o.k {
 								o.finish(p)
 							}
@@ -187,9 +187,9 @@ func (o *overlaps[T]) stretch(a, b Vectors[T], rows, j, cols int) {
 	}
 }
 
-// strip multiplies kq steps of a strip of rows and a panel, or of the panel's right
-// half where nothing is wanted of the left one.
-func (o *overlaps[T]) strip(p *OverlapPart[T], kq int, a, b, out []T, add bool) {
+// multiplyPanels multiplies kq steps of a panel of rows and a panel of columns. It uses the
+// right half of the columns alone if no result in the left half is needed.
+func (o *overlaps[T]) multiplyPanels(p *OverlapPart[T], kq int, a, b, out []T, add bool) {
 	v := o.v
 	mul, skip := v.mul, 0
 	if half := v.nr / 2; o.upper && v.mulHalf != nil && p.Cols == v.nr && p.Row >= p.Col+half {
@@ -202,8 +202,8 @@ func (o *overlaps[T]) strip(p *OverlapPart[T], kq int, a, b, out []T, add bool) 
 	}
 }
 
-// pack packs kq steps from q on of n vectors from number l on into a panel of w
-// lines: the real parts, the imaginary parts, and what both makes of them.
+// pack packs kq steps from q on of n vectors from number l on into a panel of w lines: the
+// real parts, the imaginary parts, and the results of both for the two.
 func (o *overlaps[T]) pack(dst []T, w int, x Vectors[T], l, n, q, kq int, both func(dst, x, y unsafe.Pointer, n int)) {
 	at, plane := l*x.LD+q, w*kq
 	packPanel(o.v, dst, w, offset(x.Re, at), x.LD, 1, n, kq)

@@ -134,8 +134,8 @@ func wanted[T any](v []T, upper bool, n int) (out []T) {
 	return out
 }
 
-// TestOverlapStretches has more columns than a stretch holds: every pair wanted is there
-// once, none twice, with the bits that all of them have.
+// TestOverlapStretches has more columns than a stretch holds. Every wanted pair appears
+// exactly once, with the bits that it has when all pairs are computed.
 func TestOverlapStretches(t *testing.T) {
 	const seed = 5
 	t.Logf("seed %d", seed)

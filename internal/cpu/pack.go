@@ -11,20 +11,20 @@ import (
 // floating is the set of types in which the micro-kernels compute.
 type floating interface{ float32 | float64 }
 
-// source is one operand as the packers see it: lines (rows of A, columns of
-// B) side by side in a panel, and steps of k along each line.
+// source is an operand in the form that the packers read: lines (rows of A, columns of
+// B) that lie side by side in a panel, and steps of k along each line.
 type source[T floating] struct {
-	data   unsafe.Pointer // element (0, 0)
-	line   int            // elements from one line to the next
-	step   int            // elements from one step of k to the next
-	size   int            // bytes of an element
-	load   loader[T]      // nil: the elements are of type T
-	direct directPacker[T]
-	parts  []part // what of each element a panel holds, in this order
+	data       unsafe.Pointer // element (0, 0)
+	line       int            // elements from one line to the next
+	step       int            // elements from one step of k to the next
+	size       int            // bytes of an element
+	load       loader[T]      // nil: the elements are of type T
+	converting convertingPacker[T]
+	parts      []part // the components of an element that a panel holds, in this order
 }
 
-// part is what of an element goes into a panel. The panels of a complex
-// product hold real and imaginary parts one after the other.
+// part is a component of an element. The panels of a complex product hold real and
+// imaginary parts one after the other.
 type part int8
 
 const (
@@ -33,9 +33,9 @@ const (
 	minusImagPart
 )
 
-// A directPacker converts elements of another real type on the way into a
+// A convertingPacker converts elements of another real type while it packs them into a
 // panel of w lines. Either function may be nil.
-type directPacker[T floating] struct {
+type convertingPacker[T floating] struct {
 	rows4 func(dst *T, w int, src unsafe.Pointer, ld, k int)   // variant.packRows4 of converted elements
 	steps func(dst *T, w int, src unsafe.Pointer, step, k int) // dst[y*w+x] = src[y*step+x] for y < k, x < w; w%16 == 0
 }
@@ -63,7 +63,7 @@ func (s *source[T]) read(dst []T, line, step, n int) {
 	}
 }
 
-// scratchLen is what pack needs of scratch for panels of w lines, kc steps.
+// scratchLen is the scratch length that pack needs for panels of w lines and kc steps.
 func (s *source[T]) scratchLen(w, kc int) int {
 	if s.load == nil {
 		return 0
@@ -72,14 +72,14 @@ func (s *source[T]) scratchLen(w, kc int) int {
 }
 
 // pack fills dst with the panel of lines [l, l+n), n <= w, and steps
-// [q, q+kc): for part number j, element (l+x, q+y) at dst[(j*kc+y)*w+x].
+// [q, q+kc): for part number j, element (l+x, q+y) is at dst[(j*kc+y)*w+x].
 // Lines n to w are zero; their products are computed and dropped.
 func (s *source[T]) pack(v *variant[T], dst []T, w, l, n, q, kc int, scratch []T) {
 	if s.load == nil {
 		packPanel(v, dst, w, (*T)(s.at(l, q)), s.line, s.step, n, kc)
 		return
 	}
-	if s.packDirect(dst, w, l, n, q, kc, scratch) {
+	if s.packConverting(dst, w, l, n, q, kc, scratch) {
 		return
 	}
 	re, im := scratch[:w*kc], scratch[w*kc:2*w*kc]
@@ -108,14 +108,13 @@ func (s *source[T]) pack(v *variant[T], dst []T, w, l, n, q, kc int, scratch []T
 	}
 }
 
-// packDirect is pack where a function converts straight into the panel, and
-// reports whether one does.
-func (s *source[T]) packDirect(dst []T, w, l, n, q, kc int, scratch []T) bool {
+// packConverting is pack with a convertingPacker. It reports false if none fits.
+func (s *source[T]) packConverting(dst []T, w, l, n, q, kc int, scratch []T) bool {
 	switch {
-	case s.line == 1 && n == w && w%16 == 0 && s.direct.steps != nil:
-		s.direct.steps(&dst[0], w, s.at(l, q), s.step, kc)
+	case s.line == 1 && n == w && w%16 == 0 && s.converting.steps != nil:
+		s.converting.steps(&dst[0], w, s.at(l, q), s.step, kc)
 		return true
-	case s.line != 1 && s.step == 1 && n%4 == 0 && s.direct.rows4 != nil:
+	case s.line != 1 && s.step == 1 && n%4 == 0 && s.converting.rows4 != nil:
 	default:
 		return false
 	}
@@ -124,7 +123,7 @@ func (s *source[T]) packDirect(dst []T, w, l, n, q, kc int, scratch []T) bool {
 	}
 	done := kc &^ 7
 	for x := 0; x < n; x += 4 {
-		s.direct.rows4(&dst[x], w, s.at(l+x, q), s.line, done)
+		s.converting.rows4(&dst[x], w, s.at(l+x, q), s.line, done)
 	}
 	for x := 0; done < kc && x < n; x++ {
 		rest := scratch[:kc-done]
@@ -185,7 +184,7 @@ func packStrided[T floating](dst []T, w int, src *T, line, step, n, from, kc int
 	}
 }
 
-// packSteps is packPanel where the lines of a step are neighbours.
+// packSteps is packPanel for lines that are neighbours in memory.
 func packSteps[T floating](dst []T, w int, src *T, step, n, kc int) {
 	if n < w {
 		for y := range kc {
@@ -224,9 +223,8 @@ func offset[T any](p *T, n int) *T {
 	return (*T)(unsafe.Add(unsafe.Pointer(p), n*int(unsafe.Sizeof(*p))))
 }
 
-// converters are the conversions between a product's types and the types in
-// which it is computed, for n elements side by side, n a multiple of 8. A nil
-// entry stands for the loop that its comment gives.
+// converters convert n contiguous elements, n a multiple of 8, between a product's types
+// and its compute types. A nil entry stands for the loop in its comment.
 type converters struct {
 	loadF16   func(dst *float32, src *float16.Float16, n int)   // dst[i] = src[i].Float32()
 	loadBF16  func(dst *float32, src *bfloat16.BFloat16, n int) // dst[i] = src[i].Float32()
@@ -240,7 +238,7 @@ type converters struct {
 	joinC64   func(dst *complex64, re, im *float32, n int)      // dst[i] = complex(re[i], im[i])
 	joinC128  func(dst *complex128, re, im *float64, n int)     // the same
 
-	// What directPacker says, and rows of storeF16 and storeBF16, at least one,
+	// The functions of convertingPacker, and storeF16 and storeBF16 for rows, at least one,
 	// with row pitches ldd and lds; cols > 0.
 	rows4F16   func(dst *float32, w int, src *float16.Float16, ld, k int)
 	rows4BF16  func(dst *float32, w int, src *bfloat16.BFloat16, ld, k int)
@@ -250,13 +248,13 @@ type converters struct {
 	narrowBF16 func(dst *bfloat16.BFloat16, ldd int, src *float32, lds, rows, cols int)
 }
 
-// loaders are the converters in the form that packing takes.
+// loaders are the converters in the form that the packers need.
 type loaders struct {
 	converters
-	real   map[dtype.DType]loader[float32] // the real types that are computed in float32
-	direct map[dtype.DType]directPacker[float32]
-	c64    loader[float32]
-	c128   loader[float64]
+	real       map[dtype.DType]loader[float32] // the real types that are computed in float32
+	converting map[dtype.DType]convertingPacker[float32]
+	c64        loader[float32]
+	c128       loader[float64]
 }
 
 func (c converters) loaders() loaders {
@@ -268,7 +266,7 @@ func (c converters) loaders() loaders {
 			dtype.Int8:     loadWith(c.loadI8, func(v int8) float32 { return float32(v) }),
 			dtype.Uint8:    loadWith(c.loadU8, func(v uint8) float32 { return float32(v) }),
 		},
-		direct: map[dtype.DType]directPacker[float32]{
+		converting: map[dtype.DType]convertingPacker[float32]{
 			dtype.Float16:  {pointing(c.rows4F16), pointing(c.stepsF16)},
 			dtype.BFloat16: {pointing(c.rows4BF16), pointing(c.stepsBF16)},
 		},
@@ -277,7 +275,7 @@ func (c converters) loaders() loaders {
 	}
 }
 
-// pointing is f for a source of any type; nil stays nil.
+// pointing makes f accept a source of any type; nil stays nil.
 func pointing[E any](f func(*float32, int, *E, int, int)) func(*float32, int, unsafe.Pointer, int, int) {
 	if f == nil {
 		return nil
@@ -285,7 +283,7 @@ func pointing[E any](f func(*float32, int, *E, int, int)) func(*float32, int, un
 	return func(dst *float32, w int, src unsafe.Pointer, pitch, k int) { f(dst, w, (*E)(src), pitch, k) }
 }
 
-// loadWith makes a loader of a converter and its scalar form.
+// loadWith makes a loader from a converter and its scalar form.
 func loadWith[E any](vector func(*float32, *E, int), scalar func(E) float32) loader[float32] {
 	return func(re, _ []float32, src unsafe.Pointer, stride, n int) {
 		s, done := (*E)(src), 0
@@ -299,7 +297,7 @@ func loadWith[E any](vector func(*float32, *E, int), scalar func(E) float32) loa
 	}
 }
 
-// splitWith makes a loader of a splitter and its scalar form.
+// splitWith makes a loader from a splitter and its scalar form.
 func splitWith[T floating, E any](vector func(re, im *T, src *E, n int), scalar func(E) (re, im T)) loader[T] {
 	return func(re, im []T, src unsafe.Pointer, stride, n int) {
 		s, done := (*E)(src), 0

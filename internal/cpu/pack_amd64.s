@@ -21,8 +21,8 @@
 	LEAQ (R9)(R8*1), R10;      \
 	LEAQ (R10)(R8*1), R11
 
-// The steps of a panel whose elements are neighbours already: R12 sixteens of
-// elements a step, R8 bytes from one step of the source to the next.
+// Copies the steps of a panel whose elements are contiguous in the source: R12 is the number
+// of groups of sixteen elements a step, R8 the bytes from one step of the source to the next.
 
 #define STEPS \
 	MOVQ  dst+0(FP), DI;  \
@@ -34,15 +34,15 @@
 	SHLQ  $1, R8;         \
 	TESTQ CX, CX
 
-// The converters: n elements, a multiple of the vector's length.
+// The arguments of the converters: n elements, a multiple of the vector length.
 
 #define ARGS \
 	MOVQ dst+0(FP), DI; \
 	MOVQ src+8(FP), SI; \
 	MOVQ n+16(FP), CX
 
-// Blocks of rows: R11 eights of elements a row, R8 and R9 bytes from one row
-// to the next.
+// The arguments of a block of rows: R11 groups of eight elements a row, R8 and R9 bytes from
+// one row to the next.
 
 #define BLOCK \
 	MOVQ  dst+0(FP), DI;   \
@@ -97,15 +97,15 @@ done:
 
 // func packRows16f32(dst *float32, w int, src *float32, ld, k int)
 //
-// Four rows that are four apart lie in the quarters of a register, and whole lines are
-// written.
+// Four rows that are four apart are loaded into the quarters of a register, and complete
+// cache lines are written.
 TEXT ·packRows16f32(SB), NOSPLIT, $0-40
 	ROWS(2, 2)
 	MOVQ R9, AX              // of rows 0 to 3: SI, AX, R10, R11
 	LEAQ (R8)(R8*2), R14
-	SHLQ $2, R14             // twelve rows
-	LEAQ (R8*4), R9          // four
-	SHLQ $3, R8              // eight
+	SHLQ $2, R14             // bytes of twelve rows
+	LEAQ (R8*4), R9          // of four rows
+	SHLQ $3, R8              // of eight rows
 	SHRQ $2, CX
 	JZ   done
 
@@ -595,8 +595,8 @@ done:
 
 // func storeBF16(dst *bfloat16.BFloat16, src *float32, n int)
 //
-// Round to nearest even: add 0x7fff and the last bit that stays, cut. A NaN
-// is cut and made quiet instead.
+// Round to nearest even: add 0x7fff and the last kept bit, then truncate. A NaN
+// is truncated and made quiet instead.
 TEXT ·storeBF16(SB), NOSPLIT, $0-24
 	ARGS
 	MOVL         $1, AX
@@ -658,7 +658,7 @@ loop:
 
 // func narrowBF16(dst *uint16, ldd int, src *float32, lds, rows, cols int)
 //
-// storeBF16 of every row.
+// Applies storeBF16 to every row.
 TEXT ·narrowBF16(SB), NOSPLIT, $0-48
 	MOVL         $1, AX
 	VMOVD        AX, X4

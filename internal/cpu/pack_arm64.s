@@ -67,8 +67,7 @@ loop:
 done:
 	RET
 
-// The converters, n a multiple of 8. The assembler has no mnemonic for what
-// they do to V0.
+// The converters; n is a multiple of 8. The assembler has no mnemonics for the conversions.
 
 // func loadF16(dst *float32, src *float16.Float16, n int)
 TEXT ·loadF16(SB), NOSPLIT, $0-24

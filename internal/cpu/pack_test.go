@@ -10,12 +10,12 @@ import (
 	"github.com/x448/float16"
 )
 
-// TestDirectPack: what converts straight into a panel gives the panel that
-// converting first does, bit for bit, edges included.
-func TestDirectPack(t *testing.T) {
+// TestConvertingPacker checks that converting while packing gives the same panel as
+// converting first, bit for bit, edges included.
+func TestConvertingPacker(t *testing.T) {
 	rng := newRand(t)
 	for _, dt := range []dtype.DType{dtype.Float16, dtype.BFloat16} {
-		if use.direct[dt].rows4 == nil {
+		if use.converting[dt].rows4 == nil {
 			t.Logf("%v: no direct packing here", dt)
 			continue
 		}
@@ -29,7 +29,7 @@ func TestDirectPack(t *testing.T) {
 					m := newMatrix[uint16](n+l, kc+q, layout, 0x7e01, func() uint16 { return uint16(rng.Uint32()) })
 					s := linesOf(m.Operand, 2, use.real[dt])
 					want, got := panelOf(s, w, l, n, q, kc), []float32(nil)
-					s.direct = use.direct[dt]
+					s.converting = use.converting[dt]
 					if got = panelOf(s, w, l, n, q, kc); !slices.EqualFunc(got, want, sameFloatBits) {
 						t.Fatalf("%v, %s: %d lines of %d from %d, steps %d from %d: the panels differ", dt, layout, n, w, l, kc, q)
 					}
@@ -39,8 +39,8 @@ func TestDirectPack(t *testing.T) {
 	}
 }
 
-// TestPackPanel: rows that are packed 16, 4 and 2 at a time, or one, give the panel of
-// the definition, with zeros in the lines that there are not, and nothing behind it.
+// TestPackPanel checks that packing 16, 4, 2 or 1 rows at a time gives the panel of the
+// definition, with zeros in the missing lines, and writes nothing after it.
 func TestPackPanel(t *testing.T) {
 	for _, v := range variants32 {
 		testPackPanel(t, v)
@@ -96,8 +96,8 @@ func panelOf(s source[float32], w, l, n, q, kc int) []float32 {
 
 func sameFloatBits(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }
 
-// TestNarrow: all rows at once, row by row and one by one give the same bits,
-// and write nothing beside their region.
+// TestNarrow checks that rounding all rows at once, row by row and one by one gives the same
+// bits, and writes nothing outside the region.
 func TestNarrow(t *testing.T) {
 	rng := newRand(t)
 	for range 200 {

@@ -24,9 +24,9 @@ func philox(c0, c1, c2, c3, k0, k1 uint32) (w0, w1, w2, w3 uint32) {
 	return c0, c1, c2, c3
 }
 
-// philoxFill sets words to the blocks from number block on, under the key seed:
-// the counter's low half is the number, its high half 0. words holds whole
-// blocks.
+// philoxFill sets words to consecutive blocks from the given number on, under the key seed.
+// The low half of the counter is the block number, the high half 0. The length of words is
+// a multiple of a block.
 func philoxFill(words []uint32, seed, block uint64) {
 	done := philoxVector(words, seed, block)
 	k0, k1 := uint32(seed), uint32(seed>>32)

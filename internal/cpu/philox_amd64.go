@@ -7,9 +7,8 @@ import (
 	"unsafe"
 )
 
-// philoxKeys is what philoxAVX2 reads besides its counter: two keys a round, each
-// four times in 64 bits; the numbers 0 to 3, and 4 four times, likewise; and the
-// factors.
+// philoxKeys are the constants of philoxAVX2: two keys a round, the numbers 0 to 3, the
+// number 4, and the factors. Each key and the number 4 are repeated four times, in 64 bits.
 type philoxKeys struct {
 	keys    [philoxRounds][2][4]uint64
 	first   [4]uint64
@@ -17,8 +16,8 @@ type philoxKeys struct {
 	factors [2]uint32
 }
 
-// philoxAVX2 fills words with groups of eight blocks, of which the first has that
-// counter. The counter's low word does not overflow.
+// philoxAVX2 fills words with groups of eight blocks. counter and high belong to the first
+// block. The counter's low word must not overflow.
 //
 //go:noescape
 func philoxAVX2(words *uint32, groups int, keys *philoxKeys, counter, high uint32)
@@ -28,7 +27,7 @@ func philoxAVX2(words *uint32, groups int, keys *philoxKeys, counter, high uint3
 //go:noescape
 func uniformAVX2(x *float32, words *uint32, n int, lo, width, below float32)
 
-// normalAVX2 does x[i] = mean + float32(std*normal32(words[i])) for n numbers, a
+// normalAVX2 sets x[i] = mean + float32(std*normal32(words[i])) for n numbers, a
 // multiple of eight.
 //
 //go:noescape
@@ -36,8 +35,8 @@ func normalAVX2(x *float32, words *uint32, n int, mean, std float32)
 
 const philoxGroup = 8
 
-// philoxVector fills as many whole blocks as the processor's vectors take at
-// once, and returns how many words that is.
+// philoxVector fills as many blocks as make complete vectors, and returns the number of
+// words written.
 func philoxVector(words []uint32, seed, block uint64) int {
 	groups := len(words) / (philoxGroup * philoxWords)
 	if !vectorAVX || groups == 0 || block&math.MaxUint32+uint64(groups*philoxGroup) > 1<<32 {
@@ -58,7 +57,7 @@ func philoxVector(words []uint32, seed, block uint64) int {
 	return groups * philoxGroup * philoxWords
 }
 
-// uniformVector does a part of uniform32 and returns how long it is.
+// uniformVector computes a prefix of uniform32 and returns its length.
 func uniformVector(x []float32, words []uint32, lo, width, below float32) int {
 	n := len(x) &^ 7
 	if !vectorAVX || n == 0 {
@@ -68,7 +67,7 @@ func uniformVector(x []float32, words []uint32, lo, width, below float32) int {
 	return n
 }
 
-// normalVector does a part of normals32 and returns how long it is.
+// normalVector computes a prefix of normals32 and returns its length.
 func normalVector(x []float32, words []uint32, mean, std float32) int {
 	n := len(x) &^ 7
 	if !vectorAVX || n == 0 {

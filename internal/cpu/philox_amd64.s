@@ -2,8 +2,8 @@
 
 #include "textflag.h"
 
-// A word stands in the low half of 64 bits; what is above it is of no account.
-// One round of four blocks: c1 and c3 come out in n1 and n3.
+// A word is in the low half of 64 bits; the upper half is ignored.
+// One round of four blocks; the new c1 and c3 are in n1 and n3.
 #define ROUND(c0, c1, c2, c3, n1, n3, k) \
 	VPMULUDQ Y9, c2, n1;            \
 	VPMULUDQ Y8, c0, n3;            \
@@ -26,7 +26,7 @@
 	ROUND(c0, c1, c2, c3, n1, n3, 8); \
 	ROUND(c0, n1, c2, n3, c1, c3, 9)
 
-// Four blocks to the next 64 bytes, and 64 more.
+// Store four blocks to the next 64 bytes and to the 64 bytes after them.
 #define STORE(c0, c1, c2, c3, t0, t1, at) \
 	VPSLLQ     $32, c1, c1;         \
 	VPBLENDD   $0xAA, c1, c0, c0;   \
@@ -143,7 +143,7 @@ loop:
 	VMULPS     Y9, Y2, Y2
 	VPAND      Y10, Y1, Y3
 	VCVTDQ2PS  Y3, Y3
-	VADDPS     Y3, Y2, Y1           // the odd number, rounded once
+	VADDPS     Y3, Y2, Y1 // the odd number; this sum is the only rounding
 	VPSRLD     $20, Y1, Y2
 	VPSUBD     Y11, Y2, Y2
 	VPSLLD     $2, Y2, Y2

@@ -2,12 +2,11 @@ package cpu
 
 import "unsafe"
 
-// pickVector is the number of elements that the assembly of searches and selections
-// takes at a time.
+// pickVector is the vector length of the assembly for searches and selections.
 const pickVector = 8
 
-// largest returns the largest element of x: NaN where one is, 0 over -0. It takes four
-// at a time, which do not wait for each other.
+// largest returns the largest element of x: NaN if there is one, 0 over -0. It runs four
+// independent chains of comparisons.
 func largest[T number](x []T) T {
 	a := x[0]
 	b, c, d := a, a, a
@@ -20,7 +19,7 @@ func largest[T number](x []T) T {
 	return max(a, b, c, d)
 }
 
-// smallest returns the smallest element of x: NaN where one is, -0 over 0.
+// smallest returns the smallest element of x: NaN if there is one, -0 over 0.
 func smallest[T number](x []T) T {
 	a := x[0]
 	b, c, d := a, a, a
@@ -33,9 +32,9 @@ func smallest[T number](x []T) T {
 	return min(a, b, c, d)
 }
 
-// first returns the index of the first element equal to v, or of the first NaN where v
-// is NaN. There is one.
-func first[T number](x []T, v T) int {
+// indexOf returns the index of the first element equal to v, or of the first NaN if v is
+// NaN. There must be one.
+func indexOf[T number](x []T, v T) int {
 	for i, u := range x {
 		if u == v || u != u {
 			return i
@@ -44,7 +43,7 @@ func first[T number](x []T, v T) int {
 	return 0
 }
 
-// largestOf32 is largest of float32.
+// largestOf32 is largest for float32.
 func largestOf32(x []float32) float32 {
 	whole := len(x) &^ (pickVector - 1)
 	if !vectorAVX || whole == 0 {
@@ -57,7 +56,7 @@ func largestOf32(x []float32) float32 {
 	return v
 }
 
-// smallestOf32 is smallest of float32.
+// smallestOf32 is smallest for float32.
 func smallestOf32(x []float32) float32 {
 	whole := len(x) &^ (pickVector - 1)
 	if !vectorAVX || whole == 0 {
@@ -70,24 +69,24 @@ func smallestOf32(x []float32) float32 {
 	return v
 }
 
-// firstOf32 is first of float32.
+// firstOf32 is indexOf for float32.
 func firstOf32(x []float32, v float32) int {
 	whole := len(x) &^ (pickVector - 1)
 	if !vectorAVX || v != v {
-		return first(x, v)
+		return indexOf(x, v)
 	}
 	if i := index32(at0(x), v, whole); i < whole {
 		return i
 	}
-	return whole + first(x[whole:], v)
+	return whole + indexOf(x[whole:], v)
 }
 
-// choices32 is choices of elements of 4 bytes.
+// choices32 is choices for elements of 4 bytes.
 func choices32(dst, x, y, z unsafe.Pointer, n int) {
 	if whole := n &^ (pickVector - 1); vectorAVX && whole > 0 {
 		choose32(dst, x, y, z, whole)
 		if n -= whole; n == 0 {
-			return // nothing may point behind the last element
+			return // a pointer must not point behind the last element
 		}
 		dst, x, y, z = unsafe.Add(dst, 4*whole), unsafe.Add(x, whole), unsafe.Add(y, 4*whole), unsafe.Add(z, 4*whole)
 	}
@@ -106,7 +105,7 @@ func bytesToFloats(dst, src unsafe.Pointer, n int) {
 	convert[float32, uint8](dst, src, n)
 }
 
-// loadBool gathers truths as 1 and 0.
+// loadBool gathers Bools as 1 and 0.
 func loadBool(dst, src unsafe.Pointer, step, n int) {
 	d, i := unsafe.Slice((*uint8)(dst), n), 0
 	if step == 1 {

@@ -6,12 +6,12 @@ import "unsafe"
 
 // Searches and selections with AVX2. In all of them n is a multiple of 8.
 
-// largest32 is the largest of n elements, at least 8: NaN where one is, 0 over -0.
+// largest32 returns the largest of n elements, at least 8: NaN if there is one, 0 over -0.
 //
 //go:noescape
 func largest32(x unsafe.Pointer, n int) float32
 
-// smallest32 is the smallest of n elements, at least 8: NaN where one is, -0 over 0.
+// smallest32 returns the smallest of n elements, at least 8: NaN if there is one, -0 over 0.
 //
 //go:noescape
 func smallest32(x unsafe.Pointer, n int) float32
@@ -21,8 +21,8 @@ func smallest32(x unsafe.Pointer, n int) float32
 //go:noescape
 func index32(x unsafe.Pointer, v float32, n int) int
 
-// for i := range n { if x[i] != 0 { dst[i] = y[i] } else { dst[i] = z[i] } }, with x
-// of bytes and the others of 4 bytes
+// for i := range n { if x[i] != 0 { dst[i] = y[i] } else { dst[i] = z[i] } }; x has
+// elements of 1 byte, the others of 4
 //
 //go:noescape
 func choose32(dst, x, y, z unsafe.Pointer, n int)

@@ -2,8 +2,8 @@
 
 #include "textflag.h"
 
-// The larger and the smaller of a and what is at off(SI), to a: NaN where one is, 0
-// over -0. See LARGER in vector_amd64.s. Uses Y8, Y9 and Y10.
+// a = the larger of a and off(SI): NaN if one is NaN, 0 over -0. See LARGER in
+// vector_amd64.s. Uses Y8, Y9 and Y10.
 #define LARGEST(off, a) \
 	VMOVUPS off(SI), Y8;  \
 	VCMPPS  $3, a, Y8, Y9; \
@@ -20,7 +20,7 @@
 	VORPS   Y10, a, a;    \
 	VORPS   Y9, a, a
 
-// The same of two registers.
+// The same for two registers.
 #define LARGER(b, a) \
 	VCMPPS $3, a, b, Y9; \
 	VMAXPS a, b, Y10;    \
@@ -35,7 +35,7 @@
 	VORPS  Y10, a, a;    \
 	VORPS  Y9, a, a
 
-// Four vectors at a time, which do not wait for each other, then one at a time.
+// Four independent vectors at a time, then one at a time.
 #define EXTREME(MEMORY, REGISTERS) \
 	MOVQ    x+0(FP), SI;       \
 	MOVQ    n+8(FP), CX;       \

@@ -4,7 +4,7 @@ package cpu
 
 import "unsafe"
 
-// vectorAVX is false in this build, and none of these is called.
+// vectorAVX is false in this build, so these functions are never called.
 
 func largest32(unsafe.Pointer, int) float32     { panic("cpu: no assembly") }
 func smallest32(unsafe.Pointer, int) float32    { panic("cpu: no assembly") }

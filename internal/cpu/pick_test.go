@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestPick compares vectors with loops, on all lengths around theirs.
+// TestPick compares the vector functions with loops, for all lengths around the vector's.
 func TestPick(t *testing.T) {
 	rng := seeded(t)
 	specials := []float32{0, float32(math.Copysign(0, -1)), float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 1, -1}
@@ -26,7 +26,7 @@ func TestPick(t *testing.T) {
 			if math.Float32bits(c.got) != math.Float32bits(c.want) && (c.got == c.got || c.want == c.want) {
 				t.Fatalf("the %s of %v is %v, want %v", c.what, x, c.got, c.want)
 			}
-			if got, want := firstOf32(x, c.want), first(x, c.want); got != want {
+			if got, want := firstOf32(x, c.want), indexOf(x, c.want); got != want {
 				t.Fatalf("the first %v of %v is %d, want %d", c.want, x, got, want)
 			}
 		}

@@ -21,19 +21,19 @@ func powF32(x, y float32) float32 {
 	if x == 1 || y == 0 || x == 0 || !(math.Abs(a) <= math.MaxFloat32) || !(math.Abs(b) <= math.MaxFloat32) {
 		return float32(math.Pow(a, b))
 	}
-	return float32(power(a, b))
+	return float32(powFinite(a, b))
 }
 
 func powF64(x, y float64) float64 {
 	if x == 1 || y == 0 || x == 0 || !(math.Abs(x) <= math.MaxFloat64) || !(math.Abs(y) <= math.MaxFloat64) {
 		return math.Pow(x, y)
 	}
-	return power(x, y)
+	return powFinite(x, y)
 }
 
-// power is powF64 for finite x and y, neither of them 0: e^(y log|x|), with a
+// powFinite is powF64 for finite x and y, neither of them 0: e^(y log|x|), with a
 // logarithm of more than 66 bits, and the sign.
-func power(x, y float64) float64 {
+func powFinite(x, y float64) float64 {
 	negative := false
 	if x < 0 {
 		half := 0.5 * y
@@ -48,16 +48,16 @@ func power(x, y float64) float64 {
 	var high, low float64
 	if n, f := logParts(x); x < leastNormal {
 		n, f = logParts(x * 0x1p54)
-		high, low = logarithm(n-54, f)
+		high, low = logSum(n-54, f)
 	} else {
-		high, low = logarithm(n, f)
+		high, low = logSum(n, f)
 	}
 	p, rest := twoProduct(y, high)
 	rest = math.FMA(y, low, rest)
 	v := 0.0
 	switch {
 	case math.Abs(p) <= normalExponent:
-		w, t := power64(p, rest)
+		w, t := expParts64(p, rest)
 		v = w * powerOf(t)
 	case p > 710:
 		v = math.Inf(1)
@@ -70,11 +70,11 @@ func power(x, y float64) float64 {
 	return v
 }
 
-// logarithm returns n log 2 + log(1 + f) as a sum of two numbers.
+// logSum returns n log 2 + log(1 + f) as a sum of two numbers.
 //
 // With s = f/(2 + f) and z = s^2, log(1 + f) = 2s (1 + z/3 + z^2/5 + ...); the first three terms and
 // their sums are computed in twice the precision.
-func logarithm(n, f float64) (high, low float64) {
+func logSum(n, f float64) (high, low float64) {
 	d := f + 2
 	d1 := f - (d - 2)
 	r := 1 / d

@@ -8,17 +8,16 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// Random numbers. An element is a function of the seed, of the block's number
-// and of its place in the block alone: of four words that Philox gives a block,
-// float32 and the halves take one an element, float64 and integers two. The
-// kernels of cutlass/src/random.cuh are the same arithmetic, step by step: what
-// is here must stay free of fused multiplications.
+// Random numbers. An element is a function of the seed, of its block's number and of its
+// position in the block. Philox gives a block four words: float32 and the halves use one
+// word an element, float64 and integers two. The kernels of cutlass/src/random.cuh do the
+// same arithmetic step by step, so the code here must not fuse multiplications.
 
-// Uniform fills dst, n dense elements, with numbers of the blocks from number
-// block on. Real types: at lo + u width, where u is uniform in [0, 1) with 24 or
-// 53 bits, but no number above below; p holds lo, width and below as the bits of
-// float64. Integers: lo + k with k below the range; p holds lo and the range, of
-// which 0 is 2^64. The part of any k is within 2^-64 of the others'.
+// Uniform fills dst, n dense elements, with random numbers, beginning with those of block
+// number block. Real types get lo + u width, where u is uniform in [0, 1) with 24 or 53
+// bits, but no number above below; p holds lo, width and below as the bits of float64.
+// Integers get lo + k with k below the range; p holds lo and the range, where 0 stands for
+// 2^64. The probabilities of any two k differ by at most 2^-64.
 func Uniform(t dtype.DType, n int, seed, block uint64, p [3]uint64, dst unsafe.Pointer) error {
 	switch t {
 	case dtype.Float32, dtype.Float16, dtype.BFloat16:
@@ -81,9 +80,9 @@ func integers[T int8 | uint8 | int32 | int64](n int, seed, block uint64, p [3]ui
 	})
 }
 
-// Normal fills dst with numbers of the normal distribution: mean + std z.
-// float32 and the halves have z from normalTable, float64 from Box's and Muller's
-// transformation of the block's two pairs.
+// Normal fills dst with normally distributed numbers mean + std z. float32 and the halves
+// take z from normalTable, float64 from the Box-Muller transformation of the block's two
+// pairs of words.
 func Normal(t dtype.DType, n int, seed, block uint64, mean, std float64, dst unsafe.Pointer) error {
 	switch t {
 	case dtype.Float32, dtype.Float16, dtype.BFloat16:
@@ -115,13 +114,13 @@ func normals32(x []float32, words []uint32, mean, std float32) {
 	}
 }
 
-// normalSegments is the length of normalTable: the quantile of the normal
-// distribution for the part x 2^-33, by cubics. Segment 8e + j serves
-// [1 + j/8, 1 + (j+1)/8) 2^e, its argument counted from the middle, in segments.
-// Another serves 2^32 alone.
+// normalSegments is the length of normalTable, which holds the quantile of the normal
+// distribution at probability x 2^-33 as cubics. Segment 8e + j covers
+// [1 + j/8, 1 + (j+1)/8) 2^e; its argument is the distance from the middle, in segments. A
+// last segment covers 2^32 alone.
 const normalSegments = 32*8 + 1
 
-// normal32 is the normal number of a word: its highest bit is the sign.
+// normal32 returns the normal number of a word, whose highest bit is the sign.
 func normal32(w uint32) float32 {
 	b := math.Float32bits(float32(w<<1 | 1)) // odd, in [1, 2^32]
 	c := &normalTable[b>>20-127<<3]
@@ -132,23 +131,23 @@ func normal32(w uint32) float32 {
 	return math.Float32frombits(math.Float32bits(z) | w&(1<<31))
 }
 
-// normal64 is the two normal numbers of two pairs of words: the radius
-// sqrt(-2 log u), u in (0, 1] with 53 bits, and an angle of a quarter, the
-// highest two bits, and 53 more.
+// normal64 returns the two normal numbers of two pairs of words: v gives the radius
+// sqrt(-2 log u), u in (0, 1] with 53 bits; w gives the angle, the quadrant in its highest
+// two bits and 53 more bits within it.
 func normal64(v, w uint64) (a, b float64) {
 	r := math.Sqrt(-2 * logUnit(float64(int64(v>>11+1))*0x1p-53))
 	t := (float64(int64(w<<2>>11))*0x1p-53 - 0.5) * (math.Pi / 2)
 	sin, cos := sinCosQuarter(t)
-	// By quarters: (cos, sin), (-sin, cos), (-cos, -sin), (sin, -cos).
+	// By quadrant: (cos, sin), (-sin, cos), (-cos, -sin), (sin, -cos).
 	s, c, quarter := math.Float64bits(sin), math.Float64bits(cos), w>>62
-	turned := (s ^ c) & -(quarter & 1)
-	c ^= turned ^ (quarter+1)>>1<<63
-	s ^= turned ^ quarter>>1<<63
+	swap := (s ^ c) & -(quarter & 1)
+	c ^= swap ^ (quarter+1)>>1<<63
+	s ^= swap ^ quarter>>1<<63
 	return float64(r * math.Float64frombits(c)), float64(r * math.Float64frombits(s))
 }
 
-// logUnit is the natural logarithm of a normal number in (0, 1], by the
-// reduction and the polynomial of FreeBSD's e_log.c.
+// logUnit returns the natural logarithm of a normal number in (0, 1], by the reduction and
+// the polynomial of FreeBSD's e_log.c.
 func logUnit(u float64) float64 {
 	const (
 		ln2Hi, ln2Lo = 6.93147180369123816490e-01, 1.90821492927058770002e-10
@@ -176,8 +175,8 @@ func logUnit(u float64) float64 {
 	return float64(k*ln2Hi) - ((h - x) - f)
 }
 
-// sinCosQuarter is the sine and the cosine of t in [-Pi/4, Pi/4], by the
-// polynomials of FreeBSD's k_sin.c and k_cos.c.
+// sinCosQuarter returns the sine and the cosine of t in [-Pi/4, Pi/4], by the polynomials
+// of FreeBSD's k_sin.c and k_cos.c.
 func sinCosQuarter(t float64) (sin, cos float64) {
 	const (
 		s1, s2, s3 = -1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04
@@ -201,8 +200,8 @@ func sinCosQuarter(t float64) (sin, cos float64) {
 	return sin, cos
 }
 
-// random32 calls f with places for float32 numbers, each a word's, and converts
-// them to t.
+// random32 calls f with slices for float32 numbers, one for each word, and converts the
+// numbers to t.
 func random32(t dtype.DType, n int, seed, block uint64, dst unsafe.Pointer, f func(x []float32, words []uint32)) {
 	if t == dtype.Float32 {
 		inBlocks(unsafe.Slice((*float32)(dst), n), philoxWords, seed, block, f)
@@ -224,13 +223,13 @@ func random32(t dtype.DType, n int, seed, block uint64, dst unsafe.Pointer, f fu
 	})
 }
 
-// random64 calls f with places for numbers, each a pair's.
+// random64 calls f with slices for numbers, one for each pair of words.
 func random64[T any](n int, seed, block uint64, dst *T, f func(x []T, words []uint32)) {
 	inBlocks(unsafe.Slice(dst, n), philoxWords/2, seed, block, f)
 }
 
-// inBlocks calls f with parts of dst and the words for them, in parallel; per is
-// how many elements a block makes.
+// inBlocks calls f in parallel with parts of dst and the words for them. per is the number
+// of elements of a block.
 func inBlocks[T any](dst []T, per int, seed, block uint64, f func(part []T, words []uint32)) {
 	if len(dst) == 0 {
 		return

@@ -13,7 +13,7 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// TestPhilox: the known answers of Random123's kat_vectors.
+// TestPhilox checks the known answers of Random123's kat_vectors.
 func TestPhilox(t *testing.T) {
 	const ones = math.MaxUint32
 	for _, c := range []struct {
@@ -33,8 +33,8 @@ func TestPhilox(t *testing.T) {
 	}
 }
 
-// TestPhiloxFill: every length, and counters whose low word overflows, give what
-// single blocks give.
+// TestPhiloxFill checks every length, and counters whose low word overflows, against single
+// blocks.
 func TestPhiloxFill(t *testing.T) {
 	for _, block := range []uint64{0, 5, 1<<32 - 7, 1<<32 - 1, 3<<32 - 33, math.MaxUint64 - 3} {
 		for n := range 70 {
@@ -171,7 +171,7 @@ func TestUniformIntegers(t *testing.T) {
 	}
 }
 
-// TestUniformBelow: what would round to the upper bound stays below it.
+// TestUniformBelow checks that a number that would round to the upper bound stays below it.
 func TestUniformBelow(t *testing.T) {
 	const n = 1 << 16
 	x := make([]uint16, n)
@@ -201,8 +201,8 @@ func TestUniformBelow(t *testing.T) {
 	}
 }
 
-// TestRandomParts: neither the number of goroutines nor the cuts change a bit,
-// and an element does not depend on how many follow.
+// TestRandomParts checks that neither the number of goroutines nor the cuts change a bit,
+// and that an element does not depend on the number of elements after it.
 func TestRandomParts(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	const n = 1<<16 + 3
@@ -269,7 +269,7 @@ func TestNormal64Functions(t *testing.T) {
 	}
 }
 
-// TestNormal32Ends: the words at the ends and the middle.
+// TestNormal32Ends checks the smallest, the largest and the middle words.
 func TestNormal32Ends(t *testing.T) {
 	for w, want := range map[uint32]float64{0: 6.33, 1 << 31: -6.33, math.MaxInt32: 0, math.MaxUint32: 0, 1 << 30: 0.6744898} {
 		if got := float64(normal32(w)); math.Abs(got-want) > 2e-2 || math.Signbit(got) != (w>>31 == 1) {

@@ -10,22 +10,22 @@ import (
 // Reduce reduces the axes of x whose bit is set in axes. dst is dense, over the
 // remaining axes in order; xs are x's strides in elements. Sums of half types
 // accumulate in float32 and round once, sums and products of integers and Bool
-// are Int64, and a sum of nothing is 0. What has no kernel is an error that
+// are Int64, and an empty sum is 0. The error for an operation without a kernel
 // wraps expr.ErrUnsupported.
 //
-// Mean is the sum over the number of elements, rounded once; what other
-// reductions do is said in fold.go. Max, Min, ArgMax and ArgMin of nothing are
-// nothing: the caller does not ask for them.
+// Mean is the sum over the number of elements, rounded once; fold.go defines the other
+// reductions. Max, Min, ArgMax and ArgMin of no elements are undefined, and callers must
+// refuse them.
 //
-// A sum is a tree that depends on how many elements it has and on their type
-// alone. Count the n elements of one sum in row-major order of the reduced
-// axes, and let L = 32*16/size be the elements in 32 vectors of 16 bytes. They
-// are cut into chunks of 8 rows of L. In a chunk, the rows are added, then
-// the L sums, then, over all, the chunks: each time neighbours in pairs, the
-// pairs' sums in pairs, and so on; one without a neighbour moves up as it is.
-// A warp of a GPU finds a chunk in 8 vectors a thread; here, rows make loops.
-// No element passes through more than log2(n)+1 additions, so that the error
-// of 1e8 float32s of one sign stays below 1e-6 of their sum.
+// A sum is a tree that depends on its number of elements and on their type alone. Count
+// the n elements of one sum in row-major order of the reduced axes, and let L = 32*16/size
+// be the number of elements in 32 vectors of 16 bytes. The elements are cut into chunks of
+// 8 rows of L. First the rows of a chunk are added, then its L sums, then the sums of the
+// chunks. Each time neighbours are added in pairs, then the pairs' sums in pairs, and so
+// on; a value without a neighbour moves up unchanged. A warp of a GPU reads a chunk as 8
+// vectors a thread; here, the rows are loops. No element passes through more than
+// log2(n)+1 additions, so that the error of 1e8 float32s of one sign stays below 1e-6 of
+// their sum.
 func Reduce(op expr.Op, xt, dt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) error {
 	if op == expr.Mean && dt == xt && (xt.IsFloat() || xt.IsComplex()) {
 		mean(xt, shape, axes, x, xs, dst)
@@ -73,7 +73,7 @@ func Reduce(op expr.Op, xt, dt dtype.DType, shape []int, axes uint32, x unsafe.P
 	return nil
 }
 
-// mean is Sum with a store that divides.
+// mean is Sum with a store function that divides.
 func mean(xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) {
 	n := 1.0
 	for d, m := range shape {
@@ -124,7 +124,7 @@ func sumType(t dtype.DType) dtype.DType {
 	return t
 }
 
-// sum is what sums accumulate in.
+// sum lists the types in which sums accumulate.
 type sum interface {
 	float32 | float64 | complex64 | complex128 | int64
 }

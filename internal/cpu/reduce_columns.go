@@ -6,16 +6,15 @@ import (
 	"unsafe"
 )
 
-// columnWidth is how many neighbouring sums are computed together where they,
-// and not the elements of one sum, are neighbours in memory.
+// columnWidth is the number of sums that are computed together if neighbours in memory
+// belong to different sums.
 const columnWidth = 512
 
-// shortSum is the number of terms below which a sum is not worth a walk of its
-// own.
+// shortSum is the number of terms below which sums are computed side by side in any case.
 const shortSum = 16
 
-// inColumns reports whether neighbouring sums, not neighbouring terms, lie
-// close in memory, or the sums are too short to be worth a walk each.
+// inColumns reports whether neighbours in memory belong to neighbouring sums, or the sums
+// are too short to compute one by one.
 func (r *reduction[A]) inColumns() bool {
 	k, s := r.kept.axes[len(r.kept.axes)-1], r.summed.axes[len(r.summed.axes)-1]
 	return k.n > 1 && (r.summed.n == 1 || abs(k.step[0]) < abs(s.step[0]) || r.summed.n < shortSum && k.n >= shortSum)
@@ -29,7 +28,7 @@ func (r *reduction[A]) columns() {
 	strips := (inner.n-1)/columnWidth + 1
 	chunks := (r.summed.n-1)/r.chunk() + 1
 	groups := (chunks-1)/groupChunks + 1
-	var partial []A // of each branch, a row of the strip's sums
+	var partial []A // for each branch, one row of columnWidth sums
 	if groups > 1 {
 		partial = make([]A, r.kept.n/inner.n*strips*groups*columnWidth)
 	}
@@ -41,7 +40,7 @@ func (r *reduction[A]) columns() {
 	}
 	Parallel(outer*strips*groups, max(minPart/branch, 1), func(lo, hi int) {
 		s, ok := columnWorks.Get().(*columnWork[A])
-		if !ok { // none is there, or that of another type
+		if !ok { // the pool is empty, or its memory has another type
 			s = new(columnWork[A])
 		}
 		defer columnWorks.Put(s)
@@ -50,7 +49,7 @@ func (r *reduction[A]) columns() {
 			first, width := place(i / groups)
 			from := i % groups * groupChunks * r.chunk()
 			p := unsafe.Add(r.kept.p[0], r.kept.offset(first))
-			v := r.strip(s, p, inner.step[0], width, from, min(from+groupChunks*r.chunk(), r.summed.n))
+			v := r.sumColumns(s, p, inner.step[0], width, from, min(from+groupChunks*r.chunk(), r.summed.n))
 			if groups > 1 {
 				copy(partial[i*columnWidth:], v)
 			} else {
@@ -69,27 +68,27 @@ func (r *reduction[A]) columns() {
 	}
 }
 
-// terms is one term of each of the sums of a strip.
+// terms holds one term of each of columnWidth sums.
 type terms[A sum] [columnWidth]A
 
 // columnWork is the scratch memory of one goroutine in columns.
 type columnWork[A sum] struct {
 	rows          [chunkRows]terms[A]
-	lanes, chunks tower[A]
+	lanes, chunks pairwiseColumns[A]
 }
 
-// columnWorks keeps scratch memory for the next reduction: a *columnWork of any type.
+// columnWorks is a pool of scratch memory, *columnWork of any type.
 var columnWorks sync.Pool
 
-// strip sums the elements lo … hi-1 of width sums that lie step bytes apart,
+// sumColumns adds the elements lo … hi-1 of each of width sums that lie step bytes apart,
 // the first of them at p.
-func (r *reduction[A]) strip(w *columnWork[A], p unsafe.Pointer, step, width, lo, hi int) []A {
+func (r *reduction[A]) sumColumns(w *columnWork[A], p unsafe.Pointer, step, width, lo, hi int) []A {
 	w.chunks.n = 0
 	for ; lo < hi; lo += r.chunk() {
 		end := min(lo+r.chunk(), hi)
 		w.lanes.n = 0
 		for j := lo; j < min(lo+r.lanes, end); j++ {
-			if r.direct && step == r.size && j+(chunkRows-1)*r.lanes < end {
+			if r.sameType && step == r.size && j+(chunkRows-1)*r.lanes < end {
 				r.addRows(&w.rows[0], p, j, width)
 			} else {
 				r.loadRows(&w.rows, p, step, j, end, width)
@@ -101,8 +100,7 @@ func (r *reduction[A]) strip(w *columnWork[A], p unsafe.Pointer, step, width, lo
 	return w.chunks.sum(width)[:width]
 }
 
-// addRows adds the chunkRows rows of lane j, which lie side by side and need no
-// conversion.
+// addRows adds the chunkRows rows of lane j, which are contiguous and need no conversion.
 func (r *reduction[A]) addRows(dst *terms[A], p unsafe.Pointer, j, width int) {
 	if r.kernels.rows != nil && len(r.summed.axes) == 1 && width%r.kernels.width == 0 {
 		step := r.summed.axes[0].step[0]
@@ -121,8 +119,7 @@ func (r *reduction[A]) addRows(dst *terms[A], p unsafe.Pointer, j, width int) {
 	}
 }
 
-// loadRows gathers the rows of lane j that lie before end, and adds them into
-// the first.
+// loadRows gathers the rows of lane j that begin before end, and adds them into the first.
 func (r *reduction[A]) loadRows(rows *[chunkRows]terms[A], p unsafe.Pointer, step, j, end, width int) {
 	n := 0
 	for k := j; k < end; k += r.lanes {
@@ -136,7 +133,7 @@ func (r *reduction[A]) loadRows(rows *[chunkRows]terms[A], p unsafe.Pointer, ste
 	}
 }
 
-// sum sets dst to a + b, in the first width places.
+// sum sets dst to a + b, for the first width sums.
 func (k *sumKernels[A]) sum(dst, a, b *terms[A], width int) {
 	if k.add != nil {
 		k.add(unsafe.Pointer(dst), unsafe.Pointer(a), unsafe.Pointer(b), width)
@@ -147,15 +144,15 @@ func (k *sumKernels[A]) sum(dst, a, b *terms[A], width int) {
 	}
 }
 
-// tower is a pile of terms of a whole strip.
-type tower[A sum] struct {
+// pairwiseColumns is pairwiseSum for columnWidth sums at a time.
+type pairwiseColumns[A sum] struct {
 	kernels *sumKernels[A]
 	n       int
 	level   []terms[A]
 }
 
-// push takes a term, which it may overwrite.
-func (t *tower[A]) push(v *terms[A], width int) {
+// push adds a term, which it may overwrite.
+func (t *pairwiseColumns[A]) push(v *terms[A], width int) {
 	l := 0
 	for ; t.n>>l&1 != 0; l++ {
 		t.kernels.sum(v, &t.level[l], v, width)
@@ -167,8 +164,8 @@ func (t *tower[A]) push(v *terms[A], width int) {
 	t.n++
 }
 
-// sum closes the tree as pile's does.
-func (t *tower[A]) sum(width int) *terms[A] {
+// sum returns the totals, as pairwiseSum.sum does.
+func (t *pairwiseColumns[A]) sum(width int) *terms[A] {
 	l := bits.TrailingZeros(uint(t.n))
 	v := &t.level[l]
 	for l++; t.n>>l != 0; l++ {

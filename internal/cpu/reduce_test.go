@@ -120,8 +120,8 @@ func checkSum(t *testing.T, x *tensor, axes uint32, layout string) {
 	}
 }
 
-// tree is the definition in Reduce, recursively and without regard to speed:
-// the sum of the elements whose numbers lie in the tree's order.
+// tree is the definition in Reduce, written recursively and slowly: it sums the elements of x
+// in the tree's order.
 func tree(x []float32, lanes int) float32 {
 	var pairs func(v []float32) float32
 	pairs = func(v []float32) float32 {
@@ -216,7 +216,7 @@ func TestSumLong(t *testing.T) {
 	}
 }
 
-// TestSumNothing: sums of no elements are 0, wherever the 0-length axis is.
+// TestSumNothing checks that empty sums are 0, wherever the 0-length axis is.
 func TestSumNothing(t *testing.T) {
 	for _, dt := range dtype.All {
 		z := dense(sumType(dt), []int{3})

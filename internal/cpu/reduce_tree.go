@@ -14,13 +14,13 @@ const (
 	vectorBytes = 16
 )
 
-// reduction is one call of Reduce: load converts elements to A, store rounds
-// sums to the destination.
+// reduction is one call of Reduce. load converts elements to A; store rounds sums to the
+// destination.
 type reduction[A sum] struct {
-	kept, summed nest // one operand, x, whose address is kept.p[0]
+	kept, summed nest // with one operand, x, whose address is kept.p[0]
 	size         int  // bytes of an element of x
-	lanes        int  // L of the tree
-	direct       bool // elements of x are of type A
+	lanes        int  // L of the tree, see Reduce
+	sameType     bool // elements of x are of type A
 	kernels      sumKernels[A]
 	load         func(dst []A, src unsafe.Pointer, step int)
 	store        func(dst unsafe.Pointer, v []A)
@@ -41,8 +41,8 @@ func reduce[A sum](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, x
 	}
 	size := xt.Size()
 	r := reduction[A]{
-		kept: ordered(kept, x, size), summed: ordered(summed, nil, size),
-		size: size, lanes: warpVectors * vectorBytes / size, direct: xt == accumulated(xt),
+		kept: newNestInOrder(kept, x, size), summed: newNestInOrder(summed, nil, size),
+		size: size, lanes: warpVectors * vectorBytes / size, sameType: xt == accumulatorType(xt),
 		load: load, store: store, dst: dst, dsize: sumType(xt).Size(),
 		kernels: newSumKernels[A](),
 	}
@@ -62,9 +62,9 @@ func reduce[A sum](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, x
 	}
 }
 
-// ordered is newNest in row-major order: neither the order of sums in dst nor
-// that of elements in a sum may change.
-func ordered(l [2][]int, p unsafe.Pointer, size int) nest {
+// newNestInOrder is newNest in row-major order, because neither the order of sums in dst
+// nor that of elements in a sum may change.
+func newNestInOrder(l [2][]int, p unsafe.Pointer, size int) nest {
 	t := nest{n: 1, ops: 1}
 	t.p[0], t.size[0] = p, size
 	for d, n := range l[0] {
@@ -89,7 +89,7 @@ func ordered(l [2][]int, p unsafe.Pointer, size int) nest {
 	return t
 }
 
-// offset returns how many bytes element k of the nest lies behind the first.
+// offset returns the offset in bytes of element k of the nest.
 func (t *nest) offset(k int) int {
 	off := 0
 	for d := len(t.axes) - 1; d >= 0; d-- {
@@ -102,15 +102,15 @@ func (t *nest) offset(k int) int {
 
 func (r *reduction[A]) put(i int, v []A) { r.store(unsafe.Add(r.dst, i*r.dsize), v) }
 
-// chunk is the number of elements of a whole chunk.
+// chunk is the number of elements of a full chunk.
 func (r *reduction[A]) chunk() int { return chunkRows * r.lanes }
 
-// groupChunks is how many chunks make a unit of parallel work where a sum has
-// more of them: a power of two, so that each unit is a branch of the tree.
+// groupChunks is the number of chunks in a unit of parallel work of a long sum. It is a
+// power of two, so that each unit is a branch of the tree.
 const groupChunks = 32
 
-// rows computes the sums one after the other, each from its elements in
-// order, and several at a time. Long sums are cut into branches.
+// rows computes several sums at a time, each from its elements in order. It cuts long sums
+// into branches.
 func (r *reduction[A]) rows() {
 	chunks := (r.summed.n-1)/r.chunk() + 1
 	groups := (chunks-1)/groupChunks + 1
@@ -142,10 +142,10 @@ func (r *reduction[A]) rows() {
 	}
 }
 
-// branch sums the elements lo … hi-1 of the sum at p, whole chunks but for the
-// last of the sum.
+// branch adds the elements lo … hi-1 of the sum at p. All chunks are full except the last
+// one of the sum.
 func (r *reduction[A]) branch(p unsafe.Pointer, lo, hi int, buf []A) A {
-	var stack pile[A]
+	var stack pairwiseSum[A]
 	for ; lo < hi; lo += r.chunk() {
 		n := min(r.chunk(), hi-lo)
 		if x := r.dense(p, lo, n); n == r.chunk() && x != nil {
@@ -174,10 +174,10 @@ func (r *reduction[A]) gather(dst []A, p unsafe.Pointer, k int) {
 	}
 }
 
-// dense returns n elements from number k on of the sum at p, where they lie side
-// by side and need no conversion; nil otherwise.
+// dense returns n elements from number k on of the sum at p if they are contiguous and need
+// no conversion; otherwise nil.
 func (r *reduction[A]) dense(p unsafe.Pointer, k, n int) []A {
-	if !r.direct || len(r.summed.axes) > 1 || r.summed.axes[0].step[0] != r.size {
+	if !r.sameType || len(r.summed.axes) > 1 || r.summed.axes[0].step[0] != r.size {
 		return nil
 	}
 	return unsafe.Slice((*A)(unsafe.Add(p, k*r.size)), n)
@@ -189,8 +189,8 @@ func foldChunk[A sum](x []A, lanes int) {
 		foldRows(x[:lanes], x)
 		return
 	}
-	// Rows in pairs; the last may be short, and where its neighbour has no
-	// partner it stays as it is.
+	// Rows in pairs. The last row may be short: where its neighbour has no partner, the
+	// neighbour's element stays unchanged.
 	rows := (len(x)-1)/lanes + 1
 	for gap := 1; gap < rows; gap *= 2 {
 		for i := 0; i+gap < rows; i += 2 * gap {
@@ -202,7 +202,7 @@ func foldChunk[A sum](x []A, lanes int) {
 	}
 }
 
-// foldRows adds the rows of a whole chunk; dst may be its first row.
+// foldRows adds the rows of a full chunk; dst may be its first row.
 func foldRows[A sum](dst, x []A) {
 	n := len(dst)
 	x0, x1, x2, x3 := x[:n], x[n:][:n], x[2*n:][:n], x[3*n:][:n]
@@ -236,17 +236,17 @@ func fold[A sum](x []A, width int) {
 	}
 }
 
-// accumulated is the type that sums of elements of type t accumulate in.
-func accumulated(t dtype.DType) dtype.DType { return computed(sumType(t)) }
+// accumulatorType is the type in which sums of elements of type t accumulate.
+func accumulatorType(t dtype.DType) dtype.DType { return computeType(sumType(t)) }
 
-// pile adds terms in pairs as they come: level l holds the sum of 2^l terms
-// that wait for 2^l more.
-type pile[A sum] struct {
+// pairwiseSum adds terms in pairs as they arrive: level l holds a sum of 2^l terms until
+// 2^l more have arrived.
+type pairwiseSum[A sum] struct {
 	n     int
 	level [bits.UintSize]A
 }
 
-func (p *pile[A]) push(v A) {
+func (p *pairwiseSum[A]) push(v A) {
 	l := 0
 	for ; p.n>>l&1 != 0; l++ {
 		v = p.level[l] + v
@@ -255,9 +255,9 @@ func (p *pile[A]) push(v A) {
 	p.n++
 }
 
-// sum closes the tree: what waits is added from the lowest level up. There
-// must be a term.
-func (p *pile[A]) sum() A {
+// sum returns the total: it adds the pending levels from the lowest up. There must be a
+// term.
+func (p *pairwiseSum[A]) sum() A {
 	l := bits.TrailingZeros(uint(p.n))
 	v := p.level[l]
 	for l++; p.n>>l != 0; l++ {

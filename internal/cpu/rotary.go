@@ -7,14 +7,14 @@ import (
 )
 
 // Rotary is a rotary position embedding about to run (Su et al., arXiv 2104.09864). A line
-// is the Dim features of one head at one position p. Of its first 2 len(Frequencies)
-// features, pair i is turned by the angle a = p Frequencies[i],
+// is the Dim features of one head at one position p. Pair i of its first
+// 2 len(Frequencies) features is rotated by the angle a = p Frequencies[i],
 //
 //	out1 = x1 cos a - x2 sin a
 //	out2 = x2 cos a + x1 sin a
 //
-// and the features behind them are copied. Pair i is the features i and i +
-// len(Frequencies), or, Interleaved, 2i and 2i + 1.
+// and the other features are copied. Pair i is the features i and i +
+// len(Frequencies), or, if Interleaved, 2i and 2i + 1.
 //
 // Angles, sines, cosines and products are float64. Float32 and Float64 results are rounded
 // to the type once, those of half types to float32 and from there to the type.
@@ -29,14 +29,14 @@ type Rotary struct {
 	Positions Positions
 }
 
-// Positions is where the position of each row of a batch lies, with strides in elements.
+// Positions are the positions of the rows of a batch, with strides in elements.
 type Positions struct {
 	Data       unsafe.Pointer
 	Type       dtype.DType // Int32 or Int64. Invalid: row i has position i
 	Batch, Row int
 }
 
-// at is the position of a row. That of an int64 above 2^53 is rounded.
+// at returns the position of a row. An int64 above 2^53 is rounded.
 func (p *Positions) at(batch, row int) float64 {
 	i := batch*p.Batch + row*p.Row
 	switch p.Type {
@@ -57,37 +57,37 @@ func (r *Rotary) Run() {
 	rotateLines[float32](r)
 }
 
-// rotateLines computes the lines position by position, so that heads share the sines of
-// theirs.
+// rotateLines computes the lines position by position, so that all heads share the sines
+// and cosines of a position.
 func rotateLines[T floating](r *Rotary) {
-	turned, size := 2*len(r.Frequencies), r.Type.Size()
+	rotated, size := 2*len(r.Frequencies), r.Type.Size()
 	load, store := lineLoader(r.Type), lineStorer(r.Type)
 	dense := size == int(unsafe.Sizeof(*new(T))) && r.X.Step == 1 && r.Out.Step == 1
 	Parallel(r.Rows*r.Batch*r.Heads, max(minPart/4/max(r.Dim, 1), 1), func(lo, hi int) {
 		w := newRotation(r)
-		room := make([]T, 2*turned)
-		in, out := room[:turned], room[turned:]
+		room := make([]T, 2*rotated)
+		in, out := room[:rotated], room[rotated:]
 		for i := lo; i < hi; i++ {
 			row, batch, head := i/(r.Batch*r.Heads), i/r.Heads%r.Batch, i%r.Heads
 			w.to(r.Positions.at(batch, row))
 			x, dst := r.X.at(size, batch, head, row), r.Out.at(size, batch, head, row)
-			if n := r.Dim - turned; n > 0 {
-				copySpan(unsafe.Add(dst, turned*r.Out.Step*size), r.Out.Step*size, unsafe.Add(x, turned*r.X.Step*size), r.X.Step*size, size, n)
+			if n := r.Dim - rotated; n > 0 {
+				copySpan(unsafe.Add(dst, rotated*r.Out.Step*size), r.Out.Step*size, unsafe.Add(x, rotated*r.X.Step*size), r.X.Step*size, size, n)
 			}
 			switch {
-			case turned == 0:
+			case rotated == 0:
 			case dense:
-				rotate(w, unsafe.Slice((*T)(dst), turned), unsafe.Slice((*T)(x), turned))
+				rotate(w, unsafe.Slice((*T)(dst), rotated), unsafe.Slice((*T)(x), rotated))
 			default:
-				load(at0(in), x, r.X.Step*size, turned)
+				load(at0(in), x, r.X.Step*size, rotated)
 				rotate(w, out, in)
-				store(dst, r.Out.Step*size, at0(out), turned)
+				store(dst, r.Out.Step*size, at0(out), rotated)
 			}
 		}
 	})
 }
 
-// rotation is the sines and cosines of the angles of one position.
+// rotation holds the sines and cosines of the angles of one position.
 type rotation struct {
 	*Rotary
 	position float64
@@ -101,7 +101,7 @@ func newRotation(r *Rotary) *rotation {
 	return &rotation{Rotary: r, sin: room[:n], cos: room[n:]}
 }
 
-// to computes the sines and cosines of a position, unless they are there.
+// to computes the sines and cosines of a position, unless it holds them already.
 func (t *rotation) to(position float64) {
 	if t.set && position == t.position {
 		return
@@ -113,8 +113,8 @@ func (t *rotation) to(position float64) {
 	}
 }
 
-// rotate turns the pairs of a line. Products are converted, so that none is fused with the
-// sum on some machines only.
+// rotate rotates the pairs of a line. The products are converted, because a product fused
+// into the sum on some machines would change the bits.
 func rotate[T floating](t *rotation, out, in []T) {
 	n := len(t.cos)
 	cos, sin := t.cos[:n], t.sin[:n]

@@ -1,16 +1,16 @@
 package cpu
 
-// Scratch is memory for a short while. What one call gives back another gets, with the
-// values that it holds. The zero value has none.
+// Scratch is pooled memory for temporary use. Its contents are undefined: it may hold the
+// values of its last user. The zero value is empty.
 type Scratch[T float32 | float64] struct {
 	data []T
 	of   *buffer[T]
 }
 
-// maxScratch is how many numbers are kept for the next: buffers are powers of two.
+// maxScratch is the largest buffer, in numbers, that the pool keeps. Lengths are powers of two.
 const maxScratch = 1 << 20
 
-// NewScratch returns memory for n numbers, which begins a cache line where it is kept.
+// NewScratch returns memory for n numbers. Pooled memory is aligned to a cache line.
 func NewScratch[T float32 | float64](n int) Scratch[T] {
 	if n > maxScratch {
 		return Scratch[T]{data: make([]T, n)}
@@ -19,10 +19,10 @@ func NewScratch[T float32 | float64](n int) Scratch[T] {
 	return Scratch[T]{b.data, b}
 }
 
-// Data is the memory, until Free.
+// Data returns the memory. It is valid until Free.
 func (s *Scratch[T]) Data() []T { return s.data }
 
-// Free gives it back. Nothing may use Data then.
+// Free returns the memory to the pool. Nothing may use Data afterwards.
 func (s *Scratch[T]) Free() {
 	if s.of != nil {
 		s.of.put()

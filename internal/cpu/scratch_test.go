@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// TestScratch: as much as was asked for, on a cache line, of any size; freed twice or
-// never had it does nothing.
+// TestScratch checks that a Scratch has the requested length, is aligned to a cache line at
+// any size, and that freeing it twice or freeing a zero Scratch does nothing.
 func TestScratch(t *testing.T) {
 	for _, n := range []int{0, 1, 15, 16, 1000, maxScratch, maxScratch + 1} {
 		s := NewScratch[float64](n)

@@ -8,8 +8,8 @@ import "math"
 // error below 1.1 ulp. Every product is rounded before it is added, here and in
 // assembly, so that all machines give the same bits.
 //
-// What the assembly lacks (arguments that overflow, are no number or need a long
-// reduction) it leaves to the functions here.
+// The assembly stops at arguments that it does not support (those that overflow, are NaN or
+// infinite, or need a long reduction) and leaves them to the functions here.
 
 // Coefficients, lowest first, each of a near-minimax polynomial.
 const (
@@ -83,15 +83,15 @@ const (
 	gateOuter = 0x1.9884533d43651p+0 // 2 sqrt(2/pi)
 	gateInner = 0.044715
 
-	// Beyond, e^v is 0 or infinite in float32, times a float32 too.
+	// Beyond, e^v is 0 or infinite in float32, even when multiplied by a float32.
 	expLimit = 200
-	// Beyond, sin and cos reduce their argument the long way.
+	// Beyond, sin and cos need the Payne-Hanek reduction.
 	trigLimit = 1 << 19
 )
 
-// powers returns p and s such that e^v = s + s p and e^v - 1 = (s - 1) + s p, with
-// s a power of two. v is taken to lie within expLimit.
-func powers(v float64) (p, s float64) {
+// expParts returns p and s such that e^v = s + s p and e^v - 1 = (s - 1) + s p, with
+// s a power of two. v is clamped to expLimit.
+func expParts(v float64) (p, s float64) {
 	if v < -expLimit {
 		v = -expLimit
 	} else if v > expLimit {
@@ -109,33 +109,33 @@ func powers(v float64) (p, s float64) {
 	return p, math.Float64frombits((math.Float64bits(t) + 1023) << 52)
 }
 
-// grown returns e^v.
-func grown(v float64) float64 {
-	p, s := powers(v)
+// expOf returns e^v.
+func expOf(v float64) float64 {
+	p, s := expParts(v)
 	return float64(s*p) + s
 }
 
-// grown1 returns e^v - 1.
-func grown1(v float64) float64 {
-	p, s := powers(v)
+// expm1Of returns e^v - 1.
+func expm1Of(v float64) float64 {
+	p, s := expParts(v)
 	return float64(s*p) + (s - 1)
 }
 
 // expm1F32 returns e^x - 1.
 func expm1F32(x float32) float32 {
-	return float32(math.Copysign(grown1(float64(x)), float64(x))) // -0 too
+	return float32(math.Copysign(expm1Of(float64(x)), float64(x))) // keeps -0
 }
 
 // tanhF32 returns (e^2x - 1)/(e^2x + 1).
 func tanhF32(x float32) float32 {
-	m := grown1(2 * math.Abs(float64(x)))
+	m := expm1Of(2 * math.Abs(float64(x)))
 	return float32(math.Copysign(m/(m+2), float64(x)))
 }
 
 // sigmoidF32 returns 1/(1 + e^-x).
-func sigmoidF32(x float32) float32 { return float32(1 / (grown(-float64(x)) + 1)) }
+func sigmoidF32(x float32) float32 { return float32(1 / (expOf(-float64(x)) + 1)) }
 
-// siluF32 returns x/(1 + e^-x); of -Inf NaN, as the formula does.
+// siluF32 returns x/(1 + e^-x). For -Inf it is NaN, as the formula gives.
 func siluF32(x float32) float32 { return float32(gate(float64(x), float64(x))) }
 
 // geluTanhF32 returns x/(1 + e^-v), v = 2 sqrt(2/pi) (x + 0.044715 x^3).
@@ -145,11 +145,11 @@ func geluTanhF32(x float32) float32 {
 }
 
 // gate returns x/(1 + e^-v).
-func gate(x, v float64) float64 { return poisoned(x/(grown(-v)+1), x) }
+func gate(x, v float64) float64 { return nanAtMinusInf(x/(expOf(-v)+1), x) }
 
-// poisoned is v, and NaN where x is -Inf: min(x, 0) less itself is all zero bits
-// where it is finite.
-func poisoned(v, x float64) float64 {
+// nanAtMinusInf returns v, or NaN if x is -Inf: min(x, 0) - min(x, 0) has only zero bits
+// if x is finite.
+func nanAtMinusInf(v, x float64) float64 {
 	low := min(x, 0)
 	return math.Float64frombits(math.Float64bits(v) | math.Float64bits(low-low))
 }
@@ -170,11 +170,11 @@ func erfF32(x float32) float32 {
 		p = float64(p*z) + erfC0
 		return float32(v * p)
 	}
-	return float32(math.Copysign(1-complement(min(a, erfcMax)), v))
+	return float32(math.Copysign(1-erfcOf(min(a, erfcMax)), v))
 }
 
-// complement returns erfc(a), 0 <= a <= erfcMax.
-func complement(a float64) float64 {
+// erfcOf returns erfc(a), 0 <= a <= erfcMax.
+func erfcOf(a float64) float64 {
 	b := float64(2*a) + 1
 	q := 1 / ((a + 3) * b)
 	t := (a - 3) * b * q
@@ -191,23 +191,23 @@ func complement(a float64) float64 {
 	p = float64(p*t) + erfcC2
 	p = float64(p*t) + erfcC1
 	p = float64(p*t) + erfcC0
-	return p * ((a + 3) * q) * grown(-(a * a))
+	return p * ((a + 3) * q) * expOf(-(a * a))
 }
 
-// geluF32 returns max(x, 0) - |x| erfc(|x|/sqrt 2)/2, which does not cancel; of
-// -Inf NaN, as x/2 (1 + erf(x/sqrt 2)) is.
+// geluF32 returns max(x, 0) - |x| erfc(|x|/sqrt 2)/2, which does not cancel. For -Inf it is
+// NaN, as x/2 (1 + erf(x/sqrt 2)) is.
 func geluF32(x float32) float32 {
 	v := float64(x)
-	high := v // -0 too
+	high := v // keeps -0
 	if v < 0 {
 		high = 0
 	}
 	a := min(math.Abs(v)*sqrt1_2, erfcMax)
-	return float32(poisoned(high-float64(a*sqrt1_2*complement(a)), v))
+	return float32(nanAtMinusInf(high-float64(a*sqrt1_2*erfcOf(a)), v))
 }
 
-// logParts splits a positive, finite x that is no subnormal into n and f,
-// x = 2^n (1 + f), with 1 + f in [sqrt(1/2), sqrt(2)).
+// logParts splits a positive, finite, normal x into n and f, x = 2^n (1 + f), with
+// 1 + f in [sqrt(1/2), sqrt(2)).
 func logParts(x float64) (n, f float64) {
 	b := math.Float64bits(x)
 	k := (b + (one64 - half64)) >> 52
@@ -255,19 +255,19 @@ func log1pF32(x float32) float32 {
 }
 
 // sinF32 returns the sine of any x.
-func sinF32(x float32) float32 { return float32(turn(float64(x), 0)) }
+func sinF32(x float32) float32 { return float32(sinQuarter(float64(x), 0)) }
 
 // cosF32 returns the cosine of any x.
-func cosF32(x float32) float32 { return float32(turn(float64(x), 1)) }
+func cosF32(x float32) float32 { return float32(sinQuarter(float64(x), 1)) }
 
-// turn returns sin(x + quarter pi/2).
-func turn(x float64, quarter uint64) float64 {
+// sinQuarter returns sin(x + quarter pi/2).
+func sinQuarter(x float64, quarter uint64) float64 {
 	t := float64(x*twoOverPi) + shifter
 	r := x - float64((t-shifter)*halfPiHigh) - float64((t-shifter)*halfPiLow)
 	q := math.Float64bits(t) + quarter
 	if math.Abs(x) > trigLimit {
 		var far uint64
-		r, _, far = reduced(x)
+		r, _, far = reducePayneHanek(x)
 		q = far + quarter
 	}
 	z := r * r
@@ -306,7 +306,7 @@ const (
 // expF32 returns e^x.
 func expF32(x float32) float32 {
 	if !(x >= -exp32Limit && x <= exp32Limit) {
-		return float32(grown(float64(x)))
+		return float32(expOf(float64(x)))
 	}
 	t := float32(x*log2e32) + shifter32
 	n := t - shifter32

@@ -2,8 +2,8 @@ package cpu
 
 import "math"
 
-// Smooth functions of float64: an exponential whose argument carries a rest, and what
-// is made of it. erf64.go, expm164.go, log64.go and power.go have the others.
+// Smooth functions of float64: an exponential whose argument has a low-order part rest, and
+// the functions computed from it. The others are in erf64.go, expm164.go, log64.go and power.go.
 
 // Coefficients as in smooth.go: (e^r - 1 - r - r^2/2)/r^3 for |r| <= log(2)/2, to 2^-60.
 const (
@@ -22,7 +22,7 @@ const (
 	ln2Low  = 0x1.3de6af278ece6p-42
 )
 
-// exp64 returns e^(x + rest), where rest is small beside x, below 1 ulp from it.
+// exp64 returns e^(x + rest) with an error below 1 ulp; rest must be small beside x.
 func exp64(x, rest float64) float64 {
 	switch {
 	case x != x:
@@ -35,9 +35,9 @@ func exp64(x, rest float64) float64 {
 	return scaled64(1, x, rest)
 }
 
-// scaled64 returns a e^(x + rest), rounded once more where that is subnormal, for |x| below 2^11.
+// scaled64 returns a e^(x + rest) for |x| below 2^11. A subnormal result is rounded twice.
 func scaled64(a, x, rest float64) float64 {
-	w, t := excess64(x, rest)
+	w, t := expm1Parts64(x, rest)
 	v := math.FMA(a, w, a)
 	n := int(int64(math.Float64bits(t)<<52) >> 52)
 	if n > -1022 && n < 1023 {
@@ -49,7 +49,7 @@ func scaled64(a, x, rest float64) float64 {
 // sigmoidF64 returns 1/(1 + e^-x).
 func sigmoidF64(x float64) float64 { return gate64(1, x, 0) }
 
-// siluF64 returns x/(1 + e^-x); of -Inf NaN, as the formula does.
+// siluF64 returns x/(1 + e^-x). For -Inf it is NaN, as the formula gives.
 func siluF64(x float64) float64 { return gate64(x, x, 0) }
 
 // geluTanhF64 returns x/(1 + e^-v), v = 2 sqrt(2/pi) (x + 0.044715 x^3).
@@ -85,9 +85,9 @@ func gate64(x, v, rest float64) float64 {
 	e := exp64(-v, -rest)
 	d := 1 + e
 	back := d - 1
-	d1 := (1 - (d - back)) + (e - back) // what rounding took from d
+	d1 := (1 - (d - back)) + (e - back) // the rounding error of d
 	q := x / d
-	if r := math.FMA(-q, d, x) - float64(q*d1); math.Abs(r) > 0 { // neither 0, so that q stays -0, nor NaN
+	if r := math.FMA(-q, d, x) - float64(q*d1); math.Abs(r) > 0 { // r is neither 0, which would lose q's -0, nor NaN
 		return q + r/d
 	}
 	return q
@@ -111,7 +111,7 @@ func geluF64(x float64) float64 {
 	g := alternate(gelu64G[:], gelu64A-gelu64B/(gelu64C-x))
 	p := -0.5*z - logDensity
 	back := p + 0.5*z
-	p1 := (-0.5*z - (p - back)) - (logDensity + back) // what rounding took from p
+	p1 := (-0.5*z - (p - back)) - (logDensity + back) // the rounding error of p
 	v := p + g
 	return scaled64(-1, v, ((p-v)+g)+(p1-logDensityRest-0.5*z1))
 }

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// Each function computes dst[i] = f(x[i]), f being the function of its name, bit for bit, for the
-// first elements, and returns how many: a multiple of 4 with AVX2 and of 8 with AVX-512. It stops at
-// that many of which f takes one another way.
+// Each function sets dst[i] = f(x[i]), where f is the Go function of its name, bit for bit. It
+// computes a prefix and returns its length, a multiple of 4 with AVX2 and of 8 with AVX-512. It
+// stops at the first vector with an element that f computes on another path.
 
 //go:noescape
 func exp64AVX2(dst, x *float64, n int) int
@@ -56,7 +56,7 @@ func erf64AVX512(dst, x *float64, n int) int
 //go:noescape
 func pow64AVX512(dst, x, y *float64, n int) int
 
-// smooth64Table has the constants of the assembly, four times each, in the order of
+// smooth64Table holds the constants of the assembly, each repeated four times, in the order of
 // smooth64_amd64.h.
 var smooth64Table = func() (t [91][4]float64) {
 	b := math.Float64frombits
@@ -75,10 +75,10 @@ var smooth64Table = func() (t [91][4]float64) {
 	return t
 }()
 
-// The assembly alone reads the table.
+// The assembly alone reads the table; this use keeps it.
 var _ = &smooth64Table
 
-// smooth64AVX2 and smooth64AVX512 are whether the processor has what the functions use.
+// smooth64AVX2 and smooth64AVX512 report whether the processor supports the functions here.
 var (
 	smooth64AVX2   = cpu.X86.HasAVX2 && cpu.X86.HasFMA
 	smooth64AVX512 = smooth64AVX2 && cpu.X86.HasAVX512F
@@ -91,7 +91,7 @@ func log1p64s(dst, x unsafe.Pointer, n int) { each64(log1p64AVX512, log1p64AVX2,
 func tanh64s(dst, x unsafe.Pointer, n int)  { each64(tanh64AVX512, tanh64AVX2, tanhF64, dst, x, n) }
 func erf64s(dst, x unsafe.Pointer, n int)   { each64(erf64AVX512, erf64AVX2, erfF64, dst, x, n) }
 
-// each64 computes dst = f(x) on dense blocks, as much of it as can be by the assembly.
+// each64 computes dst = f(x) on dense blocks. It uses the assembly for every vector that it supports.
 func each64(wide, narrow func(dst, x *float64, n int) int, f func(x float64) float64, dst, x unsafe.Pointer, n int) {
 	d, s := pair[float64, float64](dst, x, n)
 	for len(s) > 0 {

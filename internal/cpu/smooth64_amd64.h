@@ -1,7 +1,7 @@
-// The functions of float64 on vectors V0 to V15 of four or eight numbers, which are Y or Z
-// registers, as the file that includes this says. Each does what the function of its name does in Go, in the
-// same order, and so gives the same bits. R8 points to smooth64Table, DI to dst, SI to x, CX counts what
-// is left, DX what is done. V15 keeps the argument x.
+// The functions of float64 on vectors V0 to V15 of four or eight numbers. The including file
+// defines these as Y or Z registers. Each macro does the operations of the Go function of its name
+// in the same order, and so gives the same bits. R8 points to smooth64Table, DI to dst, SI to x; CX
+// counts the elements left, DX the elements done. V15 keeps the argument x.
 
 #define K(i) (32*(i))(R8)
 
@@ -52,13 +52,13 @@
 	XORQ DX, DX;        \
 	LEAQ ·smooth64Table(SB), R8
 
-// The next elements to V15, or out.
+// Load the next elements to V15, or leave the loop.
 #define NEXT \
 	SUBQ $LANES, CX; \
 	JLT  out;        \
 	VMOVUPD (SI), V15
 
-// The results r to dst.
+// Store the results r to dst.
 #define DONE(r) \
 	VMOVUPD r, (DI);     \
 	ADDQ $(8*LANES), SI; \
@@ -71,14 +71,14 @@
 	MOVQ DX, ret+24(FP); \
 	RET
 
-// r with the sign of V15. Uses V1.
+// Copy the sign of V15 to r. Uses V1.
 #define COPYSIGN(r) \
 	ANDK(C_ABS, r, r);     \
 	ANDK(C_SIGN, V15, V1); \
 	OR(V1, r, r)
 
-// The polynomial of the coefficients from i on, highest first, an odd number of them, in x, to even:
-// STEP2 takes two more, LAST the last. zz is x^2.
+// A polynomial in x with the coefficients from i on, highest first, an odd number of them. The
+// result is in even. FIRST2 begins it, STEP2 adds two coefficients, LAST the last one. zz is x^2.
 #define FIRST2(i, even, odd) \
 	LOADK(i, even);   \
 	LOADK(i+1, odd)
@@ -89,16 +89,16 @@
 	STEP(i, zz, even);        \
 	VFMADD231PD x, odd, even
 
-// expF64 of V15 to V0, up to C_EXPMAX, or out.
+// V0 = expF64(V15), or leave the loop above C_EXPMAX.
 #define EXP \
 	ANDK(C_ABS, V15, V0);       \
 	OUTUNLESS(LE, C_EXPMAX, V0); \
 	VMOVAPD V15, V0;            \
 	CLEAR(V1);                  \
-	POWER
+	EXPPARTS
 
-// reduced64 of V0 and V1: t to V2, r to V3, low to V1. Uses V0.
-#define REDUCED \
+// reduceExp64(V0, V1): t in V2, r in V3, low in V1. Uses V0.
+#define REDUCEEXP \
 	LOADK(C_LOG2E, V2);       \
 	STEP(C_SHIFTER, V0, V2);  \
 	SUBK(C_SHIFTER, V2, V3);  \
@@ -108,7 +108,7 @@
 	VSUBPD V0, V3, V0;        \
 	VSUBPD V0, V1, V1
 
-// r^2 of V3 to V5, and cubic64 to V4. Uses V6.
+// V5 = r^2 for r in V3, V4 = cubic64. Uses V6.
 #define CUBIC \
 	VMULPD V3, V3, V5;       \
 	LOADK(C_EXP+1, V4);      \
@@ -123,9 +123,9 @@
 	STEP(C_EXP+8, V5, V6);   \
 	VFMADD231PD V3, V6, V4
 
-// v 2^n of power64 of V0 and V1 to V0. Uses V1 to V6.
-#define POWER \
-	REDUCED;                \
+// V0 = v 2^n of expParts64(V0, V1). Uses V1 to V6.
+#define EXPPARTS \
+	REDUCEEXP;                \
 	VFMADD213PD V1, V3, V1; \
 	CUBIC;                  \
 	STEP(C_HALF, V3, V4);   \
@@ -135,15 +135,15 @@
 	ADDK(C_ONE, V4, V4);    \
 	VMULPD V2, V4, V0
 
-// powerOf t to t.
+// t = powerOf(t).
 #define POWEROF(t) \
 	ADDQK(C_BIAS, t, t); \
 	VPSLLQ $52, t, t
 
-// grown64 of V0: high to V0, low to V11. Uses V1 to V12.
-#define GROWN \
+// expm1Sum64(V0): high in V0, low in V11. Uses V1 to V12.
+#define EXPM1SUM \
 	CLEAR(V1);                  \
-	REDUCED;                    \
+	REDUCEEXP;                    \
 	CUBIC;                      \
 	VMULPD V3, V5, V12;         \
 	LOADK(C_BIAS, V5);          \
@@ -175,21 +175,21 @@
 	VMULPD V2, V0, V0;          \
 	VMULPD V2, V11, V11
 
-// expm1F64 of V15 to V0, up to C_EXPM1HIGH, or out.
+// V0 = expm1F64(V15), or leave the loop above C_EXPM1HIGH.
 #define EXPM1 \
 	OUTUNLESS(LE, C_EXPM1HIGH, V15); \
 	LOADK(C_EXPM1LOW, V0);           \
 	VMAXPD V0, V15, V0;              \
-	GROWN;                           \
+	EXPM1SUM;                           \
 	COPYSIGN(V0)
 
-// tanhF64 of V15 to V10. Of NaN and another, VMINPD takes its first operand.
+// V10 = tanhF64(V15). If an operand is NaN, VMINPD returns its first operand.
 #define TANH \
 	ANDK(C_ABS, V15, V0);       \
 	VADDPD V0, V0, V0;          \
 	LOADK(C_TANHHIGH, V1);      \
 	VMINPD V0, V1, V0;          \
-	GROWN;                      \
+	EXPM1SUM;                      \
 	ADDK(C_TWO, V0, V5);        \ // d
 	VSUBPD V0, V5, V6;          \ // back
 	VSUBPD V6, V5, V7;          \
@@ -207,8 +207,8 @@
 	VFMADD231PD V9, V0, V10;    \
 	COPYSIGN(V10)
 
-// logParts of x: n to V2, f to V3, and the exponent's bits of n to V1; f + 2, which is as exact from 1 + f,
-// to V4.
+// logParts(x): n in V2, f in V3, the exponent bits of n in V1. V4 = f + 2, which is as exact
+// when computed from 1 + f.
 #define LOGPARTS(x) \
 	ADDQK(C_SPLIT, x, V3);     \
 	VPSRLQ $52, V3, V1;        \
@@ -219,7 +219,7 @@
 	ADDK(C_ONE, V3, V4);       \
 	SUBK(C_ONE, V3, V3)
 
-// log64 of V2 and V3 to V0, f + 2 being in V4; `rest` adds to V9. Uses V4 to V11.
+// V0 = log64(V2, V3) with f + 2 in V4; the macro `rest` adds to V9. Uses V4 to V11.
 #define LOG64(rest) \
 	VDIVPD V4, V3, V4;             \ // s
 	MULK(C_HALF, V3, V7);          \
@@ -248,13 +248,13 @@
 #define NOREST
 #define ADDREST VADDPD V12, V9, V9
 
-// logF64 of V15 to V0, of positive finite numbers that are not subnormal, or out.
+// V0 = logF64(V15) for positive finite normal numbers; otherwise leave the loop.
 #define LOG \
 	OUTUNLESS2(GE, C_NORMAL, LT, C_INF, V15); \
 	LOGPARTS(V15);                            \
 	LOG64(NOREST)
 
-// log1pF64 of V15 to V0, between -1 and C_LOG1PUP, or out.
+// V0 = log1pF64(V15) between -1 and C_LOG1PUP; otherwise leave the loop.
 #define LOG1P \
 	OUTUNLESS2(GT, C_MINUSONE, LT, C_LOG1PUP, V15); \
 	ADDK(C_ONE, V15, V0);         \ // u
@@ -277,12 +277,12 @@
 	LOG64(ADDREST);               \
 	COPYSIGN(V0)
 
-// erfF64 of V15 to V0.
+// V0 = erfF64(V15).
 #define ERF \
 	ANDK(C_ABS, V15, V14);           \ // a
 	VMULPD V14, V14, V10;            \
 	LOADK(C_ERFMAX, V0);             \
-	VMINPD V14, V0, V0;              \ // of NaN and another, the first operand
+	VMINPD V14, V0, V0;              \ // if an operand is NaN, the result is the first operand
 	SUBK(C_ONE, V0, V13);            \ // b
 	VMULPD V10, V10, V8;             \
 	VMULPD V13, V13, V9;             \
@@ -309,22 +309,22 @@
 	VSUBPD V0, V1, V1;               \
 	VADDPD V12, V1, V1;              \
 	ADDK(C_LOGERFCREST, V1, V1);     \
-	POWER;                           \
+	EXPPARTS;                           \
 	LOADK(C_ONE, V1);                \
 	VSUBPD V0, V1, V0;               \
 	COPYSIGN(V0);                    \
 	COMPARE(LT, C_ERFMID, V14, V1);  \
 	CHOOSE(V1, V11, V0, V0)
 
-// The next elements of two operands to V15 and V14, or out. R9 points to y.
+// Load the next elements of two operands to V15 and V14, or leave the loop. R9 points to y.
 #define NEXTPAIR \
 	SUBQ $LANES, CX;   \
 	JLT  out;          \
 	VMOVUPD (SI), V15; \
 	VMOVUPD (R9), V14
 
-// powF64 of V15 and V14 to V0, of positive finite numbers x that are not subnormal and results that
-// are normal, or out.
+// V0 = powF64(V15, V14) if x is positive, finite and normal and the result is normal; otherwise
+// leave the loop.
 #define POW \
 	OUTUNLESS2(GE, C_NORMAL, LT, C_INF, V15); \
 	LOGPARTS(V15);                 \ // n in V2, f in V3, d in V4
@@ -397,4 +397,4 @@
 	VFMADD231PD V6, V14, V1;       \ // rest
 	ANDK(C_ABS, V0, V2);           \
 	OUTUNLESS(LE, C_EXPMAX, V2);   \
-	POWER
+	EXPPARTS

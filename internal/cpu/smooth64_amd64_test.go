@@ -80,8 +80,8 @@ func TestSmooth64Twins(t *testing.T) {
 	}
 }
 
-// TestSmooth64Blocks compares the kernels, which leave what the assembly lacks to Go, with the functions:
-// each element must come out, whatever lies beside it.
+// TestSmooth64Blocks compares the kernels with the scalar functions. The kernels leave unsupported
+// elements to Go, and each element must be right whatever its neighbours are.
 func TestSmooth64Blocks(t *testing.T) {
 	rng := seeded(t)
 	for name, c := range map[string]struct {

@@ -36,18 +36,18 @@
 #define PLUSK(i, x, d)  VFMADD231PD K(i), x, d
 #define LESSK(i, x, d)  VFNMADD231PD K(i), x, d
 
-// Comparisons, false of NaN.
+// Comparison predicates; all are false for NaN.
 #define EQ $0x00
 #define LT $0x11
 #define LE $0x12
 #define GE $0x1D
 #define GT $0x1E
 
-// Whether x op K(i) to m, and m ? yes : no to d.
+// COMPARE: m = x op K(i). CHOOSE: d = m ? yes : no.
 #define COMPARE(op, i, x, m)     VCMPPD op, K(i), x, m
 #define CHOOSE(m, yes, no, d)    VBLENDVPD m, yes, no, d
 
-// Out unless x op K(i) of all; V1 and V3 are used.
+// Leave the loop unless x op K(i) holds in all lanes. Uses V1 and V3.
 #define OUTUNLESS(op, i, x) \
 	VCMPPD    op, K(i), x, V3; \
 	VMOVMSKPD V3, AX;          \

@@ -20,7 +20,7 @@
 #define V14 Z14
 #define V15 Z15
 
-// As in smooth64_avx2_amd64.s; one constant is read for all.
+// As in smooth64_avx2_amd64.s; the instructions broadcast one copy of a constant.
 #define LOADK(i, d)    VBROADCASTSD K(i), d
 #define ADDK(i, a, d)  VADDPD.BCST K(i), a, d
 #define SUBK(i, a, d)  VSUBPD.BCST K(i), a, d
@@ -41,7 +41,7 @@
 #define GE $0x1D
 #define GT $0x1E
 
-// The mask is K1, whatever m.
+// The mask is always K1; m is ignored.
 #define COMPARE(op, i, x, m)  VCMPPD.BCST op, K(i), x, K1
 #define CHOOSE(m, yes, no, d) VBLENDMPD yes, no, K1, d
 

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// Each function computes dst[i] = f(x[i]) of smooth.go with AVX2, bit for bit, for
-// the first elements, and returns how many: a multiple of 4. It stops at four of
-// which f takes one another way.
+// Each function sets dst[i] = f(x[i]) for f of smooth.go with AVX2, bit for bit. It
+// computes a prefix and returns its length, a multiple of 4. It stops at the first four
+// elements of which f computes one on another path.
 
 //go:noescape
 func expm1AVX(dst, x *float32, n int) int
@@ -46,19 +46,19 @@ func sinAVX(dst, x *float32, n int) int
 //go:noescape
 func cosAVX(dst, x *float32, n int) int
 
-// expAVX takes eight at a time and stops nowhere.
+// expAVX computes eight elements at a time and never stops early.
 //
 //go:noescape
 func expAVX(dst, x *float32, n int) int
 
-// expAVX512 takes sixteen at a time and stops at those of which one is beyond
-// exp32Limit.
+// expAVX512 computes sixteen elements at a time. It stops at the first sixteen of which one
+// is beyond exp32Limit.
 //
 //go:noescape
 func expAVX512(dst, x *float32, n int) int
 
-// smoothTable has the constants of the assembly, four times each, in the order of
-// smooth_amd64.h.
+// smoothTable holds the constants of the assembly, each repeated four times, in the order
+// of the C_ macros in smooth_amd64.s.
 var smoothTable = func() (t [72][4]float64) {
 	b := math.Float64frombits
 	for i, v := range []float64{
@@ -76,7 +76,7 @@ var smoothTable = func() (t [72][4]float64) {
 	return t
 }()
 
-// exp32Table has those of expF32, eight times each.
+// exp32Table holds the constants of expF32, each repeated eight times.
 var exp32Table = func() (t [12][8]float32) {
 	for i, v := range []float32{
 		math.Float32frombits(1<<31 - 1), exp32Limit, log2e32, shifter32, ln2High32, ln2Low32,
@@ -89,16 +89,16 @@ var exp32Table = func() (t [12][8]float32) {
 	return t
 }()
 
-// The assembly alone reads the tables.
+// The assembly alone reads the tables; this use keeps them.
 var _, _ = &smoothTable, &exp32Table
 
-// smoothAVX and smoothAVX512 are whether the processor has what the functions use.
+// smoothAVX and smoothAVX512 report whether the processor supports the functions here.
 var (
 	smoothAVX    = cpu.X86.HasAVX2
 	smoothAVX512 = cpu.X86.HasAVX512F
 )
 
-// expVector takes all it can of sixteen or more.
+// expVector computes the longest prefix that the assembly supports, of at least sixteen elements.
 func expVector(dst, x *float32, n int) int {
 	if !smoothAVX512 {
 		return expAVX(dst, x, n)
@@ -130,8 +130,8 @@ func gelus(dst, x unsafe.Pointer, n int)     { each32(geluAVX, geluF32, dst, x, 
 func geluTanhs(dst, x unsafe.Pointer, n int) { each32(geluTanhAVX, geluTanhF32, dst, x, n) }
 func silus(dst, x unsafe.Pointer, n int)     { each32(siluAVX, siluF32, dst, x, n) }
 
-// each32 computes dst = f(x) on dense blocks, as much of it as can be by fast,
-// which gives the same bits.
+// each32 computes dst = f(x) on dense blocks. It uses fast, which gives the same bits, for
+// every vector that fast supports.
 func each32(fast func(dst, x *float32, n int) int, f func(x float32) float32, dst, x unsafe.Pointer, n int) {
 	d, s := pair[float32, float32](dst, x, n)
 	for len(s) > 0 {

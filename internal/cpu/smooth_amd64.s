@@ -3,7 +3,7 @@
 #include "textflag.h"
 
 // The functions of smooth.go on four float32s at a time, in float64. R8 points to
-// smoothTable, DI to dst, SI to x, CX counts what is left, DX what is done. Y15
+// smoothTable, DI to dst, SI to x; CX counts the elements left, DX the elements done. Y15
 // keeps the argument x.
 
 #define K(i) (32*(i))(R8)
@@ -49,13 +49,13 @@
 	XORQ DX, DX;        \
 	LEAQ ·smoothTable(SB), R8
 
-// The next four elements to Y15, or out.
+// Load the next four elements to Y15, or leave the loop.
 #define NEXT \
 	SUBQ $4, CX;   \
 	JLT  out;      \
 	VCVTPS2PD (SI), Y15
 
-// Y0 to the next four results.
+// Store Y0 to the next four results.
 #define DONE \
 	VCVTPD2PSY Y0, X0; \
 	VMOVUPS X0, (DI);  \
@@ -74,10 +74,10 @@
 	VMULPD x, acc, acc; \
 	VADDPD K(i), acc, acc
 
-// powers of Y0: p to Y4, s to Y5. Uses Y0 to Y2.
-#define POWERS \
+// expParts(Y0): p in Y4, s in Y5. Uses Y0 to Y2.
+#define EXPPARTS \
 	VMOVUPD K(C_LOW), Y1;          \
-	VMAXPD  Y0, Y1, Y0;            \ // of NaN and another, the first operand
+	VMAXPD  Y0, Y1, Y0;            \ // if an operand is NaN, the result is the first operand
 	VMOVUPD K(C_HIGH), Y1;         \
 	VMINPD  Y0, Y1, Y0;            \
 	VMULPD  K(C_LOG2E), Y0, Y1;    \
@@ -98,42 +98,42 @@
 	VMULPD  Y1, Y4, Y4;            \
 	VADDPD  Y0, Y4, Y4
 
-// grown of Y0 to Y4.
-#define GROWN \
-	POWERS;            \
+// Y4 = expOf(Y0).
+#define EXPOF \
+	EXPPARTS;            \
 	VMULPD Y5, Y4, Y4; \
 	VADDPD Y5, Y4, Y4
 
-// grown1 of Y0 to Y4.
-#define GROWN1 \
-	POWERS;                  \
+// Y4 = expm1Of(Y0).
+#define EXPM1OF \
+	EXPPARTS;                  \
 	VMULPD Y5, Y4, Y4;       \
 	VSUBPD K(C_ONE), Y5, Y5; \
 	VADDPD Y5, Y4, Y4
 
-// Y0 with the sign of Y15.
+// Copy the sign of Y15 to Y0.
 #define COPYSIGN \
 	VANDPD K(C_ABS), Y0, Y0;   \
 	VANDPD K(C_SIGN), Y15, Y1; \
 	VORPD  Y1, Y0, Y0
 
-// poisoned of Y0 and Y15.
-#define POISONED \
+// Y0 = nanAtMinusInf(Y0, Y15).
+#define NANATMINUSINF \
 	VMOVUPD K(C_ZERO), Y1; \
 	VMINPD  Y15, Y1, Y1;   \
 	VSUBPD  Y1, Y1, Y1;    \
 	VORPD   Y1, Y0, Y0
 
-// Y15/(1 + e^-Y0) to Y0.
+// Y0 = Y15/(1 + e^-Y0).
 #define GATE \
 	VXORPD K(C_SIGN), Y0, Y0; \
-	GROWN;                    \
+	EXPOF;                    \
 	VADDPD K(C_ONE), Y4, Y4;  \
 	VDIVPD Y4, Y15, Y0;       \
-	POISONED
+	NANATMINUSINF
 
-// complement of Y14 to Y0. Uses Y0 to Y5 and Y10 to Y13.
-#define COMPLEMENT \
+// Y0 = erfcOf(Y14). Uses Y0 to Y5 and Y10 to Y13.
+#define ERFCOF \
 	VADDPD  Y14, Y14, Y10;         \
 	VADDPD  K(C_ONE), Y10, Y10;    \ // b
 	VADDPD  K(C_THREE), Y14, Y11;  \
@@ -161,10 +161,10 @@
 	VMULPD  Y11, Y10, Y10;         \
 	VMULPD  Y14, Y14, Y0;          \
 	VXORPD  K(C_SIGN), Y0, Y0;     \
-	GROWN;                         \
+	EXPOF;                         \
 	VMULPD  Y4, Y10, Y0
 
-// logParts of Y0: n to Y2, f to Y3. Uses Y1.
+// logParts(Y0): n in Y2, f in Y3. Uses Y1.
 #define LOGPARTS \
 	VPADDQ K(C_SPLIT), Y0, Y1;  \
 	VPSRLQ $52, Y1, Y1;         \
@@ -175,7 +175,7 @@
 	VPADDQ K(C_ONE), Y3, Y3;    \
 	VSUBPD K(C_ONE), Y3, Y3
 
-// logOf Y2 and Y3 to Y0. Uses Y1, Y4 and Y5.
+// Y0 = logOf(Y2, Y3). Uses Y1, Y4 and Y5.
 #define LOGOF \
 	VADDPD K(C_TWO), Y3, Y1;    \
 	VDIVPD Y1, Y3, Y1;          \ // s
@@ -192,7 +192,7 @@
 	VMULPD K(C_LN2), Y2, Y2;    \
 	VADDPD Y4, Y2, Y0
 
-// Out unless K(low) < Y15 < infinity everywhere.
+// Leave the loop unless K(low) < Y15 < infinity in all lanes.
 #define WITHIN(low) \
 	VCMPPD    $0x1E, K(low), Y15, Y1;   \
 	VCMPPD    $0x11, K(C_INF), Y15, Y2; \
@@ -201,8 +201,8 @@
 	CMPL      AX, $15;                  \
 	JNE       out
 
-// turn of Y15, its quarter added to Y1 by `shift`, to Y0.
-#define TURN(shift) \
+// Y0 = sinQuarter(Y15); the macro `shift` adds the quarter to Y1.
+#define SINQUARTER(shift) \
 	VANDPD    K(C_ABS), Y15, Y0;             \
 	VCMPPD    $0x1E, K(C_TRIGLIMIT), Y0, Y0; \
 	VMOVMSKPD Y0, AX;                        \
@@ -246,7 +246,7 @@ TEXT ·expm1AVX(SB), NOSPLIT, $0-32
 loop:
 	NEXT
 	VMOVAPD Y15, Y0
-	GROWN1
+	EXPM1OF
 	VMOVAPD Y4, Y0
 	COPYSIGN
 	DONE
@@ -260,7 +260,7 @@ loop:
 	NEXT
 	VANDPD K(C_ABS), Y15, Y0
 	VADDPD Y0, Y0, Y0
-	GROWN1
+	EXPM1OF
 	VADDPD K(C_TWO), Y4, Y0
 	VDIVPD Y0, Y4, Y0
 	COPYSIGN
@@ -274,7 +274,7 @@ TEXT ·sigmoidAVX(SB), NOSPLIT, $0-32
 loop:
 	NEXT
 	VXORPD  K(C_SIGN), Y15, Y0
-	GROWN
+	EXPOF
 	VADDPD  K(C_ONE), Y4, Y4
 	VMOVUPD K(C_ONE), Y0
 	VDIVPD  Y4, Y0, Y0
@@ -317,13 +317,13 @@ loop:
 	VMULPD  K(C_SQRT1_2), Y0, Y0
 	VMOVUPD K(C_ERFCMAX), Y14
 	VMINPD  Y0, Y14, Y14
-	COMPLEMENT
+	ERFCOF
 	VMULPD  K(C_SQRT1_2), Y14, Y1
 	VMULPD  Y1, Y0, Y0
 	VMOVUPD K(C_ZERO), Y1
 	VMAXPD  Y15, Y1, Y1
 	VSUBPD  Y0, Y1, Y0
-	POISONED
+	NANATMINUSINF
 	DONE
 out:
 	END
@@ -336,7 +336,7 @@ loop:
 	VANDPD    K(C_ABS), Y15, Y9
 	VMOVUPD   K(C_ERFCMAX), Y14
 	VMINPD    Y9, Y14, Y14
-	COMPLEMENT
+	ERFCOF
 	VMOVUPD   K(C_ONE), Y1
 	VSUBPD    Y0, Y1, Y0
 	COPYSIGN
@@ -394,7 +394,7 @@ TEXT ·sinAVX(SB), NOSPLIT, $0-32
 	BEGIN
 loop:
 	NEXT
-	TURN(NOTHING)
+	SINQUARTER(NOTHING)
 	DONE
 out:
 	END
@@ -404,7 +404,7 @@ TEXT ·cosAVX(SB), NOSPLIT, $0-32
 	BEGIN
 loop:
 	NEXT
-	TURN(QUARTER)
+	SINQUARTER(QUARTER)
 	DONE
 out:
 	END
@@ -429,7 +429,7 @@ loop:
 	JLT     out
 	VMOVUPS (SI), Y0
 	VANDPS  E(0), Y0, Y7
-	VCMPPS  $0x16, E(1), Y7, Y7 // not <=
+	VCMPPS  $0x16, E(1), Y7, Y7 // not <=, so NaN too
 	VMULPS  Y8, Y0, Y1
 	VADDPS  Y9, Y1, Y1
 	VSUBPS  Y9, Y1, Y2
@@ -462,10 +462,10 @@ store:
 	JMP     loop
 far:
 	VCVTPS2PD    (SI), Y0
-	GROWN
+	EXPOF
 	VCVTPD2PSY   Y4, X3
 	VCVTPS2PD    16(SI), Y0
-	GROWN
+	EXPOF
 	VCVTPD2PSY   Y4, X4
 	VINSERTF128  $1, X4, Y3, Y3
 	VBLENDVPS    Y7, Y3, Y6, Y6
@@ -473,17 +473,17 @@ far:
 out:
 	END
 
-// The four vectors of expAVX512: of each x, t, and two more.
+// Apply a step to the four vectors of expAVX512. Each has x, t and two scratch registers.
 #define EACH(step) \
 	step(Z0, Z1, Z2, Z3);   \
 	step(Z4, Z5, Z6, Z7);   \
 	step(Z8, Z9, Z10, Z11); \
 	step(Z12, Z13, Z14, Z15)
 
-// One of them.
+// Apply a step to one vector.
 #define ONE(step) step(Z0, Z1, Z2, Z3)
 
-// The steps of expF32: from x to the result in q.
+// The steps of expF32, from x to the result in q.
 #define MAGNITUDE(x, t, q, s) VPANDD Z16, x, s
 #define SCALED(x, t, q, s)    VMULPS Z18, x, t
 #define SHIFTED(x, t, q, s)   VADDPS Z19, t, t
@@ -530,8 +530,8 @@ out:
 
 // func expAVX512(dst, x *float32, n int) int
 //
-// The steps of one vector wait for each other; four side by side keep the
-// processor busy.
+// The steps of one vector depend on each other; four independent vectors keep the
+// execution units busy.
 TEXT ·expAVX512(SB), NOSPLIT, $0-32
 	BEGIN
 	LEAQ         ·exp32Table(SB), R9
@@ -555,7 +555,7 @@ four:
 	VMOVUPS  128(SI), Z8
 	VMOVUPS  192(SI), Z12
 	EACH(MAGNITUDE)
-	VPMAXUD  Z7, Z3, Z3 // as integers, magnitudes are in order and NaN above all
+	VPMAXUD  Z7, Z3, Z3 // as integers, magnitudes are ordered, with NaN above all
 	VPMAXUD  Z15, Z11, Z11
 	VPMAXUD  Z11, Z3, Z3
 	VPCMPUD  $6, Z17, Z3, K1 // greater

@@ -124,7 +124,7 @@ var specials32 = func() []float32 {
 	return v
 }()
 
-// TestSmoothSigns checks what an error in ulps does not see: the sign of 0.
+// TestSmoothSigns checks the sign of 0, which an error in ulps does not show.
 func TestSmoothSigns(t *testing.T) {
 	for _, op := range []expr.Op{expr.Expm1, expr.Log1p, expr.Sin, expr.Tanh, expr.Erf, expr.SiLU, expr.GELU, expr.GELUTanh, expr.Sqrt, expr.Floor, expr.Ceil, expr.Round} {
 		for _, dt := range []dtype.DType{dtype.Float32, dtype.Float64, dtype.Float16, dtype.BFloat16} {

@@ -9,7 +9,7 @@ import "unsafe"
 //go:noescape
 func scale32(x unsafe.Pointer, scale float64, n int)
 
-// sum32 is sumOf of n elements, a multiple of 4 and at most shortLine. n > 0.
+// sum32 is sumOf for n elements, a multiple of 4 and at most shortLine. n > 0.
 //
 //go:noescape
 func sum32(x unsafe.Pointer, n int) float64

@@ -11,18 +11,18 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// Elements are sorted as unsigned keys whose order is theirs: see Sort.
+// Elements are sorted as unsigned keys that have the elements' order: see Sort.
 
 // key is an unsigned number of the width of an element.
 type key interface {
 	uint8 | uint16 | uint32 | uint64
 }
 
-// order is how elements of a type become keys of its width and come back.
+// order describes the conversion between elements of a type and keys of its width.
 type order struct {
 	size     int
 	sign     uint64 // the highest bit
-	infinity uint64 // of a floating-point type; 0: an integer
+	infinity uint64 // of a floating-point type; 0: an integer type
 	signed   bool
 	most     uint64 // the largest key
 }
@@ -49,16 +49,16 @@ func orderOf(dt dtype.DType) (order, bool) {
 	return o, true
 }
 
-// keysOf turns the bits of elements into keys. oneZero: -0 and 0 are equal, else
-// -0 is below.
+// keysOf turns the bits of elements into keys. With oneZero, -0 and 0 have the same key;
+// otherwise -0 is below 0.
 func keysOf[K key](o order, x []K, oneZero bool) {
 	sign, infinity := K(o.sign), K(o.infinity)
 	switch {
 	case infinity != 0:
 		last := 8*o.size - 1
 		for i, v := range x {
-			// All bits of a negative number turn, of others the sign alone. Signs follow
-			// no pattern, which a branch would need.
+			// Invert all bits of a negative number, and the sign bit of any other. Signs are
+			// unpredictable, so a branch would be slow.
 			key := v ^ (-(v >> last) | sign)
 			switch {
 			case v&^sign > infinity:
@@ -75,7 +75,7 @@ func keysOf[K key](o order, x []K, oneZero bool) {
 	}
 }
 
-// elementsOf is the inverse of keysOf; a NaN comes out quiet.
+// elementsOf is the inverse of keysOf. A NaN becomes a quiet NaN.
 func elementsOf[K key](o order, x []K) {
 	sign := K(o.sign)
 	switch {
@@ -94,10 +94,9 @@ func elementsOf[K key](o order, x []K) {
 	}
 }
 
-// Sort sorts the elements of each line along an axis, of a real type or Bool. NaN
-// is the largest and comes out quiet, -0 is below 0, false below true. shape is
-// that of both operands; xs and ds are strides in elements. dst may be x when the
-// strides are one.
+// Sort sorts the elements of each line along an axis, of a real type or Bool. NaN is the
+// largest and becomes quiet, -0 is below 0, false below true. shape is that of both
+// operands; xs and ds are strides in elements. dst may be x if the strides are equal.
 func Sort(dt dtype.DType, shape []int, axis int, descending bool, x unsafe.Pointer, xs []int, dst unsafe.Pointer, ds []int) error {
 	o, ok := orderOf(dt)
 	if !ok {
@@ -121,7 +120,7 @@ func sortLines[K key](l lines, o order, descending bool) {
 	if l.n == 0 || l.outer.n == 0 {
 		return
 	}
-	// Few long lines are shared out, many short ones are dealt.
+	// A few long lines are each sorted in parallel; many short ones run in parallel.
 	if l.outer.n < runtime.GOMAXPROCS(0) && l.n >= 2*minPart {
 		keys, spare := make([]K, l.n), make([]K, l.n)
 		for i := range l.outer.n {
@@ -147,8 +146,8 @@ func sortLines[K key](l lines, o order, descending bool) {
 	})
 }
 
-// sortParallel turns x into keys and sorts them: parts side by side, which are
-// then merged pairwise, every merge cut into pieces.
+// sortParallel turns x into keys and sorts them. It sorts parts in parallel and merges them
+// pairwise, and cuts every merge into pieces.
 func sortParallel[K key](o order, x, spare []K) {
 	parts := 1 << bits.Len(uint(runtime.GOMAXPROCS(0)-1))
 	for parts > 1 && len(x)/parts < minPart {
@@ -179,7 +178,7 @@ func sortParallel[K key](o order, x, spare []K) {
 	}
 }
 
-// splitRuns is how many of run a are among the first n of a and b merged.
+// splitRuns returns how many keys of run a are among the first n of a and b merged.
 func splitRuns[K key](n int, a, b []K) int {
 	lo, hi := max(0, n-len(b)), min(n, len(a))
 	for lo < hi {
@@ -193,7 +192,7 @@ func splitRuns[K key](n int, a, b []K) int {
 	return lo
 }
 
-// mergeRuns fills out with the first of a and b merged.
+// mergeRuns fills out with the first keys of a and b merged.
 func mergeRuns[K key](out, a, b []K) {
 	i, j := 0, 0
 	for k := range out {
@@ -207,8 +206,7 @@ func mergeRuns[K key](out, a, b []K) {
 	}
 }
 
-// storeSorted writes keys as elements, from the last to the first where they are
-// to fall.
+// storeSorted writes keys as elements, in reverse order if descending.
 func storeSorted[K key](o order, x []K, descending bool, dst unsafe.Pointer, step int) {
 	Parallel(len(x), minPart, func(lo, hi int) {
 		elementsOf(o, x[lo:hi])
@@ -220,11 +218,11 @@ func storeSorted[K key](o order, x []K, descending bool, dst unsafe.Pointer, ste
 	})
 }
 
-// shortSort is up to how many keys a sort by comparison is faster.
+// shortSort is the largest number of keys for which a comparison sort is faster.
 const shortSort = 512
 
-// sortKeys sorts x; spare is scratch of the same length. Longer lines are sorted by
-// their digits, least significant first.
+// sortKeys sorts x; spare is scratch of the same length. Longer lines are sorted by a radix
+// sort, least significant digit first.
 func sortKeys[K key](x, spare []K) {
 	if len(x) <= shortSort {
 		slices.Sort(x)
@@ -247,7 +245,7 @@ func sortKeys[K key](x, spare []K) {
 	for p := range counts {
 		c, shift := &counts[p], p*digit
 		if c[uint64(from[0])>>shift&mask] == len(x) {
-			continue // all alike
+			continue // all keys have the same digit
 		}
 		at := 0
 		for d, n := range c {
@@ -266,23 +264,23 @@ func sortKeys[K key](x, spare []K) {
 	}
 }
 
-// placed is a key and where it came from.
-type placed struct {
+// indexedKey is a key and the index of its element.
+type indexedKey struct {
 	key   uint64
 	place int64
 }
 
-// compare orders larger keys first, and of equal ones the first place.
-func (a placed) compare(b placed) int {
+// compare orders larger keys first, and equal keys by index.
+func (a indexedKey) compare(b indexedKey) int {
 	if c := cmp.Compare(b.key, a.key); c != 0 {
 		return c
 	}
 	return cmp.Compare(a.place, b.place)
 }
 
-// TopK writes the k largest elements of each line along an axis of x, in falling
-// order, and their places, of type Int64. NaN is the largest; of equal elements,
-// -0 and 0 among them, the first comes first. shape is x's; strides count elements.
+// TopK writes the k largest elements of each line along an axis of x, in descending order,
+// and their indices, of type Int64. NaN is the largest; of equal elements, -0 and 0 among
+// them, the first comes first. shape is x's; strides count elements.
 func TopK(dt dtype.DType, shape []int, axis, k int, x unsafe.Pointer, xs []int, values unsafe.Pointer, vs []int, places unsafe.Pointer, ps []int) error {
 	o, ok := orderOf(dt)
 	if !ok {
@@ -296,7 +294,7 @@ func TopK(dt dtype.DType, shape []int, axis, k int, x unsafe.Pointer, xs []int, 
 	t := newNest(rest, operand{values, without(vs, axis), o.size}, operand{x, without(xs, axis), o.size}, operand{places, without(ps, axis), 8})
 	Parallel(t.n, max(minPart/n, 1), func(lo, hi int) {
 		part := make([]uint64, min(n, keyStretch))
-		best := make([]placed, 0, candidates(n, k))
+		best := make([]indexedKey, 0, candidates(n, k))
 		for i := lo; i < hi; i++ {
 			p := t.at(i)
 			best = largestOf(n, k, best[:0], part, func(to []uint64, at int) {
@@ -311,7 +309,7 @@ func TopK(dt dtype.DType, shape []int, axis, k int, x unsafe.Pointer, xs []int, 
 	return nil
 }
 
-// loadKeys reads a line as keys for which -0 and 0 are equal.
+// loadKeys reads a line as keys; -0 and 0 have the same key.
 func loadKeys(o order, to []uint64, x unsafe.Pointer, step int) {
 	switch o.size {
 	case 1:
@@ -337,12 +335,12 @@ func loadKeysOf[K key](o order, to []uint64, x unsafe.Pointer, step int) {
 	}
 }
 
-// keyStretch is how many keys of a line are looked at at a time: a line may be longer
-// than memory, where it is broadcast.
+// keyStretch is the number of keys of a line that are in memory at a time: a broadcast line
+// may be longer than memory.
 const keyStretch = 4096
 
-// candidates is how many of a line's n keys are kept to find the k largest: all, to be
-// sorted, where k is not much less.
+// candidates returns how many of a line's n keys are kept to find the k largest. If k is not
+// much smaller than n, all are kept and sorted.
 func candidates(n, k int) int {
 	if k > n/4 {
 		return n
@@ -350,9 +348,9 @@ func candidates(n, k int) int {
 	return k
 }
 
-// largestOf appends the k first of a line's n keys, in the order of placed, to out. load
-// gives the keys from a place on, for which part has room.
-func largestOf(n, k int, out []placed, part []uint64, load func(to []uint64, at int)) []placed {
+// largestOf appends the first k of a line's n keys, in the order of indexedKey, to out. load
+// fills a slice, which is part or shorter, with the keys from an index on.
+func largestOf(n, k int, out []indexedKey, part []uint64, load func(to []uint64, at int)) []indexedKey {
 	all := candidates(n, k) == n
 	for at := 0; at < n; at += len(part) {
 		keys := part[:min(len(part), n-at)]
@@ -362,21 +360,21 @@ func largestOf(n, k int, out []placed, part []uint64, load func(to []uint64, at 
 			continue
 		}
 		for i, v := range keys {
-			out = append(out, placed{v, int64(at + i)})
+			out = append(out, indexedKey{v, int64(at + i)})
 		}
 	}
-	slices.SortFunc(out, placed.compare)
+	slices.SortFunc(out, indexedKey.compare)
 	return out[:k]
 }
 
-// keepLargest adds a line's keys from place at on to the k largest, a heap whose root
-// is the last of those that are kept.
-func keepLargest(keys []uint64, at, k int, out []placed) []placed {
+// keepLargest merges a line's keys from index at on into the k largest, a heap whose root
+// is the last of them in order.
+func keepLargest(keys []uint64, at, k int, out []indexedKey) []indexedKey {
 	for i, v := range keys {
 		if len(out) == k && v <= out[0].key {
 			continue
 		}
-		b := placed{v, int64(at + i)}
+		b := indexedKey{v, int64(at + i)}
 		if len(out) < k {
 			out = append(out, b)
 			for c := len(out) - 1; c > 0; {

@@ -112,12 +112,12 @@ func TestLargestOf(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	for _, n := range []int{1, 4, 100, 1000} {
 		line := make([]uint64, n)
-		all := make([]placed, n)
+		all := make([]indexedKey, n)
 		for i := range line {
 			line[i] = uint64(rng.IntN(n/2 + 1))
-			all[i] = placed{line[i], int64(i)}
+			all[i] = indexedKey{line[i], int64(i)}
 		}
-		slices.SortStableFunc(all, func(a, b placed) int { return cmp.Compare(b.key, a.key) })
+		slices.SortStableFunc(all, func(a, b indexedKey) int { return cmp.Compare(b.key, a.key) })
 		for k := 1; k <= n; k += 1 + n/9 {
 			for _, stretch := range []int{1, 7, n, keyStretch} {
 				load := func(to []uint64, at int) { copy(to, line[at:]) }
@@ -129,7 +129,7 @@ func TestLargestOf(t *testing.T) {
 	}
 }
 
-// TestTopKMemory: a few of many take memory for a few.
+// TestTopKMemory checks that the k largest of many elements take memory for few elements.
 func TestTopKMemory(t *testing.T) {
 	const n, k, room = 1 << 22, 8, 1 << 20
 	x := make([]int8, n)
@@ -150,7 +150,7 @@ func TestTopKMemory(t *testing.T) {
 	}
 }
 
-// TestCheckIndices: the least and the greatest of those outside.
+// TestCheckIndices checks the least and the greatest index that are out of range.
 func TestCheckIndices(t *testing.T) {
 	x := make([]int64, 3*minPart)
 	x[5], x[minPart+1], x[2*minPart+9], x[7] = -11, 10, math.MaxInt64, -10

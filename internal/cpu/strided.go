@@ -8,15 +8,15 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// operand is one array of an element-wise operation: where its element
-// (0, 0, …) lies, its strides in elements and the bytes of an element.
+// operand is one array of an element-wise operation: the address of element (0, 0, …), the
+// strides in elements and the bytes of an element.
 type operand struct {
 	p       unsafe.Pointer
 	strides []int
 	size    int
 }
 
-// maxOperands is how many operands an operation has at most; the first is the
+// maxOperands is the largest number of operands of an operation; the first is the
 // destination.
 const maxOperands = 4
 
@@ -27,17 +27,17 @@ type axis struct {
 	step [maxOperands]int
 }
 
-// nest is the loop nest over the elements of operands of one shape, outermost
-// axis first. Element-wise operations do not care in which order elements are
-// visited, so the nest visits them as they lie in the destination.
+// nest is the loop nest over the elements of operands of one shape, outermost axis first.
+// The order of the elements does not matter to element-wise operations, so the nest visits
+// them in the memory order of the destination.
 type nest struct {
-	axes []axis // never empty
-	n    int    // elements
-	ops  int
-	p    [maxOperands]unsafe.Pointer
-	size [maxOperands]int
-	past bool // the visitor stores past the cache, see streams
-	part int  // elements below which a part is not worth a goroutine; 0: minPart
+	axes        []axis // never empty
+	n           int    // elements
+	ops         int
+	p           [maxOperands]unsafe.Pointer
+	size        [maxOperands]int
+	nonTemporal bool // f uses non-temporal stores, see streams
+	part        int  // elements below which a part is not worth a goroutine; 0: minPart
 }
 
 // span is a stretch of elements along a nest's innermost axis.
@@ -51,8 +51,8 @@ type span struct {
 // goroutine of its own.
 const minPart = 1 << 15
 
-// partFor is minPart for an operation: functions that take some ten times as long as
-// an addition are worth a goroutine earlier.
+// partFor is minPart for an operation. A function that takes ten times as long as an
+// addition is worth a goroutine earlier.
 func partFor(op expr.Op) int {
 	switch op {
 	case expr.Exp, expr.Expm1, expr.Log, expr.Log1p, expr.Sin, expr.Cos, expr.Tanh, expr.Erf, expr.Sigmoid, expr.GELU, expr.GELUTanh, expr.SiLU, expr.Pow:
@@ -69,10 +69,10 @@ type work struct {
 
 var works = sync.Pool{New: func() any { return new(work) }}
 
-// newNest builds the nest of operands of one shape. It drops axes of length
-// 1, turns axes that run backwards in the destination around, sorts them by
-// the destination's stride and merges neighbours that lie evenly in all
-// operands. A nest without elements has n = 0.
+// newNest builds the nest of operands of one shape. It drops axes of length 1, reverses
+// axes whose stride in the destination is negative, sorts the axes by the destination's
+// stride and merges neighbours that are evenly spaced in all operands. A nest without
+// elements has n = 0.
 func newNest(shape []int, ops ...operand) nest {
 	t := nest{n: 1, ops: len(ops), axes: make([]axis, 0, len(shape)+1)}
 	for j, o := range ops {
@@ -121,7 +121,7 @@ func newNest(shape []int, ops ...operand) nest {
 	return t
 }
 
-// continues reports whether outer and a are one axis for every operand.
+// continues reports whether outer and a can be merged into one axis for every operand.
 func (a axis) continues(outer axis) bool {
 	for j := range a.step {
 		if outer.step[j] != a.step[j]*a.n {
@@ -131,14 +131,14 @@ func (a axis) continues(outer axis) bool {
 	return true
 }
 
-// run calls f on spans that together hold every element once, from several
-// goroutines when there are many elements.
+// run calls f on spans that together contain every element once. It uses several
+// goroutines if there are many elements.
 func (t *nest) run(f func(s span, w *work)) {
 	if t.n == 0 {
 		return
 	}
-	if turn, ok := t.turned(); ok {
-		t.runTiled(turn, f)
+	if cross, ok := t.transposedAxis(); ok {
+		t.runTiled(cross, f)
 		return
 	}
 	part := t.part
@@ -151,14 +151,14 @@ func (t *nest) run(f func(s span, w *work)) {
 	})
 }
 
-// fence ends a goroutine's part of the nest.
+// fence orders a goroutine's non-temporal stores before its later stores.
 func (t *nest) fence() {
-	if t.past {
+	if t.nonTemporal {
 		fenceStores()
 	}
 }
 
-// walk visits the elements lo … hi-1 of the nest's order.
+// walk visits the elements lo … hi-1 in the nest's order.
 func (t *nest) walk(lo, hi int, f func(s span, w *work)) {
 	w := works.Get().(*work)
 	defer works.Put(w)
@@ -202,10 +202,9 @@ func (t *nest) walk(lo, hi int, f func(s span, w *work)) {
 	}
 }
 
-// turned looks for a source that is transposed against the destination: its
-// elements are neighbours along another axis than the innermost. It returns
-// that axis.
-func (t *nest) turned() (int, bool) {
+// transposedAxis looks for a source that is transposed relative to the destination: its
+// elements are contiguous along another axis than the innermost. It returns that axis.
+func (t *nest) transposedAxis() (int, bool) {
 	last := len(t.axes) - 1
 	inner := t.axes[last]
 	for j := 1; j < t.ops; j++ {
@@ -221,23 +220,23 @@ func (t *nest) turned() (int, bool) {
 	return 0, false
 }
 
-// Transposed sources are read in tiles of one cache line of each of tileWidth
-// columns, which stay in the first-level cache.
+// Transposed sources are read in tiles: one cache line from each of tileWidth columns. A
+// tile stays in the first-level cache.
 const (
 	lineBytes = 64
 	tileWidth = 256
 )
 
-// runTiled visits the nest in tiles of the innermost axis and axis turn.
-// Sources transposed between the two are first copied to a scratch tile, so
-// that every cache line is read once however the pitches collide in the cache.
-func (t *nest) runTiled(turn int, f func(s span, w *work)) {
+// runTiled visits the nest in tiles of the innermost axis and axis cross. It first copies
+// sources that are transposed between the two to a scratch tile, so that every cache line
+// is read once even if the pitches cause cache conflicts.
+func (t *nest) runTiled(cross int, f func(s span, w *work)) {
 	last := len(t.axes) - 1
-	inner, outer := t.axes[last], t.axes[turn]
+	inner, outer := t.axes[last], t.axes[cross]
 	height := lineBytes / slices.Max(t.size[1:t.ops])
 	rest := nest{ops: t.ops, n: 1, p: t.p}
 	for d, a := range t.axes {
-		if d != last && d != turn {
+		if d != last && d != cross {
 			rest.axes = append(rest.axes, a)
 			rest.n *= a.n
 		}
@@ -270,7 +269,7 @@ func (t *nest) runTiled(turn int, f func(s span, w *work)) {
 	})
 }
 
-// at returns the addresses of element k of the nest's order.
+// at returns the addresses of element k in the nest's order.
 func (t *nest) at(k int) [maxOperands]unsafe.Pointer {
 	p := t.p
 	for d := len(t.axes) - 1; d >= 0; d-- {

@@ -119,7 +119,7 @@ func load(t dtype.DType, p unsafe.Pointer) any {
 	return *(*complex128)(p)
 }
 
-// number returns a random element of type t as load gives it: mostly ordinary,
+// randomElement returns a random element of type t as load gives it: mostly ordinary,
 // some of them special.
 func randomElement(rng *rand.Rand, t dtype.DType) any {
 	var specials []float64
@@ -196,8 +196,7 @@ func same(a, b any) bool {
 	return a == b
 }
 
-// arrangements are the ways in which tests lay out a shape; readOnly ones repeat
-// elements.
+// arrangements are the layouts that tests use for a shape; readOnly ones repeat elements.
 var arrangements = []struct {
 	name     string
 	readOnly bool

@@ -7,29 +7,29 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// tileCode is a chain for registers: a tile of tileBytes of results goes through
-// all steps without leaving them, but for what a later step reads too. It is for
-// chains in one type, float32 or float64, whose steps are all in tileOps, and
-// has the single operations' bits.
+// tileCode is a chain compiled for registers: a tile of tileBytes of results stays in
+// registers through all steps, except for results that a later step reads too. It
+// supports chains in one type, float32 or float64, whose steps are all in tileOps, and
+// gives the bits of the single operations.
 type tileCode struct {
 	steps []tileCodeStep
 	kept  int // results that a later step reads from memory
 }
 
-// tileCodeStep is a tileStep before anything has an address.
+// tileCodeStep is a tileStep without addresses.
 type tileCodeStep struct {
 	op   tileOp
-	from expr.Ref // of the operand, where the operation has one; toResult
+	from expr.Ref // the operand, if the operation has one; toResult
 }
 
-// toResult is where the last step stores.
+// toResult is the destination of the last store.
 var toResult = expr.Ref{Kind: expr.ToStep, N: expr.MaxSteps}
 
 // tileStep is one instruction of runTiles.
 type tileStep struct {
 	op   uintptr
 	p    unsafe.Pointer // the operand's first tile
-	mask uintptr        // of the way from tile to tile: all ones, or none where one tile serves all
+	mask uintptr        // of the offset from tile to tile: all ones, or 0 if one tile serves all
 }
 
 // tileOp is an operation on the tile in registers, x, and an operand in memory, y.
@@ -38,8 +38,8 @@ type tileOp uint8
 const (
 	tileLoad    tileOp = iota // y
 	tileStore                 // x to memory
-	tileStream                // the same past the cache; 32-byte aligned
-	tileAdd                   // x + y, and so on
+	tileStream                // x to memory by non-temporal stores; 32-byte aligned
+	tileAdd                   // x + y; the operations below likewise
 	tileSub                   //
 	tileSubFrom               // y - x
 	tileMul                   //
@@ -47,7 +47,7 @@ const (
 	tileDivInto               // y / x
 	tileMax                   //
 	tileMin                   //
-	tileNeg                   // from here on of x alone
+	tileNeg                   // from here on unary operations on x
 	tileAbs                   //
 	tileSquare                //
 	tileSqrt                  //
@@ -59,12 +59,12 @@ const (
 )
 
 const (
-	tileBytes = 256 // what eight registers hold
-	tileSteps = 48  // of a program, as runTiles has places
+	tileBytes = 256 // the size of eight registers
+	tileSteps = 48  // of a program; runTiles has a call site for each
 )
 
-// tileOps are the operations of the tile with an operand, or with none; reversed
-// is that of an operand with the tile. Operations without a tile's are 0.
+// tileOps maps operations to those on tiles. reversed has the operands exchanged. 0 means
+// that tiles do not support the operation.
 var tileOps = [expr.Clamp + 1]struct{ op, reversed tileOp }{
 	expr.Add:     {tileAdd, tileAdd},
 	expr.Sub:     {tileSub, tileSubFrom},
@@ -72,7 +72,7 @@ var tileOps = [expr.Clamp + 1]struct{ op, reversed tileOp }{
 	expr.Div:     {tileDiv, tileDivInto},
 	expr.Maximum: {tileMax, tileMax},
 	expr.Minimum: {tileMin, tileMin},
-	expr.Clamp:   {op: tileMax}, // and then tileMin
+	expr.Clamp:   {op: tileMax}, // followed by tileMin
 	expr.Neg:     {op: tileNeg},
 	expr.Abs:     {op: tileAbs},
 	expr.Square:  {op: tileSquare},
@@ -83,7 +83,7 @@ var tileOps = [expr.Clamp + 1]struct{ op, reversed tileOp }{
 	expr.ReLU:    {op: tileReLU},
 }
 
-// newTileCode returns the code of a program, without steps where it has none.
+// newTileCode compiles a program. The code has no steps if tiles do not support it.
 func newTileCode(p *expr.Program) tileCode {
 	t := p.Steps[len(p.Steps)-1].DType
 	if !vectorAVX || t != dtype.Float32 && t != dtype.Float64 {
@@ -94,7 +94,7 @@ func newTileCode(p *expr.Program) tileCode {
 			return tileCode{}
 		}
 	}
-	var from [expr.MaxSteps]int // which operand is in registers, -1 for none
+	var from [expr.MaxSteps]int // the operand that is in registers, -1 for none
 	var kept [expr.MaxSteps]bool
 	for i := range p.Steps {
 		s := &p.Steps[i]
@@ -154,10 +154,10 @@ func newTileCode(p *expr.Program) tileCode {
 	return c
 }
 
-// takes reports whether the operation has an operand in memory.
+// takes reports whether the operation reads an operand from memory.
 func (o tileOp) takes() bool { return o < tileNeg }
 
-// index is the operation's place in the table of operations of a type.
+// index is the operation's index in the assembly's table, which lists all types.
 func (o tileOp) index(t dtype.DType) uintptr {
 	if o >= tileAdd && t == dtype.Float64 {
 		o += tileEnd - tileAdd
@@ -165,7 +165,7 @@ func (o tileOp) index(t dtype.DType) uintptr {
 	return uintptr(o)
 }
 
-// tileWork is the memory of a goroutine that runs tiles.
+// tileWork is the scratch memory of a goroutine that runs tiles.
 type tileWork struct {
 	scalars [expr.MaxScalars]tile
 	leaves  [expr.MaxLeaves]tile
@@ -190,15 +190,15 @@ func (t *tile) repeat(p unsafe.Pointer, size int) {
 	}
 }
 
-// run computes n elements, whole tiles, from leaves to to.
-func (c *tileCode) run(w *tileWork, p *expr.Program, leaves *[expr.MaxLeaves]argument, scalars [][2]uint64, to unsafe.Pointer, n int, past bool) {
-	c.bind(w, p, leaves, scalars, to, past)
+// run computes n elements, a multiple of a tile, from leaves to the address to.
+func (c *tileCode) run(w *tileWork, p *expr.Program, leaves *[expr.MaxLeaves]argument, scalars [][2]uint64, to unsafe.Pointer, n int, nonTemporal bool) {
+	c.bind(w, p, leaves, scalars, to, nonTemporal)
 	runTiles(unsafe.SliceData(w.steps), len(w.steps), n*p.Steps[len(p.Steps)-1].DType.Size())
-	clear(w.steps) // what they point at may go
+	clear(w.steps) // drop the references to the operands
 }
 
-// bind sets w's steps to the code with the addresses of its operands.
-func (c *tileCode) bind(w *tileWork, p *expr.Program, leaves *[expr.MaxLeaves]argument, scalars [][2]uint64, to unsafe.Pointer, past bool) {
+// bind combines the code with the addresses of its operands, in w's steps.
+func (c *tileCode) bind(w *tileWork, p *expr.Program, leaves *[expr.MaxLeaves]argument, scalars [][2]uint64, to unsafe.Pointer, nonTemporal bool) {
 	t := p.Steps[len(p.Steps)-1].DType
 	size := t.Size()
 	for i, v := range scalars {
@@ -215,7 +215,7 @@ func (c *tileCode) bind(w *tileWork, p *expr.Program, leaves *[expr.MaxLeaves]ar
 		switch {
 		case s.from == toResult:
 			step.p, step.mask = to, ^uintptr(0)
-			if past && uintptr(to)%32 == 0 {
+			if nonTemporal && uintptr(to)%32 == 0 {
 				op = tileStream
 			}
 		case !op.takes():
@@ -233,8 +233,8 @@ func (c *tileCode) bind(w *tileWork, p *expr.Program, leaves *[expr.MaxLeaves]ar
 	}
 }
 
-// tileUnary is the kernel of an operation on one operand by tiles, where it has
-// one, and by rest where a tile is not full; else rest.
+// tileUnary returns the kernel of a unary operation. It computes full tiles by the
+// operation's tile code, if there is one, and all other elements by rest.
 func tileUnary(op expr.Op, t dtype.DType, rest func(dst, x unsafe.Pointer, n int)) func(dst, x unsafe.Pointer, n int) {
 	if !vectorAVX || op < 0 || int(op) >= len(tileOps) || tileOps[op].op < tileNeg {
 		return rest

@@ -2,8 +2,8 @@
 
 package cpu
 
-// runTiles runs n steps, at most tileSteps, on so many bytes, whole tiles, of every
-// dense operand.
+// runTiles runs n steps, at most tileSteps, on the given number of bytes of every dense
+// operand, a multiple of a tile.
 //
 //go:noescape
 func runTiles(steps *tileStep, n, bytes int)

@@ -2,13 +2,13 @@
 
 #include "textflag.h"
 
-// Programs on tiles: see tileCode. AX is where the tile lies in every dense operand,
-// CX where the tiles end, R8 the step under way, R10 the first, R12 the end of them,
-// R11 the table of operations, DI the step's operand in this tile. Y0 to Y7 hold the
-// tile.
+// Programs on tiles: see tileCode. AX is the offset of the tile in every dense operand,
+// CX the offset of the end of the tiles, R8 the current step, R10 the first step, R12 the
+// end of the steps, R11 the table of operations, DI the address of the step's operand in
+// this tile. Y0 to Y7 hold the tile.
 
-// One step. Each of a program has a place of its own, whose call is to the same
-// operation in every tile: what predicts branches knows it.
+// One step. Each step of a program has a call site of its own, which calls the same
+// operation in every tile. That makes the branches predictable.
 #define STEP \
 	MOVQ 16(R8), DI;       \
 	MOVQ (R8), R9;         \
@@ -86,7 +86,7 @@ TEXT tileStream<>(SB), NOSPLIT|NOFRAME, $0-0
 	STORES(VMOVNTPS)
 	RET
 
-// The tile and an operand.
+// The tile op an operand in memory.
 #define BINARY(VEC) \
 	VEC (DI), Y0, Y0;    \
 	VEC 32(DI), Y1, Y1;  \
@@ -98,7 +98,7 @@ TEXT tileStream<>(SB), NOSPLIT|NOFRAME, $0-0
 	VEC 224(DI), Y7, Y7; \
 	RET
 
-// An operand and the tile.
+// An operand in memory op the tile.
 #define REVERSED(VEC) \
 	LOADS(Y8, Y9, Y10, Y11, Y12, Y13, Y14, Y15); \
 	VEC Y0, Y8, Y0;  \
@@ -122,7 +122,7 @@ TEXT tileStream<>(SB), NOSPLIT|NOFRAME, $0-0
 	EACH(Y7); \
 	RET
 
-// The larger of a and what is at off, as LARGER has it.
+// a = the larger of a and the operand at off, as LARGER defines it.
 #define LARGEST(CMP, MAX, off, a) \
 	VMOVUPS off(DI), Y8; \
 	CMP    $3, a, Y8, Y9; \
@@ -150,7 +150,7 @@ TEXT tileStream<>(SB), NOSPLIT|NOFRAME, $0-0
 	PICK(CMP, VEC, 224, Y7); \
 	RET
 
-// Signs of both types, to Y8.
+// Y8 = the sign bits of either type.
 #define SIGNS(SHIFT, by) \
 	VPCMPEQD Y8, Y8, Y8; \
 	SHIFT    $by, Y8, Y8
@@ -168,8 +168,8 @@ TEXT tileStream<>(SB), NOSPLIT|NOFRAME, $0-0
 #define ROUND32(a) VROUNDPS $8, a, a
 #define ROUND64(a) VROUNDPD $8, a, a
 
-// max(a, 0): VMAXPS gives its second operand, here a, where that is NaN or two zeros
-// meet; -0 + 0 is 0. Y8 is 0.
+// max(a, 0). VMAXPS returns its second operand, here a, if that is NaN or both are zeros;
+// adding 0 turns -0 into 0. Y8 is 0.
 #define RECTIFY32(a) \
 	VMAXPS a, Y8, a; \
 	VADDPS Y8, a, a
@@ -280,7 +280,7 @@ TEXT tileReLU64<>(SB), NOSPLIT|NOFRAME, $0-0
 	VXORPS Y8, Y8, Y8
 	UNARY(RECTIFY64)
 
-// In the order of tileOp: of float32, then of float64.
+// In the order of tileOp: the functions for float32, then those for float64.
 DATA tileTable<>+0(SB)/8, $tileLoad<>(SB)
 DATA tileTable<>+8(SB)/8, $tileStore<>(SB)
 DATA tileTable<>+16(SB)/8, $tileStream<>(SB)

@@ -2,7 +2,7 @@
 
 package cpu
 
-// vectorAVX is whether there is anything that runs tiles.
+// vectorAVX is false: this build has no runTiles.
 const vectorAVX = false
 
 func runTiles(_ *tileStep, _, _ int) {}

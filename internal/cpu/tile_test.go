@@ -10,9 +10,9 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// TestTiles compares chains of what tiles compute with the loops in Go of their
-// operations, element by element and bit for bit: over all classes of operands, in
-// place, at any alignment, past the cache and not.
+// TestTiles compares chains that tiles support with the Go loops of their operations, bit for
+// bit: with all kinds of operands, in place, at any alignment, with and without non-temporal
+// stores.
 func TestTiles(t *testing.T) {
 	rng := seeded(t)
 	for i := range 60 {
@@ -138,10 +138,10 @@ func testTiles[T float32 | float64, B uint32 | uint64](t *testing.T, rng *rand.R
 	}
 }
 
-// streamBytesOf is how many elements go past the cache.
+// streamBytesOf is the number of elements from which stores are non-temporal.
 func streamBytesOf(dt dtype.DType) int { return 16 << 20 / dt.Size() }
 
-// samples are all numbers below n, or some of many: the last among them.
+// samples returns all numbers below n, or some of them if there are many, with the last.
 func samples(rng *rand.Rand, n int) (s []int) {
 	step := 1 + n/3000
 	for i := rng.IntN(step); i < n; i += step {

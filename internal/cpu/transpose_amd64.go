@@ -16,8 +16,8 @@ func transpose32AVX(dst, src unsafe.Pointer, pitch, n int)
 //go:noescape
 func transpose64AVX(dst, src unsafe.Pointer, pitch, n int)
 
-// transposeLines is transposeTile of as many of cols columns, of a cache line each, as the
-// processor turns in registers; it returns how many.
+// transposeLines is transposeTile for columns of one cache line each. It transposes the
+// columns that fill registers, and returns their number.
 func transposeLines(dst, src unsafe.Pointer, pitch, size, cols int) int {
 	if !vectorAVX {
 		return 0
@@ -41,5 +41,5 @@ func transposeLines(dst, src unsafe.Pointer, pitch, size, cols int) int {
 	return cols
 }
 
-// The assembly has the tile's rows of tileWidth elements in its offsets.
+// The assembly assumes rows of 256 elements.
 var _ [0]struct{} = [tileWidth - 256]struct{}{}

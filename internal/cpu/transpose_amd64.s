@@ -2,8 +2,8 @@
 
 #include "textflag.h"
 
-// Blocks of a tile are transposed in registers: a half of each comes from one
-// column, the other half from a column further on, and unpacking sorts them
+// Blocks of a tile are transposed in registers. One half of a register comes from one
+// column, the other half from a later column, and unpack instructions sort the elements
 // within the halves.
 
 #define BEGIN \
@@ -13,9 +13,9 @@
 	MOVQ n+24(FP), CX;     \
 	LEAQ (R8)(R8*2), R9
 
-// Four elements of 4 bytes of eight columns, `at` bytes on, to four rows, of 1024
-// bytes each. R10 is column 4.
-#define TURN32(at, row) \
+// Transposes four elements of 4 bytes of eight columns, at offset `at`, to four rows of
+// 1024 bytes each. R10 is column 4.
+#define TRANSPOSE32(at, row) \
 	VMOVUPS     at(SI), X0;                       \
 	VMOVUPS     at(SI)(R8*1), X1;                 \
 	VMOVUPS     at(SI)(R8*2), X2;                 \
@@ -42,10 +42,10 @@ TEXT ·transpose32AVX(SB), NOSPLIT, $0-32
 	BEGIN
 loop:
 	LEAQ (SI)(R8*4), R10
-	TURN32(0, 0)
-	TURN32(16, 4)
-	TURN32(32, 8)
-	TURN32(48, 12)
+	TRANSPOSE32(0, 0)
+	TRANSPOSE32(16, 4)
+	TRANSPOSE32(32, 8)
+	TRANSPOSE32(48, 12)
 	LEAQ (SI)(R8*8), SI
 	ADDQ $32, DI
 	SUBQ $8, CX
@@ -53,8 +53,8 @@ loop:
 	VZEROUPPER
 	RET
 
-// Two elements of 8 bytes of four columns to two rows, of 2048 bytes each.
-#define TURN64(at, row) \
+// Transposes two elements of 8 bytes of four columns to two rows of 2048 bytes each.
+#define TRANSPOSE64(at, row) \
 	VMOVUPD     at(SI), X0;                \
 	VMOVUPD     at(SI)(R8*1), X1;          \
 	VINSERTF128 $1, at(SI)(R8*2), Y0, Y0;  \
@@ -68,10 +68,10 @@ loop:
 TEXT ·transpose64AVX(SB), NOSPLIT, $0-32
 	BEGIN
 loop:
-	TURN64(0, 0)
-	TURN64(16, 2)
-	TURN64(32, 4)
-	TURN64(48, 6)
+	TRANSPOSE64(0, 0)
+	TRANSPOSE64(16, 2)
+	TRANSPOSE64(32, 4)
+	TRANSPOSE64(48, 6)
 	LEAQ (SI)(R8*4), SI
 	ADDQ $32, DI
 	SUBQ $4, CX
@@ -79,9 +79,9 @@ loop:
 	VZEROUPPER
 	RET
 
-// Eight elements of 2 bytes of sixteen columns to eight rows, of 512 bytes each.
-// R10 is column 8, R11 five and R12 seven times the pitch.
-#define TURN16(at, row) \
+// Transposes eight elements of 2 bytes of sixteen columns to eight rows of 512 bytes each.
+// R10 is column 8, R11 is five times and R12 seven times the pitch.
+#define TRANSPOSE16(at, row) \
 	VMOVDQU     at(SI), X0;                 \
 	VMOVDQU     at(SI)(R8*1), X1;           \
 	VMOVDQU     at(SI)(R8*2), X2;           \
@@ -138,10 +138,10 @@ TEXT ·transpose16AVX(SB), NOSPLIT, $0-32
 	LEAQ (R9)(R8*4), R12
 loop:
 	LEAQ (SI)(R8*8), R10
-	TURN16(0, 0)
-	TURN16(16, 8)
-	TURN16(32, 16)
-	TURN16(48, 24)
+	TRANSPOSE16(0, 0)
+	TRANSPOSE16(16, 8)
+	TRANSPOSE16(32, 16)
+	TRANSPOSE16(48, 24)
 	LEAQ (R10)(R8*8), SI
 	ADDQ $32, DI
 	SUBQ $16, CX

@@ -7,9 +7,9 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// TestTurnTile compares tiles of every size of element with the loop that defines
+// TestTransposeTile compares tiles of every size of element with the loop that defines
 // them, and looks for writes outside.
-func TestTurnTile(t *testing.T) {
+func TestTransposeTile(t *testing.T) {
 	rng := seeded(t)
 	random := func(b []byte) []byte {
 		for i := range b {
@@ -44,8 +44,8 @@ func TestTurnTile(t *testing.T) {
 	}
 }
 
-// TestLargeTranspose copies what is stored past the cache, in several
-// goroutines.
+// TestLargeTranspose copies transposed operands that are large enough for non-temporal stores,
+// in several goroutines.
 func TestLargeTranspose(t *testing.T) {
 	rng := seeded(t)
 	for _, dt := range []dtype.DType{dtype.BFloat16, dtype.Float32, dtype.Complex64, dtype.Complex128} {
@@ -73,6 +73,6 @@ func TestLargeTranspose(t *testing.T) {
 	}
 }
 
-// streamedBytes is the size from which results are stored past the cache, where
-// any are.
+// streamedBytes is the size from which results are written with non-temporal stores, on
+// machines that use them.
 const streamedBytes = 16 << 20

@@ -20,13 +20,13 @@ const (
 	halfPiRest = 0x1.1a62633145c07p-54
 )
 
-// reduced returns x less the nearest multiple q of pi/2 as a sum high + low,
-// good to 2^-100 relative to it, for |x| >= 1 (Payne and Hanek, 1983). What is
-// infinite or no number gives NaN.
+// reducePayneHanek returns x less the nearest multiple q of pi/2 as a sum high + low, with a
+// relative error below 2^-100, for |x| >= 1 (Payne and Hanek, 1983). Infinities and NaN give
+// NaN.
 //
 // With x = m 2^e and m an integer of 53 bits, the bits of 2/pi above 2^(2-e) add
 // multiples of 4 to x 2/pi. The 256 bits from there on, times m, are the rest.
-func reduced(x float64) (high, low float64, q uint64) {
+func reducePayneHanek(x float64) (high, low float64, q uint64) {
 	b := math.Float64bits(x)
 	e := int(b>>52&0x7ff) - 1075
 	if e == 0x7ff-1075 {
@@ -56,7 +56,7 @@ func reduced(x float64) (high, low float64, q uint64) {
 	for k := range 3 {
 		p[k] = p[k]<<2 | p[k+1]>>62
 	}
-	// Three words of fraction; from a half on, the next multiple is nearer.
+	// Three words of fraction. From one half on, the next multiple is nearer.
 	negative := p[0]>>63 != 0
 	if negative {
 		q++
@@ -77,7 +77,7 @@ func reduced(x float64) (high, low float64, q uint64) {
 	// The upper 53 bits, and the next 53.
 	f0 := math.Ldexp(float64(p[0]>>11), -53-scale)
 	f1 := math.Ldexp(float64(p[0]<<53>>11|p[1]>>22&(1<<42-1)), -106-scale)
-	high = float64(f0 * halfPi) // rounded: below it is not to be fused
+	high = float64(f0 * halfPi) // rounded here, so that it is not fused below
 	low = math.FMA(f0, halfPi, -high) + (float64(f0*halfPiRest) + float64(f1*halfPi))
 	high, low = high+low, low-((high+low)-high)
 	if negative != (x < 0) {
@@ -96,14 +96,14 @@ const (
 	halfPi3 = 0x1.3198a2e037073p-69
 )
 
-// quarters returns x less the nearest multiple q of pi/2 as a sum high + low.
-func quarters(x float64) (high, low float64, q uint64) {
+// reduceHalfPi returns x less the nearest multiple q of pi/2 as a sum high + low.
+func reduceHalfPi(x float64) (high, low float64, q uint64) {
 	a := math.Abs(x)
 	switch {
 	case a <= math.Pi/4:
 		return x, 0, 0
 	case !(a <= trigLimit):
-		return reduced(x)
+		return reducePayneHanek(x)
 	}
 	t := float64(x*twoOverPi) + shifter
 	n := t - shifter
@@ -112,8 +112,8 @@ func quarters(x float64) (high, low float64, q uint64) {
 	s := r - w
 	w3 := float64(n*halfPi3) - ((r - s) - w)
 	high = s - w3
-	if math.Abs(high) < 0x1p-30 { // near a multiple, more bits count
-		return reduced(x)
+	if math.Abs(high) < 0x1p-30 { // near a multiple of pi/2 more bits of x are needed
+		return reducePayneHanek(x)
 	}
 	return high, (s - high) - w3, math.Float64bits(t)
 }
@@ -137,14 +137,14 @@ const (
 	cos64C6 = 4.7458652037874553e-14
 )
 
-// sinF64 returns the sine of any x, cosF64 the cosine, below 1 ulp from it.
-func sinF64(x float64) float64 { return turn64(x, 0) }
+// sinF64 returns the sine of any x, cosF64 the cosine, with errors below 1 ulp.
+func sinF64(x float64) float64 { return sinQuarter64(x, 0) }
 
-func cosF64(x float64) float64 { return turn64(x, 1) }
+func cosF64(x float64) float64 { return sinQuarter64(x, 1) }
 
-// turn64 returns sin(x + quarter pi/2).
-func turn64(x float64, quarter uint64) float64 {
-	r, rest, q := quarters(x)
+// sinQuarter64 returns sin(x + quarter pi/2).
+func sinQuarter64(x float64, quarter uint64) float64 {
+	r, rest, q := reduceHalfPi(x)
 	q += quarter
 	z := r * r
 	var v float64
@@ -158,7 +158,7 @@ func turn64(x float64, quarter uint64) float64 {
 		// sin(r + rest) = sin r + rest cos r
 		v = r + (float64(float64(z*r)*p) + (rest - float64(float64(0.5*z)*rest)))
 		if r == 0 {
-			v = r // -0 too
+			v = r // keeps -0
 		}
 	} else {
 		p := float64(cos64C6*z) + cos64C5

@@ -12,47 +12,47 @@ import (
 //	sum (x - mean)^2 = sum d^2 - (sum d)^2 / n
 //
 // (Chan, Golub and LeVeque, Algorithms for computing the sample variance, 1983). Element k of a
-// fold goes to lane k%lanes, and no lane adds more than varianceBlock/lanes terms one after the other:
-// blocks are merged in a tree, and so are the lanes in the end.
+// fold belongs to lane k%lanes. Blocks are merged in a tree, and so are the lanes at the end, so
+// that no lane adds more than varianceBlock/lanes terms sequentially.
 const (
 	lanes         = 4
 	varianceBlock = 64
 )
 
-// deviations are the lanes of a fold of real numbers.
+// deviations are the sums in the lanes of a fold of real numbers.
 type deviations struct {
 	mean          float64
 	rest, squares [lanes]float64
 }
 
-// complexDeviations are those of complex numbers, whose squares are those of their moduli.
+// complexDeviations is deviations for complex numbers, with the squares of their moduli.
 type complexDeviations struct {
 	mean    complex128
 	rest    [lanes]complex128
 	squares [lanes]float64
 }
 
-// pairs adds lanes.
-func pairs[A float64 | complex128](v [lanes]A) A { return (v[0] + v[1]) + (v[2] + v[3]) }
+// sumLanes returns the sum of the lanes.
+func sumLanes[A float64 | complex128](v [lanes]A) A { return (v[0] + v[1]) + (v[2] + v[3]) }
 
-// added adds lanes of two blocks.
-func added[A float64 | complex128](a, b [lanes]A) [lanes]A {
+// addLanes adds the lanes of two blocks.
+func addLanes[A float64 | complex128](a, b [lanes]A) [lanes]A {
 	return [lanes]A{a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]}
 }
 
-// inTree makes a fold one of blocks that are merged in a tree.
-func inTree[T, A any](f *folding[T, A]) *folding[T, A] {
+// mergeInTree makes a fold merge its blocks in a tree.
+func mergeInTree[T, A any](f *folding[T, A]) *folding[T, A] {
 	f.block, f.tree = varianceBlock, true
 	return f
 }
 
 // floatMeans returns the mean of each fold and the number of its elements.
 func floatMeans[T float32 | float64](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int) ([]float64, float64) {
-	f := inTree(newFold[T, [lanes]float64](xt, shape, axes, x, xs))
+	f := mergeInTree(newFold[T, [lanes]float64](xt, shape, axes, x, xs))
 	n := float64(f.folded.n)
 	means := make([]float64, f.kept.n)
-	f.store = func(i int, a [lanes]float64) { means[i] = pairs(a) / n }
-	f.merge = added[float64]
+	f.store = func(i int, a [lanes]float64) { means[i] = sumLanes(a) / n }
+	f.merge = addLanes[float64]
 	f.row = func(a [lanes]float64, x []T, _ int) [lanes]float64 {
 		a0, a1, a2, a3 := a[0], a[1], a[2], a[3]
 		for ; len(x) >= lanes; x = x[lanes:] {
@@ -73,18 +73,18 @@ func floatMeans[T float32 | float64](xt dtype.DType, shape []int, axes uint32, x
 	return means, n
 }
 
-// floatVariances is Var of real numbers.
+// floatVariances computes Var for real numbers.
 func floatVariances[T float32 | float64](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) {
 	means, n := floatMeans[T](xt, shape, axes, x, xs)
-	f := inTree(newFold[T, deviations](xt, shape, axes, x, xs))
+	f := mergeInTree(newFold[T, deviations](xt, shape, axes, x, xs))
 	f.begin = func(i int) deviations { return deviations{mean: means[i]} }
 	store := storeRounded(xt, dst)
 	f.store = func(i int, a deviations) {
-		rest := pairs(a.rest)
-		store(i, (pairs(a.squares)-float64(rest*rest)/n)/n)
+		rest := sumLanes(a.rest)
+		store(i, (sumLanes(a.squares)-float64(rest*rest)/n)/n)
 	}
 	f.merge = func(a, b deviations) deviations {
-		return deviations{a.mean, added(a.rest, b.rest), added(a.squares, b.squares)}
+		return deviations{a.mean, addLanes(a.rest, b.rest), addLanes(a.squares, b.squares)}
 	}
 	f.row = func(a deviations, x []T, _ int) deviations {
 		mean := a.mean
@@ -113,16 +113,16 @@ func floatVariances[T float32 | float64](xt dtype.DType, shape []int, axes uint3
 	f.run()
 }
 
-// complexMeans is floatMeans of complex numbers.
+// complexMeans is floatMeans for complex numbers.
 func complexMeans[T complex64 | complex128](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int) ([]complex128, float64) {
-	f := inTree(newFold[T, [lanes]complex128](xt, shape, axes, x, xs))
+	f := mergeInTree(newFold[T, [lanes]complex128](xt, shape, axes, x, xs))
 	n := float64(f.folded.n)
 	means := make([]complex128, f.kept.n)
 	f.store = func(i int, a [lanes]complex128) {
-		sum := pairs(a)
+		sum := sumLanes(a)
 		means[i] = complex(real(sum)/n, imag(sum)/n)
 	}
-	f.merge = added[complex128]
+	f.merge = addLanes[complex128]
 	f.row = func(a [lanes]complex128, x []T, _ int) [lanes]complex128 {
 		for ; len(x) >= lanes; x = x[lanes:] {
 			a[0], a[1], a[2], a[3] = a[0]+complex128(x[0]), a[1]+complex128(x[1]), a[2]+complex128(x[2]), a[3]+complex128(x[3])
@@ -145,12 +145,12 @@ func complexMeans[T complex64 | complex128](xt dtype.DType, shape []int, axes ui
 func complexVariances[T complex64 | complex128](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) {
 	square := func(v complex128) float64 { return float64(real(v)*real(v)) + float64(imag(v)*imag(v)) }
 	means, n := complexMeans[T](xt, shape, axes, x, xs)
-	f := inTree(newFold[T, complexDeviations](xt, shape, axes, x, xs))
+	f := mergeInTree(newFold[T, complexDeviations](xt, shape, axes, x, xs))
 	f.begin = func(i int) complexDeviations { return complexDeviations{mean: means[i]} }
 	store := storeRounded(xt.Real(), dst)
-	f.store = func(i int, a complexDeviations) { store(i, (pairs(a.squares)-square(pairs(a.rest))/n)/n) }
+	f.store = func(i int, a complexDeviations) { store(i, (sumLanes(a.squares)-square(sumLanes(a.rest))/n)/n) }
 	f.merge = func(a, b complexDeviations) complexDeviations {
-		return complexDeviations{a.mean, added(a.rest, b.rest), added(a.squares, b.squares)}
+		return complexDeviations{a.mean, addLanes(a.rest, b.rest), addLanes(a.squares, b.squares)}
 	}
 	f.row = func(a complexDeviations, x []T, _ int) complexDeviations {
 		for k, v := range x {

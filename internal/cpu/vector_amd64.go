@@ -9,15 +9,14 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// vectorAVX and vectorAVX512 are whether the processor has what the functions here
-// use.
+// vectorAVX and vectorAVX512 report whether the processor supports the functions here.
 var (
 	vectorAVX    = cpu.X86.HasAVX2
 	vectorAVX512 = cpu.X86.HasAVX512F
 )
 
-// for i := range n { dst[i] = x[i] + y[i] }, and so on; in vs y is one number, in
-// sv x.
+// for i := range n { dst[i] = x[i] + y[i] }, and so on; vs: y is one number; sv: x is one
+// number.
 
 //go:noescape
 func addVV32(dst, x, y unsafe.Pointer, n int)
@@ -93,16 +92,16 @@ func minVS32(dst, x, y unsafe.Pointer, n int)
 //go:noescape
 func min32(dst, x, y unsafe.Pointer, n int)
 
-// copy(dst[:n], src[:n]) past the cache; dst is aligned to 32 bytes, n a multiple
-// of 64.
+// copy(dst[:n], src[:n]) with non-temporal stores; dst is aligned to 32 bytes, n is a
+// multiple of 64.
 //
 //go:noescape
 func streamAVX(dst, src unsafe.Pointer, n int)
 
-// fenceStores orders what streamAVX stored before what is stored later.
+// fenceStores orders streamAVX's stores before later stores.
 func fenceStores()
 
-// foldRows and fold of a whole chunk.
+// foldRows and fold of a full chunk.
 
 //go:noescape
 func chunkSum32(x *float32) float32
@@ -118,14 +117,14 @@ func chunkSum512x32(x *float32) float32
 //go:noescape
 func chunkSum512x64(x *float64) float64
 
-// neighbours32 and neighbours64 number the even elements of two vectors, and then
-// the odd ones.
+// neighbours32 and neighbours64 are the permutations that select the even elements of two
+// vectors, and then the odd ones.
 var (
 	neighbours32 = numbers[uint32, [32]uint32](16)
 	neighbours64 = numbers[uint64, [16]uint64](8)
 )
 
-// The assembly alone reads them.
+// The assembly alone reads them; this use keeps them.
 var _, _ = &neighbours32, &neighbours64
 
 func numbers[T uint32 | uint64, A [32]T | [16]T](n int) (a A) {
@@ -135,7 +134,7 @@ func numbers[T uint32 | uint64, A [32]T | [16]T](n int) (a A) {
 	return a
 }
 
-// foldRows of rows that lie pitch bytes apart, n a multiple of 8 and of 4.
+// foldRows of rows with a pitch in bytes; n is a multiple of 8 for float32 and of 4 for float64.
 
 //go:noescape
 func rowSums32(dst, x unsafe.Pointer, pitch, n int)
@@ -143,8 +142,8 @@ func rowSums32(dst, x unsafe.Pointer, pitch, n int)
 //go:noescape
 func rowSums64(dst, x unsafe.Pointer, pitch, n int)
 
-// vectorBinary32 returns the kernels of an operation on float32, without functions
-// where there are none.
+// vectorBinary32 returns the kernels of an operation on float32. They are nil if there is
+// no assembly for it.
 func vectorBinary32(op expr.Op) binary {
 	if !vectorAVX {
 		return binary{}
@@ -166,14 +165,14 @@ func vectorBinary32(op expr.Op) binary {
 	return binary{}
 }
 
-// extreme32 makes the forms of Maximum or Minimum, which do not mind the order of
-// their operands, of loops over multiples of 16 elements and one for the rest.
+// extreme32 makes the kernels of Maximum or Minimum from loops over multiples of 16
+// elements and one for the rest. Both operations are commutative.
 func extreme32(vv, vs, rest func(dst, x, y unsafe.Pointer, n int)) binary {
 	number := func(dst, x, y unsafe.Pointer, n int) {
 		m := n &^ 15
 		vs(dst, x, y, m)
 		if m == n {
-			return // nothing may point behind the last element
+			return // a pointer must not point behind the last element
 		}
 		var b [16]float32
 		for i := range b {
@@ -212,13 +211,13 @@ func vectorBinary64(op expr.Op) binary {
 	return binary{}
 }
 
-// streams reports whether a destination of so many bytes is better stored past
-// the cache, which it would only sweep.
+// streams reports whether a destination of that many bytes should be written with
+// non-temporal stores, because it would evict the cache's contents.
 func streams(bytes int) bool { return vectorAVX && bytes >= streamBytes }
 
 const streamBytes = 16 << 20
 
-// stream copies n bytes, past the cache where their place allows it.
+// stream copies n bytes, with non-temporal stores if the alignment allows them.
 func stream(dst, src unsafe.Pointer, n int) {
 	if m := n &^ 63; uintptr(dst)%32 == 0 && m > 0 {
 		streamAVX(dst, src, m)
@@ -227,12 +226,12 @@ func stream(dst, src unsafe.Pointer, n int) {
 	copy(unsafe.Slice((*byte)(dst), n), unsafe.Slice((*byte)(src), n))
 }
 
-// sumKernels are the loops of sums in A; nil where there is no assembly.
+// sumKernels are the loops for sums in A; nil if there is no assembly.
 type sumKernels[A sum] struct {
-	chunk func(x unsafe.Pointer) A                  // the sum of a whole chunk
+	chunk func(x unsafe.Pointer) A                  // the sum of a full chunk
 	rows  func(dst, x unsafe.Pointer, pitch, n int) // the sums of the rows of n lanes
-	add   func(dst, x, y unsafe.Pointer, n int)     // of two vectors
-	width int                                       // what n of rows must be a multiple of
+	add   func(dst, x, y unsafe.Pointer, n int)     // the sums of two vectors
+	width int                                       // n of rows must be a multiple of it
 }
 
 func newSumKernels[A sum]() sumKernels[A] {

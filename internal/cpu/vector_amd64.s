@@ -2,11 +2,11 @@
 
 #include "textflag.h"
 
-// Element-wise operations on dense blocks and the additions of sums, with AVX2;
-// each function's Go twin stands beside its declaration.
+// Element-wise operations on dense blocks, and the additions of sums, with AVX2. The
+// equivalent Go loop is beside each function's declaration.
 
-// The loop of a binary operation. FOUR handles 128 bytes at offset AX, ONE the
-// last elements, of `size` bytes, one by one.
+// The loop of a binary operation. FOUR computes 128 bytes at offset AX, ONE the last
+// elements, of `size` bytes, one by one.
 #define LOOP(FOUR, ONE, size, shift) \
 	SHLQ $shift, CX; \
 	XORQ AX, AX;     \
@@ -200,9 +200,9 @@ TEXT ·subSV64(SB), NOSPLIT, $0-32
 TEXT ·divSV64(SB), NOSPLIT, $0-32
 	SV64(VDIVPD, VDIVSD)
 
-// The larger of a and b to d, NaN where one is, 0 over -0: VMAXPS gives its second
-// operand where there is a NaN or two zeros, so that the two orders of operands
-// together know both. Uses Y5 and Y6.
+// d = the larger of a and b: NaN if one is NaN, 0 over -0. VMAXPS returns its second
+// operand if one is NaN or both are zeros, so the results of both operand orders
+// together show these cases. Uses Y5 and Y6.
 #define LARGER(a, b, d) \
 	VCMPPS $3, a, b, Y6; \
 	VMAXPS a, b, Y5;     \
@@ -217,7 +217,7 @@ TEXT ·divSV64(SB), NOSPLIT, $0-32
 	VORPS  Y5, d, d;     \
 	VORPS  Y6, d, d
 
-// A whole number of 64 bytes; BODY computes those at AX.
+// Loops over a multiple of 64 bytes; BODY computes the 64 bytes at AX.
 #define LOOP64(BODY) \
 	SHLQ $2, CX;   \
 	XORQ AX, AX;   \
@@ -241,7 +241,7 @@ check:            \
 	PICK(Y0, Y1, Y2);         \
 	VMOVUPS Y2, 32(DI)(AX*1)
 
-// The same with one element for all, in Y1.
+// The same with a scalar, in Y1.
 #define EXTREMEVS(PICK) \
 	VMOVUPS (SI)(AX*1), Y0;   \
 	PICK(Y0, Y1, Y2);         \
@@ -294,8 +294,8 @@ TEXT ·fenceStores(SB), NOSPLIT, $0-0
 	SFENCE
 	RET
 
-// The sum of 8 rows, R9 bytes apart, of the vector at `at` of the chunk at SI, to
-// d: neighbours in pairs. Uses Y0 to Y3; R10 is 3 R9, R11 4 rows on.
+// d = the sum of 8 rows, R9 bytes apart, for the vector at offset `at` of the chunk at SI,
+// added in pairs. Uses Y0 to Y3; R10 is 3 R9, R11 is 4 rows after SI.
 #define ROWS(at, VEC, d) \
 	VMOVUPS at(SI), d;             \
 	VMOVUPS at(SI)(R9*2), Y1;      \
@@ -309,8 +309,8 @@ TEXT ·fenceStores(SB), NOSPLIT, $0-0
 	VEC Y3, Y2, Y2;                \
 	VEC Y2, d, d
 
-// 512 bytes of the chunk after the next, 8192 bytes on, to the cache: in order, as
-// the memory likes to be read.
+// Prefetches 512 bytes of the chunk after the next, 8192 bytes ahead. Memory is fastest
+// when read in order.
 #define AHEAD(at) \
 	PREFETCHT0 (8192+8*at)(SI);     \
 	PREFETCHT0 (8192+8*at+64)(SI);  \
@@ -321,7 +321,7 @@ TEXT ·fenceStores(SB), NOSPLIT, $0-0
 	PREFETCHT0 (8192+8*at+384)(SI); \
 	PREFETCHT0 (8192+8*at+448)(SI)
 
-// The sums of neighbours in a and b, in order, to d.
+// d = the sums of neighbours in a and b, in order.
 #define NEIGHBOURS(HADD, a, b, d) \
 	HADD   b, a, d;      \
 	VPERMPD $0xD8, d, d
@@ -473,15 +473,15 @@ check:
 	VZEROUPPER
 	RET
 
-// The sums of neighbours in a and b, in order, to a. Uses Z4; Z30 numbers the even
-// elements of both, Z31 the odd ones.
+// a = the sums of neighbours in a and b, in order. Uses Z4; Z30 selects the even elements
+// of both, Z31 the odd ones.
 #define NEIGHBOURS512(PERM, VEC, a, b) \
 	VMOVAPD a, Z4;      \
 	PERM    b, Z30, a;  \
 	PERM    b, Z31, Z4; \
 	VEC     Z4, a, a
 
-// Rows k and k+1 of a chunk, whose 128 lanes are eight registers, added to eight.
+// Adds rows k and k+1 of a chunk, whose 128 lanes are eight registers, to eight registers.
 #define PAIR(k, VEC, a, b, c, d, e, f, g, h) \
 	VMOVUPS (512*k)(SI), a;           \
 	VMOVUPS (512*k+64)(SI), b;        \
@@ -520,8 +520,8 @@ check:
 	VEC Z30, Z22, Z22; \
 	VEC Z31, Z23, Z23
 
-// A whole chunk's sums of eight neighbouring lanes to Z8. The chunk is read in
-// order, as the memory likes it.
+// Z8 = the sums of a full chunk, each over eight neighbouring lanes. The chunk is read in
+// order, because memory is fastest then.
 #define CHUNK512(PERM, VEC) \
 	PAIR(0, VEC, Z8, Z9, Z10, Z11, Z12, Z13, Z14, Z15);      \
 	PAIR(2, VEC, Z16, Z17, Z18, Z19, Z20, Z21, Z22, Z23);    \

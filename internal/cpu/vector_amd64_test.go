@@ -93,7 +93,7 @@ func sumTwins[A float32 | float64](t *testing.T, rng *rand.Rand, lanes int, chun
 	}
 }
 
-// TestStream copies past the cache, at every alignment.
+// TestStream copies with non-temporal stores, at every alignment.
 func TestStream(t *testing.T) {
 	rng := seeded(t)
 	for off := range 70 {

@@ -20,7 +20,7 @@ func stream(dst, src unsafe.Pointer, n int) {
 
 func fenceStores() {}
 
-// sumKernels are the loops of sums in A; nil where there is no assembly.
+// sumKernels are the loops for sums in A; nil if there is no assembly.
 type sumKernels[A sum] struct {
 	chunk func(x unsafe.Pointer) A
 	rows  func(dst, x unsafe.Pointer, pitch, n int)

@@ -5,12 +5,11 @@ import (
 	"sync/atomic"
 )
 
-// A workerPool is the goroutines that help the callers of Parallel. A worker
+// A workerPool is the set of goroutines that help the callers of Parallel. A worker
 // that has finished a job spins for the next one for some 50 us, and then ends.
 // Waking a thread costs 5 to 15 us, and handing a job to a spinning worker 0.5:
-// without it a Jacobi iteration over 256 x 256 takes 1.4 times as long, and 100
-// steps of logistic regression on 50,000 rows 1.7 times. A program that computes
-// nothing has no worker.
+// without spinning, a Jacobi iteration over 256 x 256 takes 1.4 times as long, and 100
+// steps of logistic regression on 50,000 rows 1.7 times. An idle program has no workers.
 //
 // A worker serves any caller, also one inside a bubble of testing/synctest:
 // nothing here is a channel or a WaitGroup made by a caller, which a goroutine
@@ -27,12 +26,12 @@ func newWorkerPool() *workerPool { return &workerPool{jobs: make(chan *job, 64)}
 
 const (
 	pausesPerSpin = 8   // 0.2 us
-	waitSpins     = 200 // of a caller, before it sleeps until the last worker has left
+	waitSpins     = 200 // of a caller, before it blocks until the last worker has left
 	idleSpins     = 200 // of a worker, before it ends
 	spinsPerYield = 32  // of a worker, before it lets other goroutines run
 )
 
-// run does j with up to n workers besides the caller, and returns when it is done.
+// run executes j with up to n workers besides the caller, and returns when it is done.
 func (p *workerPool) run(j *job, n int) {
 	j.finished.Lock()
 	for range n {
@@ -46,7 +45,7 @@ func (p *workerPool) run(j *job, n int) {
 	j.wait()
 }
 
-// work is a worker: it does j, and the jobs after it.
+// work is the body of a worker: it executes j, and the jobs after it.
 func (p *workerPool) work(j *job) {
 	for j != nil {
 		j.work()
@@ -56,10 +55,10 @@ func (p *workerPool) work(j *job) {
 
 // next spins for another job. It returns nil when none has come.
 //
-// A worker may leave only by a claim on itself. Where callers have claimed all
-// idle workers their jobs are on the way, and the worker goes on spinning: it
-// gets one, or a worker that came later does, and leaves the count of idle ones
-// to this worker.
+// Only a worker that can claim itself may end. If callers have claimed all idle workers,
+// their jobs are on the way, and the worker goes on spinning. Either it receives such a
+// job, or a worker that came later does and leaves its place in the idle count to this
+// worker.
 func (p *workerPool) next() *job {
 	patience := idleSpins
 	if int(p.idle.Add(1)) >= runtime.GOMAXPROCS(0) {
@@ -81,7 +80,7 @@ func (p *workerPool) next() *job {
 	}
 }
 
-// claim takes one from the number of idle workers. It reports false at zero.
+// claim decrements the number of idle workers. It reports false at zero.
 func (p *workerPool) claim() bool {
 	for {
 		n := p.idle.Load()

@@ -35,8 +35,8 @@ func quietGoroutines(t *testing.T) int {
 	return n
 }
 
-// TestParallelNested has many goroutines call Parallel inside Parallel, so that
-// every way of a job to a worker occurs, and counts the elements.
+// TestParallelNested calls Parallel inside Parallel from many goroutines, so that jobs reach
+// workers on every path, and counts the elements.
 func TestParallelNested(t *testing.T) {
 	before := quietGoroutines(t)
 	for _, procs := range []int{2, 3, 8} {

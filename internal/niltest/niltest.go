@@ -1,6 +1,6 @@
-// Package niltest calls what a package exports with nothing to work on: methods on nil
-// and on zero values, and methods and functions with arguments that are nil, zero, or as
-// far out as numbers go. Errors are right answers; a panic is none.
+// Package niltest calls the exported functions and methods of a package with degenerate
+// operands: methods on nil and on zero values, and arguments that are nil, zero, or the most
+// extreme numbers of their type. An error is a correct answer; a panic is not.
 package niltest
 
 import (
@@ -18,20 +18,20 @@ import (
 	"testing"
 )
 
-// Package is what is called.
+// Package lists the exported API of a package under test.
 type Package struct {
-	// Values make, for every exported type that has exported methods, a value that
-	// works: a pointer where the methods have pointer receivers. A typed nil stands for
-	// one that cannot be had here.
+	// Values has, for every exported type with exported methods, a function that makes a
+	// valid value: a pointer if the methods have pointer receivers. A typed nil stands for
+	// a value that cannot be made in this environment.
 	Values []func() any
 	// Functions are the exported functions, by name.
 	Functions map[string]any
-	// Except says of methods ("Type.Method") and functions why they are not called.
-	// Types ("Type") and generic functions can be named too.
+	// Except gives the reason why a method ("Type.Method") or function is not called. It
+	// may also name types ("Type") and generic functions.
 	Except map[string]string
 }
 
-// Run calls everything, and checks that the package in the folder of the test exports
+// Run calls everything in p, and checks that the package in the test's folder exports
 // nothing else.
 func Run(t *testing.T, p Package) {
 	types, methods, functions := exported(t)
@@ -41,12 +41,12 @@ func Run(t *testing.T, p Package) {
 	seen := map[string]bool{}
 	for _, value := range p.Values {
 		typ := reflect.TypeOf(value())
-		name := bare(typ)
+		name := baseName(typ)
 		seen[name] = true
 		for i := range typ.NumMethod() {
 			m := typ.Method(i)
 			full := name + "." + m.Name
-			if !methods[full] { // of a type of another package, embedded
+			if !methods[full] { // promoted from a type of another package
 				continue
 			}
 			if _, ok := p.Except[full]; ok {
@@ -75,19 +75,19 @@ func Run(t *testing.T, p Package) {
 	}
 }
 
-// bare is the name of a type or of what it points to.
-func bare(t reflect.Type) string {
+// baseName returns the name of a type or of the type that it points to.
+func baseName(t reflect.Type) string {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	return t.Name()
 }
 
-// receivers are what a method of a type is called on.
+// receivers returns the receivers on which a method of a type is called, by name.
 func receivers(typ reflect.Type, method string, value func() any) map[string]func() reflect.Value {
 	r := map[string]func() reflect.Value{"working": func() reflect.Value { return reflect.ValueOf(value()) }}
 	if typ.Kind() == reflect.Pointer {
-		if _, ok := typ.Elem().MethodByName(method); !ok { // else Go itself panics
+		if _, ok := typ.Elem().MethodByName(method); !ok { // otherwise Go itself panics
 			r["nil"] = func() reflect.Value { return reflect.Zero(typ) }
 		}
 		r["zero"] = func() reflect.Value { return reflect.New(typ.Elem()) }
@@ -97,7 +97,7 @@ func receivers(typ reflect.Type, method string, value func() any) map[string]fun
 	return r
 }
 
-// each calls f with all kinds of arguments behind the receiver, where there is one.
+// each calls f with all kinds of arguments after the receiver, if there is one.
 func each(t *testing.T, name string, typ reflect.Type, f reflect.Value, receiver func() reflect.Value) {
 	for _, k := range kinds {
 		var in []reflect.Value
@@ -107,20 +107,20 @@ func each(t *testing.T, name string, typ reflect.Type, f reflect.Value, receiver
 		for i := len(in); i < typ.NumIn(); i++ {
 			if typ.IsVariadic() && i == typ.NumIn()-1 {
 				if k.many {
-					in = append(in, k.of(typ.In(i).Elem()))
+					in = append(in, k.argument(typ.In(i).Elem()))
 				}
 				continue
 			}
-			in = append(in, k.of(typ.In(i)))
+			in = append(in, k.argument(typ.In(i)))
 		}
 		call(t, fmt.Sprintf("%s with %s arguments", name, k.name), f, in)
 		if typ.NumIn() == len(in) && receiver != nil && typ.NumIn() == 1 {
-			return // there are none
+			return // f has no arguments to vary
 		}
 	}
 }
 
-// call calls f and looks at what it answers.
+// call calls f and checks its results.
 func call(t *testing.T, name string, f reflect.Value, in []reflect.Value) {
 	t.Helper()
 	defer func() {
@@ -143,12 +143,12 @@ func call(t *testing.T, name string, f reflect.Value, in []reflect.Value) {
 	}
 }
 
-// kind is a kind of arguments.
+// kind is a way to choose arguments.
 type kind struct {
 	name    string
 	pointer func(reflect.Type) reflect.Value
 	number  int64
-	many    bool // one of a variadic's, and of a slice
+	many    bool // one variadic argument, and one element in each slice
 }
 
 var kinds = []kind{
@@ -161,11 +161,11 @@ var kinds = []kind{
 
 var contextType = reflect.TypeFor[context.Context]()
 
-// of makes an argument.
-func (k kind) of(t reflect.Type) reflect.Value {
+// argument returns an argument of type t.
+func (k kind) argument(t reflect.Type) reflect.Value {
 	v := reflect.New(t).Elem()
 	switch {
-	case t == contextType && k.many: // kind nil has a nil one
+	case t == contextType && k.many: // kind nil passes a nil context
 		v.Set(reflect.ValueOf(context.Background()))
 	case t.Kind() == reflect.Pointer:
 		v.Set(k.pointer(t))
@@ -178,15 +178,15 @@ func (k kind) of(t reflect.Type) reflect.Value {
 			return out
 		}))
 	case t.Kind() == reflect.Slice && k.many:
-		v.Set(reflect.Append(v, k.of(t.Elem())))
+		v.Set(reflect.Append(v, k.argument(t.Elem())))
 	case t.Kind() == reflect.Array:
 		for i := range t.Len() {
-			v.Index(i).Set(k.of(t.Elem()))
+			v.Index(i).Set(k.argument(t.Elem()))
 		}
 	case t.Kind() == reflect.Interface && t.NumMethod() == 0 && k.many:
 		v.Set(reflect.ValueOf(k.number))
 	case v.CanInt():
-		v.SetInt(clip(k.number, t.Bits()))
+		v.SetInt(saturate(k.number, t.Bits()))
 	case v.CanUint():
 		v.SetUint(uint64(k.number) & (1<<t.Bits() - 1))
 	case v.CanFloat():
@@ -195,14 +195,14 @@ func (k kind) of(t reflect.Type) reflect.Value {
 	return v
 }
 
-// clip is the number nearest to n that has so many bits.
-func clip(n int64, bits int) int64 {
+// saturate returns the number nearest to n that fits the given number of bits.
+func saturate(n int64, bits int) int64 {
 	most := int64(1)<<(bits-1) - 1
 	return min(max(n, -most-1), most)
 }
 
-// exported lists the exported types that have exported methods, these ("Type.Method")
-// and the exported functions of the package in this folder.
+// exported lists the exported types with exported methods, these methods ("Type.Method")
+// and the exported functions of the package in the test's folder.
 func exported(t *testing.T) (types []string, methods map[string]bool, functions []string) {
 	t.Helper()
 	methods = map[string]bool{}

@@ -6,34 +6,34 @@ import (
 	"time"
 )
 
-// Words is how many words a call can have.
+// Words is the largest number of words of a call.
 const Words = 61
 
-// Record is one call: Function is the address of an
+// Record is one call: Function is the address of a C function
 //
 //	int f(const uint64_t* args)
 //
-// which answers 0 or an error code, and Args what it is called with. Stream
-// and Seq say whose work it is: Stream is a number that no other stream of the
-// queue ever has.
+// that returns 0 or an error code, and Args are its arguments. Stream and Seq
+// identify the work: Stream is a number that no other stream of the queue ever
+// has.
 type Record struct {
 	Function    uintptr
 	Stream, Seq uint64
 	Args        [Words]uint64
 }
 
-// Mode says when calls go through a queue.
+// Mode says which calls go through a queue.
 type Mode uint8
 
 // The modes.
 const (
-	InRows Mode = iota // when they come in a row
-	Always             // every one
-	Direct             // none
+	InRows Mode = iota // calls that follow each other closely
+	Always             // all calls
+	Direct             // no calls
 )
 
-// ModeOf is the mode that GPK_SUBMIT names: direct, always, or none. Where none
-// is named, it is Direct on a machine that lacks a processor to spare for the
+// ModeOf returns the mode that GPK_SUBMIT names: direct, always, or nothing. If it names
+// nothing, the mode is Direct on a machine without a processor to spare for the
 // thread.
 func ModeOf() Mode {
 	switch os.Getenv("GPK_SUBMIT") {
@@ -48,39 +48,39 @@ func ModeOf() Mode {
 	return InRows
 }
 
-// Known reports whether ModeOf knows a text, which may be empty.
+// Known reports whether ModeOf accepts a text, which may be empty.
 func Known(text string) bool { return text == "" || text == "direct" || text == "always" }
 
-// leastProcessors is with how many a thread that spins takes nothing from the
-// program.
+// leastProcessors is the number of processors from which on a spinning thread does not slow
+// the program down.
 const leastProcessors = 4
 
-// A row is that many calls, each so soon after the one before, with no wait
-// for the queue between them.
+// A row is a sequence of at least rowLength calls. Each comes within rowPause of the one
+// before, and nobody waits for the queue between them.
 const (
 	rowLength = 8
 	rowPause  = 20 * time.Microsecond
 )
 
-// row tells whether calls come in a row. Its owner guards it.
+// row detects rows of calls. The queue's owner guards it.
 type row struct {
 	mode   Mode
 	length int
 	last   time.Duration
-	waits  uint64 // the queue's, when last looked at
+	waits  uint64 // the queue's number of waits at the last call
 }
 
 var begin = time.Now()
 
-// next counts a call, and reports whether it belongs to a row. waits is how
-// often somebody has waited for the queue.
+// next counts a call, and reports whether it belongs to a row. waits is the number of
+// waits for the queue so far.
 func (r *row) next(waits uint64) bool {
 	switch {
 	case r.mode != InRows:
 		return r.mode == Always
 	case waits != r.waits:
-		// Short rows between waits gain nothing: the wait begins with the thread's
-		// whole delay.
+		// Short rows between waits gain nothing: each wait still takes the thread's full
+		// delay.
 		r.waits = waits
 		if r.length < 2*rowLength {
 			r.length = 0
@@ -101,10 +101,10 @@ func (r *row) next(waits uint64) bool {
 	return r.length >= rowLength
 }
 
-// broken ends a row: the thread has fallen asleep since.
-func (r *row) broken() { r.length = 0 }
+// reset ends a row, because the thread has fallen asleep.
+func (r *row) reset() { r.length = 0 }
 
-// Failure is the first call that failed. Those behind it were not made.
+// Failure describes the first call that failed. Later calls were not made.
 type Failure struct {
 	Function uintptr
 	Code     int

@@ -24,18 +24,18 @@ package submit
 
 enum { GPK_SUBMIT_RECORDS = 256, GPK_SUBMIT_WORDS = 64 };
 
-// The states of the thread: there is none, it sleeps, it looks for records.
+// The states of the thread: not running, asleep, looking for records.
 enum { GPK_SUBMIT_ENDED = 0, GPK_SUBMIT_ASLEEP, GPK_SUBMIT_AWAKE };
 
-// What different threads write lies in different lines of the cache.
+// Fields that different threads write are in different cache lines.
 typedef struct {
-	_Alignas(128) uint64_t head; // records that were written: by the owner
-	_Alignas(128) uint64_t done; // of these, carried out or passed over: by the thread
+	_Alignas(128) uint64_t head; // records written, by the owner
+	_Alignas(128) uint64_t done; // records made or skipped, by the thread
 	_Alignas(128) uint32_t state;
 	uint32_t stop;
-	uint32_t code;   // of the first call that failed; 0: none
-	uint32_t joined; // the last thread
-	uint64_t failed; // its number
+	uint32_t code; // of the first call that failed; 0: none
+	uint32_t joined; // whether the last thread was joined
+	uint64_t failed; // the number of that call
 	pthread_t thread;
 	_Alignas(128) uint64_t records[GPK_SUBMIT_RECORDS][GPK_SUBMIT_WORDS];
 } gpk_submit;
@@ -62,7 +62,7 @@ static int64_t gpk_submit_now(void) {
 	return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
-// gpk_submit_look waits for a record for a moment.
+// gpk_submit_look spins for 50 us for a record after the n-th.
 static int gpk_submit_look(gpk_submit* q, uint64_t n) {
 	for (int64_t end = gpk_submit_now() + 50000;;) {
 		for (int i = 0; i < 32; i++) {
@@ -73,10 +73,10 @@ static int gpk_submit_look(gpk_submit* q, uint64_t n) {
 	}
 }
 
-// gpk_submit_step makes the n-th call, unless one before it failed. more says how
-// many are behind it.
+// gpk_submit_step makes the n-th call, unless an earlier one failed. more is the number of
+// records after it.
 static void gpk_submit_step(gpk_submit* q, uint64_t n, uint64_t more) {
-	if (more != 0) { // the next one is in the cache of who wrote it
+	if (more != 0) { // the next record is in the cache of the writer's core
 		const char* next = (const char*)q->records[(n + 1) % GPK_SUBMIT_RECORDS];
 		for (int i = 0; i < 5 * 64; i += 64) __builtin_prefetch(next + i);
 	}
@@ -88,7 +88,7 @@ static void gpk_submit_step(gpk_submit* q, uint64_t n, uint64_t more) {
 			__atomic_store_n(&q->code, (uint32_t)code, __ATOMIC_RELEASE);
 		}
 	}
-	// Who waits for a few of many is in no hurry, and the line is in his cache.
+	// A waiting caller polls this cache line, so it is written only for every fourth of many records.
 	if (more == 0 || (n + 1) % 4 == 0) __atomic_store_n(&q->done, n + 1, __ATOMIC_RELEASE);
 }
 
@@ -99,8 +99,8 @@ static void* gpk_submit_run(void* p) {
 	for (;;) {
 		if (n == head) head = __atomic_load_n(&q->head, __ATOMIC_ACQUIRE);
 		if (n == head && !gpk_submit_look(q, n)) {
-			// Who writes a record looks at the state behind it, this the other way
-			// round: one of them sees the other.
+			// The writer stores a record and then reads the state; this thread stores the state and
+			// then reads head. So at least one of them sees the other's store.
 			__atomic_store_n(&q->state, GPK_SUBMIT_ASLEEP, __ATOMIC_SEQ_CST);
 			if (__atomic_load_n(&q->head, __ATOMIC_SEQ_CST) == n) {
 				struct timespec second = {1, 0};
@@ -122,8 +122,8 @@ static void* gpk_submit_run(void* p) {
 	}
 }
 
-// gpk_submit_wake has the thread look for records, and makes it where there is
-// none. Where that fails it makes the calls itself.
+// gpk_submit_wake makes the thread look for records, and starts it if it is not running. If
+// that fails, it makes the calls itself.
 static int gpk_submit_wake(gpk_submit* q) {
 	uint32_t state = GPK_SUBMIT_ASLEEP;
 	if (__atomic_compare_exchange_n(&q->state, &state, GPK_SUBMIT_AWAKE, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
@@ -134,22 +134,22 @@ static int gpk_submit_wake(gpk_submit* q) {
 	if (!q->joined) pthread_join(q->thread, NULL);
 	q->joined = 1;
 	__atomic_store_n(&q->state, GPK_SUBMIT_AWAKE, __ATOMIC_SEQ_CST);
-	// Signals are for the threads of the program.
+	// The program's own threads handle its signals.
 	sigset_t all, old;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	int e = pthread_create(&q->thread, NULL, gpk_submit_run, q);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	q->joined = e != 0;
-	if (e != 0) { // no thread to be had: here, then
+	if (e != 0) { // no thread: make the calls here
 		for (uint64_t n = q->done; n != q->head; n++) gpk_submit_step(q, n, 0);
 		__atomic_store_n(&q->state, GPK_SUBMIT_ENDED, __ATOMIC_SEQ_CST);
 	}
 	return e;
 }
 
-// gpk_submit_wait returns when n records are carried out: it spins for a while,
-// then sleeps in small pieces.
+// gpk_submit_wait returns when n records are done: it spins for 2 ms, then sleeps 20 us at a
+// time.
 static void gpk_submit_wait(gpk_submit* q, uint64_t n) {
 	int64_t end = 0;
 	for (int i = 1; (int64_t)(__atomic_load_n(&q->done, __ATOMIC_ACQUIRE) - n) < 0; i++) {
@@ -164,8 +164,8 @@ static void gpk_submit_wait(gpk_submit* q, uint64_t n) {
 	}
 }
 
-// gpk_submit_room is gpk_submit_wait for a caller who has given the thread much to
-// do: he sleeps, and leaves it the processor's core.
+// gpk_submit_room is gpk_submit_wait for a caller who has filled the ring: it sleeps from the
+// start and leaves the processor core to the thread.
 static void gpk_submit_room(gpk_submit* q, uint64_t n) {
 	while ((int64_t)(__atomic_load_n(&q->done, __ATOMIC_ACQUIRE) - n) < 0) {
 		struct timespec t = {0, 20000};
@@ -190,28 +190,27 @@ import (
 	"unsafe"
 )
 
-// Queue is calls on their way to the thread. Drain, Flush and
-// Calls are for everybody, its other methods for one goroutine at a time; a nil Queue
-// has nothing to wait for.
+// Queue is a queue of calls for the thread. Drain, Flush and Calls are safe for concurrent
+// use; the other methods are for one goroutine at a time. A nil Queue is empty.
 type Queue struct {
 	c       *C.gpk_submit
 	records *[C.GPK_SUBMIT_RECORDS]Record
-	head    uint64 // of c
-	seen    uint64 // done, as last looked at
+	head    uint64 // the owner's copy of c's head
+	seen    uint64 // done, when last read
 	row     row
 	waits   atomic.Uint64
 
-	failure *Failure // what is known of it until Take
-	known   uint64   // the records before this one are part of failure
+	failure *Failure // the failure so far, until Take
+	known   uint64   // records before this number are accounted for in failure
 
-	// Stream and Seq are those of the records to come.
+	// Stream and Seq are those of the next records.
 	Stream, Seq uint64
 }
 
-// A Record is a record of the ring.
+// Record and a record of the ring have the same layout.
 var _ = [1]struct{}{}[unsafe.Sizeof(Record{})-C.GPK_SUBMIT_WORDS*8]
 
-// New makes a queue; nil in the mode Direct and where there is no memory for one.
+// New makes a queue. It returns nil in the mode Direct and if there is no memory.
 func New(mode Mode) *Queue {
 	if mode == Direct {
 		return nil
@@ -231,8 +230,8 @@ func (q *Queue) state() uint32 { return atomic.LoadUint32((*uint32)(unsafe.Point
 
 func (q *Queue) code() uint32 { return atomic.LoadUint32((*uint32)(unsafe.Pointer(&q.c.code))) }
 
-// Ready counts a call that is about to be made, and reports whether it is to go
-// through the queue: Next and Push. Where it is not, Flush and make it.
+// Ready counts a call that is about to be made. If it reports true, call Next and Push;
+// otherwise call Flush and make the call directly.
 func (q *Queue) Ready() bool {
 	if q == nil || !q.row.next(q.waits.Load()) {
 		return false
@@ -241,21 +240,21 @@ func (q *Queue) Ready() bool {
 		return true
 	}
 	if q.row.mode == InRows && q.row.length != rowLength {
-		q.row.broken() // it slept: there was a pause
+		q.row.reset() // the thread slept, so there was a pause
 		return false
 	}
 	return C.gpk_submit_wake(q.c) == 0
 }
 
-// Next returns the record of the next call, for the caller to fill in, and
-// waits where the ring is full.
+// Next returns the record of the next call for the caller to fill in. It waits if the ring is
+// full.
 func (q *Queue) Next() *Record {
 	if q.head-q.seen >= waiting {
 		if q.seen = q.done(); q.head-q.seen >= waiting {
 			C.gpk_submit_room(q.c, C.uint64_t(q.head-waiting/2)) // the other half keeps the thread busy
 			q.seen = q.done()
 		}
-		if q.Failed() { // the records that were passed over are about to be overwritten
+		if q.Failed() { // before this record overwrites one that was skipped
 			q.note()
 		}
 	}
@@ -264,11 +263,10 @@ func (q *Queue) Next() *Record {
 	return r
 }
 
-// waiting is how many records are on their way at most.
+// waiting is the largest number of records in the ring.
 const waiting = C.GPK_SUBMIT_RECORDS
 
-// note adds the records from the first one that failed to what is known of the
-// failure.
+// note adds the skipped records, from the failed one on, to failure.
 func (q *Queue) note() {
 	if q.failure == nil {
 		q.known = uint64(q.c.failed)
@@ -283,7 +281,7 @@ func (q *Queue) note() {
 	}
 }
 
-// Push hands the record of Next over.
+// Push passes the record of Next to the thread.
 func (q *Queue) Push() {
 	q.head++
 	atomic.StoreUint64(q.published(), q.head)
@@ -292,8 +290,8 @@ func (q *Queue) Push() {
 	}
 }
 
-// Drain returns when every call that was pushed before has been made, for
-// somebody who waits: a row of calls may end here. It is safe for use by any goroutine.
+// Drain returns when every call pushed before has been made. It counts as a wait, so it may
+// end a row of calls. Any goroutine may call it.
 func (q *Queue) Drain() {
 	if q != nil {
 		q.waits.Add(1)
@@ -301,7 +299,7 @@ func (q *Queue) Drain() {
 	}
 }
 
-// Flush is Drain for a call that is made beside the queue, and breaks no row.
+// Flush is Drain before a call that bypasses the queue. It does not end a row.
 func (q *Queue) Flush() {
 	if q == nil {
 		return
@@ -311,7 +309,7 @@ func (q *Queue) Flush() {
 	}
 }
 
-// Calls returns how many calls were pushed.
+// Calls returns the number of calls pushed.
 func (q *Queue) Calls() uint64 {
 	if q == nil {
 		return 0
@@ -319,12 +317,11 @@ func (q *Queue) Calls() uint64 {
 	return atomic.LoadUint64(q.published())
 }
 
-// Failed reports whether a call has failed, as far as it is known. It is true
-// until Take.
+// Failed reports whether a call is known to have failed. It stays true until Take.
 func (q *Queue) Failed() bool { return q != nil && q.code() != 0 }
 
-// Take drains the queue, returns what has failed, nil where nothing has, and has
-// the queue make calls again.
+// Take drains the queue, returns the failure or nil, and makes the queue accept calls
+// again.
 func (q *Queue) Take() *Failure {
 	q.Drain()
 	if !q.Failed() {
@@ -337,7 +334,7 @@ func (q *Queue) Take() *Failure {
 	return f
 }
 
-// Close drains the queue, ends its thread and gives the memory back.
+// Close drains the queue, ends its thread and frees its memory.
 func (q *Queue) Close() {
 	if q != nil {
 		q.Drain()

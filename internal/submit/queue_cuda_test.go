@@ -15,7 +15,7 @@ import (
 	"github.com/gpk-go/gpk/internal/submit/submittest"
 )
 
-// newQueue is a queue that is closed with the test.
+// newQueue returns a queue that is closed when the test ends.
 func newQueue(t *testing.T, mode Mode) *Queue {
 	t.Helper()
 	q := New(mode)
@@ -27,7 +27,7 @@ func newQueue(t *testing.T, mode Mode) *Queue {
 	return q
 }
 
-// push makes a call of f.
+// push pushes a call of f.
 func push(q *Queue, f uintptr, words ...uint64) {
 	r := q.Next()
 	r.Function, r.Stream, r.Seq = f, 7, q.head
@@ -35,7 +35,7 @@ func push(q *Queue, f uintptr, words ...uint64) {
 	q.Push()
 }
 
-// TestOrder goes around the ring many times, at random speeds of both sides.
+// TestOrder wraps around the ring many times, at random speeds of both sides.
 func TestOrder(t *testing.T) {
 	q := newQueue(t, Always)
 	seed := rand.Uint64()
@@ -54,7 +54,7 @@ func TestOrder(t *testing.T) {
 				t.Fatalf("%d of %d calls were made when Drain returned", got, i+1)
 			}
 		case 1:
-			time.Sleep(time.Duration(rng.IntN(200)) * time.Microsecond) // it falls asleep
+			time.Sleep(time.Duration(rng.IntN(200)) * time.Microsecond) // the thread falls asleep
 		}
 	}
 	q.Drain()
@@ -69,7 +69,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestWords looks at every word of a record.
+// TestWords checks that every word of a record reaches the call.
 func TestWords(t *testing.T) {
 	q := newQueue(t, Always)
 	var want []uint64
@@ -92,7 +92,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestFull holds the thread: the ring fills, and Next waits for room.
+// TestFull blocks the thread: the ring fills, and Next waits for room.
 func TestFull(t *testing.T) {
 	q := newQueue(t, Always)
 	submittest.Open(0)
@@ -130,11 +130,11 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestFailure has one call in the middle fail: those before it were made, those
-// behind it not, and Take says of each stream from where on.
+// TestFailure makes one call in the middle fail. The calls before it were made, those after
+// it were not, and Take gives the first call that was not made of each stream.
 func TestFailure(t *testing.T) {
 	q := newQueue(t, Always)
-	const ok, bad = 300, 120 // around the ring once
+	const ok, bad = 300, 120 // once around the ring
 	at := func(i int) (stream, seq uint64) { return uint64(10 + i%3), uint64(i) }
 	submittest.Open(0)
 	for i := range ok {
@@ -174,8 +174,8 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// TestFailureKept makes many times the ring's number of calls behind one that
-// failed, before anybody looks: what failed, and from where on, is still known.
+// TestFailureKept pushes many times the ring's capacity after a call that failed, before
+// anybody reads the failure. The failure and the first skipped calls are still known.
 func TestFailureKept(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %#x", seed)
@@ -216,7 +216,7 @@ func TestFailureKept(t *testing.T) {
 	}
 }
 
-// TestDrainFromOthers has goroutines drain while one pushes.
+// TestDrainFromOthers drains from several goroutines while one pushes.
 func TestDrainFromOthers(t *testing.T) {
 	q := newQueue(t, Always)
 	end := make(chan struct{})
@@ -246,7 +246,7 @@ func TestDrainFromOthers(t *testing.T) {
 	}
 }
 
-// TestRows looks at when calls go through the queue by themselves.
+// TestRows checks which calls go through the queue in the default mode.
 func TestRows(t *testing.T) {
 	r := row{mode: InRows}
 	run := func(n int, pause time.Duration, waits uint64) (queued int) {
@@ -279,8 +279,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestSleeps lets the thread fall asleep in a row: the next call goes its own
-// way, and what was pushed is made without another push.
+// TestSleeps lets the thread fall asleep in a row: the next call bypasses the queue, and the
+// pushed calls are made without another push.
 func TestSleeps(t *testing.T) {
 	q := newQueue(t, InRows)
 	through := 0
@@ -302,7 +302,7 @@ func TestSleeps(t *testing.T) {
 	}
 }
 
-// TestThread counts threads: one, which ends by itself and with Close.
+// TestThread counts threads: there is one, which ends when idle and with Close.
 func TestThread(t *testing.T) {
 	before := threads(t)
 	q := New(Always)
@@ -349,7 +349,7 @@ func threads(t *testing.T) (n int) {
 	return n
 }
 
-// BenchmarkPush is what a call costs the caller whose thread has nothing to do.
+// BenchmarkPush measures what a call costs the caller while the thread is idle.
 func BenchmarkPush(b *testing.B) {
 	q := New(Always)
 	defer q.Close()

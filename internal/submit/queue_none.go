@@ -2,10 +2,10 @@
 
 package submit
 
-// Queue is nil in a program without its CUDA parts.
+// Queue is always nil in a program built without CUDA.
 type Queue struct {
 	row         row
-	Stream, Seq uint64 // of the records to come
+	Stream, Seq uint64 // of the next records
 }
 
 // New returns nil.
@@ -14,16 +14,16 @@ func New(Mode) *Queue { return nil }
 // Ready reports false.
 func (q *Queue) Ready() bool { return q != nil && q.row.next(0) }
 
-// Next is not called where Ready is false.
+// Next must not be called, because Ready reports false.
 func (q *Queue) Next() *Record { return new(Record) }
 
-// Push is not called where Ready is false.
+// Push must not be called, because Ready reports false.
 func (q *Queue) Push() {}
 
-// Drain has nothing to wait for.
+// Drain does nothing.
 func (q *Queue) Drain() {}
 
-// Flush has nothing to wait for.
+// Flush does nothing.
 func (q *Queue) Flush() {}
 
 // Calls returns 0.

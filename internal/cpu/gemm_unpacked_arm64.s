@@ -2,14 +2,14 @@
 
 #include "textflag.h"
 
-// The kernels of products that are not packed. A strip of C, eight rows, four or
-// one of up to three vectors, lives in registers: row i in V(8+3i) to V(10+3i). A step
-// of k loads the vectors of B's row and, for every row, an element of A into all
+// The kernels of products that are not packed. A row panel of C, eight, four or one rows
+// of up to three vectors, stays in registers: row i in V(8+3i) to V(10+3i). A step
+// of k loads the vectors of B's row and, for every row, broadcasts an element of A to all
 // lanes.
 //
-// Registers: R0 rows left, R1 columns, R3 the strip's first row of A, R4 and R5
+// Registers: R0 rows left, R1 columns, R3 the panel's first row of A, R4 and R5
 // bytes from one row of A and one step to the next, R6 B, R7 and R9 bytes from one
-// row of B and of C to the next, R8 row of C. In a strip R10 to R17 are the rows of
+// row of B and of C to the next, R8 row of C. In a panel R10 to R17 are the rows of
 // A, R19 is B's row and R20 the steps left.
 
 #define OPERANDS(shift) \
@@ -80,7 +80,7 @@
 	VFMLA   a.D2, V2.D2, x.D2
 #define OUT64x1(x) VST1 [x.D2], (R8); ADD R9, R8
 
-// A strip: zeros, then the steps of k, then C; and on to the next.
+// A panel: clear the sums, run the steps of k, store to C; then advance to the next.
 #define STRIP(loop, rows, STARTS, ZEROS, LOAD, STEP, OUTS, next) \
 	STARTS;             \
 	MOVD R6, R19;       \
@@ -277,8 +277,8 @@ loop:                \
 	OUT64x1(V26); \
 	OUT64x1(V29)
 
-// func directNEON32(m, n, k int, a *float32, ars, acs int, b *float32, brs int, c *float32, ldc int)
-TEXT ·directNEON32(SB), NOSPLIT, $0-80
+// func unpackedNEON32(m, n, k int, a *float32, ars, acs int, b *float32, brs int, c *float32, ldc int)
+TEXT ·unpackedNEON32(SB), NOSPLIT, $0-80
 	OPERANDS(2)
 	CMP $8, R1
 	BGT three
@@ -329,8 +329,8 @@ three8:
 done:
 	RET
 
-// func directNEON64(m, n, k int, a *float64, ars, acs int, b *float64, brs int, c *float64, ldc int)
-TEXT ·directNEON64(SB), NOSPLIT, $0-80
+// func unpackedNEON64(m, n, k int, a *float64, ars, acs int, b *float64, brs int, c *float64, ldc int)
+TEXT ·unpackedNEON64(SB), NOSPLIT, $0-80
 	OPERANDS(3)
 	CMP $4, R1
 	BGT three

@@ -7,19 +7,19 @@ import (
 	"unsafe"
 )
 
-// Operands that begin or end where memory ends: nothing outside of them is read or
-// written.
-func TestDirectPages(t *testing.T) {
+// TestUnpackedPages uses operands that begin or end at an unmapped page, so that an access
+// outside of them faults.
+func TestUnpackedPages(t *testing.T) {
 	for _, v := range variants32 {
-		t.Run("float32 "+v.name, func(t *testing.T) { testDirectPages(t, v) })
+		t.Run("float32 "+v.name, func(t *testing.T) { testUnpackedPages(t, v) })
 	}
 	for _, v := range variants64 {
-		t.Run("float64 "+v.name, func(t *testing.T) { testDirectPages(t, v) })
+		t.Run("float64 "+v.name, func(t *testing.T) { testUnpackedPages(t, v) })
 	}
 }
 
-func testDirectPages[T floating](t *testing.T, v *variant[T]) {
-	if v.mulDirect == nil {
+func testUnpackedPages[T floating](t *testing.T, v *variant[T]) {
+	if v.mulUnpacked == nil {
 		if v.name != "go4x4" {
 			t.Fatal("a variant in assembly packs every product")
 		}
@@ -47,7 +47,7 @@ func testDirectPages[T floating](t *testing.T, v *variant[T]) {
 			brs, bcs = 1, k
 		}
 		atEnd := rng.IntN(2) == 0
-		if v.gemmDirect(m, n, k, Operand{ptr(a.place(m*k, atEnd)), ars, acs, false}, Operand{ptr(b.place(k*n, atEnd)), brs, bcs, false}, c.place(m*n, atEnd), n) {
+		if v.gemmUnpacked(m, n, k, Operand{ptr(a.place(m*k, atEnd)), ars, acs, false}, Operand{ptr(b.place(k*n, atEnd)), brs, bcs, false}, c.place(m*n, atEnd), n) {
 			run++
 		}
 	}
@@ -56,7 +56,7 @@ func testDirectPages[T floating](t *testing.T, v *variant[T]) {
 	}
 }
 
-// fenced is memory between two pages that nobody may touch.
+// fenced is memory between two inaccessible pages.
 type fenced[T floating] struct{ data []T }
 
 func newFenced[T floating](t *testing.T) fenced[T] {
@@ -78,7 +78,7 @@ func newFenced[T floating](t *testing.T) fenced[T] {
 	return fenced[T]{unsafe.Slice((*T)(ptr(&m[page])), 2*page/int(unsafe.Sizeof(*new(T))))}
 }
 
-// place returns room for n elements, at the end or at the beginning.
+// place returns n elements at the end or at the beginning of the memory.
 func (f fenced[T]) place(n int, atEnd bool) *T {
 	if atEnd {
 		return &f.data[len(f.data)-n]

@@ -2,16 +2,16 @@
 
 #include "textflag.h"
 
-// The kernels of products that are not packed. A strip of C, at most eight rows (six
-// with AVX2) of one vector or two, lives in registers; a step of k loads the
-// vectors of B's row, broadcasts an element of A for every row and adds their
-// products. There is a loop for every number of rows, so that none is computed
-// in vain, and rows are shared out evenly among the last two strips.
+// The kernels of products that are not packed. A row panel of C, at most eight rows (six
+// with AVX2) of one or two vectors, stays in registers. A step of k loads the vectors of
+// B's row, broadcasts an element of A for every row and accumulates their products. There
+// is a loop for every number of rows, so that no row is computed and discarded. The last
+// two panels share their rows evenly.
 //
-// Registers: R13 rows left, SI the strip's first row of A, R8 and R9 bytes from
-// one row of A to the next and three on, R10 from one step of k to the next, R11
-// from one row of B to the next, DX row of C, R12 from one of its rows to the
-// next. In a strip AX and BX are A's first and fifth row, DI is B's row and CX
+// Registers: R13 rows left, SI the panel's first row of A, R8 and R9 bytes from
+// one row of A to the next and to the third after it, R10 from one step of k to the next,
+// R11 from one row of B to the next, DX row of C, R12 from one of its rows to the
+// next. In a panel AX and BX are A's first and fifth row, DI is B's row and CX
 // the steps left.
 
 #define OPERANDS(shift) \
@@ -29,7 +29,7 @@
 	LEAQ (R8)(R8*2), R9;  \
 	MOVQ n+8(FP), CX
 
-// A strip: zeros, then the steps of k, then C.
+// A panel: clear the sums, run the steps of k, store to C.
 #define STRIP(loop, ZEROS, LOADS, ROWS, OUTS) \
 	MOVQ k+16(FP), CX;      \
 	MOVQ b+48(FP), DI;      \
@@ -46,7 +46,7 @@ loop:                    \
 	JNZ  loop;              \
 	OUTS
 
-// On to the strip after one of so many rows.
+// Advance to the panel after one of the given number of rows.
 #define ADVANCE(rows, next, done) \
 	SUBQ  $rows, R13;    \
 	JZ    done;          \
@@ -54,7 +54,7 @@ loop:                    \
 	ADDQ  BX, SI;        \
 	JMP   next
 
-// CX = the rows of the next strip: most, or half of what is left, or all of it.
+// CX = the rows of the next panel: most, or half of the rows left, or all of them.
 #define SHARE(most, share) \
 	MOVQ R13, CX;         \
 	CMPQ CX, $most;       \
@@ -139,7 +139,7 @@ share:
 #define OUTONE7_512(STORE) OUTONE6_512(STORE); OUTONE512(STORE, Z20)
 #define OUTONE8_512(STORE) OUTONE7_512(STORE); OUTONE512(STORE, Z22)
 
-#define DIRECT512(BCAST, FMA, LOAD, STORE) \
+#define UNPACKED512(BCAST, FMA, LOAD, STORE) \
 one: \
 	SHARE(8, onerows) \
 	CMPQ CX, $8; \
@@ -235,21 +235,21 @@ done: \
 #define STOREPS512(x) VMOVUPS x, K1, (DX)
 #define STOREPD512(x) VMOVUPD x, K1, (DX)
 
-// func direct512x32(m, n, k int, a *float32, ars, acs int, b *float32, brs int, c *float32, ldc int)
-TEXT ·direct512x32(SB), NOSPLIT, $0-80
+// func unpacked512x32(m, n, k int, a *float32, ars, acs int, b *float32, brs int, c *float32, ldc int)
+TEXT ·unpacked512x32(SB), NOSPLIT, $0-80
 	OPERANDS(2)
 	CMPQ CX, $16
 	JGT  two
 	MASK512
-	DIRECT512(VBROADCASTSS, VFMADD231PS, LOADPS512, STOREPS512)
+	UNPACKED512(VBROADCASTSS, VFMADD231PS, LOADPS512, STOREPS512)
 
-// func direct512x64(m, n, k int, a *float64, ars, acs int, b *float64, brs int, c *float64, ldc int)
-TEXT ·direct512x64(SB), NOSPLIT, $0-80
+// func unpacked512x64(m, n, k int, a *float64, ars, acs int, b *float64, brs int, c *float64, ldc int)
+TEXT ·unpacked512x64(SB), NOSPLIT, $0-80
 	OPERANDS(3)
 	CMPQ CX, $8
 	JGT  two
 	MASK512
-	DIRECT512(VBROADCASTSD, VFMADD231PD, LOADPD512, STOREPD512)
+	UNPACKED512(VBROADCASTSD, VFMADD231PD, LOADPD512, STOREPD512)
 
 // AVX2: sums in Y4 to Y15, B in Y0 and Y1, A in Y2 and Y3; one vector is masked by Y1.
 
@@ -312,7 +312,7 @@ TEXT ·direct512x64(SB), NOSPLIT, $0-80
 #define OUTONE5_256(STORE) OUTONE4_256(STORE); OUTONE256(STORE, Y12)
 #define OUTONE6_256(STORE) OUTONE5_256(STORE); OUTONE256(STORE, Y14)
 
-#define DIRECT256(BCAST, FMA, LOAD, STORE) \
+#define UNPACKED256(BCAST, FMA, LOAD, STORE) \
 one: \
 	SHARE(6, onerows) \
 	CMPQ CX, $6; \
@@ -400,18 +400,18 @@ GLOBL lanes<>(SB), RODATA|NOPTR, $64
 #define STOREPS256(x) VMASKMOVPS x, Y1, (DX)
 #define STOREPD256(x) VMASKMOVPD x, Y1, (DX)
 
-// func direct256x32(m, n, k int, a *float32, ars, acs int, b *float32, brs int, c *float32, ldc int)
-TEXT ·direct256x32(SB), NOSPLIT, $0-80
+// func unpacked256x32(m, n, k int, a *float32, ars, acs int, b *float32, brs int, c *float32, ldc int)
+TEXT ·unpacked256x32(SB), NOSPLIT, $0-80
 	OPERANDS(2)
 	CMPQ CX, $8
 	JGT  two
 	MASK256(2)
-	DIRECT256(VBROADCASTSS, VFMADD231PS, LOADPS256, STOREPS256)
+	UNPACKED256(VBROADCASTSS, VFMADD231PS, LOADPS256, STOREPS256)
 
-// func direct256x64(m, n, k int, a *float64, ars, acs int, b *float64, brs int, c *float64, ldc int)
-TEXT ·direct256x64(SB), NOSPLIT, $0-80
+// func unpacked256x64(m, n, k int, a *float64, ars, acs int, b *float64, brs int, c *float64, ldc int)
+TEXT ·unpacked256x64(SB), NOSPLIT, $0-80
 	OPERANDS(3)
 	CMPQ CX, $4
 	JGT  two
 	MASK256(3)
-	DIRECT256(VBROADCASTSD, VFMADD231PD, LOADPD256, STOREPD256)
+	UNPACKED256(VBROADCASTSD, VFMADD231PD, LOADPD256, STOREPD256)

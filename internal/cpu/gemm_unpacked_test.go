@@ -12,21 +12,20 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// A product that is computed where its operands lie has the bits of the packed
-// one, for every variant, shape, layout and number of goroutines, and writes
-// nothing beside C.
-func TestDirect(t *testing.T) {
+// TestUnpacked checks that an unpacked product has the bits of the packed one, for every
+// variant, shape, layout and number of goroutines, and that it writes nothing outside C.
+func TestUnpacked(t *testing.T) {
 	rng := newRand(t)
 	for _, v := range variants32 {
-		t.Run("float32 "+v.name, func(t *testing.T) { testDirect(t, v, rng, float32(math.NaN())) })
+		t.Run("float32 "+v.name, func(t *testing.T) { testUnpacked(t, v, rng, float32(math.NaN())) })
 	}
 	for _, v := range variants64 {
-		t.Run("float64 "+v.name, func(t *testing.T) { testDirect(t, v, rng, math.NaN()) })
+		t.Run("float64 "+v.name, func(t *testing.T) { testUnpacked(t, v, rng, math.NaN()) })
 	}
 }
 
-func testDirect[T floating](t *testing.T, v *variant[T], rng *rand.Rand, nan T) {
-	if v.mulDirect == nil {
+func testUnpacked[T floating](t *testing.T, v *variant[T], rng *rand.Rand, nan T) {
+	if v.mulUnpacked == nil {
 		if v.name != "go4x4" {
 			t.Fatal("a variant in assembly packs every product")
 		}
@@ -35,7 +34,7 @@ func testDirect[T floating](t *testing.T, v *variant[T], rng *rand.Rand, nan T) 
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	value := func() T { return T(rng.NormFloat64()) }
 	direct := 0
-	for _, s := range directShapes(rng, v.kc) {
+	for _, s := range unpackedShapes(rng, v.kc) {
 		m, n, k := s[0], s[1], s[2]
 		la, lb := layouts[rng.IntN(len(layouts))], layouts[rng.IntN(len(layouts))]
 		if rng.IntN(2) == 0 {
@@ -47,7 +46,7 @@ func testDirect[T floating](t *testing.T, v *variant[T], rng *rand.Rand, nan T) 
 			c.ld, want.ld = 1, 1
 		}
 		runtime.GOMAXPROCS(1 + rng.IntN(3))
-		if !v.gemmDirect(m, n, k, a.Operand, b.Operand, c.ptr(), c.ld) {
+		if !v.gemmUnpacked(m, n, k, a.Operand, b.Operand, c.ptr(), c.ld) {
 			continue
 		}
 		direct++
@@ -71,9 +70,9 @@ func testDirect[T floating](t *testing.T, v *variant[T], rng *rand.Rand, nan T) 
 	}
 }
 
-// directShapes are shapes of every kind of strip and panel, and some with
-// goroutines.
-func directShapes(rng *rand.Rand, kc int) (shapes [][3]int) {
+// unpackedShapes returns shapes with every kind of row and column panel, and some that are
+// large enough for several goroutines.
+func unpackedShapes(rng *rand.Rand, kc int) (shapes [][3]int) {
 	for m := 1; m <= 20; m++ {
 		for n := 1; n <= 70; n += 1 + rng.IntN(3) {
 			shapes = append(shapes, [3]int{m, n, 1 + rng.IntN(20)})
@@ -92,7 +91,7 @@ func sameBits[T floating](a, b T) bool {
 	return math.Float64bits(float64(a)) == math.Float64bits(float64(b))
 }
 
-// Dot products without memory have the bits of those with.
+// TestDots checks that gemmDots, which uses no scratch memory, has the bits of runVectors.
 func TestDots(t *testing.T) {
 	rng := newRand(t)
 	for _, v := range variants32 {
@@ -142,7 +141,8 @@ func testDots[T floating](t *testing.T, v *variant[T], rng *rand.Rand, nan T) {
 	}
 }
 
-// A batch has the bits of its products one by one, whatever goroutines share it.
+// TestGemmBatch checks that a batch has the bits of its products computed one by one,
+// whichever goroutines share it.
 func TestGemmBatch(t *testing.T) {
 	rng := newRand(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
@@ -185,12 +185,13 @@ func TestGemmBatch(t *testing.T) {
 	}
 }
 
-// What is too large to stay in the cache, or too deep for one stretch, is packed.
-func TestDirectRefuses(t *testing.T) {
+// TestUnpackedRefuses checks that a product is packed if it is too large for the cache or too
+// deep for one stretch.
+func TestUnpackedRefuses(t *testing.T) {
 	x := make([]float32, 1)
 	for _, v := range variants32 {
-		for _, s := range [][3]int{{8, 8, v.kc + 1}, {8, directBytes, 8}, {8, 8, 0}} {
-			if v.gemmDirect(s[0], s[1], s[2], Operand{Data: ptr(&x[0]), RS: s[2], CS: 1}, Operand{Data: ptr(&x[0]), RS: s[1], CS: 1}, &x[0], s[1]) {
+		for _, s := range [][3]int{{8, 8, v.kc + 1}, {8, unpackedBytes, 8}, {8, 8, 0}} {
+			if v.gemmUnpacked(s[0], s[1], s[2], Operand{Data: ptr(&x[0]), RS: s[2], CS: 1}, Operand{Data: ptr(&x[0]), RS: s[1], CS: 1}, &x[0], s[1]) {
 				t.Errorf("%s: %v is not packed", v.name, s)
 			}
 		}
