@@ -13,7 +13,7 @@ type Report struct {
 	Devices  []Device      `json:"devices"`
 
 	Operations  []Operation  `json:"operations"` // in the order of their start
-	Spans       []Region       `json:"spans,omitempty"`
+	Spans       []Region     `json:"spans,omitempty"`
 	Transfers   []Transfer   `json:"transfers,omitempty"`
 	Memory      []MemoryUse  `json:"memory,omitempty"`
 	Allocations []Allocation `json:"allocations,omitempty"` // by Peak, the largest first
