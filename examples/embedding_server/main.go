@@ -22,6 +22,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
@@ -109,20 +111,30 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer m.Close()
+	return start(ctx, c, m, metrics.Pool(d))
+}
+
+// start serves a model until ctx ends.
+func start(ctx context.Context, c config, m embedder, more ...prometheus.Collector) error {
 	s := newServer(m, c)
-	s.metrics.MustRegister(metrics.Pool(d))
+	s.metrics.MustRegister(more...)
 	l, err := net.Listen("tcp", c.addr)
 	if err != nil {
 		return err
 	}
-	slog.Info("ready", "address", l.Addr().String(), "model", c.name, "device", d.String())
+	slog.Info("ready", "address", l.Addr().String(), "model", c.name)
 	return s.serve(ctx, l)
 }
 
-func main() {
+// untilSignal returns a context that SIGTERM ends. A second signal ends the program at once.
+func untilSignal() context.Context {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
-	context.AfterFunc(ctx, stop) // a second signal ends the program at once
-	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
+	context.AfterFunc(ctx, stop)
+	return ctx
+}
+
+func main() {
+	if err := run(untilSignal(), os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
 		slog.Error(err.Error())
 		os.Exit(1)
 	}

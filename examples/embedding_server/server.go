@@ -32,6 +32,7 @@ type server struct {
 	model    embedder
 	texts    *batch.Batcher[[]int32, []float32]
 	draining atomic.Bool
+	requests atomic.Int64 // of /v1/embeddings that were answered
 
 	metrics  *prometheus.Registry
 	answers  *prometheus.CounterVec // of /v1/embeddings, by status
@@ -45,7 +46,7 @@ func newServer(m embedder, c config) *server {
 		texts:    batch.New(m.Embed, batch.Options{MaxItems: c.maxItems, Linger: c.linger, MaxQueue: c.queue}),
 		answers:  prometheus.NewCounterVec(prometheus.CounterOpts{Name: "embedding_requests_total", Help: "Requests, by status; 499: the client hung up."}, []string{"status"}),
 		seconds:  prometheus.NewHistogram(prometheus.HistogramOpts{Name: "embedding_request_seconds", Help: "Time of a request.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 16)}),
-		embedded: prometheus.NewCounter(prometheus.CounterOpts{Name: "embedding_embeddedtotal", Help: "Tokens of the requests with status 200."}),
+		embedded: prometheus.NewCounter(prometheus.CounterOpts{Name: "embedding_tokens_total", Help: "Tokens of the requests with status 200."}),
 	}
 	s.metrics.MustRegister(s.answers, s.seconds, s.embedded, metrics.Batcher("texts", s.texts),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -99,6 +100,7 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 	if err != nil {
 		err = errors.Join(fmt.Errorf("requests were still in flight after %v: %w", s.c.drain, err), h.Close())
 	}
+	slog.Info("stopped", "requests", s.requests.Load())
 	return err
 }
 
@@ -116,6 +118,7 @@ func (s *server) serveEmbeddings(w http.ResponseWriter, r *http.Request) {
 			s.embedded.Add(float64(answer.Usage.TotalTokens))
 		}
 	}
+	s.requests.Add(1)
 	s.answers.WithLabelValues(strconv.Itoa(status)).Inc()
 	s.seconds.Observe(time.Since(began).Seconds())
 }
