@@ -100,7 +100,7 @@ func apiErrorOf(err error) *apiError {
 	switch {
 	case errors.Is(err, batch.ErrQueueFull):
 		return &apiError{Message: "too many texts are waiting; try again later", Type: "rate_limit_error", Code: "queue_full", status: http.StatusTooManyRequests, retry: true}
-	case errors.Is(err, batch.ErrClosed):
+	case errors.Is(err, batch.ErrClosed), errors.Is(err, context.Canceled): // the Batcher's, where Close gave up
 		return unavailable("the server is shutting down")
 	case errors.Is(err, context.DeadlineExceeded):
 		return unavailable("the embeddings took too long")

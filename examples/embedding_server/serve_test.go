@@ -60,7 +60,7 @@ func TestTerminate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			child := exec.CommandContext(t.Context(), self, append(args, "-addr", "127.0.0.1:0", "-notice", "300ms")...)
+			child := exec.CommandContext(t.Context(), self, append(args, "-addr", "127.0.0.1:0", "-notice", "1s")...)
 			child.Env = append(os.Environ(), childVariable+"="+kind)
 			log, err := child.StderrPipe()
 			if err != nil {

@@ -3,10 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"strconv"
 	"sync"
@@ -73,35 +70,6 @@ func (s *server) handler() http.Handler {
 		}
 		mux.ServeHTTP(w, r)
 	})
-}
-
-// serve answers requests until ctx ends. Then it tells so on /healthz, closes the listener
-// after config.notice, and returns once what is in flight is answered. The error is nil if
-// everything was answered within config.drain.
-func (s *server) serve(ctx context.Context, l net.Listener) error {
-	h := &http.Server{
-		Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: readTimeout,
-		WriteTimeout: readTimeout + computeTimeout + 30*time.Second, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelWarn),
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- h.Serve(l) }()
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-	}
-	s.draining.Store(true)
-	slog.Info("shutting down")
-	time.Sleep(s.c.notice)
-	until, cancel := context.WithTimeout(context.Background(), s.c.drain)
-	defer cancel()
-	err := errors.Join(h.Shutdown(until), s.texts.Close(until))
-	if err != nil {
-		err = errors.Join(fmt.Errorf("requests were still in flight after %v: %w", s.c.drain, err), h.Close())
-	}
-	slog.Info("stopped", "requests", s.requests.Load())
-	return err
 }
 
 func (s *server) serveEmbeddings(w http.ResponseWriter, r *http.Request) {
