@@ -31,21 +31,21 @@ type server struct {
 	draining atomic.Bool
 	requests atomic.Int64 // of /v1/embeddings that were answered
 
-	metrics  *prometheus.Registry
-	answers  *prometheus.CounterVec // of /v1/embeddings, by status
-	seconds  prometheus.Histogram   // of these
-	embedded prometheus.Counter     // of the answers with status 200
+	metrics    *prometheus.Registry
+	answers    *prometheus.CounterVec // of /v1/embeddings, by status
+	seconds    prometheus.Histogram   // of these
+	tokenCount prometheus.Counter     // of the answers with status 200
 }
 
 func newServer(m embedder, c config) *server {
 	s := &server{
 		c: c, model: m, metrics: prometheus.NewRegistry(),
-		texts:    batch.New(m.Embed, batch.Options{MaxItems: c.maxItems, Linger: c.linger, MaxQueue: c.queue}),
-		answers:  prometheus.NewCounterVec(prometheus.CounterOpts{Name: "embedding_requests_total", Help: "Requests, by status; 499: the client hung up."}, []string{"status"}),
-		seconds:  prometheus.NewHistogram(prometheus.HistogramOpts{Name: "embedding_request_seconds", Help: "Time of a request.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 16)}),
-		embedded: prometheus.NewCounter(prometheus.CounterOpts{Name: "embedding_tokens_total", Help: "Tokens of the requests with status 200."}),
+		texts:      batch.New(m.Embed, batch.Options{MaxItems: c.maxItems, Linger: c.linger, MaxQueue: c.queue}),
+		answers:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "embedding_requests_total", Help: "Requests, by status; 499: the client hung up."}, []string{"status"}),
+		seconds:    prometheus.NewHistogram(prometheus.HistogramOpts{Name: "embedding_request_seconds", Help: "Time of a request.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 16)}),
+		tokenCount: prometheus.NewCounter(prometheus.CounterOpts{Name: "embedding_tokens_total", Help: "Tokens of the requests with status 200."}),
 	}
-	s.metrics.MustRegister(s.answers, s.seconds, s.embedded, metrics.Batcher("texts", s.texts),
+	s.metrics.MustRegister(s.answers, s.seconds, s.tokenCount, metrics.Batcher("texts", s.texts),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return s
 }
@@ -83,7 +83,7 @@ func (s *server) serveEmbeddings(w http.ResponseWriter, r *http.Request) {
 		status = write(w, apiErrorOf(err))
 	default:
 		if status = write(w, answer); status == http.StatusOK {
-			s.embedded.Add(float64(answer.Usage.TotalTokens))
+			s.tokenCount.Add(float64(answer.Usage.TotalTokens))
 		}
 	}
 	s.requests.Add(1)
