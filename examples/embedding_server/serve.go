@@ -71,7 +71,7 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 	until, cancel := context.WithTimeout(context.Background(), s.c.drain)
 	defer cancel()
 	err := l.Close()
-	<-ended                       // what was accepted is tracked
+	_ = <-ended                   // that of a closed listener; what was accepted is tracked
 	h.SetKeepAlivesEnabled(false) // closes idle connections, and others after their answer
 	err = errors.Join(err, open.wait(until), h.Shutdown(until), s.texts.Close(until))
 	if err != nil {

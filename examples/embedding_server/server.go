@@ -75,7 +75,7 @@ func (s *server) handler() http.Handler {
 func (s *server) serveEmbeddings(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	answer, err := s.embed(w, r)
-	status := http.StatusOK
+	var status int
 	switch {
 	case r.Context().Err() != nil:
 		status = 499 // nobody reads an answer

@@ -249,6 +249,23 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
+// TestLongBody sends 10 MB over a connection. The client has to be able to read the answer.
+func TestLongBody(t *testing.T) {
+	web := httptest.NewServer(newServer(&fake{}, fakeConfig).handler())
+	defer web.Close()
+	for range 5 {
+		a, err := web.Client().Post(web.URL+"/v1/embeddings", "application/json", bytes.NewReader(make([]byte, 10<<20)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var answer struct{ Error struct{ Message string } }
+		err = errors.Join(json.NewDecoder(a.Body).Decode(&answer), a.Body.Close())
+		if err != nil || a.StatusCode != http.StatusRequestEntityTooLarge || answer.Error.Message == "" {
+			t.Error(a.Status, answer, err)
+		}
+	}
+}
+
 // TestModelFails checks that clients learn nothing of what went wrong inside.
 func TestModelFails(t *testing.T) {
 	for name, c := range map[string]struct{ m *fake }{
