@@ -154,6 +154,9 @@ func (e *Encoder) Close() { nn.Free(e.model) }
 // Size returns how many features an embedding has.
 func (e *Encoder) Size() int { return e.hidden }
 
+// Vocabulary returns the number of token ids: those of EmbedTokens are 0 to Vocabulary-1.
+func (e *Encoder) Vocabulary() int { return e.vocabulary }
+
 // MaxTokens returns how many tokens of a text are read, [CLS] and [SEP] among them.
 func (e *Encoder) MaxTokens() int { return e.maxTokens }
 

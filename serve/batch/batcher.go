@@ -39,6 +39,7 @@ type Batcher[In, Out any] struct {
 	closed  bool
 	wake    chan struct{} // one place: the queue changed in a way that may start a batch
 	idle    chan struct{} // closed once the goroutine has ended after Close
+	counted Stats         // but for Queued
 }
 
 // item is one caller's item.
@@ -57,6 +58,7 @@ type running struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	waiting int // callers that still wait for it
+	began   time.Time
 }
 
 // New returns a Batcher that computes batches with f. f gets 1 to MaxItems items in the
@@ -72,7 +74,7 @@ func New[In, Out any](f func(context.Context, []In) ([]Out, error), o Options) *
 	if o.MaxItems <= 0 {
 		o.MaxItems = defaultItems
 	}
-	return &Batcher[In, Out]{f: f, o: o, wake: make(chan struct{}, 1)}
+	return &Batcher[In, Out]{f: f, o: o, wake: make(chan struct{}, 1), counted: newStats(o.MaxItems)}
 }
 
 // usable is why nothing can be done with the Batcher.
@@ -122,8 +124,10 @@ func (b *Batcher[In, Out]) enqueue(it *item[In, Out]) error {
 	case b.closed:
 		return fmt.Errorf("batch: Do: %w", ErrClosed)
 	case b.o.MaxQueue > 0 && b.queue.Len() >= b.o.MaxQueue:
+		b.counted.Rejected++
 		return fmt.Errorf("batch: Do: %w: %d items wait, MaxQueue is %d", ErrQueueFull, b.queue.Len(), b.o.MaxQueue)
 	}
+	b.counted.Accepted++
 	it.at = time.Now()
 	it.place = b.queue.PushBack(it)
 	switch {
@@ -154,6 +158,7 @@ func (b *Batcher[In, Out]) leave(it *item[In, Out]) (when string) {
 		first := b.queue.Front() == it.place
 		b.queue.Remove(it.place)
 		it.place = nil
+		b.counted.Left++
 		if first {
 			b.ring() // the batch's first item is another one, or there is none
 		}
@@ -208,14 +213,17 @@ func (b *Batcher[In, Out]) next() (items []*item[In, Out], wait time.Duration, e
 			return nil, wait, false
 		}
 	}
-	n := min(b.queue.Len(), b.o.MaxItems)
-	b.batch = &running{waiting: n}
+	n, now := min(b.queue.Len(), b.o.MaxItems), time.Now()
+	b.batch = &running{waiting: n, began: now}
 	b.batch.ctx, b.batch.cancel = context.WithCancelCause(context.Background())
 	for range n {
 		it := b.queue.Remove(b.queue.Front()).(*item[In, Out])
 		it.place, it.batch = nil, b.batch
 		items = append(items, it)
+		b.counted.Waiting.observe(now.Sub(it.at).Seconds())
 	}
+	b.counted.Running = n
+	b.counted.Sizes.observe(float64(n))
 	return items, 0, false
 }
 
@@ -263,7 +271,8 @@ func (b *Batcher[In, Out]) settle(items []*item[In, Out], outs []Out, err error)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.batch = nil
+	b.counted.Computing.observe(time.Since(b.batch.began).Seconds())
+	b.batch, b.counted.Running = nil, 0
 	for i, it := range items {
 		it.batch = nil
 		switch {
@@ -274,6 +283,11 @@ func (b *Batcher[In, Out]) settle(items []*item[In, Out], outs []Out, err error)
 		}
 		if it.err == nil && outs != nil {
 			it.out = outs[i]
+		}
+		if it.err == nil {
+			b.counted.Done++
+		} else {
+			b.counted.Failed++
 		}
 		close(it.settled)
 	}
@@ -313,6 +327,7 @@ func (b *Batcher[In, Out]) drop(cause error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	e := &CloseError{Dropped: b.queue.Len(), Cause: cause}
+	b.counted.Dropped += uint64(e.Dropped)
 	for b.queue.Len() > 0 {
 		it := b.queue.Remove(b.queue.Front()).(*item[In, Out])
 		it.place = nil

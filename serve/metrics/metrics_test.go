@@ -1,0 +1,179 @@
+package metrics_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/serve/batch"
+	"github.com/gpk-go/gpk/serve/metrics"
+	"github.com/gpk-go/gpk/serve/monitor"
+	"github.com/gpk-go/gpk/serve/worker"
+)
+
+// scrape returns what Prometheus is told. The registry checks that what is collected is
+// what was described.
+func scrape(t *testing.T, collectors ...prometheus.Collector) string {
+	t.Helper()
+	reg := prometheus.NewPedanticRegistry()
+	for _, c := range collectors {
+		if err := reg.Register(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := httptest.NewRecorder()
+	promhttp.HandlerFor(reg, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	if w.Code != http.StatusOK {
+		t.Fatal(w.Code, w.Body)
+	}
+	return w.Body.String()
+}
+
+// expect checks that the lines are among what was scraped.
+func expect(t *testing.T, scraped string, lines ...string) {
+	t.Helper()
+	for _, line := range lines {
+		if !strings.Contains("\n"+scraped, "\n"+line+"\n") {
+			t.Errorf("%s is not in\n%s", line, scraped)
+		}
+	}
+}
+
+type counted batch.Stats
+
+func (c counted) Stats() batch.Stats { return batch.Stats(c) }
+
+func TestBatcher(t *testing.T) {
+	b := counted{
+		Accepted: 21, Rejected: 2, Left: 3, Dropped: 4, Done: 5, Failed: 1, Queued: 7, Running: 1,
+		Sizes:     batch.Histogram{Bounds: []float64{1, 2, 4}, Counts: []uint64{1, 0, 2, 0}, Sum: 9},
+		Waiting:   batch.Histogram{Bounds: []float64{0.5, 1}, Counts: []uint64{4, 3, 2}, Sum: 12.5},
+		Computing: batch.Histogram{Bounds: []float64{0.25}, Counts: []uint64{1, 1}, Sum: 2},
+	}
+	got := scrape(t, metrics.Batcher("a", b), metrics.Batcher("b", counted{}))
+	expect(t, got,
+		`# TYPE gpk_batch_items_total counter`, `# TYPE gpk_batch_size histogram`, `# TYPE gpk_batch_queued_items gauge`,
+		`gpk_batch_accepted_items_total{batcher="a"} 21`,
+		`gpk_batch_items_total{batcher="a",outcome="done"} 5`,
+		`gpk_batch_items_total{batcher="a",outcome="failed"} 1`,
+		`gpk_batch_items_total{batcher="a",outcome="left"} 3`,
+		`gpk_batch_items_total{batcher="a",outcome="dropped"} 4`,
+		`gpk_batch_items_total{batcher="a",outcome="rejected"} 2`,
+		`gpk_batch_queued_items{batcher="a"} 7`,
+		`gpk_batch_running_items{batcher="a"} 1`,
+		`gpk_batch_size_bucket{batcher="a",le="1"} 1`,
+		`gpk_batch_size_bucket{batcher="a",le="2"} 1`,
+		`gpk_batch_size_bucket{batcher="a",le="4"} 3`,
+		`gpk_batch_size_bucket{batcher="a",le="+Inf"} 3`,
+		`gpk_batch_size_sum{batcher="a"} 9`,
+		`gpk_batch_size_count{batcher="a"} 3`,
+		`gpk_batch_waiting_seconds_bucket{batcher="a",le="1"} 7`,
+		`gpk_batch_waiting_seconds_bucket{batcher="a",le="+Inf"} 9`,
+		`gpk_batch_waiting_seconds_sum{batcher="a"} 12.5`,
+		`gpk_batch_computing_seconds_bucket{batcher="a",le="0.25"} 1`,
+		`gpk_batch_computing_seconds_count{batcher="a"} 2`,
+		`gpk_batch_items_total{batcher="b",outcome="done"} 0`,
+	)
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(metrics.Batcher("a", b))
+	if reg.Register(metrics.Batcher("a", b)) == nil {
+		t.Error("two Batchers of one name were registered")
+	}
+}
+
+// TestBatcherOfBatch scrapes a Batcher that has run.
+func TestBatcherOfBatch(t *testing.T) {
+	b := batch.New(func(_ context.Context, in []int) ([]int, error) { return in, nil }, batch.Options{MaxItems: 8})
+	for i := range 3 {
+		if _, err := b.Do(t.Context(), i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	expect(t, scrape(t, metrics.Batcher("x", b)),
+		`gpk_batch_items_total{batcher="x",outcome="done"} 3`,
+		`gpk_batch_size_bucket{batcher="x",le="1"} 3`,
+		`gpk_batch_computing_seconds_count{batcher="x"} 3`)
+}
+
+func TestWorker(t *testing.T) {
+	cpu, err := device.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := worker.New("w", func(_ *worker.Context, in int) (int, error) {
+		if in < 0 {
+			return 0, errors.New("negative")
+		}
+		return in, nil
+	}, worker.Options{Device: cpu})
+	expect(t, scrape(t, metrics.Worker("w", w)), `gpk_worker_state{state="created",worker="w"} 1`)
+	if err := errors.Join(w.Launch(t.Context()), w.Activate(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	for _, in := range []int{1, 2, -3} {
+		if _, err := w.Ask(t.Context(), in); (err != nil) != (in < 0) {
+			t.Error(err)
+		}
+	}
+	if err := w.Drain(t.Context()); err != nil {
+		t.Error(err)
+	}
+	expect(t, scrape(t, metrics.Worker("w", w)),
+		`gpk_worker_received_messages_total{worker="w"} 3`,
+		`gpk_worker_messages_total{outcome="handled",worker="w"} 2`,
+		`gpk_worker_messages_total{outcome="failed",worker="w"} 1`,
+		`gpk_worker_messages_total{outcome="stopped",worker="w"} 0`,
+		`gpk_worker_queued_messages{band="normal",worker="w"} 0`,
+		`gpk_worker_state{state="created",worker="w"} 0`,
+		`gpk_worker_state{state="terminated",worker="w"} 1`,
+		fmt.Sprintf(`gpk_worker_handling_seconds{quantile="0.5",worker="w"} %v`, w.Telemetry().Handling.Median.Seconds()),
+		fmt.Sprintf(`gpk_worker_waiting_seconds{quantile="0.99",worker="w"} %v`, w.Telemetry().Waiting.P99.Seconds()),
+	)
+}
+
+// fixed is a source of a Monitor that always has the same figures.
+type fixed monitor.Memory
+
+func (f fixed) Memory() (monitor.Memory, error)          { return monitor.Memory(f), nil }
+func (fixed) Trim() error                                { return nil }
+func (fixed) Collect()                                   {}
+func (fixed) Buffers() uint64                            { return 0 }
+func (fixed) LiveBuffers(uint64) (b []device.LiveBuffer) { return b }
+
+func TestMonitor(t *testing.T) {
+	m := monitor.New(nil, monitor.Options{Source: fixed{Total: 1000, Free: 300, InUse: 500, Cached: 50}})
+	defer m.Close()
+	if got := scrape(t, metrics.Monitor("gpu", m)); strings.Contains(got, "gpk_memory") {
+		t.Errorf("before the first snapshot:\n%s", got)
+	}
+	m.Snapshot()
+	expect(t, scrape(t, metrics.Monitor("gpu", m)),
+		`gpk_memory_total_bytes{monitor="gpu"} 1000`,
+		`gpk_memory_free_bytes{monitor="gpu"} 300`,
+		`gpk_memory_in_use_bytes{monitor="gpu"} 500`,
+		`gpk_memory_cached_bytes{monitor="gpu"} 50`,
+		`gpk_memory_pressure{monitor="gpu"} 1`)
+}
+
+func TestPool(t *testing.T) {
+	d, err := device.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := scrape(t, metrics.Pool(d))
+	expect(t, got, `# TYPE gpk_pool_allocations_total counter`, fmt.Sprintf(`gpk_pool_limit_bytes{device="cpu"} %v`, float64(d.Pool().Limit)))
+	if n := strings.Count(got, "\ngpk_pool_"); n != 10 {
+		t.Errorf("%d metrics, PoolStats has 10 fields:\n%s", n, got)
+	}
+}
