@@ -71,7 +71,9 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 	until, cancel := context.WithTimeout(context.Background(), s.c.drain)
 	defer cancel()
 	err := l.Close()
-	_ = <-ended                   // that of a closed listener; what was accepted is tracked
+	if e := <-ended; !errors.Is(e, net.ErrClosed) { // from here on every accepted connection is tracked
+		err = errors.Join(err, e)
+	}
 	h.SetKeepAlivesEnabled(false) // closes idle connections, and others after their answer
 	err = errors.Join(err, open.wait(until), h.Shutdown(until), s.texts.Close(until))
 	if err != nil {
