@@ -22,24 +22,33 @@ type request struct {
 	Dimensions     *int            `json:"dimensions"`
 }
 
-// readRequest reads and checks everything but the input.
-func (s *server) readRequest(w http.ResponseWriter, r *http.Request) (request, error) {
-	var q request
+// readBody returns a body of JSON that is not too long.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return q, invalid(http.StatusUnsupportedMediaType, "", "the Content-Type has to be application/json")
+		return nil, invalid(http.StatusUnsupportedMediaType, "", "the Content-Type has to be application/json")
 	}
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
-		return q, invalid(http.StatusUnsupportedMediaType, "", "Content-Encoding %q is not supported", coding)
+		return nil, invalid(http.StatusUnsupportedMediaType, "", "Content-Encoding %q is not supported", coding)
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		if r.Header.Get("Expect") == "" {
 			_, _ = io.CopyN(io.Discard, r.Body, drainBody)
 		}
-		return q, invalid(http.StatusRequestEntityTooLarge, "", "the body has more than %d bytes", maxBody)
+		return nil, invalid(http.StatusRequestEntityTooLarge, "", "the body has more than %d bytes", maxBody)
 	}
 	if err != nil {
-		return q, invalid(http.StatusBadRequest, "", "the body could not be read")
+		return nil, invalid(http.StatusBadRequest, "", "the body could not be read")
+	}
+	return body, nil
+}
+
+// readRequest reads and checks everything but the input.
+func (s *server) readRequest(w http.ResponseWriter, r *http.Request) (request, error) {
+	var q request
+	body, err := readBody(w, r)
+	if err != nil {
+		return q, err
 	}
 	if err := json.Unmarshal(body, &q); err != nil {
 		param := ""

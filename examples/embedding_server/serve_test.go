@@ -55,43 +55,45 @@ func TestTerminate(t *testing.T) {
 			t.Log("NOT run with a real model: GPK_MINILM names no folder of all-MiniLM-L6-v2")
 			continue
 		}
-		t.Run(kind, func(t *testing.T) {
-			self, err := os.Executable()
-			if err != nil {
-				t.Fatal(err)
-			}
-			child := exec.CommandContext(t.Context(), self, append(args, "-addr", "127.0.0.1:0", "-notice", "1s")...)
-			child.Env = append(os.Environ(), childVariable+"="+kind)
-			log, err := child.StderrPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := child.Start(); err != nil {
-				t.Fatal(err)
-			}
-			lines := bufio.NewScanner(log)
-			address := find(t, lines, `address=(\S+)`)
-			loaded := make(chan *result, 1)
-			go func() { loaded <- hammer(t.Context(), "http://"+address, "m", 200, 3) }()
-			time.Sleep(700 * time.Millisecond)
-			if err := child.Process.Signal(syscall.SIGTERM); err != nil {
-				t.Error(err)
-			}
-			requests, _ := strconv.Atoi(find(t, lines, `msg=stopped requests=(\d+)`))
-			r := <-loaded
-			if err := child.Wait(); err != nil {
-				t.Errorf("the server's end: %v", err)
-			}
-			t.Logf("%v answers, %d taken by the server; %d connections were refused and %d reset before the server took a request", r.answers, requests, r.refused, len(r.broken))
-			if r.answers[http.StatusOK] == 0 || r.answers[http.StatusOK] != requests || len(r.answers) != 1 {
-				t.Errorf("the server took %d requests, clients got %v", requests, r.answers)
-			}
-			for _, err := range r.broken { // the system resets connections that the server has not taken when the listener closes
-				if !errors.Is(err, syscall.ECONNRESET) {
-					t.Error(err)
-				}
-			}
-		})
+		t.Run(kind, func(t *testing.T) { terminate(t, kind, args) })
+	}
+}
+
+func terminate(t *testing.T, kind string, args []string) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := exec.CommandContext(t.Context(), self, append(args, "-addr", "127.0.0.1:0", "-notice", "1s")...)
+	child.Env = append(os.Environ(), childVariable+"="+kind)
+	log, err := child.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(log)
+	address := find(t, lines, `address=(\S+)`)
+	loaded := make(chan *result, 1)
+	go func() { loaded <- hammer(t.Context(), "http://"+address, "m", 200, 3) }()
+	time.Sleep(700 * time.Millisecond)
+	if err := child.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	requests, _ := strconv.Atoi(find(t, lines, `msg=stopped requests=(\d+)`))
+	r := <-loaded
+	if err := child.Wait(); err != nil {
+		t.Errorf("the server's end: %v", err)
+	}
+	t.Logf("%v answers, %d taken by the server; %d connections were refused and %d reset before the server took a request", r.answers, requests, r.refused, len(r.broken))
+	if r.answers[http.StatusOK] == 0 || r.answers[http.StatusOK] != requests || len(r.answers) != 1 {
+		t.Errorf("the server took %d requests, clients got %v", requests, r.answers)
+	}
+	for _, err := range r.broken { // the system resets connections that the server has not taken when the listener closes
+		if !errors.Is(err, syscall.ECONNRESET) {
+			t.Error(err)
+		}
 	}
 }
 

@@ -77,25 +77,32 @@ func TestStats(t *testing.T) {
 		}
 		check("closed", "accepted 9 rejected 1 left 1 dropped 1 done 6 failed 1 queued 0 running 0")
 
-		s := b.Stats()
-		near := func(x, y float64) bool { return math.Abs(x-y) < 1e-9 }
-		if got := fmt.Sprint(s.Sizes.Bounds, s.Sizes.Counts, s.Sizes.Sum, s.Sizes.Count()); got != "[1 2 4] [0 0 2 0] 7 2" {
-			t.Error("sizes:", got)
-		}
-		if !near(s.Waiting.Sum, 3*0.01+4*0.09) || s.Waiting.Count() != 7 || !near(s.Computing.Sum, 0.2) || s.Computing.Count() != 2 {
-			t.Errorf("waiting %v, computing %v", s.Waiting, s.Computing)
-		}
-		for i, bound := range s.Waiting.Bounds { // 10 ms are below 16 ms, 90 ms below 128 ms
-			if want := map[float64]uint64{0.016: 3, 0.128: 4}[bound]; s.Waiting.Counts[i] != want {
-				t.Errorf("%d items waited up to %v s, want %d", s.Waiting.Counts[i], bound, want)
-			}
-		}
-		s.Sizes.Counts[2], s.Sizes.Bounds[0] = 99, 99
-		if again := b.Stats().Sizes; again.Counts[2] != 2 || again.Bounds[0] != 1 {
-			t.Error("Stats shares its slices with the Batcher:", again)
-		}
+		checkHistograms(t, b)
 	})
 	if s := (*Batcher[int, int])(nil).Stats(); s.Accepted != 0 || s.Sizes.Count() != 0 {
 		t.Error(s)
+	}
+}
+
+// checkHistograms checks those of TestStats: three items waited 10 ms, four 90 ms, and both
+// batches took 100 ms.
+func checkHistograms(t *testing.T, b *Batcher[int, int]) {
+	t.Helper()
+	s := b.Stats()
+	near := func(x, y float64) bool { return math.Abs(x-y) < 1e-9 }
+	if got := fmt.Sprint(s.Sizes.Bounds, s.Sizes.Counts, s.Sizes.Sum, s.Sizes.Count()); got != "[1 2 4] [0 0 2 0] 7 2" {
+		t.Error("sizes:", got)
+	}
+	if !near(s.Waiting.Sum, 3*0.01+4*0.09) || s.Waiting.Count() != 7 || !near(s.Computing.Sum, 0.2) || s.Computing.Count() != 2 {
+		t.Errorf("waiting %v, computing %v", s.Waiting, s.Computing)
+	}
+	for i, bound := range s.Waiting.Bounds { // 10 ms are below 16 ms, 90 ms below 128 ms
+		if want := map[float64]uint64{0.016: 3, 0.128: 4}[bound]; s.Waiting.Counts[i] != want {
+			t.Errorf("%d items waited up to %v s, want %d", s.Waiting.Counts[i], bound, want)
+		}
+	}
+	s.Sizes.Counts[2], s.Sizes.Bounds[0] = 99, 99
+	if again := b.Stats().Sizes; again.Counts[2] != 2 || again.Bounds[0] != 1 {
+		t.Error("Stats shares its slices with the Batcher:", again)
 	}
 }
