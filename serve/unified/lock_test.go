@@ -3,24 +3,8 @@ package unified
 import (
 	"errors"
 	"fmt"
-	"sync"
 	"testing"
 )
-
-// TestGoroutine has two goroutines at once tell their numbers, which differ.
-func TestGoroutine(t *testing.T) {
-	here := goroutine()
-	if here == 0 {
-		t.Fatal("the first line of a stack trace is not what it was: a nested call would wait forever")
-	}
-	var there uint64
-	var group sync.WaitGroup
-	group.Go(func() { there = goroutine() })
-	group.Wait()
-	if there == 0 || there == here || goroutine() != here {
-		t.Errorf("goroutines %d, %d and %d", here, there, goroutine())
-	}
-}
 
 // TestLock enters from a callback, and from another goroutine while it runs.
 func TestLock(t *testing.T) {
