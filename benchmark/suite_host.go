@@ -28,7 +28,7 @@ func hostCases(o options, gpu bool) ([]benchCase, error) {
 	if gpu {
 		cs = append(cs, benchCase{name: "Host/op=graph_node", run: hostGraphNode})
 	}
-	return cs, nil
+	return append(cs, trainingCases()...), nil
 }
 
 // hostRounds times call, r.count rounds; check judges each.

@@ -1,6 +1,7 @@
 package gpktest
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -124,6 +125,8 @@ func (s *suite) gatedErrors(t *testing.T, op string, gated func(gate, up *gpk.Ar
 	} {
 		refusedBy(t, op+" of "+what, gated(c.gate, c.up).Err(), c.want, op, "gated.go:")
 	}
+	noError(t, gpk.Eval(gated(x, x)))
+	noError(t, s.dev.AwaitCompiled(context.Background()))
 	if text := gated(x, x).Explain(); !strings.Contains(text, op+": one fused kernel for 2 operations") {
 		t.Errorf("Explain says %q", text)
 	}

@@ -111,17 +111,18 @@ func (c *ropeCase) dims() (turned, dim int) {
 }
 
 // frequency is the radians a position of pair i, in float64, by the rule as Llama 3.1 was
-// published with it, and before scaling. Scaling interpolates between two frequencies by a
-// difference, so that the error of the result is that of the larger one.
-func (c *ropeCase) frequency(i int) (f, unscaled float64) {
+// published with it, and the larger of the frequencies it is interpolated between: one unscaled,
+// one divided by Factor. The interpolation is a difference, so its error is that of the larger.
+func (c *ropeCase) frequency(i int) (f, larger float64) {
 	base := c.Base
 	if base == 0 {
 		base = 10000
 	}
 	turned, _ := c.dims()
 	f = 1 / math.Pow(base, float64(2*i)/float64(turned))
-	unscaled = f
+	larger = f
 	if r := c.Scaling; r != nil {
+		larger = max(f, f/r.Factor)
 		wavelength, context := 2*math.Pi/f, float64(r.OriginalPositions)
 		switch {
 		case wavelength < context/r.HighFreqFactor:
@@ -132,7 +133,7 @@ func (c *ropeCase) frequency(i int) (f, unscaled float64) {
 			f = (1-smooth)*f/r.Factor + smooth*f
 		}
 	}
-	return f, unscaled
+	return f, larger
 }
 
 // pair is the features of pair i.
@@ -161,11 +162,11 @@ func (c *ropeCase) check(got tensor, inFloat64 bool) (ulps float64, err error) {
 			}
 		}
 		for i := range turned / 2 {
-			f, unscaled := c.frequency(i)
+			f, larger := c.frequency(i)
 			sin, cos := math.Sincos(position * f)
 			j, k := c.pair(i)
 			p, q := real(x[j]), real(x[k])
-			lost := 0x1p-50 * (1 + math.Abs(position*unscaled)) * math.Hypot(p, q)
+			lost := 0x1p-50 * (1 + math.Abs(position*larger)) * math.Hypot(p, q)
 			if !inFloat64 && c.x.dt != gpk.Float64 {
 				lost += 3.5 * 0x1p-24 * math.Hypot(p, q)
 			}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/gpk-go/gpk"
+)
+
+// hostTrainingCalls are the steps that are timed.
+const hostTrainingCalls = 3000
+
+// trainingCases measure what the program's form costs: a training step with and
+// without a scope, and a product read by three lines with and without an Eval
+// before them. Of each pair the times should be the same.
+func trainingCases() []benchCase {
+	return []benchCase{
+		{name: "Training/step=dropped", run: func(r *runner) ([]result, error) { return hostTraining(r, false) }},
+		{name: "Training/step=scope", run: func(r *runner) ([]result, error) { return hostTraining(r, true) }},
+		{name: "Reuse/read=lines/m=1024/k=1024/n=1024", run: func(r *runner) ([]result, error) { return hostReuse(r, false) }},
+		{name: "Reuse/read=eval/m=1024/k=1024/n=1024", run: func(r *runner) ([]result, error) { return hostReuse(r, true) }},
+	}
+}
+
+// training is a perceptron whose weights are updated in place.
+type training struct{ x, y, w1, w2, b1, b2 *gpk.Array }
+
+func newTraining(in perceptron, n int) *training {
+	dt := gpk.Float32
+	return &training{
+		x: upload(dt, values{re: in.x}, n, perceptronIn), y: upload(dt, values{re: in.y}, n, perceptronOut),
+		w1: upload(dt, values{re: in.w1}, perceptronIn, perceptronHidden), w2: upload(dt, values{re: in.w2}, perceptronHidden, perceptronOut),
+		b1: gpk.Zeros(dt, perceptronHidden), b2: gpk.Zeros(dt, perceptronOut),
+	}
+}
+
+func (m *training) free() { arrays{m.x, m.y, m.w1, m.w2, m.b1, m.b2}.free() }
+
+// logits are the outputs of both layers for x.
+func (m *training) logits(x *gpk.Array) (h, out *gpk.Array) {
+	h = x.MatMul(m.w1, gpk.FullPrecision).Add(m.b1).ReLU()
+	return h, h.MatMul(m.w2, gpk.FullPrecision).Add(m.b2)
+}
+
+// gradients are those of w1, b1, w2 and b2, times minus the rate.
+func (m *training) gradients(x *gpk.Array) []*gpk.Array {
+	h, out := m.logits(x)
+	d := out.Softmax(1).Sub(m.y).Div(x.Shape()[0]) // by the logits
+	dh := d.MatMul(m.w2.T(), gpk.FullPrecision).Mul(h.Gt(0).Cast(gpk.Float32))
+	return []*gpk.Array{
+		x.T().MatMul(dh, gpk.FullPrecision).Mul(-perceptronRate), dh.Sum(0).Mul(-perceptronRate),
+		h.T().MatMul(d, gpk.FullPrecision).Mul(-perceptronRate), d.Sum(0).Mul(-perceptronRate),
+	}
+}
+
+func (m *training) update(gradients []*gpk.Array) error {
+	var errs []error
+	for i, w := range []*gpk.Array{m.w1, m.b1, m.w2, m.b2} {
+		errs = append(errs, w.AddInPlace(gradients[i]))
+	}
+	return errors.Join(errs...)
+}
+
+// step is one of the training: with a scope, its gradients are kept.
+func (m *training) step(scope bool) error {
+	if !scope {
+		return m.update(m.gradients(m.x))
+	}
+	s := gpk.NewScope()
+	gradients := m.gradients(s.In(m.x))
+	for i, g := range gradients {
+		gradients[i] = s.Keep(g)
+	}
+	if err := s.Close(); err != nil {
+		return err
+	}
+	defer arrays(gradients).free()
+	return m.update(gradients)
+}
+
+func hostTraining(r *runner, scope bool) ([]result, error) {
+	const n = 256
+	in := newPerceptron(mustPrecision("fp32"), n)
+	m := newTraining(in, n)
+	defer m.free()
+	want := wantPerceptron(in, n)
+	short := *r
+	if short.iterations == 0 {
+		short.iterations = hostTrainingCalls
+	}
+	return short.hostRounds(perceptronProgram.bound32, func() error { return m.step(scope) }, func() (deviation, error) {
+		again := newTraining(in, n)
+		defer again.free()
+		for range perceptronSteps {
+			if err := again.step(scope); err != nil {
+				return deviation{}, err
+			}
+		}
+		_, out := again.logits(again.x)
+		got, err := download(out)
+		return deviationOf(got, values{re: want[0]}), err
+	})
+}
+
+// hostReuse reads a product and its bias in three lines.
+func hostReuse(r *runner, eval bool) ([]result, error) {
+	const n = 1024
+	p := mustPrecision("bf16")
+	in := p.random(r.seed, 1, n*n, normal)
+	a, b := upload(p.dtype, in, n, n), gpk.Ones(p.dtype, n)
+	defer arrays{a, b}.free()
+	ops := operands{a: in, b: in, s: cube(n)}
+	rows := sampleRows(r.seed, ops.s, 1)
+	want := ops.rows(rows)
+	lines := func() (arrays, error) {
+		z := r.lib.MatMul(a, a).Add(b)
+		out := arrays{z, z.ReLU(), z.Mul(2), z.Sum(0)}
+		if eval {
+			out = arrays{z}
+			if err := gpk.Eval(z); err != nil {
+				return out, err
+			}
+			out = append(out, z.ReLU(), z.Mul(2), z.Sum(0))
+		}
+		return out, gpk.Eval(out[1:]...)
+	}
+	short := *r
+	if short.iterations == 0 {
+		short.iterations = hostTrainingCalls
+	}
+	return short.hostRounds(p.bound, func() error {
+		out, err := lines()
+		out.free()
+		return err
+	}, func() (deviation, error) {
+		out, err := lines()
+		if err != nil {
+			return deviation{}, err
+		}
+		defer out.free()
+		got, err := sampledRows(out[2].Div(2).Sub(b), n, rows)
+		return deviationOf(got, want), err
+	})
+}
