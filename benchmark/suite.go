@@ -34,6 +34,7 @@ func init() {
 		{name: "gram-sweep", about: "these over qubits, samples and options", cases: sweepCases},
 		{name: "transfer", peer: "torch_bench.py", about: "copies between host and device", cases: transferCases},
 		{name: "host", peer: "torch_bench.py", about: "host time of small operations", cases: hostCases},
+		{name: "training", about: "a training step in a scope and without, a product read by three lines", cases: trainingCases},
 		{name: "cpu", peer: "numpy_bench.py", about: "products and operations on the CPU, beside NumPy's", device: "cpu", cases: cpuCases},
 		{name: "embed", peer: "st_bench.py", about: "embeddings of texts, by the model in -model", cases: embedCases},
 		{name: "programs", peer: "programs.py", about: "whole programs, beside their twins in NumPy", cases: programCases},

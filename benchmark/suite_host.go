@@ -28,7 +28,7 @@ func hostCases(o options, gpu bool) ([]benchCase, error) {
 	if gpu {
 		cs = append(cs, benchCase{name: "Host/op=graph_node", run: hostGraphNode})
 	}
-	return append(cs, trainingCases()...), nil
+	return cs, nil
 }
 
 // hostRounds times call, r.count rounds; check judges each.

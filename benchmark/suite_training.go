@@ -6,19 +6,22 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// hostTrainingCalls are the steps that are timed.
-const hostTrainingCalls = 3000
+// trainingCalls are the steps that are timed.
+const trainingCalls = 3000
 
 // trainingCases measure what the program's form costs: a training step with and
 // without a scope, and a product read by three lines with and without an Eval
 // before them. Of each pair the times should be the same.
-func trainingCases() []benchCase {
-	return []benchCase{
-		{name: "Training/step=dropped", run: func(r *runner) ([]result, error) { return hostTraining(r, false) }},
-		{name: "Training/step=scope", run: func(r *runner) ([]result, error) { return hostTraining(r, true) }},
-		{name: "Reuse/read=lines/m=1024/k=1024/n=1024", run: func(r *runner) ([]result, error) { return hostReuse(r, false) }},
-		{name: "Reuse/read=eval/m=1024/k=1024/n=1024", run: func(r *runner) ([]result, error) { return hostReuse(r, true) }},
+func trainingCases(o options, _ bool) ([]benchCase, error) {
+	if len(o.shapes) > 0 || len(o.precisions) > 0 {
+		return nil, errors.New("-sizes, -dtypes: suite training has neither")
 	}
+	return []benchCase{
+		{name: "Training/step=dropped", run: func(r *runner) ([]result, error) { return trainingStep(r, false) }},
+		{name: "Training/step=scope", run: func(r *runner) ([]result, error) { return trainingStep(r, true) }},
+		{name: "Reuse/read=lines/m=1024/k=1024/n=1024", run: func(r *runner) ([]result, error) { return readLines(r, false) }},
+		{name: "Reuse/read=eval/m=1024/k=1024/n=1024", run: func(r *runner) ([]result, error) { return readLines(r, true) }},
+	}, nil
 }
 
 // training is a perceptron whose weights are updated in place.
@@ -77,7 +80,7 @@ func (m *training) step(scope bool) error {
 	return m.update(gradients)
 }
 
-func hostTraining(r *runner, scope bool) ([]result, error) {
+func trainingStep(r *runner, scope bool) ([]result, error) {
 	const n = 256
 	in := newPerceptron(mustPrecision("fp32"), n)
 	m := newTraining(in, n)
@@ -85,7 +88,7 @@ func hostTraining(r *runner, scope bool) ([]result, error) {
 	want := wantPerceptron(in, n)
 	short := *r
 	if short.iterations == 0 {
-		short.iterations = hostTrainingCalls
+		short.iterations = trainingCalls
 	}
 	return short.hostRounds(perceptronProgram.bound32, func() error { return m.step(scope) }, func() (deviation, error) {
 		again := newTraining(in, n)
@@ -101,8 +104,8 @@ func hostTraining(r *runner, scope bool) ([]result, error) {
 	})
 }
 
-// hostReuse reads a product and its bias in three lines.
-func hostReuse(r *runner, eval bool) ([]result, error) {
+// readLines reads a product and its bias in three lines.
+func readLines(r *runner, eval bool) ([]result, error) {
 	const n = 1024
 	p := mustPrecision("bf16")
 	in := p.random(r.seed, 1, n*n, normal)
@@ -125,7 +128,7 @@ func hostReuse(r *runner, eval bool) ([]result, error) {
 	}
 	short := *r
 	if short.iterations == 0 {
-		short.iterations = hostTrainingCalls
+		short.iterations = trainingCalls
 	}
 	return short.hostRounds(p.bound, func() error {
 		out, err := lines()
