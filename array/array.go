@@ -232,8 +232,8 @@ func (a *Array) Explain() string {
 // result runs on s, beside what runs on other streams. Where an operation's
 // operands are carried by several, the first's counts. Nobody has to wait for the
 // other streams: work that reads what another stream writes, or writes what it
-// reads, starts behind it, by an event on the device. A stream of another device
-// is ErrDevice.
+// reads, starts behind it, by an event on the device. Once s is closed, work goes on on
+// the default stream. A stream of another device is ErrDevice.
 func (a *Array) On(s *device.Stream) *Array {
 	c := call{"On", here()}
 	err := a.check()
@@ -262,6 +262,15 @@ func (a *Array) Stream() *device.Stream {
 		return nil
 	}
 	return a.stream
+}
+
+// open is the stream on which work of s goes on: once s is closed, the default stream of its
+// device. Arrays outlive their streams.
+func open(s *device.Stream) *device.Stream {
+	if s.Closed() {
+		return s.Device().DefaultStream()
+	}
+	return s
 }
 
 // Synchronize waits for everything that was started on any device. It returns the

@@ -89,7 +89,7 @@ func read(c *call, dst []byte, a *Array) error {
 		return c.wrap(err, a)
 	}
 	defer release()
-	if err := a.on().CopyToHost(dst, v.Buffer, v.Start(), a.stream); err != nil {
+	if err := a.on().CopyToHost(dst, v.Buffer, v.Start(), open(a.stream)); err != nil {
 		return c.wrap(a.blame(err), a)
 	}
 	return nil
@@ -112,7 +112,7 @@ func (a *Array) gather(dst []byte) (done bool, err error) {
 	if to.Overlaps(v) {
 		return false, nil
 	}
-	return true, ops.Cast(a.stream, to, v)
+	return true, ops.Cast(open(a.stream), to, v)
 }
 
 // blame has the error of work that was queued name the call that was to write the
@@ -152,7 +152,7 @@ func FromSliceInto[T dtype.Elem](dst *Array, data []T) error {
 		return c.fail(errBroadcast(dst), dst)
 	}
 	if !dst.lay.IsDense() {
-		tmp := c.uploaded(dst.stream, dst.dt, bytesOf(data), slices.Clone(dst.lay.Shape))
+		tmp := c.uploaded(open(dst.stream), dst.dt, bytesOf(data), slices.Clone(dst.lay.Shape))
 		if tmp.err != nil {
 			return tmp.err
 		}
@@ -161,7 +161,7 @@ func FromSliceInto[T dtype.Elem](dst *Array, data []T) error {
 	}
 	w := newWrite(&c, dst, dst.stream)
 	w.put = func(v device.View) error {
-		return dst.on().CopyFromHost(v.Buffer, v.Start(), bytesOf(data), dst.stream)
+		return dst.on().CopyFromHost(v.Buffer, v.Start(), bytesOf(data), w.stream)
 	}
 	return c.wrap(w.do(), dst)
 }

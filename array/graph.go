@@ -117,14 +117,15 @@ func (g *Graph) Replay() error {
 	if g.run == nil {
 		return c.fail(fmt.Errorf("%w: the graph", device.ErrFreed))
 	}
-	sched := schedulerOf(g.stream.Device())
-	return c.wrap(sched.writePlaces(&c, g.stream, g.written, nil, func([]device.View) error {
+	stream := open(g.stream)
+	sched := schedulerOf(stream.Device())
+	return c.wrap(sched.writePlaces(&c, stream, g.written, nil, func([]device.View) error {
 		before := make([]error, len(g.unset))
 		for i, b := range g.unset {
 			before[i] = b.Err()
 			b.Heal()
 		}
-		err := g.run.Launch(g.stream)
+		err := g.run.Launch(stream)
 		if err != nil {
 			for i, b := range g.unset {
 				b.Fail(before[i])

@@ -171,7 +171,7 @@ func (o *LaunchOptions) roles(args []any) (writes, reads []*Array, err error) {
 // stream returns the one that a launch runs on.
 func (k *UserKernel) stream(s *device.Stream, arrays []*Array) (*device.Stream, error) {
 	if s == nil && len(arrays) > 0 {
-		s = streamOf(arrays...)
+		s = open(streamOf(arrays...))
 	}
 	if s == nil {
 		s = device.Default().DefaultStream()

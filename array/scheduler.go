@@ -272,6 +272,7 @@ func (n *node) isStep(c *contents, i int) bool {
 // result makes the array of an operation whose operands are reads, of which the first
 // may be steps.
 func (n *node) result(s *device.Stream, dt dtype.DType, lay layout.Layout, steps int, reads ...*Array) *Array {
+	s = open(s)
 	n.stream, n.dt, n.lay, n.rec = s, dt, lay, recordingOn(s)
 	sched, size := schedulerOf(s.Device()), lay.Size()
 	if n.ends() && len(reads) > 0 {

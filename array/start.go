@@ -103,6 +103,7 @@ func (s *scheduler) start(n *node) error {
 				return err
 			}
 		}
+		n.stream = open(n.stream)
 		return s.plan(j, n)
 	})
 	if err != nil {

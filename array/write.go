@@ -35,7 +35,7 @@ type write struct {
 
 // newWrite begins a write to an array.
 func newWrite(c *call, to *Array, s *device.Stream) *write {
-	return &write{call: *c, sched: schedulerOf(to.on()), place: place{to: to, part: part{to.lay, to.dt}}, stream: s, rec: recordingOn(s)}
+	return &write{call: *c, sched: schedulerOf(to.on()), place: place{to: to, part: part{to.lay, to.dt}}, stream: open(s), rec: recordingOn(s)}
 }
 
 // do does the write.

@@ -2,6 +2,7 @@ package device
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"slices"
 )
@@ -153,6 +154,19 @@ func (a *allocation) usedBy(s *Stream) bool {
 	return true
 }
 
+// freedError is ErrFreed, with what the buffer held as far as it is known.
+func (b *Buffer) freedError() error {
+	what := fmt.Sprintf("%d bytes", b.a.size)
+	if b.a.label != nil {
+		holds, origin := b.a.label()
+		what = holds + " of " + origin
+	}
+	if b.a.capture != nil {
+		what += ", made by a captured sequence"
+	}
+	return fmt.Errorf("%w: %s", ErrFreed, what)
+}
+
 // admit checks that the buffers can be used on s; mu is held.
 func (d *Device) admit(s *Stream, buffers []*Buffer) error {
 	for _, b := range buffers {
@@ -165,7 +179,7 @@ func (d *Device) admit(s *Stream, buffers []*Buffer) error {
 		case b.a.dev != d:
 			return errorf("a buffer of %v used on %v", b.a.dev, d)
 		case b.a.freed.Load():
-			return ErrFreed
+			return b.freedError()
 		case b.a.capture != nil && b.a.capture != s.capture && b.a.capture.recording():
 			return errorf("what a captured sequence computes used outside it, before it has run")
 		case err != nil:

@@ -3,6 +3,7 @@ package device
 import (
 	"context"
 	"runtime"
+	"sync/atomic"
 	"time"
 )
 
@@ -21,11 +22,13 @@ type Stream struct {
 	marked  uint64             // the seq that mark covers
 	passed  map[*Stream]uint64 // the seq of other streams that this one waits for already
 	capture *capture           // what is being recorded instead of run
-	closing bool               // takes no more work
+	closing bool               // takes no more work; ended mirrors it
 	closed  bool               // and has done all of it, or failed
 	failure error              // of the wait for that
 	exposed bool               // others put work on it too: nothing of it is queued
 	waiters int                // who uses the handle without holding the mutex: it stays
+
+	ended atomic.Bool
 }
 
 // NewStream makes a stream whose work runs beside that of other streams. Close
@@ -192,6 +195,7 @@ func (s *Stream) Close() error {
 	d.mu.Lock()
 	capturing, again := s.capture != nil, s.closing
 	s.closing = again || !capturing
+	s.ended.Store(s.closing)
 	for !capturing && !again && s.waiters > 0 { // they may still put something on it
 		d.left.Wait()
 	}
@@ -215,6 +219,9 @@ func (s *Stream) Close() error {
 	}
 	return err
 }
+
+// Closed reports whether Close was called.
+func (s *Stream) Closed() bool { return s != nil && s.ended.Load() }
 
 // forget takes a closed stream out of the device; mu is held.
 func (d *Device) forget(s *Stream) {

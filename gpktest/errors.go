@@ -1,7 +1,6 @@
 package gpktest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -302,62 +301,5 @@ func testTemporaries(t *testing.T, s *suite) {
 		if p := s.dev.Pool(); p.Limit > 0 && p.InUse+p.Cached > p.Limit {
 			t.Fatalf("temporary %d: %d in use and %d idle, above the limit %d", i, p.InUse, p.Cached, p.Limit)
 		}
-	}
-}
-
-// testStreams runs dependent work on two streams and checks the order.
-func testStreams(t *testing.T, s *suite) {
-	s1, err := s.dev.NewStream()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s1.Close()
-	s2, err := s.dev.NewStream()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s2.Close()
-	n := 1 << 20
-	for range 20 {
-		a := gpk.Full(gpk.Float32, 1, n)
-		if err := gpk.Eval(a); err != nil {
-			t.Fatal(err)
-		}
-		b := a.On(s1).Mul(2)
-		for range 10 {
-			b = b.Add(1)
-		}
-		c := b.On(s2).Mul(3)
-		if err := gpk.Eval(b, c); err != nil {
-			t.Fatal(err)
-		}
-		noError(t, b.AddInPlace(1)) // must wait for what s2 reads
-		d := a.Add(c)
-		got, err := gpk.ToSlice[float32](d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, v := range got {
-			if v != 1+12*3 {
-				t.Fatalf("element %d is %v, want 37", i, v)
-			}
-		}
-		for _, x := range []*gpk.Array{a, b, c, d} {
-			x.Free()
-		}
-	}
-	e1, err := s.dev.NewEvent()
-	if err != nil {
-		t.Fatal(err)
-	}
-	e2, err := s.dev.NewEvent()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(s1.Record(e1), gpk.Eval(gpk.Ones(gpk.Float32, n).On(s1).Mul(2)), s1.Record(e2), s1.Synchronize(context.Background())); err != nil {
-		t.Fatal(err)
-	}
-	if took, err := e2.Elapsed(e1); err != nil || took < 0 {
-		t.Errorf("elapsed %v, %v", took, err)
 	}
 }

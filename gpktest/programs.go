@@ -23,6 +23,7 @@ func testModel(t *testing.T, s *suite) {
 		}
 		devices = append(devices, cpu)
 	}
+	defer s.dev.TraceAllocations()() // errors and leaks say what the memory holds
 	for name, o := range map[string]model.Options{
 		"one":        {},
 		"goroutines": {Goroutines: 4},

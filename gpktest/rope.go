@@ -8,6 +8,7 @@ import (
 
 	gpk "github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/bigmath"
 )
 
 // ropeTypes are the types of RoPE.
@@ -113,13 +114,20 @@ func (c *ropeCase) dims() (turned, dim int) {
 // frequency is the radians a position of pair i, in float64, by the rule as Llama 3.1 was
 // published with it, and the larger of the frequencies it is interpolated between: one unscaled,
 // one divided by Factor. The interpolation is a difference, so its error is that of the larger.
-func (c *ropeCase) frequency(i int) (f, larger float64) {
+//
+// steps is how many roundings of float64 the larger may be off by: a power is computed as
+// the exponential of a logarithm, whose own rounding counts as often as it is large.
+func (c *ropeCase) frequency(i int) (f, larger, steps float64) {
 	base := c.Base
 	if base == 0 {
 		base = 10000
 	}
 	turned, _ := c.dims()
-	f = 1 / math.Pow(base, float64(2*i)/float64(turned))
+	exponent := bigmath.Quo(bigmath.Of(float64(-2*i)), bigmath.Of(float64(turned)))
+	power := bigmath.Mul(exponent, bigmath.Log(bigmath.Of(base)))
+	f, _ = bigmath.Exp(power).Float64()
+	logarithm, _ := power.Float64()
+	steps = 8 + 4*math.Abs(logarithm)
 	larger = f
 	if r := c.Scaling; r != nil {
 		larger = max(f, f/r.Factor)
@@ -133,7 +141,7 @@ func (c *ropeCase) frequency(i int) (f, larger float64) {
 			f = (1-smooth)*f/r.Factor + smooth*f
 		}
 	}
-	return f, larger
+	return f, larger, steps
 }
 
 // pair is the features of pair i.
@@ -153,6 +161,10 @@ func (c *ropeCase) pair(i int) (first, second int) {
 func (c *ropeCase) check(got tensor, inFloat64 bool) (ulps float64, err error) {
 	turned, dim := c.dims()
 	heads, rows := c.x.shape[1], c.x.shape[2]
+	pairs := make([]struct{ f, larger, steps float64 }, turned/2)
+	for i := range pairs {
+		pairs[i].f, pairs[i].larger, pairs[i].steps = c.frequency(i)
+	}
 	for line := range size(c.x.shape[:3]) {
 		position := float64(c.positions[line/(heads*rows)*rows+line%rows])
 		x, y := c.x.values[line*dim:][:dim], got.values[line*dim:][:dim]
@@ -162,11 +174,11 @@ func (c *ropeCase) check(got tensor, inFloat64 bool) (ulps float64, err error) {
 			}
 		}
 		for i := range turned / 2 {
-			f, larger := c.frequency(i)
+			f, larger, steps := pairs[i].f, pairs[i].larger, pairs[i].steps
 			sin, cos := math.Sincos(position * f)
 			j, k := c.pair(i)
 			p, q := real(x[j]), real(x[k])
-			lost := 0x1p-50 * (1 + math.Abs(position*larger)) * math.Hypot(p, q)
+			lost := 0x1p-53 * (8 + steps*math.Abs(position*larger)) * math.Hypot(p, q)
 			if !inFloat64 && c.x.dt != gpk.Float64 {
 				lost += 3.5 * 0x1p-24 * math.Hypot(p, q)
 			}
@@ -221,7 +233,7 @@ func (c *ropeCase) plain(s *suite) *gpk.Array {
 	batch, rows := c.x.shape[0], c.x.shape[2]
 	frequencies := make([]float64, turned/2)
 	for i := range frequencies {
-		frequencies[i], _ = c.frequency(i)
+		frequencies[i], _, _ = c.frequency(i)
 	}
 	angles := gpk.FromSlice(c.positions, batch, 1, rows, 1).Cast(gpk.Float64).Mul(gpk.FromSlice(frequencies, turned/2))
 	cos, sin := angles.Cos(), angles.Sin()
