@@ -79,6 +79,10 @@ func read(c *call, dst []byte, a *Array) error {
 		}
 	}
 	if !a.lay.IsDense() {
+		// What is read is stored: the copy must not compute it as a step of its own.
+		if err := a.start(); err != nil {
+			return c.wrap(err, a)
+		}
 		if a = a.copied(*c); a.err != nil {
 			return a.err
 		}

@@ -71,6 +71,16 @@ func testPending(t *testing.T, s *suite) {
 
 	a = x.array()
 	sum = a.Add(b)
+	for i, v := range read(t, sum.T()).values { // it is stored, though a copy is what is read
+		if v != want.values[i%9*9+i/9] {
+			t.Fatalf("transposed, element %d is %v", i, v)
+		}
+	}
+	a.Free()
+	equal(t, "read by a view, and after a Free of its input", read(t, sum), want)
+
+	a = x.array()
+	sum = a.Add(b)
 	if err := gpk.Into(a, sum); err != nil {
 		t.Fatal(err)
 	}

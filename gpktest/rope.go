@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 	"testing"
 
 	gpk "github.com/gpk-go/gpk"
@@ -123,11 +124,8 @@ func (c *ropeCase) frequency(i int) (f, larger, steps float64) {
 		base = 10000
 	}
 	turned, _ := c.dims()
-	exponent := bigmath.Quo(bigmath.Of(float64(-2*i)), bigmath.Of(float64(turned)))
-	power := bigmath.Mul(exponent, bigmath.Log(bigmath.Of(base)))
-	f, _ = bigmath.Exp(power).Float64()
-	logarithm, _ := power.Float64()
-	steps = 8 + 4*math.Abs(logarithm)
+	f = exactFrequency(base, turned, i)
+	steps = 8 + 4*math.Abs(math.Log(f))
 	larger = f
 	if r := c.Scaling; r != nil {
 		larger = max(f, f/r.Factor)
@@ -142,6 +140,21 @@ func (c *ropeCase) frequency(i int) (f, larger, steps float64) {
 		}
 	}
 	return f, larger, steps
+}
+
+// exactFrequencies keeps what exactFrequency has computed, by its arguments.
+var exactFrequencies sync.Map
+
+// exactFrequency is base^(-2i/n), rounded once to float64.
+func exactFrequency(base float64, n, i int) float64 {
+	key := [3]float64{base, float64(n), float64(i)}
+	if f, ok := exactFrequencies.Load(key); ok {
+		return f.(float64)
+	}
+	exponent := bigmath.Quo(bigmath.Of(float64(-2*i)), bigmath.Of(float64(n)))
+	f, _ := bigmath.Exp(bigmath.Mul(exponent, bigmath.Log(bigmath.Of(base)))).Float64()
+	exactFrequencies.Store(key, f)
+	return f
 }
 
 // pair is the features of pair i.
