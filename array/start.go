@@ -7,6 +7,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/undo"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -220,7 +221,7 @@ func (j *job) locate(n *node, in *operand) (device.View, error) {
 		return v, &unready{node: c.node}
 	case m.busy:
 		return v, &unready{}
-	case c.version != m.version && m.lost(c.version, &part{v.Layout, v.DType}):
+	case c.lost(&v):
 		return v, &unready{in: in, owner: n}
 	}
 	v.Buffer = m.buf
@@ -244,7 +245,7 @@ func (c *contents) blame(err error) error {
 	if !errors.As(err, &queued) || named(err) || w.name == "" || c.mem == nil {
 		return err
 	}
-	return w.fail(err).with(c.mem.lay.Shape, c.mem.dt)
+	return w.fail(err).with(c.mem.Layout.Shape, c.mem.DType)
 }
 
 // mayFail reports whether only the device finds out that the job cannot be done.
@@ -340,10 +341,15 @@ func (j *job) allowsView(v, dst *device.View) bool {
 func (s *scheduler) rebuild(n *node, in *operand) error {
 	c := in.of
 	m := c.mem
-	r := c.rebuildingFor(&part{in.view.Layout, in.view.DType})
+	r := m.log.Rebuild(c.version, undo.PartOf(&in.view), m.Part)
 	m.pins++
 	s.mu.Unlock()
-	buf, err := r.run(n.stream)
+	buf, err := alloc(n.stream.Device(), int64(r.High-r.Low), n.stream)
+	if err == nil {
+		if err = r.Into(n.stream, buf, m.buf); err != nil {
+			buf.Free()
+		}
+	}
 	s.mu.Lock()
 	m.unpin()
 	if err != nil {
@@ -354,14 +360,14 @@ func (s *scheduler) rebuild(n *node, in *operand) error {
 		return nil
 	}
 	s.copied += buf.Size()
-	old := &memory{sched: s, buf: buf, lay: m.lay, dt: m.dt, scope: m.scope}
-	if r.whole {
+	old := &memory{sched: s, buf: buf, Part: m.Part, scope: m.scope}
+	if r.Whole {
 		c.mem, c.version = old, 0
 		old.remember(c)
 	} else {
-		old.lay = layout.Dense([]int{(r.high - r.low) / m.dt.Size()})
+		old.Layout = layout.Dense([]int{(r.High - r.Low) / m.DType.Size()})
 		c2 := &contents{mem: old, origin: &origin{call: *c.writer()}, superseded: true}
-		in.view.Layout.Offset -= r.low / in.view.DType.Size()
+		in.view.Layout.Offset -= r.Low / in.view.DType.Size()
 		in.of = c2
 		c2.addReader(n.scope, &in.view.Layout, in.view.DType)
 		old.remember(c2)
