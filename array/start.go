@@ -15,15 +15,14 @@ import (
 // its steps are.
 type job struct {
 	*node
+	use
 	views   [3]device.View
 	others  []device.View // beyond three
 	plan    *planner      // nil: the operation alone
-	pins    []*memory
-	steps   []*node  // that are computed as parts of it
-	product *product // of a product: a copy, with its operands' places
+	steps   []*node       // that are computed as parts of it
+	product *product      // of a product: a copy, with its operands' places
 	fused   *fusedPlan
 	runs    func(j *job, s *device.Stream, dst device.View) error
-	room    [4]*memory // of pins
 }
 
 // view returns the elements of the i-th operand.
@@ -178,7 +177,6 @@ func (s *scheduler) storeAgain(n *node) error {
 // plan makes the job of a node. The mutex is held.
 func (s *scheduler) plan(j *job, n *node) error {
 	*j = job{node: n, runs: n.run}
-	j.pins = j.room[:0]
 	if extra := n.n - len(j.views); extra > 0 {
 		j.others = make([]device.View, extra)
 	}
@@ -209,35 +207,6 @@ func (s *scheduler) plan(j *job, n *node) error {
 	return nil
 }
 
-// locate returns where an operand of a node lies, and pins it.
-func (j *job) locate(n *node, in *operand) (device.View, error) {
-	v, c := in.view, in.of
-	if err := c.err(); err != nil {
-		return v, c.blame(err)
-	}
-	m := c.mem
-	switch {
-	case m == nil:
-		return v, &unready{node: c.node}
-	case m.busy:
-		return v, &unready{}
-	case c.lost(&v):
-		return v, &unready{in: in, owner: n}
-	}
-	v.Buffer = m.buf
-	j.pins = append(j.pins, m)
-	return v, nil
-}
-
-// find is locate for the elements that an array shows.
-func (j *job) find(a *Array, rec *recording) (device.View, error) {
-	c, err := a.contents(rec)
-	if err != nil {
-		return device.View{}, err
-	}
-	return j.locate(nil, &operand{of: c, view: device.View{DType: a.dt, Layout: a.lay}})
-}
-
 // blame makes the error of queued work name the call that was to write the contents.
 func (c *contents) blame(err error) error {
 	var queued *device.SubmitError
@@ -261,20 +230,11 @@ func (j *job) mayFail() bool {
 	return j.code == expr.Take
 }
 
-// begin pins what the job reads. The mutex is held.
+// begin pins what the job reads, and marks its steps. The mutex is held.
 func (j *job) begin() {
-	for _, m := range j.pins {
-		m.pins++
-	}
+	j.use.begin()
 	for _, n := range j.steps {
 		n.computed = true
-	}
-}
-
-// end ends what begin began. The mutex is held.
-func (j *job) end() {
-	for _, m := range j.pins {
-		m.unpin()
 	}
 }
 

@@ -107,18 +107,18 @@ func (a *Array) acquire() (v device.View, release func(), err error) {
 	s := schedulerOf(a.on())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	j := &job{}
+	u := &use{}
 	err = s.ready(func() error {
-		v, err = j.find(a, recordingOn(a.stream))
+		v, err = u.find(a, recordingOn(a.stream))
 		return err
 	})
 	if err != nil {
 		return v, nil, err
 	}
-	j.begin()
+	u.begin()
 	return v, func() {
 		s.mu.Lock()
-		j.end()
+		u.end()
 		s.changed.Broadcast()
 		s.mu.Unlock()
 	}, nil
