@@ -56,6 +56,11 @@ func elements(p Part) (out []int) {
 	return out
 }
 
+// meet reports whether two lists of places have one in common.
+func meet(a, b []int) bool {
+	return slices.ContainsFunc(a, func(i int) bool { return slices.Contains(b, i) })
+}
+
 // TestRebuild writes random parts of a memory, saving them first, and rebuilds random parts
 // of random versions. Reference: a copy of the whole memory for every version.
 func TestRebuild(t *testing.T) {
@@ -89,11 +94,7 @@ func TestRebuild(t *testing.T) {
 		for range 20 {
 			v, p := rng.IntN(len(versions)), randomPart(rng, whole.Layout)
 			at := elements(p)
-			overlap := false
-			for _, w := range written[v:] {
-				overlap = overlap || slices.ContainsFunc(w, func(i int) bool { return slices.Contains(at, i) })
-			}
-			if overlap && !log.Lost(v, p, &whole.Layout) {
+			if meet(slices.Concat(written[v:]...), at) && !log.Lost(v, p, &whole.Layout) {
 				t.Fatalf("seed %d: what a write has overwritten is not lost: version %d, %v", seed, v, p)
 			}
 			r := log.Rebuild(v, p, whole)
