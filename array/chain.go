@@ -232,22 +232,13 @@ func (f *fusedPlan) explain(o *node) string {
 	if o.ends() {
 		n++
 	}
-	kernels, why := 1, ""
-	if !f.head.joined() {
-		kernels, why = fused.Explain(f.dev, f.program, f.choice)
-	}
 	if f.head != nil {
 		b.WriteString(f.head.explain() + "\n")
 	}
-	switch {
-	case f.head.joined():
+	if f.head.joined() {
 		fmt.Fprintf(&b, "its epilogue does %d operations:", n)
-	case kernels == 1:
-		fmt.Fprintf(&b, "one fused kernel for %d operations:", n)
-	case kernels == 2:
-		fmt.Fprintf(&b, "two fused kernels for %d operations (%s):", n, why)
-	default:
-		fmt.Fprintf(&b, "%d operations one by one, which could be one kernel (%s):", n, why)
+	} else {
+		b.WriteString(fused.Describe(f.dev, f.program, f.choice, n) + ":")
 	}
 	for i := range f.from {
 		fmt.Fprintf(&b, "\n  %%%d %s at %v", i, f.from[i].name, f.from[i].site)

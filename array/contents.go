@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/undo"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -41,7 +42,7 @@ type origin struct {
 // readings is what is known of the readers of contents beyond their number.
 type readings struct {
 	scoped []scopedReaders
-	parts  []part
+	parts  []undo.Part
 }
 
 // scopedReaders counts the readers that end with a scope.
@@ -149,12 +150,6 @@ func (c *contents) writer() *call {
 	return &c.origin.call
 }
 
-// part is some elements of a memory.
-type part struct {
-	lay layout.Layout
-	dt  dtype.DType
-}
-
 // maxParts bounds the parts that are told from each other.
 const maxParts = 8
 
@@ -168,42 +163,20 @@ func (c *contents) addPart(lay *layout.Layout, dt dtype.DType) {
 		return
 	}
 	m := c.readings()
-	if slices.ContainsFunc(m.parts, func(p part) bool { return p.dt == dt && p.lay.Equal(lay) }) {
+	if slices.ContainsFunc(m.parts, func(p undo.Part) bool { return p.DType == dt && p.Layout.Equal(lay) }) {
 		return
 	}
 	if len(m.parts) == maxParts {
 		c.all = true
 		return
 	}
-	m.parts = append(m.parts, part{*lay, dt})
+	m.parts = append(m.parts, undo.Part{Layout: *lay, DType: dt})
 }
 
 // readersMeet reports whether a reader may read an element of a part. Writes to other
 // elements save nothing.
-func (c *contents) readersMeet(p *part, whole *layout.Layout) bool {
-	return c.all || c.more != nil && slices.ContainsFunc(c.more.parts, func(q part) bool { return q.meets(p, whole) })
-}
-
-// bytes is the range of bytes between the first and the last element.
-func (p *part) bytes() (low, high int) {
-	low, high = p.lay.Span()
-	return low * p.dt.Size(), high * p.dt.Size()
-}
-
-// meets reports whether two parts of a memory may have an element in common. whole
-// is the dense layout of all of it.
-func (p *part) meets(q *part, whole *layout.Layout) bool {
-	pl, ph := p.bytes()
-	ql, qh := q.bytes()
-	if pl >= qh || ql >= ph {
-		return false
-	}
-	if p.dt != q.dt {
-		return true
-	}
-	a, aOK := layout.BoxOf(&p.lay, whole)
-	b, bOK := layout.BoxOf(&q.lay, whole)
-	return !aOK || !bOK || a.Meets(&b, len(whole.Shape))
+func (c *contents) readersMeet(p *undo.Part, whole *layout.Layout) bool {
+	return c.all || c.more != nil && slices.ContainsFunc(c.more.parts, func(q undo.Part) bool { return q.Meets(p, whole) })
 }
 
 // storedContents is the contents of a buffer whose elements are there.

@@ -5,10 +5,8 @@ import (
 	"slices"
 
 	"github.com/gpk-go/gpk/device"
-	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/fused"
 	"github.com/gpk-go/gpk/layout"
-	"github.com/gpk-go/gpk/matmul"
 )
 
 // gemmRoot is the product that a chain begins with. It is a leaf of the program, whose
@@ -122,7 +120,7 @@ func (j *job) runHeaded(dst device.View) error {
 
 // joins has the product do the chain in its epilogue, and reports whether it can.
 func (h *gemmRoot) joins(p *planner, s *device.Stream, dst device.View) bool {
-	t, ok := p.tail()
+	t, ok := p.Epilogue(h.leaves[0].n, h.product.dt, h.product.sh.Column)
 	if !ok {
 		return false
 	}
@@ -168,29 +166,6 @@ func (h *gemmRoot) safe(p *planner, call *fused.Call, dst device.View) bool {
 	}
 	kernels, _ := fused.Explain(dst.Buffer.Device(), call.Program, call.Choice())
 	return kernels == 1
-}
-
-// activations are the functions that epilogues have as a step of a chain.
-var activations = map[expr.Op]matmul.Activation{expr.ReLU: matmul.ReLU, expr.GELU: matmul.GELU}
-
-// tail is the chain as what an epilogue computes, and whether it is that: the bias
-// must be one row, and the function one that epilogues have.
-func (p *planner) tail() (t matmul.EpilogueArgs, ok bool) {
-	h := p.head
-	x, ok := p.Program().Epilogue(h.leaves[0].n)
-	t.Scale = 1
-	if ok && x.Scale >= 0 {
-		t.Scale, ok = p.Numbers()[x.Scale].Float32(h.product.dt)
-	}
-	if ok && x.Bias >= 0 {
-		t.Bias = p.Views()[x.Bias]
-		t.Bias.Layout, ok = t.Bias.Layout.Row()
-		ok = ok && !h.product.sh.Column
-	}
-	if ok && x.Function != expr.None {
-		t.Activation, ok = activations[x.Function]
-	}
-	return t, ok
 }
 
 // foreseeHead finds out how a chain would be computed into new memory.

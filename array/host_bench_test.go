@@ -60,3 +60,16 @@ func BenchmarkMatMul(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkSum is a sum of 1,000 elements that is stored, and freed.
+func BenchmarkSum(b *testing.B) {
+	x := FromSlice(make([]float32, 1000))
+	b.ReportAllocs()
+	for b.Loop() {
+		y := x.Sum()
+		if err := Eval(y); err != nil {
+			b.Fatal(err)
+		}
+		y.Free()
+	}
+}

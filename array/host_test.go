@@ -1,6 +1,7 @@
 package array
 
 import (
+	"runtime"
 	"testing"
 
 	"github.com/gpk-go/gpk/device"
@@ -107,6 +108,37 @@ func TestIntoAllocates(t *testing.T) {
 		if n := taken() - before; n != 0 {
 			t.Errorf("%s: %d buffers, want 0", name, n)
 		}
+	}
+}
+
+// TestSmallSumAllocates bounds the objects and the bytes of a sum of 1,000 elements on the
+// CPU that is computed, read and freed: its records, and no scratch memory of the kernel.
+func TestSmallSumAllocates(t *testing.T) {
+	if raceEnabled {
+		t.Skip("sync.Pool drops what it is given at random when the race detector watches")
+	}
+	defer eager.Store(eager.Swap(false))
+	x := Ones(dtype.Float32, 1000)
+	must(t, Eval(x))
+	const runs = 500
+	sum := func() {
+		y := x.Sum()
+		if v, err := Item[float32](y); err != nil || v != 1000 {
+			t.Errorf("%v, %v, want 1000", v, err)
+		}
+		y.Free()
+	}
+	if n := testing.AllocsPerRun(runs, sum); n > 16 {
+		t.Errorf("%v allocations, want at most 16", n)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range runs {
+		sum()
+	}
+	runtime.ReadMemStats(&after)
+	if n := (after.TotalAlloc - before.TotalAlloc) / runs; n > 3500 { // the scratch memory of a sum alone is 4 KB
+		t.Errorf("%d bytes, want at most 3500", n)
 	}
 }
 

@@ -206,18 +206,18 @@ func (in *inspection) readers(c *contents, by map[*Scope]int) {
 // be gone.
 func (in *inspection) log(m *memory) {
 	last, sum := -1, int64(0)
-	for _, s := range m.log {
-		if s.version <= last || s.version >= m.version {
-			in.fail("version %d was saved after version %d, before version %d", s.version, last, m.version)
+	for _, s := range m.log.Saved {
+		if s.Version <= last || s.Version >= m.version {
+			in.fail("version %d was saved after version %d, before version %d", s.Version, last, m.version)
 		}
-		if s.buf.Freed() {
-			in.fail("saved elements of version %d were freed", s.version)
+		if s.Buffer.Freed() {
+			in.fail("saved elements of version %d were freed", s.Version)
 		}
-		last = s.version
-		sum += s.buf.Size()
+		last = s.Version
+		sum += s.Buffer.Size()
 	}
-	if sum != m.logged || sum > m.bytes() {
-		in.fail("%d bytes are saved, %d counted, of a memory of %d", sum, m.logged, m.bytes())
+	if sum != m.log.NBytes || sum > m.NBytes() {
+		in.fail("%d bytes are saved, %d counted, of a memory of %d", sum, m.log.NBytes, m.NBytes())
 	}
 	if m.pins != 0 || m.busy {
 		in.fail("%d uses of an idle memory, a write is under way: %v", m.pins, m.busy)
@@ -227,11 +227,11 @@ func (in *inspection) log(m *memory) {
 		old := p.Value()
 		needed = needed || old == nil || old.mem == m && old.needed(0)
 	}
-	if len(m.log) > 0 && !needed {
-		in.fail("%d pieces are saved for nobody", len(m.log))
+	if len(m.log.Saved) > 0 && !needed {
+		in.fail("%d pieces are saved for nobody", len(m.log.Saved))
 	}
-	if m.ended != nil && (m.current || len(m.log) > 0 || !m.buf.Freed()) {
-		in.fail("a freed memory is current: %v, has %d saved pieces", m.current, len(m.log))
+	if m.ended != nil && (m.current || len(m.log.Saved) > 0 || !m.buf.Freed()) {
+		in.fail("a freed memory is current: %v, has %d saved pieces", m.current, len(m.log.Saved))
 	}
 }
 
@@ -359,8 +359,8 @@ func TestInvariantsNotice(t *testing.T) {
 		"kept operand":          func(_, z *Array) { z.node().state = failed },
 		"old version":           func(x, _ *Array) { x.st.cur.version-- },
 		"log for nobody":        func(x, _ *Array) { x.st.cur.mem.olds = nil },
-		"log too large":         func(x, _ *Array) { x.st.cur.mem.logged++ },
-		"log out of order":      func(x, _ *Array) { x.st.cur.mem.log[0].version = 1 << 30 },
+		"log too large":         func(x, _ *Array) { x.st.cur.mem.log.NBytes++ },
+		"log out of order":      func(x, _ *Array) { x.st.cur.mem.log.Saved[0].Version = 1 << 30 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := FromSlice([]float32{1, 2, 3, 4}, 2, 2)
@@ -392,8 +392,8 @@ func TestReaderCollectedWhileWriting(t *testing.T) {
 	newest := Ones(dtype.Float32, 1).Add(1)     // the scheduler holds the newest node
 	must(t, row.CopyFrom(2))                    // saves what they read
 	m := x.st.cur.mem
-	if len(m.log) != 1 {
-		t.Fatalf("%d pieces are saved, want 1", len(m.log))
+	if len(m.log.Saved) != 1 {
+		t.Fatalf("%d pieces are saved, want 1", len(m.log.Saved))
 	}
 	launches := 0
 	x.on().FailLaunches(func() error {
@@ -408,8 +408,8 @@ func TestReaderCollectedWhileWriting(t *testing.T) {
 		t.Fatal("nothing was launched")
 	}
 	checkInvariants(t, x)
-	if len(m.log) != 0 || m.logged != 0 {
-		t.Errorf("%d pieces of %d bytes are left", len(m.log), m.logged)
+	if len(m.log.Saved) != 0 || m.log.NBytes != 0 {
+		t.Errorf("%d pieces of %d bytes are left", len(m.log.Saved), m.log.NBytes)
 	}
 	runtime.KeepAlive(newest)
 	_ = readers

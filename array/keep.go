@@ -2,40 +2,33 @@ package array
 
 import (
 	"github.com/gpk-go/gpk/device"
-	"github.com/gpk-go/gpk/layout"
-	"github.com/gpk-go/gpk/ops"
+	"github.com/gpk-go/gpk/internal/undo"
 )
 
 // keep is what a write in place is about to save: the elements of its part, or a
 // copy of the whole memory once the saved elements would be more than that.
 type keep struct {
 	mem *memory
-	part
+	undo.Part
 	whole bool
 	buf   *device.Buffer
 }
 
 // keeping says what a write to a part must save.
-func (m *memory) keeping(p part) *keep {
-	k := &keep{mem: m, part: p, whole: m.logged+p.size() > m.bytes()}
+func (m *memory) keeping(p undo.Part) *keep {
+	k := &keep{mem: m, Part: p, whole: m.log.NBytes+p.NBytes() > m.NBytes()}
 	if k.whole {
-		k.part = part{m.lay, m.dt}
+		k.Part = m.Part
 	}
 	return k
 }
-
-func (m *memory) bytes() int64 { return int64(m.lay.Size()) * int64(m.dt.Size()) }
-
-// size is the number of bytes of the elements.
-func (p *part) size() int64 { return int64(p.lay.Size()) * int64(p.dt.Size()) }
 
 // save copies the elements; there is nothing to do for nil. The mutex is not held.
 func (k *keep) save(s *device.Stream) error {
 	if k == nil {
 		return nil
 	}
-	to := device.View{Buffer: k.buf, DType: k.dt, Layout: layout.Dense(k.lay.Shape)}
-	return ops.Cast(s, to, device.View{Buffer: k.mem.buf, DType: k.dt, Layout: k.lay})
+	return k.Save(s, k.buf, k.mem.buf)
 }
 
 // saveFirst says what must happen before a place is written, whose storage shows the
@@ -47,8 +40,8 @@ func (p *place) saveFirst(own int, stream *device.Stream) error {
 		return &unready{}
 	}
 	var k *keep
-	if m.needs(p.old, own, &p.part) {
-		k = m.keeping(p.part)
+	if m.needs(p.old, own, &p.Part) {
+		k = m.keeping(p.Part)
 	}
 	if old := p.kept; old != nil {
 		if k != nil && old.mem == m && old.whole == k.whole {
@@ -60,11 +53,11 @@ func (p *place) saveFirst(own int, stream *device.Stream) error {
 	if k == nil {
 		return nil
 	}
-	if n := m.sched.cheaperReader(p.old, own, 2*k.size()); n != nil {
+	if n := m.sched.cheaperReader(p.old, own, 2*k.NBytes()); n != nil {
 		return &unready{node: n}
 	}
 	return &unready{alloc: func() (err error) {
-		if k.buf, err = alloc(stream.Device(), k.size(), stream); err == nil {
+		if k.buf, err = alloc(stream.Device(), k.NBytes(), stream); err == nil {
 			p.kept = k
 		}
 		return err

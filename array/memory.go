@@ -7,8 +7,8 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/undo"
 	"github.com/gpk-go/gpk/layout"
-	"github.com/gpk-go/gpk/ops"
 )
 
 // memory is a buffer and what is needed to read older versions of it. Each write in
@@ -20,31 +20,29 @@ import (
 //
 // The scheduler's mutex guards it.
 type memory struct {
-	sched *scheduler
-	buf   *device.Buffer
-	lay   layout.Layout // dense, of all of it
-	dt    dtype.DType
+	sched     *scheduler
+	buf       *device.Buffer
+	undo.Part // all of it, dense
 
 	version int
 	current bool // a storage shows the newest version
 	pins    int  // running work that reads the buffer
 	busy    bool // a write in place is under way
-	log     []saved
-	logged  int64                    // bytes in log
+	log     undo.Log
 	olds    []weak.Pointer[contents] // of older versions
 	scope   *Scope                   // it is freed with this scope
 	ended   *call                    // the call that freed it
 }
 
-// saved is the elements that the write which ended a version has overwritten.
-type saved struct {
-	part
-	version int
-	buf     *device.Buffer // dense
+func newMemory(buf *device.Buffer, lay layout.Layout, dt dtype.DType) *memory {
+	return &memory{sched: schedulerOf(buf.Device()), buf: buf, Part: undo.Part{Layout: lay, DType: dt}, current: true}
 }
 
-func newMemory(buf *device.Buffer, lay layout.Layout, dt dtype.DType) *memory {
-	return &memory{sched: schedulerOf(buf.Device()), buf: buf, lay: lay, dt: dt, current: true}
+// lost reports whether a write has overwritten some of the elements that a view sees of
+// contents.
+func (c *contents) lost(v *device.View) bool {
+	m := c.mem
+	return c.version != m.version && m.log.Lost(c.version, undo.PartOf(v), &m.Layout)
 }
 
 // err is why the buffer cannot be read, as far as it is known.
@@ -56,13 +54,6 @@ func (m *memory) err() error {
 		return fmt.Errorf("%w", device.ErrFreed)
 	}
 	return m.buf.Err()
-}
-
-// lost reports whether some of the elements of a part have been overwritten since a
-// version.
-func (m *memory) lost(version int, p *part) bool {
-	from, _ := slices.BinarySearchFunc(m.log, version, func(s saved, v int) int { return s.version - v })
-	return slices.ContainsFunc(m.log[from:], func(s saved) bool { return s.meets(p, &m.lay) })
 }
 
 // prune forgets older contents that are gone or not needed.
@@ -85,23 +76,16 @@ func (m *memory) tidy() {
 	if len(m.olds) > 0 {
 		return
 	}
-	m.dropLog()
+	m.log.Drop()
 	if !m.current {
 		m.buf.Free()
 	}
 }
 
-func (m *memory) dropLog() {
-	for _, s := range m.log {
-		s.buf.Free()
-	}
-	m.log, m.logged = nil, 0
-}
-
 // free gives the memory back, whoever needs it. Nobody may be reading it.
 func (m *memory) free(by *call) {
 	m.ended, m.current, m.olds = by, false, nil
-	m.dropLog()
+	m.log.Drop()
 	m.buf.Free()
 }
 
@@ -115,13 +99,13 @@ func (m *memory) unpin() {
 
 // needs reports whether a write to a part of the memory, which shows c, must save
 // what it overwrites. own is the number of readers that belong to the write.
-func (m *memory) needs(c *contents, own int, p *part) bool {
-	if c.needed(own) && c.readersMeet(p, &m.lay) {
+func (m *memory) needs(c *contents, own int, p *undo.Part) bool {
+	if c.needed(own) && c.readersMeet(p, &m.Layout) {
 		return true
 	}
 	m.prune()
 	for _, w := range m.olds {
-		if old := w.Value(); old != nil && old.readersMeet(p, &m.lay) {
+		if old := w.Value(); old != nil && old.readersMeet(p, &m.Layout) {
 			return true
 		}
 	}
@@ -138,20 +122,19 @@ func (m *memory) commit(c *contents, k *keep) {
 		if k != nil {
 			k.buf.Free()
 		}
-		m.dropLog()
+		m.log.Drop()
 	case k == nil:
 	case k.whole:
 		// The copy is the version that c shows: what is older is rebuilt from it.
-		copied := &memory{sched: m.sched, buf: k.buf, lay: m.lay, dt: m.dt, version: m.version, log: m.log, logged: m.logged, scope: m.scope, olds: m.olds}
+		copied := &memory{sched: m.sched, buf: k.buf, Part: m.Part, version: m.version, log: m.log, scope: m.scope, olds: m.olds}
 		for _, w := range m.olds {
 			if old := w.Value(); old != nil {
 				old.mem = copied
 			}
 		}
-		m.olds, m.log, m.logged = nil, nil, 0
+		m.olds, m.log = nil, undo.Log{}
 	default:
-		m.log = append(m.log, saved{k.part, m.version, k.buf})
-		m.logged += k.buf.Size()
+		m.log.Add(k.Part, m.version, k.buf)
 	}
 	if k != nil {
 		m.sched.copied += k.buf.Size()
@@ -180,67 +163,4 @@ func (c *contents) supersede() {
 		m.remember(c)
 		m.tidy()
 	}
-}
-
-// rebuilding is the part of older contents that one operand reads.
-type rebuilding struct {
-	mem       *memory
-	log       []saved
-	low, high int // bytes of the memory
-	whole     bool
-}
-
-// alignment is that of rebuilt memory to the original, so that the same kernels
-// are chosen for it.
-const alignment = 256
-
-// rebuildingFor says what to rebuild for a reader of a part.
-func (c *contents) rebuildingFor(p *part) rebuilding {
-	m := c.mem
-	r := rebuilding{mem: m}
-	r.low, r.high = p.bytes()
-	r.low -= r.low % alignment
-	r.whole = r.low == 0 && r.high == int(m.bytes())
-	for i := range m.log {
-		if s := &m.log[i]; s.version >= c.version && s.meets(p, &m.lay) {
-			r.whole = r.whole || !s.lay.IsDense() // only runs of elements are clipped
-			r.log = append(r.log, *s)
-		}
-	}
-	if r.whole { // it serves every reader
-		r.low, r.high, r.log = 0, int(m.bytes()), nil
-		for _, s := range m.log {
-			if s.version >= c.version {
-				r.log = append(r.log, s)
-			}
-		}
-	}
-	return r
-}
-
-// run makes a buffer of the elements as they were. The mutex is not held, and the
-// memory is pinned.
-func (r *rebuilding) run(s *device.Stream) (*device.Buffer, error) {
-	d := s.Device()
-	buf, err := alloc(d, int64(r.high-r.low), s)
-	if err != nil {
-		return nil, err
-	}
-	err = d.Copy(buf, 0, r.mem.buf, int64(r.low), int64(r.high-r.low), s)
-	for i := len(r.log) - 1; i >= 0 && err == nil; i-- {
-		p := &r.log[i]
-		if !p.lay.IsDense() {
-			to := device.View{Buffer: buf, DType: p.dt, Layout: p.lay}
-			err = ops.Cast(s, to, device.View{Buffer: p.buf, DType: p.dt, Layout: layout.Dense(p.lay.Shape)})
-			continue
-		}
-		low, high := p.bytes()
-		from, to := max(low, r.low), min(high, r.high)
-		err = d.Copy(buf, int64(from-r.low), p.buf, int64(from-low), int64(to-from), s)
-	}
-	if err != nil {
-		buf.Free()
-		return nil, err
-	}
-	return buf, nil
 }

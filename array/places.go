@@ -6,28 +6,28 @@ import (
 	"unsafe"
 
 	"github.com/gpk-go/gpk/device"
-	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/internal/undo"
 )
 
 // place is a part of a storage that one piece of work writes where it is: an argument
 // of a kernel, or what a graph writes.
 type place struct {
 	to *Array
-	part
+	undo.Part
 	old  *contents
 	kept *keep
 }
 
 // join has the place cover p too.
-func (p *place) join(q *part) {
-	if p.dt == q.dt && p.lay.Equal(&q.lay) {
+func (p *place) join(q *undo.Part) {
+	if p.DType == q.DType && p.Layout.Equal(&q.Layout) {
 		return
 	}
 	c := p.to.st.cur
 	if p.old != nil {
 		c = p.old
 	}
-	p.lay, p.dt = c.mem.lay, c.mem.dt
+	p.Part = c.mem.Part
 }
 
 // placesOf lists the places of arrays, one a storage.
@@ -36,9 +36,9 @@ func placesOf(as []*Array) []*place {
 	for _, a := range as {
 		i := slices.IndexFunc(out, func(p *place) bool { return p.to.st == a.st })
 		if i < 0 {
-			out = append(out, &place{to: a, part: part{a.lay, a.dt}})
-		} else if p := out[i]; !p.lay.Equal(&a.lay) {
-			p.part = part{layout.Layout{}, a.dt} // the whole storage: see prepare
+			out = append(out, &place{to: a, Part: undo.Part{Layout: a.lay, DType: a.dt}})
+		} else if p := out[i]; !p.Layout.Equal(&a.lay) {
+			p.Part = undo.Part{DType: a.dt} // the whole storage: see prepare
 		}
 	}
 	return out
@@ -83,7 +83,7 @@ func (p *place) next(c *contents) {
 // show has the storage of a place show c, in a capture or outside.
 func (p *place) show(c *contents, rec *recording) {
 	if rec != nil && p.to.st.rec == nil {
-		rec.install(p.to.st, c, p.part)
+		rec.install(p.to.st, c, p.Part)
 		return
 	}
 	p.to.st.cur = c
@@ -160,13 +160,13 @@ func (s *scheduler) preparePlaces(j *job, rec *recording, stream *device.Stream,
 			return nil, err
 		}
 		m := p.old.mem
-		if p.lay.Strides == nil { // all of it
-			p.part = part{m.lay, m.dt}
+		if p.Layout.Strides == nil { // all of it
+			p.Part = m.Part
 		}
 		if err := p.saveFirst(0, stream); err != nil {
 			return nil, err
 		}
-		views = append(views, device.View{Buffer: m.buf, DType: p.dt, Layout: p.lay})
+		views = append(views, p.In(m.buf))
 	}
 	for _, p := range list {
 		p.old.mem.busy = true

@@ -10,13 +10,6 @@ import (
 	"github.com/gpk-go/gpk/internal/textual"
 )
 
-// summaryOver is the size above which only the edges of each axis are printed, as NumPy
-// does. Where the edges have more than mostPrinted elements, nothing is printed.
-const (
-	summaryOver = 1000
-	mostPrinted = 1 << 20
-)
-
 // Format implements fmt.Formatter: %v prints what NumPy 2's str returns for
 // the same array, %+v adds type, shape and device, and verbs like %.3f, %e or
 // %d set the format of an element. It waits for the elements; an error is printed in their
@@ -32,13 +25,10 @@ func (a *Array) Format(f fmt.State, verb rune) {
 	}
 	format, by := textual.Verb(f, verb), call{"Print", callsite.Search()}
 	c := a
-	if a.Size() > summaryOver {
-		n := 1
-		for _, d := range a.lay.Shape {
-			if n *= min(d, 2*textual.Edge); n > mostPrinted {
-				fmt.Fprintf(f, "gpk.Array(%v %v: the edges of its axes have too many elements to print)", a.dt, a.lay.Shape)
-				return
-			}
+	if a.Size() > textual.SummaryOver {
+		if !textual.EdgesFit(a.lay.Shape) {
+			fmt.Fprintf(f, "gpk.Array(%v %v: the edges of its axes have too many elements to print)", a.dt, a.lay.Shape)
+			return
 		}
 		if err := a.start(); err != nil {
 			fmt.Fprintf(f, "gpk.Array(%v)", by.wrap(err, a))

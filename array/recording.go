@@ -8,6 +8,7 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/undo"
 )
 
 // recording is a capture under way. While it lasts, the storages that it uses show in
@@ -100,7 +101,7 @@ func (r *recording) contents(st *storage) (*contents, error) {
 		return c, nil
 	}
 	m := *c.mem
-	m.pins, m.busy, m.log, m.logged, m.olds, m.scope = 0, false, nil, 0, nil, nil
+	m.pins, m.busy, m.log, m.olds, m.scope = 0, false, undo.Log{}, nil, nil
 	in := &contents{mem: &m, version: m.version, origin: &origin{*c.writer(), "as it is at each Replay"}}
 	st.fixed++
 	r.fixed, r.cur[st] = append(r.fixed, st), in
@@ -109,7 +110,7 @@ func (r *recording) contents(st *storage) (*contents, error) {
 
 // install notes that the sequence writes a part of a storage from outside, which shows
 // c in it from then on. The mutex is held.
-func (r *recording) install(st *storage, c *contents, p part) {
+func (r *recording) install(st *storage, c *contents, p undo.Part) {
 	r.cur[st] = c
 	for _, w := range r.written {
 		if w.to.st == st {
@@ -117,7 +118,7 @@ func (r *recording) install(st *storage, c *contents, p part) {
 			return
 		}
 	}
-	r.written = append(r.written, &place{to: &Array{st: st, stream: r.stream, dt: p.dt}, part: p})
+	r.written = append(r.written, &place{to: &Array{st: st, stream: r.stream, dt: p.DType}, Part: p})
 }
 
 // record runs f while s is captured.
@@ -187,8 +188,8 @@ func (r *recording) graph(run *device.Graph, outs []*Array, onto *device.Stream)
 		// Nodes of the sequence that were not computed do not count as readers of it.
 		st.cur = &contents{node: st.cur.node, origin: st.cur.origin, mem: m, version: st.cur.version}
 		st.rec, st.scope, st.fixed = nil, nil, st.fixed+1
-		m.scope, m.log, m.logged, m.olds = nil, nil, 0, nil
-		g.written = append(g.written, &place{to: &Array{st: st, stream: onto, dt: m.dt, lay: m.lay}, part: part{m.lay, m.dt}})
+		m.scope, m.log, m.olds = nil, undo.Log{}, nil
+		g.written = append(g.written, &place{to: &Array{st: st, stream: onto, dt: m.DType, lay: m.Layout}, Part: m.Part})
 		g.unset = append(g.unset, m.buf)
 		m.buf.Fail(fmt.Errorf("%w: an output of a captured sequence before its first Replay", expr.ErrUnsupported))
 	}

@@ -104,7 +104,7 @@ func (n *node) readsLost() bool {
 	for i := range n.n {
 		in := n.operand(i)
 		c := in.of
-		if m := c.mem; m != nil && c.version != m.version && m.lost(c.version, &part{in.view.Layout, in.view.DType}) {
+		if c.mem != nil && c.lost(&in.view) {
 			return true
 		}
 		if step := in.pendingStep(); step != nil && !n.repeats(i) && step.readsLost() {

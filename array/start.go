@@ -7,6 +7,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/undo"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -14,15 +15,14 @@ import (
 // its steps are.
 type job struct {
 	*node
+	use
 	views   [3]device.View
 	others  []device.View // beyond three
 	plan    *planner      // nil: the operation alone
-	pins    []*memory
-	steps   []*node  // that are computed as parts of it
-	product *product // of a product: a copy, with its operands' places
+	steps   []*node       // that are computed as parts of it
+	product *product      // of a product: a copy, with its operands' places
 	fused   *fusedPlan
 	runs    func(j *job, s *device.Stream, dst device.View) error
-	room    [4]*memory // of pins
 }
 
 // view returns the elements of the i-th operand.
@@ -178,7 +178,6 @@ func (s *scheduler) storeAgain(n *node) error {
 // plan makes the job of a node. The mutex is held.
 func (s *scheduler) plan(j *job, n *node) error {
 	*j = job{node: n, runs: n.run}
-	j.pins = j.room[:0]
 	if extra := n.n - len(j.views); extra > 0 {
 		j.others = make([]device.View, extra)
 	}
@@ -209,35 +208,6 @@ func (s *scheduler) plan(j *job, n *node) error {
 	return nil
 }
 
-// locate returns where an operand of a node lies, and pins it.
-func (j *job) locate(n *node, in *operand) (device.View, error) {
-	v, c := in.view, in.of
-	if err := c.err(); err != nil {
-		return v, c.blame(err)
-	}
-	m := c.mem
-	switch {
-	case m == nil:
-		return v, &unready{node: c.node}
-	case m.busy:
-		return v, &unready{}
-	case c.version != m.version && m.lost(c.version, &part{v.Layout, v.DType}):
-		return v, &unready{in: in, owner: n}
-	}
-	v.Buffer = m.buf
-	j.pins = append(j.pins, m)
-	return v, nil
-}
-
-// find is locate for the elements that an array shows.
-func (j *job) find(a *Array, rec *recording) (device.View, error) {
-	c, err := a.contents(rec)
-	if err != nil {
-		return device.View{}, err
-	}
-	return j.locate(nil, &operand{of: c, view: device.View{DType: a.dt, Layout: a.lay}})
-}
-
 // blame makes the error of queued work name the call that was to write the contents.
 func (c *contents) blame(err error) error {
 	var queued *device.SubmitError
@@ -245,7 +215,7 @@ func (c *contents) blame(err error) error {
 	if !errors.As(err, &queued) || named(err) || w.name == "" || c.mem == nil {
 		return err
 	}
-	return w.fail(err).with(c.mem.lay.Shape, c.mem.dt)
+	return w.fail(err).with(c.mem.Layout.Shape, c.mem.DType)
 }
 
 // mayFail reports whether only the device finds out that the job cannot be done.
@@ -261,20 +231,11 @@ func (j *job) mayFail() bool {
 	return j.code == expr.Take
 }
 
-// begin pins what the job reads. The mutex is held.
+// begin pins what the job reads, and marks its steps. The mutex is held.
 func (j *job) begin() {
-	for _, m := range j.pins {
-		m.pins++
-	}
+	j.use.begin()
 	for _, n := range j.steps {
 		n.computed = true
-	}
-}
-
-// end ends what begin began. The mutex is held.
-func (j *job) end() {
-	for _, m := range j.pins {
-		m.unpin()
 	}
 }
 
@@ -341,10 +302,15 @@ func (j *job) allowsView(v, dst *device.View) bool {
 func (s *scheduler) rebuild(n *node, in *operand) error {
 	c := in.of
 	m := c.mem
-	r := c.rebuildingFor(&part{in.view.Layout, in.view.DType})
+	r := m.log.Rebuild(c.version, undo.PartOf(&in.view), m.Part)
 	m.pins++
 	s.mu.Unlock()
-	buf, err := r.run(n.stream)
+	buf, err := alloc(n.stream.Device(), int64(r.High-r.Low), n.stream)
+	if err == nil {
+		if err = r.Into(n.stream, buf, m.buf); err != nil {
+			buf.Free()
+		}
+	}
 	s.mu.Lock()
 	m.unpin()
 	if err != nil {
@@ -355,14 +321,14 @@ func (s *scheduler) rebuild(n *node, in *operand) error {
 		return nil
 	}
 	s.copied += buf.Size()
-	old := &memory{sched: s, buf: buf, lay: m.lay, dt: m.dt, scope: m.scope}
-	if r.whole {
+	old := &memory{sched: s, buf: buf, Part: m.Part, scope: m.scope}
+	if r.Whole {
 		c.mem, c.version = old, 0
 		old.remember(c)
 	} else {
-		old.lay = layout.Dense([]int{(r.high - r.low) / m.dt.Size()})
+		old.Layout = layout.Dense([]int{(r.High - r.Low) / m.DType.Size()})
 		c2 := &contents{mem: old, origin: &origin{call: *c.writer()}, superseded: true}
-		in.view.Layout.Offset -= r.low / in.view.DType.Size()
+		in.view.Layout.Offset -= r.Low / in.view.DType.Size()
 		in.of = c2
 		c2.addReader(n.scope, &in.view.Layout, in.view.DType)
 		old.remember(c2)

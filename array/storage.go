@@ -56,10 +56,10 @@ func (c *call) filled(s *device.Stream, dt dtype.DType, shape []int, how string,
 // size is the number of elements of the storage, as elements of dt.
 func (st *storage) size(dt dtype.DType) int {
 	if m := st.cur.mem; m != nil {
-		if m.dt == dt {
-			return m.lay.Size()
+		if m.DType == dt {
+			return m.Layout.Size()
 		}
-		return int(m.bytes()) / dt.Size()
+		return int(m.NBytes()) / dt.Size()
 	}
 	return st.cur.node.lay.Size()
 }
@@ -107,18 +107,18 @@ func (a *Array) acquire() (v device.View, release func(), err error) {
 	s := schedulerOf(a.on())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	j := &job{}
+	u := &use{}
 	err = s.ready(func() error {
-		v, err = j.find(a, recordingOn(a.stream))
+		v, err = u.find(a, recordingOn(a.stream))
 		return err
 	})
 	if err != nil {
 		return v, nil, err
 	}
-	j.begin()
+	u.begin()
 	return v, func() {
 		s.mu.Lock()
-		j.end()
+		u.end()
 		s.changed.Broadcast()
 		s.mu.Unlock()
 	}, nil
@@ -193,7 +193,7 @@ func (s *scheduler) expose(st *storage, c *contents) error {
 		buf.Free()
 		return err
 	}
-	st.cur = &contents{mem: newMemory(buf, m.lay, m.dt), node: c.node, origin: c.origin, scope: c.scope}
+	st.cur = &contents{mem: newMemory(buf, m.Layout, m.DType), node: c.node, origin: c.origin, scope: c.scope}
 	st.scope.own(st.cur.mem)
 	c.supersede()
 	return nil

@@ -2,6 +2,7 @@ package array
 
 import (
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/undo"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -35,7 +36,7 @@ type write struct {
 
 // newWrite begins a write to an array.
 func newWrite(c *call, to *Array, s *device.Stream) *write {
-	return &write{call: *c, sched: schedulerOf(to.on()), place: place{to: to, part: part{to.lay, to.dt}}, stream: open(s), rec: recordingOn(s)}
+	return &write{call: *c, sched: schedulerOf(to.on()), place: place{to: to, Part: undo.Part{Layout: to.lay, DType: to.dt}}, stream: open(s), rec: recordingOn(s)}
 }
 
 // do does the write.
@@ -83,7 +84,7 @@ func (w *write) do() error {
 // source refers to what the write reads.
 func (w *write) source() error {
 	if n := w.expr; n != nil {
-		n.stream, n.lay, n.dt, n.rec = w.stream, w.to.dense(), w.dt, w.rec
+		n.stream, n.lay, n.dt, n.rec = w.stream, w.to.dense(), w.DType, w.rec
 		w.direct = n
 		return w.sched.bind(n, w.reads, len(w.reads), n.lay.Size())
 	}
@@ -107,8 +108,8 @@ func (w *write) source() error {
 
 // hold has the write read contents, seen as lay, until release.
 func (w *write) hold(c *contents, lay layout.Layout) {
-	c.addReader(nil, &lay, w.dt)
-	w.from, w.copy = operand{of: c, view: device.View{DType: w.dt, Layout: lay}}, nil
+	c.addReader(nil, &lay, w.DType)
+	w.from, w.copy = operand{of: c, view: device.View{DType: w.DType, Layout: lay}}, nil
 }
 
 // release drops what the write refers to.
@@ -138,12 +139,12 @@ func (w *write) prepare() error {
 	if err != nil {
 		return err
 	}
-	w.old, w.covers = old, w.lay.Size() == w.to.st.size(w.dt) && !w.lay.Repeats()
+	w.old, w.covers = old, w.Layout.Size() == w.to.st.size(w.DType) && !w.Layout.Repeats()
 	if w.put == nil {
 		if err := w.plan(); err != nil {
 			return err
 		}
-		if !w.job.strided && !w.lay.IsDense() {
+		if !w.job.strided && !w.Layout.IsDense() {
 			return w.aside()
 		}
 	}
@@ -182,7 +183,7 @@ func (w *write) plan() error {
 // copyOf is a node that copies an operand.
 func (w *write) copyOf(in operand) *node {
 	n := newNode(w.call)
-	n.stream, n.lay, n.dt, n.rec, n.n = w.stream, w.to.dense(), w.dt, w.rec, 1
+	n.stream, n.lay, n.dt, n.rec, n.n = w.stream, w.to.dense(), w.DType, w.rec, 1
 	n.rule, n.how, n.strided = cast, oneKernel, true
 	n.run = runElementwise
 	n.in[0] = in
@@ -226,12 +227,7 @@ func (w *write) replaces() bool {
 	if m.prune(); len(m.olds) > 0 {
 		return true
 	}
-	return w.put == nil && (w.job.mayFail() || !w.job.allows(w.view(m.buf)))
-}
-
-// view is the part that is written, in a buffer.
-func (w *write) view(buf *device.Buffer) device.View {
-	return device.View{Buffer: buf, DType: w.dt, Layout: w.lay}
+	return w.put == nil && (w.job.mayFail() || !w.job.allows(w.In(m.buf)))
 }
 
 // inPlace prepares a write to the memory that is there.
@@ -254,7 +250,7 @@ func (w *write) inPlace() error {
 		}
 		w.heals = err
 	}
-	if w.put == nil && !w.job.allows(w.view(m.buf)) {
+	if w.put == nil && !w.job.allows(w.In(m.buf)) {
 		return w.aside()
 	}
 	return w.saveFirst(w.own(), w.stream)
@@ -263,10 +259,10 @@ func (w *write) inPlace() error {
 // allocFresh gets a buffer for the whole storage.
 func (w *write) allocFresh() (err error) {
 	op := device.BeginOperation(w.stream, w.call.name, w.call.site)
-	w.fresh, err = alloc(w.stream.Device(), int64(w.lay.Size())*int64(w.dt.Size()), w.stream)
+	w.fresh, err = alloc(w.stream.Device(), int64(w.Layout.Size())*int64(w.DType.Size()), w.stream)
 	op.Done(err)
 	if err == nil {
-		label(w.fresh, &w.call, w.lay.Shape, w.dt)
+		label(w.fresh, &w.call, w.Layout.Shape, w.DType)
 	}
 	return err
 }
@@ -275,7 +271,7 @@ func (w *write) allocFresh() (err error) {
 func (w *write) launch() error {
 	if w.fresh != nil {
 		// The layout may be a view of the whole, transposed say.
-		return w.write(w.view(w.fresh))
+		return w.write(w.In(w.fresh))
 	}
 	m := w.old.mem
 	if err := w.kept.save(w.stream); err != nil {
@@ -284,7 +280,7 @@ func (w *write) launch() error {
 	if w.heals != nil {
 		m.buf.Heal()
 	}
-	err := w.write(w.view(m.buf))
+	err := w.write(w.In(m.buf))
 	if err != nil && w.heals != nil {
 		m.buf.Fail(w.heals)
 	}
@@ -323,11 +319,11 @@ func (w *write) commit() {
 	c.scope = w.to.st.scope
 	w.release()
 	if w.fresh != nil {
-		lay := layout.Dense(w.lay.Shape)
-		if !w.lay.IsDense() {
-			lay = layout.Dense([]int{w.lay.Size()})
+		lay := layout.Dense(w.Layout.Shape)
+		if !w.Layout.IsDense() {
+			lay = layout.Dense([]int{w.Layout.Size()})
 		}
-		c.mem = newMemory(w.fresh, lay, w.dt)
+		c.mem = newMemory(w.fresh, lay, w.DType)
 		w.to.st.scope.own(c.mem)
 		w.old.supersede()
 	} else {
@@ -340,7 +336,7 @@ func (w *write) commit() {
 func (w *write) carry(err error) {
 	w.release()
 	n := newNode(w.call)
-	n.stream, n.lay, n.dt = w.stream, layout.Dense(w.lay.Shape), w.dt
+	n.stream, n.lay, n.dt = w.stream, layout.Dense(w.Layout.Shape), w.DType
 	n.state, n.err, n.how = failed, err, "failed"
 	w.old.supersede()
 	w.show(n.out, w.rec)

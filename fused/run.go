@@ -1,6 +1,7 @@
 package fused
 
 import (
+	"fmt"
 	"unsafe"
 
 	"github.com/gpk-go/gpk/device"
@@ -78,6 +79,19 @@ func Explain(d *device.Device, p *Program, choice Choice) (kernels int, why stri
 		return 1, ""
 	}
 	return gpu.Explain(d, p, choice)
+}
+
+// Describe says how a chain of n operations is computed on a device, as Explain does: "one
+// fused kernel for 3 operations".
+func Describe(d *device.Device, p *Program, choice Choice, n int) string {
+	switch kernels, why := Explain(d, p, choice); kernels {
+	case 1:
+		return fmt.Sprintf("one fused kernel for %d operations", n)
+	case 2:
+		return fmt.Sprintf("two fused kernels for %d operations (%s)", n, why)
+	default:
+		return fmt.Sprintf("%d operations one by one, which could be one kernel (%s)", n, why)
+	}
 }
 
 // stepByStep runs every step as the single operation, with the results between

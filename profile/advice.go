@@ -37,6 +37,7 @@ func (a Advice) String() string {
 // speaks only where the report has the figures that it needs; no advice means that no
 // rule's threshold was reached, not that nothing can be faster.
 func (r *Report) Advice() []Advice {
+	r = r.orEmpty()
 	f := &findings{report: r, summary: r.Summary(), totals: r.Totals()}
 	var out []Advice
 	for _, rule := range []func(*findings) []Advice{

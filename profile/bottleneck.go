@@ -21,6 +21,7 @@ type Bottleneck struct {
 
 // Bottlenecks lists what took the most time, the longest first, at most n.
 func (r *Report) Bottlenecks(n int) []Bottleneck {
+	r = r.orEmpty()
 	var bs []Bottleneck
 	for _, t := range r.Totals() {
 		b := Bottleneck{What: t.Name, Site: t.Site, Time: t.Time()}

@@ -63,8 +63,8 @@ type slice struct {
 // its work on a GPU. Where slices of a track would overlap, as those of
 // goroutines that compute side by side on the CPU's stream, there are more tracks of it.
 func (r *Report) WriteChromeTrace(w io.Writer) error {
-	if r == nil {
-		return fmt.Errorf("profile: WriteChromeTrace: %w", ErrNil)
+	if err := writable("WriteChromeTrace", r != nil, w); err != nil {
+		return err
 	}
 	c := &chrome{r: r, tracks: map[trackKey]*traceTrack{}}
 	c.spans()

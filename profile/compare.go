@@ -71,8 +71,9 @@ type Calls struct {
 // The medians of a call decide. A change of more than threshold, 0.05 for 5 %, is
 // Improved or Regressed, a smaller one Unchanged; a threshold below 0 is 0. Whether the
 // difference is more than chance is another question, which Change.P answers: look
-// at both. Calls that failed are left out.
+// at both. Calls that failed are left out. A nil report is an empty one.
 func Compare(before, after *Report, threshold float64) *Diff {
+	before, after = before.orEmpty(), after.orEmpty()
 	d := &Diff{
 		Before: before.Name, After: after.Name, Threshold: max(0, threshold),
 		BeforeDuration: before.Duration, AfterDuration: after.Duration,

@@ -10,6 +10,9 @@ import (
 // WriteText writes the changes as a table, with the test's p and the calls of each side.
 // It holds the first 20 operations; unchanged ones come last.
 func (d *Diff) WriteText(w io.Writer) error {
+	if err := writable("WriteText", d != nil, w); err != nil {
+		return err
+	}
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "%s against %s: %s, before %s; threshold %s\n",
 		printable(orDefault(d.After, "after")), printable(orDefault(d.Before, "before")), timeText(d.AfterDuration), timeText(d.BeforeDuration), percentText(d.Threshold))
@@ -29,6 +32,9 @@ func (d *Diff) WriteText(w io.Writer) error {
 
 // Count is the number of changes with a verdict.
 func (d *Diff) Count(v Verdict) (n int) {
+	if d == nil {
+		return 0
+	}
 	for i := range d.Changes {
 		if d.Changes[i].Verdict == v {
 			n++
@@ -48,6 +54,9 @@ func (d *Diff) countsText() string {
 // ChangeText is the relative change in percent with its sign: "+40.8%", "-99.3%"; "new"
 // and "removed" of operations that one report lacks.
 func (c *Change) ChangeText() string {
+	if c == nil {
+		return ""
+	}
 	if c.Before == nil || c.After == nil {
 		return string(c.Verdict)
 	}

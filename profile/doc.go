@@ -4,6 +4,7 @@
 // trace, a pprof profile or a page of HTML, and compared.
 //
 // What belongs here: recording, the report, what is derived from it, and its forms.
-// What does not: exporters that need other modules (each has a package of its own
-// below this one), and the hooks themselves, which are in packages device and array.
+// What does not: exporters that need other modules, which have packages of their own
+// (serve/otel for OpenTelemetry), and the hooks themselves, which are in packages device
+// and array.
 package profile

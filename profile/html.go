@@ -43,9 +43,14 @@ func Against(before *Report, threshold float64) HTMLOption {
 // loads nothing. Very long reports are cut: the page says which events, rows and
 // tracks it leaves out.
 func (r *Report) WriteHTML(w io.Writer, opts ...HTMLOption) error {
+	if err := writable("WriteHTML", r != nil, w); err != nil {
+		return err
+	}
 	var o htmlOptions
 	for _, opt := range opts {
-		opt(&o)
+		if opt != nil {
+			opt(&o)
+		}
 	}
 	t, err := template.New("page").Parse(pageTemplate)
 	if err != nil {

@@ -29,8 +29,8 @@ type locationKey struct {
 // the line of the program, and the spans around, the innermost first; device and type are
 // labels. An operation whose time on the device is not known counts 0 there.
 func (r *Report) WritePprof(w io.Writer) error {
-	if r == nil {
-		return fmt.Errorf("profile: WritePprof: %w", ErrNil)
+	if err := writable("WritePprof", r != nil, w); err != nil {
+		return err
 	}
 	b := &pprofBuilder{
 		out: &profile.Profile{

@@ -15,7 +15,7 @@ import (
 var (
 	ErrRunning = errors.New("a profile is running")          // Start, before Stop
 	ErrStopped = errors.New("the profile does not run")      // Stop, for the second time
-	ErrNil     = errors.New("a nil Profile or a nil Report") // what neither Start nor Stop has made
+	ErrNil     = errors.New("a nil Profile, Report or Diff") // what Start, Stop or Compare has not made
 )
 
 // Options says what a profile records. The zero value has defaults for everything.

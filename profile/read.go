@@ -28,6 +28,9 @@ type FormatError struct {
 }
 
 func (e *FormatError) Error() string {
+	if e == nil {
+		return "profile: a nil FormatError"
+	}
 	if e.Field == "" {
 		return fmt.Sprintf("profile: %v: %v", ErrFormat, e.Err)
 	}
@@ -35,13 +38,21 @@ func (e *FormatError) Error() string {
 }
 
 // Unwrap gives ErrFormat and what is wrong.
-func (e *FormatError) Unwrap() []error { return []error{ErrFormat, e.Err} }
+func (e *FormatError) Unwrap() []error {
+	if e == nil {
+		return nil
+	}
+	return []error{ErrFormat, e.Err}
+}
 
 // ReadJSON reads what WriteJSON wrote. What it refuses is a FormatError, which names the
 // field: another format version, numbers that are negative, lists and texts beyond
 // bounds that no profile reaches. Fields that it does not know, and "summary", which
 // follows from the rest, are skipped.
 func ReadJSON(rd io.Reader) (*Report, error) {
+	if rd == nil {
+		return nil, &FormatError{Err: errors.New("a nil Reader")}
+	}
 	limited := &io.LimitedReader{R: rd, N: maxFile + 1}
 	p := &reportReader{dec: json.NewDecoder(limited), seen: map[string]bool{}}
 	err := p.object()

@@ -1,9 +1,16 @@
 package profile
 
-import "time"
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/gpk-go/gpk/expr"
+)
 
 // Report is what a profile measured. Times of events are counted from the start
-// of the profile. A figure that was not measured is nil, and absent in JSON.
+// of the profile. A figure that was not measured is nil, and absent in JSON. A nil Report has
+// the figures of an empty one, and writing it is ErrNil.
 type Report struct {
 	Format   int           `json:"format"` // of the JSON file; see Format
 	Name     string        `json:"name,omitempty"`
@@ -21,6 +28,27 @@ type Report struct {
 	Kernels     *Kernels     `json:"kernels,omitempty"`
 	// Dropped is the number of events beyond Options.MaxEvents. Totals leave them out.
 	Dropped int64 `json:"dropped,omitempty"`
+}
+
+// orEmpty returns the report; an empty one where it is nil, so that its figures are those of
+// no events.
+func (r *Report) orEmpty() *Report {
+	if r == nil {
+		return &Report{}
+	}
+	return r
+}
+
+// writable is why what a method writes cannot be written: there is no such value, or no
+// Writer.
+func writable(method string, there bool, w io.Writer) error {
+	switch {
+	case !there:
+		return fmt.Errorf("profile: %s: %w", method, ErrNil)
+	case w == nil:
+		return fmt.Errorf("profile: %s: %w: a nil Writer", method, expr.ErrUnsupported)
+	}
+	return nil
 }
 
 // Format is the version of the JSON file that this package writes.

@@ -57,7 +57,7 @@ func sample(ts []time.Duration) []float64 {
 // "not significant, p=0.343 n=4+4", or "too few calls, n=1+1". It is empty for
 // operations that only one report has.
 func (c *Change) Significance() string {
-	if c.Before == nil || c.After == nil {
+	if c == nil || c.Before == nil || c.After == nil {
 		return ""
 	}
 	n := fmt.Sprintf("n=%d+%d", c.Before.N, c.After.N)

@@ -26,6 +26,7 @@ type SpanTotal struct {
 // SpanTotals adds up the spans by name and parents. Each is followed by those below it,
 // the most time first. Events whose span is not in the report are left out.
 func (r *Report) SpanTotals() []SpanTotal {
+	r = r.orEmpty()
 	spans := slices.Clone(r.Spans)
 	slices.SortFunc(spans, func(a, b Region) int { return cmp.Compare(a.ID, b.ID) })
 	var totals []SpanTotal

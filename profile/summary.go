@@ -47,6 +47,7 @@ type StreamBusy struct {
 
 // Summary derives the figures of the whole report.
 func (r *Report) Summary() Summary {
+	r = r.orEmpty()
 	s := Summary{Transfers: r.TransferTotals(), Streams: r.StreamsBusy()}
 	var measured deviceWork
 	for i := range r.Operations {
@@ -104,6 +105,7 @@ func rate(hits, misses int64) *float64 {
 // or, where the report lacks it, that of the stream's events. A stream with
 // neither is left out.
 func (r *Report) StreamsBusy() []StreamBusy {
+	r = r.orEmpty()
 	busy := r.busyFromEvents()
 	for i := range r.Devices {
 		d := &r.Devices[i]

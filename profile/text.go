@@ -21,6 +21,9 @@ const (
 // transfers, memory, the five largest bottlenecks, and advice. It holds the first
 // 20 rows of each table. What was not measured is left out, or a dash.
 func (r *Report) WriteText(w io.Writer) error {
+	if err := writable("WriteText", r != nil, w); err != nil {
+		return err
+	}
 	b := bufio.NewWriter(w)
 	r.textTotals(b)
 	r.textOperations(b)

@@ -49,7 +49,10 @@ type Total struct {
 
 // Time is the time of all calls, by Clock.
 func (t *Total) Time() time.Duration {
-	if t.Device != nil {
+	switch {
+	case t == nil:
+		return 0
+	case t.Device != nil:
 		return *t.Device
 	}
 	return t.Host
@@ -100,7 +103,7 @@ func (r *Report) groups() []group {
 
 // Totals adds up the operations by name, site, type and shape, the most time first.
 func (r *Report) Totals() []Total {
-	gs := r.groups()
+	gs := r.orEmpty().groups()
 	totals := make([]Total, len(gs))
 	var all float64
 	for i, g := range gs {

@@ -22,6 +22,7 @@ type TransferTotal struct {
 // TransferTotals adds up the transfers by direction: to devices, from devices,
 // between devices. A direction without transfers is left out.
 func (r *Report) TransferTotals() []TransferTotal {
+	r = r.orEmpty()
 	kinds := []TransferKind{HostToDevice, DeviceToHost, DeviceToDevice}
 	totals := map[TransferKind]*TransferTotal{}
 	measured := map[TransferKind]*deviceWork{}

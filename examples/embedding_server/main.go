@@ -37,7 +37,7 @@ type config struct {
 	name                       string        // of the model, in requests
 	maxItems                   int           // texts a batch
 	maxInputs                  int           // texts a request
-	queue                      int           // texts that wait for their batch
+	queue                      int           // texts that wait while a full batch runs
 	linger                     time.Duration // that the first text of a batch waits for others
 	notice                     time.Duration // between 503 on /healthz and the end of the listener
 	drain                      time.Duration // for what is in flight, after that
@@ -52,7 +52,7 @@ func parse(args []string) (c config, err error) {
 	fs.StringVar(&c.dtype, "dtype", "", "fp32, fp16 or bf16; otherwise that of the weights")
 	fs.IntVar(&c.maxItems, "max-items", 64, "the most texts of a batch")
 	fs.IntVar(&c.maxInputs, "max-inputs", 256, "the most texts of a request")
-	fs.IntVar(&c.queue, "queue", 1024, "the most texts that wait for their batch")
+	fs.IntVar(&c.queue, "queue", 1024, "the most texts that wait while a full batch runs; further requests are answered 429")
 	fs.DurationVar(&c.linger, "linger", 2*time.Millisecond, "how long the first text of a batch waits for others")
 	fs.DurationVar(&c.notice, "notice", time.Second, "how long /healthz says 503 on SIGTERM before the listener is closed")
 	fs.DurationVar(&c.drain, "drain", 30*time.Second, "the most time for requests in flight after that")

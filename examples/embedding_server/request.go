@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -72,42 +73,60 @@ func (s *server) readRequest(w http.ResponseWriter, r *http.Request) (request, e
 	return q, nil
 }
 
-// tokens returns the input, which is a text, token ids, or a list of either, as token ids.
-// The model cuts texts that are too long; ids beyond its length are an error.
-func (s *server) tokens(input json.RawMessage) ([][]int32, error) {
-	var texts []string
-	var ids [][]int32
-	var err error
+// inputs are what a request is about: texts, or token ids.
+type inputs struct {
+	texts []string
+	ids   [][]int32
+}
+
+func (in *inputs) count() int { return len(in.texts) + len(in.ids) }
+
+// readInputs returns a request's input, which is a text, token ids, or a list of either.
+func (s *server) readInputs(input json.RawMessage) (in inputs, err error) {
 	switch begin := beginning(input); {
 	case begin == `"`:
-		texts = make([]string, 1)
-		err = json.Unmarshal(input, &texts[0])
+		in.texts = make([]string, 1)
+		err = json.Unmarshal(input, &in.texts[0])
 	case begin == `["`:
-		texts, err = list[string](input)
+		in.texts, err = list[string](input)
 	case begin == `[[`:
 		var rows []json.RawMessage
 		if rows, err = list[json.RawMessage](input); err == nil {
-			ids, err = lists(rows)
+			in.ids, err = lists(rows)
 		}
 	default:
-		ids = make([][]int32, 1)
-		ids[0], err = list[int32](input)
+		in.ids = make([][]int32, 1)
+		in.ids[0], err = list[int32](input)
 	}
 	if err != nil {
-		return nil, invalid(http.StatusBadRequest, "input", "input is a text, a list of texts, a list of token ids, or a list of lists of token ids: %v", err)
+		return in, invalid(http.StatusBadRequest, "input", "input is a text, a list of texts, a list of token ids, or a list of lists of token ids: %v", err)
 	}
-	if n := max(len(texts), len(ids)); n > s.c.maxInputs {
-		return nil, invalid(http.StatusRequestEntityTooLarge, "input", "%d inputs; at most %d are allowed", n, s.c.maxInputs)
+	if n := in.count(); n > s.c.maxInputs {
+		return in, invalid(http.StatusRequestEntityTooLarge, "input", "%d inputs; at most %d are allowed", n, s.c.maxInputs)
 	}
-	for i, text := range texts {
+	for i, text := range in.texts {
 		if text == "" {
-			return nil, invalid(http.StatusBadRequest, "input", "input %d is empty", i)
+			return in, invalid(http.StatusBadRequest, "input", "input %d is empty", i)
 		}
-		row, err := s.model.Tokenize(text)
+	}
+	return in, s.checkIDs(in.ids)
+}
+
+// tokens returns inputs as token ids. The model cuts texts that are too long; ids beyond its
+// length are an error.
+func (s *server) tokens(ctx context.Context, in inputs) ([][]int32, error) {
+	if in.texts == nil {
+		return in.ids, nil
+	}
+	ids := make([][]int32, len(in.texts))
+	for i, text := range in.texts {
+		err := ctx.Err()
+		if err == nil {
+			ids[i], err = s.model.Tokenize(text)
+		}
 		if err != nil {
 			return nil, err
 		}
-		ids = append(ids, row)
 	}
 	return ids, s.checkIDs(ids)
 }

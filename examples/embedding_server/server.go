@@ -27,6 +27,7 @@ const (
 type server struct {
 	c        config
 	model    embedder
+	places   places
 	texts    *batch.Batcher[[]int32, []float32]
 	draining atomic.Bool
 	requests atomic.Int64 // of /v1/embeddings that were answered
@@ -40,7 +41,8 @@ type server struct {
 func newServer(m embedder, c config) *server {
 	s := &server{
 		c: c, model: m, metrics: prometheus.NewRegistry(),
-		texts:      batch.New(m.Embed, batch.Options{MaxItems: c.maxItems, Linger: c.linger, MaxQueue: c.queue}),
+		places:     places{free: c.queue + c.maxItems},
+		texts:      batch.New(m.Embed, batch.Options{MaxItems: c.maxItems, Linger: c.linger}), // places bound its queue
 		answers:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "embedding_requests_total", Help: "Requests, by status; 499: the client hung up."}, []string{"status"}),
 		seconds:    prometheus.NewHistogram(prometheus.HistogramOpts{Name: "embedding_request_seconds", Help: "Time of a request.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 16)}),
 		tokenCount: prometheus.NewCounter(prometheus.CounterOpts{Name: "embedding_tokens_total", Help: "Tokens of the requests with status 200."}),
@@ -101,12 +103,21 @@ func (s *server) embed(w http.ResponseWriter, r *http.Request) (*response, error
 	if err != nil {
 		return nil, err
 	}
-	ids, err := s.tokens(q.Input)
+	in, err := s.readInputs(q.Input)
 	if err != nil {
 		return nil, err
 	}
+	leave, err := s.places.take(in.count())
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	ctx, cancel := context.WithTimeout(r.Context(), computeTimeout)
 	defer cancel()
+	ids, err := s.tokens(ctx, in)
+	if err != nil {
+		return nil, err
+	}
 	vectors, err := s.vectors(ctx, ids)
 	if err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -24,13 +25,20 @@ import (
 type fake struct {
 	delay time.Duration // of a batch
 	gate  chan struct{} // where it is not nil, a batch takes an element of it to begin
+	words chan struct{} // where it is not nil, Tokenize takes an element of it to begin
 	err   error
+
+	tokenizing atomic.Int64 // calls of Tokenize so far
 
 	mu   sync.Mutex
 	seen [][]int32
 }
 
 func (f *fake) Tokenize(text string) (ids []int32, err error) {
+	f.tokenizing.Add(1)
+	if f.words != nil {
+		<-f.words
+	}
 	for _, b := range []byte(text[:min(len(text), f.MaxTokens())]) {
 		ids = append(ids, int32(b))
 	}
@@ -311,6 +319,53 @@ func TestQueueFull(t *testing.T) {
 	}
 }
 
+// TestFlood sends many texts at once while the tokenizer is slow. No more than the places of
+// the server are tokenized: the others are answered 429 before.
+func TestFlood(t *testing.T) {
+	const requests = 50
+	m := &fake{words: make(chan struct{})}
+	c := fakeConfig
+	c.maxItems, c.maxInputs, c.queue = 2, 4, 5
+	s := newServer(m, c)
+	h := s.handler()
+	var wg sync.WaitGroup
+	var accepted, refused atomic.Int64
+	for range requests {
+		wg.Go(func() {
+			switch status, answer, _ := post(t, h, `{"model":"fake","input":"`+strings.Repeat("long ", 1000)+`"}`); status {
+			case http.StatusOK:
+				accepted.Add(1)
+			case http.StatusTooManyRequests:
+				refused.Add(1)
+			default:
+				t.Error(status, answer)
+			}
+		})
+	}
+	end := time.Now().Add(20 * time.Second)
+	for refused.Load() < requests-7 && m.tokenizing.Load() <= 7 && time.Now().Before(end) {
+		time.Sleep(time.Millisecond)
+	}
+	if n := m.tokenizing.Load(); n > 7 || refused.Load() != requests-7 {
+		t.Errorf("%d texts are being tokenized and %d are refused; there are 7 places for %d", n, refused.Load(), requests)
+	}
+	close(m.words)
+	wg.Wait()
+	if n := m.tokenizing.Load(); n != 7 || accepted.Load() != 7 {
+		t.Errorf("%d texts were tokenized and %d answered, want 7", n, accepted.Load())
+	}
+	// The places are free again, whatever became of the requests that had them.
+	for _, body := range []string{`"a"`, `["a","b","c","d"]`, `[999]`, `["a",""]`} {
+		post(t, h, `{"model":"fake","input":`+body+`}`)
+	}
+	if s.places.free != 7 {
+		t.Errorf("%d places are free, want 7", s.places.free)
+	}
+	if status, answer, _ := post(t, h, `{"model":"fake","input":["a","b","c","d"]}`); status != http.StatusOK {
+		t.Error(status, answer)
+	}
+}
+
 // TestHangUp checks that texts of a client that has gone are not computed.
 func TestHangUp(t *testing.T) {
 	m := &fake{gate: make(chan struct{})}
@@ -404,7 +459,11 @@ func FuzzTokens(f *testing.F) {
 		if !json.Valid([]byte(input)) {
 			return
 		}
-		ids, err := s.tokens(json.RawMessage(input))
+		in, err := s.readInputs(json.RawMessage(input))
+		var ids [][]int32
+		if err == nil {
+			ids, err = s.tokens(t.Context(), in)
+		}
 		if _, ok := errors.AsType[*apiError](err); err != nil && !ok {
 			t.Fatal(err)
 		}

@@ -51,7 +51,7 @@ func newFold[T, A any](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointe
 		to[0], to[1] = append(to[0], n), append(to[1], xs[d])
 	}
 	size := xt.Size()
-	f := &folding[T, A]{kept: newNestInOrder(kept, x, size), folded: newNestInOrder(folded, nil, size), size: size, block: foldBlock}
+	f := &folding[T, A]{kept: newNestInOrder(nil, kept, x, size), folded: newNestInOrder(nil, folded, nil, size), size: size, block: foldBlock}
 	h := halvesOf(xt)
 	f.sameType = h.load == nil
 	f.load = h.load

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"math/bits"
+	"sync"
 	"unsafe"
 
 	"github.com/gpk-go/gpk/dtype"
@@ -26,26 +27,28 @@ type reduction[A sum] struct {
 	store        func(dst unsafe.Pointer, v []A)
 	dst          unsafe.Pointer
 	dsize        int
+	room         [2][3]axis // of the nests
 }
 
 func reduce[A sum](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer,
 	load func(dst []A, src unsafe.Pointer, step int), store func(dst unsafe.Pointer, v []A),
 ) {
-	var kept, summed [2][]int // shape, strides
+	var room [2][2][8]int
+	kept, summed := [2][]int{room[0][0][:0], room[0][1][:0]}, [2][]int{room[1][0][:0], room[1][1][:0]} // shape, strides
 	for d, n := range shape {
-		to := &kept
 		if axes>>d&1 != 0 {
-			to = &summed
+			summed[0], summed[1] = append(summed[0], n), append(summed[1], xs[d])
+		} else {
+			kept[0], kept[1] = append(kept[0], n), append(kept[1], xs[d])
 		}
-		to[0], to[1] = append(to[0], n), append(to[1], xs[d])
 	}
 	size := xt.Size()
-	r := reduction[A]{
-		kept: newNestInOrder(kept, x, size), summed: newNestInOrder(summed, nil, size),
+	r := &reduction[A]{
 		size: size, lanes: warpVectors * vectorBytes / size, sameType: xt == accumulatorType(xt),
 		load: load, store: store, dst: dst, dsize: sumType(xt).Size(),
 		kernels: newSumKernels[A](),
 	}
+	r.kept, r.summed = newNestInOrder(r.room[0][:0], kept, x, size), newNestInOrder(r.room[1][:0], summed, nil, size)
 	switch {
 	case r.kept.n == 0:
 	case r.summed.n == 0:
@@ -63,9 +66,9 @@ func reduce[A sum](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, x
 }
 
 // newNestInOrder is newNest in row-major order, because neither the order of sums in dst
-// nor that of elements in a sum may change.
-func newNestInOrder(l [2][]int, p unsafe.Pointer, size int) nest {
-	t := nest{n: 1, ops: 1}
+// nor that of elements in a sum may change. Its axes are appended to room.
+func newNestInOrder(room []axis, l [2][]int, p unsafe.Pointer, size int) nest {
+	t := nest{n: 1, ops: 1, axes: room}
 	t.p[0], t.size[0] = p, size
 	for d, n := range l[0] {
 		t.n *= n
@@ -120,16 +123,19 @@ func (r *reduction[A]) rows() {
 	}
 	branch := min(r.summed.n, groupChunks*r.chunk())
 	Parallel(r.kept.n*groups, max(minPart/branch, 1), func(lo, hi int) {
-		buf := make([]A, r.chunk())
-		var v [1]A
+		w, ok := rowWorks.Get().(*rowWork[A])
+		if !ok || len(w.chunk) < r.chunk() { // the pool is empty, or its memory has another type
+			w = &rowWork[A]{chunk: make([]A, r.chunk())}
+		}
+		defer rowWorks.Put(w)
 		for i := lo; i < hi; i++ {
 			out, g := i/groups, i%groups
 			first := g * groupChunks * r.chunk()
-			v[0] = r.branch(unsafe.Add(r.kept.p[0], r.kept.offset(out)), first, min(first+groupChunks*r.chunk(), r.summed.n), buf)
+			w.sum[0] = r.branch(unsafe.Add(r.kept.p[0], r.kept.offset(out)), first, min(first+groupChunks*r.chunk(), r.summed.n), w.chunk)
 			if groups > 1 {
-				partial[i] = v[0]
+				partial[i] = w.sum[0]
 			} else {
-				r.put(out, v[:])
+				r.put(out, w.sum[:])
 			}
 		}
 	})
@@ -141,6 +147,15 @@ func (r *reduction[A]) rows() {
 		r.put(i, partial[i*groups:i*groups+1])
 	}
 }
+
+// rowWork is the scratch memory of one goroutine in rows.
+type rowWork[A sum] struct {
+	chunk []A
+	sum   [1]A
+}
+
+// rowWorks is a pool of scratch memory, *rowWork of any type.
+var rowWorks sync.Pool
 
 // branch adds the elements lo … hi-1 of the sum at p. All chunks are full except the last
 // one of the sum.

@@ -239,19 +239,26 @@ func newSumKernels[A sum]() sumKernels[A] {
 	if !vectorAVX {
 		return sumKernels[A]{}
 	}
+	kernels := any(nil)
 	switch any(zero).(type) {
 	case float32:
-		chunk := func(x unsafe.Pointer) float32 { return chunkSum32((*float32)(x)) }
-		if vectorAVX512 {
-			chunk = func(x unsafe.Pointer) float32 { return chunkSum512x32((*float32)(x)) }
+		if kernels = sums32; vectorAVX512 {
+			kernels = sums512x32
 		}
-		return sumKernels[A]{any(chunk).(func(unsafe.Pointer) A), rowSums32, addVV32, 8}
 	case float64:
-		chunk := func(x unsafe.Pointer) float64 { return chunkSum64((*float64)(x)) }
-		if vectorAVX512 {
-			chunk = func(x unsafe.Pointer) float64 { return chunkSum512x64((*float64)(x)) }
+		if kernels = sums64; vectorAVX512 {
+			kernels = sums512x64
 		}
-		return sumKernels[A]{any(chunk).(func(unsafe.Pointer) A), rowSums64, addVV64, 4}
 	}
-	return sumKernels[A]{}
+	found, _ := kernels.(sumKernels[A])
+	return found
 }
+
+// The kernels of sums, each a sumKernels. They are interfaces so that newSumKernels
+// allocates nothing.
+var (
+	sums32     any = sumKernels[float32]{func(x unsafe.Pointer) float32 { return chunkSum32((*float32)(x)) }, rowSums32, addVV32, 8}
+	sums64     any = sumKernels[float64]{func(x unsafe.Pointer) float64 { return chunkSum64((*float64)(x)) }, rowSums64, addVV64, 4}
+	sums512x32 any = sumKernels[float32]{func(x unsafe.Pointer) float32 { return chunkSum512x32((*float32)(x)) }, rowSums32, addVV32, 8}
+	sums512x64 any = sumKernels[float64]{func(x unsafe.Pointer) float64 { return chunkSum512x64((*float64)(x)) }, rowSums64, addVV64, 4}
+)

@@ -1,0 +1,31 @@
+package fused
+
+import (
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/matmul"
+)
+
+// activations are the functions that epilogues have as a step of a chain.
+var activations = map[expr.Op]matmul.Activation{expr.ReLU: matmul.ReLU, expr.GELU: matmul.GELU}
+
+// Epilogue returns the chain behind a product of type dt, which is one of the program's
+// leaves, as what the epilogue of the product's kernel computes. It reports whether it is
+// that: the bias must be one row, and the function one that epilogues have. column says
+// that the product is a column, which has no row of bias.
+func (b *Builder) Epilogue(leaf uint8, dt dtype.DType, column bool) (t matmul.EpilogueArgs, ok bool) {
+	x, ok := b.Program().Epilogue(leaf)
+	t.Scale = 1
+	if ok && x.Scale >= 0 {
+		t.Scale, ok = b.Numbers()[x.Scale].Float32(dt)
+	}
+	if ok && x.Bias >= 0 {
+		t.Bias = b.Views()[x.Bias]
+		t.Bias.Layout, ok = t.Bias.Layout.Row()
+		ok = ok && !column
+	}
+	if ok && x.Function != expr.None {
+		t.Activation, ok = activations[x.Function]
+	}
+	return t, ok
+}

@@ -1,0 +1,51 @@
+package undo
+
+import (
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/layout"
+)
+
+// Part is some elements of a memory.
+type Part struct {
+	Layout layout.Layout
+	DType  dtype.DType
+}
+
+// PartOf returns the part that a view sees.
+func PartOf(v *device.View) Part { return Part{v.Layout, v.DType} }
+
+// NBytes returns the number of bytes of the elements.
+func (p *Part) NBytes() int64 { return int64(p.Layout.Size()) * int64(p.DType.Size()) }
+
+// Span returns the range of bytes between the first and the last element.
+func (p *Part) Span() (low, high int) {
+	low, high = p.Layout.Span()
+	return low * p.DType.Size(), high * p.DType.Size()
+}
+
+// Meets reports whether two parts of a memory may have an element in common. whole
+// is the dense layout of all of it.
+func (p *Part) Meets(q *Part, whole *layout.Layout) bool {
+	pl, ph := p.Span()
+	ql, qh := q.Span()
+	if pl >= qh || ql >= ph {
+		return false
+	}
+	if p.DType != q.DType {
+		return true
+	}
+	a, aOK := layout.BoxOf(&p.Layout, whole)
+	b, bOK := layout.BoxOf(&q.Layout, whole)
+	return !aOK || !bOK || a.Meets(&b, len(whole.Shape))
+}
+
+// In returns the view of the part in a buffer.
+func (p *Part) In(buf *device.Buffer) device.View {
+	return device.View{Buffer: buf, DType: p.DType, Layout: p.Layout}
+}
+
+// dense returns the view of a buffer that holds the elements of the part and no others.
+func (p *Part) dense(buf *device.Buffer) device.View {
+	return device.View{Buffer: buf, DType: p.DType, Layout: layout.Dense(p.Layout.Shape)}
+}
