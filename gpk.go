@@ -34,9 +34,12 @@ import (
 //     [Array.CumSum], [Array.Sort], [Array.TopK]
 //   - Products: [Array.MatMul]
 //   - Views, which share the elements: [Array.Reshape], [Array.Transpose], [Array.T],
-//     [Array.Slice], [Array.Squeeze], [Array.Unsqueeze], [Array.BroadcastTo], [Array.Flip]
+//     [Array.Slice], [Array.Squeeze], [Array.Unsqueeze], [Array.BroadcastTo], [Array.Flip],
+//     [Array.Split], [Array.SplitAt], [Array.Chunk], [Array.MoveAxis], [Array.SwapAxes],
+//     [Array.Diag], [Array.Windows], [Array.AsStrided]
 //   - Copies: [Array.Contiguous], [Array.Clone], [Array.Repeat], [Array.Pad],
-//     [Array.Cast], [Array.To]
+//     [Array.Cast], [Array.To], [Array.Flatten], [Array.Tile], [Array.Roll], [Array.Tril],
+//     [Array.Triu]
 //   - In place: [Array.AddInPlace], [Array.SubInPlace], [Array.MulInPlace],
 //     [Array.DivInPlace], [Array.CopyFrom]
 //   - What it is: [Array.Shape], [Array.DType], [Array.NDim], [Array.Size],
@@ -78,6 +81,17 @@ const (
 	TF32          = matmul.TF32          // operands rounded to 11 significant bits
 	FullPrecision = matmul.FullPrecision // the error of an IEEE float32 product
 )
+
+// Options among the axes of a reduction: x.Mean(1, gpk.KeepDims), x.Std(gpk.DDof(1)). They
+// are numbers that no axis has. Options without an axis mean all axes.
+const (
+	KeepDims = layout.KeepDims // the result keeps the axes, with length 1
+	AllAxes  = layout.AllAxes  // all axes, where a method takes one: x.ArgMax(gpk.AllAxes)
+)
+
+// DDof returns the option of Var and Std that divides by the number of elements minus n. A
+// number of 0 or less counts as 0.
+func DDof(n int) int { return layout.DDof(n) }
 
 // The causes that errors.Is finds in what gpk returns.
 var (

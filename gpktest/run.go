@@ -55,6 +55,7 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Take", testTake},
 		{"Moves", testMoves},
 		{"Order", testOrder},
+		{"Shapes", testShapes},
 		{"InPlace", testInPlace},
 		{"Pending", testPending},
 		{"Contents", testContents},
