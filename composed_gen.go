@@ -34,6 +34,17 @@ func BroadcastArrays(as ...*Array) []*Array {
 // part.
 func Chunk(a *Array, n, axis int) []*Array { return a.Chunk(n, axis) }
 
+// CountNonzero returns the number of elements that differ from 0, over the given axes, which
+// the result lacks unless KeepDims is among them; no axes means all. NaN differs from 0.
+func CountNonzero(a *Array, axes ...int) *Array { return a.CountNonzero(axes...) }
+
+// CumProd returns the product of the elements up to each index along an axis. Integers and
+// Bool give Int64 and wrap. Float32, half types and Complex64 are computed in twice the
+// width and rounded once. It is a scan of log2 n passes, the k-th of which multiplies
+// elements 2^k apart (Hillis and Steele, Communications of the ACM 29 (1986) 1170), so that
+// the order of the factors is one of the length alone.
+func CumProd(a *Array, axis int) *Array { return a.CumProd(axis) }
+
 // Diag returns a view of diagonal k of a matrix, the elements (i, i+k), or a square matrix
 // of zeros whose diagonal k is the 1-D array a. No k means 0, the main diagonal. A diagonal
 // outside the matrix and other numbers of axes are ErrShape.
@@ -48,6 +59,17 @@ func Flatten(a *Array) *Array { return a.Flatten() }
 func FullLike(like *Array, value any, dt ...dtype.DType) *Array {
 	return compose.FullLike(array.NewOperation("FullLike", []*Array{like}), like, value, dt...)
 }
+
+// LogSumExp returns log(sum e^a) over the given axes, which the result lacks unless KeepDims
+// is among them; no axes means all. The largest element is subtracted first and added to
+// the logarithm, so that nothing overflows. No elements give -Inf. Half types are computed
+// in Float32 and rounded once.
+func LogSumExp(a *Array, axes ...int) *Array { return a.LogSumExp(axes...) }
+
+// Median returns the middle element in rising order over the given axes, or the mean of the
+// two in the middle. The result lacks the axes unless KeepDims is among them; no axes means
+// all. NaN among the elements gives NaN, and so do no elements.
+func Median(a *Array, axes ...int) *Array { return a.Median(axes...) }
 
 // Meshgrid returns views that hold the coordinates of a grid, as NumPy's meshgrid with
 // indexing xy: of 1-D arrays of lengths n0, n1, n2, … each has the shape [n1, n0, n2, …], and
@@ -65,6 +87,11 @@ func MeshgridIJ(as ...*Array) []*Array {
 // MoveAxis returns a view with axis from at place to; the other axes keep their order.
 func MoveAxis(a *Array, from, to int) *Array { return a.MoveAxis(from, to) }
 
+// Norm returns the Euclidean norm, the square root of the sum of |a|^2, over the given axes,
+// which the result lacks unless KeepDims is among them; no axes means all. Complex types
+// give their real type. Half types are computed in Float32 and rounded once.
+func Norm(a *Array, axes ...int) *Array { return a.Norm(axes...) }
+
 // OneHot returns, along a new last axis of n elements, 1 at the place that each index, of an
 // integer type, names, and 0 elsewhere, of type dt. An index outside 0 to n-1 gives zeros.
 func OneHot(indices *Array, n int, dt dtype.DType) *Array {
@@ -76,6 +103,12 @@ func OneHot(indices *Array, n int, dt dtype.DType) *Array {
 func OnesLike(like *Array, dt ...dtype.DType) *Array {
 	return compose.OnesLike(array.NewOperation("OnesLike", []*Array{like}), like, dt...)
 }
+
+// Quantile returns the element at place q (n - 1) of the n elements in rising order, over the
+// given axes, as for Median. Between two places it interpolates linearly, as NumPy's default
+// does. A q outside 0 to 1 is ErrUnsupported. Half types are interpolated in Float32 and
+// rounded once.
+func Quantile(a *Array, q float64, axes ...int) *Array { return a.Quantile(q, axes...) }
 
 // Roll returns a with every element shift places further along each of the axes; those that
 // leave the end come in at the beginning. No axes rolls the elements in row-major order. An
@@ -90,6 +123,10 @@ func Split(a *Array, n, axis int) []*Array { return a.Split(n, axis) }
 // front of each index of at. Negative indices count from the end; one that is outside the
 // axis, or before its predecessor, is ErrShape.
 func SplitAt(a *Array, axis int, at ...int) []*Array { return a.SplitAt(axis, at...) }
+
+// Std returns the standard deviation of the elements, the square root of Var, which says
+// what axes and options are. Half types are computed in Float32 and rounded once.
+func Std(a *Array, axes ...int) *Array { return a.Std(axes...) }
 
 // SwapAxes returns a view with two axes exchanged.
 func SwapAxes(a *Array, i, j int) *Array { return a.SwapAxes(i, j) }
@@ -106,6 +143,18 @@ func Tril(a *Array, k ...int) *Array { return a.Tril(k...) }
 // Triu returns the upper triangle of each matrix in the last two axes: a with 0 below
 // diagonal k. No k means 0, the main diagonal. Fewer than two axes are ErrShape.
 func Triu(a *Array, k ...int) *Array { return a.Triu(k...) }
+
+// Var returns the variance of the elements, the mean of |a - mean|^2; NaN for no elements.
+// It works over the given axes, which the result lacks unless KeepDims is among them; no
+// axes means all. With DDof(n) among them the sum of squares is divided by the number of
+// elements minus n, or by 0 where that is negative. Complex types give their real type.
+// Types: floating point, complex.
+func Var(a *Array, axes ...int) *Array { return a.Var(axes...) }
+
+// VectorNorm returns the norm of order p over the given axes, as for Norm: (sum |a|^p)^(1/p);
+// the largest |a| for p = +Inf and the least for -Inf, of which no elements are ErrShape; for
+// p = 0 the number of elements that differ from 0. A p that is NaN is ErrUnsupported.
+func VectorNorm(a *Array, p float64, axes ...int) *Array { return a.VectorNorm(p, axes...) }
 
 // Windows returns a view of the windows of a length that slide along an axis, one every step
 // elements; no step means 1. The axis counts the windows, and a new last axis runs through

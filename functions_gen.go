@@ -206,12 +206,6 @@ func Min(a *Array, axes ...int) *Array { return a.Min(axes...) }
 // KeepDims is among them; no axes means all. Integers and bool give int64.
 func Prod(a *Array, axes ...int) *Array { return a.Prod(axes...) }
 
-// Var returns the variance of the elements, the mean of |a - mean|^2; NaN for no
-// elements. It works over the given axes, which the result lacks unless KeepDims is among
-// them; no axes means all. Complex types give their real type. Types: floating point,
-// complex.
-func Var(a *Array, axes ...int) *Array { return a.Var(axes...) }
-
 // Any returns whether any element differs from 0; NaN differs. It works over the given
 // axes, which the result lacks unless KeepDims is among them; no axes means all. The
 // result is bool.

@@ -31,7 +31,9 @@ import (
 //   - Complex numbers: [Array.Conj], [Array.Real], [Array.Imag], [Array.AbsSquare]
 //   - Over axes: [Array.Sum], [Array.Mean], [Array.Prod], [Array.Var], [Array.Max],
 //     [Array.Min], [Array.ArgMax], [Array.ArgMin], [Array.Any], [Array.All],
-//     [Array.CumSum], [Array.Sort], [Array.TopK]
+//     [Array.CumSum], [Array.CumProd], [Array.Sort], [Array.TopK], [Array.Std],
+//     [Array.Median], [Array.Quantile], [Array.Norm], [Array.VectorNorm],
+//     [Array.LogSumExp], [Array.CountNonzero]
 //   - Products: [Array.MatMul]
 //   - Views, which share the elements: [Array.Reshape], [Array.Transpose], [Array.T],
 //     [Array.Slice], [Array.Squeeze], [Array.Unsqueeze], [Array.BroadcastTo], [Array.Flip],

@@ -21,6 +21,21 @@ func (a *Array) Chunk(n, axis int) []*Array {
 	return compose.Chunk(NewOperation("Chunk", []*Array{a}), a, n, axis)
 }
 
+// CountNonzero returns the number of elements that differ from 0, over the given axes, which
+// the result lacks unless KeepDims is among them; no axes means all. NaN differs from 0.
+func (a *Array) CountNonzero(axes ...int) *Array {
+	return compose.CountNonzero(NewOperation("CountNonzero", []*Array{a}), a, axes...)
+}
+
+// CumProd returns the product of the elements up to each index along an axis. Integers and
+// Bool give Int64 and wrap. Float32, half types and Complex64 are computed in twice the
+// width and rounded once. It is a scan of log2 n passes, the k-th of which multiplies
+// elements 2^k apart (Hillis and Steele, Communications of the ACM 29 (1986) 1170), so that
+// the order of the factors is one of the length alone.
+func (a *Array) CumProd(axis int) *Array {
+	return compose.CumProd(NewOperation("CumProd", []*Array{a}), a, axis)
+}
+
 // Diag returns a view of diagonal k of a matrix, the elements (i, i+k), or a square matrix
 // of zeros whose diagonal k is the 1-D array a. No k means 0, the main diagonal. A diagonal
 // outside the matrix and other numbers of axes are ErrShape.
@@ -32,9 +47,39 @@ func (a *Array) Diag(k ...int) *Array {
 // view where the strides allow it.
 func (a *Array) Flatten() *Array { return compose.Flatten(NewOperation("Flatten", []*Array{a}), a) }
 
+// LogSumExp returns log(sum e^a) over the given axes, which the result lacks unless KeepDims
+// is among them; no axes means all. The largest element is subtracted first and added to
+// the logarithm, so that nothing overflows. No elements give -Inf. Half types are computed
+// in Float32 and rounded once.
+func (a *Array) LogSumExp(axes ...int) *Array {
+	return compose.LogSumExp(NewOperation("LogSumExp", []*Array{a}), a, axes...)
+}
+
+// Median returns the middle element in rising order over the given axes, or the mean of the
+// two in the middle. The result lacks the axes unless KeepDims is among them; no axes means
+// all. NaN among the elements gives NaN, and so do no elements.
+func (a *Array) Median(axes ...int) *Array {
+	return compose.Median(NewOperation("Median", []*Array{a}), a, axes...)
+}
+
 // MoveAxis returns a view with axis from at place to; the other axes keep their order.
 func (a *Array) MoveAxis(from, to int) *Array {
 	return compose.MoveAxis(NewOperation("MoveAxis", []*Array{a}), a, from, to)
+}
+
+// Norm returns the Euclidean norm, the square root of the sum of |a|^2, over the given axes,
+// which the result lacks unless KeepDims is among them; no axes means all. Complex types
+// give their real type. Half types are computed in Float32 and rounded once.
+func (a *Array) Norm(axes ...int) *Array {
+	return compose.Norm(NewOperation("Norm", []*Array{a}), a, axes...)
+}
+
+// Quantile returns the element at place q (n - 1) of the n elements in rising order, over the
+// given axes, as for Median. Between two places it interpolates linearly, as NumPy's default
+// does. A q outside 0 to 1 is ErrUnsupported. Half types are interpolated in Float32 and
+// rounded once.
+func (a *Array) Quantile(q float64, axes ...int) *Array {
+	return compose.Quantile(NewOperation("Quantile", []*Array{a}), a, q, axes...)
 }
 
 // Roll returns a with every element shift places further along each of the axes; those that
@@ -55,6 +100,12 @@ func (a *Array) Split(n, axis int) []*Array {
 // axis, or before its predecessor, is ErrShape.
 func (a *Array) SplitAt(axis int, at ...int) []*Array {
 	return compose.SplitAt(NewOperation("SplitAt", []*Array{a}), a, axis, at...)
+}
+
+// Std returns the standard deviation of the elements, the square root of Var, which says
+// what axes and options are. Half types are computed in Float32 and rounded once.
+func (a *Array) Std(axes ...int) *Array {
+	return compose.Std(NewOperation("Std", []*Array{a}), a, axes...)
 }
 
 // SwapAxes returns a view with two axes exchanged.
@@ -79,6 +130,22 @@ func (a *Array) Tril(k ...int) *Array {
 // diagonal k. No k means 0, the main diagonal. Fewer than two axes are ErrShape.
 func (a *Array) Triu(k ...int) *Array {
 	return compose.Triu(NewOperation("Triu", []*Array{a}), a, k...)
+}
+
+// Var returns the variance of the elements, the mean of |a - mean|^2; NaN for no elements.
+// It works over the given axes, which the result lacks unless KeepDims is among them; no
+// axes means all. With DDof(n) among them the sum of squares is divided by the number of
+// elements minus n, or by 0 where that is negative. Complex types give their real type.
+// Types: floating point, complex.
+func (a *Array) Var(axes ...int) *Array {
+	return compose.Var(NewOperation("Var", []*Array{a}), a, axes...)
+}
+
+// VectorNorm returns the norm of order p over the given axes, as for Norm: (sum |a|^p)^(1/p);
+// the largest |a| for p = +Inf and the least for -Inf, of which no elements are ErrShape; for
+// p = 0 the number of elements that differ from 0. A p that is NaN is ErrUnsupported.
+func (a *Array) VectorNorm(p float64, axes ...int) *Array {
+	return compose.VectorNorm(NewOperation("VectorNorm", []*Array{a}), a, p, axes...)
 }
 
 // Windows returns a view of the windows of a length that slide along an axis, one every step

@@ -194,12 +194,6 @@ func (a *Array) Min(axes ...int) *Array { return reduce(expr.Min, a, axes) }
 // KeepDims is among them; no axes means all. Integers and bool give int64.
 func (a *Array) Prod(axes ...int) *Array { return reduce(expr.Prod, a, axes) }
 
-// Var returns the variance of the elements, the mean of |a - mean|^2; NaN for no
-// elements. It works over the given axes, which the result lacks unless KeepDims is among
-// them; no axes means all. Complex types give their real type. Types: floating point,
-// complex.
-func (a *Array) Var(axes ...int) *Array { return reduce(expr.Var, a, axes) }
-
 // Any returns whether any element differs from 0; NaN differs. It works over the given
 // axes, which the result lacks unless KeepDims is among them; no axes means all. The
 // result is bool.

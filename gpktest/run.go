@@ -56,6 +56,8 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Moves", testMoves},
 		{"Order", testOrder},
 		{"Shapes", testShapes},
+		{"KeepDims", testKeepDims},
+		{"Statistics", testStatistics},
 		{"InPlace", testInPlace},
 		{"Pending", testPending},
 		{"Contents", testContents},
