@@ -50,6 +50,26 @@ func CumProd(a *Array, axis int) *Array { return a.CumProd(axis) }
 // outside the matrix and other numbers of axes are ErrShape.
 func Diag(a *Array, k ...int) *Array { return a.Diag(k...) }
 
+// Einsum returns the sum of products that an equation names, as NumPy's einsum: each letter
+// is an axis, those of the operands stand between commas, and those of the result behind
+// "->". Letters that the result lacks are summed over; a letter twice in one operand is its
+// diagonal. "..." stands for the other axes, which are broadcast. Without "->" the result
+// has the axes of "..." and then the letters that occur once, in alphabetical order.
+//
+//	scores := gpk.Einsum("bhqd,bhkd->bhqk", q, k)
+//
+// Axes that a single operand has and the result lacks are summed first. Pairs of operands
+// are multiplied in the order that needs the fewest multiplications, which Explain prints.
+// A product that sums is MatMul, of views where the strides allow it, in the precision of
+// SetPrecision; each step is rounded to the type. Int8 and Uint8 give Int32, and other
+// integers wrap in their type. One operand that is not summed gives a view of its type.
+//
+// An equation that does not parse or fit the shapes is ErrShape, with a caret under the
+// place. Operands of two types are ErrDType, and so is a sum or product of Bool.
+func Einsum(equation string, as ...*Array) *Array {
+	return compose.Einsum(array.NewOperation("Einsum", as), equation, as...)
+}
+
 // Flatten returns the elements in row-major order along one axis, a copy; Reshape(-1) is a
 // view where the strides allow it.
 func Flatten(a *Array) *Array { return a.Flatten() }
@@ -59,6 +79,10 @@ func Flatten(a *Array) *Array { return a.Flatten() }
 func FullLike(like *Array, value any, dt ...dtype.DType) *Array {
 	return compose.FullLike(array.NewOperation("FullLike", []*Array{like}), like, value, dt...)
 }
+
+// Kron returns the Kronecker product: every element of a times all of b, in blocks of b's
+// shape. The one with fewer axes gets leading axes of length 1. Types are as for Mul.
+func Kron(a, b *Array) *Array { return a.Kron(b) }
 
 // LogSumExp returns log(sum e^a) over the given axes, which the result lacks unless KeepDims
 // is among them; no axes means all. The largest element is subtracted first and added to
@@ -104,6 +128,10 @@ func OnesLike(like *Array, dt ...dtype.DType) *Array {
 	return compose.OnesLike(array.NewOperation("OnesLike", []*Array{like}), like, dt...)
 }
 
+// Outer returns the products of all pairs of elements, [size of a, size of b]: both are
+// taken in row-major order. Types are as for Mul.
+func Outer(a, b *Array) *Array { return a.Outer(b) }
+
 // Quantile returns the element at place q (n - 1) of the n elements in rising order, over the
 // given axes, as for Median. Between two places it interpolates linearly, as NumPy's default
 // does. A q outside 0 to 1 is ErrUnsupported. Half types are interpolated in Float32 and
@@ -131,6 +159,11 @@ func Std(a *Array, axes ...int) *Array { return a.Std(axes...) }
 // SwapAxes returns a view with two axes exchanged.
 func SwapAxes(a *Array, i, j int) *Array { return a.SwapAxes(i, j) }
 
+// TensorDot returns the sum of products of a and b over pairs of axes: axis aAxes[i] of a
+// and bAxes[i] of b, which have one length. The result has the other axes of a and then
+// those of b. Types are as for Einsum, which computes it. No axes give the outer product.
+func TensorDot(a, b *Array, aAxes, bAxes []int) *Array { return a.TensorDot(b, aAxes, bAxes) }
+
 // Tile returns a repeated n[d] times along each axis d, one copy of it behind the other. Of
 // n and the axes of a the shorter list is filled with ones from the left. A negative number
 // is ErrShape.
@@ -150,6 +183,11 @@ func Triu(a *Array, k ...int) *Array { return a.Triu(k...) }
 // elements minus n, or by 0 where that is negative. Complex types give their real type.
 // Types: floating point, complex.
 func Var(a *Array, axes ...int) *Array { return a.Var(axes...) }
+
+// VecDot returns the sum of conj(a) b along an axis, the last one where none is given. a and
+// b are broadcast, and the axis is counted in what they are broadcast to; it has one length
+// in both. Types are as for Einsum.
+func VecDot(a, b *Array, axis ...int) *Array { return a.VecDot(b, axis...) }
 
 // VectorNorm returns the norm of order p over the given axes, as for Norm: (sum |a|^p)^(1/p);
 // the largest |a| for p = +Inf and the least for -Inf, of which no elements are ErrShape; for

@@ -34,7 +34,8 @@ import (
 //     [Array.CumSum], [Array.CumProd], [Array.Sort], [Array.TopK], [Array.Std],
 //     [Array.Median], [Array.Quantile], [Array.Norm], [Array.VectorNorm],
 //     [Array.LogSumExp], [Array.CountNonzero]
-//   - Products: [Array.MatMul]
+//   - Products: [Array.MatMul], [Array.TensorDot], [Array.Outer], [Array.VecDot],
+//     [Array.Kron]; Einsum is a function
 //   - Views, which share the elements: [Array.Reshape], [Array.Transpose], [Array.T],
 //     [Array.Slice], [Array.Squeeze], [Array.Unsqueeze], [Array.BroadcastTo], [Array.Flip],
 //     [Array.Split], [Array.SplitAt], [Array.Chunk], [Array.MoveAxis], [Array.SwapAxes],

@@ -47,6 +47,12 @@ func (a *Array) Diag(k ...int) *Array {
 // view where the strides allow it.
 func (a *Array) Flatten() *Array { return compose.Flatten(NewOperation("Flatten", []*Array{a}), a) }
 
+// Kron returns the Kronecker product: every element of a times all of b, in blocks of b's
+// shape. The one with fewer axes gets leading axes of length 1. Types are as for Mul.
+func (a *Array) Kron(b *Array) *Array {
+	return compose.Kron(NewOperation("Kron", []*Array{a, b}), a, b)
+}
+
 // LogSumExp returns log(sum e^a) over the given axes, which the result lacks unless KeepDims
 // is among them; no axes means all. The largest element is subtracted first and added to
 // the logarithm, so that nothing overflows. No elements give -Inf. Half types are computed
@@ -72,6 +78,12 @@ func (a *Array) MoveAxis(from, to int) *Array {
 // give their real type. Half types are computed in Float32 and rounded once.
 func (a *Array) Norm(axes ...int) *Array {
 	return compose.Norm(NewOperation("Norm", []*Array{a}), a, axes...)
+}
+
+// Outer returns the products of all pairs of elements, [size of a, size of b]: both are
+// taken in row-major order. Types are as for Mul.
+func (a *Array) Outer(b *Array) *Array {
+	return compose.Outer(NewOperation("Outer", []*Array{a, b}), a, b)
 }
 
 // Quantile returns the element at place q (n - 1) of the n elements in rising order, over the
@@ -113,6 +125,13 @@ func (a *Array) SwapAxes(i, j int) *Array {
 	return compose.SwapAxes(NewOperation("SwapAxes", []*Array{a}), a, i, j)
 }
 
+// TensorDot returns the sum of products of a and b over pairs of axes: axis aAxes[i] of a
+// and bAxes[i] of b, which have one length. The result has the other axes of a and then
+// those of b. Types are as for Einsum, which computes it. No axes give the outer product.
+func (a *Array) TensorDot(b *Array, aAxes, bAxes []int) *Array {
+	return compose.TensorDot(NewOperation("TensorDot", []*Array{a, b}), a, b, aAxes, bAxes)
+}
+
 // Tile returns a repeated n[d] times along each axis d, one copy of it behind the other. Of
 // n and the axes of a the shorter list is filled with ones from the left. A negative number
 // is ErrShape.
@@ -139,6 +158,13 @@ func (a *Array) Triu(k ...int) *Array {
 // Types: floating point, complex.
 func (a *Array) Var(axes ...int) *Array {
 	return compose.Var(NewOperation("Var", []*Array{a}), a, axes...)
+}
+
+// VecDot returns the sum of conj(a) b along an axis, the last one where none is given. a and
+// b are broadcast, and the axis is counted in what they are broadcast to; it has one length
+// in both. Types are as for Einsum.
+func (a *Array) VecDot(b *Array, axis ...int) *Array {
+	return compose.VecDot(NewOperation("VecDot", []*Array{a, b}), a, b, axis...)
 }
 
 // VectorNorm returns the norm of order p over the given axes, as for Norm: (sum |a|^p)^(1/p);

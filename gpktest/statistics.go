@@ -324,6 +324,7 @@ func (s *suite) statistic(t *testing.T, c statistic, dt gpk.DType) {
 			bound += own*math.Abs(want) + 0x1p-24
 		}
 		switch {
+		case dt == gpk.Float16 && want > 65000: // it may overflow
 		case math.IsNaN(want) || math.IsInf(want, 0):
 			if !same(g, want) {
 				t.Fatalf("%s: element %d is %v, want %v", what, i-1, g, want)
