@@ -24,6 +24,11 @@ func AsStrided(a *Array, shape, strides []int, offset ...int) *Array {
 	return a.AsStrided(shape, strides, offset...)
 }
 
+// At returns a view of what the leading axes hold at an index, without them: x.At(2) is the
+// third row of a matrix, and x.At(2, -1) its last element, 0-d. Negative indices count from
+// the end. An index outside its axis and more indices than axes are ErrShape.
+func At(a *Array, index ...int) *Array { return a.At(index...) }
+
 // BroadcastArrays returns views of arrays, broadcast to one shape. Their types may differ.
 func BroadcastArrays(as ...*Array) []*Array {
 	return compose.BroadcastArrays(array.NewOperation("BroadcastArrays", as), as...)
@@ -132,16 +137,28 @@ func OnesLike(like *Array, dt ...dtype.DType) *Array {
 // taken in row-major order. Types are as for Mul.
 func Outer(a, b *Array) *Array { return a.Outer(b) }
 
+// Pad returns a with a number around it, as Full takes it: widths[d] elements before and
+// after along axis d.
+func Pad(a *Array, widths [][2]int, value any) *Array { return a.Pad(widths, value) }
+
 // Quantile returns the element at place q (n - 1) of the n elements in rising order, over the
 // given axes, as for Median. Between two places it interpolates linearly, as NumPy's default
 // does. A q outside 0 to 1 is ErrUnsupported. Half types are interpolated in Float32 and
 // rounded once.
 func Quantile(a *Array, q float64, axes ...int) *Array { return a.Quantile(q, axes...) }
 
+// Repeat returns every element n times, one after the other, along an axis.
+func Repeat(a *Array, n, axis int) *Array { return a.Repeat(n, axis) }
+
 // Roll returns a with every element shift places further along each of the axes; those that
 // leave the end come in at the beginning. No axes rolls the elements in row-major order. An
 // axis may be named twice. A negative shift rolls backwards.
 func Roll(a *Array, shift int, axes ...int) *Array { return a.Roll(shift, axes...) }
+
+// Sort returns the elements along an axis in rising order, or in falling order where
+// descending, for real types and Bool. NaN is the largest: the last in rising order, and the
+// first in falling; -0 is below 0.
+func Sort(a *Array, axis int, descending bool) *Array { return a.Sort(axis, descending) }
 
 // Split returns n views of equal length that a falls into along an axis. A length that n
 // does not divide is ErrShape; Chunk divides any.
@@ -158,6 +175,12 @@ func Std(a *Array, axes ...int) *Array { return a.Std(axes...) }
 
 // SwapAxes returns a view with two axes exchanged.
 func SwapAxes(a *Array, i, j int) *Array { return a.SwapAxes(i, j) }
+
+// TakeAlongAxis returns, for each index, the element of a at it along an axis, and at the
+// index's own place along the others, along which the two are broadcast: what ArgMax with
+// KeepDims and sorted indices name. Indices, Int32 or Int64, have as many axes as a, and
+// negative ones count from the end. One outside the axis is ErrShape, found as that of Take.
+func TakeAlongAxis(a, indices *Array, axis int) *Array { return a.TakeAlongAxis(indices, axis) }
 
 // TensorDot returns the sum of products of a and b over pairs of axes: axis aAxes[i] of a
 // and bAxes[i] of b, which have one length. The result has the other axes of a and then
@@ -193,6 +216,14 @@ func VecDot(a, b *Array, axis ...int) *Array { return a.VecDot(b, axis...) }
 // the largest |a| for p = +Inf and the least for -Inf, of which no elements are ErrShape; for
 // p = 0 the number of elements that differ from 0. A p that is NaN is ErrUnsupported.
 func VectorNorm(a *Array, p float64, axes ...int) *Array { return a.VectorNorm(p, axes...) }
+
+// Where returns x where cond, of type Bool, is true, else y, broadcast. Each of x and y is an
+// *Array or a number, which takes the array's type. Two numbers have the type that Go gives
+// them: Float64 for 1.5, Float32 for float32(1), Int64 for 1, which is any other number's
+// type beside one. Two other types are ErrDType.
+func Where(cond *Array, x, y any) *Array {
+	return compose.Where(array.NewOperation("Where", []*Array{cond}), cond, x, y)
+}
 
 // Windows returns a view of the windows of a length that slide along an axis, one every step
 // elements; no step means 1. The axis counts the windows, and a new last axis runs through

@@ -39,10 +39,10 @@ import (
 //   - Views, which share the elements: [Array.Reshape], [Array.Transpose], [Array.T],
 //     [Array.Slice], [Array.Squeeze], [Array.Unsqueeze], [Array.BroadcastTo], [Array.Flip],
 //     [Array.Split], [Array.SplitAt], [Array.Chunk], [Array.MoveAxis], [Array.SwapAxes],
-//     [Array.Diag], [Array.Windows], [Array.AsStrided]
+//     [Array.Diag], [Array.Windows], [Array.AsStrided], [Array.At]
 //   - Copies: [Array.Contiguous], [Array.Clone], [Array.Repeat], [Array.Pad],
 //     [Array.Cast], [Array.To], [Array.Flatten], [Array.Tile], [Array.Roll], [Array.Tril],
-//     [Array.Triu]
+//     [Array.Triu], [Array.TakeAlongAxis]
 //   - In place: [Array.AddInPlace], [Array.SubInPlace], [Array.MulInPlace],
 //     [Array.DivInPlace], [Array.CopyFrom]
 //   - What it is: [Array.Shape], [Array.DType], [Array.NDim], [Array.Size],
@@ -215,10 +215,6 @@ func BiasAddInPlace(a, bias *Array) error { return array.BiasAddInPlace(a, bias)
 // Clamp returns min(max(a, lo), hi); lo and hi are arrays of a's type or numbers.
 func Clamp(a *Array, lo, hi any) *Array { return a.Clamp(lo, hi) }
 
-// Where returns x where cond, of type Bool, is true, else y, broadcast. At least
-// one of x and y is an *Array, the other may be a number.
-func Where(cond *Array, x, y any) *Array { return array.Where(cond, x, y) }
-
 // LayerNorm returns (x - mean) / sqrt(var + eps) gamma + beta along the last axis;
 // gamma and beta, of that axis' length, may be nil.
 func LayerNorm(x, gamma, beta *Array, eps float64) *Array {
@@ -334,19 +330,8 @@ func Take(a, indices *Array, axis int) *Array { return array.Take(a, indices, ax
 // Stack joins arrays of one type and shape along a new axis.
 func Stack(axis int, as ...*Array) *Array { return array.Stack(axis, as...) }
 
-// Repeat returns every element n times, one after the other, along an axis.
-func Repeat(a *Array, n, axis int) *Array { return a.Repeat(n, axis) }
-
-// Pad returns a with a number around it: widths[d] elements before and after along
-// axis d.
-func Pad(a *Array, widths [][2]int, value any) *Array { return a.Pad(widths, value) }
-
 // Flip returns a view whose axes named, or all, run backwards.
 func Flip(a *Array, axes ...int) *Array { return a.Flip(axes...) }
-
-// Sort returns the elements along an axis in rising or falling order; NaN is the
-// largest.
-func Sort(a *Array, axis int, descending bool) *Array { return a.Sort(axis, descending) }
 
 // TopK returns the k largest elements along an axis in falling order, and their
 // places there, as Int64.

@@ -14,6 +14,13 @@ func (a *Array) AsStrided(shape, strides []int, offset ...int) *Array {
 	return compose.AsStrided(NewOperation("AsStrided", []*Array{a}), a, shape, strides, offset...)
 }
 
+// At returns a view of what the leading axes hold at an index, without them: x.At(2) is the
+// third row of a matrix, and x.At(2, -1) its last element, 0-d. Negative indices count from
+// the end. An index outside its axis and more indices than axes are ErrShape.
+func (a *Array) At(index ...int) *Array {
+	return compose.At(NewOperation("At", []*Array{a}), a, index...)
+}
+
 // Chunk returns views of at most n parts that a falls into along an axis. Each has the
 // length of the axis over n, rounded up, and the last what is left. An empty axis is one
 // part.
@@ -86,6 +93,12 @@ func (a *Array) Outer(b *Array) *Array {
 	return compose.Outer(NewOperation("Outer", []*Array{a, b}), a, b)
 }
 
+// Pad returns a with a number around it, as Full takes it: widths[d] elements before and
+// after along axis d.
+func (a *Array) Pad(widths [][2]int, value any) *Array {
+	return compose.Pad(NewOperation("Pad", []*Array{a}), a, widths, value)
+}
+
 // Quantile returns the element at place q (n - 1) of the n elements in rising order, over the
 // given axes, as for Median. Between two places it interpolates linearly, as NumPy's default
 // does. A q outside 0 to 1 is ErrUnsupported. Half types are interpolated in Float32 and
@@ -94,11 +107,23 @@ func (a *Array) Quantile(q float64, axes ...int) *Array {
 	return compose.Quantile(NewOperation("Quantile", []*Array{a}), a, q, axes...)
 }
 
+// Repeat returns every element n times, one after the other, along an axis.
+func (a *Array) Repeat(n, axis int) *Array {
+	return compose.Repeat(NewOperation("Repeat", []*Array{a}), a, n, axis)
+}
+
 // Roll returns a with every element shift places further along each of the axes; those that
 // leave the end come in at the beginning. No axes rolls the elements in row-major order. An
 // axis may be named twice. A negative shift rolls backwards.
 func (a *Array) Roll(shift int, axes ...int) *Array {
 	return compose.Roll(NewOperation("Roll", []*Array{a}), a, shift, axes...)
+}
+
+// Sort returns the elements along an axis in rising order, or in falling order where
+// descending, for real types and Bool. NaN is the largest: the last in rising order, and the
+// first in falling; -0 is below 0.
+func (a *Array) Sort(axis int, descending bool) *Array {
+	return compose.Sort(NewOperation("Sort", []*Array{a}), a, axis, descending)
 }
 
 // Split returns n views of equal length that a falls into along an axis. A length that n
@@ -123,6 +148,14 @@ func (a *Array) Std(axes ...int) *Array {
 // SwapAxes returns a view with two axes exchanged.
 func (a *Array) SwapAxes(i, j int) *Array {
 	return compose.SwapAxes(NewOperation("SwapAxes", []*Array{a}), a, i, j)
+}
+
+// TakeAlongAxis returns, for each index, the element of a at it along an axis, and at the
+// index's own place along the others, along which the two are broadcast: what ArgMax with
+// KeepDims and sorted indices name. Indices, Int32 or Int64, have as many axes as a, and
+// negative ones count from the end. One outside the axis is ErrShape, found as that of Take.
+func (a *Array) TakeAlongAxis(indices *Array, axis int) *Array {
+	return compose.TakeAlongAxis(NewOperation("TakeAlongAxis", []*Array{a, indices}), a, indices, axis)
 }
 
 // TensorDot returns the sum of products of a and b over pairs of axes: axis aAxes[i] of a

@@ -68,6 +68,11 @@ func (o *Operation) Cast(a *Array, dt dtype.DType) *Array {
 // Reduce is a reduction of the table, as a step of o. Options may be among the axes.
 func (o *Operation) Reduce(code expr.Op, a *Array, axes []int) *Array { return o.reduce(code, a, axes) }
 
+// Take is Take as a step of o. An index outside has the cause outside.
+func (o *Operation) Take(a, indices *Array, axis int, outside error) *Array {
+	return o.take(a, indices, axis, outside)
+}
+
 // View is a under the layout that f makes of its own.
 func (o *Operation) View(a *Array, f func(layout.Layout) (layout.Layout, error)) *Array {
 	return a.viewed(o.name, o.site, f)

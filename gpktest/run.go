@@ -56,6 +56,7 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Moves", testMoves},
 		{"Order", testOrder},
 		{"Shapes", testShapes},
+		{"At", testAt},
 		{"KeepDims", testKeepDims},
 		{"Statistics", testStatistics},
 		{"Einsum", testEinsum},

@@ -35,6 +35,9 @@ type Operation[A any] interface {
 	Reduce(code expr.Op, a A, axes []int) A
 	// View returns the elements of a under the layout that f makes of its own.
 	View(a A, f func(layout.Layout) (layout.Layout, error)) A
+	// Take returns the elements of a along an axis at indices. The cause of an error of one
+	// outside the axis is outside.
+	Take(a, indices A, axis int, outside error) A
 	// Product returns the matrix product, in the precision of SetPrecision.
 	Product(a, b A) A
 	// Result is computed by run, which starts work on s that writes all of dst. how says in

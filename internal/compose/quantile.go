@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/expr"
-	"github.com/gpk-go/gpk/ops"
 )
 
 // Median returns the middle element in rising order over the given axes, or the mean of the
@@ -68,11 +66,9 @@ func between[A Operand](o Operation[A], a A, q float64, axes []int, mix func(low
 		}
 	}
 	x := reshape(o, permute(o, a, order), append(lines, f.terms)...)
-	sorted := o.Result(x.DType(), x.Shape(), "a sort along an axis", []A{x}, func(s *device.Stream, dst device.View, reads []device.View) error {
-		return ops.Sort(s, dst, reads[0], len(lines), false)
-	})
+	line := sorted(o, x, len(lines), false)
 	place := func(i int) A {
-		return reshape(o, slice(o, sorted, len(lines), i, i+1), f.shape...)
+		return reshape(o, slice(o, line, len(lines), i, i+1), f.shape...)
 	}
 	at, fraction := math.Modf(q * float64(f.terms-1))
 	low := place(int(at))
