@@ -182,52 +182,54 @@ func Shl(a, b any) *Array { return array.Binary(expr.Shl, a, b) }
 func Shr(a, b any) *Array { return array.Binary(expr.Shr, a, b) }
 
 // Sum returns the sum of the elements; halves accumulate in float32, integers and bool in
-// int64. It works over the given axes, which the result lacks; no axes means all.
-// Integers and bool give int64.
+// int64. It works over the given axes, which the result lacks unless KeepDims is among
+// them; no axes means all. Integers and bool give int64.
 func Sum(a *Array, axes ...int) *Array { return a.Sum(axes...) }
 
 // Mean returns the sum of the elements over their number; NaN for no elements. It works
-// over the given axes, which the result lacks; no axes means all. Types: floating point,
-// complex.
+// over the given axes, which the result lacks unless KeepDims is among them; no axes
+// means all. Types: floating point, complex.
 func Mean(a *Array, axes ...int) *Array { return a.Mean(axes...) }
 
 // Max returns the largest element, NaN where one is NaN; no elements are ErrShape. It
-// works over the given axes, which the result lacks; no axes means all. Types: floating
-// point, integers, bool.
+// works over the given axes, which the result lacks unless KeepDims is among them; no
+// axes means all. Types: floating point, integers, bool.
 func Max(a *Array, axes ...int) *Array { return a.Max(axes...) }
 
 // Min returns the smallest element, NaN where one is NaN; no elements are ErrShape. It
-// works over the given axes, which the result lacks; no axes means all. Types: floating
-// point, integers, bool.
+// works over the given axes, which the result lacks unless KeepDims is among them; no
+// axes means all. Types: floating point, integers, bool.
 func Min(a *Array, axes ...int) *Array { return a.Min(axes...) }
 
 // Prod returns the product of the elements; float32 and halves accumulate in float64,
-// integers and bool in int64. It works over the given axes, which the result lacks; no
-// axes means all. Integers and bool give int64.
+// integers and bool in int64. It works over the given axes, which the result lacks unless
+// KeepDims is among them; no axes means all. Integers and bool give int64.
 func Prod(a *Array, axes ...int) *Array { return a.Prod(axes...) }
 
-// Var returns the variance of the elements, the mean of |a - mean|^2; NaN for no
-// elements. It works over the given axes, which the result lacks; no axes means all.
-// Complex types give their real type. Types: floating point, complex.
-func Var(a *Array, axes ...int) *Array { return a.Var(axes...) }
-
 // Any returns whether any element differs from 0; NaN differs. It works over the given
-// axes, which the result lacks; no axes means all. The result is bool.
+// axes, which the result lacks unless KeepDims is among them; no axes means all. The
+// result is bool.
 func Any(a *Array, axes ...int) *Array { return a.Any(axes...) }
 
 // All returns whether all elements differ from 0. It works over the given axes, which the
-// result lacks; no axes means all. The result is bool.
+// result lacks unless KeepDims is among them; no axes means all. The result is bool.
 func All(a *Array, axes ...int) *Array { return a.All(axes...) }
 
 // ArgMax returns the index of the first of the largest elements, or of the first NaN; no
-// elements are ErrShape. It works along one axis, which the result lacks. The result is
-// int64. Types: floating point, integers, bool.
-func ArgMax(a *Array, axis int) *Array { return a.ArgMax(axis) }
+// elements are ErrShape. It works along one axis, which the result lacks unless KeepDims
+// is given too; no axis means all, in row-major order. The result is int64. Types:
+// floating point, integers, bool.
+func ArgMax(a *Array, axis ...int) *Array {
+	return array.NewOperation("ArgMax", []*Array{a}).Reduce(expr.ArgMax, a, axis)
+}
 
 // ArgMin returns the index of the first of the smallest elements, or of the first NaN; no
-// elements are ErrShape. It works along one axis, which the result lacks. The result is
-// int64. Types: floating point, integers, bool.
-func ArgMin(a *Array, axis int) *Array { return a.ArgMin(axis) }
+// elements are ErrShape. It works along one axis, which the result lacks unless KeepDims
+// is given too; no axis means all, in row-major order. The result is int64. Types:
+// floating point, integers, bool.
+func ArgMin(a *Array, axis ...int) *Array {
+	return array.NewOperation("ArgMin", []*Array{a}).Reduce(expr.ArgMin, a, axis)
+}
 
 // CumSum returns the sum of the elements up to each index; integers and bool accumulate
 // in int64. It works along one axis. Integers and bool give int64.

@@ -31,12 +31,18 @@ import (
 //   - Complex numbers: [Array.Conj], [Array.Real], [Array.Imag], [Array.AbsSquare]
 //   - Over axes: [Array.Sum], [Array.Mean], [Array.Prod], [Array.Var], [Array.Max],
 //     [Array.Min], [Array.ArgMax], [Array.ArgMin], [Array.Any], [Array.All],
-//     [Array.CumSum], [Array.Sort], [Array.TopK]
-//   - Products: [Array.MatMul]
+//     [Array.CumSum], [Array.CumProd], [Array.Sort], [Array.TopK], [Array.Std],
+//     [Array.Median], [Array.Quantile], [Array.Norm], [Array.VectorNorm],
+//     [Array.LogSumExp], [Array.CountNonzero]
+//   - Products: [Array.MatMul], [Array.TensorDot], [Array.Outer], [Array.VecDot],
+//     [Array.Kron]; Einsum is a function
 //   - Views, which share the elements: [Array.Reshape], [Array.Transpose], [Array.T],
-//     [Array.Slice], [Array.Squeeze], [Array.Unsqueeze], [Array.BroadcastTo], [Array.Flip]
+//     [Array.Slice], [Array.Squeeze], [Array.Unsqueeze], [Array.BroadcastTo], [Array.Flip],
+//     [Array.Split], [Array.SplitAt], [Array.Chunk], [Array.MoveAxis], [Array.SwapAxes],
+//     [Array.Diag], [Array.Windows], [Array.AsStrided], [Array.At]
 //   - Copies: [Array.Contiguous], [Array.Clone], [Array.Repeat], [Array.Pad],
-//     [Array.Cast], [Array.To]
+//     [Array.Cast], [Array.To], [Array.Flatten], [Array.Tile], [Array.Roll], [Array.Tril],
+//     [Array.Triu], [Array.TakeAlongAxis]
 //   - In place: [Array.AddInPlace], [Array.SubInPlace], [Array.MulInPlace],
 //     [Array.DivInPlace], [Array.CopyFrom]
 //   - What it is: [Array.Shape], [Array.DType], [Array.NDim], [Array.Size],
@@ -78,6 +84,17 @@ const (
 	TF32          = matmul.TF32          // operands rounded to 11 significant bits
 	FullPrecision = matmul.FullPrecision // the error of an IEEE float32 product
 )
+
+// Options among the axes of a reduction: x.Mean(1, gpk.KeepDims), x.Std(gpk.DDof(1)). They
+// are numbers that no axis has. Options without an axis mean all axes.
+const (
+	KeepDims = layout.KeepDims // the result keeps the axes, with length 1
+	AllAxes  = layout.AllAxes  // all axes, where a method takes one: x.ArgMax(gpk.AllAxes)
+)
+
+// DDof returns the option of Var and Std that divides by the number of elements minus n. A
+// number of 0 or less counts as 0.
+func DDof(n int) int { return layout.DDof(n) }
 
 // The causes that errors.Is finds in what gpk returns.
 var (
@@ -198,10 +215,6 @@ func BiasAddInPlace(a, bias *Array) error { return array.BiasAddInPlace(a, bias)
 // Clamp returns min(max(a, lo), hi); lo and hi are arrays of a's type or numbers.
 func Clamp(a *Array, lo, hi any) *Array { return a.Clamp(lo, hi) }
 
-// Where returns x where cond, of type Bool, is true, else y, broadcast. At least
-// one of x and y is an *Array, the other may be a number.
-func Where(cond *Array, x, y any) *Array { return array.Where(cond, x, y) }
-
 // LayerNorm returns (x - mean) / sqrt(var + eps) gamma + beta along the last axis;
 // gamma and beta, of that axis' length, may be nil.
 func LayerNorm(x, gamma, beta *Array, eps float64) *Array {
@@ -317,19 +330,8 @@ func Take(a, indices *Array, axis int) *Array { return array.Take(a, indices, ax
 // Stack joins arrays of one type and shape along a new axis.
 func Stack(axis int, as ...*Array) *Array { return array.Stack(axis, as...) }
 
-// Repeat returns every element n times, one after the other, along an axis.
-func Repeat(a *Array, n, axis int) *Array { return a.Repeat(n, axis) }
-
-// Pad returns a with a number around it: widths[d] elements before and after along
-// axis d.
-func Pad(a *Array, widths [][2]int, value any) *Array { return a.Pad(widths, value) }
-
 // Flip returns a view whose axes named, or all, run backwards.
 func Flip(a *Array, axes ...int) *Array { return a.Flip(axes...) }
-
-// Sort returns the elements along an axis in rising or falling order; NaN is the
-// largest.
-func Sort(a *Array, axis int, descending bool) *Array { return a.Sort(axis, descending) }
 
 // TopK returns the k largest elements along an axis in falling order, and their
 // places there, as Int64.

@@ -153,9 +153,3 @@ func (a *Array) Cast(dt dtype.DType) *Array {
 func (a *Array) Clamp(lo, hi any) *Array {
 	return mapped(call{expr.Clamp.String(), here()}, expr.Clamp, a, lo, hi)
 }
-
-// Where returns x where cond, of type Bool, is true, else y, broadcast. At least
-// one of x and y is an *Array, the other may be a number.
-func Where(cond *Array, x, y any) *Array {
-	return mapped(call{expr.Where.String(), here()}, expr.Where, cond, x, y)
-}

@@ -305,7 +305,7 @@ func TestCaptureMeets(t *testing.T) {
 	x := FromSlice([]float32{1, 2})
 	g := captured(t, []*Array{x}, func(in []*Array) []*Array {
 		return []*Array{
-			c.Sub(in[0]), Binary(expr.Sub, 1, in[0]), Where(c.Gt(0), c, in[0].Add(1)), m.MatMul(in[0]), Concat(0, c, in[0]),
+			c.Sub(in[0]), Binary(expr.Sub, 1, in[0]), where(c.Gt(0), c, in[0].Add(1)), m.MatMul(in[0]), Concat(0, c, in[0]),
 			c.Add(1).Mul(in[0].Add(0)),
 		}
 	})

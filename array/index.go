@@ -2,7 +2,6 @@ package array
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
@@ -17,7 +16,11 @@ import (
 // host of anything computed from the result returns it. Into, CopyFrom and writes in place
 // that depend on it wait until it is known, and write nothing when it is an error.
 func Take(a, indices *Array, axis int) *Array {
-	c := call{expr.Take.String(), here()}
+	return call{expr.Take.String(), here()}.take(a, indices, axis, nil)
+}
+
+// take is Take. The cause of an index outside is outside, if it is not nil.
+func (c call) take(a, indices *Array, axis int, outside error) *Array {
 	err := check(a, indices)
 	if err == nil && indices.dt != dtype.Int32 && indices.dt != dtype.Int64 {
 		err = fmt.Errorf("%w: the indices are %v, not int32 or int64; Cast(gpk.Int64) them", dtype.ErrDType, indices.dt)
@@ -38,7 +41,9 @@ func Take(a, indices *Array, axis int) *Array {
 	op.run = func(o *job, s *device.Stream, dst device.View) error {
 		return ops.Take(s, dst, o.view(0), o.view(1), axis, func(err error) error {
 			e := *what
-			e.Err = err
+			if e.Err = outside; outside == nil {
+				e.Err = err
+			}
 			return &e
 		})
 	}
@@ -49,48 +54,6 @@ func Take(a, indices *Array, axis int) *Array {
 // theirs.
 func Stack(axis int, as ...*Array) *Array {
 	return join(expr.Stack.String(), here(), layout.Stack, axis, as)
-}
-
-// Repeat returns every element n times, one after the other, along an axis.
-func (a *Array) Repeat(n, axis int) *Array {
-	c := call{expr.Repeat.String(), here()}
-	err := a.check()
-	var shape []int
-	if err == nil {
-		shape, axis, err = layout.Repeat(a.lay.Shape, n, axis)
-	}
-	if err != nil {
-		return c.failed(err, a)
-	}
-	op := newNode(c)
-	op.strided, op.how = true, "one strided copy"
-	op.run = func(o *job, s *device.Stream, dst device.View) error { return ops.Repeat(s, dst, o.view(0), n, axis) }
-	return op.result(a.stream, a.dt, layout.Dense(shape), 0, a)
-}
-
-// Pad returns a with a number around it, as Full takes it: widths[d] elements before and
-// after along axis d.
-func (a *Array) Pad(widths [][2]int, value any) *Array {
-	c := call{expr.Pad.String(), here()}
-	var number ops.Scalar
-	var shape []int
-	err := a.check()
-	if err == nil {
-		number, err = scalar(a.dt, value)
-	}
-	if err == nil {
-		shape, err = layout.Pad(a.lay.Shape, widths)
-	}
-	if err != nil {
-		return c.failed(err, a)
-	}
-	op := newNode(c)
-	widths = slices.Clone(widths)
-	op.strided, op.how = true, "a copy, and its borders filled"
-	op.run = func(o *job, s *device.Stream, dst device.View) error {
-		return ops.Pad(s, dst, o.view(0), widths, number)
-	}
-	return op.result(a.stream, a.dt, layout.Dense(shape), 0, a)
 }
 
 // Flip returns a view whose axes named run backwards; no axes means all.

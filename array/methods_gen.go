@@ -170,51 +170,49 @@ func (a *Array) Shl(b any) *Array { return Binary(expr.Shl, a, b) }
 func (a *Array) Shr(b any) *Array { return Binary(expr.Shr, a, b) }
 
 // Sum returns the sum of the elements; halves accumulate in float32, integers and bool in
-// int64. It works over the given axes, which the result lacks; no axes means all.
-// Integers and bool give int64.
+// int64. It works over the given axes, which the result lacks unless KeepDims is among
+// them; no axes means all. Integers and bool give int64.
 func (a *Array) Sum(axes ...int) *Array { return reduce(expr.Sum, a, axes) }
 
 // Mean returns the sum of the elements over their number; NaN for no elements. It works
-// over the given axes, which the result lacks; no axes means all. Types: floating point,
-// complex.
+// over the given axes, which the result lacks unless KeepDims is among them; no axes
+// means all. Types: floating point, complex.
 func (a *Array) Mean(axes ...int) *Array { return reduce(expr.Mean, a, axes) }
 
 // Max returns the largest element, NaN where one is NaN; no elements are ErrShape. It
-// works over the given axes, which the result lacks; no axes means all. Types: floating
-// point, integers, bool.
+// works over the given axes, which the result lacks unless KeepDims is among them; no
+// axes means all. Types: floating point, integers, bool.
 func (a *Array) Max(axes ...int) *Array { return reduce(expr.Max, a, axes) }
 
 // Min returns the smallest element, NaN where one is NaN; no elements are ErrShape. It
-// works over the given axes, which the result lacks; no axes means all. Types: floating
-// point, integers, bool.
+// works over the given axes, which the result lacks unless KeepDims is among them; no
+// axes means all. Types: floating point, integers, bool.
 func (a *Array) Min(axes ...int) *Array { return reduce(expr.Min, a, axes) }
 
 // Prod returns the product of the elements; float32 and halves accumulate in float64,
-// integers and bool in int64. It works over the given axes, which the result lacks; no
-// axes means all. Integers and bool give int64.
+// integers and bool in int64. It works over the given axes, which the result lacks unless
+// KeepDims is among them; no axes means all. Integers and bool give int64.
 func (a *Array) Prod(axes ...int) *Array { return reduce(expr.Prod, a, axes) }
 
-// Var returns the variance of the elements, the mean of |a - mean|^2; NaN for no
-// elements. It works over the given axes, which the result lacks; no axes means all.
-// Complex types give their real type. Types: floating point, complex.
-func (a *Array) Var(axes ...int) *Array { return reduce(expr.Var, a, axes) }
-
 // Any returns whether any element differs from 0; NaN differs. It works over the given
-// axes, which the result lacks; no axes means all. The result is bool.
+// axes, which the result lacks unless KeepDims is among them; no axes means all. The
+// result is bool.
 func (a *Array) Any(axes ...int) *Array { return reduce(expr.Any, a, axes) }
 
 // All returns whether all elements differ from 0. It works over the given axes, which the
-// result lacks; no axes means all. The result is bool.
+// result lacks unless KeepDims is among them; no axes means all. The result is bool.
 func (a *Array) All(axes ...int) *Array { return reduce(expr.All, a, axes) }
 
 // ArgMax returns the index of the first of the largest elements, or of the first NaN; no
-// elements are ErrShape. It works along one axis, which the result lacks. The result is
-// int64. Types: floating point, integers, bool.
+// elements are ErrShape. It works along one axis, which the result lacks, or over
+// AllAxes, in row-major order. The result is int64. Types: floating point, integers,
+// bool.
 func (a *Array) ArgMax(axis int) *Array { return reduce(expr.ArgMax, a, []int{axis}) }
 
 // ArgMin returns the index of the first of the smallest elements, or of the first NaN; no
-// elements are ErrShape. It works along one axis, which the result lacks. The result is
-// int64. Types: floating point, integers, bool.
+// elements are ErrShape. It works along one axis, which the result lacks, or over
+// AllAxes, in row-major order. The result is int64. Types: floating point, integers,
+// bool.
 func (a *Array) ArgMin(axis int) *Array { return reduce(expr.ArgMin, a, []int{axis}) }
 
 // CumSum returns the sum of the elements up to each index; integers and bool accumulate

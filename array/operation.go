@@ -5,6 +5,7 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/matmul"
 )
 
 // Operation is an operation that a package above this one defines: Attention, say. It
@@ -34,6 +35,9 @@ func (o *Operation) Check() error {
 	if err == nil {
 		err = sameDevice(o.operands...)
 	}
+	if err == nil && len(o.operands) == 0 {
+		err = device.Default().Err()
+	}
 	return err
 }
 
@@ -53,10 +57,42 @@ func (o *Operation) Elementwise(code expr.Op, args ...any) *Array {
 	return mapped(o.call, code, args...)
 }
 
+// Cast is a converted to a type, or a dense copy of it, as a step of o.
+func (o *Operation) Cast(a *Array, dt dtype.DType) *Array {
+	if err := a.check(); err != nil {
+		return o.Failed(err)
+	}
+	return elementwise(o.call, cast, dt, a)
+}
+
+// Reduce is a reduction of the table, as a step of o. Options may be among the axes.
+func (o *Operation) Reduce(code expr.Op, a *Array, axes []int) *Array { return o.reduce(code, a, axes) }
+
+// Take is Take as a step of o. An index outside has the cause outside.
+func (o *Operation) Take(a, indices *Array, axis int, outside error) *Array {
+	return o.take(a, indices, axis, outside)
+}
+
+// View is a under the layout that f makes of its own.
+func (o *Operation) View(a *Array, f func(layout.Layout) (layout.Layout, error)) *Array {
+	return a.viewed(o.name, o.site, f)
+}
+
+// Product is the matrix product of a and b, as a step of o.
+func (o *Operation) Product(a, b *Array) *Array {
+	return multiply(o.call, a, b, nil, matmul.NoActivation, &matmul.Options{}, nil)
+}
+
+// Step is o with a name that says what is done in a step of it, for Explain.
+func (o *Operation) Step(what string) { o.name += " " + what }
+
 // Result is the pending result of a type and shape. run computes it when it is needed:
 // it starts work on s that writes all of dst, from where the elements of reads are then,
 // whatever their strides. how says in Explain what runs.
 func (o *Operation) Result(dt dtype.DType, shape []int, how string, reads []*Array, run func(s *device.Stream, dst device.View, reads []device.View) error) *Array {
+	if err := o.first(reads...); err != nil {
+		return o.Failed(err)
+	}
 	n := newNode(o.call)
 	n.strided, n.how = true, how
 	n.run = func(j *job, s *device.Stream, dst device.View) error {
@@ -66,7 +102,11 @@ func (o *Operation) Result(dt dtype.DType, shape []int, how string, reads []*Arr
 		}
 		return run(s, dst, views)
 	}
-	return n.result(streamOf(o.operands...), dt, layout.Dense(shape), 0, reads...)
+	s := device.Default().DefaultStream()
+	if len(o.operands) > 0 {
+		s = streamOf(o.operands...)
+	}
+	return n.result(s, dt, layout.Dense(shape), 0, reads...)
 }
 
 // On returns an operand on the stream of the operation. In a capture, what is computed from

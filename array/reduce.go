@@ -11,13 +11,23 @@ import (
 
 const oneReduction = "one reduction, its tree fixed by shape and type"
 
-// reduce is the result of a reduction of a over axes.
+// reduce is the result of a reduction of a over axes, among which options may be.
 func reduce(code expr.Op, a *Array, axes []int) *Array {
-	c := call{code.String(), here()}
+	return call{code.String(), here()}.reduce(code, a, axes)
+}
+
+func (c call) reduce(code expr.Op, a *Array, axes []int) *Array {
 	dt, err := typeOf(code, a)
 	var set []bool
+	var r layout.Reduction
 	if err == nil {
-		set, err = layout.AxisSet(axes, a.NDim())
+		r, err = layout.ReductionOf(axes)
+	}
+	if err == nil {
+		set, err = layout.AxisSet(r.Axes, a.NDim())
+	}
+	if err == nil {
+		err = ops.CheckOptions(code, r)
 	}
 	if err != nil {
 		return c.failed(err, a)
@@ -30,7 +40,11 @@ func reduce(code expr.Op, a *Array, axes []int) *Array {
 	n := newNode(c)
 	n.rule = rule{code: code, fusion: reduction, axes: set, run: runReduction}
 	n.how = oneReduction
-	return n.result(a.stream, dt, layout.CachedDense(shape), 1, a)
+	b := n.result(a.stream, dt, layout.CachedDense(shape), 1, a)
+	if r.Keep {
+		b.lay = layout.Dense(layout.Kept(a.lay.Shape, set))
+	}
+	return b
 }
 
 func runReduction(o *job, s *device.Stream, dst device.View) error {

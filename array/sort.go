@@ -8,23 +8,6 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// Sort returns the elements along an axis in rising order, or in falling order
-// where descending, for real types and Bool. NaN is the largest: the last in
-// rising order, and the first in falling; -0 is below 0.
-func (a *Array) Sort(axis int, descending bool) *Array {
-	c := call{expr.Sort.String(), here()}
-	dt, axis, err := a.onAxis(expr.Sort, axis)
-	if err != nil {
-		return c.failed(err, a)
-	}
-	op := newNode(c)
-	op.strided, op.how = true, "a sort along an axis"
-	op.run = func(o *job, s *device.Stream, dst device.View) error {
-		return ops.Sort(s, dst, o.view(0), axis, descending)
-	}
-	return op.result(a.stream, dt, a.dense(), 0, a)
-}
-
 // TopK returns the k largest elements along an axis in falling order, and their
 // places there, as Int64, for real types and Bool. NaN is the largest; of equal
 // elements, -0 and 0 among them, the first comes first. k beyond the axis is

@@ -50,7 +50,7 @@ func testTernary(t *testing.T, s *suite) {
 	}
 	for what, a := range map[string]*gpk.Array{
 		"a condition of floats":  gpk.Where(x, x, 0),
-		"two numbers":            gpk.Where(x.Gt(0), 1, 0),
+		"numbers of two types":   gpk.Where(x.Gt(0), 1.5, float32(0)),
 		"two types":              gpk.Where(x.Gt(0), x, x.Cast(gpk.Float64)),
 		"a fraction on integers": gpk.Zeros(gpk.Int32, 2).Clamp(0.5, 1),
 		"Clamp of bool":          x.Gt(0).Clamp(false, true),

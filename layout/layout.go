@@ -113,12 +113,24 @@ func (l Layout) Span() (lo, hi int) {
 	return lo, hi + 1
 }
 
-// Repeats reports whether two indices can name one element (a broadcast
-// dimension), so that writing through the layout has no meaning.
+// Repeats reports whether two indices may name one element, so that writing through the
+// layout has no meaning: in a broadcast dimension, and in windows that overlap. It is exact
+// for views of dense layouts, and errs to true for other strides.
 func (l Layout) Repeats() bool {
 	for i, d := range l.Shape {
-		if d > 1 && l.Strides[i] == 0 {
-			return true
+		if d <= 1 {
+			continue
+		}
+		// The dimensions of smaller strides must end before the next element of this one.
+		s := max(l.Strides[i], -l.Strides[i])
+		reach := 0
+		for j, n := range l.Shape {
+			if t := max(l.Strides[j], -l.Strides[j]); n > 1 && (t < s || t == s && j > i) {
+				reach += t * (n - 1)
+			}
+		}
+		if s <= reach || s == 0 {
+			return l.Size() > 0
 		}
 	}
 	return false

@@ -149,6 +149,18 @@ func NeedsElements(op expr.Op) bool {
 	return op == expr.Max || op == expr.Min || op == expr.ArgMax || op == expr.ArgMin
 }
 
+// CheckOptions refuses options and axes that a reduction does not have. Var with DDof is
+// made of the one without.
+func CheckOptions(op expr.Op, r layout.Reduction) error {
+	switch {
+	case r.Given:
+		return fmt.Errorf("%w: DDof is an option of Var and Std", expr.ErrUnsupported)
+	case (op == expr.ArgMax || op == expr.ArgMin) && len(r.Axes) > 1:
+		return layout.Errorf("%v works along one axis or over all, not over %v", op, r.Axes)
+	}
+	return nil
+}
+
 // neutral returns the result of a reduction of no elements, in the result's type.
 func neutral(op expr.Op, dt dtype.DType) Scalar {
 	switch op {

@@ -36,12 +36,13 @@ var forms = map[string]form{
 	"axes": {
 		method:   "func (a *Array) %[1]s(axes ...int) *Array { return reduce(expr.%[1]s, a, axes) }",
 		function: "func %[1]s(a *Array, axes ...int) *Array { return a.%[1]s(axes...) }",
-		operands: "It works over the given axes, which the result lacks; no axes means all.",
+		operands: "It works over the given axes, which the result lacks unless KeepDims is among them; no axes means all.",
 	},
 	"reduced axis": {
 		method:   "func (a *Array) %[1]s(axis int) *Array { return reduce(expr.%[1]s, a, []int{axis}) }",
-		function: "func %[1]s(a *Array, axis int) *Array { return a.%[1]s(axis) }",
-		operands: "It works along one axis, which the result lacks.",
+		function: "func %[1]s(a *Array, axis ...int) *Array { return array.NewOperation(%[1]q, []*Array{a}).Reduce(expr.%[1]s, a, axis) }",
+		operands: "It works along one axis, which the result lacks, or over AllAxes, in row-major order.",
+		number:   "It works along one axis, which the result lacks unless KeepDims is given too; no axis means all, in row-major order.",
 	},
 	"axis": {
 		method:   "func (a *Array) %[1]s(axis int) *Array { return a.along(expr.%[1]s, here(), axis) }",
@@ -70,24 +71,26 @@ func formName(r ops.Row) string {
 	return ""
 }
 
-// methods is array/methods_gen.go.
-func methods() []byte {
+// methods is array/methods_gen.go. It leaves out what package internal/compose declares.
+func methods(root string) []byte {
+	made, _ := composedIn(root)
 	var b bytes.Buffer
 	b.WriteString(header + "package array\n\nimport \"github.com/gpk-go/gpk/expr\"\n")
 	for _, r := range ops.Table {
-		if f, ok := forms[formName(r)]; ok {
+		if f, ok := forms[formName(r)]; ok && made[r.Op.String()].name == "" {
 			fmt.Fprintf(&b, "\n%[2]s"+f.method+"\n", r.Op, comment(r, f.operands))
 		}
 	}
 	return formatted(b.Bytes())
 }
 
-// functions is functions_gen.go.
-func functions() []byte {
+// functions is functions_gen.go. It leaves out what package internal/compose declares.
+func functions(root string) []byte {
+	made, _ := composedIn(root)
 	var b bytes.Buffer
 	b.WriteString(header + "package gpk\n\nimport (\n\t\"github.com/gpk-go/gpk/array\"\n\t\"github.com/gpk-go/gpk/expr\"\n)\n")
 	for _, r := range ops.Table {
-		if f, ok := forms[formName(r)]; ok {
+		if f, ok := forms[formName(r)]; ok && made[r.Op.String()].name == "" {
 			operands := f.operands
 			if f.number != "" {
 				operands = f.number

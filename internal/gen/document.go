@@ -9,11 +9,11 @@ import (
 )
 
 // document is docs/operations.md.
-func document() []byte {
+func document(root string) []byte {
 	var b bytes.Buffer
 	b.WriteString(`# Operations
 
-Generated from the table in package ops by ` + "`go generate ./...`" + `; do not edit.
+Generated from the table in package ops and from package internal/compose by ` + "`go generate ./...`" + `; do not edit.
 
 Every operation is a method of Array and a function of package gpk. Types that are
 not listed have no meaning and are dtype.ErrDType; what has no kernel on a device is
@@ -43,7 +43,9 @@ and whichever kernel computes them.
 				fmt.Fprintf(&b, "| %v | %s | %s | %s |\n", r.Op, result(r), types(r.Types), strings.ReplaceAll(r.Doc, "|", "\\|"))
 			}
 		}
+		b.WriteString(composedRows(root, t.title))
 	}
+	fmt.Fprintf(&b, "\n## Products of several operands\n\n| operation | result | types | meaning |\n| --- | --- | --- | --- |\n%s", composedRows(root, "Products"))
 	b.WriteString(`
 ## Of several operands, fused
 

@@ -1,6 +1,6 @@
-// Command gen writes what repeats the table of operations in package ops: the methods
-// of arrays, the functions of package gpk, their registration in the conformance suite, and
-// docs/operations.md. It is run by
+// Command gen writes what repeats the table of operations in package ops and the
+// declarations of package internal/compose: the methods of arrays, the functions of package
+// gpk, their registration in the conformance suite, and docs/operations.md. It is run by
 //
 //	go generate ./...
 //
@@ -19,7 +19,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: gen ROOT")
 		os.Exit(2)
 	}
-	for name, text := range files() {
+	for name, text := range files(os.Args[1]) {
 		if err := os.WriteFile(filepath.Join(os.Args[1], name), text, 0o644); err != nil {
 			fmt.Fprintln(os.Stderr, "gen:", err)
 			os.Exit(1)
@@ -27,12 +27,14 @@ func main() {
 	}
 }
 
-// files returns the generated files by their paths in the repository.
-func files() map[string][]byte {
+// files returns the generated files by their paths in the repository at root.
+func files(root string) map[string][]byte {
 	return map[string][]byte{
-		"array/methods_gen.go":   methods(),
-		"functions_gen.go":       functions(),
+		"array/methods_gen.go":   methods(root),
+		"array/composed_gen.go":  composedMethods(root),
+		"functions_gen.go":       functions(root),
+		"composed_gen.go":        composedFunctions(root),
 		"gpktest/methods_gen.go": conformance(),
-		"docs/operations.md":     document(),
+		"docs/operations.md":     document(root),
 	}
 }

@@ -1,0 +1,108 @@
+package gpktest
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"testing"
+
+	gpk "github.com/gpk-go/gpk"
+)
+
+// numpyCase is a line of testdata/numpy_names.py.
+type numpyCase struct {
+	Op               string
+	Shape, WantShape []int
+	Data, Want       []float64
+	Ints             []int
+	Q                float64
+}
+
+// numpyNames are the functions of NumPy that it calls.
+var numpyNames = map[string]func(x *gpk.Array, c *numpyCase) *gpk.Array{
+	"tile":      func(x *gpk.Array, c *numpyCase) *gpk.Array { return x.Tile(c.Ints...) },
+	"roll":      func(x *gpk.Array, c *numpyCase) *gpk.Array { return x.Roll(c.Ints[0], c.Ints[1]) },
+	"roll flat": func(x *gpk.Array, c *numpyCase) *gpk.Array { return x.Roll(c.Ints[0]) },
+	"moveaxis":  func(x *gpk.Array, c *numpyCase) *gpk.Array { return x.MoveAxis(c.Ints[0], c.Ints[1]) },
+	"swapaxes":  func(x *gpk.Array, c *numpyCase) *gpk.Array { return x.SwapAxes(c.Ints[0], c.Ints[1]) },
+	"tril":      func(x *gpk.Array, c *numpyCase) *gpk.Array { return x.Tril(c.Ints[0]) },
+	"triu":      func(x *gpk.Array, c *numpyCase) *gpk.Array { return x.Triu(c.Ints[0]) },
+	"diag":      func(x *gpk.Array, c *numpyCase) *gpk.Array { return x.Diag(c.Ints[0]) },
+	"std": func(x *gpk.Array, c *numpyCase) *gpk.Array {
+		d, n := c.Ints[0], c.Ints[1]
+		if length := x.Shape()[(d+x.NDim())%x.NDim()]; n < 1 || n >= length {
+			return x.Std(d)
+		}
+		return x.Std(d, gpk.DDof(n))
+	},
+	"median":   func(x *gpk.Array, c *numpyCase) *gpk.Array { return x.Median(c.Ints[0], gpk.KeepDims) },
+	"quantile": func(x *gpk.Array, c *numpyCase) *gpk.Array { return x.Quantile(c.Q, c.Ints[0]) },
+	"cumprod":  func(x *gpk.Array, c *numpyCase) *gpk.Array { return x.CumProd(c.Ints[0]) },
+	"norm":     func(x *gpk.Array, c *numpyCase) *gpk.Array { return x.VectorNorm(c.Q, c.Ints[0]) },
+	"argmax":   func(x *gpk.Array, _ *numpyCase) *gpk.Array { return gpk.ArgMax(x).Cast(gpk.Float64) },
+	"windows":  func(x *gpk.Array, c *numpyCase) *gpk.Array { return x.Windows(c.Ints[0], c.Ints[1]) },
+	"kron":     func(x *gpk.Array, _ *numpyCase) *gpk.Array { return x.Kron(x.Transpose()) },
+	"along": func(x *gpk.Array, c *numpyCase) *gpk.Array {
+		return x.TakeAlongAxis(gpk.ArgMax(x, c.Ints[0], gpk.KeepDims), c.Ints[0])
+	},
+	"einsum":       func(x *gpk.Array, _ *numpyCase) *gpk.Array { return gpk.Einsum("...ij,...kj->...ik", x, x) },
+	"einsum order": func(x *gpk.Array, _ *numpyCase) *gpk.Array { return gpk.Einsum("ij,kj,kl->il", x, x, x) },
+}
+
+// TestNumPyNames compares compositions with NumPy itself on the default device: 200 random
+// calls of each, or as many as GPK_NUMPY_CASES says. GPK_NUMPY_PYTHON names a Python that has
+// NumPy 2.
+func TestNumPyNames(t *testing.T) {
+	python := os.Getenv("GPK_NUMPY_PYTHON")
+	if python == "" {
+		t.Skip("NOT RUN: GPK_NUMPY_PYTHON names no Python with NumPy 2, the reference")
+	}
+	cases := os.Getenv("GPK_NUMPY_CASES")
+	if cases == "" {
+		cases = "200"
+	}
+	seed := rand.Uint32()
+	t.Logf("seed %d", seed)
+	command := exec.CommandContext(t.Context(), python, "testdata/numpy_names.py", fmt.Sprint(seed), cases)
+	command.Stderr = os.Stderr
+	out, err := command.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	lines := bufio.NewScanner(bytes.NewReader(out))
+	lines.Buffer(nil, 1<<24)
+	for lines.Scan() {
+		var c numpyCase
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			t.Fatal(err)
+		}
+		call := numpyNames[c.Op]
+		if call == nil {
+			t.Fatalf("nothing is called for %s", c.Op)
+		}
+		count[c.Op]++
+		a := call(gpk.FromSlice(c.Data, c.Shape...), &c)
+		got, err := gpk.ToSlice[float64](a)
+		if err != nil || !slices.Equal(a.Shape(), c.WantShape) {
+			t.Fatalf("%s of %v, %v: shape %v, want %v (%v)", c.Op, c.Shape, c.Ints, a.Shape(), c.WantShape, err)
+		}
+		for i, w := range c.Want {
+			// Sums of at most 256 products of three numbers below 8: less than 1e-9 is rounding.
+			if !(math.Abs(got[i]-w) <= 1e-9*(1+math.Abs(w))) {
+				t.Fatalf("%s of %v, %v: element %d is %v, want %v", c.Op, c.Shape, c.Ints, i, got[i], w)
+			}
+		}
+	}
+	for op := range numpyNames {
+		if fmt.Sprint(count[op]) != cases {
+			t.Errorf("%d calls of %s, want %s", count[op], op, cases)
+		}
+	}
+}

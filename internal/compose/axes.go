@@ -1,0 +1,133 @@
+package compose
+
+import (
+	"slices"
+
+	"github.com/gpk-go/gpk/layout"
+)
+
+// MoveAxis returns a view with axis from at place to; the other axes keep their order.
+//
+//gpk:row To other places | the same | all | a view with an axis at another place
+func MoveAxis[A Operand](o Operation[A], a A, from, to int) A {
+	err := o.Check()
+	if err == nil {
+		from, err = layout.Axis(from, a.NDim())
+	}
+	if err == nil {
+		to, err = layout.Axis(to, a.NDim())
+	}
+	if err != nil {
+		return o.Failed(err)
+	}
+	order := sequence(a.NDim())
+	order = slices.Insert(slices.Delete(order, from, from+1), to, from)
+	return permute(o, a, order)
+}
+
+// SwapAxes returns a view with two axes exchanged.
+//
+//gpk:row To other places | the same | all | a view with two axes exchanged
+func SwapAxes[A Operand](o Operation[A], a A, i, j int) A {
+	err := o.Check()
+	if err == nil {
+		i, err = layout.Axis(i, a.NDim())
+	}
+	if err == nil {
+		j, err = layout.Axis(j, a.NDim())
+	}
+	if err != nil {
+		return o.Failed(err)
+	}
+	order := sequence(a.NDim())
+	order[i], order[j] = j, i
+	return permute(o, a, order)
+}
+
+// Flatten returns the elements in row-major order along one axis, a copy; Reshape(-1) is a
+// view where the strides allow it.
+//
+//gpk:row To other places | the same | all | a copy of the elements in row-major order along one axis
+func Flatten[A Operand](o Operation[A], a A) A {
+	if err := o.Check(); err != nil {
+		return o.Failed(err)
+	}
+	return under(o, o.Cast(a, a.DType()), layout.Dense([]int{a.Size()}))
+}
+
+// BroadcastArrays returns views of arrays, broadcast to one shape. Their types may differ.
+//
+//gpk:row To other places | the same, each | all | views of arrays, broadcast to one shape
+func BroadcastArrays[A Operand](o Operation[A], as ...A) []A {
+	err := o.Check()
+	var shape []int
+	for i, a := range as {
+		if i == 0 && err == nil {
+			shape = a.Shape()
+		} else if err == nil {
+			shape, err = layout.Broadcast(shape, a.Shape())
+		}
+	}
+	if err == nil {
+		_, err = layout.Size(shape)
+	}
+	if err != nil {
+		return failures(o, err, len(as))
+	}
+	out := make([]A, len(as))
+	for i, a := range as {
+		out[i] = o.View(a, func(l layout.Layout) (layout.Layout, error) { return l.BroadcastTo(shape) })
+	}
+	return out
+}
+
+// Meshgrid returns views that hold the coordinates of a grid, as NumPy's meshgrid with
+// indexing xy: of 1-D arrays of lengths n0, n1, n2, … each has the shape [n1, n0, n2, …], and
+// the first changes along axis 1. 0-d arrays count as one element.
+//
+//gpk:row To other places | the same, each | all | views of the coordinates of a grid; the first array changes along axis 1, in MeshgridIJ along axis 0
+func Meshgrid[A Operand](o Operation[A], as ...A) []A { return grid(o, as, true) }
+
+// MeshgridIJ is Meshgrid with indexing ij: the shape is [n0, n1, n2, …], and array i changes
+// along axis i.
+func MeshgridIJ[A Operand](o Operation[A], as ...A) []A { return grid(o, as, false) }
+
+func grid[A Operand](o Operation[A], as []A, swapped bool) []A {
+	err := o.Check()
+	shape := make([]int, len(as))
+	place := sequence(len(as)) // of each array's axis
+	if swapped && len(as) > 1 {
+		place[0], place[1] = 1, 0
+	}
+	for i, a := range as {
+		switch {
+		case err != nil:
+		case a.NDim() > 1:
+			err = layout.Errorf("array %d has shape %v, not one axis", i, a.Shape())
+		default:
+			shape[place[i]] = a.Size()
+		}
+	}
+	if err == nil {
+		_, err = layout.Size(shape)
+	}
+	if err != nil {
+		return failures(o, err, len(as))
+	}
+	out := make([]A, len(as))
+	for i, a := range as {
+		narrow := slices.Repeat([]int{1}, len(as))
+		narrow[place[i]] = a.Size()
+		out[i] = o.View(reshape(o, a, narrow...), func(l layout.Layout) (layout.Layout, error) { return l.BroadcastTo(shape) })
+	}
+	return out
+}
+
+// sequence returns 0, 1, … n-1.
+func sequence(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}

@@ -1,0 +1,75 @@
+package compose
+
+import (
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/ops"
+)
+
+// CumProd returns the product of the elements up to each index along an axis. Integers and
+// Bool give Int64 and wrap. Float32, half types and Complex64 are computed in twice the
+// width and rounded once. It is a scan of log2 n passes, the k-th of which multiplies
+// elements 2^k apart (Hillis and Steele, Communications of the ACM 29 (1986) 1170), so that
+// the order of the factors is one of the length alone.
+//
+//gpk:row Along an axis | the same; int64 for integers and bool | all | the product of the elements up to each index; integers and bool accumulate in int64
+func CumProd[A Operand](o Operation[A], a A, axis int) A {
+	d, n, err := along(o, a, axis)
+	if err != nil {
+		return o.Failed(err)
+	}
+	dt := ops.SumType(a.DType())
+	var x A
+	switch {
+	case dt == dtype.Complex64:
+		x = o.Cast(a, dtype.Complex128)
+	case dt.IsFloat() && dt != dtype.Float64:
+		x = o.Cast(a, dtype.Float64)
+	default:
+		x = narrow(o, a, dt)
+	}
+	if n < 2 || a.Size() == 0 {
+		return o.Cast(x, dt)
+	}
+	steps := 0
+	for 1<<steps < n {
+		steps++
+	}
+	x = o.Result(x.DType(), x.Shape(), "a scan of products", []A{x}, func(s *device.Stream, dst device.View, reads []device.View) error {
+		buf, err := s.Device().Alloc(int64(dst.Layout.Size())*int64(dst.DType.Size()), s)
+		if err != nil {
+			return err
+		}
+		defer buf.Free()
+		spare := device.View{Buffer: buf, DType: dst.DType, Layout: layout.Dense(dst.Layout.Shape)}
+		from := reads[0]
+		for k := range steps { // the last one writes dst
+			to := dst
+			if (steps-k)%2 == 0 {
+				to = spare
+			}
+			if err := multiplied(s, to, from, d, 1<<k); err != nil {
+				return err
+			}
+			from = to
+		}
+		return nil
+	})
+	return narrow(o, x, dt)
+}
+
+// multiplied writes the elements of x along an axis to dst, from index by on times the one
+// that lies so far before.
+func multiplied(s *device.Stream, dst, x device.View, axis, by int) error {
+	n := x.Layout.Shape[axis]
+	part := func(v device.View, start, stop int) device.View {
+		v.Layout, _ = v.Layout.Slice(axis, start, stop, 1) // 0 <= start <= stop <= n
+		return v
+	}
+	if err := ops.Cast(s, part(dst, 0, by), part(x, 0, by)); err != nil {
+		return err
+	}
+	return ops.Apply2(s, expr.Mul, part(dst, by, n), part(x, by, n), part(x, 0, n-by))
+}

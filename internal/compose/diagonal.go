@@ -1,0 +1,89 @@
+package compose
+
+import (
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/ops"
+)
+
+// Diag returns a view of diagonal k of a matrix, the elements (i, i+k), or a square matrix
+// of zeros whose diagonal k is the 1-D array a. No k means 0, the main diagonal. A diagonal
+// outside the matrix and other numbers of axes are ErrShape.
+//
+//gpk:row To other places | the same | all | a view of a diagonal of a matrix, or a matrix of zeros with a given diagonal
+func Diag[A Operand](o Operation[A], a A, k ...int) A {
+	err := o.Check()
+	at := 0
+	if err == nil {
+		at, err = optional(k, 0, "the diagonal")
+	}
+	var shape []int
+	switch {
+	case err != nil:
+	case a.NDim() == 2:
+		return o.View(a, func(l layout.Layout) (layout.Layout, error) { return l.DiagonalAt(at) })
+	case a.NDim() != 1:
+		err = layout.Errorf("the diagonal of an array with %d axes", a.NDim())
+	default:
+		n := a.Size() + max(at, -at)
+		if shape = []int{n, n}; n < a.Size() {
+			err = layout.Errorf("diagonal %d", at)
+		} else {
+			_, err = layout.Size(shape)
+		}
+	}
+	if err != nil {
+		return o.Failed(err)
+	}
+	return o.Result(a.DType(), shape, "one fill, and a strided copy", []A{a}, func(s *device.Stream, dst device.View, reads []device.View) error {
+		err := ops.Fill(s, dst, ops.Scalar{})
+		if err != nil || reads[0].Layout.Size() == 0 {
+			return err
+		}
+		target := dst
+		if target.Layout, err = dst.Layout.DiagonalAt(at); err != nil {
+			return err
+		}
+		return ops.Cast(s, target, reads[0])
+	})
+}
+
+// Tril returns the lower triangle of each matrix in the last two axes: a with 0 above
+// diagonal k. No k means 0, the main diagonal. Fewer than two axes are ErrShape.
+//
+//gpk:row To other places | the same | all | the lower triangle of each matrix: 0 above a diagonal
+func Tril[A Operand](o Operation[A], a A, k ...int) A { return triangle(o, a, k, expr.Ge) }
+
+// Triu returns the upper triangle of each matrix in the last two axes: a with 0 below
+// diagonal k. No k means 0, the main diagonal. Fewer than two axes are ErrShape.
+//
+//gpk:row To other places | the same | all | the upper triangle of each matrix: 0 below a diagonal
+func Triu[A Operand](o Operation[A], a A, k ...int) A { return triangle(o, a, k, expr.Le) }
+
+// triangle keeps the elements whose row + k is compared, so that it holds, with their
+// column.
+func triangle[A Operand](o Operation[A], a A, k []int, holds expr.Op) A {
+	err := o.Check()
+	at := 0
+	if err == nil {
+		at, err = optional(k, 0, "the diagonal")
+	}
+	if err == nil && a.NDim() < 2 {
+		err = layout.Errorf("a triangle of an array with %d axes", a.NDim())
+	}
+	if err != nil {
+		return o.Failed(err)
+	}
+	shape := a.Shape()
+	rows, cols := shape[len(shape)-2], shape[len(shape)-1]
+	at = max(-rows, min(at, cols)) // beyond, nothing changes
+	row := o.Elementwise(expr.Add, unsqueeze(o, counted(o, rows), 1), at)
+	mask := o.Elementwise(holds, row, counted(o, cols))
+	var zero any = 0
+	if a.DType() == dtype.Bool {
+		zero = false
+	}
+	return o.Elementwise(expr.Where, mask, a, zero)
+}

@@ -1,0 +1,12 @@
+// Package compose holds the operations that are views of arrays or are made of other
+// operations: what they take, what they refuse, and which steps they consist of.
+//
+// The functions are generic in the type of an array, because package array, above this one,
+// has a method for each of them. internal/gen writes those methods and the functions of
+// package gpk from the declarations here, with their comments; a line that begins with
+// //gpk:row gives the section, result, types and meaning in docs/operations.md. A
+// function whose first operand is named a becomes a method too.
+//
+// What belongs here: a composition that has no kernel of its own. What does not: kernels
+// (package ops), layouts as values (package layout), layers (package internal/layers).
+package compose

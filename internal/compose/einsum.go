@@ -1,0 +1,217 @@
+package compose
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/layout"
+)
+
+// Einsum returns the sum of products that an equation names, as NumPy's einsum: each letter
+// is an axis, those of the operands stand between commas, and those of the result behind
+// "->". Letters that the result lacks are summed over; a letter twice in one operand is its
+// diagonal. "..." stands for the other axes, which are broadcast. Without "->" the result
+// has the axes of "..." and then the letters that occur once, in alphabetical order.
+//
+//	scores := gpk.Einsum("bhqd,bhkd->bhqk", q, k)
+//
+// Axes that a single operand has and the result lacks are summed first. Pairs of operands
+// are multiplied in the order that needs the fewest multiplications, which Explain prints.
+// A product that sums is MatMul, of views where the strides allow it, in the precision of
+// SetPrecision; each step is rounded to the type. Int8 and Uint8 give Int32, and other
+// integers wrap in their type. One operand that is not summed gives a view of its type.
+//
+// An equation that does not parse or fit the shapes is ErrShape, with a caret under the
+// place. Operands of two types are ErrDType, and so is a sum or product of Bool.
+//
+//gpk:row Products | the same; int32 for int8 and uint8 | all but bool | the sum of products that an equation names, in the order that needs the fewest multiplications
+func Einsum[A Operand](o Operation[A], equation string, as ...A) A {
+	err := o.Check()
+	shapes := make([][]int, len(as))
+	for i, a := range as {
+		if shapes[i] = a.Shape(); err == nil && a.DType() != as[0].DType() {
+			err = fmt.Errorf("%w: %v and %v do not mix; Cast one", dtype.ErrDType, as[0].DType(), a.DType())
+		}
+	}
+	if err != nil {
+		return o.Failed(err)
+	}
+	e, err := parse(equation, shapes)
+	if err != nil {
+		return o.Failed(err)
+	}
+	return evaluate(o, e, as)
+}
+
+// term is an array whose axes have labels.
+type term[A any] struct {
+	a      A
+	labels []rune
+}
+
+// evaluate computes a parsed equation.
+func evaluate[A Operand](o Operation[A], e *equation, as []A) A {
+	shape := make([]int, len(e.output.labels))
+	for i, label := range e.output.labels {
+		shape[i] = e.lengths[label]
+	}
+	if _, err := layout.Size(shape); err != nil {
+		return o.Failed(err)
+	}
+	terms := make([]term[A], len(as))
+	for i, a := range as {
+		terms[i] = diagonal(o, a, e.inputs[i].labels, e.lengths)
+	}
+	uses := map[rune]int{}
+	for _, label := range e.output.labels {
+		uses[label]++
+	}
+	for _, t := range terms {
+		for _, label := range t.labels {
+			uses[label]++
+		}
+	}
+	lone := false
+	for _, n := range uses {
+		lone = lone || n == 1
+	}
+	operands, output, lengths, err := masks(e, terms)
+	if dt := as[0].DType(); err == nil && dt == dtype.Bool && (lone || len(as) > 1) {
+		err = fmt.Errorf("%w: a sum of products of bool; Cast(gpk.Int32) first", dtype.ErrDType)
+	}
+	if err != nil {
+		return o.Failed(err)
+	}
+	order, cost := cheapest(operands, output, lengths)
+	if len(as) > 2 {
+		o.Step(fmt.Sprintf("%q, operands in the order %v, %.3g multiplications", e.text, order, cost))
+	} else if e.text != "" {
+		o.Step(fmt.Sprintf("%q", e.text))
+	}
+	if as[0].DType().Size() == 1 && as[0].DType() != dtype.Bool && (lone || len(as) > 2 || len(as) == 2 && !isProduct(terms[0], terms[1], e.output.labels)) {
+		for i := range terms {
+			terms[i].a = o.Cast(terms[i].a, dtype.Int32)
+		}
+	}
+	for i, t := range terms {
+		terms[i] = summed(o, t, func(label rune) bool { return uses[label] > 1 })
+	}
+	t := contract(o, order, terms, e.output.labels)
+	perm := make([]int, len(e.output.labels))
+	for i, label := range e.output.labels {
+		perm[i] = slices.Index(t.labels, label)
+	}
+	return permute(o, t.a, perm)
+}
+
+// masks returns the labels of operands and result as sets of bits, and their lengths.
+func masks[A any](e *equation, terms []term[A]) (operands []uint64, output uint64, lengths []int, err error) {
+	var all []rune
+	bit := func(label rune) uint64 {
+		i := slices.Index(all, label)
+		if i < 0 {
+			i, all, lengths = len(all), append(all, label), append(lengths, e.lengths[label])
+		}
+		if i > 63 {
+			err = fmt.Errorf("%w: an equation of more than 64 labels", expr.ErrUnsupported)
+			return 0
+		}
+		return 1 << i
+	}
+	for _, t := range terms {
+		set := uint64(0)
+		for _, label := range t.labels {
+			set |= bit(label)
+		}
+		operands = append(operands, set)
+	}
+	for _, label := range e.output.labels {
+		output |= bit(label)
+	}
+	return operands, output, lengths, err
+}
+
+// diagonal returns a view of a in which every label has one axis, and none the labels that a
+// broadcasts.
+func diagonal[A Operand](o Operation[A], a A, labels []rune, lengths map[rune]int) term[A] {
+	var kept []rune
+	view := o.View(a, func(l layout.Layout) (layout.Layout, error) {
+		out := layout.Layout{Shape: []int{}, Strides: []int{}, Offset: l.Offset}
+		for d, label := range labels {
+			i := slices.Index(kept, label)
+			switch {
+			case l.Shape[d] == 1 && lengths[label] != 1:
+			case i >= 0:
+				out.Strides[i] += l.Strides[d]
+			default:
+				kept = append(kept, label)
+				out.Shape, out.Strides = append(out.Shape, l.Shape[d]), append(out.Strides, l.Strides[d])
+			}
+		}
+		return out, nil
+	})
+	return term[A]{view, kept}
+}
+
+// summed returns a term summed over the labels that are not kept.
+func summed[A Operand](o Operation[A], t term[A], keep func(label rune) bool) term[A] {
+	var axes []int
+	var kept []rune
+	for d, label := range t.labels {
+		if keep(label) {
+			kept = append(kept, label)
+		} else {
+			axes = append(axes, d)
+		}
+	}
+	if axes == nil {
+		return t
+	}
+	dt := t.a.DType()
+	return term[A]{wrapped(o, o.Reduce(expr.Sum, t.a, axes), dt), kept}
+}
+
+// wrapped returns a sum in the type of its terms: Int64 wraps to Int32, where Cast would
+// saturate.
+func wrapped[A Operand](o Operation[A], a A, dt dtype.DType) A {
+	if dt != dtype.Int32 || a.DType() != dtype.Int64 {
+		return narrow(o, a, dt)
+	}
+	low := o.Elementwise(expr.And, o.Elementwise(expr.Add, a, int64(1)<<31), int64(1)<<32-1)
+	return o.Cast(o.Elementwise(expr.Sub, low, int64(1)<<31), dt)
+}
+
+// contract multiplies terms in an order. The result has the labels of output that they have.
+func contract[A Operand](o Operation[A], c *contraction, terms []term[A], output []rune) term[A] {
+	if c.left == nil {
+		return terms[c.operand]
+	}
+	// Labels outside a subtree must be kept by it.
+	outside := func(of *contraction) []rune {
+		keep := slices.Clone(output)
+		in := of.members()
+		for i, t := range terms {
+			if !in[i] {
+				keep = append(keep, t.labels...)
+			}
+		}
+		return keep
+	}
+	x := contract(o, c.left, terms, outside(c.left))
+	y := contract(o, c.right, terms, outside(c.right))
+	return multiply(o, x, y, output)
+}
+
+// members is the set of operands of a tree.
+func (c *contraction) members() map[int]bool {
+	if c.left == nil {
+		return map[int]bool{c.operand: true}
+	}
+	in := c.left.members()
+	for i := range c.right.members() {
+		in[i] = true
+	}
+	return in
+}

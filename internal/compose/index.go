@@ -1,0 +1,158 @@
+package compose
+
+import (
+	"fmt"
+
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/layout"
+)
+
+// At returns a view of what the leading axes hold at an index, without them: x.At(2) is the
+// third row of a matrix, and x.At(2, -1) its last element, 0-d. Negative indices count from
+// the end. An index outside its axis and more indices than axes are ErrShape.
+//
+//gpk:row To other places | the same | all | a view of what leading axes hold at an index, negative ones from the end
+func At[A Operand](o Operation[A], a A, index ...int) A {
+	err := o.Check()
+	if err == nil && len(index) > a.NDim() {
+		err = layout.Errorf("%d indices into %d axes", len(index), a.NDim())
+	}
+	if err != nil {
+		return o.Failed(err)
+	}
+	return o.View(a, func(l layout.Layout) (layout.Layout, error) {
+		out := layout.Layout{Shape: append([]int{}, l.Shape[len(index):]...), Strides: append([]int{}, l.Strides[len(index):]...), Offset: l.Offset}
+		for d, i := range index {
+			n := l.Shape[d]
+			if i < -n || i >= n {
+				return l, layout.Errorf("index %d lies outside axis %d, which has length %d", i, d, n)
+			}
+			if i < 0 {
+				i += n
+			}
+			if l.Size() > 0 { // an empty view keeps its offset
+				out.Offset += i * l.Strides[d]
+			}
+		}
+		return out, nil
+	})
+}
+
+// TakeAlongAxis returns, for each index, the element of a at it along an axis, and at the
+// index's own place along the others, along which the two are broadcast: what ArgMax with
+// KeepDims and sorted indices name. Indices, Int32 or Int64, have as many axes as a, and
+// negative ones count from the end. One outside the axis is ErrShape, found as that of Take.
+//
+//gpk:row To other places | the same | all | the elements at indices along an axis, each at its own place along the others
+func TakeAlongAxis[A Operand](o Operation[A], a, indices A, axis int) A {
+	err := o.Check()
+	if err == nil && indices.DType() != dtype.Int32 && indices.DType() != dtype.Int64 {
+		err = fmt.Errorf("%w: the indices are %v, not int32 or int64; Cast(gpk.Int64) them", dtype.ErrDType, indices.DType())
+	}
+	if err == nil && a.NDim() != indices.NDim() {
+		err = layout.Errorf("indices with %d axes into %d", indices.NDim(), a.NDim())
+	}
+	if err == nil {
+		axis, err = layout.Axis(axis, a.NDim())
+	}
+	var shape []int
+	from, of := a.Shape(), indices.Shape()
+	if err == nil {
+		length, count := from[axis], of[axis]
+		from[axis], of[axis] = 1, 1
+		shape, err = layout.Broadcast(from, of)
+		from[axis], of[axis] = length, count
+	}
+	if err == nil {
+		shape[axis] = of[axis]
+		_, err = layout.Size(shape)
+	}
+	if err != nil {
+		return o.Failed(err)
+	}
+	n, size := from[axis], a.Size()
+	outside := layout.Errorf("an index lies outside axis %d, which has length %d", axis, n)
+	if size == 0 {
+		if indices.Size() > 0 && n == 0 {
+			return o.Failed(outside)
+		}
+		return filled(o, a.DType(), 0, shape)
+	}
+	at := narrow(o, indices, dtype.Int64)
+	low, high := o.Elementwise(expr.Lt, at, -n), o.Elementwise(expr.Ge, at, n)
+	at = o.Elementwise(expr.Where, o.Elementwise(expr.Lt, at, 0), o.Elementwise(expr.Add, at, n), at)
+	// Where the elements lie dense, in row-major order.
+	dense := layout.Dense(from)
+	place := o.Elementwise(expr.Mul, at, dense.Strides[axis])
+	for d, m := range from {
+		if d == axis || m == 1 {
+			continue
+		}
+		along := make([]int, len(from))
+		for i := range along {
+			along[i] = 1
+		}
+		along[d] = m
+		step := o.Elementwise(expr.Mul, reshape(o, counted(o, m), along...), dense.Strides[d])
+		place = o.Elementwise(expr.Add, place, step)
+	}
+	place = o.Elementwise(expr.Where, o.Elementwise(expr.Or, low, high), size, place) // outside
+	return o.Take(reshape(o, a, size), place, 0, outside)
+}
+
+// Where returns x where cond, of type Bool, is true, else y, broadcast. Each of x and y is an
+// *Array or a number, which takes the array's type. Two numbers have the type that Go gives
+// them: Float64 for 1.5, Float32 for float32(1), Int64 for 1, which is any other number's
+// type beside one. Two other types are ErrDType.
+func Where[A Operand](o Operation[A], cond A, x, y any) A {
+	_, left := x.(A)
+	_, right := y.(A)
+	if left || right {
+		return o.Elementwise(expr.Where, cond, x, y)
+	}
+	err := o.Check()
+	var dt dtype.DType
+	if err == nil {
+		dt, err = numbersType(x, y)
+	}
+	if err != nil {
+		return o.Failed(err)
+	}
+	return o.Elementwise(expr.Where, cond, filled(o, dt, x, nil), filled(o, dt, y, nil))
+}
+
+// numbersType returns the element type of two Go numbers.
+func numbersType(x, y any) (dtype.DType, error) {
+	left, err := numberType(x)
+	if err != nil {
+		return left, err
+	}
+	right, err := numberType(y)
+	switch {
+	case err != nil || left == right:
+		return right, err
+	case isInt(x):
+		return right, nil
+	case isInt(y):
+		return left, nil
+	}
+	return left, fmt.Errorf("%w: %T and %T do not mix; convert one", dtype.ErrDType, x, y)
+}
+
+// numberType returns the element type of a Go number.
+func numberType(v any) (dtype.DType, error) {
+	if dt, ok := dtype.OfValue(v); ok {
+		return dt, nil
+	}
+	switch v.(type) {
+	case int, int16, uint, uint16, uint32, uint64:
+		return dtype.Int64, nil
+	}
+	return dtype.Invalid, fmt.Errorf("%w: %T is neither an *Array nor a number", dtype.ErrDType, v)
+}
+
+func isInt(v any) bool {
+	_, ok := v.(int)
+	return ok
+}

@@ -1,0 +1,70 @@
+package compose
+
+import (
+	"slices"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/ops"
+)
+
+// Repeat returns every element n times, one after the other, along an axis.
+func Repeat[A Operand](o Operation[A], a A, n, axis int) A {
+	err := o.Check()
+	var shape []int
+	if err == nil {
+		shape, axis, err = layout.Repeat(a.Shape(), n, axis)
+	}
+	if err != nil {
+		return o.Failed(err)
+	}
+	return o.Result(a.DType(), shape, "one strided copy", []A{a}, func(s *device.Stream, dst device.View, reads []device.View) error {
+		return ops.Repeat(s, dst, reads[0], n, axis)
+	})
+}
+
+// Pad returns a with a number around it, as Full takes it: widths[d] elements before and
+// after along axis d.
+func Pad[A Operand](o Operation[A], a A, widths [][2]int, value any) A {
+	err := o.Check()
+	var number ops.Scalar
+	var shape []int
+	if err == nil {
+		number, err = ops.ScalarOf(a.DType(), value, "Cast the array")
+	}
+	if err == nil {
+		shape, err = layout.Pad(a.Shape(), widths)
+	}
+	if err != nil {
+		return o.Failed(err)
+	}
+	widths = slices.Clone(widths)
+	return o.Result(a.DType(), shape, "a copy, and its borders filled", []A{a}, func(s *device.Stream, dst device.View, reads []device.View) error {
+		return ops.Pad(s, dst, reads[0], widths, number)
+	})
+}
+
+// Sort returns the elements along an axis in rising order, or in falling order where
+// descending, for real types and Bool. NaN is the largest: the last in rising order, and the
+// first in falling; -0 is below 0.
+func Sort[A Operand](o Operation[A], a A, axis int, descending bool) A {
+	err := o.Check()
+	if err == nil {
+		err = supports(expr.Sort, a.DType())
+	}
+	if err == nil {
+		axis, err = layout.Axis(axis, a.NDim())
+	}
+	if err != nil {
+		return o.Failed(err)
+	}
+	return sorted(o, a, axis, descending)
+}
+
+// sorted is Sort without its checks.
+func sorted[A Operand](o Operation[A], a A, axis int, descending bool) A {
+	return o.Result(a.DType(), a.Shape(), "a sort along an axis", []A{a}, func(s *device.Stream, dst device.View, reads []device.View) error {
+		return ops.Sort(s, dst, reads[0], axis, descending)
+	})
+}

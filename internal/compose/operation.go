@@ -1,0 +1,131 @@
+package compose
+
+import (
+	"slices"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/ops"
+)
+
+// Operand is what an array shows of itself.
+type Operand interface {
+	Shape() []int
+	Strides() []int
+	Offset() int
+	DType() dtype.DType
+	NDim() int
+	Size() int
+}
+
+// Operation is a call of a function of this package, and makes its steps. Their errors name
+// the function, and the line of the program that called it. array.Operation implements it.
+type Operation[A any] interface {
+	// Check returns the first error that an operand carries.
+	Check() error
+	// Failed returns an array that carries an error.
+	Failed(err error) A
+	// Elementwise computes an operation of the table on arrays and numbers, broadcast.
+	Elementwise(code expr.Op, args ...any) A
+	// Cast converts the elements, and copies them where they have the type.
+	Cast(a A, dt dtype.DType) A
+	// Reduce computes a reduction of the table; options may be among the axes.
+	Reduce(code expr.Op, a A, axes []int) A
+	// View returns the elements of a under the layout that f makes of its own.
+	View(a A, f func(layout.Layout) (layout.Layout, error)) A
+	// Take returns the elements of a along an axis at indices. The cause of an error of one
+	// outside the axis is outside.
+	Take(a, indices A, axis int, outside error) A
+	// Product returns the matrix product, in the precision of SetPrecision.
+	Product(a, b A) A
+	// Result is computed by run, which starts work on s that writes all of dst. how says in
+	// Explain what runs.
+	Result(dt dtype.DType, shape []int, how string, reads []A, run func(s *device.Stream, dst device.View, reads []device.View) error) A
+	// Step adds a text to the name of the steps that follow.
+	Step(what string)
+}
+
+// layoutOf returns where the elements of a lie.
+func layoutOf[A Operand](a A) layout.Layout {
+	return layout.Layout{Shape: a.Shape(), Strides: a.Strides(), Offset: a.Offset()}
+}
+
+// failures returns n arrays that carry an error.
+func failures[A any](o Operation[A], err error, n int) []A {
+	return slices.Repeat([]A{o.Failed(err)}, n)
+}
+
+// under returns the view of a with a layout.
+func under[A any](o Operation[A], a A, l layout.Layout) A {
+	return o.View(a, func(layout.Layout) (layout.Layout, error) { return l, nil })
+}
+
+// reshape returns the elements of a under a shape of as many: a view where the strides allow
+// it, else a copy.
+func reshape[A Operand](o Operation[A], a A, shape ...int) A {
+	if l, ok := layoutOf(a).Reshape(shape); ok {
+		return under(o, a, l)
+	}
+	return under(o, o.Cast(a, a.DType()), layout.Dense(shape))
+}
+
+// permute returns the view of a with the axes in an order.
+func permute[A any](o Operation[A], a A, order []int) A {
+	if len(order) == 0 {
+		return a
+	}
+	return o.View(a, func(l layout.Layout) (layout.Layout, error) { return l.Transpose(order) })
+}
+
+// unsqueeze returns the view of a with a new axis.
+func unsqueeze[A any](o Operation[A], a A, axis int) A {
+	return o.View(a, func(l layout.Layout) (layout.Layout, error) { return l.Unsqueeze(axis) })
+}
+
+// slice returns the view of the elements from start to stop along an axis.
+func slice[A any](o Operation[A], a A, axis, start, stop int) A {
+	return o.View(a, func(l layout.Layout) (layout.Layout, error) { return l.Slice(axis, start, stop, 1) })
+}
+
+// counted returns 0, 1, … n-1 as Int64, on the stream of the operation.
+func counted[A any](o Operation[A], n int) A {
+	return o.Result(dtype.Int64, []int{n}, "one fill", nil, func(s *device.Stream, dst device.View, _ []device.View) error {
+		return ops.Arange(s, dst, 0, 1)
+	})
+}
+
+// filled returns an array of one number.
+func filled[A any](o Operation[A], dt dtype.DType, value any, shape []int) A {
+	x, err := ops.ScalarOf(dt, value, "name a type that does")
+	if err == nil && !dt.Valid() {
+		err = dtype.ErrDType
+	}
+	if err == nil {
+		_, err = layout.Size(shape)
+	}
+	if err != nil {
+		return o.Failed(err)
+	}
+	return o.Result(dt, slices.Clone(shape), "one fill", nil, func(s *device.Stream, dst device.View, _ []device.View) error {
+		return ops.Fill(s, dst, x)
+	})
+}
+
+// supports refuses types that an operation of the table does not have.
+func supports(code expr.Op, dt dtype.DType) error {
+	_, err := ops.Lookup(code).Check(dt)
+	return err
+}
+
+// optional returns the only one of at most one values, or what stands for none.
+func optional[T any](given []T, none T, what string) (T, error) {
+	switch len(given) {
+	case 0:
+		return none, nil
+	case 1:
+		return given[0], nil
+	}
+	return none, layout.Errorf("%d values for %s", len(given), what)
+}

@@ -1,0 +1,109 @@
+package compose
+
+import "github.com/gpk-go/gpk/layout"
+
+// Split returns n views of equal length that a falls into along an axis. A length that n
+// does not divide is ErrShape; Chunk divides any.
+//
+//gpk:row To other places | the same, n times | all | views of n equal parts along an axis
+func Split[A Operand](o Operation[A], a A, n, axis int) []A {
+	d, length, err := along(o, a, axis)
+	if err == nil && (n < 1 || length%n != 0) {
+		err = layout.Errorf("%d equal parts of axis %d of %v", n, axis, a.Shape())
+	}
+	if err != nil {
+		return failures(o, err, parts(n))
+	}
+	if n > maxParts {
+		return failures(o, layout.Errorf("%d parts are more than %d", n, maxParts), 1)
+	}
+	at := make([]int, n-1)
+	for i := range at {
+		at[i] = (i + 1) * (length / n)
+	}
+	return cut(o, a, d, at)
+}
+
+// SplitAt returns the len(at) + 1 views that a falls into along an axis where it is cut in
+// front of each index of at. Negative indices count from the end; one that is outside the
+// axis, or before its predecessor, is ErrShape.
+//
+//gpk:row To other places | the same, several times | all | views of the parts between indices along an axis
+func SplitAt[A Operand](o Operation[A], a A, axis int, at ...int) []A {
+	d, length, err := along(o, a, axis)
+	cuts := make([]int, len(at))
+	last := 0
+	for i, x := range at {
+		if cuts[i] = x; x < 0 {
+			cuts[i] += length
+		}
+		if err == nil && (cuts[i] < last || cuts[i] > length) {
+			err = layout.Errorf("a cut in front of index %d of axis %d of %v, after one in front of %d", x, axis, a.Shape(), last)
+		}
+		last = cuts[i]
+	}
+	if err != nil {
+		return failures(o, err, parts(len(at)+1))
+	}
+	return cut(o, a, d, cuts)
+}
+
+// Chunk returns views of at most n parts that a falls into along an axis. Each has the
+// length of the axis over n, rounded up, and the last what is left. An empty axis is one
+// part.
+//
+//gpk:row To other places | the same, several times | all | views of at most n parts along an axis, the last the shortest
+func Chunk[A Operand](o Operation[A], a A, n, axis int) []A {
+	d, length, err := along(o, a, axis)
+	if err == nil && n < 1 {
+		err = layout.Errorf("%d parts of axis %d of %v", n, axis, a.Shape())
+	}
+	if err != nil {
+		return failures(o, err, 1)
+	}
+	size := length / n
+	if length%n > 0 {
+		size++
+	}
+	if size > 0 && length/size > maxParts {
+		return failures(o, layout.Errorf("%d parts are more than %d", length/size, maxParts), 1)
+	}
+	var at []int
+	for i := size; i < length; i += size {
+		at = append(at, i)
+	}
+	return cut(o, a, d, at)
+}
+
+// maxParts bounds the parts of an array.
+const maxParts = 1 << 20
+
+// parts returns how many arrays carry the error of n parts.
+func parts(n int) int {
+	if n < 1 || n > maxParts {
+		return 1
+	}
+	return n
+}
+
+// along checks an operation and returns an axis of a, counted from 0, and its length.
+func along[A Operand](o Operation[A], a A, axis int) (d, length int, err error) {
+	if err = o.Check(); err == nil {
+		d, err = layout.Axis(axis, a.NDim())
+	}
+	if err == nil {
+		length = a.Shape()[d]
+	}
+	return d, length, err
+}
+
+// cut returns the views between rising indices along an axis.
+func cut[A Operand](o Operation[A], a A, axis int, at []int) []A {
+	out := make([]A, 0, len(at)+1)
+	from := 0
+	for _, to := range append(at[:len(at):len(at)], a.Shape()[axis]) {
+		out = append(out, slice(o, a, axis, from, to))
+		from = to
+	}
+	return out
+}

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/printer"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// composed is an exported function of package internal/compose, of which a method and a
+// function of package gpk are written.
+type composed struct {
+	name    string
+	comment string // with its slashes
+	method  bool   // its first operand is the receiver
+	params  []composedParam
+	result  string
+	row     [4]string // section, result, types and meaning in docs/operations.md; empty for none
+}
+
+// composedParam is a parameter, with the type as it is written where Array is in scope.
+type composedParam struct {
+	name, typ string
+	operand   bool // an array
+	variadic  bool
+}
+
+// composedIn reads the functions of package internal/compose of the repository at root, by
+// name.
+func composedIn(root string) (map[string]composed, []string) {
+	paths, err := filepath.Glob(filepath.Join(root, "internal/compose/*.go"))
+	if err != nil || len(paths) == 0 {
+		panic(fmt.Sprint("no package internal/compose: ", err))
+	}
+	out := map[string]composed{}
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+		if err != nil {
+			panic(err)
+		}
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Name.IsExported() && f.Recv == nil && f.Type.TypeParams != nil {
+				out[f.Name.Name] = composedOf(f)
+			}
+		}
+	}
+	names := make([]string, 0, len(out))
+	for name := range out {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return out, names
+}
+
+// composedOf reads a declaration: its type parameter is A, and its first parameter the
+// operation.
+func composedOf(f *ast.FuncDecl) composed {
+	c := composed{name: f.Name.Name}
+	for _, line := range f.Doc.List {
+		if row, ok := strings.CutPrefix(line.Text, "//gpk:row "); ok {
+			cells := strings.SplitN(row, " | ", 4)
+			if len(cells) != 4 {
+				panic(c.name + ": a row has section | result | types | meaning")
+			}
+			copy(c.row[:], cells)
+			continue
+		}
+		c.comment += line.Text + "\n"
+	}
+	c.comment = strings.TrimSuffix(c.comment, "//\n")
+	for i, field := range f.Type.Params.List {
+		if i == 0 {
+			continue
+		}
+		typ := source(field.Type)
+		for _, name := range field.Names {
+			c.params = append(c.params, composedParam{
+				name: name.Name, typ: typ,
+				operand:  strings.HasSuffix(typ, "*Array"),
+				variadic: strings.HasPrefix(typ, "..."),
+			})
+		}
+	}
+	c.method = len(c.params) > 0 && c.params[0].name == "a" && c.params[0].typ == "*Array"
+	switch list := f.Type.Results.List; {
+	case len(list) == 1:
+		c.result = source(list[0].Type)
+	default:
+		panic(c.name + ": a composed operation has one result")
+	}
+	return c
+}
+
+// source prints a type, with *Array for the type parameter A.
+func source(typ ast.Expr) string {
+	var b bytes.Buffer
+	if err := printer.Fprint(&b, token.NewFileSet(), typ); err != nil {
+		panic(err)
+	}
+	text := b.String()
+	at := len(text) - 1
+	if text[at] == 'A' && (at == 0 || text[at-1] == ']' || text[at-1] == '.') {
+		return text[:at] + "*Array"
+	}
+	return text
+}
+
+// call prints the call of the function, from a package in which prefix stands before names
+// of package array.
+func (c composed) call(prefix string) string {
+	single, many := []string{}, ""
+	args := make([]string, len(c.params))
+	for i, p := range c.params {
+		args[i] = p.name
+		switch {
+		case p.operand && p.variadic:
+			many = p.name
+		case p.operand:
+			single = append(single, p.name)
+		}
+		if p.variadic {
+			args[i] += "..."
+		}
+	}
+	operands := "nil"
+	switch {
+	case many != "" && len(single) == 0:
+		operands = many
+	case len(single) > 0:
+		operands = "[]*Array{" + strings.Join(single, ", ") + "}"
+	}
+	instance := ""
+	if operands == "nil" {
+		instance = "[*Array]"
+	}
+	return fmt.Sprintf("compose.%s%s(%sNewOperation(%q, %s), %s)", c.name, instance, prefix, c.name, operands, strings.Join(args, ", "))
+}
+
+// list prints parameters, those of one type in a row together.
+func list(params []composedParam) string {
+	var parts []string
+	for i, p := range params {
+		text := p.name
+		if i+1 == len(params) || params[i+1].typ != p.typ {
+			text += " " + p.typ
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// composedMethods is array/composed_gen.go.
+func composedMethods(root string) []byte {
+	all, names := composedIn(root)
+	var body bytes.Buffer
+	for _, name := range names {
+		if c := all[name]; c.method {
+			fmt.Fprintf(&body, "\n%sfunc (a *Array) %s(%s) %s { return %s }\n", c.comment, name, list(c.params[1:]), c.result, c.call(""))
+		}
+	}
+	return composedFile("array", body.Bytes())
+}
+
+// composedFunctions is composed_gen.go.
+func composedFunctions(root string) []byte {
+	all, names := composedIn(root)
+	var body bytes.Buffer
+	for _, name := range names {
+		c := all[name]
+		call := c.call("array.")
+		if c.method {
+			args := make([]string, 0, len(c.params))
+			for _, p := range c.params[1:] {
+				if p.variadic {
+					p.name += "..."
+				}
+				args = append(args, p.name)
+			}
+			call = fmt.Sprintf("a.%s(%s)", name, strings.Join(args, ", "))
+		}
+		fmt.Fprintf(&body, "\n%sfunc %s(%s) %s { return %s }\n", c.comment, name, list(c.params), c.result, call)
+	}
+	return composedFile("gpk", body.Bytes())
+}
+
+// composedFile adds what a file begins with.
+func composedFile(pkg string, body []byte) []byte {
+	var b bytes.Buffer
+	b.WriteString("// Code generated by internal/gen from package internal/compose. DO NOT EDIT.\n\npackage " + pkg + "\n\nimport (\n")
+	for _, path := range []string{"array", "dtype", "internal/compose"} {
+		if bytes.Contains(body, []byte(filepath.Base(path)+".")) {
+			fmt.Fprintf(&b, "\t\"github.com/gpk-go/gpk/%s\"\n", path)
+		}
+	}
+	b.WriteString(")\n")
+	b.Write(body)
+	return formatted(b.Bytes())
+}
+
+// composedRows are the rows of a section of docs/operations.md.
+func composedRows(root, section string) string {
+	all, names := composedIn(root)
+	var b strings.Builder
+	for _, name := range names {
+		if r := all[name].row; r[0] == section {
+			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", name, r[1], r[2], strings.ReplaceAll(r[3], "|", "\\|"))
+		}
+	}
+	return b.String()
+}

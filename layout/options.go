@@ -1,0 +1,71 @@
+package layout
+
+// KeepDims among the axes of a reduction is an option, not an axis: the result keeps the
+// reduced axes, with length 1. It and DDof lie far outside any legal axis.
+const KeepDims = -1 << 31
+
+// AllAxes stands for all axes where an operation takes a single axis.
+const AllAxes = KeepDims + 1
+
+// A DDof of n is ddofZero + n, with n between -ddofLimit and ddofLimit.
+const (
+	ddofZero  = -1 << 30
+	ddofLimit = 1 << 28
+)
+
+// DDof returns an option among the axes of Var and Std: the delta degrees of freedom n.
+// The sum of squares is then divided by the number of elements minus n.
+func DDof(n int) int { return ddofZero + max(-ddofLimit-1, min(n, ddofLimit+1)) }
+
+// Reduction holds what a list of axes and options of a reduction says.
+type Reduction struct {
+	Axes  []int // nil for all
+	Keep  bool
+	DDof  int
+	Given bool // whether DDof was given
+}
+
+// ReductionOf splits a list of axes and options. A list of options alone means all axes, as
+// nil does; an empty list that is not nil has no axis. It allocates nothing for a list
+// without options.
+func ReductionOf(axes []int) (Reduction, error) {
+	r := Reduction{Axes: axes}
+	options := 0
+	for _, x := range axes {
+		switch {
+		case isDDof(x) && r.Given:
+			return r, Errorf("DDof is given twice")
+		case isDDof(x):
+			if r.DDof, r.Given = x-ddofZero, true; r.DDof > ddofLimit || r.DDof < -ddofLimit {
+				return r, Errorf("a DDof beyond %d", ddofLimit)
+			}
+			options++
+		case x == KeepDims || x == AllAxes:
+			r.Keep = r.Keep || x == KeepDims
+			options++
+		}
+	}
+	if options == 0 {
+		return r, nil
+	}
+	r.Axes = nil
+	for _, x := range axes {
+		if x != KeepDims && x != AllAxes && !isDDof(x) {
+			r.Axes = append(r.Axes, x)
+		}
+	}
+	return r, nil
+}
+
+func isDDof(x int) bool { return x >= ddofZero-ddofLimit-1 && x <= ddofZero+ddofLimit+1 }
+
+// Kept returns a shape with the axes of a set at length 1.
+func Kept(shape []int, set []bool) []int {
+	out := make([]int, len(shape))
+	for d, n := range shape {
+		if out[d] = n; set[d] {
+			out[d] = 1
+		}
+	}
+	return out
+}
