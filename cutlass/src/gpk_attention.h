@@ -31,8 +31,9 @@ typedef struct gpk_attention_rows {
  * or GPK_BF16. Query head h reads KV head h / (heads / kv_heads). Addresses need only the alignment of
  * their element; out overlaps no operand.
  *
- * causal: query i of n sees key j of m where j <= i + m - n. A key whose score is -Inf is not
- * seen, and its value, even NaN, counts for nothing. A query that sees no key gives 0.
+ * causal: query i of n sees key j of m where j <= i + m - n. A key whose score is -Inf has no
+ * weight, but a value that is not finite may spread to queries of the sequence that do not see it. Nothing
+ * spreads from one sequence or head to another. A query that sees no key gives 0.
  *
  * offsets: not 0 for a ragged batch: batch + 1 int32 on the device. q is then [heads, queries, dim], and so on,
  * queries and keys count all rows, and sequence i is the rows offsets[i] to offsets[i + 1] of all
@@ -45,7 +46,7 @@ typedef struct gpk_attention_args {
   uint64_t mask; /* 0: none */
   int64_t mask_batch, mask_head, mask_row, mask_step; /* 0 where the mask is broadcast */
 
-  uint64_t offsets;
+  uint64_t offsets, flags;
   /* Of a ragged batch: sequences with fewer rows than shortest or more than longest are left
    * alone, for another kernel of the same call. Callers of gpk_attention set 0 and INT64_MAX. */
   int64_t shortest, longest;
@@ -63,6 +64,10 @@ typedef struct gpk_attention_args {
   int32_t full; /* of GPK_F32: not 0 for the error of IEEE float32 products, 0 for TF32's */
   int32_t reserved;
 } gpk_attention_args;
+
+/* What flags[0] says, the first that applies: the offsets begin at flags[1], not at 0; they end at
+ * flags[1], not at queries; offset flags[1] is less than the one before it. */
+enum { GPK_OFFSETS_BEGIN = 1, GPK_OFFSETS_END, GPK_OFFSETS_FALL };
 
 /* Bytes of workspace that gpk_attention needs: a function of type, offsets (0 or not), counts and
  * device; addresses and strides are not looked at. Negative: the negated code. GPK_ERR_UNSUPPORTED
