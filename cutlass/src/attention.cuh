@@ -272,7 +272,7 @@ struct Place {
   }
 };
 
-// Notes the first thing that is wrong with the offsets. All threads of one block.
+// Says what is wrong with the offsets. All threads of one block.
 __device__ inline void check_offsets(Params const& p) {
   __shared__ int fallen;
   if (threadIdx.x == 0) fallen = INT_MAX;
@@ -282,14 +282,17 @@ __device__ inline void check_offsets(Params const& p) {
   }
   __syncthreads();
   if (threadIdx.x != 0) return;
-  int const first = p.offsets[0], last = p.offsets[p.batch];
-  if (first != 0) {
-    p.flags[0] = GPK_OFFSETS_BEGIN, p.flags[1] = first;
-  } else if (last != p.queries) {
-    p.flags[0] = GPK_OFFSETS_END, p.flags[1] = last;
+  int const last = p.batch;
+  int kind = GPK_OFFSETS_FINE, at = 0;
+  if (p.offsets[0] != 0) {
+    kind = GPK_OFFSETS_BEGIN;
   } else if (fallen != INT_MAX) {
-    p.flags[0] = GPK_OFFSETS_FALL, p.flags[1] = fallen;
+    kind = GPK_OFFSETS_FALL, at = fallen;
+  } else if (p.offsets[last] != p.queries) {
+    kind = GPK_OFFSETS_END, at = last;
   }
+  p.flags[0] = kind;
+  p.flags[1] = static_cast<long long>(at) << 32 | static_cast<uint32_t>(p.offsets[at]);
 }
 
 extern __shared__ __align__(128) uint4 shared_granules[];

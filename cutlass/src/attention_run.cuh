@@ -146,7 +146,7 @@ inline cudaError_t run(gpk_attention_args const& a, cudaStream_t stream) {
   bool const empty = a.batch == 0 || a.heads == 0 || a.queries == 0 || a.value_dim == 0;
   if (empty && a.flags == 0) return cudaSuccess;
   Params p = params_of(a);
-  if (empty) p.parts = 0;
+  if (empty) p.parts = p.tiles = p.value_dim = 0;
   switch (padded(a)) {
     case 32: return run_type<32>(a, p, stream);
     case 64: return run_type<64>(a, p, stream);

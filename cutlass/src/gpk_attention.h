@@ -65,9 +65,10 @@ typedef struct gpk_attention_args {
   int32_t reserved;
 } gpk_attention_args;
 
-/* What flags[0] says, the first that applies: the offsets begin at flags[1], not at 0; they end at
- * flags[1], not at queries; offset flags[1] is less than the one before it. */
-enum { GPK_OFFSETS_BEGIN = 1, GPK_OFFSETS_END, GPK_OFFSETS_FALL };
+/* What flags[0] says, the first that applies: the offsets do not begin at 0; one is less than the one before
+ * it; they do not end at queries. flags[1]: the upper 32 bits are the number of the offset, the lower ones
+ * the offset. */
+enum { GPK_OFFSETS_FINE = 0, GPK_OFFSETS_BEGIN, GPK_OFFSETS_FALL, GPK_OFFSETS_END };
 
 /* Bytes of workspace that gpk_attention needs: a function of type, offsets (0 or not), counts and
  * device; addresses and strides are not looked at. Negative: the negated code. GPK_ERR_UNSUPPORTED
