@@ -124,17 +124,19 @@ __device__ inline void store_granule(T* p, uint4 v, int c, int length, bool gran
 }
 
 // What one lane knows of its two rows of scores: how many keys they see at most, and their masks.
+// Masked: there is a mask, or scores are scaled before they are compared.
+template <bool Masked>
 struct Sight {
   int seen[2];
-  char const* mask[2];
+  char const* mask[Masked ? 2 : 1];
 
   // Row r is query i of n of a head, with m keys.
   __device__ void set(Params const& p, int r, int i, int n, int m, int head, int batch) {
     seen[r] = p.causal ? min(m, i + m - n + 1) : m;
-    mask[r] = nullptr;
-    if (p.mask_type == 0) return;
-    int64_t const at = batch * p.mask_batch + head * p.mask_head + min(i, n - 1) * p.mask_row;
-    mask[r] = p.mask + at * (p.mask_type == GPK_BOOL ? 1 : 4);
+    if constexpr (Masked) {
+      int64_t const at = batch * p.mask_batch + head * p.mask_head + min(i, n - 1) * p.mask_row;
+      mask[r] = p.mask + at * (p.mask_type == GPK_BOOL ? 1 : 4);
+    }
   }
 
   // Makes -Inf of the scores that do not count, whose first column is `key`, and adds the mask.
@@ -146,15 +148,12 @@ struct Sight {
       for (int e = 0; e < 4; e++) {
         int const r = e / 2, k = key + 8 * n + e % 2;
         float x = s[n][e];
-        if (p.scaled) x *= p.factor;
-        if (k >= seen[r]) {
-          x = -INFINITY;
-        } else if (p.mask_type == GPK_BOOL) {
-          if (mask[r][k * p.mask_step] == 0) x = -INFINITY;
-        } else if (p.mask_type == GPK_F32) {
-          x = fmaf(reinterpret_cast<float const*>(mask[r])[k * p.mask_step], log2_e, x);
+        if constexpr (Masked) {
+          if (p.scaled) x *= p.factor;
+          if (k < seen[r] && p.mask_type == GPK_BOOL && mask[r][k * p.mask_step] == 0) x = -INFINITY;
+          if (k < seen[r] && p.mask_type == GPK_F32) x = fmaf(reinterpret_cast<float const*>(mask[r])[k * p.mask_step], log2_e, x);
         }
-        s[n][e] = x;
+        s[n][e] = k < seen[r] ? x : -INFINITY;
       }
     }
   }
@@ -302,9 +301,12 @@ constexpr int tile_bytes(int rows) {
   return rows * M::pitch * 16;
 }
 
+// Blocks of a multiprocessor, which bound the registers of a thread.
+constexpr int tile_blocks(int d) { return d <= 32 ? 5 : d <= 64 ? 4 : d <= 128 ? 3 : 2; }
+
 // M: how products are computed; D: the padded head size, of values too; Keys: of a tile.
-template <class M, int D, int Keys>
-__global__ void __launch_bounds__(2 * tile_rows) tiles(__grid_constant__ Params const p) {
+template <class M, int D, int Keys, bool Masked>
+__global__ void __launch_bounds__(2 * tile_rows, M::exact || Masked ? 1 : tile_blocks(D)) tiles(__grid_constant__ Params const p) {
   using T = typename M::Element;
   constexpr int threads = 2 * tile_rows;
   begin();
@@ -326,7 +328,7 @@ __global__ void __launch_bounds__(2 * tile_rows) tiles(__grid_constant__ Params 
   // How many keys any row of the tile sees, and how many every row of the warp sees.
   int const ahead = at.m - at.n + 1;
   int const end = p.causal ? max(min(at.m, min(first + tile_rows, at.n) - 1 + ahead), 0) : at.m;
-  int const plain = p.mask_type != 0 || p.scaled ? 0 : p.causal ? min(at.m, mine + ahead) : at.m;
+  int const plain = Masked ? 0 : p.causal ? min(at.m, mine + ahead) : at.m;
   int const count = (end + Keys - 1) / Keys;
 
   load_rows<M, tile_rows, threads>(queries, p.q, q, first, at.n, p.dim, thread);
@@ -335,10 +337,10 @@ __global__ void __launch_bounds__(2 * tile_rows) tiles(__grid_constant__ Params 
   load_rows<M, Keys, threads>(values, p.v, v, 0, end, p.value_dim, thread);
   commit_copies();
 
-  Sight sight;
+  Sight<Masked> sight;
   sight.set(p, 0, mine + lane / 4, at.n, at.m, at.head, at.batch);
   sight.set(p, 1, mine + lane / 4 + 8, at.n, at.m, at.head, at.batch);
-  float const factor = p.scaled ? 1 : p.factor;
+  float const factor = Masked && p.scaled ? 1 : p.factor;
   bool const works = mine < at.n;
   Running<D> run;
   run.clear();

@@ -31,7 +31,7 @@ __device__ inline void start_step(uint4* stage, Params const& p, typename M::Ele
 }
 
 // Row r is query r % queries of head r / queries of those that read the KV head.
-template <class M, int D>
+template <class M, int D, bool Masked>
 __global__ void __launch_bounds__(32 * few_warps) few(__grid_constant__ Params const p) {
   using T = typename M::Element;
   using F = Few<M, D>;
@@ -69,13 +69,13 @@ __global__ void __launch_bounds__(32 * few_warps) few(__grid_constant__ Params c
   }
   __syncthreads();
 
-  Sight sight;
+  Sight<Masked> sight;
   for (int r = 0; r < 2; r++) {
     int const row = min(lane / 4 + 8 * r, rows - 1);
     sight.set(p, r, row % p.queries, p.queries, p.keys, kv * p.group + row / p.queries, batch);
   }
-  int const plain = p.mask_type != 0 || p.scaled ? 0 : p.causal ? min(end, p.keys - p.queries + 1) : end;
-  float const factor = p.scaled ? 1 : p.factor;
+  int const plain = Masked ? 0 : p.causal ? min(end, p.keys - p.queries + 1) : end;
+  float const factor = Masked && p.scaled ? 1 : p.factor;
   typename M::Queries held;
   held.load(queries);
   Running<D> run;

@@ -78,6 +78,7 @@ __device__ inline uint32_t shared_address(void const* p) { return static_cast<ui
 template <class T, int D>
 struct Halves {
   using Element = T;
+  static constexpr bool exact = false;
   static constexpr int granules = D / 8;  // of a row
   static constexpr int pitch = granules;  // from row to row
   static constexpr bool kept = D <= 128;  // the queries stay in registers
@@ -163,6 +164,7 @@ struct Halves {
 template <int D, bool Full>
 struct Floats {
   using Element = float;
+  static constexpr bool exact = Full;
   static constexpr int granules = D / 4;
   static constexpr int pitch = granules + 1;
 

@@ -108,22 +108,36 @@ inline cudaError_t launch(void (*kernel)(Params), unsigned grid, unsigned block,
   return e;
 }
 
-template <class M, int D, int Keys>
-cudaError_t run_tiles(Params const& p, int device, cudaStream_t stream) {
+template <class M, int D, int Keys, bool Masked>
+cudaError_t launch_tiles(Params const& p, int device, cudaStream_t stream) {
   static uint64_t known = 0, allowed = 0;
   int64_t const blocks = int64_t(p.tiles) * p.heads * (p.offsets != nullptr ? 1 : p.batch);
-  return launch(tiles<M, D, Keys>, static_cast<unsigned>(blocks > 0 ? blocks : 1), 2 * tile_rows, tiles_bytes<M, D, Keys>, device, stream, p,
-                &known, &allowed);
+  return launch(tiles<M, D, Keys, Masked>, static_cast<unsigned>(blocks > 0 ? blocks : 1), 2 * tile_rows, tiles_bytes<M, D, Keys>, device,
+                stream, p, &known, &allowed);
+}
+
+inline bool masked(Params const& p) { return p.mask_type != 0 || p.scaled; }
+
+template <class M, int D, int Keys>
+cudaError_t run_tiles(Params const& p, int device, cudaStream_t stream) {
+  if (masked(p)) return launch_tiles<M, D, Keys, true>(p, device, stream);
+  return launch_tiles<M, D, Keys, false>(p, device, stream);
+}
+
+template <class M, int D, bool Masked>
+cudaError_t launch_few(Params const& p, int device, cudaStream_t stream) {
+  static uint64_t known = 0, allowed = 0;
+  unsigned const blocks = static_cast<unsigned>(p.batch) * p.kv_heads * p.parts;
+  return launch(few<M, D, Masked>, blocks, 32 * few_warps, Few<M, D>::bytes, device, stream, p, &known, &allowed);
 }
 
 template <class T, int D>
 cudaError_t run_few(Params const& p, int device, cudaStream_t stream) {
-  static uint64_t known[2] = {}, allowed[2] = {};
+  static uint64_t known = 0, allowed = 0;
   using M = Halves<T, D>;
-  unsigned const many = static_cast<unsigned>(p.batch) * p.kv_heads;
-  cudaError_t const e = launch(few<M, D>, many * p.parts, 32 * few_warps, Few<M, D>::bytes, device, stream, p, &known[0], &allowed[0]);
+  cudaError_t const e = masked(p) ? launch_few<M, D, true>(p, device, stream) : launch_few<M, D, false>(p, device, stream);
   if (e != cudaSuccess) return e;
-  return launch(combine<T>, many * p.group * p.queries, 128, 0, device, stream, p, &known[1], &allowed[1]);
+  return launch(combine<T>, static_cast<unsigned>(p.batch) * p.heads * p.queries, 128, 0, device, stream, p, &known, &allowed);
 }
 
 template <class T, int D>
