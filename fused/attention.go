@@ -158,13 +158,13 @@ func (a *Attention) ragged() bool { return a.Offsets.DType.Valid() }
 // to Dst's buffer (device.Doubt) if the buffer is fresh.
 func (a *Attention) Run(s *device.Stream) error {
 	dev := s.Device()
-	switch a.Plan(dev).Path {
+	switch plan := a.Plan(dev); plan.Path {
 	case AttentionBlocks:
 		own := *a // what a capture records outlives the call
 		reads := []*device.Buffer{a.Q.Buffer, a.K.Buffer, a.V.Buffer, a.Mask.Buffer, a.Offsets.Buffer}
 		return dev.LaunchWork(s, reads, []*device.Buffer{a.Dst.Buffer}, &own)
 	case AttentionKernel:
-		return a.runKernel(s)
+		return a.runKernel(s, plan.Kernel)
 	}
 	if !a.ragged() {
 		return a.composeInto(s, nil)

@@ -1,6 +1,8 @@
 package fused
 
 import (
+	"strings"
+
 	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
@@ -32,12 +34,14 @@ type attentionKernel struct {
 	lib       *cutlass.Library
 	flags     *device.Buffer // of the check of the offsets; nil for none
 	check     bool           // check the offsets and compute nothing
+	aligned   bool           // rows lie on multiples of 16 bytes
 	workspace *device.Buffer // nil for none
 }
 
-// runKernel computes the attention with a kernel of the library.
-func (a *Attention) runKernel(s *device.Stream) error {
-	k := attentionKernel{a: *a, lib: s.Device().Library()}
+// runKernel computes the attention with the named kernel of the library. TMA reads rows on multiples of
+// 16 bytes alone. Others are copied and do not go to another kernel, so that the layout changes no bit.
+func (a *Attention) runKernel(s *device.Stream, name string) error {
+	k := attentionKernel{a: *a, lib: s.Device().Library(), aligned: strings.Contains(name, "sm90")}
 	if !a.ragged() || s.Capturing() {
 		return k.run(s)
 	}
@@ -82,7 +86,7 @@ func (k *attentionKernel) checked(s *device.Stream) (*device.Doubt, error) {
 	return doubt, nil
 }
 
-// run starts the kernel. Rows whose elements are not adjacent are copied first.
+// run starts the kernel. Rows that it cannot read are copied first.
 func (k *attentionKernel) run(s *device.Stream) error {
 	dev := s.Device()
 	var temporaries []*device.Buffer
@@ -101,7 +105,7 @@ func (k *attentionKernel) run(s *device.Stream) error {
 	work := *k // what a capture records outlives the call
 	if !k.check {
 		for _, v := range []*device.View{&work.a.Q, &work.a.K, &work.a.V, &work.a.Dst} {
-			if adjacent(v.Layout) {
+			if adjacent(v.Layout) && (!k.aligned || granular(*v)) {
 				continue
 			}
 			b, err := temporary(v.NBytes())
@@ -146,6 +150,17 @@ func (k *attentionKernel) run(s *device.Stream) error {
 func adjacent(l layout.Layout) bool {
 	last := len(l.Shape) - 1
 	return l.Strides[last] == 1 || l.Shape[last] <= 1 || l.Size() == 0
+}
+
+// granular reports whether every row begins at a multiple of 16 bytes.
+func granular(v device.View) bool {
+	l := v.Layout
+	for i, n := range l.Shape[:len(l.Shape)-1] {
+		if n > 1 && l.Strides[i]*v.DType.Size()%16 != 0 {
+			return false
+		}
+	}
+	return v.Addr()%16 == 0 || l.Size() == 0
 }
 
 // Start implements device.Work.
