@@ -12,7 +12,8 @@ package cutlass
 
 #include "src/gpk_attention.h"
 
-#define GPK_AS(entry) ((__typeof__(&entry))f)
+#define GPK_AS2(entry, f) ((__typeof__(&entry))(uintptr_t)(f))
+#define GPK_AS(entry) GPK_AS2(entry, f)
 
 static int gpk_call_attention(uintptr_t f, const gpk_attention_args* args) { return GPK_AS(gpk_attention)(args); }
 
@@ -23,6 +24,15 @@ static int64_t gpk_call_attention_workspace(uintptr_t f, const gpk_attention_arg
 static const char* gpk_call_attention_kernel(uintptr_t f, const gpk_attention_args* args) {
 	return GPK_AS(gpk_attention_kernel)(args);
 }
+
+// The entry as a queue calls it: the function, then the structure.
+_Static_assert(sizeof(gpk_attention_args) <= 60 * 8, "the structure fits a record of the queue");
+
+static int gpk_queued_attention(const uint64_t* a) {
+	return GPK_AS2(gpk_attention, a[0])((const gpk_attention_args*)(a + 1));
+}
+
+static uintptr_t gpk_queued_attention_at(void) { return (uintptr_t)gpk_queued_attention; }
 */
 import "C"
 
@@ -30,6 +40,8 @@ import (
 	"math"
 	"unsafe"
 )
+
+var queuedAttention = uintptr(C.gpk_queued_attention_at())
 
 // attentionEntries are the library's functions for attention.
 type attentionEntries struct {
@@ -78,4 +90,18 @@ func (l *Library) AttentionWorkspace(device int, a *Attention) (int64, error) {
 func (l *Library) AttentionKernel(device int, a *Attention) string {
 	args := a.arguments(device, 0)
 	return C.GoString(C.gpk_call_attention_kernel(l.entries.attentionKernel, &args))
+}
+
+// Attention is Library.Attention.
+func (s *Submitted) Attention(device int, stream uint64, a *Attention) error {
+	k := kind{entry: queuedAttention, from: int32(a.Type), to: int32(a.MaskType), dims: int32(a.Dim), numbers: int32(a.ValueDim)}
+	if !s.known(k) {
+		return s.first(k, func() error { return s.lib.Attention(device, stream, a) })
+	}
+	r := s.queue.Next()
+	r.Function = queuedAttention
+	r.Args[0] = uint64(s.lib.entries.attention)
+	*(*C.gpk_attention_args)(unsafe.Pointer(&r.Args[1])) = a.arguments(device, stream)
+	s.queue.Push()
+	return nil
 }

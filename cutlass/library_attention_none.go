@@ -10,3 +10,8 @@ func (*Library) AttentionWorkspace(device int, a *Attention) (int64, error) { re
 
 // AttentionKernel answers that there is none.
 func (*Library) AttentionKernel(device int, a *Attention) string { return "" }
+
+// Attention is Library.Attention.
+func (s *Submitted) Attention(device int, stream uint64, a *Attention) error {
+	return s.lib.Attention(device, stream, a)
+}

@@ -165,6 +165,18 @@ func granular(v device.View) bool {
 
 // Start implements device.Work.
 func (k *attentionKernel) Start(ordinal int, stream uint64) error {
+	args := k.arguments()
+	return k.lib.Attention(ordinal, stream, &args)
+}
+
+// Enqueue implements device.Queued.
+func (k *attentionKernel) Enqueue(ordinal int, stream uint64) (bool, error) {
+	args := k.arguments()
+	return true, k.a.Dst.Buffer.Device().Submitted().Attention(ordinal, stream, &args)
+}
+
+// arguments describes the attention to the library, with addresses.
+func (k *attentionKernel) arguments() cutlass.Attention {
 	a := &k.a
 	args := a.arguments()
 	if a.ragged() {
@@ -175,7 +187,7 @@ func (k *attentionKernel) Start(ordinal int, stream uint64) error {
 	}
 	if k.check {
 		args.ValueDim = 0
-		return k.lib.Attention(ordinal, stream, &args)
+		return args
 	}
 	args.Q, args.K, args.V, args.Out = attentionRows(a.Q), attentionRows(a.K), attentionRows(a.V), attentionRows(a.Dst)
 	if a.Mask.DType.Valid() {
@@ -184,7 +196,7 @@ func (k *attentionKernel) Start(ordinal int, stream uint64) error {
 	if k.workspace != nil {
 		args.Workspace, args.WorkspaceBytes = k.workspace.Addr(), k.workspace.Size()
 	}
-	return k.lib.Attention(ordinal, stream, &args)
+	return args
 }
 
 // attentionRows is where the rows of a view lie; a ragged one has no batch.
