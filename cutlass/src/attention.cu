@@ -16,13 +16,27 @@ bool has_long(gpk_attention_args const& a) {
          a.heads > 0 && a.batch > 0 && attention_sm90_takes(a);
 }
 
+// The most shared memory that a block of a device can ask for.
+int most_shared(int device) {
+  static int known[64] = {};
+  int most = device >= 0 && device < 64 ? __atomic_load_n(&known[device], __ATOMIC_RELAXED) : 0;
+  if (most != 0) return most;
+  if (cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess) {
+    cudaGetLastError();
+    return 0;
+  }
+  if (device < 64) __atomic_store_n(&known[device], most, __ATOMIC_RELAXED);
+  return most;
+}
+
 int check(gpk_attention_args const* a) {
   if (a == nullptr || a->size != sizeof *a) return GPK_ERR_ARGUMENT;
   for (int64_t n : {a->batch, a->heads, a->kv_heads, a->queries, a->keys, a->dim, a->value_dim}) {
     if (n < 0) return GPK_ERR_ARGUMENT;
   }
   if (a->kv_heads == 0 ? a->heads != 0 : a->heads % a->kv_heads != 0) return GPK_ERR_ARGUMENT;
-  return attention::takes(*a) ? GPK_OK : GPK_ERR_UNSUPPORTED;
+  if (!attention::takes(*a)) return GPK_ERR_UNSUPPORTED;
+  return attention::shared_bytes(*a) <= most_shared(a->device) ? GPK_OK : GPK_ERR_UNSUPPORTED;
 }
 
 }  // namespace

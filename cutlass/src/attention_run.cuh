@@ -44,6 +44,14 @@ inline int64_t workspace(gpk_attention_args const& a) {
   return partial_bytes(a) + a.batch * a.heads * a.queries * parts_of(a.keys) * 8;
 }
 
+// Bytes of shared memory that a block needs, with what the kernels declare.
+inline int64_t shared_bytes(gpk_attention_args const& a) {
+  int64_t const d = padded(a), keys = d > 128 ? 32 : 64, declared = 1024;
+  int64_t const pitch = a.type == GPK_F32 ? d * 4 + 16 : d * 2;
+  if (is_few(a)) return (few_rows + 2 * few_stages * few_warps * few_step) * pitch + declared;
+  return (tile_rows + 2 * keys) * pitch + declared;
+}
+
 inline char const* name(gpk_attention_args const& a) { return is_few(a) ? "attention_few" : "attention_tiles"; }
 
 inline Rows rows_of(gpk_attention_rows const& r, gpk_attention_args const& a, int64_t heads, int64_t rows, int64_t length) {
