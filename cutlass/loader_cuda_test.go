@@ -169,8 +169,14 @@ var numberedPads = [2]Padded{
 
 // numberedAttention is a problem whose fields are 2, 3, ... in order, but for types and truths.
 var numberedAttention = Attention{
-	dtype.Float16, AttentionRows{2, 3, 4, 5}, AttentionRows{6, 7, 8, 9}, AttentionRows{10, 11, 12, 13}, AttentionRows{14, 15, 16, 17},
-	18, dtype.Float32, [4]int{20, 21, 22, 23}, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33.5, false, true, 34, 35,
+	dtype.Float16,
+	AttentionRows{2, 3, 4, 5},
+	AttentionRows{6, 7, 8, 9},
+	AttentionRows{10, 11, 12, 13},
+	AttentionRows{14, 15, 16, 17},
+	18, dtype.Float32,
+	[4]int{20, 21, 22, 23},
+	24, 25, 26, 27, 28, 29, 30, 31, 32, 33.5, false, true, 34, 35,
 }
 
 // TestEntries checks that every argument arrives at its place in every entry.

@@ -31,7 +31,7 @@ func (a *Attention) arguments() cutlass.Attention {
 // attentionKernel is an attention that a kernel of the library is about to compute.
 type attentionKernel struct {
 	a         Attention
-	lib       *cutlass.Library
+	dev       *device.Device
 	flags     *device.Buffer // of the check of the offsets; nil for none
 	check     bool           // check the offsets and compute nothing
 	aligned   bool           // rows lie on multiples of 16 bytes
@@ -41,7 +41,7 @@ type attentionKernel struct {
 // runKernel computes the attention with the named kernel of the library. TMA reads rows on multiples of
 // 16 bytes alone. Others are copied and do not go to another kernel, so that the layout changes no bit.
 func (a *Attention) runKernel(s *device.Stream, name string) error {
-	k := attentionKernel{a: *a, lib: s.Device().Library(), aligned: strings.Contains(name, "sm90")}
+	k := attentionKernel{a: *a, dev: s.Device(), aligned: strings.Contains(name, "sm90")}
 	if !a.ragged() || s.Capturing() {
 		return k.run(s)
 	}
@@ -68,7 +68,7 @@ func (a *Attention) runKernel(s *device.Stream, name string) error {
 // checked runs the kernel with a check of the offsets, whose result the doubt judges.
 func (k *attentionKernel) checked(s *device.Stream) (*device.Doubt, error) {
 	rows, fail := k.a.Problem().Queries, k.a.Fail
-	doubt, err := s.Device().NewDoubt(s, func(flags [2]int64) error {
+	doubt, err := k.dev.NewDoubt(s, func(flags [2]int64) error {
 		err := flaggedOffsets(flags, rows)
 		if err != nil && fail != nil {
 			err = fail(err)
@@ -88,7 +88,7 @@ func (k *attentionKernel) checked(s *device.Stream) (*device.Doubt, error) {
 
 // run starts the kernel. Rows that it cannot read are copied first.
 func (k *attentionKernel) run(s *device.Stream) error {
-	dev := s.Device()
+	dev := k.dev
 	var temporaries []*device.Buffer
 	defer func() {
 		for _, b := range temporaries {
@@ -121,7 +121,7 @@ func (k *attentionKernel) run(s *device.Stream) error {
 			*v = to
 		}
 		args := work.a.arguments()
-		need, err := work.lib.AttentionWorkspace(dev.Info().Index, &args)
+		need, err := dev.Library().AttentionWorkspace(dev.Info().Index, &args)
 		if err != nil {
 			return err
 		}
@@ -166,13 +166,13 @@ func granular(v device.View) bool {
 // Start implements device.Work.
 func (k *attentionKernel) Start(ordinal int, stream uint64) error {
 	args := k.arguments()
-	return k.lib.Attention(ordinal, stream, &args)
+	return k.dev.Library().Attention(ordinal, stream, &args)
 }
 
 // Enqueue implements device.Queued.
 func (k *attentionKernel) Enqueue(ordinal int, stream uint64) (bool, error) {
 	args := k.arguments()
-	return true, k.a.Dst.Buffer.Device().Submitted().Attention(ordinal, stream, &args)
+	return true, k.dev.Submitted().Attention(ordinal, stream, &args)
 }
 
 // arguments describes the attention to the library, with addresses.
