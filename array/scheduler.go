@@ -218,6 +218,9 @@ func (s *scheduler) tryBind(n *node, reads []*Array, steps, size int, tried []*n
 		if n.rec == nil { // a graph needs what it computes for as long as it lives
 			n.scope = newer(n.scope, a.scopeOf())
 		}
+		if i == len(n.in) {
+			n.more = make([]operand, 0, len(reads)-i)
+		}
 		if i >= len(n.in) {
 			n.more = append(n.more, operand{})
 		}

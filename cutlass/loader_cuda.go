@@ -175,6 +175,7 @@ type entries struct {
 	randomEntries
 	quantumEntries
 	attentionEntries
+	stackEntries
 }
 
 // load loads a library that has been checked and resolves every entry.
@@ -235,6 +236,7 @@ func load(path string) (*Library, error) {
 		{"gpk_attention_workspace", &e.attentionSpace},
 		{"gpk_attention_kernel", &e.attentionKernel},
 		{"gpk_attention", &e.attention},
+		{"gpk_stack", &e.stack},
 	} {
 		name := C.CString(entry.name)
 		*entry.at = C.gpk_dlsym(handle, name)

@@ -242,6 +242,7 @@ func TestEntries(t *testing.T) {
 		{"gpk_normal", func(code int) error {
 			return lib.Normal(code, stream, dtype.Float16, 4, 5, 6, 7, 8, 9)
 		}, []int64{3, 4, 5, 6, 7, 8, 9}},
+		{"gpk_stack", func(code int) error { return lib.Stack(code, stream, 1, 2, []uint64{3, 4, 5}) }, []int64{1, 2, 3, 3, 5}},
 		{"gpk_spin", func(code int) error { return lib.Spin(code, stream, 77) }, []int64{77}},
 		{"gpk_attention", func(code int) error {
 			a := numberedAttention

@@ -3,9 +3,11 @@ package ops
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/x448/float16"
 
+	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/dtype/bfloat16"
@@ -66,6 +68,9 @@ func Eye(s *device.Stream, dst device.View, one Scalar) error {
 // Concat writes views one after the other along an axis of dst. The axis is as long as
 // those of the views together.
 func Concat(s *device.Stream, dst device.View, axis int, views []device.View) error {
+	if s.Device().Kind() == device.CUDA && stacks(dst, axis, views) {
+		return stack(s, dst, views)
+	}
 	at := 0
 	for _, v := range views {
 		n := v.Layout.Shape[axis]
@@ -78,6 +83,45 @@ func Concat(s *device.Stream, dst device.View, axis int, views []device.View) er
 			return err
 		}
 		at += n
+	}
+	return nil
+}
+
+// stacks reports whether views lie in dst as they lie alone, one behind the other: several of
+// one size, dense, of dst's type, along its first axis that is longer than 1.
+func stacks(dst device.View, axis int, views []device.View) bool {
+	if len(views) < 2 || !dst.Layout.IsDense() || dst.Layout.Size() == 0 {
+		return false
+	}
+	for _, n := range dst.Layout.Shape[:axis] {
+		if n != 1 {
+			return false
+		}
+	}
+	size := views[0].Layout.Size()
+	for i := range views {
+		if v := &views[i]; v.DType != dst.DType || v.Layout.Size() != size || !v.Layout.IsDense() {
+			return false
+		}
+	}
+	return true
+}
+
+// stack is Concat of what stacks takes, by one launch for many views.
+func stack(s *device.Stream, dst device.View, views []device.View) error {
+	dev, bytes, to := s.Device(), views[0].Layout.Size()*dst.DType.Size(), address(dst)
+	for part := range slices.Chunk(views, cutlass.StackSources) {
+		reads, sources := make([]*device.Buffer, len(part)), make([]uint64, len(part))
+		for i, v := range part {
+			reads[i], sources[i] = v.Buffer, address(v)
+		}
+		err := dev.Launch(s, reads, []*device.Buffer{dst.Buffer}, func(ordinal int, stream uint64) error {
+			return dev.Library().Stack(ordinal, stream, to, bytes, sources)
+		})
+		if err != nil {
+			return nameMissing(err, expr.Concat, dst.DType, dev)
+		}
+		to += uint64(len(part) * bytes)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "gpk.h"
 #include "gpk_attention.h"
+#include "gpk_stack.h"
 
 #ifndef FAKE_ABI
 #define FAKE_ABI GPK_ABI
@@ -225,4 +226,9 @@ int gpk_attention(gpk_attention_args const* a) {
          a->mask_step, a->offsets, a->flags, a->shortest, a->longest, a->batch, a->heads, a->kv_heads, a->queries, a->keys, a->dim,
          a->value_dim, bits(a->scale), a->workspace, a->workspace_bytes, a->type, a->mask_type, a->causal, a->full);
   return a->device;
+}
+
+int gpk_stack(int device, uint64_t stream, uint64_t dst, int64_t bytes, int count, const uint64_t* sources) {
+  RECORD(dst, bytes, count, sources[0], sources[count - 1]);
+  return device;
 }

@@ -115,8 +115,9 @@ func multiply(out, as, bs []*gpk.Array, group []int, opts []matmul.Option) {
 			left[at], right[at] = as[i], bs[i]
 		}
 		if c, err := batched(left, right, opts); err == nil {
+			item := part(c)
 			for at, i := range group {
-				out[i] = c.Slice(0, at, at+1).Squeeze(0)
+				out[i] = item(at)
 			}
 			return
 		}
@@ -125,6 +126,17 @@ func multiply(out, as, bs []*gpk.Array, group []int, opts []matmul.Option) {
 		out[i] = as[i].MatMul(bs[i], opts...)
 		_ = gpk.Eval(out[i]) // starts it; an error is the array's own
 	}
+}
+
+// part returns what makes the view of a product in a stack of them: of matrices one view,
+// which is rows of them all.
+func part(c *gpk.Array) func(at int) *gpk.Array {
+	shape := c.Shape()
+	if len(shape) != 3 {
+		return func(at int) *gpk.Array { return c.Slice(0, at, at+1).Squeeze(0) }
+	}
+	rows, flat := shape[1], c.Reshape(shape[0]*shape[1], shape[2])
+	return func(at int) *gpk.Array { return flat.Slice(0, at*rows, (at+1)*rows) }
 }
 
 // batched returns the products of pairs of equal shapes along a new first axis, started.
