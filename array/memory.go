@@ -32,7 +32,12 @@ type memory struct {
 	olds    []weak.Pointer[contents] // of older versions
 	scope   *Scope                   // it is freed with this scope
 	ended   *call                    // the call that freed it
+	rec     *recording               // a capture that made it for itself, or uses it by a memory of its own
 }
+
+// captured reports whether the buffers are those of a graph, which uses them at every Replay:
+// they are the graph's to free.
+func (m *memory) captured() bool { return m.rec != nil && m.rec.ended }
 
 func newMemory(buf *device.Buffer, lay layout.Layout, dt dtype.DType) *memory {
 	return &memory{sched: schedulerOf(buf.Device()), buf: buf, Part: undo.Part{Layout: lay, DType: dt}, current: true}
@@ -73,7 +78,7 @@ func (m *memory) tidy() {
 	if len(m.olds) > 0 {
 		m.prune()
 	}
-	if len(m.olds) > 0 {
+	if len(m.olds) > 0 || m.captured() {
 		return
 	}
 	m.log.Drop()
@@ -85,6 +90,9 @@ func (m *memory) tidy() {
 // free gives the memory back, whoever needs it. Nobody may be reading it.
 func (m *memory) free(by *call) {
 	m.ended, m.current, m.olds = by, false, nil
+	if m.captured() {
+		return
+	}
 	m.log.Drop()
 	m.buf.Free()
 }
@@ -126,7 +134,7 @@ func (m *memory) commit(c *contents, k *keep) {
 	case k == nil:
 	case k.whole:
 		// The copy is the version that c shows: what is older is rebuilt from it.
-		copied := &memory{sched: m.sched, buf: k.buf, Part: m.Part, version: m.version, log: m.log, scope: m.scope, olds: m.olds}
+		copied := &memory{sched: m.sched, buf: k.buf, Part: m.Part, version: m.version, log: m.log, scope: m.scope, olds: m.olds, rec: m.rec}
 		for _, w := range m.olds {
 			if old := w.Value(); old != nil {
 				old.mem = copied

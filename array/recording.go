@@ -101,7 +101,7 @@ func (r *recording) contents(st *storage) (*contents, error) {
 		return c, nil
 	}
 	m := *c.mem
-	m.pins, m.busy, m.log, m.olds, m.scope = 0, false, undo.Log{}, nil, nil
+	m.pins, m.busy, m.log, m.olds, m.scope, m.rec = 0, false, undo.Log{}, nil, nil, r
 	in := &contents{mem: &m, version: m.version, origin: &origin{*c.writer(), "as it is at each Replay"}}
 	st.fixed++
 	r.fixed, r.cur[st] = append(r.fixed, st), in
@@ -188,7 +188,7 @@ func (r *recording) graph(run *device.Graph, outs []*Array, onto *device.Stream)
 		// Nodes of the sequence that were not computed do not count as readers of it.
 		st.cur = &contents{node: st.cur.node, origin: st.cur.origin, mem: m, version: st.cur.version}
 		st.rec, st.scope, st.fixed = nil, nil, st.fixed+1
-		m.scope, m.log, m.olds = nil, undo.Log{}, nil
+		m.scope, m.log, m.olds, m.rec = nil, undo.Log{}, nil, nil
 		g.written = append(g.written, &place{to: &Array{st: st, stream: onto, dt: m.DType, lay: m.Layout}, Part: m.Part})
 		g.unset = append(g.unset, m.buf)
 		m.buf.Fail(fmt.Errorf("%w: an output of a captured sequence before its first Replay", expr.ErrUnsupported))

@@ -124,7 +124,7 @@ func (s *scheduler) start(n *node) error {
 	switch {
 	case err == nil:
 		m := newMemory(buf, n.lay, n.dt)
-		m.current = !n.out.superseded
+		m.current, m.rec = !n.out.superseded, n.rec
 		n.out.scope.own(m)
 		n.out.mem, n.fused = m, j.fused
 		n.detach(j)

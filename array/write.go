@@ -324,6 +324,7 @@ func (w *write) commit() {
 			lay = layout.Dense([]int{w.Layout.Size()})
 		}
 		c.mem = newMemory(w.fresh, lay, w.DType)
+		c.mem.rec = w.rec
 		w.to.st.scope.own(c.mem)
 		w.old.supersede()
 	} else {

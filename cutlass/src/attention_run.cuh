@@ -90,12 +90,12 @@ inline Params params_of(gpk_attention_args const& a) {
 }
 
 // Launches a kernel that calls begin() first, and returns this launch's own error. `bytes` of shared memory
-// are asked for once a device.
+// are asked for once a device, where they are more than 48 KiB with up to 1 KiB that the kernel declares.
 inline cudaError_t launch(void (*kernel)(Params), unsigned grid, unsigned block, int bytes, int device, cudaStream_t stream, Params const& p,
                           uint64_t* known, uint64_t* allowed) {
   cudaError_t e = cudaSuccess;
   bool const counted = device >= 0 && device < 64;
-  if (bytes > 48 * 1024 && !(counted && __atomic_load_n(allowed, __ATOMIC_RELAXED) >> device & 1)) {
+  if (bytes > 47 * 1024 && !(counted && __atomic_load_n(allowed, __ATOMIC_RELAXED) >> device & 1)) {
     e = cudaFuncSetAttribute(reinterpret_cast<void const*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (e == cudaSuccess && counted) __atomic_fetch_or(allowed, uint64_t(1) << device, __ATOMIC_RELAXED);
   }

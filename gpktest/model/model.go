@@ -213,7 +213,7 @@ func (w *world) left(before []int64, routines int) error {
 	after := w.inUse(before)
 	for i, d := range w.Devices {
 		if after[i] > before[i] {
-			return fmt.Errorf("%v: %d bytes are in use after everything was freed, %d before", d, after[i], before[i])
+			return fmt.Errorf("%v: %d bytes are in use after everything was freed, %d before: %+v", d, after[i], before[i], d.LiveBuffers(0))
 		}
 	}
 	for _, d := range w.Devices {
