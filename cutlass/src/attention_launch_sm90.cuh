@@ -1,0 +1,108 @@
+// attention_launch_sm90.cuh: which problems Hopper's attention kernel takes, and its launch.
+#pragma once
+#include "attention_sm90.cuh"
+
+namespace gpk {
+namespace attention90 {
+
+// Whether TMA reads rows from there, and 16 bytes can be stored there at once. A distance along an extent
+// of 1 is never used.
+inline bool aligned(gpk_attention_rows const& r, int64_t batch, int64_t heads, int64_t rows) {
+  auto const fits = [](int64_t distance, int64_t extent) {
+    return extent == 1 || (distance > 0 && distance % 8 == 0 && distance < int64_t(1) << 38);
+  };
+  return r.data % 16 == 0 && fits(r.batch, batch) && fits(r.head, heads) && fits(r.row, rows);
+}
+
+inline bool describe(CUtensorMap* map, CUtensorMapDataType type, gpk_attention_rows const& r, int64_t dim, int64_t rows,
+                     int64_t heads, int64_t batch, int box_rows) {
+  cuuint64_t const dims[4] = {cuuint64_t(dim), cuuint64_t(rows), cuuint64_t(heads), cuuint64_t(batch)};
+  cuuint64_t const row = cuuint64_t(rows > 1 ? r.row : dim) * 2;
+  cuuint64_t const strides[3] = {row, heads > 1 ? cuuint64_t(r.head) * 2 : row, batch > 1 ? cuuint64_t(r.batch) * 2 : row};
+  cuuint32_t const box[4] = {64, cuuint32_t(box_rows), 1, 1}, ones[4] = {1, 1, 1, 1};
+  CUresult const e = encode_tiled(map, type, 4, reinterpret_cast<void*>(r.data), dims, strides, box, ones,
+                                  CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                                  CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  return e == CUDA_SUCCESS && !take_tma_error();
+}
+
+template <class T, int D, int N, int Groups>
+cudaError_t launch_kernel(gpk_attention_args const& a, cudaStream_t stream) {
+  using K = Kernel<T, D, N, Groups>;
+  static uint64_t allowed = 0;
+  void const* const kernel = reinterpret_cast<void const*>(attend<K>);
+  if (int const e = allow_shared(kernel, K::shared, a.device, &allowed)) return static_cast<cudaError_t>(e);
+
+  typename K::Params p;
+  auto const type = cute::is_same_v<T, bf16> ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+  bool const ragged = a.offsets != 0;
+  int64_t const members = ragged ? 1 : a.batch;
+  if (!describe(&p.q, type, a.q, D, a.queries, a.heads, members, 64) ||
+      !describe(&p.k, type, a.k, D, a.keys, a.kv_heads, members, N) ||
+      !describe(&p.v, type, a.v, D, a.keys, a.kv_heads, members, N)) {
+    return cudaErrorInvalidValue;
+  }
+  p.out = reinterpret_cast<T*>(a.out.data);
+  p.out_batch = a.out.batch, p.out_head = a.out.head, p.out_row = a.out.row;
+  p.scale = static_cast<float>(a.scale * 1.4426950408889634);
+
+  Tiles& t = p.tiles;
+  t.offsets = reinterpret_cast<int32_t const*>(a.offsets);
+  t.sequences = ragged ? static_cast<int>(a.batch) : 0;
+  t.shortest = static_cast<int>(a.shortest < 0 ? 0 : a.shortest < INT_MAX ? a.shortest : INT_MAX);
+  t.longest = static_cast<int>(a.longest < 0 ? 0 : a.longest < INT_MAX ? a.longest : INT_MAX);
+  t.queries = static_cast<int>(a.queries), t.keys = static_cast<int>(a.keys);
+  t.causal = a.causal != 0;
+  t.heads = static_cast<int>(a.heads), t.sharing = static_cast<int>(a.heads / a.kv_heads);
+  // Every sequence ends at most one tile that is not full.
+  int64_t const each = ragged ? a.queries / K::tile + (a.batch < a.queries ? a.batch : a.queries) : (a.queries - 1) / K::tile + 1;
+  int64_t const pairs = members * a.heads;
+  if (each * pairs > INT_MAX / 2) return cudaErrorInvalidValue;
+  t.each = static_cast<int>(each), t.pairs = static_cast<int>(pairs), t.total = static_cast<int>(each * pairs);
+  // Tiles of a causal problem are sorted by their work within as many heads as leave half of L2 free. Other
+  // problems go through one KV head after the other.
+  int64_t const budget = 24 << 20, bytes = a.keys * D * 4;
+  int64_t const together = a.causal && bytes < budget ? budget / bytes : 1;
+  t.section = static_cast<int>(together * t.sharing < pairs ? together * t.sharing : pairs);
+
+  int const room = sm_count(a.device);
+  if (room == 0) return cudaErrorInvalidDevice;
+  void* pointers[] = {&p};
+  return static_cast<cudaError_t>(launch(kernel, dim3(t.total < room ? t.total : room), dim3(K::threads), K::shared,
+                                         stream, pointers, 1, 1, true));
+}
+
+template <class T>
+cudaError_t launch_type(gpk_attention_args const& a, cudaStream_t stream) {
+  switch (a.dim) {
+    case 64: return launch_kernel<T, 64, 128, 3>(a, stream);
+    case 96: return launch_kernel<T, 96, 128, 2>(a, stream);
+    case 128: return a.causal ? launch_kernel<T, 128, 128, 2>(a, stream) : launch_kernel<T, 128, 176, 2>(a, stream);
+    case 256: return launch_kernel<T, 256, 80, 2>(a, stream);
+    default: return cudaErrorInvalidValue;
+  }
+}
+
+}  // namespace attention90
+
+// Whether attention_sm90 takes the problem, on a device of compute capability 9.0.
+inline bool attention_sm90_takes(gpk_attention_args const& a) {
+  int64_t const limit = 1 << 30, members = a.offsets != 0 ? 1 : a.batch;
+  auto const within = [&](int64_t n) { return n > 0 && n < limit; };
+  return (a.type == GPK_F16 || a.type == GPK_BF16) && a.mask == 0 && a.dim == a.value_dim &&
+         (a.dim == 64 || a.dim == 96 || a.dim == 128 || a.dim == 256) && a.scale > 1e-30 && a.scale < 1e30 &&
+         within(a.batch) && within(a.heads) && within(a.kv_heads) && a.heads % a.kv_heads == 0 && within(a.queries) &&
+         within(a.keys) && within(members * a.heads) &&
+         (a.queries / 64 + 1 + (a.offsets != 0 ? a.batch : 0)) < limit / (members * a.heads) &&
+         (a.offsets == 0 || a.queries == a.keys) && attention90::aligned(a.q, members, a.heads, a.queries) &&
+         attention90::aligned(a.k, members, a.kv_heads, a.keys) && attention90::aligned(a.v, members, a.kv_heads, a.keys) &&
+         attention90::aligned(a.out, members, a.heads, a.queries);
+}
+
+// Computes a problem that it takes; a.workspace is not used.
+inline cudaError_t attention_sm90(gpk_attention_args const& a, cudaStream_t stream) {
+  return a.type == GPK_BF16 ? attention90::launch_type<attention90::bf16>(a, stream)
+                            : attention90::launch_type<attention90::fp16>(a, stream);
+}
+
+}  // namespace gpk
