@@ -1,5 +1,9 @@
 // attention_launch_sm90.cuh: which problems Hopper's attention kernel takes, and its launch.
 #pragma once
+#include <string.h>
+
+#include <vector>
+
 #include "attention_sm90.cuh"
 
 namespace gpk {
@@ -26,9 +30,50 @@ inline bool describe(CUtensorMap* map, CUtensorMapDataType type, gpk_attention_r
   return e == CUDA_SUCCESS && !take_tma_error();
 }
 
-template <class T, int D, int N, int Groups>
+// The blocks of n keys that the CTA with the most work visits, if the tiles of a causal problem come in
+// sections of `section` heads (attention_tiles_sm90.cuh). Each tile counts one block more, for its begin and end.
+inline int64_t longest_cta(Tiles t, int section, int ctas, int rows, int n, std::vector<int64_t>& load) {
+  load.assign(ctas, 0);
+  for (int index = 0, begin = 0, cta = 0, forth = 1; index < t.total; begin += section) {
+    int const width = section < t.pairs - begin ? section : t.pairs - begin;
+    for (int number = 0; number < t.each; ++number) {
+      int const end = (t.each - number) * rows < t.queries ? (t.each - number) * rows : t.queries;
+      int const seen = end + t.keys - t.queries, work = (seen > 0 ? (seen - 1) / n + 1 : 0) + 1;
+      for (int i = 0; i < width; ++i, ++index) {
+        load[forth ? cta : ctas - 1 - cta] += work;
+        if (++cta == ctas) cta = 0, forth ^= 1;
+      }
+    }
+  }
+  int64_t most = 0;
+  for (int64_t const x : load) most = x > most ? x : most;
+  return most;
+}
+
+// The section of a causal problem that balances the CTAs best; a bad one costs 15 %.
+inline int balanced_section(Tiles const& t, int ctas, int rows, int n) {
+  struct Choice {
+    int each, pairs, queries, keys, sharing, ctas, rows, n, section;
+  };
+  static thread_local Choice last{};
+  Choice choice{t.each, t.pairs, t.queries, t.keys, t.sharing, ctas, rows, n, 0};
+  choice.section = last.section;
+  if (last.section > 0 && memcmp(&choice, &last, sizeof choice) == 0) return last.section;
+  std::vector<int64_t> load;
+  int64_t least = INT64_MAX;
+  for (int const section : {ctas / 4, 4, 8, 12, 16, 24, 32, 48, ctas / 2}) {
+    int const s = section < 1 ? 1 : section < t.pairs ? section : t.pairs;
+    int64_t const x = longest_cta(t, s, ctas, rows, n, load);
+    if (least == INT64_MAX || x * 128 < least * 127) least = x, choice.section = s;
+    if (t.total / ctas >= 40) break;  // so many rounds balance each other
+  }
+  last = choice;
+  return choice.section;
+}
+
+template <class T, int D, int N, int Groups, int Polynomials = 0>
 cudaError_t launch_kernel(gpk_attention_args const& a, cudaStream_t stream) {
-  using K = Kernel<T, D, N, Groups>;
+  using K = Kernel<T, D, N, Groups, Polynomials>;
   static uint64_t allowed = 0;
   void const* const kernel = reinterpret_cast<void const*>(attend<K>);
   if (int const e = allow_shared(kernel, K::shared, a.device, &allowed)) return static_cast<cudaError_t>(e);
@@ -59,16 +104,18 @@ cudaError_t launch_kernel(gpk_attention_args const& a, cudaStream_t stream) {
   int64_t const pairs = members * a.heads;
   if (each * pairs > INT_MAX / 2) return cudaErrorInvalidValue;
   t.each = static_cast<int>(each), t.pairs = static_cast<int>(pairs), t.total = static_cast<int>(each * pairs);
-  // Tiles of a causal problem are sorted by their work within as many heads as leave half of L2 free. Other
-  // problems go through one KV head after the other.
-  int64_t const budget = 24 << 20, bytes = a.keys * D * 4;
-  int64_t const together = a.causal && bytes < budget ? budget / bytes : 1;
-  t.section = static_cast<int>(together * t.sharing < pairs ? together * t.sharing : pairs);
-
   int const room = sm_count(a.device);
   if (room == 0) return cudaErrorInvalidDevice;
+  int const ctas = t.total < room ? t.total : room;
+  // Problems that are not causal go through one KV head after the other. Sections of a ragged batch leave
+  // half of L2 free.
+  int64_t const budget = 24 << 20, bytes = a.keys * D * 4;
+  int64_t const together = (a.causal && bytes < budget ? budget / bytes : 1) * t.sharing;
+  t.section = static_cast<int>(together < pairs ? together : pairs);
+  if (t.causal && !ragged && t.total > ctas) t.section = balanced_section(t, ctas, K::tile, N);
+
   void* pointers[] = {&p};
-  return static_cast<cudaError_t>(launch(kernel, dim3(t.total < room ? t.total : room), dim3(K::threads), K::shared,
+  return static_cast<cudaError_t>(launch(kernel, dim3(ctas), dim3(K::threads), K::shared,
                                          stream, pointers, 1, 1, true));
 }
 

@@ -11,6 +11,11 @@
 // The warpgroups take turns to issue, so that the products of one hide the softmax of the other. Blocks
 // of keys are visited from the last to the first: the ones that need a mask come first.
 //
+// A CTA stays and computes tile after tile. While a tile's last product runs and its rows are stored, the
+// first scores of the next tile are computed.
+//
+// The sums of weights are of the float32 weights; the products take them rounded to the operands' type.
+//
 // Nothing depends on which CTA computes a tile, and a tile belongs to one sequence: the bits of a
 // sequence do not depend on the batch that it is in.
 #pragma once
@@ -81,7 +86,9 @@ struct Ring {
 };
 
 // D: elements of a head. N: keys of a block. Groups: warpgroups that multiply.
-template <class T, int D, int N, int Groups>
+// Polynomials: how many of 8 exponentials the FMA units compute, as in FlashAttention-4: with short rows the
+// special function units take as long as the products.
+template <class T, int D, int N, int Groups, int Polynomials>
 struct Kernel {
   static constexpr int threads = (Groups + 1) * 128;
   static constexpr int registers = Groups == 2 ? 232 : 160, registers_copy = Groups == 2 ? 40 : 32;
@@ -249,7 +256,7 @@ struct Kernel {
   // The scores of one block of keys, and the values of the one after it.
   template <bool Masked>
   CUTLASS_DEVICE static void step(State& x, Ring& k, Ring& v, uint64_t q, float scale, int column, int const (&last)[2],
-                                  int turn, int next, int lane) {
+                                  int turn, int next, uint32_t q_done, int lane) {
     k.await_filled();
     take_turn(turn);
     fence_registers(x.scores);
@@ -262,70 +269,114 @@ struct Kernel {
     fence_registers(x.scores);
     k.release(lane);
     k.advance();
+    if (q_done != 0 && lane == 0) arrive(q_done);
     if constexpr (Masked) Softmax::mask(x.scores, column, last);
     float factor[2];
-    x.softmax.weigh(x.scores, factor, scale);
+    bool const rises = x.softmax.template weigh<Polynomials>(x.scores, factor, scale);
     x.softmax.settle(v.place());
     cute::warpgroup_wait<0>();
     fence_registers(x.out);
     v.release(lane);
     v.advance();
     round_weights<T>(x.weights, x.scores);
-    scale_rows(x.out, factor);
+    if (__any_sync(~0u, rises)) scale_rows(x.out, factor);
   }
 
-  // A warpgroup that multiplies.
+  // Starts the scores of a tile's first block.
+  CUTLASS_DEVICE static void start_tile(State& x, Ring const& k, uint64_t q, uint32_t q_full, uint32_t parity) {
+    wait(q_full, parity);
+    k.await_filled();
+    fence_registers(x.scores);
+    start_scores(x.scores, q, descriptor(k.place(), 16));
+  }
+
+  // Starts a tile's last product.
+  CUTLASS_DEVICE static void end_tile(State& x, Ring const& v) {
+    v.await_filled();
+    fence_registers(x.out);
+    start_values(x.out, x.weights, descriptor(v.place(), N * line));
+  }
+
+  // Rounds and stores what a tile comes to.
+  CUTLASS_DEVICE static void store(State& x, T* const (&to)[2], int lane) {
+    float inverse[2];
+    x.softmax.finish(inverse);
+    scale_rows(x.out, inverse);
+    store_rows<T, D>(x.out, to, lane);
+  }
+
+  // A warpgroup that multiplies. The first scores of a tile are computed together with the last product of
+  // the tile before, and while that is stored.
   CUTLASS_DEVICE static void compute(Params const& p, Shared const& s, int warp, int lane) {
-    int const group = warp / 4;
-    int const turn = 1 + group, next = 1 + (group + 1) % Groups;
+    int const group = warp / 4, rounds = p.tiles.rounds(), column = lane % 4 * 2;
+    int const turn = 1 + group, next_turn = 1 + (group + 1) % Groups;
+    uint32_t const q_full = s.q_full + 8 * group, q_empty = s.q_empty + 8 * group;
     uint64_t const q = descriptor(s.q + group * q_bytes, 16);
     Ring k = s.k, v = s.v;
     uint32_t q_parity = 0;
-    if (group == Groups - 1) give_turn(next);
+    if (group == Groups - 1) give_turn(next_turn);
+    State x;
+    Tile t = p.tiles.at(0, tile, lane);
+    int blocks = t.blocks(N, tile);
+    if (blocks > 0) {
+      start_tile(x, k, q, q_full, q_parity);
+      cute::warpgroup_wait<0>();
+      fence_registers(x.scores);
+    }
     CUTLASS_PRAGMA_NO_UNROLL
-    for (int i = 0; i < p.tiles.rounds(); ++i) {
-      Tile const t = p.tiles.at(i, tile, lane);
+    for (int i = 0; i < rounds; ++i) {
       int const row = t.query + group * 64 + warp % 4 * 16 + lane / 4;
-      int const blocks = t.blocks(N, tile), whole = t.whole_blocks(N);
-      State x;
-      float inverse[2] = {0, 0};
+      T* const begin = p.out + t.member * p.out_batch + t.head * p.out_head + (t.first + row) * p.out_row;
+      T* const to[2] = {row < t.queries ? begin : nullptr, row + 8 < t.queries ? begin + 8 * p.out_row : nullptr};
       CUTLASS_PRAGMA_UNROLL
       for (int j = 0; j < D / 2; ++j) x.out[j] = 0;
+      x.softmax = Softmax{};
       if (blocks > 0) {
-        int const last[2] = {t.last_key(row), t.last_key(row + 8)};
-        int b = blocks - 1;
-        int const column = lane % 4 * 2;
-        wait(s.q_full + 8 * group, q_parity);
-        k.await_filled();
-        fence_registers(x.scores);
-        start_scores(x.scores, q, descriptor(k.place(), 16));
-        cute::warpgroup_wait<0>();
-        fence_registers(x.scores);
         k.release(lane);
         k.advance();
+        int const whole = t.whole_blocks(N), last[2] = {t.last_key(row), t.last_key(row + 8)};
+        int b = blocks - 1;
+        if (b == 0 && lane == 0) arrive(q_empty);
         Softmax::mask(x.scores, column + b * N, last);
         float factor[2];
-        x.softmax.weigh(x.scores, factor, p.scale);
+        x.softmax.template weigh<Polynomials>(x.scores, factor, p.scale);
         round_weights<T>(x.weights, x.scores);
         CUTLASS_PRAGMA_NO_UNROLL
-        for (--b; b >= whole; --b) step<true>(x, k, v, q, p.scale, column + b * N, last, turn, next, lane);
+        for (--b; b >= whole; --b) {
+          step<true>(x, k, v, q, p.scale, column + b * N, last, turn, next_turn, b == 0 ? q_empty : 0, lane);
+        }
         CUTLASS_PRAGMA_NO_UNROLL
-        for (; b >= 0; --b) step<false>(x, k, v, q, p.scale, 0, last, turn, next, lane);
-        if (lane == 0) arrive(s.q_empty + 8 * group);
+        for (; b >= 0; --b) step<false>(x, k, v, q, p.scale, 0, last, turn, next_turn, b == 0 ? q_empty : 0, lane);
         q_parity ^= 1;
-        v.await_filled();
+      }
+      bool const any = blocks > 0;
+      t = i + 1 < rounds ? p.tiles.at(i + 1, tile, lane) : Tile{};
+      blocks = t.blocks(N, tile);
+      if (any && blocks > 0) {
+        end_tile(x, v);
+        start_tile(x, k, q, q_full, q_parity);
+        cute::warpgroup_wait<1>();
         fence_registers(x.out);
-        start_values(x.out, x.weights, descriptor(v.place(), N * line));
-        x.softmax.finish(inverse);
+        v.release(lane);
+        v.advance();
+        store(x, to, lane);
+        cute::warpgroup_wait<0>();
+        fence_registers(x.scores);
+        continue;
+      }
+      if (any) {
+        end_tile(x, v);
         cute::warpgroup_wait<0>();
         fence_registers(x.out);
         v.release(lane);
         v.advance();
       }
-      scale_rows(x.out, inverse);
-      T* const begin = p.out + t.member * p.out_batch + t.head * p.out_head + (t.first + row) * p.out_row;
-      T* const to[2] = {row < t.queries ? begin : nullptr, row + 8 < t.queries ? begin + 8 * p.out_row : nullptr};
-      store_rows<T, D>(x.out, to, lane);
+      store(x, to, lane);
+      if (blocks > 0) {
+        start_tile(x, k, q, q_full, q_parity);
+        cute::warpgroup_wait<0>();
+        fence_registers(x.scores);
+      }
     }
     if (group == 0) take_turn(turn);  // the last turn that was given
   }

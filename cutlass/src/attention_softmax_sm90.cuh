@@ -79,6 +79,21 @@ CUTLASS_DEVICE float power(float x) {
   return y;
 }
 
+// 2^x for x at most 100, without the unit for special functions: 2^n 2^f with |f| <= 1/2. The polynomial is
+// the one of degree 4 that is 1 at 0 and has the least relative error, 2.8e-06.
+CUTLASS_DEVICE float polynomial_power(float x) {
+  float const least = -127, magic = 12582912 + 127;  // 3 * 2^22: the sum's lowest bits are n + 127
+  float clamped;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(clamped) : "f"(x), "f"(least));
+  float const n = __fadd_rn(clamped, magic), f = __fsub_rn(clamped, __fsub_rn(n, magic));
+  float y = 0.00958289769f;
+  y = fmaf(y, f, 0.0559065401f);
+  y = fmaf(y, f, 0.240240985f);
+  y = fmaf(y, f, 0.69312418f);
+  y = fmaf(y, f, 1.0f);
+  return __fmul_rn(y, __uint_as_float(__float_as_uint(n) << 23));
+}
+
 CUTLASS_DEVICE uint32_t round_pair(bf16, float low, float high) {
   uint32_t r;
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
@@ -113,9 +128,12 @@ struct Softmax {
     }
   }
 
-  // Turns scores into weights: exp2(scale (score - top)). factor[r] is what earlier sums shrink by.
-  template <int N>
-  CUTLASS_DEVICE void weigh(float (&scores)[N], float (&factor)[2], float scale) {
+  // Turns scores into weights: exp2(scale (score - top)). factor[r] is what earlier sums shrink by. `top`
+  // follows the maximum only where that is 2^8 times the weight of `top` or more, so that a row's sums seldom
+  // need a factor; a weight is then at most 2^8, which both types hold. Whether one of the rows has a factor.
+  template <int Polynomials, int N>
+  CUTLASS_DEVICE bool weigh(float (&scores)[N], float (&factor)[2], float scale) {
+    bool rises[2];
     CUTLASS_PRAGMA_UNROLL
     for (int r = 0; r < 2; ++r) {
       // Two chains of maxima, of which fmaxf drops NaN: the weights bring it back.
@@ -124,21 +142,24 @@ struct Softmax {
       for (int i = 4; i < N; i += 4) most = fmaxf(most, fmaxf(scores[i + 2 * r], scores[i + 2 * r + 1]));
       most = fmaxf(most, __shfl_xor_sync(~0u, most, 1));
       most = fmaxf(most, __shfl_xor_sync(~0u, most, 2));
-      most = fmaxf(most, top[r]);
+      rises[r] = __fmul_rn(__fsub_rn(most, top[r]), scale) > 8;  // not where both are -Inf
+      most = rises[r] ? most : top[r];
       // A row that has seen no key yet keeps weights of 0.
       float const shift = most == -INFINITY ? 0 : __fmul_rn(most, scale);
-      factor[r] = power(__fsub_rn(__fmul_rn(top[r], scale), shift));  // exactly 1 where top stays
+      factor[r] = rises[r] ? power(__fsub_rn(__fmul_rn(top[r], scale), shift)) : 1;
       top[r] = most;
       CUTLASS_PRAGMA_UNROLL
       for (int i = 0; i < N; i += 4) {
         scores[i + 2 * r] = power(fmaf(scores[i + 2 * r], scale, -shift));
-        scores[i + 2 * r + 1] = power(fmaf(scores[i + 2 * r + 1], scale, -shift));
+        float const x = fmaf(scores[i + 2 * r + 1], scale, -shift);
+        scores[i + 2 * r + 1] = i / 4 % 4 < Polynomials ? polynomial_power(x) : power(x);
       }
       float added[2] = {scores[2 * r], scores[2 * r + 1]};
       CUTLASS_PRAGMA_UNROLL
       for (int i = 4; i < N; i += 4) added[0] += scores[i + 2 * r], added[1] += scores[i + 2 * r + 1];
       sum[r] = fmaf(sum[r], factor[r], added[0] + added[1]);
     }
+    return rises[0] || rises[1];
   }
 
   // Has the weights computed here. The assembler would move them behind the wait that follows, where the
