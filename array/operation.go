@@ -48,6 +48,17 @@ func SameType(as ...*Array) error {
 // Failed is the result of an operation that cannot run.
 func (o *Operation) Failed(err error) *Array { return o.failed(err, o.operands...) }
 
+// Failure returns an error of the device as an error of the operation, for device.Doubt. It may be called
+// after the operands were freed.
+func (o *Operation) Failure() func(error) error {
+	what := o.fail(nil, o.operands...)
+	return func(err error) error {
+		e := *what
+		e.Err = err
+		return &e
+	}
+}
+
 // Elementwise is the result of an element-wise operation of the table, as a step of o.
 func (o *Operation) Elementwise(code expr.Op, args ...any) *Array {
 	return mapped(o.call, code, args...)

@@ -120,7 +120,9 @@ func (s *Submitted) first(k kind, call func() error) error {
 
 // Failure is the error of a call that the queue made.
 func (s *Submitted) Failure(function uintptr, code int) error {
-	entry := map[uintptr]string{queuedGemm: "gpk_gemm", queuedUnary: "gpk_unary", queuedCast: "gpk_cast", queuedBinary: "gpk_binary", queuedPad: "gpk_pad"}[function]
+	entry := map[uintptr]string{
+		queuedGemm: "gpk_gemm", queuedUnary: "gpk_unary", queuedCast: "gpk_cast", queuedBinary: "gpk_binary", queuedPad: "gpk_pad", queuedAttention: "gpk_attention",
+	}[function]
 	return s.lib.failure(entry, code)
 }
 

@@ -29,7 +29,7 @@ func TestSubmitted(t *testing.T) {
 		}
 		return nil
 	})
-	record := make([]int64, 32)
+	record := make([]int64, 48)
 	stream := uint64(uintptr(unsafe.Pointer(&record[0])))
 	defer runtime.KeepAlive(record)
 	f := func(x float64) int64 { return int64(math.Float64bits(x)) }
@@ -54,6 +54,13 @@ func TestSubmitted(t *testing.T) {
 		{"gpk_pad", func(code int) error {
 			return s.Pad(code, stream, dtype.Float16, numberedPads[0], numberedPads[1])
 		}, []int64{3, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23}},
+		{"gpk_attention", func(code int) error {
+			a := numberedAttention
+			return s.Attention(code, stream, &a)
+		}, []int64{
+			1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 21, 22, 23, 24, 25, 0, math.MaxInt64, 26, 27, 28, 29, 30, 31, 32, f(33.5),
+			34, 35, 3, 1, 0, 1,
+		}},
 	} {
 		var refused *Error
 		if err := c.call(10001); !errors.As(err, &refused) || refused.Entry != c.entry || !errors.Is(err, expr.ErrUnsupported) {
@@ -82,7 +89,7 @@ func TestSubmitted(t *testing.T) {
 		}
 		q.Drain()
 		record[0] = -1 << 40
-		op := []expr.Op{expr.Exp, expr.Log, expr.Sin, expr.Cos, expr.Tanh}[number] // new every time
+		op := []expr.Op{expr.Exp, expr.Log, expr.Sin, expr.Cos, expr.Tanh, expr.Sqrt}[number] // new every time
 		if err := s.Unary(0, stream, op, dtype.Float32, dtype.Float32, d(4), 5, d(6), 7, d(8)); !errors.Is(err, unmade) || record[0] != -1<<40 {
 			t.Errorf("%s: the first call of a kind behind it: %v; it was made with %v", c.entry, err, record[0])
 		}

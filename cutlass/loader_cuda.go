@@ -174,6 +174,7 @@ type entries struct {
 	indexEntries
 	randomEntries
 	quantumEntries
+	attentionEntries
 }
 
 // load loads a library that has been checked and resolves every entry.
@@ -231,6 +232,9 @@ func load(path string) (*Library, error) {
 		{"gpk_quantum_closed_gram", &e.quantumClosedGram},
 		{"gpk_quantum_gram_workspace", &e.quantumGramWorkspaceSize},
 		{"gpk_quantum_gram", &e.quantumGram},
+		{"gpk_attention_workspace", &e.attentionSpace},
+		{"gpk_attention_kernel", &e.attentionKernel},
+		{"gpk_attention", &e.attention},
 	} {
 		name := C.CString(entry.name)
 		*entry.at = C.gpk_dlsym(handle, name)

@@ -167,10 +167,22 @@ var numberedPads = [2]Padded{
 	{13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23},
 }
 
+// numberedAttention is a problem whose fields are 2, 3, ... in order, but for types and truths.
+var numberedAttention = Attention{
+	dtype.Float16,
+	AttentionRows{2, 3, 4, 5},
+	AttentionRows{6, 7, 8, 9},
+	AttentionRows{10, 11, 12, 13},
+	AttentionRows{14, 15, 16, 17},
+	18, dtype.Float32,
+	[4]int{20, 21, 22, 23},
+	24, 25, 26, 27, 28, 29, 30, 31, 32, 33.5, false, true, 34, 35,
+}
+
 // TestEntries checks that every argument arrives at its place in every entry.
 func TestEntries(t *testing.T) {
 	lib := openFake(t)
-	record := make([]int64, 32)
+	record := make([]int64, 48)
 	stream := uint64(uintptr(unsafe.Pointer(&record[0])))
 	defer runtime.KeepAlive(record)
 	f := func(x float64) int64 { return int64(math.Float64bits(x)) }
@@ -231,6 +243,13 @@ func TestEntries(t *testing.T) {
 			return lib.Normal(code, stream, dtype.Float16, 4, 5, 6, 7, 8, 9)
 		}, []int64{3, 4, 5, 6, 7, 8, 9}},
 		{"gpk_spin", func(code int) error { return lib.Spin(code, stream, 77) }, []int64{77}},
+		{"gpk_attention", func(code int) error {
+			a := numberedAttention
+			return lib.Attention(code, stream, &a)
+		}, []int64{
+			1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 21, 22, 23, 24, 25, 0, math.MaxInt64, 26, 27, 28, 29, 30, 31, 32, f(33.5),
+			34, 35, 3, 1, 0, 1,
+		}},
 	} {
 		for i := range record {
 			record[i] = -1 << 40
@@ -263,6 +282,17 @@ func TestEntries(t *testing.T) {
 	}
 	if n, err := lib.SortWorkspace(0, dtype.Float16, s(4), 5); n != 3020405 || err != nil {
 		t.Errorf("SortWorkspace: %d, %v", n, err)
+	}
+	a := numberedAttention
+	if n, err := lib.AttentionWorkspace(0, &a); n != 2930 || err != nil {
+		t.Errorf("AttentionWorkspace: %d, %v", n, err)
+	}
+	if name := lib.AttentionKernel(0, &a); name != "a kernel" {
+		t.Errorf("AttentionKernel: %q", name)
+	}
+	a.Batch = 0
+	if name := lib.AttentionKernel(0, &a); name != "" {
+		t.Errorf("AttentionKernel of what has none: %q", name)
 	}
 	if _, err := lib.ReduceWorkspace(CodeUnsupported, expr.Sum, 1, 1, s(4), 5); !errors.Is(err, expr.ErrUnsupported) {
 		t.Errorf("ReduceWorkspace: %v, want ErrUnsupported", err)

@@ -9,7 +9,6 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/internal/cpu"
-	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/matmul"
 )
 
@@ -23,6 +22,8 @@ type Attention struct {
 	Mask    device.View
 	Offsets device.View // dense, Int32; the zero View where the batch is not ragged
 	AttentionOptions
+	// Fail, where it is not nil, extends an error of the offsets that is found on the device.
+	Fail func(error) error
 }
 
 // AttentionOptions are the numbers of an attention.
@@ -51,12 +52,16 @@ type AttentionPath uint8
 const (
 	AttentionBlocks   AttentionPath = iota // online softmax over blocks of keys, on the CPU
 	AttentionComposed                      // by plain operations, sequence by sequence
+	AttentionKernel                        // by one kernel of the library
 )
 
 // String names the path.
 func (p AttentionPath) String() string {
-	if p == AttentionBlocks {
+	switch p {
+	case AttentionBlocks:
 		return "online softmax over blocks"
+	case AttentionKernel:
+		return "one kernel"
 	}
 	return "composed of plain operations"
 }
@@ -64,25 +69,55 @@ func (p AttentionPath) String() string {
 // AttentionPlan says how an attention is computed, and why.
 type AttentionPlan struct {
 	Path   AttentionPath
-	Kernel string // the micro-kernel of the CPU; empty where there is none
+	Kernel string // the library's kernel, or the micro-kernel of the CPU; empty where there is none
 	Reason string
 }
 
 // String prints the plan in one line.
 func (p AttentionPlan) String() string {
 	s := p.Path.String()
-	if p.Kernel != "" {
+	switch {
+	case p.Kernel == "":
+	case p.Path == AttentionKernel:
+		s += ", " + p.Kernel
+	default:
 		s += ", micro-kernel " + p.Kernel
 	}
 	return s + "; " + p.Reason
 }
 
-// PlanAttention chooses the path of an attention on a kind of device.
-func PlanAttention(p AttentionProblem, kind device.Kind) AttentionPlan {
-	if kind == device.CPU {
+// PlanAttention chooses the path of an attention on a kind of device. kernel is the library's kernel
+// for the problem, or empty.
+func PlanAttention(p AttentionProblem, kind device.Kind, kernel string) AttentionPlan {
+	switch {
+	case kind == device.CPU:
 		return AttentionPlan{Path: AttentionBlocks, Kernel: cpu.KernelName(p.DType), Reason: accumulation(p.DType)}
+	case kernel != "":
+		return AttentionPlan{Path: AttentionKernel, Kernel: kernel, Reason: kernelPrecision(p)}
 	}
-	return AttentionPlan{Path: AttentionComposed, Reason: fmt.Sprintf("%v has no attention kernel: product, scale, mask, softmax and product of each sequence", kind)}
+	why := fmt.Sprintf("%v has no kernel for %v with heads of %d and %d", kind, p.DType, p.Dim, p.ValueDim)
+	return AttentionPlan{Path: AttentionComposed, Reason: why + ": product, scale, mask, softmax and product of each sequence"}
+}
+
+// kernelPrecision says in what a type is computed by a kernel.
+func kernelPrecision(p AttentionProblem) string {
+	switch {
+	case p.DType.IsHalf():
+		return fmt.Sprintf("scores and sums in float32, weights rounded to %v", p.DType)
+	case p.Precision == matmul.TF32:
+		return "operands and weights rounded to TF32, sums in float32"
+	}
+	return "operands and weights as two TF32 numbers each, sums in float32"
+}
+
+// Plan chooses the path of the attention on a device.
+func (a *Attention) Plan(dev *device.Device) AttentionPlan {
+	kernel := ""
+	if lib := dev.Library(); dev.Kind() == device.CUDA && lib != nil {
+		args := a.arguments()
+		kernel = lib.AttentionKernel(dev.Info().Index, &args)
+	}
+	return PlanAttention(a.Problem(), dev.Kind(), kernel)
 }
 
 // accumulation says in what a type is computed on the CPU.
@@ -119,19 +154,23 @@ func (a *Attention) scale() float64 {
 func (a *Attention) ragged() bool { return a.Offsets.DType.Valid() }
 
 // Run starts the attention on s. Offsets that divide no rows are an error that wraps
-// layout.ErrShape; nothing is written then.
+// layout.ErrShape; nothing is written then. A kernel finds them when it runs: the error is then attached
+// to Dst's buffer (device.Doubt) if the buffer is fresh.
 func (a *Attention) Run(s *device.Stream) error {
 	dev := s.Device()
-	if PlanAttention(a.Problem(), dev.Kind()).Path == AttentionBlocks {
+	switch plan := a.Plan(dev); plan.Path {
+	case AttentionBlocks:
 		own := *a // what a capture records outlives the call
 		reads := []*device.Buffer{a.Q.Buffer, a.K.Buffer, a.V.Buffer, a.Mask.Buffer, a.Offsets.Buffer}
 		return dev.LaunchWork(s, reads, []*device.Buffer{a.Dst.Buffer}, &own)
+	case AttentionKernel:
+		return a.runKernel(s, plan.Kernel)
 	}
 	if !a.ragged() {
 		return a.composeInto(s, nil)
 	}
 	if s.Capturing() {
-		return fmt.Errorf("%w: a ragged Attention in a captured sequence: its offsets are not known before it runs", expr.ErrUnsupported)
+		return fmt.Errorf("%w: a composed ragged Attention in a captured sequence: its offsets are not known before it runs", expr.ErrUnsupported)
 	}
 	offsets := make([]int32, a.Offsets.Layout.Size())
 	if err := dev.CopyToHost(unsafe.Slice((*byte)(unsafe.Pointer(&offsets[0])), 4*len(offsets)), a.Offsets.Buffer, a.Offsets.Start(), s); err != nil {
@@ -175,21 +214,4 @@ func headRows(v device.View) cpu.HeadRows {
 	}
 	r.Head, r.Row, r.Step = s[0], s[1], s[2]
 	return r
-}
-
-// checkOffsets says what is wrong with the offsets of sequences that have so many rows
-// together.
-func checkOffsets(offsets []int32, rows int) error {
-	if offsets[0] != 0 {
-		return layout.Errorf("the offsets begin at %d, not at 0", offsets[0])
-	}
-	for i, at := range offsets[1:] {
-		if at < offsets[i] {
-			return layout.Errorf("offset %d is %d, and the one before it %d: offsets do not fall", i+1, at, offsets[i])
-		}
-	}
-	if last := offsets[len(offsets)-1]; int(last) != rows {
-		return layout.Errorf("the offsets end at %d, and there are %d rows", last, rows)
-	}
-	return nil
 }

@@ -8,9 +8,11 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/matmul"
 )
 
 // hostOf is a view of new memory of the CPU, with elements of a Go type.
@@ -114,13 +116,47 @@ func TestAttentionPaths(t *testing.T) {
 
 func TestPlanAttention(t *testing.T) {
 	p := AttentionProblem{DType: dtype.BFloat16, Batch: 1, Heads: 1, KVHeads: 1, Queries: 1, Keys: 1, Dim: 1, ValueDim: 1}
-	for kind, want := range map[device.Kind]string{
-		device.CPU:  "online softmax over blocks, micro-kernel ",
-		device.CUDA: "composed of plain operations; cuda has no attention kernel",
+	full, fast := p, p
+	full.DType, full.Precision = dtype.Float32, matmul.FullPrecision
+	fast.DType, fast.Precision = dtype.Float32, matmul.TF32
+	for _, c := range []struct {
+		problem AttentionProblem
+		kind    device.Kind
+		kernel  string
+		want    string
+	}{
+		{p, device.CPU, "", "online softmax over blocks, micro-kernel "},
+		{p, device.CUDA, "", "composed of plain operations; cuda has no kernel for bfloat16 with heads of 1 and 1"},
+		{p, device.CUDA, "attention_x", "one kernel, attention_x; scores and sums in float32, weights rounded to bfloat16"},
+		{fast, device.CUDA, "attention_x", "one kernel, attention_x; operands and weights rounded to TF32"},
+		{full, device.CUDA, "attention_x", "one kernel, attention_x; operands and weights as two TF32 numbers each"},
 	} {
-		if got := PlanAttention(p, kind).String(); !strings.HasPrefix(got, want) {
-			t.Errorf("on %v the plan is %q", kind, got)
+		if got := PlanAttention(c.problem, c.kind, c.kernel).String(); !strings.HasPrefix(got, c.want) {
+			t.Errorf("on %v with kernel %q the plan is %q, want %q", c.kind, c.kernel, got, c.want)
 		}
+	}
+}
+
+// TestFlaggedOffsets checks that a kernel's flags say what the check on the host says.
+func TestFlaggedOffsets(t *testing.T) {
+	for _, c := range []struct {
+		offsets []int32
+		flags   [2]int64
+	}{
+		{[]int32{0, 3, 3, 5}, [2]int64{cutlass.OffsetsFine, 3<<32 | 5}},
+		{[]int32{1, 5}, [2]int64{cutlass.OffsetsBegin, 1}},
+		{[]int32{-1, 5}, [2]int64{cutlass.OffsetsBegin, 1<<32 - 1}},
+		{[]int32{0, 4, 3, 5}, [2]int64{cutlass.OffsetsFall, 2<<32 | 3}},
+		{[]int32{0, 4, -3, 5}, [2]int64{cutlass.OffsetsFall, 2<<32 | (1<<32 - 3)}},
+		{[]int32{0, 4}, [2]int64{cutlass.OffsetsEnd, 1<<32 | 4}},
+	} {
+		want, got := checkOffsets(c.offsets, 5), flaggedOffsets(c.flags, 5)
+		if (want == nil) != (got == nil) || want != nil && (want.Error() != got.Error() || !errors.Is(got, layout.ErrShape)) {
+			t.Errorf("%v: %v by flags, %v on the host", c.offsets, got, want)
+		}
+	}
+	if flaggedOffsets([2]int64{9, 0}, 5) == nil {
+		t.Error("flags that no kernel writes are taken for valid offsets")
 	}
 }
 

@@ -78,9 +78,34 @@ func (s *suite) unpacked(t *testing.T, c *attentionCase, want tensor) {
 	}
 }
 
+// attentionPlans checks that Explain names the kernel on a GPU, and plain operations where there is none.
+func (s *suite) attentionPlans(t *testing.T) {
+	if s.dev.Kind() == device.CPU {
+		return
+	}
+	for _, c := range []struct {
+		dt                 gpk.DType
+		queries, keys, dim int
+		want               string
+	}{
+		{gpk.BFloat16, 37, 37, 32, "one kernel, attention_tiles"},
+		{gpk.Float16, 1, 1024, 128, "one kernel, attention_few"},
+		{gpk.Float32, 1, 1024, 128, "one kernel, attention_tiles"},
+		{gpk.Float32, 5, 5, 256, "one kernel, attention_tiles"},
+		{gpk.Float32, 5, 5, 257, "composed of plain operations"},
+		{gpk.Float64, 5, 5, 64, "composed of plain operations"},
+	} {
+		q, k := gpk.Ones(c.dt, 2, 8, c.queries, c.dim), gpk.Ones(c.dt, 2, 2, c.keys, c.dim)
+		if got := gpk.Attention(q, k, k, gpk.AttentionOptions{}).Explain(); !strings.Contains(got, c.want) {
+			t.Errorf("%v, %d queries, %d keys, heads of %d: %q does not name %q", c.dt, c.queries, c.keys, c.dim, got, c.want)
+		}
+	}
+}
+
 // testAttentionTwin compares Attention with plain operations: both keep the reference's
 // bound.
 func testAttentionTwin(t *testing.T, s *suite) {
+	s.attentionPlans(t)
 	for _, v := range attentionVarieties {
 		for range 5 {
 			c := s.attention(v)
@@ -114,6 +139,9 @@ func testAttentionTwin(t *testing.T, s *suite) {
 
 // testAttentionGraph replays a captured attention, and changes what it reads.
 func testAttentionGraph(t *testing.T, s *suite) {
+	for _, v := range attentionVarieties {
+		s.raggedGraph(t, v)
+	}
 	c := s.attention(attentionVarieties[0])
 	for c.offsets != nil {
 		c = s.attention(attentionVarieties[0])
@@ -131,6 +159,35 @@ func testAttentionGraph(t *testing.T, s *suite) {
 	noError(t, q.CopyFrom(c.q.array()))
 	noError(t, g.Replay())
 	equal(t, c.String()+", replayed on others", read(t, g.Outputs()[0]), c.attend(t, s))
+}
+
+// raggedGraph replays a captured attention of a ragged batch, whose offsets change. The CPU reads them when
+// it replays, and so does a kernel.
+func (s *suite) raggedGraph(t *testing.T, v variety) {
+	if s.dev.Kind() != device.CPU && v.in == gpk.Float64 {
+		return // composed: ErrUnsupported
+	}
+	c := s.attention(v)
+	for len(c.offsets) < 3 || c.queries == 0 || c.dim == 0 || c.valueDim == 0 {
+		c = s.attention(v)
+	}
+	c.arrangement = "dense"
+	q, k, w, opts := c.arrays(s)
+	g, err := gpk.Capture([]*gpk.Array{q, opts.Offsets}, func(in []*gpk.Array) []*gpk.Array {
+		o := opts
+		o.Offsets = in[1]
+		return []*gpk.Array{gpk.Attention(in[0], k, w, o)}
+	})
+	noError(t, err)
+	defer g.Free()
+	noError(t, g.Replay())
+	equal(t, c.String()+", replayed", read(t, g.Outputs()[0]), c.attend(t, s))
+	for i := range c.offsets[1 : len(c.offsets)-1] {
+		c.offsets[i+1] = c.offsets[i] + s.rng.IntN(c.queries-c.offsets[i]+1)
+	}
+	noError(t, opts.Offsets.CopyFrom(offsetsOf(c.offsets...)))
+	noError(t, g.Replay())
+	equal(t, c.String()+", replayed with other offsets", read(t, g.Outputs()[0]), c.attend(t, s))
 }
 
 // testAttentionErrors gives Attention what it must refuse.

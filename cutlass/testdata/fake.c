@@ -3,6 +3,7 @@
 // any, and returns `device` as its code.
 #include <string.h>
 #include "gpk.h"
+#include "gpk_attention.h"
 
 #ifndef FAKE_ABI
 #define FAKE_ABI GPK_ABI
@@ -214,3 +215,14 @@ int gpk_spin(int device, uint64_t stream, int64_t us) { return gpk_nowhere(); }
 #elif !defined(FAKE_NO_SPIN)
 int gpk_spin(int device, uint64_t stream, int64_t microseconds) { RECORD(microseconds); return device; }
 #endif
+
+int64_t gpk_attention_workspace(gpk_attention_args const* a) { return a->device ? -a->device : a->queries * 100 + a->keys; }
+char const* gpk_attention_kernel(gpk_attention_args const* a) { return a->batch > 0 ? "a kernel" : NULL; }
+int gpk_attention(gpk_attention_args const* a) {
+  uint64_t const stream = a->stream;
+  RECORD(a->size == sizeof *a, a->q.data, a->q.batch, a->q.head, a->q.row, a->k.data, a->k.batch, a->k.head, a->k.row, a->v.data, a->v.batch,
+         a->v.head, a->v.row, a->out.data, a->out.batch, a->out.head, a->out.row, a->mask, a->mask_batch, a->mask_head, a->mask_row,
+         a->mask_step, a->offsets, a->flags, a->shortest, a->longest, a->batch, a->heads, a->kv_heads, a->queries, a->keys, a->dim,
+         a->value_dim, bits(a->scale), a->workspace, a->workspace_bytes, a->type, a->mask_type, a->causal, a->full);
+  return a->device;
+}

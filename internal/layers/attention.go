@@ -41,13 +41,17 @@ type AttentionOptions struct {
 //
 // On the CPU blocks of queries and keys are computed in the cache, with a running maximum
 // and sum of each query (Milakov and Gimelshein 2018; Dao et al. 2022): in float32 with
-// the sums of the weights in float64, Float64 in float64, rounded once. On a GPU it is
-// composed of plain operations, with the scores and weights of one sequence in memory. A
-// value that is not finite then makes NaN of queries that do not see it, too. The bits of a sequence's
-// result depend only on its own queries, keys, values and mask.
+// the sums of the weights in float64, Float64 in float64, rounded once. A GPU does the same in one
+// kernel for Float32, Float16 and BFloat16 and heads of up to 256 elements, with sums in float32; weights
+// of half types are rounded to the type, and FullPrecision takes two TF32 numbers for each operand
+// and weight. Float64 and larger heads are composed of plain operations there, with the scores and weights of
+// one sequence in memory. On a GPU a value that is not finite can make NaN of queries of its sequence that do
+// not see it, and of FullPrecision infinities can come to NaN. The bits of a sequence's result depend only on
+// its own queries, keys, values and mask.
 //
 // Shapes that do not fit are ErrShape, and types ErrDType. Offsets that divide no rows are
-// ErrShape, found when the operation runs, and named at the first boundary.
+// ErrShape, found when the operation runs, and named at the first boundary. In a captured sequence a
+// GPU does not check them: each replay reads them anew, and rows that belong to no sequence are not written.
 func Attention(q, k, v *array.Array, opts AttentionOptions) *array.Array {
 	op := array.NewOperation("Attention", []*array.Array{q, k, v}, opts.Mask, opts.Offsets)
 	if err := op.Check(); err != nil {
@@ -79,7 +83,10 @@ func Attention(q, k, v *array.Array, opts AttentionOptions) *array.Array {
 	if ragged {
 		reads = append(reads, opts.Offsets.Contiguous()) // read as they lie in memory
 	}
-	how := fused.PlanAttention(plan.Problem(), q.Device().Kind()).String()
+	if ragged {
+		plan.Fail = op.Failure()
+	}
+	how := plan.Plan(q.Device()).String()
 	return op.Result(q.DType(), shape, how, reads, func(s *device.Stream, dst device.View, reads []device.View) error {
 		a := plan
 		a.Dst, a.Q, a.K, a.V = dst, reads[0], reads[1], reads[2]

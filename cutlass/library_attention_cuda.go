@@ -1,0 +1,107 @@
+//go:build cgo && linux && (amd64 || arm64) && !nocuda
+
+package cutlass
+
+/*
+#cgo noescape gpk_call_attention
+#cgo nocallback gpk_call_attention
+#cgo noescape gpk_call_attention_workspace
+#cgo nocallback gpk_call_attention_workspace
+#cgo noescape gpk_call_attention_kernel
+#cgo nocallback gpk_call_attention_kernel
+
+#include "src/gpk_attention.h"
+
+#define GPK_AS2(entry, f) ((__typeof__(&entry))(uintptr_t)(f))
+#define GPK_AS(entry) GPK_AS2(entry, f)
+
+static int gpk_call_attention(uintptr_t f, const gpk_attention_args* args) { return GPK_AS(gpk_attention)(args); }
+
+static int64_t gpk_call_attention_workspace(uintptr_t f, const gpk_attention_args* args) {
+	return GPK_AS(gpk_attention_workspace)(args);
+}
+
+static const char* gpk_call_attention_kernel(uintptr_t f, const gpk_attention_args* args) {
+	return GPK_AS(gpk_attention_kernel)(args);
+}
+
+// The entry as a queue calls it: the function, then the structure.
+_Static_assert(sizeof(gpk_attention_args) <= 60 * 8, "the structure fits a record of the queue");
+
+static int gpk_queued_attention(const uint64_t* a) {
+	return GPK_AS2(gpk_attention, a[0])((const gpk_attention_args*)(a + 1));
+}
+
+static uintptr_t gpk_queued_attention_at(void) { return (uintptr_t)gpk_queued_attention; }
+*/
+import "C"
+
+import (
+	"math"
+	"unsafe"
+)
+
+var queuedAttention = uintptr(C.gpk_queued_attention_at())
+
+// attentionEntries are the library's functions for attention.
+type attentionEntries struct {
+	attention, attentionSpace, attentionKernel C.uintptr_t
+}
+
+// arguments returns the problem as the C entries take it.
+func (a *Attention) arguments(device int, stream uint64) C.gpk_attention_args {
+	rows := func(r AttentionRows) C.gpk_attention_rows {
+		return C.gpk_attention_rows{data: C.uint64_t(r.Data), batch: C.int64_t(r.Batch), head: C.int64_t(r.Head), row: C.int64_t(r.Row)}
+	}
+	flag := func(b bool) C.int32_t {
+		if b {
+			return 1
+		}
+		return 0
+	}
+	return C.gpk_attention_args{
+		size: C.uint64_t(unsafe.Sizeof(C.gpk_attention_args{})), stream: C.uint64_t(stream),
+		q: rows(a.Q), k: rows(a.K), v: rows(a.V), out: rows(a.Out),
+		mask: C.uint64_t(a.Mask), mask_batch: C.int64_t(a.MaskStrides[0]), mask_head: C.int64_t(a.MaskStrides[1]),
+		mask_row: C.int64_t(a.MaskStrides[2]), mask_step: C.int64_t(a.MaskStrides[3]),
+		offsets: C.uint64_t(a.Offsets), flags: C.uint64_t(a.Flags), longest: math.MaxInt64,
+		batch: C.int64_t(a.Batch), heads: C.int64_t(a.Heads), kv_heads: C.int64_t(a.KVHeads), queries: C.int64_t(a.Queries),
+		keys: C.int64_t(a.Keys), dim: C.int64_t(a.Dim), value_dim: C.int64_t(a.ValueDim), scale: C.double(a.Scale),
+		workspace: C.uint64_t(a.Workspace), workspace_bytes: C.int64_t(a.WorkspaceBytes), device: C.int32_t(device),
+		_type: C.int32_t(a.Type), mask_type: C.int32_t(a.MaskType), causal: flag(a.Causal), full: flag(a.Full),
+	}
+}
+
+// Attention enqueues an attention.
+func (l *Library) Attention(device int, stream uint64, a *Attention) error {
+	args := a.arguments(device, stream)
+	return l.check("gpk_attention", C.gpk_call_attention(l.entries.attention, &args))
+}
+
+// AttentionWorkspace returns the bytes of workspace that Attention needs. Addresses and strides are
+// not read. ErrUnsupported says that no kernel computes the problem.
+func (l *Library) AttentionWorkspace(device int, a *Attention) (int64, error) {
+	args := a.arguments(device, 0)
+	return l.bytes("gpk_attention_workspace", C.gpk_call_attention_workspace(l.entries.attentionSpace, &args))
+}
+
+// AttentionKernel returns the name of the kernel that computes the problem, "" for none.
+// Addresses are read for whether they are 0, and strides are not read.
+func (l *Library) AttentionKernel(device int, a *Attention) string {
+	args := a.arguments(device, 0)
+	return C.GoString(C.gpk_call_attention_kernel(l.entries.attentionKernel, &args))
+}
+
+// Attention is Library.Attention.
+func (s *Submitted) Attention(device int, stream uint64, a *Attention) error {
+	k := kind{entry: queuedAttention, from: int32(a.Type), to: int32(a.MaskType), dims: int32(a.Dim), numbers: int32(a.ValueDim)}
+	if !s.known(k) {
+		return s.first(k, func() error { return s.lib.Attention(device, stream, a) })
+	}
+	r := s.queue.Next()
+	r.Function = queuedAttention
+	r.Args[0] = uint64(s.lib.entries.attention)
+	*(*C.gpk_attention_args)(unsafe.Pointer(&r.Args[1])) = a.arguments(device, stream)
+	s.queue.Push()
+	return nil
+}

@@ -1,0 +1,17 @@
+//go:build !(cgo && linux && (amd64 || arm64) && !nocuda)
+
+package cutlass
+
+// Attention answers ErrNotBuilt.
+func (*Library) Attention(device int, stream uint64, a *Attention) error { return Built() }
+
+// AttentionWorkspace answers ErrNotBuilt.
+func (*Library) AttentionWorkspace(device int, a *Attention) (int64, error) { return 0, Built() }
+
+// AttentionKernel answers that there is none.
+func (*Library) AttentionKernel(device int, a *Attention) string { return "" }
+
+// Attention is Library.Attention.
+func (s *Submitted) Attention(device int, stream uint64, a *Attention) error {
+	return s.lib.Attention(device, stream, a)
+}

@@ -1,0 +1,74 @@
+// attention.cu: the entries of gpk_attention.h, and which kernels compute a problem.
+#include "attention_run.cuh"
+#include "ops.cuh"
+
+namespace gpk {
+
+// The kernel for long sequences on Hopper; a build without it has no such functions.
+__attribute__((weak)) bool attention_sm90_takes(gpk_attention_args const& a);
+__attribute__((weak)) cudaError_t attention_sm90(gpk_attention_args const& a, cudaStream_t stream);
+
+namespace {
+
+// Whether the Hopper kernel computes the problem, or of a ragged batch its long sequences.
+bool has_long(gpk_attention_args const& a) {
+  return attention_sm90_takes != nullptr && attention_sm90 != nullptr && a.queries >= GPK_ATTENTION_LONG && a.keys > 0 && a.value_dim > 0 &&
+         a.heads > 0 && a.batch > 0 && attention_sm90_takes(a);
+}
+
+// The most shared memory that a block of a device can ask for.
+int most_shared(int device) {
+  static int known[64] = {};
+  int most = device >= 0 && device < 64 ? __atomic_load_n(&known[device], __ATOMIC_RELAXED) : 0;
+  if (most != 0) return most;
+  if (cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess) {
+    cudaGetLastError();
+    return 0;
+  }
+  if (device < 64) __atomic_store_n(&known[device], most, __ATOMIC_RELAXED);
+  return most;
+}
+
+int check(gpk_attention_args const* a) {
+  if (a == nullptr || a->size != sizeof *a) return GPK_ERR_ARGUMENT;
+  for (int64_t n : {a->batch, a->heads, a->kv_heads, a->queries, a->keys, a->dim, a->value_dim}) {
+    if (n < 0) return GPK_ERR_ARGUMENT;
+  }
+  if (a->kv_heads == 0 ? a->heads != 0 : a->heads % a->kv_heads != 0) return GPK_ERR_ARGUMENT;
+  if (!attention::takes(*a)) return GPK_ERR_UNSUPPORTED;
+  return attention::shared_bytes(*a) <= most_shared(a->device) ? GPK_OK : GPK_ERR_UNSUPPORTED;
+}
+
+}  // namespace
+}  // namespace gpk
+
+extern "C" int64_t gpk_attention_workspace(gpk_attention_args const* a) {
+  int const code = gpk::check(a);
+  if (code != GPK_OK) return -code;
+  return gpk::attention::workspace(*a);
+}
+
+extern "C" char const* gpk_attention_kernel(gpk_attention_args const* a) {
+  if (gpk::check(a) != GPK_OK || gpk::set_device(a->device) != GPK_OK) return nullptr;
+  if (!gpk::has_long(*a)) return gpk::attention::name(*a);
+  return a->offsets != 0 ? "attention_sm90, attention_tiles" : "attention_sm90";
+}
+
+extern "C" int gpk_attention(gpk_attention_args const* a) {
+  int code = gpk::check(a);
+  if (code == GPK_OK && a->workspace_bytes < gpk::attention::workspace(*a)) code = GPK_ERR_WORKSPACE;
+  if (code == GPK_OK) code = gpk::set_device(a->device);
+  if (code != GPK_OK) return code;
+  cudaStream_t const stream = reinterpret_cast<cudaStream_t>(a->stream);
+  if (!gpk::has_long(*a)) return gpk::attention::run(*a, stream);
+  if (a->offsets != 0) {
+    gpk_attention_args rest = *a;
+    rest.longest = GPK_ATTENTION_LONG - 1;
+    code = gpk::attention::run(rest, stream);
+    if (code != GPK_OK) return code;
+    rest = *a;
+    rest.shortest = GPK_ATTENTION_LONG;
+    return gpk::attention_sm90(rest, stream);
+  }
+  return gpk::attention_sm90(*a, stream);
+}

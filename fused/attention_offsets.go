@@ -1,0 +1,41 @@
+package fused
+
+import (
+	"fmt"
+
+	"github.com/gpk-go/gpk/cutlass"
+	"github.com/gpk-go/gpk/layout"
+)
+
+// checkOffsets says what is wrong with the offsets of sequences that have so many rows
+// together.
+func checkOffsets(offsets []int32, rows int) error {
+	if offsets[0] != 0 {
+		return layout.Errorf("the offsets begin at %d, not at 0", offsets[0])
+	}
+	for i, at := range offsets[1:] {
+		if at < offsets[i] {
+			return layout.Errorf("offset %d is %d, less than the one before it: offsets do not fall", i+1, at)
+		}
+	}
+	if last := offsets[len(offsets)-1]; int(last) != rows {
+		return layout.Errorf("the offsets end at %d, and there are %d rows", last, rows)
+	}
+	return nil
+}
+
+// flaggedOffsets is checkOffsets of offsets that a kernel has checked, from its flags.
+func flaggedOffsets(flags [2]int64, rows int) error {
+	i, at := flags[1]>>32, int32(flags[1])
+	switch flags[0] {
+	case cutlass.OffsetsFine:
+		return nil
+	case cutlass.OffsetsBegin:
+		return layout.Errorf("the offsets begin at %d, not at 0", at)
+	case cutlass.OffsetsFall:
+		return layout.Errorf("offset %d is %d, less than the one before it: offsets do not fall", i, at)
+	case cutlass.OffsetsEnd:
+		return layout.Errorf("the offsets end at %d, and there are %d rows", at, rows)
+	}
+	return fmt.Errorf("the kernel answers %d for the check of the offsets: rebuild the library with `gpk setup`", flags[0])
+}
