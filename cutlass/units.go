@@ -19,7 +19,8 @@ var tokens = map[dtype.DType]struct{ name, cpp string }{
 }
 
 // Units lists the translation units: first the generated ones in the order of
-// Kernels, then every .cu file of src by name, with the kernels that name it.
+// Kernels, then every .cu file of src by name, with the kernels that name it. A file
+// whose name ends in _sm90 is for SM 90 alone.
 //
 // A builder compiles those that serve a wanted target (SM 90 for 90a; SM 80
 // for 80, 86 and 89; SM 0 once, for all of them), each alone, as
@@ -35,7 +36,11 @@ func Units() []Unit {
 		if path.Ext(f) == ".cu" {
 			name := strings.TrimSuffix(f, ".cu")
 			index[name] = len(us)
-			us = append(us, Unit{Name: name, File: f})
+			u := Unit{Name: name, File: f}
+			if strings.HasSuffix(name, "_sm90") {
+				u.SM = 90
+			}
+			us = append(us, u)
 		}
 	}
 	files := len(us)

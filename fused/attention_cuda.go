@@ -11,19 +11,24 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// arguments describes the attention to the library, without addresses: 1 stands for a mask and
-// for offsets that are there.
+// arguments describes the attention to the library as if its operands were dense. Addresses only say
+// what is there.
 func (a *Attention) arguments() cutlass.Attention {
 	p := a.Problem()
+	dense := func(heads, rows, length int) cutlass.AttentionRows {
+		return cutlass.AttentionRows{Data: alignment, Batch: heads * rows * length, Head: rows * length, Row: length}
+	}
 	args := cutlass.Attention{
+		Q: dense(p.Heads, p.Queries, p.Dim), K: dense(p.KVHeads, p.Keys, p.Dim),
+		V: dense(p.KVHeads, p.Keys, p.ValueDim), Out: dense(p.Heads, p.Queries, p.ValueDim),
 		Type: p.DType, MaskType: p.Mask, Batch: p.Batch, Heads: p.Heads, KVHeads: p.KVHeads, Queries: p.Queries, Keys: p.Keys,
 		Dim: p.Dim, ValueDim: p.ValueDim, Scale: a.scale(), Causal: p.Causal, Full: p.DType == dtype.Float32 && p.Precision != matmul.TF32,
 	}
 	if p.Mask.Valid() {
-		args.Mask = 1
+		args.Mask = alignment
 	}
 	if p.Ragged {
-		args.Offsets = 1
+		args.Offsets = alignment
 	}
 	return args
 }
@@ -152,11 +157,11 @@ func adjacent(l layout.Layout) bool {
 	return l.Strides[last] == 1 || l.Shape[last] <= 1 || l.Size() == 0
 }
 
-// granular reports whether every row begins at a multiple of 16 bytes.
+// granular reports whether TMA reads the rows: all begin at multiples of 16 bytes, and none twice.
 func granular(v device.View) bool {
 	l := v.Layout
 	for i, n := range l.Shape[:len(l.Shape)-1] {
-		if n > 1 && l.Strides[i]*v.DType.Size()%16 != 0 {
+		if n > 1 && (l.Strides[i] <= 0 || l.Strides[i]*v.DType.Size()%16 != 0) {
 			return false
 		}
 	}

@@ -4,16 +4,16 @@
 
 namespace gpk {
 
-// The kernel for long sequences on Hopper; a build without it has no such functions.
-__attribute__((weak)) bool attention_sm90_takes(gpk_attention_args const& a);
-__attribute__((weak)) cudaError_t attention_sm90(gpk_attention_args const& a, cudaStream_t stream);
+// Of attention_sm90.cu; a build without the kernel has no such functions. The device is the current one.
+__attribute__((weak)) bool long_attention_takes(gpk_attention_args const& a);
+__attribute__((weak)) cudaError_t long_attention(gpk_attention_args const& a, cudaStream_t stream);
 
 namespace {
 
 // Whether the Hopper kernel computes the problem, or of a ragged batch its long sequences.
 bool has_long(gpk_attention_args const& a) {
-  return attention_sm90_takes != nullptr && attention_sm90 != nullptr && a.queries >= GPK_ATTENTION_LONG && a.keys > 0 && a.value_dim > 0 &&
-         a.heads > 0 && a.batch > 0 && attention_sm90_takes(a);
+  return long_attention_takes != nullptr && long_attention != nullptr && a.queries >= GPK_ATTENTION_LONG && a.keys > 0 && a.value_dim > 0 &&
+         a.heads > 0 && a.batch > 0 && long_attention_takes(a);
 }
 
 // The most shared memory that a block of a device can ask for.
@@ -68,7 +68,7 @@ extern "C" int gpk_attention(gpk_attention_args const* a) {
     if (code != GPK_OK) return code;
     rest = *a;
     rest.shortest = GPK_ATTENTION_LONG;
-    return gpk::attention_sm90(rest, stream);
+    return gpk::long_attention(rest, stream);
   }
-  return gpk::attention_sm90(*a, stream);
+  return gpk::long_attention(*a, stream);
 }
