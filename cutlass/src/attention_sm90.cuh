@@ -86,9 +86,7 @@ struct Ring {
 };
 
 // D: elements of a head. N: keys of a block. Groups: warpgroups that multiply.
-// Polynomials: how many of 8 exponentials the FMA units compute, as in FlashAttention-4: with short rows the
-// special function units take as long as the products.
-template <class T, int D, int N, int Groups, int Polynomials>
+template <class T, int D, int N, int Groups>
 struct Kernel {
   static constexpr int threads = (Groups + 1) * 128;
   static constexpr int registers = Groups == 2 ? 232 : 160, registers_copy = Groups == 2 ? 40 : 32;
@@ -272,7 +270,7 @@ struct Kernel {
     if (q_done != 0 && lane == 0) arrive(q_done);
     if constexpr (Masked) Softmax::mask(x.scores, column, last);
     float factor[2];
-    bool const rises = x.softmax.template weigh<Polynomials>(x.scores, factor, scale);
+    bool const rises = x.softmax.weigh(x.scores, factor, scale);
     x.softmax.settle(v.place());
     cute::warpgroup_wait<0>();
     fence_registers(x.out);
@@ -339,7 +337,7 @@ struct Kernel {
         if (b == 0 && lane == 0) arrive(q_empty);
         Softmax::mask(x.scores, column + b * N, last);
         float factor[2];
-        x.softmax.template weigh<Polynomials>(x.scores, factor, p.scale);
+        x.softmax.weigh(x.scores, factor, p.scale);
         round_weights<T>(x.weights, x.scores);
         CUTLASS_PRAGMA_NO_UNROLL
         for (--b; b >= whole; --b) {

@@ -42,12 +42,8 @@ struct Values;
                                                                           cute::SM90::GMMA::Major::MN> {};
 GPK_SCORES(80)
 GPK_SCORES(96)
-GPK_SCORES(112)
 GPK_SCORES(128)
-GPK_SCORES(144)
-GPK_SCORES(160)
 GPK_SCORES(176)
-GPK_SCORES(192)
 GPK_VALUES(64)
 GPK_VALUES(96)
 GPK_VALUES(128)
@@ -77,21 +73,6 @@ CUTLASS_DEVICE float power(float x) {
   float y;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
-}
-
-// 2^x for x at most 100, without the unit for special functions: 2^n 2^f with |f| <= 1/2. The polynomial is
-// the one of degree 4 that is 1 at 0 and has the least relative error, 2.8e-06.
-CUTLASS_DEVICE float polynomial_power(float x) {
-  float const least = -127, magic = 12582912 + 127;  // 3 * 2^22: the sum's lowest bits are n + 127
-  float clamped;
-  asm("max.NaN.f32 %0, %1, %2;" : "=f"(clamped) : "f"(x), "f"(least));
-  float const n = __fadd_rn(clamped, magic), f = __fsub_rn(clamped, __fsub_rn(n, magic));
-  float y = 0.00958289769f;
-  y = fmaf(y, f, 0.0559065401f);
-  y = fmaf(y, f, 0.240240985f);
-  y = fmaf(y, f, 0.69312418f);
-  y = fmaf(y, f, 1.0f);
-  return __fmul_rn(y, __uint_as_float(__float_as_uint(n) << 23));
 }
 
 CUTLASS_DEVICE uint32_t round_pair(bf16, float low, float high) {
@@ -131,7 +112,7 @@ struct Softmax {
   // Turns scores into weights: exp2(scale (score - top)). factor[r] is what earlier sums shrink by. `top`
   // follows the maximum only where that is 2^8 times the weight of `top` or more, so that a row's sums seldom
   // need a factor; a weight is then at most 2^8, which both types hold. Whether one of the rows has a factor.
-  template <int Polynomials, int N>
+  template <int N>
   CUTLASS_DEVICE bool weigh(float (&scores)[N], float (&factor)[2], float scale) {
     bool rises[2];
     CUTLASS_PRAGMA_UNROLL
@@ -151,8 +132,7 @@ struct Softmax {
       CUTLASS_PRAGMA_UNROLL
       for (int i = 0; i < N; i += 4) {
         scores[i + 2 * r] = power(fmaf(scores[i + 2 * r], scale, -shift));
-        float const x = fmaf(scores[i + 2 * r + 1], scale, -shift);
-        scores[i + 2 * r + 1] = i / 4 % 4 < Polynomials ? polynomial_power(x) : power(x);
+        scores[i + 2 * r + 1] = power(fmaf(scores[i + 2 * r + 1], scale, -shift));
       }
       float added[2] = {scores[2 * r], scores[2 * r + 1]};
       CUTLASS_PRAGMA_UNROLL
