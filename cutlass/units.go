@@ -60,6 +60,10 @@ func Units() []Unit {
 	return slices.Concat(us[files:], us[:files])
 }
 
+// WGMMA reports whether all of the unit's kernels multiply with wgmma and none is
+// of the manifest.
+func (u Unit) WGMMA() bool { return u.Name == "attention_sm90" }
+
 // Source returns the text of the unit's .cu file: the generated text, or the
 // embedded file's. It is compiled with src and CUTLASS's include folders on
 // the include path.

@@ -39,7 +39,8 @@ func (b *builder) checkSASS(ctx context.Context, units []UnitResult) ([]SASS, er
 				want++
 			}
 		}
-		if want == 0 {
+		whole := u.Unit.WGMMA() // each of its kernels
+		if want == 0 && !whole {
 			continue
 		}
 		found, err := CheckSASS(ctx, cuobjdump, u.Object)
@@ -54,9 +55,12 @@ func (b *builder) checkSASS(ctx context.Context, units []UnitResult) ([]SASS, er
 				have++
 			}
 		}
+		if whole {
+			want = max(1, len(found))
+		}
 		b.progress.say("%-32s %d kernels with HGMMA of %d", u.Unit.Name, have, want)
 		if have < want {
-			return all, fmt.Errorf("%w: unit %s has %d kernels with HGMMA, its manifest %d", ErrNoWGMMA, u.Unit.Name, have, want)
+			return all, fmt.Errorf("%w: unit %s has %d kernels with HGMMA, want %d", ErrNoWGMMA, u.Unit.Name, have, want)
 		}
 	}
 	return all, nil

@@ -591,6 +591,10 @@ func TestSASS(t *testing.T) {
 	if want == 0 || have != want {
 		t.Errorf("%d kernels with HGMMA, the manifest has %d", have, want)
 	}
+	t.Setenv("FAKE_PLAIN", "1")
+	if _, err := build(dir, func(o *Options) { o.CheckSASS = true }); !errors.Is(err, ErrNoWGMMA) || !strings.Contains(err.Error(), "attention_sm90") {
+		t.Errorf("error %v, want ErrNoWGMMA of attention_sm90", err)
+	}
 	t.Setenv("FAKE_EMPTY", "1")
 	if _, err := build(dir, func(o *Options) { o.CheckSASS = true }); !errors.Is(err, ErrNoWGMMA) {
 		t.Errorf("error %v, want ErrNoWGMMA", err)

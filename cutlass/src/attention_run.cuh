@@ -44,9 +44,11 @@ inline int64_t workspace(gpk_attention_args const& a) {
   return partial_bytes(a) + a.batch * a.heads * a.queries * parts_of(a.keys) * 8;
 }
 
+constexpr int declared = 1024;  // bytes of shared memory that the kernels declare, at most
+
 // Bytes of shared memory that a block needs, with what the kernels declare.
 inline int64_t shared_bytes(gpk_attention_args const& a) {
-  int64_t const d = padded(a), keys = d > 128 ? 32 : 64, declared = 1024;
+  int64_t const d = padded(a), keys = d > 128 ? 32 : 64;
   int64_t const pitch = a.type == GPK_F32 ? d * 4 + 16 : d * 2;
   if (is_few(a)) return (few_rows + 2 * few_stages * few_warps * few_step) * pitch + declared;
   return (tile_rows + 2 * keys) * pitch + declared;
@@ -90,12 +92,12 @@ inline Params params_of(gpk_attention_args const& a) {
 }
 
 // Launches a kernel that calls begin() first, and returns this launch's own error. `bytes` of shared memory
-// are asked for once a device, where they are more than 48 KiB with up to 1 KiB that the kernel declares.
+// are asked for once a device.
 inline cudaError_t launch(void (*kernel)(Params), unsigned grid, unsigned block, int bytes, int device, cudaStream_t stream, Params const& p,
                           uint64_t* known, uint64_t* allowed) {
   cudaError_t e = cudaSuccess;
   bool const counted = device >= 0 && device < 64;
-  if (bytes > 47 * 1024 && !(counted && __atomic_load_n(allowed, __ATOMIC_RELAXED) >> device & 1)) {
+  if (bytes + declared > 48 * 1024 && !(counted && __atomic_load_n(allowed, __ATOMIC_RELAXED) >> device & 1)) {
     e = cudaFuncSetAttribute(reinterpret_cast<void const*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (e == cudaSuccess && counted) __atomic_fetch_or(allowed, uint64_t(1) << device, __ATOMIC_RELAXED);
   }

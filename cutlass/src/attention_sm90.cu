@@ -1,5 +1,4 @@
-// attention_sm90.cu: the kernel for long sequences on Hopper, where its sources are there; see attention.cu.
-#if __has_include("attention_launch_sm90.cuh")
+// attention_sm90.cu: the kernel for long sequences on Hopper; see attention.cu.
 #include "attention_launch_sm90.cuh"
 
 namespace gpk {
@@ -29,4 +28,3 @@ bool long_attention_takes(gpk_attention_args const& a) { return is_hopper(a.devi
 cudaError_t long_attention(gpk_attention_args const& a, cudaStream_t stream) { return attention_sm90(a, stream); }
 
 }  // namespace gpk
-#endif

@@ -66,14 +66,20 @@ func matMuls(as, bs []*gpk.Array, opts []matmul.Option) []*gpk.Array {
 	sound := gpk.Eval(slices.Concat(as[:n], bs[:n])...) == nil
 	groups := map[kind][]int{}
 	var order []kind
+	var k kind
+	at := -1
 	for i := range n {
 		if !sound && gpk.Eval(as[i], bs[i]) != nil || !stackable(as[i]) || !stackable(bs[i]) {
 			out[i] = as[i].MatMul(bs[i], opts...)
 			continue
 		}
-		k := kindOf(as[i], bs[i])
+		// Most often all are alike: then only the first has its kind written out.
+		if at < 0 || !alike(as[i], as[at]) || !alike(bs[i], bs[at]) {
+			at, k = i, kindOf(as[i], bs[i])
+		}
 		if groups[k] == nil {
 			order = append(order, k)
+			groups[k] = make([]int, 0, n-i)
 		}
 		groups[k] = append(groups[k], i)
 	}
@@ -104,6 +110,12 @@ func kindOf(a, b *gpk.Array) kind {
 		}
 	}
 	return kind{string(text), a.DType(), b.DType(), a.Stream(), b.Stream()}
+}
+
+// alike reports whether two arrays have one shape, type and stream.
+func alike(a, b *gpk.Array) bool {
+	x, y := array.Shown(a), array.Shown(b)
+	return a.Stream() == b.Stream() && x.DType == y.DType && slices.Equal(x.Layout.Shape, y.Layout.Shape)
 }
 
 // multiply computes the products of a group: as one where they are several and that
@@ -176,13 +188,10 @@ func batched(as, bs []*gpk.Array, opts []matmul.Option) (*gpk.Array, error) {
 	return c, err
 }
 
-// stack returns matrices along a new first axis.
+// stack returns operands of one shape as matrices along a new first axis. It makes no view of
+// each: the operands one behind the other are the stack.
 func stack(as []*gpk.Array, axis, rank int) *gpk.Array {
-	ms := make([]*gpk.Array, len(as))
-	for i, a := range as {
-		ms[i] = matrix(a, axis, rank)
-	}
-	return gpk.Stack(0, ms...)
+	return gpk.Concat(0, as...).Reshape(append([]int{len(as)}, matrix(as[0], axis, rank).Shape()...)...)
 }
 
 // matrix returns an operand with rank axes, 2 or more. A vector gets an axis of length 1

@@ -1,0 +1,169 @@
+// attention_launch_sm90.cuh: which problems Hopper's attention kernel takes, and its launch.
+#pragma once
+#include <string.h>
+
+#include <vector>
+
+#include "attention_sm90.cuh"
+
+namespace gpk {
+namespace attention90 {
+
+// Whether TMA reads rows from there, and 16 bytes can be stored there at once. A distance along an extent
+// of 1 is never used.
+inline bool aligned(gpk_attention_rows const& r, int64_t batch, int64_t heads, int64_t rows) {
+  auto const fits = [](int64_t distance, int64_t extent) {
+    return extent == 1 || (distance > 0 && distance % 8 == 0 && distance < int64_t(1) << 38);
+  };
+  return r.data % 16 == 0 && fits(r.batch, batch) && fits(r.head, heads) && fits(r.row, rows);
+}
+
+inline bool describe(CUtensorMap* map, CUtensorMapDataType type, gpk_attention_rows const& r, int64_t dim, int64_t rows,
+                     int64_t heads, int64_t batch, int box_rows) {
+  cuuint64_t const dims[4] = {cuuint64_t(dim), cuuint64_t(rows), cuuint64_t(heads), cuuint64_t(batch)};
+  cuuint64_t const row = cuuint64_t(rows > 1 ? r.row : dim) * 2;
+  cuuint64_t const strides[3] = {row, heads > 1 ? cuuint64_t(r.head) * 2 : row, batch > 1 ? cuuint64_t(r.batch) * 2 : row};
+  cuuint32_t const box[4] = {64, cuuint32_t(box_rows), 1, 1}, ones[4] = {1, 1, 1, 1};
+  CUresult const e = encode_tiled(map, type, 4, reinterpret_cast<void*>(r.data), dims, strides, box, ones,
+                                  CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                                  CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  return e == CUDA_SUCCESS && !take_tma_error();
+}
+
+// The blocks of n keys that the CTA with the most work visits, if the tiles of a causal problem come in
+// sections of `section` heads (attention_tiles_sm90.cuh). Each tile counts one block more, for its begin and end.
+inline int64_t longest_cta(Tiles t, int section, int ctas, int rows, int n, std::vector<int64_t>& load) {
+  load.assign(ctas, 0);
+  for (int index = 0, begin = 0, cta = 0, forth = 1; index < t.total; begin += section) {
+    int const width = section < t.pairs - begin ? section : t.pairs - begin;
+    for (int number = 0; number < t.each; ++number) {
+      int const end = (t.each - number) * rows < t.queries ? (t.each - number) * rows : t.queries;
+      int const seen = end + t.keys - t.queries, work = (seen > 0 ? (seen - 1) / n + 1 : 0) + 1;
+      for (int i = 0; i < width; ++i, ++index) {
+        load[forth ? cta : ctas - 1 - cta] += work;
+        if (++cta == ctas) cta = 0, forth ^= 1;
+      }
+    }
+  }
+  int64_t most = 0;
+  for (int64_t const x : load) most = x > most ? x : most;
+  return most;
+}
+
+// The section of a causal problem that balances the CTAs best; a bad one costs 15 %.
+inline int balanced_section(Tiles const& t, int ctas, int rows, int n) {
+  struct Choice {
+    int each, pairs, queries, keys, sharing, ctas, rows, n, section;
+  };
+  static thread_local Choice last{};
+  Choice choice{t.each, t.pairs, t.queries, t.keys, t.sharing, ctas, rows, n, 0};
+  choice.section = last.section;
+  if (last.section > 0 && memcmp(&choice, &last, sizeof choice) == 0) return last.section;
+  std::vector<int64_t> load;
+  int64_t least = INT64_MAX;
+  for (int const section : {ctas / 4, 4, 8, 12, 16, 24, 32, 48, ctas / 2}) {
+    int const s = section < 1 ? 1 : section < t.pairs ? section : t.pairs;
+    int64_t const x = longest_cta(t, s, ctas, rows, n, load);
+    if (least == INT64_MAX || x * 128 < least * 127) least = x, choice.section = s;
+    if (t.total / ctas >= 40) break;  // so many rounds balance each other
+  }
+  last = choice;
+  return choice.section;
+}
+
+// The tiles of a head, at most: every sequence that is computed ends at most one that is not full.
+inline int64_t tiles_of(gpk_attention_args const& a, int64_t rows) {
+  if (a.offsets == 0) return (a.queries - 1) / rows + 1;
+  int64_t const most = a.queries / (a.shortest > 1 ? a.shortest : 1);
+  return a.queries / rows + (a.batch < most ? a.batch : most);
+}
+
+// Whether tiles of three warpgroups are done before tiles of two: a larger one takes 1.25 times as long, for
+// 1.5 times the queries. A row has the same bits in both.
+inline bool takes_three(gpk_attention_args const& a) {
+  int64_t const pairs = (a.offsets != 0 ? 1 : a.batch) * a.heads, room = sm_count(a.device);
+  auto const rounds = [&](int64_t rows) { return (tiles_of(a, rows) * pairs + room - 1) / room; };
+  return room > 0 && rounds(192) * 5 < rounds(128) * 4;
+}
+
+template <class T, int D, int N, int Groups>
+cudaError_t launch_kernel(gpk_attention_args const& a, cudaStream_t stream) {
+  using K = Kernel<T, D, N, Groups>;
+  static uint64_t allowed = 0;
+  void const* const kernel = reinterpret_cast<void const*>(attend<K>);
+  if (int const e = allow_shared(kernel, K::shared, a.device, &allowed)) return static_cast<cudaError_t>(e);
+
+  typename K::Params p;
+  auto const type = cute::is_same_v<T, bf16> ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+  bool const ragged = a.offsets != 0;
+  int64_t const members = ragged ? 1 : a.batch;
+  if (!describe(&p.q, type, a.q, D, a.queries, a.heads, members, 64) ||
+      !describe(&p.k, type, a.k, D, a.keys, a.kv_heads, members, N) ||
+      !describe(&p.v, type, a.v, D, a.keys, a.kv_heads, members, N)) {
+    return cudaErrorInvalidValue;
+  }
+  p.out = reinterpret_cast<T*>(a.out.data);
+  p.out_batch = a.out.batch, p.out_head = a.out.head, p.out_row = a.out.row;
+  p.scale = static_cast<float>(a.scale * 1.4426950408889634);
+
+  Tiles& t = p.tiles;
+  t.offsets = reinterpret_cast<int32_t const*>(a.offsets);
+  t.sequences = ragged ? static_cast<int>(a.batch) : 0;
+  t.shortest = static_cast<int>(a.shortest < 0 ? 0 : a.shortest < INT_MAX ? a.shortest : INT_MAX);
+  t.longest = static_cast<int>(a.longest < 0 ? 0 : a.longest < INT_MAX ? a.longest : INT_MAX);
+  t.queries = static_cast<int>(a.queries), t.keys = static_cast<int>(a.keys);
+  t.causal = a.causal != 0;
+  t.heads = static_cast<int>(a.heads), t.sharing = static_cast<int>(a.heads / a.kv_heads);
+  int64_t const each = tiles_of(a, K::tile);
+  int64_t const pairs = members * a.heads;
+  if (each * pairs > INT_MAX / 2) return cudaErrorInvalidValue;
+  t.each = static_cast<int>(each), t.pairs = static_cast<int>(pairs), t.total = static_cast<int>(each * pairs);
+  int const room = sm_count(a.device);
+  if (room == 0) return cudaErrorInvalidDevice;
+  int const ctas = t.total < room ? t.total : room;
+  // Problems that are not causal go through one KV head after the other. Sections of a ragged batch leave
+  // half of L2 free.
+  int64_t const budget = 24 << 20, bytes = a.keys * D * 4;
+  int64_t const together = (a.causal && bytes < budget ? budget / bytes : 1) * t.sharing;
+  t.section = static_cast<int>(together < pairs ? together : pairs);
+  if (t.causal && !ragged && t.total > ctas) t.section = balanced_section(t, ctas, K::tile, N);
+
+  void* pointers[] = {&p};
+  return static_cast<cudaError_t>(launch(kernel, dim3(ctas), dim3(K::threads), K::shared,
+                                         stream, pointers, 1, 1, true));
+}
+
+template <class T>
+cudaError_t launch_type(gpk_attention_args const& a, cudaStream_t stream) {
+  switch (a.dim) {
+    case 64: return takes_three(a) ? launch_kernel<T, 64, 128, 3>(a, stream) : launch_kernel<T, 64, 128, 2>(a, stream);
+    case 96: return launch_kernel<T, 96, 96, 3>(a, stream);
+    case 128: return a.causal ? launch_kernel<T, 128, 128, 2>(a, stream) : launch_kernel<T, 128, 176, 2>(a, stream);
+    case 256: return launch_kernel<T, 256, 80, 2>(a, stream);
+    default: return cudaErrorInvalidValue;
+  }
+}
+
+}  // namespace attention90
+
+// Whether attention_sm90 takes the problem, on a device of compute capability 9.0.
+inline bool attention_sm90_takes(gpk_attention_args const& a) {
+  int64_t const limit = 1 << 30, members = a.offsets != 0 ? 1 : a.batch;
+  auto const within = [&](int64_t n) { return n > 0 && n < limit; };
+  return (a.type == GPK_F16 || a.type == GPK_BF16) && a.mask == 0 && a.dim == a.value_dim &&
+         (a.dim == 64 || a.dim == 96 || a.dim == 128 || a.dim == 256) && a.scale > 1e-30 && a.scale < 1e30 &&
+         within(a.batch) && within(a.heads) && within(a.kv_heads) && a.heads % a.kv_heads == 0 && within(a.queries) &&
+         within(a.keys) && within(members * a.heads) &&
+         (a.queries / 64 + 1 + (a.offsets != 0 ? a.batch : 0)) < limit / (members * a.heads) &&
+         (a.offsets == 0 || a.queries == a.keys) && attention90::aligned(a.q, members, a.heads, a.queries) &&
+         attention90::aligned(a.k, members, a.kv_heads, a.keys) && attention90::aligned(a.v, members, a.kv_heads, a.keys) &&
+         attention90::aligned(a.out, members, a.heads, a.queries);
+}
+
+// Computes a problem that it takes; a.workspace is not used.
+inline cudaError_t attention_sm90(gpk_attention_args const& a, cudaStream_t stream) {
+  return a.type == GPK_BF16 ? attention90::launch_type<attention90::bf16>(a, stream)
+                            : attention90::launch_type<attention90::fp16>(a, stream);
+}
+
+}  // namespace gpk

@@ -1,0 +1,390 @@
+// attention_sm90.cuh: attention of 16-bit operands for Hopper, after FlashAttention-3 (Shah et al.,
+// arXiv:2407.08608). One warp copies keys and values by TMA into two rings of blocks in shared memory;
+// warpgroups of 64 queries each multiply with wgmma and keep scores, weights and sums in registers.
+//
+//   step of a warpgroup    tensor cores         arithmetic units
+//   issue                  S' = Q K'^T
+//                          O += P V             (runs on)
+//   when S' is there                            P' = exp2(S' - max), while P V and the other
+//   when O is there                             warpgroup's products run; O *= factor
+//
+// The warpgroups take turns to issue, so that the products of one hide the softmax of the other. Blocks
+// of keys are visited from the last to the first: the ones that need a mask come first.
+//
+// A CTA stays and computes tile after tile. While a tile's last product runs and its rows are stored, the
+// first scores of the next tile are computed.
+//
+// The sums of weights are of the float32 weights; the products take them rounded to the operands' type.
+//
+// Nothing depends on which CTA computes a tile, and a tile belongs to one sequence: the bits of a
+// sequence do not depend on the batch that it is in.
+#pragma once
+#include <limits.h>
+
+#include "attention_softmax_sm90.cuh"
+#include "attention_tiles_sm90.cuh"
+#include "cutlass/arch/reg_reconfig.h"
+#include "dependent.cuh"
+#include "gpk_attention.h"
+#include "tma.cuh"
+
+namespace gpk {
+namespace attention90 {
+
+using namespace tma;
+
+CUTLASS_DEVICE void copy_box4(uint32_t to, CUtensorMap const* map, int x, int y, int z, int w, uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, %5}], "
+      "[%6];" ::"r"(to),
+      "l"(map), "r"(x), "r"(y), "r"(z), "r"(w), "r"(barrier)
+      : "memory");
+}
+
+// Waits for the barrier's phase of that parity to end. With GPK_BOUNDED_WAITS a wait that does not end
+// is an error of the kernel.
+CUTLASS_DEVICE void wait(uint32_t at, unsigned parity) {
+#ifdef GPK_BOUNDED_WAITS
+  for (int polls = 0; polls < 1 << 26; ++polls) {
+    uint32_t done;
+    asm volatile(
+        "{\n\t.reg .pred p;\n"
+        "\tmbarrier.try_wait.parity.shared.b64 p, [%1], %2;\n\tselp.u32 %0, 1, 0, p;\n\t}"
+        : "=r"(done)
+        : "r"(at), "r"(parity)
+        : "memory");
+    if (done) return;
+  }
+  __trap();
+#else
+  await(at, parity);
+#endif
+}
+
+// A named barrier of two warpgroups: one waits at it, the other passes.
+CUTLASS_DEVICE void take_turn(int barrier) { asm volatile("barrier.sync %0, 256;" ::"r"(barrier) : "memory"); }
+CUTLASS_DEVICE void give_turn(int barrier) { asm volatile("barrier.arrive %0, 256;" ::"r"(barrier) : "memory"); }
+
+// A ring of two blocks in shared memory, as one side goes through it.
+struct Ring {
+  uint32_t data, full, empty;  // of the first block
+  int block;                   // bytes
+  int at = 0;
+  uint32_t parity = 0;
+
+  CUTLASS_DEVICE uint32_t place() const { return data + at * block; }
+  CUTLASS_DEVICE uint32_t filled() const { return full + 8 * at; }
+  CUTLASS_DEVICE void await_filled() const { wait(full + 8 * at, parity); }
+  CUTLASS_DEVICE void await_free() const { wait(empty + 8 * at, parity ^ 1); }
+  CUTLASS_DEVICE void release(int lane) const {
+    if (lane == 0) arrive(empty + 8 * at);
+  }
+  CUTLASS_DEVICE void advance() {
+    parity ^= at;
+    at ^= 1;
+  }
+};
+
+// D: elements of a head. N: keys of a block. Groups: warpgroups that multiply.
+template <class T, int D, int N, int Groups>
+struct Kernel {
+  static constexpr int threads = (Groups + 1) * 128;
+  static constexpr int registers = Groups == 2 ? 232 : 160, registers_copy = Groups == 2 ? 40 : 32;
+  static constexpr int tile = 64 * Groups;  // queries
+
+  // Rows lie in lines of 64 elements, 128 bytes, swizzled; the next 64 elements of all rows come after
+  // them. What a last line has beyond D is zeros and is not multiplied.
+  static constexpr int line = 128, lines = (D + 63) / 64;
+  static constexpr int q_bytes = 64 * lines * line, block = N * lines * line;
+  static constexpr int kept = 1024 + 256;  // for alignment and barriers
+  static constexpr int shared = kept + Groups * q_bytes + 4 * block;
+  static_assert(sizeof(T) == 2 && D % 32 == 0 && N % 16 == 0 && shared <= 227 << 10 && (Groups == 2 || Groups == 3));
+
+  struct Params {
+    CUtensorMap q, k, v;
+    Tiles tiles;
+    T* out;
+    int64_t out_batch, out_head, out_row;
+    float scale;  // times log2(e)
+  };
+
+  struct Shared {
+    uint32_t q, q_full, q_empty, landed;
+    Ring k, v;
+  };
+
+  CUTLASS_DEVICE static void run(Params const& p, char* memory) {
+    int const warp = __shfl_sync(~0u, threadIdx.x / 32, 0), lane = threadIdx.x % 32;
+    uint32_t const begin = (shared_address(memory) + 1023) / 1024 * 1024;
+    uint32_t const k = begin + Groups * q_bytes, v = k + 2 * block, barriers = v + 2 * block;
+    Shared const s{begin, barriers, barriers + 8 * Groups, barriers + 16 * Groups + 64,
+                   {k, barriers + 16 * Groups, barriers + 16 * Groups + 16, block},
+                   {v, barriers + 16 * Groups + 32, barriers + 16 * Groups + 48, block}};
+    if (warp == 0 && lane == 0) {
+      for (CUtensorMap const* map : {&p.q, &p.k, &p.v}) asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+      for (int i = 0; i < Groups; ++i) {
+        make_barrier(s.q_full + 8 * i, 1);
+        make_barrier(s.q_empty + 8 * i, 4);
+      }
+      for (int i = 0; i < 2; ++i) {
+        make_barrier(s.k.full + 8 * i, 1), make_barrier(s.k.empty + 8 * i, 4 * Groups);
+        make_barrier(s.v.full + 8 * i, 1), make_barrier(s.v.empty + 8 * i, 4 * Groups);
+      }
+      make_barrier(s.landed, 1);
+      barriers_made();
+    }
+    __syncthreads();
+    wait_for_previous();
+    if (warp < 4) {
+      cutlass::arch::warpgroup_reg_dealloc<registers_copy>();
+      if (warp == 0) load(p, s, lane);
+    } else {
+      cutlass::arch::warpgroup_reg_alloc<registers>();
+      compute(p, s, warp - 4, lane);
+    }
+  }
+
+  // The keys or values of a block.
+  CUTLASS_DEVICE static void load_block(CUtensorMap const* map, Ring const& ring, uint32_t barrier, int row, Tile const& t) {
+    expect(barrier, block);
+    CUTLASS_PRAGMA_UNROLL
+    for (int i = 0; i < lines; ++i) {
+      copy_box4(ring.place() + i * N * line, map, i * 64, row, t.kv_head, t.member, barrier);
+    }
+  }
+
+  // The warp that fills the rings.
+  CUTLASS_DEVICE static void load(Params const& p, Shared const& s, int lane) {
+    Ring k = s.k, v = s.v;
+    uint32_t q_parity = 1, landed_parity = 0;
+    CUTLASS_PRAGMA_NO_UNROLL
+    for (int i = 0; i < p.tiles.rounds(); ++i) {
+      Tile const t = p.tiles.at(i, tile, lane);
+      int const blocks = t.blocks(N, tile);
+      if (blocks == 0) continue;
+      if (lane == 0) {
+        CUTLASS_PRAGMA_UNROLL
+        for (int g = 0; g < Groups; ++g) {
+          wait(s.q_empty + 8 * g, q_parity);
+          expect(s.q_full + 8 * g, q_bytes);
+          CUTLASS_PRAGMA_UNROLL
+          for (int c = 0; c < lines; ++c) {
+            copy_box4(s.q + g * q_bytes + c * 64 * line, &p.q, c * 64, t.first + t.query + g * 64, t.head, t.member,
+                      s.q_full + 8 * g);
+          }
+        }
+        k.await_free();
+        load_block(&p.k, k, k.filled(), t.first + (blocks - 1) * N, t);
+      }
+      q_parity ^= 1;
+      k.advance();
+      // Rows after a sequence's last are another one's, and a weight of 0 times NaN is NaN: this warp
+      // writes zeros over such values before it hands the block on.
+      int const left = t.keys - (blocks - 1) * N;
+      bool const ragged = p.tiles.ragged() && left < N;
+      CUTLASS_PRAGMA_NO_UNROLL
+      for (int b = blocks - 1; b >= 0; --b) {
+        if (lane == 0) {
+          if (b > 0) {
+            k.await_free();
+            load_block(&p.k, k, k.filled(), t.first + (b - 1) * N, t);
+          }
+          v.await_free();
+        }
+        if (b > 0) k.advance();
+        if (ragged && b == blocks - 1) {
+          if (lane == 0) load_block(&p.v, v, s.landed, t.first + b * N, t);
+          __syncwarp();
+          wait(s.landed, landed_parity);
+          landed_parity ^= 1;
+          for (int c = 0; c < lines; ++c) {
+            for (int at = left * line + lane * 16; at < N * line; at += 32 * 16) {
+              asm volatile("st.shared.v4.b32 [%0], {%1, %1, %1, %1};" ::"r"(v.place() + c * N * line + at), "r"(0) : "memory");
+            }
+          }
+          asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+          __syncwarp();
+          if (lane == 0) arrive(v.filled());
+        } else if (lane == 0) {
+          load_block(&p.v, v, v.filled(), t.first + b * N, t);
+        }
+        v.advance();
+      }
+      __syncwarp();
+    }
+    let_next_start();
+  }
+
+  // The descriptor of swizzled lines in shared memory, of which 8 take 1 KiB. `chunk`: bytes from 64
+  // elements to the next, which matters where rows are the products' depth.
+  CUTLASS_DEVICE static uint64_t descriptor(uint32_t at, int chunk) {
+    return uint64_t(at >> 4) | uint64_t(chunk >> 4) << 16 | uint64_t(8 * line >> 4) << 32 | uint64_t(1) << 62;
+  }
+
+  // Starts scores = Q K^T.
+  CUTLASS_DEVICE static void start_scores(float (&scores)[N / 2], uint64_t q, uint64_t k) {
+    using Registers = cute::make_integer_sequence<int, N / 2>;
+    cute::warpgroup_arrive();
+    CUTLASS_PRAGMA_UNROLL
+    for (int i = 0; i < D / 16; ++i) {
+      multiply_scores<Scores<T, N>>(scores, q + i / 4 * (64 * line >> 4) + i % 4 * 2, k + i / 4 * (N * line >> 4) + i % 4 * 2,
+                                    i > 0, Registers{});
+    }
+    cute::warpgroup_commit_batch();
+  }
+
+  // Starts out += P V.
+  CUTLASS_DEVICE static void start_values(float (&out)[D / 2], uint32_t const (&weights)[N / 4], uint64_t v) {
+    using Registers = cute::make_integer_sequence<int, D / 2>;
+    cute::warpgroup_arrive();
+    CUTLASS_PRAGMA_UNROLL
+    for (int i = 0; i < N / 16; ++i) {
+      multiply_values<Values<T, D>>(out, weights + 4 * i, v + i * (16 * line >> 4), Registers{});
+    }
+    cute::warpgroup_commit_batch();
+  }
+
+  // What a lane of a warpgroup has of a tile.
+  struct State {
+    float out[D / 2], scores[N / 2];
+    uint32_t weights[N / 4];
+    Softmax softmax;
+  };
+
+  // The scores of one block of keys, and the values of the one after it.
+  template <bool Masked>
+  CUTLASS_DEVICE static void step(State& x, Ring& k, Ring& v, uint64_t q, float scale, int column, int const (&last)[2],
+                                  int turn, int next, uint32_t q_done, int lane) {
+    k.await_filled();
+    take_turn(turn);
+    fence_registers(x.scores);
+    fence_registers(x.out);
+    start_scores(x.scores, q, descriptor(k.place(), 16));
+    v.await_filled();
+    start_values(x.out, x.weights, descriptor(v.place(), N * line));
+    give_turn(next);
+    cute::warpgroup_wait<1>();
+    fence_registers(x.scores);
+    k.release(lane);
+    k.advance();
+    if (q_done != 0 && lane == 0) arrive(q_done);
+    if constexpr (Masked) Softmax::mask(x.scores, column, last);
+    float factor[2];
+    bool const rises = x.softmax.weigh(x.scores, factor, scale);
+    x.softmax.settle(v.place());
+    cute::warpgroup_wait<0>();
+    fence_registers(x.out);
+    v.release(lane);
+    v.advance();
+    round_weights<T>(x.weights, x.scores);
+    if (__any_sync(~0u, rises)) scale_rows(x.out, factor);
+  }
+
+  // Starts the scores of a tile's first block.
+  CUTLASS_DEVICE static void start_tile(State& x, Ring const& k, uint64_t q, uint32_t q_full, uint32_t parity) {
+    wait(q_full, parity);
+    k.await_filled();
+    fence_registers(x.scores);
+    start_scores(x.scores, q, descriptor(k.place(), 16));
+  }
+
+  // Starts a tile's last product.
+  CUTLASS_DEVICE static void end_tile(State& x, Ring const& v) {
+    v.await_filled();
+    fence_registers(x.out);
+    start_values(x.out, x.weights, descriptor(v.place(), N * line));
+  }
+
+  // Rounds and stores what a tile comes to.
+  CUTLASS_DEVICE static void store(State& x, T* const (&to)[2], int lane) {
+    float inverse[2];
+    x.softmax.finish(inverse);
+    scale_rows(x.out, inverse);
+    store_rows<T, D>(x.out, to, lane);
+  }
+
+  // A warpgroup that multiplies. The first scores of a tile are computed together with the last product of
+  // the tile before, and while that is stored.
+  CUTLASS_DEVICE static void compute(Params const& p, Shared const& s, int warp, int lane) {
+    int const group = warp / 4, rounds = p.tiles.rounds(), column = lane % 4 * 2;
+    int const turn = 1 + group, next_turn = 1 + (group + 1) % Groups;
+    uint32_t const q_full = s.q_full + 8 * group, q_empty = s.q_empty + 8 * group;
+    uint64_t const q = descriptor(s.q + group * q_bytes, 16);
+    Ring k = s.k, v = s.v;
+    uint32_t q_parity = 0;
+    if (group == Groups - 1) give_turn(next_turn);
+    State x;
+    Tile t = p.tiles.at(0, tile, lane);
+    int blocks = t.blocks(N, tile);
+    if (blocks > 0) {
+      start_tile(x, k, q, q_full, q_parity);
+      cute::warpgroup_wait<0>();
+      fence_registers(x.scores);
+    }
+    CUTLASS_PRAGMA_NO_UNROLL
+    for (int i = 0; i < rounds; ++i) {
+      int const row = t.query + group * 64 + warp % 4 * 16 + lane / 4;
+      T* const begin = p.out + t.member * p.out_batch + t.head * p.out_head + (t.first + row) * p.out_row;
+      T* const to[2] = {row < t.queries ? begin : nullptr, row + 8 < t.queries ? begin + 8 * p.out_row : nullptr};
+      CUTLASS_PRAGMA_UNROLL
+      for (int j = 0; j < D / 2; ++j) x.out[j] = 0;
+      x.softmax = Softmax{};
+      if (blocks > 0) {
+        k.release(lane);
+        k.advance();
+        int const whole = t.whole_blocks(N), last[2] = {t.last_key(row), t.last_key(row + 8)};
+        int b = blocks - 1;
+        if (b == 0 && lane == 0) arrive(q_empty);
+        Softmax::mask(x.scores, column + b * N, last);
+        float factor[2];
+        x.softmax.weigh(x.scores, factor, p.scale);
+        round_weights<T>(x.weights, x.scores);
+        CUTLASS_PRAGMA_NO_UNROLL
+        for (--b; b >= whole; --b) {
+          step<true>(x, k, v, q, p.scale, column + b * N, last, turn, next_turn, b == 0 ? q_empty : 0, lane);
+        }
+        CUTLASS_PRAGMA_NO_UNROLL
+        for (; b >= 0; --b) step<false>(x, k, v, q, p.scale, 0, last, turn, next_turn, b == 0 ? q_empty : 0, lane);
+        q_parity ^= 1;
+      }
+      bool const any = blocks > 0;
+      t = i + 1 < rounds ? p.tiles.at(i + 1, tile, lane) : Tile{};
+      blocks = t.blocks(N, tile);
+      if (any && blocks > 0) {
+        end_tile(x, v);
+        start_tile(x, k, q, q_full, q_parity);
+        cute::warpgroup_wait<1>();
+        fence_registers(x.out);
+        v.release(lane);
+        v.advance();
+        store(x, to, lane);
+        cute::warpgroup_wait<0>();
+        fence_registers(x.scores);
+        continue;
+      }
+      if (any) {
+        end_tile(x, v);
+        cute::warpgroup_wait<0>();
+        fence_registers(x.out);
+        v.release(lane);
+        v.advance();
+      }
+      store(x, to, lane);
+      if (blocks > 0) {
+        start_tile(x, k, q, q_full, q_parity);
+        cute::warpgroup_wait<0>();
+        fence_registers(x.scores);
+      }
+    }
+    if (group == 0) take_turn(turn);  // the last turn that was given
+  }
+};
+
+template <class Kernel>
+__global__ void __launch_bounds__(Kernel::threads, 1) attend(__grid_constant__ typename Kernel::Params const params) {
+  extern __shared__ char memory[];
+  Kernel::run(params, memory);
+}
+
+}  // namespace attention90
+}  // namespace gpk

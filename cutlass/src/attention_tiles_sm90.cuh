@@ -1,0 +1,94 @@
+// attention_tiles_sm90.cuh: which tile of an attention problem a CTA computes, and in what order. A tile is
+// a number of neighbouring queries of one head of one sequence.
+#pragma once
+#include <cuda_runtime.h>
+#include <stdint.h>
+
+namespace gpk {
+namespace attention90 {
+
+struct Tile {
+  int member, head, kv_head;
+  int first;          // the sequence's first row in the tensors
+  int query;          // the tile's first, of the sequence
+  int queries, keys;  // of the sequence; both 0: there is no tile
+  bool causal;
+
+  // How many keys query i sees, with i not before the first query and perhaps after the last.
+  __device__ int seen(int i) const { return causal ? max(0, min(keys, i + 1 + keys - queries)) : keys; }
+  __device__ int last_key(int i) const { return seen(i) - 1; }
+
+  // The blocks of n keys that a tile of `rows` queries sees, and how many of these, the first ones, all of
+  // its queries see entirely.
+  __device__ int blocks(int n, int rows) const {
+    return queries == 0 ? 0 : (seen(min(query + rows, queries) - 1) + n - 1) / n;
+  }
+  __device__ int whole_blocks(int n) const { return seen(query) / n; }
+};
+
+// All tiles of a problem. CTAs stay, and take one tile a round. Of a causal problem every other round goes
+// backwards through the CTAs: tiles are sorted by their work, so that two rounds give each CTA the same.
+struct Tiles {
+  int32_t const* offsets;  // of a ragged batch, otherwise nullptr
+  int sequences;           // of a ragged batch
+  int shortest, longest;   // lengths of its sequences that are computed
+  int queries, keys;       // rows of the tensors
+  bool causal;
+  int heads, sharing;      // query heads, and how many of them share a KV head
+  int each;                // tiles of a head; of a ragged batch a bound
+  int pairs;               // heads of all members
+  int section;             // pairs whose tiles come together, which keeps their keys and values in L2
+  int total;
+
+  __device__ bool ragged() const { return offsets != nullptr; }
+  __device__ int rounds() const { return (total - 1) / static_cast<int>(gridDim.x) + 1; }
+
+  // The tile of this CTA in a round; `rows` queries make a tile. For whole warps.
+  __device__ Tile at(int round, int rows, int lane) const {
+    int const ctas = gridDim.x, cta = blockIdx.x;
+    int const index = round * ctas + (causal && round % 2 != 0 ? ctas - 1 - cta : cta);
+    Tile t{};
+    if (index >= total) return t;
+    int const begin = index / (each * section) * section, width = min(section, pairs - begin);
+    int const in = index - begin * each, pair = begin + in % width, number = in / width;
+    t.member = pair / heads, t.head = pair % heads, t.kv_head = t.head / sharing, t.causal = causal;
+    if (ragged()) {
+      find(t, number, rows, lane);
+    } else {
+      t.queries = queries, t.keys = keys;
+      t.query = (causal ? each - 1 - number : number) * rows;
+    }
+    return t;
+  }
+
+  // The sequence of a ragged batch that has tile `number`.
+  __device__ void find(Tile& t, int number, int rows, int lane) const {
+    for (int base = 0, before = 0; base < sequences; base += 32) {
+      int begin = 0, length = 0;
+      if (base + lane < sequences) {
+        begin = max(0, min(offsets[base + lane], queries));
+        length = max(0, min(offsets[base + lane + 1], queries) - begin);
+        if (length < shortest || length > longest) length = 0;
+      }
+      int const count = (length + rows - 1) / rows;
+      int upto = before + count;
+      for (int d = 1; d < 32; d *= 2) {
+        int const other = __shfl_up_sync(~0u, upto - before, d);
+        if (lane >= d) upto += other;
+      }
+      unsigned const after = __ballot_sync(~0u, upto > number);
+      if (after != 0) {
+        int const source = __ffs(after) - 1;
+        int const last = __shfl_sync(~0u, upto, source) - 1, own = __shfl_sync(~0u, count, source);
+        t.first = __shfl_sync(~0u, begin, source);
+        t.queries = t.keys = __shfl_sync(~0u, length, source);
+        t.query = (causal ? last - number : number - (last - own + 1)) * rows;
+        return;
+      }
+      before = __shfl_sync(~0u, upto, 31);
+    }
+  }
+};
+
+}  // namespace attention90
+}  // namespace gpk
