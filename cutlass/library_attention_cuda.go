@@ -86,7 +86,7 @@ func (l *Library) AttentionWorkspace(device int, a *Attention) (int64, error) {
 }
 
 // AttentionKernel returns the name of the kernel that computes the problem, "" for none.
-// Addresses are read for whether they are 0, and strides are not read.
+// TMA reads rows on multiples of 16 bytes alone: of others a kernel without it is named.
 func (l *Library) AttentionKernel(device int, a *Attention) string {
 	args := a.arguments(device, 0)
 	return C.GoString(C.gpk_call_attention_kernel(l.entries.attentionKernel, &args))

@@ -43,6 +43,7 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Ranks", testRanks},
 		{"Attention", testAttention},
 		{"AttentionBits", testAttentionBits},
+		{"AttentionLong", testAttentionLong},
 		{"AttentionTwin", testAttentionTwin},
 		{"AttentionGraph", testAttentionGraph},
 		{"AttentionErrors", testAttentionErrors},

@@ -86,9 +86,9 @@ inline bool takes_three(gpk_attention_args const& a) {
   return room > 0 && rounds(192) * 5 < rounds(128) * 4;
 }
 
-template <class T, int D, int N, int Groups>
+template <class T, int D, int N, int Groups, int Stages = 2, int Buffers = 1>
 cudaError_t launch_kernel(gpk_attention_args const& a, cudaStream_t stream) {
-  using K = Kernel<T, D, N, Groups>;
+  using K = Kernel<T, D, N, Groups, Stages, Buffers>;
   static uint64_t allowed = 0;
   void const* const kernel = reinterpret_cast<void const*>(attend<K>);
   if (int const e = allow_shared(kernel, K::shared, a.device, &allowed)) return static_cast<cudaError_t>(e);

@@ -65,7 +65,8 @@ CUTLASS_DEVICE void wait(uint32_t at, unsigned parity) {
 CUTLASS_DEVICE void take_turn(int barrier) { asm volatile("barrier.sync %0, 256;" ::"r"(barrier) : "memory"); }
 CUTLASS_DEVICE void give_turn(int barrier) { asm volatile("barrier.arrive %0, 256;" ::"r"(barrier) : "memory"); }
 
-// A ring of two blocks in shared memory, as one side goes through it.
+// A ring of blocks in shared memory, as one side goes through it.
+template <int Stages>
 struct Ring {
   uint32_t data, full, empty;  // of the first block
   int block;                   // bytes
@@ -74,31 +75,36 @@ struct Ring {
 
   CUTLASS_DEVICE uint32_t place() const { return data + at * block; }
   CUTLASS_DEVICE uint32_t filled() const { return full + 8 * at; }
+  CUTLASS_DEVICE uint32_t freed() const { return empty + 8 * at; }
   CUTLASS_DEVICE void await_filled() const { wait(full + 8 * at, parity); }
   CUTLASS_DEVICE void await_free() const { wait(empty + 8 * at, parity ^ 1); }
   CUTLASS_DEVICE void release(int lane) const {
     if (lane == 0) arrive(empty + 8 * at);
   }
   CUTLASS_DEVICE void advance() {
-    parity ^= at;
-    at ^= 1;
+    parity ^= at == Stages - 1;
+    at = at == Stages - 1 ? 0 : at + 1;
   }
 };
 
-// D: elements of a head. N: keys of a block. Groups: warpgroups that multiply.
-template <class T, int D, int N, int Groups>
+// D: elements of a head. N: keys of a block. Groups: warpgroups that multiply. Stages: blocks of keys, and of
+// values, in shared memory. Buffers: tiles whose queries are there.
+template <class T, int D, int N, int Groups, int Stages, int Buffers>
 struct Kernel {
   static constexpr int threads = (Groups + 1) * 128;
-  static constexpr int registers = Groups == 2 ? 232 : 160, registers_copy = Groups == 2 ? 40 : 32;
+  static constexpr int registers = Groups == 2 ? 232 : Groups == 3 ? 160 : 112;
+  static constexpr int registers_copy = Groups == 2 ? 40 : Groups == 3 ? 32 : 24;
+  static constexpr bool turns = Groups < 4;  // four keep each other busy without
   static constexpr int tile = 64 * Groups;  // queries
 
   // Rows lie in lines of 64 elements, 128 bytes, swizzled; the next 64 elements of all rows come after
   // them. What a last line has beyond D is zeros and is not multiplied.
   static constexpr int line = 128, lines = (D + 63) / 64;
   static constexpr int q_bytes = 64 * lines * line, block = N * lines * line;
-  static constexpr int kept = 1024 + 256;  // for alignment and barriers
-  static constexpr int shared = kept + Groups * q_bytes + 4 * block;
-  static_assert(sizeof(T) == 2 && D % 32 == 0 && N % 16 == 0 && shared <= 227 << 10 && (Groups == 2 || Groups == 3));
+  static constexpr int barriers = 2 * Groups * Buffers + 4 * Stages + 1;
+  static constexpr int kept = 1024 + 512;  // for alignment and barriers
+  static constexpr int shared = kept + Groups * Buffers * q_bytes + 2 * Stages * block;
+  static_assert(sizeof(T) == 2 && D % 32 == 0 && N % 16 == 0 && shared <= 227 << 10 && 8 * barriers <= 512 && Groups >= 2 && Groups <= 4);
 
   struct Params {
     CUtensorMap q, k, v;
@@ -109,24 +115,27 @@ struct Kernel {
   };
 
   struct Shared {
-    uint32_t q, q_full, q_empty, landed;
-    Ring k, v;
+    uint32_t landed;
+    Ring<Buffers> q;  // of the first warpgroup; the next one's memory and barriers follow
+    Ring<Stages> k, v;
   };
 
   CUTLASS_DEVICE static void run(Params const& p, char* memory) {
     int const warp = __shfl_sync(~0u, threadIdx.x / 32, 0), lane = threadIdx.x % 32;
     uint32_t const begin = (shared_address(memory) + 1023) / 1024 * 1024;
-    uint32_t const k = begin + Groups * q_bytes, v = k + 2 * block, barriers = v + 2 * block;
-    Shared const s{begin, barriers, barriers + 8 * Groups, barriers + 16 * Groups + 64,
-                   {k, barriers + 16 * Groups, barriers + 16 * Groups + 16, block},
-                   {v, barriers + 16 * Groups + 32, barriers + 16 * Groups + 48, block}};
+    uint32_t const k = begin + Groups * Buffers * q_bytes, v = k + Stages * block, q_full = v + Stages * block;
+    uint32_t const q_empty = q_full + 8 * Groups * Buffers, k_full = q_empty + 8 * Groups * Buffers, v_full = k_full + 16 * Stages;
+    Shared const s{v_full + 16 * Stages,
+                   {begin, q_full, q_empty, q_bytes},
+                   {k, k_full, k_full + 8 * Stages, block},
+                   {v, v_full, v_full + 8 * Stages, block}};
     if (warp == 0 && lane == 0) {
       for (CUtensorMap const* map : {&p.q, &p.k, &p.v}) asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
-      for (int i = 0; i < Groups; ++i) {
-        make_barrier(s.q_full + 8 * i, 1);
-        make_barrier(s.q_empty + 8 * i, 4);
+      for (int i = 0; i < Groups * Buffers; ++i) {
+        make_barrier(s.q.full + 8 * i, 1);
+        make_barrier(s.q.empty + 8 * i, 4);
       }
-      for (int i = 0; i < 2; ++i) {
+      for (int i = 0; i < Stages; ++i) {
         make_barrier(s.k.full + 8 * i, 1), make_barrier(s.k.empty + 8 * i, 4 * Groups);
         make_barrier(s.v.full + 8 * i, 1), make_barrier(s.v.empty + 8 * i, 4 * Groups);
       }
@@ -145,7 +154,7 @@ struct Kernel {
   }
 
   // The keys or values of a block.
-  CUTLASS_DEVICE static void load_block(CUtensorMap const* map, Ring const& ring, uint32_t barrier, int row, Tile const& t) {
+  CUTLASS_DEVICE static void load_block(CUtensorMap const* map, Ring<Stages> const& ring, uint32_t barrier, int row, Tile const& t) {
     expect(barrier, block);
     CUTLASS_PRAGMA_UNROLL
     for (int i = 0; i < lines; ++i) {
@@ -155,8 +164,9 @@ struct Kernel {
 
   // The warp that fills the rings.
   CUTLASS_DEVICE static void load(Params const& p, Shared const& s, int lane) {
-    Ring k = s.k, v = s.v;
-    uint32_t q_parity = 1, landed_parity = 0;
+    Ring<Buffers> q = s.q;
+    Ring<Stages> k = s.k, v = s.v;
+    uint32_t landed_parity = 0;
     CUTLASS_PRAGMA_NO_UNROLL
     for (int i = 0; i < p.tiles.rounds(); ++i) {
       Tile const t = p.tiles.at(i, tile, lane);
@@ -165,18 +175,18 @@ struct Kernel {
       if (lane == 0) {
         CUTLASS_PRAGMA_UNROLL
         for (int g = 0; g < Groups; ++g) {
-          wait(s.q_empty + 8 * g, q_parity);
-          expect(s.q_full + 8 * g, q_bytes);
+          uint32_t const full = q.filled() + 8 * g * Buffers, to = q.place() + g * Buffers * q_bytes;
+          wait(q.freed() + 8 * g * Buffers, q.parity ^ 1);
+          expect(full, q_bytes);
           CUTLASS_PRAGMA_UNROLL
           for (int c = 0; c < lines; ++c) {
-            copy_box4(s.q + g * q_bytes + c * 64 * line, &p.q, c * 64, t.first + t.query + g * 64, t.head, t.member,
-                      s.q_full + 8 * g);
+            copy_box4(to + c * 64 * line, &p.q, c * 64, t.first + t.query + g * 64, t.head, t.member, full);
           }
         }
         k.await_free();
         load_block(&p.k, k, k.filled(), t.first + (blocks - 1) * N, t);
       }
-      q_parity ^= 1;
+      q.advance();
       k.advance();
       // Rows after a sequence's last are another one's, and a weight of 0 times NaN is NaN: this warp
       // writes zeros over such values before it hands the block on.
@@ -253,16 +263,16 @@ struct Kernel {
 
   // The scores of one block of keys, and the values of the one after it.
   template <bool Masked>
-  CUTLASS_DEVICE static void step(State& x, Ring& k, Ring& v, uint64_t q, float scale, int column, int const (&last)[2],
+  CUTLASS_DEVICE static void step(State& x, Ring<Stages>& k, Ring<Stages>& v, uint64_t q, float scale, int column, int const (&last)[2],
                                   int turn, int next, uint32_t q_done, int lane) {
     k.await_filled();
-    take_turn(turn);
+    if constexpr (turns) take_turn(turn);
     fence_registers(x.scores);
     fence_registers(x.out);
     start_scores(x.scores, q, descriptor(k.place(), 16));
     v.await_filled();
     start_values(x.out, x.weights, descriptor(v.place(), N * line));
-    give_turn(next);
+    if constexpr (turns) give_turn(next);
     cute::warpgroup_wait<1>();
     fence_registers(x.scores);
     k.release(lane);
@@ -281,15 +291,15 @@ struct Kernel {
   }
 
   // Starts the scores of a tile's first block.
-  CUTLASS_DEVICE static void start_tile(State& x, Ring const& k, uint64_t q, uint32_t q_full, uint32_t parity) {
-    wait(q_full, parity);
+  CUTLASS_DEVICE static void start_tile(State& x, Ring<Stages> const& k, Ring<Buffers> const& q) {
+    q.await_filled();
     k.await_filled();
     fence_registers(x.scores);
-    start_scores(x.scores, q, descriptor(k.place(), 16));
+    start_scores(x.scores, descriptor(q.place(), 16), descriptor(k.place(), 16));
   }
 
   // Starts a tile's last product.
-  CUTLASS_DEVICE static void end_tile(State& x, Ring const& v) {
+  CUTLASS_DEVICE static void end_tile(State& x, Ring<Stages> const& v) {
     v.await_filled();
     fence_registers(x.out);
     start_values(x.out, x.weights, descriptor(v.place(), N * line));
@@ -308,16 +318,15 @@ struct Kernel {
   CUTLASS_DEVICE static void compute(Params const& p, Shared const& s, int warp, int lane) {
     int const group = warp / 4, rounds = p.tiles.rounds(), column = lane % 4 * 2;
     int const turn = 1 + group, next_turn = 1 + (group + 1) % Groups;
-    uint32_t const q_full = s.q_full + 8 * group, q_empty = s.q_empty + 8 * group;
-    uint64_t const q = descriptor(s.q + group * q_bytes, 16);
-    Ring k = s.k, v = s.v;
-    uint32_t q_parity = 0;
-    if (group == Groups - 1) give_turn(next_turn);
+    Ring<Buffers> q = s.q;
+    q.data += group * Buffers * q_bytes, q.full += 8 * group * Buffers, q.empty += 8 * group * Buffers;
+    Ring<Stages> k = s.k, v = s.v;
+    if (turns && group == Groups - 1) give_turn(next_turn);
     State x;
     Tile t = p.tiles.at(0, tile, lane);
     int blocks = t.blocks(N, tile);
     if (blocks > 0) {
-      start_tile(x, k, q, q_full, q_parity);
+      start_tile(x, k, q);
       cute::warpgroup_wait<0>();
       fence_registers(x.scores);
     }
@@ -334,25 +343,26 @@ struct Kernel {
         k.advance();
         int const whole = t.whole_blocks(N), last[2] = {t.last_key(row), t.last_key(row + 8)};
         int b = blocks - 1;
-        if (b == 0 && lane == 0) arrive(q_empty);
+        if (b == 0) q.release(lane);
+        uint64_t const at = descriptor(q.place(), 16);
         Softmax::mask(x.scores, column + b * N, last);
         float factor[2];
         x.softmax.weigh(x.scores, factor, p.scale);
         round_weights<T>(x.weights, x.scores);
         CUTLASS_PRAGMA_NO_UNROLL
         for (--b; b >= whole; --b) {
-          step<true>(x, k, v, q, p.scale, column + b * N, last, turn, next_turn, b == 0 ? q_empty : 0, lane);
+          step<true>(x, k, v, at, p.scale, column + b * N, last, turn, next_turn, b == 0 ? q.freed() : 0, lane);
         }
         CUTLASS_PRAGMA_NO_UNROLL
-        for (; b >= 0; --b) step<false>(x, k, v, q, p.scale, 0, last, turn, next_turn, b == 0 ? q_empty : 0, lane);
-        q_parity ^= 1;
+        for (; b >= 0; --b) step<false>(x, k, v, at, p.scale, 0, last, turn, next_turn, b == 0 ? q.freed() : 0, lane);
+        q.advance();
       }
       bool const any = blocks > 0;
       t = i + 1 < rounds ? p.tiles.at(i + 1, tile, lane) : Tile{};
       blocks = t.blocks(N, tile);
       if (any && blocks > 0) {
         end_tile(x, v);
-        start_tile(x, k, q, q_full, q_parity);
+        start_tile(x, k, q);
         cute::warpgroup_wait<1>();
         fence_registers(x.out);
         v.release(lane);
@@ -371,12 +381,12 @@ struct Kernel {
       }
       store(x, to, lane);
       if (blocks > 0) {
-        start_tile(x, k, q, q_full, q_parity);
+        start_tile(x, k, q);
         cute::warpgroup_wait<0>();
         fence_registers(x.scores);
       }
     }
-    if (group == 0) take_turn(turn);  // the last turn that was given
+    if (turns && group == 0) take_turn(turn);  // the last turn that was given
   }
 };
 

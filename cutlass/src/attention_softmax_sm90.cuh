@@ -40,6 +40,7 @@ struct Values;
   template <>                                                                                                      \
   struct Values<fp16, N> : cute::SM90::GMMA::MMA_64x##N##x16_F32F16F16_RS<cute::SM90::GMMA::Major::K,              \
                                                                           cute::SM90::GMMA::Major::MN> {};
+GPK_SCORES(64)
 GPK_SCORES(80)
 GPK_SCORES(96)
 GPK_SCORES(128)
