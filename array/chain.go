@@ -252,7 +252,7 @@ func (f *fusedPlan) explain(o *node) string {
 
 // foresee plans a pending node for Explain. The mutex is held.
 func (s *scheduler) foresee(n *node) {
-	j := &job{node: n}
+	j := &job{node: n, stream: n.stream}
 	if !j.fuses() {
 		return
 	}

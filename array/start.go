@@ -16,6 +16,7 @@ import (
 type job struct {
 	*node
 	use
+	stream  *device.Stream // the node's, or what stands in for it once that is closed
 	views   [3]device.View
 	others  []device.View // beyond three
 	plan    *planner      // nil: the operation alone
@@ -103,7 +104,6 @@ func (s *scheduler) start(n *node) error {
 				return err
 			}
 		}
-		n.stream = open(n.stream)
 		return s.plan(j, n)
 	})
 	if err != nil {
@@ -177,7 +177,7 @@ func (s *scheduler) storeAgain(n *node) error {
 
 // plan makes the job of a node. The mutex is held.
 func (s *scheduler) plan(j *job, n *node) error {
-	*j = job{node: n, runs: n.run}
+	*j = job{node: n, stream: open(n.stream), runs: n.run}
 	if extra := n.n - len(j.views); extra > 0 {
 		j.others = make([]device.View, extra)
 	}
@@ -305,9 +305,10 @@ func (s *scheduler) rebuild(n *node, in *operand) error {
 	r := m.log.Rebuild(c.version, undo.PartOf(&in.view), m.Part)
 	m.pins++
 	s.mu.Unlock()
-	buf, err := alloc(n.stream.Device(), int64(r.High-r.Low), n.stream)
+	stream := open(n.stream)
+	buf, err := alloc(stream.Device(), int64(r.High-r.Low), stream)
 	if err == nil {
-		if err = r.Into(n.stream, buf, m.buf); err != nil {
+		if err = r.Into(stream, buf, m.buf); err != nil {
 			buf.Free()
 		}
 	}
@@ -321,7 +322,7 @@ func (s *scheduler) rebuild(n *node, in *operand) error {
 		return nil
 	}
 	s.copied += buf.Size()
-	old := &memory{sched: s, buf: buf, Part: m.Part, scope: m.scope}
+	old := &memory{sched: s, buf: buf, Part: m.Part, scope: m.scope, rec: n.rec}
 	if r.Whole {
 		c.mem, c.version = old, 0
 		old.remember(c)
