@@ -30,7 +30,7 @@ var perceptronProgram = userProgram{
 		return task{
 			inputs: arrays{x, y, w1, w2},
 			run:    func() []*gpk.Array { return trainPerceptron(x, y, w1, w2) },
-			want:   func() [][]float64 { return wantPerceptron(in, n) },
+			want:   func() [][]float64 { return wantPerceptron(in, n, perceptronSteps) },
 		}
 	},
 }
@@ -70,7 +70,7 @@ func trainPerceptron(x, y, w1, w2 *gpk.Array) []*gpk.Array {
 	return []*gpk.Array{x.MatMul(w1).Add(b1).ReLU().MatMul(w2).Add(b2), w1}
 }
 
-func wantPerceptron(in perceptron, n int) [][]float64 {
+func wantPerceptron(in perceptron, n, steps int) [][]float64 {
 	const k, m, o = perceptronIn, perceptronHidden, perceptronOut
 	w1, w2 := append([]float64(nil), in.w1...), append([]float64(nil), in.w2...)
 	b1, b2 := make([]float64, m), make([]float64, o)
@@ -86,7 +86,7 @@ func wantPerceptron(in perceptron, n int) [][]float64 {
 		}
 		return h, logits
 	}
-	for range perceptronSteps {
+	for range steps {
 		h, d := forward()
 		for i := range n {
 			row, total := d[i*o:(i+1)*o], 0.0

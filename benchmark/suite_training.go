@@ -6,8 +6,11 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// trainingCalls are the steps that are timed.
-const trainingCalls = 3000
+// Steps that are timed, and those after which the outputs are compared.
+const (
+	trainingCalls   = 3000
+	trainingChecked = 30
+)
 
 // trainingCases measure what the program's form costs: a training step with and
 // without a scope, and a product read by three lines with and without an Eval
@@ -85,7 +88,7 @@ func trainingStep(r *runner, scope bool) ([]result, error) {
 	in := newPerceptron(mustPrecision("fp32"), n)
 	m := newTraining(in, n)
 	defer m.free()
-	want := wantPerceptron(in, n)
+	want := wantPerceptron(in, n, trainingChecked)
 	short := *r
 	if short.iterations == 0 {
 		short.iterations = trainingCalls
@@ -93,7 +96,7 @@ func trainingStep(r *runner, scope bool) ([]result, error) {
 	return short.hostRounds(perceptronProgram.bound32, func() error { return m.step(scope) }, func() (deviation, error) {
 		again := newTraining(in, n)
 		defer again.free()
-		for range perceptronSteps {
+		for range trainingChecked {
 			if err := again.step(scope); err != nil {
 				return deviation{}, err
 			}
