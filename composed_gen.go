@@ -24,9 +24,10 @@ func AsStrided(a *Array, shape, strides []int, offset ...int) *Array {
 	return a.AsStrided(shape, strides, offset...)
 }
 
-// At returns a view of what the leading axes hold at an index, without them: x.At(2) is the
-// third row of a matrix, and x.At(2, -1) its last element, 0-d. Negative indices count from
-// the end. An index outside its axis and more indices than axes are ErrShape.
+// At returns a view with one index for each of the leading axes, which the view lacks. For a
+// matrix, x.At(2) is the third row, and x.At(2, -1) is the last element of that row, which is
+// 0-d. Negative indices count from the end. An index outside its axis and more indices than
+// axes are ErrShape.
 func At(a *Array, index ...int) *Array { return a.At(index...) }
 
 // BroadcastArrays returns views of arrays, broadcast to one shape. Their types may differ.
@@ -57,8 +58,8 @@ func Diag(a *Array, k ...int) *Array { return a.Diag(k...) }
 
 // Einsum returns the sum of products that an equation names, as NumPy's einsum: each letter
 // is an axis, those of the operands stand between commas, and those of the result behind
-// "->". Letters that the result lacks are summed over; a letter twice in one operand is its
-// diagonal. "..." stands for the other axes, which are broadcast. Without "->" the result
+// "->". A letter that the result lacks is summed over. A letter that occurs twice in one
+// operand selects its diagonal. "..." stands for the other axes, which are broadcast. Without "->" the result
 // has the axes of "..." and then the letters that occur once, in alphabetical order.
 //
 //	scores := gpk.Einsum("bhqd,bhkd->bhqk", q, k)
@@ -100,8 +101,8 @@ func LogSumExp(a *Array, axes ...int) *Array { return a.LogSumExp(axes...) }
 // all. NaN among the elements gives NaN, and so do no elements.
 func Median(a *Array, axes ...int) *Array { return a.Median(axes...) }
 
-// Meshgrid returns views that hold the coordinates of a grid, as NumPy's meshgrid with
-// indexing xy: of 1-D arrays of lengths n0, n1, n2, … each has the shape [n1, n0, n2, …], and
+// Meshgrid returns the coordinates of a grid as views, one for each array. It is NumPy's
+// meshgrid with indexing="xy": of 1-D arrays of lengths n0, n1, n2, … each has the shape [n1, n0, n2, …], and
 // the first changes along axis 1. 0-d arrays count as one element.
 func Meshgrid(as ...*Array) []*Array {
 	return compose.Meshgrid(array.NewOperation("Meshgrid", as), as...)
@@ -169,8 +170,8 @@ func Split(a *Array, n, axis int) []*Array { return a.Split(n, axis) }
 // axis, or before its predecessor, is ErrShape.
 func SplitAt(a *Array, axis int, at ...int) []*Array { return a.SplitAt(axis, at...) }
 
-// Std returns the standard deviation of the elements, the square root of Var, which says
-// what axes and options are. Half types are computed in Float32 and rounded once.
+// Std returns the standard deviation of the elements: the square root of their variance. It
+// takes the axes and options of Var. Half types are computed in Float32 and rounded once.
 func Std(a *Array, axes ...int) *Array { return a.Std(axes...) }
 
 // SwapAxes returns a view with two axes exchanged.
@@ -182,8 +183,8 @@ func SwapAxes(a *Array, i, j int) *Array { return a.SwapAxes(i, j) }
 // negative ones count from the end. One outside the axis is ErrShape, found as that of Take.
 func TakeAlongAxis(a, indices *Array, axis int) *Array { return a.TakeAlongAxis(indices, axis) }
 
-// TensorDot returns the sum of products of a and b over pairs of axes: axis aAxes[i] of a
-// and bAxes[i] of b, which have one length. The result has the other axes of a and then
+// TensorDot returns the sum of products of a and b over pairs of axes. The i-th pair is axis
+// aAxes[i] of a and axis bAxes[i] of b; both have the same length. The result has the other axes of a and then
 // those of b. Types are as for Einsum, which computes it. No axes give the outer product.
 func TensorDot(a, b *Array, aAxes, bAxes []int) *Array { return a.TensorDot(b, aAxes, bAxes) }
 

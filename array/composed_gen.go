@@ -14,9 +14,10 @@ func (a *Array) AsStrided(shape, strides []int, offset ...int) *Array {
 	return compose.AsStrided(NewOperation("AsStrided", []*Array{a}), a, shape, strides, offset...)
 }
 
-// At returns a view of what the leading axes hold at an index, without them: x.At(2) is the
-// third row of a matrix, and x.At(2, -1) its last element, 0-d. Negative indices count from
-// the end. An index outside its axis and more indices than axes are ErrShape.
+// At returns a view with one index for each of the leading axes, which the view lacks. For a
+// matrix, x.At(2) is the third row, and x.At(2, -1) is the last element of that row, which is
+// 0-d. Negative indices count from the end. An index outside its axis and more indices than
+// axes are ErrShape.
 func (a *Array) At(index ...int) *Array {
 	return compose.At(NewOperation("At", []*Array{a}), a, index...)
 }
@@ -139,8 +140,8 @@ func (a *Array) SplitAt(axis int, at ...int) []*Array {
 	return compose.SplitAt(NewOperation("SplitAt", []*Array{a}), a, axis, at...)
 }
 
-// Std returns the standard deviation of the elements, the square root of Var, which says
-// what axes and options are. Half types are computed in Float32 and rounded once.
+// Std returns the standard deviation of the elements: the square root of their variance. It
+// takes the axes and options of Var. Half types are computed in Float32 and rounded once.
 func (a *Array) Std(axes ...int) *Array {
 	return compose.Std(NewOperation("Std", []*Array{a}), a, axes...)
 }
@@ -158,8 +159,8 @@ func (a *Array) TakeAlongAxis(indices *Array, axis int) *Array {
 	return compose.TakeAlongAxis(NewOperation("TakeAlongAxis", []*Array{a, indices}), a, indices, axis)
 }
 
-// TensorDot returns the sum of products of a and b over pairs of axes: axis aAxes[i] of a
-// and bAxes[i] of b, which have one length. The result has the other axes of a and then
+// TensorDot returns the sum of products of a and b over pairs of axes. The i-th pair is axis
+// aAxes[i] of a and axis bAxes[i] of b; both have the same length. The result has the other axes of a and then
 // those of b. Types are as for Einsum, which computes it. No axes give the outer product.
 func (a *Array) TensorDot(b *Array, aAxes, bAxes []int) *Array {
 	return compose.TensorDot(NewOperation("TensorDot", []*Array{a, b}), a, b, aAxes, bAxes)

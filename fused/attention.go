@@ -86,8 +86,8 @@ func (p AttentionPlan) String() string {
 	return s + "; " + p.Reason
 }
 
-// PlanAttention chooses the path of an attention on a kind of device. kernel is the library's kernel
-// for the problem, or empty.
+// PlanAttention chooses how an attention is computed on a kind of device. kernel is the name of the
+// library's kernel for the problem, empty where the library has none.
 func PlanAttention(p AttentionProblem, kind device.Kind, kernel string) AttentionPlan {
 	switch {
 	case kind == device.CPU:

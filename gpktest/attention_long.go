@@ -9,8 +9,9 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// testAttentionLong computes sequences around and above the 256 queries from which on Hopper's kernel computes
-// them, with heads that it takes and in every arrangement, and each sequence of a ragged batch alone.
+// testAttentionLong tests the Hopper kernel, which takes sequences of at least 256 queries. It computes lengths
+// around and above 256, for every head size of that kernel and every memory layout. It also compares each
+// sequence of a ragged batch with the same sequence alone.
 func testAttentionLong(t *testing.T, s *suite) {
 	dims := []int{64, 96, 128, 256}
 	if quick() {

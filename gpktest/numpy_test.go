@@ -55,9 +55,9 @@ var numpyNames = map[string]func(x *gpk.Array, c *numpyCase) *gpk.Array{
 	"einsum order": func(x *gpk.Array, _ *numpyCase) *gpk.Array { return gpk.Einsum("ij,kj,kl->il", x, x, x) },
 }
 
-// TestNumPyNames compares compositions with NumPy itself on the default device: 200 random
-// calls of each, or as many as GPK_NUMPY_CASES says. GPK_NUMPY_PYTHON names a Python that has
-// NumPy 2.
+// TestNumPyNames compares compositions on the default device with NumPy, by 200 random calls
+// of each. GPK_NUMPY_CASES sets another number of calls. GPK_NUMPY_PYTHON is the path of a
+// Python interpreter with NumPy 2.
 func TestNumPyNames(t *testing.T) {
 	python := os.Getenv("GPK_NUMPY_PYTHON")
 	if python == "" {

@@ -13,8 +13,8 @@ const (
 	ddofLimit = 1 << 28
 )
 
-// DDof returns an option among the axes of Var and Std: the delta degrees of freedom n.
-// The sum of squares is then divided by the number of elements minus n.
+// DDof returns an option for Var and Std, which stands among their axes. It sets the delta
+// degrees of freedom to n: the sum of squares is divided by the number of elements minus n.
 func DDof(n int) int { return ddofZero + max(-ddofLimit-1, min(n, ddofLimit+1)) }
 
 // Reduction holds what a list of axes and options of a reduction says.

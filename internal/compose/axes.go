@@ -81,8 +81,8 @@ func BroadcastArrays[A Operand](o Operation[A], as ...A) []A {
 	return out
 }
 
-// Meshgrid returns views that hold the coordinates of a grid, as NumPy's meshgrid with
-// indexing xy: of 1-D arrays of lengths n0, n1, n2, … each has the shape [n1, n0, n2, …], and
+// Meshgrid returns the coordinates of a grid as views, one for each array. It is NumPy's
+// meshgrid with indexing="xy": of 1-D arrays of lengths n0, n1, n2, … each has the shape [n1, n0, n2, …], and
 // the first changes along axis 1. 0-d arrays count as one element.
 //
 //gpk:row To other places | the same, each | all | views of the coordinates of a grid; the first array changes along axis 1, in MeshgridIJ along axis 0

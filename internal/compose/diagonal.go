@@ -53,13 +53,13 @@ func Diag[A Operand](o Operation[A], a A, k ...int) A {
 // Tril returns the lower triangle of each matrix in the last two axes: a with 0 above
 // diagonal k. No k means 0, the main diagonal. Fewer than two axes are ErrShape.
 //
-//gpk:row To other places | the same | all | the lower triangle of each matrix: 0 above a diagonal
+//gpk:row To other places | the same | all | the lower triangle of each matrix; elements above a diagonal are 0
 func Tril[A Operand](o Operation[A], a A, k ...int) A { return triangle(o, a, k, expr.Ge) }
 
 // Triu returns the upper triangle of each matrix in the last two axes: a with 0 below
 // diagonal k. No k means 0, the main diagonal. Fewer than two axes are ErrShape.
 //
-//gpk:row To other places | the same | all | the upper triangle of each matrix: 0 below a diagonal
+//gpk:row To other places | the same | all | the upper triangle of each matrix; elements below a diagonal are 0
 func Triu[A Operand](o Operation[A], a A, k ...int) A { return triangle(o, a, k, expr.Le) }
 
 // triangle keeps the elements whose row + k is compared, so that it holds, with their

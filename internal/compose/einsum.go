@@ -11,8 +11,8 @@ import (
 
 // Einsum returns the sum of products that an equation names, as NumPy's einsum: each letter
 // is an axis, those of the operands stand between commas, and those of the result behind
-// "->". Letters that the result lacks are summed over; a letter twice in one operand is its
-// diagonal. "..." stands for the other axes, which are broadcast. Without "->" the result
+// "->". A letter that the result lacks is summed over. A letter that occurs twice in one
+// operand selects its diagonal. "..." stands for the other axes, which are broadcast. Without "->" the result
 // has the axes of "..." and then the letters that occur once, in alphabetical order.
 //
 //	scores := gpk.Einsum("bhqd,bhkd->bhqk", q, k)

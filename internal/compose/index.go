@@ -8,9 +8,10 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// At returns a view of what the leading axes hold at an index, without them: x.At(2) is the
-// third row of a matrix, and x.At(2, -1) its last element, 0-d. Negative indices count from
-// the end. An index outside its axis and more indices than axes are ErrShape.
+// At returns a view with one index for each of the leading axes, which the view lacks. For a
+// matrix, x.At(2) is the third row, and x.At(2, -1) is the last element of that row, which is
+// 0-d. Negative indices count from the end. An index outside its axis and more indices than
+// axes are ErrShape.
 //
 //gpk:row To other places | the same | all | a view of what leading axes hold at an index, negative ones from the end
 func At[A Operand](o Operation[A], a A, index ...int) A {

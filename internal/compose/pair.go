@@ -7,8 +7,9 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// roles are what the labels of a pair of terms are in its product: batch in both and kept,
-// inner in both and summed, rows of the left one alone, columns of the right one alone.
+// roles sorts the labels of two terms for a batched matrix product. Batch labels are in both
+// terms and in the result; inner labels are in both and are summed over. Row labels are in the
+// left term alone, column labels in the right one alone.
 type roles struct{ batch, inner, rows, columns []rune }
 
 // rolesOf sorts the labels; those of keep are in the order of keep.

@@ -23,8 +23,8 @@ func checkPair[A Operand](o Operation[A], a, b A) error {
 	return nil
 }
 
-// TensorDot returns the sum of products of a and b over pairs of axes: axis aAxes[i] of a
-// and bAxes[i] of b, which have one length. The result has the other axes of a and then
+// TensorDot returns the sum of products of a and b over pairs of axes. The i-th pair is axis
+// aAxes[i] of a and axis bAxes[i] of b; both have the same length. The result has the other axes of a and then
 // those of b. Types are as for Einsum, which computes it. No axes give the outer product.
 //
 //gpk:row Products | the same; int32 for int8 and uint8 | all but bool | the sum of products over pairs of axes, then the other axes of a and of b

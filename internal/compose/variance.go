@@ -25,8 +25,8 @@ func Var[A Operand](o Operation[A], a A, axes ...int) A {
 	return narrow(o, variance(o, f, wide(o, a)), a.DType().Real())
 }
 
-// Std returns the standard deviation of the elements, the square root of Var, which says
-// what axes and options are. Half types are computed in Float32 and rounded once.
+// Std returns the standard deviation of the elements: the square root of their variance. It
+// takes the axes and options of Var. Half types are computed in Float32 and rounded once.
 //
 //gpk:row Over axes | the same; the real type for complex types | floating point, complex | the standard deviation of the elements, the square root of Var; NaN for no elements
 func Std[A Operand](o Operation[A], a A, axes ...int) A {
