@@ -47,7 +47,7 @@ func TestCaptureWritesPending(t *testing.T) {
 // others wait soon, and the dropped ones are computed, each from a copy.
 func TestDroppedWholeReaders(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
-	w := tall()
+	w := tall(tallColumns)
 	sched := schedulerOf(w.on())
 	before := sched.savedBytes()
 	for i := range tallRows {

@@ -12,18 +12,22 @@ import (
 const tallRows, tallColumns = 4096, 64
 
 // tall is a stored array of tallRows rows; row i is full of i.
-func tall() *Array {
-	data := make([]float32, tallRows*tallColumns)
+func tall(columns int) *Array {
+	data := make([]float32, tallRows*columns)
 	for i := range data {
-		data[i] = float32(i / tallColumns)
+		data[i] = float32(i / columns)
 	}
-	return FromSlice(data, tallRows, tallColumns)
+	return FromSlice(data, tallRows, columns)
 }
 
 // TestRowWrites: writes of all rows with a pending reader between them save at most the
 // rows' bytes, and what rebuilding takes as much again. Readers that are kept read what
 // there was.
 func TestRowWrites(t *testing.T) {
+	columns := tallColumns
+	if *long {
+		columns = 1 << 30 / (4 * tallRows) // 1 GiB in all
+	}
 	defer eager.Store(eager.Swap(false))
 	const written = -1
 	for name, c := range map[string]struct {
@@ -41,7 +45,7 @@ func TestRowWrites(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			runtime.GC() // readers that another case has dropped
-			w := tall()
+			w := tall(columns)
 			sched := schedulerOf(w.on())
 			before := sched.savedBytes()
 			var readers []*Array
@@ -63,11 +67,11 @@ func TestRowWrites(t *testing.T) {
 					want = 2 * written
 				}
 				got, err := ToSlice[float32](r)
-				if err != nil || len(got) != tallColumns || slices.Min(got) != want || slices.Max(got) != want {
+				if err != nil || len(got) != columns || slices.Min(got) != want || slices.Max(got) != want {
 					t.Fatalf("reader %d: %v, %v; want %v", i, got, err, want)
 				}
 			}
-			const rows = tallRows * tallColumns * 4
+			rows := float64(4 * tallRows * columns)
 			if n := sched.savedBytes() - before; float64(n) > 2.1*rows {
 				t.Errorf("%d bytes saved, %.2f times the rows'", n, float64(n)/rows)
 			}

@@ -7,16 +7,36 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// attentionShape is one case of suite attention: s is the length of queries and keys.
+// attentionShape is one case of suite attention: batch, heads of the queries and of the
+// keys, lengths of the queries and of the keys, head size.
 type attentionShape struct {
-	b, h, s, d int
-	causal     bool
+	b, h, kv, s, keys, d int
+	causal               bool
 }
 
-// The shapes of the peers.
-var attentionShapes = []attentionShape{{4, 32, 2048, 128, true}, {16, 12, 512, 64, false}, {1, 32, 8192, 128, true}}
+// The shapes of the peers: three of whole texts, two of a decoder's step.
+var attentionShapes = []attentionShape{
+	{b: 4, h: 32, kv: 32, s: 2048, keys: 2048, d: 128, causal: true},
+	{b: 16, h: 12, kv: 12, s: 512, keys: 512, d: 64},
+	{b: 1, h: 32, kv: 32, s: 8192, keys: 8192, d: 128, causal: true},
+	{b: 1, h: 32, kv: 8, s: 1, keys: 1024, d: 128},
+	{b: 64, h: 32, kv: 8, s: 1, keys: 1024, d: 128},
+}
 
-// attentionCases lists the peers' shapes; -sizes N replaces the length of each.
+// decode reports whether c is a decoder's step: it reads each key once for a group of
+// queries, so that memory limits it and not arithmetic.
+func (c attentionShape) decode() bool { return c.s == 1 }
+
+// name is the name of the case behind its type.
+func (c attentionShape) name() string {
+	if c.decode() {
+		return fmt.Sprintf("b=%d/h=%d/kv=%d/s=%d/keys=%d/d=%d/causal=%v", c.b, c.h, c.kv, c.s, c.keys, c.d, c.causal)
+	}
+	return fmt.Sprintf("b=%d/h=%d/s=%d/d=%d/causal=%v", c.b, c.h, c.s, c.d, c.causal)
+}
+
+// attentionCases lists the peers' shapes; -sizes N replaces the lengths of each, and of a
+// decoder's step the number of keys.
 func attentionCases(o options, _ bool) ([]benchCase, error) {
 	lengths, err := o.cubesOr("attention", 0)
 	if err != nil {
@@ -30,9 +50,12 @@ func attentionCases(o options, _ bool) ([]benchCase, error) {
 		for _, length := range lengths {
 			for _, c := range attentionShapes {
 				if length > 0 {
-					c.s = length
+					c.keys = length
+					if !c.decode() {
+						c.s = length
+					}
 				}
-				name := fmt.Sprintf("Attention/dtype=%s/b=%d/h=%d/s=%d/d=%d/causal=%v", p.name, c.b, c.h, c.s, c.d, c.causal)
+				name := fmt.Sprintf("Attention/dtype=%s/%s", p.name, c.name())
 				cs = append(cs, benchCase{name: name, run: func(r *runner) ([]result, error) { return c.run(r, p) }})
 			}
 		}
@@ -40,32 +63,39 @@ func attentionCases(o options, _ bool) ([]benchCase, error) {
 	return cs, nil
 }
 
-// flops counts two products, of which causality leaves half.
-func (c attentionShape) flops() float64 {
-	n := 4 * float64(c.b*c.h) * float64(c.s) * float64(c.s) * float64(c.d)
+// work counts two products, of which causality leaves half, and for a decoder's step the
+// bytes of the keys and values.
+func (c attentionShape) work(p precision) work {
+	if c.decode() {
+		return work{2 * float64(bytesOf(p.dtype, c.b*c.kv*c.keys*c.d)), "GB/s"}
+	}
+	n := 4 * float64(c.b*c.h) * float64(c.s) * float64(c.keys) * float64(c.d)
 	if c.causal {
 		n /= 2
 	}
-	return n
+	return work{n, "TFLOP/s"}
 }
 
 // run times attention and checks rows of every set.
 func (c attentionShape) run(r *runner, p precision) ([]result, error) {
 	p.bound *= 2 // two products
-	n := c.b * c.h * c.s * c.d
+	queries, keys := []int{c.b, c.h, c.s, c.d}, []int{c.b, c.kv, c.keys, c.d}
 	var host [3]values
 	var as arrays
 	defer func() { as.free() }()
-	for i := range host {
+	total := 0
+	for i, shape := range [][]int{queries, keys, keys} {
+		n := shape[0] * shape[1] * shape[2] * shape[3]
 		host[i] = p.random(r.seed, uint64(i+1), n, normal)
-		as.keep(upload(p.dtype, host[i], c.b, c.h, c.s, c.d))
+		as.keep(upload(p.dtype, host[i], shape...))
+		total += n
 	}
-	rows := sampleRows(r.seed, shape{m: c.s, k: 2 * c.d, n: c.s}, c.b*c.h)
+	rows := sampleRows(r.seed, shape{m: c.s, k: 2 * c.d, n: c.keys}, c.b*c.h)
 	want := c.rows(host, rows)
 	type set struct{ q, k, v, out *gpk.Array }
-	sets := make([]set, r.sets(bytesOf(p.dtype, 4*n)))
+	sets := make([]set, r.sets(bytesOf(p.dtype, total+len(host[0].re))))
 	for i := range sets {
-		sets[i] = set{as[0], as[1], as[2], as.keep(poisoned(p.dtype, c.b, c.h, c.s, c.d))}
+		sets[i] = set{as[0], as[1], as[2], as.keep(poisoned(p.dtype, queries...))}
 		if i > 0 {
 			sets[i].q, sets[i].k, sets[i].v = as.keep(as[0].Clone()), as.keep(as[1].Clone()), as.keep(as[2].Clone())
 		}
@@ -87,7 +117,7 @@ func (c attentionShape) run(r *runner, p precision) ([]result, error) {
 			}
 			return deviationOf(got, want), nil
 		},
-	}, work{c.flops(), "TFLOP/s"}, p)
+	}, c.work(p), p)
 }
 
 // rows computes rows of the result, counted through batch and heads, in float64.
@@ -95,7 +125,8 @@ func (c attentionShape) rows(host [3]values, rows []int) values {
 	q, k, v := host[0].re, host[1].re, host[2].re
 	out := values{re: make([]float64, len(rows)*c.d)}
 	parallel(len(rows), func(at int) {
-		first, seen := rows[at]/c.s*c.s, c.s
+		head := rows[at] / c.s // of all batches
+		first, seen := (head/c.h*c.kv+head%c.h/(c.h/c.kv))*c.keys, c.keys
 		if c.causal {
 			seen = rows[at]%c.s + 1
 		}

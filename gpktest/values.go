@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	gpk "github.com/gpk-go/gpk"
 )
@@ -212,7 +213,9 @@ func testLocked(t *testing.T, s *suite) {
 			runtime.Gosched()
 		}
 	}()
+	began := time.Now()
 	readers.Wait()
+	t.Logf("%d reads, %.1f s", 4*reads, time.Since(began).Seconds())
 	close(stop)
 	<-stopped
 	got, err := gpk.ToSlice[float32](w)

@@ -86,25 +86,31 @@ const stuckAfter = time.Minute
 
 // watch has the test end where a step takes too long.
 func (p *program) watch() (stop func()) {
-	t := time.AfterFunc(stuckAfter, func() {})
-	t.Stop()
-	t = time.AfterFunc(stuckAfter, func() {
+	// The runtime may keep a stopped timer, and what its function refers to, for as long
+	// as the processor that it belongs to is idle. So the function does not refer to p.
+	var watched atomic.Pointer[program]
+	watched.Store(p)
+	t := time.AfterFunc(stuckAfter, func() {
 		for {
-			last := time.Unix(0, p.now.Load())
-			if time.Since(last) > stuckAfter {
-				break
-			}
-			time.Sleep(time.Second)
-			if p.now.Load() == 0 {
+			p := watched.Load()
+			if p == nil {
 				return
 			}
+			if time.Since(time.Unix(0, p.now.Load())) > stuckAfter {
+				p.stuck()
+			}
+			time.Sleep(time.Second)
 		}
-		buf := make([]byte, 1<<20)
-		buf = buf[:runtime.Stack(buf, true)]
-		fmt.Fprintf(os.Stderr, "seed %d: %v\n%s\n%s\n", p.seed, errStuck, p.text(60), buf)
-		os.Exit(2)
 	})
-	return func() { t.Stop(); p.now.Store(0) }
+	return func() { t.Stop(); watched.Store(nil) }
+}
+
+// stuck ends the test with the last lines of the program and all stacks.
+func (p *program) stuck() {
+	buf := make([]byte, 1<<20)
+	buf = buf[:runtime.Stack(buf, true)]
+	fmt.Fprintf(os.Stderr, "seed %d: %v\n%s\n%s\n", p.seed, errStuck, p.text(60), buf)
+	os.Exit(2)
 }
 
 // run runs the steps, and then frees everything.

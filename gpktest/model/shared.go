@@ -80,6 +80,7 @@ func (s *shared) free() {
 	for _, l := range s.written {
 		l.h.a.Free()
 	}
+	s.offered = nil // dropped, and not freed: the collector finds them
 }
 
 // useShared reads or writes an array that other programs read and write.
