@@ -71,7 +71,8 @@ func check(as ...*Array) error {
 	return nil
 }
 
-// match refuses operands that cannot be used, or are not of one type and on one device.
+// match returns an error if operands cannot be used, differ in type, or lie on different
+// devices.
 func match(as ...*Array) error {
 	err := check(as...)
 	if err == nil {
@@ -83,7 +84,7 @@ func match(as ...*Array) error {
 	return err
 }
 
-// sameDevice refuses operands that lie on two devices.
+// sameDevice returns an error if operands lie on different devices.
 func sameDevice(as ...*Array) error {
 	for _, b := range as {
 		if a := as[0]; a.on() != b.on() {
@@ -228,12 +229,12 @@ func (a *Array) Explain() string {
 	return fmt.Sprintf("%s\n  %v %v on %v, %s", text, a.lay.Shape, a.dt, a.on(), state)
 }
 
-// On returns the same elements carried by stream s: what is computed from the
-// result runs on s, beside what runs on other streams. Where an operation's
-// operands are carried by several, the first's counts. Nobody has to wait for the
-// other streams: work that reads what another stream writes, or writes what it
-// reads, starts behind it, by an event on the device. Once s is closed, work goes on on
-// the default stream. A stream of another device is ErrDevice.
+// On returns the same elements on stream s: operations on the result run on s, beside the
+// work of other streams. If the operands of an operation are on several streams, the first
+// operand's stream counts. The program need not wait for the other streams: work that
+// reads or overwrites what another stream writes or reads starts behind it, by an event on
+// the device. After s is closed, its arrays use the default stream. A stream of another
+// device is ErrDevice.
 func (a *Array) On(s *device.Stream) *Array {
 	c := call{"On", here()}
 	err := a.check()
@@ -256,7 +257,7 @@ func (a *Array) Offset() int {
 	return a.lay.Offset
 }
 
-// Stream returns the stream that what is computed from the array runs on.
+// Stream returns the stream on which operations on the array run.
 func (a *Array) Stream() *device.Stream {
 	if a == nil {
 		return nil
@@ -264,8 +265,8 @@ func (a *Array) Stream() *device.Stream {
 	return a.stream
 }
 
-// open is the stream on which work of s goes on: once s is closed, the default stream of its
-// device. Arrays outlive their streams.
+// open returns s, or the default stream of its device once s is closed: arrays outlive
+// their streams.
 func open(s *device.Stream) *device.Stream {
 	if s.Closed() {
 		return s.Device().DefaultStream()
@@ -291,8 +292,8 @@ func Synchronize(ctx context.Context) error {
 	return first
 }
 
-// Failed returns an array that carries err, for packages that make arrays of
-// something else and have the same rule: what makes an Array returns one.
+// Failed returns an array that carries err. It is for packages whose functions return an
+// Array, and errors as part of it, as this package's do.
 func Failed(err error) *Array {
 	c := call{"Failed", here()}
 	return c.failed(err)

@@ -64,8 +64,8 @@ func ofType[T dtype.Elem](name string, where site, a *Array) (call, error) {
 	return c, c.wrap(err, a)
 }
 
-// read copies the elements to the host, through a dense copy where they do
-// not lie dense.
+// read copies the elements to the host. If they are not dense in memory, it makes a dense
+// copy first.
 func read(c *call, dst []byte, a *Array) error {
 	if err := unwaited(c, a); err != nil {
 		return err
@@ -99,8 +99,8 @@ func read(c *call, dst []byte, a *Array) error {
 	return nil
 }
 
-// gather copies the elements of an array of the CPU to dst. It reports false where
-// they may lie in dst.
+// gather copies the elements of an array on the CPU to dst. It reports false if their
+// memory may overlap dst.
 func (a *Array) gather(dst []byte) (done bool, err error) {
 	v, release, err := a.acquire()
 	if err != nil {
@@ -119,8 +119,7 @@ func (a *Array) gather(dst []byte) (done bool, err error) {
 	return true, ops.Cast(open(a.stream), to, v)
 }
 
-// blame has the error of work that was queued name the call that was to write the
-// array's elements.
+// blame names the call that was to write the array's elements in an error of queued work.
 func (a *Array) blame(err error) error {
 	s := schedulerOf(a.on())
 	s.mu.Lock()
@@ -170,7 +169,7 @@ func FromSliceInto[T dtype.Elem](dst *Array, data []T) error {
 	return c.wrap(w.do(), dst)
 }
 
-// uploaded is host data as a dense array of a shape, which is kept.
+// uploaded returns host data as a dense array of a shape. The array keeps the shape slice.
 func (c *call) uploaded(s *device.Stream, dt dtype.DType, data []byte, shape []int) *Array {
 	return c.filled(s, dt, shape, "data from a Go slice", func(dst device.View) error {
 		return s.Device().CopyFromHost(dst.Buffer, 0, data, s)

@@ -14,8 +14,8 @@ type site = callsite.Site
 // frame.
 func here() site { return callsite.Here() }
 
-// call is a place in the program that asked for something: what errors say
-// besides the operands. Its methods keep none of the Arrays that they are given.
+// call is an operation's name and its place in the program, which errors print. Its
+// methods keep no reference to the Arrays that they are given.
 type call struct {
 	name string
 	site site
@@ -39,13 +39,13 @@ func (e *OpError) with(shape []int, dt dtype.DType) *OpError {
 	return e
 }
 
-// named reports whether an error says already which call it is of.
+// named reports whether an error already names its call.
 func named(err error) bool {
 	var oe *OpError
 	return errors.As(err, &oe)
 }
 
-// wrap gives an error this call's name unless it has one.
+// wrap gives an error the name of this call unless it has one.
 func (c *call) wrap(err error, args ...*Array) error {
 	if err == nil || named(err) {
 		return err
@@ -53,9 +53,9 @@ func (c *call) wrap(err error, args ...*Array) error {
 	return c.fail(err, args...)
 }
 
-// failed is the result of this call on args where it has an error.
+// failed is the result of this call on args that has an error.
 func (c *call) failed(err error, args ...*Array) *Array { return failedArray(c.wrap(err, args...)) }
 
-// first returns the first error that args carry. An error that an operation
-// made stays as it is; others are wrapped with this one's name.
+// first returns the first error that args carry. An error of an operation is returned
+// unchanged; others are wrapped with this call's name.
 func (c *call) first(args ...*Array) error { return c.wrap(check(args...), args...) }

@@ -12,7 +12,7 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// fusion says what part an operation can have in a chain.
+// fusion says which part an operation can take in a chain.
 type fusion uint8
 
 const (
@@ -34,15 +34,14 @@ type planner struct {
 	room   [2]planned   // of seen
 }
 
-// planned is a step that is in the program, as a layout sees it.
+// planned is a step that is already in the program, viewed through a layout.
 type planned struct {
 	of  *node
 	lay layout.Layout
 	ref fused.Ref
 }
 
-// chain plans the job's node and its steps. It returns nil where no step is left to
-// fuse.
+// chain plans the job's node and its steps. It returns nil if no step is left to fuse.
 func (j *job) chain() (*planner, error) {
 	pins := len(j.pins)
 	p, err := j.planChain()
@@ -104,8 +103,8 @@ func (o *node) deepestStep() *node {
 	return deepest
 }
 
-// step adds the operation o, whose result has the layout whole, as view sees it; nil
-// for all of it.
+// step adds the operation o, whose result has the layout whole. Only the elements that
+// view sees are computed; nil sees all of them.
 func (p *planner) step(o *node, whole, view *layout.Layout) (fused.Ref, error) {
 	var args [3]fused.Ref
 	for i, k := range o.args[:o.arity] {
@@ -151,8 +150,8 @@ func (p *planner) operand(o *node, k int, shape []int, whole, view *layout.Layou
 	return p.Leaf(v)
 }
 
-// pendingStep adds a step, seen as lay. What was computed as a part of something
-// before is read again, and stored first.
+// pendingStep adds a step, viewed through lay. If the step was already computed as a part
+// of another kernel, it is being read a second time and is stored first.
 func (p *planner) pendingStep(o *node, lay *layout.Layout) (fused.Ref, error) {
 	if o.computed {
 		return fused.Ref{}, &unready{node: o}
@@ -179,7 +178,7 @@ func (p *planner) pendingStep(o *node, lay *layout.Layout) (fused.Ref, error) {
 	return r, err
 }
 
-// fusedCall is the plan as it runs: what computes into dst.
+// fusedCall returns the call that computes the plan into dst.
 func (j *job) fusedCall(dst device.View) *fused.Call {
 	p := j.plan
 	var c *fused.Call
@@ -212,7 +211,7 @@ func (j *job) runChain(dst device.View) error {
 	return err
 }
 
-// fusedPlan is what Explain says of a chain.
+// fusedPlan is the description of a chain that Explain prints.
 type fusedPlan struct {
 	program *fused.Program
 	from    []call

@@ -47,8 +47,8 @@ func fromBytes(c call, dev *device.Device, dt dtype.DType, data []byte, n int, s
 	return c.uploaded(dev.DefaultStream(), dt, data, slices.Clone(shape))
 }
 
-// room returns the number of elements of an array that is made of nothing on a device, or
-// why it cannot be made there.
+// room returns the number of elements of a new array on a device, or the reason why it
+// cannot be made there.
 func room(dev *device.Device, dt dtype.DType, shape []int) (size int, err error) {
 	switch size, err = layout.Size(shape); {
 	case !dt.Valid():
@@ -59,13 +59,13 @@ func room(dev *device.Device, dt dtype.DType, shape []int) (size int, err error)
 	return size, err
 }
 
-// shaped stands in errors for an array that was not made.
+// shaped stands, in an error, for an array that was not made.
 func shaped(dt dtype.DType, shape []int) *Array {
 	return &Array{lay: layout.Layout{Shape: shape}, dt: dt}
 }
 
-// source makes a pending array on the default device out of nothing but a function that
-// fills it, whatever its strides where strided is set. It fails where err is an error.
+// source makes a pending array on the default device that fill computes without operands.
+// strided says that fill writes any strides. If err is not nil, the array carries it.
 func source(name string, where site, dt dtype.DType, shape []int, err error, strided bool, fill func(s *device.Stream, dst device.View) error) *Array {
 	c := call{name, where}
 	dev := device.Default()

@@ -33,13 +33,14 @@ type contents struct {
 	more    *readings // of readers in scopes, and of readers of parts
 }
 
-// origin is the call that stored contents without a node, and what Explain says of it.
+// origin describes contents that no node computed: the call that stored them, and the text
+// that Explain prints.
 type origin struct {
 	call
 	how string
 }
 
-// readings is what is known of the readers of contents beyond their number.
+// readings records more about the readers of contents than their number.
 type readings struct {
 	scoped []scopedReaders
 	parts  []undo.Part
@@ -51,7 +52,7 @@ type scopedReaders struct {
 	n     int
 }
 
-// state is that of the node. Contents without a node are stored.
+// state returns the state of the node. Contents without a node are stored.
 func (c *contents) state() state {
 	if c.node != nil {
 		return c.node.state
@@ -59,7 +60,7 @@ func (c *contents) state() state {
 	return stored
 }
 
-// addReader counts a node of a scope that refers to the elements of a layout.
+// addReader counts a reader: a node of scope s that reads the elements of a layout.
 func (c *contents) addReader(s *Scope, lay *layout.Layout, dt dtype.DType) {
 	if c.count() == 0 {
 		c.all = false
@@ -93,8 +94,8 @@ func (c *contents) readings() *readings {
 	return c.more
 }
 
-// dropReader is called when such a node was stored, has failed or was freed. Memory
-// that nobody needs any more is freed.
+// dropReader uncounts a reader when its node is stored, fails or is freed. It frees memory
+// that nothing needs any more.
 func (c *contents) dropReader(s *Scope) {
 	if !s.isClosed() { // those of a closed scope do not count any more
 		*c.readersIn(s)--
@@ -120,7 +121,8 @@ func (c *contents) count() int {
 	return n
 }
 
-// err is why the contents cannot be read, as far as it is known without waiting.
+// err returns the reason why the contents cannot be read, as far as it is known without
+// waiting.
 func (c *contents) err() error {
 	if n := c.node; n != nil && n.state >= failed {
 		return n.err
@@ -131,7 +133,8 @@ func (c *contents) err() error {
 	return c.mem.err()
 }
 
-// missing is what must happen before contents have a memory; nil where they have one.
+// missing returns the step that must come first where the contents have no memory yet, and
+// nil where they have one.
 func (c *contents) missing() error {
 	if c.mem != nil {
 		return nil
@@ -142,7 +145,7 @@ func (c *contents) missing() error {
 	return &unready{node: c.node}
 }
 
-// writer is the call that wrote the elements, or computes them.
+// writer returns the call that wrote the elements or computes them.
 func (c *contents) writer() *call {
 	if c.node != nil {
 		return &c.node.call
@@ -150,7 +153,7 @@ func (c *contents) writer() *call {
 	return &c.origin.call
 }
 
-// maxParts bounds the parts that are told from each other.
+// maxParts is the largest number of parts that are tracked separately.
 const maxParts = 8
 
 // addPart notes that a reader reads the elements of a layout.
@@ -184,12 +187,12 @@ func storedContents(buf *device.Buffer, lay layout.Layout, dt dtype.DType, by ca
 	return &contents{mem: newMemory(buf, lay, dt), origin: &origin{by, how}}
 }
 
-// Version tells what an array shows: two of an array are equal where nothing was written
-// to it between them. It keeps no memory.
+// Version identifies the contents of an array. Two Versions of one array are equal if
+// nothing was written to the array between them. A Version keeps no memory alive.
 type Version struct{ of weak.Pointer[contents] }
 
-// Version returns that of what the array shows now; the zero Version where it carries an
-// error.
+// Version identifies the contents that the array shows now. It is the zero Version if the
+// array carries an error.
 func (a *Array) Version() Version {
 	if a.check() != nil {
 		return Version{}

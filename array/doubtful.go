@@ -1,10 +1,10 @@
 package array
 
-// Doubtful reports whether the stored elements of an array depend on an error that only
-// the device finds, as an index of Take that is out of range, and that it has not told
-// yet. What is computed from the array fails with it. Packages that compute several
-// callers' arrays together ask, so that one's error does not reach the others. Eval the
-// array first: while it is pending the answer is false.
+// Doubtful reports whether the stored elements of an array depend on a check that runs on
+// the device and has not been read yet, such as that of an index of Take. Results computed
+// from the array fail with it. A package that computes several callers' arrays together
+// asks, so that the error of one does not reach the others. Eval the array first: for a
+// pending array the answer is false.
 func Doubtful(a *Array) bool {
 	if a.check() != nil {
 		return false

@@ -42,8 +42,8 @@ func mapped(c call, code expr.Op, args ...any) *Array {
 	return elementwise(c, k, dt, as...)
 }
 
-// mapping returns what an operation of the table computes from arrays and numbers, the
-// arrays among them, appended to as, and the type of the result.
+// mapping returns the rule of an operation of the table on arrays and numbers, the arrays
+// among these (appended to as), and the type of the result.
 func mapping(code expr.Op, as []*Array, args []any) (k rule, arrays []*Array, dt dtype.DType, err error) {
 	k, arrays = rule{code: code, arity: len(args)}, as
 	numbers := 0
@@ -85,7 +85,7 @@ func mapping(code expr.Op, as []*Array, args []any) (k rule, arrays []*Array, dt
 
 // elementwise is the result of an operation on arrays, broadcast to one shape.
 func elementwise(c call, k rule, dt dtype.DType, as ...*Array) *Array {
-	lay, err := meet(as)
+	lay, err := broadcast(as)
 	if err != nil {
 		return c.failed(err, as...)
 	}
@@ -111,8 +111,8 @@ func runElementwise(o *job, s *device.Stream, dst device.View) error {
 	return ops.Apply(s, o.code, dst, in[:o.arity])
 }
 
-// meet is the dense layout of the shape to which arrays are broadcast.
-func meet(as []*Array) (layout.Layout, error) {
+// broadcast returns the dense layout of the shape to which arrays are broadcast.
+func broadcast(as []*Array) (layout.Layout, error) {
 	widest, shape := as[0], as[0].lay.Shape
 	var err error
 	for _, b := range as[1:] {

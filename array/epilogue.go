@@ -9,13 +9,13 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// gemmRoot is the product that a chain begins with. It is a leaf of the program, whose
-// memory is there when the chain runs.
+// gemmRoot is the product with which a chain begins. It is a leaf of the program. Its
+// memory exists when the chain runs.
 //
-// Where the product's kernel can compute the chain in its epilogue, it does: the kernel
-// is chosen as if there were no chain, and rounds after every step. Otherwise a second
-// kernel computes the chain, in place where the result lies as the product does and
-// nothing that either reads is there.
+// If the product's kernel can compute the chain in its epilogue, it does: the kernel is
+// chosen as if there were no chain, and rounds after every step. Otherwise a second kernel
+// computes the chain. It works in place if the chain's result has the product's layout and
+// nothing else that either of them reads overlaps it.
 type gemmRoot struct {
 	of      *node
 	product product // as it was when the chain was planned: others may run the node
@@ -26,13 +26,13 @@ type gemmRoot struct {
 	where   epiloguePlace
 }
 
-// gemmLeaf is a leaf that is the product, and the element at which it begins.
+// gemmLeaf is a leaf that stands for the product, and the element at which it begins.
 type gemmLeaf struct {
 	n      uint8
 	offset int
 }
 
-// epiloguePlace says how a chain and the product that it begins with are computed.
+// epiloguePlace says where the chain behind a product is computed.
 type epiloguePlace uint8
 
 const (
@@ -50,7 +50,7 @@ func (h *gemmRoot) wrap(err error) error {
 	return h.call.fail(err).with(a.Layout.Shape, a.DType).with(b.Layout.Shape, b.DType)
 }
 
-// headLeaf adds a pending product, seen as lay, as a leaf.
+// headLeaf adds a pending product, viewed through lay, as a leaf.
 func (p *planner) headLeaf(o *node, lay *layout.Layout) (fused.Ref, error) {
 	if p.head == nil {
 		var at [3]device.View
@@ -78,7 +78,7 @@ func (p *planner) headLeaf(o *node, lay *layout.Layout) (fused.Ref, error) {
 	return r, nil
 }
 
-// place gives the leaves of the product their memory: the product is at view.
+// place points the leaves of the product to its memory at view.
 func (h *gemmRoot) place(p *planner, at device.View) {
 	for _, l := range h.leaves {
 		leaf := &p.Views()[l.n]
@@ -118,7 +118,8 @@ func (j *job) runHeaded(dst device.View) error {
 	return j.fusedCall(dst).Run(s)
 }
 
-// joins has the product do the chain in its epilogue, and reports whether it can.
+// joins puts the chain into the product's epilogue. It reports whether the product's
+// kernel can compute it.
 func (h *gemmRoot) joins(p *planner, s *device.Stream, dst device.View) bool {
 	t, ok := p.Epilogue(h.leaves[0].n, h.product.dt, h.product.sh.Column)
 	if !ok {
@@ -138,7 +139,7 @@ func (h *gemmRoot) run(s *device.Stream, dst device.View) error {
 	return h.wrap(h.product.Run(s))
 }
 
-// fits reports whether the product can be where the chain's result goes.
+// fits reports whether the product can be written to the memory of the chain's result.
 func (j *job) fits(dst device.View) bool {
 	h, p := j.plan.head, j.plan
 	if j.ends() || !h.whole || dst.DType.Size() != h.product.dt.Size() || !dst.Layout.IsDense() || !slices.Equal(dst.Layout.Shape, h.lay.Shape) {
@@ -153,8 +154,8 @@ func (j *job) fits(dst device.View) bool {
 	return true
 }
 
-// safe reports whether nothing can go wrong between the product and the chain in
-// its place: what was in that place would be lost.
+// safe reports whether no error is possible between the product and the chain that runs in
+// its place. After such an error the old elements of that place would be lost.
 func (h *gemmRoot) safe(p *planner, call *fused.Call, dst device.View) bool {
 	if dst.Buffer.Fresh() {
 		return true
@@ -168,14 +169,14 @@ func (h *gemmRoot) safe(p *planner, call *fused.Call, dst device.View) bool {
 	return kernels == 1
 }
 
-// foreseeHead finds out how a chain would be computed into new memory.
+// foreseeHead determines how the chain would be computed into new memory.
 func (j *job) foreseeHead(dst device.View) {
 	if h := j.plan.head; h != nil && j.fits(dst) && !h.joins(j.plan, j.stream, dst) {
 		h.where = overwriting
 	}
 }
 
-// described is the head without what only its run needs.
+// described returns a copy without the fields that only a run needs.
 func (h *gemmRoot) described() *gemmRoot {
 	if h != nil {
 		h.product.Product = h.product.Detached()
@@ -187,7 +188,7 @@ func (h *gemmRoot) described() *gemmRoot {
 // joined reports whether the chain is a part of its product's epilogue.
 func (h *gemmRoot) joined() bool { return h != nil && h.where == epilogue }
 
-// explain says how the product is computed that the chain begins with.
+// explain describes how the product at the beginning of the chain is computed.
 func (h *gemmRoot) explain() string {
 	how := [...]string{behind: "stored, and read by the chain", overwriting: "stored where the result goes, and overwritten by the chain", epilogue: "with the chain"}
 	return fmt.Sprintf("%s at %v, %s: %s", h.call.name, h.call.site, how[h.where], h.product.explain())

@@ -62,7 +62,7 @@ func (e *OpError) Unwrap() error {
 	return e.Err
 }
 
-// isPermanent reports whether an error comes of the operation and its operands. Other
+// isPermanent reports whether an error is caused by the operation and its operands. Other
 // errors are the device's, and the next try may succeed.
 func isPermanent(err error) bool {
 	for _, target := range [...]error{layout.ErrShape, dtype.ErrDType, expr.ErrUnsupported, ErrNonFinite, device.ErrFreed} {
@@ -74,13 +74,13 @@ func isPermanent(err error) bool {
 	return errors.As(err, &queued)
 }
 
-// isData reports whether an error comes of the elements: an index of Take, say.
+// isData reports whether an error is caused by the elements, such as an index of Take.
 func isData(err error) bool {
 	var queued *device.SubmitError
 	return isPermanent(err) && !isFreed(err) && !errors.As(err, &queued)
 }
 
-// freedBy is the cause of using what a call has freed.
+// freedBy is the cause of using an array that a call has freed.
 func freedBy(c *call) error {
 	return fmt.Errorf("%w: freed by %s at %v", device.ErrFreed, c.name, c.site)
 }

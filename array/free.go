@@ -4,10 +4,10 @@ import (
 	"errors"
 )
 
-// Free says that the program is done with the array and with every view of it: the
-// memory goes back to the pool. Pending arrays that read it are computed first. What
-// was only a step of another array, and was made from this one, is ErrFreed when it is
-// read later, and so is any other use of the array. Free may be called more than once.
+// Free says that the program is done with the array and all its views, and gives the
+// memory back to the pool. Pending arrays that read it are computed first. Any later use
+// of the array is ErrFreed. So is reading an array that was only a step of another one and
+// was made from this one.
 func (a *Array) Free() {
 	switch {
 	case a == nil || a.stream == nil:
@@ -45,11 +45,11 @@ func (s *scheduler) free(st *storage, by *call) {
 	s.changed.Broadcast()
 }
 
-// errNoMemory is the cause where a reader of freed memory could not be computed.
+// errNoMemory is the cause if a reader of freed memory could not be computed.
 var errNoMemory = errors.New("what it reads was freed before there was memory to compute it")
 
-// startReader has a pending node stored that reads contents, or any contents in a
-// memory, and will lose them. It reports false where there is none.
+// startReader stores one pending node that reads contents, or any contents in a memory,
+// before they are lost. It reports false if there is no such node.
 func (s *scheduler) startReader(c *contents, m *memory) bool {
 	for _, n := range append(s.waiting(s.outdated), s.waiting(s.pending)...) {
 		if n.out != c && n.refersTo(func(x *contents) bool { return x == c || m != nil && x.mem == m }) > 0 {

@@ -9,12 +9,11 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// Graph is a sequence of operations that Capture recorded, with the memory that
-// it needs. Replay runs it as one piece of work. It is safe for use by many
-// goroutines.
+// Graph is a sequence of operations that Capture recorded, with the memory that it needs.
+// Replay runs it as one piece of work. It is safe for use by many goroutines.
 //
-// A graph refers to places: it reads what its arrays show at each Replay. Their memory
-// is fixed until the graph is freed.
+// A graph refers to places: each Replay reads the current elements of its arrays. The
+// memory of these arrays is fixed until the graph is freed.
 type Graph struct {
 	stream *device.Stream
 	outs   []*Array
@@ -26,18 +25,18 @@ type Graph struct {
 	fixed   []*storage
 }
 
-// Capture records what f computes from the arrays that it is handed, which show
-// the elements of in, and returns it as a Graph; nothing is computed yet. What f
-// returns are the graph's outputs: fixed arrays that each Replay overwrites. What
-// f writes into arrays is written by each Replay too, and shows from then on.
+// Capture records the computation of f and returns it as a Graph; nothing is computed yet.
+// f is called once, with arrays that show the elements of in. The arrays that f returns
+// become the graph's outputs: fixed arrays that each Replay overwrites. Each Replay also
+// writes the arrays that f writes, which show the new elements from then on.
 //
-// Recorded is what is computed from the arrays handed in, also together with
-// others: those keep their memory, and a Replay sees what is in it by then.
-// Arrays that f makes from nothing, and what is computed from them alone, are
-// constants, made once. Other goroutines are not recorded. Whatever needs
-// elements while f runs (ToSlice, Item, FromSliceInto, To and Into of another
-// device, printing) is ErrUnsupported, and so are a Capture inside of f, and reading
-// what f has computed and not returned after Capture.
+// The sequence consists of every operation with an array handed to f, or computed from
+// one, among its operands. Other operands keep their memory, and a Replay sees their
+// current elements. Arrays that f makes from nothing, and results of these alone, are
+// constants that are made once. Operations of other goroutines are not recorded. A call
+// that needs elements while f runs (ToSlice, Item, FromSliceInto, To and Into of another
+// device, printing) is ErrUnsupported. So are a Capture within f, and reading an
+// intermediate result of f after Capture.
 func Capture(in []*Array, f func(in []*Array) []*Array) (*Graph, error) {
 	c := call{"Capture", here()}
 	g, err := c.capture(in, f)
@@ -95,8 +94,8 @@ func (c *call) capture(in []*Array, f func(in []*Array) []*Array) (*Graph, error
 	return r.graph(run, outs, onto), nil
 }
 
-// Outputs returns the arrays that the sequence computes, overwritten by each
-// Replay. Before the first they answer ErrUnsupported. They outlive the graph.
+// Outputs returns the arrays that the sequence computes. Each Replay overwrites them.
+// Before the first Replay they are ErrUnsupported. They outlive the graph.
 func (g *Graph) Outputs() []*Array {
 	if g == nil {
 		return nil
@@ -104,9 +103,9 @@ func (g *Graph) Outputs() []*Array {
 	return slices.Clone(g.outs)
 }
 
-// Replay runs the sequence on what the arrays hold that it reads, and does not
-// wait. It is ordered with other work on them, like any operation, and is a write to
-// what the sequence writes. An array that was freed is ErrFreed.
+// Replay runs the sequence on the current elements of the arrays that it reads, and does
+// not wait. Like any operation it is ordered with other work on these arrays, and it
+// counts as a write to every array that the sequence writes. A freed array is ErrFreed.
 func (g *Graph) Replay() error {
 	c := call{"Replay", here()}
 	if g == nil {
@@ -137,9 +136,9 @@ func (g *Graph) Replay() error {
 	}))
 }
 
-// Free gives the graph and its memory back, behind what was replayed. The outputs
-// keep theirs, and what is in it. It may be called more than once; a Replay
-// afterwards is ErrFreed. A graph that is dropped is freed too.
+// Free gives the graph and its memory back once its replays have run. The outputs keep
+// their memory and elements. Free may be called more than once. A Replay afterwards is
+// ErrFreed. A graph that the program drops is freed too.
 func (g *Graph) Free() {
 	if g == nil {
 		return

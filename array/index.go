@@ -19,7 +19,7 @@ func Take(a, indices *Array, axis int) *Array {
 	return call{expr.Take.String(), here()}.take(a, indices, axis, nil)
 }
 
-// take is Take. The cause of an index outside is outside, if it is not nil.
+// take is Take. outside, if not nil, is the cause of an index outside the axis.
 func (c call) take(a, indices *Array, axis int, outside error) *Array {
 	err := check(a, indices)
 	if err == nil && indices.dt != dtype.Int32 && indices.dt != dtype.Int64 {

@@ -10,12 +10,12 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// AddInPlace adds b, broadcast to a's shape, to a's elements; b is an *Array of a's
-// type and device, or a number. Views of a see the sum, and what was computed from a
-// before does not. An error that is known on the line is returned, and nothing is
-// written. One that only the device finds, as an index of Take, is returned too,
-// unless the whole array is written: then reading it answers the error until it is
-// overwritten.
+// AddInPlace adds b to a's elements. b is an *Array of a's type and device that broadcasts
+// to a's shape, or a number. Views of a show the sum; arrays that were computed from a
+// before keep their values. If an error is known when AddInPlace is called, AddInPlace
+// returns it and writes nothing. An error that only the device finds, such as an index of
+// Take, is returned too, unless the whole array is written: then the array carries the
+// error until it is overwritten.
 func (a *Array) AddInPlace(b any) error { return inPlace(expr.Add, call{"AddInPlace", here()}, a, b) }
 
 // SubInPlace subtracts b from a's elements, as AddInPlace adds it.
@@ -44,9 +44,9 @@ func inPlace(code expr.Op, c call, a *Array, b any) error {
 	return c.wrap(w.do(), as...)
 }
 
-// CopyFrom writes b's elements, broadcast to a's shape, into a: with a view on the
-// left it is assignment to a part of an array. b is an *Array of a's type, of any
-// device, or a number. Errors are as of AddInPlace.
+// CopyFrom writes b's elements into a. b is an *Array of a's type, on any device, that
+// broadcasts to a's shape, or a number. With a view as a it assigns to a part of an array.
+// Errors are as for AddInPlace.
 func (a *Array) CopyFrom(b any) error {
 	c := call{"CopyFrom", here()}
 	src, ok := b.(*Array)
@@ -66,7 +66,7 @@ func (a *Array) CopyFrom(b any) error {
 	return into(&c, a, src)
 }
 
-// fillWith writes a number over the elements.
+// fillWith sets every element to a number.
 func (a *Array) fillWith(c *call, number any) error {
 	var x ops.Scalar
 	err := a.check()
@@ -84,7 +84,7 @@ func (a *Array) fillWith(c *call, number any) error {
 	return c.wrap(w.do(), a)
 }
 
-// BiasAddInPlace adds bias, [n], to every row of a, [..., n]. Errors are as of
+// BiasAddInPlace adds bias, [n], to every row of a, [..., n]. Errors are as for
 // AddInPlace.
 func BiasAddInPlace(a, bias *Array) error {
 	c := call{"BiasAddInPlace", here()}
@@ -97,10 +97,10 @@ func BiasAddInPlace(a, bias *Array) error {
 	return inPlace(expr.Add, c, a, bias)
 }
 
-// Into evaluates src straight into dst's memory, which has its shape and type,
-// and does not wait. Where src reads dst, dst gets other memory or keeps what src
-// reads; otherwise nothing is allocated. src itself is not stored, and keeps its
-// value. Errors are as of AddInPlace.
+// Into computes src into dst, which has src's shape and type, and does not wait. If src
+// reads dst, dst takes other memory or the elements that src reads are saved; otherwise
+// nothing is allocated. src itself is not stored and keeps its value. Errors are as for
+// AddInPlace.
 func Into(dst, src *Array) error { return into(&call{"Into", here()}, dst, src) }
 
 func into(c *call, dst, src *Array) error {
@@ -134,7 +134,7 @@ func into(c *call, dst, src *Array) error {
 	return c.wrap(w.do(), dst, src)
 }
 
-// errBroadcast refuses a write to elements that lie on each other.
+// errBroadcast refuses a write to elements that share memory.
 func errBroadcast(a *Array) error {
 	return fmt.Errorf("%w: a broadcast array of shape %v cannot be written", layout.ErrShape, a.lay.Shape)
 }

@@ -23,9 +23,9 @@ func (a *Array) MarshalJSON() ([]byte, error) {
 	return text, c.wrap(err, a)
 }
 
-// UnmarshalJSON implements json.Unmarshaler. It makes a the array that MarshalJSON wrote,
-// on the default device, with the same bits but for those of a NaN. What a was before is
-// not changed. Text that is no such array is ErrDType or ErrShape.
+// UnmarshalJSON implements json.Unmarshaler. It replaces *a by the array that MarshalJSON
+// wrote, on the default device, with the same bits except for those of a NaN. Arrays that
+// shared a's elements keep them. Text that is no such array is ErrDType or ErrShape.
 func (a *Array) UnmarshalJSON(text []byte) error {
 	c := call{"UnmarshalJSON", callsite.Search()}
 	if a == nil {

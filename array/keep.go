@@ -5,8 +5,8 @@ import (
 	"github.com/gpk-go/gpk/internal/undo"
 )
 
-// keep is what a write in place is about to save: the elements of its part, or a
-// copy of the whole memory once the saved elements would be more than that.
+// keep is the elements that a write in place is about to save: those of its part, or a
+// copy of the whole memory if that is smaller than all saved elements together.
 type keep struct {
 	mem *memory
 	undo.Part
@@ -14,7 +14,7 @@ type keep struct {
 	buf   *device.Buffer
 }
 
-// keeping says what a write to a part must save.
+// keeping returns the elements that a write to a part must save.
 func (m *memory) keeping(p undo.Part) *keep {
 	k := &keep{mem: m, Part: p, whole: m.log.NBytes+p.NBytes() > m.NBytes()}
 	if k.whole {
@@ -23,7 +23,7 @@ func (m *memory) keeping(p undo.Part) *keep {
 	return k
 }
 
-// save copies the elements; there is nothing to do for nil. The mutex is not held.
+// save copies the elements. A nil keep saves nothing. The mutex is not held.
 func (k *keep) save(s *device.Stream) error {
 	if k == nil {
 		return nil
@@ -31,9 +31,9 @@ func (k *keep) save(s *device.Stream) error {
 	return k.Save(s, k.buf, k.mem.buf)
 }
 
-// saveFirst says what must happen before a place is written, whose storage shows the
-// newest version of its memory: what runs there must end, and there must be memory for
-// what is to be saved. own is the number of the write's own readers.
+// saveFirst returns the step that must come before a write to a place whose storage shows
+// the newest version of its memory: running readers must end, and memory for the saved
+// elements must be allocated. own is the number of the write's own readers.
 func (p *place) saveFirst(own int, stream *device.Stream) error {
 	m := p.old.mem
 	if m.busy || m.pins > 0 {
@@ -64,9 +64,9 @@ func (p *place) saveFirst(own int, stream *device.Stream) error {
 	}}
 }
 
-// cheaperReader returns a pending node whose run makes saving unnecessary, and moves
-// fewer bytes: the only reader of c beside the write's own. It returns nil where
-// there is none.
+// cheaperReader returns a pending node that is the only reader of c beside the write's own
+// readers and that moves fewer bytes than saving would: running it makes saving
+// unnecessary. It returns nil if there is no such node.
 func (s *scheduler) cheaperReader(c *contents, own int, bytes int64) *node {
 	if len(c.mem.olds) > 0 || c.count() != own+1 {
 		return nil

@@ -66,19 +66,19 @@ func (k *UserKernel) on(d *device.Device) (*device.Function, error) {
 	return f, err
 }
 
-// Launch starts the kernel on args, in the order of its parameters, and does
-// not wait. An *Array stands for the address of its first element: its elements
-// must lie dense (Contiguous makes them so), else ErrShape. Numbers are of
-// the very type of the parameter: int8 to int64, uint8 to uint64, float32,
-// float64, bool, float16.Float16, bfloat16.BFloat16, complex64 (float2) and
-// complex128 (double2); an int is ErrDType, as C's is shorter than Go's. Where
-// the driver tells (550 and newer), number and sizes are checked against the
-// kernel's parameters.
+// Launch starts the kernel on args, in the order of its parameters, and does not wait. An
+// *Array stands for the address of its first element. Its elements must be dense in memory
+// (Contiguous makes them so), else Launch returns ErrShape. A number must have the exact
+// type of its parameter: int8 to int64, uint8 to uint64, float32, float64, bool,
+// float16.Float16, bfloat16.BFloat16, complex64 (float2) and complex128 (double2). An int
+// is ErrDType, because C's int is shorter than Go's. Drivers from 550 on report the
+// kernel's parameters, against which number and sizes are then checked.
 //
-// Arrays that Written names are written: what was computed from them before keeps its
-// value, and their views see the change. nil stands for every array. Nothing is started
-// where an error is returned. What the kernel does wrong on the device, as writing
-// outside an array, shows at the next boundary, and may leave the device unusable.
+// The kernel writes the arrays that Written names; nil stands for every array. Arrays that
+// were computed from these before keep their values, and views of these show the new
+// elements. If Launch returns an error, nothing was started. An error of the kernel on the
+// device, such as writing outside an array, is returned by the next call that waits, and
+// may leave the device unusable.
 func (k *UserKernel) Launch(o LaunchOptions, args ...any) error {
 	var arrays []*Array
 	for _, a := range args {

@@ -10,7 +10,7 @@ import (
 
 const oneLine = "one kernel along an axis"
 
-// along is what an operation along an axis takes beside its operand.
+// along is the parameters of an operation along an axis.
 type along struct {
 	axis   int
 	places [2]int // which operand gamma and beta are, 0 for none

@@ -35,8 +35,8 @@ type memory struct {
 	rec     *recording               // a capture that made it for itself, or uses it by a memory of its own
 }
 
-// captured reports whether the buffers are those of a graph, which uses them at every Replay:
-// they are the graph's to free.
+// captured reports whether the buffer belongs to a graph, which uses it at every Replay
+// and frees it.
 func (m *memory) captured() bool { return m.rec != nil && m.rec.ended }
 
 func newMemory(buf *device.Buffer, lay layout.Layout, dt dtype.DType) *memory {
@@ -50,7 +50,7 @@ func (c *contents) lost(v *device.View) bool {
 	return c.version != m.version && m.log.Lost(c.version, undo.PartOf(v), &m.Layout)
 }
 
-// err is why the buffer cannot be read, as far as it is known.
+// err returns the reason why the buffer cannot be read, as far as it is known.
 func (m *memory) err() error {
 	switch {
 	case m.ended != nil:
@@ -61,7 +61,7 @@ func (m *memory) err() error {
 	return m.buf.Err()
 }
 
-// prune forgets older contents that are gone or not needed.
+// prune removes older contents that were collected or that nothing needs.
 func (m *memory) prune() {
 	m.olds = slices.DeleteFunc(m.olds, func(p weak.Pointer[contents]) bool {
 		c := p.Value()
@@ -69,8 +69,8 @@ func (m *memory) prune() {
 	})
 }
 
-// tidy frees what nobody needs: what was saved, where no older contents is needed,
-// and the buffer, where no storage shows it either.
+// tidy frees memory that nothing needs: the saved elements if no older contents are
+// needed, and then the buffer too if no storage shows it.
 func (m *memory) tidy() {
 	if m.pins > 0 || m.busy {
 		return
@@ -87,7 +87,7 @@ func (m *memory) tidy() {
 	}
 }
 
-// free gives the memory back, whoever needs it. Nobody may be reading it.
+// free gives the memory back even if contents still need it. Nothing may be reading it.
 func (m *memory) free(by *call) {
 	m.ended, m.current, m.olds = by, false, nil
 	if m.captured() {
@@ -105,8 +105,8 @@ func (m *memory) unpin() {
 	}
 }
 
-// needs reports whether a write to a part of the memory, which shows c, must save
-// what it overwrites. own is the number of readers that belong to the write.
+// needs reports whether a write to part p of the memory must save the elements that it
+// overwrites. The memory shows c, and own of c's readers belong to the write itself.
 func (m *memory) needs(c *contents, own int, p *undo.Part) bool {
 	if c.needed(own) && c.readersMeet(p, &m.Layout) {
 		return true
@@ -120,8 +120,8 @@ func (m *memory) needs(c *contents, own int, p *undo.Part) bool {
 	return false
 }
 
-// commit makes the next version of the memory, which showed c. k is nil where
-// nothing was saved.
+// commit makes the next version of the memory, which showed c. k holds the saved elements,
+// and is nil if nothing was saved.
 func (m *memory) commit(c *contents, k *keep) {
 	m.remember(c)
 	m.prune() // the collector may have taken who needed what was saved
@@ -150,7 +150,7 @@ func (m *memory) commit(c *contents, k *keep) {
 	m.version++
 }
 
-// remember lists c, which is about to be of an older version.
+// remember lists c as contents of an older version, which it is about to become.
 func (m *memory) remember(c *contents) {
 	if !c.needed(0) {
 		return

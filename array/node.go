@@ -82,8 +82,8 @@ type rule struct {
 	along   *along // of a norm or softmax
 }
 
-// operand is contents that a node refers to, and how it sees them. The view has no
-// buffer: where the elements lie is known when the node runs.
+// operand is a reference of a node to contents, with the view through which the node reads
+// them. The view has no buffer: the buffer is known when the node runs.
 type operand struct {
 	of   *contents
 	view device.View
@@ -138,8 +138,8 @@ func (o *node) wrap(err error) error {
 	return o.fail(err)
 }
 
-// release drops the references of a node that was stored, has failed or was freed.
-// It keeps what describes the operation. The mutex is held.
+// release drops the node's references to its operands after it was stored, failed or was
+// freed. It keeps the description of the operation. The mutex is held.
 func (o *node) release() {
 	for i := range o.n {
 		o.operand(i).of.dropReader(o.scope)
@@ -147,9 +147,9 @@ func (o *node) release() {
 	o.in, o.more, o.n, o.run, o.depth = [2]operand{}, nil, 0, nil, 0
 }
 
-// refersTo counts the references of a node, and of the pending nodes among its
-// operands, to contents that match. An operand that is no step is pending where there
-// was no memory to store it.
+// refersTo counts the references of a node, and of the pending nodes among its operands,
+// to contents that match. An operand that is not a step is still pending if there was no
+// memory to store it.
 func (o *node) refersTo(match func(*contents) bool) int {
 	n := 0
 	for i := range o.n {
@@ -164,8 +164,8 @@ func (o *node) refersTo(match func(*contents) bool) int {
 	return n
 }
 
-// pendingStep is the node of an operand that is a step and not stored; nil for
-// other operands.
+// pendingStep returns the node of an operand that is a step and not yet stored, and nil
+// for other operands.
 func (in *operand) pendingStep() *node {
 	if s := in.of.node; in.step && s != nil && s.state <= running {
 		return s
@@ -173,8 +173,8 @@ func (in *operand) pendingStep() *node {
 	return nil
 }
 
-// conjugate returns, for a pending Conj of which in is a view, the operand of it seen
-// in the same way: kernels conjugate as they read.
+// conjugate returns the operand of a pending Conj that in views, under the same view:
+// kernels conjugate while they read.
 func (in *operand) conjugate() (operand, bool) {
 	n := in.of.node
 	if in.of.mem != nil || n.state > running || n.code != expr.Conj || !in.view.DType.IsComplex() {
@@ -189,7 +189,7 @@ func (in *operand) conjugate() (operand, bool) {
 	return out, true
 }
 
-// repeats reports whether the i-th operand is one before it too.
+// repeats reports whether the i-th operand is the same contents as an earlier one.
 func (o *node) repeats(i int) bool {
 	of := o.operand(i).of
 	for j := range i {
@@ -218,7 +218,7 @@ func (o *node) head() *node {
 	return nil
 }
 
-// ends reports whether the operation is one with which a chain ends.
+// ends reports whether a chain ends with the operation.
 func (o *node) ends() bool { return o.fusion == reduction || o.fusion == rowwise }
 
 // begins reports whether the operation is a product, or its steps begin with one.
@@ -239,8 +239,8 @@ const (
 	twoProducts = "a chain begins with one product"
 )
 
-// obstacle says why a pending node, seen as lay, cannot be a step of o, which has so
-// many elements. again is set where it is one already.
+// obstacle returns the reason why a pending node, viewed through lay, cannot be a step of
+// o, which has size elements. again is set if the node is a step of o already.
 func (s *scheduler) obstacle(o, step *node, lay *layout.Layout, size int, again bool) string {
 	switch {
 	case (step.consumed || step.computed) && !again:

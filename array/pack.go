@@ -9,8 +9,8 @@ import (
 	"github.com/gpk-go/gpk/matmul"
 )
 
-// packed is a snapshot of a weight, with the form that each of its two roles
-// needs, made at the first use in that role.
+// packed is a snapshot of a weight, with a form for each of its two roles. A form is made
+// at the first use in its role.
 type packed struct {
 	call
 	opts matmul.Options
@@ -21,14 +21,14 @@ type packed struct {
 	freed bool
 }
 
-// packedForm is the operand that a product in one role reads: an array over
-// what it falls back on, and all forms.
+// packedForm is the operand of a product in one role: an array over the plain weight, with
+// all its packed forms.
 type packedForm struct {
 	array *Array
 	forms *matmul.Packed
 }
 
-// form is a role and the precision that it is asked for in.
+// form is a role, and the precision that is asked for in it.
 type form struct {
 	weight    bool // [out, in] of Linear, else the right operand [k, n]
 	precision matmul.Precision
@@ -62,8 +62,8 @@ func Pack(w *Array, opts ...matmul.Option) *Array {
 	return p
 }
 
-// unpacked returns what a product in a role reads of an array, and the forms of a packed
-// one; weight is the role in Linear.
+// unpacked returns the operand that a product in a role reads, and the forms if it is
+// packed. weight selects the role in Linear.
 func (a *Array) unpacked(o *matmul.Options, weight bool) (*Array, *matmul.Packed, error) {
 	if a == nil || a.packed == nil || a.err != nil {
 		return a, nil, nil

@@ -9,8 +9,8 @@ import (
 	"github.com/gpk-go/gpk/internal/undo"
 )
 
-// place is a part of a storage that one piece of work writes where it is: an argument
-// of a kernel, or what a graph writes.
+// place is a part of a storage that one piece of work writes in place: an argument of a
+// kernel, or an output of a graph.
 type place struct {
 	to *Array
 	undo.Part
@@ -18,7 +18,7 @@ type place struct {
 	kept *keep
 }
 
-// join has the place cover p too.
+// join extends the place by part q.
 func (p *place) join(q *undo.Part) {
 	if p.DType == q.DType && p.Layout.Equal(&q.Layout) {
 		return
@@ -30,7 +30,7 @@ func (p *place) join(q *undo.Part) {
 	p.Part = c.mem.Part
 }
 
-// placesOf lists the places of arrays, one a storage.
+// placesOf returns one place for each storage of some arrays.
 func placesOf(as []*Array) []*place {
 	var out []*place
 	for _, a := range as {
@@ -44,9 +44,9 @@ func placesOf(as []*Array) []*place {
 	return out
 }
 
-// beginWrite waits until nobody else writes to the storage of a place, and marks it as being
-// written. In a capture, a storage from outside is stored first: the recording fixes
-// only memory that is there, and not while it is being written.
+// beginWrite waits until nothing else writes to the storage of a place, and marks it as
+// being written. In a capture, a storage from outside is stored first: the recording fixes
+// only memory that exists and is not being written.
 func (s *scheduler) beginWrite(p *place, rec *recording) error {
 	return s.ready(func() error {
 		if p.to.st.writing {
@@ -61,7 +61,8 @@ func (s *scheduler) beginWrite(p *place, rec *recording) error {
 	})
 }
 
-// endWrites ends what beginWrite began, and frees what was saved for a write that failed.
+// endWrites ends beginWrite. It frees the elements that were saved for a write that
+// failed.
 func (s *scheduler) endWrites(list ...*place) {
 	for _, p := range list {
 		p.to.st.writing = false
@@ -73,14 +74,15 @@ func (s *scheduler) endWrites(list ...*place) {
 	s.changed.Broadcast()
 }
 
-// next makes c the contents of the memory of a place, which was written.
+// next makes c the contents of the place's memory, which was written.
 func (p *place) next(c *contents) {
 	m := p.old.mem
 	m.commit(p.old, p.kept)
 	p.kept, c.mem, c.version = nil, m, m.version
 }
 
-// show has the storage of a place show c, in a capture or outside.
+// show makes c the contents that the place's storage shows, in a capture or outside of
+// one.
 func (p *place) show(c *contents, rec *recording) {
 	if rec != nil && p.to.st.rec == nil {
 		rec.install(p.to.st, c, p.Part)
@@ -89,8 +91,8 @@ func (p *place) show(c *contents, rec *recording) {
 	p.to.st.cur = c
 }
 
-// writePlaces does a piece of work that writes to places, and reads other arrays: f is
-// given where those lie, and then the places. It has everything that it needs before
+// writePlaces performs a piece of work that writes to places and reads other arrays. f is
+// given the views of these. writePlaces acquires everything that the work needs before
 // anything changes.
 func (s *scheduler) writePlaces(c *call, stream *device.Stream, list []*place, reads []*Array, f func(reads []device.View) error) error {
 	s.mu.Lock()
@@ -142,7 +144,8 @@ func (s *scheduler) writePlaces(c *call, stream *device.Stream, list []*place, r
 	return nil
 }
 
-// preparePlaces says what is missing, or holds what the work uses. The mutex is held.
+// preparePlaces holds the memories that the work uses, or returns the step that must come
+// first. The mutex is held.
 func (s *scheduler) preparePlaces(j *job, rec *recording, stream *device.Stream, list []*place, reads []*Array) (views []device.View, err error) {
 	*j = job{}
 	for _, a := range reads {

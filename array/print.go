@@ -48,8 +48,8 @@ func (a *Array) Format(f fmt.State, verb rune) {
 	_, _ = io.WriteString(f, text)
 }
 
-// edges is what is printed of a large array, from axis d on. Nothing larger is made on
-// the way.
+// edges returns the elements of a large array that are printed, from axis d on. It makes
+// no array larger than that.
 func (a *Array) edges(d int) *Array {
 	if d == len(a.lay.Shape) {
 		return a

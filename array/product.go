@@ -96,7 +96,8 @@ func multiply(c call, a, b, bias *Array, act matmul.Activation, o *matmul.Option
 	return n.result(streamOf(operands...), p.dt, layout.CachedDense(p.sh.Shape(room[:0])), 0, operands...)
 }
 
-// check fills in what a product of a and b is, and says why there is none.
+// check fills in the shape and type of a product of a and b, or returns the reason why
+// there is none.
 func (p *product) check(a, b, bias *Array, act matmul.Activation, o *matmul.Options) error {
 	if err := match(a, b); err != nil {
 		return err
@@ -123,7 +124,7 @@ func (p *product) check(a, b, bias *Array, act matmul.Activation, o *matmul.Opti
 	return err
 }
 
-// read has the product read operands: a, b and, where there is one, the bias.
+// read sets the operands of the product: a, b and, if there is one, the bias.
 func (p *product) read(operands []device.View) {
 	p.A, p.B = operands[0], operands[1]
 	p.A.Layout = p.sh.Left(p.A.Layout)
@@ -133,7 +134,7 @@ func (p *product) read(operands []device.View) {
 	}
 }
 
-// detach keeps what Explain needs of a product that a job has run.
+// detach keeps the parts of a product that Explain needs after a job has run it.
 func (n *node) detach(j *job) {
 	if n.product != nil {
 		j.product.Product = j.product.Detached()
@@ -152,7 +153,7 @@ func grams(o *matmul.Options, sh *layout.Product, bias *Array, act matmul.Activa
 	return nil
 }
 
-// product is a matmul.Product with what the user sees of it.
+// product is a matmul.Product together with the options as the user gave them.
 type product struct {
 	matmul.Product
 	sh  layout.Product
@@ -165,7 +166,7 @@ func runProduct(j *job, s *device.Stream, dst device.View) error {
 	return j.product.Run(s)
 }
 
-// place has the product write to dst.
+// place makes the product write to dst.
 func (p *product) place(dst device.View) {
 	p.D = dst
 	p.D.Layout = p.sh.Result(dst.Layout)

@@ -50,7 +50,8 @@ func (r *RNG) Normal(dt dtype.DType, mean, std float64, shape ...int) *Array {
 	})
 }
 
-// draw takes the blocks for an array, which fill computes, unless there is an error.
+// draw takes the blocks of the sequence for an array and returns the array, which fill
+// computes. If err is not nil, it takes none and returns the array of err.
 func (r *RNG) draw(name string, where site, dt dtype.DType, shape []int, err error, fill func(s *device.Stream, dst device.View, block uint64) error) *Array {
 	if r == nil {
 		err = fmt.Errorf("%w: a nil RNG", expr.ErrUnsupported)

@@ -11,9 +11,10 @@ import (
 	"github.com/gpk-go/gpk/internal/undo"
 )
 
-// recording is a capture under way. While it lasts, the storages that it uses show in
-// it what the sequence will have written, and outside what they show now: nothing is
-// computed yet. So it has contents and memories of its own, over the same buffers.
+// recording is a capture under way. During the capture a storage shows two contents: in
+// the capture those that the sequence will have written, and outside of it the current
+// ones, because nothing is computed yet. So a recording has contents and memories of its
+// own over the same buffers.
 //
 // The scheduler's mutex guards cur, written, fixed and ended.
 type recording struct {
@@ -39,7 +40,7 @@ func newRecording(s *device.Stream) *recording {
 	return &recording{sched: schedulerOf(s.Device()), stream: s, cur: map[*storage]*contents{}}
 }
 
-// recordingOn returns the capture of a stream, nil where there is none.
+// recordingOn returns the capture of a stream, or nil.
 func recordingOn(s *device.Stream) *recording {
 	if recorded.Load() == 0 {
 		return nil
@@ -50,7 +51,7 @@ func recordingOn(s *device.Stream) *recording {
 	return nil
 }
 
-// refuse notes an error that the capture ends with, and returns it.
+// refuse records the error with which the capture will end, and returns it.
 func (r *recording) refuse(err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -60,10 +61,10 @@ func (r *recording) refuse(err error) error {
 	return err
 }
 
-// errWaits is the cause of what needs elements before they are there.
+// errWaits is the cause of the error of a call that needs elements during a capture.
 var errWaits = fmt.Errorf("%w: moving elements between the host and devices while a sequence is captured, which computes nothing before Replay", expr.ErrUnsupported)
 
-// unwaited refuses a call that waits for an array on a stream that is captured.
+// unwaited refuses a call that would wait for an array on a stream that is being captured.
 func unwaited(c *call, a *Array) error {
 	if r := recordingOn(a.stream); r != nil {
 		return r.refuse(c.fail(errWaits, a))
@@ -71,8 +72,8 @@ func unwaited(c *call, a *Array) error {
 	return nil
 }
 
-// streamOf is the stream on which operands meet: that of the first, unless another is
-// part of a sequence that is captured.
+// streamOf returns the stream of an operation: the stream of its first operand, unless
+// another operand's stream is being captured.
 func streamOf(as ...*Array) *device.Stream {
 	if recorded.Load() != 0 {
 		for _, a := range as {
@@ -84,11 +85,13 @@ func streamOf(as ...*Array) *device.Stream {
 	return as[0].stream
 }
 
-// errIntermediate refuses reading a captured sequence's own arrays outside of it.
+// errIntermediate is the cause of the error of reading an intermediate result of a
+// captured sequence outside of the sequence.
 var errIntermediate = fmt.Errorf("%w: an intermediate result of a captured sequence outside of it; return it from the function to have it as an output", expr.ErrUnsupported)
 
-// contents returns what a storage from outside shows in the sequence, and fixes its
-// memory. One that is not stored yet is returned as it is. The mutex is held.
+// contents returns the contents that a storage from outside shows in the sequence, and
+// fixes its memory. Contents that are not stored yet are returned unchanged. The mutex is
+// held.
 func (r *recording) contents(st *storage) (*contents, error) {
 	if c := r.cur[st]; c != nil {
 		return c, nil
@@ -108,8 +111,8 @@ func (r *recording) contents(st *storage) (*contents, error) {
 	return in, nil
 }
 
-// install notes that the sequence writes a part of a storage from outside, which shows
-// c in it from then on. The mutex is held.
+// install records that the sequence writes a part of a storage from outside. In the
+// sequence the storage shows c from then on. The mutex is held.
 func (r *recording) install(st *storage, c *contents, p undo.Part) {
 	r.cur[st] = c
 	for _, w := range r.written {
@@ -147,7 +150,7 @@ func (r *recording) record(s *device.Stream, f func() ([]*Array, error)) (run *d
 	return nil, outs, err
 }
 
-// outputs starts what f returned, as a part of the sequence.
+// outputs starts the arrays that f returned, as a part of the sequence.
 func (r *recording) outputs(as []*Array) ([]*Array, error) {
 	for i, a := range as {
 		if err := a.start(); err != nil {
@@ -166,8 +169,8 @@ func (r *recording) writes(st *storage) bool {
 	return slices.ContainsFunc(r.written, func(w *place) bool { return w.to.st == st })
 }
 
-// graph makes the graph of the sequence. Its outputs become arrays like others, in
-// fixed memory.
+// graph makes the graph of the sequence. Its outputs become ordinary arrays in fixed
+// memory.
 func (r *recording) graph(run *device.Graph, outs []*Array, onto *device.Stream) *Graph {
 	s := r.sched
 	s.mu.Lock()
@@ -196,7 +199,7 @@ func (r *recording) graph(run *device.Graph, outs []*Array, onto *device.Stream)
 	return g
 }
 
-// unfix ends the hold of a graph on the memory of storages.
+// unfix releases a graph's hold on the memory of storages.
 func unfix(s *scheduler, list []*storage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,22 +12,23 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// scheduler guards the arrays of one device: which contents they show, who refers to
-// them, and which nodes are pending. Its mutex is taken before the device's own, never
-// together with another scheduler's, and never held while memory is allocated, work
-// runs, or somebody is waited for.
+// scheduler guards the arrays of one device: the contents that they show, the references
+// to these, and the list of pending nodes. Its mutex is taken before the device's own and
+// never together with another scheduler's. It is never held while memory is allocated,
+// work runs, or a goroutine waits.
 type scheduler struct {
 	dev *device.Device
 
 	mu      sync.Mutex
 	changed sync.Cond // a node has ended, a memory is idle, or a write is done
 
-	// The pending nodes that nothing has as a step, oldest first. The newest is held
-	// firmly, as most arrays are used by the next call and then need no weak pointer.
-	// The others are held weakly: what the program drops is not computed.
+	// The pending nodes that are not steps of another node, oldest first. The newest has a
+	// strong reference, because most arrays are used by the next call and then need no
+	// weak pointer. The others have weak references: a result that the program drops is
+	// not computed.
 	newest  *node
 	pending []weak.Pointer[node]
-	// Those of them that read what was overwritten since.
+	// The pending nodes that read elements which were overwritten since.
 	outdated []weak.Pointer[node]
 	room     int // of outdated, before those that are gone are dropped
 
@@ -35,10 +36,11 @@ type scheduler struct {
 	copied int64         // bytes that writes have saved, and that were rebuilt
 }
 
-// maxPending bounds the pending nodes of a device; beyond, the oldest starts.
+// maxPending is the largest number of pending nodes of a device. One more starts the
+// oldest.
 const maxPending = 64
 
-// maxReread bounds the lines that are remembered.
+// maxReread is the largest number of lines in reread.
 const maxReread = 1024
 
 var schedulers sync.Map // *device.Device -> *scheduler
@@ -61,14 +63,14 @@ func init() { eager.Store(device.Switched("GPK_EAGER")) }
 // wait releases the mutex until something has changed.
 func (s *scheduler) wait() { s.changed.Wait() }
 
-// waits reports whether a node is pending and nobody else computes it.
+// waits reports whether a node is pending and is not being computed by another node.
 func (n *node) waits() bool {
 	return n.state == pending && !n.consumed && !n.computed && !n.out.scope.isClosed() && (n.rec == nil || !n.rec.ended)
 }
 
-// add lists a pending node, and starts the oldest where there are too many. Nodes that
-// read what was overwritten since do not count: they wait until they are needed, as
-// what they read must be rebuilt. The mutex is held.
+// add lists a pending node, and starts the oldest one if there are too many. Nodes that
+// read overwritten elements do not count: they stay pending until they are needed, because
+// their operands must be rebuilt. The mutex is held.
 func (s *scheduler) add(n *node) {
 	s.loosen()
 	s.newest = n
@@ -99,7 +101,8 @@ func (s *scheduler) add(n *node) {
 	}
 }
 
-// readsLost reports whether a node, or a step of it, reads what was overwritten since.
+// readsLost reports whether a node, or a step of it, reads elements that were overwritten
+// since.
 func (n *node) readsLost() bool {
 	for i := range n.n {
 		in := n.operand(i)
@@ -114,8 +117,8 @@ func (n *node) readsLost() bool {
 	return false
 }
 
-// loosen holds the newest node weakly, like the others. It reports whether there was
-// one. The mutex is held.
+// loosen makes the reference to the newest node weak, like the others. It reports whether
+// there was a newest node. The mutex is held.
 func (s *scheduler) loosen() bool {
 	n := s.newest
 	s.newest = nil
@@ -126,15 +129,16 @@ func (s *scheduler) loosen() bool {
 	return true
 }
 
-// listAgain lists a node that found no memory: while it ran, it may have been dropped
-// from the list. The mutex is held.
+// listAgain lists a node again that found no memory, because it may have been dropped from
+// the list while it ran. The mutex is held.
 func (s *scheduler) listAgain(n *node) {
 	if n.waits() && !slices.Contains(s.waiting(s.pending), n) {
 		s.pending = append(s.pending, weak.Make(n))
 	}
 }
 
-// prune drops the nodes of a list that are gone or no longer wait. The mutex is held.
+// prune removes the nodes of a list that were collected or are not pending any more. The
+// mutex is held.
 func prune(list []weak.Pointer[node]) []weak.Pointer[node] {
 	return slices.DeleteFunc(list, func(p weak.Pointer[node]) bool {
 		n := p.Value()
@@ -142,7 +146,7 @@ func prune(list []weak.Pointer[node]) []weak.Pointer[node] {
 	})
 }
 
-// waiting returns the nodes of a list that wait, and the newest. The mutex is held.
+// waiting returns the pending nodes of a list, and the newest node. The mutex is held.
 func (s *scheduler) waiting(list []weak.Pointer[node]) []*node {
 	var out []*node
 	for _, p := range list {
@@ -156,8 +160,9 @@ func (s *scheduler) waiting(list []weak.Pointer[node]) []*node {
 	return out
 }
 
-// alloc returns memory of a device. Where there is none it asks once more without
-// holding the newest node, which may be all that keeps what the program has dropped.
+// alloc allocates memory of a device. If there is none, it drops the strong reference to
+// the newest node, which may be the last reference to arrays that the program has dropped,
+// and tries once more.
 func alloc(d *device.Device, n int64, s *device.Stream) (*device.Buffer, error) {
 	buf, err := d.Alloc(n, s)
 	if !errors.Is(err, device.ErrOutOfMemory) {
@@ -174,8 +179,8 @@ func alloc(d *device.Device, n int64, s *device.Stream) (*device.Buffer, error) 
 }
 
 // bind makes a node refer to the contents that its operands show now, in one critical
-// section. Where they can be computed in its kernel they are its steps; other pending
-// operands are stored first. The mutex is held; it is released while they are.
+// section. Operands that the node's kernel can compute become its steps; other pending
+// operands are stored first. The mutex is held, and released while they are.
 func (s *scheduler) bind(n *node, reads []*Array, steps, size int) error {
 	var tried []*node // could not be stored: they are found failed, or tried again, when n runs
 	for {
@@ -203,8 +208,8 @@ func (s *scheduler) bind(n *node, reads []*Array, steps, size int) error {
 	return nil
 }
 
-// tryBind fills in the operands of a node. It returns what must happen first, nil
-// where nothing must. The mutex is held.
+// tryBind fills in the operands of a node. It returns the step that must come first, or
+// nil. The mutex is held.
 func (s *scheduler) tryBind(n *node, reads []*Array, steps, size int, tried []*node) (*unready, error) {
 	n.n, n.depth, n.headed, n.scope, n.more = 0, 0, false, nil, nil
 	for i, a := range reads {
@@ -272,8 +277,8 @@ func (n *node) isStep(c *contents, i int) bool {
 	return false
 }
 
-// result makes the array of an operation whose operands are reads, of which the first
-// may be steps.
+// result makes the array of an operation whose operands are reads. The first `steps` of
+// these may become steps of the node.
 func (n *node) result(s *device.Stream, dt dtype.DType, lay layout.Layout, steps int, reads ...*Array) *Array {
 	s = open(s)
 	n.stream, n.dt, n.lay, n.rec = s, dt, lay, recordingOn(s)

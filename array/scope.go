@@ -10,12 +10,11 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// Scope is a set of arrays that are freed together. What is computed from arrays of a
-// scope belongs to it, or to the newest scope among the operands. A scope keeps nothing
-// alive, and is safe for use by many goroutines.
+// Scope is a set of arrays that are freed together. A result belongs to the newest scope
+// among its operands. A scope keeps no array alive. It is safe for use by many goroutines.
 //
-// Writes in place do not move their target into a scope, and outputs of graphs belong
-// to none.
+// Writes in place do not move their target into a scope. Outputs of graphs belong to no
+// scope.
 type Scope struct {
 	id     uint64
 	made   call
@@ -61,7 +60,7 @@ func newer(a, b *Scope) *Scope {
 
 func (s *Scope) isClosed() bool { return s != nil && s.closed.Load() != nil }
 
-// err is the error of what belongs to a closed scope.
+// err returns the error of using an array of a closed scope.
 func (s *Scope) err() error {
 	if !s.isClosed() {
 		return nil
@@ -69,7 +68,7 @@ func (s *Scope) err() error {
 	return freedBy(s.closed.Load())
 }
 
-// check is why an array cannot be used with the scope.
+// check returns the reason why an array cannot be used with the scope, or nil.
 func (s *Scope) check(c *call, a *Array) error {
 	if s == nil || s.id == 0 {
 		return c.fail(fmt.Errorf("%w: a nil or zero Scope; NewScope makes one", expr.ErrUnsupported), a)
@@ -80,8 +79,8 @@ func (s *Scope) check(c *call, a *Array) error {
 	return c.wrap(s.err(), a)
 }
 
-// In returns a marked: what is computed from the result belongs to the scope, and a
-// does not. It is a view of a. Of several marks the newest scope's counts.
+// In returns a view of a whose results belong to the scope. The array a itself does not.
+// If an array is marked by several scopes, the newest one counts.
 func (s *Scope) In(a *Array) *Array {
 	c := call{"In", here()}
 	if err := s.check(&c, a); err != nil {
@@ -92,8 +91,8 @@ func (s *Scope) In(a *Array) *Array {
 	return b
 }
 
-// Own hands an array over: it, and its views, are freed with the scope. It returns a.
-// An array of another scope is ErrUnsupported.
+// Own hands an array over to the scope, which frees it and its views. It returns a. An
+// array of another scope is ErrUnsupported.
 func (s *Scope) Own(a *Array) *Array {
 	c := call{"Own", here()}
 	if err := s.check(&c, a); err != nil {
@@ -105,9 +104,9 @@ func (s *Scope) Own(a *Array) *Array {
 	return a
 }
 
-// Keep takes an array, with all its storage, out of the scope: it outlives Close,
-// which computes it. It returns the array. Keep of an array of another scope is
-// ErrUnsupported, and one of no scope stays so.
+// Keep takes an array, with all its storage, out of the scope and returns it. Close
+// computes the array, which outlives the scope. An array of another scope is
+// ErrUnsupported. An array of no scope stays without one.
 func (s *Scope) Keep(a *Array) *Array {
 	c := call{"Keep", here()}
 	if err := s.check(&c, a); err != nil {
@@ -156,7 +155,7 @@ func (s *Scope) move(c *call, a *Array, from, to *Scope) error {
 	return nil
 }
 
-// own has Close free a memory.
+// own registers a memory that Close frees.
 func (s *Scope) own(m *memory) {
 	if m.scope == nil && m.current {
 		m.scope = s
@@ -164,8 +163,8 @@ func (s *Scope) own(m *memory) {
 	s.register(m)
 }
 
-// register has Close free a memory of the scope, or tidy one of which its nodes read
-// older contents.
+// register makes Close free a memory of the scope, or tidy a memory whose older contents
+// the scope's nodes read.
 func (s *Scope) register(m *memory) {
 	if s == nil {
 		return
@@ -185,9 +184,9 @@ func (s *Scope) register(m *memory) {
 	s.mems = append(s.mems, weak.Make(m))
 }
 
-// Close computes what was kept and frees the rest of the scope, also where computing
-// fails. It returns the first error. Every array of the scope, and what In has marked,
-// is ErrFreed from then on. A second Close is ErrFreed.
+// Close computes the kept arrays and frees all others of the scope, even if computing
+// fails. It returns the first error. From then on every array of the scope, and every view
+// that In has returned, is ErrFreed. A second Close is ErrFreed.
 func (s *Scope) Close() error { return s.close(&call{"Close", here()}) }
 
 func (s *Scope) close(c *call) error {
@@ -222,8 +221,8 @@ func (s *Scope) close(c *call) error {
 	return first
 }
 
-// leave frees a memory of a closed scope, or what is saved in it for nodes of the
-// scope.
+// leave frees a memory of a closed scope, or the elements that were saved in it for nodes
+// of the scope.
 func (s *scheduler) leave(m *memory, of *Scope) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// job is a node about to run, with where its operands lie, and the chain that it and
-// its steps are.
+// job is a node that is about to run, with the places of its operands and the chain that
+// it forms with its steps.
 type job struct {
 	*node
 	use
@@ -36,7 +36,7 @@ func (j *job) place(i int) *device.View {
 	return &j.others[i-len(j.views)]
 }
 
-// unready is what must happen before a node can run.
+// unready names the step that must come first before a node can run.
 type unready struct {
 	node  *node        // it must be stored
 	in    *operand     // it must be rebuilt: a write has overwritten a part
@@ -47,8 +47,8 @@ type unready struct {
 // Error implements error.
 func (*unready) Error() string { return "an operand is not there yet" }
 
-// prepare does what must happen first. Where it names nothing, it waits. The mutex is
-// held, and released meanwhile.
+// prepare performs that step. If u names no step, it waits. The mutex is held, and
+// released meanwhile.
 func (s *scheduler) prepare(u *unready) error {
 	switch {
 	case u.node != nil:
@@ -69,7 +69,8 @@ func (s *scheduler) prepare(u *unready) error {
 	return nil
 }
 
-// ready calls f until it returns no unready. The mutex is held, and released between.
+// ready calls f until it returns no unready. The mutex is held, and released between the
+// calls.
 func (s *scheduler) ready(f func() error) error {
 	for {
 		err := f()
@@ -83,8 +84,8 @@ func (s *scheduler) ready(f func() error) error {
 	}
 }
 
-// start has a node stored, by whoever. The mutex is held, and released while the node
-// runs.
+// start stores a node: it runs the node, or waits if another goroutine runs it. The mutex
+// is held, and released while the node runs.
 func (s *scheduler) start(n *node) error {
 	j := &job{}
 	err := s.ready(func() error {
@@ -150,7 +151,7 @@ func (s *scheduler) start(n *node) error {
 // errEnded says that a node has been stored, has failed or was freed.
 var errEnded = errors.New("the node has ended")
 
-// end moves a node to its last state. by is the call that frees it. The mutex is held.
+// end moves a node to a final state. by is the call that frees it. The mutex is held.
 func (s *scheduler) end(n *node, to state, err error, by *call) {
 	if by != nil {
 		err = n.fail(freedBy(by))
@@ -163,8 +164,9 @@ func (s *scheduler) end(n *node, to state, err error, by *call) {
 	s.changed.Broadcast()
 }
 
-// storeAgain prepares that an intermediate result is read again: the product in it is
-// stored, so that none runs more than twice, and what its line makes later is no step.
+// storeAgain handles an intermediate result that is read a second time. It stores the
+// product among its steps, so that no product runs more than twice. Later results of the
+// same line do not become steps.
 func (s *scheduler) storeAgain(n *node) error {
 	if len(s.reread) < maxReread {
 		s.reread[n.site] = true
@@ -208,7 +210,7 @@ func (s *scheduler) plan(j *job, n *node) error {
 	return nil
 }
 
-// blame makes the error of queued work name the call that was to write the contents.
+// blame names the call that was to write the contents in an error of queued work.
 func (c *contents) blame(err error) error {
 	var queued *device.SubmitError
 	w := c.writer()
@@ -218,7 +220,7 @@ func (c *contents) blame(err error) error {
 	return w.fail(err).with(c.mem.Layout.Shape, c.mem.DType)
 }
 
-// mayFail reports whether only the device finds out that the job cannot be done.
+// mayFail reports whether the job may find an error only on the device.
 func (j *job) mayFail() bool {
 	if j.stream.Device().Kind() == device.CPU {
 		return false
@@ -231,7 +233,7 @@ func (j *job) mayFail() bool {
 	return j.code == expr.Take
 }
 
-// begin pins what the job reads, and marks its steps. The mutex is held.
+// begin pins the memories that the job reads, and marks its steps. The mutex is held.
 func (j *job) begin() {
 	j.use.begin()
 	for _, n := range j.steps {
@@ -248,7 +250,7 @@ func (j *job) store() (*device.Buffer, error) {
 	return buf, err
 }
 
-// filled returns memory of dense elements, which fill has written for a call.
+// filled returns memory of dense elements that fill has written, for a call.
 func filled(c *call, s *device.Stream, dt dtype.DType, lay layout.Layout, fill func(dst device.View) error) (*device.Buffer, error) {
 	buf, err := alloc(s.Device(), int64(lay.Size())*int64(dt.Size()), s)
 	if err != nil {
@@ -297,8 +299,8 @@ func (j *job) allowsView(v, dst *device.View) bool {
 	return j.alias == sameElements && v.DType.Size() == dst.DType.Size() && v.Layout.Equal(&dst.Layout)
 }
 
-// rebuild gives an operand of a node older contents, as a memory of their own. The
-// mutex is held, and released while they are copied.
+// rebuild restores older contents for an operand of a node, in a memory of their own. The
+// mutex is held, and released while the elements are copied.
 func (s *scheduler) rebuild(n *node, in *operand) error {
 	c := in.of
 	m := c.mem
@@ -340,7 +342,7 @@ func (s *scheduler) rebuild(n *node, in *operand) error {
 	return nil
 }
 
-// label tells the list of the largest live arrays what a buffer is.
+// label describes a buffer for the list of the largest live arrays.
 func label(buf *device.Buffer, c *call, shape []int, dt dtype.DType) {
 	if !buf.WantsLabel() {
 		return

@@ -41,7 +41,7 @@ func storedArray(buf *device.Buffer, dt dtype.DType, shape []int, s *device.Stre
 	return newArray(storedContents(buf, lay, dt, origin, how), lay, dt, s)
 }
 
-// filled is a stored array of a shape, which is kept, and whose elements fill writes.
+// filled returns a stored array. fill writes its elements. The array keeps shape.
 func (c *call) filled(s *device.Stream, dt dtype.DType, shape []int, how string, fill func(dst device.View) error) *Array {
 	op := device.BeginOperation(s, c.name, c.site)
 	op.Writes(dt, shape)
@@ -53,7 +53,7 @@ func (c *call) filled(s *device.Stream, dt dtype.DType, shape []int, how string,
 	return storedArray(buf, dt, shape, s, *c, how)
 }
 
-// size is the number of elements of the storage, as elements of dt.
+// size returns the number of elements of the storage, counted in elements of dt.
 func (st *storage) size(dt dtype.DType) int {
 	if m := st.cur.mem; m != nil {
 		if m.DType == dt {
@@ -64,7 +64,7 @@ func (st *storage) size(dt dtype.DType) int {
 	return st.cur.node.lay.Size()
 }
 
-// check is why the storage cannot be used.
+// check returns the reason why the storage cannot be used, or nil.
 func (st *storage) check() error {
 	if st.ended != nil {
 		return freedBy(st.ended)
@@ -72,7 +72,8 @@ func (st *storage) check() error {
 	return st.scope.err()
 }
 
-// contents returns what the array shows, in a capture or outside. The mutex is held.
+// contents returns the contents that the array shows, in a capture or outside of one. The
+// mutex is held.
 func (a *Array) contents(rec *recording) (*contents, error) {
 	if err := a.st.check(); err != nil {
 		return nil, err
@@ -89,7 +90,7 @@ func (a *Array) contents(rec *recording) (*contents, error) {
 	return a.st.cur, nil
 }
 
-// usable is why the array cannot be used: it was freed, or its scope closed.
+// usable returns an error if the array was freed or its scope was closed.
 func (a *Array) usable() error {
 	s := schedulerOf(a.on())
 	s.mu.Lock()
@@ -98,11 +99,11 @@ func (a *Array) usable() error {
 	return err
 }
 
-// scopeOf is the scope of what is computed from the array.
+// scopeOf returns the scope of results that are computed from the array.
 func (a *Array) scopeOf() *Scope { return newer(a.in, a.st.scope) }
 
-// acquire returns the place of an array's elements, and pins it until release. The
-// array is stored first.
+// acquire stores the array, and returns the place of its elements. The memory is pinned
+// until release is called.
 func (a *Array) acquire() (v device.View, release func(), err error) {
 	s := schedulerOf(a.on())
 	s.mu.Lock()
@@ -124,7 +125,7 @@ func (a *Array) acquire() (v device.View, release func(), err error) {
 	}, nil
 }
 
-// start has the array stored, unless it carries an error.
+// start stores the array unless it carries an error.
 func (a *Array) start() error {
 	if err := a.check(); err != nil {
 		return err
@@ -136,8 +137,8 @@ func (a *Array) start() error {
 	return err
 }
 
-// fix has the array stored, and holds its memory where it is. On the CPU it is memory
-// that never returns to the pool, as a slice over it may outlive the array.
+// fix stores the array and fixes its memory in place. On the CPU this memory never returns
+// to the pool, because a slice over it may outlive the array.
 func (a *Array) fix() (buf *device.Buffer, err error) {
 	s := schedulerOf(a.on())
 	s.mu.Lock()
@@ -170,7 +171,7 @@ func (a *Array) fix() (buf *device.Buffer, err error) {
 	return buf, err
 }
 
-// expose moves what a storage shows to memory that a slice may refer to. The mutex is
+// expose moves the contents of a storage to memory that a slice may refer to. The mutex is
 // not held.
 func (s *scheduler) expose(st *storage, c *contents) error {
 	m := c.mem
@@ -199,18 +200,18 @@ func (s *scheduler) expose(st *storage, c *contents) error {
 	return nil
 }
 
-// owner is the storage of a buffer that more than one array may be made of.
+// owner is the storage of a buffer from which several arrays may be made.
 type owner struct{ st weak.Pointer[storage] }
 
 // owning guards the owners of all buffers.
 var owning sync.Mutex
 
-// own makes the storage that of its buffer. owning is held.
+// own makes st the storage of its buffer. owning is held.
 func own(buf *device.Buffer, st *storage) { buf.SetOwner(owner{weak.Make(st)}) }
 
-// FromBuffer returns an array over memory that is there: the dense elements
-// of shape at the beginning of buf, not copied. It is how interop packages
-// share foreign memory. Arrays over one buffer are views of each other.
+// FromBuffer returns an array over existing memory: the dense elements of shape at the
+// beginning of buf. Nothing is copied. Packages under interop share foreign memory in this
+// way. Arrays over one buffer are views of each other.
 func FromBuffer(buf *device.Buffer, dt dtype.DType, shape ...int) *Array {
 	_, err := bytesIn(buf, dt, shape)
 	return over(call{"FromBuffer", here()}, buf, dt, layout.Dense(slices.Clone(shape)), err)
@@ -259,7 +260,8 @@ func FromLayout(buf *device.Buffer, dt dtype.DType, lay layout.Layout) *Array {
 	return over(call{"FromLayout", here()}, buf, dt, lay, lay.Within(int(buf.Size()/int64(max(dt.Size(), 1)))))
 }
 
-// over makes an array of elements that lie in buf as lay says, unless there is an error.
+// over makes an array of elements that lie in buf as lay says. It returns the array of err
+// if that is not nil.
 func over(c call, buf *device.Buffer, dt dtype.DType, lay layout.Layout, err error) *Array {
 	if buf.Device() == nil || !dt.Valid() {
 		err = errNoBuffer
@@ -281,10 +283,10 @@ func over(c call, buf *device.Buffer, dt dtype.DType, lay layout.Layout, err err
 	return &Array{st: st, lay: lay, dt: dt, stream: s}
 }
 
-// Buffer has the array stored and returns the memory that holds it; its elements lie
-// there as Strides and Offset say. The memory is fixed from then on: writes go to it
-// where it is. Writing into it from outside is not seen by pending arrays that read
-// it: Eval those before.
+// Buffer stores the array and returns the memory that holds it. The elements lie there as
+// Strides and Offset say. The memory is fixed from then on: every write goes to this
+// buffer. Pending arrays that read the array do not see writes to the buffer from outside:
+// Eval them before such a write.
 func (a *Array) Buffer() (*device.Buffer, error) {
 	c := call{"Buffer", here()}
 	err := a.check()

@@ -2,14 +2,15 @@ package array
 
 import "github.com/gpk-go/gpk/device"
 
-// use is the memories that a piece of work reads, and that nobody writes meanwhile.
+// use is the memories that a piece of work reads. Nothing writes to them until the work
+// has been started.
 type use struct {
 	pins []*memory
 	room [4]*memory // of pins
 }
 
-// take lists the memory of contents, and fills in where their elements lie. It reports
-// false, and does nothing, where they cannot be read yet.
+// take adds the memory of contents, and fills in the place of their elements. It reports
+// false, and does nothing, if they cannot be read yet.
 func (u *use) take(c *contents, v *device.View) bool {
 	m := c.mem
 	if m == nil || m.busy || c.err() != nil || c.lost(v) {
@@ -23,7 +24,7 @@ func (u *use) take(c *contents, v *device.View) bool {
 	return true
 }
 
-// locate returns where an operand of a node lies, and lists its memory.
+// locate returns the place of an operand's elements, and adds its memory.
 func (u *use) locate(n *node, in *operand) (device.View, error) {
 	v, c := in.view, in.of
 	if u.take(c, &v) {
@@ -61,7 +62,7 @@ func (u *use) begin() {
 	}
 }
 
-// end ends what begin began. The mutex is held.
+// end unpins the memories. The mutex is held.
 func (u *use) end() {
 	for _, m := range u.pins {
 		m.unpin()

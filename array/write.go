@@ -6,12 +6,12 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// write gives the storage of an array new contents: those of a node, or what put
-// writes. It has everything that it needs before anything changes.
+// write gives the storage of an array new contents, which a node or the function put
+// computes. It acquires everything that it needs before it changes anything.
 //
-// A write of the whole storage takes a fresh buffer where something may still read the
-// old contents. Any other write goes where the elements are, and saves what it
-// overwrites where something may still read that.
+// A write of the whole storage takes a fresh buffer if something may still read the old
+// contents. Any other write overwrites the elements in place, and first saves those that
+// something may still read.
 type write struct {
 	call   call
 	sched  *scheduler
@@ -39,7 +39,7 @@ func newWrite(c *call, to *Array, s *device.Stream) *write {
 	return &write{call: *c, sched: schedulerOf(to.on()), place: place{to: to, Part: undo.Part{Layout: to.lay, DType: to.dt}}, stream: open(s), rec: recordingOn(s)}
 }
 
-// do does the write.
+// do performs the write.
 func (w *write) do() error {
 	s := w.sched
 	s.mu.Lock()
@@ -81,7 +81,7 @@ func (w *write) do() error {
 	return err
 }
 
-// source refers to what the write reads.
+// source takes references to the contents that the write reads.
 func (w *write) source() error {
 	if n := w.expr; n != nil {
 		n.stream, n.lay, n.dt, n.rec = w.stream, w.to.dense(), w.DType, w.rec
@@ -106,13 +106,13 @@ func (w *write) source() error {
 	return nil
 }
 
-// hold has the write read contents, seen as lay, until release.
+// hold makes the write a reader of contents, viewed through lay, until release.
 func (w *write) hold(c *contents, lay layout.Layout) {
 	c.addReader(nil, &lay, w.DType)
 	w.from, w.copy = operand{of: c, view: device.View{DType: w.DType, Layout: lay}}, nil
 }
 
-// release drops what the write refers to.
+// release drops the references of the write.
 func (w *write) release() {
 	if n := w.expr; n != nil && n.state == pending {
 		n.state = stored
@@ -132,8 +132,8 @@ func (w *write) replaceable() bool {
 	return w.covers && w.to.st.fixed == 0 && (w.rec == nil || w.to.st.rec == w.rec)
 }
 
-// prepare has everything that the write needs, or says what is missing. In the end it
-// holds the memories that the write uses.
+// prepare acquires everything that the write needs, or returns the step that must come
+// first. After the last call the write holds the memories that it uses.
 func (w *write) prepare() error {
 	old, err := w.to.contents(w.rec)
 	if err != nil {
@@ -162,8 +162,8 @@ func (w *write) prepare() error {
 	return nil
 }
 
-// plan makes the job that computes the elements: in place where nobody has computed
-// them before, else as a copy.
+// plan makes the job that computes the elements: in place if they were not computed
+// before, else as a copy.
 func (w *write) plan() error {
 	if n := w.direct; n != nil && n.state == running {
 		return &unready{}
@@ -190,8 +190,8 @@ func (w *write) copyOf(in operand) *node {
 	return n
 }
 
-// aside has the elements stored elsewhere first: the job cannot write over what it
-// reads.
+// aside first stores the elements in other memory, because the job cannot overwrite its
+// own operands.
 func (w *write) aside() error {
 	if n := w.direct; n != nil && n.state == pending && !n.computed {
 		return &unready{node: n}
@@ -201,7 +201,7 @@ func (w *write) aside() error {
 	return &unready{node: n}
 }
 
-// own is the number of references to the old contents that end with the write.
+// own returns the number of references to the old contents that end with the write.
 func (w *write) own() int {
 	n := 0
 	if w.from.of == w.old {
@@ -217,8 +217,8 @@ func (w *write) own() int {
 	return n
 }
 
-// replaces reports whether the write takes a fresh buffer: there is no other, it has
-// failed, something may still read it, or the write may fail once it has begun.
+// replaces reports whether the write takes a fresh buffer: because there is none, the old
+// one has failed, something may still read it, or the write may fail after it has begun.
 func (w *write) replaces() bool {
 	m := w.old.mem
 	if m == nil || m.err() != nil || m.buf.Doubtful() || m.pins > 0 || m.busy || w.old.needed(w.own()) {
@@ -230,7 +230,7 @@ func (w *write) replaces() bool {
 	return w.put == nil && (w.job.mayFail() || !w.job.allows(w.In(m.buf)))
 }
 
-// inPlace prepares a write to the memory that is there.
+// inPlace prepares a write to the existing memory.
 func (w *write) inPlace() error {
 	m := w.old.mem
 	if m == nil {
@@ -267,7 +267,7 @@ func (w *write) allocFresh() (err error) {
 	return err
 }
 
-// launch saves what must be saved, and writes. The mutex is not held.
+// launch saves the elements that must be saved, and writes. The mutex is not held.
 func (w *write) launch() error {
 	if w.fresh != nil {
 		// The layout may be a view of the whole, transposed say.
@@ -294,7 +294,7 @@ func (w *write) write(dst device.View) error {
 	return w.job.compute(dst)
 }
 
-// idle ends the use of the memories. The mutex is held.
+// idle ends the write's use of the memories. The mutex is held.
 func (w *write) idle() {
 	if w.fresh == nil {
 		w.old.mem.busy = false
@@ -333,7 +333,7 @@ func (w *write) commit() {
 	w.show(c, w.rec)
 }
 
-// carry gives the storage contents that have failed.
+// carry gives the storage contents that carry err.
 func (w *write) carry(err error) {
 	w.release()
 	n := newNode(w.call)
