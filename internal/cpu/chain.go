@@ -32,14 +32,6 @@ type Chain struct {
 	nonTemporal bool // tiles are written with non-temporal stores
 }
 
-// denseKernel is the kernel of a step whose operands already have the compute type. A
-// step without one runs the single operation.
-type denseKernel struct {
-	one      func(dst, x unsafe.Pointer, n int)
-	two      *binary
-	size, to int // bytes of an operand's and of the result's elements
-}
-
 // ChainLeaf is an array that a chain reads: the address of element (0, 0, …) and the
 // strides in elements.
 type ChainLeaf struct {
@@ -88,27 +80,6 @@ func (c *Chain) prepare() {
 	for i := range c.Program.Steps {
 		c.kernels[i] = denseKernelOf(&c.Program.Steps[i], c.Program.TypeOf(c.Program.Steps[i].Args[0]))
 	}
-}
-
-func denseKernelOf(s *expr.Step, xt dtype.DType) (d denseKernel) {
-	d.size, d.to = xt.Size(), s.DType.Size()
-	if s.Op == expr.None || xt.IsHalf() {
-		return d
-	}
-	switch s.N {
-	case 1:
-		if _, part := partOf(s.Op, xt); part {
-			return d
-		}
-		if f, result := kernels.unary(s.Op, xt); result == s.DType {
-			d.one = f
-		}
-	case 2:
-		if k := kernels.binary(s.Op, xt); k.vv != nil && k.result(xt) == s.DType {
-			d.two = k
-		}
-	}
-	return d
 }
 
 // assignSlots gives every step a slot of scratch memory. A step reuses the slot of an
@@ -354,40 +325,6 @@ func (c *Chain) steps(w *chainWork, leaves *[expr.MaxLeaves]argument, n int, to 
 	return at[len(p.Steps)-1], nil
 }
 
-// run computes n elements. It reports false if there is no kernel for these operands.
-func (d *denseKernel) run(dst unsafe.Pointer, in [3]argument, n int) bool {
-	switch {
-	case d.one != nil && !in[0].one:
-		d.one(dst, in[0].p, n)
-	case d.two == nil || in[0].one && in[1].one:
-		return false
-	case !in[0].one && !in[1].one:
-		d.two.vv(dst, in[0].p, in[1].p, n)
-	default:
-		d.runScalar(dst, in, n)
-	}
-	return true
-}
-
-// runScalar computes n elements of which one operand is a scalar. Kernels accept a
-// scalar for at most blockLen elements.
-func (d *denseKernel) runScalar(dst unsafe.Pointer, in [3]argument, n int) {
-	var step [2]int
-	for j := range step {
-		if !in[j].one {
-			step[j] = d.size
-		}
-	}
-	for at := 0; at < n; at += blockLen {
-		x, y, m := unsafe.Add(in[0].p, at*step[0]), unsafe.Add(in[1].p, at*step[1]), min(blockLen, n-at)
-		if in[0].one {
-			d.two.sv(unsafe.Add(dst, at*d.to), x, y, m)
-		} else {
-			d.two.vs(unsafe.Add(dst, at*d.to), x, y, m)
-		}
-	}
-}
-
 // runStep computes a block of one step by the kernel of its operation.
 func runStep(s *expr.Step, xt dtype.DType, shape []int, in [3]argument, dst unsafe.Pointer) error {
 	switch {
@@ -422,109 +359,4 @@ func (c *Chain) leaf(w *chainWork, i, k, n int) argument {
 		a.p = b
 	})
 	return a
-}
-
-// chainLines is the number of elements of complete lines that a goroutine computes before
-// it folds them.
-const chainLines = 1 << 16
-
-// Reduce folds the chain's last step along the dimensions whose bit is set in axes into
-// dst, as the function Reduce does. If these are the last dimensions and lines are short,
-// it works on a few lines at a time; otherwise it stores all elements in scratch memory.
-func (c *Chain) Reduce(axes uint32, dst unsafe.Pointer) error {
-	c.prepare()
-	lines, length := 1, 1
-	strided := false // a folded dimension lies before one that is not
-	for d, n := range c.Shape {
-		if axes>>d&1 != 0 {
-			length *= n
-			continue
-		}
-		strided = strided || length > 1
-		lines *= n
-	}
-	r := c.Program.Reduction
-	dt, to := c.Program.Steps[len(c.Program.Steps)-1].DType, r.DType.Size()
-	if strided || length > chainLines {
-		return c.reduceWhole(axes, dst, lines*length)
-	}
-	group := chainLines / length
-	var failed firstError
-	Parallel(lines, max(group, 1), func(lo, hi int) {
-		w := chainWorks.Get().(*chainWork)
-		defer chainWorks.Put(w)
-		scratch := chainScratches.Get().(*chainScratch)
-		defer chainScratches.Put(scratch)
-		p := unsafe.Pointer(scratch)
-		for ; lo < hi; lo += group {
-			n := min(group, hi-lo)
-			err := c.fill(w, lo*length, (lo+n)*length, p)
-			if err == nil {
-				err = Reduce(r.Op, dt, r.DType, []int{n, length}, 2, p, []int{length, 1}, unsafe.Add(dst, lo*to))
-			}
-			if err != nil {
-				failed.set(err)
-				return
-			}
-		}
-	})
-	return failed.err
-}
-
-// chainScratch holds chainLines elements of any type.
-type chainScratch [chainLines]complex128
-
-var chainScratches = sync.Pool{New: func() any { return new(chainScratch) }}
-
-// fill computes the elements lo … hi-1 into memory at p.
-func (c *Chain) fill(w *chainWork, lo, hi int, p unsafe.Pointer) error {
-	size := c.Program.Steps[len(c.Program.Steps)-1].DType.Size()
-	for at, n := lo, 0; at < hi; at += n {
-		n = c.stretch(at, hi)
-		// A pointer must not point behind the last element: it may be outside of any allocation.
-		if _, err := c.block(w, at, n, unsafe.Add(p, (at-lo)*size)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// scratch returns memory for a reduction. Small amounts come from a pool.
-func (c *Chain) scratch(bytes int) (p unsafe.Pointer, free func(), err error) {
-	if bytes <= int(unsafe.Sizeof(chainScratch{})) {
-		s := chainScratches.Get().(*chainScratch)
-		return unsafe.Pointer(s), func() { chainScratches.Put(s) }, nil
-	}
-	if c.Scratch != nil {
-		return c.Scratch(bytes)
-	}
-	all := make([]complex128, (bytes-1)/16+1)
-	return unsafe.Pointer(unsafe.SliceData(all)), func() {}, nil
-}
-
-// reduceWhole stores all n elements in scratch memory and folds them.
-func (c *Chain) reduceWhole(axes uint32, dst unsafe.Pointer, n int) error {
-	r, dt := c.Program.Reduction, c.Program.Steps[len(c.Program.Steps)-1].DType
-	p, free, err := c.scratch(n * dt.Size())
-	if err != nil {
-		return err
-	}
-	defer free()
-	strides := make([]int, len(c.Shape))
-	for d, m := len(c.Shape)-1, 1; d >= 0; d-- {
-		strides[d] = m
-		m *= c.Shape[d]
-	}
-	var failed firstError
-	Parallel(n, minPart, func(lo, hi int) {
-		w := chainWorks.Get().(*chainWork)
-		defer chainWorks.Put(w)
-		if err := c.fill(w, lo, hi, unsafe.Add(p, lo*dt.Size())); err != nil {
-			failed.set(err)
-		}
-	})
-	if failed.err != nil {
-		return failed.err
-	}
-	return Reduce(r.Op, dt, r.DType, c.Shape, axes, p, strides, dst)
 }

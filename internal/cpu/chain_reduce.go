@@ -1,0 +1,111 @@
+package cpu
+
+import (
+	"sync"
+	"unsafe"
+)
+
+// chainLines is the number of elements of complete lines that a goroutine computes before
+// it folds them.
+const chainLines = 1 << 16
+
+// Reduce folds the chain's last step along the dimensions whose bit is set in axes into
+// dst, as the function Reduce does. If these are the last dimensions and lines are short,
+// it works on a few lines at a time; otherwise it stores all elements in scratch memory.
+func (c *Chain) Reduce(axes uint32, dst unsafe.Pointer) error {
+	c.prepare()
+	lines, length := 1, 1
+	strided := false // a folded dimension lies before one that is not
+	for d, n := range c.Shape {
+		if axes>>d&1 != 0 {
+			length *= n
+			continue
+		}
+		strided = strided || length > 1
+		lines *= n
+	}
+	r := c.Program.Reduction
+	dt, to := c.Program.Steps[len(c.Program.Steps)-1].DType, r.DType.Size()
+	if strided || length > chainLines {
+		return c.reduceWhole(axes, dst, lines*length)
+	}
+	group := chainLines / length
+	var failed firstError
+	Parallel(lines, max(group, 1), func(lo, hi int) {
+		w := chainWorks.Get().(*chainWork)
+		defer chainWorks.Put(w)
+		scratch := chainScratches.Get().(*chainScratch)
+		defer chainScratches.Put(scratch)
+		p := unsafe.Pointer(scratch)
+		for ; lo < hi; lo += group {
+			n := min(group, hi-lo)
+			err := c.fill(w, lo*length, (lo+n)*length, p)
+			if err == nil {
+				err = Reduce(r.Op, dt, r.DType, []int{n, length}, 2, p, []int{length, 1}, unsafe.Add(dst, lo*to))
+			}
+			if err != nil {
+				failed.set(err)
+				return
+			}
+		}
+	})
+	return failed.err
+}
+
+// chainScratch holds chainLines elements of any type.
+type chainScratch [chainLines]complex128
+
+var chainScratches = sync.Pool{New: func() any { return new(chainScratch) }}
+
+// fill computes the elements lo … hi-1 into memory at p.
+func (c *Chain) fill(w *chainWork, lo, hi int, p unsafe.Pointer) error {
+	size := c.Program.Steps[len(c.Program.Steps)-1].DType.Size()
+	for at, n := lo, 0; at < hi; at += n {
+		n = c.stretch(at, hi)
+		// A pointer must not point behind the last element: it may be outside of any allocation.
+		if _, err := c.block(w, at, n, unsafe.Add(p, (at-lo)*size)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scratch returns memory for a reduction. Small amounts come from a pool.
+func (c *Chain) scratch(bytes int) (p unsafe.Pointer, free func(), err error) {
+	if bytes <= int(unsafe.Sizeof(chainScratch{})) {
+		s := chainScratches.Get().(*chainScratch)
+		return unsafe.Pointer(s), func() { chainScratches.Put(s) }, nil
+	}
+	if c.Scratch != nil {
+		return c.Scratch(bytes)
+	}
+	all := make([]complex128, (bytes-1)/16+1)
+	return unsafe.Pointer(unsafe.SliceData(all)), func() {}, nil
+}
+
+// reduceWhole stores all n elements in scratch memory and folds them.
+func (c *Chain) reduceWhole(axes uint32, dst unsafe.Pointer, n int) error {
+	r, dt := c.Program.Reduction, c.Program.Steps[len(c.Program.Steps)-1].DType
+	p, free, err := c.scratch(n * dt.Size())
+	if err != nil {
+		return err
+	}
+	defer free()
+	strides := make([]int, len(c.Shape))
+	for d, m := len(c.Shape)-1, 1; d >= 0; d-- {
+		strides[d] = m
+		m *= c.Shape[d]
+	}
+	var failed firstError
+	Parallel(n, minPart, func(lo, hi int) {
+		w := chainWorks.Get().(*chainWork)
+		defer chainWorks.Put(w)
+		if err := c.fill(w, lo, hi, unsafe.Add(p, lo*dt.Size())); err != nil {
+			failed.set(err)
+		}
+	})
+	if failed.err != nil {
+		return failed.err
+	}
+	return Reduce(r.Op, dt, r.DType, c.Shape, axes, p, strides, dst)
+}

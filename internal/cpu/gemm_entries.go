@@ -1,0 +1,136 @@
+package cpu
+
+import (
+	"fmt"
+	"runtime"
+	"unsafe"
+
+	"github.com/gpk-go/gpk/dtype"
+)
+
+// Operand is a matrix to be read: element (i, j) lies RS*i + CS*j elements
+// after Data. The strides may be zero or negative. Conj takes the conjugate
+// of every element and means nothing for real types.
+type Operand struct {
+	Data   unsafe.Pointer
+	RS, CS int
+	Conj   bool
+}
+
+// Gemm computes the m x n product
+//
+//	C[i, j] = act(alpha * sum over p < k of A[i, p] B[p, j] + bias[j])
+//
+// of the m x k matrix A and the k x n matrix B, both of type t, into the
+// row-major C of type out with ldc elements from one row to the next. C is
+// overwritten and never read; it must not overlap A or B. ep may be nil.
+//
+//	t                    out                computed in
+//	Float32, Float64     t                  t
+//	Float16, BFloat16    t or Float32       float32
+//	Int8, Uint8          Int32              int32, wrapping
+//	Int32, Int64         t                  t, wrapping
+//	Complex64, 128       t                  float32, float64: four real products
+//
+// Any other pair is dtype.ErrDType, and so is an epilogue on a type that is
+// not real floating-point. The bits of the result do not depend on
+// GOMAXPROCS.
+func Gemm(t, out dtype.DType, m, n, k int, a, b Operand, c unsafe.Pointer, ldc int, ep *Epilogue) error {
+	if err := checkGemm(t, out, ep); err != nil {
+		return err
+	}
+	gemm(t, out, m, n, k, a, b, c, ldc, ep)
+	return nil
+}
+
+// GemmBatch is Gemm for a batch of products, aStep, bStep and cStep elements
+// from the operands and the result of one to those of the next.
+func GemmBatch(t, out dtype.DType, batch, m, n, k int, a Operand, aStep int, b Operand, bStep int, c unsafe.Pointer, cStep, ldc int, ep *Epilogue) error {
+	if err := checkGemm(t, out, ep); err != nil {
+		return err
+	}
+	work := m * n * k
+	if batch > 1 && work <= serialWork && work > serialWork/batch && runtime.GOMAXPROCS(0) > 1 {
+		// One product is not worth a second goroutine, but all of them together are.
+		grain := max(serialWork/tasksPerCPU/max(work, 1), 1)
+		Parallel(batch, grain, func(lo, hi int) {
+			gemms(t, out, lo, hi, m, n, k, a, aStep, b, bStep, c, cStep, ldc, ep)
+		})
+		return nil
+	}
+	gemms(t, out, 0, batch, m, n, k, a, aStep, b, bStep, c, cStep, ldc, ep)
+	return nil
+}
+
+// gemms computes the products lo to hi of a batch.
+func gemms(t, out dtype.DType, lo, hi, m, n, k int, a Operand, aStep int, b Operand, bStep int, c unsafe.Pointer, cStep, ldc int, ep *Epilogue) {
+	for i := lo; i < hi; i++ {
+		x, y := a, b
+		if k > 0 { // an empty matrix has no address
+			x.Data = unsafe.Add(a.Data, i*aStep*t.Size())
+			y.Data = unsafe.Add(b.Data, i*bStep*t.Size())
+		}
+		gemm(t, out, m, n, k, x, y, unsafe.Add(c, i*cStep*out.Size()), ldc, ep)
+	}
+}
+
+// checkGemm returns the errors that Gemm documents.
+func checkGemm(t, out dtype.DType, ep *Epilogue) error {
+	want := t
+	switch t {
+	case dtype.Int8, dtype.Uint8:
+		want = dtype.Int32
+	case dtype.Float16, dtype.BFloat16:
+		if out == dtype.Float32 {
+			want = out
+		}
+	case dtype.Bool, dtype.Invalid:
+		want = dtype.Invalid
+	}
+	if !want.Valid() || out != want {
+		return errPair(t, out)
+	}
+	if !ep.isNone() && !t.IsFloat() {
+		return fmt.Errorf("%w: bias, scale and activation need a floating-point product, not %v", dtype.ErrDType, t)
+	}
+	return nil
+}
+
+// gemm is Gemm after checkGemm.
+func gemm(t, out dtype.DType, m, n, k int, a, b Operand, c unsafe.Pointer, ldc int, ep *Epilogue) {
+	switch t {
+	case dtype.Float32:
+		gemmPlain(use32, m, n, k, a, b, (*float32)(c), ldc, ep)
+	case dtype.Float64:
+		gemmPlain(use64, m, n, k, a, b, (*float64)(c), ldc, ep)
+	case dtype.Float16, dtype.BFloat16:
+		gemmHalf(t, out, m, n, k, a, b, c, ldc, ep)
+	case dtype.Int8, dtype.Uint8:
+		gemmBytes(t, m, n, k, a, b, (*int32)(c), ldc)
+	case dtype.Int32:
+		gemmInt[int32](m, n, k, a, b, (*int32)(c), ldc)
+	case dtype.Int64:
+		gemmInt[int64](m, n, k, a, b, (*int64)(c), ldc)
+	case dtype.Complex64:
+		gemmComplex(use32, use.c64, use.joinC64, m, n, k, a, b, (*complex64)(c), ldc)
+	case dtype.Complex128:
+		gemmComplex(use64, use.c128, use.joinC128, m, n, k, a, b, (*complex128)(c), ldc)
+	}
+}
+
+func errPair(t, out dtype.DType) error {
+	return fmt.Errorf("%w: no product of two %v matrices gives %v; Cast the operands or ask for another output", dtype.ErrDType, t, out)
+}
+
+// Gemm32 computes C = A B in float32: A is m x k with element strides ars and
+// acs, B k x n with brs and bcs, C row-major with row pitch crs. See Gemm.
+func Gemm32(m, n, k int, a *float32, ars, acs int, b *float32, brs, bcs int, c *float32, crs int) {
+	gemmPlain(use32, m, n, k, Operand{ptr(a), ars, acs, false}, Operand{ptr(b), brs, bcs, false}, c, crs, nil)
+}
+
+// Gemm64 is Gemm32 in float64.
+func Gemm64(m, n, k int, a *float64, ars, acs int, b *float64, brs, bcs int, c *float64, crs int) {
+	gemmPlain(use64, m, n, k, Operand{ptr(a), ars, acs, false}, Operand{ptr(b), brs, bcs, false}, c, crs, nil)
+}
+
+func ptr[T any](p *T) unsafe.Pointer { return unsafe.Pointer(p) }

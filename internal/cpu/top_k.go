@@ -1,0 +1,152 @@
+package cpu
+
+import (
+	"cmp"
+	"slices"
+	"unsafe"
+
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+)
+
+// indexedKey is a key and the index of its element.
+type indexedKey struct {
+	key   uint64
+	place int64
+}
+
+// compare orders larger keys first, and equal keys by index.
+func (a indexedKey) compare(b indexedKey) int {
+	if c := cmp.Compare(b.key, a.key); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.place, b.place)
+}
+
+// TopK writes the k largest elements of each line along an axis of x, in descending order,
+// and their indices, of type Int64. NaN is the largest; of equal elements, -0 and 0 among
+// them, the first comes first. shape is x's; strides count elements.
+func TopK(dt dtype.DType, shape []int, axis, k int, x unsafe.Pointer, xs []int, values unsafe.Pointer, vs []int, places unsafe.Pointer, ps []int) error {
+	o, ok := orderOf(dt)
+	if !ok {
+		return unsupported(expr.TopK, dt)
+	}
+	n := shape[axis]
+	if n == 0 || k == 0 {
+		return nil
+	}
+	rest, step := without(shape, axis), xs[axis]*o.size
+	t := newNest(rest, operand{values, without(vs, axis), o.size}, operand{x, without(xs, axis), o.size}, operand{places, without(ps, axis), 8})
+	Parallel(t.n, max(minPart/n, 1), func(lo, hi int) {
+		part := make([]uint64, min(n, keyStretch))
+		best := make([]indexedKey, 0, candidates(n, k))
+		for i := lo; i < hi; i++ {
+			p := t.at(i)
+			best = largestOf(n, k, best[:0], part, func(to []uint64, at int) {
+				loadKeys(o, to, unsafe.Add(p[1], at*step), step)
+			})
+			for j, b := range best {
+				copySpan(unsafe.Add(p[0], j*vs[axis]*o.size), o.size, unsafe.Add(p[1], int(b.place)*xs[axis]*o.size), o.size, o.size, 1)
+				*(*int64)(unsafe.Add(p[2], j*ps[axis]*8)) = b.place
+			}
+		}
+	})
+	return nil
+}
+
+// loadKeys reads a line as keys; -0 and 0 have the same key.
+func loadKeys(o order, to []uint64, x unsafe.Pointer, step int) {
+	switch o.size {
+	case 1:
+		loadKeysOf[uint8](o, to, x, step)
+	case 2:
+		loadKeysOf[uint16](o, to, x, step)
+	case 4:
+		loadKeysOf[uint32](o, to, x, step)
+	default:
+		loadKeysOf[uint64](o, to, x, step)
+	}
+}
+
+func loadKeysOf[K key](o order, to []uint64, x unsafe.Pointer, step int) {
+	var some [256]K
+	for i := 0; i < len(to); i += len(some) {
+		m := min(len(some), len(to)-i)
+		copySpan(unsafe.Pointer(&some), o.size, unsafe.Add(x, i*step), step, o.size, m)
+		keysOf(o, some[:m], true)
+		for j, v := range some[:m] {
+			to[i+j] = uint64(v)
+		}
+	}
+}
+
+// keyStretch is the number of keys of a line that are in memory at a time: a broadcast line
+// may be longer than memory.
+const keyStretch = 4096
+
+// candidates returns how many of a line's n keys are kept to find the k largest. If k is not
+// much smaller than n, all are kept and sorted.
+func candidates(n, k int) int {
+	if k > n/4 {
+		return n
+	}
+	return k
+}
+
+// largestOf appends the first k of a line's n keys, in the order of indexedKey, to out. load
+// fills a slice, which is part or shorter, with the keys from an index on.
+func largestOf(n, k int, out []indexedKey, part []uint64, load func(to []uint64, at int)) []indexedKey {
+	all := candidates(n, k) == n
+	for at := 0; at < n; at += len(part) {
+		keys := part[:min(len(part), n-at)]
+		load(keys, at)
+		if !all {
+			out = keepLargest(keys, at, k, out)
+			continue
+		}
+		for i, v := range keys {
+			out = append(out, indexedKey{v, int64(at + i)})
+		}
+	}
+	slices.SortFunc(out, indexedKey.compare)
+	return out[:k]
+}
+
+// keepLargest merges a line's keys from index at on into the k largest, a heap whose root
+// is the last of them in order.
+func keepLargest(keys []uint64, at, k int, out []indexedKey) []indexedKey {
+	for i, v := range keys {
+		if len(out) == k && v <= out[0].key {
+			continue
+		}
+		b := indexedKey{v, int64(at + i)}
+		if len(out) < k {
+			out = append(out, b)
+			for c := len(out) - 1; c > 0; {
+				parent := (c - 1) / 2
+				if out[c].compare(out[parent]) <= 0 {
+					break
+				}
+				out[c], out[parent] = out[parent], out[c]
+				c = parent
+			}
+			continue
+		}
+		out[0] = b
+		for parent := 0; ; {
+			c := 2*parent + 1
+			if c >= k {
+				break
+			}
+			if c+1 < k && out[c+1].compare(out[c]) > 0 {
+				c++
+			}
+			if out[c].compare(out[parent]) <= 0 {
+				break
+			}
+			out[c], out[parent] = out[parent], out[c]
+			parent = c
+		}
+	}
+	return out
+}
