@@ -37,7 +37,12 @@ func (m matrix[T]) at(i, j int) T { return m.data[i*m.stride+j] }
 func (m matrix[T]) set(i, j int, v T) { m.data[i*m.stride+j] = v }
 
 // row returns the elements of row i.
-func (m matrix[T]) row(i int) []T { return m.data[i*m.stride:][:m.cols:m.cols] }
+func (m matrix[T]) row(i int) []T {
+	if m.cols == 0 {
+		return nil
+	}
+	return m.data[i*m.stride:][:m.cols:m.cols]
+}
 
 // part returns the rows i0 to i1 and columns j0 to j1 where they are.
 func (m matrix[T]) part(i0, i1, j0, j1 int) matrix[T] {
