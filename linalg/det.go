@@ -91,7 +91,7 @@ func (host[T]) determinants(_ *operation, a *gpk.Array) (determinants, error) {
 		x, pivots := m.at(i), make([]int, m.rows)
 		lu(x, pivots)
 		_, odd := permutation(pivots, m.rows)
-		d.sign[i], d.size[i] = signSize(x, odd)
+		d.sign[i], d.size[i] = signSize(x.diagonal(), odd)
 		return nil
 	})
 	return d, err
@@ -105,13 +105,13 @@ type scaled struct {
 
 // signSize returns the determinant of a factored matrix, the product of U's diagonal, as a sign
 // of absolute value 1, or 0, and its absolute value.
-func signSize[T number](x matrix[T], odd bool) (sign complex128, size scaled) {
+func signSize[T number](diagonal []T, odd bool) (sign complex128, size scaled) {
 	sign, size.fraction = 1, 1
 	if odd {
 		sign = -1
 	}
-	for k := range x.rows {
-		re, im := parts(x.at(k, k))
+	for _, v := range diagonal {
+		re, im := parts(v)
 		abs := math.Hypot(re, im)
 		if abs == 0 {
 			return 0, scaled{}

@@ -22,6 +22,8 @@ type engine interface {
 	leastSquares(op *operation, a, b *gpk.Array, lead []int, rcond float64) (leastSquares, error)
 	norms(op *operation, a *gpk.Array, p float64) ([]float64, error)
 	epsilon() float64
+	// nonFinite names the first element that is NaN or infinite.
+	nonFinite(name string, a *gpk.Array) error
 }
 
 // host implements engine.
@@ -35,3 +37,8 @@ var engines = map[dtype.DType]engine{
 }
 
 func (host[T]) epsilon() float64 { return epsilon[T]() }
+
+func (host[T]) nonFinite(name string, a *gpk.Array) error {
+	_, err := read[T](name, a, allElements)
+	return err
+}

@@ -79,6 +79,15 @@ func (m matrix[T]) adjoint() matrix[T] {
 	return c
 }
 
+// diagonal returns a copy of the diagonal.
+func (m matrix[T]) diagonal() []T {
+	d := make([]T, min(m.rows, m.cols))
+	for i := range d {
+		d[i] = m.at(i, i)
+	}
+	return d
+}
+
 // swap exchanges two rows.
 func (m matrix[T]) swap(i, j int) {
 	if i == j || m.cols == 0 {

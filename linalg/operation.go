@@ -242,5 +242,11 @@ func reals(op *operation, what string, dt dtype.DType, data []float64, shape []i
 	return result(op, what, narrow, shape)
 }
 
-// engine returns the functions for the type of a.
-func (op *operation) engine(a *gpk.Array) engine { return engines[a.DType()] }
+// engine returns the functions for the type of a, on its device.
+func (op *operation) engine(a *gpk.Array) engine {
+	e := engines[a.DType()]
+	if op.dev.Kind() == device.CPU {
+		return e
+	}
+	return blocked{e, e.(tiles), deviceBlock}
+}
