@@ -17,7 +17,7 @@ func TestBlocked(t *testing.T) {
 		engines[dt] = blocked{e, e.(tiles), 8}
 	}
 	for name, f := range map[string]func(t *testing.T){
-		"Cholesky": TestCholesky, "LU": TestLU, "QR": TestQR, "Solve": TestSolve, "SolvePositive": TestSolvePositive, "SolveTriangular": TestSolveTriangular, "Inv": TestInv,
+		"Cholesky": TestCholesky, "LU": TestLU, "QR": TestQR, "Solve": TestSolve, "Refine": TestRefine, "RefineErrors": TestRefineErrors, "SolvePositive": TestSolvePositive, "SolveTriangular": TestSolveTriangular, "Inv": TestInv,
 		"Refused": TestRefused, "NonFinite": TestNonFinite, "Singular": TestSingular, "Empty": TestEmpty,
 	} {
 		t.Run(name, f)

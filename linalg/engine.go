@@ -22,6 +22,7 @@ type engine interface {
 	leastSquares(op *operation, a, b *gpk.Array, lead []int, rcond float64) (leastSquares, error)
 	norms(op *operation, a *gpk.Array, p float64) ([]float64, error)
 	epsilon() float64
+	systemOf(op *operation, a *gpk.Array) (system, error)
 	// nonFinite names the first element that is NaN or infinite.
 	nonFinite(name string, a *gpk.Array) error
 }
