@@ -118,4 +118,3 @@ func transformed(a, b *gpk.Array, n int) *gpk.Array {
 	}
 	return IRFFT(RFFT(a, length).Mul(RFFT(b, length)), length).Slice(-1, 0, n)
 }
-

@@ -155,7 +155,9 @@ func shifted(a *gpk.Array, sign int, axes []int) *gpk.Array {
 
 // FFTFreq returns the n frequencies of FFT, in cycles a unit of d, the distance of the samples: k /
 // (n d) for k = 0, 1, …, (n-1)/2, -(n/2), …, -1. An n below 1 is gpk.ErrShape.
-func FFTFreq(dt gpk.DType, n int, d float64) *gpk.Array { return frequencies("FFTFreq", dt, n, true, d) }
+func FFTFreq(dt gpk.DType, n int, d float64) *gpk.Array {
+	return frequencies("FFTFreq", dt, n, true, d)
+}
 
 // RFFTFreq returns the n/2+1 frequencies of RFFT of n samples: k / (n d) for k = 0, 1, …, n/2.
 func RFFTFreq(dt gpk.DType, n int, d float64) *gpk.Array {

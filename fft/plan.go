@@ -37,8 +37,10 @@ var plans struct {
 	of map[planKey]any
 }
 
-// maxPlans is the number of plans that are kept.
-const maxPlans = 64
+const (
+	maxPlans    = 64      // plans that are kept
+	largestKept = 1 << 20 // elements of a line whose plan is kept; it takes 16 to 100 bytes an element
+)
 
 // planOf returns the plan for lines of n > 0 elements.
 func planOf[C number](n int) *plan[C] {
@@ -51,6 +53,9 @@ func planOf[C number](n int) *plan[C] {
 		return p
 	}
 	p = newPlan[C](n)
+	if n > largestKept {
+		return p
+	}
 	plans.Lock()
 	defer plans.Unlock()
 	if plans.of == nil || len(plans.of) >= maxPlans {

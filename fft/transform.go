@@ -92,8 +92,8 @@ func (op *operation) resolve(a *gpk.Array, few int, k kind) error {
 		return layout.Errorf("%d lengths for %d axes", len(op.lengths), len(op.axes))
 	}
 	for i, n := range op.lengths {
-		if n < 1 || n > math.MaxInt/8 {
-			return layout.Errorf("a length of %d along axis %d; a transform has at least 1 element", n, op.axes[i])
+		if n < 1 || n > math.MaxInt32 {
+			return layout.Errorf("a length of %d along axis %d; a transform has from 1 to %d elements", n, op.axes[i], math.MaxInt32)
 		}
 	}
 	return nil
@@ -136,6 +136,9 @@ func (op *operation) along(a *gpk.Array, axis, n int, k kind, inverse bool) *gpk
 		return x
 	}
 	shape[len(shape)-1] = written
+	if _, err := layout.Size(shape); err != nil {
+		return op.Failed(err)
+	}
 	how := "transforms on the CPU"
 	if dev := a.Device(); dev.Kind() != device.CPU {
 		how = fmt.Sprintf("fallback: transforms on the CPU, copied from %v and back, because there is no kernel for them", dev)

@@ -23,6 +23,10 @@ func (w *work) run(s *device.Stream, dst device.View, reads []device.View) error
 	if dst.Layout.Size() == 0 {
 		return nil
 	}
+	// A line and its plan take up to 8 times n numbers, with those of Bluestein's algorithm 32.
+	if err := device.HostRoom(32 * 16 * int64(w.n)); err != nil {
+		return err
+	}
 	if dev.Kind() == device.CPU {
 		return dev.Launch(s, []*device.Buffer{src.Buffer}, []*device.Buffer{dst.Buffer}, func(int, uint64) error {
 			w.compute(dst.DType, dst.Ptr(), dst.Layout, src.DType, src.Ptr(), src.Layout)
