@@ -22,8 +22,11 @@ type plan[C number] struct {
 // for k < m, q < s and t < p.
 type stage[C number] struct {
 	p, s, m int
-	twiddle []C // w^(k t), p-1 numbers a k, t from 1
+	twiddle []C // w^(k t), t from 1: p-1 numbers a k. Of a first stage of 4, m numbers a t
 	roots   []C // e^(-2 pi i j / p)
+	// vector says that the assembly computes the stage. All cuts of a stage are then multiples of
+	// four butterflies, so that the bits do not depend on them.
+	vector bool
 }
 
 type planKey struct {
@@ -75,12 +78,8 @@ func newPlan[C number](n int) *plan[C] {
 	s := 1
 	for _, f := range list {
 		m := n / (s * f)
-		g := stage[C]{p: f, s: s, m: m, twiddle: make([]C, 0, (f-1)*m)}
-		for k := range m {
-			for t := 1; t < f; t++ {
-				g.twiddle = append(g.twiddle, C(root(k*t, m*f)))
-			}
-		}
+		g := stage[C]{p: f, s: s, m: m}
+		g.setTwiddles()
 		for j := range f {
 			g.roots = append(g.roots, C(root(j, f)))
 		}
@@ -88,6 +87,21 @@ func newPlan[C number](n int) *plan[C] {
 		s *= f
 	}
 	return p
+}
+
+func (g *stage[C]) setTwiddles() {
+	p, m := g.p, g.m
+	g.vector = vector && p == 4 && (g.s%4 == 0 || g.s == 1 && m%4 == 0)
+	g.twiddle = make([]C, (p-1)*m)
+	for k := range m {
+		for t := 1; t < p; t++ {
+			at := k*(p-1) + t - 1
+			if p == 4 && g.s == 1 {
+				at = (t-1)*m + k
+			}
+			g.twiddle[at] = C(root(k*t, m*p))
+		}
+	}
 }
 
 // scratch is the number of elements of memory that transform needs beside the line.
