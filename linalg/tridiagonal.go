@@ -2,7 +2,6 @@ package linalg
 
 import (
 	"github.com/gpk-go/gpk/internal/cpu"
-	"gonum.org/v1/gonum/lapack"
 )
 
 // tridiagonal replaces the Hermitian matrix a by the real symmetric tridiagonal Q^H a Q with
@@ -67,7 +66,7 @@ func rankTwo[T number](a matrix[T], v []T, tau T, w, vc, wc []T) {
 
 // eigh replaces the Hermitian a, of which both triangles are there, and returns its
 // eigenvalues, ascending, and with vectors the eigenvectors as columns. The eigenvalues of the
-// tridiagonal form come from gonum's implementation of LAPACK, in float64.
+// tridiagonal form are computed in float64.
 func eigh[T number](a matrix[T], vectors bool) (values []float64, z matrix[T], err error) {
 	n := a.rows
 	d, e := make([]float64, n), make([]float64, max(n-1, 0))
@@ -81,9 +80,9 @@ func eigh[T number](a matrix[T], vectors bool) (values []float64, z matrix[T], e
 		}
 		return d, z, nil
 	}
-	q := newMatrix[float64](n, n)
-	if !gonumLapack.Dsteqr(lapack.EVTridiag, n, d, e, q.data, n, make([]float64, max(1, 2*n-2))) {
-		return nil, z, ErrNoConvergence
+	d, q, err := divideAndConquer(d, e)
+	if err != nil {
+		return nil, z, err
 	}
 	z = convert[T](q)
 	applyAll(blocks, z, false)
