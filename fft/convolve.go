@@ -9,7 +9,7 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// Mode says which part of a convolution is returned. With m and n elements of the two lines,
+// Mode says which part of a convolution of lines of m and n elements is returned.
 type Mode int
 
 // The modes of NumPy.

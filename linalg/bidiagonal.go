@@ -120,16 +120,16 @@ func svd[T number](a matrix[T], vectors, full bool) (u matrix[T], s []float64, v
 		}
 		return u, d, vh, nil
 	}
-	left, right := identity[float64](n), identity[float64](n)
-	if !gonumLapack.Dbdsqr(blas.Upper, n, n, n, 0, d, e, right.data, n, left.data, n, nil, 1, make([]float64, 4*n)) {
-		return u, nil, vh, ErrNoConvergence
+	left, right, err := bidiagonalSVD(d, e)
+	if err != nil {
+		return u, nil, vh, err
 	}
 	k := n
 	if full {
 		k = m
 	}
 	u = newMatrix[T](m, k)
-	small := convert[T](left)
+	small := convert[T](left).adjoint()
 	for i := range n {
 		copy(u.row(i), small.row(i))
 	}
@@ -141,6 +141,45 @@ func svd[T number](a matrix[T], vectors, full bool) (u matrix[T], s []float64, v
 	v := convert[T](right).adjoint() // P V, then its adjoint
 	applyAll(p, v, false)
 	return u, d, v.adjoint(), nil
+}
+
+// rotatedColumns is the number of columns to which one goroutine applies the rotations.
+const rotatedColumns = 256
+
+// bidiagonalSVD returns the singular values of the upper bidiagonal matrix with diagonal d and
+// superdiagonal e in d, and the transposes of the left and right singular vectors. Every goroutine
+// iterates on d and e itself, which takes little beside the rotations of its columns: Q^T and P^T
+// times some columns of the identity. Rotations of rows are of contiguous elements, which those of
+// the columns of Q would not be.
+func bidiagonalSVD(d, e []float64) (left, right matrix[float64], err error) {
+	n := len(d)
+	left, right = identity[float64](n), identity[float64](n)
+	parts := (n + rotatedColumns - 1) / rotatedColumns
+	done := make([]bool, 2*parts)
+	first := make([]float64, n) // the values of the first part: all have the same
+	cpu.Parallel(2*parts, 1, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			di, ei := append([]float64(nil), d...), append([]float64(nil), e...)
+			j := i / 2 * rotatedColumns
+			width := min(rotatedColumns, n-j)
+			work := make([]float64, 4*n)
+			if i%2 == 0 {
+				done[i] = gonumLapack.Dbdsqr(blas.Upper, n, width, 0, 0, di, ei, right.data[j:], n, nil, 1, nil, 1, work)
+			} else {
+				done[i] = gonumLapack.Dbdsqr(blas.Upper, n, 0, 0, width, di, ei, nil, 1, nil, 1, left.data[j:], n, work)
+			}
+			if i == 0 {
+				copy(first, di)
+			}
+		}
+	})
+	copy(d, first)
+	for _, ok := range done {
+		if !ok {
+			return left, right, ErrNoConvergence
+		}
+	}
+	return left, right, nil
 }
 
 // convert returns a real matrix in another type, rounded.

@@ -10,10 +10,11 @@
 // everywhere in gpk an error travels with the result, to Err and to the boundary.
 //
 // Cholesky, LU, QR and triangular systems are blocked algorithms on products of full precision, in
-// the matrices' own type. Eigh and SVD bring a matrix to a tridiagonal or bidiagonal form in its
-// own type; the iteration on that form is gonum's implementation of LAPACK in float64, also for
-// float32. What has no kernel on a GPU is copied to the CPU and back, and Explain of the result
-// says so.
+// the matrices' own type. Eigh and SVD bring a matrix to a real tridiagonal or bidiagonal form in its
+// own type, and solve that in float64, also for float32: Eigh by divide and conquer, SVD by the QR
+// method of gonum's implementation of LAPACK. On a GPU the blocked algorithms run there, but for
+// blocks of few columns, and Eigh, SVD and what is computed from them are copied to the CPU and
+// back; Explain of the result says so.
 //
 // Meaning is NumPy's numpy.linalg, with these differences: a b of one axis is a vector and
 // anything else a stack of matrices, as in NumPy 2; SVD without Complete is the reduced one; NaN

@@ -12,8 +12,8 @@ import (
 // and of the diagonal the real part.
 //
 // The matrix is brought to a real tridiagonal one by reflectors in its own type (Golub and Van
-// Loan, Matrix Computations, 2013, algorithm 8.3.1). The eigenvalues of that are computed in
-// float64 by the implicit QL and QR method of gonum's implementation of LAPACK, and rounded.
+// Loan, Matrix Computations, 2013, algorithm 8.3.1). That is solved in float64 by divide and conquer
+// (Cuppen 1981, Gu and Eisenstat 1994), and the results are rounded.
 //
 // Errors: gpk.ErrNonFinite, with the index; gpk.ErrShape; ErrNoConvergence.
 func Eigh(a *gpk.Array, opts ...Option) (values, vectors *gpk.Array) {
@@ -31,7 +31,8 @@ func Eigh(a *gpk.Array, opts ...Option) (values, vectors *gpk.Array) {
 	return values, vectors
 }
 
-// EigvalsH returns the eigenvalues of Eigh without the vectors, which is faster.
+// EigvalsH returns the eigenvalues of Eigh without the vectors, which is faster: by the QL method of
+// gonum's implementation of LAPACK. Options and errors are those of Eigh.
 func EigvalsH(a *gpk.Array, opts ...Option) *gpk.Array {
 	op, err := begin("EigvalsH", opts, Upper, a)
 	if err == nil {
@@ -70,7 +71,7 @@ func (host[T]) eigh(op *operation, a *gpk.Array, vectors bool) (values, z *gpk.A
 	if err != nil {
 		return nil, nil, err
 	}
-	const what = "tridiagonal QL"
+	const what = "tridiagonal divide and conquer"
 	values = reals(op, what, a.DType().Real(), list, append(slices.Clone(m.lead), n))
 	if vectors {
 		z = stacked(op, what, m)
