@@ -55,8 +55,12 @@ func definition(x []complex128, sign float64) []complex128 {
 	y := make([]complex128, n)
 	for k := range y {
 		var sum, lost complex128
-		for j, v := range x {
-			term := v*roots[j*k%n] - lost
+		at := 0
+		for _, v := range x {
+			term := v*roots[at] - lost
+			if at += k; at >= n { // j k modulo n
+				at -= n
+			}
 			next := sum + term
 			lost = next - sum - term
 			sum = next
@@ -119,7 +123,7 @@ func limit(dt gpk.DType, n int) float64 {
 // TestDefinition compares all lengths up to 64, primes, and lengths of each radix with the formula.
 func TestDefinition(t *testing.T) {
 	r := random(t)
-	lengths := []int{97, 101, 127, 243, 257, 343, 509, 625, 1001, 1013, 1024, 1331}
+	lengths := []int{97, 101, 127, 169, 243, 256, 257, 343, 509}
 	for n := 1; n <= 64; n++ {
 		lengths = append(lengths, n)
 	}

@@ -18,7 +18,7 @@ func TestBlocked(t *testing.T) {
 	}
 	for name, f := range map[string]func(t *testing.T){
 		"Cholesky": TestCholesky, "LU": TestLU, "QR": TestQR, "Solve": TestSolve, "Refine": TestRefine, "RefineErrors": TestRefineErrors, "SolvePositive": TestSolvePositive, "SolveTriangular": TestSolveTriangular, "Inv": TestInv,
-		"Refused": TestRefused, "NonFinite": TestNonFinite, "Singular": TestSingular, "Empty": TestEmpty,
+		"Refused": TestRefused, "NonFinite": TestNonFinite, "NonFiniteLarge": TestNonFiniteLarge, "Singular": TestSingular, "Empty": TestEmpty,
 	} {
 		t.Run(name, f)
 	}

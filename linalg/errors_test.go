@@ -114,6 +114,34 @@ func TestNonFinite(t *testing.T) {
 	}
 }
 
+// TestNonFiniteLarge is TestNonFinite for matrices of several blocks.
+func TestNonFiniteLarge(t *testing.T) {
+	const n = 20
+	for _, dt := range types {
+		for _, v := range []float64{math.NaN(), math.Inf(1)} {
+			data := make([]float64, 2*n*n)
+			for i := range 2 * n {
+				data[i*n+i%n] = 1
+			}
+			data[n*n+15*n+3] = v
+			a, b := gpk.FromSlice(data, 2, n, n).Cast(dt), gpk.Ones(dt, n)
+			_, l, _ := LU(a)
+			_, r := QR(a)
+			for name, x := range map[string]*gpk.Array{"Cholesky": Cholesky(a), "Solve": Solve(a, b), "SolveTriangular": SolveTriangular(a, b), "Inv": Inv(a), "LU": l, "QR": r, "Det": Det(a)} {
+				is(t, name, x, gpk.ErrNonFinite)
+				if err := x.Err(); err == nil || !strings.Contains(err.Error(), "a[1 15 3] is ") {
+					t.Errorf("%s: %v does not name the element", name, err)
+				}
+			}
+			for name, x := range map[string]*gpk.Array{"Cholesky": Cholesky(a, Upper), "SolveTriangular": SolveTriangular(a, b, Upper), "Solve": Solve(a.T(), b, Positive)} {
+				if x.Err() != nil {
+					t.Errorf("%s reads the other triangle: %v", name, x.Err())
+				}
+			}
+		}
+	}
+}
+
 func TestSingular(t *testing.T) {
 	for _, dt := range types {
 		for _, n := range []int{2, 5, 20, 40} {

@@ -29,14 +29,14 @@ func residuals(t *testing.T, sizes [][2]int, f func(t *testing.T, dt gpk.DType, 
 	}
 }
 
-var squares = [][2]int{{1, 1}, {2, 2}, {5, 5}, {17, 17}, {49, 49}}
+var squares = [][2]int{{1, 1}, {2, 2}, {5, 5}, {17, 17}, {35, 35}}
 
-var rectangles = [][2]int{{1, 1}, {1, 4}, {4, 1}, {3, 3}, {20, 9}, {9, 20}, {45, 40}, {34, 50}}
+var rectangles = [][2]int{{1, 1}, {1, 4}, {4, 1}, {3, 3}, {20, 9}, {9, 20}, {36, 33}, {34, 40}}
 
 func TestCholesky(t *testing.T) {
 	r := random(t)
 	for _, dt := range types {
-		for _, n := range []int{1, 2, 7, 33, 70} {
+		for _, n := range []int{1, 2, 7, 33, 50} {
 			for kind := range kinds {
 				for lies, lay := range layouts {
 					if lies != "dense" && kind != "random" {
@@ -212,7 +212,7 @@ func TestInv(t *testing.T) {
 func TestEigh(t *testing.T) {
 	r := random(t)
 	for _, dt := range types {
-		for _, n := range []int{1, 2, 5, 34, 70} {
+		for _, n := range []int{1, 2, 5, 34, 45} {
 			for kind, draw := range kinds {
 				for lies, lay := range layouts {
 					if lies != "dense" && kind != "random" {
