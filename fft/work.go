@@ -23,8 +23,11 @@ func (w *work) run(s *device.Stream, dst device.View, reads []device.View) error
 	if dst.Layout.Size() == 0 {
 		return nil
 	}
-	// A line and its plan take up to 8 times n numbers, with those of Bluestein's algorithm 32.
-	if err := device.HostRoom(32 * 16 * int64(w.n)); err != nil {
+	numbers := 5 * int64(w.n) // of a line, its scratch memory and its plan
+	if factors(w.n) == nil {
+		numbers *= 4
+	}
+	if err := device.HostRoom(16 * numbers); err != nil {
 		return err
 	}
 	if dev.Kind() == device.CPU {
