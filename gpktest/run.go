@@ -63,6 +63,8 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Einsum", testEinsum},
 		{"EinsumErrors", testEinsumErrors},
 		{"PairProducts", testPairProducts},
+		{"Factors", testFactors},
+		{"Fourier", testFourier},
 		{"InPlace", testInPlace},
 		{"Pending", testPending},
 		{"Contents", testContents},

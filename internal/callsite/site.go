@@ -81,7 +81,7 @@ func Search(packages ...string) (s Site) {
 }
 
 // isUser reports whether f is a frame of the user's program: it is not a frame of
-// gpk, of array, layers or compose, of the given packages, of the runtime or of a package that prints.
+// gpk, of array, layers, compose, linalg or fft, of the given packages, of the runtime or of a package that prints.
 func isUser(f runtime.Frame, packages []string) bool {
 	if f.Function == "" || generated(f) {
 		return false
@@ -96,6 +96,7 @@ func isUser(f runtime.Frame, packages []string) bool {
 		return true
 	}
 	return !inPackage(f, module) && !inPackage(f, module+"/array") && !inPackage(f, module+"/internal/layers") && !inPackage(f, module+"/internal/compose") &&
+		!inPackage(f, module+"/linalg") && !inPackage(f, module+"/fft") &&
 		!slices.ContainsFunc(packages, func(p string) bool { return inPackage(f, p) })
 }
 

@@ -1,0 +1,230 @@
+package linalg
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gpk-go/gpk"
+)
+
+// deviceBlock is the number of columns of a panel on a GPU.
+const deviceBlock = 256
+
+// blocked implements engine on the operands' own device: products of full precision and updates in
+// place of views do all the work but that of blocks of few columns, for which tiles has no kernel
+// yet. What it does not override is computed on the CPU.
+type blocked struct {
+	engine
+	tiles
+	columns int // of a block
+}
+
+// flat returns a with one leading axis.
+func flat(a *gpk.Array) *gpk.Array {
+	s := a.Shape()
+	n := len(s)
+	return a.Reshape(product1(s[:n-2]), s[n-2], s[n-1])
+}
+
+// part returns the rows i0 to i1 and columns j0 to j1 of the matrices.
+func part(a *gpk.Array, i0, i1, j0, j1 int) *gpk.Array {
+	return a.Slice(-2, i0, i1).Slice(-1, j0, j1)
+}
+
+func times(a, b *gpk.Array) *gpk.Array { return a.MatMul(b, gpk.FullPrecision) }
+
+func adjoint(a *gpk.Array) *gpk.Array {
+	if a.DType().IsComplex() {
+		a = a.Conj()
+	}
+	return a.T()
+}
+
+// small reports matrices that are one block: they are computed on the CPU as a whole.
+func (b blocked) small(a *gpk.Array) bool {
+	s := a.Shape()
+	return a.Size() == 0 || min(s[len(s)-1], s[len(s)-2]) <= b.columns
+}
+
+// finished returns a dense copy under the leading axes of the operand. Explain says how it was
+// computed.
+func (b blocked) finished(op *operation, a *gpk.Array, lead []int) *gpk.Array {
+	s := a.Shape()
+	op.Step(fmt.Sprintf("by products of full precision on %v; fallback: blocks of %d columns on the CPU, because there is no kernel for them, then", op.dev, b.columns))
+	return op.Cast(a.Reshape(append(slices.Clone(lead), s[1:]...)...), a.DType())
+}
+
+// finite names the first element of the matrices that is NaN or infinite.
+func (b blocked) finite(a *gpk.Array, which triangle) error {
+	switch which {
+	case lowerElements:
+		a = a.Tril()
+	case upperElements:
+		a = a.Triu()
+	}
+	bad, err := gpk.Item[bool](a.Sub(a).Ne(0).Any())
+	if err != nil || !bad {
+		return err
+	}
+	return b.nonFinite("a", a)
+}
+
+// inverseTimes returns X b for a triangular block t with the computed inverse X, and corrects it once
+// by the residual: b - t (X b) is below a small multiple of eps |t| |X b| as long as the condition
+// of t is below 1/eps (Higham 2002, section 12.2).
+func inverseTimes(t, inverse, b *gpk.Array) *gpk.Array {
+	x := times(inverse, b)
+	return x.Add(times(inverse, b.Sub(times(t, x))))
+}
+
+func (b blocked) cholesky(op *operation, a *gpk.Array) (*gpk.Array, error) {
+	if b.small(a) {
+		return b.engine.cholesky(op, a)
+	}
+	if err := b.finite(a, op.triangle()); err != nil {
+		return nil, err
+	}
+	lead := a.Shape()[:a.NDim()-2]
+	w, err := b.choleskyOf(op, a, lead)
+	if err != nil {
+		return nil, err
+	}
+	if op.has(Upper) {
+		w = adjoint(w)
+	}
+	return b.finished(op, w, lead), nil
+}
+
+// choleskyOf returns the factors L, zero above the diagonal, of one leading axis. It goes through
+// the block columns from left to right: each is updated by all before it, factored, and solved.
+func (b blocked) choleskyOf(op *operation, a *gpk.Array, lead []int) (*gpk.Array, error) {
+	if op.has(Upper) {
+		a = adjoint(a)
+	}
+	w := flat(a).Clone()
+	n := w.Shape()[1]
+	for k := 0; k < n; k += b.columns {
+		to := min(k+b.columns, n)
+		if column := part(w, k, n, k, to); k > 0 {
+			if err := column.SubInPlace(times(part(w, k, n, 0, k), adjoint(part(w, k, to, 0, k)))); err != nil {
+				return nil, err
+			}
+		}
+		diagonal := part(w, k, to, k, to)
+		l, inverse, err := b.tileCholesky(op, diagonal, k, lead)
+		if err != nil {
+			return nil, err
+		}
+		if err := diagonal.CopyFrom(l); err != nil {
+			return nil, err
+		}
+		if to == n {
+			break
+		}
+		// X L^H = B is L X^H = B^H.
+		below := part(w, to, n, k, to)
+		if err := below.CopyFrom(adjoint(inverseTimes(l, inverse, adjoint(below)))); err != nil {
+			return nil, err
+		}
+	}
+	return w.Tril(), nil
+}
+
+// substitute replaces x by t^-1 x for triangular t, both of one leading axis.
+func (b blocked) substitute(op *operation, t, x *gpk.Array, upper, unit bool) error {
+	n := t.Shape()[1]
+	columns := x.Shape()[2]
+	last := (n - 1) / b.columns * b.columns
+	for i := 0; i < n; i += b.columns {
+		k := i
+		if upper {
+			k = last - i
+		}
+		to := min(k+b.columns, n)
+		block := part(t, k, to, k, to)
+		inverse, err := b.tileInverse(op, block, upper, unit)
+		if err != nil {
+			return err
+		}
+		switch { // what the block is multiplied with, without what lies in the other triangle
+		case upper:
+			block = block.Triu()
+		case unit:
+			block = block.Tril(-1).Add(gpk.Eye(t.DType(), to-k).To(op.dev))
+		default:
+			block = block.Tril()
+		}
+		if unit && upper {
+			block = block.Triu(1).Add(gpk.Eye(t.DType(), to-k).To(op.dev))
+		}
+		rows := part(x, k, to, 0, columns)
+		if err := rows.CopyFrom(inverseTimes(block, inverse, rows)); err != nil {
+			return err
+		}
+		lo, hi := to, n
+		if upper {
+			lo, hi = 0, k
+		}
+		if lo < hi {
+			if err := part(x, lo, hi, 0, columns).SubInPlace(times(part(t, lo, hi, k, to), rows)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// over returns the matrices of a at the leading axes of a result, with one leading axis.
+func over(a *gpk.Array, lead []int) *gpk.Array {
+	s := a.Shape()
+	return flat(a.BroadcastTo(append(slices.Clone(lead), s[len(s)-2:]...)...))
+}
+
+func (b blocked) triangular(op *operation, a, y *gpk.Array, lead []int) (*gpk.Array, error) {
+	if b.small(a) {
+		return b.engine.triangular(op, a, y, lead)
+	}
+	if err := b.finite(a, op.triangle()); err != nil {
+		return nil, err
+	}
+	if err := b.finite(y, allElements); err != nil {
+		return nil, err
+	}
+	if !op.has(Unit) {
+		if err := b.zeros(flat(a), a.Shape()[:a.NDim()-2]); err != nil {
+			return nil, err
+		}
+	}
+	upper := op.has(Upper) != op.has(Adjoint)
+	if op.has(Adjoint) {
+		a = adjoint(a)
+	}
+	x := flat(y).Clone()
+	if err := b.substitute(op, over(a, lead), x, upper, op.has(Unit)); err != nil {
+		return nil, err
+	}
+	return b.finished(op, x, lead), nil
+}
+
+// diagonals returns the diagonals of matrices of one leading axis, [batch, 1, n].
+func diagonals(a *gpk.Array) *gpk.Array {
+	s, d := a.Shape(), a.Strides()
+	n := min(s[1], s[2])
+	return a.AsStrided([]int{s[0], 1, n}, []int{d[0], 0, d[1] + d[2]})
+}
+
+// zeros returns the SingularError of the first matrix with a zero on the diagonal.
+func (b blocked) zeros(a *gpk.Array, lead []int) error {
+	zero := diagonals(a).Eq(0)
+	found, err := gpk.Item[bool](zero.Any())
+	if err != nil || !found {
+		return err
+	}
+	list, err := gpk.ToSlice[bool](zero)
+	if err != nil {
+		return err
+	}
+	i := slices.Index(list, true)
+	n := zero.Shape()[2]
+	return &SingularError{unravel(i/n, lead), i % n}
+}

@@ -1,0 +1,45 @@
+package linalg
+
+import (
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/dtype"
+)
+
+// engine is the functions of this package for one element type, on elements in the machine's
+// memory. What they return lies on the operands' device.
+type engine interface {
+	cholesky(op *operation, a *gpk.Array) (*gpk.Array, error)
+	triangular(op *operation, a, b *gpk.Array, lead []int) (*gpk.Array, error)
+	solve(op *operation, a, b *gpk.Array, lead []int) (*gpk.Array, error)
+	inv(op *operation, a *gpk.Array) (*gpk.Array, error)
+	lu(op *operation, a *gpk.Array) (order, l, u *gpk.Array, err error)
+	determinants(op *operation, a *gpk.Array) (d determinants, err error)
+	qr(op *operation, a *gpk.Array) (q, r *gpk.Array, err error)
+	eigh(op *operation, a *gpk.Array, vectors bool) (values, z *gpk.Array, err error)
+	svd(op *operation, a *gpk.Array, vectors bool) (u, s, vh *gpk.Array, err error)
+	singular(op *operation, a *gpk.Array) (s [][]float64, err error)
+	pinv(op *operation, a *gpk.Array, rcond float64) (*gpk.Array, error)
+	leastSquares(op *operation, a, b *gpk.Array, lead []int, rcond float64) (leastSquares, error)
+	norms(op *operation, a *gpk.Array, p float64) ([]float64, error)
+	epsilon() float64
+	systemOf(op *operation, a *gpk.Array) (system, error)
+	// nonFinite names the first element that is NaN or infinite.
+	nonFinite(name string, a *gpk.Array) error
+}
+
+// host implements engine.
+type host[T number] struct{}
+
+var engines = map[dtype.DType]engine{
+	dtype.Float32:    host[float32]{},
+	dtype.Float64:    host[float64]{},
+	dtype.Complex64:  host[complex64]{},
+	dtype.Complex128: host[complex128]{},
+}
+
+func (host[T]) epsilon() float64 { return epsilon[T]() }
+
+func (host[T]) nonFinite(name string, a *gpk.Array) error {
+	_, err := read[T](name, a, allElements)
+	return err
+}

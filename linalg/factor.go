@@ -1,0 +1,143 @@
+package linalg
+
+import "math"
+
+const (
+	choleskyBlock = 32  // order up to which Cholesky's factorization is computed by loops
+	updateBlock   = 128 // columns of a symmetric update that one product computes
+	luBlock       = 8   // columns up to which LU is computed by loops
+)
+
+// cholesky replaces the lower triangle of a by L with A = L L^H, and leaves the upper one.
+// It returns the order of the leading minor that is not positive, or 0. The recursion is
+//
+//	L11 L11^H = A11    L21 = A21 L11^-H    L22 L22^H = A22 - L21 L21^H
+//
+// (Gustavson, Recursion leads to automatic variable blocking for dense linear-algebra
+// algorithms, IBM J. Res. Dev. 41, 1997).
+func cholesky[T number](a matrix[T]) (order int) {
+	n := a.rows
+	if n <= choleskyBlock {
+		return choleskyLoops(a)
+	}
+	h := half(n)
+	if order = cholesky(a.part(0, h, 0, h)); order > 0 {
+		return order
+	}
+	solveRight(a.part(0, h, 0, h), a.part(h, n, 0, h))
+	for j := h; j < n; j += updateBlock { // the lower triangle, block columns
+		to := min(j+updateBlock, n)
+		subtract(a.part(j, n, j, to), plain(a.part(j, n, 0, h)), adj(a.part(j, to, 0, h)))
+	}
+	if order = cholesky(a.part(h, n, h, n)); order > 0 {
+		return h + order
+	}
+	return 0
+}
+
+func choleskyLoops[T number](a matrix[T]) (order int) {
+	for j := range a.rows {
+		lj := a.row(j)[:j]
+		d, _ := parts(a.at(j, j) - dotc(lj, lj))
+		if !(d > 0) {
+			return j + 1
+		}
+		root := of2[T](math.Sqrt(d), 0)
+		a.set(j, j, root)
+		for i := j + 1; i < a.rows; i++ {
+			a.set(i, j, (a.at(i, j)-dotc(lj, a.row(i)[:j]))/root)
+		}
+	}
+	return 0
+}
+
+// lu replaces a, of m rows and n columns, by L below the diagonal, which is 1, and U above,
+// with P A = L U: row i was exchanged with row pivots[i], for i = 0, 1, … (partial pivoting:
+// the largest |re| + |im|). It returns the first pivot that is exactly zero, or -1, and goes
+// on behind it. The recursion halves the columns (Toledo, Locality of reference in LU
+// decomposition with partial pivoting, SIAM J. Matrix Anal. Appl. 18, 1997).
+func lu[T number](a matrix[T], pivots []int) (zero int) {
+	m, n := a.rows, a.cols
+	k := min(m, n)
+	if k <= luBlock {
+		zero = luLoops(a.part(0, m, 0, k), pivots)
+	} else {
+		h := k / 2
+		if h > luBlock {
+			h = (h + luBlock - 1) / luBlock * luBlock
+		}
+		left, right := a.part(0, m, 0, h), a.part(0, m, h, k)
+		zero = lu(left, pivots[:h])
+		exchange(right, pivots[:h])
+		solveLower(left.part(0, h, 0, h), right.part(0, h, 0, k-h), true)
+		subtract(right.part(h, m, 0, k-h), plain(left.part(h, m, 0, h)), plain(right.part(0, h, 0, k-h)))
+		z := lu(right.part(h, m, 0, k-h), pivots[h:k])
+		if zero < 0 && z >= 0 {
+			zero = h + z
+		}
+		exchange(left.part(h, m, 0, h), pivots[h:k])
+		for i := h; i < k; i++ {
+			pivots[i] += h
+		}
+	}
+	if n > k { // more columns than rows
+		rest := a.part(0, m, k, n)
+		exchange(rest, pivots)
+		solveLower(a.part(0, k, 0, k), rest, true)
+	}
+	return zero
+}
+
+func luLoops[T number](a matrix[T], pivots []int) (zero int) {
+	zero = -1
+	for k := range a.cols {
+		best, largest := k, size1(a.at(k, k))
+		for i := k + 1; i < a.rows; i++ {
+			if v := size1(a.data[i*a.stride+k]); v > largest {
+				best, largest = i, v
+			}
+		}
+		pivots[k] = best
+		if largest == 0 {
+			if zero < 0 {
+				zero = k
+			}
+			continue
+		}
+		a.swap(k, best)
+		top := a.row(k)[k:]
+		p := top[0]
+		for i := k + 1; i < a.rows; i++ {
+			row := a.data[i*a.stride+k:][:len(top)]
+			l := row[0] / p
+			row[0] = l
+			for j := 1; j < len(top); j++ {
+				row[j] -= l * top[j]
+			}
+		}
+	}
+	return zero
+}
+
+// exchange exchanges row i with row pivots[i], for i = 0, 1, ….
+func exchange[T number](a matrix[T], pivots []int) {
+	for i, p := range pivots {
+		a.swap(i, p)
+	}
+}
+
+// permutation returns the order of n rows that exchanges lead to: row i of P A is row
+// order[i] of A. odd reports whether their number is odd.
+func permutation(pivots []int, n int) (order []int, odd bool) {
+	order = make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	for i, p := range pivots {
+		if i != p {
+			order[i], order[p] = order[p], order[i]
+			odd = !odd
+		}
+	}
+	return order, odd
+}

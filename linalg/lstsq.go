@@ -1,0 +1,106 @@
+package linalg
+
+import (
+	"slices"
+
+	"github.com/gpk-go/gpk"
+)
+
+// leastSquares is the results of LstSq.
+type leastSquares struct{ x, residuals, rank, s *gpk.Array }
+
+// LstSq returns the x [..., n, k] that minimizes |A x - b|, and of those the one of least |x|, for a
+// stack a [..., m, n] and b [..., m, k], or one vector b [m]; the leading axes broadcast. Further
+// results are the squares |A x - b|^2 [..., k], which, other than NumPy's, are there for every
+// shape and rank; the rank [...] of a, Int64; and the singular values s [..., min(m, n)] of a.
+// Singular values up to rcond times the largest count as zero; rcond is max(m, n) eps where it
+// is not given. x = V diag(1/s) U^H b (Golub and Van Loan 2013, theorem 5.5.1).
+//
+// Errors: those of SVD; gpk.ErrUnsupported for an rcond that is negative or NaN.
+func LstSq(a, b *gpk.Array, rcond ...float64) (x, residuals, rank, s *gpk.Array) {
+	op, err := begin("LstSq", nil, 0, a, b)
+	if err == nil {
+		err = stack(a)
+	}
+	var limit float64
+	if err == nil {
+		limit, err = op.limit(a, rcond)
+	}
+	var lead []int
+	vector := false
+	if err == nil {
+		b, lead, vector, err = sides(a, b)
+	}
+	var r leastSquares
+	if err == nil {
+		r, err = op.engine(a).leastSquares(op, a, b, lead, limit)
+	}
+	if err != nil {
+		failed := op.fail(err)
+		return failed, failed, failed, failed
+	}
+	if vector {
+		r.x, r.residuals = r.x.Squeeze(-1), r.residuals.Squeeze(-1)
+	}
+	return r.x, r.residuals, r.rank, r.s
+}
+
+func (host[T]) leastSquares(op *operation, a, b *gpk.Array, lead []int, rcond float64) (r leastSquares, err error) {
+	m, err := read[T]("a", a, allElements)
+	if err != nil {
+		return r, err
+	}
+	y, err := read[T]("b", b, allElements)
+	if err != nil {
+		return r, err
+	}
+	x, err := newMatrices[T](lead, m.cols, y.cols)
+	if err != nil {
+		return r, err
+	}
+	k := min(m.rows, m.cols)
+	us, vs := make([]matrix[T], m.batch), make([]matrix[T], m.batch)
+	values, ranks := make([]float64, m.batch*k), make([]int64, m.batch)
+	err = each(m.batch, k, func(i int) error {
+		u, d, vh, err := svd(m.at(i).clone(), true, false)
+		if err != nil {
+			return memberError(err, i, m.lead)
+		}
+		n := rankOf(d, rcond)
+		ranks[i] = int64(n)
+		copy(values[i*k:], d)
+		us[i], vs[i] = u.part(0, u.rows, 0, n), vh.part(0, n, 0, vh.cols)
+		return nil
+	})
+	if err != nil {
+		return r, err
+	}
+	squares := make([]float64, y.batch*y.cols)
+	err = each(y.batch, y.rows, func(i int) error {
+		own := source(i, lead, m.lead)
+		w := product(adj(us[own]), plain(y.at(i)))
+		for j := range w.rows {
+			divide(w.row(j), of2[T](values[own*k+j], 0))
+		}
+		multiply(x.at(i), adj(vs[own]), plain(w))
+		rest := y.at(i)
+		subtract(rest, plain(m.at(own)), plain(x.at(i)))
+		for j := range rest.rows {
+			for c, v := range rest.row(j) {
+				re, im := parts(v)
+				squares[i*y.cols+c] += re*re + im*im
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return r, err
+	}
+	dt := a.DType().Real()
+	return leastSquares{
+		x:         stacked(op, svdName, x),
+		residuals: reals(op, svdName, dt, squares, append(slices.Clone(lead), y.cols)),
+		rank:      result(op, svdName, ranks, m.lead),
+		s:         reals(op, svdName, dt, values, append(slices.Clone(m.lead), k)),
+	}, nil
+}

@@ -1,0 +1,191 @@
+package linalg
+
+import (
+	"unsafe"
+
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/cpu"
+)
+
+// matrix is a matrix in the machine's memory: element (i, j) is data[i*stride+j].
+type matrix[T number] struct {
+	data               []T
+	rows, cols, stride int
+}
+
+func newMatrix[T number](rows, cols int) matrix[T] {
+	return matrix[T]{make([]T, rows*cols), rows, cols, max(1, cols)}
+}
+
+func identity[T number](n int) matrix[T] {
+	m := newMatrix[T](n, n)
+	for i := range n {
+		m.data[i*m.stride+i] = 1
+	}
+	return m
+}
+
+// dense returns a matrix over gapless elements.
+func dense[T number](data []T, rows, cols int) matrix[T] {
+	return matrix[T]{data, rows, cols, max(1, cols)}
+}
+
+// at returns the element (i, j).
+func (m matrix[T]) at(i, j int) T { return m.data[i*m.stride+j] }
+
+func (m matrix[T]) set(i, j int, v T) { m.data[i*m.stride+j] = v }
+
+// row returns the elements of row i.
+func (m matrix[T]) row(i int) []T {
+	if m.cols == 0 {
+		return nil
+	}
+	return m.data[i*m.stride:][:m.cols:m.cols]
+}
+
+// part returns the rows i0 to i1 and columns j0 to j1 where they are.
+func (m matrix[T]) part(i0, i1, j0, j1 int) matrix[T] {
+	p := matrix[T]{nil, i1 - i0, j1 - j0, m.stride}
+	if p.rows > 0 && p.cols > 0 {
+		p.data = m.data[i0*m.stride+j0:]
+	}
+	return p
+}
+
+// clone returns a gapless copy.
+func (m matrix[T]) clone() matrix[T] {
+	c := newMatrix[T](m.rows, m.cols)
+	for i := range m.rows {
+		copy(c.row(i), m.row(i))
+	}
+	return c
+}
+
+// adjoint returns a copy of the conjugate transpose.
+func (m matrix[T]) adjoint() matrix[T] {
+	c := newMatrix[T](m.cols, m.rows)
+	const block = 16
+	for i0 := 0; i0 < m.rows; i0 += block {
+		for j0 := 0; j0 < m.cols; j0 += block {
+			for j := j0; j < min(j0+block, m.cols); j++ {
+				for i := i0; i < min(i0+block, m.rows); i++ {
+					c.data[j*c.stride+i] = m.data[i*m.stride+j]
+				}
+			}
+		}
+	}
+	conjugate(c.data)
+	return c
+}
+
+// diagonal returns a copy of the diagonal.
+func (m matrix[T]) diagonal() []T {
+	d := make([]T, min(m.rows, m.cols))
+	for i := range d {
+		d[i] = m.at(i, i)
+	}
+	return d
+}
+
+// swap exchanges two rows.
+func (m matrix[T]) swap(i, j int) {
+	if i == j || m.cols == 0 {
+		return
+	}
+	x, y := m.row(i), m.row(j)
+	for k := range x {
+		x[k], y[k] = y[k], x[k]
+	}
+}
+
+// operand is a matrix as a product reads it.
+type operand[T number] struct {
+	matrix[T]
+	adjoint bool // the conjugate transpose is read
+}
+
+func plain[T number](m matrix[T]) operand[T] { return operand[T]{m, false} }
+func adj[T number](m matrix[T]) operand[T]   { return operand[T]{m, true} }
+
+func (o operand[T]) cpu() cpu.Operand {
+	p := cpu.Operand{Data: pointer(o.data), RS: o.stride, CS: 1}
+	if o.adjoint {
+		p.RS, p.CS, p.Conj = 1, o.stride, isComplex[T]()
+	}
+	return p
+}
+
+// from returns the operand without its first rows.
+func (o operand[T]) from(i0, i1 int) operand[T] {
+	if o.adjoint {
+		return operand[T]{o.part(0, o.rows, i0, i1), true}
+	}
+	return operand[T]{o.part(i0, i1, 0, o.cols), false}
+}
+
+func (o operand[T]) dims() (rows, cols int) {
+	if o.adjoint {
+		return o.cols, o.rows
+	}
+	return o.rows, o.cols
+}
+
+// multiply sets c = a b.
+func multiply[T number](c matrix[T], a, b operand[T]) {
+	_, k := a.dims()
+	if c.rows == 0 || c.cols == 0 {
+		return
+	}
+	if k == 0 {
+		for i := range c.rows {
+			clear(c.row(i))
+		}
+		return
+	}
+	dt := dtype.Of[T]()
+	// The types and shapes are those of a product that Gemm has.
+	_ = cpu.Gemm(dt, dt, c.rows, c.cols, k, a.cpu(), b.cpu(), pointer(c.data), c.stride, nil)
+}
+
+// product returns a b.
+func product[T number](a, b operand[T]) matrix[T] {
+	rows, _ := a.dims()
+	_, cols := b.dims()
+	c := newMatrix[T](rows, cols)
+	multiply(c, a, b)
+	return c
+}
+
+const (
+	fewProducts = 1 << 10 // products of a times b that loops compute as fast as Gemm
+	scratchSize = 1 << 19 // elements of a product in temporary memory
+)
+
+// subtract sets c -= a b.
+func subtract[T number](c matrix[T], a, b operand[T]) {
+	_, k := a.dims()
+	if c.rows == 0 || c.cols == 0 || k == 0 {
+		return
+	}
+	if !a.adjoint && !b.adjoint && c.rows*c.cols*k <= fewProducts {
+		for i := range c.rows {
+			for p, v := range a.row(i) {
+				axpy(-v, b.row(p), c.row(i))
+			}
+		}
+		return
+	}
+	step := min(c.rows, max(1, scratchSize/c.cols))
+	lent := cpu.NewScratch[float64]((step*c.cols*int(unsafe.Sizeof(T(0))) + 7) / 8)
+	defer lent.Free()
+	t := matrix[T]{unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(lent.Data()))), step*c.cols), step, c.cols, c.cols}
+	dt := dtype.Of[T]()
+	for i := 0; i < c.rows; i += step {
+		to := min(i+step, c.rows)
+		d := c.part(i, to, 0, c.cols)
+		multiply(t.part(0, to-i, 0, c.cols), a.from(i, to), b)
+		_ = cpu.Binary(expr.Sub, dt, dt, []int{d.rows, d.cols}, pointer(d.data), []int{d.stride, 1},
+			pointer(t.data), []int{t.stride, 1}, pointer(d.data), []int{d.stride, 1})
+	}
+}

@@ -1,0 +1,252 @@
+package linalg
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/array"
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/cpu"
+	"github.com/gpk-go/gpk/layout"
+)
+
+// operation is a call of an exported function.
+type operation struct {
+	*array.Operation
+	name string
+	dev  *device.Device
+	set  Option
+}
+
+// begin checks what every function of this package checks: arrays without an error, of one
+// device and one of the four types, and options that the function has.
+func begin(name string, given []Option, allowed Option, as ...*gpk.Array) (*operation, error) {
+	op := &operation{Operation: array.NewOperation("linalg."+name, as), name: name}
+	if err := op.Check(); err != nil {
+		return op, err
+	}
+	op.dev = as[0].Device()
+	for _, o := range given {
+		if o == 0 || o&^allowed != 0 {
+			return op, fmt.Errorf("%w: %s has no option %v", gpk.ErrUnsupported, name, o)
+		}
+		op.set |= o
+	}
+	if err := array.SameType(as...); err != nil {
+		return op, err
+	}
+	if engines[as[0].DType()] == nil {
+		return op, fmt.Errorf("%w: %v; linear algebra is of float32, float64, complex64 and complex128: Cast first", gpk.ErrDType, as[0].DType())
+	}
+	return op, nil
+}
+
+func (op *operation) has(o Option) bool { return op.set&o != 0 }
+
+// fail returns an array that carries an error. An error of an operation inside this package
+// loses its line there.
+func (op *operation) fail(err error) *gpk.Array {
+	var inner *gpk.OpError
+	if errors.As(err, &inner) && inner.Op != "linalg."+op.name && !op.carried(err) {
+		err = fmt.Errorf("%s: %w", inner.Op, inner.Err)
+	}
+	return op.Failed(err)
+}
+
+// carried reports whether an operand came with the error.
+func (op *operation) carried(err error) bool { return errors.Is(op.Check(), err) }
+
+// square returns ErrShape where a is not a stack of square matrices.
+func square(a *gpk.Array) error {
+	if err := stack(a); err != nil {
+		return err
+	}
+	s := a.Shape()
+	if n := len(s); s[n-1] != s[n-2] {
+		return layout.Errorf("%v: the last two axes differ; the matrices must be square", s)
+	}
+	return nil
+}
+
+// stack returns ErrShape where a has no two axes.
+func stack(a *gpk.Array) error {
+	if a.NDim() < 2 {
+		return layout.Errorf("%v: at least two axes are needed, [..., rows, columns]", a.Shape())
+	}
+	return nil
+}
+
+// matrices is the elements of a stack of matrices in the machine's memory.
+type matrices[T number] struct {
+	data       []T
+	lead       []int
+	batch      int
+	rows, cols int
+}
+
+func newMatrices[T number](lead []int, rows, cols int) (matrices[T], error) {
+	shape := append(slices.Clone(lead), rows, cols)
+	n, err := layout.Size(shape)
+	if err == nil {
+		err = device.HostRoom(int64(n) * int64(unsafe.Sizeof(T(0))))
+	}
+	if err != nil {
+		return matrices[T]{}, err
+	}
+	return matrices[T]{make([]T, n), slices.Clone(lead), product1(lead), rows, cols}, nil
+}
+
+func product1(shape []int) int {
+	n := 1
+	for _, s := range shape {
+		n *= s
+	}
+	return n
+}
+
+// triangle names the elements of a matrix that a function reads.
+type triangle int
+
+const (
+	allElements triangle = iota
+	lowerElements
+	upperElements
+)
+
+// read waits for the elements of a, and names the first that is not finite.
+func read[T number](name string, a *gpk.Array, which triangle) (matrices[T], error) {
+	s := a.Shape()
+	lead := s[:len(s)-2]
+	m := matrices[T]{lead: lead, batch: product1(lead), rows: s[len(s)-2], cols: s[len(s)-1]}
+	var err error
+	if m.data, err = gpk.ToSlice[T](a); err != nil {
+		return m, err
+	}
+	for i := range m.batch * m.rows {
+		row := m.data[i*m.cols:][:m.cols]
+		lo, hi := 0, m.cols
+		switch which {
+		case lowerElements:
+			hi = min(i%m.rows+1, m.cols)
+		case upperElements:
+			lo = min(i%m.rows, m.cols)
+		}
+		for j, v := range row[lo:hi] {
+			if v-v != 0 {
+				at := append(unravel(i/m.rows, lead), i%m.rows, lo+j)
+				return m, fmt.Errorf("%w: %s%v is %v", gpk.ErrNonFinite, name, at, v)
+			}
+		}
+	}
+	return m, nil
+}
+
+// at returns matrix i.
+func (m matrices[T]) at(i int) matrix[T] {
+	return dense(m.data[i*m.rows*m.cols:][:m.rows*m.cols], m.rows, m.cols)
+}
+
+// shape returns the shape of the stack.
+func (m matrices[T]) shape() []int { return append(slices.Clone(m.lead), m.rows, m.cols) }
+
+// unravel returns the index of element i of a shape.
+func unravel(i int, shape []int) []int {
+	at := make([]int, len(shape), len(shape)+2)
+	for d := len(shape) - 1; d >= 0; d-- {
+		at[d] = i % shape[d]
+		i /= shape[d]
+	}
+	return at
+}
+
+// source returns the number of the matrix of a stack with leading axes own that stands at place
+// i of the leading axes lead, which own broadcasts to.
+func source(i int, lead, own []int) int {
+	at := unravel(i, lead)[len(lead)-len(own):]
+	n := 0
+	for d, length := range own {
+		n *= length
+		if length > 1 {
+			n += at[d]
+		}
+	}
+	return n
+}
+
+// manyRows is the number of rows below which the matrices of a stack are computed beside each
+// other. Larger ones are computed one by one, each with all threads.
+const manyRows = 192
+
+// each calls f for every matrix of a stack, and returns the error of the first that has one.
+func each(batch, rows int, f func(i int) error) error {
+	if batch == 1 || rows >= manyRows {
+		for i := range batch {
+			if err := f(i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	failed := make([]error, batch)
+	cpu.Parallel(batch, 1+1<<12/max(1, rows*rows*rows), func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			failed[i] = f(i)
+		}
+	})
+	for _, err := range failed {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// how says in Explain where the result was computed.
+func (op *operation) how(what string) string {
+	if op.dev.Kind() == device.CPU {
+		return what + " on the CPU"
+	}
+	return fmt.Sprintf("fallback: %s on the CPU, copied from %v and back, because there is no kernel for it", what, op.dev)
+}
+
+// result returns an array on the operands' device with a copy of data.
+func result[T number | int64](op *operation, what string, data []T, shape []int) *gpk.Array {
+	a := op.Result(dtype.Of[T](), shape, op.how(what), nil, func(s *device.Stream, dst device.View, _ []device.View) error {
+		bytes := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(data))), len(data)*int(unsafe.Sizeof(T(0))))
+		return s.Device().CopyFromHost(dst.Buffer, dst.Start(), bytes, s)
+	})
+	if err := gpk.Eval(a); err != nil {
+		return op.fail(err)
+	}
+	return a
+}
+
+// stacked is result for a stack of matrices.
+func stacked[T number](op *operation, what string, m matrices[T]) *gpk.Array {
+	return result(op, what, m.data, m.shape())
+}
+
+// reals returns an array of the type dt, Float32 or Float64, with rounded numbers.
+func reals(op *operation, what string, dt dtype.DType, data []float64, shape []int) *gpk.Array {
+	if dt == dtype.Float64 {
+		return result(op, what, data, shape)
+	}
+	narrow := make([]float32, len(data))
+	for i, v := range data {
+		narrow[i] = float32(v)
+	}
+	return result(op, what, narrow, shape)
+}
+
+// engine returns the functions for the type of a, on its device.
+func (op *operation) engine(a *gpk.Array) engine {
+	e := engines[a.DType()]
+	if op.dev.Kind() == device.CPU {
+		return e
+	}
+	return blocked{e, e.(tiles), deviceBlock}
+}

@@ -1,0 +1,142 @@
+package linalg
+
+import "math"
+
+// reflector replaces x by beta, then the vector v without its first element, which is 1, and
+// returns tau with H = I - tau v v^H and H^H x = beta e1, beta real (LAPACK's larfg). tau is 0
+// where x is that already.
+func reflector[T number](x []T) (tau T) {
+	re, im := parts(x[0])
+	rest := norm(x[1:])
+	if rest == 0 && im == 0 {
+		return 0
+	}
+	beta := -math.Copysign(math.Hypot(math.Hypot(re, im), rest), re)
+	tau = of2[T]((beta-re)/beta, -im/beta)
+	// Scaled by beta first: alpha - beta may overflow in its reciprocal.
+	b := of2[T](beta, 0)
+	d := x[0]/b - 1
+	for i := 1; i < len(x); i++ {
+		x[i] = x[i] / b / d
+	}
+	x[0] = b
+	return tau
+}
+
+// qrBlock is the number of reflectors that are applied at once.
+const qrBlock = 32
+
+// reflectors is a product H0 H1 … of reflectors: Q = I - V T V^H block by block (Schreiber and
+// Van Loan, A storage-efficient WY representation, SIAM J. Sci. Stat. Comput. 10, 1989).
+type reflectors[T number] struct {
+	at int       // row of the 1 in the first column of v
+	v  matrix[T] // unit lower trapezoidal: the rows from at on
+	t  matrix[T] // upper triangular
+}
+
+// qr replaces a by R on and above the diagonal, and returns the blocks of Q.
+func qr[T number](a matrix[T]) []reflectors[T] {
+	k := min(a.rows, a.cols)
+	var blocks []reflectors[T]
+	for j := 0; j < k; j += qrBlock {
+		to := min(j+qrBlock, k)
+		b := panel(a.part(j, a.rows, j, to))
+		b.at = j
+		b.apply(a.part(j, a.rows, to, a.cols), true)
+		blocks = append(blocks, b)
+	}
+	return blocks
+}
+
+// panel factors a few columns, replaces them by R, and returns the reflectors.
+func panel[T number](a matrix[T]) reflectors[T] {
+	m, k := a.rows, min(a.rows, a.cols)
+	tau := make([]T, k)
+	v := newMatrix[T](m, k)
+	column, w := make([]T, m), make([]T, a.cols)
+	for j := range k {
+		x := column[:m-j]
+		for i := range x {
+			x[i] = a.at(j+i, j)
+		}
+		tau[j] = reflector(x)
+		a.set(j, j, x[0])
+		x[0] = 1
+		for i, e := range x {
+			v.set(j+i, j, e)
+			if i > 0 {
+				a.set(j+i, j, 0)
+			}
+		}
+		if tau[j] == 0 || j+1 == a.cols {
+			continue
+		}
+		reflect(a.part(j, m, j+1, a.cols), x, conj(tau[j]), w)
+	}
+	return reflectors[T]{v: v, t: triangleOf(v, tau)}
+}
+
+// reflect sets a -= tau x (x^H a).
+func reflect[T number](a matrix[T], x []T, tau T, w []T) {
+	w = w[:a.cols]
+	clear(w)
+	for i, e := range x {
+		axpy(conj(e), a.row(i), w)
+	}
+	for i, e := range x {
+		axpy(-tau*e, w, a.row(i))
+	}
+}
+
+// triangleOf returns T of reflectors with the vectors v:
+//
+//	T[j, j] = tau[j]    T[:j, j] = -tau[j] T[:j, :j] V[:, :j]^H v[j]
+func triangleOf[T number](v matrix[T], tau []T) matrix[T] {
+	k := len(tau)
+	s := product(adj(v), plain(v))
+	t := newMatrix[T](k, k)
+	for j := range k {
+		for i := range j {
+			var sum T
+			for p := i; p < j; p++ {
+				sum += t.at(i, p) * s.at(p, j)
+			}
+			t.set(i, j, -tau[j]*sum)
+		}
+		t.set(j, j, tau[j])
+	}
+	return t
+}
+
+// apply sets c = Q c, or Q^H c; c has the rows of v.
+func (b reflectors[T]) apply(c matrix[T], adjoint bool) {
+	if c.cols == 0 {
+		return
+	}
+	w := product(adj(b.v), plain(c))
+	t := plain(b.t)
+	t.adjoint = adjoint
+	subtract(c, plain(b.v), plain(product(t, plain(w))))
+}
+
+// applyAll sets c = Q c, or Q^H c, for the product of all blocks.
+func applyAll[T number](blocks []reflectors[T], c matrix[T], adjoint bool) {
+	for i := range blocks {
+		if !adjoint {
+			i = len(blocks) - 1 - i
+		}
+		b := blocks[i]
+		b.apply(c.part(b.at, b.at+b.v.rows, 0, c.cols), adjoint)
+	}
+}
+
+// columns sets q, which is zero, to the first columns of Q.
+func columns[T number](blocks []reflectors[T], q matrix[T]) {
+	for i := range min(q.rows, q.cols) {
+		q.set(i, i, 1)
+	}
+	for i := len(blocks) - 1; i >= 0; i-- {
+		b := blocks[i] // the columns before at are still those of I: zero from row at on
+		b.apply(q.part(b.at, q.rows, min(b.at, q.cols), q.cols), false)
+	}
+}

@@ -1,0 +1,114 @@
+package linalg
+
+import "math"
+
+const eps64 = 0x1p-52
+
+// secular is the eigenvalue problem of D + rho z z^T with d ascending, well apart, and z without zeros.
+// Its eigenvalues are the roots of
+//
+//	f(x) = 1 + rho sum over i of z[i]^2 / (d[i] - x)
+//
+// one between neighbours of d, and one above the last (Golub, Some modified matrix eigenvalue problems,
+// SIAM Review 15, 1973).
+type secular struct {
+	d, z []float64
+	rho  float64 // above 0
+	norm float64 // |z|^2
+}
+
+// root finds root j: it is value, and apart[i] is set to d[i] - value, without the cancellation of
+// that difference, because the root is computed as its distance from the nearer pole. The
+// iteration is that of Bunch, Nielsen and Sorensen (Rank-one modification of the symmetric
+// eigenproblem, Numer. Math. 31, 1978): the sums over the poles of either side are replaced by
+// functions with one pole that have their values and derivatives. Bisection guards it.
+func (s *secular) root(j int, apart []float64) (value float64) {
+	k := len(s.d)
+	if k == 1 {
+		apart[0] = -s.rho * s.norm
+		return s.d[0] - apart[0]
+	}
+	origin, lo, hi := j, 0.0, s.rho*s.norm
+	left := j // the poles to left inclusive are on one side
+	if j+1 < k {
+		gap := s.d[j+1] - s.d[j]
+		for i, d := range s.d {
+			apart[i] = d - s.d[j] - gap/2
+		}
+		if w := s.evaluate(apart, left); w.f >= 0 {
+			hi = gap / 2
+		} else {
+			origin, lo, hi = j+1, -gap/2, 0
+		}
+	} else {
+		left = j - 1
+	}
+	o := s.d[origin]
+	mu := lo + (hi-lo)/2
+	for range 120 {
+		for i, d := range s.d {
+			apart[i] = d - o - mu
+		}
+		w := s.evaluate(apart, left)
+		if math.Abs(w.f) <= eps64*(8*(math.Abs(w.psi)+math.Abs(w.phi))+1+math.Abs(mu)*(w.dpsi+w.dphi)) {
+			break
+		}
+		if w.f < 0 {
+			lo = mu
+		} else {
+			hi = mu
+		}
+		next := mu + w.step(apart[left], apart[left+1], j+1 == k)
+		if !(next > lo && next < hi) {
+			next = lo + (hi-lo)/2
+		}
+		if next == mu || next == lo || next == hi {
+			break
+		}
+		mu = next
+	}
+	for i, d := range s.d {
+		apart[i] = d - o - mu
+	}
+	return o + mu
+}
+
+// sums is f = 1 + psi + phi, the sums over the poles of either side, and their derivatives.
+type sums struct{ f, psi, phi, dpsi, dphi float64 }
+
+func (s *secular) evaluate(apart []float64, left int) (w sums) {
+	for i, z := range s.z[:left+1] {
+		t := z / apart[i]
+		w.psi += z * t
+		w.dpsi += t * t
+	}
+	for i := left + 1; i < len(s.z); i++ {
+		t := s.z[i] / apart[i]
+		w.phi += s.z[i] * t
+		w.dphi += t * t
+	}
+	w.psi, w.phi, w.dpsi, w.dphi = w.psi*s.rho, w.phi*s.rho, w.dpsi*s.rho, w.dphi*s.rho
+	w.f = 1 + w.psi + w.phi
+	return w
+}
+
+// step returns the distance to the root of the two replaced sums, from the distances x and y to the
+// neighbouring poles. Beyond the last pole the other root of the quadratic equation counts.
+func (w sums) step(x, y float64, beyond bool) float64 {
+	c := w.f - x*w.dpsi - y*w.dphi
+	a := (x+y)*w.f - x*y*(w.dpsi+w.dphi)
+	b := x * y * w.f
+	if beyond {
+		c = math.Abs(c)
+	}
+	root := math.Sqrt(math.Abs(a*a - 4*b*c))
+	switch {
+	case beyond && a >= 0:
+		return (a + root) / (2 * c)
+	case beyond:
+		return 2 * b / (a - root)
+	case a <= 0:
+		return (a - root) / (2 * c)
+	}
+	return 2 * b / (a + root)
+}

@@ -1,0 +1,207 @@
+package linalg
+
+import (
+	"slices"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/layout"
+)
+
+// Solve returns x with A x = b for a stack a [..., n, n] and b [..., n, k], or one vector b [n];
+// the leading axes broadcast. The method is LU with partial pivoting (Higham, Accuracy and
+// Stability of Numerical Algorithms, 2002, chapter 9), with Positive Cholesky's factorization,
+// which reads the lower triangle of a alone.
+//
+// Errors: *SingularError, with the pivot and the batch member; with Positive *DefiniteError,
+// with the order; gpk.ErrNonFinite, with the index; gpk.ErrShape.
+func Solve(a, b *gpk.Array, opts ...Option) *gpk.Array {
+	op, err := begin("Solve", opts, Positive, a, b)
+	return op.solved(err, a, b, func(b *gpk.Array, lead []int) (*gpk.Array, error) {
+		return op.engine(a).solve(op, a, b, lead)
+	})
+}
+
+// SolveTriangular returns x with A x = b for a stack a [..., n, n] of lower triangular matrices
+// and b [..., n, k], or one vector b [n]; the leading axes broadcast. The options are Upper,
+// Unit, and Adjoint, with which the system is A^H x = b. The other triangle is not read.
+// The method is substitution by blocks (Higham 2002, chapter 8).
+//
+// Errors: *SingularError, where the diagonal has a zero, with its place and the batch member;
+// gpk.ErrNonFinite, with the index; gpk.ErrShape.
+func SolveTriangular(a, b *gpk.Array, opts ...Option) *gpk.Array {
+	op, err := begin("SolveTriangular", opts, Upper|Unit|Adjoint, a, b)
+	return op.solved(err, a, b, func(b *gpk.Array, lead []int) (*gpk.Array, error) {
+		return op.engine(a).triangular(op, a, b, lead)
+	})
+}
+
+// solved checks the operands of a system, and calls f with b as matrices, broadcast to the
+// leading axes of the result.
+func (op *operation) solved(err error, a, b *gpk.Array, f func(b *gpk.Array, lead []int) (*gpk.Array, error)) *gpk.Array {
+	if err == nil {
+		err = square(a)
+	}
+	var lead []int
+	vector := false
+	if err == nil {
+		b, lead, vector, err = sides(a, b)
+	}
+	var x *gpk.Array
+	if err == nil {
+		x, err = f(b, lead)
+	}
+	if err != nil {
+		return op.fail(err)
+	}
+	if vector {
+		return x.Squeeze(-1)
+	}
+	return x
+}
+
+// sides returns the right-hand sides as matrices, broadcast to the leading axes that both
+// operands have.
+func sides(a, b *gpk.Array) (matrices *gpk.Array, lead []int, vector bool, err error) {
+	as := a.Shape()
+	vector = b.NDim() == 1
+	if vector {
+		b = b.Unsqueeze(1)
+	}
+	if err := stack(b); err != nil {
+		return nil, nil, false, err
+	}
+	bs := b.Shape()
+	rows := as[len(as)-2]
+	if bs[len(bs)-2] != rows {
+		return nil, nil, false, layout.Errorf("a is %v, b %v: b has %d rows, not %d", as, bs, bs[len(bs)-2], rows)
+	}
+	if lead, err = layout.Broadcast(as[:len(as)-2], bs[:len(bs)-2]); err != nil {
+		return nil, nil, false, err
+	}
+	b = b.BroadcastTo(append(slices.Clone(lead), bs[len(bs)-2:]...)...)
+	return b, lead, vector, b.Err()
+}
+
+func (host[T]) triangular(op *operation, a, b *gpk.Array, lead []int) (*gpk.Array, error) {
+	m, err := read[T]("a", a, op.triangle())
+	if err != nil {
+		return nil, err
+	}
+	x, err := read[T]("b", b, allElements)
+	if err != nil {
+		return nil, err
+	}
+	upper := op.has(Upper) != op.has(Adjoint)
+	err = each(m.batch, m.rows, func(i int) error {
+		t := m.at(i)
+		if k := zeroOf(t); k >= 0 && !op.has(Unit) {
+			return &SingularError{unravel(i, m.lead), k}
+		}
+		if op.has(Adjoint) {
+			copy(t.data, t.adjoint().data)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = each(x.batch, x.rows, func(i int) error {
+		t := m.at(source(i, lead, m.lead))
+		if upper {
+			solveUpper(t, x.at(i), op.has(Unit))
+		} else {
+			solveLower(t, x.at(i), op.has(Unit))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return stacked(op, "substitution", x), nil
+}
+
+// zeroOf returns the first zero of a diagonal, or -1.
+func zeroOf[T number](t matrix[T]) int {
+	for k := range t.rows {
+		if t.at(k, k) == 0 {
+			return k
+		}
+	}
+	return -1
+}
+
+// factors is a stack of factored matrices: of LU with partial pivoting, or of Cholesky.
+type factors[T number] struct {
+	m        matrices[T]
+	pivots   [][]int
+	positive bool
+	adjoints [][]T // of Cholesky, the upper triangles
+}
+
+// factor overwrites m.
+func factor[T number](m matrices[T], positive bool) (*factors[T], error) {
+	f := &factors[T]{m: m, positive: positive, pivots: make([][]int, m.batch), adjoints: make([][]T, m.batch)}
+	err := each(m.batch, m.rows, func(i int) error {
+		x := m.at(i)
+		if positive {
+			if order := cholesky(x); order > 0 {
+				return &DefiniteError{unravel(i, m.lead), order}
+			}
+			f.adjoints[i] = x.adjoint().data
+			return nil
+		}
+		f.pivots[i] = make([]int, m.rows)
+		if k := lu(x, f.pivots[i]); k >= 0 {
+			return &SingularError{unravel(i, m.lead), k}
+		}
+		return nil
+	})
+	return f, err
+}
+
+// solve sets b = A^-1 b for matrix i.
+func (f *factors[T]) solve(i int, b matrix[T]) {
+	x := f.m.at(i)
+	if f.positive {
+		solveLower(x, b, false)
+		solveUpper(dense(f.adjoints[i], x.rows, x.cols), b, false)
+		return
+	}
+	exchange(b, f.pivots[i])
+	solveLower(x, b, true)
+	solveUpper(x, b, false)
+}
+
+func (host[T]) solve(op *operation, a, b *gpk.Array, lead []int) (*gpk.Array, error) {
+	which := allElements
+	if op.has(Positive) {
+		which = lowerElements
+	}
+	m, err := read[T]("a", a, which)
+	if err != nil {
+		return nil, err
+	}
+	x, err := read[T]("b", b, allElements)
+	if err != nil {
+		return nil, err
+	}
+	f, err := factor(m, op.has(Positive))
+	if err != nil {
+		return nil, err
+	}
+	err = each(x.batch, x.rows, func(i int) error {
+		f.solve(source(i, lead, m.lead), x.at(i))
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return stacked(op, f.name(), x), nil
+}
+
+func (f *factors[T]) name() string {
+	if f.positive {
+		return "blocked Cholesky and substitution"
+	}
+	return "blocked LU and substitution"
+}
