@@ -94,6 +94,9 @@ func (o *Operation) Product(a, b *Array) *Array {
 	return multiply(o.call, a, b, nil, matmul.NoActivation, &matmul.Options{}, nil)
 }
 
+// Wait returns the elements of an Int64 array. It waits for them.
+func (o *Operation) Wait(a *Array) ([]int64, error) { return ToSlice[int64](a) }
+
 // Step is o with a name that says what is done in a step of it, for Explain.
 func (o *Operation) Step(what string) { o.name += " " + what }
 
