@@ -58,6 +58,8 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Order", testOrder},
 		{"Shapes", testShapes},
 		{"At", testAt},
+		{"Index", testIndex},
+		{"Select", testSelect},
 		{"KeepDims", testKeepDims},
 		{"Statistics", testStatistics},
 		{"Einsum", testEinsum},

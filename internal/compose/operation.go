@@ -18,6 +18,7 @@ type Operand interface {
 	DType() dtype.DType
 	NDim() int
 	Size() int
+	Err() error
 }
 
 // Operation is a call of a function of this package, and makes its steps. Their errors name

@@ -32,8 +32,20 @@ func PutAlongAxis[A Operand](o Operation[A], a, indices A, values any, axis int)
 	v, ok := values.(A)
 	if !ok {
 		v = filled(o, a.DType(), values, nil)
+	} else if err := v.Err(); err != nil {
+		return o.Failed(err)
 	} else if v.DType() != a.DType() {
 		return o.Failed(fmt.Errorf("%w: values of %v in an array of %v; Cast one", dtype.ErrDType, v.DType(), a.DType()))
+	}
+	if err := v.Err(); err != nil { // a number that the type does not hold
+		return o.Failed(err)
+	}
+	_, err = layoutOf(indices).BroadcastTo(shape)
+	if _, bad := layoutOf(v).BroadcastTo(shape); err == nil {
+		err = bad
+	}
+	if err != nil {
+		return o.Failed(err)
 	}
 	broadcast := func(x A) A {
 		return o.View(x, func(l layout.Layout) (layout.Layout, error) { return l.BroadcastTo(shape) })

@@ -37,6 +37,9 @@ func ScatterAdd[A Operand](o Operation[A], a, indices, values A, axis int) A {
 	if err == nil {
 		shape, _, err = layout.Take(a.Shape(), indices.Shape(), d)
 	}
+	if err == nil {
+		_, err = layoutOf(values).BroadcastTo(shape)
+	}
 	if err == nil && n == 0 && indices.Size() > 0 {
 		err = outsideOf(axis, n)
 	}
