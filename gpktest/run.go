@@ -60,6 +60,7 @@ func Run(t *testing.T, dev *device.Device) {
 		{"At", testAt},
 		{"Index", testIndex},
 		{"Select", testSelect},
+		{"Ranked", testRanked},
 		{"KeepDims", testKeepDims},
 		{"Statistics", testStatistics},
 		{"Einsum", testEinsum},
