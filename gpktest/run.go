@@ -115,6 +115,7 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Streams", testStreams},
 		{"Overlap", testOverlap},
 		{"Random", testRandom},
+		{"Draws", testDraws},
 		{"Graphs", testGraphs},
 		{"UserKernels", testUserKernels},
 		{"Profile", testProfile},

@@ -35,6 +35,9 @@ func BottomK[A Operand](o Operation[A], a A, k, axis int) (values, indices A) {
 		return o.Failed(err), o.Failed(err)
 	}
 	indices = slice(o, argsorted(o, a, d, n, false), d, 0, k)
+	if err := indices.Err(); err != nil {
+		return o.Failed(err), o.Failed(err)
+	}
 	return takenAlong(o, a, indices, d), indices
 }
 
@@ -62,6 +65,9 @@ func argsorted[A Operand](o Operation[A], a A, axis, n int, descending bool) A {
 // largest returns the indices of the k largest elements along an axis in descending order, of
 // equal ones the first first.
 func largest[A Operand](o Operation[A], a A, k, axis int) A {
+	if err := a.Err(); err != nil { // of a step before
+		return o.Failed(err)
+	}
 	shape := a.Shape()
 	shape[axis] = k
 	if k == 0 || a.Size() == 0 {

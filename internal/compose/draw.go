@@ -22,11 +22,20 @@ type Draws[A any] interface {
 	Blocks(n uint64) (seed, first uint64, err error)
 }
 
+// begun checks the operands of a call, and the sequence.
+func begun[A any](o Operation[A], r Draws[A]) error {
+	err := o.Check()
+	if err == nil {
+		_, _, err = r.Blocks(0)
+	}
+	return err
+}
+
 // Permutation returns 0, 1, … n-1, Int64, in random order, each order equally likely: Take of
 // it shuffles an axis. It is the order of n random numbers of 64 bits, the same on every
 // device. A negative n is ErrShape.
 func Permutation[A Operand](o Operation[A], r Draws[A], n int) A {
-	err := o.Check()
+	err := begun(o, r)
 	if err == nil {
 		_, err = layout.Size([]int{n})
 	}
@@ -55,7 +64,7 @@ func Permutation[A Operand](o Operation[A], r Draws[A], n int) A {
 // Spirakis, Information Processing Letters 97 (2006) 181). These numbers are computed on the
 // host, on this line, and copied to the device.
 func Choice[A Operand](o Operation[A], r Draws[A], n, k int, replace bool, weights ...A) A {
-	err := o.Check()
+	err := begun(o, r)
 	if err == nil {
 		_, err = layout.Size([]int{n, 1})
 	}
@@ -137,7 +146,7 @@ func usable[A Operand](o Operation[A], w A) A {
 // Bernoulli returns numbers, Bool, each true with probability p: whether a uniform number of 53
 // bits is below p. They are the same on every device. A p outside 0 to 1 is ErrUnsupported.
 func Bernoulli[A Operand](o Operation[A], r Draws[A], p float64, shape ...int) A {
-	err := o.Check()
+	err := begun(o, r)
 	if err == nil && !(p >= 0 && p <= 1) {
 		err = fmt.Errorf("%w: a probability of %v", expr.ErrUnsupported, p)
 	}
@@ -161,6 +170,9 @@ func Bernoulli[A Operand](o Operation[A], r Draws[A], p float64, shape ...int) A
 // are the same on every device.
 func Categorical[A Operand](o Operation[A], r Draws[A], logits A, axis int) A {
 	d, n, err := along(o, logits, axis)
+	if err == nil {
+		err = begun(o, r)
+	}
 	if err == nil {
 		err = floating(logits.DType(), false)
 	}
@@ -209,7 +221,7 @@ func Gamma[A Operand](o Operation[A], r Draws[A], dt dtype.DType, parameter, sca
 // on this line, and copied to the device, so that they are the same on every device. Another
 // mean is ErrUnsupported.
 func Poisson[A Operand](o Operation[A], r Draws[A], mean float64, shape ...int) A {
-	err := o.Check()
+	err := begun(o, r)
 	if err == nil && !(mean >= 0 && mean <= 1<<32) {
 		err = fmt.Errorf("%w: a Poisson distribution of mean %v", expr.ErrUnsupported, mean)
 	}
@@ -225,7 +237,7 @@ func Poisson[A Operand](o Operation[A], r Draws[A], mean float64, shape ...int) 
 
 // scaled returns Float64 numbers of the host times a scale, rounded to a type.
 func scaled[A Operand](o Operation[A], r Draws[A], dt dtype.DType, scale float64, shape []int, fill func(dst []float64, seed, block uint64)) A {
-	err := o.Check()
+	err := begun(o, r)
 	if err == nil && !dt.IsFloat() {
 		err = fmt.Errorf("%w: random numbers of %v, which is no real floating-point type", dtype.ErrDType, dt)
 	}

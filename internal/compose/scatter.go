@@ -69,7 +69,11 @@ func ScatterAdd[A Operand](o Operation[A], a, indices, values A, axis int) A {
 	at, bad := normal(o, indices, n)
 	at = o.Elementwise(expr.Where, bad, n, at)
 	w := writersOf(o, reshape(o, at, count), n)
-	sums := segmentSums(o, w.places, wide(o, w.take(o, v, outsideOf(axis, n))))
+	v = wide(o, w.take(o, v, outsideOf(axis, n)))
+	if err := v.Err(); err != nil {
+		return o.Failed(err)
+	}
+	sums := segmentSums(o, w.places, v)
 	sum := reshape(o, o.Take(sums, w.last, 0, nil), across...)
 	hit := o.View(reshape(o, w.hit, first1(n, len(across))...), func(l layout.Layout) (layout.Layout, error) { return l.BroadcastTo(across) })
 	total := narrow(o, o.Elementwise(expr.Add, wide(o, x), sum), a.DType())
@@ -110,7 +114,7 @@ func first1(n, rank int) []int {
 // segmentSums returns, for each row of x, the sum of the rows up to it that have its place.
 // places, in ascending order, has one element for each row.
 func segmentSums[A Operand](o Operation[A], places, x A) A {
-	n := x.Shape()[0]
+	n := places.Size()
 	if n < 2 {
 		return x
 	}

@@ -35,6 +35,11 @@ func SearchSorted[A Operand](o Operation[A], a, values A, right bool) A {
 
 // searched is SearchSorted of valid operands.
 func searched[A Operand](o Operation[A], a, values A, right bool) A {
+	for _, x := range []A{a, values} {
+		if err := x.Err(); err != nil { // of a step before
+			return o.Failed(err)
+		}
+	}
 	n := a.Size()
 	low := filled(o, dtype.Int64, 0, values.Shape())
 	if n == 0 || values.Size() == 0 {
