@@ -86,13 +86,6 @@ func (s *suite) ranks(t *testing.T, dt gpk.DType, shape []int) {
 	sameElements(t, "BottomK/"+what, evaluate(t, values), want)
 }
 
-// at1 is element i of a tensor alone.
-func (x tensor) at1(i int) tensor {
-	y := tensor{dt: x.dt, shape: []int{}}
-	y.push(x, i)
-	return y
-}
-
 func (s *suite) searches(t *testing.T, dt gpk.DType, n int) {
 	x, v := s.edged(dt, n), s.edged(dt, s.someShape(0)...)
 	order := make([]int, n)
