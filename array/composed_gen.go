@@ -289,13 +289,14 @@ func (a *Array) Roll(shift int, axes ...int) *Array {
 // ScatterAdd returns a copy of a to whose parts at indices along an axis values are added: the
 // transpose of Take, and NumPy's add.at. Indices are Int32 or Int64, of any shape; negative
 // ones count from the end, and equal ones add. values, of a's type, is broadcast to the shape
-// that Take(a, indices, axis) has. The values of one index are added to each other first, as
-// a tree whose shape depends on the indices alone, so that the bits are the same whenever the
-// program runs; halves are computed in Float32 and rounded once, integers wrap. An index
-// outside the axis is ErrShape, found as that of Take. Bool is ErrDType.
+// that Take(a, indices, axis) has. The order in which the values of one index are added depends
+// on the indices alone, so that the bits are the same whenever the program runs on a device;
+// halves are computed in Float32 and rounded once, integers wrap. An index outside the axis is
+// ErrShape, found as that of Take. Bool is ErrDType.
 //
-// The values are sorted by index, and a scan of log2 of their number passes adds those of
-// equal indices (Hillis and Steele, Communications of the ACM 29 (1986) 1170).
+// On the CPU the values are added one after the other, those of Float32 in Float64. On a GPU
+// they are sorted by index, and a scan of log2 of their number passes adds those of equal
+// indices (Hillis and Steele, Communications of the ACM 29 (1986) 1170).
 func (a *Array) ScatterAdd(indices, values *Array, axis int) *Array {
 	return compose.ScatterAdd(NewOperation("ScatterAdd", []*Array{a, indices, values}), a, indices, values, axis)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	gpk "github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/internal/compose"
 )
 
 // testSelect compares IndexSelect, MaskedSelect, Nonzero, PutAlongAxis and ScatterAdd with
@@ -16,7 +17,10 @@ func testSelect(t *testing.T, s *suite) {
 	if quick() {
 		rounds = 4
 	}
-	for range rounds {
+	// On the CPU every second round tries what a GPU composes.
+	defer compose.Composed(compose.Composed(false))
+	for i := range rounds {
+		compose.Composed(i%2 == 1)
 		for _, dt := range allTypes {
 			s.selected(t, dt)
 			s.masking(t, dt)
@@ -26,10 +30,13 @@ func testSelect(t *testing.T, s *suite) {
 			}
 		}
 	}
-	s.longMask(t)
-	s.scatterBounds(t)
-	s.selectErrors(t)
-	s.outsideWrites(t)
+	for _, on := range []bool{false, true} {
+		compose.Composed(on)
+		s.longMask(t)
+		s.scatterBounds(t)
+		s.selectErrors(t)
+		s.outsideWrites(t)
+	}
 }
 
 func (s *suite) selected(t *testing.T, dt gpk.DType) {

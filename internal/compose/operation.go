@@ -19,6 +19,7 @@ type Operand interface {
 	NDim() int
 	Size() int
 	Err() error
+	Device() *device.Device
 }
 
 // Operation is a call of a function of this package, and makes its steps. Their errors name

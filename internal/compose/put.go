@@ -3,9 +3,11 @@ package compose
 import (
 	"fmt"
 
+	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/ops"
 )
 
 // PutAlongAxis returns a copy of a in which, for each index, the element at it along an axis,
@@ -61,6 +63,18 @@ func PutAlongAxis[A Operand](o Operation[A], a, indices A, values any, axis int)
 	place, bad := placesAlong(o, a.Shape(), indices, d)
 	flat := func(x A, n int) A { return reshape(o, x, n) }
 	place = o.Elementwise(expr.Where, bad, a.Size(), place)
+	if hasKernels(a) {
+		fine := o.Elementwise(expr.Not, o.Reduce(expr.Any, bad, nil))
+		place = flat(guarded(o, place, fine, outsideOf(axis, n)), count)
+		reads := []A{flat(a, a.Size()), dense(o, place), dense(o, flat(v, count))}
+		out := o.Result(a.DType(), []int{a.Size()}, "a copy, and writes one by one", reads, func(s *device.Stream, dst device.View, reads []device.View) error {
+			if err := ops.Cast(s, dst, reads[0]); err != nil {
+				return err
+			}
+			return ops.Put(s, dst, reads[1], reads[2])
+		})
+		return reshape(o, out, a.Shape()...)
+	}
 	w := writersOf(o, flat(place, count), a.Size())
 	last := w.take(o, flat(v, count), outsideOf(axis, n))
 	put := o.Take(last, w.last, 0, nil)

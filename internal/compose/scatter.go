@@ -13,13 +13,14 @@ import (
 // ScatterAdd returns a copy of a to whose parts at indices along an axis values are added: the
 // transpose of Take, and NumPy's add.at. Indices are Int32 or Int64, of any shape; negative
 // ones count from the end, and equal ones add. values, of a's type, is broadcast to the shape
-// that Take(a, indices, axis) has. The values of one index are added to each other first, as
-// a tree whose shape depends on the indices alone, so that the bits are the same whenever the
-// program runs; halves are computed in Float32 and rounded once, integers wrap. An index
-// outside the axis is ErrShape, found as that of Take. Bool is ErrDType.
+// that Take(a, indices, axis) has. The order in which the values of one index are added depends
+// on the indices alone, so that the bits are the same whenever the program runs on a device;
+// halves are computed in Float32 and rounded once, integers wrap. An index outside the axis is
+// ErrShape, found as that of Take. Bool is ErrDType.
 //
-// The values are sorted by index, and a scan of log2 of their number passes adds those of
-// equal indices (Hillis and Steele, Communications of the ACM 29 (1986) 1170).
+// On the CPU the values are added one after the other, those of Float32 in Float64. On a GPU
+// they are sorted by index, and a scan of log2 of their number passes adds those of equal
+// indices (Hillis and Steele, Communications of the ACM 29 (1986) 1170).
 //
 //gpk:row To other places | the same | all but bool | a copy with values added at indices along an axis; equal indices add, in an order of the indices alone
 func ScatterAdd[A Operand](o Operation[A], a, indices, values A, axis int) A {
@@ -65,9 +66,22 @@ func ScatterAdd[A Operand](o Operation[A], a, indices, values A, axis int) A {
 	v := reshape(o, permute(o, values, append(front, order...)), count, rest)
 	x := o.View(a, func(l layout.Layout) (layout.Layout, error) { return l.Transpose(first(d, a.NDim())) })
 	across := x.Shape()
+	rows := func(out A) A { // to the axes of a
+		out = reshape(o, out, across...)
+		return o.Cast(o.View(out, func(l layout.Layout) (layout.Layout, error) { return l.Transpose(back(d, a.NDim())) }), a.DType())
+	}
 
 	at, bad := normal(o, indices, n)
 	at = o.Elementwise(expr.Where, bad, n, at)
+	if hasKernels(a) {
+		fine := o.Elementwise(expr.Not, o.Reduce(expr.Any, bad, nil))
+		at = dense(o, reshape(o, guarded(o, at, fine, outsideOf(axis, n)), count))
+		reads := []A{at, dense(o, wide(o, v)), dense(o, reshape(o, wide(o, x), n, rest))}
+		out := o.Result(reads[2].DType(), []int{n, rest}, "sums in the order of the values", reads, func(s *device.Stream, dst device.View, reads []device.View) error {
+			return written(s, dst, func(dst device.View) error { return ops.ScatterAdd(s, dst, reads[0], reads[1], reads[2]) })
+		})
+		return rows(narrow(o, out, a.DType()))
+	}
 	w := writersOf(o, reshape(o, at, count), n)
 	v = wide(o, w.take(o, v, outsideOf(axis, n)))
 	if err := v.Err(); err != nil {
@@ -77,8 +91,7 @@ func ScatterAdd[A Operand](o Operation[A], a, indices, values A, axis int) A {
 	sum := reshape(o, o.Take(sums, w.last, 0, nil), across...)
 	hit := o.View(reshape(o, w.hit, first1(n, len(across))...), func(l layout.Layout) (layout.Layout, error) { return l.BroadcastTo(across) })
 	total := narrow(o, o.Elementwise(expr.Add, wide(o, x), sum), a.DType())
-	out := o.Elementwise(expr.Where, hit, total, x)
-	return o.Cast(o.View(out, func(l layout.Layout) (layout.Layout, error) { return l.Transpose(back(d, a.NDim())) }), a.DType())
+	return rows(o.Elementwise(expr.Where, hit, total, x))
 }
 
 // first returns the order of n axes in which axis d comes first.

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/ops"
 )
 
 // IndexSelect returns the parts of a at indices along an axis, or those where a mask is true.
@@ -116,6 +118,11 @@ func places[A Operand](o Operation[A], mask A) (at A, err error) {
 	count, err := o.Wait(o.Reduce(expr.Sum, mask, nil))
 	if err != nil {
 		return at, err
+	}
+	if n := int(count[0]); n > 0 && hasKernels(mask) {
+		return o.Result(dtype.Int64, []int{n}, "one pass over a mask", []A{mask}, func(s *device.Stream, dst device.View, reads []device.View) error {
+			return ops.Trues(s, dst, reads[0])
+		}), nil
 	}
 	return largest(o, mask, int(count[0]), 0), nil // true is the larger one
 }
