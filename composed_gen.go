@@ -295,6 +295,12 @@ func TensorDot(a, b *Array, aAxes, bAxes []int) *Array { return a.TensorDot(b, a
 // is ErrShape.
 func Tile(a *Array, n ...int) *Array { return a.Tile(n...) }
 
+// TopK returns the k largest elements along an axis in falling order, and their
+// places there, as Int64, for real types and Bool. NaN is the largest; of equal
+// elements, -0 and 0 among them, the first comes first. k beyond the axis is
+// ErrShape. Both are computed at once, as two results of one operation.
+func TopK(a *Array, k, axis int) (values, indices *Array) { return a.TopK(k, axis) }
+
 // Tril returns the lower triangle of each matrix in the last two axes: a with 0 above
 // diagonal k. No k means 0, the main diagonal. Fewer than two axes are ErrShape.
 func Tril(a *Array, k ...int) *Array { return a.Tril(k...) }

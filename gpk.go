@@ -55,7 +55,8 @@ import (
 //     [Array.Version]
 //   - Evaluation and memory: [Array.Err], [Array.Explain], [Array.On], [Array.Free],
 //     [Array.Buffer]
-//   - Text: [Array.Format], [Array.MarshalJSON], [Array.UnmarshalJSON]
+//   - Text: [Array.Format], [Array.MarshalJSON], [Array.UnmarshalJSON], [Array.GobEncode],
+//     [Array.GobDecode]
 type Array = array.Array
 
 // OpError says which operation failed, on what, and on which line of the
@@ -355,10 +356,6 @@ func Stack(axis int, as ...*Array) *Array { return array.Stack(axis, as...) }
 
 // Flip returns a view whose axes named, or all, run backwards.
 func Flip(a *Array, axes ...int) *Array { return a.Flip(axes...) }
-
-// TopK returns the k largest elements along an axis in falling order, and their
-// places there, as Int64.
-func TopK(a *Array, k, axis int) (values, indices *Array) { return a.TopK(k, axis) }
 
 // UserKernel is a kernel of the program's own, compiled from CUDA C++ by Kernel.
 type UserKernel = array.UserKernel

@@ -363,6 +363,14 @@ func (a *Array) Tile(n ...int) *Array {
 	return compose.Tile(NewOperation("Tile", []*Array{a}), a, n...)
 }
 
+// TopK returns the k largest elements along an axis in falling order, and their
+// places there, as Int64, for real types and Bool. NaN is the largest; of equal
+// elements, -0 and 0 among them, the first comes first. k beyond the axis is
+// ErrShape. Both are computed at once, as two results of one operation.
+func (a *Array) TopK(k, axis int) (values, indices *Array) {
+	return compose.TopK(NewOperation("TopK", []*Array{a}), a, k, axis)
+}
+
 // Tril returns the lower triangle of each matrix in the last two axes: a with 0 above
 // diagonal k. No k means 0, the main diagonal. Fewer than two axes are ErrShape.
 func (a *Array) Tril(k ...int) *Array {
