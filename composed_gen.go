@@ -16,6 +16,11 @@ func ArangeStep(dt dtype.DType, start, stop, step float64) *Array {
 	return compose.ArangeStep[*Array](array.NewOperation("ArangeStep", nil), dt, start, stop, step)
 }
 
+// ArgSort returns the indices, Int64, that put the elements along an axis in order, for real
+// types and Bool. It is stable in both directions: equal elements, -0 and 0 among them, keep
+// their order. NaN is the largest.
+func ArgSort(a *Array, axis int, descending bool) *Array { return a.ArgSort(axis, descending) }
+
 // AsStrided returns a view of a shape whose neighbours along axis d are strides[d] elements
 // apart in memory. It begins offset elements behind the first of a; no offset means 0. A
 // view that leaves the memory between the first and the last element of a is ErrShape. One
@@ -29,6 +34,21 @@ func AsStrided(a *Array, shape, strides []int, offset ...int) *Array {
 // 0-d. Negative indices count from the end. An index outside its axis and more indices than
 // axes are ErrShape.
 func At(a *Array, index ...int) *Array { return a.At(index...) }
+
+// BinCount returns the number of elements of a equal to 0, 1, …, Int64, or with weights the sum
+// of those of the elements, Float64. a, of an integer type, has one axis. The result has as
+// many numbers as the largest element asks for, and at least minLength; BinCount waits for the
+// largest element, as Nonzero does for a number. weights, at most one array, has a real type
+// and the shape of a; it is added as ScatterAdd adds. A negative element, weights of another
+// shape and a negative minLength are ErrShape.
+func BinCount(a *Array, minLength int, weights ...*Array) *Array {
+	return a.BinCount(minLength, weights...)
+}
+
+// BottomK returns the k smallest elements along an axis in ascending order, and their indices
+// there, as Int64, for real types and Bool. NaN is the largest; of equal elements, -0 and 0
+// among them, the first comes first. A k below 0 or beyond the axis is ErrShape.
+func BottomK(a *Array, k, axis int) (values, indices *Array) { return a.BottomK(k, axis) }
 
 // BroadcastArrays returns views of arrays, broadcast to one shape. Their types may differ.
 func BroadcastArrays(as ...*Array) []*Array {
@@ -86,6 +106,43 @@ func FullLike(like *Array, value any, dt ...dtype.DType) *Array {
 	return compose.FullLike(array.NewOperation("FullLike", []*Array{like}), like, value, dt...)
 }
 
+// Histogram returns the number of elements of a, of a real type, in each of bins intervals of
+// one width between lo and hi, Int64, and the bins + 1 edges, Float64. Each interval holds its
+// lower edge, and the last one hi too. NaN and elements outside are in none. With lo = hi the
+// range is lo - 1/2 to hi + 1/2. Elements are compared as Float64. Fewer than one interval is
+// ErrShape; bounds that are not finite, and lo above hi, are ErrUnsupported.
+func Histogram(a *Array, bins int, lo, hi float64) (counts, edges *Array) {
+	return a.Histogram(bins, lo, hi)
+}
+
+// HistogramDensity is Histogram with each number over the width of the interval and the sum of
+// all numbers: the density of the elements in the range, Float64, whose integral is 1. Where no
+// element lies in the range it is NaN.
+func HistogramDensity(a *Array, bins int, lo, hi float64) (density, edges *Array) {
+	return a.HistogramDensity(bins, lo, hi)
+}
+
+// HistogramEdges returns the number of elements of a in the intervals between edges, Int64: one
+// fewer than edges, which has one axis and real elements in ascending order. Each interval
+// holds its lower edge, and the last one its upper edge too. Fewer than two edges, and edges
+// that do not ascend, or are NaN, are ErrShape; the latter is found as an index of Take outside
+// its axis.
+func HistogramEdges(a, edges *Array) *Array { return a.HistogramEdges(edges) }
+
+// Index returns a view with one index for each of the leading axes: an int, whose axis the
+// view lacks; gpk.Range(start, stop, step), as Python's slice, clipped to the axis; or
+// gpk.All, all of an axis. Axes without an index are whole: x.Index(gpk.Range(2, gpk.End),
+// gpk.All, 3). Negative numbers count from the end. An int outside its axis, more indices
+// than axes and a step of 0 are ErrShape, and any other index is ErrUnsupported.
+func Index(a *Array, index ...any) *Array { return a.Index(index...) }
+
+// IndexSelect returns the parts of a at indices along an axis, or those where a mask is true.
+// indices has one axis. Of type Int32 or Int64 it is Take, and negative ones count from the
+// end. Of type Bool it is a mask of the length of the axis, and the length of the result is
+// the number of elements that are true: IndexSelect waits for it as Nonzero does. A mask of
+// another length is ErrShape, and any other type ErrDType.
+func IndexSelect(a, indices *Array, axis int) *Array { return a.IndexSelect(indices, axis) }
+
 // Kron returns the Kronecker product: every element of a times all of b, in blocks of b's
 // shape. The one with fewer axes gets leading axes of length 1. Types are as for Mul.
 func Kron(a, b *Array) *Array { return a.Kron(b) }
@@ -95,6 +152,13 @@ func Kron(a, b *Array) *Array { return a.Kron(b) }
 // the logarithm, so that nothing overflows. No elements give -Inf. Half types are computed
 // in Float32 and rounded once.
 func LogSumExp(a *Array, axes ...int) *Array { return a.LogSumExp(axes...) }
+
+// MaskedSelect returns the elements of a where mask, of type Bool, is true, in row-major order
+// along one axis: NumPy's a[mask]. A mask with fewer axes is one of the leading axes of a; the
+// result has their place in one axis, and the others. The length is the number of elements of
+// the mask that are true: MaskedSelect waits for it as Nonzero does. A mask whose shape is not
+// that of the leading axes of a is ErrShape.
+func MaskedSelect(a, mask *Array) *Array { return a.MaskedSelect(mask) }
 
 // Median returns the middle element in rising order over the given axes, or the mean of the
 // two in the middle. The result lacks the axes unless KeepDims is among them; no axes means
@@ -116,6 +180,12 @@ func MeshgridIJ(as ...*Array) []*Array {
 
 // MoveAxis returns a view with axis from at place to; the other axes keep their order.
 func MoveAxis(a *Array, from, to int) *Array { return a.MoveAxis(from, to) }
+
+// Nonzero returns the indices of the elements of a that differ from 0, in row-major order: one
+// array, Int64, for each axis. NaN differs from 0. Their length is known when the elements
+// are, so that Nonzero waits for the device, as IndexSelect and MaskedSelect with a mask,
+// Unique and BinCount do; no other operation does. A 0-d array is ErrShape.
+func Nonzero(a *Array) []*Array { return a.Nonzero() }
 
 // Norm returns the Euclidean norm, the square root of the sum of |a|^2, over the given axes,
 // which the result lacks unless KeepDims is among them; no axes means all. Complex types
@@ -142,6 +212,16 @@ func Outer(a, b *Array) *Array { return a.Outer(b) }
 // after along axis d.
 func Pad(a *Array, widths [][2]int, value any) *Array { return a.Pad(widths, value) }
 
+// PutAlongAxis returns a copy of a in which, for each index, the element at it along an axis,
+// and at the index's own place along the others, is that of values: the inverse of
+// TakeAlongAxis. Indices, Int32 or Int64, have as many axes as a, and are broadcast to its
+// shape along the others; negative ones count from the end. values is an *Array of a's type,
+// broadcast to the shape of the indices, or a number. Where indices name an element twice, the
+// last in row-major order counts. An index outside the axis is ErrShape, found as that of Take.
+func PutAlongAxis(a, indices *Array, values any, axis int) *Array {
+	return a.PutAlongAxis(indices, values, axis)
+}
+
 // Quantile returns the element at place q (n - 1) of the n elements in rising order, over the
 // given axes, as for Median. Between two places it interpolates linearly, as NumPy's default
 // does. A q outside 0 to 1 is ErrUnsupported. Half types are interpolated in Float32 and
@@ -155,6 +235,28 @@ func Repeat(a *Array, n, axis int) *Array { return a.Repeat(n, axis) }
 // leave the end come in at the beginning. No axes rolls the elements in row-major order. An
 // axis may be named twice. A negative shift rolls backwards.
 func Roll(a *Array, shift int, axes ...int) *Array { return a.Roll(shift, axes...) }
+
+// ScatterAdd returns a copy of a to whose parts at indices along an axis values are added: the
+// transpose of Take, and NumPy's add.at. Indices are Int32 or Int64, of any shape; negative
+// ones count from the end, and equal ones add. values, of a's type, is broadcast to the shape
+// that Take(a, indices, axis) has. The order in which the values of one index are added depends
+// on the indices alone, so that the bits are the same whenever the program runs on a device;
+// halves are computed in Float32 and rounded once, integers wrap. An index outside the axis is
+// ErrShape, found as that of Take. Bool is ErrDType.
+//
+// On the CPU the values are added one after the other, those of Float32 in Float64. On a GPU
+// they are sorted by index, and a scan of log2 of their number passes adds those of equal
+// indices (Hillis and Steele, Communications of the ACM 29 (1986) 1170).
+func ScatterAdd(a, indices, values *Array, axis int) *Array {
+	return a.ScatterAdd(indices, values, axis)
+}
+
+// SearchSorted returns, for each element of values, the index, Int64, at which it can be put
+// into a without breaking its order: the number of elements of a below it; with right also
+// those equal to it. a has one axis, is in ascending order with NaN last, as Sort leaves it,
+// and has the type of values, a real one or Bool; its order is not checked. Operands of two
+// types are ErrDType. The search is binary: log2 of the length of a steps, each of one gather.
+func SearchSorted(a, values *Array, right bool) *Array { return a.SearchSorted(values, right) }
 
 // Sort returns the elements along an axis in rising order, or in falling order where
 // descending, for real types and Bool. NaN is the largest: the last in rising order, and the
@@ -193,6 +295,12 @@ func TensorDot(a, b *Array, aAxes, bAxes []int) *Array { return a.TensorDot(b, a
 // is ErrShape.
 func Tile(a *Array, n ...int) *Array { return a.Tile(n...) }
 
+// TopK returns the k largest elements along an axis in falling order, and their
+// places there, as Int64, for real types and Bool. NaN is the largest; of equal
+// elements, -0 and 0 among them, the first comes first. k beyond the axis is
+// ErrShape. Both are computed at once, as two results of one operation.
+func TopK(a *Array, k, axis int) (values, indices *Array) { return a.TopK(k, axis) }
+
 // Tril returns the lower triangle of each matrix in the last two axes: a with 0 above
 // diagonal k. No k means 0, the main diagonal. Fewer than two axes are ErrShape.
 func Tril(a *Array, k ...int) *Array { return a.Tril(k...) }
@@ -200,6 +308,16 @@ func Tril(a *Array, k ...int) *Array { return a.Tril(k...) }
 // Triu returns the upper triangle of each matrix in the last two axes: a with 0 below
 // diagonal k. No k means 0, the main diagonal. Fewer than two axes are ErrShape.
 func Triu(a *Array, k ...int) *Array { return a.Triu(k...) }
+
+// Unique returns the different elements of a, of a real type or Bool, in ascending order along
+// one axis. All NaNs count as one element, as in NumPy, and so do -0 and 0, whichever comes
+// first. Their number waits for the device, as that of Nonzero does.
+func Unique(a *Array) *Array { return a.Unique() }
+
+// UniqueAll returns the elements of Unique, each with the index of the first such element of a
+// in row-major order and with the number of them, and in inverse the index in values of every
+// element of a, in the shape of a. All but values are Int64.
+func UniqueAll(a *Array) (values, indices, inverse, counts *Array) { return a.UniqueAll() }
 
 // Var returns the variance of the elements, the mean of |a - mean|^2; NaN for no elements.
 // It works over the given axes, which the result lacks unless KeepDims is among them; no

@@ -31,7 +31,9 @@ import (
 //   - Complex numbers: [Array.Conj], [Array.Real], [Array.Imag], [Array.AbsSquare]
 //   - Over axes: [Array.Sum], [Array.Mean], [Array.Prod], [Array.Var], [Array.Max],
 //     [Array.Min], [Array.ArgMax], [Array.ArgMin], [Array.Any], [Array.All],
-//     [Array.CumSum], [Array.CumProd], [Array.Sort], [Array.TopK], [Array.Std],
+//     [Array.CumSum], [Array.CumProd], [Array.Sort], [Array.ArgSort], [Array.TopK],
+//     [Array.BottomK], [Array.SearchSorted], [Array.Histogram], [Array.HistogramDensity],
+//     [Array.HistogramEdges], [Array.Std],
 //     [Array.Median], [Array.Quantile], [Array.Norm], [Array.VectorNorm],
 //     [Array.LogSumExp], [Array.CountNonzero]
 //   - Products: [Array.MatMul], [Array.TensorDot], [Array.Outer], [Array.VecDot],
@@ -39,10 +41,13 @@ import (
 //   - Views, which share the elements: [Array.Reshape], [Array.Transpose], [Array.T],
 //     [Array.Slice], [Array.Squeeze], [Array.Unsqueeze], [Array.BroadcastTo], [Array.Flip],
 //     [Array.Split], [Array.SplitAt], [Array.Chunk], [Array.MoveAxis], [Array.SwapAxes],
-//     [Array.Diag], [Array.Windows], [Array.AsStrided], [Array.At]
+//     [Array.Diag], [Array.Windows], [Array.AsStrided], [Array.At], [Array.Index]
 //   - Copies: [Array.Contiguous], [Array.Clone], [Array.Repeat], [Array.Pad],
 //     [Array.Cast], [Array.To], [Array.Flatten], [Array.Tile], [Array.Roll], [Array.Tril],
-//     [Array.Triu], [Array.TakeAlongAxis]
+//     [Array.Triu], [Array.TakeAlongAxis], [Array.PutAlongAxis], [Array.ScatterAdd],
+//     [Array.IndexSelect]
+//   - Of a length that the elements decide, for which they wait: [Array.Nonzero],
+//     [Array.MaskedSelect], [Array.Unique], [Array.UniqueAll], [Array.BinCount]
 //   - In place: [Array.AddInPlace], [Array.SubInPlace], [Array.MulInPlace],
 //     [Array.DivInPlace], [Array.CopyFrom]
 //   - What it is: [Array.Shape], [Array.DType], [Array.NDim], [Array.Size],
@@ -50,7 +55,8 @@ import (
 //     [Array.Version]
 //   - Evaluation and memory: [Array.Err], [Array.Explain], [Array.On], [Array.Free],
 //     [Array.Buffer]
-//   - Text: [Array.Format], [Array.MarshalJSON], [Array.UnmarshalJSON]
+//   - Text: [Array.Format], [Array.MarshalJSON], [Array.UnmarshalJSON], [Array.GobEncode],
+//     [Array.GobDecode]
 type Array = array.Array
 
 // OpError says which operation failed, on what, and on which line of the
@@ -95,6 +101,24 @@ const (
 // DDof returns the option of Var and Std that divides by the number of elements minus n. A
 // number of 0 or less counts as 0.
 func DDof(n int) int { return layout.DDof(n) }
+
+// End is an open end of a Range.
+const End = layout.End
+
+// Range returns an index of Index: start, start + step, … before stop, as Python's
+// start:stop:step. No step means 1. Negative start and stop count from the end of the axis, and
+// what lies outside is clipped. Range(2, End) is 2:, Range(End, End, -1) is ::-1. More than one
+// step is the step 0, which Index refuses.
+func Range(start, stop int, step ...int) layout.Range {
+	r := layout.Range{Start: start, Stop: stop, Step: 1}
+	if len(step) > 0 {
+		r.Step = step[0]
+	}
+	if len(step) > 1 {
+		r.Step = 0
+	}
+	return r
+}
 
 // The causes that errors.Is finds in what gpk returns.
 var (
@@ -332,10 +356,6 @@ func Stack(axis int, as ...*Array) *Array { return array.Stack(axis, as...) }
 
 // Flip returns a view whose axes named, or all, run backwards.
 func Flip(a *Array, axes ...int) *Array { return a.Flip(axes...) }
-
-// TopK returns the k largest elements along an axis in falling order, and their
-// places there, as Int64.
-func TopK(a *Array, k, axis int) (values, indices *Array) { return a.TopK(k, axis) }
 
 // UserKernel is a kernel of the program's own, compiled from CUDA C++ by Kernel.
 type UserKernel = array.UserKernel

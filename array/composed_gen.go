@@ -3,8 +3,16 @@
 package array
 
 import (
+	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/internal/compose"
 )
+
+// ArgSort returns the indices, Int64, that put the elements along an axis in order, for real
+// types and Bool. It is stable in both directions: equal elements, -0 and 0 among them, keep
+// their order. NaN is the largest.
+func (a *Array) ArgSort(axis int, descending bool) *Array {
+	return compose.ArgSort(NewOperation("ArgSort", []*Array{a}), a, axis, descending)
+}
 
 // AsStrided returns a view of a shape whose neighbours along axis d are strides[d] elements
 // apart in memory. It begins offset elements behind the first of a; no offset means 0. A
@@ -20,6 +28,61 @@ func (a *Array) AsStrided(shape, strides []int, offset ...int) *Array {
 // axes are ErrShape.
 func (a *Array) At(index ...int) *Array {
 	return compose.At(NewOperation("At", []*Array{a}), a, index...)
+}
+
+// Bernoulli returns numbers, Bool, each true with probability p: whether a uniform number of 53
+// bits is below p. They are the same on every device. A p outside 0 to 1 is ErrUnsupported.
+func (r *RNG) Bernoulli(p float64, shape ...int) *Array {
+	return compose.Bernoulli[*Array](NewOperation("Bernoulli", nil), r, p, shape...)
+}
+
+// BinCount returns the number of elements of a equal to 0, 1, …, Int64, or with weights the sum
+// of those of the elements, Float64. a, of an integer type, has one axis. The result has as
+// many numbers as the largest element asks for, and at least minLength; BinCount waits for the
+// largest element, as Nonzero does for a number. weights, at most one array, has a real type
+// and the shape of a; it is added as ScatterAdd adds. A negative element, weights of another
+// shape and a negative minLength are ErrShape.
+func (a *Array) BinCount(minLength int, weights ...*Array) *Array {
+	return compose.BinCount(NewOperation("BinCount", append([]*Array{a}, weights...)), a, minLength, weights...)
+}
+
+// BottomK returns the k smallest elements along an axis in ascending order, and their indices
+// there, as Int64, for real types and Bool. NaN is the largest; of equal elements, -0 and 0
+// among them, the first comes first. A k below 0 or beyond the axis is ErrShape.
+func (a *Array) BottomK(k, axis int) (values, indices *Array) {
+	return compose.BottomK(NewOperation("BottomK", []*Array{a}), a, k, axis)
+}
+
+// Categorical returns, for each line of logits along an axis, a random index on it, Int64: i
+// with probability e^logits[i] over the sum of those of the line. The result lacks the axis.
+// Broadcast logits give several indices of a line. logits is of a floating-point type; -Inf is
+// the probability 0. A line without a finite number, or with one that is NaN or +Inf, is
+// ErrUnsupported, found as an index of Take outside its axis; an empty line is ErrShape.
+//
+// It is the index of the largest sum of a logit and a Gumbel number, in Float64. The Gumbel
+// numbers are computed on the host, on this line, and copied to the device, so that the indices
+// are the same on every device.
+func (r *RNG) Categorical(logits *Array, axis int) *Array {
+	return compose.Categorical(NewOperation("Categorical", []*Array{logits}), r, logits, axis)
+}
+
+// Choice returns k random ones of the numbers 0, 1, … n-1, Int64, in random order; with
+// replacement, a number may be there several times. Take of it chooses from an axis. weights,
+// at most one array with n elements of a real type, says how likely they are: without
+// replacement, how likely each is to be the next of those that are left. The numbers are the
+// same on every device.
+//
+// Weights need not have the sum 1; those below the largest one over 2^62 / n count as 0 with
+// replacement. A weight that is negative or not finite, none above 0, and fewer above 0 than
+// k without replacement are ErrUnsupported, found as an index of Take outside its axis.
+// Negative numbers, more than n without replacement, some of none, and weights of another
+// shape are ErrShape.
+//
+// Weights without replacement compare exponential numbers over the weights (Efraimidis and
+// Spirakis, Information Processing Letters 97 (2006) 181). These numbers are computed on the
+// host, on this line, and copied to the device.
+func (r *RNG) Choice(n, k int, replace bool, weights ...*Array) *Array {
+	return compose.Choice(NewOperation("Choice", weights), r, n, k, replace, weights...)
 }
 
 // Chunk returns views of at most n parts that a falls into along an axis. Each has the
@@ -51,9 +114,71 @@ func (a *Array) Diag(k ...int) *Array {
 	return compose.Diag(NewOperation("Diag", []*Array{a}), a, k...)
 }
 
+// Exponential returns numbers of the exponential distribution with mean scale, positive before
+// they are rounded to dt, a real floating-point type: the negative logarithm of a uniform
+// number of 52 bits, times scale, in Float64. They are computed on the host, on this line, and
+// copied to the device, so that they are the same on every device. A scale that is negative or
+// not finite is ErrUnsupported.
+func (r *RNG) Exponential(dt dtype.DType, scale float64, shape ...int) *Array {
+	return compose.Exponential[*Array](NewOperation("Exponential", nil), r, dt, scale, shape...)
+}
+
 // Flatten returns the elements in row-major order along one axis, a copy; Reshape(-1) is a
 // view where the strides allow it.
 func (a *Array) Flatten() *Array { return compose.Flatten(NewOperation("Flatten", []*Array{a}), a) }
+
+// Gamma returns numbers of the gamma distribution with a shape parameter above 0 and a scale,
+// whose mean is the product of the two, rounded to dt, a real floating-point type (Marsaglia
+// and Tsang, ACM Transactions on Mathematical Software 26 (2000) 363, in Float64). They are
+// computed on the host, on this line, and copied to the device, so that they are the same on
+// every device. Another parameter, and a scale that is negative or not finite, are
+// ErrUnsupported.
+func (r *RNG) Gamma(dt dtype.DType, parameter, scale float64, shape ...int) *Array {
+	return compose.Gamma[*Array](NewOperation("Gamma", nil), r, dt, parameter, scale, shape...)
+}
+
+// Histogram returns the number of elements of a, of a real type, in each of bins intervals of
+// one width between lo and hi, Int64, and the bins + 1 edges, Float64. Each interval holds its
+// lower edge, and the last one hi too. NaN and elements outside are in none. With lo = hi the
+// range is lo - 1/2 to hi + 1/2. Elements are compared as Float64. Fewer than one interval is
+// ErrShape; bounds that are not finite, and lo above hi, are ErrUnsupported.
+func (a *Array) Histogram(bins int, lo, hi float64) (counts, edges *Array) {
+	return compose.Histogram(NewOperation("Histogram", []*Array{a}), a, bins, lo, hi)
+}
+
+// HistogramDensity is Histogram with each number over the width of the interval and the sum of
+// all numbers: the density of the elements in the range, Float64, whose integral is 1. Where no
+// element lies in the range it is NaN.
+func (a *Array) HistogramDensity(bins int, lo, hi float64) (density, edges *Array) {
+	return compose.HistogramDensity(NewOperation("HistogramDensity", []*Array{a}), a, bins, lo, hi)
+}
+
+// HistogramEdges returns the number of elements of a in the intervals between edges, Int64: one
+// fewer than edges, which has one axis and real elements in ascending order. Each interval
+// holds its lower edge, and the last one its upper edge too. Fewer than two edges, and edges
+// that do not ascend, or are NaN, are ErrShape; the latter is found as an index of Take outside
+// its axis.
+func (a *Array) HistogramEdges(edges *Array) *Array {
+	return compose.HistogramEdges(NewOperation("HistogramEdges", []*Array{a, edges}), a, edges)
+}
+
+// Index returns a view with one index for each of the leading axes: an int, whose axis the
+// view lacks; gpk.Range(start, stop, step), as Python's slice, clipped to the axis; or
+// gpk.All, all of an axis. Axes without an index are whole: x.Index(gpk.Range(2, gpk.End),
+// gpk.All, 3). Negative numbers count from the end. An int outside its axis, more indices
+// than axes and a step of 0 are ErrShape, and any other index is ErrUnsupported.
+func (a *Array) Index(index ...any) *Array {
+	return compose.Index(NewOperation("Index", []*Array{a}), a, index...)
+}
+
+// IndexSelect returns the parts of a at indices along an axis, or those where a mask is true.
+// indices has one axis. Of type Int32 or Int64 it is Take, and negative ones count from the
+// end. Of type Bool it is a mask of the length of the axis, and the length of the result is
+// the number of elements that are true: IndexSelect waits for it as Nonzero does. A mask of
+// another length is ErrShape, and any other type ErrDType.
+func (a *Array) IndexSelect(indices *Array, axis int) *Array {
+	return compose.IndexSelect(NewOperation("IndexSelect", []*Array{a, indices}), a, indices, axis)
+}
 
 // Kron returns the Kronecker product: every element of a times all of b, in blocks of b's
 // shape. The one with fewer axes gets leading axes of length 1. Types are as for Mul.
@@ -69,6 +194,15 @@ func (a *Array) LogSumExp(axes ...int) *Array {
 	return compose.LogSumExp(NewOperation("LogSumExp", []*Array{a}), a, axes...)
 }
 
+// MaskedSelect returns the elements of a where mask, of type Bool, is true, in row-major order
+// along one axis: NumPy's a[mask]. A mask with fewer axes is one of the leading axes of a; the
+// result has their place in one axis, and the others. The length is the number of elements of
+// the mask that are true: MaskedSelect waits for it as Nonzero does. A mask whose shape is not
+// that of the leading axes of a is ErrShape.
+func (a *Array) MaskedSelect(mask *Array) *Array {
+	return compose.MaskedSelect(NewOperation("MaskedSelect", []*Array{a, mask}), a, mask)
+}
+
 // Median returns the middle element in rising order over the given axes, or the mean of the
 // two in the middle. The result lacks the axes unless KeepDims is among them; no axes means
 // all. NaN among the elements gives NaN, and so do no elements.
@@ -80,6 +214,12 @@ func (a *Array) Median(axes ...int) *Array {
 func (a *Array) MoveAxis(from, to int) *Array {
 	return compose.MoveAxis(NewOperation("MoveAxis", []*Array{a}), a, from, to)
 }
+
+// Nonzero returns the indices of the elements of a that differ from 0, in row-major order: one
+// array, Int64, for each axis. NaN differs from 0. Their length is known when the elements
+// are, so that Nonzero waits for the device, as IndexSelect and MaskedSelect with a mask,
+// Unique and BinCount do; no other operation does. A 0-d array is ErrShape.
+func (a *Array) Nonzero() []*Array { return compose.Nonzero(NewOperation("Nonzero", []*Array{a}), a) }
 
 // Norm returns the Euclidean norm, the square root of the sum of |a|^2, over the given axes,
 // which the result lacks unless KeepDims is among them; no axes means all. Complex types
@@ -100,6 +240,32 @@ func (a *Array) Pad(widths [][2]int, value any) *Array {
 	return compose.Pad(NewOperation("Pad", []*Array{a}), a, widths, value)
 }
 
+// Permutation returns 0, 1, … n-1, Int64, in random order, each order equally likely: Take of
+// it shuffles an axis. It is the order of n random numbers of 64 bits, the same on every
+// device. A negative n is ErrShape.
+func (r *RNG) Permutation(n int) *Array {
+	return compose.Permutation[*Array](NewOperation("Permutation", nil), r, n)
+}
+
+// Poisson returns numbers, Int64, of the Poisson distribution with a mean from 0 to 2^32: by
+// Knuth's product of uniform numbers below 10, and by transformed rejection from there on
+// (Hörmann, Insurance: Mathematics and Economics 12 (1993) 39). They are computed on the host,
+// on this line, and copied to the device, so that they are the same on every device. Another
+// mean is ErrUnsupported.
+func (r *RNG) Poisson(mean float64, shape ...int) *Array {
+	return compose.Poisson[*Array](NewOperation("Poisson", nil), r, mean, shape...)
+}
+
+// PutAlongAxis returns a copy of a in which, for each index, the element at it along an axis,
+// and at the index's own place along the others, is that of values: the inverse of
+// TakeAlongAxis. Indices, Int32 or Int64, have as many axes as a, and are broadcast to its
+// shape along the others; negative ones count from the end. values is an *Array of a's type,
+// broadcast to the shape of the indices, or a number. Where indices name an element twice, the
+// last in row-major order counts. An index outside the axis is ErrShape, found as that of Take.
+func (a *Array) PutAlongAxis(indices *Array, values any, axis int) *Array {
+	return compose.PutAlongAxis(NewOperation("PutAlongAxis", []*Array{a, indices}), a, indices, values, axis)
+}
+
 // Quantile returns the element at place q (n - 1) of the n elements in rising order, over the
 // given axes, as for Median. Between two places it interpolates linearly, as NumPy's default
 // does. A q outside 0 to 1 is ErrUnsupported. Half types are interpolated in Float32 and
@@ -118,6 +284,30 @@ func (a *Array) Repeat(n, axis int) *Array {
 // axis may be named twice. A negative shift rolls backwards.
 func (a *Array) Roll(shift int, axes ...int) *Array {
 	return compose.Roll(NewOperation("Roll", []*Array{a}), a, shift, axes...)
+}
+
+// ScatterAdd returns a copy of a to whose parts at indices along an axis values are added: the
+// transpose of Take, and NumPy's add.at. Indices are Int32 or Int64, of any shape; negative
+// ones count from the end, and equal ones add. values, of a's type, is broadcast to the shape
+// that Take(a, indices, axis) has. The order in which the values of one index are added depends
+// on the indices alone, so that the bits are the same whenever the program runs on a device;
+// halves are computed in Float32 and rounded once, integers wrap. An index outside the axis is
+// ErrShape, found as that of Take. Bool is ErrDType.
+//
+// On the CPU the values are added one after the other, those of Float32 in Float64. On a GPU
+// they are sorted by index, and a scan of log2 of their number passes adds those of equal
+// indices (Hillis and Steele, Communications of the ACM 29 (1986) 1170).
+func (a *Array) ScatterAdd(indices, values *Array, axis int) *Array {
+	return compose.ScatterAdd(NewOperation("ScatterAdd", []*Array{a, indices, values}), a, indices, values, axis)
+}
+
+// SearchSorted returns, for each element of values, the index, Int64, at which it can be put
+// into a without breaking its order: the number of elements of a below it; with right also
+// those equal to it. a has one axis, is in ascending order with NaN last, as Sort leaves it,
+// and has the type of values, a real one or Bool; its order is not checked. Operands of two
+// types are ErrDType. The search is binary: log2 of the length of a steps, each of one gather.
+func (a *Array) SearchSorted(values *Array, right bool) *Array {
+	return compose.SearchSorted(NewOperation("SearchSorted", []*Array{a, values}), a, values, right)
 }
 
 // Sort returns the elements along an axis in rising order, or in falling order where
@@ -173,6 +363,14 @@ func (a *Array) Tile(n ...int) *Array {
 	return compose.Tile(NewOperation("Tile", []*Array{a}), a, n...)
 }
 
+// TopK returns the k largest elements along an axis in falling order, and their
+// places there, as Int64, for real types and Bool. NaN is the largest; of equal
+// elements, -0 and 0 among them, the first comes first. k beyond the axis is
+// ErrShape. Both are computed at once, as two results of one operation.
+func (a *Array) TopK(k, axis int) (values, indices *Array) {
+	return compose.TopK(NewOperation("TopK", []*Array{a}), a, k, axis)
+}
+
 // Tril returns the lower triangle of each matrix in the last two axes: a with 0 above
 // diagonal k. No k means 0, the main diagonal. Fewer than two axes are ErrShape.
 func (a *Array) Tril(k ...int) *Array {
@@ -183,6 +381,18 @@ func (a *Array) Tril(k ...int) *Array {
 // diagonal k. No k means 0, the main diagonal. Fewer than two axes are ErrShape.
 func (a *Array) Triu(k ...int) *Array {
 	return compose.Triu(NewOperation("Triu", []*Array{a}), a, k...)
+}
+
+// Unique returns the different elements of a, of a real type or Bool, in ascending order along
+// one axis. All NaNs count as one element, as in NumPy, and so do -0 and 0, whichever comes
+// first. Their number waits for the device, as that of Nonzero does.
+func (a *Array) Unique() *Array { return compose.Unique(NewOperation("Unique", []*Array{a}), a) }
+
+// UniqueAll returns the elements of Unique, each with the index of the first such element of a
+// in row-major order and with the number of them, and in inverse the index in values of every
+// element of a, in the shape of a. All but values are Int64.
+func (a *Array) UniqueAll() (values, indices, inverse, counts *Array) {
+	return compose.UniqueAll(NewOperation("UniqueAll", []*Array{a}), a)
 }
 
 // Var returns the variance of the elements, the mean of |a - mean|^2; NaN for no elements.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/binaryform"
 	"github.com/gpk-go/gpk/internal/callsite"
 	"github.com/gpk-go/gpk/internal/textual"
 )
@@ -14,12 +15,22 @@ import (
 // "+Inf" and "-Inf", and a complex number is [real, imaginary]. It waits for the elements.
 // An array that carries an error is that error.
 func (a *Array) MarshalJSON() ([]byte, error) {
-	c := call{"MarshalJSON", callsite.Search()}
+	return a.encoded(call{"MarshalJSON", callsite.Search()}, textual.JSON)
+}
+
+// GobEncode implements gob.GobEncoder: type, shape and elements, with all their bits. It waits
+// for them. An array that carries an error is that error.
+func (a *Array) GobEncode() ([]byte, error) {
+	return a.encoded(call{"GobEncode", callsite.Search()}, binaryform.Encode)
+}
+
+// encoded waits for the elements, and returns them in a form.
+func (a *Array) encoded(c call, form func(dt dtype.DType, shape []int, raw []byte) ([]byte, error)) ([]byte, error) {
 	raw, err := raw(&c, a)
 	if err != nil {
 		return nil, err
 	}
-	text, err := textual.JSON(a.dt, a.lay.Shape, raw)
+	text, err := form(a.dt, a.lay.Shape, raw)
 	return text, c.wrap(err, a)
 }
 
@@ -27,14 +38,24 @@ func (a *Array) MarshalJSON() ([]byte, error) {
 // wrote, on the default device, with the same bits except for those of a NaN. Arrays that
 // shared a's elements keep them. Text that is no such array is ErrDType or ErrShape.
 func (a *Array) UnmarshalJSON(text []byte) error {
-	c := call{"UnmarshalJSON", callsite.Search()}
-	if a == nil {
-		return c.fail(fmt.Errorf("%w: UnmarshalJSON into nil", dtype.ErrDType))
-	}
-	if string(text) == "null" { // changes nothing, as in package encoding/json
+	if a != nil && string(text) == "null" { // changes nothing, as in package encoding/json
 		return nil
 	}
-	dt, shape, raw, err := textual.FromJSON(text)
+	return a.decode(call{"UnmarshalJSON", callsite.Search()}, text, textual.FromJSON)
+}
+
+// GobDecode implements gob.GobDecoder. It makes a the array that GobEncode wrote, on the default
+// device, as UnmarshalJSON does.
+func (a *Array) GobDecode(data []byte) error {
+	return a.decode(call{"GobDecode", callsite.Search()}, data, binaryform.Decode)
+}
+
+// decode makes a the array that stands in data in a form.
+func (a *Array) decode(c call, data []byte, form func([]byte) (dtype.DType, []int, []byte, error)) error {
+	if a == nil {
+		return c.fail(fmt.Errorf("%w: %s into nil", dtype.ErrDType, c.name))
+	}
+	dt, shape, raw, err := form(data)
 	dev := device.Default()
 	if err == nil {
 		err = dev.Err()

@@ -94,6 +94,15 @@ func (o *Operation) Product(a, b *Array) *Array {
 	return multiply(o.call, a, b, nil, matmul.NoActivation, &matmul.Options{}, nil)
 }
 
+// Host is a dense result on the default device, of bytes that the host has computed.
+func (o *Operation) Host(dt dtype.DType, shape []int, how string, data []byte) *Array {
+	s := device.Default().DefaultStream()
+	return o.filled(s, dt, shape, how, func(v device.View) error { return s.Device().CopyFromHost(v.Buffer, 0, data, s) })
+}
+
+// Wait returns the elements of an Int64 array. It waits for them.
+func (o *Operation) Wait(a *Array) ([]int64, error) { return ToSlice[int64](a) }
+
 // Step is o with a name that says what is done in a step of it, for Explain.
 func (o *Operation) Step(what string) { o.name += " " + what }
 

@@ -50,6 +50,15 @@ func (r *RNG) Normal(dt dtype.DType, mean, std float64, shape ...int) *Array {
 	})
 }
 
+// Blocks takes n blocks of the sequence for a program's own generator, and returns its seed
+// and the number of the first of them. A nil RNG is ErrUnsupported.
+func (r *RNG) Blocks(n uint64) (seed, first uint64, err error) {
+	if r == nil {
+		return 0, 0, fmt.Errorf("%w: a nil RNG", expr.ErrUnsupported)
+	}
+	return r.seed, r.next.Add(n) - n, nil
+}
+
 // draw takes the blocks of the sequence for an array and returns the array, which fill
 // computes. If err is not nil, it takes none and returns the array of err.
 func (r *RNG) draw(name string, where site, dt dtype.DType, shape []int, err error, fill func(s *device.Stream, dst device.View, block uint64) error) *Array {

@@ -51,8 +51,88 @@ var numpyNames = map[string]func(x *gpk.Array, c *numpyCase) *gpk.Array{
 	"along": func(x *gpk.Array, c *numpyCase) *gpk.Array {
 		return x.TakeAlongAxis(gpk.ArgMax(x, c.Ints[0], gpk.KeepDims), c.Ints[0])
 	},
+	"index":   numpyIndex,
+	"argsort": func(x *gpk.Array, c *numpyCase) *gpk.Array { return x.ArgSort(c.Ints[0], false).Cast(gpk.Float64) },
+	"searchsorted": func(x *gpk.Array, _ *numpyCase) *gpk.Array {
+		return x.Flatten().Sort(0, false).SearchSorted(x, false).Cast(gpk.Float64)
+	},
+	"searchsorted right": func(x *gpk.Array, _ *numpyCase) *gpk.Array {
+		return x.Flatten().Sort(0, false).SearchSorted(x, true).Cast(gpk.Float64)
+	},
+	"unique":         func(x *gpk.Array, _ *numpyCase) *gpk.Array { return x.Unique() },
+	"unique index":   func(x *gpk.Array, _ *numpyCase) *gpk.Array { return numpyUnique(x, 1) },
+	"unique inverse": func(x *gpk.Array, _ *numpyCase) *gpk.Array { return numpyUnique(x, 2) },
+	"unique counts":  func(x *gpk.Array, _ *numpyCase) *gpk.Array { return numpyUnique(x, 3) },
+	"histogram": func(x *gpk.Array, c *numpyCase) *gpk.Array {
+		counts, _ := x.Histogram(c.Ints[0], -c.Q, c.Q)
+		return counts.Cast(gpk.Float64)
+	},
+	"histogram edges": func(x *gpk.Array, c *numpyCase) *gpk.Array {
+		_, edges := x.Histogram(c.Ints[0], -c.Q, c.Q)
+		return edges
+	},
+	"histogram density": func(x *gpk.Array, c *numpyCase) *gpk.Array {
+		density, _ := x.Clamp(-c.Q, c.Q).HistogramDensity(c.Ints[0], -c.Q, c.Q)
+		return density
+	},
+	"histogram of edges": func(x *gpk.Array, _ *numpyCase) *gpk.Array {
+		edges := gpk.Concat(0, x.Round().Flatten(), gpk.FromSlice([]float64{-1, 9})).Unique()
+		return x.HistogramEdges(edges).Cast(gpk.Float64)
+	},
+	"bincount": func(x *gpk.Array, c *numpyCase) *gpk.Array {
+		return x.Abs().Flatten().Cast(gpk.Int64).BinCount(c.Ints[0]).Cast(gpk.Float64)
+	},
+	"bincount of weights": func(x *gpk.Array, c *numpyCase) *gpk.Array {
+		return x.Abs().Flatten().Cast(gpk.Int64).BinCount(c.Ints[0], x.Flatten())
+	},
+	"nonzero": func(x *gpk.Array, _ *numpyCase) *gpk.Array { return gpk.Stack(0, x.Nonzero()...).Cast(gpk.Float64) },
+	"mask":    func(x *gpk.Array, _ *numpyCase) *gpk.Array { return x.MaskedSelect(x.Gt(0)) },
+	"compress": func(x *gpk.Array, c *numpyCase) *gpk.Array {
+		n := x.Shape()[(c.Ints[0]+x.NDim())%x.NDim()]
+		return x.IndexSelect(gpk.Arange(gpk.Int64, n).And(1).Eq(0), c.Ints[0])
+	},
+	"put along": func(x *gpk.Array, c *numpyCase) *gpk.Array {
+		shape, at := c.Ints[1:1+x.NDim()], c.Ints[1+x.NDim():]
+		return x.PutAlongAxis(numpyIndices(at, shape...), gpk.Arange(gpk.Float64, len(at)).Reshape(shape...), c.Ints[0])
+	},
+	"add at": func(x *gpk.Array, c *numpyCase) *gpk.Array {
+		at := numpyIndices(c.Ints[1:])
+		return x.ScatterAdd(at, gpk.Take(x, at, c.Ints[0]).Add(1), c.Ints[0])
+	},
 	"einsum":       func(x *gpk.Array, _ *numpyCase) *gpk.Array { return gpk.Einsum("...ij,...kj->...ik", x, x) },
 	"einsum order": func(x *gpk.Array, _ *numpyCase) *gpk.Array { return gpk.Einsum("ij,kj,kl->il", x, x, x) },
+}
+
+// numpyIndex calls Index with the indices that the script describes by four integers each.
+func numpyIndex(x *gpk.Array, c *numpyCase) *gpk.Array {
+	var index []any
+	for i := range len(c.Ints) / 4 {
+		start, stop, step := c.Ints[4*i+1], c.Ints[4*i+2], c.Ints[4*i+3]
+		open := 0 // as the first end
+		if step < 0 {
+			open = gpk.End
+		}
+		index = append(index, [...]any{
+			start, gpk.Range(start, stop, step), gpk.Range(start, gpk.End, step),
+			gpk.Range(open, stop, step), gpk.Range(open, gpk.End, step), gpk.All,
+		}[c.Ints[4*i]])
+	}
+	return x.Index(index...)
+}
+
+// numpyUnique is one of the results of UniqueAll.
+func numpyUnique(x *gpk.Array, i int) *gpk.Array {
+	values, indices, inverse, counts := x.UniqueAll()
+	return [...]*gpk.Array{values, indices, inverse, counts}[i].Cast(gpk.Float64)
+}
+
+// numpyIndices makes an array of indices; no shape means one axis.
+func numpyIndices(at []int, shape ...int) *gpk.Array {
+	list := make([]int64, len(at))
+	for i, v := range at {
+		list[i] = int64(v)
+	}
+	return gpk.FromSlice(list, shape...)
 }
 
 // TestNumPyNames compares compositions on the default device with NumPy, by 200 random calls

@@ -5,8 +5,9 @@
 // has a method for each of them. internal/gen writes those methods and the functions of
 // package gpk from the declarations here, with their comments; a line that begins with
 // //gpk:row gives the section, result, types and meaning in docs/operations.md. A
-// function whose first operand is named a becomes a method too.
+// function whose first operand is named a becomes a method too, and one whose first operand
+// is a Draws a method of RNG alone. A function may have several results.
 //
-// What belongs here: a composition that has no kernel of its own. What does not: kernels
+// What belongs here: operations that are made of those of package ops. What does not: kernels
 // (package ops), layouts as values (package layout), layers (package internal/layers).
 package compose

@@ -48,8 +48,8 @@ func At[A Operand](o Operation[A], a A, index ...int) A {
 //gpk:row To other places | the same | all | the elements at indices along an axis, each at its own place along the others
 func TakeAlongAxis[A Operand](o Operation[A], a, indices A, axis int) A {
 	err := o.Check()
-	if err == nil && indices.DType() != dtype.Int32 && indices.DType() != dtype.Int64 {
-		err = fmt.Errorf("%w: the indices are %v, not int32 or int64; Cast(gpk.Int64) them", dtype.ErrDType, indices.DType())
+	if err == nil {
+		err = indexType(indices)
 	}
 	if err == nil && a.NDim() != indices.NDim() {
 		err = layout.Errorf("indices with %d axes into %d", indices.NDim(), a.NDim())
@@ -72,34 +72,24 @@ func TakeAlongAxis[A Operand](o Operation[A], a, indices A, axis int) A {
 	if err != nil {
 		return o.Failed(err)
 	}
-	n, size := from[axis], a.Size()
-	outside := layout.Errorf("an index lies outside axis %d, which has length %d", axis, n)
-	if size == 0 {
-		if indices.Size() > 0 && n == 0 {
-			return o.Failed(outside)
-		}
+	n := from[axis]
+	if indices.Size() == 0 || a.Size() == 0 && n > 0 {
 		return filled(o, a.DType(), 0, shape)
 	}
-	at := narrow(o, indices, dtype.Int64)
-	low, high := o.Elementwise(expr.Lt, at, -n), o.Elementwise(expr.Ge, at, n)
-	at = o.Elementwise(expr.Where, o.Elementwise(expr.Lt, at, 0), o.Elementwise(expr.Add, at, n), at)
-	// Where the elements lie dense, in row-major order.
-	dense := layout.Dense(from)
-	place := o.Elementwise(expr.Mul, at, dense.Strides[axis])
-	for d, m := range from {
-		if d == axis || m == 1 {
-			continue
-		}
-		along := make([]int, len(from))
-		for i := range along {
-			along[i] = 1
-		}
-		along[d] = m
-		step := o.Elementwise(expr.Mul, reshape(o, counted(o, m), along...), dense.Strides[d])
-		place = o.Elementwise(expr.Add, place, step)
+	return takenAlong(o, a, indices, axis)
+}
+
+// takenAlong is TakeAlongAxis of valid operands.
+func takenAlong[A Operand](o Operation[A], a, indices A, axis int) A {
+	n, size := a.Shape()[axis], a.Size()
+	switch {
+	case indices.Size() == 0:
+		return filled(o, a.DType(), 0, indices.Shape())
+	case size == 0:
+		return o.Failed(outsideOf(axis, n))
 	}
-	place = o.Elementwise(expr.Where, o.Elementwise(expr.Or, low, high), size, place) // outside
-	return o.Take(reshape(o, a, size), place, 0, outside)
+	place, bad := placesAlong(o, a.Shape(), indices, axis)
+	return o.Take(reshape(o, a, size), o.Elementwise(expr.Where, bad, size, place), 0, outsideOf(axis, n))
 }
 
 // Where returns x where cond, of type Bool, is true, else y, broadcast. Each of x and y is an

@@ -18,6 +18,8 @@ type Operand interface {
 	DType() dtype.DType
 	NDim() int
 	Size() int
+	Err() error
+	Device() *device.Device
 }
 
 // Operation is a call of a function of this package, and makes its steps. Their errors name
@@ -43,6 +45,12 @@ type Operation[A any] interface {
 	// Result is computed by run, which starts work on s that writes all of dst. how says in
 	// Explain what runs.
 	Result(dt dtype.DType, shape []int, how string, reads []A, run func(s *device.Stream, dst device.View, reads []device.View) error) A
+	// Pair computes two results of one shape as Result computes one, on the line of the call.
+	Pair(types [2]dtype.DType, shape []int, how string, reads []A, run func(s *device.Stream, dst [2]device.View, reads []device.View) error) (first, second A)
+	// Host returns an array of the bytes that the host has computed. how says so in Explain.
+	Host(dt dtype.DType, shape []int, how string, data []byte) A
+	// Wait returns the elements of an Int64 array, after they were computed.
+	Wait(a A) ([]int64, error)
 	// Step adds a text to the name of the steps that follow.
 	Step(what string)
 }

@@ -108,7 +108,11 @@ func largestOf(n, k int, out []indexedKey, part []uint64, load func(to []uint64,
 			out = append(out, indexedKey{v, int64(at + i)})
 		}
 	}
-	slices.SortFunc(out, indexedKey.compare)
+	if all {
+		sortIndexed(out)
+	} else {
+		slices.SortFunc(out, indexedKey.compare)
+	}
 	return out[:k]
 }
 

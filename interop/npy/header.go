@@ -121,17 +121,19 @@ func readHeader(r io.Reader) (d description, err error) {
 	}
 	major := start[len(magic)]
 	length := 0
-	switch major {
-	case 1:
+	switch minor := start[len(magic)+1]; {
+	case minor != 0: // NumPy reads none either
+		return d, formatError("version %d.%d is none of 1.0, 2.0, 3.0", major, minor)
+	case major == 1:
 		var b [2]byte
 		_, err = io.ReadFull(r, b[:])
 		length = int(binary.LittleEndian.Uint16(b[:]))
-	case 2, 3:
+	case major == 2 || major == 3:
 		var b [4]byte
 		_, err = io.ReadFull(r, b[:])
 		length = int(binary.LittleEndian.Uint32(b[:]))
 	default:
-		return d, formatError("version %d.%d is none of 1.0, 2.0, 3.0", major, start[len(magic)+1])
+		return d, formatError("version %d.%d is none of 1.0, 2.0, 3.0", major, minor)
 	}
 	if err != nil {
 		return d, formatError("it ends in its header: %w", err)

@@ -2,6 +2,7 @@ package npy
 
 import (
 	"archive/zip"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -15,7 +16,11 @@ import (
 )
 
 // ReadZip reads all arrays of a .npz file of size bytes, by the names that
-// NumPy has for them. A compressed file can hold a thousand times its length, and
+// NumPy has for them. Where it cannot read some of them, an array of objects, say, or a
+// damaged one, it returns the others, and an error that names each of these and says why;
+// errors.Is finds the causes. A file that is no .npz gives no arrays.
+//
+// A compressed file can hold a thousand times its length, and
 // reading it takes that much memory; an array that is larger than the host's memory or
 // than what the default device may hold is ErrOutOfMemory before it is read.
 func ReadZip(r io.ReaderAt, size int64) (map[string]*gpk.Array, error) {
@@ -27,40 +32,44 @@ func ReadZip(r io.ReaderAt, size int64) (map[string]*gpk.Array, error) {
 		return nil, formatError("not a .npz file: %w", err)
 	}
 	arrays := map[string]*gpk.Array{}
-	fail := func(name string, err error) (map[string]*gpk.Array, error) {
-		for _, a := range arrays {
-			a.Free()
-		}
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
+	var failed []error
 	for _, f := range z.File {
 		name, ok := strings.CutSuffix(f.Name, ".npy")
 		if !ok {
 			continue
 		}
-		if _, twice := arrays[name]; twice {
-			return fail(f.Name, formatError("the name stands twice"))
+		a, err := readMember(f)
+		if _, twice := arrays[name]; twice && err == nil {
+			a.Free()
+			err = formatError("the name stands twice; the first array is returned")
 		}
-		part, err := f.Open()
 		if err != nil {
-			return fail(f.Name, formatError("%w", err))
-		}
-		// What the directory says of the length is not believed either: -1.
-		a, err := read(part, -1)
-		if err == nil {
-			// The checksum is compared at the end.
-			if n, e := io.Copy(io.Discard, io.LimitReader(part, 1)); e != nil || n > 0 {
-				a.Free()
-				err = formatError("more than its elements, or damaged: %v", e)
-			}
-		}
-		part.Close()
-		if err != nil {
-			return fail(f.Name, err)
+			failed = append(failed, fmt.Errorf("%s: %w", f.Name, err))
+			continue
 		}
 		arrays[name] = a
 	}
-	return arrays, nil
+	return arrays, errors.Join(failed...)
+}
+
+// readMember reads one array of a .npz file.
+func readMember(f *zip.File) (*gpk.Array, error) {
+	part, err := f.Open()
+	if err != nil {
+		return nil, formatError("%w", err)
+	}
+	defer part.Close()
+	// What the directory says of the length is not believed either: -1.
+	a, err := read(part, -1)
+	if err != nil {
+		return nil, err
+	}
+	// The checksum is compared at the end.
+	if n, err := io.Copy(io.Discard, io.LimitReader(part, 1)); err != nil || n > 0 {
+		a.Free()
+		return nil, formatError("more than its elements, or damaged: %v", err)
+	}
+	return a, nil
 }
 
 // ReadZipFile is ReadZip of a file.
@@ -76,9 +85,9 @@ func ReadZipFile(path string) (map[string]*gpk.Array, error) {
 	}
 	arrays, err := ReadZip(f, info.Size())
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		err = fmt.Errorf("%s: %w", path, err)
 	}
-	return arrays, nil
+	return arrays, err
 }
 
 // WriteZip writes arrays as a .npz file, uncompressed as numpy.savez does, in

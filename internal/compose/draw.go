@@ -1,0 +1,280 @@
+package compose
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"unsafe"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/cpu"
+	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/ops"
+)
+
+// Draws is a sequence of random numbers. array.RNG implements it.
+type Draws[A any] interface {
+	// Uniform returns uniform numbers of [lo, hi).
+	Uniform(dt dtype.DType, lo, hi float64, shape ...int) A
+	// Blocks takes n blocks of the sequence, and returns its seed and the number of the first.
+	Blocks(n uint64) (seed, first uint64, err error)
+}
+
+// begun checks the operands of a call, and the sequence.
+func begun[A any](o Operation[A], r Draws[A]) error {
+	err := o.Check()
+	if err == nil {
+		_, _, err = r.Blocks(0)
+	}
+	return err
+}
+
+// Permutation returns 0, 1, … n-1, Int64, in random order, each order equally likely: Take of
+// it shuffles an axis. It is the order of n random numbers of 64 bits, the same on every
+// device. A negative n is ErrShape.
+func Permutation[A Operand](o Operation[A], r Draws[A], n int) A {
+	err := begun(o, r)
+	if err == nil {
+		_, err = layout.Size([]int{n})
+	}
+	if err != nil {
+		return o.Failed(err)
+	}
+	if n == 0 {
+		return filled(o, dtype.Int64, 0, []int{0})
+	}
+	return argsorted(o, r.Uniform(dtype.Int64, -0x1p62, 0x1p62, n), 0, n, false)
+}
+
+// Choice returns k random ones of the numbers 0, 1, … n-1, Int64, in random order; with
+// replacement, a number may be there several times. Take of it chooses from an axis. weights,
+// at most one array with n elements of a real type, says how likely they are: without
+// replacement, how likely each is to be the next of those that are left. The numbers are the
+// same on every device.
+//
+// Weights need not have the sum 1; those below the largest one over 2^62 / n count as 0 with
+// replacement. A weight that is negative or not finite, none above 0, and fewer above 0 than
+// k without replacement are ErrUnsupported, found as an index of Take outside its axis.
+// Negative numbers, more than n without replacement, some of none, and weights of another
+// shape are ErrShape.
+//
+// Weights without replacement compare exponential numbers over the weights (Efraimidis and
+// Spirakis, Information Processing Letters 97 (2006) 181). These numbers are computed on the
+// host, on this line, and copied to the device.
+func Choice[A Operand](o Operation[A], r Draws[A], n, k int, replace bool, weights ...A) A {
+	err := begun(o, r)
+	if err == nil {
+		_, err = layout.Size([]int{n, 1})
+	}
+	if err == nil {
+		_, err = layout.Size([]int{k})
+	}
+	switch {
+	case err != nil:
+	case !replace && k > n || n == 0 && k > 0:
+		err = layout.Errorf("%d of %d numbers", k, n)
+	case len(weights) > 1:
+		err = layout.Errorf("%d arrays of weights", len(weights))
+	case len(weights) == 1 && (weights[0].NDim() != 1 || weights[0].Size() != n):
+		err = layout.Errorf("weights of shape %v for %d numbers", weights[0].Shape(), n)
+	case len(weights) == 1 && weights[0].DType().IsComplex():
+		err = fmt.Errorf("%w: weights of %v", dtype.ErrDType, weights[0].DType())
+	}
+	switch {
+	case err != nil:
+		return o.Failed(err)
+	case k == 0:
+		return filled(o, dtype.Int64, 0, []int{0})
+	case len(weights) == 0 && replace:
+		return r.Uniform(dtype.Int64, 0, float64(n), k)
+	case len(weights) == 0:
+		return slice(o, Permutation(o, r, n), 0, 0, k)
+	}
+	w := narrow(o, weights[0], dtype.Float64)
+	if replace {
+		return weighted(o, r, w, k)
+	}
+	return sampled(o, r, w, k)
+}
+
+// weighted returns k indices of weights, Float64, with replacement. All steps are exact or
+// rounded by IEEE 754, so that they are the same on every device: the weights become whole
+// numbers, of which the sums are exact.
+func weighted[A Operand](o Operation[A], r Draws[A], w A, k int) A {
+	n := w.Size()
+	largest := o.Reduce(expr.Max, w, []int{layout.KeepDims})
+	parts := math.Ldexp(1, 62-bits.Len(uint(n-1)))
+	whole := o.Cast(o.Elementwise(expr.Mul, o.Elementwise(expr.Div, w, largest), parts), dtype.Int64)
+	sums := cumulated(o, whole)
+	total := slice(o, sums, 0, n-1, n)
+	at := o.Elementwise(expr.Mul, r.Uniform(dtype.Float64, 0, 1, k), o.Cast(total, dtype.Float64))
+	at = o.Elementwise(expr.Minimum, o.Cast(at, dtype.Int64), o.Elementwise(expr.Sub, total, 1))
+	fine := o.Elementwise(expr.And, usable(o, w), o.Elementwise(expr.Gt, largest, 0))
+	return guarded(o, searched(o, sums, at, true), o.Reduce(expr.All, fine, nil),
+		fmt.Errorf("%w: a weight is negative or not finite, or none is above 0", expr.ErrUnsupported))
+}
+
+// cumulated returns the sums of the elements up to each index of the only axis.
+func cumulated[A Operand](o Operation[A], a A) A {
+	return o.Result(ops.SumType(a.DType()), a.Shape(), "sums along an axis", []A{a}, func(s *device.Stream, dst device.View, reads []device.View) error {
+		return ops.Along(s, expr.CumSum, dst, reads[0], 0)
+	})
+}
+
+// sampled returns k indices of weights, Float64, without replacement.
+func sampled[A Operand](o Operation[A], r Draws[A], w A, k int) A {
+	n := w.Size()
+	e, err := hosted(o, r, dtype.Float64, []int{n}, cpu.Exponential)
+	if err != nil {
+		return o.Failed(err)
+	}
+	keys := o.Elementwise(expr.Div, e, w)
+	order := slice(o, argsorted(o, keys, 0, n, false), 0, 0, k)
+	last := o.Take(keys, slice(o, order, 0, k-1, k), 0, nil)
+	fine := o.Elementwise(expr.And, usable(o, w), o.Elementwise(expr.Lt, last, math.Inf(1)))
+	return guarded(o, order, o.Reduce(expr.All, fine, nil),
+		fmt.Errorf("%w: a weight is negative or not finite, or fewer than %d are above 0", expr.ErrUnsupported, k))
+}
+
+// usable reports of weights whether they are finite and not negative.
+func usable[A Operand](o Operation[A], w A) A {
+	return o.Elementwise(expr.And, o.Elementwise(expr.Ge, w, 0), o.Elementwise(expr.Lt, w, math.Inf(1)))
+}
+
+// Bernoulli returns numbers, Bool, each true with probability p: whether a uniform number of 53
+// bits is below p. They are the same on every device. A p outside 0 to 1 is ErrUnsupported.
+func Bernoulli[A Operand](o Operation[A], r Draws[A], p float64, shape ...int) A {
+	err := begun(o, r)
+	if err == nil && !(p >= 0 && p <= 1) {
+		err = fmt.Errorf("%w: a probability of %v", expr.ErrUnsupported, p)
+	}
+	if err == nil {
+		_, err = layout.Size(shape)
+	}
+	if err != nil {
+		return o.Failed(err)
+	}
+	return o.Elementwise(expr.Lt, r.Uniform(dtype.Float64, 0, 1, shape...), p)
+}
+
+// Categorical returns, for each line of logits along an axis, a random index on it, Int64: i
+// with probability e^logits[i] over the sum of those of the line. The result lacks the axis.
+// Broadcast logits give several indices of a line. logits is of a floating-point type; -Inf is
+// the probability 0. A line without a finite number, or with one that is NaN or +Inf, is
+// ErrUnsupported, found as an index of Take outside its axis; an empty line is ErrShape.
+//
+// It is the index of the largest sum of a logit and a Gumbel number, in Float64. The Gumbel
+// numbers are computed on the host, on this line, and copied to the device, so that the indices
+// are the same on every device.
+func Categorical[A Operand](o Operation[A], r Draws[A], logits A, axis int) A {
+	d, n, err := along(o, logits, axis)
+	if err == nil {
+		err = begun(o, r)
+	}
+	if err == nil {
+		err = floating(logits.DType(), false)
+	}
+	if err == nil && n == 0 {
+		err = layout.Errorf("an index on axis %d, which has length 0", axis)
+	}
+	var g A
+	if err == nil {
+		g, err = hosted(o, r, dtype.Float64, logits.Shape(), cpu.Gumbel)
+	}
+	if err != nil {
+		return o.Failed(err)
+	}
+	x := narrow(o, logits, dtype.Float64)
+	out := o.Reduce(expr.ArgMax, o.Elementwise(expr.Add, x, g), []int{d})
+	peak := o.Elementwise(expr.Abs, o.Reduce(expr.Max, x, []int{d}))
+	return guarded(o, out, o.Reduce(expr.All, o.Elementwise(expr.Lt, peak, math.Inf(1)), nil),
+		fmt.Errorf("%w: logits that are NaN or +Inf, or all -Inf", expr.ErrUnsupported))
+}
+
+// Exponential returns numbers of the exponential distribution with mean scale, positive before
+// they are rounded to dt, a real floating-point type: the negative logarithm of a uniform
+// number of 52 bits, times scale, in Float64. They are computed on the host, on this line, and
+// copied to the device, so that they are the same on every device. A scale that is negative or
+// not finite is ErrUnsupported.
+func Exponential[A Operand](o Operation[A], r Draws[A], dt dtype.DType, scale float64, shape ...int) A {
+	return scaled(o, r, dt, scale, shape, cpu.Exponential)
+}
+
+// Gamma returns numbers of the gamma distribution with a shape parameter above 0 and a scale,
+// whose mean is the product of the two, rounded to dt, a real floating-point type (Marsaglia
+// and Tsang, ACM Transactions on Mathematical Software 26 (2000) 363, in Float64). They are
+// computed on the host, on this line, and copied to the device, so that they are the same on
+// every device. Another parameter, and a scale that is negative or not finite, are
+// ErrUnsupported.
+func Gamma[A Operand](o Operation[A], r Draws[A], dt dtype.DType, parameter, scale float64, shape ...int) A {
+	if !(parameter > 0 && parameter < math.Inf(1)) {
+		return o.Failed(fmt.Errorf("%w: a gamma distribution of shape %v", expr.ErrUnsupported, parameter))
+	}
+	return scaled(o, r, dt, scale, shape, func(dst []float64, seed, block uint64) { cpu.Gamma(dst, parameter, seed, block) })
+}
+
+// Poisson returns numbers, Int64, of the Poisson distribution with a mean from 0 to 2^32: by
+// Knuth's product of uniform numbers below 10, and by transformed rejection from there on
+// (Hörmann, Insurance: Mathematics and Economics 12 (1993) 39). They are computed on the host,
+// on this line, and copied to the device, so that they are the same on every device. Another
+// mean is ErrUnsupported.
+func Poisson[A Operand](o Operation[A], r Draws[A], mean float64, shape ...int) A {
+	err := begun(o, r)
+	if err == nil && !(mean >= 0 && mean <= 1<<32) {
+		err = fmt.Errorf("%w: a Poisson distribution of mean %v", expr.ErrUnsupported, mean)
+	}
+	var out A
+	if err == nil {
+		out, err = hosted(o, r, dtype.Int64, shape, func(dst []int64, seed, block uint64) { cpu.Poisson(dst, mean, seed, block) })
+	}
+	if err != nil {
+		return o.Failed(err)
+	}
+	return out
+}
+
+// scaled returns Float64 numbers of the host times a scale, rounded to a type.
+func scaled[A Operand](o Operation[A], r Draws[A], dt dtype.DType, scale float64, shape []int, fill func(dst []float64, seed, block uint64)) A {
+	err := begun(o, r)
+	if err == nil && !dt.IsFloat() {
+		err = fmt.Errorf("%w: random numbers of %v, which is no real floating-point type", dtype.ErrDType, dt)
+	}
+	if err == nil && (!ops.Finite(scale) || scale < 0) {
+		err = fmt.Errorf("%w: a scale of %v", expr.ErrUnsupported, scale)
+	}
+	var out A
+	if err == nil {
+		out, err = hosted(o, r, dtype.Float64, shape, fill)
+	}
+	if err != nil {
+		return o.Failed(err)
+	}
+	if scale != 1 {
+		out = o.Elementwise(expr.Mul, out, scale)
+	}
+	return narrow(o, out, dt)
+}
+
+// hosted returns numbers that fill computes on the host from one block of the sequence each.
+func hosted[A Operand, T float64 | int64](o Operation[A], r Draws[A], dt dtype.DType, shape []int, fill func(dst []T, seed, block uint64)) (out A, err error) {
+	n, err := layout.Size(shape)
+	if err == nil {
+		err = device.HostRoom(int64(n) * int64(dt.Size()))
+	}
+	if err != nil {
+		return out, err
+	}
+	seed, first, err := r.Blocks(uint64(n))
+	switch {
+	case err != nil:
+		return out, err
+	case n == 0:
+		return filled(o, dt, 0, shape), nil
+	}
+	data := make([]T, n)
+	fill(data, seed, first)
+	raw := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(data))), n*dt.Size())
+	return o.Host(dt, append([]int{}, shape...), "random numbers that the host has computed", raw), nil
+}

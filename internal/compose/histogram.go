@@ -1,0 +1,188 @@
+package compose
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/ops"
+)
+
+// Histogram returns the number of elements of a, of a real type, in each of bins intervals of
+// one width between lo and hi, Int64, and the bins + 1 edges, Float64. Each interval holds its
+// lower edge, and the last one hi too. NaN and elements outside are in none. With lo = hi the
+// range is lo - 1/2 to hi + 1/2. Elements are compared as Float64. Fewer than one interval is
+// ErrShape; bounds that are not finite, and lo above hi, are ErrUnsupported.
+//
+//gpk:row In order along an axis | int64, float64 | real types | the number of elements in intervals of one width between two bounds, and the edges
+func Histogram[A Operand](o Operation[A], a A, bins int, lo, hi float64) (counts, edges A) {
+	edges, err := edgesOf(o, bins, lo, hi)
+	if err == nil {
+		counts, err = histogram(o, a, edges)
+	}
+	if err != nil {
+		return o.Failed(err), o.Failed(err)
+	}
+	return counts, edges
+}
+
+// HistogramDensity is Histogram with each number over the width of the interval and the sum of
+// all numbers: the density of the elements in the range, Float64, whose integral is 1. Where no
+// element lies in the range it is NaN.
+//
+//gpk:row In order along an axis | float64, twice | real types | the density of elements in intervals of one width between two bounds, and the edges
+func HistogramDensity[A Operand](o Operation[A], a A, bins int, lo, hi float64) (density, edges A) {
+	counts, edges := Histogram(o, a, bins, lo, hi)
+	n := edges.Size()
+	if n < 2 { // an error
+		return counts, edges
+	}
+	width := o.Elementwise(expr.Sub, slice(o, edges, 0, 1, n), slice(o, edges, 0, 0, n-1))
+	total := o.Cast(o.Reduce(expr.Sum, counts, nil), dtype.Float64)
+	return o.Elementwise(expr.Div, o.Elementwise(expr.Div, o.Cast(counts, dtype.Float64), width), total), edges
+}
+
+// HistogramEdges returns the number of elements of a in the intervals between edges, Int64: one
+// fewer than edges, which has one axis and real elements in ascending order. Each interval
+// holds its lower edge, and the last one its upper edge too. Fewer than two edges, and edges
+// that do not ascend, or are NaN, are ErrShape; the latter is found as an index of Take outside
+// its axis.
+//
+//gpk:row In order along an axis | int64 | real types | the number of elements in the intervals between edges
+func HistogramEdges[A Operand](o Operation[A], a, edges A) A {
+	err := o.Check()
+	if err == nil && (edges.NDim() != 1 || edges.Size() < 2) {
+		err = layout.Errorf("edges of shape %v, not two or more along one axis", edges.Shape())
+	}
+	if err == nil && (edges.DType().IsComplex() || edges.DType() == dtype.Bool) {
+		err = fmt.Errorf("%w: edges of %v", dtype.ErrDType, edges.DType())
+	}
+	if err != nil {
+		return o.Failed(err)
+	}
+	edges = narrow(o, edges, dtype.Float64)
+	n := edges.Size()
+	rises := o.Elementwise(expr.Le, slice(o, edges, 0, 0, n-1), slice(o, edges, 0, 1, n))
+	counts, err := histogram(o, a, edges)
+	if err != nil {
+		return o.Failed(err)
+	}
+	return guarded(o, counts, o.Reduce(expr.All, rises, nil), layout.Errorf("edges that do not ascend"))
+}
+
+// BinCount returns the number of elements of a equal to 0, 1, …, Int64, or with weights the sum
+// of those of the elements, Float64. a, of an integer type, has one axis. The result has as
+// many numbers as the largest element asks for, and at least minLength; BinCount waits for the
+// largest element, as Nonzero does for a number. weights, at most one array, has a real type
+// and the shape of a; it is added as ScatterAdd adds. A negative element, weights of another
+// shape and a negative minLength are ErrShape.
+//
+//gpk:row In order along an axis | int64; float64 with weights | integers | the number of elements equal to 0, 1, …, or the sum of their weights; waits for the largest element
+func BinCount[A Operand](o Operation[A], a A, minLength int, weights ...A) A {
+	err := o.Check()
+	switch {
+	case err != nil:
+	case !a.DType().IsInteger():
+		err = fmt.Errorf("%w: BinCount of %v; Cast(gpk.Int64) it", dtype.ErrDType, a.DType())
+	case a.NDim() != 1:
+		err = layout.Errorf("BinCount of shape %v, which has not one axis", a.Shape())
+	case minLength < 0:
+		err = layout.Errorf("at least %d numbers", minLength)
+	case len(weights) > 1:
+		err = layout.Errorf("%d arrays of weights", len(weights))
+	case len(weights) == 1 && (weights[0].NDim() != 1 || weights[0].Size() != a.Size()):
+		err = layout.Errorf("weights of shape %v for %v", weights[0].Shape(), a.Shape())
+	case len(weights) == 1 && weights[0].DType().IsComplex():
+		err = fmt.Errorf("%w: weights of %v", dtype.ErrDType, weights[0].DType())
+	}
+	n := minLength
+	var x A
+	if err == nil && a.Size() > 0 {
+		x = narrow(o, a, dtype.Int64)
+		n, err = binsFor(o, x, minLength)
+	}
+	if err == nil {
+		_, err = layout.Size([]int{n, dtype.Int64.Size()})
+	}
+	switch {
+	case err != nil:
+		return o.Failed(err)
+	case len(weights) == 1 && a.Size() > 0:
+		return ScatterAdd(o, filled(o, dtype.Float64, 0, []int{n}), x, narrow(o, weights[0], dtype.Float64), 0)
+	case len(weights) == 1:
+		return filled(o, dtype.Float64, 0, []int{n})
+	case a.Size() == 0:
+		return filled(o, dtype.Int64, 0, []int{n})
+	}
+	before := searched(o, ordered(o, x), counted(o, n+1), false)
+	return o.Elementwise(expr.Sub, slice(o, before, 0, 1, n+1), slice(o, before, 0, 0, n))
+}
+
+// binsFor returns how many numbers BinCount has. It waits for the elements.
+func binsFor[A Operand](o Operation[A], x A, atLeast int) (int, error) {
+	most, err := o.Wait(o.Reduce(expr.Max, x, nil))
+	if err != nil {
+		return 0, err
+	}
+	least, err := o.Wait(o.Reduce(expr.Min, x, nil))
+	switch {
+	case err != nil:
+		return 0, err
+	case least[0] < 0:
+		return 0, layout.Errorf("BinCount of an element of %d", least[0])
+	case most[0] >= math.MaxInt/2:
+		return 0, layout.Errorf("BinCount of an element of %d", most[0])
+	}
+	return max(atLeast, int(most[0])+1), nil
+}
+
+// edgesOf returns the edges of intervals of one width, Float64.
+func edgesOf[A Operand](o Operation[A], bins int, lo, hi float64) (edges A, err error) {
+	err = o.Check()
+	if err == nil && bins < 1 {
+		err = layout.Errorf("%d intervals", bins)
+	}
+	if err == nil {
+		_, err = layout.Size([]int{bins, 16})
+	}
+	if err == nil && (!ops.Finite(lo, hi) || lo > hi) {
+		err = fmt.Errorf("%w: intervals from %v to %v", expr.ErrUnsupported, lo, hi)
+	}
+	if err != nil {
+		return edges, err
+	}
+	if lo == hi {
+		lo, hi = lo-0.5, hi+0.5
+	}
+	return o.Result(dtype.Float64, []int{bins + 1}, "one fill", nil, func(s *device.Stream, dst device.View, _ []device.View) error {
+		return ops.Linspace(s, dst, lo, hi)
+	}), nil
+}
+
+// histogram returns the number of elements between edges in ascending order, Float64.
+func histogram[A Operand](o Operation[A], a, edges A) (counts A, err error) {
+	if err = o.Check(); err == nil && (a.DType().IsComplex() || a.DType() == dtype.Bool) {
+		err = fmt.Errorf("%w: a histogram of %v", dtype.ErrDType, a.DType())
+	}
+	if err != nil {
+		return counts, err
+	}
+	n := edges.Size()
+	x := ordered(o, narrow(o, a, dtype.Float64))
+	first := searched(o, x, slice(o, edges, 0, 0, n-1), false)
+	// The last interval ends behind the elements that are equal to its edge.
+	upper := slice(o, edges, 0, 1, n)
+	last := o.Elementwise(expr.Eq, counted(o, n-1), n-2)
+	next := o.Elementwise(expr.Where, last, searched(o, x, upper, true), searched(o, x, upper, false))
+	return o.Elementwise(expr.Sub, next, first), nil
+}
+
+// guarded returns x, of type Int64, which fails with err where fine, a Bool of one element, is
+// false: it is found as an index of Take outside its axis.
+func guarded[A Operand](o Operation[A], x, fine A, err error) A {
+	at := o.Cast(o.Elementwise(expr.Not, fine), dtype.Int64)
+	return o.Elementwise(expr.Add, x, o.Take(filled(o, dtype.Int64, 0, []int{1}), at, 0, err))
+}

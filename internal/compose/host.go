@@ -1,0 +1,45 @@
+package compose
+
+import (
+	"sync/atomic"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/ops"
+)
+
+var composed atomic.Bool
+
+// Composed sets whether the CPU composes what it has a kernel for, as a GPU does, and returns
+// what was set before. It is there for tests of these compositions on a machine without a GPU.
+func Composed(on bool) (old bool) { return composed.Swap(on) }
+
+// hasKernels reports whether the device of an operand has the kernels of ops/scatter.go.
+func hasKernels[A Operand](a A) bool {
+	return a.Device().Kind() == device.CPU && !composed.Load()
+}
+
+// dense returns the elements as they lie dense in row-major order.
+func dense[A Operand](o Operation[A], a A) A {
+	if layoutOf(a).IsDense() {
+		return a
+	}
+	return o.Cast(a, a.DType())
+}
+
+// written calls f with a dense destination, and copies it to dst where that is not dense.
+func written(s *device.Stream, dst device.View, f func(dst device.View) error) error {
+	if dst.Layout.IsDense() {
+		return f(dst)
+	}
+	buf, err := s.Device().Alloc(int64(dst.Layout.Size())*int64(dst.DType.Size()), s)
+	if err != nil {
+		return err
+	}
+	defer buf.Free()
+	whole := device.View{Buffer: buf, DType: dst.DType, Layout: layout.Dense(dst.Layout.Shape)}
+	if err := f(whole); err != nil {
+		return err
+	}
+	return ops.Cast(s, dst, whole)
+}

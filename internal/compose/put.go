@@ -1,0 +1,149 @@
+package compose
+
+import (
+	"fmt"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/ops"
+)
+
+// PutAlongAxis returns a copy of a in which, for each index, the element at it along an axis,
+// and at the index's own place along the others, is that of values: the inverse of
+// TakeAlongAxis. Indices, Int32 or Int64, have as many axes as a, and are broadcast to its
+// shape along the others; negative ones count from the end. values is an *Array of a's type,
+// broadcast to the shape of the indices, or a number. Where indices name an element twice, the
+// last in row-major order counts. An index outside the axis is ErrShape, found as that of Take.
+//
+//gpk:row To other places | the same | all | a copy with values at indices along an axis, each at its own place along the others; the last of equal indices counts
+func PutAlongAxis[A Operand](o Operation[A], a, indices A, values any, axis int) A {
+	d, n, err := along(o, a, axis)
+	if err == nil {
+		err = indexType(indices)
+	}
+	if err == nil && a.NDim() != indices.NDim() {
+		err = layout.Errorf("indices with %d axes into %d", indices.NDim(), a.NDim())
+	}
+	if err != nil {
+		return o.Failed(err)
+	}
+	shape := a.Shape()
+	shape[d] = indices.Shape()[d]
+	v, ok := values.(A)
+	if !ok {
+		v = filled(o, a.DType(), values, nil)
+	} else if err := v.Err(); err != nil {
+		return o.Failed(err)
+	} else if v.DType() != a.DType() {
+		return o.Failed(fmt.Errorf("%w: values of %v in an array of %v; Cast one", dtype.ErrDType, v.DType(), a.DType()))
+	}
+	if err := v.Err(); err != nil { // a number that the type does not hold
+		return o.Failed(err)
+	}
+	_, err = layoutOf(indices).BroadcastTo(shape)
+	if _, bad := layoutOf(v).BroadcastTo(shape); err == nil {
+		err = bad
+	}
+	if err != nil {
+		return o.Failed(err)
+	}
+	broadcast := func(x A) A {
+		return o.View(x, func(l layout.Layout) (layout.Layout, error) { return l.BroadcastTo(shape) })
+	}
+	indices, v = broadcast(indices), broadcast(v)
+	count := layout.Layout{Shape: shape}.Size()
+	switch {
+	case count == 0 || a.Size() == 0 && n > 0:
+		return o.Elementwise(expr.Where, filled(o, dtype.Bool, true, nil), o.Cast(a, a.DType()), a)
+	case n == 0:
+		return o.Failed(outsideOf(axis, n))
+	}
+	place, bad := placesAlong(o, a.Shape(), indices, d)
+	flat := func(x A, n int) A { return reshape(o, x, n) }
+	place = o.Elementwise(expr.Where, bad, a.Size(), place)
+	if hasKernels(a) {
+		fine := o.Elementwise(expr.Not, o.Reduce(expr.Any, bad, nil))
+		place = flat(guarded(o, place, fine, outsideOf(axis, n)), count)
+		reads := []A{flat(a, a.Size()), dense(o, place), dense(o, flat(v, count))}
+		out := o.Result(a.DType(), []int{a.Size()}, "a copy, and writes one by one", reads, func(s *device.Stream, dst device.View, reads []device.View) error {
+			if err := ops.Cast(s, dst, reads[0]); err != nil {
+				return err
+			}
+			return ops.Put(s, dst, reads[1], reads[2])
+		})
+		return reshape(o, out, a.Shape()...)
+	}
+	w := writersOf(o, flat(place, count), a.Size())
+	last := w.take(o, flat(v, count), outsideOf(axis, n))
+	put := o.Take(last, w.last, 0, nil)
+	return reshape(o, o.Elementwise(expr.Where, w.hit, put, flat(a, a.Size())), a.Shape()...)
+}
+
+// indexType refuses types that indices do not have.
+func indexType[A Operand](indices A) error {
+	if dt := indices.DType(); dt != dtype.Int32 && dt != dtype.Int64 {
+		return fmt.Errorf("%w: the indices are %v, not int32 or int64; Cast(gpk.Int64) them", dtype.ErrDType, dt)
+	}
+	return nil
+}
+
+func outsideOf(axis, n int) error {
+	return layout.Errorf("an index lies outside axis %d, which has length %d", axis, n)
+}
+
+// normal returns indices into n elements, negative ones from the end, as Int64 from 0, and
+// which of them lie outside.
+func normal[A Operand](o Operation[A], indices A, n int) (at, bad A) {
+	at = narrow(o, indices, dtype.Int64)
+	bad = o.Elementwise(expr.Or, o.Elementwise(expr.Lt, at, -n), o.Elementwise(expr.Ge, at, n))
+	at = o.Elementwise(expr.Where, o.Elementwise(expr.Lt, at, 0), o.Elementwise(expr.Add, at, n), at)
+	return at, bad
+}
+
+// placesAlong returns, for each index along an axis of a shape, where the element lies dense
+// in row-major order, and which indices lie outside.
+func placesAlong[A Operand](o Operation[A], shape []int, indices A, axis int) (place, bad A) {
+	at, bad := normal(o, indices, shape[axis])
+	dense := layout.Dense(shape)
+	place = o.Elementwise(expr.Mul, at, dense.Strides[axis])
+	for d, m := range shape {
+		if d == axis || m == 1 {
+			continue
+		}
+		along := make([]int, len(shape))
+		for i := range along {
+			along[i] = 1
+		}
+		along[d] = m
+		step := o.Elementwise(expr.Mul, reshape(o, counted(o, m), along...), dense.Strides[d])
+		place = o.Elementwise(expr.Add, place, step)
+	}
+	return place, bad
+}
+
+// writers are the elements that are written to n places.
+type writers[A any] struct {
+	count  int // of the elements
+	order  A   // the elements in the order of their places, those of one place in their own order
+	places A   // the places in that order
+	last   A   // for each place the last element written to it, as an index into order; 0 for none
+	hit    A   // for each place whether there is one
+}
+
+// writersOf sorts elements by the place that they are written to, n for none.
+func writersOf[A Operand](o Operation[A], place A, n int) writers[A] {
+	w := writers[A]{count: place.Size()}
+	w.order = argsorted(o, place, 0, w.count, false)
+	w.places = o.Take(place, w.order, 0, nil)
+	to := counted(o, n)
+	w.last = o.Elementwise(expr.Maximum, o.Elementwise(expr.Sub, searched(o, w.places, to, true), 1), 0)
+	w.hit = o.Elementwise(expr.Eq, o.Take(w.places, w.last, 0, nil), to)
+	w.order = o.Elementwise(expr.Where, o.Elementwise(expr.Ge, w.places, n), w.count, w.order)
+	return w
+}
+
+// take returns the elements of x along its first axis in the order of their places. The cause
+// of an error of an element without a place is outside.
+func (w writers[A]) take(o Operation[A], x A, outside error) A { return o.Take(x, w.order, 0, outside) }

@@ -1,0 +1,74 @@
+package compose
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/layout"
+)
+
+// SearchSorted returns, for each element of values, the index, Int64, at which it can be put
+// into a without breaking its order: the number of elements of a below it; with right also
+// those equal to it. a has one axis, is in ascending order with NaN last, as Sort leaves it,
+// and has the type of values, a real one or Bool; its order is not checked. Operands of two
+// types are ErrDType. The search is binary: log2 of the length of a steps, each of one gather.
+//
+//gpk:row In order along an axis | int64 | real types, bool | the index in a sorted array at which each value keeps the order, before or behind equal elements
+func SearchSorted[A Operand](o Operation[A], a, values A, right bool) A {
+	err := o.Check()
+	if err == nil && a.NDim() != 1 {
+		err = layout.Errorf("a search in %v, which has not one axis", a.Shape())
+	}
+	if err == nil {
+		err = supports(expr.Sort, a.DType())
+	}
+	if err == nil && a.DType() != values.DType() {
+		err = fmt.Errorf("%w: values of %v in an array of %v; Cast one", dtype.ErrDType, values.DType(), a.DType())
+	}
+	if err != nil {
+		return o.Failed(err)
+	}
+	return searched(o, a, values, right)
+}
+
+// searched is SearchSorted of valid operands.
+func searched[A Operand](o Operation[A], a, values A, right bool) A {
+	for _, x := range []A{a, values} {
+		if err := x.Err(); err != nil { // of a step before
+			return o.Failed(err)
+		}
+	}
+	n := a.Size()
+	low := filled(o, dtype.Int64, 0, values.Shape())
+	if n == 0 || values.Size() == 0 {
+		return low
+	}
+	for step := 1 << (bits.Len(uint(n)) - 1); step > 0; step /= 2 {
+		// The first low elements go before the value. Do the first low + step?
+		next := o.Elementwise(expr.Add, low, step)
+		last := o.Elementwise(expr.Sub, o.Elementwise(expr.Minimum, next, n), 1)
+		goes := precedes(o, o.Take(a, last, 0, nil), values, right)
+		goes = o.Elementwise(expr.And, goes, o.Elementwise(expr.Le, next, n))
+		low = o.Elementwise(expr.Where, goes, next, low)
+	}
+	return low
+}
+
+// precedes reports of each element of x whether it is below that of v, with NaN above all;
+// with right, whether it is not above.
+func precedes[A Operand](o Operation[A], x, v A, right bool) A {
+	below := func(p, q A) A {
+		less := o.Elementwise(expr.Lt, p, q)
+		if !p.DType().IsFloat() {
+			return less
+		}
+		nan := o.Elementwise(expr.And, o.Elementwise(expr.Eq, p, p), o.Elementwise(expr.Ne, q, q))
+		return o.Elementwise(expr.Or, less, nan)
+	}
+	if right {
+		return o.Elementwise(expr.Not, below(v, x))
+	}
+	return below(x, v)
+}

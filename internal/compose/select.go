@@ -1,0 +1,128 @@
+package compose
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/ops"
+)
+
+// IndexSelect returns the parts of a at indices along an axis, or those where a mask is true.
+// indices has one axis. Of type Int32 or Int64 it is Take, and negative ones count from the
+// end. Of type Bool it is a mask of the length of the axis, and the length of the result is
+// the number of elements that are true: IndexSelect waits for it as Nonzero does. A mask of
+// another length is ErrShape, and any other type ErrDType.
+//
+//gpk:row To other places | the same | all | the parts of an axis at indices, or where a mask of its length is true
+func IndexSelect[A Operand](o Operation[A], a, indices A, axis int) A {
+	d, n, err := along(o, a, axis)
+	if err == nil && indices.NDim() != 1 {
+		err = layout.Errorf("indices of shape %v, which have not one axis", indices.Shape())
+	}
+	if err == nil && indices.DType() == dtype.Bool && indices.Size() != n {
+		err = layout.Errorf("a mask of %d elements for axis %d, which has length %d", indices.Size(), axis, n)
+	}
+	if err == nil && indices.DType() == dtype.Bool {
+		indices, err = places(o, indices)
+	}
+	if err != nil {
+		return o.Failed(err)
+	}
+	return o.Take(a, indices, d, nil)
+}
+
+// MaskedSelect returns the elements of a where mask, of type Bool, is true, in row-major order
+// along one axis: NumPy's a[mask]. A mask with fewer axes is one of the leading axes of a; the
+// result has their place in one axis, and the others. The length is the number of elements of
+// the mask that are true: MaskedSelect waits for it as Nonzero does. A mask whose shape is not
+// that of the leading axes of a is ErrShape.
+//
+//gpk:row To other places | the same | all | the elements where a mask is true, along one axis
+func MaskedSelect[A Operand](o Operation[A], a, mask A) A {
+	err := o.Check()
+	if err == nil && mask.DType() != dtype.Bool {
+		err = fmt.Errorf("%w: the mask is %v, not bool; compare it with a number", dtype.ErrDType, mask.DType())
+	}
+	var shape, rest []int
+	if err == nil {
+		shape, rest = a.Shape(), nil
+		k := mask.NDim()
+		if k > len(shape) || !slices.Equal(mask.Shape(), shape[:k]) {
+			err = layout.Errorf("a mask of shape %v for %v", mask.Shape(), shape)
+		} else {
+			rest = shape[k:]
+		}
+	}
+	var at A
+	if err == nil {
+		at, err = places(o, reshape(o, mask, mask.Size()))
+	}
+	if err != nil {
+		return o.Failed(err)
+	}
+	return o.Take(reshape(o, a, append([]int{mask.Size()}, rest...)...), at, 0, nil)
+}
+
+// Nonzero returns the indices of the elements of a that differ from 0, in row-major order: one
+// array, Int64, for each axis. NaN differs from 0. Their length is known when the elements
+// are, so that Nonzero waits for the device, as IndexSelect and MaskedSelect with a mask,
+// Unique and BinCount do; no other operation does. A 0-d array is ErrShape.
+//
+//gpk:row To other places | int64, for each axis | all | the indices of the elements that differ from 0; waits for their number
+func Nonzero[A Operand](o Operation[A], a A) []A {
+	err := o.Check()
+	if err == nil && a.NDim() == 0 {
+		err = layout.Errorf("a 0-d array has no indices")
+	}
+	var at A
+	if err == nil {
+		at, err = places(o, reshape(o, nonzero(o, a), a.Size()))
+	}
+	if err != nil {
+		return failures(o, err, max(1, a.NDim()))
+	}
+	shape := a.Shape()
+	out := make([]A, len(shape))
+	// The quotient of an index by a stride, both below 2^52: the exact quotient is at least
+	// 1/stride below the next integer, so that its rounding to 53 bits keeps the floor.
+	index := o.Cast(at, dtype.Float64)
+	var before A
+	for d, stride := range layout.Dense(shape).Strides {
+		rows := o.Cast(o.Elementwise(expr.Floor, o.Elementwise(expr.Div, index, max(stride, 1))), dtype.Int64)
+		if out[d] = rows; d > 0 {
+			out[d] = o.Elementwise(expr.Sub, rows, o.Elementwise(expr.Mul, before, shape[d]))
+		}
+		before = rows
+	}
+	return out
+}
+
+// nonzero returns whether elements differ from 0.
+func nonzero[A Operand](o Operation[A], a A) A {
+	if a.DType() == dtype.Bool {
+		return a
+	}
+	return o.Elementwise(expr.Ne, a, 0)
+}
+
+// places returns the indices at which a Bool array with one axis is true. It waits for their
+// number.
+func places[A Operand](o Operation[A], mask A) (at A, err error) {
+	if mask.Size() == 0 {
+		return filled(o, dtype.Int64, 0, []int{0}), nil
+	}
+	count, err := o.Wait(o.Reduce(expr.Sum, mask, nil))
+	if err != nil {
+		return at, err
+	}
+	if n := int(count[0]); n > 0 && hasKernels(mask) {
+		return o.Result(dtype.Int64, []int{n}, "one pass over a mask", []A{mask}, func(s *device.Stream, dst device.View, reads []device.View) error {
+			return ops.Trues(s, dst, reads[0])
+		}), nil
+	}
+	return largest(o, mask, int(count[0]), 0), nil // true is the larger one
+}

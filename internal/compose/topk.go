@@ -1,0 +1,28 @@
+package compose
+
+import (
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/ops"
+)
+
+// TopK returns the k largest elements along an axis in falling order, and their
+// places there, as Int64, for real types and Bool. NaN is the largest; of equal
+// elements, -0 and 0 among them, the first comes first. k beyond the axis is
+// ErrShape. Both are computed at once, as two results of one operation.
+func TopK[A Operand](o Operation[A], a A, k, axis int) (values, indices A) {
+	d, n, err := ranked(o, a, axis)
+	shape := a.Shape()
+	if err == nil && (k < 0 || k > n) {
+		err = layout.Errorf("the %d largest along axis %d of %v", k, axis, shape)
+	}
+	if err != nil {
+		return o.Failed(err), o.Failed(err)
+	}
+	shape[d] = k
+	return o.Pair([2]dtype.DType{a.DType(), dtype.Int64}, shape, "the largest along an axis, and their places", []A{a},
+		func(s *device.Stream, dst [2]device.View, reads []device.View) error {
+			return ops.TopK(s, dst[0], dst[1], reads[0], k, d)
+		})
+}

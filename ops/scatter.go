@@ -1,0 +1,63 @@
+package ops
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/cpu"
+)
+
+// The functions of this file run on the CPU alone: package internal/compose composes other
+// operations on a GPU.
+
+// Trues writes the indices of the elements of x, Bool with one axis, that are true to dst,
+// Int64, which has as many.
+func Trues(s *device.Stream, dst, x device.View) error {
+	return onHost(s, "Trues", dst, []device.View{x}, func() error {
+		n, step := dst.Layout.Size(), dst.Layout.Strides[0]
+		if n == 0 || step < 1 {
+			return nil
+		}
+		to := unsafe.Slice((*int64)(pointer(dst)), (n-1)*step+1)
+		cpu.Trues(x.Layout.Size(), pointer(x), x.Layout.Strides[0], to, step)
+		return nil
+	})
+}
+
+// Put writes element i of x to place places[i] of dst, one after the other, so that the last
+// of equal places counts. dst has one axis; x and places, Int64, are dense.
+func Put(s *device.Stream, dst, places, x device.View) error {
+	return onHost(s, "Put", dst, []device.View{places, x}, func() error {
+		size := dst.DType.Size()
+		cpu.Put(size, int64s(places), pointer(x), pointer(dst), dst.Layout.Size(), dst.Layout.Strides[0]*size)
+		return nil
+	})
+}
+
+// ScatterAdd writes x, [n, width], to dst, and adds row i of values to row places[i], as
+// cpu.ScatterAdd does. All views are dense.
+func ScatterAdd(s *device.Stream, dst, places, values, x device.View) error {
+	return onHost(s, "ScatterAdd", dst, []device.View{places, values, x}, func() error {
+		n := x.Layout.Shape[0]
+		return cpu.ScatterAdd(dst.DType, int64s(places), n, x.Layout.Size()/n, pointer(values), pointer(x), pointer(dst))
+	})
+}
+
+// int64s are the elements of a dense view.
+func int64s(v device.View) []int64 {
+	return unsafe.Slice((*int64)(pointer(v)), v.Layout.Size())
+}
+
+func onHost(s *device.Stream, name string, dst device.View, reads []device.View, f func() error) error {
+	dev := s.Device()
+	if dev.Kind() != device.CPU {
+		return fmt.Errorf("%w: no kernel of %s on %v", expr.ErrUnsupported, name, dev)
+	}
+	buffers := make([]*device.Buffer, len(reads))
+	for i, v := range reads {
+		buffers[i] = v.Buffer
+	}
+	return dev.Launch(s, buffers, []*device.Buffer{dst.Buffer}, func(int, uint64) error { return f() })
+}
