@@ -134,18 +134,12 @@ func width(p *Program) int {
 	return max(1, min(16/least, 32/most))
 }
 
-// isHeavy are operations with much arithmetic, whose latency several vectors a
-// thread hide.
-var isHeavy = map[expr.Op]bool{
-	expr.GELU: true, expr.GELUTanh: true, expr.SiLU: true, expr.Sigmoid: true, expr.Tanh: true, expr.Erf: true,
-	expr.Exp: true, expr.Log: true, expr.Sin: true, expr.Cos: true, expr.Pow: true, expr.Expm1: true, expr.Log1p: true,
-}
-
-// heavy counts such operations.
+// heavy counts the operations with much arithmetic, whose latency several vectors a thread
+// hide.
 func heavy(p *Program) int {
 	n := 0
 	for i := range p.Steps {
-		if isHeavy[p.Steps[i].Op] {
+		if p.Steps[i].Op.IsSmooth() {
 			n++
 		}
 	}
@@ -209,7 +203,7 @@ func rowsTogether(p *Program, f form) bool {
 		switch step := &p.Steps[i]; {
 		case step.DType != dtype.Float32:
 			return false
-		case step.Op == expr.Pow, step.Op == expr.Sin, step.Op == expr.Cos: // with float64 or more registers inside
+		case step.Op == expr.Pow, step.Op == expr.Sin, step.Op == expr.Cos, step.Op.IsFunction(): // with float64 or more registers inside
 			return false
 		}
 	}
