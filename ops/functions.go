@@ -14,8 +14,8 @@ import (
 // have larger ones.
 var functions = []Row{
 	{expr.Tan, Unary, floats, sameType, refReal(math.Tan), "the tangent of a, in radians", Bound{Float32: 4, Float64: 2.5}},
-	{expr.Asin, Unary, floats, sameType, refReal(math.Asin), "the angle in [-pi/2, pi/2] whose sine is a, NaN outside [-1, 1]", Bound{Float32: 2, Float64: 2.5}},
-	{expr.Acos, Unary, floats, sameType, refReal(math.Acos), "the angle in [0, pi] whose cosine is a, NaN outside [-1, 1]", Bound{Float32: 2, Float64: 2.5}},
+	{expr.Asin, Unary, floats, sameType, refReal(func(x float64) float64 { return math.Atan2(x, math.Sqrt((1-x)*(1+x))) }), "the angle in [-pi/2, pi/2] whose sine is a, NaN outside [-1, 1]", Bound{Float32: 2, Float64: 2.5}},
+	{expr.Acos, Unary, floats, sameType, refReal(func(x float64) float64 { return math.Atan2(math.Sqrt((1-x)*(1+x)), x) }), "the angle in [0, pi] whose cosine is a, NaN outside [-1, 1]", Bound{Float32: 2, Float64: 2.5}},
 	{expr.Atan, Unary, floats, sameType, refReal(math.Atan), "the angle in [-pi/2, pi/2] whose tangent is a", Bound{Float32: 2, Float64: 2}},
 	{expr.Sinh, Unary, floats, sameType, refReal(math.Sinh), "the hyperbolic sine of a", Bound{Float32: 3, Float64: 2.5}},
 	{expr.Cosh, Unary, floats, sameType, refReal(math.Cosh), "the hyperbolic cosine of a", Bound{Float32: 2, Float64: 2}},
@@ -34,9 +34,9 @@ var functions = []Row{
 	{expr.IsFinite, Unary, numbers, boolType, refFinite, "whether a, and each part of it, is neither infinite nor NaN; every integer is", Bound{}},
 	{expr.Angle, Unary, fields, realType, func(x, _ complex128) complex128 { return complex(math.Atan2(imag(x), real(x)), 0) }, "the angle of a in the complex plane, in (-pi, pi]; of a real number 0, or pi below 0", Bound{Float32: 3, Float64: 2.5}},
 	{expr.Erfc, Unary, floats, sameType, refReal(math.Erfc), "1 - erf(a), accurate where erf(a) is near 1", Bound{Float32: 4, Float64: 5}},
-	{expr.Lgamma, Unary, floats, sameType, refReal(refLgamma), "log |gamma(a)|, infinite at 0 and the negative integers", Bound{Float32: 6, Float64: 4, FromOne: true}},
+	{expr.Lgamma, Unary, floats, sameType, refReal(refLgamma), "log |gamma(a)|, infinite at 0, the negative integers and -Inf", Bound{Float32: 6, Float64: 4, FromOne: true}},
 	{expr.Digamma, Unary, floats, sameType, refReal(refDigamma), "the derivative of log gamma(a), NaN at the negative integers (Abramowitz and Stegun 6.3.18, with the recurrence 6.3.5 and the reflection 6.3.7)", Bound{Float32: 1, Float64: 8, FromOne: true}},
-	{expr.Erfinv, Unary, floats, sameType, refReal(math.Erfinv), "the number whose error function is a, infinite at -1 and 1, NaN beyond (Wichura, Algorithm AS 241, 1988)", Bound{Float32: 2, Float64: 5}},
+	{expr.Erfinv, Unary, floats, sameType, refReal(math.Erfinv), "the number whose error function is a, infinite at -1 and 1, NaN beyond (Wichura, Algorithm AS 241, 1988, and a Newton step)", Bound{Float32: 2, Float64: 5}},
 
 	{expr.Atan2, Binary, floats, sameType, refReal2(math.Atan2), "the angle in [-pi, pi] of the point (b, a), whose tangent is a / b", Bound{Float32: 3, Float64: 2.5}},
 	{expr.Hypot, Binary, floats, sameType, refReal2(math.Hypot), "sqrt(a^2 + b^2) without overflow, infinite where either is", Bound{Float32: 3, Float64: 2}},
@@ -71,7 +71,14 @@ func refLog2(x float64) float64 {
 	return math.Log2(x)
 }
 
+// refLgamma takes the logarithm of the gamma function where that is far from its limits.
 func refLgamma(x float64) float64 {
+	switch a := math.Abs(x); {
+	case x <= 0 && x == math.Trunc(x):
+		return math.Inf(1)
+	case a < 20 && a > 0x1p-100:
+		return math.Log(math.Abs(math.Gamma(x)))
+	}
 	v, _ := math.Lgamma(x)
 	return v
 }
