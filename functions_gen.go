@@ -329,8 +329,8 @@ func Angle(a *Array) *Array { return a.Angle() }
 // float32 and 5 in float64. Types: floating point.
 func Erfc(a *Array) *Array { return a.Erfc() }
 
-// Lgamma returns log |gamma(a)|, infinite at 0 and the negative integers. Its error is at
-// most 6 ulp in float32 and 4 in float64, in units of the largest of 1, |a| and the
+// Lgamma returns log |gamma(a)|, infinite at 0, the negative integers and -Inf. Its error
+// is at most 6 ulp in float32 and 4 in float64, in units of the largest of 1, |a| and the
 // result. Types: floating point.
 func Lgamma(a *Array) *Array { return a.Lgamma() }
 
@@ -341,8 +341,8 @@ func Lgamma(a *Array) *Array { return a.Lgamma() }
 func Digamma(a *Array) *Array { return a.Digamma() }
 
 // Erfinv returns the number whose error function is a, infinite at -1 and 1, NaN beyond
-// (Wichura, Algorithm AS 241, 1988). Its error is at most 2 ulp in float32 and 5 in
-// float64. Types: floating point.
+// (Wichura, Algorithm AS 241, 1988, and a Newton step). Its error is at most 2 ulp in
+// float32 and 5 in float64. Types: floating point.
 func Erfinv(a *Array) *Array { return a.Erfinv() }
 
 // Atan2 returns the angle in [-pi, pi] of the point (b, a), whose tangent is a / b. At

@@ -313,8 +313,8 @@ func (a *Array) Angle() *Array { return unaryOp(expr.Angle, a) }
 // float32 and 5 in float64. Types: floating point.
 func (a *Array) Erfc() *Array { return unaryOp(expr.Erfc, a) }
 
-// Lgamma returns log |gamma(a)|, infinite at 0 and the negative integers. Its error is at
-// most 6 ulp in float32 and 4 in float64, in units of the largest of 1, |a| and the
+// Lgamma returns log |gamma(a)|, infinite at 0, the negative integers and -Inf. Its error
+// is at most 6 ulp in float32 and 4 in float64, in units of the largest of 1, |a| and the
 // result. Types: floating point.
 func (a *Array) Lgamma() *Array { return unaryOp(expr.Lgamma, a) }
 
@@ -325,8 +325,8 @@ func (a *Array) Lgamma() *Array { return unaryOp(expr.Lgamma, a) }
 func (a *Array) Digamma() *Array { return unaryOp(expr.Digamma, a) }
 
 // Erfinv returns the number whose error function is a, infinite at -1 and 1, NaN beyond
-// (Wichura, Algorithm AS 241, 1988). Its error is at most 2 ulp in float32 and 5 in
-// float64. Types: floating point.
+// (Wichura, Algorithm AS 241, 1988, and a Newton step). Its error is at most 2 ulp in
+// float32 and 5 in float64. Types: floating point.
 func (a *Array) Erfinv() *Array { return unaryOp(expr.Erfinv, a) }
 
 // Atan2 returns the angle in [-pi, pi] of the point (b, a), whose tangent is a / b. b is

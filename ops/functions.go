@@ -136,6 +136,14 @@ func floorDivide(x, y float64) (q, r float64) {
 	case math.IsInf(y, 0) || x == 0:
 		return math.Copysign(0, x/y), math.Copysign(x, y)
 	}
+	if math.Abs(x/y) < 0x1p50 { // the quotient of what the remainder leaves is an integer but for rounding
+		r = math.Mod(x, y)
+		q = math.Round((x - r) / y)
+		if r != 0 && math.Signbit(r) != math.Signbit(y) {
+			q, r = q-1, r+y
+		}
+		return q, r
+	}
 	a, b := new(big.Rat).SetFloat64(x), new(big.Rat).SetFloat64(y)
 	quotient := new(big.Rat).Quo(a, b)
 	n := new(big.Int).Div(quotient.Num(), quotient.Denom()) // the denominator is positive: it rounds down

@@ -20,8 +20,18 @@ func atanF64(x float64) float64 { return math.Atan(x) }
 
 func atan2F64(y, x float64) float64 { return math.Atan2(y, x) }
 
-// hypotF64 returns sqrt(x^2 + y^2), infinite where either is, even if the other is NaN.
-func hypotF64(x, y float64) float64 { return modulus(math.Abs(x), math.Abs(y)) }
+// hypotF64 returns sqrt(x^2 + y^2), infinite where either is, even if the other is NaN. Operands
+// at the ends of the range are scaled by a power of two.
+func hypotF64(x, y float64) float64 {
+	a, b := math.Abs(x), math.Abs(y)
+	switch m := max(a, b); {
+	case m > 0x1p1000:
+		return modulus(a*0x1p-200, b*0x1p-200) * 0x1p200
+	case m < 0x1p-900:
+		return modulus(a*0x1p200, b*0x1p200) * 0x1p-200
+	}
+	return modulus(a, b)
+}
 
 // angleF64 is 0 or pi, NaN for NaN.
 func angleF64(x float64) float64 { return math.Atan2(0, x) }

@@ -40,7 +40,7 @@ func functionUnary(op expr.Op, t dtype.DType) (f func(dst, x unsafe.Pointer, n i
 	case dtype.Float32:
 		return kernelOf(fn.real, fn.realTest, func(x float32) float64 { return float64(x) }, func(v float64) float32 { return float32(v) }, t)
 	case dtype.Float64:
-		return kernelOf(fn.real, fn.realTest, same[float64], same[float64], t)
+		return kernelOf(fn.real, fn.realTest, identity[float64], identity[float64], t)
 	case dtype.Int8:
 		return integerKernel[int8](fn, t)
 	case dtype.Uint8:
@@ -59,12 +59,12 @@ func functionUnary(op expr.Op, t dtype.DType) (f func(dst, x unsafe.Pointer, n i
 		if fn.complexToReal != nil {
 			return mappingTo(fn.complexToReal), dtype.Float64
 		}
-		return kernelOf(fn.complex, fn.complexTest, same[complex128], same[complex128], t)
+		return kernelOf(fn.complex, fn.complexTest, identity[complex128], identity[complex128], t)
 	}
 	return nil, t
 }
 
-func same[T any](x T) T { return x }
+func identity[T any](x T) T { return x }
 
 func integerKernel[T int8 | uint8 | int32 | int64](fn function, t dtype.DType) (f func(dst, x unsafe.Pointer, n int), result dtype.DType) {
 	return kernelOf(fn.integer, fn.integerTest, func(x T) int64 { return int64(x) }, func(v int64) T { return T(v) }, t)
