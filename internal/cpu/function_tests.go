@@ -13,7 +13,7 @@ func signBitInt(x int64) bool { return x < 0 }
 
 func isNaNF64(x float64) bool { return x != x }
 
-func isNaNC128(x complex128) bool { return x != x }
+func isNaNC128(x complex128) bool { return isNaNF64(real(x)) || isNaNF64(imag(x)) }
 
 func isNaNInt(int64) bool { return false }
 
@@ -25,6 +25,6 @@ func isInfInt(int64) bool { return false }
 
 func isFiniteF64(x float64) bool { return x-x == 0 }
 
-func isFiniteC128(x complex128) bool { return x-x == 0 }
+func isFiniteC128(x complex128) bool { return isFiniteF64(real(x)) && isFiniteF64(imag(x)) }
 
 func isFiniteInt(int64) bool { return true }
