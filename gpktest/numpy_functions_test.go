@@ -177,8 +177,14 @@ func likeNumPy(row *ops.Row, dt gpk.DType, g, w complex128, args []complex128) b
 			return math.Abs(b) >= math.MaxFloat32*0.99999 && math.Abs(a) >= math.MaxFloat32*0.99999
 		}
 	}
-	if g == w || cmplx.IsNaN(g) && cmplx.IsNaN(w) || cmplx.IsInf(g) && cmplx.IsInf(w) {
+	if g == w {
 		return true
+	}
+	if !ops.Finite(real(w), imag(w)) { // part by part, but for the signs that C99 leaves open
+		alike := func(a, b float64) bool {
+			return math.Abs(a) == math.Abs(b) || a != a && b != b || b-b == 0 && math.Abs(a-b) <= 16*epsilon[dt]*math.Abs(b)
+		}
+		return alike(real(g), real(w)) && alike(imag(g), imag(w))
 	}
 	units := row.Error.Units(dt) + 4
 	if dt == gpk.Float16 {

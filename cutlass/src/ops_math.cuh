@@ -721,11 +721,11 @@ GPK_COMPLEX_FUNCTION(Cos, cosf(x), cos(x), complex_cos)
 #undef GPK_COMPLEX_FUNCTION
 
 // By products for small integers y, else e^(y log x), whose error grows with |y log x|. x^0 is 1; a
-// power of 0 is 0 for positive y, else NaN.
+// power of 0 is 0 where the real part of y is positive, else NaN.
 __device__ inline c128 complex_pow(c128 x, c128 y) {
   if (y.re == 0 && y.im == 0) return {1, 0};
   if (x.re == 0 && x.im == 0) {
-    if (y.re > 0 && y.im == 0) return {0, 0};
+    if (y.re > 0) return {0, 0};
     double const nan = __longlong_as_double(0x7ff8000000000000);
     return {nan, nan};
   }

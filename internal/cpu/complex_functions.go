@@ -76,12 +76,13 @@ func timesHyperbolic(c, s, b float64) (re, im float64) {
 const maxComplexPower = 64
 
 // complexPow returns x^y: by products for small integers y, else e^(y log x), whose error
-// grows with |y log x|. x^0 is 1; a power of 0 is 0 for positive y, else NaN.
+// grows with |y log x|. x^0 is 1; a power of 0 is 0
+// where the real part of y is positive, else NaN.
 func complexPow(x, y complex128) complex128 {
 	switch {
 	case y == 0:
 		return 1
-	case x == 0 && real(y) > 0 && imag(y) == 0:
+	case x == 0 && real(y) > 0:
 		return 0
 	case x == 0:
 		return complex(math.NaN(), math.NaN())
