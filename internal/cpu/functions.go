@@ -35,6 +35,9 @@ func functionUnary(op expr.Op, t dtype.DType) (f func(dst, x unsafe.Pointer, n i
 	if f := quickUnary(op, t); f != nil {
 		return f, t
 	}
+	if f := vectorFunction(op, t); f != nil {
+		return f, t
+	}
 	fn := functions[op]
 	switch t {
 	case dtype.Float32:
@@ -95,6 +98,10 @@ func mappingTo[T, D any](f func(x T) D) func(dst, x unsafe.Pointer, n int) {
 func functionBinary(op expr.Op, t dtype.DType) binary {
 	k := binary{}
 	switch fn := functions[op]; {
+	case op == expr.LogAddExp && t == dtype.Float32:
+		k = blockBinary[float32](logAddExpBlock)
+	case op == expr.LogAddExp && t == dtype.Float64:
+		k = blockBinary[float64](logAddExpBlock)
 	case fn.real2 != nil && t == dtype.Float32:
 		k = mapped(func(x, y float32) float32 { return float32(fn.real2(float64(x), float64(y))) })
 	case fn.real2 != nil && t == dtype.Float64:
