@@ -248,10 +248,13 @@ func smallest(dt gpk.DType) float64 {
 	return 0x1p-1074
 }
 
+// widthOf is the bits of integer types and Bool.
+var widthOf = map[gpk.DType]int64{gpk.Int8: 8, gpk.Uint8: 8, gpk.Int32: 32, gpk.Int64: 64, gpk.Bool: 1}
+
 // integerResult is the exact result of a row on integers or Bool, as the result
 // type holds it.
 func integerResult(row *ops.Row, dt gpk.DType, x, y int64) int64 {
-	width := map[gpk.DType]int64{gpk.Int8: 8, gpk.Uint8: 8, gpk.Int32: 32, gpk.Int64: 64, gpk.Bool: 1}[dt]
+	width := widthOf[dt]
 	truth := func(b bool) int64 {
 		if b {
 			return 1
