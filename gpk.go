@@ -23,6 +23,13 @@ import (
 //     [Array.Sign], [Array.Square], [Array.Sqrt], [Array.Rsqrt], [Array.Exp],
 //     [Array.Expm1], [Array.Log], [Array.Log1p], [Array.Sin], [Array.Cos], [Array.Tanh],
 //     [Array.Erf], [Array.Floor], [Array.Ceil], [Array.Round], [Array.Clamp]
+//   - Functions: [Array.Tan], [Array.Asin], [Array.Acos], [Array.Atan], [Array.Sinh],
+//     [Array.Cosh], [Array.Asinh], [Array.Acosh], [Array.Atanh], [Array.Log2],
+//     [Array.Log10], [Array.Exp2], [Array.Cbrt], [Array.Trunc], [Array.Reciprocal],
+//     [Array.SignBit], [Array.IsNaN], [Array.IsInf], [Array.IsFinite], [Array.Angle],
+//     [Array.Erfc], [Array.Lgamma], [Array.Digamma], [Array.Erfinv], [Array.Atan2],
+//     [Array.Hypot], [Array.CopySign], [Array.LogAddExp], [Array.FloorDivide],
+//     [Array.Remainder]
 //   - Activations: [Array.ReLU], [Array.GELU], [Array.GELUTanh], [Array.SiLU],
 //     [Array.Sigmoid], [Array.Softmax], [Array.LogSoftmax]
 //   - Comparisons and bits: [Array.Eq], [Array.Ne], [Array.Lt], [Array.Le], [Array.Gt],

@@ -38,16 +38,17 @@ func (a *Array) Exp() *Array { return unaryOp(expr.Exp, a) }
 // Expm1 returns e^a - 1, accurate for small a. Types: floating point.
 func (a *Array) Expm1() *Array { return unaryOp(expr.Expm1, a) }
 
-// Log returns the natural logarithm of a. Types: floating point.
+// Log returns the natural logarithm of a; of a complex number log|a| + i Angle(a). Types:
+// floating point, complex.
 func (a *Array) Log() *Array { return unaryOp(expr.Log, a) }
 
 // Log1p returns log(1 + a), accurate for small a. Types: floating point.
 func (a *Array) Log1p() *Array { return unaryOp(expr.Log1p, a) }
 
-// Sin returns the sine of a, in radians. Types: floating point.
+// Sin returns the sine of a, in radians. Types: floating point, complex.
 func (a *Array) Sin() *Array { return unaryOp(expr.Sin, a) }
 
-// Cos returns the cosine of a, in radians. Types: floating point.
+// Cos returns the cosine of a, in radians. Types: floating point, complex.
 func (a *Array) Cos() *Array { return unaryOp(expr.Cos, a) }
 
 // Tanh returns the hyperbolic tangent of a. Types: floating point.
@@ -111,8 +112,9 @@ func (a *Array) Mul(b any) *Array { return Binary(expr.Mul, a, b) }
 // floating point, complex.
 func (a *Array) Div(b any) *Array { return Binary(expr.Div, a, b) }
 
-// Pow returns a^b; integers wrap, and a negative power of an integer is truncated. b is
-// an *Array of a's type, broadcast with a, or a number. Types: floating point, integers.
+// Pow returns a^b; integers wrap, and a negative power of an integer is truncated; of
+// complex numbers e^(b log a), whose error is |b log a| ulp. b is an *Array of a's type,
+// broadcast with a, or a number. Types: floating point, integers, complex.
 func (a *Array) Pow(b any) *Array { return Binary(expr.Pow, a, b) }
 
 // Maximum returns the larger of a and b, NaN where either is NaN; true is larger than
@@ -226,3 +228,133 @@ func (a *Array) Softmax(axis int) *Array { return a.along(expr.Softmax, here(), 
 // LogSoftmax returns a - m - log(sum e^(a-m)), where m is the largest element. It works
 // along one axis. Types: floating point.
 func (a *Array) LogSoftmax(axis int) *Array { return a.along(expr.LogSoftmax, here(), axis) }
+
+// Tan returns the tangent of a, in radians. Its error is at most 4 ulp in float32 and 2.5
+// in float64. Types: floating point.
+func (a *Array) Tan() *Array { return unaryOp(expr.Tan, a) }
+
+// Asin returns the angle in [-pi/2, pi/2] whose sine is a, NaN outside [-1, 1]. Its error
+// is at most 2 ulp in float32 and 2.5 in float64. Types: floating point.
+func (a *Array) Asin() *Array { return unaryOp(expr.Asin, a) }
+
+// Acos returns the angle in [0, pi] whose cosine is a, NaN outside [-1, 1]. Its error is
+// at most 2 ulp in float32 and 2.5 in float64. Types: floating point.
+func (a *Array) Acos() *Array { return unaryOp(expr.Acos, a) }
+
+// Atan returns the angle in [-pi/2, pi/2] whose tangent is a. Its error is at most 2 ulp
+// in float32 and 2 in float64. Types: floating point.
+func (a *Array) Atan() *Array { return unaryOp(expr.Atan, a) }
+
+// Sinh returns the hyperbolic sine of a. Its error is at most 3 ulp in float32 and 2.5 in
+// float64. Types: floating point.
+func (a *Array) Sinh() *Array { return unaryOp(expr.Sinh, a) }
+
+// Cosh returns the hyperbolic cosine of a. Its error is at most 2 ulp in float32 and 2 in
+// float64. Types: floating point.
+func (a *Array) Cosh() *Array { return unaryOp(expr.Cosh, a) }
+
+// Asinh returns the inverse hyperbolic sine of a. Its error is at most 3 ulp in float32
+// and 3 in float64. Types: floating point.
+func (a *Array) Asinh() *Array { return unaryOp(expr.Asinh, a) }
+
+// Acosh returns the inverse hyperbolic cosine of a, NaN below 1. Its error is at most 4
+// ulp in float32 and 3 in float64. Types: floating point.
+func (a *Array) Acosh() *Array { return unaryOp(expr.Acosh, a) }
+
+// Atanh returns the inverse hyperbolic tangent of a, NaN outside [-1, 1]. Its error is at
+// most 3 ulp in float32 and 2.5 in float64. Types: floating point.
+func (a *Array) Atanh() *Array { return unaryOp(expr.Atanh, a) }
+
+// Log2 returns the logarithm of a to base 2. Its error is at most 1 ulp in float32 and 1
+// in float64. Types: floating point.
+func (a *Array) Log2() *Array { return unaryOp(expr.Log2, a) }
+
+// Log10 returns the logarithm of a to base 10. Its error is at most 2 ulp in float32 and
+// 1 in float64. Types: floating point.
+func (a *Array) Log10() *Array { return unaryOp(expr.Log10, a) }
+
+// Exp2 returns 2^a. Its error is at most 2 ulp in float32 and 1 in float64. Types:
+// floating point.
+func (a *Array) Exp2() *Array { return unaryOp(expr.Exp2, a) }
+
+// Cbrt returns the real cube root of a. Its error is at most 1 ulp in float32 and 1 in
+// float64. Types: floating point.
+func (a *Array) Cbrt() *Array { return unaryOp(expr.Cbrt, a) }
+
+// Trunc returns the integer part of a, a rounded towards 0. Types: floating point,
+// integers.
+func (a *Array) Trunc() *Array { return unaryOp(expr.Trunc, a) }
+
+// Reciprocal returns 1 / a. Types: floating point, complex.
+func (a *Array) Reciprocal() *Array { return unaryOp(expr.Reciprocal, a) }
+
+// SignBit returns whether a has a sign: whether it is below 0, or -0, or a NaN with the
+// sign bit. The result is bool. Types: floating point, integers.
+func (a *Array) SignBit() *Array { return unaryOp(expr.SignBit, a) }
+
+// IsNaN returns whether a, or a part of it, is NaN; no integer is. The result is bool.
+// Types: floating point, integers, complex.
+func (a *Array) IsNaN() *Array { return unaryOp(expr.IsNaN, a) }
+
+// IsInf returns whether a, or a part of it, is infinite; no integer is. The result is
+// bool. Types: floating point, integers, complex.
+func (a *Array) IsInf() *Array { return unaryOp(expr.IsInf, a) }
+
+// IsFinite returns whether a, and each part of it, is neither infinite nor NaN; every
+// integer is. The result is bool. Types: floating point, integers, complex.
+func (a *Array) IsFinite() *Array { return unaryOp(expr.IsFinite, a) }
+
+// Angle returns the angle of a in the complex plane, in (-pi, pi]; of a real number 0, or
+// pi below 0. Complex types give their real type. Its error is at most 3 ulp in float32
+// and 2.5 in float64. Types: floating point, complex.
+func (a *Array) Angle() *Array { return unaryOp(expr.Angle, a) }
+
+// Erfc returns 1 - erf(a), accurate where erf(a) is near 1. Its error is at most 4 ulp in
+// float32 and 5 in float64. Types: floating point.
+func (a *Array) Erfc() *Array { return unaryOp(expr.Erfc, a) }
+
+// Lgamma returns log |gamma(a)|, infinite at 0, the negative integers and -Inf. Its error
+// is at most 6 ulp in float32 and 4 in float64, in units of the largest of 1, |a| and the
+// result. Types: floating point.
+func (a *Array) Lgamma() *Array { return unaryOp(expr.Lgamma, a) }
+
+// Digamma returns the derivative of log gamma(a), NaN at the negative integers
+// (Abramowitz and Stegun 6.3.18, with the recurrence 6.3.5 and the reflection 6.3.7). Its
+// error is at most 1 ulp in float32 and 8 in float64, in units of the largest of 1, |a|
+// and the result. Types: floating point.
+func (a *Array) Digamma() *Array { return unaryOp(expr.Digamma, a) }
+
+// Erfinv returns the number whose error function is a, infinite at -1 and 1, NaN beyond
+// (Wichura, Algorithm AS 241, 1988, and a Newton step). Its error is at most 2 ulp in
+// float32 and 5 in float64. Types: floating point.
+func (a *Array) Erfinv() *Array { return unaryOp(expr.Erfinv, a) }
+
+// Atan2 returns the angle in [-pi, pi] of the point (b, a), whose tangent is a / b. b is
+// an *Array of a's type, broadcast with a, or a number. Its error is at most 3 ulp in
+// float32 and 2.5 in float64. Types: floating point.
+func (a *Array) Atan2(b any) *Array { return Binary(expr.Atan2, a, b) }
+
+// Hypot returns sqrt(a^2 + b^2) without overflow, infinite where either is. b is an
+// *Array of a's type, broadcast with a, or a number. Its error is at most 3 ulp in
+// float32 and 2 in float64. Types: floating point.
+func (a *Array) Hypot(b any) *Array { return Binary(expr.Hypot, a, b) }
+
+// CopySign returns |a| with the sign of b. b is an *Array of a's type, broadcast with a,
+// or a number. Types: floating point.
+func (a *Array) CopySign(b any) *Array { return Binary(expr.CopySign, a, b) }
+
+// LogAddExp returns log(e^a + e^b) without overflow. b is an *Array of a's type,
+// broadcast with a, or a number. Its error is at most 3 ulp in float32 and 2 in float64,
+// in units of the largest of 1, |a| and the result. Types: floating point.
+func (a *Array) LogAddExp(b any) *Array { return Binary(expr.LogAddExp, a, b) }
+
+// FloorDivide returns the greatest integer not above a / b; an integer divided by 0 is 0,
+// and the least by -1 wraps. b is an *Array of a's type, broadcast with a, or a number.
+// Its error is at most 0.51 ulp in float32 and 2 in float64. Types: floating point,
+// integers.
+func (a *Array) FloorDivide(b any) *Array { return Binary(expr.FloorDivide, a, b) }
+
+// Remainder returns a - b FloorDivide(a, b), which has the sign of b; of integers divided
+// by 0 it is 0. b is an *Array of a's type, broadcast with a, or a number. Its error is
+// at most 0.51 ulp in float32 and 0.51 in float64. Types: floating point, integers.
+func (a *Array) Remainder(b any) *Array { return Binary(expr.Remainder, a, b) }

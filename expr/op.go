@@ -46,6 +46,31 @@ const (
 	Imag      Op = 26
 	AbsSquare Op = 27
 
+	Tan        Op = 28
+	Asin       Op = 29
+	Acos       Op = 30
+	Atan       Op = 31
+	Sinh       Op = 32
+	Cosh       Op = 33
+	Asinh      Op = 34
+	Acosh      Op = 35
+	Atanh      Op = 36
+	Log2       Op = 37
+	Log10      Op = 38
+	Exp2       Op = 39
+	Cbrt       Op = 40
+	Trunc      Op = 41
+	Reciprocal Op = 42
+	SignBit    Op = 43
+	IsNaN      Op = 44
+	IsInf      Op = 45
+	IsFinite   Op = 46
+	Angle      Op = 47
+	Erfc       Op = 48
+	Lgamma     Op = 49
+	Digamma    Op = 50
+	Erfinv     Op = 51
+
 	Add Op = 100
 	Sub Op = 101
 	Mul Op = 102
@@ -65,6 +90,13 @@ const (
 	Xor     Op = 115
 	Shl     Op = 116
 	Shr     Op = 117
+
+	Atan2       Op = 118
+	Hypot       Op = 119
+	CopySign    Op = 120
+	LogAddExp   Op = 121
+	FloorDivide Op = 122
+	Remainder   Op = 123
 
 	Where Op = 150
 	Clamp Op = 151
@@ -101,10 +133,15 @@ var names = [...]string{
 	Not: "Not", Abs: "Abs", Sign: "Sign", Square: "Square", Sqrt: "Sqrt", Rsqrt: "Rsqrt",
 	Exp: "Exp", Expm1: "Expm1", Log: "Log", Log1p: "Log1p", Sin: "Sin", Cos: "Cos", Tanh: "Tanh", Erf: "Erf", Sigmoid: "Sigmoid",
 	Floor: "Floor", Ceil: "Ceil", Round: "Round", Real: "Real", Imag: "Imag", AbsSquare: "AbsSquare",
+	Tan: "Tan", Asin: "Asin", Acos: "Acos", Atan: "Atan", Sinh: "Sinh", Cosh: "Cosh", Asinh: "Asinh", Acosh: "Acosh", Atanh: "Atanh",
+	Log2: "Log2", Log10: "Log10", Exp2: "Exp2", Cbrt: "Cbrt", Trunc: "Trunc", Reciprocal: "Reciprocal",
+	SignBit: "SignBit", IsNaN: "IsNaN", IsInf: "IsInf", IsFinite: "IsFinite",
+	Angle: "Angle", Erfc: "Erfc", Lgamma: "Lgamma", Digamma: "Digamma", Erfinv: "Erfinv",
 	Add: "Add", Sub: "Sub", Mul: "Mul", Div: "Div",
 	Pow: "Pow", Maximum: "Maximum", Minimum: "Minimum",
 	Eq: "Eq", Ne: "Ne", Lt: "Lt", Le: "Le", Gt: "Gt", Ge: "Ge",
 	And: "And", Or: "Or", Xor: "Xor", Shl: "Shl", Shr: "Shr",
+	Atan2: "Atan2", Hypot: "Hypot", CopySign: "CopySign", LogAddExp: "LogAddExp", FloorDivide: "FloorDivide", Remainder: "Remainder",
 	Where: "Where", Clamp: "Clamp",
 	Sum: "Sum", Mean: "Mean", Max: "Max", Min: "Min", Prod: "Prod", Var: "Var",
 	Any: "Any", All: "All", ArgMax: "ArgMax", ArgMin: "ArgMin",
@@ -119,4 +156,21 @@ func (o Op) String() string {
 		return names[o]
 	}
 	return fmt.Sprintf("Op(%d)", int(o))
+}
+
+// IsFunction reports whether the operation is a function of one element, or of one of each
+// operand, whose kernels internal/gen makes: from a Go function of internal/cpu and a CUDA
+// function of cutlass/src/functions.cuh.
+func (o Op) IsFunction() bool { return o >= Tan && o < Add || o >= Atan2 && o < Where }
+
+// IsSmooth reports whether an element takes several times as long as an addition: an
+// exponential, a logarithm and the like.
+func (o Op) IsSmooth() bool {
+	switch o {
+	case Exp, Expm1, Log, Log1p, Sin, Cos, Tanh, Erf, Sigmoid, GELU, GELUTanh, SiLU, Pow:
+		return true
+	case Trunc, Reciprocal, SignBit, IsNaN, IsInf, IsFinite, CopySign:
+		return false
+	}
+	return o.IsFunction()
 }

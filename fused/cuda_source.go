@@ -71,14 +71,33 @@ var cppTypes = map[dtype.DType]string{
 	dtype.Bool: "boolean", dtype.Complex64: "c64", dtype.Complex128: "c128",
 }
 
-// preambles are what every kernel stands behind, those of reductions behind the
-// second: the functions of the precompiled operations themselves. The compiler has no
-// headers.
-var preambles = [...]func() string{
-	sync.OnceValue(func() string { return preamble("smooth.cuh", "ops_math.cuh", "chain.cuh") }),
-	sync.OnceValue(func() string {
-		return preamble("smooth.cuh", "ops_math.cuh", "reduce.cuh", "lines.cuh", "chain.cuh", "fold.cuh")
-	}),
+// preambles are the headers that the source of a kernel begins with, by whether it folds
+// and whether it calls functions.cuh: those of the precompiled operations. The compiler has
+// no other headers.
+var preambles = [2][2]func() string{
+	{preambleOf("smooth.cuh", "ops_math.cuh", "chain.cuh"), preambleOf("smooth.cuh", "ops_math.cuh", "functions.cuh", "chain.cuh")},
+	{
+		preambleOf("smooth.cuh", "ops_math.cuh", "reduce.cuh", "lines.cuh", "chain.cuh", "fold.cuh"),
+		preambleOf("smooth.cuh", "ops_math.cuh", "functions.cuh", "reduce.cuh", "lines.cuh", "chain.cuh", "fold.cuh"),
+	},
+}
+
+func preambleOf(files ...string) func() string {
+	return sync.OnceValue(func() string { return preamble(files...) })
+}
+
+// preambleFor returns the headers of a program's kernel.
+func preambleFor(p *Program, f form) string {
+	folds, functions := 0, 0
+	if f.folds() {
+		folds = 1
+	}
+	for i := range p.Steps {
+		if p.Steps[i].Op.IsFunction() {
+			functions = 1
+		}
+	}
+	return preambles[folds][functions]()
 }
 
 func preamble(files ...string) string {
@@ -115,11 +134,7 @@ constexpr bool same_types<A, A> = true;
 
 // code returns the kernel of a program as CUDA C++.
 func code(p *Program, f form) device.Code {
-	before := preambles[0]
-	if f.folds() {
-		before = preambles[1]
-	}
-	return device.Code{Source: before() + kernel(p, f), Kernel: "gpk::" + kernelName, File: "chain.cu", Options: compileOptions}
+	return device.Code{Source: preambleFor(p, f) + kernel(p, f), Kernel: "gpk::" + kernelName, File: "chain.cu", Options: compileOptions}
 }
 
 // width is how many elements a vector has: 16 bytes of the smallest operand
@@ -134,18 +149,12 @@ func width(p *Program) int {
 	return max(1, min(16/least, 32/most))
 }
 
-// isHeavy are operations with much arithmetic, whose latency several vectors a
-// thread hide.
-var isHeavy = map[expr.Op]bool{
-	expr.GELU: true, expr.GELUTanh: true, expr.SiLU: true, expr.Sigmoid: true, expr.Tanh: true, expr.Erf: true,
-	expr.Exp: true, expr.Log: true, expr.Sin: true, expr.Cos: true, expr.Pow: true, expr.Expm1: true, expr.Log1p: true,
-}
-
-// heavy counts such operations.
+// heavy counts the operations with much arithmetic, whose latency several vectors a thread
+// hide.
 func heavy(p *Program) int {
 	n := 0
 	for i := range p.Steps {
-		if isHeavy[p.Steps[i].Op] {
+		if p.Steps[i].Op.IsSmooth() {
 			n++
 		}
 	}
@@ -209,7 +218,7 @@ func rowsTogether(p *Program, f form) bool {
 		switch step := &p.Steps[i]; {
 		case step.DType != dtype.Float32:
 			return false
-		case step.Op == expr.Pow, step.Op == expr.Sin, step.Op == expr.Cos: // with float64 or more registers inside
+		case step.Op == expr.Pow, step.Op == expr.Sin, step.Op == expr.Cos, step.Op.IsFunction(): // with float64 or more registers inside
 			return false
 		}
 	}

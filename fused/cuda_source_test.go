@@ -47,7 +47,7 @@ func TestSourceOperations(t *testing.T) {
 	begun := time.Now()
 	types := []dtype.DType{dtype.Float32, dtype.Float64, dtype.Float16, dtype.BFloat16, dtype.Int8, dtype.Uint8, dtype.Int32, dtype.Int64, dtype.Bool, dtype.Complex64, dtype.Complex128}
 	var source strings.Builder
-	source.WriteString(preambles[0]())
+	source.WriteString(preambles[0][1]())
 	n := 0
 	one := func(p *Program) {
 		// Many kernels in one source, each in a namespace of its own.

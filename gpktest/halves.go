@@ -70,6 +70,10 @@ func testHalves(t *testing.T, s *suite) {
 			if row.Op == expr.GELU && s.dev.Kind() == device.CUDA && dt == gpk.BFloat16 {
 				most = 0.66 // a shorter polynomial: docs/accuracy.md
 			}
+			if row.Op.IsFunction() {
+				s.halfFunction(t, row, x, a)
+				continue
+			}
 			got := evaluate(t, unaryMethods[row.Op](a))
 			worst := across((1<<15+step-1)/step, func(k int) (float64, float64) {
 				k *= step
@@ -89,10 +93,7 @@ func testHalves(t *testing.T, s *suite) {
 			if !(worst.ulp <= most) {
 				t.Errorf("%v of %v: %.4f ulp at %v or its negative, at most %v", row.Op, dt, worst.ulp, worst.at, most)
 			}
-			chain := evaluate(t, unaryMethods[row.Op](gpk.Where(a.Ne(0), a, a)).Conj())
-			if k := differ(chain, got); k >= 0 {
-				t.Errorf("%v of %v %v is %v, in a chain %v", row.Op, dt, x.values[k], got.values[k], chain.values[k])
-			}
+			inChain(t, row, x, a, got)
 		}
 		for _, to := range allTypes {
 			got, what := evaluate(t, a.Cast(to)), name(dt, to)
@@ -133,4 +134,46 @@ func testHalves(t *testing.T, s *suite) {
 			}
 		}
 	}
+}
+
+// inChain compares a result with that of the operation within a chain.
+func inChain(t *testing.T, row *ops.Row, x tensor, a *gpk.Array, got tensor) {
+	t.Helper()
+	chain := evaluate(t, unaryMethods[row.Op](gpk.Where(a.Ne(0), a, a)).Conj())
+	if k := differ(chain, got); k >= 0 {
+		t.Errorf("%v of %v %v is %v, in a chain %v", row.Op, x.dt, x.values[k], got.at(k), chain.at(k))
+	}
+}
+
+// halfFunction tries a function on every value of a half type. Its reference is float64: of
+// a float32's error it makes less than a hundredth of a half's unit.
+func (s *suite) halfFunction(t *testing.T, row *ops.Row, x tensor, a *gpk.Array) {
+	t.Helper()
+	got := evaluate(t, unaryMethods[row.Op](a))
+	step := 1
+	if quick() {
+		step = 37
+	}
+	worst := across(len(x.values)/step, func(k int) (float64, float64) {
+		k *= step
+		want := row.Reference(x.values[k], 0)
+		switch {
+		case imag(want) != 0:
+			want = complex(math.NaN(), 0)
+		case exact(got.dt):
+			return math.Abs(float64(got.ints[k]) - real(want)), real(x.values[k])
+		}
+		v := real(want)
+		c := functionCase{args: []float64{real(x.values[k])}, high: v}
+		g := real(got.values[k])
+		if v == g || v != v && g != g {
+			return 0, 0
+		}
+		return c.units(row, x.dt, g), c.args[0]
+	})
+	t.Logf("%v of %v: %.4f ulp at %v", row.Op, x.dt, worst.ulp, worst.at)
+	if !(worst.ulp <= 0.5+(row.Error.Float32+2)*math.Ldexp(1, digitsOf[x.dt][0]-24)) {
+		t.Errorf("%v of %v: %.4f ulp at %v", row.Op, x.dt, worst.ulp, worst.at)
+	}
+	inChain(t, row, x, a, got)
 }

@@ -33,6 +33,7 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Cast", testCast},
 		{"Halves", testHalves},
 		{"Smooth", testSmooth},
+		{"Functions", testFunctions},
 		{"LongSmooth", testLongSmooth},
 		{"Limits", testLimits},
 		{"VarianceRounding", testVarianceRounding},

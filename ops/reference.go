@@ -85,7 +85,31 @@ func refExp(x, _ complex128) complex128 {
 	return cmplx.Exp(x)
 }
 
-func refPow(x, y complex128) complex128 { return complex(math.Pow(real(x), real(y)), 0) }
+// refPow is math.Pow for real numbers that have a real power, and cmplx.Pow for others.
+func refPow(x, y complex128) complex128 {
+	if imag(x) == 0 && imag(y) == 0 && (real(x) >= 0 || real(y) == math.Trunc(real(y))) {
+		return complex(math.Pow(real(x), real(y)), 0)
+	}
+	return cmplx.Pow(x, y)
+}
+
+// refComplex makes a reference of a function of real numbers and its continuation.
+func refComplex(f func(float64) float64, g func(complex128) complex128) func(x, _ complex128) complex128 {
+	return func(x, _ complex128) complex128 {
+		if imag(x) == 0 {
+			return complex(f(real(x)), 0)
+		}
+		return g(x)
+	}
+}
+
+// refLogOf is refLog for non-negative real numbers, and cmplx.Log for others.
+func refLogOf(x, _ complex128) complex128 {
+	if imag(x) == 0 && !(real(x) < 0) {
+		return complex(refLog(real(x)), imag(x))
+	}
+	return cmplx.Log(x)
+}
 
 func refMaximum(x, y complex128) complex128 { return complex(max(real(x), real(y)), 0) }
 

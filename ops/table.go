@@ -43,6 +43,25 @@ type Row struct {
 	Result    func(dtype.DType) dtype.DType
 	Reference func(x, y complex128) complex128 // exact but for float64 rounding; nil if a result depends on more than two elements. y is 0 for unary operations
 	Doc       string                           // continues the sentence "Name returns"; the operands are a and b
+	Error     Bound                            // of a function; zero where package gpktest states it
+}
+
+// Bound is the largest error of a function on any device, in units of the last place of
+// its exact result.
+type Bound struct {
+	Float32, Float64 float64
+
+	// FromOne: units are those of the largest of 1, |a| and the result. Near a root, the
+	// function is the small difference of larger terms.
+	FromOne bool
+}
+
+// Units returns the bound for elements of type d; halves are computed in float32.
+func (b Bound) Units(d dtype.DType) float64 {
+	if d == dtype.Float64 || d == dtype.Complex128 {
+		return b.Float64
+	}
+	return b.Float32
 }
 
 var (
@@ -82,83 +101,91 @@ func SumType(d dtype.DType) dtype.DType {
 	return d
 }
 
+func row(op expr.Op, kind Kind, types []dtype.DType, result func(dtype.DType) dtype.DType, reference func(x, y complex128) complex128, doc string) Row {
+	return Row{Op: op, Kind: kind, Types: types, Result: result, Reference: reference, Doc: doc}
+}
+
 // Table lists every operation once.
-var Table = []Row{
-	{expr.Neg, Unary, numbers, sameType, func(x, _ complex128) complex128 { return -x }, "-a; integers wrap"},
-	{expr.Conj, Unary, allTypes, sameType, func(x, _ complex128) complex128 { return complex(real(x), -imag(x)) }, "the complex conjugate of a; real types are unchanged"},
-	{expr.Not, Unary, bits, sameType, nil, "the complement of the bits of an integer; of bool, the negation"},
-	{expr.Abs, Unary, numbers, realType, func(x, _ complex128) complex128 { return complex(cmplx.Abs(x), 0) }, "the absolute value of a, of a complex number its modulus, which is real; the least integer wraps"},
-	{expr.Sign, Unary, reals, sameType, refSign, "-1, 0 or 1, the sign of a; NaN stays NaN"},
-	{expr.Square, Unary, numbers, sameType, func(x, _ complex128) complex128 { return x * x }, "a a; integers wrap"},
-	{expr.Sqrt, Unary, fields, sameType, refSqrt, "the square root of a, NaN below 0; of a complex number the root with the non-negative real part"},
-	{expr.Rsqrt, Unary, floats, sameType, refReal(func(x float64) float64 { return 1 / math.Sqrt(x) }), "1 / sqrt(a), rounded once"},
-	{expr.Exp, Unary, fields, sameType, refExp, "e^a"},
-	{expr.Expm1, Unary, floats, sameType, refReal(math.Expm1), "e^a - 1, accurate for small a"},
-	{expr.Log, Unary, floats, sameType, refReal(refLog), "the natural logarithm of a"},
-	{expr.Log1p, Unary, floats, sameType, refReal(math.Log1p), "log(1 + a), accurate for small a"},
-	{expr.Sin, Unary, floats, sameType, refReal(math.Sin), "the sine of a, in radians"},
-	{expr.Cos, Unary, floats, sameType, refReal(math.Cos), "the cosine of a, in radians"},
-	{expr.Tanh, Unary, floats, sameType, refReal(math.Tanh), "the hyperbolic tangent of a"},
-	{expr.Erf, Unary, floats, sameType, refReal(math.Erf), "the error function of a"},
-	{expr.Sigmoid, Unary, floats, sameType, refSigmoid, "1 / (1 + e^-a)"},
-	{expr.ReLU, Unary, reals, sameType, refReLU, "max(a, 0); NaN stays NaN"},
-	{expr.GELU, Unary, floats, sameType, refGELU, "a/2 (1 + erf(a/sqrt 2)) (Hendrycks and Gimpel, arXiv 1606.08415)"},
-	{expr.GELUTanh, Unary, floats, sameType, refGELUTanh, "a/2 (1 + tanh(sqrt(2/pi) (a + 0.044715 a^3))) (arXiv 1606.08415)"},
-	{expr.SiLU, Unary, floats, sameType, refSiLU, "a / (1 + e^-a)"},
-	{expr.Floor, Unary, reals, sameType, refReal(math.Floor), "the greatest integer not above a"},
-	{expr.Ceil, Unary, reals, sameType, refReal(math.Ceil), "the least integer not below a"},
-	{expr.Round, Unary, reals, sameType, refReal(math.RoundToEven), "the integer nearest to a, halves to even"},
-	{expr.Real, Unary, allTypes, realType, func(x, _ complex128) complex128 { return complex(real(x), 0) }, "the real part of a; real types are unchanged"},
-	{expr.Imag, Unary, allTypes, realType, func(x, _ complex128) complex128 { return complex(imag(x), 0) }, "the imaginary part of a; 0 for real types"},
-	{expr.AbsSquare, Unary, numbers, realType, func(x, _ complex128) complex128 { return complex(real(x)*real(x)+imag(x)*imag(x), 0) }, "|a|^2, which is real; integers wrap"},
+var Table = slices.Concat(operations, functions)
 
-	{expr.Add, Binary, numbers, sameType, func(x, y complex128) complex128 { return x + y }, "a + b; integers wrap"},
-	{expr.Sub, Binary, numbers, sameType, func(x, y complex128) complex128 { return x - y }, "a - b; integers wrap"},
-	{expr.Mul, Binary, numbers, sameType, func(x, y complex128) complex128 { return x * y }, "a b; integers wrap"},
-	{expr.Div, Binary, fields, sameType, func(x, y complex128) complex128 { return x / y }, "a / b"},
-	{expr.Pow, Binary, reals, sameType, refPow, "a^b; integers wrap, and a negative power of an integer is truncated"},
-	{expr.Maximum, Binary, ordered, sameType, refMaximum, "the larger of a and b, NaN where either is NaN; true is larger than false"},
-	{expr.Minimum, Binary, ordered, sameType, refMinimum, "the smaller of a and b, NaN where either is NaN"},
-	{expr.Eq, Binary, allTypes, boolType, refTruth(func(x, y complex128) bool { return x == y }), "whether a = b; NaN equals nothing"},
-	{expr.Ne, Binary, allTypes, boolType, refTruth(func(x, y complex128) bool { return x != y }), "whether a and b differ; NaN differs from everything"},
-	{expr.Lt, Binary, ordered, boolType, refTruth(func(x, y complex128) bool { return real(x) < real(y) }), "whether a < b"},
-	{expr.Le, Binary, ordered, boolType, refTruth(func(x, y complex128) bool { return real(x) <= real(y) }), "whether a <= b"},
-	{expr.Gt, Binary, ordered, boolType, refTruth(func(x, y complex128) bool { return real(x) > real(y) }), "whether a > b"},
-	{expr.Ge, Binary, ordered, boolType, refTruth(func(x, y complex128) bool { return real(x) >= real(y) }), "whether a >= b"},
-	{expr.And, Binary, bits, sameType, nil, "a and b, bit by bit for integers"},
-	{expr.Or, Binary, bits, sameType, nil, "a or b, bit by bit for integers"},
-	{expr.Xor, Binary, bits, sameType, nil, "the exclusive or of a and b, bit by bit for integers"},
-	{expr.Shl, Binary, integers, sameType, nil, "a shifted left by b bits; 0 where b is negative or at least the width of the type"},
-	{expr.Shr, Binary, integers, sameType, nil, "a shifted right by b bits, keeping the sign; 0 or -1 where b is negative or at least the width of the type"},
+// operations are the rows whose kernels are written by hand. A row of a function is in
+// functions.go.
+var operations = []Row{
+	row(expr.Neg, Unary, numbers, sameType, func(x, _ complex128) complex128 { return -x }, "-a; integers wrap"),
+	row(expr.Conj, Unary, allTypes, sameType, func(x, _ complex128) complex128 { return complex(real(x), -imag(x)) }, "the complex conjugate of a; real types are unchanged"),
+	row(expr.Not, Unary, bits, sameType, nil, "the complement of the bits of an integer; of bool, the negation"),
+	row(expr.Abs, Unary, numbers, realType, func(x, _ complex128) complex128 { return complex(cmplx.Abs(x), 0) }, "the absolute value of a, of a complex number its modulus, which is real; the least integer wraps"),
+	row(expr.Sign, Unary, reals, sameType, refSign, "-1, 0 or 1, the sign of a; NaN stays NaN"),
+	row(expr.Square, Unary, numbers, sameType, func(x, _ complex128) complex128 { return x * x }, "a a; integers wrap"),
+	row(expr.Sqrt, Unary, fields, sameType, refSqrt, "the square root of a, NaN below 0; of a complex number the root with the non-negative real part"),
+	row(expr.Rsqrt, Unary, floats, sameType, refReal(func(x float64) float64 { return 1 / math.Sqrt(x) }), "1 / sqrt(a), rounded once"),
+	row(expr.Exp, Unary, fields, sameType, refExp, "e^a"),
+	row(expr.Expm1, Unary, floats, sameType, refReal(math.Expm1), "e^a - 1, accurate for small a"),
+	row(expr.Log, Unary, fields, sameType, refLogOf, "the natural logarithm of a; of a complex number log|a| + i Angle(a)"),
+	row(expr.Log1p, Unary, floats, sameType, refReal(math.Log1p), "log(1 + a), accurate for small a"),
+	row(expr.Sin, Unary, fields, sameType, refComplex(math.Sin, cmplx.Sin), "the sine of a, in radians"),
+	row(expr.Cos, Unary, fields, sameType, refComplex(math.Cos, cmplx.Cos), "the cosine of a, in radians"),
+	row(expr.Tanh, Unary, floats, sameType, refReal(math.Tanh), "the hyperbolic tangent of a"),
+	row(expr.Erf, Unary, floats, sameType, refReal(math.Erf), "the error function of a"),
+	row(expr.Sigmoid, Unary, floats, sameType, refSigmoid, "1 / (1 + e^-a)"),
+	row(expr.ReLU, Unary, reals, sameType, refReLU, "max(a, 0); NaN stays NaN"),
+	row(expr.GELU, Unary, floats, sameType, refGELU, "a/2 (1 + erf(a/sqrt 2)) (Hendrycks and Gimpel, arXiv 1606.08415)"),
+	row(expr.GELUTanh, Unary, floats, sameType, refGELUTanh, "a/2 (1 + tanh(sqrt(2/pi) (a + 0.044715 a^3))) (arXiv 1606.08415)"),
+	row(expr.SiLU, Unary, floats, sameType, refSiLU, "a / (1 + e^-a)"),
+	row(expr.Floor, Unary, reals, sameType, refReal(math.Floor), "the greatest integer not above a"),
+	row(expr.Ceil, Unary, reals, sameType, refReal(math.Ceil), "the least integer not below a"),
+	row(expr.Round, Unary, reals, sameType, refReal(math.RoundToEven), "the integer nearest to a, halves to even"),
+	row(expr.Real, Unary, allTypes, realType, func(x, _ complex128) complex128 { return complex(real(x), 0) }, "the real part of a; real types are unchanged"),
+	row(expr.Imag, Unary, allTypes, realType, func(x, _ complex128) complex128 { return complex(imag(x), 0) }, "the imaginary part of a; 0 for real types"),
+	row(expr.AbsSquare, Unary, numbers, realType, func(x, _ complex128) complex128 { return complex(real(x)*real(x)+imag(x)*imag(x), 0) }, "|a|^2, which is real; integers wrap"),
 
-	{expr.Where, Ternary, allTypes, sameType, nil, "a where the condition, of type bool, is true, else b"},
-	{expr.Clamp, Ternary, reals, sameType, nil, "min(max(a, lo), hi), NaN where one of them is NaN"},
+	row(expr.Add, Binary, numbers, sameType, func(x, y complex128) complex128 { return x + y }, "a + b; integers wrap"),
+	row(expr.Sub, Binary, numbers, sameType, func(x, y complex128) complex128 { return x - y }, "a - b; integers wrap"),
+	row(expr.Mul, Binary, numbers, sameType, func(x, y complex128) complex128 { return x * y }, "a b; integers wrap"),
+	row(expr.Div, Binary, fields, sameType, func(x, y complex128) complex128 { return x / y }, "a / b"),
+	row(expr.Pow, Binary, numbers, sameType, refPow, "a^b; integers wrap, and a negative power of an integer is truncated; of complex numbers e^(b log a), whose error is |b log a| ulp"),
+	row(expr.Maximum, Binary, ordered, sameType, refMaximum, "the larger of a and b, NaN where either is NaN; true is larger than false"),
+	row(expr.Minimum, Binary, ordered, sameType, refMinimum, "the smaller of a and b, NaN where either is NaN"),
+	row(expr.Eq, Binary, allTypes, boolType, refTruth(func(x, y complex128) bool { return x == y }), "whether a = b; NaN equals nothing"),
+	row(expr.Ne, Binary, allTypes, boolType, refTruth(func(x, y complex128) bool { return x != y }), "whether a and b differ; NaN differs from everything"),
+	row(expr.Lt, Binary, ordered, boolType, refTruth(func(x, y complex128) bool { return real(x) < real(y) }), "whether a < b"),
+	row(expr.Le, Binary, ordered, boolType, refTruth(func(x, y complex128) bool { return real(x) <= real(y) }), "whether a <= b"),
+	row(expr.Gt, Binary, ordered, boolType, refTruth(func(x, y complex128) bool { return real(x) > real(y) }), "whether a > b"),
+	row(expr.Ge, Binary, ordered, boolType, refTruth(func(x, y complex128) bool { return real(x) >= real(y) }), "whether a >= b"),
+	row(expr.And, Binary, bits, sameType, nil, "a and b, bit by bit for integers"),
+	row(expr.Or, Binary, bits, sameType, nil, "a or b, bit by bit for integers"),
+	row(expr.Xor, Binary, bits, sameType, nil, "the exclusive or of a and b, bit by bit for integers"),
+	row(expr.Shl, Binary, integers, sameType, nil, "a shifted left by b bits; 0 where b is negative or at least the width of the type"),
+	row(expr.Shr, Binary, integers, sameType, nil, "a shifted right by b bits, keeping the sign; 0 or -1 where b is negative or at least the width of the type"),
 
-	{expr.Sum, Reduction, allTypes, SumType, nil, "the sum of the elements; halves accumulate in float32, integers and bool in int64"},
-	{expr.Mean, Reduction, fields, sameType, nil, "the sum of the elements over their number; NaN for no elements"},
-	{expr.Max, Reduction, ordered, sameType, nil, "the largest element, NaN where one is NaN; no elements are ErrShape"},
-	{expr.Min, Reduction, ordered, sameType, nil, "the smallest element, NaN where one is NaN; no elements are ErrShape"},
-	{expr.Prod, Reduction, allTypes, SumType, nil, "the product of the elements; float32 and halves accumulate in float64, integers and bool in int64"},
-	{expr.Var, Reduction, fields, realType, nil, "the variance of the elements, the mean of |a - mean|^2; NaN for no elements"},
-	{expr.Any, Reduction, allTypes, boolType, nil, "whether any element differs from 0; NaN differs"},
-	{expr.All, Reduction, allTypes, boolType, nil, "whether all elements differ from 0"},
-	{expr.ArgMax, Reduction, ordered, int64Type, nil, "the index of the first of the largest elements, or of the first NaN; no elements are ErrShape"},
-	{expr.ArgMin, Reduction, ordered, int64Type, nil, "the index of the first of the smallest elements, or of the first NaN; no elements are ErrShape"},
+	row(expr.Where, Ternary, allTypes, sameType, nil, "a where the condition, of type bool, is true, else b"),
+	row(expr.Clamp, Ternary, reals, sameType, nil, "min(max(a, lo), hi), NaN where one of them is NaN"),
 
-	{expr.CumSum, Line, allTypes, SumType, nil, "the sum of the elements up to each index; integers and bool accumulate in int64"},
-	{expr.Softmax, Line, floats, sameType, nil, "e^(a-m) / sum e^(a-m), where m is the largest element"},
-	{expr.LogSoftmax, Line, floats, sameType, nil, "a - m - log(sum e^(a-m)), where m is the largest element"},
-	{expr.LayerNorm, Line, floats, sameType, nil, "(x - mean) / sqrt(var + eps) gamma + beta, along the last axis (Ba, Kiros and Hinton, arXiv 1607.06450)"},
-	{expr.RMSNorm, Line, floats, sameType, nil, "x / sqrt(mean x^2 + eps) gamma, along the last axis (Zhang and Sennrich, arXiv 1910.07467)"},
-	{expr.Sort, Order, ordered, sameType, nil, "the elements in ascending or descending order; NaN is the largest, -0 below 0"},
-	{expr.TopK, Order, ordered, sameType, nil, "the k largest elements in descending order, and their indices, int64; NaN is the largest, equal elements keep their order"},
+	row(expr.Sum, Reduction, allTypes, SumType, nil, "the sum of the elements; halves accumulate in float32, integers and bool in int64"),
+	row(expr.Mean, Reduction, fields, sameType, nil, "the sum of the elements over their number; NaN for no elements"),
+	row(expr.Max, Reduction, ordered, sameType, nil, "the largest element, NaN where one is NaN; no elements are ErrShape"),
+	row(expr.Min, Reduction, ordered, sameType, nil, "the smallest element, NaN where one is NaN; no elements are ErrShape"),
+	row(expr.Prod, Reduction, allTypes, SumType, nil, "the product of the elements; float32 and halves accumulate in float64, integers and bool in int64"),
+	row(expr.Var, Reduction, fields, realType, nil, "the variance of the elements, the mean of |a - mean|^2; NaN for no elements"),
+	row(expr.Any, Reduction, allTypes, boolType, nil, "whether any element differs from 0; NaN differs"),
+	row(expr.All, Reduction, allTypes, boolType, nil, "whether all elements differ from 0"),
+	row(expr.ArgMax, Reduction, ordered, int64Type, nil, "the index of the first of the largest elements, or of the first NaN; no elements are ErrShape"),
+	row(expr.ArgMin, Reduction, ordered, int64Type, nil, "the index of the first of the smallest elements, or of the first NaN; no elements are ErrShape"),
 
-	{expr.Take, Move, allTypes, sameType, nil, "the elements along an axis at indices, int32 or int64, negative ones from the end"},
-	{expr.Concat, Move, allTypes, sameType, nil, "arrays joined along an axis"},
-	{expr.Stack, Move, allTypes, sameType, nil, "arrays of one shape joined along a new axis"},
-	{expr.Repeat, Move, allTypes, sameType, nil, "every element n times along an axis"},
-	{expr.Pad, Move, allTypes, sameType, nil, "the elements with a number around them"},
-	{expr.Flip, Move, allTypes, sameType, nil, "a view with axes reversed"},
+	row(expr.CumSum, Line, allTypes, SumType, nil, "the sum of the elements up to each index; integers and bool accumulate in int64"),
+	row(expr.Softmax, Line, floats, sameType, nil, "e^(a-m) / sum e^(a-m), where m is the largest element"),
+	row(expr.LogSoftmax, Line, floats, sameType, nil, "a - m - log(sum e^(a-m)), where m is the largest element"),
+	row(expr.LayerNorm, Line, floats, sameType, nil, "(x - mean) / sqrt(var + eps) gamma + beta, along the last axis (Ba, Kiros and Hinton, arXiv 1607.06450)"),
+	row(expr.RMSNorm, Line, floats, sameType, nil, "x / sqrt(mean x^2 + eps) gamma, along the last axis (Zhang and Sennrich, arXiv 1910.07467)"),
+	row(expr.Sort, Order, ordered, sameType, nil, "the elements in ascending or descending order; NaN is the largest, -0 below 0"),
+	row(expr.TopK, Order, ordered, sameType, nil, "the k largest elements in descending order, and their indices, int64; NaN is the largest, equal elements keep their order"),
+
+	row(expr.Take, Move, allTypes, sameType, nil, "the elements along an axis at indices, int32 or int64, negative ones from the end"),
+	row(expr.Concat, Move, allTypes, sameType, nil, "arrays joined along an axis"),
+	row(expr.Stack, Move, allTypes, sameType, nil, "arrays of one shape joined along a new axis"),
+	row(expr.Repeat, Move, allTypes, sameType, nil, "every element n times along an axis"),
+	row(expr.Pad, Move, allTypes, sameType, nil, "the elements with a number around them"),
+	row(expr.Flip, Move, allTypes, sameType, nil, "a view with axes reversed"),
 }
 
 var byOp = func() (rows [256]*Row) {

@@ -16,21 +16,11 @@ int64_t other_workspace(int op, int x_type, int dst_type, int64_t folds, int64_t
 int other_reduce(uint64_t stream, int op, int x_type, int64_t folds, int64_t terms, Sum const& s, Sum const& dense,
                  uint64_t dst, uint64_t workspace);
 
+// The functions of functions.cuh, in ops_functions.cu.
+int unary_function(int op, int x_type, int dst_type, Nest const& t, uint64_t stream);
+int binary_function(int op, int type, Nest const& t, Scalar const& scalar, uint64_t stream);
+
 namespace {
-
-// A scalar operand, by value; `operand` 0 means none.
-struct Scalar {
-  uint64_t lo, hi;
-  int operand;
-
-  template <class T>
-  __device__ T as() const {
-    uint64_t const both[] = {lo, hi};
-    T v;
-    memcpy(&v, both, sizeof v);
-    return v;
-  }
-};
 
 // ---- unary
 
@@ -334,7 +324,8 @@ int unary_of(int type, Nest const& t, uint64_t stream) {
     constexpr bool has = __is_same(Op, Conj)                          ? is_complex<T>
                          : __is_same(Op, Not)                         ? is_integer<T> || __is_same(T, boolean)
                          : __is_same(Op, Neg) || __is_same(Op, Square) || is_to_real<Op> ? number
-                         : __is_same(Op, Sqrt) || __is_same(Op, Exp)  ? is_float<T> || is_complex<T>
+                         : __is_same(Op, Sqrt) || __is_same(Op, Exp) || __is_same(Op, Log) || __is_same(Op, Sin) || __is_same(Op, Cos)
+                             ? is_float<T> || is_complex<T>
                          : __is_same(Op, ReLU) || __is_same(Op, Sign) ? real
                                                                       : is_float<T>;
     if constexpr (has && is_complex<T> && is_to_real<Op>) {
@@ -384,6 +375,17 @@ int ordered_of(int type, Nest const& t, Scalar const& scalar, uint64_t stream) {
   });
 }
 
+int power_of(int type, Nest const& t, Scalar const& scalar, uint64_t stream) {
+  return by_type(type, [&](auto x) -> int {
+    using T = decltype(x);
+    if constexpr (__is_same(T, boolean)) {
+      return GPK_ERR_UNSUPPORTED;
+    } else {
+      return binary<Pow, T>(t, scalar, stream);
+    }
+  });
+}
+
 template <class Op>
 int compare_of(int type, Nest const& t, Scalar const& scalar, uint64_t stream) {
   constexpr bool equality = __is_same(Op, Eq) || __is_same(Op, Ne);
@@ -408,10 +410,14 @@ enum {
   op_erf, op_sigmoid, op_floor, op_ceil, op_round, op_real, op_imag, op_abs_square,
   op_add = 100, op_sub, op_mul, op_div,
   op_pow, op_maximum, op_minimum, op_eq, op_ne, op_lt, op_le, op_gt, op_ge, op_and, op_or, op_xor, op_shl, op_shr,
+  op_where = 150,
   op_sum = 200, op_mean
 };
 
 int real_of(int type) { return type == GPK_C64 ? GPK_F32 : type == GPK_C128 ? GPK_F64 : type; }
+
+// Whether the operation is a function: expr.Op.IsFunction.
+bool is_function(int op) { return (op > op_abs_square && op < op_add) || (op > op_shr && op < op_where); }
 
 bool is_integer_type(int type) { return type >= GPK_I8 && type <= GPK_I64; }
 
@@ -461,7 +467,10 @@ int gpk_unary(int device, uint64_t stream, int op, int x_type, int dst_type, int
   if (op == op_real || op == op_imag) {
     return part(device, stream, op, x_type, dst_type, ndim, shape, x, x_strides, dst, dst_strides);
   }
-  if (dst_type != (op == op_abs || op == op_abs_square ? real_of(x_type) : x_type)) return GPK_ERR_UNSUPPORTED;
+  if (!is_function(op) && dst_type != (op == op_abs || op == op_abs_square ? real_of(x_type) : x_type)) {
+    return GPK_ERR_UNSUPPORTED;
+  }
+  if (size_of(dst_type) == 0) return GPK_ERR_UNSUPPORTED;
   bool const rounds = op == op_floor || op == op_ceil || op == op_round;
   if ((op == op_conj && real_of(x_type) == x_type) || (rounds && is_integer_type(x_type))) {
     return gpk_cast(device, stream, x_type, dst_type, ndim, shape, x, x_strides, dst, dst_strides);
@@ -471,6 +480,7 @@ int gpk_unary(int device, uint64_t stream, int op, int x_type, int dst_type, int
   int code = make_nest(&t, ndim, shape, 2, ops);
   if (code == GPK_OK && t.elements > 0) code = set_device(device);
   if (code != GPK_OK) return code;
+  if (is_function(op)) return unary_function(op, x_type, dst_type, t, stream);
   switch (op) {
     case op_neg: return unary_of<Neg>(x_type, t, stream);
     case op_conj: return unary_of<Conj>(x_type, t, stream);
@@ -517,12 +527,13 @@ int gpk_binary(int device, uint64_t stream, int op, int type, int dst_type, int 
   if (scalar.operand == 1 && y == 0) return GPK_ERR_ARGUMENT;
   if (t.elements > 0) code = set_device(device);
   if (code != GPK_OK) return code;
+  if (is_function(op)) return binary_function(op, type, t, scalar, stream);
   switch (op) {
     case op_add: return binary_of<Add>(type, t, scalar, stream);
     case op_sub: return binary_of<Sub>(type, t, scalar, stream);
     case op_mul: return binary_of<Mul>(type, t, scalar, stream);
     case op_div: return binary_of<Div>(type, t, scalar, stream);
-    case op_pow: return ordered_of<Pow>(type, t, scalar, stream);
+    case op_pow: return power_of(type, t, scalar, stream);
     case op_maximum: return ordered_of<Maximum>(as_byte(type), t, scalar, stream);
     case op_minimum: return ordered_of<Minimum>(as_byte(type), t, scalar, stream);
     case op_eq: return compare_of<Eq>(type, t, scalar, stream);

@@ -301,6 +301,20 @@ __device__ Vec<T, V> read(Rows<Operands> const& r, int operand, int64_t off) {
   return v;
 }
 
+// A scalar operand, by value; `operand` 0 means none.
+struct Scalar {
+  uint64_t lo, hi;
+  int operand;
+
+  template <class T>
+  __device__ T as() const {
+    uint64_t const both[] = {lo, hi};
+    T v;
+    memcpy(&v, both, sizeof v);
+    return v;
+  }
+};
+
 // Bytes is the size of an element: what they mean does not matter.
 template <int Bytes>
 struct Blob;

@@ -305,6 +305,8 @@ __device__ inline bool negative(T x) {
   }
 }
 
+__device__ c128 complex_pow(c128 x, c128 y);
+
 // x^y. Of floats in double, where pow is good to two of double's ulps; of integers
 // wrapping, with the integer part of the fraction where y is negative.
 struct Pow {
@@ -319,6 +321,10 @@ struct Pow {
         b = static_cast<W>(b * b);
       }
       return static_cast<T>(p);
+    } else if constexpr (is_complex<T>) {
+      using R = typename T::real;
+      c128 const p = complex_pow({x.re, x.im}, {y.re, y.im});
+      return {static_cast<R>(p.re), static_cast<R>(p.im)};
     } else {
       return static_cast<T>(pow(static_cast<double>(x), static_cast<double>(y)));
     }
@@ -574,10 +580,7 @@ __device__ inline T real_function(T x) {
 
 GPK_REAL_FUNCTION(Rsqrt, 1 / sqrtf(x), 1 / sqrt(x))
 GPK_REAL_FUNCTION(Expm1, expm1f(x), expm1(x))
-GPK_REAL_FUNCTION(Log, logf(x), log(x))
 GPK_REAL_FUNCTION(Log1p, log1pf(x), log1p(x))
-GPK_REAL_FUNCTION(Sin, sinf(x), sin(x))
-GPK_REAL_FUNCTION(Cos, cosf(x), cos(x))
 GPK_REAL_FUNCTION(Tanh, tanhf(x), tanh(x))
 GPK_REAL_FUNCTION(Erf, erff(x), erf(x))
 GPK_REAL_FUNCTION(Floor, floorf(x), floor(x))
@@ -640,6 +643,103 @@ struct Exp {
     }
   }
 };
+
+// log|x| + i Angle(x), of complex numbers in double. Where |x| is near 1, log|x| is half the
+// log1p of |x|^2 - 1, which is (a - 1)(a + 1) + b^2 for the larger part a.
+__device__ inline c128 complex_log(c128 x) {
+  double const a = fmax(fabs(x.re), fabs(x.im)), b = fmin(fabs(x.re), fabs(x.im));
+  double re;
+  if (a > 0.7 && a < 1.5 && b == b) {
+    double const p = (a - 1) * (a + 1), q = b * b;
+    re = 0.5 * log1p(p + q + (fma(a - 1, a + 1, -p) + fma(b, b, -q)));
+  } else if (a > 0x1p1000 && !isinf(a)) {
+    re = log(hypot(x.re * 0x1p-4, x.im * 0x1p-4)) + 4 * 0x1.62e42fefa39efp-1;
+  } else if (a > 0 && a < 0x1p-900) {
+    re = log(hypot(x.re * 0x1p200, x.im * 0x1p200)) - 200 * 0x1.62e42fefa39efp-1;
+  } else {
+    re = log(hypot(x.re, x.im));
+  }
+  return {re, atan2(x.im, x.re)};
+}
+
+// c cosh(b) and s sinh(b). Where both are e^|b|/2, c and s are multiplied by powers of e one after the
+// other, as in Exp.
+__device__ inline c128 times_hyperbolic(double c, double s, double b) {
+  double a = fabs(b);
+  if (!(a > 709)) return {c * cosh(b), s * sinh(b)};
+  c *= 0.5, s *= copysign(0.5, b);
+  for (int i = 0; i < 2 && a > 709; ++i) {
+    constexpr double step = 0x1.d945df4f8ec8ep+1009;  // e^700
+    a -= 700, c *= step, s *= step;
+  }
+  double const e = exp(a);
+  return {c * e, s * e};
+}
+
+// sin(a) cosh(b) + i cos(a) sinh(b), with the zeros and infinities of C99's csinh(ix).
+__device__ inline c128 complex_sin(c128 x) {
+  double const a = x.re, b = x.im;
+  if (isinf(b) && a - a != 0) return {a - a, b};
+  double s, c;
+  sincos(a, &s, &c);
+  c128 r = times_hyperbolic(s, c, b);
+  if (a == 0) r.re = a;
+  if (b == 0) r.im = copysign(b, b == 0 && c < 0 ? -copysign(1.0, b) : copysign(1.0, b));
+  return r;
+}
+
+// cos(a) cosh(b) - i sin(a) sinh(b).
+__device__ inline c128 complex_cos(c128 x) {
+  double const a = x.re, b = x.im;
+  if (isinf(b) && a - a != 0) return {fabs(b), a - a};
+  double s, c;
+  sincos(a, &s, &c);
+  c128 r = times_hyperbolic(c, s, b);
+  if (a == 0 || b == 0) r.im = copysign(0.0, copysign(1.0, s) * copysign(1.0, b));
+  return {r.re, -r.im};
+}
+
+#define GPK_COMPLEX_FUNCTION(Name, in_float, in_double, in_complex) \
+  struct Name {                                                     \
+    static __device__ float of(float x) { return in_float; }        \
+    static __device__ double of(double x) { return in_double; }     \
+    template <class T>                                              \
+    static __device__ T apply(T x) {                                \
+      if constexpr (is_complex<T>) {                                \
+        using R = typename T::real;                                 \
+        c128 const v = in_complex({x.re, x.im});                    \
+        return {static_cast<R>(v.re), static_cast<R>(v.im)};        \
+      } else {                                                      \
+        return real_function<Name>(x);                              \
+      }                                                             \
+    }                                                               \
+  };
+
+GPK_COMPLEX_FUNCTION(Log, logf(x), log(x), complex_log)
+GPK_COMPLEX_FUNCTION(Sin, sinf(x), sin(x), complex_sin)
+GPK_COMPLEX_FUNCTION(Cos, cosf(x), cos(x), complex_cos)
+#undef GPK_COMPLEX_FUNCTION
+
+// By products for small integers y, else e^(y log x), whose error grows with |y log x|. x^0 is 1; a
+// power of 0 is 0 where the real part of y is positive, else NaN.
+__device__ inline c128 complex_pow(c128 x, c128 y) {
+  if (y.re == 0 && y.im == 0) return {1, 0};
+  if (x.re == 0 && x.im == 0) {
+    if (y.re > 0) return {0, 0};
+    double const nan = __longlong_as_double(0x7ff8000000000000);
+    return {nan, nan};
+  }
+  if (y.im == 0 && y.re == trunc(y.re) && fabs(y.re) <= 64) {
+    c128 p = {1, 0};
+    bool first = true;
+    for (int k = static_cast<int>(fabs(y.re)); k > 0; k /= 2) {
+      if (k % 2 == 1) p = first ? x : p * x, first = false;
+      x = x * x;
+    }
+    return y.re < 0 ? c128{1, 0} / p : p;
+  }
+  return Exp::apply(y * complex_log(x));
+}
 
 // 1/(1 + e^-x), for negative x e^x/(1 + e^x), the other way 1 less that.
 struct Sigmoid {

@@ -13,7 +13,8 @@ func unsupported(what any, t dtype.DType) error {
 }
 
 // Unary computes dst = op(x) element by element; xt and dt are the types of x
-// and dst, which differ for Abs, Real, Imag and AbsSquare of complex numbers.
+// and dst, which differ for tests, whose result is Bool, and for functions of complex numbers
+// whose result is real.
 //
 // shape is that of both operands; xs and ds are strides in elements, and x and
 // dst point at element (0, 0, …). dst may be x when its strides are x's and the
@@ -38,7 +39,7 @@ func Unary(op expr.Op, xt, dt dtype.DType, shape []int, x unsafe.Pointer, xs []i
 		return Cast(dt, dt, shape, x, xs, dst, ds)
 	}
 	f, result := kernels.unary(op, computeType(xt))
-	if f == nil || result != computeType(dt) || xt.IsHalf() && xt != dt {
+	if f == nil || result != computeType(dt) || xt.IsHalf() && xt != dt && dt != dtype.Bool {
 		return unsupported(op, xt)
 	}
 	b := blocks{h: halvesOf(xt), out: halvesOf(dt), size: xt.Size(), dsize: dt.Size(), width: result.Size()}

@@ -31,6 +31,9 @@ func binaryKernel(op expr.Op, t dtype.DType) binary {
 	if k := comparison(op, t); k.vv != nil {
 		return k
 	}
+	if op.IsFunction() {
+		return functionBinary(op, t)
+	}
 	var k binary
 	switch t {
 	case dtype.Float32:
@@ -52,9 +55,9 @@ func binaryKernel(op expr.Op, t dtype.DType) binary {
 	case dtype.Bool:
 		k = boolBinary(op)
 	case dtype.Complex64:
-		k = complexBinary(op, mul64, div64)
+		k = complexBinary(op, mul64, div64, func(x, y complex64) complex64 { return complex64(complexPow(complex128(x), complex128(y))) })
 	case dtype.Complex128:
-		k = complexBinary(op, mul128, div128)
+		k = complexBinary(op, mul128, div128, complexPow)
 	}
 	k.size = t.Size()
 	return k
@@ -223,7 +226,7 @@ func realBinary[T number](op expr.Op) binary {
 	return binary{}
 }
 
-func complexBinary[C complex64 | complex128](op expr.Op, mul, div func(x, y C) C) binary {
+func complexBinary[C complex64 | complex128](op expr.Op, mul, div, pow func(x, y C) C) binary {
 	switch op {
 	case expr.Add:
 		return binary{vv: addVV[C], vs: addVS[C], sv: swapped(addVS[C])}
@@ -233,6 +236,8 @@ func complexBinary[C complex64 | complex128](op expr.Op, mul, div func(x, y C) C
 		return mapped(mul)
 	case expr.Div:
 		return mapped(div)
+	case expr.Pow:
+		return mapped(pow)
 	}
 	return binary{}
 }

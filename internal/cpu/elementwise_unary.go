@@ -13,6 +13,9 @@ import (
 // of its results. It returns nil if there is no kernel. dst may be x if the two types have
 // one size.
 func unaryKernel(op expr.Op, t dtype.DType) (f func(dst, x unsafe.Pointer, n int), result dtype.DType) {
+	if op.IsFunction() {
+		return functionUnary(op, t)
+	}
 	switch t {
 	case dtype.Float32:
 		f = tileUnary(op, t, float32Unary(op))
@@ -188,6 +191,12 @@ func complex64Unary(op expr.Op) func(dst, x unsafe.Pointer, n int) {
 		return mapping(func(x complex64) complex64 { return complex64(complexSqrt(complex128(x))) })
 	case expr.Exp:
 		return mapping(func(x complex64) complex64 { return complex64(complexExp(complex128(x))) })
+	case expr.Log:
+		return mapping(func(x complex64) complex64 { return complex64(complexLog(complex128(x))) })
+	case expr.Sin:
+		return mapping(func(x complex64) complex64 { return complex64(complexSin(complex128(x))) })
+	case expr.Cos:
+		return mapping(func(x complex64) complex64 { return complex64(complexCos(complex128(x))) })
 	}
 	return complexUnary[float32](op)
 }
@@ -200,6 +209,12 @@ func complex128Unary(op expr.Op) func(dst, x unsafe.Pointer, n int) {
 		return mapping(complexSqrt)
 	case expr.Exp:
 		return mapping(complexExp)
+	case expr.Log:
+		return mapping(complexLog)
+	case expr.Sin:
+		return mapping(complexSin)
+	case expr.Cos:
+		return mapping(complexCos)
 	}
 	return complexUnary[float64](op)
 }

@@ -54,8 +54,7 @@ const minPart = 1 << 15
 // partFor is minPart for an operation. A function that takes ten times as long as an
 // addition is worth a goroutine earlier.
 func partFor(op expr.Op) int {
-	switch op {
-	case expr.Exp, expr.Expm1, expr.Log, expr.Log1p, expr.Sin, expr.Cos, expr.Tanh, expr.Erf, expr.Sigmoid, expr.GELU, expr.GELUTanh, expr.SiLU, expr.Pow:
+	if op.IsSmooth() {
 		return minPart / 8
 	}
 	return minPart

@@ -152,6 +152,13 @@ func comment(r ops.Row, operands string) string {
 	case realOf:
 		text += " Complex types give their real type."
 	}
+	if e := r.Error; e.Float64 > 0.5 {
+		text += fmt.Sprintf(" Its error is at most %v ulp in float32 and %v in float64", e.Float32, e.Float64)
+		if e.FromOne {
+			text += ", in units of the largest of 1, |a| and the result"
+		}
+		text += "."
+	}
 	if names := types(r.Types); names != "all" {
 		text += " Types: " + names + "."
 	}

@@ -1,6 +1,7 @@
 // Command gen writes what repeats the table of operations in package ops and the
 // declarations of package internal/compose: the methods of arrays, the functions of package
-// gpk, their registration in the conformance suite, and docs/operations.md. It is run by
+// gpk, their registration in the conformance suite, docs/operations.md, and the tables of the
+// functions that kernels are made from. It is run by
 //
 //	go generate ./...
 //
@@ -36,5 +37,9 @@ func files(root string) map[string][]byte {
 		"composed_gen.go":        composedFunctions(root),
 		"gpktest/methods_gen.go": conformance(),
 		"docs/operations.md":     document(root),
+
+		"internal/cpu/functions_gen.go": cpuFunctions(),
+		"cutlass/src/functions_gen.cuh": cudaFunctions(),
+		"gpk.go":                        facade(root),
 	}
 }

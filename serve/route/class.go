@@ -28,19 +28,18 @@ func (c class) String() string { return classNames[c] }
 var classByName = func() map[string]class {
 	m := map[string]class{}
 	for _, row := range ops.Table {
-		switch row.Kind {
-		case ops.Reduction:
+		switch {
+		case row.Kind == ops.Reduction:
 			m[row.Op.String()] = reduction
-		case ops.Order:
+		case row.Kind == ops.Order:
 			m[row.Op.String()] = order
+		case row.Op.IsSmooth():
+			m[row.Op.String()] = smooth
 		default:
 			m[row.Op.String()] = elementwise
 		}
 	}
-	for _, name := range []string{
-		"Exp", "Expm1", "Log", "Log1p", "Sin", "Cos", "Tanh", "Erf", "Sigmoid", "GELU", "GELUTanh",
-		"SiLU", "Pow", "Softmax", "LogSoftmax", "SwiGLU", "GEGLU", "RoPE",
-	} {
+	for _, name := range []string{"Softmax", "LogSoftmax", "SwiGLU", "GEGLU", "RoPE"} {
 		m[name] = smooth
 	}
 	for _, name := range []string{

@@ -1,0 +1,119 @@
+// ops_functions.cu: the functions of functions.cuh as single operations.
+//
+// One kernel a function and type, of tiles, serves all layouts: an element costs tens of instructions, so
+// that vectors would save little, and the library holds half as many kernels.
+#include "functions.cuh"
+#include "functions_gen.cuh"
+#include "ops.cuh"
+
+namespace gpk {
+namespace {
+
+template <class T>
+constexpr int type_of = 0;
+template <>
+constexpr int type_of<float> = GPK_F32;
+template <>
+constexpr int type_of<double> = GPK_F64;
+template <>
+constexpr int type_of<f16> = GPK_F16;
+template <>
+constexpr int type_of<bf16> = GPK_BF16;
+template <>
+constexpr int type_of<int8_t> = GPK_I8;
+template <>
+constexpr int type_of<uint8_t> = GPK_U8;
+template <>
+constexpr int type_of<int32_t> = GPK_I32;
+template <>
+constexpr int type_of<int64_t> = GPK_I64;
+template <>
+constexpr int type_of<boolean> = GPK_BOOL;
+template <>
+constexpr int type_of<c64> = GPK_C64;
+template <>
+constexpr int type_of<c128> = GPK_C128;
+
+template <class Op, class T, class D>
+__global__ void __launch_bounds__(threads) unary_function_tiles(Tiles<2> p) {
+  begin();
+  in_tile(p, [&](int, bool in, int64_t const(&off)[2]) {
+    if (in) reinterpret_cast<D*>(p.p[0])[off[0]] = Op::apply(reinterpret_cast<T const*>(p.p[1])[off[1]]);
+  });
+}
+
+struct FunctionTiles {
+  Tiles<3> tiles;
+  Scalar scalar;
+};
+
+template <class Op, class T>
+__global__ void __launch_bounds__(threads) binary_function_tiles(FunctionTiles p) {
+  begin();
+  in_tile(p.tiles, [&](int, bool in, int64_t const(&off)[3]) {
+    if (!in) return;
+    T const x = p.scalar.operand == 1 ? p.scalar.as<T>() : reinterpret_cast<T const*>(p.tiles.p[1])[off[1]];
+    T const y = p.scalar.operand == 2 ? p.scalar.as<T>() : reinterpret_cast<T const*>(p.tiles.p[2])[off[2]];
+    reinterpret_cast<T*>(p.tiles.p[0])[off[0]] = combine<Op, T>(x, y);
+  });
+}
+
+// types: the element types that Op supports, as bits.
+template <class Op, unsigned types>
+int unary_function_of(int x_type, int dst_type, Nest const& nest, uint64_t stream) {
+  return by_type(x_type, [&](auto x) -> int {
+    using T = decltype(x);
+    if constexpr ((types >> type_of<T> & 1) != 0) {
+      using D = decltype(Op::apply(x));
+      if (dst_type != type_of<D>) return GPK_ERR_UNSUPPORTED;
+      return in_pieces(nest, [&](Nest const& t) {
+        Tiles<2> p;
+        unsigned const grid = make_tiles(t, &p);
+        return launch(unary_function_tiles<Op, T, D>, grid, threads, stream, p);
+      });
+    } else {
+      return GPK_ERR_UNSUPPORTED;
+    }
+  });
+}
+
+template <class Op, unsigned types>
+int binary_function_of(int type, Nest const& nest, Scalar const& scalar, uint64_t stream) {
+  return by_type(type, [&](auto x) -> int {
+    using T = decltype(x);
+    if constexpr ((types >> type_of<T> & 1) != 0) {
+      return in_pieces(nest, [&](Nest const& t) {
+        FunctionTiles p;
+        p.scalar = scalar;
+        unsigned const grid = make_tiles(t, &p.tiles);
+        return launch(binary_function_tiles<Op, T>, grid, threads, stream, p);
+      });
+    } else {
+      return GPK_ERR_UNSUPPORTED;
+    }
+  });
+}
+
+}  // namespace
+
+int unary_function(int op, int x_type, int dst_type, Nest const& t, uint64_t stream) {
+  switch (op) {
+#define GPK_CASE(number, Name, types) \
+  case number: return unary_function_of<Name, types>(x_type, dst_type, t, stream);
+    GPK_UNARY_FUNCTIONS(GPK_CASE)
+#undef GPK_CASE
+  }
+  return GPK_ERR_UNSUPPORTED;
+}
+
+int binary_function(int op, int type, Nest const& t, Scalar const& scalar, uint64_t stream) {
+  switch (op) {
+#define GPK_CASE(number, Name, types) \
+  case number: return binary_function_of<Name, types>(type, t, scalar, stream);
+    GPK_BINARY_FUNCTIONS(GPK_CASE)
+#undef GPK_CASE
+  }
+  return GPK_ERR_UNSUPPORTED;
+}
+
+}  // namespace gpk

@@ -1,0 +1,71 @@
+package cpu
+
+import "math"
+
+// Functions that round, divide and copy signs.
+
+func truncF64(x float64) float64 { return math.Trunc(x) }
+
+func truncInt(x int64) int64 { return x }
+
+func reciprocalF64(x float64) float64 { return 1 / x }
+
+func reciprocalC128(x complex128) complex128 { return div128(1, x) }
+
+func copySignF64(x, y float64) float64 { return math.Copysign(x, y) }
+
+// floorDivideF64 divides what the remainder leaves, which is a multiple of y but for
+// rounding. The cases are those of Python's and NumPy's floor division.
+func floorDivideF64(x, y float64) float64 {
+	if y == 0 {
+		return x / y
+	}
+	r := math.Mod(x, y)
+	q := (x - r) / y
+	if r != 0 && (r < 0) != (y < 0) {
+		q--
+	}
+	if q == 0 {
+		return math.Copysign(0, x/y)
+	}
+	n := math.Floor(q)
+	if q-n > 0.5 {
+		n++
+	}
+	return n
+}
+
+// remainderF64 is the exact remainder of a truncated division, and y more where the signs
+// differ.
+func remainderF64(x, y float64) float64 {
+	r := math.Mod(x, y)
+	switch {
+	case r == 0:
+		return math.Copysign(0, y)
+	case (r < 0) != (y < 0) && r == r && y == y:
+		return r + y
+	}
+	return r
+}
+
+func floorDivideInt(x, y int64) int64 {
+	if y == 0 {
+		return 0
+	}
+	q := x / y
+	if q*y != x && (x < 0) != (y < 0) {
+		q--
+	}
+	return q
+}
+
+func remainderInt(x, y int64) int64 {
+	if y == 0 {
+		return 0
+	}
+	r := x % y
+	if r != 0 && (r < 0) != (y < 0) {
+		r += y
+	}
+	return r
+}

@@ -1,0 +1,152 @@
+package cpu
+
+import "math"
+
+// Exponentials and logarithms to other bases, and hyperbolic functions.
+
+// exp2F64 returns 2^x, exactly for integers: e^(x log 2), with the product in twice the
+// precision.
+func exp2F64(x float64) float64 {
+	switch {
+	case x == math.Trunc(x) && math.Abs(x) <= 1100:
+		return math.Ldexp(1, int(x))
+	case x != x:
+		return x
+	case x > 1025:
+		return math.Inf(1)
+	case x < -1076:
+		return 0
+	}
+	high, low := twoProduct(x, math.Ln2)
+	return exp64(high, math.FMA(x, ln2Rest, low))
+}
+
+// ln2Rest is log 2 less its float64.
+const ln2Rest = 0x1.abc9e3b39803fp-56
+
+// log2F64 and log10F64 multiply a logarithm of more than 66 bits: they are exact for powers of
+// 2 and 10.
+func log2F64(x float64) float64 { return logTo(x, 1/math.Ln2, inverseLn2Rest) }
+
+func log10F64(x float64) float64 { return logTo(x, 1/math.Ln10, inverseLn10Rest) }
+
+// 1/log 2 and 1/log 10 less their float64s.
+const (
+	inverseLn2Rest  = 0x1.777d0ffda0d24p-56
+	inverseLn10Rest = 0x1.95355baaafad3p-57
+)
+
+// logTo returns log(x) (scale + rest).
+func logTo(x, scale, rest float64) float64 {
+	if !(x > 0 && x <= math.MaxFloat64) {
+		return math.Log(x) // an infinity or NaN
+	}
+	n := 0.0
+	if x < leastNormal {
+		x, n = x*0x1p54, -54
+	}
+	m, f := logParts(x)
+	high, low := logSum(n+m, f)
+	p, p1 := twoProduct(high, scale)
+	return p + math.FMA(high, rest, math.FMA(low, scale, p1))
+}
+
+func cbrtF64(x float64) float64 { return math.Cbrt(x) }
+
+// hyperbolicMax is where e^-x no longer counts beside e^x.
+const hyperbolicMax = 22
+
+// sinhF64 returns (e^x - e^-x)/2; with e = e^|x| - 1 that is (e + e/(e + 1))/2.
+func sinhF64(x float64) float64 {
+	a := math.Abs(x)
+	v := 0.0
+	switch {
+	case a < 0x1p-28:
+		return x
+	case a < hyperbolicMax:
+		e := expm1F64(a)
+		v = 0.5 * (e + e/(e+1))
+	default:
+		v = halfExp(a)
+	}
+	return math.Copysign(v, x)
+}
+
+// coshF64 returns (e^x + e^-x)/2.
+func coshF64(x float64) float64 {
+	a := math.Abs(x)
+	if a < hyperbolicMax {
+		e := expF64(a)
+		return 0.5*e + 0.5/e
+	}
+	return halfExp(a)
+}
+
+// halfExp returns e^a/2, which is finite where e^a no longer is.
+func halfExp(a float64) float64 {
+	if a > 709 {
+		return exp64(a-700, 0) * (expStep / 2)
+	}
+	return 0.5 * expF64(a)
+}
+
+// The inverse hyperbolic functions are those of fdlibm (Sun Microsystems, 1993: s_asinh.c,
+// e_acosh.c, e_atanh.c).
+
+func asinhF64(x float64) float64 {
+	a := math.Abs(x)
+	v := 0.0
+	switch {
+	case a < 0x1p-28 || a != a:
+		return x
+	case a > 0x1p28:
+		v = logF64(a) + math.Ln2
+	case a > 2:
+		v = logF64(2*a + 1/(math.Sqrt(math.FMA(a, a, 1))+a))
+	default:
+		z := a * a
+		v = log1pF64(a + z/(1+math.Sqrt(1+z)))
+	}
+	return math.Copysign(v, x)
+}
+
+func acoshF64(x float64) float64 {
+	switch {
+	case !(x >= 1):
+		return math.NaN()
+	case x > 0x1p28:
+		return logF64(x) + math.Ln2
+	case x > 2:
+		return logF64(2*x - 1/(x+math.Sqrt(math.FMA(x, x, -1))))
+	}
+	t := x - 1
+	return log1pF64(t + math.Sqrt(math.FMA(t, t, 2*t)))
+}
+
+func atanhF64(x float64) float64 {
+	a := math.Abs(x)
+	v := 0.0
+	switch {
+	case a < 0x1p-28:
+		return x
+	case a < 0.5:
+		v = 0.5 * log1pF64(2*a+2*a*a/(1-a))
+	default:
+		v = 0.5 * log1pF64(2*a/(1-a)) // NaN from 1 on
+	}
+	return math.Copysign(v, x)
+}
+
+// logAddExpF64 returns log(e^x + e^y): the larger operand, and what the other one adds.
+func logAddExpF64(x, y float64) float64 {
+	switch d := x - y; {
+	case x == y: // infinities too
+		return x + math.Ln2
+	case d > 0:
+		return x + log1pF64(expF64(-d))
+	case d <= 0:
+		return y + log1pF64(expF64(d))
+	default:
+		return d // NaN
+	}
+}
