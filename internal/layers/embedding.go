@@ -4,7 +4,6 @@ import (
 	"github.com/gpk-go/gpk/array"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/fused"
-	"github.com/gpk-go/gpk/layout"
 )
 
 // EmbeddingNorm returns LayerNorm(tables[0][ids[0]] + tables[1][ids[1]] + …, gamma, beta, eps),
@@ -53,10 +52,10 @@ func EmbeddingNorm(tables, ids []*array.Array, gamma, beta *array.Array, eps flo
 	}
 	var reads []*array.Array
 	for _, w := range weights {
-		reads = append(reads, adjacent(w))
+		reads = append(reads, adjacent(op, w))
 	}
 	for _, id := range given {
-		reads = append(reads, id.Contiguous())
+		reads = append(reads, dense(op, id))
 	}
 	how := fused.PlanEmbedNorm(tables[0].Device().Kind(), tables[0].DType(), shape[len(shape)-1])
 	return op.Result(tables[0].DType(), shape, how, reads, func(s *device.Stream, dst device.View, reads []device.View) error {
@@ -84,19 +83,22 @@ func EmbeddingNorm(tables, ids []*array.Array, gamma, beta *array.Array, eps flo
 	})
 }
 
-// adjacent is a, or a dense copy where elements along its last axis are not adjacent.
-func adjacent(a *array.Array) *array.Array {
+// adjacent is a, or a dense copy where elements along its last axis are not adjacent. In a capture the
+// copy is a part of the sequence.
+func adjacent(op *array.Operation, a *array.Array) *array.Array {
 	l := array.Shown(a).Layout
-	if adjacentLayout(&l) {
+	if last := len(l.Shape) - 1; l.Strides[last] == 1 || l.Shape[last] <= 1 {
 		return a
 	}
-	return a.Contiguous()
+	return op.On(a).Contiguous()
 }
 
-// adjacentLayout reports whether elements along the last axis are adjacent.
-func adjacentLayout(l *layout.Layout) bool {
-	last := len(l.Shape) - 1
-	return last < 0 || l.Strides[last] == 1 || l.Shape[last] <= 1
+// dense is a, or a dense copy, likewise.
+func dense(op *array.Operation, a *array.Array) *array.Array {
+	if array.Shown(a).Layout.IsDense() {
+		return a
+	}
+	return op.On(a).Contiguous()
 }
 
 // RaggedPoolOptions are the options of RaggedPool. The zero value has the mean of each sequence.
@@ -124,7 +126,7 @@ func RaggedPool(x, offsets *array.Array, opts RaggedPoolOptions) *array.Array {
 	if err != nil {
 		return op.Failed(err)
 	}
-	reads := []*array.Array{adjacent(x), offsets.Contiguous()}
+	reads := []*array.Array{adjacent(op, x), dense(op, offsets)}
 	return op.Result(fused.PooledType(x.DType()), shape, fused.PlanPool(x.Device().Kind()), reads, func(s *device.Stream, dst device.View, reads []device.View) error {
 		p := plan
 		p.Dst, p.X, p.Offsets = dst, reads[0], reads[1]
