@@ -285,18 +285,26 @@ func (e *EmbedNorm) compose(s *device.Stream) error {
 	var sum device.View
 	for i, t := range e.Tables {
 		row, err := temporary()
-		if err == nil {
-			defer row.Buffer.Free()
-			err = e.rows(s, row, i)
-		}
 		if err != nil {
+			return err
+		}
+		defer row.Buffer.Free()
+		if err := e.rows(s, row, i); err != nil {
 			return fmt.Errorf("table %d %v: %w", i, t.Layout.Shape, err)
 		}
 		if i == 0 {
 			sum = row
-		} else if err := ops.Apply2(s, expr.Add, sum, sum, row); err != nil {
+			continue
+		}
+		next, err := temporary() // of its own: what was written already would have to wait for the check of the ids
+		if err != nil {
 			return err
 		}
+		defer next.Buffer.Free()
+		if err := ops.Apply2(s, expr.Add, next, sum, row); err != nil {
+			return err
+		}
+		sum = next
 	}
 	return ops.Norm(s, expr.LayerNorm, e.Dst, sum, e.Gamma, e.Beta, e.Eps)
 }
