@@ -279,8 +279,8 @@ func RoPEWith(x, positions *Array, opts RoPEOptions) *Array {
 	return layers.RoPEWith(x, positions, opts)
 }
 
-// AttentionOptions are the options of Attention: ragged Offsets, Causal, Scale, Mask, Precision
-// and RowsFirst. The zero value has no mask and the scale 1/sqrt(dim).
+// AttentionOptions are the options of Attention: ragged Offsets, Causal, Scale, Mask, Precision,
+// Longest and RowsFirst. The zero value has no mask and the scale 1/sqrt(dim).
 type AttentionOptions = layers.AttentionOptions
 
 // Attention returns softmax(Scale q k^T + mask) v of every head. q is [batch, heads,

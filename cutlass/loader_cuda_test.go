@@ -176,7 +176,7 @@ var numberedAttention = Attention{
 	AttentionRows{14, 15, 16, 17},
 	18, dtype.Float32,
 	[4]int{20, 21, 22, 23},
-	24, 25, 26, 27, 28, 29, 30, 31, 32, 33.5, false, true, 34, 35,
+	24, 25, 26, 27, 28, 29, 30, 31, 32, 33.5, false, true, 34, 35, 36,
 }
 
 // The problems of layers, whose fields are numbered likewise.
@@ -271,7 +271,7 @@ func TestEntries(t *testing.T) {
 			a := numberedAttention
 			return lib.Attention(code, stream, &a)
 		}, []int64{
-			1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 21, 22, 23, 24, 25, 0, math.MaxInt64, 26, 27, 28, 29, 30, 31, 32, f(33.5),
+			1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 21, 22, 23, 24, 25, 0, 36, 26, 27, 28, 29, 30, 31, 32, f(33.5),
 			34, 35, 3, 1, 0, 1,
 		}},
 	} {

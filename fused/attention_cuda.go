@@ -28,7 +28,7 @@ func (a *Attention) arguments() cutlass.Attention {
 		args.Mask = alignment
 	}
 	if p.Ragged {
-		args.Offsets = alignment
+		args.Offsets, args.Longest = alignment, a.Longest
 	}
 	return args
 }

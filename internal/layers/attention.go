@@ -29,6 +29,10 @@ type AttentionOptions struct {
 	Mask *array.Array
 	// Precision is as for MatMul.
 	Precision matmul.Precision
+	// Longest is a number of rows that no sequence of Offsets exceeds, where it is known; 0 where it is
+	// not. On a GPU a Longest below 256 saves a launch: no kernel for long sequences is started. A
+	// sequence that is longer is then computed with the rounding of short ones.
+	Longest int
 	// RowsFirst has the result as [batch, queries, heads, valueDim], or [total, heads, valueDim] with
 	// Offsets: as the product behind attention reads it, without a copy.
 	RowsFirst bool
@@ -66,7 +70,7 @@ func Attention(q, k, v *array.Array, opts AttentionOptions) *array.Array {
 	mask, ragged := opts.Mask, opts.Offsets != nil
 	plan := fused.Attention{
 		Q: array.Shown(q), K: array.Shown(k), V: array.Shown(v), Mask: array.Shown(mask), Offsets: array.Shown(opts.Offsets),
-		AttentionOptions: fused.AttentionOptions{Scale: opts.Scale, Causal: opts.Causal},
+		AttentionOptions: fused.AttentionOptions{Scale: opts.Scale, Causal: opts.Causal, Longest: max(opts.Longest, 0)},
 	}
 	shape, err := plan.Check()
 	if err == nil {

@@ -83,13 +83,13 @@ func (e *Encoder) batch(texts [][]int32) (*gpk.Array, error) {
 	if out, done, err := e.graphs.run(e, p); done {
 		return out, err
 	}
-	return e.embed(p.data, p.tokens, p.texts)
+	return e.embed(&p)
 }
 
 // embed computes the embeddings of packed texts.
-func (e *Encoder) embed(data []int32, tokens, texts int) (out *gpk.Array, err error) {
+func (e *Encoder) embed(p *packed) (out *gpk.Array, err error) {
 	err = gpk.Scoped(func(s *gpk.Scope) error {
-		out = s.Keep(e.forward(s, s.Own(gpk.FromSliceOn(e.dev, data)), tokens, texts))
+		out = s.Keep(e.forward(s, s.Own(gpk.FromSliceOn(e.dev, p.data)), p.tokens, p.texts, p.longest))
 		return out.Err()
 	})
 	if err != nil {
@@ -100,16 +100,17 @@ func (e *Encoder) embed(data []int32, tokens, texts int) (out *gpk.Array, err er
 
 // forward returns the embeddings of packed texts, Float32 [texts, hidden], as a part of a scope.
 // in is the data of packed.
-func (e *Encoder) forward(s *gpk.Scope, in *gpk.Array, tokens, texts int) *gpk.Array {
+func (e *Encoder) forward(s *gpk.Scope, in *gpk.Array, tokens, texts, longest int) *gpk.Array {
 	part := func(from, n int) *gpk.Array { return in.Slice(0, from, from+n) }
 	offsets := part(2*tokens, texts+1)
-	x := s.Own(e.model.forward(part(0, tokens), part(tokens, tokens), offsets))
+	x := s.Own(e.model.forward(part(0, tokens), part(tokens, tokens), offsets, longest))
 	return gpk.RaggedPool(x, offsets, gpk.RaggedPoolOptions{First: e.pooling == clsPooling, Normalize: e.normalize})
 }
 
 // packed is some texts without padding.
 type packed struct {
 	tokens, texts int
+	longest       int     // tokens of a text
 	data          []int32 // the ids of the tokens, their places in the texts, and where each text begins
 }
 
@@ -117,6 +118,7 @@ func newPacked(texts [][]int32) packed {
 	p := packed{texts: len(texts)}
 	for _, text := range texts {
 		p.tokens += len(text)
+		p.longest = max(p.longest, len(text))
 	}
 	p.data = make([]int32, 2*p.tokens+p.texts+1)
 	ids, places, offsets := p.parts()

@@ -53,11 +53,11 @@ func TestClasses(t *testing.T) {
 			}
 		}
 		p := newPacked(texts)
-		c := classOf(p.tokens, p.texts)
+		c := classOf(&p)
 		if more := c.tokens - p.tokens; more < 0 || more >= 8 && 8*more > p.tokens || c.texts <= p.texts || c.texts > 2*(p.texts+p.tokens/(8*padding)+1) {
 			t.Fatalf("%d tokens and %d texts become %v", p.tokens, p.texts, c)
 		}
-		if again := classOf(c.tokens, p.texts); again.tokens != c.tokens {
+		if again := classOf(&packed{tokens: c.tokens, texts: p.texts}); again.tokens != c.tokens {
 			t.Fatalf("%v is rounded up again, to %v", c, again)
 		}
 		data := make([]int32, 2*c.tokens+c.texts+1)

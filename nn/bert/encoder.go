@@ -79,7 +79,7 @@ func Load(dir string, opts ...Option) (*Encoder, error) {
 	e.graphs = graphs{most: mostGraphs, made: map[class]*recorded{}, seen: map[class]struct{}{}}
 	if e.dev.Kind() == device.CUDA {
 		e.batchTokens = 16384
-		e.graphs.on, e.graphs.bytes = true, int(e.dev.Info().TotalMemory/graphShare)
+		e.graphs.on, e.graphs.bytes = true, e.dev.Info().TotalMemory/graphShare
 	}
 	if err := e.readTokenizer(dir); err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ func (e *Encoder) SetLimits(batchTokens, windowTexts int) {
 }
 
 // UseGraphs has an encoder make graphs, so many at most and of so many bytes together, on a CPU too.
-func (e *Encoder) UseGraphs(most, bytes int) {
+func (e *Encoder) UseGraphs(most int, bytes int64) {
 	e.graphs.on, e.graphs.most, e.graphs.bytes = true, most, bytes
 }
 

@@ -17,15 +17,29 @@ import (
 type graphs struct {
 	mu    sync.Mutex
 	on    bool
-	most  int // graphs
-	bytes int // of all graphs together, about
+	most  int   // graphs
+	bytes int64 // of all graphs together, about
 	made  map[class]*recorded
 	seen  map[class]struct{} // classes that were used once
 	clock uint64
 }
 
 // class is the shape of a graph's input.
-type class struct{ tokens, texts int }
+type class struct {
+	tokens, texts int
+	long          bool // a text has more than shortText tokens
+}
+
+// shortText is the most tokens of a text that attention computes without its kernel for long ones.
+const shortText = 255
+
+// longest is a number of tokens that no text of the class exceeds, 0 where none is known.
+func (c class) longest() int {
+	if c.long {
+		return 0
+	}
+	return shortText
+}
 
 // recorded is one graph. Its mutex is held from the writing of its input to the reading of its
 // output.
@@ -53,9 +67,10 @@ const padding = 64
 
 // classOf rounds a shape up. Tokens are a multiple of an eighth of the power of two below them, so
 // that less than an eighth of the work is added; multiples of 8 are what tensor cores take at once.
-func classOf(tokens, texts int) class {
+func classOf(p *packed) class {
+	tokens, texts := p.tokens, p.texts
 	step := max(8, 1<<max(bits.Len(uint(tokens))-4, 0))
-	c := class{tokens: (tokens + step - 1) / step * step}
+	c := class{tokens: (tokens + step - 1) / step * step, long: p.longest > shortText}
 	added := max(1, (c.tokens-tokens+padding-1)/padding)
 	c.texts = 1 << bits.Len(uint(texts+added-1))
 	return c
@@ -79,7 +94,7 @@ func (c class) pad(data []int32, p *packed) {
 // run computes the embeddings of texts by a graph. done is false where no graph is there: the first
 // time that a class is used, because recording takes longer than a pass, and where one cannot be recorded.
 func (g *graphs) run(e *Encoder, p packed) (out *gpk.Array, done bool, err error) {
-	c := classOf(p.tokens, p.texts)
+	c := classOf(&p)
 	r := g.find(e, c)
 	if r == nil {
 		return nil, false, nil
@@ -149,7 +164,7 @@ func (g *graphs) admit(e *Encoder, c class) *recorded {
 }
 
 // makeRoom drops graphs until one more of so many bytes fits. One that is in use stays. g.mu is held.
-func (g *graphs) makeRoom(e *Encoder, size int) {
+func (g *graphs) makeRoom(e *Encoder, size int64) {
 	total := size
 	for c := range g.made {
 		total += e.passBytes(c)
@@ -175,8 +190,9 @@ func (g *graphs) makeRoom(e *Encoder, size int) {
 }
 
 // passBytes is about how much memory a pass over a class takes: of half a layer, with what it reads.
-func (e *Encoder) passBytes(c class) int {
-	return c.tokens * e.dtype().Size() * (2*e.hidden + max(5*e.hidden, e.intermediate+2*e.hidden))
+func (e *Encoder) passBytes(c class) int64 {
+	features := 2*e.hidden + max(5*e.hidden, e.intermediate+2*e.hidden)
+	return int64(c.tokens) * int64(e.dtype().Size()) * int64(features)
 }
 
 // failed forgets a graph that could not be recorded. Where no graph can be, no other is tried.
@@ -197,7 +213,7 @@ func (r *recorded) record(e *Encoder, c class) (err error) {
 	r.graph, err = gpk.Capture([]*gpk.Array{r.in}, func(in []*gpk.Array) []*gpk.Array {
 		var out *gpk.Array
 		err := gpk.Scoped(func(s *gpk.Scope) error {
-			out = s.Keep(e.forward(s, s.In(in[0]), c.tokens, c.texts))
+			out = s.Keep(e.forward(s, s.In(in[0]), c.tokens, c.texts, c.longest()))
 			return nil
 		})
 		if err != nil {

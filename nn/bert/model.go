@@ -41,12 +41,13 @@ func (m *model) Parts() []nn.Part {
 }
 
 // forward returns the vectors, [total, hidden], of the tokens of packed texts; places are
-// their places in the texts, and offsets says where each text begins. The caller frees them.
-func (m *model) forward(ids, places, offsets *gpk.Array) *gpk.Array {
+// their places in the texts, and offsets says where each text begins. No text is
+// longer than longest. The caller frees the vectors.
+func (m *model) forward(ids, places, offsets *gpk.Array, longest int) *gpk.Array {
 	tables := []*gpk.Array{m.words.Weight.Array(), m.positions.Weight.Array(), m.types.Weight.Array()}
 	x := gpk.EmbeddingNorm(tables, []*gpk.Array{ids, places, nil}, m.norm.Weight.Array(), m.norm.Bias.Array(), m.norm.Eps)
 	for _, l := range m.layers {
-		y := l.forward(x, offsets)
+		y := l.forward(x, gpk.AttentionOptions{Offsets: offsets, Longest: longest})
 		x.Free()
 		x = y
 	}
@@ -84,9 +85,9 @@ func (l *layer) Parts() []nn.Part {
 
 // forward returns an array of x's shape, which the caller frees. What is computed on the way is freed
 // after each half: the next half uses the same memory again, while it is still in the cache.
-func (l *layer) forward(x, offsets *gpk.Array) *gpk.Array {
+func (l *layer) forward(x *gpk.Array, opts gpk.AttentionOptions) *gpk.Array {
 	attended := scoped(x, func(x *gpk.Array) *gpk.Array {
-		return l.attended.Forward(l.attention.Forward(x, gpk.AttentionOptions{Offsets: offsets}).Add(x))
+		return l.attended.Forward(l.attention.Forward(x, opts).Add(x))
 	})
 	defer attended.Free()
 	return scoped(attended, func(x *gpk.Array) *gpk.Array { return l.perceived.Forward(l.mlp.Forward(x).Add(x)) })
