@@ -29,6 +29,21 @@ type Pool struct {
 	First, Normalize       bool
 }
 
+// RoPEPairs is the most pairs of features of a line that Library.RoPE turns: GPK_ROPE_PAIRS.
+const RoPEPairs = 128
+
+// RoPE is a problem for Library.RoPE. src/gpk_layers.h says what each field means. Strides are those
+// of batch, heads, rows and dim.
+type RoPE struct {
+	Type                       dtype.DType
+	X, Out, Positions          uint64
+	XStrides, OutStrides       [4]int
+	PositionBatch, PositionRow int
+	Batch, Heads, Rows, Dim    int
+	Interleaved, WidePositions bool
+	Frequencies                []float64 // one a pair
+}
+
 // NormResidual is a problem for Library.NormResidual. src/gpk_layers.h says what each field
 // means.
 type NormResidual struct {

@@ -10,6 +10,9 @@ package cutlass
 #cgo noescape gpk_call_norm_residual
 #cgo nocallback gpk_call_norm_residual
 
+#cgo noescape gpk_call_rope
+#cgo nocallback gpk_call_rope
+
 #include "src/gpk_layers.h"
 
 #define GPK_AS2(entry, f) ((__typeof__(&entry))(uintptr_t)(f))
@@ -18,6 +21,8 @@ package cutlass
 static int gpk_call_embed_norm(uintptr_t f, const gpk_embed_norm_args* args) { return GPK_AS(gpk_embed_norm)(args); }
 static int gpk_call_pool(uintptr_t f, const gpk_pool_args* args) { return GPK_AS(gpk_pool)(args); }
 static int gpk_call_norm_residual(uintptr_t f, const gpk_norm_residual_args* args) { return GPK_AS(gpk_norm_residual)(args); }
+
+static int gpk_call_rope(uintptr_t f, const gpk_rope_args* args, const double* frequencies) { return GPK_AS(gpk_rope)(args, frequencies); }
 
 // The entries as a queue calls them: the function, then the structure.
 _Static_assert(sizeof(gpk_embed_norm_args) <= 60 * 8, "the structure fits a record of the queue");
@@ -45,12 +50,15 @@ var (
 	queuedNormResidual = uintptr(C.gpk_queued_norm_residual_at())
 )
 
-// The header's limit is that of library_layers.go: a difference is a constant overflow here.
-const _ = uint(C.GPK_EMBED_TABLES-EmbedTables) + uint(EmbedTables-C.GPK_EMBED_TABLES)
+// The header's limits are those of library_layers.go: a difference is a constant overflow here.
+const (
+	_ = uint(C.GPK_EMBED_TABLES-EmbedTables) + uint(EmbedTables-C.GPK_EMBED_TABLES)
+	_ = uint(C.GPK_ROPE_PAIRS-RoPEPairs) + uint(RoPEPairs-C.GPK_ROPE_PAIRS)
+)
 
 // layerEntries are the library's functions for layers other than attention.
 type layerEntries struct {
-	embedNorm, pool, normResidual C.uintptr_t
+	embedNorm, pool, normResidual, rope C.uintptr_t
 }
 
 func truth(b bool) C.int32_t {
@@ -113,6 +121,21 @@ func (l *Library) Pool(device int, stream uint64, p *Pool) error {
 func (l *Library) NormResidual(device int, stream uint64, r *NormResidual) error {
 	args := r.arguments(device, stream)
 	return l.check("gpk_norm_residual", C.gpk_call_norm_residual(l.entries.normResidual, &args))
+}
+
+// RoPE enqueues a rotary position embedding.
+func (l *Library) RoPE(device int, stream uint64, r *RoPE) error {
+	args := C.gpk_rope_args{
+		size: C.uint64_t(unsafe.Sizeof(C.gpk_rope_args{})), stream: C.uint64_t(stream),
+		x: C.uint64_t(r.X), out: C.uint64_t(r.Out), positions: C.uint64_t(r.Positions),
+		position_batch: C.int64_t(r.PositionBatch), position_row: C.int64_t(r.PositionRow),
+		batch: C.int64_t(r.Batch), heads: C.int64_t(r.Heads), rows: C.int64_t(r.Rows), dim: C.int64_t(r.Dim), pairs: C.int64_t(len(r.Frequencies)),
+		device: C.int32_t(device), _type: C.int32_t(r.Type), interleaved: truth(r.Interleaved), wide: truth(r.WidePositions),
+	}
+	for i := range r.XStrides {
+		args.x_stride[i], args.out_stride[i] = C.int64_t(r.XStrides[i]), C.int64_t(r.OutStrides[i])
+	}
+	return l.check("gpk_rope", C.gpk_call_rope(l.entries.rope, &args, (*C.double)(unsafe.SliceData(r.Frequencies))))
 }
 
 // EmbedNorm is Library.EmbedNorm.

@@ -11,6 +11,9 @@ func (*Library) Pool(device int, stream uint64, p *Pool) error { return Built() 
 // NormResidual answers ErrNotBuilt.
 func (*Library) NormResidual(device int, stream uint64, r *NormResidual) error { return Built() }
 
+// RoPE answers ErrNotBuilt.
+func (*Library) RoPE(device int, stream uint64, r *RoPE) error { return Built() }
+
 // EmbedNorm is Library.EmbedNorm.
 func (s *Submitted) EmbedNorm(device int, stream uint64, e *EmbedNorm) error {
 	return s.lib.EmbedNorm(device, stream, e)

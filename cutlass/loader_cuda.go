@@ -241,6 +241,7 @@ func load(path string) (*Library, error) {
 		{"gpk_embed_norm", &e.embedNorm},
 		{"gpk_pool", &e.pool},
 		{"gpk_norm_residual", &e.normResidual},
+		{"gpk_rope", &e.rope},
 	} {
 		name := C.CString(entry.name)
 		*entry.at = C.gpk_dlsym(handle, name)

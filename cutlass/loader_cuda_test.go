@@ -267,6 +267,9 @@ func TestEntries(t *testing.T) {
 			r := numberedNormResidual
 			return lib.NormResidual(code, stream, &r)
 		}, []int64{1, 1, 2, 3, 4, 5, 6, 7, 8, 9, f(10.5), 3}},
+		{"gpk_rope", func(code int) error {
+			return lib.RoPE(code, stream, &RoPE{dtype.Float16, 1, 2, 3, [4]int{4, 5, 6, 7}, [4]int{8, 9, 10, 11}, 12, 13, 14, 15, 16, 17, true, false, []float64{18.5, 19.5}})
+		}, []int64{1, 1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 14, 15, 16, 17, 2, 3, 1, 0, f(18.5), f(19.5)}},
 		{"gpk_attention", func(code int) error {
 			a := numberedAttention
 			return lib.Attention(code, stream, &a)

@@ -71,6 +71,30 @@ typedef struct gpk_norm_residual_args {
 
 GPK_API int gpk_norm_residual(gpk_norm_residual_args const* args);
 
+/* The most pairs of features of a line that gpk_rope turns. */
+#define GPK_ROPE_PAIRS 128
+
+/* out = x, [batch, heads, rows, dim], with `pairs` pairs of features of each line turned by the angle
+ * p frequencies[i] of pair i, at the position p of the line's row:
+ *     x1 cos a - x2 sin a,  x2 cos a + x1 sin a
+ * Pair i is the features i and i + pairs, or 2i and 2i + 1 (interleaved); other features are copied. Angles, sines,
+ * cosines, products and sums are float64, rounded once to float64 or float32, and from there to a half type.
+ * Strides count elements, and operands need only the alignment of an element. positions of 0: p is the row.
+ * frequencies lie in the host's memory, and are read before the call returns. out overlaps nothing. */
+typedef struct gpk_rope_args {
+  uint64_t size; /* sizeof(gpk_rope_args) */
+  uint64_t stream;
+  uint64_t x, out, positions;
+  int64_t x_stride[4], out_stride[4]; /* of batch, heads, rows and dim */
+  int64_t position_batch, position_row;
+  int64_t batch, heads, rows, dim, pairs;
+  int32_t device, type;
+  int32_t interleaved;
+  int32_t wide; /* positions are int64, else int32 */
+} gpk_rope_args;
+
+GPK_API int gpk_rope(gpk_rope_args const* args, double const* frequencies);
+
 #ifdef __cplusplus
 }
 #endif

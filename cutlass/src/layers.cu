@@ -256,6 +256,77 @@ int pool(Pool p, uint64_t stream) {
   return launch(pool_sequences<T, R>, static_cast<unsigned>(p.batch), static_cast<unsigned>(p.columns * turns), stream, p);
 }
 
+// ---- rotary position embedding
+
+struct Rope {
+  char const *x, *positions;
+  char* out;
+  int64_t x_stride[4], out_stride[4], position_batch, position_row;
+  int64_t batch, heads, rows, items;  // items of a line: its pairs, then the features that are copied
+  int64_t shares;                     // threads that share the heads of an item
+  int pairs;
+  bool interleaved, wide;
+  double frequency[GPK_ROPE_PAIRS];
+};
+
+template <class T>
+__device__ T rounded(double v) {
+  if constexpr (is_half<T>) {
+    return convert<T>(static_cast<float>(v));
+  } else {
+    return static_cast<T>(v);
+  }
+}
+
+// A thread has one item of a row for some of its heads: the sine and the cosine are computed once for them.
+template <class T>
+__global__ void __launch_bounds__(threads) rope_items(__grid_constant__ Rope const p) {
+  begin();
+  int64_t i = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x;
+  int64_t const item = i % p.items;
+  i /= p.items;
+  int64_t const row = i % p.rows;
+  i /= p.rows;
+  int64_t const share = i % p.shares, b = i / p.shares;
+  if (b >= p.batch) return;
+  T const* const x = reinterpret_cast<T const*>(p.x) + b * p.x_stride[0] + row * p.x_stride[2];
+  T* const out = reinterpret_cast<T*>(p.out) + b * p.out_stride[0] + row * p.out_stride[2];
+  if (item >= p.pairs) {
+    int64_t const e = item + p.pairs;
+    for (int64_t h = share; h < p.heads; h += p.shares) {
+      out[h * p.out_stride[1] + e * p.out_stride[3]] = x[h * p.x_stride[1] + e * p.x_stride[3]];
+    }
+    return;
+  }
+  int64_t const first = p.interleaved ? 2 * item : item, second = p.interleaved ? first + 1 : item + p.pairs;
+  int64_t position = row;
+  if (p.positions != nullptr) {
+    int64_t const at = b * p.position_batch + row * p.position_row;
+    position = p.wide ? reinterpret_cast<int64_t const*>(p.positions)[at]
+                      : static_cast<int64_t>(reinterpret_cast<int32_t const*>(p.positions)[at]);
+  }
+  double sine, cosine;
+  sincos(__dmul_rn(static_cast<double>(position), p.frequency[item]), &sine, &cosine);
+  for (int64_t h = share; h < p.heads; h += p.shares) {
+    double const x1 = convert<double>(x[h * p.x_stride[1] + first * p.x_stride[3]]);
+    double const x2 = convert<double>(x[h * p.x_stride[1] + second * p.x_stride[3]]);
+    double const y1 = __dadd_rn(__dmul_rn(x1, cosine), -__dmul_rn(x2, sine));
+    double const y2 = __dadd_rn(__dmul_rn(x2, cosine), __dmul_rn(x1, sine));
+    out[h * p.out_stride[1] + first * p.out_stride[3]] = rounded<T>(y1);
+    out[h * p.out_stride[1] + second * p.out_stride[3]] = rounded<T>(y2);
+  }
+}
+
+template <class T>
+int rope(Rope& p, uint64_t stream) {
+  constexpr int64_t wanted = 1 << 17;  // threads, about what a large device holds
+  int64_t const lines = p.batch * p.rows * p.items;
+  p.shares = lines >= wanted ? 1 : (wanted - 1) / lines + 1;
+  if (p.shares > p.heads) p.shares = p.heads;
+  int64_t const grid = (lines * p.shares - 1) / threads + 1;
+  return grid > INT32_MAX ? GPK_ERR_UNSUPPORTED : launch(rope_items<T>, static_cast<unsigned>(grid), threads, stream, p);
+}
+
 // f<T>() for the type of lines.
 template <class F>
 int by_float(int type, F const& f) {
@@ -356,4 +427,33 @@ int gpk_pool(gpk_pool_args const* a) {
       return pool<T, float>(p, a->stream);
     }
   });
+}
+
+int gpk_rope(gpk_rope_args const* a, double const* frequencies) {
+  if (a->size != sizeof *a) return GPK_ERR_ARGUMENT;
+  for (int64_t n : {a->batch, a->heads, a->rows, a->dim, a->pairs}) {
+    if (n < 0) return GPK_ERR_ARGUMENT;
+  }
+  if (a->pairs > GPK_ROPE_PAIRS) return GPK_ERR_UNSUPPORTED;
+  if (2 * a->pairs > a->dim) return GPK_ERR_ARGUMENT;
+  if (a->batch == 0 || a->heads == 0 || a->rows == 0 || a->dim == 0) return GPK_OK;
+  int const code = set_device(a->device);
+  if (code != GPK_OK) return code;
+  Rope p = {};
+  p.x = pointer<char>(a->x);
+  p.out = reinterpret_cast<char*>(a->out);
+  p.positions = pointer<char>(a->positions);
+  memcpy(p.x_stride, a->x_stride, sizeof p.x_stride);
+  memcpy(p.out_stride, a->out_stride, sizeof p.out_stride);
+  p.position_batch = a->position_batch;
+  p.position_row = a->position_row;
+  p.batch = a->batch;
+  p.heads = a->heads;
+  p.rows = a->rows;
+  p.items = a->dim - a->pairs;
+  p.pairs = static_cast<int>(a->pairs);
+  p.interleaved = a->interleaved != 0;
+  p.wide = a->wide != 0;
+  if (a->pairs > 0) memcpy(p.frequency, frequencies, a->pairs * sizeof *frequencies);
+  return by_float(a->type, [&](auto v) { return rope<decltype(v)>(p, a->stream); });
 }

@@ -251,3 +251,10 @@ int gpk_norm_residual(gpk_norm_residual_args const* a) {
          a->type);
   return a->device;
 }
+int gpk_rope(gpk_rope_args const* a, double const* frequencies) {
+  uint64_t const stream = a->stream;
+  RECORD(a->size == sizeof *a, a->x, a->out, a->positions, a->x_stride[0], a->x_stride[1], a->x_stride[2], a->x_stride[3], a->out_stride[0],
+         a->out_stride[3], a->position_batch, a->position_row, a->batch, a->heads, a->rows, a->dim, a->pairs, a->type, a->interleaved, a->wide,
+         bits(frequencies[0]), bits(frequencies[1]));
+  return a->device;
+}
