@@ -1,6 +1,7 @@
 package gpktest
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -296,6 +297,41 @@ func testAttentionRows(t *testing.T, s *suite) {
 			noError(t, gpk.Eval(dst))
 			noError(t, gpk.Into(dst, gpk.Attention(q, k, w, opts)))
 			equal(t, c.String()+", rows first, into memory in use", read(t, dst), want)
+		}
+	}
+}
+
+// testOffsetsOnce reads the same offsets by several operations: on a GPU they are checked once, and again when
+// they were written. Every reader of bad ones answers the error, and none of good ones.
+func testOffsetsOnce(t *testing.T, s *suite) {
+	q := s.random(gpk.BFloat16, 2, 12, 32).array()
+	at := offsetsOf(0, 5, 12)
+	pool := func() *gpk.Array { return gpk.RaggedPool(q.Slice(0, 0, 1).Squeeze(0), at, gpk.RaggedPoolOptions{}) }
+	attend := func() *gpk.Array { return gpk.Attention(q, q, q, gpk.AttentionOptions{Offsets: at}) }
+	for round, c := range []struct {
+		offsets []int
+		fine    bool
+	}{{[]int{0, 5, 12}, true}, {[]int{0, 3, 12}, true}, {[]int{0, 5, 11}, false}, {[]int{0, 0, 12}, true}, {[]int{1, 5, 12}, false}} {
+		noError(t, at.CopyFrom(offsetsOf(c.offsets...)))
+		var want []tensor
+		if c.fine {
+			for _, y := range []*gpk.Array{attend(), pool()} { // of arrays of their own
+				want = append(want, read(t, y))
+			}
+		}
+		for i, f := range []func() *gpk.Array{attend, pool, attend, pool} {
+			y := f()
+			if err := gpk.Eval(y.Cast(gpk.Float32)); c.fine || err != nil && !errors.Is(err, gpk.ErrShape) {
+				noError(t, err)
+			}
+			if i >= 2 && round%2 == 0 { // the error of the check is known by now
+				_, _ = gpk.ToSlice[float32](f().Cast(gpk.Float32))
+			}
+			if c.fine {
+				equal(t, fmt.Sprint("reader ", i, " of ", c.offsets), read(t, y), want[i%2])
+			} else if _, err := gpk.ToSlice[float32](y.Cast(gpk.Float32)); !errors.Is(err, gpk.ErrShape) {
+				t.Errorf("reader %d of %v: %v", i, c.offsets, err)
+			}
 		}
 	}
 }

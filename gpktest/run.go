@@ -55,6 +55,7 @@ func Run(t *testing.T, dev *device.Device) {
 		{"NormResidual", testNormResidual},
 		{"EmbeddingNorm", testEmbeddingNorm},
 		{"RaggedPool", testRaggedPool},
+		{"OffsetsOnce", testOffsetsOnce},
 		{"Concat", testConcat},
 		{"Take", testTake},
 		{"Moves", testMoves},
