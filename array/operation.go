@@ -55,14 +55,14 @@ func (o *Operation) Failed(err error) *Array { return o.failed(err, o.operands..
 // Failure returns an error of the device as an error of the operation, for device.Doubt. It may be called
 // after the operands were freed.
 func (o *Operation) Failure() func(error) error {
-	what, where := OpError{Op: o.name}, o.site
+	what, where := &OpError{Op: o.name}, o.site
 	for _, a := range o.operands {
 		if a != nil && a.err == nil {
-			what.with(a.lay.Shape, a.dt)
+			what = what.with(a.lay.Shape, a.dt)
 		}
 	}
 	return func(err error) error {
-		e := what
+		e := *what
 		e.Site, e.Err = where.String(), err // the line is looked up for an error alone: it takes microseconds
 		return &e
 	}
