@@ -258,9 +258,28 @@ func RMSNorm(x, gamma *Array, eps float64) *Array { return array.RMSNorm(x, gamm
 
 // RMSNormResidual returns sum = x + residual, two arrays of one shape, and normed =
 // RMSNorm(sum, gamma, eps), with the bits of the two operations. The work starts on this
-// line. On the CPU it is one pass over the lines, on a GPU a kernel for each result.
+// line. It is one pass over the lines on the CPU, and on a GPU one kernel for lines of whole
+// vectors of 16 bytes.
 func RMSNormResidual(x, residual, gamma *Array, eps float64) (sum, normed *Array) {
 	return layers.RMSNormResidual(x, residual, gamma, eps)
+}
+
+// EmbeddingNorm returns LayerNorm(tables[0][ids[0]] + tables[1][ids[1]] + …, gamma, beta, eps),
+// [..., width], with the bits of the single operations, as one kernel. Tables, one to four, are
+// [rows, width]; ids are Int32 or Int64 [...], of one shape, and a nil one stands for row 0
+// everywhere. gamma and beta may be nil. An id outside its table is ErrShape.
+func EmbeddingNorm(tables, ids []*Array, gamma, beta *Array, eps float64) *Array {
+	return layers.EmbeddingNorm(tables, ids, gamma, beta, eps)
+}
+
+// RaggedPoolOptions are the options of RaggedPool: First and Normalize.
+type RaggedPoolOptions = layers.RaggedPoolOptions
+
+// RaggedPool returns the mean of the rows of each sequence of a ragged batch, Float32 (Float64
+// of Float64) [batch, width], or the first row of each, divided by its length where opts says so.
+// x is [total, width], and offsets Int32 [batch+1] as for Attention.
+func RaggedPool(x, offsets *Array, opts RaggedPoolOptions) *Array {
+	return layers.RaggedPool(x, offsets, opts)
 }
 
 // SwiGLU returns SiLU(gate) up, broadcast, with the bits of the two operations.
@@ -291,8 +310,8 @@ func RoPEWith(x, positions *Array, opts RoPEOptions) *Array {
 	return layers.RoPEWith(x, positions, opts)
 }
 
-// AttentionOptions are the options of Attention: ragged Offsets, Causal, Scale, Mask and
-// Precision. The zero value has no mask and the scale 1/sqrt(dim).
+// AttentionOptions are the options of Attention: ragged Offsets, Causal, Scale, Mask, Precision,
+// Longest and RowsFirst. The zero value has no mask and the scale 1/sqrt(dim).
 type AttentionOptions = layers.AttentionOptions
 
 // Attention returns softmax(Scale q k^T + mask) v of every head. q is [batch, heads,

@@ -55,10 +55,15 @@ func (o *Operation) Failed(err error) *Array { return o.failed(err, o.operands..
 // Failure returns an error of the device as an error of the operation, for device.Doubt. It may be called
 // after the operands were freed.
 func (o *Operation) Failure() func(error) error {
-	what := o.fail(nil, o.operands...)
+	what, where := &OpError{Op: o.name}, o.site
+	for _, a := range o.operands {
+		if a != nil && a.err == nil {
+			what = what.with(a.lay.Shape, a.dt)
+		}
+	}
 	return func(err error) error {
 		e := *what
-		e.Err = err
+		e.Site, e.Err = where.String(), err // the line is looked up for an error alone: it takes microseconds
 		return &e
 	}
 }

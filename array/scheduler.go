@@ -220,8 +220,8 @@ func (s *scheduler) tryBind(n *node, reads []*Array, steps, size int, tried []*n
 		if err != nil {
 			return nil, err
 		}
-		if n.rec == nil { // a graph needs what it computes for as long as it lives
-			n.scope = newer(n.scope, a.scopeOf())
+		if in := newer(n.scope, a.scopeOf()); in.serves(n.rec) {
+			n.scope = in
 		}
 		if i == len(n.in) {
 			n.more = make([]operand, 0, len(reads)-i)

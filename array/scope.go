@@ -14,11 +14,13 @@ import (
 // among its operands. A scope keeps no array alive. It is safe for use by many goroutines.
 //
 // Writes in place do not move their target into a scope. Outputs of graphs belong to no
-// scope.
+// scope. A result of a captured sequence belongs to a scope only if In was called within
+// the capture: the rest of the sequence then uses the memory again that the scope frees.
 type Scope struct {
 	id     uint64
 	made   call
 	closed atomic.Pointer[call]
+	rec    atomic.Pointer[recording] // of the capture in which In marked an array last
 
 	mu   sync.Mutex // taken after a scheduler's
 	kept []*Array   // to be computed by Close
@@ -58,6 +60,11 @@ func newer(a, b *Scope) *Scope {
 	return a
 }
 
+// serves reports whether the scope frees what a capture computes; nil is none. One that has marked
+// arrays of the capture does: a part of the sequence behind its Close uses the memory again. Another
+// does not, because the graph needs what it computes for as long as it lives.
+func (s *Scope) serves(rec *recording) bool { return rec == nil || s != nil && s.rec.Load() == rec }
+
 func (s *Scope) isClosed() bool { return s != nil && s.closed.Load() != nil }
 
 // err returns the error of using an array of a closed scope.
@@ -88,6 +95,9 @@ func (s *Scope) In(a *Array) *Array {
 	}
 	b := a.with(a.lay)
 	b.in = newer(a.in, s)
+	if r := recordingOn(a.stream); r != nil {
+		s.rec.Store(r)
+	}
 	return b
 }
 

@@ -26,6 +26,7 @@ type Attention struct {
 	Causal, Full   bool
 	Workspace      uint64
 	WorkspaceBytes int64
+	Longest        int // no sequence of a ragged batch has more rows; 0: not known
 }
 
 // The results of a check of offsets, in the first of the two flags: GPK_OFFSETS_*.

@@ -59,12 +59,16 @@ func (a *Attention) arguments(device int, stream uint64) C.gpk_attention_args {
 		}
 		return 0
 	}
+	longest := C.int64_t(math.MaxInt64)
+	if a.Longest > 0 {
+		longest = C.int64_t(a.Longest)
+	}
 	return C.gpk_attention_args{
 		size: C.uint64_t(unsafe.Sizeof(C.gpk_attention_args{})), stream: C.uint64_t(stream),
 		q: rows(a.Q), k: rows(a.K), v: rows(a.V), out: rows(a.Out),
 		mask: C.uint64_t(a.Mask), mask_batch: C.int64_t(a.MaskStrides[0]), mask_head: C.int64_t(a.MaskStrides[1]),
 		mask_row: C.int64_t(a.MaskStrides[2]), mask_step: C.int64_t(a.MaskStrides[3]),
-		offsets: C.uint64_t(a.Offsets), flags: C.uint64_t(a.Flags), longest: math.MaxInt64,
+		offsets: C.uint64_t(a.Offsets), flags: C.uint64_t(a.Flags), longest: longest,
 		batch: C.int64_t(a.Batch), heads: C.int64_t(a.Heads), kv_heads: C.int64_t(a.KVHeads), queries: C.int64_t(a.Queries),
 		keys: C.int64_t(a.Keys), dim: C.int64_t(a.Dim), value_dim: C.int64_t(a.ValueDim), scale: C.double(a.Scale),
 		workspace: C.uint64_t(a.Workspace), workspace_bytes: C.int64_t(a.WorkspaceBytes), device: C.int32_t(device),

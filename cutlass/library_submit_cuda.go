@@ -122,6 +122,7 @@ func (s *Submitted) first(k kind, call func() error) error {
 func (s *Submitted) Failure(function uintptr, code int) error {
 	entry := map[uintptr]string{
 		queuedGemm: "gpk_gemm", queuedUnary: "gpk_unary", queuedCast: "gpk_cast", queuedBinary: "gpk_binary", queuedPad: "gpk_pad", queuedAttention: "gpk_attention",
+		queuedEmbedNorm: "gpk_embed_norm", queuedPool: "gpk_pool", queuedNormResidual: "gpk_norm_residual",
 	}[function]
 	return s.lib.failure(entry, code)
 }

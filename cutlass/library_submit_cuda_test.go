@@ -54,11 +54,23 @@ func TestSubmitted(t *testing.T) {
 		{"gpk_pad", func(code int) error {
 			return s.Pad(code, stream, dtype.Float16, numberedPads[0], numberedPads[1])
 		}, []int64{3, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23}},
+		{"gpk_embed_norm", func(code int) error {
+			e := numberedEmbedNorm
+			return s.EmbedNorm(code, stream, &e)
+		}, []int64{1, 1, 2, 3, 4, 5, 6, 7, 8, 0, 9, 10, 11, 12, 13, 14, f(15.5), 3, 2, 2}},
+		{"gpk_pool", func(code int) error {
+			p := numberedPool
+			return s.Pool(code, stream, &p)
+		}, []int64{1, 1, 2, 3, 4, 5, 6, 7, 8, 2, 0, 1}},
+		{"gpk_norm_residual", func(code int) error {
+			r := numberedNormResidual
+			return s.NormResidual(code, stream, &r)
+		}, []int64{1, 1, 2, 3, 4, 5, 6, 7, 8, 9, f(10.5), 3}},
 		{"gpk_attention", func(code int) error {
 			a := numberedAttention
 			return s.Attention(code, stream, &a)
 		}, []int64{
-			1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 21, 22, 23, 24, 25, 0, math.MaxInt64, 26, 27, 28, 29, 30, 31, 32, f(33.5),
+			1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 21, 22, 23, 24, 25, 0, 36, 26, 27, 28, 29, 30, 31, 32, f(33.5),
 			34, 35, 3, 1, 0, 1,
 		}},
 	} {
@@ -89,7 +101,7 @@ func TestSubmitted(t *testing.T) {
 		}
 		q.Drain()
 		record[0] = -1 << 40
-		op := []expr.Op{expr.Exp, expr.Log, expr.Sin, expr.Cos, expr.Tanh, expr.Sqrt}[number] // new every time
+		op := []expr.Op{expr.Exp, expr.Log, expr.Sin, expr.Cos, expr.Tanh, expr.Sqrt, expr.Square, expr.Erf, expr.Sigmoid}[number] // new every time
 		if err := s.Unary(0, stream, op, dtype.Float32, dtype.Float32, d(4), 5, d(6), 7, d(8)); !errors.Is(err, unmade) || record[0] != -1<<40 {
 			t.Errorf("%s: the first call of a kind behind it: %v; it was made with %v", c.entry, err, record[0])
 		}

@@ -176,6 +176,7 @@ type entries struct {
 	quantumEntries
 	attentionEntries
 	stackEntries
+	layerEntries
 }
 
 // load loads a library that has been checked and resolves every entry.
@@ -237,6 +238,10 @@ func load(path string) (*Library, error) {
 		{"gpk_attention_kernel", &e.attentionKernel},
 		{"gpk_attention", &e.attention},
 		{"gpk_stack", &e.stack},
+		{"gpk_embed_norm", &e.embedNorm},
+		{"gpk_pool", &e.pool},
+		{"gpk_norm_residual", &e.normResidual},
+		{"gpk_rope", &e.rope},
 	} {
 		name := C.CString(entry.name)
 		*entry.at = C.gpk_dlsym(handle, name)

@@ -176,8 +176,19 @@ var numberedAttention = Attention{
 	AttentionRows{14, 15, 16, 17},
 	18, dtype.Float32,
 	[4]int{20, 21, 22, 23},
-	24, 25, 26, 27, 28, 29, 30, 31, 32, 33.5, false, true, 34, 35,
+	24, 25, 26, 27, 28, 29, 30, 31, 32, 33.5, false, true, 34, 35, 36,
 }
+
+// The problems of layers, whose fields are numbered likewise.
+var (
+	numberedEmbedNorm = EmbedNorm{
+		dtype.Float16,
+		[EmbedTables]EmbedTable{{1, 2, 3, 4, false}, {5, 6, 7, 8, true}},
+		9, 10, 11, 12, 13, 14, 15.5,
+	}
+	numberedPool         = Pool{dtype.Float64, 1, 2, 3, 4, 5, 6, 7, 8, false, true}
+	numberedNormResidual = NormResidual{dtype.Float16, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10.5}
+)
 
 // TestEntries checks that every argument arrives at its place in every entry.
 func TestEntries(t *testing.T) {
@@ -244,11 +255,26 @@ func TestEntries(t *testing.T) {
 		}, []int64{3, 4, 5, 6, 7, 8, 9}},
 		{"gpk_stack", func(code int) error { return lib.Stack(code, stream, 1, 2, []uint64{3, 4, 5}) }, []int64{1, 2, 3, 3, 5}},
 		{"gpk_spin", func(code int) error { return lib.Spin(code, stream, 77) }, []int64{77}},
+		{"gpk_embed_norm", func(code int) error {
+			e := numberedEmbedNorm
+			return lib.EmbedNorm(code, stream, &e)
+		}, []int64{1, 1, 2, 3, 4, 5, 6, 7, 8, 0, 9, 10, 11, 12, 13, 14, f(15.5), 3, 2, 2}},
+		{"gpk_pool", func(code int) error {
+			p := numberedPool
+			return lib.Pool(code, stream, &p)
+		}, []int64{1, 1, 2, 3, 4, 5, 6, 7, 8, 2, 0, 1}},
+		{"gpk_norm_residual", func(code int) error {
+			r := numberedNormResidual
+			return lib.NormResidual(code, stream, &r)
+		}, []int64{1, 1, 2, 3, 4, 5, 6, 7, 8, 9, f(10.5), 3}},
+		{"gpk_rope", func(code int) error {
+			return lib.RoPE(code, stream, &RoPE{dtype.Float16, 1, 2, 3, [4]int{4, 5, 6, 7}, [4]int{8, 9, 10, 11}, 12, 13, 14, 15, 16, 17, true, false, []float64{18.5, 19.5}})
+		}, []int64{1, 1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 14, 15, 16, 17, 2, 3, 1, 0, f(18.5), f(19.5)}},
 		{"gpk_attention", func(code int) error {
 			a := numberedAttention
 			return lib.Attention(code, stream, &a)
 		}, []int64{
-			1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 21, 22, 23, 24, 25, 0, math.MaxInt64, 26, 27, 28, 29, 30, 31, 32, f(33.5),
+			1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 21, 22, 23, 24, 25, 0, 36, 26, 27, 28, 29, 30, 31, 32, f(33.5),
 			34, 35, 3, 1, 0, 1,
 		}},
 	} {

@@ -42,6 +42,8 @@ type allocation struct {
 	capture *capture // the sequence in which it was allocated
 	exposed bool     // see Expose
 
+	verified *verified // see CheckOnce; nil: nothing is known
+
 	prev, next *allocation // live ones
 	dropped    *allocation // next on the list of those dropped
 }

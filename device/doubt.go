@@ -18,6 +18,7 @@ type Doubt struct {
 	stream *Stream
 	flags  *Buffer
 	judge  func(flags [2]int64) error
+	check  atomic.Pointer[verified] // see CheckOnce
 
 	mu    sync.Mutex
 	clear atomic.Bool // err is what came of it
@@ -76,6 +77,9 @@ func (t *Doubt) Wait() error {
 	}
 	t.err = t.judge(flags)
 	t.clear.Store(true)
+	if v := t.check.Load(); v != nil && t.err == nil {
+		v.fine.Store(true)
+	}
 	t.flags.Free()
 	t.judge = nil
 	return t.err

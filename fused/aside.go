@@ -24,3 +24,21 @@ func aside(s *device.Stream, dst device.View, compute func(dst device.View) erro
 	}
 	return ops.Cast(s, dst, to)
 }
+
+// densely calls compute with dst where it is dense, and otherwise with a dense temporary that is
+// then copied to dst.
+func densely(s *device.Stream, dst device.View, compute func(dst device.View) error) error {
+	if dst.Dense() {
+		return compute(dst)
+	}
+	buf, err := s.Device().Alloc(dst.NBytes(), s)
+	if err != nil {
+		return err
+	}
+	defer buf.Free()
+	to := device.View{Buffer: buf, DType: dst.DType, Layout: layout.Dense(dst.Layout.Shape)}
+	if err := compute(to); err != nil {
+		return err
+	}
+	return ops.Cast(s, dst, to)
+}

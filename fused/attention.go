@@ -31,6 +31,7 @@ type AttentionOptions struct {
 	Scale     float64 // of the scores; 0 stands for 1/sqrt(dim)
 	Causal    bool
 	Precision matmul.Precision // resolved
+	Longest   int              // no sequence of a ragged batch has more rows; 0: not known
 }
 
 // AttentionProblem describes an attention for PlanAttention.

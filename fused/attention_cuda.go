@@ -28,7 +28,7 @@ func (a *Attention) arguments() cutlass.Attention {
 		args.Mask = alignment
 	}
 	if p.Ragged {
-		args.Offsets = alignment
+		args.Offsets, args.Longest = alignment, a.Longest
 	}
 	return args
 }
@@ -51,7 +51,10 @@ func (a *Attention) runKernel(s *device.Stream, name string) error {
 		return k.run(s)
 	}
 	if a.Dst.Layout.Size() > 0 && a.Dst.Buffer.Fresh() {
-		doubt, err := k.checked(s)
+		doubt, started, err := a.Offsets.Buffer.CheckOnce(offsetsOf(a.Offsets, a.Problem().Queries), func() (*device.Doubt, error) { return k.checked(s) })
+		if err == nil && !started {
+			err = k.run(s)
+		}
 		if err == nil {
 			a.Dst.Buffer.Doubt(doubt)
 		}

@@ -4,8 +4,17 @@ import (
 	"fmt"
 
 	"github.com/gpk-go/gpk/cutlass"
+	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/layout"
 )
+
+// checkedOffsets names a check of offsets: what one has found holds for every operation that asks the same.
+type checkedOffsets struct{ start, n, rows int }
+
+// offsetsOf names the check of dense offsets of so many rows.
+func offsetsOf(v device.View, rows int) checkedOffsets {
+	return checkedOffsets{v.Layout.Offset, v.Layout.Size(), rows}
+}
 
 // checkOffsets says what is wrong with the offsets of sequences that have so many rows
 // together.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
@@ -38,12 +39,16 @@ func (r *NormResidual) Check() error {
 	return ops.CheckNorm(x, r.Gamma.Layout.Shape)
 }
 
-// PlanNormResidual says how a sum and its norm are computed on a kind of device.
-func PlanNormResidual(kind device.Kind) string {
-	if kind == device.CPU {
+// PlanNormResidual says how a sum and its norm are computed on a kind of device, for dense lines
+// of n elements.
+func PlanNormResidual(kind device.Kind, dt dtype.DType, n int) string {
+	switch {
+	case kind == device.CPU:
 		return "one pass over the lines: the sum, and its norm while the line is in the cache"
+	case wholeVectors(dt, n):
+		return "one kernel"
 	}
-	return fmt.Sprintf("composed of two operations, Add and RMSNorm; %v has no kernel that writes both results", kind)
+	return fmt.Sprintf("composed of two operations, Add and RMSNorm; the kernel takes lines of whole vectors of 16 bytes, at most %d bytes, and not %d elements of %v", heldBytes, n, dt)
 }
 
 // Run starts the sum and the norm on s.
@@ -55,6 +60,9 @@ func (r *NormResidual) Run(s *device.Stream) error {
 	if dev.Kind() == device.CPU {
 		own := *r // what a capture records outlives the call
 		return dev.LaunchWork(s, []*device.Buffer{r.X.Buffer, r.Residual.Buffer, r.Gamma.Buffer}, []*device.Buffer{r.Sum.Buffer, r.Normed.Buffer}, &own)
+	}
+	if k, ok := r.kernel(dev); ok {
+		return dev.LaunchWork(s, []*device.Buffer{r.X.Buffer, r.Residual.Buffer, r.Gamma.Buffer}, []*device.Buffer{r.Sum.Buffer, r.Normed.Buffer}, k)
 	}
 	if err := ops.Apply2(s, expr.Add, r.Sum, r.X, r.Residual); err != nil {
 		return err
@@ -70,4 +78,54 @@ func (r *NormResidual) Start(int, uint64) error {
 	}
 	x, y := &r.X.Layout, &r.Residual.Layout
 	return cpu.NormResidual(r.X.DType, x.Shape, r.X.Ptr(), x.Strides, r.Residual.Ptr(), y.Strides, gamma, r.Eps, r.Sum.Ptr(), r.Normed.Ptr())
+}
+
+// kernel returns the work of the library's kernel, if it takes the operands as they lie: lines that
+// begin at multiples of 16 bytes and are evenly apart.
+func (r *NormResidual) kernel(dev *device.Device) (*normResidualKernel, bool) {
+	shape := r.X.Layout.Shape
+	last := len(shape) - 1
+	x, residual := r.X.Layout.Strides, r.Residual.Layout.Strides
+	n, size := shape[last], r.X.DType.Size()
+	fits := wholeVectors(r.X.DType, n) && (n == 1 || x[last] == 1 && residual[last] == 1)
+	for _, v := range []device.View{r.X, r.Residual, r.Gamma, r.Sum, r.Normed} {
+		fits = fits && deviceAddress(v)%16 == 0
+	}
+	outer, strides := layout.Collapse(shape[:last], x[:last], residual[:last])
+	k := &normResidualKernel{r: *r, dev: dev, lines: r.X.Layout.Size() / n}
+	switch len(outer) {
+	case 0:
+	case 1:
+		k.xPitch, k.residualPitch = strides[0][0], strides[1][0]
+	default:
+		fits = false
+	}
+	return k, fits && k.xPitch*size%16 == 0 && k.residualPitch*size%16 == 0
+}
+
+// normResidualKernel is a NormResidual that the library is about to compute.
+type normResidualKernel struct {
+	r                            NormResidual
+	dev                          *device.Device
+	lines, xPitch, residualPitch int
+}
+
+// Start implements device.Work.
+func (k *normResidualKernel) Start(ordinal int, stream uint64) error {
+	args := k.arguments()
+	return k.dev.Library().NormResidual(ordinal, stream, &args)
+}
+
+// Enqueue implements device.Queued.
+func (k *normResidualKernel) Enqueue(ordinal int, stream uint64) (bool, error) {
+	args := k.arguments()
+	return true, k.dev.Submitted().NormResidual(ordinal, stream, &args)
+}
+
+func (k *normResidualKernel) arguments() cutlass.NormResidual {
+	r := &k.r
+	return cutlass.NormResidual{
+		Type: r.X.DType, X: r.X.Addr(), Residual: r.Residual.Addr(), Gamma: deviceAddress(r.Gamma), Sum: r.Sum.Addr(), Normed: r.Normed.Addr(),
+		XPitch: k.xPitch, ResidualPitch: k.residualPitch, Lines: k.lines, N: r.X.Layout.Shape[len(r.X.Layout.Shape)-1], Eps: r.Eps,
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/internal/cpu"
@@ -27,12 +28,16 @@ type RoPEPath uint8
 const (
 	RoPELines    RoPEPath = iota // line by line in one pass, on the CPU
 	RoPEComposed                 // by plain operations
+	RoPEKernel                   // by one kernel of the library
 )
 
 // String names the path.
 func (p RoPEPath) String() string {
-	if p == RoPELines {
+	switch p {
+	case RoPELines:
 		return "one pass over the lines"
+	case RoPEKernel:
+		return "one kernel"
 	}
 	return "composed of plain operations"
 }
@@ -46,13 +51,19 @@ type RoPEPlan struct {
 // String prints the plan in one line.
 func (p RoPEPlan) String() string { return p.Path.String() + "; " + p.Reason }
 
-// PlanRoPE chooses the path of a rotary embedding on a kind of device.
-func PlanRoPE(kind device.Kind) RoPEPlan {
-	if kind == device.CPU {
+// PlanRoPE chooses the path of a rotary embedding that turns so many features, on a kind of device.
+func PlanRoPE(kind device.Kind, turned int) RoPEPlan {
+	switch {
+	case kind == device.CPU:
 		return RoPEPlan{RoPELines, "angles and products in float64"}
+	case turned <= 2*cutlass.RoPEPairs:
+		return RoPEPlan{RoPEKernel, "angles and products in float64"}
 	}
-	return RoPEPlan{RoPEComposed, fmt.Sprintf("%v has no rotary kernel: tables of cosines and sines from float64 angles, then a chain for each half of the pairs", kind)}
+	return RoPEPlan{RoPEComposed, fmt.Sprintf("the kernel turns at most %d features, and not %d: tables of cosines and sines from float64 angles, then a chain for each half of the pairs", 2*cutlass.RoPEPairs, turned)}
 }
+
+// Plan chooses the path of the embedding on a kind of device.
+func (r *RoPE) Plan(kind device.Kind) RoPEPlan { return PlanRoPE(kind, r.turned()) }
 
 // Check returns what is wrong with the operands and the options: layout.ErrShape,
 // dtype.ErrDType or expr.ErrUnsupported. It looks at types and layouts alone.
@@ -88,9 +99,13 @@ func (r *RoPE) Run(s *device.Stream) error {
 		return nil
 	}
 	dev := s.Device()
-	if PlanRoPE(dev.Kind()).Path == RoPELines {
+	reads, writes := []*device.Buffer{r.X.Buffer, r.Positions.Buffer}, []*device.Buffer{r.Dst.Buffer}
+	switch r.Plan(dev.Kind()).Path {
+	case RoPELines:
 		own := *r // what a capture records outlives the call
-		return dev.LaunchWork(s, []*device.Buffer{r.X.Buffer, r.Positions.Buffer}, []*device.Buffer{r.Dst.Buffer}, &own)
+		return dev.LaunchWork(s, reads, writes, &own)
+	case RoPEKernel:
+		return dev.LaunchWork(s, reads, writes, &ropeKernel{*r, dev})
 	}
 	return aside(s, r.Dst, func(dst device.View) error {
 		to := *r
@@ -126,4 +141,39 @@ func (r *RoPE) positions() cpu.Positions {
 		p.Batch = s[0]
 	}
 	return p
+}
+
+// ropeKernel is a RoPE that the library is about to compute.
+type ropeKernel struct {
+	r   RoPE
+	dev *device.Device
+}
+
+// Start implements device.Work.
+func (k *ropeKernel) Start(ordinal int, stream uint64) error {
+	r := &k.r
+	shape := r.X.Layout.Shape
+	args := cutlass.RoPE{
+		Type: r.X.DType, X: r.X.Addr(), Out: r.Dst.Addr(), Positions: deviceAddress(r.Positions),
+		XStrides: fourStrides(r.X), OutStrides: fourStrides(r.Dst), Batch: 1,
+		Interleaved: r.Interleaved, WidePositions: r.Positions.DType == dtype.Int64, Frequencies: r.Frequencies(r.turned()),
+	}
+	if len(shape) == 4 {
+		args.Batch, shape = shape[0], shape[1:]
+	}
+	args.Heads, args.Rows, args.Dim = shape[0], shape[1], shape[2]
+	if s := r.Positions.Layout.Strides; len(s) > 0 {
+		args.PositionRow = s[len(s)-1]
+		if len(s) == 2 {
+			args.PositionBatch = s[0]
+		}
+	}
+	return k.dev.Library().RoPE(ordinal, stream, &args)
+}
+
+// fourStrides are the strides of batch, heads, rows and dim; a ragged view has no batch.
+func fourStrides(v device.View) (strides [4]int) {
+	s := v.Layout.Strides
+	copy(strides[4-len(s):], s)
+	return strides
 }

@@ -64,7 +64,7 @@ func testRoPEErrors(t *testing.T, s *suite) {
 	if cpu, err := device.Open("cpu"); err == nil && cpu != s.dev {
 		refusedBy(t, "devices", gpk.RoPE(x, p(5).To(cpu), 0).Err(), gpk.ErrDevice, "RoPE", "rope_errors.go:")
 	}
-	if text := gpk.RoPE(x, nil, 0).Explain(); !strings.Contains(text, "RoPE: ") || s.dev.Kind() != device.CPU && !strings.Contains(text, "composed") {
+	if text := gpk.RoPE(x, nil, 0).Explain(); !strings.Contains(text, "RoPE: ") || s.dev.Kind() != device.CPU && !strings.Contains(text, "one kernel") {
 		t.Errorf("Explain says %q", text)
 	}
 	if !slices.Equal(gpk.RoPE(x, nil, 0).Shape(), x.Shape()) {

@@ -71,14 +71,11 @@ func (m *MultiHeadAttention) ForwardAt(x, positions *gpk.Array, opts gpk.Attenti
 		}
 		q, k = gpk.RoPEWith(q, positions, *m.Rotary), gpk.RoPEWith(k, positions, *m.Rotary)
 	}
+	opts.RowsFirst = true // the layout that Output reads
 	y := gpk.Attention(q, k, v, opts)
-	order := []int{1, 0, 2}
-	if rank == 3 {
-		order = []int{0, 2, 1, 3}
-	}
 	shape := x.Shape()
 	shape[rank-1] = m.Heads * m.Dim
-	return m.Output.Forward(y.Transpose(order...).Reshape(shape...))
+	return m.Output.Forward(y.Reshape(shape...))
 }
 
 // project computes queries, keys and values.

@@ -122,14 +122,16 @@ func (k *derived) keep(p matmul.Precision, list []*Parameter, f func([]*gpk.Arra
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	same := k.array != nil && k.precision == p && len(k.from) == len(list)
+	for i := 0; same && i < len(list); i++ {
+		same = k.from[i] == list[i].Array().Version()
+	}
+	if same {
+		return k.array
+	}
 	arrays, versions := make([]*gpk.Array, len(list)), make([]array.Version, len(list))
 	for i, w := range list {
 		arrays[i] = w.Array()
 		versions[i] = arrays[i].Version()
-		same = same && k.from[i] == versions[i]
-	}
-	if same {
-		return k.array
 	}
 	a := f(arrays)
 	if a.Err() != nil {

@@ -12,8 +12,8 @@ namespace {
 
 // Whether the Hopper kernel computes the problem, or of a ragged batch its long sequences.
 bool has_long(gpk_attention_args const& a) {
-  return long_attention_takes != nullptr && long_attention != nullptr && a.queries >= GPK_ATTENTION_LONG && a.keys > 0 && a.value_dim > 0 &&
-         a.heads > 0 && a.batch > 0 && long_attention_takes(a);
+  return long_attention_takes != nullptr && long_attention != nullptr && a.queries >= GPK_ATTENTION_LONG &&
+         (a.offsets == 0 || a.longest >= GPK_ATTENTION_LONG) && a.keys > 0 && a.value_dim > 0 && a.heads > 0 && a.batch > 0 && long_attention_takes(a);
 }
 
 // The most shared memory that a block of a device can ask for.
@@ -60,13 +60,14 @@ extern "C" int gpk_attention(gpk_attention_args const* a) {
   if (code == GPK_OK) code = gpk::set_device(a->device);
   if (code != GPK_OK) return code;
   cudaStream_t const stream = reinterpret_cast<cudaStream_t>(a->stream);
-  if (!gpk::has_long(*a)) return gpk::attention::run(*a, stream);
+  gpk_attention_args rest = *a;
+  rest.longest = INT64_MAX;  // longer ones than the caller has said are computed too
+  if (!gpk::has_long(*a)) return gpk::attention::run(rest, stream);
   if (a->offsets != 0) {
-    gpk_attention_args rest = *a;
     rest.longest = GPK_ATTENTION_LONG - 1;
     code = gpk::attention::run(rest, stream);
     if (code != GPK_OK) return code;
-    rest = *a;
+    rest.longest = INT64_MAX;
     rest.shortest = GPK_ATTENTION_LONG;
     return gpk::long_attention(rest, stream);
   }

@@ -48,7 +48,9 @@ typedef struct gpk_attention_args {
 
   uint64_t offsets, flags;
   /* Of a ragged batch: sequences with fewer rows than shortest or more than longest are left
-   * alone, for another kernel of the same call. Callers of gpk_attention set 0 and INT64_MAX. */
+   * alone, for another kernel of the same call. Callers of gpk_attention set shortest to 0, and longest to a
+   * number of rows that no sequence exceeds, or INT64_MAX: below GPK_ATTENTION_LONG it saves the launch of
+   * the kernel for long ones. */
   int64_t shortest, longest;
 
   int64_t batch, heads, kv_heads, queries, keys, dim, value_dim;

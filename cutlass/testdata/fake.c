@@ -4,6 +4,7 @@
 #include <string.h>
 #include "gpk.h"
 #include "gpk_attention.h"
+#include "gpk_layers.h"
 #include "gpk_stack.h"
 
 #ifndef FAKE_ABI
@@ -231,4 +232,29 @@ int gpk_attention(gpk_attention_args const* a) {
 int gpk_stack(int device, uint64_t stream, uint64_t dst, int64_t bytes, int count, const uint64_t* sources) {
   RECORD(dst, bytes, count, sources[0], sources[count - 1]);
   return device;
+}
+
+int gpk_embed_norm(gpk_embed_norm_args const* a) {
+  uint64_t const stream = a->stream;
+  RECORD(a->size == sizeof *a, a->table[0], a->ids[0], a->rows[0], a->pitch[0], a->table[1], a->ids[1], a->rows[1], a->pitch[1], a->table[2],
+         a->gamma, a->beta, a->dst, a->flags, a->lines, a->n, bits(a->eps), a->type, a->tables, a->wide);
+  return a->device;
+}
+int gpk_pool(gpk_pool_args const* a) {
+  uint64_t const stream = a->stream;
+  RECORD(a->size == sizeof *a, a->x, a->offsets, a->dst, a->flags, a->pitch, a->rows, a->n, a->batch, a->type, a->first, a->normalize);
+  return a->device;
+}
+int gpk_norm_residual(gpk_norm_residual_args const* a) {
+  uint64_t const stream = a->stream;
+  RECORD(a->size == sizeof *a, a->x, a->residual, a->gamma, a->sum, a->normed, a->x_pitch, a->residual_pitch, a->lines, a->n, bits(a->eps),
+         a->type);
+  return a->device;
+}
+int gpk_rope(gpk_rope_args const* a, double const* frequencies) {
+  uint64_t const stream = a->stream;
+  RECORD(a->size == sizeof *a, a->x, a->out, a->positions, a->x_stride[0], a->x_stride[1], a->x_stride[2], a->x_stride[3], a->out_stride[0],
+         a->out_stride[3], a->position_batch, a->position_row, a->batch, a->heads, a->rows, a->dim, a->pairs, a->type, a->interleaved, a->wide,
+         bits(frequencies[0]), bits(frequencies[1]));
+  return a->device;
 }

@@ -56,6 +56,8 @@ and whichever kernel computes them.
 | SwiGLU | the same | floating point | SiLU(gate) up, broadcast (Shazeer, arXiv 2002.05202) |
 | GEGLU | the same | floating point | GELU(gate) up, broadcast, with GELU in the erf form (the same) |
 | RMSNormResidual | the same, twice | floating point | x + residual, and RMSNorm of it |
+| EmbeddingNorm | the same | floating point | LayerNorm of the sum of a row of each table, one to four, which ids select |
+| RaggedPool | float32, float64 of it | floating point | the mean of the rows of each sequence of a ragged batch, or the first row, divided by its length where wanted; of no rows zeros |
 
 These are functions of package gpk alone.
 
@@ -63,11 +65,14 @@ Attention is an online softmax over blocks of queries and keys on the CPU
 (Milakov and Gimelshein, arXiv 1805.02867; Dao et al., arXiv 2205.14135), rounded once. On a GPU one kernel does
 the same for Float32, Float16, BFloat16 and heads of up to 256 elements; the others are composed of the plain operations.
 
-RoPE is one pass over the lines on the CPU, with angles and products in float64. On a GPU it is composed: tables of cosines
-and sines, of at most 8 Mi elements each, and a chain for each half of the pairs.
+RoPE is one pass over the lines on the CPU, with angles and products in float64. A GPU does the same in one kernel, where at most
+256 features are turned. More are composed there: tables of cosines and sines, of at most 8 Mi elements each, and a chain for each half of the
+pairs.
 
-SwiGLU and GEGLU are chains of two operations, with their bits. RMSNormResidual has the bits of Add and RMSNorm; it is one pass on the
-CPU, and the two operations on a GPU. It starts on its line.
+SwiGLU and GEGLU are chains of two operations, with their bits. RMSNormResidual has the bits of Add and RMSNorm, and EmbeddingNorm those
+of Take, Add and LayerNorm. Each is one pass on the CPU, and on a GPU one kernel for lines of whole vectors of 16 bytes, of 64 KiB at most;
+other lines are computed by the single operations. RMSNormResidual starts on its line. RaggedPool is one pass on the CPU and one kernel on a GPU, with
+sums in float64.
 `)
 	return b.Bytes()
 }

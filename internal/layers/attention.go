@@ -1,6 +1,8 @@
 package layers
 
 import (
+	"slices"
+
 	"github.com/gpk-go/gpk/array"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
@@ -27,13 +29,21 @@ type AttentionOptions struct {
 	Mask *array.Array
 	// Precision is as for MatMul.
 	Precision matmul.Precision
+	// Longest is a number of rows that no sequence of Offsets exceeds, where it is known; 0 where it is
+	// not. On a GPU a Longest below 256 saves a launch: no kernel for long sequences is started. A
+	// sequence that is longer is then computed with the rounding of short ones.
+	Longest int
+	// RowsFirst has the result as [batch, queries, heads, valueDim], or [total, heads, valueDim] with
+	// Offsets: as the product behind attention reads it, without a copy.
+	RowsFirst bool
 }
 
 // Attention returns softmax(Scale q k^T + mask) v, for every head by itself (Vaswani et
 // al. 2017). q is [batch, heads, queries, dim], k [batch, kvHeads, keys, dim] and v
 // [batch, kvHeads, keys, valueDim], all of one real floating-point type. heads is a
 // multiple of kvHeads, and query head h reads KV head h / (heads/kvHeads). The result is
-// [batch, heads, queries, valueDim], which is q's shape where v has q's dim.
+// [batch, heads, queries, valueDim], which is q's shape where v has q's dim; with RowsFirst the
+// queries come before the heads.
 //
 // A key whose score is -Inf is not seen, as one that the options hide: it has no weight,
 // whatever its value holds. A query that sees no key gives 0. Other infinities and NaN
@@ -60,7 +70,7 @@ func Attention(q, k, v *array.Array, opts AttentionOptions) *array.Array {
 	mask, ragged := opts.Mask, opts.Offsets != nil
 	plan := fused.Attention{
 		Q: array.Shown(q), K: array.Shown(k), V: array.Shown(v), Mask: array.Shown(mask), Offsets: array.Shown(opts.Offsets),
-		AttentionOptions: fused.AttentionOptions{Scale: opts.Scale, Causal: opts.Causal},
+		AttentionOptions: fused.AttentionOptions{Scale: opts.Scale, Causal: opts.Causal, Longest: max(opts.Longest, 0)},
 	}
 	shape, err := plan.Check()
 	if err == nil {
@@ -87,9 +97,16 @@ func Attention(q, k, v *array.Array, opts AttentionOptions) *array.Array {
 		plan.Fail = op.Failure()
 	}
 	how := plan.Plan(q.Device()).String()
+	heads := len(shape) - 3 // the axis of the heads; that of the queries follows
+	if opts.RowsFirst {
+		shape[heads], shape[heads+1] = shape[heads+1], shape[heads]
+	}
 	return op.Result(q.DType(), shape, how, reads, func(s *device.Stream, dst device.View, reads []device.View) error {
 		a := plan
 		a.Dst, a.Q, a.K, a.V = dst, reads[0], reads[1], reads[2]
+		if opts.RowsFirst {
+			a.Dst.Layout = swapped(dst.Layout, heads)
+		}
 		if mask != nil {
 			a.Mask = reads[3]
 		}
@@ -98,6 +115,14 @@ func Attention(q, k, v *array.Array, opts AttentionOptions) *array.Array {
 		}
 		return a.Run(s)
 	})
+}
+
+// swapped is a layout whose axes i and i + 1 have changed places.
+func swapped(l layout.Layout, i int) layout.Layout {
+	l.Shape, l.Strides = slices.Clone(l.Shape), slices.Clone(l.Strides)
+	l.Shape[i], l.Shape[i+1] = l.Shape[i+1], l.Shape[i]
+	l.Strides[i], l.Strides[i+1] = l.Strides[i+1], l.Strides[i]
+	return l
 }
 
 // attentionMask is a mask broadcast to the scores, Bool or in the type that they are

@@ -17,6 +17,6 @@ func TestNil(t *testing.T) {
 			func() any { return array.Arange(dtype.Int64, 3) },
 			func() any { return AttentionOptions{Mask: new(array.Array)} },
 		},
-		Functions: map[string]any{"Attention": Attention, "RoPE": RoPE, "RoPEWith": RoPEWith, "RMSNormResidual": RMSNormResidual, "SwiGLU": SwiGLU, "GEGLU": GEGLU},
+		Functions: map[string]any{"Attention": Attention, "RoPE": RoPE, "RoPEWith": RoPEWith, "RMSNormResidual": RMSNormResidual, "SwiGLU": SwiGLU, "GEGLU": GEGLU, "EmbeddingNorm": EmbeddingNorm, "RaggedPool": RaggedPool},
 	})
 }

@@ -9,8 +9,8 @@ import (
 
 // RMSNormResidual returns sum = x + residual, of one type and shape and rounded to the
 // type, and normed = RMSNorm(sum, gamma, eps), with the bits of the two operations; gamma may
-// be nil. The work starts on this line. On the CPU it is one pass over the lines; on a GPU
-// Add and RMSNorm, a kernel each.
+// be nil. The work starts on this line. On the CPU it is one pass over the lines. On a GPU it is one
+// kernel for lines of whole vectors of 16 bytes, of 64 KiB at most, and otherwise Add and RMSNorm.
 func RMSNormResidual(x, residual, gamma *array.Array, eps float64) (sum, normed *array.Array) {
 	op := array.NewOperation("RMSNormResidual", []*array.Array{x, residual}, gamma)
 	plan := fused.NormResidual{X: array.Shown(x), Residual: array.Shown(residual), Gamma: array.Shown(gamma), Eps: eps}
@@ -33,7 +33,9 @@ func RMSNormResidual(x, residual, gamma *array.Array, eps float64) (sum, normed 
 		defer reads[2].Free()
 	}
 	dt := x.DType()
-	return op.Pair([2]dtype.DType{dt, dt}, x.Shape(), fused.PlanNormResidual(x.Device().Kind()), reads,
+	shape := x.Shape()
+	how := fused.PlanNormResidual(x.Device().Kind(), dt, shape[len(shape)-1])
+	return op.Pair([2]dtype.DType{dt, dt}, shape, how, reads,
 		func(s *device.Stream, dst [2]device.View, reads []device.View) error {
 			r := plan
 			r.Sum, r.Normed, r.X, r.Residual = dst[0], dst[1], reads[0], reads[1]

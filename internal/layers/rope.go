@@ -24,9 +24,9 @@ func RoPE(x, positions *array.Array, base float64) *array.Array {
 //
 // Angles, and the cosines and sines of them, are computed in float64: at position 1,000,000
 // an angle is less than 1e-9 off. On the CPU products and their sum are float64 too, rounded
-// once to float32 or float64, and from float32 to a half type. On a GPU it is composed of
-// plain operations, as Explain says: the cosines and sines are rounded to float32, unless x
-// is Float64, and so is every step after them.
+// once to float32 or float64, and from float32 to a half type. A GPU does the same in one kernel, where
+// at most 256 features are turned. More are composed of plain operations, as Explain says: the cosines
+// and sines are rounded to float32, unless x is Float64, and so is every step after them.
 //
 // Shapes that do not fit and a Dim that is odd or more than dim are ErrShape, other types
 // ErrDType, and numbers that no embedding has ErrUnsupported.
@@ -50,7 +50,7 @@ func rope(op *array.Operation, x, positions *array.Array, opts fused.RoPEOptions
 	if positions != nil {
 		reads = append(reads, positions)
 	}
-	how := fused.PlanRoPE(x.Device().Kind()).String()
+	how := plan.Plan(x.Device().Kind()).String()
 	return op.Result(x.DType(), x.Shape(), how, reads, func(s *device.Stream, dst device.View, reads []device.View) error {
 		r := plan
 		if r.Dst, r.X = dst, reads[0]; len(reads) > 1 {

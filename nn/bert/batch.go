@@ -1,10 +1,8 @@
 package bert
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/gpk-go/gpk"
 )
@@ -21,44 +19,31 @@ func (e *Encoder) EmbedTokens(ctx context.Context, ids [][]int32) (*gpk.Array, e
 		none := gpk.FromSliceOn(e.dev, []float32{}, 0, e.hidden)
 		return none, none.Err()
 	}
-	order := make([]int, len(ids)) // the shortest first: texts of one length share a batch
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(len(ids[a]), len(ids[b])) })
 	var parts []*gpk.Array
 	free := func() {
 		for _, p := range parts {
 			p.Free()
 		}
 	}
-	for first := 0; first < len(order); {
-		end := e.batchEnd(ids, order, first)
-		if err := ctx.Err(); err != nil {
-			free()
-			return nil, err
+	for first := 0; first < len(ids); {
+		end := e.batchEnd(ids, first)
+		err := ctx.Err()
+		if err == nil {
+			var part *gpk.Array
+			part, err = e.batch(ids[first:end])
+			parts = append(parts, part)
 		}
-		part, err := e.batch(ids, order[first:end])
 		if err != nil {
 			free()
 			return nil, err
 		}
-		parts = append(parts, part)
 		first = end
 	}
+	if len(parts) == 1 {
+		return parts[0], nil
+	}
 	defer free()
-	place := make([]int32, len(order)) // where each text's embedding lies among the sorted
-	for i, text := range order {
-		place[text] = int32(i)
-	}
-	sorted := parts[0]
-	if len(parts) > 1 {
-		sorted = gpk.Concat(0, parts...)
-		defer sorted.Free()
-	}
-	at := gpk.FromSliceOn(e.dev, place)
-	defer at.Free()
-	out := gpk.Take(sorted, at, 0)
+	out := gpk.Concat(0, parts...)
 	if err := gpk.Eval(out); err != nil {
 		out.Free()
 		return nil, err
@@ -81,35 +66,30 @@ func (e *Encoder) check(ids [][]int32) error {
 	return nil
 }
 
-// batchEnd returns where the batch that begins with the text at first ends. Texts are
-// sorted by length. The mean of each is taken in rows of the longest one's length, which
-// are to hold at most twice as many tokens.
-func (e *Encoder) batchEnd(ids [][]int32, order []int, first int) int {
+// batchEnd returns where the batch that begins with the text at first ends.
+func (e *Encoder) batchEnd(ids [][]int32, first int) int {
 	total := 0
-	for i, text := range order[first:] {
-		n := len(ids[text])
-		if total += n; i > 0 && (total > e.batchTokens || (i+1)*n > 2*e.batchTokens) {
+	for i, text := range ids[first:] {
+		if total += len(text); i > 0 && total > e.batchTokens {
 			return first + i
 		}
 	}
-	return len(order)
+	return len(ids)
 }
 
-// batch returns the embeddings of some texts.
-func (e *Encoder) batch(ids [][]int32, texts []int) (out *gpk.Array, err error) {
-	var tokens, places []int32
-	offsets := []int32{0}
-	for _, text := range texts {
-		tokens = append(tokens, ids[text]...)
-		for i := range ids[text] {
-			places = append(places, int32(i))
-		}
-		offsets = append(offsets, int32(len(tokens)))
+// batch returns the embeddings of some texts, which are computed together.
+func (e *Encoder) batch(texts [][]int32) (*gpk.Array, error) {
+	p := newPacked(texts)
+	if out, done, err := e.graphs.run(e, p); done {
+		return out, err
 	}
+	return e.embed(&p)
+}
+
+// embed computes the embeddings of packed texts.
+func (e *Encoder) embed(p *packed) (out *gpk.Array, err error) {
 	err = gpk.Scoped(func(s *gpk.Scope) error {
-		own := func(v []int32) *gpk.Array { return s.Own(gpk.FromSliceOn(e.dev, v)) }
-		x := e.model.forward(own(tokens), own(places), own(offsets)).Cast(gpk.Float32)
-		out = s.Keep(e.pool(s, x, offsets))
+		out = s.Keep(e.forward(s, s.Own(gpk.FromSliceOn(e.dev, p.data)), p.tokens, p.texts, p.longest))
 		return out.Err()
 	})
 	if err != nil {
@@ -118,41 +98,43 @@ func (e *Encoder) batch(ids [][]int32, texts []int) (out *gpk.Array, err error) 
 	return out, nil
 }
 
-// pool returns a vector a text of those of its tokens, in float32.
-func (e *Encoder) pool(s *gpk.Scope, x *gpk.Array, offsets []int32) *gpk.Array {
-	n := len(offsets) - 1
-	var y *gpk.Array
-	if e.pooling == clsPooling {
-		y = gpk.Take(x, s.Own(gpk.FromSliceOn(e.dev, offsets[:n])), 0)
-	} else {
-		y = e.means(s, x, offsets)
-	}
-	if !e.normalize {
-		return y
-	}
-	length := y.Square().Sum(1).Sqrt().Maximum(1e-12).Unsqueeze(1)
-	return y.Div(length)
+// forward returns the embeddings of packed texts, Float32 [texts, hidden], as a part of a scope.
+// in is the data of packed.
+func (e *Encoder) forward(s *gpk.Scope, in *gpk.Array, tokens, texts, longest int) *gpk.Array {
+	part := func(from, n int) *gpk.Array { return in.Slice(0, from, from+n) }
+	offsets := part(2*tokens, texts+1)
+	x := s.Own(e.model.forward(part(0, tokens), part(tokens, tokens), offsets, longest))
+	return gpk.RaggedPool(x, offsets, gpk.RaggedPoolOptions{First: e.pooling == clsPooling, Normalize: e.normalize})
 }
 
-// means returns the mean of each text's vectors. Texts are read as rows of the longest
-// one's length, where what is missing is a row of zeros.
-func (e *Encoder) means(s *gpk.Scope, x *gpk.Array, offsets []int32) *gpk.Array {
-	n, longest := len(offsets)-1, 0
-	for i := range n {
-		longest = max(longest, int(offsets[i+1]-offsets[i]))
+// packed is some texts without padding.
+type packed struct {
+	tokens, texts int
+	longest       int     // tokens of a text
+	data          []int32 // the ids of the tokens, their places in the texts, and where each text begins
+}
+
+func newPacked(texts [][]int32) packed {
+	p := packed{texts: len(texts)}
+	for _, text := range texts {
+		p.tokens += len(text)
+		p.longest = max(p.longest, len(text))
 	}
-	rows, weights := make([]int32, n*longest), make([]float32, n)
-	for i := range n {
-		length := int(offsets[i+1] - offsets[i])
-		for j := range longest {
-			rows[i*longest+j] = offsets[n] // the row of zeros
-			if j < length {
-				rows[i*longest+j] = offsets[i] + int32(j)
-			}
+	p.data = make([]int32, 2*p.tokens+p.texts+1)
+	ids, places, offsets := p.parts()
+	at := 0
+	for i, text := range texts {
+		copy(ids[at:], text)
+		for j := range text {
+			places[at+j] = int32(j)
 		}
-		weights[i] = float32(length)
+		at += len(text)
+		offsets[i+1] = int32(at)
 	}
-	zeros := s.Own(gpk.FromSliceOn(e.dev, make([]float32, e.hidden), 1, e.hidden))
-	padded := gpk.Take(gpk.Concat(0, x, zeros), s.Own(gpk.FromSliceOn(e.dev, rows)), 0).Reshape(n, longest, e.hidden)
-	return padded.Sum(1).Div(s.Own(gpk.FromSliceOn(e.dev, weights)).Unsqueeze(1))
+	return p
+}
+
+// parts are the parts of the data.
+func (p *packed) parts() (ids, places, offsets []int32) {
+	return p.data[:p.tokens], p.data[p.tokens : 2*p.tokens], p.data[2*p.tokens:]
 }

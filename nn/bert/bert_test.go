@@ -19,7 +19,7 @@ import (
 	"github.com/gpk-go/gpk/nn/bert"
 )
 
-func seeded(t *testing.T) *rand.Rand {
+func seeded(t testing.TB) *rand.Rand {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	return rand.New(rand.NewPCG(seed, 3))

@@ -25,7 +25,8 @@ type Encoder struct {
 	last  int32 // the token behind a text, [SEP]
 
 	batchTokens int // that are computed at once, unless one text is longer
-	windowTexts int // that are sorted by length together
+	windowTexts int // that are tokenized together
+	graphs      graphs
 }
 
 // Option is an option of Load.
@@ -75,6 +76,11 @@ func Load(dir string, opts ...Option) (*Encoder, error) {
 		return nil, err
 	}
 	e := &Encoder{config: c, model: newModel(&c), dev: o.dev, batchTokens: 8192, windowTexts: 4096}
+	e.graphs = graphs{most: mostGraphs, made: map[class]*recorded{}, seen: map[class]struct{}{}}
+	if e.dev.Kind() == device.CUDA {
+		e.batchTokens = 16384
+		e.graphs.on, e.graphs.bytes = true, e.dev.Info().TotalMemory/graphShare
+	}
 	if err := e.readTokenizer(dir); err != nil {
 		return nil, err
 	}
@@ -149,7 +155,13 @@ func (e *Encoder) readWeights(dir string, o *options) error {
 }
 
 // Close frees the weights. The encoder is of no use afterwards.
-func (e *Encoder) Close() { nn.Free(e.model) }
+func (e *Encoder) Close() {
+	e.graphs.close()
+	nn.Free(e.model)
+}
+
+// dtype is the type that the model computes in.
+func (e *Encoder) dtype() gpk.DType { return e.model.words.Weight.Array().DType() }
 
 // Size returns how many features an embedding has.
 func (e *Encoder) Size() int { return e.hidden }

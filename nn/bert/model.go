@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/array"
 	"github.com/gpk-go/gpk/nn"
 )
 
@@ -40,12 +41,15 @@ func (m *model) Parts() []nn.Part {
 }
 
 // forward returns the vectors, [total, hidden], of the tokens of packed texts; places are
-// their places in the texts, and offsets says where each text begins.
-func (m *model) forward(ids, places, offsets *gpk.Array) *gpk.Array {
-	first := m.types.Weight.Array().Slice(0, 0, 1)
-	x := m.norm.Forward(m.words.Forward(ids).Add(m.positions.Forward(places)).Add(first))
+// their places in the texts, and offsets says where each text begins. No text is
+// longer than longest. The caller frees the vectors.
+func (m *model) forward(ids, places, offsets *gpk.Array, longest int) *gpk.Array {
+	tables := []*gpk.Array{m.words.Weight.Array(), m.positions.Weight.Array(), m.types.Weight.Array()}
+	x := gpk.EmbeddingNorm(tables, []*gpk.Array{ids, places, nil}, m.norm.Weight.Array(), m.norm.Bias.Array(), m.norm.Eps)
 	for _, l := range m.layers {
-		x = l.forward(x, offsets)
+		y := l.forward(x, gpk.AttentionOptions{Offsets: offsets, Longest: longest})
+		x.Free()
+		x = y
 	}
 	return x
 }
@@ -79,7 +83,25 @@ func (l *layer) Parts() []nn.Part {
 	}
 }
 
-func (l *layer) forward(x, offsets *gpk.Array) *gpk.Array {
-	x = l.attended.Forward(l.attention.Forward(x, gpk.AttentionOptions{Offsets: offsets}).Add(x))
-	return l.perceived.Forward(l.mlp.Forward(x).Add(x))
+// forward returns an array of x's shape, which the caller frees. What is computed on the way is freed
+// after each half: the next half uses the same memory again, while it is still in the cache.
+func (l *layer) forward(x *gpk.Array, opts gpk.AttentionOptions) *gpk.Array {
+	attended := scoped(x, func(x *gpk.Array) *gpk.Array {
+		return l.attended.Forward(l.attention.Forward(x, opts).Add(x))
+	})
+	defer attended.Free()
+	return scoped(attended, func(x *gpk.Array) *gpk.Array { return l.perceived.Forward(l.mlp.Forward(x).Add(x)) })
+}
+
+// scoped computes f of x, and frees what else f computes.
+func scoped(x *gpk.Array, f func(x *gpk.Array) *gpk.Array) (y *gpk.Array) {
+	err := gpk.Scoped(func(s *gpk.Scope) error {
+		y = s.Keep(f(s.In(x)))
+		return nil
+	})
+	if err != nil {
+		y.Free()
+		return array.Failed(err)
+	}
+	return y
 }

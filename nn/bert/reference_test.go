@@ -30,7 +30,7 @@ const (
 )
 
 // newTiny writes the folder of a model, whose weights' names begin with prefix.
-func newTiny(t *testing.T, rng *rand.Rand, prefix string) *tiny {
+func newTiny(t testing.TB, rng *rand.Rand, prefix string) *tiny {
 	t.Helper()
 	m := &tiny{dir: t.TempDir(), hidden: 12, heads: 3, layers: 2, eps: 1e-5, weights: map[string][]float64{}}
 	arrays := map[string]*gpk.Array{}
@@ -81,7 +81,7 @@ func newTiny(t *testing.T, rng *rand.Rand, prefix string) *tiny {
 	return m
 }
 
-func (m *tiny) write(t *testing.T, name, text string) {
+func (m *tiny) write(t testing.TB, name, text string) {
 	t.Helper()
 	path := filepath.Join(m.dir, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

@@ -1,0 +1,182 @@
+//go:build cgo && linux && (amd64 || arm64) && !nocuda
+
+package cutlass
+
+/*
+#cgo noescape gpk_call_embed_norm
+#cgo nocallback gpk_call_embed_norm
+#cgo noescape gpk_call_pool
+#cgo nocallback gpk_call_pool
+#cgo noescape gpk_call_norm_residual
+#cgo nocallback gpk_call_norm_residual
+
+#cgo noescape gpk_call_rope
+#cgo nocallback gpk_call_rope
+
+#include "src/gpk_layers.h"
+
+#define GPK_AS2(entry, f) ((__typeof__(&entry))(uintptr_t)(f))
+#define GPK_AS(entry) GPK_AS2(entry, f)
+
+static int gpk_call_embed_norm(uintptr_t f, const gpk_embed_norm_args* args) { return GPK_AS(gpk_embed_norm)(args); }
+static int gpk_call_pool(uintptr_t f, const gpk_pool_args* args) { return GPK_AS(gpk_pool)(args); }
+static int gpk_call_norm_residual(uintptr_t f, const gpk_norm_residual_args* args) { return GPK_AS(gpk_norm_residual)(args); }
+
+static int gpk_call_rope(uintptr_t f, const gpk_rope_args* args, const double* frequencies) { return GPK_AS(gpk_rope)(args, frequencies); }
+
+// The entries as a queue calls them: the function, then the structure.
+_Static_assert(sizeof(gpk_embed_norm_args) <= 60 * 8, "the structure fits a record of the queue");
+_Static_assert(sizeof(gpk_pool_args) <= 60 * 8, "the structure fits a record of the queue");
+_Static_assert(sizeof(gpk_norm_residual_args) <= 60 * 8, "the structure fits a record of the queue");
+
+static int gpk_queued_embed_norm(const uint64_t* a) { return GPK_AS2(gpk_embed_norm, a[0])((const gpk_embed_norm_args*)(a + 1)); }
+static int gpk_queued_pool(const uint64_t* a) { return GPK_AS2(gpk_pool, a[0])((const gpk_pool_args*)(a + 1)); }
+static int gpk_queued_norm_residual(const uint64_t* a) {
+	return GPK_AS2(gpk_norm_residual, a[0])((const gpk_norm_residual_args*)(a + 1));
+}
+
+static uintptr_t gpk_queued_embed_norm_at(void) { return (uintptr_t)gpk_queued_embed_norm; }
+static uintptr_t gpk_queued_pool_at(void) { return (uintptr_t)gpk_queued_pool; }
+static uintptr_t gpk_queued_norm_residual_at(void) { return (uintptr_t)gpk_queued_norm_residual; }
+*/
+import "C"
+
+import "unsafe"
+
+// The functions that a queue calls for layers.
+var (
+	queuedEmbedNorm    = uintptr(C.gpk_queued_embed_norm_at())
+	queuedPool         = uintptr(C.gpk_queued_pool_at())
+	queuedNormResidual = uintptr(C.gpk_queued_norm_residual_at())
+)
+
+// The header's limits are those of library_layers.go: a difference is a constant overflow here.
+const (
+	_ = uint(C.GPK_EMBED_TABLES-EmbedTables) + uint(EmbedTables-C.GPK_EMBED_TABLES)
+	_ = uint(C.GPK_ROPE_PAIRS-RoPEPairs) + uint(RoPEPairs-C.GPK_ROPE_PAIRS)
+)
+
+// layerEntries are the library's functions for layers other than attention.
+type layerEntries struct {
+	embedNorm, pool, normResidual, rope C.uintptr_t
+}
+
+func truth(b bool) C.int32_t {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// arguments returns the problem as the C entry takes it.
+func (e *EmbedNorm) arguments(device int, stream uint64) C.gpk_embed_norm_args {
+	args := C.gpk_embed_norm_args{
+		size: C.uint64_t(unsafe.Sizeof(C.gpk_embed_norm_args{})), stream: C.uint64_t(stream),
+		gamma: C.uint64_t(e.Gamma), beta: C.uint64_t(e.Beta), dst: C.uint64_t(e.Dst), flags: C.uint64_t(e.Flags),
+		lines: C.int64_t(e.Lines), n: C.int64_t(e.N), eps: C.double(e.Eps), device: C.int32_t(device), _type: C.int32_t(e.Type),
+	}
+	for i, t := range e.Tables {
+		if t.Data == 0 {
+			break
+		}
+		args.table[i], args.ids[i] = C.uint64_t(t.Data), C.uint64_t(t.IDs)
+		args.rows[i], args.pitch[i] = C.int64_t(t.Rows), C.int64_t(t.Pitch)
+		args.wide |= truth(t.Wide) << i
+		args.tables++
+	}
+	return args
+}
+
+func (p *Pool) arguments(device int, stream uint64) C.gpk_pool_args {
+	return C.gpk_pool_args{
+		size: C.uint64_t(unsafe.Sizeof(C.gpk_pool_args{})), stream: C.uint64_t(stream),
+		x: C.uint64_t(p.X), offsets: C.uint64_t(p.Offsets), dst: C.uint64_t(p.Dst), flags: C.uint64_t(p.Flags),
+		pitch: C.int64_t(p.Pitch), rows: C.int64_t(p.Rows), n: C.int64_t(p.N), batch: C.int64_t(p.Batch),
+		device: C.int32_t(device), _type: C.int32_t(p.Type), first: truth(p.First), normalize: truth(p.Normalize),
+	}
+}
+
+func (r *NormResidual) arguments(device int, stream uint64) C.gpk_norm_residual_args {
+	return C.gpk_norm_residual_args{
+		size: C.uint64_t(unsafe.Sizeof(C.gpk_norm_residual_args{})), stream: C.uint64_t(stream),
+		x: C.uint64_t(r.X), residual: C.uint64_t(r.Residual), gamma: C.uint64_t(r.Gamma), sum: C.uint64_t(r.Sum), normed: C.uint64_t(r.Normed),
+		x_pitch: C.int64_t(r.XPitch), residual_pitch: C.int64_t(r.ResidualPitch), lines: C.int64_t(r.Lines), n: C.int64_t(r.N),
+		eps: C.double(r.Eps), device: C.int32_t(device), _type: C.int32_t(r.Type),
+	}
+}
+
+// EmbedNorm enqueues the norm of sums of rows of tables.
+func (l *Library) EmbedNorm(device int, stream uint64, e *EmbedNorm) error {
+	args := e.arguments(device, stream)
+	return l.check("gpk_embed_norm", C.gpk_call_embed_norm(l.entries.embedNorm, &args))
+}
+
+// Pool enqueues the means of the sequences of a ragged batch, or their first rows.
+func (l *Library) Pool(device int, stream uint64, p *Pool) error {
+	args := p.arguments(device, stream)
+	return l.check("gpk_pool", C.gpk_call_pool(l.entries.pool, &args))
+}
+
+// NormResidual enqueues a sum and its RMSNorm.
+func (l *Library) NormResidual(device int, stream uint64, r *NormResidual) error {
+	args := r.arguments(device, stream)
+	return l.check("gpk_norm_residual", C.gpk_call_norm_residual(l.entries.normResidual, &args))
+}
+
+// RoPE enqueues a rotary position embedding.
+func (l *Library) RoPE(device int, stream uint64, r *RoPE) error {
+	args := C.gpk_rope_args{
+		size: C.uint64_t(unsafe.Sizeof(C.gpk_rope_args{})), stream: C.uint64_t(stream),
+		x: C.uint64_t(r.X), out: C.uint64_t(r.Out), positions: C.uint64_t(r.Positions),
+		position_batch: C.int64_t(r.PositionBatch), position_row: C.int64_t(r.PositionRow),
+		batch: C.int64_t(r.Batch), heads: C.int64_t(r.Heads), rows: C.int64_t(r.Rows), dim: C.int64_t(r.Dim), pairs: C.int64_t(len(r.Frequencies)),
+		device: C.int32_t(device), _type: C.int32_t(r.Type), interleaved: truth(r.Interleaved), wide: truth(r.WidePositions),
+	}
+	for i := range r.XStrides {
+		args.x_stride[i], args.out_stride[i] = C.int64_t(r.XStrides[i]), C.int64_t(r.OutStrides[i])
+	}
+	return l.check("gpk_rope", C.gpk_call_rope(l.entries.rope, &args, (*C.double)(unsafe.SliceData(r.Frequencies))))
+}
+
+// EmbedNorm is Library.EmbedNorm.
+func (s *Submitted) EmbedNorm(device int, stream uint64, e *EmbedNorm) error {
+	// Which lengths and addresses the library takes is not part of a kind: the caller has checked them.
+	k := kind{entry: queuedEmbedNorm, from: int32(e.Type), dims: int32(e.N)}
+	if !s.known(k) {
+		return s.first(k, func() error { return s.lib.EmbedNorm(device, stream, e) })
+	}
+	r := s.queue.Next()
+	r.Function = queuedEmbedNorm
+	r.Args[0] = uint64(s.lib.entries.embedNorm)
+	*(*C.gpk_embed_norm_args)(unsafe.Pointer(&r.Args[1])) = e.arguments(device, stream)
+	s.queue.Push()
+	return nil
+}
+
+// Pool is Library.Pool.
+func (s *Submitted) Pool(device int, stream uint64, p *Pool) error {
+	k := kind{entry: queuedPool, from: int32(p.Type)}
+	if !s.known(k) {
+		return s.first(k, func() error { return s.lib.Pool(device, stream, p) })
+	}
+	r := s.queue.Next()
+	r.Function = queuedPool
+	r.Args[0] = uint64(s.lib.entries.pool)
+	*(*C.gpk_pool_args)(unsafe.Pointer(&r.Args[1])) = p.arguments(device, stream)
+	s.queue.Push()
+	return nil
+}
+
+// NormResidual is Library.NormResidual.
+func (s *Submitted) NormResidual(device int, stream uint64, n *NormResidual) error {
+	k := kind{entry: queuedNormResidual, from: int32(n.Type), dims: int32(n.N)}
+	if !s.known(k) {
+		return s.first(k, func() error { return s.lib.NormResidual(device, stream, n) })
+	}
+	r := s.queue.Next()
+	r.Function = queuedNormResidual
+	r.Args[0] = uint64(s.lib.entries.normResidual)
+	*(*C.gpk_norm_residual_args)(unsafe.Pointer(&r.Args[1])) = n.arguments(device, stream)
+	s.queue.Push()
+	return nil
+}

@@ -1,0 +1,101 @@
+/* gpk_layers.h: the part of libgpk.so's C ABI that computes layers of neural networks other than
+ * attention. It stands apart from gpk.h, so that a change here compiles one unit again.
+ *
+ * Entries take one structure, whose first member is its size, which is its version: members are
+ * appended, and an entry refuses a size that it does not know. Types are GPK_F32, GPK_F64, GPK_F16 and
+ * GPK_BF16. Lines begin at multiples of 16 bytes and are whole vectors of 16 bytes, weights too, except in
+ * gpk_pool; other problems are GPK_ERR_UNSUPPORTED. */
+#ifndef GPK_LAYERS_H
+#define GPK_LAYERS_H
+#include "gpk_gemm.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The most tables of one gpk_embed_norm. */
+#define GPK_EMBED_TABLES 4
+
+/* Line i of dst, dense, is LayerNorm of the sum of a row of each table, row ids[t][i] of table t: the sums are
+ * taken in order and rounded to `type`, as single additions are, and the norm has the bits of gpk_line's.
+ * ids of 0: row 0 of that table for every line. Negative indices count from the end. An index outside a table reads row 0, and is noted in the int64
+ * at flags (0: it is not), which is 0 before: it becomes the largest of
+ *     (t + 1) 2^48 + the lower 48 bits of the index, clamped to 48 bits with sign.
+ * gamma and beta may be 0. */
+typedef struct gpk_embed_norm_args {
+  uint64_t size; /* sizeof(gpk_embed_norm_args) */
+  uint64_t stream;
+  uint64_t table[GPK_EMBED_TABLES], ids[GPK_EMBED_TABLES];
+  int64_t rows[GPK_EMBED_TABLES];  /* of a table */
+  int64_t pitch[GPK_EMBED_TABLES]; /* elements from one row of a table to the next */
+  uint64_t gamma, beta, dst, flags;
+  int64_t lines, n;
+  double eps;
+  int32_t device, type;
+  int32_t tables;
+  int32_t wide; /* bit t: ids[t] are int64, else int32; both are dense */
+} gpk_embed_norm_args;
+
+GPK_API int gpk_embed_norm(gpk_embed_norm_args const* args);
+
+/* Line i of dst, dense, float64 for GPK_F64 and else float32, is the mean of the rows offsets[i] to
+ * offsets[i + 1] of x, or the first of them (first), and is divided by the larger of its length and 1e-12
+ * (normalize). Sums are float64 and rounded once. A sequence of no rows gives zeros. offsets: batch + 1 int32,
+ * which are clamped to 0 ... rows. Errors in them are noted in the int64 at flags (0: they are not), which
+ * is 0 before: it becomes the largest of
+ *     (4 - kind) 2^60 + (2^28 - 1 - number of the offset) 2^32 + the offset's 32 bits
+ * with GPK_OFFSETS_* of gpk_attention.h as the kind. batch is less than 2^28. */
+typedef struct gpk_pool_args {
+  uint64_t size; /* sizeof(gpk_pool_args) */
+  uint64_t stream;
+  uint64_t x, offsets, dst, flags;
+  int64_t pitch; /* elements from one row of x to the next */
+  int64_t rows, n, batch;
+  int32_t device, type;
+  int32_t first, normalize;
+} gpk_pool_args;
+
+GPK_API int gpk_pool(gpk_pool_args const* args);
+
+/* sum = x + residual, rounded to `type`, and normed = RMSNorm(sum) gamma, with the bits of gpk_binary and gpk_line.
+ * sum and normed are dense and overlap nothing; gamma may be 0. */
+typedef struct gpk_norm_residual_args {
+  uint64_t size; /* sizeof(gpk_norm_residual_args) */
+  uint64_t stream;
+  uint64_t x, residual, gamma, sum, normed;
+  int64_t x_pitch, residual_pitch; /* elements from one line to the next */
+  int64_t lines, n;
+  double eps;
+  int32_t device, type;
+} gpk_norm_residual_args;
+
+GPK_API int gpk_norm_residual(gpk_norm_residual_args const* args);
+
+/* The most pairs of features of a line that gpk_rope turns. */
+#define GPK_ROPE_PAIRS 128
+
+/* out = x, [batch, heads, rows, dim], with `pairs` pairs of features of each line turned by the angle
+ * p frequencies[i] of pair i, at the position p of the line's row:
+ *     x1 cos a - x2 sin a,  x2 cos a + x1 sin a
+ * Pair i is the features i and i + pairs, or 2i and 2i + 1 (interleaved); other features are copied. Angles, sines,
+ * cosines, products and sums are float64, rounded once to float64 or float32, and from there to a half type.
+ * Strides count elements, and operands need only the alignment of an element. positions of 0: p is the row.
+ * frequencies lie in the host's memory, and are read before the call returns. out overlaps nothing. */
+typedef struct gpk_rope_args {
+  uint64_t size; /* sizeof(gpk_rope_args) */
+  uint64_t stream;
+  uint64_t x, out, positions;
+  int64_t x_stride[4], out_stride[4]; /* of batch, heads, rows and dim */
+  int64_t position_batch, position_row;
+  int64_t batch, heads, rows, dim, pairs;
+  int32_t device, type;
+  int32_t interleaved;
+  int32_t wide; /* positions are int64, else int32 */
+} gpk_rope_args;
+
+GPK_API int gpk_rope(gpk_rope_args const* args, double const* frequencies);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

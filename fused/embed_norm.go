@@ -1,0 +1,331 @@
+package fused
+
+import (
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"github.com/gpk-go/gpk/cutlass"
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/cpu"
+	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/ops"
+)
+
+// EmbedTables is the most tables of an EmbedNorm.
+const EmbedTables = cutlass.EmbedTables
+
+// EmbedNorm is LayerNorm(Tables[0][IDs[0]] + Tables[1][IDs[1]] + …) about to run, with the bits
+// of Take, Add and LayerNorm. Tables are [rows, width], with adjacent elements in a row. IDs are dense,
+// Int32 or Int64, and of one shape; the zero View stands for row 0. Dst has that shape and the
+// width behind it. Gamma and Beta, dense, may be the zero View.
+type EmbedNorm struct {
+	Dst         device.View
+	Tables, IDs []device.View
+	Gamma, Beta device.View
+	Eps         float64
+	Fail        func(error) error // extends the error of an id outside its table
+}
+
+// Check returns the shape of the result, or what is wrong with the operands: layout.ErrShape or
+// dtype.ErrDType. It looks at types and layouts alone, and not at Dst.
+func (e *EmbedNorm) Check() ([]int, error) {
+	if n := len(e.Tables); n == 0 || n > EmbedTables || n != len(e.IDs) {
+		return nil, layout.Errorf("%d tables and %d arrays of ids; one of each at least, and at most %d", n, len(e.IDs), EmbedTables)
+	}
+	var lines []int
+	found := false
+	for i, t := range e.Tables {
+		s, id := t.Layout.Shape, e.IDs[i]
+		if _, err := ops.Lookup(expr.LayerNorm).Check(t.DType); err != nil {
+			return nil, err
+		}
+		if len(s) != 2 || s[1] != e.Tables[0].Layout.Shape[1] {
+			return nil, layout.Errorf("table %d is %v, not [rows, width] with the width of table 0", i, s)
+		}
+		given := id.DType.Valid()
+		switch {
+		case given && id.DType != dtype.Int32 && id.DType != dtype.Int64:
+			return nil, fmt.Errorf("%w: the ids of table %d are %v, not int32 or int64; Cast(gpk.Int32) them", dtype.ErrDType, i, id.DType)
+		case given && found && !slices.Equal(id.Layout.Shape, lines):
+			return nil, layout.Errorf("the ids of table %d are %v, and those before them %v", i, id.Layout.Shape, lines)
+		case s[0] == 0 && (!given || id.Layout.Size() > 0):
+			return nil, layout.Errorf("table %d has no rows", i)
+		}
+		if given {
+			lines, found = id.Layout.Shape, true
+		}
+	}
+	if !found {
+		return nil, layout.Errorf("no ids")
+	}
+	shape := append(slices.Clone(lines), e.Tables[0].Layout.Shape[1])
+	for _, w := range []device.View{e.Gamma, e.Beta} {
+		if !w.DType.Valid() {
+			continue
+		}
+		if err := ops.CheckNorm(shape, w.Layout.Shape); err != nil {
+			return nil, err
+		}
+	}
+	_, err := layout.Size(shape)
+	return shape, err
+}
+
+// PlanEmbedNorm says how lines of n elements are computed on a kind of device.
+func PlanEmbedNorm(kind device.Kind, dt dtype.DType, n int) string {
+	switch {
+	case kind == device.CPU:
+		return "one pass over the lines"
+	case wholeVectors(dt, n):
+		return "one kernel"
+	}
+	return fmt.Sprintf("composed of Take, Add and LayerNorm; the kernel takes lines of whole vectors of 16 bytes, at most %d bytes, and not %d elements of %v", heldBytes, n, dt)
+}
+
+// heldBytes is the longest line of a kernel that holds lines in registers: 512 threads with 8
+// vectors each.
+const heldBytes = 512 * 8 * 16
+
+// wholeVectors reports whether such a kernel takes lines of n elements.
+func wholeVectors(dt dtype.DType, n int) bool {
+	bytes := n * dt.Size()
+	return bytes%16 == 0 && bytes <= heldBytes
+}
+
+// onVectors reports whether the lines of a view begin at multiples of 16 bytes, and how far apart
+// they are; its elements are adjacent along the last axis. The zero View does.
+func onVectors(v device.View) (pitch int, ok bool) {
+	if v.Buffer == nil {
+		return 0, true
+	}
+	s := v.Layout.Strides
+	if len(s) > 1 {
+		pitch = s[len(s)-2]
+	}
+	return pitch, v.Addr()%16 == 0 && pitch*v.DType.Size()%16 == 0
+}
+
+// Run starts the work on s. An id outside its table is an error that wraps layout.ErrShape. The CPU
+// returns it at once, and writes nothing. A GPU finds it as it works, and attaches it to Dst's
+// buffer (device.Doubt); in a captured sequence it reads row 0 instead.
+func (e *EmbedNorm) Run(s *device.Stream) error {
+	return densely(s, e.Dst, func(dst device.View) error {
+		to := *e
+		to.Dst = dst
+		return to.run(s)
+	})
+}
+
+// run is Run into a dense Dst.
+func (e *EmbedNorm) run(s *device.Stream) error {
+	if e.Dst.Layout.Size() == 0 {
+		return nil
+	}
+	dev := s.Device()
+	if dev.Kind() == device.CPU {
+		own := *e // what a capture records outlives the call
+		return dev.LaunchWork(s, e.reads(), []*device.Buffer{e.Dst.Buffer}, &own)
+	}
+	if s.Capturing() && e.kernelFits() {
+		return dev.LaunchWork(s, e.reads(), []*device.Buffer{e.Dst.Buffer}, &embedNormKernel{EmbedNorm: *e, dev: dev})
+	}
+	return aside(s, e.Dst, func(dst device.View) error {
+		to := *e
+		to.Dst = dst
+		if to.kernelFits() {
+			return to.runChecked(s)
+		}
+		return to.compose(s)
+	})
+}
+
+func (e *EmbedNorm) reads() []*device.Buffer {
+	reads := []*device.Buffer{e.Gamma.Buffer, e.Beta.Buffer}
+	for i := range e.Tables {
+		reads = append(reads, e.Tables[i].Buffer, e.IDs[i].Buffer)
+	}
+	return reads
+}
+
+// width is how many elements a line has, and lines how many lines there are.
+func (e *EmbedNorm) width() int { return e.Tables[0].Layout.Shape[1] }
+func (e *EmbedNorm) lines() int { return e.Dst.Layout.Size() / e.width() }
+
+// outside is the error of an id outside its table.
+func (e *EmbedNorm) outside(table int, id int64) error {
+	err := layout.Errorf("id %d lies outside table %d, which has %d rows", id, table, e.Tables[table].Layout.Shape[0])
+	if e.Fail != nil {
+		return e.Fail(err)
+	}
+	return err
+}
+
+// Start implements device.Work, on the CPU.
+func (e *EmbedNorm) Start(int, uint64) error {
+	tables := make([]cpu.EmbedTable, len(e.Tables))
+	for i, t := range e.Tables {
+		tables[i] = cpu.EmbedTable{Data: t.Ptr(), Rows: t.Layout.Shape[0], Pitch: t.Layout.Strides[0]}
+		if id := e.IDs[i]; id.Buffer != nil {
+			tables[i].IDs, tables[i].IDType = id.Ptr(), id.DType
+		}
+		if id, ok := tables[i].CheckRows(e.lines()); !ok {
+			return e.outside(i, id)
+		}
+	}
+	cpu.EmbedNorm(e.Dst.DType, e.lines(), e.width(), tables, hostAddress(e.Gamma), hostAddress(e.Beta), e.Eps, e.Dst.Ptr())
+	return nil
+}
+
+// kernelFits reports whether the library's kernel takes the operands as they lie.
+func (e *EmbedNorm) kernelFits() bool {
+	fits := wholeVectors(e.Dst.DType, e.width())
+	for _, v := range append([]device.View{{Buffer: e.Dst.Buffer, DType: e.Dst.DType, Layout: layout.Layout{Offset: e.Dst.Layout.Offset}}, e.Gamma, e.Beta}, e.Tables...) {
+		_, ok := onVectors(v)
+		fits = fits && ok
+	}
+	return fits
+}
+
+// runChecked starts the kernel with a check of the ids. Nothing has been written to Dst's buffer yet.
+func (e *EmbedNorm) runChecked(s *device.Stream) error {
+	dev := s.Device()
+	k := &embedNormKernel{EmbedNorm: *e, dev: dev}
+	doubt, err := dev.NewDoubt(s, func(flags [2]int64) error {
+		if flags[0] == 0 {
+			return nil
+		}
+		return e.outside(int(flags[0]>>48)-1, flags[0]<<16>>16)
+	})
+	if err != nil {
+		return err
+	}
+	k.flags = doubt.Flags()
+	if err := dev.LaunchWork(s, e.reads(), []*device.Buffer{e.Dst.Buffer, k.flags}, k); err != nil {
+		k.flags.Free()
+		return err
+	}
+	e.Dst.Buffer.Doubt(doubt)
+	return nil
+}
+
+// embedNormKernel is an EmbedNorm that the library is about to compute.
+type embedNormKernel struct {
+	EmbedNorm
+	dev   *device.Device
+	flags *device.Buffer // nil: ids are not checked
+}
+
+// Start implements device.Work.
+func (k *embedNormKernel) Start(ordinal int, stream uint64) error {
+	args := k.arguments()
+	if err := clearFlags(k.dev, ordinal, stream, k.flags); err != nil {
+		return err
+	}
+	return k.dev.Library().EmbedNorm(ordinal, stream, &args)
+}
+
+// Enqueue implements device.Queued.
+func (k *embedNormKernel) Enqueue(ordinal int, stream uint64) (bool, error) {
+	if k.flags != nil { // two launches
+		return false, nil
+	}
+	args := k.arguments()
+	return true, k.dev.Submitted().EmbedNorm(ordinal, stream, &args)
+}
+
+// hostAddress is where the first element of a view lies in the host's memory, and deviceAddress where it
+// lies in the device's: nil and 0 for the zero View.
+func hostAddress(v device.View) unsafe.Pointer {
+	if v.Buffer == nil {
+		return nil
+	}
+	return v.Ptr()
+}
+
+func deviceAddress(v device.View) uint64 {
+	if v.Buffer == nil {
+		return 0
+	}
+	return v.Addr()
+}
+
+// clearFlags starts the writing of zeros to the flags of a doubt, where there are any.
+func clearFlags(dev *device.Device, ordinal int, stream uint64, flags *device.Buffer) error {
+	if flags == nil {
+		return nil
+	}
+	return dev.Library().Fill(ordinal, stream, dtype.Int64, []int{2}, 0, 0, flags.Addr(), []int{1})
+}
+
+func (k *embedNormKernel) arguments() cutlass.EmbedNorm {
+	args := cutlass.EmbedNorm{
+		Type: k.Dst.DType, Gamma: deviceAddress(k.Gamma), Beta: deviceAddress(k.Beta), Dst: k.Dst.Addr(),
+		Lines: k.lines(), N: k.width(), Eps: k.Eps,
+	}
+	for i, t := range k.Tables {
+		id := k.IDs[i]
+		args.Tables[i] = cutlass.EmbedTable{Data: t.Addr(), IDs: deviceAddress(id), Rows: t.Layout.Shape[0], Pitch: t.Layout.Strides[0], Wide: id.DType == dtype.Int64}
+	}
+	if k.flags != nil {
+		args.Flags = k.flags.Addr()
+	}
+	return args
+}
+
+// compose computes the lines by Take, Add and LayerNorm. Dst is fresh.
+func (e *EmbedNorm) compose(s *device.Stream) error {
+	dev, shape := s.Device(), e.Dst.Layout.Shape
+	temporary := func() (device.View, error) {
+		b, err := dev.Alloc(e.Dst.NBytes(), s)
+		return device.View{Buffer: b, DType: e.Dst.DType, Layout: layout.Dense(shape)}, err
+	}
+	var sum device.View
+	for i, t := range e.Tables {
+		row, err := temporary()
+		if err != nil {
+			return err
+		}
+		defer row.Buffer.Free()
+		if err := e.rows(s, row, i); err != nil {
+			return fmt.Errorf("table %d %v: %w", i, t.Layout.Shape, err)
+		}
+		if i == 0 {
+			sum = row
+			continue
+		}
+		next, err := temporary() // of its own: what was written already would have to wait for the check of the ids
+		if err != nil {
+			return err
+		}
+		defer next.Buffer.Free()
+		if err := ops.Apply2(s, expr.Add, next, sum, row); err != nil {
+			return err
+		}
+		sum = next
+	}
+	return ops.Norm(s, expr.LayerNorm, e.Dst, sum, e.Gamma, e.Beta, e.Eps)
+}
+
+// rows writes the rows of table i to dst.
+func (e *EmbedNorm) rows(s *device.Stream, dst device.View, i int) error {
+	t, id := e.Tables[i], e.IDs[i]
+	if id.Buffer == nil {
+		var err error
+		if t.Layout, err = t.Layout.Slice(0, 0, 1, 1); err == nil {
+			t.Layout.Shape, t.Layout.Strides = t.Layout.Shape[1:], t.Layout.Strides[1:]
+			t.Layout, err = t.Layout.BroadcastTo(dst.Layout.Shape)
+		}
+		if err != nil {
+			return err
+		}
+		return ops.Cast(s, dst, t)
+	}
+	fail := e.Fail
+	if fail == nil {
+		fail = func(err error) error { return err }
+	}
+	return ops.Take(s, dst, t, id, 0, fail)
+}

@@ -1,0 +1,190 @@
+package fused
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/gpk-go/gpk/cutlass"
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/cpu"
+	"github.com/gpk-go/gpk/layout"
+)
+
+// Pool is the pooling of a ragged batch about to run: see cpu.Pool for the formula. X is [total,
+// width] with adjacent elements in a row, Offsets Int32 [batch+1] and dense, and Dst [batch,
+// width] of PooledType.
+type Pool struct {
+	Dst, X, Offsets  device.View
+	First, Normalize bool
+	Fail             func(error) error // extends an error of the offsets
+}
+
+// PooledType is the type of the results for rows of a type.
+func PooledType(dt dtype.DType) dtype.DType {
+	if dt == dtype.Float64 {
+		return dt
+	}
+	return dtype.Float32
+}
+
+// Check returns the shape of the result, or what is wrong with the operands: layout.ErrShape or
+// dtype.ErrDType. It looks at types and layouts alone, and not at Dst.
+func (p *Pool) Check() ([]int, error) {
+	x, f := p.X.Layout.Shape, p.Offsets.Layout.Shape
+	switch {
+	case !p.X.DType.IsFloat():
+		return nil, fmt.Errorf("%w: no pooling of %v; Cast(gpk.Float32)", dtype.ErrDType, p.X.DType)
+	case p.Offsets.DType != dtype.Int32:
+		return nil, fmt.Errorf("%w: the offsets are %v, not int32; Cast(gpk.Int32) them", dtype.ErrDType, p.Offsets.DType)
+	case len(x) != 2:
+		return nil, layout.Errorf("x is %v, not [total, width]", x)
+	case len(f) != 1 || f[0] == 0:
+		return nil, layout.Errorf("the offsets are %v, not [batch+1]", f)
+	case f[0] > maxPooled:
+		return nil, fmt.Errorf("%w: %d sequences, at most %d", expr.ErrUnsupported, f[0]-1, maxPooled-1)
+	}
+	shape := []int{f[0] - 1, x[1]}
+	_, err := layout.Size(shape)
+	return shape, err
+}
+
+// maxPooled bounds the number of offsets: the flags of the kernel have 28 bits for it.
+const maxPooled = 1 << 28
+
+// PlanPool says how a batch is pooled on a kind of device.
+func PlanPool(kind device.Kind) string {
+	if kind == device.CPU {
+		return "one pass over the rows, sums in float64"
+	}
+	return "one kernel, sums in float64"
+}
+
+// Run starts the work on s. Offsets that divide no rows are an error that wraps layout.ErrShape.
+// The CPU returns it at once, and writes nothing. A GPU finds it as it works, and attaches it to Dst's
+// buffer (device.Doubt); in a captured sequence it clamps them to the rows instead.
+func (p *Pool) Run(s *device.Stream) error {
+	return densely(s, p.Dst, func(dst device.View) error {
+		to := *p
+		to.Dst = dst
+		return to.run(s)
+	})
+}
+
+// run is Run into a dense Dst.
+func (p *Pool) run(s *device.Stream) error {
+	dev := s.Device()
+	reads := []*device.Buffer{p.X.Buffer, p.Offsets.Buffer}
+	if dev.Kind() == device.CPU {
+		own := *p // what a capture records outlives the call
+		return dev.LaunchWork(s, reads, []*device.Buffer{p.Dst.Buffer}, &own)
+	}
+	if p.Dst.Layout.Size() == 0 {
+		return nil
+	}
+	if s.Capturing() {
+		return dev.LaunchWork(s, reads, []*device.Buffer{p.Dst.Buffer}, &poolKernel{Pool: *p, dev: dev})
+	}
+	return aside(s, p.Dst, func(dst device.View) error {
+		to := *p
+		to.Dst = dst
+		return to.runChecked(s, reads)
+	})
+}
+
+// runChecked starts the kernel, with a check of the offsets unless they were checked before. Nothing has been written to Dst's buffer yet.
+func (p *Pool) runChecked(s *device.Stream, reads []*device.Buffer) error {
+	dev := s.Device()
+	rows := p.X.Layout.Shape[0]
+	doubt, started, err := p.Offsets.Buffer.CheckOnce(offsetsOf(p.Offsets, rows), func() (*device.Doubt, error) { return p.checked(s, reads) })
+	if err == nil && !started {
+		err = dev.LaunchWork(s, reads, []*device.Buffer{p.Dst.Buffer}, &poolKernel{Pool: *p, dev: dev})
+	}
+	if err == nil {
+		p.Dst.Buffer.Doubt(doubt)
+	}
+	return err
+}
+
+// checked starts the kernel with a check of the offsets, whose result the doubt judges.
+func (p *Pool) checked(s *device.Stream, reads []*device.Buffer) (*device.Doubt, error) {
+	dev := s.Device()
+	k := &poolKernel{Pool: *p, dev: dev}
+	doubt, err := dev.NewDoubt(s, func(flags [2]int64) error { return p.failed(pooledOffsets(flags[0], p.X.Layout.Shape[0])) })
+	if err != nil {
+		return nil, err
+	}
+	k.flags = doubt.Flags()
+	if err := dev.LaunchWork(s, reads, []*device.Buffer{p.Dst.Buffer, k.flags}, k); err != nil {
+		k.flags.Free()
+		return nil, err
+	}
+	return doubt, nil
+}
+
+func (p *Pool) failed(err error) error {
+	if err != nil && p.Fail != nil {
+		return p.Fail(err)
+	}
+	return err
+}
+
+// pooledOffsets is checkOffsets of offsets that the kernel has checked, from its flag.
+func pooledOffsets(flag int64, rows int) error {
+	if flag == 0 {
+		return nil
+	}
+	kind, number, at := 4-flag>>60, maxPooled-1-flag>>32&(maxPooled-1), int64(uint32(flag))
+	return flaggedOffsets([2]int64{kind, number<<32 | at}, rows)
+}
+
+// Start implements device.Work, on the CPU.
+func (p *Pool) Start(int, uint64) error {
+	offsets := unsafe.Slice((*int32)(p.Offsets.Ptr()), p.Offsets.Layout.Size())
+	if err := checkOffsets(offsets, p.X.Layout.Shape[0]); err != nil || p.Dst.Layout.Size() == 0 {
+		return p.failed(err)
+	}
+	work := cpu.Pool{
+		Type: p.X.DType, X: p.X.Ptr(), Dst: p.Dst.Ptr(), Pitch: p.X.Layout.Strides[0], N: p.X.Layout.Shape[1],
+		Offsets: offsets, First: p.First, Normalize: p.Normalize,
+	}
+	work.Run()
+	return nil
+}
+
+// poolKernel is a Pool that the library is about to compute.
+type poolKernel struct {
+	Pool
+	dev   *device.Device
+	flags *device.Buffer // nil: offsets are not checked
+}
+
+// Start implements device.Work.
+func (k *poolKernel) Start(ordinal int, stream uint64) error {
+	args := k.arguments()
+	if err := clearFlags(k.dev, ordinal, stream, k.flags); err != nil {
+		return err
+	}
+	return k.dev.Library().Pool(ordinal, stream, &args)
+}
+
+// Enqueue implements device.Queued.
+func (k *poolKernel) Enqueue(ordinal int, stream uint64) (bool, error) {
+	if k.flags != nil { // two launches
+		return false, nil
+	}
+	args := k.arguments()
+	return true, k.dev.Submitted().Pool(ordinal, stream, &args)
+}
+
+func (k *poolKernel) arguments() cutlass.Pool {
+	args := cutlass.Pool{
+		Type: k.X.DType, X: k.X.Addr(), Offsets: k.Offsets.Addr(), Dst: k.Dst.Addr(), Pitch: k.X.Layout.Strides[0],
+		Rows: k.X.Layout.Shape[0], N: k.X.Layout.Shape[1], Batch: k.Offsets.Layout.Size() - 1, First: k.First, Normalize: k.Normalize,
+	}
+	if k.flags != nil {
+		args.Flags = k.flags.Addr()
+	}
+	return args
+}
