@@ -32,7 +32,7 @@ type Options struct {
 type Result struct {
 	Library  string // the library; "" when Options.Units left parts out
 	Sidecar  cutlass.Sidecar
-	Current  bool // the library was there already, made of the same parts
+	Current  bool   // the library was there already, made of the same parts
 	Module   string // the module that the library was taken from, with its version; "": compiled
 	NVCC     string
 	CUDA     string // nvcc's version: 13.0

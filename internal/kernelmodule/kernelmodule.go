@@ -99,7 +99,7 @@ func Write(proxy string, o Options) (Module, error) {
 	files := map[string][]byte{
 		"go.mod": []byte(goMod), "LICENSE": []byte(o.License), "doc.go": []byte(doc + "\n"),
 		"kernels_linux_" + runtime.GOARCH + ".go": []byte(code[strings.Index(code, "package "):]),
-		cutlass.PrebuiltLibrary:             packed.Bytes(), cutlass.PrebuiltDescription: description,
+		cutlass.PrebuiltLibrary:                   packed.Bytes(), cutlass.PrebuiltDescription: description,
 	}
 	return m, m.write(proxy, files, o.Time)
 }
