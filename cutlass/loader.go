@@ -25,6 +25,8 @@ type Candidate struct {
 	From  string // the rule that names it: "GPK_LIB", "the user's cache", …
 	Asked bool   // the user named it: its absence is worth a warning too
 	Err   error  // why the place itself is unknown; Path is then empty
+
+	Embedded *Prebuilt // kernels in the program; Path is then their module
 }
 
 // Attempt is a candidate that Open tried; Err is nil for the one it took.
@@ -112,7 +114,8 @@ func Open(opt OpenOptions) (*Library, error) {
 }
 
 // SearchPath lists where Open looks, in order: GPK_LIB (a file or its folder),
-// beside the executable, the user's cache, the system's library folders.
+// beside the executable, kernels in the program (Register), the user's cache,
+// the system's library folders.
 func SearchPath() []Candidate {
 	var list []Candidate
 	if p := os.Getenv("GPK_LIB"); p != "" {
@@ -134,7 +137,9 @@ func SearchPath() []Candidate {
 			return "", err
 		}
 		return filepath.Dir(exe), nil
-	}), beside("the user's cache", LibraryDir))
+	}))
+	list = append(list, embedded()...)
+	list = append(list, beside("the user's cache", LibraryDir))
 	for _, dir := range []string{"/usr/local/lib/gpk", "/usr/lib/gpk", "/usr/local/lib", "/usr/lib"} {
 		list = append(list, Candidate{Path: filepath.Join(dir, LibraryName), From: "the system's libraries"})
 	}
@@ -182,6 +187,9 @@ func (c Candidate) open() (*Library, error) {
 	if c.Err != nil {
 		return nil, c.Err
 	}
+	if c.Embedded != nil {
+		return c.Embedded.open()
+	}
 	path, sidecar, err := Check(c.Path)
 	if err != nil {
 		return nil, err
@@ -191,11 +199,19 @@ func (c Candidate) open() (*Library, error) {
 		return nil, err
 	}
 	lib.path, lib.sidecar = path, sidecar
-	if lib.kernelSet != sidecar.KernelSet || lib.cuda != sidecar.CUDA {
-		return nil, &LibraryError{path, fmt.Sprintf("the library says kernel set %s and CUDA %d, %s beside it %s and %d; run `gpk setup`",
-			lib.kernelSet, lib.cuda, SidecarName, sidecar.KernelSet, sidecar.CUDA), ErrDamaged}
+	if err := lib.matches(SidecarName + " beside it"); err != nil {
+		return nil, err
 	}
 	return lib, nil
+}
+
+// matches compares what the library says of itself with its description.
+func (l *Library) matches(description string) error {
+	if l.kernelSet != l.sidecar.KernelSet || l.cuda != l.sidecar.CUDA {
+		return &LibraryError{l.path, fmt.Sprintf("the library says kernel set %s and CUDA %d, %s %s and %d; run `gpk setup`",
+			l.kernelSet, l.cuda, description, l.sidecar.KernelSet, l.sidecar.CUDA), ErrDamaged}
+	}
+	return nil
 }
 
 // Check examines a library without loading it: that it is a shared library for
@@ -253,7 +269,7 @@ func Check(path string) (resolved string, s Sidecar, err error) {
 // foreign says why the file is no 64-bit shared library for this machine; ""
 // means that it is one. Section 4 of the ELF specification has the header:
 // magic, class and byte order, then at 16 type and at 18 machine.
-func foreign(file *os.File) string {
+func foreign(file io.ReaderAt) string {
 	header := make([]byte, 20)
 	if n, err := io.ReadFull(io.NewSectionReader(file, 0, 20), header); err != nil {
 		return fmt.Sprintf("not a shared library: only %d bytes long", n)

@@ -49,10 +49,17 @@ func ReadSidecar(library string) (Sidecar, error) {
 	if err := json.Unmarshal(text, &s); err != nil {
 		return Sidecar{}, fmt.Errorf("%s: %w", path, err)
 	}
-	if s.Size <= 0 || len(s.SHA256) != 2*sha256.Size || s.ABI <= 0 {
-		return Sidecar{}, errors.New(path + " lacks size, SHA-256 or ABI")
+	if err := s.valid(); err != nil {
+		return Sidecar{}, fmt.Errorf("%s %w", path, err)
 	}
 	return s, nil
+}
+
+func (s *Sidecar) valid() error {
+	if s.Size <= 0 || len(s.SHA256) != 2*sha256.Size || s.ABI <= 0 {
+		return errors.New("lacks size, SHA-256 or ABI")
+	}
+	return nil
 }
 
 // Measure fills in size and SHA-256 from the library's file.

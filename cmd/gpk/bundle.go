@@ -114,7 +114,7 @@ func checkout(dir string) (string, error) {
 func usableLibrary() (string, error) {
 	var errs []error
 	for _, c := range cutlass.SearchPath() {
-		if c.Err != nil {
+		if c.Err != nil || c.Embedded != nil {
 			continue
 		}
 		path, s, err := cutlass.Check(c.Path)

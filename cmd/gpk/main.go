@@ -4,7 +4,7 @@
 //
 //	gpk info              devices, kernel library, kernels
 //	gpk doctor            every condition for a GPU, one by one, with what mends it
-//	gpk setup             builds the kernel library on this machine
+//	gpk setup             takes the kernel library from a release, or builds it on this machine
 //	gpk gram -x FILE      the quantum kernel matrix of samples in a .npy file
 //	gpk embed -model DIR  embeddings of texts
 //	gpk profile REPORT    a profile's report as text or a page of HTML; a comparison of two
@@ -53,7 +53,7 @@ func commands() []command {
 	return []command{
 		{"info", "[-kernels]", "devices, kernel library, kernels", info},
 		{"doctor", "", "every condition for a GPU, one by one, with what mends it", doctor},
-		{"setup", "[flags]", "builds the kernel library on this machine", setupCommand},
+		{"setup", "[flags]", "takes the kernel library from a release, or builds it on this machine", setupCommand},
 		{"gram", "-x FILE [flags]", "the quantum kernel matrix of samples in a .npy file", gram},
 		{"embed", "-model DIR [flags] [TEXT ...]", "embeddings of texts, by a model of BERT's kind", embed},
 		{"profile", "REPORT [flags]", "a profile's report as text or as a page of HTML, and a comparison of two", profileCommand},

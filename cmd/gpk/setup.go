@@ -13,7 +13,7 @@ import (
 	"github.com/gpk-go/gpk/cutlass/setup"
 )
 
-// setupCommand builds the kernel library.
+// setupCommand takes the kernel library from a release, or builds it.
 func setupCommand(ctx context.Context, args []string, std streams) error {
 	fs := flag.NewFlagSet("setup", flag.ContinueOnError)
 	arch := fs.String("arch", "", "`targets`, separated by commas: 80, 86, 89, 90a or all (default: those of the GPUs here, else 90a)")
@@ -21,6 +21,7 @@ func setupCommand(ctx context.Context, args []string, std streams) error {
 	wheels := fs.String("wheels", "", "`folder` that has every wheel: no network is used")
 	jobs := fs.Int("jobs", 0, fmt.Sprintf("compilers at once (default: a core and 6 GB of memory for each: %d here)", setup.DefaultJobs()))
 	nvcc := fs.String("nvcc", "", "the `compiler`, of CUDA 12.4 or newer (default: the one found, else NVIDIA's wheels)")
+	compile := fs.Bool("compile", false, "compile the kernels even where a release has them prebuilt")
 	sass := fs.Bool("check-sass", false, "disassemble the wgmma kernels and check that they are what they should be")
 	if err := parse(fs, args, std); err != nil {
 		return err
@@ -31,7 +32,7 @@ func setupCommand(ctx context.Context, args []string, std streams) error {
 	if *jobs < 0 {
 		return usageError{fmt.Errorf("-jobs %d: want 1 or more", *jobs)}
 	}
-	opt := setup.Options{WheelsDir: *wheels, Jobs: *jobs, NVCC: *nvcc, CheckSASS: *sass, Progress: std.err}
+	opt := setup.Options{WheelsDir: *wheels, Jobs: *jobs, NVCC: *nvcc, Compile: *compile, CheckSASS: *sass, Progress: std.err}
 	if *arch != "" {
 		archs, err := setup.ParseArchs(*arch)
 		if err != nil {
@@ -46,14 +47,19 @@ func setupCommand(ctx context.Context, args []string, std streams) error {
 	if err != nil {
 		return err
 	}
-	printUnits(std, res)
+	if len(res.Units) > 0 {
+		printUnits(std, res)
+	}
 	if res.Library == "" {
 		fmt.Fprintf(std.out, "%d objects in %s; no library, as -unit leaves parts out\n", len(res.Units), res.Duration.Round(time.Second/10))
 		return nil
 	}
 	what := "built"
-	if res.Current {
+	switch {
+	case res.Current:
 		what = "was there already"
+	case res.Module != "":
+		what = "taken from " + res.Module
 	}
 	fmt.Fprintf(std.out, "%s\n%s: %.1f MB for %s, CUDA %s, kernel set %s, in %s\n", res.Library, what,
 		float64(res.Sidecar.Size)/1e6, strings.Join(res.Archs, " "), res.CUDA, res.Sidecar.KernelSet, res.Duration.Round(time.Second/10))

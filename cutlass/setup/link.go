@@ -80,6 +80,15 @@ func (b *builder) link(ctx context.Context, units []cutlass.Unit, res *Result) e
 	if err := sidecar.Measure(temp); err != nil {
 		return err
 	}
+	if err := b.place(temp, library, sidecar); err != nil {
+		return err
+	}
+	res.Sidecar = sidecar
+	return nil
+}
+
+// place gives a finished library and its description their names in the cache.
+func (b *builder) place(temp, library string, sidecar cutlass.Sidecar) error {
 	description, err := json.MarshalIndent(sidecar, "", "  ")
 	if err != nil {
 		return err
@@ -89,15 +98,15 @@ func (b *builder) link(ctx context.Context, units []cutlass.Unit, res *Result) e
 		return err
 	}
 	// Between the two renames, library and description do not match: opening
-	// is refused, and the next run links again.
+	// is refused, and the next run makes both again.
 	if err := finish(temp, library); err != nil {
 		return err
 	}
 	if err := finish(tempSidecar, filepath.Join(filepath.Dir(library), cutlass.SidecarName)); err != nil {
 		return err
 	}
-	if _, res.Sidecar, err = cutlass.Check(library); err != nil {
-		return fmt.Errorf("the library just built: %w", err)
+	if _, _, err = cutlass.Check(library); err != nil {
+		return fmt.Errorf("the library just made: %w", err)
 	}
 	return nil
 }

@@ -23,6 +23,7 @@ type Options struct {
 	WheelsDir string    // a folder that has every wheel: no network is used
 	NVCC      string    // the compiler; "": the one found, else NVIDIA's wheels
 	Jobs      int       // compilers at once; 0: DefaultJobs()
+	Compile   bool      // take no prebuilt kernels
 	CheckSASS bool      // disassemble the wgmma units and count their HGMMA instructions
 	Progress  io.Writer // a bar on a terminal, else lines; nil: silent
 }
@@ -31,7 +32,8 @@ type Options struct {
 type Result struct {
 	Library  string // the library; "" when Options.Units left parts out
 	Sidecar  cutlass.Sidecar
-	Current  bool // the library was there already, made of the same parts
+	Current  bool   // the library was there already, made of the same parts
+	Module   string // the module that the library was taken from, with its version; "": compiled
 	NVCC     string
 	CUDA     string // nvcc's version: 13.0
 	Archs    []string
@@ -56,8 +58,9 @@ type builder struct {
 	progress *progress
 }
 
-// Run builds the kernel library into the cache. Cancelling ctx stops the
-// compilers and returns ctx's error.
+// Run brings the kernel library into the cache: prebuilt where a release has it,
+// else compiled. Prebuilt kernels that are there and cannot be used are an error.
+// Cancelling ctx stops the compilers and returns ctx's error.
 func Run(ctx context.Context, opt Options) (res Result, err error) {
 	start := time.Now()
 	if runtime.GOOS != "linux" || (runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64") {
@@ -99,6 +102,16 @@ func Run(ctx context.Context, opt Options) (res Result, err error) {
 	}
 	defer os.RemoveAll(b.temp)
 
+	if why := b.mustCompile(); why != "" {
+		b.progress.say("compiling: %s", why)
+	} else if err := b.takePrebuilt(ctx, &res); err == nil {
+		res.Duration = time.Since(start)
+		return res, nil
+	} else if !errors.Is(err, errNoPrebuilt) {
+		return res, err
+	} else {
+		b.progress.say("compiling: %v", err)
+	}
 	if b.tools, err = b.toolchain(ctx); err != nil {
 		return res, err
 	}

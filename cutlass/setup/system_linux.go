@@ -3,6 +3,7 @@ package setup
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
@@ -49,4 +50,23 @@ func output(cmd *exec.Cmd) ([]byte, error) {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second
 	return cmd.CombinedOutput()
+}
+
+// ownFolder refuses a folder in which others could put a library. One that is
+// not there will be made for this user alone.
+func ownFolder(dir string) error {
+	info, err := os.Stat(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if info.Mode().Perm()&0o022 != 0 {
+		return fmt.Errorf("others can write to the cache folder %s (mode %04o); run `chmod go-w %s`, or set GPK_CACHE to a folder of your own", dir, info.Mode().Perm(), dir)
+	}
+	if s, ok := info.Sys().(*syscall.Stat_t); ok && int(s.Uid) != os.Geteuid() && s.Uid != 0 {
+		return fmt.Errorf("the cache folder %s belongs to another user; set GPK_CACHE to a folder of your own", dir)
+	}
+	return nil
 }

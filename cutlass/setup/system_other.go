@@ -13,3 +13,5 @@ import (
 func lock(context.Context, string, func()) (func(), error) { return nil, errors.ErrUnsupported }
 
 func output(cmd *exec.Cmd) ([]byte, error) { return cmd.CombinedOutput() }
+
+func ownFolder(string) error { return nil }

@@ -1,0 +1,150 @@
+package setup
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gpk-go/gpk/cutlass"
+)
+
+// ErrPrebuilt is the error of prebuilt kernels that were found and refused.
+var ErrPrebuilt = errors.New("prebuilt kernels refused")
+
+// errNoPrebuilt is the error of kernels that no release has.
+var errNoPrebuilt = errors.New("no prebuilt kernels")
+
+const (
+	// prebuiltInputs begins Sidecar.Inputs of a library out of a module.
+	prebuiltInputs = "module "
+	orCompile      = "; run `gpk setup -compile` to build the kernels here"
+	// downloadLimit bounds the time in which the go command gets a module.
+	downloadLimit = 5 * time.Minute
+)
+
+// driverVersion is the file in which the kernel's driver says its version.
+var driverVersion = "/sys/module/nvidia/version"
+
+// mustCompile says why prebuilt kernels will not do; "" where they will.
+func (b *builder) mustCompile() string {
+	switch {
+	case b.Compile:
+		return "-compile was given"
+	case len(b.Options.Units) > 0 || b.NVCC != "" || b.WheelsDir != "" || b.CheckSASS:
+		return "what was asked for needs the compiler"
+	case len(b.Archs) != 1:
+		return fmt.Sprintf("prebuilt kernels are for one target, wanted are %s", strings.Join(b.Archs, " "))
+	}
+	return ""
+}
+
+// takePrebuilt puts the library of the kernel module for this target into the
+// cache. The error is errNoPrebuilt where there is no such module, and
+// ErrPrebuilt where there is one that must not be used.
+func (b *builder) takePrebuilt(ctx context.Context, res *Result) error {
+	library := filepath.Join(cutlass.LibraryDirIn(b.Cache), cutlass.LibraryName)
+	at := cutlass.PrebuiltModule(b.Archs[0]) + "@" + cutlass.PrebuiltVersion()
+	refused := func(err error) error { return fmt.Errorf("%w: %w", ErrPrebuilt, err) }
+	for _, dir := range []string{b.Cache, filepath.Dir(filepath.Dir(library)), filepath.Dir(library)} {
+		if err := ownFolder(dir); err != nil {
+			return refused(err)
+		}
+	}
+	res.Library, res.Module = library, at
+	if _, old, err := cutlass.Check(library); err == nil && old.Inputs == prebuiltInputs+at && slices.Equal(old.Archs, b.Archs) {
+		res.Sidecar, res.Current, res.CUDA = old, true, cudaText(old.CUDA)
+		return checkDriver(at, old)
+	}
+	dir, err := download(ctx, at)
+	if err != nil {
+		*res = Result{Archs: res.Archs}
+		return err
+	}
+	p := cutlass.Prebuilt{Module: at}
+	for name, text := range map[string]*string{cutlass.PrebuiltLibrary: &p.Library, cutlass.PrebuiltDescription: &p.Description} {
+		content, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			return refused(fmt.Errorf("%s is no module of kernels: %w%s", at, err, orCompile))
+		}
+		*text = string(content)
+	}
+	content, sidecar, err := p.Unpack()
+	if err != nil {
+		return refused(err)
+	}
+	if !slices.Equal(sidecar.Archs, b.Archs) {
+		return refused(fmt.Errorf("%s holds kernels for %s, not %s%s", at, strings.Join(sidecar.Archs, " "), b.Archs[0], orCompile))
+	}
+	if err := checkDriver(at, sidecar); err != nil {
+		return err
+	}
+	sidecar.Inputs = prebuiltInputs + at
+	temp := filepath.Join(b.temp, cutlass.LibraryName)
+	if err := os.WriteFile(temp, content, 0o600); err != nil {
+		return err
+	}
+	if err := b.place(temp, library, sidecar); err != nil {
+		return err
+	}
+	res.Sidecar, res.CUDA = sidecar, cudaText(sidecar.CUDA)
+	return nil
+}
+
+func cudaText(version int) string { return fmt.Sprintf("%d.%d", version/1000, version%1000/10) }
+
+// checkDriver refuses kernels that the driver here is too old for. Without a
+// driver the kernels are for another machine.
+func checkDriver(module string, s cutlass.Sidecar) error {
+	text, err := os.ReadFile(driverVersion)
+	if err != nil {
+		return nil //nolint:nilerr // no driver
+	}
+	version := strings.TrimSpace(string(text))
+	major, _, _ := strings.Cut(version, ".")
+	have, err := strconv.Atoi(major)
+	if need := cutlass.MinDriver(s.CUDA); err == nil && (need == 0 || have < need) {
+		return fmt.Errorf("%w: %s was built with CUDA %s, which needs driver %d or newer, here is %s; install a newer driver, or run `gpk setup -compile` with the CUDA toolkit of this driver",
+			ErrPrebuilt, module, cudaText(s.CUDA), need, version)
+	}
+	return nil
+}
+
+// download has the go command get a module, by the user's GOPROXY, GOSUMDB and
+// go.sum, and returns the folder of its files.
+func download(ctx context.Context, module string) (dir string, err error) {
+	limited, cancel := context.WithTimeout(ctx, downloadLimit)
+	defer cancel()
+	cmd := exec.CommandContext(limited, "go", "mod", "download", "-json", module)
+	cmd.WaitDelay = 5 * time.Second
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err = cmd.Run()
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	var answer struct{ Dir, Error string }
+	if jsonErr := json.Unmarshal(stdout.Bytes(), &answer); err == nil {
+		err = jsonErr
+	}
+	why := strings.TrimSpace(cmp.Or(answer.Error, stderr.String()))
+	switch {
+	case strings.Contains(why, "SECURITY ERROR"): // of go.sum or the checksum database
+		return "", fmt.Errorf("%w: the go command found that %s was altered: %s%s", ErrPrebuilt, module, why, orCompile)
+	case strings.Contains(why, "zip:"), strings.Contains(why, "malformed"):
+		return "", fmt.Errorf("%w: the go command cannot unpack %s: %s%s", ErrPrebuilt, module, why, orCompile)
+	case err != nil:
+		line, _, _ := strings.Cut(cmp.Or(why, err.Error()), "\n")
+		return "", fmt.Errorf("%w: %s", errNoPrebuilt, line)
+	}
+	return answer.Dir, nil
+}
