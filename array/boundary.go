@@ -7,6 +7,7 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/ops"
 )
@@ -20,7 +21,7 @@ func ToSlice[T dtype.Elem](a *Array) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := device.HostRoom(int64(a.NBytes())); err != nil {
+	if err := deviceapi.HostRoom(int64(a.NBytes())); err != nil {
 		return nil, c.fail(err, a)
 	}
 	out := make([]T, a.Size())

@@ -9,6 +9,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -159,7 +160,7 @@ func (a *Array) fix() (buf *device.Buffer, err error) {
 			return &unready{node: c.node}
 		case m.busy:
 			return &unready{}
-		case a.on().Kind() == device.CPU && a.st.fixed == 0 && !m.buf.Exposable():
+		case a.on().Kind() == device.CPU && a.st.fixed == 0 && !deviceapi.Exposable(m.buf):
 			return &unready{alloc: func() error { return s.expose(a.st, c) }}
 		}
 		buf = m.buf
@@ -174,7 +175,7 @@ func (a *Array) fix() (buf *device.Buffer, err error) {
 // not held.
 func (s *scheduler) expose(st *storage, c *contents) error {
 	m := c.mem
-	buf, err := s.dev.AllocExposed(m.buf.Size())
+	buf, err := deviceapi.AllocExposed(s.dev, m.buf.Size())
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func (d *Device) block(size int64, s *Stream) (*block, error) {
 		if attempt > 0 {
 			freed = d.collectNow()
 		}
-		if size > d.Limit() || attempt > 1 && !freed || attempt > 4 {
+		if size > d.limit() || attempt > 1 && !freed || attempt > 4 {
 			return nil, err
 		}
 		var stuck error
@@ -226,8 +226,8 @@ func (d *Device) SetMemoryLimit(n int64) {
 	d.pool.setLimit(n)
 }
 
-// Limit returns the bytes that the pool may hold.
-func (d *Device) Limit() int64 {
+// limit returns the bytes that the pool may hold.
+func (d *Device) limit() int64 {
 	if d == nil {
 		return 0
 	}

@@ -243,10 +243,10 @@ func (g *Graph) launchHost(m *Measurement, s *Stream) error {
 	}))
 }
 
-// Update has g launch what from recorded, and closes from. It is cheaper than
+// update has g launch what from recorded, and closes from. It is cheaper than
 // a new graph. It waits for a launch on the CPU. Where the sequences differ in more than addresses and sizes the
 // driver refuses; both graphs are then as before.
-func (g *Graph) Update(from *Graph) error {
+func (g *Graph) update(from *Graph) error {
 	if g == nil || g.dev == nil {
 		return errNoGraph
 	}

@@ -278,7 +278,7 @@ func TestCollectionBeforeOutOfMemory(t *testing.T) {
 	bothKinds(t, func(t *testing.T, d *Device) {
 		f := fakeCollector(d)
 		d.collector.time = account{balance: -time.Hour, at: f.now()}
-		limit := d.Limit()
+		limit := d.limit()
 		size := limit / 2 >> 20 << 20
 		dropped := alloc(t, d, size, nil)
 		kept := alloc(t, d, limit/4>>20<<20, nil)

@@ -56,8 +56,8 @@ func (c *Compilation) Function() (f *Function, ready bool, err error) {
 	}
 }
 
-// Wait waits for the function, or until ctx ends.
-func (c *Compilation) Wait(ctx context.Context) (*Function, error) {
+// wait waits for the function, or until ctx ends.
+func (c *Compilation) wait(ctx context.Context) (*Function, error) {
 	if c == nil || c.done == nil {
 		return nil, errNoCompilation
 	}
@@ -72,7 +72,7 @@ func (c *Compilation) Wait(ctx context.Context) (*Function, error) {
 	}
 }
 
-// Now is Wait that does not wait for what else is queued: code that nobody works
+// Now is wait that does not wait for what else is queued: code that nobody works
 // on is compiled here.
 func (c *Compilation) Now(ctx context.Context) (*Function, error) {
 	if c != nil && c.of != nil {
@@ -87,7 +87,7 @@ func (c *Compilation) Now(ctx context.Context) (*Function, error) {
 			s.run(c)
 		}
 	}
-	return c.Wait(ctx)
+	return c.wait(ctx)
 }
 
 // Again reports that the function could not be loaded, for want of memory, say, and
@@ -123,7 +123,7 @@ func (d *Device) Compile(code Code) (*Function, error) {
 	if made {
 		d.codes.run(c)
 	}
-	return c.Wait(context.Background())
+	return c.wait(context.Background())
 }
 
 // CompileLater has a kernel compiled in the background, unless it is there or
@@ -150,9 +150,9 @@ func (d *Device) CompileLater(code Code) *Compilation {
 	return c
 }
 
-// CompilerVersion returns the version of the compiler that serves the device,
+// compilerVersion returns the version of the compiler that serves the device,
 // 13000 for 13.0, or a *CompilerError that says why there is none.
-func (d *Device) CompilerVersion() (int, error) {
+func (d *Device) compilerVersion() (int, error) {
 	if err := d.Err(); err != nil {
 		return 0, err
 	}
@@ -163,9 +163,9 @@ func (d *Device) CompilerVersion() (int, error) {
 	return c.version(), nil
 }
 
-// AwaitCompiled waits until everything that is being compiled for the device is
+// awaitCompiled waits until everything that is being compiled for the device is
 // there, or until ctx ends.
-func (d *Device) AwaitCompiled(ctx context.Context) error {
+func (d *Device) awaitCompiled(ctx context.Context) error {
 	if err := d.Err(); err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ func (d *Device) AwaitCompiled(ctx context.Context) error {
 	s.mu.Unlock()
 	for _, c := range under {
 		// Its own error is for who uses it.
-		if _, err := c.Wait(ctx); err != nil && ctx.Err() != nil {
+		if _, err := c.wait(ctx); err != nil && ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
@@ -300,9 +300,9 @@ func (s *codes) load(code *Code, b binaryImage) (*Function, error) {
 	return &Function{dev: s.dev, name: code.Kernel, handle: handle, info: info}, nil
 }
 
-// CompileImage compiles for a compute capability (90 is 9.0) and returns the
+// compileImage compiles for a compute capability (90 is 9.0) and returns the
 // machine code, a cubin. It needs the compiler but no GPU.
-func CompileImage(sm int, code Code) ([]byte, error) {
+func compileImage(sm int, code Code) ([]byte, error) {
 	with, err := current.compiler.compiler()
 	if err != nil {
 		return nil, err

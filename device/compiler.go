@@ -312,10 +312,10 @@ func checkShared(path string) error {
 	return nil
 }
 
-// RuntimeCompiler tells which library compiles CUDA C++ at run time: its file
+// runtimeCompiler tells which library compiles CUDA C++ at run time: its file
 // and version (13.0). The error is why there is none, with every place where it
 // was looked for.
-func RuntimeCompiler() (path, version string, err error) { return current.compiler.describe() }
+func runtimeCompiler() (path, version string, err error) { return current.compiler.describe() }
 
 func (s *compilerSearch) describe() (path, version string, err error) {
 	found, err := s.compiler()

@@ -38,7 +38,7 @@ func doubted(t *testing.T, d *Device, word uint64) (*Buffer, *Doubt) {
 // cannot be taken back.
 func TestDoubt(t *testing.T) {
 	for _, word := range []uint64{0, 1} {
-		d := NewFake(Info{Kind: CUDA, SM: 90, TotalMemory: 1 << 30}, Capabilities{})
+		d := newFake(Info{Kind: CUDA, SM: 90, TotalMemory: 1 << 30}, Capabilities{})
 		bad := word != 0
 		x, q := doubted(t, d, word)
 		ran := 0
@@ -89,7 +89,7 @@ func TestDoubt(t *testing.T) {
 // TestDoubtSynchronize: who waits for everything hears of what work has found, once.
 func TestDoubtSynchronize(t *testing.T) {
 	for _, word := range []uint64{0, 1} {
-		d := NewFake(Info{Kind: CUDA, SM: 90, TotalMemory: 1 << 30}, Capabilities{})
+		d := newFake(Info{Kind: CUDA, SM: 90, TotalMemory: 1 << 30}, Capabilities{})
 		x, q := doubted(t, d, word)
 		for i, want := range []bool{word != 0, false} {
 			if err := d.Synchronize(t.Context()); errors.Is(err, errJudged) != want || !want && err != nil {
@@ -107,7 +107,7 @@ func TestDoubtSynchronize(t *testing.T) {
 
 // TestDoubtsEnd: a chain of doubts does not grow without end.
 func TestDoubtsEnd(t *testing.T) {
-	d := NewFake(Info{Kind: CUDA, SM: 90, TotalMemory: 1 << 30}, Capabilities{})
+	d := newFake(Info{Kind: CUDA, SM: 90, TotalMemory: 1 << 30}, Capabilities{})
 	x, _ := doubted(t, d, 0)
 	for range 10 * mostDoubts {
 		y, _ := doubted(t, d, 0)

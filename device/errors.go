@@ -20,7 +20,7 @@ var (
 	errNoEvent       = errorf("a nil Event, or one that NewEvent has not made")
 	errNoBuffer      = errorf("a nil Buffer, or one that Alloc has not made")
 	errNoGraph       = errorf("a nil Graph, or one that EndCapture has not made")
-	errNoFetch       = errorf("a nil Fetch, or one that Device.Fetch has not made")
+	errNoFetch       = errorf("a copy to the host that nothing has started")
 	errNoDoubt       = errorf("a nil Doubt, or one that NewDoubt has not made")
 	errNoCompilation = errorf("a nil Compilation, or one that CompileLater has not made")
 	errNoFunction    = errorf("a nil Function, or one that Compile has not made")

@@ -46,7 +46,7 @@ type siblings struct {
 // NewEvent makes an event that tells the time. It goes back to the driver
 // when the program drops it.
 func (d *Device) NewEvent() (*Event, error) {
-	list, err := d.NewEvents(1)
+	list, err := d.newEvents(1)
 	if err != nil {
 		return nil, err
 	}
@@ -56,9 +56,9 @@ func (d *Device) NewEvent() (*Event, error) {
 // mostEvents is how many events are made together at most.
 const mostEvents = 1 << 16
 
-// NewEvents makes n events, 65,536 at most, which costs little more than one. Each is freed by itself;
+// newEvents makes n events, 65,536 at most, which costs little more than one. Each is freed by itself;
 // those that are dropped go back to the driver when all n are.
-func (d *Device) NewEvents(n int) ([]Event, error) {
+func (d *Device) newEvents(n int) ([]Event, error) {
 	if err := d.Err(); err != nil {
 		return nil, err
 	}

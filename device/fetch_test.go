@@ -20,9 +20,9 @@ func TestFetch(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, n := range []int{0, 1, 56, mostFetch, mostFetch + 1} {
-			var list []*Fetch
+			var list []*hostCopy
 			for i := range 3 {
-				f, err := d.Fetch(buf, int64(i*100), n, nil)
+				f, err := d.fetch(buf, int64(i*100), n, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -40,10 +40,10 @@ func TestFetch(t *testing.T) {
 				f.Free()
 			}
 		}
-		_, err := d.Fetch(buf, int64(len(src))-3, 4, nil)
+		_, err := d.fetch(buf, int64(len(src))-3, 4, nil)
 		is(t, err, ErrDevice)
 		buf.Free()
-		_, err = d.Fetch(buf, 0, 4, nil)
+		_, err = d.fetch(buf, 0, 4, nil)
 		is(t, err, ErrFreed)
 	})
 }
@@ -55,7 +55,7 @@ func TestFetchWaits(t *testing.T) {
 	buf := alloc(t, d, 64, nil)
 	run(t, d.main, nil, []*Buffer{buf})
 	b.take()
-	f, err := d.Fetch(buf, 0, 64, nil)
+	f, err := d.fetch(buf, 0, 64, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestFetchWaits(t *testing.T) {
 		t.Error("the memory counts as idle while a copy writes to it")
 	}
 	f.Free()
-	g, err := d.Fetch(buf, 0, 64, nil)
+	g, err := d.fetch(buf, 0, 64, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestFetchWaits(t *testing.T) {
 	}
 	same(t, "the next", b.take(), []string{"copyOut"})
 	g.Free()
-	is(t, func() error { b.failNext("copyOut", errBus); _, err := d.Fetch(buf, 0, 64, nil); return err }(), errBus)
+	is(t, func() error { b.failNext("copyOut", errBus); _, err := d.fetch(buf, 0, 64, nil); return err }(), errBus)
 	if n := len(d.fetches.idle); n != 1 {
 		t.Errorf("%d pieces of memory are idle, want 1", n)
 	}
@@ -98,10 +98,10 @@ func TestFetchDropped(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.take()
-	var kept []*Fetch
+	var kept []*hostCopy
 	const more = 100
 	for i := range mostFetches + more {
-		f, err := d.Fetch(buf, int64(i), 56, nil)
+		f, err := d.fetch(buf, int64(i), 56, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +133,7 @@ func TestFetchDropped(t *testing.T) {
 	})
 	b.take()
 	for range 10 * mostFetches {
-		f, err := d.Fetch(buf, 0, 56, nil)
+		f, err := d.fetch(buf, 0, 56, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +154,7 @@ func TestFetchFreed(t *testing.T) {
 		buf := alloc(t, d, 64, nil)
 		run(t, d.main, nil, []*Buffer{buf})
 		for _, n := range []int{0, 8} {
-			f, err := d.Fetch(buf, 0, n, nil)
+			f, err := d.fetch(buf, 0, n, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

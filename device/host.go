@@ -32,10 +32,10 @@ const mapFrom = 256 << 10
 
 func (*hostBackend) close() {}
 
-// HostRoom says that n bytes are more than the machine's memory, or what a container
+// hostRoom says that n bytes are more than the machine's memory, or what a container
 // may have of it, holds: ErrOutOfMemory. Go ends a program that asks it for more than
 // there is, so memory of Go whose size comes from outside is asked about first.
-func HostRoom(n int64) error {
+func hostRoom(n int64) error {
 	if n >= 0 && n < largeRequest {
 		return nil
 	}

@@ -66,10 +66,10 @@ func (d *Device) launchMeasured(m *Measurement, s *Stream, reads, writes []*Buff
 	return err
 }
 
-// FailLaunches has every launch on d fail with f's error, before it does anything,
+// failLaunches has every launch on d fail with f's error, before it does anything,
 // where f returns one; nil ends that. It is for tests of what uses devices. f runs
 // under the device's lock and must not call its methods.
-func (d *Device) FailLaunches(f func() error) {
+func (d *Device) failLaunches(f func() error) {
 	if d == nil {
 		return
 	}

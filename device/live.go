@@ -94,9 +94,9 @@ func (b *Buffer) WantsLabel() bool {
 	return !b.none() && (b.a.size >= labelledBytes || b.a.dev.tracers.Load() > 0)
 }
 
-// Collect runs a garbage collection and gives the buffers that it found dropped back to
+// collectDropped runs a garbage collection and gives the buffers that it found dropped back to
 // the pool. It waits for both, a second at most for the latter.
-func (d *Device) Collect() {
+func (d *Device) collectDropped() {
 	if d.Err() == nil {
 		d.collectNow()
 	}

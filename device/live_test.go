@@ -26,7 +26,7 @@ func TestLiveBuffers(t *testing.T) {
 	}
 	runtime.KeepAlive(c)
 	c = nil
-	d.Collect()
+	d.collectDropped()
 	if got := d.LiveBuffers(mark); len(got) != 1 || got[0].Bytes != 10 {
 		t.Errorf("after a collection %v are live; one was dropped", got)
 	}

@@ -21,7 +21,7 @@ func TestNil(t *testing.T) {
 		return v
 	}
 	coded := func() *Device {
-		return NewFakeWithCode(h200(0), CapabilitiesOf(90), FakeCode{
+		return newFakeWithCode(h200(0), CapabilitiesOf(90), FakeCode{
 			Compile: func(Code) ([]int, string) { return []int{8}, "" },
 			Start:   func(string, Launch, []byte) error { return nil },
 		})
@@ -38,11 +38,11 @@ func TestNil(t *testing.T) {
 			func() any { return must(cpu(t, 0).NewEvent()) },
 			func() any { return must(coded().Compile(Code{Kernel: "f"})) },
 			func() any { return coded().CompileLater(Code{Kernel: "f"}) },
-			func() any { return cpu(t, 0).Watch() },
+			func() any { return cpu(t, 0).watch() },
 			func() any { return must(coded().NewDoubt(nil, func([2]int64) error { return errBus })) },
 			func() any {
 				d := coded()
-				return must(d.Fetch(alloc(t, d, 64, nil), 0, 8, nil))
+				return must(d.fetch(alloc(t, d, 64, nil), 0, 8, nil))
 			},
 			func() any {
 				s := must(cpu(t, 0).NewStream()).(*Stream)
@@ -62,9 +62,9 @@ func TestNil(t *testing.T) {
 			func() any { return &Observation{} },
 		},
 		Functions: map[string]any{
-			"Wrap": Wrap, "CapabilitiesOf": CapabilitiesOf, "BlockSize": BlockSize, "CompileImage": CompileImage,
-			"RuntimeCompiler": RuntimeCompiler, "NewFake": NewFake, "NewFakeWithCode": NewFakeWithCode,
-			"ParseSize": ParseSize, "ParseSwitch": ParseSwitch, "Switched": Switched, "FormatSize": FormatSize, "List": List, "Open": Open, "Default": Default, "Explain": Explain, "HostRoom": HostRoom,
+			"Wrap": Wrap, "CapabilitiesOf": CapabilitiesOf, "BlockSize": blockSize, "CompileImage": compileImage,
+			"RuntimeCompiler": runtimeCompiler, "NewFake": newFake, "NewFakeWithCode": newFakeWithCode,
+			"List": List, "Open": Open, "Default": Default, "Explain": Explain, "HostRoom": hostRoom,
 			"BeginOperation": BeginOperation[callsite.Site], "FoundKernel": FoundKernel, "Observed": Observed,
 			"Observe": func(o Observer) {
 				if x, err := Observe(o); err == nil {
@@ -108,7 +108,7 @@ func TestNilMistakes(t *testing.T) {
 			"a zero event":           d.main.Record(&Event{}),
 			"no context":             d.Synchronize(noContext),
 			"a stream without":       d.main.Synchronize(noContext),
-			"compiled without":       d.AwaitCompiled(noContext),
+			"compiled without":       d.awaitCompiled(noContext),
 			"an event without": func() error {
 				e, err := d.NewEvent()
 				if err != nil {
@@ -116,8 +116,8 @@ func TestNilMistakes(t *testing.T) {
 				}
 				return e.Synchronize(noContext)
 			}(),
-			"a fetch without":       func() error { _, err := (&Fetch{dev: d}).Wait(noContext); return err }(),
-			"a compilation without": func() error { _, err := failedCompilation(nil).Wait(noContext); return err }(),
+			"a fetch without":       func() error { _, err := (&hostCopy{dev: d}).Wait(noContext); return err }(),
+			"a compilation without": func() error { _, err := failedCompilation(nil).wait(noContext); return err }(),
 			"a doubt without judge": func() error { _, err := d.NewDoubt(nil, nil); return err }(),
 		} {
 			if err == nil {

@@ -29,7 +29,7 @@ func TestObserveWork(t *testing.T) {
 		err := errors.Join(
 			d.CopyFromHost(buf, 0, host[:10], nil), d.CopyFromHost(buf, 0, host, nil), d.CopyToHost(host, buf, 0, s),
 			d.Copy(buf, 0, buf, 500, 500, nil), d.CopyFromHost(buf, 0, nil, nil))
-		f, err2 := d.Fetch(buf, 0, 16, nil)
+		f, err2 := d.fetch(buf, 0, 16, nil)
 		if err := errors.Join(err, err2); err != nil {
 			t.Fatal(err)
 		}

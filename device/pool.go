@@ -54,7 +54,7 @@ type pool struct {
 	last           *shelf // that was used
 	oldest, newest *block // all idle blocks
 
-	watches []*Watch // mostly none
+	watches []*poolWatch // mostly none
 	traffic traffic
 }
 

@@ -22,7 +22,7 @@ func TestPoolCounters(t *testing.T) {
 		}
 		got := d.Pool()
 		size := classOf(100_000)
-		want := PoolStats{Cached: size, Peak: size, Limit: d.Limit(), Allocs: 1, Reuses: 999}
+		want := PoolStats{Cached: size, Peak: size, Limit: d.limit(), Allocs: 1, Reuses: 999}
 		if got != want {
 			t.Errorf("%+v, want %+v", got, want)
 		}

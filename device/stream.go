@@ -220,8 +220,8 @@ func (s *Stream) Close() error {
 	return err
 }
 
-// Closed reports whether Close was called.
-func (s *Stream) Closed() bool { return s != nil && s.ended.Load() }
+// isClosed reports whether Close was called.
+func (s *Stream) isClosed() bool { return s != nil && s.ended.Load() }
 
 // forget takes a closed stream out of the device; mu is held.
 func (d *Device) forget(s *Stream) {

@@ -151,7 +151,7 @@ func TestQueuedDrains(t *testing.T) {
 		},
 		"Event":       func() error { return s.Record(&Event{dev: d, handle: event}) },
 		"Synchronize": func() error { return d.Synchronize(context.Background()) },
-		"Occupancy":   func() error { _, _, err := f.Occupancy(64 << 10); return err }, // which changes the function
+		"Occupancy":   func() error { _, _, err := f.launchSize(64 << 10); return err }, // which changes the function
 		"CopyToHost":  func() error { return d.CopyToHost(got[:], y, 0, nil) },
 		"Launch":      func() error { return d.Launch(nil, nil, nil, func(int, uint64) error { return nil }) },
 	})

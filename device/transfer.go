@@ -9,12 +9,12 @@ import (
 // of s (nil: the default stream). src may be reused when it returns; the copy may
 // still be under way on the device.
 func (d *Device) CopyFromHost(dst *Buffer, off int64, src []byte, s *Stream) error {
-	return d.CopyFromHostUntil(dst, off, src, s, nil)
+	return d.copyFromHostUntil(dst, off, src, s, nil)
 }
 
-// CopyFromHostUntil is CopyFromHost, and records e (nil: nothing) behind the copy. For
+// copyFromHostUntil is CopyFromHost, and records e (nil: nothing) behind the copy. For
 // few bytes that takes one call of the driver less than both.
-func (d *Device) CopyFromHostUntil(dst *Buffer, off int64, src []byte, s *Stream, e *Event) error {
+func (d *Device) copyFromHostUntil(dst *Buffer, off int64, src []byte, s *Stream, e *Event) error {
 	if err := d.bounds(dst, off, int64(len(src))); err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -53,7 +54,7 @@ func (g *compiled) of(d *device.Device) *kernels {
 // of the CUDA version that the single operations were built with: functions as
 // Exp are part of it, and their bits may change.
 func compilerFits(d *device.Device) error {
-	version, err := d.CompilerVersion()
+	version, err := deviceapi.CompilerVersion(d)
 	if err != nil {
 		return err
 	}

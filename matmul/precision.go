@@ -5,8 +5,8 @@ import (
 	"os"
 	"sync/atomic"
 
-	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/setting"
 )
 
 // Precision says how exactly a product of float32 or complex64 is computed.
@@ -133,7 +133,7 @@ func (o Options) Resolve(d dtype.DType) (Precision, error) {
 		}
 	}
 	if p == Default {
-		no, err := device.ParseSwitch(os.Getenv("GPK_NO_TF32"))
+		no, err := setting.Parse(os.Getenv("GPK_NO_TF32"))
 		if err != nil {
 			return 0, fmt.Errorf("GPK_NO_TF32: %w", err)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/cutlass/setup"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 )
 
 // check is one condition for using a GPU.
@@ -54,7 +55,7 @@ func doctor(ctx context.Context, args []string, std streams) error {
 		library: func() (*cutlass.Library, error) { return cutlass.Open(cutlass.OpenOptions{Logger: quiet}) },
 		tools:   func() []setup.Tool { return setup.Tools(ctx, "", "") },
 		cache:   cutlass.CacheDir,
-		nvrtc:   device.RuntimeCompiler,
+		nvrtc:   deviceapi.RuntimeCompiler,
 		open:    try,
 		chosen:  defaultDevice,
 	}

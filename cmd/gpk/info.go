@@ -13,6 +13,7 @@ import (
 
 	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 )
 
 // defaultDevice is what programs compute on that ask for nothing else, or why they fail.
@@ -89,7 +90,7 @@ func printLibrary(out io.Writer, lib *cutlass.Library, err error) {
 
 // printCompiler prints which library compiles chains and kernels of users.
 func printCompiler(out io.Writer) {
-	path, version, err := device.RuntimeCompiler()
+	path, version, err := deviceapi.RuntimeCompiler()
 	missing, ok := errors.AsType[*device.CompilerError](err)
 	switch {
 	case err == nil:
