@@ -8,6 +8,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/internal/deviceapi"
+	"github.com/gpk-go/gpk/internal/observe"
 	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/ops"
 )
@@ -72,7 +73,7 @@ func read(c *call, dst []byte, a *Array) error {
 		return err
 	}
 	if !a.lay.IsDense() && a.on().Kind() == device.CPU {
-		op := device.BeginOperation(a.stream, c.name, c.site)
+		op := observe.Begin(a.stream, c.name, c.site)
 		done, err := a.gather(dst)
 		op.Done(err)
 		if done || err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/observe"
 	"github.com/gpk-go/gpk/internal/undo"
 	"github.com/gpk-go/gpk/layout"
 )
@@ -241,7 +242,7 @@ func (j *job) begin() {
 
 // store runs the job into memory of its own. The mutex is not held.
 func (j *job) store() (*device.Buffer, error) {
-	op := device.BeginOperation(j.stream, j.name, j.site)
+	op := observe.Begin(j.stream, j.name, j.site)
 	j.describe(op)
 	buf, err := filled(&j.call, j.stream, j.dt, j.lay, j.compute)
 	op.Done(err)

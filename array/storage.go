@@ -10,6 +10,7 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/internal/deviceapi"
+	"github.com/gpk-go/gpk/internal/observe"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -44,7 +45,7 @@ func storedArray(buf *device.Buffer, dt dtype.DType, shape []int, s *device.Stre
 
 // filled is a stored array of a shape, which is kept, and whose elements fill writes.
 func (c *call) filled(s *device.Stream, dt dtype.DType, shape []int, how string, fill func(dst device.View) error) *Array {
-	op := device.BeginOperation(s, c.name, c.site)
+	op := observe.Begin(s, c.name, c.site)
 	op.Writes(dt, shape)
 	buf, err := filled(c, s, dt, layout.Dense(shape), fill)
 	op.Done(err)

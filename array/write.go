@@ -2,6 +2,7 @@ package array
 
 import (
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/observe"
 	"github.com/gpk-go/gpk/internal/undo"
 	"github.com/gpk-go/gpk/layout"
 )
@@ -57,7 +58,7 @@ func (w *write) do() error {
 	err := s.ready(w.prepare)
 	if err == nil {
 		s.mu.Unlock()
-		op := device.BeginOperation(w.stream, w.call.name, w.call.site)
+		op := observe.Begin(w.stream, w.call.name, w.call.site)
 		w.job.describe(op)
 		err = w.launch()
 		op.Done(err)
@@ -258,7 +259,7 @@ func (w *write) inPlace() error {
 
 // allocFresh gets a buffer for the whole storage.
 func (w *write) allocFresh() (err error) {
-	op := device.BeginOperation(w.stream, w.call.name, w.call.site)
+	op := observe.Begin(w.stream, w.call.name, w.call.site)
 	w.fresh, err = alloc(w.stream.Device(), int64(w.Layout.Size())*int64(w.DType.Size()), w.stream)
 	op.Done(err)
 	if err == nil {

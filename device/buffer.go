@@ -88,7 +88,7 @@ func (d *Device) newBuffer(a *allocation) *Buffer {
 	if a.block != nil {
 		a.capture = a.block.home.capture
 	}
-	if a.block != nil && Observed() {
+	if a.block != nil && observed() {
 		d.allocated(a, a.block.size)
 	}
 	d.mu.Unlock()
@@ -273,7 +273,7 @@ func (d *Device) giveBack(a *allocation, g *garbage) {
 		b.uses = a.pending(b.uses[:0])
 		g.blocks = append(g.blocks, d.pool.put(b)...)
 	}
-	if b != nil && Observed() {
+	if b != nil && observed() {
 		d.freed(a, b.size)
 	}
 }

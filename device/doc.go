@@ -29,7 +29,7 @@
 //
 // # Observers
 //
-// Observe has an Observer told of each piece of work and its time, of operations, buffers and
+// An Observer (package internal/observe) is told of each piece of work and its time, of buffers and
 // graphs: package profile is one. Work of a GPU is then bracketed by two events, which are
 // read later without waiting, and does not go through the queue. Without an Observer a launch
 // costs one load more.

@@ -36,4 +36,11 @@ func init() {
 	hook.CompilerVersion = (*Device).compilerVersion
 	hook.Exposable = (*Buffer).exposable
 	hook.Closed = (*Stream).isClosed
+	hook.Observe = func(o Observer) (stop func(), err error) {
+		x, err := observe(o)
+		if err != nil {
+			return nil, err
+		}
+		return x.Stop, nil
+	}
 }

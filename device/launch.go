@@ -38,7 +38,7 @@ func (d *Device) Launch(s *Stream, reads, writes []*Buffer, f func(ordinal int, 
 // streams do with the buffers, refuses freed buffers (ErrFreed) and failed ones
 // (their error), keeps them alive, and notes the use. It allocates nothing.
 func (d *Device) LaunchWork(s *Stream, reads, writes []*Buffer, w Work) error {
-	if !Observed() {
+	if !observed() {
 		return d.launchMeasured(nil, s, reads, writes, w)
 	}
 	m := d.observe(Computing, s, 0)

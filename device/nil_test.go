@@ -5,7 +5,6 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/gpk-go/gpk/internal/callsite"
 	"github.com/gpk-go/gpk/internal/niltest"
 )
 
@@ -58,19 +57,12 @@ func TestNil(t *testing.T) {
 			func() any { return h200(0) },
 			func() any { return CUDA },
 			func() any { return View{} },
-			func() any { return &Operation{} },
-			func() any { return &Observation{} },
 		},
 		Functions: map[string]any{
 			"Wrap": Wrap, "CapabilitiesOf": CapabilitiesOf, "BlockSize": blockSize, "CompileImage": compileImage,
 			"RuntimeCompiler": runtimeCompiler, "NewFake": newFake, "NewFakeWithCode": newFakeWithCode,
 			"List": List, "Open": Open, "Default": Default, "Explain": Explain, "HostRoom": hostRoom,
-			"BeginOperation": BeginOperation[callsite.Site], "FoundKernel": FoundKernel, "Observed": Observed,
-			"Observe": func(o Observer) {
-				if x, err := Observe(o); err == nil {
-					x.Stop()
-				}
-			},
+
 			"SetDefault": func(d *Device) error { // what it takes is what works are made on
 				defer SetDefault(SetDefault(d))
 				return Default().Synchronize(context.Background())

@@ -11,6 +11,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/internal/deviceapi"
+	"github.com/gpk-go/gpk/internal/observe"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -313,7 +314,7 @@ func (k *kernels) run(s *device.Stream, p *Program, c *Call, dst Operand) (bool,
 	if !w.prepare(k, s, w.form) {
 		return false, nil
 	}
-	device.FoundKernel(s.Device())
+	observe.KernelFound(s.Device())
 	return true, s.Device().LaunchWork(s, w.bufs[:len(c.Leaves)], w.writes[:1], w)
 }
 

@@ -107,7 +107,7 @@ func gram(ctx context.Context, c *Circuit, x, y *gpk.Array, o Options) (*Result,
 		ceiling = j.plan.Budget
 	}
 	watch := deviceapi.WatchWithin(j.dev, ceiling)
-	op := observe(j.dev, "Gram", callsite.Here())
+	op := beginOperation(j.dev, "Gram", callsite.Here())
 	err = e.gram(ctx, j)
 	op.Done(err)
 	most := watch.Stop()

@@ -23,4 +23,5 @@ var (
 	CompilerVersion   any
 	Exposable         any
 	Closed            any
+	Observe           any
 )
