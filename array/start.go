@@ -8,6 +8,7 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/internal/observe"
+	"github.com/gpk-go/gpk/internal/submit"
 	"github.com/gpk-go/gpk/internal/undo"
 	"github.com/gpk-go/gpk/layout"
 )
@@ -211,7 +212,7 @@ func (s *scheduler) plan(j *job, n *node) error {
 
 // blame makes the error of queued work name the call that was to write the contents.
 func (c *contents) blame(err error) error {
-	var queued *device.SubmitError
+	var queued *submit.Error
 	w := c.writer()
 	if !errors.As(err, &queued) || named(err) || w.name == "" || c.mem == nil {
 		return err

@@ -53,7 +53,6 @@ func TestNil(t *testing.T) {
 			func() any { return &CompileError{Kernel: "f", Log: "wrong"} },
 			func() any { return &CompilerError{Err: errBus} },
 			func() any { return &OutOfMemoryError{Err: errBus} },
-			func() any { return &SubmitError{errBus} },
 			func() any { return h200(0) },
 			func() any { return CUDA },
 			func() any { return View{} },

@@ -27,26 +27,6 @@ type queueBackend interface {
 	enqueueFunction(function, stream uint64, l Launch, params []byte)
 }
 
-// SubmitError is the error of work that was queued: it, or work before it, could
-// not be started.
-type SubmitError struct{ Err error }
-
-func (e *SubmitError) Error() string {
-	const what = "starting work that was queued"
-	if err := e.Unwrap(); err != nil {
-		return what + ": " + err.Error()
-	}
-	return what
-}
-
-// Unwrap returns the driver's error.
-func (e *SubmitError) Unwrap() error {
-	if e == nil {
-		return nil
-	}
-	return e.Err
-}
-
 // submission is a device's queue and what comes of it. Guarded by the device's
 // mutex.
 type submission struct {
@@ -180,7 +160,7 @@ func (d *Device) takeFailure() {
 	if !ok {
 		err = d.submission.library.Failure(f.Function, f.Code)
 	}
-	err = &SubmitError{err}
+	err = &submit.Error{err}
 	for a := d.live.first; a != nil; a = a.next {
 		if s := a.write.stream; s != nil {
 			if first, ok := f.First[s.id]; ok && a.write.seq >= first {
