@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/fused"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -156,11 +157,11 @@ func (j *job) fits(dst device.View) bool {
 // safe reports whether nothing can go wrong between the product and the chain in
 // its place: what was in that place would be lost.
 func (h *gemmRoot) safe(p *planner, call *fused.Call, dst device.View) bool {
-	if dst.Buffer.Fresh() {
+	if deviceapi.Fresh(dst.Buffer) {
 		return true
 	}
 	for i := range p.Views() {
-		if b := p.Views()[i].Buffer; b != dst.Buffer && b.Settled() != nil {
+		if b := p.Views()[i].Buffer; b != dst.Buffer && b.State().Settled() != nil {
 			return false
 		}
 	}

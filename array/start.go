@@ -226,7 +226,7 @@ func (j *job) mayFail() bool {
 		return false
 	}
 	for _, m := range j.pins {
-		if m.buf.Doubtful() {
+		if m.buf.State().Uncertain() {
 			return true
 		}
 	}
@@ -348,7 +348,7 @@ func label(buf *device.Buffer, c *call, shape []int, dt dtype.DType) {
 		return
 	}
 	name, at := c.name, c.site
-	buf.SetLabel(func() (what, origin string) {
+	buf.State().SetLabel(func() (what, origin string) {
 		return fmt.Sprintf("%v %v", shape, dt), fmt.Sprintf("%s at %v", name, at)
 	})
 }

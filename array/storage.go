@@ -208,7 +208,7 @@ type owner struct{ st weak.Pointer[storage] }
 var owning sync.Mutex
 
 // own makes the storage that of its buffer. owning is held.
-func own(buf *device.Buffer, st *storage) { buf.SetOwner(owner{weak.Make(st)}) }
+func own(buf *device.Buffer, st *storage) { buf.State().SetOwner(owner{weak.Make(st)}) }
 
 // FromBuffer returns an array over memory that is there: the dense elements
 // of shape at the beginning of buf, not copied. It is how interop packages
@@ -231,7 +231,7 @@ func FromOwnBuffer(buf *device.Buffer, dt dtype.DType, shape ...int) *Array {
 		err = errNoBuffer
 	case err == nil && n != buf.Size():
 		err = layout.Errorf("%v %v takes %d bytes, the buffer has %d", shape, dt, n, buf.Size())
-	case err == nil && buf.Owner() != nil:
+	case err == nil && buf.State().Owner() != nil:
 		err = fmt.Errorf("%w: an array has the buffer already", expr.ErrUnsupported)
 	}
 	if err != nil {
@@ -272,7 +272,7 @@ func over(c call, buf *device.Buffer, dt dtype.DType, lay layout.Layout, err err
 	owning.Lock()
 	defer owning.Unlock()
 	s := buf.Device().DefaultStream()
-	if o, ok := buf.Owner().(owner); ok {
+	if o, ok := buf.State().Owner().(owner); ok {
 		if st := o.st.Value(); st != nil {
 			return &Array{st: st, lay: lay, dt: dt, stream: s}
 		}

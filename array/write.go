@@ -222,7 +222,7 @@ func (w *write) own() int {
 // failed, something may still read it, or the write may fail once it has begun.
 func (w *write) replaces() bool {
 	m := w.old.mem
-	if m == nil || m.err() != nil || m.buf.Doubtful() || m.pins > 0 || m.busy || w.old.needed(w.own()) {
+	if m == nil || m.err() != nil || m.buf.State().Uncertain() || m.pins > 0 || m.busy || w.old.needed(w.own()) {
 		return true
 	}
 	if m.prune(); len(m.olds) > 0 {
@@ -237,9 +237,9 @@ func (w *write) inPlace() error {
 	if m == nil {
 		return w.old.missing()
 	}
-	if m.err() == nil && m.buf.Doubtful() { // what the device will have found
+	if m.err() == nil && m.buf.State().Uncertain() { // what the device will have found
 		return &unready{alloc: func() error {
-			if err := m.buf.Settled(); err != nil && !w.covers {
+			if err := m.buf.State().Settled(); err != nil && !w.covers {
 				return err
 			}
 			return nil
@@ -279,11 +279,11 @@ func (w *write) launch() error {
 		return err
 	}
 	if w.heals != nil {
-		m.buf.Heal()
+		m.buf.State().Heal()
 	}
 	err := w.write(w.In(m.buf))
 	if err != nil && w.heals != nil {
-		m.buf.Fail(w.heals)
+		m.buf.State().Fail(w.heals)
 	}
 	return err
 }

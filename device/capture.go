@@ -192,7 +192,7 @@ func (g *Graph) launch(m *Measurement, s *Stream) error {
 	d.mu.Lock()
 	reads := g.reads
 	d.mu.Unlock()
-	if err := settleAll(reads); err != nil {
+	if err := resolveOf(reads); err != nil {
 		return err
 	}
 	d.mu.Lock()
@@ -243,10 +243,10 @@ func (g *Graph) launchHost(m *Measurement, s *Stream) error {
 	}))
 }
 
-// update has g launch what from recorded, and closes from. It is cheaper than
+// Update makes g launch what from recorded, and closes from. It is cheaper than
 // a new graph. It waits for a launch on the CPU. Where the sequences differ in more than addresses and sizes the
 // driver refuses; both graphs are then as before.
-func (g *Graph) update(from *Graph) error {
+func (g *Graph) Update(from *Graph) error {
 	if g == nil || g.dev == nil {
 		return errNoGraph
 	}

@@ -38,7 +38,7 @@ func TestGraphUpdateWaits(t *testing.T) {
 	go func() { ran <- g.Launch(nil) }()
 	<-begun
 	updated := make(chan error, 1)
-	go func() { updated <- g.update(from) }()
+	go func() { updated <- g.Update(from) }()
 	select {
 	case err := <-updated:
 		t.Error("updated while it ran:", err)

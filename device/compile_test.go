@@ -16,6 +16,7 @@ import (
 
 	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/nvrtc"
 )
 
 // coder is a fake GPU that counts what is compiled for it.
@@ -46,7 +47,7 @@ func newCoder(t testing.TB, folder string) *coder {
 func TestCompileOnce(t *testing.T) {
 	c := newCoder(t, "")
 	c.hold = make(chan struct{})
-	later := c.dev.CompileLater(Code{Source: "a", Kernel: "k"})
+	later := c.dev.compileLater(Code{Source: "a", Kernel: "k"})
 	if _, ready, err := later.Function(); ready || err != nil {
 		t.Errorf("ready before it was compiled: %v, %v", ready, err)
 	}
@@ -99,7 +100,7 @@ func TestCompileWorkers(t *testing.T) {
 	c := newCoder(t, "")
 	c.hold = make(chan struct{})
 	for i := range 100 {
-		c.dev.CompileLater(Code{Source: fmt.Sprint(i), Kernel: "k"})
+		c.dev.compileLater(Code{Source: fmt.Sprint(i), Kernel: "k"})
 	}
 	eventually(t, "compiling", func() bool { return c.compiled.Load() == maxCompiling })
 	time.Sleep(5 * time.Millisecond)
@@ -262,7 +263,7 @@ func TestCompilerSearch(t *testing.T) {
 		load: func(string) (compiler, error) { return nil, errors.New("loaded what is no library") },
 	}
 	_, err := s.compiler()
-	var missing *CompilerError
+	var missing *nvrtc.Error
 	if !errors.As(err, &missing) || !errors.Is(err, expr.ErrUnsupported) || len(missing.Tried) != 4 {
 		t.Fatal(err)
 	}
@@ -329,7 +330,7 @@ func TestCompilerFits(t *testing.T) {
 func TestCompileImage(t *testing.T) {
 	source := "template <class T> __global__ void scale(T* x, T by) {\n\tx[threadIdx.x] *= by;\n}\nextern \"C\" __global__ void one(float* x) { x[0] = 1; }\n"
 	image, err := compileImage(90, Code{Source: source, Kernel: "scale<double>"})
-	var missing *CompilerError
+	var missing *nvrtc.Error
 	if errors.As(err, &missing) {
 		t.Skipf("nothing is compiled here: %v", err)
 	}
@@ -368,7 +369,7 @@ func TestCompileAgain(t *testing.T) {
 	c := newCoder(t, "")
 	c.dev.backend.(*fakeCodeBackend).full.Store(true)
 	code := Code{Source: "a", Kernel: "k"}
-	later := c.dev.CompileLater(code)
+	later := c.dev.compileLater(code)
 	if _, err := later.wait(t.Context()); !errors.Is(err, ErrOutOfMemory) {
 		t.Fatal(err)
 	}
@@ -382,11 +383,11 @@ func TestCompileAgain(t *testing.T) {
 	if again != 4 {
 		t.Errorf("%d tries in %d uses", again, 4*askAgain)
 	}
-	if _, err := c.dev.CompileLater(code).wait(t.Context()); err != nil {
+	if _, err := c.dev.compileLater(code).wait(t.Context()); err != nil {
 		t.Error(err)
 	}
 	c.log = "kernel.cu(1): error: no"
-	bad := c.dev.CompileLater(Code{Source: "b", Kernel: "k"})
+	bad := c.dev.compileLater(Code{Source: "b", Kernel: "k"})
 	if _, err := bad.wait(t.Context()); err == nil {
 		t.Fatal("it compiled")
 	}
@@ -402,10 +403,10 @@ func TestCompileNow(t *testing.T) {
 	c := newCoder(t, "")
 	c.hold = make(chan struct{})
 	for i := range 10 {
-		c.dev.CompileLater(Code{Source: fmt.Sprint(i), Kernel: "k"})
+		c.dev.compileLater(Code{Source: fmt.Sprint(i), Kernel: "k"})
 	}
 	eventually(t, "compiling", func() bool { return c.compiled.Load() == maxCompiling })
-	last := c.dev.CompileLater(Code{Source: "now", Kernel: "k"})
+	last := c.dev.compileLater(Code{Source: "now", Kernel: "k"})
 	done := make(chan error)
 	go func() {
 		_, err := last.Now(t.Context())

@@ -8,6 +8,7 @@ import (
 	"weak"
 
 	"github.com/gpk-go/gpk/cutlass"
+	"github.com/gpk-go/gpk/internal/deferred"
 )
 
 // Device is one device: its memory, its streams, and the order of the work on
@@ -34,10 +35,10 @@ type Device struct {
 	pool       pool
 	live       allocations
 	streams    []*Stream
-	lastStream uint64                // the id of the last one that was made
-	left       sync.Cond             // a stream's last waiter has left it
-	doubted    []weak.Pointer[Doubt] // that nobody has cleared up yet
-	events     []uint64              // that tell the time and were freed
+	lastStream uint64                         // the id of the last one that was made
+	left       sync.Cond                      // a stream's last waiter has left it
+	unresolved []weak.Pointer[deferred.Error] // that nobody has waited for yet
+	events     []uint64                       // that tell the time and were freed
 	submission submission
 	asked      answer
 	refuse     func() error // of FailLaunches; nil: none
@@ -152,7 +153,7 @@ func (d *Device) Synchronize(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := d.settleDoubted(); err != nil {
+	if err := d.resolveAll(); err != nil {
 		return err
 	}
 	return d.spoken()

@@ -37,7 +37,7 @@
 // # Code compiled at run time
 //
 // Device.Compile turns CUDA C++ into a Function with NVRTC, which is bound with
-// dlopen as the driver is, from stated places alone. CompileLater does so in the
+// dlopen as the driver is, from stated places alone. compileLater does so in the
 // background. Cubins are kept in the folder kernels of gpk's cache, by source,
 // options, architecture, compiler and driver; what is damaged there is compiled
 // again.

@@ -214,7 +214,7 @@ func driverGraphs(t *testing.T, d *Device) {
 		t.Error(err)
 	}
 	t.Setenv("GPK_TEST_NO_UPDATE", "1")
-	err = g.update(g2)
+	err = g.Update(g2)
 	if e, ok := errors.AsType[*driverError](err); !ok || e.code != 910 {
 		t.Errorf("an update that is refused: %v", err)
 	}
@@ -260,7 +260,7 @@ func TestDriverUpdate(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := graphs[0].update(graphs[1]); err != nil {
+	if err := graphs[0].Update(graphs[1]); err != nil {
 		t.Error(err)
 	}
 	if err := graphs[0].Launch(nil); err != nil {

@@ -77,7 +77,7 @@ func (d *Device) fetchUntil(src *Buffer, off int64, n int, s *Stream, e *Event) 
 	f.data = unsafe.Slice((*byte)(got.p), mostFetch)[:n:n]
 	reads := []*Buffer{src}
 	m := d.observe(DeviceToHost, s, int64(n))
-	if err = settleAll(reads); err == nil {
+	if err = resolveOf(reads); err == nil {
 		err = d.post(m, s, reads, nil, got, e, func(event uint64) error {
 			return d.backend.copyOut(got.p, src.a.mem, off, int64(n), s.handle, event)
 		})

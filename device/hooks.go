@@ -33,8 +33,16 @@ func init() {
 	}
 	hook.CompileImage = compileImage
 	hook.RuntimeCompiler = runtimeCompiler
+	hook.CompileLater = func(d *Device, code Code) interface {
+		Function() (f *Function, ready bool, err error)
+		Now(ctx context.Context) (*Function, error)
+		Again() bool
+	} {
+		return d.compileLater(code)
+	}
 	hook.CompilerVersion = (*Device).compilerVersion
 	hook.Exposable = (*Buffer).exposable
+	hook.Fresh = (*Buffer).isFresh
 	hook.Closed = (*Stream).isClosed
 	hook.Observe = func(o Observer) (stop func(), err error) {
 		x, err := observe(o)

@@ -108,7 +108,7 @@ func (d *Device) launch(m *Measurement, s *Stream, reads, writes []*Buffer, w Wo
 	if inherited != nil {
 		for _, b := range writes {
 			if b != nil {
-				b.a.carry(inherited)
+				b.a.state.Inherit(inherited)
 			}
 		}
 	}
@@ -136,9 +136,9 @@ func (d *Device) simple(s *Stream, reads, writes []*Buffer) bool {
 }
 
 // own reports whether an allocation is one of d that anybody may use, and that
-// carries neither errors nor doubts; mu is held.
+// carries no errors, known or deferred; mu is held.
 func (a *allocation) own(d *Device) bool {
-	return a != nil && a.dev == d && a.capture == nil && !a.freed.Load() && a.failed.Load() == nil && a.doubts.Load() == nil
+	return a != nil && a.dev == d && a.capture == nil && !a.freed.Load() && a.state.Clean()
 }
 
 // usedBy reports whether no stream but s uses an allocation; mu is held.
@@ -157,8 +157,8 @@ func (a *allocation) usedBy(s *Stream) bool {
 // freedError is ErrFreed, with what the buffer held as far as it is known.
 func (b *Buffer) freedError() error {
 	what := fmt.Sprintf("%d bytes", b.a.size)
-	if b.a.label != nil {
-		holds, origin := b.a.label()
+	if label := b.a.state.Label(); label != nil {
+		holds, origin := label()
 		what = holds + " of " + origin
 	}
 	if b.a.capture != nil {
@@ -386,8 +386,8 @@ func (d *Device) launchHost(m *Measurement, s *Stream, reads, writes []*Buffer, 
 	}()
 	// One may have failed while this waited for it.
 	for _, x := range list {
-		if p := x.a.failed.Load(); p != nil {
-			return *p
+		if err := x.a.state.Failed(); err != nil {
+			return err
 		}
 	}
 	if m == nil {

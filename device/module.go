@@ -54,22 +54,6 @@ type moduleBackend interface {
 	launchFunction(function, stream uint64, l Launch, params []byte) error
 }
 
-// Device returns the device that the function is loaded on.
-func (f *Function) Device() *Device {
-	if f == nil {
-		return nil
-	}
-	return f.dev
-}
-
-// Name returns the function's name as the code gave it.
-func (f *Function) Name() string {
-	if f == nil {
-		return ""
-	}
-	return f.name
-}
-
 // parameters returns the function's parameters, and false where the driver is too
 // old to say (before 550).
 func (f *Function) parameters() ([]Param, bool) {
@@ -77,14 +61,6 @@ func (f *Function) parameters() ([]Param, bool) {
 		return nil, false
 	}
 	return f.info.params, f.info.known
-}
-
-// MaxThreads returns how many threads a block of the function can have.
-func (f *Function) MaxThreads() int {
-	if f == nil {
-		return 0
-	}
-	return f.info.maxThreads
 }
 
 // launchSize returns the block that keeps most threads of a multiprocessor busy,

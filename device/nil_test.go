@@ -36,9 +36,8 @@ func TestNil(t *testing.T) {
 			func() any { return must(coded().Alloc(64, nil)) },
 			func() any { return must(cpu(t, 0).NewEvent()) },
 			func() any { return must(coded().Compile(Code{Kernel: "f"})) },
-			func() any { return coded().CompileLater(Code{Kernel: "f"}) },
+			func() any { return coded().compileLater(Code{Kernel: "f"}) },
 			func() any { return cpu(t, 0).watch() },
-			func() any { return must(coded().NewDoubt(nil, func([2]int64) error { return errBus })) },
 			func() any {
 				d := coded()
 				return must(d.fetch(alloc(t, d, 64, nil), 0, 8, nil))
@@ -51,7 +50,6 @@ func TestNil(t *testing.T) {
 				return must(s.EndCapture())
 			},
 			func() any { return &CompileError{Kernel: "f", Log: "wrong"} },
-			func() any { return &CompilerError{Err: errBus} },
 			func() any { return &OutOfMemoryError{Err: errBus} },
 			func() any { return h200(0) },
 			func() any { return CUDA },
@@ -107,9 +105,9 @@ func TestNilMistakes(t *testing.T) {
 				}
 				return e.Synchronize(noContext)
 			}(),
-			"a fetch without":       func() error { _, err := (&hostCopy{dev: d}).Wait(noContext); return err }(),
-			"a compilation without": func() error { _, err := failedCompilation(nil).wait(noContext); return err }(),
-			"a doubt without judge": func() error { _, err := d.NewDoubt(nil, nil); return err }(),
+			"a fetch without":                func() error { _, err := (&hostCopy{dev: d}).Wait(noContext); return err }(),
+			"a compilation without":          func() error { _, err := failedCompilation(nil).wait(noContext); return err }(),
+			"a deferred error without judge": func() error { _, _, err := d.NewDeferredError(nil, nil); return err }(),
 		} {
 			if err == nil {
 				t.Errorf("%s: no error", what)
@@ -117,7 +115,7 @@ func TestNilMistakes(t *testing.T) {
 				is(t, err, ErrDevice)
 			}
 		}
-		b.Fail(nil) // nothing has failed
+		b.State().Fail(nil) // nothing has failed
 		ran := false
 		if err := d.Launch(nil, []*Buffer{b}, nil, func(int, uint64) error { ran = true; return nil }); err != nil || !ran {
 			t.Errorf("work on a buffer that failed with no error: run %v, error %v", ran, err)

@@ -68,7 +68,7 @@ func (d *Device) outOfMemory(n int64, cause error) error {
 			}
 			return 1
 		})
-		top = slices.Insert(top, i, liveEntry{a.size, a.label})
+		top = slices.Insert(top, i, liveEntry{a.size, a.state.Label()})
 		top = top[:min(len(top), largest)]
 	}
 	d.mu.Unlock()

@@ -160,11 +160,11 @@ func (d *Device) takeFailure() {
 	if !ok {
 		err = d.submission.library.Failure(f.Function, f.Code)
 	}
-	err = &submit.Error{err}
+	err = &submit.Error{Err: err}
 	for a := d.live.first; a != nil; a = a.next {
 		if s := a.write.stream; s != nil {
 			if first, ok := f.First[s.id]; ok && a.write.seq >= first {
-				a.failed.Store(&err)
+				a.state.Fail(err)
 			}
 		}
 	}

@@ -306,7 +306,7 @@ func TestQueuedFailure(t *testing.T) {
 	if err := d.Synchronize(context.Background()); err != nil {
 		t.Errorf("an error that was returned is returned again: %v", err)
 	}
-	failing.Heal()
+	failing.State().Heal()
 	if err := d.CopyFromHost(failing, 0, word(9), nil); err != nil {
 		t.Error(err)
 	}

@@ -168,7 +168,7 @@ func (d *Device) transfer(m *Measurement, s *Stream, reads, writes []*Buffer, wa
 	if err != nil {
 		return err
 	}
-	if err := settleAll(reads); err != nil {
+	if err := resolveOf(reads); err != nil {
 		return err
 	}
 	d.submission.queue.Drain() // without the mutex: begin finds it empty, mostly

@@ -327,18 +327,18 @@ func TestGraph(t *testing.T) {
 	}
 	refusal := &driverError{code: 910, call: "cuGraphExecUpdate", name: "CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE"}
 	b.failNext("update", refusal)
-	is(t, g.update(g2), refusal)
+	is(t, g.Update(g2), refusal)
 	b.failNext("update", nil)
 	if err := g2.Launch(nil); err != nil {
 		t.Error(err)
 	}
-	if err := g.update(g2); err != nil {
+	if err := g.Update(g2); err != nil {
 		t.Fatal(err)
 	}
 	is(t, g2.Launch(nil), ErrDevice)
-	is(t, g.update(g2), ErrDevice)
-	is(t, g.update(g), ErrDevice)
-	is(t, g.update(nil), ErrDevice)
+	is(t, g.Update(g2), ErrDevice)
+	is(t, g.Update(g), ErrDevice)
+	is(t, g.Update(nil), ErrDevice)
 	if err := g.Launch(s); err != nil {
 		t.Error(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/internal/deviceapi"
+	"github.com/gpk-go/gpk/internal/nvrtc"
 	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/ops"
 )
@@ -20,7 +21,7 @@ import (
 func compileOrSkip(t *testing.T, p *Program, f form) []byte {
 	t.Helper()
 	image, err := deviceapi.CompileImage(90, code(p, f))
-	var missing *device.CompilerError
+	var missing *nvrtc.Error
 	if errors.As(err, &missing) {
 		t.Skipf("kernels are not compiled here: %v", err)
 	}
@@ -94,7 +95,7 @@ func TestSourceOperations(t *testing.T) {
 		}
 	}
 	_, err := deviceapi.CompileImage(90, device.Code{Source: source.String(), Kernel: "gpk::k0::gpk_chain0", Options: append(slices.Clone(compileOptions), "--ptxas-options=-O0")}) // half the time
-	var missing *device.CompilerError
+	var missing *nvrtc.Error
 	if errors.As(err, &missing) {
 		t.Skipf("kernels are not compiled here: %v", err)
 	}

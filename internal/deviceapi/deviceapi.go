@@ -26,6 +26,10 @@ func AllocExposed(d *device.Device, n int64) (*device.Buffer, error) { return al
 // Exposable reports whether Buffer.Expose may be called: the memory is the buffer's own.
 func Exposable(b *device.Buffer) bool { return exposable(b) }
 
+// Fresh reports whether nothing has been written to the buffer yet, so that nothing is lost
+// where work on it fails.
+func Fresh(b *device.Buffer) bool { return fresh(b) }
+
 // Closed reports whether the stream was closed.
 func Closed(s *device.Stream) bool { return closed(s) }
 
@@ -70,6 +74,23 @@ func CompileImage(sm int, code device.Code) ([]byte, error) { return compileImag
 // RuntimeCompiler returns the file and the version of NVRTC, or why there is none.
 func RuntimeCompiler() (path, version string, err error) { return runtimeCompiler() }
 
+// Compilation is code that is being compiled.
+type Compilation = interface {
+	// Function returns the function without waiting: ready says whether it is there, err
+	// why it never will be.
+	Function() (f *device.Function, ready bool, err error)
+	// Now waits for the function, or until ctx ends. Code that is still queued is compiled
+	// here.
+	Now(ctx context.Context) (*device.Function, error)
+	// Again reports that the function could not be loaded, for lack of memory say, and that
+	// it is time for another try.
+	Again() bool
+}
+
+// CompileLater starts to compile a kernel in the background. The same code gives the same
+// Compilation.
+func CompileLater(d *device.Device, code device.Code) Compilation { return compileLater(d, code) }
+
 // CompilerVersion returns the version of the compiler that serves the device, 13000 for
 // 13.0.
 func CompilerVersion(d *device.Device) (int, error) { return compilerVersion(d) }
@@ -96,6 +117,7 @@ var (
 	allocMapped       = hook.AllocMapped.(func(*device.Device, int64) (*device.Buffer, error))
 	allocExposed      = hook.AllocExposed.(func(*device.Device, int64) (*device.Buffer, error))
 	exposable         = hook.Exposable.(func(*device.Buffer) bool)
+	fresh             = hook.Fresh.(func(*device.Buffer) bool)
 	closed            = hook.Closed.(func(*device.Stream) bool)
 	collect           = hook.Collect.(func(*device.Device))
 	newEvents         = hook.NewEvents.(func(*device.Device, int) ([]device.Event, error))
@@ -103,6 +125,7 @@ var (
 	fetchUntil        = hook.FetchUntil.(func(*device.Device, *device.Buffer, int64, int, *device.Stream, *device.Event) (func(context.Context) ([]byte, error), func(), error))
 	compileImage      = hook.CompileImage.(func(int, device.Code) ([]byte, error))
 	runtimeCompiler   = hook.RuntimeCompiler.(func() (string, string, error))
+	compileLater      = hook.CompileLater.(func(*device.Device, device.Code) Compilation)
 	compilerVersion   = hook.CompilerVersion.(func(*device.Device) (int, error))
 	watchWithin       = hook.WatchWithin.(func(*device.Device, int64) (stop, held func() int64))
 )

@@ -20,8 +20,10 @@ var (
 	FetchUntil        any
 	CompileImage      any
 	RuntimeCompiler   any
+	CompileLater      any
 	CompilerVersion   any
 	Exposable         any
+	Fresh             any
 	Closed            any
 	Observe           any
 )
