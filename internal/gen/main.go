@@ -1,6 +1,6 @@
 // Command gen writes what repeats the table of operations in package ops and the
 // declarations of package internal/compose: the methods of arrays, the functions of package
-// gpk, their registration in the conformance suite, and docs/operations.md. It is run by
+// gpk, their registration in the conformance suite, docs/operations.md and docs/numpy.md. It is run by
 //
 //	go generate ./...
 //
@@ -36,5 +36,6 @@ func files(root string) map[string][]byte {
 		"composed_gen.go":        composedFunctions(root),
 		"gpktest/methods_gen.go": conformance(),
 		"docs/operations.md":     document(root),
+		"docs/numpy.md":          numpyDocument(root),
 	}
 }
