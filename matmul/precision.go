@@ -5,6 +5,7 @@ import (
 	"os"
 	"sync/atomic"
 
+	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/internal/setting"
 )
@@ -135,7 +136,7 @@ func (o Options) Resolve(d dtype.DType) (Precision, error) {
 	if p == Default {
 		no, err := setting.Parse(os.Getenv("GPK_NO_TF32"))
 		if err != nil {
-			return 0, fmt.Errorf("GPK_NO_TF32: %w", err)
+			return 0, fmt.Errorf("GPK_NO_TF32: %w: %w", device.ErrDevice, err)
 		}
 		p = FullPrecision
 		if d == dtype.Float32 && !no {

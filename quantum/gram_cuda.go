@@ -109,7 +109,7 @@ func (g *cudaGram) run(poison bool) error {
 		}
 	}
 	g.s = g.sources[0].stream
-	if g.short, err = g.whole(poison); g.short || err != nil {
+	if g.short, err = g.fusedSmallGram(poison); g.short || err != nil {
 		return err
 	}
 	if err := g.allocate(poison); err != nil {
