@@ -224,7 +224,7 @@ func TestAccount(t *testing.T) {
 		spent, most = spent+f.cost, max(most, f.cost)
 	}
 	passed := f.now().Sub(time.Unix(1, 0))
-	if limit := passed/collectorShare + mostCredit + most; spent > limit {
+	if limit := passed/collectorShare + maxCredit + most; spent > limit {
 		t.Errorf("collections took %v of %v", spent, passed)
 	}
 	if spent < passed/collectorShare*8/10 {

@@ -53,8 +53,8 @@ func (d *Device) NewEvent() (*Event, error) {
 	return &list[0], nil
 }
 
-// mostEvents is how many events are made together at most.
-const mostEvents = 1 << 16
+// maxEvents is how many events are made together at most.
+const maxEvents = 1 << 16
 
 // newEvents makes n events, 65,536 at most, which costs little more than one. Each is freed by itself;
 // those that are dropped go back to the driver when all n are.
@@ -62,7 +62,7 @@ func (d *Device) newEvents(n int) ([]Event, error) {
 	if err := d.Err(); err != nil {
 		return nil, err
 	}
-	if n < 0 || n > mostEvents {
+	if n < 0 || n > maxEvents {
 		return nil, errorf("%d events at once", n)
 	}
 	if n == 0 {
@@ -97,9 +97,9 @@ func (g *siblings) drop() {
 	}
 }
 
-// mostIdleEvents is how many events are kept for NewEvent, which the driver makes in
+// maxIdleEvents is how many events are kept for NewEvent, which the driver makes in
 // one to two microseconds.
-const mostIdleEvents = 64
+const maxIdleEvents = 64
 
 // idleEvents fills in events that were freed, as far as there are any.
 func (d *Device) idleEvents(handles []uint64) {
@@ -150,7 +150,7 @@ func (e *Event) Free() {
 // giveBack keeps the handle of an event that was freed, or closes it; dev.mu is held.
 func (e *Event) giveBack(h uint64) {
 	d := e.dev
-	if e.capture == nil && len(d.events) < mostIdleEvents {
+	if e.capture == nil && len(d.events) < maxIdleEvents {
 		d.events = append(d.events, h)
 		return
 	}

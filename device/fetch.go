@@ -9,8 +9,8 @@ import (
 
 // The bounds of what is fetched without waiting.
 const (
-	mostFetch   = 16 << 10 // bytes of one copy
-	mostFetches = 64       // that are not freed: 1 MiB of pinned memory a device
+	maxFetch   = 16 << 10 // bytes of one copy
+	maxFetches = 64       // that are not freed: 1 MiB of pinned memory a device
 )
 
 // hostCopy is a few bytes on their way from a device to the host.
@@ -58,7 +58,7 @@ func (d *Device) fetchUntil(src *Buffer, off int64, n int, s *Stream, e *Event) 
 	}
 	f := &hostCopy{dev: d}
 	var got *slot
-	if d.info.Kind != CPU && n > 0 && n <= mostFetch {
+	if d.info.Kind != CPU && n > 0 && n <= maxFetch {
 		var err error
 		if got, err = d.fetchSlot(); err != nil {
 			return nil, err
@@ -74,7 +74,7 @@ func (d *Device) fetchUntil(src *Buffer, off int64, n int, s *Stream, e *Event) 
 		}
 		return f, err
 	}
-	f.data = unsafe.Slice((*byte)(got.p), mostFetch)[:n:n]
+	f.data = unsafe.Slice((*byte)(got.p), maxFetch)[:n:n]
 	reads := []*Buffer{src}
 	m := d.observe(DeviceToHost, s, int64(n))
 	if err = resolveOf(reads); err == nil {
@@ -110,7 +110,7 @@ func (l *fetches) take() *slot {
 		l.idle = l.idle[:n-1]
 		return s
 	}
-	if l.made == mostFetches {
+	if l.made == maxFetches {
 		return nil
 	}
 	l.made++
@@ -123,7 +123,7 @@ func (d *Device) fetchSlot() (*slot, error) {
 	if s == nil {
 		return nil, nil
 	}
-	if err := d.ready(s, mostFetch, eventOrder); err != nil {
+	if err := d.ready(s, maxFetch, eventOrder); err != nil {
 		d.fetches.put(s)
 		return nil, err
 	}

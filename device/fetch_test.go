@@ -14,12 +14,12 @@ func TestFetch(t *testing.T) {
 	t.Logf("seed %d", seed)
 	bothKinds(t, func(t *testing.T, d *Device) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		src := randomBytes(rng, 3*mostFetch)
+		src := randomBytes(rng, 3*maxFetch)
 		buf := alloc(t, d, int64(len(src)), nil)
 		if err := d.CopyFromHost(buf, 0, src, nil); err != nil {
 			t.Fatal(err)
 		}
-		for _, n := range []int{0, 1, 56, mostFetch, mostFetch + 1} {
+		for _, n := range []int{0, 1, 56, maxFetch, maxFetch + 1} {
 			var list []*hostCopy
 			for i := range 3 {
 				f, err := d.fetch(buf, int64(i*100), n, nil)
@@ -92,23 +92,23 @@ func TestFetchWaits(t *testing.T) {
 func TestFetchDropped(t *testing.T) {
 	d, b := gpu(t, 0)
 	rng := rand.New(rand.NewPCG(rand.Uint64(), 1))
-	src := randomBytes(rng, mostFetch)
-	buf := alloc(t, d, mostFetch, nil)
+	src := randomBytes(rng, maxFetch)
+	buf := alloc(t, d, maxFetch, nil)
 	if err := d.CopyFromHost(buf, 0, src, nil); err != nil {
 		t.Fatal(err)
 	}
 	b.take()
 	var kept []*hostCopy
 	const more = 100
-	for i := range mostFetches + more {
+	for i := range maxFetches + more {
 		f, err := d.fetch(buf, int64(i), 56, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		kept = append(kept, f)
 	}
-	if n := b.count("allocHost"); n != mostFetches {
-		t.Errorf("%d pieces of pinned memory for %d fetches, want %d", n, len(kept), mostFetches)
+	if n := b.count("allocHost"); n != maxFetches {
+		t.Errorf("%d pieces of pinned memory for %d fetches, want %d", n, len(kept), maxFetches)
 	}
 	if n := b.count("syncCopyOut"); n != more {
 		t.Errorf("%d fetches waited, want %d", n, more)
@@ -129,10 +129,10 @@ func TestFetchDropped(t *testing.T) {
 	runtime.KeepAlive(kept)
 	eventually(t, "memory of dropped fetches", func() bool {
 		runtime.GC()
-		return idle() == mostFetches
+		return idle() == maxFetches
 	})
 	b.take()
-	for range 10 * mostFetches {
+	for range 10 * maxFetches {
 		f, err := d.fetch(buf, 0, 56, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -142,8 +142,8 @@ func TestFetchDropped(t *testing.T) {
 	if n := b.count("allocHost") + b.count("syncCopyOut"); n != 0 {
 		t.Errorf("%d fetches found no idle memory", n)
 	}
-	if n := idle(); n != mostFetches {
-		t.Errorf("%d pieces are idle, want %d: one was given back twice", n, mostFetches)
+	if n := idle(); n != maxFetches {
+		t.Errorf("%d pieces are idle, want %d: one was given back twice", n, maxFetches)
 	}
 }
 
@@ -207,7 +207,7 @@ func TestEventFree(t *testing.T) {
 	}
 	same(t, "an event that was freed", backend.take(), nil)
 	list := []*Event{b, c}
-	for range 2 * mostIdleEvents {
+	for range 2 * maxIdleEvents {
 		e, err := d.NewEvent()
 		if err != nil {
 			t.Fatal(err)
@@ -217,7 +217,7 @@ func TestEventFree(t *testing.T) {
 	for _, e := range list {
 		e.Free()
 	}
-	if n := len(d.events); n != mostIdleEvents {
-		t.Errorf("%d events are kept, want %d", n, mostIdleEvents)
+	if n := len(d.events); n != maxIdleEvents {
+		t.Errorf("%d events are kept, want %d", n, maxIdleEvents)
 	}
 }

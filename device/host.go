@@ -41,7 +41,7 @@ func hostRoom(n int64) error {
 	}
 	_, total := hostMemory()
 	if total == 0 {
-		total = mostHost
+		total = maxHost
 	}
 	if n < 0 || n > total {
 		return fmt.Errorf("%w: %d bytes of the host's memory, which has %d", ErrOutOfMemory, n, total)
@@ -51,7 +51,7 @@ func hostRoom(n int64) error {
 
 const (
 	largeRequest = 64 << 20 // from which on a request is worth a question
-	mostHost     = 1 << 46  // what Go gives at most, where the system does not tell
+	maxHost      = 1 << 46  // what Go gives at most, where the system does not tell
 )
 
 func (*hostBackend) memory() (free, total int64, err error) {

@@ -463,7 +463,7 @@ func TestEventFreedWhileWaited(t *testing.T) {
 			d, b := laterDevice(t)
 			other := stream(t, d, "")
 			buf, aside := alloc(t, d, 64, nil), alloc(t, d, 64, other)
-			idle, err := d.newEvents(mostIdleEvents)
+			idle, err := d.newEvents(maxIdleEvents)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -791,7 +791,7 @@ func TestEventsDropped(t *testing.T) {
 		runtime.GC()
 		return count() == 2 // that serve again
 	})
-	for _, n := range []int{-1, mostEvents + 1} {
+	for _, n := range []int{-1, maxEvents + 1} {
 		_, err := d.newEvents(n)
 		is(t, err, ErrDevice)
 	}

@@ -192,7 +192,9 @@ func numpyDocument(root string) []byte {
 }
 
 // cell is the text of a table's cell.
-func cell(text string) string { return strings.ReplaceAll(strings.ReplaceAll(text, `\|`, "|"), "|", `\|`) }
+func cell(text string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(text, `\|`, "|"), "|", `\|`)
+}
 
 const numpyHead = `# NumPy → gpk
 
