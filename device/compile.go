@@ -97,8 +97,7 @@ func (c *compilation) Again() bool {
 	return c != nil && c.passing() && c.asked.Add(1)%askAgain == 0
 }
 
-// askAgain is how many uses of a function that could not be loaded pass before the
-// next try.
+// askAgain is the number of uses of a function that could not be loaded before the next try.
 const askAgain = 64
 
 // passing reports whether the compilation has ended with an error that another may
@@ -114,8 +113,8 @@ func (c *compilation) passing() bool {
 }
 
 // Compile returns a kernel, compiled for the device and loaded; the same code
-// gives the same function. A source that does not compile is a *CompileError, a
-// machine without a compiler a *nvrtc.Error.
+// gives the same function. A source that does not compile is a *CompileError, and a
+// machine without a compiler is expr.ErrUnsupported.
 func (d *Device) Compile(code Code) (*Function, error) {
 	if err := d.Err(); err != nil {
 		return nil, err
@@ -127,8 +126,7 @@ func (d *Device) Compile(code Code) (*Function, error) {
 	return c.wait(context.Background())
 }
 
-// compileLater has a kernel compiled in the background, unless it is there or
-// on its way.
+// compileLater compiles a kernel in the background, unless it is compiled or queued already.
 func (d *Device) compileLater(code Code) *compilation {
 	if err := d.Err(); err != nil {
 		return failedCompilation(err)
@@ -185,7 +183,7 @@ func (d *Device) awaitCompiled(ctx context.Context) error {
 	}
 	s.mu.Unlock()
 	for _, c := range under {
-		// Its own error is for who uses it.
+		// An error of the compilation is for the user of its kernel.
 		if _, err := c.wait(ctx); err != nil && ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -205,8 +203,8 @@ func (s *codes) full() bool {
 	return len(s.made) >= maxKept
 }
 
-// compilation returns the one of a code; made says that it is new, and that the
-// caller has to see to it.
+// compilation returns the compilation of a code. made says that it is new, and that the
+// caller has to start it.
 func (s *codes) compilation(code Code) (c *compilation, made bool) {
 	key := code.key()
 	s.mu.Lock()
@@ -266,7 +264,7 @@ func (s *codes) compiler() (compiler, error) {
 	return found, nil
 }
 
-// build compiles, or takes from the cache, and loads.
+// build loads a kernel from the cache, or compiles it.
 func (s *codes) build(code *Code) (*Function, error) {
 	with, err := s.compiler()
 	if err != nil {

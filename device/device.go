@@ -135,9 +135,8 @@ func (d *Device) Memory() (free, total int64, err error) {
 }
 
 // Synchronize waits until everything is done that was started on any stream
-// of the device, or until ctx ends; what a stream that is being captured records has
-// nothing to wait for. It returns the first error that the work has found and that
-// no boundary has returned before.
+// of the device, or until ctx ends. Streams that are being captured are not waited for. It
+// returns the first error that the work has found and that no boundary has returned before.
 func (d *Device) Synchronize(ctx context.Context) error {
 	if err := d.Err(); err != nil {
 		return err

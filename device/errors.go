@@ -13,7 +13,7 @@ var (
 	ErrFreed       = errors.New("use after Free")       // memory that was given back
 )
 
-// What somebody is told who uses what no function of this package has made.
+// The errors for nil and zero values of this package's types.
 var (
 	errNoDevice      = errorf("a nil Device, or one that Open has not made")
 	errNoStream      = errorf("a nil Stream, or one that NewStream has not made")

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Event is a moment on a stream: others can wait for it, and two of them tell
-// the time between.
+// Event is a point in a stream's work. Other streams can wait for it, and two events tell the
+// time between them.
 type Event struct {
 	dev    *Device
 	handle uint64
@@ -122,8 +122,8 @@ func (e *Event) owner() (*Device, error) {
 	return e.dev, e.dev.Err()
 }
 
-// Free gives e back for the next NewEvent. It must not be used after; freeing it
-// again, or nil, does nothing.
+// Free returns e to the device for the next NewEvent. e must not be used afterwards. A second
+// Free, or one of nil, does nothing.
 func (e *Event) Free() {
 	d, err := e.owner()
 	if err != nil {

@@ -47,8 +47,8 @@ func (d *Device) initSubmission() {
 	}
 }
 
-// Submitted returns the entries of the kernel library that go through the queue:
-// for Queued.Enqueue alone.
+// Submitted returns the entries of the kernel library that go through the queue. Only
+// Queued.Enqueue may use them.
 func (d *Device) Submitted() *cutlass.Submitted {
 	if d == nil {
 		return nil
@@ -137,8 +137,8 @@ func (d *Device) unmade() error {
 	return d.submission.unspoken
 }
 
-// caughtUp has everything that was queued be with the driver, and marks what a
-// failure among it spoilt; mu is held.
+// caughtUp waits until the driver has all queued work, and marks the buffers that a failed
+// launch did not write; mu is held.
 func (d *Device) caughtUp() {
 	if q := d.submission.queue; q != nil {
 		q.Drain()
@@ -148,9 +148,8 @@ func (d *Device) caughtUp() {
 	}
 }
 
-// takeFailure has every buffer that queued work did not write answer the
-// failure; mu is held. Nothing behind the call that failed was started, on any
-// stream.
+// takeFailure marks every buffer whose queued write did not run with the failure; mu is
+// held. No call behind the failed one was started, on any stream.
 func (d *Device) takeFailure() {
 	f := d.submission.queue.Take()
 	if f == nil {

@@ -13,7 +13,7 @@ func (d *Device) CopyFromHost(dst *Buffer, off int64, src []byte, s *Stream) err
 }
 
 // copyFromHostUntil is CopyFromHost, and records e (nil: nothing) behind the copy. For
-// few bytes that takes one call of the driver less than both.
+// few bytes that takes one driver call less than CopyFromHost and Record.
 func (d *Device) copyFromHostUntil(dst *Buffer, off int64, src []byte, s *Stream, e *Event) error {
 	if err := d.bounds(dst, off, int64(len(src))); err != nil {
 		return err
