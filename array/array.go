@@ -7,6 +7,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/ops"
 )
@@ -268,7 +269,7 @@ func (a *Array) Stream() *device.Stream {
 // open returns s, or the default stream of its device once s is closed: arrays outlive
 // their streams.
 func open(s *device.Stream) *device.Stream {
-	if s.Closed() {
+	if deviceapi.Closed(s) {
 		return s.Device().DefaultStream()
 	}
 	return s

@@ -7,6 +7,8 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/deviceapi"
+	"github.com/gpk-go/gpk/internal/observe"
 	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/ops"
 )
@@ -20,7 +22,7 @@ func ToSlice[T dtype.Elem](a *Array) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := device.HostRoom(int64(a.NBytes())); err != nil {
+	if err := deviceapi.HostRoom(int64(a.NBytes())); err != nil {
 		return nil, c.fail(err, a)
 	}
 	out := make([]T, a.Size())
@@ -71,7 +73,7 @@ func read(c *call, dst []byte, a *Array) error {
 		return err
 	}
 	if !a.lay.IsDense() && a.on().Kind() == device.CPU {
-		op := device.BeginOperation(a.stream, c.name, c.site)
+		op := observe.Begin(a.stream, c.name, c.site)
 		done, err := a.gather(dst)
 		op.Done(err)
 		if done || err != nil {

@@ -6,13 +6,14 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/devicetest"
 )
 
 // onCompiling returns three arrays of 16 elements on a device that claims to be a GPU
 // with a compiler and computes nothing, where the kernel of x.Add(y).ReLU() is there.
 func onCompiling(t testing.TB) (x, y, dst *Array) {
 	t.Helper()
-	d := device.NewFakeWithCode(
+	d := devicetest.NewFakeWithCode(
 		device.Info{Name: "fake", Kind: device.CUDA, SM: 90, MultiProcessors: 132, TotalMemory: 1 << 30, CUDA: 13000},
 		device.CapabilitiesOf(90),
 		device.FakeCode{
@@ -29,7 +30,7 @@ func onCompiling(t testing.TB) (x, y, dst *Array) {
 		as[i] = storedArray(buf, dtype.Float32, []int{16}, d.DefaultStream(), call{}, "")
 	}
 	_ = as[0].Add(as[1]).ReLU().Explain() // has it compiled
-	if err := d.AwaitCompiled(context.Background()); err != nil {
+	if err := devicetest.AwaitCompiled(d, context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	return as[0], as[1], as[2]

@@ -13,5 +13,5 @@ func Doubtful(a *Array) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c, err := a.contents(a.st.rec)
-	return err == nil && c.mem != nil && c.mem.buf.Doubtful()
+	return err == nil && c.mem != nil && c.mem.buf.State().Uncertain()
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/fused"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -157,11 +158,11 @@ func (j *job) fits(dst device.View) bool {
 // safe reports whether no error is possible between the product and the chain that runs in
 // its place. After such an error the old elements of that place would be lost.
 func (h *gemmRoot) safe(p *planner, call *fused.Call, dst device.View) bool {
-	if dst.Buffer.Fresh() {
+	if deviceapi.Fresh(dst.Buffer) {
 		return true
 	}
 	for i := range p.Views() {
-		if b := p.Views()[i].Buffer; b != dst.Buffer && b.Settled() != nil {
+		if b := p.Views()[i].Buffer; b != dst.Buffer && b.State().Settled() != nil {
 			return false
 		}
 	}

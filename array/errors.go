@@ -8,6 +8,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/submit"
 	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/ops"
 )
@@ -70,13 +71,13 @@ func isPermanent(err error) bool {
 			return true
 		}
 	}
-	var queued *device.SubmitError
+	var queued *submit.Error
 	return errors.As(err, &queued)
 }
 
 // isData reports whether an error is caused by the elements, such as an index of Take.
 func isData(err error) bool {
-	var queued *device.SubmitError
+	var queued *submit.Error
 	return isPermanent(err) && !isFreed(err) && !errors.As(err, &queued)
 }
 

@@ -244,13 +244,13 @@ func TestChainFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	buf.Fail(bad)
+	buf.State().Fail(bad)
 	dst := FromSlice([]float32{7, 8})
 	if err := Into(dst, z); !errors.Is(err, bad) {
 		t.Error(err)
 	}
 	wants(t, dst, 7, 8)
-	buf.Heal()
+	buf.State().Heal()
 	if err := dst.CopyFrom(x.Add(y).Mul(2)); err != nil {
 		t.Error(err)
 	}

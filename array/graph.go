@@ -122,12 +122,12 @@ func (g *Graph) Replay() error {
 		before := make([]error, len(g.unset))
 		for i, b := range g.unset {
 			before[i] = b.Err()
-			b.Heal()
+			b.State().Heal()
 		}
 		err := g.run.Launch(stream)
 		if err != nil {
 			for i, b := range g.unset {
-				b.Fail(before[i])
+				b.State().Fail(before[i])
 			}
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/devicetest"
 )
 
 // nothing is work that does nothing, in the place of a launch.
@@ -17,7 +18,7 @@ func (nothing) Start(int, uint64) error { return nil }
 // onFake returns arrays of 16 elements on a device that claims to be a GPU and
 // computes nothing.
 func onFake(t testing.TB, n int) []*Array {
-	d := device.NewFake(device.Info{Name: "fake", Kind: device.CUDA, SM: 90, TotalMemory: 1 << 30}, device.CapabilitiesOf(90))
+	d := devicetest.NewFake(device.Info{Name: "fake", Kind: device.CUDA, SM: 90, TotalMemory: 1 << 30}, device.CapabilitiesOf(90))
 	t.Cleanup(func() { schedulers.Delete(d) })
 	var out []*Array
 	for range n {
@@ -147,7 +148,7 @@ func TestSmallSumAllocates(t *testing.T) {
 func TestDropped(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	const total = 1 << 20
-	d := device.NewFake(device.Info{Name: "fake", Kind: device.CUDA, SM: 90, TotalMemory: total}, device.CapabilitiesOf(90))
+	d := devicetest.NewFake(device.Info{Name: "fake", Kind: device.CUDA, SM: 90, TotalMemory: total}, device.CapabilitiesOf(90))
 	t.Cleanup(func() { schedulers.Delete(d) })
 	func() {
 		buf, err := d.Alloc(total/4*3, nil)

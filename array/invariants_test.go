@@ -10,6 +10,7 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/devicetest"
 )
 
 // checkInvariants fails the test where the records behind some arrays, or behind what
@@ -396,13 +397,13 @@ func TestReaderCollectedWhileWriting(t *testing.T) {
 		t.Fatalf("%d pieces are saved, want 1", len(m.log.Saved))
 	}
 	launches := 0
-	x.on().FailLaunches(func() error {
+	devicetest.FailLaunches(x.on(), func() error {
 		launches++
 		readers = nil
 		runtime.GC()
 		return nil
 	})
-	defer x.on().FailLaunches(nil)
+	defer devicetest.FailLaunches(x.on(), nil)
 	must(t, row.CopyFrom(3)) // saves it again, for the same readers
 	if launches == 0 {
 		t.Fatal("nothing was launched")

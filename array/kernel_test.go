@@ -13,6 +13,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -32,7 +33,7 @@ type launched struct {
 // fakeGPU returns a device that runs axpy, and has it as the default.
 func fakeGPU(t *testing.T, log *[]launched) *device.Device {
 	t.Helper()
-	d := device.NewFakeWithCode(
+	d := devicetest.NewFakeWithCode(
 		device.Info{Name: "fake", Kind: device.CUDA, SM: 90, MultiProcessors: 132, TotalMemory: 1 << 30, SharedMemoryPerBlock: 227 << 10, CUDA: 13000},
 		device.CapabilitiesOf(90),
 		device.FakeCode{

@@ -25,7 +25,7 @@ func limited(t *testing.T, more int64) (restore func()) {
 		_ = d.Pool()
 	}
 	must(t, d.Trim())
-	old := d.Limit()
+	old := d.Pool().Limit
 	restore = func() { d.SetMemoryLimit(old) }
 	t.Cleanup(restore)
 	d.SetMemoryLimit(d.Pool().InUse + more)

@@ -1,9 +1,9 @@
 package array
 
-import "github.com/gpk-go/gpk/device"
+import "github.com/gpk-go/gpk/internal/observe"
 
 // describe adds to an observed operation what the job, if there is one, computes.
-func (j *job) describe(op *device.Operation) {
+func (j *job) describe(op *observe.Operation) {
 	if op == nil || j.node == nil {
 		return
 	}

@@ -52,7 +52,7 @@ func SameType(as ...*Array) error {
 // Failed is the result of an operation that cannot run.
 func (o *Operation) Failed(err error) *Array { return o.failed(err, o.operands...) }
 
-// Failure returns an error of the device as an error of the operation, for device.Doubt. It may be called
+// Failure returns an error of the device as an error of the operation, for Device.NewDeferredError. It may be called
 // after the operands were freed.
 func (o *Operation) Failure() func(error) error {
 	what, where := &OpError{Op: o.name}, o.site

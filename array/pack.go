@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/observe"
 	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/matmul"
 )
@@ -105,7 +106,7 @@ func (p *packed) operand(o *matmul.Options, weight bool) (*packedForm, error) {
 	if weight {
 		v.Layout = v.Layout.T()
 	}
-	op := device.BeginOperation(p.w.stream, p.name, p.site)
+	op := observe.Begin(p.w.stream, p.name, p.site)
 	forms, err := matmul.Prepare(p.w.stream, v, precision)
 	op.Done(err)
 	if err != nil {

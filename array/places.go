@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/observe"
 	"github.com/gpk-go/gpk/internal/undo"
 )
 
@@ -124,7 +125,7 @@ func (s *scheduler) writePlaces(c *call, stream *device.Stream, list []*place, r
 		}
 	}
 	if err == nil {
-		op := device.BeginOperation(stream, c.name, c.site)
+		op := observe.Begin(stream, c.name, c.site)
 		err = f(views)
 		op.Done(err)
 	}

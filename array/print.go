@@ -5,8 +5,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/internal/callsite"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 	"github.com/gpk-go/gpk/internal/textual"
 )
 
@@ -65,7 +65,7 @@ func (a *Array) edges(d int) *Array {
 func raw(c *call, a *Array) ([]byte, error) {
 	err := a.check()
 	if err == nil {
-		err = device.HostRoom(int64(a.NBytes()))
+		err = deviceapi.HostRoom(int64(a.NBytes()))
 	}
 	if err != nil {
 		return nil, c.wrap(err, a)

@@ -194,7 +194,7 @@ func (r *recording) graph(run *device.Graph, outs []*Array, onto *device.Stream)
 		m.scope, m.log, m.olds, m.rec = nil, undo.Log{}, nil, nil
 		g.written = append(g.written, &place{to: &Array{st: st, stream: onto, dt: m.DType, lay: m.Layout}, Part: m.Part})
 		g.unset = append(g.unset, m.buf)
-		m.buf.Fail(fmt.Errorf("%w: an output of a captured sequence before its first Replay", expr.ErrUnsupported))
+		m.buf.State().Fail(fmt.Errorf("%w: an output of a captured sequence before its first Replay", expr.ErrUnsupported))
 	}
 	return g
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -93,7 +94,7 @@ func TestWritePendingInCapture(t *testing.T) {
 // TestBadIndexFromElsewhere: an index error of a source on another device is carried by
 // an array that is written whole, and returned where a part is written.
 func TestBadIndexFromElsewhere(t *testing.T) {
-	far := device.NewFake(device.Info{Name: "far", Kind: device.CPU, TotalMemory: 1 << 30}, device.Capabilities{})
+	far := devicetest.NewFake(device.Info{Name: "far", Kind: device.CPU, TotalMemory: 1 << 30}, device.Capabilities{})
 	x, bad := FromSlice([]float32{1, 2}).To(far), FromSlice([]int64{0, 9}).To(far)
 	dst, part := FromSlice([]float32{5, 6}), FromSlice([]float32{5, 6, 7})
 	must(t, dst.CopyFrom(Take(x, bad, 0)))

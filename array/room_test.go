@@ -11,6 +11,7 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -59,7 +60,7 @@ func TestToSliceRoom(t *testing.T) {
 		"a part":     {x.Slice(1, 3, 11, 2), func(i int) int { return i/4*cols + 3 + i%4*2 }},
 		"broadcast":  {x.Slice(0, 5, 6).BroadcastTo(100, cols), func(i int) int { return 5*cols + i%cols }},
 	} {
-		w := cpu.Watch()
+		w := devicetest.Watch(cpu)
 		got, err := ToSlice[int32](c.view)
 		if n := w.Stop(); n != 0 {
 			t.Errorf("%s: %d bytes of the pool on the way", name, n)
@@ -87,7 +88,7 @@ func TestPrintRoom(t *testing.T) {
 	x := Arange(dtype.Float32, 7).Reshape(7, 1, 1)
 	want := fmt.Sprint(x.BroadcastTo(7, 100, 200).Clone())
 	large := x.BroadcastTo(7, 1<<15, 1<<20)
-	w := cpu.Watch()
+	w := devicetest.Watch(cpu)
 	got := fmt.Sprint(large)
 	if n := w.Stop(); n > 1<<16 {
 		t.Errorf("%d bytes to print an array's edges", n)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/setting"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -58,7 +59,7 @@ func schedulerOf(d *device.Device) *scheduler {
 // eager makes every operation start on its own line.
 var eager atomic.Bool
 
-func init() { eager.Store(device.Switched("GPK_EAGER")) }
+func init() { eager.Store(setting.On("GPK_EAGER")) }
 
 // wait releases the mutex until something has changed.
 func (s *scheduler) wait() { s.changed.Wait() }

@@ -250,7 +250,7 @@ func TestDoubtStays(t *testing.T) {
 		fake := onFake(t, 3)
 		x, y, other := fake[0], fake[1], fake[2]
 		buf, d := x.st.cur.mem.buf, x.on()
-		doubt, err := d.NewDoubt(nil, func(flags [2]int64) error {
+		failure, flags, err := d.NewDeferredError(nil, func(flags [2]int64) error {
 			if flags[1] != 0 {
 				return bad
 			}
@@ -259,10 +259,10 @@ func TestDoubtStays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := d.CopyFromHost(doubt.Flags(), 0, binary.LittleEndian.AppendUint64(make([]byte, 8), 1), nil); err != nil {
+		if err := d.CopyFromHost(flags, 0, binary.LittleEndian.AppendUint64(make([]byte, 8), 1), nil); err != nil {
 			t.Fatal(err)
 		}
-		buf.Doubt(doubt)
+		buf.State().Attach(failure)
 		if err := write(x, y); err != nil && !errors.Is(err, bad) {
 			t.Errorf("%s: %v, want %v", name, err, bad)
 		}

@@ -7,6 +7,8 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/observe"
+	"github.com/gpk-go/gpk/internal/submit"
 	"github.com/gpk-go/gpk/internal/undo"
 	"github.com/gpk-go/gpk/layout"
 )
@@ -212,7 +214,7 @@ func (s *scheduler) plan(j *job, n *node) error {
 
 // blame names the call that was to write the contents in an error of queued work.
 func (c *contents) blame(err error) error {
-	var queued *device.SubmitError
+	var queued *submit.Error
 	w := c.writer()
 	if !errors.As(err, &queued) || named(err) || w.name == "" || c.mem == nil {
 		return err
@@ -226,7 +228,7 @@ func (j *job) mayFail() bool {
 		return false
 	}
 	for _, m := range j.pins {
-		if m.buf.Doubtful() {
+		if m.buf.State().Uncertain() {
 			return true
 		}
 	}
@@ -243,7 +245,7 @@ func (j *job) begin() {
 
 // store runs the job into memory of its own. The mutex is not held.
 func (j *job) store() (*device.Buffer, error) {
-	op := device.BeginOperation(j.stream, j.name, j.site)
+	op := observe.Begin(j.stream, j.name, j.site)
 	j.describe(op)
 	buf, err := filled(&j.call, j.stream, j.dt, j.lay, j.compute)
 	op.Done(err)
@@ -348,7 +350,7 @@ func label(buf *device.Buffer, c *call, shape []int, dt dtype.DType) {
 		return
 	}
 	name, at := c.name, c.site
-	buf.SetLabel(func() (what, origin string) {
+	buf.State().SetLabel(func() (what, origin string) {
 		return fmt.Sprintf("%v %v", shape, dt), fmt.Sprintf("%s at %v", name, at)
 	})
 }

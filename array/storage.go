@@ -9,6 +9,8 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/deviceapi"
+	"github.com/gpk-go/gpk/internal/observe"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -43,7 +45,7 @@ func storedArray(buf *device.Buffer, dt dtype.DType, shape []int, s *device.Stre
 
 // filled returns a stored array. fill writes its elements. The array keeps shape.
 func (c *call) filled(s *device.Stream, dt dtype.DType, shape []int, how string, fill func(dst device.View) error) *Array {
-	op := device.BeginOperation(s, c.name, c.site)
+	op := observe.Begin(s, c.name, c.site)
 	op.Writes(dt, shape)
 	buf, err := filled(c, s, dt, layout.Dense(shape), fill)
 	op.Done(err)
@@ -160,7 +162,7 @@ func (a *Array) fix() (buf *device.Buffer, err error) {
 			return &unready{node: c.node}
 		case m.busy:
 			return &unready{}
-		case a.on().Kind() == device.CPU && a.st.fixed == 0 && !m.buf.Exposable():
+		case a.on().Kind() == device.CPU && a.st.fixed == 0 && !deviceapi.Exposable(m.buf):
 			return &unready{alloc: func() error { return s.expose(a.st, c) }}
 		}
 		buf = m.buf
@@ -175,7 +177,7 @@ func (a *Array) fix() (buf *device.Buffer, err error) {
 // not held.
 func (s *scheduler) expose(st *storage, c *contents) error {
 	m := c.mem
-	buf, err := s.dev.AllocExposed(m.buf.Size())
+	buf, err := deviceapi.AllocExposed(s.dev, m.buf.Size())
 	if err != nil {
 		return err
 	}
@@ -207,7 +209,7 @@ type owner struct{ st weak.Pointer[storage] }
 var owning sync.Mutex
 
 // own makes st the storage of its buffer. owning is held.
-func own(buf *device.Buffer, st *storage) { buf.SetOwner(owner{weak.Make(st)}) }
+func own(buf *device.Buffer, st *storage) { buf.State().SetOwner(owner{weak.Make(st)}) }
 
 // FromBuffer returns an array over existing memory: the dense elements of shape at the
 // beginning of buf. Nothing is copied. Packages under interop share foreign memory in this
@@ -230,7 +232,7 @@ func FromOwnBuffer(buf *device.Buffer, dt dtype.DType, shape ...int) *Array {
 		err = errNoBuffer
 	case err == nil && n != buf.Size():
 		err = layout.Errorf("%v %v takes %d bytes, the buffer has %d", shape, dt, n, buf.Size())
-	case err == nil && buf.Owner() != nil:
+	case err == nil && buf.State().Owner() != nil:
 		err = fmt.Errorf("%w: an array has the buffer already", expr.ErrUnsupported)
 	}
 	if err != nil {
@@ -272,7 +274,7 @@ func over(c call, buf *device.Buffer, dt dtype.DType, lay layout.Layout, err err
 	owning.Lock()
 	defer owning.Unlock()
 	s := buf.Device().DefaultStream()
-	if o, ok := buf.Owner().(owner); ok {
+	if o, ok := buf.State().Owner().(owner); ok {
 		if st := o.st.Value(); st != nil {
 			return &Array{st: st, lay: lay, dt: dt, stream: s}
 		}

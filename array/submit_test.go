@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/submit"
 )
 
 // TestSubmitError: the error of queued work names the call that was to write the
@@ -27,7 +27,7 @@ func TestSubmitError(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		buf.Fail(&device.SubmitError{Err: cause})
+		buf.State().Fail(&submit.Error{Err: cause})
 		_, err = ToSlice[float32](c.a)
 		var e *OpError
 		if !errors.As(err, &e) || e.Op != c.op || !strings.Contains(e.Site, "submit_test.go:") || !errors.Is(err, cause) {

@@ -2,6 +2,7 @@ package array
 
 import (
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/observe"
 	"github.com/gpk-go/gpk/internal/undo"
 	"github.com/gpk-go/gpk/layout"
 )
@@ -57,7 +58,7 @@ func (w *write) do() error {
 	err := s.ready(w.prepare)
 	if err == nil {
 		s.mu.Unlock()
-		op := device.BeginOperation(w.stream, w.call.name, w.call.site)
+		op := observe.Begin(w.stream, w.call.name, w.call.site)
 		w.job.describe(op)
 		err = w.launch()
 		op.Done(err)
@@ -221,7 +222,7 @@ func (w *write) own() int {
 // one has failed, something may still read it, or the write may fail after it has begun.
 func (w *write) replaces() bool {
 	m := w.old.mem
-	if m == nil || m.err() != nil || m.buf.Doubtful() || m.pins > 0 || m.busy || w.old.needed(w.own()) {
+	if m == nil || m.err() != nil || m.buf.State().Uncertain() || m.pins > 0 || m.busy || w.old.needed(w.own()) {
 		return true
 	}
 	if m.prune(); len(m.olds) > 0 {
@@ -236,9 +237,9 @@ func (w *write) inPlace() error {
 	if m == nil {
 		return w.old.missing()
 	}
-	if m.err() == nil && m.buf.Doubtful() { // what the device will have found
+	if m.err() == nil && m.buf.State().Uncertain() { // what the device will have found
 		return &unready{alloc: func() error {
-			if err := m.buf.Settled(); err != nil && !w.covers {
+			if err := m.buf.State().Settled(); err != nil && !w.covers {
 				return err
 			}
 			return nil
@@ -258,7 +259,7 @@ func (w *write) inPlace() error {
 
 // allocFresh gets a buffer for the whole storage.
 func (w *write) allocFresh() (err error) {
-	op := device.BeginOperation(w.stream, w.call.name, w.call.site)
+	op := observe.Begin(w.stream, w.call.name, w.call.site)
 	w.fresh, err = alloc(w.stream.Device(), int64(w.Layout.Size())*int64(w.DType.Size()), w.stream)
 	op.Done(err)
 	if err == nil {
@@ -278,11 +279,11 @@ func (w *write) launch() error {
 		return err
 	}
 	if w.heals != nil {
-		m.buf.Heal()
+		m.buf.State().Heal()
 	}
 	err := w.write(w.In(m.buf))
 	if err != nil && w.heals != nil {
-		m.buf.Fail(w.heals)
+		m.buf.State().Fail(w.heals)
 	}
 	return err
 }

@@ -13,9 +13,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gpk-go/gpk/internal/figure"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/plotutil"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	_ "gonum.org/v1/plot/vg/vgimg" // PNG
@@ -158,39 +158,18 @@ func writePlot(path string, h header, rs []result) error {
 	}
 	p.X.Label.Text, p.Y.Label.Text = "FLOP per byte of operands and result", "TFLOP/s"
 	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
-	p.X.Tick.Marker, p.Y.Tick.Marker = plot.LogTicks{Prec: -1}, plot.LogTicks{Prec: -1}
-	p.Legend.Padding = vg.Points(3) // at the right, below: where no point lies
+	p.X.Tick.Marker, p.Y.Tick.Marker = figure.LogTicks{}, figure.LogTicks{}
 	p.Add(plotter.NewGrid())
 	low, high := math.Inf(1), 0.0
 	for _, s := range series {
 		low, high = min(low, s.points[0].intensity), max(high, s.points[len(s.points)-1].intensity)
 	}
-	low, high = low/2, high*2
+	low, high = low/2, high*1.5
 	if err := addRoofs(p, h.GPU, low, high); err != nil {
 		return err
 	}
-	colors := map[string]int{}
-	for _, s := range series {
-		precision, _, packed := strings.Cut(s.name, ", ")
-		if _, ok := colors[precision]; !ok {
-			colors[precision] = len(colors)
-		}
-		xys := make(plotter.XYs, len(s.points))
-		for i, q := range s.points {
-			xys[i] = plotter.XY{X: q.intensity, Y: q.rate}
-		}
-		points, err := plotter.NewScatter(xys)
-		if err != nil {
-			return fmt.Errorf("-plot: %s: %w", s.name, err)
-		}
-		points.Color = plotutil.Color(colors[precision])
-		points.Radius = vg.Points(3)
-		points.Shape = draw.CircleGlyph{}
-		if packed {
-			points.Shape = draw.RingGlyph{}
-		}
-		p.Add(points)
-		p.Legend.Add(s.name, points)
+	if err := addSeries(p, series, high); err != nil {
+		return err
 	}
 	var buf bytes.Buffer
 	w, err := p.WriterTo(20*vg.Centimeter, 13*vg.Centimeter, format)
@@ -201,6 +180,89 @@ func writePlot(path string, h header, rs []result) error {
 		return fmt.Errorf("-plot: %w", err)
 	}
 	return os.WriteFile(path, buf.Bytes(), 0o644)
+}
+
+// addSeries draws the points, filled or, for a packed operand, as rings, and the name of each
+// precision to the right of them.
+func addSeries(p *plot.Plot, series []plotSeries, right float64) error {
+	colors := map[string]color.Color{}
+	ends := map[string]plotPoint{} // the point of the largest intensity
+	for _, s := range series {
+		precision, _, packed := strings.Cut(s.name, ", ")
+		if colors[precision] == nil {
+			colors[precision] = plotColor(precision)
+		}
+		xys := make(plotter.XYs, len(s.points))
+		for i, q := range s.points {
+			xys[i] = plotter.XY{X: q.intensity, Y: q.rate}
+			if end := ends[precision]; q.intensity >= end.intensity {
+				ends[precision] = q
+			}
+		}
+		points, err := plotter.NewScatter(xys)
+		if err != nil {
+			return fmt.Errorf("-plot: %s: %w", s.name, err)
+		}
+		points.Color = colors[precision]
+		points.Radius = vg.Points(3)
+		points.Shape = draw.CircleGlyph{}
+		if packed {
+			points.Shape = draw.RingGlyph{}
+			p.X.Label.Text = "FLOP per byte of operands and result (rings: B packed)"
+		}
+		p.Add(points)
+	}
+	return addNames(p, ends, colors, right)
+}
+
+// plotOrder gives the precisions of tensor cores the colors that differ most.
+var plotOrder = []string{"bf16", "tf32", "fp16", "fp32", "fp64", "c64", "c128", "tc64"}
+
+// plotColor returns the color of a precision. The others, of integers, share those of the first.
+func plotColor(precision string) color.Color {
+	i := slices.Index(plotOrder, precision)
+	if i < 0 {
+		i = len(precision)
+	}
+	return figure.Color(i)
+}
+
+// addNames writes the names one above the other at the right, with a line to a point of
+// each. Names whose points are close are moved apart.
+func addNames(p *plot.Plot, ends map[string]plotPoint, colors map[string]color.Color, right float64) error {
+	names := slices.SortedFunc(maps.Keys(ends), func(a, b string) int {
+		return cmp.Or(cmp.Compare(ends[a].rate, ends[b].rate), cmp.Compare(a, b))
+	})
+	const apart = 1.32 // a name's height
+	at := make([]float64, len(names))
+	for i, name := range names {
+		at[i] = ends[name].rate
+	}
+	for range 100 { // names that touch push each other apart
+		for i := 1; i < len(at); i++ {
+			if r := at[i-1] * apart / at[i]; r > 1 {
+				at[i-1], at[i] = at[i-1]/math.Sqrt(r), at[i]*math.Sqrt(r)
+			}
+		}
+	}
+	x := right * 1.3
+	for i, name := range names {
+		end := ends[name]
+		line, err := plotter.NewLine(plotter.XYs{{X: end.intensity * 1.08, Y: end.rate}, {X: x / 1.05, Y: at[i]}})
+		if err != nil {
+			return fmt.Errorf("-plot: %w", err)
+		}
+		line.Color, line.Width = colors[name], vg.Points(0.5)
+		label, err := plotter.NewLabels(plotter.XYLabels{XYs: plotter.XYs{{X: x, Y: at[i]}}, Labels: []string{name}})
+		if err != nil {
+			return fmt.Errorf("-plot: %w", err)
+		}
+		label.TextStyle[0].Color, label.TextStyle[0].YAlign = colors[name], draw.YCenter
+		p.Add(line, label)
+	}
+	p.X.Max = max(p.X.Max, x*2)
+	p.Y.Max *= 1.3 // room below the title
+	return nil
 }
 
 // addRoofs draws what memory and the units of a GPU allow.
@@ -239,12 +301,15 @@ func addRoofs(p *plot.Plot, gpu string, low, high float64) error {
 		if err := add(plotter.XYs{{X: from, Y: peak}, {X: high, Y: peak}}); err != nil {
 			return err
 		}
-		labels.XYs = append(labels.XYs, plotter.XY{X: from, Y: peak * 1.04})
+		labels.XYs = append(labels.XYs, plotter.XY{X: from * 0.93, Y: peak}) // left of the ridge, where no point can be
 		labels.Labels = append(labels.Labels, fmt.Sprintf("%s: %g", peaks[peak], peak))
 	}
 	text, err := plotter.NewLabels(labels)
 	if err != nil {
 		return fmt.Errorf("-plot: %w", err)
+	}
+	for i := range text.TextStyle {
+		text.TextStyle[i].XAlign, text.TextStyle[i].YAlign = draw.XRight, draw.YCenter
 	}
 	p.Add(text)
 	return nil

@@ -12,9 +12,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gpk-go/gpk/internal/figure"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/plotutil"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -107,9 +107,7 @@ func sweepSizes(points []sweepPoint) (*plot.Plot, error) {
 	p.Title.Text = "Gram matrices"
 	p.X.Label.Text, p.Y.Label.Text = "samples", "seconds"
 	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
-	p.Y.Tick.Marker = plot.LogTicks{Prec: -1}
-	p.Legend.Top, p.Legend.Left = true, true
-	p.Legend.Padding = vg.Points(3)
+	p.Y.Tick.Marker = figure.LogTicks{}
 	p.Add(plotter.NewGrid())
 	lines := map[int]plotter.XYs{}
 	var qubits []int
@@ -139,11 +137,17 @@ func sweepSizes(points []sweepPoint) (*plot.Plot, error) {
 		if err != nil {
 			return nil, err
 		}
-		line.Color, marks.Color = plotutil.Color(i), plotutil.Color(i)
+		line.Color, marks.Color = figure.Color(i), figure.Color(i)
 		line.Width, marks.Shape, marks.Radius = vg.Points(1.5), draw.CircleGlyph{}, vg.Points(2.5)
-		p.Add(line, marks)
-		p.Legend.Add(fmt.Sprintf("%d qubits", q), line, marks)
+		last := lines[q][len(lines[q])-1]
+		label, err := plotter.NewLabels(plotter.XYLabels{XYs: plotter.XYs{last}, Labels: []string{fmt.Sprintf("%d qubits", q)}})
+		if err != nil {
+			return nil, err
+		}
+		label.TextStyle[0].Color, label.TextStyle[0].YAlign, label.Offset.X = figure.Color(i), draw.YCenter, vg.Points(6)
+		p.Add(line, marks, label)
 	}
+	p.X.Max = 1.6 * float64(slices.Max(samples)) // room for the labels
 	return p, nil
 }
 
@@ -181,7 +185,7 @@ func sweepOptions(points []sweepPoint) (*plot.Plot, error) {
 	if err != nil {
 		return nil, err
 	}
-	bars.Horizontal, bars.Color, bars.LineStyle.Width = true, plotutil.Color(2), 0
+	bars.Horizontal, bars.Color, bars.LineStyle.Width = true, figure.Color(1), 0
 	p := plot.New()
 	p.Title.Text = fmt.Sprintf("options, %d qubits, %d samples", size.qubits, size.n)
 	p.X.Label.Text = "time over that without the option"

@@ -87,7 +87,7 @@ func TestPlot(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}
-		for _, want := range []string{"NVIDIA H200", "tf32, B packed", "989.4", "TFLOP/s"} {
+		for _, want := range []string{"NVIDIA H200", ">tf32<", "rings: B packed", "989.4", "TFLOP/s"} {
 			if !bytes.Contains(data, []byte(want)) {
 				t.Errorf("%s: no %q", name, want)
 			}

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/gpk-go/gpk/internal/devicetest"
+
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/dtype"
 )
@@ -297,7 +299,7 @@ func (op operation) measure(r *runner, h *opValues) ([]result, error) {
 	if err := gpk.Into(as.keep(poisoned(outType, shape...)), op.call(sets[0].opArrays)); err != nil {
 		return nil, err
 	}
-	if err := r.dev.AwaitCompiled(context.Background()); err != nil {
+	if err := devicetest.AwaitCompiled(r.dev, context.Background()); err != nil {
 		return nil, err
 	}
 

@@ -7,9 +7,9 @@ import (
 
 // Alloc returns a buffer of n bytes, aligned to 256 (64 on the CPU), whose
 // contents are undefined. The memory is ready for work on s, which nil makes
-// the default stream; Launch orders work on other streams behind it. Where the
-// limit or the device has no room the answer is an *OutOfMemoryError, after idle
-// memory was given back and dropped buffers were collected.
+// the default stream; Launch orders work on other streams behind it. If the
+// limit or the device has no room, even after idle memory was given back and dropped
+// buffers were collected, Alloc returns an *OutOfMemoryError.
 func (d *Device) Alloc(n int64, s *Stream) (*Buffer, error) {
 	s, err := d.own(s)
 	if err != nil {
@@ -49,7 +49,7 @@ func (d *Device) block(size int64, s *Stream) (*block, error) {
 		if attempt > 0 {
 			freed = d.collectNow()
 		}
-		if size > d.Limit() || attempt > 1 && !freed || attempt > 4 {
+		if size > d.limit() || attempt > 1 && !freed || attempt > 4 {
 			return nil, err
 		}
 		var stuck error
@@ -110,8 +110,8 @@ func (d *Device) tryBlock(size int64, s *Stream, first, patient bool) (*block, e
 	return &block{mem: mem, size: size, home: s, born: born}, nil
 }
 
-// reuse takes an idle block for s and has s wait for what others still do
-// with it; mu is held.
+// reuse takes an idle block for s and makes s wait for work on it of other streams; mu is
+// held.
 func (d *Device) reuse(size int64, s *Stream) (*block, error) {
 	if s.capture != nil {
 		// What a graph uses must stay its own between replays.
@@ -226,8 +226,8 @@ func (d *Device) SetMemoryLimit(n int64) {
 	d.pool.setLimit(n)
 }
 
-// Limit returns the bytes that the pool may hold.
-func (d *Device) Limit() int64 {
+// limit returns the bytes that the pool may hold.
+func (d *Device) limit() int64 {
 	if d == nil {
 		return 0
 	}

@@ -18,7 +18,7 @@ type Address uint64
 // Arguments writes arguments to where the function's parameters lie. An argument is an
 // Address or a number of the parameter's exact type.
 func (f *Function) Arguments(args []any) ([]byte, error) {
-	places, known := f.Params()
+	places, known := f.parameters()
 	if known && len(places) != len(args) {
 		return nil, fmt.Errorf("%w: %d arguments; the kernel has %d parameters", dtype.ErrDType, len(args), len(places))
 	}

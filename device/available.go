@@ -12,9 +12,9 @@ type answer struct {
 	room int64     // free, or the pool's
 }
 
-// mostAgain is how often the question is put again where the driver gave or took memory
+// maxAsks is how often the question is put again where the driver gave or took memory
 // meanwhile: its answer and the pool's books are of one moment where it did not.
-const mostAgain = 8
+const maxAsks = 8
 
 // Available returns how many bytes can be allocated: what is free on the device and
 // what the pool keeps, within the pool's limit; 0 where the system does not say. A GPU is
@@ -60,7 +60,7 @@ func (d *Device) askFree() (answer, error) {
 			d.asked = a
 			return a, nil
 		}
-		if now == before || again == mostAgain {
+		if now == before || again == maxAsks {
 			a.room -= now.leaving + now.coming // which free may count, or not
 			return a, nil
 		}

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/gpk-go/gpk/internal/deferred"
 )
 
 // Buffer is bytes on one device. Free gives them back; a Buffer that is
@@ -23,9 +25,8 @@ type allocation struct {
 	size    int64
 	release func() // gives foreign memory back
 
-	failed atomic.Pointer[error]
-	doubts atomic.Pointer[doubts]
-	freed  atomic.Bool
+	state deferred.State // of the contents
+	freed atomic.Bool
 	// content excludes readers and writers of the contents from each other,
 	// on the CPU, where work runs in the goroutines that start it. Several are
 	// taken in the order of id.
@@ -37,8 +38,6 @@ type allocation struct {
 	write   use
 	reads   []use // one a stream, since the last write
 	read1   [1]use
-	label   func() (what, origin string)
-	owner   any      // see SetOwner
 	capture *capture // the sequence in which it was allocated
 	exposed bool     // see Expose
 
@@ -90,7 +89,7 @@ func (d *Device) newBuffer(a *allocation) *Buffer {
 	if a.block != nil {
 		a.capture = a.block.home.capture
 	}
-	if a.block != nil && Observed() {
+	if a.block != nil && observed() {
 		d.allocated(a, a.block.size)
 	}
 	d.mu.Unlock()
@@ -170,56 +169,12 @@ func (b *Buffer) Ptr() unsafe.Pointer {
 	return b.a.mem.host
 }
 
-// Owner returns what SetOwner was given; nil before.
-func (b *Buffer) Owner() any {
-	if b.none() {
-		return nil
-	}
-	d := b.a.dev
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return b.a.owner
-}
-
-// SetOwner remembers who keeps book of the buffer's readers and writers. x must not
-// keep the buffer alive.
-func (b *Buffer) SetOwner(x any) {
-	if b.none() {
-		return
-	}
-	d := b.a.dev
-	d.mu.Lock()
-	b.a.owner = x
-	d.mu.Unlock()
-}
-
-// Fail has the buffer answer err, unless that is nil, until Heal: what is in it is of
-// no use.
-func (b *Buffer) Fail(err error) {
-	if !b.none() && err != nil {
-		b.a.failed.Store(&err)
-	}
-}
-
-// Heal takes Fail back: the buffer is about to be overwritten.
-func (b *Buffer) Heal() {
-	if b.none() {
-		return
-	}
-	b.a.failed.Store(nil)
-	b.a.doubts.Store(nil)
-}
-
-// Err returns the error of Fail, or the one that the contents depend on, as far as
-// it is known.
+// Err returns the error that the contents failed with or depend on, as far as it is known.
 func (b *Buffer) Err() error {
 	if b.none() {
 		return errNoBuffer
 	}
-	if p := b.a.failed.Load(); p != nil {
-		return *p
-	}
-	return b.a.doubted()
+	return b.a.state.Err()
 }
 
 // Freed reports whether Free was called.
@@ -275,7 +230,7 @@ func (d *Device) giveBack(a *allocation, g *garbage) {
 		b.uses = a.pending(b.uses[:0])
 		g.blocks = append(g.blocks, d.pool.put(b)...)
 	}
-	if b != nil && Observed() {
+	if b != nil && observed() {
 		d.freed(a, b.size)
 	}
 }

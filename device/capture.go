@@ -15,14 +15,14 @@ type capture struct {
 	steps         []Work                   // on the CPU: the sequence itself
 }
 
-// Keeper is Work that its owner uses again once LaunchWork has returned. A
-// sequence that is recorded on the CPU keeps what Keep returns in its place.
+// Keeper is Work that its owner reuses after LaunchWork has returned. A sequence that is
+// recorded on the CPU stores the copy that Keep returns.
 type Keeper interface {
 	Work
 	Keep() Work
 }
 
-// record keeps a piece of work of the CPU for later.
+// record stores a piece of work of the CPU for the replay.
 func (c *capture) record(reads, writes []*Buffer, w Work) {
 	c.note(reads, writes)
 	if k, ok := w.(Keeper); ok {
@@ -80,7 +80,7 @@ type Graph struct {
 	dev *Device
 	*graphState
 	cleanup runtime.Cleanup
-	running sync.Mutex // a launch on the CPU, which is the only one to use the sequence's own memory
+	running sync.Mutex // held by a launch on the CPU: launches share the sequence's memory
 }
 
 // graphState is what stands behind a Graph. Guarded by the device's mutex.
@@ -93,10 +93,10 @@ type graphState struct {
 	closed        bool
 }
 
-// BeginCapture has work that is put on the stream recorded and not run, until
-// EndCapture. It waits for calls under way that use the stream. Other streams go on
-// as usual, and the goroutine that records may move between threads. While it lasts,
-// transfers to and from the host and waiting are errors on this stream.
+// BeginCapture starts to record the work of the stream. Until EndCapture none of it runs.
+// BeginCapture waits for calls that use the stream. Other streams are not affected, and the
+// recording goroutine may move between threads. During the capture, transfers to and from
+// the host and waits are errors on this stream.
 func (s *Stream) BeginCapture() error {
 	d, err := s.owner()
 	if err != nil {
@@ -111,12 +111,12 @@ func (s *Stream) BeginCapture() error {
 		if s.capture != nil {
 			return errorf("a stream that is being captured already")
 		}
-		if waits = s.waiters > 0; waits { // for the handle, or puts something on it
+		if waits = s.waiters > 0; waits {
 			d.left.Wait()
 		}
 	}
-	// Others may have to wait for the work before it: afterwards an event
-	// recorded here would be part of the sequence.
+	// Other streams may have to wait for earlier work. Record their event now: during the
+	// capture it would become part of the sequence.
 	if s.seq > s.marked {
 		if err := s.markUpTo(s.seq); err != nil {
 			return err
@@ -192,7 +192,7 @@ func (g *Graph) launch(m *Measurement, s *Stream) error {
 	d.mu.Lock()
 	reads := g.reads
 	d.mu.Unlock()
-	if err := settleAll(reads); err != nil {
+	if err := resolveOf(reads); err != nil {
 		return err
 	}
 	d.mu.Lock()
@@ -243,7 +243,7 @@ func (g *Graph) launchHost(m *Measurement, s *Stream) error {
 	}))
 }
 
-// Update has g launch what from recorded, and closes from. It is cheaper than
+// Update makes g launch what from recorded, and closes from. It is cheaper than
 // a new graph. It waits for a launch on the CPU. Where the sequences differ in more than addresses and sizes the
 // driver refuses; both graphs are then as before.
 func (g *Graph) Update(from *Graph) error {

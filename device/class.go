@@ -10,9 +10,9 @@ const (
 	maxBytes = 1 << 56
 )
 
-// BlockSize returns the size of the pool's block that serves n bytes, which is what
+// blockSize returns the size of the pool's block that serves n bytes, which is what
 // counts as in use.
-func BlockSize(n int64) int64 {
+func blockSize(n int64) int64 {
 	if n <= 0 {
 		return 0
 	}

@@ -30,9 +30,9 @@ const (
 	// so many.
 	collectorShare = 10
 
-	// mostCredit bounds the time beyond the next collection's that a program saves up
+	// maxCredit bounds the time beyond the next collection's that a program saves up
 	// for collections while it needs none.
-	mostCredit = 10 * time.Millisecond
+	maxCredit = 10 * time.Millisecond
 
 	// cleanupTime bounds the wait for cleanups before an out-of-memory error: on a
 	// busy machine they take their time, and somebody else's may hang.
@@ -52,9 +52,9 @@ type account struct {
 
 func (a *account) credit(now time.Time) {
 	if a.at.IsZero() {
-		a.balance = mostCredit
+		a.balance = maxCredit
 	} else {
-		a.balance = min(a.balance+now.Sub(a.at)/collectorShare, mostCredit+a.expected())
+		a.balance = min(a.balance+now.Sub(a.at)/collectorShare, maxCredit+a.expected())
 	}
 	a.at = now
 }

@@ -224,7 +224,7 @@ func TestAccount(t *testing.T) {
 		spent, most = spent+f.cost, max(most, f.cost)
 	}
 	passed := f.now().Sub(time.Unix(1, 0))
-	if limit := passed/collectorShare + mostCredit + most; spent > limit {
+	if limit := passed/collectorShare + maxCredit + most; spent > limit {
 		t.Errorf("collections took %v of %v", spent, passed)
 	}
 	if spent < passed/collectorShare*8/10 {
@@ -278,7 +278,7 @@ func TestCollectionBeforeOutOfMemory(t *testing.T) {
 	bothKinds(t, func(t *testing.T, d *Device) {
 		f := fakeCollector(d)
 		d.collector.time = account{balance: -time.Hour, at: f.now()}
-		limit := d.Limit()
+		limit := d.limit()
 		size := limit / 2 >> 20 << 20
 		dropped := alloc(t, d, size, nil)
 		kept := alloc(t, d, limit/4>>20<<20, nil)

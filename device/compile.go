@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/nvrtc"
 )
 
 // The bounds of what is compiled in the background.
@@ -26,13 +27,13 @@ type codes struct {
 	folder string          // of the cache; "" keeps nothing on disk
 
 	mu      sync.Mutex
-	made    map[[sha256.Size]byte]*Compilation
-	queue   []*Compilation
+	made    map[[sha256.Size]byte]*compilation
+	queue   []*compilation
 	workers int
 }
 
-// Compilation is code on its way to a function.
-type Compilation struct {
+// compilation is code on its way to a function.
+type compilation struct {
 	of   *codes
 	code Code
 	done chan struct{}
@@ -44,7 +45,7 @@ type Compilation struct {
 
 // Function returns the function without waiting: ready says whether it is
 // there, or err why it never will be.
-func (c *Compilation) Function() (f *Function, ready bool, err error) {
+func (c *compilation) Function() (f *Function, ready bool, err error) {
 	if c == nil || c.done == nil {
 		return nil, false, errNoCompilation
 	}
@@ -56,8 +57,8 @@ func (c *Compilation) Function() (f *Function, ready bool, err error) {
 	}
 }
 
-// Wait waits for the function, or until ctx ends.
-func (c *Compilation) Wait(ctx context.Context) (*Function, error) {
+// wait waits for the function, or until ctx ends.
+func (c *compilation) wait(ctx context.Context) (*Function, error) {
 	if c == nil || c.done == nil {
 		return nil, errNoCompilation
 	}
@@ -72,9 +73,9 @@ func (c *Compilation) Wait(ctx context.Context) (*Function, error) {
 	}
 }
 
-// Now is Wait that does not wait for what else is queued: code that nobody works
+// Now is wait that does not wait for what else is queued: code that nobody works
 // on is compiled here.
-func (c *Compilation) Now(ctx context.Context) (*Function, error) {
+func (c *compilation) Now(ctx context.Context) (*Function, error) {
 	if c != nil && c.of != nil {
 		s := c.of
 		s.mu.Lock()
@@ -87,34 +88,33 @@ func (c *Compilation) Now(ctx context.Context) (*Function, error) {
 			s.run(c)
 		}
 	}
-	return c.Wait(ctx)
+	return c.wait(ctx)
 }
 
 // Again reports that the function could not be loaded, for want of memory, say, and
 // that it is time for another try: once in so many questions.
-func (c *Compilation) Again() bool {
+func (c *compilation) Again() bool {
 	return c != nil && c.passing() && c.asked.Add(1)%askAgain == 0
 }
 
-// askAgain is how many uses of a function that could not be loaded pass before the
-// next try.
+// askAgain is the number of uses of a function that could not be loaded before the next try.
 const askAgain = 64
 
 // passing reports whether the compilation has ended with an error that another may
 // not have: it is neither the source's nor the compiler's.
-func (c *Compilation) passing() bool {
+func (c *compilation) passing() bool {
 	_, _, err := c.Function()
 	if err == nil || c.of == nil {
 		return false
 	}
 	_, source := errors.AsType[*CompileError](err)
-	_, missing := errors.AsType[*CompilerError](err)
+	_, missing := errors.AsType[*nvrtc.Error](err)
 	return !source && !missing
 }
 
 // Compile returns a kernel, compiled for the device and loaded; the same code
-// gives the same function. A source that does not compile is a *CompileError, a
-// machine without a compiler a *CompilerError.
+// gives the same function. A source that does not compile is a *CompileError, and a
+// machine without a compiler is expr.ErrUnsupported.
 func (d *Device) Compile(code Code) (*Function, error) {
 	if err := d.Err(); err != nil {
 		return nil, err
@@ -123,12 +123,11 @@ func (d *Device) Compile(code Code) (*Function, error) {
 	if made {
 		d.codes.run(c)
 	}
-	return c.Wait(context.Background())
+	return c.wait(context.Background())
 }
 
-// CompileLater has a kernel compiled in the background, unless it is there or
-// on its way.
-func (d *Device) CompileLater(code Code) *Compilation {
+// compileLater compiles a kernel in the background, unless it is compiled or queued already.
+func (d *Device) compileLater(code Code) *compilation {
 	if err := d.Err(); err != nil {
 		return failedCompilation(err)
 	}
@@ -150,9 +149,9 @@ func (d *Device) CompileLater(code Code) *Compilation {
 	return c
 }
 
-// CompilerVersion returns the version of the compiler that serves the device,
-// 13000 for 13.0, or a *CompilerError that says why there is none.
-func (d *Device) CompilerVersion() (int, error) {
+// compilerVersion returns the version of the compiler that serves the device,
+// 13000 for 13.0, or a *nvrtc.Error that says why there is none.
+func (d *Device) compilerVersion() (int, error) {
 	if err := d.Err(); err != nil {
 		return 0, err
 	}
@@ -163,9 +162,9 @@ func (d *Device) CompilerVersion() (int, error) {
 	return c.version(), nil
 }
 
-// AwaitCompiled waits until everything that is being compiled for the device is
+// awaitCompiled waits until everything that is being compiled for the device is
 // there, or until ctx ends.
-func (d *Device) AwaitCompiled(ctx context.Context) error {
+func (d *Device) awaitCompiled(ctx context.Context) error {
 	if err := d.Err(); err != nil {
 		return err
 	}
@@ -174,7 +173,7 @@ func (d *Device) AwaitCompiled(ctx context.Context) error {
 	}
 	s := d.codes
 	s.mu.Lock()
-	var under []*Compilation
+	var under []*compilation
 	for _, c := range s.made {
 		select {
 		case <-c.done:
@@ -184,16 +183,16 @@ func (d *Device) AwaitCompiled(ctx context.Context) error {
 	}
 	s.mu.Unlock()
 	for _, c := range under {
-		// Its own error is for who uses it.
-		if _, err := c.Wait(ctx); err != nil && ctx.Err() != nil {
+		// An error of the compilation is for the user of its kernel.
+		if _, err := c.wait(ctx); err != nil && ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
 	return nil
 }
 
-func failedCompilation(err error) *Compilation {
-	c := &Compilation{done: make(chan struct{}), err: err}
+func failedCompilation(err error) *compilation {
+	c := &compilation{done: make(chan struct{}), err: err}
 	close(c.done)
 	return c
 }
@@ -204,18 +203,18 @@ func (s *codes) full() bool {
 	return len(s.made) >= maxKept
 }
 
-// compilation returns the one of a code; made says that it is new, and that the
-// caller has to see to it.
-func (s *codes) compilation(code Code) (c *Compilation, made bool) {
+// compilation returns the compilation of a code. made says that it is new, and that the
+// caller has to start it.
+func (s *codes) compilation(code Code) (c *compilation, made bool) {
 	key := code.key()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c, ok := s.made[key]; ok && !c.passing() {
 		return c, false
 	}
-	c = &Compilation{of: s, code: code, done: make(chan struct{})}
+	c = &compilation{of: s, code: code, done: make(chan struct{})}
 	if s.made == nil {
-		s.made = map[[sha256.Size]byte]*Compilation{}
+		s.made = map[[sha256.Size]byte]*compilation{}
 	}
 	s.made[key] = c
 	return c, true
@@ -237,7 +236,7 @@ func (s *codes) work() {
 	}
 }
 
-func (s *codes) run(c *Compilation) {
+func (s *codes) run(c *compilation) {
 	c.f, c.err = s.build(&c.code)
 	c.code = Code{} // its source is of no more use
 	close(c.done)
@@ -246,7 +245,7 @@ func (s *codes) run(c *Compilation) {
 // compiler returns one that serves the device.
 func (s *codes) compiler() (compiler, error) {
 	if s.search == nil {
-		return nil, &CompilerError{Err: fmt.Errorf("none for %v", s.dev)}
+		return nil, &nvrtc.Error{Err: fmt.Errorf("none for %v", s.dev)}
 	}
 	found, err := s.search.compiler()
 	if err != nil {
@@ -255,17 +254,17 @@ func (s *codes) compiler() (compiler, error) {
 	info := &s.dev.info
 	switch _, ok := s.dev.backend.(moduleBackend); {
 	case !ok:
-		return nil, &CompilerError{Err: fmt.Errorf("%v runs no code that is compiled at run time", s.dev)}
+		return nil, &nvrtc.Error{Err: fmt.Errorf("%v runs no code that is compiled at run time", s.dev)}
 	case found.version()/1000 > info.CUDA/1000:
-		return nil, &CompilerError{Err: fmt.Errorf("NVRTC %d.%d is newer than CUDA %d.%d, which is what driver %s runs; GPK_NVRTC can name an older one",
+		return nil, &nvrtc.Error{Err: fmt.Errorf("NVRTC %d.%d is newer than CUDA %d.%d, which is what driver %s runs; GPK_NVRTC can name an older one",
 			found.version()/1000, found.version()%1000/10, info.CUDA/1000, info.CUDA%1000/10, info.Driver)}
 	case !slices.Contains(found.archs(), info.SM):
-		return nil, &CompilerError{Err: fmt.Errorf("NVRTC %d.%d does not know SM %d", found.version()/1000, found.version()%1000/10, info.SM)}
+		return nil, &nvrtc.Error{Err: fmt.Errorf("NVRTC %d.%d does not know SM %d", found.version()/1000, found.version()%1000/10, info.SM)}
 	}
 	return found, nil
 }
 
-// build compiles, or takes from the cache, and loads.
+// build loads a kernel from the cache, or compiles it.
 func (s *codes) build(code *Code) (*Function, error) {
 	with, err := s.compiler()
 	if err != nil {
@@ -300,9 +299,9 @@ func (s *codes) load(code *Code, b binaryImage) (*Function, error) {
 	return &Function{dev: s.dev, name: code.Kernel, handle: handle, info: info}, nil
 }
 
-// CompileImage compiles for a compute capability (90 is 9.0) and returns the
+// compileImage compiles for a compute capability (90 is 9.0) and returns the
 // machine code, a cubin. It needs the compiler but no GPU.
-func CompileImage(sm int, code Code) ([]byte, error) {
+func compileImage(sm int, code Code) ([]byte, error) {
 	with, err := current.compiler.compiler()
 	if err != nil {
 		return nil, err

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/nvrtc"
 )
 
 // coder is a fake GPU that counts what is compiled for it.
@@ -29,7 +30,7 @@ type coder struct {
 func newCoder(t testing.TB, folder string) *coder {
 	t.Helper()
 	c := &coder{}
-	c.dev = NewFakeWithCode(h200(0), CapabilitiesOf(90), FakeCode{
+	c.dev = newFakeWithCode(h200(0), CapabilitiesOf(90), FakeCode{
 		Compile: func(Code) ([]int, string) {
 			c.compiled.Add(1)
 			if c.hold != nil {
@@ -46,13 +47,13 @@ func newCoder(t testing.TB, folder string) *coder {
 func TestCompileOnce(t *testing.T) {
 	c := newCoder(t, "")
 	c.hold = make(chan struct{})
-	later := c.dev.CompileLater(Code{Source: "a", Kernel: "k"})
+	later := c.dev.compileLater(Code{Source: "a", Kernel: "k"})
 	if _, ready, err := later.Function(); ready || err != nil {
 		t.Errorf("ready before it was compiled: %v, %v", ready, err)
 	}
 	ctx, stop := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer stop()
-	if err := c.dev.AwaitCompiled(ctx); !errors.Is(err, context.DeadlineExceeded) {
+	if err := c.dev.awaitCompiled(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("waiting: %v", err)
 	}
 	var wg sync.WaitGroup
@@ -68,7 +69,7 @@ func TestCompileOnce(t *testing.T) {
 	}
 	close(c.hold)
 	wg.Wait()
-	if err := c.dev.AwaitCompiled(t.Context()); err != nil {
+	if err := c.dev.awaitCompiled(t.Context()); err != nil {
 		t.Error(err)
 	}
 	f, ready, err := later.Function()
@@ -83,7 +84,7 @@ func TestCompileOnce(t *testing.T) {
 	if n := c.compiled.Load(); n != 1 {
 		t.Errorf("compiled %d times", n)
 	}
-	if p, known := f.Params(); !known || len(p) != 2 || p[1] != (Param{8, 8}) {
+	if p, known := f.parameters(); !known || len(p) != 2 || p[1] != (Param{8, 8}) {
 		t.Errorf("parameters %v", p)
 	}
 	for _, other := range []Code{{Source: "b", Kernel: "k"}, {Source: "a", Kernel: "l"}, {Source: "a", Kernel: "k", Options: []string{"-x"}}, {Source: "a", Kernel: "k", File: "f.cu"}} {
@@ -99,7 +100,7 @@ func TestCompileWorkers(t *testing.T) {
 	c := newCoder(t, "")
 	c.hold = make(chan struct{})
 	for i := range 100 {
-		c.dev.CompileLater(Code{Source: fmt.Sprint(i), Kernel: "k"})
+		c.dev.compileLater(Code{Source: fmt.Sprint(i), Kernel: "k"})
 	}
 	eventually(t, "compiling", func() bool { return c.compiled.Load() == maxCompiling })
 	time.Sleep(5 * time.Millisecond)
@@ -107,7 +108,7 @@ func TestCompileWorkers(t *testing.T) {
 		t.Errorf("%d at once", n)
 	}
 	close(c.hold)
-	if err := c.dev.AwaitCompiled(t.Context()); err != nil {
+	if err := c.dev.awaitCompiled(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if n := c.compiled.Load(); n != 100 {
@@ -262,7 +263,7 @@ func TestCompilerSearch(t *testing.T) {
 		load: func(string) (compiler, error) { return nil, errors.New("loaded what is no library") },
 	}
 	_, err := s.compiler()
-	var missing *CompilerError
+	var missing *nvrtc.Error
 	if !errors.As(err, &missing) || !errors.Is(err, expr.ErrUnsupported) || len(missing.Tried) != 4 {
 		t.Fatal(err)
 	}
@@ -317,7 +318,7 @@ func TestCompilerFits(t *testing.T) {
 		}
 	}
 	d, _ := gpu(t, 0)
-	if _, err := d.CompilerVersion(); !errors.Is(err, expr.ErrUnsupported) {
+	if _, err := d.compilerVersion(); !errors.Is(err, expr.ErrUnsupported) {
 		t.Error(err)
 	}
 	if _, err := cpu(t, 0).Compile(Code{}); !errors.Is(err, expr.ErrUnsupported) {
@@ -328,15 +329,15 @@ func TestCompilerFits(t *testing.T) {
 // TestCompileImage compiles with the machine's own NVRTC, which needs no GPU.
 func TestCompileImage(t *testing.T) {
 	source := "template <class T> __global__ void scale(T* x, T by) {\n\tx[threadIdx.x] *= by;\n}\nextern \"C\" __global__ void one(float* x) { x[0] = 1; }\n"
-	image, err := CompileImage(90, Code{Source: source, Kernel: "scale<double>"})
-	var missing *CompilerError
+	image, err := compileImage(90, Code{Source: source, Kernel: "scale<double>"})
+	var missing *nvrtc.Error
 	if errors.As(err, &missing) {
 		t.Skipf("nothing is compiled here: %v", err)
 	}
 	if err != nil || !bytes.HasPrefix(image, []byte("\x7fELF")) || !bytes.Contains(image, []byte("scale")) {
 		t.Fatalf("%d bytes, %v", len(image), err)
 	}
-	path, version, err := RuntimeCompiler()
+	path, version, err := runtimeCompiler()
 	if err != nil || !filepath.IsAbs(path) || version == "" {
 		t.Errorf("%q, %q, %v", path, version, err)
 	}
@@ -351,13 +352,13 @@ func TestCompileImage(t *testing.T) {
 		{Code{Source: source, Kernel: ""}, 0, ""},
 		{Code{Source: "", Kernel: "k"}, 0, "k"},
 	} {
-		_, err := CompileImage(90, c.code)
+		_, err := compileImage(90, c.code)
 		var ce *CompileError
 		if !errors.As(err, &ce) || ce.Line != c.line || !strings.Contains(ce.Log, c.log) {
 			t.Errorf("%q: line %d, %v", c.code.Kernel, c.line, err)
 		}
 	}
-	if _, err := CompileImage(90, Code{Source: source, Kernel: "one", Options: []string{"--no-such-option"}}); err == nil {
+	if _, err := compileImage(90, Code{Source: source, Kernel: "one", Options: []string{"--no-such-option"}}); err == nil {
 		t.Error("an option that does not exist was taken")
 	}
 }
@@ -368,8 +369,8 @@ func TestCompileAgain(t *testing.T) {
 	c := newCoder(t, "")
 	c.dev.backend.(*fakeCodeBackend).full.Store(true)
 	code := Code{Source: "a", Kernel: "k"}
-	later := c.dev.CompileLater(code)
-	if _, err := later.Wait(t.Context()); !errors.Is(err, ErrOutOfMemory) {
+	later := c.dev.compileLater(code)
+	if _, err := later.wait(t.Context()); !errors.Is(err, ErrOutOfMemory) {
 		t.Fatal(err)
 	}
 	c.dev.backend.(*fakeCodeBackend).full.Store(false)
@@ -382,12 +383,12 @@ func TestCompileAgain(t *testing.T) {
 	if again != 4 {
 		t.Errorf("%d tries in %d uses", again, 4*askAgain)
 	}
-	if _, err := c.dev.CompileLater(code).Wait(t.Context()); err != nil {
+	if _, err := c.dev.compileLater(code).wait(t.Context()); err != nil {
 		t.Error(err)
 	}
 	c.log = "kernel.cu(1): error: no"
-	bad := c.dev.CompileLater(Code{Source: "b", Kernel: "k"})
-	if _, err := bad.Wait(t.Context()); err == nil {
+	bad := c.dev.compileLater(Code{Source: "b", Kernel: "k"})
+	if _, err := bad.wait(t.Context()); err == nil {
 		t.Fatal("it compiled")
 	}
 	for range 2 * askAgain {
@@ -402,10 +403,10 @@ func TestCompileNow(t *testing.T) {
 	c := newCoder(t, "")
 	c.hold = make(chan struct{})
 	for i := range 10 {
-		c.dev.CompileLater(Code{Source: fmt.Sprint(i), Kernel: "k"})
+		c.dev.compileLater(Code{Source: fmt.Sprint(i), Kernel: "k"})
 	}
 	eventually(t, "compiling", func() bool { return c.compiled.Load() == maxCompiling })
-	last := c.dev.CompileLater(Code{Source: "now", Kernel: "k"})
+	last := c.dev.compileLater(Code{Source: "now", Kernel: "k"})
 	done := make(chan error)
 	go func() {
 		_, err := last.Now(t.Context())
@@ -416,7 +417,7 @@ func TestCompileNow(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if err := c.dev.AwaitCompiled(t.Context()); err != nil {
+	if err := c.dev.awaitCompiled(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if n := c.compiled.Load(); n != 11 {

@@ -16,7 +16,7 @@ import (
 	"sync"
 
 	"github.com/gpk-go/gpk/cutlass"
-	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/nvrtc"
 )
 
 // Code is CUDA C++ that is compiled at run time, for the device's own compute
@@ -109,46 +109,6 @@ func newCompileError(c *Code, log string) *CompileError {
 	return e
 }
 
-// CompilerError says why CUDA C++ cannot be compiled on this machine: where
-// the library was looked for, and what was wrong there. It is an
-// expr.ErrUnsupported.
-type CompilerError struct {
-	Tried []cutlass.Attempt
-	Err   error // where it is not the search that failed
-}
-
-func (e *CompilerError) Error() string {
-	if e == nil {
-		return "no run-time compiler"
-	}
-	if e.Err != nil {
-		return "no run-time compiler: " + e.Err.Error()
-	}
-	reasons := make([]string, len(e.Tried))
-	for i, a := range e.Tried {
-		reasons[i] = a.String()
-	}
-	return "no run-time compiler (NVRTC): " + strings.Join(reasons, "; ") + "; `gpk setup` installs it with the other wheels, GPK_NVRTC names one that is elsewhere"
-}
-
-// Is makes the error an expr.ErrUnsupported.
-func (e *CompilerError) Is(target error) bool { return target == expr.ErrUnsupported }
-
-// Unwrap returns the reasons.
-func (e *CompilerError) Unwrap() []error {
-	if e == nil {
-		return nil
-	}
-	var errs []error
-	if e.Err != nil {
-		errs = append(errs, e.Err)
-	}
-	for _, a := range e.Tried {
-		errs = append(errs, a.Err)
-	}
-	return errs
-}
-
 // compilerSearch looks for the run-time compiler, once.
 type compilerSearch struct {
 	candidates func() []cutlass.Candidate
@@ -165,11 +125,11 @@ func newCompilerSearch() *compilerSearch {
 }
 
 // compiler returns the first one that can be used. Where there is none the
-// error is a CompilerError.
+// error is a nvrtc.Error.
 func (s *compilerSearch) compiler() (compiler, error) {
 	s.once.Do(func() {
 		if err := cutlass.Built(); err != nil && s.found == nil {
-			s.err = &CompilerError{Err: err}
+			s.err = &nvrtc.Error{Err: err}
 			return
 		}
 		for _, c := range s.candidates() {
@@ -180,7 +140,7 @@ func (s *compilerSearch) compiler() (compiler, error) {
 				return
 			}
 		}
-		s.err = &CompilerError{Tried: s.tried}
+		s.err = &nvrtc.Error{Tried: s.tried}
 	})
 	return s.found, s.err
 }
@@ -205,7 +165,7 @@ func (s *compilerSearch) try(c cutlass.Candidate) (compiler, error) {
 // explain says what was found and where, one fact a line.
 func (s *compilerSearch) explain() (lines []string) {
 	found, err := s.compiler()
-	var missing *CompilerError
+	var missing *nvrtc.Error
 	switch {
 	case errors.As(err, &missing) && missing.Err != nil:
 		return []string{"run-time compiler: " + missing.Err.Error()}
@@ -312,10 +272,10 @@ func checkShared(path string) error {
 	return nil
 }
 
-// RuntimeCompiler tells which library compiles CUDA C++ at run time: its file
+// runtimeCompiler tells which library compiles CUDA C++ at run time: its file
 // and version (13.0). The error is why there is none, with every place where it
 // was looked for.
-func RuntimeCompiler() (path, version string, err error) { return current.compiler.describe() }
+func runtimeCompiler() (path, version string, err error) { return current.compiler.describe() }
 
 func (s *compilerSearch) describe() (path, version string, err error) {
 	found, err := s.compiler()

@@ -117,8 +117,8 @@ import (
 	"unsafe"
 )
 
-// nvrtc is NVIDIA's run-time compiler. It stays loaded.
-type nvrtc struct {
+// nvrtcLibrary is NVIDIA's run-time compiler. It stays loaded.
+type nvrtcLibrary struct {
 	at     *C.gpk_nvrtc
 	number int
 	known  []int
@@ -144,7 +144,7 @@ func loadCompiler(path string) (compiler, error) {
 	if at == nil {
 		return nil, errors.New(C.GoString(&why[0]))
 	}
-	n := &nvrtc{at: at, number: int(C.gpk_nvrtc_version(at))}
+	n := &nvrtcLibrary{at: at, number: int(C.gpk_nvrtc_version(at))}
 	if dir := filepath.Join(filepath.Dir(filepath.Dir(path)), "include"); isFile(filepath.Join(dir, "cuda_fp16.h")) {
 		n.folder = dir
 	}
@@ -158,11 +158,11 @@ func loadCompiler(path string) (compiler, error) {
 	return n, nil
 }
 
-func (n *nvrtc) version() int { return n.number }
+func (n *nvrtcLibrary) version() int { return n.number }
 
-func (n *nvrtc) archs() []int { return n.known }
+func (n *nvrtcLibrary) archs() []int { return n.known }
 
-func (n *nvrtc) headers() string { return n.folder }
+func (n *nvrtcLibrary) headers() string { return n.folder }
 
 // The results of NVRTC that are the source's fault.
 const (
@@ -170,7 +170,7 @@ const (
 	nvrtcExpression  = 10 // NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID
 )
 
-func (n *nvrtc) compile(c *Code, options []string) (binaryImage, string, error) {
+func (n *nvrtcLibrary) compile(c *Code, options []string) (binaryImage, string, error) {
 	var texts []*C.char
 	text := func(s string) *C.char {
 		p := C.CString(s)

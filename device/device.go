@@ -8,6 +8,7 @@ import (
 	"weak"
 
 	"github.com/gpk-go/gpk/cutlass"
+	"github.com/gpk-go/gpk/internal/deferred"
 )
 
 // Device is one device: its memory, its streams, and the order of the work on
@@ -34,10 +35,10 @@ type Device struct {
 	pool       pool
 	live       allocations
 	streams    []*Stream
-	lastStream uint64                // the id of the last one that was made
-	left       sync.Cond             // a stream's last waiter has left it
-	doubted    []weak.Pointer[Doubt] // that nobody has cleared up yet
-	events     []uint64              // that tell the time and were freed
+	lastStream uint64                         // the id of the last one that was made
+	left       sync.Cond                      // a stream's last waiter has left it
+	unresolved []weak.Pointer[deferred.Error] // that nobody has waited for yet
+	events     []uint64                       // that tell the time and were freed
 	submission submission
 	asked      answer
 	refuse     func() error // of FailLaunches; nil: none
@@ -134,9 +135,8 @@ func (d *Device) Memory() (free, total int64, err error) {
 }
 
 // Synchronize waits until everything is done that was started on any stream
-// of the device, or until ctx ends; what a stream that is being captured records has
-// nothing to wait for. It returns the first error that the work has found and that
-// no boundary has returned before.
+// of the device, or until ctx ends. Streams that are being captured are not waited for. It
+// returns the first error that the work has found and that no boundary has returned before.
 func (d *Device) Synchronize(ctx context.Context) error {
 	if err := d.Err(); err != nil {
 		return err
@@ -152,7 +152,7 @@ func (d *Device) Synchronize(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := d.settleDoubted(); err != nil {
+	if err := d.resolveAll(); err != nil {
 		return err
 	}
 	return d.spoken()

@@ -29,7 +29,7 @@
 //
 // # Observers
 //
-// Observe has an Observer told of each piece of work and its time, of operations, buffers and
+// An Observer (package internal/observe) is told of each piece of work and its time, of buffers and
 // graphs: package profile is one. Work of a GPU is then bracketed by two events, which are
 // read later without waiting, and does not go through the queue. Without an Observer a launch
 // costs one load more.
@@ -37,7 +37,7 @@
 // # Code compiled at run time
 //
 // Device.Compile turns CUDA C++ into a Function with NVRTC, which is bound with
-// dlopen as the driver is, from stated places alone. CompileLater does so in the
+// dlopen as the driver is, from stated places alone. compileLater does so in the
 // background. Cubins are kept in the folder kernels of gpk's cache, by source,
 // options, architecture, compiler and driver; what is damaged there is compiled
 // again.

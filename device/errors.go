@@ -13,16 +13,15 @@ var (
 	ErrFreed       = errors.New("use after Free")       // memory that was given back
 )
 
-// What somebody is told who uses what no function of this package has made.
+// The errors for nil and zero values of this package's types.
 var (
 	errNoDevice      = errorf("a nil Device, or one that Open has not made")
 	errNoStream      = errorf("a nil Stream, or one that NewStream has not made")
 	errNoEvent       = errorf("a nil Event, or one that NewEvent has not made")
 	errNoBuffer      = errorf("a nil Buffer, or one that Alloc has not made")
 	errNoGraph       = errorf("a nil Graph, or one that EndCapture has not made")
-	errNoFetch       = errorf("a nil Fetch, or one that Device.Fetch has not made")
-	errNoDoubt       = errorf("a nil Doubt, or one that NewDoubt has not made")
-	errNoCompilation = errorf("a nil Compilation, or one that CompileLater has not made")
+	errNoFetch       = errorf("a copy to the host that nothing has started")
+	errNoCompilation = errorf("a nil compilation, or one that compileLater has not made")
 	errNoFunction    = errorf("a nil Function, or one that Compile has not made")
 	errNoWork        = errorf("no work: a nil function or Work")
 	errNoContext     = errorf("a nil Context; context.Background() has no end")

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Event is a moment on a stream: others can wait for it, and two of them tell
-// the time between.
+// Event is a point in a stream's work. Other streams can wait for it, and two events tell the
+// time between them.
 type Event struct {
 	dev    *Device
 	handle uint64
@@ -46,23 +46,23 @@ type siblings struct {
 // NewEvent makes an event that tells the time. It goes back to the driver
 // when the program drops it.
 func (d *Device) NewEvent() (*Event, error) {
-	list, err := d.NewEvents(1)
+	list, err := d.newEvents(1)
 	if err != nil {
 		return nil, err
 	}
 	return &list[0], nil
 }
 
-// mostEvents is how many events are made together at most.
-const mostEvents = 1 << 16
+// maxEvents is how many events are made together at most.
+const maxEvents = 1 << 16
 
-// NewEvents makes n events, 65,536 at most, which costs little more than one. Each is freed by itself;
+// newEvents makes n events, 65,536 at most, which costs little more than one. Each is freed by itself;
 // those that are dropped go back to the driver when all n are.
-func (d *Device) NewEvents(n int) ([]Event, error) {
+func (d *Device) newEvents(n int) ([]Event, error) {
 	if err := d.Err(); err != nil {
 		return nil, err
 	}
-	if n < 0 || n > mostEvents {
+	if n < 0 || n > maxEvents {
 		return nil, errorf("%d events at once", n)
 	}
 	if n == 0 {
@@ -97,9 +97,9 @@ func (g *siblings) drop() {
 	}
 }
 
-// mostIdleEvents is how many events are kept for NewEvent, which the driver makes in
+// maxIdleEvents is how many events are kept for NewEvent, which the driver makes in
 // one to two microseconds.
-const mostIdleEvents = 64
+const maxIdleEvents = 64
 
 // idleEvents fills in events that were freed, as far as there are any.
 func (d *Device) idleEvents(handles []uint64) {
@@ -122,8 +122,8 @@ func (e *Event) owner() (*Device, error) {
 	return e.dev, e.dev.Err()
 }
 
-// Free gives e back for the next NewEvent. It must not be used after; freeing it
-// again, or nil, does nothing.
+// Free returns e to the device for the next NewEvent. e must not be used afterwards. A second
+// Free, or one of nil, does nothing.
 func (e *Event) Free() {
 	d, err := e.owner()
 	if err != nil {
@@ -150,7 +150,7 @@ func (e *Event) Free() {
 // giveBack keeps the handle of an event that was freed, or closes it; dev.mu is held.
 func (e *Event) giveBack(h uint64) {
 	d := e.dev
-	if e.capture == nil && len(d.events) < mostIdleEvents {
+	if e.capture == nil && len(d.events) < maxIdleEvents {
 		d.events = append(d.events, h)
 		return
 	}

@@ -5,7 +5,7 @@ package device
 // never reused and never unmapped, not even after Free. Memory of Go's heap stays for
 // as long as something refers to it. Other memory of the pool stays until the program
 // ends: it counts in the pool's limit, after Free in PoolStats.Exposed. Memory that
-// costs nothing to expose comes from AllocExposed. Foreign memory (Wrap, WrapHost) is
+// costs nothing to expose comes from allocExposed. Foreign memory (Wrap, WrapHost) is
 // its owner's, as before.
 func (b *Buffer) Expose() {
 	if b.none() {
@@ -17,9 +17,9 @@ func (b *Buffer) Expose() {
 	d.mu.Unlock()
 }
 
-// Exposable reports whether Expose keeps no memory longer than the program refers to
+// exposable reports whether Expose keeps no memory longer than the program refers to
 // it: the bytes lie in Go's heap or are foreign memory, or there are none.
-func (b *Buffer) Exposable() bool {
+func (b *Buffer) exposable() bool {
 	if b.none() {
 		return true
 	}
@@ -27,11 +27,11 @@ func (b *Buffer) Exposable() bool {
 	return a.mem.mapped == 0 && (a.block == nil || a.dev.info.Kind == CPU)
 }
 
-// AllocExposed is Alloc for the CPU and for memory that is to be shown outside: its n
+// allocExposed is Alloc for the CPU and for memory that is to be shown outside: its n
 // bytes lie in Go's heap, so that a slice over Ptr keeps them alive by itself, also
 // after the Buffer was freed or dropped. They count in the pool's limit for as long
 // as the Buffer is kept, and are never reused. They are zero.
-func (d *Device) AllocExposed(n int64) (*Buffer, error) {
+func (d *Device) allocExposed(n int64) (*Buffer, error) {
 	if err := d.Err(); err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ func TestExpose(t *testing.T) {
 		var shown [][]byte
 		show := func(free bool) {
 			b := alloc(t, d, n, nil)
-			if b.Exposable() == mapped {
+			if b.exposable() == mapped {
 				t.Errorf("%d bytes: Exposable is %v", n, !mapped)
 			}
 			b.Expose()
@@ -75,19 +75,19 @@ func TestExposedCounts(t *testing.T) {
 func TestAllocExposed(t *testing.T) {
 	d := cpu(t, 64<<20)
 	const n = 20<<20 + 7
-	b, err := d.AllocExposed(n)
+	b, err := d.allocExposed(n)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := unsafe.Slice((*byte)(b.Ptr()), n)
-	if !b.Exposable() || b.Addr()%hostAlign != 0 || s[0] != 0 || s[n-1] != 0 {
-		t.Errorf("Exposable is %v, at %#x, %d, %d", b.Exposable(), b.Addr(), s[0], s[n-1])
+	if !b.exposable() || b.Addr()%hostAlign != 0 || s[0] != 0 || s[n-1] != 0 {
+		t.Errorf("Exposable is %v, at %#x, %d, %d", b.exposable(), b.Addr(), s[0], s[n-1])
 	}
 	s[n-1] = 7
 	if p := d.Pool(); p.InUse != n {
 		t.Errorf("%+v", p)
 	}
-	_, err = d.AllocExposed(50 << 20)
+	_, err = d.allocExposed(50 << 20)
 	is(t, err, ErrOutOfMemory)
 	b.Expose()
 	b.Free()
@@ -103,19 +103,19 @@ func TestAllocExposed(t *testing.T) {
 		t.Error("the slice's memory was reused")
 	}
 	for _, n := range []int64{-1, maxBytes + 1, 1 << 50} {
-		if _, err := d.AllocExposed(n); err == nil {
+		if _, err := d.allocExposed(n); err == nil {
 			t.Errorf("%d bytes", n)
 		}
 	}
-	if b, err := d.AllocExposed(0); err != nil || b.Ptr() != nil {
+	if b, err := d.allocExposed(0); err != nil || b.Ptr() != nil {
 		t.Errorf("no bytes: %v", err)
 	}
 	g, _ := gpu(t, 0)
-	if _, err := g.AllocExposed(1); err == nil {
+	if _, err := g.allocExposed(1); err == nil {
 		t.Error("a GPU gave memory of the host")
 	}
-	// Memory of AllocMapped is not unmapped either.
-	m, err := d.AllocMapped(n)
+	// Memory of allocMapped is not unmapped either.
+	m, err := d.allocMapped(n)
 	if err != nil {
 		t.Fatal(err)
 	}

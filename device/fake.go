@@ -1,11 +1,11 @@
 package device
 
-// NewFake returns a device for tests that claims to be what info and c say,
+// newFake returns a device for tests that claims to be what info and c say,
 // computes nothing, and keeps its memory in the host's: so that planning,
 // ordering and accounting can be tested without a GPU. Its Library is nil, and
 // Open and List do not know it. What computes takes it for a GPU, or a CPU, that
 // works: that it is neither is not checked.
-func NewFake(info Info, c Capabilities) *Device {
+func newFake(info Info, c Capabilities) *Device {
 	d, err := newDevice(info, &fakeBackend{}, nil, &ranges{}, newCollector(), 0)
 	if err != nil {
 		return brokenDevice(info.label(), err)

@@ -9,12 +9,12 @@ import (
 
 // The bounds of what is fetched without waiting.
 const (
-	mostFetch   = 16 << 10 // bytes of one Fetch
-	mostFetches = 64       // that are not freed: 1 MiB of pinned memory a device
+	maxFetch   = 16 << 10 // bytes of one copy
+	maxFetches = 64       // that are not freed: 1 MiB of pinned memory a device
 )
 
-// Fetch is a few bytes on their way from a device to the host.
-type Fetch struct {
+// hostCopy is a few bytes on their way from a device to the host.
+type hostCopy struct {
 	dev     *Device
 	data    []byte
 	cleanup runtime.Cleanup
@@ -33,17 +33,17 @@ type fetches struct {
 	made int // slots, those in use too
 }
 
-// Fetch starts to copy n bytes of src, off bytes from its beginning, in the order of s
+// fetch starts to copy n bytes of src, off bytes from its beginning, in the order of s
 // (nil: the default stream). Unlike CopyToHost it does not wait for them, unless they
-// are more than 16 KiB, or 64 others are neither freed nor dropped. Free ends the Fetch;
+// are more than 16 KiB, or 64 others are neither freed nor dropped. Free ends the copy;
 // one that is dropped ends after a garbage collection.
-func (d *Device) Fetch(src *Buffer, off int64, n int, s *Stream) (*Fetch, error) {
-	return d.FetchUntil(src, off, n, s, nil)
+func (d *Device) fetch(src *Buffer, off int64, n int, s *Stream) (*hostCopy, error) {
+	return d.fetchUntil(src, off, n, s, nil)
 }
 
-// FetchUntil is Fetch, and records e (nil: nothing) behind the copy, mostly without a
+// fetchUntil is fetch, and records e (nil: nothing) behind the copy, mostly without a
 // call of the driver for it.
-func (d *Device) FetchUntil(src *Buffer, off int64, n int, s *Stream, e *Event) (*Fetch, error) {
+func (d *Device) fetchUntil(src *Buffer, off int64, n int, s *Stream, e *Event) (*hostCopy, error) {
 	if e != nil {
 		if err := e.check(d); err != nil {
 			return nil, err
@@ -56,9 +56,9 @@ func (d *Device) FetchUntil(src *Buffer, off int64, n int, s *Stream, e *Event) 
 	if err := d.bounds(src, off, int64(n)); err != nil {
 		return nil, err
 	}
-	f := &Fetch{dev: d}
+	f := &hostCopy{dev: d}
 	var got *slot
-	if d.info.Kind != CPU && n > 0 && n <= mostFetch {
+	if d.info.Kind != CPU && n > 0 && n <= maxFetch {
 		var err error
 		if got, err = d.fetchSlot(); err != nil {
 			return nil, err
@@ -74,10 +74,10 @@ func (d *Device) FetchUntil(src *Buffer, off int64, n int, s *Stream, e *Event) 
 		}
 		return f, err
 	}
-	f.data = unsafe.Slice((*byte)(got.p), mostFetch)[:n:n]
+	f.data = unsafe.Slice((*byte)(got.p), maxFetch)[:n:n]
 	reads := []*Buffer{src}
 	m := d.observe(DeviceToHost, s, int64(n))
-	if err = settleAll(reads); err == nil {
+	if err = resolveOf(reads); err == nil {
 		err = d.post(m, s, reads, nil, got, e, func(event uint64) error {
 			return d.backend.copyOut(got.p, src.a.mem, off, int64(n), s.handle, event)
 		})
@@ -93,7 +93,7 @@ func (d *Device) FetchUntil(src *Buffer, off int64, n int, s *Stream, e *Event) 
 	return f, nil
 }
 
-// put takes a slot back, which a copy may still write to. It is the cleanup of a Fetch
+// put takes a slot back, which a copy may still write to. It is the cleanup of a hostCopy
 // too.
 func (l *fetches) put(s *slot) {
 	l.mu.Lock()
@@ -110,7 +110,7 @@ func (l *fetches) take() *slot {
 		l.idle = l.idle[:n-1]
 		return s
 	}
-	if l.made == mostFetches {
+	if l.made == maxFetches {
 		return nil
 	}
 	l.made++
@@ -123,7 +123,7 @@ func (d *Device) fetchSlot() (*slot, error) {
 	if s == nil {
 		return nil, nil
 	}
-	if err := d.ready(s, mostFetch, eventOrder); err != nil {
+	if err := d.ready(s, maxFetch, eventOrder); err != nil {
 		d.fetches.put(s)
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (d *Device) fetchSlot() (*slot, error) {
 
 // Wait waits until the bytes are there, or ctx ends, and returns them. They are valid
 // until Free, or until the Fetch is dropped; after Free the answer is ErrFreed.
-func (f *Fetch) Wait(ctx context.Context) ([]byte, error) {
+func (f *hostCopy) Wait(ctx context.Context) ([]byte, error) {
 	if f == nil || f.dev == nil {
 		return nil, errNoFetch
 	}
@@ -162,7 +162,7 @@ func (f *Fetch) Wait(ctx context.Context) ([]byte, error) {
 
 // Free gives the memory back, also where the bytes are still on their way. Freeing it
 // again, or nil, does nothing.
-func (f *Fetch) Free() {
+func (f *hostCopy) Free() {
 	if f == nil {
 		return
 	}

@@ -14,15 +14,15 @@ func TestFetch(t *testing.T) {
 	t.Logf("seed %d", seed)
 	bothKinds(t, func(t *testing.T, d *Device) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		src := randomBytes(rng, 3*mostFetch)
+		src := randomBytes(rng, 3*maxFetch)
 		buf := alloc(t, d, int64(len(src)), nil)
 		if err := d.CopyFromHost(buf, 0, src, nil); err != nil {
 			t.Fatal(err)
 		}
-		for _, n := range []int{0, 1, 56, mostFetch, mostFetch + 1} {
-			var list []*Fetch
+		for _, n := range []int{0, 1, 56, maxFetch, maxFetch + 1} {
+			var list []*hostCopy
 			for i := range 3 {
-				f, err := d.Fetch(buf, int64(i*100), n, nil)
+				f, err := d.fetch(buf, int64(i*100), n, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -40,10 +40,10 @@ func TestFetch(t *testing.T) {
 				f.Free()
 			}
 		}
-		_, err := d.Fetch(buf, int64(len(src))-3, 4, nil)
+		_, err := d.fetch(buf, int64(len(src))-3, 4, nil)
 		is(t, err, ErrDevice)
 		buf.Free()
-		_, err = d.Fetch(buf, 0, 4, nil)
+		_, err = d.fetch(buf, 0, 4, nil)
 		is(t, err, ErrFreed)
 	})
 }
@@ -55,7 +55,7 @@ func TestFetchWaits(t *testing.T) {
 	buf := alloc(t, d, 64, nil)
 	run(t, d.main, nil, []*Buffer{buf})
 	b.take()
-	f, err := d.Fetch(buf, 0, 64, nil)
+	f, err := d.fetch(buf, 0, 64, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestFetchWaits(t *testing.T) {
 		t.Error("the memory counts as idle while a copy writes to it")
 	}
 	f.Free()
-	g, err := d.Fetch(buf, 0, 64, nil)
+	g, err := d.fetch(buf, 0, 64, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestFetchWaits(t *testing.T) {
 	}
 	same(t, "the next", b.take(), []string{"copyOut"})
 	g.Free()
-	is(t, func() error { b.failNext("copyOut", errBus); _, err := d.Fetch(buf, 0, 64, nil); return err }(), errBus)
+	is(t, func() error { b.failNext("copyOut", errBus); _, err := d.fetch(buf, 0, 64, nil); return err }(), errBus)
 	if n := len(d.fetches.idle); n != 1 {
 		t.Errorf("%d pieces of memory are idle, want 1", n)
 	}
@@ -92,23 +92,23 @@ func TestFetchWaits(t *testing.T) {
 func TestFetchDropped(t *testing.T) {
 	d, b := gpu(t, 0)
 	rng := rand.New(rand.NewPCG(rand.Uint64(), 1))
-	src := randomBytes(rng, mostFetch)
-	buf := alloc(t, d, mostFetch, nil)
+	src := randomBytes(rng, maxFetch)
+	buf := alloc(t, d, maxFetch, nil)
 	if err := d.CopyFromHost(buf, 0, src, nil); err != nil {
 		t.Fatal(err)
 	}
 	b.take()
-	var kept []*Fetch
+	var kept []*hostCopy
 	const more = 100
-	for i := range mostFetches + more {
-		f, err := d.Fetch(buf, int64(i), 56, nil)
+	for i := range maxFetches + more {
+		f, err := d.fetch(buf, int64(i), 56, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		kept = append(kept, f)
 	}
-	if n := b.count("allocHost"); n != mostFetches {
-		t.Errorf("%d pieces of pinned memory for %d fetches, want %d", n, len(kept), mostFetches)
+	if n := b.count("allocHost"); n != maxFetches {
+		t.Errorf("%d pieces of pinned memory for %d fetches, want %d", n, len(kept), maxFetches)
 	}
 	if n := b.count("syncCopyOut"); n != more {
 		t.Errorf("%d fetches waited, want %d", n, more)
@@ -129,11 +129,11 @@ func TestFetchDropped(t *testing.T) {
 	runtime.KeepAlive(kept)
 	eventually(t, "memory of dropped fetches", func() bool {
 		runtime.GC()
-		return idle() == mostFetches
+		return idle() == maxFetches
 	})
 	b.take()
-	for range 10 * mostFetches {
-		f, err := d.Fetch(buf, 0, 56, nil)
+	for range 10 * maxFetches {
+		f, err := d.fetch(buf, 0, 56, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,8 +142,8 @@ func TestFetchDropped(t *testing.T) {
 	if n := b.count("allocHost") + b.count("syncCopyOut"); n != 0 {
 		t.Errorf("%d fetches found no idle memory", n)
 	}
-	if n := idle(); n != mostFetches {
-		t.Errorf("%d pieces are idle, want %d: one was given back twice", n, mostFetches)
+	if n := idle(); n != maxFetches {
+		t.Errorf("%d pieces are idle, want %d: one was given back twice", n, maxFetches)
 	}
 }
 
@@ -154,7 +154,7 @@ func TestFetchFreed(t *testing.T) {
 		buf := alloc(t, d, 64, nil)
 		run(t, d.main, nil, []*Buffer{buf})
 		for _, n := range []int{0, 8} {
-			f, err := d.Fetch(buf, 0, n, nil)
+			f, err := d.fetch(buf, 0, n, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -207,7 +207,7 @@ func TestEventFree(t *testing.T) {
 	}
 	same(t, "an event that was freed", backend.take(), nil)
 	list := []*Event{b, c}
-	for range 2 * mostIdleEvents {
+	for range 2 * maxIdleEvents {
 		e, err := d.NewEvent()
 		if err != nil {
 			t.Fatal(err)
@@ -217,7 +217,7 @@ func TestEventFree(t *testing.T) {
 	for _, e := range list {
 		e.Free()
 	}
-	if n := len(d.events); n != mostIdleEvents {
-		t.Errorf("%d events are kept, want %d", n, mostIdleEvents)
+	if n := len(d.events); n != maxIdleEvents {
+		t.Errorf("%d events are kept, want %d", n, maxIdleEvents)
 	}
 }

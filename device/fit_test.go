@@ -52,7 +52,7 @@ func TestFit(t *testing.T) {
 // TestFunctionWork starts a kernel as work, which the device's queue takes too.
 func TestFunctionWork(t *testing.T) {
 	var started []byte
-	d := NewFakeWithCode(h200(0), CapabilitiesOf(90), FakeCode{
+	d := newFakeWithCode(h200(0), CapabilitiesOf(90), FakeCode{
 		Compile: func(Code) ([]int, string) { return []int{4}, "" },
 		Start: func(kernel string, l Launch, params []byte) error {
 			if kernel != "k" || l.Grid != [3]int{7, 1, 1} {

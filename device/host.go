@@ -32,16 +32,16 @@ const mapFrom = 256 << 10
 
 func (*hostBackend) close() {}
 
-// HostRoom says that n bytes are more than the machine's memory, or what a container
+// hostRoom says that n bytes are more than the machine's memory, or what a container
 // may have of it, holds: ErrOutOfMemory. Go ends a program that asks it for more than
 // there is, so memory of Go whose size comes from outside is asked about first.
-func HostRoom(n int64) error {
+func hostRoom(n int64) error {
 	if n >= 0 && n < largeRequest {
 		return nil
 	}
 	_, total := hostMemory()
 	if total == 0 {
-		total = mostHost
+		total = maxHost
 	}
 	if n < 0 || n > total {
 		return fmt.Errorf("%w: %d bytes of the host's memory, which has %d", ErrOutOfMemory, n, total)
@@ -51,7 +51,7 @@ func HostRoom(n int64) error {
 
 const (
 	largeRequest = 64 << 20 // from which on a request is worth a question
-	mostHost     = 1 << 46  // what Go gives at most, where the system does not tell
+	maxHost      = 1 << 46  // what Go gives at most, where the system does not tell
 )
 
 func (*hostBackend) memory() (free, total int64, err error) {

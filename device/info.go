@@ -1,6 +1,10 @@
 package device
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/gpk-go/gpk/internal/bytesize"
+)
 
 // Kind is what a device is.
 type Kind uint8
@@ -47,7 +51,7 @@ func (i Info) String() string {
 		s += fmt.Sprintf(", %d threads", i.MultiProcessors)
 	}
 	if i.TotalMemory > 0 {
-		s += ", " + FormatSize(i.TotalMemory)
+		s += ", " + bytesize.Format(i.TotalMemory)
 	}
 	if i.Driver != "" {
 		s += ", driver " + i.Driver

@@ -34,11 +34,11 @@ func (d *Device) Launch(s *Stream, reads, writes []*Buffer, f func(ordinal int, 
 
 // LaunchWork starts work on s (nil: the default stream) that reads and writes
 // the given buffers; one may be in both lists, and nil entries are passed over.
-// It is the one place where work starts: it orders the work behind what other
-// streams do with the buffers, refuses freed buffers (ErrFreed) and failed ones
-// (their error), keeps them alive, and notes the use. It allocates nothing.
+// All work starts here. LaunchWork orders the work after conflicting uses of the buffers on
+// other streams, refuses freed buffers (ErrFreed) and failed ones (with their error), keeps
+// them alive, and records the use. It allocates nothing.
 func (d *Device) LaunchWork(s *Stream, reads, writes []*Buffer, w Work) error {
-	if !Observed() {
+	if !observed() {
 		return d.launchMeasured(nil, s, reads, writes, w)
 	}
 	m := d.observe(Computing, s, 0)
@@ -66,10 +66,10 @@ func (d *Device) launchMeasured(m *Measurement, s *Stream, reads, writes []*Buff
 	return err
 }
 
-// FailLaunches has every launch on d fail with f's error, before it does anything,
-// where f returns one; nil ends that. It is for tests of what uses devices. f runs
+// failLaunches makes every launch on d fail with the error that f returns, if any, before
+// the launch has an effect; a nil f ends that. It is for tests. f runs
 // under the device's lock and must not call its methods.
-func (d *Device) FailLaunches(f func() error) {
+func (d *Device) failLaunches(f func() error) {
 	if d == nil {
 		return
 	}
@@ -108,15 +108,15 @@ func (d *Device) launch(m *Measurement, s *Stream, reads, writes []*Buffer, w Wo
 	if inherited != nil {
 		for _, b := range writes {
 			if b != nil {
-				b.a.carry(inherited)
+				b.a.state.Inherit(inherited)
 			}
 		}
 	}
 	return d.start(m, s, w)
 }
 
-// simple does what there is to do for most work: where the buffers carry nothing
-// and s alone uses them, it notes the use and reports true. mu is held.
+// simple is the fast path of most work: if the buffers carry no errors and s alone uses
+// them, it records the use and reports true. mu is held.
 func (d *Device) simple(s *Stream, reads, writes []*Buffer) bool {
 	if s.capture != nil || s.closing {
 		return false
@@ -135,10 +135,10 @@ func (d *Device) simple(s *Stream, reads, writes []*Buffer) bool {
 	return true
 }
 
-// own reports whether an allocation is one of d that anybody may use, and that
-// carries neither errors nor doubts; mu is held.
+// own reports whether an allocation belongs to d, is live and not part of a capture, and
+// carries no errors, known or deferred; mu is held.
 func (a *allocation) own(d *Device) bool {
-	return a != nil && a.dev == d && a.capture == nil && !a.freed.Load() && a.failed.Load() == nil && a.doubts.Load() == nil
+	return a != nil && a.dev == d && a.capture == nil && !a.freed.Load() && a.state.Clean()
 }
 
 // usedBy reports whether no stream but s uses an allocation; mu is held.
@@ -154,11 +154,11 @@ func (a *allocation) usedBy(s *Stream) bool {
 	return true
 }
 
-// freedError is ErrFreed, with what the buffer held as far as it is known.
+// freedError is ErrFreed with the label of the buffer, if it has one.
 func (b *Buffer) freedError() error {
 	what := fmt.Sprintf("%d bytes", b.a.size)
-	if b.a.label != nil {
-		holds, origin := b.a.label()
+	if label := b.a.state.Label(); label != nil {
+		holds, origin := label()
 		what = holds + " of " + origin
 	}
 	if b.a.capture != nil {
@@ -189,8 +189,8 @@ func (d *Device) admit(s *Stream, buffers []*Buffer) error {
 	return nil
 }
 
-// begin checks the operands and has s wait for what other streams do with
-// them; mu is held.
+// begin checks the operands and makes s wait for conflicting work on other streams; mu is
+// held.
 func (d *Device) begin(s *Stream, reads, writes []*Buffer) error {
 	if err := s.check(); err != nil {
 		return err
@@ -260,14 +260,14 @@ func (a *allocation) noteRead(now use) {
 	a.reads = append(a.reads, now)
 }
 
-// behind reports whether u is work that s does not follow by itself: of
-// another stream, not known to be complete, and not waited for yet.
+// behind reports whether s has to wait for u: u is on another stream, not known to be
+// complete, and s does not wait for it already.
 func (s *Stream) behind(u use) bool {
 	return u.stream != nil && u.stream != s && u.seq > u.stream.done && !u.stream.closed && u.seq > s.passed[u.stream]
 }
 
-// order has what follows on s wait for u; mu is held. An event recorded on
-// the other stream covers all that is on it, so that one serves many uses.
+// order makes later work of s wait for u; mu is held. An event that is recorded on the other
+// stream covers all work on it so far, so one event serves many uses.
 func (d *Device) order(s *Stream, u use) error {
 	if !s.behind(u) {
 		return nil
@@ -285,8 +285,7 @@ func (d *Device) order(s *Stream, u use) error {
 	return nil
 }
 
-// markUpTo has the stream's mark cover its first seq pieces of work; dev.mu is
-// held.
+// markUpTo makes the stream's mark cover its first seq pieces of work; dev.mu is held.
 func (s *Stream) markUpTo(seq uint64) error {
 	if s.mark != 0 && s.marked >= seq {
 		return nil
@@ -306,8 +305,7 @@ func (s *Stream) markUpTo(seq uint64) error {
 	return nil
 }
 
-// pin keeps the memory of buffers that are used without holding the mutex;
-// mu is held.
+// pin keeps the memory of buffers valid while a call uses it without the mutex; mu is held.
 func pin(buffers []*Buffer) {
 	for _, b := range buffers {
 		if b != nil {
@@ -316,7 +314,7 @@ func pin(buffers []*Buffer) {
 	}
 }
 
-// unpin ends what pin began, and gives back what was freed meanwhile.
+// unpin reverts pin, and returns memory that was freed in between to the pool.
 func (d *Device) unpin(lists ...[]*Buffer) {
 	var g garbage
 	d.mu.Lock()
@@ -386,8 +384,8 @@ func (d *Device) launchHost(m *Measurement, s *Stream, reads, writes []*Buffer, 
 	}()
 	// One may have failed while this waited for it.
 	for _, x := range list {
-		if p := x.a.failed.Load(); p != nil {
-			return *p
+		if err := x.a.state.Failed(); err != nil {
+			return err
 		}
 	}
 	if m == nil {

@@ -279,7 +279,7 @@ func TestView(t *testing.T) {
 }
 
 func BenchmarkLaunch(b *testing.B) {
-	d := NewFake(h200(0), CapabilitiesOf(90))
+	d := newFake(h200(0), CapabilitiesOf(90))
 	x, y, z := alloc(b, d, 8, nil), alloc(b, d, 8, nil), alloc(b, d, 8, nil)
 	reads, writes := []*Buffer{x, y}, []*Buffer{z}
 	f := func(int, uint64) error { return nil }
@@ -305,7 +305,7 @@ func BenchmarkLaunchCPU(b *testing.B) {
 }
 
 func BenchmarkAllocFree(b *testing.B) {
-	d := NewFake(h200(0), CapabilitiesOf(90))
+	d := newFake(h200(0), CapabilitiesOf(90))
 	b.ReportAllocs()
 	for b.Loop() {
 		buf, err := d.Alloc(4096, nil)
@@ -317,7 +317,7 @@ func BenchmarkAllocFree(b *testing.B) {
 }
 
 func BenchmarkAllocDrop(b *testing.B) {
-	d := NewFake(h200(0), CapabilitiesOf(90))
+	d := newFake(h200(0), CapabilitiesOf(90))
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := d.Alloc(4096, nil); err != nil {

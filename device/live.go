@@ -9,19 +9,6 @@ type LiveBuffer struct {
 	Origin string // what made it, such as "Add at main/main.go:17"; "" where nobody has said
 }
 
-// SetLabel sets how errors and lists describe the buffer: f returns what it holds, such as
-// its type and shape, and its origin, such as the operation and the line of the program
-// that made it. f is called when a description is needed. It must not refer to the buffer.
-func (b *Buffer) SetLabel(f func() (what, origin string)) {
-	if b.none() {
-		return
-	}
-	d := b.a.dev
-	d.mu.Lock()
-	b.a.label = f
-	d.mu.Unlock()
-}
-
 // liveEntry is what is read of a live allocation under the device's mutex. Its label is
 // computed after the mutex is released.
 type liveEntry struct {
@@ -64,7 +51,7 @@ func (d *Device) LiveBuffers(after uint64) []LiveBuffer {
 	var entries []liveEntry
 	d.mu.Lock()
 	for a := d.live.first; a != nil && a.id > after; a = a.next { // the youngest first
-		entries = append(entries, liveEntry{a.size, a.label})
+		entries = append(entries, liveEntry{a.size, a.state.Label()})
 	}
 	d.mu.Unlock()
 	out := make([]LiveBuffer, len(entries))
@@ -94,9 +81,9 @@ func (b *Buffer) WantsLabel() bool {
 	return !b.none() && (b.a.size >= labelledBytes || b.a.dev.tracers.Load() > 0)
 }
 
-// Collect runs a garbage collection and gives the buffers that it found dropped back to
+// collectDropped runs a garbage collection and gives the buffers that it found dropped back to
 // the pool. It waits for both, a second at most for the latter.
-func (d *Device) Collect() {
+func (d *Device) collectDropped() {
 	if d.Err() == nil {
 		d.collectNow()
 	}

@@ -13,8 +13,8 @@ func TestLiveBuffers(t *testing.T) {
 		t.Errorf("%d buffers were made, want 1", mark)
 	}
 	a, b, c := alloc(t, d, 10, nil), alloc(t, d, 20, nil), alloc(t, d, 30, nil)
-	a.SetLabel(func() (what, origin string) { return "int8 [10]", "Add at a.go:1" })
-	c.SetLabel(func() (what, origin string) { return "int8 [30]", "" })
+	a.State().SetLabel(func() (what, origin string) { return "int8 [10]", "Add at a.go:1" })
+	c.State().SetLabel(func() (what, origin string) { return "int8 [30]", "" })
 	b.Free()
 	want := []LiveBuffer{{30, "int8 [30]", ""}, {10, "int8 [10] of Add at a.go:1", "Add at a.go:1"}}
 	got := d.LiveBuffers(mark)
@@ -26,7 +26,7 @@ func TestLiveBuffers(t *testing.T) {
 	}
 	runtime.KeepAlive(c)
 	c = nil
-	d.Collect()
+	d.collectDropped()
 	if got := d.LiveBuffers(mark); len(got) != 1 || got[0].Bytes != 10 {
 		t.Errorf("after a collection %v are live; one was dropped", got)
 	}

@@ -2,11 +2,11 @@ package device
 
 import "runtime"
 
-// AllocMapped is Alloc for the CPU and for memory so large that Go's heap is slow to
+// allocMapped is Alloc for the CPU and for memory so large that Go's heap is slow to
 // give it: it comes from the system at once, zeroed page by page as it is first
 // touched, and goes back to it, not to the pool, when the Buffer is freed or dropped.
 // It counts in the pool's limit. Where the system has no such call it is Alloc.
-func (d *Device) AllocMapped(n int64) (*Buffer, error) {
+func (d *Device) allocMapped(n int64) (*Buffer, error) {
 	if err := d.Err(); err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ func TestAllocMapped(t *testing.T) {
 	d := cpu(t, 100<<20)
 	count := func() int64 { return d.Pool().InUse }
 	for range 3 {
-		b, err := d.AllocMapped(n)
+		b, err := d.allocMapped(n)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,11 +30,11 @@ func TestAllocMapped(t *testing.T) {
 		if used := count(); used < n || used > n+n/8 {
 			t.Errorf("%d bytes in use, asked for %d", used, n)
 		}
-		other, err := d.AllocMapped(n)
+		other, err := d.allocMapped(n)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = d.AllocMapped(n)
+		_, err = d.allocMapped(n)
 		is(t, err, ErrOutOfMemory)
 		run(t, d.main, []*Buffer{b}, []*Buffer{other})
 		other.Free()
@@ -47,7 +47,7 @@ func TestAllocMapped(t *testing.T) {
 	}
 	// Dropped ones come back too, at the latest when their room is needed.
 	for range 20 {
-		b, err := d.AllocMapped(n)
+		b, err := d.allocMapped(n)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,16 +58,16 @@ func TestAllocMapped(t *testing.T) {
 		return count() == 0
 	})
 	for _, n := range []int64{-1, maxBytes + 1, 1 << 50} {
-		if _, err := d.AllocMapped(n); err == nil {
+		if _, err := d.allocMapped(n); err == nil {
 			t.Errorf("%d bytes", n)
 		}
 	}
-	b, err := d.AllocMapped(0)
+	b, err := d.allocMapped(0)
 	if err != nil || b.Size() != 0 || b.Ptr() != nil {
 		t.Errorf("no bytes: %v", err)
 	}
 	g, _ := gpu(t, 0)
-	if _, err := g.AllocMapped(n); err == nil {
+	if _, err := g.allocMapped(n); err == nil {
 		t.Error("a GPU gave memory of the host")
 	}
 	if err := d.Synchronize(context.Background()); err != nil {

@@ -24,13 +24,13 @@ type Measurement struct {
 	Data       any // the observer's
 
 	// When the work began and how long it took: on the CPU by the clock around it, known at
-	// EndWork; on a GPU by events, known when Observation.Stop has returned. A copy that the
+	// EndWork; on a GPU by events, known when the observer was stopped. A copy that the
 	// host waits for ends, by its event, when the host has seen its end.
 	Started  time.Time
 	Time     time.Duration
 	Measured bool // else neither is known
 
-	by       *Observation
+	by       *observerSession
 	ran      bool // it was not recorded for a graph
 	called   time.Time
 	timing   *timing

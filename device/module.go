@@ -50,47 +50,23 @@ type moduleBackend interface {
 	// occupancy returns the block that keeps most threads of a multiprocessor
 	// busy and the least grid that fills the device with it.
 	occupancy(function uint64, shared int) (block, grid int, err error)
-	// launchFunction starts a function. The parameters lie as the function's Params say.
+	// launchFunction starts a function. The parameters lie as the function's parameters lie.
 	launchFunction(function, stream uint64, l Launch, params []byte) error
 }
 
-// Device returns the device that the function is loaded on.
-func (f *Function) Device() *Device {
-	if f == nil {
-		return nil
-	}
-	return f.dev
-}
-
-// Name returns the function's name as the code gave it.
-func (f *Function) Name() string {
-	if f == nil {
-		return ""
-	}
-	return f.name
-}
-
-// Params returns the function's parameters, and false where the driver is too
+// parameters returns the function's parameters, and false where the driver is too
 // old to say (before 550).
-func (f *Function) Params() ([]Param, bool) {
+func (f *Function) parameters() ([]Param, bool) {
 	if f == nil {
 		return nil, false
 	}
 	return f.info.params, f.info.known
 }
 
-// MaxThreads returns how many threads a block of the function can have.
-func (f *Function) MaxThreads() int {
-	if f == nil {
-		return 0
-	}
-	return f.info.maxThreads
-}
-
-// Occupancy returns the block that keeps most threads of a multiprocessor busy,
+// launchSize returns the block that keeps most threads of a multiprocessor busy,
 // with so many bytes of dynamic shared memory, and the least grid that fills
 // the device.
-func (f *Function) Occupancy(shared int) (block, grid int, err error) {
+func (f *Function) launchSize(shared int) (block, grid int, err error) {
 	if f == nil || f.dev == nil {
 		return 0, 0, errNoFunction
 	}
@@ -122,8 +98,8 @@ var (
 	maxBlock = [3]int{1024, 1024, 64}
 )
 
-// Check says why a launch is not possible.
-func (f *Function) Check(l Launch) error {
+// check says why a launch is not possible.
+func (f *Function) check(l Launch) error {
 	if f == nil || f.dev == nil {
 		return errNoFunction
 	}
@@ -146,8 +122,8 @@ func (f *Function) Check(l Launch) error {
 	return nil
 }
 
-// Fit returns a launch whose grid and block are complete, so that Check accepts it. A block
-// of all zeros becomes the one that Occupancy returns. A grid of all zeros becomes one row
+// Fit returns a launch whose grid and block are complete, so that check accepts it. A block
+// of all zeros becomes the one that launchSize returns. A grid of all zeros becomes one row
 // of blocks with a thread for each element; for 0 elements the row fills the device. Any
 // other length of 0 becomes 1.
 func (f *Function) Fit(l Launch, elements int) (Launch, error) {
@@ -155,7 +131,7 @@ func (f *Function) Fit(l Launch, elements int) (Launch, error) {
 		if l.Shared < 0 {
 			return l, errorf("%d bytes of shared memory", l.Shared)
 		}
-		block, grid, err := f.Occupancy(l.Shared)
+		block, grid, err := f.launchSize(l.Shared)
 		if err != nil {
 			return l, err
 		}
@@ -172,7 +148,7 @@ func (f *Function) Fit(l Launch, elements int) (Launch, error) {
 	}
 	ones(&l.Block)
 	ones(&l.Grid)
-	return l, f.Check(l)
+	return l, f.check(l)
 }
 
 // ones makes lengths that were not given 1.
@@ -185,7 +161,7 @@ func ones(n *[3]int) {
 }
 
 // Start puts the kernel on a stream, given as the driver knows it: it is for
-// Work.Start, and orders nothing. params holds the parameters as Params places
+// Work.Start, and orders nothing. params holds the parameters as parameters places
 // them.
 func (f *Function) Start(stream uint64, l Launch, params []byte) error {
 	if f == nil || f.dev == nil {
@@ -213,7 +189,7 @@ func (w *functionWork) Enqueue(_ int, stream uint64) (bool, error) {
 	return true, w.f.Enqueue(stream, w.launch, w.params)
 }
 
-// FakeCode is run-time compilation for a device of NewFakeWithCode.
+// FakeCode is run-time compilation for a device of newFakeWithCode.
 type FakeCode struct {
 	// Compile answers for a compiler: nil, or what the compiler writes. It returns
 	// the sizes of the kernel's parameters.
@@ -223,9 +199,9 @@ type FakeCode struct {
 	Start func(kernel string, l Launch, params []byte) error
 }
 
-// NewFakeWithCode is NewFake, of a device for which CUDA C++ can be compiled at
+// newFakeWithCode is newFake, of a device for which CUDA C++ can be compiled at
 // run time: code says what comes of it. Nothing is kept on disk.
-func NewFakeWithCode(info Info, c Capabilities, code FakeCode) *Device {
+func newFakeWithCode(info Info, c Capabilities, code FakeCode) *Device {
 	b := &fakeCodeBackend{code: code}
 	d, err := newDevice(info, b, nil, &ranges{}, newCollector(), 0)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/gpk-go/gpk/internal/callsite"
 	"github.com/gpk-go/gpk/internal/niltest"
 )
 
@@ -21,7 +20,7 @@ func TestNil(t *testing.T) {
 		return v
 	}
 	coded := func() *Device {
-		return NewFakeWithCode(h200(0), CapabilitiesOf(90), FakeCode{
+		return newFakeWithCode(h200(0), CapabilitiesOf(90), FakeCode{
 			Compile: func(Code) ([]int, string) { return []int{8}, "" },
 			Start:   func(string, Launch, []byte) error { return nil },
 		})
@@ -37,12 +36,11 @@ func TestNil(t *testing.T) {
 			func() any { return must(coded().Alloc(64, nil)) },
 			func() any { return must(cpu(t, 0).NewEvent()) },
 			func() any { return must(coded().Compile(Code{Kernel: "f"})) },
-			func() any { return coded().CompileLater(Code{Kernel: "f"}) },
-			func() any { return cpu(t, 0).Watch() },
-			func() any { return must(coded().NewDoubt(nil, func([2]int64) error { return errBus })) },
+			func() any { return coded().compileLater(Code{Kernel: "f"}) },
+			func() any { return cpu(t, 0).watch() },
 			func() any {
 				d := coded()
-				return must(d.Fetch(alloc(t, d, 64, nil), 0, 8, nil))
+				return must(d.fetch(alloc(t, d, 64, nil), 0, 8, nil))
 			},
 			func() any {
 				s := must(cpu(t, 0).NewStream()).(*Stream)
@@ -52,25 +50,16 @@ func TestNil(t *testing.T) {
 				return must(s.EndCapture())
 			},
 			func() any { return &CompileError{Kernel: "f", Log: "wrong"} },
-			func() any { return &CompilerError{Err: errBus} },
 			func() any { return &OutOfMemoryError{Err: errBus} },
-			func() any { return &SubmitError{errBus} },
 			func() any { return h200(0) },
 			func() any { return CUDA },
 			func() any { return View{} },
-			func() any { return &Operation{} },
-			func() any { return &Observation{} },
 		},
 		Functions: map[string]any{
-			"Wrap": Wrap, "CapabilitiesOf": CapabilitiesOf, "BlockSize": BlockSize, "CompileImage": CompileImage,
-			"RuntimeCompiler": RuntimeCompiler, "NewFake": NewFake, "NewFakeWithCode": NewFakeWithCode,
-			"ParseSize": ParseSize, "ParseSwitch": ParseSwitch, "Switched": Switched, "FormatSize": FormatSize, "List": List, "Open": Open, "Default": Default, "Explain": Explain, "HostRoom": HostRoom,
-			"BeginOperation": BeginOperation[callsite.Site], "FoundKernel": FoundKernel, "Observed": Observed,
-			"Observe": func(o Observer) {
-				if x, err := Observe(o); err == nil {
-					x.Stop()
-				}
-			},
+			"Wrap": Wrap, "CapabilitiesOf": CapabilitiesOf, "BlockSize": blockSize, "CompileImage": compileImage,
+			"RuntimeCompiler": runtimeCompiler, "NewFake": newFake, "NewFakeWithCode": newFakeWithCode,
+			"List": List, "Open": Open, "Default": Default, "Explain": Explain, "HostRoom": hostRoom,
+
 			"SetDefault": func(d *Device) error { // what it takes is what works are made on
 				defer SetDefault(SetDefault(d))
 				return Default().Synchronize(context.Background())
@@ -108,7 +97,7 @@ func TestNilMistakes(t *testing.T) {
 			"a zero event":           d.main.Record(&Event{}),
 			"no context":             d.Synchronize(noContext),
 			"a stream without":       d.main.Synchronize(noContext),
-			"compiled without":       d.AwaitCompiled(noContext),
+			"compiled without":       d.awaitCompiled(noContext),
 			"an event without": func() error {
 				e, err := d.NewEvent()
 				if err != nil {
@@ -116,9 +105,9 @@ func TestNilMistakes(t *testing.T) {
 				}
 				return e.Synchronize(noContext)
 			}(),
-			"a fetch without":       func() error { _, err := (&Fetch{dev: d}).Wait(noContext); return err }(),
-			"a compilation without": func() error { _, err := failedCompilation(nil).Wait(noContext); return err }(),
-			"a doubt without judge": func() error { _, err := d.NewDoubt(nil, nil); return err }(),
+			"a fetch without":                func() error { _, err := (&hostCopy{dev: d}).Wait(noContext); return err }(),
+			"a compilation without":          func() error { _, err := failedCompilation(nil).wait(noContext); return err }(),
+			"a deferred error without judge": func() error { _, _, err := d.NewDeferredError(nil, nil); return err }(),
 		} {
 			if err == nil {
 				t.Errorf("%s: no error", what)
@@ -126,7 +115,7 @@ func TestNilMistakes(t *testing.T) {
 				is(t, err, ErrDevice)
 			}
 		}
-		b.Fail(nil) // nothing has failed
+		b.State().Fail(nil) // nothing has failed
 		ran := false
 		if err := d.Launch(nil, []*Buffer{b}, nil, func(int, uint64) error { ran = true; return nil }); err != nil || !ran {
 			t.Errorf("work on a buffer that failed with no error: run %v, error %v", ran, err)

@@ -1,21 +1,16 @@
 package device
 
 import (
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/gpk-go/gpk/dtype"
 )
 
-// Observer is told what happens on the devices while Observe has it. Many goroutines call
+// Observer is told of work, buffers and graphs of the devices; package internal/observe
+// registers one. Many goroutines call
 // its methods at once, some with the lock of a device: a method must not call functions of
 // this package, except Device.String and Stream's ID and Device.
 type Observer interface {
-	// BeginOperation and EndOperation surround an operation, in its goroutine.
-	BeginOperation(op *Operation)
-	EndOperation(op *Operation)
 	// BeginWork and EndWork surround the call that starts a piece of work, in its
 	// goroutine. Work that a stream records for a graph has no EndWork.
 	BeginWork(m *Measurement)
@@ -25,9 +20,7 @@ type Observer interface {
 	Freed(b BufferUse)
 	// Captured tells that a sequence was recorded as a graph.
 	Captured(d *Device)
-	// KernelFound tells that a chain found its kernel compiled, KernelCompiled that the
-	// compiler ran for so long.
-	KernelFound(d *Device)
+	// KernelCompiled tells that the compiler ran for so long.
 	KernelCompiled(d *Device, took time.Duration)
 }
 
@@ -40,29 +33,8 @@ type BufferUse struct {
 	Held   int64  // PoolStats.InUse and Cached
 }
 
-// Operation is a call of the program that computes, as an Observer sees it. It starts any
-// number of pieces of work.
-type Operation struct {
-	Name       string
-	Site       fmt.Stringer // the line of the program; nil or a comparable type
-	Stream     *Stream
-	Begin, End time.Time
-	Data       any // the observer's
-
-	// These are known at the end.
-	Shape  []int
-	DType  string
-	Bytes  int64         // read and written
-	Flops  int64         // of products
-	Kernel func() string // what computed it, as Explain prints it; for EndOperation alone
-	Whole  bool          // its time is all of the call: it computes in goroutines of the host
-	Err    error
-
-	by *Observation
-}
-
-// Observation is an Observer that is told what happens, until Stop.
-type Observation struct {
+// observerSession is an Observer that is told what happens, until Stop.
+type observerSession struct {
 	observer Observer
 
 	mu      sync.Mutex
@@ -71,28 +43,28 @@ type Observation struct {
 }
 
 // observation is the one under way; nil for none.
-var observation atomic.Pointer[Observation]
+var observation atomic.Pointer[observerSession]
 
-// Observe has o told what happens on all devices from now on. A second Observe before Stop
-// is an error.
-func Observe(o Observer) (*Observation, error) {
+// observe tells o what happens on all devices from now on. A second observe before Stop is
+// an error.
+func observe(o Observer) (*observerSession, error) {
 	if o == nil {
 		return nil, errorf("a nil Observer")
 	}
-	x := &Observation{observer: o, timings: map[*Device]*timing{}}
+	x := &observerSession{observer: o, timings: map[*Device]*timing{}}
 	if !observation.CompareAndSwap(nil, x) {
 		return nil, errorf("the devices have an Observer already")
 	}
 	return x, nil
 }
 
-// Observed reports whether there is an Observer. It costs one load.
-func Observed() bool { return observation.Load() != nil }
+// observed reports whether there is an Observer. It costs one load.
+func observed() bool { return observation.Load() != nil }
 
 // Stop ends the observation: it waits for the measured work, fills in the measurements,
 // and gives the events back. Calls under way may still reach the observer. A second Stop
 // does nothing.
-func (x *Observation) Stop() {
+func (x *observerSession) Stop() {
 	if x == nil || !observation.CompareAndSwap(x, nil) {
 		return
 	}
@@ -106,7 +78,7 @@ func (x *Observation) Stop() {
 }
 
 // timing returns the clock of a GPU; nil once the observation has ended.
-func (x *Observation) timing(d *Device) *timing {
+func (x *observerSession) timing(d *Device) *timing {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.stopped {
@@ -118,85 +90,6 @@ func (x *Observation) timing(d *Device) *timing {
 		x.timings[d] = t
 	}
 	return t
-}
-
-// BeginOperation tells the observer that an operation begins on a stream; nil, which
-// nobody has to end, where there is none. Work that the goroutine starts until Done belongs
-// to it.
-func BeginOperation[S fmt.Stringer](s *Stream, name string, site S) *Operation {
-	x := observation.Load()
-	if x == nil || s == nil {
-		return nil
-	}
-	return x.begin(s, name, site)
-}
-
-func (x *Observation) begin(s *Stream, name string, site fmt.Stringer) *Operation {
-	op := &Operation{Name: name, Site: site, Stream: s, Begin: time.Now(), by: x}
-	x.observer.BeginOperation(op)
-	return op
-}
-
-// Writes sets the type and shape of the operation's result, and counts its bytes. A nil
-// Operation stays nil.
-func (op *Operation) Writes(dt dtype.DType, shape []int) {
-	if op == nil {
-		return
-	}
-	n := int64(dt.Size())
-	for _, length := range shape {
-		n *= int64(length)
-	}
-	op.DType, op.Shape = dt.String(), shape
-	op.Bytes += n
-}
-
-// Then adds the name of an operation of a chain, and what it reads.
-func (op *Operation) Then(name string, operands ...View) {
-	if op == nil {
-		return
-	}
-	if op.Name != "" {
-		op.Name += "."
-	}
-	op.Name += name
-	op.Reads(operands...)
-}
-
-// Reads counts the bytes of operands; elements that are broadcast count once.
-func (op *Operation) Reads(operands ...View) {
-	if op == nil {
-		return
-	}
-	for i := range operands {
-		v := &operands[i]
-		if v.Buffer == nil {
-			continue
-		}
-		n := int64(v.DType.Size())
-		for k, stride := range v.Layout.Strides {
-			if stride != 0 {
-				n *= int64(v.Layout.Shape[k])
-			}
-		}
-		op.Bytes += n
-	}
-}
-
-// Done tells the observer that the operation has ended, with an error or nil.
-func (op *Operation) Done(err error) {
-	if op == nil || op.by == nil {
-		return
-	}
-	op.Err, op.End = err, time.Now()
-	op.by.observer.EndOperation(op)
-}
-
-// FoundKernel tells the observer that a chain found its kernel compiled.
-func FoundKernel(d *Device) {
-	if x := observation.Load(); x != nil {
-		x.observer.KernelFound(d)
-	}
 }
 
 // compiled tells the observer that the compiler has run since a time.

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/gpk-go/gpk/internal/callsite"
 )
 
 func sleep(t testing.TB, d *Device, s *Stream, took time.Duration) {
@@ -29,7 +27,7 @@ func TestObserveWork(t *testing.T) {
 		err := errors.Join(
 			d.CopyFromHost(buf, 0, host[:10], nil), d.CopyFromHost(buf, 0, host, nil), d.CopyToHost(host, buf, 0, s),
 			d.Copy(buf, 0, buf, 500, 500, nil), d.CopyFromHost(buf, 0, nil, nil))
-		f, err2 := d.Fetch(buf, 0, 16, nil)
+		f, err2 := d.fetch(buf, 0, 16, nil)
 		if err := errors.Join(err, err2); err != nil {
 			t.Fatal(err)
 		}
@@ -221,8 +219,8 @@ func TestObserveStopMeanwhile(t *testing.T) {
 		x.Stop()
 		return nil
 	})
-	if err != nil || Observed() {
-		t.Fatal(err, Observed())
+	if err != nil || observed() {
+		t.Fatal(err, observed())
 	}
 	if n := b.liveEvents(); n != 0 {
 		t.Errorf("%d events are left", n)
@@ -258,21 +256,14 @@ func TestObserveMemory(t *testing.T) {
 	})
 }
 
-// TestObserveOnce: there is one observer at a time, and operations are told to it.
+// TestObserveOnce: there is one observer at a time.
 func TestObserveOnce(t *testing.T) {
-	d := cpu(t, 0)
-	if op := BeginOperation(d.main, "Add", callsite.Site{}); op != nil {
-		t.Error("an operation without an observer")
-	}
-	(*Operation)(nil).Done(nil)
 	o, x := observing(t)
-	_, err := Observe(o)
+	_, err := observe(o)
 	is(t, err, ErrDevice)
-	op := BeginOperation(d.main, "Add", callsite.Site{})
-	op.Done(errBus)
 	x.Stop()
-	if Observed() || len(o.ops) != 1 || o.ops[0] != op || !errors.Is(op.Err, errBus) || op.End.Before(op.Begin) {
-		t.Errorf("%+v", o.ops)
+	if observed() {
+		t.Error("an observer after Stop")
 	}
 }
 

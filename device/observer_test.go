@@ -10,7 +10,6 @@ import (
 // testObserver keeps what it is told.
 type testObserver struct {
 	mu       sync.Mutex
-	ops      []*Operation
 	work     []*Measurement
 	begun    int
 	inUse    map[uint64]int64
@@ -21,13 +20,6 @@ type testObserver struct {
 func (o *testObserver) lock() func() {
 	o.mu.Lock()
 	return o.mu.Unlock
-}
-
-func (o *testObserver) BeginOperation(*Operation) {}
-
-func (o *testObserver) EndOperation(op *Operation) {
-	defer o.lock()()
-	o.ops = append(o.ops, op)
 }
 
 func (o *testObserver) BeginWork(*Measurement) {
@@ -56,13 +48,12 @@ func (o *testObserver) Freed(b BufferUse) {
 }
 
 func (o *testObserver) Captured(*Device)                      { defer o.lock()(); o.captures++ }
-func (o *testObserver) KernelFound(*Device)                   {}
 func (o *testObserver) KernelCompiled(*Device, time.Duration) {}
 
-func observing(t testing.TB) (*testObserver, *Observation) {
+func observing(t testing.TB) (*testObserver, *observerSession) {
 	t.Helper()
 	o := &testObserver{}
-	x, err := Observe(o)
+	x, err := observe(o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/gpk-go/gpk/internal/bytesize"
 )
 
 // OutOfMemoryError says that a request found no room. It wraps
@@ -22,7 +24,7 @@ func (e *OutOfMemoryError) Error() string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v: %s asked of %s, where %s are in use of a limit of %s",
-		ErrOutOfMemory, FormatSize(e.Bytes), e.Device, FormatSize(e.Pool.InUse), FormatSize(e.Pool.Limit))
+		ErrOutOfMemory, bytesize.Format(e.Bytes), e.Device, bytesize.Format(e.Pool.InUse), bytesize.Format(e.Pool.Limit))
 	if e.Err != nil && e.Err != ErrOutOfMemory {
 		fmt.Fprintf(&b, " (%v)", e.Err)
 	}
@@ -32,7 +34,7 @@ func (e *OutOfMemoryError) Error() string {
 		} else {
 			b.WriteString(", ")
 		}
-		b.WriteString(FormatSize(l.Bytes))
+		b.WriteString(bytesize.Format(l.Bytes))
 		if l.Label != "" {
 			b.WriteString(" " + l.Label)
 		}
@@ -66,7 +68,7 @@ func (d *Device) outOfMemory(n int64, cause error) error {
 			}
 			return 1
 		})
-		top = slices.Insert(top, i, liveEntry{a.size, a.label})
+		top = slices.Insert(top, i, liveEntry{a.size, a.state.Label()})
 		top = top[:min(len(top), largest)]
 	}
 	d.mu.Unlock()

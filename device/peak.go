@@ -2,24 +2,24 @@ package device
 
 import "slices"
 
-// Watch notes the most bytes that a device's pool has in use and that it holds, from
+// poolWatch records the most bytes that a device's pool has in use and that it holds, from
 // its beginning to its end.
-type Watch struct {
+type poolWatch struct {
 	dev         *Device
 	begin, most int64 // in use
 	held, full  int64 // in use or kept for reuse
 	ceiling     int64 // of these; 0: none
 }
 
-// Watch begins to note. The use of all goroutines counts. Watching costs a
+// watch begins to record. The use of all goroutines counts. Watching costs a
 // comparison an allocation, until Stop.
-func (d *Device) Watch() *Watch { return d.WatchWithin(0) }
+func (d *Device) watch() *poolWatch { return d.watchWithin(0) }
 
-// WatchWithin is Watch, and until Stop the pool gives idle blocks back before it holds
+// watchWithin is watch, and until Stop the pool gives idle blocks back before it holds
 // more than so many bytes beyond what it holds now. What is in use may still grow
 // beyond that.
-func (d *Device) WatchWithin(bytes int64) *Watch {
-	w := &Watch{dev: d}
+func (d *Device) watchWithin(bytes int64) *poolWatch {
+	w := &poolWatch{dev: d}
 	if d.Err() != nil {
 		return w
 	}
@@ -38,7 +38,7 @@ func (d *Device) WatchWithin(bytes int64) *Watch {
 
 // Stop ends the watch and returns how many bytes more than at its beginning
 // were in use at most. Once is enough; again it returns the same.
-func (w *Watch) Stop() int64 {
+func (w *poolWatch) Stop() int64 {
 	if w == nil || w.dev.Err() != nil {
 		return 0
 	}
@@ -54,7 +54,7 @@ func (w *Watch) Stop() int64 {
 // Held returns how many bytes more than at the watch's beginning the pool held at
 // most: memory that is kept for reuse counts, which work that was started may still
 // use.
-func (w *Watch) Held() int64 {
+func (w *poolWatch) Held() int64 {
 	if w == nil || w.dev.Err() != nil {
 		return 0
 	}

@@ -11,9 +11,9 @@ import (
 func TestWatch(t *testing.T) {
 	d, _ := gpu(t, 0)
 	before := alloc(t, d, 1<<20, nil)
-	outer := d.Watch()
+	outer := d.watch()
 	alloc(t, d, 4<<20, nil).Free()
-	inner := d.Watch()
+	inner := d.watch()
 	a, b := alloc(t, d, 1<<20, nil), alloc(t, d, 1<<20, nil)
 	a.Free()
 	if n := inner.Stop(); n != 2<<20 {
@@ -64,7 +64,7 @@ func TestEventSynchronize(t *testing.T) {
 func TestWatchWithin(t *testing.T) {
 	d, b := gpu(t, 0)
 	alloc(t, d, 8<<20, nil).Free() // kept from before: beside the count
-	w := d.WatchWithin(6 << 20)
+	w := d.watchWithin(6 << 20)
 	for _, n := range []int64{2 << 20, 4 << 20, 3 << 20, 2 << 20, 6 << 20} {
 		alloc(t, d, n, nil).Free()
 		if p := d.Pool(); p.InUse+p.Cached > 14<<20 {

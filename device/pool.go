@@ -21,8 +21,8 @@ type block struct {
 	size int64
 	home *Stream // whose order it is reused in
 	born uint32  // collection.epoch when it was taken
-	uses []use   // work on other streams that home waits for before it is used again
-	on   *shelf  // where it lies, or lay last
+	uses []use   // work on other streams that home waits for before the block is reused
+	on   *shelf  // its current or last shelf
 
 	older, newer *block // among the idle blocks of the pool
 }
@@ -39,8 +39,8 @@ type shelfKey struct {
 	size int64
 }
 
-// pool keeps and counts the blocks of one device. It only keeps books: it
-// calls no driver, and its device's mutex is held around every method.
+// pool accounts for the blocks of one device. It makes no driver calls. Its device's mutex
+// is held around every method.
 type pool struct {
 	stats    PoolStats
 	fallback int64 // the limit where none is set: the device's memory
@@ -51,10 +51,10 @@ type pool struct {
 	collect collection
 
 	shelves        map[shelfKey]*shelf
-	last           *shelf // that was used
+	last           *shelf // the one used most recently
 	oldest, newest *block // all idle blocks
 
-	watches []*Watch // mostly none
+	watches []*poolWatch // mostly none
 	traffic traffic
 }
 

@@ -22,7 +22,7 @@ func TestPoolCounters(t *testing.T) {
 		}
 		got := d.Pool()
 		size := classOf(100_000)
-		want := PoolStats{Cached: size, Peak: size, Limit: d.Limit(), Allocs: 1, Reuses: 999}
+		want := PoolStats{Cached: size, Peak: size, Limit: d.limit(), Allocs: 1, Reuses: 999}
 		if got != want {
 			t.Errorf("%+v, want %+v", got, want)
 		}
@@ -151,7 +151,7 @@ func TestOutOfMemoryError(t *testing.T) {
 	var keep []*Buffer
 	for i := range 8 {
 		b := alloc(t, d, int64(i+1)<<20, nil)
-		b.SetLabel(func() (what, origin string) { return fmt.Sprintf("float32 [%d]", i), "" })
+		b.State().SetLabel(func() (what, origin string) { return fmt.Sprintf("float32 [%d]", i), "" })
 		keep = append(keep, b)
 	}
 	_, err := d.Alloc(40<<20, nil)
@@ -320,13 +320,13 @@ func TestPoison(t *testing.T) {
 		b := alloc(t, d, 8, nil)
 		defer b.Free()
 		cause := errors.New("the write before failed")
-		b.Fail(cause)
+		b.State().Fail(cause)
 		is(t, b.Err(), cause)
 		never := func(int, uint64) error { t.Error("launched"); return nil }
 		is(t, d.Launch(nil, []*Buffer{b}, nil, never), cause)
 		is(t, d.Launch(nil, nil, []*Buffer{b}, never), cause)
 		is(t, d.CopyToHost(make([]byte, 8), b, 0, nil), cause)
-		b.Heal()
+		b.State().Heal()
 		if err := b.Err(); err != nil {
 			t.Error(err)
 		}

@@ -45,7 +45,7 @@ func (r *reclaimer) pushGraph(g *graphState) {
 	r.mu.Unlock()
 }
 
-// drain gives back what was dropped. mu is not held.
+// drain returns dropped buffers, events and graphs to the device. mu is not held.
 func (d *Device) drain() {
 	if d.dropped.any.Load() {
 		d.dispose(d.reclaim())

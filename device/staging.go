@@ -8,9 +8,9 @@ import (
 	"unsafe"
 )
 
-// The staging memory: a GPU reads the memory of Go through pinned slots, which
-// goroutines fill while the GPU empties others. One core copies 6 to 10 GB/s, the
-// bus moves 55: hence several. Together at most 32.5 MiB a device, made when
+// The staging memory: a GPU reads the memory of Go through pinned slots. Goroutines fill
+// slots while the GPU reads others. There are several because one core copies 6 to 10 GB/s
+// and the bus moves 55. Together at most 32.5 MiB a device, made when
 // first used.
 const (
 	largeSlot  = 4 << 20

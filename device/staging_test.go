@@ -198,7 +198,7 @@ func TestStagingLate(t *testing.T) {
 			}
 		}
 		type fetched struct {
-			f    *Fetch
+			f    *hostCopy
 			want []byte
 		}
 		var fetches []fetched
@@ -212,7 +212,7 @@ func TestStagingLate(t *testing.T) {
 					return events[rng.IntN(len(events))]
 				}
 			}
-			list, err := d.NewEvents(1 + rng.IntN(3))
+			list, err := d.newEvents(1 + rng.IntN(3))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -227,13 +227,13 @@ func TestStagingLate(t *testing.T) {
 			switch rng.IntN(9) {
 			case 0, 1, 2:
 				src, off := randomBytes(rng, 1+rng.IntN(64)), rng.IntN(size-64)
-				if err := d.CopyFromHostUntil(bufs[i], int64(off), src, s, event()); err != nil {
+				if err := d.copyFromHostUntil(bufs[i], int64(off), src, s, event()); err != nil {
 					t.Fatal(err)
 				}
 				copy(want[i][off:], src)
 				clear(src) // it may be used again
 			case 3, 4:
-				f, err := d.FetchUntil(bufs[i], 0, size, s, event())
+				f, err := d.fetchUntil(bufs[i], 0, size, s, event())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -317,7 +317,7 @@ func TestStagingCalls(t *testing.T) {
 	} {
 		d, b := laterDevice(t)
 		buf := alloc(t, d, 64, nil)
-		events, err := d.NewEvents(2)
+		events, err := d.newEvents(2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -326,13 +326,13 @@ func TestStagingCalls(t *testing.T) {
 			sent, got = nil, nil
 		}
 		for i := range rounds {
-			if err := d.CopyFromHostUntil(buf, 0, []byte{byte(i)}, nil, sent); err != nil {
+			if err := d.copyFromHostUntil(buf, 0, []byte{byte(i)}, nil, sent); err != nil {
 				t.Fatal(err)
 			}
 			if !c.waits {
 				continue
 			}
-			f, err := d.FetchUntil(buf, 0, 1, nil, got)
+			f, err := d.fetchUntil(buf, 0, 1, nil, got)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -358,17 +358,17 @@ func TestUntil(t *testing.T) {
 		}
 		for _, n := range []int{0, 1, smallSlot, smallSlot + 1} {
 			buf := alloc(t, d, int64(n), nil)
-			events, err := d.NewEvents(3)
+			events, err := d.newEvents(3)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if err := d.main.Record(&events[0]); err != nil {
 				t.Fatal(err)
 			}
-			if err := d.CopyFromHostUntil(buf, 0, make([]byte, n), nil, &events[1]); err != nil {
+			if err := d.copyFromHostUntil(buf, 0, make([]byte, n), nil, &events[1]); err != nil {
 				t.Fatal(err)
 			}
-			f, err := d.FetchUntil(buf, 0, n, nil, &events[2])
+			f, err := d.fetchUntil(buf, 0, n, nil, &events[2])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -379,11 +379,11 @@ func TestUntil(t *testing.T) {
 			}
 			f.Free()
 			events[1].Free()
-			is(t, d.CopyFromHostUntil(buf, 0, make([]byte, n), nil, &events[1]), ErrDevice)
-			_, err = d.FetchUntil(buf, 0, n, nil, &events[1])
+			is(t, d.copyFromHostUntil(buf, 0, make([]byte, n), nil, &events[1]), ErrDevice)
+			_, err = d.fetchUntil(buf, 0, n, nil, &events[1])
 			is(t, err, ErrDevice)
-			is(t, d.CopyFromHostUntil(buf, 0, make([]byte, n), nil, foreign), ErrDevice)
-			_, err = d.FetchUntil(buf, 0, n, nil, foreign)
+			is(t, d.copyFromHostUntil(buf, 0, make([]byte, n), nil, foreign), ErrDevice)
+			_, err = d.fetchUntil(buf, 0, n, nil, foreign)
 			is(t, err, ErrDevice)
 			buf.Free()
 		}
@@ -393,10 +393,10 @@ func TestUntil(t *testing.T) {
 // TestEventElsewhere: who waits for an event that is recorded on another stream meanwhile
 // has not waited for the first one.
 func TestEventElsewhere(t *testing.T) {
-	synchronize := func(e *Event, _ *Fetch) error { return e.Synchronize(context.Background()) }
-	for name, wait := range map[string]func(*Event, *Fetch) error{
+	synchronize := func(e *Event, _ *hostCopy) error { return e.Synchronize(context.Background()) }
+	for name, wait := range map[string]func(*Event, *hostCopy) error{
 		"Synchronize": synchronize, "early Synchronize": synchronize,
-		"Wait": func(_ *Event, f *Fetch) error {
+		"Wait": func(_ *Event, f *hostCopy) error {
 			b, err := f.Wait(context.Background())
 			if err == nil && b[0] != 7 {
 				err = errors.New("a Fetch came before its bytes")
@@ -415,7 +415,7 @@ func TestEventElsewhere(t *testing.T) {
 		if err := d.CopyFromHost(buf, 0, []byte{7}, nil); err != nil {
 			t.Fatal(err)
 		}
-		f, err := d.FetchUntil(buf, 0, 1, nil, e)
+		f, err := d.fetchUntil(buf, 0, 1, nil, e)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -429,7 +429,7 @@ func TestEventElsewhere(t *testing.T) {
 		b.late.Lock()
 		delete(b.on, e.handle)
 		b.late.Unlock()
-		if err := d.CopyFromHostUntil(aside, 0, []byte{1}, other, e); err != nil {
+		if err := d.copyFromHostUntil(aside, 0, []byte{1}, other, e); err != nil {
 			t.Fatal(err)
 		}
 		gate <- struct{}{}
@@ -449,9 +449,9 @@ func TestEventElsewhere(t *testing.T) {
 // TestEventFreedWhileWaited: an event that is freed while somebody waits for it stays with
 // the driver, and is no other event, until he is done.
 func TestEventFreedWhileWaited(t *testing.T) {
-	for name, wait := range map[string]func(*Event, *Fetch) error{
-		"Synchronize": func(e *Event, _ *Fetch) error { return e.Synchronize(context.Background()) },
-		"Wait": func(_ *Event, f *Fetch) error {
+	for name, wait := range map[string]func(*Event, *hostCopy) error{
+		"Synchronize": func(e *Event, _ *hostCopy) error { return e.Synchronize(context.Background()) },
+		"Wait": func(_ *Event, f *hostCopy) error {
 			b, err := f.Wait(context.Background())
 			if err == nil && b[0] != 7 {
 				err = errors.New("a Fetch came before its bytes")
@@ -463,7 +463,7 @@ func TestEventFreedWhileWaited(t *testing.T) {
 			d, b := laterDevice(t)
 			other := stream(t, d, "")
 			buf, aside := alloc(t, d, 64, nil), alloc(t, d, 64, other)
-			idle, err := d.NewEvents(mostIdleEvents)
+			idle, err := d.newEvents(maxIdleEvents)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -479,7 +479,7 @@ func TestEventFreedWhileWaited(t *testing.T) {
 			if err := d.CopyFromHost(buf, 0, []byte{7}, nil); err != nil {
 				t.Fatal(err)
 			}
-			f, err := d.FetchUntil(buf, 0, 1, nil, e)
+			f, err := d.fetchUntil(buf, 0, 1, nil, e)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -496,7 +496,7 @@ func TestEventFreedWhileWaited(t *testing.T) {
 			if again.handle == h {
 				t.Errorf("%s, full %v: the event is another one while it is waited for", name, full)
 			}
-			if err := d.CopyFromHostUntil(aside, 0, []byte{1}, other, again); err != nil {
+			if err := d.copyFromHostUntil(aside, 0, []byte{1}, other, again); err != nil {
 				t.Fatal(err)
 			}
 			if full { // no place for another
@@ -534,10 +534,10 @@ func TestStagingFault(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := d.CopyFromHostUntil(buf, 0, []byte{7}, s, e); err != nil {
+		if err := d.copyFromHostUntil(buf, 0, []byte{7}, s, e); err != nil {
 			t.Fatal(err)
 		}
-		f, err := d.FetchUntil(buf, 0, 1, s, e)
+		f, err := d.fetchUntil(buf, 0, 1, s, e)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -572,7 +572,7 @@ func TestStagingAside(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := d.CopyFromHostUntil(buf, 0, []byte{7}, s, e); err != nil {
+		if err := d.copyFromHostUntil(buf, 0, []byte{7}, s, e); err != nil {
 			t.Fatal(err)
 		}
 		ran := false
@@ -607,7 +607,7 @@ func TestStagingElsewhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := d.CopyFromHostUntil(buf, 0, []byte{7}, s, e); err != nil {
+		if err := d.copyFromHostUntil(buf, 0, []byte{7}, s, e); err != nil {
 			t.Fatal(err)
 		}
 		h := e.handle
@@ -654,7 +654,7 @@ func TestStagingExposed(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 { // the event is the second's
-			if err := d.CopyFromHostUntil(buf, 0, []byte{1}, s, e); err != nil {
+			if err := d.copyFromHostUntil(buf, 0, []byte{1}, s, e); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -687,7 +687,7 @@ func TestStagingMark(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := d.CopyFromHostUntil(buf, 0, []byte{1}, s, e); err != nil {
+		if err := d.copyFromHostUntil(buf, 0, []byte{1}, s, e); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -739,7 +739,7 @@ func TestStagingCapture(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range smallSlots {
-		if err := d.CopyFromHostUntil(a, 0, []byte{1}, s, e); err != nil {
+		if err := d.copyFromHostUntil(a, 0, []byte{1}, s, e); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -755,7 +755,7 @@ func TestStagingCapture(t *testing.T) {
 	if more := len(b.work[s.handle]) - n; more != 0 || b.copying(s.handle) {
 		t.Errorf("%d calls are part of the sequence, copies under way: %v", more, b.copying(s.handle))
 	}
-	is(t, d.CopyFromHostUntil(a, 0, []byte{1}, s, e), ErrDevice)
+	is(t, d.copyFromHostUntil(a, 0, []byte{1}, s, e), ErrDevice)
 	if _, err := s.EndCapture(); err != nil {
 		t.Fatal(err)
 	}
@@ -765,7 +765,7 @@ func TestStagingCapture(t *testing.T) {
 // to the driver once all are dropped.
 func TestEventsDropped(t *testing.T) {
 	d, b := gpu(t, 0)
-	list, err := d.NewEvents(5)
+	list, err := d.newEvents(5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -791,8 +791,8 @@ func TestEventsDropped(t *testing.T) {
 		runtime.GC()
 		return count() == 2 // that serve again
 	})
-	for _, n := range []int{-1, mostEvents + 1} {
-		_, err := d.NewEvents(n)
+	for _, n := range []int{-1, maxEvents + 1} {
+		_, err := d.newEvents(n)
 		is(t, err, ErrDevice)
 	}
 }

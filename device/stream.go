@@ -12,21 +12,21 @@ import (
 type Stream struct {
 	dev     *Device
 	handle  uint64
-	id      uint64 // no other stream of the device ever has it: the driver gives handles again
-	foreign bool   // the handle is somebody else's
+	id      uint64 // unique on the device, unlike handles, which the driver reuses
+	foreign bool   // the handle belongs to another library
 
 	// Guarded by dev.mu.
 	seq     uint64             // pieces of work put on it
-	done    uint64             // of these, known to be complete
+	done    uint64             // how many of these are known to be complete
 	mark    uint64             // an event for other streams to wait for; 0: none yet
 	marked  uint64             // the seq that mark covers
 	passed  map[*Stream]uint64 // the seq of other streams that this one waits for already
 	capture *capture           // what is being recorded instead of run
-	closing bool               // takes no more work; ended mirrors it
-	closed  bool               // and has done all of it, or failed
-	failure error              // of the wait for that
-	exposed bool               // others put work on it too: nothing of it is queued
-	waiters int                // who uses the handle without holding the mutex: it stays
+	closing bool               // accepts no more work; ended mirrors it
+	closed  bool               // all of its work is done, or has failed
+	failure error              // of the wait before closed
+	exposed bool               // other libraries put work on it too: its launches bypass the queue
+	waiters int                // calls that use the handle without the mutex, and keep it valid
 
 	ended atomic.Bool
 }
@@ -87,8 +87,8 @@ func (s *Stream) owner() (*Device, error) {
 	return s.dev, s.dev.Err()
 }
 
-// Handle returns the driver's handle: a CUstream, or a number on the CPU. What
-// others put on it is behind the work that is on the stream by then.
+// Handle returns the driver's handle: a CUstream, or a number on the CPU. Work that other
+// libraries put on it runs after the work that is on the stream when Handle returns.
 func (s *Stream) Handle() uint64 {
 	d, err := s.owner()
 	if d == nil {
@@ -97,8 +97,8 @@ func (s *Stream) Handle() uint64 {
 	if err == nil {
 		d.mu.Lock()
 		if !s.exposed && !s.closing && s.capture == nil && s.seq > s.done {
-			// Who waits for the memory of a copy that is on it by now does so by the mark:
-			// later nothing is recorded here on others' behalf.
+			// Later no event is recorded on an exposed stream for other streams, so record
+			// now the one that they wait for.
 			_ = s.markUpTo(s.seq)
 		}
 		s.exposed = true
@@ -220,8 +220,8 @@ func (s *Stream) Close() error {
 	return err
 }
 
-// Closed reports whether Close was called.
-func (s *Stream) Closed() bool { return s != nil && s.ended.Load() }
+// isClosed reports whether Close was called.
+func (s *Stream) isClosed() bool { return s != nil && s.ended.Load() }
 
 // forget takes a closed stream out of the device; mu is held.
 func (d *Device) forget(s *Stream) {

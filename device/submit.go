@@ -27,26 +27,6 @@ type queueBackend interface {
 	enqueueFunction(function, stream uint64, l Launch, params []byte)
 }
 
-// SubmitError is the error of work that was queued: it, or work before it, could
-// not be started.
-type SubmitError struct{ Err error }
-
-func (e *SubmitError) Error() string {
-	const what = "starting work that was queued"
-	if err := e.Unwrap(); err != nil {
-		return what + ": " + err.Error()
-	}
-	return what
-}
-
-// Unwrap returns the driver's error.
-func (e *SubmitError) Unwrap() error {
-	if e == nil {
-		return nil
-	}
-	return e.Err
-}
-
 // submission is a device's queue and what comes of it. Guarded by the device's
 // mutex.
 type submission struct {
@@ -67,8 +47,8 @@ func (d *Device) initSubmission() {
 	}
 }
 
-// Submitted returns the entries of the kernel library that go through the queue:
-// for Queued.Enqueue alone.
+// Submitted returns the entries of the kernel library that go through the queue. Only
+// Queued.Enqueue may use them.
 func (d *Device) Submitted() *cutlass.Submitted {
 	if d == nil {
 		return nil
@@ -157,8 +137,8 @@ func (d *Device) unmade() error {
 	return d.submission.unspoken
 }
 
-// caughtUp has everything that was queued be with the driver, and marks what a
-// failure among it spoilt; mu is held.
+// caughtUp waits until the driver has all queued work, and marks the buffers that a failed
+// launch did not write; mu is held.
 func (d *Device) caughtUp() {
 	if q := d.submission.queue; q != nil {
 		q.Drain()
@@ -168,9 +148,8 @@ func (d *Device) caughtUp() {
 	}
 }
 
-// takeFailure has every buffer that queued work did not write answer the
-// failure; mu is held. Nothing behind the call that failed was started, on any
-// stream.
+// takeFailure marks every buffer whose queued write did not run with the failure; mu is
+// held. No call behind the failed one was started, on any stream.
 func (d *Device) takeFailure() {
 	f := d.submission.queue.Take()
 	if f == nil {
@@ -180,11 +159,11 @@ func (d *Device) takeFailure() {
 	if !ok {
 		err = d.submission.library.Failure(f.Function, f.Code)
 	}
-	err = &SubmitError{err}
+	err = &submit.Error{Err: err}
 	for a := d.live.first; a != nil; a = a.next {
 		if s := a.write.stream; s != nil {
 			if first, ok := f.First[s.id]; ok && a.write.seq >= first {
-				a.failed.Store(&err)
+				a.state.Fail(err)
 			}
 		}
 	}

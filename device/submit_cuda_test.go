@@ -151,7 +151,7 @@ func TestQueuedDrains(t *testing.T) {
 		},
 		"Event":       func() error { return s.Record(&Event{dev: d, handle: event}) },
 		"Synchronize": func() error { return d.Synchronize(context.Background()) },
-		"Occupancy":   func() error { _, _, err := f.Occupancy(64 << 10); return err }, // which changes the function
+		"Occupancy":   func() error { _, _, err := f.launchSize(64 << 10); return err }, // which changes the function
 		"CopyToHost":  func() error { return d.CopyToHost(got[:], y, 0, nil) },
 		"Launch":      func() error { return d.Launch(nil, nil, nil, func(int, uint64) error { return nil }) },
 	})
@@ -295,7 +295,7 @@ func TestQueuedFailure(t *testing.T) {
 	}
 	for i, b := range []*Buffer{failing, after, beside} {
 		err := d.CopyToHost(got, b, 0, nil)
-		var queued *SubmitError
+		var queued *submit.Error
 		if !errors.As(err, &queued) || !errors.Is(err, ErrDevice) || !strings.Contains(err.Error(), "cuLaunchKernelEx") || !strings.Contains(err.Error(), "(700)") {
 			t.Errorf("%d: %v", i, err)
 		}
@@ -306,7 +306,7 @@ func TestQueuedFailure(t *testing.T) {
 	if err := d.Synchronize(context.Background()); err != nil {
 		t.Errorf("an error that was returned is returned again: %v", err)
 	}
-	failing.Heal()
+	failing.State().Heal()
 	if err := d.CopyFromHost(failing, 0, word(9), nil); err != nil {
 		t.Error(err)
 	}
@@ -366,7 +366,7 @@ func TestQueuedFailureOfHandle(t *testing.T) {
 	if err := d.CopyToHost(got, well, 0, nil); err != nil || binary.LittleEndian.Uint64(got) != want {
 		t.Errorf("what the old stream wrote: %v, %v", got, err)
 	}
-	var queued *SubmitError
+	var queued *submit.Error
 	if err := d.CopyToHost(got, failing, 0, nil); !errors.As(err, &queued) {
 		t.Errorf("what the new stream was to write: %v", err)
 	}
@@ -427,7 +427,7 @@ func TestQueuedFailureOfMany(t *testing.T) {
 	}
 	got := make([]byte, 8)
 	for i, b := range []*Buffer{first, second} {
-		var queued *SubmitError
+		var queued *submit.Error
 		if err := d.CopyToHost(got, b, 0, nil); !errors.As(err, &queued) || !strings.Contains(err.Error(), "(700)") {
 			t.Errorf("%d: what was not written: %v", i, err)
 		}
@@ -474,7 +474,7 @@ func TestQueuedFailureBeforeFirst(t *testing.T) {
 		work = append(work, &w)
 	}
 	err := d.LaunchWork(nil, nil, []*Buffer{b}, work)
-	var queued *SubmitError
+	var queued *submit.Error
 	if !errors.As(err, &queued) || !strings.Contains(err.Error(), "(700)") {
 		t.Errorf("a launch behind one that failed: %v", err)
 	}
@@ -489,7 +489,7 @@ func TestQueuedFailureBeforeFirst(t *testing.T) {
 // TestQueuedFailureReachesBoundary: Synchronize returns a failure once, also one that a
 // launch has returned: an array that is started on behalf of another drops it.
 func TestQueuedFailureReachesBoundary(t *testing.T) {
-	var queued *SubmitError
+	var queued *submit.Error
 	for name, launch := range map[string]func(d *Device, f *Function, failed, other *Buffer) error{
 		"of what was not written": func(d *Device, f *Function, failed, _ *Buffer) error { return mix(d.main, f, failed, 0, 0) },
 		"beside the queue": func(d *Device, f *Function, _, other *Buffer) error {

@@ -5,36 +5,6 @@ import (
 	"testing"
 )
 
-// TestParseSwitch tries what turns something on, what off, and what is no switch.
-func TestParseSwitch(t *testing.T) {
-	for want, texts := range map[bool][]string{
-		true:  {"1", "t", "T", "true", "TRUE", "y", "yes", "Yes", "on", " ON "},
-		false: {"", " ", "0", "f", "false", "False", "n", "no", "NO", "off"},
-	} {
-		for _, text := range texts {
-			if on, err := ParseSwitch(text); on != want || err != nil {
-				t.Errorf("%q: %v, %v; want %v", text, on, err, want)
-			}
-		}
-	}
-	for _, text := range []string{"2", "-1", "yess", "x", "1 1", "nein", "tf32"} {
-		on, err := ParseSwitch(text)
-		if on || err == nil {
-			t.Errorf("%q: %v, %v; want an error", text, on, err)
-			continue
-		}
-		is(t, err, ErrDevice)
-	}
-	t.Setenv("GPK_EAGER", "yes")
-	if !Switched("GPK_EAGER") {
-		t.Error("yes is off")
-	}
-	t.Setenv("GPK_EAGER", "nothing that is known")
-	if Switched("GPK_EAGER") {
-		t.Error("what means nothing is on")
-	}
-}
-
 // TestSwitchesOfEnvironment: no device works where a variable means nothing, and the
 // error says which.
 func TestSwitchesOfEnvironment(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gpk-go/gpk/cutlass"
+	"github.com/gpk-go/gpk/internal/bytesize"
 )
 
 // system is the devices of this machine and how they are found. Tests put
@@ -257,9 +258,9 @@ func (s *system) settings() (limit int64, err error) {
 	if text == "" {
 		return 0, nil
 	}
-	n, err := ParseSize(text)
+	n, err := bytesize.Parse(text)
 	if err != nil {
-		return 0, fmt.Errorf("GPK_MEMORY_LIMIT: %w", err)
+		return 0, fmt.Errorf("GPK_MEMORY_LIMIT: %w", errorf("%w", err))
 	}
 	return n, nil
 }

@@ -287,7 +287,7 @@ func TestCapabilities(t *testing.T) {
 	// What the driver reports goes before the table.
 	info := h200(0)
 	info.ClusterLaunch, info.SharedMemoryPerBlock = false, 100<<10
-	d := NewFake(info, info.capabilities())
+	d := newFake(info, info.capabilities())
 	if c := d.Capabilities(); c.Clusters || !c.TMA || !c.WGMMA || c.SharedMemoryPerBlock != 100<<10 || c.MultiProcessors != 132 || c.L2Bytes != 50<<20 {
 		t.Errorf("with the driver's word: %+v", c)
 	}

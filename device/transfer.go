@@ -9,12 +9,12 @@ import (
 // of s (nil: the default stream). src may be reused when it returns; the copy may
 // still be under way on the device.
 func (d *Device) CopyFromHost(dst *Buffer, off int64, src []byte, s *Stream) error {
-	return d.CopyFromHostUntil(dst, off, src, s, nil)
+	return d.copyFromHostUntil(dst, off, src, s, nil)
 }
 
-// CopyFromHostUntil is CopyFromHost, and records e (nil: nothing) behind the copy. For
-// few bytes that takes one call of the driver less than both.
-func (d *Device) CopyFromHostUntil(dst *Buffer, off int64, src []byte, s *Stream, e *Event) error {
+// copyFromHostUntil is CopyFromHost, and records e (nil: nothing) behind the copy. For
+// few bytes that takes one driver call less than CopyFromHost and Record.
+func (d *Device) copyFromHostUntil(dst *Buffer, off int64, src []byte, s *Stream, e *Event) error {
 	if err := d.bounds(dst, off, int64(len(src))); err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (d *Device) transfer(m *Measurement, s *Stream, reads, writes []*Buffer, wa
 	if err != nil {
 		return err
 	}
-	if err := settleAll(reads); err != nil {
+	if err := resolveOf(reads); err != nil {
 		return err
 	}
 	d.submission.queue.Drain() // without the mutex: begin finds it empty, mostly

@@ -5,7 +5,7 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/array"
-	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -20,7 +20,7 @@ func frequencies(name string, dt gpk.DType, n int, full bool, d float64) *gpk.Ar
 		err = fmt.Errorf("%w: frequencies of %v; they are float32 or float64", gpk.ErrDType, dt)
 	}
 	if err == nil {
-		err = device.HostRoom(16 * int64(n))
+		err = deviceapi.HostRoom(16 * int64(n))
 	}
 	if err != nil {
 		return op.Failed(err)

@@ -6,6 +6,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/internal/cpu"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -27,7 +28,7 @@ func (w *work) run(s *device.Stream, dst device.View, reads []device.View) error
 	if factors(w.n) == nil {
 		numbers *= 4
 	}
-	if err := device.HostRoom(16 * numbers); err != nil {
+	if err := deviceapi.HostRoom(16 * numbers); err != nil {
 		return err
 	}
 	if dev.Kind() == device.CPU {
@@ -37,7 +38,7 @@ func (w *work) run(s *device.Stream, dst device.View, reads []device.View) error
 		})
 	}
 	for _, n := range []int64{src.NBytes(), dst.NBytes()} {
-		if err := device.HostRoom(n); err != nil {
+		if err := deviceapi.HostRoom(n); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package fused
 
 import (
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/ops"
 )
@@ -10,7 +11,7 @@ import (
 // with a dense temporary that is then copied to dst: a computation of several steps that
 // fails halfway leaves elements in use as they were.
 func aside(s *device.Stream, dst device.View, compute func(dst device.View) error) error {
-	if dst.Layout.Size() == 0 || dst.Buffer.Fresh() {
+	if dst.Layout.Size() == 0 || deviceapi.Fresh(dst.Buffer) {
 		return compute(dst)
 	}
 	buf, err := s.Device().Alloc(dst.NBytes(), s)

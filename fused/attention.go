@@ -156,7 +156,7 @@ func (a *Attention) ragged() bool { return a.Offsets.DType.Valid() }
 
 // Run starts the attention on s. Offsets that divide no rows are an error that wraps
 // layout.ErrShape; nothing is written then. A kernel finds them when it runs: the error is then attached
-// to Dst's buffer (device.Doubt) if the buffer is fresh.
+// to Dst's buffer (deferred.State.Attach) if the buffer is fresh.
 func (a *Attention) Run(s *device.Stream) error {
 	dev := s.Device()
 	switch plan := a.Plan(dev); plan.Path {

@@ -6,6 +6,8 @@ import (
 	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/deferred"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/matmul"
 	"github.com/gpk-go/gpk/ops"
@@ -50,22 +52,22 @@ func (a *Attention) runKernel(s *device.Stream, name string) error {
 	if !a.ragged() || s.Capturing() {
 		return k.run(s)
 	}
-	if a.Dst.Layout.Size() > 0 && a.Dst.Buffer.Fresh() {
-		doubt, started, err := a.Offsets.Buffer.CheckOnce(offsetsOf(a.Offsets, a.Problem().Queries), func() (*device.Doubt, error) { return k.checked(s) })
+	if a.Dst.Layout.Size() > 0 && deviceapi.Fresh(a.Dst.Buffer) {
+		failure, started, err := deviceapi.CheckOnce(a.Offsets.Buffer, offsetsOf(a.Offsets, a.Problem().Queries), func() (*deferred.Error, error) { return k.checked(s) })
 		if err == nil && !started {
 			err = k.run(s)
 		}
 		if err == nil {
-			a.Dst.Buffer.Doubt(doubt)
+			a.Dst.Buffer.State().Attach(failure)
 		}
 		return err
 	}
 	// Check the offsets first, and write only if they are valid.
 	check := k
 	check.check = true
-	doubt, err := check.checked(s)
+	failure, err := check.checked(s)
 	if err == nil {
-		err = doubt.Wait()
+		err = failure.Wait()
 	}
 	if err != nil || a.Dst.Layout.Size() == 0 {
 		return err
@@ -73,10 +75,10 @@ func (a *Attention) runKernel(s *device.Stream, name string) error {
 	return k.run(s)
 }
 
-// checked runs the kernel with a check of the offsets, whose result the doubt judges.
-func (k *attentionKernel) checked(s *device.Stream) (*device.Doubt, error) {
+// checked runs the kernel with a check of the offsets, and returns the error that it may find.
+func (k *attentionKernel) checked(s *device.Stream) (*deferred.Error, error) {
 	rows, fail := k.a.Problem().Queries, k.a.Fail
-	doubt, err := k.dev.NewDoubt(s, func(flags [2]int64) error {
+	failure, flags, err := k.dev.NewDeferredError(s, func(flags [2]int64) error {
 		err := flaggedOffsets(flags, rows)
 		if err != nil && fail != nil {
 			err = fail(err)
@@ -86,12 +88,12 @@ func (k *attentionKernel) checked(s *device.Stream) (*device.Doubt, error) {
 	if err != nil {
 		return nil, err
 	}
-	k.flags = doubt.Flags()
+	k.flags = flags
 	if err := k.run(s); err != nil {
 		k.flags.Free()
 		return nil, err
 	}
-	return doubt, nil
+	return failure, nil
 }
 
 // run starts the kernel. Rows that it cannot read are copied first.

@@ -9,6 +9,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/observe"
 )
 
 // folding is how one kernel computes the steps and the reduction behind them: a form
@@ -523,7 +524,7 @@ func (k *kernels) runFold(s *device.Stream, c *Call) (bool, error) {
 		w.writes[1], writes = work, w.writes[:2]
 		w.workspace = work.Addr()
 	}
-	device.FoundKernel(d)
+	observe.KernelFound(d)
 	if first == nil {
 		return true, d.LaunchWork(s, w.bufs[:len(c.Leaves)+2], writes, w)
 	}

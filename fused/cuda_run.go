@@ -10,6 +10,8 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/deviceapi"
+	"github.com/gpk-go/gpk/internal/observe"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -24,7 +26,7 @@ type kernels struct {
 	refused error // why there are none
 
 	mu   sync.RWMutex
-	made map[string]*device.Compilation // by program and form
+	made map[string]deviceapi.Compilation // by program and form
 }
 
 // of returns the kernels of a device.
@@ -44,7 +46,7 @@ func (g *compiled) of(d *device.Device) *kernels {
 	if g.devices == nil {
 		g.devices = map[*device.Device]*kernels{}
 	}
-	k = &kernels{refused: refused, made: map[string]*device.Compilation{}}
+	k = &kernels{refused: refused, made: map[string]deviceapi.Compilation{}}
 	g.devices[d] = k
 	return k
 }
@@ -53,7 +55,7 @@ func (g *compiled) of(d *device.Device) *kernels {
 // of the CUDA version that the single operations were built with: functions as
 // Exp are part of it, and their bits may change.
 func compilerFits(d *device.Device) error {
-	version, err := d.CompilerVersion()
+	version, err := deviceapi.CompilerVersion(d)
 	if err != nil {
 		return err
 	}
@@ -97,7 +99,7 @@ func flags(list ...bool) (b byte) {
 }
 
 // kernel returns the one of a program, and has it compiled where there is none.
-func (k *kernels) kernel(d *device.Device, p *Program, f form) *device.Compilation {
+func (k *kernels) kernel(d *device.Device, p *Program, f form) deviceapi.Compilation {
 	var room [512]byte
 	key := appendKey(room[:0], p, f)
 	k.mu.RLock()
@@ -114,7 +116,7 @@ func (k *kernels) kernel(d *device.Device, p *Program, f form) *device.Compilati
 	if len(k.made) >= maxMade { // those that are compiled are found again
 		clear(k.made)
 	}
-	c = d.CompileLater(code(p, f))
+	c = deviceapi.CompileLater(d, code(p, f))
 	k.made[string(key)] = c
 	return c
 }
@@ -312,7 +314,7 @@ func (k *kernels) run(s *device.Stream, p *Program, c *Call, dst Operand) (bool,
 	if !w.prepare(k, s, w.form) {
 		return false, nil
 	}
-	device.FoundKernel(s.Device())
+	observe.KernelFound(s.Device())
 	return true, s.Device().LaunchWork(s, w.bufs[:len(c.Leaves)], w.writes[:1], w)
 }
 

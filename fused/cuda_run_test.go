@@ -11,6 +11,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -26,7 +27,7 @@ type recorder struct {
 
 func newRecorder() *recorder {
 	r := &recorder{}
-	r.dev = device.NewFakeWithCode(
+	r.dev = devicetest.NewFakeWithCode(
 		device.Info{Name: "fake", Kind: device.CUDA, SM: 90, MultiProcessors: 132, TotalMemory: 1 << 30, CUDA: 13000},
 		device.CapabilitiesOf(90),
 		device.FakeCode{
@@ -109,7 +110,7 @@ func TestCompiledRun(t *testing.T) {
 			if _, err := g.Run(s, c); err != nil {
 				t.Fatal(err)
 			}
-			if err := r.dev.AwaitCompiled(context.Background()); err != nil {
+			if err := devicetest.AwaitCompiled(r.dev, context.Background()); err != nil {
 				t.Fatal(err)
 			}
 			r.launches, r.params = nil, nil
@@ -176,7 +177,7 @@ func TestFolding(t *testing.T) {
 				if _, err := g.Run(s, c); err != nil {
 					t.Fatal(err)
 				}
-				if err := r.dev.AwaitCompiled(context.Background()); err != nil {
+				if err := devicetest.AwaitCompiled(r.dev, context.Background()); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -206,7 +207,7 @@ func TestCompiledExplain(t *testing.T) {
 	c := add(t, r.view(t, l), r.view(t, l), r.view(t, l))
 	g := &compiled{}
 	g.Explain(r.dev, c.Program, c.Choice())
-	if err := r.dev.AwaitCompiled(context.Background()); err != nil {
+	if err := devicetest.AwaitCompiled(r.dev, context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if one, why := g.Explain(r.dev, c.Program, c.Choice()); one != 1 || why != "" {
@@ -216,7 +217,7 @@ func TestCompiledExplain(t *testing.T) {
 	r.log = "chain.cu(1): error: broken"
 	c = add(t, r.view(t, l), r.view(t, l), r.view(t, l))
 	g.Explain(r.dev, c.Program, c.Choice())
-	if err := r.dev.AwaitCompiled(context.Background()); err != nil {
+	if err := devicetest.AwaitCompiled(r.dev, context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if one, why := g.Explain(r.dev, c.Program, c.Choice()); one != 0 || !strings.Contains(why, "broken") {
@@ -225,7 +226,7 @@ func TestCompiledExplain(t *testing.T) {
 	if done, err := g.Run(r.dev.DefaultStream(), c); done || err != nil {
 		t.Errorf("a kernel that does not compile: %v, %v", done, err)
 	}
-	none := device.NewFake(device.Info{Kind: device.CUDA, SM: 90}, device.CapabilitiesOf(90))
+	none := devicetest.NewFake(device.Info{Kind: device.CUDA, SM: 90}, device.CapabilitiesOf(90))
 	if one, why := g.Explain(none, c.Program, c.Choice()); one != 0 || why == "" {
 		t.Error(one, why)
 	}

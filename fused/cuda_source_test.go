@@ -11,6 +11,8 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/deviceapi"
+	"github.com/gpk-go/gpk/internal/nvrtc"
 	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/ops"
 )
@@ -18,8 +20,8 @@ import (
 // compileOrSkip compiles a kernel for an H200, which takes no GPU.
 func compileOrSkip(t *testing.T, p *Program, f form) []byte {
 	t.Helper()
-	image, err := device.CompileImage(90, code(p, f))
-	var missing *device.CompilerError
+	image, err := deviceapi.CompileImage(90, code(p, f))
+	var missing *nvrtc.Error
 	if errors.As(err, &missing) {
 		t.Skipf("kernels are not compiled here: %v", err)
 	}
@@ -92,8 +94,8 @@ func TestSourceOperations(t *testing.T) {
 			one(&Program{Leaves: []Leaf{{DType: dt, Class: Dense}}, Rank: 1, Steps: []Step{{Op: expr.None, DType: to, Args: [3]Ref{{Kind: ToLeaf, N: 0}}, N: 1}}})
 		}
 	}
-	_, err := device.CompileImage(90, device.Code{Source: source.String(), Kernel: "gpk::k0::gpk_chain0", Options: append(slices.Clone(compileOptions), "--ptxas-options=-O0")}) // half the time
-	var missing *device.CompilerError
+	_, err := deviceapi.CompileImage(90, device.Code{Source: source.String(), Kernel: "gpk::k0::gpk_chain0", Options: append(slices.Clone(compileOptions), "--ptxas-options=-O0")}) // half the time
+	var missing *nvrtc.Error
 	if errors.As(err, &missing) {
 		t.Skipf("kernels are not compiled here: %v", err)
 	}

@@ -110,7 +110,7 @@ func onVectors(v device.View) (pitch int, ok bool) {
 
 // Run starts the work on s. An id outside its table is an error that wraps layout.ErrShape. The CPU
 // returns it at once, and writes nothing. A GPU finds it as it works, and attaches it to Dst's
-// buffer (device.Doubt); in a captured sequence it reads row 0 instead.
+// buffer (deferred.Error); in a captured sequence it reads row 0 instead.
 func (e *EmbedNorm) Run(s *device.Stream) error {
 	return densely(s, e.Dst, func(dst device.View) error {
 		to := *e
@@ -193,7 +193,7 @@ func (e *EmbedNorm) kernelFits() bool {
 func (e *EmbedNorm) runChecked(s *device.Stream) error {
 	dev := s.Device()
 	k := &embedNormKernel{EmbedNorm: *e, dev: dev}
-	doubt, err := dev.NewDoubt(s, func(flags [2]int64) error {
+	failure, flags, err := dev.NewDeferredError(s, func(flags [2]int64) error {
 		if flags[0] == 0 {
 			return nil
 		}
@@ -202,12 +202,12 @@ func (e *EmbedNorm) runChecked(s *device.Stream) error {
 	if err != nil {
 		return err
 	}
-	k.flags = doubt.Flags()
+	k.flags = flags
 	if err := dev.LaunchWork(s, e.reads(), []*device.Buffer{e.Dst.Buffer, k.flags}, k); err != nil {
 		k.flags.Free()
 		return err
 	}
-	e.Dst.Buffer.Doubt(doubt)
+	e.Dst.Buffer.State().Attach(failure)
 	return nil
 }
 
@@ -252,7 +252,7 @@ func deviceAddress(v device.View) uint64 {
 	return v.Addr()
 }
 
-// clearFlags starts the writing of zeros to the flags of a doubt, where there are any.
+// clearFlags starts the writing of zeros to the flags of a deferred error, if there are any.
 func clearFlags(dev *device.Device, ordinal int, stream uint64, flags *device.Buffer) error {
 	if flags == nil {
 		return nil

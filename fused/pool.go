@@ -9,6 +9,8 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/internal/cpu"
+	"github.com/gpk-go/gpk/internal/deferred"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -63,7 +65,7 @@ func PlanPool(kind device.Kind) string {
 
 // Run starts the work on s. Offsets that divide no rows are an error that wraps layout.ErrShape.
 // The CPU returns it at once, and writes nothing. A GPU finds it as it works, and attaches it to Dst's
-// buffer (device.Doubt); in a captured sequence it clamps them to the rows instead.
+// buffer (deferred.Error); in a captured sequence it clamps them to the rows instead.
 func (p *Pool) Run(s *device.Stream) error {
 	return densely(s, p.Dst, func(dst device.View) error {
 		to := *p
@@ -93,34 +95,35 @@ func (p *Pool) run(s *device.Stream) error {
 	})
 }
 
-// runChecked starts the kernel, with a check of the offsets unless they were checked before. Nothing has been written to Dst's buffer yet.
+// runChecked starts the kernel, with a check of the offsets unless they were checked before.
+// Nothing has been written to Dst's buffer yet.
 func (p *Pool) runChecked(s *device.Stream, reads []*device.Buffer) error {
 	dev := s.Device()
 	rows := p.X.Layout.Shape[0]
-	doubt, started, err := p.Offsets.Buffer.CheckOnce(offsetsOf(p.Offsets, rows), func() (*device.Doubt, error) { return p.checked(s, reads) })
+	failure, started, err := deviceapi.CheckOnce(p.Offsets.Buffer, offsetsOf(p.Offsets, rows), func() (*deferred.Error, error) { return p.checked(s, reads) })
 	if err == nil && !started {
 		err = dev.LaunchWork(s, reads, []*device.Buffer{p.Dst.Buffer}, &poolKernel{Pool: *p, dev: dev})
 	}
 	if err == nil {
-		p.Dst.Buffer.Doubt(doubt)
+		p.Dst.Buffer.State().Attach(failure)
 	}
 	return err
 }
 
-// checked starts the kernel with a check of the offsets, whose result the doubt judges.
-func (p *Pool) checked(s *device.Stream, reads []*device.Buffer) (*device.Doubt, error) {
+// checked starts the kernel with a check of the offsets, and returns the error that it may find.
+func (p *Pool) checked(s *device.Stream, reads []*device.Buffer) (*deferred.Error, error) {
 	dev := s.Device()
 	k := &poolKernel{Pool: *p, dev: dev}
-	doubt, err := dev.NewDoubt(s, func(flags [2]int64) error { return p.failed(pooledOffsets(flags[0], p.X.Layout.Shape[0])) })
+	failure, flags, err := dev.NewDeferredError(s, func(flags [2]int64) error { return p.failed(pooledOffsets(flags[0], p.X.Layout.Shape[0])) })
 	if err != nil {
 		return nil, err
 	}
-	k.flags = doubt.Flags()
+	k.flags = flags
 	if err := dev.LaunchWork(s, reads, []*device.Buffer{p.Dst.Buffer, k.flags}, k); err != nil {
 		k.flags.Free()
 		return nil, err
 	}
-	return doubt, nil
+	return failure, nil
 }
 
 func (p *Pool) failed(err error) error {

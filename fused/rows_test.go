@@ -9,6 +9,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -110,7 +111,7 @@ func TestTogetherLaunches(t *testing.T) {
 			if _, err := g.Run(s, c); err != nil {
 				t.Fatal(err)
 			}
-			if err := r.dev.AwaitCompiled(context.Background()); err != nil {
+			if err := devicetest.AwaitCompiled(r.dev, context.Background()); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gpk-go/gpk/internal/devicetest"
+
 	gpk "github.com/gpk-go/gpk"
 )
 
@@ -60,7 +62,7 @@ func testChains(t *testing.T, s *suite) {
 					return got
 				}
 				before := run()
-				if err := s.dev.AwaitCompiled(context.Background()); err != nil {
+				if err := devicetest.AwaitCompiled(s.dev, context.Background()); err != nil {
 					t.Fatal(err)
 				}
 				if after := run(); !slices.Equal(before, after) {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpk-go/gpk/internal/devicetest"
+
 	gpk "github.com/gpk-go/gpk"
 )
 
@@ -232,10 +234,10 @@ func (s *suite) einsumRoutes(t *testing.T) {
 	if err := gpk.Eval(q, k); err != nil {
 		t.Fatal(err)
 	}
-	w := s.dev.Watch()
+	w := devicetest.Watch(s.dev)
 	_ = read(t, gpk.Einsum("bqhd,bkhd->bhqk", q, k))
 	einsum := w.Stop()
-	w = s.dev.Watch()
+	w = devicetest.Watch(s.dev)
 	_ = read(t, q.Transpose(0, 2, 1, 3).MatMul(k.Transpose(0, 2, 3, 1)))
 	if plain := w.Stop(); einsum > plain {
 		t.Errorf("an equation takes %d bytes, its product %d", einsum, plain)

@@ -12,6 +12,7 @@ import (
 	gpk "github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/ops"
 )
 
@@ -87,7 +88,7 @@ func testFolds(t *testing.T, s *suite) {
 	for _, c := range cases {
 		evaluate(t, c.reduce(open)) // has the kernel compiled
 	}
-	if err := s.dev.AwaitCompiled(context.Background()); err != nil {
+	if err := devicetest.AwaitCompiled(s.dev, context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range cases {
@@ -254,7 +255,7 @@ func testFoldedLines(t *testing.T, s *suite) {
 	for _, c := range cases {
 		evaluate(t, c.f(open)) // has the kernel compiled
 	}
-	if err := s.dev.AwaitCompiled(context.Background()); err != nil {
+	if err := devicetest.AwaitCompiled(s.dev, context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range cases {

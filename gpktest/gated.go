@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpk-go/gpk/internal/devicetest"
+
 	gpk "github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/internal/bigmath"
 )
@@ -126,7 +128,7 @@ func (s *suite) gatedErrors(t *testing.T, op string, gated func(gate, up *gpk.Ar
 		refusedBy(t, op+" of "+what, gated(c.gate, c.up).Err(), c.want, op, "gated.go:")
 	}
 	noError(t, gpk.Eval(gated(x, x)))
-	noError(t, s.dev.AwaitCompiled(context.Background()))
+	noError(t, devicetest.AwaitCompiled(s.dev, context.Background()))
 	if text := gated(x, x).Explain(); !strings.Contains(text, op+": one fused kernel for 2 operations") {
 		t.Errorf("Explain says %q", text)
 	}

@@ -12,6 +12,7 @@ import (
 	gpk "github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/internal/golden"
+	"github.com/gpk-go/gpk/internal/observe"
 	"github.com/gpk-go/gpk/matmul"
 	"github.com/gpk-go/gpk/nn"
 	"github.com/gpk-go/gpk/nn/bert"
@@ -195,15 +196,15 @@ type workCounter struct {
 	kinds map[device.WorkKind]int
 }
 
-// EndWork implements device.Observer.
+// EndWork implements observe.Observer.
 func (c *workCounter) EndWork(m *device.Measurement) {
 	c.mu.Lock()
 	c.kinds[m.Kind]++
 	c.mu.Unlock()
 }
 
-func (*workCounter) BeginOperation(*device.Operation)             {}
-func (*workCounter) EndOperation(*device.Operation)               {}
+func (*workCounter) BeginOperation(*observe.Operation)            {}
+func (*workCounter) EndOperation(*observe.Operation)              {}
 func (*workCounter) BeginWork(*device.Measurement)                {}
 func (*workCounter) Allocated(device.BufferUse)                   {}
 func (*workCounter) Freed(device.BufferUse)                       {}
@@ -215,11 +216,11 @@ func (*workCounter) KernelCompiled(*device.Device, time.Duration) {}
 func countWork(t *testing.T, f func()) map[device.WorkKind]int {
 	t.Helper()
 	c := &workCounter{kinds: map[device.WorkKind]int{}}
-	o, err := device.Observe(c)
+	stop, err := observe.Start(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer o.Stop()
+	defer stop()
 	f()
 	c.mu.Lock()
 	defer c.mu.Unlock()

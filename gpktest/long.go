@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gpk-go/gpk/internal/devicetest"
+
 	gpk "github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/expr"
 )
@@ -37,7 +39,7 @@ func testLongSmooth(t *testing.T, s *suite) {
 				sum := evaluate(t, x.Add(row))
 				want := evaluate(t, unaryMethods[op](sum.array()))
 				evaluate(t, unaryMethods[op](x.Add(row)))
-				if err := s.dev.AwaitCompiled(context.Background()); err != nil {
+				if err := devicetest.AwaitCompiled(s.dev, context.Background()); err != nil {
 					t.Fatal(err)
 				}
 				got := evaluate(t, unaryMethods[op](x.Add(row)))

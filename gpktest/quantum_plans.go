@@ -12,6 +12,7 @@ import (
 
 	gpk "github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/quantum"
 )
 
@@ -60,7 +61,7 @@ func (s *suite) quantumPlans(t *testing.T) {
 		if err := s.dev.Trim(); err != nil {
 			t.Fatal(err)
 		}
-		watch := s.dev.Watch()
+		watch := devicetest.Watch(s.dev)
 		r, err := quantum.Gram(ctx, c, x, y, o)
 		inUse, held := watch.Stop(), watch.Held()
 		switch {

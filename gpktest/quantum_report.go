@@ -9,6 +9,7 @@ import (
 
 	gpk "github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/quantum"
 )
 
@@ -57,7 +58,7 @@ func (s *suite) quantumReport(t *testing.T) {
 		if !gpu && o.MemoryBudget > 0 {
 			continue
 		}
-		watch := s.dev.Watch()
+		watch := devicetest.Watch(s.dev)
 		r, err := quantum.Gram(context.Background(), c, x, nil, o)
 		most := watch.Stop()
 		if err != nil {

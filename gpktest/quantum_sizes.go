@@ -19,6 +19,8 @@ import (
 
 	gpk "github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/bytesize"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/interop/npy"
 	"github.com/gpk-go/gpk/quantum"
 )
@@ -143,11 +145,11 @@ func (s *suite) within(t *testing.T, ctx context.Context, c *quantum.Circuit, x 
 		defer s.dev.SetMemoryLimit(before.Limit)
 	}
 	begun := time.Now()
-	watch := s.dev.Watch()
+	watch := devicetest.Watch(s.dev)
 	r, err := quantum.Gram(ctx, c, x, nil, o)
 	most, took, held := watch.Stop(), time.Since(begun), watch.Held()
 	if err == nil {
-		t.Logf("%v\n%v%vpeak measured %s, planned %s, budget %s", took, r.Plan, r.Report, device.FormatSize(most), device.FormatSize(r.Plan.PeakBytes), device.FormatSize(r.Plan.Budget))
+		t.Logf("%v\n%v%vpeak measured %s, planned %s, budget %s", took, r.Plan, r.Report, bytesize.Format(most), bytesize.Format(r.Plan.PeakBytes), bytesize.Format(r.Plan.Budget))
 		if held > r.Plan.Budget {
 			t.Errorf("%d bytes were held, the budget is %d", held, r.Plan.Budget)
 		}
@@ -565,7 +567,7 @@ func (s *suite) quantumLargest(t *testing.T) {
 	}
 	need := int64(n)*(16<<q) + 8*int64(n)*int64(n) + 3<<30
 	if free+s.dev.Pool().Cached < need {
-		t.Skipf("%s free, it takes %s", device.FormatSize(free), device.FormatSize(need))
+		t.Skipf("%s free, it takes %s", bytesize.Format(free), bytesize.Format(need))
 	}
 	c, reference := s.entangler(q)
 	flat, x := s.uniform(n, q)

@@ -9,6 +9,7 @@ import (
 
 	gpk "github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/devicetest"
 )
 
 // testStrided computes with large operands that lie by columns, backwards, with steps and
@@ -59,7 +60,7 @@ func testStrided(t *testing.T, s *suite) {
 			want := evaluate(t, f(plain))
 			plain.Free()
 			evaluate(t, f(v)) // has what it needs compiled
-			if err := s.dev.AwaitCompiled(context.Background()); err != nil {
+			if err := devicetest.AwaitCompiled(s.dev, context.Background()); err != nil {
 				t.Fatal(err)
 			}
 			a := f(v)
@@ -67,7 +68,7 @@ func testStrided(t *testing.T, s *suite) {
 			if err := errors.Join(a.Err(), gpk.Eval(dst)); err != nil {
 				t.Fatalf("%s, %s: %v", what, how, err)
 			}
-			w := s.dev.Watch()
+			w := devicetest.Watch(s.dev)
 			err := gpk.Into(dst, a)
 			aside := w.Stop()
 			if err != nil {
@@ -231,7 +232,7 @@ func testStridedOrder(t *testing.T, s *suite) {
 				for i := range chains {
 					check(&chains[i], nil)
 				}
-				if err := s.dev.AwaitCompiled(context.Background()); err != nil {
+				if err := devicetest.AwaitCompiled(s.dev, context.Background()); err != nil {
 					t.Fatal(err)
 				}
 			}

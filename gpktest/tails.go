@@ -12,6 +12,7 @@ import (
 	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/matmul"
 )
 
@@ -160,7 +161,7 @@ func testTailCasts(t *testing.T, s *suite) {
 	for _, c := range tails {
 		equal(t, c.name, read(t, c.chain()), c.want)
 	}
-	if err := s.dev.AwaitCompiled(context.Background()); err != nil {
+	if err := devicetest.AwaitCompiled(s.dev, context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range tails {

@@ -11,6 +11,7 @@ import (
 
 	gpk "github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 	"github.com/gpk-go/gpk/serve/unified"
 )
 
@@ -372,7 +373,7 @@ func unifiedDropped(t *testing.T, s *suite) {
 func (s *suite) nothingLeft(t *testing.T, before int64, mark uint64) {
 	t.Helper()
 	for range 10 { // what a cleanup drops takes another collection
-		if s.dev.Collect(); s.dev.Pool().InUse <= before {
+		if deviceapi.Collect(s.dev); s.dev.Pool().InUse <= before {
 			return
 		}
 	}

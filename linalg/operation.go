@@ -11,6 +11,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/internal/cpu"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -92,7 +93,7 @@ func newMatrices[T number](lead []int, rows, cols int) (matrices[T], error) {
 	shape := append(slices.Clone(lead), rows, cols)
 	n, err := layout.Size(shape)
 	if err == nil {
-		err = device.HostRoom(int64(n) * int64(unsafe.Sizeof(T(0))))
+		err = deviceapi.HostRoom(int64(n) * int64(unsafe.Sizeof(T(0))))
 	}
 	if err != nil {
 		return matrices[T]{}, err

@@ -51,7 +51,7 @@ func (c *candidate) chooseBlocks(p Problem, dev device.Capabilities, pitch int, 
 		return total(0)
 	}
 	maxRows := p.M
-	if c.separateSquare && c.strip {
+	if c.separateSquare && c.copyOut {
 		maxRows = max(blockUnit, tempBytes/max(1, pitch*p.storedType(c.kernel).Size())/blockUnit*blockUnit)
 	}
 	best := 0.0

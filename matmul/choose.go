@@ -29,7 +29,7 @@ type candidate struct {
 	kernel           cutlass.Kernel
 	prepA, prepB     prep
 	k                int  // the kernel's k: the problem's, or padded with zeros
-	strip            bool // the kernel writes to a temporary buffer, which is copied to D
+	copyOut          bool // the kernel writes to a temporary buffer, which is copied to D
 	separateEpilogue bool // separate kernels apply the epilogue
 	separateSquare   bool // a separate kernel takes the squared modulus
 	rows             int  // of one block of D; 0: D is one block
@@ -274,9 +274,9 @@ func (c *candidate) addKernel(p Problem, dev device.Capabilities, cost func(Prob
 	size, n := written.Size(), p.M*p.N*p.Batch
 	c.separateEpilogue = !p.Epilogue.IsZero() && (!k.Epilogue || p.A.IsComplex() || c.fallback != nil && !c.fallback.kernel.Epilogue)
 	c.separateSquare = p.AbsSquare && !k.AbsSquare
-	c.strip = p.AlignC%max(k.AlignOut, p.Out.Size()) != 0 || c.separateSquare && written != p.Out
+	c.copyOut = p.AlignC%max(k.AlignOut, p.Out.Size()) != 0 || c.separateSquare && written != p.Out
 	pitch := p.N
-	if c.strip {
+	if c.copyOut {
 		pitch = tempPitch(p, k)
 	}
 	kernel := c.chooseBlocks(p, dev, pitch, cost)
@@ -298,7 +298,7 @@ func (c *candidate) addKernel(p Problem, dev device.Capabilities, cost func(Prob
 	if c.separateEpilogue {
 		c.addStep(ApplyEpilogue, "D", epilogueString(p.Epilogue), 0, n, size)
 	}
-	if c.strip {
+	if c.copyOut {
 		rows := p.M
 		if c.rows > 0 {
 			rows = c.rows
@@ -311,8 +311,8 @@ func (c *candidate) addKernel(p Problem, dev device.Capabilities, cost func(Prob
 		if written != p.Out {
 			c.cycles += stepOverhead + float64(2*n*size)/bytesPerCycle
 		}
-	case c.strip:
-		c.addStep(Strip, "D", fmt.Sprintf("from pitch %d", pitch), 0, p.M*pitch*p.Batch, size)
+	case c.copyOut:
+		c.addStep(CopyOut, "D", fmt.Sprintf("from pitch %d", pitch), 0, p.M*pitch*p.Batch, size)
 	}
 	if p.Symmetric && p.M > 1 {
 		c.addStep(Mirror, "D", "", 0, n/2, p.Out.Size())

@@ -61,7 +61,7 @@ func TestChoose(t *testing.T) {
 		"columns that are not neighbours": {
 			Problem{M: 4096, N: 4096, K: 4096, A: fp16, B: fp16, AlignA: 16, AlignB: 16, AlignC: 1},
 			90,
-			"sm90_f16_f16_rr_256x128x64", "kernel stripD", true,
+			"sm90_f16_f16_rr_256x128x64", "kernel copy outD", true,
 		},
 		"few tiles, long k": {
 			Problem{M: 512, N: 512, K: 16384, A: bf16, B: bf16, AlignA: 16, AlignB: 16, AlignC: 16},
@@ -96,7 +96,7 @@ func TestChoose(t *testing.T) {
 		"its operands need no alignment": {
 			Problem{M: 4095, N: 4095, K: 4095, A: fp32, B: fp32},
 			90,
-			"sm90_f16s_f32_rr", "scaleA and B kernel kernel stripD", true,
+			"sm90_f16s_f32_rr", "scaleA and B kernel kernel copy outD", true,
 		},
 		"a packed B is there": {
 			Problem{M: 4096, N: 4096, K: 4096, A: fp32, B: fp32, LayoutB: ColMajor, AlignA: 16, AlignB: 16, AlignC: 16, Packed: true},

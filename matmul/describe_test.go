@@ -4,12 +4,13 @@ import (
 	"testing"
 
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/layout"
 )
 
 // TestDescribeEmpty: the plan of an empty product or an empty sum names no kernel.
 func TestDescribeEmpty(t *testing.T) {
-	dev := device.NewFake(device.Info{Name: "fake", Kind: device.CUDA}, sm90)
+	dev := devicetest.NewFake(device.Info{Name: "fake", Kind: device.CUDA}, sm90)
 	for _, c := range []struct {
 		m, k, n int
 		bias    bool

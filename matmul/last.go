@@ -27,7 +27,7 @@ const withLast = "_last"
 func (c *candidate) cutLast(p Problem, dev device.Capabilities, kernels []cutlass.Kernel, best float64, ranked lastRanks) {
 	last := p.M % max(1, c.kernel.Tile[0])
 	if last == 0 || last > maxLastRows || last == p.M || p.Batch != 1 || !p.A.IsHalf() || p.AbsSquare || p.Symmetric || c.k != p.K ||
-		c.kernel.Schedule == "streamk" || c.form != 0 || c.rows > 0 || c.parts > 0 || c.strip || c.separateEpilogue {
+		c.kernel.Schedule == "streamk" || c.form != 0 || c.rows > 0 || c.parts > 0 || c.copyOut || c.separateEpilogue {
 		return
 	}
 	first, rest := p, p

@@ -20,8 +20,8 @@ func TestCutLast(t *testing.T) {
 		last  int
 		steps string
 	}{
-		{Problem{M: 4097, N: 4097, K: 4097, A: bf16}, 1, "padA padB kernel kernel stripD"},
-		{Problem{M: 4097, N: 4097, K: 4097, A: fp16}, 1, "padA padB kernel kernel stripD"},
+		{Problem{M: 4097, N: 4097, K: 4097, A: bf16}, 1, "padA padB kernel kernel copy outD"},
+		{Problem{M: 4097, N: 4097, K: 4097, A: fp16}, 1, "padA padB kernel kernel copy outD"},
 		{Problem{M: 2049, N: 2048, K: 2048, A: bf16, AlignA: 16, AlignB: 16, AlignC: 16}, 1, "kernel kernel"},
 		{Problem{M: 2063, N: 2048, K: 1024, A: fp16, LayoutA: ColMajor, AlignA: 16, AlignB: 16, AlignC: 16}, 15, "kernel kernel"},
 		{Problem{M: 2063, N: 2048, K: 1024, A: fp16, LayoutB: ColMajor, AlignA: 16, AlignB: 16, AlignC: 16}, 15, "kernel kernel"},

@@ -12,7 +12,7 @@ type StepKind uint8
 // aligned rows: Pad keeps its major, Transpose changes it, and Pack copies an
 // operand that is contiguous along neither axis. Two pads are one launch. Split
 // sums partial products. Launch is the kernel. ApplyEpilogue applies bias and
-// activation after a kernel without an epilogue. Strip copies a padded result to
+// activation after a kernel without an epilogue. CopyOut copies a padded result to
 // D. Scale and ScaleSplit make the float16 planes that scaled and split kernels
 // read. Square takes the squared modulus after a kernel that does not. Mirror
 // writes the other half of a symmetric result.
@@ -23,14 +23,14 @@ const (
 	Split
 	Launch
 	ApplyEpilogue
-	Strip
+	CopyOut
 	Scale
 	ScaleSplit
 	Square
 	Mirror
 )
 
-var stepNames = [...]string{"pad", "pack", "transpose", "split", "kernel", "epilogue", "strip", "scale", "scale and split", "square", "mirror"}
+var stepNames = [...]string{"pad", "pack", "transpose", "split", "kernel", "epilogue", "copy out", "scale", "scale and split", "square", "mirror"}
 
 // Step is one step of a plan. Operand is "A", "B" or "D"; Bytes is the number of
 // bytes that the step reads and writes together; Pitch is the row pitch of the
@@ -75,7 +75,7 @@ func bytesString(n int64) string {
 }
 
 // Plan says how a product will be computed. Workspace is the bytes of the
-// prepare and strip steps' copies. Reason says why this kernel was chosen, and
+// prepare and copy-out steps' copies. Reason says why this kernel was chosen, and
 // names the next ones.
 type Plan struct {
 	Kernel     string

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/setting"
 )
 
 // Precision says how exactly a product of float32 or complex64 is computed.
@@ -133,9 +134,9 @@ func (o Options) Resolve(d dtype.DType) (Precision, error) {
 		}
 	}
 	if p == Default {
-		no, err := device.ParseSwitch(os.Getenv("GPK_NO_TF32"))
+		no, err := setting.Parse(os.Getenv("GPK_NO_TF32"))
 		if err != nil {
-			return 0, fmt.Errorf("GPK_NO_TF32: %w", err)
+			return 0, fmt.Errorf("GPK_NO_TF32: %w: %w", device.ErrDevice, err)
 		}
 		p = FullPrecision
 		if d == dtype.Float32 && !no {

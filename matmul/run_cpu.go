@@ -34,7 +34,7 @@ func cpuPlan(p Problem) Plan {
 		plan.Steps = append(plan.Steps, Step{Kind: Mirror, Operand: "D"})
 	}
 	if p.AlignC == 1 && p.Out.Size() > 1 {
-		plan.Steps = append(plan.Steps, Step{Kind: Strip, Operand: "D", Detail: "out of a dense copy"})
+		plan.Steps = append(plan.Steps, Step{Kind: CopyOut, Operand: "D", Detail: "out of a dense copy"})
 	}
 	plan.Steps = append([]Step{{Kind: Launch, Detail: plan.Kernel}}, plan.Steps...)
 	return plan

@@ -56,7 +56,7 @@ func (p *Product) candidate(s *device.Stream, st stack, q Problem) (*candidate, 
 }
 
 // execute runs the plan of one stack: prepare, and for each block kernel, epilogue
-// and strip.
+// and copy out.
 func (p *Product) execute(s *device.Stream, st stack, q Problem, c *candidate) error {
 	dev := s.Device()
 	k := c.k
@@ -123,7 +123,7 @@ func (p *Product) execute(s *device.Stream, st stack, q Problem, c *candidate) e
 	}
 	var temp device.View
 	pitch := 0
-	if c.strip {
+	if c.copyOut {
 		temp.DType = q.storedType(c.kernel)
 		pitch = tempPitch(q, c.kernel)
 		if temp.Buffer, err = dev.Alloc(int64(q.Batch)*int64(rows)*int64(pitch)*int64(temp.DType.Size()), s); err != nil {
@@ -146,7 +146,7 @@ func (p *Product) execute(s *device.Stream, st stack, q Problem, c *candidate) e
 		}
 		place := st.d.block(at)
 		l.out, l.m = p.D, place
-		if c.strip {
+		if c.copyOut {
 			l.out = temp
 			l.m = matrix{rows: place.rows, cols: place.cols, rowStride: pitch, colStep: 1, batchStride: place.rows * pitch}
 		}
@@ -156,7 +156,7 @@ func (p *Product) execute(s *device.Stream, st stack, q Problem, c *candidate) e
 			return err
 		}
 		l.ready = true
-		if !c.separateEpilogue && !c.separateSquare && !c.strip {
+		if !c.separateEpilogue && !c.separateSquare && !c.copyOut {
 			continue
 		}
 		result := l.m.view(l.out, q.Batch)
@@ -168,7 +168,7 @@ func (p *Product) execute(s *device.Stream, st stack, q Problem, c *candidate) e
 		switch {
 		case c.separateSquare:
 			err = square(s, place.view(p.D, q.Batch), result)
-		case c.strip:
+		case c.copyOut:
 			err = ops.Cast(s, place.view(p.D, q.Batch), result)
 		}
 		if err != nil {

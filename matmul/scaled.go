@@ -216,7 +216,7 @@ func fallbackOf(p Problem, main cutlass.Kernel, c device.Capabilities, kernels [
 				q.AlignC = 16 // both kernels write the same buffer, which is aligned for the main kernel
 			}
 			cand, ok := fit(q, k, c)
-			if ok && !cand.prepA.copy && !cand.prepB.copy && !cand.strip && (best == nil || cand.cycles < best.cycles) {
+			if ok && !cand.prepA.copy && !cand.prepB.copy && !cand.copyOut && (best == nil || cand.cycles < best.cycles) {
 				best = &cand
 			}
 		}

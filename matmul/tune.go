@@ -9,6 +9,7 @@ import (
 
 	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/setting"
 )
 
 // Autotuning is enabled by GPK_AUTOTUNE=1, or by Product.Measure for one product.
@@ -19,7 +20,7 @@ import (
 // measured, and the model decides.
 
 // autotune reports whether GPK_AUTOTUNE asks for measured selection.
-var autotune = sync.OnceValue(func() bool { return device.Switched("GPK_AUTOTUNE") })
+var autotune = sync.OnceValue(func() bool { return setting.On("GPK_AUTOTUNE") })
 
 const (
 	maxTuned   = 6    // kernels timed for one problem

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/devicetest"
 )
 
 func tempTuneFile(t *testing.T) *tuneFile {
@@ -226,14 +227,14 @@ func TestTuneOff(t *testing.T) {
 	if autotune() {
 		t.Skip("GPK_AUTOTUNE is set")
 	}
-	if _, ok := measured(Problem{}, device.NewFake(device.Info{Name: "fake", Kind: device.CUDA}, sm90)); ok {
+	if _, ok := measured(Problem{}, devicetest.NewFake(device.Info{Name: "fake", Kind: device.CUDA}, sm90)); ok {
 		t.Error("a choice without GPK_AUTOTUNE")
 	}
 }
 
 // TestTunedUnfit: a kernel of the file that cannot compute the problem is not chosen.
 func TestTunedUnfit(t *testing.T) {
-	dev := device.NewFake(device.Info{Name: "fake", Kind: device.CUDA}, sm90)
+	dev := devicetest.NewFake(device.Info{Name: "fake", Kind: device.CUDA}, sm90)
 	tn := &tuner{file: tempTuneFile(t)}
 	tuners.Store(dev, tn)
 	defer tuners.Delete(dev)

@@ -9,12 +9,13 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/devicetest"
 )
 
 // TestNameMissing: the error of a missing GPU kernel names operation, type and device.
 // Other errors are unchanged.
 func TestNameMissing(t *testing.T) {
-	gpu := device.NewFake(device.Info{Name: "fake", Kind: device.CUDA, Index: 3}, device.CapabilitiesOf(90))
+	gpu := devicetest.NewFake(device.Info{Name: "fake", Kind: device.CUDA, Index: 3}, device.CapabilitiesOf(90))
 	host, err := device.Open("cpu")
 	if err != nil {
 		t.Fatal(err)

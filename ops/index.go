@@ -9,6 +9,8 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/internal/cpu"
+	"github.com/gpk-go/gpk/internal/deferred"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -27,7 +29,7 @@ func indexError(flags [2]int64, axis, length int) error {
 // whose shape is x's with that of the indices in place of the axis. Negative
 // indices count from the end. An index outside the axis is an error that wraps
 // layout.ErrShape, and that fail may extend. The CPU returns it at once. On a GPU it
-// is known when the work is done, and is attached to dst's buffer (device.Doubt). A
+// is known when the work is done, and is attached to dst's buffer (deferred.State.Attach). A
 // buffer that is not fresh is not written in case of an error.
 func Take(s *device.Stream, dst, x, indices device.View, axis int, fail func(error) error) error {
 	if dst.Layout.Size() == 0 && indices.Layout.Size() == 0 {
@@ -57,21 +59,22 @@ func Take(s *device.Stream, dst, x, indices device.View, axis int, fail func(err
 	if s.Capturing() {
 		return fmt.Errorf("%w: Take in a captured sequence: whether its indices lie on the axis is not known before it runs", expr.ErrUnsupported)
 	}
-	if dst.Layout.Size() > 0 && dst.Buffer.Fresh() {
-		doubt, err := t.launch(s, judge)
+	if dst.Layout.Size() > 0 && deviceapi.Fresh(dst.Buffer) {
+		failure, _, err := t.launch(s, judge)
 		if err == nil {
-			dst.Buffer.Doubt(doubt)
+			dst.Buffer.State().Attach(failure)
 		}
 		return err
 	}
 	// Check the indices first, and write only if all are valid.
-	doubt, err := t.checkOnly(indices).launch(s, judge)
+	failure, _, err := t.checkOnly(indices).launch(s, judge)
 	if err == nil {
-		err = doubt.Wait()
+		err = failure.Wait()
 	}
 	if err == nil && dst.Layout.Size() > 0 {
-		if doubt, err = t.launch(s, judge); err == nil {
-			doubt.Flags().Free() // the indices are already checked
+		var flags *device.Buffer
+		if _, flags, err = t.launch(s, judge); err == nil {
+			flags.Free() // the indices are already checked
 		}
 	}
 	return err
@@ -107,13 +110,12 @@ func (t *takeCall) checkOnly(indices device.View) *takeCall {
 }
 
 // launch starts the work on s. judge runs on the flags when the work is done.
-func (t *takeCall) launch(s *device.Stream, judge func([2]int64) error) (*device.Doubt, error) {
+func (t *takeCall) launch(s *device.Stream, judge func([2]int64) error) (*deferred.Error, *device.Buffer, error) {
 	dev := s.Device()
-	doubt, err := dev.NewDoubt(s, judge)
+	failure, flags, err := dev.NewDeferredError(s, judge)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	flags := doubt.Flags()
 	reads := []*device.Buffer{t.x.Buffer, t.indices.Buffer}
 	writes := []*device.Buffer{t.dst.Buffer, flags}
 	err = dev.Launch(s, reads, writes, func(ordinal int, stream uint64) error {
@@ -128,9 +130,9 @@ func (t *takeCall) launch(s *device.Stream, judge func([2]int64) error) (*device
 	})
 	if err != nil {
 		flags.Free()
-		return nil, nameMissing(err, expr.Take, t.x.DType, dev)
+		return nil, nil, nameMissing(err, expr.Take, t.x.DType, dev)
 	}
-	return doubt, nil
+	return failure, flags, nil
 }
 
 // Repeat writes every element of x n times to dst, whose axis is n times as long.

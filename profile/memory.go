@@ -41,7 +41,7 @@ type bufferKey struct {
 	id  uint64
 }
 
-// Allocated implements device.Observer. The buffer belongs to the operation that is open in
+// Allocated implements observe.Observer. The buffer belongs to the operation that is open in
 // the goroutine.
 func (o observer) Allocated(b device.BufferUse) {
 	p, id := o.p, goroutine.ID()
@@ -74,7 +74,7 @@ func (o observer) Allocated(b device.BufferUse) {
 	p.sample(b)
 }
 
-// Freed implements device.Observer.
+// Freed implements observe.Observer.
 func (o observer) Freed(b device.BufferUse) {
 	p := o.p
 	p.mu.Lock()

@@ -7,11 +7,12 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/internal/goroutine"
+	"github.com/gpk-go/gpk/internal/observe"
 )
 
 // operation is an operation that was recorded, or is under way in its goroutine.
 type operation struct {
-	*device.Operation
+	*observe.Operation
 	goroutine uint64
 	span      int
 	line      string // of the program
@@ -34,7 +35,7 @@ type goroutineState struct {
 	outside    labels // of the goroutine before its first span
 }
 
-// observer is what package device tells; see device.Observer.
+// observer is what package observe tells; see observe.Observer.
 type observer struct{ p *Profile }
 
 // goroutine returns the state of a goroutine. mu is held.
@@ -62,8 +63,8 @@ func (g *goroutineState) operation() *operation {
 	return g.operations[len(g.operations)-1]
 }
 
-// BeginOperation implements device.Observer.
-func (o observer) BeginOperation(op *device.Operation) {
+// BeginOperation implements observe.Observer.
+func (o observer) BeginOperation(op *observe.Operation) {
 	p, id := o.p, goroutine.ID()
 	r := &operation{Operation: op, goroutine: id}
 	r.work = r.alone[:0]
@@ -78,9 +79,9 @@ func (o observer) BeginOperation(op *device.Operation) {
 	g.operations = append(g.operations, r)
 }
 
-// EndOperation implements device.Observer. What has started no work is not an operation:
+// EndOperation implements observe.Observer. What has started no work is not an operation:
 // it was recorded for a graph, say.
-func (o observer) EndOperation(op *device.Operation) {
+func (o observer) EndOperation(op *observe.Operation) {
 	p := o.p
 	r, ok := op.Data.(*operation)
 	if !ok {
@@ -107,7 +108,7 @@ func (o observer) EndOperation(op *device.Operation) {
 	}
 }
 
-// BeginWork implements device.Observer. Work belongs to the operation that is open in its
+// BeginWork implements observe.Observer. Work belongs to the operation that is open in its
 // goroutine.
 func (o observer) BeginWork(m *device.Measurement) {
 	p, id := o.p, goroutine.ID()
@@ -125,7 +126,7 @@ func (o observer) BeginWork(m *device.Measurement) {
 	}
 }
 
-// EndWork implements device.Observer.
+// EndWork implements observe.Observer.
 func (o observer) EndWork(m *device.Measurement) {
 	p := o.p
 	switch r := m.Data.(type) {
@@ -142,7 +143,7 @@ func (o observer) EndWork(m *device.Measurement) {
 		}
 		at := calling()
 		r.line = at.line
-		r.Operation = &device.Operation{Name: at.name, Stream: m.Stream, Begin: m.Begin, End: m.End, Err: m.Err}
+		r.Operation = &observe.Operation{Name: at.name, Stream: m.Stream, Begin: m.Begin, End: m.End, Err: m.Err}
 		if m.Kind == device.Replaying {
 			r.Name = "Replay"
 		}
@@ -156,21 +157,21 @@ func (o observer) EndWork(m *device.Measurement) {
 	}
 }
 
-// Captured implements device.Observer.
+// Captured implements observe.Observer.
 func (o observer) Captured(*device.Device) {
 	o.p.mu.Lock()
 	defer o.p.mu.Unlock()
 	o.p.graphs.Captures++
 }
 
-// KernelFound implements device.Observer.
+// KernelFound implements observe.Observer.
 func (o observer) KernelFound(*device.Device) {
 	o.p.mu.Lock()
 	defer o.p.mu.Unlock()
 	o.p.compiled.Hits++
 }
 
-// KernelCompiled implements device.Observer.
+// KernelCompiled implements observe.Observer.
 func (o observer) KernelCompiled(_ *device.Device, took time.Duration) {
 	o.p.mu.Lock()
 	defer o.p.mu.Unlock()

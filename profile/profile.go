@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/observe"
 )
 
 // The errors of recording, for errors.Is.
@@ -29,10 +30,10 @@ const DefaultMaxEvents = 1 << 20
 
 // Profile records what the devices do, from Start to Stop.
 type Profile struct {
-	options     Options
-	started     time.Time
-	observation *device.Observation
-	stopping    atomic.Bool
+	options       Options
+	started       time.Time
+	stopObserving func()
+	stopping      atomic.Bool
 
 	mu         sync.Mutex
 	stopped    bool
@@ -69,11 +70,11 @@ func Start(o Options) (*Profile, error) {
 		goroutines: map[uint64]*goroutineState{}, memory: map[*device.Device]*memoryUse{},
 		allocated: map[allocationKey]*Allocation{}, sites: map[fmt.Stringer]string{}, buffers: map[bufferKey]buffer{}, kernels: map[kernelKey]string{},
 	}
-	x, err := device.Observe(observer{p})
+	stop, err := observe.Start(observer{p})
 	if err != nil {
 		return nil, fmt.Errorf("profile: %w; Stop it before the next Start", ErrRunning)
 	}
-	p.observation = x
+	p.stopObserving = stop
 	running.Store(p)
 	return p, nil
 }
@@ -82,14 +83,14 @@ func Start(o Options) (*Profile, error) {
 // returns them. Operations that other goroutines have not ended by then are left out, spans
 // end here. A second Stop is ErrStopped.
 func (p *Profile) Stop() (*Report, error) {
-	if p == nil || p.observation == nil {
+	if p == nil || p.stopObserving == nil {
 		return nil, fmt.Errorf("profile: Stop: %w", ErrNil)
 	}
 	if !p.stopping.CompareAndSwap(false, true) {
 		return nil, fmt.Errorf("profile: Stop: %w", ErrStopped)
 	}
 	running.CompareAndSwap(p, nil)
-	p.observation.Stop()
+	p.stopObserving()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stopped = true

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/profile"
 	"github.com/gpk-go/gpk/quantum"
 )
@@ -47,7 +48,7 @@ func line() string {
 // a test.
 func onCPU(t testing.TB) *device.Device {
 	t.Helper()
-	d := device.NewFake(device.Info{Name: "test", Kind: device.CPU, TotalMemory: 1 << 30}, device.Capabilities{})
+	d := devicetest.NewFake(device.Info{Name: "test", Kind: device.CPU, TotalMemory: 1 << 30}, device.Capabilities{})
 	old := device.SetDefault(d)
 	t.Cleanup(func() { device.SetDefault(old) })
 	return d
@@ -289,7 +290,7 @@ func TestAllocations(t *testing.T) {
 // behind.
 func TestManyGoroutines(t *testing.T) {
 	d := onCPU(t)
-	fake := device.NewFake(device.Info{Name: "fake", Kind: device.CUDA, SM: 90, TotalMemory: 1 << 30}, device.CapabilitiesOf(90))
+	fake := devicetest.NewFake(device.Info{Name: "fake", Kind: device.CUDA, SM: 90, TotalMemory: 1 << 30}, device.CapabilitiesOf(90))
 	goroutines, bytes := runtime.NumGoroutine(), d.Pool().InUse
 	done := make(chan struct{})
 	var all sync.WaitGroup

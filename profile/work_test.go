@@ -10,6 +10,7 @@ import (
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/array"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/profile"
 )
 
@@ -17,7 +18,7 @@ import (
 // of its stream, on the CPU and on a GPU that is the clock of the host.
 func TestTimes(t *testing.T) {
 	const took = 20 * time.Millisecond
-	fake := device.NewFake(device.Info{Name: "fake", Kind: device.CUDA, SM: 90, TotalMemory: 1 << 30}, device.CapabilitiesOf(90))
+	fake := devicetest.NewFake(device.Info{Name: "fake", Kind: device.CUDA, SM: 90, TotalMemory: 1 << 30}, device.CapabilitiesOf(90))
 	for _, d := range []*device.Device{onCPU(t), fake} {
 		p := start(t, profile.Options{})
 		begin := time.Now()
@@ -45,7 +46,7 @@ func TestTimes(t *testing.T) {
 // TestTransfers: copies are in the report, and not operations.
 func TestTransfers(t *testing.T) {
 	cpu := onCPU(t)
-	fake := device.NewFake(device.Info{Name: "fake", Kind: device.CUDA, SM: 90, TotalMemory: 1 << 30}, device.CapabilitiesOf(90))
+	fake := devicetest.NewFake(device.Info{Name: "fake", Kind: device.CUDA, SM: 90, TotalMemory: 1 << 30}, device.CapabilitiesOf(90))
 	for _, d := range []*device.Device{cpu, fake} {
 		const n = 100_000
 		a, b, h := must[*device.Buffer](t)(d.Alloc(n, nil)), must[*device.Buffer](t)(d.Alloc(n, nil)), must[*device.Buffer](t)(cpu.Alloc(n, nil))
@@ -108,7 +109,7 @@ func TestGraphs(t *testing.T) {
 // counted.
 func TestUserKernel(t *testing.T) {
 	const took = 5 * time.Millisecond
-	d := device.NewFakeWithCode(device.Info{Name: "fake", Kind: device.CUDA, SM: 90, CUDA: 13000, TotalMemory: 1 << 30, SharedMemoryPerBlock: 1 << 16}, device.CapabilitiesOf(90), device.FakeCode{
+	d := devicetest.NewFakeWithCode(device.Info{Name: "fake", Kind: device.CUDA, SM: 90, CUDA: 13000, TotalMemory: 1 << 30, SharedMemoryPerBlock: 1 << 16}, device.CapabilitiesOf(90), device.FakeCode{
 		Compile: func(device.Code) ([]int, string) { return []int{8}, "" },
 		Start:   func(string, device.Launch, []byte) error { time.Sleep(took); return nil },
 	})
@@ -131,7 +132,7 @@ func TestUserKernel(t *testing.T) {
 // kernel that was compiled and the one that was found are counted.
 func TestChainKernel(t *testing.T) {
 	const took = 5 * time.Millisecond
-	d := device.NewFakeWithCode(device.Info{Name: "fake", Kind: device.CUDA, SM: 90, CUDA: 13000, MultiProcessors: 132, TotalMemory: 1 << 30}, device.CapabilitiesOf(90), device.FakeCode{
+	d := devicetest.NewFakeWithCode(device.Info{Name: "fake", Kind: device.CUDA, SM: 90, CUDA: 13000, MultiProcessors: 132, TotalMemory: 1 << 30}, device.CapabilitiesOf(90), device.FakeCode{
 		Compile: func(device.Code) ([]int, string) { return nil, "" },
 		Start:   func(string, device.Launch, []byte) error { time.Sleep(took); return nil },
 	})
@@ -140,7 +141,7 @@ func TestChainKernel(t *testing.T) {
 	p := start(t, profile.Options{})
 	y := x.Add(x).ReLU()
 	_ = y.Explain() // has it compiled
-	err := errors.Join(d.AwaitCompiled(context.Background()), gpk.Eval(y))
+	err := errors.Join(devicetest.AwaitCompiled(d, context.Background()), gpk.Eval(y))
 	r := stop(t, p)
 	y.Free()
 	buf.Free()

@@ -274,7 +274,7 @@ func TestPlanned(t *testing.T) {
 	}
 }
 
-// TestPacked: the parcel of a circuit has the codes where it says, is used again for as
+// TestPacked: the upload blob of a circuit has the codes where it says, is used again for as
 // many tiles, and is another one once the circuit has grown.
 func TestPacked(t *testing.T) {
 	c := gatesOf(NewCircuit(4), []int{0, 5, 14, 3})

@@ -26,7 +26,7 @@ type kernel struct {
 // nothing dropped. out[w] is the position of the user's wire w.
 func compileStates(c *Circuit) (p *program, out []int, err error) {
 	gates, at := dropConstantControls(c.gates, c.qubits)
-	if p, err = whole(gates, c.qubits); err != nil {
+	if p, err = compileAllWires(gates, c.qubits); err != nil {
 		return nil, nil, err
 	}
 	out = make([]int, c.qubits)
@@ -39,8 +39,8 @@ func compileStates(c *Circuit) (p *program, out []int, err error) {
 	return p, out, nil
 }
 
-// whole compiles gates on all wires into one program.
-func whole(gates []gate, qubits int) (*program, error) {
+// compileAllWires compiles gates on all wires into one program.
+func compileAllWires(gates []gate, qubits int) (*program, error) {
 	if qubits > maxStateQubits {
 		return nil, tooManyQubits(qubits)
 	}
@@ -87,7 +87,7 @@ func compileKernel(c *Circuit, path Path) (*kernel, error) {
 	k := &kernel{qubits: c.qubits, features: c.Features(), path: General, codes: &gramCodes{}, closed: &closedForm{}, plans: &lastPlan{}}
 	gates, _ := dropConstantControls(c.gates, c.qubits)
 	if path == General {
-		p, err := whole(gates, c.qubits)
+		p, err := compileAllWires(gates, c.qubits)
 		if err != nil {
 			return nil, err
 		}

@@ -58,10 +58,10 @@ type deviceCode struct {
 	*circuitCode
 	dev    *device.Device
 	dt     gpk.DType      // Float32 or Float64: of slots, tables and the parts of amplitudes
-	buf    *device.Buffer // of the parcel
+	buf    *device.Buffer // of the upload blob
 	tables *device.Buffer // or nil
 
-	places   *codePlaces // in the parcel
+	places   *codePlaces // in the upload blob
 	made     bool        // the tables
 	launches *int64
 	most     int64 // bytes of angles and slots at once
@@ -81,8 +81,8 @@ func (d *deviceCode) states() gpk.DType {
 	return gpk.Complex64
 }
 
-// newDeviceCode is code for a GPU that lies in a parcel. It can be used once buf is the
-// parcel; free gives the memory of tables back.
+// newDeviceCode is code for a GPU in an upload blob. It can be used once buf is the
+// uploadBlob; free gives the memory of tables back.
 func newDeviceCode(dev *device.Device, c *circuitCode, dt gpk.DType, places *codePlaces, launches *int64) *deviceCode {
 	return &deviceCode{circuitCode: c, dev: dev, dt: dt, places: places, launches: launches, most: prepareBytes}
 }
@@ -267,7 +267,7 @@ const (
 )
 
 // newNotes packs the notes of sets of samples and of tiles.
-func newNotes(p *parcel, sets, tiles int) {
+func newNotes(p *uploadBlob, sets, tiles int) {
 	p.align()
 	for range noteWords * sets {
 		*p = binary.LittleEndian.AppendUint64(*p, nothingFound)
@@ -337,7 +337,7 @@ func buildStates(ctx context.Context, dev *device.Device, c *circuitCode, src so
 		part = gpk.Float64
 	}
 	s := src.stream
-	var p parcel
+	var p uploadBlob
 	newNotes(&p, 1, 0)
 	places := p.code(c)
 	d := newDeviceCode(dev, c, part, &places, &launches)

@@ -9,6 +9,7 @@ import (
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/internal/callsite"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 )
 
 // Result is a Gram matrix and how it was computed.
@@ -105,8 +106,8 @@ func gram(ctx context.Context, c *Circuit, x, y *gpk.Array, o Options) (*Result,
 	if j.dev.Kind() == device.CUDA { // idle memory of several sizes gathers there
 		ceiling = j.plan.Budget
 	}
-	watch := j.dev.WatchWithin(ceiling)
-	op := observe(j.dev, "Gram", callsite.Here())
+	watch := deviceapi.WatchWithin(j.dev, ceiling)
+	op := beginOperation(j.dev, "Gram", callsite.Here())
 	err = e.gram(ctx, j)
 	op.Done(err)
 	most := watch.Stop()

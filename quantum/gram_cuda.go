@@ -11,6 +11,7 @@ import (
 	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/matmul"
 	"github.com/gpk-go/gpk/ops"
@@ -108,7 +109,7 @@ func (g *cudaGram) run(poison bool) error {
 		}
 	}
 	g.s = g.sources[0].stream
-	if g.short, err = g.whole(poison); g.short || err != nil {
+	if g.short, err = g.fusedSmallGram(poison); g.short || err != nil {
 		return err
 	}
 	if err := g.allocate(poison); err != nil {
@@ -229,7 +230,7 @@ func (g *cudaGram) upload(p *packed) error {
 	}
 	g.report.ToDevice += g.notes.Size()
 	if !p.tables {
-		err = g.dev.CopyFromHostUntil(g.notes, 0, p.bytes, g.s, t.to)
+		err = deviceapi.CopyFromHostUntil(g.dev, g.notes, 0, p.bytes, g.s, t.to)
 	} else if err = g.dev.CopyFromHost(g.notes, 0, p.bytes, g.s); err == nil {
 		if err = g.loadTables(); err == nil {
 			err = g.s.Record(t.to)
@@ -400,7 +401,7 @@ const someEvents = 6
 // newEvent returns an event that was not recorded.
 func (g *cudaGram) newEvent() (*device.Event, error) {
 	if len(g.unused) == 0 {
-		list, err := g.dev.NewEvents(someEvents)
+		list, err := deviceapi.NewEvents(g.dev, someEvents)
 		if err != nil {
 			return nil, err
 		}
@@ -765,7 +766,7 @@ func (g *cudaGram) finish() error {
 	if t.to, err = g.newEvent(); err != nil {
 		return err
 	}
-	notes, err := g.dev.FetchUntil(g.notes, 0, g.noteBytes, g.s, t.to)
+	notes, err := deviceapi.FetchUntil(g.dev, g.notes, 0, g.noteBytes, g.s, t.to)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/interop/npy"
 )
 
@@ -532,7 +533,7 @@ func TestPeak(t *testing.T) {
 		var pool, most int64
 		for range 5 { // a collection may give back meanwhile what other tests dropped
 			runtime.GC()
-			watch := dev.Watch()
+			watch := devicetest.Watch(dev)
 			var err error
 			r, err = Gram(context.Background(), c.circuit, x, nil, c.o)
 			most = watch.Stop()

@@ -9,7 +9,9 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/bytesize"
 	"github.com/gpk-go/gpk/internal/callsite"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 )
 
 // Plan is how a Gram matrix will be computed.
@@ -53,15 +55,15 @@ func (p Plan) String() string {
 	} else {
 		line("%d states at a time, in two blocks, multiplied %d by %d; each is built at most %d times", p.Tile, side, side, p.Builds)
 	}
-	result := device.FormatSize(p.Result)
+	result := bytesize.Format(p.Result)
 	if p.Result == 0 {
 		result = "elsewhere"
 	}
 	if p.streams > 1 {
 		line("%d products are under way at once, on streams of their own", p.streams)
 	}
-	line("memory: states %s, K %s, workspace %s; %s of %s", device.FormatSize(p.States), result, device.FormatSize(p.Workspace),
-		device.FormatSize(p.PeakBytes), device.FormatSize(p.Budget))
+	line("memory: states %s, K %s, workspace %s; %s of %s", bytesize.Format(p.States), result, bytesize.Format(p.Workspace),
+		bytesize.Format(p.PeakBytes), bytesize.Format(p.Budget))
 	if p.OnHost {
 		line("K does not fit beside them and goes to the host's memory tile by tile")
 	}
@@ -152,11 +154,11 @@ func (k *kernel) stateBytes(p Precision) int64 {
 
 // spare is how much larger the pool's blocks are that slots of so many states and K lie in.
 func (k *kernel) spare(slots []int, result int64, p Precision) int64 {
-	n := device.BlockSize(result) - result
+	n := deviceapi.BlockSize(result) - result
 	for _, rows := range slots {
 		for _, b := range k.blocks {
 			one := saturated(saturated(int64(b.width()), int64(p.dtype().Size())), int64(rows))
-			n += device.BlockSize(one) - one
+			n += deviceapi.BlockSize(one) - one
 		}
 	}
 	return max(n, 0)
@@ -241,10 +243,10 @@ func (k *kernel) plan(n, m int, d device.Info, o Options) (Plan, error) {
 	half := func(tile int) []int { return []int{tile / 2, tile / 2} }
 	p.spare = k.spare(slots, 0, o.Precision)
 	short := func(need int64, what string) error {
-		return fmt.Errorf("%w: %s, which needs %s (%d bytes) of memory; the budget is %s", gpk.ErrOutOfMemory, what, device.FormatSize(need), need, device.FormatSize(p.Budget))
+		return fmt.Errorf("%w: %s, which needs %s (%d bytes) of memory; the budget is %s", gpk.ErrOutOfMemory, what, bytesize.Format(need), need, bytesize.Format(p.Budget))
 	}
 	if two := saturated(2, state); two > usable {
-		return p, short(two+reserve, fmt.Sprintf("one tile is two states of %s and workspace", device.FormatSize(state)))
+		return p, short(two+reserve, fmt.Sprintf("one tile is two states of %s and workspace", bytesize.Format(state)))
 	}
 
 	p.Keep = o.Keep
@@ -258,7 +260,7 @@ func (k *kernel) plan(n, m int, d device.Info, o Options) (Plan, error) {
 	if p.Keep == Recompute && d.Kind == device.CPU { // points of single wires are there for all samples
 		single = saturated(int64(samples), saturated(3*int64(len(k.wires)), int64(o.Precision.dtype().Size())))
 		if two := saturated(2, state); single+two > usable {
-			return p, short(single+two+reserve, fmt.Sprintf("one tile is two states of %s and workspace, beside the single qubits of %d samples", device.FormatSize(state), samples))
+			return p, short(single+two+reserve, fmt.Sprintf("one tile is two states of %s and workspace, beside the single qubits of %d samples", bytesize.Format(state), samples))
 		}
 		usable, reserve = usable-single, reserve+single
 	}
@@ -289,7 +291,7 @@ func (k *kernel) plan(n, m int, d device.Info, o Options) (Plan, error) {
 	if o.Tile > 0 {
 		p.Tile = max(min(o.Tile, maxSamples)+o.Tile&1, 2)
 		if need := saturated(int64(p.Tile), state) + k.spare(half(p.Tile), 0, o.Precision); p.Keep == Recompute && need > usable {
-			return p, short(need+reserve, fmt.Sprintf("a tile of %d states of %s", p.Tile, device.FormatSize(state)))
+			return p, short(need+reserve, fmt.Sprintf("a tile of %d states of %s", p.Tile, bytesize.Format(state)))
 		}
 	}
 	if p.Keep == Recompute {
@@ -297,18 +299,18 @@ func (k *kernel) plan(n, m int, d device.Info, o Options) (Plan, error) {
 		block := p.Tile / 2
 		slots = half(p.Tile)
 		p.Builds = max((n+block-1)/block, (columns+block-1)/block, 1)
-		notes = append(notes, fmt.Sprintf("states of %s each are built again for each pair of blocks", device.FormatSize(state)))
+		notes = append(notes, fmt.Sprintf("states of %s each are built again for each pair of blocks", bytesize.Format(state)))
 	}
 	if p.spare = k.spare(slots, result, o.Precision); p.States+p.spare+result > usable {
 		if d.Kind == device.CPU {
-			return p, short(p.States+p.spare+result+reserve, fmt.Sprintf("K of %d x %d is %s beside the states (Options.Output writes it to a file instead)", n, columns, device.FormatSize(result)))
+			return p, short(p.States+p.spare+result+reserve, fmt.Sprintf("K of %d x %d is %s beside the states (Options.Output writes it to a file instead)", n, columns, bytesize.Format(result)))
 		}
 		p.OnHost, result, p.spare = true, 0, k.spare(slots, 0, o.Precision)
 	}
 	p.Result = result
 	if d.Kind == device.CUDA {
 		if least, ok := k.planTiles(&p, n, columns, o); !ok {
-			return p, short(p.States+p.Result+least, fmt.Sprintf("products take %s beside the states", device.FormatSize(least)))
+			return p, short(p.States+p.Result+least, fmt.Sprintf("products take %s beside the states", bytesize.Format(least)))
 		}
 	} else {
 		rest := p.Budget - p.States - p.Result

@@ -3,7 +3,7 @@ package quantum
 import (
 	"math"
 
-	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 )
 
 // Sizes of the products that a GPU computes at once.
@@ -119,15 +119,15 @@ func (k *kernel) use(p *Plan, n, m int, o Options) *gpuUse {
 	codes := k.encoded()
 	for _, c := range codes.blocks {
 		u.code += c.codeBytes() + 8
-		u.constant += device.BlockSize(saturated(int64(c.width), size))
+		u.constant += deviceapi.BlockSize(saturated(int64(c.width), size))
 		one := int64(c.nAngles)*8 + int64(c.stride)*size
-		u.sample = max(u.sample, device.BlockSize(int64(c.nAngles)*8+8)+device.BlockSize(int64(c.stride)*size))
-		u.building = max(u.building, 2*device.BlockSize(saturated(rows, one)))
+		u.sample = max(u.sample, deviceapi.BlockSize(int64(c.nAngles)*8+8)+deviceapi.BlockSize(int64(c.stride)*size))
+		u.building = max(u.building, 2*deviceapi.BlockSize(saturated(rows, one)))
 	}
 	if c := codes.wires; c != nil {
 		u.code += c.codeBytes() + 8
 		if !c.direct {
-			u.constant += device.BlockSize(saturated(rows, int64(c.nAngles)*8) + 8)
+			u.constant += deviceapi.BlockSize(saturated(rows, int64(c.nAngles)*8) + 8)
 		}
 		points := saturated(all, int64(c.stride)*size)
 		u.constant += 2 * (spare(points) + saturated(3*size, int64(c.stride))) // lines begin at 16 bytes
@@ -136,7 +136,7 @@ func (k *kernel) use(p *Plan, n, m int, o Options) *gpuUse {
 		}
 	}
 	if o.Normalize {
-		u.constant += 2 * device.BlockSize(8*rows)
+		u.constant += 2 * deviceapi.BlockSize(8*rows)
 	}
 	u.constant += p.spare
 	return u
@@ -171,9 +171,9 @@ func (u *gpuUse) tiles(s int) int64 {
 // fixed is what is there from beginning to end, with products of s by s.
 func (u *gpuUse) fixed(s int) int64 {
 	tiles := min(u.tiles(s), maxNotes)
-	n := u.constant + device.BlockSize(u.code+8*tileWords*tiles+8*noteWords*2*int64(len(u.k.blocks)+1))
+	n := u.constant + deviceapi.BlockSize(u.code+8*tileWords*tiles+8*noteWords*2*int64(len(u.k.blocks)+1))
 	if u.outside {
-		n += 2 * ahead * device.BlockSize(u.tile(s))
+		n += 2 * ahead * deviceapi.BlockSize(u.tile(s))
 	}
 	return n
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/bytesize"
 )
 
 // reuploaded has complex states and nothing to drop.
@@ -38,7 +39,7 @@ func TestPlanTiles(t *testing.T) {
 				if p.States != int64(tile)<<q*16 || p.Result != 80000*80000*8 || p.OnHost {
 					t.Errorf("%v q=%d: states %d, K %d", kind, q, p.States, p.Result)
 				}
-				for _, text := range []string{"80000 x 80000 float64", "precision double", "at most", device.FormatSize(p.PeakBytes)} {
+				for _, text := range []string{"80000 x 80000 float64", "precision double", "at most", bytesize.Format(p.PeakBytes)} {
 					if !strings.Contains(p.String(), text) {
 						t.Errorf("the plan lacks %q:\n%v", text, p)
 					}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/bytesize"
 )
 
 // Report is what was measured while a Gram matrix was computed.
@@ -87,13 +87,13 @@ func (r Report) String() string {
 	line("largest |K_ii - 1| %.2g; a state was built at most %d times", r.MaxDiagonalError, r.MaxBuilds)
 	var parts []string
 	for _, p := range r.Peak {
-		parts = append(parts, p.Name+" "+device.FormatSize(p.Bytes))
+		parts = append(parts, p.Name+" "+bytesize.Format(p.Bytes))
 	}
 	if len(parts) > 0 {
 		line("memory: %s", strings.Join(parts, ", "))
 	}
 	if r.ToDevice+r.FromDevice > 0 {
-		line("copied to the device %s at %.3g GB/s, from it %s at %.3g GB/s", device.FormatSize(r.ToDevice), r.ToDeviceGBs, device.FormatSize(r.FromDevice), r.FromDeviceGBs)
+		line("copied to the device %s at %.3g GB/s, from it %s at %.3g GB/s", bytesize.Format(r.ToDevice), r.ToDeviceGBs, bytesize.Format(r.FromDevice), r.FromDeviceGBs)
 	}
 	if r.Warning != "" {
 		line("warning: %s", r.Warning)

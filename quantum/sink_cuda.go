@@ -10,6 +10,7 @@ import (
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/array"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 )
 
 // tileWriter takes tiles of K from a GPU to the host's memory or to a file, while
@@ -68,7 +69,7 @@ func newTileWriter(g *cudaGram) (w *tileWriter, err error) {
 		if err != nil {
 			return w, err
 		}
-		buf, err := cpu.AllocMapped(int64(g.x.n) * int64(g.y.n) * int64(size))
+		buf, err := deviceapi.AllocMapped(cpu, int64(g.x.n)*int64(g.y.n)*int64(size))
 		if err != nil {
 			return w, err
 		}

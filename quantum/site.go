@@ -4,6 +4,7 @@ import (
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/internal/callsite"
+	"github.com/gpk-go/gpk/internal/observe"
 )
 
 // site is a line of the user's program that called an exported function of this package.
@@ -14,11 +15,11 @@ func (s site) String() string { return s.Outside("github.com/gpk-go/gpk/quantum"
 
 // observe tells the devices' observer that an exported function begins to compute on the
 // CPU. On a GPU the launches are observed one by one.
-func observe(dev *device.Device, name string, s callsite.Site) *device.Operation {
+func beginOperation(dev *device.Device, name string, s callsite.Site) *observe.Operation {
 	if dev.Kind() != device.CPU {
 		return nil
 	}
-	op := device.BeginOperation(dev.DefaultStream(), "quantum."+name, site{s})
+	op := observe.Begin(dev.DefaultStream(), "quantum."+name, site{s})
 	if op != nil {
 		op.Whole = true
 	}

@@ -49,7 +49,7 @@ func states(ctx context.Context, at callsite.Site, c *Circuit, x *gpk.Array, dt 
 	if err != nil {
 		return nil, err
 	}
-	op := observe(x.Device(), "States", at)
+	op := beginOperation(x.Device(), "States", at)
 	k, err := e.states(ctx, x.Device(), p, out, rows, dt)
 	op.Done(err)
 	return k, err

@@ -16,6 +16,8 @@ import (
 	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/cutlass/setup"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/deviceapi"
+	"github.com/gpk-go/gpk/internal/nvrtc"
 )
 
 // check is one condition for using a GPU.
@@ -54,7 +56,7 @@ func doctor(ctx context.Context, args []string, std streams) error {
 		library: func() (*cutlass.Library, error) { return cutlass.Open(cutlass.OpenOptions{Logger: quiet}) },
 		tools:   func() []setup.Tool { return setup.Tools(ctx, "", "") },
 		cache:   cutlass.CacheDir,
-		nvrtc:   device.RuntimeCompiler,
+		nvrtc:   deviceapi.RuntimeCompiler,
 		open:    try,
 		chosen:  defaultDevice,
 	}
@@ -145,7 +147,7 @@ func libraryCheck(lib *cutlass.Library, err error) check {
 func (m machine) compilerCheck() check {
 	path, version, err := m.nvrtc()
 	c := check{name: "NVRTC", detail: fmt.Sprintf("run-time compiler %s, %s", version, path), err: err, note: true}
-	if missing, ok := errors.AsType[*device.CompilerError](err); ok && missing.Err == nil {
+	if missing, ok := errors.AsType[*nvrtc.Error](err); ok && missing.Err == nil {
 		reasons := make([]string, len(missing.Tried))
 		for i, a := range missing.Tried {
 			reasons[i] = a.String()

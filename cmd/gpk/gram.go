@@ -13,6 +13,7 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/bytesize"
 	"github.com/gpk-go/gpk/interop/npy"
 	"github.com/gpk-go/gpk/quantum"
 )
@@ -133,7 +134,7 @@ func (f *gramFlags) options() (o quantum.Options, err error) {
 		err = plotFormat(f.plot)
 	}
 	if err == nil && f.budget != "" {
-		if o.MemoryBudget, err = device.ParseSize(f.budget); err != nil {
+		if o.MemoryBudget, err = bytesize.Parse(f.budget); err != nil {
 			err = fmt.Errorf("-budget: %w", err)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/internal/atomicfile"
+	"github.com/gpk-go/gpk/internal/figure"
 	"github.com/gpk-go/gpk/interop/npy"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/plot"
@@ -47,7 +48,7 @@ func plotKernel(path, file string, dt gpk.DType, rows, cols int, symmetric bool)
 	if rows == 0 || cols == 0 {
 		return fmt.Errorf("%w: a plot of a matrix of %d x %d", gpk.ErrShape, rows, cols)
 	}
-	g := newGrid(rows, cols)
+	g := newGrid(rows, cols, symmetric)
 	chosen := chosenSamples(rows)
 	part := mat.NewSymDense(len(chosen), nil)
 	err := eachRow(file, dt, rows, cols, func(i int, row []float64) {
@@ -65,7 +66,7 @@ func plotKernel(path, file string, dt gpk.DType, rows, cols int, symmetric bool)
 	heat.Title.Text = fmt.Sprintf("K, %d x %d", rows, cols)
 	heat.X.Label.Text, heat.Y.Label.Text = "column", "row"
 	heat.Y.Scale = plot.InvertedScale{Normalizer: plot.LinearScale{}} // row 0 on top
-	heat.Add(plotter.NewHeatMap(g, blues{}))
+	heat.Add(g.heatMap())
 	plots := []*plot.Plot{heat}
 	if symmetric {
 		p, err := spectrum(part, rows)
@@ -74,15 +75,17 @@ func plotKernel(path, file string, dt gpk.DType, rows, cols int, symmetric bool)
 		}
 		plots = append(plots, p)
 	}
-	w, h := vg.Length(len(plots))*5*vg.Inch, 5*vg.Inch
-	canvas, err := draw.NewFormattedCanvas(w, h, strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), "."))
+	const side, bar = 5 * vg.Inch, 1.1 * vg.Inch
+	canvas, err := draw.NewFormattedCanvas(vg.Length(len(plots))*side+bar, side, strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), "."))
 	if err != nil {
 		return err
 	}
 	all := draw.New(canvas)
-	for i, p := range plots {
-		part := w / vg.Length(len(plots))
-		p.Draw(draw.Crop(all, vg.Length(i)*part, vg.Length(i+1)*part-w, 0, 0))
+	at := func(from, to vg.Length) draw.Canvas { return draw.Crop(all, from, to-all.Max.X, 0, 0) }
+	heat.Draw(at(0, side))
+	g.colorBar().Draw(at(side, side+bar-0.2*vg.Inch))
+	if symmetric {
+		plots[1].Draw(at(side+bar, 2*side+bar))
 	}
 	return atomicfile.Write(path, func(w io.Writer) error {
 		_, err := canvas.WriteTo(w)
@@ -123,16 +126,21 @@ func eachRow(file string, dt gpk.DType, rows, cols int, f func(i int, row []floa
 	return nil
 }
 
-// grid is a matrix as cells; a cell is the mean of its entries.
+// grid is a matrix as cells; a cell is the mean of its entries, in which those on the diagonal
+// of a symmetric matrix count only if there are no others.
 type grid struct {
 	sums, counts []float64
+	diagonal     []bool // the cell has entries of the diagonal alone
 	rows, cols   int
 	of           [2]int // rows and columns of the matrix
 }
 
-func newGrid(rows, cols int) *grid {
+func newGrid(rows, cols int, symmetric bool) *grid {
 	g := &grid{rows: min(rows, maxCells), cols: min(cols, maxCells), of: [2]int{rows, cols}}
 	g.sums, g.counts = make([]float64, g.rows*g.cols), make([]float64, g.rows*g.cols)
+	if symmetric {
+		g.diagonal = make([]bool, g.rows*g.cols)
+	}
 	return g
 }
 
@@ -140,10 +148,75 @@ func (g *grid) add(i int, row []float64) {
 	r := i * g.rows / g.of[0]
 	for j, v := range row {
 		at := r*g.cols + j*g.cols/g.of[1]
+		if g.diagonal != nil {
+			switch {
+			case i == j && g.counts[at] > 0 && !g.diagonal[at]:
+				continue
+			case i == j:
+				g.diagonal[at] = true
+			case g.diagonal[at]:
+				g.sums[at], g.counts[at], g.diagonal[at] = 0, 0, false
+			}
+		}
 		g.sums[at] += v
 		g.counts[at]++
 	}
 }
+
+// limits returns the least and the largest cell, of a symmetric matrix those off the diagonal.
+func (g *grid) limits() (low, high float64) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for i := range g.sums {
+		if g.diagonal == nil || !g.diagonal[i] {
+			v := g.sums[i] / g.counts[i]
+			low, high = math.Min(low, v), math.Max(high, v)
+		}
+	}
+	switch {
+	case !(low <= high): // no cells, or NaN
+		return 0, 1
+	case low == high:
+		return low - math.Abs(low)/2 - 1e-300, high + math.Abs(high)/2 + 1e-300
+	}
+	return low, high
+}
+
+// onDiagonal is the color of what lies above the cells off the diagonal: the diagonal.
+var onDiagonal = color.Gray{Y: 0x40}
+
+// heatMap draws the cells, with colors for those off the diagonal.
+func (g *grid) heatMap() *plotter.HeatMap {
+	h := plotter.NewHeatMap(g, blues{})
+	h.Min, h.Max = g.limits()
+	h.Overflow, h.NaN = onDiagonal, color.White
+	return h
+}
+
+// colorBar draws which color is which number.
+func (g *grid) colorBar() *plot.Plot {
+	p := plot.New()
+	low, high := g.limits()
+	scale := ramp{low, high}
+	h := plotter.NewHeatMap(scale, blues{})
+	h.Rasterized = true // without hairlines between cells
+	h.Min, h.Max = low, high
+	p.Title.Text = "off the\ndiagonal"
+	if g.diagonal == nil {
+		p.Title.Text = "entry"
+	}
+	p.Title.TextStyle.Font.Size = vg.Points(9)
+	p.HideX()
+	p.Add(h) // package plot draws cells alone that lie in the axes' range, which is then theirs
+	return p
+}
+
+// ramp is the numbers from low to high as a plotter.GridXYZ.
+type ramp struct{ low, high float64 }
+
+func (ramp) Dims() (c, r int)     { return 2, 256 }
+func (ramp) X(c int) float64      { return float64(c) }
+func (s ramp) Y(r int) float64    { return s.low + (s.high-s.low)*float64(r)/255 }
+func (s ramp) Z(_, r int) float64 { return s.Y(r) }
 
 // Dims, Z, X and Y are plotter.GridXYZ. A heat map needs two cells each way:
 // one is shown twice.
@@ -201,14 +274,18 @@ func spectrum(part *mat.SymDense, n int) (*plot.Plot, error) {
 		p.Title.Text = fmt.Sprintf("eigenvalues of %d of the samples", m)
 	}
 	p.X.Label.Text = "number"
-	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, figure.LogTicks{}
 	line, err := plotter.NewLine(points)
 	if err != nil {
 		return nil, err
 	}
+	line.Color, line.Width = figure.Color(1), vg.Points(1.5)
 	p.Add(plotter.NewGrid(), line)
-	if p.Y.Min == p.Y.Max { // package plot would widen them to 0
-		p.Y.Min, p.Y.Max = p.Y.Min/2, math.Min(2*p.Y.Max, math.MaxFloat64)
+	p.X.Min = 0
+	// Equal ends would be widened to 0, which has no logarithm.
+	p.Y.Min, p.Y.Max = figure.LogRange(p.Y.Min, math.Min(p.Y.Max, 1e300))
+	if p.Y.Min == p.Y.Max {
+		p.Y.Min, p.Y.Max = p.Y.Min/2, 2*p.Y.Max
 	}
 	return p, nil
 }

@@ -159,7 +159,7 @@ func TestGramPlot(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// Blue of the heat map, and twice as wide with a spectrum.
+			// Blue of the heat map and its bar, and twice as wide with a spectrum.
 			b, blue := picture.Bounds(), 0
 			for x := range b.Dx() {
 				for y := range b.Dy() {
@@ -168,7 +168,7 @@ func TestGramPlot(t *testing.T) {
 					}
 				}
 			}
-			if wide := b.Dx() > b.Dy(); wide != (y == "") || blue < 1000 {
+			if wide := 2*b.Dx() > 3*b.Dy(); wide != (y == "") || blue < 1000 {
 				t.Errorf("-y %q: %v, %d blue points", y, b, blue)
 			}
 		}
@@ -356,5 +356,42 @@ func TestBar(t *testing.T) {
 	}
 	if err := plotFormat("k.PNG"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestGramPlotScale: the colors of a symmetric matrix span what is off the diagonal, cells of
+// several entries too; those of another matrix all of it.
+func TestGramPlotScale(t *testing.T) {
+	for _, n := range []int{3, 2 * maxCells} {
+		for _, symmetric := range []bool{true, false} {
+			g := newGrid(n, n, symmetric)
+			row := make([]float64, n)
+			for i := range n {
+				for j := range n {
+					row[j] = 0.002
+					if (i+j)%2 == 1 || n > 3 {
+						row[j] = 0.006
+					}
+					if i == j {
+						row[j] = 1
+					}
+				}
+				g.add(i, row)
+			}
+			low, high := g.limits()
+			want := 0.006
+			if !symmetric {
+				want = map[bool]float64{true: 1, false: (2 + 2*0.006) / 4}[n == 3]
+			}
+			if n > 3 && symmetric { // all cells are equal, and the scale has room around them
+				if !(low < want && want < high && high < 0.01) {
+					t.Errorf("n = %d: from %v to %v", n, low, high)
+				}
+				continue
+			}
+			if math.Abs(high-want) > 1e-12 || low >= high {
+				t.Errorf("n = %d, symmetric %v: from %v to %v, want up to %v", n, symmetric, low, high, want)
+			}
+		}
 	}
 }

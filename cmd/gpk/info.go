@@ -13,6 +13,8 @@ import (
 
 	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/deviceapi"
+	"github.com/gpk-go/gpk/internal/nvrtc"
 )
 
 // defaultDevice is what programs compute on that ask for nothing else, or why they fail.
@@ -89,8 +91,8 @@ func printLibrary(out io.Writer, lib *cutlass.Library, err error) {
 
 // printCompiler prints which library compiles chains and kernels of users.
 func printCompiler(out io.Writer) {
-	path, version, err := device.RuntimeCompiler()
-	missing, ok := errors.AsType[*device.CompilerError](err)
+	path, version, err := deviceapi.RuntimeCompiler()
+	missing, ok := errors.AsType[*nvrtc.Error](err)
 	switch {
 	case err == nil:
 		fmt.Fprintf(out, "  NVRTC %s, %s\n", version, path)

@@ -12,6 +12,7 @@ import (
 	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/cutlass/setup"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/nvrtc"
 )
 
 func TestRun(t *testing.T) {
@@ -132,7 +133,7 @@ func TestDoctor(t *testing.T) {
 		}, true, []string{"note     setup: g++", "apt-get install g++"}},
 		{"no run-time compiler", func(m *machine) {
 			m.nvrtc = func() (path, version string, err error) {
-				return "", "", &device.CompilerError{Tried: []cutlass.Attempt{{Path: "/a/libnvrtc.so", From: "GPK_NVRTC", Err: errors.New("not there")}}}
+				return "", "", &nvrtc.Error{Tried: []cutlass.Attempt{{Path: "/a/libnvrtc.so", From: "GPK_NVRTC", Err: errors.New("not there")}}}
 			}
 		}, true, []string{"note     NVRTC", "on a GPU, chains of operations run one operation at a time", "/a/libnvrtc.so (GPK_NVRTC): not there", "setup, which unpacks"}},
 		{"wrong product", func(m *machine) { m.open = func(string) error { return errors.New("element 0 is 1") } }, false, []string{"missing  cuda:0", "element 0 is 1", "no GPU can be used"}},

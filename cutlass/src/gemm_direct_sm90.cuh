@@ -224,9 +224,9 @@ class DirectEpilogue {
 
  private:
   // Puts 16 rows of the accumulator, finished, where `to` points for each half of them.
-  template <class Accumulator, class Finish>
+  template <class Accumulator, class Epilogue>
   CUTLASS_DEVICE static void lay_down(Accumulator const& acc, int step, int part, uint16_t* const (&to)[2],
-                                      Finish const& finished) {
+                                      Epilogue const& finished) {
     using namespace cute;
     CUTLASS_PRAGMA_UNROLL
     for (int j = 0; j < width / 8; j += 2) {

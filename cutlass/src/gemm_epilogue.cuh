@@ -20,7 +20,7 @@ namespace gpk {
 //   brief   clip and sigmoid below
 //   normal  likewise
 //   steps   a chain
-enum class Way : int { bare, brief, normal, steps, any };
+enum class EpilogueKind : int { bare, brief, normal, steps, any };
 
 // An activation as three families of formula, to keep the unrolled epilogue
 // small:
@@ -64,10 +64,10 @@ struct Activation {
     }
   }
 
-  Way way() const {
-    if (steps) return Way::steps;
-    if (family == normal) return Way::normal;
-    return family == sigmoid || low == 0 || bias ? Way::brief : Way::bare;
+  EpilogueKind way() const {
+    if (steps) return EpilogueKind::steps;
+    if (family == normal) return EpilogueKind::normal;
+    return family == sigmoid || low == 0 || bias ? EpilogueKind::brief : EpilogueKind::bare;
   }
 };
 
@@ -203,26 +203,26 @@ CUTLASS_DEVICE void steps(cutlass::Array<float, N>& x, cutlass::Array<float, N> 
 
 // What becomes of the sums of a product, for results of type Out; `bias` is 0
 // where there is none. Rough: of a product in TF32's precision or less, whose error
-// is above what the short sigmoid adds. W is act.way(), or Way::any.
-template <class Out, bool Rough = false, Way W = Way::any, int N>
+// is above what the short sigmoid adds. W is act.way(), or EpilogueKind::any.
+template <class Out, bool Rough = false, EpilogueKind W = EpilogueKind::any, int N>
 CUTLASS_DEVICE cutlass::Array<float, N> finish(cutlass::Array<float, N> const& sum, cutlass::Array<float, N> const& bias,
                                                float alpha, Activation const& act) {
-  if constexpr (W == Way::any) {
-    if (act.steps) return finish<Out, Rough, Way::steps>(sum, bias, alpha, act);
-    if (act.family == Activation::normal) return finish<Out, Rough, Way::normal>(sum, bias, alpha, act);
-    return finish<Out, Rough, Way::brief>(sum, bias, alpha, act);
+  if constexpr (W == EpilogueKind::any) {
+    if (act.steps) return finish<Out, Rough, EpilogueKind::steps>(sum, bias, alpha, act);
+    if (act.family == Activation::normal) return finish<Out, Rough, EpilogueKind::normal>(sum, bias, alpha, act);
+    return finish<Out, Rough, EpilogueKind::brief>(sum, bias, alpha, act);
   }
   cutlass::Array<float, N> x = sum;
-  if constexpr (W == Way::steps) {
+  if constexpr (W == EpilogueKind::steps) {
     steps<Out>(x, bias, alpha, act);
     return x;
   }
   CUTLASS_PRAGMA_UNROLL
   for (int i = 0; i < N; ++i) x[i] = fmaf(alpha, sum[i], bias[i]);
-  if constexpr (W == Way::normal) {
+  if constexpr (W == EpilogueKind::normal) {
     CUTLASS_PRAGMA_UNROLL
     for (int i = 0; i < N; ++i) x[i] = gelu<Out>(x[i]);
-  } else if constexpr (W == Way::brief) {
+  } else if constexpr (W == EpilogueKind::brief) {
     if (act.family == Activation::clip) {
       CUTLASS_PRAGMA_UNROLL
       for (int i = 0; i < N; ++i) x[i] = clipped<Out>(x[i], act.low);

@@ -134,7 +134,7 @@ struct Kernel {
     Out const* bias;
     float alpha;
     Activation act;
-    Way way;
+    EpilogueKind way;
   };
 
   // A tile's place, in tiles.
@@ -306,16 +306,16 @@ struct Kernel {
 
       Place const at = place(p, c, rank);
       switch (p.way) {
-        case Way::bare: store<Way::bare>(p, sum, begin, at, column, warp, lane); break;
-        case Way::brief: store<Way::brief>(p, sum, begin, at, column, warp, lane); break;
-        case Way::normal: store<Way::normal>(p, sum, begin, at, column, warp, lane); break;
-        default: store<Way::steps>(p, sum, begin, at, column, warp, lane);
+        case EpilogueKind::bare: store<EpilogueKind::bare>(p, sum, begin, at, column, warp, lane); break;
+        case EpilogueKind::brief: store<EpilogueKind::brief>(p, sum, begin, at, column, warp, lane); break;
+        case EpilogueKind::normal: store<EpilogueKind::normal>(p, sum, begin, at, column, warp, lane); break;
+        default: store<EpilogueKind::steps>(p, sum, begin, at, column, warp, lane);
       }
     }
     await_stores<0>();
   }
 
-  template <Way W>
+  template <EpilogueKind W>
   CUTLASS_DEVICE static void store(Params const& p, float const (&sum)[blocks][M / 2], uint32_t begin, Place const& at,
                                    int column, int warp, int lane) {
     int const group = warp / 4;
@@ -324,7 +324,7 @@ struct Kernel {
     for (int i = 0; i < blocks; ++i) {
       int const left = at.n * N + column + i * 64;  // columns of D
       float bias[2] = {0, 0};
-      if constexpr (W != Way::bare) {
+      if constexpr (W != EpilogueKind::bare) {
         CUTLASS_PRAGMA_UNROLL
         for (int half = 0; half < 2; ++half) {
           int const c = left + warp % 4 * 16 + half * 8 + lane / 4;
@@ -356,7 +356,7 @@ struct Kernel {
 
   // Finishes what a thread has of 16 rows of D, and puts it where TMA expects it:
   // units of 16 bytes, swizzled with their line's number.
-  template <Way W>
+  template <EpilogueKind W>
   CUTLASS_DEVICE static void lay_down(Params const& p, float const* sums, float const (&bias)[2], uint32_t to, int warp,
                                       int lane) {
     cutlass::Array<float, 8> sum, added;

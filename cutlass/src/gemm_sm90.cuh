@@ -37,7 +37,7 @@ using fp16 = cutlass::half_t;
 
 // The node of the epilogue's tree over the accumulator and the bias row, for
 // results of type Out.
-template <class Out, Way W = Way::any>
+template <class Out, EpilogueKind W = EpilogueKind::any>
 struct BiasAct {
   template <class T>
   struct Node {
@@ -53,7 +53,7 @@ struct BiasAct {
 
     CUTLASS_DEVICE auto operator()(Fragment const& acc, Fragment const& bias,
                                    typename Node<float>::Arguments const& args) const {
-      if constexpr (W == Way::steps && sizeof(Out) == 2) {
+      if constexpr (W == EpilogueKind::steps && sizeof(Out) == 2) {
         return steps_in_pairs<Out>(acc, bias, args.alpha, args.act);
       } else {
         return finish<Out, true, W>(acc, bias, args.alpha, args.act);
@@ -63,7 +63,7 @@ struct BiasAct {
 };
 
 // Schedules. ctas: of one multiprocessor; grid: one tile a CTA; by_way: whether the
-// epilogue is one of StoreByWay's; Tiles: CUTLASS's tag of another order of tiles.
+// epilogue is one of StoreByKind's; Tiles: CUTLASS's tag of another order of tiles.
 struct cooperative {
   using Tiles = void;
   using Mainloop = cutlass::gemm::KernelTmaWarpSpecializedCooperative;
@@ -192,12 +192,12 @@ struct Gemm90 {
 
   using Bias = cute::conditional_t<swap, cutlass::epilogue::fusion::Sm90ColBroadcast<0, Tile, Out, float>,
                                    cutlass::epilogue::fusion::Sm90RowBroadcast<0, Tile, Out, float>>;
-  template <Way W>
+  template <EpilogueKind W>
   using Fusion = cutlass::epilogue::fusion::Sm90EVT<
       cutlass::epilogue::fusion::Sm90Compute<BiasAct<Out, W>::template Node, Out, float, round>,
       cutlass::epilogue::fusion::Sm90AccFetch, BiasOf<W, Bias>>;
 
-  template <Way W>
+  template <EpilogueKind W>
   using Store = typename cutlass::epilogue::collective::CollectiveBuilder<
       cutlass::arch::Sm90, cutlass::arch::OpClassTensorOp, Tile, Cluster,
       cutlass::epilogue::collective::EpilogueTileAuto, float, float, void, Result, align_out, Out, Result, align_out,

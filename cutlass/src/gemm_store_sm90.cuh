@@ -95,22 +95,22 @@ struct NoBias : Bias {
   }
 };
 
-template <Way W, class Bias>
-using BiasOf = cute::conditional_t<W == Way::bare, NoBias<Bias>, Bias>;
+template <EpilogueKind W, class Bias>
+using BiasOf = cute::conditional_t<W == EpilogueKind::bare, NoBias<Bias>, Bias>;
 
 // Store<W> are CUTLASS's epilogues that finish in the way W, of which all
 // others' parameters and shared memory are the same.
-template <template <Way> class Store>
-struct StoreByWay : Store<Way::bare> {
-  using Base = Store<Way::bare>;
+template <template <EpilogueKind> class Store>
+struct StoreByKind : Store<EpilogueKind::bare> {
+  using Base = Store<EpilogueKind::bare>;
   using TensorStorage = typename Base::TensorStorage;
 
   struct Arguments : Base::Arguments {
-    Way way = Way::bare;
+    EpilogueKind way = EpilogueKind::bare;
   };
 
   struct Params : Base::Params {
-    Way way;
+    EpilogueKind way;
   };
 
   template <class Shape>
@@ -118,7 +118,7 @@ struct StoreByWay : Store<Way::bare> {
     return {Base::to_underlying_arguments(shape, args, workspace), args.way};
   }
 
-  CUTLASS_DEVICE StoreByWay(Params const& params, TensorStorage& shared) : Base(params, shared), params_(params) {}
+  CUTLASS_DEVICE StoreByKind(Params const& params, TensorStorage& shared) : Base(params, shared), params_(params) {}
 
   template <class Shape, class Tile, class Coord, class Sums, class Mma>
   CUTLASS_DEVICE auto store(typename Base::LoadPipeline load, typename Base::LoadPipelineState load_state,
@@ -134,10 +134,10 @@ struct StoreByWay : Store<Way::bare> {
       return other.store(load, load_state, pipe, state, shape, tile, coord, sums, mma, thread, storage, subtile);
     };
     switch (params_.way) {
-      case Way::bare: return by(cute::integral_constant<Way, Way::bare>{});
-      case Way::brief: return by(cute::integral_constant<Way, Way::brief>{});
-      case Way::normal: return by(cute::integral_constant<Way, Way::normal>{});
-      default: return by(cute::integral_constant<Way, Way::steps>{});
+      case EpilogueKind::bare: return by(cute::integral_constant<EpilogueKind, EpilogueKind::bare>{});
+      case EpilogueKind::brief: return by(cute::integral_constant<EpilogueKind, EpilogueKind::brief>{});
+      case EpilogueKind::normal: return by(cute::integral_constant<EpilogueKind, EpilogueKind::normal>{});
+      default: return by(cute::integral_constant<EpilogueKind, EpilogueKind::steps>{});
     }
   }
 
@@ -145,14 +145,14 @@ struct StoreByWay : Store<Way::bare> {
   Params const& params_;
 };
 
-template <template <Way> class Store, bool ByWay>
+template <template <EpilogueKind> class Store, bool ByKind>
 struct EpilogueOf {
-  using type = StoreByWay<Store>;
+  using type = StoreByKind<Store>;
 };
 
-template <template <Way> class Store>
+template <template <EpilogueKind> class Store>
 struct EpilogueOf<Store, false> {
-  using type = Store<Way::any>;
+  using type = Store<EpilogueKind::any>;
 };
 
 }  // namespace gpk

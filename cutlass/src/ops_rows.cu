@@ -437,12 +437,12 @@ int64_t fold_workspace(int64_t folds, int64_t terms) {
 
 // How elements of a reduction lie: columns, neighbouring folds nearer to each other than
 // terms; else rows. In vectors: W folds or V terms are 16 bytes that may be read at once.
-struct Lying {
+struct AccessPattern {
   bool columns, vectors;
 };
 
 template <int W, int V>
-Lying lying(Reduction const& p, bool aligned) {
+AccessPattern access_pattern(Reduction const& p, bool aligned) {
   auto magnitude = [](int64_t v) { return v < 0 ? -v : v; };
   auto even = [](int width, int dims, int64_t const* stride, int from) {
     bool yes = true;
@@ -463,8 +463,8 @@ template <class P, class T>
 int fold(Reduction p, Reduction const& dense, uint64_t stream, uint64_t dst, uint64_t workspace) {
   constexpr int V = vector_width<T>;
   constexpr int most = sizeof(typename P::A) > 16 ? 4 : 8, W = V < most ? V : most;  // folds of a thread
-  Lying const lies = lying<W, V>(p, reinterpret_cast<uintptr_t>(p.x) % 16 == 0);
-  Lying const tree = ordered<P> ? lying<W, V>(dense, true) : lies;
+  AccessPattern const lies = access_pattern<W, V>(p, reinterpret_cast<uintptr_t>(p.x) % 16 == 0);
+  AccessPattern const tree = ordered<P> ? access_pattern<W, V>(dense, true) : lies;
   p.vectors = tree.vectors;
   p.groups = branches(p.folds, p.terms);
   p.per_group = ((p.terms - 1) / p.groups + V) / V * V;  // whole vectors

@@ -635,7 +635,7 @@ __global__ void __launch_bounds__(256) closed_kernel(Closed<T> const __grid_cons
 constexpr int patch = 64;
 
 template <class T>
-struct Finish {
+struct GramEpilogue {
   int64_t rows, cols;
   T* k;
   int64_t ld;
@@ -655,7 +655,7 @@ __device__ inline double inverse(double v, double jitter) { return 1 / sqrt(fmax
 // A whole tile off the diagonal, four by four entries a thread: vectors of 16 bytes
 // on both sides. In shared memory a line of the mirror has its vectors permuted by
 // the line, which spreads them over the banks.
-__device__ inline void finish_whole(Finish<float> const& p, int64_t i0, int64_t j0, float4* room, double& sum, double& squares) {
+__device__ inline void finish_whole(GramEpilogue<float> const& p, int64_t i0, int64_t j0, float4* room, double& sum, double& squares) {
   int const tx = threadIdx.x % 16, ty = threadIdx.x / 16;
   bool const changes = p.square || p.norm_x != nullptr;
   float v[4][4];
@@ -693,13 +693,13 @@ __device__ inline void finish_whole(Finish<float> const& p, int64_t i0, int64_t 
 }
 
 template <class T>
-__device__ bool in_vectors(Finish<T> const& p) {
+__device__ bool in_vectors(GramEpilogue<T> const& p) {
   return sizeof(T) == 4 && p.ld % 4 == 0 && reinterpret_cast<uint64_t>(p.k) % 16 == 0 &&
          (p.mirror == nullptr || (p.ld_mirror % 4 == 0 && reinterpret_cast<uint64_t>(p.mirror) % 16 == 0));
 }
 
 template <class T>
-__global__ void __launch_bounds__(256) finish_kernel(Finish<T> const __grid_constant__ p) {
+__global__ void __launch_bounds__(256) finish_kernel(GramEpilogue<T> const __grid_constant__ p) {
   __shared__ __align__(16) T tile[patch][patch + 1];
   __shared__ double sums[3][8];
   int64_t bi = blockIdx.y, bj = blockIdx.x;
@@ -812,11 +812,11 @@ __global__ void __launch_bounds__(1024) total_kernel(double const* partial, int6
 }
 
 template <class T>
-int finish(uint64_t stream, Finish<T> const& p, double* total) {
+int finish(uint64_t stream, GramEpilogue<T> const& p, double* total) {
   dim3 const grid(static_cast<unsigned>((p.cols + patch - 1) / patch), static_cast<unsigned>((p.rows + patch - 1) / patch));
   if (grid.y > 65535) return GPK_ERR_ARGUMENT;
   cudaStream_t const s = reinterpret_cast<cudaStream_t>(stream);
-  void* params[] = {const_cast<Finish<T>*>(&p)};
+  void* params[] = {const_cast<GramEpilogue<T>*>(&p)};
   int e = launch(reinterpret_cast<void const*>(&finish_kernel<T>), grid, dim3(256), 0, s, params);
   if (e != 0) return e;
   double const* partial = p.partial;
@@ -1074,7 +1074,7 @@ GPK_API int gpk_quantum_finish(int device, uint64_t stream, int type, int64_t ro
   if (int const e = set_device(device)) return e;
   auto start = [&](auto zero) {
     using T = decltype(zero);
-    return finish<T>(stream, Finish<T>{rows, cols, reinterpret_cast<T*>(k), ld, reinterpret_cast<T*>(mirror), ld_mirror,
+    return finish<T>(stream, GramEpilogue<T>{rows, cols, reinterpret_cast<T*>(k), ld, reinterpret_cast<T*>(mirror), ld_mirror,
                                        triangle != 0, square != 0, static_cast<T>(one), reinterpret_cast<double const*>(norm_x),
                                        reinterpret_cast<double const*>(norm_y), jitter, reinterpret_cast<double*>(workspace)},
                      reinterpret_cast<double*>(total));

@@ -92,7 +92,7 @@ func TestFreeAfterNoMemory(t *testing.T) {
 	x := gpk.FromSlice([]float32{1, 2})
 	y := x.Mul(2)
 	must(t, d.Trim())
-	limit := d.Limit()
+	limit := d.Pool().Limit
 	d.SetMemoryLimit(1)
 	err := gpk.Eval(y)
 	d.SetMemoryLimit(limit)

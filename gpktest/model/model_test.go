@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/devicetest"
+	"github.com/gpk-go/gpk/internal/setting"
 )
 
 var (
@@ -24,7 +26,7 @@ func devices(t *testing.T) []*device.Device {
 	if err != nil {
 		t.Fatal(err)
 	}
-	second := device.NewFake(device.Info{Name: "second", Kind: device.CPU, TotalMemory: 1 << 30}, device.Capabilities{})
+	second := devicetest.NewFake(device.Info{Name: "second", Kind: device.CPU, TotalMemory: 1 << 30}, device.Capabilities{})
 	return []*device.Device{cpu, second}
 }
 
@@ -74,7 +76,7 @@ func TestModelNeverCollected(t *testing.T) {
 // TestModelEager runs the others with GPK_EAGER=1, which package array reads when it
 // is initialized.
 func TestModelEager(t *testing.T) {
-	if device.Switched("GPK_EAGER") {
+	if setting.On("GPK_EAGER") {
 		t.Skip("GPK_EAGER is set")
 	}
 	exe, err := os.Executable()

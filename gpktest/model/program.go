@@ -13,6 +13,7 @@ import (
 
 	gpk "github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/devicetest"
 )
 
 // program is a random program. What a step does depends on the seed and on the number
@@ -250,7 +251,7 @@ func (w *world) settle() {
 func (p *program) starve() {
 	p.limits = p.limits[:0]
 	for _, d := range p.Devices {
-		p.limits = append(p.limits, d.Limit())
+		p.limits = append(p.limits, d.Pool().Limit)
 		if err := d.Trim(); err != nil {
 			p.fail("Trim: %v", err)
 		}
@@ -270,7 +271,7 @@ var errRefused = fmt.Errorf("%w: a launch that the model lets fail", device.ErrD
 func (p *program) failLaunches() {
 	all, odd := p.rng.IntN(2) == 0, false
 	for _, d := range p.Devices {
-		d.FailLaunches(func() error {
+		devicetest.FailLaunches(d, func() error {
 			if odd = !odd; all || odd {
 				return errRefused
 			}
@@ -285,7 +286,7 @@ func (p *program) restore() {
 	if p.failing {
 		p.failing = false
 		for _, d := range p.Devices {
-			d.FailLaunches(nil)
+			devicetest.FailLaunches(d, nil)
 		}
 	}
 	if p.starved {

@@ -10,6 +10,7 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/internal/cpu"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/ops"
 )
@@ -261,7 +262,7 @@ func scaled[A Operand](o Operation[A], r Draws[A], dt dtype.DType, scale float64
 func hosted[A Operand, T float64 | int64](o Operation[A], r Draws[A], dt dtype.DType, shape []int, fill func(dst []T, seed, block uint64)) (out A, err error) {
 	n, err := layout.Size(shape)
 	if err == nil {
-		err = device.HostRoom(int64(n) * int64(dt.Size()))
+		err = deviceapi.HostRoom(int64(n) * int64(dt.Size()))
 	}
 	if err != nil {
 		return out, err

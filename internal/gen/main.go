@@ -1,7 +1,7 @@
 // Command gen writes what repeats the table of operations in package ops and the
 // declarations of package internal/compose: the methods of arrays, the functions of package
-// gpk, their registration in the conformance suite, docs/operations.md, and the tables of the
-// functions that kernels are made from. It is run by
+// gpk, their registration in the conformance suite, docs/operations.md and docs/numpy.md, and
+// the tables of the functions that kernels are made from. It is run by
 //
 //	go generate ./...
 //
@@ -37,6 +37,7 @@ func files(root string) map[string][]byte {
 		"composed_gen.go":        composedFunctions(root),
 		"gpktest/methods_gen.go": conformance(),
 		"docs/operations.md":     document(root),
+		"docs/numpy.md":          numpyDocument(root),
 
 		"internal/cpu/functions_gen.go": cpuFunctions(),
 		"cutlass/src/functions_gen.cuh": cudaFunctions(),

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -19,7 +20,7 @@ func memory(t *testing.T, n int) (*device.Buffer, []int32) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	buf, err := d.AllocExposed(int64(4 * n))
+	buf, err := deviceapi.AllocExposed(d, int64(4*n))
 	if err != nil {
 		t.Fatal(err)
 	}

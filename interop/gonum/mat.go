@@ -6,8 +6,8 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/array"
-	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 	"github.com/gpk-go/gpk/interop/internal/site"
 	"github.com/gpk-go/gpk/layout"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -60,7 +60,7 @@ func rawOf(m *mat.Dense) dense[float64] {
 func gathered[T number](rows, cols int, at func(i, j int) T) (dense[T], error) {
 	n, err := layout.Size([]int{rows, cols})
 	if err == nil {
-		err = device.HostRoom(int64(n) * int64(dtype.Of[T]().Size()))
+		err = deviceapi.HostRoom(int64(n) * int64(dtype.Of[T]().Size()))
 	}
 	if err != nil {
 		return dense[T]{}, err

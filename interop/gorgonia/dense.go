@@ -9,6 +9,7 @@ import (
 	"github.com/gpk-go/gpk/array"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 	"github.com/gpk-go/gpk/interop/internal/site"
 	"gorgonia.org/tensor"
 )
@@ -95,7 +96,7 @@ func (e elements[T]) load(t *tensor.Dense, dev *device.Device) (*gpk.Array, erro
 		}
 		return a.Transpose(inverse(axes)...), nil
 	}
-	if err := device.HostRoom(int64(size) * int64(e.dtype().Size())); err != nil {
+	if err := deviceapi.HostRoom(int64(size) * int64(e.dtype().Size())); err != nil {
 		return nil, err
 	}
 	gathered := make([]T, 0, size)

@@ -14,6 +14,8 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype/bfloat16"
 	"github.com/gpk-go/gpk/internal/atomicfile"
+	"github.com/gpk-go/gpk/internal/bytesize"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 	"github.com/gpk-go/gpk/interop/internal/site"
 	"github.com/x448/float16"
 )
@@ -107,10 +109,10 @@ const firstPiece = 1 << 20
 // the host's memory, through which it goes.
 func room(n int64) error {
 	dev := device.Default()
-	if limit := dev.Limit(); limit > 0 && n > limit {
-		return fmt.Errorf("%w: the elements take %s, and %v may hold %s", gpk.ErrOutOfMemory, device.FormatSize(n), dev, device.FormatSize(limit))
+	if limit := dev.Pool().Limit; limit > 0 && n > limit {
+		return fmt.Errorf("%w: the elements take %s, and %v may hold %s", gpk.ErrOutOfMemory, bytesize.Format(n), dev, bytesize.Format(limit))
 	}
-	return device.HostRoom(n)
+	return deviceapi.HostRoom(n)
 }
 
 func elements[T gpk.Elem](r io.Reader, d description, known bool) (*gpk.Array, error) {

@@ -80,7 +80,7 @@ func TestBomb(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer device.SetDefault(device.SetDefault(cpu))
-	limit := cpu.Limit()
+	limit := cpu.Pool().Limit
 	cpu.SetMemoryLimit(64 << 20)
 	defer cpu.SetMemoryLimit(limit)
 	const n = 65 << 20

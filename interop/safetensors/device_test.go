@@ -12,11 +12,12 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/devicetest"
 )
 
 // fakeGPU is a device that is filled as a GPU is, and computes nothing.
 func fakeGPU(memory int64) *device.Device {
-	return device.NewFake(device.Info{Name: "fake", Kind: device.CUDA, SM: 90, TotalMemory: memory}, device.CapabilitiesOf(90))
+	return devicetest.NewFake(device.Info{Name: "fake", Kind: device.CUDA, SM: 90, TotalMemory: memory}, device.CapabilitiesOf(90))
 }
 
 // largeFile writes tensors of one to many pieces and returns them.

@@ -196,7 +196,7 @@ func (f *File) load(ts []tensor, dev *device.Device) (as []*gpk.Array, err error
 			return nil, t.in.wrap(t.name, err)
 		}
 		shape, dt, name, path := t.shape, formats[t.format].dt, t.name, t.in.path
-		buf.SetLabel(func() (what, origin string) {
+		buf.State().SetLabel(func() (what, origin string) {
 			return fmt.Sprintf("%v %v", shape, dt), fmt.Sprintf("tensor %s of %s", short(name), path)
 		})
 		jobs = append(jobs, job{t, buf})

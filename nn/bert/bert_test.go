@@ -16,6 +16,7 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/nn/bert"
 )
 
@@ -176,7 +177,7 @@ func TestOtherDevice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := device.NewFake(device.Info{Name: "fake", Kind: device.CUDA, SM: 90, TotalMemory: 1 << 30}, device.CapabilitiesOf(90))
+	other := devicetest.NewFake(device.Info{Name: "fake", Kind: device.CUDA, SM: 90, TotalMemory: 1 << 30}, device.CapabilitiesOf(90))
 	defer device.SetDefault(device.SetDefault(other))
 	e, err := bert.Load(m.dir, bert.WithDevice(cpu))
 	if err != nil {

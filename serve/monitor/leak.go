@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/bytesize"
 )
 
 // Leak says that the bytes in use grew by more than Options.Growth in a window.
@@ -29,7 +30,7 @@ type Site struct {
 func (l Leak) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "the bytes in use grew by %.0f %% in %v, from %s to %s", 100*l.Growth,
-		l.To.Time.Sub(l.From.Time).Round(time.Second), device.FormatSize(l.From.InUse), device.FormatSize(l.To.InUse))
+		l.To.Time.Sub(l.From.Time).Round(time.Second), bytesize.Format(l.From.InUse), bytesize.Format(l.To.InUse))
 	for i, s := range l.Sites[:min(len(l.Sites), 5)] {
 		b.WriteString([]string{": ", ", "}[min(i, 1)])
 		b.WriteString(s.String())
@@ -39,7 +40,7 @@ func (l Leak) String() string {
 
 // String is such as "21 MiB in 3 buffers of Add at main/main.go:17".
 func (s Site) String() string {
-	return fmt.Sprintf("%s in %d buffers of %s", device.FormatSize(s.Bytes), s.Buffers, cmp.Or(s.Origin, "unknown origin"))
+	return fmt.Sprintf("%s in %d buffers of %s", bytesize.Format(s.Bytes), s.Buffers, cmp.Or(s.Origin, "unknown origin"))
 }
 
 // Leaks compares the newest snapshot with the one a window before it. It returns a Leak if

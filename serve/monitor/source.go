@@ -1,6 +1,9 @@
 package monitor
 
-import "github.com/gpk-go/gpk/device"
+import (
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/deviceapi"
+)
 
 // Memory is the figures of one moment, in bytes.
 type Memory struct {
@@ -34,8 +37,12 @@ type Source interface {
 	LiveBuffers(after uint64) []device.LiveBuffer
 }
 
-// deviceSource reads a device. Trim, Collect, Buffers and LiveBuffers are the device's own.
+// deviceSource reads a device. Trim, Buffers and LiveBuffers are the device's own.
 type deviceSource struct{ *device.Device }
+
+// Collect runs a garbage collection and returns the buffers that it found dropped to the
+// pool.
+func (s deviceSource) Collect() { deviceapi.Collect(s.Device) }
 
 // Memory returns the device's own figures, for all programs that use it. Where the pool's
 // limit leaves less room, Total and Free are those of the limit.

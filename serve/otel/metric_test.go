@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/serve/batch"
 	"github.com/gpk-go/gpk/serve/monitor"
 	"github.com/gpk-go/gpk/serve/otel"
@@ -269,7 +270,7 @@ func TestMonitor(t *testing.T) {
 }
 
 func TestPool(t *testing.T) {
-	d := device.NewFake(device.Info{Name: "test", Kind: device.CPU, TotalMemory: 1 << 30}, device.Capabilities{})
+	d := devicetest.NewFake(device.Info{Name: "test", Kind: device.CPU, TotalMemory: 1 << 30}, device.Capabilities{})
 	buf, err := d.Alloc(1<<20, d.DefaultStream())
 	if err != nil {
 		t.Fatal(err)

@@ -8,12 +8,13 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/devicetest"
 )
 
 // fakes are a CPU and a GPU that are asked for nothing but what they are.
 func fakes() (host, gpu *device.Device) {
-	return device.NewFake(device.Info{Name: "a CPU", Kind: device.CPU}, device.Capabilities{}),
-		device.NewFake(device.Info{Name: "a GPU", Kind: device.CUDA, TotalMemory: 1 << 30, Driver: "580.1"}, device.Capabilities{})
+	return devicetest.NewFake(device.Info{Name: "a CPU", Kind: device.CPU}, device.Capabilities{}),
+		devicetest.NewFake(device.Info{Name: "a GPU", Kind: device.CUDA, TotalMemory: 1 << 30, Driver: "580.1"}, device.Capabilities{})
 }
 
 // linear is the curve of a launch cost and a rate.

@@ -10,6 +10,7 @@ import (
 	gpk "github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/array"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 )
 
 // Options are a Buffer's.
@@ -71,7 +72,7 @@ func New[T gpk.Elem](n int, d *device.Device, o Options) (*Buffer[T], error) {
 	}
 	b := &Buffer[T]{dev: d, n: n}
 	if !o.Pinned {
-		if err := device.HostRoom(int64(n) * int64(size)); err != nil {
+		if err := deviceapi.HostRoom(int64(n) * int64(size)); err != nil {
 			return nil, fmt.Errorf("unified.New: %w", err)
 		}
 		b.host = make([]T, n)

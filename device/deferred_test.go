@@ -4,18 +4,20 @@ import (
 	"encoding/binary"
 	"errors"
 	"testing"
+
+	"github.com/gpk-go/gpk/internal/deferred"
 )
 
 var errJudged = errors.New("judged")
 
-// doubted returns a buffer whose contents depend on flags that hold word.
-func doubted(t *testing.T, d *Device, word uint64) (*Buffer, *Doubt) {
+// uncertain returns a buffer whose contents depend on flags that hold word.
+func uncertain(t *testing.T, d *Device, word uint64) (*Buffer, *deferred.Error, *Buffer) {
 	t.Helper()
 	b, err := d.Alloc(64, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := d.NewDoubt(nil, func(flags [2]int64) error {
+	q, flags, err := d.NewDeferredError(nil, func(flags [2]int64) error {
 		if flags[1] != 0 {
 			return errJudged
 		}
@@ -24,37 +26,37 @@ func doubted(t *testing.T, d *Device, word uint64) (*Buffer, *Doubt) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.CopyFromHost(q.Flags(), 0, binary.LittleEndian.AppendUint64(make([]byte, 8), word), nil); err != nil {
+	if err := d.CopyFromHost(flags, 0, binary.LittleEndian.AppendUint64(make([]byte, 8), word), nil); err != nil {
 		t.Fatal(err)
 	}
-	if !b.Fresh() {
+	if !b.isFresh() {
 		t.Error("a new buffer is not fresh")
 	}
-	b.Doubt(q)
-	return b, q
+	b.State().Attach(q)
+	return b, q, flags
 }
 
-// TestDoubt: what work finds on the device reaches the host, and no write that
+// TestDeferred: what work finds on the device reaches the host, and no write that
 // cannot be taken back.
-func TestDoubt(t *testing.T) {
+func TestDeferred(t *testing.T) {
 	for _, word := range []uint64{0, 1} {
-		d := NewFake(Info{Kind: CUDA, SM: 90, TotalMemory: 1 << 30}, Capabilities{})
+		d := newFake(Info{Kind: CUDA, SM: 90, TotalMemory: 1 << 30}, Capabilities{})
 		bad := word != 0
-		x, q := doubted(t, d, word)
+		x, q, flags := uncertain(t, d, word)
 		ran := 0
 		work := func(reads, writes []*Buffer) error {
 			return d.Launch(nil, reads, writes, func(int, uint64) error { ran++; return nil })
 		}
-		// Into new memory: at once, and the doubt goes with it.
+		// Into new memory: at once, and the deferred error goes with it.
 		y, _ := d.Alloc(64, nil)
 		if err := work([]*Buffer{x}, []*Buffer{y}); err != nil || ran != 1 {
 			t.Fatalf("into new memory: %v, ran %d", err, ran)
 		}
-		if q.clear.Load() || y.Err() != nil || y.Fresh() {
+		if q.Known() || y.Err() != nil || y.isFresh() {
 			t.Error("work into new memory waited, or is not seen")
 		}
 		// And again: nothing is lost.
-		if err := work([]*Buffer{x, y}, []*Buffer{y}); err != nil || ran != 2 || q.clear.Load() {
+		if err := work([]*Buffer{x, y}, []*Buffer{y}); err != nil || ran != 2 || q.Known() {
 			t.Errorf("into memory that depends on it: %v, ran %d", err, ran)
 		}
 		// Into memory that holds something.
@@ -65,32 +67,32 @@ func TestDoubt(t *testing.T) {
 		if err := work([]*Buffer{y}, []*Buffer{z}); errors.Is(err, errJudged) != bad || (ran == 3) == bad {
 			t.Errorf("into memory that holds something: %v, ran %d", err, ran)
 		}
-		if err := z.Settled(); err != nil {
+		if err := z.State().Settled(); err != nil {
 			t.Errorf("what was not written: %v", err)
 		}
 		for _, b := range []*Buffer{x, y} {
 			if err := d.CopyToHost(make([]byte, 64), b, 0, nil); errors.Is(err, errJudged) != bad {
 				t.Errorf("at the boundary: %v", err)
 			}
-			if err := b.Settled(); errors.Is(err, errJudged) != bad {
+			if err := b.State().Settled(); errors.Is(err, errJudged) != bad {
 				t.Errorf("settled: %v", err)
 			}
-			b.Heal()
+			b.State().Heal()
 			if err := d.CopyToHost(make([]byte, 64), b, 0, nil); err != nil {
 				t.Errorf("healed: %v", err)
 			}
 		}
-		if !q.Flags().Freed() {
+		if !flags.Freed() {
 			t.Error("the flags stay")
 		}
 	}
 }
 
-// TestDoubtSynchronize: who waits for everything hears of what work has found, once.
-func TestDoubtSynchronize(t *testing.T) {
+// TestDeferredSynchronize: who waits for everything hears of what work has found, once.
+func TestDeferredSynchronize(t *testing.T) {
 	for _, word := range []uint64{0, 1} {
-		d := NewFake(Info{Kind: CUDA, SM: 90, TotalMemory: 1 << 30}, Capabilities{})
-		x, q := doubted(t, d, word)
+		d := newFake(Info{Kind: CUDA, SM: 90, TotalMemory: 1 << 30}, Capabilities{})
+		x, _, flags := uncertain(t, d, word)
 		for i, want := range []bool{word != 0, false} {
 			if err := d.Synchronize(t.Context()); errors.Is(err, errJudged) != want || !want && err != nil {
 				t.Errorf("flags %d, time %d: %v", word, i, err)
@@ -99,24 +101,24 @@ func TestDoubtSynchronize(t *testing.T) {
 		if err := x.Err(); errors.Is(err, errJudged) != (word != 0) {
 			t.Errorf("the buffer: %v", err)
 		}
-		if !q.Flags().Freed() {
+		if !flags.Freed() {
 			t.Error("the flags stay")
 		}
 	}
 }
 
-// TestDoubtsEnd: a chain of doubts does not grow without end.
-func TestDoubtsEnd(t *testing.T) {
-	d := NewFake(Info{Kind: CUDA, SM: 90, TotalMemory: 1 << 30}, Capabilities{})
-	x, _ := doubted(t, d, 0)
-	for range 10 * mostDoubts {
-		y, _ := doubted(t, d, 0)
+// TestDeferredEnd: a chain of deferred errors does not grow without end.
+func TestDeferredEnd(t *testing.T) {
+	d := newFake(Info{Kind: CUDA, SM: 90, TotalMemory: 1 << 30}, Capabilities{})
+	x, _, _ := uncertain(t, d, 0)
+	for range 10 * maxDeferred {
+		y, _, _ := uncertain(t, d, 0)
 		if err := d.Launch(nil, []*Buffer{x}, []*Buffer{y}, func(int, uint64) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 		x = y
 	}
-	if n := len(*x.a.doubts.Load()); n > mostDoubts+2 {
-		t.Errorf("%d doubts", n)
+	if n := len(x.a.state.Deferred()); n > maxDeferred+2 {
+		t.Errorf("%d deferred errors", n)
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"math"
 )
 
-// parcel is what the host sends to a GPU in one copy.
-type parcel []byte
+// uploadBlob is what the host sends to a GPU in one copy.
+type uploadBlob []byte
 
-// codePlaces says where the parts of a code are in a parcel.
+// codePlaces says where the parts of a code are in an upload blob.
 type codePlaces struct {
 	coefs, fixed, angles, slots uint64
 	passes                      []uint64
@@ -16,13 +16,13 @@ type codePlaces struct {
 }
 
 // align has the next part begin at a multiple of eight bytes.
-func (p *parcel) align() {
+func (p *uploadBlob) align() {
 	for len(*p)%8 != 0 {
 		*p = append(*p, 0)
 	}
 }
 
-func (p *parcel) numbers(v []float64) (at uint64) {
+func (p *uploadBlob) numbers(v []float64) (at uint64) {
 	p.align()
 	at = uint64(len(*p))
 	for _, x := range v {
@@ -31,7 +31,7 @@ func (p *parcel) numbers(v []float64) (at uint64) {
 	return at
 }
 
-func (p *parcel) words(v []int32) (at uint64) {
+func (p *uploadBlob) words(v []int32) (at uint64) {
 	at = uint64(len(*p))
 	for _, x := range v {
 		*p = binary.LittleEndian.AppendUint32(*p, uint32(x))
@@ -40,7 +40,7 @@ func (p *parcel) words(v []int32) (at uint64) {
 }
 
 // code packs a code.
-func (p *parcel) code(c *circuitCode) codePlaces {
+func (p *uploadBlob) code(c *circuitCode) codePlaces {
 	at := codePlaces{coefs: p.numbers(c.coefs), fixed: p.numbers(c.fixed), angles: p.words(c.angles), slots: p.words(c.slots)}
 	for _, pass := range c.passes {
 		at.passes = append(at.passes, p.words(pass.words))
@@ -55,20 +55,20 @@ func (p *parcel) code(c *circuitCode) codePlaces {
 	return at
 }
 
-// packed is the parcel of a kernel, notes and then codes, which nobody changes: every
+// packed is the upload blob of a kernel, notes and then codes. Nobody changes it: every
 // Gram matrix of as many tiles sends the same bytes.
 type packed struct {
 	tiles  int // with notes
-	bytes  parcel
+	bytes  uploadBlob
 	notes  int          // bytes of them
 	codes  []codePlaces // the blocks', then the wires' where there are any
 	tables bool         // some code has tables, which are sent beside
 }
 
-// maxPacked is how large a parcel may be that is kept.
+// maxPacked is the size up to which an upload blob is kept.
 const maxPacked = 1 << 20
 
-// packed returns the parcel with notes of so many tiles.
+// packed returns the upload blob with notes of so many tiles.
 func (k *kernel) packed(tiles int) *packed {
 	codes := k.encoded()
 	if p := codes.packed.Load(); p != nil && p.tiles == tiles {

@@ -12,13 +12,13 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// TestWhole: K of single wires has the same bits, and errors the same words, whether whole
+// TestFusedSmallGram: K of single wires has the same bits, and errors the same words, whether fusedSmallGram
 // computes it or not; more wires and longer codes than it takes go the usual way.
-func TestWhole(t *testing.T) {
+func TestFusedSmallGram(t *testing.T) {
 	onCPU(t)
 	dev := testDevice(t)
 	if dev.Kind() != device.CUDA {
-		t.Skip("whole is two kernels of a GPU; -quantum.device=cuda compares them with the usual way")
+		t.Skip("fusedSmallGram is two kernels of a GPU; -quantum.device=cuda compares them with the usual way")
 	}
 	rng := seeded(t)
 	run := func(e cudaEngine, c *Circuit, x *gpk.Array, o Options) (*Result, error) {

@@ -10,14 +10,14 @@ import (
 // quantum_direct.cuh.
 const maxParameter = 3584
 
-// whole has two kernels compute a symmetric K of few single wires, and nothing else: one
+// fusedSmallGram computes a symmetric K of few single wires by two kernels, and nothing else: one
 // turns samples into planes, the other those into K and into what the report says of it.
 // The code is a parameter of the first, so no copy precedes them. What is not finite
 // among the samples makes K's diagonal so; which element it is the usual way finds.
 //
 // It reports false, and has started nothing, for all but one tile of float32 that stays on
 // a Hopper.
-func (g *cudaGram) whole(poison bool) (bool, error) {
+func (g *cudaGram) fusedSmallGram(poison bool) (bool, error) {
 	n := g.x.n
 	if g.long || !g.symmetric() || n == 0 || n%4 != 0 || g.dt != gpk.Float32 || g.options.Normalize || g.options.Output != nil || g.plan.OnHost ||
 		g.plan.streams > 1 || len(g.kernel.blocks) > 0 || min(g.plan.side, g.block()) < n {

@@ -1,4 +1,5 @@
-package device
+// Package bytesize reads and prints numbers of bytes.
+package bytesize
 
 import (
 	"fmt"
@@ -23,10 +24,10 @@ var units = []struct {
 	{"b", 1},
 }
 
-// ParseSize reads a number of bytes: "1073741824", "512MiB", "1.5 GB". Units
+// Parse reads a number of bytes: "1073741824", "512MiB", "1.5 GB". Units
 // are KiB, MiB, GiB, TiB (powers of 1024), KB, MB, GB, TB (of 1000) and B, in
 // any case.
-func ParseSize(text string) (int64, error) {
+func Parse(text string) (int64, error) {
 	s, unit := strings.ToLower(strings.TrimSpace(text)), 1.0
 	for _, u := range units {
 		if number, ok := strings.CutSuffix(s, u.name); ok {
@@ -39,13 +40,13 @@ func ParseSize(text string) (int64, error) {
 	}
 	x, err := strconv.ParseFloat(s, 64)
 	if err != nil || !(x >= 0) || x*unit >= math.MaxInt64 || strings.ContainsAny(s, "xpn") {
-		return 0, errorf("%q is not a number of bytes such as 1073741824, 512MiB or 1.5GB", text)
+		return 0, fmt.Errorf("%q is not a number of bytes such as 1073741824, 512MiB or 1.5GB", text)
 	}
 	return int64(x * unit), nil
 }
 
-// FormatSize writes a number of bytes for a person: "512 B", "1.5 GiB".
-func FormatSize(n int64) string {
+// Format prints a number of bytes for a reader: "512 B", "1.5 GiB".
+func Format(n int64) string {
 	if n < 1<<10 && n > -1<<10 {
 		return fmt.Sprintf("%d B", n)
 	}

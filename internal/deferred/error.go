@@ -1,0 +1,85 @@
+// Package deferred has errors that work may find on a device, and that nobody knows
+// before the work is done: an index of Take that is out of range, say. Such an error
+// travels with the contents that depend on it, from the buffers that work reads to those
+// that it writes. It is resolved where somebody waits: at a copy to the host, and before
+// work whose writes cannot be undone.
+package deferred
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// errNone answers for an Error that New has not made.
+var errNone = errors.New("a nil deferred error, or one that NewDeferredError has not made")
+
+// Error is an error that is not known yet.
+type Error struct {
+	resolve  func() (found, failed error)
+	attached func(*Error)
+
+	mu    sync.Mutex
+	known atomic.Bool // err is the result
+	err   error
+}
+
+// New returns an Error. resolve waits for the work and returns the error that it found,
+// nil for none, or why nobody can tell. It is called until it has not failed. attached is
+// called, outside of all locks of this package, when the Error is attached to a State.
+func New(resolve func() (found, failed error), attached func(*Error)) *Error {
+	return &Error{resolve: resolve, attached: attached}
+}
+
+// Wait waits for the work and returns the error that it found.
+func (e *Error) Wait() error {
+	if e == nil {
+		return errNone
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.known.Load() {
+		return e.err
+	}
+	if e.resolve == nil {
+		return errNone
+	}
+	found, failed := e.resolve()
+	if failed != nil {
+		return failed
+	}
+	e.err, e.resolve = found, nil
+	e.known.Store(true)
+	return found
+}
+
+// Known reports whether Wait returns at once.
+func (e *Error) Known() bool { return e.known.Load() }
+
+// found returns the error as far as it is known without waiting.
+func (e *Error) found() error {
+	if e.known.Load() {
+		return e.err
+	}
+	return nil
+}
+
+// List is the errors that contents depend on. A List never changes.
+type List []*Error
+
+// Union returns both lists, without errors that are known to be nil.
+func (l List) Union(m List) List {
+	out := make(List, 0, len(l)+len(m))
+	for _, e := range l {
+		if !e.known.Load() || e.err != nil {
+			out = append(out, e)
+		}
+	}
+	for _, e := range m {
+		if (!e.known.Load() || e.err != nil) && !slices.Contains(out, e) {
+			out = append(out, e)
+		}
+	}
+	return out
+}

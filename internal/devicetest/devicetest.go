@@ -1,0 +1,39 @@
+// Package devicetest has the functions of package device that are for gpk's tests and
+// benchmarks. Each is documented where it is defined, under the same name in lower case.
+package devicetest
+
+import (
+	"context"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/deviceapi"
+	"github.com/gpk-go/gpk/internal/hook"
+)
+
+// NewFake returns a device that claims to be what info and c say, computes nothing, and
+// keeps its memory in the host's, so that planning, ordering and accounting can be tested
+// without a GPU.
+func NewFake(info device.Info, c device.Capabilities) *device.Device { return newFake(info, c) }
+
+// NewFakeWithCode is NewFake, with a run-time compiler whose answers code gives.
+func NewFakeWithCode(info device.Info, c device.Capabilities, code device.FakeCode) *device.Device {
+	return newFakeWithCode(info, c, code)
+}
+
+// FailLaunches makes every launch on d fail with the error that f returns, if any; nil
+// ends that. f runs under the device's lock and must not call its methods.
+func FailLaunches(d *device.Device, f func() error) { failLaunches(d, f) }
+
+// AwaitCompiled waits until everything that is being compiled for the device is there, or
+// until ctx ends.
+func AwaitCompiled(d *device.Device, ctx context.Context) error { return awaitCompiled(d, ctx) }
+
+// Watch records the most bytes that a device's pool has in use and holds, until Stop.
+func Watch(d *device.Device) *deviceapi.Watch { return deviceapi.WatchWithin(d, 0) }
+
+var (
+	newFake         = hook.NewFake.(func(device.Info, device.Capabilities) *device.Device)
+	newFakeWithCode = hook.NewFakeWithCode.(func(device.Info, device.Capabilities, device.FakeCode) *device.Device)
+	failLaunches    = hook.FailLaunches.(func(*device.Device, func() error))
+	awaitCompiled   = hook.AwaitCompiled.(func(*device.Device, context.Context) error)
+)
