@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// maxSurface is how many exported functions and methods this package has at most (ADR 18).
+// maxSurface is how many exported functions and methods this package has at most (ADR 20).
 // What only gpk's own packages call goes to internal/deviceapi.
 const maxSurface = 80
 
