@@ -281,20 +281,20 @@ func Acosh(a *Array) *Array { return a.Acosh() }
 // most 3 ulp in float32 and 2.5 in float64. Types: floating point.
 func Atanh(a *Array) *Array { return a.Atanh() }
 
-// Log2 returns the logarithm of a to base 2. Its error is at most 1 ulp in float32 and 1
-// in float64. Types: floating point.
+// Log2 returns the logarithm of a to base 2. Its error is at most 1.5 ulp in float32 and
+// 1.5 in float64. Types: floating point.
 func Log2(a *Array) *Array { return a.Log2() }
 
-// Log10 returns the logarithm of a to base 10. Its error is at most 2 ulp in float32 and
-// 1 in float64. Types: floating point.
+// Log10 returns the logarithm of a to base 10. Its error is at most 2.5 ulp in float32
+// and 1.5 in float64. Types: floating point.
 func Log10(a *Array) *Array { return a.Log10() }
 
-// Exp2 returns 2^a. Its error is at most 2 ulp in float32 and 1 in float64. Types:
+// Exp2 returns 2^a. Its error is at most 2.5 ulp in float32 and 1.5 in float64. Types:
 // floating point.
 func Exp2(a *Array) *Array { return a.Exp2() }
 
-// Cbrt returns the real cube root of a. Its error is at most 1 ulp in float32 and 1 in
-// float64. Types: floating point.
+// Cbrt returns the real cube root of a. Its error is at most 1.5 ulp in float32 and 1.5
+// in float64. Types: floating point.
 func Cbrt(a *Array) *Array { return a.Cbrt() }
 
 // Trunc returns the integer part of a, a rounded towards 0. Types: floating point,

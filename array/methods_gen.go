@@ -265,20 +265,20 @@ func (a *Array) Acosh() *Array { return unaryOp(expr.Acosh, a) }
 // most 3 ulp in float32 and 2.5 in float64. Types: floating point.
 func (a *Array) Atanh() *Array { return unaryOp(expr.Atanh, a) }
 
-// Log2 returns the logarithm of a to base 2. Its error is at most 1 ulp in float32 and 1
-// in float64. Types: floating point.
+// Log2 returns the logarithm of a to base 2. Its error is at most 1.5 ulp in float32 and
+// 1.5 in float64. Types: floating point.
 func (a *Array) Log2() *Array { return unaryOp(expr.Log2, a) }
 
-// Log10 returns the logarithm of a to base 10. Its error is at most 2 ulp in float32 and
-// 1 in float64. Types: floating point.
+// Log10 returns the logarithm of a to base 10. Its error is at most 2.5 ulp in float32
+// and 1.5 in float64. Types: floating point.
 func (a *Array) Log10() *Array { return unaryOp(expr.Log10, a) }
 
-// Exp2 returns 2^a. Its error is at most 2 ulp in float32 and 1 in float64. Types:
+// Exp2 returns 2^a. Its error is at most 2.5 ulp in float32 and 1.5 in float64. Types:
 // floating point.
 func (a *Array) Exp2() *Array { return unaryOp(expr.Exp2, a) }
 
-// Cbrt returns the real cube root of a. Its error is at most 1 ulp in float32 and 1 in
-// float64. Types: floating point.
+// Cbrt returns the real cube root of a. Its error is at most 1.5 ulp in float32 and 1.5
+// in float64. Types: floating point.
 func (a *Array) Cbrt() *Array { return unaryOp(expr.Cbrt, a) }
 
 // Trunc returns the integer part of a, a rounded towards 0. Types: floating point,

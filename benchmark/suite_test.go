@@ -52,7 +52,7 @@ func TestSuitesObeyFlags(t *testing.T) {
 		{"gemm", "9000", "fp64", "MatMul/dtype=fp64/m=9000/k=9000/n=9000"},
 		{"linear", "1x2x3", "bf16", "LinearGELU/dtype=bf16/m=1/k=2/n=3"},
 		{"bmm", "128", "fp16", "BatchedMatMul/dtype=fp16/b=256/n=128"},
-		{"attention", "9", "fp16", "Attention/dtype=fp16/b=4/h=32/s=9/d=128/causal=true Attention/dtype=fp16/b=16/h=12/s=9/d=64/causal=false Attention/dtype=fp16/b=1/h=32/s=9/d=128/causal=true"},
+		{"attention", "9", "fp16", "Attention/dtype=fp16/b=4/h=32/s=9/d=128/causal=true Attention/dtype=fp16/b=16/h=12/s=9/d=64/causal=false Attention/dtype=fp16/b=1/h=32/s=9/d=128/causal=true Attention/dtype=fp16/b=1/h=32/kv=8/s=1/keys=9/d=128/causal=false Attention/dtype=fp16/b=64/h=32/kv=8/s=1/keys=9/d=128/causal=false"},
 		{"attention", "", "c64", "error"},
 		{"attention", "1x2x3", "", "error"},
 		{"accuracy", "32", "bf16", "Accuracy/data=normal/dtype=bf16/n=32 Accuracy/data=uniform/dtype=bf16/n=32 Accuracy/data=spread/dtype=bf16/n=32"},

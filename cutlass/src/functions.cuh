@@ -39,11 +39,22 @@ struct Function {
   }
 };
 
-// Op of x, real.
+// The type of the parts of a complex T, otherwise T.
+template <class T, bool = is_complex<T>>
+struct RealOf {
+  using type = T;
+};
+template <class T>
+struct RealOf<T, true> {
+  using type = typename T::real;
+};
+
+// Op of x, real. The type of the result is spelled: where the host's part of a unit asks for it, a device
+// function that deduces it has none.
 template <class Op>
 struct RealFunction {
   template <class T>
-  static __device__ auto apply(T x) {
+  static __device__ typename RealOf<T>::type apply(T x) {
     if constexpr (is_complex<T>) {
       return static_cast<typename T::real>(Op::of(c128{x.re, x.im}));
     } else {
