@@ -163,7 +163,8 @@ func (g *graphs) admit(e *Encoder, c class) *recorded {
 	return r
 }
 
-// makeRoom drops graphs until one more of so many bytes fits. One that is in use stays. g.mu is held.
+// makeRoom drops graphs until one more of so many bytes fits. One that is in use stays, so that
+// there are at most as many beyond the bound as there are calls at once. g.mu is held.
 func (g *graphs) makeRoom(e *Encoder, size int64) {
 	total := size
 	for c := range g.made {
