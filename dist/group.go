@@ -276,6 +276,10 @@ func (r *rank) run(ctx context.Context, name string, f func(context.Context, *Co
 	}
 	// A rank that returns too early, or calls more than the others, differs from them here.
 	err := c.agree(inner, c.next(), heading{Call: "the end of Run"})
+	if _, ok := r.move.(relay); err == nil && !ok {
+		// The watch learns it too: a rank that exits from here on has not failed.
+		_, err = r.node.Gather(inner, name+"/end", r.node.Rank(), r.node.Size(), nil)
+	}
 	if err != nil {
 		r.fail(err) // the first failure counts
 		return r.node.Err()

@@ -102,7 +102,9 @@ func (n *Node) read(c net.Conn, heard *atomic.Int64) {
 	for {
 		f, err := readFrame(c, maxToNode)
 		if err != nil {
-			n.fail(&Failure{0, n.Host(0), lostError(err)})
+			if !n.hasLeft(0) {
+				n.fail(&Failure{0, n.Host(0), lostError(err)})
+			}
 			return
 		}
 		heard.Store(time.Now().UnixNano())
@@ -125,6 +127,9 @@ func (n *Node) beat(k *connection, heard *atomic.Int64, silence time.Duration, f
 			}
 			last = now
 			k.deliver(&frame{kind: kindBeat})
+			if n.hasLeft(0) {
+				return
+			}
 			if quiet := now.Sub(time.Unix(0, heard.Load())); quiet > silence {
 				n.fail(&Failure{0, n.Host(0), fmt.Errorf("%w (for %v)", ErrSilent, quiet.Round(10*time.Millisecond))})
 			}

@@ -221,6 +221,9 @@ func (n *Node) Gather(ctx context.Context, key string, index, need int, payload 
 	if err := n.Err(); err != nil {
 		return nil, err
 	}
+	if n.hasLeft(0) {
+		return nil, &Failure{0, n.Host(0), ErrLeft}
+	}
 	answer := make(chan *frame, 1)
 	n.mu.Lock()
 	n.rounds[key] = answer
@@ -239,6 +242,13 @@ func (n *Node) Gather(ctx context.Context, key string, index, need int, payload 
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
+}
+
+// hasLeft reports whether a rank has closed its node.
+func (n *Node) hasLeft(rank int) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.left[rank]
 }
 
 func gathered(f *frame, need int) ([][]byte, error) {
