@@ -15,6 +15,8 @@ import (
 	"github.com/gpk-go/gpk/dist/internal/control"
 )
 
+var errNoMPI = fmt.Errorf("%w: this program was built without cgo, or not for Linux: it cannot open MPI", gpk.ErrUnsupported)
+
 // mpiFiles are the libraries of a launcher's MPI, in the order to be tried.
 func (p place) mpiFiles(own string) []string {
 	if own != "" {

@@ -207,7 +207,7 @@ func (l *mpiLibrary) load(files []string) error {
 		}
 		errs = append(errs, errors.New(text))
 	}
-	return errors.Join(errs...)
+	return fmt.Errorf("no library of MPI: %w", errors.Join(errs...))
 }
 
 // finalize ends MPI. All ranks call it.

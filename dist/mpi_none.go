@@ -2,12 +2,6 @@
 
 package dist
 
-import (
-	"fmt"
-
-	"github.com/gpk-go/gpk"
-)
-
 type (
 	mpiLibrary struct {
 		rank, size int
@@ -17,8 +11,6 @@ type (
 	mpiHandle  uintptr
 	mpiRequest struct{}
 )
-
-var errNoMPI = fmt.Errorf("%w: this program was built without cgo, or not for Linux: it cannot open MPI", gpk.ErrUnsupported)
 
 func startMPI([]string) (*mpiLibrary, error) { return nil, errNoMPI }
 
