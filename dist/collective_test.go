@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/gpk-go/gpk"
@@ -253,7 +255,7 @@ func TestCollectives(t *testing.T) {
 // compareAll calls every collective function in one rank, and compares its results.
 func compareAll(c *Comm, i int, xs []tensor, how, axis, root int) error {
 	typ, me, p := types[i], c.Rank(), c.Size()
-	a := laid(typ.array(xs[me]), how)
+	a := laid(typ.array(xs[me]), how).To(c.Device())
 	check := func(what string, got *gpk.Array, want tensor) error {
 		data, err := typ.read(got)
 		if err != nil {
@@ -418,4 +420,46 @@ func TestSplit(t *testing.T) {
 		}
 		return s.Barrier(ctx)
 	})
+}
+
+// TestDevices runs every collective function on the devices that GPK_TEST_DEVICES lists.
+func TestDevices(t *testing.T) {
+	names := os.Getenv("GPK_TEST_DEVICES")
+	if names == "" {
+		t.Skip("NOT RUN: GPK_TEST_DEVICES=cuda:0,cuda:1 runs it on these")
+	}
+	r := random(t)
+	var devices []*device.Device
+	for name := range strings.SplitSeq(names, ",") {
+		d, err := device.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		devices = append(devices, d)
+	}
+	p := len(devices)
+	for i, typ := range types {
+		xs := make([]tensor, p)
+		for k := range xs {
+			xs[k] = seen(t, i, build([]int{2 * p, 3, p}, func([]int) complex128 { return complex(float64(r.IntN(3)), 0) }))
+		}
+		g, err := Local(devices...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = g.Run(t.Context(), func(_ context.Context, c *Comm) error {
+			for how := range 4 {
+				if err := compareAll(c, i, xs, how, how%2*2, how%p); err != nil {
+					return err
+				}
+				if out := c.AllReduce(gpk.Ones(gpk.Float32, 3).To(c.Device()), Sum); out.Device() != c.Device() {
+					return fmt.Errorf("a result is on %v", out.Device())
+				}
+			}
+			return nil
+		})
+		if err := errors.Join(err, g.Close()); err != nil {
+			t.Errorf("%v: %v", typ.dt, err)
+		}
+	}
 }
