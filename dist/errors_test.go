@@ -156,7 +156,7 @@ func TestCancel(t *testing.T) {
 	err = g.Run(ctx, func(_ context.Context, c *Comm) error {
 		if c.Rank() == 1 {
 			cancel()
-			return nil
+			return ctx.Err()
 		}
 		return c.AllReduce(gpk.Ones(gpk.Float32, 1), Sum).Err()
 	})

@@ -292,6 +292,9 @@ func (r *rank) run(ctx context.Context, name string, f func(context.Context, *Co
 func (r *rank) fail(err error) {
 	var e *RankError
 	if errors.As(err, &e) {
+		if err == error(e) {
+			err = e.Err
+		}
 		r.node.Blame(&control.Failure{Rank: e.Rank, Host: e.Host, Err: err})
 		return
 	}

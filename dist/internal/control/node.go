@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 )
 
@@ -41,7 +42,7 @@ type box struct {
 
 func newNode(m hello) *Node {
 	return &Node{
-		rank: m.Rank, size: m.Size, host: m.Host, chunk: 1 << 62,
+		rank: m.Rank, size: m.Size, host: m.Host, chunk: math.MaxInt,
 		welcome: make(chan struct{}), done: make(chan struct{}),
 		left: map[int]bool{}, rounds: map[string]chan *frame{}, boxes: map[address]*box{},
 	}
