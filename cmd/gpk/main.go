@@ -8,6 +8,7 @@
 //	gpk gram -x FILE      the quantum kernel matrix of samples in a .npy file
 //	gpk embed -model DIR  embeddings of texts
 //	gpk profile REPORT    a profile's report as text or a page of HTML; a comparison of two
+//	gpk dist check        which ranks a launcher has started, where, and how fast they exchange data
 //	gpk bundle DIR        a folder of test, benchmark and library for a machine with only a driver
 //	gpk help [COMMAND]
 //
@@ -57,6 +58,7 @@ func commands() []command {
 		{"gram", "-x FILE [flags]", "the quantum kernel matrix of samples in a .npy file", gram},
 		{"embed", "-model DIR [flags] [TEXT ...]", "embeddings of texts, by a model of BERT's kind", embed},
 		{"profile", "REPORT [flags]", "a profile's report as text or as a page of HTML, and a comparison of two", profileCommand},
+		{"dist", "check [flags]", "which ranks a launcher has started, where, and how fast they exchange data", distCommand},
 		{"bundle", "[-tar] DIR", "a folder of test, benchmark and library for a machine with only a driver", bundle},
 	}
 }

@@ -96,7 +96,7 @@ func isUser(f runtime.Frame, packages []string) bool {
 		return true
 	}
 	return !inPackage(f, module) && !inPackage(f, module+"/array") && !inPackage(f, module+"/internal/layers") && !inPackage(f, module+"/internal/compose") &&
-		!inPackage(f, module+"/linalg") && !inPackage(f, module+"/fft") &&
+		!inPackage(f, module+"/linalg") && !inPackage(f, module+"/fft") && !inPackage(f, module+"/dist") &&
 		!slices.ContainsFunc(packages, func(p string) bool { return inPackage(f, p) })
 }
 

@@ -1,0 +1,153 @@
+package dist
+
+import (
+	"fmt"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/array"
+	"github.com/gpk-go/gpk/dist/internal/control"
+)
+
+// The collective functions evaluate their operand, move data on the line that calls them, and
+// return an array on the rank's device. All ranks give arrays of one type and shape. An error is
+// that of the first rank that has one: of its array (an error travels with an array to all ranks),
+// or because its call differs from that of rank 0, which is ErrUnsupported, ErrDType or ErrShape.
+
+// AllReduce returns the reduction of the arrays of all ranks, element by element.
+func (c *Comm) AllReduce(a *gpk.Array, op Op) *gpk.Array {
+	call := c.begin(heading{Call: "AllReduce", Op: op.String()}, a)
+	call.check(func() error { return reducible(op, a.DType()) })
+	return call.finish(func() (*gpk.Array, error) { return call.allReduce(op) })
+}
+
+// AllGather returns the arrays of all ranks, concatenated along an axis in the order of ranks. A
+// negative axis counts from the end.
+func (c *Comm) AllGather(a *gpk.Array, axis int) *gpk.Array {
+	call := c.begin(heading{Call: "AllGather", Axis: axis}, a)
+	call.along(axis)
+	return call.finish(call.allGather)
+}
+
+// ReduceScatter reduces as AllReduce does, and returns the part of this rank: the result is cut
+// along an axis into as many equal parts as there are ranks. An axis that they do not divide is
+// ErrShape.
+func (c *Comm) ReduceScatter(a *gpk.Array, op Op, axis int) *gpk.Array {
+	call := c.begin(heading{Call: "ReduceScatter", Op: op.String(), Axis: axis}, a)
+	call.along(axis)
+	call.check(func() error { return reducible(op, a.DType()) })
+	call.check(call.divisible)
+	return call.finish(func() (*gpk.Array, error) { return call.reduceScatter(op) })
+}
+
+// Broadcast returns the array of the rank root. The others give one of its type and shape, whose
+// elements do not matter.
+func (c *Comm) Broadcast(a *gpk.Array, root int) *gpk.Array {
+	call := c.begin(heading{Call: "Broadcast", Axis: root}, a)
+	call.check(func() error { return c.within(root) })
+	return call.finish(func() (*gpk.Array, error) { return call.broadcast(root) })
+}
+
+// AllToAll cuts the array along an axis into as many equal parts as there are ranks, sends part j
+// to rank j, and returns the parts received, concatenated along the axis in the order of ranks.
+// An axis that they do not divide is ErrShape.
+func (c *Comm) AllToAll(a *gpk.Array, axis int) *gpk.Array {
+	call := c.begin(heading{Call: "AllToAll", Axis: axis}, a)
+	call.along(axis)
+	call.check(call.divisible)
+	return call.finish(call.allToAll)
+}
+
+// within returns ErrShape for a rank that is not there.
+func (c *Comm) within(rank int) error {
+	if rank < 0 || rank >= len(c.members) {
+		return fmt.Errorf("%w: rank %d of %d", gpk.ErrShape, rank, len(c.members))
+	}
+	return nil
+}
+
+// call is a call of a collective function.
+type call struct {
+	*array.Operation
+	c    *Comm
+	a    *gpk.Array
+	head heading
+	err  error // why this rank cannot take part
+	axis int   // the axis along which blocks lie
+	key  string
+}
+
+// begin checks what all collective functions check.
+func (c *Comm) begin(head heading, a *gpk.Array) *call {
+	k := &call{Operation: array.NewOperation("dist."+head.Call, []*gpk.Array{a}), c: c, a: a, head: head}
+	if k.err = k.Check(); k.err != nil {
+		return k
+	}
+	if k.err = c.check(); k.err != nil {
+		return k
+	}
+	if d := c.Device(); a.Device() != d {
+		k.err = fmt.Errorf("%w: the array is on %v, the rank on %v: To(c.Device()) first", gpk.ErrDevice, a.Device(), d)
+	}
+	k.head.DType, k.head.Shape = a.DType().String(), a.Shape()
+	return k
+}
+
+// check is a further condition for the rank to take part.
+func (k *call) check(f func() error) {
+	if k.err == nil {
+		k.err = f()
+	}
+}
+
+// along checks an axis, and normalizes it.
+func (k *call) along(axis int) {
+	if k.err != nil {
+		return
+	}
+	n := k.a.NDim()
+	if axis < -n || axis >= n {
+		k.err = fmt.Errorf("%w: axis %d of %d axes", gpk.ErrShape, axis, n)
+		return
+	}
+	if axis < 0 {
+		axis += n
+	}
+	k.axis, k.head.Axis = axis, axis
+}
+
+func (k *call) divisible() error {
+	if n, p := k.a.Shape()[k.axis], len(k.c.members); n%p != 0 {
+		return fmt.Errorf("%w: %v: %d ranks do not divide axis %d", gpk.ErrShape, k.a.Shape(), p, k.axis)
+	}
+	return nil
+}
+
+// finish evaluates the operand, agrees with the other ranks, and moves the data. Also a rank that
+// cannot take part tells the others, which wait for it.
+func (k *call) finish(move func() (*gpk.Array, error)) *gpk.Array {
+	if k.c == nil || k.c.r == nil {
+		return k.Failed(errClosed)
+	}
+	if err := k.c.check(); err != nil {
+		return k.Failed(err)
+	}
+	if k.err == nil {
+		k.err = gpk.Eval(k.a)
+	}
+	if k.err != nil {
+		k.head.Error, k.head.Is = control.Text(k.err), control.Sentinels(k.err)
+	}
+	k.key = k.c.next()
+	err := k.c.agree(k.c.ctx, k.key, k.head)
+	if k.err != nil {
+		return k.Failed(k.c.blame(k.c.me, k.err))
+	}
+	if err != nil {
+		return k.Failed(err)
+	}
+	out, err := move()
+	if err != nil {
+		return k.Failed(k.c.end(err))
+	}
+	return out
+}

@@ -1,0 +1,194 @@
+package dist
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/device"
+)
+
+// Comm is a rank among the ranks that communicate: those of the group, or of a Split. All of its
+// ranks call the same collective functions in the same order. A Comm is for one goroutine.
+type Comm struct {
+	r       *rank
+	ctx     context.Context
+	name    string // the same in all ranks
+	members []int  // ranks of the group
+	me      int    // the index in members
+	move    mover
+
+	mu     sync.Mutex
+	calls  int
+	splits int
+	sent   map[int]int // messages to and from each rank so far
+	got    map[int]int
+}
+
+func newComm(ctx context.Context, r *rank, name string) *Comm {
+	members := make([]int, r.node.Size())
+	for i := range members {
+		members[i] = i
+	}
+	return commOf(ctx, r, name, members, r.node.Rank(), r.move)
+}
+
+func commOf(ctx context.Context, r *rank, name string, members []int, me int, m mover) *Comm {
+	return &Comm{r: r, ctx: ctx, name: name, members: members, me: me, move: m, sent: map[int]int{}, got: map[int]int{}}
+}
+
+// Rank returns the rank, from 0.
+func (c *Comm) Rank() int {
+	if c == nil {
+		return 0
+	}
+	return c.me
+}
+
+// Size returns the number of ranks.
+func (c *Comm) Size() int {
+	if c == nil {
+		return 0
+	}
+	return len(c.members)
+}
+
+// Device returns the device of the rank, on which results are.
+func (c *Comm) Device() *device.Device {
+	if c == nil || c.r == nil {
+		return nil
+	}
+	return c.r.device
+}
+
+// check returns the error of a Comm that is none, or whose group has failed.
+func (c *Comm) check() error {
+	if c == nil || c.r == nil {
+		return errClosed
+	}
+	return named(c.r.node.Err())
+}
+
+// next returns the name of the next collective call.
+func (c *Comm) next() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.calls++
+	return c.name + "/" + strconv.Itoa(c.calls)
+}
+
+// patience is how long a rank whose engine has failed waits to learn of the failure of another.
+const patience = 500 * time.Millisecond
+
+// end returns the error of a call that was abandoned. Where the group has not failed yet, it fails:
+// the other ranks wait for this one.
+func (c *Comm) end(err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, errEngine) {
+		select {
+		case <-c.r.node.Done():
+		case <-time.After(patience):
+		}
+	}
+	if c.r.node.Err() == nil {
+		c.r.fail(err)
+	}
+	return named(c.r.node.Err())
+}
+
+// errEngine marks errors of an engine, which may be caused by another rank.
+var errEngine = errors.New("the engine has failed")
+
+// Barrier waits until all ranks have called it.
+func (c *Comm) Barrier(ctx context.Context) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	if ctx == nil {
+		return errClosed
+	}
+	ctx, cancel := both(ctx, c.ctx)
+	defer cancel()
+	return c.agree(ctx, c.next(), heading{Call: "Barrier"})
+}
+
+// both returns a context that ends with either.
+func both(a, b context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(a)
+	stop := context.AfterFunc(b, func() { cancel(context.Cause(b)) })
+	return ctx, func() { stop(); cancel(nil) }
+}
+
+// Split returns the Comm of the ranks that give the same color, in the order of key, then of
+// rank. A negative color returns nil: the rank is in none. All ranks call it.
+func (c *Comm) Split(ctx context.Context, color, key int) (*Comm, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	if ctx == nil {
+		return nil, errClosed
+	}
+	ctx, cancel := both(ctx, c.ctx)
+	defer cancel()
+	if err := c.agree(ctx, c.next(), heading{Call: "Split"}); err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	c.splits++
+	name := c.name + "/split" + strconv.Itoa(c.splits)
+	c.mu.Unlock()
+	mine := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, uint64(color)), uint64(key))
+	all, err := c.r.node.Gather(ctx, name, c.me, len(c.members), mine)
+	if err != nil {
+		return nil, c.end(err)
+	}
+	chosen, err := partition(all, color)
+	if err != nil {
+		return nil, c.end(err)
+	}
+	m, err := c.move.split(ctx, max(color, -1), key)
+	if err != nil {
+		return nil, c.end(err)
+	}
+	if color < 0 {
+		return nil, nil
+	}
+	members := make([]int, len(chosen))
+	for i, at := range chosen {
+		members[i] = c.members[at]
+	}
+	return commOf(c.ctx, c.r, name+"."+strconv.Itoa(color), members, slices.Index(chosen, c.me), m), nil
+}
+
+// partition returns the indices of the payloads with a color, in the order of their keys.
+func partition(payloads [][]byte, color int) ([]int, error) {
+	type entry struct{ index, key int }
+	var list []entry
+	for i, p := range payloads {
+		if len(p) != 16 {
+			return nil, fmt.Errorf("%w: Split's color and key", gpk.ErrUnsupported)
+		}
+		if int(int64(binary.BigEndian.Uint64(p))) == color {
+			list = append(list, entry{i, int(int64(binary.BigEndian.Uint64(p[8:])))})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b entry) int {
+		if a.key != b.key {
+			return map[bool]int{true: -1, false: 1}[a.key < b.key]
+		}
+		return a.index - b.index
+	})
+	out := make([]int, len(list))
+	for i, e := range list {
+		out[i] = e.index
+	}
+	return out, nil
+}

@@ -1,0 +1,55 @@
+package dist
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gpk-go/gpk/dist/internal/control"
+)
+
+// RankError says which rank failed, on which host, and why. errors.As finds it in the errors of
+// this package.
+type RankError struct {
+	Rank int
+	Host string // "" where it is not known
+	Err  error
+}
+
+// Error prints "rank 3 (host): cause".
+func (e *RankError) Error() string {
+	if e == nil {
+		return "dist: a nil RankError"
+	}
+	host := ""
+	if e.Host != "" {
+		host = " (" + e.Host + ")"
+	}
+	return fmt.Sprintf("dist: rank %d%s: %v", e.Rank, host, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *RankError) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.Err
+}
+
+// The causes of a RankError that the watch finds, for errors.Is.
+var (
+	ErrDisconnected = control.ErrDisconnected // the process has died
+	ErrSilent       = control.ErrSilent       // the process is stopped, or its host cannot be reached
+	ErrLeft         = control.ErrLeft         // the rank closed its Group while others needed it
+	ErrVersion      = control.ErrVersion      // the ranks run different versions of gpk
+	ErrWorld        = control.ErrWorld        // the ranks disagree about their number
+	ErrMissing      = control.ErrMissing      // the rank has not joined in time
+)
+
+// named turns the control side's Failure into a RankError.
+func named(err error) error {
+	var f *control.Failure
+	if !errors.As(err, &f) {
+		return err
+	}
+	return &RankError{f.Rank, f.Host, f.Err}
+}

@@ -1,0 +1,180 @@
+//go:build unix
+
+package dist
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gpk-go/gpk"
+)
+
+func init() {
+	// All ranks reduce without end; each says once that it does.
+	programs["forever"] = func(_ context.Context, c *Comm) error {
+		for i := 0; ; i++ {
+			if err := c.AllReduce(gpk.Ones(gpk.Float32, 100), Sum).Err(); err != nil {
+				return err
+			}
+			if i == 3 {
+				fmt.Printf("rank %d runs as %d\n", c.Rank(), os.Getpid())
+			}
+		}
+	}
+}
+
+// process is a rank that the test started.
+type process struct {
+	cmd    *exec.Cmd
+	output chan string // lines of both streams, closed at its end
+}
+
+func start(t *testing.T, env []string, command ...string) *process {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{cmd: exec.Command(command[0], command[1:]...), output: make(chan string, 1000)}
+	p.cmd.Env = append(os.Environ(), env...)
+	p.cmd.Stdout, p.cmd.Stderr = w, w
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = w.Close()
+	go func() {
+		defer close(p.output)
+		defer r.Close()
+		for s := bufio.NewReader(r); ; {
+			line, err := s.ReadString('\n')
+			if line != "" {
+				p.output <- line
+			}
+			if err != nil {
+				if err != io.EOF {
+					p.output <- err.Error()
+				}
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() { _ = p.cmd.Process.Kill(); _ = p.cmd.Wait() })
+	return p
+}
+
+// await returns the next line that has a text, or the lines that came instead.
+func (p *process) await(text string, limit time.Duration) (string, error) {
+	timer := time.After(limit)
+	var seen strings.Builder
+	for {
+		select {
+		case line, ok := <-p.output:
+			if !ok {
+				return "", fmt.Errorf("ended without %q: %s", text, seen.String())
+			}
+			seen.WriteString(line)
+			if strings.Contains(line, text) {
+				return line, nil
+			}
+		case <-timer:
+			return "", fmt.Errorf("no %q within %v: %s", text, limit, seen.String())
+		}
+	}
+}
+
+// TestKilled kills or stops each rank of three processes. The others name it within five seconds
+// (a second more here, where tests share the machine), and end by themselves.
+func TestKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT RUN: several processes, in short runs")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for signal, cause := range map[syscall.Signal]string{syscall.SIGKILL: "died", syscall.SIGSTOP: "silent"} {
+		for victim := range 3 {
+			t.Run(fmt.Sprintf("%v/rank=%d", signal, victim), func(t *testing.T) {
+				t.Parallel()
+				address := freeAddress(t)
+				var ranks []*process
+				for rank := range 3 {
+					ranks = append(ranks, start(t, []string{child + "=forever", "GPK_RANK=" + strconv.Itoa(rank), "GPK_SIZE=3", "GPK_ADDR=" + address, "GPK_TOKEN=" + t.Name()}, self))
+				}
+				for _, p := range ranks {
+					if _, err := p.await("runs as", 30*time.Second); err != nil {
+						t.Fatal(err)
+					}
+				}
+				began := time.Now()
+				if err := ranks[victim].cmd.Process.Signal(signal); err != nil {
+					t.Fatal(err)
+				}
+				for rank, p := range ranks {
+					if rank == victim {
+						continue
+					}
+					line, err := p.await("a rank's error", 20*time.Second)
+					if err != nil || !strings.Contains(line, fmt.Sprintf("rank %d (", victim)) || !strings.Contains(line, cause) {
+						t.Errorf("rank %d: %v %s", rank, err, line)
+					}
+					if took := time.Since(began); took > 6*time.Second {
+						t.Errorf("rank %d took %v", rank, took)
+					}
+					if err := p.cmd.Wait(); err == nil || !strings.Contains(err.Error(), "exit status 3") {
+						t.Errorf("rank %d ended with %v", rank, err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestStoppedMPI stops a rank under Open MPI, whose launcher ends all ranks when one dies.
+func TestStoppedMPI(t *testing.T) {
+	command := launcher(t, true, "mpirun.openmpi")
+	if _, err := startMPI(nil); errors.Is(err, errNoMPI) {
+		t.Skipf("NOT RUN: %v", err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, []string{child + "=forever", "GPK_TEST_ENGINE=mpi", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}, command, "--oversubscribe", "-n", "3", self)
+	pid := 0
+	for range 3 {
+		line, err := p.await("runs as", 30*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rank, n int
+		if _, err := fmt.Sscanf(line, "rank %d runs as %d", &rank, &n); err != nil {
+			t.Fatal(err)
+		}
+		if rank == 1 {
+			pid = n
+		}
+	}
+	began := time.Now()
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Kill(pid, syscall.SIGKILL) }()
+	line, err := p.await("a rank's error", 20*time.Second)
+	if err != nil || !strings.Contains(line, "rank 1 (") || !strings.Contains(line, "silent") {
+		t.Errorf("%v %s", err, line)
+	}
+	if took := time.Since(began); took > 6*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}

@@ -1,0 +1,138 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"time"
+)
+
+// Dial connects a rank to the hub of rank 0, at any of the addresses, and waits until all ranks
+// have joined. It tries again until cfg.Join has passed.
+func Dial(ctx context.Context, addresses []string, token []byte, rank int, host string, cfg Config) (*Node, error) {
+	m := hello{Rank: rank, Size: cfg.Size, Host: host, Version: cfg.Version, Silence: cfg.Silence}
+	limited, cancel := context.WithTimeout(ctx, cfg.Join)
+	defer cancel()
+	c, err := reach(limited, addresses, token, m)
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			return nil, cause
+		}
+		return nil, &Failure{0, "", fmt.Errorf("%w or cannot be reached within %v: %w", ErrMissing, cfg.Join, err)}
+	}
+	n := newNode(m)
+	n.chunk = maxDataBody
+	k := newConnection(c)
+	n.send = k.deliver
+	finished := make(chan struct{})
+	n.shut = func() { // behind what is queued
+		k.flush(2 * time.Second)
+		close(finished)
+		k.close()
+	}
+	var heard atomic.Int64
+	heard.Store(time.Now().UnixNano())
+	go n.read(c, &heard)
+	go n.beat(k, &heard, cfg.Silence, finished)
+	// The hub reports who is missing; it began before or after this rank did.
+	if err := n.joined(ctx); err != nil {
+		if n.Err() == nil {
+			n.Fail(err)
+		}
+		n.mu.Lock()
+		n.closed = true
+		n.mu.Unlock()
+		n.shut()
+		return nil, err
+	}
+	return n, nil
+}
+
+// reach returns a connection on which the handshake has succeeded and hello was sent.
+func reach(ctx context.Context, addresses []string, token []byte, m hello) (net.Conn, error) {
+	body, _ := json.Marshal(m) // strings and integers: no error
+	greeting := (&frame{kind: kindHello, body: body}).append(nil)
+	wait := 10 * time.Millisecond
+	for {
+		var errs []error
+		for _, a := range addresses {
+			c, err := dialOnce(ctx, a, token)
+			if err == nil {
+				if _, err = c.Write(greeting); err == nil {
+					return c, nil
+				}
+				_ = c.Close()
+			}
+			errs = append(errs, err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(errs...)
+		case <-time.After(wait):
+			wait = min(2*wait, time.Second)
+		}
+	}
+}
+
+// dialOnce connects to an address and does the handshake.
+func dialOnce(ctx context.Context, address string, token []byte) (net.Conn, error) {
+	d := net.Dialer{Timeout: handshakeLimit}
+	c, err := d.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	if err = c.SetDeadline(time.Now().Add(handshakeLimit)); err == nil {
+		err = introduce(c, token)
+	}
+	if err == nil {
+		err = c.SetDeadline(time.Time{})
+	}
+	if err != nil {
+		_ = c.Close()
+		return nil, fmt.Errorf("%s: %w", address, err)
+	}
+	return c, nil
+}
+
+// read receives the frames of the hub until the connection ends.
+func (n *Node) read(c net.Conn, heard *atomic.Int64) {
+	for {
+		f, err := readFrame(c, maxToNode)
+		if err != nil {
+			if !n.hasLeft(0) {
+				n.fail(&Failure{0, n.Host(0), lostError(err)})
+			}
+			return
+		}
+		heard.Store(time.Now().UnixNano())
+		n.deliver(f)
+	}
+}
+
+// beat tells the hub that this rank is alive, and notices that the hub is not.
+func (n *Node) beat(k *connection, heard *atomic.Int64, silence time.Duration, finished chan struct{}) {
+	ticker := time.NewTicker(max(silence/8, time.Millisecond))
+	defer ticker.Stop()
+	last := time.Now()
+	for {
+		select {
+		case <-finished:
+			return
+		case now := <-ticker.C:
+			if now.Sub(last) > silence/2 { // this process was stopped: frames may be unread
+				heard.Store(now.UnixNano())
+			}
+			last = now
+			k.deliver(&frame{kind: kindBeat})
+			if n.hasLeft(0) {
+				return
+			}
+			if quiet := now.Sub(time.Unix(0, heard.Load())); quiet > silence {
+				n.fail(&Failure{0, n.Host(0), fmt.Errorf("%w (for %v)", ErrSilent, quiet.Round(10*time.Millisecond))})
+			}
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package control
+
+import (
+	"net"
+	"sync"
+	"time"
+)
+
+// connection sends frames over TCP. deliver queues them, and a goroutine writes them.
+type connection struct {
+	c net.Conn
+
+	mu     sync.Mutex
+	queue  []*frame
+	more   chan struct{} // has one element if the queue has
+	empty  *sync.Cond    // of mu: the queue is empty and written, or the connection is broken
+	busy   bool
+	broken bool
+	quit   chan struct{}
+	once   sync.Once
+}
+
+func newConnection(c net.Conn) *connection {
+	k := &connection{c: c, more: make(chan struct{}, 1), quit: make(chan struct{})}
+	k.empty = sync.NewCond(&k.mu)
+	go k.write()
+	return k
+}
+
+// deliver queues a frame.
+func (k *connection) deliver(f *frame) {
+	k.mu.Lock()
+	if !k.broken {
+		k.queue = append(k.queue, f)
+		k.busy = true
+	}
+	k.mu.Unlock()
+	select {
+	case k.more <- struct{}{}:
+	default:
+	}
+}
+
+// write writes what is queued, until the connection ends.
+func (k *connection) write() {
+	var b []byte
+	for {
+		select {
+		case <-k.quit:
+			k.stop()
+			return
+		case <-k.more:
+		}
+		for {
+			k.mu.Lock()
+			frames := k.queue
+			k.queue = nil
+			if len(frames) == 0 {
+				k.busy = false
+				k.empty.Broadcast()
+				k.mu.Unlock()
+				break
+			}
+			k.mu.Unlock()
+			for _, f := range frames {
+				b = f.append(b[:0])
+				if _, err := k.c.Write(b); err != nil {
+					k.stop()
+					return
+				}
+			}
+		}
+	}
+}
+
+func (k *connection) stop() {
+	k.mu.Lock()
+	k.broken, k.busy, k.queue = true, false, nil
+	k.empty.Broadcast()
+	k.mu.Unlock()
+}
+
+// flush waits until what is queued was written, at most for a while.
+func (k *connection) flush(limit time.Duration) {
+	timer := time.AfterFunc(limit, k.stop)
+	defer timer.Stop()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for k.busy && !k.broken {
+		k.empty.Wait()
+	}
+}
+
+// close ends the connection.
+func (k *connection) close() {
+	k.once.Do(func() {
+		close(k.quit)
+		_ = k.c.Close()
+	})
+}

@@ -1,0 +1,107 @@
+package control
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// kind is what a frame means. Numbers are part of the protocol.
+type kind uint8
+
+const (
+	kindHello   kind = iota + 1 // to the hub: body is a hello
+	kindWelcome                 // from the hub, once all ranks are here: body is a list of hosts
+	kindBeat                    // both ways: the sender is alive
+	kindFailure                 // both ways: peer failed, body is a report
+	kindLeave                   // both ways: peer has left, and nothing is wrong
+	kindGather                  // to the hub: the payload of member a of b for the round called key
+	kindRound                   // from the hub: the payloads of a round; a = 1: b equal ones, of which body is one
+	kindData                    // body for rank peer, under key; from the hub: body from rank peer
+	lastKind    = kindData
+)
+
+// frame is a message between a node and the hub.
+type frame struct {
+	kind kind
+	peer uint32
+	a, b uint32
+	key  string
+	body []byte
+	err  error // of kindFailure, in memory alone: the error itself
+}
+
+const (
+	frameHeader = 4 + 1 + 4 + 4 + 4 + 2
+	maxKey      = 256
+
+	// Limits of a frame's bytes behind its length.
+	maxHello    = 4 << 10  // before a rank is known
+	maxToHub    = 2 << 20  // from a rank
+	maxToNode   = 64 << 20 // from the hub: the payloads of all ranks in one frame
+	maxPayload  = 4 << 10  // of a rank in a round
+	maxDataBody = 1 << 20  // of data over TCP; longer messages take several frames
+)
+
+var errFrame = errors.New("malformed frame")
+
+// append appends the frame as it is sent.
+func (f *frame) append(b []byte) []byte {
+	b = binary.BigEndian.AppendUint32(b, uint32(frameHeader-4+len(f.key)+len(f.body)))
+	b = append(b, byte(f.kind))
+	b = binary.BigEndian.AppendUint32(b, f.peer)
+	b = binary.BigEndian.AppendUint32(b, f.a)
+	b = binary.BigEndian.AppendUint32(b, f.b)
+	b = binary.BigEndian.AppendUint16(b, uint16(len(f.key)))
+	b = append(b, f.key...)
+	return append(b, f.body...)
+}
+
+// readFrame reads a frame of at most limit bytes.
+func readFrame(r io.Reader, limit int) (*frame, error) {
+	var head [frameHeader]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return nil, err
+	}
+	n := int64(binary.BigEndian.Uint32(head[:])) - (frameHeader - 4)
+	keyBytes := int64(binary.BigEndian.Uint16(head[17:]))
+	f := &frame{
+		kind: kind(head[4]),
+		peer: binary.BigEndian.Uint32(head[5:]),
+		a:    binary.BigEndian.Uint32(head[9:]),
+		b:    binary.BigEndian.Uint32(head[13:]),
+	}
+	switch {
+	case f.kind < kindHello || f.kind > lastKind:
+		return nil, fmt.Errorf("%w: kind %d", errFrame, f.kind)
+	case n > int64(limit):
+		return nil, fmt.Errorf("%w: %d bytes, more than %d", errFrame, n, limit)
+	case keyBytes > maxKey || keyBytes > n:
+		return nil, fmt.Errorf("%w: a key of %d bytes in %d", errFrame, keyBytes, n)
+	}
+	rest, err := readAll(r, int(n))
+	if err != nil {
+		return nil, err
+	}
+	f.key, f.body = string(rest[:keyBytes]), rest[keyBytes:]
+	return f, nil
+}
+
+// readAll reads n bytes. It allocates as they arrive, so that a length alone costs no memory.
+func readAll(r io.Reader, n int) ([]byte, error) {
+	const step = 1 << 20
+	b := make([]byte, min(n, step))
+	for read := 0; ; {
+		if _, err := io.ReadFull(r, b[read:]); err != nil {
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			return nil, err
+		}
+		if read = len(b); read == n {
+			return b, nil
+		}
+		b = append(b, make([]byte, min(n-read, len(b)))...)
+	}
+}

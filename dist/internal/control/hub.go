@@ -1,0 +1,352 @@
+package control
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Config is what a group is made of.
+type Config struct {
+	Size    int
+	Version string        // ranks of another version are refused
+	Silence time.Duration // after which a rank counts as lost; beats are an eighth of it apart
+	Join    time.Duration // within which all ranks must have joined
+}
+
+// hello is what a rank says of itself. It is sent as JSON.
+type hello struct {
+	Rank, Size int
+	Host       string
+	Version    string
+	Silence    time.Duration
+}
+
+// hub connects the nodes of a group.
+type hub struct {
+	cfg Config
+
+	mu      sync.Mutex
+	members []member // by rank
+	joined  int
+	left    int // the first rank that has left, else -1
+	rounds  map[string]*round
+	failure *Failure
+	stop    chan struct{}
+	stopped bool
+}
+
+// member is a rank as the hub sees it.
+type member struct {
+	port  port // nil: not here
+	host  string
+	heard time.Time // when its last frame came
+	left  bool
+}
+
+// port is the way from the hub to a node. deliver does not block.
+type port interface{ deliver(*frame) }
+
+// round is a Gather that not all have contributed to.
+type round struct {
+	payloads [][]byte // by index
+	ranks    []int    // by index
+	got      int
+}
+
+// letter is a frame on its way to a rank.
+type letter struct {
+	to port
+	f  *frame
+}
+
+func newHub(cfg Config) *hub {
+	return &hub{cfg: cfg, members: make([]member, cfg.Size), left: -1, rounds: map[string]*round{}, stop: make(chan struct{})}
+}
+
+// attach makes a rank a member. The last one starts the group.
+func (h *hub) attach(m hello, p port) *Failure {
+	h.mu.Lock()
+	if h.failure == nil {
+		if f := h.refusal(m); f != nil {
+			h.mu.Unlock()
+			h.fail(f)
+			return f
+		}
+	}
+	if f := h.failure; f != nil {
+		h.mu.Unlock()
+		return f
+	}
+	h.members[m.Rank] = member{port: p, host: m.Host, heard: time.Now()}
+	h.joined++
+	var out []letter
+	if h.joined == h.cfg.Size {
+		hosts := make([]string, h.cfg.Size)
+		for i, m := range h.members {
+			hosts[i] = m.host
+		}
+		body, _ := json.Marshal(hosts) // strings: no error
+		out = h.toAll(&frame{kind: kindWelcome, body: body})
+	}
+	h.mu.Unlock()
+	post(out)
+	return nil
+}
+
+// refusal says why a rank cannot be a member. mu is held.
+func (h *hub) refusal(m hello) *Failure {
+	var err error
+	switch {
+	case m.Version != h.cfg.Version:
+		err = fmt.Errorf("%w: it has %q, rank 0 has %q", ErrVersion, m.Version, h.cfg.Version)
+	case m.Size != h.cfg.Size:
+		err = fmt.Errorf("%w: it was told of %d ranks, rank 0 of %d", ErrWorld, m.Size, h.cfg.Size)
+	case m.Rank < 0 || m.Rank >= h.cfg.Size:
+		err = fmt.Errorf("%w: there is no such rank among %d", ErrWorld, h.cfg.Size)
+	case h.members[m.Rank].port != nil:
+		err = fmt.Errorf("%w: the rank has joined twice, the first time from %s", ErrWorld, h.members[m.Rank].host)
+	default:
+		return nil
+	}
+	return &Failure{m.Rank, m.Host, err}
+}
+
+// toAll addresses a frame to all members. mu is held.
+func (h *hub) toAll(f *frame) (out []letter) {
+	for _, m := range h.members {
+		if m.port != nil && !m.left {
+			out = append(out, letter{m.port, f})
+		}
+	}
+	return out
+}
+
+// post delivers letters. Those to nodes in this process are the last: what such a node does next,
+// closing the server say, then finds the others queued.
+func post(out []letter) {
+	for _, inside := range []bool{false, true} {
+		for _, l := range out {
+			if _, ok := l.to.(*Node); ok == inside {
+				l.to.deliver(l.f)
+			}
+		}
+	}
+}
+
+// receive handles a frame of a member.
+func (h *hub) receive(from int, f *frame) {
+	h.mu.Lock()
+	h.members[from].heard = time.Now()
+	var out []letter
+	var fail *Failure
+	switch f.kind {
+	case kindBeat:
+	case kindData:
+		if int64(f.peer) >= int64(h.cfg.Size) {
+			fail = h.protocol(from, "data for rank %d", f.peer)
+			break
+		}
+		if to := h.members[f.peer]; to.port != nil && !to.left {
+			g := *f
+			g.peer = uint32(from)
+			out = []letter{{to.port, &g}}
+		}
+	case kindGather:
+		out, fail = h.contribute(from, f)
+	case kindLeave:
+		out, fail = h.leave(from)
+	case kindFailure:
+		fail = failureOf(int(f.peer), f.body)
+		if f.err != nil {
+			fail.Err = f.err
+		}
+	default:
+		fail = h.protocol(from, "a frame of kind %d", f.kind)
+	}
+	h.mu.Unlock()
+	post(out)
+	if fail != nil {
+		h.fail(fail)
+	}
+}
+
+// protocol is the failure of a rank that sent what no rank sends. mu is held.
+func (h *hub) protocol(from int, format string, args ...any) *Failure {
+	return &Failure{from, h.members[from].host, fmt.Errorf("%w: %s", errFrame, fmt.Sprintf(format, args...))}
+}
+
+// contribute adds a payload to a round, and answers all of its ranks if it was the last one. mu
+// is held.
+func (h *hub) contribute(from int, f *frame) ([]letter, *Failure) {
+	index, need := int64(f.a), int64(f.b)
+	if need < 1 || need > int64(h.cfg.Size) || index >= need || len(f.body) > maxPayload {
+		return nil, h.protocol(from, "member %d of %d with %d bytes", index, need, len(f.body))
+	}
+	if h.left >= 0 {
+		return nil, &Failure{h.left, h.members[h.left].host, ErrLeft}
+	}
+	r := h.rounds[f.key]
+	if r == nil {
+		r = &round{payloads: make([][]byte, need), ranks: make([]int, need)}
+		h.rounds[f.key] = r
+	}
+	if len(r.payloads) != int(need) || r.payloads[index] != nil {
+		return nil, h.protocol(from, "member %d of %d twice in %q", index, need, f.key)
+	}
+	r.payloads[index], r.ranks[index] = append([]byte{}, f.body...), from
+	if r.got++; r.got < int(need) {
+		return nil, nil
+	}
+	delete(h.rounds, f.key)
+	answer := &frame{kind: kindRound, key: f.key, b: f.b}
+	if answer.body = r.payloads[0]; allEqual(r.payloads) {
+		answer.a = 1
+	} else {
+		answer.body = appendPayloads(nil, r.payloads)
+	}
+	out := make([]letter, 0, need)
+	for _, rank := range r.ranks {
+		out = append(out, letter{h.members[rank].port, answer})
+	}
+	return out, nil
+}
+
+func allEqual(payloads [][]byte) bool {
+	for _, p := range payloads[1:] {
+		if string(p) != string(payloads[0]) {
+			return false
+		}
+	}
+	return true
+}
+
+func appendPayloads(b []byte, payloads [][]byte) []byte {
+	for _, p := range payloads {
+		b = binary.BigEndian.AppendUint16(b, uint16(len(p)))
+		b = append(b, p...)
+	}
+	return b
+}
+
+// payloads is the inverse of appendPayloads, for n of them.
+func payloads(b []byte, n int) ([][]byte, error) {
+	out := make([][]byte, 0, min(n, len(b)/2))
+	for range n {
+		if len(b) < 2 {
+			return nil, errFrame
+		}
+		size := int(binary.BigEndian.Uint16(b))
+		if b = b[2:]; len(b) < size {
+			return nil, errFrame
+		}
+		out = append(out, b[:size:size])
+		b = b[size:]
+	}
+	if len(b) > 0 {
+		return nil, errFrame
+	}
+	return out, nil
+}
+
+// leave notes that a rank has left. A round that waits for others fails. mu is held.
+func (h *hub) leave(rank int) ([]letter, *Failure) {
+	m := &h.members[rank]
+	m.left = true
+	if h.left < 0 {
+		h.left = rank
+	}
+	if len(h.rounds) > 0 {
+		return nil, &Failure{rank, m.host, ErrLeft}
+	}
+	return h.toAll(&frame{kind: kindLeave, peer: uint32(rank)}), nil
+}
+
+// lost notes that the connection of a rank has ended.
+func (h *hub) lost(rank int, err error) {
+	h.mu.Lock()
+	m := h.members[rank]
+	quiet := m.left || h.stopped
+	h.mu.Unlock()
+	if !quiet {
+		h.fail(&Failure{rank, m.host, err})
+	}
+}
+
+// fail ends the group, the first time it is called.
+func (h *hub) fail(f *Failure) {
+	h.mu.Lock()
+	if h.failure != nil || h.stopped {
+		h.mu.Unlock()
+		return
+	}
+	h.failure = f
+	out := h.toAll(&frame{kind: kindFailure, peer: uint32(f.Rank), body: reportOf(f), err: f.Err})
+	h.mu.Unlock()
+	post(out)
+}
+
+// watch finds ranks that do not join or are silent, until close.
+func (h *hub) watch() {
+	interval := max(h.cfg.Silence/8, time.Millisecond)
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	began, last := time.Now(), time.Now()
+	for {
+		select {
+		case <-h.stop:
+			return
+		case now := <-ticker.C:
+			// When this process itself was stopped, frames may lie unread in the sockets.
+			stalled := now.Sub(last) > h.cfg.Silence/2
+			last = now
+			if f := h.inspect(now, began, stalled); f != nil {
+				h.fail(f)
+			}
+		}
+	}
+}
+
+// inspect returns the failure of a rank that is missing or silent, and sends beats.
+func (h *hub) inspect(now, began time.Time, stalled bool) *Failure {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.failure != nil {
+		return nil
+	}
+	if h.joined < h.cfg.Size && now.Sub(began) > h.cfg.Join {
+		for rank, m := range h.members {
+			if m.port == nil {
+				return &Failure{rank, "", fmt.Errorf("%w within %v; %d of %d ranks have", ErrMissing, h.cfg.Join, h.joined, h.cfg.Size)}
+			}
+		}
+	}
+	beat := &frame{kind: kindBeat}
+	for rank := range h.members {
+		m := &h.members[rank]
+		c, remote := m.port.(*connection)
+		if !remote || m.left {
+			continue
+		}
+		c.deliver(beat)
+		if stalled {
+			m.heard = now
+		}
+		if quiet := now.Sub(m.heard); quiet > h.cfg.Silence {
+			return &Failure{rank, m.host, fmt.Errorf("%w (for %v)", ErrSilent, quiet.Round(10*time.Millisecond))}
+		}
+	}
+	return nil
+}
+
+// close ends the watch. What fails from here on is not reported.
+func (h *hub) close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.stopped {
+		h.stopped = true
+		close(h.stop)
+	}
+}

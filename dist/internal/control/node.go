@@ -1,0 +1,348 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+)
+
+// Node is a rank's end of the control side. Its methods may be called from any goroutine.
+type Node struct {
+	rank, size int
+	host       string
+	send       func(*frame) // towards the hub; it does not block
+	chunk      int          // the most bytes of a frame of data
+	shut       func()
+
+	mu      sync.Mutex
+	hosts   []string
+	welcome chan struct{}
+	done    chan struct{} // closed once failure is set
+	failure *Failure
+	closed  bool
+	left    map[int]bool
+	rounds  map[string]chan *frame
+	boxes   map[address]*box
+}
+
+// address names a message: who sent it, and under which key.
+type address struct {
+	from int
+	key  string
+}
+
+// box is the bodies that have come under an address.
+type box struct {
+	bodies [][]byte
+	more   chan struct{} // has one element if something came
+}
+
+func newNode(m hello) *Node {
+	return &Node{
+		rank: m.Rank, size: m.Size, host: m.Host, chunk: math.MaxInt,
+		welcome: make(chan struct{}), done: make(chan struct{}),
+		left: map[int]bool{}, rounds: map[string]chan *frame{}, boxes: map[address]*box{},
+	}
+}
+
+// Local returns the nodes of ranks that are all in this process, on a host.
+func Local(size int, host string, cfg Config) ([]*Node, error) {
+	cfg.Size = size
+	h := newHub(cfg)
+	nodes := make([]*Node, size)
+	for rank := range nodes {
+		n, err := inMemory(h, hello{Rank: rank, Size: size, Host: host, Version: cfg.Version})
+		if err != nil {
+			return nil, err
+		}
+		nodes[rank] = n
+	}
+	return nodes, nil
+}
+
+// inMemory attaches a node to a hub of the same process.
+func inMemory(h *hub, m hello) (*Node, error) {
+	n := newNode(m)
+	n.send = func(f *frame) { h.receive(m.Rank, f) }
+	if f := h.attach(m, n); f != nil {
+		return nil, f
+	}
+	return n, nil
+}
+
+// Rank returns the rank of the node.
+func (n *Node) Rank() int { return n.rank }
+
+// Size returns the number of ranks.
+func (n *Node) Size() int { return n.size }
+
+// Host returns the host of a rank, "" before all have joined.
+func (n *Node) Host(rank int) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if rank < 0 || rank >= len(n.hosts) {
+		return ""
+	}
+	return n.hosts[rank]
+}
+
+// Done is closed when the group has failed.
+func (n *Node) Done() <-chan struct{} { return n.done }
+
+// Err returns the Failure that ended the group, or nil.
+func (n *Node) Err() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.failure == nil {
+		return nil
+	}
+	return n.failure
+}
+
+// Fail ends the group with an error of this rank. The first failure counts.
+func (n *Node) Fail(err error) { n.Blame(&Failure{n.rank, n.host, err}) }
+
+// Blame ends the group with an error of any rank. The first failure counts.
+func (n *Node) Blame(f *Failure) {
+	n.send(&frame{kind: kindFailure, peer: uint32(f.Rank), body: reportOf(f), err: f.Err})
+	n.fail(f)
+}
+
+func (n *Node) fail(f *Failure) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.failure == nil && !n.closed {
+		n.failure = f
+		close(n.done)
+	}
+}
+
+// deliver handles a frame of the hub.
+func (n *Node) deliver(f *frame) {
+	switch f.kind {
+	case kindWelcome:
+		n.start(f.body)
+	case kindFailure:
+		failure := failureOf(int(f.peer), f.body)
+		if f.err != nil {
+			failure.Err = f.err
+		}
+		n.fail(failure)
+	case kindLeave:
+		n.mu.Lock()
+		n.left[int(f.peer)] = true
+		boxes := make([]*box, 0, len(n.boxes))
+		for a, b := range n.boxes {
+			if a.from == int(f.peer) {
+				boxes = append(boxes, b)
+			}
+		}
+		n.mu.Unlock()
+		for _, b := range boxes {
+			b.wake()
+		}
+	case kindRound:
+		n.mu.Lock()
+		answer := n.rounds[f.key]
+		delete(n.rounds, f.key)
+		n.mu.Unlock()
+		if answer != nil {
+			answer <- f // has room for one
+		}
+	case kindData:
+		b := n.box(address{int(f.peer), f.key})
+		n.mu.Lock()
+		b.bodies = append(b.bodies, f.body)
+		n.mu.Unlock()
+		b.wake()
+	}
+}
+
+// start notes that all ranks have joined.
+func (n *Node) start(body []byte) {
+	var hosts []string
+	if err := json.Unmarshal(body, &hosts); err != nil || len(hosts) != n.size {
+		n.fail(&Failure{0, "", fmt.Errorf("%w: %d hosts of %d ranks", errFrame, len(hosts), n.size)})
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.hosts == nil {
+		n.hosts = hosts
+		close(n.welcome)
+	}
+}
+
+// joined waits until all ranks have joined.
+func (n *Node) joined(ctx context.Context) error {
+	select {
+	case <-n.welcome:
+		return nil
+	default:
+	}
+	select {
+	case <-n.welcome:
+		return nil
+	case <-n.done:
+		return n.Err()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (b *box) wake() {
+	select {
+	case b.more <- struct{}{}:
+	default:
+	}
+}
+
+func (n *Node) box(a address) *box {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	b := n.boxes[a]
+	if b == nil {
+		b = &box{more: make(chan struct{}, 1)}
+		n.boxes[a] = b
+	}
+	return b
+}
+
+var errPayload = errors.New("a payload is too long")
+
+// Gather gives a payload, of at most 4 KiB, and returns those of the need ranks that call it with
+// the same key, by index. It waits for them until ctx ends or the group fails. A key is used once.
+func (n *Node) Gather(ctx context.Context, key string, index, need int, payload []byte) ([][]byte, error) {
+	if len(payload) > maxPayload || len(key) > maxKey {
+		return nil, errPayload
+	}
+	if err := n.Err(); err != nil {
+		return nil, err
+	}
+	if n.hasLeft(0) {
+		return nil, &Failure{0, n.Host(0), ErrLeft}
+	}
+	answer := make(chan *frame, 1)
+	n.mu.Lock()
+	n.rounds[key] = answer
+	n.mu.Unlock()
+	n.send(&frame{kind: kindGather, a: uint32(index), b: uint32(need), key: key, body: payload})
+	select {
+	case f := <-answer:
+		return gathered(f, need)
+	case <-n.done:
+		select {
+		case f := <-answer: // it came before the failure
+			return gathered(f, need)
+		default:
+		}
+		return nil, n.Err()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// hasLeft reports whether a rank has closed its node.
+func (n *Node) hasLeft(rank int) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.left[rank]
+}
+
+func gathered(f *frame, need int) ([][]byte, error) {
+	if int64(f.b) != int64(need) {
+		return nil, errFrame
+	}
+	if f.a != 1 {
+		return payloads(f.body, need)
+	}
+	all := make([][]byte, need)
+	for i := range all {
+		all[i] = f.body
+	}
+	return all, nil
+}
+
+// Send sends a message to another rank, for its Recv under the same key. The bytes are copied.
+// Send does not wait for the receiver.
+func (n *Node) Send(to int, key string, b []byte) error {
+	if err := n.Err(); err != nil {
+		return err
+	}
+	b = append([]byte{}, b...)
+	for first := true; first || len(b) > 0; first = false {
+		part := b[:min(len(b), n.chunk)]
+		b = b[len(part):]
+		n.send(&frame{kind: kindData, peer: uint32(to), key: key, body: part})
+	}
+	return nil
+}
+
+// Recv waits for the message of a rank under a key, whose length is that of into.
+func (n *Node) Recv(ctx context.Context, from int, key string, into []byte) error {
+	a := address{from, key}
+	b := n.box(a)
+	for first := true; first || len(into) > 0; first = false {
+		body, err := n.next(ctx, from, b)
+		if err != nil {
+			return err
+		}
+		if len(body) > len(into) || len(body) == 0 && len(into) > 0 {
+			return fmt.Errorf("%w: %d bytes where %d were expected", errFrame, len(body), len(into))
+		}
+		copy(into, body)
+		into = into[len(body):]
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(b.bodies) == 0 && n.boxes[a] == b {
+		delete(n.boxes, a)
+	}
+	return nil
+}
+
+// next waits for the next body in a box.
+func (n *Node) next(ctx context.Context, from int, b *box) ([]byte, error) {
+	for {
+		n.mu.Lock()
+		if len(b.bodies) > 0 {
+			body := b.bodies[0]
+			b.bodies = b.bodies[1:]
+			n.mu.Unlock()
+			return body, nil
+		}
+		gone := n.left[from]
+		n.mu.Unlock()
+		if gone {
+			return nil, &Failure{from, n.Host(from), ErrLeft}
+		}
+		select {
+		case <-b.more:
+		case <-n.done:
+			return nil, n.Err()
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// Close leaves the group. It is called once no other rank waits for this one.
+func (n *Node) Close() {
+	n.mu.Lock()
+	if n.closed {
+		n.mu.Unlock()
+		return
+	}
+	n.closed = true
+	failed := n.failure != nil
+	n.mu.Unlock()
+	if !failed {
+		n.send(&frame{kind: kindLeave, peer: uint32(n.rank)})
+	}
+	if n.shut != nil {
+		n.shut()
+	}
+}

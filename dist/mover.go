@@ -1,0 +1,97 @@
+package dist
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/gpk-go/gpk/dist/internal/control"
+)
+
+// mover moves bytes between the ranks of a Comm. key names the call, and is the same in all ranks.
+// An error leaves the ranks in disagreement: the group then fails.
+type mover interface {
+	// headings gives the heading of this rank and returns those of all.
+	headings(ctx context.Context, c *Comm, key string, own []byte) ([][]byte, error)
+	// allGather writes the blocks in of all ranks into out, in the order of ranks.
+	allGather(ctx context.Context, c *Comm, key string, out, in []byte) error
+	// allToAll sends block j of in to rank j, and writes its block for this rank into block j of
+	// out. in may be overwritten.
+	allToAll(ctx context.Context, c *Comm, key string, out, in []byte) error
+	// broadcast copies b of the rank with index root to all.
+	broadcast(ctx context.Context, c *Comm, key string, b []byte, root int) error
+	// send sends b to a rank, and recv receives that many bytes of a rank.
+	send(ctx context.Context, c *Comm, key string, b []byte, to int) error
+	recv(ctx context.Context, c *Comm, key string, b []byte, from int) error
+	// split returns the mover of the ranks with the same color.
+	split(ctx context.Context, color, key int) (mover, error)
+}
+
+// relay moves bytes through the hub of the control side: in memory, or over TCP through rank 0.
+type relay struct{ node *control.Node }
+
+func (r relay) headings(ctx context.Context, c *Comm, key string, own []byte) ([][]byte, error) {
+	return r.node.Gather(ctx, key, c.me, len(c.members), own)
+}
+
+func (r relay) allGather(ctx context.Context, c *Comm, key string, out, in []byte) error {
+	if err := r.toOthers(c, key, func(int) []byte { return in }); err != nil {
+		return err
+	}
+	copy(out[c.me*len(in):], in)
+	return r.fromOthers(ctx, c, key, out, len(in))
+}
+
+func (r relay) allToAll(ctx context.Context, c *Comm, key string, out, in []byte) error {
+	n := len(in) / len(c.members)
+	if err := r.toOthers(c, key, func(i int) []byte { return in[i*n:][:n] }); err != nil {
+		return err
+	}
+	copy(out[c.me*n:][:n], in[c.me*n:])
+	return r.fromOthers(ctx, c, key, out, n)
+}
+
+// toOthers sends each other rank its block.
+func (r relay) toOthers(c *Comm, key string, block func(i int) []byte) error {
+	for step := 1; step < len(c.members); step++ {
+		i := (c.me + step) % len(c.members)
+		if err := r.node.Send(c.members[i], key, block(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fromOthers receives the block of each other rank, of n bytes.
+func (r relay) fromOthers(ctx context.Context, c *Comm, key string, out []byte, n int) error {
+	for i, m := range c.members {
+		if i == c.me {
+			continue
+		}
+		if err := r.node.Recv(ctx, m, key, out[i*n:][:n]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r relay) broadcast(ctx context.Context, c *Comm, key string, b []byte, root int) error {
+	if c.me == root {
+		return r.toOthers(c, key, func(int) []byte { return b })
+	}
+	return r.node.Recv(ctx, c.members[root], key, b)
+}
+
+func (r relay) send(_ context.Context, c *Comm, key string, b []byte, to int) error {
+	return r.node.Send(c.members[to], key, b)
+}
+
+func (r relay) recv(ctx context.Context, c *Comm, key string, b []byte, from int) error {
+	return r.node.Recv(ctx, c.members[from], key, b)
+}
+
+func (r relay) split(context.Context, int, int) (mover, error) { return r, nil }
+
+// letterKey names message n from one rank of a Comm to another.
+func (c *Comm) letterKey(from, to, n int) string {
+	return c.name + "/" + strconv.Itoa(from) + ">" + strconv.Itoa(to) + "/" + strconv.Itoa(n)
+}

@@ -1,0 +1,197 @@
+package dist
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpk-go/gpk"
+)
+
+// child is the variable that tells the test binary, started as a rank, what to run.
+const child = "GPK_TEST_RANK"
+
+func TestMain(m *testing.M) {
+	if what := os.Getenv(child); what != "" {
+		if err := asRank(what); err != nil {
+			fmt.Fprintln(os.Stderr, "a rank's error:", err)
+			os.Exit(3)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// asRank is the program of a rank that a launcher started.
+func asRank(what string) error {
+	_ = os.Setenv("GPK_DEVICE", "cpu")
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Second)
+	defer cancel()
+	g, err := Join(ctx)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	if want := os.Getenv("GPK_TEST_ENGINE"); want != "" && g.ranks[0].engine != want {
+		return fmt.Errorf("the engine is %q: %s", g.ranks[0].engine, g.Explain())
+	}
+	err = g.Run(ctx, programs[what])
+	if err == nil && g.ranks[0].node.Rank() == 0 {
+		fmt.Println("all ranks are done:", g.Size())
+	}
+	return errors.Join(err, g.Close())
+}
+
+var programs = map[string]func(ctx context.Context, c *Comm) error{
+	// Every collective function, type and layout, on random shapes that all ranks draw alike.
+	"collectives": func(ctx context.Context, c *Comm) error {
+		r := rand.New(rand.NewPCG(7, 7))
+		for i, typ := range types {
+			for round := range 4 {
+				p := c.Size()
+				shape := []int{p * (1 + r.IntN(3)), p * r.IntN(4), 1 + r.IntN(3)}
+				if round == 3 {
+					oneStep = 8
+				}
+				xs := make([]tensor, p)
+				for k := range xs {
+					x := build(shape, func([]int) complex128 { return complex(float64(r.IntN(3)), 0) })
+					data, err := typ.read(typ.array(x))
+					if err != nil {
+						return err
+					}
+					xs[k] = tensor{shape, data}
+				}
+				if err := compareAll(c, i, xs, round, r.IntN(2), r.IntN(p)); err != nil {
+					return fmt.Errorf("%v %v: %w", typ.dt, shape, err)
+				}
+			}
+		}
+		return long(ctx, c)
+	},
+	// Rank 1 gives another shape once, and then the ranks go on; then it returns an error.
+	"fault": func(ctx context.Context, c *Comm) error {
+		err := c.AllReduce(gpk.Ones(gpk.Float32, 2+c.Rank()%2*7), Sum).Err()
+		var re *RankError
+		if !errors.As(err, &re) || re.Rank != 1 || !errors.Is(err, gpk.ErrShape) {
+			return fmt.Errorf("a shape that differs: %w", err)
+		}
+		if c.Rank() == 1 {
+			return errors.New("no luck")
+		}
+		err = c.AllReduce(gpk.Ones(gpk.Float32, 2), Sum).Err()
+		if !errors.As(err, &re) || re.Rank != 1 || !strings.Contains(err.Error(), "no luck") {
+			return fmt.Errorf("a rank that fails: %w", err)
+		}
+		return err
+	},
+}
+
+// long moves arrays of several pieces, splits, and sends around a ring.
+func long(ctx context.Context, c *Comm) error {
+	x := gpk.Ones(gpk.Float32, 3<<20).Mul(c.Rank() + 1)
+	want := float32(c.Size() * (c.Size() + 1) / 2)
+	for range 3 {
+		y := c.AllReduce(x, Sum)
+		lo, err := gpk.Item[float32](y.Min())
+		hi, err2 := gpk.Item[float32](y.Max())
+		if err := errors.Join(err, err2); err != nil || lo != want || hi != want {
+			return fmt.Errorf("a long sum is %v to %v, want %v: %w", lo, hi, want, err)
+		}
+	}
+	s, err := c.Split(ctx, c.Rank()%2, -c.Rank())
+	if err != nil {
+		return err
+	}
+	all, err := gpk.ToSlice[int64](s.AllGather(gpk.FromSlice([]int64{int64(c.Rank())}), 0))
+	if err != nil || len(all) != s.Size() || all[s.Rank()] != int64(c.Rank()) {
+		return fmt.Errorf("split: %v, rank %d: %w", all, s.Rank(), err)
+	}
+	for i := 1; i < len(all); i++ {
+		if all[i-1] < all[i] {
+			return fmt.Errorf("split: keys are not in order: %v", all)
+		}
+	}
+	if c.Size() > 1 {
+		right, left := (c.Rank()+1)%c.Size(), (c.Rank()+c.Size()-1)%c.Size()
+		if err := c.Send(ctx, gpk.Full(gpk.Int32, c.Rank(), 5), right); err != nil {
+			return err
+		}
+		into := gpk.Zeros(gpk.Int32, 5)
+		if err := c.Recv(ctx, into, left); err != nil {
+			return err
+		}
+		if got, err := gpk.ToSlice[int32](into); err != nil || got[4] != int32(left) {
+			return fmt.Errorf("received %v: %w", got, err)
+		}
+	}
+	return c.Barrier(ctx)
+}
+
+// launch runs the test binary as ranks of a launcher, and returns what it printed.
+func launch(t *testing.T, what, engine string, command ...string) (string, error) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, command[0], append(command[1:], self)...)
+	cmd.WaitDelay = 5 * time.Second
+	cmd.Env = append(os.Environ(), child+"="+what, "GPK_TEST_ENGINE="+engine, "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err = cmd.Run()
+	return out.String(), err
+}
+
+// launcher returns the command of an MPI's launcher, and skips the test where there is none. CI
+// installs Open MPI's and sets GPK_CI, so that it does not skip there.
+func launcher(t *testing.T, required bool, names ...string) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("NOT RUN: several processes, in short runs")
+	}
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	if required && os.Getenv("GPK_CI") != "" {
+		t.Fatalf("no %v here", names)
+	}
+	t.Skipf("NOT RUN: no %v here", names)
+	return ""
+}
+
+func testMPI(t *testing.T, command ...string) {
+	if _, err := startMPI(nil); errors.Is(err, errNoMPI) {
+		t.Skipf("NOT RUN: %v", err)
+	}
+	for _, n := range []string{"1", "2", "4"} {
+		out, err := launch(t, "collectives", map[bool]string{true: "mpi"}[n != "1"], append(command, "-n", n)...)
+		if err != nil || !strings.Contains(out, "all ranks are done: "+n) {
+			t.Fatalf("%s ranks: %v\n%s", n, err, out)
+		}
+	}
+	out, err := launch(t, "fault", "mpi", append(command, "-n", "3")...)
+	if err == nil || !strings.Contains(out, "rank 1") || !strings.Contains(out, "no luck") || strings.Contains(out, "a rank that fails") {
+		t.Errorf("a rank that fails: %v\n%s", err, out)
+	}
+}
+
+// TestOpenMPI runs every collective function in processes that Open MPI's mpirun starts.
+func TestOpenMPI(t *testing.T) {
+	testMPI(t, launcher(t, true, "mpirun.openmpi"), "--oversubscribe")
+}
+
+// TestMPICH does so with MPICH's mpiexec.
+func TestMPICH(t *testing.T) { testMPI(t, launcher(t, false, "mpiexec.mpich", "mpiexec.hydra")) }

@@ -1,0 +1,31 @@
+package dist
+
+import "strconv"
+
+// Op is what a reduction computes of the elements of all ranks.
+//
+// Sum and Mean of Float16 and BFloat16 add in float32 and round once. Integers wrap in Sum and
+// Prod; Mean of integers is ErrDType, as is arithmetic on Bool, whose Max is "or" and whose Min is
+// "and". Max and Min propagate NaN, and of complex numbers are ErrDType.
+type Op int
+
+// The operations.
+const (
+	Sum Op = iota
+	Mean
+	Prod
+	Max
+	Min
+)
+
+var opNames = [...]string{"Sum", "Mean", "Prod", "Max", "Min"}
+
+// String returns the name of the operation.
+func (o Op) String() string {
+	if !o.valid() {
+		return "Op(" + strconv.Itoa(int(o)) + ")"
+	}
+	return opNames[o]
+}
+
+func (o Op) valid() bool { return o >= 0 && int(o) < len(opNames) }

@@ -1,0 +1,107 @@
+package dist
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/device"
+)
+
+// Option is an option of Join: Device, Timeout, Silence, Engine, Environment.
+type Option func(*options) error
+
+type options struct {
+	device  *device.Device
+	timeout time.Duration
+	silence time.Duration
+	engine  EngineName
+	get     func(string) string
+	version string
+}
+
+// EngineName names what moves data between processes.
+type EngineName string
+
+// The engines between processes. MPI is the library of the launcher; TCP moves everything through
+// rank 0, which is meant for few ranks and for machines without MPI.
+const (
+	MPI EngineName = "mpi"
+	TCP EngineName = "tcp"
+)
+
+// OnDevice sets the device of the rank. Otherwise it is GPU number "local rank" where there are
+// GPUs, else the default device.
+func OnDevice(d *device.Device) Option {
+	return func(o *options) error {
+		if err := d.Err(); err != nil {
+			return err
+		}
+		o.device = d
+		return nil
+	}
+}
+
+// Timeout sets how long Join waits for the other ranks: a minute otherwise.
+func Timeout(d time.Duration) Option {
+	return func(o *options) error {
+		o.timeout = d
+		return positive("Timeout", d)
+	}
+}
+
+// Silence sets after how long a rank that is not heard of counts as lost: 4 seconds otherwise.
+// That of rank 0 counts.
+func Silence(d time.Duration) Option {
+	return func(o *options) error {
+		o.silence = d
+		return positive("Silence", d)
+	}
+}
+
+func positive(name string, d time.Duration) error {
+	if d <= 0 {
+		return fmt.Errorf("%w: %s of %v", gpk.ErrUnsupported, name, d)
+	}
+	return nil
+}
+
+// Engine chooses the engine between processes. Otherwise it is MPI where its launcher started the
+// process and its library is found, else TCP.
+func Engine(name EngineName) Option {
+	return func(o *options) error {
+		if name != MPI && name != TCP {
+			return fmt.Errorf("%w: engine %q", gpk.ErrUnsupported, name)
+		}
+		o.engine = name
+		return nil
+	}
+}
+
+// Environment replaces os.Getenv as the source of the launcher's variables.
+func Environment(get func(string) string) Option {
+	return func(o *options) error {
+		if get == nil {
+			return fmt.Errorf("%w: a nil environment", gpk.ErrUnsupported)
+		}
+		o.get = get
+		return nil
+	}
+}
+
+func optionsOf(given []Option) (*options, error) {
+	o := &options{timeout: time.Minute, silence: 4 * time.Second, get: os.Getenv, version: version}
+	for _, g := range given {
+		if g == nil {
+			return nil, fmt.Errorf("%w: a nil option", gpk.ErrUnsupported)
+		}
+		if err := g(o); err != nil {
+			return nil, err
+		}
+	}
+	return o, nil
+}
+
+// version is that of the messages between ranks. It changes when they do.
+const version = "gpk dist 1"

@@ -1,0 +1,158 @@
+package dist
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/x448/float16"
+)
+
+// reducible returns ErrDType where an operation has no meaning for a type.
+func reducible(op Op, dt dtype.DType) error {
+	why := ""
+	switch {
+	case !op.valid():
+		return fmt.Errorf("%w: %v", gpk.ErrUnsupported, op)
+	case dt == dtype.Bool && op != Max && op != Min:
+		why = "Cast to an integer type first"
+	case dt.IsInteger() && op == Mean:
+		why = "Cast to a float type first"
+	case dt.IsComplex() && (op == Max || op == Min):
+		why = "complex numbers have no order"
+	default:
+		return nil
+	}
+	return fmt.Errorf("%w: %v of %v; %s", gpk.ErrDType, op, dt, why)
+}
+
+// reduceInto reduces blocks, one a rank and as long as out, in the order of ranks. out may be the
+// first block.
+func reduceInto(op Op, dt dtype.DType, out []byte, blocks []byte, ranks int) {
+	switch dt {
+	case dtype.Float32:
+		fold(op, elements[float32](out), elements[float32](blocks), ranks, number[float32]())
+	case dtype.Float64:
+		fold(op, elements[float64](out), elements[float64](blocks), ranks, number[float64]())
+	case dtype.Float16:
+		half(op, elements[float16.Float16](out), elements[float16.Float16](blocks), ranks, float16.Float16.Float32, float16.Fromfloat32)
+	case dtype.BFloat16:
+		half(op, elements[bfloat16.BFloat16](out), elements[bfloat16.BFloat16](blocks), ranks, bfloat16.BFloat16.Float32, bfloat16.FromFloat32)
+	case dtype.Int8:
+		fold(op, elements[int8](out), elements[int8](blocks), ranks, number[int8]())
+	case dtype.Uint8, dtype.Bool:
+		fold(op, elements[uint8](out), elements[uint8](blocks), ranks, number[uint8]())
+	case dtype.Int32:
+		fold(op, elements[int32](out), elements[int32](blocks), ranks, number[int32]())
+	case dtype.Int64:
+		fold(op, elements[int64](out), elements[int64](blocks), ranks, number[int64]())
+	case dtype.Complex64:
+		fold(op, elements[complex64](out), elements[complex64](blocks), ranks, arithmetic[complex64]())
+	case dtype.Complex128:
+		fold(op, elements[complex128](out), elements[complex128](blocks), ranks, arithmetic[complex128]())
+	}
+}
+
+// elements is the elements in b, which is aligned for them.
+func elements[T any](b []byte) []T {
+	var t T
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(t)))
+}
+
+type ordered interface {
+	~float32 | ~float64 | ~int8 | ~uint8 | ~int32 | ~int64
+}
+
+// functions are the operations of two elements of a type, and the division by the number of ranks.
+type functions[T any] struct {
+	add, mul, max, min func(a, b T) T
+	divide             func(a T, n int) T
+}
+
+func arithmetic[T ordered | complex64 | complex128]() functions[T] {
+	return functions[T]{
+		add:    func(a, b T) T { return a + b },
+		mul:    func(a, b T) T { return a * b },
+		divide: func(a T, n int) T { return over(a, n) },
+	}
+}
+
+// over returns a / n.
+func over[T ordered | complex64 | complex128](a T, n int) T {
+	switch x := any(a).(type) {
+	case complex64: // not a complex division: both parts are divided
+		return any(complex(real(x)/float32(n), imag(x)/float32(n))).(T)
+	case complex128:
+		return any(complex(real(x)/float64(n), imag(x)/float64(n))).(T)
+	case float32:
+		return any(x / float32(n)).(T)
+	case float64:
+		return any(x / float64(n)).(T)
+	}
+	return a // integers have no Mean
+}
+
+func number[T ordered]() functions[T] {
+	f := arithmetic[T]()
+	f.max = func(a, b T) T {
+		if a != a || a > b {
+			return a
+		}
+		return b
+	}
+	f.min = func(a, b T) T {
+		if a != a || a < b {
+			return a
+		}
+		return b
+	}
+	return f
+}
+
+// of returns the operation's function.
+func (f functions[T]) of(op Op) func(a, b T) T {
+	switch op {
+	case Prod:
+		return f.mul
+	case Max:
+		return f.max
+	case Min:
+		return f.min
+	}
+	return f.add
+}
+
+// fold reduces block after block.
+func fold[T any](op Op, out, blocks []T, ranks int, f functions[T]) {
+	apply := f.of(op)
+	copy(out, blocks[:len(out)])
+	for r := 1; r < ranks; r++ {
+		for i, v := range blocks[r*len(out):][:len(out)] {
+			out[i] = apply(out[i], v)
+		}
+	}
+	if op == Mean {
+		for i, v := range out {
+			out[i] = f.divide(v, ranks)
+		}
+	}
+}
+
+// half reduces numbers of 16 bits in float32, and rounds once.
+func half[T any](op Op, out, blocks []T, ranks int, widen func(T) float32, narrow func(float32) T) {
+	f := number[float32]()
+	apply := f.of(op)
+	n := len(out)
+	for i := range out {
+		sum := widen(blocks[i])
+		for r := 1; r < ranks; r++ {
+			sum = apply(sum, widen(blocks[r*n+i]))
+		}
+		if op == Mean {
+			sum /= float32(ranks)
+		}
+		out[i] = narrow(sum)
+	}
+}
