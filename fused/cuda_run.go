@@ -401,37 +401,27 @@ func (w *start) order() {
 	}
 }
 
-// strided returns the walk over ordered dimensions, and the elements of a
-// vector. It puts the dimension along which an operand lies across the
-// destination next to the innermost.
+// strided returns the walk over ordered dimensions, and the elements of a vector.
+// If an operand is contiguous along another dimension than the innermost, that
+// dimension is moved next to the innermost, and tiles are transposed.
 func (w *start) strided(v int, aligned func(o *Operand, size, elements int) bool) (walk, uint8) {
-	c := w.call
 	vectors := w.shape[0]%v == 0
 	across := 0
 	for j, strides := range w.strides {
 		o, size, class := &w.dst, w.p.Result().Size(), Dense
 		if j > 0 {
-			o, size, class = &c.Leaves[j-1], w.p.Leaves[j-1].DType.Size(), w.p.Leaves[j-1].Class
-		}
-		if class == Single {
-			continue
+			o, size, class = &w.call.Leaves[j-1], w.p.Leaves[j-1].DType.Size(), w.p.Leaves[j-1].Class
 		}
 		inner := strides[0]
-		if j == 0 && inner != 1 || inner != 0 && inner != 1 {
+		switch {
+		case class == Single, j > 0 && inner == 0:
+		case inner != 1:
 			vectors = false
-			for i := 1; i < len(strides) && across == 0; i++ {
-				if strides[i] == 1 && w.shape[i] >= 4 && w.shape[i]*w.shape[0] >= 512 {
-					across = i
-				}
+			if across == 0 {
+				across = w.contiguous(strides)
 			}
-			continue
-		}
-		if inner == 0 {
-			continue
-		}
-		vectors = vectors && aligned(o, size, v)
-		for _, n := range strides[1:] {
-			vectors = vectors && n%v == 0
+		default:
+			vectors = vectors && aligned(o, size, v) && allMultiples(v, strides[1:])
 		}
 	}
 	switch {
@@ -445,6 +435,17 @@ func (w *start) strided(v int, aligned func(o *Operand, size, elements int) bool
 		s[1], s[across] = s[across], s[1]
 	}
 	return walkTiles, 1
+}
+
+// contiguous returns the first dimension but the innermost along which an operand is
+// contiguous and which is long enough for tiles, or 0.
+func (w *start) contiguous(strides []int) int {
+	for i := 1; i < len(strides); i++ {
+		if strides[i] == 1 && w.shape[i] >= 4 && w.shape[i]*w.shape[0] >= 512 {
+			return i
+		}
+	}
+	return 0
 }
 
 // addresses are those of the destination and the leaves.

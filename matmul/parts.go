@@ -27,7 +27,7 @@ const inParts = "_parts"
 // fitParts is fit for a kernel that computes parts of k. It also reports false if k
 // cannot be cut, or if the tiles of all parts are more than one wave.
 func fitParts(p Problem, k cutlass.Kernel, c device.Capabilities) (candidate, bool) {
-	if !p.A.IsHalf() || formOf(k) != 0 || k.SM != 90 || k.Out != dtype.Float32 || p.Batch != 1 || p.AbsSquare || p.Symmetric || p.AlignC < p.Out.Size() {
+	if !plainHalves(p) || formOf(k) != 0 || k.SM != 90 || k.Out != dtype.Float32 || p.AlignC < p.Out.Size() {
 		return candidate{}, false
 	}
 	q := p
