@@ -8,13 +8,13 @@ import (
 	"github.com/gpk-go/gpk/internal/observe"
 )
 
-// folding is how one kernel computes the steps and the reduction behind them: a form
+// folding is how one kernel computes the steps and the reduction behind them: a variant
 // of kernel, and the numbers that cutlass/src/fold.cuh takes (Folding). The terms
 // meet as in the precompiled reduction of the same elements, dense: sums in a tree
 // that depends on their number and type, the other reductions as fold in
 // cutlass/src/ops_rows.cu has it.
 type folding struct {
-	form             form
+	variant          kernelVariant
 	folds, terms     int
 	groups, perGroup int
 	over             int
@@ -80,17 +80,17 @@ func (c *Call) split() (kept, folded foldDims) {
 
 // Choice is the kernel that a GPU has for a call.
 type Choice struct {
-	form form
-	one  bool // steps and reduction are one kernel
+	variant kernelVariant
+	one     bool // steps and reduction are one kernel
 }
 
 // Choice returns it. There is one for Var too, but in two passes.
 func (c *Call) Choice() Choice {
 	if c.Program.Reduction.Op == expr.None {
-		return Choice{form: preferred(c.Program), one: true}
+		return Choice{variant: preferred(c.Program), one: true}
 	}
 	f, ok := c.folding(false)
-	return Choice{form: f.form, one: ok}
+	return Choice{variant: f.variant, one: ok}
 }
 
 // fold launches the kernel of a reduction, and again where branches are to meet.
@@ -110,7 +110,7 @@ func (w *start) fold(stream uint64) error {
 func (w *start) pass(stream uint64, team, grid, last int) error {
 	f := &w.folding
 	at := w.addresses()
-	if f.form.fold.means { // they lie before what else there is in the workspace
+	if f.variant.fold.means { // they lie before what else there is in the workspace
 		at[0] = w.workspace
 	}
 	w.begin(&at)
@@ -119,7 +119,7 @@ func (w *start) pass(stream uint64, team, grid, last int) error {
 	for _, n := range [...]int{f.folds, f.terms, f.groups, f.perGroup, f.over, team, f.slices, f.perSlice, last} {
 		w.long(n)
 	}
-	if f.form.walk == walkLines {
+	if f.variant.traversal == traverseLines {
 		w.long(address(&w.call.gamma))
 		w.long(address(&w.call.beta))
 		w.long(int(math.Float64bits(w.call.eps)))
@@ -141,7 +141,7 @@ func (w *start) pass(stream uint64, team, grid, last int) error {
 		}
 	}
 	block := kernelThreads
-	if f.form.walk == walkLines {
+	if f.variant.traversal == traverseLines {
 		block = lineBlock(f.team)
 	}
 	return w.grid(stream, [3]int{grid, 1, 1}, [3]int{block, 1, 1})
@@ -173,7 +173,7 @@ func (k *kernels) runFold(s *device.Stream, c *Call) (bool, error) {
 	w := starts.Get().(*start)
 	defer w.done()
 	w.p, w.call, w.dst, w.folding = c.Program, c, c.Dst, f
-	if !w.prepare(k, s, f.form) {
+	if !w.prepare(k, s, f.variant) {
 		return false, nil
 	}
 	var first *start
@@ -181,7 +181,7 @@ func (k *kernels) runFold(s *device.Stream, c *Call) (bool, error) {
 		first = starts.Get().(*start)
 		defer first.done()
 		first.p, first.call, first.dst = c.Program, c, c.Dst
-		if first.folding, ok = c.folding(true); !ok || !first.prepare(k, s, first.folding.form) {
+		if first.folding, ok = c.folding(true); !ok || !first.prepare(k, s, first.folding.variant) {
 			return false, nil
 		}
 		w.means = (f.folds*foldResult(expr.Var, c.terms(), true) + 15) / 16 * 16

@@ -17,7 +17,7 @@ func (c *Call) folding(means bool) (f folding, ok bool) {
 	}
 	kept, folded := c.split()
 	f.folds, f.terms = kept.size, folded.size
-	f.form.fold = fold{kept: uint8(kept.n), folded: uint8(folded.n), means: means}
+	f.variant.fold = fold{kept: uint8(kept.n), folded: uint8(folded.n), means: means}
 	// Indices of several dimensions are divided as 32-bit numbers.
 	if kept.n > 1 && f.folds > math.MaxInt32 || folded.n > 1 && f.terms > math.MaxInt32 {
 		return f, false
@@ -93,9 +93,9 @@ func (f *folding) line(c *Call, folded *foldDims) bool {
 		team *= 2
 	}
 	f.groups, f.perGroup = 1, f.terms
-	f.form.walk, f.form.width = walkLines, uint8(v)
-	f.form.fold.team, f.form.fold.held = uint16(team), uint8(held)
-	f.form.fold.whole = c.whole(folded, v)
+	f.variant.traversal, f.variant.width = traverseLines, uint8(v)
+	f.variant.fold.team, f.variant.fold.held = uint16(team), uint8(held)
+	f.variant.fold.whole = c.whole(folded, v)
 	f.team = team
 	f.grid = ceil(f.folds, lineBlock(team)/team)
 	return true
@@ -156,11 +156,11 @@ func (f *folding) sumRows(c *Call, folded *foldDims) {
 	v := 16 / c.terms().Size()
 	lanes := 32 * v
 	chunk := chunkRows * lanes
-	f.form.walk, f.form.width = walkFold, uint8(v)
-	f.form.fold.whole = c.whole(folded, v)
+	f.variant.traversal, f.variant.width = traverseFold, uint8(v)
+	f.variant.fold.whole = c.whole(folded, v)
 	if 2*f.terms <= chunk {
 		rows := 1 << bits.Len(uint(ceil(f.terms, lanes)-1))
-		f.form.fold.rows = uint8(rows)
+		f.variant.fold.rows = uint8(rows)
 		f.team = 1
 		for f.team < 32 && f.team*v < f.terms {
 			f.team *= 2
@@ -168,7 +168,7 @@ func (f *folding) sumRows(c *Call, folded *foldDims) {
 		f.grid = ceil(f.folds, 32/f.team*(chunkRows/rows)*foldWarps)
 		return
 	}
-	f.form.fold.rows = chunkRows
+	f.variant.fold.rows = chunkRows
 	f.slices = 1
 	if f.folds < 1024 { // the warps of a block share a branch
 		f.slices = foldWarps
@@ -186,9 +186,9 @@ func (f *folding) sumColumns(c *Call, kept *foldDims) {
 	if !c.whole(kept, n) || f.folds%n != 0 {
 		n = 1
 	}
-	f.form.walk, f.form.width = walkFoldColumns, uint8(n)
-	f.form.fold.whole = n > 1
-	f.form.fold.rows = uint8(min(chunkRows, 1<<bits.Len(uint(ceil(f.terms, lanes)-1))))
+	f.variant.traversal, f.variant.width = traverseFoldColumns, uint8(n)
+	f.variant.fold.whole = n > 1
+	f.variant.fold.rows = uint8(min(chunkRows, 1<<bits.Len(uint(ceil(f.terms, lanes)-1))))
 	f.cut(f.perGroup, 2*foldBusy/ceil(f.folds, 32), 1)
 	f.team = 32
 	for f.team > 1 && f.team/2*n >= f.folds {
@@ -248,7 +248,7 @@ func foldResult(op expr.Op, dt dtype.DType, means bool) int {
 // dense elements.
 func (f *folding) other(c *Call, kept, folded *foldDims) {
 	op, dt := c.Program.Reduction.Op, c.terms()
-	v, result := 16/dt.Size(), foldResult(op, dt, f.form.fold.means)
+	v, result := 16/dt.Size(), foldResult(op, dt, f.variant.fold.means)
 	width := min(v, 8) // of columns
 	if result > 16 {
 		width = min(v, 4)
@@ -261,11 +261,11 @@ func (f *folding) other(c *Call, kept, folded *foldDims) {
 			width = 1
 		}
 		f.otherColumns(width)
-		f.form.fold.whole = width > 1 && c.whole(kept, width)
+		f.variant.fold.whole = width > 1 && c.whole(kept, width)
 	} else {
 		f.otherRows(op, v)
-		f.form.fold.vectors = foldedDims.vectors(v, len(foldedDims.strides) > 1) && allMultiples(v, keptDims.strides)
-		f.form.fold.whole = f.form.fold.vectors && c.whole(folded, v)
+		f.variant.fold.vectors = foldedDims.vectors(v, len(foldedDims.strides) > 1) && allMultiples(v, keptDims.strides)
+		f.variant.fold.whole = f.variant.fold.vectors && c.whole(folded, v)
 	}
 	if f.groups > 1 {
 		f.partial = result
@@ -299,7 +299,7 @@ func (f *folding) otherColumns(width int) {
 		f.team *= 2
 	}
 	f.grid = ceil(f.folds, f.team*width) * f.groups
-	f.form.walk, f.form.width = walkFoldColumns, uint8(width)
+	f.variant.traversal, f.variant.width = traverseFoldColumns, uint8(width)
 }
 
 // otherRows sets the team and the grid of a reduction in which a team of threads
@@ -314,7 +314,7 @@ func (f *folding) otherRows(op expr.Op, v int) {
 		f.team *= 2
 	}
 	f.grid = ceil(f.folds*f.groups, kernelThreads/f.team)
-	f.form.walk, f.form.width = walkFold, uint8(v)
+	f.variant.traversal, f.variant.width = traverseFold, uint8(v)
 }
 
 // denseDims are the dimensions of one kind, kept or folded, of dense elements of the

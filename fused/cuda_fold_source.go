@@ -43,7 +43,7 @@ func (s *source) fold() {
 }
 
 // columns reports whether a thread folds columns.
-func (s *source) columns() bool { return s.f.walk == walkFoldColumns }
+func (s *source) columns() bool { return s.f.traversal == traverseFoldColumns }
 
 // element is an element of leaf i.
 func (s *source) element(i int, at string) string {
@@ -218,7 +218,7 @@ func (s *source) offsets(name string, n int) {
 		for j, l := range s.p.Leaves {
 			switch {
 			case name == "folded" && s.fixed(l.Class):
-			case name == "folded" && s.f.walk != walkFoldColumns && s.f.width > 1 && (l.Class == Dense || l.Class == Row):
+			case name == "folded" && s.f.traversal != traverseFoldColumns && s.f.width > 1 && (l.Class == Dense || l.Class == Row):
 				s.line("    at[%d] += i;", j)
 			default:
 				s.line("    at[%d] += i * p.%s[%d][0];", j, name, j)
@@ -237,7 +237,7 @@ func (s *source) foldParams() {
 	var b strings.Builder
 	f := s.f.fold
 	b.WriteString("  Folding f;\n")
-	if s.f.walk == walkLines {
+	if s.f.traversal == traverseLines {
 		b.WriteString("  Weights w;\n")
 	}
 	dims := [...]struct {
