@@ -128,9 +128,7 @@ func measureAll(o options, stdout, stderr io.Writer, lib library) error {
 	}
 	var problems []error
 	if o.plot != "" {
-		if err := writePlot(o.plot, h, done); err != nil {
-			problems = append(problems, err)
-		}
+		problems = append(problems, writePlot(o.plot, h, done)) // nil does not count
 	}
 	if failures > 0 {
 		problems = append(problems, fmt.Errorf("%d of %d cases failed", failures, len(all)))

@@ -86,10 +86,26 @@ func rank(p Problem, c device.Capabilities, force string, kernels []cutlass.Kern
 	if c.SM == 0 {
 		return nil, fmt.Errorf("%w: no capabilities are known for this device", device.ErrDevice)
 	}
-	var found []candidate
-	served := false
-	name, parts, last := kernelNamed(force)
 	ranked := lastRanks{}
+	found, served := fitting(p, c, force, kernels, ranked)
+	if len(found) == 0 {
+		return nil, noKernel(p, c, force, served)
+	}
+	byCycles := func(a, b candidate) int { return cmp.Compare(a.cycles, b.cycles) }
+	slices.SortStableFunc(found, byCycles)
+	if force == "" {
+		for i := range found {
+			found[i].cutLast(p, c, kernels, found[0].cycles, ranked)
+		}
+		slices.SortStableFunc(found, byCycles)
+	}
+	return found, nil
+}
+
+// fitting returns the candidates for a problem in the kernels' order, and whether there are
+// kernels for the device. force is that of rank.
+func fitting(p Problem, c device.Capabilities, force string, kernels []cutlass.Kernel, ranked lastRanks) (found []candidate, served bool) {
+	name, parts, last := kernelNamed(force)
 	for _, k := range kernels {
 		forced := name == k.Name
 		if force != "" && !forced || !runsOn(k, c, forced) {
@@ -114,18 +130,7 @@ func rank(p Problem, c device.Capabilities, force string, kernels []cutlass.Kern
 			found = append(found, cand)
 		}
 	}
-	if len(found) == 0 {
-		return nil, noKernel(p, c, force, served)
-	}
-	byCycles := func(a, b candidate) int { return cmp.Compare(a.cycles, b.cycles) }
-	slices.SortStableFunc(found, byCycles)
-	if force == "" {
-		for i := range found {
-			found[i].cutLast(p, c, kernels, found[0].cycles, ranked)
-		}
-		slices.SortStableFunc(found, byCycles)
-	}
-	return found, nil
+	return found, served
 }
 
 // fitWhole returns the candidate of a kernel that computes the product without cutting k.
@@ -201,10 +206,7 @@ var unitSM = func() map[string]int {
 // fit returns the candidate of a kernel with the steps that the problem needs. It
 // reports false if the kernel has other types or another precision.
 func fit(p Problem, k cutlass.Kernel, c device.Capabilities) (candidate, bool) {
-	if k.A != p.A || k.B != p.B || !p.computedAs(k.Math) || !conjugationFits(p, k) || !fitsGrid(p, k) {
-		return candidate{}, false
-	}
-	if k.AbsSquare != (p.AbsSquare && k.Out == p.Out) && k.A.IsComplex() || !k.AbsSquare && k.Out != p.sumType() {
+	if !typesFit(p, k) || !p.computedAs(k.Math) || !conjugationFits(p, k) || !fitsGrid(p, k) {
 		return candidate{}, false
 	}
 	cand := candidate{kernel: k, k: alignUp(p.K, k.MultipleK)}
@@ -219,6 +221,14 @@ func fit(p Problem, k cutlass.Kernel, c device.Capabilities) (candidate, bool) {
 		cand.shareK(p, c)
 	}
 	return cand, true
+}
+
+// typesFit reports whether the kernel reads and writes the problem's types.
+func typesFit(p Problem, k cutlass.Kernel) bool {
+	if k.A != p.A || k.B != p.B || k.A.IsComplex() && k.AbsSquare != (p.AbsSquare && k.Out == p.Out) {
+		return false
+	}
+	return k.AbsSquare || k.Out == p.sumType()
 }
 
 // fitsGrid reports whether the problem fits the grid of a kernel that computes one
@@ -296,7 +306,13 @@ func (c *candidate) addKernel(p Problem, dev device.Capabilities, cost func(Prob
 	if c.copyOut {
 		c.workspace += int64(c.blockRows(p)) * int64(pitch) * int64(p.Batch) * int64(size)
 	}
-	switch {
+	c.addResult(p, pitch)
+}
+
+// addResult adds the steps that square D, copy it into place and mirror it.
+func (c *candidate) addResult(p Problem, pitch int) {
+	written, n := p.storedType(c.kernel), p.M*p.N*p.Batch
+	switch size := written.Size(); {
 	case c.separateSquare:
 		c.addStep(Square, "D", "", 0, n, size)
 		if written != p.Out {

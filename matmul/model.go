@@ -94,11 +94,17 @@ var flopsPerCycle = map[string]float64{
 // defaultSMs is assumed for capabilities without a number of multiprocessors.
 const defaultSMs = 132
 
-func kernelCycles(p Problem, k cutlass.Kernel, c device.Capabilities) float64 {
-	sms := c.MultiProcessors
-	if sms == 0 {
-		sms = defaultSMs
+// multiProcessors is the number of multiprocessors, or a likely one.
+func multiProcessors(c device.Capabilities) int {
+	if c.MultiProcessors == 0 {
+		return defaultSMs
 	}
+	return c.MultiProcessors
+}
+
+// kernelCycles is the predicted time of a kernel on a problem, in cycles.
+func kernelCycles(p Problem, k cutlass.Kernel, c device.Capabilities) float64 {
+	sms := multiProcessors(c)
 	size, out := float64(p.A.Size()), float64(p.Out.Size())
 	m, n, depth, batch := float64(p.M), float64(p.N), float64(p.K), float64(p.Batch)
 	tm, tn := max(k.Tile[0], 1), max(k.Tile[1], 1)
@@ -123,12 +129,8 @@ func kernelCycles(p Problem, k cutlass.Kernel, c device.Capabilities) float64 {
 	default:
 		compute = plainCycles(p, k, down*across*p.Batch, sms)
 	}
-	if down == 1 && p.M < tm && k.Schedule != "skinny" && (k.Schedule != "ring" || k.Math != "fp64") {
-		part := float64(tm) / float64(tm+tn)
-		bytes *= 1 + zeroFill*part*part*(1-m/float64(tm))
-	}
-	if down == 1 && k.CTAs > 1 {
-		bytes *= sharedEnd
+	if down == 1 {
+		bytes *= oneRowOfTiles(p, k, tm, tn)
 	}
 	busy := math.Min(1, float64(down)*float64(across)*batch/float64(sms))
 	memory := bytes / bytesPerCycle
@@ -139,6 +141,20 @@ func kernelCycles(p Problem, k cutlass.Kernel, c device.Capabilities) float64 {
 		memory /= math.Pow(busy, fewCTAs)
 	}
 	return launchCycles + math.Pow(math.Pow(compute, sharpness)+math.Pow(memory, sharpness), 1/sharpness)
+}
+
+// oneRowOfTiles is the factor on a kernel's traffic if D has one row of tiles: rows of a
+// tile that D lacks are filled with zeros, and CTAs that share a multiprocessor end together.
+func oneRowOfTiles(p Problem, k cutlass.Kernel, tm, tn int) float64 {
+	factor := 1.
+	if p.M < tm && k.Schedule != "skinny" && (k.Schedule != "ring" || k.Math != "fp64") {
+		part := float64(tm) / float64(tm+tn)
+		factor = 1 + zeroFill*part*part*(1-float64(p.M)/float64(tm))
+	}
+	if k.CTAs > 1 {
+		factor *= sharedEnd
+	}
+	return factor
 }
 
 // wgmmaCycles is the compute term of kernels for Hopper's tensor cores.

@@ -38,10 +38,7 @@ func fitParts(p Problem, k cutlass.Kernel, c device.Capabilities) (candidate, bo
 	}
 	pitch := alignedPitch(p.N, dtype.Float32.Size(), k.AlignOut)
 	prepareCost, best := cand.cycles-kernelCycles(q, k, c), 0.0
-	sms := c.MultiProcessors
-	if sms == 0 {
-		sms = defaultSMs
-	}
+	sms := multiProcessors(c)
 	tiles := alignUp(ceilDiv(p.M, k.Tile[0]), k.Cluster[0]) * alignUp(ceilDiv(p.N, k.Tile[1]), k.Cluster[1])
 	for n := 2; n <= maxParts && p.K/n >= minPartK && n*tiles <= sms; n++ {
 		part := q
