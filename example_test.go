@@ -50,6 +50,19 @@ func ExampleMatMul() {
 	// int32 [2 2] on cpu
 }
 
+func ExampleWithOutput() {
+	x := gpk.FromSlice([]float32{1.5, 2}, 1, 2).Cast(gpk.BFloat16)
+	fmt.Printf("%+v\n", x.MatMul(x.T(), gpk.WithOutput(gpk.Float32)).To(cpu()))
+	z := gpk.FromSlice([]complex64{3 + 4i, 1}, 2, 1)
+	fmt.Printf("%+v\n", z.MatMul(z.Conj().T(), gpk.WithAbsSquare, gpk.WithSymmetric).To(cpu()))
+	// Output:
+	// [[6.25]]
+	// float32 [1 1] on cpu
+	// [[625.  25.]
+	//  [ 25.   1.]]
+	// float32 [2 2] on cpu
+}
+
 func cpu() *device.Device {
 	d, err := device.Open("cpu")
 	if err != nil {

@@ -98,6 +98,21 @@ const (
 	FullPrecision = matmul.FullPrecision // the error of an IEEE float32 product
 )
 
+// MatMulOption is an option of MatMul, Linear and Pack: a precision, WithAbsSquare,
+// WithSymmetric or the result of WithOutput. Package matmul has more.
+type MatMulOption = matmul.Option
+
+// Options of a product: x.MatMul(x.Conj().T(), gpk.WithAbsSquare, gpk.WithSymmetric)
+// computes half of a Gram matrix's squared moduli and writes both halves.
+const (
+	WithAbsSquare = matmul.AbsSquare // the result is the squared modulus of the product; see matmul.AbsSquare
+	WithSymmetric = matmul.Symmetric // the caller promises that the product is symmetric, or Hermitian; see matmul.Symmetric
+)
+
+// WithOutput asks for a result of type dt: the operands' own type, or Float32 for operands of
+// Float16 or BFloat16, whose sums are float32 in any case.
+func WithOutput(dt DType) MatMulOption { return matmul.WithOutput(dt) }
+
 // Options among the axes of a reduction: x.Mean(1, gpk.KeepDims), x.Std(gpk.DDof(1)). They
 // are numbers that no axis has. Options without an axis mean all axes.
 const (
@@ -209,34 +224,34 @@ func Concat(axis int, as ...*Array) *Array { return array.Concat(axis, as...) }
 // Pack returns a snapshot of w in the form that products read without a
 // prepare pass: MatMul's right operand [k, n], or the weight [out, in] of
 // Linear. Any other use of it is ErrUnsupported.
-func Pack(w *Array, opts ...matmul.Option) *Array { return array.Pack(w, opts...) }
+func Pack(w *Array, opts ...MatMulOption) *Array { return array.Pack(w, opts...) }
 
 // MatMul returns the matrix product of a and b; see (*Array).MatMul.
-func MatMul(a, b *Array, opts ...matmul.Option) *Array { return a.MatMul(b, opts...) }
+func MatMul(a, b *Array, opts ...MatMulOption) *Array { return a.MatMul(b, opts...) }
 
 // Linear returns x w^T + bias for w [out, in] and bias [out] or nil, rounded
 // once.
-func Linear(x, w, bias *Array, opts ...matmul.Option) *Array {
+func Linear(x, w, bias *Array, opts ...MatMulOption) *Array {
 	return array.Linear(x, w, bias, opts...)
 }
 
 // LinearBiasGELU is GELU, in the erf form, of Linear.
-func LinearBiasGELU(x, w, bias *Array, opts ...matmul.Option) *Array {
+func LinearBiasGELU(x, w, bias *Array, opts ...MatMulOption) *Array {
 	return array.LinearBiasGELU(x, w, bias, opts...)
 }
 
 // LinearBiasGELUTanh is GELU, in the tanh form, of Linear.
-func LinearBiasGELUTanh(x, w, bias *Array, opts ...matmul.Option) *Array {
+func LinearBiasGELUTanh(x, w, bias *Array, opts ...MatMulOption) *Array {
 	return array.LinearBiasGELUTanh(x, w, bias, opts...)
 }
 
 // LinearBiasReLU is ReLU of Linear.
-func LinearBiasReLU(x, w, bias *Array, opts ...matmul.Option) *Array {
+func LinearBiasReLU(x, w, bias *Array, opts ...MatMulOption) *Array {
 	return array.LinearBiasReLU(x, w, bias, opts...)
 }
 
 // LinearBiasSiLU is SiLU of Linear.
-func LinearBiasSiLU(x, w, bias *Array, opts ...matmul.Option) *Array {
+func LinearBiasSiLU(x, w, bias *Array, opts ...MatMulOption) *Array {
 	return array.LinearBiasSiLU(x, w, bias, opts...)
 }
 

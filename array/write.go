@@ -26,13 +26,13 @@ type write struct {
 	src   *Array                      // copied, or computed in place where it is pending
 	put   func(dst device.View) error // writes the elements, whatever the strides
 
-	direct *node   // computes the elements: expr, or that of src
-	from   operand // where they are read, once they are stored
-	copy   *node   // reads them there
-	job    job
-	covers bool // the part is the whole storage
-	fresh  *device.Buffer
-	heals  error // what a fixed memory has failed with, which the write mends
+	producer *node   // computes the elements: expr, or that of src
+	from     operand // where they are read, once they are stored
+	copy     *node   // reads them there
+	job      job
+	covers   bool // the part is the whole storage
+	fresh    *device.Buffer
+	heals    error // what a fixed memory has failed with, which the write mends
 }
 
 // newWrite begins a write to an array.
@@ -86,7 +86,7 @@ func (w *write) do() error {
 func (w *write) source() error {
 	if n := w.expr; n != nil {
 		n.stream, n.lay, n.dt, n.rec = w.stream, w.to.dense(), w.DType, w.rec
-		w.direct = n
+		w.producer = n
 		return w.sched.bind(n, w.reads, len(w.reads), n.lay.Size())
 	}
 	if w.src == nil {
@@ -101,7 +101,7 @@ func (w *write) source() error {
 		return err
 	}
 	if n := c.node; c.mem == nil && n.rec == w.rec && n.stream == w.stream && w.src.lay.Equal(&n.lay) {
-		w.direct = n
+		w.producer = n
 	}
 	w.hold(c, w.src.lay)
 	return nil
@@ -166,7 +166,7 @@ func (w *write) prepare() error {
 // plan makes the job that computes the elements: in place if they were not computed
 // before, else as a copy.
 func (w *write) plan() error {
-	if n := w.direct; n != nil && n.state == running {
+	if n := w.producer; n != nil && n.state == running {
 		return &unready{}
 	} else if n != nil && n.state == pending && !n.computed {
 		return w.sched.plan(&w.job, n)
@@ -194,7 +194,7 @@ func (w *write) copyOf(in operand) *node {
 // aside first stores the elements in other memory, because the job cannot overwrite its
 // own operands.
 func (w *write) aside() error {
-	if n := w.direct; n != nil && n.state == pending && !n.computed {
+	if n := w.producer; n != nil && n.state == pending && !n.computed {
 		return &unready{node: n}
 	}
 	n := w.copyOf(w.copy.in[0])
@@ -306,7 +306,7 @@ func (w *write) idle() {
 // commit gives the storage its new contents.
 func (w *write) commit() {
 	var c *contents
-	switch n := w.direct; {
+	switch n := w.producer; {
 	case n != nil && n == w.job.node && n == w.expr: // it describes the contents
 		n.fused = w.job.fused
 		n.detach(&w.job)

@@ -113,23 +113,9 @@ func measureAll(o options, stdout, stderr io.Writer, lib library) error {
 		all = append(all, j.cases...)
 	}
 	report.begin(h, all)
-	var done []result
-	failures := 0
-	for _, j := range jobs {
-		r, err := newRunner(o, lib, j.dev)
-		if err != nil {
-			return err
-		}
-		for _, c := range j.cases {
-			for _, one := range c.results(r) {
-				if one.Failure != "" {
-					failures++
-				}
-				report.add(one)
-				done = append(done, one)
-			}
-		}
-		r.close()
+	done, failures, err := runJobs(o, lib, jobs, report.add)
+	if err != nil {
+		return err
 	}
 	report.end()
 	if out.err != nil {
@@ -142,9 +128,7 @@ func measureAll(o options, stdout, stderr io.Writer, lib library) error {
 	}
 	var problems []error
 	if o.plot != "" {
-		if err := writePlot(o.plot, h, done); err != nil {
-			problems = append(problems, err)
-		}
+		problems = append(problems, writePlot(o.plot, h, done)) // nil does not count
 	}
 	if failures > 0 {
 		problems = append(problems, fmt.Errorf("%d of %d cases failed", failures, len(all)))
@@ -160,6 +144,27 @@ func measureAll(o options, stdout, stderr io.Writer, lib library) error {
 		}
 	}
 	return errors.Join(problems...)
+}
+
+// runJobs measures the cases of all jobs, and calls report after each.
+func runJobs(o options, lib library, jobs []job, report func(result)) (done []result, failures int, err error) {
+	for _, j := range jobs {
+		r, err := newRunner(o, lib, j.dev)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, c := range j.cases {
+			for _, one := range c.results(r) {
+				if one.Failure != "" {
+					failures++
+				}
+				report(one)
+				done = append(done, one)
+			}
+		}
+		r.close()
+	}
+	return done, failures, nil
 }
 
 // job is one suite on its device.

@@ -176,6 +176,27 @@ func families() []family {
 	return slices.Concat(fs, skinnyFamilies(), fewFamilies(), tf32x3Families())
 }
 
+// typeNames are the names of operands and result in a kernel's name.
+func (k *Kernel) typeNames() (in, out string) {
+	in, out = tokens[k.A].name, tokens[k.Out].name
+	switch k.Math {
+	case "tf32":
+		in = map[dtype.DType]string{dtype.Float32: "tf32", dtype.Complex64: "c64tf32"}[k.A]
+	case "tf32x3":
+		in = k.Math
+	}
+	switch {
+	case k.Scaled:
+		in += "s"
+	case k.Split:
+		in += "x3"
+	}
+	if k.AbsSquare {
+		out += "sq"
+	}
+	return in, out
+}
+
 // complete fills in what follows from the rest.
 func (k *Kernel) complete(unitSM int) {
 	k.MultipleK = 1
@@ -186,23 +207,7 @@ func (k *Kernel) complete(unitSM int) {
 	if unitSM == 0 {
 		arch = "any"
 	}
-	in := tokens[k.A].name
-	switch k.Math {
-	case "tf32":
-		in = map[dtype.DType]string{dtype.Float32: "tf32", dtype.Complex64: "c64tf32"}[k.A]
-	case "tf32x3":
-		in = k.Math
-	}
-	out := tokens[k.Out].name
-	switch {
-	case k.Scaled:
-		in += "s"
-	case k.Split:
-		in += "x3"
-	}
-	if k.AbsSquare {
-		out += "sq"
-	}
+	in, out := k.typeNames()
 	k.Name = fmt.Sprintf("%s_%s_%s_%c%c_%s", arch, in, out, "rc"[k.MajorA], "rc"[k.MajorB], dims(k.Tile[:]))
 	if k.wgmma() {
 		k.Name += "_" + dims(k.Cluster[:])

@@ -169,27 +169,9 @@ func (c *composedSequence) heads() (err error) {
 	if err := c.product(scores, c.q, keys); err != nil {
 		return err
 	}
-	scale, err := ops.ScalarOf(computed, c.Scale, "")
-	if err == nil {
-		err = ops.ApplyScalar(c.stream, expr.Mul, scores, scores, scale, false)
-	}
-	if err == nil {
-		err = c.masked(scores, n, m)
-	}
-	if err == nil {
-		err = c.softmax(scores)
-	}
+	weights, err := c.weights(scores, n, m)
 	if err != nil {
 		return err
-	}
-	weights := scores
-	if c.q.DType != computed {
-		if weights, err = c.temporary(c.q.DType, shape...); err != nil {
-			return err
-		}
-		if err := ops.Cast(c.stream, weights, scores); err != nil {
-			return err
-		}
 	}
 	dst := c.dst
 	if !dst.Dense() || dst.Addr()%alignment != 0 {
@@ -202,6 +184,29 @@ func (c *composedSequence) heads() (err error) {
 		err = ops.Cast(c.stream, c.dst, dst)
 	}
 	return err
+}
+
+// weights turns n x m scores into the weights of the values: scaled, masked, softmax, of
+// the type of the queries.
+func (c *composedSequence) weights(scores device.View, n, m int) (device.View, error) {
+	scale, err := ops.ScalarOf(scores.DType, c.Scale, "")
+	if err == nil {
+		err = ops.ApplyScalar(c.stream, expr.Mul, scores, scores, scale, false)
+	}
+	if err == nil {
+		err = c.masked(scores, n, m)
+	}
+	if err == nil {
+		err = c.softmax(scores)
+	}
+	if err != nil || c.q.DType == scores.DType {
+		return scores, err
+	}
+	weights, err := c.temporary(c.q.DType, scores.Layout.Shape...)
+	if err == nil {
+		err = ops.Cast(c.stream, weights, scores)
+	}
+	return weights, err
 }
 
 // product computes dst = a b, b broadcast over the group.

@@ -25,13 +25,13 @@ func TestFoldsNothing(t *testing.T) {
 	}
 	c := b.Reduce(expr.Max, []bool{false, false, true}, r.view(t, layout.Dense([]int{4, 6})))
 	f, ok := c.folding(false)
-	if !ok || f.form.width < 2 || f.folds != 24 || f.terms != 1 {
+	if !ok || f.variant.width < 2 || f.folds != 24 || f.terms != 1 {
 		t.Fatalf("%+v, %t", f, ok)
 	}
 	if over := c.Program.Reduction.Over; over != OverSome {
 		t.Errorf("it goes over %v", over)
 	}
-	if source := code(c.Program, f.form).Source; strings.Contains(source, "(p.leaf[1])[b.at[1] + e]") {
+	if source := code(c.Program, f.variant).Source; strings.Contains(source, "(p.leaf[1])[b.at[1] + e]") {
 		t.Error("neighbouring folds read the row as if they lay in one")
 	}
 }

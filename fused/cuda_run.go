@@ -26,7 +26,7 @@ type kernels struct {
 	refused error // why there are none
 
 	mu   sync.RWMutex
-	made map[string]deviceapi.Compilation // by program and form
+	made map[string]deviceapi.Compilation // by program and variant
 }
 
 // of returns the kernels of a device.
@@ -67,8 +67,8 @@ func compilerFits(d *device.Device) error {
 }
 
 // appendKey appends what tells programs and forms apart.
-func appendKey(b []byte, p *Program, f form) []byte {
-	b = append(b, byte(f.walk), f.width, byte(p.Reduction.Op), byte(p.Rank), byte(p.Dst), byte(len(p.Leaves)), byte(len(p.Scalars)))
+func appendKey(b []byte, p *Program, f kernelVariant) []byte {
+	b = append(b, byte(f.traversal), f.width, byte(p.Reduction.Op), byte(p.Rank), byte(p.Dst), byte(len(p.Leaves)), byte(len(p.Scalars)))
 	if r := f.fold; f.folds() {
 		b = append(b, byte(p.Reduction.Over), r.kept, r.folded, r.rows, byte(r.team/32), r.held, flags(r.whole, r.vectors, r.means))
 	}
@@ -99,7 +99,7 @@ func flags(list ...bool) (b byte) {
 }
 
 // kernel returns the one of a program, and has it compiled where there is none.
-func (k *kernels) kernel(d *device.Device, p *Program, f form) deviceapi.Compilation {
+func (k *kernels) kernel(d *device.Device, p *Program, f kernelVariant) deviceapi.Compilation {
 	var room [512]byte
 	key := appendKey(room[:0], p, f)
 	k.mu.RLock()
@@ -126,7 +126,7 @@ const maxMade = 4096
 
 // function returns the kernel of a program if it is there. A stream that is
 // captured waits for it: what is recorded runs again and again.
-func (k *kernels) function(s *device.Stream, p *Program, f form) *device.Function {
+func (k *kernels) function(s *device.Stream, p *Program, f kernelVariant) *device.Function {
 	c := k.kernel(s.Device(), p, f)
 	fn, ready, err := c.Function()
 	if !ready && err == nil && s.Capturing() {
@@ -187,7 +187,7 @@ func (g *compiled) Explain(d *device.Device, program *Program, choice Choice) (i
 	if k.refused != nil {
 		return 0, k.refused.Error()
 	}
-	p, f := program, choice.form
+	p, f := program, choice.variant
 	if !choice.one {
 		p = stepsOf(program)
 		f = preferred(p)
@@ -209,20 +209,20 @@ func (g *compiled) Explain(d *device.Device, program *Program, choice Choice) (i
 	return 1, ""
 }
 
-// preferred is the form of a program on aligned arrays whose rows are whole
+// preferred is the variant of a program on aligned arrays whose rows are whole
 // vectors.
-func preferred(p *Program) form {
-	f := form{walk: walkFlat, width: uint8(width(p))}
+func preferred(p *Program) kernelVariant {
+	f := kernelVariant{traversal: traverseFlat, width: uint8(width(p))}
 	for _, l := range p.Leaves {
 		switch l.Class {
 		case Row, Column:
-			f.walk = max(f.walk, walkRows)
+			f.traversal = max(f.traversal, traverseRows)
 		case Strided:
-			f.walk = walkStrided
+			f.traversal = traverseStrided
 		}
 	}
 	if p.Dst == Strided {
-		f.walk = walkStrided
+		f.traversal = traverseStrided
 	}
 	return f
 }
@@ -240,10 +240,10 @@ type start struct {
 	params []byte
 
 	p       *Program
-	form    form
+	variant kernelVariant
 	call    *Call
 	dst     Operand
-	shape   []int   // of a strided walk, innermost first
+	shape   []int   // of a strided traversal, innermost first
 	strides [][]int // of the destination and the leaves, as shape
 	bufs    [MaxLeaves + 2]*device.Buffer
 	writes  [2]*device.Buffer
@@ -269,14 +269,14 @@ func (w *start) Enqueue(ordinal int, stream uint64) (bool, error) {
 
 // Start implements device.Work.
 func (w *start) Start(_ int, stream uint64) error {
-	switch w.form.walk {
-	case walkFlat:
+	switch w.variant.traversal {
+	case traverseFlat:
 		return w.flat(stream)
-	case walkRows:
+	case traverseRows:
 		return w.rows(stream)
-	case walkMixed:
+	case traverseMixed:
 		return w.mixed(stream)
-	case walkFold, walkLines, walkFoldColumns:
+	case traverseFold, traverseLines, traverseFoldColumns:
 		return w.fold(stream)
 	}
 	return w.pieces(stream, w.shape, w.addresses())
@@ -289,10 +289,10 @@ func (w *start) done() {
 	starts.Put(w)
 }
 
-// prepare finds the kernel of a form, of w.p on w.call into w.dst; it reports false
+// prepare finds the kernel of a variant, of w.p on w.call into w.dst; it reports false
 // where it is not there.
-func (w *start) prepare(k *kernels, s *device.Stream, f form) bool {
-	w.form = f
+func (w *start) prepare(k *kernels, s *device.Stream, f kernelVariant) bool {
+	w.variant = f
 	if w.f = k.function(s, w.p, f); w.f == nil {
 		return false
 	}
@@ -311,14 +311,14 @@ func (k *kernels) run(s *device.Stream, p *Program, c *Call, dst Operand) (bool,
 	defer w.done()
 	w.p, w.call, w.dst = p, c, dst
 	w.choose()
-	if !w.prepare(k, s, w.form) {
+	if !w.prepare(k, s, w.variant) {
 		return false, nil
 	}
 	observe.KernelFound(s.Device())
 	return true, s.Device().LaunchWork(s, w.bufs[:len(c.Leaves)], w.writes[:1], w)
 }
 
-// choose finds the form of the call's kernel.
+// choose finds the variant of the call's kernel.
 func (w *start) choose() {
 	f := preferred(w.p)
 	v := int(f.width)
@@ -326,10 +326,10 @@ func (w *start) choose() {
 		n := min(16, elements*size)
 		return (o.Buffer.Addr()+uint64(o.Offset*size))%uint64(n) == 0
 	}
-	if f.walk == walkStrided {
+	if f.traversal == traverseStrided {
 		w.order()
-		f.walk, f.width = w.strided(v, aligned)
-		w.form = f
+		f.traversal, f.width = w.strided(v, aligned)
+		w.variant = f
 		return
 	}
 	n := w.call.Shape[len(w.call.Shape)-1]
@@ -349,26 +349,26 @@ func (w *start) choose() {
 	if !aligned(&w.dst, w.p.Result().Size(), v) {
 		f.width = 1
 	}
-	if f.walk == walkRows && (!whole || f.width == 1 || n/v > maxPiece && rowsTogether(w.p, f)) {
+	if f.traversal == traverseRows && (!whole || f.width == 1 || n/v > maxPiece && rowsTogether(w.p, f)) {
 		f = w.mixes(f, n)
 	}
-	w.form = f
+	w.variant = f
 }
 
-// mixes is the form of a walk over rows of n elements that are no whole vectors. A
-// piece of a mixed walk has at least a row for each element of a vector.
-func (w *start) mixes(f form, n int) form {
+// mixes is the variant of a traversal over rows of n elements that are no whole vectors. A
+// piece of a mixed traversal has at least a row for each element of a vector.
+func (w *start) mixes(f kernelVariant, n int) kernelVariant {
 	switch {
 	case n*int(f.width) <= maxPiece:
-		return form{walk: walkMixed, width: f.width}
+		return kernelVariant{traversal: traverseMixed, width: f.width}
 	case n <= maxPiece:
-		return form{walk: walkMixed, width: 1}
+		return kernelVariant{traversal: traverseMixed, width: 1}
 	}
 	w.order()
-	return form{walk: walkStrided, width: 1}
+	return kernelVariant{traversal: traverseStrided, width: 1}
 }
 
-// order sorts the dimensions of a strided walk by the destination's strides,
+// order sorts the dimensions of a strided traversal by the destination's strides,
 // innermost first.
 func (w *start) order() {
 	c := w.call
@@ -401,50 +401,51 @@ func (w *start) order() {
 	}
 }
 
-// strided returns the walk over ordered dimensions, and the elements of a
-// vector. It puts the dimension along which an operand lies across the
-// destination next to the innermost.
-func (w *start) strided(v int, aligned func(o *Operand, size, elements int) bool) (walk, uint8) {
-	c := w.call
+// strided returns the traversal over ordered dimensions, and the elements of a vector.
+// If an operand is contiguous along another dimension than the innermost, that
+// dimension is moved next to the innermost, and tiles are transposed.
+func (w *start) strided(v int, aligned func(o *Operand, size, elements int) bool) (traversal, uint8) {
 	vectors := w.shape[0]%v == 0
 	across := 0
 	for j, strides := range w.strides {
 		o, size, class := &w.dst, w.p.Result().Size(), Dense
 		if j > 0 {
-			o, size, class = &c.Leaves[j-1], w.p.Leaves[j-1].DType.Size(), w.p.Leaves[j-1].Class
-		}
-		if class == Single {
-			continue
+			o, size, class = &w.call.Leaves[j-1], w.p.Leaves[j-1].DType.Size(), w.p.Leaves[j-1].Class
 		}
 		inner := strides[0]
-		if j == 0 && inner != 1 || inner != 0 && inner != 1 {
+		switch {
+		case class == Single, j > 0 && inner == 0:
+		case inner != 1:
 			vectors = false
-			for i := 1; i < len(strides) && across == 0; i++ {
-				if strides[i] == 1 && w.shape[i] >= 4 && w.shape[i]*w.shape[0] >= 512 {
-					across = i
-				}
+			if across == 0 {
+				across = w.contiguous(strides)
 			}
-			continue
-		}
-		if inner == 0 {
-			continue
-		}
-		vectors = vectors && aligned(o, size, v)
-		for _, n := range strides[1:] {
-			vectors = vectors && n%v == 0
+		default:
+			vectors = vectors && aligned(o, size, v) && allMultiples(v, strides[1:])
 		}
 	}
 	switch {
 	case vectors:
-		return walkStrided, uint8(v)
+		return traverseStrided, uint8(v)
 	case across == 0:
-		return walkStrided, 1
+		return traverseStrided, 1
 	}
 	w.shape[1], w.shape[across] = w.shape[across], w.shape[1]
 	for _, s := range w.strides {
 		s[1], s[across] = s[across], s[1]
 	}
-	return walkTiles, 1
+	return traverseTiles, 1
+}
+
+// contiguous returns the first dimension but the innermost along which an operand is
+// contiguous and which is long enough for tiles, or 0.
+func (w *start) contiguous(strides []int) int {
+	for i := 1; i < len(strides); i++ {
+		if strides[i] == 1 && w.shape[i] >= 4 && w.shape[i]*w.shape[0] >= 512 {
+			return i
+		}
+	}
+	return 0
 }
 
 // addresses are those of the destination and the leaves.
@@ -511,17 +512,17 @@ func (w *start) grid(stream uint64, grid, block [3]int) error {
 func (w *start) flat(stream uint64) error {
 	at := w.addresses()
 	w.begin(&at)
-	n, v := w.call.Size(), int(w.form.width)
+	n, v := w.call.Size(), int(w.variant.width)
 	w.long(n / v)
 	w.long(n % v)
-	return w.blocks(stream, max(n/v, n%v), unroll(w.p, w.form))
+	return w.blocks(stream, max(n/v, n%v), unroll(w.p, w.variant))
 }
 
 func (w *start) rows(stream uint64) error {
 	at := w.addresses()
-	m, columns := w.call.Shape[0], w.call.Shape[1]/int(w.form.width)
+	m, columns := w.call.Shape[0], w.call.Shape[1]/int(w.variant.width)
 	// The widest block that wastes few threads at the end of a row.
-	threads, _ := rowThreads(w.p, w.form)
+	threads, _ := rowThreads(w.p, w.variant)
 	bx := threads
 	for bx > 32 && (bx/2 >= columns || ceil(columns, bx)*bx*8 > columns*9 && ceil(columns, bx/2)*(bx/2) < ceil(columns, bx)*bx) {
 		bx /= 2
@@ -530,8 +531,8 @@ func (w *start) rows(stream uint64) error {
 		bx /= 2
 	}
 	by := threads / bx
-	each := by * unroll(w.p, w.form)
-	if rowsTogether(w.p, w.form) {
+	each := by * unroll(w.p, w.variant)
+	if rowsTogether(w.p, w.variant) {
 		return w.together(stream, &at, bx, by, each*maxGridY)
 	}
 	groups := ceil(m, each)
@@ -545,13 +546,13 @@ func (w *start) rows(stream uint64) error {
 // together launches blocks that have a group of rows each, `most` rows at a time.
 func (w *start) together(stream uint64, at *[1 + MaxLeaves]uint64, bx, by, most int) error {
 	m, n := w.call.Shape[0], w.call.Shape[1]
-	columns := n / int(w.form.width)
+	columns := n / int(w.variant.width)
 	for r := 0; r < m; r += most {
 		rows := min(most, m-r)
 		w.begin(at)
 		w.word(uint32(rows))
 		w.word(uint32(columns))
-		groups := ceil(rows, by*unroll(w.p, w.form))
+		groups := ceil(rows, by*unroll(w.p, w.variant))
 		if err := w.grid(stream, [3]int{ceil(columns, bx), groups, 1}, [3]int{bx, by, 1}); err != nil {
 			return err
 		}
@@ -574,7 +575,7 @@ func (w *start) skipRows(at *[1 + MaxLeaves]uint64, rows, n int) {
 }
 
 func (w *start) mixed(stream uint64) error {
-	m, n, v := w.call.Shape[0], w.call.Shape[1], int(w.form.width)
+	m, n, v := w.call.Shape[0], w.call.Shape[1], int(w.variant.width)
 	// Pieces begin where vectors may: after a multiple of v rows.
 	step := max(1, maxPiece/n/v) * v
 	at := w.addresses()
@@ -584,7 +585,7 @@ func (w *start) mixed(stream uint64) error {
 		w.word(uint32(size / v))
 		w.word(uint32(size % v))
 		w.divider(n)
-		if err := w.blocks(stream, max(size/v, size%v), unroll(w.p, w.form)); err != nil {
+		if err := w.blocks(stream, max(size/v, size%v), unroll(w.p, w.variant)); err != nil {
 			return err
 		}
 		w.skipRows(&at, step, n)
@@ -592,7 +593,7 @@ func (w *start) mixed(stream uint64) error {
 	return nil
 }
 
-// pieces launches the parts of a strided walk that have at most maxPiece
+// pieces launches the parts of a strided traversal that have at most maxPiece
 // elements each.
 func (w *start) pieces(stream uint64, shape []int, at [1 + MaxLeaves]uint64) error {
 	size, longest := 1, len(shape)-1
@@ -606,7 +607,7 @@ func (w *start) pieces(stream uint64, shape []int, at [1 + MaxLeaves]uint64) err
 		return w.piece(stream, shape, &at)
 	}
 	// Half of the longest dimension.
-	v := int(w.form.width)
+	v := int(w.variant.width)
 	if longest == 0 && len(shape) > 1 && shape[0] < 2*v { // one vector is not cut
 		longest = 1
 		for i, n := range shape[1:] {
@@ -644,8 +645,8 @@ func (w *start) piece(stream uint64, shape []int, at *[1 + MaxLeaves]uint64) err
 			w.long(n)
 		}
 	}
-	v := int(w.form.width)
-	if w.form.walk == walkTiles {
+	v := int(w.variant.width)
+	if w.variant.traversal == traverseTiles {
 		across, down := ceil(shape[0], 32), ceil(shape[1], 32)
 		w.word(uint32(shape[0]))
 		w.word(uint32(shape[1]))
@@ -674,5 +675,5 @@ func (w *start) piece(stream uint64, shape []int, at *[1 + MaxLeaves]uint64) err
 		}
 		w.divider(n)
 	}
-	return w.blocks(stream, items, unroll(w.p, w.form))
+	return w.blocks(stream, items, unroll(w.p, w.variant))
 }

@@ -82,21 +82,21 @@ func TestCompiledRun(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
 		dst, x, y layout.Layout
-		want      form
+		want      kernelVariant
 		threads   int // at least: an item each
 	}{
-		{"flat", dense([]int{1000}), dense([]int{1000}), dense([]int{1000}), form{walk: walkFlat, width: 4}, 250},
-		{"flat, odd length", dense([]int{1003}), dense([]int{1003}), dense([]int{1003}), form{walk: walkFlat, width: 4}, 250},
-		{"flat, shifted", dense([]int{1000}), shifted(1, 1000), dense([]int{1000}), form{walk: walkFlat, width: 1}, 1000},
-		{"flat, shifted by a vector", dense([]int{1000}), shifted(4, 1000), dense([]int{1000}), form{walk: walkFlat, width: 4}, 250},
-		{"row", dense([]int{100, 64}), dense([]int{100, 64}), wide(dense([]int{64}), 100, 64), form{walk: walkRows, width: 4}, 100 * 16 / 4},
-		{"column", dense([]int{100, 64}), dense([]int{100, 64}), wide(dense([]int{100, 1}), 100, 64), form{walk: walkRows, width: 4}, 100 * 16 / 4},
-		{"row, odd", dense([]int{100, 63}), dense([]int{100, 63}), wide(dense([]int{63}), 100, 63), form{walk: walkMixed, width: 4}, 100 * 63 / 4},
-		{"row, shifted", dense([]int{100, 64}), dense([]int{100, 64}), wide(shifted(2, 64), 100, 64), form{walk: walkMixed, width: 4}, 100 * 16},
-		{"transposed", dense([]int{100, 64}), dense([]int{100, 64}), turned(dense([]int{64, 100})), form{walk: walkTiles, width: 1}, 100 * 64 / 4},
-		{"transposed into", turned(dense([]int{64, 100})), dense([]int{100, 64}), dense([]int{100, 64}), form{walk: walkTiles, width: 1}, 100 * 64 / 4},
-		{"pitched", layout.Layout{Shape: []int{100, 64}, Strides: []int{80, 1}}, dense([]int{100, 64}), dense([]int{100, 64}), form{walk: walkStrided, width: 4}, 100 * 16},
-		{"odd pitch", layout.Layout{Shape: []int{100, 64}, Strides: []int{81, 1}}, dense([]int{100, 64}), dense([]int{100, 64}), form{walk: walkStrided, width: 1}, 100 * 64 / 4},
+		{"flat", dense([]int{1000}), dense([]int{1000}), dense([]int{1000}), kernelVariant{traversal: traverseFlat, width: 4}, 250},
+		{"flat, odd length", dense([]int{1003}), dense([]int{1003}), dense([]int{1003}), kernelVariant{traversal: traverseFlat, width: 4}, 250},
+		{"flat, shifted", dense([]int{1000}), shifted(1, 1000), dense([]int{1000}), kernelVariant{traversal: traverseFlat, width: 1}, 1000},
+		{"flat, shifted by a vector", dense([]int{1000}), shifted(4, 1000), dense([]int{1000}), kernelVariant{traversal: traverseFlat, width: 4}, 250},
+		{"row", dense([]int{100, 64}), dense([]int{100, 64}), wide(dense([]int{64}), 100, 64), kernelVariant{traversal: traverseRows, width: 4}, 100 * 16 / 4},
+		{"column", dense([]int{100, 64}), dense([]int{100, 64}), wide(dense([]int{100, 1}), 100, 64), kernelVariant{traversal: traverseRows, width: 4}, 100 * 16 / 4},
+		{"row, odd", dense([]int{100, 63}), dense([]int{100, 63}), wide(dense([]int{63}), 100, 63), kernelVariant{traversal: traverseMixed, width: 4}, 100 * 63 / 4},
+		{"row, shifted", dense([]int{100, 64}), dense([]int{100, 64}), wide(shifted(2, 64), 100, 64), kernelVariant{traversal: traverseMixed, width: 4}, 100 * 16},
+		{"transposed", dense([]int{100, 64}), dense([]int{100, 64}), turned(dense([]int{64, 100})), kernelVariant{traversal: traverseTiles, width: 1}, 100 * 64 / 4},
+		{"transposed into", turned(dense([]int{64, 100})), dense([]int{100, 64}), dense([]int{100, 64}), kernelVariant{traversal: traverseTiles, width: 1}, 100 * 64 / 4},
+		{"pitched", layout.Layout{Shape: []int{100, 64}, Strides: []int{80, 1}}, dense([]int{100, 64}), dense([]int{100, 64}), kernelVariant{traversal: traverseStrided, width: 4}, 100 * 16},
+		{"odd pitch", layout.Layout{Shape: []int{100, 64}, Strides: []int{81, 1}}, dense([]int{100, 64}), dense([]int{100, 64}), kernelVariant{traversal: traverseStrided, width: 1}, 100 * 64 / 4},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRecorder()
@@ -104,8 +104,8 @@ func TestCompiledRun(t *testing.T) {
 			c := add(t, r.view(t, tt.dst), r.view(t, tt.x), r.view(t, tt.y))
 			s := r.dev.DefaultStream()
 			w := start{p: c.Program, call: c, dst: c.Dst}
-			if w.choose(); w.form != tt.want {
-				t.Errorf("%s x%d, want %s x%d (%s)", walkNames[w.form.walk], w.form.width, walkNames[tt.want.walk], tt.want.width, c.Program.Key())
+			if w.choose(); w.variant != tt.want {
+				t.Errorf("%s x%d, want %s x%d (%s)", traversalNames[w.variant.traversal], w.variant.width, traversalNames[tt.want.traversal], tt.want.width, c.Program.Key())
 			}
 			if _, err := g.Run(s, c); err != nil {
 				t.Fatal(err)
@@ -125,7 +125,7 @@ func TestCompiledRun(t *testing.T) {
 			if at := binary.LittleEndian.Uint64(r.params[0]); at != c.Dst.Buffer.Addr()+uint64(4*c.Dst.Offset) || len(r.params[0])%8 != 0 {
 				t.Errorf("the destination is at %#x, %d bytes of parameters", at, len(r.params[0]))
 			}
-			if n := testing.AllocsPerRun(20, func() { _, _ = g.Run(s, c) }); !raceEnabled && tt.want.walk < walkStrided && n > 4 { // the recorder's own; -race empties pools
+			if n := testing.AllocsPerRun(20, func() { _, _ = g.Run(s, c) }); !raceEnabled && tt.want.traversal < traverseStrided && n > 4 { // the recorder's own; -race empties pools
 				t.Errorf("%v allocations", n)
 			}
 		})
@@ -140,34 +140,34 @@ func TestFolding(t *testing.T) {
 		dt          dtype.DType
 		shift       int
 		shape, axes []int
-		want        form // but for the numbers of dimensions
-		groups      bool // there are branches
+		want        kernelVariant // but for the numbers of dimensions
+		groups      bool          // there are branches
 	}{
-		{"rows", expr.Sum, dtype.Float32, 0, []int{2000, 4096}, []int{1}, form{walkFold, 4, fold{rows: 8, whole: true}}, false},
-		{"rows that begin anywhere", expr.Sum, dtype.Float32, 0, []int{2000, 4095}, []int{1}, form{walkFold, 4, fold{rows: 8}}, false},
-		{"shifted rows", expr.Sum, dtype.BFloat16, 1, []int{2000, 4096}, []int{1}, form{walkFold, 8, fold{rows: 8}}, false},
-		{"short rows", expr.Sum, dtype.Float32, 0, []int{2000, 64}, []int{1}, form{walkFold, 4, fold{rows: 1, whole: true}}, false},
-		{"three rows of a chunk", expr.Mean, dtype.Float32, 0, []int{2000, 300}, []int{1}, form{walkFold, 4, fold{rows: 4, whole: true}}, false},
-		{"few long rows", expr.Sum, dtype.Float32, 0, []int{2, 1 << 20}, []int{1}, form{walkFold, 4, fold{rows: 8, whole: true}}, true},
-		{"columns", expr.Sum, dtype.BFloat16, 0, []int{4096, 512}, []int{0}, form{walkFoldColumns, 8, fold{rows: 8, whole: true}}, true},
-		{"odd columns", expr.Sum, dtype.BFloat16, 0, []int{600, 511}, []int{0}, form{walkFoldColumns, 1, fold{rows: 4}}, false},
-		{"all", expr.Sum, dtype.Float32, 0, []int{4096, 512}, []int{0, 1}, form{walkFold, 4, fold{rows: 8, whole: true}}, true},
-		{"largest of rows", expr.Max, dtype.Float32, 0, []int{5000, 512}, []int{1}, form{walkFold, 4, fold{whole: true, vectors: true}}, false},
-		{"largest of odd rows", expr.Max, dtype.Float32, 0, []int{5000, 511}, []int{1}, form{walkFold, 4, fold{}}, false},
-		{"largest of columns", expr.Max, dtype.Float32, 0, []int{8192, 512}, []int{0}, form{walkFoldColumns, 4, fold{whole: true}}, true},
-		{"between", expr.Prod, dtype.Float32, 0, []int{300, 50, 64}, []int{1}, form{walkFoldColumns, 4, fold{whole: true}}, false},
-		{"truth of bytes", expr.Any, dtype.Bool, 0, []int{5000, 512}, []int{1}, form{walkFold, 16, fold{whole: true, vectors: true}}, false},
-		{"two passes", expr.Var, dtype.Float32, 0, []int{5000, 512}, []int{1}, form{walkFold, 4, fold{whole: true, vectors: true}}, false},
+		{"rows", expr.Sum, dtype.Float32, 0, []int{2000, 4096}, []int{1}, kernelVariant{traverseFold, 4, fold{rows: 8, whole: true}}, false},
+		{"rows that begin anywhere", expr.Sum, dtype.Float32, 0, []int{2000, 4095}, []int{1}, kernelVariant{traverseFold, 4, fold{rows: 8}}, false},
+		{"shifted rows", expr.Sum, dtype.BFloat16, 1, []int{2000, 4096}, []int{1}, kernelVariant{traverseFold, 8, fold{rows: 8}}, false},
+		{"short rows", expr.Sum, dtype.Float32, 0, []int{2000, 64}, []int{1}, kernelVariant{traverseFold, 4, fold{rows: 1, whole: true}}, false},
+		{"three rows of a chunk", expr.Mean, dtype.Float32, 0, []int{2000, 300}, []int{1}, kernelVariant{traverseFold, 4, fold{rows: 4, whole: true}}, false},
+		{"few long rows", expr.Sum, dtype.Float32, 0, []int{2, 1 << 20}, []int{1}, kernelVariant{traverseFold, 4, fold{rows: 8, whole: true}}, true},
+		{"columns", expr.Sum, dtype.BFloat16, 0, []int{4096, 512}, []int{0}, kernelVariant{traverseFoldColumns, 8, fold{rows: 8, whole: true}}, true},
+		{"odd columns", expr.Sum, dtype.BFloat16, 0, []int{600, 511}, []int{0}, kernelVariant{traverseFoldColumns, 1, fold{rows: 4}}, false},
+		{"all", expr.Sum, dtype.Float32, 0, []int{4096, 512}, []int{0, 1}, kernelVariant{traverseFold, 4, fold{rows: 8, whole: true}}, true},
+		{"largest of rows", expr.Max, dtype.Float32, 0, []int{5000, 512}, []int{1}, kernelVariant{traverseFold, 4, fold{whole: true, vectors: true}}, false},
+		{"largest of odd rows", expr.Max, dtype.Float32, 0, []int{5000, 511}, []int{1}, kernelVariant{traverseFold, 4, fold{}}, false},
+		{"largest of columns", expr.Max, dtype.Float32, 0, []int{8192, 512}, []int{0}, kernelVariant{traverseFoldColumns, 4, fold{whole: true}}, true},
+		{"between", expr.Prod, dtype.Float32, 0, []int{300, 50, 64}, []int{1}, kernelVariant{traverseFoldColumns, 4, fold{whole: true}}, false},
+		{"truth of bytes", expr.Any, dtype.Bool, 0, []int{5000, 512}, []int{1}, kernelVariant{traverseFold, 16, fold{whole: true, vectors: true}}, false},
+		{"two passes", expr.Var, dtype.Float32, 0, []int{5000, 512}, []int{1}, kernelVariant{traverseFold, 4, fold{whole: true, vectors: true}}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRecorder()
 			g := &compiled{}
 			c := foldCall(t, r, tt.op, tt.dt, tt.shift, tt.shape, tt.axes...)
 			f, ok := c.folding(false)
-			got := f.form
+			got := f.variant
 			got.fold.kept, got.fold.folded = 0, 0
 			if !ok || got != tt.want || f.groups > 1 != tt.groups {
-				t.Errorf("%v %+v, %d branches", ok, f.form, f.groups)
+				t.Errorf("%v %+v, %d branches", ok, f.variant, f.groups)
 			}
 			if f.perGroup*f.groups < f.terms && !isSum(tt.op) {
 				t.Errorf("%d branches of %d terms, of %d", f.groups, f.perGroup, f.terms)
@@ -248,21 +248,21 @@ func TestDivider(t *testing.T) {
 	}
 }
 
-// TestMixedLong: rows so long that a mixed walk would count past 32 bits are walked
+// TestMixedLong: rows so long that a mixed traversal would count past 32 bits are walked
 // otherwise.
 func TestMixedLong(t *testing.T) {
 	for _, tt := range []struct {
 		n    int
-		want form
-	}{{1001, form{walk: walkMixed, width: 4}}, {maxPiece/4 + 1, form{walk: walkMixed, width: 1}}, {maxPiece + 1, form{walk: walkStrided, width: 1}}} {
+		want kernelVariant
+	}{{1001, kernelVariant{traversal: traverseMixed, width: 4}}, {maxPiece/4 + 1, kernelVariant{traversal: traverseMixed, width: 1}}, {maxPiece + 1, kernelVariant{traversal: traverseStrided, width: 1}}} {
 		w := start{
 			p:    &Program{Leaves: []Leaf{{DType: dtype.Float32, Class: Dense}, {DType: dtype.Float32, Class: Row}}, Rank: 2, Steps: []Step{{Op: expr.Add, DType: dtype.Float32, N: 2}}},
 			call: &Call{Shape: []int{3, tt.n}, Leaves: []Operand{{Strides: []int{tt.n, 1}}, {Strides: []int{0, 1}}}},
 		}
-		if got := w.mixes(form{walk: walkRows, width: 4}, tt.n); got != tt.want {
+		if got := w.mixes(kernelVariant{traversal: traverseRows, width: 4}, tt.n); got != tt.want {
 			t.Errorf("rows of %d: %v, want %v", tt.n, got, tt.want)
 		}
-		if tt.want.walk == walkStrided && w.shape[0] != tt.n {
+		if tt.want.traversal == traverseStrided && w.shape[0] != tt.n {
 			t.Errorf("rows of %d: shape %v", tt.n, w.shape)
 		}
 	}

@@ -11,48 +11,48 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// walk is how a kernel goes over the elements. Which one a call takes depends on
+// traversal is how a kernel goes over the elements. Which one a call takes depends on
 // its program, on lengths, strides and addresses; all compute the same.
-type walk uint8
+type traversal uint8
 
 const (
-	// walkFlat: every operand is dense or a single element; a thread has
+	// traverseFlat: every operand is dense or a single element; a thread has
 	// vectors of them.
-	walkFlat walk = iota
-	// walkRows: the shape is [m, n], rows are whole vectors. A thread stays in
+	traverseFlat traversal = iota
+	// traverseRows: the shape is [m, n], rows are whole vectors. A thread stays in
 	// a column of vectors, so that what is one row for all is read once, and no
 	// index is divided.
-	walkRows
-	// walkMixed: as walkRows, but rows are no whole vectors. Vectors run
+	traverseRows
+	// traverseMixed: as traverseRows, but rows are no whole vectors. Vectors run
 	// across the ends of rows.
-	walkMixed
-	// walkStrided: any strides, of which the innermost are 0 or 1 where vectors
+	traverseMixed
+	// traverseStrided: any strides, of which the innermost are 0 or 1 where vectors
 	// have more than one element.
-	walkStrided
-	// walkTiles: any strides, element by element in tiles of 32 x 32: for
+	traverseStrided
+	// traverseTiles: any strides, element by element in tiles of 32 x 32: for
 	// operands that lie across the destination.
-	walkTiles
-	// walkFold: a reduction, whose threads go along the terms of a fold; see
+	traverseTiles
+	// traverseFold: a reduction, whose threads go along the terms of a fold; see
 	// cuda_fold.go.
-	walkFold
-	// walkLines: softmax or a norm, along lines that threads hold in registers.
-	walkLines
-	// walkFoldColumns: a reduction, whose threads have neighbouring folds.
-	walkFoldColumns
+	traverseFold
+	// traverseLines: softmax or a norm, along lines that threads hold in registers.
+	traverseLines
+	// traverseFoldColumns: a reduction, whose threads have neighbouring folds.
+	traverseFoldColumns
 )
 
-var walkNames = [...]string{"flat", "rows", "mixed", "strided", "tiles", "fold", "lines", "columns"}
+var traversalNames = [...]string{"flat", "rows", "mixed", "strided", "tiles", "fold", "lines", "columns"}
 
-// form is a kernel of a program: its walk, the elements of a vector, and what else
+// kernelVariant is a kernel of a program: its traversal, the elements of a vector, and what else
 // kernels of reductions differ in.
-type form struct {
-	walk  walk
-	width uint8
-	fold  fold
+type kernelVariant struct {
+	traversal traversal
+	width     uint8
+	fold      fold
 }
 
 // folds reports whether the kernel has a reduction, or what goes along lines.
-func (f form) folds() bool { return f.walk >= walkFold }
+func (f kernelVariant) folds() bool { return f.traversal >= traverseFold }
 
 // kernelThreads is the threads of a block, at most.
 const kernelThreads = 256
@@ -87,7 +87,7 @@ func preambleOf(files ...string) func() string {
 }
 
 // preambleFor returns the headers of a program's kernel.
-func preambleFor(p *Program, f form) string {
+func preambleFor(p *Program, f kernelVariant) string {
 	folds, functions := 0, 0
 	if f.folds() {
 		folds = 1
@@ -133,7 +133,7 @@ constexpr bool same_types<A, A> = true;
 }
 
 // code returns the kernel of a program as CUDA C++.
-func code(p *Program, f form) device.Code {
+func code(p *Program, f kernelVariant) device.Code {
 	return device.Code{Source: preambleFor(p, f) + kernel(p, f), Kernel: "gpk::" + kernelName, File: "chain.cu", Options: compileOptions}
 }
 
@@ -163,21 +163,21 @@ func heavy(p *Program) int {
 
 // unroll is how many vectors a thread has in flight. Where memory is the limit
 // one of each operand is best (ops.cu).
-func unroll(p *Program, f form) int {
+func unroll(p *Program, f kernelVariant) int {
 	heavy := heavy(p)
 	wide := 0 // bytes that a vector of each operand takes
 	for _, l := range p.Leaves {
 		wide += int(f.width) * l.DType.Size()
 	}
-	switch f.walk {
-	case walkTiles:
+	switch f.traversal {
+	case traverseTiles:
 		return 4
-	case walkStrided, walkMixed:
+	case traverseStrided, traverseMixed:
 		if f.width == 1 {
 			return 4
 		}
 		return 1
-	case walkRows:
+	case traverseRows:
 		switch {
 		case rowsTogether(p, f):
 			return 8
@@ -197,12 +197,12 @@ func unroll(p *Program, f form) int {
 	return 1
 }
 
-// rowsTogether reports whether a walk over rows has a thread read the vectors of all
+// rowsTogether reports whether a traversal over rows has a thread read the vectors of all
 // its rows before it computes: with much arithmetic on at most two operands of float32,
 // for which registers suffice. Blocks are small and end soon, as in ops.cu's
 // unary_pass. (H200: GELU of x + row at 4.2 TB/s, the speed of a copy.)
-func rowsTogether(p *Program, f form) bool {
-	if f.walk != walkRows || f.width != 4 || heavy(p) == 0 {
+func rowsTogether(p *Program, f kernelVariant) bool {
+	if f.traversal != traverseRows || f.width != 4 || heavy(p) == 0 {
 		return false
 	}
 	n := 0
@@ -225,10 +225,10 @@ func rowsTogether(p *Program, f form) bool {
 	return n <= 2
 }
 
-// rowThreads is how many threads a block of a walk over rows has, at most, and how many
+// rowThreads is how many threads a block of a traversal over rows has, at most, and how many
 // blocks a multiprocessor shall hold; 0: as it comes. What is read for several steps
 // needs more registers than eight blocks leave.
-func rowThreads(p *Program, f form) (threads, blocks int) {
+func rowThreads(p *Program, f kernelVariant) (threads, blocks int) {
 	switch {
 	case !rowsTogether(p, f):
 		return kernelThreads, 0
@@ -256,7 +256,7 @@ func reads(p *Program) int {
 type source struct {
 	strings.Builder
 	p *Program
-	f form
+	f kernelVariant
 	u int
 }
 
@@ -265,27 +265,27 @@ func (s *source) line(format string, args ...any) {
 	s.WriteByte('\n')
 }
 
-func kernel(p *Program, f form) string {
+func kernel(p *Program, f kernelVariant) string {
 	s := &source{p: p, f: f, u: unroll(p, f)}
 	s.line("namespace gpk {")
 	s.params()
 	s.compute()
-	switch f.walk {
-	case walkFlat:
+	switch f.traversal {
+	case traverseFlat:
 		s.flat()
-	case walkRows:
+	case traverseRows:
 		if rowsTogether(p, f) {
 			s.together()
 		} else {
 			s.rows()
 		}
-	case walkMixed:
+	case traverseMixed:
 		s.mixed()
-	case walkStrided:
+	case traverseStrided:
 		s.strided()
-	case walkTiles:
+	case traverseTiles:
 		s.tiles()
-	case walkFold, walkLines, walkFoldColumns:
+	case traverseFold, traverseLines, traverseFoldColumns:
 		s.fold()
 	}
 	s.line("}  // namespace gpk")
@@ -307,22 +307,22 @@ func (s *source) params() {
 		s.line("  Number scalar[%d];", n)
 	}
 	operands := 1 + len(s.p.Leaves)
-	switch s.f.walk {
-	case walkFlat:
+	switch s.f.traversal {
+	case traverseFlat:
 		s.line("  int64_t vectors, tail;")
-	case walkFold, walkLines, walkFoldColumns:
+	case traverseFold, traverseLines, traverseFoldColumns:
 		s.foldParams()
-	case walkRows:
+	case traverseRows:
 		if rowsTogether(s.p, s.f) {
 			s.line("  uint32_t rows, columns;")
 		} else {
 			s.line("  int64_t rows, groups, columns;")
 		}
-	case walkMixed:
+	case traverseMixed:
 		s.line("  uint32_t vectors, tail;\n  Divider n;")
-	case walkStrided:
+	case traverseStrided:
 		s.line("  int64_t stride[%d][%d];\n  uint32_t items;\n  Divider n[%d];", operands, s.p.Rank, s.p.Rank)
-	case walkTiles:
+	case traverseTiles:
 		s.line("  int64_t stride[%d][%d];\n  uint32_t n0, n1;\n  Divider across, down;\n  Divider n[%d];", operands, s.p.Rank, s.p.Rank)
 	}
 	s.line("};")

@@ -18,7 +18,7 @@ import (
 )
 
 // compileOrSkip compiles a kernel for an H200, which takes no GPU.
-func compileOrSkip(t *testing.T, p *Program, f form) []byte {
+func compileOrSkip(t *testing.T, p *Program, f kernelVariant) []byte {
 	t.Helper()
 	image, err := deviceapi.CompileImage(90, code(p, f))
 	var missing *nvrtc.Error
@@ -26,7 +26,7 @@ func compileOrSkip(t *testing.T, p *Program, f form) []byte {
 		t.Skipf("kernels are not compiled here: %v", err)
 	}
 	if err != nil {
-		t.Fatalf("%s, %s x%d: %v\n%s", p.Key(), walkNames[f.walk], f.width, err, numbered(kernel(p, f)))
+		t.Fatalf("%s, %s x%d: %v\n%s", p.Key(), traversalNames[f.traversal], f.width, err, numbered(kernel(p, f)))
 	}
 	if len(image) == 0 {
 		t.Fatalf("%s: no image", p.Key())
@@ -53,7 +53,7 @@ func TestSourceOperations(t *testing.T) {
 	n := 0
 	one := func(p *Program) {
 		// Many kernels in one source, each in a namespace of its own.
-		text := kernel(p, form{walk: preferred(p).walk, width: 1}) // vectors take four times as long
+		text := kernel(p, kernelVariant{traversal: preferred(p).traversal, width: 1}) // vectors take four times as long
 		text = strings.ReplaceAll(text, "namespace gpk {", fmt.Sprintf("namespace gpk { namespace k%d {", n))
 		text = strings.ReplaceAll(text, "}  // namespace gpk", "}}")
 		text = strings.ReplaceAll(text, kernelName+"(", fmt.Sprintf("%s%d(", kernelName, n))
@@ -105,7 +105,7 @@ func TestSourceOperations(t *testing.T) {
 	t.Logf("%d kernels in %v", n, time.Since(begun))
 }
 
-// TestSourceWalks compiles one chain in every form.
+// TestSourceWalks compiles one chain in every variant.
 func TestSourceWalks(t *testing.T) {
 	leaf := func(i int) Ref { return Ref{Kind: ToLeaf, N: uint8(i)} }
 	chain := func(rank int, classes ...Class) *Program {
@@ -125,20 +125,20 @@ func TestSourceWalks(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		p *Program
-		f form
+		f kernelVariant
 	}{
-		{chain(1, Dense, Single, Dense), form{walk: walkFlat, width: 8}},
-		{chain(1, Dense, Single, Dense), form{walk: walkFlat, width: 1}},
-		{chain(2, Dense, Row, Column), form{walk: walkRows, width: 8}},
-		{chain(2, Dense, Row, Column), form{walk: walkMixed, width: 8}},
-		{chain(2, Dense, Row, Column), form{walk: walkMixed, width: 1}},
-		{chain(1, Strided, Dense, Single), form{walk: walkStrided, width: 1}},
-		{chain(3, Strided, Strided, Dense), form{walk: walkStrided, width: 8}},
-		{chain(3, Strided, Strided, Single), form{walk: walkStrided, width: 1}},
-		{chain(4, Strided, Strided, Dense), form{walk: walkTiles, width: 1}},
-		{chain(2, Strided, Strided, Dense), form{walk: walkTiles, width: 1}},
+		{chain(1, Dense, Single, Dense), kernelVariant{traversal: traverseFlat, width: 8}},
+		{chain(1, Dense, Single, Dense), kernelVariant{traversal: traverseFlat, width: 1}},
+		{chain(2, Dense, Row, Column), kernelVariant{traversal: traverseRows, width: 8}},
+		{chain(2, Dense, Row, Column), kernelVariant{traversal: traverseMixed, width: 8}},
+		{chain(2, Dense, Row, Column), kernelVariant{traversal: traverseMixed, width: 1}},
+		{chain(1, Strided, Dense, Single), kernelVariant{traversal: traverseStrided, width: 1}},
+		{chain(3, Strided, Strided, Dense), kernelVariant{traversal: traverseStrided, width: 8}},
+		{chain(3, Strided, Strided, Single), kernelVariant{traversal: traverseStrided, width: 1}},
+		{chain(4, Strided, Strided, Dense), kernelVariant{traversal: traverseTiles, width: 1}},
+		{chain(2, Strided, Strided, Dense), kernelVariant{traversal: traverseTiles, width: 1}},
 	} {
-		t.Run(fmt.Sprintf("%s/%d/%d", walkNames[tt.f.walk], tt.f.width, tt.p.Rank), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s/%d/%d", traversalNames[tt.f.traversal], tt.f.width, tt.p.Rank), func(t *testing.T) {
 			begun := time.Now()
 			compileOrSkip(t, tt.p, tt.f)
 			t.Log(time.Since(begun))
@@ -200,7 +200,7 @@ func foldCall(t *testing.T, r *recorder, op expr.Op, dt dtype.DType, shift int, 
 	return b.Reduce(op, set, dst)
 }
 
-// TestSourceFold compiles reductions with the steps before them: every walk and
+// TestSourceFold compiles reductions with the steps before them: every traversal and
 // every reduction, all types.
 func TestSourceFold(t *testing.T) {
 	r := newRecorder()
@@ -216,11 +216,11 @@ func TestSourceFold(t *testing.T) {
 		if !choice.one {
 			t.Fatalf("%v of %v %v over %v: not one kernel", op, dt, shape, axes)
 		}
-		compileOrSkip(t, c.Program, choice.form)
+		compileOrSkip(t, c.Program, choice.variant)
 		n++
 		if op == expr.Var {
 			f, _ := c.folding(true)
-			compileOrSkip(t, c.Program, f.form)
+			compileOrSkip(t, c.Program, f.variant)
 			n++
 		}
 	}

@@ -35,31 +35,9 @@ func (e *EmbedNorm) Check() ([]int, error) {
 	if n := len(e.Tables); n == 0 || n > EmbedTables || n != len(e.IDs) {
 		return nil, layout.Errorf("%d tables and %d arrays of ids; one of each at least, and at most %d", n, len(e.IDs), EmbedTables)
 	}
-	var lines []int
-	found := false
-	for i, t := range e.Tables {
-		s, id := t.Layout.Shape, e.IDs[i]
-		if _, err := ops.Lookup(expr.LayerNorm).Check(t.DType); err != nil {
-			return nil, err
-		}
-		if len(s) != 2 || s[1] != e.Tables[0].Layout.Shape[1] {
-			return nil, layout.Errorf("table %d is %v, not [rows, width] with the width of table 0", i, s)
-		}
-		given := id.DType.Valid()
-		switch {
-		case given && id.DType != dtype.Int32 && id.DType != dtype.Int64:
-			return nil, fmt.Errorf("%w: the ids of table %d are %v, not int32 or int64; Cast(gpk.Int32) them", dtype.ErrDType, i, id.DType)
-		case given && found && !slices.Equal(id.Layout.Shape, lines):
-			return nil, layout.Errorf("the ids of table %d are %v, and those before them %v", i, id.Layout.Shape, lines)
-		case s[0] == 0 && (!given || id.Layout.Size() > 0):
-			return nil, layout.Errorf("table %d has no rows", i)
-		}
-		if given {
-			lines, found = id.Layout.Shape, true
-		}
-	}
-	if !found {
-		return nil, layout.Errorf("no ids")
+	lines, err := e.checkTables()
+	if err != nil {
+		return nil, err
 	}
 	shape := append(slices.Clone(lines), e.Tables[0].Layout.Shape[1])
 	for _, w := range []device.View{e.Gamma, e.Beta} {
@@ -70,8 +48,41 @@ func (e *EmbedNorm) Check() ([]int, error) {
 			return nil, err
 		}
 	}
-	_, err := layout.Size(shape)
+	_, err = layout.Size(shape)
 	return shape, err
+}
+
+// checkTables checks the tables and their ids, and returns the shape of the ids.
+func (e *EmbedNorm) checkTables() (lines []int, err error) {
+	found := false
+	for i, t := range e.Tables {
+		s, id := t.Layout.Shape, e.IDs[i]
+		if _, err := ops.Lookup(expr.LayerNorm).Check(t.DType); err != nil {
+			return nil, err
+		}
+		if len(s) != 2 || s[1] != e.Tables[0].Layout.Shape[1] {
+			return nil, layout.Errorf("table %d is %v, not [rows, width] with the width of table 0", i, s)
+		}
+		if !id.DType.Valid() { // row 0
+			if s[0] == 0 {
+				return nil, layout.Errorf("table %d has no rows", i)
+			}
+			continue
+		}
+		switch {
+		case id.DType != dtype.Int32 && id.DType != dtype.Int64:
+			return nil, fmt.Errorf("%w: the ids of table %d are %v, not int32 or int64; Cast(gpk.Int32) them", dtype.ErrDType, i, id.DType)
+		case found && !slices.Equal(id.Layout.Shape, lines):
+			return nil, layout.Errorf("the ids of table %d are %v, and those before them %v", i, id.Layout.Shape, lines)
+		case s[0] == 0 && id.Layout.Size() > 0:
+			return nil, layout.Errorf("table %d has no rows", i)
+		}
+		lines, found = id.Layout.Shape, true
+	}
+	if !found {
+		return nil, layout.Errorf("no ids")
+	}
+	return lines, nil
 }
 
 // PlanEmbedNorm says how lines of n elements are computed on a kind of device.

@@ -39,7 +39,7 @@ func TestRowsTogether(t *testing.T) {
 			last = Ref{Kind: ToStep, N: uint8(i - 1)}
 		}
 		p.Steps = append(p.Steps, Step{Op: tt.op, DType: tt.dt, Args: [3]Ref{last}, N: 1})
-		f := form{walk: walkRows, width: tt.width}
+		f := kernelVariant{traversal: traverseRows, width: tt.width}
 		if _, blocks := rowThreads(p, f); tt.want && blocks != 8 {
 			t.Errorf("%v of %v: %d blocks", tt.op, tt.dt, blocks)
 		}
@@ -84,12 +84,12 @@ func TestTogetherLong(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		n    int64
-		want walk
-	}{{4 * maxPiece, walkRows}, {4 * (maxPiece + 1), walkStrided}} {
+		want traversal
+	}{{4 * maxPiece, traverseRows}, {4 * (maxPiece + 1), traverseStrided}} {
 		c, _, _, dst := geluOfSum(t, newRecorder(), 2, int(tt.n), false)
 		w := start{p: c.Program, call: c, dst: Operand{Buffer: dst.Buffer}}
-		if w.choose(); w.form.walk != tt.want {
-			t.Errorf("rows of %d: %s, want %s", tt.n, walkNames[w.form.walk], walkNames[tt.want])
+		if w.choose(); w.variant.traversal != tt.want {
+			t.Errorf("rows of %d: %s, want %s", tt.n, traversalNames[w.variant.traversal], traversalNames[tt.want])
 		}
 	}
 }

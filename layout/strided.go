@@ -22,7 +22,15 @@ func (l Layout) Strided(shape, strides []int, offset int) (Layout, error) {
 		return Layout{}, outside
 	}
 	out.Offset += offset
-	below, above := out.Offset-lo, hi-1-out.Offset // how far it may reach
+	if !reachesWithin(shape, strides, out.Offset-lo, hi-1-out.Offset) {
+		return Layout{}, outside
+	}
+	return out, nil
+}
+
+// reachesWithin reports whether no element of a shape and strides is further than below
+// elements before the first one, nor further than above behind it.
+func reachesWithin(shape, strides []int, below, above int) bool {
 	for i, n := range shape {
 		s := strides[i]
 		switch {
@@ -32,10 +40,10 @@ func (l Layout) Strided(shape, strides []int, offset int) (Layout, error) {
 		case s < 0 && s != math.MinInt && -s <= below/(n-1):
 			below += s * (n - 1)
 		default:
-			return Layout{}, outside
+			return false
 		}
 	}
-	return out, nil
+	return true
 }
 
 // Windows returns, with a new last axis, the windows of a length along an axis, one every

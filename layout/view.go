@@ -104,37 +104,9 @@ func (l Layout) Slice(axis, start, stop, step int) (Layout, error) {
 		return Layout{}, err
 	}
 	n := l.Shape[a]
-	outOfRange := func() (Layout, error) {
+	lo, count, ok := sliceRange(n, start, stop, step)
+	if !ok {
 		return Layout{}, Errorf("slice %d:%d:%d of axis %d, which has length %d", start, stop, step, axis, n)
-	}
-	if step == 0 {
-		return outOfRange()
-	}
-	lo, hi := start, stop
-	if lo < 0 {
-		lo += n
-	}
-	if hi < 0 {
-		hi += n
-	}
-	count := 0
-	if step > 0 {
-		if lo < 0 || lo > n || hi < 0 || hi > n {
-			return outOfRange()
-		}
-		if hi > lo {
-			count = (hi-lo-1)/step + 1
-		}
-	} else {
-		if (lo < 0 || lo >= n) && n > 0 || hi < -1 || hi >= max(n, 1) {
-			return outOfRange()
-		}
-		if lo > hi && n > 0 {
-			count = (lo-hi-1)/-step + 1
-			if step == math.MinInt {
-				count = 1
-			}
-		}
 	}
 	out := Layout{Shape: slices.Clone(l.Shape), Strides: slices.Clone(l.Strides), Offset: l.Offset}
 	out.Shape[a] = count
@@ -145,6 +117,36 @@ func (l Layout) Slice(axis, start, stop, step int) (Layout, error) {
 		out.Strides[a] *= step
 	}
 	return out, nil
+}
+
+// sliceRange returns the first index and the number of the elements start, start+step, …
+// before stop of n. ok is false if step is 0 or a bound is out of range.
+func sliceRange(n, start, stop, step int) (lo, count int, ok bool) {
+	if step == 0 {
+		return 0, 0, false
+	}
+	lo, hi := fromEnd(start, n), fromEnd(stop, n)
+	if step > 0 {
+		if hi > lo {
+			count = (hi-lo-1)/step + 1
+		}
+		return lo, count, 0 <= lo && lo <= n && 0 <= hi && hi <= n
+	}
+	if lo > hi && n > 0 {
+		count = 1
+		if step != math.MinInt { // -step is no int
+			count = (lo-hi-1)/-step + 1
+		}
+	}
+	return lo, count, (0 <= lo && lo < n || n == 0) && -1 <= hi && hi < max(n, 1)
+}
+
+// fromEnd returns the index that i names in n elements: a negative one counts from the end.
+func fromEnd(i, n int) int {
+	if i < 0 {
+		return i + n
+	}
+	return i
 }
 
 // Flip reverses the named axes; none means all.

@@ -86,10 +86,26 @@ func rank(p Problem, c device.Capabilities, force string, kernels []cutlass.Kern
 	if c.SM == 0 {
 		return nil, fmt.Errorf("%w: no capabilities are known for this device", device.ErrDevice)
 	}
-	var found []candidate
-	served := false
-	name, parts, last := kernelNamed(force)
 	ranked := lastRanks{}
+	found, served := fitting(p, c, force, kernels, ranked)
+	if len(found) == 0 {
+		return nil, noKernel(p, c, force, served)
+	}
+	byCycles := func(a, b candidate) int { return cmp.Compare(a.cycles, b.cycles) }
+	slices.SortStableFunc(found, byCycles)
+	if force == "" {
+		for i := range found {
+			found[i].cutLast(p, c, kernels, found[0].cycles, ranked)
+		}
+		slices.SortStableFunc(found, byCycles)
+	}
+	return found, nil
+}
+
+// fitting returns the candidates for a problem in the kernels' order, and whether there are
+// kernels for the device. force is that of rank.
+func fitting(p Problem, c device.Capabilities, force string, kernels []cutlass.Kernel, ranked lastRanks) (found []candidate, served bool) {
+	name, parts, last := kernelNamed(force)
 	for _, k := range kernels {
 		forced := name == k.Name
 		if force != "" && !forced || !runsOn(k, c, forced) {
@@ -99,13 +115,7 @@ func rank(p Problem, c device.Capabilities, force string, kernels []cutlass.Kern
 		if k.Schedule == "streamk" && !forced && streamKOf(p, k, c).sharedTiles == 0 {
 			continue // without shared tiles it is an ordinary kernel, and a slower one
 		}
-		var cand candidate
-		var ok bool
-		if k.Scaled || k.Split {
-			cand, ok = fitScaled(p, k, c, kernels)
-		} else {
-			cand, ok = fit(p, k, c)
-		}
+		cand, ok := fitWhole(p, k, c, kernels)
 		if ok && last {
 			cand.cutLast(p, c, kernels, math.Inf(1), ranked)
 			ok = cand.last != nil
@@ -120,24 +130,27 @@ func rank(p Problem, c device.Capabilities, force string, kernels []cutlass.Kern
 			found = append(found, cand)
 		}
 	}
-	if len(found) == 0 {
-		switch {
-		case force != "":
-			return nil, fmt.Errorf("%w: kernel %q cannot compute %v on SM %d", expr.ErrUnsupported, force, p, c.SM)
-		case !served:
-			return nil, fmt.Errorf("%w: the manifest has no kernel for SM %d; they begin at SM 80", device.ErrDevice, c.SM)
-		}
-		return nil, fmt.Errorf("%w: no kernel computes %v on SM %d", expr.ErrUnsupported, p, c.SM)
+	return found, served
+}
+
+// fitWhole returns the candidate of a kernel that computes the product without cutting k.
+func fitWhole(p Problem, k cutlass.Kernel, c device.Capabilities, kernels []cutlass.Kernel) (candidate, bool) {
+	if k.Scaled || k.Split {
+		return fitScaled(p, k, c, kernels)
 	}
-	byCycles := func(a, b candidate) int { return cmp.Compare(a.cycles, b.cycles) }
-	slices.SortStableFunc(found, byCycles)
-	if force == "" {
-		for i := range found {
-			found[i].cutLast(p, c, kernels, found[0].cycles, ranked)
-		}
-		slices.SortStableFunc(found, byCycles)
+	return fit(p, k, c)
+}
+
+// noKernel is the error of a problem that no kernel computes. served says that there are
+// kernels for the device.
+func noKernel(p Problem, c device.Capabilities, force string, served bool) error {
+	switch {
+	case force != "":
+		return fmt.Errorf("%w: kernel %q cannot compute %v on SM %d", expr.ErrUnsupported, force, p, c.SM)
+	case !served:
+		return fmt.Errorf("%w: the manifest has no kernel for SM %d; they begin at SM 80", device.ErrDevice, c.SM)
 	}
-	return found, nil
+	return fmt.Errorf("%w: no kernel computes %v on SM %d", expr.ErrUnsupported, p, c.SM)
 }
 
 // name is the kernel's name with the suffix that rank accepts as force.
@@ -193,10 +206,7 @@ var unitSM = func() map[string]int {
 // fit returns the candidate of a kernel with the steps that the problem needs. It
 // reports false if the kernel has other types or another precision.
 func fit(p Problem, k cutlass.Kernel, c device.Capabilities) (candidate, bool) {
-	if k.A != p.A || k.B != p.B || !p.computedAs(k.Math) || !conjugationFits(p, k) || !fitsGrid(p, k) {
-		return candidate{}, false
-	}
-	if k.AbsSquare != (p.AbsSquare && k.Out == p.Out) && k.A.IsComplex() || !k.AbsSquare && k.Out != p.sumType() {
+	if !typesFit(p, k) || !p.computedAs(k.Math) || !conjugationFits(p, k) || !fitsGrid(p, k) {
 		return candidate{}, false
 	}
 	cand := candidate{kernel: k, k: alignUp(p.K, k.MultipleK)}
@@ -211,6 +221,14 @@ func fit(p Problem, k cutlass.Kernel, c device.Capabilities) (candidate, bool) {
 		cand.shareK(p, c)
 	}
 	return cand, true
+}
+
+// typesFit reports whether the kernel reads and writes the problem's types.
+func typesFit(p Problem, k cutlass.Kernel) bool {
+	if k.A != p.A || k.B != p.B || k.A.IsComplex() && k.AbsSquare != (p.AbsSquare && k.Out == p.Out) {
+		return false
+	}
+	return k.AbsSquare || k.Out == p.sumType()
 }
 
 // fitsGrid reports whether the problem fits the grid of a kernel that computes one
@@ -281,31 +299,20 @@ func (c *candidate) addKernel(p Problem, dev device.Capabilities, cost func(Prob
 	}
 	kernel := c.chooseBlocks(p, dev, pitch, cost)
 	c.cycles += kernel
-	detail := k.Name
-	if c.rows > 0 {
-		detail += fmt.Sprintf(", in blocks of %d rows", c.rows)
-		if p.Symmetric {
-			detail += " from the diagonal on"
-		}
-	}
-	if c.fallback == nil {
-		c.steps = append(c.steps, Step{Kind: Launch, Detail: detail})
-	} else {
-		c.cycles += guardCycles
-		c.steps = append(c.steps, Step{Kind: Launch, Detail: detail + ", where the data's spread allows it: decided on the device"},
-			Step{Kind: Launch, Detail: c.fallback.kernel.Name + ", where it does not"})
-	}
+	c.addLaunch(p)
 	if c.separateEpilogue {
 		c.addStep(ApplyEpilogue, "D", epilogueString(p.Epilogue), 0, n, size)
 	}
 	if c.copyOut {
-		rows := p.M
-		if c.rows > 0 {
-			rows = c.rows
-		}
-		c.workspace += int64(rows) * int64(pitch) * int64(p.Batch) * int64(size)
+		c.workspace += int64(c.blockRows(p)) * int64(pitch) * int64(p.Batch) * int64(size)
 	}
-	switch {
+	c.addResult(p, pitch)
+}
+
+// addResult adds the steps that square D, copy it into place and mirror it.
+func (c *candidate) addResult(p Problem, pitch int) {
+	written, n := p.storedType(c.kernel), p.M*p.N*p.Batch
+	switch size := written.Size(); {
 	case c.separateSquare:
 		c.addStep(Square, "D", "", 0, n, size)
 		if written != p.Out {
@@ -317,6 +324,24 @@ func (c *candidate) addKernel(p Problem, dev device.Capabilities, cost func(Prob
 	if p.Symmetric && p.M > 1 {
 		c.addStep(Mirror, "D", "", 0, n/2, p.Out.Size())
 	}
+}
+
+// addLaunch adds the step of the kernel, and of its fallback.
+func (c *candidate) addLaunch(p Problem) {
+	detail := c.kernel.Name
+	if c.rows > 0 {
+		detail += fmt.Sprintf(", in blocks of %d rows", c.rows)
+		if p.Symmetric {
+			detail += " from the diagonal on"
+		}
+	}
+	if c.fallback == nil {
+		c.steps = append(c.steps, Step{Kind: Launch, Detail: detail})
+		return
+	}
+	c.cycles += guardCycles
+	c.steps = append(c.steps, Step{Kind: Launch, Detail: detail + ", where the data's spread allows it: decided on the device"},
+		Step{Kind: Launch, Detail: c.fallback.kernel.Name + ", where it does not"})
 }
 
 // tempPitch is the pitch of a result in a temporary buffer.

@@ -37,11 +37,7 @@ const (
 // then sets the epilogue, plans the product and reports true. It reports false for a
 // product that has an epilogue.
 func (p *Product) Takes(s *device.Stream, t EpilogueArgs) bool {
-	if p == nil || p.check(p.D.Layout.Shape) != nil || s.Device().Kind() == device.CPU || p.AbsSquare || p.Symmetric || !p.epilogue().IsZero() ||
-		p.A.DType.IsComplex() || slices.Contains(p.D.Layout.Shape, 0) {
-		return false
-	}
-	if p.D.DType != dtype.Float32 && !p.D.DType.IsHalf() {
+	if p == nil || p.check(p.D.Layout.Shape) != nil || s.Device().Kind() == device.CPU || !p.extensible() {
 		return false
 	}
 	if t.Activation > ReLU && (t.Activation != GELU || p.D.DType == dtype.Float32) {
@@ -59,6 +55,13 @@ func (p *Product) Takes(s *device.Stream, t EpilogueArgs) bool {
 	p.EpilogueArgs, p.planned = t, planned{first, q, c}
 	p.Steps = true
 	return true
+}
+
+// extensible reports whether an epilogue can follow the product in its kernel: it is a
+// plain one, has none yet, and its elements and result have a type with epilogues.
+func (p *Product) extensible() bool {
+	return !p.AbsSquare && !p.Symmetric && p.epilogue().IsZero() && !p.A.DType.IsComplex() && !slices.Contains(p.D.Layout.Shape, 0) &&
+		(p.D.DType == dtype.Float32 || p.D.DType.IsHalf())
 }
 
 // hidesSmooth reports whether a smooth function takes less time in the kernel's

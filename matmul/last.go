@@ -26,8 +26,7 @@ const withLast = "_last"
 // this is faster. It does nothing if the first rows alone take best cycles or more.
 func (c *candidate) cutLast(p Problem, dev device.Capabilities, kernels []cutlass.Kernel, best float64, ranked lastRanks) {
 	last := p.M % max(1, c.kernel.Tile[0])
-	if last == 0 || last > maxLastRows || last == p.M || p.Batch != 1 || !p.A.IsHalf() || p.AbsSquare || p.Symmetric || c.k != p.K ||
-		c.kernel.Schedule == "streamk" || c.form != 0 || c.rows > 0 || c.parts > 0 || c.copyOut || c.separateEpilogue {
+	if last == 0 || last > maxLastRows || last == p.M || !plainHalves(p) || !c.onePass(p) {
 		return
 	}
 	first, rest := p, p
@@ -59,6 +58,17 @@ func (c *candidate) cutLast(p Problem, dev device.Capabilities, kernels []cutlas
 		}
 		c.steps = append(c.steps, s)
 	}
+}
+
+// plainHalves reports whether the problem is one product of halves, without AbsSquare
+// and Symmetric.
+func plainHalves(p Problem) bool {
+	return p.Batch == 1 && p.A.IsHalf() && !p.AbsSquare && !p.Symmetric
+}
+
+// onePass reports whether one launch of the kernel writes all of D.
+func (c *candidate) onePass(p Problem) bool {
+	return c.k == p.K && c.kernel.Schedule != "streamk" && c.form == 0 && c.rows == 0 && c.parts == 0 && !c.copyOut && !c.separateEpilogue
 }
 
 // lastRanks caches the best candidate for each problem of last rows. Many candidates have

@@ -94,11 +94,17 @@ var flopsPerCycle = map[string]float64{
 // defaultSMs is assumed for capabilities without a number of multiprocessors.
 const defaultSMs = 132
 
-func kernelCycles(p Problem, k cutlass.Kernel, c device.Capabilities) float64 {
-	sms := c.MultiProcessors
-	if sms == 0 {
-		sms = defaultSMs
+// multiProcessors is the number of multiprocessors, or a likely one.
+func multiProcessors(c device.Capabilities) int {
+	if c.MultiProcessors == 0 {
+		return defaultSMs
 	}
+	return c.MultiProcessors
+}
+
+// kernelCycles is the predicted time of a kernel on a problem, in cycles.
+func kernelCycles(p Problem, k cutlass.Kernel, c device.Capabilities) float64 {
+	sms := multiProcessors(c)
 	size, out := float64(p.A.Size()), float64(p.Out.Size())
 	m, n, depth, batch := float64(p.M), float64(p.N), float64(p.K), float64(p.Batch)
 	tm, tn := max(k.Tile[0], 1), max(k.Tile[1], 1)
@@ -123,12 +129,8 @@ func kernelCycles(p Problem, k cutlass.Kernel, c device.Capabilities) float64 {
 	default:
 		compute = plainCycles(p, k, down*across*p.Batch, sms)
 	}
-	if down == 1 && p.M < tm && k.Schedule != "skinny" && (k.Schedule != "ring" || k.Math != "fp64") {
-		part := float64(tm) / float64(tm+tn)
-		bytes *= 1 + zeroFill*part*part*(1-m/float64(tm))
-	}
-	if down == 1 && k.CTAs > 1 {
-		bytes *= sharedEnd
+	if down == 1 {
+		bytes *= oneRowOfTiles(p, k, tm, tn)
 	}
 	busy := math.Min(1, float64(down)*float64(across)*batch/float64(sms))
 	memory := bytes / bytesPerCycle
@@ -139,6 +141,20 @@ func kernelCycles(p Problem, k cutlass.Kernel, c device.Capabilities) float64 {
 		memory /= math.Pow(busy, fewCTAs)
 	}
 	return launchCycles + math.Pow(math.Pow(compute, sharpness)+math.Pow(memory, sharpness), 1/sharpness)
+}
+
+// oneRowOfTiles is the factor on a kernel's traffic if D has one row of tiles: rows of a
+// tile that D lacks are filled with zeros, and CTAs that share a multiprocessor end together.
+func oneRowOfTiles(p Problem, k cutlass.Kernel, tm, tn int) float64 {
+	factor := 1.
+	if p.M < tm && k.Schedule != "skinny" && (k.Schedule != "ring" || k.Math != "fp64") {
+		part := float64(tm) / float64(tm+tn)
+		factor = 1 + zeroFill*part*part*(1-float64(p.M)/float64(tm))
+	}
+	if k.CTAs > 1 {
+		factor *= sharedEnd
+	}
+	return factor
 }
 
 // wgmmaCycles is the compute term of kernels for Hopper's tensor cores.
@@ -159,52 +175,14 @@ func wgmmaCycles(p Problem, k cutlass.Kernel, tiles, sms int) float64 {
 	fromL2 := (tm/float64(k.Cluster[1]) + tn/float64(k.Cluster[0])) * tk * size / rate
 	ideal := 2 * tm * tn * tk / flopsPerCycle[k.Math]
 	shared := (left + left/64*right) * tk * size / 128
-	var step float64
 	registers := k.Math == "tf32" && k.Swapped
+	var step float64
 	if registers {
-		wait := registerStep
-		switch {
-		case right <= 32:
-			wait = narrowStep
-		case k.Schedule == "pingpong":
-			wait = pingpongStep
-		}
-		step = max(ideal/registerReach, tk*wait, fromL2)
+		step = max(ideal/registerReach, tk*registerWait(k, right), fromL2)
 	} else {
-		products := ideal / peakReach
-		if right == 192 {
-			products /= narrowReach
-		}
-		step = max(products, shared*128/sharedRate, fromL2)
-		if reach, ok := planesReach[[3]int{int(formOf(k)), k.Tile[0], k.Tile[1]}]; ok {
-			step = max(ideal/reach, fromL2)
-		}
+		step = sharedStep(k, ideal, shared, right, fromL2)
 	}
-	work := float64(ceilDiv(p.K, k.Tile[2])) * step
-	threads := 128.
-	if k.Schedule == "cooperative" || k.Schedule == "streamk" {
-		threads = 256
-	}
-	epilogue := epilogueCycles + elementCycles*tm*tn/threads + activationCycles(p, k)*tm*tn
-	share := float64(ceilDiv(tiles, sms))
-	var compute float64
-	switch k.Schedule {
-	case "cooperative":
-		compute = share * (work + epilogue)
-	case "streamk":
-		compute = distribute(tiles, ceilDiv(p.K, k.Tile[2]), sms, k.Cluster[0]*k.Cluster[1]).cycles(work, epilogue)
-	case "pingpong":
-		compute = max(share*work+epilogue, math.Ceil(share/2)*(work+epilogue))
-		if share > 1 {
-			compute += orderCycles + share*sharedFunction*activationCycles(p, k)*tm*tn
-		}
-	default:
-		if k.CTAs > 1 && tiles <= sms {
-			share = 2 // two CTAs may share a multiprocessor while others are free
-		}
-		waves := float64(ceilDiv(tiles, sms*max(k.CTAs, 1)))
-		compute = share*work + waves*(epilogue+startCycles) - startCycles
-	}
+	compute := scheduleCycles(p, k, tiles, sms, float64(ceilDiv(p.K, k.Tile[2]))*step)
 	if k.Direct {
 		compute += directCycles
 	}
@@ -213,6 +191,60 @@ func wgmmaCycles(p Problem, k cutlass.Kernel, tiles, sms int) float64 {
 		compute *= 1 + heat*long*math.Max(0, shared/ideal-heatFree)
 	}
 	return compute
+}
+
+// registerWait is the cycles per element of k that a kernel waits whose left operand
+// comes through registers. right is the width of its instruction.
+func registerWait(k cutlass.Kernel, right float64) float64 {
+	switch {
+	case right <= 32:
+		return narrowStep
+	case k.Schedule == "pingpong":
+		return pingpongStep
+	}
+	return registerStep
+}
+
+// sharedStep is the cycles of a step along k of a kernel that reads both operands from
+// shared memory: ideal at the peak rate, shared to read them, fromL2 to load them.
+func sharedStep(k cutlass.Kernel, ideal, shared, right, fromL2 float64) float64 {
+	if reach, ok := planesReach[[3]int{int(formOf(k)), k.Tile[0], k.Tile[1]}]; ok {
+		return max(ideal/reach, fromL2)
+	}
+	products := ideal / peakReach
+	if right == 192 {
+		products /= narrowReach
+	}
+	return max(products, shared*128/sharedRate, fromL2)
+}
+
+// scheduleCycles is the cycles of all tiles of a kernel for Hopper's tensor cores, of
+// which each takes work cycles for its products.
+func scheduleCycles(p Problem, k cutlass.Kernel, tiles, sms int, work float64) float64 {
+	elements := float64(k.Tile[0]) * float64(k.Tile[1])
+	threads := 128.
+	if k.Schedule == "cooperative" || k.Schedule == "streamk" {
+		threads = 256
+	}
+	epilogue := epilogueCycles + elementCycles*elements/threads + activationCycles(p, k)*elements
+	share := float64(ceilDiv(tiles, sms))
+	switch k.Schedule {
+	case "cooperative":
+		return share * (work + epilogue)
+	case "streamk":
+		return distribute(tiles, ceilDiv(p.K, k.Tile[2]), sms, k.Cluster[0]*k.Cluster[1]).cycles(work, epilogue)
+	case "pingpong":
+		cycles := max(share*work+epilogue, math.Ceil(share/2)*(work+epilogue))
+		if share > 1 {
+			cycles += orderCycles + share*sharedFunction*activationCycles(p, k)*elements
+		}
+		return cycles
+	}
+	if k.CTAs > 1 && tiles <= sms {
+		share = 2 // two CTAs may share a multiprocessor while others are free
+	}
+	waves := float64(ceilDiv(tiles, sms*max(k.CTAs, 1)))
+	return share*work + waves*(epilogue+startCycles) - startCycles
 }
 
 // largeCycles is the compute term of the kernels for large products of halves.

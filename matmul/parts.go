@@ -27,7 +27,7 @@ const inParts = "_parts"
 // fitParts is fit for a kernel that computes parts of k. It also reports false if k
 // cannot be cut, or if the tiles of all parts are more than one wave.
 func fitParts(p Problem, k cutlass.Kernel, c device.Capabilities) (candidate, bool) {
-	if !p.A.IsHalf() || formOf(k) != 0 || k.SM != 90 || k.Out != dtype.Float32 || p.Batch != 1 || p.AbsSquare || p.Symmetric || p.AlignC < p.Out.Size() {
+	if !plainHalves(p) || formOf(k) != 0 || k.SM != 90 || k.Out != dtype.Float32 || p.AlignC < p.Out.Size() {
 		return candidate{}, false
 	}
 	q := p
@@ -38,10 +38,7 @@ func fitParts(p Problem, k cutlass.Kernel, c device.Capabilities) (candidate, bo
 	}
 	pitch := alignedPitch(p.N, dtype.Float32.Size(), k.AlignOut)
 	prepareCost, best := cand.cycles-kernelCycles(q, k, c), 0.0
-	sms := c.MultiProcessors
-	if sms == 0 {
-		sms = defaultSMs
-	}
+	sms := multiProcessors(c)
 	tiles := alignUp(ceilDiv(p.M, k.Tile[0]), k.Cluster[0]) * alignUp(ceilDiv(p.N, k.Tile[1]), k.Cluster[1])
 	for n := 2; n <= maxParts && p.K/n >= minPartK && n*tiles <= sms; n++ {
 		part := q

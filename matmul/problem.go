@@ -1,6 +1,7 @@
 package matmul
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/gpk-go/gpk/cutlass"
@@ -85,24 +86,25 @@ func (p Problem) normal() (Problem, error) {
 	if p.Precision, err = o.Resolve(p.A); err != nil {
 		return p, err
 	}
-	if p.Symmetric && p.M != p.N {
-		return p, layout.Errorf("a product of %d x %d is not symmetric", p.M, p.N)
-	}
-	if (p.AbsSquare || p.Symmetric) && !p.Epilogue.IsZero() {
-		return p, fmt.Errorf("%w: a bias or an activation with AbsSquare or Symmetric", expr.ErrUnsupported)
+	if err := p.checkResult(); err != nil {
+		return p, err
 	}
 	if !p.A.IsComplex() {
 		p.ConjA, p.ConjB = false, false
 	}
-	for _, x := range []struct {
-		align *int
-		t     dtype.DType
-	}{{&p.AlignA, p.A}, {&p.AlignB, p.B}, {&p.AlignC, p.Out}} {
-		if *x.align == 0 {
-			*x.align = x.t.Size()
-		}
-	}
+	p.AlignA, p.AlignB, p.AlignC = cmp.Or(p.AlignA, p.A.Size()), cmp.Or(p.AlignB, p.B.Size()), cmp.Or(p.AlignC, p.Out.Size())
 	return p, nil
+}
+
+// checkResult checks what AbsSquare and Symmetric exclude.
+func (p Problem) checkResult() error {
+	if p.Symmetric && p.M != p.N {
+		return layout.Errorf("a product of %d x %d is not symmetric", p.M, p.N)
+	}
+	if (p.AbsSquare || p.Symmetric) && !p.Epilogue.IsZero() {
+		return fmt.Errorf("%w: a bias or an activation with AbsSquare or Symmetric", expr.ErrUnsupported)
+	}
+	return nil
 }
 
 // sumType is the type of the product before its squared modulus is taken.

@@ -58,7 +58,6 @@ func (p *Product) candidate(s *device.Stream, st stack, q Problem) (*candidate, 
 // execute runs the plan of one stack: prepare, and for each block kernel, epilogue
 // and copy out.
 func (p *Product) execute(s *device.Stream, st stack, q Problem, c *candidate) error {
-	dev := s.Device()
 	k := c.k
 	if c.form != 0 {
 		k = q.K
@@ -79,16 +78,7 @@ func (p *Product) execute(s *device.Stream, st stack, q Problem, c *candidate) e
 		return err
 	}
 	*l = launch{p: p, q: q, c: c, a: a, b: b, act: p.Activation, alpha: 1, reads: append(l.reads, a.view.Buffer, b.view.Buffer), writes: append(l.writes, nil)}
-	if p.Bias.Buffer != nil && !c.separateEpilogue {
-		l.bias = p.Bias.Addr()
-		l.reads = append(l.reads, p.Bias.Buffer)
-	}
-	switch {
-	case c.separateEpilogue:
-		l.act = NoActivation
-	case p.Steps:
-		l.act, l.alpha = p.Activation|actSteps, p.Scale
-	}
+	l.setEpilogue()
 	if c.form != 0 {
 		if l.scaled, err = p.scaled(s, st, q, c, a, b); err != nil {
 			return err
@@ -99,84 +89,140 @@ func (p *Product) execute(s *device.Stream, st stack, q Problem, c *candidate) e
 			l.reads = append(l.reads, p.Packed.buf)
 		}
 	}
-	if c.scratch > 0 {
-		work, err := dev.Alloc(c.scratch, s)
-		if err != nil {
-			return err
-		}
-		defer work.Free()
-		l.workspace = work.Addr()
-		l.writes = append(l.writes, work)
-	}
-
-	if c.parts > 0 {
-		buf, err := l.allocParts(s)
-		if err != nil {
-			return err
-		}
-		defer buf.Free()
-	}
-
-	rows := q.M
-	if c.rows > 0 {
-		rows = c.rows
-	}
-	var temp device.View
-	pitch := 0
-	if c.copyOut {
-		temp.DType = q.storedType(c.kernel)
-		pitch = tempPitch(q, c.kernel)
-		if temp.Buffer, err = dev.Alloc(int64(q.Batch)*int64(rows)*int64(pitch)*int64(temp.DType.Size()), s); err != nil {
-			return err
-		}
-		defer temp.Buffer.Free()
-	}
 	// All allocations come before the first write to D, so that a failed one leaves D
 	// unchanged.
-	first := q.M - c.lastRows
+	work, err := l.allocScratch(s)
+	if err != nil {
+		return err
+	}
+	defer work.free()
 	if c.last != nil {
 		if err := p.executeLast(s, st, q, c, a, b); err != nil {
 			return err
 		}
 	}
-	for row := 0; row < first; row += rows {
-		at := block{row: row, rows: min(rows, first-row)}
-		if q.Symmetric {
-			at.col = row
-		}
-		place := st.d.block(at)
-		l.out, l.m = p.D, place
-		if c.copyOut {
-			l.out = temp
-			l.m = matrix{rows: place.rows, cols: place.cols, rowStride: pitch, colStep: 1, batchStride: place.rows * pitch}
-		}
-		l.at = at
-		l.writes[0] = l.out.Buffer
-		if err := dev.LaunchWork(s, l.reads, l.writes, l); err != nil {
-			return err
-		}
-		l.ready = true
-		if !c.separateEpilogue && !c.separateSquare && !c.copyOut {
-			continue
-		}
-		result := l.m.view(l.out, q.Batch)
-		if c.separateEpilogue {
-			if err := p.applyEpilogue(s, result); err != nil {
-				return err
-			}
-		}
-		switch {
-		case c.separateSquare:
-			err = square(s, place.view(p.D, q.Batch), result)
-		case c.copyOut:
-			err = ops.Cast(s, place.view(p.D, q.Batch), result)
-		}
-		if err != nil {
-			return err
-		}
+	if err := l.runBlocks(s, st.d, &work); err != nil {
+		return err
 	}
 	if q.Symmetric && !p.Upper {
 		return mirror(s, st.d.view(p.D, q.Batch))
+	}
+	return nil
+}
+
+// setEpilogue sets the epilogue that the kernel applies.
+func (l *launch) setEpilogue() {
+	p := l.p
+	if p.Bias.Buffer != nil && !l.c.separateEpilogue {
+		l.bias = p.Bias.Addr()
+		l.reads = append(l.reads, p.Bias.Buffer)
+	}
+	switch {
+	case l.c.separateEpilogue:
+		l.act = NoActivation
+	case p.Steps:
+		l.act, l.alpha = p.Activation|actSteps, p.Scale
+	}
+}
+
+// blockRows is the number of rows of D that one launch computes.
+func (c *candidate) blockRows(q Problem) int {
+	if c.rows > 0 {
+		return c.rows
+	}
+	return q.M
+}
+
+// scratch is the memory that a product needs while it runs.
+type scratch struct {
+	workspace, parts *device.Buffer // nil if the kernel needs none
+	temp             device.View    // a block of the result before it is copied out
+	pitch            int            // of temp
+}
+
+// free frees the memory in stream order.
+func (w *scratch) free() {
+	for _, b := range [...]*device.Buffer{w.temp.Buffer, w.parts, w.workspace} {
+		if b != nil {
+			b.Free()
+		}
+	}
+}
+
+// allocScratch allocates the kernel's workspace, the parts of k and the temporary
+// result, each if the plan needs it. After an error nothing stays allocated.
+func (l *launch) allocScratch(s *device.Stream) (w scratch, err error) {
+	c, dev := l.c, s.Device()
+	defer func() {
+		if err != nil {
+			w.free()
+		}
+	}()
+	if c.scratch > 0 {
+		if w.workspace, err = dev.Alloc(c.scratch, s); err != nil {
+			return w, err
+		}
+		l.workspace = w.workspace.Addr()
+		l.writes = append(l.writes, w.workspace)
+	}
+	if c.parts > 0 {
+		if w.parts, err = l.allocParts(s); err != nil {
+			return w, err
+		}
+	}
+	if c.copyOut {
+		w.temp.DType = l.q.storedType(c.kernel)
+		w.pitch = tempPitch(l.q, c.kernel)
+		w.temp.Buffer, err = dev.Alloc(int64(l.q.Batch)*int64(c.blockRows(l.q))*int64(w.pitch)*int64(w.temp.DType.Size()), s)
+	}
+	return w, err
+}
+
+// runBlocks computes all rows of d but the last ones, which have a kernel of their own.
+func (l *launch) runBlocks(s *device.Stream, d matrix, w *scratch) error {
+	q, c := &l.q, l.c
+	rows, end := c.blockRows(*q), q.M-c.lastRows
+	for row := 0; row < end; row += rows {
+		l.at = block{row: row, rows: min(rows, end-row)}
+		if q.Symmetric {
+			l.at.col = row
+		}
+		place := d.block(l.at)
+		l.out, l.m = l.p.D, place
+		if c.copyOut {
+			l.out = w.temp
+			l.m = matrix{rows: place.rows, cols: place.cols, rowStride: w.pitch, colStep: 1, batchStride: place.rows * w.pitch}
+		}
+		l.writes[0] = l.out.Buffer
+		if err := s.Device().LaunchWork(s, l.reads, l.writes, l); err != nil {
+			return err
+		}
+		l.ready = true
+		if err := l.finishBlock(s, place); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finishBlock applies what the kernel leaves to separate ones: the epilogue, the squared
+// modulus and the copy into place, the block's part of D.
+func (l *launch) finishBlock(s *device.Stream, place matrix) error {
+	c := l.c
+	if !c.separateEpilogue && !c.separateSquare && !c.copyOut {
+		return nil
+	}
+	result := l.m.view(l.out, l.q.Batch)
+	if c.separateEpilogue {
+		if err := l.p.applyEpilogue(s, result); err != nil {
+			return err
+		}
+	}
+	switch {
+	case c.separateSquare:
+		return square(s, place.view(l.p.D, l.q.Batch), result)
+	case c.copyOut:
+		return ops.Cast(s, place.view(l.p.D, l.q.Batch), result)
 	}
 	return nil
 }
@@ -332,24 +378,7 @@ func prepareOperand(s *device.Stream, v device.View, m matrix, batch int, how pr
 	if m.batchStride == 0 {
 		copies = 1
 	}
-	full := m // the copy's shape, with the kernel's k
-	if isB {
-		full.rows = k
-	} else {
-		full.cols = k
-	}
-	full.offset = 0
-	lines := full.rows
-	if how.major == cutlass.RowMajor {
-		full.rowStride, full.colStep = how.pitch, 1
-	} else {
-		full.rowStride, full.colStep = 1, how.pitch
-		lines = full.cols
-	}
-	full.batchStride = 0
-	if copies > 1 {
-		full.batchStride = lines * how.pitch
-	}
+	full, lines := m.copied(copies, how, k, isB)
 	size := v.DType.Size()
 	buf, err := s.Device().Alloc(int64(copies)*int64(lines)*int64(how.pitch)*int64(size), s)
 	if err != nil {
@@ -367,21 +396,50 @@ func prepareOperand(s *device.Stream, v device.View, m matrix, batch int, how pr
 		err = ops.Cast(s, dst.view(o.view, copies), src.view(v, copies))
 	}
 	if err == nil && (full.rows > m.rows || full.cols > m.cols) {
-		rest := full
-		if isB {
-			rest.rows -= m.rows
-			rest.offset += m.rows * full.rowStride
-		} else {
-			rest.cols -= m.cols
-			rest.offset += m.cols * full.colStep
-		}
-		err = ops.Fill(s, rest.view(o.view, copies), ops.Scalar{})
+		err = ops.Fill(s, full.beyond(m, isB).view(o.view, copies), ops.Scalar{})
 	}
 	if err != nil {
 		buf.Free()
 		return operand{}, nil, err
 	}
 	return o, buf.Free, nil
+}
+
+// copied returns the matrix as its copy has it, with the kernel's k, and the number of
+// lines of one copy.
+func (m matrix) copied(copies int, how prep, k int, isB bool) (full matrix, lines int) {
+	full = m
+	if isB {
+		full.rows = k
+	} else {
+		full.cols = k
+	}
+	full.offset = 0
+	lines = full.rows
+	if how.major == cutlass.RowMajor {
+		full.rowStride, full.colStep = how.pitch, 1
+	} else {
+		full.rowStride, full.colStep = 1, how.pitch
+		lines = full.cols
+	}
+	full.batchStride = 0
+	if copies > 1 {
+		full.batchStride = lines * how.pitch
+	}
+	return full, lines
+}
+
+// beyond returns the part of m outside the operand itself: the padding along k.
+func (m matrix) beyond(operand matrix, isB bool) matrix {
+	rest := m
+	if isB {
+		rest.rows -= operand.rows
+		rest.offset += operand.rows * m.rowStride
+	} else {
+		rest.cols -= operand.cols
+		rest.offset += operand.cols * m.colStep
+	}
+	return rest
 }
 
 var activationOps = map[Activation]expr.Op{ReLU: expr.ReLU, GELU: expr.GELU, GELUTanh: expr.GELUTanh, SiLU: expr.SiLU}

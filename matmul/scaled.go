@@ -120,8 +120,7 @@ func fitScaled(p Problem, k cutlass.Kernel, c device.Capabilities, kernels []cut
 		return fitFew(p, k, c, kernels)
 	}
 	_, depth := p.realSizes()
-	if k.AbsSquare && !(p.AbsSquare && p.A.IsComplex()) || p.K < minFormK ||
-		!formFits(p.A, p.M, p.K, p.Batch) || !formFits(p.B, p.N, p.K, p.Batch) {
+	if k.AbsSquare && !(p.AbsSquare && p.A.IsComplex()) || !p.planesFit() {
 		return candidate{}, false
 	}
 	cand := candidate{kernel: k, k: depth, form: form}
@@ -147,35 +146,43 @@ func fitScaled(p Problem, k cutlass.Kernel, c device.Capabilities, kernels []cut
 		return candidate{}, false
 	}
 	cand.addCopies(p)
-	planes := int64(planesCount(form))
-	prepared := func(operand string, elements int) {
-		in, out := int64(elements*size), planes*int64(elements)*2
-		if operand == "B" && p.A.IsComplex() {
-			out *= 2
-		}
-		if p.A.IsComplex() {
-			out *= 2
-		}
-		kind, detail := Scale, "to float16"
-		if form == cutlass.FormSplit {
-			kind, detail = ScaleSplit, "into two float16"
-		}
-		if last := len(cand.steps) - 1; last >= 0 && cand.steps[last].Kind == kind { // one launch for both
-			cand.steps[last].Operand += " and " + operand
-			cand.steps[last].Bytes += in + out
-		} else {
-			cand.steps = append(cand.steps, Step{Kind: kind, Operand: operand, Detail: detail, Bytes: in + out})
-			cand.cycles += prepareCycles
-		}
-		cand.workspace += out
-		cand.cycles += float64(in+out) / (bytesPerCycle * prepareRate)
-	}
-	prepared("A", p.M*p.K*p.Batch)
+	cand.addPlanes("A", p.A, p.M*p.K*p.Batch)
 	if !p.Packed {
-		prepared("B", p.N*p.K*p.Batch)
+		cand.addPlanes("B", p.A, p.N*p.K*p.Batch)
 	}
 	cand.addKernel(p, c, scaledCycles)
 	return cand, true
+}
+
+// planesFit reports whether both operands can be written as planes, and k is long enough
+// for it.
+func (p Problem) planesFit() bool {
+	return p.K >= minFormK && formFits(p.A, p.M, p.K, p.Batch) && formFits(p.B, p.N, p.K, p.Batch)
+}
+
+// addPlanes adds the step that writes the planes of an operand, A or B, of elements of
+// type t. One launch writes those of both.
+func (c *candidate) addPlanes(operand string, t dtype.DType, elements int) {
+	in, out := int64(elements*t.Size()), int64(planesCount(c.form))*int64(elements)*2
+	if t.IsComplex() {
+		out *= 2
+		if operand == "B" {
+			out *= 2
+		}
+	}
+	kind, detail := Scale, "to float16"
+	if c.form == cutlass.FormSplit {
+		kind, detail = ScaleSplit, "into two float16"
+	}
+	if last := len(c.steps) - 1; last >= 0 && c.steps[last].Kind == kind {
+		c.steps[last].Operand += " and " + operand
+		c.steps[last].Bytes += in + out
+	} else {
+		c.steps = append(c.steps, Step{Kind: kind, Operand: operand, Detail: detail, Bytes: in + out})
+		c.cycles += prepareCycles
+	}
+	c.workspace += out
+	c.cycles += float64(in+out) / (bytesPerCycle * prepareRate)
 }
 
 // fitFew is fit for the kernel of few rows, which reads the planes of a packed B and

@@ -112,26 +112,8 @@ func (f *gramFlags) options() (o quantum.Options, err error) {
 	})
 	pick("circuit", f.circuit, []string{"basic", "z", "zz"}, func(int) {})
 	pick("embedding", f.embedding, []string{"ry", "ryrz"}, func(int) {})
-	switch {
-	case err != nil:
-	case f.x == "":
-		err = errors.New("-x names no file")
-	case f.out == "":
-		err = errors.New("-out names no file")
-	case f.layers < 1:
-		err = fmt.Errorf("-layers %d", f.layers)
-	case f.scale == 0 || math.IsNaN(f.scale) || math.IsInf(f.scale, 0):
-		err = fmt.Errorf("-scale %v", f.scale)
-	case f.tile < 0:
-		err = fmt.Errorf("-tile %d: states of a pair of blocks, or 0", f.tile)
-	case !(f.jitter >= 0) || math.IsInf(f.jitter, 1):
-		err = fmt.Errorf("-jitter %v: it is added to a diagonal of 1, and not negative", f.jitter)
-	case f.weights != "" && f.seeded:
-		err = errors.New("-weights and -seed exclude each other")
-	case f.weights != "" && !strings.EqualFold(f.circuit, "basic"):
-		err = fmt.Errorf("-weights are for -circuit basic, not %s", f.circuit)
-	case f.plot != "":
-		err = plotFormat(f.plot)
+	if err == nil {
+		err = f.checkValues()
 	}
 	if err == nil && f.budget != "" {
 		if o.MemoryBudget, err = bytesize.Parse(f.budget); err != nil {
@@ -139,6 +121,38 @@ func (f *gramFlags) options() (o quantum.Options, err error) {
 		}
 	}
 	return o, err
+}
+
+// checkValues checks the flags that are not one of a list of names.
+func (f *gramFlags) checkValues() error {
+	switch {
+	case f.x == "":
+		return errors.New("-x names no file")
+	case f.out == "":
+		return errors.New("-out names no file")
+	case f.layers < 1:
+		return fmt.Errorf("-layers %d", f.layers)
+	case f.scale == 0 || math.IsNaN(f.scale) || math.IsInf(f.scale, 0):
+		return fmt.Errorf("-scale %v", f.scale)
+	case f.tile < 0:
+		return fmt.Errorf("-tile %d: states of a pair of blocks, or 0", f.tile)
+	case !(f.jitter >= 0) || math.IsInf(f.jitter, 1):
+		return fmt.Errorf("-jitter %v: it is added to a diagonal of 1, and not negative", f.jitter)
+	}
+	return f.checkWeights()
+}
+
+// checkWeights checks that the weights fit the other flags, and the plot's format.
+func (f *gramFlags) checkWeights() error {
+	switch {
+	case f.weights != "" && f.seeded:
+		return errors.New("-weights and -seed exclude each other")
+	case f.weights != "" && !strings.EqualFold(f.circuit, "basic"):
+		return fmt.Errorf("-weights are for -circuit basic, not %s", f.circuit)
+	case f.plot != "":
+		return plotFormat(f.plot)
+	}
+	return nil
 }
 
 // apart refuses to write over a file that is read, or over the other one.
@@ -330,6 +344,16 @@ func (f *gramFlags) weightRows(ctx context.Context, features int) ([][]float64, 
 	return rows, nil
 }
 
+// replaceable reports an error if there is a device or a folder of a name that is written.
+func (f *gramFlags) replaceable() error {
+	for _, name := range []string{f.out, f.plot} {
+		if info, err := os.Stat(name); name != "" && err == nil && !info.Mode().IsRegular() {
+			return fmt.Errorf("%s: it is there, and no regular file", name)
+		}
+	}
+	return nil
+}
+
 // compute writes K under a name of its own and gives it the final one when it
 // is complete.
 func (f *gramFlags) compute(ctx context.Context, std streams, c *quantum.Circuit, x, y *gpk.Array, o quantum.Options) (err error) {
@@ -340,11 +364,8 @@ func (f *gramFlags) compute(ctx context.Context, std streams, c *quantum.Circuit
 			y = scaled(y, f.scale)
 		}
 	}
-	// A device or a folder of that name is not replaced.
-	for _, name := range []string{f.out, f.plot} {
-		if info, err := os.Stat(name); name != "" && err == nil && !info.Mode().IsRegular() {
-			return fmt.Errorf("%s: it is there, and no regular file", name)
-		}
+	if err := f.replaceable(); err != nil {
+		return err
 	}
 	if f.plot != "" {
 		if err := f.plottable(x, y); err != nil {

@@ -61,28 +61,17 @@ type builder struct {
 // Run brings the kernel library into the cache: prebuilt where a release has it,
 // else compiled. Prebuilt kernels that are there and cannot be used are an error.
 // Cancelling ctx stops the compilers and returns ctx's error.
-func Run(ctx context.Context, opt Options) (res Result, err error) {
+func Run(ctx context.Context, opt Options) (res Result, _ error) {
 	start := time.Now()
 	if runtime.GOOS != "linux" || (runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64") {
 		return res, fmt.Errorf("the kernel library is built on Linux, amd64 or arm64; this is %s/%s", runtime.GOOS, runtime.GOARCH)
 	}
 	b := builder{Options: opt, progress: newProgress(opt.Progress)}
 	defer b.progress.stop()
-	if b.Jobs <= 0 {
-		b.Jobs = DefaultJobs()
-	}
-	if b.Cache == "" {
-		if b.Cache, err = cutlass.CacheDir(); err != nil {
-			return res, err
-		}
-	}
-	if b.Cache, err = filepath.Abs(b.Cache); err != nil {
+	if err := b.setDefaults(ctx); err != nil {
 		return res, err
 	}
-	if res.Archs, err = resolveArchs(ctx, b.Archs); err != nil {
-		return res, err
-	}
-	b.Archs = res.Archs
+	res.Archs = b.Archs
 	units, err := b.units()
 	if err != nil {
 		return res, err
@@ -102,36 +91,61 @@ func Run(ctx context.Context, opt Options) (res Result, err error) {
 	}
 	defer os.RemoveAll(b.temp)
 
-	if why := b.mustCompile(); why != "" {
-		b.progress.say("compiling: %s", why)
-	} else if err := b.takePrebuilt(ctx, &res); err == nil {
-		res.Duration = time.Since(start)
-		return res, nil
-	} else if !errors.Is(err, errNoPrebuilt) {
-		return res, err
-	} else {
-		b.progress.say("compiling: %v", err)
-	}
-	if b.tools, err = b.toolchain(ctx); err != nil {
-		return res, err
-	}
-	res.NVCC, res.CUDA = b.tools.nvcc, b.tools.version
-	b.progress.say("nvcc %s (%s), CUTLASS %s, targets %s, %d at once", b.tools.version, b.tools.nvcc, cutlassVersion, strings.Join(b.Archs, " "), b.Jobs)
-	if res.Units, err = b.compile(ctx, units); err != nil {
-		return res, err
-	}
-	if b.CheckSASS {
-		if res.SASS, err = b.checkSASS(ctx, res.Units); err != nil {
+	why := b.mustCompile()
+	if why == "" {
+		if err := b.takePrebuilt(ctx, &res); errors.Is(err, errNoPrebuilt) {
+			why = err.Error()
+		} else if err != nil {
 			return res, err
 		}
 	}
-	if len(b.Options.Units) == 0 {
-		if err := b.link(ctx, units, &res); err != nil {
+	if why != "" {
+		b.progress.say("compiling: %s", why)
+		if err := b.compileLibrary(ctx, units, &res); err != nil {
 			return res, err
 		}
 	}
 	res.Duration = time.Since(start)
 	return res, nil
+}
+
+// setDefaults replaces the options that were left out.
+func (b *builder) setDefaults(ctx context.Context) (err error) {
+	if b.Jobs <= 0 {
+		b.Jobs = DefaultJobs()
+	}
+	if b.Cache == "" {
+		if b.Cache, err = cutlass.CacheDir(); err != nil {
+			return err
+		}
+	}
+	if b.Cache, err = filepath.Abs(b.Cache); err != nil {
+		return err
+	}
+	b.Archs, err = resolveArchs(ctx, b.Archs)
+	return err
+}
+
+// compileLibrary compiles the units, checks their machine code if asked to, and links the
+// library unless units were left out.
+func (b *builder) compileLibrary(ctx context.Context, units []cutlass.Unit, res *Result) (err error) {
+	if b.tools, err = b.toolchain(ctx); err != nil {
+		return err
+	}
+	res.NVCC, res.CUDA = b.tools.nvcc, b.tools.version
+	b.progress.say("nvcc %s (%s), CUTLASS %s, targets %s, %d at once", b.tools.version, b.tools.nvcc, cutlassVersion, strings.Join(b.Archs, " "), b.Jobs)
+	if res.Units, err = b.compile(ctx, units); err != nil {
+		return err
+	}
+	if b.CheckSASS {
+		if res.SASS, err = b.checkSASS(ctx, res.Units); err != nil {
+			return err
+		}
+	}
+	if len(b.Options.Units) > 0 {
+		return nil
+	}
+	return b.link(ctx, units, res)
 }
 
 // units picks the translation units for the wanted targets and names.

@@ -114,7 +114,7 @@ func (p *program) exchange() {
 	}
 	h.st.shared = true
 	for st := range h.st.reads {
-		st.lent = true
+		st.borrowed = true
 	}
 	p.say("// another program gets %v", h)
 	s.offered = append(s.offered, &handle{name: h.name, a: h.a, shape: h.shape, at: h.at, st: &store{id: h.st.id, dt: h.st.dt, data: slices.Clone(h.st.data)}})

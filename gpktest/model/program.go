@@ -222,7 +222,7 @@ func (p *program) finish() {
 		p.freeGraph()
 	}
 	for i, h := range slices.Clone(p.handles) {
-		if i%2 == 0 && !h.st.shared && !h.st.lent {
+		if i%2 == 0 && !h.st.shared && !h.st.borrowed {
 			h.a.Free()
 		}
 	}

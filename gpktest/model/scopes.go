@@ -60,7 +60,7 @@ func (p *program) collect() {
 
 func (p *program) free() {
 	p.restore()
-	if h := p.choose(func(h *handle) bool { return !h.st.shared && !h.st.lent }); h != nil {
+	if h := p.choose(func(h *handle) bool { return !h.st.shared && !h.st.borrowed }); h != nil {
 		p.freeHandle(h)
 	}
 }
@@ -98,7 +98,7 @@ func (p *program) useDead() {
 	expects("CopyFrom", x.a.CopyFrom(constant(x.st.dt, 1)))
 	expects("FromSliceInto", uploadInto(x.a, x.st.dt, make([]float64, len(x.at))))
 	y := p.choose(func(h *handle) bool {
-		return h.st.dt == x.st.dt && h.st.dev == x.st.dev && slices.Equal(h.shape, x.shape) && !h.st.shared && !h.repeats() && !h.st.bad && !h.st.doubt
+		return h.st.dt == x.st.dt && h.st.dev == x.st.dev && slices.Equal(h.shape, x.shape) && !h.st.shared && !h.repeats() && !h.st.bad && !h.st.mayBeFreed
 	})
 	if y != nil {
 		expects("Into", gpk.Into(y.a, x.a))
@@ -145,7 +145,7 @@ func (p *program) own() {
 	if s == nil {
 		return
 	}
-	x := p.pick(func(h *handle) bool { return !h.st.shared && !h.st.lent })
+	x := p.pick(func(h *handle) bool { return !h.st.shared && !h.st.borrowed })
 	if x == nil {
 		return
 	}
@@ -199,7 +199,7 @@ func (st *store) mayBeLost() bool {
 			return true
 		}
 	}
-	return st.doubt
+	return st.mayBeFreed
 }
 
 func (p *program) closeScope() {

@@ -19,20 +19,20 @@ type store struct {
 	dev  int
 	data []float64
 
-	shared bool // other programs have it too: it is read alone
-	lent   bool // another program has what was computed from it: it is not freed
-	bad    bool // it has failed: an index of Take was out of range
-	fixed  int  // writes go where it is
-	scope  *scope
-	dead   bool // it was freed
+	shared   bool // other programs have it too: it is read alone
+	borrowed bool // another program has what was computed from it: it is not freed
+	bad      bool // it has failed: an index of Take was out of range
+	fixed    int  // writes go where it is
+	scope    *scope
+	dead     bool // it was freed
 
 	// stored says that the elements are in memory for certain. An intermediate
 	// result that is not may answer ErrFreed once what it reads was freed.
-	stored bool
-	used   bool // an operation may have it as a step
-	doubt  bool // it may answer ErrFreed
-	lost   bool // it does; a write may still give it new contents
-	reads  map[*store]bool
+	stored     bool
+	used       bool // an operation may have it as a step
+	mayBeFreed bool // it may answer ErrFreed
+	lost       bool // it does; a write may still give it new contents
+	reads      map[*store]bool
 }
 
 // handle is an array and its model.
@@ -102,7 +102,7 @@ func (p *program) use(h *handle) {
 
 // keepsMemory notes that the elements are in memory.
 func (st *store) keepsMemory() {
-	st.stored, st.used, st.doubt = true, false, false
+	st.stored, st.used, st.mayBeFreed = true, false, false
 	clear(st.reads)
 }
 
@@ -113,7 +113,7 @@ func (p *program) gone(list ...*store) {
 			continue
 		}
 		for _, st := range list {
-			h.st.doubt = h.st.doubt || h.st.reads[st]
+			h.st.mayBeFreed = h.st.mayBeFreed || h.st.reads[st]
 		}
 	}
 	p.bury()
@@ -196,7 +196,7 @@ func (p *program) choose(fits func(h *handle) bool) (best *handle) {
 
 // ready settles whether a handle that may be lost is.
 func (p *program) ready(h *handle) bool {
-	if !h.st.doubt {
+	if !h.st.mayBeFreed {
 		return true
 	}
 	p.say("gpk.Eval(%v)", h)
@@ -220,7 +220,7 @@ func (p *program) drop() {
 	if h == nil {
 		h = p.handles[0]
 	}
-	if p.rng.IntN(3) == 0 && !h.st.shared && !h.st.lent {
+	if p.rng.IntN(3) == 0 && !h.st.shared && !h.st.borrowed {
 		p.freeHandle(h)
 		return
 	}
@@ -250,7 +250,7 @@ func (p *program) check(h *handle) {
 		p.fail("%v, %v %v, reads %v; want the error of a bad index", h, h.st.dt, h.shape, got)
 	case h.st.bad && errors.Is(err, gpk.ErrShape):
 		return
-	case h.st.doubt && errors.Is(err, gpk.ErrFreed):
+	case h.st.mayBeFreed && errors.Is(err, gpk.ErrFreed):
 		p.note("lost")
 		h.st.dead, h.st.lost = true, true
 		p.gone(h.st)

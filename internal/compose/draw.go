@@ -67,21 +67,7 @@ func Permutation[A Operand](o Operation[A], r Draws[A], n int) A {
 func Choice[A Operand](o Operation[A], r Draws[A], n, k int, replace bool, weights ...A) A {
 	err := begun(o, r)
 	if err == nil {
-		_, err = layout.Size([]int{n, 1})
-	}
-	if err == nil {
-		_, err = layout.Size([]int{k})
-	}
-	switch {
-	case err != nil:
-	case !replace && k > n || n == 0 && k > 0:
-		err = layout.Errorf("%d of %d numbers", k, n)
-	case len(weights) > 1:
-		err = layout.Errorf("%d arrays of weights", len(weights))
-	case len(weights) == 1 && (weights[0].NDim() != 1 || weights[0].Size() != n):
-		err = layout.Errorf("weights of shape %v for %d numbers", weights[0].Shape(), n)
-	case len(weights) == 1 && weights[0].DType().IsComplex():
-		err = fmt.Errorf("%w: weights of %v", dtype.ErrDType, weights[0].DType())
+		err = checkChoice(n, k, replace, weights)
 	}
 	switch {
 	case err != nil:
@@ -98,6 +84,26 @@ func Choice[A Operand](o Operation[A], r Draws[A], n, k int, replace bool, weigh
 		return weighted(o, r, w, k)
 	}
 	return sampled(o, r, w, k)
+}
+
+// checkChoice checks the numbers and the weights of a Choice.
+func checkChoice[A Operand](n, k int, replace bool, weights []A) error {
+	for _, shape := range [...][]int{{n, 1}, {k}} {
+		if _, err := layout.Size(shape); err != nil {
+			return err
+		}
+	}
+	switch {
+	case !replace && k > n || n == 0 && k > 0:
+		return layout.Errorf("%d of %d numbers", k, n)
+	case len(weights) > 1:
+		return layout.Errorf("%d arrays of weights", len(weights))
+	case len(weights) == 1 && (weights[0].NDim() != 1 || weights[0].Size() != n):
+		return layout.Errorf("weights of shape %v for %d numbers", weights[0].Shape(), n)
+	case len(weights) == 1 && weights[0].DType().IsComplex():
+		return fmt.Errorf("%w: weights of %v", dtype.ErrDType, weights[0].DType())
+	}
+	return nil
 }
 
 // weighted returns k indices of weights, Float64, with replacement. All steps are exact or

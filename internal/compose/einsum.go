@@ -53,30 +53,14 @@ type term[A any] struct {
 
 // evaluate computes a parsed equation.
 func evaluate[A Operand](o Operation[A], e *equation, as []A) A {
-	shape := make([]int, len(e.output.labels))
-	for i, label := range e.output.labels {
-		shape[i] = e.lengths[label]
-	}
-	if _, err := layout.Size(shape); err != nil {
+	if _, err := layout.Size(e.shape()); err != nil {
 		return o.Failed(err)
 	}
 	terms := make([]term[A], len(as))
 	for i, a := range as {
 		terms[i] = diagonal(o, a, e.inputs[i].labels, e.lengths)
 	}
-	uses := map[rune]int{}
-	for _, label := range e.output.labels {
-		uses[label]++
-	}
-	for _, t := range terms {
-		for _, label := range t.labels {
-			uses[label]++
-		}
-	}
-	lone := false
-	for _, n := range uses {
-		lone = lone || n == 1
-	}
+	uses, lone := labelUses(e, terms)
 	operands, output, lengths, err := masks(e, terms)
 	if dt := as[0].DType(); err == nil && dt == dtype.Bool && (lone || len(as) > 1) {
 		err = fmt.Errorf("%w: a sum of products of bool; Cast(gpk.Int32) first", dtype.ErrDType)
@@ -85,12 +69,8 @@ func evaluate[A Operand](o Operation[A], e *equation, as []A) A {
 		return o.Failed(err)
 	}
 	order, cost := cheapest(operands, output, lengths)
-	if len(as) > 2 {
-		o.Step(fmt.Sprintf("%q, operands in the order %v, %.3g multiplications", e.text, order, cost))
-	} else if e.text != "" {
-		o.Step(fmt.Sprintf("%q", e.text))
-	}
-	if as[0].DType().Size() == 1 && as[0].DType() != dtype.Bool && (lone || len(as) > 2 || len(as) == 2 && !isProduct(terms[0], terms[1], e.output.labels)) {
+	describe(o, e, order, cost)
+	if dt := as[0].DType(); dt.Size() == 1 && dt != dtype.Bool && (lone || !oneProduct(terms, e.output.labels)) {
 		for i := range terms {
 			terms[i].a = o.Cast(terms[i].a, dtype.Int32)
 		}
@@ -104,6 +84,48 @@ func evaluate[A Operand](o Operation[A], e *equation, as []A) A {
 		perm[i] = slices.Index(t.labels, label)
 	}
 	return permute(o, t.a, perm)
+}
+
+// shape is that of the result.
+func (e *equation) shape() []int {
+	shape := make([]int, len(e.output.labels))
+	for i, label := range e.output.labels {
+		shape[i] = e.lengths[label]
+	}
+	return shape
+}
+
+// describe tells Explain the equation, and the order of its products if there are several.
+func describe[A Operand](o Operation[A], e *equation, order *contraction, cost float64) {
+	if len(e.inputs) > 2 {
+		o.Step(fmt.Sprintf("%q, operands in the order %v, %.3g multiplications", e.text, order, cost))
+	} else if e.text != "" {
+		o.Step(fmt.Sprintf("%q", e.text))
+	}
+}
+
+// labelUses counts the terms and results that have each label. lone reports whether a label
+// occurs once, so that its axis is summed before any product.
+func labelUses[A any](e *equation, terms []term[A]) (uses map[rune]int, lone bool) {
+	uses = map[rune]int{}
+	for _, label := range e.output.labels {
+		uses[label]++
+	}
+	for _, t := range terms {
+		for _, label := range t.labels {
+			uses[label]++
+		}
+	}
+	for _, n := range uses {
+		lone = lone || n == 1
+	}
+	return uses, lone
+}
+
+// oneProduct reports whether the equation is at most one matrix product, which sums 8-bit
+// integers in 32 bits.
+func oneProduct[A Operand](terms []term[A], output []rune) bool {
+	return len(terms) < 2 || len(terms) == 2 && isProduct(terms[0], terms[1], output)
 }
 
 // masks returns the labels of operands and result as sets of bits, and their lengths.

@@ -83,20 +83,8 @@ func HistogramEdges[A Operand](o Operation[A], a, edges A) A {
 //gpk:row In order along an axis | int64; float64 with weights | integers | the number of elements equal to 0, 1, …, or the sum of their weights; waits for the largest element
 func BinCount[A Operand](o Operation[A], a A, minLength int, weights ...A) A {
 	err := o.Check()
-	switch {
-	case err != nil:
-	case !a.DType().IsInteger():
-		err = fmt.Errorf("%w: BinCount of %v; Cast(gpk.Int64) it", dtype.ErrDType, a.DType())
-	case a.NDim() != 1:
-		err = layout.Errorf("BinCount of shape %v, which has not one axis", a.Shape())
-	case minLength < 0:
-		err = layout.Errorf("at least %d numbers", minLength)
-	case len(weights) > 1:
-		err = layout.Errorf("%d arrays of weights", len(weights))
-	case len(weights) == 1 && (weights[0].NDim() != 1 || weights[0].Size() != a.Size()):
-		err = layout.Errorf("weights of shape %v for %v", weights[0].Shape(), a.Shape())
-	case len(weights) == 1 && weights[0].DType().IsComplex():
-		err = fmt.Errorf("%w: weights of %v", dtype.ErrDType, weights[0].DType())
+	if err == nil {
+		err = checkBinCount(a, minLength, weights)
 	}
 	n := minLength
 	var x A
@@ -119,6 +107,25 @@ func BinCount[A Operand](o Operation[A], a A, minLength int, weights ...A) A {
 	}
 	before := searched(o, ordered(o, x), counted(o, n+1), false)
 	return o.Elementwise(expr.Sub, slice(o, before, 0, 1, n+1), slice(o, before, 0, 0, n))
+}
+
+// checkBinCount checks the operands of BinCount.
+func checkBinCount[A Operand](a A, minLength int, weights []A) error {
+	switch {
+	case !a.DType().IsInteger():
+		return fmt.Errorf("%w: BinCount of %v; Cast(gpk.Int64) it", dtype.ErrDType, a.DType())
+	case a.NDim() != 1:
+		return layout.Errorf("BinCount of shape %v, which has not one axis", a.Shape())
+	case minLength < 0:
+		return layout.Errorf("at least %d numbers", minLength)
+	case len(weights) > 1:
+		return layout.Errorf("%d arrays of weights", len(weights))
+	case len(weights) == 1 && (weights[0].NDim() != 1 || weights[0].Size() != a.Size()):
+		return layout.Errorf("weights of shape %v for %v", weights[0].Shape(), a.Shape())
+	case len(weights) == 1 && weights[0].DType().IsComplex():
+		return fmt.Errorf("%w: weights of %v", dtype.ErrDType, weights[0].DType())
+	}
+	return nil
 }
 
 // binsFor returns how many numbers BinCount has. It waits for the elements.

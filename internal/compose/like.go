@@ -57,16 +57,10 @@ func fillLike[A Operand](o Operation[A], like A, value any, dt []dtype.DType) A 
 //
 //gpk:row To other places | as given | all but bool | numbers from start to stop, step apart
 func ArangeStep[A Operand](o Operation[A], dt dtype.DType, start, stop, step float64) A {
-	err := o.Check()
 	n := math.Ceil((stop - start) / step)
-	switch {
-	case err != nil:
-	case !dt.Valid() || dt == dtype.Bool:
-		err = fmt.Errorf("%w: ArangeStep of %v", dtype.ErrDType, dt)
-	case step == 0 || math.IsNaN(n) || math.IsInf(stop, 0) || math.IsInf(start, 0) || math.IsInf(step, 0):
-		err = layout.Errorf("numbers from %v to %v in steps of %v", start, stop, step)
-	case n > 1<<59:
-		err = layout.Errorf("%v numbers from %v to %v", n, start, stop)
+	err := o.Check()
+	if err == nil {
+		err = checkRange(dt, start, stop, step, n)
 	}
 	count := 0
 	if err == nil && n > 0 {
@@ -74,16 +68,7 @@ func ArangeStep[A Operand](o Operation[A], dt dtype.DType, start, stop, step flo
 		_, err = layout.Size([]int{count})
 	}
 	if err == nil && dt.IsInteger() {
-		for _, x := range []float64{start, step, start + step*math.Max(n-1, 0)} {
-			if _, bad := ops.ScalarOf(dtype.Int64, x, "name a type that does"); bad != nil && err == nil {
-				err = bad
-			}
-		}
-		for i, x := range []float64{start, start + step*math.Max(n-1, 0)} {
-			if _, bad := ops.ScalarOf(dt, x, "name a type that does"); bad != nil && err == nil && i < count {
-				err = bad
-			}
-		}
+		err = wholeRange(dt, start, step, count)
 	}
 	if err != nil {
 		return o.Failed(err)
@@ -96,6 +81,37 @@ func ArangeStep[A Operand](o Operation[A], dt dtype.DType, start, stop, step flo
 		return ops.Arange(s, dst, start, step)
 	})
 	return o.Cast(numbers, dt)
+}
+
+// checkRange checks the operands of ArangeStep, of n numbers.
+func checkRange(dt dtype.DType, start, stop, step, n float64) error {
+	switch {
+	case !dt.Valid() || dt == dtype.Bool:
+		return fmt.Errorf("%w: ArangeStep of %v", dtype.ErrDType, dt)
+	case step == 0 || math.IsNaN(n) || math.IsInf(stop, 0) || math.IsInf(start, 0) || math.IsInf(step, 0):
+		return layout.Errorf("numbers from %v to %v in steps of %v", start, stop, step)
+	case n > 1<<59:
+		return layout.Errorf("%v numbers from %v to %v", n, start, stop)
+	}
+	return nil
+}
+
+// wholeRange checks that an integer type holds count numbers from start, step apart, and
+// that the step is whole.
+func wholeRange(dt dtype.DType, start, step float64, count int) error {
+	last := start + step*math.Max(float64(count-1), 0)
+	for _, x := range [...]float64{start, step, last} {
+		if _, err := ops.ScalarOf(dtype.Int64, x, "name a type that does"); err != nil {
+			return err
+		}
+	}
+	ends := [...]float64{start, last}
+	for _, x := range ends[:min(count, len(ends))] {
+		if _, err := ops.ScalarOf(dt, x, "name a type that does"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // OneHot returns, along a new last axis of n elements, 1 at the place that each index, of an

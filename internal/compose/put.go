@@ -31,15 +31,8 @@ func PutAlongAxis[A Operand](o Operation[A], a, indices A, values any, axis int)
 	}
 	shape := a.Shape()
 	shape[d] = indices.Shape()[d]
-	v, ok := values.(A)
-	if !ok {
-		v = filled(o, a.DType(), values, nil)
-	} else if err := v.Err(); err != nil {
-		return o.Failed(err)
-	} else if v.DType() != a.DType() {
-		return o.Failed(fmt.Errorf("%w: values of %v in an array of %v; Cast one", dtype.ErrDType, v.DType(), a.DType()))
-	}
-	if err := v.Err(); err != nil { // a number that the type does not hold
+	v, err := valuesOf(o, a.DType(), values)
+	if err != nil {
 		return o.Failed(err)
 	}
 	_, err = layoutOf(indices).BroadcastTo(shape)
@@ -79,6 +72,20 @@ func PutAlongAxis[A Operand](o Operation[A], a, indices A, values any, axis int)
 	last := w.take(o, flat(v, count), outsideOf(axis, n))
 	put := o.Take(last, w.last, 0, nil)
 	return reshape(o, o.Elementwise(expr.Where, w.hit, put, flat(a, a.Size())), a.Shape()...)
+}
+
+// valuesOf returns values, an array of type dt or a number that dt holds, as an array.
+func valuesOf[A Operand](o Operation[A], dt dtype.DType, values any) (A, error) {
+	v, ok := values.(A)
+	if !ok {
+		v = filled(o, dt, values, nil)
+		return v, v.Err()
+	}
+	err := v.Err()
+	if err == nil && v.DType() != dt {
+		err = fmt.Errorf("%w: values of %v in an array of %v; Cast one", dtype.ErrDType, v.DType(), dt)
+	}
+	return v, err
 }
 
 // indexType refuses types that indices do not have.

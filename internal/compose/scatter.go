@@ -25,21 +25,9 @@ import (
 //gpk:row To other places | the same | all but bool | a copy with values added at indices along an axis; equal indices add, in an order of the indices alone
 func ScatterAdd[A Operand](o Operation[A], a, indices, values A, axis int) A {
 	d, n, err := along(o, a, axis)
-	if err == nil {
-		err = supports(expr.Add, a.DType())
-	}
-	if err == nil {
-		err = indexType(indices)
-	}
-	if err == nil && values.DType() != a.DType() {
-		err = fmt.Errorf("%w: values of %v in an array of %v; Cast one", dtype.ErrDType, values.DType(), a.DType())
-	}
 	var shape []int
 	if err == nil {
-		shape, _, err = layout.Take(a.Shape(), indices.Shape(), d)
-	}
-	if err == nil {
-		_, err = layoutOf(values).BroadcastTo(shape)
+		shape, err = scatterShape(a, indices, values, d)
 	}
 	if err == nil && n == 0 && indices.Size() > 0 {
 		err = outsideOf(axis, n)
@@ -92,6 +80,25 @@ func ScatterAdd[A Operand](o Operation[A], a, indices, values A, axis int) A {
 	hit := o.View(reshape(o, w.hit, first1(n, len(across))...), func(l layout.Layout) (layout.Layout, error) { return l.BroadcastTo(across) })
 	total := narrow(o, o.Elementwise(expr.Add, wide(o, x), sum), a.DType())
 	return rows(o.Elementwise(expr.Where, hit, total, x))
+}
+
+// scatterShape checks the types of ScatterAdd's operands, and returns the shape to which the
+// values are broadcast.
+func scatterShape[A Operand](a, indices, values A, d int) ([]int, error) {
+	if err := supports(expr.Add, a.DType()); err != nil {
+		return nil, err
+	}
+	if err := indexType(indices); err != nil {
+		return nil, err
+	}
+	if values.DType() != a.DType() {
+		return nil, fmt.Errorf("%w: values of %v in an array of %v; Cast one", dtype.ErrDType, values.DType(), a.DType())
+	}
+	shape, _, err := layout.Take(a.Shape(), indices.Shape(), d)
+	if err == nil {
+		_, err = layoutOf(values).BroadcastTo(shape)
+	}
+	return shape, err
 }
 
 // first returns the order of n axes in which axis d comes first.

@@ -94,26 +94,9 @@ func newTileCode(p *expr.Program) tileCode {
 			return tileCode{}
 		}
 	}
-	var from [expr.MaxSteps]int // the operand that is in registers, -1 for none
-	var kept [expr.MaxSteps]bool
-	for i := range p.Steps {
-		s := &p.Steps[i]
-		if s.DType != t || s.Op < 0 || int(s.Op) >= len(tileOps) || tileOps[s.Op].op == 0 {
-			return tileCode{}
-		}
-		before := expr.Ref{Kind: expr.ToStep, N: uint8(i - 1)}
-		from[i] = -1
-		for j, a := range s.Args[:s.N] {
-			switch {
-			case p.TypeOf(a) != t:
-				return tileCode{}
-			case a.Kind != expr.ToStep:
-			case from[i] < 0 && a == before && (j == 0 || s.N == 2):
-				from[i] = j
-			default:
-				kept[a.N] = true
-			}
-		}
+	from, kept, ok := tileOperands(p, t)
+	if !ok {
+		return tileCode{}
 	}
 	c := tileCode{steps: make([]tileCodeStep, 0, 2*len(p.Steps)+2)}
 	add := func(op tileOp, from expr.Ref) { c.steps = append(c.steps, tileCodeStep{op, from}) }
@@ -152,6 +135,32 @@ func newTileCode(p *expr.Program) tileCode {
 		return tileCode{}
 	}
 	return c
+}
+
+// tileOperands returns, for each step, the index of the operand that the step before left
+// in registers, -1 for none, and whether a later step reads its result from memory. ok is
+// false if tiles do not support a step on elements of type t.
+func tileOperands(p *expr.Program, t dtype.DType) (from [expr.MaxSteps]int, kept [expr.MaxSteps]bool, ok bool) {
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if s.DType != t || s.Op < 0 || int(s.Op) >= len(tileOps) || tileOps[s.Op].op == 0 {
+			return from, kept, false
+		}
+		before := expr.Ref{Kind: expr.ToStep, N: uint8(i - 1)}
+		from[i] = -1
+		for j, a := range s.Args[:s.N] {
+			switch {
+			case p.TypeOf(a) != t:
+				return from, kept, false
+			case a.Kind != expr.ToStep:
+			case from[i] < 0 && a == before && (j == 0 || s.N == 2):
+				from[i] = j
+			default:
+				kept[a.N] = true
+			}
+		}
+	}
+	return from, kept, true
 }
 
 // takes reports whether the operation reads an operand from memory.

@@ -19,12 +19,7 @@ import (
 // finds it as it works, and it is named at the first boundary. In a captured sequence a GPU does
 // not check ids: one outside reads row 0. What is composed cannot be captured there: ErrUnsupported.
 func EmbeddingNorm(tables, ids []*array.Array, gamma, beta *array.Array, eps float64) *array.Array {
-	var given []*array.Array
-	for _, id := range ids {
-		if id != nil {
-			given = append(given, id)
-		}
-	}
+	given := present(ids...)
 	operands := append(append([]*array.Array{}, tables...), given...)
 	op := array.NewOperation("EmbeddingNorm", operands, gamma, beta)
 	if err := op.Check(); err != nil {
@@ -38,12 +33,7 @@ func EmbeddingNorm(tables, ids []*array.Array, gamma, beta *array.Array, eps flo
 		plan.IDs = append(plan.IDs, array.Shown(id))
 	}
 	shape, err := plan.Check()
-	weights := append([]*array.Array{}, tables...)
-	for _, w := range []*array.Array{gamma, beta} {
-		if w != nil {
-			weights = append(weights, w)
-		}
-	}
+	weights := append(append([]*array.Array{}, tables...), present(gamma, beta)...)
 	if err == nil {
 		err = array.SameType(weights...)
 	}
@@ -81,6 +71,16 @@ func EmbeddingNorm(tables, ids []*array.Array, gamma, beta *array.Array, eps flo
 		}
 		return e.Run(s)
 	})
+}
+
+// present returns the arrays that are not nil.
+func present(as ...*array.Array) (out []*array.Array) {
+	for _, a := range as {
+		if a != nil {
+			out = append(out, a)
+		}
+	}
+	return out
 }
 
 // adjacent is a, or a dense copy where elements along its last axis are not adjacent. In a capture the

@@ -170,13 +170,7 @@ func (k kind) argument(t reflect.Type) reflect.Value {
 	case t.Kind() == reflect.Pointer:
 		v.Set(k.pointer(t))
 	case t.Kind() == reflect.Func && k.many:
-		v.Set(reflect.MakeFunc(t, func([]reflect.Value) []reflect.Value {
-			var out []reflect.Value
-			for i := range t.NumOut() {
-				out = append(out, reflect.Zero(t.Out(i)))
-			}
-			return out
-		}))
+		v.Set(reflect.MakeFunc(t, func([]reflect.Value) []reflect.Value { return zeroResults(t) }))
 	case t.Kind() == reflect.Slice && k.many:
 		v.Set(reflect.Append(v, k.argument(t.Elem())))
 	case t.Kind() == reflect.Array:
@@ -193,6 +187,14 @@ func (k kind) argument(t reflect.Type) reflect.Value {
 		v.SetFloat(float64(k.number))
 	}
 	return v
+}
+
+// zeroResults are the results of a function of type t, all zero.
+func zeroResults(t reflect.Type) (out []reflect.Value) {
+	for i := range t.NumOut() {
+		out = append(out, reflect.Zero(t.Out(i)))
+	}
+	return out
 }
 
 // saturate returns the number nearest to n that fits the given number of bits.

@@ -11,17 +11,17 @@ import (
 const Edge = 3
 
 // SummaryOver is the size of an array above which only the edges of each axis are printed,
-// as NumPy does. Where the edges have more than mostPrinted elements, nothing is.
+// as NumPy does. Where the edges have more than maxPrinted elements, nothing is.
 const (
 	SummaryOver = 1000
-	mostPrinted = 1 << 20
+	maxPrinted  = 1 << 20
 )
 
 // EdgesFit reports whether the edges of all axes have few enough elements to be printed.
 func EdgesFit(shape []int) bool {
 	n := 1
 	for _, d := range shape {
-		if n *= min(d, 2*Edge); n > mostPrinted {
+		if n *= min(d, 2*Edge); n > maxPrinted {
 			return false
 		}
 	}

@@ -160,26 +160,8 @@ func parse(text string) (d description, err error) {
 			p.fail("%q stands twice", key)
 		}
 		seen[key] = true
-		switch key {
-		case "descr":
-			p.space()
-			if strings.HasPrefix(p.rest, "[") {
-				return d, fmt.Errorf("npy: %w: the elements are structures", gpk.ErrUnsupported)
-			}
-			if d.dt, d.swap, err = element(p.quoted()); p.err == nil && err != nil {
-				return d, err
-			}
-		case "fortran_order":
-			switch {
-			case p.next("True"):
-				d.fortran = true
-			case !p.next("False"):
-				p.fail("fortran_order is neither True nor False")
-			}
-		case "shape":
-			d.shape = p.tuple()
-		default:
-			p.fail("an entry %q", key)
+		if err := p.entry(key, &d); err != nil {
+			return d, err
 		}
 		if !p.next(",") {
 			p.take("}")
@@ -195,6 +177,38 @@ func parse(text string) (d description, err error) {
 	case !seen["descr"] || !seen["fortran_order"] || !seen["shape"]:
 		return d, formatError("the header lacks descr, fortran_order or shape")
 	}
+	return d, d.measure()
+}
+
+// entry reads the value of a key. An error is of a value that is not supported; the
+// parser keeps those of the text.
+func (p *parser) entry(key string, d *description) (err error) {
+	switch key {
+	case "descr":
+		p.space()
+		if strings.HasPrefix(p.rest, "[") {
+			return fmt.Errorf("npy: %w: the elements are structures", gpk.ErrUnsupported)
+		}
+		if d.dt, d.swap, err = element(p.quoted()); p.err == nil && err != nil {
+			return err
+		}
+	case "fortran_order":
+		switch {
+		case p.next("True"):
+			d.fortran = true
+		case !p.next("False"):
+			p.fail("fortran_order is neither True nor False")
+		}
+	case "shape":
+		d.shape = p.tuple()
+	default:
+		p.fail("an entry %q", key)
+	}
+	return nil
+}
+
+// measure counts the elements of the shape, and refuses more bytes than a slice has.
+func (d *description) measure() error {
 	d.size = 1
 	for _, n := range d.shape {
 		if n == 0 {
@@ -203,11 +217,11 @@ func parse(text string) (d description, err error) {
 	}
 	for _, n := range d.shape {
 		if d.size > 0 && n > (math.MaxInt/2+1)/d.dt.Size()/d.size {
-			return d, formatError("a shape of %v", d.shape)
+			return formatError("a shape of %v", d.shape)
 		}
 		d.size *= n
 	}
-	return d, nil
+	return nil
 }
 
 // element reads a type: a byte order and a code.

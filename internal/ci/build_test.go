@@ -1,0 +1,32 @@
+package ci
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestVet vets every way to build gpk. None but the first needs a C compiler.
+func TestVet(t *testing.T) {
+	root := wanted(t)
+	logged(t, root, nil, "go", "vet", "./...")
+	logged(t, root, []string{"CGO_ENABLED=0"}, "go", "vet", "./...")
+	for _, target := range []string{"windows/amd64", "darwin/arm64", "linux/arm64", "linux/386", "linux/arm"} {
+		logged(t, root, cross(target), "go", "vet", "./...")
+	}
+}
+
+// TestBuild builds gpk for other systems, without cgo and with, and without CUDA.
+func TestBuild(t *testing.T) {
+	root := wanted(t)
+	for _, target := range []string{"windows/amd64", "darwin/arm64", "linux/arm64", "linux/amd64"} {
+		logged(t, root, cross(target), "go", "build", "./...")
+	}
+	logged(t, root, nil, "go", "build", "./...")
+	logged(t, root, nil, "go", "build", "-tags", "nocuda", "./...")
+}
+
+// cross is the environment of a build for another system.
+func cross(target string) []string {
+	system, arch, _ := strings.Cut(target, "/")
+	return []string{"CGO_ENABLED=0", "GOOS=" + system, "GOARCH=" + arch}
+}
