@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 )
 
@@ -51,4 +52,51 @@ func TestSettled(t *testing.T) {
 	if Settled(x, y) || Eval(x, y) == nil || Eval(x, failed) == nil {
 		t.Error("a freed or failed array passes")
 	}
+}
+
+// TestGathered: the elements are those of Concat, and belong to the newest scope. Arrays that
+// must wait are refused, and what failed copies leave is nothing.
+func TestGathered(t *testing.T) {
+	x := Arange(dtype.Float32, 12).Reshape(3, 4)
+	as := []*Array{x, x.Mul(2).Reshape(4, 3).T(), x.Add(1)}
+	if _, ok := Gathered(as); ok {
+		t.Error("pending arrays are gathered")
+	}
+	if err := Eval(as...); err != nil {
+		t.Fatal(err)
+	}
+	s := NewScope()
+	as[1] = s.In(as[1])
+	got, ok := Gathered(as)
+	a, err := ToSlice[float32](got)
+	b, err2 := ToSlice[float32](Concat(0, as...))
+	if err := errors.Join(err, err2); err != nil || !ok || !slices.Equal(a, b) || !slices.Equal(got.Shape(), []int{9, 4}) {
+		t.Errorf("%v %v, want %v, error %v", got.Shape(), a, b, err)
+	}
+	if err := x.AddInPlace(100); err != nil { // the copy is a copy
+		t.Fatal(err)
+	}
+	if again, err := ToSlice[float32](got); err != nil || !slices.Equal(again, a) {
+		t.Errorf("a write to an operand shows: %v, %v", again, err)
+	}
+	if err := s.Close(); err != nil || !errors.Is(Eval(got), device.ErrFreed) {
+		t.Errorf("the scope's end left the copy, or %v", err)
+	}
+	for name, as := range map[string][]*Array{"freed": {x, got}, "shapes": {x, x.Reshape(12)}, "types": {x, x.Cast(dtype.Float64)}, "0-d": {Ones(dtype.Float32)}, "none": nil} {
+		_ = Eval(as...)
+		if _, ok := Gathered(as); ok {
+			t.Errorf("%s: gathered", name)
+		}
+	}
+	in := Ones(dtype.Float32, 2)
+	g, err := Capture([]*Array{in}, func(in []*Array) []*Array {
+		if _, ok := Gathered([]*Array{in[0], in[0]}); ok {
+			t.Error("gathered in a capture")
+		}
+		return []*Array{in[0].Add(1)}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Free()
 }

@@ -186,7 +186,11 @@ func batched(as, bs []*gpk.Array, opts []matmul.Option) (*gpk.Array, error) {
 // stack returns operands of one shape as matrices along a new first axis. It makes no view of
 // each: the operands one behind the other are the stack.
 func stack(as []*gpk.Array, axis, rank int) *gpk.Array {
-	return gpk.Concat(0, as...).Reshape(append([]int{len(as)}, matrix(as[0], axis, rank).Shape()...)...)
+	all, ok := array.Gathered(as)
+	if !ok {
+		all = gpk.Concat(0, as...)
+	}
+	return all.Reshape(append([]int{len(as)}, matrix(as[0], axis, rank).Shape()...)...)
 }
 
 // matrix returns an operand with rank axes, 2 or more. A vector gets an axis of length 1
