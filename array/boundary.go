@@ -132,6 +132,9 @@ func (a *Array) blame(err error) error {
 // Eval starts the computation of arrays and does not wait. It returns the
 // first error that is known by then.
 func Eval(as ...*Array) error {
+	if len(as) > 1 && storedTogether(as, func(*memory) bool { return true }) {
+		return nil
+	}
 	for _, a := range as {
 		if err := a.start(); err != nil {
 			c := call{"Eval", here()}

@@ -1,5 +1,7 @@
 package array
 
+import "github.com/gpk-go/gpk/device"
+
 // Doubtful reports whether the stored elements of an array depend on a check that runs on
 // the device and has not been read yet, such as that of an index of Take. Results computed
 // from the array fail with it. A package that computes several callers' arrays together
@@ -14,4 +16,32 @@ func Doubtful(a *Array) bool {
 	defer s.mu.Unlock()
 	c, err := a.contents(a.st.rec)
 	return err == nil && c.mem != nil && c.mem.buf.State().Uncertain()
+}
+
+// Settled reports whether all arrays are stored on one device, and none carries an error or
+// is Doubtful: a package that computes several callers' arrays together need not look at
+// each of them.
+func Settled(as ...*Array) bool {
+	return storedTogether(as, func(m *memory) bool { return !m.buf.State().Uncertain() })
+}
+
+// storedTogether reports whether all arrays are stored on one device and can be read now,
+// and their memories satisfy a condition. It takes the device's lock once.
+func storedTogether(as []*Array, and func(*memory) bool) bool {
+	if len(as) == 0 || check(as...) != nil {
+		return false
+	}
+	s := schedulerOf(as[0].on())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, a := range as {
+		if a.on() != s.dev {
+			return false
+		}
+		c, err := a.contents(recordingOn(a.stream))
+		if err != nil || c.err() != nil || c.mem == nil || c.mem.busy || c.lost(&device.View{DType: a.dt, Layout: a.lay}) || !and(c.mem) {
+			return false
+		}
+	}
+	return true
 }

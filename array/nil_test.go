@@ -46,7 +46,7 @@ func TestNil(t *testing.T) {
 			func() any { return &OpError{Op: "Add", Err: errNil} },
 		},
 		Functions: map[string]any{
-			"FromBuffer": FromBuffer, "FromOwnBuffer": FromOwnBuffer, "FromLayout": FromLayout, "Synchronize": Synchronize, "Failed": Failed, "Doubtful": Doubtful, "Eval": Eval, "Into": Into,
+			"FromBuffer": FromBuffer, "FromOwnBuffer": FromOwnBuffer, "FromLayout": FromLayout, "Synchronize": Synchronize, "Failed": Failed, "Doubtful": Doubtful, "Settled": Settled, "Unstack": Unstack, "Gathered": Gathered, "Eval": Eval, "Into": Into,
 			"Zeros": Zeros, "Ones": Ones, "Full": Full, "Eye": Eye, "Arange": Arange, "Linspace": Linspace, "Concat": Concat, "Stack": Stack,
 			"Binary": Binary, "Capture": Capture, "NewScope": NewScope, "Scoped": Scoped, "Take": Take, "Kernel": Kernel, "LayerNorm": LayerNorm, "RMSNorm": RMSNorm, "Pack": Pack,
 			"SameType": SameType, "Shown": Shown,

@@ -151,3 +151,20 @@ func (a *Array) to(c *call, d *device.Device) *Array {
 	b.ownedBy(a.scopeOf())
 	return b
 }
+
+// Unstack returns the views of an array along its first axis, which they lack. It makes them
+// all at once, at a fraction of what as many calls of Slice cost. An array that carries an
+// error, or has no axis, has none.
+func Unstack(a *Array) []*Array {
+	if a.check() != nil || a.NDim() == 0 {
+		return nil
+	}
+	lay := a.lay
+	views, out := make([]Array, lay.Shape[0]), make([]*Array, lay.Shape[0])
+	for i := range views {
+		at := layout.Layout{Shape: lay.Shape[1:], Strides: lay.Strides[1:], Offset: lay.Offset + i*lay.Strides[0]}
+		views[i] = Array{st: a.st, lay: at, dt: a.dt, stream: a.stream, in: a.in}
+		out[i] = &views[i]
+	}
+	return out
+}

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"image/color"
+	"image/png"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -112,16 +115,7 @@ const use = `
 
 // TestBrowser loads pages in Chromium, works them, and fails on an error of the console.
 func TestBrowser(t *testing.T) {
-	browser := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			browser = path
-			break
-		}
-	}
-	if browser == "" {
-		t.Skip("NOT run: no chromium, chromium-browser or google-chrome on PATH")
-	}
+	browser := findBrowser(t)
 	script := pageScript + timelineScript
 	for name, write := range pages(t) {
 		t.Run(name, func(t *testing.T) {
@@ -143,6 +137,76 @@ func TestBrowser(t *testing.T) {
 			t.Errorf("console: %q", console)
 		}
 	})
+}
+
+// TestScreenshots draws the full page as the system's theme says, light and dark: both show many colors, the dark one
+// on a darker background. GPK_SCREENSHOTS names a folder that keeps the pictures of all pages.
+func TestScreenshots(t *testing.T) {
+	browser := findBrowser(t)
+	keep := os.Getenv("GPK_SCREENSHOTS")
+	for name, write := range pages(t) {
+		if name != "full" && keep == "" {
+			continue
+		}
+		var b bytes.Buffer
+		if err := write(&b); err != nil {
+			t.Fatal(err)
+		}
+		var light [2]float64
+		for i, theme := range []string{"light", "dark"} {
+			system := fmt.Sprintf("--blink-settings=preferredColorScheme=%d", 1-i)
+			file := filepath.Join(t.TempDir(), name+"-"+theme+".png")
+			if keep != "" {
+				file = filepath.Join(keep, filepath.Base(file))
+			}
+			if _, console := runBrowser(t, browser, b.String(), system, "--screenshot="+file, "--window-size=1280,3600", "--hide-scrollbars"); console != "" {
+				t.Errorf("%s: the browser's console: %s", file, console)
+			}
+			var colors int
+			colors, light[i] = lookAt(t, file)
+			if name == "full" && colors < 100 {
+				t.Errorf("%s has %d colors", file, colors)
+			}
+		}
+		if light[0] < 0.7 || light[1] > 0.3 {
+			t.Errorf("%s: mean brightness %.2f light and %.2f dark", name, light[0], light[1])
+		}
+	}
+}
+
+// lookAt returns the number of colors in a picture, and its mean brightness.
+func lookAt(t *testing.T, file string) (colors int, brightness float64) {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	img, err := png.Decode(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen, r := map[color.Color]bool{}, img.Bounds()
+	for y := r.Min.Y; y < r.Max.Y; y += 2 {
+		for x := r.Min.X; x < r.Max.X; x += 2 {
+			c := img.At(x, y)
+			seen[c] = true
+			brightness += float64(color.Gray16Model.Convert(c).(color.Gray16).Y) / 65535
+		}
+	}
+	return len(seen), brightness / float64((r.Dx()+1)/2*((r.Dy()+1)/2))
+}
+
+// findBrowser returns the path of a browser, or skips the test.
+func findBrowser(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Skip("NOT run: no chromium, chromium-browser or google-chrome on PATH")
+	return ""
 }
 
 // htmlEscaped writes a policy as the template does in an attribute.
@@ -167,6 +231,13 @@ func load(t *testing.T, browser, html string) map[string]string {
 // loadPage runs the browser and returns the page's DOM and the lines of its console.
 func loadPage(t *testing.T, browser, html string) (dom, console string) {
 	t.Helper()
+	return runBrowser(t, browser, html, "--dump-dom")
+}
+
+// runBrowser runs the browser on a page, and returns what it prints and the lines of its
+// console.
+func runBrowser(t *testing.T, browser, html string, args ...string) (out, console string) {
+	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "page.html")
 	if err := os.WriteFile(file, []byte(html), 0o600); err != nil {
@@ -174,14 +245,14 @@ func loadPage(t *testing.T, browser, html string) (dom, console string) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	args := []string{"--headless", "--disable-gpu", "--user-data-dir=" + filepath.Join(dir, "user"), "--enable-logging=stderr", "--timeout=60000", "--dump-dom", "file://" + file}
+	args = append([]string{"--headless", "--disable-gpu", "--user-data-dir=" + filepath.Join(dir, "user"), "--enable-logging=stderr", "--timeout=60000"}, append(args, "file://"+file)...)
 	if os.Geteuid() == 0 {
 		args = append([]string{"--no-sandbox"}, args...) // which Chromium demands of root
 	}
 	cmd := exec.CommandContext(ctx, browser, args...)
 	cmd.WaitDelay = 10 * time.Second
-	var out, log bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &log
+	var printed, log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &printed, &log
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%s: %v\n%s", browser, err, &log)
 	}
@@ -191,7 +262,7 @@ func loadPage(t *testing.T, browser, html string) (dom, console string) {
 			lines = append(lines, line)
 		}
 	}
-	return out.String(), strings.Join(lines, "\n")
+	return printed.String(), strings.Join(lines, "\n")
 }
 
 func checkLoaded(t *testing.T, marks map[string]string, used bool, name string) {

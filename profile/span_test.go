@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/profile"
 )
 
@@ -172,6 +173,18 @@ func TestSpanOff(t *testing.T) {
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
+}
+
+// TestSpanTime: a span takes at most 20 ns without a profile, and 5 us with one.
+func TestSpanTime(t *testing.T) {
+	ctx := context.Background()
+	span := func() {
+		_, end := profile.Span(ctx, "timed")
+		end()
+	}
+	devicetest.AtMost(t, "off", 20*time.Nanosecond, func() time.Duration { return devicetest.CallTime(100_000, span) })
+	start(t, profile.Options{})
+	devicetest.AtMost(t, "on", 5*time.Microsecond, func() time.Duration { return devicetest.CallTime(1_000, span) })
 }
 
 func BenchmarkSpanOff(b *testing.B) {

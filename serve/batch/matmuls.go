@@ -32,6 +32,9 @@ const ownFile = "batch/matmuls.go:"
 func MatMuls(as, bs []*gpk.Array, opts ...matmul.Option) []*gpk.Array {
 	site := callsite.Here()
 	out := matMuls(as, bs, opts)
+	if array.Settled(out...) {
+		return out
+	}
 	for i, c := range out {
 		if err := c.Err(); err != nil {
 			out[i] = array.Failed(locate(err, site, i))
@@ -63,13 +66,15 @@ func matMuls(as, bs []*gpk.Array, opts []matmul.Option) []*gpk.Array {
 		})
 	}
 	// Pending operands are computed here. An error that is known then is its item's alone.
-	sound := gpk.Eval(slices.Concat(as[:n], bs[:n])...) == nil
+	operands := slices.Concat(as[:n], bs[:n])
+	settled := array.Settled(operands...)
+	sound := settled || gpk.Eval(operands...) == nil
 	groups := map[kind][]int{}
 	var order []kind
 	var k kind
 	at := -1
 	for i := range n {
-		if !sound && gpk.Eval(as[i], bs[i]) != nil || !stackable(as[i]) || !stackable(bs[i]) {
+		if !sound && gpk.Eval(as[i], bs[i]) != nil || !stackable(as[i], settled) || !stackable(bs[i], settled) {
 			out[i] = as[i].MatMul(bs[i], opts...)
 			continue
 		}
@@ -90,8 +95,10 @@ func matMuls(as, bs []*gpk.Array, opts []matmul.Option) []*gpk.Array {
 }
 
 // stackable reports whether an array can be part of a stack without bringing an error to
-// the rest of it.
-func stackable(a *gpk.Array) bool { return a.Err() == nil && a.NDim() > 0 && !array.Doubtful(a) }
+// the rest of it. A settled one carries none.
+func stackable(a *gpk.Array, settled bool) bool {
+	return a.NDim() > 0 && (settled || a.Err() == nil && !array.Doubtful(a))
+}
 
 // kind is what the pairs of a group have in common.
 type kind struct {
@@ -127,9 +134,8 @@ func multiply(out, as, bs []*gpk.Array, group []int, opts []matmul.Option) {
 			left[at], right[at] = as[i], bs[i]
 		}
 		if c, err := batched(left, right, opts); err == nil {
-			item := part(c)
-			for at, i := range group {
-				out[i] = item(at)
+			for at, item := range array.Unstack(c) {
+				out[group[at]] = item
 			}
 			return
 		}
@@ -138,17 +144,6 @@ func multiply(out, as, bs []*gpk.Array, group []int, opts []matmul.Option) {
 		out[i] = as[i].MatMul(bs[i], opts...)
 		_ = gpk.Eval(out[i]) // starts it; an error is the array's own
 	}
-}
-
-// part returns what makes the view of a product in a stack of them: of matrices one view,
-// which is rows of them all.
-func part(c *gpk.Array) func(at int) *gpk.Array {
-	shape := c.Shape()
-	if len(shape) != 3 {
-		return func(at int) *gpk.Array { return c.Slice(0, at, at+1).Squeeze(0) }
-	}
-	rows, flat := shape[1], c.Reshape(shape[0]*shape[1], shape[2])
-	return func(at int) *gpk.Array { return flat.Slice(0, at*rows, (at+1)*rows) }
 }
 
 // batched returns the products of pairs of equal shapes along a new first axis, started.
@@ -191,7 +186,11 @@ func batched(as, bs []*gpk.Array, opts []matmul.Option) (*gpk.Array, error) {
 // stack returns operands of one shape as matrices along a new first axis. It makes no view of
 // each: the operands one behind the other are the stack.
 func stack(as []*gpk.Array, axis, rank int) *gpk.Array {
-	return gpk.Concat(0, as...).Reshape(append([]int{len(as)}, matrix(as[0], axis, rank).Shape()...)...)
+	all, ok := array.Gathered(as)
+	if !ok {
+		all = gpk.Concat(0, as...)
+	}
+	return all.Reshape(append([]int{len(as)}, matrix(as[0], axis, rank).Shape()...)...)
 }
 
 // matrix returns an operand with rank axes, 2 or more. A vector gets an axis of length 1

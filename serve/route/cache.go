@@ -38,7 +38,7 @@ type document struct {
 
 // Bounds of a file that is believed.
 const (
-	cacheVersion = 1
+	cacheVersion = 2
 	cacheBytes   = 1 << 20
 	maxWork      = 1 << 62
 	leastSeconds = 1e-10
@@ -154,7 +154,7 @@ func wanted(gpu bool) (names []string) {
 	for _, k := range kinds {
 		for c := range classes {
 			for _, dt := range dtype.All {
-				if meaningful(c, dt) {
+				if c.measuredOn(k) && meaningful(c, dt) {
 					names = append(names, curveName(k, c, dt))
 				}
 			}

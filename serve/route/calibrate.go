@@ -104,6 +104,9 @@ func (t tables) measure(l *laboratory) error {
 	defer l.close()
 	for _, dt := range dtype.All {
 		for c := range classes {
+			if !c.measuredOn(l.dev.Kind()) {
+				continue
+			}
 			points, err := l.curve(c, dt)
 			if err != nil {
 				return err

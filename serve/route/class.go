@@ -1,6 +1,8 @@
 package route
 
 import (
+	"math"
+
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/ops"
 )
@@ -16,12 +18,63 @@ const (
 	reduction                // Sum
 	order                    // Sort
 	product                  // MatMul
+
+	// On a GPU reductions and products read 16 bytes at a time. Where the lengths do not let
+	// them, reductions read less at a time, and products copy their operands first.
+	raggedReduction
+	raggedProduct
+
 	classes
 )
 
-var classNames = [classes]string{"elementwise", "smooth", "reduction", "order", "product"}
+var classNames = [classes]string{"elementwise", "smooth", "reduction", "order", "product", "ragged reduction", "ragged product"}
 
 func (c class) String() string { return classNames[c] }
+
+// alignment is the bytes that kernels read at a time.
+const alignment = 16
+
+// whole returns the class without its raggedness.
+func (c class) whole() class {
+	switch c {
+	case raggedReduction:
+		return reduction
+	case raggedProduct:
+		return product
+	}
+	return c
+}
+
+// ragged returns the class of the operation for lengths that are no multiples of the
+// alignment, where it has one and they are none, else c.
+func (o *Op) ragged(c class) class {
+	size := int64(o.DType.Size())
+	switch {
+	case size == 0 || o.Elements <= 0:
+	case c == reduction && o.Elements*size%alignment != 0:
+		return raggedReduction
+	case c == product && o.raggedProduct(size):
+		return raggedProduct
+	}
+	return c
+}
+
+// raggedProduct reports whether a length of the matrices is no multiple of the alignment. The
+// lengths m, n and k follow from the operation's figures, but not which is which: m n k is half
+// of the flops, mn + mk + nk the size of operands and result, and the largest of these three
+// Elements. Figures that no integers fit, as those of a batch, count as aligned.
+func (o *Op) raggedProduct(size int64) bool {
+	all, sum := o.Flops/2, o.Bytes/size
+	c := all / o.Elements // the least length
+	if c <= 0 || c*o.Elements != all {
+		return false
+	}
+	both := (sum - o.Elements) / c // of the other two, whose product is Elements
+	root := int64(math.Sqrt(float64(both*both - 4*o.Elements)))
+	a := (both + root) / 2
+	b := both - a
+	return a*b == o.Elements && c*both == sum-o.Elements && (a|b|c)*size%alignment != 0
+}
 
 // classByName is the class of every operation that has a name. It is not written after
 // the program has started.
@@ -76,7 +129,7 @@ func (o *Op) result() float64 { return float64(max(o.Elements, 0)) * float64(o.D
 // work returns the work of an operation of a class, in its unit.
 func (o *Op) work(c class) float64 {
 	switch c {
-	case product:
+	case product, raggedProduct:
 		return float64(o.Flops)
 	case smooth:
 		return float64(max(o.Elements, 0))

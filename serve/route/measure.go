@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	gpk "github.com/gpk-go/gpk"
@@ -138,13 +139,26 @@ func meaningful(c class, dt dtype.DType) bool {
 		return !dt.IsComplex()
 	case product:
 		return dt != dtype.Bool
+	case raggedReduction, raggedProduct:
+		return meaningful(c.whole(), dt) && dt.Size() < alignment
 	}
 	return true
 }
 
+// measuredOn reports whether a class is measured on a kind of device: a CPU reads ragged rows
+// as fast as others.
+func (c class) measuredOn(k device.Kind) bool { return k != device.CPU || c == c.whole() }
+
 // sizes are the numbers of elements of a curve's points, or of rows of a product's. float32
-// has twice as many.
+// has twice as many. Ragged ones are odd.
 func (l *laboratory) sizes(c class, dt dtype.DType) []int {
+	if c != c.whole() {
+		sizes := l.sizes(c.whole(), dt)
+		for i := range sizes {
+			sizes[i] |= 1
+		}
+		return slices.Compact(sizes)
+	}
 	if c == product {
 		return []int{1, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192}
 	}
@@ -161,7 +175,7 @@ func (l *laboratory) sizes(c class, dt dtype.DType) []int {
 
 // count is the number of elements of an operand of a size.
 func (c class) count(n int) int {
-	if c == product {
+	if c.whole() == product {
 		return n * n
 	}
 	return n
@@ -193,7 +207,7 @@ func (l *laboratory) measure(c class, dt dtype.DType, n int) (point, error) {
 	if err != nil {
 		return point{}, err
 	}
-	if c == product {
+	if c.whole() == product {
 		x, y = x.Reshape(n, n), y.Reshape(n, n)
 	}
 	once := func() *gpk.Array { return representative(c, x, y) }
@@ -211,7 +225,7 @@ func (l *laboratory) measure(c class, dt dtype.DType, n int) (point, error) {
 
 // representative is the operation that stands for a class.
 func representative(c class, x, y *gpk.Array) *gpk.Array {
-	switch c {
+	switch c.whole() {
 	case smooth:
 		return x.Exp()
 	case reduction:
@@ -230,7 +244,7 @@ func representative(c class, x, y *gpk.Array) *gpk.Array {
 // traffic is the bytes of the operands and the result of a representative.
 func traffic(c class, x, y, dst *gpk.Array) int64 {
 	n := x.NBytes() + dst.NBytes()
-	if c == elementwise || c == product {
+	if c == elementwise || c.whole() == product {
 		n += y.NBytes()
 	}
 	return int64(n)

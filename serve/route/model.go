@@ -1,7 +1,6 @@
 package route
 
 import (
-	"math"
 	"time"
 
 	"github.com/gpk-go/gpk/device"
@@ -67,9 +66,9 @@ func (m *Model) Decide(op Op) Decision {
 	d.OnGPU = duration(gpu)
 	bytes := op.bytes()
 	if op.Resident == m.gpu {
-		m.fromGPU(&d, &op, c, cpu, gpu, m.down.at(math.Log2(bytes)), measured && measuredGPU)
+		m.fromGPU(&d, &op, c, cpu, gpu, m.down.at(log2(bytes)), measured && measuredGPU)
 	} else {
-		m.fromHost(&d, bytes, c, cpu, gpu, m.up.at(math.Log2(bytes)), measured && measuredGPU)
+		m.fromHost(&d, bytes, c, cpu, gpu, m.up.at(log2(bytes)), measured && measuredGPU)
 	}
 	return d
 }
@@ -117,20 +116,23 @@ func (m *Model) fits(bytes float64) bool {
 }
 
 // predict returns the seconds of an operation on the device of r, and whether its class was
-// measured for its type. A product takes at least the time in which an element-wise
+// measured for its type: with ragged lengths where those were measured. A product takes at least the time in which an element-wise
 // operation reads and writes as many bytes: products of few rows are bound by memory.
 func (m *Model) predict(r *rates, op *Op, c class) (seconds float64, measured bool) {
 	if int(op.DType) >= types {
 		return 0, false
 	}
 	by := &r[c][op.DType]
+	if ragged := op.ragged(c); r[ragged][op.DType].n > 0 {
+		by = &r[ragged][op.DType]
+	}
 	if by.n == 0 {
 		return 0, false
 	}
-	y := by.log(math.Log2(op.work(c)))
+	y := by.log(log2(op.work(c)))
 	if c == product && op.Bytes > 0 {
 		if moved := &r[elementwise][op.DType]; moved.n > 0 {
-			y = max(y, moved.log(math.Log2(float64(op.Bytes))))
+			y = max(y, moved.log(log2(float64(op.Bytes))))
 		}
 	}
 	return exp2(y), true

@@ -3,6 +3,7 @@ package route
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -33,10 +34,12 @@ func fakeTables() tables {
 		for _, dt := range dtype.All {
 			if meaningful(c, dt) {
 				rate := 1e10
-				if c == product {
+				if c.whole() == product {
 					rate = 1e11
 				}
-				t[curveName(device.CPU, c, dt)] = linear(1e-6, rate)
+				if c.measuredOn(device.CPU) {
+					t[curveName(device.CPU, c, dt)] = linear(1e-6, rate)
+				}
 				t[curveName(device.CUDA, c, dt)] = linear(1e-5, 100*rate)
 			}
 		}
@@ -230,6 +233,62 @@ func TestCurve(t *testing.T) {
 	}
 }
 
+// TestRagged: the lengths of a product are found from its figures, in any order.
+func TestRagged(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 10_000 {
+		m, n, k := 1+random.Int64N(5000), 1+random.Int64N(5000), 1+random.Int64N(5000)
+		if random.IntN(2) == 0 {
+			m, n, k = 4*m, 4*n, 4*k
+		}
+		o := Op{Name: "MatMul", Elements: max(m*n, m*k, n*k), Bytes: 4 * (m*n + m*k + n*k), Flops: 2 * m * n * k, DType: dtype.Float32}
+		want := product
+		if m%4 != 0 || n%4 != 0 || k%4 != 0 {
+			want = raggedProduct
+		}
+		if got := o.ragged(product); got != want {
+			t.Fatalf("seed 1, 2: %d x %d x %d is a %v, want a %v", m, n, k, got, want)
+		}
+	}
+	for _, o := range []Op{
+		{Flops: 2000, DType: dtype.Float32},                                       // no elements and bytes
+		{Flops: 20 * 2000, Elements: 2000, Bytes: 4 * 6000, DType: dtype.Float32}, // a batch
+		{Flops: 1 << 62, Elements: 1, Bytes: math.MaxInt64, DType: dtype.Float32},
+		{Flops: -3, Elements: -1, Bytes: -1, DType: dtype.Float32},
+		{Flops: 3, Elements: 3, Bytes: 9},
+	} {
+		if got := o.ragged(product); got != product {
+			t.Errorf("%+v is a %v", o, got)
+		}
+	}
+	for n, want := range map[int64]class{0: reduction, 3: raggedReduction, 4: reduction, 1 << 20: reduction, 1<<20 + 2: raggedReduction} {
+		if got := (&Op{Elements: n, DType: dtype.Float32}).ragged(reduction); got != want {
+			t.Errorf("a sum of %d is a %v, want a %v", n, got, want)
+		}
+	}
+	m := fakeModel(1 << 30)
+	slow := fakeTables()
+	slow[curveName(device.CUDA, raggedReduction, dtype.Float32)] = linear(2e-5, 5e11)
+	m.set(slow)
+	whole, ragged := m.Decide(Op{Name: "Sum", Elements: 1 << 20, DType: dtype.Float32}), m.Decide(Op{Name: "Sum", Elements: 1<<20 + 1, DType: dtype.Float32})
+	if r := ragged.OnGPU.Seconds() / whole.OnGPU.Seconds(); r < 1.99 || r > 2.01 || ragged.OnCPU > whole.OnCPU*101/100 {
+		t.Errorf("a ragged sum %+v, another %+v", ragged, whole)
+	}
+}
+
+func TestLog2(t *testing.T) {
+	for x := -900.0; x < 900; x += 0.37 {
+		if got, want := log2(math.Exp2(x)), x; !(math.Abs(got-want) <= 1e-7) {
+			t.Fatalf("log2 of 2^%v is %v", x, got)
+		}
+	}
+	for _, x := range []float64{0, -1, math.NaN(), math.Inf(-1)} {
+		if got := log2(x); !(got < 0) {
+			t.Errorf("log2(%v) is %v", x, got)
+		}
+	}
+}
+
 func TestExp2(t *testing.T) {
 	for x := -900.0; x < 900; x += 0.37 {
 		if got, want := exp2(x), math.Exp2(x); !(math.Abs(got/want-1) <= 2e-4) {
@@ -290,6 +349,16 @@ func BenchmarkDecide(b *testing.B) {
 			for b.Loop() {
 				sink = m.Decide(op)
 			}
+		})
+	}
+}
+
+func TestDecideTime(t *testing.T) {
+	m := fakeModel(1 << 40)
+	m.available = m.gpu.Available
+	for name, op := range benchOps(m) {
+		devicetest.AtMost(t, name, 200*time.Nanosecond, func() time.Duration {
+			return devicetest.CallTime(10_000, func() { sink = m.Decide(op) })
 		})
 	}
 }

@@ -1,0 +1,64 @@
+package array
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/observe"
+	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/ops"
+)
+
+// Gathered is Concat along the first axis of many arrays of one type and shape, none 0-d, that
+// are Settled. It copies them at once, and looks them up under one lock, where Concat makes a
+// pending operation. It reports false, and copies nothing, where one of them must wait: it is
+// pending, being written, or part of a capture.
+func Gathered(as []*Array) (joined *Array, ok bool) {
+	c := call{"Concat", here()}
+	if len(as) == 0 || match(as...) != nil || as[0].NDim() == 0 {
+		return nil, false
+	}
+	u, from, scope, ok := gather(as)
+	if !ok {
+		return nil, false
+	}
+	shape := as[0].Shape()
+	shape[0] *= len(as)
+	s, dt := open(as[0].stream), as[0].dt
+	op := observe.Begin(s, c.name, c.site)
+	op.Reads(from...)
+	op.Writes(dt, shape)
+	buf, err := filled(&c, s, dt, layout.Dense(shape), func(dst device.View) error { return ops.Concat(s, dst, 0, from) })
+	op.Done(err)
+	sched := schedulerOf(s.Device())
+	sched.mu.Lock()
+	u.end()
+	sched.changed.Broadcast()
+	sched.mu.Unlock()
+	if err != nil {
+		return c.failed(err, as...), true
+	}
+	joined = storedArray(buf, dt, shape, s, c, fmt.Sprintf("%d copies along axis 0", len(as)))
+	joined.ownedBy(scope)
+	return joined, true
+}
+
+// gather pins the memories of arrays of one device and returns their places, and the newest
+// scope among theirs.
+func gather(as []*Array) (u *use, from []device.View, scope *Scope, ok bool) {
+	u, from = &use{pins: make([]*memory, 0, len(as))}, make([]device.View, len(as))
+	s := schedulerOf(as[0].on())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, a := range as {
+		from[i] = device.View{DType: a.dt, Layout: a.lay}
+		c, err := a.contents(nil)
+		if err != nil || recordingOn(a.stream) != nil || !slices.Equal(a.lay.Shape, as[0].lay.Shape) || !u.take(c, &from[i]) {
+			return nil, nil, nil, false
+		}
+		scope = newer(scope, a.scopeOf())
+	}
+	u.begin()
+	return u, from, scope, true
+}

@@ -1,0 +1,32 @@
+package devicetest
+
+import (
+	"testing"
+	"time"
+)
+
+// AtMost fails if a figure is above a limit in every round for 10 s: what else the machine
+// does makes a round slower, never faster. Under the race detector it skips the test.
+func AtMost(t *testing.T, name string, limit time.Duration, round func() time.Duration) {
+	t.Helper()
+	if Race {
+		t.Skip("NOT run: the race detector's times are not the program's")
+	}
+	best := round()
+	for deadline := time.Now().Add(10 * time.Second); best > limit && time.Now().Before(deadline); {
+		best = min(best, round())
+	}
+	t.Logf("%s: %v, at most %v", name, best, limit)
+	if best > limit {
+		t.Errorf("%s: %v in the best round, want at most %v", name, best, limit)
+	}
+}
+
+// CallTime returns the time of one of many calls in a row.
+func CallTime(calls int, f func()) time.Duration {
+	begin := time.Now()
+	for range calls {
+		f()
+	}
+	return time.Since(begin) / time.Duration(calls)
+}
