@@ -24,7 +24,8 @@ type torchProblem struct {
 
 // TestTorchAttention compares the rms errors of Attention and of PyTorch's kernel on the same inputs, on
 // the default device, by 64 random rows of each problem in float64. GPK_TORCH_PYTHON is the path of a Python
-// interpreter with PyTorch and NumPy.
+// interpreter with PyTorch and NumPy. Of float32 in TF32 some products of PyTorch's composition are not in TF32,
+// one query's among them; those are logged and not compared.
 func TestTorchAttention(t *testing.T) {
 	python := os.Getenv("GPK_TORCH_PYTHON")
 	if python == "" {
@@ -61,18 +62,22 @@ func TestTorchAttention(t *testing.T) {
 			t.Fatalf("%v: PyTorch's result has %d bytes, want %d", c, len(data), 4*len(got.values))
 		}
 		theirs := func(i int) float64 { return float64(math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))) }
-		var own2, other2 float64
+		var own2, other2, want2 float64
 		for range 64 {
 			row := s.rng.IntN(c.batch * c.kvHeads * c.group * c.queries)
 			for d, want := range c.rowResult(row) {
 				at := row*c.dim + d
 				own, other := real(got.values[at])-want, theirs(at)-want
-				own2, other2 = own2+own*own, other2+other*other
+				own2, other2, want2 = own2+own*own, other2+other*other, want2+want*want
 			}
 		}
 		ratio := math.Sqrt(own2 / other2)
 		n := float64(64 * c.dim)
 		t.Logf("%s, queries %v, keys %v, causal %v: rms error %.3g, PyTorch's %.3g: %.2f", c.name, c.q.shape, c.k.shape, c.causal, math.Sqrt(own2/n), math.Sqrt(other2/n), ratio)
+		if relative := math.Sqrt(other2 / want2); c.name == "tf32" && relative < 0x1p-18 {
+			t.Logf("not compared: PyTorch's relative error of %.3g is not one of TF32 products", relative)
+			continue
+		}
 		if !(ratio <= 1.5) || other2 == 0 {
 			t.Errorf("%v: the rms error is %.3g times PyTorch's", c, ratio)
 		}
