@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -86,5 +87,55 @@ func TestEmbed(t *testing.T) {
 				t.Fatalf("line %d, number %d is %s (%v), want %v", i, j, word, err, rows[i*384+j])
 			}
 		}
+	}
+}
+
+// TestEmbedLong embeds a file of more lines than one part has: progress is shown, rows stay in order across
+// the parts, and an error names a line of a later part.
+func TestEmbedLong(t *testing.T) {
+	model := os.Getenv("GPK_MINILM")
+	if model == "" {
+		t.Skip("NOT run: GPK_MINILM names no folder of all-MiniLM-L6-v2")
+	}
+	cases, err := golden.MiniLM()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "lines.txt"), filepath.Join(dir, "e.npy")
+	lines := slices.Repeat([]string{"a"}, 1100)
+	lines[1049] = cases[0].Text
+	write := func() {
+		if err := os.WriteFile(in, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write()
+	args := []string{"embed", "-model", model, "-device", "cpu", "-in", in, "-out", out}
+	var text, errs bytes.Buffer
+	if status := run(context.Background(), args, streams{&text, &errs}); status != 0 {
+		t.Fatalf("status %d\n%s", status, &errs)
+	}
+	for _, want := range []string{"90 % of 1100 texts", "100 % of 1100 texts"} {
+		if !strings.Contains(errs.String(), want) {
+			t.Errorf("the progress lacks %q: %q", want, errs.String())
+		}
+	}
+	a, err := npy.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := gpk.ToSlice[float32](a)
+	if err != nil || len(rows) != 1100*384 {
+		t.Fatalf("%v (%v)", a.Shape(), err)
+	}
+	if cosine, _ := golden.Compare(rows[1049*384:1050*384], cases[0].Embedding); !(cosine > 0.9999) {
+		t.Errorf("row 1049: cosine %v", cosine)
+	}
+	lines[1049] = "\xff"
+	write()
+	errs.Reset()
+	if status := run(context.Background(), args, streams{&text, &errs}); status != 1 || !strings.Contains(errs.String(), in+", line 1050") {
+		t.Errorf("a line that is not UTF-8: status %d\n%s", status, &errs)
 	}
 }

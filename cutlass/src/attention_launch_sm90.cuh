@@ -127,6 +127,7 @@ cudaError_t launch_kernel(gpk_attention_args const& a, cudaStream_t stream) {
   int64_t const together = (a.causal && bytes < budget ? budget / bytes : 1) * t.sharing;
   t.section = static_cast<int>(together < pairs ? together : pairs);
   if (t.causal && !ragged && t.total > ctas) t.section = balanced_section(t, ctas, K::tile, N);
+  t.prepare();
 
   void* pointers[] = {&p};
   return static_cast<cudaError_t>(launch(kernel, dim3(ctas), dim3(K::threads), K::shared,

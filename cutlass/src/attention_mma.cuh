@@ -195,10 +195,17 @@ struct Floats {
 
   __device__ static void product(float (&c)[4], Operand<4> const& a, Operand<2> const& b) {
     if constexpr (Full) {
-      mma_tf32(c, a.low, b.high[0], b.high[1]);
-      mma_tf32(c, a.high, b.low[0], b.low[1]);
+      // Tensor cores truncate what they add to an accumulator, which over hundreds of keys is a bias of several
+      // units of the last place. So the products of eight are summed by themselves, and added with rounding.
+      float part[4] = {0, 0, 0, 0};
+      mma_tf32(part, a.low, b.high[0], b.high[1]);
+      mma_tf32(part, a.high, b.low[0], b.low[1]);
+      mma_tf32(part, a.high, b.high[0], b.high[1]);
+#pragma unroll
+      for (int i = 0; i < 4; i++) c[i] += part[i];
+    } else {
+      mma_tf32(c, a.high, b.high[0], b.high[1]);
     }
-    mma_tf32(c, a.high, b.high[0], b.high[1]);
   }
 
   template <int N>

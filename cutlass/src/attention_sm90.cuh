@@ -345,7 +345,7 @@ struct Kernel {
         int b = blocks - 1;
         if (b == 0) q.release(lane);
         uint64_t const at = descriptor(q.place(), 16);
-        Softmax::mask(x.scores, column + b * N, last);
+        if (b >= whole) Softmax::mask(x.scores, column + b * N, last);
         float factor[2];
         x.softmax.weigh(x.scores, factor, p.scale);
         round_weights<T>(x.weights, x.scores);

@@ -4,6 +4,8 @@
 #include <cuda_runtime.h>
 #include <stdint.h>
 
+#include "cutlass/fast_math.h"
+
 namespace gpk {
 namespace attention90 {
 
@@ -39,6 +41,13 @@ struct Tiles {
   int pairs;               // heads of all members
   int section;             // pairs whose tiles come together, which keeps their keys and values in L2
   int total;
+  cutlass::FastDivmod by_section, by_width, by_heads, by_sharing;  // of prepare
+
+  // Computes the divisors from the other members. A GPU divides integers by a sequence of instructions, and `at` needs four quotients.
+  void prepare() {
+    by_section = cutlass::FastDivmod(each * section), by_width = cutlass::FastDivmod(section);
+    by_heads = cutlass::FastDivmod(heads), by_sharing = cutlass::FastDivmod(sharing);
+  }
 
   __device__ bool ragged() const { return offsets != nullptr; }
   __device__ int rounds() const { return (total - 1) / static_cast<int>(gridDim.x) + 1; }
@@ -49,9 +58,17 @@ struct Tiles {
     int const index = round * ctas + (causal && round % 2 != 0 ? ctas - 1 - cta : cta);
     Tile t{};
     if (index >= total) return t;
-    int const begin = index / (each * section) * section, width = min(section, pairs - begin);
-    int const in = index - begin * each, pair = begin + in % width, number = in / width;
-    t.member = pair / heads, t.head = pair % heads, t.kv_head = t.head / sharing, t.causal = causal;
+    int begin, in, number, pair, unused;
+    by_section(begin, in, index);
+    begin *= section;
+    if (pairs - begin >= section) {
+      by_width(number, pair, in);
+    } else {  // the last section
+      number = in / (pairs - begin), pair = in % (pairs - begin);
+    }
+    by_heads(t.member, t.head, begin + pair);
+    by_sharing(t.kv_head, unused, t.head);
+    t.causal = causal;
     if (ragged()) {
       find(t, number, rows, lane);
     } else {

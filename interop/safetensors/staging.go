@@ -8,12 +8,13 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// What a File stages for a GPU: at most 32 MiB of pinned memory, made when first used
+// What a File stages for a GPU: at most 64 MiB of pinned memory, made when first used
 // and given back by Close. One goroutine reads 3 to 10 GB/s of cached pages, the bus
-// moves 55.
+// moves 55. An H200 with 16 processors receives 40 GB/s by way of 8 slots and 44 of 16
+// (benchmark/results/gpk-safetensors_h200_2026-11-24.txt).
 const (
 	slotBytes = 4 << 20
-	maxSlots  = 8
+	maxSlots  = 16
 )
 
 // stagings is the staging memory of a File.
