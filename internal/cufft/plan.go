@@ -129,12 +129,14 @@ func (p *Plan) Run(s *device.Stream, dst, src device.View, inverse bool) error {
 		return err
 	}
 	defer scratch.Free()
-	work, err := d.Alloc(p.work, s)
-	if err != nil {
-		return err
+	var work *device.Buffer
+	if p.work > 0 { // a graph refuses a buffer of no bytes that was freed
+		if work, err = d.Alloc(p.work, s); err != nil {
+			return err
+		}
+		defer work.Free()
+		r.work = work.Addr()
 	}
-	defer work.Free()
-	r.work = work.Addr()
 	return d.Launch(s, []*device.Buffer{src.Buffer, p.held}, []*device.Buffer{dst.Buffer, scratch, work}, func(_ int, stream uint64) error {
 		r.stream = stream
 		return r.exec(p.ctx)
