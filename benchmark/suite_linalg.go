@@ -114,7 +114,10 @@ func (c factorCase) matrix(r *runner, p precision) *gpk.Array {
 
 func (c factorCase) measure(r *runner) ([]result, error) {
 	op, p := factorOps[c.op], mustPrecision(c.dtype)
-	p.bound *= 10 // of a sum of n products times the growth of a factorization
+	p.bound = 4 * float64(c.n) * 0x1p-52 // 4 n eps, the backward error of a stable factorization
+	if p.dtype == gpk.Float32 {
+		p.bound = 4 * float64(c.n) * 0x1p-23
+	}
 	a := c.matrix(r, p)
 	if c.batch == 1 {
 		a = a.Squeeze(0)
