@@ -2,20 +2,16 @@ package device
 
 import (
 	"crypto/sha256"
-	"debug/elf"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
-	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/gpk-go/gpk/cutlass"
+	"github.com/gpk-go/gpk/internal/dynlib"
 	"github.com/gpk-go/gpk/internal/nvrtc"
 )
 
@@ -154,7 +150,7 @@ func (s *compilerSearch) try(c cutlass.Candidate) (compiler, error) {
 		return nil, errors.New("not there")
 	}
 	if err == nil {
-		err = checkShared(path)
+		err = dynlib.Check(path)
 	}
 	if err != nil {
 		return nil, err
@@ -185,91 +181,10 @@ func (s *compilerSearch) explain() (lines []string) {
 var compilerNames = []string{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}
 
 // compilerPath lists where NVRTC is looked for, in order: GPK_NVRTC (a file or its
-// folder), beside the executable, the wheels that `gpk setup` unpacked, CUDA_HOME
-// and CUDA_PATH, /usr/local/cuda*, the system's library folders. It is never
-// opened by its name alone.
+// folder), then the places of dynlib.Library. It is never opened by its name alone.
 func compilerPath() []cutlass.Candidate {
-	var list []cutlass.Candidate
-	folder := func(from string, asked bool, dirs ...string) {
-		for _, dir := range dirs {
-			c := cutlass.Candidate{Path: filepath.Join(dir, compilerNames[0]), From: from, Asked: asked}
-			for _, name := range compilerNames {
-				if p := filepath.Join(dir, name); isFile(p) {
-					c.Path = p
-					break
-				}
-			}
-			list = append(list, c)
-		}
-	}
-	if p := os.Getenv("GPK_NVRTC"); p != "" {
-		if abs, err := filepath.Abs(p); err == nil {
-			p = abs
-		}
-		if isFile(p) {
-			list = append(list, cutlass.Candidate{Path: p, From: "GPK_NVRTC", Asked: true})
-		} else {
-			folder("GPK_NVRTC", true, p)
-		}
-	}
-	if exe, err := os.Executable(); err == nil {
-		if exe, err = filepath.EvalSymlinks(exe); err == nil {
-			folder("beside the executable", false, filepath.Dir(exe))
-		}
-	}
-	if cache, err := cutlass.CacheDir(); err == nil {
-		dirs, _ := filepath.Glob(filepath.Join(cache, "wheels", "cuda-*", "nvidia", "cu*", "lib"))
-		if len(dirs) == 0 {
-			dirs = []string{filepath.Join(cache, "wheels", "cuda", "lib")} // to say where
-		}
-		folder("the wheels of gpk setup", false, dirs...)
-	} else {
-		list = append(list, cutlass.Candidate{From: "the wheels of gpk setup", Err: err})
-	}
-	for _, name := range []string{"CUDA_HOME", "CUDA_PATH"} {
-		if p := os.Getenv(name); p != "" {
-			folder(name, false, filepath.Join(p, "lib64"))
-		}
-	}
-	dirs, _ := filepath.Glob("/usr/local/cuda-*/lib64")
-	slices.Sort(dirs)
-	slices.Reverse(dirs) // newer ones first
-	folder("the CUDA toolkit", false, append([]string{"/usr/local/cuda/lib64"}, dirs...)...)
-	machine := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
-	folder("the system's libraries", false, "/usr/lib/"+machine+"-linux-gnu", "/usr/lib64", "/usr/lib")
-	return list
-}
-
-func isFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
-}
-
-// checkShared says why a file is no whole shared library of this machine:
-// opening a damaged one can end the process.
-func checkShared(path string) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("not a file but %s", info.Mode().Type())
-	}
-	f, err := elf.Open(path)
-	if err != nil {
-		return fmt.Errorf("no shared library, or cut short: %w", err)
-	}
-	defer f.Close()
-	machines := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
-	if f.Machine != machines[runtime.GOARCH] || f.Type != elf.ET_DYN {
-		return fmt.Errorf("not a shared library for %s: %v", runtime.GOARCH, f.Machine)
-	}
-	for _, s := range f.Sections {
-		if s.Type != elf.SHT_NOBITS && int64(s.Offset+s.FileSize) > info.Size() {
-			return fmt.Errorf("cut short: %w", io.ErrUnexpectedEOF)
-		}
-	}
-	return nil
+	l := dynlib.Library{Name: "NVRTC", Files: compilerNames, Env: "GPK_NVRTC", Wheels: "cuda"}
+	return l.Candidates()
 }
 
 // runtimeCompiler tells which library compiles CUDA C++ at run time: its file

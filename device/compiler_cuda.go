@@ -115,6 +115,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"unsafe"
+
+	"github.com/gpk-go/gpk/internal/dynlib"
 )
 
 // nvrtcLibrary is NVIDIA's run-time compiler. It stays loaded.
@@ -131,7 +133,7 @@ func loadCompiler(path string) (compiler, error) {
 	// it are there already when it does.
 	parts, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "libnvrtc-builtins.so.*"))
 	for _, part := range parts {
-		if checkShared(part) == nil {
+		if dynlib.Check(part) == nil {
 			name := C.CString(part)
 			C.gpk_nvrtc_preload(name)
 			C.free(unsafe.Pointer(name))
@@ -145,7 +147,7 @@ func loadCompiler(path string) (compiler, error) {
 		return nil, errors.New(C.GoString(&why[0]))
 	}
 	n := &nvrtcLibrary{at: at, number: int(C.gpk_nvrtc_version(at))}
-	if dir := filepath.Join(filepath.Dir(filepath.Dir(path)), "include"); isFile(filepath.Join(dir, "cuda_fp16.h")) {
+	if dir := filepath.Join(filepath.Dir(filepath.Dir(path)), "include"); dynlib.IsFile(filepath.Join(dir, "cuda_fp16.h")) {
 		n.folder = dir
 	}
 	var archs [128]C.int

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/internal/cufft"
 )
 
 // FFT returns the transform along the last axis, or that of Axes: complex64 of float32 and
@@ -47,6 +48,13 @@ func complexTransform(name string, a *gpk.Array, few int, inverse bool, opts []O
 
 // others transforms the first axes of the list, the last of them first.
 func (op *operation) others(a *gpk.Array, n int, inverse bool) *gpk.Array {
+	if op.library(a) == nil {
+		for n > 0 {
+			first := max(0, n-cufft.MaxRank)
+			a, n = op.onGPU(a, op.axes[first:n], op.lengths[first:n], complexToComplex, inverse), first
+		}
+		return a
+	}
 	for i := n - 1; i >= 0; i-- {
 		a = op.along(a, op.axes[i], op.lengths[i], complexToComplex, inverse)
 	}
@@ -70,6 +78,10 @@ func realTransform(name string, a *gpk.Array, few int, opts []Option) *gpk.Array
 		return op.Failed(err)
 	}
 	last := len(op.axes) - 1
+	if op.library(a) == nil {
+		first := max(0, last+1-cufft.MaxRank)
+		return op.others(op.onGPU(a, op.axes[first:], op.lengths[first:], realToComplex, false), first, false)
+	}
 	return op.others(op.along(a, op.axes[last], op.lengths[last], realToComplex, false), last, false)
 }
 

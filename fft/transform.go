@@ -9,22 +9,24 @@ import (
 	"github.com/gpk-go/gpk/array"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/cufft"
 	"github.com/gpk-go/gpk/layout"
 )
 
 // kind is what a transform reads and writes.
-type kind int
+type kind = cufft.Kind
 
 const (
-	complexToComplex kind = iota
-	realToComplex         // n real numbers, n/2+1 complex ones
-	complexToReal         // n/2+1 complex numbers, n real ones
+	complexToComplex = cufft.ComplexToComplex
+	realToComplex    = cufft.RealToComplex // n real numbers, n/2+1 complex ones
+	complexToReal    = cufft.ComplexToReal // n/2+1 complex numbers, n real ones
 )
 
 // operation is a call of an exported function.
 type operation struct {
 	*array.Operation
 	options
+	refused error // why cuFFT does not transform, where it is there
 }
 
 // begin checks what all transforms check, and returns the axes and the lengths along them. kind
@@ -112,6 +114,9 @@ func (op *operation) scale(n int, inverse bool) float64 {
 
 // along transforms one axis. The result has the axis where a has it.
 func (op *operation) along(a *gpk.Array, axis, n int, k kind, inverse bool) *gpk.Array {
+	if op.library(a) == nil {
+		return op.onGPU(a, []int{axis}, []int{n}, k, inverse)
+	}
 	dt := a.DType()
 	w := &work{kind: k, n: n, inverse: inverse, scale: op.scale(n, inverse)}
 	read, written := n, n // elements of a line
@@ -141,7 +146,7 @@ func (op *operation) along(a *gpk.Array, axis, n int, k kind, inverse bool) *gpk
 	}
 	how := "transforms on the CPU"
 	if dev := a.Device(); dev.Kind() != device.CPU {
-		how = fmt.Sprintf("fallback: transforms on the CPU, copied from %v and back, because there is no kernel for them", dev)
+		how = fmt.Sprintf("fallback: transforms on the CPU, copied from %v and back: %v", dev, op.library(a))
 		x = op.Cast(x, dt) // it is copied as it lies
 	}
 	y := op.Result(out, shape, how, []*gpk.Array{x}, w.run)

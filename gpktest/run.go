@@ -73,6 +73,8 @@ func Run(t *testing.T, dev *device.Device) {
 		{"PairProducts", testPairProducts},
 		{"Factors", testFactors},
 		{"Fourier", testFourier},
+		{"FourierForms", testFourierForms},
+		{"FourierGraph", testFourierGraph},
 		{"InPlace", testInPlace},
 		{"Pending", testPending},
 		{"Contents", testContents},

@@ -21,6 +21,7 @@ func setupCommand(ctx context.Context, args []string, std streams) error {
 	wheels := fs.String("wheels", "", "`folder` that has every wheel: no network is used")
 	jobs := fs.Int("jobs", 0, fmt.Sprintf("compilers at once (default: a core and 6 GB of memory for each: %d here)", setup.DefaultJobs()))
 	nvcc := fs.String("nvcc", "", "the `compiler`, of CUDA 12.4 or newer (default: the one found, else NVIDIA's wheels)")
+	with := fs.String("with", "", "install these `libraries` of NVIDIA too, separated by commas: "+strings.Join(setup.Extras(), ", "))
 	compile := fs.Bool("compile", false, "compile the kernels even where a release has them prebuilt")
 	sass := fs.Bool("check-sass", false, "disassemble the wgmma kernels and check that they are what they should be")
 	if err := parse(fs, args, std); err != nil {
@@ -42,6 +43,9 @@ func setupCommand(ctx context.Context, args []string, std streams) error {
 	}
 	if *units != "" {
 		opt.Units = strings.Split(*units, ",")
+	}
+	if *with != "" {
+		opt.With = strings.Split(*with, ",")
 	}
 	res, err := setup.Run(ctx, opt)
 	if err != nil {

@@ -23,6 +23,7 @@ type Options struct {
 	WheelsDir string    // a folder that has every wheel: no network is used
 	NVCC      string    // the compiler; "": the one found, else NVIDIA's wheels
 	Jobs      int       // compilers at once; 0: DefaultJobs()
+	With      []string  // libraries to install beside the kernels: see Extras
 	Compile   bool      // take no prebuilt kernels
 	CheckSASS bool      // disassemble the wgmma units and count their HGMMA instructions
 	Progress  io.Writer // a bar on a terminal, else lines; nil: silent
@@ -90,6 +91,9 @@ func Run(ctx context.Context, opt Options) (res Result, _ error) {
 		return res, err
 	}
 	defer os.RemoveAll(b.temp)
+	if err := b.installExtras(ctx); err != nil {
+		return res, err
+	}
 
 	why := b.mustCompile()
 	if why == "" {

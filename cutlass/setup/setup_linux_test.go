@@ -450,7 +450,20 @@ func TestWheels(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	})
-	for _, w := range []wheels{cudaWheels, cutlassWheels, sassWheels} {
+	t.Run("extras", func(t *testing.T) {
+		dir := world(t)
+		if _, err := build(dir, func(o *Options) { o.With = []string{"cufft"} }); err != nil {
+			t.Fatal(err)
+		}
+		if !cufftWheels.present(filepath.Join(dir, "cache")) {
+			t.Error("the wheels of cuFFT are not in the cache")
+		}
+		_, err := build(dir, func(o *Options) { o.With = []string{"cufft", "fftw"} })
+		if err == nil || !strings.Contains(err.Error(), `no library "fftw" to install; there are cufft`) {
+			t.Errorf("error %v", err)
+		}
+	})
+	for _, w := range append([]wheels{cudaWheels, cutlassWheels, sassWheels}, extras...) {
 		for line := range strings.Lines(strings.ReplaceAll(w.requirements, "\\\n", "")) {
 			if line = strings.TrimSpace(line); line == "" {
 				continue

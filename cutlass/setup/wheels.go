@@ -56,7 +56,41 @@ nvidia-cuda-nvdisasm==13.2.86 \
     --hash=sha256:53606e719ecae07a2335f95902d5a1393a0cc1c317499ee7ffcf628a44385f2c \
     --hash=sha256:d02c627f7aecfcac4dd5e923e94adeaa6607c5fdae8df750b01ad948d38941d3
 `}
+
+	cufftWheels = wheels{"cufft", "NVIDIA's cuFFT of CUDA 13.0", `
+nvidia-cufft==12.0.0.61 \
+    --hash=sha256:6c44f692dce8fd5ffd3e3df134b6cdb9c2f72d99cf40b62c32dde45eea9ddad3 \
+    --hash=sha256:2708c852ef8cd89d1d2068bdbece0aa188813a0c934db3779b9b1faa8442e5f5
+nvidia-nvjitlink==13.0.88 \
+    --hash=sha256:13a74f429e23b921c1109976abefacc69835f2f433ebd323d3946e11d804e47b \
+    --hash=sha256:e931536ccc7d467a98ba1d8b89ff7fa7f1fa3b13f2b0069118cd7f47bff07d0c
+`}
 )
+
+// extras are the sets that no kernel is built from, which Options.With names.
+var extras = []wheels{cufftWheels}
+
+// Extras lists what Options.With can name.
+func Extras() (names []string) {
+	for _, w := range extras {
+		names = append(names, w.name)
+	}
+	return names
+}
+
+// installExtras installs the sets that Options.With names.
+func (b *builder) installExtras(ctx context.Context) error {
+	for _, name := range b.With {
+		i := slices.IndexFunc(extras, func(w wheels) bool { return w.name == name })
+		if i < 0 {
+			return fmt.Errorf("no library %q to install; there are %s", name, strings.Join(Extras(), ", "))
+		}
+		if _, err := b.install(ctx, extras[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // dir is the folder of the cache that the set unpacks to, named by its content.
 func (w wheels) dir(cache string) string {

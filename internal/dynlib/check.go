@@ -1,0 +1,42 @@
+package dynlib
+
+import (
+	"debug/elf"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+)
+
+// IsFile reports whether a regular file is at a path, or behind a link there.
+func IsFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// Check says why a file is no whole shared library of this machine: opening a damaged one can end
+// the process.
+func Check(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("not a file but %s", info.Mode().Type())
+	}
+	f, err := elf.Open(path)
+	if err != nil {
+		return fmt.Errorf("no shared library, or cut short: %w", err)
+	}
+	defer f.Close()
+	machines := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
+	if f.Machine != machines[runtime.GOARCH] || f.Type != elf.ET_DYN {
+		return fmt.Errorf("not a shared library for %s: %v", runtime.GOARCH, f.Machine)
+	}
+	for _, s := range f.Sections {
+		if s.Type != elf.SHT_NOBITS && int64(s.Offset+s.FileSize) > info.Size() {
+			return fmt.Errorf("cut short: %w", io.ErrUnexpectedEOF)
+		}
+	}
+	return nil
+}

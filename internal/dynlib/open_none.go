@@ -1,0 +1,11 @@
+//go:build !(cgo && linux && (amd64 || arm64) && !nocuda)
+
+package dynlib
+
+import "github.com/gpk-go/gpk/cutlass"
+
+// Open answers why this program opens no libraries.
+func Open(string) (handle uintptr, err error) { return 0, cutlass.Built() }
+
+// Loaded answers 0: this program opens no libraries.
+func Loaded(string) (handle uintptr) { return 0 }
