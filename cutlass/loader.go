@@ -219,6 +219,21 @@ func (l *Library) matches(description string) error {
 // program's ABI. It returns the path with links resolved (setup's description
 // lies beside the file itself). Its errors are *LibraryError.
 func Check(path string) (resolved string, s Sidecar, err error) {
+	return check(path, described{
+		at:  func(resolved string) string { return filepath.Join(filepath.Dir(resolved), SidecarName) },
+		abi: ABI, remedy: "run `gpk setup`", copy: "run `gpk setup`, or copy the file along with the library",
+	})
+}
+
+// described says which description a library has, and what a user does about a library
+// that does not match it.
+type described struct {
+	at           func(resolved string) string // the file of the description
+	abi          int
+	remedy, copy string // where the library, or its description, is at fault
+}
+
+func check(path string, d described) (resolved string, s Sidecar, err error) {
 	fail := func(kind error, format string, args ...any) (string, Sidecar, error) {
 		return "", Sidecar{}, &LibraryError{path, fmt.Sprintf(format, args...), kind}
 	}
@@ -247,21 +262,23 @@ func Check(path string) (resolved string, s Sidecar, err error) {
 	if why := foreign(file); why != "" {
 		return fail(ErrForeign, "%s", why)
 	}
-	if s, err = ReadSidecar(resolved); err != nil {
-		return fail(ErrSidecar, "%v; run `gpk setup`, or copy the file along with the library", err)
+	sidecar := d.at(resolved)
+	if s, err = readSidecar(sidecar); err != nil {
+		return fail(ErrSidecar, "%v; %s", err, d.copy)
 	}
-	if s.ABI != ABI {
-		return fail(ErrABI, "built for version %d of the kernel ABI, this program speaks %d; run `gpk setup` of this version", s.ABI, ABI)
+	sidecar = filepath.Base(sidecar)
+	if s.ABI != d.abi {
+		return fail(ErrABI, "built for version %d of the kernel ABI, this program speaks %d; %s of this version", s.ABI, d.abi, d.remedy)
 	}
 	if info.Size() != s.Size {
-		return fail(ErrDamaged, "%d bytes long where %s says %d: incomplete or replaced; run `gpk setup`", info.Size(), SidecarName, s.Size)
+		return fail(ErrDamaged, "%d bytes long where %s says %d: incomplete or replaced; %s", info.Size(), sidecar, s.Size, d.remedy)
 	}
 	sum, err := hash(file)
 	if err != nil {
 		return fail(err, "%v", err)
 	}
 	if sum != s.SHA256 {
-		return fail(ErrDamaged, "SHA-256 %s where %s says %s: damaged or replaced; run `gpk setup`", sum, SidecarName, s.SHA256)
+		return fail(ErrDamaged, "SHA-256 %s where %s says %s: damaged or replaced; %s", sum, sidecar, s.SHA256, d.remedy)
 	}
 	return resolved, s, nil
 }

@@ -33,7 +33,10 @@ const maxSidecar = 1 << 20
 
 // ReadSidecar reads the description beside the library.
 func ReadSidecar(library string) (Sidecar, error) {
-	path := filepath.Join(filepath.Dir(library), SidecarName)
+	return readSidecar(filepath.Join(filepath.Dir(library), SidecarName))
+}
+
+func readSidecar(path string) (Sidecar, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return Sidecar{}, err

@@ -49,6 +49,11 @@ func TestPrograms(t *testing.T) {
 			switch name {
 			case "semantic_search":
 				args = []string{model, "A man is eating pasta.", "Somebody makes music."}
+			case "kernel_library":
+				if _, err := exec.LookPath("nvcc"); err != nil && device.Default().Kind() == device.CUDA {
+					t.Skip("NOT RUN: no nvcc in PATH to build the library with")
+				}
+				args = []string{"-lib", filepath.Join(t.TempDir(), "libewma.so")}
 			case "quantum_svm":
 				args = []string{"-dir", t.TempDir()}
 			case "embedding_server":
@@ -65,7 +70,7 @@ func TestPrograms(t *testing.T) {
 			}
 			t.Logf("%.1f s\n%s", time.Since(began).Seconds(), out)
 			want := documented(string(source))
-			if name == "kernel" && device.Default().Kind() == device.CPU {
+			if strings.HasPrefix(name, "kernel") && device.Default().Kind() == device.CPU {
 				want = "there is no GPU here that could run the kernel\n"
 			}
 			if want != "" && string(out) != want {

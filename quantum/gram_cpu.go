@@ -10,24 +10,15 @@ import (
 	"github.com/gpk-go/gpk/internal/cpu"
 )
 
-// stateBlock holds the states of the samples lo … hi-1 in every block of the
-// kernel, a row of width a sample: real parts, then imaginary parts.
-type stateBlock[T number] struct {
-	of     *samples // nil: nothing yet
-	lo, hi int
-	arrays []*gpk.Array
-	data   [][]T
-}
-
 // cpuGram is one Gram matrix under way.
 type cpuGram[T number] struct {
-	*job
+	tileDriver
 	ctx    context.Context
 	dt     gpk.DType
-	slots  [2]stateBlock[T]
-	bloch  *bloch[T]              // of the single wires
-	norms  map[*samples][]float64 // <psi|psi>^2, for Normalize
-	builds map[*samples][]int
+	arrays [2][]*gpk.Array // of a slot: the states in every block of the kernel,
+	states [2][][]T        // a row of width a sample: real parts, then imaginary parts
+	bloch  *bloch[T]       // of the single wires
+	norms  [2][]float64    // <psi|psi>^2 of x and of y, for Normalize
 	side   int
 
 	tile []T // where K is not in memory
@@ -37,7 +28,7 @@ type cpuGram[T number] struct {
 }
 
 func gramCPU[T number](ctx context.Context, j *job, poison bool) (err error) {
-	g := &cpuGram[T]{job: j, ctx: ctx, dt: j.options.Precision.dtype(), builds: map[*samples][]int{}, norms: map[*samples][]float64{}}
+	g := &cpuGram[T]{tileDriver: tileDriver{job: j}, ctx: ctx, dt: j.options.Precision.dtype()}
 	defer g.free()
 	if err := g.allocate(poison); err != nil {
 		return err
@@ -47,34 +38,8 @@ func gramCPU[T number](ctx context.Context, j *job, poison bool) (err error) {
 		return err
 	}
 	j.report.States += time.Since(begun)
-	// Blocks of states: all of them, or half a tile.
-	block := max(j.x.n, j.y.n, 1)
-	if j.plan.Keep == Recompute {
-		block = j.plan.Tile / 2
-	}
-	for i := 0; i*block < j.x.n; i++ {
-		first, last := 0, (j.y.n+block-1)/block-1
-		if j.symmetric() {
-			first = i
-		}
-		// To and fro, so that one block of each pair is there already.
-		for s := range last - first + 1 {
-			c := first + s
-			if i%2 == 1 {
-				c = last - s
-			}
-			a, err := g.states(j.x, i*block, min((i+1)*block, j.x.n), g.slot(j.y, c*block))
-			if err != nil {
-				return err
-			}
-			b, err := g.states(j.y, c*block, min((c+1)*block, j.y.n), g.slot(j.x, i*block))
-			if err != nil {
-				return err
-			}
-			if err := g.multiply(a, b); err != nil {
-				return err
-			}
-		}
+	if err := g.computeTiles(g); err != nil {
+		return err
 	}
 	return g.finish()
 }
@@ -106,80 +71,57 @@ func (g *cpuGram[T]) free() {
 	if g.bloch != nil {
 		g.bloch.free()
 	}
-	for _, arrays := range [][]*gpk.Array{g.slots[0].arrays, g.slots[1].arrays} {
+	for _, arrays := range g.arrays {
 		for _, a := range arrays {
 			a.Free()
 		}
 	}
 }
 
-// slot returns the slot that has the states of these samples, or nil.
-func (g *cpuGram[T]) slot(of *samples, lo int) *stateBlock[T] {
-	for i := range g.slots {
-		if s := &g.slots[i]; s.of == of && s.lo == lo {
-			return s
-		}
-	}
-	return nil
-}
-
-// states returns a block with these samples' states, and builds them if no slot
-// has them: not in the slot keep, whose states are needed beside.
-func (g *cpuGram[T]) states(of *samples, lo, hi int, keep *stateBlock[T]) (*stateBlock[T], error) {
-	if s := g.slot(of, lo); s != nil {
-		return s, nil
-	}
-	s := &g.slots[0]
-	if keep == s {
-		s = &g.slots[1]
-	}
+// buildStates is tileEngine's.
+func (g *cpuGram[T]) buildStates(b stateBlock) error {
 	begun := time.Now()
 	defer func() { g.report.States += time.Since(begun) }()
-	if g.builds[of] == nil {
-		g.builds[of] = make([]int, of.n)
-		if g.options.Normalize {
-			g.norms[of] = make([]float64, of.n)
+	set := g.set(b.of)
+	if g.options.Normalize {
+		if g.norms[set] == nil {
+			g.norms[set] = make([]float64, b.of.n)
+		}
+		for i := b.lo; i < b.hi; i++ {
+			g.norms[set][i] = 1
 		}
 	}
-	builds, norms := g.builds[of], g.norms[of]
-	for i := lo; i < hi; i++ {
-		builds[i]++
-		if norms != nil {
-			norms[i] = 1
-		}
-	}
-	s.of = nil
-	if s.arrays == nil {
-		s.arrays, s.data = make([]*gpk.Array, len(g.kernel.blocks)), make([][]T, len(g.kernel.blocks))
+	arrays, states, norms := &g.arrays[b.slot], &g.states[b.slot], g.norms[set]
+	if *arrays == nil {
+		*arrays, *states = make([]*gpk.Array, len(g.kernel.blocks)), make([][]T, len(g.kernel.blocks))
 	}
 	for i, p := range g.kernel.blocks {
 		w, d := p.width(), 1<<p.qubits
-		if len(s.data[i]) < (hi-lo)*w {
-			s.arrays[i].Free()
+		if len((*states)[i]) < (b.hi-b.lo)*w {
+			(*arrays)[i].Free()
 			var err error
-			if s.arrays[i], s.data[i], err = hostArray[T](g.dev, g.dt, hi-lo, w); err != nil {
-				return nil, err
+			if (*arrays)[i], (*states)[i], err = hostArray[T](g.dev, g.dt, b.hi-b.lo, w); err != nil {
+				return err
 			}
 		}
-		data, dither := s.data[i], newDither(w)
+		data, dither := (*states)[i], newDither(w)
 		// In float64 whatever K is in, and rounded once: the errors of float32 gates add
 		// up where one angle stands in many of them.
-		err := build(g.ctx, p, of, lo, hi, nil, func(i int, re, im []float64) {
+		err := build(g.ctx, p, b.of, b.lo, b.hi, nil, func(i int, re, im []float64) {
 			dither.turn(re, im)
 			if norms != nil {
 				n := sumSquares(re) + sumSquares(im)
 				norms[i] *= n * n
 			}
-			row := data[(i-lo)*w : (i-lo+1)*w]
+			row := data[(i-b.lo)*w : (i-b.lo+1)*w]
 			narrow(row[:d], re)
 			narrow(row[d:], im)
 		})
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	s.of, s.lo, s.hi = of, lo, hi
-	return s, nil
+	return nil
 }
 
 func sumSquares[T number](v []T) float64 {
@@ -189,14 +131,14 @@ func sumSquares[T number](v []T) float64 {
 	return squares
 }
 
-// cuts returns where the tiles of samples lo … hi-1 of a set begin, and hi: as few of
-// them as side allows and about alike. Those after the first are whole strips and panels.
-func (g *cpuGram[T]) cuts(set, lo, hi int) []int {
+// cuts is tileEngine's: as few tiles as side allows and about alike. Those after the
+// first are whole strips and panels.
+func (g *cpuGram[T]) cuts(of *samples, lo, hi int) []int {
 	const whole = 96 // of every micro-kernel
 	at := []int{lo}
 	if len(g.kernel.blocks) == 0 {
 		for lo += g.side; lo < hi; lo += g.side {
-			if _, lane := g.bloch.panel(set, lo); lane < g.side {
+			if _, lane := g.bloch.panel(g.set(of), lo); lane < g.side {
 				lo -= lane
 			}
 			at = append(at, lo)
@@ -211,35 +153,8 @@ func (g *cpuGram[T]) cuts(set, lo, hi int) []int {
 	return at
 }
 
-// multiply computes the tiles of a pair of blocks.
-func (g *cpuGram[T]) multiply(a, b *stateBlock[T]) error {
-	if a.lo == a.hi || b.lo == b.hi {
-		return nil
-	}
-	same := g.symmetric() && a.lo == b.lo
-	down, across := g.cuts(0, a.lo, a.hi), g.cuts(g.bloch.y, b.lo, b.hi)
-	for x, j0 := range across[:len(across)-1] {
-		cols, last := across[x+1]-j0, len(down)-1
-		if same {
-			last = x
-		}
-		for y, i0 := range down[:last] {
-			if err := g.one(a, b, i0, down[y+1]-i0, j0, cols, false); err != nil {
-				return err
-			}
-		}
-		if same {
-			if err := g.one(a, a, j0, cols, j0, cols, true); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// one computes the tile of r rows from i0 on and cols columns from j0 on and hands
-// it on: all of it, or what lies on and above the diagonal.
-func (g *cpuGram[T]) one(a, b *stateBlock[T], i0, r, j0, cols int, diagonal bool) error {
+// computeTile is tileEngine's.
+func (g *cpuGram[T]) computeTile(a, b stateBlock, i0, r, j0, cols int, diagonal bool) error {
 	if err := g.ctx.Err(); err != nil {
 		return err
 	}
@@ -301,10 +216,10 @@ func (g *cpuGram[T]) settling(tile []T, ld, i0, r, j0, cols int, diagonal bool) 
 
 // multiplyBlock multiplies a tile, or what of it lies on and above the diagonal, by
 // |<psi_i|psi_j>|^2 of a block, or writes it.
-func (g *cpuGram[T]) multiplyBlock(p *program, i int, a, b *stateBlock[T], tile []T, ld, i0, r, j0, cols int, diagonal, first bool) {
+func (g *cpuGram[T]) multiplyBlock(p *program, i int, a, b stateBlock, tile []T, ld, i0, r, j0, cols int, diagonal, first bool) {
 	w, d := p.width(), 1<<p.qubits
-	vectors := func(s *stateBlock[T], at int) cpu.Vectors[T] {
-		row := s.data[i][(at-s.lo)*w:]
+	vectors := func(s stateBlock, at int) cpu.Vectors[T] {
+		row := g.states[s.slot][i][(at-s.lo)*w:]
 		v := cpu.Vectors[T]{Re: &row[0], LD: w}
 		if !p.real {
 			v.Im = &row[d]
@@ -352,7 +267,7 @@ func (g *cpuGram[T]) scale(tile []T, ld, i0, r, j0, cols int, diagonal bool) {
 		return
 	}
 	inverse := func(v float64) float64 { return 1 / math.Sqrt(max(v+g.options.Jitter, leastDiagonal)) }
-	x, y := g.norms[g.x], g.norms[g.y]
+	x, y := g.norms[0], g.norms[g.set(g.y)]
 	for i := range r {
 		row, s := tile[i*ld:][:cols], inverse(x[i0+i])
 		from := 0
@@ -369,11 +284,7 @@ func (g *cpuGram[T]) scale(tile []T, ld, i0, r, j0, cols int, diagonal bool) {
 func (g *cpuGram[T]) finish() error {
 	r := g.report
 	r.OffDiagonalMean, r.OffDiagonalStd = g.out.off.mean(), g.out.off.std()
-	for _, b := range g.builds {
-		for _, n := range b {
-			r.MaxBuilds = max(r.MaxBuilds, n)
-		}
-	}
+	r.MaxBuilds = g.maxBuilds()
 	sum := func(arrays []*gpk.Array) (n int64) {
 		for _, a := range arrays {
 			n += int64(a.NBytes())
@@ -381,7 +292,7 @@ func (g *cpuGram[T]) finish() error {
 		return n
 	}
 	// These two are the pool's, which finish takes them from; the rest is Go's.
-	r.Peak = []Bytes{{"states", sum(g.slots[0].arrays) + sum(g.slots[1].arrays)}, {"K", int64(g.k.NBytes())}}
+	r.Peak = []Bytes{{"states", sum(g.arrays[0]) + sum(g.arrays[1])}, {"K", int64(g.k.NBytes())}}
 	if n := g.bloch.bytes(); n > 0 {
 		r.Peak = append(r.Peak, Bytes{"points of single qubits", n})
 	}

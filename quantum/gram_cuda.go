@@ -17,14 +17,6 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// deviceBlock holds the states of the samples lo … hi-1 in every block of the
-// kernel, as rows.
-type deviceBlock struct {
-	of     *samples // nil: nothing yet
-	lo, hi int
-	states []*device.Buffer
-}
-
 // Kinds of time.
 const (
 	statesTime = iota
@@ -36,7 +28,7 @@ type timed struct{ from, to *device.Event }
 
 // cudaGram is one Gram matrix under way.
 type cudaGram struct {
-	*job
+	tileDriver
 	ctx context.Context
 	s   *device.Stream
 	dt  gpk.DType // of K
@@ -48,9 +40,8 @@ type cudaGram struct {
 	full    int // and of three
 	dot     bool
 	points  [2]*device.Buffer
-	slots   [2]deviceBlock
-	norms   [2]*device.Buffer // for Normalize
-	builds  [2][]int          // how often the states of each block of x and of y were built
+	blocks  [2][]*device.Buffer // of a slot: the states in every block of the kernel, as rows
+	norms   [2]*device.Buffer   // for Normalize
 
 	long   bool           // all steps apart
 	short  bool           // all was done by whole
@@ -82,13 +73,13 @@ type cudaGram struct {
 }
 
 func (e cudaEngine) gram(ctx context.Context, j *job) error {
-	g := &cudaGram{job: j, ctx: ctx, dt: j.options.Precision.dtype(), long: e.long}
+	g := &cudaGram{tileDriver: tileDriver{job: j}, ctx: ctx, dt: j.options.Precision.dtype(), long: e.long}
 	err := g.run(e.poison)
 	g.free()
 	if g.short && errors.Is(err, gpk.ErrNonFinite) { // the usual way finds out what it is
 		g.k.Free()
 		g.k = nil
-		again := &cudaGram{job: j, ctx: ctx, dt: g.dt, long: true}
+		again := &cudaGram{tileDriver: tileDriver{job: j}, ctx: ctx, dt: g.dt, long: true}
 		if more := again.run(e.poison); errors.Is(more, gpk.ErrNonFinite) || more != nil && ctx.Err() != nil {
 			err = more
 		}
@@ -123,40 +114,10 @@ func (g *cudaGram) run(poison bool) error {
 			return err
 		}
 	}
-	block := g.block()
-	for i := 0; i*block < g.x.n; i++ {
-		first, last := 0, (g.y.n+block-1)/block-1
-		if g.symmetric() {
-			first = i
-		}
-		// To and fro, so that one block of each pair is there already.
-		for s := range last - first + 1 {
-			c := first + s
-			if i%2 == 1 {
-				c = last - s
-			}
-			a, err := g.states(g.x, i*block, min((i+1)*block, g.x.n), g.slot(g.y, c*block))
-			if err != nil {
-				return err
-			}
-			b, err := g.states(g.y, c*block, min((c+1)*block, g.y.n), g.slot(g.x, i*block))
-			if err != nil {
-				return err
-			}
-			if err := g.multiply(a, b); err != nil {
-				return err
-			}
-		}
+	if err := g.computeTiles(g); err != nil {
+		return err
 	}
 	return g.finish()
-}
-
-// block is how many samples' states are built together.
-func (g *cudaGram) block() int {
-	if g.plan.Keep == Recompute {
-		return g.plan.Tile / 2
-	}
-	return max(g.x.n, g.y.n, 1)
 }
 
 // alloc allocates what is freed when all is done.
@@ -166,14 +127,6 @@ func (g *cudaGram) alloc(n int64) (*device.Buffer, error) {
 		g.owned = append(g.owned, b)
 	}
 	return b, err
-}
-
-// set is 0 for x, 1 for another y.
-func (g *cudaGram) set(of *samples) int {
-	if of == g.x {
-		return 0
-	}
-	return 1
 }
 
 // noteAt is the address of the notes of a set of samples by the code of that
@@ -363,13 +316,13 @@ func (g *cudaGram) release() {
 	for _, b := range g.owned {
 		b.Free()
 	}
-	for i := range g.slots {
-		for _, b := range g.slots[i].states {
+	for i := range g.blocks {
+		for _, b := range g.blocks[i] {
 			if b != nil { // none where memory ran out before
 				b.Free()
 			}
 		}
-		g.slots[i].states = nil
+		g.blocks[i] = nil
 	}
 	for _, d := range append(g.codes, g.wires) {
 		d.free()
@@ -449,63 +402,39 @@ func (g *cudaGram) timed(kind int, s *device.Stream, f func() error) (err error)
 	return nil
 }
 
-// slot returns the slot that has the states of these samples, or nil.
-func (g *cudaGram) slot(of *samples, lo int) *deviceBlock {
-	for i := range g.slots {
-		if s := &g.slots[i]; s.of == of && s.lo == lo {
-			return s
-		}
+// buildStates is tileEngine's. Single wires have their points instead of states.
+func (g *cudaGram) buildStates(b stateBlock) error {
+	if len(g.codes) == 0 {
+		return nil
 	}
-	return nil
-}
-
-// states returns a block with these samples' states, and builds them if no slot
-// has them: not in the slot keep, whose states are needed beside.
-func (g *cudaGram) states(of *samples, lo, hi int, keep *deviceBlock) (*deviceBlock, error) {
-	if s := g.slot(of, lo); s != nil {
-		return s, nil
+	if g.blocks[b.slot] == nil {
+		g.blocks[b.slot] = make([]*device.Buffer, len(g.codes))
 	}
-	s := &g.slots[0]
-	if keep == s || s.of != nil && g.slots[1].of == nil {
-		s = &g.slots[1]
-	}
-	set := g.set(of)
-	if g.builds[set] == nil {
-		g.builds[set] = make([]int, (of.n+g.block()-1)/g.block())
-	}
-	g.builds[set][lo/g.block()]++
-	if len(g.codes) == 0 { // single wires have their points
-		s.of, s.lo, s.hi = of, lo, hi
-		return s, nil
-	}
-	if s.states == nil {
-		s.states = make([]*device.Buffer, len(g.codes))
-	}
-	s.of = nil
-	err := g.timed(statesTime, g.s, func() error {
+	set, states := g.set(b.of), g.blocks[b.slot]
+	return g.timed(statesTime, g.s, func() error {
 		for i, d := range g.codes {
-			need := int64(hi-lo) * (int64(d.states().Size()) << d.qubits)
-			if s.states[i] != nil && s.states[i].Size() < need {
-				s.states[i].Free()
-				s.states[i] = nil
+			need := int64(b.hi-b.lo) * (int64(d.states().Size()) << d.qubits)
+			if states[i] != nil && states[i].Size() < need {
+				states[i].Free()
+				states[i] = nil
 			}
-			if s.states[i] == nil {
+			if states[i] == nil {
 				var err error
-				if s.states[i], err = g.dev.Alloc(need, g.s); err != nil {
+				if states[i], err = g.dev.Alloc(need, g.s); err != nil {
 					return err
 				}
 			}
-			if err := d.build(g.ctx, g.s, g.sources[set], lo, hi, g.notes, g.noteAt(set, i), s.states[i]); err != nil {
+			if err := d.build(g.ctx, g.s, g.sources[set], b.lo, b.hi, g.notes, g.noteAt(set, i), states[i]); err != nil {
 				return err
 			}
 			if norms := g.norms[set]; norms != nil {
-				if err := d.launch(g.s, []*device.Buffer{s.states[i]}, []*device.Buffer{norms}, func(lib *cutlass.Library, ordinal int, stream uint64) error {
+				if err := d.launch(g.s, []*device.Buffer{states[i]}, []*device.Buffer{norms}, func(lib *cutlass.Library, ordinal int, stream uint64) error {
 					width := 1 << d.qubits
 					if !d.real {
 						width *= 2
 					}
 					return lib.QuantumNorms(ordinal, stream, cutlass.QuantumNorms{
-						Type: d.dt, N: hi - lo, Width: width, State: s.states[i].Addr(), Out: norms.Addr() + uint64(8*lo), First: i == 0,
+						Type: d.dt, N: b.hi - b.lo, Width: width, State: states[i].Addr(), Out: norms.Addr() + uint64(8*b.lo), First: i == 0,
 					})
 				}); err != nil {
 					return err
@@ -514,28 +443,15 @@ func (g *cudaGram) states(of *samples, lo, hi int, keep *deviceBlock) (*deviceBl
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	s.of, s.lo, s.hi = of, lo, hi
-	return s, nil
 }
 
-// multiply computes the tiles of a pair of blocks.
-func (g *cudaGram) multiply(a, b *deviceBlock) error {
-	same := g.symmetric() && a.lo == b.lo
-	for i := a.lo; i < a.hi; i += g.side {
-		first := b.lo
-		if same {
-			first = i
-		}
-		for j := first; j < b.hi; j += g.side {
-			if err := g.tile(a, b, i, min(g.side, a.hi-i), j, min(g.side, b.hi-j)); err != nil {
-				return err
-			}
-		}
+// cuts is tileEngine's.
+func (g *cudaGram) cuts(_ *samples, lo, hi int) []int {
+	var at []int
+	for ; lo < hi; lo += g.side {
+		at = append(at, lo)
 	}
-	return nil
+	return append(at, hi)
 }
 
 // target is where a tile of K goes on the device.
@@ -571,8 +487,8 @@ func (g *cudaGram) target(i, r, j, c int) (t target, err error) {
 // cancelled.
 const ahead = 2
 
-// tile computes r rows from i on and c columns from j on.
-func (g *cudaGram) tile(a, b *deviceBlock, i, r, j, c int) error {
+// computeTile is tileEngine's.
+func (g *cudaGram) computeTile(a, b stateBlock, i, r, j, c int, triangle bool) error {
 	if err := g.ctx.Err(); err != nil {
 		return err
 	}
@@ -584,7 +500,6 @@ func (g *cudaGram) tile(a, b *deviceBlock, i, r, j, c int) error {
 	if err != nil {
 		return err
 	}
-	triangle := g.symmetric() && i == j
 	err = g.timed(productTime, s, func() error {
 		whole := t
 		if triangle {
@@ -617,7 +532,7 @@ func (g *cudaGram) tile(a, b *deviceBlock, i, r, j, c int) error {
 
 // products computes the product of the blocks' kernels and the wires'; square says
 // that its entries are still amplitudes.
-func (g *cudaGram) products(s *device.Stream, a, b *deviceBlock, d device.View, i, j int, triangle bool) (square bool, err error) {
+func (g *cudaGram) products(s *device.Stream, a, b stateBlock, d device.View, i, j int, triangle bool) (square bool, err error) {
 	square = len(g.codes) == 1 && g.points[0] == nil && g.codes[0].real
 	for k, code := range g.codes {
 		to := d
@@ -630,10 +545,10 @@ func (g *cudaGram) products(s *device.Stream, a, b *deviceBlock, d device.View, 
 			to = device.View{Buffer: buf, DType: g.dt, Layout: layout.Dense(d.Layout.Shape)}
 		}
 		width := 1 << code.qubits
-		rows := device.View{Buffer: a.states[k], DType: code.states(), Layout: layout.Layout{
+		rows := device.View{Buffer: g.blocks[a.slot][k], DType: code.states(), Layout: layout.Layout{
 			Shape: []int{d.Layout.Shape[0], width}, Strides: []int{width, 1}, Offset: (i - a.lo) * width,
 		}}
-		cols := device.View{Buffer: b.states[k], DType: code.states(), Layout: layout.Layout{
+		cols := device.View{Buffer: g.blocks[b.slot][k], DType: code.states(), Layout: layout.Layout{
 			Shape: []int{width, d.Layout.Shape[1]}, Strides: []int{1, width}, Offset: (j - b.lo) * width,
 		}}
 		p := matmul.Product{
@@ -860,11 +775,7 @@ func (g *cudaGram) statistics(notes []uint64) error {
 		r.OffDiagonalMean = sum / n
 		r.OffDiagonalStd = math.Sqrt(max(squares/n-r.OffDiagonalMean*r.OffDiagonalMean, 0))
 	}
-	for _, builds := range g.builds {
-		for _, n := range builds {
-			r.MaxBuilds = max(r.MaxBuilds, n)
-		}
-	}
+	r.MaxBuilds = g.maxBuilds()
 	r.Launches = g.launches
 	return nil
 }
@@ -879,7 +790,7 @@ func (g *cudaGram) peak() []Bytes {
 		}
 		return n
 	}
-	states := bytes(g.slots[0].states...) + bytes(g.slots[1].states...) + bytes(g.points[:]...)
+	states := bytes(g.blocks[0]...) + bytes(g.blocks[1]...) + bytes(g.points[:]...)
 	list := []Bytes{{"states", states}, {"K", bytes(g.result)}}
 	if g.out != nil && g.out.k != nil {
 		list = append(list, Bytes{"K on the host", int64(g.out.k.NBytes())})

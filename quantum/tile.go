@@ -99,14 +99,8 @@ func addMoments[T number](tile []T, ld, r, cols int, shift float64, sums *laneSu
 // narrow writes src to the beginning of dst.
 func narrow[T number](dst []T, src []float64) {
 	dst = dst[:len(src)]
-	n := 0
-	if k := kernels[T](); k != nil && k.narrow != nil {
-		if n = len(src) / k.lanes * k.lanes; n > 0 {
-			k.narrow(&dst[0], &src[0], n)
-		}
-	}
-	for i, v := range src[n:] {
-		dst[n+i] = T(v)
+	for i, v := range src {
+		dst[i] = T(v)
 	}
 }
 
@@ -174,7 +168,6 @@ type tileKernels[T number] struct {
 	combine3  func(out *T, ld int, p1, p2, p3 *T, lp, rows, n int, first bool)
 	square1   func(out *T, ld int, p *T, lp, rows, n int, first bool)
 	moments   func(p *T, ld, rows, n int, shift float64, sums *laneSums)
-	narrow    func(dst *T, src *float64, n int)       // nil: they are float64
 	transpose func(dst *T, ld int, src *T, ls, n int) // n blocks, one under the other
 
 	// Of the closed form: see factors and mirrorBlock. Rows of factors are rounded up to

@@ -25,9 +25,6 @@ func momentsAVX32(p *float32, ld, rows, n int, shift float64, sums *laneSums)
 //go:noescape
 func momentsAVX64(p *float64, ld, rows, n int, shift float64, sums *laneSums)
 
-//go:noescape
-func narrowAVX32(dst *float32, src *float64, n int)
-
 // 8 x 8
 //
 //go:noescape
@@ -63,8 +60,8 @@ func init() {
 	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA {
 		return
 	}
-	kernels32 = &tileKernels[float32]{8, 8, combine3AVX32, square1AVX32, momentsAVX32, narrowAVX32, transposeAVX32, factorsAVX32, mirrorAVX32}
-	kernels64 = &tileKernels[float64]{4, 4, combine3AVX64, square1AVX64, momentsAVX64, nil, transposeAVX64, factorsAVX64, mirrorAVX64}
+	kernels32 = &tileKernels[float32]{8, 8, combine3AVX32, square1AVX32, momentsAVX32, transposeAVX32, factorsAVX32, mirrorAVX32}
+	kernels64 = &tileKernels[float64]{4, 4, combine3AVX64, square1AVX64, momentsAVX64, transposeAVX64, factorsAVX64, mirrorAVX64}
 	if cpu.X86.HasAVX512F {
 		without32, without64 := *kernels32, *kernels64
 		narrower32, narrower64 = &without32, &without64

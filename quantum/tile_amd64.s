@@ -413,24 +413,6 @@ loop:
 	VZEROUPPER
 	RET
 
-// func narrowAVX32(dst *float32, src *float64, n int)
-TEXT ·narrowAVX32(SB), NOSPLIT, $0-24
-	MOVQ dst+0(FP), DI
-	MOVQ src+8(FP), SI
-	MOVQ n+16(FP), CX
-
-loop:
-	VCVTPD2PSY (SI), X0
-	VCVTPD2PSY 32(SI), X1
-	VMOVUPS X0, (DI)
-	VMOVUPS X1, 16(DI)
-	ADDQ $64, SI
-	ADDQ $32, DI
-	SUBQ $8, CX
-	JG loop
-	VZEROUPPER
-	RET
-
 // func transposeAVX32(dst *float32, ld int, src *float32, ls, n int)
 //
 // Halves of registers come from four rows and the four after them; pairs and then

@@ -13,7 +13,7 @@ import (
 // written once and not read. It reports false, and starts nothing, where there is no
 // such kernel: on another device than a Hopper, for float64, for several factors, or
 // where a closed form is normalized.
-func (g *cudaGram) joint(s *device.Stream, a, b *deviceBlock, t target, i, j int, triangle bool) (bool, error) {
+func (g *cudaGram) joint(s *device.Stream, a, b stateBlock, t target, i, j int, triangle bool) (bool, error) {
 	if g.dt != gpk.Float32 {
 		return false, nil
 	}
@@ -31,7 +31,7 @@ func (g *cudaGram) joint(s *device.Stream, a, b *deviceBlock, t target, i, j int
 		Mirror: t.mirrorAt, LDMirror: t.ldMirror, One: 1, Total: g.notes.Addr() + uint64(8*g.tileNotes(g.tiles)),
 	}
 	g.ofStates(&q, a, b, 0, i, j)
-	reads := []*device.Buffer{a.states[0], b.states[0]}
+	reads := []*device.Buffer{g.blocks[a.slot][0], g.blocks[b.slot][0]}
 	if g.options.Normalize {
 		y := g.norms[g.set(g.y)]
 		q.NormX, q.NormY, q.Jitter = g.norms[0].Addr()+uint64(8*i), y.Addr()+uint64(8*j), g.options.Jitter
@@ -103,16 +103,16 @@ func (w *closedWork) Start(ordinal int, stream uint64) error {
 }
 
 // ofStates fills in which states of the block's kernel of that number a tile is made of.
-func (g *cudaGram) ofStates(q *cutlass.QuantumGram, a, b *deviceBlock, kernel, i, j int) {
+func (g *cudaGram) ofStates(q *cutlass.QuantumGram, a, b stateBlock, kernel, i, j int) {
 	code := g.codes[kernel]
 	q.Real, q.Split, q.Width = code.real, g.kernel.split(g.options.Precision), 1<<code.qubits
 	row := uint64(code.states().Size()) << code.qubits
-	q.X, q.Y = a.states[kernel].Addr()+uint64(i-a.lo)*row, b.states[kernel].Addr()+uint64(j-b.lo)*row
+	q.X, q.Y = g.blocks[a.slot][kernel].Addr()+uint64(i-a.lo)*row, g.blocks[b.slot][kernel].Addr()+uint64(j-b.lo)*row
 }
 
 // factor has that kernel compute one factor of a tile alone, and leaves the diagonal as
 // it comes out. It reports false, and starts nothing, where there is no such kernel.
-func (g *cudaGram) factor(s *device.Stream, a, b *deviceBlock, to device.View, kernel, i, j int, triangle bool) (bool, error) {
+func (g *cudaGram) factor(s *device.Stream, a, b stateBlock, to device.View, kernel, i, j int, triangle bool) (bool, error) {
 	if g.dt != gpk.Float32 {
 		return false, nil
 	}
@@ -131,7 +131,7 @@ func (g *cudaGram) factor(s *device.Stream, a, b *deviceBlock, to device.View, k
 	defer work.Free()
 	q.Workspace, q.WorkspaceBytes = work.Addr(), need
 	g.launches += gramKernels(q)
-	reads, writes := []*device.Buffer{a.states[kernel], b.states[kernel]}, []*device.Buffer{to.Buffer, work}
+	reads, writes := []*device.Buffer{g.blocks[a.slot][kernel], g.blocks[b.slot][kernel]}, []*device.Buffer{to.Buffer, work}
 	return true, launchOn(g.dev, s, reads, writes, func(lib *cutlass.Library, ordinal int, stream uint64) error {
 		return lib.QuantumGram(ordinal, stream, q)
 	})

@@ -1,0 +1,13 @@
+//go:build !(cgo && linux && (amd64 || arm64) && !nocuda)
+
+package cutlass
+
+import "unsafe"
+
+func loadKernelLibrary(string) (*KernelLibrary, error) { return nil, Built() }
+
+// Entry answers ErrNotBuilt.
+func (*KernelLibrary) Entry(string) (KernelEntry, error) { return KernelEntry{}, Built() }
+
+// Call answers ErrNotBuilt.
+func (KernelEntry) Call(int, uint64, unsafe.Pointer, uintptr) error { return Built() }

@@ -1,0 +1,131 @@
+// Package kernels loads libraries of kernels that are not gpk's own and launches their
+// entries on device buffers. A library is a shared object that nvcc made ahead of time;
+// gpk_kernels.h (Header) is the C side of the interface, docs/kernels.md explains both. For
+// a kernel that is compiled while the program runs there is gpk.Kernel.
+package kernels
+
+import (
+	_ "embed"
+	"fmt"
+	"reflect"
+	"runtime"
+	"unsafe"
+
+	"github.com/gpk-go/gpk/cutlass"
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/expr"
+)
+
+// Header is the text of gpk_kernels.h, for programs that build a library.
+//
+//go:embed gpk_kernels.h
+var Header string
+
+// Describe writes PATH.json beside the library at path: its size, its SHA-256 and the
+// version of the interface. Load refuses a library that does not match. A build calls
+// Describe last.
+func Describe(path string) error { return cutlass.DescribeKernelLibrary(path) }
+
+// Library is a library of kernels on one GPU.
+type Library struct {
+	dev *device.Device
+	lib *cutlass.KernelLibrary
+}
+
+// Load opens the library at path for kernels on d. The library is never unloaded.
+//
+// Errors: ErrNoGPU where d is a CPU, ErrDevice for a nil d, d's error where d cannot be
+// used. A library that is missing, not described, damaged, for another machine or of
+// another interface version is a *cutlass.LibraryError and is not loaded.
+func Load(d *device.Device, path string) (*Library, error) {
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
+	if d.Kind() != device.CUDA {
+		return nil, fmt.Errorf("%w: the kernels of %s need a CUDA device, this is %v", device.ErrNoGPU, path, d)
+	}
+	lib, err := cutlass.OpenKernelLibrary(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Library{d, lib}, nil
+}
+
+// Path returns the file that the library was loaded from, links resolved.
+func (l *Library) Path() string { return l.lib.Path() }
+
+// Entry is an entry of a library that takes its arguments in a struct A.
+type Entry[A any] struct {
+	dev   *device.Device
+	entry cutlass.KernelEntry
+}
+
+// Bind finds the entry with a C name. A is a struct of numbers of fixed size with the
+// layout of the entry's C struct; an address is a uint64 (device.Buffer.Addr).
+//
+// Errors: ErrUnsupported where A is no such struct; *cutlass.LibraryError where the
+// library lacks the entry.
+func Bind[A any](l *Library, name string) (*Entry[A], error) {
+	if l == nil {
+		return nil, fmt.Errorf("%w: a nil kernel library", device.ErrDevice)
+	}
+	t := reflect.TypeFor[A]()
+	if t.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("%w: entry %s takes its arguments in a struct, not in %v", expr.ErrUnsupported, name, t)
+	}
+	if err := fixed(t, t.String()); err != nil {
+		return nil, fmt.Errorf("entry %s: %w", name, err)
+	}
+	e, err := l.lib.Entry(name)
+	if err != nil {
+		return nil, err
+	}
+	return &Entry[A]{l.dev, e}, nil
+}
+
+// fixed checks that C sees in t what Go does: no pointers, and no sizes that depend on the
+// machine.
+func fixed(t reflect.Type, at string) error {
+	switch t.Kind() {
+	case reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64,
+		reflect.Float32, reflect.Float64, reflect.Complex64, reflect.Complex128:
+		return nil
+	case reflect.Array:
+		return fixed(t.Elem(), at+"[…]")
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if err := fixed(t.Field(i).Type, at+"."+t.Field(i).Name); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return fmt.Errorf("%w: %s is a %v; arguments are numbers of fixed size, addresses are uint64", expr.ErrUnsupported, at, t)
+}
+
+// Launch starts the entry on s (nil: the device's default stream) and does not wait. reads
+// and writes are the buffers whose addresses args holds; device.LaunchWork says how they
+// are ordered with other work, and it keeps them alive. args is read before Launch returns.
+//
+// Errors: those of device.LaunchWork, and a *cutlass.Error with the code that the entry
+// returned.
+func (e *Entry[A]) Launch(s *device.Stream, reads, writes []*device.Buffer, args A) error {
+	return e.dev.Launch(s, reads, writes, func(ordinal int, stream uint64) error {
+		return e.call(ordinal, stream, &args)
+	})
+}
+
+// Query calls an entry that only computes on the host, such as the size of a workspace. It
+// may write its answer to args. Nothing is ordered with it, and its stream is 0.
+func (e *Entry[A]) Query(args *A) error {
+	if args == nil {
+		return fmt.Errorf("%w: entry %s without arguments", expr.ErrUnsupported, e.entry.Name())
+	}
+	return e.call(e.dev.Info().Index, 0, args)
+}
+
+func (e *Entry[A]) call(ordinal int, stream uint64, args *A) error {
+	err := e.entry.Call(ordinal, stream, unsafe.Pointer(args), unsafe.Sizeof(*args))
+	runtime.KeepAlive(args)
+	return err
+}
