@@ -14,7 +14,8 @@ const (
 
 // trainingCases measure what the program's form costs: a training step with and
 // without a scope, and a product read by three lines with and without an Eval
-// before them. Of each pair the times should be the same.
+// before them. Of each pair the times should be the same. The last case is a sum
+// that nobody frees, which NumPy frees when its last reference goes.
 func trainingCases(o options, _ bool) ([]benchCase, error) {
 	if len(o.shapes) > 0 || len(o.precisions) > 0 {
 		return nil, errors.New("-sizes, -dtypes: suite training has neither")
@@ -24,6 +25,7 @@ func trainingCases(o options, _ bool) ([]benchCase, error) {
 		{name: "Training/step=scope", run: func(r *runner) ([]result, error) { return trainingStep(r, true) }},
 		{name: "Reuse/read=lines/m=1024/k=1024/n=1024", run: func(r *runner) ([]result, error) { return readLines(r, false) }},
 		{name: "Reuse/read=eval/m=1024/k=1024/n=1024", run: func(r *runner) ([]result, error) { return readLines(r, true) }},
+		{name: "Drop/op=add/dtype=fp32/n=1000000", run: dropSums},
 	}, nil
 }
 
@@ -144,6 +146,27 @@ func readLines(r *runner, eval bool) ([]result, error) {
 		}
 		defer out.free()
 		got, err := sampledRows(out[2].Div(2).Sub(b), n, rows)
+		return deviationOf(got, want), err
+	})
+}
+
+// dropSums computes x + y and drops the result: its memory comes back with collections.
+func dropSums(r *runner) ([]result, error) {
+	const n = 1_000_000
+	p := mustPrecision("fp32")
+	in := p.random(r.seed, 1, n, normal)
+	x, y := upload(p.dtype, in, n), gpk.Ones(p.dtype, n)
+	defer arrays{x, y}.free()
+	want := values{re: make([]float64, n)}
+	for i, v := range in.re {
+		want.re[i] = v + 1
+	}
+	short := *r
+	if short.iterations == 0 {
+		short.iterations = trainingCalls
+	}
+	return short.hostRounds(p.bound, func() error { return gpk.Eval(x.Add(y)) }, func() (deviation, error) {
+		got, err := download(x.Add(y))
 		return deviationOf(got, want), err
 	})
 }

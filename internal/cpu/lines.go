@@ -66,12 +66,14 @@ func groups[T, U any](l lines, load func(dst unsafe.Pointer, src unsafe.Pointer,
 			m := min(width, inner.n-first)
 			p := l.outer.at(i/per*inner.n + first)
 			if !across {
-				for j := range m {
-					load(at0(in[j*l.n:]), unsafe.Add(p[1], j*inner.step[1]), l.step, l.n)
+				runs, n := joined(m, l.n, inner.step[1], l.step)
+				for j := range runs {
+					load(at0(in[j*n:]), unsafe.Add(p[1], j*inner.step[1]), l.step, n)
 				}
 				f(in[:m*l.n], out[:m*l.n], l.n)
-				for j := range m {
-					store(unsafe.Add(p[0], j*inner.step[0]), l.dstep, at0(out[j*l.n:]), l.n)
+				runs, n = joined(m, l.n, inner.step[0], l.dstep)
+				for j := range runs {
+					store(unsafe.Add(p[0], j*inner.step[0]), l.dstep, at0(out[j*n:]), n)
 				}
 				continue
 			}
@@ -90,6 +92,15 @@ func groups[T, U any](l lines, load func(dst unsafe.Pointer, src unsafe.Pointer,
 			}
 		}
 	})
+}
+
+// joined returns how many runs of equal steps m lines of n elements are, and the length
+// of one: one run if each line begins a step behind the end of the one before.
+func joined(m, n, next, step int) (runs, length int) {
+	if next == n*step {
+		return 1, m * n
+	}
+	return m, n
 }
 
 // lineLoader returns the function that gathers elements of type t in the compute type.

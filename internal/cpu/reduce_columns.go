@@ -120,13 +120,22 @@ func (r *reduction[A]) addRows(dst *terms[A], p unsafe.Pointer, j, width int) {
 }
 
 // loadRows gathers the rows of lane j that begin before end, and adds them into the first.
+// Of rows that are contiguous and need no conversion, the first additions read pairs in place.
 func (r *reduction[A]) loadRows(rows *[chunkRows]terms[A], p unsafe.Pointer, step, j, end, width int) {
-	n := 0
-	for k := j; k < end; k += r.lanes {
-		r.load(rows[n][:width], unsafe.Add(p, r.summed.offset(k)), step)
+	n, gap := 0, 1
+	if r.sameType && step == r.size && r.kernels.add != nil {
+		for ; j+r.lanes < end; j += 2 * r.lanes {
+			a, b := unsafe.Add(p, r.summed.offset(j)), unsafe.Add(p, r.summed.offset(j+r.lanes))
+			r.kernels.add(unsafe.Pointer(&rows[n]), a, b, width)
+			n += 2
+		}
+		gap = 2
+	}
+	for ; j < end; j += r.lanes {
+		r.load(rows[n][:width], unsafe.Add(p, r.summed.offset(j)), step)
 		n++
 	}
-	for gap := 1; gap < n; gap *= 2 {
+	for ; gap < n; gap *= 2 {
 		for i := 0; i+gap < n; i += 2 * gap {
 			r.kernels.sum(&rows[i], &rows[i], &rows[i+gap], width)
 		}
