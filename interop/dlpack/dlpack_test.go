@@ -18,8 +18,8 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/dtype/bfloat16"
-	"github.com/gpk-go/gpk/interop/dlpack/internal/peer"
 	"github.com/gpk-go/gpk/internal/deviceapi"
+	"github.com/gpk-go/gpk/interop/dlpack/internal/peer"
 	"github.com/x448/float16"
 )
 

@@ -93,12 +93,18 @@ func TestBLASDefault(t *testing.T) {
 		x[i*ld+i] += n // solves are well conditioned
 	}
 	for name, f := range map[string]func(b blas.Float64, c []float64){
-		"Dgemm":  func(b blas.Float64, c []float64) { b.Dgemm(blas.Trans, blas.NoTrans, n, n, n, 2, x, ld, y, ld, -3, c, ld) },
+		"Dgemm": func(b blas.Float64, c []float64) {
+			b.Dgemm(blas.Trans, blas.NoTrans, n, n, n, 2, x, ld, y, ld, -3, c, ld)
+		},
 		"Dsymm":  func(b blas.Float64, c []float64) { b.Dsymm(blas.Right, blas.Lower, n, n, 2, x, ld, y, ld, 1, c, ld) },
 		"Dsyrk":  func(b blas.Float64, c []float64) { b.Dsyrk(blas.Upper, blas.NoTrans, n, n, -1, y, ld, 1, c, ld) },
 		"Dsyr2k": func(b blas.Float64, c []float64) { b.Dsyr2k(blas.Lower, blas.Trans, n, n, 1, x, ld, y, ld, 0, c, ld) },
-		"Dtrmm":  func(b blas.Float64, c []float64) { b.Dtrmm(blas.Left, blas.Lower, blas.Trans, blas.Unit, n, n, 3, x, ld, c, ld) },
-		"Dtrsm":  func(b blas.Float64, c []float64) { b.Dtrsm(blas.Left, blas.Upper, blas.NoTrans, blas.NonUnit, n, n, 3, x, ld, c, ld) },
+		"Dtrmm": func(b blas.Float64, c []float64) {
+			b.Dtrmm(blas.Left, blas.Lower, blas.Trans, blas.Unit, n, n, 3, x, ld, c, ld)
+		},
+		"Dtrsm": func(b blas.Float64, c []float64) {
+			b.Dtrsm(blas.Left, blas.Upper, blas.NoTrans, blas.NonUnit, n, n, 3, x, ld, c, ld)
+		},
 	} {
 		got := random()
 		want := append([]float64{}, got...)
