@@ -61,7 +61,7 @@ import (
 //     [Array.NBytes], [Array.Strides], [Array.Offset], [Array.Device], [Array.Stream],
 //     [Array.Version]
 //   - Evaluation and memory: [Array.Err], [Array.Explain], [Array.On], [Array.Free],
-//     [Array.Buffer]
+//     [Array.Buffer], [Array.Lend]
 //   - Text: [Array.Format], [Array.MarshalJSON], [Array.UnmarshalJSON], [Array.GobEncode],
 //     [Array.GobDecode]
 type Array = array.Array
@@ -75,6 +75,10 @@ type DType = dtype.DType
 
 // Elem is the set of Go types that an array's elements can have.
 type Elem = dtype.Elem
+
+// HostElem is Elem and Go's int, which slices may have on their way in and out. An array
+// stores it as Int64.
+type HostElem = dtype.HostElem
 
 // The element types.
 const (
@@ -160,29 +164,29 @@ var (
 func SetPrecision(p matmul.Precision) (old matmul.Precision) { return matmul.SetPrecision(p) }
 
 // FromSlice returns an array on the default device with a copy of data, which
-// fills shape in row-major order; no shape means one axis.
-func FromSlice[T Elem](data []T, shape ...int) *Array { return array.FromSlice(data, shape...) }
+// fills shape in row-major order; no shape means one axis. Elements of int become Int64.
+func FromSlice[T HostElem](data []T, shape ...int) *Array { return array.FromSlice(data, shape...) }
 
 // FromSliceOn is FromSlice on device d.
-func FromSliceOn[T Elem](d *device.Device, data []T, shape ...int) *Array {
+func FromSliceOn[T HostElem](d *device.Device, data []T, shape ...int) *Array {
 	return array.FromSliceOn(d, data, shape...)
 }
 
 // ToSlice waits and returns the elements in row-major order. T must be the
 // array's exact element type, else ErrDType. The slice is as long as the shape says, also
 // that of a broadcast array; more than the machine's memory is ErrOutOfMemory.
-func ToSlice[T Elem](a *Array) ([]T, error) { return array.ToSlice[T](a) }
+func ToSlice[T HostElem](a *Array) ([]T, error) { return array.ToSlice[T](a) }
 
 // ToSliceInto waits and writes the elements in row-major order into dst, whose
 // length must be the array's size.
-func ToSliceInto[T Elem](dst []T, a *Array) error { return array.ToSliceInto(dst, a) }
+func ToSliceInto[T HostElem](dst []T, a *Array) error { return array.ToSliceInto(dst, a) }
 
 // FromSliceInto copies data into the array's memory; data may be reused when
 // it returns.
-func FromSliceInto[T Elem](dst *Array, data []T) error { return array.FromSliceInto(dst, data) }
+func FromSliceInto[T HostElem](dst *Array, data []T) error { return array.FromSliceInto(dst, data) }
 
 // Item waits and returns the one element of an array of size 1.
-func Item[T Elem](a *Array) (T, error) { return array.Item[T](a) }
+func Item[T HostElem](a *Array) (T, error) { return array.Item[T](a) }
 
 // Into evaluates src straight into dst's memory, which has its shape and type,
 // and does not wait.

@@ -14,10 +14,11 @@ import (
 )
 
 // ToSlice waits and returns the elements in row-major order. T must be the
-// array's exact element type, else ErrDType. The slice is as long as the shape says, also
+// array's exact element type, else ErrDType; int reads Int64, and an element that int does
+// not hold where it has 32 bits is ErrDType. The slice is as long as the shape says, also
 // that of a broadcast array, which itself takes no memory: more than the machine has is
 // ErrOutOfMemory.
-func ToSlice[T dtype.Elem](a *Array) ([]T, error) {
+func ToSlice[T dtype.HostElem](a *Array) ([]T, error) {
 	c, err := ofType[T]("ToSlice", here(), a)
 	if err != nil {
 		return nil, err
@@ -26,12 +27,12 @@ func ToSlice[T dtype.Elem](a *Array) ([]T, error) {
 		return nil, c.fail(err, a)
 	}
 	out := make([]T, a.Size())
-	return out, read(&c, bytesOf(out), a)
+	return out, readTo(&c, out, a)
 }
 
 // ToSliceInto waits and writes the elements in row-major order into dst,
 // whose length must be the array's size.
-func ToSliceInto[T dtype.Elem](dst []T, a *Array) error {
+func ToSliceInto[T dtype.HostElem](dst []T, a *Array) error {
 	c, err := ofType[T]("ToSliceInto", here(), a)
 	if err != nil {
 		return err
@@ -39,11 +40,11 @@ func ToSliceInto[T dtype.Elem](dst []T, a *Array) error {
 	if len(dst) != a.Size() {
 		return c.fail(layout.Errorf("a slice of %d for %d elements", len(dst), a.Size()), a)
 	}
-	return read(&c, bytesOf(dst), a)
+	return readTo(&c, dst, a)
 }
 
 // Item waits and returns the one element of an array of size 1.
-func Item[T dtype.Elem](a *Array) (T, error) {
+func Item[T dtype.HostElem](a *Array) (T, error) {
 	var out [1]T
 	c, err := ofType[T]("Item", here(), a)
 	if err != nil {
@@ -52,12 +53,12 @@ func Item[T dtype.Elem](a *Array) (T, error) {
 	if a.Size() != 1 {
 		return out[0], c.fail(layout.Errorf("%v has %d elements, not 1", a.lay.Shape, a.Size()), a)
 	}
-	err = read(&c, bytesOf(out[:]), a)
+	err = readTo(&c, out[:], a)
 	return out[0], err
 }
 
 // ofType begins an operation on an array whose elements must be of type T.
-func ofType[T dtype.Elem](name string, where site, a *Array) (call, error) {
+func ofType[T dtype.HostElem](name string, where site, a *Array) (call, error) {
 	c := call{name, where}
 	err := a.check()
 	if want := dtype.Of[T](); err == nil && want != a.dt {
@@ -146,7 +147,7 @@ func Eval(as ...*Array) error {
 
 // FromSliceInto copies data, in row-major order, into the array's memory. data
 // may be reused when it returns.
-func FromSliceInto[T dtype.Elem](dst *Array, data []T) error {
+func FromSliceInto[T dtype.HostElem](dst *Array, data []T) error {
 	c, err := ofType[T]("FromSliceInto", here(), dst)
 	if err == nil {
 		err = unwaited(&c, dst)
@@ -160,7 +161,7 @@ func FromSliceInto[T dtype.Elem](dst *Array, data []T) error {
 		return c.fail(errBroadcast(dst), dst)
 	}
 	if !dst.lay.IsDense() {
-		tmp := c.uploaded(open(dst.stream), dst.dt, bytesOf(data), slices.Clone(dst.lay.Shape))
+		tmp := c.uploaded(open(dst.stream), dst.dt, hostBytes(data), slices.Clone(dst.lay.Shape))
 		if tmp.err != nil {
 			return tmp.err
 		}
@@ -169,7 +170,7 @@ func FromSliceInto[T dtype.Elem](dst *Array, data []T) error {
 	}
 	w := newWrite(&c, dst, dst.stream)
 	w.put = func(v device.View) error {
-		return dst.on().CopyFromHost(v.Buffer, v.Start(), bytesOf(data), w.stream)
+		return dst.on().CopyFromHost(v.Buffer, v.Start(), hostBytes(data), w.stream)
 	}
 	return c.wrap(w.do(), dst)
 }

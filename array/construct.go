@@ -12,23 +12,23 @@ import (
 )
 
 // FromSlice returns an array on the default device with a copy of data, which
-// fills shape in row-major order; no shape means one axis. A length that does
-// not fit the shape is ErrShape.
-func FromSlice[T dtype.Elem](data []T, shape ...int) *Array {
-	return fromBytes(call{"FromSlice", here()}, device.Default(), dtype.Of[T](), bytesOf(data), len(data), shape)
+// fills shape in row-major order; no shape means one axis. Elements of Go's int become
+// Int64. A length that does not fit the shape is ErrShape.
+func FromSlice[T dtype.HostElem](data []T, shape ...int) *Array {
+	return fromBytes(call{"FromSlice", here()}, device.Default(), dtype.Of[T](), hostBytes(data), len(data), shape)
 }
 
 // FromSliceOn is FromSlice on device d.
-func FromSliceOn[T dtype.Elem](d *device.Device, data []T, shape ...int) *Array {
+func FromSliceOn[T dtype.HostElem](d *device.Device, data []T, shape ...int) *Array {
 	c := call{"FromSliceOn", here()}
 	if d == nil {
 		return c.failed(fmt.Errorf("%w: no device", device.ErrDevice))
 	}
-	return fromBytes(c, d, dtype.Of[T](), bytesOf(data), len(data), shape)
+	return fromBytes(c, d, dtype.Of[T](), hostBytes(data), len(data), shape)
 }
 
 // bytesOf is the memory of a slice of elements.
-func bytesOf[T dtype.Elem](data []T) []byte {
+func bytesOf[T dtype.HostElem](data []T) []byte {
 	var zero T
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(data))), len(data)*int(unsafe.Sizeof(zero)))
 }

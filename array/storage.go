@@ -139,13 +139,14 @@ func (a *Array) start() error {
 	return err
 }
 
-// fix stores the array and fixes its memory in place. On the CPU this memory never returns
-// to the pool, because a slice over it may outlive the array.
-func (a *Array) fix() (buf *device.Buffer, err error) {
+// fix stores the array, fixes its memory in place and gives it to use, which is called
+// with the mutex held. On the CPU, memory that is not lent is moved out of the pool
+// first, because a slice over it may outlive the array.
+func (a *Array) fix(use func(*device.Buffer), lent bool) error {
 	s := schedulerOf(a.on())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err = s.ready(func() error {
+	return s.ready(func() error {
 		if a.st.writing {
 			return &unready{}
 		}
@@ -162,15 +163,13 @@ func (a *Array) fix() (buf *device.Buffer, err error) {
 			return &unready{node: c.node}
 		case m.busy:
 			return &unready{}
-		case a.on().Kind() == device.CPU && a.st.fixed == 0 && !deviceapi.Exposable(m.buf):
+		case !lent && a.on().Kind() == device.CPU && a.st.fixed == 0 && !deviceapi.Exposable(m.buf):
 			return &unready{alloc: func() error { return s.expose(a.st, c) }}
 		}
-		buf = m.buf
-		buf.Expose()
+		use(m.buf)
 		a.st.fixed++
 		return nil
 	})
-	return buf, err
 }
 
 // expose moves the contents of a storage to memory that a slice may refer to. The mutex is
@@ -294,7 +293,7 @@ func (a *Array) Buffer() (*device.Buffer, error) {
 	err := a.check()
 	var buf *device.Buffer
 	if err == nil {
-		buf, err = a.fix()
+		err = a.fix(func(b *device.Buffer) { buf = b; b.Expose() }, false)
 	}
 	if err != nil {
 		return nil, c.wrap(err, a)
@@ -303,6 +302,24 @@ func (a *Array) Buffer() (*device.Buffer, error) {
 	defer owning.Unlock()
 	own(buf, a.st)
 	return buf, nil
+}
+
+// Lend is Buffer for memory that another library uses until it says that it is done:
+// then release must be called, once. Until then Free of the array leaves the memory
+// as it is. Afterwards the memory goes back to its pool with the array, which that of
+// Buffer never does.
+func (a *Array) Lend() (buf *device.Buffer, release func(), err error) {
+	c := call{"Lend", here()}
+	if err = a.check(); err == nil {
+		err = a.fix(func(b *device.Buffer) { buf, release = b, deviceapi.Hold(b) }, true)
+	}
+	if err != nil {
+		return nil, nil, c.wrap(err, a)
+	}
+	owning.Lock()
+	defer owning.Unlock()
+	own(buf, a.st)
+	return buf, release, nil
 }
 
 // ownedBy gives a new, stored array to a scope.

@@ -17,6 +17,21 @@ func (b *Buffer) Expose() {
 	d.mu.Unlock()
 }
 
+// hold keeps the memory from being given back until release is called: Free is put off
+// until then. It is for memory that is lent to other libraries, which say when they are
+// done with it. The result keeps the Buffer.
+func (b *Buffer) hold() (release func()) {
+	if b.none() {
+		return func() {}
+	}
+	d := b.a.dev
+	held := []*Buffer{b}
+	d.mu.Lock()
+	pin(held)
+	d.mu.Unlock()
+	return func() { d.unpin(held) }
+}
+
 // exposable reports whether Expose keeps no memory longer than the program refers to
 // it: the bytes lie in Go's heap or are foreign memory, or there are none.
 func (b *Buffer) exposable() bool {

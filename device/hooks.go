@@ -21,6 +21,7 @@ func init() {
 	hook.HostRoom = hostRoom
 	hook.BlockSize = blockSize
 	hook.AllocMapped = (*Device).allocMapped
+	hook.Hold = (*Buffer).hold
 	hook.AllocExposed = (*Device).allocExposed
 	hook.NewEvents = (*Device).newEvents
 	hook.CopyFromHostUntil = (*Device).copyFromHostUntil

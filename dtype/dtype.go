@@ -44,6 +44,9 @@ type Elem interface {
 	float32 | float64 | float16.Float16 | bfloat16.BFloat16 | int8 | uint8 | int32 | int64 | bool | complex64 | complex128
 }
 
+// HostElem is Elem and Go's int, whose elements an array stores as Int64, on every system.
+type HostElem interface{ Elem | int }
+
 type kind uint8
 
 const (
@@ -135,9 +138,12 @@ func (d DType) Real() DType {
 	return d
 }
 
-// Of returns the element type that holds values of the Go type T.
-func Of[T Elem]() DType {
+// Of returns the element type that holds values of the Go type T: Int64 for int.
+func Of[T HostElem]() DType {
 	var v T
+	if _, ok := any(v).(int); ok {
+		return Int64
+	}
 	d, _ := OfValue(v)
 	return d
 }

@@ -24,6 +24,10 @@ func AllocMapped(d *device.Device, n int64) (*device.Buffer, error) { return all
 // does not keep the Buffer.
 func AllocExposed(d *device.Device, n int64) (*device.Buffer, error) { return allocExposed(d, n) }
 
+// Hold keeps the memory of a buffer from being given back until release is called, also
+// where Free is called before. release may be called once.
+func Hold(b *device.Buffer) (release func()) { return hold(b) }
+
 // Exposable reports whether Buffer.Expose may be called: the memory is the buffer's own.
 func Exposable(b *device.Buffer) bool { return exposable(b) }
 
@@ -124,6 +128,7 @@ var (
 	hostRoom          = hook.HostRoom.(func(int64) error)
 	blockSize         = hook.BlockSize.(func(int64) int64)
 	allocMapped       = hook.AllocMapped.(func(*device.Device, int64) (*device.Buffer, error))
+	hold              = hook.Hold.(func(*device.Buffer) func())
 	allocExposed      = hook.AllocExposed.(func(*device.Device, int64) (*device.Buffer, error))
 	exposable         = hook.Exposable.(func(*device.Buffer) bool)
 	fresh             = hook.Fresh.(func(*device.Buffer) bool)

@@ -15,6 +15,7 @@ var (
 	BlockSize         any
 	AllocMapped       any
 	AllocExposed      any
+	Hold              any
 	NewEvents         any
 	CopyFromHostUntil any
 	FetchUntil        any

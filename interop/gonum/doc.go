@@ -21,6 +21,9 @@
 //     matrix keeps its numbers when the Array is dropped or freed.
 //   - Nothing orders the goroutines of the two sides but the program.
 //
+// NewBLAS returns an implementation of BLAS for blas64.Use and cblas128.Use, with which
+// packages mat and lapack multiply by gpk.
+//
 // Element types do not change on the way: package mat has float64 and
 // complex128, and an Array of another type is gpk.ErrDType, with the Cast that
 // helps.

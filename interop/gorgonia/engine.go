@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/interop/internal/site"
 	"github.com/gpk-go/gpk/matmul"
 	"gorgonia.org/tensor"
 )
@@ -23,7 +24,8 @@ const DefaultMinSize = 64 * 64 * 64
 //
 // Products of float32, float64, complex64 and complex128 tensors are answered
 // as those of StdEng are, but for views too, and those of Float16 and BFloat16
-// tensors, which StdEng refuses, with sums in float32. The tensor
+// tensors, which StdEng refuses, with sums in float32. So are those of int32 and int64,
+// which wrap; those of int8, uint8 and bool are gpk.ErrDType. The tensor
 // package itself refuses Dot, Inner and TensorMul for half types. On a GPU,
 // float32 products are TF32 unless WithPrecision or gpk.SetPrecision says
 // otherwise.
@@ -78,12 +80,15 @@ var (
 // fails.
 func (e *Engine) MatMul(a, b, prealloc tensor.Tensor) error {
 	p, err := operands(a, b, prealloc)
+	if err == nil {
+		err = p.summable()
+	}
 	if err != nil {
-		return fmt.Errorf("gorgonia: MatMul: %w", err)
+		return refused("MatMul", err)
 	}
 	x, y, out := p.a.Shape(), p.b.Shape(), p.out.Shape()
 	if len(x) != 2 || len(y) != 2 || x[1] != y[0] || !slices.Equal(out, tensor.Shape{x[0], y[1]}) {
-		return fmt.Errorf("gorgonia: MatMul: %w: %v by %v into %v", gpk.ErrShape, x, y, out)
+		return refused("MatMul", fmt.Errorf("%w: %v by %v into %v", gpk.ErrShape, x, y, out))
 	}
 	work := x[0] * x[1] * y[1]
 	if e.standard(p, work) {
@@ -96,12 +101,15 @@ func (e *Engine) MatMul(a, b, prealloc tensor.Tensor) error {
 // [n, 1] or [1, n], into prealloc, which has m elements.
 func (e *Engine) MatVecMul(a, b, prealloc tensor.Tensor) error {
 	p, err := operands(a, b, prealloc)
+	if err == nil {
+		err = p.summable()
+	}
 	if err != nil {
-		return fmt.Errorf("gorgonia: MatVecMul: %w", err)
+		return refused("MatVecMul", err)
 	}
 	x, y, out := p.a.Shape(), p.b.Shape(), p.out.Shape()
 	if len(x) != 2 || !vector(y, x[1]) || !vector(out, x[0]) {
-		return fmt.Errorf("gorgonia: MatVecMul: %w: %v by %v into %v", gpk.ErrShape, x, y, out)
+		return refused("MatVecMul", fmt.Errorf("%w: %v by %v into %v", gpk.ErrShape, x, y, out))
 	}
 	work := x[0] * x[1]
 	if e.standard(p, work) {
@@ -118,12 +126,12 @@ func (e *Engine) MatVecMul(a, b, prealloc tensor.Tensor) error {
 func (e *Engine) Outer(a, b, prealloc tensor.Tensor) error {
 	p, err := operands(a, b, prealloc)
 	if err != nil {
-		return fmt.Errorf("gorgonia: Outer: %w", err)
+		return refused("Outer", err)
 	}
 	x, y, out := p.a.Shape(), p.b.Shape(), p.out.Shape()
 	m, n := x.TotalSize(), y.TotalSize()
 	if !vector(x, m) || !vector(y, n) || !slices.Equal(out, tensor.Shape{m, n}) {
-		return fmt.Errorf("gorgonia: Outer: %w: %v by %v into %v", gpk.ErrShape, x, y, out)
+		return refused("Outer", fmt.Errorf("%w: %v by %v into %v", gpk.ErrShape, x, y, out))
 	}
 	return e.run("Outer", p, m*n, func(a, b *gpk.Array) *gpk.Array {
 		return a.Reshape(-1, 1).Mul(b.Reshape(1, -1))
@@ -217,7 +225,22 @@ func (e *Engine) run(name string, p product, work int, f func(a, b *gpk.Array) *
 		return p.carrier.store(p.out, c.Reshape(p.out.Shape()...))
 	}()
 	if err != nil {
-		return fmt.Errorf("gorgonia: %s: %w", name, err)
+		return refused(name, err)
+	}
+	return nil
+}
+
+// refused is the error of an engine's method, which is running. It names the line that has
+// called it, or the tensor package above it.
+func refused(name string, err error) error { return site.Fail("gorgonia", name, err) }
+
+// summable reports a product whose sums gpk does not have in the tensors' type.
+func (p product) summable() error {
+	switch dt := p.carrier.dtype(); dt {
+	case gpk.Int8, gpk.Uint8:
+		return fmt.Errorf("%w: a product of %v is of int32 in gpk, which a tensor of %v does not hold; convert the operands to int32 first", gpk.ErrDType, dt, dt)
+	case gpk.Bool:
+		return fmt.Errorf("%w: no product of bool matrices; convert the operands to int32, which counts", gpk.ErrDType)
 	}
 	return nil
 }

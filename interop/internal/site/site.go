@@ -16,6 +16,7 @@ const (
 	parent = "github.com/gpk-go/gpk/interop/"
 	self   = parent + "internal/site"
 	file   = "github.com/gpk-go/gpk/internal/atomicfile" // calls back to what it is called by
+	tensor = "gorgonia.org/tensor"                       // calls the engine of package gorgonia
 )
 
 // Fail returns an OpError for the exported function name of package interop/pkg, which
@@ -26,8 +27,8 @@ func Fail(pkg, name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	at := callsite.Search(self, file, parent+pkg)
-	e := &gpk.OpError{Op: pkg + "." + name, Site: at.Outside(self, file, parent+pkg), Err: err}
+	at := callsite.Search(self, file, tensor, parent+pkg)
+	e := &gpk.OpError{Op: pkg + "." + name, Site: at.Outside(self, file, tensor, parent+pkg), Err: err}
 	if inner, ok := err.(*gpk.OpError); ok && within(pkg, inner.Site) { //nolint:errorlint // the outermost alone
 		e.Shapes, e.DTypes, e.Err = inner.Shapes, inner.DTypes, inner.Err
 	}

@@ -1,0 +1,144 @@
+package dlpack
+
+import (
+	"fmt"
+	"math"
+	"unsafe"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/layout"
+)
+
+// tensor is DLTensor of dlpack.h.
+type tensor struct {
+	data       unsafe.Pointer // of the host or of a device
+	device     deviceOf
+	ndim       int32
+	dtype      dataType
+	shape      *int64
+	strides    *int64 // in elements; nil: dense rows
+	byteOffset uint64
+}
+
+// deviceOf is DLDevice.
+type deviceOf struct{ kind, index int32 }
+
+// The kinds of devices whose memory gpk can use.
+const (
+	onCPU         = 1
+	onCUDA        = 2
+	onCUDAHost    = 3  // page-locked memory of the host
+	onCUDAManaged = 13 // memory that moves between host and device
+)
+
+// dataType is DLDataType.
+type dataType struct {
+	code, bits uint8
+	lanes      uint16
+}
+
+// types is DLPack's name of each element type: kDLInt is 0, kDLUInt 1, kDLFloat 2,
+// kDLBfloat 4, kDLComplex 5 and kDLBool 6.
+var types = map[gpk.DType]dataType{
+	gpk.Float32: {2, 32, 1}, gpk.Float64: {2, 64, 1}, gpk.Float16: {2, 16, 1}, gpk.BFloat16: {4, 16, 1},
+	gpk.Int8: {0, 8, 1}, gpk.Int32: {0, 32, 1}, gpk.Int64: {0, 64, 1}, gpk.Uint8: {1, 8, 1}, gpk.Bool: {6, 8, 1},
+	gpk.Complex64: {5, 64, 1}, gpk.Complex128: {5, 128, 1},
+}
+
+// managed is DLManagedTensor.
+type managed struct {
+	tensor  tensor
+	context unsafe.Pointer
+	deleter unsafe.Pointer // void (*)(DLManagedTensor*), or nil
+}
+
+// versioned is DLManagedTensorVersioned.
+type versioned struct {
+	major, minor uint32
+	context      unsafe.Pointer
+	deleter      unsafe.Pointer // void (*)(DLManagedTensorVersioned*), or nil
+	flags        uint64
+	tensor       tensor
+}
+
+// The version of DLPack that ToVersioned states. From takes any minor version of it.
+const (
+	major = 1
+	minor = 0
+)
+
+// readOnly is the flag of memory that the receiver must not write.
+const readOnly = 1
+
+// elements returns the element type of gpk.
+func (t *tensor) elements() (gpk.DType, error) {
+	for dt, d := range types {
+		if d == t.dtype {
+			return dt, nil
+		}
+	}
+	return 0, fmt.Errorf("%w: DLPack's type of code %d, %d bits and %d lanes", gpk.ErrDType, t.dtype.code, t.dtype.bits, t.dtype.lanes)
+}
+
+// extent is the place of a tensor's elements: bytes of memory from first bytes before
+// or behind data on, in which lay finds them.
+type extent struct {
+	first, bytes int64
+	lay          layout.Layout
+}
+
+// extent returns where the elements are. Negative strides reach before data.
+func (t *tensor) extent(dt gpk.DType) (x extent, err error) {
+	n := int(t.ndim)
+	if n < 0 || n > 64 || n > 0 && t.shape == nil {
+		return x, fmt.Errorf("%w: %d axes, shape at %p", gpk.ErrShape, t.ndim, t.shape)
+	}
+	shape := make([]int, n)
+	for i := range shape {
+		d := at(t.shape, i)
+		if d < 0 || d > math.MaxInt {
+			return x, fmt.Errorf("%w: axis %d has length %d", gpk.ErrShape, i, d)
+		}
+		shape[i] = int(d)
+	}
+	size, err := layout.Size(shape)
+	if err != nil {
+		return x, err
+	}
+	x.lay = layout.Dense(shape)
+	if t.strides != nil {
+		for i := range shape {
+			x.lay.Strides[i] = int(at(t.strides, i))
+			if int64(x.lay.Strides[i]) != at(t.strides, i) {
+				return x, fmt.Errorf("%w: axis %d has stride %d", gpk.ErrShape, i, at(t.strides, i))
+			}
+		}
+	}
+	if size == 0 {
+		x.lay = layout.Dense(shape)
+		return x, nil
+	}
+	if t.byteOffset > math.MaxInt64 {
+		return x, fmt.Errorf("%w: %d bytes from data to the elements", gpk.ErrShape, t.byteOffset)
+	}
+	below, above := int64(0), int64(0) // elements to the first and to the last in memory
+	most := math.MaxInt64 / int64(dt.Size()) / 128
+	for i, s := range x.lay.Strides {
+		steps := int64(shape[i]) - 1
+		if s := max(int64(s), -int64(s)); s < 0 || steps > 0 && s > most/steps {
+			return x, fmt.Errorf("%w: shape %v with strides %v takes more bytes than there are", gpk.ErrShape, shape, x.lay.Strides)
+		}
+		if s < 0 {
+			below -= steps * int64(s)
+		} else {
+			above += steps * int64(s)
+		}
+	}
+	x.lay.Offset = int(below)
+	x.first = int64(t.byteOffset) - below*int64(dt.Size())
+	x.bytes = (below + above + 1) * int64(dt.Size())
+	return x, nil
+}
+
+// at returns the element i at p.
+func at(p *int64, i int) int64 { return *(*int64)(unsafe.Add(unsafe.Pointer(p), i*8)) }

@@ -1,0 +1,198 @@
+package gonum
+
+import "gonum.org/v1/gonum/blas"
+
+// level3 computes BLAS's level 3 by halves: a matrix is split into four blocks until the
+// triangular ones on the diagonal have at most leaf rows, which the functions of one
+// compute. All other blocks are general products. Arguments are valid.
+type level3[T float64 | complex128] struct {
+	leaf int
+	one  kernels[T]
+	// gemm is C = alpha op(A) op(B) + beta C, with every argument as BLAS's xGEMM.
+	gemm func(tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int)
+}
+
+// kernels is the functions for a block on the diagonal, as BLAS's of the same name.
+type kernels[T float64 | complex128] struct {
+	symm       func(s blas.Side, ul blas.Uplo, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int)
+	syrk       func(ul blas.Uplo, t blas.Transpose, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int)
+	syr2k      func(ul blas.Uplo, t blas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int)
+	trmm, trsm func(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int)
+
+	other blas.Transpose // what makes the lower half of the upper: ConjTrans where the matrix is Hermitian
+	conj  func(T) T      // of the second alpha of syr2k
+}
+
+// half returns where a matrix of n rows is split.
+func half(n int) int { return (n + 1) / 2 }
+
+// beside returns the block beside the diagonal blocks that is stored: the rows from n1 on
+// of the first columns, or the columns from n1 on of the first rows.
+func beside[T any](ul blas.Uplo, n1 int, a []T, lda int) []T {
+	if ul == blas.Lower {
+		return a[n1*lda:]
+	}
+	return a[n1:]
+}
+
+// syrk is C = alpha A A' + beta C, or C = alpha A' A + beta C, of which one triangle is
+// computed.
+func (l level3[T]) syrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int) {
+	if n <= l.leaf {
+		l.one.syrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
+		return
+	}
+	n1 := half(n)
+	a2, tA, tB := l.second(t, n1, a, lda)
+	l.syrk(ul, t, n1, k, alpha, a, lda, beta, c, ldc)
+	l.syrk(ul, t, n-n1, k, alpha, a2, lda, beta, c[n1*ldc+n1:], ldc)
+	if ul == blas.Lower {
+		l.gemm(tA, tB, n-n1, n1, k, alpha, a2, lda, a, lda, beta, c[n1*ldc:], ldc)
+	} else {
+		l.gemm(tA, tB, n1, n-n1, k, alpha, a, lda, a2, lda, beta, c[n1:], ldc)
+	}
+}
+
+// second returns the rows from n1 on of op(A), and how both factors of A A' are transposed.
+func (l level3[T]) second(t blas.Transpose, n1 int, a []T, lda int) (a2 []T, tA, tB blas.Transpose) {
+	if t == blas.NoTrans {
+		return a[n1*lda:], blas.NoTrans, l.one.other
+	}
+	return a[n1:], l.one.other, blas.NoTrans
+}
+
+// syr2k is C = alpha A B' + conj(alpha) B A' + beta C, or with A' B and B' A.
+func (l level3[T]) syr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+	if n <= l.leaf {
+		l.one.syr2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	n1 := half(n)
+	a2, tA, tB := l.second(t, n1, a, lda)
+	b2, _, _ := l.second(t, n1, b, ldb)
+	l.syr2k(ul, t, n1, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	l.syr2k(ul, t, n-n1, k, alpha, a2, lda, b2, ldb, beta, c[n1*ldc+n1:], ldc)
+	swapped := l.one.conj(alpha)
+	if ul == blas.Lower {
+		l.gemm(tA, tB, n-n1, n1, k, alpha, a2, lda, b, ldb, beta, c[n1*ldc:], ldc)
+		l.gemm(tA, tB, n-n1, n1, k, swapped, b2, ldb, a, lda, 1, c[n1*ldc:], ldc)
+	} else {
+		l.gemm(tA, tB, n1, n-n1, k, alpha, a, lda, b2, ldb, beta, c[n1:], ldc)
+		l.gemm(tA, tB, n1, n-n1, k, swapped, b, ldb, a2, lda, 1, c[n1:], ldc)
+	}
+}
+
+// symm is C = alpha A B + beta C, or C = alpha B A + beta C, with a symmetric or Hermitian A
+// of which one triangle is read.
+func (l level3[T]) symm(s blas.Side, ul blas.Uplo, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+	order := n
+	if s == blas.Left {
+		order = m
+	}
+	if order <= l.leaf {
+		l.one.symm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	n1 := half(order)
+	off, lower, upper := beside(ul, n1, a, lda), blas.NoTrans, l.one.other // how the block makes both halves
+	if ul == blas.Upper {
+		lower, upper = upper, lower
+	}
+	if s == blas.Left {
+		b2, c2 := b[n1*ldb:], c[n1*ldc:]
+		l.symm(s, ul, n1, n, alpha, a, lda, b, ldb, beta, c, ldc)
+		l.symm(s, ul, m-n1, n, alpha, a[n1*lda+n1:], lda, b2, ldb, beta, c2, ldc)
+		l.gemm(upper, blas.NoTrans, n1, n, m-n1, alpha, off, lda, b2, ldb, 1, c, ldc)
+		l.gemm(lower, blas.NoTrans, m-n1, n, n1, alpha, off, lda, b, ldb, 1, c2, ldc)
+		return
+	}
+	b2, c2 := b[n1:], c[n1:]
+	l.symm(s, ul, m, n1, alpha, a, lda, b, ldb, beta, c, ldc)
+	l.symm(s, ul, m, n-n1, alpha, a[n1*lda+n1:], lda, b2, ldb, beta, c2, ldc)
+	l.gemm(blas.NoTrans, lower, m, n1, n-n1, alpha, b2, ldb, off, lda, 1, c, ldc)
+	l.gemm(blas.NoTrans, upper, m, n-n1, n1, alpha, b, ldb, off, lda, 1, c2, ldc)
+}
+
+// triangle is the halves of a product with, or a system of, a triangular matrix.
+type triangle[T any] struct {
+	n1         int
+	a2, off    []T  // the second block on the diagonal, and the one beside them
+	b2         []T  // the second half of B
+	firstReads bool // op(A) B: the first half of the result needs the second half of B
+}
+
+func halves[T any](s blas.Side, ul blas.Uplo, tA blas.Transpose, order int, a []T, lda int, b []T, ldb int) triangle[T] {
+	n1 := half(order)
+	t := triangle[T]{n1: n1, a2: a[n1*lda+n1:], off: beside(ul, n1, a, lda)}
+	upper := (ul == blas.Upper) == (tA == blas.NoTrans)
+	if s == blas.Left {
+		t.b2, t.firstReads = b[n1*ldb:], upper
+	} else {
+		t.b2, t.firstReads = b[n1:], !upper
+	}
+	return t
+}
+
+// add is x += alpha op(off) y on the left, or x += alpha y op(off): the block beside the
+// diagonal takes the half y of B to the half x, which has rows rows and columns columns.
+func (l level3[T]) add(s blas.Side, tA blas.Transpose, rows, columns, inner int, alpha T, off []T, lda int, x, y []T, ldb int, beta T) {
+	if s == blas.Left {
+		l.gemm(tA, blas.NoTrans, rows, columns, inner, alpha, off, lda, y, ldb, beta, x, ldb)
+	} else {
+		l.gemm(blas.NoTrans, tA, rows, columns, inner, alpha, y, ldb, off, lda, beta, x, ldb)
+	}
+}
+
+// trmm is B = alpha op(A) B or B = alpha B op(A), with a triangular A.
+func (l level3[T]) trmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int) {
+	order := n
+	if s == blas.Left {
+		order = m
+	}
+	if order <= l.leaf {
+		l.one.trmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+		return
+	}
+	t := halves(s, ul, tA, order, a, lda, b, ldb)
+	m1, n1, m2, n2 := m, t.n1, m, n-t.n1
+	if s == blas.Left {
+		m1, n1, m2, n2 = t.n1, n, m-t.n1, n
+	}
+	first := func() { l.trmm(s, ul, tA, d, m1, n1, alpha, a, lda, b, ldb) }
+	second := func() { l.trmm(s, ul, tA, d, m2, n2, alpha, t.a2, lda, t.b2, ldb) }
+	if t.firstReads {
+		first()
+		l.add(s, tA, m1, n1, order-t.n1, alpha, t.off, lda, b, t.b2, ldb, 1)
+		second()
+	} else {
+		second()
+		l.add(s, tA, m2, n2, t.n1, alpha, t.off, lda, t.b2, b, ldb, 1)
+		first()
+	}
+}
+
+// trsm solves op(A) X = alpha B or X op(A) = alpha B, with a triangular A. X takes B's place.
+func (l level3[T]) trsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int) {
+	order := n
+	if s == blas.Left {
+		order = m
+	}
+	if order <= l.leaf {
+		l.one.trsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+		return
+	}
+	t := halves(s, ul, tA, order, a, lda, b, ldb)
+	m1, n1, m2, n2 := m, t.n1, m, n-t.n1
+	if s == blas.Left {
+		m1, n1, m2, n2 = t.n1, n, m-t.n1, n
+	}
+	if t.firstReads { // the second half is known first
+		l.trsm(s, ul, tA, d, m2, n2, alpha, t.a2, lda, t.b2, ldb)
+		l.add(s, tA, m1, n1, order-t.n1, -1, t.off, lda, b, t.b2, ldb, alpha)
+		l.trsm(s, ul, tA, d, m1, n1, 1, a, lda, b, ldb)
+		return
+	}
+	l.trsm(s, ul, tA, d, m1, n1, alpha, a, lda, b, ldb)
+	l.add(s, tA, m2, n2, t.n1, -1, t.off, lda, t.b2, b, ldb, alpha)
+	l.trsm(s, ul, tA, d, m2, n2, 1, t.a2, lda, t.b2, ldb)
+}
