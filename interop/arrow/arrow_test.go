@@ -157,7 +157,7 @@ func TestTensors(t *testing.T) {
 		}
 		var file bytes.Buffer
 		w := ipc.NewWriter(&file, ipc.WithSchema(apache.NewSchema([]apache.Field{{Name: "x", Type: x.DataType()}}, nil)))
-		record := array.NewRecord(apache.NewSchema([]apache.Field{{Name: "x", Type: x.DataType()}}, nil), []apache.Array{x}, 24)
+		record := array.NewRecordBatch(apache.NewSchema([]apache.Field{{Name: "x", Type: x.DataType()}}, nil), []apache.Array{x}, 24)
 		if err := errors.Join(w.Write(record), w.Close()); err != nil {
 			t.Fatal(err)
 		}
@@ -165,7 +165,7 @@ func TestTensors(t *testing.T) {
 		if err != nil || !reader.Next() {
 			t.Fatal(err)
 		}
-		if got := elementsOf(t, FromArray(reader.Record().Column(0))); !reflect.DeepEqual(got, elementsOf(t, a.Reshape(-1))) {
+		if got := elementsOf(t, FromArray(reader.RecordBatch().Column(0))); !reflect.DeepEqual(got, elementsOf(t, a.Reshape(-1))) {
 			t.Errorf("seed %d: %v through a file: %v", seed, dt, got)
 		}
 		size := int64(dt.Size())
