@@ -71,7 +71,7 @@ func check(as ...*Array) error {
 	return nil
 }
 
-// match returns an error if operands cannot be used, differ in type, or lie on different
+// match returns an error if operands cannot be used, differ in type, or are on different
 // devices.
 func match(as ...*Array) error {
 	err := check(as...)
@@ -84,7 +84,7 @@ func match(as ...*Array) error {
 	return err
 }
 
-// sameDevice returns an error if operands lie on different devices.
+// sameDevice returns an error if operands are on different devices.
 func sameDevice(as ...*Array) error {
 	for _, b := range as {
 		if a := as[0]; a.on() != b.on() {
@@ -94,8 +94,7 @@ func sameDevice(as ...*Array) error {
 	return nil
 }
 
-// sameType returns ErrDType where operands differ in type, and names the Cast that
-// helps.
+// sameType returns ErrDType if operands differ in type, and names the Cast that helps.
 func sameType(as ...*Array) error {
 	for _, b := range as {
 		if a := as[0]; a.dt != b.dt {

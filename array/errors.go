@@ -22,11 +22,11 @@ type OpError struct {
 	Op     string
 	Shapes [][]int
 	DTypes []dtype.DType
-	Site   string // file:line of the first frame outside packages gpk and array
+	Site   string // dir/file.go:line of the first frame outside gpk's packages
 	Err    error
 }
 
-// Error prints "MatMul([2 3] float32, [4 5] float32) at main.go:12: …".
+// Error prints "gpk: MatMul([2 3] float32, [4 5] float32) at app/main.go:12: …".
 func (e *OpError) Error() string {
 	if e == nil {
 		return "gpk: a nil OpError"

@@ -9,14 +9,14 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// state is that of a node.
+// state is the state of a node.
 //
 //	from     to       when
 //	pending  running  somebody needs the elements
 //	running  stored   they are in memory
 //	running  failed   the elements cannot be computed: an index of Take, a failed operand
 //	running  pending  there was no memory, or the device refused the work: the next try may succeed
-//	pending  failed   an operand has failed
+//	pending  failed   an operand has failed, or is freed before there is memory to compute the node
 //	any      freed    the array was freed, or its scope closed; a running node finishes first
 type state uint8
 

@@ -41,7 +41,7 @@ func (o *Operation) Check() error {
 	return err
 }
 
-// SameType returns ErrDType where arrays differ in type, and names the Cast that helps.
+// SameType returns ErrDType if arrays differ in type, and names the Cast that helps.
 func SameType(as ...*Array) error {
 	if err := check(as...); err != nil {
 		return err

@@ -54,22 +54,22 @@ func Linear(x, w, bias *Array, opts ...matmul.Option) *Array {
 	return linear("Linear", here(), x, w, bias, matmul.NoActivation, opts)
 }
 
-// LinearBiasGELU is GELU, in the erf form, of Linear, rounded once.
+// LinearBiasGELU returns GELU, in the erf form, of Linear, rounded once.
 func LinearBiasGELU(x, w, bias *Array, opts ...matmul.Option) *Array {
 	return linear("LinearBiasGELU", here(), x, w, bias, matmul.GELU, opts)
 }
 
-// LinearBiasGELUTanh is GELU, in the tanh form, of Linear, rounded once.
+// LinearBiasGELUTanh returns GELU, in the tanh form, of Linear, rounded once.
 func LinearBiasGELUTanh(x, w, bias *Array, opts ...matmul.Option) *Array {
 	return linear("LinearBiasGELUTanh", here(), x, w, bias, matmul.GELUTanh, opts)
 }
 
-// LinearBiasReLU is ReLU of Linear, rounded once.
+// LinearBiasReLU returns ReLU of Linear, rounded once.
 func LinearBiasReLU(x, w, bias *Array, opts ...matmul.Option) *Array {
 	return linear("LinearBiasReLU", here(), x, w, bias, matmul.ReLU, opts)
 }
 
-// LinearBiasSiLU is SiLU of Linear, rounded once.
+// LinearBiasSiLU returns SiLU of Linear, rounded once.
 func LinearBiasSiLU(x, w, bias *Array, opts ...matmul.Option) *Array {
 	return linear("LinearBiasSiLU", here(), x, w, bias, matmul.SiLU, opts)
 }

@@ -99,7 +99,7 @@ func (s *scheduler) add(n *node) {
 		s.room = 2*len(s.outdated) + maxPending
 	}
 	if len(s.pending) >= maxPending {
-		_ = s.start(oldest) // kept in the node, for whoever reads it
+		_ = s.start(oldest) // the node keeps the error for its readers
 	}
 }
 
@@ -182,7 +182,7 @@ func alloc(d *device.Device, n int64, s *device.Stream) (*device.Buffer, error) 
 
 // bind makes a node refer to the contents that its operands show now, in one critical
 // section. Operands that the node's kernel can compute become its steps; other pending
-// operands are stored first. The mutex is held, and released while they are.
+// operands are stored first. The mutex is held, and released while operands are stored.
 func (s *scheduler) bind(n *node, reads []*Array, steps, size int) error {
 	var tried []*node // nodes that could not be stored; running n tries them again, or finds that they failed
 	for {
@@ -299,7 +299,7 @@ func (n *node) result(s *device.Stream, dt dtype.DType, lay layout.Layout, steps
 	r := newArray(n.out, lay, dt, s)
 	n.out.scope, r.st.scope, r.st.rec = n.scope, n.scope, n.rec
 	if eager.Load() {
-		_ = sched.start(n) // kept in the node, for whoever reads it
+		_ = sched.start(n) // the node keeps the error for its readers
 		sched.listAgain(n)
 	} else {
 		sched.add(n)

@@ -22,7 +22,7 @@ type Scope struct {
 	closed atomic.Pointer[call]
 	rec    atomic.Pointer[recording] // the last capture in which In marked an array
 
-	mu   sync.Mutex // taken after a scheduler's
+	mu   sync.Mutex // locked after a scheduler's mutex
 	kept []*Array   // arrays that Close computes
 	mems []weak.Pointer[memory]
 	room int // mems is pruned once it is longer
@@ -60,10 +60,10 @@ func newer(a, b *Scope) *Scope {
 	return a
 }
 
-// serves reports whether results of a capture can belong to the scope; a nil rec means no
-// capture. They can if In has marked an array of the capture: later parts of the sequence
-// then reuse the memory that Close frees. Otherwise they cannot, because the graph needs
-// its results for as long as it lives.
+// serves reports whether results that are computed in the capture rec can belong to the
+// scope. Outside of captures (rec is nil) they can. In a capture they can if In has marked
+// an array of it: later parts of the sequence then reuse the memory that Close frees.
+// Otherwise they cannot, because the graph needs its results for as long as it lives.
 func (s *Scope) serves(rec *recording) bool { return rec == nil || s != nil && s.rec.Load() == rec }
 
 func (s *Scope) isClosed() bool { return s != nil && s.closed.Load() != nil }
@@ -237,7 +237,7 @@ func (s *Scope) close(c *call) error {
 func (s *scheduler) leave(m *memory, of *Scope) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for m.scope == of && s.startReader(nil, m) { // readers in newer scopes
+	for m.scope == of && s.startReader(nil, m) { // pending readers in newer scopes
 	}
 	for m.pins > 0 || m.busy {
 		s.wait()

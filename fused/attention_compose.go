@@ -12,7 +12,7 @@ import (
 )
 
 // composedScores bounds the memory for scores, in elements. The KV heads of a sequence are
-// computed in groups of at most so many scores, or one by one.
+// computed in groups that need no more than this, or one by one.
 const composedScores = 128 << 20
 
 // composeInto is compose for a Dst that is in use: if memory runs out halfway, nothing was

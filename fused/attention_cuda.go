@@ -115,7 +115,7 @@ func (k *attentionKernel) run(s *device.Stream) error {
 		}
 		return b, err
 	}
-	work := *k // what a capture records outlives the call
+	work := *k // a capture keeps the work after this call
 	if !k.check {
 		for _, v := range []*device.View{&work.a.Q, &work.a.K, &work.a.V, &work.a.Dst} {
 			if adjacent(v.Layout) && (!k.aligned || granular(*v)) {

@@ -171,7 +171,7 @@ func (f *folding) sumRows(c *Call, folded *foldDims) {
 	}
 	f.variant.fold.rows = chunkRows
 	f.slices = 1
-	if f.folds < 1024 { // the warps of a block share a branch
+	if f.folds < 1024 { // the warps of a block share a group
 		f.slices = foldWarps
 		f.cut(f.perGroup, foldBusy/f.folds, foldWarps)
 	}

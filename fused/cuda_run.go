@@ -174,7 +174,7 @@ func (g *compiled) Run(s *device.Stream, c *Call) (bool, error) {
 	dt := p.Result()
 	buf, err := d.Alloc(int64(dense.Size())*int64(dt.Size()), s)
 	if err != nil {
-		return false, nil // the single operations say what is missing
+		return false, nil // the single operations report the error
 	}
 	defer buf.Free()
 	done, err := k.run(s, p, c, Operand{Buffer: buf})

@@ -226,8 +226,8 @@ func rowsTogether(p *Program, f kernelVariant) bool {
 }
 
 // rowThreads returns the largest number of threads of a block of a traversal over rows, and
-// the number of blocks that must fit a multiprocessor, 0 for no demand. With eight blocks,
-// an operand that several steps read would not fit the registers.
+// the number of blocks that must fit a multiprocessor, 0 for no demand. If the steps read
+// elements of rows more than once, eight blocks leave too few registers.
 func rowThreads(p *Program, f kernelVariant) (threads, blocks int) {
 	switch {
 	case !rowsTogether(p, f):

@@ -141,7 +141,7 @@ func (e *EmbedNorm) run(s *device.Stream) error {
 	}
 	dev := s.Device()
 	if dev.Kind() == device.CPU {
-		own := *e // what a capture records outlives the call
+		own := *e // a capture keeps the work after this call
 		return dev.LaunchWork(s, e.reads(), []*device.Buffer{e.Dst.Buffer}, &own)
 	}
 	if s.Capturing() && e.kernelFits() {

@@ -58,7 +58,7 @@ func (r *NormResidual) Run(s *device.Stream) error {
 	}
 	dev := s.Device()
 	if dev.Kind() == device.CPU {
-		own := *r // what a capture records outlives the call
+		own := *r // a capture keeps the work after this call
 		return dev.LaunchWork(s, []*device.Buffer{r.X.Buffer, r.Residual.Buffer, r.Gamma.Buffer}, []*device.Buffer{r.Sum.Buffer, r.Normed.Buffer}, &own)
 	}
 	if k, ok := r.kernel(dev); ok {

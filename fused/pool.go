@@ -81,7 +81,7 @@ func (p *Pool) run(s *device.Stream) error {
 	dev := s.Device()
 	reads := []*device.Buffer{p.X.Buffer, p.Offsets.Buffer}
 	if dev.Kind() == device.CPU {
-		own := *p // what a capture records outlives the call
+		own := *p // a capture keeps the work after this call
 		return dev.LaunchWork(s, reads, []*device.Buffer{p.Dst.Buffer}, &own)
 	}
 	if p.Dst.Layout.Size() == 0 {

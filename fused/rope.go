@@ -103,7 +103,7 @@ func (r *RoPE) Run(s *device.Stream) error {
 	reads, writes := []*device.Buffer{r.X.Buffer, r.Positions.Buffer}, []*device.Buffer{r.Dst.Buffer}
 	switch r.Plan(dev.Kind()).Path {
 	case RoPELines:
-		own := *r // what a capture records outlives the call
+		own := *r // a capture keeps the work after this call
 		return dev.LaunchWork(s, reads, writes, &own)
 	case RoPEKernel:
 		return dev.LaunchWork(s, reads, writes, &ropeKernel{*r, dev})

@@ -9,7 +9,7 @@ import (
 )
 
 // composedTable bounds each of the two tables of a composed rotary embedding, in elements.
-// Rows are computed in groups of at most so many elements, or one by one.
+// Rows are computed in groups that need no more than this, or one by one.
 const composedTable = 8 << 20
 
 // rotary is a composed rotary embedding while it is computed. Its views have four axes.

@@ -158,7 +158,7 @@ func (p *Product) multiply(st *stack, d device.View, ep *cpu.Epilogue) error {
 
 // runBlocks computes a stack whose result is squared or symmetric, block by block.
 func (p *Product) runBlocks(s *device.Stream, st stack, at [3]int, reads []*device.Buffer) error {
-	own := *p // a recorded capture outlives the call, and the caller may change *p
+	own := *p // a capture keeps the work after this call, and the caller may change *p
 	p = &own
 	dev := s.Device()
 	st.a.offset, st.b.offset, st.d.offset = at[0], at[1], at[2]
