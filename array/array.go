@@ -12,14 +12,13 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// Array is an n-dimensional array of one element type on one device. It
-// behaves as if it had been computed on the line that made it. Whatever makes
-// an Array returns one, and an error travels with it: to Err, and to the
-// functions at the boundary.
+// Array is an n-dimensional array of one element type on one device. It behaves as if it
+// had been computed on the line that made it. An operation that fails returns an Array that
+// carries the error; Err and the functions at the boundary return that error.
 //
-// An Array is safe for use by many goroutines; writing into one while another
-// goroutine reads it is, as with a slice, the program's mistake. The zero
-// value is not an array, and using it is an error.
+// An Array is safe for use by many goroutines. As with a slice, a program must not write an
+// array in one goroutine while another reads it. The zero value is not an array, and using
+// it is an error.
 type Array struct {
 	st     *storage
 	lay    layout.Layout
@@ -27,9 +26,9 @@ type Array struct {
 	stream *device.Stream // nil for an array that carries an error
 	err    error
 	packed *packed
-	in     *Scope // what is computed from it belongs to the scope
+	in     *Scope // results that are computed from the array belong to this scope
 
-	own storage // what st points to, of an array that is no view
+	own storage // allocated together with the array: st of an array that newArray made points here
 }
 
 // errNil is the cause of operations on arrays that no constructor made.
@@ -38,8 +37,8 @@ var errNil = fmt.Errorf("%w: a nil or zero Array", layout.ErrShape)
 // failedArray returns an array that carries err.
 func failedArray(err error) *Array { return &Array{err: err} }
 
-// check returns the error that an array carries, or what is wrong with it as
-// an operand.
+// check returns the error that the array carries, or the reason why it cannot be an
+// operand.
 func (a *Array) check() error {
 	switch {
 	case a == nil:
@@ -57,12 +56,12 @@ func (a *Array) check() error {
 // on returns the device of an array that carries no error.
 func (a *Array) on() *device.Device { return a.stream.Device() }
 
-// with returns the same elements under another layout.
+// with returns an array over the same storage with another layout.
 func (a *Array) with(lay layout.Layout) *Array {
 	return &Array{st: a.st, lay: lay, dt: a.dt, stream: a.stream, in: a.in}
 }
 
-// check returns the first error of some operands.
+// check returns the first error among the operands.
 func check(as ...*Array) error {
 	for _, a := range as {
 		if err := a.check(); err != nil {
@@ -72,7 +71,7 @@ func check(as ...*Array) error {
 	return nil
 }
 
-// match returns an error if operands cannot be used, differ in type, or lie on different
+// match returns an error if operands cannot be used, differ in type, or are on different
 // devices.
 func match(as ...*Array) error {
 	err := check(as...)
@@ -85,7 +84,7 @@ func match(as ...*Array) error {
 	return err
 }
 
-// sameDevice returns an error if operands lie on different devices.
+// sameDevice returns an error if operands are on different devices.
 func sameDevice(as ...*Array) error {
 	for _, b := range as {
 		if a := as[0]; a.on() != b.on() {
@@ -95,8 +94,7 @@ func sameDevice(as ...*Array) error {
 	return nil
 }
 
-// sameType returns ErrDType where operands differ in type, and names the Cast that
-// helps.
+// sameType returns ErrDType if operands differ in type, and names the Cast that helps.
 func sameType(as ...*Array) error {
 	for _, b := range as {
 		if a := as[0]; a.dt != b.dt {
@@ -106,7 +104,7 @@ func sameType(as ...*Array) error {
 	return nil
 }
 
-// typeOf returns the type of an operation of the table on a.
+// typeOf returns the result type of an operation of ops.Table on a.
 func typeOf(code expr.Op, a *Array) (dtype.DType, error) {
 	if err := a.check(); err != nil {
 		return dtype.Invalid, err
@@ -114,7 +112,7 @@ func typeOf(code expr.Op, a *Array) (dtype.DType, error) {
 	return ops.Lookup(code).Check(a.dt)
 }
 
-// dense is the dense layout of a's shape.
+// dense returns the dense layout of a's shape.
 func (a *Array) dense() layout.Layout {
 	if lay := a.lay; lay.IsDense() {
 		lay.Offset = 0
@@ -156,7 +154,7 @@ func (a *Array) Size() int {
 	return a.lay.Size()
 }
 
-// NBytes returns Size times the bytes of an element, whatever a view's strides.
+// NBytes returns Size times the bytes of an element. The strides of a view do not matter.
 func (a *Array) NBytes() int { return a.Size() * a.DType().Size() }
 
 // Strides returns the distance of neighbours along each axis, in elements.
@@ -197,8 +195,8 @@ func (a *Array) Err() error {
 	return op.wrap(err, a)
 }
 
-// Explain says how the array's elements are or were computed: of a product
-// the plan, with kernel, tile, steps and reason.
+// Explain describes how the array's elements are or were computed. For a product it prints
+// the plan: kernel, tile, steps and the reason for the choice.
 func (a *Array) Explain() string {
 	switch {
 	case a == nil:
@@ -230,12 +228,12 @@ func (a *Array) Explain() string {
 	return fmt.Sprintf("%s\n  %v %v on %v, %s", text, a.lay.Shape, a.dt, a.on(), state)
 }
 
-// On returns the same elements on stream s: operations on the result run on s, beside the
-// work of other streams. If the operands of an operation are on several streams, the first
-// operand's stream counts. The program need not wait for the other streams: work that
-// reads or overwrites what another stream writes or reads starts behind it, by an event on
-// the device. After s is closed, its arrays use the default stream. A stream of another
-// device is ErrDevice.
+// On returns the same elements on stream s: operations on the result run on s, concurrently
+// with the work of other streams. If the operands of an operation are on several streams,
+// the first operand's stream counts. The program need not wait for the other streams: an
+// event on the device orders work that reads or overwrites a buffer behind the work of
+// another stream that writes or reads it. After s is closed, its arrays use the default
+// stream. A stream of another device is ErrDevice.
 func (a *Array) On(s *device.Stream) *Array {
 	c := call{"On", here()}
 	err := a.check()
@@ -294,7 +292,7 @@ func Synchronize(ctx context.Context) error {
 }
 
 // Failed returns an array that carries err. It is for packages whose functions return an
-// Array, and errors as part of it, as this package's do.
+// Array and, as this package's do, report errors as part of it.
 func Failed(err error) *Array {
 	c := call{"Failed", here()}
 	return c.failed(err)

@@ -13,10 +13,10 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// ToSlice waits and returns the elements in row-major order. T must be the
-// array's exact element type, else ErrDType; int reads Int64, and an element that int does
-// not hold where it has 32 bits is ErrDType. The slice is as long as the shape says, also
-// that of a broadcast array, which itself takes no memory: more than the machine has is
+// ToSlice waits and returns the elements in row-major order. T must be the array's exact
+// element type, else ErrDType; int reads Int64. Where int has 32 bits, an element that it
+// cannot hold is ErrDType. The slice is as long as the shape says, even for a broadcast
+// array, which itself takes no memory. A slice larger than the machine's memory is
 // ErrOutOfMemory.
 func ToSlice[T dtype.HostElem](a *Array) ([]T, error) {
 	c, err := ofType[T]("ToSlice", here(), a)
@@ -82,7 +82,7 @@ func read(c *call, dst []byte, a *Array) error {
 		}
 	}
 	if !a.lay.IsDense() {
-		// What is read is stored: the copy must not compute it as a step of its own.
+		// Store the array first. Otherwise the copy would compute it as a step of its own.
 		if err := a.start(); err != nil {
 			return c.wrap(err, a)
 		}
@@ -122,7 +122,8 @@ func (a *Array) gather(dst []byte) (done bool, err error) {
 	return true, ops.Cast(open(a.stream), to, v)
 }
 
-// blame names the call that was to write the array's elements in an error of queued work.
+// blame adds, to an error of queued work, the call that should have written the array's
+// elements.
 func (a *Array) blame(err error) error {
 	s := schedulerOf(a.on())
 	s.mu.Lock()

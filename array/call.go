@@ -53,7 +53,7 @@ func (c *call) wrap(err error, args ...*Array) error {
 	return c.fail(err, args...)
 }
 
-// failed is the result of this call on args that has an error.
+// failed returns an array that carries err as an error of this call on args.
 func (c *call) failed(err error, args ...*Array) *Array { return failedArray(c.wrap(err, args...)) }
 
 // first returns the first error that args carry. An error of an operation is returned

@@ -12,14 +12,14 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// fusion says which part an operation can take in a chain.
+// fusion is the position that an operation can have in a chain.
 type fusion uint8
 
 const (
 	single    fusion = iota
-	pointwise        // element by element: it has steps, and is one
+	pointwise        // element-wise: it can have steps, and can be a step
 	reduction        // a chain ends with it
-	rowwise          // softmax or a norm: on a GPU a chain, its first operand, ends with it
+	rowwise          // softmax or a norm: on a GPU it can end the chain that computes its first operand
 	gemm             // a product: a chain begins with it
 )
 
@@ -27,11 +27,11 @@ const (
 type planner struct {
 	*fused.Builder
 	job    *job
-	from   []call // where each step comes from
+	from   []call // the call of each step
 	seen   []planned
-	head   *gemmRoot    // nil: it begins with no product
-	choice fused.Choice // the kernel of the call made last
-	room   [2]planned   // of seen
+	head   *gemmRoot    // nil if the chain does not begin with a product
+	choice fused.Choice // the kernel of the latest fusedCall
+	room   [2]planned   // the first elements of seen, to save an allocation
 }
 
 // planned is a step that is already in the program, viewed through a layout.
@@ -103,8 +103,8 @@ func (o *node) deepestStep() *node {
 	return deepest
 }
 
-// step adds the operation o, whose result has the layout whole. Only the elements that
-// view sees are computed; nil sees all of them.
+// step adds the operation o, whose result has the layout whole. view selects the elements
+// to compute; nil selects all of them.
 func (p *planner) step(o *node, whole, view *layout.Layout) (fused.Ref, error) {
 	var args [3]fused.Ref
 	for i, k := range o.args[:o.arity] {
@@ -123,7 +123,8 @@ func (p *planner) step(o *node, whole, view *layout.Layout) (fused.Ref, error) {
 }
 
 // operand adds an operand of o, broadcast to shape: the steps that compute it, or its
-// elements. Where the operation is seen through a view, so are its operands.
+// stored elements. If the operation is seen through a view, its operands are read through
+// the same view.
 func (p *planner) operand(o *node, k int, shape []int, whole, view *layout.Layout) (fused.Ref, error) {
 	in := o.operand(k)
 	lay := in.view.Layout

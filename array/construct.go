@@ -27,7 +27,7 @@ func FromSliceOn[T dtype.HostElem](d *device.Device, data []T, shape ...int) *Ar
 	return fromBytes(c, d, dtype.Of[T](), hostBytes(data), len(data), shape)
 }
 
-// bytesOf is the memory of a slice of elements.
+// bytesOf returns the memory of a slice as bytes, without a copy.
 func bytesOf[T dtype.HostElem](data []T) []byte {
 	var zero T
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(data))), len(data)*int(unsafe.Sizeof(zero)))
@@ -59,13 +59,14 @@ func room(dev *device.Device, dt dtype.DType, shape []int) (size int, err error)
 	return size, err
 }
 
-// shaped stands, in an error, for an array that was not made.
+// shaped returns an array without elements: errors print its shape and type in place of an
+// array that was not made.
 func shaped(dt dtype.DType, shape []int) *Array {
 	return &Array{lay: layout.Layout{Shape: shape}, dt: dt}
 }
 
-// source makes a pending array on the default device that fill computes without operands.
-// strided says that fill writes any strides. If err is not nil, the array carries it.
+// source returns a pending array on the default device. fill computes it without operands.
+// strided says that fill can write to any strides. If err is not nil, the array carries it.
 func source(name string, where site, dt dtype.DType, shape []int, err error, strided bool, fill func(s *device.Stream, dst device.View) error) *Array {
 	c := call{name, where}
 	dev := device.Default()
@@ -92,9 +93,9 @@ func Zeros(dt dtype.DType, shape ...int) *Array {
 // Ones returns an array of ones (true for Bool) on the default device.
 func Ones(dt dtype.DType, shape ...int) *Array { return full("Ones", here(), dt, 1, shape) }
 
-// Full returns an array whose every element is value, a Go number or an Elem value,
-// rounded to dt. A number that the type cannot hold (a fraction or overflow on integers,
-// complex on reals) is ErrDType; floats overflow to Inf, as they do in arithmetic.
+// Full returns an array whose every element is value, a Go number or an Elem value, rounded
+// to dt. A number that the type cannot hold (a fraction or overflow for integers, a complex
+// number for reals) is ErrDType; floats overflow to Inf, as they do in arithmetic.
 func Full(dt dtype.DType, value any, shape ...int) *Array {
 	return full("Full", here(), dt, value, shape)
 }
@@ -122,10 +123,10 @@ func Arange(dt dtype.DType, n int) *Array {
 	return source("Arange", where, dt, []int{n}, err, false, func(s *device.Stream, dst device.View) error { return ops.Arange(s, dst, 0, 1) })
 }
 
-// Linspace returns n numbers evenly spaced from lo to hi, both among them: lo + i
-// (hi - lo)/(n - 1) in float64, the last exactly hi, rounded to dt once. Integer
-// types take the floor, as NumPy's linspace does, and are ErrDType where they do not hold
-// that of both ends; one number is lo.
+// Linspace returns n numbers evenly spaced from lo to hi, including both: lo + i (hi -
+// lo)/(n - 1) in float64, the last exactly hi, rounded to dt once. Integer types take the
+// floor, as NumPy's linspace does, and are ErrDType if they cannot hold the floor of lo and
+// of hi. For n = 1 the number is lo.
 func Linspace(dt dtype.DType, lo, hi float64, n int) *Array {
 	where := here()
 	if err := ops.LinspaceBounds(dt, lo, hi, n); err != nil {
@@ -144,14 +145,15 @@ func Linspace(dt dtype.DType, lo, hi float64, n int) *Array {
 	return a
 }
 
-// Concat joins arrays of one type along an axis, along which alone their
-// lengths may differ.
+// Concat joins arrays of one type along an axis. Their lengths may differ along this axis
+// alone.
 func Concat(axis int, as ...*Array) *Array {
 	return join("Concat", here(), layout.Concat, axis, as)
 }
 
-// join copies arrays behind each other along an axis. shapeOf returns the shape of the
-// result and that axis. Where the result has more axes, the axis is new.
+// join copies arrays one behind the other along an axis. shapeOf returns the shape of the
+// result and the axis counted from 0. If the result has one axis more than the arrays, the
+// axis is new.
 func join(name string, where site, shapeOf func(axis int, shapes ...[]int) ([]int, int, error), axis int, as []*Array) *Array {
 	c := call{name, where}
 	err := match(as...)
@@ -189,10 +191,12 @@ func join(name string, where site, shapeOf func(axis int, shapes ...[]int) ([]in
 	return op.result(streamOf(as...), as[0].dt, layout.Dense(shape), 0, views...)
 }
 
-// scalar returns a number as an element of the type of an array.
+// scalar converts a number to an element of d, the type of an array. Its error advises to
+// cast the array.
 func scalar(d dtype.DType, v any) (ops.Scalar, error) { return ops.ScalarOf(d, v, "Cast the array") }
 
-// constant is scalar where there is no array whose type d is.
+// constant is scalar for a type that the caller named. Its error advises to name another
+// type.
 func constant(d dtype.DType, v any) (ops.Scalar, error) {
 	return ops.ScalarOf(d, v, "name a type that does")
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// contents is what an array shows from one write to the next. It is a node that
-// has not run, or one version of a memory. What it shows never changes.
+// contents is what an array shows from one write to the next: a node that has not run, or
+// one version of a memory. Its elements never change.
 //
-// Invariant: it has a memory exactly when it is stored, and readers is at least
-// the number of pending and running nodes that refer to it.
+// Invariant: it has a memory exactly when it is stored, and readers is at least the number
+// of pending and running nodes that refer to it.
 //
 // The scheduler's mutex guards it.
 type contents struct {
-	node *node // what computes it; nil for data from elsewhere
+	node *node // the operation that computes it; nil for data from elsewhere
 	mem  *memory
 	// version is the version of mem that it shows.
 	version int
@@ -28,9 +28,9 @@ type contents struct {
 	superseded bool   // its storage shows other contents by now
 	scope      *Scope // its memory is freed with this scope
 
-	readers int       // outside of scopes
-	all     bool      // some of the readers read everything
-	more    *readings // of readers in scopes, and of readers of parts
+	readers int       // number of readers that belong to no scope
+	all     bool      // a reader reads all elements
+	more    *readings // readers that belong to scopes, and the parts that readers read
 }
 
 // origin describes contents that no node computed: the call that stored them, and the text
@@ -40,13 +40,14 @@ type origin struct {
 	how string
 }
 
-// readings records more about the readers of contents than their number.
+// readings records which scopes the readers of contents belong to, and which parts they
+// read.
 type readings struct {
 	scoped []scopedReaders
 	parts  []undo.Part
 }
 
-// scopedReaders counts the readers that end with a scope.
+// scopedReaders counts the readers that belong to a scope and end with it.
 type scopedReaders struct {
 	scope *Scope
 	n     int
@@ -72,7 +73,8 @@ func (c *contents) addReader(s *Scope, lay *layout.Layout, dt dtype.DType) {
 	*c.readersIn(s)++
 }
 
-// readersIn is the number of readers that end with a scope; nil is none.
+// readersIn returns the counter of the readers that belong to a scope, or to none if s is
+// nil.
 func (c *contents) readersIn(s *Scope) *int {
 	if s == nil {
 		return &c.readers
@@ -94,10 +96,10 @@ func (c *contents) readings() *readings {
 	return c.more
 }
 
-// dropReader uncounts a reader when its node is stored, fails or is freed. It frees memory
-// that nothing needs any more.
+// dropReader removes a reader whose node was stored, has failed or was freed. It frees
+// memory that nothing needs any more.
 func (c *contents) dropReader(s *Scope) {
-	if !s.isClosed() { // those of a closed scope do not count any more
+	if !s.isClosed() { // readers of a closed scope are not counted
 		*c.readersIn(s)--
 	}
 	if c.mem != nil && !c.needed(0) {
@@ -109,7 +111,7 @@ func (c *contents) dropReader(s *Scope) {
 // a closed scope cannot.
 func (c *contents) needed(own int) bool { return c.count() > own }
 
-// count is the number of nodes that may still read the contents.
+// count returns the number of nodes that may still read the contents.
 func (c *contents) count() int {
 	n := c.readers
 	if m := c.more; m != nil && len(m.scoped) > 0 {
@@ -133,8 +135,8 @@ func (c *contents) err() error {
 	return c.mem.err()
 }
 
-// missing returns the step that must come first where the contents have no memory yet, and
-// nil where they have one.
+// missing returns the step that must come first if the contents have no memory yet, and nil
+// if they have one.
 func (c *contents) missing() error {
 	if c.mem != nil {
 		return nil
@@ -156,7 +158,7 @@ func (c *contents) writer() *call {
 // maxParts is the largest number of parts that are tracked separately.
 const maxParts = 8
 
-// addPart notes that a reader reads the elements of a layout.
+// addPart records that a reader reads the elements of a layout.
 func (c *contents) addPart(lay *layout.Layout, dt dtype.DType) {
 	if c.all {
 		return
@@ -176,13 +178,13 @@ func (c *contents) addPart(lay *layout.Layout, dt dtype.DType) {
 	m.parts = append(m.parts, undo.Part{Layout: *lay, DType: dt})
 }
 
-// readersMeet reports whether a reader may read an element of a part. Writes to other
-// elements save nothing.
+// readersMeet reports whether a reader may read an element of a part. A write to a part
+// that no reader reads saves nothing.
 func (c *contents) readersMeet(p *undo.Part, whole *layout.Layout) bool {
 	return c.all || c.more != nil && slices.ContainsFunc(c.more.parts, func(q undo.Part) bool { return q.Meets(p, whole) })
 }
 
-// storedContents is the contents of a buffer whose elements are there.
+// storedContents returns the contents of a buffer whose elements are already there.
 func storedContents(buf *device.Buffer, lay layout.Layout, dt dtype.DType, by call, how string) *contents {
 	return &contents{mem: newMemory(buf, lay, dt), origin: &origin{by, how}}
 }

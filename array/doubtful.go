@@ -3,10 +3,10 @@ package array
 import "github.com/gpk-go/gpk/device"
 
 // Doubtful reports whether the stored elements of an array depend on a check that runs on
-// the device and has not been read yet, such as that of an index of Take. Results computed
-// from the array fail with it. A package that computes several callers' arrays together
-// asks, so that the error of one does not reach the others. Eval the array first: for a
-// pending array the answer is false.
+// the device and has not been read yet, such as that of an index of Take. If the check
+// fails, results computed from the array fail too. A package that computes several callers'
+// arrays together uses it to keep the error of one from the others. Eval the array first:
+// for a pending array the answer is false.
 func Doubtful(a *Array) bool {
 	if a.check() != nil {
 		return false
@@ -18,15 +18,15 @@ func Doubtful(a *Array) bool {
 	return err == nil && c.mem != nil && c.mem.buf.State().Uncertain()
 }
 
-// Settled reports whether all arrays are stored on one device, and none carries an error or
-// is Doubtful: a package that computes several callers' arrays together need not look at
+// Settled reports whether all arrays are stored on one device and none carries an error or
+// is Doubtful. A package that computes several callers' arrays together then need not check
 // each of them.
 func Settled(as ...*Array) bool {
 	return storedTogether(as, func(m *memory) bool { return !m.buf.State().Uncertain() })
 }
 
-// storedTogether reports whether all arrays are stored on one device and can be read now,
-// and their memories satisfy a condition. It takes the device's lock once.
+// storedTogether reports whether all arrays are stored on one device, can be read now, and
+// have memories that satisfy a condition. It takes the scheduler's lock once.
 func storedTogether(as []*Array, and func(*memory) bool) bool {
 	if len(as) == 0 || check(as...) != nil {
 		return false

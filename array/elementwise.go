@@ -11,18 +11,18 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// cast copies the operand, converting where the types differ.
+// cast copies the operand. It converts the elements if the types differ.
 var cast = rule{code: expr.None, arity: 1}
 
 const oneKernel = "one element-wise kernel"
 
-// unaryOp is the result of an operation of the table on one array.
+// unaryOp returns the result of an operation of ops.Table on one array.
 func unaryOp(code expr.Op, a *Array) *Array { return mapped(call{code.String(), here()}, code, a) }
 
-// Binary returns the result of an operation on two operands, broadcast. At least one is
-// an *Array, and the other may be a number, so that 1 - a can be written. An operation
-// that is not one of two operands is ErrUnsupported. The functions of package gpk that
-// take (a, b any) are this one.
+// Binary returns the result of an operation on two operands, broadcast. At least one is an
+// *Array; the other may be a number, so that 1 - a can be written. An operation that does
+// not have two operands is ErrUnsupported. The functions of package gpk that take (a, b
+// any) call Binary.
 func Binary(code expr.Op, a, b any) *Array {
 	c := call{code.String(), here()}
 	if row := ops.Lookup(code); row == nil || row.Kind != ops.Binary {
@@ -31,7 +31,7 @@ func Binary(code expr.Op, a, b any) *Array {
 	return mapped(c, code, a, b)
 }
 
-// mapped is the result of an operation of the table, element by element, on arrays and
+// mapped returns the result of an element-wise operation of ops.Table on arrays and
 // numbers.
 func mapped(c call, code expr.Op, args ...any) *Array {
 	var room [3]*Array
@@ -42,8 +42,8 @@ func mapped(c call, code expr.Op, args ...any) *Array {
 	return elementwise(c, k, dt, as...)
 }
 
-// mapping returns the rule of an operation of the table on arrays and numbers, the arrays
-// among these (appended to as), and the type of the result.
+// mapping returns the rule of an operation of ops.Table on arrays and numbers, the arrays
+// among its arguments (appended to as), and the type of the result.
 func mapping(code expr.Op, as []*Array, args []any) (k rule, arrays []*Array, dt dtype.DType, err error) {
 	k, arrays = rule{code: code, arity: len(args)}, as
 	numbers := 0
@@ -55,7 +55,7 @@ func mapping(code expr.Op, as []*Array, args []any) (k rule, arrays []*Array, dt
 			k.args[i] = int8(-numbers)
 		}
 	}
-	typed := arrays // those of one type
+	typed := arrays // the arrays that must have one type
 	if code == expr.Where {
 		typed = arrays[1:]
 	}
@@ -83,7 +83,7 @@ func mapping(code expr.Op, as []*Array, args []any) (k rule, arrays []*Array, dt
 	return k, arrays, dt, err
 }
 
-// elementwise is the result of an operation on arrays, broadcast to one shape.
+// elementwise returns the result of an operation on arrays, broadcast to one shape.
 func elementwise(c call, k rule, dt dtype.DType, as ...*Array) *Array {
 	lay, err := broadcast(as)
 	if err != nil {
@@ -134,8 +134,9 @@ func broadcast(as []*Array) (layout.Layout, error) {
 	return layout.Dense(shape), err
 }
 
-// Cast returns the elements converted to dt: to integers truncated and
-// saturated with NaN as 0, to Bool x != 0, from complex to real the real part.
+// Cast returns the elements converted to dt. A conversion to integers truncates and
+// saturates, and turns NaN into 0; to Bool it is x != 0; from complex to real it takes the
+// real part.
 func (a *Array) Cast(dt dtype.DType) *Array {
 	c := call{"Cast", here()}
 	err := a.check()
@@ -148,8 +149,8 @@ func (a *Array) Cast(dt dtype.DType) *Array {
 	return elementwise(c, cast, dt, a)
 }
 
-// Clamp returns min(max(a, lo), hi), broadcast, NaN where one is. lo and hi are
-// *Arrays of a's type or numbers.
+// Clamp returns min(max(a, lo), hi), broadcast; the result is NaN where an operand is. lo
+// and hi are *Arrays of a's type or numbers.
 func (a *Array) Clamp(lo, hi any) *Array {
 	return mapped(call{expr.Clamp.String(), here()}, expr.Clamp, a, lo, hi)
 }

@@ -11,19 +11,19 @@ import (
 )
 
 // gemmRoot is the product with which a chain begins. It is a leaf of the program. Its
-// memory exists when the chain runs.
+// memory exists only when the chain runs.
 //
-// If the product's kernel can compute the chain in its epilogue, it does: the kernel is
+// If the product's kernel can compute the chain in its epilogue, it does. The kernel is
 // chosen as if there were no chain, and rounds after every step. Otherwise a second kernel
 // computes the chain. It works in place if the chain's result has the product's layout and
-// nothing else that either of them reads overlaps it.
+// does not overlap the other operands of the product or the chain.
 type gemmRoot struct {
 	of      *node
-	product product // as it was when the chain was planned: others may run the node
+	product product // a copy from when the chain was planned, because another job may run the node
 	call    call
 	lay     layout.Layout
 	leaves  []gemmLeaf
-	whole   bool // the leaves are all of the product, in order
+	whole   bool // every leaf reads all of the product in its own layout
 	where   epiloguePlace
 }
 
@@ -33,13 +33,13 @@ type gemmLeaf struct {
 	offset int
 }
 
-// epiloguePlace says where the chain behind a product is computed.
+// epiloguePlace says which kernel computes the chain behind a product.
 type epiloguePlace uint8
 
 const (
-	behind      epiloguePlace = iota // by a kernel behind the product's, which reads what that wrote
-	overwriting                      // the same, and over what it reads
-	epilogue                         // by the product's kernel
+	behind      epiloguePlace = iota // a second kernel, which reads the stored product
+	overwriting                      // a second kernel, which overwrites the product with the result
+	epilogue                         // the product's kernel
 )
 
 // wrap gives an error the product's name unless it has one.
@@ -79,7 +79,7 @@ func (p *planner) headLeaf(o *node, lay *layout.Layout) (fused.Ref, error) {
 	return r, nil
 }
 
-// place points the leaves of the product to its memory at view.
+// place sets the product's leaves to read its memory at view at.
 func (h *gemmRoot) place(p *planner, at device.View) {
 	for _, l := range h.leaves {
 		leaf := &p.Views()[l.n]
@@ -95,7 +95,7 @@ func (j *job) runHeaded(dst device.View) error {
 			return h.wrap(h.product.Run(s))
 		}
 		at := dst
-		at.DType = h.product.dt // of the result's size: the chain overwrites it element by element
+		at.DType = h.product.dt // as large as the result's type: the chain overwrites it element by element
 		h.place(p, at)
 		call := j.fusedCall(dst)
 		if h.safe(p, call, dst) {
@@ -119,8 +119,8 @@ func (j *job) runHeaded(dst device.View) error {
 	return j.fusedCall(dst).Run(s)
 }
 
-// joins puts the chain into the product's epilogue. It reports whether the product's
-// kernel can compute it.
+// joins puts the chain into the product's epilogue. It reports false if the product's
+// kernel cannot compute it.
 func (h *gemmRoot) joins(p *planner, s *device.Stream, dst device.View) bool {
 	t, ok := p.Epilogue(h.leaves[0].n, h.product.dt, h.product.sh.Column)
 	if !ok {
@@ -155,8 +155,8 @@ func (j *job) fits(dst device.View) bool {
 	return true
 }
 
-// safe reports whether no error is possible between the product and the chain that runs in
-// its place. After such an error the old elements of that place would be lost.
+// safe reports whether no error is possible between the product and the chain that then
+// overwrites it. After such an error the previous elements of dst would be lost.
 func (h *gemmRoot) safe(p *planner, call *fused.Call, dst device.View) bool {
 	if deviceapi.Fresh(dst.Buffer) {
 		return true
@@ -170,7 +170,7 @@ func (h *gemmRoot) safe(p *planner, call *fused.Call, dst device.View) bool {
 	return kernels == 1
 }
 
-// foreseeHead determines how the chain would be computed into new memory.
+// foreseeHead determines, for Explain, how the chain would be computed into new memory.
 func (j *job) foreseeHead(dst device.View) {
 	if h := j.plan.head; h != nil && j.fits(dst) && !h.joins(j.plan, j.stream, dst) {
 		h.where = overwriting

@@ -16,17 +16,17 @@ import (
 // ErrNonFinite is the error of an operation that needs finite values.
 var ErrNonFinite = ops.ErrNonFinite
 
-// OpError says which operation failed, on what, and where the program asked
-// for it. The cause is one of the package's sentinel errors, wrapped.
+// OpError says which operation failed, on which operands, and where the program called it.
+// It wraps the cause, one of the package's sentinel errors.
 type OpError struct {
 	Op     string
 	Shapes [][]int
 	DTypes []dtype.DType
-	Site   string // file:line of the first frame outside packages gpk and array
+	Site   string // dir/file.go:line of the first frame outside gpk's packages
 	Err    error
 }
 
-// Error prints "MatMul([2 3] float32, [4 5] float32) at main.go:12: …".
+// Error prints "gpk: MatMul([2 3] float32, [4 5] float32) at app/main.go:12: …".
 func (e *OpError) Error() string {
 	if e == nil {
 		return "gpk: a nil OpError"
@@ -63,8 +63,8 @@ func (e *OpError) Unwrap() error {
 	return e.Err
 }
 
-// isPermanent reports whether an error is caused by the operation and its operands. Other
-// errors are the device's, and the next try may succeed.
+// isPermanent reports whether an error is caused by the operation and its operands. Any
+// other error is caused by the state of the device, and the next try may succeed.
 func isPermanent(err error) bool {
 	for _, target := range [...]error{layout.ErrShape, dtype.ErrDType, expr.ErrUnsupported, ErrNonFinite, device.ErrFreed} {
 		if errors.Is(err, target) {

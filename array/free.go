@@ -4,10 +4,10 @@ import (
 	"errors"
 )
 
-// Free says that the program is done with the array and all its views, and gives the
-// memory back to the pool. Pending arrays that read it are computed first. Any later use
-// of the array is ErrFreed. So is reading an array that was only a step of another one and
-// was made from this one.
+// Free says that the program no longer needs the array and its views, and gives the memory
+// back to the pool. Pending arrays that read it are computed first. Any later use of the
+// array is ErrFreed. So is a read of an array that was computed from this one only as a
+// step of another array, because it was never stored.
 func (a *Array) Free() {
 	switch {
 	case a == nil || a.stream == nil:
@@ -21,8 +21,7 @@ func (a *Array) Free() {
 	}
 }
 
-// free ends a storage. The mutex is held, and released while pending readers are
-// computed.
+// free frees a storage. The mutex is held, and released while pending readers are computed.
 func (s *scheduler) free(st *storage, by *call) {
 	for st.ended == nil {
 		c := st.cur
@@ -38,14 +37,14 @@ func (s *scheduler) free(st *storage, by *call) {
 		if m == nil && c.node.state == pending {
 			s.end(c.node, freed, nil, by)
 		}
-		if m != nil && (st.rec == nil || !st.rec.ended) { // what a graph uses stays
+		if m != nil && (st.rec == nil || !st.rec.ended) { // a graph keeps its memory
 			m.free(by)
 		}
 	}
 	s.changed.Broadcast()
 }
 
-// errNoMemory is the cause if a reader of freed memory could not be computed.
+// errNoMemory is the cause if a reader of freed memory could not be computed first.
 var errNoMemory = errors.New("what it reads was freed before there was memory to compute it")
 
 // startReader stores one pending node that reads contents, or any contents in a memory,

@@ -10,10 +10,10 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// Gathered is Concat along the first axis of many arrays of one type and shape, none 0-d, that
-// are Settled. It copies them at once, and looks them up under one lock, where Concat makes a
-// pending operation. It reports false, and copies nothing, where one of them must wait: it is
-// pending, being written, or part of a capture.
+// Gathered is Concat along the first axis, for many arrays of one type and shape that are
+// Settled and not 0-d. It copies immediately and takes the scheduler's lock once to look
+// them up, where Concat makes a pending operation. It reports false, and copies nothing, if
+// an array is pending, is being written, or is part of a capture.
 func Gathered(as []*Array) (joined *Array, ok bool) {
 	c := call{"Concat", here()}
 	if len(as) == 0 || match(as...) != nil || as[0].NDim() == 0 {
@@ -44,8 +44,8 @@ func Gathered(as []*Array) (joined *Array, ok bool) {
 	return joined, true
 }
 
-// gather pins the memories of arrays of one device and returns their places, and the newest
-// scope among theirs.
+// gather pins the memories of arrays of one device. It returns the views of their elements
+// and the newest of their scopes.
 func gather(as []*Array) (u *use, from []device.View, scope *Scope, ok bool) {
 	u, from = &use{pins: make([]*memory, 0, len(as))}, make([]device.View, len(as))
 	s := schedulerOf(as[0].on())

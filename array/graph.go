@@ -12,16 +12,16 @@ import (
 // Graph is a sequence of operations that Capture recorded, with the memory that it needs.
 // Replay runs it as one piece of work. It is safe for use by many goroutines.
 //
-// A graph refers to places: each Replay reads the current elements of its arrays. The
-// memory of these arrays is fixed until the graph is freed.
+// A graph refers to memory, not to values: each Replay reads the current elements of its
+// arrays. The memory of these arrays is fixed until the graph is freed.
 type Graph struct {
 	stream *device.Stream
 	outs   []*Array
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	run     *device.Graph
 	written []*place         // by each Replay
-	unset   []*device.Buffer // outputs until the first
+	unset   []*device.Buffer // outputs that wait for the first Replay
 	fixed   []*storage
 }
 
@@ -30,13 +30,13 @@ type Graph struct {
 // become the graph's outputs: fixed arrays that each Replay overwrites. Each Replay also
 // writes the arrays that f writes, which show the new elements from then on.
 //
-// The sequence consists of every operation with an array handed to f, or computed from
-// one, among its operands. Other operands keep their memory, and a Replay sees their
-// current elements. Arrays that f makes from nothing, and results of these alone, are
-// constants that are made once. Operations of other goroutines are not recorded. A call
-// that needs elements while f runs (ToSlice, Item, FromSliceInto, To and Into of another
-// device, printing) is ErrUnsupported. So are a Capture within f, and reading an
-// intermediate result of f after Capture.
+// The sequence consists of every operation that has an array passed to f, or an array
+// computed from one, among its operands. Other operands keep their memory, and a Replay
+// sees their current elements. Arrays that f makes without operands, and arrays computed
+// only from these, are constants that are computed once. Operations of other goroutines are
+// not recorded. A call that needs elements while f runs (ToSlice, Item, FromSliceInto, To
+// and Into of another device, printing) is ErrUnsupported. So are a Capture within f, and
+// reading an intermediate result of f after Capture.
 func Capture(in []*Array, f func(in []*Array) []*Array) (*Graph, error) {
 	c := call{"Capture", here()}
 	g, err := c.capture(in, f)
@@ -138,7 +138,7 @@ func (g *Graph) Replay() error {
 
 // Free gives the graph and its memory back once its replays have run. The outputs keep
 // their memory and elements. Free may be called more than once. A Replay afterwards is
-// ErrFreed. A graph that the program drops is freed too.
+// ErrFreed. A graph that the garbage collector finds unreachable is freed too.
 func (g *Graph) Free() {
 	if g == nil {
 		return

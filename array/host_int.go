@@ -7,8 +7,8 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// hostBytes returns elements as an array stores them: their memory, but a copy with 64 bits
-// an element for Go's int where it has 32.
+// hostBytes returns the bytes of elements as an array stores them. It shares their memory,
+// except that it returns a copy with 64-bit elements for Go's int where int has 32 bits.
 func hostBytes[T dtype.HostElem](data []T) []byte {
 	ints, ok := any(data).([]int)
 	if !ok || strconv.IntSize == 64 {
@@ -21,7 +21,7 @@ func hostBytes[T dtype.HostElem](data []T) []byte {
 	return bytesOf(wide)
 }
 
-// readTo is read into a slice of T, the inverse of hostBytes.
+// readTo reads a's elements into a slice of T, the inverse of hostBytes.
 func readTo[T dtype.HostElem](c *call, dst []T, a *Array) error {
 	ints, ok := any(dst).([]int)
 	if !ok || strconv.IntSize == 64 {

@@ -10,16 +10,18 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// Take returns the elements of a along an axis at indices, Int32 or Int64: its shape is
-// a's with the shape of indices in place of the axis. Negative indices count from the end.
-// One outside the axis is ErrShape; a GPU finds it as it works, and the first copy to the
-// host of anything computed from the result returns it. Into, CopyFrom and writes in place
-// that depend on it wait until it is known, and write nothing when it is an error.
+// Take returns the elements of a along an axis at indices, Int32 or Int64. The shape of the
+// result is a's with the shape of indices in place of the axis. Negative indices count from
+// the end. An index outside the axis is ErrShape. On a GPU the kernel finds it, and the
+// first copy to the host of anything computed from the result returns the error. Into,
+// CopyFrom and writes in place that depend on the result wait for this check, and write
+// nothing if it fails.
 func Take(a, indices *Array, axis int) *Array {
 	return call{expr.Take.String(), here()}.take(a, indices, axis, nil)
 }
 
-// take is Take. outside, if not nil, is the cause of an index outside the axis.
+// take is Take for a call. outside, if not nil, is the cause of the error for an index
+// outside the axis.
 func (c call) take(a, indices *Array, axis int, outside error) *Array {
 	err := check(a, indices)
 	if err == nil && indices.dt != dtype.Int32 && indices.dt != dtype.Int64 {
@@ -50,13 +52,13 @@ func (c call) take(a, indices *Array, axis int, outside error) *Array {
 	return op.result(streamOf(a, indices), a.dt, layout.Dense(shape), 0, a, indices)
 }
 
-// Stack joins arrays of one type and shape along a new axis, before axis of
-// theirs.
+// Stack joins arrays of one type and shape along a new axis, which comes before their axis
+// of that number.
 func Stack(axis int, as ...*Array) *Array {
 	return join(expr.Stack.String(), here(), layout.Stack, axis, as)
 }
 
-// Flip returns a view whose axes named run backwards; no axes means all.
+// Flip returns a view in which the named axes run backwards; no axes means all.
 func (a *Array) Flip(axes ...int) *Array {
 	return a.viewed(expr.Flip.String(), here(), func(l layout.Layout) (layout.Layout, error) { return l.Flip(axes) })
 }

@@ -45,8 +45,8 @@ func inPlace(code expr.Op, c call, a *Array, b any) error {
 }
 
 // CopyFrom writes b's elements into a. b is an *Array of a's type, on any device, that
-// broadcasts to a's shape, or a number. With a view as a it assigns to a part of an array.
-// Errors are as for AddInPlace.
+// broadcasts to a's shape, or a number. If a is a view, CopyFrom assigns to a part of an
+// array. Errors are as for AddInPlace.
 func (a *Array) CopyFrom(b any) error {
 	c := call{"CopyFrom", here()}
 	src, ok := b.(*Array)
@@ -98,7 +98,7 @@ func BiasAddInPlace(a, bias *Array) error {
 }
 
 // Into computes src into dst, which has src's shape and type, and does not wait. If src
-// reads dst, dst takes other memory or the elements that src reads are saved; otherwise
+// reads dst, dst gets new memory or the elements that src reads are saved; otherwise
 // nothing is allocated. src itself is not stored and keeps its value. Errors are as for
 // AddInPlace.
 func Into(dst, src *Array) error { return into(&call{"Into", here()}, dst, src) }
@@ -119,7 +119,7 @@ func into(c *call, dst, src *Array) error {
 			return r.refuse(c.fail(errWaits, dst, src))
 		}
 		moved := src.to(c, dst.on())
-		if isData(moved.err) { // as where src is on the same device: a whole array carries it
+		if isData(moved.err) { // as if src were on the same device: an array that is written completely carries the error
 			w := newWrite(c, dst, dst.stream)
 			w.put = func(device.View) error { return moved.err }
 			return c.wrap(w.do(), dst, src)

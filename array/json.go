@@ -24,7 +24,7 @@ func (a *Array) GobEncode() ([]byte, error) {
 	return a.encoded(call{"GobEncode", callsite.Search()}, binaryform.Encode)
 }
 
-// encoded waits for the elements, and returns them in a form.
+// encoded waits for the elements, and returns them as form encodes them.
 func (a *Array) encoded(c call, form func(dt dtype.DType, shape []int, raw []byte) ([]byte, error)) ([]byte, error) {
 	raw, err := raw(&c, a)
 	if err != nil {
@@ -44,13 +44,13 @@ func (a *Array) UnmarshalJSON(text []byte) error {
 	return a.decode(call{"UnmarshalJSON", callsite.Search()}, text, textual.FromJSON)
 }
 
-// GobDecode implements gob.GobDecoder. It makes a the array that GobEncode wrote, on the default
-// device, as UnmarshalJSON does.
+// GobDecode implements gob.GobDecoder. It replaces *a by the array that GobEncode wrote, on
+// the default device, as UnmarshalJSON does.
 func (a *Array) GobDecode(data []byte) error {
 	return a.decode(call{"GobDecode", callsite.Search()}, data, binaryform.Decode)
 }
 
-// decode makes a the array that stands in data in a form.
+// decode replaces *a by the array that form decodes from data.
 func (a *Array) decode(c call, data []byte, form func([]byte) (dtype.DType, []int, []byte, error)) error {
 	if a == nil {
 		return c.fail(fmt.Errorf("%w: %s into nil", dtype.ErrDType, c.name))

@@ -5,8 +5,8 @@ import (
 	"github.com/gpk-go/gpk/internal/undo"
 )
 
-// keep is the elements that a write in place is about to save: those of its part, or a
-// copy of the whole memory if that is smaller than all saved elements together.
+// keep holds the elements that a write in place must save first: those of the written part,
+// or a copy of the whole memory if that is smaller than all saved elements together.
 type keep struct {
 	mem *memory
 	undo.Part

@@ -10,31 +10,31 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// UserKernel is a kernel of the program's own, compiled from CUDA C++. It is
-// safe for use by many goroutines, and stays loaded as long as the program
-// runs: the same source gives the same code.
+// UserKernel is a kernel of the program's own, compiled from CUDA C++. It is safe for use
+// by many goroutines. It stays loaded as long as the program runs, and compiling the same
+// source again returns the same code.
 type UserKernel struct {
 	code    device.Code
 	devices sync.Map // *device.Device -> *device.Function
 }
 
-// LaunchOptions says how a kernel starts. The zero value takes the block with which most
-// threads of a multiprocessor are busy, and a thread an element of the largest array.
+// LaunchOptions says how a kernel starts. The zero value takes the block size with the
+// highest occupancy, and one thread for each element of the largest array.
 type LaunchOptions struct {
-	Grid, Block [3]int         // all 0: as above; else 0 is 1
+	Grid, Block [3]int         // all 0: as above; otherwise 0 means 1
 	SharedBytes int            // of dynamic shared memory
 	Stream      *device.Stream // nil: that of the first array
 	Written     []int          // the arguments that the kernel writes, counted from 0; nil: every array
 }
 
-// Kernel compiles CUDA C++ for the default device (or, where that is the CPU,
-// the first GPU that works) and returns its __global__ function of that name:
-// extern "C", or a C++ name as in "scale<float>". CUDA's own headers can be
-// included where the compiler's folder has them, and nothing of the host's.
+// Kernel compiles CUDA C++ for the default device (or, if that is the CPU, for the first
+// GPU that works) and returns its __global__ function of that name: extern "C", or a C++
+// name as in "scale<float>". The source can include CUDA's own headers if the compiler's
+// folder has them, but no headers of the host.
 //
-// A source that does not compile is a *device.CompileError, with the compiler's
-// log and the line that it names first; no GPU is ErrNoGPU, no run-time
-// compiler ErrUnsupported, each with the reasons.
+// A source that does not compile is a *device.CompileError, with the compiler's log and the
+// first line that the log names. No GPU is ErrNoGPU, and no run-time compiler
+// ErrUnsupported, each with the reasons.
 func Kernel(source, name string) (*UserKernel, error) {
 	c := call{"Kernel", here()}
 	d := device.Default()
@@ -94,7 +94,7 @@ func (k *UserKernel) Launch(o LaunchOptions, args ...any) error {
 	return c.wrap(k.launch(&c, o, args, arrays), arrays...)
 }
 
-// launch is Launch for a call; arrays are those among args.
+// launch is Launch for a call. arrays are the arrays among args.
 func (k *UserKernel) launch(c *call, o LaunchOptions, args []any, arrays []*Array) error {
 	if err := check(arrays...); err != nil {
 		return err
@@ -163,12 +163,12 @@ func (o *LaunchOptions) roles(args []any) (writes, reads []*Array, err error) {
 			reads = append(reads, a)
 		}
 	}
-	// An array that is both is written.
+	// An array that is an argument twice, read and written, counts as written.
 	reads = slices.DeleteFunc(reads, func(a *Array) bool { return slices.Contains(writes, a) })
 	return writes, reads, nil
 }
 
-// stream returns the one that a launch runs on.
+// stream returns the stream on which a launch runs.
 func (k *UserKernel) stream(s *device.Stream, arrays []*Array) (*device.Stream, error) {
 	if s == nil && len(arrays) > 0 {
 		s = open(streamOf(arrays...))
@@ -191,7 +191,8 @@ func (k *UserKernel) stream(s *device.Stream, arrays []*Array) (*device.Stream, 
 	return s, nil
 }
 
-// arguments are the parameters of a launch. buffers are those of the arrays among args.
+// arguments returns the parameters of a launch. buffers are the buffers of the arrays among
+// args.
 func arguments(f *device.Function, args []any, buffers []*device.Buffer) ([]byte, error) {
 	list := slices.Clone(args)
 	for i, arg := range args {

@@ -10,14 +10,14 @@ import (
 
 const oneLine = "one kernel along an axis"
 
-// along is the parameters of an operation along an axis.
+// along holds the parameters of an operation along an axis.
 type along struct {
 	axis   int
-	places [2]int // which operand gamma and beta are, 0 for none
+	places [2]int // operand indices of gamma and beta, 0 for none
 	eps    float64
 }
 
-// weights returns gamma and beta.
+// weights returns the views of gamma and beta, zero for none.
 func (l *along) weights(o *job) (gamma, beta device.View) {
 	if k := l.places[0]; k > 0 {
 		gamma = o.view(k)
@@ -28,8 +28,8 @@ func (l *along) weights(o *job) (gamma, beta device.View) {
 	return gamma, beta
 }
 
-// line is the result of softmax or a norm along the last axis. On a GPU the first
-// operand is computed as it is read.
+// line returns the result of softmax or a norm along the last axis. On a GPU the kernel can
+// compute the chain of its first operand while it reads it.
 func (o *node) line(code expr.Op, l *along, dt dtype.DType, as ...*Array) *Array {
 	steps := 0
 	o.code, o.along, o.strided, o.how = code, l, true, oneLine
@@ -39,8 +39,8 @@ func (o *node) line(code expr.Op, l *along, dt dtype.DType, as ...*Array) *Array
 	return o.result(streamOf(as...), dt, as[0].dense(), steps, as...)
 }
 
-// onAxis returns the type of an operation of the table along an axis of a, and the axis
-// counted from 0.
+// onAxis returns the result type of an operation of ops.Table along an axis of a, and the
+// axis counted from 0.
 func (a *Array) onAxis(code expr.Op, axis int) (dtype.DType, int, error) {
 	dt, err := typeOf(code, a)
 	if err == nil {
@@ -49,7 +49,7 @@ func (a *Array) onAxis(code expr.Op, axis int) (dtype.DType, int, error) {
 	return dt, axis, err
 }
 
-// along is the pending result of an operation along an axis.
+// along returns the pending result of an operation along an axis.
 func (a *Array) along(code expr.Op, where site, axis int) *Array {
 	c := call{code.String(), where}
 	dt, axis, err := a.onAxis(code, axis)
@@ -81,7 +81,7 @@ func RMSNorm(x, gamma *Array, eps float64) *Array {
 
 func norm(code expr.Op, where site, x, gamma, beta *Array, eps float64) *Array {
 	operands := []*Array{x}
-	weights := [2]int{} // which operand gamma and beta are, 0 for none
+	weights := [2]int{} // operand indices of gamma and beta, 0 for none
 	var shapes [][]int
 	for i, w := range []*Array{gamma, beta} {
 		if w != nil {
@@ -100,7 +100,7 @@ func norm(code expr.Op, where site, x, gamma, beta *Array, eps float64) *Array {
 	if err != nil {
 		return c.failed(err, operands...)
 	}
-	// Weights are read as they lie in memory.
+	// Kernels read the weights as dense memory.
 	for i, w := range operands[1:] {
 		operands[1+i] = w.Contiguous()
 	}

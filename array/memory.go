@@ -11,28 +11,28 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// memory is a buffer and what is needed to read older versions of it. Each write in
-// place makes a version. Contents of an older version are rebuilt: the buffer, with
-// the saved elements put back, the newest first.
+// memory is a buffer, with the data from which older versions of it can be rebuilt. Each
+// write in place makes a version. To rebuild the contents of an older version, gpk copies
+// the buffer and puts the saved elements back, the newest first.
 //
-// Invariant: log is ordered by version, holds no more bytes than the buffer, and is
-// empty where no older contents is needed.
+// Invariant: log is ordered by version, holds no more bytes than the buffer, and is empty
+// if no older contents are needed.
 //
 // The scheduler's mutex guards it.
 type memory struct {
 	sched     *scheduler
 	buf       *device.Buffer
-	undo.Part // all of it, dense
+	undo.Part // all elements, dense
 
 	version int
 	current bool // a storage shows the newest version
-	pins    int  // running work that reads the buffer
+	pins    int  // number of running jobs that read the buffer
 	busy    bool // a write in place is under way
 	log     undo.Log
-	olds    []weak.Pointer[contents] // of older versions
+	olds    []weak.Pointer[contents] // contents of older versions
 	scope   *Scope                   // it is freed with this scope
 	ended   *call                    // the call that freed it
-	rec     *recording               // a capture that made it for itself, or uses it by a memory of its own
+	rec     *recording               // the capture that allocated the buffer, or for which this is a second memory over the buffer
 }
 
 // captured reports whether the buffer belongs to a graph, which uses it at every Replay
@@ -43,8 +43,7 @@ func newMemory(buf *device.Buffer, lay layout.Layout, dt dtype.DType) *memory {
 	return &memory{sched: schedulerOf(buf.Device()), buf: buf, Part: undo.Part{Layout: lay, DType: dt}, current: true}
 }
 
-// lost reports whether a write has overwritten some of the elements that a view sees of
-// contents.
+// lost reports whether a write has overwritten some of the elements of c that a view reads.
 func (c *contents) lost(v *device.View) bool {
 	m := c.mem
 	return c.version != m.version && m.log.Lost(c.version, undo.PartOf(v), &m.Layout)
@@ -61,7 +60,7 @@ func (m *memory) err() error {
 	return m.buf.Err()
 }
 
-// prune removes older contents that were collected or that nothing needs.
+// prune removes older contents that were garbage collected or that no node needs.
 func (m *memory) prune() {
 	m.olds = slices.DeleteFunc(m.olds, func(p weak.Pointer[contents]) bool {
 		c := p.Value()
@@ -124,7 +123,7 @@ func (m *memory) needs(c *contents, own int, p *undo.Part) bool {
 // and is nil if nothing was saved.
 func (m *memory) commit(c *contents, k *keep) {
 	m.remember(c)
-	m.prune() // the collector may have taken who needed what was saved
+	m.prune() // contents for which elements were saved may have been garbage collected
 	switch {
 	case len(m.olds) == 0:
 		if k != nil {
@@ -133,7 +132,7 @@ func (m *memory) commit(c *contents, k *keep) {
 		m.log.Drop()
 	case k == nil:
 	case k.whole:
-		// The copy is the version that c shows: what is older is rebuilt from it.
+		// The copy is the version that c shows. Older versions are rebuilt from it.
 		copied := &memory{sched: m.sched, buf: k.buf, Part: m.Part, version: m.version, log: m.log, scope: m.scope, olds: m.olds, rec: m.rec}
 		for _, w := range m.olds {
 			if old := w.Value(); old != nil {
@@ -150,7 +149,8 @@ func (m *memory) commit(c *contents, k *keep) {
 	m.version++
 }
 
-// remember lists c as contents of an older version, which it is about to become.
+// remember adds c, which is about to become an older version, to the list of older
+// contents.
 func (m *memory) remember(c *contents) {
 	if !c.needed(0) {
 		return
@@ -158,12 +158,12 @@ func (m *memory) remember(c *contents) {
 	m.olds = append(m.olds, weak.Make(c))
 	if c.more != nil {
 		for _, r := range c.more.scoped {
-			r.scope.register(m) // it may be tidied when the scope is closed
+			r.scope.register(m) // closing the scope may leave saved elements that nothing needs
 		}
 	}
 }
 
-// supersede notes that the storage of c shows other contents from now on.
+// supersede records that the storage of c shows other contents from now on.
 func (c *contents) supersede() {
 	c.superseded = true
 	if m := c.mem; m != nil {

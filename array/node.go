@@ -9,14 +9,14 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// state is that of a node.
+// state is the state of a node.
 //
 //	from     to       when
 //	pending  running  somebody needs the elements
 //	running  stored   they are in memory
 //	running  failed   the elements cannot be computed: an index of Take, a failed operand
 //	running  pending  there was no memory, or the device refused the work: the next try may succeed
-//	pending  failed   an operand has failed
+//	pending  failed   an operand has failed, or is freed before there is memory to compute the node
 //	any      freed    the array was freed, or its scope closed; a running node finishes first
 type state uint8
 
@@ -28,21 +28,21 @@ const (
 	freed
 )
 
-// node is an operation: what it computes, and from which contents.
+// node is an operation: its kind and parameters, and the contents of its operands.
 //
-// A pending node that a consumer computes in the same kernel stays pending: the
-// contents that it refers to do not change, so that both can compute it.
+// A pending node that a consumer computes in the same kernel stays pending. The contents
+// that it refers to do not change, so it can still be computed later.
 //
-// Invariant: a node refers to its operands, and is counted as their reader, exactly
-// while it is pending or running.
+// Invariant: a node refers to its operands, and is counted as their reader, exactly while
+// it is pending or running.
 //
 // The scheduler's mutex guards state, err, consumed, computed and the operands.
 type node struct {
 	call
 	state state
-	err   error // of a failed or freed node
+	err   error // of a failed or freed node, for its readers
 
-	consumed bool // an operation has it as a step
+	consumed bool // it is a step of another node
 	computed bool // it was computed as a part of a consumer, or into another array
 
 	in     [2]operand
@@ -52,14 +52,14 @@ type node struct {
 	lay    layout.Layout // dense, of the result
 	dt     dtype.DType
 	scope  *Scope
-	rec    *recording // the capture that it is a part of
+	rec    *recording // the capture that it belongs to
 	out    *contents
 
 	rule
 	strided bool  // the destination need not be dense
 	headed  bool  // its steps begin with a product
 	alias   alias // how the destination may overlap operands
-	depth   int   // of its steps
+	depth   int   // length of the longest chain of steps below it
 	how     string
 	apart   string // why an operand is not a step
 	product *product
@@ -71,34 +71,34 @@ type rule struct {
 	// run computes into dst, which has the node's shape and overlaps the operands
 	// only as alias allows.
 	run    func(j *job, s *device.Stream, dst device.View) error
-	code   expr.Op // of an operation of the table
+	code   expr.Op // if ops.Table has the operation
 	fusion fusion
-	// Of an element-wise operation: which operand each argument is, -1 and -2 for the
-	// first and second number.
+	// For an element-wise operation, the operand index of each argument. -1 and -2 stand for
+	// the first and the second of numbers.
 	args    [3]int8
 	arity   int // of args
 	numbers [2]ops.Scalar
 	axes    []bool // of a reduction
-	along   *along // of a norm or softmax
+	along   *along // of softmax or a norm
 }
 
 // operand is a reference of a node to contents, with the view through which the node reads
-// them. The view has no buffer: the buffer is known when the node runs.
+// them. The view has no buffer, because the buffer is known only when the node runs.
 type operand struct {
 	of   *contents
 	view device.View
-	step bool // the contents are computed in the node's own kernel, as long as they are pending
+	step bool // while the contents are pending, the node's own kernel computes them
 }
 
-// alias says how a destination may overlap an operation's operands.
+// alias says how the destination may overlap an operation's operands.
 type alias uint8
 
 const (
 	noOverlap    alias = iota
-	sameElements       // an operand may have the destination's very layout
+	sameElements       // an operand may have the same layout as the destination
 )
 
-// newNode begins an operation.
+// newNode begins an operation. The node and its contents are one allocation.
 func newNode(c call) *node {
 	x := &struct {
 		node
@@ -116,8 +116,8 @@ func (o *node) operand(i int) *operand {
 	return &o.more[i-len(o.in)]
 }
 
-// fail wraps a cause in the error of the operation. It names the operands, and of an
-// operation without any the result.
+// fail wraps a cause in the error of the operation. The error names the operands, or the
+// result if there are none.
 func (o *node) fail(err error) *OpError {
 	e := o.call.fail(err)
 	for i := range o.n {
@@ -130,7 +130,7 @@ func (o *node) fail(err error) *OpError {
 	return e
 }
 
-// wrap gives an error the operation's name unless it has one.
+// wrap adds the operation's name to an error that names no call.
 func (o *node) wrap(err error) error {
 	if err == nil || named(err) {
 		return err
@@ -138,8 +138,8 @@ func (o *node) wrap(err error) error {
 	return o.fail(err)
 }
 
-// release drops the node's references to its operands after it was stored, failed or was
-// freed. It keeps the description of the operation. The mutex is held.
+// release drops the node's references to its operands once the node was stored, has failed
+// or was freed. It keeps what Explain needs. The mutex is held.
 func (o *node) release() {
 	for i := range o.n {
 		o.operand(i).of.dropReader(o.scope)
@@ -147,9 +147,9 @@ func (o *node) release() {
 	o.in, o.more, o.n, o.run, o.depth = [2]operand{}, nil, 0, nil, 0
 }
 
-// refersTo counts the references of a node, and of the pending nodes among its operands,
-// to contents that match. An operand that is not a step is still pending if there was no
-// memory to store it.
+// refersTo counts the references of a node, and of the pending nodes among its operands, to
+// contents that match. An operand that is no step can be pending too: there was no memory
+// to store it.
 func (o *node) refersTo(match func(*contents) bool) int {
 	n := 0
 	for i := range o.n {
@@ -164,7 +164,7 @@ func (o *node) refersTo(match func(*contents) bool) int {
 	return n
 }
 
-// pendingStep returns the node of an operand that is a step and not yet stored, and nil
+// pendingStep returns the node of an operand that is a step and is not stored yet, and nil
 // for other operands.
 func (in *operand) pendingStep() *node {
 	if s := in.of.node; in.step && s != nil && s.state <= running {
@@ -173,8 +173,9 @@ func (in *operand) pendingStep() *node {
 	return nil
 }
 
-// conjugate returns the operand of a pending Conj that in views, under the same view:
-// kernels conjugate while they read.
+// conjugate looks through a pending Conj, because product kernels conjugate while they
+// read. If in views a Conj, it returns the operand of the Conj under the same view, and
+// true.
 func (in *operand) conjugate() (operand, bool) {
 	n := in.of.node
 	if in.of.mem != nil || n.state > running || n.code != expr.Conj || !in.view.DType.IsComplex() {
@@ -200,7 +201,7 @@ func (o *node) repeats(i int) bool {
 	return false
 }
 
-// head is the pending product with which the node's steps begin; nil for none.
+// head returns the pending product with which the node's steps begin, or nil.
 func (o *node) head() *node {
 	if !o.headed {
 		return nil
@@ -218,10 +219,10 @@ func (o *node) head() *node {
 	return nil
 }
 
-// ends reports whether a chain ends with the operation.
+// ends reports whether the operation can only be the last of a chain.
 func (o *node) ends() bool { return o.fusion == reduction || o.fusion == rowwise }
 
-// begins reports whether the operation is a product, or its steps begin with one.
+// begins reports whether the operation is a product, or its chain of steps begins with one.
 func (o *node) begins() bool { return o.fusion == gemm || o.headed }
 
 // fuses reports whether an operand is a step.

@@ -2,7 +2,8 @@ package array
 
 import "github.com/gpk-go/gpk/internal/observe"
 
-// describe adds to an observed operation what the job, if there is one, computes.
+// describe fills in an observed operation with the operands, the result and the kernel of
+// the job. A job without a node adds nothing.
 func (j *job) describe(op *observe.Operation) {
 	if op == nil || j.node == nil {
 		return

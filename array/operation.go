@@ -8,16 +8,16 @@ import (
 	"github.com/gpk-go/gpk/matmul"
 )
 
-// Operation is an operation that a package above this one defines: Attention, say. It
-// stands for a call of the function that the package exports.
+// Operation is a call of an operation that a package above this one exports, such as
+// Attention.
 type Operation struct {
 	call
 	operands []*Array
 }
 
-// NewOperation begins an operation on operands, and on optional ones, which may be nil.
-// Its errors name it, and the line of the program, as those of this package do. The caller
-// is one of the packages that internal/callsite counts as gpk's own.
+// NewOperation begins an operation on operands and on optional operands, which may be nil.
+// Its errors name the operation and the line of the program, as those of this package do.
+// The caller must be one of the packages that internal/callsite counts as gpk's own.
 func NewOperation(name string, operands []*Array, optional ...*Array) *Operation {
 	o := &Operation{call: call{name, here()}, operands: operands}
 	for _, a := range optional {
@@ -41,7 +41,7 @@ func (o *Operation) Check() error {
 	return err
 }
 
-// SameType returns ErrDType where arrays differ in type, and names the Cast that helps.
+// SameType returns ErrDType if arrays differ in type, and names the Cast that helps.
 func SameType(as ...*Array) error {
 	if err := check(as...); err != nil {
 		return err
@@ -49,11 +49,12 @@ func SameType(as ...*Array) error {
 	return sameType(as...)
 }
 
-// Failed is the result of an operation that cannot run.
+// Failed returns an array that carries err as an error of the operation.
 func (o *Operation) Failed(err error) *Array { return o.failed(err, o.operands...) }
 
-// Failure returns an error of the device as an error of the operation, for Device.NewDeferredError. It may be called
-// after the operands were freed.
+// Failure returns a function that wraps an error of the device as an error of the
+// operation, for Device.NewDeferredError. The function may be called after the operands
+// were freed.
 func (o *Operation) Failure() func(error) error {
 	what, where := &OpError{Op: o.name}, o.site
 	for _, a := range o.operands {
@@ -63,17 +64,18 @@ func (o *Operation) Failure() func(error) error {
 	}
 	return func(err error) error {
 		e := *what
-		e.Site, e.Err = where.String(), err // the line is looked up for an error alone: it takes microseconds
+		e.Site, e.Err = where.String(), err // looking up the line takes microseconds: only an error pays for it
 		return &e
 	}
 }
 
-// Elementwise is the result of an element-wise operation of the table, as a step of o.
+// Elementwise returns the result of an element-wise operation of ops.Table, as a part of o.
 func (o *Operation) Elementwise(code expr.Op, args ...any) *Array {
 	return mapped(o.call, code, args...)
 }
 
-// Cast is a converted to a type, or a dense copy of it, as a step of o.
+// Cast returns a converted to a type, or a dense copy of a if it has that type, as a part
+// of o.
 func (o *Operation) Cast(a *Array, dt dtype.DType) *Array {
 	if err := a.check(); err != nil {
 		return o.Failed(err)
@@ -81,39 +83,43 @@ func (o *Operation) Cast(a *Array, dt dtype.DType) *Array {
 	return elementwise(o.call, cast, dt, a)
 }
 
-// Reduce is a reduction of the table, as a step of o. Options may be among the axes.
+// Reduce returns the result of a reduction of ops.Table, as a part of o. Options may be
+// among the axes.
 func (o *Operation) Reduce(code expr.Op, a *Array, axes []int) *Array { return o.reduce(code, a, axes) }
 
-// Take is Take as a step of o. An index outside has the cause outside.
+// Take is array.Take as a part of o. outside, if not nil, is the cause of the error for an
+// index outside the axis.
 func (o *Operation) Take(a, indices *Array, axis int, outside error) *Array {
 	return o.take(a, indices, axis, outside)
 }
 
-// View is a under the layout that f makes of its own.
+// View returns a view of a with the layout that f computes from a's layout.
 func (o *Operation) View(a *Array, f func(layout.Layout) (layout.Layout, error)) *Array {
 	return a.viewed(o.name, o.site, f)
 }
 
-// Product is the matrix product of a and b, as a step of o.
+// Product returns the matrix product of a and b, as a part of o.
 func (o *Operation) Product(a, b *Array) *Array {
 	return multiply(o.call, a, b, nil, matmul.NoActivation, &matmul.Options{}, nil)
 }
 
-// Host is a dense result on the default device, of bytes that the host has computed.
+// Host returns a stored, dense array on the default device with a copy of data. how is what
+// Explain prints.
 func (o *Operation) Host(dt dtype.DType, shape []int, how string, data []byte) *Array {
 	s := device.Default().DefaultStream()
 	return o.filled(s, dt, shape, how, func(v device.View) error { return s.Device().CopyFromHost(v.Buffer, 0, data, s) })
 }
 
-// Wait returns the elements of an Int64 array. It waits for them.
+// Wait waits for the elements of an Int64 array and returns them.
 func (o *Operation) Wait(a *Array) ([]int64, error) { return ToSlice[int64](a) }
 
-// Step is o with a name that says what is done in a step of it, for Explain.
+// Step appends what to the name of o, so that Explain and errors name the current part of
+// the operation.
 func (o *Operation) Step(what string) { o.name += " " + what }
 
-// Result is the pending result of a type and shape. run computes it when it is needed:
-// it starts work on s that writes all of dst, from where the elements of reads are then,
-// whatever their strides. how says in Explain what runs.
+// Result returns a pending array of a type and shape. run computes it once it is needed:
+// run starts work on s that reads the views of reads, whatever their strides, and writes
+// all of dst. how is what Explain prints.
 func (o *Operation) Result(dt dtype.DType, shape []int, how string, reads []*Array, run func(s *device.Stream, dst device.View, reads []device.View) error) *Array {
 	if err := o.first(reads...); err != nil {
 		return o.Failed(err)
@@ -134,16 +140,16 @@ func (o *Operation) Result(dt dtype.DType, shape []int, how string, reads []*Arr
 	return n.result(s, dt, layout.Dense(shape), 0, reads...)
 }
 
-// On returns an operand on the stream of the operation. In a capture, what is computed from
-// it is then part of the graph.
+// On returns an operand on the stream of the operation. In a capture, results computed from
+// it are then part of the graph.
 func (o *Operation) On(a *Array) *Array {
 	b := a.with(a.lay)
 	b.stream = streamOf(o.operands...)
 	return b
 }
 
-// Pair runs an operation with two results of one shape, on this line. run starts the work,
-// as that of Result does.
+// Pair runs an operation with two results of one shape immediately. run starts the work, as
+// for Result.
 func (o *Operation) Pair(types [2]dtype.DType, shape []int, how string, reads []*Array, run func(s *device.Stream, dst [2]device.View, reads []device.View) error) (first, second *Array) {
 	s, scope := streamOf(o.operands...), (*Scope)(nil)
 	var views []device.View
@@ -169,8 +175,8 @@ func (o *Operation) Pair(types [2]dtype.DType, shape []int, how string, reads []
 	return first, second
 }
 
-// Shown is where an array's elements lie, but for their memory, which is not known yet:
-// the zero View for nil.
+// Shown returns the view of an array without its buffer, which is not known yet. For nil it
+// returns the zero View.
 func Shown(a *Array) device.View {
 	if a == nil {
 		return device.View{}

@@ -10,8 +10,8 @@ import (
 	"github.com/gpk-go/gpk/matmul"
 )
 
-// packed is a snapshot of a weight, with a form for each of its two roles. A form is made
-// at the first use in its role.
+// packed is a snapshot of a weight, with one packed form for each role and precision in
+// which a product has used it. A form is made at its first use.
 type packed struct {
 	call
 	opts matmul.Options
@@ -22,24 +22,23 @@ type packed struct {
 	freed bool
 }
 
-// packedForm is the operand of a product in one role: an array over the plain weight, with
-// all its packed forms.
+// packedForm is the operand of a product in one role: an array over the weight as MatMul
+// reads it, with its packed forms.
 type packedForm struct {
 	array *Array
 	forms *matmul.Packed
 }
 
-// form is a role, and the precision that is asked for in it.
+// form is a role, and the precision of the products in it.
 type form struct {
 	weight    bool // [out, in] of Linear, else the right operand [k, n]
 	precision matmul.Precision
 }
 
-// Pack returns a snapshot of w, [..., k, n] for use as MatMul's right operand
-// or [out, in] as the weight of Linear, in the form that kernels read without
-// a prepare pass. The form is made at the first use in a role and kept. Any
-// other use of the result is ErrUnsupported. An option names the precision
-// that the products will have, where they do not name it themselves.
+// Pack returns a snapshot of w, [..., k, n] for use as MatMul's right operand or [out, in]
+// as the weight of Linear, in the layout that kernels read without a prepare pass. The
+// packed form is made at the first use in a role and kept. Any other use of the result is
+// ErrUnsupported. A precision among opts applies to the products that name none themselves.
 func Pack(w *Array, opts ...matmul.Option) *Array {
 	c := call{"Pack", here()}
 	o := matmul.Collect(opts)
@@ -63,7 +62,7 @@ func Pack(w *Array, opts ...matmul.Option) *Array {
 	return p
 }
 
-// unpacked returns the operand that a product in a role reads, and the forms if it is
+// unpacked returns the operand that a product in a role reads, and its packed forms if a is
 // packed. weight selects the role in Linear.
 func (a *Array) unpacked(o *matmul.Options, weight bool) (*Array, *matmul.Packed, error) {
 	if a == nil || a.packed == nil || a.err != nil {
@@ -76,10 +75,10 @@ func (a *Array) unpacked(o *matmul.Options, weight bool) (*Array, *matmul.Packed
 	return f.array, f.forms, nil
 }
 
-// operand returns what a product in a role reads: as the right operand, or as
-// the weight of Linear. It settles the product's precision in its options, which
-// the form is made for. A form that is made while the stream is captured belongs
-// to the graph, and is not kept.
+// operand returns the packed form for a product that reads the weight of Linear or, if
+// weight is false, the right operand of MatMul. It sets o.Precision to the precision that
+// the form is made for. A form that is made during a capture belongs to the graph, and is
+// not kept.
 func (p *packed) operand(o *matmul.Options, weight bool) (*packedForm, error) {
 	if o.Precision == matmul.Default {
 		o.Precision = p.opts.Precision
@@ -144,7 +143,7 @@ func (p *packed) free() {
 	}
 }
 
-// String tells which forms exist.
+// String lists the forms that exist.
 func (p *packed) String() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

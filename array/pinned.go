@@ -9,11 +9,11 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// Pinned returns a slice of n elements, all zero, in memory that a GPU reads and
-// writes without a copy: FromSlice, FromSliceInto and ToSliceInto move such
-// slices, and parts of them, at the full speed of the bus. free gives the memory
-// back; the slice, and what was cut of it, must not be used afterwards. Where the
-// default device is the CPU it is memory of Go. A negative n is ErrShape.
+// Pinned returns a slice of n elements, all zero, in memory that a GPU reads and writes
+// without a copy: FromSlice, FromSliceInto and ToSliceInto move such slices, and parts of
+// them, at the full speed of the bus. free gives the memory back; neither the slice nor a
+// part of it may be used afterwards. If the default device is the CPU, it is ordinary Go
+// memory. A negative n is ErrShape.
 func Pinned[T dtype.Elem](n int) (s []T, free func(), err error) {
 	c := call{"Pinned", here()}
 	var zero T
@@ -25,9 +25,9 @@ func Pinned[T dtype.Elem](n int) (s []T, free func(), err error) {
 	if err != nil {
 		return nil, nil, c.fail(fmt.Errorf("%d bytes of pinned memory: %w", n*size, err))
 	}
-	clear(b) // the driver's is what others left
+	clear(b) // the driver does not clear it
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n), free, nil
 }
 
-// maxPinned bounds the bytes asked for, so that their number is an int.
+// maxPinned bounds the number of bytes, so that it fits an int.
 const maxPinned = 1 << 46

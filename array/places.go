@@ -19,7 +19,7 @@ type place struct {
 	kept *keep
 }
 
-// join extends the place by part q.
+// join extends the place to cover part q: to the whole memory unless the two are equal.
 func (p *place) join(q *undo.Part) {
 	if p.DType == q.DType && p.Layout.Equal(&q.Layout) {
 		return
@@ -31,7 +31,7 @@ func (p *place) join(q *undo.Part) {
 	p.Part = c.mem.Part
 }
 
-// placesOf returns one place for each storage of some arrays.
+// placesOf returns one place for each distinct storage of some arrays.
 func placesOf(as []*Array) []*place {
 	var out []*place
 	for _, a := range as {
@@ -39,7 +39,7 @@ func placesOf(as []*Array) []*place {
 		if i < 0 {
 			out = append(out, &place{to: a, Part: undo.Part{Layout: a.lay, DType: a.dt}})
 		} else if p := out[i]; !p.Layout.Equal(&a.lay) {
-			p.Part = undo.Part{DType: a.dt} // the whole storage: see prepare
+			p.Part = undo.Part{DType: a.dt} // the whole storage: see preparePlaces
 		}
 	}
 	return out
@@ -75,7 +75,7 @@ func (s *scheduler) endWrites(list ...*place) {
 	s.changed.Broadcast()
 }
 
-// next makes c the contents of the place's memory, which was written.
+// next makes c the newest version of the place's memory, after the write.
 func (p *place) next(c *contents) {
 	m := p.old.mem
 	m.commit(p.old, p.kept)
@@ -102,7 +102,7 @@ func (s *scheduler) writePlaces(c *call, stream *device.Stream, list []*place, r
 	ordered := slices.SortedFunc(slices.Values(list), func(a, b *place) int {
 		return cmp.Compare(uintptr(unsafe.Pointer(a.to.st)), uintptr(unsafe.Pointer(b.to.st)))
 	})
-	for i, p := range ordered { // in one order, so that nobody waits in a circle
+	for i, p := range ordered { // one order for all, so that writes do not deadlock
 		if err := s.beginWrite(p, rec); err != nil {
 			s.endWrites(ordered[:i]...)
 			return err
@@ -145,7 +145,7 @@ func (s *scheduler) writePlaces(c *call, stream *device.Stream, list []*place, r
 	return nil
 }
 
-// preparePlaces holds the memories that the work uses, or returns the step that must come
+// preparePlaces pins the memories that the work uses, or returns the step that must come
 // first. The mutex is held.
 func (s *scheduler) preparePlaces(j *job, rec *recording, stream *device.Stream, list []*place, reads []*Array) (views []device.View, err error) {
 	*j = job{}
@@ -164,7 +164,7 @@ func (s *scheduler) preparePlaces(j *job, rec *recording, stream *device.Stream,
 			return nil, err
 		}
 		m := p.old.mem
-		if p.Layout.Strides == nil { // all of it
+		if p.Layout.Strides == nil { // the whole memory
 			p.Part = m.Part
 		}
 		if err := p.saveFirst(0, stream); err != nil {

@@ -48,8 +48,8 @@ func (a *Array) Format(f fmt.State, verb rune) {
 	_, _ = io.WriteString(f, text)
 }
 
-// edges returns the elements of a large array that are printed, from axis d on. It makes
-// no array larger than that.
+// edges returns the elements of a large array that are printed, from axis d on. No
+// intermediate array is larger than the result.
 func (a *Array) edges(d int) *Array {
 	if d == len(a.lay.Shape) {
 		return a
@@ -61,7 +61,7 @@ func (a *Array) edges(d int) *Array {
 	return Concat(d, a.Slice(d, 0, textual.Edge).edges(d+1), a.Slice(d, n-textual.Edge, n).edges(d+1))
 }
 
-// raw returns the elements of an array, as memory holds them.
+// raw returns the elements of an array as they are in memory, in row-major order.
 func raw(c *call, a *Array) ([]byte, error) {
 	err := a.check()
 	if err == nil {

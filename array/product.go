@@ -10,11 +10,11 @@ import (
 	"github.com/gpk-go/gpk/matmul"
 )
 
-// MatMul returns the matrix product of a and b, as NumPy's matmul: 2-D arrays
-// are matrices, leading axes are a batch and broadcast, a 1-D a is a row and a
-// 1-D b a column, whose axis the result lacks. Types are equal; halves
-// accumulate in float32, Int8 and Uint8 give Int32. See matmul.Precision for
-// what float32 means. b may be packed.
+// MatMul returns the matrix product of a and b, as NumPy's matmul: 2-D arrays are matrices,
+// and leading axes are a batch and broadcast. A 1-D a is a row and a 1-D b a column; the
+// result lacks that axis. Both types must be equal. Float16 and BFloat16 accumulate in
+// float32; Int8 and Uint8 give Int32. See matmul.Precision for what float32 means. b may be
+// packed.
 func (a *Array) MatMul(b *Array, opts ...matmul.Option) *Array { return matMul(a, b, opts) }
 
 func matMul(a, b *Array, opts []matmul.Option) *Array {
@@ -27,7 +27,7 @@ func matMul(a, b *Array, opts []matmul.Option) *Array {
 	return multiply(c, a, b, nil, matmul.NoActivation, &o, packed)
 }
 
-// linear is act(x w^T + bias), with w as [out, in] and one rounding.
+// linear returns act(x w^T + bias) for w [out, in], rounded once.
 func linear(name string, where site, x, w, bias *Array, act matmul.Activation, opts []matmul.Option) *Array {
 	c := call{name, where}
 	o := matmul.Collect(opts)
@@ -54,27 +54,27 @@ func Linear(x, w, bias *Array, opts ...matmul.Option) *Array {
 	return linear("Linear", here(), x, w, bias, matmul.NoActivation, opts)
 }
 
-// LinearBiasGELU is GELU, in the erf form, of Linear, rounded once.
+// LinearBiasGELU returns GELU, in the erf form, of Linear, rounded once.
 func LinearBiasGELU(x, w, bias *Array, opts ...matmul.Option) *Array {
 	return linear("LinearBiasGELU", here(), x, w, bias, matmul.GELU, opts)
 }
 
-// LinearBiasGELUTanh is GELU, in the tanh form, of Linear, rounded once.
+// LinearBiasGELUTanh returns GELU, in the tanh form, of Linear, rounded once.
 func LinearBiasGELUTanh(x, w, bias *Array, opts ...matmul.Option) *Array {
 	return linear("LinearBiasGELUTanh", here(), x, w, bias, matmul.GELUTanh, opts)
 }
 
-// LinearBiasReLU is ReLU of Linear, rounded once.
+// LinearBiasReLU returns ReLU of Linear, rounded once.
 func LinearBiasReLU(x, w, bias *Array, opts ...matmul.Option) *Array {
 	return linear("LinearBiasReLU", here(), x, w, bias, matmul.ReLU, opts)
 }
 
-// LinearBiasSiLU is SiLU of Linear, rounded once.
+// LinearBiasSiLU returns SiLU of Linear, rounded once.
 func LinearBiasSiLU(x, w, bias *Array, opts ...matmul.Option) *Array {
 	return linear("LinearBiasSiLU", here(), x, w, bias, matmul.SiLU, opts)
 }
 
-// multiply is act(a b + bias); packed are the forms of b, where it has any.
+// multiply returns act(a b + bias). packed holds the packed forms of b, nil for none.
 func multiply(c call, a, b, bias *Array, act matmul.Activation, o *matmul.Options, packed *matmul.Packed) *Array {
 	p := &product{}
 	var room [8]int
@@ -96,8 +96,8 @@ func multiply(c call, a, b, bias *Array, act matmul.Activation, o *matmul.Option
 	return n.result(streamOf(operands...), p.dt, layout.CachedDense(p.sh.Shape(room[:0])), 0, operands...)
 }
 
-// check fills in the shape and type of a product of a and b, or returns the reason why
-// there is none.
+// check fills in the shape, the type and the options of a product of a and b, or returns
+// the reason why they have none.
 func (p *product) check(a, b, bias *Array, act matmul.Activation, o *matmul.Options) error {
 	if err := match(a, b); err != nil {
 		return err
@@ -134,7 +134,7 @@ func (p *product) read(operands []device.View) {
 	}
 }
 
-// detach keeps the parts of a product that Explain needs after a job has run it.
+// detach keeps the product of a job that has run, without its operands, for Explain.
 func (n *node) detach(j *job) {
 	if n.product != nil {
 		j.product.Product = j.product.Detached()
@@ -142,7 +142,7 @@ func (n *node) detach(j *job) {
 	}
 }
 
-// grams checks the options of Gram matrices.
+// grams checks the options AbsSquare and Symmetric, which are for Gram matrices.
 func grams(o *matmul.Options, sh *layout.Product, bias *Array, act matmul.Activation) error {
 	if bias != nil || act != matmul.NoActivation {
 		return fmt.Errorf("%w: a bias or an activation with AbsSquare or Symmetric", expr.ErrUnsupported)
@@ -153,7 +153,7 @@ func grams(o *matmul.Options, sh *layout.Product, bias *Array, act matmul.Activa
 	return nil
 }
 
-// product is a matmul.Product together with the options as the user gave them.
+// product is a matmul.Product with the shapes, result type and device of the arrays.
 type product struct {
 	matmul.Product
 	sh  layout.Product

@@ -11,9 +11,9 @@ import (
 	"github.com/gpk-go/gpk/internal/undo"
 )
 
-// recording is a capture under way. During the capture a storage shows two contents: in
-// the capture those that the sequence will have written, and outside of it the current
-// ones, because nothing is computed yet. So a recording has contents and memories of its
+// recording is a capture under way. Nothing is computed during the capture, so a storage
+// shows two contents: within the capture the ones that the sequence will have written, and
+// outside of it the current ones. A recording therefore has contents and memories of its
 // own over the same buffers.
 //
 // The scheduler's mutex guards cur, written, fixed and ended.
@@ -26,11 +26,11 @@ type recording struct {
 	ended   bool
 
 	mu  sync.Mutex
-	err error // the first thing that cannot be recorded
+	err error // the first error that prevents the capture
 }
 
-// recordings are the captures under way by their streams; recorded counts them,
-// so that other programs pay one load.
+// recordings maps each stream that is being captured to its capture. recorded counts them,
+// so that a program without captures pays only one atomic load.
 var (
 	recordings sync.Map // *device.Stream -> *recording
 	recorded   atomic.Int32
@@ -64,7 +64,8 @@ func (r *recording) refuse(err error) error {
 // errWaits is the cause of the error of a call that needs elements during a capture.
 var errWaits = fmt.Errorf("%w: moving elements between the host and devices while a sequence is captured, which computes nothing before Replay", expr.ErrUnsupported)
 
-// unwaited refuses a call that would wait for an array on a stream that is being captured.
+// unwaited refuses a call that would wait for elements of an array on a stream that is
+// being captured.
 func unwaited(c *call, a *Array) error {
 	if r := recordingOn(a.stream); r != nil {
 		return r.refuse(c.fail(errWaits, a))
@@ -96,7 +97,7 @@ func (r *recording) contents(st *storage) (*contents, error) {
 	if c := r.cur[st]; c != nil {
 		return c, nil
 	}
-	if st.writing { // it may get another buffer
+	if st.writing { // the write may replace the buffer
 		return nil, &unready{}
 	}
 	c := st.cur
@@ -132,7 +133,7 @@ func (r *recording) record(s *device.Stream, f func() ([]*Array, error)) (run *d
 	recordings.Store(s, r)
 	recorded.Add(1)
 	returned := false
-	defer func() { // also where f panics: the stream is of no use before
+	defer func() { // deferred, because a panic of f must end the capture too
 		recorded.Add(-1)
 		recordings.Delete(s)
 		r.sched.mu.Lock()
@@ -185,10 +186,10 @@ func (r *recording) graph(run *device.Graph, outs []*Array, onto *device.Stream)
 		g.outs = append(g.outs, b)
 		st := a.st
 		if st.rec != r {
-			continue // it was there before, and keeps what it holds
+			continue // an array from outside keeps its contents
 		}
 		m := st.cur.mem
-		// Nodes of the sequence that were not computed do not count as readers of it.
+		// New contents have no readers: nodes of the sequence that were not computed do not count.
 		st.cur = &contents{node: st.cur.node, origin: st.cur.origin, mem: m, version: st.cur.version}
 		st.rec, st.scope, st.fixed = nil, nil, st.fixed+1
 		m.scope, m.log, m.olds, m.rec = nil, undo.Log{}, nil, nil
@@ -199,7 +200,7 @@ func (r *recording) graph(run *device.Graph, outs []*Array, onto *device.Stream)
 	return g
 }
 
-// unfix releases a graph's hold on the memory of storages.
+// unfix ends a graph's claim on the memory of storages.
 func unfix(s *scheduler, list []*storage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 
 const oneReduction = "one reduction, its tree fixed by shape and type"
 
-// reduce is the result of a reduction of a over axes, among which options may be.
+// reduce returns the result of a reduction of a over axes. Options may be among the axes.
 func reduce(code expr.Op, a *Array, axes []int) *Array {
 	return call{code.String(), here()}.reduce(code, a, axes)
 }

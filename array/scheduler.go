@@ -13,10 +13,10 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// scheduler guards the arrays of one device: the contents that they show, the references
-// to these, and the list of pending nodes. Its mutex is taken before the device's own and
-// never together with another scheduler's. It is never held while memory is allocated,
-// work runs, or a goroutine waits.
+// scheduler guards the arrays of one device: the contents that they show, the references to
+// these contents, and the list of pending nodes. Lock order: its mutex comes before the
+// device's, and never together with another scheduler's. It is never held while memory is
+// allocated, work runs, or a goroutine waits.
 type scheduler struct {
 	dev *device.Device
 
@@ -29,12 +29,12 @@ type scheduler struct {
 	// not computed.
 	newest  *node
 	pending []weak.Pointer[node]
-	// The pending nodes that read elements which were overwritten since.
+	// Pending nodes that read elements which have been overwritten.
 	outdated []weak.Pointer[node]
-	room     int // of outdated, before those that are gone are dropped
+	room     int // outdated is pruned once it is longer
 
-	reread map[site]bool // the lines whose intermediate results were read again
-	copied int64         // bytes that writes have saved, and that were rebuilt
+	reread map[site]bool // the lines of the program whose intermediate results were read again
+	copied int64         // number of bytes that writes have saved and that were rebuilt
 }
 
 // maxPending is the largest number of pending nodes of a device. One more starts the
@@ -64,13 +64,14 @@ func init() { eager.Store(setting.On("GPK_EAGER")) }
 // wait releases the mutex until something has changed.
 func (s *scheduler) wait() { s.changed.Wait() }
 
-// waits reports whether a node is pending and is not being computed by another node.
+// waits reports whether a node must still be started by itself: it is pending, no consumer
+// computes it, and its scope and its capture are open.
 func (n *node) waits() bool {
 	return n.state == pending && !n.consumed && !n.computed && !n.out.scope.isClosed() && (n.rec == nil || !n.rec.ended)
 }
 
 // add lists a pending node, and starts the oldest one if there are too many. Nodes that
-// read overwritten elements do not count: they stay pending until they are needed, because
+// read overwritten elements do not count. They stay pending until they are needed, because
 // their operands must be rebuilt. The mutex is held.
 func (s *scheduler) add(n *node) {
 	s.loosen()
@@ -98,12 +99,12 @@ func (s *scheduler) add(n *node) {
 		s.room = 2*len(s.outdated) + maxPending
 	}
 	if len(s.pending) >= maxPending {
-		_ = s.start(oldest) // kept in the node, for whoever reads it
+		_ = s.start(oldest) // the node keeps the error for its readers
 	}
 }
 
-// readsLost reports whether a node, or a step of it, reads elements that were overwritten
-// since.
+// readsLost reports whether a node, or a step of it, reads elements that have been
+// overwritten.
 func (n *node) readsLost() bool {
 	for i := range n.n {
 		in := n.operand(i)
@@ -130,15 +131,15 @@ func (s *scheduler) loosen() bool {
 	return true
 }
 
-// listAgain lists a node again that found no memory, because it may have been dropped from
-// the list while it ran. The mutex is held.
+// listAgain lists a node that could not run, for example for lack of memory, because it may
+// have been removed from the list while it ran. The mutex is held.
 func (s *scheduler) listAgain(n *node) {
 	if n.waits() && !slices.Contains(s.waiting(s.pending), n) {
 		s.pending = append(s.pending, weak.Make(n))
 	}
 }
 
-// prune removes the nodes of a list that were collected or are not pending any more. The
+// prune removes the nodes of a list that were garbage collected or no longer wait. The
 // mutex is held.
 func prune(list []weak.Pointer[node]) []weak.Pointer[node] {
 	return slices.DeleteFunc(list, func(p weak.Pointer[node]) bool {
@@ -181,9 +182,9 @@ func alloc(d *device.Device, n int64, s *device.Stream) (*device.Buffer, error) 
 
 // bind makes a node refer to the contents that its operands show now, in one critical
 // section. Operands that the node's kernel can compute become its steps; other pending
-// operands are stored first. The mutex is held, and released while they are.
+// operands are stored first. The mutex is held, and released while operands are stored.
 func (s *scheduler) bind(n *node, reads []*Array, steps, size int) error {
-	var tried []*node // could not be stored: they are found failed, or tried again, when n runs
+	var tried []*node // nodes that could not be stored; running n tries them again, or finds that they failed
 	for {
 		next, err := s.tryBind(n, reads, steps, size, tried)
 		if err != nil {
@@ -278,7 +279,7 @@ func (n *node) isStep(c *contents, i int) bool {
 	return false
 }
 
-// result makes the array of an operation whose operands are reads. The first `steps` of
+// result returns the array of an operation whose operands are reads. The first `steps` of
 // these may become steps of the node.
 func (n *node) result(s *device.Stream, dt dtype.DType, lay layout.Layout, steps int, reads ...*Array) *Array {
 	s = open(s)
@@ -298,7 +299,7 @@ func (n *node) result(s *device.Stream, dt dtype.DType, lay layout.Layout, steps
 	r := newArray(n.out, lay, dt, s)
 	n.out.scope, r.st.scope, r.st.rec = n.scope, n.scope, n.rec
 	if eager.Load() {
-		_ = sched.start(n) // kept in the node, for whoever reads it
+		_ = sched.start(n) // the node keeps the error for its readers
 		sched.listAgain(n)
 	} else {
 		sched.add(n)

@@ -20,28 +20,28 @@ type Scope struct {
 	id     uint64
 	made   call
 	closed atomic.Pointer[call]
-	rec    atomic.Pointer[recording] // of the capture in which In marked an array last
+	rec    atomic.Pointer[recording] // the last capture in which In marked an array
 
-	mu   sync.Mutex // taken after a scheduler's
-	kept []*Array   // to be computed by Close
+	mu   sync.Mutex // locked after a scheduler's mutex
+	kept []*Array   // arrays that Close computes
 	mems []weak.Pointer[memory]
-	room int // of mems, before those that are gone are dropped
+	room int // mems is pruned once it is longer
 }
 
 var lastScope atomic.Uint64
 
-// NewScope opens a scope. Close it, also where the function that opened it fails:
+// NewScope opens a scope. The function that opens it must close it, on errors too:
 //
 //	s := gpk.NewScope()
 //	defer s.Close()
 //
-// Scoped does this.
+// Scoped does both.
 func NewScope() *Scope { return newScope(call{"NewScope", here()}) }
 
 func newScope(c call) *Scope { return &Scope{id: lastScope.Add(1), made: c} }
 
-// Scoped calls f with a new scope and closes it, also where f panics. It returns the
-// error of f joined with that of Close.
+// Scoped calls f with a new scope and closes it, even if f panics. It returns the error of
+// f joined with that of Close.
 func Scoped(f func(s *Scope) error) (err error) {
 	c := call{"Scoped", here()}
 	if f == nil {
@@ -60,9 +60,10 @@ func newer(a, b *Scope) *Scope {
 	return a
 }
 
-// serves reports whether the scope frees what a capture computes; nil is none. One that has marked
-// arrays of the capture does: a part of the sequence behind its Close uses the memory again. Another
-// does not, because the graph needs what it computes for as long as it lives.
+// serves reports whether results that are computed in the capture rec can belong to the
+// scope. Outside of captures (rec is nil) they can. In a capture they can if In has marked
+// an array of it: later parts of the sequence then reuse the memory that Close frees.
+// Otherwise they cannot, because the graph needs its results for as long as it lives.
 func (s *Scope) serves(rec *recording) bool { return rec == nil || s != nil && s.rec.Load() == rec }
 
 func (s *Scope) isClosed() bool { return s != nil && s.closed.Load() != nil }
@@ -86,8 +87,8 @@ func (s *Scope) check(c *call, a *Array) error {
 	return c.wrap(s.err(), a)
 }
 
-// In returns a view of a whose results belong to the scope. The array a itself does not.
-// If an array is marked by several scopes, the newest one counts.
+// In returns a view of a whose results belong to the scope. The array a itself does not. If
+// several scopes have marked an array, the newest one counts.
 func (s *Scope) In(a *Array) *Array {
 	c := call{"In", here()}
 	if err := s.check(&c, a); err != nil {
@@ -101,8 +102,8 @@ func (s *Scope) In(a *Array) *Array {
 	return b
 }
 
-// Own hands an array over to the scope, which frees it and its views. It returns a. An
-// array of another scope is ErrUnsupported.
+// Own moves an array to the scope, which frees it and its views. It returns a. An array of
+// another scope is ErrUnsupported.
 func (s *Scope) Own(a *Array) *Array {
 	c := call{"Own", here()}
 	if err := s.check(&c, a); err != nil {
@@ -114,9 +115,9 @@ func (s *Scope) Own(a *Array) *Array {
 	return a
 }
 
-// Keep takes an array, with all its storage, out of the scope and returns it. Close
-// computes the array, which outlives the scope. An array of another scope is
-// ErrUnsupported. An array of no scope stays without one.
+// Keep removes an array, with its storage, from the scope and returns it. Close computes
+// the array, which outlives the scope. An array of another scope is ErrUnsupported. An
+// array of no scope stays without one.
 func (s *Scope) Keep(a *Array) *Array {
 	c := call{"Keep", here()}
 	if err := s.check(&c, a); err != nil {
@@ -133,7 +134,7 @@ func (s *Scope) Keep(a *Array) *Array {
 	return b
 }
 
-// move takes the storage of an array from one scope to another.
+// move moves the storage of an array from one scope to another; nil is none.
 func (s *Scope) move(c *call, a *Array, from, to *Scope) error {
 	sched := schedulerOf(a.on())
 	sched.mu.Lock()
@@ -173,15 +174,15 @@ func (s *Scope) own(m *memory) {
 	s.register(m)
 }
 
-// register makes Close free a memory of the scope, or tidy a memory whose older contents
-// the scope's nodes read.
+// register adds a memory to those that Close frees, if it belongs to the scope, or tidies,
+// if nodes of the scope read older contents of it.
 func (s *Scope) register(m *memory) {
 	if s == nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.mems) >= max(s.room, 64) { // half of them may be gone
+	if len(s.mems) >= max(s.room, 64) { // prune freed memories, at amortized constant cost
 		kept := s.mems[:0]
 		for _, p := range s.mems {
 			if m := p.Value(); m != nil && !m.buf.Freed() {
@@ -195,8 +196,8 @@ func (s *Scope) register(m *memory) {
 }
 
 // Close computes the kept arrays and frees all others of the scope, even if computing
-// fails. It returns the first error. From then on every array of the scope, and every view
-// that In has returned, is ErrFreed. A second Close is ErrFreed.
+// fails. It returns the first error. Afterwards every array of the scope, and every view
+// that In returned, is ErrFreed. A second Close is ErrFreed.
 func (s *Scope) Close() error { return s.close(&call{"Close", here()}) }
 
 func (s *Scope) close(c *call) error {
@@ -212,7 +213,7 @@ func (s *Scope) close(c *call) error {
 	}
 	var first error
 	for _, a := range kept {
-		if err := a.start(); err != nil && first == nil && a.usable() == nil { // freed since is no error
+		if err := a.start(); err != nil && first == nil && a.usable() == nil { // an array that was freed meanwhile is no error
 			first = c.wrap(err, a)
 		}
 	}
@@ -231,12 +232,12 @@ func (s *Scope) close(c *call) error {
 	return first
 }
 
-// leave frees a memory of a closed scope, or the elements that were saved in it for nodes
-// of the scope.
+// leave frees a memory of a closed scope, or the saved elements that only nodes of the
+// scope needed.
 func (s *scheduler) leave(m *memory, of *Scope) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for m.scope == of && s.startReader(nil, m) { // of a newer scope
+	for m.scope == of && s.startReader(nil, m) { // pending readers in newer scopes
 	}
 	for m.pins > 0 || m.busy {
 		s.wait()

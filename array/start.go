@@ -13,17 +13,17 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// job is a node that is about to run, with the places of its operands and the chain that
-// it forms with its steps.
+// job is a node that is about to run, with the views of its operands and the chain that it
+// forms with its steps.
 type job struct {
 	*node
 	use
-	stream  *device.Stream // the node's, or what stands in for it once that is closed
+	stream  *device.Stream // the node's stream, or the default stream once that is closed
 	views   [3]device.View
-	others  []device.View // beyond three
-	plan    *planner      // nil: the operation alone
-	steps   []*node       // that are computed as parts of it
-	product *product      // of a product: a copy, with its operands' places
+	others  []device.View // views of operands beyond the third
+	plan    *planner      // nil: the node has no steps
+	steps   []*node       // nodes that the job computes as part of the chain
+	product *product      // of a product: a copy, with the views of its operands
 	fused   *fusedPlan
 	runs    func(j *job, s *device.Stream, dst device.View) error
 }
@@ -41,21 +41,21 @@ func (j *job) place(i int) *device.View {
 // unready names the step that must come first before a node can run.
 type unready struct {
 	node  *node        // it must be stored
-	in    *operand     // it must be rebuilt: a write has overwritten a part
-	owner *node        // the node whose operand in is
-	alloc func() error // memory must be there
+	in    *operand     // it must be rebuilt: a write has overwritten a part of it
+	owner *node        // the node that has the operand in
+	alloc func() error // allocates memory that is needed
 }
 
 // Error implements error.
 func (*unready) Error() string { return "an operand is not there yet" }
 
-// prepare performs that step. If u names no step, it waits. The mutex is held, and
+// prepare performs the step that u names. If u names none, it waits. The mutex is held, and
 // released meanwhile.
 func (s *scheduler) prepare(u *unready) error {
 	switch {
 	case u.node != nil:
-		// A node that has failed is found so by whoever needs it. A write may have it
-		// started only because it reads what is about to be overwritten.
+		// The failure of the node is no error here: its consumers will find it. A write may
+		// start a node only because the node reads elements that are about to be overwritten.
 		if err := s.start(u.node); err != nil && u.node.state == pending {
 			return err
 		}
@@ -71,8 +71,8 @@ func (s *scheduler) prepare(u *unready) error {
 	return nil
 }
 
-// ready calls f until it returns no unready. The mutex is held, and released between the
-// calls.
+// ready calls f until its error is no unready, and performs the named step after each call.
+// The mutex is held, and released between the calls.
 func (s *scheduler) ready(f func() error) error {
 	for {
 		err := f()
@@ -150,7 +150,7 @@ func (s *scheduler) start(n *node) error {
 	return err
 }
 
-// errEnded says that a node has been stored, has failed or was freed.
+// errEnded says that a node is stored, failed or freed, so that there is nothing to start.
 var errEnded = errors.New("the node has ended")
 
 // end moves a node to a final state. by is the call that frees it. The mutex is held.
@@ -212,7 +212,7 @@ func (s *scheduler) plan(j *job, n *node) error {
 	return nil
 }
 
-// blame names the call that was to write the contents in an error of queued work.
+// blame adds, to an error of queued work, the call that should have written the contents.
 func (c *contents) blame(err error) error {
 	var queued *submit.Error
 	w := c.writer()
@@ -222,7 +222,8 @@ func (c *contents) blame(err error) error {
 	return w.fail(err).with(c.mem.Layout.Shape, c.mem.DType)
 }
 
-// mayFail reports whether the job may find an error only on the device.
+// mayFail reports whether the device may find an error of the job that is not known when
+// the job starts.
 func (j *job) mayFail() bool {
 	if j.stream.Device().Kind() == device.CPU {
 		return false
@@ -243,7 +244,7 @@ func (j *job) begin() {
 	}
 }
 
-// store runs the job into memory of its own. The mutex is not held.
+// store runs the job into a new buffer. The mutex is not held.
 func (j *job) store() (*device.Buffer, error) {
 	op := observe.Begin(j.stream, j.name, j.site)
 	j.describe(op)
@@ -252,7 +253,7 @@ func (j *job) store() (*device.Buffer, error) {
 	return buf, err
 }
 
-// filled returns memory of dense elements that fill has written, for a call.
+// filled allocates memory of dense elements for a call, and lets fill write it.
 func filled(c *call, s *device.Stream, dt dtype.DType, lay layout.Layout, fill func(dst device.View) error) (*device.Buffer, error) {
 	buf, err := alloc(s.Device(), int64(lay.Size())*int64(dt.Size()), s)
 	if err != nil {
@@ -301,8 +302,8 @@ func (j *job) allowsView(v, dst *device.View) bool {
 	return j.alias == sameElements && v.DType.Size() == dst.DType.Size() && v.Layout.Equal(&dst.Layout)
 }
 
-// rebuild restores older contents for an operand of a node, in a memory of their own. The
-// mutex is held, and released while the elements are copied.
+// rebuild restores older contents, which an operand of a node reads, into another buffer.
+// The mutex is held, and released while the elements are copied.
 func (s *scheduler) rebuild(n *node, in *operand) error {
 	c := in.of
 	m := c.mem
@@ -321,7 +322,7 @@ func (s *scheduler) rebuild(n *node, in *operand) error {
 	if err != nil {
 		return err
 	}
-	if in.of != c || c.mem != m || n.state > running { // somebody else was faster
+	if in.of != c || c.mem != m || n.state > running { // another goroutine was faster
 		buf.Free()
 		return nil
 	}

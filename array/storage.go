@@ -16,20 +16,19 @@ import (
 
 // storage is what an array and its views share. A write gives it new contents.
 //
-// Invariant: the contents of a fixed storage are in its one buffer, in the newest
-// version.
+// Invariant: the contents of a fixed storage are in its one buffer, in the newest version.
 //
 // The scheduler's mutex guards it.
 type storage struct {
 	cur     *contents
-	fixed   int        // how many hold the memory where it is: bridges, graphs
+	fixed   int        // number of bridges and graphs that need the memory at its address
 	writing bool       // a write is being prepared or done; others wait
 	ended   *call      // the call that freed it
 	scope   *Scope     // it is freed with this scope
-	rec     *recording // it was made in this capture, and is read there alone
+	rec     *recording // the capture that made it: only that capture can read it
 }
 
-// newArray makes an array of a storage of its own.
+// newArray makes an array with a new storage.
 func newArray(c *contents, lay layout.Layout, dt dtype.DType, s *device.Stream) *Array {
 	a := &Array{lay: lay, dt: dt, stream: s}
 	a.own.cur = c
@@ -37,13 +36,14 @@ func newArray(c *contents, lay layout.Layout, dt dtype.DType, s *device.Stream) 
 	return a
 }
 
-// storedArray makes the array of a buffer whose elements are there.
+// storedArray makes the array of a buffer whose elements are already there.
 func storedArray(buf *device.Buffer, dt dtype.DType, shape []int, s *device.Stream, origin call, how string) *Array {
 	lay := layout.Dense(shape)
 	return newArray(storedContents(buf, lay, dt, origin, how), lay, dt, s)
 }
 
-// filled returns a stored array. fill writes its elements. The array keeps shape.
+// filled returns a stored array, whose elements fill writes. The array keeps the shape
+// slice.
 func (c *call) filled(s *device.Stream, dt dtype.DType, shape []int, how string, fill func(dst device.View) error) *Array {
 	op := observe.Begin(s, c.name, c.site)
 	op.Writes(dt, shape)
@@ -74,8 +74,8 @@ func (st *storage) check() error {
 	return st.scope.err()
 }
 
-// contents returns the contents that the array shows, in a capture or outside of one. The
-// mutex is held.
+// contents returns the contents that the array shows, within the capture rec or, if rec is
+// nil, outside of captures. The mutex is held.
 func (a *Array) contents(rec *recording) (*contents, error) {
 	if err := a.st.check(); err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (a *Array) usable() error {
 // scopeOf returns the scope of results that are computed from the array.
 func (a *Array) scopeOf() *Scope { return newer(a.in, a.st.scope) }
 
-// acquire stores the array, and returns the place of its elements. The memory is pinned
+// acquire stores the array, and returns the view of its elements. The memory is pinned
 // until release is called.
 func (a *Array) acquire() (v device.View, release func(), err error) {
 	s := schedulerOf(a.on())
@@ -139,9 +139,9 @@ func (a *Array) start() error {
 	return err
 }
 
-// fix stores the array, fixes its memory in place and gives it to use, which is called
-// with the mutex held. On the CPU, memory that is not lent is moved out of the pool
-// first, because a slice over it may outlive the array.
+// fix stores the array, fixes its memory and calls use with the buffer while the mutex is
+// held. On the CPU, memory that is not lent is moved out of the pool first, because a slice
+// over it may outlive the array.
 func (a *Array) fix(use func(*device.Buffer), lent bool) error {
 	s := schedulerOf(a.on())
 	s.mu.Lock()
@@ -172,8 +172,8 @@ func (a *Array) fix(use func(*device.Buffer), lent bool) error {
 	})
 }
 
-// expose moves the contents of a storage to memory that a slice may refer to. The mutex is
-// not held.
+// expose moves the contents of a storage to memory outside the pool, to which a slice may
+// refer. The mutex is not held.
 func (s *scheduler) expose(st *storage, c *contents) error {
 	m := c.mem
 	buf, err := deviceapi.AllocExposed(s.dev, m.buf.Size())
@@ -184,7 +184,7 @@ func (s *scheduler) expose(st *storage, c *contents) error {
 	defer s.mu.Unlock()
 	if st.cur != c || m.busy {
 		buf.Free()
-		return nil // something was faster: see again
+		return nil // a write was faster: the caller looks again
 	}
 	m.pins++
 	s.mu.Unlock()
@@ -201,28 +201,29 @@ func (s *scheduler) expose(st *storage, c *contents) error {
 	return nil
 }
 
-// owner is the storage of a buffer from which several arrays may be made.
+// owner refers to the storage of a buffer, so that several arrays made from the buffer
+// share it.
 type owner struct{ st weak.Pointer[storage] }
 
 // owning guards the owners of all buffers.
 var owning sync.Mutex
 
-// own makes st the storage of its buffer. owning is held.
+// own records st as the storage of the buffer. owning is held.
 func own(buf *device.Buffer, st *storage) { buf.State().SetOwner(owner{weak.Make(st)}) }
 
 // FromBuffer returns an array over existing memory: the dense elements of shape at the
-// beginning of buf. Nothing is copied. Packages under interop share foreign memory in this
-// way. Arrays over one buffer are views of each other.
+// beginning of buf. Nothing is copied. Packages under interop use it to share foreign
+// memory. Arrays over one buffer are views of each other.
 func FromBuffer(buf *device.Buffer, dt dtype.DType, shape ...int) *Array {
 	_, err := bytesIn(buf, dt, shape)
 	return over(call{"FromBuffer", here()}, buf, dt, layout.Dense(slices.Clone(shape)), err)
 }
 
 // FromOwnBuffer is FromBuffer for memory that becomes the array's own, as if gpk had
-// allocated it for the array: Free gives it back, and a write may take other memory.
-// The buffer has as many bytes as the elements take, else that is ErrShape, and
-// belongs to nobody else: one that an array has already is ErrUnsupported. The caller
-// does not use it afterwards, unless the array carries an error.
+// allocated it for the array: Free gives it back, and a write may replace it. The buffer
+// must have exactly the bytes of the elements, else that is ErrShape, and no other owner: a
+// buffer that an array already has is ErrUnsupported. The caller must not use it
+// afterwards, unless the array carries an error.
 func FromOwnBuffer(buf *device.Buffer, dt dtype.DType, shape ...int) *Array {
 	c := call{"FromOwnBuffer", here()}
 	n, err := bytesIn(buf, dt, shape)
@@ -240,7 +241,8 @@ func FromOwnBuffer(buf *device.Buffer, dt dtype.DType, shape ...int) *Array {
 	return storedArray(buf, dt, slices.Clone(shape), buf.Device().DefaultStream(), c, "memory handed over")
 }
 
-// bytesIn returns the bytes that elements take, for which the buffer must have room.
+// bytesIn returns the number of bytes of the elements. It is an error if the buffer has
+// fewer.
 func bytesIn(buf *device.Buffer, dt dtype.DType, shape []int) (int64, error) {
 	n, err := layout.Size(shape)
 	bytes := int64(n) * int64(dt.Size())
@@ -252,17 +254,17 @@ func bytesIn(buf *device.Buffer, dt dtype.DType, shape []int) (int64, error) {
 
 var errNoBuffer = fmt.Errorf("%w: no buffer or no element type", dtype.ErrDType)
 
-// FromLayout is FromBuffer for elements that lie in the buffer as lay says. A
-// layout that reaches outside the buffer is ErrShape. Indices that name one
-// element, other than those of a broadcast axis (stride 0), are the caller's
-// mistake: what a write through them leaves is undefined.
+// FromLayout is FromBuffer for elements with layout lay. A layout that reaches outside the
+// buffer is ErrShape. Two indices must not name the same element, except along a broadcast
+// axis (stride 0): gpk does not check this, and the result of a write to such a layout is
+// undefined.
 func FromLayout(buf *device.Buffer, dt dtype.DType, lay layout.Layout) *Array {
 	lay = layout.Layout{Shape: slices.Clone(lay.Shape), Strides: slices.Clone(lay.Strides), Offset: lay.Offset}
 	return over(call{"FromLayout", here()}, buf, dt, lay, lay.Within(int(buf.Size()/int64(max(dt.Size(), 1)))))
 }
 
-// over makes an array of elements that lie in buf as lay says. It returns the array of err
-// if that is not nil.
+// over returns an array of elements in buf with layout lay. If err is not nil, the array
+// carries it.
 func over(c call, buf *device.Buffer, dt dtype.DType, lay layout.Layout, err error) *Array {
 	if buf.Device() == nil || !dt.Valid() {
 		err = errNoBuffer
@@ -284,10 +286,10 @@ func over(c call, buf *device.Buffer, dt dtype.DType, lay layout.Layout, err err
 	return &Array{st: st, lay: lay, dt: dt, stream: s}
 }
 
-// Buffer stores the array and returns the memory that holds it. The elements lie there as
-// Strides and Offset say. The memory is fixed from then on: every write goes to this
-// buffer. Pending arrays that read the array do not see writes to the buffer from outside:
-// Eval them before such a write.
+// Buffer stores the array and returns the memory that holds it. Strides and Offset locate
+// the elements in it. The memory is fixed from then on: every write goes to this buffer.
+// Pending arrays that read the array do not see writes to the buffer from outside: Eval
+// them before such a write.
 func (a *Array) Buffer() (*device.Buffer, error) {
 	c := call{"Buffer", here()}
 	err := a.check()
@@ -304,10 +306,10 @@ func (a *Array) Buffer() (*device.Buffer, error) {
 	return buf, nil
 }
 
-// Lend is Buffer for memory that another library uses until it says that it is done:
-// then release must be called, once. Until then Free of the array leaves the memory
-// as it is. Afterwards the memory goes back to its pool with the array, which that of
-// Buffer never does.
+// Lend is Buffer for memory that another library uses for a limited time. The caller calls
+// release once, when the library no longer uses the memory. Until then, Free of the array
+// does not free the memory. Afterwards the memory returns to its pool when the array is
+// freed, which memory returned by Buffer never does.
 func (a *Array) Lend() (buf *device.Buffer, release func(), err error) {
 	c := call{"Lend", here()}
 	if err = a.check(); err == nil {

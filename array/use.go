@@ -2,15 +2,15 @@ package array
 
 import "github.com/gpk-go/gpk/device"
 
-// use is the memories that a piece of work reads. Nothing writes to them until the work
-// has been started.
+// use is the set of memories that a piece of work reads. Nothing writes to them until the
+// work has been started.
 type use struct {
 	pins []*memory
-	room [4]*memory // of pins
+	room [4]*memory // the first elements of pins, to save an allocation
 }
 
-// take adds the memory of contents, and fills in the place of their elements. It reports
-// false, and does nothing, if they cannot be read yet.
+// take adds the memory of c, and sets the buffer of v to it. It reports false, and does
+// nothing, if the elements cannot be read yet.
 func (u *use) take(c *contents, v *device.View) bool {
 	m := c.mem
 	if m == nil || m.busy || c.err() != nil || c.lost(v) {
@@ -24,7 +24,7 @@ func (u *use) take(c *contents, v *device.View) bool {
 	return true
 }
 
-// locate returns the place of an operand's elements, and adds its memory.
+// locate returns the view of an operand's elements in memory, and adds that memory.
 func (u *use) locate(n *node, in *operand) (device.View, error) {
 	v, c := in.view, in.of
 	if u.take(c, &v) {
@@ -42,7 +42,7 @@ func (u *use) locate(n *node, in *operand) (device.View, error) {
 	return v, &unready{in: in, owner: n}
 }
 
-// find is locate for the elements that an array shows.
+// find is locate for the elements that an array shows, within or outside of a capture.
 func (u *use) find(a *Array, rec *recording) (device.View, error) {
 	v := device.View{DType: a.dt, Layout: a.lay}
 	c, err := a.contents(rec)

@@ -8,7 +8,7 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// viewed returns a view of a with the layout that f gives.
+// viewed returns a view of a with the layout that f computes.
 func (a *Array) viewed(name string, where site, f func(layout.Layout) (layout.Layout, error)) *Array {
 	c := call{name, where}
 	var l layout.Layout
@@ -22,8 +22,8 @@ func (a *Array) viewed(name string, where site, f func(layout.Layout) (layout.La
 	return a.with(l)
 }
 
-// Reshape returns the elements, in row-major order, under another shape; one
-// length may be -1. It is a view where the strides allow it, else a copy.
+// Reshape returns the elements, in row-major order, with another shape; one length may be
+// -1. It is a view if the strides allow it, else a copy.
 func (a *Array) Reshape(shape ...int) *Array {
 	c := call{"Reshape", here()}
 	var want []int
@@ -70,8 +70,8 @@ func (a *Array) Slice(axis, start, stop int, step ...int) *Array {
 	})
 }
 
-// Squeeze returns a view without the axes named, each of length 1; no axes
-// removes all of length 1.
+// Squeeze returns a view without the named axes, each of length 1; no axes removes all axes
+// of length 1.
 func (a *Array) Squeeze(axes ...int) *Array {
 	return a.viewed("Squeeze", here(), func(l layout.Layout) (layout.Layout, error) { return l.Squeeze(axes) })
 }
@@ -87,8 +87,8 @@ func (a *Array) BroadcastTo(shape ...int) *Array {
 	return a.viewed("BroadcastTo", here(), func(l layout.Layout) (layout.Layout, error) { return l.BroadcastTo(slices.Clone(shape)) })
 }
 
-// Contiguous returns a itself where its elements lie dense in row-major order,
-// else a copy that does.
+// Contiguous returns a itself if its elements are dense in row-major order, else a dense
+// copy.
 func (a *Array) Contiguous() *Array {
 	if a.check() == nil && a.lay.IsDense() {
 		return a
@@ -101,7 +101,7 @@ func (a *Array) Clone() *Array {
 	return a.copied(call{"Clone", here()})
 }
 
-// copied is the pending dense copy of a, for a call.
+// copied returns the pending dense copy of a, for a call.
 func (a *Array) copied(c call) *Array {
 	if err := a.check(); err != nil {
 		return c.failed(err, a)
@@ -109,8 +109,8 @@ func (a *Array) copied(c call) *Array {
 	return elementwise(c, cast, a.dt, a)
 }
 
-// To returns the array on device d: a itself when it is there, else a dense
-// copy. A device that does not work is its own error.
+// To returns the array on device d: a itself if it is there, else a dense copy. For a
+// device that does not work, the array carries the device's error.
 func (a *Array) To(d *device.Device) *Array {
 	c := call{"To", here()}
 	err := a.check()
@@ -152,9 +152,9 @@ func (a *Array) to(c *call, d *device.Device) *Array {
 	return b
 }
 
-// Unstack returns the views of an array along its first axis, which they lack. It makes them
-// all at once, at a fraction of what as many calls of Slice cost. An array that carries an
-// error, or has no axis, has none.
+// Unstack returns one view for each index of the first axis, without that axis. It makes
+// them all at once, at a fraction of the cost of as many calls of Slice. It returns nil for
+// an array that carries an error or has no axis.
 func Unstack(a *Array) []*Array {
 	if a.check() != nil || a.NDim() == 0 {
 		return nil

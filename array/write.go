@@ -16,23 +16,23 @@ import (
 type write struct {
 	call   call
 	sched  *scheduler
-	place  // what is written
+	place  // the written part
 	rec    *recording
 	stream *device.Stream
 
-	// One of these is the source.
-	expr  *node                       // made for this write, from reads
-	reads []*Array                    // its operands
-	src   *Array                      // copied, or computed in place where it is pending
-	put   func(dst device.View) error // writes the elements, whatever the strides
+	// The source is one of expr, src and put.
+	expr  *node                       // an operation of this write alone, on reads
+	reads []*Array                    // the operands of expr
+	src   *Array                      // copied or, if pending, computed in place
+	put   func(dst device.View) error // writes the elements to any strides
 
-	producer *node   // computes the elements: expr, or that of src
-	from     operand // where they are read, once they are stored
-	copy     *node   // reads them there
+	producer *node   // computes the elements: expr, or the node of src
+	from     operand // the stored elements that copy reads
+	copy     *node   // copies from
 	job      job
-	covers   bool // the part is the whole storage
+	covers   bool // the written part is the whole storage
 	fresh    *device.Buffer
-	heals    error // what a fixed memory has failed with, which the write mends
+	heals    error // an earlier failure of a fixed memory, which this write clears
 }
 
 // newWrite begins a write to an array.
@@ -120,7 +120,7 @@ func (w *write) release() {
 		n.release()
 	}
 	if w.copy != nil {
-		w.from = w.copy.in[0] // it may have been rebuilt
+		w.from = w.copy.in[0] // rebuild may have replaced it
 	}
 	if w.from.of != nil {
 		w.from.of.dropReader(nil)
@@ -172,7 +172,7 @@ func (w *write) plan() error {
 		return w.sched.plan(&w.job, n)
 	}
 	if w.copy == nil {
-		if w.from.of == nil { // expr, which was stored meanwhile
+		if w.from.of == nil { // expr has been stored meanwhile
 			w.hold(w.expr.out, w.expr.lay)
 		}
 		w.copy = w.copyOf(w.from)
@@ -181,7 +181,7 @@ func (w *write) plan() error {
 	return w.sched.plan(&w.job, w.copy)
 }
 
-// copyOf is a node that copies an operand.
+// copyOf returns a node that copies an operand.
 func (w *write) copyOf(in operand) *node {
 	n := newNode(w.call)
 	n.stream, n.lay, n.dt, n.rec, n.n = w.stream, w.to.dense(), w.DType, w.rec, 1
@@ -191,8 +191,8 @@ func (w *write) copyOf(in operand) *node {
 	return n
 }
 
-// aside first stores the elements in other memory, because the job cannot overwrite its
-// own operands.
+// aside first stores the elements in other memory, because the job cannot write to its
+// destination directly: the destination overlaps an operand, or is not dense.
 func (w *write) aside() error {
 	if n := w.producer; n != nil && n.state == pending && !n.computed {
 		return &unready{node: n}
@@ -237,7 +237,7 @@ func (w *write) inPlace() error {
 	if m == nil {
 		return w.old.missing()
 	}
-	if m.err() == nil && m.buf.State().Uncertain() { // what the device will have found
+	if m.err() == nil && m.buf.State().Uncertain() { // wait for the check on the device
 		return &unready{alloc: func() error {
 			if err := m.buf.State().Settled(); err != nil && !w.covers {
 				return err
@@ -271,7 +271,7 @@ func (w *write) allocFresh() (err error) {
 // launch saves the elements that must be saved, and writes. The mutex is not held.
 func (w *write) launch() error {
 	if w.fresh != nil {
-		// The layout may be a view of the whole, transposed say.
+		// The layout may be a view of the whole storage, for example transposed.
 		return w.write(w.In(w.fresh))
 	}
 	m := w.old.mem

@@ -13,8 +13,8 @@ import (
 	"github.com/x448/float16"
 )
 
-// ErrDType is the error of an operation that has no meaning for its operands'
-// element types, or that was given operands of different types.
+// ErrDType is the error of an operation that is not implemented for its operands' element
+// types, or whose operands have different types.
 var ErrDType = errors.New("element type")
 
 // DType is the element type of an array. The zero value is Invalid.
@@ -44,7 +44,8 @@ type Elem interface {
 	float32 | float64 | float16.Float16 | bfloat16.BFloat16 | int8 | uint8 | int32 | int64 | bool | complex64 | complex128
 }
 
-// HostElem is Elem and Go's int, whose elements an array stores as Int64, on every system.
+// HostElem is Elem and Go's int. On every system an array stores the elements of an []int
+// as Int64.
 type HostElem interface{ Elem | int }
 
 type kind uint8
@@ -99,7 +100,7 @@ func (d DType) GoName() string {
 // Valid reports whether d is one of the eleven element types.
 func (d DType) Valid() bool { return d > Invalid && int(d) < len(table) }
 
-// Size returns the bytes of one element, 0 for an invalid type.
+// Size returns the number of bytes of an element, 0 for an invalid type.
 func (d DType) Size() int {
 	if int(d) >= len(table) {
 		return 0
@@ -113,7 +114,7 @@ func (d DType) IsFloat() bool { return d.kind() == kindFloat }
 // IsHalf reports whether d is a 16-bit floating-point type.
 func (d DType) IsHalf() bool { return d == Float16 || d == BFloat16 }
 
-// IsInteger reports whether d is an integer type; Bool is not.
+// IsInteger reports whether d is an integer type. Bool is not one.
 func (d DType) IsInteger() bool { return d.kind() == kindInt }
 
 // IsComplex reports whether d is a complex type.
@@ -148,8 +149,7 @@ func Of[T HostElem]() DType {
 	return d
 }
 
-// OfValue returns the element type of v's dynamic type, and false when v is
-// of no Elem type.
+// OfValue returns the element type of v's dynamic type, and false if that is no Elem type.
 func OfValue(v any) (DType, bool) {
 	switch v.(type) {
 	case float32:

@@ -2,16 +2,16 @@ package expr
 
 import "github.com/gpk-go/gpk/dtype"
 
-// Epilogue is a program of the form f(x s + b) of a leaf x: a product with a scalar s,
-// the addition of a leaf b and a function f of one argument, in this order. Each may be
-// missing. Every step has the type of x.
+// Epilogue is a program of the form f(x s + b) of a leaf x: a product with a scalar s, the
+// addition of a leaf b and a function f of one argument, in this order. Each of the three
+// may be missing. Every step has the type of x.
 type Epilogue struct {
 	Scale, Bias int // indices of the scalar and the leaf, -1 for none
 	Function    Op  // None for none
 }
 
 // Epilogue returns the program's steps as an Epilogue of one of its leaves. It reports
-// false if the steps have another form.
+// false if the steps do not have this form.
 func (p *Program) Epilogue(leaf uint8) (t Epilogue, ok bool) {
 	t = Epilogue{Scale: -1, Bias: -1}
 	at := Ref{Kind: ToLeaf, N: leaf}
@@ -43,8 +43,8 @@ func (p *Program) Epilogue(leaf uint8) (t Epilogue, ok bool) {
 	return t, len(steps) == 0
 }
 
-// other returns the other operand of a binary step of type dt, one of whose operands is
-// at. It reports false if none or both are at.
+// other returns the operand of a binary step of type dt that is not at. It reports false if
+// none or both of the operands are at.
 func (s *Step) other(at Ref, dt dtype.DType) (Ref, bool) {
 	switch {
 	case s.N != 2 || s.DType != dt:

@@ -2,7 +2,6 @@ package expr
 
 import "errors"
 
-// ErrUnsupported is the error of a combination of operation, type and option
-// that has a meaning but no implementation, such as a forced kernel that does not
-// compute the type.
+// ErrUnsupported is the error of a combination of operation, type and option that is
+// meaningful but not implemented, such as a forced kernel that does not compute the type.
 var ErrUnsupported = errors.New("unsupported")

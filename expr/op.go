@@ -7,8 +7,8 @@ package expr
 
 import "fmt"
 
-// Op is an operation on elements. The numbers are part of the kernel
-// library's ABI: new operations are appended.
+// Op is an operation on elements. The numbers are part of the kernel library's ABI: a new
+// operation gets the next number of its kind.
 type Op int
 
 // The operations. Unary ones start at Neg, binary ones at Add, ternary ones at
@@ -150,7 +150,8 @@ var names = [...]string{
 	Take: "Take", Concat: "Concat", Stack: "Stack", Repeat: "Repeat", Pad: "Pad", Flip: "Flip",
 }
 
-// String returns the operation's name, which is that of Array's method.
+// String returns the operation's name, which is also the name of Array's method or of gpk's
+// function.
 func (o Op) String() string {
 	if o > 0 && int(o) < len(names) && names[o] != "" {
 		return names[o]
@@ -158,13 +159,13 @@ func (o Op) String() string {
 	return fmt.Sprintf("Op(%d)", int(o))
 }
 
-// IsFunction reports whether the operation is a function of one element, or of one of each
-// operand, whose kernels internal/gen makes: from a Go function of internal/cpu and a CUDA
-// function of cutlass/src/functions.cuh.
+// IsFunction reports whether the operation is a function of one element, or of one element
+// of each operand, whose kernels internal/gen makes from a Go function of internal/cpu and
+// a CUDA function of cutlass/src/functions.cuh.
 func (o Op) IsFunction() bool { return o >= Tan && o < Add || o >= Atan2 && o < Where }
 
-// IsSmooth reports whether an element takes several times as long as an addition: an
-// exponential, a logarithm and the like.
+// IsSmooth reports whether the operation takes several times as long as an addition, as an
+// exponential or a logarithm does.
 func (o Op) IsSmooth() bool {
 	switch o {
 	case Exp, Expm1, Log, Log1p, Sin, Cos, Tanh, Erf, Sigmoid, GELU, GELUTanh, SiLU, Pow:

@@ -18,19 +18,19 @@ const (
 )
 
 // Class is the access pattern of an operand over the shape of a call. The shape is
-// collapsed: neighbouring dimensions that one stride covers in all operands are
-// merged. Row and Column occur only if that shape is [m, n].
+// collapsed: neighbouring dimensions with one common stride in each operand are merged. Row
+// and Column occur only if the collapsed shape is [m, n].
 type Class uint8
 
 const (
-	// Dense elements lie in row-major order without gaps: element i of the
-	// shape is element i of the operand.
+	// Dense elements are in row-major order without gaps: element i of the shape is element
+	// i of the operand.
 	Dense Class = iota
 	// Single is one element for all indices: every stride is 0.
 	Single
-	// Row is one element a column: strides (0, 1), element i is i mod n.
+	// Row has one element for each column: strides (0, 1), element i is i mod n.
 	Row
-	// Column is one element a row: strides (1, 0), element i is i div n.
+	// Column has one element for each row: strides (1, 0), element i is i div n.
 	Column
 	// Strided is any other pattern. Each dimension has a stride, which may be 0 or
 	// negative.
@@ -56,7 +56,7 @@ type Leaf struct {
 // Ref names an argument of a step.
 type Ref struct {
 	Kind RefKind
-	N    uint8 // index among those of the kind
+	N    uint8 // index among the steps, leaves or scalars
 }
 
 // RefKind says what a Ref names.
@@ -67,8 +67,7 @@ const (
 	ToStep RefKind = iota
 	// ToLeaf is the element of a leaf.
 	ToLeaf
-	// ToScalar is a number. It is an argument of the call and not part of the
-	// program.
+	// ToScalar is a number. It is an argument of the call, not a part of the program.
 	ToScalar
 )
 
@@ -83,15 +82,14 @@ func (r Ref) String() string {
 	return "%" + strconv.Itoa(int(r.N))
 }
 
-// Step is one operation on elements. It rounds to its type, as the separate
-// operation does.
+// Step is one operation on elements. It rounds to its type, as the separate operation does.
+// A step of a half type is computed in float32 and rounded to the half type.
 //
-// Op is an operation of ops.Table of kind Unary (one argument), Binary (two,
-// of one type) or Ternary (three: Where takes the condition, of type Bool,
-// first, and its other arguments have the type of the result; Clamp takes x, lo
-// and hi, all of the type of the result), or None, which is a cast of its
-// one argument to DType, or a copy where the types are equal. Every
-// step of a half type is computed in float32 and rounded to the half type.
+// Op is an operation of ops.Table, or None. It has kind Unary (one argument), Binary (two,
+// of one type) or Ternary (three). Where takes the condition, of type Bool, first, and its
+// other arguments have the type of the result. Clamp takes x, lo and hi, all of the type of
+// the result. None is a cast of its one argument to DType, or a copy if the types are
+// equal.
 type Step struct {
 	Op    Op
 	DType dtype.DType // of the result
@@ -99,11 +97,10 @@ type Step struct {
 	N     int // of Args
 }
 
-// Reduction folds the elements of the last step along some dimensions, as
-// ops.Reduce does. The reduction tree is the same, and depends only on the number of
-// terms and on the type of the elements. On a GPU it may also be an operation along
-// the last axis that keeps the shape: softmax and the norms, as in ops.Along and
-// ops.Norm.
+// Reduction folds the elements of the last step along some dimensions, as ops.Reduce does.
+// The reduction tree is the same, and depends only on the number of terms and the type of
+// the elements. On a GPU it may also be an operation along the last axis that keeps the
+// shape, softmax or a norm, as in ops.Along and ops.Norm.
 type Reduction struct {
 	Op    Op          // of kind Reduction, or along an axis; None: no reduction
 	DType dtype.DType // of the result
@@ -127,18 +124,18 @@ const (
 
 var overNames = [...]string{OverAll: "all", OverLast: "last", OverFirst: "first", OverSome: "some"}
 
-// Program is a chain in static single assignment: the arguments of
-// a step are earlier steps, leaves or scalars. The last step is the result, or the
-// operand of the reduction, and the result of every other step is used. A program
-// depends on operations, types and classes alone, so that one compiled kernel
-// computes all shapes, strides and numbers.
+// Program is a chain of steps in static single assignment: the arguments of a step are
+// earlier steps, leaves or scalars. The last step is the result, or the operand of the
+// reduction, and the result of every other step is used. A program contains only
+// operations, types and classes, so that one compiled kernel computes all shapes, strides
+// and numbers.
 type Program struct {
 	Leaves  []Leaf
 	Scalars []dtype.DType
 	Steps   []Step
 	// Dst is Dense or Strided; with a reduction it is Dense.
 	Dst       Class
-	Rank      int // the number of dimensions of the shape
+	Rank      int // number of dimensions of the shape
 	Reduction Reduction
 }
 
@@ -153,7 +150,7 @@ func (p *Program) TypeOf(r Ref) dtype.DType {
 	return p.Steps[r.N].DType
 }
 
-// Result returns the element type of what the program computes.
+// Result returns the element type of the program's result.
 func (p *Program) Result() dtype.DType {
 	if p.Reduction.Op != None {
 		return p.Reduction.DType

@@ -7,9 +7,9 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// aside calls compute with dst where nothing was written to its buffer yet, and otherwise
-// with a dense temporary that is then copied to dst: a computation of several steps that
-// fails halfway leaves elements in use as they were.
+// aside calls compute with dst if nothing was written to its buffer yet. Otherwise it calls
+// compute with a dense temporary, which it then copies to dst. So a computation of several
+// steps that fails halfway does not change elements that are in use.
 func aside(s *device.Stream, dst device.View, compute func(dst device.View) error) error {
 	if dst.Layout.Size() == 0 || deviceapi.Fresh(dst.Buffer) {
 		return compute(dst)
@@ -26,8 +26,8 @@ func aside(s *device.Stream, dst device.View, compute func(dst device.View) erro
 	return ops.Cast(s, dst, to)
 }
 
-// densely calls compute with dst where it is dense, and otherwise with a dense temporary that is
-// then copied to dst.
+// densely calls compute with dst if it is dense. Otherwise it calls compute with a dense
+// temporary, which it then copies to dst.
 func densely(s *device.Stream, dst device.View, compute func(dst device.View) error) error {
 	if dst.Dense() {
 		return compute(dst)

@@ -12,48 +12,49 @@ import (
 	"github.com/gpk-go/gpk/matmul"
 )
 
-// Attention is scaled dot-product attention about to run: see cpu.Attention for the
-// formula. Views have the axes [batch, heads, rows, dim]. Those of a ragged batch have
-// [heads, rows, dim], and Offsets says which rows are a sequence.
+// Attention is a scaled dot-product attention that is about to run: see cpu.Attention for
+// the formula. Views have the axes [batch, heads, rows, dim]. Those of a ragged batch have
+// [heads, rows, dim], and Offsets says where each sequence begins and ends.
 type Attention struct {
 	Dst, Q, K, V device.View
-	// Mask is broadcast to [batch, heads, queries, keys], and Bool or of the type computed
-	// in: Float64 for Float64, else Float32. Without a mask it is the zero View.
+	// Mask is broadcast to [batch, heads, queries, keys]. Its type is Bool or that of the
+	// computation: Float64 for Float64, else Float32. Without a mask it is the zero View.
 	Mask    device.View
-	Offsets device.View // dense, Int32; the zero View where the batch is not ragged
+	Offsets device.View // dense, Int32; the zero View if the batch is not ragged
 	AttentionOptions
-	// Fail, where it is not nil, extends an error of the offsets that is found on the device.
+	// Fail, if not nil, adds context to an error of the offsets that is found on the
+	// device.
 	Fail func(error) error
 }
 
-// AttentionOptions are the numbers of an attention.
+// AttentionOptions are the numeric options of an attention.
 type AttentionOptions struct {
-	Scale     float64 // of the scores; 0 stands for 1/sqrt(dim)
+	Scale     float64 // factor of the scores; 0 stands for 1/sqrt(dim)
 	Causal    bool
 	Precision matmul.Precision // resolved
-	Longest   int              // no sequence of a ragged batch has more rows; 0: not known
+	Longest   int              // upper bound of the rows of a sequence of a ragged batch; 0: not known
 }
 
 // AttentionProblem describes an attention for PlanAttention.
 type AttentionProblem struct {
 	DType          dtype.DType
-	Batch          int // sequences
+	Batch          int // number of sequences
 	Heads, KVHeads int
-	Queries, Keys  int // of a sequence; ragged: of all together
+	Queries, Keys  int // of one sequence; if ragged, of all sequences together
 	Dim, ValueDim  int
 	Ragged, Causal bool
 	Mask           dtype.DType // Invalid for none
 	Precision      matmul.Precision
 }
 
-// AttentionPath is how an attention is computed.
+// AttentionPath is one of the implementations of attention.
 type AttentionPath uint8
 
 // The paths.
 const (
 	AttentionBlocks   AttentionPath = iota // online softmax over blocks of keys, on the CPU
-	AttentionComposed                      // by plain operations, sequence by sequence
-	AttentionKernel                        // by one kernel of the library
+	AttentionComposed                      // several plain operations for each sequence
+	AttentionKernel                        // one kernel of the library
 )
 
 // String names the path.
@@ -70,7 +71,7 @@ func (p AttentionPath) String() string {
 // AttentionPlan says how an attention is computed, and why.
 type AttentionPlan struct {
 	Path   AttentionPath
-	Kernel string // the library's kernel, or the micro-kernel of the CPU; empty where there is none
+	Kernel string // the library's kernel or the CPU's micro-kernel; empty for neither
 	Reason string
 }
 
@@ -87,8 +88,8 @@ func (p AttentionPlan) String() string {
 	return s + "; " + p.Reason
 }
 
-// PlanAttention chooses how an attention is computed on a kind of device. kernel is the name of the
-// library's kernel for the problem, empty where the library has none.
+// PlanAttention chooses how an attention is computed on a kind of device. kernel is the
+// name of the library's kernel for the problem, empty if the library has none.
 func PlanAttention(p AttentionProblem, kind device.Kind, kernel string) AttentionPlan {
 	switch {
 	case kind == device.CPU:
@@ -100,7 +101,7 @@ func PlanAttention(p AttentionProblem, kind device.Kind, kernel string) Attentio
 	return AttentionPlan{Path: AttentionComposed, Reason: why + ": product, scale, mask, softmax and product of each sequence"}
 }
 
-// kernelPrecision says in what a type is computed by a kernel.
+// kernelPrecision describes the precision of the library's kernels for a problem.
 func kernelPrecision(p AttentionProblem) string {
 	switch {
 	case p.DType.IsHalf():
@@ -121,7 +122,7 @@ func (a *Attention) Plan(dev *device.Device) AttentionPlan {
 	return PlanAttention(a.Problem(), dev.Kind(), kernel)
 }
 
-// accumulation says in what a type is computed on the CPU.
+// accumulation describes the precision of the CPU for a type.
 func accumulation(t dtype.DType) string {
 	if t == dtype.Float64 {
 		return "computed in float64"
@@ -143,7 +144,7 @@ func (a *Attention) Problem() AttentionProblem {
 	return p
 }
 
-// scale is the factor of the scores.
+// scale returns the factor of the scores.
 func (a *Attention) scale() float64 {
 	shape := a.Q.Layout.Shape
 	if dim := shape[len(shape)-1]; a.Scale == 0 && dim > 0 {
@@ -154,14 +155,15 @@ func (a *Attention) scale() float64 {
 
 func (a *Attention) ragged() bool { return a.Offsets.DType.Valid() }
 
-// Run starts the attention on s. Offsets that divide no rows are an error that wraps
-// layout.ErrShape; nothing is written then. A kernel finds them when it runs: the error is then attached
-// to Dst's buffer (deferred.State.Attach) if the buffer is fresh.
+// Run starts the attention on s. Offsets that do not partition the rows are an error that
+// wraps layout.ErrShape; nothing is written then. A kernel finds such offsets only when it
+// runs: the error is then attached to Dst's buffer (deferred.State.Attach) if the buffer is
+// fresh.
 func (a *Attention) Run(s *device.Stream) error {
 	dev := s.Device()
 	switch plan := a.Plan(dev); plan.Path {
 	case AttentionBlocks:
-		own := *a // what a capture records outlives the call
+		own := *a // a capture keeps the work after this call
 		reads := []*device.Buffer{a.Q.Buffer, a.K.Buffer, a.V.Buffer, a.Mask.Buffer, a.Offsets.Buffer}
 		return dev.LaunchWork(s, reads, []*device.Buffer{a.Dst.Buffer}, &own)
 	case AttentionKernel:
@@ -206,7 +208,7 @@ func (a *Attention) Start(int, uint64) error {
 	return nil
 }
 
-// headRows is where the rows of a view lie; a ragged one has no batch.
+// headRows describes the rows of a view to the CPU's kernels. A ragged view has no batch.
 func headRows(v device.View) cpu.HeadRows {
 	s := v.Layout.Strides
 	r := cpu.HeadRows{Data: v.Ptr()}

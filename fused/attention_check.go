@@ -8,8 +8,8 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// Check returns the shape of the result, or what is wrong with the operands: ErrShape,
-// ErrDType or ErrUnsupported. It looks at types and layouts alone, and not at Dst. The mask
+// Check returns the shape of the result, or the first problem of the operands: ErrShape,
+// ErrDType or ErrUnsupported. It looks only at types and layouts, and not at Dst. The mask
 // may be of any real type, and is not broadcast yet.
 func (a *Attention) Check() ([]int, error) {
 	shape, err := a.checkShapes()
@@ -42,8 +42,8 @@ func (a *Attention) checkShapes() ([]int, error) {
 	return shape, err
 }
 
-// checkAgreement refuses queries, keys and values whose lengths do not belong together.
-// Without a batch they are one ragged batch.
+// checkAgreement returns an error if the lengths of queries, keys and values do not agree.
+// Views without a batch axis are a ragged batch.
 func checkAgreement(q, k, v []int) error {
 	lead := len(q) - 3
 	heads, kv := q[lead], k[lead]
@@ -65,7 +65,8 @@ func checkAgreement(q, k, v []int) error {
 	return nil
 }
 
-// checkRagged refuses a mask beside offsets, and offsets that are no vector.
+// checkRagged returns an error for a mask together with offsets, and for offsets that are
+// not a vector.
 func (a *Attention) checkRagged() error {
 	f := a.Offsets.Layout.Shape
 	switch {

@@ -11,12 +11,12 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// composedScores bounds the memory for scores, in elements: the KV heads of a sequence
-// are computed in parts that keep it, or one by one.
+// composedScores bounds the memory for scores, in elements. The KV heads of a sequence are
+// computed in groups that need no more than this, or one by one.
 const composedScores = 128 << 20
 
-// composeInto is compose that writes nothing to a buffer in use where memory runs out
-// halfway.
+// composeInto is compose for a Dst that is in use: if memory runs out halfway, nothing was
+// written to it.
 func (a *Attention) composeInto(s *device.Stream, offsets []int32) error {
 	return aside(s, a.Dst, func(dst device.View) error {
 		to := *a
@@ -25,13 +25,13 @@ func (a *Attention) composeInto(s *device.Stream, offsets []int32) error {
 	})
 }
 
-// compose computes the attention by plain operations. Every sequence is computed alone
-// and from dense copies, so that its products are the same problems, and give the same
-// bits, whatever the rest of the batch is and however it lies in memory.
+// compose computes the attention by plain operations. It computes each sequence separately
+// and from dense copies. The products of a sequence are then the same problems, and give
+// the same bits, whatever the rest of the batch and the layout are.
 //
-// Scores and weights are float32, or float64 of Float64. Of half types the weights are
+// Scores and weights are float32, or float64 for Float64. For half types the weights are
 // rounded to the type before they are multiplied with the values. Unlike on the CPU, a
-// value that is not finite spreads to the queries that do not see its key.
+// value that is not finite spreads to queries that cannot see its key.
 func (a *Attention) compose(s *device.Stream, offsets []int32) error {
 	if a.Dst.Layout.Size() == 0 {
 		return nil
@@ -63,13 +63,13 @@ func (a *Attention) compose(s *device.Stream, offsets []int32) error {
 	return nil
 }
 
-// sequenceOf is the part of a layout from start to stop along an axis.
+// sequenceOf returns the part of a layout from start to stop along an axis.
 func sequenceOf(l layout.Layout, axis, start, stop int) (layout.Layout, error) {
 	return l.Slice(axis, start, stop, 1)
 }
 
-// composedSequence is the attention of one sequence. Views are [heads, rows, dim], the
-// mask is [heads, queries, keys].
+// composedSequence is the attention of one sequence. Its views are [heads, rows, dim], and
+// its mask is [heads, queries, keys].
 type composedSequence struct {
 	AttentionOptions
 	stream             *device.Stream
@@ -111,7 +111,8 @@ func (c *composedSequence) run() error {
 	return nil
 }
 
-// grouped sees the first axis, of heads, as [KV heads from at to end, group].
+// grouped returns a view of the heads, the first axis of l, as [KV heads from at to end,
+// group].
 func grouped(l layout.Layout, at, end, group int) layout.Layout {
 	step := l.Strides[0]
 	return layout.Layout{
@@ -121,7 +122,7 @@ func grouped(l layout.Layout, at, end, group int) layout.Layout {
 	}
 }
 
-// temporary is memory for as long as the part is computed.
+// temporary allocates memory that is freed once the group of heads is computed.
 func (c *composedSequence) temporary(dt dtype.DType, shape ...int) (device.View, error) {
 	l := layout.Dense(shape)
 	buf, err := c.stream.Device().Alloc(int64(l.Size())*int64(dt.Size()), c.stream)
@@ -131,10 +132,10 @@ func (c *composedSequence) temporary(dt dtype.DType, shape ...int) (device.View,
 	return device.View{Buffer: buf, DType: dt, Layout: l}, err
 }
 
-// alignment is that of every operand of the products.
+// alignment is the alignment of every operand of the products, in bytes.
 const alignment = 256
 
-// settled is a view, or a copy of it that is dense and aligned.
+// settled returns v itself if it is dense and aligned, else a copy that is.
 func (c *composedSequence) settled(v device.View) (device.View, error) {
 	if v.Layout.Size() == 0 || v.Dense() && v.Addr()%alignment == 0 {
 		return v, nil
@@ -146,7 +147,7 @@ func (c *composedSequence) settled(v device.View) (device.View, error) {
 	return w, err
 }
 
-// heads computes the heads of a part. Its views are [KV heads, group, rows, dim].
+// heads computes a group of heads. Its views are [KV heads, group, rows, dim].
 func (c *composedSequence) heads() (err error) {
 	for _, v := range []*device.View{&c.q, &c.k, &c.v} {
 		if *v, err = c.settled(*v); err != nil {
@@ -186,8 +187,8 @@ func (c *composedSequence) heads() (err error) {
 	return err
 }
 
-// weights turns n x m scores into the weights of the values: scaled, masked, softmax, of
-// the type of the queries.
+// weights turns n x m scores into the weights of the values, by scale, mask and softmax.
+// The result has the type of the queries.
 func (c *composedSequence) weights(scores device.View, n, m int) (device.View, error) {
 	scale, err := ops.ScalarOf(scores.DType, c.Scale, "")
 	if err == nil {
@@ -209,7 +210,7 @@ func (c *composedSequence) weights(scores device.View, n, m int) (device.View, e
 	return weights, err
 }
 
-// product computes dst = a b, b broadcast over the group.
+// product computes dst = a b, with b broadcast over the group.
 func (c *composedSequence) product(dst, a, b device.View) error {
 	if a.Layout.Shape[3] == 0 {
 		return ops.Fill(c.stream, dst, ops.Scalar{})
@@ -223,7 +224,8 @@ func (c *composedSequence) product(dst, a, b device.View) error {
 	return p.Run(c.stream)
 }
 
-// masked applies the mask to the scores: what is not seen becomes -Inf.
+// masked applies the mask to the scores: the score of a key that a query cannot see becomes
+// -Inf.
 func (c *composedSequence) masked(scores device.View, n, m int) error {
 	var err error
 	switch c.mask.DType {
@@ -260,7 +262,7 @@ func (c *composedSequence) masked(scores device.View, n, m int) error {
 	return c.hide(scores, seen)
 }
 
-// hide makes the scores -Inf where the condition is not true.
+// hide sets the scores to -Inf where seen is false.
 func (c *composedSequence) hide(scores, seen device.View) error {
 	least, err := ops.ScalarOf(scores.DType, math.Inf(-1), "")
 	if err != nil {
@@ -269,7 +271,8 @@ func (c *composedSequence) hide(scores, seen device.View) error {
 	return ops.Apply3(c.stream, expr.Where, scores, seen, ops.Operand{View: scores}, ops.Operand{Scalar: least})
 }
 
-// softmax replaces scores by their softmax along the last axis, and rows of -Inf by 0.
+// softmax replaces the scores by their softmax along the last axis. A row that is -Inf
+// everywhere becomes 0.
 func (c *composedSequence) softmax(scores device.View) error {
 	shape := scores.Layout.Shape
 	largest, err := c.temporary(scores.DType, shape[:3]...)

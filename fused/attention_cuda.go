@@ -13,8 +13,8 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// arguments describes the attention to the library as if its operands were dense. Addresses only say
-// what is there.
+// arguments describes the attention to the library as if its operands were dense. A nonzero
+// address only says that the operand exists.
 func (a *Attention) arguments() cutlass.Attention {
 	p := a.Problem()
 	dense := func(heads, rows, length int) cutlass.AttentionRows {
@@ -35,18 +35,20 @@ func (a *Attention) arguments() cutlass.Attention {
 	return args
 }
 
-// attentionKernel is an attention that a kernel of the library is about to compute.
+// attentionKernel is the launch of a kernel of the library that computes an attention.
 type attentionKernel struct {
 	a         Attention
 	dev       *device.Device
-	flags     *device.Buffer // of the check of the offsets; nil for none
+	flags     *device.Buffer // receives the result of the check of the offsets; nil for no check
 	check     bool           // check the offsets and compute nothing
-	aligned   bool           // rows lie on multiples of 16 bytes
+	aligned   bool           // the kernel needs rows that begin at multiples of 16 bytes
 	workspace *device.Buffer // nil for none
 }
 
-// runKernel computes the attention with the named kernel of the library. TMA reads rows on multiples of
-// 16 bytes alone. Others are copied and do not go to another kernel, so that the layout changes no bit.
+// runKernel computes the attention with the named kernel of the library. TMA reads only
+// rows that begin at multiples of 16 bytes. Other rows are copied first; another kernel
+// would read them directly, but then the layout of the operands would change bits of the
+// result.
 func (a *Attention) runKernel(s *device.Stream, name string) error {
 	k := attentionKernel{a: *a, dev: s.Device(), aligned: strings.Contains(name, "sm90")}
 	if !a.ragged() || s.Capturing() {
@@ -75,7 +77,8 @@ func (a *Attention) runKernel(s *device.Stream, name string) error {
 	return k.run(s)
 }
 
-// checked runs the kernel with a check of the offsets, and returns the error that it may find.
+// checked runs the kernel with a check of the offsets, and returns the deferred error of
+// this check.
 func (k *attentionKernel) checked(s *device.Stream) (*deferred.Error, error) {
 	rows, fail := k.a.Problem().Queries, k.a.Fail
 	failure, flags, err := k.dev.NewDeferredError(s, func(flags [2]int64) error {
@@ -96,7 +99,7 @@ func (k *attentionKernel) checked(s *device.Stream) (*deferred.Error, error) {
 	return failure, nil
 }
 
-// run starts the kernel. Rows that it cannot read are copied first.
+// run starts the kernel. It first copies operands whose rows the kernel cannot read.
 func (k *attentionKernel) run(s *device.Stream) error {
 	dev := k.dev
 	var temporaries []*device.Buffer
@@ -112,7 +115,7 @@ func (k *attentionKernel) run(s *device.Stream) error {
 		}
 		return b, err
 	}
-	work := *k // what a capture records outlives the call
+	work := *k // a capture keeps the work after this call
 	if !k.check {
 		for _, v := range []*device.View{&work.a.Q, &work.a.K, &work.a.V, &work.a.Dst} {
 			if adjacent(v.Layout) && (!k.aligned || granular(*v)) {
@@ -162,7 +165,8 @@ func adjacent(l layout.Layout) bool {
 	return l.Strides[last] == 1 || l.Shape[last] <= 1 || l.Size() == 0
 }
 
-// granular reports whether TMA reads the rows: all begin at multiples of 16 bytes, and none twice.
+// granular reports whether TMA can read the rows: all begin at multiples of 16 bytes, and
+// no two are the same memory.
 func granular(v device.View) bool {
 	l := v.Layout
 	for i, n := range l.Shape[:len(l.Shape)-1] {
@@ -209,7 +213,7 @@ func (k *attentionKernel) arguments() cutlass.Attention {
 	return args
 }
 
-// attentionRows is where the rows of a view lie; a ragged one has no batch.
+// attentionRows describes the rows of a view to the library. A ragged view has no batch.
 func attentionRows(v device.View) cutlass.AttentionRows {
 	s := v.Layout.Strides
 	r := cutlass.AttentionRows{Data: v.Addr()}

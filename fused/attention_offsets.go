@@ -8,15 +8,16 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// checkedOffsets names a check of offsets: what one has found holds for every operation that asks the same.
+// checkedOffsets is the key of a check of offsets. Its result holds for every operation
+// with the same key.
 type checkedOffsets struct{ start, n, rows int }
 
-// offsetsOf names the check of dense offsets of so many rows.
+// offsetsOf returns the key of the check of dense offsets of so many rows.
 func offsetsOf(v device.View, rows int) checkedOffsets {
 	return checkedOffsets{v.Layout.Offset, v.Layout.Size(), rows}
 }
 
-// checkOffsets says what is wrong with the offsets of sequences that have so many rows
+// checkOffsets returns the first problem of the offsets of sequences that have so many rows
 // together.
 func checkOffsets(offsets []int32, rows int) error {
 	if offsets[0] != 0 {
@@ -33,7 +34,8 @@ func checkOffsets(offsets []int32, rows int) error {
 	return nil
 }
 
-// flaggedOffsets is checkOffsets of offsets that a kernel has checked, from its flags.
+// flaggedOffsets returns the error of checkOffsets from the flags of a kernel that has
+// checked the offsets.
 func flaggedOffsets(flags [2]int64, rows int) error {
 	i, at := flags[1]>>32, int32(flags[1])
 	switch flags[0] {

@@ -11,37 +11,37 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// Operand is where an array of a call lies.
+// Operand is the place of an array of a call in memory.
 type Operand struct {
 	Buffer  *device.Buffer
-	Offset  int   // of element (0, 0, …), in elements
-	Strides []int // in elements, one a dimension of Call.Shape
+	Offset  int   // index of element (0, 0, …), in elements
+	Strides []int // in elements, one for each dimension of Call.Shape
 }
 
-// Call is a program about to run. Its shape has at least one element and no
-// dimension of length 1 unless it is the only one, and is collapsed: neighbours
-// that lie evenly in all operands, and are both reduced or both not, are one
-// dimension.
+// Call is a program with operands, about to run. Its shape has at least one element, and a
+// dimension of length 1 only if that is the only one. It is collapsed: neighbouring
+// dimensions are merged if the merged dimension has one stride in each operand, and if both
+// or neither are reduced.
 type Call struct {
 	Program *Program
 	Shape   []int
-	Leaves  []Operand    // Program.Leaves
-	Scalars []ops.Scalar // Program.Scalars, each an element of its type
-	// Dst is where the result goes. A leaf may be the very elements of Dst (the
-	// same buffer, offset, strides and size of an element), else it does not
-	// overlap it. With a reduction, Dst is dense over the dimensions that are
-	// left, in order, and its Strides are nil.
+	Leaves  []Operand    // one for each of Program.Leaves
+	Scalars []ops.Scalar // one for each of Program.Scalars, as an element of its type
+	// Dst is the place of the result. A leaf may have exactly the elements of Dst (the
+	// same buffer, offset, strides and element size); otherwise it does not overlap
+	// Dst. With a reduction, Dst is dense over the dimensions that are kept, in order,
+	// and its Strides are nil.
 	Dst Operand
-	// Axes has bit d set where the reduction folds dimension d of Shape.
+	// Axes has bit d set if the reduction folds dimension d of Shape.
 	Axes uint32
 
-	// The same before it was collapsed, for the single operations.
-	views []device.View // of the leaves, with the shape of the steps
+	// The call before its dimensions were collapsed, for the single operations.
+	views []device.View // the leaves, broadcast to the shape of the steps
 	dst   device.View
 	shape []int
 	axes  []bool
 
-	// Of a norm.
+	// For a norm.
 	gamma, beta device.View
 	eps         float64
 }
@@ -55,21 +55,21 @@ func (c *Call) Size() int {
 	return n
 }
 
-// Builder collects the steps of one chain, whose elements have one shape.
+// Builder collects the steps of one chain. All elements of the chain have one shape.
 type Builder struct {
 	shape   []int
 	program *Program
 	views   []device.View
 	scalars []ops.Scalar
 
-	room struct { // of a short chain
+	room struct { // space for a short chain, to save allocations
 		views   [3]device.View
 		scalars [2]ops.Scalar
 	}
 }
 
-// shortProgram is a program and what a short one lists. It is kept longer than the
-// views, which are therefore not part of it.
+// shortProgram is a program with space for short lists. Programs are kept for Explain,
+// longer than the views, so the space for views is not part of it.
 type shortProgram struct {
 	Program
 	leaves  [3]Leaf
@@ -86,11 +86,11 @@ func NewBuilder(shape []int) *Builder {
 	return b
 }
 
-// ErrFull is the error of what does not fit a program beside what is there.
+// ErrFull says that a leaf, number or step does not fit the program any more.
 var ErrFull = errors.New("the chain does not fit one program")
 
-// Leaf adds an array, or finds it again; its layout has the chain's shape. Like
-// Scalar and Step it returns ErrFull where the program is full.
+// Leaf adds an array, or returns the leaf that reads the same elements. The layout has the
+// chain's shape. Like Scalar and Step, it returns ErrFull if the program is full.
 func (b *Builder) Leaf(v device.View) (Ref, error) {
 	for i := range b.views {
 		w := &b.views[i]
@@ -127,7 +127,8 @@ func (b *Builder) Step(op expr.Op, dt dtype.DType, args ...Ref) (Ref, error) {
 	return Ref{Kind: ToStep, N: uint8(len(b.program.Steps) - 1)}, nil
 }
 
-// Program returns what was collected; its classes are known once there is a call.
+// Program returns the program so far. The classes of its operands are set once there is a
+// call.
 func (b *Builder) Program() *Program { return b.program }
 
 // Numbers returns the scalars.
@@ -136,8 +137,8 @@ func (b *Builder) Numbers() []ops.Scalar { return b.scalars }
 // Views returns the leaves.
 func (b *Builder) Views() []device.View { return b.views }
 
-// Elementwise is the call that computes the last step into dst, which has the
-// chain's shape.
+// Elementwise returns the call that computes the last step into dst, which has the chain's
+// shape.
 func (b *Builder) Elementwise(dst device.View) *Call {
 	c := &Call{Program: b.program, Scalars: b.scalars, views: b.views, dst: dst, shape: b.shape}
 	shape, offset := b.shape, dst.Layout.Offset
@@ -157,7 +158,7 @@ func (b *Builder) Elementwise(dst device.View) *Call {
 	return c
 }
 
-// Reduce is the call that folds the last step along axes into dst, which is dense.
+// Reduce returns the call that folds the last step along axes into dst, which is dense.
 func (b *Builder) Reduce(op expr.Op, axes []bool, dst device.View) *Call {
 	c := &Call{Program: b.program, Scalars: b.scalars, views: b.views, dst: dst, shape: b.shape, axes: axes}
 	lists, offsets := c.lies()
@@ -173,9 +174,9 @@ func (b *Builder) Reduce(op expr.Op, axes []bool, dst device.View) *Call {
 	return c
 }
 
-// Line is the call that computes op, softmax or a norm, along the last axis of the
-// last step, on a GPU. dst has the chain's shape and may be a leaf's very elements; gamma and beta
-// are as ops.Norm takes them.
+// Line returns the call that computes op, a softmax or a norm, along the last axis of the
+// last step, on a GPU. dst has the chain's shape and may have exactly the elements of a
+// leaf. gamma and beta are as ops.Norm takes them.
 func (b *Builder) Line(op expr.Op, dst, gamma, beta device.View, eps float64) *Call {
 	axes := make([]bool, len(b.shape))
 	axes[len(axes)-1] = true
@@ -184,7 +185,7 @@ func (b *Builder) Line(op expr.Op, dst, gamma, beta device.View, eps float64) *C
 	return c
 }
 
-// lies lists the strides of the leaves, and more, and where the leaves begin.
+// lies returns the strides of the leaves, followed by more, and the offsets of the leaves.
 func (c *Call) lies(more ...[]int) (strides [][]int, offsets []int) {
 	strides, offsets = make([][]int, 0, len(c.views)+len(more)), make([]int, len(c.views))
 	for i := range c.views {
@@ -193,7 +194,7 @@ func (c *Call) lies(more ...[]int) (strides [][]int, offsets []int) {
 	return append(strides, more...), offsets
 }
 
-// place fills in the collapsed shape and what follows from it.
+// place sets the collapsed shape, the leaves and their classes.
 func (c *Call) place(shape []int, lists [][]int, offsets []int) {
 	c.Shape, c.Program.Rank = shape, len(shape)
 	c.Leaves = make([]Operand, len(c.views))
@@ -203,7 +204,7 @@ func (c *Call) place(shape []int, lists [][]int, offsets []int) {
 	}
 }
 
-// classOf names strides over a collapsed shape.
+// classOf returns the class of an operand with these strides over a collapsed shape.
 func classOf(shape, strides []int) Class {
 	dense, single, n := true, true, 1
 	for d := len(shape) - 1; d >= 0; d-- {
@@ -224,7 +225,8 @@ func classOf(shape, strides []int) Class {
 	return Strided
 }
 
-// over names a set of collapsed dimensions.
+// over returns which of the collapsed dimensions a reduction folds; roles is true for the
+// folded ones.
 func over(roles []bool) Over {
 	switch {
 	case !slices.Contains(roles, false):
@@ -239,8 +241,9 @@ func over(roles []bool) Over {
 	return OverSome
 }
 
-// downhill orders dimensions as the elements of the last list lie in memory,
-// forwards: element by element, the order does not matter.
+// downhill sorts the dimensions by the absolute strides of the last list, the largest
+// first, and reverses dimensions in which that list runs backwards. Element-wise operations
+// may do so, because the order of their elements does not matter.
 func downhill(shape []int, lists [][]int, offset int, offsets []int) ([]int, [][]int, int) {
 	last := len(lists) - 1
 	order := make([]int, len(shape))
@@ -273,7 +276,8 @@ func downhill(shape []int, lists [][]int, offset int, offsets []int) ([]int, [][
 
 func abs(v int) int { return max(v, -v) }
 
-// collapse is layout.Collapse that keeps what is folded apart from what is not.
+// collapse is layout.Collapse that does not merge a folded dimension with one that is kept.
+// roles is true for the folded dimensions.
 func collapse(shape []int, lists [][]int, axes []bool) (outShape []int, out [][]int, roles []bool) {
 	out = make([][]int, len(lists))
 	for d, n := range shape {

@@ -8,11 +8,11 @@ import (
 	"github.com/gpk-go/gpk/internal/observe"
 )
 
-// folding is how one kernel computes the steps and the reduction behind them: a variant
-// of kernel, and the numbers that cutlass/src/fold.cuh takes (Folding). The terms
-// meet as in the precompiled reduction of the same elements, dense: sums in a tree
-// that depends on their number and type, the other reductions as fold in
-// cutlass/src/ops_rows.cu has it.
+// folding is the plan of one kernel that computes the steps and the reduction behind them:
+// the variant of the kernel, and the numbers that cutlass/src/fold.cuh takes (Folding).
+// Terms are combined in the same order as in the precompiled reduction of the same
+// elements, dense. Sums use a tree that depends only on the number and the type of the
+// terms; the other reductions follow fold in cutlass/src/ops_rows.cu.
 type folding struct {
 	variant          kernelVariant
 	folds, terms     int
@@ -21,23 +21,23 @@ type folding struct {
 	team             int
 	slices, perSlice int
 	grid             int
-	partial          int // bytes of the result of a branch, where there are several
+	partial          int // bytes of the partial result of a group, if there is more than one group
 	lastTeam         int
 	lastGrid         int
 }
 
-// fold tells kernels of reductions apart.
+// fold holds what distinguishes the kernels of reductions.
 type fold struct {
-	kept, folded uint8  // dimensions of either kind
-	rows         uint8  // of a chunk (sums of rows): 8, or fewer for short ones
+	kept, folded uint8  // number of dimensions of either kind
+	rows         uint8  // rows of a chunk (for sums of rows): 8, or fewer for short rows
 	team         uint16 // threads that share a line
-	held         uint8  // vectors of it that a thread holds
+	held         uint8  // vectors of the line that a thread holds in registers
 	whole        bool   // operands are read in vectors
 	vectors      bool   // terms are folded in vectors (fold_rows)
-	means        bool   // the first pass of Var
+	means        bool   // the first pass of Var, which computes the means
 }
 
-// What fold.cuh and reduce.cuh have.
+// Constants of fold.cuh and reduce.cuh.
 const (
 	foldWarps = kernelThreads / 32
 	chunkRows = 8
@@ -45,25 +45,26 @@ const (
 	foldBusy  = 4096
 )
 
-// heldVectors is how many vectors of a line a thread holds at most (lines.cuh).
+// heldVectors is the largest number of vectors of a line that a thread holds (lines.cuh).
 const heldVectors = 8
 
-// isLine reports whether an operation goes along lines and keeps their shape.
+// isLine reports whether an operation works along lines and keeps their shape.
 func isLine(op expr.Op) bool {
 	return op == expr.Softmax || op == expr.LogSoftmax || op == expr.LayerNorm || op == expr.RMSNorm
 }
 
-// isSum reports whether a reduction adds in the tree of ops_reduce.cuh.
+// isSum reports whether a reduction adds its terms in the tree of ops_reduce.cuh.
 func isSum(op expr.Op) bool { return op == expr.Sum || op == expr.Mean }
 
-// foldDims are the dimensions of a call of one kind, innermost first.
+// foldDims lists the dimensions of a call that are kept, or those that are folded,
+// innermost first.
 type foldDims struct {
 	at   [MaxDims]int // dimensions of the call's shape
-	n    int          // of them
+	n    int          // number of these dimensions
 	size int
 }
 
-// split returns the dimensions that stay and those that are folded.
+// split returns the dimensions that are kept and those that are folded.
 func (c *Call) split() (kept, folded foldDims) {
 	kept.size, folded.size = 1, 1
 	for d := len(c.Shape) - 1; d >= 0; d-- {
@@ -78,13 +79,14 @@ func (c *Call) split() (kept, folded foldDims) {
 	return kept, folded
 }
 
-// Choice is the kernel that a GPU has for a call.
+// Choice is the kernel that a GPU uses for a call.
 type Choice struct {
 	variant kernelVariant
 	one     bool // steps and reduction are one kernel
 }
 
-// Choice returns it. There is one for Var too, but in two passes.
+// Choice returns the kernel for the call. Var has one too, which is preceded by a pass for
+// the means.
 func (c *Call) Choice() Choice {
 	if c.Program.Reduction.Op == expr.None {
 		return Choice{variant: preferred(c.Program), one: true}
@@ -93,7 +95,8 @@ func (c *Call) Choice() Choice {
 	return Choice{variant: f.variant, one: ok}
 }
 
-// fold launches the kernel of a reduction, and again where branches are to meet.
+// fold launches the kernel of a reduction, and a second time if partial results of several
+// groups must be combined.
 func (w *start) fold(stream uint64) error {
 	if w.first != nil {
 		if err := w.first.fold(stream); err != nil {
@@ -110,7 +113,7 @@ func (w *start) fold(stream uint64) error {
 func (w *start) pass(stream uint64, team, grid, last int) error {
 	f := &w.folding
 	at := w.addresses()
-	if f.variant.fold.means { // they lie before what else there is in the workspace
+	if f.variant.fold.means { // the means are at the beginning of the workspace
 		at[0] = w.workspace
 	}
 	w.begin(&at)
@@ -147,7 +150,7 @@ func (w *start) pass(stream uint64, team, grid, last int) error {
 	return w.grid(stream, [3]int{grid, 1, 1}, [3]int{block, 1, 1})
 }
 
-// address is that of an array; 0 where there is none.
+// address returns the address of an array, or 0 for the zero View.
 func address(v *device.View) int {
 	if v.Buffer == nil {
 		return 0
@@ -155,7 +158,7 @@ func address(v *device.View) int {
 	return int(v.Buffer.Addr()) + v.Layout.Offset*v.DType.Size()
 }
 
-// workspace is the bytes of what branches leave.
+// workspace returns the bytes of the partial results of all groups.
 func (f *folding) workspace() int {
 	if f.groups == 1 {
 		return 0
@@ -163,7 +166,8 @@ func (f *folding) workspace() int {
 	return f.groups * f.folds * f.partial
 }
 
-// runFold starts the kernel of steps and reduction.
+// runFold starts the kernel of the steps and the reduction. It reports false if there is
+// none.
 func (k *kernels) runFold(s *device.Stream, c *Call) (bool, error) {
 	f, ok := c.folding(false)
 	if !ok {
@@ -195,7 +199,7 @@ func (k *kernels) runFold(s *device.Stream, c *Call) (bool, error) {
 	if bytes > 0 {
 		work, err := d.Alloc(int64(bytes), s)
 		if err != nil {
-			return false, nil // the single operations say what is missing
+			return false, nil // the single operations report the error
 		}
 		defer work.Free()
 		w.writes[1], writes = work, w.writes[:2]

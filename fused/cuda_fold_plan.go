@@ -9,8 +9,8 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// folding plans the call's kernel; ok is false where there is none. Of a reduction
-// in two passes, means asks for the first.
+// folding plans the call's kernel; ok is false if there is none. For a reduction in two
+// passes, means asks for the first.
 func (c *Call) folding(means bool) (f folding, ok bool) {
 	if len(c.Shape) > MaxDims {
 		return f, false
@@ -18,7 +18,7 @@ func (c *Call) folding(means bool) (f folding, ok bool) {
 	kept, folded := c.split()
 	f.folds, f.terms = kept.size, folded.size
 	f.variant.fold = fold{kept: uint8(kept.n), folded: uint8(folded.n), means: means}
-	// Indices of several dimensions are divided as 32-bit numbers.
+	// The kernels divide indices over several dimensions as 32-bit numbers.
 	if kept.n > 1 && f.folds > math.MaxInt32 || folded.n > 1 && f.terms > math.MaxInt32 {
 		return f, false
 	}
@@ -35,8 +35,8 @@ func (c *Call) folding(means bool) (f folding, ok bool) {
 	return f, f.grid <= math.MaxInt32 && f.lastGrid <= math.MaxInt32
 }
 
-// whole reports whether vectors of v elements along dimension d, the first of run,
-// can be read of every operand.
+// whole reports whether all operands can be read in vectors of v elements along the first
+// dimension of run.
 func (c *Call) whole(run *foldDims, v int) bool {
 	if run.n == 0 || run.at[0] != len(c.Shape)-1 {
 		return false
@@ -66,14 +66,14 @@ func (c *Call) whole(run *foldDims, v int) bool {
 	return true
 }
 
-// aligned reports whether a place in a buffer is a multiple of n; one that is not
-// there yet, of a plan that is explained, is.
+// aligned reports whether an address in a buffer is a multiple of n. It assumes so if there
+// is no buffer yet, as in a plan for Explain.
 func aligned(b *device.Buffer, offset, n int) bool {
 	return b == nil || (b.Addr()+uint64(offset))%uint64(n) == 0
 }
 
-// line plans softmax or a norm, where the precompiled kernel would hold lines in
-// the registers of a block (line in ops_rows.cu).
+// line plans softmax or a norm. It reports false where the precompiled kernel would not
+// hold the lines in the registers of a block (line in ops_rows.cu).
 func (f *folding) line(c *Call, folded *foldDims) bool {
 	dt := c.terms()
 	v := 16 / dt.Size()
@@ -101,13 +101,14 @@ func (f *folding) line(c *Call, folded *foldDims) bool {
 	return true
 }
 
-// lineBlock is the threads of a block whose lines have so many each.
+// lineBlock returns the number of threads of a block in which each line has a team of so
+// many.
 func lineBlock(team int) int { return max(128, team) }
 
-// terms returns the type of what is folded.
+// terms returns the type of the elements that are folded.
 func (c *Call) terms() dtype.DType { return c.Program.Steps[len(c.Program.Steps)-1].DType }
 
-// accumulated is the bytes of what a type is summed in.
+// accumulated returns the bytes of the type in which elements of a type are summed.
 func accumulated(dt dtype.DType) int {
 	switch dt {
 	case dtype.Float32, dtype.Float16, dtype.BFloat16:
@@ -118,8 +119,8 @@ func accumulated(dt dtype.DType) int {
 	return 8
 }
 
-// cut cuts a sum of chunks into branches of a power of two chunks, at least `least`:
-// about as many as wanted.
+// cut divides the chunks of a sum into about as many groups as wanted. A group has a power
+// of two times `least` chunks.
 func (f *folding) cut(chunks, wanted, least int) {
 	f.perGroup = least
 	for ceil(chunks, f.perGroup) > max(1, wanted) {
@@ -128,7 +129,7 @@ func (f *folding) cut(chunks, wanted, least int) {
 	f.groups = ceil(chunks, f.perGroup)
 }
 
-// sum plans a sum. How the work is divided changes no bit of the result.
+// sum plans a sum. The division of the work changes no bit of the result.
 func (f *folding) sum(c *Call, kept, folded *foldDims) {
 	dt := c.terms()
 	lanes := 32 * (16 / dt.Size())
@@ -150,8 +151,8 @@ func (f *folding) sum(c *Call, kept, folded *foldDims) {
 	}
 }
 
-// sumRows plans a sum over the innermost dimension. A sum of at most half a chunk is
-// added by a team of lanes and has one branch.
+// sumRows plans a sum over the innermost dimension. A sum of at most half a chunk is added
+// by a team of lanes, in one group.
 func (f *folding) sumRows(c *Call, folded *foldDims) {
 	v := 16 / c.terms().Size()
 	lanes := 32 * v
@@ -170,7 +171,7 @@ func (f *folding) sumRows(c *Call, folded *foldDims) {
 	}
 	f.variant.fold.rows = chunkRows
 	f.slices = 1
-	if f.folds < 1024 { // the warps of a block share a branch
+	if f.folds < 1024 { // the warps of a block share a group
 		f.slices = foldWarps
 		f.cut(f.perGroup, foldBusy/f.folds, foldWarps)
 	}
@@ -178,8 +179,8 @@ func (f *folding) sumRows(c *Call, folded *foldDims) {
 	f.grid = ceil(f.folds*f.groups, foldWarps/f.slices)
 }
 
-// sumColumns plans a sum whose innermost dimension is kept: a thread adds
-// neighbouring columns.
+// sumColumns plans a sum whose innermost dimension is kept: each thread adds neighbouring
+// columns.
 func (f *folding) sumColumns(c *Call, kept *foldDims) {
 	lanes := 32 * (16 / c.terms().Size())
 	n := columnWidth(c.Program)
@@ -194,7 +195,7 @@ func (f *folding) sumColumns(c *Call, kept *foldDims) {
 	for f.team > 1 && f.team/2*n >= f.folds {
 		f.team /= 2
 	}
-	present := 1 // the chunk's lanes that have terms, as a power of two
+	present := 1 // the number of the chunk's lanes that have terms, rounded up to a power of two
 	for present < lanes && present < f.terms {
 		present *= 2
 	}
@@ -206,9 +207,10 @@ func (f *folding) sumColumns(c *Call, kept *foldDims) {
 	f.grid = ceil(f.folds, n*(kernelThreads/f.slices)) * f.groups
 }
 
-// columnWidth is how many neighbouring columns a thread adds: 16 bytes of the
-// smallest operand that is read all along, and not more than 32 of the largest. More
-// than 64 bytes of sums a thread would be more shared memory than a block has.
+// columnWidth returns the number of neighbouring columns that a thread adds: 16 bytes of
+// the smallest operand that has an element for each column, but at most 32 bytes of the
+// largest. With more than 64 bytes of sums in each thread, the sums of a block would not
+// fit its shared memory.
 func columnWidth(p *Program) int {
 	least, most := 16, 2
 	for _, l := range p.Leaves {
@@ -219,7 +221,7 @@ func columnWidth(p *Program) int {
 	return max(1, min(8, 16/least, 32/most, 64/accumulated(p.Steps[len(p.Steps)-1].DType)))
 }
 
-// foldResult is the bytes of what a reduction that is no sum accumulates in.
+// foldResult returns the bytes of the accumulator of a reduction that is no sum.
 func foldResult(op expr.Op, dt dtype.DType, means bool) int {
 	wide := 8
 	if dt.IsComplex() {
@@ -234,7 +236,7 @@ func foldResult(op expr.Op, dt dtype.DType, means bool) int {
 		}
 		return 2*wide + 8
 	case expr.ArgMax, expr.ArgMin:
-		return 16 // the value, and its place
+		return 16 // the value and its index
 	case expr.Any, expr.All:
 		return 4
 	}
@@ -244,8 +246,8 @@ func foldResult(op expr.Op, dt dtype.DType, means bool) int {
 	return dt.Size()
 }
 
-// other plans a reduction that is no sum, exactly as fold in ops_rows.cu does for
-// dense elements.
+// other plans a reduction that is no sum, exactly as fold in ops_rows.cu plans it for dense
+// elements.
 func (f *folding) other(c *Call, kept, folded *foldDims) {
 	op, dt := c.Program.Reduction.Op, c.terms()
 	v, result := 16/dt.Size(), foldResult(op, dt, f.variant.fold.means)
@@ -255,7 +257,7 @@ func (f *folding) other(c *Call, kept, folded *foldDims) {
 	}
 	keptDims, foldedDims := c.dense(kept), c.dense(folded)
 	columns := f.folds > 1 && (f.terms < 8 || keptDims.step < foldedDims.step)
-	f.otherGroups(v, columns && op != expr.Prod && op != expr.Var) // their results depend on the order
+	f.otherGroups(v, columns && op != expr.Prod && op != expr.Var) // the order of the terms affects the result of Prod and Var
 	if columns {
 		if !keptDims.vectors(width, true) || !allMultiples(width, foldedDims.strides) {
 			width = 1
@@ -277,8 +279,8 @@ func (f *folding) other(c *Call, kept, folded *foldDims) {
 	}
 }
 
-// otherGroups cuts the terms of a fold into groups of a multiple of v terms. more asks
-// for smaller groups, as folds of columns can use them.
+// otherGroups divides the terms of a fold into groups of a multiple of v terms. more asks
+// for smaller groups, which folds of columns can use.
 func (f *folding) otherGroups(v int, more bool) {
 	f.groups = min(1024, max(1, foldBusy/ceil(f.folds, 8)), (f.terms-1)/1024+1)
 	if more {
@@ -317,14 +319,14 @@ func (f *folding) otherRows(op expr.Op, v int) {
 	f.variant.traversal, f.variant.width = traverseFold, uint8(v)
 }
 
-// denseDims are the dimensions of one kind, kept or folded, of dense elements of the
-// call's shape. Neighbours of the kind count as one dimension.
+// denseDims describes the kept or the folded dimensions of dense elements of the call's
+// shape. Neighbouring dimensions of the same kind count as one.
 type denseDims struct {
-	run, step int   // length and stride of the innermost
-	strides   []int // of all, innermost first
+	run, step int   // length and stride of the innermost dimension
+	strides   []int // of all dimensions, innermost first
 }
 
-// dense returns the dimensions of a kind as those of dense elements.
+// dense returns the strides that the dimensions would have in dense elements.
 func (c *Call) dense(dims *foldDims) (d denseDims) {
 	var room [MaxDims]int
 	d.strides = room[:0]
@@ -348,8 +350,8 @@ func (c *Call) dense(dims *foldDims) (d denseDims) {
 	return d
 }
 
-// vectors reports whether the innermost dimension can be read in vectors of n
-// elements; divided asks that its length be a multiple of n.
+// vectors reports whether the innermost dimension can be read in vectors of n elements.
+// divided requires that its length is a multiple of n.
 func (d *denseDims) vectors(n int, divided bool) bool {
 	return d.step == 1 && (!divided || d.run%n == 0) && allMultiples(n, d.strides[min(1, len(d.strides)):])
 }

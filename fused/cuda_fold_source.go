@@ -8,8 +8,9 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// foldedType is the type of terms as reductions know it, and the function that
-// makes them of what the steps compute: Bool is bytes but for sums and products.
+// foldedType returns the C++ type of the terms in reductions, and the function that
+// converts the result of the steps to it, or "" for none. Bool is uint8_t except for sums
+// and products.
 func (s *source) foldedType() (name, of string) {
 	dt := s.p.Steps[len(s.p.Steps)-1].DType
 	if op := s.p.Reduction.Op; dt == dtype.Bool && op != expr.Sum && op != expr.Prod {
@@ -23,13 +24,13 @@ var foldNames = map[expr.Op]string{
 	expr.Any: "Truth<%s, false>", expr.All: "Truth<%s, true>", expr.Prod: "Product<%s>", expr.Var: "Variance<%s>",
 }
 
-// fixed reports whether a leaf has one element for all terms of a fold.
+// fixed reports whether a leaf has one and the same element for all terms of a fold.
 func (s *source) fixed(c Class) bool {
 	return c == Single || c == Column && s.p.Reduction.Over == OverLast || c == Row && s.p.Reduction.Over == OverFirst
 }
 
-// fold writes the kernel of a reduction: the Source that computes its terms, and
-// the kernel that folds them.
+// fold writes the kernel of a reduction: the Source that computes its terms, and the
+// function that folds them.
 func (s *source) fold() {
 	t, of := s.foldedType()
 	s.line("struct Source {\n  using T = %s;\n  static constexpr bool heavy = %t;\n  Params const& p;", t, heavy(s.p) > 0)
@@ -45,13 +46,13 @@ func (s *source) fold() {
 // columns reports whether a thread folds columns.
 func (s *source) columns() bool { return s.f.traversal == traverseFoldColumns }
 
-// element is an element of leaf i.
+// element returns the expression for an element of leaf i.
 func (s *source) element(i int, at string) string {
 	return fmt.Sprintf("static_cast<%s const*>(p.leaf[%d])[%s]", s.typeOf(s.p.Leaves[i].DType), i, at)
 }
 
-// foldBase writes what is the same for all terms of a fold: the offsets of the
-// leaves, and the elements of fixed ones.
+// foldBase writes the parts that are equal for all terms of a fold: the offsets of the
+// leaves, and the elements of fixed leaves.
 func (s *source) foldBase() {
 	s.line("  template <int N>\n  struct Base {\n    int64_t at[%d];", len(s.p.Leaves))
 	for i, l := range s.p.Leaves {
@@ -78,8 +79,8 @@ func (s *source) foldBase() {
 	s.line("    return b;\n  }")
 }
 
-// foldTerms writes the function that computes N terms: of N columns, or of one row.
-// of is the function applied to the terms, or empty.
+// foldTerms writes the function that computes N terms: one of each of N columns, or N of
+// one row. of is a function that is applied to the terms, or "".
 func (s *source) foldTerms(of string) {
 	leaves := len(s.p.Leaves)
 	if s.columns() {
@@ -187,7 +188,7 @@ func (s *source) sumKernel() {
 	s.line("  if (p.f.last != 0) return last_sums<Source::T>(p.f, p.dst);")
 	switch rows := s.f.fold.rows; {
 	case s.columns():
-		batch := min(sumBatch, max(1, 2*sumBatch/int(s.f.width))) // more would take more registers than there are
+		batch := min(sumBatch, max(1, 2*sumBatch/int(s.f.width))) // a larger batch needs more registers than there are
 		if heavy(s.p) > 0 {
 			batch = 1
 		}
@@ -199,7 +200,7 @@ func (s *source) sumKernel() {
 	}
 }
 
-// foldName is the reduction as reduce.cuh has it, on terms of type t.
+// foldName returns the name of the reduction in reduce.cuh, on terms of type t.
 func (s *source) foldName(t string) string {
 	if s.f.fold.means {
 		return fmt.Sprintf("Average<%s>", t)
@@ -232,7 +233,7 @@ func (s *source) offsets(name string, n int) {
 	s.line("  }")
 }
 
-// foldParams writes the parameters of fold.
+// foldParams writes the parameters that start.pass packs for a reduction.
 func (s *source) foldParams() {
 	var b strings.Builder
 	f := s.f.fold

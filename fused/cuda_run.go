@@ -15,18 +15,18 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// compiled runs calls with kernels that are compiled at run time.
+// compiled runs calls with kernels that are compiled at run time. It implements Runner.
 type compiled struct {
 	mu      sync.RWMutex
 	devices map[*device.Device]*kernels
 }
 
-// kernels are those of one device.
+// kernels are the compiled kernels of one device.
 type kernels struct {
-	refused error // why there are none
+	refused error // why the device can have no kernels
 
 	mu   sync.RWMutex
-	made map[string]deviceapi.Compilation // by program and variant
+	made map[string]deviceapi.Compilation // by program and variant, see appendKey
 }
 
 // of returns the kernels of a device.
@@ -51,9 +51,9 @@ func (g *compiled) of(d *device.Device) *kernels {
 	return k
 }
 
-// compilerFits says why a device has no kernels of chains. The compiler must be
-// of the CUDA version that the single operations were built with: functions as
-// Exp are part of it, and their bits may change.
+// compilerFits returns the reason why kernels of chains cannot be compiled for a device, or
+// nil. The compiler must be of the CUDA version with which the library of single operations
+// was built: functions such as exp are part of the compiler, and their bits may change.
 func compilerFits(d *device.Device) error {
 	version, err := deviceapi.CompilerVersion(d)
 	if err != nil {
@@ -66,7 +66,7 @@ func compilerFits(d *device.Device) error {
 	return nil
 }
 
-// appendKey appends what tells programs and forms apart.
+// appendKey appends the key of a program and a kernel variant.
 func appendKey(b []byte, p *Program, f kernelVariant) []byte {
 	b = append(b, byte(f.traversal), f.width, byte(p.Reduction.Op), byte(p.Rank), byte(p.Dst), byte(len(p.Leaves)), byte(len(p.Scalars)))
 	if r := f.fold; f.folds() {
@@ -88,7 +88,7 @@ func appendKey(b []byte, p *Program, f kernelVariant) []byte {
 	return b
 }
 
-// flags packs truths.
+// flags packs booleans into bits.
 func flags(list ...bool) (b byte) {
 	for i, on := range list {
 		if on {
@@ -98,7 +98,8 @@ func flags(list ...bool) (b byte) {
 	return b
 }
 
-// kernel returns the one of a program, and has it compiled where there is none.
+// kernel returns the compilation of a program's kernel. It starts the compilation if there
+// is none.
 func (k *kernels) kernel(d *device.Device, p *Program, f kernelVariant) deviceapi.Compilation {
 	var room [512]byte
 	key := appendKey(room[:0], p, f)
@@ -113,7 +114,7 @@ func (k *kernels) kernel(d *device.Device, p *Program, f kernelVariant) deviceap
 	if now := k.made[string(key)]; now != nil && now != c {
 		return now
 	}
-	if len(k.made) >= maxMade { // those that are compiled are found again
+	if len(k.made) >= maxMade { // CompileLater finds earlier compilations again
 		clear(k.made)
 	}
 	c = deviceapi.CompileLater(d, code(p, f))
@@ -121,11 +122,12 @@ func (k *kernels) kernel(d *device.Device, p *Program, f kernelVariant) deviceap
 	return c
 }
 
-// maxMade bounds what a device remembers of programs, refused ones too.
+// maxMade bounds the number of programs that a device remembers, including programs that do
+// not compile.
 const maxMade = 4096
 
-// function returns the kernel of a program if it is there. A stream that is
-// captured waits for it: what is recorded runs again and again.
+// function returns the kernel of a program if it is compiled, else nil. In a capture it
+// waits for the compiler, because the recorded work runs many times.
 func (k *kernels) function(s *device.Stream, p *Program, f kernelVariant) *device.Function {
 	c := k.kernel(s.Device(), p, f)
 	fn, ready, err := c.Function()
@@ -138,7 +140,8 @@ func (k *kernels) function(s *device.Stream, p *Program, f kernelVariant) *devic
 	return fn
 }
 
-// stepsOf is the program without its reduction, whose elements are stored.
+// stepsOf returns the program without its reduction, for a call that stores the elements
+// before they are reduced.
 func stepsOf(p *Program) *Program {
 	if p.Reduction.Op == expr.None {
 		return p
@@ -148,8 +151,8 @@ func stepsOf(p *Program) *Program {
 	return &q
 }
 
-// Run implements Runner. A reduction that is not one kernel with the steps is a second
-// one, behind theirs: the single operation's own, with its tree.
+// Run implements Runner. A reduction that cannot share a kernel with the steps runs as a
+// second kernel, that of the single operation, with the same tree.
 func (g *compiled) Run(s *device.Stream, c *Call) (bool, error) {
 	d := s.Device()
 	k := g.of(d)
@@ -163,7 +166,7 @@ func (g *compiled) Run(s *device.Stream, c *Call) (bool, error) {
 	if c.Choice().one {
 		return k.runFold(s, c)
 	}
-	// The first call has the kernel compiled; memory is taken once it is there.
+	// The first call only starts the compilation. Allocate once the kernel is there.
 	if k.function(s, p, preferred(p)) == nil {
 		return false, nil
 	}
@@ -171,7 +174,7 @@ func (g *compiled) Run(s *device.Stream, c *Call) (bool, error) {
 	dt := p.Result()
 	buf, err := d.Alloc(int64(dense.Size())*int64(dt.Size()), s)
 	if err != nil {
-		return false, nil // the single operations say what is missing
+		return false, nil // the single operations report the error
 	}
 	defer buf.Free()
 	done, err := k.run(s, p, c, Operand{Buffer: buf})
@@ -209,7 +212,7 @@ func (g *compiled) Explain(d *device.Device, program *Program, choice Choice) (i
 	return 1, ""
 }
 
-// preferred is the variant of a program on aligned arrays whose rows are whole
+// preferred returns the variant of a program for aligned arrays whose rows are whole
 // vectors.
 func preferred(p *Program) kernelVariant {
 	f := kernelVariant{traversal: traverseFlat, width: uint8(width(p))}
@@ -227,13 +230,13 @@ func preferred(p *Program) kernelVariant {
 	return f
 }
 
-// maxGridY is the most blocks that a grid has in its second dimension.
+// maxGridY is the largest number of blocks of a grid in its second dimension.
 const maxGridY = 1<<16 - 1
 
-// maxPiece is the most elements that a launch with 32-bit indices has.
+// maxPiece is the largest number of elements of a launch with 32-bit indices.
 const maxPiece = 1 << 30
 
-// start is one launch: what LaunchWork is given. It is used again and again.
+// start is one launch, the work that LaunchWork gets. Its memory is reused.
 type start struct {
 	f      *device.Function
 	launch device.Launch
@@ -243,16 +246,16 @@ type start struct {
 	variant kernelVariant
 	call    *Call
 	dst     Operand
-	shape   []int   // of a strided traversal, innermost first
-	strides [][]int // of the destination and the leaves, as shape
+	shape   []int   // dimensions of a strided traversal, innermost first
+	strides [][]int // of the destination and of the leaves, in the order of shape
 	bufs    [MaxLeaves + 2]*device.Buffer
 	writes  [2]*device.Buffer
-	queued  bool // the stream's queue starts it
+	queued  bool // the launch queue starts it
 
-	// of a reduction
+	// for a reduction
 	folding   folding
-	first     *start // what computes the means of Var
-	workspace uint64 // the address of the means of Var, which take `means` bytes, and of what branches leave
+	first     *start // the pass that computes the means of Var
+	workspace uint64 // address of the means of Var, which take `means` bytes, and of the partial results behind them
 	means     int
 }
 
@@ -282,15 +285,15 @@ func (w *start) Start(_ int, stream uint64) error {
 	return w.pieces(stream, w.shape, w.addresses())
 }
 
-// done gives the launch back.
+// done returns the launch to the pool.
 func (w *start) done() {
 	params := w.params[:0]
 	*w = start{params: params}
 	starts.Put(w)
 }
 
-// prepare finds the kernel of a variant, of w.p on w.call into w.dst; it reports false
-// where it is not there.
+// prepare finds the kernel of variant f for w.p, and lists the buffers of w.call and w.dst.
+// It reports false if the kernel is not there.
 func (w *start) prepare(k *kernels, s *device.Stream, f kernelVariant) bool {
 	w.variant = f
 	if w.f = k.function(s, w.p, f); w.f == nil {
@@ -318,7 +321,7 @@ func (k *kernels) run(s *device.Stream, p *Program, c *Call, dst Operand) (bool,
 	return true, s.Device().LaunchWork(s, w.bufs[:len(c.Leaves)], w.writes[:1], w)
 }
 
-// choose finds the variant of the call's kernel.
+// choose sets the variant for the call.
 func (w *start) choose() {
 	f := preferred(w.p)
 	v := int(f.width)
@@ -355,8 +358,8 @@ func (w *start) choose() {
 	w.variant = f
 }
 
-// mixes is the variant of a traversal over rows of n elements that are no whole vectors. A
-// piece of a mixed traversal has at least a row for each element of a vector.
+// mixes returns the variant for rows of n elements that are not whole vectors. A launch of
+// a mixed traversal must have at least as many rows as a vector has elements.
 func (w *start) mixes(f kernelVariant, n int) kernelVariant {
 	switch {
 	case n*int(f.width) <= maxPiece:
@@ -401,9 +404,9 @@ func (w *start) order() {
 	}
 }
 
-// strided returns the traversal over ordered dimensions, and the elements of a vector.
-// If an operand is contiguous along another dimension than the innermost, that
-// dimension is moved next to the innermost, and tiles are transposed.
+// strided returns the traversal over the sorted dimensions, and the elements of a vector.
+// If an operand is contiguous along another dimension than the innermost, strided moves
+// that dimension next to the innermost, and the kernel transposes tiles.
 func (w *start) strided(v int, aligned func(o *Operand, size, elements int) bool) (traversal, uint8) {
 	vectors := w.shape[0]%v == 0
 	across := 0
@@ -437,8 +440,8 @@ func (w *start) strided(v int, aligned func(o *Operand, size, elements int) bool
 	return traverseTiles, 1
 }
 
-// contiguous returns the first dimension but the innermost along which an operand is
-// contiguous and which is long enough for tiles, or 0.
+// contiguous returns the first dimension, other than the innermost, along which an operand
+// is contiguous and which is long enough for tiles, or 0.
 func (w *start) contiguous(strides []int) int {
 	for i := 1; i < len(strides); i++ {
 		if strides[i] == 1 && w.shape[i] >= 4 && w.shape[i]*w.shape[0] >= 512 {
@@ -448,7 +451,7 @@ func (w *start) contiguous(strides []int) int {
 	return 0
 }
 
-// addresses are those of the destination and the leaves.
+// addresses returns the addresses of the destination and the leaves.
 func (w *start) addresses() (at [1 + MaxLeaves]uint64) {
 	at[0] = w.dst.Buffer.Addr() + uint64(w.dst.Offset*w.p.Result().Size())
 	for i := range w.call.Leaves {
@@ -458,7 +461,7 @@ func (w *start) addresses() (at [1 + MaxLeaves]uint64) {
 	return at
 }
 
-// begin packs what every kernel's parameters begin with.
+// begin packs the parameters that all kernels begin with.
 func (w *start) begin(at *[1 + MaxLeaves]uint64) {
 	b := w.params[:0]
 	for _, a := range at[:1+len(w.call.Leaves)] {
@@ -475,7 +478,7 @@ func (w *start) long(n int) { w.params = binary.LittleEndian.AppendUint64(w.para
 
 func (w *start) word(n uint32) { w.params = binary.LittleEndian.AppendUint32(w.params, n) }
 
-// divider packs a divisor, at most 2^31, as ops.cuh has it.
+// divider packs a divisor, at most 2^31, as a Divider of chain.cuh.
 func (w *start) divider(d int) {
 	s := uint32(0)
 	for s < 32 && 1<<s < d {
@@ -486,8 +489,8 @@ func (w *start) divider(d int) {
 	w.word(s)
 }
 
-// blocks launches blocks of 256 threads, or smaller ones where full ones would leave
-// multiprocessors idle: `each` items a thread.
+// blocks launches blocks of 256 threads with `each` items per thread. Blocks are smaller if
+// full ones would leave multiprocessors idle.
 func (w *start) blocks(stream uint64, items, each int) error {
 	block := kernelThreads
 	for block > 64 && items < block*each*256 {
@@ -543,7 +546,8 @@ func (w *start) rows(stream uint64) error {
 	return w.grid(stream, [3]int{ceil(columns, bx), min(groups, maxGridY), 1}, [3]int{bx, by, 1})
 }
 
-// together launches blocks that have a group of rows each, `most` rows at a time.
+// together launches the kernel in which a block computes one group of rows, for `most` rows
+// in each launch.
 func (w *start) together(stream uint64, at *[1 + MaxLeaves]uint64, bx, by, most int) error {
 	m, n := w.call.Shape[0], w.call.Shape[1]
 	columns := n / int(w.variant.width)
@@ -561,7 +565,7 @@ func (w *start) together(stream uint64, at *[1 + MaxLeaves]uint64, bx, by, most 
 	return nil
 }
 
-// skipRows moves the addresses over rows of n elements.
+// skipRows advances the addresses by a number of rows of n elements.
 func (w *start) skipRows(at *[1 + MaxLeaves]uint64, rows, n int) {
 	at[0] += uint64(rows * n * w.p.Result().Size())
 	for i, l := range w.p.Leaves {
@@ -576,7 +580,7 @@ func (w *start) skipRows(at *[1 + MaxLeaves]uint64, rows, n int) {
 
 func (w *start) mixed(stream uint64) error {
 	m, n, v := w.call.Shape[0], w.call.Shape[1], int(w.variant.width)
-	// Pieces begin where vectors may: after a multiple of v rows.
+	// A launch must begin at a vector: after a multiple of v rows.
 	step := max(1, maxPiece/n/v) * v
 	at := w.addresses()
 	for r := 0; r < m; r += step {
@@ -593,8 +597,7 @@ func (w *start) mixed(stream uint64) error {
 	return nil
 }
 
-// pieces launches the parts of a strided traversal that have at most maxPiece
-// elements each.
+// pieces launches a strided traversal in parts of at most maxPiece elements each.
 func (w *start) pieces(stream uint64, shape []int, at [1 + MaxLeaves]uint64) error {
 	size, longest := 1, len(shape)-1
 	for i, n := range shape {
@@ -608,7 +611,7 @@ func (w *start) pieces(stream uint64, shape []int, at [1 + MaxLeaves]uint64) err
 	}
 	// Half of the longest dimension.
 	v := int(w.variant.width)
-	if longest == 0 && len(shape) > 1 && shape[0] < 2*v { // one vector is not cut
+	if longest == 0 && len(shape) > 1 && shape[0] < 2*v { // a vector cannot be split
 		longest = 1
 		for i, n := range shape[1:] {
 			if n > shape[longest] {
@@ -617,7 +620,7 @@ func (w *start) pieces(stream uint64, shape []int, at [1 + MaxLeaves]uint64) err
 		}
 	}
 	half := shape[longest] / 2
-	if longest == 0 { // along which vectors lie
+	if longest == 0 { // the dimension of the vectors
 		half = half / v * v
 	}
 	for _, part := range [][2]int{{0, half}, {half, shape[longest] - half}} {

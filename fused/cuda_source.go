@@ -11,69 +11,69 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// traversal is how a kernel goes over the elements. Which one a call takes depends on
-// its program, on lengths, strides and addresses; all compute the same.
+// traversal is the order in which a kernel visits the elements. The choice depends on the
+// program, and on the call's lengths, strides and addresses. The results are the same.
 type traversal uint8
 
 const (
-	// traverseFlat: every operand is dense or a single element; a thread has
-	// vectors of them.
+	// traverseFlat: every operand is dense or a single element. A thread computes
+	// vectors.
 	traverseFlat traversal = iota
-	// traverseRows: the shape is [m, n], rows are whole vectors. A thread stays in
-	// a column of vectors, so that what is one row for all is read once, and no
-	// index is divided.
+	// traverseRows: the shape is [m, n], and rows are whole vectors. A thread stays in
+	// one column of vectors. It reads an operand that is one row for all rows only once,
+	// and divides no index.
 	traverseRows
-	// traverseMixed: as traverseRows, but rows are no whole vectors. Vectors run
+	// traverseMixed: as traverseRows, but rows are not whole vectors. Vectors extend
 	// across the ends of rows.
 	traverseMixed
-	// traverseStrided: any strides, of which the innermost are 0 or 1 where vectors
-	// have more than one element.
+	// traverseStrided: any strides. If vectors have more than one element, the innermost
+	// strides are 0 or 1.
 	traverseStrided
-	// traverseTiles: any strides, element by element in tiles of 32 x 32: for
-	// operands that lie across the destination.
+	// traverseTiles: any strides, element by element in tiles of 32 x 32, for operands
+	// that are transposed relative to the destination.
 	traverseTiles
-	// traverseFold: a reduction, whose threads go along the terms of a fold; see
+	// traverseFold: a reduction whose threads fold along a row of terms; see
 	// cuda_fold.go.
 	traverseFold
-	// traverseLines: softmax or a norm, along lines that threads hold in registers.
+	// traverseLines: softmax or a norm along lines that threads hold in registers.
 	traverseLines
-	// traverseFoldColumns: a reduction, whose threads have neighbouring folds.
+	// traverseFoldColumns: a reduction whose threads fold neighbouring columns.
 	traverseFoldColumns
 )
 
 var traversalNames = [...]string{"flat", "rows", "mixed", "strided", "tiles", "fold", "lines", "columns"}
 
-// kernelVariant is a kernel of a program: its traversal, the elements of a vector, and what else
-// kernels of reductions differ in.
+// kernelVariant is a kernel of a program: its traversal, the number of elements of a
+// vector, and the parameters of kernels with a reduction.
 type kernelVariant struct {
 	traversal traversal
 	width     uint8
 	fold      fold
 }
 
-// folds reports whether the kernel has a reduction, or what goes along lines.
+// folds reports whether the kernel has a reduction, a softmax or a norm.
 func (f kernelVariant) folds() bool { return f.traversal >= traverseFold }
 
-// kernelThreads is the threads of a block, at most.
+// kernelThreads is the largest number of threads of a block.
 const kernelThreads = 256
 
 // kernelName is the name of every kernel of this package.
 const kernelName = "gpk_chain"
 
-// compileOptions are the options of the kernels: nothing is contracted that is
-// not written as fma, as in the precompiled operations.
+// compileOptions are the options of the kernels. As in the precompiled operations, the
+// compiler contracts no product and sum that is not written as fma.
 var compileOptions = []string{"--std=c++17", "--fmad=false", "-default-device"}
 
-// cppTypes are the element types as cutlass/src/ops_math.cuh has them.
+// cppTypes are the names of the element types in cutlass/src/ops_math.cuh.
 var cppTypes = map[dtype.DType]string{
 	dtype.Float32: "float", dtype.Float64: "double", dtype.Float16: "f16", dtype.BFloat16: "bf16",
 	dtype.Int8: "int8_t", dtype.Uint8: "uint8_t", dtype.Int32: "int32_t", dtype.Int64: "int64_t",
 	dtype.Bool: "boolean", dtype.Complex64: "c64", dtype.Complex128: "c128",
 }
 
-// preambles are the headers that the source of a kernel begins with, by whether it folds
-// and whether it calls functions.cuh: those of the precompiled operations. The compiler has
-// no other headers.
+// preambles are the headers at the beginning of a kernel's source, indexed by whether it
+// has a reduction and whether it calls functions.cuh. They are the headers of the
+// precompiled operations. The compiler sees no other headers.
 var preambles = [2][2]func() string{
 	{preambleOf("smooth.cuh", "ops_math.cuh", "chain.cuh"), preambleOf("smooth.cuh", "ops_math.cuh", "functions.cuh", "chain.cuh")},
 	{
@@ -137,8 +137,8 @@ func code(p *Program, f kernelVariant) device.Code {
 	return device.Code{Source: preambleFor(p, f) + kernel(p, f), Kernel: "gpk::" + kernelName, File: "chain.cu", Options: compileOptions}
 }
 
-// width is how many elements a vector has: 16 bytes of the smallest operand
-// that is read or written all along, and not more than 32 of the largest.
+// width returns the number of elements of a vector: 16 bytes of the smallest operand that
+// has an element for each element of the result, but at most 32 bytes of the largest.
 func width(p *Program) int {
 	least, most := p.Result().Size(), p.Result().Size()
 	for _, l := range p.Leaves {
@@ -149,8 +149,8 @@ func width(p *Program) int {
 	return max(1, min(16/least, 32/most))
 }
 
-// heavy counts the operations with much arithmetic, whose latency several vectors a thread
-// hide.
+// heavy counts the operations with much arithmetic. Several vectors in each thread hide
+// their latency.
 func heavy(p *Program) int {
 	n := 0
 	for i := range p.Steps {
@@ -161,11 +161,11 @@ func heavy(p *Program) int {
 	return n
 }
 
-// unroll is how many vectors a thread has in flight. Where memory is the limit
+// unroll returns the number of vectors that a thread has in flight. If memory is the limit,
 // one of each operand is best (ops.cu).
 func unroll(p *Program, f kernelVariant) int {
 	heavy := heavy(p)
-	wide := 0 // bytes that a vector of each operand takes
+	wide := 0 // bytes of one vector of each operand
 	for _, l := range p.Leaves {
 		wide += int(f.width) * l.DType.Size()
 	}
@@ -181,7 +181,7 @@ func unroll(p *Program, f kernelVariant) int {
 		switch {
 		case rowsTogether(p, f):
 			return 8
-		case heavy > 0 && f.width <= 4: // rows, one after the other
+		case heavy > 0 && f.width <= 4: // rowAfterRow: the rows are not held at once
 			return 32
 		case heavy > 0:
 			return 16
@@ -197,10 +197,10 @@ func unroll(p *Program, f kernelVariant) int {
 	return 1
 }
 
-// rowsTogether reports whether a traversal over rows has a thread read the vectors of all
-// its rows before it computes: with much arithmetic on at most two operands of float32,
-// for which registers suffice. Blocks are small and end soon, as in ops.cu's
-// unary_pass. (H200: GELU of x + row at 4.2 TB/s, the speed of a copy.)
+// rowsTogether reports whether a thread of a traversal over rows reads the vectors of all
+// its rows before it computes. It does if there is much arithmetic on at most two operands
+// of float32, because then the registers suffice. Blocks are small and end soon, as in
+// ops.cu's unary_pass. (H200: GELU of x + row at 4.2 TB/s, the speed of a copy.)
 func rowsTogether(p *Program, f kernelVariant) bool {
 	if f.traversal != traverseRows || f.width != 4 || heavy(p) == 0 {
 		return false
@@ -218,16 +218,16 @@ func rowsTogether(p *Program, f kernelVariant) bool {
 		switch step := &p.Steps[i]; {
 		case step.DType != dtype.Float32:
 			return false
-		case step.Op == expr.Pow, step.Op == expr.Sin, step.Op == expr.Cos, step.Op.IsFunction(): // with float64 or more registers inside
+		case step.Op == expr.Pow, step.Op == expr.Sin, step.Op == expr.Cos, step.Op.IsFunction(): // these use float64 or more registers
 			return false
 		}
 	}
 	return n <= 2
 }
 
-// rowThreads is how many threads a block of a traversal over rows has, at most, and how many
-// blocks a multiprocessor shall hold; 0: as it comes. What is read for several steps
-// needs more registers than eight blocks leave.
+// rowThreads returns the largest number of threads of a block of a traversal over rows, and
+// the number of blocks that must fit a multiprocessor, 0 for no demand. If the steps read
+// elements of rows more than once, eight blocks leave too few registers.
 func rowThreads(p *Program, f kernelVariant) (threads, blocks int) {
 	switch {
 	case !rowsTogether(p, f):
@@ -238,7 +238,8 @@ func rowThreads(p *Program, f kernelVariant) (threads, blocks int) {
 	return 128, 8
 }
 
-// reads counts the arguments of steps that are elements of rows, not the same for all.
+// reads counts the arguments of steps that are leaves with elements of their own in each
+// row.
 func reads(p *Program) int {
 	n := 0
 	for i := range p.Steps {
@@ -252,7 +253,7 @@ func reads(p *Program) int {
 	return n
 }
 
-// source writes a kernel.
+// source writes the C++ source of a kernel.
 type source struct {
 	strings.Builder
 	p *Program
@@ -296,7 +297,7 @@ func (s *source) typeOf(dt dtype.DType) string { return cppTypes[dt] }
 
 func (s *source) out() string { return cppTypes[s.p.Steps[len(s.p.Steps)-1].DType] }
 
-// params writes the kernel's parameter, in the order in which run packs it.
+// params writes the kernel's parameters, in the order in which start packs them.
 func (s *source) params() {
 	s.line("constexpr int V = %d, U = %d;", s.f.width, s.u)
 	s.line("struct Params {\n  void* dst;")
@@ -328,7 +329,7 @@ func (s *source) params() {
 	s.line("};")
 }
 
-// compute writes the function that does the steps on N elements.
+// compute writes the function that computes the steps on N elements.
 func (s *source) compute() {
 	fmt.Fprintf(s, "template <int N>\n__device__ inline Some<%s, N> compute(Params const& p", s.out())
 	for i, l := range s.p.Leaves {
@@ -383,8 +384,8 @@ func (s *source) step(step *Step) string {
 
 func compares(op expr.Op) bool { return op >= expr.Eq && op <= expr.Ge }
 
-// arguments are the leaves as compute takes them; index is put behind the names
-// of those that are arrays of vectors.
+// arguments returns the leaves as arguments of compute. index is appended to the names of
+// those that are arrays of vectors.
 func (s *source) arguments(index string, inLoop func(c Class) bool) string {
 	var b strings.Builder
 	for i, l := range s.p.Leaves {
@@ -398,8 +399,8 @@ func (s *source) arguments(index string, inLoop func(c Class) bool) string {
 
 func (s *source) begin() { s.beginWith(kernelThreads, 0) }
 
-// beginWith begins a kernel of so many threads, of which a multiprocessor shall hold
-// so many blocks; 0: as it comes.
+// beginWith begins a kernel with so many threads in a block. blocks is the number of blocks
+// that must fit a multiprocessor; 0: no demand.
 func (s *source) beginWith(threads, blocks int) {
 	bounds := fmt.Sprint(threads)
 	if blocks > 0 {
@@ -408,7 +409,7 @@ func (s *source) beginWith(threads, blocks int) {
 	s.line("extern \"C\" __global__ void __launch_bounds__(%s) %s(__grid_constant__ Params const p) {\n  begin();", bounds, kernelName)
 }
 
-// singles reads the leaves that are one element.
+// singles writes the reads of the leaves that are one element.
 func (s *source) singles(indent, n string) {
 	for i, l := range s.p.Leaves {
 		if l.Class == Single {
@@ -456,7 +457,7 @@ func (s *source) rows() {
 	s.line("  int64_t const c = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;\n  if (c >= p.columns) return;")
 	s.singles("  ", "V")
 	s.rowLeaves("c * V")
-	// Addresses are those of the first row and a step from row to row.
+	// The kernel computes the addresses of the first row, and adds a step for each further row.
 	s.line("  int64_t const step = blockDim.y * p.columns * V;")
 	s.line("  for (int64_t g = blockIdx.y; g < p.groups; g += gridDim.y) {\n    int64_t const first = g * blockDim.y * U + threadIdx.y;")
 	s.line("    int64_t const at = (first * p.columns + c) * V;")
@@ -485,7 +486,8 @@ func (s *source) rows() {
 	s.line("      store<%s, V>(to, u * step, compute<V>(p%s));\n    }\n  }\n}", s.out(), s.arguments("[u]", inLoop))
 }
 
-// rowLeaves loads what is the same for all rows, from the place at.
+// rowLeaves writes the reads of the leaves that are one row for all rows, from column at
+// on.
 func (s *source) rowLeaves(at string) {
 	for i, l := range s.p.Leaves {
 		if l.Class == Row {
@@ -495,8 +497,8 @@ func (s *source) rowLeaves(at string) {
 	}
 }
 
-// places are the addresses of a thread's first row: at for what has the result's
-// shape, first for what has an element a row.
+// places writes the addresses of a thread's first row: at index `at` for operands of the
+// result's shape, at index `first` for operands with one element for each row.
 func (s *source) places(indent string) {
 	s.line("%s%s* to = static_cast<%s*>(p.dst) + at;", indent, s.out(), s.out())
 	for i, l := range s.p.Leaves {
@@ -510,8 +512,9 @@ func (s *source) places(indent string) {
 	}
 }
 
-// together writes the kernel that rowsTogether is about. A thread has one group of
-// rows, and an address is one multiplication: the first row's and a product of 32 bits.
+// together writes the kernel that rowsTogether selects. A thread computes one group of
+// rows. An address costs one multiplication: it is that of the first row plus a product of
+// 32 bits.
 func (s *source) together() {
 	inLoop := func(c Class) bool { return c != Single && c != Row }
 	s.beginWith(rowThreads(s.p, s.f))
@@ -551,9 +554,9 @@ func (s *source) together() {
 	s.line("      store<%s, V>(to, static_cast<int64_t>(step) * (u * V), compute<V>(p%s));\n  }\n}", s.out(), s.arguments("", inLoop))
 }
 
-// rowAfterRow writes the loop of rows where arithmetic dominates: a thread reads
-// the vector of the next row, then computes that of this one. Its code is short
-// and its registers few, so that many threads hide each other's waiting.
+// rowAfterRow writes the loop over rows for chains with much arithmetic. A thread reads the
+// vector of the next row before it computes that of this one. The code is short and needs
+// few registers, so that many threads can hide each other's latency.
 func (s *source) rowAfterRow(inLoop func(Class) bool) {
 	read := func() {
 		for i, l := range s.p.Leaves {
@@ -573,8 +576,8 @@ func (s *source) rowAfterRow(inLoop func(Class) bool) {
 	}
 	s.line("    if (left > 0) {")
 	read()
-	// Measured on an H200: GELU of 4 floats runs 1 % faster four times in a row,
-	// of 8 halves 10 % slower.
+	// Measured on an H200: unrolled four times, GELU of 4 floats runs 1 % faster, and
+	// GELU of 8 halves 10 % slower.
 	times := 1
 	if s.f.width <= 4 {
 		times = 4
@@ -621,8 +624,8 @@ func (s *source) mixed() {
 	s.line("  if (first < p.tail) at<1>(p, p.vectors * V + first);\n}")
 }
 
-// one writes the function that does the steps on a vector whose operands begin at
-// the offsets off, the destination's first.
+// one writes the function that computes a vector of the result, whose operands begin at the
+// offsets off, the destination's first.
 func (s *source) one() {
 	s.line("template <int N>\n__device__ inline void at(Params const& p, int64_t const (&off)[%d]) {", 1+len(s.p.Leaves))
 	for i, l := range s.p.Leaves {
@@ -652,9 +655,9 @@ func (s *source) strided() {
 	s.line("#pragma unroll\n      for (int j = 0; j < %d; ++j) off[j] += step * p.stride[j][d];\n    }\n    at<V>(p, off);\n  }\n}", operands)
 }
 
-// tiles writes the kernel for operands that lie across the destination: a warp
-// has a row of a tile, and what it reads of the others are whole lines in the
-// cache for the other rows.
+// tiles writes the kernel for operands that are transposed relative to the destination. A
+// warp computes a row of a tile. Of a transposed operand it reads cache lines whose other
+// elements are those of the tile's other rows.
 func (s *source) tiles() {
 	operands := 1 + len(s.p.Leaves)
 	s.one()

@@ -1,13 +1,12 @@
-// Package fused computes chains of element-wise operations, with a reduction at
-// their end where there is one, as one piece of work.
+// Package fused computes chains of element-wise operations, which may end with a reduction,
+// as one piece of work.
 //
-// A Program says what a chain computes: operations, types and how its operands
-// lie, but neither addresses nor lengths nor numbers. A Call is a program with
-// these. Run executes a call: on the CPU block by block in the cache, on a GPU
-// by the kernel that was compiled for the program or, where there is none, by
-// the single operations of package ops. All three round every step to its type
-// and give the same bits.
+// A Program says what a chain computes: its operations, types, and the classes of layouts
+// of its operands, but no addresses, lengths or numbers. A Call is a program with these.
+// Run executes a call. On the CPU it works block by block in the cache. On a GPU it uses
+// the kernel that was compiled for the program or, if there is none, the single operations
+// of package ops. All three round every step to its type and give the same bits.
 //
-// What is fused with what is decided above, in package array, which also sees to it
-// that a Call has a program, whose views lie in their buffers: that is not checked here.
+// Package array decides which operations are fused. It also guarantees that a Call has a
+// program and that the views lie within their buffers: this package does not check that.
 package fused

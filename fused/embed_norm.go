@@ -14,23 +14,24 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// EmbedTables is the most tables of an EmbedNorm.
+// EmbedTables is the largest number of tables of an EmbedNorm.
 const EmbedTables = cutlass.EmbedTables
 
-// EmbedNorm is LayerNorm(Tables[0][IDs[0]] + Tables[1][IDs[1]] + …) about to run, with the bits
-// of Take, Add and LayerNorm. Tables are [rows, width], with adjacent elements in a row. IDs are dense,
-// Int32 or Int64, and of one shape; the zero View stands for row 0. Dst has that shape and the
-// width behind it. Gamma and Beta, dense, may be the zero View.
+// EmbedNorm is LayerNorm(Tables[0][IDs[0]] + Tables[1][IDs[1]] + …), about to run, with the
+// bits of Take, Add and LayerNorm. Tables are [rows, width], with adjacent elements in a
+// row. IDs are dense, Int32 or Int64, and of one shape; the zero View stands for row 0. Dst
+// has the shape of the IDs with width as an additional last axis. Gamma and Beta are dense,
+// or the zero View.
 type EmbedNorm struct {
 	Dst         device.View
 	Tables, IDs []device.View
 	Gamma, Beta device.View
 	Eps         float64
-	Fail        func(error) error // extends the error of an id outside its table
+	Fail        func(error) error // adds context to the error of an id outside its table
 }
 
-// Check returns the shape of the result, or what is wrong with the operands: layout.ErrShape or
-// dtype.ErrDType. It looks at types and layouts alone, and not at Dst.
+// Check returns the shape of the result, or the first problem of the operands:
+// layout.ErrShape or dtype.ErrDType. It looks only at types and layouts, and not at Dst.
 func (e *EmbedNorm) Check() ([]int, error) {
 	if n := len(e.Tables); n == 0 || n > EmbedTables || n != len(e.IDs) {
 		return nil, layout.Errorf("%d tables and %d arrays of ids; one of each at least, and at most %d", n, len(e.IDs), EmbedTables)
@@ -85,7 +86,7 @@ func (e *EmbedNorm) checkTables() (lines []int, err error) {
 	return lines, nil
 }
 
-// PlanEmbedNorm says how lines of n elements are computed on a kind of device.
+// PlanEmbedNorm describes how lines of n elements are computed on a kind of device.
 func PlanEmbedNorm(kind device.Kind, dt dtype.DType, n int) string {
 	switch {
 	case kind == device.CPU:
@@ -96,18 +97,20 @@ func PlanEmbedNorm(kind device.Kind, dt dtype.DType, n int) string {
 	return fmt.Sprintf("composed of Take, Add and LayerNorm; the kernel takes lines of whole vectors of 16 bytes, at most %d bytes, and not %d elements of %v", heldBytes, n, dt)
 }
 
-// heldBytes is the longest line of a kernel that holds lines in registers: 512 threads with 8
-// vectors each.
+// heldBytes is the length in bytes of the longest line that a kernel can hold in registers:
+// 512 threads with 8 vectors each.
 const heldBytes = 512 * 8 * 16
 
-// wholeVectors reports whether such a kernel takes lines of n elements.
+// wholeVectors reports whether a kernel that holds lines in registers accepts lines of n
+// elements.
 func wholeVectors(dt dtype.DType, n int) bool {
 	bytes := n * dt.Size()
 	return bytes%16 == 0 && bytes <= heldBytes
 }
 
-// onVectors reports whether the lines of a view begin at multiples of 16 bytes, and how far apart
-// they are; its elements are adjacent along the last axis. The zero View does.
+// onVectors reports whether all lines of a view begin at multiples of 16 bytes, and returns
+// their distance. The elements must be adjacent along the last axis. For the zero View it
+// reports true.
 func onVectors(v device.View) (pitch int, ok bool) {
 	if v.Buffer == nil {
 		return 0, true
@@ -119,9 +122,10 @@ func onVectors(v device.View) (pitch int, ok bool) {
 	return pitch, v.Addr()%16 == 0 && pitch*v.DType.Size()%16 == 0
 }
 
-// Run starts the work on s. An id outside its table is an error that wraps layout.ErrShape. The CPU
-// returns it at once, and writes nothing. A GPU finds it as it works, and attaches it to Dst's
-// buffer (deferred.Error); in a captured sequence it reads row 0 instead.
+// Run starts the work on s. An id outside its table is an error that wraps layout.ErrShape.
+// The CPU returns it immediately, and writes nothing. On a GPU the kernel finds it, and the
+// error is attached to Dst's buffer (deferred.Error). In a captured sequence the kernel
+// reads row 0 instead.
 func (e *EmbedNorm) Run(s *device.Stream) error {
 	return densely(s, e.Dst, func(dst device.View) error {
 		to := *e
@@ -137,7 +141,7 @@ func (e *EmbedNorm) run(s *device.Stream) error {
 	}
 	dev := s.Device()
 	if dev.Kind() == device.CPU {
-		own := *e // what a capture records outlives the call
+		own := *e // a capture keeps the work after this call
 		return dev.LaunchWork(s, e.reads(), []*device.Buffer{e.Dst.Buffer}, &own)
 	}
 	if s.Capturing() && e.kernelFits() {
@@ -161,11 +165,11 @@ func (e *EmbedNorm) reads() []*device.Buffer {
 	return reads
 }
 
-// width is how many elements a line has, and lines how many lines there are.
+// width returns the number of elements of a line, and lines the number of lines.
 func (e *EmbedNorm) width() int { return e.Tables[0].Layout.Shape[1] }
 func (e *EmbedNorm) lines() int { return e.Dst.Layout.Size() / e.width() }
 
-// outside is the error of an id outside its table.
+// outside returns the error of an id outside its table.
 func (e *EmbedNorm) outside(table int, id int64) error {
 	err := layout.Errorf("id %d lies outside table %d, which has %d rows", id, table, e.Tables[table].Layout.Shape[0])
 	if e.Fail != nil {
@@ -190,7 +194,7 @@ func (e *EmbedNorm) Start(int, uint64) error {
 	return nil
 }
 
-// kernelFits reports whether the library's kernel takes the operands as they lie.
+// kernelFits reports whether the library's kernel accepts the operands in their layouts.
 func (e *EmbedNorm) kernelFits() bool {
 	fits := wholeVectors(e.Dst.DType, e.width())
 	for _, v := range append([]device.View{{Buffer: e.Dst.Buffer, DType: e.Dst.DType, Layout: layout.Layout{Offset: e.Dst.Layout.Offset}}, e.Gamma, e.Beta}, e.Tables...) {
@@ -200,7 +204,7 @@ func (e *EmbedNorm) kernelFits() bool {
 	return fits
 }
 
-// runChecked starts the kernel with a check of the ids. Nothing has been written to Dst's buffer yet.
+// runChecked starts the kernel with a check of the ids. Dst's buffer must be fresh.
 func (e *EmbedNorm) runChecked(s *device.Stream) error {
 	dev := s.Device()
 	k := &embedNormKernel{EmbedNorm: *e, dev: dev}
@@ -222,7 +226,7 @@ func (e *EmbedNorm) runChecked(s *device.Stream) error {
 	return nil
 }
 
-// embedNormKernel is an EmbedNorm that the library is about to compute.
+// embedNormKernel is the launch of the library's kernel for an EmbedNorm.
 type embedNormKernel struct {
 	EmbedNorm
 	dev   *device.Device
@@ -247,8 +251,8 @@ func (k *embedNormKernel) Enqueue(ordinal int, stream uint64) (bool, error) {
 	return true, k.dev.Submitted().EmbedNorm(ordinal, stream, &args)
 }
 
-// hostAddress is where the first element of a view lies in the host's memory, and deviceAddress where it
-// lies in the device's: nil and 0 for the zero View.
+// hostAddress returns the address of the first element of a view in the host's memory, and
+// deviceAddress its address in the device's: nil and 0 for the zero View.
 func hostAddress(v device.View) unsafe.Pointer {
 	if v.Buffer == nil {
 		return nil
@@ -263,7 +267,8 @@ func deviceAddress(v device.View) uint64 {
 	return v.Addr()
 }
 
-// clearFlags starts the writing of zeros to the flags of a deferred error, if there are any.
+// clearFlags starts the work that sets the flags of a deferred error to zero, if there are
+// any.
 func clearFlags(dev *device.Device, ordinal int, stream uint64, flags *device.Buffer) error {
 	if flags == nil {
 		return nil
@@ -307,7 +312,7 @@ func (e *EmbedNorm) compose(s *device.Stream) error {
 			sum = row
 			continue
 		}
-		next, err := temporary() // of its own: what was written already would have to wait for the check of the ids
+		next, err := temporary() // a new buffer: a write to one in use would have to wait for the check of the ids
 		if err != nil {
 			return err
 		}
@@ -320,7 +325,7 @@ func (e *EmbedNorm) compose(s *device.Stream) error {
 	return ops.Norm(s, expr.LayerNorm, e.Dst, sum, e.Gamma, e.Beta, e.Eps)
 }
 
-// rows writes the rows of table i to dst.
+// rows writes the selected rows of table i to dst.
 func (e *EmbedNorm) rows(s *device.Stream, dst device.View, i int) error {
 	t, id := e.Tables[i], e.IDs[i]
 	if id.Buffer == nil {

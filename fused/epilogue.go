@@ -6,13 +6,13 @@ import (
 	"github.com/gpk-go/gpk/matmul"
 )
 
-// activations are the functions that epilogues have as a step of a chain.
+// activations are the operations of a chain that a product's epilogue can compute.
 var activations = map[expr.Op]matmul.Activation{expr.ReLU: matmul.ReLU, expr.GELU: matmul.GELU}
 
 // Epilogue returns the chain behind a product of type dt, which is one of the program's
-// leaves, as what the epilogue of the product's kernel computes. It reports whether it is
-// that: the bias must be one row, and the function one that epilogues have. column says
-// that the product is a column, which has no row of bias.
+// leaves, as arguments of the epilogue of the product's kernel. It reports false if an
+// epilogue cannot compute the chain: the bias must be one row, and the function one of
+// activations. column says that the product is a column, which has no row of bias.
 func (b *Builder) Epilogue(leaf uint8, dt dtype.DType, column bool) (t matmul.EpilogueArgs, ok bool) {
 	x, ok := b.Program().Epilogue(leaf)
 	t.Scale = 1

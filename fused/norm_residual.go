@@ -14,17 +14,17 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// NormResidual is Sum = X + Residual and Normed = RMSNorm(Sum, Gamma) about to run. X and
-// Residual have one shape; Sum and Normed are dense and share no memory with anything.
-// Gamma, dense along the last axis, may be the zero View.
+// NormResidual is Sum = X + Residual and Normed = RMSNorm(Sum, Gamma), about to run. X and
+// Residual have one shape. Sum and Normed are dense and share no memory with each other or
+// with an operand. Gamma is dense along the last axis, or the zero View.
 type NormResidual struct {
 	Sum, Normed, X, Residual, Gamma device.View
 	Eps                             float64
 }
 
-// Check refuses operands that do not fit: X and Residual of two shapes are ErrShape, as a
-// Gamma that is not as long as the last axis, and types other than real floating-point
-// ones ErrDType.
+// Check returns an error for operands that do not fit. X and Residual of different shapes
+// are ErrShape, as is a Gamma that is not as long as the last axis. Types other than real
+// floating-point ones are ErrDType.
 func (r *NormResidual) Check() error {
 	if _, err := ops.Lookup(expr.RMSNorm).Check(r.X.DType); err != nil {
 		return err
@@ -39,8 +39,8 @@ func (r *NormResidual) Check() error {
 	return ops.CheckNorm(x, r.Gamma.Layout.Shape)
 }
 
-// PlanNormResidual says how a sum and its norm are computed on a kind of device, for dense lines
-// of n elements.
+// PlanNormResidual describes how a sum and its norm are computed on a kind of device, for
+// dense lines of n elements.
 func PlanNormResidual(kind device.Kind, dt dtype.DType, n int) string {
 	switch {
 	case kind == device.CPU:
@@ -58,7 +58,7 @@ func (r *NormResidual) Run(s *device.Stream) error {
 	}
 	dev := s.Device()
 	if dev.Kind() == device.CPU {
-		own := *r // what a capture records outlives the call
+		own := *r // a capture keeps the work after this call
 		return dev.LaunchWork(s, []*device.Buffer{r.X.Buffer, r.Residual.Buffer, r.Gamma.Buffer}, []*device.Buffer{r.Sum.Buffer, r.Normed.Buffer}, &own)
 	}
 	if k, ok := r.kernel(dev); ok {
@@ -80,8 +80,9 @@ func (r *NormResidual) Start(int, uint64) error {
 	return cpu.NormResidual(r.X.DType, x.Shape, r.X.Ptr(), x.Strides, r.Residual.Ptr(), y.Strides, gamma, r.Eps, r.Sum.Ptr(), r.Normed.Ptr())
 }
 
-// kernel returns the work of the library's kernel, if it takes the operands as they lie: lines that
-// begin at multiples of 16 bytes and are evenly apart.
+// kernel returns the launch of the library's kernel, and whether the kernel accepts the
+// operands in their layouts: lines that begin at multiples of 16 bytes and have a constant
+// distance.
 func (r *NormResidual) kernel(dev *device.Device) (*normResidualKernel, bool) {
 	shape := r.X.Layout.Shape
 	last := len(shape) - 1
@@ -103,7 +104,7 @@ func (r *NormResidual) kernel(dev *device.Device) (*normResidualKernel, bool) {
 	return k, fits && k.xPitch*size%16 == 0 && k.residualPitch*size%16 == 0
 }
 
-// normResidualKernel is a NormResidual that the library is about to compute.
+// normResidualKernel is the launch of the library's kernel for a NormResidual.
 type normResidualKernel struct {
 	r                            NormResidual
 	dev                          *device.Device

@@ -14,16 +14,16 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// Pool is the pooling of a ragged batch about to run: see cpu.Pool for the formula. X is [total,
-// width] with adjacent elements in a row, Offsets Int32 [batch+1] and dense, and Dst [batch,
-// width] of PooledType.
+// Pool is the pooling of a ragged batch, about to run: see cpu.Pool for the formula. X is
+// [total, width] with adjacent elements in a row, Offsets is Int32 [batch+1] and dense, and
+// Dst is [batch, width] of PooledType.
 type Pool struct {
 	Dst, X, Offsets  device.View
 	First, Normalize bool
-	Fail             func(error) error // extends an error of the offsets
+	Fail             func(error) error // adds context to an error of the offsets
 }
 
-// PooledType is the type of the results for rows of a type.
+// PooledType returns the type of the results for rows of a type.
 func PooledType(dt dtype.DType) dtype.DType {
 	if dt == dtype.Float64 {
 		return dt
@@ -31,8 +31,9 @@ func PooledType(dt dtype.DType) dtype.DType {
 	return dtype.Float32
 }
 
-// Check returns the shape of the result, or what is wrong with the operands: layout.ErrShape or
-// dtype.ErrDType. It looks at types and layouts alone, and not at Dst.
+// Check returns the shape of the result, or the first problem of the operands:
+// layout.ErrShape, dtype.ErrDType or expr.ErrUnsupported. It looks only at types and
+// layouts, and not at Dst.
 func (p *Pool) Check() ([]int, error) {
 	x, f := p.X.Layout.Shape, p.Offsets.Layout.Shape
 	switch {
@@ -52,10 +53,10 @@ func (p *Pool) Check() ([]int, error) {
 	return shape, err
 }
 
-// maxPooled bounds the number of offsets: the flags of the kernel have 28 bits for it.
+// maxPooled bounds the number of offsets, for which the kernel's flag has 28 bits.
 const maxPooled = 1 << 28
 
-// PlanPool says how a batch is pooled on a kind of device.
+// PlanPool describes how a batch is pooled on a kind of device.
 func PlanPool(kind device.Kind) string {
 	if kind == device.CPU {
 		return "one pass over the rows, sums in float64"
@@ -63,9 +64,10 @@ func PlanPool(kind device.Kind) string {
 	return "one kernel, sums in float64"
 }
 
-// Run starts the work on s. Offsets that divide no rows are an error that wraps layout.ErrShape.
-// The CPU returns it at once, and writes nothing. A GPU finds it as it works, and attaches it to Dst's
-// buffer (deferred.Error); in a captured sequence it clamps them to the rows instead.
+// Run starts the work on s. Offsets that do not partition the rows are an error that wraps
+// layout.ErrShape. The CPU returns it immediately, and writes nothing. On a GPU the kernel
+// finds it, and the error is attached to Dst's buffer (deferred.Error). In a captured
+// sequence the kernel clamps the offsets to the rows instead.
 func (p *Pool) Run(s *device.Stream) error {
 	return densely(s, p.Dst, func(dst device.View) error {
 		to := *p
@@ -79,7 +81,7 @@ func (p *Pool) run(s *device.Stream) error {
 	dev := s.Device()
 	reads := []*device.Buffer{p.X.Buffer, p.Offsets.Buffer}
 	if dev.Kind() == device.CPU {
-		own := *p // what a capture records outlives the call
+		own := *p // a capture keeps the work after this call
 		return dev.LaunchWork(s, reads, []*device.Buffer{p.Dst.Buffer}, &own)
 	}
 	if p.Dst.Layout.Size() == 0 {
@@ -95,8 +97,8 @@ func (p *Pool) run(s *device.Stream) error {
 	})
 }
 
-// runChecked starts the kernel, with a check of the offsets unless they were checked before.
-// Nothing has been written to Dst's buffer yet.
+// runChecked starts the kernel, with a check of the offsets unless they were checked
+// before. Dst's buffer must be fresh.
 func (p *Pool) runChecked(s *device.Stream, reads []*device.Buffer) error {
 	dev := s.Device()
 	rows := p.X.Layout.Shape[0]
@@ -110,7 +112,8 @@ func (p *Pool) runChecked(s *device.Stream, reads []*device.Buffer) error {
 	return err
 }
 
-// checked starts the kernel with a check of the offsets, and returns the error that it may find.
+// checked starts the kernel with a check of the offsets, and returns the deferred error of
+// this check.
 func (p *Pool) checked(s *device.Stream, reads []*device.Buffer) (*deferred.Error, error) {
 	dev := s.Device()
 	k := &poolKernel{Pool: *p, dev: dev}
@@ -133,7 +136,8 @@ func (p *Pool) failed(err error) error {
 	return err
 }
 
-// pooledOffsets is checkOffsets of offsets that the kernel has checked, from its flag.
+// pooledOffsets returns the error of checkOffsets from the flag of a kernel that has
+// checked the offsets.
 func pooledOffsets(flag int64, rows int) error {
 	if flag == 0 {
 		return nil
@@ -156,7 +160,7 @@ func (p *Pool) Start(int, uint64) error {
 	return nil
 }
 
-// poolKernel is a Pool that the library is about to compute.
+// poolKernel is the launch of the library's kernel for a Pool.
 type poolKernel struct {
 	Pool
 	dev   *device.Device

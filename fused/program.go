@@ -2,8 +2,7 @@ package fused
 
 import "github.com/gpk-go/gpk/expr"
 
-// Program is expr.Program: what a chain is stands there, where the CPU's kernels
-// know it too.
+// Program is expr.Program. It is declared there, because the CPU's kernels need it too.
 type Program = expr.Program
 
 // Leaf is expr.Leaf.

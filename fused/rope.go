@@ -11,24 +11,24 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// RoPE is a rotary position embedding about to run: see cpu.Rotary for the formula. Dst and
-// X are [batch, heads, seq, dim] or [heads, total, dim].
+// RoPE is a rotary position embedding, about to run: see cpu.Rotary for the formula. Dst
+// and X are [batch, heads, seq, dim] or [heads, total, dim].
 type RoPE struct {
 	Dst, X device.View
-	// Positions, Int32 or Int64, is [seq] or [batch, seq] beside four axes, and [total]
-	// beside three. The zero View stands for 0, 1, … of each sequence.
+	// Positions, Int32 or Int64, is [seq] or [batch, seq] if X has four axes, and [total]
+	// if it has three. The zero View stands for 0, 1, … along the rows.
 	Positions device.View
 	RoPEOptions
 }
 
-// RoPEPath is how a rotary embedding is computed.
+// RoPEPath is one of the implementations of rotary embeddings.
 type RoPEPath uint8
 
 // The paths.
 const (
-	RoPELines    RoPEPath = iota // line by line in one pass, on the CPU
-	RoPEComposed                 // by plain operations
-	RoPEKernel                   // by one kernel of the library
+	RoPELines    RoPEPath = iota // line by line on the CPU
+	RoPEComposed                 // several plain operations
+	RoPEKernel                   // one kernel of the library
 )
 
 // String names the path.
@@ -51,7 +51,8 @@ type RoPEPlan struct {
 // String prints the plan in one line.
 func (p RoPEPlan) String() string { return p.Path.String() + "; " + p.Reason }
 
-// PlanRoPE chooses the path of a rotary embedding that turns so many features, on a kind of device.
+// PlanRoPE chooses the path of a rotary embedding that rotates so many features, on a kind
+// of device.
 func PlanRoPE(kind device.Kind, turned int) RoPEPlan {
 	switch {
 	case kind == device.CPU:
@@ -65,8 +66,8 @@ func PlanRoPE(kind device.Kind, turned int) RoPEPlan {
 // Plan chooses the path of the embedding on a kind of device.
 func (r *RoPE) Plan(kind device.Kind) RoPEPlan { return PlanRoPE(kind, r.turned()) }
 
-// Check returns what is wrong with the operands and the options: layout.ErrShape,
-// dtype.ErrDType or expr.ErrUnsupported. It looks at types and layouts alone.
+// Check returns the first problem of the operands and the options: layout.ErrShape,
+// dtype.ErrDType or expr.ErrUnsupported. It looks only at types and layouts.
 func (r *RoPE) Check() error {
 	x, p := r.X.Layout.Shape, r.Positions.Layout.Shape
 	t := r.Positions.DType
@@ -90,7 +91,7 @@ func (r *RoPE) Check() error {
 	return r.RoPEOptions.check(x[rows+1])
 }
 
-// turned is how many features of a line are turned.
+// turned returns the number of features of a line that are rotated.
 func (r *RoPE) turned() int { return r.rotaryDim(r.X.Layout.Shape[len(r.X.Layout.Shape)-1]) }
 
 // Run starts the embedding on s.
@@ -102,7 +103,7 @@ func (r *RoPE) Run(s *device.Stream) error {
 	reads, writes := []*device.Buffer{r.X.Buffer, r.Positions.Buffer}, []*device.Buffer{r.Dst.Buffer}
 	switch r.Plan(dev.Kind()).Path {
 	case RoPELines:
-		own := *r // what a capture records outlives the call
+		own := *r // a capture keeps the work after this call
 		return dev.LaunchWork(s, reads, writes, &own)
 	case RoPEKernel:
 		return dev.LaunchWork(s, reads, writes, &ropeKernel{*r, dev})
@@ -129,7 +130,7 @@ func (r *RoPE) Start(int, uint64) error {
 	return nil
 }
 
-// positions is where the positions lie.
+// positions describes the positions to the CPU's kernel.
 func (r *RoPE) positions() cpu.Positions {
 	p := cpu.Positions{Type: r.Positions.DType}
 	if !p.Type.Valid() {
@@ -143,7 +144,7 @@ func (r *RoPE) positions() cpu.Positions {
 	return p
 }
 
-// ropeKernel is a RoPE that the library is about to compute.
+// ropeKernel is the launch of the library's kernel for a RoPE.
 type ropeKernel struct {
 	r   RoPE
 	dev *device.Device
@@ -171,7 +172,8 @@ func (k *ropeKernel) Start(ordinal int, stream uint64) error {
 	return k.dev.Library().RoPE(ordinal, stream, &args)
 }
 
-// fourStrides are the strides of batch, heads, rows and dim; a ragged view has no batch.
+// fourStrides returns the strides of batch, heads, rows and dim. A ragged view has no
+// batch.
 func fourStrides(v device.View) (strides [4]int) {
 	s := v.Layout.Strides
 	copy(strides[4-len(s):], s)

@@ -8,11 +8,11 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// composedTable bounds each of the two tables of a composed rotary embedding, in elements:
-// rows are computed in parts that keep it, or one by one.
+// composedTable bounds each of the two tables of a composed rotary embedding, in elements.
+// Rows are computed in groups that need no more than this, or one by one.
 const composedTable = 8 << 20
 
-// rotary is a composed rotary embedding under way. Views have four axes.
+// rotary is a composed rotary embedding while it is computed. Its views have four axes.
 type rotary struct {
 	*RoPE
 	stream      *device.Stream
@@ -23,10 +23,10 @@ type rotary struct {
 	bufs        []*device.Buffer
 }
 
-// compose computes the embedding by plain operations. Angles are float64, and so are their
-// cosines and sines until they are rounded to float32, in which all types but Float64 are
-// computed. Of float32 the two products and their sum are rounded each. A table has at most
-// so many elements, or those of one row.
+// compose computes the embedding by plain operations. Angles are float64. Their cosines and
+// sines are computed in float64 and rounded to float32, the type of the computation for all
+// types except Float64. For float32 the two products and their sum are each rounded. table
+// bounds the elements of a table, except that a table always holds one row.
 func (r *RoPE) compose(s *device.Stream, table int) (err error) {
 	c := &rotary{RoPE: r, stream: s, dst: r.Dst, x: r.X, positions: r.Positions, computed: dtype.Float32}
 	defer func() {
@@ -69,13 +69,14 @@ func (r *RoPE) compose(s *device.Stream, table int) (err error) {
 	return nil
 }
 
-// cutAxis is the part of a view from start to stop along an axis, which has it.
+// cutAxis returns the part of a view from start to stop along an axis. The axis must have
+// it.
 func cutAxis(v device.View, axis, start, stop, step int) device.View {
 	v.Layout, _ = v.Layout.Slice(axis, start, stop, step)
 	return v
 }
 
-// temporary is memory for as long as the embedding is computed.
+// temporary allocates memory that is freed once the embedding is computed.
 func (c *rotary) temporary(dt dtype.DType, shape ...int) (device.View, error) {
 	l := layout.Dense(shape)
 	buf, err := c.stream.Device().Alloc(int64(l.Size())*int64(dt.Size()), c.stream)
@@ -85,7 +86,7 @@ func (c *rotary) temporary(dt dtype.DType, shape ...int) (device.View, error) {
 	return device.View{Buffer: buf, DType: dt, Layout: l}, err
 }
 
-// placed makes the positions a matrix, and those that were not given.
+// placed makes the positions a matrix. If none were given, it first creates 0, 1, ….
 func (c *rotary) placed() (err error) {
 	if !c.positions.DType.Valid() {
 		if c.positions, err = c.temporary(dtype.Int64, c.x.Layout.Shape[2]); err == nil {
@@ -166,8 +167,8 @@ func (c *rotary) rows(start, stop, turned int) error {
 	return c.pair(expr.Add, half(dst, 1), half(x, 1), cos, half(x, 0), sin)
 }
 
-// table computes the cosines or sines of the angles of some rows, broadcast to [batch,
-// heads, rows, pairs].
+// table computes the cosines or sines of the angles of some rows, and broadcasts them to
+// [batch, heads, rows, pairs].
 func (c *rotary) table(op expr.Op, start, stop int) (device.View, error) {
 	p := cutAxis(c.positions, 1, start, stop, 1)
 	shape := append(append([]int{}, p.Layout.Shape...), c.frequencies.Layout.Size())
@@ -204,7 +205,7 @@ func (c *rotary) pair(op expr.Op, dst, x, cos, y, sin device.View) error {
 	return k.run(c.stream, dst)
 }
 
-// steps is a Builder that keeps the first error. Leaves are broadcast to its shape.
+// steps is a Builder that keeps its first error and broadcasts leaves to its shape.
 type steps struct {
 	*Builder
 	shape []int
@@ -230,7 +231,7 @@ func (k *steps) step(op expr.Op, dt dtype.DType, args ...Ref) (r Ref) {
 	return r
 }
 
-// cast converts from one type to another, where they differ.
+// cast converts from one type to another, if they differ.
 func (k *steps) cast(to dtype.DType, r Ref, from dtype.DType) Ref {
 	if to == from {
 		return r

@@ -8,29 +8,29 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// RoPEOptions are the options of a rotary position embedding. The zero value turns all
+// RoPEOptions are the options of a rotary position embedding. The zero value rotates all
 // features, in halves, with base 10,000.
 type RoPEOptions struct {
-	// Base is that of the frequencies: pair i of a position p is turned by p Base^(-2i/Dim)
-	// radians. It is positive and finite; 0 stands for 10,000.
+	// Base is the base of the frequencies: pair i at position p is rotated by
+	// p Base^(-2i/Dim) radians. It is positive and finite; 0 stands for 10,000.
 	Base float64
 	// Interleaved pairs the features 2i and 2i + 1, as GPT-J does. Otherwise pair i is the
 	// features i and i + Dim/2, as in Llama and GPT-NeoX.
 	Interleaved bool
-	// Dim is how many features of a line are turned, the first ones; those behind them are
-	// copied. It is even. 0 stands for all.
+	// Dim is the number of features at the beginning of a line that are rotated. The others
+	// are copied. It is even; 0 stands for all.
 	Dim int
 	// Scaling changes the frequencies for sequences longer than those of the training; nil
-	// leaves them.
+	// does not change them.
 	Scaling *RoPEScaling
 }
 
 // RoPEScaling is the scaling of the frequencies of Llama 3 (Grattafiori et al., arXiv
-// 2407.21783), with the names that its configuration has for it. A frequency f turns
+// 2407.21783), with the names of its configuration. A frequency f turns
 //
 //	n = OriginalPositions f / (2 pi)
 //
-// times in the positions of the training. It becomes
+// times within the positions of the training. It becomes
 //
 //	f (w + (1 - w)/Factor),  w = (n - LowFreqFactor)/(HighFreqFactor - LowFreqFactor)
 //
@@ -50,7 +50,7 @@ func (o *RoPEOptions) base() float64 {
 	return o.Base
 }
 
-// rotaryDim is how many of dim features are turned.
+// rotaryDim returns how many of dim features are rotated.
 func (o *RoPEOptions) rotaryDim(dim int) int {
 	if o.Dim == 0 {
 		return dim
@@ -58,7 +58,7 @@ func (o *RoPEOptions) rotaryDim(dim int) int {
 	return o.Dim
 }
 
-// check says what is wrong with the options for lines of dim features.
+// check returns the first problem of the options for lines of dim features.
 func (o *RoPEOptions) check(dim int) error {
 	n := o.rotaryDim(dim)
 	switch b := o.base(); {
@@ -75,7 +75,7 @@ func (o *RoPEOptions) check(dim int) error {
 	return o.Scaling.check()
 }
 
-// check says what is wrong with the numbers of a scaling.
+// check returns the first problem of the numbers of a scaling.
 func (c *RoPEScaling) check() error {
 	low, high := c.LowFreqFactor, c.HighFreqFactor
 	switch {
@@ -89,7 +89,8 @@ func (c *RoPEScaling) check() error {
 	return nil
 }
 
-// Frequencies returns the radians a position of each pair of n features.
+// Frequencies returns, for each pair of n features, the radians by which one position
+// rotates it.
 func (o *RoPEOptions) Frequencies(n int) []float64 {
 	f := make([]float64, n/2)
 	for i := range f {
@@ -103,5 +104,6 @@ func (o *RoPEOptions) Frequencies(n int) []float64 {
 	return f
 }
 
-// turns is how often a frequency of 1 turns in the positions of the training.
+// turns returns the number of turns of a frequency of 1 within the positions of the
+// training.
 func (c *RoPEScaling) turns() float64 { return float64(c.OriginalPositions) / (2 * math.Pi) }

@@ -14,21 +14,21 @@ import (
 
 // Runner runs calls on a GPU as one kernel.
 type Runner interface {
-	// Run starts the call on s. It reports false, having started nothing, where
-	// the kernel is not there: not compiled yet (it is from now on), no compiler,
-	// or a program that it has no kernel for. The single operations then run.
+	// Run starts the call on s. It reports false, having started nothing, if the kernel is
+	// not available: it is not compiled yet (Run then starts the compilation), there is no
+	// compiler, or the program has no kernel. The caller then runs the single operations.
 	Run(s *device.Stream, c *Call) (done bool, err error)
-	// Explain returns how many kernels Run would now start; 0 where the single
-	// operations run. Where that is not one it says why: "NVRTC was not found: …",
-	// "the kernel is being compiled".
+	// Explain returns the number of kernels that Run would now start, 0 if the single
+	// operations would run. If it is not one, why gives the reason: "NVRTC was not found:
+	// …", "its kernel is being compiled".
 	Explain(d *device.Device, p *Program, choice Choice) (kernels int, why string)
 }
 
 // gpu runs the calls of GPUs.
 var gpu Runner = &compiled{}
 
-// Run starts the call on s: as one piece of work where that can be, else step by
-// step. The bits are the same.
+// Run starts the call on s, as one piece of work if possible, else step by step. The bits
+// are the same.
 func (c *Call) Run(s *device.Stream) error {
 	if s.Device().Kind() == device.CPU {
 		reads, writes := make([]*device.Buffer, len(c.Leaves)), [1]*device.Buffer{c.Dst.Buffer}
@@ -45,7 +45,7 @@ func (c *Call) Run(s *device.Stream) error {
 	return c.stepByStep(s)
 }
 
-// hostChains is a pool of the CPU's chains. One takes 1.4 KB, which was half of what a
+// hostChains is a pool of cpu.Chain. One takes 1.4 KB, which was half of the memory that a
 // short chain allocated.
 var hostChains = sync.Pool{New: func() any { return new(cpu.Chain) }}
 
@@ -74,7 +74,7 @@ func (c *Call) Start(int, uint64) error {
 	return chain.Elementwise(dst, c.Dst.Strides)
 }
 
-// scratch returns memory of the pool for the time of a reduction on the CPU.
+// scratch allocates memory from the pool for a reduction on the CPU.
 func (c *Call) scratch(bytes int) (unsafe.Pointer, func(), error) {
 	buf, err := c.Dst.Buffer.Device().Alloc(int64(bytes), nil)
 	if err != nil {
@@ -83,9 +83,9 @@ func (c *Call) scratch(bytes int) (unsafe.Pointer, func(), error) {
 	return buf.Ptr(), buf.Free, nil
 }
 
-// Explain returns how many pieces of work a call's program is on a device, 0 where
-// the single operations run, and, where it is not one, why; choice is what Call.Choice
-// says.
+// Explain returns the number of pieces of work that a call's program is on a device, 0 if
+// the single operations run. If it is not one, why gives the reason. choice is the result
+// of Call.Choice.
 func Explain(d *device.Device, p *Program, choice Choice) (kernels int, why string) {
 	if d.Kind() == device.CPU {
 		return 1, ""
@@ -93,8 +93,8 @@ func Explain(d *device.Device, p *Program, choice Choice) (kernels int, why stri
 	return gpu.Explain(d, p, choice)
 }
 
-// Describe says how a chain of n operations is computed on a device, as Explain does: "one
-// fused kernel for 3 operations".
+// Describe describes how a chain of n operations is computed on a device, from Explain:
+// "one fused kernel for 3 operations".
 func Describe(d *device.Device, p *Program, choice Choice, n int) string {
 	switch kernels, why := Explain(d, p, choice); kernels {
 	case 1:
@@ -106,8 +106,8 @@ func Describe(d *device.Device, p *Program, choice Choice, n int) string {
 	}
 }
 
-// stepByStep runs every step as the single operation, with the results between
-// in memory of the pool.
+// stepByStep runs every step as the single operation, with intermediate results in memory
+// of the pool.
 func (c *Call) stepByStep(s *device.Stream) (err error) {
 	p := c.Program
 	d := s.Device()
@@ -159,7 +159,8 @@ func (c *Call) stepByStep(s *device.Stream) (err error) {
 	return nil
 }
 
-// finish computes what is behind the steps, whose elements are x.
+// finish computes the reduction, softmax or norm behind the steps. x holds the elements of
+// the last step.
 func (c *Call) finish(s *device.Stream, x device.View) error {
 	switch op := c.Program.Reduction.Op; op {
 	case expr.LayerNorm, expr.RMSNorm:

@@ -1,13 +1,13 @@
 package layout
 
-// Box is the range of indices along each axis that a view covers.
+// Box is the range of indices that a view covers along each axis.
 type Box struct{ Low, High [maxBox]int }
 
-// maxBox is the number of axes up to which boxes are compared.
+// maxBox is the largest number of axes of a Box.
 const maxBox = 8
 
-// BoxOf returns the box of a view of whole, which is a dense layout. It reports false
-// if an axis of the view does not step along a single axis of whole.
+// BoxOf returns the box of a view of the dense layout whole. It reports false if an axis of
+// the view does not step along a single axis of whole.
 func BoxOf(view, whole *Layout) (b Box, ok bool) {
 	if len(whole.Shape) > maxBox || view.Offset < 0 {
 		return b, false

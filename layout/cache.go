@@ -8,8 +8,8 @@ import (
 // denseCache holds dense layouts, indexed by a hash of their shape.
 var denseCache [256]atomic.Pointer[Layout]
 
-// CachedDense is Dense, but does not keep the shape, and allocates nothing for a shape
-// in the cache. Layouts are shared: their slices must not be written.
+// CachedDense is Dense, but does not keep the shape slice, and allocates nothing for a
+// shape in the cache. Layouts are shared: their slices must not be modified.
 func CachedDense(shape []int) Layout {
 	h := uint32(len(shape))
 	for _, n := range shape {
@@ -27,8 +27,8 @@ func CachedDense(shape []int) Layout {
 // cachedAxes is the largest number of dimensions whose sets of axes are cached.
 const cachedAxes = 6
 
-// axisSets holds the sets of axes: axisSets[n][mask] is the set of those of n axes
-// whose bit is set in mask.
+// axisSets holds the sets of axes: axisSets[n][mask] contains, of n axes, those whose bit
+// is set in mask.
 var axisSets = func() (all [cachedAxes + 1][][]bool) {
 	for n := range all {
 		for mask := range 1 << n {
@@ -42,8 +42,8 @@ var axisSets = func() (all [cachedAxes + 1][][]bool) {
 	return all
 }()
 
-// AxisSet is Axes, except that nil means all axes and an empty list none. It allocates nothing for
-// up to 6 dimensions. Sets are shared: they must not be written.
+// AxisSet is Axes, except that nil means all axes and an empty list no axis. It allocates
+// nothing for up to 6 dimensions. Sets are shared: they must not be modified.
 func AxisSet(axes []int, ndim int) ([]bool, error) {
 	if ndim > cachedAxes {
 		if axes != nil && len(axes) == 0 {

@@ -2,9 +2,9 @@ package layout
 
 import "slices"
 
-// Concat returns the shape of arrays that are joined along an axis, and that axis
-// counted from 0. The arrays have as many dimensions each, and their lengths differ
-// along the axis alone. There is at least one shape.
+// Concat returns the shape of arrays that are joined along an axis, and that axis counted
+// from 0. The arrays have the same number of dimensions, and their lengths differ only
+// along the axis. There must be at least one shape.
 func Concat(axis int, shapes ...[]int) ([]int, int, error) {
 	first := shapes[0]
 	at, err := Axis(axis, len(first))
@@ -31,9 +31,9 @@ func Concat(axis int, shapes ...[]int) ([]int, int, error) {
 	return out, at, err
 }
 
-// Stack returns the shape of arrays of one shape that are joined along a new axis, and
-// that axis counted from 0. The new axis is before axis, which may be the number of
-// dimensions. There is at least one shape.
+// Stack returns the shape of arrays of one shape that are joined along a new axis, and that
+// axis counted from 0. The new axis comes before axis, which may be the number of
+// dimensions. There must be at least one shape.
 func Stack(axis int, shapes ...[]int) ([]int, int, error) {
 	first := shapes[0]
 	at, err := Axis(axis, len(first)+1)
@@ -65,8 +65,8 @@ func Take(shape, indices []int, axis int) ([]int, int, error) {
 	return out, at, err
 }
 
-// Repeat returns the shape with every element n times along an axis, and that axis
-// counted from 0.
+// Repeat returns the shape of an array in which every element is repeated n times along an
+// axis, and that axis counted from 0.
 func Repeat(shape []int, n, axis int) ([]int, int, error) {
 	at, err := Axis(axis, len(shape))
 	if err != nil {
@@ -84,7 +84,8 @@ func Repeat(shape []int, n, axis int) ([]int, int, error) {
 	return out, at, nil
 }
 
-// Pad returns the shape with widths[d] elements before and after along axis d.
+// Pad returns the shape of an array with widths[d] additional elements before and after
+// along axis d.
 func Pad(shape []int, widths [][2]int) ([]int, error) {
 	if len(widths) != len(shape) {
 		return nil, Errorf("widths for %d axes of %v", len(widths), shape)
@@ -102,8 +103,8 @@ func Pad(shape []int, widths [][2]int) ([]int, error) {
 	return out, err
 }
 
-// Fold splits a shape at the axes of a set, as AxisSet returns it: it appends the
-// lengths of the other axes to kept, and returns the product of the lengths in the set.
+// Fold divides a shape at the axes of a set, as AxisSet returns it. It appends the lengths
+// of the other axes to kept, and returns the product of the lengths in the set.
 func Fold(kept, shape []int, set []bool) ([]int, int) {
 	terms := 1
 	for d, n := range shape {
@@ -116,8 +117,8 @@ func Fold(kept, shape []int, set []bool) ([]int, int) {
 	return kept, terms
 }
 
-// Row returns the last axis of a layout whose elements are one dense row, the same at
-// all indices of the other axes. It reports false for other layouts.
+// Row returns the last axis of a layout whose elements are one dense row that is the same
+// at all indices of the other axes. For other layouts it reports false.
 func (l Layout) Row() (Layout, bool) {
 	last := l.NDim() - 1
 	for d, n := range l.Shape {
@@ -131,7 +132,7 @@ func (l Layout) Row() (Layout, bool) {
 	return Layout{Shape: l.Shape[last:], Strides: []int{1}, Offset: l.Offset}, true
 }
 
-// Diagonal returns the elements (i, i) of a matrix, up to the shorter of its sides.
+// Diagonal returns the elements (i, i) of a matrix, for i below the shorter of its sides.
 func (l Layout) Diagonal() Layout {
 	return Layout{Shape: []int{min(l.Shape[0], l.Shape[1])}, Strides: []int{l.Strides[0] + l.Strides[1]}, Offset: l.Offset}
 }

@@ -1,9 +1,9 @@
-// Package layout holds shapes and strides as values: how the elements of an
-// array lie in memory, and which views of them need no copy.
+// Package layout holds shapes and strides as values: the places of an array's elements in
+// memory, and the views that need no copy.
 //
-// It is a leaf: it knows neither element types nor memory. Functions return a
-// new Layout and never change their receiver; errors wrap ErrShape. They
-// do not check that a Layout has as many strides as dimensions.
+// It is a leaf: it knows neither element types nor memory. Functions return a new Layout
+// and never change their receiver; errors wrap ErrShape. They do not check that a Layout
+// has as many strides as dimensions.
 package layout
 
 import (
@@ -16,13 +16,13 @@ import (
 // ErrShape is the error of shapes, axes and indices that do not fit.
 var ErrShape = errors.New("shape")
 
-// maxElements bounds an array so that its bytes (16 an element at most) and
-// every stride fit an int.
+// maxElements bounds the number of elements of an array, so that its bytes (at most 16 for
+// each element) and every stride fit an int.
 const maxElements = math.MaxInt / 16
 
-// Layout places the elements of an array: element (i0, i1, …) lies at
-// Offset + i0*Strides[0] + i1*Strides[1] + …, counted in elements. A stride may
-// be 0 (broadcast) or negative. The zero value is a 0-d array at offset 0.
+// Layout maps indices to elements: element (i0, i1, …) is at Offset + i0*Strides[0] +
+// i1*Strides[1] + …, counted in elements. A stride may be 0 (broadcast) or negative. The
+// zero value is a 0-d array at offset 0.
 type Layout struct {
 	Shape, Strides []int
 	Offset         int
@@ -33,8 +33,8 @@ func Errorf(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrShape, fmt.Sprintf(format, args...))
 }
 
-// Size returns the number of elements of a shape, and an error when a
-// dimension is negative or the number overflows.
+// Size returns the number of elements of a shape, and an error if a dimension is negative
+// or the number overflows.
 func Size(shape []int) (int, error) {
 	n, zero := 1, false
 	for _, d := range shape {
@@ -56,8 +56,8 @@ func Size(shape []int) (int, error) {
 	return n, nil
 }
 
-// Dense returns the row-major layout of a shape. The shape is kept, not
-// copied.
+// Dense returns the row-major layout of a shape. It keeps the shape slice and does not copy
+// it.
 func Dense(shape []int) Layout {
 	strides := make([]int, len(shape))
 	n := 1
@@ -80,8 +80,8 @@ func (l Layout) Size() int {
 	return n
 }
 
-// IsDense reports whether the elements lie in row-major order without gaps,
-// from Offset on. Strides of dimensions of length 1 do not matter.
+// IsDense reports whether the elements are in row-major order without gaps, from Offset on.
+// Strides of dimensions of length 1 do not matter.
 func (l Layout) IsDense() bool {
 	n := 1
 	for i := len(l.Shape) - 1; i >= 0; i-- {
@@ -96,8 +96,8 @@ func (l Layout) IsDense() bool {
 	return true
 }
 
-// Span returns the lowest and one past the highest element that the layout
-// touches; both are 0 for an empty one.
+// Span returns the lowest element of the layout and one past the highest; both are 0 for a
+// layout without elements.
 func (l Layout) Span() (lo, hi int) {
 	lo, hi = l.Offset, l.Offset
 	for i, d := range l.Shape {
@@ -113,15 +113,16 @@ func (l Layout) Span() (lo, hi int) {
 	return lo, hi + 1
 }
 
-// Repeats reports whether two indices may name one element, so that writing through the
-// layout has no meaning: in a broadcast dimension, and in windows that overlap. It is exact
-// for views of dense layouts, and errs to true for other strides.
+// Repeats reports whether two indices may name the same element, so that a write through
+// the layout is not defined. This happens in a broadcast dimension and in windows that
+// overlap. The result is exact for views of dense layouts; for other strides it may be true
+// although no two indices name the same element.
 func (l Layout) Repeats() bool {
 	for i, d := range l.Shape {
 		if d <= 1 {
 			continue
 		}
-		// The dimensions of smaller strides must end before the next element of this one.
+		// All dimensions with smaller strides together must span less than this stride.
 		s := max(l.Strides[i], -l.Strides[i])
 		reach := 0
 		for j, n := range l.Shape {
@@ -136,7 +137,7 @@ func (l Layout) Repeats() bool {
 	return false
 }
 
-// Axis resolves a possibly negative axis.
+// Axis returns an axis counted from 0. A negative axis counts from the end.
 func Axis(axis, ndim int) (int, error) {
 	a := axis
 	if a < 0 {
@@ -148,7 +149,7 @@ func Axis(axis, ndim int) (int, error) {
 	return a, nil
 }
 
-// Axes resolves a list of axes into a set; none means all. An axis named
+// Axes turns a list of axes into a set. An empty list means all axes. An axis that is named
 // twice is an error.
 func Axes(axes []int, ndim int) ([]bool, error) {
 	set := make([]bool, ndim)
@@ -171,7 +172,7 @@ func Axes(axes []int, ndim int) ([]bool, error) {
 	return set, nil
 }
 
-// Infer returns a copy of a shape of size elements, with the one -1 replaced by the
+// Infer returns a copy of a shape of size elements, in which a single -1 is replaced by the
 // length that size requires. It returns an error if no length fits.
 func Infer(shape []int, size int) ([]int, error) {
 	out, hole, known := slices.Clone(shape), -1, 1
@@ -202,8 +203,8 @@ func Infer(shape []int, size int) ([]int, error) {
 	return out, nil
 }
 
-// Broadcast returns the shape that two shapes broadcast to: aligned at their
-// last axes, equal or one of them 1.
+// Broadcast returns the shape to which two shapes broadcast: they are aligned at their last
+// axes, and two lengths are equal or one of them is 1.
 func Broadcast(a, b []int) ([]int, error) {
 	n := max(len(a), len(b))
 	out := make([]int, n)
@@ -248,13 +249,13 @@ func (l Layout) BroadcastTo(shape []int) (Layout, error) {
 	return out, nil
 }
 
-// Collapse merges neighbouring dimensions that a single stride covers in every
-// stride list, and drops dimensions of length 1. It returns the new shape and stride
-// lists, which for a single element have one dimension of length 1. Kernels receive
-// collapsed operands: a dense array of any rank has one dimension.
+// Collapse merges neighbouring dimensions that have one common stride in every stride list,
+// and drops dimensions of length 1. It returns the new shape and stride lists, which have
+// one dimension of length 1 for a single element. Kernels receive collapsed operands: a
+// dense array of any rank has one dimension.
 func Collapse(shape []int, strides ...[]int) ([]int, [][]int) {
 	n := len(shape) + 1
-	backing := make([]int, n*(1+len(strides))) // of all lists
+	backing := make([]int, n*(1+len(strides))) // memory of all lists
 	outShape := backing[:0:n]
 	out := make([][]int, len(strides))
 	for i := range out {

@@ -1,10 +1,11 @@
 package layout
 
 // KeepDims among the axes of a reduction is an option, not an axis: the result keeps the
-// reduced axes, with length 1. It and DDof lie far outside any legal axis.
+// reduced axes, with length 1. KeepDims and the values of DDof are far outside the range of
+// axes.
 const KeepDims = -1 << 31
 
-// AllAxes stands for all axes where an operation takes a single axis.
+// AllAxes stands for all axes in an operation with a single axis.
 const AllAxes = KeepDims + 1
 
 // A DDof of n is ddofZero + n, with n between -ddofLimit and ddofLimit.
@@ -13,11 +14,12 @@ const (
 	ddofLimit = 1 << 28
 )
 
-// DDof returns an option for Var and Std, which stands among their axes. It sets the delta
-// degrees of freedom to n: the sum of squares is divided by the number of elements minus n.
+// DDof returns an option for Var and Std, which is passed among their axes. It sets the
+// delta degrees of freedom to n: the sum of squares is divided by the number of elements
+// minus n.
 func DDof(n int) int { return ddofZero + max(-ddofLimit-1, min(n, ddofLimit+1)) }
 
-// Reduction holds what a list of axes and options of a reduction says.
+// Reduction holds the axes and the options of a reduction.
 type Reduction struct {
 	Axes  []int // nil for all
 	Keep  bool
@@ -25,9 +27,9 @@ type Reduction struct {
 	Given bool // whether DDof was given
 }
 
-// ReductionOf splits a list of axes and options. A list of options alone means all axes, as
-// nil does; an empty list that is not nil has no axis. It allocates nothing for a list
-// without options.
+// ReductionOf separates a list into axes and options. A list of options alone means all
+// axes, as nil does. An empty list that is not nil means no axis. ReductionOf allocates
+// nothing for a list without options.
 func ReductionOf(axes []int) (Reduction, error) {
 	r := Reduction{Axes: axes}
 	options := 0
@@ -59,7 +61,7 @@ func ReductionOf(axes []int) (Reduction, error) {
 
 func isDDof(x int) bool { return x >= ddofZero-ddofLimit-1 && x <= ddofZero+ddofLimit+1 }
 
-// Kept returns a shape with the axes of a set at length 1.
+// Kept returns a shape in which the axes of a set have length 1.
 func Kept(shape []int, set []bool) []int {
 	out := make([]int, len(shape))
 	for d, n := range shape {

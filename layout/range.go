@@ -2,16 +2,17 @@ package layout
 
 import "math"
 
-// Range is a part of an axis, as Python's slice: Start, Start + Step, … before Stop. Negative
-// Start and Stop count from the end of the axis, and what lies outside is clipped.
+// Range selects a part of an axis, as Python's slice does: Start, Start + Step, … before
+// Stop. Negative Start and Stop count from the end of the axis, and bounds outside the axis
+// are clipped.
 type Range struct{ Start, Stop, Step int }
 
-// End is an open end of a Range: for a positive Step the end of the axis, for a negative one
-// the last element as Start, and as Stop the place before the first.
+// End is an open end of a Range. For a positive Step it is the end of the axis. For a
+// negative Step it is the last element as Start, and the position before the first as Stop.
 const End = math.MaxInt
 
-// Over returns the index of the first element of a range on an axis of length n, and how many
-// there are. The step must not be 0.
+// Over returns the index of the first element of a range on an axis of length n, and the
+// number of its elements. The step must not be 0.
 func (r Range) Over(n int) (first, count int) {
 	clip := func(i, least, most int) int {
 		if i < 0 {
@@ -34,7 +35,7 @@ func (r Range) Over(n int) (first, count int) {
 	if first <= stop {
 		return max(first, 0), 0
 	}
-	// Of the least integer the negative is no integer.
+	// As uint, because the negative of the least int is no int.
 	return first, int(uint(first-stop-1)/-uint(r.Step)) + 1
 }
 

@@ -2,8 +2,8 @@ package layout
 
 import "math"
 
-// Strided returns a layout of a shape and strides that begins offset elements behind the
-// first one of l. It is an error if it has an element outside the span of l.
+// Strided returns a layout with a shape and strides that begins offset elements behind the
+// first element of l. It is an error if it has an element outside the span of l.
 func (l Layout) Strided(shape, strides []int, offset int) (Layout, error) {
 	size, err := Size(shape)
 	if err == nil && len(strides) != len(shape) {
@@ -28,8 +28,8 @@ func (l Layout) Strided(shape, strides []int, offset int) (Layout, error) {
 	return out, nil
 }
 
-// reachesWithin reports whether no element of a shape and strides is further than below
-// elements before the first one, nor further than above behind it.
+// reachesWithin reports whether all elements of a shape and strides are at most `below`
+// elements before the first one and at most `above` elements behind it.
 func reachesWithin(shape, strides []int, below, above int) bool {
 	for i, n := range shape {
 		s := strides[i]
@@ -46,8 +46,8 @@ func reachesWithin(shape, strides []int, below, above int) bool {
 	return true
 }
 
-// Windows returns, with a new last axis, the windows of a length along an axis, one every
-// step elements.
+// Windows returns the windows of a length along an axis, one beginning every step elements.
+// The elements of a window are along a new last axis.
 func (l Layout) Windows(length, step, axis int) (Layout, error) {
 	d, err := Axis(axis, len(l.Shape))
 	if err != nil {

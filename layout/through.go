@@ -7,7 +7,8 @@ func (l *Layout) Equal(m *Layout) bool {
 	return l.Offset == m.Offset && slices.Equal(l.Shape, m.Shape) && slices.Equal(l.Strides, m.Strides)
 }
 
-// Widens reports whether a shape broadcasts to the shape to without changing to.
+// Widens reports whether a shape broadcasts to the shape to, which must be the result of
+// the broadcast.
 func Widens(shape, to []int) bool {
 	skip := len(to) - len(shape)
 	if skip < 0 {
@@ -21,9 +22,9 @@ func Widens(shape, to []int) bool {
 	return true
 }
 
-// Through returns the layout that selects from memory of the layout source the
-// elements that view selects from whole, a dense layout of the same shape. It reports
-// false if there is no such layout.
+// Through composes two layouts. view selects elements from whole, a dense layout. Through
+// returns the layout that selects the same elements from memory of the layout source, which
+// has whole's shape. It reports false if there is no such layout.
 func Through(view, whole, source Layout) (Layout, bool) {
 	switch {
 	case source.IsDense():

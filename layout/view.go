@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Reshape returns the same elements under another shape (no -1 in it), and
-// false when the strides do not allow it without a copy.
+// Reshape returns the same elements with another shape (without -1). It reports false if
+// the strides do not allow this without a copy.
 func (l Layout) Reshape(shape []int) (Layout, bool) {
 	if l.Size() == 0 || l.IsDense() {
 		out := Dense(shape)
@@ -59,7 +59,7 @@ func squeezed(l Layout) Layout {
 	return out
 }
 
-// Transpose permutes the axes; none reverses them.
+// Transpose permutes the axes. No axes means the reverse order.
 func (l Layout) Transpose(axes []int) (Layout, error) {
 	n := len(l.Shape)
 	out := Layout{Shape: make([]int, n), Strides: make([]int, n), Offset: l.Offset}
@@ -82,7 +82,7 @@ func (l Layout) Transpose(axes []int) (Layout, error) {
 	return out, nil
 }
 
-// T swaps the last two axes; with fewer than two it returns l.
+// T swaps the last two axes. With fewer than two axes it returns l.
 func (l Layout) T() Layout {
 	n := len(l.Shape)
 	if n < 2 {
@@ -94,10 +94,10 @@ func (l Layout) T() Layout {
 	return out
 }
 
-// Slice takes the elements start, start+step, … before stop of one axis.
-// Negative start and stop count from the end, as in Python, and bounds beyond
-// the axis are an error, not clipped, except stop = len and, for a negative
-// step, stop = -len-1 (everything down to the first). A step of 0 is an error.
+// Slice selects the elements start, start+step, … before stop of one axis. Negative start
+// and stop count from the end, as in Python. Bounds beyond the axis are an error; they are
+// not clipped. Two are allowed: stop = len and, for a negative step, stop = -len-1, which
+// selects everything down to the first element. A step of 0 is an error.
 func (l Layout) Slice(axis, start, stop, step int) (Layout, error) {
 	a, err := Axis(axis, len(l.Shape))
 	if err != nil {
@@ -141,7 +141,8 @@ func sliceRange(n, start, stop, step int) (lo, count int, ok bool) {
 	return lo, count, (0 <= lo && lo < n || n == 0) && -1 <= hi && hi < max(n, 1)
 }
 
-// fromEnd returns the index that i names in n elements: a negative one counts from the end.
+// fromEnd returns the index of an element among n elements, where a negative i counts from
+// the end.
 func fromEnd(i, n int) int {
 	if i < 0 {
 		return i + n
@@ -149,7 +150,7 @@ func fromEnd(i, n int) int {
 	return i
 }
 
-// Flip reverses the named axes; none means all.
+// Flip reverses the named axes. No axes means all.
 func (l Layout) Flip(axes []int) (Layout, error) {
 	set, err := Axes(axes, len(l.Shape))
 	if err != nil {
@@ -166,7 +167,7 @@ func (l Layout) Flip(axes []int) (Layout, error) {
 	return out, nil
 }
 
-// Squeeze removes the named axes, which must have length 1; none removes all axes of
+// Squeeze removes the named axes, which must have length 1. No axes removes all axes of
 // length 1.
 func (l Layout) Squeeze(axes []int) (Layout, error) {
 	drop := make([]bool, len(l.Shape))
@@ -191,8 +192,8 @@ func (l Layout) Squeeze(axes []int) (Layout, error) {
 	return out, nil
 }
 
-// Unsqueeze inserts an axis of length 1 before axis; axis may be the number of
-// dimensions, and a negative axis counts from after the last.
+// Unsqueeze inserts an axis of length 1 before axis. axis may be the number of dimensions;
+// a negative axis counts from behind the last.
 func (l Layout) Unsqueeze(axis int) (Layout, error) {
 	a, err := Axis(axis, len(l.Shape)+1)
 	if err != nil {

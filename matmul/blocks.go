@@ -8,9 +8,8 @@ import (
 // A block is a range of rows of D that one launch computes, from column col on.
 type block struct{ row, rows, col int }
 
-// blocks cuts D into blocks of the given number of rows; rows = 0 means one block.
-// The blocks of a symmetric result begin at the diagonal: b blocks compute
-// (1+1/b)/2 of its elements.
+// blocks divides D into blocks of a number of rows; rows = 0 means one block. The blocks of
+// a symmetric result begin at the diagonal: b blocks compute (1+1/b)/2 of its elements.
 func blocks(m int, rows int, symmetric bool) []block {
 	if rows == 0 || rows >= m {
 		return []block{{rows: m}}
@@ -35,8 +34,8 @@ const (
 	tempBytes = 512 << 20
 )
 
-// chooseBlocks chooses the blocks into which the candidate cuts D, and returns
-// the kernel's predicted cycles for all of them. Members of a batch are not cut.
+// chooseBlocks chooses the blocks into which the candidate divides D, and returns the
+// kernel's predicted cycles for all of them. The matrices of a batch are not divided.
 func (c *candidate) chooseBlocks(p Problem, dev device.Capabilities, pitch int, cost func(Problem, cutlass.Kernel, device.Capabilities) float64) float64 {
 	total := func(rows int) float64 {
 		t := 0.0

@@ -8,8 +8,9 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// planCache stores the plans of problems, so that planning a problem again costs
-// one look-up. It is cleared when full, because planning again gives the same plan.
+// planCache stores the plans of problems, so that planning a problem again costs one
+// look-up. It is cleared when it is full. That changes no plan, because planning is
+// deterministic.
 type planCache struct {
 	mu    sync.RWMutex
 	plans map[planKey]*candidate
@@ -49,7 +50,8 @@ func (c *planCache) get(p Problem, kernel string, dev *device.Device) (*candidat
 	return &cand, nil
 }
 
-// bind asks the device's kernel library about the kernels of a candidate.
+// bind looks up the candidate's kernels in the device's kernel library, and the workspace
+// that they need.
 func (c *candidate) bind(p Problem, dev *device.Device) error {
 	lib, ordinal := dev.Library(), dev.Info().Index
 	n, m := p.N, p.M

@@ -33,7 +33,7 @@ type candidate struct {
 	separateEpilogue bool // separate kernels apply the epilogue
 	separateSquare   bool // a separate kernel takes the squared modulus
 	rows             int  // of one block of D; 0: D is one block
-	parts            int  // number of parts of k; 0: k is not cut
+	parts            int  // number of parts of k; 0: k is not divided
 	cycles           float64
 	steps            []Step
 	workspace        int64
@@ -53,15 +53,15 @@ type candidate struct {
 	prepareScratch int64 // bytes of the workspace that makes the planes
 }
 
-// prep says how an operand reaches a kernel: without a copy, or copied into a
-// padded matrix of the major that the kernel reads.
+// prep says how an operand reaches a kernel: without a copy, or copied into a padded matrix
+// of the major that the kernel reads.
 type prep struct {
 	copy  bool
 	conj  bool // the copy is the conjugate
 	kind  StepKind
 	major cutlass.Major
 	pitch int // elements
-	rows  int // lines of the copy, with padded k
+	rows  int // number of lines of the copy, including padding along k
 	why   string
 }
 
@@ -74,10 +74,11 @@ func choose(p Problem, c device.Capabilities, force string, kernels []cutlass.Ke
 	return found[0].plan(reason(found, force != "")), found[0], nil
 }
 
-// rank orders every kernel that can compute the problem by its predicted time.
-// force is the name of the only kernel to consider, or empty. Without a suffix the
-// kernel computes all rows. With the suffix withLast another kernel computes the last
-// rows. With the suffix inParts the kernel computes parts of k.
+// rank orders every kernel that can compute the problem by its predicted time. force is the
+// name of the only kernel to consider, or empty. With the suffix withLast of force, another
+// kernel computes the last rows. With the suffix inParts, the kernel computes parts of k.
+// Without a suffix the kernel computes all rows, and k in parts only if it cannot compute
+// the problem otherwise.
 func rank(p Problem, c device.Capabilities, force string, kernels []cutlass.Kernel) ([]candidate, error) {
 	p, err := p.normal()
 	if err != nil {
@@ -102,8 +103,8 @@ func rank(p Problem, c device.Capabilities, force string, kernels []cutlass.Kern
 	return found, nil
 }
 
-// fitting returns the candidates for a problem in the kernels' order, and whether there are
-// kernels for the device. force is that of rank.
+// fitting returns the candidates for a problem in the order of kernels. served reports
+// whether any kernel runs on the device. force is as in rank.
 func fitting(p Problem, c device.Capabilities, force string, kernels []cutlass.Kernel, ranked lastRanks) (found []candidate, served bool) {
 	name, parts, last := kernelNamed(force)
 	for _, k := range kernels {
@@ -113,7 +114,7 @@ func fitting(p Problem, c device.Capabilities, force string, kernels []cutlass.K
 		}
 		served = true
 		if k.Schedule == "streamk" && !forced && streamKOf(p, k, c).sharedTiles == 0 {
-			continue // without shared tiles it is an ordinary kernel, and a slower one
+			continue // without shared tiles it computes what an ordinary kernel does, and slower
 		}
 		cand, ok := fitWhole(p, k, c, kernels)
 		if ok && last {
@@ -122,7 +123,7 @@ func fitting(p Problem, c device.Capabilities, force string, kernels []cutlass.K
 		}
 		if ok && !parts {
 			found = append(found, cand)
-			if forced { // a forced kernel cuts k only if it cannot compute the problem otherwise
+			if forced { // a forced kernel divides k only if it cannot compute the problem otherwise
 				continue
 			}
 		}
@@ -133,7 +134,7 @@ func fitting(p Problem, c device.Capabilities, force string, kernels []cutlass.K
 	return found, served
 }
 
-// fitWhole returns the candidate of a kernel that computes the product without cutting k.
+// fitWhole returns the candidate of a kernel that computes the product without dividing k.
 func fitWhole(p Problem, k cutlass.Kernel, c device.Capabilities, kernels []cutlass.Kernel) (candidate, bool) {
 	if k.Scaled || k.Split {
 		return fitScaled(p, k, c, kernels)
@@ -141,8 +142,8 @@ func fitWhole(p Problem, k cutlass.Kernel, c device.Capabilities, kernels []cutl
 	return fit(p, k, c)
 }
 
-// noKernel is the error of a problem that no kernel computes. served says that there are
-// kernels for the device.
+// noKernel returns the error for a problem that no kernel computes. served says that there
+// are kernels for the device.
 func noKernel(p Problem, c device.Capabilities, force string, served bool) error {
 	switch {
 	case force != "":
@@ -153,7 +154,7 @@ func noKernel(p Problem, c device.Capabilities, force string, served bool) error
 	return fmt.Errorf("%w: no kernel computes %v on SM %d", expr.ErrUnsupported, p, c.SM)
 }
 
-// name is the kernel's name with the suffix that rank accepts as force.
+// name returns the kernel's name with the suffix that rank accepts as force.
 func (c *candidate) name() string {
 	switch {
 	case c.parts > 0:
@@ -254,7 +255,7 @@ func conjugationFits(p Problem, k cutlass.Kernel) bool {
 	return (p.ConjA || !k.ConjA) && (p.ConjB || !k.ConjB)
 }
 
-// addStep adds a pass that reads and writes all elements once.
+// addStep adds a pass that reads and writes all elements once, and its cycles.
 func (c *candidate) addStep(kind StepKind, operand, detail string, pitch int, elements, size int) {
 	bytes := 2 * int64(elements) * int64(size)
 	c.steps = append(c.steps, Step{Kind: kind, Operand: operand, Detail: detail, Pitch: pitch, Bytes: bytes})
@@ -285,8 +286,8 @@ func (c *candidate) addCopies(p Problem) {
 // copiesLines reports whether the copy keeps the operand's major and values.
 func (q prep) copiesLines() bool { return q.copy && q.kind == Pad && !q.conj }
 
-// addKernel adds the kernel and the steps after it. cost returns the kernel's cycles
-// on a part of the problem.
+// addKernel adds the kernel and the steps after it. cost returns the kernel's cycles for a
+// part of the problem.
 func (c *candidate) addKernel(p Problem, dev device.Capabilities, cost func(Problem, cutlass.Kernel, device.Capabilities) float64) {
 	k, written := c.kernel, p.storedType(c.kernel)
 	size, n := written.Size(), p.M*p.N*p.Batch
@@ -309,7 +310,7 @@ func (c *candidate) addKernel(p Problem, dev device.Capabilities, cost func(Prob
 	c.addResult(p, pitch)
 }
 
-// addResult adds the steps that square D, copy it into place and mirror it.
+// addResult adds the steps that square D, copy it to its destination and mirror it.
 func (c *candidate) addResult(p Problem, pitch int) {
 	written, n := p.storedType(c.kernel), p.M*p.N*p.Batch
 	switch size := written.Size(); {
@@ -344,14 +345,14 @@ func (c *candidate) addLaunch(p Problem) {
 		Step{Kind: Launch, Detail: c.fallback.kernel.Name + ", where it does not"})
 }
 
-// tempPitch is the pitch of a result in a temporary buffer.
+// tempPitch returns the row pitch of a result in a temporary buffer.
 func tempPitch(p Problem, k cutlass.Kernel) int {
 	return alignedPitch(p.N, p.storedType(k).Size(), k.AlignOut)
 }
 
-// alignedPitch is the pitch, in elements, of the lines that a step writes. It is a
-// multiple of the kernel's alignment, and for long lines of a cache line: TMA copies
-// lines in pieces of 128 bytes, and an unaligned piece touches two cache lines.
+// alignedPitch returns the pitch, in elements, of the lines that a step writes. It is a
+// multiple of the kernel's alignment. For long lines it is also a multiple of a cache line:
+// TMA copies lines in pieces of 128 bytes, and an unaligned piece touches two cache lines.
 func alignedPitch(length, size, need int) int {
 	unit := max(need, 16)
 	if length*size >= longLine {
@@ -362,7 +363,7 @@ func alignedPitch(length, size, need int) int {
 
 const (
 	cacheLine = 128 // bytes
-	longLine  = 512 // bytes from which rounding up to it costs little
+	longLine  = 512 // bytes of a line from which rounding up to a cache line costs little
 )
 
 func swap(l Layout) Layout {
@@ -384,8 +385,8 @@ func alignUp(n, unit int) int {
 	return (n + unit - 1) / unit * unit
 }
 
-// prepare returns how an operand of mn x k reaches the kernel. RowMajor means that k
-// is contiguous.
+// prepare returns how an operand of mn x k reaches the kernel. In have and want, RowMajor
+// means that k is contiguous.
 func prepare(mn, k, size int, have Layout, want cutlass.Major, align, need int, padK, conj bool) prep {
 	q := prep{major: want, conj: conj}
 	switch {
@@ -443,7 +444,7 @@ func reason(found []candidate, forced bool) string {
 	return s
 }
 
-// predicted is the model's time, in words.
+// predicted prints the time that the model predicts.
 func (c *candidate) predicted() string {
 	return fmt.Sprintf("%.4g us (%.3g cycles)", c.cycles/cyclesPerMicrosecond, c.cycles)
 }
@@ -451,6 +452,6 @@ func (c *candidate) predicted() string {
 // The cost of the steps before and after a kernel, in units of the model (model.go).
 const (
 	transposeRate = 0.8  // of the device's bandwidth, for a transpose
-	stepOverhead  = 5500 // 3 us: a launch, and its end when few CTAs still run
-	guardCycles   = 3000 // a kernel that returns at once because the guard excludes it
+	stepOverhead  = 5500 // 3 us: a launch, and its last CTAs, while most multiprocessors are idle
+	guardCycles   = 3000 // a kernel that returns immediately because the guard excludes it
 )

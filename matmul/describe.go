@@ -9,8 +9,8 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// Detached returns the product without its buffers, for Describe alone. The offsets
-// keep the alignment of the operands' addresses.
+// Detached returns the product without its buffers, for Describe only. The offsets keep the
+// alignment of the operands' addresses.
 func (p Product) Detached() Product {
 	for _, v := range []*device.View{&p.A, &p.B, &p.D} {
 		if v.Buffer != nil && v.DType.Valid() {

@@ -7,11 +7,10 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// EpilogueArgs are the arguments of a product's epilogue. Before the product is stored,
-// it is multiplied by Scale, Bias is added to its rows, and the activation is applied.
-// The result is rounded once, or with Steps after every step, as separate operations
-// round. Bias is a dense [n] of
-// the product's type, or the zero View.
+// EpilogueArgs are the arguments of a product's epilogue. Before the product is stored, it
+// is multiplied by Scale, Bias is added to its rows, and the activation is applied. The
+// result is rounded once, or with Steps after every step, as separate operations round.
+// Bias is a dense [n] of the product's type, or the zero View.
 type EpilogueArgs struct {
 	Scale      float64 // used only with Steps
 	Bias       device.View
@@ -24,18 +23,18 @@ const actSteps = 16
 
 // The values of K from which smooth functions are fused into the epilogue. With a
 // smaller K the products of other tiles are too short to hide the function: bfloat16
-// 4096 x 1024 x 4096 with bias and GELU takes 71 us by the pingpong kernel, and 81 us
-// by two kernels. A kernel that ends a tile before it begins the next hides nothing,
+// 4096 x 1024 x 4096 with bias and GELU takes 71 us with the pingpong kernel, and 81 us
+// with two kernels. A kernel that ends a tile before it begins the next hides nothing,
 // and needs a larger K.
 const (
 	smoothDepth       = 4096
 	smoothBehindDepth = 1024 // for pingpong kernels
 )
 
-// Takes fuses an epilogue into the product, if the kernel that computes the product
-// into D on s without one can apply it with the same bits as separate operations. It
-// then sets the epilogue, plans the product and reports true. It reports false for a
-// product that has an epilogue.
+// Takes adds an epilogue to the product, if the kernel that would compute the product into
+// D on s without an epilogue can apply it with the same bits as separate operations. It
+// then plans the product and reports true. For a product that already has an epilogue it
+// reports false.
 func (p *Product) Takes(s *device.Stream, t EpilogueArgs) bool {
 	if p == nil || p.check(p.D.Layout.Shape) != nil || s.Device().Kind() == device.CPU || !p.extensible() {
 		return false
@@ -57,8 +56,8 @@ func (p *Product) Takes(s *device.Stream, t EpilogueArgs) bool {
 	return true
 }
 
-// extensible reports whether an epilogue can follow the product in its kernel: it is a
-// plain one, has none yet, and its elements and result have a type with epilogues.
+// extensible reports whether an epilogue can be added to the product: it has no epilogue,
+// is no AbsSquare or Symmetric product, and its types have kernels with epilogues.
 func (p *Product) extensible() bool {
 	return !p.AbsSquare && !p.Symmetric && p.epilogue().IsZero() && !p.A.DType.IsComplex() && !slices.Contains(p.D.Layout.Shape, 0) &&
 		(p.D.DType == dtype.Float32 || p.D.DType.IsHalf())

@@ -22,8 +22,8 @@ const (
 // withLast is the suffix of a kernel's name if another kernel computes the last rows.
 const withLast = "_last"
 
-// cutLast gives the candidate's last rows to another kernel if the model predicts that
-// this is faster. It does nothing if the first rows alone take best cycles or more.
+// cutLast gives the candidate's last rows to another kernel if the model predicts that this
+// is faster. It does nothing if the first rows alone take `best` cycles or more.
 func (c *candidate) cutLast(p Problem, dev device.Capabilities, kernels []cutlass.Kernel, best float64, ranked lastRanks) {
 	last := p.M % max(1, c.kernel.Tile[0])
 	if last == 0 || last > maxLastRows || last == p.M || !plainHalves(p) || !c.onePass(p) {
@@ -60,8 +60,8 @@ func (c *candidate) cutLast(p Problem, dev device.Capabilities, kernels []cutlas
 	}
 }
 
-// plainHalves reports whether the problem is one product of halves, without AbsSquare
-// and Symmetric.
+// plainHalves reports whether the problem is a single product of half types, without
+// AbsSquare and Symmetric.
 func plainHalves(p Problem) bool {
 	return p.Batch == 1 && p.A.IsHalf() && !p.AbsSquare && !p.Symmetric
 }
@@ -71,11 +71,11 @@ func (c *candidate) onePass(p Problem) bool {
 	return c.k == p.K && c.kernel.Schedule != "streamk" && c.form == 0 && c.rows == 0 && c.parts == 0 && !c.copyOut && !c.separateEpilogue
 }
 
-// lastRanks caches the best candidate for each problem of last rows. Many candidates have
-// the same one.
+// lastRanks caches the best candidate for each problem of last rows, because many
+// candidates have the same last rows.
 type lastRanks map[Problem]*candidate
 
-// best returns nil if no kernel computes the problem.
+// best returns the best candidate for a problem, or nil if no kernel computes it.
 func (l lastRanks) best(p Problem, dev device.Capabilities, kernels []cutlass.Kernel) *candidate {
 	c, ok := l[p]
 	if !ok {
@@ -91,8 +91,8 @@ func (l lastRanks) best(p Problem, dev device.Capabilities, kernels []cutlass.Ke
 // copyAlign is the alignment of the lines of a copied operand, in bytes.
 const copyAlign = 16
 
-// lastProblem is the problem of the last rows, exact in everything that their kernel's
-// workspace depends on.
+// lastProblem returns the problem of the last rows. It is exact in everything on which the
+// workspace of their kernel depends.
 func (c *candidate) lastProblem(p Problem) Problem {
 	p.M = c.lastRows
 	return p

@@ -7,13 +7,13 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// mirror writes the conjugate of the elements of d above the diagonal, [batch,
-// n, n], below it, and makes the diagonal real.
+// mirror writes the conjugates of the elements above the diagonal of d, [batch, n, n], to
+// the places below it, and makes the diagonal real.
 //
-// The triangle is split into squares of side h = 1, 2, 4, …: the first row of each
-// is a multiple of 2h, and its first column lies h further on. The squares of one
-// side are equally spaced along the diagonal, so that one strided copy mirrors all
-// of them but the last, which n may cut off.
+// The triangle above the diagonal is divided into squares of side h = 1, 2, 4, …. The first
+// row of each square is a multiple of 2h, and its first column is h further. The squares of
+// one side are equally spaced along the diagonal, so that one strided copy mirrors all of
+// them, except for a last square that extends beyond n.
 func mirror(s *device.Stream, d device.View) error {
 	n := d.Layout.Shape[1]
 	batch, row, col := d.Layout.Strides[0], d.Layout.Strides[1], d.Layout.Strides[2]

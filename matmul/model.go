@@ -16,8 +16,8 @@ import (
 //	step    = max(products / peak rate, bytes from shared memory, bytes from L2)
 //	memory  = bytes of A, B and D / bandwidth
 //
-// A pingpong kernel hides all epilogues but the last. A kernel of one tile a CTA pays
-// the start of a CTA for each tile. In a product of more than a tenth of a millisecond
+// A pingpong kernel hides all epilogues except the last. A kernel with one tile per
+// CTA pays the start of a CTA for each tile. In a product that takes more than 83 us,
 // reads from shared memory draw power and lower the clock, fully from 170 us on.
 //
 // The numbers were fitted to 317 timings of the manifest's wgmma tiles on an
@@ -94,7 +94,8 @@ var flopsPerCycle = map[string]float64{
 // defaultSMs is assumed for capabilities without a number of multiprocessors.
 const defaultSMs = 132
 
-// multiProcessors is the number of multiprocessors, or a likely one.
+// multiProcessors returns the number of multiprocessors, or a likely number if it is not
+// known.
 func multiProcessors(c device.Capabilities) int {
 	if c.MultiProcessors == 0 {
 		return defaultSMs
@@ -102,7 +103,7 @@ func multiProcessors(c device.Capabilities) int {
 	return c.MultiProcessors
 }
 
-// kernelCycles is the predicted time of a kernel on a problem, in cycles.
+// kernelCycles returns the predicted time of a kernel for a problem, in cycles.
 func kernelCycles(p Problem, k cutlass.Kernel, c device.Capabilities) float64 {
 	sms := multiProcessors(c)
 	size, out := float64(p.A.Size()), float64(p.Out.Size())
@@ -143,8 +144,9 @@ func kernelCycles(p Problem, k cutlass.Kernel, c device.Capabilities) float64 {
 	return launchCycles + math.Pow(math.Pow(compute, sharpness)+math.Pow(memory, sharpness), 1/sharpness)
 }
 
-// oneRowOfTiles is the factor on a kernel's traffic if D has one row of tiles: rows of a
-// tile that D lacks are filled with zeros, and CTAs that share a multiprocessor end together.
+// oneRowOfTiles returns the factor on a kernel's traffic if D has one row of tiles. TMA
+// fills the rows of a tile that D lacks with zeros, and CTAs that share a multiprocessor
+// overlap.
 func oneRowOfTiles(p Problem, k cutlass.Kernel, tm, tn int) float64 {
 	factor := 1.
 	if p.M < tm && k.Schedule != "skinny" && (k.Schedule != "ring" || k.Math != "fp64") {
@@ -157,7 +159,7 @@ func oneRowOfTiles(p Problem, k cutlass.Kernel, tm, tn int) float64 {
 	return factor
 }
 
-// wgmmaCycles is the compute term of kernels for Hopper's tensor cores.
+// wgmmaCycles returns the compute term of kernels for Hopper's tensor cores.
 func wgmmaCycles(p Problem, k cutlass.Kernel, tiles, sms int) float64 {
 	tm, tn, tk := float64(k.Tile[0]), float64(k.Tile[1]), float64(k.Tile[2])
 	size := float64(p.A.Size())
@@ -193,7 +195,7 @@ func wgmmaCycles(p Problem, k cutlass.Kernel, tiles, sms int) float64 {
 	return compute
 }
 
-// registerWait is the cycles per element of k that a kernel waits whose left operand
+// registerWait returns the cycles per element of k that a kernel waits if its left operand
 // comes through registers. right is the width of its instruction.
 func registerWait(k cutlass.Kernel, right float64) float64 {
 	switch {
@@ -205,8 +207,9 @@ func registerWait(k cutlass.Kernel, right float64) float64 {
 	return registerStep
 }
 
-// sharedStep is the cycles of a step along k of a kernel that reads both operands from
-// shared memory: ideal at the peak rate, shared to read them, fromL2 to load them.
+// sharedStep returns the cycles of a step along k for a kernel that reads both operands
+// from shared memory. The products take `ideal` cycles at the peak rate, the reads from
+// shared memory `shared`, and the loads from L2 `fromL2`.
 func sharedStep(k cutlass.Kernel, ideal, shared, right, fromL2 float64) float64 {
 	if reach, ok := planesReach[[3]int{int(formOf(k)), k.Tile[0], k.Tile[1]}]; ok {
 		return max(ideal/reach, fromL2)
@@ -218,8 +221,8 @@ func sharedStep(k cutlass.Kernel, ideal, shared, right, fromL2 float64) float64 
 	return max(products, shared*128/sharedRate, fromL2)
 }
 
-// scheduleCycles is the cycles of all tiles of a kernel for Hopper's tensor cores, of
-// which each takes work cycles for its products.
+// scheduleCycles returns the cycles of all tiles of a kernel for Hopper's tensor cores.
+// Each tile takes `work` cycles for its products.
 func scheduleCycles(p Problem, k cutlass.Kernel, tiles, sms int, work float64) float64 {
 	elements := float64(k.Tile[0]) * float64(k.Tile[1])
 	threads := 128.
@@ -247,7 +250,7 @@ func scheduleCycles(p Problem, k cutlass.Kernel, tiles, sms int, work float64) f
 	return share*work + waves*(epilogue+startCycles) - startCycles
 }
 
-// largeCycles is the compute term of the kernels for large products of halves.
+// largeCycles returns the compute term of the kernels for large products of halves.
 func largeCycles(p Problem, k cutlass.Kernel, tiles, sms int) float64 {
 	tm, tn := float64(k.Tile[0]), float64(k.Tile[1])
 	work := float64(ceilDiv(p.K, k.Tile[2]))*2*tm*tn*float64(k.Tile[2])/(flopsPerCycle[k.Math]*peakReach)*largeHeat(k) + largeTurn
@@ -260,9 +263,9 @@ func largeCycles(p Problem, k cutlass.Kernel, tiles, sms int) float64 {
 	return share*(work+activation) + largeEpilogue
 }
 
-// largeHeat is the time of a kernel with narrower instructions over that of a kernel
-// of 256 rows, once the clock has settled. Narrower instructions read more bytes from
-// shared memory for a flop, and power bounds large products.
+// largeHeat returns the time of a kernel with narrower instructions relative to that of a
+// kernel of 256 rows, once the clock has settled. Narrower instructions read more bytes
+// from shared memory for each operation, and power limits large products.
 func largeHeat(k cutlass.Kernel) float64 {
 	switch {
 	case k.Tile[0] >= 192:
@@ -273,7 +276,7 @@ func largeHeat(k cutlass.Kernel) float64 {
 	return 1.055
 }
 
-// activationCycles is a multiprocessor's time for the activation of one result.
+// activationCycles returns a multiprocessor's time for the activation of one result.
 func activationCycles(p Problem, k cutlass.Kernel) float64 {
 	switch {
 	case p.Epilogue.Activation <= ReLU:
@@ -284,7 +287,7 @@ func activationCycles(p Problem, k cutlass.Kernel) float64 {
 	return 1 / shortFunction
 }
 
-// ringCycles is the compute term of kernels for Hopper without CUTLASS: a cluster
+// ringCycles returns the compute term of kernels for Hopper without CUTLASS. A cluster
 // computes a tile, and each of its CTAs a part of k.
 func ringCycles(p Problem, k cutlass.Kernel, tiles, sms int) float64 {
 	share := float64(ceilDiv(tiles, max(1, sms/k.Parts)))
@@ -306,7 +309,7 @@ func ringCycles(p Problem, k cutlass.Kernel, tiles, sms int) float64 {
 	return compute
 }
 
-// plainCycles is the compute term of the other kernels.
+// plainCycles returns the compute term of the other kernels.
 func plainCycles(p Problem, k cutlass.Kernel, tiles, sms int) float64 {
 	flops := 2.0
 	if p.A.IsComplex() {
@@ -319,7 +322,7 @@ func plainCycles(p Problem, k cutlass.Kernel, tiles, sms int) float64 {
 	return float64(ceilDiv(tiles, sms)) * flops * float64(k.Tile[0]) * float64(k.Tile[1]) * float64(p.K) / (flopsPerCycle[k.Math] * rate)
 }
 
-// tileRate is the fraction of the rate that a tile reaches. Operands come through
+// tileRate returns the fraction of the rate that a tile reaches. Operands come through
 // shared memory, and the products of a small tile wait for them.
 func tileRate(k cutlass.Kernel) float64 {
 	area := k.Tile[0] * k.Tile[1]

@@ -10,20 +10,20 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// Packed is a right operand in every form that a product in one precision may
-// read. Such a product needs no prepare pass for it.
+// Packed is a right operand in every form that a product in one precision may read. Such a
+// product needs no prepare pass for it.
 type Packed struct {
 	// View is the operand, [..., k, n], in its own type. Its buffer is the source's,
 	// or the Packed's own if Made is set.
 	View device.View
 	Made bool
 
-	// For scaled and split kernels, if the device has them. Their fallback kernel
-	// reads View if the guard rejects the data.
+	// Planes for scaled and split kernels, if the device has such kernels. Their fallback
+	// kernel reads View if the guard rejects the data.
 	form   cutlass.Form
 	planes planes
 	buf    *device.Buffer
-	member int // elements of View between members of its batch
+	member int // elements of View from one matrix of its batch to the next
 }
 
 // Prepare makes the forms of the right operand b, [..., k, n], for products in
@@ -80,7 +80,7 @@ func (p *Packed) Bytes() int64 {
 	return n
 }
 
-// Planes returns the memory of the float16 planes, nil where there are none.
+// Planes returns the buffer of the float16 planes, or nil if there are none.
 func (p *Packed) Planes() *device.Buffer {
 	if p == nil {
 		return nil
@@ -127,9 +127,10 @@ func formOn(dev *device.Device, t dtype.DType, precision Precision) cutlass.Form
 	return 0
 }
 
-// arrange makes View: k contiguous for TF32, rows aligned to 16 bytes. Kernels of
-// full precision read both majors. If planes are made as well, only an operand that
-// is contiguous along neither axis is therefore copied.
+// arrange makes View: with k contiguous for TF32, and with rows aligned to 16 bytes. If
+// planes are made as well and the kernels have full precision, any contiguous operand is
+// good enough, because these kernels read both majors. Only an operand that is contiguous
+// along neither axis is copied then.
 func (p *Packed) arrange(s *device.Stream, b device.View, precision Precision, planes bool) error {
 	n := b.Layout.NDim()
 	size := b.DType.Size()
@@ -223,13 +224,13 @@ func (p *Packed) convert(s *device.Stream, form cutlass.Form) error {
 	return nil
 }
 
-// serves reports whether the Packed has planes of the form for a stack, whose
-// members all read one member of the Packed or each read the next one.
+// serves reports whether the Packed has planes of the form for a stack. All matrices of the
+// stack must read one matrix of the Packed, or each must read the next.
 func (p *Packed) serves(s stack, form cutlass.Form) bool {
 	return p != nil && p.form != 0 && p.form == form && (s.batch == 1 || s.b.batchStride == 0 || s.b.batchStride == p.member)
 }
 
-// index returns the member of the batch that begins at an offset of View.
+// index returns the number of the matrix of the batch that begins at an offset of View.
 func (p *Packed) index(offset int) int {
 	if p.member == 0 {
 		return 0

@@ -6,8 +6,8 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// padding holds the copies of a product's operands that keep their major. One
-// launch makes them all.
+// padding holds the copies of a product's operands that keep their major. One launch makes
+// all of them.
 type padding struct {
 	dev    *device.Device
 	dtype  dtype.DType
@@ -17,11 +17,11 @@ type padding struct {
 	writes [2]*device.Buffer
 }
 
-// maxPadded bounds the units of 16 bytes of a copy: gpk_pad takes fewer than 2^31.
+// maxPadded bounds the 16-byte units of a copy, because gpk_pad takes fewer than 2^31.
 const maxPadded = 1 << 30
 
-// add lists a copy of `copies` matrices m of v to o. It reports false if the copy
-// needs more than copying lines.
+// add adds the copy of a stack of `copies` matrices m of v to o. It reports false if the
+// operand needs more than a copy of its lines.
 func (p *padding) add(v device.View, m matrix, o operand, copies int, how prep) bool {
 	if !how.copiesLines() || p.n > 0 && v.DType != p.dtype {
 		return false
@@ -53,7 +53,7 @@ func (p *padding) run(s *device.Stream) error {
 	return p.dev.LaunchWork(s, p.reads[:p.n], p.writes[:p.n], p)
 }
 
-// padder starts the copies: the kernel library, or the device's queue.
+// padder is what starts the copies: the kernel library, or the device's launch queue.
 type padder interface {
 	Pad(device int, stream uint64, t dtype.DType, a, b cutlass.Padded) error
 }

@@ -8,24 +8,24 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// Few tiles and a long k leave multiprocessors idle (split-K). k is then cut into
-// equal parts. A kernel of float32 results computes them like members of a batch, and
+// With few tiles and a long k, multiprocessors are idle. Split-K divides k into equal
+// parts. A kernel with float32 results computes them as the matrices of a batch, and
 // gpk_gemm_parts adds them in order and applies the epilogue. The number of parts
-// depends on the problem and the device alone.
+// depends only on the problem and the device.
 const (
 	maxParts    = 32
-	minPartK    = 512  // of k
+	minPartK    = 512  // the shortest part of k
 	partsCycles = 6300 // the pass that adds the parts, without its memory traffic
 	partsShare  = 0.9  // of the model's time, for a kernel of a single wave
 	partsRate   = 1.5  // of the device's bandwidth: the parts are in L2
 )
 
-// inParts is the suffix of a kernel's name if it computes parts of k although it could
-// compute the product without cutting k.
+// inParts is the suffix of a kernel's name if the kernel computes parts of k, although it
+// could compute the product without dividing k.
 const inParts = "_parts"
 
-// fitParts is fit for a kernel that computes parts of k. It also reports false if k
-// cannot be cut, or if the tiles of all parts are more than one wave.
+// fitParts is fit for a kernel that computes parts of k. It also reports false if k cannot
+// be divided, or if the tiles of all parts are more than one wave.
 func fitParts(p Problem, k cutlass.Kernel, c device.Capabilities) (candidate, bool) {
 	if !plainHalves(p) || formOf(k) != 0 || k.SM != 90 || k.Out != dtype.Float32 || p.AlignC < p.Out.Size() {
 		return candidate{}, false

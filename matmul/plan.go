@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// StepKind is what a step of a plan does.
+// StepKind is the kind of a step of a plan.
 type StepKind uint8
 
-// The steps. Pad, Transpose and Pack copy an operand into workspace with
-// aligned rows: Pad keeps its major, Transpose changes it, and Pack copies an
-// operand that is contiguous along neither axis. Two pads are one launch. Split
-// sums partial products. Launch is the kernel. ApplyEpilogue applies bias and
-// activation after a kernel without an epilogue. CopyOut copies a padded result to
-// D. Scale and ScaleSplit make the float16 planes that scaled and split kernels
-// read. Square takes the squared modulus after a kernel that does not. Mirror
+// The steps. Pad, Transpose and Pack copy an operand into workspace with aligned
+// rows: Pad keeps its major, Transpose changes it, and Pack copies an operand that
+// is contiguous along neither axis, or that must be conjugated. Two pads are one
+// launch. Split sums partial products. Launch is the kernel. ApplyEpilogue applies
+// bias and activation after a kernel without an epilogue. CopyOut copies a padded
+// result to D. Scale and ScaleSplit make the float16 planes that scaled and split
+// kernels read. Square computes the squared modulus if the kernel does not. Mirror
 // writes the other half of a symmetric result.
 const (
 	Pad StepKind = iota
@@ -74,9 +74,9 @@ func bytesString(n int64) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// Plan says how a product will be computed. Workspace is the bytes of the
-// prepare and copy-out steps' copies. Reason says why this kernel was chosen, and
-// names the next ones.
+// Plan says how a product will be computed. Workspace is the number of bytes of the
+// copies and planes of operands, of the parts of k, and of a temporary result. Reason
+// says why this kernel was chosen, and names the next candidates.
 type Plan struct {
 	Kernel     string
 	Tile       [3]int

@@ -6,20 +6,20 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// planes is an operand in a form: one or two planes of float16, a scale for
-// each line, and guard words. Addresses are device addresses.
+// planes is an operand in a form: one or two planes of float16, a scale for each line, and
+// guard words. A line is a row of A or a column of B. Addresses are device addresses.
 type planes struct {
 	high, low, scales, guards uint64
-	kMajor                    bool // a line is contiguous; else the elements of all lines at one k are
-	pitch, member             int  // elements between lines (or between steps of k), and between members
-	lines                     int  // lines of a member, each with one scale
+	kMajor                    bool // the elements of a line are contiguous; otherwise the elements of all lines at one k are
+	pitch, member             int  // elements between lines (or between steps of k), and between matrices of the batch
+	lines                     int  // number of lines of a matrix, each with one scale
 }
 
 // planesAlign is the alignment of each part of an operand's memory, in bytes.
 const planesAlign = 256
 
-// layPlanes assigns addresses, from the address at on, to the planes of an operand of
-// real lines of length k. It returns the first address after them.
+// layPlanes assigns addresses, from at on, to the planes of an operand of real lines of
+// length k. It returns the first address behind them.
 func layPlanes(at uint64, form cutlass.Form, lines, k, copies int, kMajor bool) (planes, uint64) {
 	p := planes{kMajor: kMajor, lines: lines}
 	count, length := lines, k
@@ -42,7 +42,7 @@ func layPlanes(at uint64, form cutlass.Form, lines, k, copies int, kMajor bool) 
 	return p, at
 }
 
-// from returns the planes of the lines from line on.
+// from returns the planes without the lines before `line`.
 func (p planes) from(line int) planes {
 	step := uint64(2)
 	if p.kMajor {
@@ -56,7 +56,7 @@ func (p planes) from(line int) planes {
 	return p
 }
 
-// members returns the planes of the batch from member i on.
+// members returns the planes of the batch from matrix i on.
 func (p planes) members(i int) planes {
 	p.high += uint64(i) * uint64(p.member) * 2
 	if p.low != 0 {
@@ -66,8 +66,8 @@ func (p planes) members(i int) planes {
 	return p
 }
 
-// source describes an operand of lines for gpk_prepare, and where its planes
-// go. Its matrix has the lines as rows.
+// source returns gpk_prepare's description of an operand and of the place of its planes.
+// The rows of m are the lines.
 func (p planes) source(o operand, m matrix, conj bool) cutlass.Prepared {
 	q := cutlass.Prepared{
 		Lines: m.rows, Source: o.addr(), Line: m.rowStride, Step: m.colStep, Stride: m.batchStride, Conj: conj,
@@ -87,7 +87,7 @@ func (m matrix) transposed() matrix {
 	return m
 }
 
-// copies returns the number of different members of the stack: 1 for a broadcast one.
+// copies returns the number of different matrices of the stack: 1 for a broadcast one.
 func (m matrix) copies(batch int) int {
 	if m.batchStride == 0 {
 		return 1
@@ -95,20 +95,19 @@ func (m matrix) copies(batch int) int {
 	return batch
 }
 
-// scaledRun holds the planes of both operands of a scaled or split kernel, which are
-// made by this product or packed, and their memory.
+// scaledRun holds the planes of both operands of a scaled or split kernel, and their
+// memory. This product makes the planes, or B is packed and has them.
 type scaledRun struct {
 	a, b             planes
 	strideA, strideB int
-	prepareA         cutlass.Prepared // no Lines: nothing to prepare
+	prepareA         cutlass.Prepared // without Lines there is nothing to prepare
 	prepareB         cutlass.Prepared
 	workspace        uint64
 	need             int64
 	buf              *device.Buffer
 }
 
-// scaled allocates the planes of a product. The caller frees the buffer of the
-// result, which may be nil.
+// scaled allocates the planes of a product. The caller frees r.buf, which may be nil.
 func (p *Product) scaled(s *device.Stream, st stack, q Problem, c *candidate, a, b operand) (r scaledRun, err error) {
 	factor := 1
 	if q.A.IsComplex() {

@@ -10,8 +10,8 @@ import (
 	"github.com/gpk-go/gpk/internal/setting"
 )
 
-// Precision says how exactly a product of float32 or complex64 is computed.
-// It is a choice of the program, never a consequence of a shape.
+// Precision says how exactly a product of float32 or complex64 is computed. It is a choice
+// of the program and never depends on a shape.
 type Precision uint8
 
 // The precisions. Default means TF32 for float32, which GPK_NO_TF32=1 turns
@@ -19,7 +19,7 @@ type Precision uint8
 const (
 	Default       Precision = iota
 	TF32                    // operands rounded to 11 significant bits, float32 accumulation
-	FullPrecision           // the error of an IEEE float32 product
+	FullPrecision           // an error as small as that of an IEEE float32 product
 )
 
 // String returns default, tf32 or full.
@@ -53,8 +53,8 @@ type outputOption dtype.DType
 
 func (t outputOption) apply(o *Options) { o.Output = dtype.DType(t) }
 
-// WithOutput asks for a result of type dt: the operands' own type, or Float32
-// for operands of Float16 or BFloat16, whose sums are float32 in any case.
+// WithOutput asks for a result of type dt: the default type of the product or, for operands
+// of Float16 or BFloat16, Float32, in which their sums are computed in any case.
 func WithOutput(dt dtype.DType) Option { return outputOption(dt) }
 
 type resultOption uint8
@@ -70,15 +70,15 @@ func (r resultOption) apply(o *Options) {
 
 // Options about the result, for Gram matrices of every kind.
 //
-// AbsSquare gives the squared modulus of every element of the product. The
-// result is real: Float32 of Complex64, Float64 of Complex128; other types keep
-// the product's own. Halves are squared before the one rounding.
+// AbsSquare returns the squared modulus of every element of the product. The
+// result is real: Float32 for Complex64, Float64 for Complex128. For other types
+// it has the type of the product. Halves are squared before the one rounding.
 //
-// Symmetric is the caller's promise that the product is symmetric, or
-// Hermitian where it is complex, as A times its own conjugate transpose is, or
-// AbsSquare of that: half of it is computed and both halves are written. The
-// result then equals its conjugate transpose exactly; which half a computed
-// element comes from is not said. A product that is not square is ErrShape.
+// Symmetric is the caller's promise that the product is symmetric, or Hermitian
+// if it is complex: A times its own conjugate transpose, for example, or AbsSquare
+// of that. gpk computes half of it and writes both halves, so that the result
+// equals its conjugate transpose exactly. Which half is computed is not specified.
+// A product that is not square is ErrShape.
 const (
 	AbsSquare resultOption = iota + 1
 	Symmetric
@@ -92,7 +92,7 @@ func (k kernelOption) apply(o *Options) { o.Kernel = string(k) }
 // testing. A kernel that cannot compute the product is ErrUnsupported.
 func WithKernel(name string) Option { return kernelOption(name) }
 
-// Collect gathers options; later ones win.
+// Collect gathers options. A later option overrides an earlier one.
 func Collect(opts []Option) Options {
 	var o Options
 	for _, f := range opts {
@@ -106,8 +106,8 @@ func Collect(opts []Option) Options {
 // globalPrecision is the precision of SetPrecision, for products that name none.
 var globalPrecision atomic.Uint32
 
-// SetPrecision sets the precision of products that name none and returns the
-// previous one. With Default GPK_NO_TF32 decides again. With an invalid value such
+// SetPrecision sets the precision of products that name none and returns the previous one.
+// With Default, GPK_NO_TF32 decides again. After a call with an invalid value, such
 // products return dtype.ErrDType.
 func SetPrecision(p Precision) (old Precision) {
 	return Precision(globalPrecision.Swap(uint32(p)))
@@ -146,8 +146,8 @@ func (o Options) Resolve(d dtype.DType) (Precision, error) {
 	return p, nil
 }
 
-// ResultType returns the type of a product of two operands of type d with the
-// output type of WithOutput.
+// ResultType returns the type of a product of two operands of type d with these options, or
+// dtype.ErrDType if there is no such product.
 func (o Options) ResultType(d dtype.DType) (dtype.DType, error) {
 	own := d
 	switch d {

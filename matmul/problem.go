@@ -23,8 +23,8 @@ const (
 // String returns row, col or strided.
 func (l Layout) String() string { return [...]string{"row", "col", "strided"}[min(l, Strided)] }
 
-// Activation is applied element by element to a product and its bias, before
-// the one rounding. The numbers are the kernel library's.
+// Activation is a function that is applied to every element of a product and its bias,
+// before the one rounding. Its numbers are those of the kernel library.
 type Activation uint8
 
 // The activations.
@@ -41,8 +41,8 @@ func (a Activation) String() string {
 	return [...]string{"identity", "ReLU", "GELU", "GELUTanh", "SiLU"}[min(a, SiLU)]
 }
 
-// Epilogue is applied to a product before it is stored: a bias row is added, then
-// the activation is applied. The zero value does nothing.
+// Epilogue describes the operations on a product before it is stored: a bias row is added,
+// then the activation is applied. The zero value does nothing.
 type Epilogue struct {
 	Bias       bool
 	Activation Activation
@@ -51,10 +51,10 @@ type Epilogue struct {
 // IsZero reports whether the epilogue does nothing.
 func (e Epilogue) IsZero() bool { return e == Epilogue{} }
 
-// Problem describes a product D[i] = act(A[i] B[i] + bias), i < Batch, of
-// m x k and k x n matrices. Align is the largest power of two of bytes that
-// divides an operand's address, row pitch and batch stride. Zero values:
-// RowMajor, Default, no epilogue; Batch 0 is 1, Align 0 the element size.
+// Problem describes a product D[i] = act(A[i] B[i] + bias), i < Batch, of m x k and k x n
+// matrices. Align is the largest power of two, in bytes, that divides an operand's address,
+// row pitch and batch stride. Zero values mean RowMajor, Default precision and no epilogue;
+// Batch 0 means 1, and Align 0 the element size.
 type Problem struct {
 	M, N, K, Batch         int
 	A, B, Out              dtype.DType
@@ -62,10 +62,10 @@ type Problem struct {
 	AlignA, AlignB, AlignC int
 	Precision              Precision
 	Epilogue               Epilogue
-	ConjA, ConjB           bool // the operand's conjugate is multiplied
+	ConjA, ConjB           bool // the conjugate of the operand is multiplied
 	AbsSquare              bool // D is the squared modulus of the product; Out is its type
 	Symmetric              bool // D is Hermitian: half is computed, both halves are written
-	Packed                 bool // B is a gpk.Pack, which holds its planes
+	Packed                 bool // B is a gpk.Pack, which has its planes
 }
 
 func (p Problem) normal() (Problem, error) {
@@ -96,7 +96,7 @@ func (p Problem) normal() (Problem, error) {
 	return p, nil
 }
 
-// checkResult checks what AbsSquare and Symmetric exclude.
+// checkResult returns an error for what AbsSquare and Symmetric exclude.
 func (p Problem) checkResult() error {
 	if p.Symmetric && p.M != p.N {
 		return layout.Errorf("a product of %d x %d is not symmetric", p.M, p.N)
@@ -107,7 +107,7 @@ func (p Problem) checkResult() error {
 	return nil
 }
 
-// sumType is the type of the product before its squared modulus is taken.
+// sumType returns the type of the product before its squared modulus is computed.
 func (p Problem) sumType() dtype.DType {
 	switch {
 	case !p.AbsSquare:
@@ -120,8 +120,8 @@ func (p Problem) sumType() dtype.DType {
 	return p.Out
 }
 
-// storedType is the type that a kernel stores: that of the squared modulus, or of the
-// product before it.
+// storedType returns the type that a kernel stores: that of the squared modulus if the
+// kernel computes it, else that of the product.
 func (p Problem) storedType(k cutlass.Kernel) dtype.DType {
 	if k.AbsSquare {
 		return p.Out
@@ -129,7 +129,7 @@ func (p Problem) storedType(k cutlass.Kernel) dtype.DType {
 	return p.sumType()
 }
 
-// math is the manifest's name for the arithmetic of this problem.
+// math returns the manifest's name for the arithmetic of this problem.
 func (p Problem) math() string {
 	switch p.A {
 	case dtype.Float32:
@@ -154,8 +154,8 @@ func (p Problem) math() string {
 	return "int"
 }
 
-// computedAs reports whether a kernel's arithmetic has the problem's precision. Three
-// TF32 products have that of float32.
+// computedAs reports whether a kernel's arithmetic has the problem's precision. Three TF32
+// products have the precision of float32.
 func (p Problem) computedAs(math string) bool {
 	want := p.math()
 	return math == want || math == "tf32x3" && want == "fp32"

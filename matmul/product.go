@@ -9,31 +9,30 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// Product is a product about to run: D = act(A B + bias). The views are
-// [..., m, n], [..., m, k] and [..., k, n] with equal leading dimensions
-// (broadcast ones of stride 0); Bias is a dense [n] of D's type, or the
-// zero View. Types must have passed Options.ResultType, the precision
-// Options.Resolve. D must not overlap A, B or Bias. ConjA and ConjB multiply the
-// conjugates of complex operands. Where B is packed its view is the Packed's,
-// broadcast.
+// Product is a product about to run: D = act(A B + bias). The views are [..., m, n], [...,
+// m, k] and [..., k, n] with equal leading dimensions (broadcast ones have stride 0). Bias
+// is a dense [n] of D's type, or the zero View. The types must have passed
+// Options.ResultType, and the precision Options.Resolve. D must not overlap A, B or Bias.
+// With ConjA and ConjB the product is that of the conjugates of complex operands. If B is
+// packed, its view is the view of the Packed, broadcast.
 type Product struct {
 	D, A, B      device.View
 	EpilogueArgs           // applied to A B
 	Precision    Precision // resolved
 	Kernel       string    // forced, or empty
 	ConjA, ConjB bool
-	AbsSquare    bool // see the options of these names
+	AbsSquare    bool // see the options AbsSquare and Symmetric
 	Symmetric    bool
 	Upper        bool    // with Symmetric: D is not written below the diagonal
 	Normwise     bool    // products of float16 planes run without the guard: their error is bounded by the norms |a||b| of row and column
 	Measure      bool    // choose the kernel by timing, as GPK_AUTOTUNE does for all products
 	Packed       *Packed // nil: B is not packed
-	trial        bool    // of autotuning: started at once, so that a kernel's refusal is returned
+	trial        bool    // a timing of autotuning: it bypasses the launch queue, so that a kernel's error is returned
 	planned      planned // set by Takes
 }
 
-// Flops returns the multiplications and additions of the product A B: 2 m n k for each
-// matrix of the batch, and four times as many for complex numbers.
+// Flops returns the number of multiplications and additions of the product A B: 2 m n k for
+// each matrix of the batch, and four times as many for complex numbers.
 func (p *Product) Flops() int64 {
 	if p == nil || len(p.B.Layout.Shape) == 0 {
 		return 0
@@ -53,8 +52,8 @@ type planned struct {
 	c     *candidate // nil: not planned yet
 }
 
-// epilogue is the epilogue for which the kernel is chosen. Takes chooses the kernel
-// without one, so that an epilogue with Steps is not part of it.
+// epilogue returns the epilogue for which the kernel is chosen. It is empty for an epilogue
+// with Steps, because Takes chooses the kernel without one.
 func (p *Product) epilogue() Epilogue {
 	if p.Steps {
 		return Epilogue{}
@@ -71,8 +70,8 @@ type matrix struct {
 	batchStride        int
 }
 
-// layout says along which axis the matrix is contiguous, and pitch the
-// distance of its rows (or columns). Strides of axes of length 1 are free.
+// layout returns along which axis the matrix is contiguous, and pitch, the distance of its
+// rows (or columns). The stride of an axis of length 1 does not matter.
 func (m matrix) layout() (l Layout, pitch int) {
 	switch {
 	case m.batchStride < 0:
@@ -91,7 +90,7 @@ func (m matrix) layout() (l Layout, pitch int) {
 	return Strided, 0
 }
 
-// right is layout for B: a dense column is contiguous along k.
+// right is layout for B. A dense column counts as contiguous along k.
 func (m matrix) right() (l Layout, pitch int) {
 	if m.batchStride >= 0 && m.cols <= 1 && m.rows > 1 && m.rowStride == 1 {
 		return ColMajor, m.rows
@@ -99,7 +98,7 @@ func (m matrix) right() (l Layout, pitch int) {
 	return m.layout()
 }
 
-// align is the largest power of two, at most 256, that divides the byte address of
+// align returns the largest power of two, at most 256, that divides the byte address of
 // every line of the stack.
 func (m matrix) align(v device.View, batch int, l Layout, pitch int) int {
 	size := v.DType.Size()
@@ -129,10 +128,10 @@ type stack struct {
 	a, b, d matrix
 }
 
-// stacks splits the product into launches: leading dimensions with one stride
-// in all three operands make one batch. If B is the same for all of its members,
-// they become rows of A instead. The stacks differ only in their offsets; nil
-// offsets mean that there is only the first one.
+// stacks divides the product into launches. Leading dimensions with one stride in each of
+// the three operands make one batch. If all matrices of the batch read the same B, they
+// become rows of A instead. The stacks differ only in their offsets; nil offsets mean that
+// there is only the first stack.
 func (p *Product) stacks() (first stack, offsets [][3]int) {
 	split := func(v device.View) (shape, strides []int, m matrix) {
 		n := v.Layout.NDim()
@@ -178,7 +177,7 @@ func (p *Product) stacks() (first stack, offsets [][3]int) {
 // offsets returns the offsets of A, B and D in the stack.
 func (s stack) offsets() [3]int { return [3]int{s.a.offset, s.b.offset, s.d.offset} }
 
-// problem describes one stack.
+// problem describes a stack of the product.
 func (p *Product) problem(s stack) Problem {
 	la, pa := s.a.layout()
 	lb, pb := s.b.right()

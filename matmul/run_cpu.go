@@ -12,7 +12,7 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// cpuPlan describes what runCPU does.
+// cpuPlan describes how runCPU computes a problem.
 func cpuPlan(p Problem) Plan {
 	plan := Plan{Kernel: "cpu_" + p.A.String(), SplitK: 1}
 	why := "packed panels"
@@ -40,8 +40,8 @@ func cpuPlan(p Problem) Plan {
 	return plan
 }
 
-// runCPU computes every matrix of the product with kernels that read any strides
-// and take conjugates.
+// runCPU computes every matrix of the product. The CPU's kernels read any strides and
+// conjugate.
 func (p *Product) runCPU(s *device.Stream) error {
 	if last := p.D.Layout.NDim() - 1; p.D.Layout.Strides[last] != 1 && p.D.Layout.Shape[last] != 1 {
 		return p.runStrided(s)
@@ -156,10 +156,9 @@ func (p *Product) multiply(st *stack, d device.View, ep *cpu.Epilogue) error {
 	return nil
 }
 
-// runBlocks computes a stack whose result is squared, or symmetric, block by
-// block.
+// runBlocks computes a stack whose result is squared or symmetric, block by block.
 func (p *Product) runBlocks(s *device.Stream, st stack, at [3]int, reads []*device.Buffer) error {
-	own := *p // a recorded capture outlives the call, and the caller may change *p
+	own := *p // a capture keeps the work after this call, and the caller may change *p
 	p = &own
 	dev := s.Device()
 	st.a.offset, st.b.offset, st.d.offset = at[0], at[1], at[2]
@@ -209,7 +208,7 @@ func (p *Product) runBlocks(s *device.Stream, st stack, at [3]int, reads []*devi
 	return nil
 }
 
-// pointer is the host address of element i of v's buffer.
+// pointer returns the host address of element i of v's buffer.
 func pointer(v device.View, i int) unsafe.Pointer {
 	return unsafe.Add(v.Buffer.Ptr(), i*v.DType.Size())
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// manifest is the list of kernels, built once.
+// manifest lists the kernels. It is built once.
 var manifest = cutlass.Kernels()
 
-// runCUDA plans one stack and launches it at every offset.
+// runCUDA plans the stacks and launches each of them.
 func (p *Product) runCUDA(s *device.Stream) error {
 	if x := p.planned; x.c != nil && x.stack.batch == 1 && p.D.Layout.NDim() == 2 {
 		return p.execute(s, x.stack, x.q, x.c)
@@ -46,7 +46,7 @@ func (p *Product) launch(s *device.Stream, st stack) error {
 	return p.execute(s, st, q, c)
 }
 
-// candidate is the plan of one stack, ready to run.
+// candidate returns the plan of one stack, ready to run.
 func (p *Product) candidate(s *device.Stream, st stack, q Problem) (*candidate, error) {
 	kernel := p.Kernel
 	if kernel == "" && p.D.Buffer != nil && (p.Measure || autotune()) {
@@ -55,8 +55,8 @@ func (p *Product) candidate(s *device.Stream, st stack, q Problem) (*candidate, 
 	return plans.get(q, kernel, s.Device())
 }
 
-// execute runs the plan of one stack: prepare, and for each block kernel, epilogue
-// and copy out.
+// execute runs the plan of one stack. It prepares the operands and then, for each block,
+// runs the kernel, the epilogue and the copy to D.
 func (p *Product) execute(s *device.Stream, st stack, q Problem, c *candidate) error {
 	k := c.k
 	if c.form != 0 {
@@ -125,7 +125,7 @@ func (l *launch) setEpilogue() {
 	}
 }
 
-// blockRows is the number of rows of D that one launch computes.
+// blockRows returns the number of rows of D that one launch computes.
 func (c *candidate) blockRows(q Problem) int {
 	if c.rows > 0 {
 		return c.rows
@@ -178,7 +178,7 @@ func (l *launch) allocScratch(s *device.Stream) (w scratch, err error) {
 	return w, err
 }
 
-// runBlocks computes all rows of d but the last ones, which have a kernel of their own.
+// runBlocks computes all rows of d except those that executeLast computes.
 func (l *launch) runBlocks(s *device.Stream, d matrix, w *scratch) error {
 	q, c := &l.q, l.c
 	rows, end := c.blockRows(*q), q.M-c.lastRows
@@ -205,8 +205,8 @@ func (l *launch) runBlocks(s *device.Stream, d matrix, w *scratch) error {
 	return nil
 }
 
-// finishBlock applies what the kernel leaves to separate ones: the epilogue, the squared
-// modulus and the copy into place, the block's part of D.
+// finishBlock runs the steps that the kernel leaves to others: the epilogue, the squared
+// modulus, and the copy to place, the block's part of D.
 func (l *launch) finishBlock(s *device.Stream, place matrix) error {
 	c := l.c
 	if !c.separateEpilogue && !c.separateSquare && !c.copyOut {
@@ -245,7 +245,7 @@ func (l *launch) done() {
 	launches.Put(l)
 }
 
-// launch is one block of a product about to be started.
+// launch is one block of a product that is about to start.
 type launch struct {
 	p             *Product
 	q             Problem
@@ -253,12 +253,12 @@ type launch struct {
 	a, b          operand
 	pads          padding // its lists are used until pads.run
 	scaled        scaledRun
-	ready         bool // the planes are made
+	ready         bool // the planes exist
 	bias          uint64
 	act           Activation
 	alpha         float64
 	workspace     uint64
-	partsAt       uint64 // address of the parts of k, float32
+	partsAt       uint64 // address of the sums of the parts of k, float32
 	partPitch     int
 	reads, writes []*device.Buffer
 
@@ -267,8 +267,8 @@ type launch struct {
 	m   matrix
 }
 
-// Enqueue implements device.Queued for blocks of a single product call outside
-// autotuning.
+// Enqueue implements device.Queued for blocks of one library call each. Products of parts
+// or planes take several calls, and the timings of autotuning need the error of the call.
 func (l *launch) Enqueue(ordinal int, stream uint64) (bool, error) {
 	if l.c.parts > 0 || l.c.form != 0 || l.p.trial {
 		return false, nil
@@ -276,7 +276,7 @@ func (l *launch) Enqueue(ordinal int, stream uint64) (bool, error) {
 	return true, l.out.Buffer.Device().Submitted().Gemm(ordinal, stream, l.c.index, l.gemm())
 }
 
-// gemm returns the kernel library's arguments for the block, without planes.
+// gemm returns the arguments of the kernel library for the block, without planes.
 func (l *launch) gemm() cutlass.Gemm {
 	q, c := &l.q, l.c
 	ldd := l.m.rowStride
@@ -312,7 +312,7 @@ func (l *launch) Start(ordinal int, stream uint64) error {
 	other := g
 	other.K, other.Guard = c.fallback.k, cutlass.GuardMisses
 
-	if c.few() { // the kernel computes A's guard words itself
+	if c.few() { // this kernel computes the guard words of A itself
 		g.B, g.ScaleA, g.ScaleB, g.LDB = r.b.high, r.b.scales, r.b.scales, r.b.pitch
 		g.Guard = cutlass.GuardFits
 		if err := lib.Gemm(ordinal, stream, c.index, g); err != nil {
@@ -348,7 +348,7 @@ func (m matrix) view(v device.View, batch int) device.View {
 	return v
 }
 
-// operand is a matrix stack as a kernel reads it.
+// operand is a stack of matrices as a kernel reads it.
 type operand struct {
 	view  device.View
 	m     matrix
@@ -359,10 +359,10 @@ func (o operand) addr() uint64 {
 	return o.view.Buffer.Addr() + uint64(o.m.offset*o.view.DType.Size())
 }
 
-// prepareOperand returns the operand as the kernel reads it, copied if the plan says
-// so, and a function that frees the copy in stream order. k is the kernel's k, along
-// the columns of A and the rows of B; beyond the operand's own k the copy is filled
-// with zeros. A copy that keeps the major is added to pads and not started.
+// prepareOperand returns the operand as the kernel reads it, copied if the plan says so,
+// and a function that frees the copy in stream order. k is the kernel's k, along the
+// columns of A and the rows of B. Beyond the operand's own k the copy is filled with zeros.
+// A copy that keeps the major is added to pads, and starts when the caller runs pads.
 func prepareOperand(s *device.Stream, v device.View, m matrix, batch int, how prep, k int, isB bool, pads *padding) (operand, func(), error) {
 	if !how.copy {
 		l, pitch := m.layout()
@@ -405,8 +405,8 @@ func prepareOperand(s *device.Stream, v device.View, m matrix, batch int, how pr
 	return o, buf.Free, nil
 }
 
-// copied returns the matrix as its copy has it, with the kernel's k, and the number of
-// lines of one copy.
+// copied returns the copy's matrix, with the kernel's k, and the number of lines of one
+// copy.
 func (m matrix) copied(copies int, how prep, k int, isB bool) (full matrix, lines int) {
 	full = m
 	if isB {
@@ -465,7 +465,7 @@ func (p *Product) addBias(s *device.Stream, d device.View) error {
 	return ops.Apply2(s, expr.Add, d, d, row)
 }
 
-// emptySum writes act(bias), the product over k = 0.
+// emptySum writes act(bias), which is the product for k = 0.
 func (p *Product) emptySum(s *device.Stream, st stack) error {
 	d := st.d.view(p.D, st.batch)
 	if err := ops.Fill(s, d, ops.Scalar{}); err != nil {

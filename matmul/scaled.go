@@ -11,50 +11,51 @@ import (
 // float32 and complex64 products on float16 tensor cores.
 //
 // float16 has TF32's 11 significant bits at twice its rate, but not its range.
-// So each line, a row of A or a column of B, is scaled by the power of two that
-// brings its largest element into [2^14, 2^15), which is exact, and rounded to
-// float16: FormScaled. The scales come back in the kernel's epilogue. FormSplit
-// keeps the rest of each element, times 2^11, in a second plane, 22 bits in all,
-// and the kernel sums three products. A complex product is a real one of twice
-// the k and n whose neighbouring columns are real and imaginary parts.
+// FormScaled therefore scales each line, a row of A or a column of B, by the power
+// of two that brings its largest element into [2^14, 2^15), which is exact, and
+// rounds it to float16. The kernel's epilogue undoes the scales. FormSplit keeps
+// the rounding error of each element, times 2^11, in a second plane, which gives 22
+// bits together, and the kernel sums three products. A complex product is computed
+// as a real one of twice the k and n, in which neighbouring columns are real and
+// imaginary parts.
 //
-// What can go wrong is an element so far below its line's largest that float16
-// holds it as a subnormal number or not at all. With x' the scaled elements,
-// |x'| at most 2^15, the rounding is
+// The danger is an element so far below the largest of its line that float16
+// holds it as a subnormal number or as 0. With x' the scaled elements, |x'| at most
+// 2^15, the error of rounding is
 //
 //	scaled:  |dx'| <= 2^-11 |x'| where |x'| >= 2^-14, else 2^-25
 //	split:   |dx'| <= 2^-22 |x'| where |x'| >= 2^-14, else 2^-36
 //
-// of which the first parts are TF32's own error and that of a 22-bit number.
-// The second are at most 2^-39 and 2^-50 of the line's largest, and only
-// elements below 2^-28 of it have them. They matter where such an element meets
-// a large one and the sum of all |a||b| is small too, which the guard excludes:
-// gpk_prepare counts, in each line, the elements below 2^-10 of the largest, and
-// the kernel runs only where
+// The relative errors are those of TF32 and of a 22-bit number. The absolute errors
+// are at most 2^-39 and 2^-50 of the line's largest element, and only elements below
+// 2^-28 of it have them. They matter if such an element is multiplied by a large one
+// while the sum of all |a||b| is small. The guard excludes this case. gpk_prepare
+// counts, in each line, the elements below 2^-10 of the largest, and the kernel runs
+// only if
 //
 //	max over rows (count) + max over columns (count) < limit = k + 1 - ceil(k/s)
 //
-// Then in every row and column at least ceil(k/s) places have two elements that
-// are not below, so that with A and B the largest elements
+// Then for every row and column there are at least ceil(k/s) indices of k at which
+// neither element is below that bound. With A and B the largest elements,
 //
 //	sum |a||b| >= k/s 2^-20 A B
 //
-// and the counts bound the places with an absolute error, at most k of them, so
-// that what these add is at most
+// The counts also bound the number of terms with an absolute error, by k. These
+// errors add at most
 //
 //	scaled:  k 2^-39 A B <= s 2^-19 sum |a||b| = 2^-14 sum |a||b| with s = 32
 //	split:   k 2^-50 A B <= s 2^-30 sum |a||b| = 2^-24 sum |a||b| with s = 64
 //
-// beside TF32's 2^-10 sum |a||b| (two operands of relative error 2^-11 each) and
-// the split form's 3 2^-22 (two operands, and the product of the two rests,
-// which is left out). Other data, lines that are not finite or lie outside
-// [2^-60, 2^60] among them, go through a kernel of float32 or TF32 itself. Which
-// of the two runs is decided on the device, without a wait: both are launched,
-// and one of them leaves at once.
+// to TF32's 2^-10 sum |a||b| (two operands of relative error 2^-11 each) and to the
+// split form's 3 2^-22 (two operands, and the omitted product of the two second
+// planes). Data that the guard rejects, which includes lines that are not finite or
+// outside [2^-60, 2^60], are computed by a float32 or TF32 kernel. The device decides
+// which of the two kernels runs, so that the host need not wait: both are launched,
+// and one of them returns immediately.
 const (
 	scaledShare = 32
 	splitShare  = 64
-	minFormK    = 2       // k from which planes are made: one place has no major
+	minFormK    = 2       // smallest k for which planes are made: a matrix with k = 1 has no major
 	maxGuarded  = 1 << 29 // k that the guard's numbers can tell from "not finite", 2^30
 )
 
@@ -99,7 +100,7 @@ func formFits(t dtype.DType, lines, k, copies int) bool {
 	return factor*k <= maxGuarded && factor*lines <= maxGuarded && lines*copies <= math.MaxInt32
 }
 
-// planesCount is the number of planes of an operand.
+// planesCount returns the number of planes of an operand.
 func planesCount(f cutlass.Form) int { return int(f) }
 
 // realSizes returns n and k of the real product that computes a complex one.
@@ -127,8 +128,8 @@ func fitScaled(p Problem, k cutlass.Kernel, c device.Capabilities, kernels []cut
 	size := p.A.Size()
 
 	// A plane is contiguous along the same axis as its source. If the kernel reads
-	// the other major, or if the source is contiguous along neither axis, the source
-	// is copied first, and all later steps read the copy.
+	// the other major, or the source is contiguous along neither axis, the source is
+	// copied first, and all later steps read the copy.
 	q := p
 	cand.prepA = prepare(p.M, p.K, size, p.LayoutA, k.MajorA, size, size, false, false)
 	cand.prepB = prepare(p.N, p.K, size, swap(p.LayoutB), swapMajor(k.MajorB), size, size, false, false)
@@ -154,14 +155,13 @@ func fitScaled(p Problem, k cutlass.Kernel, c device.Capabilities, kernels []cut
 	return cand, true
 }
 
-// planesFit reports whether both operands can be written as planes, and k is long enough
-// for it.
+// planesFit reports whether both operands can be written as planes, and k is long enough.
 func (p Problem) planesFit() bool {
 	return p.K >= minFormK && formFits(p.A, p.M, p.K, p.Batch) && formFits(p.B, p.N, p.K, p.Batch)
 }
 
-// addPlanes adds the step that writes the planes of an operand, A or B, of elements of
-// type t. One launch writes those of both.
+// addPlanes adds the step that writes the planes of an operand, A or B, with elements of
+// type t. One launch writes the planes of both operands.
 func (c *candidate) addPlanes(operand string, t dtype.DType, elements int) {
 	in, out := int64(elements*t.Size()), int64(planesCount(c.form))*int64(elements)*2
 	if t.IsComplex() {
@@ -185,9 +185,9 @@ func (c *candidate) addPlanes(operand string, t dtype.DType, elements int) {
 	c.cycles += float64(in+out) / (bytesPerCycle * prepareRate)
 }
 
-// fitFew is fit for the kernel of few rows, which reads the planes of a packed B and
-// A without a copy. It always writes D. If the guard rejects the data, the fallback
-// kernel, which runs after it, overwrites D.
+// fitFew is fit for the kernel of few rows. It reads the planes of a packed B, and A
+// without a copy. It always writes D. If the guard rejects the data, the fallback kernel
+// runs behind it and overwrites D.
 func fitFew(p Problem, k cutlass.Kernel, c device.Capabilities, kernels []cutlass.Kernel) (candidate, bool) {
 	if !p.Packed || p.A.IsComplex() || p.Batch > 1 || p.Symmetric || p.AbsSquare || p.M > k.Tile[0] || p.K < minFormK ||
 		p.LayoutA != Layout(k.MajorA) || p.LayoutB != Layout(k.MajorB) || p.AlignA%k.AlignA != 0 ||
@@ -203,13 +203,13 @@ func fitFew(p Problem, k cutlass.Kernel, c device.Capabilities, kernels []cutlas
 	return cand, true
 }
 
-// few reports whether the candidate's kernel is that of few rows, which reads A without
+// few reports whether the candidate's kernel is the one for few rows, which reads A without
 // a copy.
 func (c *candidate) few() bool { return c.kernel.Schedule == "few" }
 
-// fallbackOf returns the candidate that computes the product if the guard rejects the
-// data: the fastest kernel that has at least the requested precision, accepts a guard
-// and needs no copies of the operands. A copy would run whatever the guard decides.
+// fallbackOf returns the candidate that computes the product if the guard rejects the data:
+// the fastest kernel that has at least the requested precision, accepts a guard and needs
+// no copies of the operands. A copy would run whatever the guard decides.
 func fallbackOf(p Problem, main cutlass.Kernel, c device.Capabilities, kernels []cutlass.Kernel) *candidate {
 	var best *candidate
 	for _, k := range kernels {
@@ -243,8 +243,8 @@ const (
 	fewRate       = 0.96 // likewise, for the kernel of few rows
 )
 
-// fewCycles is the time of the kernel of few rows: the time to read B's plane from
-// memory, and all of A from L2 in each CTA.
+// fewCycles is the predicted time of the kernel for few rows: the time to read B's plane
+// from memory, and all of A from L2 in each CTA.
 func fewCycles(p Problem, k cutlass.Kernel, c device.Capabilities) float64 {
 	sms := c.MultiProcessors
 	if sms == 0 {
@@ -256,16 +256,16 @@ func fewCycles(p Problem, k cutlass.Kernel, c device.Capabilities) float64 {
 	return launchCycles + memory + 4*m*depth*tiles/(l2Rate*float64(sms))
 }
 
-// scaledCycles is kernelCycles of the real product that a scaled or split
-// kernel computes.
+// scaledCycles returns kernelCycles of the real product that a scaled or split kernel
+// computes.
 func scaledCycles(p Problem, k cutlass.Kernel, c device.Capabilities) float64 {
 	p.N, p.K = p.realSizes()
 	p.A, p.Out = dtype.Float16, dtype.Float32
 	if k.Split {
-		p.A = dtype.Float32 // the bytes of two planes
+		p.A = dtype.Float32 // an element has the bytes of its two planes
 	}
 	if k.AbsSquare {
-		p.Out = dtype.Float16 // half a float32
+		p.Out = dtype.Float16 // each of the 2n real columns gives half a float32
 	}
 	return kernelCycles(p, k, c)
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// square writes the squared moduli of x, a product whose rows are contiguous,
-// to dst. x is overwritten unless it is dst. A complex element is the rounded
-// sum of two rounded squares. Sums of halves are float32: they are squared first and
-// rounded to the half type then.
+// square writes the squared moduli of x, a product whose rows are contiguous, to dst. It
+// overwrites x, except that it only reads a real x of dst's type. A complex element gives
+// the rounded sum of two rounded squares. Sums of halves are float32: they are squared
+// first, and then rounded to the half type.
 func square(s *device.Stream, dst, x device.View) error {
 	switch {
 	case x.DType.IsComplex():
@@ -28,8 +28,8 @@ func square(s *device.Stream, dst, x device.View) error {
 	return ops.Apply2(s, expr.Mul, dst, x, x)
 }
 
-// parts returns three real views of a complex view whose last axis is contiguous: of
-// all numbers, of the real parts and of the imaginary parts.
+// parts returns three real views of a complex view whose last axis is contiguous: of all
+// real and imaginary parts, of the real parts, and of the imaginary parts.
 func parts(x device.View) (all, re, im device.View) {
 	real := dtype.Float32
 	if x.DType == dtype.Complex128 {

@@ -10,9 +10,9 @@ import (
 
 // Constants of stream-K kernels, whose CTAs share the tiles beyond the last full wave.
 const (
-	minPartSteps   = 8     // steps of k in a CTA's part of a tile, at least
-	streamKPart    = 6500. // cycles of a part, whose sum goes through the workspace; the parts of a tile run in order
-	streamKPartial = 0.5   // of a wave: with more tiles beyond the last full wave stream-K saves nothing
+	minPartSteps   = 8     // the smallest number of steps of k in a CTA's part of a tile
+	streamKPart    = 6500. // cycles of a part, whose sum goes through the workspace; the parts of a tile run one after the other
+	streamKPartial = 0.5   // of a wave: with more tiles than this beyond the last full wave, stream-K saves nothing
 )
 
 // streamK is a stream-K kernel's distribution of a problem's tiles over CTAs.
@@ -23,8 +23,8 @@ type streamK struct {
 	tiles       int
 }
 
-// distribute returns the distribution of CUTLASS's scheduler: if less than half a wave
-// remains after the full ones, the CTAs share it and the last full wave.
+// distribute returns the distribution that CUTLASS's scheduler makes. If less than half a
+// wave remains beyond the full ones, the CTAs share it and the last full wave.
 func distribute(tiles, steps, sms, cluster int) streamK {
 	waves, rest := tiles/sms, tiles%sms
 	if rest == 0 || float64(rest) >= streamKPartial*float64(sms) || steps <= minPartSteps {
@@ -36,7 +36,7 @@ func distribute(tiles, steps, sms, cluster int) streamK {
 	return d
 }
 
-// parts is the largest number of parts of one tile's k.
+// parts returns the largest number of parts into which a tile's k is divided.
 func (d streamK) parts() int {
 	switch {
 	case d.sharedTiles == 0:
@@ -57,8 +57,8 @@ func streamKOf(p Problem, k cutlass.Kernel, c device.Capabilities) streamK {
 	return distribute(tiles, ceilDiv(p.K, k.Tile[2]), sms, k.Cluster[0]*k.Cluster[1])
 }
 
-// cycles is the compute term of tiles that take work cycles for their products and
-// epilogue cycles after them.
+// cycles returns the compute term for tiles with work cycles of products and epilogue
+// cycles behind them.
 func (d streamK) cycles(work, epilogue float64) float64 {
 	cycles := float64(d.wholeTiles) * (work + epilogue)
 	if d.sharedTiles > 0 {
@@ -68,7 +68,7 @@ func (d streamK) cycles(work, epilogue float64) float64 {
 	return cycles
 }
 
-// bytes is the size of the workspace: the float32 sums of the shared tiles, and their
+// bytes returns the size of the workspace: the float32 sums of the shared tiles, and their
 // locks.
 func (d streamK) bytes(k cutlass.Kernel) int64 {
 	if d.sharedTiles == 0 {
@@ -82,8 +82,8 @@ func (d streamK) bytes(k cutlass.Kernel) int64 {
 	return int64(tiles)*int64(k.Tile[0]*k.Tile[1]*4) + int64(locks)
 }
 
-// shareK adds the stream-K step of the blocks of D, and workspace for the block that
-// needs most.
+// shareK adds the stream-K step of the blocks of D, and the workspace of the block that
+// needs the most.
 func (c *candidate) shareK(p Problem, dev device.Capabilities) {
 	var largest streamK
 	var workspace, moved int64

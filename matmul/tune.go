@@ -24,8 +24,8 @@ var autotune = sync.OnceValue(func() bool { return setting.On("GPK_AUTOTUNE") })
 
 const (
 	maxTuned   = 6    // kernels timed for one problem
-	tuneSlack  = 2.0  // of the best prediction
-	tuneMargin = 0.98 // of the time of the model's choice, which another kernel has to beat
+	tuneSlack  = 2.0  // kernels slower than this multiple of the best prediction are not timed
+	tuneMargin = 0.98 // another kernel must take less than this part of the time of the model's choice
 )
 
 // tuner holds the measured choices of one device.
@@ -58,8 +58,8 @@ func tuneKey(p Problem) string {
 	return fmt.Sprintf("%v, aligned to %d %d %d", p, min(p.AlignA, 16), min(p.AlignB, 16), min(p.AlignC, 16))
 }
 
-// tuned returns the name of the kernel for a stack, and measures if the file has
-// none. Empty means the model's choice.
+// tuned returns the name of the measured kernel for a stack. If the file has none, it
+// measures. Empty means the model's choice.
 func (p *Product) tuned(s *device.Stream, st stack, q Problem) string {
 	dev := s.Device()
 	t, key := tunerOf(dev), tuneKey(q)
@@ -90,7 +90,7 @@ func (p *Product) tuned(s *device.Stream, st stack, q Problem) string {
 	return best.Kernel
 }
 
-// tuneCandidates are the kernels worth timing, the model's choice first.
+// tuneCandidates returns the kernels that are worth timing, the model's choice first.
 func tuneCandidates(q Problem, c device.Capabilities, kernels []cutlass.Kernel) []string {
 	found, err := rank(q, c, "", kernels)
 	if err != nil {
@@ -105,9 +105,9 @@ func tuneCandidates(q Problem, c device.Capabilities, kernels []cutlass.Kernel) 
 	return names
 }
 
-// fastest times every kernel and returns the one to take: the first, unless
-// another beats it by the margin. Kernels that
-// cannot be timed are skipped.
+// fastest times every kernel and returns the fastest. The first kernel, the model's choice,
+// is replaced only if another beats it by the margin. Kernels that cannot be timed are
+// skipped.
 func fastest(kernels []string, clock func(kernel string) (time.Duration, error)) (tuneChoice, bool) {
 	times := make([]time.Duration, len(kernels))
 	for range 2 { // the clock rate varies: each kernel is timed twice
@@ -130,10 +130,11 @@ func fastest(kernels []string, clock func(kernel string) (time.Duration, error))
 	return tuneChoice{Kernel: kernels[best], Microseconds: float64(times[best]) / float64(time.Microsecond)}, true
 }
 
-// tuneSpan is about how long one timing takes on the device.
+// tuneSpan is the approximate time of one timing on the device.
 const tuneSpan = 2 * time.Millisecond
 
-// clock times a candidate on the caller's stream, writing to memory of its own.
+// clock times a candidate on the caller's stream. The candidate writes to a buffer of its
+// own.
 func (p *Product) clock(s *device.Stream, st stack, q Problem, c *candidate) (time.Duration, error) {
 	dev := s.Device()
 	size := q.Out.Size()

@@ -24,10 +24,10 @@ type tuneChoice struct {
 	Microseconds float64 `json:"us"`
 }
 
-// tuneFile holds the measured choices for one device, driver and set of kernels, in
-// memory and in a file of the cache folder. Several processes may read and write the
-// file at once. A damaged file, or one of another device, driver or kernel set, is
-// ignored and replaced.
+// tuneFile holds the measured choices for one device, driver and set of kernels, in memory
+// and in a file of the cache folder. Several processes may read and write the file at the
+// same time. A damaged file, or one of another device, driver or kernel set, is ignored and
+// replaced.
 type tuneFile struct {
 	path   string // empty: no file
 	header tuneHeader

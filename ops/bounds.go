@@ -54,8 +54,8 @@ func UniformBounds(dt dtype.DType, lo, hi float64) (p [3]uint64, err error) {
 	return [3]uint64{math.Float64bits(l), math.Float64bits(width), math.Float64bits(below)}, nil
 }
 
-// NormalBounds returns an error for a mean and a standard deviation that Normal does not
-// accept for a type.
+// NormalBounds returns an error if Normal does not accept this mean and standard deviation
+// for a type.
 func NormalBounds(dt dtype.DType, mean, std float64) error {
 	switch {
 	case dt.Valid() && !dt.IsFloat():
@@ -70,7 +70,8 @@ func NormalBounds(dt dtype.DType, mean, std float64) error {
 	return nil
 }
 
-// floatBounds rounds bounds to a type; below is the greatest number below hi.
+// floatBounds rounds the bounds to a type. below is the greatest number of the type below
+// hi.
 func floatBounds(dt dtype.DType, lo, hi float64) (l, h, below float64) {
 	switch dt {
 	case dtype.Float16:
@@ -94,7 +95,7 @@ func Holds(dt dtype.DType, x, y float64) bool {
 	return Finite(a, b)
 }
 
-// nextBelow returns the bits of the next number below that of a half's bits.
+// nextBelow returns the bits of the half that is next below the half with these bits.
 func nextBelow(bits uint16) uint16 {
 	switch {
 	case bits&0x7fff == 0:
@@ -105,7 +106,8 @@ func nextBelow(bits uint16) uint16 {
 	return bits - 1
 }
 
-// integerBounds checks that lo and hi-1 are numbers of the type.
+// integerBounds checks that lo and hi-1 are numbers of the type, and returns lo and hi-lo
+// as the parameters of Uniform.
 func integerBounds(dt dtype.DType, lo, hi float64) (p [3]uint64, err error) {
 	r := IntegerRange[dt]
 	if lo != math.Trunc(lo) || hi != math.Trunc(hi) || lo < float64(r[0]) || hi > float64(r[1])+1 || lo >= 0x1p63 {
@@ -114,7 +116,7 @@ func integerBounds(dt dtype.DType, lo, hi float64) (p [3]uint64, err error) {
 	if lo >= hi {
 		return p, fmt.Errorf("%w: %v has no number in [%v, %v)", expr.ErrUnsupported, dt, lo, hi)
 	}
-	end := uint64(1 << 63) // also of hi = 2^63
+	end := uint64(1 << 63) // right for hi = 2^63, which is no int64
 	if hi < 0x1p63 {
 		end = uint64(int64(hi))
 	}

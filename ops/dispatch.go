@@ -13,16 +13,16 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// maxDims is the largest number of dimensions of a kernel. Shapes that collapse to
-// more are computed in several launches.
+// maxDims is the largest number of dimensions of a kernel's operands. Shapes that have more
+// after they were collapsed are computed in several launches.
 const maxDims = 8
 
 // Scalar holds one element: the bytes of its type, little-endian.
 type Scalar [2]uint64
 
-// call is one operation about to run: its shape, the strides of each operand
-// and the element at which each begins, with the destination first. Calls are
-// pooled: for small arrays their allocation would dominate an operation's cost.
+// call is one operation that is about to run: its shape, and the strides and the first
+// element of each operand, the destination first. Calls are pooled: for small arrays their
+// allocation would dominate an operation's cost.
 type call struct {
 	kernel  kernel
 	op      expr.Op
@@ -40,15 +40,16 @@ type call struct {
 	dims [4][maxDims]int // shape and strides, collapsed
 }
 
-// kernel is how a call runs on either kind of device.
+// kernel is the function of a call on either kind of device.
 type kernel struct {
 	cpu  func(*call) error
 	cuda func(c *call, lib *cutlass.Library, ordinal int, stream uint64) error
-	// entry replaces cuda in operations that the device's queue supports.
+	// entry replaces cuda for operations that the device's launch queue supports.
 	entry func(c *call, lib entries, ordinal int, stream uint64) error
 }
 
-// entries are the functions of the kernel library that the device's queue has too.
+// entries are the functions that both the kernel library and the device's launch queue
+// have.
 type entries interface {
 	Unary(device int, stream uint64, op expr.Op, xType, dstType dtype.DType, shape []int, x uint64, xStrides []int, dst uint64, dstStrides []int) error
 	Binary(device int, stream uint64, op expr.Op, typ, dstType dtype.DType, shape []int, x uint64, xStrides []int, y uint64, yStrides []int, lo, hi uint64, dst uint64, dstStrides []int) error
@@ -57,11 +58,11 @@ type entries interface {
 
 var calls = sync.Pool{New: func() any { return new(call) }}
 
-// unitStride is the strides of a dense operand, which has one dimension in a kernel.
+// unitStride holds the strides of a dense operand, which has one dimension in a kernel.
 var unitStride = []int{1}
 
-// newCall returns a call on views. The views after the first are broadcast to its
-// shape.
+// newCall returns a call on views. The shape is that of the first view, the destination,
+// and the other views are broadcast to it.
 func newCall(k kernel, views ...device.View) *call {
 	c := calls.Get().(*call)
 	c.kernel, c.n = k, copy(c.views[:], views)
@@ -84,8 +85,8 @@ func newCall(k kernel, views ...device.View) *call {
 	return c
 }
 
-// collapse merges neighbouring dimensions that one stride covers in all operands,
-// and drops those of length 1, as layout.Collapse does.
+// collapse merges neighbouring dimensions that have one common stride in each operand, and
+// drops those of length 1, as layout.Collapse does.
 func (c *call) collapse() {
 	shape := c.views[0].Layout.Shape
 	if len(shape) > maxDims {
@@ -132,8 +133,8 @@ func (c *call) collapse() {
 	}
 }
 
-// stride is the distance along an axis counted from the end (-1 is the last),
-// 0 where the layout is broadcast.
+// stride returns the stride along an axis counted from the end (-1 is the last), or 0 if
+// the layout is broadcast along it.
 func stride(l *layout.Layout, axis int) int {
 	if axis += len(l.Shape); axis < 0 || l.Shape[axis] == 1 {
 		return 0
@@ -141,7 +142,7 @@ func stride(l *layout.Layout, axis int) int {
 	return l.Strides[axis]
 }
 
-// each runs f on pieces of at most maxDims dimensions.
+// each runs f on parts of at most maxDims dimensions.
 func (c *call) each(f func(*call) error) error {
 	if len(c.shape) <= maxDims {
 		return f(c)
@@ -162,12 +163,12 @@ func (c *call) each(f func(*call) error) error {
 	return nil
 }
 
-// ptr is the host address of operand i.
+// ptr returns the host address of operand i.
 func (c *call) ptr(i int) unsafe.Pointer {
 	return unsafe.Add(c.views[i].Buffer.Ptr(), c.offsets[i]*c.views[i].DType.Size())
 }
 
-// addr is the device address of operand i.
+// addr returns the device address of operand i.
 func (c *call) addr(i int) uint64 {
 	return c.views[i].Buffer.Addr() + uint64(c.offsets[i]*c.views[i].DType.Size())
 }
@@ -205,7 +206,7 @@ func (c *call) Start(ordinal int, stream uint64) error {
 	return c.each(func(p *call) error { return p.enqueue(ordinal, stream) })
 }
 
-// enqueue calls the library.
+// enqueue calls the kernel library.
 func (c *call) enqueue(ordinal int, stream uint64) error {
 	if c.kernel.entry != nil {
 		return c.kernel.entry(c, c.dev.Library(), ordinal, stream)
@@ -237,8 +238,7 @@ var unaryKernel = kernel{
 	},
 }
 
-// Apply2 computes dst = op(x, y), with x and y, of one type, broadcast to dst's
-// shape.
+// Apply2 computes dst = op(x, y). x and y have one type and are broadcast to dst's shape.
 func Apply2(s *device.Stream, op expr.Op, dst, x, y device.View) error {
 	c := newCall(binaryKernel, dst, x, y)
 	c.op = op
@@ -254,8 +254,7 @@ var binaryKernel = kernel{
 	},
 }
 
-// ApplyScalar computes dst = op(x, scalar), or op(scalar, x) when first is
-// set.
+// ApplyScalar computes dst = op(x, scalar), or op(scalar, x) if first is set.
 func ApplyScalar(s *device.Stream, op expr.Op, dst, x device.View, scalar Scalar, first bool) error {
 	c := newCall(scalarKernel, dst, x)
 	c.op, c.scalar, c.first = op, scalar, first
@@ -281,7 +280,7 @@ var scalarKernel = kernel{
 
 var noStrides [maxDims]int
 
-// zeros are the strides of a scalar.
+// zeros returns the strides of a scalar.
 func zeros(n int) []int { return noStrides[:n] }
 
 // Cast copies x into dst, and converts the elements if the types differ. It is also

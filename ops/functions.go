@@ -9,10 +9,10 @@ import (
 )
 
 // functions are the rows whose kernels internal/gen makes; see expr.Op.IsFunction. Their
-// bounds are not below those that NVIDIA states for CUDA's math library (CUDA C++ Programming
-// Guide, Mathematical Functions, tables of float and double). These count from the correctly
-// rounded result, which is half an ulp away from the exact one. The functions of internal/cpu
-// have larger bounds in places.
+// bounds are at least those that NVIDIA states for CUDA's math library (CUDA C++
+// Programming Guide, Mathematical Functions, tables of float and double). NVIDIA's errors
+// are relative to the correctly rounded result, which is up to half an ulp away from the
+// exact one. Some functions of internal/cpu have larger bounds.
 var functions = []Row{
 	{expr.Tan, Unary, floats, sameType, refReal(math.Tan), "the tangent of a, in radians", Bound{Float32: 4, Float64: 2.5}},
 	{expr.Asin, Unary, floats, sameType, refReal(func(x float64) float64 { return math.Atan2(x, math.Sqrt((1-x)*(1+x))) }), "the angle in [-pi/2, pi/2] whose sine is a, NaN outside [-1, 1]", Bound{Float32: 2, Float64: 2.5}},
@@ -47,12 +47,13 @@ var functions = []Row{
 	{expr.Remainder, Binary, reals, sameType, refReal2(refRemainder), "a - b FloorDivide(a, b), which has the sign of b; of integers divided by 0 it is 0", Bound{Float32: 0.51, Float64: 0.51}},
 }
 
-// refReal2 makes a reference of a function of two real numbers.
+// refReal2 makes a reference from a function of two real numbers.
 func refReal2(f func(x, y float64) float64) func(x, y complex128) complex128 {
 	return func(x, y complex128) complex128 { return complex(f(real(x), real(y)), 0) }
 }
 
-// refTest makes a reference of a test that one part has to pass.
+// refTest makes a reference from a test of real numbers. A complex number passes if one of
+// its parts does.
 func refTest(f func(float64) bool) func(x, _ complex128) complex128 {
 	return refTruth(func(x, _ complex128) bool { return f(real(x)) || imag(x) != 0 && f(imag(x)) })
 }
@@ -64,7 +65,8 @@ func refFinite(x, _ complex128) complex128 {
 	return 1
 }
 
-// refLog2 is log(x)/log(2) where math.Log2, a sum of two terms, cancels.
+// refLog2 uses log(x)/log(2) near 1, where math.Log2 loses accuracy: it adds two terms that
+// cancel.
 func refLog2(x float64) float64 {
 	if math.Abs(x-1) < 0.5 {
 		return math.Log1p(x-1) / math.Ln2
@@ -72,7 +74,8 @@ func refLog2(x float64) float64 {
 	return math.Log2(x)
 }
 
-// refLgamma takes the logarithm of the gamma function where that is far from its limits.
+// refLgamma uses the logarithm of math.Gamma where its argument is neither very small nor
+// near its limits.
 func refLgamma(x float64) float64 {
 	switch a := math.Abs(x); {
 	case x <= 0 && x == math.Trunc(x):
@@ -84,8 +87,9 @@ func refLgamma(x float64) float64 {
 	return v
 }
 
-// refDigamma shifts x beyond 30, where five terms of the asymptotic series have an error
-// below 2^-60: the kernels shift less and take more terms. Below 0 it reflects.
+// refDigamma shifts x beyond 30 by the recurrence. There five terms of the asymptotic
+// series have an error below 2^-60; the kernels shift less and use more terms. For negative
+// x it uses the reflection.
 func refDigamma(x float64) float64 {
 	switch {
 	case x == 0:
@@ -106,7 +110,7 @@ func refDigamma(x float64) float64 {
 	return sum + math.Log(x) - 0.5/x - z*(1./12-z*(1./120-z*(1./252-z*(1./240-z/132))))
 }
 
-// refLogAddExp takes the larger operand out.
+// refLogAddExp factors the larger operand out.
 func refLogAddExp(x, y float64) float64 {
 	if x == y {
 		return x + math.Ln2
@@ -114,8 +118,8 @@ func refLogAddExp(x, y float64) float64 {
 	return max(x, y) + math.Log1p(math.Exp(-math.Abs(x-y)))
 }
 
-// refFloorDivide and refRemainder are exact but for one rounding, where the quotient is
-// finite; elsewhere they are what NumPy defines.
+// refFloorDivide and refRemainder are exact up to one rounding if the quotient is finite.
+// Otherwise they return what NumPy defines.
 func refFloorDivide(x, y float64) float64 {
 	q, _ := floorDivide(x, y)
 	return q
@@ -137,7 +141,7 @@ func floorDivide(x, y float64) (q, r float64) {
 	case math.IsInf(y, 0) || x == 0:
 		return math.Copysign(0, x/y), math.Copysign(x, y)
 	}
-	if math.Abs(x/y) < 0x1p50 { // the quotient of what the remainder leaves is an integer but for rounding
+	if math.Abs(x/y) < 0x1p50 { // (x - r) / y is an integer, except for rounding
 		r = math.Mod(x, y)
 		q = math.Round((x - r) / y)
 		if r != 0 && math.Signbit(r) != math.Signbit(y) {
@@ -147,7 +151,7 @@ func floorDivide(x, y float64) (q, r float64) {
 	}
 	a, b := new(big.Rat).SetFloat64(x), new(big.Rat).SetFloat64(y)
 	quotient := new(big.Rat).Quo(a, b)
-	n := new(big.Int).Div(quotient.Num(), quotient.Denom()) // the denominator is positive: it rounds down
+	n := new(big.Int).Div(quotient.Num(), quotient.Denom()) // rounds down, because the denominator is positive
 	floor := new(big.Rat).SetInt(n)
 	q, _ = floor.Float64()
 	r, _ = a.Sub(a, floor.Mul(floor, b)).Float64()

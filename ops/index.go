@@ -14,8 +14,8 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// indexError returns an error for an index outside an axis. flags are the least index
-// below it and the greatest beyond it, 0 for none.
+// indexError returns an error for an index outside an axis. flags are the least index below
+// the axis and the greatest beyond it, 0 for none.
 func indexError(flags [2]int64, axis, length int) error {
 	for _, i := range flags {
 		if i != 0 {
@@ -25,12 +25,12 @@ func indexError(flags [2]int64, axis, length int) error {
 	return nil
 }
 
-// Take copies the elements of x along an axis at indices, Int32 or Int64, to dst,
-// whose shape is x's with that of the indices in place of the axis. Negative
-// indices count from the end. An index outside the axis is an error that wraps
-// layout.ErrShape, and that fail may extend. The CPU returns it at once. On a GPU it
-// is known when the work is done, and is attached to dst's buffer (deferred.State.Attach). A
-// buffer that is not fresh is not written in case of an error.
+// Take copies the elements of x along an axis at indices, Int32 or Int64, to dst. The shape
+// of dst is x's with the shape of the indices in place of the axis. Negative indices count
+// from the end. An index outside the axis is an error that wraps layout.ErrShape and that
+// fail may extend. The CPU returns it immediately. A GPU knows it only when the work is
+// done, and the error is attached to dst's buffer (deferred.State.Attach). If the buffer is
+// not fresh, Take waits for the check and writes nothing in case of an error.
 func Take(s *device.Stream, dst, x, indices device.View, axis int, fail func(error) error) error {
 	if dst.Layout.Size() == 0 && indices.Layout.Size() == 0 {
 		return nil
@@ -80,8 +80,8 @@ func Take(s *device.Stream, dst, x, indices device.View, axis int, fail func(err
 	return err
 }
 
-// takeCall is one Take: the loop nest over the destination, with strides for
-// destination, source and indices.
+// takeCall is one Take: the collapsed shape of the destination, with the strides of
+// destination, source and indices over it.
 type takeCall struct {
 	dst, x, indices device.View
 	shape           []int
@@ -109,7 +109,7 @@ func (t *takeCall) checkOnly(indices device.View) *takeCall {
 	return u
 }
 
-// launch starts the work on s. judge runs on the flags when the work is done.
+// launch starts the work on s. judge examines the flags when the work is done.
 func (t *takeCall) launch(s *device.Stream, judge func([2]int64) error) (*deferred.Error, *device.Buffer, error) {
 	dev := s.Device()
 	failure, flags, err := dev.NewDeferredError(s, judge)
@@ -135,7 +135,7 @@ func (t *takeCall) launch(s *device.Stream, judge func([2]int64) error) (*deferr
 	return failure, flags, nil
 }
 
-// Repeat writes every element of x n times to dst, whose axis is n times as long.
+// Repeat writes every element of x n times to dst, in which the axis is n times as long.
 func Repeat(s *device.Stream, dst, x device.View, n, axis int) error {
 	if dst.Layout.Size() == 0 {
 		return nil
@@ -151,7 +151,7 @@ func Repeat(s *device.Stream, dst, x device.View, n, axis int) error {
 	return Cast(s, target, source)
 }
 
-// Pad writes x to dst, surrounded by value: widths[d] elements before and after along
+// Pad writes x to dst, surrounded by value: widths[d] elements before and after x along
 // axis d.
 func Pad(s *device.Stream, dst, x device.View, widths [][2]int, value Scalar) error {
 	inner := dst
@@ -178,7 +178,7 @@ func Pad(s *device.Stream, dst, x device.View, widths [][2]int, value Scalar) er
 	return Cast(s, inner, x)
 }
 
-// Sort sorts the lines of x along an axis, as cpu.Sort does.
+// Sort writes the lines of x along an axis to dst, sorted as cpu.Sort does.
 func Sort(s *device.Stream, dst, x device.View, axis int, descending bool) error {
 	if dst.Layout.Size() == 0 {
 		return nil
@@ -206,8 +206,8 @@ func TopK(s *device.Stream, values, places, x device.View, k, axis int) error {
 	})
 }
 
-// lineCall is one Sort or TopK: the shape and strides of operand and destinations, with
-// the sorted axis last.
+// lineCall is one Sort or TopK: the shape and the strides of the operand and the
+// destinations, with the sorted axis last.
 type lineCall struct {
 	shape     []int
 	strides   [][]int // operand, destinations
@@ -221,7 +221,8 @@ type lineCall struct {
 // maxLines is the largest number of lines, or of their results, in one launch.
 const maxLines = 1 << 30
 
-// pieces calls f on parts of at most maxDims dimensions and maxLines lines.
+// pieces calls f on parts of the call with at most maxDims dimensions and maxLines lines or
+// results each.
 func (l *lineCall) pieces(f func(*lineCall) error) error {
 	outer := l.shape[:len(l.shape)-1]
 	lines := 1

@@ -16,8 +16,8 @@ func Along(s *device.Stream, op expr.Op, dst, x device.View, axis int) error {
 	return launchLine(s, op, dst, x, axis, device.View{}, device.View{}, 0)
 }
 
-// Norm computes dst = op(x), LayerNorm or RMSNorm, along the last axis. gamma and
-// beta, of x's type, are dense along that axis; without a buffer they are 1 and 0.
+// Norm computes dst = op(x), LayerNorm or RMSNorm, along the last axis. gamma and beta have
+// x's type and are dense along that axis; without a buffer they stand for 1 and 0.
 func Norm(s *device.Stream, op expr.Op, dst, x, gamma, beta device.View, eps float64) error {
 	return launchLine(s, op, dst, x, len(x.Layout.Shape)-1, gamma, beta, eps)
 }
@@ -51,7 +51,7 @@ func launchLine(s *device.Stream, op expr.Op, dst, x device.View, axis int, gamm
 	return nameMissing(err, op, x.DType, dev)
 }
 
-// pointer is the host address of a view's first element, nil without a buffer.
+// pointer returns the host address of a view's first element, nil without a buffer.
 func pointer(v device.View) unsafe.Pointer {
 	if v.Buffer == nil {
 		return nil
@@ -59,7 +59,7 @@ func pointer(v device.View) unsafe.Pointer {
 	return unsafe.Add(v.Buffer.Ptr(), v.Layout.Offset*v.DType.Size())
 }
 
-// address is the device address of a view's first element, 0 without a buffer.
+// address returns the device address of a view's first element, 0 without a buffer.
 func address(v device.View) uint64 {
 	if v.Buffer == nil {
 		return 0
@@ -68,7 +68,7 @@ func address(v device.View) uint64 {
 }
 
 // CheckNorm returns an error that wraps layout.ErrShape if x has no last axis, or if a
-// weight of the norm is not 1-D with its length.
+// weight of the norm is not 1-D with the length of that axis.
 func CheckNorm(x []int, weights ...[]int) error {
 	if len(x) == 0 {
 		return layout.Errorf("%v has no last axis", x)

@@ -15,8 +15,9 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// Linspace writes numbers evenly spaced from lo to hi to dst, which is dense, Float64
-// and has one axis: lo + i (hi - lo)/(n - 1), the last exactly hi. One number is lo.
+// Linspace writes numbers evenly spaced from lo to hi to dst, which is dense and Float64
+// and has one axis: lo + i (hi - lo)/(n - 1), the last exactly hi. For n = 1 the number is
+// lo.
 func Linspace(s *device.Stream, dst device.View, lo, hi float64) error {
 	n, step := dst.Layout.Shape[0], 0.0
 	tooFar := n > 1 && math.IsInf(hi-lo, 0)
@@ -37,9 +38,8 @@ func Linspace(s *device.Stream, dst device.View, lo, hi float64) error {
 	return ApplyScalar(s, expr.Mul, dst, dst, Scalar{math.Float64bits(2)}, false)
 }
 
-// LinspaceBounds returns an error for an invalid type, and for an integer type that does
-// not hold both ends, rounded down, of n numbers from lo to hi. One number has only the
-// end lo.
+// LinspaceBounds returns an error for an invalid type, and for an integer type that cannot
+// hold the floor of both ends of n numbers from lo to hi. For n = 1 the only end is lo.
 func LinspaceBounds(dt dtype.DType, lo, hi float64, n int) error {
 	if !dt.Valid() {
 		return fmt.Errorf("%w: %v", dtype.ErrDType, dt)
@@ -56,7 +56,7 @@ func LinspaceBounds(dt dtype.DType, lo, hi float64, n int) error {
 	return nil
 }
 
-// Eye writes the identity matrix to dst, which is square; one is 1 in dst's type.
+// Eye writes the identity matrix to dst, which is square. one is 1 in dst's type.
 func Eye(s *device.Stream, dst device.View, one Scalar) error {
 	if err := Fill(s, dst, Scalar{}); err != nil {
 		return err
@@ -65,8 +65,8 @@ func Eye(s *device.Stream, dst device.View, one Scalar) error {
 	return Fill(s, dst, one)
 }
 
-// Concat writes views one after the other along an axis of dst. The axis is as long as
-// those of the views together.
+// Concat writes views one behind the other along an axis of dst. The axis has the total
+// length of the views.
 func Concat(s *device.Stream, dst device.View, axis int, views []device.View) error {
 	if s.Device().Kind() == device.CUDA && stacks(dst, axis, views) {
 		return stack(s, dst, views)
@@ -87,8 +87,9 @@ func Concat(s *device.Stream, dst device.View, axis int, views []device.View) er
 	return nil
 }
 
-// stacks reports whether views lie in dst as they lie alone, one behind the other: several of
-// one size, dense, of dst's type, along its first axis that is longer than 1.
+// stacks reports whether Concat only copies memory blocks of one size one behind the other.
+// dst must be dense, and axis its first axis that is longer than 1. The views must be
+// several, dense, of one size and of dst's type.
 func stacks(dst device.View, axis int, views []device.View) bool {
 	if len(views) < 2 || !dst.Layout.IsDense() || dst.Layout.Size() == 0 {
 		return false
@@ -107,7 +108,7 @@ func stacks(dst device.View, axis int, views []device.View) bool {
 	return true
 }
 
-// stack is Concat of what stacks takes, by one launch for many views.
+// stack is Concat for views that stacks accepts. One launch copies many views.
 func stack(s *device.Stream, dst device.View, views []device.View) error {
 	dev, bytes, to := s.Device(), views[0].Layout.Size()*dst.DType.Size(), address(dst)
 	for part := range slices.Chunk(views, cutlass.StackSources) {
@@ -126,8 +127,8 @@ func stack(s *device.Stream, dst device.View, views []device.View) error {
 	return nil
 }
 
-// Float32 returns a number of Float32 or a half type. It reports false for all other
-// types, whose numbers may not fit a float32.
+// Float32 returns a number of Float32 or a half type. For all other types, whose numbers
+// may not fit a float32, it reports false.
 func (v Scalar) Float32(dt dtype.DType) (float64, bool) {
 	switch dt {
 	case dtype.Float32:

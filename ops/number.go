@@ -10,7 +10,7 @@ import (
 	"github.com/x448/float16"
 )
 
-// goNumber holds a Go number of any type without loss, in the field of its kind.
+// goNumber holds a Go number of any type without loss, in the field for its kind.
 type goNumber struct {
 	kind numberKind
 	i    int64 // isInt, isBool
@@ -91,7 +91,7 @@ func (n goNumber) float() float64 {
 	return float64(n.i)
 }
 
-// integer returns the number as an int64 and whether it is one.
+// integer returns the number as an int64, and whether it is an integer that fits.
 func (n goNumber) integer() (int64, bool) {
 	switch n.kind {
 	case isInt:
@@ -106,17 +106,17 @@ func (n goNumber) integer() (int64, bool) {
 	return 0, false
 }
 
-// IntegerRange is the least and the greatest number of the integer types and Bool.
+// IntegerRange holds the least and the greatest number of the integer types and Bool.
 var IntegerRange = map[dtype.DType][2]int64{
 	dtype.Int8: {math.MinInt8, math.MaxInt8}, dtype.Uint8: {0, math.MaxUint8},
 	dtype.Int32: {math.MinInt32, math.MaxInt32}, dtype.Int64: {math.MinInt64, math.MaxInt64},
 	dtype.Bool: {0, 1},
 }
 
-// ScalarOf returns v, any Go number or Elem value, as an element of type d. A number
-// that the type cannot hold (a fraction or overflow on integers, complex on reals) is
-// ErrDType, and the message ends with advice. Rounding and overflow to infinity on
-// floats are no errors.
+// ScalarOf returns v, any Go number or Elem value, as an element of type d. A number that
+// the type cannot hold (a fraction or overflow for integers, a complex number for reals) is
+// ErrDType, and the message ends with advice. Rounding and overflow to infinity of floats
+// are no errors.
 func ScalarOf(d dtype.DType, v any, advice string) (Scalar, error) {
 	n, ok := numberOf(v)
 	if !ok {
@@ -166,10 +166,9 @@ func floatScalar(d dtype.DType, f float64) Scalar {
 	return Scalar{uint64(math.Float32bits(float32(f)))}
 }
 
-// roundOdd rounds a float64 to float32 such that a second rounding to 16 bits
-// gives what a single one would: towards zero, with the last bit set when
-// anything was lost (Boldo and Melquiond, "Emulation of FMA and correctly
-// rounded sums", 2008).
+// roundOdd rounds a float64 to float32 so that a second rounding to 16 bits gives the
+// result of a single rounding. It rounds towards zero, and sets the last bit if the number
+// is inexact (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008).
 func roundOdd(f float64) float32 {
 	g := float32(f)
 	if float64(g) == f || math.IsNaN(f) || math.IsInf(float64(g), 0) {

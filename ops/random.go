@@ -10,9 +10,9 @@ import (
 	"github.com/gpk-go/gpk/internal/cpu"
 )
 
-// RandomBlocks is the number of Philox blocks for n elements of a type. A block makes
-// four float32, float16 or bfloat16 numbers, or two float64 or integers. A complex
-// element takes two numbers.
+// RandomBlocks returns the number of Philox blocks for n elements of a type. A block gives
+// four float32, float16 or bfloat16 numbers, or two float64 or integers. A complex element
+// takes two numbers.
 func RandomBlocks(dt dtype.DType, n int) uint64 {
 	dt, n = realParts(dt, n)
 	per := 2
@@ -30,9 +30,9 @@ func realParts(dt dtype.DType, n int) (dtype.DType, int) {
 	return dt, n
 }
 
-// Uniform fills dst, which is dense, with uniform random numbers of the Philox
-// blocks from number block on. They depend on seed and block alone, and are the same
-// on every device. p comes from UniformBounds.
+// Uniform fills dst, which is dense, with uniform random numbers of the Philox blocks from
+// number block on. The numbers depend only on seed and block, and are the same on every
+// device. p comes from UniformBounds.
 func Uniform(s *device.Stream, dst device.View, seed, block uint64, p [3]uint64) error {
 	return random(s, "Uniform", dst, func(dt dtype.DType, n int) error {
 		return cpu.Uniform(dt, n, seed, block, p, pointer(dst))

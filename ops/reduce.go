@@ -19,10 +19,10 @@ type reduction struct {
 	dev    *device.Device
 	dst, x device.View
 	dims   [2][maxDims]int // shape and strides of x, collapsed
-	n      int             // dimensions
-	axes   uint32          // bit d: dimension d is folded
-	work   uint64          // the address of the workspace
-	need   int64           // its bytes
+	n      int             // number of dimensions
+	axes   uint32          // bit d is set if dimension d is folded
+	work   uint64          // address of the workspace
+	need   int64           // bytes of the workspace
 	reads  [1]*device.Buffer
 	writes [2]*device.Buffer
 }
@@ -83,8 +83,8 @@ func (r *reduction) Start(ordinal int, stream uint64) error {
 	return r.dev.Library().Reduce(ordinal, stream, r.op, r.x.DType, r.dst.DType, shape, r.axes, r.x.Buffer.Addr()+uint64(xOff), strides, r.dst.Buffer.Addr()+uint64(dOff), r.work, r.need)
 }
 
-// collapse drops dimensions of length 1. It merges neighbours that one stride covers
-// if both or neither are folded. It reports whether at most maxDims remain.
+// collapse drops dimensions of length 1. It merges neighbouring dimensions with one common
+// stride if both or neither are folded. It reports whether at most maxDims remain.
 func (r *reduction) collapse(l *layout.Layout, axes []bool) bool {
 	k := 0 // dimensions so far
 	for d, n := range l.Shape {
@@ -111,9 +111,9 @@ func (r *reduction) collapse(l *layout.Layout, axes []bool) bool {
 	return k <= maxDims
 }
 
-// reduceMany is Reduce for more than maxDims dimensions. It reduces a dense copy. If
-// folded and kept dimensions alternate too often, the kept ones come first in the copy.
-// The reduction tree depends on shape and type alone.
+// reduceMany is Reduce for more than maxDims dimensions. It reduces a dense copy. If folded
+// and kept dimensions alternate too often, the copy has the kept ones first. The reduction
+// tree still depends only on shape and type.
 func reduceMany(s *device.Stream, op expr.Op, dst, x device.View, axes []bool) error {
 	source, folded := x, axes
 	dense := layout.Dense(x.Layout.Shape)
@@ -149,8 +149,8 @@ func NeedsElements(op expr.Op) bool {
 	return op == expr.Max || op == expr.Min || op == expr.ArgMax || op == expr.ArgMin
 }
 
-// CheckOptions refuses options and axes that a reduction does not have. Var with DDof is
-// made of the one without.
+// CheckOptions returns an error for options and axes that a reduction does not have. Var
+// and Std with DDof are composed of other operations, so that DDof is an error here.
 func CheckOptions(op expr.Op, r layout.Reduction) error {
 	switch {
 	case r.Given:

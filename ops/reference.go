@@ -34,13 +34,13 @@ func refSiLU(x, _ complex128) complex128 {
 
 func refSigmoid(x, _ complex128) complex128 { return complex(1/(1+math.Exp(-real(x))), 0) }
 
-// refReal makes a reference of a function of real numbers.
+// refReal makes a reference from a function of real numbers.
 func refReal(f func(float64) float64) func(x, _ complex128) complex128 {
 	return func(x, _ complex128) complex128 { return complex(f(real(x)), 0) }
 }
 
-// refLog is math.Log, corrected for subnormal numbers, for which math.Log is wrong on
-// amd64.
+// refLog is math.Log, with a correction for subnormal numbers, for which math.Log is wrong
+// on amd64.
 func refLog(x float64) float64 {
 	if f, e := math.Frexp(x); 0 < x && e < -1021 {
 		return math.Log(f) + float64(e)*math.Ln2
@@ -69,8 +69,7 @@ func refSign(x, _ complex128) complex128 {
 	return x
 }
 
-// refSqrt is the real square root for non-negative real numbers, and cmplx.Sqrt for
-// others.
+// refSqrt is the real square root for non-negative real numbers, and cmplx.Sqrt otherwise.
 func refSqrt(x, _ complex128) complex128 {
 	if imag(x) == 0 && real(x) >= 0 {
 		return complex(math.Sqrt(real(x)), imag(x))
@@ -85,7 +84,7 @@ func refExp(x, _ complex128) complex128 {
 	return cmplx.Exp(x)
 }
 
-// refPow is math.Pow for real numbers that have a real power, and cmplx.Pow for others.
+// refPow is math.Pow for real numbers whose power is real, and cmplx.Pow otherwise.
 func refPow(x, y complex128) complex128 {
 	if imag(x) == 0 && imag(y) == 0 && (real(x) >= 0 || real(y) == math.Trunc(real(y))) {
 		return complex(math.Pow(real(x), real(y)), 0)
@@ -93,7 +92,8 @@ func refPow(x, y complex128) complex128 {
 	return cmplx.Pow(x, y)
 }
 
-// refComplex makes a reference of a function of real numbers and its continuation.
+// refComplex makes a reference from a function of real numbers and its complex
+// continuation.
 func refComplex(f func(float64) float64, g func(complex128) complex128) func(x, _ complex128) complex128 {
 	return func(x, _ complex128) complex128 {
 		if imag(x) == 0 {
@@ -103,7 +103,7 @@ func refComplex(f func(float64) float64, g func(complex128) complex128) func(x, 
 	}
 }
 
-// refLogOf is refLog for non-negative real numbers, and cmplx.Log for others.
+// refLogOf is refLog for real numbers that are not negative, and cmplx.Log otherwise.
 func refLogOf(x, _ complex128) complex128 {
 	if imag(x) == 0 && !(real(x) < 0) {
 		return complex(refLog(real(x)), imag(x))

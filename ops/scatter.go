@@ -12,8 +12,8 @@ import (
 // The functions of this file run on the CPU alone: package internal/compose composes other
 // operations on a GPU.
 
-// Trues writes the indices of the elements of x, Bool with one axis, that are true to dst,
-// Int64, which has as many.
+// Trues writes the indices of the true elements of x to dst. x is Bool with one axis. dst
+// is Int64, and as long as their number.
 func Trues(s *device.Stream, dst, x device.View) error {
 	return onHost(s, "Trues", dst, []device.View{x}, func() error {
 		n, step := dst.Layout.Size(), dst.Layout.Strides[0]
@@ -26,8 +26,8 @@ func Trues(s *device.Stream, dst, x device.View) error {
 	})
 }
 
-// Put writes element i of x to place places[i] of dst, one after the other, so that the last
-// of equal places counts. dst has one axis; x and places, Int64, are dense.
+// Put writes element i of x to index places[i] of dst, one after the other, so that the
+// last of equal indices counts. dst has one axis; x and places, Int64, are dense.
 func Put(s *device.Stream, dst, places, x device.View) error {
 	return onHost(s, "Put", dst, []device.View{places, x}, func() error {
 		size := dst.DType.Size()
@@ -45,7 +45,7 @@ func ScatterAdd(s *device.Stream, dst, places, values, x device.View) error {
 	})
 }
 
-// int64s are the elements of a dense view.
+// int64s returns the elements of a dense view.
 func int64s(v device.View) []int64 {
 	return unsafe.Slice((*int64)(pointer(v)), v.Layout.Size())
 }

@@ -20,8 +20,8 @@ const (
 	Reduction             // over axes that the result does not have
 	Ternary               // element by element, operands broadcast
 	Line                  // along one axis
-	Order                 // along one axis, by size
-	Move                  // elements to other places
+	Order                 // along one axis, sorted
+	Move                  // copies of elements at other indices
 )
 
 var kindNames = [...]string{Unary: "unary", Binary: "binary", Reduction: "reduction", Ternary: "ternary", Line: "along an axis", Order: "in order", Move: "to other places"}
@@ -41,9 +41,9 @@ type Row struct {
 	Kind      Kind
 	Types     []dtype.DType // supported operand types; others are dtype.ErrDType
 	Result    func(dtype.DType) dtype.DType
-	Reference func(x, y complex128) complex128 // exact but for float64 rounding; nil if a result depends on more than two elements. y is 0 for unary operations
+	Reference func(x, y complex128) complex128 // exact except for float64 rounding; nil if a result depends on more than two elements. y is 0 for unary operations
 	Doc       string                           // continues the sentence "Name returns"; the operands are a and b
-	Error     Bound                            // of a function; zero where package gpktest states it
+	Error     Bound                            // largest error of a function; zero if package gpktest states it
 }
 
 // Bound is the largest error of a function on any device, in units of the last place of
@@ -51,12 +51,13 @@ type Row struct {
 type Bound struct {
 	Float32, Float64 float64
 
-	// FromOne: units are those of the largest of 1, |a| and the result. Near a root, the
-	// function is the small difference of larger terms.
+	// FromOne says that the unit is the last place of the largest of 1, |a| and the result.
+	// Near a root such a function is a small difference of larger terms.
 	FromOne bool
 }
 
-// Units returns the bound for elements of type d; halves are computed in float32.
+// Units returns the bound for elements of type d. That of the half types is that of
+// float32, in which they are computed.
 func (b Bound) Units(d dtype.DType) float64 {
 	if d == dtype.Float64 || d == dtype.Complex128 {
 		return b.Float64
@@ -92,8 +93,8 @@ func boolType(dtype.DType) dtype.DType { return dtype.Bool }
 
 func int64Type(dtype.DType) dtype.DType { return dtype.Int64 }
 
-// SumType is the type of a sum: Int64 for integers and Bool, else the type
-// of the elements.
+// SumType returns the type of a sum: Int64 for integers and Bool, else the type of the
+// elements.
 func SumType(d dtype.DType) dtype.DType {
 	if d.IsInteger() || d == dtype.Bool {
 		return dtype.Int64
@@ -108,8 +109,8 @@ func row(op expr.Op, kind Kind, types []dtype.DType, result func(dtype.DType) dt
 // Table lists every operation once.
 var Table = slices.Concat(operations, functions)
 
-// operations are the rows whose kernels are written by hand. A row of a function is in
-// functions.go.
+// operations are the rows whose kernels are written by hand. Rows with generated kernels
+// are in functions.go.
 var operations = []Row{
 	row(expr.Neg, Unary, numbers, sameType, func(x, _ complex128) complex128 { return -x }, "-a; integers wrap"),
 	row(expr.Conj, Unary, allTypes, sameType, func(x, _ complex128) complex128 { return complex(real(x), -imag(x)) }, "the complex conjugate of a; real types are unchanged"),
@@ -195,7 +196,7 @@ var byOp = func() (rows [256]*Row) {
 	return rows
 }()
 
-// Lookup returns the row of an operation, nil when there is none.
+// Lookup returns the row of an operation, nil if there is none.
 func Lookup(op expr.Op) *Row {
 	if op < 0 || int(op) >= len(byOp) {
 		return nil
@@ -203,8 +204,8 @@ func Lookup(op expr.Op) *Row {
 	return byOp[op]
 }
 
-// Check returns the result type of the operation on operands of type d, and
-// an error that wraps dtype.ErrDType when it is not implemented for d.
+// Check returns the result type of the operation for operands of type d, or an error that
+// wraps dtype.ErrDType if it is not implemented for d.
 func (r *Row) Check(d dtype.DType) (dtype.DType, error) {
 	for _, t := range r.Types {
 		if t == d {
@@ -214,7 +215,8 @@ func (r *Row) Check(d dtype.DType) (dtype.DType, error) {
 	return dtype.Invalid, fmt.Errorf("%w: %v is not implemented for %v%s", dtype.ErrDType, r.Op, d, r.castAdvice(d))
 }
 
-// castAdvice returns advice: a Cast of type d to a type that the operation supports.
+// castAdvice returns the end of an error message: a Cast from type d to a type that the
+// operation supports.
 func (r *Row) castAdvice(d dtype.DType) string {
 	switch {
 	case d.IsComplex() || !d.Valid():

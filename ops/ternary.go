@@ -33,9 +33,8 @@ func Apply(s *device.Stream, op expr.Op, dst device.View, args []Operand) error 
 	return Apply2(s, op, dst, args[0].View, args[1].View)
 }
 
-// Apply3 computes dst = op(x, y, z) element by element, with x, y and z broadcast
-// to dst's shape. x is the condition of Where. y and z have dst's type and may
-// be numbers.
+// Apply3 computes dst = op(x, y, z) element by element, with x, y and z broadcast to dst's
+// shape. For Where, x is the condition. y and z have dst's type and may be numbers.
 func Apply3(s *device.Stream, op expr.Op, dst, x device.View, y, z Operand) error {
 	views := [4]device.View{dst, x, y.View, z.View}
 	strides, offsets := make([][]int, len(views)), [4]int{}
@@ -86,7 +85,8 @@ func Apply3(s *device.Stream, op expr.Op, dst, x device.View, y, z Operand) erro
 	return nameMissing(err, op, dst.DType, dev)
 }
 
-// inPieces runs f on pieces of at most maxDims dimensions. An address of 0 stays 0.
+// inPieces runs f on parts of at most maxDims dimensions. An address of 0, which stands for
+// a number, stays 0.
 func inPieces(shape []int, strides [][]int, sizes [4]int, at [4]uint64, f func(shape []int, strides [][]int, at [4]uint64) error) error {
 	if len(shape) <= maxDims {
 		return f(shape, strides, at)

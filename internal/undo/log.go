@@ -8,27 +8,28 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// Saved is the elements that the write which ended a version has overwritten.
+// Saved holds the elements that the write at the end of a version overwrote.
 type Saved struct {
 	Part
 	Version int
 	Buffer  *device.Buffer // dense
 }
 
-// Log is the saved elements of a memory, ordered by version. The zero value is empty. A
+// Log holds the saved elements of a memory, ordered by version. The zero value is empty. A
 // Log is not safe for use by many goroutines.
 type Log struct {
 	Saved  []Saved
-	NBytes int64 // of all of them
+	NBytes int64 // of all saved elements
 }
 
-// Save starts the copy of the elements of p in memory to the buffer to, where they lie dense.
+// Save starts a copy of the elements of p from memory to the buffer to, where they are
+// dense.
 func (p *Part) Save(s *device.Stream, to, memory *device.Buffer) error {
 	return ops.Cast(s, p.dense(to), p.In(memory))
 }
 
-// Add appends the elements that the write which ends a version overwrites, and owns their
-// buffer from then on.
+// Add appends the elements that the write at the end of a version overwrites. The log owns
+// their buffer from then on.
 func (l *Log) Add(p Part, version int, buf *device.Buffer) {
 	l.Saved = append(l.Saved, Saved{p, version, buf})
 	l.NBytes += buf.Size()
@@ -48,7 +49,7 @@ func (l *Log) Lost(version int, p Part, whole *layout.Layout) bool {
 	return slices.ContainsFunc(l.since(version), func(s Saved) bool { return s.Meets(&p, whole) })
 }
 
-// since returns what was saved of a version and of later ones.
+// since returns the elements saved at the end of a version and of later ones.
 func (l *Log) since(version int) []Saved {
 	from, _ := slices.BinarySearchFunc(l.Saved, version, func(s Saved, v int) int { return s.Version - v })
 	return l.Saved[from:]

@@ -6,13 +6,13 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// Part is some elements of a memory.
+// Part is a set of elements of a memory: a layout and an element type.
 type Part struct {
 	Layout layout.Layout
 	DType  dtype.DType
 }
 
-// PartOf returns the part that a view sees.
+// PartOf returns the part that a view reads.
 func PartOf(v *device.View) Part { return Part{v.Layout, v.DType} }
 
 // NBytes returns the number of bytes of the elements.
@@ -24,8 +24,8 @@ func (p *Part) Span() (low, high int) {
 	return low * p.DType.Size(), high * p.DType.Size()
 }
 
-// Meets reports whether two parts of a memory may have an element in common. whole
-// is the dense layout of all of it.
+// Meets reports whether two parts of a memory may have an element in common. whole is the
+// dense layout of the whole memory. A false positive only costs a copy.
 func (p *Part) Meets(q *Part, whole *layout.Layout) bool {
 	pl, ph := p.Span()
 	ql, qh := q.Span()
@@ -45,7 +45,7 @@ func (p *Part) In(buf *device.Buffer) device.View {
 	return device.View{Buffer: buf, DType: p.DType, Layout: p.Layout}
 }
 
-// dense returns the view of a buffer that holds the elements of the part and no others.
+// dense returns the view of a buffer that holds exactly the elements of the part.
 func (p *Part) dense(buf *device.Buffer) device.View {
 	return device.View{Buffer: buf, DType: p.DType, Layout: layout.Dense(p.Layout.Shape)}
 }

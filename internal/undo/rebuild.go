@@ -7,20 +7,20 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// Rebuilding is the part of an older version that one reader needs: a range of the bytes of
-// the memory.
+// Rebuilding describes the part of an older version that one reader needs: a range of the
+// bytes of the memory.
 type Rebuilding struct {
 	Low, High int
-	Whole     bool // the range is all of the memory, and serves every reader
+	Whole     bool // the range is the whole memory, and so serves every reader
 	saved     []Saved
 }
 
-// alignment is that of rebuilt memory to the original, so that the same kernels
-// are chosen for it.
+// alignment is the alignment of rebuilt elements in bytes. It is as good as that of the
+// original, so that the same kernels are chosen.
 const alignment = 256
 
-// Rebuild returns what to rebuild for a reader of a part at a version. whole is all of
-// the memory.
+// Rebuild returns the range to rebuild for a reader of a part at a version. whole is the
+// whole memory.
 func (l *Log) Rebuild(version int, p, whole Part) Rebuilding {
 	var r Rebuilding
 	r.Low, r.High = p.Span()
@@ -29,7 +29,7 @@ func (l *Log) Rebuild(version int, p, whole Part) Rebuilding {
 	r.Whole = r.Low == 0 && r.High == size
 	for _, s := range l.since(version) {
 		if s.Meets(&p, &whole.Layout) {
-			r.Whole = r.Whole || !s.Layout.IsDense() // only runs of elements are clipped
+			r.Whole = r.Whole || !s.Layout.IsDense() // only dense parts can be clipped to a range
 			r.saved = append(r.saved, s)
 		}
 	}
@@ -39,8 +39,9 @@ func (l *Log) Rebuild(version int, p, whole Part) Rebuilding {
 	return r
 }
 
-// Into starts the work that writes the range, as it was, to the beginning of buf, which has
-// room for High - Low bytes. The memory and the saved elements must stay until it has ended.
+// Into starts the work that writes the range, as it was at the version, to the beginning of
+// buf, which must hold High - Low bytes. The memory and the saved elements must stay until
+// that work has ended.
 func (r *Rebuilding) Into(s *device.Stream, buf, memory *device.Buffer) error {
 	d := s.Device()
 	err := d.Copy(buf, 0, memory, int64(r.Low), int64(r.High-r.Low), s)
