@@ -1,15 +1,15 @@
 // Package array is the Array: its methods, views, sticky errors, the graph of pending
-// operations behind them, printing, and the way in and out of Go slices.
+// operations behind them, printing, and copies from and to Go slices.
 //
-// A node is an operation, and refers to the contents of its operands. Contents are what
-// an array shows from one write to the next: a node that has not run, or one version of
-// a memory. A storage is what an array and its views share: its current contents,
-// whether its memory is fixed, and its scope. A scheduler guards the arrays of a device.
-// docs/values.md tells what this means for a program.
+// A node is an operation, and refers to the contents of its operands. Contents are the
+// elements that an array has between two writes: a node that has not run, or one version of
+// a memory. A storage is shared by an array and its views: it has the current contents,
+// whether the memory is fixed, and the scope. A scheduler guards the arrays of a device.
+// docs/values.md explains what this means for a program.
 //
 // An operation checks shapes and types on its line, and runs when its result is needed.
-// What it computes stands in packages ops, matmul and fused; memory, streams and devices
-// in package device.
+// Packages ops, matmul and fused compute it; memory, streams and devices
+// are in package device.
 //
 // Users import package gpk, which re-exports everything here.
 package array
