@@ -3,33 +3,33 @@
 //
 //	x := gpk.FromSlice(data, 512, 768)
 //	y := gpk.LinearBiasGELU(x, w, b)     // one kernel on a GPU
-//	out, err := gpk.ToSlice[float32](y)  // the first error of all of it
+//	out, err := gpk.ToSlice[float32](y)  // waits; the first error of the three lines
 //
 // An Array behaves as if it had been computed on the line that made it.
-// Operations are started when their result is needed; what is wrong with
-// shapes and types is found on the line that wrote it, travels with the array,
-// and is returned at the boundary: ToSlice, ToSliceInto, Item, FromSliceInto,
+// Operations start when their result is needed. Errors of
+// shapes and types are found on the line of the operation, travel with the array,
+// and are returned at the boundary: ToSlice, ToSliceInto, Item, FromSliceInto,
 // Into, Eval.
 //
 // An operation reads the contents that its operands have on its line. A write in place
-// gives an array, and all its views, new contents. It returns an error, and what was
-// computed from the old contents keeps its value:
+// gives an array, and all its views, new contents. It returns an error. Results that were
+// computed from the old contents keep their values:
 //
 //	y := x.Mul(2)
 //	z := y.Add(1)
 //	err := x.AddInPlace(1)   // an error of shape or type: nothing is written
 //	gpk.ToSlice[float32](z)  // reads the old x
-//	gpk.ToSlice[float32](y)  // so does y, an intermediate result that is computed again
+//	gpk.ToSlice[float32](y)  // so does y, an intermediate result, which is computed again
 //
-// Free says that the program is done with an array and its views. An intermediate result
-// that was not stored and was computed from it is ErrFreed afterwards. A Scope frees
+// Free says that the program is done with an array and its views. Afterwards an intermediate
+// result that was computed from it and not stored is ErrFreed. A Scope frees
 // everything that was computed in it.
 //
 // # Devices
 //
 // New arrays live on device.Default: GPK_DEVICE if set, else the first GPU
 // that works, else the CPU. device.Explain says why. The kernels for a GPU are
-// built once by
+// installed once by
 //
 //	go run github.com/gpk-go/gpk/cmd/gpk setup
 //
@@ -46,16 +46,16 @@
 //	GPK_LIB           path of libgpk.so, instead of the search
 //	GPK_CUFFT         path of libcufft.so or its folder, instead of the search
 //	GPK_NVRTC         path of libnvrtc.so or its folder, instead of the search
-//	GPK_CACHE         folder for what setup builds (default os.UserCacheDir()/gpk)
+//	GPK_CACHE         folder for kernels and measurements (default os.UserCacheDir()/gpk)
 //	GPK_NO_TF32       1: float32 products are FullPrecision unless asked otherwise
 //	GPK_AUTOTUNE      1: kernels are chosen by timing them once, and remembered; bits may differ
 //	GPK_EAGER         1: every operation starts on its own line
 //	GPK_MEMORY_LIMIT  bytes, or 512MiB: the limit of each device's pool
-//	GPK_SUBMIT        direct: no thread starts what comes in a row; always: it starts everything
+//	GPK_SUBMIT        direct: no launch goes through the launch queue; always: every launch does
 //
-// What is on with 1 is so with true, yes and on too, and off with 0, false, no, off and
-// nothing. With any other text, and with a limit or a GPK_SUBMIT that means nothing, every
-// device answers with an error that names the variable.
+// A switch is on with 1, true, yes and on, and off with 0, false, no, off and no text. With any
+// other text, or an invalid GPK_MEMORY_LIMIT or GPK_SUBMIT, every device returns an error that
+// names the variable. Package dist reads further variables (docs/cluster.md).
 //
 //go:generate go run ./internal/gen .
 package gpk

@@ -1,4 +1,5 @@
 // Package array is the Array: its methods, views, sticky errors, the graph of pending
+<<<<<<< HEAD
 // operations behind them, printing, and the conversion from and to Go slices.
 //
 // A node is an operation, and refers to the contents of its operands. Contents are what an
@@ -10,6 +11,19 @@
 // An operation checks shapes and types when it is called, and runs when its result is
 // needed. The computations are in packages ops, matmul and fused; memory, streams and
 // devices in package device.
+=======
+// operations behind them, printing, and copies from and to Go slices.
+//
+// A node is an operation, and refers to the contents of its operands. Contents are the
+// elements that an array has between two writes: a node that has not run, or one version of
+// a memory. A storage is shared by an array and its views: it has the current contents,
+// whether the memory is fixed, and the scope. A scheduler guards the arrays of a device.
+// docs/values.md explains what this means for a program.
+//
+// An operation checks shapes and types on its line, and runs when its result is needed.
+// Packages ops, matmul and fused compute it; memory, streams and devices
+// are in package device.
+>>>>>>> prose3
 //
 // Users import package gpk, which re-exports everything here.
 package array

@@ -7,12 +7,12 @@
 // to build, nor a GPU to start. src/gpk.h is the authority for every entry; the
 // methods of Library are those entries one to one.
 //
-// Open loads nothing on trust: loading a damaged library kills the process, so
-// size and SHA-256 are compared with the file that setup wrote beside it, and
-// then the ABI version. A library that is there but cannot be used is passed
-// over with its reason, which the error, or Library.Tried, lists.
+// Loading a damaged library kills the process. So Open first compares the
+// size and SHA-256 with the file that setup wrote beside the library, and
+// then the ABI version. Open skips a library that cannot be used, and lists the
+// reason in the error or in Library.Tried.
 //
-// What belongs here: CUDA C++, the kernels' properties, calling them. What does
+// What belongs here: CUDA C++, the kernels' properties, and their calls. What does
 // not: devices, streams and memory (package device), and which kernel a
 // problem gets (package matmul).
 package cutlass

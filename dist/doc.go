@@ -8,17 +8,17 @@
 //		…
 //	})
 //
-// A rank has a Comm, and calls the same functions in the same order as all others. Results are
-// arrays; an error of any rank travels in them, and names the rank (RankError).
+// Each rank has a Comm, and all ranks call the same functions in the same order. Results are
+// arrays; they carry an error of any rank, a RankError that names the rank.
 //
-// Data moves by an engine: MPI where mpirun started the ranks, else memory (Local) or TCP through
+// An engine moves the data: MPI if an MPI launcher started the ranks, else memory (Local) or TCP through
 // rank 0. Explain says which, and why. Reductions add in the order of the ranks, so the same
 // program gives the same bits on every run and with every engine.
 //
-// Beside the engine there is a TCP connection of every rank to rank 0, on which the ranks agree
-// and which finds a rank that has died or is stopped (within five seconds, unless Silence says
-// otherwise). Every other rank then gets a RankError, in its arrays and from Run.
+// Besides the engine, every rank of Join has a TCP connection to rank 0. The ranks coordinate over it,
+// and it detects a rank that has died or is stopped (within five seconds, unless Silence sets
+// another time). Every other rank then gets a RankError, in its arrays and from Run.
 //
 // What belongs here: ranks, launchers' environments, collectives, engines. What does not:
-// algorithms of collectives, which are the engines'. docs/cluster.md shows the launchers.
+// algorithms for moving data, which the engines have. docs/cluster.md shows the launchers.
 package dist

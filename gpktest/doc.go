@@ -2,9 +2,9 @@
 // and layout of gpk on the device it is given, against naive references in
 // float64 or wrapping integers. CPU and GPU pass the same suite.
 //
-// Every test that needs a device lives here, those of the packages above gpk
-// too, so that the suite is one test binary which runs on a machine with only
-// a driver. Tests of pure logic stay with the package that they test.
+// Every test that needs a device is here, including those of the packages above gpk,
+// so that the suite is one test binary that runs on a machine with only
+// a driver. Tests of pure logic are in the package that they test.
 //
 // With -gpktest.sanitize, which takes a regular expression of kernel names, the
 // test Sanitize launches each kernel of the library once on small operands, in

@@ -5,22 +5,22 @@
 //	u, s, vh := linalg.SVD(a)                    // A = U diag(s) V^H
 //
 // Every function takes stacks of matrices [..., rows, columns] of float32, float64, complex64 or
-// complex128 on one device, strided as they lie. The results lie on that device and are new
-// arrays. A function computes on its line, because its errors depend on the elements; as
-// everywhere in gpk an error travels with the result, to Err and to the boundary.
+// complex128 on one device, with any strides. The results are new arrays on that device.
+// A function computes on its line, because its errors depend on the elements. As
+// everywhere in gpk, the result carries an error to Err and to the boundary.
 //
 // Cholesky, LU, QR and triangular systems are blocked algorithms on products of full precision, in
-// the matrices' own type. Eigh and SVD bring a matrix to a real tridiagonal or bidiagonal form in its
+// the matrices' own type. Eigh and SVD reduce a matrix to a real tridiagonal or bidiagonal form in its
 // own type, and solve that in float64, also for float32: Eigh by divide and conquer, SVD by the QR
-// method of gonum's implementation of LAPACK. On a GPU the blocked algorithms run there, but for
-// blocks of few columns, and Eigh, SVD and what is computed from them are copied to the CPU and
-// back; Explain of the result says so.
+// method of gonum's implementation of LAPACK. On a GPU the blocked algorithms run there, except for
+// blocks of few columns, which the CPU factors. Eigh, SVD and functions that use them copy the matrix to the CPU and
+// the result back; Explain of the result says so.
 //
-// Meaning is NumPy's numpy.linalg, with these differences: a b of one axis is a vector and
-// anything else a stack of matrices, as in NumPy 2; SVD without Complete is the reduced one; NaN
+// The functions mean the same as in numpy.linalg, with these differences: a right side with one axis is a vector and
+// any other a stack of matrices, as in NumPy 2; SVD without Complete is the reduced one; NaN
 // and Inf are errors that name the index; singular and indefinite matrices are errors that name
 // the pivot or order and the batch member.
 //
-// What belongs here: factorizations, and what is computed from one. What does not: products
+// What belongs here: factorizations, and functions computed from one. What does not: products
 // (package matmul), norms of vectors (package gpk).
 package linalg

@@ -1,5 +1,5 @@
-// Package compose holds the operations that are views of arrays or are made of other
-// operations: what they take, what they refuse, and which steps they consist of.
+// Package compose has the operations that are views of arrays or consist of other
+// operations: their operands, their errors, and their steps.
 //
 // The functions are generic in the type of an array, because package array, above this one,
 // has a method for each of them. internal/gen writes those methods and the functions of
@@ -8,6 +8,6 @@
 // function whose first operand is named a becomes a method too, and one whose first operand
 // is a Draws a method of RNG alone. A function may have several results.
 //
-// What belongs here: operations that are made of those of package ops. What does not: kernels
+// What belongs here: operations that consist of those of package ops. What does not: kernels
 // (package ops), layouts as values (package layout), layers (package internal/layers).
 package compose

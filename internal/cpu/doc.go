@@ -4,11 +4,11 @@
 // Kernels know nothing of arrays, views or devices, and check nothing that
 // their callers in ops and matmul have checked: addresses, shapes and strides
 // must fit. Strides count elements and may be 0 (broadcast) or negative; an
-// address is that of element (0, 0, …), and may be nil where there is none.
+// address is that of element (0, 0, …), and may be nil if there are no elements.
 //
-// A kernel that has many elements to work on uses up to GOMAXPROCS goroutines
-// and returns when they have ended. Its result does not depend on how many
-// there were: what belongs together is decided by shapes and types alone. Every
-// operation rounds as its twin in package cutlass does, so that Add, Sub, Mul,
+// A kernel with many elements uses up to GOMAXPROCS goroutines
+// and returns when they have finished. Its result does not depend on their number:
+// shapes and types alone decide how the work is divided. Every
+// operation rounds like its CUDA counterpart in package cutlass, so that Add, Sub, Mul,
 // Div, Neg, Conj, ReLU, conversions and sums give the same bits on both.
 package cpu

@@ -1,4 +1,3 @@
-// Package cufft binds NVIDIA's cuFFT, which is opened at run time (internal/dynlib), and keeps its
-// plans. A plan takes the memory that it works in from the device's pool. Package fft says what
-// is transformed.
+// Package cufft binds NVIDIA's cuFFT, which is opened at run time (internal/dynlib), and caches its
+// plans. A plan's workspace comes from the device's pool. Package fft describes the transforms.
 package cufft

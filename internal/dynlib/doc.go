@@ -1,8 +1,8 @@
-// Package dynlib finds and opens shared libraries of the system that gpk uses where they are
-// installed: NVRTC, cuFFT. A library is looked for in stated places and opened by its absolute
-// path, after a check that the file is whole.
+// Package dynlib finds and opens optional shared libraries: NVRTC and cuFFT. It searches a fixed
+// list of places and opens a library by its absolute
+// path, after it has checked that the file is complete.
 //
-// A package that uses a library names it by a Library, opens it with Open, and binds its functions
-// to typed pointers in the C part of a file of its own. That file carries the build tags of the
-// CUDA side.
+// A package that uses a library describes it by a Library, opens it with Open, and binds its functions
+// to typed pointers in the C part of a file of its own. That file has the build constraint of the
+// CUDA files.
 package dynlib

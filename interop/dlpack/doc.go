@@ -1,5 +1,5 @@
-// Package dlpack exchanges arrays with other libraries of the process without a copy,
-// by DLPack's structs: NumPy, PyTorch, CuPy and JAX read and make them.
+// Package dlpack shares arrays with other libraries in the same process, without a copy,
+// through DLPack's structs, which NumPy, PyTorch, CuPy and JAX read and produce.
 //
 //	p, err := dlpack.ToManaged(a)   // for torch.utils.dlpack.from_dlpack, in a capsule
 //	b := dlpack.FromManaged(p)      // what another library has made
@@ -9,25 +9,25 @@
 // "dltensor_versioned". A pointer to either is an unsafe.Pointer here; a program in C
 // converts it to DLManagedTensor*.
 //
-// Who owns what:
+// Ownership:
 //
-//   - ToManaged and ToVersioned lend an array's memory. The receiver calls the struct's
-//     deleter when it is done; DeleteManaged and
-//     DeleteVersioned do so from Go. Until then the memory stays where
-//     it is, also where the array is freed. It is fixed from then on: gpk writes it in
-//     place, and a write on either side is seen by the other. gpk.Eval what reads the
-//     array before the receiver writes.
-//   - FromManaged and FromVersioned take the struct over, also when they fail. Its deleter
-//     is called when the array and its views have been freed or dropped and gpk's work on
-//     the memory is done. The capsule must be renamed, as for any consumer of DLPack.
+//   - ToManaged and ToVersioned share an array's memory. The receiver calls the struct's
+//     deleter when it is done; DeleteManaged and DeleteVersioned call it from Go. Until then
+//     the memory stays allocated at its address, even if the array is freed. The memory is fixed
+//     from then on: gpk writes it in place, and each side sees the other's writes. Call
+//     gpk.Eval on pending readers of the array before the receiver writes.
+//   - FromManaged and FromVersioned take ownership of the struct, even when they fail. They call its
+//     deleter once the array and its views have been freed or dropped and gpk's work on
+//     the memory has finished. The caller must rename the capsule, as every consumer of DLPack does.
 //
-// On a GPU both directions wait for the work of gpk on the array's stream and for that on
-// the device's default stream, the one on which PyTorch and CuPy work unless they are told
-// otherwise. Work on other streams is the program's to wait for. Both libraries use the
+// On a GPU both directions wait for gpk's work on the array's stream and for all work on
+// the device's default stream, which PyTorch and CuPy use unless a program chooses another.
+// The program must wait for work on other streams. Both libraries use the
 // device's primary context.
 //
-// The types are gpk's eleven. Of others, and of vectors of elements, From is ErrDType.
+// The types are gpk's eleven. For other types, and for vectors of elements, the result of
+// FromManaged and FromVersioned carries ErrDType.
 //
-// DLPack's deleter is a function of C. Without cgo, and on processors other than
-// amd64 and arm64, everything here is ErrUnsupported.
+// DLPack's deleter is a C function. Without cgo, and on processors other than
+// amd64 and arm64, every function here returns ErrUnsupported.
 package dlpack

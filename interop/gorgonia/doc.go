@@ -1,4 +1,4 @@
-// Package gorgonia carries data between gpk and the dense tensors of
+// Package gorgonia converts between gpk's arrays and the dense tensors of
 // gorgonia.org/tensor, and gives those tensors an engine that multiplies with
 // gpk.
 //
@@ -7,16 +7,15 @@
 // as their strides say; masked tensors and tensors whose memory Go cannot read
 // are gpk.ErrUnsupported. Element types are those that both sides have: float32,
 // float64, int8, uint8, int32, int64, bool, complex64, complex128, and the half
-// types as tensors of Float16 and BFloat16. tensor.Int, Go's int, is not among
-// them.
+// types as tensors of Float16 and BFloat16. tensor.Int, Go's int, is not supported.
 //
 // NewEngine makes an engine for tensor.WithEngine. It sends MatMul, MatVecMul
 // and Outer to gpk and leaves everything else to the tensor package.
 //
-// This package belongs to programs that have tensors already. It is apart from
-// package gpk so that importing gpk does not bring gorgonia.org in. A program
+// This package is for programs that already use such tensors. It is apart from
+// package gpk so that importing gpk does not import gorgonia.org. A program
 // that imports it with Go 1.26 needs
-// go4.org/unsafe/assume-no-moving-gc v0.0.0-20231121144256-b99613f794b6 or newer
-// in its go.mod, which gpk's own go.mod sees to: with the version that the
-// tensor package names, it panics when it starts.
+// go4.org/unsafe/assume-no-moving-gc v0.0.0-20231121144256-b99613f794b6 or newer;
+// gpk's own go.mod requires it. With the version that the
+// tensor package requires, the program panics at start.
 package gorgonia

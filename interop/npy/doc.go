@@ -5,14 +5,14 @@
 //	x, err := npy.ReadFile("train.npy")   // on the default device
 //	err = npy.WriteFile("k.npy", k)
 //
-// Element types are those of gpk but bfloat16, which NumPy lacks: it is ErrDType
-// both ways, and a file of ml_dtypes' bfloat16, to NumPy two bytes of anything
-// (V2), is not guessed at. Cast to Float32, or astype, first. Files of either
+// Element types are those of gpk except bfloat16, which NumPy lacks: it is ErrDType
+// in both directions. A file of ml_dtypes' bfloat16 has NumPy's type V2, two bytes of anything,
+// and is ErrDType too. Cast to Float32, or astype, first. Files of either
 // byte order are read; a file in Fortran's order gives a transposed view.
 // Objects, strings, dates and structures are ErrUnsupported or ErrDType.
 //
-// A header is not believed: nothing is allocated beyond what the file's
-// length, or what a stream has delivered so far, allows.
+// A header is not trusted: allocations are bounded by the file's
+// length, or by what a stream has delivered so far.
 //
-// This package is apart from package gpk, as every format is.
+// Every file format has its own package, apart from package gpk.
 package npy

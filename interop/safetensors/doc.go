@@ -15,20 +15,20 @@
 // everything is copied once, and a mapped file that becomes shorter, or a disk that
 // fails, ends the program.
 //
-// Element types are those of gpk but complex128, which the format lacks: writing it is
+// Element types are those of gpk except complex128, which the format lacks: writing it is
 // ErrDType. The format has types that gpk lacks, such as I16, U32 and F8_E4M3: Info
-// tells them, and Load is ErrDType. A byte of BOOL that is not 0 is true, and is 1 in
+// reports them, and Load returns ErrDType. A nonzero byte of BOOL is true, and is 1 in
 // the array.
 //
-// A header is not believed. It is checked as the reference implementation does, and
-// more strictly where JSON leaves a choice: names and fields stand once, numbers are
-// plain digits, and tensors cover the file without a hole or an overlap. Nothing is
-// allocated beyond a small multiple of the file's length. An index names files of its
-// own folder only. What neither describes a tensor nor says where it is has no meaning
-// here, and is not checked beyond its JSON: other fields, and an index's total_size.
+// A header is not trusted. It is checked as in the reference implementation, and
+// more strictly where JSON leaves a choice: names and fields occur once, numbers are
+// plain digits, and tensors cover the file without a hole or an overlap. Allocations
+// are bounded by a small multiple of the file's length. An index may name only files in its
+// own folder. Fields that neither describe nor locate a tensor, such as an index's total_size,
+// are ignored; only their JSON syntax is checked.
 //
 // What belongs here: the format, and moving elements between files and devices. What
 // does not: which tensor is which weight of a model, and what a model is.
 //
-// This package is apart from package gpk, as every format is.
+// Every file format has its own package, apart from package gpk.
 package safetensors

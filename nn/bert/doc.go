@@ -5,10 +5,10 @@
 //	defer e.Close()
 //	vectors, err := e.Embed(ctx, []string{"A man is eating food."})
 //
-// The model computes texts without padding: its time follows the number of tokens. Neither the
-// order of the texts nor the texts beside it change an embedding by more than the rounding of
-// its type. On a GPU a pass is recorded as a graph the second time that its shape is used, with
-// the numbers of tokens and of texts rounded up, and is one launch from then on.
+// The model computes texts without padding, so its time is proportional to the number of tokens. Neither the
+// order of the texts nor the other texts of a batch change an embedding by more than the rounding of
+// its type. On a GPU a forward pass is recorded as a CUDA graph the second time that its shape occurs; the
+// numbers of tokens and of texts are rounded up first. From then on a pass of this shape is one launch.
 //
 // What belongs here: the configuration, the weights' names and the forward pass of BERT.
 // Layers are in package nn, and tokenizers in nn/tokenizer.

@@ -1,10 +1,10 @@
-// Package monitor watches the memory of a device over time: how much of it is used, when
-// that becomes dangerous, and which lines of the program allocate what never comes back.
+// Package monitor watches the memory of a device over time: how much is in use, when
+// little is left, and which lines of the program allocate memory that is never freed.
 //
 // A Monitor takes snapshots, when Snapshot is called or every Options.Interval after Start.
-// Each one is compared with the thresholds of Pressure, and callbacks are told of changes.
+// It compares each with the thresholds of Pressure, and calls back on changes.
 //
-// What belongs here: figures over time and what follows from them. What does not: who is
-// given memory (package device has the pool and its limit) and where an operation runs
+// What belongs here: memory figures over time and conclusions from them. What does not:
+// allocation (package device has the pool and its limit) and where an operation runs
 // (package route).
 package monitor

@@ -6,13 +6,13 @@
 //	_, err = otel.Pool(meter, device.Default())
 //
 // Metrics are observable instruments: the counters are read when the reader of the meter's
-// provider collects, and nothing is kept here. Unregister of the registration that a
-// function returns ends it. Names begin with gpk., and units are those of UCUM. A number
-// that only grows is a counter, one that can be added up over devices or queues an
+// provider collects. This package stores nothing. Each function returns a registration, whose
+// Unregister stops the report. Names begin with gpk., and units follow UCUM. A number
+// that only grows is a counter, one that can be summed over devices or queues an
 // UpDownCounter, and any other a gauge.
 //
-// What belongs here: names, units and attributes of what other packages count and record.
-// What does not: the counters and spans, and exporters, which are the program's choice.
-// This is the one package of gpk that imports go.opentelemetry.io/otel, and it imports no
-// SDK. Package metrics is the same for Prometheus.
+// What belongs here: names, units and attributes for the counters and spans of other packages.
+// What does not: the counters and spans themselves, and exporters, which the program chooses.
+// This is the only package of gpk that imports go.opentelemetry.io/otel, and it imports no
+// SDK. Package metrics does the same for Prometheus.
 package otel

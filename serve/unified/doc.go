@@ -1,8 +1,8 @@
-// Package unified is one buffer with two sides, the host's and a device's, that copies
-// between them when it must and never twice.
+// Package unified has a buffer with a copy of its elements on the host and one on a device. It
+// transfers elements only when a side is accessed whose copy is older.
 //
-// The host's side is reached within the callbacks of HostRead and HostWrite alone, and the
-// device's side is the gpk.Array that Device returns. The Buffer knows which side is newer:
+// The host's side is accessible only within the callbacks of HostRead and HostWrite. The
+// device's side is the gpk.Array that Device returns. The Buffer tracks which side is newer:
 //
 //	       HostWrite                Device(Write)
 //	Empty ───────────> Host  Empty ───────────────> Device
@@ -10,6 +10,6 @@
 //	Device ── HostRead: one download ────> Both
 //	Both   ── HostWrite ──> Host,  Device(ReadWrite), or a write of the array ──> Device
 //
-// What belongs here: which side is newer, and when bytes move. What does not: the moving
-// itself (array, device), and whether it is worth it (package route).
+// What belongs here: which side is newer, and when bytes move. What does not: the copies
+// themselves (array, device), and whether they pay off (package route).
 package unified

@@ -11,7 +11,7 @@
 //
 // # States
 //
-// A Worker that New has made is Created. What is not in this table is a *StateError:
+// New returns a Worker in state Created. A transition that is not in this table is a *StateError:
 //
 //	from         by                                  to
 //	Created      Launch                              Idle
@@ -26,15 +26,15 @@
 //	Draining     more panics than Restarts allows    Failed
 //	Failed       Terminate                           Terminated
 //
-// Terminate hurries a Worker that is Draining, and does nothing to one that is Terminated.
-// Idle and Active workers accept messages. Idle ones keep them until Activate.
+// Terminate shortens Draining: it drops the messages that wait. It does nothing to a Worker that is Terminated.
+// Idle and Active workers accept messages. An Idle one keeps them until Activate.
 //
 // # State on the device
 //
-// Arrays given to Context.Hold live until Deactivate, Drain, Terminate, a restart or a
-// failure. Context.Scope frees at once what a message computes. Context.Cleanup frees
-// everything else.
+// Arrays passed to Context.Hold live until Deactivate, Drain, Terminate, a restart or a
+// failure. Arrays of Context.Scope are freed when the handler returns. A function passed to
+// Context.Cleanup frees other resources.
 //
-// What belongs here: the life of one worker, its queue and its counters. What does not:
+// What belongs here: the life cycle of one worker, its queue and its counters. What does not:
 // forming batches (package batch), or choosing among workers.
 package worker
