@@ -25,7 +25,7 @@ static const char* gpk_call_attention_kernel(uintptr_t f, const gpk_attention_ar
 	return GPK_AS(gpk_attention_kernel)(args);
 }
 
-// The entry as a queue calls it: the function, then the structure.
+// The entry point with a queue's calling convention: the function, then the structure.
 _Static_assert(sizeof(gpk_attention_args) <= 60 * 8, "the structure fits a record of the queue");
 
 static int gpk_queued_attention(const uint64_t* a) {
@@ -48,7 +48,7 @@ type attentionEntries struct {
 	attention, attentionSpace, attentionKernel C.uintptr_t
 }
 
-// arguments returns the problem as the C entries take it.
+// arguments returns the problem as the structure for the C entry points.
 func (a *Attention) arguments(device int, stream uint64) C.gpk_attention_args {
 	rows := func(r AttentionRows) C.gpk_attention_rows {
 		return C.gpk_attention_rows{data: C.uint64_t(r.Data), batch: C.int64_t(r.Batch), head: C.int64_t(r.Head), row: C.int64_t(r.Row)}

@@ -1,18 +1,16 @@
-// Package setup builds the kernel library libgpk.so on the user's machine: what
-// `gpk setup` does.
+// Package setup builds the kernel library libgpk.so on the user's machine. It implements
+// `gpk setup`.
 //
-// Run takes the CUDA sources that the program carries (package cutlass), finds
-// nvcc or unpacks NVIDIA's wheels, takes CUTLASS from its wheel, compiles the
-// translation units side by side and links them into gpk's cache, where
-// cutlass.Open looks.
+// Run takes the CUDA sources that are embedded in the program (package cutlass), finds nvcc
+// or unpacks NVIDIA's wheels, gets CUTLASS from its wheel, compiles the translation units
+// in parallel and links them into gpk's cache, where cutlass.Open looks.
 //
-// Whatever takes long is kept by content and made in one step: objects are
-// named by a hash of everything that goes into them, wheels unpack into a
-// temporary folder, and each appears under its name by a rename. Killed at any
-// point, Run leaves nothing that the next Run does not mend or use. A lock on
-// the cache makes a second Run wait.
+// Results of long steps are cached by content and created atomically: objects are named by
+// a hash of their whole input, wheels are unpacked into a temporary folder, and each gets
+// its name by a rename. If Run is killed at any point, the next Run repairs or reuses what
+// it left. A lock on the cache makes a second Run wait.
 //
-// What belongs here: everything between the sources and a checked library in
-// the cache. What does not: which kernels exist (cutlass), loading them
-// (cutlass), talking to the user beyond Options.Progress (cmd/gpk).
+// The package contains everything between the sources and a checked library in the cache.
+// It does not define which kernels exist (cutlass), load them (cutlass), or talk to the
+// user beyond Options.Progress (cmd/gpk).
 package setup
