@@ -19,11 +19,11 @@
 // Copy and the transfers need no further synchronization. One mutex per device guards all
 // this, and is never held while waiting.
 //
-// Launches go through a queue, whose thread makes the driver's calls (package
-// internal/submit). An operation then costs its caller the larger of gpk's time and the
-// driver's, not their sum. All other ordered calls wait until the queue is empty.
-// GPK_SUBMIT=direct, or fewer than four processors, disables the queue. Stream.Handle
-// excludes the stream from it.
+// Launches that follow each other closely go through a queue, whose thread makes the
+// driver's calls (package internal/submit). An operation then costs its caller the larger of
+// gpk's time and the driver's, not their sum. All other ordered calls wait until the queue
+// is empty. GPK_SUBMIT=direct, or fewer than four processors, disables the queue.
+// Stream.Handle excludes the stream from it.
 //
 // # Observers
 //
