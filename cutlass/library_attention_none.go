@@ -8,7 +8,7 @@ func (*Library) Attention(device int, stream uint64, a *Attention) error { retur
 // AttentionWorkspace returns ErrNotBuilt.
 func (*Library) AttentionWorkspace(device int, a *Attention) (int64, error) { return 0, Built() }
 
-// AttentionKernel answers that there is none.
+// AttentionKernel returns "": there is no kernel.
 func (*Library) AttentionKernel(device int, a *Attention) string { return "" }
 
 // Attention is Library.Attention.

@@ -16,7 +16,7 @@ type collector struct {
 	now    func() time.Time
 
 	mu   sync.Mutex // held during a collection
-	head sync.Mutex // guards what follows
+	head sync.Mutex // guards the following fields
 	runs uint64     // complete collections
 	time account
 }

@@ -178,15 +178,15 @@ func (c *circuitCode) close() {
 	c.stride = max(c.stride, 1)
 }
 
-// Bounds of what slots compute themselves, see selfContained.
+// Limits for slots that compute their angles themselves, see selfContained.
 const (
-	maxTimes = 4   // what computing every angle once takes
+	maxTimes = 4   // the work in slots, as a multiple of computing every angle once
 	maxWords = 256 // words of the angles of one slot, which one thread computes
 )
 
 // selfContained reports whether slots may compute their angles themselves: every angle
-// belongs to a slot, no expensive angle belongs to many slots, and no slot has very many
-// angles.
+// belongs to a slot, no slot has too many terms of angles, and the repeated work for angles
+// of several slots is small.
 func (c *circuitCode) selfContained() bool {
 	used := make([]bool, len(c.angleCode))
 	once, all := 0, 0
