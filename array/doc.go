@@ -1,17 +1,4 @@
 // Package array is the Array: its methods, views, sticky errors, the graph of pending
-<<<<<<< HEAD
-// operations behind them, printing, and the conversion from and to Go slices.
-//
-// A node is an operation, and refers to the contents of its operands. Contents are what an
-// array shows from one write to the next: a node that has not run, or one version of a
-// memory. A storage is what an array and its views share: its current contents, whether its
-// memory is fixed, and its scope. A scheduler guards the arrays of a device. docs/values.md
-// explains what this means for a program.
-//
-// An operation checks shapes and types when it is called, and runs when its result is
-// needed. The computations are in packages ops, matmul and fused; memory, streams and
-// devices in package device.
-=======
 // operations behind them, printing, and copies from and to Go slices.
 //
 // A node is an operation, and refers to the contents of its operands. Contents are the
@@ -23,7 +10,6 @@
 // An operation checks shapes and types on its line, and runs when its result is needed.
 // Packages ops, matmul and fused compute it; memory, streams and devices
 // are in package device.
->>>>>>> prose3
 //
 // Users import package gpk, which re-exports everything here.
 package array

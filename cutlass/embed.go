@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// Sources holds the CUDA sources and headers, under src/. A builder writes
-// them to one folder, which goes on the include path.
+// Sources has the CUDA sources and headers, under src/. A builder writes them to one
+// folder, which is on the include path.
 //
 //go:embed src
 var Sources embed.FS
@@ -26,9 +26,9 @@ func sourceFiles() []string {
 	return names
 }
 
-// KernelSetHash identifies everything that the library is compiled from: the
-// first 16 hexadecimal digits of SHA-256 over all sources and all generated
-// texts. gpk_kernel_set of a library built from them answers the same.
+// KernelSetHash identifies the input from which the library is compiled: the first 16
+// hexadecimal digits of SHA-256 over all sources and all generated texts. A library built
+// from them returns the same value from gpk_kernel_set.
 func KernelSetHash() string {
 	h := sha256.New()
 	add := func(name, text string) { fmt.Fprintf(h, "%s %d\n%s", name, len(text), text) }

@@ -7,42 +7,44 @@ import (
 	"path/filepath"
 )
 
-// KernelsABI is the version of the interface between gpk and kernel libraries of others:
+// KernelsABI is the version of the interface between gpk and other kernel libraries:
 // GPK_KERNELS_ABI of device/kernels/gpk_kernels.h, which describes it.
 const KernelsABI = 1
 
-// KernelLibrary is a loaded library of kernels that are not gpk's own. It is safe for use by
-// several goroutines and is never unloaded. Package device/kernels launches its entries.
+// KernelLibrary is a loaded library of kernels that are not gpk's own. It is safe for use
+// by several goroutines and is never unloaded. Package device/kernels launches its entry
+// points.
 type KernelLibrary struct {
 	path    string
 	handle  uintptr //nolint:unused // only the CUDA build has one
 	message uintptr //nolint:unused // gpk_kernels_error_string, 0 where the library lacks it
 }
 
-// Path returns the file that the library was loaded from, links resolved.
+// Path returns the file from which the library was loaded, with links resolved.
 func (k *KernelLibrary) Path() string { return k.path }
 
-// KernelEntry is one entry of a KernelLibrary.
+// KernelEntry is an entry point of a KernelLibrary.
 type KernelEntry struct {
 	of   *KernelLibrary //nolint:unused // only the CUDA build has any
 	name string
 	at   uintptr //nolint:unused // its address
 }
 
-// Name returns the C name of the entry.
+// Name returns the C name of the entry point.
 func (e KernelEntry) Name() string { return e.name }
 
 // KernelLibrarySidecar returns the name of the file that describes the library at path.
 func KernelLibrarySidecar(path string) string { return path + ".json" }
 
-// OpenKernelLibrary loads the library at path if it is what DescribeKernelLibrary described: a shared
-// library for this machine, of the same size and SHA-256, and of this KernelsABI. Its
-// errors are *LibraryError; in a program without CUDA parts, ErrNotBuilt.
+// OpenKernelLibrary loads the library at path if it matches its description by
+// DescribeKernelLibrary: a shared library for this machine, of the same size and SHA-256,
+// and of this KernelsABI. Its errors are *LibraryError; in a program without CUDA parts,
+// ErrNotBuilt.
 func OpenKernelLibrary(path string) (*KernelLibrary, error) {
 	if err := Built(); err != nil {
 		return nil, err
 	}
-	path, err := filepath.Abs(path) // dlopen searches for a name without a slash elsewhere
+	path, err := filepath.Abs(path) // dlopen would search the system's folders for a name without a slash
 	if err != nil {
 		return nil, err
 	}
@@ -54,8 +56,8 @@ func OpenKernelLibrary(path string) (*KernelLibrary, error) {
 	return loadKernelLibrary(resolved)
 }
 
-// DescribeKernelLibrary writes the file beside the library at path that OpenKernelLibrary compares it
-// with. A build calls it last of all.
+// DescribeKernelLibrary writes the description of the library at path that
+// OpenKernelLibrary compares with it. A build calls it last.
 func DescribeKernelLibrary(path string) error {
 	resolved, err := filepath.EvalSymlinks(path)
 	if err != nil {

@@ -11,7 +11,7 @@ package cutlass
 #include <stdio.h>
 #include <stdlib.h>
 
-// dlerror belongs to the thread: it is read in the same call.
+// dlerror is per thread, so it is read in the same call.
 static uintptr_t gpk_open_kernels(const char* path, char* why, size_t n) {
 	void* handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (handle == NULL) {
@@ -60,7 +60,7 @@ func loadKernelLibrary(path string) (*KernelLibrary, error) {
 	return k, nil
 }
 
-// Entry finds the entry with a C name.
+// Entry finds the entry point with a C name.
 func (k *KernelLibrary) Entry(name string) (KernelEntry, error) {
 	c := C.CString(name)
 	defer C.free(unsafe.Pointer(c))
@@ -71,8 +71,8 @@ func (k *KernelLibrary) Entry(name string) (KernelEntry, error) {
 	return KernelEntry{of: k, name: name, at: uintptr(at)}, nil
 }
 
-// Call calls the entry with the arguments at args, which hold no Go pointers. Its error is
-// an *Error.
+// Call calls the entry point with the arguments at args, which contain no Go pointers. Its
+// error is an *Error.
 func (e KernelEntry) Call(device int, stream uint64, args unsafe.Pointer, bytes uintptr) error {
 	code := C.gpk_call_entry(C.uintptr_t(e.at), C.int(device), C.uint64_t(stream), args, C.int64_t(bytes))
 	if code == 0 {

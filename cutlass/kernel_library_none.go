@@ -6,8 +6,8 @@ import "unsafe"
 
 func loadKernelLibrary(string) (*KernelLibrary, error) { return nil, Built() }
 
-// Entry answers ErrNotBuilt.
+// Entry returns ErrNotBuilt.
 func (*KernelLibrary) Entry(string) (KernelEntry, error) { return KernelEntry{}, Built() }
 
-// Call answers ErrNotBuilt.
+// Call returns ErrNotBuilt.
 func (KernelEntry) Call(int, uint64, unsafe.Pointer, uintptr) error { return Built() }

@@ -8,7 +8,7 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// ABI is the version of src/gpk.h that this program speaks: GPK_ABI.
+// ABI is the version of src/gpk.h that this program uses: GPK_ABI.
 const ABI = 4
 
 // LibraryName is the file name of the kernel library.
@@ -17,18 +17,18 @@ const LibraryName = "libgpk.so"
 // Codes of Error beyond CUDA's own (GPK_ERR_* of src/gpk.h).
 const (
 	CodeUnsupported = 10001 // no kernel for this operation, type or kernel number
-	CodeArgument    = 10002 // a size, stride or alignment that the kernel cannot take
+	CodeArgument    = 10002 // a size, stride or alignment that the kernel does not support
 	CodeWorkspace   = 10003 // the workspace is too small
-	CodeKernel      = 10004 // CUTLASS refused to initialise or launch
+	CodeKernel      = 10004 // CUTLASS could not initialise or launch
 
 	cudaErrorMemoryAllocation = 2
 )
 
-// Error is the failure of one call into the library.
+// Error is the failure of one call of the library.
 type Error struct {
 	Code    int    // a Code constant, or below 10000 a cudaError_t
-	Entry   string // the C entry that failed: gpk_gemm
-	Message string // what the library says of the code
+	Entry   string // the C entry point that failed: gpk_gemm
+	Message string // the library's text for the code
 }
 
 func (e *Error) Error() string {
@@ -38,7 +38,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %s (code %d)", e.Entry, e.Message, e.Code)
 }
 
-// Is makes errors.Is(err, expr.ErrUnsupported) true of CodeUnsupported.
+// Is makes an error with CodeUnsupported match expr.ErrUnsupported.
 func (e *Error) Is(target error) bool {
 	return e.Code == CodeUnsupported && target == expr.ErrUnsupported
 }
@@ -46,23 +46,22 @@ func (e *Error) Is(target error) bool {
 // OutOfMemory reports whether the device had too little memory.
 func (e *Error) OutOfMemory() bool { return e.Code == cudaErrorMemoryAllocation }
 
-// The ways in which a library can be unusable, for errors.Is.
+// The reasons why a library can be unusable, for errors.Is.
 var (
-	ErrNoLibrary = errors.New("no usable kernel library")          // nothing usable anywhere
+	ErrNoLibrary = errors.New("no usable kernel library")          // no usable library was found
 	ErrForeign   = errors.New("not a library for this machine")    // no shared library, or another architecture's
-	ErrSidecar   = errors.New("no description of the library")     // the file beside it is missing or unreadable
-	ErrDamaged   = errors.New("damaged library")                   // size or SHA-256 differ from those described
+	ErrSidecar   = errors.New("no description of the library")     // its description is missing or unreadable
+	ErrDamaged   = errors.New("damaged library")                   // size or SHA-256 differ from the description
 	ErrABI       = errors.New("library of another gpk version")    // built for another ABI
-	ErrLoad      = errors.New("the library could not be loaded")   // the dynamic linker refused it, or an entry is missing
-	ErrNotBuilt  = errors.New("this program lacks its CUDA parts") // compiled without them; Built says why
+	ErrLoad      = errors.New("the library could not be loaded")   // the dynamic linker rejected it, or an entry point is missing
+	ErrNotBuilt  = errors.New("this program lacks its CUDA parts") // compiled without them; Built returns the reason
 )
 
-// LibraryError says why one library that is there cannot be used. It wraps one
-// of ErrForeign, ErrSidecar, ErrDamaged, ErrABI and ErrLoad, or the error of
-// the file system.
+// LibraryError reports why a library that exists cannot be used. It wraps one of
+// ErrForeign, ErrSidecar, ErrDamaged, ErrABI and ErrLoad, or an error of the file system.
 type LibraryError struct {
 	Path   string
-	Reason string // in words, with what to do
+	Reason string // explanation and remedy
 	Err    error
 }
 
@@ -70,9 +69,9 @@ func (e *LibraryError) Error() string { return e.Path + ": " + e.Reason }
 
 func (e *LibraryError) Unwrap() error { return e.Err }
 
-// MinDriver returns the first NVIDIA driver branch that runs a library built
-// with the given CUDA version (CUDART_VERSION: 13000 is 13.0): 580 for CUDA 13,
-// 525 for 12; 0 for versions older than that, which gpk is not built with.
+// MinDriver returns the first NVIDIA driver branch that runs a library built with the given
+// CUDA version (CUDART_VERSION: 13000 is 13.0): 580 for CUDA 13, 525 for 12. It returns 0
+// for older versions, with which gpk is not built.
 func MinDriver(cudaVersion int) int {
 	switch {
 	case cudaVersion >= 13000:
@@ -83,35 +82,34 @@ func MinDriver(cudaVersion int) int {
 	return 0
 }
 
-// CUDAVersion returns the CUDA version that the library was built with, as
-// CUDART_VERSION has it: 13000 is 13.0. MinDriver gives the driver it needs.
+// CUDAVersion returns the CUDA version with which the library was built, as CUDART_VERSION:
+// 13000 is 13.0. MinDriver returns the driver that it needs.
 func (l *Library) CUDAVersion() int { return l.cuda }
 
-// Path returns the file that the library was loaded from, links resolved.
+// Path returns the file from which the library was loaded, with links resolved.
 func (l *Library) Path() string { return l.path }
 
-// KernelSet returns the hash of the sources that the library was built from;
-// KernelSetHash is the one of this program.
+// KernelSet returns the hash of the sources from which the library was built. KernelSetHash
+// is that of this program.
 func (l *Library) KernelSet() string { return l.kernelSet }
 
-// Describe returns what setup wrote beside the library.
+// Describe returns the description that setup wrote beside the library.
 func (l *Library) Describe() Sidecar { return l.sidecar }
 
-// Tried returns where Open looked, in order. The last attempt has no error: it
+// Tried returns the places where Open looked, in order. The last attempt has no error: it
 // is this library.
 func (l *Library) Tried() []Attempt { return l.tried }
 
-// KernelIndex returns the number by which Gemm knows the kernel of that name
-// (Kernel.Name), and false where the library was built without it.
+// KernelIndex returns the index of the kernel with a name (Kernel.Name), for Gemm, and
+// false if the library was built without it.
 func (l *Library) KernelIndex(name string) (int, bool) {
 	i, ok := l.kernels[name]
 	return i, ok
 }
 
-// Library is a loaded libgpk.so. It is safe for use by several goroutines and
-// is never unloaded. Its methods enqueue work and do not wait; addresses are
-// device addresses, streams CUstream handles, strides and leading dimensions
-// count elements.
+// Library is a loaded libgpk.so. It is safe for use by several goroutines and is never
+// unloaded. Its methods enqueue work and do not wait. Addresses are device addresses and
+// streams CUstream handles; strides and leading dimensions count elements.
 type Library struct {
 	path      string
 	kernelSet string
@@ -120,15 +118,14 @@ type Library struct {
 	kernels   map[string]int
 	tried     []Attempt
 	entries   entries           //nolint:unused // only the CUDA build has any
-	grams     [64]atomic.Uint32 //nolint:unused // what HasQuantumGram knows of each device: 0 nothing, 1 no, 2 yes
+	grams     [64]atomic.Uint32 //nolint:unused // cache of HasQuantumGram per device: 0 unknown, 1 no, 2 yes
 }
 
-// Gemm is a product for Library.Gemm: D[i] = act(alpha·A[i]·B[i] + bias) for
-// i < Batch. A is m×k, B k×n, D m×n row-major; the kernel's manifest entry says
-// how A and B are stored. Leading dimensions count elements between rows (or
-// columns, where column-major), strides those between members of the batch, 0
-// for one operand used by all. Bias: n elements of D's type at that address, or
-// 0; Act: a GPK_ACT number. src/gpk.h says what the rest means.
+// Gemm is a product for Library.Gemm: D[i] = act(alpha·A[i]·B[i] + bias) for i < Batch. A
+// is m×k, B k×n, D m×n row-major; the kernel's manifest entry has the majors of A and B.
+// Leading dimensions count elements between rows (columns if column-major), strides those
+// between members of the batch, 0 if all use one operand. Bias: address of n elements of
+// D's type, or 0; Act: a GPK_ACT number. src/gpk.h describes the other fields.
 type Gemm struct {
 	M, N, K, Batch   int
 	A                uint64
@@ -140,31 +137,31 @@ type Gemm struct {
 	Bias             uint64
 	Act              int
 	AlphaRe, AlphaIm float64
-	ScaleA, ScaleB   uint64 // scaled kernels: a power of two for each line of A and of B
+	ScaleA, ScaleB   uint64 // scaled kernels: powers of two for the lines of A and of B
 	LowA, LowB       uint64 // split kernels: the second plane of each operand
 	Guard            Guard
-	GuardA, GuardB   uint64 // GuardWords words each, by Prepare
+	GuardA, GuardB   uint64 // GuardWords words each, written by Prepare
 	GuardLimit       int
 	Workspace        uint64
 	WorkspaceBytes   int64
 }
 
-// Guard says when a kernel runs: always, or as the guard words of its operands
-// decide on the device.
+// Guard is the condition under which a kernel runs: always, or depending on the guard words
+// of its operands on the device.
 type Guard int
 
-// The guards. GuardFits runs where the largest word of A and the largest of B
-// add up to less than the limit, GuardMisses where they do not.
+// The guards. GuardFits runs if the largest word of A and the largest of B add up to less
+// than the limit, GuardMisses if they do not.
 const (
 	GuardNone Guard = iota
 	GuardFits
 	GuardMisses
 )
 
-// GuardWords is the number of words of an operand's guard.
+// GuardWords is the number of guard words per operand.
 const GuardWords = 512
 
-// Form is what Prepare makes of an operand.
+// Form is a form into which Prepare converts an operand.
 type Form int
 
 // The forms: one plane of scaled float16, or two, whose sum is high + low·2⁻¹¹.
@@ -173,27 +170,27 @@ const (
 	FormSplit
 )
 
-// Prepared is one operand of Library.Prepare: where it lies and where its
-// planes, scales and guard words go. src/gpk.h says what each means.
+// Prepared is an operand of Library.Prepare: its layout, and the destinations of its
+// planes, scales and guard words. src/gpk.h describes each.
 type Prepared struct {
-	Lines          int // rows of A, columns of B; 0: nothing to prepare
+	Lines          int // rows of A, columns of B; 0: operand not prepared
 	Source         uint64
 	Line, Step     int // elements from line to line, and along k
-	Stride         int // between members of the batch
+	Stride         int // between batch members
 	Conj           bool
 	High, Low      uint64
 	Pitch, Member  int
 	Scales, Guards uint64
 }
 
-// Padded is one operand of Library.Pad: where its lines lie, and where the copy's
-// go. Extents count elements. src/gpk.h says what each means.
+// Padded is an operand of Library.Pad: the layout of its lines and of the copy's. Extents
+// count elements. src/gpk.h describes each.
 type Padded struct {
 	Source                uint64
 	Batch                 int
-	Lines, Length         int // of a member; no lines: nothing to copy
+	Lines, Length         int // per member; no lines: operand not copied
 	Pitch, Member         int
 	Copy                  uint64
-	CopyLines, CopyLength int // with what is filled with zeros
+	CopyLines, CopyLength int // including the padding with zeros
 	CopyPitch, CopyMember int
 }

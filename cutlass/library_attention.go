@@ -2,15 +2,15 @@ package cutlass
 
 import "github.com/gpk-go/gpk/dtype"
 
-// AttentionRows is the layout of an operand of Library.Attention. Strides count elements, and
-// the elements of a row are adjacent. A ragged operand has no batch.
+// AttentionRows is the layout of an operand of Library.Attention. Strides count elements,
+// and the elements of a row are contiguous. A ragged operand has no batch.
 type AttentionRows struct {
 	Data             uint64
 	Batch, Head, Row int
 }
 
-// Attention is a problem for Library.Attention. src/gpk_attention.h says what each field
-// means. An address of 0 stands for no mask, no offsets and no flags.
+// Attention is a problem for Library.Attention. src/gpk_attention.h describes each field.
+// An address of 0 means no mask, no offsets or no flags.
 type Attention struct {
 	Type           dtype.DType
 	Q, K, V, Out   AttentionRows
@@ -26,7 +26,7 @@ type Attention struct {
 	Causal, Full   bool
 	Workspace      uint64
 	WorkspaceBytes int64
-	Longest        int // no sequence of a ragged batch has more rows; 0: not known
+	Longest        int // upper bound of the rows per sequence of a ragged batch; 0: unknown
 }
 
 // The results of a check of offsets, in the first of the two flags: GPK_OFFSETS_*.

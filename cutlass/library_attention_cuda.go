@@ -25,7 +25,7 @@ static const char* gpk_call_attention_kernel(uintptr_t f, const gpk_attention_ar
 	return GPK_AS(gpk_attention_kernel)(args);
 }
 
-// The entry as a queue calls it: the function, then the structure.
+// The entry point with a queue's calling convention: the function, then the structure.
 _Static_assert(sizeof(gpk_attention_args) <= 60 * 8, "the structure fits a record of the queue");
 
 static int gpk_queued_attention(const uint64_t* a) {
@@ -48,7 +48,7 @@ type attentionEntries struct {
 	attention, attentionSpace, attentionKernel C.uintptr_t
 }
 
-// arguments returns the problem as the C entries take it.
+// arguments returns the problem as the structure for the C entry points.
 func (a *Attention) arguments(device int, stream uint64) C.gpk_attention_args {
 	rows := func(r AttentionRows) C.gpk_attention_rows {
 		return C.gpk_attention_rows{data: C.uint64_t(r.Data), batch: C.int64_t(r.Batch), head: C.int64_t(r.Head), row: C.int64_t(r.Row)}
@@ -82,15 +82,15 @@ func (l *Library) Attention(device int, stream uint64, a *Attention) error {
 	return l.check("gpk_attention", C.gpk_call_attention(l.entries.attention, &args))
 }
 
-// AttentionWorkspace returns the bytes of workspace that Attention needs. Addresses and strides are
-// not read. ErrUnsupported says that no kernel computes the problem.
+// AttentionWorkspace returns the bytes of workspace that Attention needs. It ignores
+// addresses and strides. The error is ErrUnsupported if no kernel supports the problem.
 func (l *Library) AttentionWorkspace(device int, a *Attention) (int64, error) {
 	args := a.arguments(device, 0)
 	return l.bytes("gpk_attention_workspace", C.gpk_call_attention_workspace(l.entries.attentionSpace, &args))
 }
 
-// AttentionKernel returns the name of the kernel that computes the problem, "" for none.
-// TMA reads rows on multiples of 16 bytes alone: of others a kernel without it is named.
+// AttentionKernel returns the name of the kernel that computes the problem, or "". TMA
+// reads only rows aligned to 16 bytes; for others the name is that of a kernel without TMA.
 func (l *Library) AttentionKernel(device int, a *Attention) string {
 	args := a.arguments(device, 0)
 	return C.GoString(C.gpk_call_attention_kernel(l.entries.attentionKernel, &args))

@@ -2,13 +2,13 @@
 
 package cutlass
 
-// Attention answers ErrNotBuilt.
+// Attention returns ErrNotBuilt.
 func (*Library) Attention(device int, stream uint64, a *Attention) error { return Built() }
 
-// AttentionWorkspace answers ErrNotBuilt.
+// AttentionWorkspace returns ErrNotBuilt.
 func (*Library) AttentionWorkspace(device int, a *Attention) (int64, error) { return 0, Built() }
 
-// AttentionKernel answers that there is none.
+// AttentionKernel returns "": there is no kernel.
 func (*Library) AttentionKernel(device int, a *Attention) string { return "" }
 
 // Attention is Library.Attention.

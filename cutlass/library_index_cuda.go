@@ -42,14 +42,14 @@ import "C"
 
 import "github.com/gpk-go/gpk/dtype"
 
-// indexEntries are the library's functions that pick and sort elements.
+// indexEntries are the library's functions that gather and sort elements.
 type indexEntries struct {
 	take, sortSpace, sort, topk C.uintptr_t
 }
 
-// Take enqueues the copy of elements of x, picked along an axis of that length by
-// indices of type indexType; shape is that of dst. With dst 0 the indices are only
-// looked at. Indices outside the axis are noted in the two int64 at flags.
+// Take enqueues the copy of elements of x, selected along an axis of the given length by
+// indices of type indexType; shape is that of dst. If dst is 0, the indices are only
+// checked. Indices outside the axis are recorded in the two int64 at flags.
 func (l *Library) Take(device int, stream uint64, typ, indexType dtype.DType, shape []int, x uint64, xStrides []int, length, step int,
 	indices uint64, indexStrides []int, dst uint64, dstStrides []int, flags uint64,
 ) error {
@@ -86,8 +86,8 @@ func (l *Library) Sort(device int, stream uint64, typ dtype.DType, shape []int, 
 		falling, C.uint64_t(workspace), C.int64_t(workspaceBytes)))
 }
 
-// TopK enqueues the k largest elements of each line along the last dimension of x,
-// whose shape it is, and their places.
+// TopK enqueues the k largest elements of each line along the last dimension of x, whose
+// shape is given, and their indices.
 func (l *Library) TopK(device int, stream uint64, typ dtype.DType, shape []int, x uint64, xStrides []int, k int,
 	values uint64, valueStrides []int, places uint64, placeStrides []int, workspace uint64, workspaceBytes int64,
 ) error {

@@ -2,26 +2,26 @@ package cutlass
 
 import "github.com/gpk-go/gpk/dtype"
 
-// EmbedTables is the most tables of one EmbedNorm: GPK_EMBED_TABLES.
+// EmbedTables is the maximum number of tables of an EmbedNorm: GPK_EMBED_TABLES.
 const EmbedTables = 4
 
 // EmbedTable is a table of Library.EmbedNorm.
 type EmbedTable struct {
-	Data, IDs   uint64 // IDs of 0: row 0 for every line
+	Data, IDs   uint64 // IDs 0: row 0 for every line
 	Rows, Pitch int    // Pitch counts elements
-	Wide        bool   // IDs are int64, else int32
+	Wide        bool   // IDs are int64, otherwise int32
 }
 
-// EmbedNorm is a problem for Library.EmbedNorm. src/gpk_layers.h says what each field means.
+// EmbedNorm is a problem for Library.EmbedNorm. src/gpk_layers.h describes each field.
 type EmbedNorm struct {
 	Type                    dtype.DType
-	Tables                  [EmbedTables]EmbedTable // the first with a Data of 0 ends the list
+	Tables                  [EmbedTables]EmbedTable // up to the first with Data 0
 	Gamma, Beta, Dst, Flags uint64
 	Lines, N                int
 	Eps                     float64
 }
 
-// Pool is a problem for Library.Pool. src/gpk_layers.h says what each field means.
+// Pool is a problem for Library.Pool. src/gpk_layers.h describes each field.
 type Pool struct {
 	Type                   dtype.DType
 	X, Offsets, Dst, Flags uint64
@@ -29,11 +29,12 @@ type Pool struct {
 	First, Normalize       bool
 }
 
-// RoPEPairs is the most pairs of features of a line that Library.RoPE turns: GPK_ROPE_PAIRS.
+// RoPEPairs is the maximum number of pairs of features per line that Library.RoPE rotates:
+// GPK_ROPE_PAIRS.
 const RoPEPairs = 128
 
-// RoPE is a problem for Library.RoPE. src/gpk_layers.h says what each field means. Strides are those
-// of batch, heads, rows and dim.
+// RoPE is a problem for Library.RoPE. src/gpk_layers.h describes each field. Strides are
+// those of batch, heads, rows and dim.
 type RoPE struct {
 	Type                       dtype.DType
 	X, Out, Positions          uint64
@@ -41,11 +42,11 @@ type RoPE struct {
 	PositionBatch, PositionRow int
 	Batch, Heads, Rows, Dim    int
 	Interleaved, WidePositions bool
-	Frequencies                []float64 // one a pair
+	Frequencies                []float64 // one per pair
 }
 
-// NormResidual is a problem for Library.NormResidual. src/gpk_layers.h says what each field
-// means.
+// NormResidual is a problem for Library.NormResidual. src/gpk_layers.h describes each
+// field.
 type NormResidual struct {
 	Type                            dtype.DType
 	X, Residual, Gamma, Sum, Normed uint64

@@ -24,7 +24,7 @@ static int gpk_call_norm_residual(uintptr_t f, const gpk_norm_residual_args* arg
 
 static int gpk_call_rope(uintptr_t f, const gpk_rope_args* args, const double* frequencies) { return GPK_AS(gpk_rope)(args, frequencies); }
 
-// The entries as a queue calls them: the function, then the structure.
+// The entry points with a queue's calling convention: the function, then the structure.
 _Static_assert(sizeof(gpk_embed_norm_args) <= 60 * 8, "the structure fits a record of the queue");
 _Static_assert(sizeof(gpk_pool_args) <= 60 * 8, "the structure fits a record of the queue");
 _Static_assert(sizeof(gpk_norm_residual_args) <= 60 * 8, "the structure fits a record of the queue");
@@ -43,14 +43,15 @@ import "C"
 
 import "unsafe"
 
-// The functions that a queue calls for layers.
+// The C functions that a queue calls for layers.
 var (
 	queuedEmbedNorm    = uintptr(C.gpk_queued_embed_norm_at())
 	queuedPool         = uintptr(C.gpk_queued_pool_at())
 	queuedNormResidual = uintptr(C.gpk_queued_norm_residual_at())
 )
 
-// The header's limits are those of library_layers.go: a difference is a constant overflow here.
+// Checks that the header's limits equal those of library_layers.go: a difference overflows
+// a constant here.
 const (
 	_ = uint(C.GPK_EMBED_TABLES-EmbedTables) + uint(EmbedTables-C.GPK_EMBED_TABLES)
 	_ = uint(C.GPK_ROPE_PAIRS-RoPEPairs) + uint(RoPEPairs-C.GPK_ROPE_PAIRS)
@@ -68,7 +69,7 @@ func truth(b bool) C.int32_t {
 	return 0
 }
 
-// arguments returns the problem as the C entry takes it.
+// arguments returns the problem as the structure for the C entry point.
 func (e *EmbedNorm) arguments(device int, stream uint64) C.gpk_embed_norm_args {
 	args := C.gpk_embed_norm_args{
 		size: C.uint64_t(unsafe.Sizeof(C.gpk_embed_norm_args{})), stream: C.uint64_t(stream),
@@ -140,7 +141,8 @@ func (l *Library) RoPE(device int, stream uint64, r *RoPE) error {
 
 // EmbedNorm is Library.EmbedNorm.
 func (s *Submitted) EmbedNorm(device int, stream uint64, e *EmbedNorm) error {
-	// Which lengths and addresses the library takes is not part of a kind: the caller has checked them.
+	// The kind omits the lengths and alignments that the library supports: the caller has
+	// checked them.
 	k := kind{entry: queuedEmbedNorm, from: int32(e.Type), dims: int32(e.N)}
 	if !s.known(k) {
 		return s.first(k, func() error { return s.lib.EmbedNorm(device, stream, e) })

@@ -2,16 +2,16 @@
 
 package cutlass
 
-// EmbedNorm answers ErrNotBuilt.
+// EmbedNorm returns ErrNotBuilt.
 func (*Library) EmbedNorm(device int, stream uint64, e *EmbedNorm) error { return Built() }
 
-// Pool answers ErrNotBuilt.
+// Pool returns ErrNotBuilt.
 func (*Library) Pool(device int, stream uint64, p *Pool) error { return Built() }
 
-// NormResidual answers ErrNotBuilt.
+// NormResidual returns ErrNotBuilt.
 func (*Library) NormResidual(device int, stream uint64, r *NormResidual) error { return Built() }
 
-// RoPE answers ErrNotBuilt.
+// RoPE returns ErrNotBuilt.
 func (*Library) RoPE(device int, stream uint64, r *RoPE) error { return Built() }
 
 // EmbedNorm is Library.EmbedNorm.

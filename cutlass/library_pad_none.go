@@ -4,5 +4,5 @@ package cutlass
 
 import "github.com/gpk-go/gpk/dtype"
 
-// Pad answers ErrNotBuilt.
+// Pad returns ErrNotBuilt.
 func (*Library) Pad(device int, stream uint64, t dtype.DType, a, b Padded) error { return Built() }

@@ -19,14 +19,14 @@ import "C"
 
 import "github.com/gpk-go/gpk/dtype"
 
-// partEntries are the library's functions for products whose k is cut.
+// partEntries are the library's functions for products with split k.
 type partEntries struct {
 	gemmParts C.uintptr_t
 }
 
-// GemmParts enqueues the sum of a product's parts, float32 matrices at `at` of
-// the given pitch, one after the other, finished as g has it: M, N, D, LDD, Bias, Act
-// and AlphaRe of g count; typ is D's.
+// GemmParts enqueues the sum of a product's parts, consecutive float32 matrices at `at`
+// with the given pitch, with the epilogue of g. It uses M, N, D, LDD, Bias, Act and AlphaRe
+// of g; typ is D's type.
 func (l *Library) GemmParts(device int, stream uint64, typ dtype.DType, parts int, at uint64, pitch int, g Gemm) error {
 	return l.check("gpk_gemm_parts", C.gpk_call_gemm_parts(l.entries.gemmParts, C.int(device), C.uint64_t(stream), C.int(typ),
 		C.int64_t(g.M), C.int64_t(g.N), C.int64_t(parts), C.uint64_t(at), C.int64_t(pitch), C.uint64_t(g.D), C.int64_t(g.LDD),

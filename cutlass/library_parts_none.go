@@ -4,7 +4,7 @@ package cutlass
 
 import "github.com/gpk-go/gpk/dtype"
 
-// GemmParts answers ErrNotBuilt.
+// GemmParts returns ErrNotBuilt.
 func (*Library) GemmParts(device int, stream uint64, typ dtype.DType, parts int, at uint64, pitch int, g Gemm) error {
 	return Built()
 }

@@ -2,8 +2,8 @@ package cutlass
 
 import "github.com/gpk-go/gpk/dtype"
 
-// The arguments of the entries for quantum circuits. Addresses are the device's;
-// src/gpk.h says what each means.
+// The arguments of the entry points for quantum circuits. Addresses are device addresses;
+// src/gpk.h describes each.
 
 // QuantumAngles are the arguments of Library.QuantumAngles.
 type QuantumAngles struct {
@@ -54,7 +54,7 @@ type QuantumPass struct {
 	Angles                 uint64
 	NAngles                int
 	Tables                 uint64
-	At                     []int32 // the position of each local bit, then of the others
+	At                     []int32 // the positions of the local bits, then of the others
 }
 
 // QuantumNorms are the arguments of Library.QuantumNorms.
@@ -96,8 +96,9 @@ type QuantumFinish struct {
 	WorkspaceBytes   int64
 }
 
-// QuantumClosedWhole are the arguments of Library.QuantumClosedWhole: of QuantumPoints and
-// QuantumClosedGram, with the codes and their numbers at these bytes of Code.
+// QuantumClosedWhole are the arguments of Library.QuantumClosedWhole: those of
+// QuantumPoints and QuantumClosedGram. The codes and their numbers are at the given byte
+// offsets of Code.
 type QuantumClosedWhole struct {
 	XType                       dtype.DType
 	N, Features                 int
@@ -110,7 +111,7 @@ type QuantumClosedWhole struct {
 	LD                          int
 	One                         float64
 	Notes                       uint64
-	Found, Words                int // words of notes: those that say nothing was found, and all
+	Found, Words                int // words of the notes: those that mean that nothing was found, and all words
 	Workspace                   uint64
 	WorkspaceBytes              int64
 }
@@ -134,8 +135,8 @@ type QuantumClosedGram struct {
 	WorkspaceBytes   int64
 }
 
-// QuantumGram are the arguments of Library.QuantumGram; its workspace depends on the
-// first seven.
+// QuantumGram are the arguments of Library.QuantumGram; the size of its workspace depends
+// on the first seven.
 type QuantumGram struct {
 	Real, Split      bool
 	Factor           bool

@@ -136,7 +136,7 @@ func (l *Library) QuantumSlots(device int, stream uint64, q QuantumSlots) error 
 		C.uint64_t(q.Out), C.int64_t(q.SampleStride), C.int64_t(q.ValueStride)))
 }
 
-// QuantumPoints enqueues what QuantumAngles and QuantumSlots do, as one kernel.
+// QuantumPoints enqueues the work of QuantumAngles and QuantumSlots as one kernel.
 func (l *Library) QuantumPoints(device int, stream uint64, q QuantumPoints) error {
 	return l.check("gpk_quantum_points", C.gpk_call_quantum_points(l.entries.quantumPoints, C.int(device), C.uint64_t(stream), C.int(q.XType),
 		C.int(q.Type), C.int64_t(q.N), C.int64_t(q.Features), C.uint64_t(q.X), C.int64_t(q.Row), C.int64_t(q.Col), C.int(q.Angles),
@@ -155,13 +155,13 @@ func (l *Library) QuantumPass(device int, stream uint64, q QuantumPass) error {
 		(*C.int32_t)(unsafe.Pointer(unsafe.SliceData(q.At)))))
 }
 
-// QuantumNorms enqueues the squared norms of states, squared.
+// QuantumNorms enqueues the squares of the states' squared norms.
 func (l *Library) QuantumNorms(device int, stream uint64, q QuantumNorms) error {
 	return l.check("gpk_quantum_norms", C.gpk_call_quantum_norms(l.entries.quantumNorms, C.int(device), C.uint64_t(stream), C.int(q.Type),
 		C.int64_t(q.N), C.int64_t(q.Width), C.uint64_t(q.State), C.uint64_t(q.Out), flag(q.First)))
 }
 
-// QuantumClosed enqueues the closed form of wires that nothing connects.
+// QuantumClosed enqueues the closed form for wires without entanglement.
 func (l *Library) QuantumClosed(device int, stream uint64, q QuantumClosed) error {
 	return l.check("gpk_quantum_closed", C.gpk_call_quantum_closed(l.entries.quantumClosed, C.int(device), C.uint64_t(stream), C.int(q.Type),
 		C.int64_t(q.Rows), C.int64_t(q.Cols), C.uint64_t(q.X), C.int64_t(q.LDX), C.uint64_t(q.Y), C.int64_t(q.LDY),
@@ -173,7 +173,7 @@ func (l *Library) QuantumFinishWorkspace(rows, cols int) (int64, error) {
 	return l.bytes("gpk_quantum_finish_workspace", C.gpk_call_quantum_finish_workspace(l.entries.quantumFinishWorkspaceSize, C.int64_t(rows), C.int64_t(cols)))
 }
 
-// QuantumFinish enqueues what follows a product.
+// QuantumFinish enqueues the epilogue of a Gram product.
 func (l *Library) QuantumFinish(device int, stream uint64, q QuantumFinish) error {
 	return l.check("gpk_quantum_finish", C.gpk_call_quantum_finish(l.entries.quantumFinish, C.int(device), C.uint64_t(stream), C.int(q.Type),
 		C.int64_t(q.Rows), C.int64_t(q.Cols), C.uint64_t(q.K), C.int64_t(q.LD), C.uint64_t(q.Mirror), C.int64_t(q.LDMirror),
@@ -181,9 +181,9 @@ func (l *Library) QuantumFinish(device int, stream uint64, q QuantumFinish) erro
 		C.uint64_t(q.Total), C.uint64_t(q.Workspace), C.int64_t(q.WorkspaceBytes)))
 }
 
-// QuantumClosedWhole enqueues all of a symmetric K of few wires, from the samples on. It
-// reports false, and starts nothing, where the library has no such kernels or they are
-// not for this.
+// QuantumClosedWhole enqueues the computation of a whole symmetric K of few wires from the
+// samples. It returns false, with nothing started, if the library has no such kernels or
+// they do not support the arguments.
 func (l *Library) QuantumClosedWhole(device int, stream uint64, q QuantumClosedWhole) (bool, error) {
 	code := C.gpk_call_quantum_closed_whole(l.entries.quantumClosedWhole, C.int(device), C.uint64_t(stream), C.int(q.XType), C.int64_t(q.N),
 		C.int64_t(q.Features), C.uint64_t(q.X), C.int64_t(q.Row), C.int64_t(q.Col), C.int(q.Planar), C.int(q.Full),
@@ -196,8 +196,8 @@ func (l *Library) QuantumClosedWhole(device int, stream uint64, q QuantumClosedW
 	return true, l.check("gpk_quantum_closed_whole", code)
 }
 
-// QuantumClosedGram enqueues the closed form of wires that nothing connects, with all
-// that follows it.
+// QuantumClosedGram enqueues the closed form for wires without entanglement, with its whole
+// epilogue.
 func (l *Library) QuantumClosedGram(device int, stream uint64, q QuantumClosedGram) error {
 	return l.check("gpk_quantum_closed_gram", C.gpk_call_quantum_closed_gram(l.entries.quantumClosedGram, C.int(device), C.uint64_t(stream),
 		C.int64_t(q.Rows), C.int64_t(q.Cols), C.uint64_t(q.X), C.int64_t(q.LDX), C.uint64_t(q.Y), C.int64_t(q.LDY),
@@ -205,15 +205,15 @@ func (l *Library) QuantumClosedGram(device int, stream uint64, q QuantumClosedGr
 		flag(q.Triangle), C.double(q.One), C.uint64_t(q.Total), C.uint64_t(q.Workspace), C.int64_t(q.WorkspaceBytes)))
 }
 
-// QuantumGramWorkspace returns the bytes of workspace that QuantumGram needs, 0 where
-// the device or the build has no kernel for it.
+// QuantumGramWorkspace returns the bytes of workspace that QuantumGram needs, or 0 if the
+// device or the build has no kernel for it.
 func (l *Library) QuantumGramWorkspace(device int, q QuantumGram) (int64, error) {
 	return l.bytes("gpk_quantum_gram_workspace", C.gpk_call_quantum_gram_workspace(l.entries.quantumGramWorkspaceSize, C.int(device),
 		flag(q.Real), flag(q.Split), flag(q.Factor), C.int64_t(q.Rows), C.int64_t(q.Cols), C.int64_t(q.Width), flag(q.Triangle)))
 }
 
 // HasQuantumGram reports whether the device and the build have the kernels of QuantumGram,
-// QuantumClosedGram and QuantumClosedWhole. The library is asked once for each device.
+// QuantumClosedGram and QuantumClosedWhole. The answer is cached per device.
 func (l *Library) HasQuantumGram(device int) (bool, error) {
 	kept := 0 <= device && device < len(l.grams)
 	if kept {
@@ -235,8 +235,8 @@ func (l *Library) HasQuantumGram(device int) (bool, error) {
 	return need > 0, nil
 }
 
-// QuantumGram enqueues the squared moduli of the products of states, with all that
-// follows them.
+// QuantumGram enqueues the squared moduli of the products of states, with the whole
+// epilogue.
 func (l *Library) QuantumGram(device int, stream uint64, q QuantumGram) error {
 	return l.check("gpk_quantum_gram", C.gpk_call_quantum_gram(l.entries.quantumGram, C.int(device), C.uint64_t(stream),
 		flag(q.Real), flag(q.Split), flag(q.Factor), C.int64_t(q.Rows), C.int64_t(q.Cols), C.int64_t(q.Width), flag(q.Triangle),

@@ -2,45 +2,45 @@
 
 package cutlass
 
-// QuantumAngles answers ErrNotBuilt.
+// QuantumAngles returns ErrNotBuilt.
 func (*Library) QuantumAngles(device int, stream uint64, q QuantumAngles) error { return Built() }
 
-// QuantumSlots answers ErrNotBuilt.
+// QuantumSlots returns ErrNotBuilt.
 func (*Library) QuantumSlots(device int, stream uint64, q QuantumSlots) error { return Built() }
 
-// QuantumPoints answers ErrNotBuilt.
+// QuantumPoints returns ErrNotBuilt.
 func (*Library) QuantumPoints(device int, stream uint64, q QuantumPoints) error { return Built() }
 
-// QuantumPass answers ErrNotBuilt.
+// QuantumPass returns ErrNotBuilt.
 func (*Library) QuantumPass(device int, stream uint64, q QuantumPass) error { return Built() }
 
-// QuantumNorms answers ErrNotBuilt.
+// QuantumNorms returns ErrNotBuilt.
 func (*Library) QuantumNorms(device int, stream uint64, q QuantumNorms) error { return Built() }
 
-// QuantumClosed answers ErrNotBuilt.
+// QuantumClosed returns ErrNotBuilt.
 func (*Library) QuantumClosed(device int, stream uint64, q QuantumClosed) error { return Built() }
 
-// QuantumFinishWorkspace answers ErrNotBuilt.
+// QuantumFinishWorkspace returns ErrNotBuilt.
 func (*Library) QuantumFinishWorkspace(rows, cols int) (int64, error) { return 0, Built() }
 
-// QuantumFinish answers ErrNotBuilt.
+// QuantumFinish returns ErrNotBuilt.
 func (*Library) QuantumFinish(device int, stream uint64, q QuantumFinish) error { return Built() }
 
-// QuantumClosedWhole answers ErrNotBuilt.
+// QuantumClosedWhole returns ErrNotBuilt.
 func (*Library) QuantumClosedWhole(device int, stream uint64, q QuantumClosedWhole) (bool, error) {
 	return false, Built()
 }
 
-// QuantumClosedGram answers ErrNotBuilt.
+// QuantumClosedGram returns ErrNotBuilt.
 func (*Library) QuantumClosedGram(device int, stream uint64, q QuantumClosedGram) error {
 	return Built()
 }
 
-// QuantumGramWorkspace answers ErrNotBuilt.
+// QuantumGramWorkspace returns ErrNotBuilt.
 func (*Library) QuantumGramWorkspace(device int, q QuantumGram) (int64, error) { return 0, Built() }
 
-// HasQuantumGram answers ErrNotBuilt.
+// HasQuantumGram returns ErrNotBuilt.
 func (*Library) HasQuantumGram(device int) (bool, error) { return false, Built() }
 
-// QuantumGram answers ErrNotBuilt.
+// QuantumGram returns ErrNotBuilt.
 func (*Library) QuantumGram(device int, stream uint64, q QuantumGram) error { return Built() }

@@ -24,20 +24,19 @@ import "C"
 
 import "github.com/gpk-go/gpk/dtype"
 
-// randomEntries are the library's functions that make random numbers.
+// randomEntries are the library's functions that generate random numbers.
 type randomEntries struct {
 	uniform, normal C.uintptr_t
 }
 
-// Uniform enqueues uniform random numbers into dst, n dense elements; p is what
-// gpk_uniform says of the type.
+// Uniform enqueues uniform random numbers into dst, n dense elements; gpk_uniform describes
+// p for each type.
 func (l *Library) Uniform(device int, stream uint64, typ dtype.DType, n int, seed, block uint64, p [3]uint64, dst uint64) error {
 	return l.check("gpk_uniform", C.gpk_call_uniform(l.entries.uniform, C.int(device), C.uint64_t(stream), C.int(typ), C.int64_t(n),
 		C.uint64_t(seed), C.uint64_t(block), C.uint64_t(p[0]), C.uint64_t(p[1]), C.uint64_t(p[2]), C.uint64_t(dst)))
 }
 
-// Normal enqueues random numbers of the normal distribution into dst, n dense
-// elements.
+// Normal enqueues normally distributed random numbers into dst, n dense elements.
 func (l *Library) Normal(device int, stream uint64, typ dtype.DType, n int, seed, block uint64, mean, std float64, dst uint64) error {
 	return l.check("gpk_normal", C.gpk_call_normal(l.entries.normal, C.int(device), C.uint64_t(stream), C.int(typ), C.int64_t(n),
 		C.uint64_t(seed), C.uint64_t(block), C.double(mean), C.double(std), C.uint64_t(dst)))

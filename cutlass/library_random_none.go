@@ -4,12 +4,12 @@ package cutlass
 
 import "github.com/gpk-go/gpk/dtype"
 
-// Uniform answers ErrNotBuilt.
+// Uniform returns ErrNotBuilt.
 func (*Library) Uniform(device int, stream uint64, typ dtype.DType, n int, seed, block uint64, p [3]uint64, dst uint64) error {
 	return Built()
 }
 
-// Normal answers ErrNotBuilt.
+// Normal returns ErrNotBuilt.
 func (*Library) Normal(device int, stream uint64, typ dtype.DType, n int, seed, block uint64, mean, std float64, dst uint64) error {
 	return Built()
 }

@@ -18,16 +18,16 @@ import "C"
 
 import "unsafe"
 
-// stackEntries are the library's functions that copy many arrays to one.
+// stackEntries are the library's functions that copy many arrays into one.
 type stackEntries struct {
 	stack C.uintptr_t
 }
 
-// StackSources is the number of arrays that one Stack takes.
+// StackSources is the maximum number of arrays per Stack.
 const StackSources = C.GPK_STACK_SOURCES
 
-// Stack enqueues a copy of so many bytes of each source to dst, one behind the other. There
-// are at most StackSources of them.
+// Stack enqueues a copy of `bytes` bytes of each source to dst, one after the other. There
+// are at most StackSources sources.
 func (l *Library) Stack(device int, stream, dst uint64, bytes int, sources []uint64) error {
 	return l.check("gpk_stack", C.gpk_call_stack(l.entries.stack, C.int(device), C.uint64_t(stream), C.uint64_t(dst), C.int64_t(bytes),
 		C.int(len(sources)), (*C.uint64_t)(unsafe.SliceData(sources))))

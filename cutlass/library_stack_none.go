@@ -2,10 +2,10 @@
 
 package cutlass
 
-// StackSources is the number of arrays that one Stack takes.
+// StackSources is the maximum number of arrays per Stack.
 const StackSources = 64
 
-// Stack answers ErrNotBuilt.
+// Stack returns ErrNotBuilt.
 func (*Library) Stack(device int, stream, dst uint64, bytes int, sources []uint64) error {
 	return Built()
 }

@@ -5,8 +5,8 @@ package cutlass
 /*
 #include "src/gpk.h"
 
-// The entries as a queue calls them: the function first, then its arguments, a
-// word each; shape and strides lie at the end, ndim words each.
+// The entry points with a queue's calling convention: the function, then its arguments, one
+// word each. Shape and strides are last, ndim words each.
 #define GPK_AS(entry) ((__typeof__(&entry))(uintptr_t)a[0])
 
 static double gpk_word_double(uint64_t word) {
@@ -60,7 +60,7 @@ import (
 	"github.com/gpk-go/gpk/internal/submit"
 )
 
-// The functions that a queue calls.
+// The C functions that a queue calls.
 var (
 	queuedGemm   = uintptr(C.gpk_queued_gemm_at())
 	queuedUnary  = uintptr(C.gpk_queued_unary_at())
@@ -69,26 +69,26 @@ var (
 	queuedPad    = uintptr(C.gpk_queued_pad_at())
 )
 
-// Submitted is some entries of a library, through a queue. A call of a kind that
-// has not been made yet is made at once, so that what the library refuses is
-// known to the caller. Like its queue it belongs to one goroutine at a time.
+// Submitted provides some entry points of a library through a queue. The first call of each
+// kind is made directly, so that its caller gets the library's error. Like its queue it is
+// for one goroutine at a time.
 type Submitted struct {
 	lib    *Library
 	queue  *submit.Queue
 	unmade func() error
 	made   map[kind]struct{}
-	last   kind // of made
+	last   kind // most recent one of made
 }
 
-// kind is what calls have in common that the library takes or refuses alike.
+// kind is the part of a call on which the library's support depends.
 type kind struct {
 	entry         uintptr
 	op, from, to  int32
 	dims, numbers int32
 }
 
-// Submit returns the library's entries through a queue. unmade is the error of what
-// was queued, where there is one: nothing is made at once behind it.
+// Submit returns the library's entry points through a queue. unmade returns the error of
+// queued work, if any; then no direct call is made.
 func (l *Library) Submit(q *submit.Queue, unmade func() error) *Submitted {
 	return &Submitted{lib: l, queue: q, unmade: unmade, made: map[kind]struct{}{}}
 }
@@ -118,7 +118,7 @@ func (s *Submitted) first(k kind, call func() error) error {
 	return err
 }
 
-// Failure is the error of a call that the queue made.
+// Failure returns the error of a call that the queue made.
 func (s *Submitted) Failure(function uintptr, code int) error {
 	entry := map[uintptr]string{
 		queuedGemm: "gpk_gemm", queuedUnary: "gpk_unary", queuedCast: "gpk_cast", queuedBinary: "gpk_binary", queuedPad: "gpk_pad", queuedAttention: "gpk_attention",

@@ -8,14 +8,14 @@ import (
 	"github.com/gpk-go/gpk/internal/submit"
 )
 
-// Submitted is some entries of a library, through a queue: the library's own in a
-// program without its CUDA parts.
+// Submitted provides some entry points of a library through a queue. In a program without
+// CUDA parts it calls the library directly.
 type Submitted struct{ lib *Library }
 
-// Submit returns the library's entries.
+// Submit returns the library's entry points.
 func (l *Library) Submit(*submit.Queue, func() error) *Submitted { return &Submitted{l} }
 
-// Failure is the error of a call that the queue made: there is none.
+// Failure returns ErrNotBuilt: no call is queued.
 func (s *Submitted) Failure(uintptr, int) error { return ErrNotBuilt }
 
 // Gemm is Library.Gemm.

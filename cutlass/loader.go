@@ -13,29 +13,29 @@ import (
 	"strings"
 )
 
-// OpenOptions says where Open looks. The zero value is the usual search.
+// OpenOptions are the options of Open. The zero value is the usual search.
 type OpenOptions struct {
 	Candidates []Candidate  // nil: SearchPath()
 	Logger     *slog.Logger // nil: slog.Default()
 }
 
-// Candidate is a place where the library may be.
+// Candidate is a possible location of the library.
 type Candidate struct {
 	Path  string // the library's file
 	From  string // the rule that names it: "GPK_LIB", "the user's cache", …
-	Asked bool   // the user named it: its absence is worth a warning too
-	Err   error  // why the place itself is unknown; Path is then empty
+	Asked bool   // set by the user: its absence is worth a warning too
+	Err   error  // the reason why the location is unknown; Path is then empty
 
-	Embedded *Prebuilt // kernels in the program; Path is then their module
+	Embedded *Prebuilt // kernels in the program; Path is then the module's path
 }
 
-// Attempt is a candidate that Open tried; Err is nil for the one it took.
+// Attempt is a candidate that Open tried; Err is nil for the one that was loaded.
 type Attempt struct {
 	Path, From string
 	Err        error
 }
 
-// String is one line: path, rule and outcome.
+// String returns one line: path, rule and result.
 func (a Attempt) String() string {
 	what := "used"
 	if a.Err != nil {
@@ -47,7 +47,7 @@ func (a Attempt) String() string {
 	return fmt.Sprintf("%s (%s): %s", a.Path, a.From, what)
 }
 
-// reason is an attempt's error without the path, which stands beside it.
+// reason is an attempt's error without the path, which is printed beside it.
 func reason(err error) string {
 	if e, ok := errors.AsType[*LibraryError](err); ok {
 		return e.Reason
@@ -55,8 +55,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// NotFoundError is Open's answer where no library can be used: errors.Is finds
-// ErrNoLibrary and every attempt's error in it.
+// NotFoundError is Open's error if no library can be used. It wraps ErrNoLibrary and every
+// attempt's error.
 type NotFoundError struct{ Tried []Attempt }
 
 func (e *NotFoundError) Error() string {
@@ -79,9 +79,9 @@ func (e *NotFoundError) Unwrap() []error {
 	return errs
 }
 
-// Open loads the first usable library of the search path, or answers with a
-// NotFoundError; in a program without CUDA parts, with ErrNotBuilt. A library
-// that is there but unusable is passed over with one warning.
+// Open loads the first usable library of the search path. If there is none, the error is a
+// NotFoundError; in a program without CUDA parts, ErrNotBuilt. A library that exists but
+// cannot be used is skipped with one warning.
 func Open(opt OpenOptions) (*Library, error) {
 	if err := Built(); err != nil {
 		return nil, err
@@ -113,15 +113,15 @@ func Open(opt OpenOptions) (*Library, error) {
 	return nil, &NotFoundError{Tried: tried}
 }
 
-// SearchPath lists where Open looks, in order: GPK_LIB (a file or its folder),
-// beside the executable, kernels in the program (Register), the user's cache,
-// the system's library folders.
+// SearchPath lists the places where Open looks, in order: GPK_LIB (a file or its folder),
+// beside the executable, kernels in the program (Register), the user's cache, the system's
+// library folders.
 func SearchPath() []Candidate {
 	var list []Candidate
 	if p := os.Getenv("GPK_LIB"); p != "" {
 		c := Candidate{Path: p, From: "GPK_LIB", Asked: true}
 		if abs, err := filepath.Abs(p); err == nil {
-			c.Path = abs // dlopen searches for a name without a slash elsewhere
+			c.Path = abs // dlopen would search the system's folders for a name without a slash
 		}
 		if info, err := os.Stat(c.Path); err == nil && info.IsDir() {
 			c.Path = filepath.Join(c.Path, LibraryName)
@@ -154,8 +154,8 @@ func beside(from string, folder func() (string, error)) Candidate {
 	return Candidate{Path: filepath.Join(dir, LibraryName), From: from}
 }
 
-// CacheDir returns gpk's cache folder: GPK_CACHE, else gpk in the user's cache
-// folder. It need not exist.
+// CacheDir returns gpk's cache folder: GPK_CACHE, otherwise gpk in the user's cache folder.
+// It may not exist.
 func CacheDir() (string, error) {
 	if dir := os.Getenv("GPK_CACHE"); dir != "" {
 		return filepath.Abs(dir)
@@ -167,8 +167,8 @@ func CacheDir() (string, error) {
 	return filepath.Join(dir, "gpk"), nil
 }
 
-// LibraryDir returns the folder of CacheDir that holds the library of this
-// program's ABI and kernel set.
+// LibraryDir returns the folder in CacheDir for the library with this program's ABI and
+// kernel set.
 func LibraryDir() (string, error) {
 	dir, err := CacheDir()
 	if err != nil {
@@ -182,7 +182,7 @@ func LibraryDirIn(cache string) string {
 	return filepath.Join(cache, "lib", fmt.Sprintf("abi%d-%s", ABI, KernelSetHash()))
 }
 
-// open checks the candidate, loads it, and checks what it says of itself.
+// open checks the candidate, loads it, and checks the properties that it reports.
 func (c Candidate) open() (*Library, error) {
 	if c.Err != nil {
 		return nil, c.Err
@@ -205,7 +205,7 @@ func (c Candidate) open() (*Library, error) {
 	return lib, nil
 }
 
-// matches compares what the library says of itself with its description.
+// matches compares the properties that the library reports with its description.
 func (l *Library) matches(description string) error {
 	if l.kernelSet != l.sidecar.KernelSet || l.cuda != l.sidecar.CUDA {
 		return &LibraryError{l.path, fmt.Sprintf("the library says kernel set %s and CUDA %d, %s %s and %d; run `gpk setup`",
@@ -214,10 +214,10 @@ func (l *Library) matches(description string) error {
 	return nil
 }
 
-// Check examines a library without loading it: that it is a shared library for
-// this machine, complete and unaltered since setup wrote it, and of this
-// program's ABI. It returns the path with links resolved (setup's description
-// lies beside the file itself). Its errors are *LibraryError.
+// Check examines a library without loading it: it has to be a shared library for this
+// machine, complete and unaltered since setup wrote it, and of this program's ABI. It
+// returns the path with links resolved (setup's description is beside the file itself). Its
+// errors are *LibraryError.
 func Check(path string) (resolved string, s Sidecar, err error) {
 	return check(path, described{
 		at:  func(resolved string) string { return filepath.Join(filepath.Dir(resolved), SidecarName) },
@@ -225,12 +225,12 @@ func Check(path string) (resolved string, s Sidecar, err error) {
 	})
 }
 
-// described says which description a library has, and what a user does about a library
-// that does not match it.
+// described specifies where a library's description is, and the remedies for a library that
+// does not match it.
 type described struct {
 	at           func(resolved string) string // the file of the description
 	abi          int
-	remedy, copy string // where the library, or its description, is at fault
+	remedy, copy string // if the library, or its description, is at fault
 }
 
 func check(path string, d described) (resolved string, s Sidecar, err error) {
@@ -251,7 +251,7 @@ func check(path string, d described) (resolved string, s Sidecar, err error) {
 	if err != nil {
 		return fail(err, "%v", err)
 	}
-	if !info.Mode().IsRegular() { // opening a pipe would wait for ever
+	if !info.Mode().IsRegular() { // opening a pipe would block
 		return fail(ErrForeign, "not a file but %s", info.Mode().Type())
 	}
 	file, err := os.Open(resolved)
@@ -283,9 +283,9 @@ func check(path string, d described) (resolved string, s Sidecar, err error) {
 	return resolved, s, nil
 }
 
-// foreign says why the file is no 64-bit shared library for this machine; ""
-// means that it is one. Section 4 of the ELF specification has the header:
-// magic, class and byte order, then at 16 type and at 18 machine.
+// foreign returns the reason why the file is not a 64-bit shared library for this machine,
+// or "" if it is one. It reads the header of section 4 of the ELF specification: magic,
+// class and byte order, then at 16 type and at 18 machine.
 func foreign(file io.ReaderAt) string {
 	header := make([]byte, 20)
 	if n, err := io.ReadFull(io.NewSectionReader(file, 0, 20), header); err != nil {

@@ -38,7 +38,7 @@ package cutlass
 #include <stdlib.h>
 #include "src/gpk.h"
 
-// dlerror belongs to the thread: each function reads it in the same call.
+// dlerror is per thread, so each function reads it in the same call.
 static void* gpk_dlopen(const char* path, char* why, size_t n) {
 	void* handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (handle == NULL) {
@@ -50,9 +50,9 @@ static void* gpk_dlopen(const char* path, char* why, size_t n) {
 
 static uintptr_t gpk_dlsym(void* handle, const char* name) { return (uintptr_t)dlsym(handle, name); }
 
-// One trampoline an entry. The header's own declarations give the types, so
-// that a changed signature does not compile; addresses travel as integers,
-// which spares Go's check of pointers handed to C.
+// One trampoline per entry point. The types come from the header's declarations, so that a
+// changed signature does not compile. Addresses are passed as integers, which avoids cgo's
+// pointer checks.
 #define GPK_AS(entry) ((__typeof__(&entry))f)
 
 static int gpk_call_int(uintptr_t f) { return GPK_AS(gpk_abi_version)(); }
@@ -149,17 +149,17 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// The header's version and limits are this file's: a difference is a constant
-// overflow here.
+// Checks that the header's version and limits equal those of this file: a difference
+// overflows a constant here.
 const (
 	_ = uint(C.GPK_ABI-ABI) + uint(ABI-C.GPK_ABI)
 	_ = uint(C.GPK_MAX_DIMS-maxDims) + uint(maxDims-C.GPK_MAX_DIMS)
 )
 
-// maxDims is GPK_MAX_DIMS: how many dimensions an entry takes.
+// maxDims is GPK_MAX_DIMS: the maximum number of dimensions.
 const maxDims = 8
 
-// Built reports why this program cannot load kernels: nil, it can.
+// Built returns the reason why this program cannot load kernels; nil in this build.
 func Built() error { return nil }
 
 // entries are the addresses of the library's functions.
@@ -179,7 +179,7 @@ type entries struct {
 	layerEntries
 }
 
-// load loads a library that has been checked and resolves every entry.
+// load loads a library that has been checked and resolves every entry point.
 func load(path string) (*Library, error) {
 	cpath := C.CString(path)
 	defer C.free(unsafe.Pointer(cpath))
@@ -194,7 +194,7 @@ func load(path string) (*Library, error) {
 		name string
 		at   *C.uintptr_t
 	}{
-		{"gpk_abi_version", &e.abiVersion}, // first: what follows depends on it
+		{"gpk_abi_version", &e.abiVersion}, // first: the others depend on it
 		{"gpk_kernel_set", &e.kernelSet},
 		{"gpk_cuda_version", &e.cudaVersion},
 		{"gpk_error_string", &e.errorString},
@@ -263,7 +263,7 @@ func load(path string) (*Library, error) {
 	return lib, nil
 }
 
-// failure turns a code that is not 0 into an error.
+// failure converts a nonzero code to an error.
 func (l *Library) failure(entry string, code int) error {
 	return &Error{Code: code, Entry: entry, Message: C.GoString(C.gpk_call_text_of(l.entries.errorString, C.int(code)))}
 }
@@ -275,8 +275,8 @@ func (l *Library) check(entry string, code C.int) error {
 	return l.failure(entry, int(code))
 }
 
-// bytes turns a workspace answer, where a negative number is a negated code,
-// into bytes or an error.
+// bytes converts the result of a workspace query to bytes or an error; a negative result is
+// a negated code.
 func (l *Library) bytes(entry string, n C.int64_t) (int64, error) {
 	if n < 0 {
 		return 0, l.failure(entry, int(-n))
@@ -284,7 +284,7 @@ func (l *Library) bytes(entry string, n C.int64_t) (int64, error) {
 	return int64(n), nil
 }
 
-// checkDims checks that the strides have the shape's length: C reads that many.
+// checkDims checks that the strides have the shape's length, because C reads that many.
 func checkDims(entry string, shape []int, strides ...[]int) error {
 	for _, s := range strides {
 		if len(s) != len(shape) {
@@ -297,7 +297,7 @@ func checkDims(entry string, shape []int, strides ...[]int) error {
 	return nil
 }
 
-// numbers hands a slice to C: on the machines of this file int is int64.
+// numbers passes a slice to C: on the machines of this file int is int64.
 func numbers(s []int) *C.int64_t { return (*C.int64_t)(unsafe.Pointer(unsafe.SliceData(s))) }
 
 // GemmWorkspace returns the bytes of workspace that Gemm needs for this problem.
@@ -306,7 +306,7 @@ func (l *Library) GemmWorkspace(device, kernel int, m, n, k, batch int64) (int64
 		C.int(device), C.int(kernel), C.int64_t(m), C.int64_t(n), C.int64_t(k), C.int64_t(batch)))
 }
 
-// Gemm enqueues a product by the kernel of that number (KernelIndex).
+// Gemm enqueues a product by the kernel with that index (KernelIndex).
 func (l *Library) Gemm(device int, stream uint64, kernel int, g Gemm) error {
 	return l.check("gpk_gemm", C.gpk_call_gemm(l.entries.gemm, C.int(device), C.uint64_t(stream), C.int(kernel),
 		C.int64_t(g.M), C.int64_t(g.N), C.int64_t(g.K), C.int64_t(g.Batch),
@@ -324,8 +324,8 @@ func (l *Library) PrepareWorkspace(device int, t dtype.DType, form Form, m, n, k
 		C.int(device), C.int(t), C.int(form), C.int64_t(m), C.int64_t(n), C.int64_t(k), C.int64_t(batch)))
 }
 
-// Prepare enqueues the conversion of one operand of type t or of both to what
-// scaled and split kernels read.
+// Prepare enqueues the conversion of one or two operands of type t for scaled and split
+// kernels.
 func (l *Library) Prepare(device int, stream uint64, t dtype.DType, form Form, k, batch int, a, b Prepared, workspace uint64, workspaceBytes int64) error {
 	flag := func(b bool) C.int {
 		if b {
@@ -354,8 +354,8 @@ func (l *Library) Unary(device int, stream uint64, op expr.Op, xType, dstType dt
 		C.uint64_t(x), numbers(xStrides), C.uint64_t(dst), numbers(dstStrides)))
 }
 
-// Binary enqueues dst = op(x, y). An operand at address 0 is the scalar whose
-// 16 bytes are lo and hi; at most one is.
+// Binary enqueues dst = op(x, y). An operand at address 0 is the scalar with the 16 bytes
+// lo and hi; at most one operand is a scalar.
 func (l *Library) Binary(device int, stream uint64, op expr.Op, typ, dstType dtype.DType, shape []int,
 	x uint64, xStrides []int, y uint64, yStrides []int, lo, hi uint64, dst uint64, dstStrides []int,
 ) error {
@@ -368,8 +368,8 @@ func (l *Library) Binary(device int, stream uint64, op expr.Op, typ, dstType dty
 		C.uint64_t(lo), C.uint64_t(hi), C.uint64_t(dst), numbers(dstStrides)))
 }
 
-// Ternary enqueues dst = op(x, y, z). y or z at address 0 is the scalar whose 16
-// bytes are yLo and yHi, or zLo and zHi.
+// Ternary enqueues dst = op(x, y, z). y or z at address 0 is the scalar with the 16 bytes
+// yLo and yHi, or zLo and zHi.
 func (l *Library) Ternary(device int, stream uint64, op expr.Op, typ dtype.DType, shape []int,
 	x uint64, xStrides []int, y uint64, yStrides []int, z uint64, zStrides []int, yLo, yHi, zLo, zHi uint64, dst uint64, dstStrides []int,
 ) error {
@@ -406,7 +406,7 @@ func (l *Library) Cast(device int, stream uint64, xType, dstType dtype.DType, sh
 		C.uint64_t(x), numbers(xStrides), C.uint64_t(dst), numbers(dstStrides)))
 }
 
-// Fill enqueues dst = the element whose 16 bytes are lo and hi.
+// Fill enqueues dst = the element with the 16 bytes lo and hi.
 func (l *Library) Fill(device int, stream uint64, typ dtype.DType, shape []int, lo, hi uint64, dst uint64, dstStrides []int) error {
 	if err := checkDims("gpk_fill", shape, dstStrides); err != nil {
 		return err
@@ -415,8 +415,8 @@ func (l *Library) Fill(device int, stream uint64, typ dtype.DType, shape []int, 
 		C.int(len(shape)), numbers(shape), C.uint64_t(lo), C.uint64_t(hi), C.uint64_t(dst), numbers(dstStrides)))
 }
 
-// Arange enqueues dst[i] = start + i·step, i < n; dst is dense. Integer types
-// take the integer parts of start and step.
+// Arange enqueues dst[i] = start + i·step, i < n; dst is dense. Integer types use the
+// integer parts of start and step.
 func (l *Library) Arange(device int, stream uint64, typ dtype.DType, n int, start, step float64, dst uint64) error {
 	lo, hi := math.Float64bits(start), math.Float64bits(step)
 	if typ.IsInteger() {
@@ -448,7 +448,7 @@ func (l *Library) Reduce(device int, stream uint64, op expr.Op, xType, dstType d
 		C.uint64_t(x), numbers(xStrides), C.uint64_t(dst), C.uint64_t(workspace), C.int64_t(workspaceBytes)))
 }
 
-// Spin keeps the stream busy for about that many microseconds: for tests of ordering.
+// Spin keeps the stream busy for about the given time: for tests of ordering.
 func (l *Library) Spin(device int, stream uint64, microseconds int64) error {
 	return l.check("gpk_spin", C.gpk_call_spin(l.entries.spin, C.int(device), C.uint64_t(stream), C.int64_t(microseconds)))
 }

@@ -15,12 +15,12 @@ import (
 
 type entries struct{} //nolint:unused // the CUDA build's has members
 
-// Built reports why this program cannot load kernels; the error wraps
+// Built returns the reason why this program cannot load kernels; the error wraps
 // ErrNotBuilt. It is never nil in this build.
 func Built() error { return fmt.Errorf("%w: %s", ErrNotBuilt, missing()) }
 
-// missing names the first condition of the CUDA files' build line that this
-// build does not meet.
+// missing names the first condition of the CUDA files' build constraint that this build
+// does not meet.
 func missing() string {
 	switch {
 	case runtime.GOOS != "linux":
@@ -43,80 +43,80 @@ func missing() string {
 
 func load(string) (*Library, error) { return nil, Built() }
 
-// GemmWorkspace answers ErrNotBuilt, as every method of this build.
+// GemmWorkspace returns ErrNotBuilt, like every method of this build.
 func (*Library) GemmWorkspace(device, kernel int, m, n, k, batch int64) (int64, error) {
 	return 0, Built()
 }
 
-// Gemm answers ErrNotBuilt.
+// Gemm returns ErrNotBuilt.
 func (*Library) Gemm(device int, stream uint64, kernel int, g Gemm) error { return Built() }
 
-// PrepareWorkspace answers ErrNotBuilt.
+// PrepareWorkspace returns ErrNotBuilt.
 func (*Library) PrepareWorkspace(device int, t dtype.DType, form Form, m, n, k, batch int) (int64, error) {
 	return 0, Built()
 }
 
-// Prepare answers ErrNotBuilt.
+// Prepare returns ErrNotBuilt.
 func (*Library) Prepare(device int, stream uint64, t dtype.DType, form Form, k, batch int, a, b Prepared, workspace uint64, workspaceBytes int64) error {
 	return Built()
 }
 
-// Unary answers ErrNotBuilt.
+// Unary returns ErrNotBuilt.
 func (*Library) Unary(device int, stream uint64, op expr.Op, xType, dstType dtype.DType, shape []int,
 	x uint64, xStrides []int, dst uint64, dstStrides []int,
 ) error {
 	return Built()
 }
 
-// Binary answers ErrNotBuilt.
+// Binary returns ErrNotBuilt.
 func (*Library) Binary(device int, stream uint64, op expr.Op, typ, dstType dtype.DType, shape []int,
 	x uint64, xStrides []int, y uint64, yStrides []int, lo, hi uint64, dst uint64, dstStrides []int,
 ) error {
 	return Built()
 }
 
-// Ternary answers ErrNotBuilt.
+// Ternary returns ErrNotBuilt.
 func (*Library) Ternary(device int, stream uint64, op expr.Op, typ dtype.DType, shape []int,
 	x uint64, xStrides []int, y uint64, yStrides []int, z uint64, zStrides []int, yLo, yHi, zLo, zHi uint64, dst uint64, dstStrides []int,
 ) error {
 	return Built()
 }
 
-// Line answers ErrNotBuilt.
+// Line returns ErrNotBuilt.
 func (*Library) Line(device int, stream uint64, op expr.Op, xType, dstType dtype.DType, shape []int,
 	x uint64, xStrides []int, dst uint64, dstStrides []int, gamma, beta uint64, eps float64,
 ) error {
 	return Built()
 }
 
-// Cast answers ErrNotBuilt.
+// Cast returns ErrNotBuilt.
 func (*Library) Cast(device int, stream uint64, xType, dstType dtype.DType, shape []int,
 	x uint64, xStrides []int, dst uint64, dstStrides []int,
 ) error {
 	return Built()
 }
 
-// Fill answers ErrNotBuilt.
+// Fill returns ErrNotBuilt.
 func (*Library) Fill(device int, stream uint64, typ dtype.DType, shape []int, lo, hi uint64, dst uint64, dstStrides []int) error {
 	return Built()
 }
 
-// Arange answers ErrNotBuilt.
+// Arange returns ErrNotBuilt.
 func (*Library) Arange(device int, stream uint64, typ dtype.DType, n int, start, step float64, dst uint64) error {
 	return Built()
 }
 
-// ReduceWorkspace answers ErrNotBuilt.
+// ReduceWorkspace returns ErrNotBuilt.
 func (*Library) ReduceWorkspace(device int, op expr.Op, xType, dstType dtype.DType, shape []int, axes uint32) (int64, error) {
 	return 0, Built()
 }
 
-// Reduce answers ErrNotBuilt.
+// Reduce returns ErrNotBuilt.
 func (*Library) Reduce(device int, stream uint64, op expr.Op, xType, dstType dtype.DType, shape []int, axes uint32,
 	x uint64, xStrides []int, dst uint64, workspace uint64, workspaceBytes int64,
 ) error {
 	return Built()
 }
 
-// Spin answers ErrNotBuilt.
+// Spin returns ErrNotBuilt.
 func (*Library) Spin(device int, stream uint64, microseconds int64) error { return Built() }

@@ -14,8 +14,8 @@ import (
 // SidecarName is the file beside the library that describes it.
 const SidecarName = LibraryName + ".json"
 
-// Sidecar describes a library, in the file that setup writes beside it last of
-// all: where it is missing, the library is not finished.
+// Sidecar is the description of a library, in the file that setup writes beside it last: if
+// the file is missing, the library is incomplete.
 type Sidecar struct {
 	Size      int64    `json:"size"`       // bytes of the library
 	SHA256    string   `json:"sha256"`     // of the library, in lower-case hex
@@ -23,11 +23,11 @@ type Sidecar struct {
 	KernelSet string   `json:"kernel_set"` // hash of the sources
 	CUDA      int      `json:"cuda"`       // CUDART_VERSION: 13000 is 13.0
 	Archs     []string `json:"archs"`      // 90a, 80, …
-	Units     []string `json:"units"`      // the translation units that it holds
-	Inputs    string   `json:"inputs"`     // hash of what setup linked, by which it knows that nothing changed
+	Units     []string `json:"units"`      // the translation units that it contains
+	Inputs    string   `json:"inputs"`     // hash of setup's link inputs, to detect that nothing changed
 }
 
-// maxSidecar bounds what is read of a description: a real one has some
+// maxSidecar bounds the number of bytes that are read of a description: a real one has some
 // kilobytes.
 const maxSidecar = 1 << 20
 
@@ -65,7 +65,7 @@ func (s *Sidecar) valid() error {
 	return nil
 }
 
-// Measure fills in size and SHA-256 from the library's file.
+// Measure sets size and SHA-256 from the library's file.
 func (s *Sidecar) Measure(library string) error {
 	file, err := os.Open(library)
 	if err != nil {

@@ -7,62 +7,61 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// Major says how a kernel reads an operand.
+// Major is the storage order of an operand.
 type Major uint8
 
-// The two majors: of A, RowMajor has k contiguous; of B, RowMajor has n
-// contiguous.
+// The two majors: RowMajor means that k is contiguous in A, or that n is contiguous in B.
 const (
 	RowMajor Major = iota
 	ColMajor
 )
 
-// Kernel is one product kernel of the library: everything that the builder,
-// the dispatcher and `gpk info` know about it.
+// Kernel is one product kernel of the library, with all properties that the builder, the
+// dispatcher and `gpk info` use.
 //
-// No kernel takes an empty problem: m, n, k and batch are at least 1, and the
-// caller answers k = 0 with act(bias) itself. TF32 kernels round their operands
-// to nearest by themselves (TMA on the way in, mma.sync kernels in registers):
-// they take plain float32 data.
+// No kernel supports an empty problem: m, n, k and batch are at least 1, and for k = 0 the
+// caller computes act(bias) itself. TF32 kernels round their operands to nearest (by TMA
+// when they load, or mma.sync kernels in registers), so they read plain float32 data.
 type Kernel struct {
-	Name           string // unique; what gpk_gemm_name answers
-	Unit           string // the translation unit that holds it
-	SM             int    // the lowest architecture that it is for: 80, 90 (90 means 90a)
+	Name           string // unique; returned by gpk_gemm_name
+	Unit           string // the translation unit that contains it
+	SM             int    // the lowest supported architecture: 80, 90 (90 means 90a)
 	A, B, Out      dtype.DType
 	MajorA, MajorB Major
 	Tile           [3]int // M, N, K of one CTA's step
-	Warp           [2]int // M, N of one warp's part of the tile; zero where CUTLASS 3.x decides
-	Cluster        [2]int // CTAs of one cluster along M and N; {1, 1} without
-	Parts          int    // of schedule ring: the CTAs of a cluster that share a tile's k
+	Warp           [2]int // M, N of one warp's part of the tile; zero if CUTLASS 3.x decides
+	Cluster        [2]int // CTAs of one cluster along M and N; {1, 1} without clusters
+	Parts          int    // schedule ring: the CTAs of a cluster that share a tile's k
 	Stages         int    // 0: as many as fit
-	Schedule       string // cooperative, pingpong, single (one tile a CTA), streamk, multistage, ring, simt, skinny, few, plain
-	CTAs           int    // of schedule single: how many share a multiprocessor
-	Direct         bool   // stores results of 16 bits whose rows begin at any element
-	Large          bool   // of src/gemm_large_sm90.cuh, always swapped
+	Schedule       string // cooperative, pingpong, single (one tile per CTA), streamk, multistage, ring, simt, skinny, few, plain
+	CTAs           int    // schedule single: CTAs per multiprocessor
+	Direct         bool   // stores 16-bit results whose rows begin at any element
+	Large          bool   // from src/gemm_large_sm90.cuh, always swapped
 	Swapped        bool   // computes the transposed product: the rows of D's tile are the narrow side of the instruction
 	Math           string // bf16, fp16, fp16x3, tf32, tf32x3, fp32, fp64, c64, c128, int: the precision of the multiplications
 	AlignA, AlignB int    // bytes that must divide base address, row pitch and batch stride
-	AlignOut       int    // likewise; a row of D is stored up to the next multiple of it, the rest of its pitch is not touched
-	MultipleK      int    // k must be a multiple of this; otherwise both operands need zeros up to it. m and n are free
-	Epilogue       bool   // takes bias and activation
+	AlignOut       int    // likewise for D; a row of D is stored up to the next multiple of it, and the rest of its pitch is not written
+	MultipleK      int    // k must be a multiple of this; otherwise both operands have to be padded with zeros. m and n are arbitrary
+	Epilogue       bool   // supports bias and activation
 	TensorCore     bool
 
-	// Kernels that read what Library.Prepare made, float16 planes and scales
-	// (see gpk_gemm in src/gpk.h). They run for products of float32, and of
-	// complex64 as real products of twice the k and n.
-	Scaled    bool // one plane of each operand
-	Split     bool // two: the product has float32's precision
+	// Kernels for operands made by Library.Prepare, float16 planes and scales (see gpk_gemm
+	// in src/gpk.h). They compute products of float32, and of complex64 as real products of
+	// twice the k and n.
+	Scaled    bool // one plane per operand
+	Split     bool // two planes per operand: the product has float32's precision
 	AbsSquare bool // D has the squared modulus of each element of the complex product
 
 	ConjA, ConjB bool // the kernel multiplies the conjugate of A, of B
 }
 
-// Unit is one translation unit: a tile and schedule with its layouts, types and activations.
+// Unit is one translation unit: a tile and schedule with its layouts, types and
+// activations.
 type Unit struct {
 	Name    string
-	SM      int // 80: one object for sm_80, 86 and 89 (with compute_80 PTX); 90: sm_90a; 0: every target asked for
+	SM      int // 80: one object for sm_80, 86 and 89 (with compute_80 PTX); 90: sm_90a; 0: every requested target
 	Kernels []Kernel
-	File    string // a .cu file in src, which needs only the folder's headers; otherwise empty and Source generates the text
+	File    string // a .cu file in src that needs only the headers of src; otherwise empty, and Source generates the text
 }
 
 // family is a set of kernels of one unit that differ in majors and output type.
@@ -75,12 +74,12 @@ type family struct {
 
 var (
 	allMajors = [][2]Major{{RowMajor, RowMajor}, {RowMajor, ColMajor}, {ColMajor, RowMajor}, {ColMajor, ColMajor}}
-	kMajors   = [][2]Major{{RowMajor, ColMajor}} // k contiguous on both sides, as wgmma reads TF32
+	kMajors   = [][2]Major{{RowMajor, ColMajor}} // k contiguous in both operands, which wgmma requires for TF32
 	rowMajors = [][2]Major{{RowMajor, RowMajor}}
 )
 
-// Kernels lists every product kernel once, in the order of the library built
-// from all units. The slice is the caller's.
+// Kernels lists every product kernel once, in the order of the library built from all
+// units. The caller owns the slice.
 func Kernels() []Kernel {
 	var ks []Kernel
 	for _, f := range families() {
@@ -96,7 +95,7 @@ func Kernels() []Kernel {
 	return ks
 }
 
-// families is the manifest: what is compiled, and why.
+// families is the manifest: the kernels that are compiled, and why.
 func families() []family {
 	var fs []family
 
@@ -104,7 +103,8 @@ func families() []family {
 	fs = append(fs, tf32Families()...)
 	fs = append(fs, scaledFamilies()...)
 
-	// float64 in rows that TMA copies, by src/gemm_f64_sm90.cuh. Where tiles are few, two CTAs share a tile's k.
+	// float64 with rows that TMA can copy, by src/gemm_f64_sm90.cuh. If there are few
+	// tiles, two CTAs share a tile's k.
 	for _, f := range []struct {
 		unit  string
 		tile  [3]int
@@ -121,8 +121,8 @@ func families() []family {
 		}, []dtype.DType{dtype.Float64}, allMajors})
 	}
 
-	// CUTLASS 2.x. Where an operand has k contiguous a load is a vector of it;
-	// outputs are stored one by one. Shared memory stays below the 99 KiB of sm_86.
+	// CUTLASS 2.x. If an operand has k contiguous, a load is a vector of it; outputs are
+	// stored one by one. Shared memory stays below the 99 KiB of sm_86.
 	for _, f := range []struct {
 		unit       string
 		unitSM, sm int
@@ -132,11 +132,12 @@ func families() []family {
 		warp       [2]int
 		stages     int
 		schedule   string
-		vector     int // bytes of a load
+		vector     int // bytes per load
 		epilogue   bool
 	}{
-		// float64 in other rows. A wave of tiles, each with a multiprocessor to itself;
-		// more of them share one, in kernels of smaller steps (scaledFamilies).
+		// float64 with other rows. For at most one wave of tiles, a multiprocessor per
+		// tile; for more, several tiles share a multiprocessor, in kernels with smaller
+		// steps (scaledFamilies).
 		{"sm90_f64_small", 90, 90, dtype.Float64, dtype.Float64, "fp64", [3]int{128, 64, 32}, [2]int{32, 32}, 3, "multistage", 8, false},
 		{"sm90_f64", 90, 90, dtype.Float64, dtype.Float64, "fp64", [3]int{128, 128, 16}, [2]int{32, 64}, 3, "multistage", 8, false},
 		{"sm90_f64", 90, 90, dtype.Complex128, dtype.Complex128, "c128", [3]int{64, 64, 16}, [2]int{32, 32}, 3, "multistage", 16, false},
@@ -161,7 +162,7 @@ func families() []family {
 
 	fs = append(fs, c64Families()...)
 
-	// Integers, by the plain CUDA of src/gemm_int.cuh. They take alpha = 1 only.
+	// Integers, by src/gemm_int.cuh, without tensor cores. They support only alpha = 1.
 	for _, in := range []dtype.DType{dtype.Int8, dtype.Uint8, dtype.Int32, dtype.Int64} {
 		out := in
 		if in.Size() == 1 {
@@ -197,7 +198,7 @@ func (k *Kernel) typeNames() (in, out string) {
 	return in, out
 }
 
-// complete fills in what follows from the rest.
+// complete sets the fields that follow from the others.
 func (k *Kernel) complete(unitSM int) {
 	k.MultipleK = 1
 	if k.Warp != [2]int{} && k.Schedule != "ring" && (k.MajorA == RowMajor || k.MajorB == ColMajor) {
@@ -233,7 +234,7 @@ func (k *Kernel) complete(unitSM int) {
 	}
 }
 
-// wgmma reports whether the kernel is one of gemm_sm90.cuh or its kin.
+// wgmma reports whether the kernel is from gemm_sm90.cuh or a related file.
 func (k Kernel) wgmma() bool {
 	return slices.Contains([]string{"cooperative", "pingpong", "single", "streamk"}, k.Schedule)
 }

@@ -2,9 +2,9 @@ package cutlass
 
 import "github.com/gpk-go/gpk/dtype"
 
-// c64Families are the kernels of src/gemm_c64.cuh: complex64 products that
-// multiply the conjugate of one operand as they read it, and squared moduli. They
-// take a guard and alpha = 1 only.
+// c64Families are the kernels of src/gemm_c64.cuh: complex64 products that conjugate
+// operands when they read them, and squared moduli. They support a guard, and only alpha =
+// 1.
 func c64Families() []family {
 	var fs []family
 	plain := func(out dtype.DType, square, conjA, conjB bool, majors [][2]Major) {
@@ -16,8 +16,8 @@ func c64Families() []family {
 	}
 	plain(dtype.Complex64, false, true, false, allMajors)
 	plain(dtype.Complex64, false, false, true, allMajors)
-	// Gram matrices: k is contiguous on both sides. The squared modulus of the
-	// product of two conjugates is that of the product.
+	// Gram matrices: k is contiguous in both operands. The squared modulus of the product
+	// of two conjugates is that of the product.
 	plain(dtype.Float32, true, false, false, kMajors)
 	plain(dtype.Float32, true, false, true, kMajors)
 	return fs

@@ -26,8 +26,8 @@ func halfFamilies() []family {
 		unit, math string
 	}{{dtype.BFloat16, "sm90_bf16", "bf16"}, {dtype.Float16, "sm90_f16", "fp16"}}
 
-	// The large tile has the operand reuse that the tensor cores need at large
-	// sizes; pingpong hides the epilogue behind the other warpgroup's products.
+	// The large tile has the operand reuse that the tensor cores need at large sizes;
+	// pingpong hides the epilogue behind the other warpgroup's products.
 	for _, h := range halves {
 		wide := wgmma{tile: [3]int{128, 256, 64}, cluster: [3]int{2, 1}, schedule: "cooperative"}
 		tall := wgmma{tile: [3]int{256, 128, 64}, cluster: [3]int{1, 1}, schedule: "cooperative"}
@@ -38,9 +38,9 @@ func halfFamilies() []family {
 		unit = h.unit + "_" + dims(even.tile[:])
 		fs = append(fs, family{90, even.kernel(unit, h.dtype, h.math), []dtype.DType{h.dtype, dtype.Float32}, allMajors})
 	}
-	// For sizes that those cut into a little more than whole waves: 3072 and 8192, and
-	// 4000, which has 25 rows of tiles of 160 and four waves. A is row-major, which
-	// is all that 160 rows can be.
+	// For sizes at which the tiles above need slightly more than whole waves: 3072 and
+	// 8192, and 4000, which has 25 rows of tiles of 160 and four waves. A is row-major, the
+	// only layout that tiles of 160 rows support.
 	for _, w := range []wgmma{
 		{tile: [3]int{192, 128, 64}, cluster: [3]int{1, 2}, schedule: "pingpong"},
 		{tile: [3]int{160, 192, 64}, cluster: [3]int{1, 1}, schedule: "cooperative"},
@@ -50,13 +50,13 @@ func halfFamilies() []family {
 		}
 	}
 	for _, w := range []wgmma{
-		// One wave of small tiles (1024), and a little more than one (512 rows of a
-		// linear layer), two of them on a multiprocessor.
+		// One wave of small tiles (1024), and slightly more than one (512 rows of a linear
+		// layer), with two tiles per multiprocessor.
 		{tile: [3]int{64, 128, 128}, cluster: [3]int{1, 1}, schedule: "single", ctas: 1},
 		{tile: [3]int{64, 96, 64}, cluster: [3]int{1, 1}, schedule: "single", ctas: 2},
 		// Small members of a batch.
 		{tile: [3]int{64, 64, 64}, cluster: [3]int{1, 1}, schedule: "pingpong"},
-		// Few rows: bound by reading B, with as much of it on the way as fits.
+		// Few rows: bound by reading B, with as many loads in flight as fit.
 		{tile: [3]int{16, 128, 128}, cluster: [3]int{1, 1}, schedule: "cooperative", swapped: true},
 		{tile: [3]int{32, 128, 64}, cluster: [3]int{1, 1}, schedule: "cooperative", swapped: true},
 		{tile: [3]int{64, 64, 128}, cluster: [3]int{1, 1}, schedule: "single", ctas: 2},
@@ -67,9 +67,9 @@ func halfFamilies() []family {
 			fs = append(fs, family{90, w.kernel(unit, h.dtype, h.math), []dtype.DType{h.dtype}, allMajors})
 		}
 	}
-	// Results that TMA cannot store. What they read was copied first, or is the weight
-	// of a linear layer; so there are two pairs of majors. They share a unit with
-	// kernels of TF32, which are as few.
+	// Results that TMA cannot store. Their operands were copied before, or are the weight
+	// of a linear layer; so there are two pairs of majors. They share a unit with TF32
+	// kernels, because there are few of either.
 	direct := wgmma{tile: [3]int{128, 128, 64}, cluster: [3]int{2, 1}, schedule: "pingpong"}
 	for _, h := range halves {
 		k := direct.kernel("sm90_tf32", h.dtype, h.math)
@@ -79,8 +79,8 @@ func halfFamilies() []family {
 	return fs
 }
 
-// streamKFamilies are for a little more than a wave of tiles and a long k: no
-// multiprocessor idles. A weight lies either way; x as it was made.
+// streamKFamilies are for slightly more than one wave of tiles and a long k: no
+// multiprocessor idles. A weight may have either major; x has the one in which it was made.
 func streamKFamilies(unit string) []family {
 	var fs []family
 	w := wgmma{tile: [3]int{128, 128, 64}, cluster: [3]int{2, 1}, schedule: "streamk"}
@@ -91,7 +91,7 @@ func streamKFamilies(unit string) []family {
 	return fs
 }
 
-// tf32Families are the kernels of float32 in TF32's precision on Hopper.
+// tf32Families are the kernels for float32 with TF32's precision on Hopper.
 func tf32Families() []family {
 	var fs []family
 	add := func(unit string, majors [][2]Major, ws ...wgmma) {
@@ -99,16 +99,16 @@ func tf32Families() []family {
 			fs = append(fs, family{90, w.kernel(unit, dtype.Float32, "tf32"), []dtype.DType{dtype.Float32}, majors})
 		}
 	}
-	// From shared memory wgmma reads TF32 with k contiguous only.
+	// wgmma can read TF32 from shared memory only if k is contiguous.
 	add(
 		"sm90_tf32", kMajors,
 		wgmma{tile: [3]int{128, 256, 32}, cluster: [3]int{2, 1}, schedule: "cooperative"},
 		wgmma{tile: [3]int{128, 128, 32}, cluster: [3]int{2, 1}, schedule: "pingpong"},
 		wgmma{tile: [3]int{64, 128, 32}, cluster: [3]int{1, 1}, schedule: "pingpong"},
 	)
-	// Row-major B goes through registers, as the left operand of the transposed
-	// product: no transpose before it. It pays while products are small. The last
-	// two are bound by reading B.
+	// Row-major B is loaded into registers, as the left operand of the transposed product,
+	// so that no transpose is needed. This pays off for small products. The last two are
+	// bound by reading B.
 	add(
 		"sm90_tf32_swapped", rowMajors,
 		wgmma{tile: [3]int{64, 64, 32}, cluster: [3]int{1, 1}, schedule: "pingpong", swapped: true},

@@ -2,9 +2,9 @@ package cutlass
 
 import "github.com/gpk-go/gpk/dtype"
 
-// tf32x3Families are the kernels of src/gemm_tf32x3_sm90.cuh: float32 in its own
-// precision and range on tensor cores, of operands as they lie. One of the two has
-// k contiguous.
+// tf32x3Families are the kernels of src/gemm_tf32x3_sm90.cuh: float32 products with
+// float32's precision and range on tensor cores, from unprepared operands. At least one of
+// these has k contiguous.
 func tf32x3Families() []family {
 	return []family{{0, Kernel{
 		Unit: "gemm_plain", SM: 90, A: dtype.Float32, B: dtype.Float32,

@@ -12,11 +12,11 @@ import (
 	"sync"
 )
 
-// ErrKernelSet is the error of prebuilt kernels that were made from other sources
-// than those of this program.
+// ErrKernelSet is the error for prebuilt kernels that were made from other sources than
+// those of this program.
 var ErrKernelSet = errors.New("kernels of another gpk version")
 
-// Prebuilt is a kernel library with its description, as a kernel module holds it.
+// Prebuilt is a kernel library with its description, as stored in a kernel module.
 type Prebuilt struct {
 	Module      string // the module's path, for messages
 	Library     string // libgpk.so, compressed by gzip
@@ -29,9 +29,8 @@ const (
 	PrebuiltDescription = SidecarName
 )
 
-// PrebuiltModule returns the path of the module that holds the kernels for one
-// target (80, 86, 89, 90a) and this kind of machine: amd64, or arm64 with a
-// suffix.
+// PrebuiltModule returns the path of the module with the kernels for one target (80, 86,
+// 89, 90a) and this machine's architecture: amd64, or arm64 with a suffix.
 func PrebuiltModule(arch string) string {
 	path := "github.com/gpk-go/gpk-kernels/sm" + arch
 	if runtime.GOARCH != "amd64" {
@@ -40,9 +39,9 @@ func PrebuiltModule(arch string) string {
 	return path
 }
 
-// PrebuiltVersion returns the version of the kernel modules that match this
-// program. It is made of the ABI and the hash of the kernel set, so that kernels
-// of other sources have another version.
+// PrebuiltVersion returns the version of the kernel modules that match this program. It
+// contains the ABI and the hash of the kernel set, so that kernels from other sources have
+// another version.
 func PrebuiltVersion() string { return fmt.Sprintf("v0.%d.0-k%s", ABI, KernelSetHash()) }
 
 var registered struct {
@@ -50,9 +49,9 @@ var registered struct {
 	list []Prebuilt
 }
 
-// Register adds kernels that are part of the program to the places where Open
-// looks. Kernel modules call it when they are imported. Register checks nothing:
-// Open does, and passes over kernels that cannot be used.
+// Register adds kernels that are part of the program to the places where Open looks. Kernel
+// modules call it when they are imported. Register checks nothing: Open does, and skips
+// kernels that cannot be used.
 func Register(p Prebuilt) {
 	registered.Lock()
 	defer registered.Unlock()
@@ -71,9 +70,9 @@ func embedded() []Candidate {
 	return list
 }
 
-// Unpack decompresses the library and checks it: that it is complete and
-// unaltered, of this program's ABI and kernel set, and a shared library for this
-// machine. Its errors are *LibraryError.
+// Unpack decompresses the library and checks it: it has to be complete and unaltered, of
+// this program's ABI and kernel set, and a shared library for this machine. Its errors are
+// *LibraryError.
 func (p Prebuilt) Unpack() ([]byte, Sidecar, error) {
 	fail := func(kind error, format string, args ...any) ([]byte, Sidecar, error) {
 		return nil, Sidecar{}, &LibraryError{p.Module, fmt.Sprintf(format, args...), kind}

@@ -8,10 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inMemory puts a library into a file that exists only in memory, which nobody
-// can change any more, and returns its path. The file stays open as long as the
-// process lives: the dynamic linker knows libraries by path, and the path of a
-// closed file could become that of another library.
+// inMemory writes a library to a sealed file that exists only in memory, and returns its
+// path. The file stays open until the process ends: the dynamic linker identifies libraries
+// by path, and the path of a closed file could become that of another library.
 func inMemory(library []byte) (path string, err error) {
 	fd, err := unix.MemfdCreate(LibraryName, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {

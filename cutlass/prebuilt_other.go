@@ -2,5 +2,5 @@
 
 package cutlass
 
-// inMemory answers what is missing, as everything of this build.
+// inMemory returns an error, like everything in this build.
 func inMemory([]byte) (string, error) { return "", Built() }

@@ -9,7 +9,7 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// tokens has the name of an element type in a kernel's name and in C++.
+// tokens has the name of an element type in kernel names and in C++.
 var tokens = map[dtype.DType]struct{ name, cpp string }{
 	dtype.Float32: {"f32", "float"}, dtype.Float64: {"f64", "double"},
 	dtype.Float16: {"f16", "fp16"}, dtype.BFloat16: {"bf16", "bf16"},
@@ -18,16 +18,15 @@ var tokens = map[dtype.DType]struct{ name, cpp string }{
 	dtype.Complex64: {"c64", "c64"}, dtype.Complex128: {"c128", "c128"},
 }
 
-// Units lists the translation units: first the generated ones in the order of
-// Kernels, then every .cu file of src by name, with the kernels that name it. A file
-// whose name ends in _sm90 is for SM 90 alone.
+// Units lists the translation units: first the generated ones in the order of Kernels, then
+// every .cu file of src by name, with the kernels that name it. A file whose name ends in
+// _sm90 is for SM 90 only.
 //
-// A builder compiles those that serve a wanted target (SM 90 for 90a; SM 80
-// for 80, 86 and 89; SM 0 once, for all of them), each alone, as
-// position-independent C++17 with hidden visibility, -O3, -DNDEBUG (CUTLASS
-// prints and asserts without) and --expt-relaxed-constexpr. It adds
-// RegistrySource of just those units and links all with a static cudart; a
-// static libstdc++ too makes a library that needs libc alone. One unit takes
+// A builder compiles those for a requested target (SM 90 for 90a; SM 80 for 80, 86 and 89;
+// SM 0 once, for all of them), each separately, as position-independent C++17 with hidden
+// visibility, -O3, -DNDEBUG (without which CUTLASS prints and asserts) and
+// --expt-relaxed-constexpr. It adds RegistrySource of just those units and links all with a
+// static cudart. With a static libstdc++ too, the library needs only libc. One unit takes
 // nvcc up to 5 GB and 2 minutes.
 func Units() []Unit {
 	var us []Unit
@@ -60,13 +59,11 @@ func Units() []Unit {
 	return slices.Concat(us[files:], us[:files])
 }
 
-// WGMMA reports whether all of the unit's kernels multiply with wgmma and none is
-// of the manifest.
+// WGMMA reports whether all of the unit's kernels use wgmma and none is in the manifest.
 func (u Unit) WGMMA() bool { return u.Name == "attention_sm90" }
 
-// Source returns the text of the unit's .cu file: the generated text, or the
-// embedded file's. It is compiled with src and CUTLASS's include folders on
-// the include path.
+// Source returns the text of the unit's .cu file, either generated or embedded. It is
+// compiled with src and CUTLASS's include folders on the include path.
 func (u Unit) Source() string {
 	if u.File != "" {
 		text, err := Sources.ReadFile("src/" + u.File)
@@ -89,7 +86,7 @@ func (u Unit) Source() string {
 	return b.String()
 }
 
-// header names the file whose macro instantiates the kernel.
+// header returns the file with the macro that instantiates the kernel.
 func (k Kernel) header() string {
 	switch {
 	case k.planes() > 0:
@@ -110,8 +107,7 @@ func (k Kernel) header() string {
 	return "gemm_sm80.cuh"
 }
 
-// throughRegisters reports whether wgmma takes its left operand, B, out of
-// registers.
+// throughRegisters reports whether wgmma reads its left operand, B, from registers.
 func (k Kernel) throughRegisters() bool { return k.wgmma() && k.Math == "tf32" && k.Swapped }
 
 // instance returns the line that instantiates a generated unit's kernel.
@@ -169,8 +165,8 @@ func (k Kernel) instance() string {
 		k.Tile[0], k.Tile[1], k.Tile[2], k.Warp[0], k.Warp[1], k.Stages)
 }
 
-// planes is how many planes of float16 a scaled or split kernel reads of each
-// operand; 0 for other kernels.
+// planes is the number of float16 planes per operand that a scaled or split kernel reads; 0
+// for other kernels.
 func (k Kernel) planes() int {
 	switch {
 	case k.Split:
@@ -181,11 +177,10 @@ func (k Kernel) planes() int {
 	return 0
 }
 
-// RegistrySource returns the C++ text that holds gpk_gemm and the version
-// entries for a library of these units, kernel ids being the order of their
-// kernels. It needs src and CUDA's headers on the include path and
-// -DGPK_KERNEL_SET=HASH, without quotes; it holds no device code, so that a
-// plain C++17 compiler or nvcc will do.
+// RegistrySource returns the C++ text with gpk_gemm and the version entry points for a
+// library of these units. Kernel ids follow the order of their kernels. It needs src and
+// CUDA's headers on the include path and -DGPK_KERNEL_SET=HASH, without quotes. It has no
+// device code, so that a plain C++17 compiler or nvcc can compile it.
 func RegistrySource(units []Unit) string {
 	var declared, listed strings.Builder
 	n := 0

@@ -24,8 +24,8 @@ func (x access) unlock() {
 	}
 }
 
-// accesses lists every allocation once, in the order of id, so that nobody
-// waits in a circle.
+// accesses lists every allocation once, in the order of id. Taking the locks in this order
+// avoids deadlock.
 func accesses(to []access, reads, writes []*Buffer) []access {
 	add := func(buffers []*Buffer, write bool) {
 		for _, b := range buffers {

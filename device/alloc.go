@@ -5,11 +5,10 @@ import (
 	"errors"
 )
 
-// Alloc returns a buffer of n bytes, aligned to 256 (64 on the CPU), whose
-// contents are undefined. The memory is ready for work on s, which nil makes
-// the default stream; Launch orders work on other streams behind it. If the
-// limit or the device has no room, even after idle memory was given back and dropped
-// buffers were collected, Alloc returns an *OutOfMemoryError.
+// Alloc returns a buffer of n bytes, aligned to 256 bytes (64 on the CPU), whose contents
+// are undefined. The memory is ready for work on s (nil: the default stream); Launch orders
+// work on other streams after it. If the limit or the device leaves no room, even after
+// returning idle memory and collecting dropped buffers, Alloc returns an *OutOfMemoryError.
 func (d *Device) Alloc(n int64, s *Stream) (*Buffer, error) {
 	s, err := d.own(s)
 	if err != nil {
@@ -35,16 +34,16 @@ func (d *Device) Alloc(n int64, s *Stream) (*Buffer, error) {
 	return d.newBuffer(&allocation{dev: d, block: b, mem: b.mem, size: n}), nil
 }
 
-// block finds size bytes: an idle block, new memory, or what trimming and
-// collecting makes free, in this order.
+// block finds size bytes. It tries, in this order, an idle block, new memory, and memory
+// that trimming and collecting free.
 func (d *Device) block(size int64, s *Stream) (*block, error) {
 	for attempt := 0; ; attempt++ {
 		b, err := d.tryBlock(size, s, attempt == 0, true)
 		if b != nil || !errors.Is(err, ErrOutOfMemory) {
 			return b, err
 		}
-		// A collection may free much, and other goroutines may take it all
-		// again: another one is worth it while it still frees something.
+		// Other goroutines may allocate all the memory that a collection frees. So
+		// collections are repeated as long as they free something.
 		freed := true
 		if attempt > 0 {
 			freed = d.collectNow()
@@ -64,10 +63,10 @@ func (d *Device) block(size int64, s *Stream) (*block, error) {
 	}
 }
 
-// tryBlock finds size bytes without waiting for the device. Where there is no
-// room it answers ErrOutOfMemory, or the driver's error that wraps it. The first time
-// there is none above a watch's ceiling either. It waits only where patient, and only
-// for a collection: see collectLater.
+// tryBlock finds size bytes without waiting for the device. If there is no room, it returns
+// ErrOutOfMemory or the driver's error that wraps it. The first attempt also respects the
+// ceilings of the watches. Only a patient call waits, and only for a collection: see
+// collectLater.
 func (d *Device) tryBlock(size int64, s *Stream, first, patient bool) (*block, error) {
 	d.mu.Lock()
 	if err := s.check(); err != nil {
@@ -103,18 +102,18 @@ func (d *Device) tryBlock(size int64, s *Stream, first, patient bool) (*block, e
 	t.coming -= size
 	if err != nil {
 		d.pool.unuse(size, born)
-		d.asked = answer{} // others have taken some
+		d.asked = answer{} // it is outdated
 		return nil, err
 	}
 	d.pool.stats.Allocs++
 	return &block{mem: mem, size: size, home: s, born: born}, nil
 }
 
-// reuse takes an idle block for s and makes s wait for work on it of other streams; mu is
-// held.
+// reuse returns an idle block for s, after making s wait for the block's work on other
+// streams; mu is held.
 func (d *Device) reuse(size int64, s *Stream) (*block, error) {
 	if s.capture != nil {
-		// What a graph uses must stay its own between replays.
+		// A graph's memory must not be shared with others between replays.
 		b := s.capture.take(size)
 		if b != nil {
 			d.pool.stats.Reuses++
@@ -136,8 +135,8 @@ func (d *Device) reuse(size int64, s *Stream) (*block, error) {
 	return b, nil
 }
 
-// makeRoom gives back to the driver the idle blocks that size bytes on s need,
-// unless one that was dropped serves now.
+// makeRoom returns idle blocks to the driver until size bytes fit, unless an idle block
+// that fits has appeared meanwhile.
 func (d *Device) makeRoom(size int64, s *Stream) error {
 	d.drain()
 	d.mu.Lock()
@@ -149,8 +148,7 @@ func (d *Device) makeRoom(size int64, s *Stream) error {
 	return d.freeBlocks(out)
 }
 
-// freeBlocks gives blocks to the driver, after the work that uses them. mu is
-// not held.
+// freeBlocks returns blocks to the driver, after the work that uses them. mu is not held.
 func (d *Device) freeBlocks(blocks []*block) error {
 	if len(blocks) == 0 {
 		return nil
@@ -190,7 +188,7 @@ func (d *Device) freeBlocks(blocks []*block) error {
 	return first
 }
 
-// Trim gives all idle memory of the pool back, after the work that uses it.
+// Trim returns all idle memory of the pool to the driver, after the work that uses it.
 func (d *Device) Trim() error {
 	if err := d.Err(); err != nil {
 		return err
@@ -213,10 +211,9 @@ func (d *Device) Pool() PoolStats {
 	return d.pool.stats
 }
 
-// SetMemoryLimit bounds what the pool holds, in bytes. 0 stands for the default: a
-// GPU's whole memory; on the CPU, seven eighths of the machine's memory, or of what
-// its container may have. A limit below what is in use holds for the requests
-// that follow.
+// SetMemoryLimit bounds the bytes that the pool holds. 0 stands for the default: a GPU's
+// whole memory; on the CPU, seven eighths of the machine's memory or of its container's
+// limit. A limit below the memory in use affects only later requests.
 func (d *Device) SetMemoryLimit(n int64) {
 	if d.Err() != nil {
 		return

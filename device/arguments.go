@@ -12,10 +12,10 @@ import (
 	"github.com/gpk-go/gpk/dtype/bfloat16"
 )
 
-// Address is an argument of a kernel that points to memory of the device.
+// Address is a kernel argument that points to device memory.
 type Address uint64
 
-// Arguments writes arguments to where the function's parameters lie. An argument is an
+// Arguments encodes arguments in the layout of the function's parameters. An argument is an
 // Address or a number of the parameter's exact type.
 func (f *Function) Arguments(args []any) ([]byte, error) {
 	places, known := f.parameters()
@@ -34,7 +34,7 @@ func (f *Function) Arguments(args []any) ([]byte, error) {
 			return nil, fmt.Errorf("%w: argument %d is a %T; it takes an *Array or a number of the parameter's exact type, as int32 or float32", dtype.ErrDType, i+1, a)
 		}
 		n := len(b)
-		at := (end + n - 1) / n * n // as C aligns numbers
+		at := (end + n - 1) / n * n // C's alignment of numbers
 		if known {
 			if at = places[i].Offset; places[i].Size != n {
 				return nil, fmt.Errorf("%w: argument %d, a %s, has %d bytes; the kernel's parameter has %d", dtype.ErrDType, i+1, what, n, places[i].Size)
@@ -47,8 +47,7 @@ func (f *Function) Arguments(args []any) ([]byte, error) {
 	return params, nil
 }
 
-// appendNumber appends the bytes of a number, and nothing for what is none of
-// the types that C has, too.
+// appendNumber appends the bytes of a number, and nothing for a type that C does not have.
 func appendNumber(b []byte, v any) []byte {
 	le := binary.LittleEndian
 	switch x := v.(type) {

@@ -2,25 +2,25 @@ package device
 
 import "time"
 
-// askEvery is how long a GPU's answer about free memory serves: to ask takes its driver
-// 5 us, and 35 after a pause.
+// askEvery is how long a GPU's answer about free memory is reused: a query takes its driver
+// 5 us, and 35 us after a pause.
 const askEvery = 100 * time.Millisecond
 
-// answer is what a GPU said about its memory.
+// answer is a GPU's answer about its free memory.
 type answer struct {
-	at   time.Time // zero: nothing that still holds
-	room int64     // free, or the pool's
+	at   time.Time // zero: no valid answer
+	room int64     // bytes that are free or held by the pool
 }
 
-// maxAsks is how often the question is put again where the driver gave or took memory
-// meanwhile: its answer and the pool's books are of one moment where it did not.
+// maxAsks is how often the query is repeated if the driver allocated or freed memory
+// meanwhile: otherwise the answer and the pool's counters are not from the same moment.
 const maxAsks = 8
 
-// Available returns how many bytes can be allocated: what is free on the device and
-// what the pool keeps, within the pool's limit; 0 where the system does not say. A GPU is
-// asked ten times a second at most: in between what its pool has taken counts, what other
-// programs have taken does not. What the driver is giving or taking back meanwhile does
-// not count as available.
+// Available returns how many bytes can be allocated: the device's free memory and the
+// pool's idle memory, within the pool's limit; 0 if the system does not report it. A GPU is
+// queried at most ten times a second. Between queries the allocations of its own pool
+// count, but those of other programs do not. Memory that the driver is allocating or
+// freeing at the moment does not count as available.
 func (d *Device) Available() (int64, error) {
 	if err := d.Err(); err != nil {
 		return 0, err
@@ -43,8 +43,8 @@ func (d *Device) Available() (int64, error) {
 	return max(room, 1), nil
 }
 
-// askFree asks the backend; the zero answer says that it does not know. mu is held, and
-// free while the backend answers.
+// askFree queries the backend; the zero answer means unknown. mu is held, but released
+// during the query.
 func (d *Device) askFree() (answer, error) {
 	for again := 0; ; again++ {
 		before := d.pool.traffic
@@ -61,7 +61,7 @@ func (d *Device) askFree() (answer, error) {
 			return a, nil
 		}
 		if now == before || again == maxAsks {
-			a.room -= now.leaving + now.coming // which free may count, or not
+			a.room -= now.leaving + now.coming // free may or may not include these bytes
 			return a, nil
 		}
 	}

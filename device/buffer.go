@@ -9,51 +9,50 @@ import (
 	"github.com/gpk-go/gpk/internal/deferred"
 )
 
-// Buffer is bytes on one device. Free gives them back; a Buffer that is
-// dropped gives them back after a garbage collection.
+// Buffer is a range of bytes on one device. Free releases it; a Buffer that becomes
+// unreachable is released after a garbage collection.
 type Buffer struct {
 	a       *allocation
 	cleanup runtime.Cleanup
 }
 
-// allocation is what stands behind a Buffer, and outlives it until the memory
-// is back in the pool.
+// allocation is the state behind a Buffer. It outlives the Buffer until the memory is back
+// in the pool.
 type allocation struct {
 	dev     *Device
-	block   *block // nil for foreign memory and for no memory
+	block   *block // nil for foreign memory and for an empty buffer
 	mem     memory
 	size    int64
-	release func() // gives foreign memory back
+	release func() // releases foreign memory
 
-	state deferred.State // of the contents
+	state deferred.State // state of the contents
 	freed atomic.Bool
-	// content excludes readers and writers of the contents from each other,
-	// on the CPU, where work runs in the goroutines that start it. Several are
-	// taken in the order of id.
+	// content excludes readers and writers of the contents from each other on the CPU,
+	// where work runs in the calling goroutine. Several are locked in the order of id.
 	content sync.RWMutex
 	id      uint64
 
 	// Guarded by dev.mu.
-	pins    int // calls under way that use the memory without holding the mutex
+	pins    int // calls in progress that use the memory without holding the mutex
 	write   use
-	reads   []use // one a stream, since the last write
+	reads   []use // one per stream, since the last write
 	read1   [1]use
-	capture *capture // the sequence in which it was allocated
+	capture *capture // the capture in which it was allocated
 	exposed bool     // see Expose
 
-	verified *verified // see CheckOnce; nil: nothing is known
+	verified *verified // see CheckOnce; nil: nothing has been checked
 
-	prev, next *allocation // live ones
-	dropped    *allocation // next on the list of those dropped
+	prev, next *allocation // neighbours in the list of live allocations
+	dropped    *allocation // next in the list of dropped ones
 }
 
-// use is a piece of work on a stream: the seq-th.
+// use identifies a piece of work: number seq on a stream.
 type use struct {
 	stream *Stream
 	seq    uint64
 }
 
-// allocations is the live allocations of a device.
+// allocations is the list of a device's live allocations.
 type allocations struct {
 	first  *allocation
 	lastID uint64
@@ -97,10 +96,10 @@ func (d *Device) newBuffer(a *allocation) *Buffer {
 	return b
 }
 
-// Wrap returns a buffer over n bytes of foreign memory at a device address.
-// When the buffer is freed or dropped, and the work that uses it is done,
-// release (or nil) is called once. Work that others do on the memory is theirs to
-// order: Stream.Wait, or the same stream.
+// Wrap returns a buffer over n bytes of foreign memory at a device address. release (or
+// nil) is called once, when the buffer has been freed or dropped and the work that uses it
+// is done. The caller orders other libraries' work on the memory, by Stream.Wait or by
+// using the same stream.
 func Wrap(d *Device, addr uint64, n int64, release func()) (*Buffer, error) {
 	if err := d.Err(); err != nil {
 		return nil, err
@@ -111,8 +110,8 @@ func Wrap(d *Device, addr uint64, n int64, release func()) (*Buffer, error) {
 	return d.wrap(memory{addr: addr}, n, release)
 }
 
-// WrapHost returns a buffer of the CPU device d over n bytes of the host's
-// memory at p, as Wrap does. Memory of Go is kept alive by the buffer.
+// WrapHost is Wrap for n bytes of the host's memory at p and the CPU device d. The buffer
+// keeps memory of Go alive.
 func WrapHost(d *Device, p unsafe.Pointer, n int64, release func()) (*Buffer, error) {
 	if err := d.Err(); err != nil {
 		return nil, err
@@ -130,7 +129,7 @@ func (d *Device) wrap(m memory, n int64, release func()) (*Buffer, error) {
 	return d.newBuffer(&allocation{dev: d, mem: m, size: n, release: release}), nil
 }
 
-// none reports whether no function of this package has made b.
+// none reports whether b is nil or a zero Buffer.
 func (b *Buffer) none() bool { return b == nil || b.a == nil }
 
 // Device returns the device that holds the bytes.
@@ -141,7 +140,7 @@ func (b *Buffer) Device() *Device {
 	return b.a.dev
 }
 
-// Size returns the number of bytes asked for.
+// Size returns the requested number of bytes.
 func (b *Buffer) Size() int64 {
 	if b.none() {
 		return 0
@@ -149,8 +148,8 @@ func (b *Buffer) Size() int64 {
 	return b.a.size
 }
 
-// Addr returns the address of the first byte on the device; the host's on the
-// CPU; 0 for a buffer of no bytes.
+// Addr returns the address of the first byte on the device (on the CPU, in the host's
+// memory), and 0 for an empty buffer.
 func (b *Buffer) Addr() uint64 {
 	if b.none() {
 		return 0
@@ -158,10 +157,10 @@ func (b *Buffer) Addr() uint64 {
 	return b.a.mem.addr
 }
 
-// Ptr returns the address of the first byte on the CPU device, and nil on
-// others and for a buffer of no bytes. It is good for as long as the Buffer is
-// kept alive and not freed: afterwards the memory serves other buffers or is unmapped,
-// so that an access may end the program. See Expose.
+// Ptr returns the address of the first byte on the CPU device, and nil on other devices and
+// for an empty buffer. It is valid as long as the Buffer is kept alive and not freed. After
+// that the memory may be reused or unmapped, so that an access may crash the program. See
+// Expose.
 func (b *Buffer) Ptr() unsafe.Pointer {
 	if b.none() || b.a.dev.info.Kind != CPU {
 		return nil
@@ -169,7 +168,7 @@ func (b *Buffer) Ptr() unsafe.Pointer {
 	return b.a.mem.host
 }
 
-// Err returns the error that the contents failed with or depend on, as far as it is known.
+// Err returns the error of the contents, or the known errors that they depend on.
 func (b *Buffer) Err() error {
 	if b.none() {
 		return errNoBuffer
@@ -180,9 +179,9 @@ func (b *Buffer) Err() error {
 // Freed reports whether Free was called.
 func (b *Buffer) Freed() bool { return !b.none() && b.a.freed.Load() }
 
-// Free gives the memory back, behind the work on it that was started. It does
-// not wait, except for foreign memory, whose owner must not take it while it is
-// in use. Freeing twice, or nil, does nothing.
+// Free releases the memory, after the work on it that was started. It does not wait, except
+// for foreign memory, whose owner must not reuse it while work uses it. Freeing twice, or
+// freeing nil, does nothing.
 func (b *Buffer) Free() {
 	if b.none() {
 		return
@@ -205,13 +204,13 @@ func (b *Buffer) Free() {
 	d.dispose(g)
 }
 
-// garbage is what is to be given back once the mutex is free.
+// garbage is memory and handles to release after the mutex is unlocked.
 type garbage struct {
 	blocks  []*block
 	foreign []*allocation
 }
 
-// giveBack takes a freed allocation apart; mu is held.
+// giveBack moves a freed allocation's memory to the pool or to g; mu is held.
 func (d *Device) giveBack(a *allocation, g *garbage) {
 	d.live.remove(a)
 	b := a.block
@@ -222,7 +221,7 @@ func (d *Device) giveBack(a *allocation, g *garbage) {
 	case a.exposed:
 		d.pool.abandon(b)
 	case a.capture != nil && a.capture == b.home.capture:
-		a.capture.put(a) // in use by the graph to come
+		a.capture.put(a) // the graph under construction uses it
 	default:
 		if b.home.closed {
 			b.home = d.main
@@ -235,7 +234,7 @@ func (d *Device) giveBack(a *allocation, g *garbage) {
 	}
 }
 
-// pending appends the uses that the home stream does not follow by itself.
+// pending appends the uses that are not ordered before the home stream's work.
 func (a *allocation) pending(to []use) []use {
 	home := a.block.home
 	if u := a.write; home.behind(u) {
@@ -249,10 +248,10 @@ func (a *allocation) pending(to []use) []use {
 	return to
 }
 
-// dispose gives back what the pool does not keep. mu is not held.
+// dispose releases what the pool does not keep. mu is not held.
 func (d *Device) dispose(g garbage) {
-	// What cannot be freed is lost with its stream, whose error its next
-	// Synchronize reports.
+	// A failure to free is not reported here: the stream is then broken, and its next
+	// Synchronize returns the error.
 	if d.info.Kind == CPU && totalSize(g.blocks) >= unmapBytes && d.unmapping.CompareAndSwap(false, true) {
 		go func() {
 			_ = d.freeBlocks(g.blocks)

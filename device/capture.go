@@ -6,13 +6,13 @@ import (
 	"unsafe"
 )
 
-// capture is a sequence of work that is being recorded on a stream. Guarded by
-// the device's mutex.
+// capture is the state of a stream that records a sequence of work. Guarded by the device's
+// mutex.
 type capture struct {
 	reads, writes map[*Buffer]struct{}
 	own           map[*allocation]struct{} // allocated and freed in the sequence
-	idle          map[int64][]*block       // their blocks: they stay with the graph
-	steps         []Work                   // on the CPU: the sequence itself
+	idle          map[int64][]*block       // blocks of these allocations; they belong to the graph
+	steps         []Work                   // CPU: the recorded work
 }
 
 // Keeper is Work that its owner reuses after LaunchWork has returned. A sequence that is
@@ -22,7 +22,7 @@ type Keeper interface {
 	Keep() Work
 }
 
-// record stores a piece of work of the CPU for the replay.
+// record stores a piece of CPU work for replays.
 func (c *capture) record(reads, writes []*Buffer, w Work) {
 	c.note(reads, writes)
 	if k, ok := w.(Keeper); ok {
@@ -31,7 +31,7 @@ func (c *capture) record(reads, writes []*Buffer, w Work) {
 	c.steps = append(c.steps, w)
 }
 
-// recording reports whether the sequence is not complete yet.
+// recording reports whether the capture is still in progress.
 func (c *capture) recording() bool { return c.reads != nil }
 
 // take returns a block that the sequence freed, or nil.
@@ -63,7 +63,7 @@ func (c *capture) note(reads, writes []*Buffer) {
 	}
 }
 
-// buffers lists what the sequence uses and does not own.
+// buffers lists the buffers that the sequence uses and does not own.
 func (c *capture) buffers(set map[*Buffer]struct{}) (out []*Buffer) {
 	for b := range set {
 		if _, own := c.own[b.a]; !own {
@@ -80,16 +80,16 @@ type Graph struct {
 	dev *Device
 	*graphState
 	cleanup runtime.Cleanup
-	running sync.Mutex // held by a launch on the CPU: launches share the sequence's memory
+	running sync.Mutex // held during a launch on the CPU: launches share the sequence's memory
 }
 
-// graphState is what stands behind a Graph. Guarded by the device's mutex.
+// graphState is the state behind a Graph. Guarded by the device's mutex.
 type graphState struct {
 	graph, exec   uint64
-	steps         []Work // on the CPU
+	steps         []Work // on the CPU: the recorded work
 	reads, writes []*Buffer
 	blocks        []*block
-	last          []use // launches that the memory waits for
+	last          []use // launches for which the memory has to wait
 	closed        bool
 }
 
@@ -115,8 +115,8 @@ func (s *Stream) BeginCapture() error {
 			d.left.Wait()
 		}
 	}
-	// Other streams may have to wait for earlier work. Record their event now: during the
-	// capture it would become part of the sequence.
+	// Other streams may have to wait for earlier work. Record its event now: during the
+	// capture the event would become part of the sequence.
 	if s.seq > s.marked {
 		if err := s.markUpTo(s.seq); err != nil {
 			return err
@@ -159,14 +159,14 @@ func (s *Stream) EndCapture() (*Graph, error) {
 		return nil, err
 	}
 	g.reads, g.writes, g.steps = c.buffers(c.reads), c.buffers(c.writes), c.steps
-	*c = capture{} // live allocations refer to it: it must not keep their buffers
+	*c = capture{} // live allocations refer to c: it must not keep their buffers alive
 	g.cleanup = runtime.AddCleanup(g, d.dropped.pushGraph, g.graphState)
 	d.captured()
 	return g, nil
 }
 
-// Launch puts the sequence on s (nil: the default stream). A buffer that it
-// uses and that was freed since is ErrFreed.
+// Launch puts the sequence on s (nil: the default stream). If a buffer that it uses has
+// been freed since, the error is ErrFreed.
 func (g *Graph) Launch(s *Stream) error {
 	if g == nil || g.dev == nil {
 		return errNoGraph
@@ -206,7 +206,7 @@ func (g *Graph) launch(m *Measurement, s *Stream) error {
 	if err := d.begin(s, g.reads, g.writes); err != nil {
 		return err
 	}
-	// The sequence's own memory is used again.
+	// The launch reuses the sequence's own memory.
 	for _, u := range g.last {
 		if err := d.order(s, u); err != nil {
 			return err
@@ -243,9 +243,9 @@ func (g *Graph) launchHost(m *Measurement, s *Stream) error {
 	}))
 }
 
-// Update makes g launch what from recorded, and closes from. It is cheaper than
-// a new graph. It waits for a launch on the CPU. Where the sequences differ in more than addresses and sizes the
-// driver refuses; both graphs are then as before.
+// Update makes g launch the sequence of from, and closes from. It is cheaper than a new
+// graph. On the CPU it waits for a launch in progress. If the sequences differ in more than
+// addresses and sizes, the driver refuses, and both graphs remain as they were.
 func (g *Graph) Update(from *Graph) error {
 	if g == nil || g.dev == nil {
 		return errNoGraph
@@ -256,7 +256,7 @@ func (g *Graph) Update(from *Graph) error {
 	}
 	first, second := g, from
 	if uintptr(unsafe.Pointer(first)) > uintptr(unsafe.Pointer(second)) {
-		first, second = second, first // nobody waits in a circle
+		first, second = second, first // a fixed order avoids deadlock
 	}
 	first.running.Lock()
 	defer first.running.Unlock()
@@ -270,7 +270,7 @@ func (g *Graph) Update(from *Graph) error {
 	if err := d.backend.updateExec(g.exec, from.graph); err != nil {
 		return err
 	}
-	// from's executable goes with g's old sequence and memory.
+	// Closing from releases its executable, and g's old sequence and memory.
 	was := *g.graphState
 	*g.graphState = *from.graphState
 	g.exec, g.last = was.exec, append(was.last, from.last...)
@@ -279,8 +279,7 @@ func (g *Graph) Update(from *Graph) error {
 	return d.release(from.graphState)
 }
 
-// Close gives the graph back, behind its launches. Closing it twice does
-// nothing.
+// Close releases the graph, after its launches. Closing it twice does nothing.
 func (g *Graph) Close() error {
 	if g == nil || g.dev == nil {
 		return errNoGraph
@@ -293,7 +292,7 @@ func (g *Graph) Close() error {
 	return d.release(g.graphState)
 }
 
-// release gives a graph's handles and memory back, once; mu is held.
+// release frees a graph's handles and memory, once; mu is held.
 func (d *Device) release(g *graphState) error {
 	if g.closed {
 		return nil

@@ -1,7 +1,6 @@
 package device
 
-// Capturing reports whether what is put on the stream is recorded for a graph
-// instead of run.
+// Capturing reports whether work on the stream is recorded for a graph instead of run.
 func (s *Stream) Capturing() bool {
 	d, err := s.owner()
 	if err != nil {

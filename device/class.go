@@ -3,15 +3,15 @@ package device
 import "math/bits"
 
 const (
-	smallest = 512     // bytes of the smallest block, and what every block is a multiple of
+	smallest = 512     // bytes of the smallest block; every block is a multiple of it
 	huge     = 2 << 20 // blocks beyond this are multiples of it
 
-	// maxBytes bounds one request, so that sums of sizes cannot overflow.
+	// maxBytes bounds a request, so that sums of sizes cannot overflow.
 	maxBytes = 1 << 56
 )
 
-// blockSize returns the size of the pool's block that serves n bytes, which is what
-// counts as in use.
+// blockSize returns the size of the pool's block for n bytes, which is the size that counts
+// as in use.
 func blockSize(n int64) int64 {
 	if n <= 0 {
 		return 0
@@ -19,10 +19,9 @@ func blockSize(n int64) int64 {
 	return classOf(min(n, maxBytes))
 }
 
-// classOf returns the size of the block that serves n > 0 bytes: at most an
-// eighth more than n, beyond the smallest ones. Up to 2 MiB there are 8 classes
-// an octave, powers of two among them, so that a few sizes serve all requests
-// and blocks are found again.
+// classOf returns the block size for n > 0 bytes. It is at most an eighth larger than n,
+// except for the smallest sizes. Up to 2 MiB there are 8 classes per octave, among them the
+// powers of two, so that a few sizes serve all requests and idle blocks are likely to fit.
 func classOf(n int64) int64 {
 	step := int64(huge)
 	if n <= huge {

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// collector runs Go's garbage collector, one collection at a time for all
-// devices of a system. Go's collector cannot see device memory, so the pools
-// decide when it runs. Tests replace the three functions.
+// collector runs Go's garbage collector, one collection at a time for all devices of a
+// system. Go's collector cannot see device memory, so the pools decide when it runs. Tests
+// replace the three functions.
 type collector struct {
 	gc     func() (cost time.Duration) // runs a whole collection
 	settle func(limit time.Duration)   // waits for the cleanups that a collection queued
 	now    func() time.Time
 
 	mu   sync.Mutex // held during a collection
-	head sync.Mutex // guards what follows
+	head sync.Mutex // guards the following fields
 	runs uint64     // complete collections
 	time account
 }
@@ -26,28 +26,27 @@ func newCollector() *collector {
 }
 
 const (
-	// collectorShare is the part of the time that collections may take: one in
-	// so many.
+	// collectorShare is the inverse of the fraction of time that collections may take.
 	collectorShare = 10
 
-	// maxCredit bounds the time beyond the next collection's that a program saves up
-	// for collections while it needs none.
+	// maxCredit bounds the unused time for collections that a program accumulates beyond
+	// the cost of the next collection.
 	maxCredit = 10 * time.Millisecond
 
-	// cleanupTime bounds the wait for cleanups before an out-of-memory error: on a
-	// busy machine they take their time, and somebody else's may hang.
+	// cleanupTime bounds the wait for cleanups before an out-of-memory error: on a busy
+	// machine they are slow, and another package's cleanup may hang.
 	cleanupTime = time.Second
 
 	// laterCleanupTime bounds the same wait after a collection in the background.
 	laterCleanupTime = 10 * time.Millisecond
 )
 
-// account is the time that collections may still take. A tenth of the time that
-// passes is credited, and what a collection costs is charged.
+// account is the time that collections may still take. It is credited with a tenth of the
+// elapsed time, and charged with the cost of each collection.
 type account struct {
 	balance time.Duration
-	at      time.Time        // the last credit; zero: none yet
-	costs   [2]time.Duration // of the last collections
+	at      time.Time        // of the last credit; zero: none yet
+	costs   [2]time.Duration // costs of the last collections
 }
 
 func (a *account) credit(now time.Time) {
@@ -67,8 +66,8 @@ func (a *account) charge(cost time.Duration) {
 	a.costs[0], a.costs[1] = cost, a.costs[0]
 }
 
-// expected returns what the next collection is going to cost: the smaller of the last
-// two costs, as a busy machine may have held up one of them.
+// expected estimates the cost of the next collection: the smaller of the last two costs,
+// because a busy machine may have delayed one of them.
 func (a *account) expected() time.Duration { return min(a.costs[0], a.costs[1]) }
 
 // due reports whether the one-tenth rule allows a collection now.
@@ -79,8 +78,8 @@ func (c *collector) due() bool {
 	return c.time.balance >= c.time.expected()
 }
 
-// run returns when a collection has run that began after the call and its
-// cleanups have run, for which it waits no longer than limit.
+// run returns once a collection that began after the call has ended and its cleanups have
+// run. It waits for the cleanups at most for limit.
 func (c *collector) run(limit time.Duration) {
 	c.collect()
 	c.settle(limit)
@@ -92,8 +91,8 @@ func (c *collector) collect() {
 	c.head.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// The collection that was under way at the call began too early. A second one,
-	// which somebody else waited for, serves.
+	// A collection that was already running at the call began too early. If another
+	// goroutine has waited for a second one, that one is enough.
 	if c.runs >= asked+2 {
 		return
 	}
@@ -105,9 +104,9 @@ func (c *collector) collect() {
 	c.head.Unlock()
 }
 
-// collectGarbage runs a collection and returns its cost: the time that it took, but
-// no more than its processor time, and than leastScan allows for the bytes that it
-// scanned. A busy machine holds up even a collection that has nothing to do.
+// collectGarbage runs a collection and returns its cost: the elapsed time, but no more than
+// its processor time, and no more than leastScan allows for the bytes that it scanned. On a
+// busy machine even a collection with no work takes long.
 func collectGarbage() (cost time.Duration) {
 	read := []metrics.Sample{{Name: "/cpu/classes/gc/total:cpu-seconds"}, {Name: "/gc/scan/total:bytes"}}
 	metrics.Read(read)
@@ -125,10 +124,10 @@ func collectGarbage() (cost time.Duration) {
 }
 
 const (
-	// leastScan is the bytes a second that Go's collector scans at least, with pointers
-	// in them: 1.6e9 to 4e9 were measured on two cores.
+	// leastScan is a lower bound of the bytes with pointers that Go's collector scans per
+	// second: 1.6e9 to 4e9 were measured on two cores.
 	leastScan = 500e6
-	// scanOverhead is what a collection costs beyond that: 0.1 ms were measured.
+	// scanOverhead is the fixed cost of a collection: 0.1 ms were measured.
 	scanOverhead = 500 * time.Microsecond
 )
 

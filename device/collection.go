@@ -1,37 +1,38 @@
 package device
 
-// collection decides when a device asks for a garbage collection.
+// collection decides when a device requests a garbage collection.
 //
-//   - It asks when the bytes that were allocated since the last collection, and
-//     not freed, exceed the larger of the bytes that it left alive and the pool's
-//     floor: 64 MiB on the CPU, 1/64 of a GPU's memory. Where that is more than
-//     half of the room below the limit, the half counts instead.
-//   - Collections take a tenth of the time at most (collector.due), unless memory
-//     is short: less than an eighth of the limit is left.
-//   - A request past one and a half times that threshold that needs new memory waits
-//     for the collection under way: what is in use stays below 2.5 times what was
-//     alive, or 96 MiB more. Where the one-tenth rule has put the collection off,
+//   - It requests one when the bytes that were allocated since the last collection and
+//     not freed exceed a threshold: the larger of the bytes that survived it and the
+//     pool's floor (64 MiB on the CPU, 1/64 of a GPU's memory), but no more than half of
+//     the room below the limit.
+//   - Collections take at most a tenth of the time (collector.due), unless memory is
+//     short: less than an eighth of the limit is left.
+//   - Beyond one and a half times the threshold a request for new memory waits for the
+//     collection in progress. So the memory in use stays below 2.5 times the surviving
+//     memory, or 96 MiB more than it. If the one-tenth rule has postponed the collection,
 //     there is nothing to wait for, and the pool grows until memory is short.
 //
 // Guarded by the device's mutex.
 type collection struct {
-	running int           // collections under way
-	done    chan struct{} // closed when the one in the background ends; nil: none
+	running int           // collections in progress
+	done    chan struct{} // closed when the background collection ends; nil: none
 
-	// Bytes in use that were allocated after the last collection had begun, and,
-	// while one runs, those allocated between the one before it and its beginning.
-	// The collection that runs may free the latter only.
+	// young counts the bytes in use that were allocated after the last collection began.
+	// While a collection runs, middle counts those that were allocated between the
+	// beginnings of the previous one and of this one. Only middle may shrink by the running
+	// collection.
 	young, middle int64
-	// epoch counts the beginnings of collections: blocks carry the epoch in which
-	// they were taken, so that what is freed is subtracted from the right sum.
+	// epoch counts the collections that have begun. A block records the epoch of its
+	// allocation, so that freeing it is subtracted from the right counter.
 	epoch uint32
 }
 
-// since returns the bytes in use that were allocated since the last complete
-// collection began.
+// since returns the bytes in use that were allocated since the beginning of the last
+// complete collection.
 func (c *collection) since() int64 { return c.young + c.middle }
 
-// add counts bytes that come into use. The result is for remove.
+// add counts bytes that come into use. Its result is passed to remove.
 func (c *collection) add(size int64) (epoch uint32) {
 	c.young += size
 	return c.epoch
@@ -60,8 +61,8 @@ func (c *collection) end() {
 	}
 }
 
-// threshold returns the bytes allocated since the last collection beyond which
-// the pool asks for another one.
+// threshold returns the number of bytes allocated since the last collection beyond which
+// the pool requests another one.
 func (p *pool) threshold() int64 {
 	left := p.stats.InUse - p.collect.since()
 	return max(p.floor, min(left, (p.stats.Limit-left)/2))
@@ -72,9 +73,9 @@ func (p *pool) short(size int64) bool {
 	return p.stats.InUse+size > p.stats.Limit-p.stats.Limit/8
 }
 
-// collectLater starts a collection in the background where size bytes more call
-// for one. It returns a channel where a request that needs new memory waits until
-// it is closed, else nil. mu is held.
+// collectLater starts a background collection if size more bytes exceed the threshold. If a
+// request for new memory should wait, it returns the channel to wait for, otherwise nil. mu
+// is held.
 func (d *Device) collectLater(size int64) (wait <-chan struct{}) {
 	p := &d.pool
 	c := &p.collect
@@ -100,8 +101,8 @@ func (d *Device) collectLater(size int64) (wait <-chan struct{}) {
 	return nil
 }
 
-// awaitCollection waits for a collection that collectLater has named, and gives back what it
-// found. mu is held, and free while it waits.
+// awaitCollection waits for a collection that collectLater returned, and reclaims the
+// memory that it found. mu is held, but released during the wait.
 func (d *Device) awaitCollection(collection <-chan struct{}) {
 	d.pool.stats.Waits++
 	d.mu.Unlock()
@@ -110,7 +111,7 @@ func (d *Device) awaitCollection(collection <-chan struct{}) {
 	d.mu.Lock()
 }
 
-// collectInBackground runs the collection that collectLater has begun.
+// collectInBackground runs a collection for collectLater.
 func (d *Device) collectInBackground(done chan struct{}) {
 	d.collector.run(laterCleanupTime)
 	g := d.reclaim()
@@ -119,13 +120,13 @@ func (d *Device) collectInBackground(done chan struct{}) {
 	d.pool.collect.done = nil
 	d.pool.stats.Collections++
 	d.mu.Unlock()
-	// Those who wait may hold what a release function of foreign memory needs.
+	// Waiting goroutines may hold a lock that a release function of foreign memory needs.
 	close(done)
 	d.dispose(g)
 }
 
-// collectNow runs a collection, waits for it, gives back what it found, and
-// reports whether that was anything. mu is not held.
+// collectNow runs a collection, waits for it, reclaims the memory that it found, and
+// reports whether it found any. mu is not held.
 func (d *Device) collectNow() (freed bool) {
 	d.mu.Lock()
 	before := d.pool.stats.InUse

@@ -14,17 +14,17 @@ import (
 	"github.com/gpk-go/gpk/internal/nvrtc"
 )
 
-// The bounds of what is compiled in the background.
+// Limits of background compilation.
 const (
-	maxCompiling = 2    // at the same time
-	maxKept      = 2048 // kernels of chains that a device keeps; beyond, no more are made
+	maxCompiling = 2    // compilations at the same time
+	maxKept      = 2048 // chain kernels per device; beyond that, no more are compiled
 )
 
-// codes is the code that was compiled at run time for one device.
+// codes holds the code that was compiled at run time for one device.
 type codes struct {
 	dev    *Device
 	search *compilerSearch // nil: there is no compiler
-	folder string          // of the cache; "" keeps nothing on disk
+	folder string          // folder of the cache; "": no cache on disk
 
 	mu      sync.Mutex
 	made    map[[sha256.Size]byte]*compilation
@@ -32,19 +32,19 @@ type codes struct {
 	workers int
 }
 
-// compilation is code on its way to a function.
+// compilation is code that is being compiled or has been compiled to a function.
 type compilation struct {
 	of   *codes
 	code Code
 	done chan struct{}
-	f    *Function // once done
+	f    *Function // set when done
 	err  error
 
-	asked atomic.Uint32 // how often after a failure; see Again
+	asked atomic.Uint32 // the number of questions since a failure; see Again
 }
 
-// Function returns the function without waiting: ready says whether it is
-// there, or err why it never will be.
+// Function returns the function without waiting. ready reports whether it is available; err
+// reports why it never will be.
 func (c *compilation) Function() (f *Function, ready bool, err error) {
 	if c == nil || c.done == nil {
 		return nil, false, errNoCompilation
@@ -73,8 +73,8 @@ func (c *compilation) wait(ctx context.Context) (*Function, error) {
 	}
 }
 
-// Now is wait that does not wait for what else is queued: code that nobody works
-// on is compiled here.
+// Now is wait without waiting for other queued code: if the code has not been started, it
+// is compiled here.
 func (c *compilation) Now(ctx context.Context) (*Function, error) {
 	if c != nil && c.of != nil {
 		s := c.of
@@ -91,8 +91,8 @@ func (c *compilation) Now(ctx context.Context) (*Function, error) {
 	return c.wait(ctx)
 }
 
-// Again reports that the function could not be loaded, for want of memory, say, and
-// that it is time for another try: once in so many questions.
+// Again is asked whether to retry loading a function, which may have failed for lack of
+// memory. It returns true once in askAgain calls.
 func (c *compilation) Again() bool {
 	return c != nil && c.passing() && c.asked.Add(1)%askAgain == 0
 }
@@ -100,8 +100,8 @@ func (c *compilation) Again() bool {
 // askAgain is the number of uses of a function that could not be loaded before the next try.
 const askAgain = 64
 
-// passing reports whether the compilation has ended with an error that another may
-// not have: it is neither the source's nor the compiler's.
+// passing reports whether the compilation ended with an error that may not recur: one that
+// is due neither to the source nor to the compiler.
 func (c *compilation) passing() bool {
 	_, _, err := c.Function()
 	if err == nil || c.of == nil {
@@ -112,9 +112,9 @@ func (c *compilation) passing() bool {
 	return !source && !missing
 }
 
-// Compile returns a kernel, compiled for the device and loaded; the same code
-// gives the same function. A source that does not compile is a *CompileError, and a
-// machine without a compiler is expr.ErrUnsupported.
+// Compile returns a kernel, compiled for the device and loaded; the same code gives the
+// same function. If the source does not compile, the error is a *CompileError; if the
+// machine has no compiler, it is expr.ErrUnsupported.
 func (d *Device) Compile(code Code) (*Function, error) {
 	if err := d.Err(); err != nil {
 		return nil, err
@@ -149,8 +149,8 @@ func (d *Device) compileLater(code Code) *compilation {
 	return c
 }
 
-// compilerVersion returns the version of the compiler that serves the device,
-// 13000 for 13.0, or a *nvrtc.Error that says why there is none.
+// compilerVersion returns the version of the device's compiler, 13000 for 13.0, or a
+// *nvrtc.Error that says why there is none.
 func (d *Device) compilerVersion() (int, error) {
 	if err := d.Err(); err != nil {
 		return 0, err
@@ -162,8 +162,7 @@ func (d *Device) compilerVersion() (int, error) {
 	return c.version(), nil
 }
 
-// awaitCompiled waits until everything that is being compiled for the device is
-// there, or until ctx ends.
+// awaitCompiled waits until all compilations for the device have ended, or until ctx ends.
 func (d *Device) awaitCompiled(ctx context.Context) error {
 	if err := d.Err(); err != nil {
 		return err
@@ -183,7 +182,7 @@ func (d *Device) awaitCompiled(ctx context.Context) error {
 	}
 	s.mu.Unlock()
 	for _, c := range under {
-		// An error of the compilation is for the user of its kernel.
+		// A compilation error is reported to the user of the kernel, not here.
 		if _, err := c.wait(ctx); err != nil && ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -203,7 +202,7 @@ func (s *codes) full() bool {
 	return len(s.made) >= maxKept
 }
 
-// compilation returns the compilation of a code. made says that it is new, and that the
+// compilation returns the compilation of a code. made reports that it is new and that the
 // caller has to start it.
 func (s *codes) compilation(code Code) (c *compilation, made bool) {
 	key := code.key()
@@ -220,7 +219,7 @@ func (s *codes) compilation(code Code) (c *compilation, made bool) {
 	return c, true
 }
 
-// work compiles what is queued, and ends.
+// work compiles the queued code, and returns when the queue is empty.
 func (s *codes) work() {
 	for {
 		s.mu.Lock()
@@ -238,11 +237,11 @@ func (s *codes) work() {
 
 func (s *codes) run(c *compilation) {
 	c.f, c.err = s.build(&c.code)
-	c.code = Code{} // its source is of no more use
+	c.code = Code{} // the source is no longer needed
 	close(c.done)
 }
 
-// compiler returns one that serves the device.
+// compiler returns a compiler that supports the device.
 func (s *codes) compiler() (compiler, error) {
 	if s.search == nil {
 		return nil, &nvrtc.Error{Err: fmt.Errorf("none for %v", s.dev)}
@@ -310,7 +309,7 @@ func compileImage(sm int, code Code) ([]byte, error) {
 	return b.image, err
 }
 
-// compileWith compiles and sorts errors out.
+// compileWith compiles, and classifies errors.
 func compileWith(with compiler, sm int, code *Code) (binaryImage, error) {
 	b, log, err := with.compile(code, options(with, sm, code))
 	switch {

@@ -17,12 +17,12 @@ import (
 	"github.com/gpk-go/gpk/cutlass"
 )
 
-// maxCacheBytes bounds the compiled kernels on disk: beyond, those that were
-// used longest ago go.
+// maxCacheBytes bounds the compiled kernels on disk; beyond it the least recently used ones
+// are deleted.
 const maxCacheBytes = 128 << 20
 
-// kernelCache returns the folder of the kernels that were compiled at run time;
-// "" where there is no cache.
+// kernelCache returns the folder of the kernels that were compiled at run time, or "" if
+// there is no cache.
 func kernelCache() string {
 	dir, err := cutlass.CacheDir()
 	if err != nil {
@@ -31,9 +31,8 @@ func kernelCache() string {
 	return filepath.Join(dir, "kernels")
 }
 
-// cacheKey identifies a compiled kernel: its source, the options, among them the
-// architecture, the compiler with its headers, where the source may read those,
-// and the driver.
+// cacheKey identifies a compiled kernel by its source, the options (which include the
+// architecture), the compiler, the headers if the source may include them, and the driver.
 func cacheKey(c *Code, options []string, headers string, version int, driver string) string {
 	key := c.key()
 	h := sha256.New()
@@ -47,12 +46,12 @@ func cacheKey(c *Code, options []string, headers string, version int, driver str
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// hashHeaders tells one set of headers from another by the names, sizes and times of
-// its files: there are thousands, and a source may include any.
+// hashHeaders identifies a set of headers by the names, sizes and times of its files,
+// because there are thousands, and a source may include any of them.
 func hashHeaders(h hash.Hash, dir string) {
 	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
-			return nil //nolint:nilerr // what cannot be read is not included either
+			return nil //nolint:nilerr // a file that cannot be read cannot be included
 		}
 		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
 			fmt.Fprintf(h, "%s %d %d\n", path, info.Size(), info.ModTime().UnixNano())
@@ -61,15 +60,15 @@ func hashHeaders(h hash.Hash, dir string) {
 	})
 }
 
-// cacheFile is a compiled kernel on disk: a header, the SHA-256 of what follows,
-// the lengths of name and image, and these.
+// cacheFile is a compiled kernel on disk: a header, the SHA-256 of the rest, the lengths of
+// name and image, then name and image.
 type cacheFile struct{ dir, key string }
 
 const cacheMagic = "gpk kernel 1\n"
 
 func (f cacheFile) path() string { return filepath.Join(f.dir, f.key) }
 
-// read returns what is there, and false where there is nothing whole.
+// read returns the kernel, and false if the file is missing or damaged.
 func (f cacheFile) read() (b binaryImage, ok bool) {
 	if f.dir == "" {
 		return b, false
@@ -95,12 +94,12 @@ func (f cacheFile) read() (b binaryImage, ok bool) {
 		return b, false
 	}
 	now := time.Now()
-	_ = os.Chtimes(f.path(), now, now) // it is in use
+	_ = os.Chtimes(f.path(), now, now) // marks it as used
 	return binaryImage{name: string(rest[:name]), image: rest[name:]}, true
 }
 
-// write keeps a kernel. The file appears whole; where it cannot be written,
-// nothing is kept.
+// write stores a kernel. The file appears atomically; if it cannot be written, nothing is
+// stored.
 func (f cacheFile) write(b binaryImage) {
 	if f.dir == "" || os.MkdirAll(f.dir, 0o700) != nil {
 		return
@@ -129,11 +128,11 @@ func (f cacheFile) write(b binaryImage) {
 	pruneCache(f.dir, maxCacheBytes)
 }
 
-// cacheTemp begins the names of files that are being written.
+// cacheTemp is the prefix of files that are being written.
 const cacheTemp = ".new-"
 
-// pruneCache removes what was used longest ago until the folder holds at most
-// so many bytes, and files whose writer died.
+// pruneCache removes the least recently used files until the folder holds at most limit
+// bytes, and files whose writer died.
 func pruneCache(dir string, limit int64) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

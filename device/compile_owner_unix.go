@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// ownFile reports whether a file is this user's, and nobody else can write it.
+// ownFile reports whether a file belongs to this user and nobody else can write to it.
 func ownFile(path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o022 != 0 {

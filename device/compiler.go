@@ -15,17 +15,16 @@ import (
 	"github.com/gpk-go/gpk/internal/nvrtc"
 )
 
-// Code is CUDA C++ that is compiled at run time, for the device's own compute
-// capability.
+// Code is CUDA C++ to be compiled at run time for the device's compute capability.
 type Code struct {
 	Source  string
 	Kernel  string   // the __global__ function: its extern "C" name, or a C++ name with its arguments, as in "scale<float>"
-	File    string   // what messages call the source; "" is "kernel.cu"
-	Options []string // of the compiler, besides the architecture
-	Headers bool     // CUDA's own can be included, where they lie beside the compiler
+	File    string   // the source's name in messages; "" is "kernel.cu"
+	Options []string // compiler options, besides the architecture
+	Headers bool     // CUDA's own headers can be included, if they are installed beside the compiler
 }
 
-// key identifies the code in one process.
+// key identifies the code within a process.
 func (c *Code) key() [sha256.Size]byte {
 	h := sha256.New()
 	for _, s := range append([]string{c.Source, c.Kernel, c.File, fmt.Sprint(c.Headers)}, c.Options...) {
@@ -41,7 +40,7 @@ func (c *Code) file() string {
 	return c.File
 }
 
-// binaryImage is compiled code: a cubin, and the name that its kernel has there.
+// binaryImage is compiled code: a cubin, and the name of its kernel in it.
 type binaryImage struct {
 	name  string
 	image []byte
@@ -51,28 +50,27 @@ type binaryImage struct {
 type compiler interface {
 	// version is 13000 for 13.0.
 	version() int
-	// archs lists the compute capabilities that it knows.
+	// archs lists the compute capabilities that it supports.
 	archs() []int
-	// headers is the folder of CUDA's headers, "" where they are not there.
+	// headers is the folder of CUDA's headers, "" if there is none.
 	headers() string
-	// compile answers with what the compiler had to say, too. An error that
-	// is the source's is errSource.
+	// compile also returns the compiler's log. An error in the source is errSource.
 	compile(c *Code, options []string) (b binaryImage, log string, err error)
 }
 
-// errSource says that it is the source that does not compile.
+// errSource means that the source does not compile.
 var errSource = errors.New("the source does not compile")
 
-// CompileError says that CUDA C++ did not compile: what the compiler wrote, and
-// the line of the source that it names first. It is an ErrDevice.
+// CompileError reports that CUDA C++ did not compile: the compiler's log, and the first
+// source line that it names. It is an ErrDevice.
 type CompileError struct {
-	Kernel string // the function asked for
-	Line   int    // of the source, from 1; 0 where the compiler names none
+	Kernel string // the requested function
+	Line   int    // line of the source, from 1; 0 if the compiler names none
 	Text   string // that line
-	Log    string // all that the compiler wrote
+	Log    string // the compiler's whole output
 }
 
-// Error prints the log behind the line that it names first.
+// Error prints the log after the line that it names first.
 func (e *CompileError) Error() string {
 	if e == nil {
 		return "a kernel that does not compile"
@@ -87,7 +85,7 @@ func (e *CompileError) Error() string {
 // Is makes the error an ErrDevice.
 func (e *CompileError) Is(target error) bool { return target == ErrDevice }
 
-// newCompileError finds the line that the log complains of first.
+// newCompileError finds the first line that the log names.
 func newCompileError(c *Code, log string) *CompileError {
 	e := &CompileError{Kernel: c.Kernel, Log: log}
 	for line := range strings.Lines(log) {
@@ -105,7 +103,7 @@ func newCompileError(c *Code, log string) *CompileError {
 	return e
 }
 
-// compilerSearch looks for the run-time compiler, once.
+// compilerSearch searches for the run-time compiler, once.
 type compilerSearch struct {
 	candidates func() []cutlass.Candidate
 	load       func(path string) (compiler, error)
@@ -120,8 +118,7 @@ func newCompilerSearch() *compilerSearch {
 	return &compilerSearch{candidates: compilerPath, load: loadCompiler}
 }
 
-// compiler returns the first one that can be used. Where there is none the
-// error is a nvrtc.Error.
+// compiler returns the first usable compiler. If there is none, the error is a nvrtc.Error.
 func (s *compilerSearch) compiler() (compiler, error) {
 	s.once.Do(func() {
 		if err := cutlass.Built(); err != nil && s.found == nil {
@@ -158,7 +155,7 @@ func (s *compilerSearch) try(c cutlass.Candidate) (compiler, error) {
 	return s.load(path)
 }
 
-// explain says what was found and where, one fact a line.
+// explain reports what was found and where, one fact per line.
 func (s *compilerSearch) explain() (lines []string) {
 	found, err := s.compiler()
 	var missing *nvrtc.Error
@@ -176,20 +173,20 @@ func (s *compilerSearch) explain() (lines []string) {
 	return lines
 }
 
-// compilerNames are the files that NVRTC has: of CUDA 13 and of CUDA 12. A
-// folder's first one counts.
+// compilerNames are NVRTC's file names, of CUDA 13 and of CUDA 12. The first one that
+// exists in a folder is used.
 var compilerNames = []string{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}
 
-// compilerPath lists where NVRTC is looked for, in order: GPK_NVRTC (a file or its
-// folder), then the places of dynlib.Library. It is never opened by its name alone.
+// compilerPath lists the places to search for NVRTC, in order: GPK_NVRTC (a file or its
+// folder), then the places of dynlib.Library. NVRTC is never opened by its bare name.
 func compilerPath() []cutlass.Candidate {
 	l := dynlib.Library{Name: "NVRTC", Files: compilerNames, Env: "GPK_NVRTC", Wheels: "cuda"}
 	return l.Candidates()
 }
 
-// runtimeCompiler tells which library compiles CUDA C++ at run time: its file
-// and version (13.0). The error is why there is none, with every place where it
-// was looked for.
+// runtimeCompiler returns the file and version (13.0) of the library that compiles CUDA C++
+// at run time. If there is none, the error says why and lists every place that was
+// searched.
 func runtimeCompiler() (path, version string, err error) { return current.compiler.describe() }
 
 func (s *compilerSearch) describe() (path, version string, err error) {

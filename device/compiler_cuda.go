@@ -124,13 +124,13 @@ type nvrtcLibrary struct {
 	at     *C.gpk_nvrtc
 	number int
 	known  []int
-	folder string // of CUDA's headers
+	folder string // folder of CUDA's headers
 }
 
 // loadCompiler loads the library at a path.
 func loadCompiler(path string) (compiler, error) {
-	// NVRTC looks for its builtins where the system's libraries are: those beside
-	// it are there already when it does.
+	// NVRTC searches for its builtins among the system's libraries. Loading the ones beside
+	// it first makes it use these.
 	parts, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "libnvrtc-builtins.so.*"))
 	for _, part := range parts {
 		if dynlib.Check(part) == nil {
@@ -166,7 +166,7 @@ func (n *nvrtcLibrary) archs() []int { return n.known }
 
 func (n *nvrtcLibrary) headers() string { return n.folder }
 
-// The results of NVRTC that are the source's fault.
+// The results of NVRTC for errors in the source.
 const (
 	nvrtcCompilation = 6  // NVRTC_ERROR_COMPILATION
 	nvrtcExpression  = 10 // NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID
@@ -184,7 +184,7 @@ func (n *nvrtcLibrary) compile(c *Code, options []string) (binaryImage, string, 
 			C.free(unsafe.Pointer(p))
 		}
 	}()
-	// The array of options lies in C's memory: it holds pointers.
+	// The array of options is allocated by C because it holds pointers.
 	list := C.calloc(C.size_t(len(options)+1), C.size_t(unsafe.Sizeof((*C.char)(nil))))
 	defer C.free(list)
 	for i, o := range options {

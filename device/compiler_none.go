@@ -4,5 +4,5 @@ package device
 
 import "github.com/gpk-go/gpk/cutlass"
 
-// loadCompiler answers why this program has no run-time compiler.
+// loadCompiler returns the reason why this program has no run-time compiler.
 func loadCompiler(string) (compiler, error) { return nil, cutlass.Built() }

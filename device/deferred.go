@@ -8,13 +8,13 @@ import (
 	"github.com/gpk-go/gpk/internal/deferred"
 )
 
-// maxDeferred is how many deferred errors a buffer carries; beyond, the work that would
-// add one waits.
+// maxDeferred is the number of deferred errors that a buffer can carry. Work that would add
+// another one waits.
 const maxDeferred = 32
 
-// NewDeferredError returns an error of work that is about to be put on s (nil: the default
-// stream), and the two int64 that the work writes, which nobody has written yet. judge
-// says what they mean, nil that all is well. State.Attach makes contents depend on it.
+// NewDeferredError returns an error for work that is about to be put on s (nil: the default
+// stream), and a buffer of two int64 flags that the work writes. judge maps the flags to an
+// error, or to nil. State.Attach makes contents depend on the error.
 func (d *Device) NewDeferredError(s *Stream, judge func(flags [2]int64) error) (*deferred.Error, *Buffer, error) {
 	s, err := d.own(s)
 	if err != nil {
@@ -44,11 +44,11 @@ func (d *Device) NewDeferredError(s *Stream, judge func(flags [2]int64) error) (
 	return deferred.New(resolve, d.unresolve), buf, nil
 }
 
-// unresolve notes an error that Synchronize resolves.
+// unresolve registers an error for Synchronize to resolve.
 func (d *Device) unresolve(e *deferred.Error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.unresolved) == cap(d.unresolved) { // it would grow
+	if len(d.unresolved) == cap(d.unresolved) { // it would grow: remove resolved ones first
 		d.unresolved = slices.DeleteFunc(d.unresolved, func(p weak.Pointer[deferred.Error]) bool {
 			q := p.Value()
 			return q == nil || q.Known()
@@ -57,8 +57,8 @@ func (d *Device) unresolve(e *deferred.Error) {
 	d.unresolved = append(d.unresolved, weak.Make(e))
 }
 
-// resolveAll waits for the deferred errors that somebody may still ask about, and returns
-// the first that was found. mu is not held.
+// resolveAll waits for the deferred errors that are still reachable, and returns the first
+// one that occurred. mu is not held.
 func (d *Device) resolveAll() error {
 	d.mu.Lock()
 	list := d.unresolved
@@ -75,8 +75,8 @@ func (d *Device) resolveAll() error {
 	return first
 }
 
-// State returns what is known of the buffer's contents: their error, and who manages them.
-// It is for gpk's own packages.
+// State returns the state of the buffer's contents: their error and their owner. It is for
+// gpk's own packages.
 func (b *Buffer) State() *deferred.State {
 	if b.none() {
 		return nil
@@ -84,8 +84,8 @@ func (b *Buffer) State() *deferred.State {
 	return &b.a.state
 }
 
-// isFresh reports whether nothing has been written to the buffer yet, so that nothing is
-// lost where work on it fails.
+// isFresh reports whether nothing has been written to the buffer yet, so that a failure of
+// work on it destroys no contents.
 func (b *Buffer) isFresh() bool {
 	if b.none() {
 		return false
@@ -111,9 +111,9 @@ func resolveOf(buffers []*Buffer) error {
 	return nil
 }
 
-// inherit returns the deferred errors that the writes of work on s take over from its
-// reads. Where a write would destroy contents that do not depend on them, and where s is
-// being captured, it waits for them instead. mu is not held.
+// inherit returns the deferred errors that the writes of work on s inherit from its reads.
+// It waits for the errors instead if a write would destroy contents that do not depend on
+// them, or if s is being captured. mu is not held.
 func (d *Device) inherit(s *Stream, reads, writes []*Buffer) (deferred.List, error) {
 	var list deferred.List
 	for _, b := range reads {

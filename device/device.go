@@ -17,7 +17,7 @@ type Device struct {
 	name    string
 	info    Info
 	caps    Capabilities
-	err     error // why nothing works here
+	err     error // the reason why the device cannot be used
 	backend backend
 	library *cutlass.Library
 	pinned  *ranges
@@ -28,24 +28,24 @@ type Device struct {
 
 	dropped   reclaimer
 	collector *collector
-	unmapping atomic.Bool  // idle blocks are unmapped in the background
-	tracers   atomic.Int32 // calls of TraceAllocations that are on
+	unmapping atomic.Bool  // a background goroutine is unmapping idle blocks
+	tracers   atomic.Int32 // active calls of TraceAllocations
 
-	mu         sync.Mutex // guards what follows and the state of streams and allocations
+	mu         sync.Mutex // guards the following fields and the state of streams and allocations
 	pool       pool
 	live       allocations
 	streams    []*Stream
-	lastStream uint64                         // the id of the last one that was made
-	left       sync.Cond                      // a stream's last waiter has left it
-	unresolved []weak.Pointer[deferred.Error] // that nobody has waited for yet
-	events     []uint64                       // that tell the time and were freed
+	lastStream uint64                         // the id of the newest stream
+	left       sync.Cond                      // signalled when a stream's last waiter leaves
+	unresolved []weak.Pointer[deferred.Error] // nobody has waited for them yet
+	events     []uint64                       // freed timing events
 	submission submission
 	asked      answer
-	refuse     func() error // of FailLaunches; nil: none
+	refuse     func() error // set by failLaunches; nil: none
 }
 
-// newDevice makes a device that works, with a limit of its memory in bytes
-// (0: the memory that it has). Where it fails it closes b.
+// newDevice makes a working device with a memory limit in bytes (0: all its memory). If it
+// fails, it closes b.
 func newDevice(info Info, b backend, lib *cutlass.Library, pinned *ranges, c *collector, limit int64) (*Device, error) {
 	d := &Device{name: info.label(), info: info, caps: info.capabilities(), backend: b, library: lib, pinned: pinned, collector: c}
 	d.left.L = &d.mu
@@ -61,14 +61,14 @@ func newDevice(info Info, b backend, lib *cutlass.Library, pinned *ranges, c *co
 	return d, nil
 }
 
-// brokenDevice answers everything with err.
+// brokenDevice makes a device whose every method returns err.
 func brokenDevice(name string, err error) *Device {
 	d := &Device{name: name, info: Info{Name: "unusable"}, err: err}
 	d.main = &Stream{dev: d}
 	return d
 }
 
-// String returns the name by which Open knows the device.
+// String returns the device's name, as Open accepts it.
 func (d *Device) String() string {
 	if d == nil {
 		return "no device"
@@ -76,7 +76,7 @@ func (d *Device) String() string {
 	return d.name
 }
 
-// Err returns why nothing works on this device; nil, it works.
+// Err returns the reason why the device cannot be used, or nil.
 func (d *Device) Err() error {
 	if d == nil || d.err == nil && d.backend == nil {
 		return errNoDevice
@@ -100,7 +100,7 @@ func (d *Device) Kind() Kind {
 	return d.info.Kind
 }
 
-// Capabilities says what kernels can rely on; the zero value for the CPU.
+// Capabilities returns the features that kernels can use; the zero value for the CPU.
 func (d *Device) Capabilities() Capabilities {
 	if d == nil {
 		return Capabilities{}
@@ -116,7 +116,7 @@ func (d *Device) Library() *cutlass.Library {
 	return d.library
 }
 
-// DefaultStream returns the stream on which work runs that names no other.
+// DefaultStream returns the stream for work that names no other.
 func (d *Device) DefaultStream() *Stream {
 	if d == nil {
 		return nil
@@ -124,8 +124,8 @@ func (d *Device) DefaultStream() *Stream {
 	return d.main
 }
 
-// Memory returns the bytes that the device itself says are free and its total,
-// for all programs that use it. What the pool keeps is not free.
+// Memory returns the free and the total bytes that the device reports for all programs.
+// Memory that the pool keeps is not free.
 func (d *Device) Memory() (free, total int64, err error) {
 	if err := d.Err(); err != nil {
 		return 0, 0, err
@@ -134,9 +134,9 @@ func (d *Device) Memory() (free, total int64, err error) {
 	return d.backend.memory()
 }
 
-// Synchronize waits until everything is done that was started on any stream
-// of the device, or until ctx ends. Streams that are being captured are not waited for. It
-// returns the first error that the work has found and that no boundary has returned before.
+// Synchronize waits for all work that was started on any stream of the device, or until ctx
+// ends. It does not wait for streams that are being captured. It returns the first error of
+// this work that no boundary has returned before.
 func (d *Device) Synchronize(ctx context.Context) error {
 	if err := d.Err(); err != nil {
 		return err
@@ -158,7 +158,7 @@ func (d *Device) Synchronize(ctx context.Context) error {
 	return d.spoken()
 }
 
-// own returns s, or the default stream for nil, if work can be put on it.
+// own returns s, or the default stream for nil, if it accepts work.
 func (d *Device) own(s *Stream) (*Stream, error) {
 	switch err := d.Err(); {
 	case err != nil:

@@ -7,40 +7,39 @@ import (
 
 // driver finds the devices of one kind.
 type driver interface {
-	// devices describes what is there.
+	// devices describes the devices that exist.
 	devices() ([]Info, error)
 	// open prepares a device for use.
 	open(ordinal int) (backend, error)
 }
 
-// memory is a place on a device. host is the same place as a pointer, where
-// the processor can use it: it also keeps memory of Go alive.
+// memory is an address on a device. host is the same address as a pointer if the processor
+// can use it; the pointer also keeps memory of Go alive.
 type memory struct {
 	addr   uint64
 	host   unsafe.Pointer
-	mapped int64 // bytes that the CPU's backend maps; 0: memory of Go
+	mapped int64 // bytes mapped by the CPU's backend; 0: memory of Go
 }
 
-// eventKind says what an event is for.
+// eventKind is the purpose of an event.
 type eventKind uint8
 
 const (
-	eventOrder    eventKind = iota // ordering alone
-	eventTiming                    // reads the time too
-	eventBlocking                  // ordering; who waits for it sleeps and does not spin
+	eventOrder    eventKind = iota // ordering only
+	eventTiming                    // timing
+	eventBlocking                  // ordering; a waiting thread sleeps and does not spin
 )
 
-// backend is one device as its driver has it. Streams, events and graphs are
-// the driver's handles. Every method is complete in itself, from whatever
-// thread it is called: it sets the device, does its work and answers with the
-// error of that work. Only the methods whose names begin with sync wait.
+// backend is one device of a driver. Streams, events and graphs are the driver's handles.
+// Every method can be called from any thread: it sets the device, does its work and returns
+// the error of that work. Only the methods whose names begin with sync wait.
 type backend interface {
-	// close gives back what opening took, where nothing else was made.
+	// close reverts open, if nothing else has been created.
 	close()
 	memory() (free, total int64, err error)
 	alloc(n int64) (memory, error)
 	free(m memory) error
-	// allocHost gives memory of the host that the device reads without a copy.
+	// allocHost returns host memory that the device accesses without a copy.
 	allocHost(n int) (unsafe.Pointer, error)
 	freeHost(p unsafe.Pointer) error
 
@@ -56,12 +55,12 @@ type backend interface {
 	syncEvent(event uint64) error
 	elapsed(start, end uint64) (time.Duration, error)
 
-	// copyIn and copyOut move n bytes between the host and the device at m's
-	// offset off, and record event behind it unless it is 0. The host's memory
-	// is allocHost's, or the caller waits before he touches it.
+	// copyIn and copyOut copy n bytes between the host and the device, at offset off of m,
+	// and then record event unless it is 0. The host's memory comes from allocHost, or the
+	// caller waits before using it.
 	copyIn(m memory, off int64, src unsafe.Pointer, n int64, stream, event uint64) error
 	copyOut(dst unsafe.Pointer, m memory, off, n int64, stream, event uint64) error
-	// syncCopyOut copies to any memory of the host and waits for it.
+	// syncCopyOut copies to any host memory and waits for the copy.
 	syncCopyOut(dst unsafe.Pointer, m memory, off, n int64, stream uint64) error
 	copyWithin(dst memory, dstOff int64, src memory, srcOff, n int64, stream uint64) error
 	// copyPeer copies from another device of the same driver.

@@ -318,7 +318,7 @@ import (
 	"github.com/gpk-go/gpk/internal/submit"
 )
 
-// driverLibrary is the NVIDIA driver's part for programs.
+// driverLibrary is the NVIDIA driver's user-space library.
 const driverLibrary = "libcuda.so.1"
 
 // cudaDriver is the CUDA driver of this process.
@@ -329,8 +329,8 @@ type cudaDriver struct {
 
 func loadDriver() (driver, error) { return loadDriverFrom(driverLibrary) }
 
-// loadDriverFrom binds the driver's functions. They are bound once a process:
-// a driver that was loaded stays.
+// loadDriverFrom binds the driver's functions, once per process: a loaded driver stays
+// loaded.
 func loadDriverFrom(library string) (driver, error) {
 	name := C.CString(library)
 	defer C.free(unsafe.Pointer(name))
@@ -348,7 +348,7 @@ func loadDriverFrom(library string) (driver, error) {
 	return &cudaDriver{version: int(version), count: int(count)}, nil
 }
 
-// cudaError turns an answer into an error; nil for success.
+// cudaError converts a result code to an error; nil for success.
 func cudaError(call string, code C.int) error {
 	if code == 0 {
 		return nil
@@ -362,7 +362,7 @@ func (c *cudaDriver) devices() ([]Info, error) {
 		var (
 			name   [256]C.char
 			total  C.size_t
-			values [7]C.int // as gpk_cu_describe orders them
+			values [7]C.int // in the order of gpk_cu_describe
 		)
 		if code := C.gpk_cu_describe(C.int(i), &name[0], C.int(len(name)), &total, &values[0]); code != 0 {
 			return nil, fmt.Errorf("describing cuda:%d: %w", i, cudaError("cuDeviceGetAttribute", code))
@@ -376,8 +376,8 @@ func (c *cudaDriver) devices() ([]Info, error) {
 	return list, nil
 }
 
-// describe names the driver: its own version, where the kernel module tells,
-// and the CUDA version up to which it goes.
+// describe returns the driver's version, if the kernel module reports it, and the newest
+// CUDA version that it supports.
 func (c *cudaDriver) describe() string {
 	s := fmt.Sprintf("CUDA %d.%d", c.version/1000, c.version%1000/10)
 	if text, err := os.ReadFile("/sys/module/nvidia/version"); err == nil {
@@ -402,12 +402,12 @@ func (c *cudaDriver) open(ordinal int) (backend, error) {
 	return &cudaBackend{ordinal, context, submit.New(submit.ModeOf())}, nil
 }
 
-// cudaBackend is one GPU, by its primary context: the one that the CUDA
-// runtime in the kernel library uses too.
+// cudaBackend is one GPU through its primary context, which the CUDA runtime in the kernel
+// library uses too.
 type cudaBackend struct {
 	ordinal int
 	context C.uintptr_t
-	calls   *submit.Queue // of launches; drained before anything else that has an order
+	calls   *submit.Queue // queued launches; drained before any other ordered call
 }
 
 func (b *cudaBackend) close() {

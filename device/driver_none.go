@@ -4,5 +4,5 @@ package device
 
 import "github.com/gpk-go/gpk/cutlass"
 
-// loadDriver answers why this program has no CUDA driver.
+// loadDriver returns the reason why this program has no CUDA driver.
 func loadDriver() (driver, error) { return nil, cutlass.Built() }

@@ -7,13 +7,13 @@ import (
 
 // The errors of this package, for errors.Is.
 var (
-	ErrDevice      = errors.New("device")               // a device, stream or call that cannot do what was asked
+	ErrDevice      = errors.New("device")               // a device, stream or call that cannot do what was requested
 	ErrOutOfMemory = errors.New("out of device memory") // the pool's limit, or the device's memory
-	ErrNoGPU       = errors.New("no usable GPU")        // a GPU was asked for where none can be used
-	ErrFreed       = errors.New("use after Free")       // memory that was given back
+	ErrNoGPU       = errors.New("no usable GPU")        // a GPU was requested but none can be used
+	ErrFreed       = errors.New("use after Free")       // memory that has been freed
 )
 
-// The errors for nil and zero values of this package's types.
+// The errors for nil and zero values of the package's types.
 var (
 	errNoDevice      = errorf("a nil Device, or one that Open has not made")
 	errNoStream      = errorf("a nil Stream, or one that NewStream has not made")
@@ -31,7 +31,7 @@ func errorf(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrDevice, fmt.Errorf(format, args...))
 }
 
-// driverError is a code that the CUDA driver answered.
+// driverError is an error code of the CUDA driver.
 type driverError struct {
 	code       int
 	call       string // cuMemAlloc
@@ -45,7 +45,7 @@ func (e *driverError) Error() string {
 	return fmt.Sprintf("%s: %s (%d): %s", e.call, e.name, e.code, e.text)
 }
 
-// Is makes a driver's error an ErrDevice, and its lack of memory an
+// Is makes every driver error an ErrDevice, and one for lack of memory also an
 // ErrOutOfMemory.
 func (e *driverError) Is(target error) bool {
 	return target == ErrDevice || target == ErrOutOfMemory && e.code == codeOutOfMemory

@@ -6,36 +6,36 @@ import (
 	"time"
 )
 
-// Event is a point in a stream's work. Other streams can wait for it, and two events tell the
-// time between them.
+// Event marks a point in a stream's work. Other streams can wait for it, and two events
+// measure the time between them.
 type Event struct {
 	dev    *Device
 	handle uint64
 	among  *siblings
-	number int // among them
+	number int // index in among
 
 	// Guarded by dev.mu.
 	recorded bool
-	records  uint64   // how often
-	on       use      // the work that is before it
-	capture  *capture // the sequence that it was recorded in
-	waiters  int      // who waits for the handle without holding the mutex: it stays
+	records  uint64   // number of recordings
+	on       use      // the work that precedes it
+	capture  *capture // the capture in which it was recorded
+	waiters  int      // calls that wait for the handle without holding the mutex, and keep it valid
 }
 
-// moment is one time that an event was recorded, which the next takes the place of.
+// moment is one recording of an event. The next recording replaces it.
 type moment struct {
 	event   *Event // nil: none
-	records uint64 // by then
+	records uint64 // the event's records at that time
 }
 
-// stands reports whether the event still tells that moment: it was neither freed nor
-// recorded again. The device's mutex is held.
+// stands reports whether the event still represents that recording: it was neither freed
+// nor recorded again. The device's mutex is held.
 func (m moment) stands() bool {
 	return m.event != nil && m.event.handle != 0 && m.event.records == m.records
 }
 
-// siblings is the handles of events that were made together, which the collector finds
-// dropped together. Guarded by the device's mutex while the events are reachable.
+// siblings holds the handles of events that were made together. The garbage collector frees
+// them together. Guarded by the device's mutex while the events are reachable.
 type siblings struct {
 	dev     *Device
 	handles []uint64 // 0: freed
@@ -43,8 +43,8 @@ type siblings struct {
 	cleanup runtime.Cleanup
 }
 
-// NewEvent makes an event that tells the time. It goes back to the driver
-// when the program drops it.
+// NewEvent makes an event that measures time. It is returned to the driver when the program
+// drops it.
 func (d *Device) NewEvent() (*Event, error) {
 	list, err := d.newEvents(1)
 	if err != nil {
@@ -53,11 +53,11 @@ func (d *Device) NewEvent() (*Event, error) {
 	return &list[0], nil
 }
 
-// maxEvents is how many events are made together at most.
+// maxEvents is the maximum number of events that are made together.
 const maxEvents = 1 << 16
 
-// newEvents makes n events, 65,536 at most, which costs little more than one. Each is freed by itself;
-// those that are dropped go back to the driver when all n are.
+// newEvents makes n events, 65,536 at most, at little more than the cost of one. Each can
+// be freed by itself; dropped events are returned to the driver when all n are unreachable.
 func (d *Device) newEvents(n int) ([]Event, error) {
 	if err := d.Err(); err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func (d *Device) newEvents(n int) ([]Event, error) {
 	return list, nil
 }
 
-// drop is the cleanup of events: those that were not freed go back to the driver.
+// drop is the cleanup of events: it returns those that were not freed to the driver.
 func (g *siblings) drop() {
 	for _, h := range g.handles {
 		if h != 0 {
@@ -97,11 +97,11 @@ func (g *siblings) drop() {
 	}
 }
 
-// maxIdleEvents is how many events are kept for NewEvent, which the driver makes in
-// one to two microseconds.
+// maxIdleEvents is the number of freed events that are kept for NewEvent. The driver takes
+// one to two microseconds to make one.
 const maxIdleEvents = 64
 
-// idleEvents fills in events that were freed, as far as there are any.
+// idleEvents fills handles with freed events, as far as there are any.
 func (d *Device) idleEvents(handles []uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -114,7 +114,7 @@ func (d *Device) idleEvents(handles []uint64) {
 	}
 }
 
-// owner returns the event's device, or why nothing can be done with the event.
+// owner returns the event's device, or the reason why the event cannot be used.
 func (e *Event) owner() (*Device, error) {
 	if e == nil || e.dev == nil {
 		return nil, errNoEvent
@@ -122,8 +122,8 @@ func (e *Event) owner() (*Device, error) {
 	return e.dev, e.dev.Err()
 }
 
-// Free returns e to the device for the next NewEvent. e must not be used afterwards. A second
-// Free, or one of nil, does nothing.
+// Free returns e to the device for reuse by NewEvent. e must not be used afterwards.
+// Freeing twice, or freeing nil, does nothing.
 func (e *Event) Free() {
 	d, err := e.owner()
 	if err != nil {
@@ -137,7 +137,7 @@ func (e *Event) Free() {
 		return
 	}
 	e.handle, e.recorded = 0, false
-	e.records++ // what it told is no longer known
+	e.records++ // invalidates earlier moments
 	e.among.handles[e.number] = 0
 	if e.among.live--; e.among.live == 0 {
 		e.among.cleanup.Stop()
@@ -147,18 +147,18 @@ func (e *Event) Free() {
 	}
 }
 
-// giveBack keeps the handle of an event that was freed, or closes it; dev.mu is held.
+// giveBack keeps the handle of a freed event for reuse, or closes it; dev.mu is held.
 func (e *Event) giveBack(h uint64) {
 	d := e.dev
 	if e.capture == nil && len(d.events) < maxIdleEvents {
 		d.events = append(d.events, h)
 		return
 	}
-	_ = d.backend.closeEvent(h) // fails only where the driver is gone
+	_ = d.backend.closeEvent(h) // fails only if the driver is gone
 }
 
-// leave ends a wait for the event's handle h, and gives it back where the event was freed
-// meanwhile; dev.mu is held.
+// leave ends a wait for the event's handle h, and releases the handle if the event was
+// freed meanwhile; dev.mu is held.
 func (e *Event) leave(h uint64) {
 	if e.waiters--; e.waiters == 0 && e.handle == 0 {
 		e.giveBack(h)
@@ -177,8 +177,8 @@ func (e *Event) check(d *Device) error {
 	return nil
 }
 
-// Synchronize waits until the work before e is done, or ctx ends. An event that
-// was not recorded has nothing to wait for.
+// Synchronize waits until the work before e is done, or ctx ends. It does not wait for an
+// event that was never recorded.
 func (e *Event) Synchronize(ctx context.Context) error {
 	d, err := e.owner()
 	if err != nil {
@@ -200,7 +200,7 @@ func (e *Event) Synchronize(ctx context.Context) error {
 
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err == nil && m.stands() { // else it was another moment that this waited for
+	if err == nil && m.stands() { // otherwise the wait was for another recording
 		e.on.complete()
 	}
 	e.leave(h)
@@ -215,13 +215,13 @@ func (d *Device) syncEvent(ctx context.Context, event uint64) error {
 	return d.pollEvent(ctx, event)
 }
 
-// mark notes that e was recorded on s; dev.mu is held.
+// mark registers that e was recorded on s; dev.mu is held.
 func (e *Event) mark(s *Stream) {
 	e.recorded, e.capture, e.on = true, s.capture, use{s, s.seq}
 	e.records++
 }
 
-// complete notes that the work, and all before it on its stream, is done; the device's
+// complete registers that the work, and all before it on its stream, is done; the device's
 // mutex is held.
 func (u use) complete() {
 	if u.stream != nil {
@@ -231,7 +231,7 @@ func (u use) complete() {
 
 // over reports whether the work is known to be done; the device's mutex is held.
 func (u use) over() bool {
-	return u.stream != nil && u.seq <= u.stream.done // a stream that is closed may have failed
+	return u.stream != nil && u.seq <= u.stream.done // the work of a closed stream may have failed
 }
 
 // Elapsed waits for both events and returns the time from since to e.
@@ -251,7 +251,7 @@ func (e *Event) Elapsed(since *Event) (time.Duration, error) {
 	}
 	defer runtime.KeepAlive(since)
 	defer runtime.KeepAlive(e)
-	if t, err := d.backend.elapsed(since.handle, e.handle); err == nil { // both are over
+	if t, err := d.backend.elapsed(since.handle, e.handle); err == nil { // both have completed
 		return t, nil
 	}
 	for _, x := range []*Event{since, e} {

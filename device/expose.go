@@ -1,12 +1,12 @@
 package device
 
-// Expose declares that a pointer into the buffer's memory, such as a slice over Ptr,
-// has been given to code that does not keep the Buffer. From then on the memory is
-// never reused and never unmapped, not even after Free. Memory of Go's heap stays for
-// as long as something refers to it. Other memory of the pool stays until the program
-// ends: it counts in the pool's limit, after Free in PoolStats.Exposed. Memory that
-// costs nothing to expose comes from allocExposed. Foreign memory (Wrap, WrapHost) is
-// its owner's, as before.
+// Expose declares that a pointer into the buffer's memory, such as a slice over Ptr, has
+// been given to code that does not keep the Buffer alive. From then on the memory is never
+// reused and never unmapped, not even after Free. Memory of Go's heap remains as long as
+// something refers to it. Other memory of the pool remains until the program ends: it
+// counts towards the pool's limit, and after Free in PoolStats.Exposed. allocExposed
+// returns memory that can be exposed at no cost. Foreign memory (Wrap, WrapHost) is not
+// affected.
 func (b *Buffer) Expose() {
 	if b.none() {
 		return
@@ -17,9 +17,8 @@ func (b *Buffer) Expose() {
 	d.mu.Unlock()
 }
 
-// hold keeps the memory from being given back until release is called: Free is put off
-// until then. It is for memory that is lent to other libraries, which say when they are
-// done with it. The result keeps the Buffer.
+// hold postpones Free until release is called. It is for memory that is shared with other
+// libraries, which report when they no longer use it. release keeps the Buffer alive.
 func (b *Buffer) hold() (release func()) {
 	if b.none() {
 		return func() {}
@@ -32,8 +31,8 @@ func (b *Buffer) hold() (release func()) {
 	return func() { d.unpin(held) }
 }
 
-// exposable reports whether Expose keeps no memory longer than the program refers to
-// it: the bytes lie in Go's heap or are foreign memory, or there are none.
+// exposable reports whether Expose keeps no memory longer than the program refers to it:
+// the bytes are in Go's heap or foreign memory, or the buffer is empty.
 func (b *Buffer) exposable() bool {
 	if b.none() {
 		return true
@@ -42,10 +41,10 @@ func (b *Buffer) exposable() bool {
 	return a.mem.mapped == 0 && (a.block == nil || a.dev.info.Kind == CPU)
 }
 
-// allocExposed is Alloc for the CPU and for memory that is to be shown outside: its n
-// bytes lie in Go's heap, so that a slice over Ptr keeps them alive by itself, also
-// after the Buffer was freed or dropped. They count in the pool's limit for as long
-// as the Buffer is kept, and are never reused. They are zero.
+// allocExposed is Alloc for CPU memory that will be exposed. Its n bytes are in Go's heap,
+// so that a slice over Ptr keeps them alive, also after the Buffer was freed or dropped.
+// They count towards the pool's limit as long as the Buffer is kept, and are never reused.
+// They are zero.
 func (d *Device) allocExposed(n int64) (*Buffer, error) {
 	if err := d.Err(); err != nil {
 		return nil, err

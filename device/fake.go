@@ -1,10 +1,9 @@
 package device
 
-// newFake returns a device for tests that claims to be what info and c say,
-// computes nothing, and keeps its memory in the host's: so that planning,
-// ordering and accounting can be tested without a GPU. Its Library is nil, and
-// Open and List do not know it. What computes takes it for a GPU, or a CPU, that
-// works: that it is neither is not checked.
+// newFake returns a device for tests that has the given info and capabilities, computes
+// nothing, and has its memory on the host. Planning, ordering and accounting can be tested
+// with it without a GPU. Its Library is nil, and Open and List do not know it. Operations
+// take it for a working GPU or CPU; nothing checks that it is not one.
 func newFake(info Info, c Capabilities) *Device {
 	d, err := newDevice(info, &fakeBackend{}, nil, &ranges{}, newCollector(), 0)
 	if err != nil {
@@ -14,10 +13,10 @@ func newFake(info Info, c Capabilities) *Device {
 	return d
 }
 
-// fakeBackend is the host's memory, and graphs that do nothing.
+// fakeBackend is the host's memory with graphs that do nothing.
 type fakeBackend struct{ hostBackend }
 
-// alloc gives memory of Go, which goes with the device.
+// alloc returns memory of Go, which lives as long as the device.
 func (*fakeBackend) alloc(n int64) (memory, error) { return heapMemory(n) }
 
 func (f *fakeBackend) next() (uint64, error) {

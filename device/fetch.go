@@ -7,42 +7,42 @@ import (
 	"unsafe"
 )
 
-// The bounds of what is fetched without waiting.
+// Limits of fetches that do not wait.
 const (
-	maxFetch   = 16 << 10 // bytes of one copy
-	maxFetches = 64       // that are not freed: 1 MiB of pinned memory a device
+	maxFetch   = 16 << 10 // bytes per copy
+	maxFetches = 64       // fetches that are not freed: 1 MiB of pinned memory per device
 )
 
-// hostCopy is a few bytes on their way from a device to the host.
+// hostCopy is a small copy from a device to the host that may be in progress.
 type hostCopy struct {
 	dev     *Device
 	data    []byte
 	cleanup runtime.Cleanup
 
 	mu   sync.Mutex
-	slot *slot // nil: data is memory of Go, or was given back
-	done bool  // Free was called
+	slot *slot // nil: data is memory of Go, or the slot was returned
+	done bool  // Free has been called
 
 	posted // the copy
 }
 
-// fetches is the pinned memory that fetches use one after the other.
+// fetches holds the pinned memory that fetches reuse.
 type fetches struct {
 	mu   sync.Mutex
 	idle []*slot
-	made int // slots, those in use too
+	made int // number of slots, including those in use
 }
 
-// fetch starts to copy n bytes of src, off bytes from its beginning, in the order of s
-// (nil: the default stream). Unlike CopyToHost it does not wait for them, unless they
-// are more than 16 KiB, or 64 others are neither freed nor dropped. Free ends the copy;
-// one that is dropped ends after a garbage collection.
+// fetch starts a copy of n bytes of src, from offset off, in the order of s (nil: the
+// default stream). Unlike CopyToHost it does not wait, unless n exceeds 16 KiB, or 64 other
+// fetches are neither freed nor dropped. Free ends the copy; one that is dropped ends after
+// a garbage collection.
 func (d *Device) fetch(src *Buffer, off int64, n int, s *Stream) (*hostCopy, error) {
 	return d.fetchUntil(src, off, n, s, nil)
 }
 
-// fetchUntil is fetch, and records e (nil: nothing) behind the copy, mostly without a
-// call of the driver for it.
+// fetchUntil is fetch, and records e (nil: nothing) after the copy, usually without an
+// additional driver call.
 func (d *Device) fetchUntil(src *Buffer, off int64, n int, s *Stream, e *Event) (*hostCopy, error) {
 	if e != nil {
 		if err := e.check(d); err != nil {
@@ -93,15 +93,15 @@ func (d *Device) fetchUntil(src *Buffer, off int64, n int, s *Stream, e *Event) 
 	return f, nil
 }
 
-// put takes a slot back, which a copy may still write to. It is the cleanup of a hostCopy
-// too.
+// put returns a slot, to which a copy may still write. It is also the cleanup of a
+// hostCopy.
 func (l *fetches) put(s *slot) {
 	l.mu.Lock()
 	l.idle = append(l.idle, s)
 	l.mu.Unlock()
 }
 
-// take returns an idle slot, or a new one, or nil where there are enough.
+// take returns an idle slot or a new one, or nil if the limit is reached.
 func (l *fetches) take() *slot {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,7 +117,7 @@ func (l *fetches) take() *slot {
 	return &slot{}
 }
 
-// fetchSlot returns memory that no copy writes to, or nil where enough is in use.
+// fetchSlot returns memory to which no copy writes, or nil if the limit is reached.
 func (d *Device) fetchSlot() (*slot, error) {
 	s := d.fetches.take()
 	if s == nil {
@@ -130,8 +130,8 @@ func (d *Device) fetchSlot() (*slot, error) {
 	return s, nil
 }
 
-// Wait waits until the bytes are there, or ctx ends, and returns them. They are valid
-// until Free, or until the Fetch is dropped; after Free the answer is ErrFreed.
+// Wait waits until the bytes have arrived, or ctx ends, and returns them. They are valid
+// until Free, or until the hostCopy is dropped; after Free the error is ErrFreed.
 func (f *hostCopy) Wait(ctx context.Context) ([]byte, error) {
 	if f == nil || f.dev == nil {
 		return nil, errNoFetch
@@ -153,15 +153,15 @@ func (f *hostCopy) Wait(ctx context.Context) ([]byte, error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.done { // while this waited
+	if f.done { // freed during the wait
 		return nil, ErrFreed
 	}
 	s.busy, s.posted = false, posted{}
 	return f.data, nil
 }
 
-// Free gives the memory back, also where the bytes are still on their way. Freeing it
-// again, or nil, does nothing.
+// Free releases the memory, even if the copy is still in progress. Freeing twice, or
+// freeing nil, does nothing.
 func (f *hostCopy) Free() {
 	if f == nil {
 		return

@@ -6,8 +6,8 @@ import (
 	"github.com/gpk-go/gpk/internal/hook"
 )
 
-// What only gpk's own packages call is not exported: they find it in internal/deviceapi
-// and, where it is for tests, in internal/devicetest.
+// Functions that only gpk's own packages call are not exported. They are available through
+// internal/deviceapi and, if they are for tests, through internal/devicetest.
 func init() {
 	hook.NewFake = newFake
 	hook.NewFakeWithCode = newFakeWithCode

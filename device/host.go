@@ -7,34 +7,33 @@ import (
 	"unsafe"
 )
 
-// hostBackend is the CPU as a device: memory of the system or of Go, and streams on
-// which everything is done at once. The zero value is ready.
+// hostBackend is the CPU as a device: memory of the system or of Go, and streams on which
+// every call runs to completion. The zero value is ready for use.
 type hostBackend struct {
 	mu     sync.Mutex
 	last   uint64 // handle
 	events map[uint64]time.Time
 }
 
-// hostAlign is what every allocation is aligned to: a cache line, and the
-// widest vector register.
+// hostAlign is the alignment of every allocation: a cache line, and the widest vector
+// register.
 const hostAlign = 64
 
-// largePages is the number of bytes from which memory is asked for in large
-// pages, where the system gives them to those who ask: as NumPy does.
+// largePages is the size from which memory is requested in large pages, if the system
+// provides them on request, as NumPy does.
 const largePages = 4 << 20
 
-// mapFrom is the number of bytes from which a block comes from the system and not
-// from Go's heap. Go's collector counts every block in its heap, idle ones too, waits
-// for the heap to double before it runs by itself, and gives the pages of a block
-// back while the pool still wants them. A smaller block costs less in the heap than
-// a mapping of its own.
+// mapFrom is the size from which a block comes from the system and not from Go's heap. Go's
+// collector counts every block in its heap, including idle ones, waits for the heap to
+// double before it runs by itself, and returns the pages of a block that the pool still
+// wants. For a smaller block the heap costs less than a mapping.
 const mapFrom = 256 << 10
 
 func (*hostBackend) close() {}
 
-// hostRoom says that n bytes are more than the machine's memory, or what a container
-// may have of it, holds: ErrOutOfMemory. Go ends a program that asks it for more than
-// there is, so memory of Go whose size comes from outside is asked about first.
+// hostRoom returns ErrOutOfMemory if n bytes exceed the machine's memory or its container's
+// limit. Go ends a program that requests more memory than exists, so sizes that come from a
+// caller are checked before they are allocated in Go's heap.
 func hostRoom(n int64) error {
 	if n >= 0 && n < largeRequest {
 		return nil
@@ -50,8 +49,8 @@ func hostRoom(n int64) error {
 }
 
 const (
-	largeRequest = 64 << 20 // from which on a request is worth a question
-	maxHost      = 1 << 46  // what Go gives at most, where the system does not tell
+	largeRequest = 64 << 20 // smaller requests are not checked
+	maxHost      = 1 << 46  // the largest Go allocation, if the system does not report its memory
 )
 
 func (*hostBackend) memory() (free, total int64, err error) {
@@ -66,7 +65,7 @@ func (*hostBackend) alloc(n int64) (memory, error) {
 	return heapMemory(n)
 }
 
-// free unmaps memory of the system, and leaves memory of Go to the collector.
+// free unmaps system memory, and leaves memory of Go to the collector.
 func (*hostBackend) free(m memory) error {
 	if m.mapped == 0 {
 		return nil
@@ -74,10 +73,10 @@ func (*hostBackend) free(m memory) error {
 	return unmapMemory(m)
 }
 
-// heapMemory gives memory of Go, which the pointer keeps alive.
+// heapMemory returns memory of Go, which the pointer keeps alive.
 func heapMemory(n int64) (m memory, err error) {
 	defer func() {
-		if recover() != nil { // more than the address space holds
+		if recover() != nil { // exceeds the address space
 			err = fmt.Errorf("%w: %d bytes of the host's memory", ErrOutOfMemory, n)
 		}
 	}()
@@ -90,7 +89,7 @@ func heapMemory(n int64) (m memory, err error) {
 	return memory{addr: uint64(uintptr(p)), host: p}, nil
 }
 
-// allocHost gives memory of Go: a user may keep the slice longer than he should.
+// allocHost returns memory of Go: a caller may use the slice after freeing it.
 func (*hostBackend) allocHost(n int) (unsafe.Pointer, error) {
 	m, err := heapMemory(int64(n))
 	return m.host, err
@@ -180,7 +179,7 @@ func (h *hostBackend) copyPeer(dst memory, dstOff int64, _ backend, src memory, 
 	return h.copyWithin(dst, dstOff, src, srcOff, n, stream)
 }
 
-// A sequence that is recorded on the CPU is the device's own: see capture.steps.
+// The device itself records and replays sequences on the CPU: see capture.steps.
 
 func (*hostBackend) beginCapture(uint64) error         { return nil }
 func (*hostBackend) endCapture(uint64) (uint64, error) { return 0, nil }

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hostMemory returns the bytes of the machine's memory; how much of them is
-// free is not told, so that all of them count.
+// hostMemory returns the bytes of the machine's memory. The system does not report how many
+// are free, so all count as free.
 func hostMemory() (free, total int64) {
 	n, err := unix.SysctlUint64("hw.memsize")
 	if err != nil {
@@ -16,7 +16,7 @@ func hostMemory() (free, total int64) {
 	return int64(n), int64(n)
 }
 
-// hostName returns what the processor calls itself.
+// hostName returns the processor's name for itself.
 func hostName() string {
 	if name, err := unix.Sysctl("machdep.cpu.brand_string"); err == nil {
 		return name

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// memoryAge is how long an answer about memory holds: the system takes up to a tenth
-// of a millisecond for one, and tens of megabytes at most come and go in this time.
+// memoryAge is how long an answer about memory is reused. The system takes up to a tenth of
+// a millisecond for an answer, and the memory changes by at most tens of megabytes in
+// memoryAge.
 const memoryAge = 5 * time.Millisecond
 
 var lastMemory struct {
@@ -19,8 +20,8 @@ var lastMemory struct {
 	free, total int64
 }
 
-// hostMemory returns the bytes of the machine's memory, or of what the
-// container may have of it, and how much of them is free; 0 where unknown.
+// hostMemory returns the bytes of the machine's memory or of its container's limit, and how
+// many of them are free; 0 if unknown.
 func hostMemory() (free, total int64) {
 	l := &lastMemory
 	l.Lock()
@@ -47,8 +48,8 @@ func askMemory() (free, total int64) {
 			free = n << 10
 		}
 	}
-	// cgroup 2, then 1: the limit and what is used of it. "max", or a number
-	// beyond the machine's memory, is none.
+	// cgroup 2, then 1: the limit and its use. "max", or a number beyond the machine's
+	// memory, means no limit.
 	for _, group := range [][2]string{
 		{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
 		{"/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"},
@@ -67,7 +68,7 @@ func readNumber(path string) int64 {
 	return n
 }
 
-// hostName returns what the processor calls itself.
+// hostName returns the processor's name for itself.
 func hostName() string {
 	text, _ := os.ReadFile("/proc/cpuinfo")
 	for line := range strings.Lines(string(text)) {

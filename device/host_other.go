@@ -4,7 +4,7 @@ package device
 
 import "runtime"
 
-// hostMemory is not known here.
+// hostMemory returns 0: unknown on this system.
 func hostMemory() (free, total int64) { return 0, 0 }
 
 // hostName returns the architecture.

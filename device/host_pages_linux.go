@@ -5,13 +5,12 @@ import (
 	"unsafe"
 )
 
-// pageBytes is a large page; where a processor's are larger, the advice is
-// without effect.
+// pageBytes is the size of a large page; on processors with larger ones the advice has no
+// effect.
 const pageBytes = 2 << 20
 
-// adviseLargePages asks the system to back the large pages that lie within b
-// as such: fewer faults at the first touch, and fewer misses where an access
-// walks across rows. It is advice: that it fails does not matter.
+// adviseLargePages asks the system to use large pages within b: fewer faults at the first
+// touch, and fewer TLB misses in an access across rows. A failure does not matter.
 func adviseLargePages(b []byte) {
 	start := -uintptr(unsafe.Pointer(unsafe.SliceData(b))) & (pageBytes - 1)
 	if uintptr(len(b)) < start+pageBytes {

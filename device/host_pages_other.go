@@ -2,7 +2,7 @@
 
 package device
 
-// pageBytes is 0 where no large pages are asked for.
+// pageBytes is 0: no large pages are requested.
 const pageBytes = 0
 
 func adviseLargePages([]byte) {}

@@ -10,8 +10,8 @@ import (
 
 var globalMemoryStatus = windows.NewLazySystemDLL("kernel32.dll").NewProc("GlobalMemoryStatusEx")
 
-// hostMemory returns the bytes of the machine's memory and how much of them is
-// free; 0 where unknown.
+// hostMemory returns the bytes of the machine's memory and how many of them are free; 0 if
+// unknown.
 func hostMemory() (free, total int64) {
 	// MEMORYSTATUSEX of sysinfoapi.h.
 	var s struct {
@@ -25,7 +25,7 @@ func hostMemory() (free, total int64) {
 	return int64(s.availPhys), int64(s.totalPhys)
 }
 
-// hostName returns what the processor calls itself.
+// hostName returns the processor's name for itself.
 func hostName() string {
 	if name := os.Getenv("PROCESSOR_IDENTIFIER"); name != "" {
 		return name

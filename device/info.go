@@ -6,7 +6,7 @@ import (
 	"github.com/gpk-go/gpk/internal/bytesize"
 )
 
-// Kind is what a device is.
+// Kind is the kind of a device.
 type Kind uint8
 
 // The kinds of devices.
@@ -28,21 +28,21 @@ func (k Kind) String() string {
 
 // Info describes a device.
 type Info struct {
-	Name                 string // as its maker calls it
+	Name                 string // the vendor's name
 	Kind                 Kind
-	Index                int   // among the devices of its kind: 1 in "cuda:1"
+	Index                int   // index among the devices of its kind: 1 in "cuda:1"
 	SM                   int   // compute capability of a GPU, 90 for 9.0; 0 for the CPU
-	MultiProcessors      int   // of a GPU; hardware threads of a CPU
-	TotalMemory          int64 // bytes; 0 where unknown
-	L2Bytes              int64 // of a GPU's L2 cache
-	SharedMemoryPerBlock int64 // bytes that one block can have at most, opted in
+	MultiProcessors      int   // of a GPU; for a CPU hardware threads
+	TotalMemory          int64 // bytes; 0 if unknown
+	L2Bytes              int64 // size of a GPU's L2 cache
+	SharedMemoryPerBlock int64 // maximum per block, with opt-in
 	Driver               string
-	CUDA                 int  // the newest CUDA version that the driver runs: 13000 is 13.0
-	ClusterLaunch        bool // the driver launches clusters of blocks
+	CUDA                 int  // the newest CUDA version that the driver supports: 13000 is 13.0
+	ClusterLaunch        bool // the driver supports thread block clusters
 	TensorMaps           bool // the driver encodes TMA descriptors
 }
 
-// String is one line, for a person.
+// String is a one-line description.
 func (i Info) String() string {
 	s := i.label() + ": " + i.Name
 	if i.Kind == CUDA {
@@ -59,7 +59,7 @@ func (i Info) String() string {
 	return s
 }
 
-// label is the name by which Open knows the device.
+// label is the device's name, as Open accepts it.
 func (i Info) label() string {
 	if i.Kind == CPU {
 		return "cpu"

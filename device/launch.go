@@ -7,17 +7,16 @@ import (
 	"slices"
 )
 
-// Work is something that LaunchWork starts.
+// Work is a piece of work that LaunchWork starts.
 type Work interface {
-	// Start puts the work on a stream, given as the driver knows device and
-	// stream, and returns without waiting; on the CPU it does the work. It must
-	// not call methods of the device or its buffers other than Addr, Ptr, Size,
-	// Info, Kind and Library; on the CPU, whose lock it does not run under, Alloc
-	// and Free of memory of its own too.
+	// Start puts the work on a stream, given as the driver's numbers for device and stream,
+	// and returns without waiting. On the CPU it does the work. It must not call methods of
+	// the device or its buffers other than Addr, Ptr, Size, Info, Kind and Library. On the
+	// CPU it runs without the device's lock, and may also allocate and free its own memory.
 	Start(ordinal int, stream uint64) error
 }
 
-// work is a function as Work.
+// work adapts a function to Work.
 type work func(ordinal int, stream uint64) error
 
 func (f work) Start(ordinal int, stream uint64) error {
@@ -27,16 +26,16 @@ func (f work) Start(ordinal int, stream uint64) error {
 	return f(ordinal, stream)
 }
 
-// Launch starts f, as Work.Start describes it: see LaunchWork.
+// Launch starts f; see LaunchWork and Work.Start.
 func (d *Device) Launch(s *Stream, reads, writes []*Buffer, f func(ordinal int, stream uint64) error) error {
 	return d.LaunchWork(s, reads, writes, work(f))
 }
 
-// LaunchWork starts work on s (nil: the default stream) that reads and writes
-// the given buffers; one may be in both lists, and nil entries are passed over.
-// All work starts here. LaunchWork orders the work after conflicting uses of the buffers on
-// other streams, refuses freed buffers (ErrFreed) and failed ones (with their error), keeps
-// them alive, and records the use. It allocates nothing.
+// LaunchWork starts work on s (nil: the default stream) that reads and writes the given
+// buffers. A buffer may be in both lists, and nil entries are ignored. All work is started
+// here. LaunchWork orders the work after conflicting uses of the buffers on other streams,
+// refuses freed buffers (ErrFreed) and failed ones (with their error), keeps them alive,
+// and records the use. It allocates nothing.
 func (d *Device) LaunchWork(s *Stream, reads, writes []*Buffer, w Work) error {
 	if !observed() {
 		return d.launchMeasured(nil, s, reads, writes, w)
@@ -47,7 +46,7 @@ func (d *Device) LaunchWork(s *Stream, reads, writes []*Buffer, w Work) error {
 	return err
 }
 
-// launchMeasured is LaunchWork of work that m (nil: nothing) measures.
+// launchMeasured is LaunchWork with a measurement m (nil: none).
 func (d *Device) launchMeasured(m *Measurement, s *Stream, reads, writes []*Buffer, w Work) error {
 	s, err := d.own(s)
 	if err != nil {
@@ -67,8 +66,8 @@ func (d *Device) launchMeasured(m *Measurement, s *Stream, reads, writes []*Buff
 }
 
 // failLaunches makes every launch on d fail with the error that f returns, if any, before
-// the launch has an effect; a nil f ends that. It is for tests. f runs
-// under the device's lock and must not call its methods.
+// the launch has an effect; a nil f ends that. It is for tests. f runs under the device's
+// lock and must not call its methods.
 func (d *Device) failLaunches(f func() error) {
 	if d == nil {
 		return
@@ -103,7 +102,7 @@ func (d *Device) launch(m *Measurement, s *Stream, reads, writes []*Buffer, w Wo
 	if err := d.begin(s, reads, writes); err != nil {
 		return err
 	}
-	// The use is noted even if it fails: part of the work may have started.
+	// The use is recorded even if the launch fails: part of the work may have started.
 	d.note(s, reads, writes)
 	if inherited != nil {
 		for _, b := range writes {
@@ -228,7 +227,7 @@ func (d *Device) begin(s *Stream, reads, writes []*Buffer) error {
 	return nil
 }
 
-// note counts a piece of work on s that uses the buffers; mu is held.
+// note records a piece of work on s that uses the buffers; mu is held.
 func (d *Device) note(s *Stream, reads, writes []*Buffer) {
 	if s.capture != nil {
 		s.capture.note(reads, writes)
@@ -255,7 +254,7 @@ func (a *allocation) noteRead(now use) {
 			return
 		}
 	}
-	// Streams that are closed are complete: their place is free.
+	// The work of closed streams is complete, so their entries can be removed.
 	a.reads = slices.DeleteFunc(a.reads, func(u use) bool { return u.stream.closed })
 	a.reads = append(a.reads, now)
 }
@@ -382,7 +381,7 @@ func (d *Device) launchHost(m *Measurement, s *Stream, reads, writes []*Buffer, 
 			x.unlock()
 		}
 	}()
-	// One may have failed while this waited for it.
+	// A buffer may have failed while this call waited for its lock.
 	for _, x := range list {
 		if err := x.a.state.Failed(); err != nil {
 			return err

@@ -8,12 +8,12 @@ import (
 	"github.com/gpk-go/gpk/cutlass"
 )
 
-// openLibrary is how a system finds its kernel library.
+// openLibrary is how a system opens its kernel library.
 func openLibrary() (*cutlass.Library, error) { return cutlass.Open(cutlass.OpenOptions{}) }
 
-// usable says why a kernel library cannot serve a GPU: nil, it can.
+// usable returns the reason why a GPU cannot use a kernel library, or nil.
 func usable(lib *cutlass.Library, gpu Info) error {
-	// Within a major version of CUDA a newer library runs on an older driver.
+	// Within a major version of CUDA, a newer library runs on an older driver.
 	if cuda := lib.CUDAVersion(); gpu.CUDA/1000 < cuda/1000 {
 		return fmt.Errorf("the kernel library %s was built with CUDA %d.%d and needs NVIDIA driver %d or newer; this is driver %s: install a newer one, or build with an older CUDA (`gpk doctor` says how)",
 			lib.Path(), cuda/1000, cuda%1000/10, cutlass.MinDriver(cuda), gpu.Driver)
@@ -28,9 +28,9 @@ func usable(lib *cutlass.Library, gpu Info) error {
 		lib.Path(), strings.Join(archs, ", "), gpu.SM)
 }
 
-// archServes reports whether kernels built for arch are meant for a GPU: 90a
-// runs on SM 90 alone, plain ones on their own and all later ones (by PTX) but
-// 90, which has kernels of its own.
+// archServes reports whether kernels that were built for arch are meant for a GPU. 90a runs
+// only on SM 90. Others run on their own SM and, by PTX, on all later ones except 90, which
+// has its own kernels.
 func archServes(arch string, sm int) bool {
 	number, own := strings.CutSuffix(arch, "a")
 	a, err := strconv.Atoi(number)

@@ -5,8 +5,8 @@ import "sync"
 // LiveBuffer is one live buffer, as OutOfMemoryError.Live and LiveBuffers list it.
 type LiveBuffer struct {
 	Bytes  int64
-	Label  string // what it holds and its origin
-	Origin string // what made it, such as "Add at main/main.go:17"; "" where nobody has said
+	Label  string // contents and origin
+	Origin string // the operation that made it, such as "Add at main/main.go:17"; "" if unknown
 }
 
 // liveEntry is what is read of a live allocation under the device's mutex. Its label is
@@ -28,8 +28,8 @@ func (e liveEntry) describe() LiveBuffer {
 	return l
 }
 
-// Buffers returns how many buffers have been made on the device so far. It is a mark for
-// LiveBuffers.
+// Buffers returns the number of buffers that have been made on the device so far. It is a
+// mark for LiveBuffers.
 func (d *Device) Buffers() uint64 {
 	if d.Err() != nil {
 		return 0
@@ -39,10 +39,10 @@ func (d *Device) Buffers() uint64 {
 	return d.live.lastID
 }
 
-// LiveBuffers lists the live buffers that were made after the first so many, the youngest
-// first. With a mark that Buffers returned, these are the buffers that were made since then
-// and not freed. Memory from outside the pool is among them. Arrays below 64 KiB carry a
-// label only where they were made while TraceAllocations was on.
+// LiveBuffers lists the live buffers made after the first `after` ones, the youngest first.
+// With a mark from Buffers, these are the buffers that were made since then and not freed.
+// Memory from outside the pool is included. Arrays below 64 KiB have a label only if they
+// were made while TraceAllocations was active.
 func (d *Device) LiveBuffers(after uint64) []LiveBuffer {
 	if d.Err() != nil {
 		return nil
@@ -61,8 +61,8 @@ func (d *Device) LiveBuffers(after uint64) []LiveBuffer {
 	return out
 }
 
-// TraceAllocations has arrays of every size carry a label until stop is called; without
-// it those of less than 64 KiB carry none, to save the time. Several may be on at once.
+// TraceAllocations makes arrays of every size carry a label until stop is called. Otherwise
+// those of less than 64 KiB carry none, to save time. Several traces may be active at once.
 // stop may be called more than once.
 func (d *Device) TraceAllocations() (stop func()) {
 	if d.Err() != nil {
@@ -72,8 +72,8 @@ func (d *Device) TraceAllocations() (stop func()) {
 	return sync.OnceFunc(func() { d.tracers.Add(-1) })
 }
 
-// labelledBytes is the size from which arrays are always labelled: only the large ones
-// can be among those that OutOfMemoryError lists.
+// labelledBytes is the size from which arrays always have a label: only large ones can be
+// among those that OutOfMemoryError lists.
 const labelledBytes = 64 << 10
 
 // WantsLabel reports whether a label of the buffer is worth its cost.
@@ -81,8 +81,8 @@ func (b *Buffer) WantsLabel() bool {
 	return !b.none() && (b.a.size >= labelledBytes || b.a.dev.tracers.Load() > 0)
 }
 
-// collectDropped runs a garbage collection and gives the buffers that it found dropped back to
-// the pool. It waits for both, a second at most for the latter.
+// collectDropped runs a garbage collection and returns the buffers that it found
+// unreachable to the pool. It waits for both, for the latter at most a second.
 func (d *Device) collectDropped() {
 	if d.Err() == nil {
 		d.collectNow()

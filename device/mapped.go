@@ -2,10 +2,11 @@ package device
 
 import "runtime"
 
-// allocMapped is Alloc for the CPU and for memory so large that Go's heap is slow to
-// give it: it comes from the system at once, zeroed page by page as it is first
-// touched, and goes back to it, not to the pool, when the Buffer is freed or dropped.
-// It counts in the pool's limit. Where the system has no such call it is Alloc.
+// allocMapped is Alloc for CPU memory that is so large that Go's heap allocates it slowly.
+// The memory comes from the system at once, which zeroes each page when it is first
+// touched. When the Buffer is freed or dropped, it is returned to the system, not to the
+// pool. It counts towards the pool's limit. On systems without such a call allocMapped is
+// Alloc.
 func (d *Device) allocMapped(n int64) (*Buffer, error) {
 	if err := d.Err(); err != nil {
 		return nil, err
@@ -19,12 +20,12 @@ func (d *Device) allocMapped(n int64) (*Buffer, error) {
 	return d.allocOutside(n, mapMemory)
 }
 
-// spreadBytes is from where on several goroutines copy: one does not fill a
-// machine's memory channels, and the first touch of new pages takes longer than
+// spreadBytes is the size from which several goroutines copy: a single one does not
+// saturate a machine's memory channels, and the first touch of new pages takes longer than
 // the copy.
 const spreadBytes = 8 << 20
 
-// spreadCopy is copy in several goroutines where that is worth it.
+// spreadCopy is copy, by several goroutines if that is faster.
 func spreadCopy(dst, src []byte) {
 	n := min(len(dst), len(src))
 	if n < spreadBytes || runtime.GOMAXPROCS(0) == 1 {

@@ -12,8 +12,8 @@ import (
 
 const canMap = true
 
-// mapMemory asks the system for n bytes of zeros. Large requests begin where a large
-// page does, on systems that give such pages on request.
+// mapMemory requests n bytes of zeros from the system. Large requests begin at a large
+// page, on systems that provide such pages on request.
 func mapMemory(n int64) (memory, error) {
 	page := int64(os.Getpagesize())
 	size, slack := (n+page-1)/page*page, int64(0)
@@ -37,15 +37,15 @@ func mapMemory(n int64) (memory, error) {
 	return memory{addr: uint64(uintptr(p)), host: p, mapped: size}, nil
 }
 
-// trimMapping unmaps what mapMemory asked for beyond its need. That it fails does not
-// matter: the pages were never touched.
+// trimMapping unmaps the excess of a mapping for alignment. A failure does not matter: the
+// pages were never touched.
 func trimMapping(p unsafe.Pointer, n uintptr) {
 	if n > 0 {
 		_ = unix.MunmapPtr(p, n)
 	}
 }
 
-// unmapMemory gives mapMemory's memory back.
+// unmapMemory returns memory from mapMemory to the system.
 func unmapMemory(m memory) error {
 	if err := unix.MunmapPtr(m.host, uintptr(m.mapped)); err != nil {
 		return errorf("the system's answer to munmap: %w", err)

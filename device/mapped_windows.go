@@ -9,7 +9,7 @@ import (
 
 const canMap = true
 
-// mapMemory asks the system for n bytes of zeros.
+// mapMemory requests n bytes of zeros from the system.
 func mapMemory(n int64) (memory, error) {
 	if int64(int(n)) != n {
 		return memory{}, fmt.Errorf("%w: %d bytes of the host's memory", ErrOutOfMemory, n)
@@ -18,12 +18,12 @@ func mapMemory(n int64) (memory, error) {
 	if err != nil {
 		return memory{}, fmt.Errorf("%w: the system's answer to VirtualAlloc: %w", ErrOutOfMemory, err)
 	}
-	// The conversion by way of a pointer tells vet that addr is no pointer of Go's,
-	// which might move.
+	// The conversion through a pointer tells vet that addr is not a Go pointer, which might
+	// move.
 	return memory{addr: uint64(addr), host: *(*unsafe.Pointer)(unsafe.Pointer(&addr)), mapped: n}, nil
 }
 
-// unmapMemory gives mapMemory's memory back.
+// unmapMemory returns memory from mapMemory to the system.
 func unmapMemory(m memory) error {
 	if err := windows.VirtualFree(uintptr(m.host), 0, windows.MEM_RELEASE); err != nil {
 		return errorf("the system's answer to VirtualFree: %w", err)

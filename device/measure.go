@@ -2,33 +2,34 @@ package device
 
 import "time"
 
-// WorkKind says what a piece of work does.
+// WorkKind is the kind of a piece of work.
 type WorkKind uint8
 
 // The kinds of work.
 const (
 	Computing WorkKind = iota
-	Replaying          // a graph
+	Replaying          // replays of a graph
 	HostToDevice
 	DeviceToHost
 	DeviceToDevice
 )
 
-// Measurement is one piece of work, as an Observer sees it.
+// Measurement is one piece of work, as passed to an Observer.
 type Measurement struct {
 	Kind       WorkKind
 	Stream     *Stream
-	Bytes      int64     // of a copy
+	Bytes      int64     // of a copy; otherwise 0
 	Begin, End time.Time // of the host's call
 	Err        error
-	Data       any // the observer's
+	Data       any // for the observer's own use
 
-	// When the work began and how long it took: on the CPU by the clock around it, known at
-	// EndWork; on a GPU by events, known when the observer was stopped. A copy that the
-	// host waits for ends, by its event, when the host has seen its end.
+	// Started and Time are the begin and the duration of the work. On the CPU they are
+	// measured by the host's clock and known at EndWork. On a GPU they are measured by
+	// events and known when the observer is stopped. The end of a copy that the host waits
+	// for is when the host has seen it.
 	Started  time.Time
 	Time     time.Duration
-	Measured bool // else neither is known
+	Measured bool // otherwise Started and Time are unknown
 
 	by       *observerSession
 	ran      bool // it was not recorded for a graph
@@ -38,8 +39,8 @@ type Measurement struct {
 	from, to uint64 // events
 }
 
-// observe begins the measurement of a call that starts work on s (nil: the default stream);
-// nil where nobody observes, and for copies of nothing.
+// observe begins the measurement of a call that starts work on s (nil: the default stream).
+// It returns nil without an observer and for empty copies.
 func (d *Device) observe(kind WorkKind, s *Stream, bytes int64) *Measurement {
 	x := observation.Load()
 	if x == nil || kind >= HostToDevice && bytes == 0 {
@@ -72,7 +73,7 @@ func (m *Measurement) stopHost() {
 	m.Time, m.Measured = time.Since(m.Started), true
 }
 
-// start has the time taken before what is put on the stream next; dev.mu is held.
+// start records the time before the next work on the stream; dev.mu is held.
 func (m *Measurement) start(s *Stream) {
 	if m == nil || s.capture != nil {
 		return
@@ -83,7 +84,7 @@ func (m *Measurement) start(s *Stream) {
 	}
 }
 
-// stop has the time taken behind what was put on the stream last; dev.mu is held.
+// stop records the time after the last work on the stream; dev.mu is held.
 func (m *Measurement) stop(s *Stream) {
 	if m == nil || m.from == 0 {
 		return

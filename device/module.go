@@ -7,55 +7,54 @@ import (
 	"sync/atomic"
 )
 
-// Function is a kernel that was compiled at run time, loaded on one device. It
-// stays loaded as long as the program runs.
+// Function is a kernel that was compiled at run time and loaded on one device. It remains
+// loaded until the program ends.
 type Function struct {
 	dev    *Device
 	name   string
 	handle uint64
 	info   functionInfo
 
-	started int // one more than the most Shared that it was started with; guarded by dev.mu
+	started int // the largest Shared of its launches, plus one; guarded by dev.mu
 
 	mu        sync.Mutex
-	occupancy map[int][2]int // by dynamic shared memory
+	occupancy map[int][2]int // cache, by dynamic shared memory
 }
 
-// functionInfo is what the driver says of a function.
+// functionInfo has the driver's attributes of a function.
 type functionInfo struct {
-	maxThreads   int // of a block
+	maxThreads   int // threads per block
 	staticShared int // bytes
 	params       []Param
-	known        bool // params are the function's
+	known        bool // params is valid
 }
 
-// Param is where a parameter of a kernel lies among its parameters, in bytes.
+// Param is the position of a parameter in a kernel's parameter buffer, in bytes.
 type Param struct{ Offset, Size int }
 
-// Launch is how a kernel starts.
+// Launch is the launch configuration of a kernel.
 type Launch struct {
 	Grid, Block [3]int // at least 1 each
 	Shared      int    // bytes of dynamic shared memory
-	// Dependent lets the kernel start while the one before it on the stream
-	// still runs: it waits for that one itself (griddepcontrol.wait), before it
-	// touches memory.
+	// Dependent lets the kernel start while the previous one on the stream still runs: the
+	// kernel itself waits for that one (griddepcontrol.wait) before it accesses memory.
 	Dependent bool
 }
 
-// moduleBackend is a backend that runs code which was compiled at run time. As
-// in backend, every method sets the device itself.
+// moduleBackend is a backend that runs code compiled at run time. As in backend, every
+// method sets the device itself.
 type moduleBackend interface {
 	// loadFunction loads an image and finds a function in it.
 	loadFunction(image []byte, name string) (handle uint64, info functionInfo, err error)
-	// occupancy returns the block that keeps most threads of a multiprocessor
-	// busy and the least grid that fills the device with it.
+	// occupancy returns the block size with the highest occupancy, and the least grid that
+	// fills the device with such blocks.
 	occupancy(function uint64, shared int) (block, grid int, err error)
-	// launchFunction starts a function. The parameters lie as the function's parameters lie.
+	// launchFunction starts a function. params has the layout of the function's parameters.
 	launchFunction(function, stream uint64, l Launch, params []byte) error
 }
 
-// parameters returns the function's parameters, and false where the driver is too
-// old to say (before 550).
+// parameters returns the function's parameters, and false if the driver is too old to
+// report them (before 550).
 func (f *Function) parameters() ([]Param, bool) {
 	if f == nil {
 		return nil, false
@@ -63,9 +62,8 @@ func (f *Function) parameters() ([]Param, bool) {
 	return f.info.params, f.info.known
 }
 
-// launchSize returns the block that keeps most threads of a multiprocessor busy,
-// with so many bytes of dynamic shared memory, and the least grid that fills
-// the device.
+// launchSize returns the block size with the highest occupancy for the given bytes of
+// dynamic shared memory, and the least grid that fills the device with such blocks.
 func (f *Function) launchSize(shared int) (block, grid int, err error) {
 	if f == nil || f.dev == nil {
 		return 0, 0, errNoFunction
@@ -75,8 +73,8 @@ func (f *Function) launchSize(shared int) (block, grid int, err error) {
 	if o, ok := f.occupancy[shared]; ok {
 		return o[0], o[1], nil
 	}
-	// Asking sets how much the function may have, as starting it does: nothing is
-	// started meanwhile.
+	// The query sets the function's shared memory limit, as a launch does, so the lock
+	// keeps launches out.
 	d := f.dev
 	d.mu.Lock()
 	d.submission.queue.Drain()
@@ -92,13 +90,13 @@ func (f *Function) launchSize(shared int) (block, grid int, err error) {
 	return block, grid, nil
 }
 
-// The limits of a grid and a block, of every compute capability since 3.0.
+// The limits of grids and blocks for all compute capabilities since 3.0.
 var (
 	maxGrid  = [3]int{1<<31 - 1, 1<<16 - 1, 1<<16 - 1}
 	maxBlock = [3]int{1024, 1024, 64}
 )
 
-// check says why a launch is not possible.
+// check returns the reason why a launch is invalid, or nil.
 func (f *Function) check(l Launch) error {
 	if f == nil || f.dev == nil {
 		return errNoFunction
@@ -122,10 +120,10 @@ func (f *Function) check(l Launch) error {
 	return nil
 }
 
-// Fit returns a launch whose grid and block are complete, so that check accepts it. A block
-// of all zeros becomes the one that launchSize returns. A grid of all zeros becomes one row
-// of blocks with a thread for each element; for 0 elements the row fills the device. Any
-// other length of 0 becomes 1.
+// Fit returns a launch with complete grid and block, which check accepts. A block of zeros
+// becomes the one that launchSize returns. A grid of zeros becomes one row of blocks with a
+// thread for each element; for 0 elements the row fills the device. Any other length of 0
+// becomes 1.
 func (f *Function) Fit(l Launch, elements int) (Launch, error) {
 	if l.Block == ([3]int{}) || l.Grid == ([3]int{}) {
 		if l.Shared < 0 {
@@ -151,7 +149,7 @@ func (f *Function) Fit(l Launch, elements int) (Launch, error) {
 	return l, f.check(l)
 }
 
-// ones makes lengths that were not given 1.
+// ones replaces zero lengths by 1.
 func ones(n *[3]int) {
 	for i := range n {
 		if n[i] == 0 {
@@ -160,9 +158,8 @@ func ones(n *[3]int) {
 	}
 }
 
-// Start puts the kernel on a stream, given as the driver knows it: it is for
-// Work.Start, and orders nothing. params holds the parameters as parameters places
-// them.
+// Start puts the kernel on a stream, given as the driver's number. It is for Work.Start,
+// and does no ordering. params has the layout that parameters describes.
 func (f *Function) Start(stream uint64, l Launch, params []byte) error {
 	if f == nil || f.dev == nil {
 		return errNoFunction
@@ -170,11 +167,11 @@ func (f *Function) Start(stream uint64, l Launch, params []byte) error {
 	return f.dev.backend.(moduleBackend).launchFunction(f.handle, stream, l, params)
 }
 
-// Work returns the start of the kernel, with a launch and parameters as Start takes them,
-// for LaunchWork.
+// Work returns the start of the kernel as Work for LaunchWork, with a launch and parameters
+// as for Start.
 func (f *Function) Work(l Launch, params []byte) Work { return &functionWork{f, l, params} }
 
-// functionWork is Queued.
+// functionWork implements Queued.
 type functionWork struct {
 	f      *Function
 	launch Launch
@@ -189,18 +186,17 @@ func (w *functionWork) Enqueue(_ int, stream uint64) (bool, error) {
 	return true, w.f.Enqueue(stream, w.launch, w.params)
 }
 
-// FakeCode is run-time compilation for a device of newFakeWithCode.
+// FakeCode is the run-time compiler of a device made by newFakeWithCode.
 type FakeCode struct {
-	// Compile answers for a compiler: nil, or what the compiler writes. It returns
-	// the sizes of the kernel's parameters.
+	// Compile stands for the compiler. It returns the sizes of the kernel's parameters, or
+	// the compiler's log if the code does not compile.
 	Compile func(c Code) (sizes []int, log string)
-	// Start answers for a launch of the kernel. The device's memory is the
-	// host's.
+	// Start stands for a launch of the kernel. The device's memory is the host's.
 	Start func(kernel string, l Launch, params []byte) error
 }
 
-// newFakeWithCode is newFake, of a device for which CUDA C++ can be compiled at
-// run time: code says what comes of it. Nothing is kept on disk.
+// newFakeWithCode is newFake for a device that can compile CUDA C++ at run time, by the
+// functions of code. Nothing is stored on disk.
 func newFakeWithCode(info Info, c Capabilities, code FakeCode) *Device {
 	b := &fakeCodeBackend{code: code}
 	d, err := newDevice(info, b, nil, &ranges{}, newCollector(), 0)
@@ -214,11 +210,11 @@ func newFakeWithCode(info Info, c Capabilities, code FakeCode) *Device {
 	return d
 }
 
-// fakeCodeBackend compiles a function to its name.
+// fakeCodeBackend uses a function's name as its compiled code.
 type fakeCodeBackend struct {
 	fakeBackend
 	code FakeCode
-	full atomic.Bool // nothing can be loaded
+	full atomic.Bool // loading fails
 
 	codeMu    sync.Mutex
 	functions []string

@@ -137,7 +137,7 @@ func bindModulesFrom(library string) error {
 	return nil
 }
 
-// maxParams is how many parameters of a function are looked at.
+// maxParams bounds the number of parameters that are read.
 const maxParams = 256
 
 func (b *cudaBackend) loadFunction(image []byte, name string) (uint64, functionInfo, error) {
@@ -180,7 +180,7 @@ func (b *cudaBackend) launchFunction(function, stream uint64, l Launch, params [
 		C.uint(l.Shared), dependent, unsafe.Pointer(unsafe.SliceData(params)), C.size_t(len(params))))
 }
 
-// queuedLaunch is what the queue calls.
+// queuedLaunch is the C function that the queue calls.
 var queuedLaunch = uintptr(C.gpk_cu_queued_launch_at())
 
 func (b *cudaBackend) queue() *submit.Queue { return b.calls }

@@ -6,34 +6,34 @@ import (
 	"time"
 )
 
-// Observer is told of work, buffers and graphs of the devices; package internal/observe
-// registers one. Many goroutines call
-// its methods at once, some with the lock of a device: a method must not call functions of
-// this package, except Device.String and Stream's ID and Device.
+// Observer is notified of work, buffers and graphs of the devices; package internal/observe
+// registers one. Its methods are called by many goroutines at once, sometimes with a
+// device's lock held. A method must not call functions of this package, except
+// Device.String and Stream's ID and Device.
 type Observer interface {
-	// BeginWork and EndWork surround the call that starts a piece of work, in its
-	// goroutine. Work that a stream records for a graph has no EndWork.
+	// BeginWork and EndWork bracket the call that starts a piece of work, in its goroutine.
+	// Work that a stream records for a graph has no EndWork.
 	BeginWork(m *Measurement)
 	EndWork(m *Measurement)
-	// Allocated and Freed tell of buffers of the pool.
+	// Allocated and Freed report buffers of the pool.
 	Allocated(b BufferUse)
 	Freed(b BufferUse)
-	// Captured tells that a sequence was recorded as a graph.
+	// Captured reports that a sequence was recorded as a graph.
 	Captured(d *Device)
-	// KernelCompiled tells that the compiler ran for so long.
+	// KernelCompiled reports the duration of a compilation.
 	KernelCompiled(d *Device, took time.Duration)
 }
 
-// BufferUse is a buffer that was allocated or freed, and the pool's state behind that.
+// BufferUse is a buffer that was allocated or freed, and the state of the pool afterwards.
 type BufferUse struct {
 	Device *Device
-	ID     uint64 // no other buffer of the device ever has it
-	Bytes  int64  // of its block
+	ID     uint64 // unique on the device
+	Bytes  int64  // size of its block
 	InUse  int64  // PoolStats.InUse
 	Held   int64  // PoolStats.InUse and Cached
 }
 
-// observerSession is an Observer that is told what happens, until Stop.
+// observerSession notifies an Observer until Stop.
 type observerSession struct {
 	observer Observer
 
@@ -42,11 +42,11 @@ type observerSession struct {
 	timings map[*Device]*timing
 }
 
-// observation is the one under way; nil for none.
+// observation is the active session, or nil.
 var observation atomic.Pointer[observerSession]
 
-// observe tells o what happens on all devices from now on. A second observe before Stop is
-// an error.
+// observe starts to notify o of events on all devices. A second observe before Stop is an
+// error.
 func observe(o Observer) (*observerSession, error) {
 	if o == nil {
 		return nil, errorf("a nil Observer")
@@ -61,9 +61,9 @@ func observe(o Observer) (*observerSession, error) {
 // observed reports whether there is an Observer. It costs one load.
 func observed() bool { return observation.Load() != nil }
 
-// Stop ends the observation: it waits for the measured work, fills in the measurements,
-// and gives the events back. Calls under way may still reach the observer. A second Stop
-// does nothing.
+// Stop ends the session: it waits for the measured work, fills in the measurements, and
+// releases the events. Calls in progress may still reach the observer. A second Stop does
+// nothing.
 func (x *observerSession) Stop() {
 	if x == nil || !observation.CompareAndSwap(x, nil) {
 		return
@@ -77,7 +77,7 @@ func (x *observerSession) Stop() {
 	}
 }
 
-// timing returns the clock of a GPU; nil once the observation has ended.
+// timing returns the timing of a GPU, or nil if the session has ended.
 func (x *observerSession) timing(d *Device) *timing {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -92,28 +92,28 @@ func (x *observerSession) timing(d *Device) *timing {
 	return t
 }
 
-// compiled tells the observer that the compiler has run since a time.
+// compiled reports a compilation that began at since.
 func (d *Device) compiled(since time.Time) {
 	if x := observation.Load(); x != nil {
 		x.observer.KernelCompiled(d, time.Since(since))
 	}
 }
 
-// captured tells the observer of a new graph.
+// captured reports a new graph.
 func (d *Device) captured() {
 	if x := observation.Load(); x != nil {
 		x.observer.Captured(d)
 	}
 }
 
-// allocated tells the observer of a new buffer of so many bytes; mu is held.
+// allocated reports a new buffer with the given block size; mu is held.
 func (d *Device) allocated(a *allocation, bytes int64) {
 	if x := observation.Load(); x != nil {
 		x.observer.Allocated(d.bufferUse(a, bytes))
 	}
 }
 
-// freed tells the observer that a buffer was freed; mu is held.
+// freed reports that a buffer was freed; mu is held.
 func (d *Device) freed(a *allocation, bytes int64) {
 	if x := observation.Load(); x != nil {
 		x.observer.Freed(d.bufferUse(a, bytes))

@@ -8,14 +8,14 @@ import (
 	"github.com/gpk-go/gpk/internal/bytesize"
 )
 
-// OutOfMemoryError says that a request found no room. It wraps
-// ErrOutOfMemory. The library works on after it.
+// OutOfMemoryError reports that there is no room for a request. It wraps ErrOutOfMemory.
+// gpk remains usable after it.
 type OutOfMemoryError struct {
 	Device string
-	Bytes  int64        // asked for
-	Pool   PoolStats    // at that time
+	Bytes  int64        // of the request
+	Pool   PoolStats    // at the time of the request
 	Live   []LiveBuffer // the largest live buffers, largest first
-	Err    error        // the driver's answer, where it refused; else ErrOutOfMemory
+	Err    error        // the driver's error if it refused; otherwise ErrOutOfMemory
 }
 
 func (e *OutOfMemoryError) Error() string {
@@ -43,7 +43,7 @@ func (e *OutOfMemoryError) Error() string {
 	return b.String()
 }
 
-// Unwrap returns ErrOutOfMemory and the driver's answer.
+// Unwrap returns ErrOutOfMemory and the driver's error.
 func (e *OutOfMemoryError) Unwrap() []error {
 	if e == nil || e.Err == nil {
 		return []error{ErrOutOfMemory}
@@ -51,7 +51,7 @@ func (e *OutOfMemoryError) Unwrap() []error {
 	return []error{ErrOutOfMemory, e.Err}
 }
 
-// largest is how many live buffers an error lists.
+// largest is the number of live buffers that an error lists.
 const largest = 5
 
 func (d *Device) outOfMemory(n int64, cause error) error {

@@ -1,7 +1,7 @@
 package device
 
-// allocOutside returns a buffer of n bytes that alloc makes. They count in the pool's
-// limit, and do not go to the pool when the Buffer is freed or dropped.
+// allocOutside returns a buffer of n bytes made by alloc. The bytes count towards the
+// pool's limit, and are not returned to the pool when the Buffer is freed or dropped.
 func (d *Device) allocOutside(n int64, alloc func(int64) (memory, error)) (*Buffer, error) {
 	d.drain()
 	born, err := d.reserveOutside(n)
@@ -40,11 +40,11 @@ func (d *Device) allocOutside(n int64, alloc func(int64) (memory, error)) (*Buff
 	return b, nil
 }
 
-// reserveOutside counts n bytes as in use. Where there is no room, it gives idle
-// memory back first and collects dropped buffers.
+// reserveOutside counts n bytes as in use. If there is no room, it first returns idle
+// memory and collects dropped buffers.
 func (d *Device) reserveOutside(n int64) (born uint32, err error) {
 	for attempt := range 5 {
-		if attempt > 1 { // cleanups of what was dropped may take a while
+		if attempt > 1 { // cleanups of dropped buffers may take a while
 			d.collectNow()
 		}
 		if attempt > 0 {

@@ -2,22 +2,22 @@ package device
 
 import "slices"
 
-// poolWatch records the most bytes that a device's pool has in use and that it holds, from
-// its beginning to its end.
+// poolWatch records, between its start and Stop, the maximum number of bytes that a
+// device's pool has in use, and the maximum that it holds.
 type poolWatch struct {
 	dev         *Device
-	begin, most int64 // in use
-	held, full  int64 // in use or kept for reuse
-	ceiling     int64 // of these; 0: none
+	begin, most int64 // bytes in use
+	held, full  int64 // bytes in use or kept for reuse
+	ceiling     int64 // bound on held bytes; 0: none
 }
 
-// watch begins to record. The use of all goroutines counts. Watching costs a
-// comparison an allocation, until Stop.
+// watch starts a poolWatch. Allocations of all goroutines count. Until Stop it costs one
+// comparison per allocation.
 func (d *Device) watch() *poolWatch { return d.watchWithin(0) }
 
-// watchWithin is watch, and until Stop the pool gives idle blocks back before it holds
-// more than so many bytes beyond what it holds now. What is in use may still grow
-// beyond that.
+// watchWithin is watch with a ceiling: until Stop the pool returns idle blocks before it
+// holds more than the given bytes beyond the present. The bytes in use may still exceed
+// that.
 func (d *Device) watchWithin(bytes int64) *poolWatch {
 	w := &poolWatch{dev: d}
 	if d.Err() != nil {
@@ -36,8 +36,8 @@ func (d *Device) watchWithin(bytes int64) *poolWatch {
 	return w
 }
 
-// Stop ends the watch and returns how many bytes more than at its beginning
-// were in use at most. Once is enough; again it returns the same.
+// Stop ends the watch and returns the maximum number of bytes in use, relative to its
+// start. Further calls return the same.
 func (w *poolWatch) Stop() int64 {
 	if w == nil || w.dev.Err() != nil {
 		return 0
@@ -51,9 +51,8 @@ func (w *poolWatch) Stop() int64 {
 	return w.most - w.begin
 }
 
-// Held returns how many bytes more than at the watch's beginning the pool held at
-// most: memory that is kept for reuse counts, which work that was started may still
-// use.
+// Held returns the maximum number of bytes that the pool held, relative to the watch's
+// start. It includes memory kept for reuse, which earlier work may still use.
 func (w *poolWatch) Held() int64 {
 	if w == nil || w.dev.Err() != nil {
 		return 0

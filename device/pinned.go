@@ -7,10 +7,10 @@ import (
 	"unsafe"
 )
 
-// ranges is memory of the host that GPUs read without a copy.
+// ranges is a set of pinned host memory ranges.
 type ranges struct {
 	mu   sync.RWMutex
-	list []span // by start
+	list []span // sorted by start
 }
 
 type span struct{ start, end uintptr }
@@ -30,7 +30,7 @@ func (r *ranges) remove(p unsafe.Pointer) {
 	}
 }
 
-// after is the first range that begins beyond p.
+// after returns the index of the first range that begins after p.
 func (r *ranges) after(p uintptr) int {
 	i, _ := slices.BinarySearchFunc(r.list, p, func(s span, p uintptr) int {
 		if s.start <= p {
@@ -41,7 +41,7 @@ func (r *ranges) after(p uintptr) int {
 	return i
 }
 
-// holds reports whether all of b lies in one range.
+// holds reports whether all of b is in one range.
 func (r *ranges) holds(b []byte) bool {
 	if r == nil {
 		return false
@@ -53,9 +53,9 @@ func (r *ranges) holds(b []byte) bool {
 	return i >= 0 && p+uintptr(len(b)) <= r.list[i].end
 }
 
-// AllocPinned returns n bytes of the host's memory, aligned to 64 bytes, that
-// every GPU reads and writes at full speed and without a copy; on the CPU it is
-// plain memory. free gives it back: the slice must not be used after.
+// AllocPinned returns n bytes of host memory, aligned to 64 bytes, that every GPU accesses
+// at full speed without a copy; on the CPU it is plain memory. free releases it: the slice
+// must not be used afterwards.
 func (d *Device) AllocPinned(n int) (b []byte, free func(), err error) {
 	if err := d.Err(); err != nil {
 		return nil, nil, err
@@ -66,7 +66,7 @@ func (d *Device) AllocPinned(n int) (b []byte, free func(), err error) {
 	if n == 0 {
 		return nil, func() {}, nil
 	}
-	if limit := d.Pool().Limit; d.info.Kind == CPU && limit > 0 && int64(n) > limit { // Go ends a program that asks for more than there is
+	if limit := d.Pool().Limit; d.info.Kind == CPU && limit > 0 && int64(n) > limit { // Go ends a program that requests more memory than exists
 		return nil, nil, fmt.Errorf("%w: %d bytes, and the limit is %d", ErrOutOfMemory, n, limit)
 	}
 	p, err := d.backend.allocHost(n)
@@ -82,7 +82,7 @@ func (d *Device) AllocPinned(n int) (b []byte, free func(), err error) {
 			if d.pinned != nil {
 				d.pinned.remove(p)
 			}
-			_ = d.backend.freeHost(p) // fails only where the driver is gone
+			_ = d.backend.freeHost(p) // fails only if the driver is gone
 		})
 	}, nil
 }

@@ -1,33 +1,33 @@
 package device
 
-// PoolStats counts a device's memory pool. Bytes are those of whole blocks.
+// PoolStats has the counters of a device's memory pool. Bytes are those of whole blocks.
 type PoolStats struct {
 	InUse  int64  // bytes of live buffers
-	Cached int64  // bytes that are kept for reuse
-	Peak   int64  // the most that InUse has been
-	Limit  int64  // what InUse, Cached and Exposed together never exceed
-	Allocs uint64 // blocks asked of the driver
-	Reuses uint64 // requests served from blocks kept
-	Trims  uint64 // blocks given back to the driver
+	Cached int64  // bytes kept for reuse
+	Peak   int64  // maximum of InUse
+	Limit  int64  // upper bound of InUse, Cached and Exposed together
+	Allocs uint64 // blocks allocated by the driver
+	Reuses uint64 // requests served by cached blocks
+	Trims  uint64 // blocks returned to the driver
 
-	Exposed     int64  // bytes that are kept for good: see Buffer.Expose
-	Collections uint64 // garbage collections that the pool asked for
-	Waits       uint64 // requests that waited for one of them
+	Exposed     int64  // bytes that are never released: see Buffer.Expose
+	Collections uint64 // garbage collections that the pool requested
+	Waits       uint64 // requests that waited for one of these collections
 }
 
-// block is one piece of the driver's memory.
+// block is one allocation of the driver.
 type block struct {
 	mem  memory
 	size int64
-	home *Stream // whose order it is reused in
-	born uint32  // collection.epoch when it was taken
-	uses []use   // work on other streams that home waits for before the block is reused
+	home *Stream // the stream in whose order it is reused
+	born uint32  // collection.epoch of its allocation
+	uses []use   // work on other streams for which home waits before the block is reused
 	on   *shelf  // its current or last shelf
 
-	older, newer *block // among the idle blocks of the pool
+	older, newer *block // neighbours in the list of the pool's idle blocks
 }
 
-// shelf is the idle blocks of one size and stream, used from the top.
+// shelf is a stack of the idle blocks of one size and stream.
 type shelf struct {
 	key    shelfKey
 	blocks []*block
@@ -39,34 +39,34 @@ type shelfKey struct {
 	size int64
 }
 
-// pool accounts for the blocks of one device. It makes no driver calls. Its device's mutex
-// is held around every method.
+// pool keeps the accounts of one device's blocks. It makes no driver calls. The device's
+// mutex is held during every method.
 type pool struct {
 	stats    PoolStats
-	fallback int64 // the limit where none is set: the device's memory
-	keep     int64 // the most that Cached may be
-	floor    int64 // the least bytes between two garbage collections
-	shared   bool  // the memory is the host's, which others need too
+	fallback int64 // the default limit: the device's memory
+	keep     int64 // maximum of Cached
+	floor    int64 // minimum of bytes allocated between two garbage collections
+	shared   bool  // the memory is the host's, which other programs need too
 
 	collect collection
 
 	shelves        map[shelfKey]*shelf
-	last           *shelf // the one used most recently
-	oldest, newest *block // all idle blocks
+	last           *shelf // most recently used
+	oldest, newest *block // list of all idle blocks
 
-	watches []*poolWatch // mostly none
+	watches []*poolWatch // usually empty
 	traffic traffic
 }
 
-// traffic is memory on its way between the pool and the driver.
+// traffic counts driver allocations and frees.
 type traffic struct {
-	calls   int    // of the driver, under way
-	over    uint64 // such calls that have ended
-	coming  int64  // bytes that the pool counts already
-	leaving int64  // bytes that it counts no more
+	calls   int    // driver calls in progress
+	over    uint64 // driver calls that have ended
+	coming  int64  // bytes being allocated, which the pool already counts
+	leaving int64  // bytes being freed, which the pool no longer counts
 }
 
-// unknownMemory stands for the memory of a host that does not tell.
+// unknownMemory is the assumed memory of a host that does not report it.
 const unknownMemory = 4 << 30
 
 func (p *pool) init(info Info, limit int64) {
@@ -83,17 +83,16 @@ func (p *pool) init(info Info, limit int64) {
 }
 
 const (
-	// hostReserve is the part of the host's memory, one in so many, that the CPU's
-	// pool leaves by default to Go's heap, the system and other programs. With none
-	// left the system would end the program before it could return an
-	// *OutOfMemoryError.
+	// hostReserve is the inverse of the fraction of the host's memory that the CPU's pool
+	// by default leaves to Go's heap, the system and other programs. If none were left, the
+	// system would end the program before it could return an *OutOfMemoryError.
 	hostReserve = 8
 
 	hostFloor = 64 << 20 // pool.floor of the CPU
 	gpuFloor  = 64       // pool.floor of a GPU is its memory divided by this
 )
 
-// setLimit sets the limit; n <= 0 means the default.
+// setLimit sets the limit; n <= 0 selects the default.
 func (p *pool) setLimit(n int64) {
 	if n <= 0 {
 		n = p.fallback
@@ -106,7 +105,8 @@ func (p *pool) setLimit(n int64) {
 	}
 }
 
-// take returns an idle block of the home stream, now in use, or nil.
+// take returns an idle block of the home stream and marks it as in use; nil if there is
+// none.
 func (p *pool) take(home *Stream, size int64) *block {
 	sh := p.shelf(shelfKey{home, size})
 	if sh == nil || len(sh.blocks) == 0 {
@@ -119,14 +119,13 @@ func (p *pool) take(home *Stream, size int64) *block {
 	return b
 }
 
-// has reports whether take would find a block.
+// has reports whether take would return a block.
 func (p *pool) has(home *Stream, size int64) bool {
 	sh := p.shelf(shelfKey{home, size})
 	return sh != nil && len(sh.blocks) > 0
 }
 
-// shelf returns the shelf of a key, nil where there is none. It is mostly the
-// one that was used last.
+// shelf returns the shelf with a key, or nil. It is usually the one that was used last.
 func (p *pool) shelf(key shelfKey) *shelf {
 	if p.last == nil || p.last.key != key {
 		p.last = p.shelves[key]
@@ -134,7 +133,7 @@ func (p *pool) shelf(key shelfKey) *shelf {
 	return p.last
 }
 
-// use counts size bytes as in use. The result is for unuse.
+// use counts size bytes as in use. Its result is passed to unuse.
 func (p *pool) use(size int64) (born uint32) {
 	p.stats.InUse += size
 	p.stats.Peak = max(p.stats.Peak, p.stats.InUse)
@@ -145,14 +144,14 @@ func (p *pool) use(size int64) (born uint32) {
 	return p.collect.add(size)
 }
 
-// unuse takes back what use counted.
+// unuse reverts use.
 func (p *pool) unuse(size int64, born uint32) {
 	p.stats.InUse -= size
 	p.collect.remove(size, born)
 }
 
-// reserve counts size bytes as in use if the limit allows them, and, with idle blocks
-// that could be given back instead, the watches' ceilings.
+// reserve counts size bytes as in use if the limit allows it. If idle blocks could be
+// evicted instead, the watches' ceilings have to allow it too.
 func (p *pool) reserve(size int64, first bool) (born uint32, ok bool) {
 	limit := p.stats.Limit
 	if first && p.stats.Cached > 0 {
@@ -164,7 +163,7 @@ func (p *pool) reserve(size int64, first bool) (born uint32, ok bool) {
 	return p.use(size), true
 }
 
-// held returns the bytes that the limit counts.
+// held returns the bytes that count towards the limit.
 func (p *pool) held() int64 { return p.stats.InUse + p.stats.Cached + p.stats.Exposed }
 
 // ceiling is the limit, or the lowest of the watches' ceilings.
@@ -178,16 +177,16 @@ func (p *pool) ceiling() int64 {
 	return c
 }
 
-// put takes back a block that was in use. It returns blocks that are not to be
-// kept: the caller gives them to the driver.
+// put returns a block that was in use. It returns the blocks that exceed the cache: the
+// caller returns them to the driver.
 func (p *pool) put(b *block) (surplus []*block) {
 	p.unuse(b.size, b.born)
 	p.shelve(b)
 	return p.evict(func() bool { return p.stats.Cached > p.keep })
 }
 
-// abandon counts a block that was in use and is exposed: it is not reused. Memory of
-// Go's heap is left to Go's collector, other memory is kept for good.
+// abandon accounts for a freed block that is exposed: it is not reused. Memory of Go's heap
+// is left to Go's collector; other memory is never released.
 func (p *pool) abandon(b *block) {
 	p.unuse(b.size, b.born)
 	if b.mem.mapped > 0 || !p.shared {
@@ -216,8 +215,8 @@ func (p *pool) shelve(b *block) {
 	p.newest = b
 }
 
-// unshelve takes one idle block out. It is mostly the last of its shelf, or
-// the first, which is the oldest.
+// unshelve removes one idle block. It is usually the last of its shelf, or the first, which
+// is the oldest.
 func (p *pool) unshelve(b *block) {
 	sh := b.on
 	i := len(sh.blocks) - 1
@@ -241,8 +240,8 @@ func (p *pool) unshelve(b *block) {
 	b.older, b.newer = nil, nil
 }
 
-// evict takes idle blocks out, oldest first, as long as more says so. Blocks
-// that would have to wait for a stream in the middle of a capture stay.
+// evict removes idle blocks, oldest first, while more returns true. Blocks that would have
+// to wait for a stream during a capture remain.
 func (p *pool) evict(more func() bool) (out []*block) {
 	for b := p.oldest; b != nil && more(); {
 		next := b.newer
@@ -265,8 +264,8 @@ func (p *pool) evictFor(size int64) []*block {
 
 func (p *pool) evictAll() []*block { return p.evict(func() bool { return true }) }
 
-// adopt moves the idle blocks of a stream that is closed, and complete, to
-// another.
+// adopt moves the idle blocks of a closed stream, whose work is complete, to another
+// stream.
 func (p *pool) adopt(from, to *Stream) {
 	for key, sh := range p.shelves {
 		if key.home != from {

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// reclaimer is what the garbage collector found dropped. Its functions run in
-// the collector's goroutine, so they do no more than put things on a list.
+// reclaimer lists objects that the garbage collector found unreachable. Its functions run
+// in the collector's goroutine, so they only append to lists.
 type reclaimer struct {
 	any    atomic.Bool
 	mu     sync.Mutex
@@ -52,8 +52,8 @@ func (d *Device) drain() {
 	}
 }
 
-// reclaim takes apart what was dropped. The caller disposes of the garbage. mu is
-// not held.
+// reclaim releases the unreachable objects. The caller disposes of the garbage. mu is not
+// held.
 func (d *Device) reclaim() (g garbage) {
 	r := &d.dropped
 	r.mu.Lock()
@@ -68,7 +68,7 @@ func (d *Device) reclaim() (g garbage) {
 		a.freed.Store(true)
 		d.giveBack(a, &g)
 	}
-	for _, e := range events { // under the mutex: nobody waits for one of them
+	for _, e := range events { // under the mutex: nobody waits for any of them
 		_ = d.backend.closeEvent(e)
 	}
 	for _, x := range graphs {
@@ -77,8 +77,8 @@ func (d *Device) reclaim() (g garbage) {
 	return g
 }
 
-// byAge returns the allocations of a list, the oldest first: the youngest block, which
-// is the likeliest to be in a cache, then lies on top of its shelf.
+// byAge returns the allocations of a list, the oldest first. So the youngest block, which
+// is the most likely to be in a cache, is on top of its shelf.
 func byAge(first *allocation) (list []*allocation) {
 	for a := first; a != nil; a = a.dropped {
 		list = append(list, a)

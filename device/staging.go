@@ -8,10 +8,10 @@ import (
 	"unsafe"
 )
 
-// The staging memory: a GPU reads the memory of Go through pinned slots. Goroutines fill
+// The staging memory: memory of Go is copied to a GPU through pinned slots. Goroutines fill
 // slots while the GPU reads others. There are several because one core copies 6 to 10 GB/s
-// and the bus moves 55. Together at most 32.5 MiB a device, made when
-// first used.
+// while the bus moves 55. All slots together are at most 32.5 MiB per device, allocated on
+// first use.
 const (
 	largeSlot  = 4 << 20
 	largeSlots = 8
@@ -21,20 +21,20 @@ const (
 
 // slot is a piece of staging memory.
 type slot struct {
-	p      unsafe.Pointer // nil: not made yet
-	event  uint64         // when the GPU is done with it
-	busy   bool           // the GPU may not be done with it
-	marked bool           // event was recorded behind what it is not done with
+	p      unsafe.Pointer // nil: not allocated yet
+	event  uint64         // recorded after the GPU's last use
+	busy   bool           // the GPU may still be using it
+	marked bool           // event was recorded after the use in progress
 	posted
 }
 
-// posted is a copy that was started alone.
+// posted is a copy that was started by itself, without other work.
 type posted struct {
-	on    use    // its work; that of the zero value is not one piece
-	until moment // recorded right behind it for somebody else
+	on    use    // its work; zero if it is not a single piece
+	until moment // a recording right after it, for another purpose
 }
 
-// stager is the slots of a device, the least recently used first.
+// stager manages the slots of a device, the least recently used first.
 type stager struct {
 	dev          *Device
 	backend      backend
@@ -52,8 +52,8 @@ func newStager(d *Device) *stager {
 	return st
 }
 
-// with waits for a slot that holds n bytes and is free, and calls f with it.
-// The GPU may be at work on it when f returns, up to its event.
+// with waits for a free slot that holds n bytes, and calls f with it. When f returns, the
+// GPU may still use the slot, until its event.
 func (st *stager) with(n int64, f func(*slot) error) error {
 	slots, size, kind := st.large, largeSlot, eventBlocking
 	if n <= smallSlot {
@@ -67,7 +67,7 @@ func (st *stager) with(n int64, f func(*slot) error) error {
 	return f(s)
 }
 
-// ready makes what a slot lacks, and waits until the GPU is done with it.
+// ready allocates the missing parts of a slot, and waits until the GPU no longer uses it.
 func (d *Device) ready(s *slot, size int, kind eventKind) (err error) {
 	if s.event == 0 {
 		if s.event, err = d.backend.newEvent(kind); err != nil {
@@ -88,8 +88,8 @@ func (d *Device) ready(s *slot, size int, kind eventKind) (err error) {
 	return err
 }
 
-// await waits until a copy from or to a slot is done, or ctx ends. Its user knows the copy:
-// others may use the slot by now, but not before it is done.
+// await waits until a copy from or to a slot is done, or ctx ends. p identifies the copy,
+// because the slot may since have been reused, which happens only after the copy is done.
 func (d *Device) await(ctx context.Context, s *slot, p posted) error {
 	for {
 		d.mu.Lock()
@@ -102,7 +102,7 @@ func (d *Device) await(ctx context.Context, s *slot, p posted) error {
 		d.mu.Lock()
 		over := err == nil
 		switch {
-		case w.until: // it may have been another moment that this waited for
+		case w.until: // the wait may have been for another recording
 			over = over && p.until.stands()
 			p.until.event.leave(w.event)
 		case w.mark:
@@ -120,15 +120,15 @@ func (d *Device) await(ctx context.Context, s *slot, p posted) error {
 	}
 }
 
-// ending is the driver's event behind a copy, which stays while somebody waits.
+// ending is the driver's event after a copy; it is kept as long as somebody waits.
 type ending struct {
 	event uint64 // 0: the copy is known to be done
-	until bool   // it is that of the moment behind the copy
-	mark  bool   // it is the mark of the stream
+	until bool   // it is the event of p.until
+	mark  bool   // it is the stream's mark
 }
 
-// end returns the event behind a copy. Where none was recorded it covers what else is on the
-// stream by now. dev.mu is held.
+// end returns the event after a copy. If none was recorded, it records one, which covers
+// all other work on the stream so far. dev.mu is held.
 func (d *Device) end(s *slot, p posted) (ending, error) {
 	on, until := p.on, p.until
 	t := on.stream
@@ -141,7 +141,7 @@ func (d *Device) end(s *slot, p posted) (ending, error) {
 		return ending{event: until.event.handle, until: true}, nil
 	case t.closed: // its work is not known to be done, and never will be
 		return ending{}, t.failure
-	case on.seq <= t.marked: // and while it is captured: what is recorded then is part of the sequence
+	case on.seq <= t.marked: // also during a capture, where a new event would become part of the sequence
 		t.waiters++
 		return ending{event: t.mark, mark: true}, nil
 	default:
@@ -153,7 +153,7 @@ func (d *Device) end(s *slot, p posted) (ending, error) {
 	return ending{event: s.event}, nil
 }
 
-// send copies a few bytes to a device, and records e behind them unless it is nil.
+// send copies a few bytes to a device, and then records e unless it is nil.
 func (st *stager) send(m *Measurement, dst *Buffer, off int64, src []byte, s *Stream, e *Event) error {
 	s, err := st.dev.own(s)
 	if err != nil {
@@ -169,8 +169,8 @@ func (st *stager) send(m *Measurement, dst *Buffer, off int64, src []byte, s *St
 	return err
 }
 
-// copyIn copies src to the device. src is no longer needed when it returns;
-// what follows on the stream finds the bytes there.
+// copyIn copies src to the device. src may be reused when it returns; later work on the
+// stream sees the bytes.
 func (st *stager) copyIn(m memory, off int64, src []byte, stream uint64) error {
 	return pieces(src, func(at int64, piece []byte) error {
 		return st.with(int64(len(piece)), func(s *slot) error {
@@ -199,8 +199,8 @@ func (st *stager) copyOut(dst []byte, m memory, off int64, stream uint64) error 
 	})
 }
 
-// pieces cuts b so that a few goroutines can share it, and returns when f was
-// called with every piece, or with the first error.
+// pieces divides b among a few goroutines, and returns when f has been called with every
+// piece, or with the first error.
 func pieces(b []byte, f func(at int64, piece []byte) error) error {
 	n := int64(len(b))
 	if n <= smallSlot {
@@ -224,7 +224,7 @@ func pieces(b []byte, f func(at int64, piece []byte) error) error {
 					first = err
 				}
 				mu.Unlock()
-				next.Store(count) // no more
+				next.Store(count) // ends the other goroutines
 			}
 		}
 	}

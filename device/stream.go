@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Stream is a queue of work on a device. It is safe for use by many
-// goroutines. On the CPU, work is done when the call that starts it returns.
+// Stream is a queue of work on a device. It is safe for use by many goroutines. On the CPU,
+// a call returns when its work is done.
 type Stream struct {
 	dev     *Device
 	handle  uint64
@@ -16,22 +16,22 @@ type Stream struct {
 	foreign bool   // the handle belongs to another library
 
 	// Guarded by dev.mu.
-	seq     uint64             // pieces of work put on it
-	done    uint64             // how many of these are known to be complete
-	mark    uint64             // an event for other streams to wait for; 0: none yet
-	marked  uint64             // the seq that mark covers
-	passed  map[*Stream]uint64 // the seq of other streams that this one waits for already
-	capture *capture           // what is being recorded instead of run
-	closing bool               // accepts no more work; ended mirrors it
+	seq     uint64             // number of pieces of work put on it
+	done    uint64             // number of these that are known to be complete
+	mark    uint64             // event for other streams to wait for; 0: none yet
+	marked  uint64             // the seq up to which mark covers the work
+	passed  map[*Stream]uint64 // the seq of other streams that this one is already ordered after
+	capture *capture           // the capture in progress
+	closing bool               // refuses more work; ended mirrors it
 	closed  bool               // all of its work is done, or has failed
-	failure error              // of the wait before closed
-	exposed bool               // other libraries put work on it too: its launches bypass the queue
+	failure error              // error of the wait before closed
+	exposed bool               // other libraries also use it: its launches bypass the queue
 	waiters int                // calls that use the handle without the mutex, and keep it valid
 
 	ended atomic.Bool
 }
 
-// NewStream makes a stream whose work runs beside that of other streams. Close
+// NewStream makes a stream whose work runs concurrently with that of other streams. Close
 // it when it is no longer needed.
 func (d *Device) NewStream() (*Stream, error) {
 	if err := d.Err(); err != nil {
@@ -44,9 +44,9 @@ func (d *Device) NewStream() (*Stream, error) {
 	return d.addStream(&Stream{dev: d, handle: h}), nil
 }
 
-// WrapStream returns a stream over another library's handle (a CUstream),
-// which must live until Close. Close does not destroy it. Work that others put
-// on it is ordered with that of gpk only on this stream itself.
+// WrapStream returns a stream over another library's handle (a CUstream), which must remain
+// valid until Close. Close does not destroy it. Other libraries' work on it is ordered with
+// gpk's work only on this stream itself.
 func (d *Device) WrapStream(handle uint64) (*Stream, error) {
 	if err := d.Err(); err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (s *Stream) Device() *Device {
 	return s.dev
 }
 
-// ID returns a number that no other stream of the device ever has; 0 for nil.
+// ID returns a number that is unique among the device's streams; 0 for nil.
 func (s *Stream) ID() uint64 {
 	if s == nil {
 		return 0
@@ -79,7 +79,7 @@ func (s *Stream) ID() uint64 {
 	return s.id
 }
 
-// owner returns the stream's device, or why nothing can be done with the stream.
+// owner returns the stream's device, or the reason why the stream cannot be used.
 func (s *Stream) owner() (*Device, error) {
 	if s == nil || s.dev == nil {
 		return nil, errNoStream
@@ -97,8 +97,8 @@ func (s *Stream) Handle() uint64 {
 	if err == nil {
 		d.mu.Lock()
 		if !s.exposed && !s.closing && s.capture == nil && s.seq > s.done {
-			// Later no event is recorded on an exposed stream for other streams, so record
-			// now the one that they wait for.
+			// No further event is recorded on an exposed stream for other streams, so
+			// record now the one that they wait for.
 			_ = s.markUpTo(s.seq)
 		}
 		s.exposed = true
@@ -108,7 +108,7 @@ func (s *Stream) Handle() uint64 {
 	return s.handle
 }
 
-// check says why nothing can be put on the stream; dev.mu is held.
+// check returns the reason why the stream accepts no work, or nil; dev.mu is held.
 func (s *Stream) check() error {
 	if s.closing {
 		return errorf("a stream of %v that is closed", s.dev)
@@ -116,7 +116,7 @@ func (s *Stream) check() error {
 	return nil
 }
 
-// Record has e take place when the work that is on the stream now is done.
+// Record records e after the work that is on the stream now.
 func (s *Stream) Record(e *Event) error {
 	d, err := s.owner()
 	if err != nil {
@@ -137,8 +137,8 @@ func (s *Stream) Record(e *Event) error {
 	return nil
 }
 
-// Wait has the work that follows on the stream wait for e, not the caller. An
-// event that was never recorded is ErrDevice.
+// Wait makes later work on the stream, but not the caller, wait for e. If e was never
+// recorded, the error is ErrDevice.
 func (s *Stream) Wait(e *Event) error {
 	d, err := s.owner()
 	if err != nil {
@@ -160,8 +160,8 @@ func (s *Stream) Wait(e *Event) error {
 	return d.backend.wait(s.handle, e.handle)
 }
 
-// Synchronize waits until everything that was put on the stream is done, or
-// until ctx ends. It returns the errors of that work.
+// Synchronize waits until all work on the stream is done, or until ctx ends. It returns the
+// errors of that work.
 func (s *Stream) Synchronize(ctx context.Context) error {
 	d, err := s.owner()
 	if err != nil {
@@ -185,8 +185,8 @@ func (s *Stream) Synchronize(ctx context.Context) error {
 	return d.spoken()
 }
 
-// Close waits for the stream's work, and for calls under way that use it, and gives
-// the stream back. Closing it twice does nothing. The default stream cannot be closed.
+// Close waits for the stream's work, and for calls in progress that use it, and releases
+// the stream. Closing it twice does nothing. The default stream cannot be closed.
 func (s *Stream) Close() error {
 	d, err := s.owner()
 	if err != nil || s == d.main {
@@ -196,7 +196,7 @@ func (s *Stream) Close() error {
 	capturing, again := s.capture != nil, s.closing
 	s.closing = again || !capturing
 	s.ended.Store(s.closing)
-	for !capturing && !again && s.waiters > 0 { // they may still put something on it
+	for !capturing && !again && s.waiters > 0 { // they may still put work on it
 		d.left.Wait()
 	}
 	d.mu.Unlock()
@@ -223,7 +223,7 @@ func (s *Stream) Close() error {
 // isClosed reports whether Close was called.
 func (s *Stream) isClosed() bool { return s != nil && s.ended.Load() }
 
-// forget takes a closed stream out of the device; mu is held.
+// forget removes a closed stream from the device; mu is held.
 func (d *Device) forget(s *Stream) {
 	for i, t := range d.streams {
 		if t == s {
@@ -237,7 +237,7 @@ func (d *Device) forget(s *Stream) {
 	d.pool.adopt(s, d.main)
 }
 
-// destroy gives the driver's handles back; dev.mu is held.
+// destroy releases the driver's handles; dev.mu is held.
 func (s *Stream) destroy() error {
 	b := s.dev.backend
 	var err error
@@ -252,8 +252,8 @@ func (s *Stream) destroy() error {
 	return err
 }
 
-// waitFor waits for what is on s now. mu is not held. Closed streams have nothing to
-// wait for, ones that are being captured what was put on them before.
+// waitFor waits for the work that is on s now. mu is not held. For a closed stream it does
+// not wait; for a stream that is being captured it waits for the work before the capture.
 func (d *Device) waitFor(ctx context.Context, s *Stream) error {
 	d.mu.Lock()
 	captured := s.capture != nil
@@ -288,7 +288,7 @@ func (d *Device) waitFor(ctx context.Context, s *Stream) error {
 	return err
 }
 
-// leave ends the use of the handle without the mutex; dev.mu is held.
+// leave ends a use of the handle without the mutex; dev.mu is held.
 func (s *Stream) leave() error {
 	if s.waiters--; s.waiters > 0 {
 		return nil
@@ -300,7 +300,7 @@ func (s *Stream) leave() error {
 	return nil
 }
 
-// poll waits for s until ctx ends, without a goroutine that would outlive it.
+// poll waits for s until ctx ends, without a goroutine that could outlive the call.
 func (d *Device) poll(ctx context.Context, s *Stream) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -316,13 +316,13 @@ func (d *Device) poll(ctx context.Context, s *Stream) error {
 	return d.pollEvent(ctx, event)
 }
 
-// How a caller waits whose context may end. The system wakes him some 60 us late: so
-// he looks at short work again and again, and at other work after pauses that are
-// short beside what he has waited.
+// How a caller with a cancellable context waits. The system wakes a sleeping thread about
+// 60 us late. So short work is polled continuously, and longer work after pauses that are
+// short compared with the time waited so far.
 const (
 	shortWork    = time.Millisecond
-	pauseShare   = 64                   // of what was waited
-	longestPause = 5 * time.Millisecond // of a wait of a third of a second and more
+	pauseShare   = 64                   // a pause is this fraction of the time waited
+	longestPause = 5 * time.Millisecond // reached after a third of a second
 )
 
 // pollEvent waits for an event until ctx ends.
@@ -338,7 +338,7 @@ func (d *Device) pollEvent(ctx context.Context, event uint64) error {
 		waited := time.Since(begin)
 		next := min(waited/pauseShare, longestPause)
 		switch {
-		case waited < shortWork: // looking costs the driver, whom others call too
+		case waited < shortWork: // a query also costs the driver, which other threads use
 			for again := true; again; again = time.Since(begin) < waited+next {
 				runtime.Gosched()
 			}

@@ -5,34 +5,33 @@ import (
 	"github.com/gpk-go/gpk/internal/submit"
 )
 
-// Queued is Work that can be started by the device's queue: what it launches
-// then goes through Submitted and Function.Enqueue, and is on its way to the driver
-// when LaunchWork returns. An error that comes of it shows at the next boundary
-// that reads what the work writes.
+// Queued is Work that the device's queue can start. Its launches go through Submitted and
+// Function.Enqueue, and may reach the driver only after LaunchWork has returned. An error
+// of such a launch is returned by the next boundary that reads the work's outputs.
 type Queued interface {
 	Work
-	// Enqueue is Start, through the queue. It reports false, and has done nothing,
-	// where it cannot.
+	// Enqueue is Start through the queue. If it cannot use the queue, it does nothing and
+	// returns false.
 	Enqueue(ordinal int, stream uint64) (done bool, err error)
 }
 
-// queueBackend is a backend that takes calls through a queue.
+// queueBackend is a backend with a queue for calls.
 type queueBackend interface {
-	// queue returns the queue, nil where there is none. Every other method that
-	// puts something on a stream, or waits for one, drains it first.
+	// queue returns the queue, or nil if there is none. Every other method that puts work
+	// on a stream, or waits for one, drains the queue first.
 	queue() *submit.Queue
-	// launchError is the error of a queued function; false for other calls.
+	// launchError returns the error of a queued function; false for other calls.
 	launchError(function uintptr, code int) (error, bool)
 	// enqueueFunction is launchFunction through the queue.
 	enqueueFunction(function, stream uint64, l Launch, params []byte)
 }
 
-// submission is a device's queue and what comes of it. Guarded by the device's
+// submission is the state of a device's queue and of its failures. Guarded by the device's
 // mutex.
 type submission struct {
-	queue    *submit.Queue // nil: work is started by its caller
+	queue    *submit.Queue // nil: callers start work directly
 	library  *cutlass.Submitted
-	unspoken error // of a queued call, which no boundary has returned yet: who starts work may drop its error
+	unspoken error // the error of a queued call that no boundary has returned yet: a caller that starts work may ignore its error
 }
 
 // initSubmission finds the backend's queue.
@@ -47,8 +46,8 @@ func (d *Device) initSubmission() {
 	}
 }
 
-// Submitted returns the entries of the kernel library that go through the queue. Only
-// Queued.Enqueue may use them.
+// Submitted returns the entry points of the kernel library that use the queue. Only
+// Queued.Enqueue may call them.
 func (d *Device) Submitted() *cutlass.Submitted {
 	if d == nil {
 		return nil
@@ -65,8 +64,8 @@ func (f *Function) Enqueue(stream uint64, l Launch, params []byte) error {
 		return f.Start(stream, l, params)
 	}
 	if 8*maxParamWords < len(params) || f.started <= l.Shared {
-		// The first one is started at once: what the driver refuses is known to
-		// the caller.
+		// Two kinds of launch are not queued: parameters that do not fit a record, and the
+		// first launch with so much shared memory, whose caller gets the driver's error.
 		f.dev.submission.queue.Drain()
 		err := f.dev.unmade()
 		if err == nil {
@@ -81,15 +80,15 @@ func (f *Function) Enqueue(stream uint64, l Launch, params []byte) error {
 	return nil
 }
 
-// maxParamWords is how many words of parameters a record holds, besides how the
-// kernel starts.
+// maxParamWords is the number of words of parameters in a record, besides the launch
+// configuration.
 const maxParamWords = submit.Words - functionWords
 
-// functionWords is context, function, stream, grid, block, shared memory with
-// whether the launch is Dependent, and the bytes of the parameters.
+// functionWords counts context, function, stream, grid, block, shared memory combined with
+// Dependent, and the size of the parameters.
 const functionWords = 11
 
-// start starts work on s, through the queue where that serves; mu is held.
+// start starts work on s, through the queue if possible; mu is held.
 func (d *Device) start(m *Measurement, s *Stream, w Work) error {
 	if m != nil {
 		return d.startMeasured(m, s, w)
@@ -110,16 +109,16 @@ func (d *Device) start(m *Measurement, s *Stream, w Work) error {
 	} else {
 		q.Drain()
 	}
-	if err := d.unmade(); err != nil { // since launch looked
+	if err := d.unmade(); err != nil { // since the check in launch
 		return err
 	}
 	return w.Start(d.info.Index, s.handle)
 }
 
-// startMeasured is start between two events, which cannot go through the queue; mu is held.
+// startMeasured is start between two events, which bypasses the queue; mu is held.
 func (d *Device) startMeasured(m *Measurement, s *Stream, w Work) error {
 	d.submission.queue.Drain()
-	if err := d.unmade(); err != nil { // since launch looked
+	if err := d.unmade(); err != nil { // since the check in launch
 		return err
 	}
 	m.start(s)
@@ -127,8 +126,8 @@ func (d *Device) startMeasured(m *Measurement, s *Stream, w Work) error {
 	return w.Start(d.info.Index, s.handle)
 }
 
-// unmade is the error of queued work, where there is one: what is about to be started
-// beside the queue may read what was not made. mu is held.
+// unmade returns the error of queued work, if any: work that bypasses the queue may read
+// buffers that were not written. mu is held.
 func (d *Device) unmade() error {
 	if !d.submission.queue.Failed() {
 		return nil
@@ -137,8 +136,8 @@ func (d *Device) unmade() error {
 	return d.submission.unspoken
 }
 
-// caughtUp waits until the driver has all queued work, and marks the buffers that a failed
-// launch did not write; mu is held.
+// caughtUp waits until the driver has accepted all queued work, and marks the buffers that
+// a failed launch did not write; mu is held.
 func (d *Device) caughtUp() {
 	if q := d.submission.queue; q != nil {
 		q.Drain()
@@ -149,7 +148,7 @@ func (d *Device) caughtUp() {
 }
 
 // takeFailure marks every buffer whose queued write did not run with the failure; mu is
-// held. No call behind the failed one was started, on any stream.
+// held. No call after the failed one was made, on any stream.
 func (d *Device) takeFailure() {
 	f := d.submission.queue.Take()
 	if f == nil {
@@ -170,14 +169,14 @@ func (d *Device) takeFailure() {
 	d.submission.unspoken = err
 }
 
-// tell notes that a boundary returns err.
+// tell registers that a boundary returns err.
 func (q *submission) tell(err error) {
 	if q.unspoken != nil && err == q.unspoken {
 		q.unspoken = nil
 	}
 }
 
-// spoken returns what Synchronize says of the queue: the last failure, once.
+// spoken returns the queue's last failure for Synchronize, once.
 func (d *Device) spoken() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -7,10 +7,10 @@ import (
 	"github.com/gpk-go/gpk/internal/submit"
 )
 
-// switches are the variables that setting.Parse reads.
+// switches are the environment variables that setting.Parse reads.
 var switches = []string{"GPK_NO_TF32", "GPK_EAGER", "GPK_AUTOTUNE"}
 
-// checkSwitches returns the error of a variable of the environment that means nothing.
+// checkSwitches returns an error if an environment variable has an invalid value.
 func (s *system) checkSwitches() error {
 	for _, name := range switches {
 		if _, err := setting.Parse(s.getenv(name)); err != nil {

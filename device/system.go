@@ -15,16 +15,15 @@ import (
 	"github.com/gpk-go/gpk/internal/bytesize"
 )
 
-// system is the devices of this machine and how they are found. Tests put
-// another one in its place.
+// system is the set of devices of this machine and the way to find them. Tests replace it.
 type system struct {
 	getenv  func(string) string
-	load    func() (driver, error) // the GPU driver
+	load    func() (driver, error) // loads the GPU driver
 	library func() (*cutlass.Library, error)
 	usable  func(*cutlass.Library, Info) error
 	host    backend
 
-	compiler *compilerSearch // of CUDA C++, at run time
+	compiler *compilerSearch // compiles CUDA C++ at run time
 
 	chosen    atomic.Pointer[Device] // the default device
 	collector *collector
@@ -39,14 +38,14 @@ type system struct {
 	}
 }
 
-// gpus is what the GPU driver answered.
+// gpus caches the GPU driver's answer.
 type gpus struct {
 	probed  bool
 	driver  driver
-	err     error // why there is none
+	err     error // the reason why there is none
 	list    []Info
 	devices []*Device // nil: not opened yet
-	errs    []error   // why it cannot be opened
+	errs    []error   // the reasons why a GPU cannot be opened
 	pinned  *ranges
 }
 
@@ -61,26 +60,23 @@ func newSystem() *system {
 // current is the system that the package's functions use.
 var current = newSystem()
 
-// List describes every device of this machine: the CPU, which is always one,
-// then the GPUs that the driver names, usable or not (Explain says which).
+// List describes every device of this machine: the CPU, which always exists, then the GPUs
+// that the driver reports, usable or not (Explain says which).
 func List() []Info { return current.list() }
 
-// Open returns the device of that name: "cpu", "cuda" (the first GPU that
-// works), "cuda:1". The same name gives the same device. Where there is no
-// usable GPU the error is ErrNoGPU with all reasons; a name that means nothing,
-// a number that is not there and a GPU of an unknown compute capability are
+// Open returns the device with a name: "cpu", "cuda" (the first usable GPU), "cuda:1". The
+// same name gives the same device. If there is no usable GPU, the error is ErrNoGPU with
+// all reasons. An unknown name or number, or a GPU of an unknown compute capability, is
 // ErrDevice.
 func Open(name string) (*Device, error) { return current.open(name) }
 
-// Default returns the device on which arrays are made: SetDefault's, else
-// the one that GPK_DEVICE names, else the first GPU that works, else the CPU. A
-// GPK_DEVICE that cannot be opened gives a device on which everything answers
-// with that error (Err tells).
+// Default returns the device for new arrays: that of SetDefault, otherwise the one that
+// GPK_DEVICE names, otherwise the first usable GPU, otherwise the CPU. If GPK_DEVICE cannot
+// be opened, every use of the returned device returns that error (see Err).
 func Default() *Device { return current.defaultDevice() }
 
-// SetDefault makes d the device of Default and returns the one before, nil
-// where none had been chosen yet. SetDefault(nil) has the next Default choose
-// anew.
+// SetDefault makes d the default device and returns the previous one, nil if none had been
+// chosen yet. After SetDefault(nil) the next Default chooses anew.
 func SetDefault(d *Device) (old *Device) { return current.chosen.Swap(d) }
 
 func (s *system) list() []Info {
@@ -125,7 +121,7 @@ func (s *system) defaultDevice() *Device {
 	if d := s.chosen.Load(); d != nil {
 		return d
 	}
-	return s.defaultDevice() // SetDefault(nil) came in between
+	return s.defaultDevice() // after a concurrent SetDefault(nil)
 }
 
 func (s *system) choose() *Device {
@@ -144,7 +140,7 @@ func (s *system) choose() *Device {
 	return s.hostDevice()
 }
 
-// hostDevice returns the CPU, broken where its settings are; mu is held.
+// hostDevice returns the CPU, as a broken device if its settings are invalid; mu is held.
 func (s *system) hostDevice() *Device {
 	if s.cpu == nil {
 		info := Info{Name: hostName(), Kind: CPU, MultiProcessors: runtime.NumCPU()}
@@ -163,7 +159,7 @@ func (s *system) hostDevice() *Device {
 	return s.cpu
 }
 
-// probe asks the driver once what is there; mu is held.
+// probe queries the driver once for the GPUs; mu is held.
 func (s *system) probe() *gpus {
 	g := &s.gpus
 	if g.probed {
@@ -181,7 +177,7 @@ func (s *system) probe() *gpus {
 	return g
 }
 
-// firstGPU opens the first GPU that works; mu is held.
+// firstGPU opens the first usable GPU; mu is held.
 func (s *system) firstGPU() (*Device, error) {
 	g := s.probe()
 	if g.err != nil {
@@ -248,8 +244,7 @@ func (s *system) kernels() (*cutlass.Library, error) {
 	return s.kernel.lib, s.kernel.err
 }
 
-// settings checks the environment, and returns the memory limit that it sets; 0 for
-// none.
+// settings checks the environment, and returns the memory limit that it sets; 0 for none.
 func (s *system) settings() (limit int64, err error) {
 	if err := s.checkSwitches(); err != nil {
 		return 0, err
@@ -265,8 +260,8 @@ func (s *system) settings() (limit int64, err error) {
 	return n, nil
 }
 
-// Explain tells what was looked for, where, what was found, and why the GPU is
-// or is not used: one fact a line.
+// Explain reports the search for the driver and the libraries, and why a GPU is or is not
+// used: one fact per line.
 func Explain() string { return current.explain() }
 
 func (s *system) explain() string {

@@ -2,37 +2,37 @@ package device
 
 import "time"
 
-// timing reads, without waiting, how long the work of a GPU takes. It brackets each piece
-// of work by two events. Guarded by the device's mutex.
+// timing measures the duration of GPU work without waiting. It brackets each piece of work
+// by two events. Guarded by the device's mutex.
 //
-// An anchor says when events were, by the host's clock: it is an event on a stream that
-// nothing else uses, so that it takes place within microseconds of the call that records
-// it. The driver tells the time between events as a float32 of milliseconds, which has
-// steps of 0.06 us at one second and of 1 us at 16. The two clocks drift apart by some
-// millionths. A new anchor each second keeps both errors at about a microsecond.
+// An anchor relates events to the host's clock: it is an event on a stream without other
+// work, so that it completes within microseconds of the call that records it. The driver
+// returns the time between events as a float32 in milliseconds, whose resolution is 0.06 us
+// at one second and 1 us at 16. The two clocks drift apart by some millionths. A new anchor
+// every second keeps both errors at about a microsecond.
 type timing struct {
 	dev     *Device
-	stream  uint64  // of the anchors; 0: there is none, and no time is taken
+	stream  uint64  // stream of the anchors; 0: there is none, and nothing is measured
 	anchor  *anchor // the newest
 	idle    []uint64
-	pending map[*Stream][]*Measurement // by stream the oldest first
-	live    int                        // events that exist
+	pending map[*Stream][]*Measurement // per stream, the oldest first
+	live    int                        // number of events
 	closed  bool
 }
 
-// anchor is an event whose time is known by the host's clock.
+// anchor is an event whose host time is known.
 type anchor struct {
 	event uint64
 	at    time.Time
-	over  bool // it took place
-	users int  // measurements that are not read, and timing while it is the newest
+	over  bool // it has completed
+	users int  // measurements not yet read, and timing while it is the newest
 }
 
 const (
 	anchorLife    = time.Second
-	maxLiveEvents = 1 << 14 // the driver queues some thousand launches; what finds no event has no time
-	keptPending   = 64      // measurements a stream that are not looked at: the GPU is at work on them
-	readAtOnce    = 4       // measurements read by a call that starts work, at most
+	maxLiveEvents = 1 << 14 // the driver queues some thousand launches; work without an event is not measured
+	keptPending   = 64      // measurements per stream that are not queried: the GPU is working on them
+	readAtOnce    = 4       // most measurements read by a call that starts work
 )
 
 func newTiming(d *Device) *timing {
@@ -43,7 +43,7 @@ func newTiming(d *Device) *timing {
 	return t
 }
 
-// begin records the first event of a measurement, if there is one to be had.
+// begin records the first event of a measurement, if one is available.
 func (t *timing) begin(s *Stream, m *Measurement) {
 	if t.closed || t.stream == 0 {
 		return
@@ -87,7 +87,7 @@ func (t *timing) renew() {
 	t.leave(old)
 }
 
-// record records an event of the pool; 0 where that fails.
+// record records an event of the pool; it returns 0 if that fails.
 func (t *timing) record(stream uint64) (event uint64) {
 	b := t.dev.backend
 	switch n := len(t.idle); {
@@ -109,8 +109,8 @@ func (t *timing) record(stream uint64) (event uint64) {
 	return event
 }
 
-// read fills in the oldest measurements of a stream as far as the GPU is done with them.
-// It looks at most at so many, and leaves the newest ones.
+// read fills in the oldest completed measurements of a stream. It queries at most `most`,
+// and skips the `leave` newest.
 func (t *timing) read(s *Stream, leave, most int) {
 	list := t.pending[s]
 	n := 0
@@ -134,20 +134,20 @@ func (t *timing) over(m *Measurement) bool {
 	return done && err == nil && m.anchor.over
 }
 
-// fill reads the events of a measurement and gives them back.
+// fill reads the events of a measurement and releases them.
 func (t *timing) fill(m *Measurement) {
 	took, err := t.dev.backend.elapsed(m.from, m.to)
 	since, err2 := t.dev.backend.elapsed(m.anchor.event, m.from)
 	if err == nil && err2 == nil {
 		m.Time, m.Started, m.Measured = took, m.anchor.at.Add(since), true
-		if m.Started.Before(m.called) { // by less than the anchor is exact
+		if m.Started.Before(m.called) { // by less than the accuracy of the anchor
 			m.Started = m.called
 		}
 	}
 	t.release(m)
 }
 
-// release gives the events of a measurement back.
+// release returns the events of a measurement to the pool.
 func (t *timing) release(m *Measurement) {
 	for _, e := range []*uint64{&m.from, &m.to} {
 		if *e != 0 {
@@ -169,16 +169,16 @@ func (t *timing) leave(a *anchor) {
 	}
 }
 
-// stop waits for the work that is measured, reads its events and gives them back. mu is
-// not held.
+// stop waits for the measured work, reads its events and releases them. mu is not held.
 func (t *timing) stop() {
 	d := t.dev
 	d.mu.Lock()
-	t.closed = true // from here on nobody else changes pending
+	t.closed = true // from here on no other call changes pending
 	d.mu.Unlock()
 	for _, list := range t.pending {
 		for _, m := range list {
-			// What fails here has no time: the device is broken, as others will say.
+			// After a failure there is no time: the device is broken, and other calls
+			// report that.
 			_ = d.backend.syncEvent(m.to)
 			_ = d.backend.syncEvent(m.anchor.event)
 		}
@@ -198,10 +198,10 @@ func (t *timing) stop() {
 	}
 }
 
-// closeIdle closes the events that nothing uses.
+// closeIdle closes unused events.
 func (t *timing) closeIdle() {
 	for _, e := range t.idle {
-		_ = t.dev.backend.closeEvent(e) // fails only where the driver is gone
+		_ = t.dev.backend.closeEvent(e) // fails only if the driver is gone
 	}
 	t.idle = nil
 }

@@ -5,15 +5,15 @@ import (
 	"unsafe"
 )
 
-// CopyFromHost writes src to dst, off bytes from its beginning, in the order
-// of s (nil: the default stream). src may be reused when it returns; the copy may
-// still be under way on the device.
+// CopyFromHost writes src to dst, at offset off, in the order of s (nil: the default
+// stream). src may be reused when it returns; the copy may still be in progress on the
+// device.
 func (d *Device) CopyFromHost(dst *Buffer, off int64, src []byte, s *Stream) error {
 	return d.copyFromHostUntil(dst, off, src, s, nil)
 }
 
-// copyFromHostUntil is CopyFromHost, and records e (nil: nothing) behind the copy. For
-// few bytes that takes one driver call less than CopyFromHost and Record.
+// copyFromHostUntil is CopyFromHost, and then records e (nil: nothing). For a few bytes
+// that takes one driver call less than CopyFromHost and Record.
 func (d *Device) copyFromHostUntil(dst *Buffer, off int64, src []byte, s *Stream, e *Event) error {
 	if err := d.bounds(dst, off, int64(len(src))); err != nil {
 		return err
@@ -40,7 +40,7 @@ func (d *Device) copyFromHostUntil(dst *Buffer, off int64, src []byte, s *Stream
 	return err
 }
 
-// copyFromHost is CopyFromHost of bytes that may be many.
+// copyFromHost is CopyFromHost for any number of bytes.
 func (d *Device) copyFromHost(m *Measurement, dst *Buffer, off int64, src []byte, s *Stream) error {
 	writes := []*Buffer{dst}
 	if d.info.Kind == CPU {
@@ -70,8 +70,8 @@ func (d *Device) copyFromHost(m *Measurement, dst *Buffer, off int64, src []byte
 	return err
 }
 
-// CopyToHost waits until src is written and copies len(dst) bytes of it, off
-// bytes from its beginning, to dst.
+// CopyToHost waits until src is written, and copies len(dst) bytes from offset off of src
+// to dst.
 func (d *Device) CopyToHost(dst []byte, src *Buffer, off int64, s *Stream) error {
 	if err := d.bounds(src, off, int64(len(dst))); err != nil {
 		return err
@@ -108,9 +108,9 @@ func (d *Device) copyToHost(m *Measurement, dst []byte, src *Buffer, off int64, 
 }
 
 // post starts a copy between the host and the device, which f puts on s without waiting,
-// as LaunchWork starts work. It records e behind it, or the slot's event where e is nil.
+// with the ordering of LaunchWork. It then records e, or the slot's event if e is nil.
 func (d *Device) post(m *Measurement, s *Stream, reads, writes []*Buffer, slot *slot, e *Event, f func(event uint64) error) error {
-	d.submission.queue.Drain() // without the mutex: begin finds it empty, mostly
+	d.submission.queue.Drain() // without the mutex: begin then usually finds it empty
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var err error
@@ -126,7 +126,7 @@ func (d *Device) post(m *Measurement, s *Stream, reads, writes []*Buffer, slot *
 		d.submission.tell(err)
 		return err
 	}
-	// The use is noted even if it fails: part of the work may have started.
+	// The use is recorded even if the copy fails: part of the work may have started.
 	d.note(s, reads, writes)
 	slot.busy, slot.posted, slot.marked = true, posted{on: use{s, s.seq}}, false
 	m.start(s)
@@ -140,7 +140,8 @@ func (d *Device) post(m *Measurement, s *Stream, reads, writes []*Buffer, slot *
 		if !s.exposed {
 			return nil
 		}
-		// e may be recorded again, and nothing is put later on a stream that others use.
+		// e may be recorded again, and on a stream that others use no later event is
+		// recorded.
 		err = d.backend.record(slot.event, s.handle)
 		slot.marked = err == nil
 		return err
@@ -152,7 +153,7 @@ func (d *Device) post(m *Measurement, s *Stream, reads, writes []*Buffer, slot *
 
 var errCapturing = errorf("a transfer between host and device on a stream that is being captured")
 
-// transferable says why no bytes can be moved in the order of a stream of the CPU.
+// transferable returns the reason why a stream of the CPU accepts no transfer, or nil.
 func (d *Device) transferable(s *Stream) error {
 	if s != nil && s.Capturing() {
 		return errCapturing
@@ -160,9 +161,8 @@ func (d *Device) transferable(s *Stream) error {
 	return nil
 }
 
-// transfer runs f, which may wait, as a piece of work that uses the buffers.
-// waits says that f returns only when that work, and all before it on the
-// stream, is done.
+// transfer runs f, which may wait, as a piece of work that uses the buffers. waits means
+// that f returns only when its work, and all before it on the stream, is done.
 func (d *Device) transfer(m *Measurement, s *Stream, reads, writes []*Buffer, waits bool, f func(*Stream) error) error {
 	s, err := d.own(s)
 	if err != nil {
@@ -171,7 +171,7 @@ func (d *Device) transfer(m *Measurement, s *Stream, reads, writes []*Buffer, wa
 	if err := resolveOf(reads); err != nil {
 		return err
 	}
-	d.submission.queue.Drain() // without the mutex: begin finds it empty, mostly
+	d.submission.queue.Drain() // without the mutex: begin then usually finds it empty
 	d.mu.Lock()
 	if s.capture != nil {
 		err = errCapturing
@@ -187,7 +187,7 @@ func (d *Device) transfer(m *Measurement, s *Stream, reads, writes []*Buffer, wa
 	seq := s.seq
 	pin(reads)
 	pin(writes)
-	s.waiters++ // the handle must stay until f is done with it
+	s.waiters++ // keeps the handle valid until f returns
 	m.start(s)
 	d.mu.Unlock()
 
@@ -198,8 +198,8 @@ func (d *Device) transfer(m *Measurement, s *Stream, reads, writes []*Buffer, wa
 	if waits && err == nil {
 		s.done = max(s.done, seq)
 	} else {
-		// Others may have marked the stream while f was still putting pieces on
-		// it: the use counts from behind the last one.
+		// Other calls may have marked the stream while f was still adding work: the use
+		// counts from after f's last piece.
 		d.note(s, reads, writes)
 	}
 	if e := s.leave(); err == nil {
@@ -212,10 +212,9 @@ func (d *Device) transfer(m *Measurement, s *Stream, reads, writes []*Buffer, wa
 	return err
 }
 
-// Copy copies n bytes from src, soff bytes from its beginning, to dst on d,
-// doff from its beginning, in the order of s, a stream of d (nil: the default
-// stream). Within one device it does not wait; src may be on another device, for
-// which it waits. Within one buffer the two parts must not overlap.
+// Copy copies n bytes from src at offset soff to dst, on d, at offset doff, in the order of
+// s, a stream of d (nil: the default stream). Within one device it does not wait. If src is
+// on another device, it waits. Within one buffer the two ranges must not overlap.
 func (d *Device) Copy(dst *Buffer, doff int64, src *Buffer, soff, n int64, s *Stream) error {
 	if err := d.bounds(dst, doff, n); err != nil {
 		return err
@@ -242,7 +241,7 @@ func (d *Device) Copy(dst *Buffer, doff int64, src *Buffer, soff, n int64, s *St
 		m.done(err)
 		return err
 	case from.info.Kind == CPU:
-		// The reader of src is this goroutine, until its bytes are taken.
+		// This goroutine reads src until its bytes have been copied.
 		return from.launchMeasured(nil, nil, []*Buffer{src}, nil, work(func(int, uint64) error {
 			return d.CopyFromHost(dst, doff, src.bytes(soff, n), s)
 		}))
@@ -257,8 +256,8 @@ func (d *Device) Copy(dst *Buffer, doff int64, src *Buffer, soff, n int64, s *St
 	return err
 }
 
-// copyPeer copies between GPUs: behind the work on src, and done when it
-// returns, so that neither device's order has to know the other's.
+// copyPeer copies between GPUs. It runs after the work on src and returns when it is done,
+// so that neither device has to track the other's order.
 func (d *Device) copyPeer(m *Measurement, dst *Buffer, doff int64, src *Buffer, soff, n int64, s *Stream) error {
 	from := src.a.dev
 	return from.transfer(nil, nil, []*Buffer{src}, nil, true, func(fs *Stream) error {
@@ -277,7 +276,7 @@ func (d *Device) copyPeer(m *Measurement, dst *Buffer, doff int64, src *Buffer, 
 	})
 }
 
-// bounds checks a part of a buffer of this device.
+// bounds checks a range of a buffer of this device.
 func (d *Device) bounds(b *Buffer, off, n int64) error {
 	switch {
 	case d.Err() != nil:
@@ -292,7 +291,7 @@ func (d *Device) bounds(b *Buffer, off, n int64) error {
 	return nil
 }
 
-// bytes is a part of a buffer of the CPU.
+// bytes returns a range of a buffer of the CPU.
 func (b *Buffer) bytes(off, n int64) []byte {
 	if n == 0 {
 		return nil

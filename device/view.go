@@ -7,7 +7,7 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// View is elements in a buffer: what an operation reads or writes.
+// View is an operand: elements in a buffer that an operation reads or writes.
 type View struct {
 	Buffer *Buffer
 	DType  dtype.DType
@@ -29,14 +29,14 @@ func (v View) Ptr() unsafe.Pointer {
 	return unsafe.Add(p, v.Layout.Offset*v.DType.Size())
 }
 
-// Dense reports whether the elements lie in row-major order without gaps.
+// Dense reports whether the elements are in row-major order without gaps.
 func (v View) Dense() bool { return v.Layout.IsDense() }
 
-// NBytes returns the bytes of the view's elements, packed.
+// NBytes returns the size of the view's elements in bytes, without gaps.
 func (v View) NBytes() int64 { return int64(v.Layout.Size()) * int64(v.DType.Size()) }
 
-// Start returns the byte of the buffer at which a dense view begins; 0 where it has no
-// elements, as its offset may then lie anywhere.
+// Start returns the offset in bytes at which a dense view begins; 0 if it has no elements,
+// as its offset may then be anything.
 func (v View) Start() int64 {
 	if v.Layout.Size() == 0 {
 		return 0
@@ -44,8 +44,8 @@ func (v View) Start() int64 {
 	return int64(v.Layout.Offset * v.DType.Size())
 }
 
-// Overlaps reports whether two views may share memory: of one buffer, or of two over
-// foreign memory that is one.
+// Overlaps reports whether two views may share memory: of one buffer, or of two buffers
+// over the same foreign memory.
 func (v View) Overlaps(w View) bool {
 	apart := 0 // bytes from the beginning of v's buffer to that of w's
 	if v.Buffer != w.Buffer {

@@ -10,38 +10,39 @@ import (
 	"strings"
 )
 
-// Angle is a polynomial of a sample's features, in radians: Const and Feature
-// make one, Scale, Add, Sub and Mul combine them. It is kept in one normal
-// form, so that two ways to write one polynomial give equal angles. Angle is a
-// value; the zero value is the angle 0.
+// Angle is a polynomial of a sample's features, in radians. Const and Feature make one,
+// Scale, Add, Sub and Mul combine them. It is stored in a normal form, so that two
+// expressions of one polynomial are equal angles. Angle is a value; the zero value is the
+// angle 0.
 type Angle struct {
 	terms []monomial // by degree, then by features; no zero coefficients
 	err   error
 }
 
-// monomial is coef times the product of features, which ascend and may repeat.
+// monomial is coef times the product of features, which are in ascending order and may
+// repeat.
 type monomial struct {
 	features []int
 	coef     float64
 }
 
-// Bounds of a polynomial, whose products grow fast: terms, factors of a term, and the
-// features of a sample.
+// Limits of a polynomial, whose products grow fast: terms, factors of a term, and features
+// of a sample.
 const (
 	maxTerms    = 4096
 	maxDegree   = 64
 	maxFeatures = math.MaxInt32
 )
 
-// errAngle is the cause of angles that are no finite polynomial.
+// errAngle is the cause for angles that are not finite polynomials.
 var errAngle = errors.New("an angle that is no finite polynomial of the features")
 
-// Const returns the angle v. A v that is not finite is an error of the gate
-// that takes the angle.
+// Const returns the angle v. If v is not finite, the gate that uses the angle reports the
+// error.
 func Const(v float64) Angle { return newAngle([]monomial{{coef: v}}, nil) }
 
-// Feature returns feature i of the sample, column i of x. A negative i, or one of
-// 2^31-1 or more, is an error of the gate that takes the angle.
+// Feature returns feature i of the sample, column i of x. If i is negative or at least
+// 2^31-1, the gate that uses the angle reports the error.
 func Feature(i int) Angle {
 	if i < 0 || i >= maxFeatures {
 		return Angle{err: fmt.Errorf("%w: feature %d; there are 0 to %d", errAngle, i, maxFeatures-1)}
@@ -49,7 +50,7 @@ func Feature(i int) Angle {
 	return Angle{terms: []monomial{{features: []int{i}, coef: 1}}}
 }
 
-// newAngle brings terms into the normal form.
+// newAngle converts terms to the normal form.
 func newAngle(terms []monomial, err error) Angle {
 	if err != nil {
 		return Angle{err: err}
@@ -88,7 +89,7 @@ func (a Angle) Scale(s float64) Angle {
 	for i := range terms {
 		terms[i].coef *= s
 	}
-	if len(terms) == 0 { // 0 times NaN is no angle either
+	if len(terms) == 0 { // 0 times NaN is not an angle either
 		terms = []monomial{{coef: 0 * s}}
 	}
 	return newAngle(terms, a.err)
@@ -102,8 +103,8 @@ func (a Angle) Add(b Angle) Angle {
 // Sub returns a - b.
 func (a Angle) Sub(b Angle) Angle { return a.Add(b.Scale(-1)) }
 
-// Mul returns the product of a and b. One of more than 64 features in a term is an
-// error of the gate that takes the angle.
+// Mul returns the product of a and b. If a term has more than 64 features, the gate that
+// uses the angle reports the error.
 func (a Angle) Mul(b Angle) Angle {
 	if err := errors.Join(a.err, b.err); err != nil {
 		return Angle{err: err}
@@ -125,7 +126,7 @@ func (a Angle) Mul(b Angle) Angle {
 	return newAngle(terms, nil)
 }
 
-// Equal reports whether a and b are one polynomial.
+// Equal reports whether a and b are the same polynomial.
 func (a Angle) Equal(b Angle) bool {
 	return a.err == nil && b.err == nil && slices.EqualFunc(a.terms, b.terms, func(s, t monomial) bool {
 		return s.coef == t.coef && slices.Equal(s.features, t.features)
@@ -174,12 +175,12 @@ func (a Angle) String() string {
 	return b.String()
 }
 
-// isConst reports whether no feature changes the angle.
+// isConst reports whether the angle is independent of the features.
 func (a Angle) isConst() bool {
 	return len(a.terms) == 0 || len(a.terms) == 1 && len(a.terms[0].features) == 0
 }
 
-// constant returns the part of the angle that no feature changes.
+// constant returns the constant term of the angle.
 func (a Angle) constant() float64 {
 	if len(a.terms) > 0 && len(a.terms[0].features) == 0 {
 		return a.terms[0].coef
@@ -187,7 +188,7 @@ func (a Angle) constant() float64 {
 	return 0
 }
 
-// variable returns the angle without its constant.
+// variable returns the angle without its constant term.
 func (a Angle) variable() Angle {
 	if a.constant() != 0 {
 		return Angle{terms: a.terms[1:]}
@@ -198,7 +199,7 @@ func (a Angle) variable() Angle {
 // isZero reports whether the angle is 0 for every sample.
 func (a Angle) isZero() bool { return a.err == nil && len(a.terms) == 0 }
 
-// features returns 1 more than the highest feature that the angle reads.
+// features returns the number of features that the angle needs: the highest index plus 1.
 func (a Angle) features() int {
 	n := 0
 	for _, t := range a.terms {
@@ -209,7 +210,7 @@ func (a Angle) features() int {
 	return n
 }
 
-// degree returns how many features the last term, the longest, multiplies.
+// degree returns the number of factors of the last term, which is the longest.
 func (a Angle) degree() int {
 	if len(a.terms) == 0 {
 		return 0
@@ -217,7 +218,7 @@ func (a Angle) degree() int {
 	return len(a.terms[len(a.terms)-1].features)
 }
 
-// key is equal for equal angles.
+// key is a string that is equal for equal angles.
 func (a Angle) key() string {
 	var b []byte
 	for _, t := range a.terms {
@@ -231,8 +232,7 @@ func (a Angle) key() string {
 	return string(b)
 }
 
-// angleTable holds the distinct angles of a program. Angle 0 of the table need
-// not exist: index with add.
+// angleTable holds the distinct angles of a program. It may be empty: get indices from add.
 type angleTable struct {
 	angles []Angle
 	index  map[string]int
@@ -251,14 +251,14 @@ func (t *angleTable) add(a Angle) int {
 	return len(t.angles) - 1
 }
 
-// evaluateAll writes the angle of the samples from lo on into out, and returns the
-// first of them for which it is not finite, or -1.
+// evaluateAll writes the angle of the samples from lo on into out. It returns the first
+// sample for which the angle is not finite, or -1.
 func (a Angle) evaluateAll(s *samples, lo int, out []float64) int {
 	data, step := s.data[lo*s.features:], s.features
-	if len(a.terms) == 1 && len(a.terms[0].features) == 1 { // most are that
+	if len(a.terms) == 1 && len(a.terms[0].features) == 1 { // the most common form
 		m := a.terms[0]
 		for i, at := 0, m.features[0]; i < len(out); i, at = i+1, at+step {
-			v := float64(m.coef * data[at]) // rounded: v - v is not to be fused
+			v := float64(m.coef * data[at]) // rounded, so that v - v is not fused
 			out[i] = v
 			if v-v != 0 { // NaN or Inf
 				return i
@@ -290,8 +290,8 @@ func (a Angle) evaluateAll(s *samples, lo int, out []float64) int {
 	return -1
 }
 
-// evaluate writes the angles of the sample x into out, and returns the first
-// that is not finite, or -1.
+// evaluate writes the angles of the sample x into out. It returns the first one that is not
+// finite, or -1.
 func (t *angleTable) evaluate(x, out []float64) int {
 	for i, a := range t.angles {
 		sum := 0.0

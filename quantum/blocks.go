@@ -2,7 +2,7 @@ package quantum
 
 import "math/bits"
 
-// forest joins wires that something connects.
+// forest is a union-find structure over connected wires.
 type forest []int
 
 func newForest(n int) forest {
@@ -39,11 +39,10 @@ func (f forest) groups() (groups [][]int) {
 	return groups
 }
 
-// gateGroups returns the groups of wires that gates on two wires connect, and
-// the gates of each. A circuit whose gates never join two groups is U tensor V on
-// them, and starts in |0> tensor |0>, so its state is a product, its inner
-// products are products of those of the groups, and K is the element-wise product
-// of the groups' kernels.
+// gateGroups returns the groups of wires that two-qubit gates connect, and the gates of
+// each group. A circuit whose gates never join two groups is U tensor V on them, and starts
+// in |0> tensor |0>. So its state is a product, its inner products are products of those of
+// the groups, and K is the element-wise product of the groups' kernels.
 func gateGroups(gates []gate, qubits int) (groups [][]int, of [][]gate) {
 	f := newForest(qubits)
 	for _, g := range gates {
@@ -65,7 +64,7 @@ func gateGroups(gates []gate, qubits int) (groups [][]int, of [][]gate) {
 	return groups, of
 }
 
-// split cuts a block where its steps connect nothing, by the argument of
+// split divides a block into parts that its steps do not connect, by the argument of
 // gateGroups.
 func (b *block) split() []*block {
 	f := newForest(len(b.wires))

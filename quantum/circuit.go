@@ -9,23 +9,23 @@ import (
 	"github.com/gpk-go/gpk/internal/callsite"
 )
 
-// Circuit is a list of gates on qubits that start in |0>. The methods of gates
-// append to it and return it. A mistake stays with the circuit: later gates do
-// nothing, and Err, States, Gram and PlanGram return it. A Circuit is not safe
-// for use by many goroutines while gates are added; after that it is.
+// Circuit is a list of gates on qubits that start in |0>. The methods of gates append to it
+// and return it. An error stays with the circuit: later gates have no effect, and Err,
+// States, Gram and PlanGram return it. A Circuit is not safe for concurrent use while gates
+// are added; afterwards it is.
 type Circuit struct {
 	qubits int
 	gates  []gate
 	err    error
 
-	kernel atomic.Pointer[compilation] // what the last Gram matrix made of it
+	kernel atomic.Pointer[compilation] // cached by the last Gram matrix
 }
 
-// maxQubits bounds circuits of any kind; states end long before.
+// maxQubits bounds circuits of any kind; the limit for states is much lower.
 const maxQubits = 1 << 16
 
-// NewCircuit returns a circuit without gates. Fewer than one qubit, or more
-// than 65,536, is an error of the circuit.
+// NewCircuit returns a circuit without gates. Fewer than one qubit, or more than 65,536, is
+// an error of the circuit.
 func NewCircuit(qubits int) *Circuit {
 	c := &Circuit{qubits: qubits}
 	if qubits < 1 || qubits > maxQubits {
@@ -43,8 +43,7 @@ func (c *Circuit) Qubits() int {
 	return c.qubits
 }
 
-// Features returns how many features of a sample the angles read: 1 more than
-// the highest.
+// Features returns the number of features that the angles need: the highest index plus 1.
 func (c *Circuit) Features() int {
 	n := 0
 	if c != nil {
@@ -55,11 +54,11 @@ func (c *Circuit) Features() int {
 	return n
 }
 
-// errNoCircuit is the cause of a circuit that no constructor made.
+// errNoCircuit is the cause for a circuit that no constructor made.
 var errNoCircuit = fmt.Errorf("%w: a nil or zero Circuit; NewCircuit makes one", gpk.ErrShape)
 
-// Err returns the first mistake that was made in building the circuit, with
-// the gate and the line that made it.
+// Err returns the first error in the construction of the circuit, with its gate and source
+// line.
 func (c *Circuit) Err() error {
 	switch {
 	case c == nil:
@@ -72,7 +71,7 @@ func (c *Circuit) Err() error {
 	return nil
 }
 
-// add appends a gate, or keeps what is wrong with it.
+// add appends a gate, or stores its error.
 func (c *Circuit) add(s callsite.Site, g gate) *Circuit {
 	if c == nil {
 		return &Circuit{err: fail(s, g.String(), errNoCircuit)}
@@ -152,12 +151,12 @@ func (c *Circuit) P(q int, t Angle) *Circuit {
 	return c.add(callsite.Here(), gate{kind: gateP, a: q, b: -1, angle: t})
 }
 
-// CX adds X on target where control is 1.
+// CX adds X on target, controlled by control.
 func (c *Circuit) CX(control, target int) *Circuit {
 	return c.add(callsite.Here(), gate{kind: gateCX, a: control, b: target})
 }
 
-// CZ adds -1 where both qubits are 1.
+// CZ adds a sign of -1 for the states in which both qubits are 1.
 func (c *Circuit) CZ(a, b int) *Circuit {
 	return c.add(callsite.Here(), gate{kind: gateCZ, a: a, b: b})
 }
@@ -167,22 +166,22 @@ func (c *Circuit) SWAP(a, b int) *Circuit {
 	return c.add(callsite.Here(), gate{kind: gateSWAP, a: a, b: b})
 }
 
-// CRX adds RX(t) on target where control is 1.
+// CRX adds RX(t) on target, controlled by control.
 func (c *Circuit) CRX(control, target int, t Angle) *Circuit {
 	return c.add(callsite.Here(), gate{kind: gateCRX, a: control, b: target, angle: t})
 }
 
-// CRY adds RY(t) on target where control is 1.
+// CRY adds RY(t) on target, controlled by control.
 func (c *Circuit) CRY(control, target int, t Angle) *Circuit {
 	return c.add(callsite.Here(), gate{kind: gateCRY, a: control, b: target, angle: t})
 }
 
-// CRZ adds RZ(t) on target where control is 1.
+// CRZ adds RZ(t) on target, controlled by control.
 func (c *Circuit) CRZ(control, target int, t Angle) *Circuit {
 	return c.add(callsite.Here(), gate{kind: gateCRZ, a: control, b: target, angle: t})
 }
 
-// CP adds e^it where both qubits are 1.
+// CP adds a factor of e^it for the states in which both qubits are 1.
 func (c *Circuit) CP(control, target int, t Angle) *Circuit {
 	return c.add(callsite.Here(), gate{kind: gateCP, a: control, b: target, angle: t})
 }
@@ -192,8 +191,8 @@ func (c *Circuit) RZZ(a, b int, t Angle) *Circuit {
 	return c.add(callsite.Here(), gate{kind: gateRZZ, a: a, b: b, angle: t})
 }
 
-// Append adds the gates of d, which has as many qubits, and its mistake if it
-// has one. d is not changed, and may be c itself.
+// Append adds the gates of d, which must have the same number of qubits, and its error if
+// it has one. d is not changed, and may be c itself.
 func (c *Circuit) Append(d *Circuit) *Circuit {
 	s := callsite.Here()
 	if c == nil {

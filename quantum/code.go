@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 )
 
-// A program reaches a GPU as data: code for its angles, for what each sample's
-// gates need (slots), and for passes over states. cutlass/src/quantum.cuh and
-// quantum.cu have the kernels that run them, and the numbers.
+// A program is passed to a GPU as data: code for its angles, for slots (the values that
+// each sample's gates need), and for passes over states. The kernels that run the code, and
+// its opcodes, are in cutlass/src/quantum.cuh and quantum.cu.
 
 // Kinds of slots and of their parts.
 const (
@@ -18,7 +18,7 @@ const (
 	slotMatrix
 	slotPhase
 	slotBloch
-	slotLongVector // with what float32 adds to its length
+	slotLongVector // a vector with its excess length due to float32 rounding
 
 	partConst = iota - 5
 	partRX
@@ -27,7 +27,7 @@ const (
 	partTurn
 )
 
-// Stages, where a chunk comes from and goes to, and kinds of phases.
+// Stages, sources and destinations of a chunk, and kinds of phases.
 const (
 	stageEnd = iota
 	stageChunk
@@ -38,26 +38,26 @@ const (
 	fromState
 	fromShared
 	fromOnes
-	fromLongProduct // of long vectors
+	fromLongProduct // from long vectors
 
 	toShared = iota - 9
 	toPermuted
 	toState
-	toTurned // in pairs, see turn_pair of quantum.cu
+	toTurned // rotated in pairs, see turn_pair in quantum.cu
 
 	phaseTable = iota - 13
 	phaseSum
 	phaseParity
 )
 
-// Sizes of the kernels.
+// Size limits of the kernels.
 const (
-	localBits    = 13 // positions of a state that a block holds
-	coalesced    = 5  // of them at least so many are the lowest, which lie together in memory
+	localBits    = 13 // positions of a state per block
+	coalesced    = 5  // at least this many of them are the lowest, whose amplitudes are contiguous
 	chunkBits    = 4
 	groupBits    = 3
-	turnedQubits = 7       // and more: what is lost where fewer amplitudes are alike is little
-	blockAmps    = 1 << 12 // amplitudes of a block of several states
+	turnedQubits = 7       // least number of qubits with rotation: below it, the error of equal amplitudes is small
+	blockAmps    = 1 << 12 // amplitudes of a block with several states
 	blockThreads = 256
 )
 
@@ -65,42 +65,42 @@ const (
 type passCode struct {
 	words []int32
 	local int
-	at    []int32 // the position of each local bit, then of the others
+	at    []int32 // the positions of the local bits, then of the others
 }
 
 // tableCode is a table that passes read: given values, or the phases of a constant
-// diagonal, which the device computes by a program of its own.
+// diagonal, which the device computes by a separate program.
 type tableCode struct {
-	offset int // in numbers
+	offset int // offset in numbers
 	values []complex128
 	passes []passCode
 }
 
-// circuitCode is the code of a program, or of wires.
+// circuitCode is the code of a program, or of single wires.
 type circuitCode struct {
 	qubits  int
 	real    bool
-	angles  []int32 // where the code of each angle begins, then the code
+	angles  []int32 // offsets of the angles' codes, then the codes
 	nAngles int
 	coefs   []float64
 	slots   []int32
 	nSlots  int
-	stride  int       // numbers of a sample's slots
+	stride  int       // numbers per sample of the slots
 	fixed   []float64 // constant matrices
 	tables  []tableCode
 	width   int // numbers of all tables
 	passes  []passCode
-	samples int  // whole states of a block
-	grows   bool // lengths of states come to differ from 1 by more than roundings do
+	samples int  // whole states per block
+	grows   bool // the error in the length of states accumulates
 	direct  bool // slots compute their angles themselves
 
 	slotCode  [][]int32
 	angleCode [][]int32
-	phases    map[int]int // the slot of an angle's phase
+	phases    map[int]int // slot of an angle's phase
 	all       []Angle
 }
 
-// addAngles takes the angles of a table and returns the number of the first.
+// addAngles adds the angles of a table and returns the index of the first.
 func (c *circuitCode) addAngles(t *angleTable) int {
 	first := len(c.angleCode)
 	c.all = append(c.all, t.angles...)
@@ -118,7 +118,7 @@ func (c *circuitCode) addAngles(t *angleTable) int {
 	return first
 }
 
-// addSlot takes a slot of the given number of values and returns where they go.
+// addSlot adds a slot with the given number of values and returns their offset.
 func (c *circuitCode) addSlot(kind, values int, words ...int32) int {
 	at := c.stride
 	c.slotCode = append(c.slotCode, append([]int32{int32(kind), int32(at)}, words...))
@@ -126,7 +126,8 @@ func (c *circuitCode) addSlot(kind, values int, words ...int32) int {
 	return at
 }
 
-// parts is the code of matrices to multiply; first is the number of angle 0.
+// parts returns the code of the matrices to multiply; first is the index of the table's
+// angle 0.
 func (c *circuitCode) parts(parts []part, first int) []int32 {
 	words := []int32{int32(len(parts))}
 	for _, p := range parts {
@@ -162,7 +163,7 @@ func (c *circuitCode) phaseSlot(angle int) int {
 	return at
 }
 
-// close puts the code of angles and slots together.
+// close assembles the code of angles and slots.
 func (c *circuitCode) close() {
 	join := func(parts [][]int32) []int32 {
 		words := make([]int32, len(parts))
@@ -177,14 +178,15 @@ func (c *circuitCode) close() {
 	c.stride = max(c.stride, 1)
 }
 
-// Bounds of what slots compute themselves, see selfContained.
+// Limits for slots that compute their angles themselves, see selfContained.
 const (
-	maxTimes = 4   // what computing every angle once takes
-	maxWords = 256 // of the angles of one slot, which one thread computes
+	maxTimes = 4   // the work in slots, as a multiple of computing every angle once
+	maxWords = 256 // words of the angles of one slot, which one thread computes
 )
 
-// selfContained reports whether slots may compute their angles themselves: all angles are
-// some slot's, none that are much work are many slots', and no slot has very many.
+// selfContained reports whether slots may compute their angles themselves: every angle
+// belongs to a slot, no slot has too many terms of angles, and the repeated work for angles
+// of several slots is small.
 func (c *circuitCode) selfContained() bool {
 	used := make([]bool, len(c.angleCode))
 	once, all := 0, 0
@@ -210,7 +212,7 @@ func (c *circuitCode) selfContained() bool {
 		all += words
 	}
 	for i, words := range c.angleCode {
-		if !used[i] { // nobody would see that it overflows
+		if !used[i] { // its overflow would not be detected
 			return false
 		}
 		once += len(words)
@@ -218,15 +220,15 @@ func (c *circuitCode) selfContained() bool {
 	return all <= maxTimes*once
 }
 
-// gramCodes are the codes of a kernel, written once: a matrix of few qubits takes
-// less.
+// gramCodes are the codes of a kernel. They are cached, because a matrix of few qubits
+// takes less time than encoding.
 type gramCodes struct {
 	once         sync.Once
 	blocks       []*circuitCode
-	wires        *circuitCode // nil where there are none
-	planar, full int          // wires of two and of three coordinates
+	wires        *circuitCode // nil if there are none
+	planar, full int          // number of wires with two and with three coordinates
 	dot          bool
-	packed       atomic.Pointer[packed] // the last one for a GPU
+	packed       atomic.Pointer[packed] // cache of the last upload
 }
 
 // encoded returns the codes of k.
@@ -248,10 +250,10 @@ func (k *kernel) encoded() *gramCodes {
 	return c
 }
 
-// encode writes the code of a program. to[p] is the bit of an index of the states
-// that position p of the program becomes. States of a kernel, of which only inner products
-// count, are turned: see dither. In float32 they are divided by their lengths, or made of
-// vectors that know theirs.
+// encode writes the code of a program. to[p] is the bit of a state's index that corresponds
+// to position p of the program. If kernel is set, only inner products of the states matter,
+// and their amplitudes are rotated in pairs: see dither. In float32 such states are divided
+// by their lengths, or built from vectors with a correction of their length.
 func encode(p *program, to []int, kernel bool) *circuitCode {
 	c := &circuitCode{qubits: p.qubits, real: p.real, phases: map[int]int{}}
 	c.grows = p.grows()
@@ -278,7 +280,7 @@ func encode(p *program, to []int, kernel bool) *circuitCode {
 	c.samples = 1
 	if p.qubits < localBits {
 		c.samples = max(blockAmps>>p.qubits, 1)
-		if p.qubits < chunkBits { // a thread has a whole state
+		if p.qubits < chunkBits { // a thread holds a whole state
 			c.samples = blockThreads
 		}
 	}
@@ -286,8 +288,8 @@ func encode(p *program, to []int, kernel bool) *circuitCode {
 	return c
 }
 
-// encodeWires writes the code of the points of wires that nothing connects, line by
-// line: two coordinates of each planar wire, then three of each full one.
+// encodeWires writes the code of the points of single wires, line by line: two coordinates
+// of each planar wire, then three of each full one.
 func encodeWires(wires []*program, dot bool) (c *circuitCode, planar, full int) {
 	c = &circuitCode{phases: map[int]int{}}
 	type wire struct {
@@ -323,10 +325,10 @@ func encodeWires(wires []*program, dot bool) (c *circuitCode, planar, full int) 
 	return c, len(two), len(three)
 }
 
-// movingAxes returns the coordinates of a wire's point on Bloch's sphere that its
-// angles move. One that is the same for a few angles, which are as good as random,
-// is the same for all: it is a polynomial of their sines and cosines. 1/2 + r.s needs
-// one that rests too, unless it is 0.
+// movingAxes returns the Bloch coordinates of a wire that depend on its angles. A
+// coordinate that is equal for a few pseudo-random angles is equal for all, because it is a
+// polynomial of their sines and cosines. The form 1/2 + r.s also needs constant
+// coordinates, unless they are 0.
 func movingAxes(p *program, dot bool) (axes []int) {
 	low, high := [3]float64{1, 1, 1}, [3]float64{-1, -1, -1}
 	angles := make([]float64, len(p.angles.angles))
@@ -362,24 +364,24 @@ func movingAxes(p *program, dot bool) (axes []int) {
 	return axes
 }
 
-// move is an operation on states with what it does to positions: it changes x, and
-// is diagonal on z.
+// move is an operation on states and its effect on positions: it changes those in x, and is
+// diagonal on those in z.
 type move struct {
 	x, z uint64
 	op   *op
-	diag *diagonal // of the states' positions: no op
+	diag *diagonal // in the states' positions; then op is not used
 	term generalTerm
-	slot int      // of a matrix
-	rows []uint64 // of a linear map
+	slot int      // slot of a matrix
+	rows []uint64 // rows of a linear map
 	to   int      // the target's position
-	ctl  uint64   // controls
+	ctl  uint64   // control positions
 }
 
 type encoder struct {
 	*circuitCode
 	p    *program
 	to   []int
-	long bool // vectors of the start are long ones
+	long bool // the start uses long vectors
 }
 
 func (e *encoder) mask(m uint64) (n uint64) {
@@ -389,7 +391,7 @@ func (e *encoder) mask(m uint64) (n uint64) {
 	return n
 }
 
-// moves turns the program's operations into moves.
+// moves converts the program's operations to moves.
 func (e *encoder) moves() (ms []*move) {
 	for i := range e.p.ops {
 		o := &e.p.ops[i]
@@ -411,7 +413,7 @@ func (e *encoder) moves() (ms []*move) {
 	return ms
 }
 
-// diagonal is the moves of a diagonal, in positions of the states.
+// diagonal returns the moves of a diagonal, in positions of the states.
 func (e *encoder) diagonal(d *diagonal) (ms []*move) {
 	k := e.p.qubits
 	n := &diagonal{linear: slices.Repeat([]int{-1}, k), pairs: make([][]int, k), constant: d.constant && k <= maxFixedQubits}
@@ -452,8 +454,8 @@ func (e *encoder) diagonal(d *diagonal) (ms []*move) {
 	return ms
 }
 
-// linear is the moves of a linear map: one where a block has the whole state,
-// otherwise one for each addition of a row to another, found by elimination.
+// linear returns the moves of a linear map: one if a block has the whole state, otherwise
+// one for each addition of one row to another, found by elimination.
 func (e *encoder) linear(rows []uint64) (ms []*move) {
 	k := e.p.qubits
 	a := make([]uint64, k)
@@ -470,8 +472,8 @@ func (e *encoder) linear(rows []uint64) (ms []*move) {
 		}
 		return append(ms, m)
 	}
-	// a is E_1 E_2 … E_n, each its own inverse, where E_n … E_1 a is the identity:
-	// found from the last one on.
+	// a is E_1 E_2 … E_n, each its own inverse, with E_n … E_1 a the identity: elimination
+	// finds the factors in this order.
 	add := func(to, from int) {
 		a[to] ^= a[from]
 		r := make([]uint64, k)
@@ -496,14 +498,14 @@ func (e *encoder) linear(rows []uint64) (ms []*move) {
 			}
 		}
 	}
-	slices.Reverse(ms) // the map's own order: what acts first was found last
+	slices.Reverse(ms) // reversed to the order in which they act
 	return ms
 }
 
 func (m *move) commutes(o *move) bool { return m.x&(o.x|o.z) == 0 && o.x&(m.x|m.z) == 0 }
 
-// schedule divides moves into lists that change at most size positions each, those
-// of always included. A move comes before others where it commutes with them.
+// schedule divides moves into lists that change at most size positions each, including
+// those of always. A move is placed before others if it commutes with them.
 func schedule(ms []*move, always uint64, size int) (lists [][]*move) {
 	for len(ms) > 0 {
 		active := always
@@ -522,7 +524,7 @@ func schedule(ms []*move, always uint64, size int) (lists [][]*move) {
 	return lists
 }
 
-// positions lists those that a pass changes, filled up to local ones, then the
+// positions lists the positions that a pass changes, padded to `local` of them, then the
 // others, each in ascending order.
 func positions(ms []*move, always uint64, qubits, local int) []int32 {
 	active := always
@@ -547,8 +549,8 @@ func positions(ms []*move, always uint64, qubits, local int) []int32 {
 type passWriter struct {
 	*encoder
 	pass passCode
-	open bool // a chunk stage waits for phases and for where it goes
-	head int  // where it begins
+	open bool // a chunk stage still accepts phases and has no destination yet
+	head int  // offset of the open stage
 }
 
 func (w *passWriter) local() []int32 { return w.pass.at[:w.pass.local] }
@@ -560,7 +562,7 @@ func (w *passWriter) begin(from int, words ...int32) {
 	w.pass.words = append(w.pass.words, words...)
 }
 
-// end closes it.
+// end closes the open chunk stage with its destination.
 func (w *passWriter) end(to int, words ...int32) {
 	w.pass.words[w.head+2] = int32(to)
 	w.pass.words = append(w.pass.words, words...)
@@ -577,7 +579,7 @@ func (w *passWriter) phase(kind int, words ...int32) {
 	w.pass.words = append(w.pass.words, words...)
 }
 
-// sum adds the phases of a diagonal and of an angle for all, or -1.
+// sum adds the phases of a diagonal and of an angle that applies to all amplitudes, or -1.
 func (w *passWriter) sum(d *diagonal, base int) {
 	q := w.p.qubits
 	words := []int32{int32(base)}
@@ -620,7 +622,7 @@ func (w *passWriter) parity(t generalTerm) {
 	w.phase(phaseParity, int32(uint32(t.m1)), int32(uint32(t.m1>>32)), int32(uint32(t.m2)), int32(uint32(t.m2>>32)), int32(w.phaseSlot(t.angle)))
 }
 
-// diagonalPhases adds all of a diagonal.
+// diagonalPhases adds all phases of a diagonal.
 func (w *passWriter) diagonalPhases(d *diagonal) {
 	w.sum(d, -1)
 	for _, t := range d.general {
@@ -653,7 +655,7 @@ func (w *passWriter) permute(rows []uint64) {
 	w.end(toPermuted, words...)
 }
 
-// gates writes stages of matrices.
+// gates writes the stages of matrices.
 func (w *passWriter) gates(ms []*move) {
 	if w.open {
 		w.end(toShared)
@@ -696,7 +698,7 @@ func (w *passWriter) gates(ms []*move) {
 	}
 }
 
-// pass writes the code of one pass, whose last stage goes to.
+// pass writes the code of one pass; `to` is the destination of its last stage.
 func (e *encoder) pass(ms []*move, at []int32, first bool, to int) passCode {
 	w := &passWriter{encoder: e, pass: passCode{at: at, local: min(e.p.qubits, localBits)}}
 	switch {
@@ -751,7 +753,7 @@ func (e *encoder) pass(ms []*move, at []int32, first bool, to int) passCode {
 	return w.pass
 }
 
-// compose returns the rows of a b.
+// compose returns the rows of the product a b.
 func compose(a, b []uint64) []uint64 {
 	c := make([]uint64, len(a))
 	for i, r := range a {
@@ -767,7 +769,7 @@ func (e *encoder) vectors() []int32 {
 	words := make([]int32, e.p.qubits)
 	for p := range e.p.start {
 		code := e.parts(e.p.start[p].parts, 0)
-		if p == 0 && e.p.phase >= 0 { // the phase of all amplitudes goes with one vector
+		if p == 0 && e.p.phase >= 0 { // the global phase is included in one vector
 			code[0]++
 			code = append(code, partTurn, int32(e.p.phase), 0)
 		}
@@ -780,7 +782,7 @@ func (e *encoder) vectors() []int32 {
 	return words
 }
 
-// room takes the memory of a table.
+// room reserves the memory of a table.
 func (e *encoder) room() int {
 	at := e.width
 	if e.p.real {
@@ -800,7 +802,7 @@ func (e *encoder) constantTable() int {
 	return t.offset
 }
 
-// diagonalTable is a table of the phases of a constant diagonal.
+// diagonalTable adds a table with the phases of a constant diagonal.
 func (e *encoder) diagonalTable(d *diagonal) int {
 	t := tableCode{offset: e.room()}
 	local := min(e.p.qubits, localBits)

@@ -8,22 +8,22 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// kernel is a circuit compiled for a Gram matrix: K is the element-wise
-// product of the kernels of its blocks and of its single wires.
+// kernel is a circuit compiled for a Gram matrix: K is the element-wise product of the
+// kernels of its blocks and of its single wires.
 type kernel struct {
 	qubits   int
 	features int
 	path     Path // Product or General
 	wires    []*program
 	blocks   []*program
-	notes    []string // what the compiler did, for Plan.Reason
+	notes    []string // the compiler's simplifications, for Plan.Reason
 	codes    *gramCodes
 	closed   *closedForm
 	plans    *lastPlan
 }
 
-// compileStates compiles a circuit for its states: one program for all wires,
-// nothing dropped. out[w] is the position of the user's wire w.
+// compileStates compiles a circuit for its states: one program for all wires, with every
+// gate. out[w] is the position of the user's wire w.
 func compileStates(c *Circuit) (p *program, out []int, err error) {
 	gates, at := dropConstantControls(c.gates, c.qubits)
 	if p, err = compileAllWires(gates, c.qubits); err != nil {
@@ -57,15 +57,15 @@ func tooManyQubits(n int) error {
 	return fmt.Errorf("%w: %d connected qubits have 2^%d amplitudes; at most %d can be simulated", gpk.ErrUnsupported, n, n, maxStateQubits)
 }
 
-// compilation is a kernel with what it was compiled from.
+// compilation is a kernel with the input from which it was compiled.
 type compilation struct {
 	gates  int
 	path   Path
 	kernel *kernel
 }
 
-// compileGram compiles a circuit for its Gram matrices, once for each number of
-// gates that it grows to: a matrix of few qubits takes less than compiling.
+// compileGram compiles a circuit for its Gram matrices. It caches the result for the
+// circuit's present number of gates: a matrix of few qubits takes less time than compiling.
 func compileGram(c *Circuit, path Path) (*kernel, error) {
 	if err := c.Err(); err != nil {
 		return nil, err
@@ -100,11 +100,11 @@ func compileKernel(c *Circuit, path Path) (*kernel, error) {
 	dropped := 0
 	groups, of := gateGroups(gates, c.qubits)
 	if slices.ContainsFunc(groups, func(g []int) bool { return len(g) > 64 }) {
-		// Too many wires for steps: what the gates alone show has to do.
+		// There are too many wires for steps, so only the rules that work on gates apply.
 		gates, dropped = dropConstantTail(gates, c.qubits)
 		groups, of = gateGroups(gates, c.qubits)
 	}
-	var connected []gate // a gate on two qubits for each block
+	var connected []gate // a two-qubit gate of each block
 	for i, wires := range groups {
 		if len(of[i]) == 0 {
 			continue // |0> for every sample: the factor is 1
@@ -153,7 +153,7 @@ func compileKernel(c *Circuit, path Path) (*kernel, error) {
 	return k, nil
 }
 
-// connection finds a gate that connects two of a block's wires.
+// connection returns a gate that connects two of a block's wires.
 func connection(gates []gate, wires []int) gate {
 	in := map[int]bool{}
 	for _, w := range wires {
@@ -197,7 +197,7 @@ func (k *kernel) noteReal() {
 	}
 }
 
-// width returns how many real numbers hold a state of block b.
+// width returns the number of real numbers in a state.
 func (p *program) width() int {
 	if p.real {
 		return 1 << p.qubits
@@ -205,7 +205,7 @@ func (p *program) width() int {
 	return 2 << p.qubits
 }
 
-// width returns how many real numbers hold a sample's states in all blocks.
+// width returns the number of real numbers in a sample's states in all blocks.
 func (k *kernel) width() (n int) {
 	for _, b := range k.blocks {
 		n += b.width()

@@ -2,27 +2,28 @@ package quantum
 
 import "math"
 
-// dither turns a state's numbers in pairs, each by an angle of its own, the same for all
-// states: an orthogonal map, which changes no K. Sums over amplitudes need it. Where
-// amplitudes are alike, after H on every wire or one angle on all, so are the terms of a
-// sum: each addition then rounds the same way, the error grows with their number, and
-// 256 of them took three times what Standard allows. Turned, the terms differ, errors
-// have either sign, and grow with the root. A GPU turns two amplitudes instead (turn_pair
-// in cutlass/src/quantum.cu): its sums take real and imaginary parts together.
+// dither rotates a state's numbers in pairs. Each pair has its own angle, the same for all
+// states: an orthogonal map, which does not change K. Sums over amplitudes need it. If
+// amplitudes are equal (after H on every wire, or with one angle on all), so are the terms
+// of a sum. Each addition then rounds in the same direction, the error grows with the
+// number of terms, and for 256 terms it reached three times Standard's bound. After the
+// rotation the terms differ, errors have either sign, and grow with the square root. A GPU
+// rotates pairs of amplitudes instead (turn_pair in cutlass/src/quantum.cu): its sums
+// combine real and imaginary parts.
 type dither struct {
 	cos, sin []float64 // of the angles, twice: a stretch may begin anywhere in the first half
 }
 
-// dithered is the number of angles. A longer state takes them in stretches, each from
-// another one on.
+// dithered is the number of angles. A longer state is divided into stretches, each of which
+// begins at another angle.
 const dithered = 1 << 12
 
-// newDither is the dither of states of so many numbers.
+// newDither returns the dither for states of width numbers.
 func newDither(width int) *dither {
 	n := min(max(width/2, 1), dithered)
 	d := &dither{make([]float64, 2*n), make([]float64, 2*n)}
 	for i := range n {
-		_, part := math.Modf(float64(i+1) * math.Phi) // equally spread
+		_, part := math.Modf(float64(i+1) * math.Phi) // equally spaced
 		d.sin[i], d.cos[i] = math.Sincos(2 * math.Pi * part)
 	}
 	copy(d.cos[n:], d.cos)
@@ -30,7 +31,7 @@ func newDither(width int) *dither {
 	return d
 }
 
-// turn turns a state. An amplitude's real and imaginary part are a pair; of a real
+// turn rotates a state. The pairs are an amplitude's real and imaginary part; for a real
 // state, with im nil, an amplitude of the first half and one of the second.
 func (d *dither) turn(re, im []float64) {
 	if im == nil {

@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// longestAngle is how long an angle may be in a drawing; longer ones become
-// a number and stand below.
+// longestAngle is the length up to which an angle is shown in the drawing; longer ones are
+// replaced by a number and listed below.
 const longestAngle = 14
 
-// String draws the circuit: a line a qubit, gates from left to right, * on a
-// control. It is for a person; a circuit in error says so.
+// String draws the circuit: a line per qubit, gates from left to right, * on a control. The
+// format is for people. A circuit with an error prints the error.
 //
 //	0: -H--*--------
 //	1: ----X--P(x1)-
@@ -30,12 +30,12 @@ func (c *Circuit) String() string {
 	return d.render()
 }
 
-// drawing is gates in columns, in each of which a wire has one gate at most.
+// drawing is gates in columns, with at most one gate per wire in each.
 type drawing struct {
 	columns []map[int]string // by wire
-	spans   [][][2]int       // the wires that a column's gates reach over
+	spans   [][][2]int       // the range of wires that each gate of a column spans
 	free    []int            // by wire: the first column after its last gate
-	angles  []string         // that stand below
+	angles  []string         // listed below the drawing
 }
 
 func (d *drawing) label(g gate) string {

@@ -8,14 +8,13 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// engine builds states and Gram matrices on one kind of device. It is the
-// place where kernels for GPUs join: a state builder that runs a program, and a
-// product whose epilogue is |.|^2.
+// engine builds states and Gram matrices on one kind of device. GPU kernels are behind this
+// interface: a state builder that runs a program, and a product with the epilogue |.|^2.
 type engine interface {
-	// states returns [n, 2^qubits] of dt on dev. Bit out[w] of an index
-	// in the program's states is wire w of the user.
+	// states returns [n, 2^qubits] of dt on dev. Bit out[w] of an index in the program's
+	// states is wire w of the user.
 	states(ctx context.Context, dev *device.Device, p *program, out []int, x *samples, dt gpk.DType) (*gpk.Array, error)
-	// gram carries out a job.
+	// gram computes the Gram matrix of a job.
 	gram(ctx context.Context, j *job) error
 }
 
@@ -27,15 +26,15 @@ type job struct {
 	plan    Plan
 	options Options
 
-	k        *gpk.Array // out: K, unless options.Output is set
-	report   *Report    // out
+	k        *gpk.Array // output: K, unless options.Output is set
+	report   *Report    // output
 	progress func(done int64)
 }
 
 func (j *job) symmetric() bool { return j.x == j.y }
 
-// engineFor returns the engine of a device. A program that asked for a GPU
-// never gets another device.
+// engineFor returns the engine of a device. A program that requested a GPU never gets
+// another device.
 func engineFor(d *device.Device) (engine, error) {
 	if err := d.Err(); err != nil {
 		return nil, err

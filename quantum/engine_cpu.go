@@ -14,14 +14,14 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// cpuEngine is the engine of the host: states in goroutines, products by
-// gpk's.
+// cpuEngine is the engine of the host: states by goroutines, products by package
+// internal/cpu.
 type cpuEngine struct {
-	poison bool // fill K with NaN first, to see that all of it is written
+	poison bool // fill K with NaN first, to verify that all of it is written
 }
 
-// hostArray allocates an array on a CPU device and returns its memory too,
-// whatever it held before.
+// hostArray allocates an array on a CPU device and also returns its memory, which is not
+// initialized.
 func hostArray[T number | complex64 | complex128](dev *device.Device, dt gpk.DType, shape ...int) (*gpk.Array, []T, error) {
 	n := 1
 	for _, s := range shape {
@@ -45,10 +45,11 @@ func hostArray[T number | complex64 | complex128](dev *device.Device, dt gpk.DTy
 	return a, unsafe.Slice((*T)(buf.Ptr()), n), nil
 }
 
-// states computes complex64 states in float64 where gates follow the product of the
-// wires' vectors, and rounds every amplitude once. In float32 each gate's matrix is up to
-// 6e-8 off a unitary one and each amplitude is rounded after it: 200 layers of one angle
-// on eight qubits left |psi|^2 9e-5 off 1, and amplitudes 2e-5.
+// states computes complex64 states in float64 if gates follow the product of the wires'
+// vectors, and rounds every amplitude once. In float32 each gate's matrix deviates from a
+// unitary one by up to 6e-8, and each amplitude is rounded after each gate: after 200
+// layers of one angle on eight qubits, |psi|^2 differed from 1 by 9e-5, and amplitudes had
+// errors of 2e-5.
 func (cpuEngine) states(ctx context.Context, dev *device.Device, p *program, out []int, x *samples, dt gpk.DType) (*gpk.Array, error) {
 	switch {
 	case dt == gpk.Complex128:
@@ -59,7 +60,7 @@ func (cpuEngine) states(ctx context.Context, dev *device.Device, p *program, out
 	return statesCPU[float32, float32, complex64](ctx, dev, p, out, x, dt)
 }
 
-// statesCPU computes in T the states of C, a complex number of two R.
+// statesCPU computes in T the states of C, a complex number with two R.
 func statesCPU[T, R number, C complex64 | complex128](ctx context.Context, dev *device.Device, p *program, out []int, x *samples, dt gpk.DType) (*gpk.Array, error) {
 	d := 1 << p.qubits
 	a, data, err := hostArray[C](dev, dt, x.n, d)
@@ -67,7 +68,7 @@ func statesCPU[T, R number, C complex64 | complex128](ctx context.Context, dev *
 		return nil, err
 	}
 	straight := true
-	image := make([]int, p.qubits) // of the bit at a position of the program
+	image := make([]int, p.qubits) // image of the bit at each position of the program
 	for w, from := range out {
 		to := p.qubits - 1 - w
 		image[from] = 1 << to
@@ -85,7 +86,7 @@ func statesCPU[T, R number, C complex64 | complex128](ctx context.Context, dev *
 			if im != nil {
 				row[2*at+1] = R(im[b])
 			}
-			// The image of b+1: bits that change, from the lowest on.
+			// The image of b+1 follows from the bits that change, from the lowest on.
 			for p := range image {
 				at ^= image[p]
 				if b>>p&1 == 0 {
@@ -101,7 +102,7 @@ func statesCPU[T, R number, C complex64 | complex128](ctx context.Context, dev *
 	return a, nil
 }
 
-// interleave writes re + i im.
+// interleave stores re + i im as complex numbers.
 func interleave[T, R number](row []R, re, im []T) {
 	row = row[:2*len(re)]
 	if im == nil {
@@ -116,14 +117,14 @@ func interleave[T, R number](row []R, re, im []T) {
 	}
 }
 
-// sharedQubits is the size from which all goroutines build one state together:
-// what each would need for its own is too much memory.
+// sharedQubits is the size from which all goroutines build one state together: a state per
+// goroutine would need too much memory.
 const sharedQubits = 20
 
-// build runs p on the samples lo … hi-1, each in one goroutine or, where there
-// are few and they are large, one after the other in all. place returns where a
-// state goes, or is nil to use memory that is reused; put, which may be nil,
-// sees every state. Both are called from several goroutines.
+// build runs p on the samples lo … hi-1. Each sample runs in one goroutine or, if there are
+// few and their states are large, all goroutines work on one sample after another. place
+// returns the destination of a state, or is nil to reuse memory; put, which may be nil, is
+// called with every state. Both are called by several goroutines.
 func build[T number](ctx context.Context, p *program, x *samples, lo, hi int, place func(i int) (re, im []T), put func(i int, re, im []T)) error {
 	common := newShared[T](p)
 	workers := runtime.GOMAXPROCS(0)
@@ -156,7 +157,7 @@ func build[T number](ctx context.Context, p *program, x *samples, lo, hi int, pl
 					failed = p.angles.describe(bad, x.name, i)
 				}
 				mu.Unlock()
-				next.Store(int64(n)) // the others stop too
+				next.Store(int64(n)) // ends the other goroutines
 				return
 			}
 			if put != nil {
@@ -180,8 +181,7 @@ func build[T number](ctx context.Context, p *program, x *samples, lo, hi int, pl
 	return failed
 }
 
-// rows runs f on parts of 0 … n-1 in up to GOMAXPROCS goroutines, where there
-// is enough of work.
+// rows runs f on parts of 0 … n-1 in up to GOMAXPROCS goroutines, if there is enough work.
 func rows(n, work int, f func(lo, hi int)) {
 	parts := min(runtime.GOMAXPROCS(0), n)
 	if parts < 2 || work < 1<<15 {

@@ -13,20 +13,20 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// cudaEngine is the engine of a GPU: programs as data for kernels that build all
-// states at once, products by gpk's.
+// cudaEngine is the engine of a GPU: kernels that interpret programs build all states at
+// once, and gpk's kernels compute products.
 type cudaEngine struct {
-	poison bool // fill K with NaN first, to see that all of it is written
-	long   bool // not by whole
+	poison bool // fill K with NaN first, to verify that all of it is written
+	long   bool // do not use fusedSmallGram
 }
 
-// Bounds of one piece of work.
+// Limits of one batch of states.
 const (
-	prepareBytes = 256 << 20 // of the angles and slots of samples whose states are built at once
-	buildBytes   = 8 << 30   // of these states
+	prepareBytes = 256 << 20 // bytes of angles and slots of samples whose states are built at once
+	buildBytes   = 8 << 30   // bytes of these states
 )
 
-// source is samples on a GPU.
+// source is a set of samples on a GPU.
 type source struct {
 	buf         *device.Buffer
 	addr        uint64
@@ -53,24 +53,24 @@ func (x *samples) source() (source, error) {
 	return s, nil
 }
 
-// deviceCode is the code of a circuit on a GPU, with the tables that it reads.
+// deviceCode is the code of a circuit on a GPU, with its tables.
 type deviceCode struct {
 	*circuitCode
 	dev    *device.Device
-	dt     gpk.DType      // Float32 or Float64: of slots, tables and the parts of amplitudes
-	buf    *device.Buffer // of the upload blob
-	tables *device.Buffer // or nil
+	dt     gpk.DType      // Float32 or Float64: type of slots, tables and the parts of amplitudes
+	buf    *device.Buffer // buffer of the upload blob
+	tables *device.Buffer // nil if there are none
 
-	places   *codePlaces // in the upload blob
-	made     bool        // the tables
+	places   *codePlaces // offsets in the upload blob
+	made     bool        // whether the tables have been computed
 	launches *int64
-	most     int64 // bytes of angles and slots at once
+	most     int64 // maximum bytes of angles and slots at once
 }
 
 // at is the address of a part of the code.
 func (d *deviceCode) at(place uint64) uint64 { return d.buf.Addr() + place }
 
-// states is the type of the states.
+// states returns the type of the states.
 func (d *deviceCode) states() gpk.DType {
 	switch {
 	case d.real:
@@ -81,13 +81,14 @@ func (d *deviceCode) states() gpk.DType {
 	return gpk.Complex64
 }
 
-// newDeviceCode is code for a GPU in an upload blob. It can be used once buf is the
-// uploadBlob; free gives the memory of tables back.
+// newDeviceCode returns code for a GPU in an upload blob. It can be used once buf is the
+// uploadBlob's buffer; free releases the memory of tables.
 func newDeviceCode(dev *device.Device, c *circuitCode, dt gpk.DType, places *codePlaces, launches *int64) *deviceCode {
 	return &deviceCode{circuitCode: c, dev: dev, dt: dt, places: places, launches: launches, most: prepareBytes}
 }
 
-// loadTables makes room for tables and copies those that are given, how many bytes.
+// loadTables allocates the tables and copies the given ones; it returns the number of bytes
+// copied.
 func (d *deviceCode) loadTables(s *device.Stream) (bytes int64, err error) {
 	if d.width == 0 {
 		return 0, nil
@@ -131,7 +132,7 @@ func (d *deviceCode) free() {
 	}
 }
 
-// launch starts an entry of the library.
+// launch starts an entry point of the library.
 func (d *deviceCode) launch(s *device.Stream, reads, writes []*device.Buffer, f func(lib *cutlass.Library, ordinal int, stream uint64) error) error {
 	*d.launches++
 	return launchOn(d.dev, s, reads, writes, f)
@@ -146,8 +147,8 @@ func (d *deviceCode) slotBytes() int64 {
 	return int64(d.nAngles)*8 + int64(d.stride)*int64(d.dt.Size())
 }
 
-// prepare looks through the samples lo … hi-1 and evaluates their angles and slots. Value v of sample i
-// goes to out[(i-lo) sampleStride + v valueStride]. The caller frees angles.
+// prepare checks the samples lo … hi-1 and computes their angles and slots. Value v of
+// sample i is stored at out[(i-lo) sampleStride + v valueStride]. The caller frees angles.
 func (d *deviceCode) prepare(s *device.Stream, x source, lo, hi int, notes *device.Buffer, noteAt uint64, out *device.Buffer, sampleStride, valueStride int) (angles *device.Buffer, err error) {
 	n := hi - lo
 	if angles, err = d.dev.Alloc(int64(n)*int64(d.nAngles)*8+8, s); err != nil {
@@ -174,7 +175,7 @@ func (d *deviceCode) prepare(s *device.Stream, x source, lo, hi int, notes *devi
 	return angles, nil
 }
 
-// points looks through all samples and writes their slots: value v of sample i goes to
+// points checks all samples and computes their slots: value v of sample i is stored at
 // out[i + v pitch].
 func (d *deviceCode) points(s *device.Stream, x source, notes *device.Buffer, noteAt uint64, out *device.Buffer, pitch int) error {
 	if !d.direct {
@@ -193,7 +194,7 @@ func (d *deviceCode) points(s *device.Stream, x source, notes *device.Buffer, no
 	})
 }
 
-// build writes the states of the samples lo … hi-1 to dst, from its first byte on.
+// build writes the states of the samples lo … hi-1 to the begin of dst.
 func (d *deviceCode) build(ctx context.Context, s *device.Stream, x source, lo, hi int, notes *device.Buffer, noteAt uint64, dst *device.Buffer) error {
 	row := int64(d.states().Size()) << d.qubits
 	step := max(int(min(d.most/d.slotBytes(), buildBytes/row)), 1)
@@ -208,7 +209,7 @@ func (d *deviceCode) build(ctx context.Context, s *device.Stream, x source, lo, 
 	return nil
 }
 
-// buildSome builds states at the address to, which lies in dst.
+// buildSome builds states at the address to, which is inside dst.
 func (d *deviceCode) buildSome(s *device.Stream, x source, lo, hi int, notes *device.Buffer, noteAt uint64, dst *device.Buffer, to uint64) error {
 	n := hi - lo
 	slots, err := d.dev.Alloc(int64(n)*int64(d.stride)*int64(d.dt.Size()), s)
@@ -235,7 +236,7 @@ func (d *deviceCode) buildSome(s *device.Stream, x source, lo, hi int, notes *de
 			})
 		})
 	}
-	if !d.made { // the constant angles of a sample are those of all
+	if !d.made { // the constant angles are the same for all samples
 		for i, t := range d.circuitCode.tables {
 			for k, p := range t.passes {
 				if err := pass(p, d.at(d.places.tables[i][k]), 1, d.samples, d.tables, d.tables.Addr()+uint64(t.offset*d.dt.Size())); err != nil {
@@ -256,17 +257,17 @@ func (d *deviceCode) buildSome(s *device.Stream, x source, lo, hi int, notes *de
 	return nil
 }
 
-// A GPU notes on the way what it finds, and the host reads it once at the end:
-// for x and for y the first element and the first angle that are not finite, then
-// of every tile sum, sum of squares and largest |diagonal - 1|.
+// Kernels record their findings in notes on the GPU, and the host reads these once at the
+// end: for x and for y the first element and the first angle that are not finite, then for
+// every tile the sum, the sum of squares and the largest |diagonal - 1|.
 const (
 	nothingFound = math.MaxUint64
 	noteWords    = 2
 	tileWords    = 3
-	maxNotes     = 1 << 15 // tiles with notes of their own
+	maxNotes     = 1 << 15 // tiles with separate notes
 )
 
-// newNotes packs the notes of sets of samples and of tiles.
+// newNotes appends empty notes for sets of samples and for tiles.
 func newNotes(p *uploadBlob, sets, tiles int) {
 	p.align()
 	for range noteWords * sets {
@@ -275,7 +276,7 @@ func newNotes(p *uploadBlob, sets, tiles int) {
 	*p = append(*p, make([]byte, 8*tileWords*tiles)...)
 }
 
-// finite has x looked through.
+// finite starts a check of x for values that are not finite.
 func finite(s *device.Stream, x source, notes *device.Buffer, at uint64) error {
 	dev := notes.Device()
 	return dev.Launch(s, []*device.Buffer{x.buf}, []*device.Buffer{notes}, func(ordinal int, stream uint64) error {
@@ -285,7 +286,7 @@ func finite(s *device.Stream, x source, notes *device.Buffer, at uint64) error {
 	})
 }
 
-// found turns the notes of a set of samples into an error.
+// found converts the notes of a set of samples to an error.
 func found(x *samples, notes []uint64, angles []Angle) error {
 	if at := notes[0]; at != nothingFound {
 		r, c := int(at)/x.features, int(at)%x.features
@@ -313,7 +314,7 @@ func (cudaEngine) states(ctx context.Context, dev *device.Device, p *program, ou
 		return nil, err
 	}
 	row := int64(dt.Size()) << min(p.qubits, 50)
-	if p.qubits > 50 || int64(x.n) > 1<<56/row { // beyond any memory, and what an int64 of bytes counts
+	if p.qubits > 50 || int64(x.n) > 1<<56/row { // exceeds any memory, and an int64 of bytes
 		return nil, fmt.Errorf("%w: states [%d, 2^%d] %v", gpk.ErrOutOfMemory, x.n, p.qubits, dt)
 	}
 	buf, err := dev.Alloc(int64(x.n)*row, src.stream)

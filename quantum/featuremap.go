@@ -8,7 +8,7 @@ import (
 	"github.com/gpk-go/gpk/internal/callsite"
 )
 
-// Embedding is how BasicEntangler writes a sample into the qubits.
+// Embedding is how BasicEntangler encodes a sample in the qubits.
 type Embedding uint8
 
 // The embeddings: RY(s x_i) on qubit i, and RY(s x_i) followed by RZ(s x_i).
@@ -28,18 +28,18 @@ func (e Embedding) String() string {
 	return fmt.Sprintf("Embedding(%d)", uint8(e))
 }
 
-// EntanglerOptions say how BasicEntangler embeds a sample.
+// EntanglerOptions are BasicEntangler's options for the embedding.
 type EntanglerOptions struct {
 	Embedding Embedding
-	Reupload  bool    // embed again before every layer, not before the first alone
-	Scale     float64 // features are multiplied by it; 0 is 1
+	Reupload  bool    // embed before every layer, not only before the first
+	Scale     float64 // factor of the features; 0 means 1
 }
 
-// BasicEntangler embeds feature i in qubit i and adds a layer for each row of
-// weights [layers][qubits]: RX(w) on every qubit, then a ring of CX(i, i+1) (two
-// qubits: one CX; one: none). Without layers, with rows of different lengths or
-// with more than 4,194,304 gates the circuit carries an error. Embedded once,
-// every layer is the same for all samples and changes no kernel.
+// BasicEntangler embeds feature i in qubit i and adds a layer for each row of weights
+// [layers][qubits]: RX(w) on every qubit, then a ring of CX(i, i+1) (two qubits: one CX;
+// one: none). If there are no layers, rows of different lengths or more than 4,194,304
+// gates, the circuit carries an error. Without Reupload every layer is the same for all
+// samples and does not change a kernel.
 func BasicEntangler(weights [][]float64, o EntanglerOptions) *Circuit {
 	s := callsite.Here()
 	refuseAs := func(kind error, format string, args ...any) *Circuit {
@@ -103,7 +103,7 @@ func BasicEntangler(weights [][]float64, o EntanglerOptions) *Circuit {
 	return c
 }
 
-// maxGates bounds the circuits that one call makes.
+// maxGates bounds the circuits made by one call.
 const maxGates = 1 << 22
 
 // ZFeatureMap is, reps times, H and P(2 x_i) on every qubit (Havlíček and

@@ -6,17 +6,18 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// maxParameter is how long a code may be that is a kernel's parameter: most_code of
+// maxParameter is the largest code that can be a kernel parameter: most_code in
 // quantum_direct.cuh.
 const maxParameter = 3584
 
-// fusedSmallGram computes a symmetric K of few single wires by two kernels, and nothing else: one
-// turns samples into planes, the other those into K and into what the report says of it.
-// The code is a parameter of the first, so no copy precedes them. What is not finite
-// among the samples makes K's diagonal so; which element it is the usual way finds.
+// fusedSmallGram computes a symmetric K of few single wires by only two kernels: one
+// converts samples to planes, the other computes K and the report's sums from the planes.
+// The code is a parameter of the first kernel, so that no copy precedes them. If an element
+// of the samples is not finite, K's diagonal is NaN, and the general path then finds the
+// element.
 //
-// It reports false, and has started nothing, for all but one tile of float32 that stays on
-// a Hopper.
+// It handles one tile of float32 that stays on a Hopper GPU. For all else it returns false
+// without having started anything.
 func (g *cudaGram) fusedSmallGram(poison bool) (bool, error) {
 	n := g.x.n
 	if g.long || !g.symmetric() || n == 0 || n%4 != 0 || g.dt != gpk.Float32 || g.options.Normalize || g.options.Output != nil || g.plan.OnHost ||
@@ -76,7 +77,7 @@ func (g *cudaGram) fusedSmallGram(poison bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if !done { // the library knows better
+	if !done { // the library does not support it
 		g.started, g.edge = nil, nil
 		g.result.Free()
 		g.release()

@@ -8,11 +8,11 @@ import (
 	"github.com/gpk-go/gpk/internal/callsite"
 )
 
-// gateKind is what a gate does.
+// gateKind is the kind of a gate.
 type gateKind uint8
 
-// The gates. Those from gateRX to gateP on one wire, and those from gateCRX
-// on, take an angle.
+// The gates. Those from gateRX to gateP, on one wire, and those from gateCRX on have an
+// angle.
 const (
 	gateH gateKind = iota
 	gateX
@@ -41,7 +41,7 @@ func (k gateKind) String() string { return gateNames[k] }
 
 func (k gateKind) hasAngle() bool { return k >= gateRX && k <= gateP || k >= gateCRX }
 
-// gate is one gate of a circuit. On one wire, b is -1; of controlled gates a
+// gate is one gate of a circuit. For a gate on one wire, b is -1; for a controlled gate, a
 // is the control and b the target.
 type gate struct {
 	kind  gateKind
@@ -50,7 +50,7 @@ type gate struct {
 	site  callsite.Site
 }
 
-// String writes the gate as the program does: CRX(0, 1, x2).
+// String formats the gate like the call that adds it: CRX(0, 1, x2).
 func (g gate) String() string {
 	args := []string{fmt.Sprint(g.a)}
 	if g.kind >= gateCX {
@@ -65,12 +65,12 @@ func (g gate) String() string {
 // isConst reports whether the gate is the same for every sample.
 func (g gate) isConst() bool { return !g.kind.hasAngle() || g.angle.isConst() }
 
-// matrix is a 2 x 2 matrix, row by row.
+// matrix is a 2 x 2 matrix in row-major order.
 type matrix [4]complex128
 
 var identity = matrix{1, 0, 0, 1}
 
-// times returns m n: n acts first.
+// times returns the product m n: n acts first.
 func (m matrix) times(n matrix) matrix {
 	return matrix{
 		m[0]*n[0] + m[1]*n[2], m[0]*n[1] + m[1]*n[3],
@@ -78,7 +78,7 @@ func (m matrix) times(n matrix) matrix {
 	}
 }
 
-// isIdentity reports whether m is 1 but for rounding.
+// isIdentity reports whether m is the identity except for rounding.
 func (m matrix) isIdentity() bool {
 	const eps = 4e-16
 	for i, v := range m {
@@ -100,8 +100,8 @@ func (m matrix) isReal() bool {
 	return true
 }
 
-// gateMatrix is the matrix of a gate on one wire, or of the target of a
-// controlled one, at angle t.
+// gateMatrix is the matrix of a one-wire gate, or that of a controlled gate on its target,
+// at angle t.
 func gateMatrix(k gateKind, t float64) matrix {
 	switch k {
 	case gateH:
@@ -121,8 +121,8 @@ func gateMatrix(k gateKind, t float64) matrix {
 	return identity
 }
 
-// turnMatrix is the matrix of a rotation, or of a controlled one's target, from sine
-// and cosine: of half the angle for RX and RY, of all of it for P.
+// turnMatrix is the matrix of a rotation, or that of a controlled one on its target, from
+// sine and cosine: of half the angle for RX and RY, of the whole angle for P.
 func turnMatrix(k gateKind, s, c float64) matrix {
 	switch k {
 	case gateRX, gateCRX:
@@ -133,7 +133,7 @@ func turnMatrix(k gateKind, s, c float64) matrix {
 	return matrix{1, 0, 0, complex(c, s)}
 }
 
-// phase returns e^it, exactly for the quarter turns.
+// phase returns e^it, exact for quarter turns.
 func phase(t float64) complex128 {
 	switch math.Mod(t, 2*math.Pi) {
 	case 0:

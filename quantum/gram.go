@@ -12,23 +12,21 @@ import (
 	"github.com/gpk-go/gpk/internal/deviceapi"
 )
 
-// Result is a Gram matrix and how it was computed.
+// Result is a Gram matrix and the report of its computation.
 type Result struct {
-	K      *gpk.Array // [n, m] float32, float64 for Double; nil where Options.Output is set
+	K      *gpk.Array // [n, m] float32, float64 for Double; nil if Options.Output is set
 	Plan   Plan
 	Report Report
 }
 
-// Gram returns K[i][j] = |<psi(x_i)|psi(y_j)>|^2 for the samples x [n, features]
-// and y [m, features], float32 or float64, on x's device. With a nil y it is
-// the symmetric matrix of x with itself: equal to its transpose bit for bit, and
-// with exactly 1 (and Jitter) on the diagonal, where what was computed is
-// checked against the precision.
+// Gram returns K[i][j] = |<psi(x_i)|psi(y_j)>|^2 for the samples x [n, features] and y [m,
+// features], float32 or float64, on x's device. With a nil y it is the symmetric matrix of
+// x with itself: bit-wise equal to its transpose, and with exactly 1 (plus Jitter) on the
+// diagonal, whose computed values are checked against the precision.
 //
-// Errors: the circuit's; ErrShape and ErrDType for what x and y are;
-// ErrNonFinite, naming row and column; ErrOutOfMemory where not even one tile
-// fits into the budget; the context's error, after which nothing is left
-// behind. A nil context is ErrUnsupported.
+// Errors: the circuit's; ErrShape and ErrDType for an invalid x or y; ErrNonFinite with row
+// and column; ErrOutOfMemory if not even one tile fits into the budget; the context's
+// error, after which no memory remains allocated. A nil context is ErrUnsupported.
 func Gram(ctx context.Context, c *Circuit, x, y *gpk.Array, o Options) (*Result, error) {
 	r, err := gram(ctx, c, x, y, o)
 	if err != nil {
@@ -75,8 +73,8 @@ func gram(ctx context.Context, c *Circuit, x, y *gpk.Array, o Options) (*Result,
 		return nil, err
 	}
 	if o.MemoryBudget == 0 {
-		// A system that does not say leaves it to the memory's total. What gpk's
-		// pool keeps for reuse is free to it, and its limit is one here too.
+		// If the system does not report free memory, the plan uses the total. Memory that
+		// gpk's pool keeps for reuse counts as free, and the pool's limit applies.
 		free, err := j.dev.Available()
 		if err != nil {
 			return nil, err
@@ -86,7 +84,7 @@ func gram(ctx context.Context, c *Circuit, x, y *gpk.Array, o Options) (*Result,
 	if j.plan, err = k.planned(j.x.n, columns, j.dev.Info(), o); err != nil {
 		return nil, err
 	}
-	if y != nil && columns == 0 { // plan reads 0 columns as a symmetric matrix
+	if y != nil && columns == 0 { // plan interprets 0 columns as a symmetric matrix
 		j.plan.Samples[1], j.plan.Result, j.plan.PeakBytes = 0, 0, j.plan.PeakBytes-j.plan.Result
 	}
 	r := &Result{Plan: j.plan}
@@ -103,7 +101,7 @@ func gram(ctx context.Context, c *Circuit, x, y *gpk.Array, o Options) (*Result,
 	}
 	j.progress(0)
 	ceiling := int64(0)
-	if j.dev.Kind() == device.CUDA { // idle memory of several sizes gathers there
+	if j.dev.Kind() == device.CUDA { // idle memory of several sizes accumulates there
 		ceiling = j.plan.Budget
 	}
 	watch := deviceapi.WatchWithin(j.dev, ceiling)

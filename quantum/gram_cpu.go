@@ -10,18 +10,18 @@ import (
 	"github.com/gpk-go/gpk/internal/cpu"
 )
 
-// cpuGram is one Gram matrix under way.
+// cpuGram is a Gram matrix in progress.
 type cpuGram[T number] struct {
 	tileDriver
 	ctx    context.Context
 	dt     gpk.DType
-	arrays [2][]*gpk.Array // of a slot: the states in every block of the kernel,
-	states [2][][]T        // a row of width a sample: real parts, then imaginary parts
-	bloch  *bloch[T]       // of the single wires
+	arrays [2][]*gpk.Array // per slot: the states in every block of the kernel,
+	states [2][][]T        // a row of width numbers per sample: real parts, then imaginary parts
+	bloch  *bloch[T]       // for single wires
 	norms  [2][]float64    // <psi|psi>^2 of x and of y, for Normalize
 	side   int
 
-	tile []T // where K is not in memory
+	tile []T // used if K is not in memory
 
 	out  sink[T]
 	done int64
@@ -44,7 +44,7 @@ func gramCPU[T number](ctx context.Context, j *job, poison bool) (err error) {
 	return g.finish()
 }
 
-// allocate gets the memory for everything but states.
+// allocate allocates all memory except that of states.
 func (g *cpuGram[T]) allocate(poison bool) error {
 	j, k := g.job, g.kernel
 	g.side = max(min(j.plan.Tile/2, k.side(j.options.Precision, j.plan.Workspace-j.plan.spare, j.plan.workers)), 1)
@@ -78,7 +78,7 @@ func (g *cpuGram[T]) free() {
 	}
 }
 
-// buildStates is tileEngine's.
+// buildStates implements tileEngine.
 func (g *cpuGram[T]) buildStates(b stateBlock) error {
 	begun := time.Now()
 	defer func() { g.report.States += time.Since(begun) }()
@@ -105,8 +105,8 @@ func (g *cpuGram[T]) buildStates(b stateBlock) error {
 			}
 		}
 		data, dither := (*states)[i], newDither(w)
-		// In float64 whatever K is in, and rounded once: the errors of float32 gates add
-		// up where one angle stands in many of them.
+		// Computed in float64 for every type of K, and rounded once: the errors of float32
+		// gates accumulate if one angle is used in many of them.
 		err := build(g.ctx, p, b.of, b.lo, b.hi, nil, func(i int, re, im []float64) {
 			dither.turn(re, im)
 			if norms != nil {
@@ -131,10 +131,10 @@ func sumSquares[T number](v []T) float64 {
 	return squares
 }
 
-// cuts is tileEngine's: as few tiles as side allows and about alike. Those after the
-// first are whole strips and panels.
+// cuts implements tileEngine: as few tiles as side allows, of similar sizes. All tiles but
+// the first consist of whole strips and panels.
 func (g *cpuGram[T]) cuts(of *samples, lo, hi int) []int {
-	const whole = 96 // of every micro-kernel
+	const whole = 96 // a multiple of every micro-kernel's tile
 	at := []int{lo}
 	if len(g.kernel.blocks) == 0 {
 		for lo += g.side; lo < hi; lo += g.side {
@@ -153,7 +153,7 @@ func (g *cpuGram[T]) cuts(of *samples, lo, hi int) []int {
 	return at
 }
 
-// computeTile is tileEngine's.
+// computeTile implements tileEngine.
 func (g *cpuGram[T]) computeTile(a, b stateBlock, i0, r, j0, cols int, diagonal bool) error {
 	if err := g.ctx.Err(); err != nil {
 		return err
@@ -169,7 +169,7 @@ func (g *cpuGram[T]) computeTile(a, b stateBlock, i0, r, j0, cols int, diagonal 
 		g.multiplyBlock(p, i, a, b, tile, ld, i0, r, j0, cols, diagonal, !written)
 		written = true
 	}
-	if !written { // no sample changes anything
+	if !written { // nothing depends on the sample
 		for y := range r {
 			for x := range tile[y*ld:][:cols] {
 				tile[y*ld+x] = 1
@@ -194,8 +194,8 @@ func (g *cpuGram[T]) computeTile(a, b stateBlock, i0, r, j0, cols int, diagonal 
 	return nil
 }
 
-// settling returns how the closed form settles a tile, nil where more than that makes
-// the tile.
+// settling returns the postprocessing that the closed form can apply to the blocks of a
+// tile, or nil if the tile needs more than the closed form.
 func (g *cpuGram[T]) settling(tile []T, ld, i0, r, j0, cols int, diagonal bool) *settling[T] {
 	if len(g.kernel.blocks) > 0 || g.bloch.width == 0 || g.options.Normalize {
 		return nil
@@ -214,8 +214,8 @@ func (g *cpuGram[T]) settling(tile []T, ld, i0, r, j0, cols int, diagonal bool) 
 	return s
 }
 
-// multiplyBlock multiplies a tile, or what of it lies on and above the diagonal, by
-// |<psi_i|psi_j>|^2 of a block, or writes it.
+// multiplyBlock multiplies a tile, or its part on and above the diagonal, by
+// |<psi_i|psi_j>|^2 of a block; the first block is written instead.
 func (g *cpuGram[T]) multiplyBlock(p *program, i int, a, b stateBlock, tile []T, ld, i0, r, j0, cols int, diagonal, first bool) {
 	w, d := p.width(), 1<<p.qubits
 	vectors := func(s stateBlock, at int) cpu.Vectors[T] {
@@ -226,7 +226,7 @@ func (g *cpuGram[T]) multiplyBlock(p *program, i int, a, b stateBlock, tile []T,
 		}
 		return v
 	}
-	// The errors of factors add up: sums of a few dozen products halve them.
+	// The errors of factors add up. Summing a few dozen products at a time halves them.
 	chain := 0
 	if len(g.kernel.blocks) > 1 {
 		chain = 64
@@ -242,10 +242,10 @@ func (g *cpuGram[T]) multiplyBlock(p *program, i int, a, b stateBlock, tile []T,
 	})
 }
 
-// diagonalBound is how far the computed diagonal may be from 1.
+// diagonalBound bounds the error of the computed diagonal.
 func (p Precision) diagonalBound() float64 { return [...]float64{5e-6, 2e-3, 1e-12}[p] }
 
-// check compares the diagonal of a tile with 1, which it is by construction.
+// check compares the diagonal of a tile with 1, its exact value.
 func (g *cpuGram[T]) check(tile []T, ld, i0, n int) error {
 	bound := g.options.Precision.diagonalBound()
 	for i := range n {
@@ -261,7 +261,7 @@ func (g *cpuGram[T]) check(tile []T, ld, i0, n int) error {
 	return nil
 }
 
-// scale divides by the norms where that was asked for.
+// scale divides by the norms if Normalize is set.
 func (g *cpuGram[T]) scale(tile []T, ld, i0, r, j0, cols int, diagonal bool) {
 	if !g.options.Normalize {
 		return
@@ -291,7 +291,8 @@ func (g *cpuGram[T]) finish() error {
 		}
 		return n
 	}
-	// These two are the pool's, which finish takes them from; the rest is Go's.
+	// The first two are in the pool; finish subtracts them from its peak. The rest is in
+	// Go's heap.
 	r.Peak = []Bytes{{"states", sum(g.arrays[0]) + sum(g.arrays[1])}, {"K", int64(g.k.NBytes())}}
 	if n := g.bloch.bytes(); n > 0 {
 		r.Peak = append(r.Peak, Bytes{"points of single qubits", n})

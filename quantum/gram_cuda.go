@@ -17,16 +17,16 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// Kinds of time.
+// Kinds of measured time.
 const (
 	statesTime = iota
 	productTime
 )
 
-// timed is work between two events.
+// timed is the work between two events.
 type timed struct{ from, to *device.Event }
 
-// cudaGram is one Gram matrix under way.
+// cudaGram is a Gram matrix in progress.
 type cudaGram struct {
 	tileDriver
 	ctx context.Context
@@ -36,47 +36,47 @@ type cudaGram struct {
 	sources [2]source // of x and y
 	codes   []*deviceCode
 	wires   *deviceCode
-	planar  int // wires of two coordinates
-	full    int // and of three
+	planar  int // number of wires with two coordinates
+	full    int // number of wires with three coordinates
 	dot     bool
 	points  [2]*device.Buffer
-	blocks  [2][]*device.Buffer // of a slot: the states in every block of the kernel, as rows
+	blocks  [2][]*device.Buffer // per slot: the states in every block of the kernel, as rows
 	norms   [2]*device.Buffer   // for Normalize
 
-	long   bool           // all steps apart
-	short  bool           // all was done by whole
-	planes *device.Buffer // for that
+	long   bool           // do not use fusedSmallGram
+	short  bool           // fusedSmallGram has computed K
+	planes *device.Buffer // planes of fusedSmallGram
 
-	side      int // rows and columns of a tile at most
+	side      int // maximum rows and columns of a tile
 	streams   []*device.Stream
-	rooms     []*device.Buffer // of the streams' tiles
-	notes     *device.Buffer   // and the codes behind them
-	noteBytes int              // without the codes
-	tiles     int              // done
+	rooms     []*device.Buffer // workspaces, one per stream
+	notes     *device.Buffer   // notes, followed by the codes
+	noteBytes int              // bytes of the notes alone
+	tiles     int              // number of tiles started
 	result    *device.Buffer
-	out       *tileWriter // where K is not on the device
+	out       *tileWriter // used if K is not on the device
 
 	building  []timed
 	uploads   []timed
-	started   []timed // the tiles
-	waited    int     // tiles that are known to be complete
-	accounted int     // tiles whose time is in the report
+	started   []timed // of the tiles
+	waited    int     // number of tiles that are known to be complete
+	accounted int     // number of tiles whose time is in the report
 	entries   []int64
 	done      int64
 	launches  int64
-	apart     bool             // some tile is a product of its own, with what follows it behind
-	events    [][]device.Event // as they were made
-	unused    []device.Event   // of the last ones
-	edge      *device.Event    // the last one on s, where nothing that counts was put behind it
+	apart     bool             // some tile was a separate product, followed by kernels for its postprocessing
+	events    [][]device.Event // in the groups in which they were made
+	unused    []device.Event   // of the newest group
+	edge      *device.Event    // the last event on s, if no measured work followed it
 	owned     []*device.Buffer
-	work      closedWork // of the tile that is being started
+	work      closedWork // reused for each tile
 }
 
 func (e cudaEngine) gram(ctx context.Context, j *job) error {
 	g := &cudaGram{tileDriver: tileDriver{job: j}, ctx: ctx, dt: j.options.Precision.dtype(), long: e.long}
 	err := g.run(e.poison)
 	g.free()
-	if g.short && errors.Is(err, gpk.ErrNonFinite) { // the usual way finds out what it is
+	if g.short && errors.Is(err, gpk.ErrNonFinite) { // the general path finds the element
 		g.k.Free()
 		g.k = nil
 		again := &cudaGram{tileDriver: tileDriver{job: j}, ctx: ctx, dt: g.dt, long: true}
@@ -120,7 +120,7 @@ func (g *cudaGram) run(poison bool) error {
 	return g.finish()
 }
 
-// alloc allocates what is freed when all is done.
+// alloc allocates memory that is freed at the end.
 func (g *cudaGram) alloc(n int64) (*device.Buffer, error) {
 	b, err := g.dev.Alloc(n, g.s)
 	if err == nil {
@@ -129,23 +129,24 @@ func (g *cudaGram) alloc(n int64) (*device.Buffer, error) {
 	return b, err
 }
 
-// noteAt is the address of the notes of a set of samples by the code of that
-// number; the wires' is behind the blocks'.
+// noteAt is the address of the notes for a set of samples by the code with that index; the
+// wires' code follows the blocks'.
 func (g *cudaGram) noteAt(set, code int) uint64 {
 	return g.notes.Addr() + uint64(8*noteWords*(set*(len(g.kernel.blocks)+1)+code))
 }
 
-// tileNotes is where the notes of a tile are, in words. Beyond maxNotes tiles share
-// them: kernels add to what is there, and those that share run on one stream, in the
-// order of tiles.
+// tileNotes is the offset of a tile's notes, in words. If there are more than maxNotes
+// tiles, they share notes: kernels add to the existing values, and tiles that share run on
+// one stream, in order.
 func (g *cudaGram) tileNotes(tile int) int {
 	return 2*noteWords*(len(g.kernel.blocks)+1) + tileWords*(tile%maxNotes)
 }
 
-// maxStreams bounds Options.Streams: more products at once than a GPU has kernels.
+// maxStreams bounds Options.Streams; it exceeds the number of products that a GPU runs at
+// once.
 const maxStreams = 32
 
-// pack gathers the notes and the code for the device.
+// pack assembles the notes and the code for the device.
 func (g *cudaGram) pack() *packed {
 	p := g.kernel.packed(int(min(tilesOf(g.x.n, g.y.n, g.block(), g.side, g.symmetric()), maxNotes)))
 	g.noteBytes = p.notes
@@ -162,7 +163,7 @@ func (g *cudaGram) pack() *packed {
 	return p
 }
 
-// upload brings it there.
+// upload copies them to the device.
 func (g *cudaGram) upload(p *packed) error {
 	var err error
 	if g.notes, err = g.alloc(int64(len(p.bytes))); err != nil {
@@ -196,7 +197,7 @@ func (g *cudaGram) upload(p *packed) error {
 	return nil
 }
 
-// loadTables brings the tables of the codes there.
+// loadTables copies the tables of the codes to the device.
 func (g *cudaGram) loadTables() error {
 	for _, d := range append(g.codes[:len(g.codes):len(g.codes)], g.wires) {
 		if d == nil {
@@ -211,7 +212,7 @@ func (g *cudaGram) loadTables() error {
 	return nil
 }
 
-// allocate gets the memory for everything but states, and brings the code.
+// allocate allocates all memory except that of states, and uploads the code.
 func (g *cudaGram) allocate(poison bool) error {
 	j := g.job
 	g.side = max(min(j.plan.side, g.block()), 1)
@@ -239,7 +240,7 @@ func (g *cudaGram) allocate(poison bool) error {
 		}
 		g.streams = append(g.streams, s)
 	}
-	// Last: what memory takes the host is no time between events.
+	// Last, so that the host's time for allocations is not measured between events.
 	return g.upload(p)
 }
 
@@ -249,24 +250,25 @@ func (g *cudaGram) poison() error {
 	return ops.Fill(g.s, view, scalarOf(math.NaN(), g.dt))
 }
 
-// begins reports whether begin has anything to do.
+// begins reports whether begin has any work.
 func (g *cudaGram) begins() bool {
 	return g.options.Normalize || g.looks() || g.wires != nil && g.wires.nSlots > 0
 }
 
-// looks reports whether no kernel but one for that alone sees all of x and y.
+// looks reports whether a separate kernel has to check x and y for NaN and Inf, because no
+// later kernel reads all of them.
 func (g *cudaGram) looks() bool {
 	return len(g.codes) == 0 && (g.wires == nil || g.wires.nSlots == 0)
 }
 
-// begin looks x and y through, and computes what single wires need.
+// begin checks x and y if needed, and computes the points of single wires.
 func (g *cudaGram) begin() error {
 	sets := 1
 	if !g.symmetric() {
 		sets = 2
 	}
 	for set := range sets {
-		if g.looks() { // else with the angles
+		if g.looks() { // otherwise the kernels for angles check it
 			if err := finite(g.s, g.sources[set], g.notes, g.noteAt(set, 0)); err != nil {
 				return err
 			}
@@ -300,15 +302,15 @@ func (g *cudaGram) begin() error {
 	return nil
 }
 
-// pointPitch is how far apart the coordinates of n samples lie: gpk_quantum_closed_gram
-// reads pieces of 16 bytes.
+// pointPitch is the distance between the coordinates of n samples: gpk_quantum_closed_gram
+// reads units of 16 bytes.
 func pointPitch(n int) int { return (n + 3) / 4 * 4 }
 
-// maxDot is the number of wires up to which 1/2 + r.s is exact enough: each loses
-// about a unit in the last place, where 1 - |r-s|^2/4 loses one for all of them.
+// maxDot is the number of wires up to which 1/2 + r.s is accurate enough: each wire loses
+// about a unit in the last place, where 1 - |r-s|^2/4 loses one for all wires together.
 const maxDot = 24
 
-// release gives back what no work needs that is still to be started.
+// release frees memory that no work still to be started needs.
 func (g *cudaGram) release() {
 	for _, b := range g.rooms {
 		b.Free()
@@ -318,7 +320,7 @@ func (g *cudaGram) release() {
 	}
 	for i := range g.blocks {
 		for _, b := range g.blocks[i] {
-			if b != nil { // none where memory ran out before
+			if b != nil { // missing after a failed allocation
 				b.Free()
 			}
 		}
@@ -343,15 +345,15 @@ func (g *cudaGram) free() {
 			list[i].Free()
 		}
 	}
-	if g.k == nil { // not handed over
+	if g.k == nil { // not returned to the caller
 		g.result.Free()
 	}
 }
 
-// someEvents is how many a small matrix takes.
+// someEvents is the number of events that a small matrix needs.
 const someEvents = 6
 
-// newEvent returns an event that was not recorded.
+// newEvent returns an event that has not been recorded.
 func (g *cudaGram) newEvent() (*device.Event, error) {
 	if len(g.unused) == 0 {
 		list, err := deviceapi.NewEvents(g.dev, someEvents)
@@ -374,8 +376,9 @@ func (g *cudaGram) event(s *device.Stream) (*device.Event, error) {
 	return e, s.Record(e)
 }
 
-// timed runs f between two events on s. What follows building or copying right away
-// begins with its last event; tiles but the first one may have waited for others.
+// timed runs f between two events on s. Work that directly follows building or copying
+// reuses the last event of that as its first. Tiles after the first one may have waited for
+// other tiles.
 func (g *cudaGram) timed(kind int, s *device.Stream, f func() error) (err error) {
 	t := timed{from: g.edge}
 	if t.from == nil || s != g.s || g.tiles > 0 {
@@ -402,7 +405,7 @@ func (g *cudaGram) timed(kind int, s *device.Stream, f func() error) (err error)
 	return nil
 }
 
-// buildStates is tileEngine's. Single wires have their points instead of states.
+// buildStates implements tileEngine. Single wires have points instead of states.
 func (g *cudaGram) buildStates(b stateBlock) error {
 	if len(g.codes) == 0 {
 		return nil
@@ -445,7 +448,7 @@ func (g *cudaGram) buildStates(b stateBlock) error {
 	})
 }
 
-// cuts is tileEngine's.
+// cuts implements tileEngine.
 func (g *cudaGram) cuts(_ *samples, lo, hi int) []int {
 	var at []int
 	for ; lo < hi; lo += g.side {
@@ -454,7 +457,7 @@ func (g *cudaGram) cuts(_ *samples, lo, hi int) []int {
 	return append(at, hi)
 }
 
-// target is where a tile of K goes on the device.
+// target is the destination of a tile of K on the device.
 type target struct {
 	view     device.View // [rows, cols]
 	mirror   *device.Buffer
@@ -462,7 +465,7 @@ type target struct {
 	ldMirror int
 }
 
-// target returns the place of a tile, in K or aside.
+// target returns the destination of a tile, in K or in a buffer for the host.
 func (g *cudaGram) target(i, r, j, c int) (t target, err error) {
 	mirrored := g.symmetric() && i != j
 	t.view = device.View{Buffer: g.result, DType: g.dt, Layout: layout.Layout{Shape: []int{r, c}, Strides: []int{g.y.n, 1}, Offset: i*g.y.n + j}}
@@ -483,11 +486,10 @@ func (g *cudaGram) target(i, r, j, c int) (t target, err error) {
 	return t, nil
 }
 
-// ahead is how many tiles may be under way: what was started cannot be
-// cancelled.
+// ahead is the number of tiles that may be in progress: started work cannot be cancelled.
 const ahead = 2
 
-// computeTile is tileEngine's.
+// computeTile implements tileEngine.
 func (g *cudaGram) computeTile(a, b stateBlock, i, r, j, c int, triangle bool) error {
 	if err := g.ctx.Err(); err != nil {
 		return err
@@ -530,8 +532,8 @@ func (g *cudaGram) computeTile(a, b stateBlock, i, r, j, c int, triangle bool) e
 	return nil
 }
 
-// products computes the product of the blocks' kernels and the wires'; square says
-// that its entries are still amplitudes.
+// products computes the product of the kernels of the blocks and wires; square means that
+// its entries are still amplitudes.
 func (g *cudaGram) products(s *device.Stream, a, b stateBlock, d device.View, i, j int, triangle bool) (square bool, err error) {
 	square = len(g.codes) == 1 && g.points[0] == nil && g.codes[0].real
 	for k, code := range g.codes {
@@ -577,7 +579,7 @@ func (g *cudaGram) products(s *device.Stream, a, b stateBlock, d device.View, i,
 		}
 	}
 	if g.points[0] == nil {
-		if len(g.codes) == 0 { // no sample changes anything
+		if len(g.codes) == 0 { // nothing depends on the sample
 			err = ops.Fill(s, d, scalarOf(1, g.dt))
 		}
 		return square, err
@@ -594,8 +596,8 @@ func (g *cudaGram) products(s *device.Stream, a, b stateBlock, d device.View, i,
 	})
 }
 
-// precision is how the product of states is computed. States have norm 1: an error
-// bounded by the norms of rows is what the precisions promise.
+// precision is the precision for products of states. States have norm 1, so an error that
+// is bounded by the norms of rows satisfies the guarantees.
 func (g *cudaGram) precision() matmul.Precision {
 	switch {
 	case g.options.Precision == Double:
@@ -606,7 +608,7 @@ func (g *cudaGram) precision() matmul.Precision {
 	return matmul.TF32
 }
 
-// complete does what follows a product: the mirror, the diagonal, statistics.
+// complete does the postprocessing of a product: the mirror, the diagonal, statistics.
 func (g *cudaGram) complete(s *device.Stream, t target, i, j int, triangle, square bool) error {
 	r, c := t.view.Layout.Shape[0], t.view.Layout.Shape[1]
 	need, err := g.dev.Library().QuantumFinishWorkspace(r, c)
@@ -635,13 +637,13 @@ func (g *cudaGram) complete(s *device.Stream, t target, i, j int, triangle, squa
 	if t.mirror != nil && t.mirror != t.view.Buffer {
 		writes = append(writes, t.mirror)
 	}
-	g.launches += 2 // the sums of patches are added up by another
+	g.launches += 2 // another kernel adds up the sums of patches
 	return launchOn(g.dev, s, reads, writes, func(lib *cutlass.Library, ordinal int, stream uint64) error {
 		return lib.QuantumFinish(ordinal, stream, q)
 	})
 }
 
-// waitFor waits until the first n tiles are complete, and says so.
+// waitFor waits until the first n tiles are complete, and reports progress.
 func (g *cudaGram) waitFor(n int) error {
 	for ; g.waited < n; g.waited++ {
 		if err := g.started[g.waited].to.Synchronize(g.ctx); err != nil {
@@ -653,7 +655,7 @@ func (g *cudaGram) waitFor(n int) error {
 	return nil
 }
 
-// finish waits for all of it, and reads what was noted.
+// finish waits for all work, and reads the notes.
 func (g *cudaGram) finish() error {
 	if g.out != nil {
 		if err := g.out.finish(); err != nil {
@@ -661,20 +663,20 @@ func (g *cudaGram) finish() error {
 		}
 		g.k = g.out.k
 	}
-	if len(g.streams) > 1 { // nothing orders the notes behind their tiles
+	if len(g.streams) > 1 { // otherwise nothing orders the notes after their tiles
 		for _, s := range g.streams {
 			if err := s.Synchronize(g.ctx); err != nil {
 				return err
 			}
 		}
 	}
-	if err := g.waitFor(g.tiles - 1); err != nil { // they say how far it is
+	if err := g.waitFor(g.tiles - 1); err != nil { // reports progress
 		return err
 	}
 	var t timed
 	var err error
 	if n := len(g.started); n > 0 && len(g.streams) == 1 && g.out == nil {
-		t.from = g.started[n-1].to // nothing is behind the last tile
+		t.from = g.started[n-1].to // nothing follows the last tile
 	} else if t.from, err = g.event(g.s); err != nil {
 		return err
 	}
@@ -686,7 +688,7 @@ func (g *cudaGram) finish() error {
 		return err
 	}
 	defer notes.Free()
-	// The last tile is computed meanwhile.
+	// This runs while the last tile is computed.
 	if g.result != nil {
 		g.k = array.FromBuffer(g.result, g.dt, g.x.n, g.y.n)
 	}
@@ -698,7 +700,7 @@ func (g *cudaGram) finish() error {
 	if err := g.waitFor(g.tiles); err != nil {
 		return err
 	}
-	if err := g.accountTiles(); err != nil { // while the notes are on their way
+	if err := g.accountTiles(); err != nil { // while the notes are copied
 		return err
 	}
 	b, err := notes.Wait(g.ctx)
@@ -717,7 +719,7 @@ func (g *cudaGram) finish() error {
 	return g.statistics(words)
 }
 
-// read returns what is wrong with the samples.
+// read returns the error that the notes report for the samples.
 func (g *cudaGram) read(notes []uint64) error {
 	codes := len(g.kernel.blocks) + 1
 	for set, x := range []*samples{g.x, g.y} {
@@ -740,9 +742,10 @@ func (g *cudaGram) read(notes []uint64) error {
 	return nil
 }
 
-// faultBounds is how many bounds the computed diagonal, which is then set to 1, may
-// be off before it is taken for a fault, where products are kernels of their own: a
-// sum of 2^17 squares in float32 comes near two, and several factors add theirs.
+// faultBounds is the factor by which the computed diagonal, which is then set to 1, may
+// exceed its bound before this counts as a fault, if products are separate kernels: a sum
+// of 2^17 squares in float32 comes close to two bounds, and several factors add their
+// errors.
 const faultBounds = 4
 
 func (g *cudaGram) statistics(notes []uint64) error {
@@ -780,7 +783,7 @@ func (g *cudaGram) statistics(notes []uint64) error {
 	return nil
 }
 
-// peak is what is known of the memory in use by name.
+// peak lists the known memory in use by name.
 func (g *cudaGram) peak() []Bytes {
 	bytes := func(list ...*device.Buffer) (n int64) {
 		for _, b := range list {
@@ -798,7 +801,7 @@ func (g *cudaGram) peak() []Bytes {
 	return list
 }
 
-// scalarOf is a number as an operand.
+// scalarOf converts a number to an operand.
 func scalarOf(v float64, dt gpk.DType) ops.Scalar {
 	if dt == gpk.Float64 {
 		return ops.Scalar{math.Float64bits(v)}

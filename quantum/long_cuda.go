@@ -9,19 +9,19 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// Sums of float64. Adding a small term to a sum near 1 loses up to half a unit of the
-// sum's last place: over 2^20 amplitudes that came to 6.6e-12. So a long sum is one of
-// sums over pieceTerms amplitudes, each of which stays small; 2^6 of them lose nothing
-// that counts. Terms that are alike, which lose it to the same side, are turned before;
-// but what is smaller than half a unit of the sum is lost whole.
-const pieceTerms = 1 << 14 // in one sum: 4e-13 off at most
+// Sums of float64. Adding a small term to a sum near 1 loses up to half a unit in the last
+// place of the sum: over 2^20 amplitudes this came to 6.6e-12. So a long sum is the sum of
+// partial sums over pieceTerms amplitudes, each of which stays small; adding 2^6 of these
+// loses a negligible amount. Equal terms, whose errors have the same sign, are rotated
+// before. But terms below half a unit of the sum are lost entirely.
+const pieceTerms = 1 << 14 // per sum: an error of at most 4e-13
 
-// inPieces reports whether products of states of so many amplitudes are sums of
+// inPieces reports whether products of states with width amplitudes are computed as sums of
 // products.
 func inPieces(dt gpk.DType, width int) bool { return dt == gpk.Float64 && width > pieceTerms }
 
-// piecesWorkspace is the memory for a product of r by c in pieces: their sum and
-// the next of them, and the conjugate of its columns.
+// piecesWorkspace is the memory for a product of r by c in pieces: their sum, the next
+// piece, and the conjugate of its columns.
 func piecesWorkspace(r, c int, real bool) int64 {
 	tile := saturated(8*int64(r), (int64(c)+31)/32*32)
 	if real {
@@ -30,8 +30,8 @@ func piecesWorkspace(r, c int, real bool) int64 {
 	return saturated(4, tile) + saturated(16*pieceTerms, int64(c))
 }
 
-// pieces computes p as a sum of products over parts of k: p.D gets its squared
-// moduli, or it as it is where it is real and p does not say so.
+// pieces computes p as a sum of products over parts of k. p.D receives the squared moduli;
+// a real product is not squared unless p requires it.
 func (g *cudaGram) pieces(s *device.Stream, p matmul.Product) error {
 	d, squared := p.D, p.AbsSquare
 	p.AbsSquare = false

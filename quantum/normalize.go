@@ -10,11 +10,11 @@ import (
 	"github.com/gpk-go/gpk/internal/callsite"
 )
 
-// leastDiagonal is what K_ii is taken for where it is smaller, so that a sample
-// without a norm gives zeros and no NaN.
+// leastDiagonal is the lower bound for K_ii, so that a sample without a norm gives zeros
+// instead of NaN.
 const leastDiagonal = 1e-12
 
-// square checks a kernel matrix.
+// square checks that k is a square matrix of a valid type.
 func square(k *gpk.Array) error {
 	switch {
 	case k == nil:
@@ -29,9 +29,9 @@ func square(k *gpk.Array) error {
 	return nil
 }
 
-// Normalize returns K_ij / sqrt((K_ii + jitter)(K_jj + jitter)) for a square k,
-// with exactly 1 on the diagonal. A K_ii + jitter below 1e-12 counts as 1e-12. k
-// is not changed; a symmetric k gives a symmetric result, bit for bit.
+// Normalize returns K_ij / sqrt((K_ii + jitter)(K_jj + jitter)) for a square k, with
+// exactly 1 on the diagonal. A K_ii + jitter below 1e-12 counts as 1e-12. k is not changed;
+// for a symmetric k the result is symmetric bit for bit.
 func Normalize(k *gpk.Array, jitter float64) *gpk.Array {
 	s := callsite.Here()
 	out, err := normalize(k, jitter)
@@ -53,7 +53,7 @@ func normalize(k *gpk.Array, jitter float64) (*gpk.Array, error) {
 		return k.Clone(), nil
 	}
 	dense := k.Contiguous()
-	if err := dense.Err(); err != nil { // a packed one, say
+	if err := dense.Err(); err != nil { // for example of a packed array
 		return nil, err
 	}
 	d, err := gpk.ToSlice[float64](diagonalView(dense).Cast(gpk.Float64))
@@ -64,7 +64,7 @@ func normalize(k *gpk.Array, jitter float64) (*gpk.Array, error) {
 		d[i] = 1 / math.Sqrt(max(v+jitter, leastDiagonal))
 	}
 	scale := gpk.FromSlice(d).To(k.Device())
-	// In float64 until the end: 1e-12 squared is below float32's range.
+	// Computed in float64 until the end: 1e-12 squared is below float32's range.
 	out := k.Cast(gpk.Float64).Mul(scale.Unsqueeze(1).Mul(scale)).Cast(k.DType())
 	if err := gpk.Eval(out); err != nil {
 		return nil, err
@@ -78,9 +78,8 @@ func diagonalView(k *gpk.Array) *gpk.Array {
 	return k.Reshape(n*n).Slice(0, 0, n*n, n+1)
 }
 
-// Center returns the kernel matrix of the samples moved, in feature space, so
-// that their mean is 0: H k H with H = I - 1/n (Schölkopf, Smola and Müller,
-// Neural Computation 10, 1998).
+// Center returns the kernel matrix of the samples after subtracting their mean in feature
+// space: H k H with H = I - 1/n (Schölkopf, Smola and Müller, Neural Computation 10, 1998).
 func Center(k *gpk.Array) *gpk.Array {
 	s := callsite.Here()
 	out, err := center(k)
@@ -105,8 +104,8 @@ func center(k *gpk.Array) (*gpk.Array, error) {
 	return started(wide.Sub(rowMean.Unsqueeze(1).Add(mean)).Add(all).Cast(k.DType()))
 }
 
-// started starts what has been written down, so that what fails is known while the
-// user's line is.
+// started starts the recorded operations of a, so that an error is reported with the user's
+// line.
 func started(a *gpk.Array) (*gpk.Array, error) {
 	if err := gpk.Eval(a); err != nil {
 		return nil, err
@@ -114,7 +113,8 @@ func started(a *gpk.Array) (*gpk.Array, error) {
 	return a, nil
 }
 
-// failInside is fail of an error that may name a line of this file, which no user knows.
+// failInside is fail for an error that may name a line of this file, which means nothing to
+// the user.
 func failInside(s callsite.Site, op string, err error) error {
 	if inner, ok := err.(*gpk.OpError); ok && strings.HasPrefix(inner.Site, "quantum/normalize.go:") { //nolint:errorlint // the outermost alone
 		err = inner.Err
@@ -122,10 +122,9 @@ func failInside(s callsite.Site, op string, err error) error {
 	return fail(s, op, err)
 }
 
-// CenterCross returns the kernel of test samples against training samples, [m,
-// n], moved as Center moves train, [n, n]: what a machine trained on
-// Center(train) has to be given. test and train are as Gram returns them, not
-// centered yet.
+// CenterCross returns the kernel of test samples against training samples, [m, n], centered
+// by the mean that Center subtracts from train, [n, n]. It is the input for a machine
+// trained on Center(train). test and train are as Gram returns them, not centered.
 func CenterCross(test, train *gpk.Array) *gpk.Array {
 	s := callsite.Here()
 	out, err := centerCross(test, train)

@@ -9,10 +9,11 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// Precision is how exactly a Gram matrix is computed.
+// Precision is the accuracy of a Gram matrix.
 type Precision uint8
 
-// The precisions. On the CPU, and for circuits of several blocks, Fast computes as Standard does.
+// The precisions. On the CPU, and for circuits of several blocks, Fast is the same as
+// Standard.
 const (
 	Standard Precision = iota // complex64 states; |K - exact| is at most 5e-6. K is float32
 	Fast                      // one tensor-core pass; at most 2e-3. K is float32
@@ -22,25 +23,25 @@ const (
 // String returns standard, fast or double.
 func (p Precision) String() string { return name(p, "Precision", "standard", "fast", "double") }
 
-// Path is the way to a Gram matrix.
+// Path is the method by which a Gram matrix is computed.
 type Path uint8
 
-// The paths. Auto takes Product where the compiled circuit is one, General
-// for the blocks that are not.
+// The paths. Auto uses the closed form for single wires, and states for blocks with
+// entanglement.
 const (
 	Auto    Path = iota
-	Product      // a closed form for circuits without entanglement; others are ErrUnsupported
-	General      // states of 2^qubits amplitudes, nothing dropped or factored; only real circuits are still found
+	Product      // the closed form for circuits without entanglement; others are ErrUnsupported
+	General      // states of 2^qubits amplitudes without simplification, except that real circuits are detected
 )
 
 // String returns auto, product or general.
 func (p Path) String() string { return name(p, "Path", "auto", "product", "general") }
 
-// Keep says what is done with states.
+// Keep says whether states stay in memory.
 type Keep uint8
 
-// KeepAuto keeps all states where they fit into the memory budget and
-// recomputes them, a pair of blocks at a time, where they do not.
+// KeepAuto keeps all states if they fit into the memory budget. Otherwise it recomputes
+// them, a pair of blocks at a time.
 const (
 	KeepAuto Keep = iota
 	KeepAll
@@ -57,7 +58,7 @@ func name[T ~uint8](v T, kind string, names ...string) string {
 	return fmt.Sprintf("%s(%d)", kind, v)
 }
 
-// Options change how Gram works. The zero value is a good choice.
+// Options are the options of Gram. The zero value is a good choice.
 type Options struct {
 	Precision    Precision
 	MemoryBudget int64   // bytes of the device's memory to use at most; 0: 0.85 of it (Gram: of what is free within the pool's limit)
@@ -69,22 +70,21 @@ type Options struct {
 	Streams      int  // products under way at once on a GPU, 32 at most and fewer where memory is short; 0: chosen. Changes no bit
 	Autotune     bool // on a GPU, choose kernels by timing them once, in the cache of GPK_AUTOTUNE: the first call takes seconds more, and last bits may differ. Nothing to choose on the CPU
 
-	// Progress, if not nil, is called after each part of the work, never by
-	// two goroutines at once.
+	// Progress, if not nil, is called after each part of the work, never concurrently.
 	Progress func(Progress)
 
-	// Output, if not nil, receives K as a .npy file, in pieces of rows, and
+	// Output, if not nil, receives K as a .npy file, written in blocks of rows, and
 	// Result.K is nil: K need not fit into memory.
 	Output io.WriterAt
 }
 
-// Progress says how far Gram is.
+// Progress is the progress of a call of Gram.
 type Progress struct {
-	Done, Total int64         // entries of K that are computed, without those that mirror others
-	Elapsed     time.Duration // since Gram was called
+	Done, Total int64         // entries of K that are computed, not counting mirrored ones
+	Elapsed     time.Duration // time since Gram was called
 }
 
-// check refuses options that mean nothing.
+// check rejects invalid options.
 func (o *Options) check() error {
 	switch {
 	case o.Precision > Double:

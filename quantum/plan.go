@@ -14,33 +14,33 @@ import (
 	"github.com/gpk-go/gpk/internal/deviceapi"
 )
 
-// Plan is how a Gram matrix will be computed.
+// Plan describes how a Gram matrix will be computed.
 type Plan struct {
 	Path      Path      // Product or General
-	Precision Precision // as asked for
+	Precision Precision // as requested
 	Keep      Keep      // KeepAll or Recompute
-	Tile      int       // states of a pair of blocks: with Recompute, those that memory holds at once
+	Tile      int       // states of a pair of blocks; with Recompute, the states in memory at once
 	PeakBytes int64     // at most the budget
-	Reason    string    // what the compiler found and why the states are kept or not
+	Reason    string    // the compiler's findings, and why the states are kept or not
 
 	Budget    int64 // bytes that may be used
 	States    int64 // bytes of states in memory at once
-	Result    int64 // bytes of K in the device's memory; 0 where it is written out or kept on the host
-	Workspace int64 // bytes of everything else
-	OnHost    bool  // K does not fit beside the states: it is collected in the host's memory
-	Builds    int   // each state is built at most so many times
+	Result    int64 // bytes of K in the device's memory; 0 if K is written out or kept on the host
+	Workspace int64 // bytes of all other memory
+	OnHost    bool  // K does not fit beside the states: it is collected in host memory
+	Builds    int   // the maximum number of times that a state is built
 	Qubits    int   // of the circuit
 	Samples   [2]int
 
 	symmetric bool
 	side      int   // rows and columns of a product on a GPU; 0: half a tile
-	streams   int   // of a GPU's products
+	streams   int   // number of streams for products on a GPU
 	workers   int   // goroutines that build states and multiply on the CPU
 	slots     int64 // bytes of angles and slots at once
-	spare     int64 // of the workspace: how much larger the blocks of a pool are that states and K lie in, and points of single wires
+	spare     int64 // part of the workspace: the bytes that the pool's block sizes add to states, K and points of single wires
 }
 
-// String explains the plan, a fact a line.
+// String explains the plan, one fact per line.
 func (p Plan) String() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -70,9 +70,9 @@ func (p Plan) String() string {
 	return b.String()
 }
 
-// PlanGram says how Gram would compute the kernel of n samples, or of n
-// against m where m is not 0, on the device d. It touches no device. What
-// cannot be done within the budget is an error that says what it needs.
+// PlanGram returns the plan by which Gram would compute the kernel of n samples, or of n
+// against m if m is not 0, on the device d. It does not access a device. If the budget is
+// too small, the error says how much is needed.
 func PlanGram(c *Circuit, n, m int, d device.Info, o Options) (Plan, error) {
 	s := callsite.Here()
 	p, err := planCircuit(c, n, m, d, o)
@@ -82,7 +82,7 @@ func PlanGram(c *Circuit, n, m int, d device.Info, o Options) (Plan, error) {
 	return p, nil
 }
 
-// maxSamples bounds what is planned, so that numbers of bytes are int64.
+// maxSamples bounds the number of samples, so that byte counts fit an int64.
 const maxSamples = min(1<<40, math.MaxInt/2)
 
 func planCircuit(c *Circuit, n, m int, d device.Info, o Options) (Plan, error) {
@@ -99,10 +99,9 @@ func planCircuit(c *Circuit, n, m int, d device.Info, o Options) (Plan, error) {
 	return k.plan(n, m, d, o)
 }
 
-// MaxSamples returns the largest n whose symmetric Gram matrix Gram can compute
-// within budget bytes, K in memory unless o.Output is set; 0 where not even one
-// sample fits or the circuit is in error. Where only time limits n, it is
-// math.MaxInt.
+// MaxSamples returns the largest n whose symmetric Gram matrix Gram can compute within
+// budget bytes, with K in memory unless o.Output is set. It is 0 if not even one sample
+// fits or if the circuit has an error, and math.MaxInt if only time limits n.
 func MaxSamples(c *Circuit, budget int64, o Options) int {
 	if o.check() != nil || budget <= 0 {
 		return 0
@@ -131,14 +130,14 @@ func MaxSamples(c *Circuit, budget int64, o Options) int {
 	return lo
 }
 
-// Parts of the budget.
+// Shares of the budget.
 const (
-	budgetShare   = 0.85    // of the memory, unless the user names a budget
-	maxWorkspace  = 2 << 30 // bytes for what is neither states nor K …
-	workspacePart = 8       // … or this part of a smaller budget
+	budgetShare   = 0.85    // fraction of the memory, unless the user sets a budget
+	maxWorkspace  = 2 << 30 // bytes for everything but states and K …
+	workspacePart = 8       // … or this fraction of a smaller budget
 )
 
-// saturated multiplies without overflow: what does not fit is a very large number.
+// saturated multiplies and returns a very large number on overflow.
 func saturated(a, b int64) int64 {
 	hi, lo := bits.Mul64(uint64(a), uint64(b))
 	if hi != 0 || lo > 1<<60 {
@@ -152,7 +151,7 @@ func (k *kernel) stateBytes(p Precision) int64 {
 	return saturated(int64(k.width()), int64(p.dtype().Size()))
 }
 
-// spare is how much larger the pool's blocks are that slots of so many states and K lie in.
+// spare is the number of bytes that the pool's block sizes add to the state slots and to K.
 func (k *kernel) spare(slots []int, result int64, p Precision) int64 {
 	n := deviceapi.BlockSize(result) - result
 	for _, rows := range slots {
@@ -164,12 +163,12 @@ func (k *kernel) spare(slots []int, result int64, p Precision) int64 {
 	return max(n, 0)
 }
 
-// planFor is all that a kernel's plan depends on.
+// planFor is the complete input of a kernel's plan.
 type planFor struct {
 	n, m      int
 	device    device.Info
 	precision Precision
-	budget    int64 // what is free, where the user names none
+	budget    int64 // free memory, if the user sets no budget
 	normalize bool
 	jitter    float64
 	path      Path
@@ -180,8 +179,8 @@ type planFor struct {
 	output    bool
 }
 
-// lastPlan is the last plan of a kernel's Gram matrices: who computes many of one size
-// plans once for as long as as much memory is free.
+// lastPlan caches the last plan of a kernel: a program that computes many matrices of one
+// size plans only once, as long as the same amount of memory is free.
 type lastPlan struct {
 	atomic.Pointer[struct {
 		planFor
@@ -189,7 +188,7 @@ type lastPlan struct {
 	}]
 }
 
-// planned is plan, and remembers it.
+// planned is plan with the cache.
 func (k *kernel) planned(n, m int, d device.Info, o Options) (Plan, error) {
 	f := planFor{n, m, d, o.Precision, o.MemoryBudget, o.Normalize, o.Jitter, o.Path, o.Tile, o.Keep, o.Streams, o.Autotune, o.Output != nil}
 	if last := k.plans.Load(); last != nil && last.planFor == f {
@@ -236,7 +235,7 @@ func (k *kernel) plan(n, m int, d device.Info, o Options) (Plan, error) {
 	reserve := max(min(maxWorkspace, p.Budget/workspacePart), least)
 	usable := p.Budget - reserve
 	all := saturated(int64(samples), state)
-	slots := []int{n} // of states that are kept
+	slots := []int{n} // states that are kept
 	if m != 0 {
 		slots = append(slots, m)
 	}
@@ -257,7 +256,7 @@ func (k *kernel) plan(n, m int, d device.Info, o Options) (Plan, error) {
 		}
 	}
 	single := int64(0)
-	if p.Keep == Recompute && d.Kind == device.CPU { // points of single wires are there for all samples
+	if p.Keep == Recompute && d.Kind == device.CPU { // the points of single wires are in memory for all samples
 		single = saturated(int64(samples), saturated(3*int64(len(k.wires)), int64(o.Precision.dtype().Size())))
 		if two := saturated(2, state); single+two > usable {
 			return p, short(single+two+reserve, fmt.Sprintf("one tile is two states of %s and workspace, beside the single qubits of %d samples", bytesize.Format(state), samples))
@@ -276,7 +275,8 @@ func (k *kernel) plan(n, m int, d device.Info, o Options) (Plan, error) {
 	default:
 		p.Tile = floorPower(usable / state)
 		p.Tile = min(p.Tile, 2<<bits.Len(uint(max(samples-1, 1))))
-		// On the CPU K has to fit beside them: fewer states, built more often.
+		// On the CPU K has to fit beside the states: fewer states at a time, built more
+		// often.
 		for p.Tile > 2 {
 			need := saturated(int64(p.Tile), state) + k.spare(half(p.Tile), 0, o.Precision)
 			if d.Kind == device.CPU {
@@ -331,19 +331,19 @@ func (k *kernel) plan(n, m int, d device.Info, o Options) (Plan, error) {
 	return p, nil
 }
 
-// floorPower returns the largest power of two that is at most n, which is at
-// least 1, as far as an int goes.
+// floorPower returns the largest power of two that is at most n, but no more than fits an
+// int; n is at least 1.
 func floorPower(n int64) int { return 1 << min(63-bits.LeadingZeros64(uint64(n)), 40) }
 
-// Sizes of the products that are multiplied at once.
+// Sizes of products.
 const (
 	maxSide     = 1024
-	productSide = 512   // of the closed form, whose blocks are done while they are in the first-level cache
-	tileFlops   = 2.2e9 // of one product: it cannot be cancelled, and 200 ms are long enough
+	productSide = 512   // of the closed form, which postprocesses blocks while they are in the first-level cache
+	tileFlops   = 2.2e9 // per product: it cannot be cancelled, and 200 ms are long enough
 )
 
-// side is the number of rows and columns of one product where the plan has
-// the choice: bounded in flops, and in what so many goroutines have as workspace.
+// side is the number of rows and columns of one product if the plan can choose it. It is
+// bounded by the flops, and by the workspace of all workers.
 func (k *kernel) side(p Precision, workspace int64, workers int) int {
 	widest := 1
 	for _, b := range k.blocks {
@@ -364,17 +364,16 @@ func (k *kernel) side(p Precision, workspace int64, workers int) int {
 	return s
 }
 
-// workspace bounds the memory of a product of s by s: operands as they are packed
-// (internal/cpu's Overlaps), the sums of a strip, the tile and its mirror, and what builds
-// states.
+// workspace bounds the memory of a product of s by s: packed operands (internal/cpu's
+// Overlaps), the sums of a strip, the tile and its mirror, and memory to build states.
 func (k *kernel) workspace(p Precision, s, workers int) int64 {
 	const (
-		step    = 256      // elements of a vector that are multiplied before the next
-		strip   = 12       // rows of a strip
-		panel   = 32       // columns of a panel
-		packed  = 64 << 20 // longer vectors are taken in parts
-		strips  = 1 << 20  // strips are in the second-level cache
-		rounded = 2        // buffers are powers of two
+		step    = 256      // elements of a vector that are multiplied before the next stretch
+		strip   = 12       // rows per strip
+		panel   = 32       // columns per panel
+		packed  = 64 << 20 // longer vectors are processed in parts
+		strips  = 1 << 20  // strips fit the second-level cache
+		rounded = 2        // buffer sizes are powers of two
 	)
 	size := int64(p.dtype().Size())
 	side := int64(min(s, maxSide))
@@ -405,7 +404,7 @@ func (k *kernel) workspace(p Precision, s, workers int) int64 {
 	return operands + 5*side*side*size + saturated(max(side, 2*maxLanes)*3*int64(len(k.wires)), size) + k.scratch(workers)
 }
 
-// scratch is what the goroutines need to build states.
+// scratch is the memory that the workers need to build states.
 func (k *kernel) scratch(workers int) int64 {
 	most := int64(0)
 	for _, b := range k.blocks {

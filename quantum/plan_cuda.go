@@ -6,29 +6,29 @@ import (
 	"github.com/gpk-go/gpk/internal/deviceapi"
 )
 
-// Sizes of the products that a GPU computes at once.
+// Sizes of the products on a GPU.
 const (
 	tileUnit      = 256
 	maxTile       = 1 << 15
-	maxOutTile    = 4096 // of tiles that go to the host: two with their mirrors are under way
+	maxOutTile    = 4096 // for tiles that are copied to the host: two are in progress, with their mirrors
 	asideBytes    = 512 << 20
-	tileTime      = 0.06 // seconds: what was started cannot be cancelled, and two are under way
+	tileTime      = 0.06 // seconds: started work cannot be cancelled, and two tiles are in progress
 	standardFlops = 450e12
 	fastFlops     = 600e12
 	doubleFlops   = 50e12
-	leastPlane    = 64       // amplitudes of a line of float16
-	foldedBytes   = 17 << 20 // sums of long states that a kernel puts aside
-	leastWork     = 64 << 10 // what kernels put aside whatever the size
+	leastPlane    = 64       // least amplitudes per line of a float16 plane
+	foldedBytes   = 17 << 20 // partial sums of long states
+	leastWork     = 64 << 10 // workspace of kernels that does not depend on the size
 )
 
-// planTiles chooses the products of a GPU and what they need beside states and K:
-// as large as fits into the rest of the budget and can still be cancelled in time. It
-// reports the least that would do where nothing does.
+// planTiles chooses the size of products and the memory beside states and K: as large as
+// fits into the rest of the budget and is still short enough to be cancelled between. If
+// nothing fits, it returns the least memory that would.
 func (k *kernel) planTiles(p *Plan, n, m int, o Options) (least int64, ok bool) {
 	u := k.use(p, n, m, o)
 	rest := p.Budget - p.States - p.Result
 	slots := max(min(prepareBytes, rest/4, u.building), u.sample)
-	building := slots + 2*spare(slots) // two blocks
+	building := slots + 2*spare(slots) // for two blocks
 	least = math.MaxInt64
 	fits := func(s int) bool {
 		need := u.fixed(s) + building + u.product(s)
@@ -55,11 +55,11 @@ func (k *kernel) planTiles(p *Plan, n, m int, o Options) (least int64, ok bool) 
 			side /= 2
 		}
 		p.Tile = 2 * side
-	case p.Keep == Recompute: // blocks as large as memory, products in parts of them
+	case p.Keep == Recompute: // blocks use all memory, products are parts of them
 		for side > 1 && !(fits(side) && quick(side)) {
 			side = (side + 1) / 2
 		}
-	default: // as asked for, if there is memory
+	default: // as requested, if there is memory
 		for side > 1 && !fits(side) {
 			side = (side + 1) / 2
 		}
@@ -68,8 +68,8 @@ func (k *kernel) planTiles(p *Plan, n, m int, o Options) (least int64, ok bool) 
 		return least, false
 	}
 	p.side, p.slots = side, slots
-	// As many streams as were asked for, or as small tiles need to keep the device busy, as
-	// there are tiles, and as have a workspace of their own.
+	// The number of streams is that requested, or what small tiles need to keep the device
+	// busy. It is bounded by the number of tiles, and by the memory for workspaces.
 	if p.streams = 1; !u.outside {
 		wanted := o.Streams
 		if wanted == 0 {
@@ -82,8 +82,8 @@ func (k *kernel) planTiles(p *Plan, n, m int, o Options) (least int64, ok bool) 
 	return least, true
 }
 
-// usefulStreams is how many streams tiles of r by c fill a GPU with, where one kernel
-// makes a tile and all that follows: its blocks have 128 x 128 entries each.
+// usefulStreams is the number of streams with which tiles of r by c fill a GPU, if one
+// kernel computes a whole tile: its blocks have 128 x 128 entries each.
 func (k *kernel) usefulStreams(o Options, r, c int) int {
 	const blockSide, busy, most = 128, 128, 8
 	if o.Precision == Double || len(k.blocks) > 1 || len(k.wires) > 0 && (o.Normalize || len(k.blocks) == 1) {
@@ -93,25 +93,25 @@ func (k *kernel) usefulStreams(o Options, r, c int) int {
 	return min((busy+blocks-1)/max(blocks, 1), most)
 }
 
-// gpuUse is what a GPU has in use beside states and K.
+// gpuUse is the memory of a GPU in use beside states and K.
 type gpuUse struct {
 	k         *kernel
 	p         *Plan
 	o         Options
 	n, m      int
 	symmetric bool
-	outside   bool  // K leaves the device tile by tile
-	code      int64 // with the notes in one block
-	constant  int64 // tables, what single wires and norms need, and what blocks of the pool are larger
+	outside   bool  // K is copied from the device tile by tile
+	code      int64 // code and notes, in one block
+	constant  int64 // tables, memory for single wires and norms, and the rounding of the pool's blocks
 	sample    int64 // angles and slots of one sample
-	building  int64 // and of all
+	building  int64 // angles and slots of all samples of a set
 }
 
-// use gathers what does not depend on the size of products.
+// use collects the memory that does not depend on the size of products.
 func (k *kernel) use(p *Plan, n, m int, o Options) *gpuUse {
 	size := int64(o.Precision.dtype().Size())
 	u := &gpuUse{k: k, p: p, o: o, n: n, m: m, symmetric: p.symmetric, outside: p.OnHost || o.Output != nil}
-	rows := int64(max(n, m)) // of one set
+	rows := int64(max(n, m)) // of one set of samples
 	all := int64(n)
 	if !u.symmetric {
 		all += int64(m)
@@ -130,8 +130,8 @@ func (k *kernel) use(p *Plan, n, m int, o Options) *gpuUse {
 			u.constant += deviceapi.BlockSize(saturated(rows, int64(c.nAngles)*8) + 8)
 		}
 		points := saturated(all, int64(c.stride)*size)
-		u.constant += 2 * (spare(points) + saturated(3*size, int64(c.stride))) // lines begin at 16 bytes
-		if p.Keep == Recompute {                                               // those of all samples are there
+		u.constant += 2 * (spare(points) + saturated(3*size, int64(c.stride))) // lines are aligned to 16 bytes
+		if p.Keep == Recompute {                                               // the points of all samples stay in memory
 			u.constant += points
 		}
 	}
@@ -142,10 +142,10 @@ func (k *kernel) use(p *Plan, n, m int, o Options) *gpuUse {
 	return u
 }
 
-// spare bounds how much larger blocks of a pool are that are n bytes together.
+// spare bounds the bytes that the pool's block sizes add to n bytes.
 func spare(n int64) int64 { return min(n/8+512, 2<<20) }
 
-// leastUse is the least that a GPU needs beside states and K.
+// leastUse is the least memory that a GPU needs beside states and K.
 func (k *kernel) leastUse(p Plan, n, m int, o Options) int64 {
 	p.Keep = KeepAll
 	u := k.use(&p, n, m, o)
@@ -168,7 +168,7 @@ func (u *gpuUse) tiles(s int) int64 {
 	return tilesOf(u.n, u.m, block, max(min(s, block), 1), u.symmetric)
 }
 
-// fixed is what is there from beginning to end, with products of s by s.
+// fixed is the memory in use from beginning to end, with products of s by s.
 func (u *gpuUse) fixed(s int) int64 {
 	tiles := min(u.tiles(s), maxNotes)
 	n := u.constant + deviceapi.BlockSize(u.code+8*tileWords*tiles+8*noteWords*2*int64(len(u.k.blocks)+1))
@@ -178,15 +178,15 @@ func (u *gpuUse) fixed(s int) int64 {
 	return n
 }
 
-// tile is the bytes of a tile of K.
+// tile is the size of a tile of K in bytes.
 func (u *gpuUse) tile(s int) int64 {
 	return saturated(saturated(int64(min(s, u.n)), int64(min(s, u.m))), int64(u.o.Precision.dtype().Size()))
 }
 
-// product is what a product of s by s takes on its stream.
+// product is the workspace of a product of s by s on its stream.
 func (u *gpuUse) product(s int) int64 {
 	need := u.k.tileWorkspace(u.o.Precision, min(s, u.n), min(s, u.m), u.m)
-	if u.o.Autotune { // what is timed is written aside
+	if u.o.Autotune { // timed products are written to a separate buffer
 		need += u.tile(s)
 	}
 	return need + 4*spare(need)
@@ -206,7 +206,7 @@ func (c *circuitCode) codeBytes() int64 {
 	return 8*int64(len(c.coefs)+len(c.fixed)) + 4*int64(words)
 }
 
-// tilesOf is the number of tiles of a matrix, or of a triangle and its diagonal, cut
+// tilesOf is the number of tiles of a matrix, or of a triangle with its diagonal, divided
 // into blocks and these into tiles.
 func tilesOf(rows, cols, block, side int, symmetric bool) int64 {
 	along := func(n int) int64 {
@@ -220,7 +220,7 @@ func tilesOf(rows, cols, block, side int, symmetric bool) int64 {
 	return saturated(r, along(cols))
 }
 
-// tileSeconds is about what a product of r by c takes.
+// tileSeconds estimates the time of a product of r by c.
 func (k *kernel) tileSeconds(p Precision, r, c int) float64 {
 	t := 0.0
 	for _, b := range k.blocks {
@@ -240,21 +240,21 @@ func (k *kernel) tileSeconds(p Precision, r, c int) float64 {
 	return t
 }
 
-// factors is the number of K's factors that are not wires, and one for all wires.
+// factors is the number of factors of K: one for each block, and one for all single wires.
 func (k *kernel) factors() int { return len(k.blocks) + min(len(k.wires), 1) }
 
-// split reports whether products take two planes of float16 a number. Fast takes one, but
-// the errors of several factors add up to more than it may be off.
+// split reports whether products use two float16 planes per number. Fast uses one, but the
+// errors of several factors add up to more than its bound.
 func (k *kernel) split(p Precision) bool { return p == Standard || p == Fast && len(k.blocks) > 1 }
 
-// tileWorkspace is the memory beside states and K for a product of r by c, of
-// which K has m columns: the planes of float16 in which the operands of complex64
-// and float32 products are, or complex128 products before they are squared; a
-// second product where K has several factors; sums of every patch.
+// tileWorkspace is the memory beside states and K for a product of r by c of a K with m
+// columns: the float16 planes of complex64 and float32 operands, or complex128 products
+// before they are squared; a second product if K has several factors; the sums of every
+// patch.
 func (k *kernel) tileWorkspace(p Precision, r, c, m int) int64 {
 	size := int64(p.dtype().Size())
 	tile := saturated(saturated(int64(r), int64(c)), size)
-	aside := saturated(saturated(int64(r), (int64(c)+31)/32*32), size) // with a pitch of its own
+	aside := saturated(saturated(int64(r), (int64(c)+31)/32*32), size) // with its own pitch
 	var most int64
 	for _, b := range k.blocks {
 		d := max(int64(1)<<b.qubits, leastPlane)
@@ -263,21 +263,21 @@ func (k *kernel) tileWorkspace(p Precision, r, c, m int) int64 {
 		case inPieces(p.dtype(), 1<<b.qubits):
 			need = piecesWorkspace(r, c, b.real)
 		case p == Double && b.real:
-		case p == Double: // the conjugate of the columns, beside
+		case p == Double: // and the conjugate of the columns
 			need = min(2*aside, asideBytes) + saturated(16*d, int64(c))
 		case b.real:
 			need = saturated(4*d, int64(r+c))
-		default: // of the columns real and imaginary parts each have both
+		default: // for the columns, real and imaginary parts each have both
 			need = saturated(8*d, int64(r)+2*int64(c))
 		}
 		if p != Double && !k.split(p) {
-			need = need/2 + min(2*aside, asideBytes) // some kernels leave the square to another
+			need = need/2 + min(2*aside, asideBytes) // some kernels leave the squaring to another one
 		}
 		most = max(most, need)
 	}
 	const patch = 64
 	n := most + saturated(8*tileWords, saturated(int64(r+patch-1)/patch, int64(c+patch-1)/patch))
-	n += leastWork + 16*(int64(r)+2*int64(c)) // a few words a line of the planes
+	n += leastWork + 16*(int64(r)+2*int64(c)) // a few words per line of the planes
 	if p != Double && (k.width() > 1<<12 || k.factors() > 1 && k.width() > 1<<11) {
 		n += foldedBytes
 	}

@@ -9,25 +9,26 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// program is a block ready to run: what to start from, then operations on
-// amplitudes. Here positions count bits of an amplitude's index, 0 the least
-// significant: wire 0 of the block is position qubits-1.
+// program is a block ready to run: a start state, then operations on amplitudes. Positions
+// count the bits of an amplitude's index from the least significant, 0: wire 0 of the block
+// is position qubits-1.
 type program struct {
 	qubits int
 	wires  []int // of the circuit, the most significant first
 	real   bool  // every amplitude is real for every sample
 	angles angleTable
 
-	// The state before ops: the product of start's matrices applied to |0>,
-	// or constant where gates that are the same for all samples entangle first.
+	// The state before ops: the product of start's matrices applied to |0>, or constant if
+	// gates that are the same for all samples entangle first.
 	start    []localOp // by position
 	constant []complex128
 
 	ops   []op
-	phase int // an angle for all amplitudes alike, or -1
+	phase int // index of the angle of a global phase, or -1
 
-	// What sines and cosines are needed of: the parts' angles, and phases that differ
-	// between samples. phases has the number of an angle's, -1 where there is none.
+	// turns lists the angles whose sines and cosines are needed: those of the parts, and
+	// phases that differ between samples. phases has the index in turns for each angle, or
+	// -1.
 	turns  []turned
 	phases []int
 }
@@ -46,26 +47,26 @@ type localOp struct {
 
 type part struct {
 	kind  gateKind // constantFactor, gateRX, gateRY or gateP
-	angle int      // of the program's table
-	turn  int      // of the program's turns
+	angle int      // index in the program's table
+	turn  int      // index in the program's turns
 	m     matrix
 }
 
-// op is a step on amplitudes.
+// op is an operation on amplitudes.
 type op struct {
 	kind    stepKind
-	local   localOp // stepLocal; of stepControlled the target's
+	local   localOp // for stepLocal; for stepControlled the target's
 	control int
 	diag    *diagonal
-	rows    []uint64 // of stepLinear: bit i of the new index is the parity of rows[i] and the old
+	rows    []uint64 // for stepLinear: bit i of the new index is the parity of rows[i] and the old index
 }
 
-// diagonal is e^(i phi(b)) with phi(b) = sum of linear[p] b_p + sum over
-// p' < p of pairs[p][p'] b_p b_p' + the general terms. Entries are angles of
-// the program's table, or -1.
+// diagonal is e^(i phi(b)) with phi(b) = sum of linear[p] b_p + sum over p' < p of
+// pairs[p][p'] b_p b_p' + the general terms. Entries are indices of angles in the program's
+// table, or -1.
 type diagonal struct {
 	linear   []int
-	pairs    [][]int // pairs[p] has p entries, or none where all are -1
+	pairs    [][]int // pairs[p] has p entries, or none if all are -1
 	general  []generalTerm
 	constant bool
 }
@@ -75,7 +76,7 @@ type generalTerm struct {
 	angle  int
 }
 
-// matrix multiplies the parts at angles with these sines and cosines.
+// matrix multiplies the parts, given the sines and cosines of their angles.
 func (l *localOp) matrix(sin, cos []float64) matrix {
 	m := identity
 	for i, p := range l.parts {
@@ -114,8 +115,8 @@ func (l *localOp) vector(sin, cos []float64) (a, b complex128) {
 	return a, b
 }
 
-// findTurns numbers what sines and cosines are needed of. Constant phases are not among
-// it: they are exact for quarter turns.
+// findTurns lists the angles whose sines and cosines are needed. Constant phases are not
+// included: they are computed exactly for quarter turns.
 func (p *program) findTurns() {
 	number := map[turned]int{}
 	add := func(t turned) int {
@@ -159,7 +160,7 @@ func (p *program) findTurns() {
 	}
 }
 
-// turn computes the sines and cosines of turns, and what they are of, at these angles.
+// turn computes the angles or half angles of turns, and their sines and cosines.
 func (p *program) turn(angles, half, sin, cos []float64) {
 	for i, t := range p.turns {
 		if half[i] = angles[t.angle]; t.half {
@@ -169,11 +170,11 @@ func (p *program) turn(angles, half, sin, cos []float64) {
 	sincos(sin, cos, half)
 }
 
-// maxStateQubits bounds a block that is simulated: 2^40 amplitudes are beyond
-// any memory, and their indices fit everywhere.
+// maxStateQubits bounds a block that is simulated: 2^40 amplitudes exceed any memory, and
+// their indices fit every integer type used.
 const maxStateQubits = 40
 
-// maxConstantQubits is the largest block whose constant start is kept: 64 MiB.
+// maxConstantQubits is the largest block whose constant start state is stored: 64 MiB.
 const maxConstantQubits = 22
 
 // lower turns a simplified block into a program.
@@ -189,7 +190,7 @@ func (b *block) lower() *program {
 	steps := b.steps
 	if k <= maxConstantQubits {
 		if prefix, rest := constantPrefix(b.steps); slices.ContainsFunc(prefix, func(s *step) bool { return s.kind != stepLocal }) {
-			// What is the same for every sample is computed once.
+			// The part that is the same for every sample is computed once.
 			first := (&block{wires: b.wires, steps: prefix}).lowerFrom(&program{qubits: k, wires: b.wires, real: p.real, start: make([]localOp, k), phase: -1}, prefix)
 			p.constant = first.constantState()
 			steps = rest
@@ -228,7 +229,7 @@ func (p *program) local(s *step) localOp {
 	return l
 }
 
-// mask turns a mask of wires into one of positions.
+// mask converts a mask of wires to one of positions.
 func (p *program) mask(m uint64) uint64 { return bits.Reverse64(m) >> (64 - p.qubits) }
 
 func (p *program) op(s *step) op {
@@ -255,8 +256,8 @@ func (p *program) op(s *step) op {
 	return o
 }
 
-// diagonal sorts the terms of a step by what they are polynomials of: a bit,
-// two bits, or parities. t (a xor b) is t a + t b - 2t a b.
+// diagonal sorts the terms of a step by their form: a bit, two bits, or parities. t (a xor
+// b) is t a + t b - 2t a b.
 func (p *program) diagonal(s *step) *diagonal {
 	k := p.qubits
 	linear, pairs := make([]Angle, k), map[[2]int]Angle{}
@@ -289,7 +290,7 @@ func (p *program) diagonal(s *step) *diagonal {
 		}
 	}
 	order := func(a, b [2]int) int { return slices.Compare(a[:], b[:]) }
-	for _, at := range slices.SortedFunc(maps.Keys(pairs), order) { // one circuit, one program
+	for _, at := range slices.SortedFunc(maps.Keys(pairs), order) { // the order makes the program deterministic
 		a := pairs[at]
 		if a.isZero() {
 			continue
@@ -302,9 +303,8 @@ func (p *program) diagonal(s *step) *diagonal {
 	return d
 }
 
-// constantPrefix divides steps into those that are the same for every sample
-// and commute with all others before them, and the rest. Running the first
-// ones first changes nothing.
+// constantPrefix divides steps into those that are the same for every sample and commute
+// with all other steps before them, and the rest. Running the former first changes nothing.
 func constantPrefix(steps []*step) (prefix, rest []*step) {
 	free := func(s *step) bool {
 		return !slices.ContainsFunc(rest, func(r *step) bool { return !commute(s, r) })
@@ -340,7 +340,7 @@ func constantPrefix(steps []*step) (prefix, rest []*step) {
 	return prefix, rest
 }
 
-// describe says which angle of a row of samples is not finite.
+// describe reports which angle of a row of samples is not finite.
 func (t *angleTable) describe(i int, samples string, row int) error {
 	return fmt.Errorf("%w: the angle %v overflows for row %d of %s; scale the features", gpk.ErrNonFinite, t.angles[i], row, samples)
 }

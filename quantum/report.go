@@ -10,30 +10,30 @@ import (
 	"github.com/gpk-go/gpk/internal/bytesize"
 )
 
-// Report is what was measured while a Gram matrix was computed.
+// Report has the measurements of the computation of a Gram matrix.
 type Report struct {
 	Path      Path
 	Precision Precision
 
-	// On a GPU the first three are times between events. Copies run beside
-	// products, and Other is what none of the three explains.
+	// On a GPU the first three are times between events. Copies overlap with products, and
+	// Other is the remaining time.
 	States, Product, Copy, Other time.Duration // building states, 0 where a closed form has none; multiplying; copies to the device and from it, on the CPU statistics and mirror, which a closed form does with its product, and file; the rest
-	Writing                      time.Duration // on a GPU, beside the others: putting K into the host's memory or the file
+	Writing                      time.Duration // on a GPU, concurrent with the others: writing K to the host's memory or to the file
 	Total                        time.Duration
 
-	Pairs          int64   // entries of K that were computed, without those that mirror others
+	Pairs          int64   // entries of K that were computed, not counting mirrored ones
 	PairsPerSecond float64 // over the whole call
 
-	OffDiagonalMean float64 // of all entries, where K is not symmetric
+	OffDiagonalMean float64 // mean of all entries if K is not symmetric
 	OffDiagonalStd  float64
-	Warning         string // empty, or why the kernel tells a learner little
+	Warning         string // empty, or why the kernel is of little use for learning
 
-	MaxDiagonalError float64 // the largest |K_ii - 1| that was computed; 0 where K is not symmetric
-	MaxBuilds        int     // how many times a state was built at most
+	MaxDiagonalError float64 // the largest computed |K_ii - 1|; 0 if K is not symmetric
+	MaxBuilds        int     // the maximum number of times that a state was built
 
 	Peak                       []Bytes // memory in use at most, by name: states, K, workspace (what else the device's pool had in use), K on the host
-	ToDevice, FromDevice       int64   // bytes copied; x is not among them, which is on the device
-	ToDeviceGBs, FromDeviceGBs float64 // by events; a copy of K that waits for the next product counts the wait
+	ToDevice, FromDevice       int64   // bytes copied; x is on the device already and does not count
+	ToDeviceGBs, FromDeviceGBs float64 // measured by events; a copy of K that waits for the next product includes the wait
 	Launches                   int64   // kernels started; on the CPU matrix products
 }
 
@@ -43,14 +43,14 @@ type Bytes struct {
 	Bytes int64
 }
 
-// Limits of the warnings.
+// Thresholds of the warnings.
 const (
 	collapsedMean    = 0.99
 	concentratedMean = 0.01
 )
 
-// finish fills in what follows from the rest; most is what the device's pool had
-// in use beyond what it had before.
+// finish computes the derived fields; most is the peak of the device's pool relative to its
+// state before the call.
 func (r *Report) finish(pairs int64, total time.Duration, most int64) {
 	r.Pairs, r.Total = pairs, total
 	workspace := most
@@ -71,7 +71,7 @@ func (r *Report) finish(pairs int64, total time.Duration, most int64) {
 	}
 }
 
-// String is the report for a person, a fact a line.
+// String formats the report for people, one fact per line.
 func (r Report) String() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -101,8 +101,8 @@ func (r Report) String() string {
 	return b.String()
 }
 
-// moments gathers mean and variance tile by tile. Sums are of differences to the
-// first value, so that a kernel whose entries are all alike keeps its digits.
+// moments accumulates mean and variance tile by tile. The sums are of differences to the
+// first value, so that a kernel with nearly equal entries keeps its digits.
 type moments struct {
 	n          int64
 	shift      float64

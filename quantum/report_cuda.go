@@ -18,7 +18,7 @@ func elapsed(times []timed) (sum time.Duration, err error) {
 	return sum, nil
 }
 
-// accountBegin adds up the times before the last tile, whose work goes on meanwhile.
+// accountBegin adds up the times before the last tile, while that tile is computed.
 func (g *cudaGram) accountBegin() error {
 	r := g.report
 	for _, part := range []struct {
@@ -47,7 +47,7 @@ func (g *cudaGram) accountTiles() error {
 	return err
 }
 
-// accountNotes fills in what the copy of the notes and the writer took.
+// accountNotes adds the time of the copy of the notes and of the writer.
 func (g *cudaGram) accountNotes(notes timed) error {
 	r := g.report
 	down, err := notes.to.Elapsed(notes.from)
@@ -71,7 +71,7 @@ func (g *cudaGram) accountNotes(notes timed) error {
 	return nil
 }
 
-// between times what f starts on s with two events and waits for it.
+// between measures the work that f starts on s by two events, and waits for it.
 func between(dev *device.Device, s *device.Stream, f func() error) (time.Duration, error) {
 	from, err := dev.NewEvent()
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 type block struct {
 	wires []int // of the circuit; wire i of the block is wires[i]
 	steps []*step
-	phase Angle // of every basis state alike
+	phase Angle // global phase
 }
 
-// newBlock turns gates on wires into steps, merging as it goes.
+// newBlock converts gates on wires to steps, merging them where possible.
 func newBlock(gates []gate, wires []int) *block {
 	b := &block{wires: wires}
 	local := map[int]int{}
@@ -26,9 +26,9 @@ func newBlock(gates []gate, wires []int) *block {
 	return b
 }
 
-// addGate appends a gate as steps. Every diagonal gate is a phase that is a
-// polynomial of bits: RZ(t) is -t/2 + t b, CZ pi b c, CP t b c, CRZ(t) with
-// control c is -t/2 c + t b c, RZZ(t) is -t/2 + t (b xor c). Y is i RY(pi).
+// addGate appends a gate as steps. Every diagonal gate is a phase that is a polynomial of
+// bits: RZ(t) is -t/2 + t b, CZ pi b c, CP t b c, CRZ(t) with control c is -t/2 c + t b c,
+// RZZ(t) is -t/2 + t (b xor c). Y is i RY(pi).
 func (b *block) addGate(k gateKind, w, v int, t Angle) {
 	mw, mv := uint64(1)<<w, uint64(1)<<v
 	half := t.Scale(-0.5)
@@ -72,9 +72,9 @@ func (b *block) addGate(k gateKind, w, v int, t Angle) {
 	}
 }
 
-// insert appends s. It merges s into the last step that merge accepts and that
-// s can reach by changing places with steps that commute; where there is
-// none, s stands as early as it can.
+// insert adds s. It merges s into the last step that merge accepts and that s can reach by
+// exchanging places with steps that commute. If there is none, s is placed as early as
+// possible.
 func (b *block) insert(s *step, merge func(into *step) bool) {
 	i := len(b.steps)
 	for ; i > 0; i-- {
@@ -89,7 +89,7 @@ func (b *block) insert(s *step, merge func(into *step) bool) {
 	b.steps = slices.Insert(b.steps, i, s)
 }
 
-// addLocal appends a matrix on one wire. Adjacent ones merge: M then N is N M.
+// addLocal appends a matrix on one wire. Adjacent matrices merge: M followed by N is N M.
 func (b *block) addLocal(w int, f factor) {
 	b.insert(&step{kind: stepLocal, wire: w, factors: addFactor(nil, f)}, func(into *step) bool {
 		if into.wire != w {
@@ -100,8 +100,8 @@ func (b *block) addLocal(w int, f factor) {
 	})
 }
 
-// addPhase appends a phase. Diagonal matrices commute and their phases add
-// up, so a layer of them becomes one.
+// addPhase appends a phase. Diagonal matrices commute and their phases add up, so a layer
+// of them becomes one.
 func (b *block) addPhase(t term) {
 	b.insert(&step{kind: stepDiagonal, terms: addTerm(nil, t)}, func(into *step) bool {
 		into.terms = addTerm(into.terms, t)
@@ -121,15 +121,15 @@ func (b *block) addControlled(control, target int, axis gateKind, t Angle) {
 	})
 }
 
-// addCX appends a CX. CX maps basis states to basis states, so it may pass a
-// diagonal step D, which then reads the bits through it: CX D = D' CX with
-// D'(b) = D(CX b), as CX is its own inverse. A mask with the target in it gains
-// or loses the control. That is done only to reach another linear step, where
-// the two become one, and often nothing: CX(i, j) P_j CX(i, j), as in
-// ZZFeatureMap, is the phase of b_i xor b_j alone.
+// addCX appends a CX. CX maps basis states to basis states, so it can be moved across a
+// diagonal step D, which then reads the bits as they are after it: CX D = D' CX with D'(b)
+// = D(CX b), as CX is its own inverse. A mask that contains the target has its control
+// toggled. A CX is moved only to reach another linear step, where the two become one, and
+// often cancel: CX(i, j) P_j CX(i, j), as in ZZFeatureMap, is just the phase of b_i xor
+// b_j.
 func (b *block) addCX(control, target int) {
 	s := &step{kind: stepLinear, cx: [][2]int{{control, target}}}
-	place := -1 // where s stands if it reaches no linear step
+	place := -1 // the place of s if it reaches no linear step
 	var pass []*step
 	for i := len(b.steps); i > 0; i-- {
 		t := b.steps[i-1]
@@ -188,12 +188,11 @@ func (b *block) simplify() {
 	}
 }
 
-// gather moves diagonal and linear steps on to the next of their kind, where
-// they commute with what lies between. insert puts each where it is as early as
-// can be, which leaves a layer in pieces when its wires are ready at different
-// times.
+// gather moves diagonal and linear steps forward to the next step of their kind, if they
+// commute with the steps between. insert places each step as early as possible, which
+// leaves a layer in pieces if its wires are ready at different times.
 func (b *block) gather() {
-	kept := b.steps[:0] // never beyond the step that is looked at
+	kept := b.steps[:0] // never beyond the step being examined
 	for i, s := range b.steps {
 		if !b.mergeOnward(i) {
 			kept = append(kept, s)
@@ -203,8 +202,8 @@ func (b *block) gather() {
 	b.steps = kept
 }
 
-// mergeOnward merges diagonal or linear step i into the next of its kind, and
-// reports whether it could.
+// mergeOnward merges diagonal or linear step i into the next of its kind, and reports
+// whether it could.
 func (b *block) mergeOnward(i int) bool {
 	s := b.steps[i]
 	if s.kind != stepDiagonal && s.kind != stepLinear {
@@ -228,7 +227,7 @@ func (b *block) mergeOnward(i int) bool {
 	return false
 }
 
-// cost is a number that the rules make smaller.
+// cost is a measure that the rules reduce.
 func (b *block) cost() int {
 	n := 0
 	for _, s := range b.steps {
@@ -237,7 +236,7 @@ func (b *block) cost() int {
 	return n
 }
 
-// isEmpty reports whether a step does nothing.
+// isEmpty reports whether a step is the identity.
 func isEmpty(s *step) bool {
 	switch s.kind {
 	case stepLocal:
@@ -250,8 +249,8 @@ func isEmpty(s *step) bool {
 	return s.isIdentity()
 }
 
-// reinsert appends a step of an older list, so that it meets the steps which
-// that list has lost or moved.
+// reinsert adds a step of an older list, so that it can merge with steps that were changed
+// or moved since.
 func (b *block) reinsert(s *step) {
 	switch s.kind {
 	case stepLocal:
@@ -273,8 +272,8 @@ func (b *block) reinsert(s *step) {
 	}
 }
 
-// absorb moves phases of one wire into the matrices beside them: the phase t b
-// of a wire is the matrix P(t), and commutes with what only reads that wire.
+// absorb moves one-wire phases into adjacent matrices: the phase t b of a wire is the
+// matrix P(t), and commutes with steps that only read that wire.
 func (b *block) absorb() {
 	for i, s := range b.steps {
 		if s.kind != stepDiagonal {
@@ -314,9 +313,9 @@ func (b *block) absorb() {
 	}
 }
 
-// dropZeroWires uses that every wire starts in |0>. As long as a wire is |0>,
-// its bit is 0 in every basis state with an amplitude: parities lose it, a phase
-// with a parity of nothing is 0, and what it controls does nothing.
+// dropZeroWires uses that every wire starts in |0>. As long as a wire is |0>, its bit is 0
+// in every basis state with a nonzero amplitude: it can be removed from parities, a phase
+// with an empty parity is 0, and gates that it controls have no effect.
 func (b *block) dropZeroWires() {
 	zero := ^uint64(0)
 	for _, s := range b.steps {

@@ -8,8 +8,8 @@ import (
 	"github.com/gpk-go/gpk/internal/cpu"
 )
 
-// samples are the rows of x: on the host in float64, or where they lie on a GPU,
-// which checks and reads them itself.
+// samples are the rows of x: converted to float64 on the host, or in place on a GPU, which
+// checks and reads them itself.
 type samples struct {
 	name        string // x or y
 	n, features int
@@ -18,7 +18,7 @@ type samples struct {
 	lent        cpu.Scratch[float64]
 }
 
-// free gives back the memory of the rows.
+// free releases the memory of the rows.
 func (s *samples) free() {
 	s.lent.Free()
 	s.data = nil
@@ -26,9 +26,8 @@ func (s *samples) free() {
 
 func (s *samples) row(i int) []float64 { return s.data[i*s.features : (i+1)*s.features] }
 
-// readSamples brings x [n, features] to the host and checks it: its type, its
-// rank, enough features for the circuit, and no NaN or Inf, which is never
-// repaired.
+// readSamples copies x [n, features] to the host and checks it: its type, its rank, enough
+// features for the circuit, and no NaN or Inf; these are never repaired.
 func readSamples(name string, x *gpk.Array, need int) (*samples, error) {
 	if x == nil {
 		return nil, fmt.Errorf("%w: %s is nil", gpk.ErrShape, name)

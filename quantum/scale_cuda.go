@@ -12,13 +12,13 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// A matrix of float32 is not quite unitary: it makes states longer or shorter by up to
-// 6e-8. Where one angle stands in many gates these add up, to 1.5e-5 of K after eight
-// layers of one feature on ten qubits. What is left when every state of float32 has
-// been divided by its length is a tenth of that.
+// In float32 a gate's matrix is not exactly unitary: it changes the length of a state by up
+// to 6e-8. If one angle is used in many gates these errors accumulate, to 1.5e-5 of K after
+// eight layers of one feature on ten qubits. Dividing every float32 state by its length
+// leaves a tenth of that.
 
-// grows reports whether that happens: with matrices behind the product of vectors, or
-// with one angle in the vectors of several wires.
+// grows reports whether these errors accumulate: if matrices follow the product of vectors,
+// or if one angle is in the vectors of several wires.
 func (p *program) grows() bool {
 	seen := map[int]bool{}
 	for _, l := range p.start {
@@ -40,15 +40,15 @@ func (p *program) grows() bool {
 // scaled reports whether states are divided by their lengths.
 func (d *deviceCode) scaled() bool { return d.grows && d.nAngles > 0 && d.dt == gpk.Float32 }
 
-// scale divides n states from the address at in dst on by their lengths. lengths and
-// factors have room for n numbers of float64 and of float32: the angles and slots that
-// the states were built from.
+// scale divides n states at the address at in dst by their lengths. lengths and factors
+// have room for n float64 and n float32 numbers: they reuse the buffers of angles and
+// slots.
 func (d *deviceCode) scale(s *device.Stream, n int, dst *device.Buffer, at uint64, lengths, factors *device.Buffer) error {
 	width := 1 << d.qubits
 	if !d.real {
 		width *= 2
 	}
-	// The squares of the squares of lengths.
+	// The fourth powers of the lengths.
 	err := d.launch(s, []*device.Buffer{dst}, []*device.Buffer{lengths}, func(lib *cutlass.Library, ordinal int, stream uint64) error {
 		return lib.QuantumNorms(ordinal, stream, cutlass.QuantumNorms{Type: d.dt, N: n, Width: width, State: at, Out: lengths.Addr(), First: true})
 	})

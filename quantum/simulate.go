@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// number is what states are computed in: float32 for complex64 states,
-// float64 for complex128.
+// number is the type in which states are computed: float32 for complex64 states, float64
+// for complex128.
 type number interface{ float32 | float64 }
 
 // spread runs f over parts of 0 … n-1.
@@ -15,8 +15,7 @@ type spread func(n int, f func(lo, hi int))
 // inline runs everything in the caller's goroutine.
 func inline(n int, f func(lo, hi int)) { f(0, n) }
 
-// minSpread is the number of amplitudes below which a goroutine more does not
-// pay.
+// minSpread is the number of amplitudes below which another goroutine does not pay off.
 const minSpread = 1 << 14
 
 // across returns a spread over n goroutines.
@@ -37,32 +36,32 @@ func across(workers int) spread {
 	}
 }
 
-// simulator runs a program on one sample after another. Real and imaginary
-// parts lie in two planes; of a real program there is only the first.
+// simulator runs a program on one sample after another. Real and imaginary parts are in two
+// planes; a real program has only the first.
 type simulator[T number] struct {
 	p        *program
 	spread   spread
 	angles   []float64
-	half     []float64 // or all of an angle: what p.turns says
-	sin, cos []float64 // of these
-	factors  [4]T      // of a doubling
+	half     []float64 // half angles or whole angles, as p.turns says
+	sin, cos []float64 // their sines and cosines
+	factors  [4]T      // scratch for a doubling
 	re, im   []T       // the state
-	re2, im2 []T       // room for linear steps
-	fr, fi   []T       // the phases of a diagonal step
-	lr, li   []T       // and of one of its bits
+	re2, im2 []T       // scratch for linear steps
+	fr, fi   []T       // phases of a diagonal step
+	lr, li   []T       // phases of one of its bits
 	fixed    map[*diagonal]*planes[T]
-	stop     func() bool // asked between steps
+	stop     func() bool // polled between steps
 }
 
 type planes[T number] struct{ re, im []T }
 
-// shared is what the simulators of one program have in common.
+// shared is the data shared by the simulators of one program.
 type shared[T number] struct {
 	fixed    map[*diagonal]*planes[T]
 	constant planes[T]
 }
 
-// maxFixedQubits is the largest state for which constant phases are kept.
+// maxFixedQubits is the largest state for which constant phases are stored.
 const maxFixedQubits = 22
 
 func newShared[T number](p *program) *shared[T] {
@@ -93,7 +92,7 @@ func newShared[T number](p *program) *shared[T] {
 	return s
 }
 
-// sharedPlanes is how many planes newShared makes at most.
+// sharedPlanes is the maximum number of planes that newShared allocates.
 func (p *program) sharedPlanes() (n int64) {
 	if p.constant != nil {
 		n += 2
@@ -119,7 +118,7 @@ func newSimulator[T number](p *program, s *shared[T], spread spread) *simulator[
 	return &simulator[T]{p: p, spread: spread, angles: take(len(p.angles.angles)), half: take(n), sin: take(n), cos: take(n), fixed: s.fixed}
 }
 
-// constants evaluates the angles that no feature changes, and leaves others.
+// constants evaluates the constant angles and leaves the others.
 func (m *simulator[T]) constants() {
 	for i, a := range m.p.angles.angles {
 		if a.isConst() {
@@ -166,8 +165,8 @@ func (m *simulator[T]) run(x []float64, s *shared[T], re, im []T) (bad int) {
 	return -1
 }
 
-// product writes the product of the start's 2-vectors: each position doubles
-// what the lower ones have made.
+// product writes the product of the start's 2-vectors: each position doubles the product of
+// the lower ones.
 func (m *simulator[T]) product() {
 	re, im := m.re, m.im
 	m.re, re[0] = re[:1], 1
@@ -188,7 +187,7 @@ func (m *simulator[T]) product() {
 	}
 }
 
-// doubleAcross is double in goroutines.
+// doubleAcross is double by several goroutines.
 func (m *simulator[T]) doubleAcross(h int, a, b complex128) {
 	e := [4]T{T(real(a)), T(imag(a)), T(real(b)), T(imag(b))}
 	m.spread(h, func(lo, hi int) {
@@ -200,8 +199,7 @@ func (m *simulator[T]) doubleAcross(h int, a, b complex128) {
 	})
 }
 
-// turn multiplies all amplitudes by the program's phase, which is a sign if
-// they are real.
+// turn multiplies all amplitudes by the program's phase, which is a sign if they are real.
 func (m *simulator[T]) turn() {
 	if m.p.phase < 0 {
 		return
@@ -216,13 +214,12 @@ func (m *simulator[T]) turn() {
 	}
 }
 
-// stay is the number of amplitudes that stay in the cache while all matrices
-// on their positions are applied.
+// stay is the number of amplitudes that remain in the cache while all matrices on their
+// positions are applied.
 const stay = 1 << 12
 
-// locals applies matrices on positions, which may repeat. On a large state
-// those on low positions are applied together, one cache-sized piece of the
-// state after another.
+// locals applies matrices on positions, which may repeat. On a large state those on low
+// positions are applied together, to one cache-sized piece of the state after another.
 func (m *simulator[T]) locals(ops []op) {
 	us := make([]matrix, len(ops))
 	for i := range ops {
@@ -308,7 +305,7 @@ func (c *coefficients[T]) complex(r0, s0, r1, s1 []T) {
 	pairs(r0, s0, r1, s1, &c.u)
 }
 
-// adjacent applies the matrix to neighbours.
+// adjacent applies the matrix to pairs of neighbours.
 func adjacent[T number](c *coefficients[T], re, im []T, at int) {
 	if im == nil || c.isReal {
 		a, b, cc, d := c.u[0], c.u[2], c.u[4], c.u[6]
@@ -335,8 +332,7 @@ func adjacent[T number](c *coefficients[T], re, im []T, at int) {
 	}
 }
 
-// twos applies the matrix to pairs that are 2 apart, four amplitudes at a
-// time.
+// twos applies the matrix to pairs at distance 2, four amplitudes at a time.
 func twos[T number](c *coefficients[T], re, im []T, at int) {
 	for i := 0; i+3 < len(re); i += 4 {
 		if im == nil {
@@ -348,7 +344,7 @@ func twos[T number](c *coefficients[T], re, im []T, at int) {
 	}
 }
 
-// controlled applies a matrix where the bit at control is 1.
+// controlled applies a matrix to the amplitudes whose bit at control is 1.
 func (m *simulator[T]) controlled(o *op) {
 	c := newCoefficients[T](o.local.matrix(m.sin, m.cos))
 	low, high := min(o.control, o.local.position), max(o.control, o.local.position)
@@ -392,11 +388,11 @@ func (m *simulator[T]) diagonal(d *diagonal) {
 	})
 }
 
-// phases computes e^(i phi(b)) for every b into fr and fi, one position after
-// the other: with position p set, phi grows by linear[p] + sum of pairs[p][p']
-// b_p', so the upper half is the lower times a product of 2^p phases that is
-// itself built by doubling. It costs two multiplications an amplitude, however
-// many pairs there are. General terms take a pass each.
+// phases computes e^(i phi(b)) for every b into fr and fi, one position after the other.
+// With position p set, phi increases by linear[p] + sum of pairs[p][p'] b_p', so the upper
+// half is the lower half times a product of 2^p phases that is itself built by doubling. It
+// costs two multiplications per amplitude, however many pairs there are. Each general term
+// needs an additional pass.
 func (m *simulator[T]) phases(d *diagonal) {
 	n := 1 << m.p.qubits
 	if len(m.fr) < n {
@@ -473,8 +469,8 @@ func (m *simulator[T]) scale(xr, xi, ar, ai []T, e complex128) {
 	})
 }
 
-// linear moves the amplitude of b to A b, where rows are A's. The image of an
-// index is the exclusive or of the images of its bits.
+// linear moves the amplitude of b to A b, with the rows of A given. The image of an index
+// is the exclusive or of the images of its bits.
 func (m *simulator[T]) linear(rows []uint64) {
 	n := len(m.re)
 	if len(m.re2) < n {
@@ -483,7 +479,7 @@ func (m *simulator[T]) linear(rows []uint64) {
 			m.im2 = make([]T, n)
 		}
 	}
-	image := make([]int, len(rows)) // of the bit at position p
+	image := make([]int, len(rows)) // image of the bit at position p
 	for p := range image {
 		for i, r := range rows {
 			image[p] |= int(r>>p&1) << i

@@ -4,8 +4,8 @@ package quantum
 
 import "golang.org/x/sys/cpu"
 
-// With AVX2; what each does stands with the Go form of its name. n is a multiple of
-// eight or four.
+// With AVX2; each is documented by the Go form of its name. n is a multiple of eight or
+// four.
 
 //go:noescape
 func turnAVX32(xr, xi, ar, ai *float32, er, ei float32, n int)

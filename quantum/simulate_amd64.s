@@ -2,8 +2,8 @@
 
 #include "textflag.h"
 
-// Loops over amplitudes in two planes, 32 bytes at a time; products and sums are
-// rounded one by one, as in the Go forms.
+// Loops over amplitudes in two planes, 32 bytes at a time; every product and every sum is
+// rounded, as in the Go forms.
 
 // Y0 + iY1 times Y6 + iY7, stored. Uses Y2 and Y3.
 #define PRODUCT(MUL, ADD, SUB) \
@@ -16,7 +16,7 @@
 	VMOVUPS Y2, (DI)(AX*1); \
 	VMOVUPS Y0, (R8)(AX*1)
 
-// SI, DX: the amplitudes a; DI, R8: where e a goes, e in Y6, Y7.
+// SI, DX: the amplitudes a; DI, R8: the destination of e a; e is in Y6, Y7.
 #define TURN(MUL, ADD, SUB, shift) \
 	SHLQ $shift, CX;        \
 	XORQ AX, AX;            \

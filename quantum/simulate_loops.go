@@ -2,8 +2,8 @@ package quantum
 
 import "unsafe"
 
-// The loops over amplitudes that take time, in two planes. Each has a Go form, which
-// is the specification, and on amd64 one in assembly with the same bits.
+// The time-consuming loops over amplitudes in two planes. Each has a Go form, which is the
+// specification, and on amd64 one in assembly with the same bits.
 
 // turn writes e times (ar, ai) to (xr, xi), which may be the same.
 func turn[T number](xr, xi, ar, ai []T, er, ei T) {
@@ -80,7 +80,7 @@ func pairs[T number](r0, s0, r1, s1 []T, u *[8]T) {
 	}
 }
 
-// stateLoops are assembly for one type.
+// stateLoops are the assembly loops for one type.
 type stateLoops[T number] struct {
 	lanes  int // amplitudes at a time
 	turn   func(xr, xi, ar, ai *T, er, ei T, n int)
@@ -94,7 +94,7 @@ var (
 	loops64 *stateLoops[float64]
 )
 
-// loops returns the assembly for T, nil where there is none.
+// loops returns the assembly for T, or nil if there is none.
 func loops[T number]() *stateLoops[T] {
 	if unsafe.Sizeof(*new(T)) == 4 {
 		return (*stateLoops[T])(unsafe.Pointer(loops32))

@@ -2,8 +2,8 @@ package quantum
 
 import "math"
 
-// sincos writes the sines and cosines of x, good to about 2e-16: angles of many
-// samples at once.
+// sincos writes the sines and cosines of x with an error of about 2e-16, for the angles of
+// many samples at once.
 func sincos(sin, cos, x []float64) {
 	sin, cos = sin[:len(x)], cos[:len(x)]
 	for i := 0; i < len(x); i++ {

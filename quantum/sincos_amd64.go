@@ -8,19 +8,20 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// sincosAVX takes four at a time, stops at those of which one is beyond
-// sincosLimit or no number, and returns how many it has done. n is a multiple of 4.
+// sincosAVX processes four elements at a time. It stops at the first four of which one
+// exceeds sincosLimit or is NaN, and returns the number of elements done. n is a multiple
+// of 4.
 //
 //go:noescape
 func sincosAVX(sin, cos, x *float64, n int, table *[24][4]float64) int
 
-// sincosLimit is how far multiples of pi/2 are taken off in two parts: the first product
-// is fused, so that what is left has an error of 2^-54, and so has the second.
+// sincosLimit bounds arguments that are reduced by pi/2 in two parts: the first product is
+// fused, so that the remainder has an error of 2^-54, and so has the second.
 const sincosLimit = 1 << 20
 
 var sincosVectors = cpu.X86.HasAVX2 && cpu.X86.HasFMA
 
-// sincosVector does a part of x, from the beginning on, and returns how much.
+// sincosVector computes a prefix of x, and returns its length.
 func sincosVector(sin, cos, x []float64) int {
 	n := len(x) &^ 3
 	if !sincosVectors || n == 0 {
@@ -29,8 +30,8 @@ func sincosVector(sin, cos, x []float64) int {
 	return sincosAVX(&sin[0], &cos[0], &x[0], n, &sincosTable)
 }
 
-// sincosTable has the constants of the assembly, four times each. The polynomials are
-// those of internal/cpu.
+// sincosTable has the constants of the assembly, each repeated four times. The polynomials
+// are those of internal/cpu.
 var sincosTable = func() (t [24][4]float64) {
 	for i, v := range []float64{
 		math.Float64frombits(1<<63 - 1), sincosLimit, 2 / math.Pi, 0x1.8p52, math.Pi / 2, 0x1.1a62633145c07p-54, 0.5, 1,

@@ -4,8 +4,8 @@
 
 // func sincosAVX(sin, cos, x *float64, n int, table *[24][4]float64) int
 //
-// With q the multiple of pi/2 nearest to x and r the rest, sines and cosines of r change
-// places where q is odd, and signs by the bit above it.
+// With q the multiple of pi/2 nearest to x and r the remainder, the sine and cosine of r
+// are exchanged if q is odd, and their signs follow from the next bit.
 TEXT ·sincosAVX(SB), NOSPLIT, $0-48
 	MOVQ    sin+0(FP), DI
 	MOVQ    cos+8(FP), DX
@@ -16,7 +16,7 @@ TEXT ·sincosAVX(SB), NOSPLIT, $0-48
 	VMOVUPD 64(R8), Y15       // 2/pi
 	VMOVUPD 96(R8), Y14       // 1.5 2^52
 	VMOVUPD 128(R8), Y13      // pi/2
-	VMOVUPD 160(R8), Y12      // and its rest
+	VMOVUPD 160(R8), Y12      // the rest of pi/2
 	VMOVUPD 704(R8), Y11      // bit 0
 
 loop:

@@ -2,5 +2,5 @@
 
 package quantum
 
-// sincosVector has no assembly here.
+// sincosVector does nothing: this build has no assembly for it.
 func sincosVector(_, _, _ []float64) int { return 0 }

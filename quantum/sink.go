@@ -9,17 +9,17 @@ import (
 	"github.com/gpk-go/gpk/interop/npy"
 )
 
-// sink takes the tiles of K, mirrors them, and keeps the statistics.
+// sink stores the tiles of K, mirrors them, and accumulates the statistics.
 type sink[T number] struct {
 	*job
-	k      []T   // K in memory, or
-	at     int64 // where the elements begin in the file
-	mirror []T   // a tile transposed
+	k      []T   // K if it is in memory
+	at     int64 // otherwise the offset of the elements in the file
+	mirror []T   // transpose of a tile
 	off    moments
-	sums   []laneSums // of a tile, by strips
+	sums   []laneSums // of a tile, per strip
 }
 
-// header begins the file.
+// header writes the header of the file.
 func (s *sink[T]) header(dt gpk.DType) error {
 	h, err := npy.Header(dt, s.x.n, s.y.n)
 	if err != nil {
@@ -29,7 +29,8 @@ func (s *sink[T]) header(dt gpk.DType) error {
 	return s.write(h, 0)
 }
 
-// place returns the memory of K from (i, j) on and its row pitch, or nil.
+// place returns the memory of K from (i, j) on and its row pitch, or nil if K is not in
+// memory.
 func (s *sink[T]) place(i, j int) ([]T, int) {
 	if s.options.Output != nil {
 		return nil, 0
@@ -37,10 +38,10 @@ func (s *sink[T]) place(i, j int) ([]T, int) {
 	return s.k[i*s.y.n+j:], s.y.n
 }
 
-// put takes the tile of rows i0 … i0+r-1 and columns j0 … j0+cols-1, which lies
-// in place already or in memory of its own, and returns how many entries it
-// is. Of a symmetric K come the tiles above the diagonal and those on it. What settled
-// has done, which may be nil, is not done again.
+// put stores the tile of rows i0 … i0+r-1 and columns j0 … j0+cols-1, which is already in K
+// or in a separate buffer, and returns the number of its computed entries. For a symmetric
+// K only tiles on and above the diagonal are stored. The work that settled, which may be
+// nil, has already done is not repeated.
 func (s *sink[T]) put(i0, r, j0, cols int, tile []T, ld int, settled *settling[T]) (int64, error) {
 	onDiagonal := s.symmetric() && i0 == j0
 	n, off := int64(r)*int64(cols), int64(r)*int64(cols)
@@ -70,7 +71,7 @@ func (s *sink[T]) put(i0, r, j0, cols int, tile []T, ld int, settled *settling[T
 			tile[i*ld+i] = one
 		}
 		if settled == nil {
-			mirrorUpper(tile, ld, r) // the upper half is what counts
+			mirrorUpper(tile, ld, r) // only the upper half is valid
 		}
 	}
 	if s.options.Output != nil {
@@ -95,8 +96,8 @@ func (s *sink[T]) put(i0, r, j0, cols int, tile []T, ld int, settled *settling[T
 	return n, nil
 }
 
-// reflection returns where the transpose of a tile above the diagonal goes, and its row
-// pitch.
+// reflection returns the destination of the transpose of a tile above the diagonal, and its
+// row pitch.
 func (s *sink[T]) reflection(i0, r, j0, cols int) ([]T, int) {
 	if mirror, lm := s.place(j0, i0); mirror != nil {
 		return mirror, lm
@@ -107,7 +108,7 @@ func (s *sink[T]) reflection(i0, r, j0, cols int) ([]T, int) {
 	return s.mirror, r
 }
 
-// strips returns n sums, which are zero.
+// strips returns n zero sums.
 func (s *sink[T]) strips(n int) []laneSums {
 	if len(s.sums) < n {
 		s.sums = make([]laneSums, n)
@@ -116,10 +117,9 @@ func (s *sink[T]) strips(n int) []laneSums {
 	return s.sums[:n]
 }
 
-// gather computes the statistics of a tile; of one on the diagonal those of the part
-// above it, and what lies below may be overwritten. Strips of rows are added up by
-// themselves and then in order, so that the sums do not depend on how many
-// goroutines there are.
+// gather computes the statistics of a tile. For a tile on the diagonal only the part above
+// it counts, and the part below may be overwritten. Strips of rows are summed separately
+// and then added in order, so that the sums do not depend on the number of goroutines.
 func (s *sink[T]) gather(r, cols int, tile []T, ld int, onDiagonal bool) []laneSums {
 	if s.off.n == 0 {
 		first := 0
@@ -138,7 +138,7 @@ func (s *sink[T]) gather(r, cols int, tile []T, ld int, onDiagonal bool) []laneS
 			high := min(strip, r-i)
 			if onDiagonal {
 				from = i
-				for y := range high { // what equals shift adds nothing
+				for y := range high { // an entry equal to shift adds nothing
 					for x := range tile[(i+y)*ld+i:][:y+1] {
 						tile[(i+y)*ld+i+x] = T(shift)
 					}
@@ -150,10 +150,10 @@ func (s *sink[T]) gather(r, cols int, tile []T, ld int, onDiagonal bool) []laneS
 	return sums
 }
 
-// store writes a piece of K into its rows of the file.
+// store writes a part of K to its rows of the file.
 func (s *sink[T]) store(i0, r, j0, cols int, piece []T, ld int) error {
 	m, size := int64(s.y.n), int64(unsafe.Sizeof(piece[0]))
-	if int64(cols) == m && ld == cols { // whole rows lie together
+	if int64(cols) == m && ld == cols { // whole rows are contiguous
 		return s.write(npy.Bytes(piece[:r*cols]), s.at+int64(i0)*m*size)
 	}
 	for i := range r {

@@ -13,9 +13,9 @@ import (
 	"github.com/gpk-go/gpk/internal/deviceapi"
 )
 
-// tileWriter takes tiles of K from a GPU to the host's memory or to a file, while
-// the GPU computes the next ones. Two tiles with their mirrors are on the device,
-// one in pinned memory.
+// tileWriter copies tiles of K from a GPU to the host's memory or to a file, while the GPU
+// computes the next ones. Two tiles with their mirrors are on the device, one in pinned
+// memory.
 type tileWriter struct {
 	g      *cudaGram
 	stream *device.Stream
@@ -26,14 +26,14 @@ type tileWriter struct {
 	unpin  func()
 
 	k    *gpk.Array
-	host []byte        // K's memory, or
-	file sink[float32] // the file
+	host []byte        // K's memory, if it is on the host
+	file sink[float32] // otherwise the file
 
 	closed sync.Once
-	err    error // read when ended is closed
+	err    error // valid once ended is closed
 	bytes  int64
-	took   time.Duration // to copy them, by events
-	wrote  time.Duration // to put them into their place
+	took   time.Duration // time of the copies, by events
+	wrote  time.Duration // time to write them to their destination
 }
 
 type tileRoom struct{ tile, mirror *device.Buffer }
@@ -42,7 +42,7 @@ type tileJob struct {
 	room       tileRoom
 	i, r, j, c int
 	mirrored   bool
-	ready      *device.Event // it is computed
+	ready      *device.Event // recorded after the computation
 }
 
 func newTileWriter(g *cudaGram) (w *tileWriter, err error) {
@@ -100,7 +100,7 @@ func newTileWriter(g *cudaGram) (w *tileWriter, err error) {
 	return w, nil
 }
 
-// room waits for a place for a tile and for its mirror.
+// room waits for a buffer for a tile and one for its mirror.
 func (w *tileWriter) room() (tile, mirror *device.Buffer, err error) {
 	select {
 	case r := <-w.free:
@@ -112,7 +112,7 @@ func (w *tileWriter) room() (tile, mirror *device.Buffer, err error) {
 	}
 }
 
-// put hands a tile on that was started.
+// put passes a started tile to the writer.
 func (w *tileWriter) put(_ *device.Stream, t target, i, r, j, c int, mirrored bool) error {
 	select {
 	case w.jobs <- tileJob{tileRoom{t.view.Buffer, t.mirror}, i, r, j, c, mirrored, w.g.started[len(w.g.started)-1].to}:
@@ -126,7 +126,7 @@ func (w *tileWriter) put(_ *device.Stream, t target, i, r, j, c int, mirrored bo
 func (w *tileWriter) run() {
 	defer close(w.ended)
 	for t := range w.jobs {
-		// The copy is timed, not the wait for the tile.
+		// Wait for the tile first, so that only the copy is timed.
 		if w.err = t.ready.Synchronize(w.g.ctx); w.err != nil {
 			return
 		}
@@ -140,10 +140,11 @@ func (w *tileWriter) run() {
 	}
 }
 
-// writeBytes is how much of a file is written between looks at the context.
+// writeBytes is the number of bytes that are written to a file between checks of the
+// context.
 const writeBytes = 8 << 20
 
-// copy brings r rows from i on and c columns from j on to their place.
+// copy writes r rows from i on and c columns from j on to their destination.
 func (w *tileWriter) copy(from *device.Buffer, i, r, j, c int) error {
 	if err := w.g.ctx.Err(); err != nil {
 		return err
@@ -168,11 +169,11 @@ func (w *tileWriter) copy(from *device.Buffer, i, r, j, c int) error {
 		return nil
 	}
 	step := 1
-	if c == m { // whole rows lie together
+	if c == m { // whole rows are contiguous
 		step = max(writeBytes/line, 1)
 	}
 	for y := 0; y < r; y += step {
-		if err := w.g.ctx.Err(); err != nil { // disks are slow
+		if err := w.g.ctx.Err(); err != nil { // writing to a disk may be slow
 			return err
 		}
 		if err := w.file.write(tile[y*line:min((y+step)*line, r*line)], w.file.at+(int64(i+y)*int64(m)+int64(j))*int64(size)); err != nil {
@@ -182,14 +183,14 @@ func (w *tileWriter) copy(from *device.Buffer, i, r, j, c int) error {
 	return nil
 }
 
-// finish waits until all tiles are where they belong.
+// finish waits until all tiles have been written.
 func (w *tileWriter) finish() error {
 	w.closed.Do(func() { close(w.jobs) })
 	<-w.ended
 	return w.err
 }
 
-// close ends the writer and gives back what is not the result.
+// close ends the writer and frees all memory except the result.
 func (w *tileWriter) close() {
 	w.closed.Do(func() { close(w.jobs) })
 	<-w.ended
@@ -197,7 +198,7 @@ func (w *tileWriter) close() {
 	if w.stream != nil {
 		_ = w.stream.Close()
 	}
-	if w.g.k != w.k { // not handed over
+	if w.g.k != w.k { // not returned to the caller
 		w.k.Free()
 	}
 }

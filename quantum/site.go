@@ -13,8 +13,8 @@ type site struct{ callsite.Site }
 // String returns dir/file.go:line.
 func (s site) String() string { return s.Outside("github.com/gpk-go/gpk/quantum") }
 
-// observe tells the devices' observer that an exported function begins to compute on the
-// CPU. On a GPU the launches are observed one by one.
+// beginOperation reports to the devices' observer that an exported function begins to
+// compute on the CPU. On a GPU the launches are observed one by one.
 func beginOperation(dev *device.Device, name string, s callsite.Site) *observe.Operation {
 	if dev.Kind() != device.CPU {
 		return nil

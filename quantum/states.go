@@ -13,10 +13,7 @@ import (
 // device. Wire 0 is the most significant bit of an amplitude's index. Global
 // phases are those of the gates. Angles are computed in float64 for both types.
 //
-// |psi|^2 of a complex64 state is 1 within qubits * 2^-21, however deep the circuit is.
-// Where gates follow the first one of every wire the state is computed in float64 and
-// rounded once on the CPU, which makes that 2^-23, and divided by its length on a GPU,
-// where what rounding every gate does to the state's direction stays.
+// |psi|^2 of a complex64 state is 1 within qubits * 2^-21, however deep the circuit is. If gates follow the first gate of every wire, the CPU computes the state in float64 and rounds it once, so that the bound is 2^-23. A GPU divides the state by its length, which does not correct the error of the state's direction due to rounding after every gate.
 func States(ctx context.Context, c *Circuit, x *gpk.Array, dt gpk.DType) (*gpk.Array, error) {
 	s := callsite.Here()
 	k, err := states(ctx, s, c, x, dt)

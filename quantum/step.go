@@ -8,21 +8,20 @@ import (
 	"strings"
 )
 
-// stepKind is what a step of a compiled circuit does.
+// stepKind is the kind of a step of a compiled circuit.
 type stepKind uint8
 
 const (
 	stepLocal      stepKind = iota // a 2 x 2 matrix on one wire
-	stepControlled                 // RX or RY on a wire where another is 1
+	stepControlled                 // RX or RY on a wire, controlled by another
 	stepDiagonal                   // a phase for every basis state
-	stepLinear                     // basis state b becomes A b over GF(2): what CX gates do
+	stepLinear                     // basis state b becomes A b over GF(2): a sequence of CX gates
 )
 
-// step is one operation on the at most 64 wires of a block. Wire w is bit w of
-// the masks.
+// step is one operation on the wires of a block, 64 at most. Wire w is bit w of the masks.
 type step struct {
 	kind    stepKind
-	wire    int      // of stepLocal, and the target of stepControlled
+	wire    int      // of stepLocal; the target of stepControlled
 	factors []factor // of stepLocal: the first acts first
 
 	control int // of stepControlled
@@ -45,8 +44,8 @@ const constantFactor = gateH
 
 func (f factor) isConst() bool { return f.kind == constantFactor }
 
-// term is the phase angle times parity(m1 & b) times parity(m2 & b), of the
-// basis state b; an m2 of 0 leaves out the second parity.
+// term is the phase angle times parity(m1 & b) times parity(m2 & b) for the basis state b.
+// If m2 is 0, there is no second parity.
 type term struct {
 	m1, m2 uint64
 	angle  Angle
@@ -54,7 +53,7 @@ type term struct {
 
 func (t term) wires() uint64 { return t.m1 | t.m2 }
 
-// wires returns the wires that a step touches.
+// wires returns the wires that a step acts on.
 func (s *step) wires() uint64 {
 	var w uint64
 	switch s.kind {
@@ -74,8 +73,8 @@ func (s *step) wires() uint64 {
 	return w
 }
 
-// changed returns the wires whose bit a step may change: a phase that reads
-// none of them commutes with it.
+// changed returns the wires whose bits a step may change: a phase that reads none of them
+// commutes with it.
 func (s *step) changed() uint64 {
 	var w uint64
 	switch s.kind {
@@ -89,9 +88,9 @@ func (s *step) changed() uint64 {
 	return w
 }
 
-// commute reports whether the steps can change places. Each is a sum over the
-// basis states of wires that it only reads; where neither changes what the
-// other reads or changes, every product of such parts commutes.
+// commute reports whether the steps commute. Each is a sum over the basis states of wires
+// that it only reads. If neither changes a wire that the other reads or changes, every
+// product of such parts commutes.
 func commute(s, t *step) bool {
 	return s.changed()&t.wires() == 0 && t.changed()&s.wires() == 0
 }
@@ -133,8 +132,8 @@ func (s *step) isReal() bool {
 // isSign reports whether e^(i angle) is 1 or -1 for every sample.
 func isSign(a Angle) bool { return a.isConst() && math.Mod(a.constant(), math.Pi) == 0 }
 
-// rows returns the matrix of a linear step on n wires: bit w of the result is
-// the parity of rows[w] and the bits before.
+// rows returns the matrix of a linear step on n wires: bit w of the result is the parity of
+// rows[w] and the bits before the step.
 func (s *step) rows(n int) []uint64 {
 	rows := make([]uint64, n)
 	for i := range rows {
@@ -146,7 +145,7 @@ func (s *step) rows(n int) []uint64 {
 	return rows
 }
 
-// isIdentity reports whether CX gates in this order do nothing.
+// isIdentity reports whether the CX gates in this order are the identity.
 func (s *step) isIdentity() bool {
 	for i, r := range s.rows(64) {
 		if r != 1<<i {
@@ -156,7 +155,7 @@ func (s *step) isIdentity() bool {
 	return true
 }
 
-// String is one line, for tests and for a person who reads a plan.
+// String returns one line, for tests and for the text of a plan.
 func (s *step) String() string {
 	switch s.kind {
 	case stepLocal:
@@ -177,14 +176,14 @@ func (s *step) String() string {
 	return fmt.Sprintf("linear of %d CX on %b", len(s.cx), s.wires())
 }
 
-// addTerm adds a phase to the terms of a diagonal step, in their normal form:
-// one term for a pair of masks, constants modulo a full turn, no zeros.
+// addTerm adds a phase to the terms of a diagonal step, in their normal form: one term per
+// pair of masks, constants modulo a full turn, no zeros.
 func addTerm(terms []term, t term) []term {
 	if t.m2 != 0 && t.m1 > t.m2 {
 		t.m1, t.m2 = t.m2, t.m1
 	}
 	switch {
-	case t.m1 == 0 && t.m2 != 0: // the parity of nothing is 0
+	case t.m1 == 0 && t.m2 != 0: // an empty parity is 0
 		return terms
 	case t.m1 == t.m2: // a bit times itself
 		t.m2 = 0
@@ -212,8 +211,8 @@ func addTerm(terms []term, t term) []term {
 	return terms
 }
 
-// addFactor adds a matrix after the factors of a local step: constants
-// multiply, angles about one axis add up, what is 1 goes.
+// addFactor adds a matrix after the factors of a local step: constants are multiplied,
+// angles about one axis are added, identities are removed.
 func addFactor(factors []factor, f factor) []factor {
 	if !f.isConst() && f.angle.isConst() {
 		f = factor{kind: constantFactor, m: gateMatrix(f.kind, f.angle.constant())}
@@ -233,7 +232,7 @@ func addFactor(factors []factor, f factor) []factor {
 	return append(factors[:n:n], f)
 }
 
-// clone returns a step that shares nothing that a rule changes.
+// clone returns a copy that shares no data that a rule changes.
 func (s *step) clone() *step {
 	c := *s
 	c.factors, c.terms, c.cx = slices.Clone(s.factors), slices.Clone(s.terms), slices.Clone(s.cx)

@@ -1,13 +1,13 @@
 package quantum
 
-// dropTail removes what cannot change a kernel. If |psi(x)> = V |phi(x)> with
-// a unitary V that is the same for every sample, then <psi(x)|psi(y)> =
-// <phi(x)| V* V |phi(y)> = <phi(x)|phi(y)>. So a constant step goes if it
-// commutes with every step after it that stays; so does the constant part of a last
-// angle, since exp(-i (t + c)/2 X) = exp(-i c/2 X) exp(-i t/2 X). It returns
-// how many gates or parts of gates went.
+// dropTail removes gates that cannot change a kernel. If |psi(x)> = V |phi(x)> with a
+// unitary V that is the same for every sample, then <psi(x)|psi(y)> = <phi(x)| V* V
+// |phi(y)> = <phi(x)|phi(y)>. So a constant step can be removed if it commutes with every
+// later step that remains. So can the constant part of a last angle, since exp(-i (t + c)/2
+// X) = exp(-i c/2 X) exp(-i t/2 X). It returns how many gates or parts of gates were
+// removed.
 func (b *block) dropTail() (dropped int) {
-	var touched, changed uint64 // by the steps that stay
+	var touched, changed uint64 // by the steps that remain
 	for i := len(b.steps) - 1; i >= 0; i-- {
 		s := b.steps[i]
 		switch s.kind {
@@ -64,10 +64,9 @@ func (b *block) dropTail() (dropped int) {
 	return dropped
 }
 
-// dropConstantTail is dropTail on the gates of a circuit that is too wide for
-// steps: its rule needs no more of a gate than its wires. It comes after the
-// other rules only where there is no choice, as CX(i, j) P_j CX(i, j) is one phase
-// as long as the last CX is there.
+// dropConstantTail is dropTail on the gates of a circuit that is too wide for steps: its
+// rule only needs the wires of a gate. Otherwise dropTail runs after the other rules,
+// because CX(i, j) P_j CX(i, j) is one phase only as long as the last CX is there.
 func dropConstantTail(gates []gate, qubits int) (kept []gate, dropped int) {
 	touched := make([]bool, qubits)
 	for i := len(gates) - 1; i >= 0; i-- {
@@ -89,16 +88,15 @@ func dropConstantTail(gates []gate, qubits int) (kept []gate, dropped int) {
 	return kept, dropped
 }
 
-// dropConstantControls removes controlled gates and two-qubit phases whose
-// qubit is still |0>, before wires are looked at for what connects them, and
-// renames the wires that SWAPs exchange: out[w] is where the user's wire w
-// ends up.
+// dropConstantControls removes controlled gates and two-qubit phases whose qubit is still
+// |0>, before connected wires are determined. It also renames the wires that SWAPs
+// exchange: out[w] is the final position of the user's wire w.
 func dropConstantControls(gates []gate, qubits int) (kept []gate, out []int) {
-	at := make([]int, qubits) // the user's wire w is at at[w]
+	at := make([]int, qubits) // position of the user's wire w
 	for i := range at {
 		at[i] = i
 	}
-	woken := make([]bool, qubits) // no longer known to be |0>
+	woken := make([]bool, qubits) // whether the wire may differ from |0>
 	for _, g := range gates {
 		if g.kind == gateSWAP {
 			at[g.a], at[g.b] = at[g.b], at[g.a]
@@ -119,7 +117,7 @@ func dropConstantControls(gates []gate, qubits int) (kept []gate, out []int) {
 				continue
 			}
 		case gateCRZ:
-			// With the target |0> it is the phase -t/2 of the control.
+			// If the target is |0>, it is the phase -t/2 of the control.
 			if !woken[g.a] {
 				continue
 			}
@@ -127,7 +125,7 @@ func dropConstantControls(gates []gate, qubits int) (kept []gate, out []int) {
 				g = gate{kind: gateP, a: g.a, b: -1, angle: g.angle.Scale(-0.5), site: g.site}
 			}
 		case gateRZZ:
-			// With one qubit |0> it is RZ of the other.
+			// If one qubit is |0>, it is RZ of the other.
 			if !woken[g.a] || !woken[g.b] {
 				if woken[g.b] {
 					g.a = g.b

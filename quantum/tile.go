@@ -2,16 +2,14 @@ package quantum
 
 import "unsafe"
 
-// The loops over a tile that take time. Each has a Go form, which is the
-// specification, and on amd64 one in assembly for a multiple of eight or four
-// elements.
+// The time-consuming loops over a tile. Each has a Go form, which is the specification, and
+// on amd64 one in assembly for a multiple of eight or four elements.
 
-// combine3 multiplies out by |z|^2 for z with the parts re = p1 + p2 and im =
-// p3 - p1 + p2, or writes |z|^2 if first: r rows of cols columns, whose rows begin ld
-// elements apart in out and lp in the p. The p may be written over. They are the three
-// real products of a complex one: with rows X + iY and columns U + iV, conjugated, XU, YV
-// and (X + Y)(U - V), Gauss's three instead of four; cancellation costs at most a factor
-// of about three of the rounding error.
+// combine3 multiplies out by |z|^2 for z with the parts re = p1 + p2 and im = p3 - p1 + p2,
+// or writes |z|^2 if first: r rows of cols columns, with row pitch ld in out and lp in the
+// p. The p may be overwritten. They are the three real products of a complex one: with rows
+// X + iY and columns U + iV, conjugated, XU, YV and (X + Y)(U - V), Gauss's three instead
+// of four. Cancellation increases the rounding error by a factor of about three at most.
 func combine3[T number](out []T, ld int, p1, p2, p3 []T, lp, r, cols int, first bool) {
 	if r == 0 || cols == 0 {
 		return
@@ -21,7 +19,7 @@ func combine3[T number](out []T, ld int, p1, p2, p3 []T, lp, r, cols int, first 
 		k.combine3(&out[0], ld, &p1[0], &p2[0], &p3[0], lp, r, cols, first)
 		return
 	}
-	// All at once and in place, so that every element has the assembly's bits.
+	// One pass over all rows, in place, so that every element has the assembly's bits.
 	p1 = p1[:min(r*lp, len(p1))]
 	n := 0
 	if k != nil {
@@ -68,10 +66,10 @@ func square1[T number](out []T, ld int, p []T, lp, r, cols int, first bool) {
 	}
 }
 
-// laneSums are four sums of v - shift, then four of its square.
+// laneSums has four sums of v - shift, then four of its square.
 type laneSums [8]float64
 
-// total adds them up.
+// total adds the lanes.
 func (s *laneSums) total() (sum, squares float64) {
 	return s[0] + s[2] + (s[1] + s[3]), s[4] + s[6] + (s[5] + s[7])
 }
@@ -96,7 +94,7 @@ func addMoments[T number](tile []T, ld, r, cols int, shift float64, sums *laneSu
 	}
 }
 
-// narrow writes src to the beginning of dst.
+// narrow converts src to the beginning of dst.
 func narrow[T number](dst []T, src []float64) {
 	dst = dst[:len(src)]
 	for i, v := range src {
@@ -112,7 +110,7 @@ func transpose[T number](dst []T, ld int, src []T, ls, r, cols int) {
 	if k != nil {
 		b = k.block
 	}
-	const edge = 128 // what is read and written together stays in the cache
+	const edge = 128 // tiles of this size stay in the cache
 	for y0 := 0; y0 < r; y0 += edge {
 		for x0 := 0; x0 < cols; x0 += edge {
 			y1, x1 := min(y0+edge, r), min(x0+edge, cols)
@@ -136,13 +134,14 @@ func transpose[T number](dst []T, ld int, src []T, ls, r, cols int) {
 	}
 }
 
-// mirrorUpper copies what lies above the diagonal of n rows and columns below it.
+// mirrorUpper copies the part above the diagonal of n rows and columns to the part below
+// it.
 func mirrorUpper[T number](tile []T, ld, n int) {
 	const edge, wide = 8, 128
 	blocks := (n + wide - 1) / wide
 	rows(blocks, n*n, func(lo, hi int) {
 		for k := lo; k < hi; k++ {
-			b := k / 2 // a low block and a high one in turn: the same work for all
+			b := k / 2 // a low block and a high one alternate, which balances the work
 			if k%2 == 1 {
 				b = blocks - 1 - b
 			}
@@ -161,17 +160,17 @@ func mirrorUpper[T number](tile []T, ld, n int) {
 	})
 }
 
-// tileKernels are assembly for one type.
+// tileKernels are the assembly loops for one type.
 type tileKernels[T number] struct {
 	lanes     int // elements at a time
-	block     int // rows and columns of a transposed block
+	block     int // rows and columns per transposed block
 	combine3  func(out *T, ld int, p1, p2, p3 *T, lp, rows, n int, first bool)
 	square1   func(out *T, ld int, p *T, lp, rows, n int, first bool)
 	moments   func(p *T, ld, rows, n int, shift float64, sums *laneSums)
-	transpose func(dst *T, ld int, src *T, ls, n int) // n blocks, one under the other
+	transpose func(dst *T, ld int, src *T, ls, n int) // n blocks, one below the other
 
-	// Of the closed form: see factors and mirrorBlock. Rows of factors are rounded up to
-	// four, those and columns of mirror are multiples of lanes.
+	// For the closed form: see factors and mirrorBlock. The rows of factors are rounded up
+	// to a multiple of four; rows and columns of mirror are multiples of lanes.
 	factors func(out *T, ld int, packed, point, panel *T, rows, planar, full int, ahead *T, la int)
 	mirror  func(dst *T, ld int, packed *T, rows, cols int, shift float64, sums *laneSums)
 }
@@ -181,13 +180,13 @@ var (
 	kernels64 *tileKernels[float64]
 )
 
-// What a processor would use that has not all that this one has, for tests; or nil.
+// kernels that a processor with fewer features would use, for tests; or nil.
 var (
 	narrower32 *tileKernels[float32]
 	narrower64 *tileKernels[float64]
 )
 
-// kernels returns the assembly for T, nil where there is none.
+// kernels returns the assembly for T, or nil if there is none.
 func kernels[T number]() *tileKernels[T] {
 	if unsafe.Sizeof(*new(T)) == 4 {
 		return (*tileKernels[T])(unsafe.Pointer(kernels32))

@@ -4,8 +4,8 @@ package quantum
 
 import "golang.org/x/sys/cpu"
 
-// With AVX2 and FMA, those called AVX512F with that; what each does stands with the Go form
-// of its name.
+// With AVX2 and FMA, or with AVX-512F if the name contains AVX512F; each is
+// documented by the Go form of its name.
 
 //go:noescape
 func combine3AVX32(out *float32, ld int, p1, p2, p3 *float32, lp, rows, n int, first bool)

@@ -108,17 +108,17 @@ write:                    \
 	VZEROUPPER;              \
 	RET
 
-// mirror: a block of eight by eight, or four by four, at a time, from a packed block to
-// its transpose; and on the way the moments.
+// mirror: transposes a packed block of eight by eight, or four by four, at a time, and
+// accumulates the moments.
 
-// d is the difference of v to Y15; its square is added to q.
+// d is the difference between v and Y15; its square is added to q.
 #define SQUARE32(v, d, q) \
 	VMOVAPS     v, d;                 \
 	VFMSUB132PS ·large32(SB), Y15, d; \
 	VFMADD231PS d, d, q
 
-// Four columns of the block that lies in a, b, c and d: rows 0-3 in the lower halves,
-// 4-7 in the upper ones.
+// Four columns of the block in a, b, c and d: rows 0-3 in the lower halves, 4-7 in the
+// upper ones.
 #define COLUMNS32(a, b, c, d, to) \
 	VUNPCKLPS b, a, Y8;      \
 	VUNPCKHPS b, a, b;       \
@@ -133,10 +133,10 @@ write:                    \
 	VUNPCKHPD d, b, d;       \
 	VMOVUPS   d, (to)(R10*1)
 
-// Y11 has sums, in float64: differences in float32 lose entries far below the shift, always
-// to the same side. Transposing keeps one unit busy and leaves the others time. Y12 to Y14
-// have squares, which are promoted after all rows. They are of differences times 2^56, whose
-// squares neither vanish nor overflow.
+// Y11 has sums in float64: differences in float32 lose entries far below the shift, always
+// in the same direction. The transpose occupies one execution unit and leaves the others
+// free. Y12 to Y14 have squares, which are converted to float64 after all rows. They are
+// squares of differences times 2^56, which neither underflow nor overflow.
 #define MIRROR32(START, SUMS, FOLD) \
 	MOVQ dst+0(FP), DI; \
 	MOVQ ld+8(FP), R8; \
@@ -310,7 +310,7 @@ TEXT ·momentsAVX32(SB), NOSPLIT, $0-48
 	MOVQ rows+16(FP), R9
 	MOVQ n+24(FP), R10
 	VBROADCASTSD shift+32(FP), Y15
-	VBROADCASTSD ·one64(SB), Y14 // multiplications have units that conversions and sums leave free
+	VBROADCASTSD ·one64(SB), Y14 // the units for multiplications are free, unlike those for conversions and sums
 	MOVQ sums+40(FP), DI
 	SHLQ $2, R8
 	VXORPD Y0, Y0, Y0
@@ -385,7 +385,7 @@ TEXT ·momentsAVX64(SB), NOSPLIT, $0-48
 	MOVQ rows+16(FP), R9
 	MOVQ n+24(FP), R10
 	VBROADCASTSD shift+32(FP), Y15
-	VBROADCASTSD ·one64(SB), Y14 // multiplications have units that conversions and sums leave free
+	VBROADCASTSD ·one64(SB), Y14 // the units for multiplications are free, unlike those for conversions and sums
 	MOVQ sums+40(FP), DI
 	SHLQ $3, R8
 	VXORPD Y0, Y0, Y0
@@ -415,8 +415,8 @@ loop:
 
 // func transposeAVX32(dst *float32, ld int, src *float32, ls, n int)
 //
-// Halves of registers come from four rows and the four after them; pairs and then
-// fours change places.
+// The two halves of a register come from four rows and the four after them; then pairs and
+// groups of four are exchanged.
 TEXT ·transposeAVX32(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), DI
 	MOVQ ld+8(FP), R8
@@ -588,18 +588,19 @@ block:
 	VZEROUPPER
 	RET
 
-// factors: two points at a time. Y0-Y3 are the products of the first with a panel, Y4-Y7
-// those of the second, Y8-Y11 coordinates of the points in every lane. Multiplications take
-// the time: three for a wire of two coordinates, and additions have units of their own.
+// factors: two points at a time. Y0-Y3 are the products of the first point with a panel,
+// Y4-Y7 those of the second, Y8-Y11 coordinates of the points in every lane.
+// Multiplications are the bottleneck: three for a wire of two coordinates; additions use
+// other units.
 
-// The first two coordinates of two points, which lie size apart.
+// The first two coordinates of two points; size is the size of a number.
 #define POINTS(BROADCAST, size) \
 	BROADCAST 0(BX), Y8;           \
 	BROADCAST size(BX), Y9;        \
 	BROADCAST 128(BX), Y10;        \
 	BROADCAST (128+size)(BX), Y11
 
-// Y13 and Y14: squared distances of the points to the columns at, in two coordinates.
+// Y13 and Y14: squared distances of the points to the columns at `at`, in two coordinates.
 #define DISTANCES(SUB, MUL, FMA, at) \
 	VMOVUPS at(DX), Y12;       \
 	SUB     Y8, Y12, Y13;      \
@@ -626,13 +627,14 @@ block:
 	FNMA Y13, p, p; \
 	FNMA Y14, q, q
 
-// The products are 1 - a distance. It is an addition: multiplications take the time.
+// The products are 1 - a distance. A subtraction, because multiplications are the
+// bottleneck.
 #define FIRST(SUB, ones, p, q) \
 	VMOVUPS ones(SB), Y12; \
 	SUB     Y13, Y12, p;   \
 	SUB     Y14, Y12, q
 
-// The rows of the two points to DI and packed to R11.
+// Stores the rows of the two points to DI and packed to R11.
 #define STOREPAIR \
 	VMOVUPS Y0, 0(DI);         \
 	VMOVUPS Y1, 32(DI);        \
@@ -653,7 +655,7 @@ block:
 	VMOVUPS Y7, 224(R11);      \
 	ADDQ    $256, R11
 
-// Two rows of ahead, which are written when these points are done.
+// Prefetches two rows of ahead, which are written after these points.
 #define AHEAD \
 	PREFETCHT0 (R12);   \
 	PREFETCHT0 64(R12); \
@@ -845,8 +847,8 @@ none:
 	JMP threes
 
 // With AVX-512: four points at a time. Z0-Z7 are their products with the two halves of a
-// panel, Z16-Z21 the panel's coordinates. Units of 256 bits, as in a Zen 4, have as much to
-// do as with AVX2, but come nearer to doing it without a pause.
+// panel, Z16-Z21 the panel's coordinates. On processors with 256-bit units, such as Zen 4,
+// this is as much work as with AVX2, but comes closer to full utilization.
 
 // A and B: squared distances of the point at off to the columns, in two coordinates.
 #define WIDE(SUB, MUL, FMA, off, A, B, C, D) \

@@ -8,18 +8,17 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// joint has one kernel compute a tile of K with all that follows a product, its
-// mirror, the diagonal, what normalizes it and the sums of the report, so that K is
-// written once and not read. It reports false, and starts nothing, where there is no
-// such kernel: on another device than a Hopper, for float64, for several factors, or
-// where a closed form is normalized.
+// joint computes a tile of K by one kernel with its whole postprocessing: mirror, diagonal,
+// normalization and the sums of the report. So K is written once and not read. It returns
+// false, with nothing started, if there is no such kernel: on a device other than Hopper,
+// for float64, for several factors, or if a closed form is normalized.
 func (g *cudaGram) joint(s *device.Stream, a, b stateBlock, t target, i, j int, triangle bool) (bool, error) {
 	if g.dt != gpk.Float32 {
 		return false, nil
 	}
 	single := len(g.codes) == 0 && g.points[0] != nil
 	switch {
-	case single && (g.options.Normalize || !g.dot && (i%4 != 0 || j%4 != 0)): // TMA reads from multiples of 16 bytes on
+	case single && (g.options.Normalize || !g.dot && (i%4 != 0 || j%4 != 0)): // TMA reads from multiples of 16 bytes
 		return false, nil
 	case single:
 		return g.closed(s, t, i, j, triangle)
@@ -55,9 +54,9 @@ func (g *cudaGram) joint(s *device.Stream, a, b stateBlock, t target, i, j int, 
 	})
 }
 
-// uses adds what a tile's kernel writes besides its workspace. Tiles of several streams
-// write parts of K and of the notes that are apart, and run beside each other: nothing
-// reads either before all streams have ended.
+// uses adds the buffers, other than its workspace, that a tile's kernel writes. Tiles of
+// several streams write disjoint parts of K and of the notes, and run concurrently: nothing
+// reads these before all streams have ended.
 func (g *cudaGram) uses(t target, reads, writes []*device.Buffer) ([]*device.Buffer, []*device.Buffer) {
 	if g.out == nil {
 		return append(reads, g.result, g.notes), writes
@@ -91,7 +90,7 @@ func (g *cudaGram) closed(s *device.Stream, t target, i, j int, triangle bool) (
 	return true, g.dev.LaunchWork(s, reads, writes, w)
 }
 
-// closedWork starts a tile of single wires. A matrix has one, for all its tiles.
+// closedWork starts a tile of single wires. It is reused for all tiles of a matrix.
 type closedWork struct {
 	lib           *cutlass.Library
 	q             cutlass.QuantumClosedGram
@@ -102,7 +101,7 @@ func (w *closedWork) Start(ordinal int, stream uint64) error {
 	return w.lib.QuantumClosedGram(ordinal, stream, w.q)
 }
 
-// ofStates fills in which states of the block's kernel of that number a tile is made of.
+// ofStates fills in the states of a tile for the block's kernel with that index.
 func (g *cudaGram) ofStates(q *cutlass.QuantumGram, a, b stateBlock, kernel, i, j int) {
 	code := g.codes[kernel]
 	q.Real, q.Split, q.Width = code.real, g.kernel.split(g.options.Precision), 1<<code.qubits
@@ -110,8 +109,8 @@ func (g *cudaGram) ofStates(q *cutlass.QuantumGram, a, b stateBlock, kernel, i, 
 	q.X, q.Y = g.blocks[a.slot][kernel].Addr()+uint64(i-a.lo)*row, g.blocks[b.slot][kernel].Addr()+uint64(j-b.lo)*row
 }
 
-// factor has that kernel compute one factor of a tile alone, and leaves the diagonal as
-// it comes out. It reports false, and starts nothing, where there is no such kernel.
+// factor computes one factor of a tile by the same kernel, and does not change the
+// diagonal. It returns false, with nothing started, if there is no such kernel.
 func (g *cudaGram) factor(s *device.Stream, a, b stateBlock, to device.View, kernel, i, j int, triangle bool) (bool, error) {
 	if g.dt != gpk.Float32 {
 		return false, nil
@@ -137,8 +136,8 @@ func (g *cudaGram) factor(s *device.Stream, a, b stateBlock, to device.View, ker
 	})
 }
 
-// gramKernels is how many kernels a tile of states takes: for the planes of x, for those
-// of y where these are others, for the tile and for its sums, which a factor has none of.
+// gramKernels is the number of kernels for a tile of states: for the planes of x, for those
+// of y if it differs, for the tile, and for its sums, unless it is a factor.
 func gramKernels(q cutlass.QuantumGram) int64 {
 	n := int64(4)
 	if q.Triangle {
@@ -150,12 +149,13 @@ func gramKernels(q cutlass.QuantumGram) int64 {
 	return n
 }
 
-// direct reports whether so many wires are few enough for the kernels that write K from
+// direct reports whether there are few enough wires for the kernels that store K from
 // registers.
 func direct(planar, full int) bool { return (planar+7)/8+(full+3)/4 <= 4 }
 
-// closedKernels is gramKernels for single wires: many have no planes, and few
-// add up their sums themselves where vectors can write the rows of K and its mirror.
+// closedKernels is gramKernels for single wires. Many wires need no planes. The kernels for
+// few wires add up their sums themselves, if the rows of K and its mirror allow vector
+// stores.
 func closedKernels(q cutlass.QuantumClosedGram) int64 {
 	if !q.Dot {
 		return 2
@@ -168,7 +168,7 @@ func closedKernels(q cutlass.QuantumClosedGram) int64 {
 	return n
 }
 
-// room returns the workspace of a stream, which its tiles use one after the other.
+// room returns the workspace of a stream, which its tiles reuse.
 func (g *cudaGram) room(s *device.Stream, need int64) (*device.Buffer, error) {
 	if g.rooms == nil {
 		g.rooms = make([]*device.Buffer, len(g.streams))
@@ -183,9 +183,9 @@ func (g *cudaGram) room(s *device.Stream, need int64) (*device.Buffer, error) {
 	return *room, err
 }
 
-// closedWorkspace is what gpk_quantum_closed_gram needs for r rows and c columns: sums of
-// every tile, and where there are few wires two planes of 16 numbers for four planar wires or
-// two others, in lines of two such groups, for whole tiles.
+// closedWorkspace is the workspace of gpk_quantum_closed_gram for r rows and c columns: the
+// sums of every tile. For few wires it also has two planes of 16 numbers for each group of
+// four planar wires or two others, in lines of two such groups, padded to whole tiles.
 func (k *kernel) closedWorkspace(r, c int) int64 {
 	const side, sums, line = 128, 48, 128
 	down, across := int64((r+side-1)/side), int64((c+side-1)/side)

@@ -1,33 +1,33 @@
 package quantum
 
-// stateBlock names the states of the samples lo … hi-1 of a set. They are in the
-// engine's memory of that slot.
+// stateBlock identifies the states of the samples lo … hi-1 of a set, which are in a slot
+// of the engine's memory.
 type stateBlock struct {
 	of     *samples // nil: the slot is empty
 	lo, hi int
 	slot   int
 }
 
-// tileEngine is what a device brings to the tile driver.
+// tileEngine is the interface of a device to the tile driver.
 type tileEngine interface {
-	// buildStates builds the states of a block in its slot, which may hold others.
+	// buildStates builds the states of a block in its slot, replacing the previous ones.
 	buildStates(b stateBlock) error
-	// cuts returns where the tiles of the samples lo … hi-1 begin, and hi last.
+	// cuts returns the indices at which the tiles of the samples lo … hi-1 begin, and hi.
 	cuts(of *samples, lo, hi int) []int
 	// computeTile multiplies rows of a by columns of b: r samples from i on and c from j
-	// on. It stores the tile, its mirror too where K is symmetric. A triangle is a tile
-	// on the diagonal, of which the part above is computed.
+	// on. It stores the tile, and its mirror if K is symmetric. A triangle is a tile on the
+	// diagonal, of which only the upper part is computed.
 	computeTile(a, b stateBlock, i, r, j, c int, triangle bool) error
 }
 
-// tileDriver computes a Gram matrix tile by tile, on every device in the same order.
+// tileDriver computes a Gram matrix tile by tile, in the same order on every device.
 type tileDriver struct {
 	*job
 	slots  [2]stateBlock
 	builds [2][]int // how often the states of each block of x and of y were built
 }
 
-// block is how many samples' states are built together: all, or half a tile.
+// block is the number of samples whose states are built together: all, or half a tile.
 func (d *tileDriver) block() int {
 	if d.plan.Keep == Recompute {
 		return d.plan.Tile / 2
@@ -35,7 +35,7 @@ func (d *tileDriver) block() int {
 	return max(d.x.n, d.y.n, 1)
 }
 
-// set is 0 for x, 1 for another y.
+// set is 0 for x, 1 for a different y.
 func (d *tileDriver) set(of *samples) int {
 	if of == d.x {
 		return 0
@@ -43,8 +43,8 @@ func (d *tileDriver) set(of *samples) int {
 	return 1
 }
 
-// computeTiles has e compute all tiles. The columns are traversed to and fro, so that
-// one block of each pair is in its slot already.
+// computeTiles computes all tiles by e. The columns are visited in alternating directions,
+// so that one block of each pair is already in its slot.
 func (d *tileDriver) computeTiles(e tileEngine) error {
 	block := d.block()
 	for i := 0; i*block < d.x.n; i++ {
@@ -83,8 +83,8 @@ func (d *tileDriver) slot(of *samples, lo int) *stateBlock {
 	return nil
 }
 
-// states returns the slot with these samples' states, and builds them if no slot has
-// them: not in the slot keep, whose states are needed beside.
+// states returns the slot with the states of these samples. If no slot has them, it builds
+// them in a slot other than keep, whose states are still needed.
 func (d *tileDriver) states(e tileEngine, of *samples, lo, hi int, keep *stateBlock) (*stateBlock, error) {
 	if s := d.slot(of, lo); s != nil {
 		return s, nil
@@ -110,8 +110,8 @@ func (d *tileDriver) states(e tileEngine, of *samples, lo, hi int, keep *stateBl
 	return s, nil
 }
 
-// multiply computes the tiles of a pair of blocks: of the same block twice those on
-// and above the diagonal.
+// multiply computes the tiles of a pair of blocks; for a block with itself those on and
+// above the diagonal.
 func (d *tileDriver) multiply(e tileEngine, a, b stateBlock) error {
 	same := d.symmetric() && a.lo == b.lo
 	down, across := e.cuts(d.x, a.lo, a.hi), e.cuts(d.y, b.lo, b.hi)
@@ -130,7 +130,7 @@ func (d *tileDriver) multiply(e tileEngine, a, b stateBlock) error {
 	return nil
 }
 
-// maxBuilds is how often the states of any block were built at most.
+// maxBuilds is the maximum number of times that a block's states were built.
 func (d *tileDriver) maxBuilds() (n int) {
 	for _, builds := range d.builds {
 		for _, b := range builds {

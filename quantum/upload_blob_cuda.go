@@ -5,17 +5,17 @@ import (
 	"math"
 )
 
-// uploadBlob is what the host sends to a GPU in one copy.
+// uploadBlob is the data that the host sends to a GPU in one copy.
 type uploadBlob []byte
 
-// codePlaces says where the parts of a code are in an upload blob.
+// codePlaces has the offsets of a code's parts in an upload blob.
 type codePlaces struct {
 	coefs, fixed, angles, slots uint64
 	passes                      []uint64
-	tables                      [][]uint64 // the passes of each
+	tables                      [][]uint64 // the passes of each table
 }
 
-// align has the next part begin at a multiple of eight bytes.
+// align pads to a multiple of eight bytes.
 func (p *uploadBlob) align() {
 	for len(*p)%8 != 0 {
 		*p = append(*p, 0)
@@ -39,7 +39,7 @@ func (p *uploadBlob) words(v []int32) (at uint64) {
 	return at
 }
 
-// code packs a code.
+// code appends a code.
 func (p *uploadBlob) code(c *circuitCode) codePlaces {
 	at := codePlaces{coefs: p.numbers(c.coefs), fixed: p.numbers(c.fixed), angles: p.words(c.angles), slots: p.words(c.slots)}
 	for _, pass := range c.passes {
@@ -55,20 +55,20 @@ func (p *uploadBlob) code(c *circuitCode) codePlaces {
 	return at
 }
 
-// packed is the upload blob of a kernel, notes and then codes. Nobody changes it: every
-// Gram matrix of as many tiles sends the same bytes.
+// packed is the upload blob of a kernel, notes and then codes. It is immutable: every Gram
+// matrix with the same number of tiles sends the same bytes.
 type packed struct {
-	tiles  int // with notes
+	tiles  int // tiles with notes
 	bytes  uploadBlob
-	notes  int          // bytes of them
-	codes  []codePlaces // the blocks', then the wires' where there are any
-	tables bool         // some code has tables, which are sent beside
+	notes  int          // bytes of the notes
+	codes  []codePlaces // the blocks', then the wires' if there are any
+	tables bool         // some code has tables, which are sent separately
 }
 
-// maxPacked is the size up to which an upload blob is kept.
+// maxPacked is the size up to which an upload blob is cached.
 const maxPacked = 1 << 20
 
-// packed returns the upload blob with notes of so many tiles.
+// packed returns the upload blob with notes for the given number of tiles.
 func (k *kernel) packed(tiles int) *packed {
 	codes := k.encoded()
 	if p := codes.packed.Load(); p != nil && p.tiles == tiles {

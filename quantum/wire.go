@@ -12,38 +12,36 @@ import (
 	"github.com/gpk-go/gpk/internal/cpu"
 )
 
-// bloch computes the closed form for wires that nothing connects.
+// bloch computes the closed form for wires without entanglement.
 //
-// A qubit's state is a point r of the unit sphere (Bloch's), and
-// |<u|v>|^2 = (1 + r_u . r_v)/2 = 1 - |r_u - r_v|^2/4, as |r| = 1. K of a
-// product state is the product over its qubits: O(n^2 qubits), no 2^qubits.
-// The second form is the one to compute: it is exactly 1 for equal samples, and
-// its rounding error, about u (1 - f) for a factor f, adds up over all qubits to
-// about u, where the first would lose u for each.
+// A qubit's state is a point r of the unit sphere (Bloch's), and |<u|v>|^2 = (1 + r_u .
+// r_v)/2 = 1 - |r_u - r_v|^2/4, as |r| = 1. K of a product state is the product over its
+// qubits: O(n^2 qubits), without a factor of 2^qubits. The second form is the better one:
+// it is exactly 1 for equal samples, and its rounding error, about u (1 - f) for a factor
+// f, adds up over all qubits to about u, while the first loses u for each qubit.
 //
-// A coordinate that is the same for all samples drops out of r_u - r_v: RY
-// leaves y at 0, RX leaves x, H and P leave z. Such a wire has two
-// coordinates, any other three. Coordinates that differ by less than 1e-9 move
-// a factor by less than 1e-18.
+// A coordinate that is the same for all samples cancels in r_u - r_v: RY leaves y at 0, RX
+// leaves x, H and P leave z. Such a wire has two coordinates, any other three. Coordinates
+// that differ by less than 1e-9 change a factor by less than 1e-18.
 //
-// Samples lie in panels: coordinate after coordinate, halved, of lanes samples side
-// by side. Where they do not fill their panels the first one is short: above the
-// diagonal its column is as high as itself, and the last is the highest.
+// Samples are stored in panels: for each coordinate, halved, adjacent values of lanes
+// samples. If they do not fill their panels, the first panel is short: above the diagonal
+// the padded columns cost as much as their panel is high, and the last panel is the highest.
 type bloch[T number] struct {
 	*closedForm
-	lanes int    // samples of a panel
+	lanes int    // samples per panel
 	sets  [2][]T // the panels of x and y
-	lead  [2]int // lanes of the first panel that no sample has
-	y     int    // 0 where y is x
+	lead  [2]int // padding lanes of the first panel
+	y     int    // the set of y; 0 if y is x
 	lent  [2]cpu.Scratch[T]
 }
 
-// closedForm is what the wires of a kernel need, found once: a matrix of few qubits
-// takes less.
+// closedForm is the description of a kernel's wires. It is cached, because a matrix of few
+// qubits takes less time.
 type closedForm struct {
 	once         sync.Once
-	wires        []movingWire // planar ones, then full ones
-	planar, full int          // wires with two and with three coordinates
+	wires        []movingWire // planar wires, then full ones
+	planar, full int          // number of wires with two and with three coordinates
 	width        int          // 2 planar + 3 full
 }
 
@@ -51,13 +49,13 @@ type closedForm struct {
 type movingWire struct {
 	p    *program
 	axes []int
-	turn [][9]float64 // the rotations that constant parts are
+	turn [][9]float64 // the rotations of constant parts
 }
 
 const sameCoordinate = 1e-9
 
-// panelLanes is how many samples a panel has: 128 bytes, four registers of AVX or two
-// of AVX-512.
+// panelLanes is the number of samples per panel: 128 bytes, four registers of AVX or two of
+// AVX-512.
 func panelLanes[T number]() int { return 128 / int(unsafe.Sizeof(*new(T))) }
 
 // newBloch evaluates the wires of k for x and y.
@@ -85,7 +83,7 @@ func newBloch[T number](ctx context.Context, k *kernel, x, y *samples) (*bloch[T
 	return b, nil
 }
 
-// find looks at the wires.
+// find determines the coordinates of the wires.
 func (c *closedForm) find(wires []*program) {
 	var full []movingWire
 	for _, p := range wires {
@@ -95,7 +93,7 @@ func (c *closedForm) find(wires []*program) {
 		}
 		switch len(w.axes) {
 		case 0: // the same for all samples: the factor is 1
-		case 1: // beside one that moves by nearly nothing
+		case 1: // add a coordinate that is nearly constant
 			w.axes = append(w.axes, (w.axes[0]+1)%3)
 			c.wires = append(c.wires, w)
 		case 2:
@@ -109,8 +107,8 @@ func (c *closedForm) find(wires []*program) {
 	c.width = 2*c.planar + 3*c.full
 }
 
-// rotation is what a unitary does to a Bloch vector: line i, column j is
-// tr(s_i u s_j u*)/2 with Pauli's s.
+// rotation is the effect of a unitary on a Bloch vector: row i, column j is tr(s_i u s_j
+// u*)/2 with Pauli's s.
 func (u matrix) rotation() (r [9]float64) {
 	for j, v := range [3][2]complex128{{1, 1}, {1, 1i}, {1, 0}} { // sqrt 2 of the states at x, y; of that at z
 		a, b := u[0]*v[0]+u[1]*v[1], u[2]*v[0]+u[3]*v[1]
@@ -125,7 +123,7 @@ func (u matrix) rotation() (r [9]float64) {
 	return r
 }
 
-// blochVector is the point of a|0> + b|1>, as long as that state squared.
+// blochVector is the point of a|0> + b|1>; its length is the squared length of that state.
 func blochVector(a, b complex128) [3]float64 {
 	return [3]float64{
 		2 * (real(a)*real(b) + imag(a)*imag(b)),
@@ -134,10 +132,10 @@ func blochVector(a, b complex128) [3]float64 {
 	}
 }
 
-// maxLanes is the largest number of samples of a panel.
+// maxLanes is the maximum number of samples per panel.
 const maxLanes = 32
 
-// points are the halves of the samples' Bloch vectors in a panel.
+// points are the halved Bloch vectors of the samples in a panel.
 type points [3][maxLanes]float64
 
 func (b *bloch[T]) free() {
@@ -145,11 +143,12 @@ func (b *bloch[T]) free() {
 	b.lent[1].Free()
 }
 
-// panels evaluates the samples of s to out and leaves lead lanes before them.
+// panels evaluates the samples of s into out, after `lead` padding lanes.
 func (b *bloch[T]) panels(ctx context.Context, s *samples, out []T, lead int) error {
 	n := (s.n + b.lanes - 1) / b.lanes
 	one := b.lanes * b.width
-	// No sample's, read with those of one and not used: no strange numbers.
+	// Padding lanes are read but their results are not used; zeros avoid slow or special
+	// values.
 	clear(out[:min(one, len(out))])
 	clear(out[n*one:])
 	var next atomic.Int64
@@ -171,7 +170,7 @@ func (b *bloch[T]) panels(ctx context.Context, s *samples, out []T, lead int) er
 						failed = err
 					}
 					mu.Unlock()
-					next.Store(int64(n)) // the others stop too
+					next.Store(int64(n)) // ends the other goroutines
 					return
 				}
 				for _, axis := range w.axes {
@@ -209,7 +208,7 @@ func (p *wirePanel) evaluate(w *movingWire, s *samples, lo, hi int) error {
 	for l := range z {
 		z[l] = 0.5
 	}
-	known := -1 // the angle whose sine and cosine are there
+	known := -1 // the angle whose sine and cosine have been computed
 	for i, part := range w.p.start[0].parts {
 		if part.kind == constantFactor {
 			r := &w.turn[i]
@@ -226,7 +225,7 @@ func (p *wirePanel) evaluate(w *movingWire, s *samples, lo, hi int) error {
 			sincos(p.sin[:n], p.cos[:n], p.angle[:n])
 			known = part.angle
 		}
-		// Right-handed about an axis.
+		// Right-handed rotation about an axis.
 		u, v := x, y // gateP
 		switch part.kind {
 		case gateRX:
@@ -248,31 +247,31 @@ func (b *bloch[T]) bytes() int64 {
 	return int64(len(b.sets[0])+len(b.sets[1])) * int64(unsafe.Sizeof(*new(T)))
 }
 
-// settling is what is done with the blocks of a tile while they are in the first-level
-// cache: the statistics, and the mirror of those above the diagonal.
+// settling is the postprocessing of a tile's blocks while they are in the first-level
+// cache: the statistics, and the mirror of blocks above the diagonal.
 type settling[T number] struct {
-	mirror []T // of the tile, transposed; nil: there is none
+	mirror []T // transpose of the tile; nil: there is none
 	ld     int
 	shift  float64
-	sums   []laneSums // by rows of panels
+	sums   []laneSums // per row of panels
 }
 
-// panel returns where sample i of a set lies.
+// panel returns the position of sample i of a set.
 func (b *bloch[T]) panel(set, i int) (panel, lane int) {
 	i += b.lead[set]
 	return i / b.lanes, i % b.lanes
 }
 
-// strips returns how many rows of panels the r samples of x from i0 on lie in.
+// strips returns the number of rows of panels that contain the r samples of x from i0 on.
 func (b *bloch[T]) strips(i0, r int) int {
 	first, _ := b.panel(0, i0)
 	last, _ := b.panel(0, i0+r-1)
 	return last + 1 - first
 }
 
-// typical is about the mean of the tile's first entries, those of a block, without what
-// lies on the diagonal and below. It has 16 bits, so that differences to it, which are
-// squared in float32, are exact or rounded to either side alike.
+// typical is approximately the mean of the entries in the tile's first block, excluding
+// those on and below the diagonal. It has 16 bits, so that differences to it, which are
+// squared in float32, are exact or have rounding errors of either sign.
 func (b *bloch[T]) typical(i0, r, j0, cols int, diagonal bool) float64 {
 	r, cols = min(r, b.lanes), min(cols, b.lanes)
 	out := make([]T, r*cols)
@@ -291,10 +290,10 @@ func (b *bloch[T]) typical(i0, r, j0, cols int, diagonal bool) float64 {
 	return float64(math.Float32frombits(math.Float32bits(float32(sum/float64(n))) &^ 0xff))
 }
 
-// tile writes the product over all wires for r rows from i0 on and cols columns from
-// j0 on; on the diagonal at least what lies on it and above. With s, which may be nil,
-// it settles them, and writes all of a tile on the diagonal. It reports false, and
-// writes nothing, where there are no wires.
+// tile writes the product over all wires for r rows from i0 on and cols columns from j0 on;
+// on the diagonal at least the entries on and above it. With s, which may be nil, it
+// postprocesses them, and writes all of a tile on the diagonal. If there are no wires, it
+// returns false and writes nothing.
 func (b *bloch[T]) tile(tile []T, ld, i0, r, j0, cols int, diagonal bool, s *settling[T]) bool {
 	if b.width == 0 {
 		return false
@@ -314,7 +313,7 @@ func (b *bloch[T]) tile(tile []T, ld, i0, r, j0, cols int, diagonal bool, s *set
 			block, panel, nx := packed[lane:], b.sets[b.y][c*one:][:one], x1-x0
 			for k := lo; k < hi; k++ {
 				p := first + k
-				if diagonal { // a high strip and a low one in turn: the same work for all
+				if diagonal { // a high strip and a low one alternate, which balances the work
 					if p = first + k/2; k%2 == 1 {
 						p = first + strips - 1 - k/2
 					}
@@ -347,7 +346,7 @@ func (b *bloch[T]) tile(tile []T, ld, i0, r, j0, cols int, diagonal bool, s *set
 				case s == nil:
 				case mirror != nil:
 					mirrorBlock(mirror, s.ld, block, ny, nx, s.shift, &s.sums[p-first])
-				case onDiagonal: // symmetric bit for bit: squares of differences are
+				case onDiagonal: // symmetric bit for bit, because the differences are squared
 					for i := range ny {
 						block[i*w+i] = T(s.shift)
 					}
@@ -365,8 +364,8 @@ func (b *bloch[T]) tile(tile []T, ld, i0, r, j0, cols int, diagonal bool, s *set
 	return true
 }
 
-// mirrorBlock writes the transpose of a block of r rows and cols columns, whose rows lie a
-// panel's lanes apart, to dst, and adds its moments to sums.
+// mirrorBlock writes the transpose of a block of r rows and cols columns, with a row pitch
+// of a panel's lanes, to dst, and adds its moments to sums.
 func mirrorBlock[T number](dst []T, ld int, block []T, r, cols int, shift float64, sums *laneSums) {
 	if k := kernels[T](); k != nil && r%k.lanes == 0 && cols%k.lanes == 0 {
 		k.mirror(&dst[0], ld, &block[0], r, cols, shift, sums)
@@ -377,10 +376,10 @@ func mirrorBlock[T number](dst []T, ld int, block []T, r, cols int, shift float6
 	transpose(dst, ld, block, w, r, cols)
 }
 
-// factors writes the products of 1 - |point - column|^2 over all wires for rows
-// points, side by side from point on in their panel, and a panel of columns, to out and
-// to packed, where rows are a panel's lanes apart. So are the coordinates. From ahead
-// on are as many rows, la apart, that will be written next.
+// factors writes the products of 1 - |point - column|^2 over all wires for `rows` points,
+// adjacent from point on in their panel, and a panel of columns, to out and to packed. In
+// packed, and for the coordinates, the row pitch is a panel's lanes. ahead has as many
+// rows, with pitch la, that will be written next.
 func factors[T number](out []T, ld int, packed, point, panel []T, rows, planar, full int, ahead []T, la int) {
 	if k := kernels[T](); k != nil {
 		k.factors(&out[0], ld, &packed[0], &point[0], &panel[0], rows, planar, full, &ahead[0], la)
@@ -394,8 +393,8 @@ func factors[T number](out []T, ld int, packed, point, panel []T, rows, planar, 
 	}
 }
 
-// factorsGo is the specification of tileKernels.factors, which fuse
-// multiplications with additions, for one point.
+// factorsGo is the specification of tileKernels.factors for one point; the assembly fuses
+// multiplications with additions.
 func factorsGo[T number](out, point, panel []T, planar, full int) {
 	w := len(out)
 	for i := range out {

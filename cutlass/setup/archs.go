@@ -12,26 +12,26 @@ import (
 	"strings"
 )
 
-// targets lists what -arch takes, in the order in which it is built.
+// targets lists the values of -arch, in the order in which they are built.
 var targets = []string{"80", "86", "89", "90a"}
 
-// ErrNoTarget is the error of a target that gpk has no kernels for.
+// ErrNoTarget is the error for a target without kernels.
 var ErrNoTarget = errors.New("no kernels for this target")
 
-// resolveArchs sorts and checks the wanted targets; none means those of the
-// machine's GPUs, and 90a where there is no GPU.
+// resolveArchs sorts and checks the requested targets. By default they are those of the
+// machine's GPUs, or 90a if there is no GPU.
 func resolveArchs(ctx context.Context, want []string) ([]string, error) {
 	if len(want) > 0 {
 		return ParseArchs(strings.Join(want, ","))
 	}
 	out, err := exec.CommandContext(ctx, "nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader").Output()
-	if err != nil { // no driver, no GPU, or one that does not answer
+	if err != nil { // no driver, no GPU, or one that does not respond
 		return []string{"90a"}, ctx.Err()
 	}
 	return archsOf(string(out))
 }
 
-// archsOf reads compute capabilities, one a line: 9.0.
+// archsOf parses compute capabilities, one per line: 9.0.
 func archsOf(capabilities string) ([]string, error) {
 	var archs, foreign []string
 	for _, cc := range strings.Fields(capabilities) {
@@ -55,8 +55,8 @@ func archsOf(capabilities string) ([]string, error) {
 	return []string{"90a"}, nil
 }
 
-// ParseArchs reads targets separated by commas or spaces: 80, 86, 89, 90a (90
-// means it too) or all. It returns them sorted, each once.
+// ParseArchs parses targets separated by commas or spaces: 80, 86, 89, 90a (also written
+// 90), or all. It returns them sorted, without duplicates.
 func ParseArchs(s string) ([]string, error) {
 	var archs []string
 	for _, a := range strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' }) {
@@ -79,10 +79,10 @@ func ParseArchs(s string) ([]string, error) {
 	return slices.Compact(archs), nil
 }
 
-// gencode returns nvcc's flags for a unit of that SM (cutlass.Unit), or nil
-// when it is for none of the targets. With sm_90 instead of sm_90a nvcc leaves
-// the bodies of wgmma kernels empty, without a word. Objects for 80, 86 or 89
-// also hold compute_80 PTX, which newer devices compile.
+// gencode returns nvcc's flags for a unit with that SM (cutlass.Unit), or nil if the unit
+// is for none of the targets. For sm_90 instead of sm_90a nvcc leaves the bodies of wgmma
+// kernels empty, without a warning. Objects for 80, 86 or 89 also contain compute_80 PTX,
+// which newer devices compile.
 func gencode(sm int, archs []string) []string {
 	var flags []string
 	ptx := false
@@ -100,11 +100,11 @@ func gencode(sm int, archs []string) []string {
 	return flags
 }
 
-// jobMemory is what one nvcc on a CUTLASS unit may take at its peak.
+// jobMemory is the peak memory of one nvcc on a CUTLASS unit.
 const jobMemory = 6 << 30
 
-// DefaultJobs is how many compilers run at once: one a core and one for every
-// 6 GB of memory, whichever is less, and at least one.
+// DefaultJobs is the number of concurrent compilers: one per core, but at most one for
+// every 6 GB of memory, and at least one.
 func DefaultJobs() int {
 	jobs := runtime.GOMAXPROCS(0)
 	if memory := memoryLimit(); memory > 0 {
@@ -113,8 +113,8 @@ func DefaultJobs() int {
 	return max(jobs, 1)
 }
 
-// memoryLimit is the memory of the machine or, where that is less, of the
-// container, in bytes; 0 where neither is known.
+// memoryLimit is the memory of the machine or, if that is less, of the container, in bytes;
+// 0 if neither is known.
 func memoryLimit() int64 {
 	var limit int64
 	if text, err := os.ReadFile("/proc/meminfo"); err == nil {

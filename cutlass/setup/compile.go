@@ -20,16 +20,16 @@ import (
 	"github.com/gpk-go/gpk/cutlass"
 )
 
-// baseFlags are nvcc's for every text.
+// baseFlags are nvcc's flags for every text.
 var baseFlags = []string{
 	"-std=c++17", "-O3", "-DNDEBUG", "--expt-relaxed-constexpr", "-Xcompiler=-fPIC,-fvisibility=hidden",
 }
 
-// CompileError is a translation unit that nvcc refused.
+// CompileError reports a translation unit that nvcc could not compile.
 type CompileError struct {
 	Unit   string
-	Log    string // the end of what nvcc printed
-	File   string // all of it
+	Log    string // the end of nvcc's output
+	File   string // the file with all of it
 	Reason error
 }
 
@@ -39,18 +39,18 @@ func (e *CompileError) Error() string {
 
 func (e *CompileError) Unwrap() error { return e.Reason }
 
-// text is one thing to compile: a unit's source, or the registry.
+// text is one compiler input: a unit's source, or the registry.
 type text struct {
 	name   string
 	source string
-	flags  []string // without include folders, whose content the key has
-	work   int      // its kernels, for order and progress
+	flags  []string // without include folders, whose content is part of the key
+	work   int      // number of kernels, for the order and the progress
 	object string
 	cached bool
 	took   time.Duration
 }
 
-// compile brings the object of every unit into the cache.
+// compile brings the objects of all units into the cache.
 func (b *builder) compile(ctx context.Context, units []cutlass.Unit) ([]UnitResult, error) {
 	texts := make([]*text, len(units))
 	for i, u := range units {
@@ -66,8 +66,8 @@ func (b *builder) compile(ctx context.Context, units []cutlass.Unit) ([]UnitResu
 	return results, nil
 }
 
-// unitFlags are nvcc's flags for a unit. Element-wise operations round after
-// each step (-fmad=false), so that fused and unfused chains have the same bits.
+// unitFlags are nvcc's flags for a unit. Element-wise operations round after each step
+// (-fmad=false), so that fused and unfused chains have the same bits.
 func unitFlags(u cutlass.Unit, archs []string) []string {
 	flags := slices.Concat(baseFlags, gencode(u.SM, archs))
 	if strings.HasPrefix(u.File, "ops") {
@@ -76,8 +76,8 @@ func unitFlags(u cutlass.Unit, archs []string) []string {
 	return flags
 }
 
-// compileAll compiles what the cache lacks, Jobs at once, the largest first.
-// The first failure stops the rest.
+// compileAll compiles the texts that the cache lacks, Jobs at once, the largest first. The
+// first failure stops the others.
 func (b *builder) compileAll(ctx context.Context, texts []*text) error {
 	if err := b.writeSources(); err != nil {
 		return err
@@ -162,7 +162,7 @@ func (b *builder) compileOne(ctx context.Context, t *text) error {
 	return nil
 }
 
-// compileError keeps everything that the compiler printed in the cache's log.
+// compileError stores the compiler's whole output in the cache's log.
 func (b *builder) compileError(name string, out []byte, reason error) error {
 	file := filepath.Join(b.Cache, "log", name+".txt")
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
@@ -174,7 +174,7 @@ func (b *builder) compileError(name string, out []byte, reason error) error {
 	return &CompileError{Unit: name, Log: tail(out), File: file, Reason: reason}
 }
 
-// writeSources puts the embedded folder src into this run's folder.
+// writeSources writes the embedded folder src to this run's folder.
 func (b *builder) writeSources() error {
 	if isDir(filepath.Join(b.temp, "units")) {
 		return nil
@@ -200,8 +200,8 @@ func (b *builder) writeSources() error {
 	return nil
 }
 
-// key names an object by everything that goes into it: the text, the headers of
-// src that it reaches, flags, compilers and CUTLASS.
+// key identifies an object by its whole input: the text, the headers of src that it
+// includes, flags, compilers and CUTLASS.
 func (b *builder) key(t *text) string {
 	h := sha256.New()
 	add := func(what, content string) { fmt.Fprintf(h, "%s %d\n%s\n", what, len(content), content) }
@@ -219,7 +219,7 @@ func (b *builder) key(t *text) string {
 
 var include = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">]`)
 
-// includes collects the files of src that a text includes, and what they do.
+// includes collects the files of src that a text includes, directly or indirectly.
 func includes(source string, found map[string]string) {
 	for _, m := range include.FindAllStringSubmatch(source, -1) {
 		name := m[1]
@@ -228,7 +228,7 @@ func includes(source string, found map[string]string) {
 		}
 		content, err := cutlass.Sources.ReadFile(path.Join("src", name))
 		if err != nil {
-			continue // a header of CUDA, CUTLASS or the system: the other parts of the key
+			continue // a header of CUDA, CUTLASS or the system, covered by other parts of the key
 		}
 		found[name] = string(content)
 		includes(string(content), found)

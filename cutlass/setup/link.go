@@ -15,21 +15,20 @@ import (
 	"github.com/gpk-go/gpk/cutlass"
 )
 
-// linkFlags: the library carries cudart and the C++ library and exports only
-// what exports says; a kernel that no unit defines is an error now, not when a
-// user opens it.
+// linkFlags: the library contains cudart and the C++ library and exports only the symbols
+// of exports. A kernel that no unit defines is an error at link time, not when a user opens
+// the library.
 var linkFlags = []string{
 	"-shared", "-cudart=static",
 	"-Xlinker=--exclude-libs", "-Xlinker=ALL", "-Xlinker=-z", "-Xlinker=defs", "-Xlinker=--strip-all",
 }
 
-// exports is the linker's version script. It keeps inline functions of the C++
-// library, which are visible in every object, from meeting another copy in the
-// process.
+// exports is the linker's version script. It keeps inline functions of the C++ library,
+// which are visible in every object, from being resolved to another copy in the process.
 const exports = "{ global: gpk_*; local: *; };\n"
 
-// link makes the library of all units, with its description, unless the cache
-// has it already.
+// link makes the library of all units, with its description, unless the cache already has
+// it.
 func (b *builder) link(ctx context.Context, units []cutlass.Unit, res *Result) error {
 	registry := &text{
 		name: "registry", source: cutlass.RegistrySource(units), work: 1,
@@ -87,7 +86,7 @@ func (b *builder) link(ctx context.Context, units []cutlass.Unit, res *Result) e
 	return nil
 }
 
-// place gives a finished library and its description their names in the cache.
+// place gives a complete library and its description their names in the cache.
 func (b *builder) place(temp, library string, sidecar cutlass.Sidecar) error {
 	description, err := json.MarshalIndent(sidecar, "", "  ")
 	if err != nil {
@@ -97,8 +96,8 @@ func (b *builder) place(temp, library string, sidecar cutlass.Sidecar) error {
 	if err := os.WriteFile(tempSidecar, append(description, '\n'), 0o600); err != nil {
 		return err
 	}
-	// Between the two renames, library and description do not match: opening
-	// is refused, and the next run makes both again.
+	// Between the two renames, library and description do not match. Then the library
+	// cannot be opened, and the next run makes both again.
 	if err := finish(temp, library); err != nil {
 		return err
 	}
@@ -111,8 +110,8 @@ func (b *builder) place(temp, library string, sidecar cutlass.Sidecar) error {
 	return nil
 }
 
-// hasStaticLibrary reports whether g++ has a static C++ library, which some
-// distributions package apart.
+// hasStaticLibrary reports whether g++ has a static C++ library, which some distributions
+// package separately.
 func hasStaticLibrary(ctx context.Context) bool {
 	out, err := exec.CommandContext(ctx, "g++", "-print-file-name=libstdc++.a").Output()
 	return err == nil && filepath.IsAbs(strings.TrimSpace(string(out)))

@@ -18,24 +18,24 @@ import (
 	"github.com/gpk-go/gpk/cutlass"
 )
 
-// ErrPrebuilt is the error of prebuilt kernels that were found and refused.
+// ErrPrebuilt is the error for prebuilt kernels that exist but cannot be used.
 var ErrPrebuilt = errors.New("prebuilt kernels refused")
 
-// errNoPrebuilt is the error of kernels that no release has.
+// errNoPrebuilt is the error if no release has the kernels.
 var errNoPrebuilt = errors.New("no prebuilt kernels")
 
 const (
-	// prebuiltInputs begins Sidecar.Inputs of a library out of a module.
+	// prebuiltInputs is the prefix of Sidecar.Inputs for a library from a module.
 	prebuiltInputs = "module "
 	orCompile      = "; run `gpk setup -compile` to build the kernels here"
-	// downloadLimit bounds the time in which the go command gets a module.
+	// downloadLimit bounds the time for the go command to download a module.
 	downloadLimit = 5 * time.Minute
 )
 
-// driverVersion is the file in which the kernel's driver says its version.
+// driverVersion is the file in which the kernel driver reports its version.
 var driverVersion = "/sys/module/nvidia/version"
 
-// mustCompile says why prebuilt kernels will not do; "" where they will.
+// mustCompile returns the reason why prebuilt kernels cannot be used, or "".
 func (b *builder) mustCompile() string {
 	switch {
 	case b.Compile:
@@ -48,9 +48,9 @@ func (b *builder) mustCompile() string {
 	return ""
 }
 
-// takePrebuilt puts the library of the kernel module for this target into the
-// cache. The error is errNoPrebuilt where there is no such module, and
-// ErrPrebuilt where there is one that must not be used.
+// takePrebuilt puts the library of the kernel module for this target into the cache. The
+// error is errNoPrebuilt if there is no such module, and ErrPrebuilt if there is one that
+// must not be used.
 func (b *builder) takePrebuilt(ctx context.Context, res *Result) error {
 	library := filepath.Join(cutlass.LibraryDirIn(b.Cache), cutlass.LibraryName)
 	at := cutlass.PrebuiltModule(b.Archs[0]) + "@" + cutlass.PrebuiltVersion()
@@ -102,8 +102,8 @@ func (b *builder) takePrebuilt(ctx context.Context, res *Result) error {
 
 func cudaText(version int) string { return fmt.Sprintf("%d.%d", version/1000, version%1000/10) }
 
-// checkDriver refuses kernels that the driver here is too old for. Without a
-// driver the kernels are for another machine.
+// checkDriver rejects kernels that need a newer driver than this machine has. Without a
+// driver, the kernels are assumed to be for another machine.
 func checkDriver(module string, s cutlass.Sidecar) error {
 	text, err := os.ReadFile(driverVersion)
 	if err != nil {
@@ -119,7 +119,7 @@ func checkDriver(module string, s cutlass.Sidecar) error {
 	return nil
 }
 
-// download has the go command get a module, by the user's GOPROXY, GOSUMDB and
+// download gets a module by the go command, which uses the user's GOPROXY, GOSUMDB and
 // go.sum, and returns the folder of its files.
 func download(ctx context.Context, module string) (dir string, err error) {
 	limited, cancel := context.WithTimeout(ctx, downloadLimit)
@@ -138,7 +138,7 @@ func download(ctx context.Context, module string) (dir string, err error) {
 	}
 	why := strings.TrimSpace(cmp.Or(answer.Error, stderr.String()))
 	switch {
-	case strings.Contains(why, "SECURITY ERROR"): // of go.sum or the checksum database
+	case strings.Contains(why, "SECURITY ERROR"): // from go.sum or the checksum database
 		return "", fmt.Errorf("%w: the go command found that %s was altered: %s%s", ErrPrebuilt, module, why, orCompile)
 	case strings.Contains(why, "zip:"), strings.Contains(why, "malformed"):
 		return "", fmt.Errorf("%w: the go command cannot unpack %s: %s%s", ErrPrebuilt, module, why, orCompile)

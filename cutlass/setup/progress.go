@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// progress tells the user how far a build is: a bar that is redrawn on a
-// terminal, a line an event elsewhere. All methods work on nil writers too.
+// progress shows the progress of a build: a bar that is redrawn on a terminal, otherwise a
+// line per event. All methods accept nil writers.
 type progress struct {
 	mu      sync.Mutex
 	w       io.Writer
 	bar     bool // w is a terminal
-	total   int  // work in kernels
+	total   int  // number of kernels to build
 	done    int
-	built   int // of done: compiled in this run, which the estimate rests on
+	built   int // the part of done that was compiled in this run, for the estimate
 	begun   time.Time
 	running []string
 	drawn   bool
@@ -47,7 +47,7 @@ func (p *progress) say(format string, args ...any) {
 	p.draw()
 }
 
-// begin starts the bar for that much work, of which some is done.
+// begin starts the bar for the given work, of which some is already done.
 func (p *progress) begin(total, done int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,7 +88,7 @@ func (p *progress) stop() {
 	}
 }
 
-// started and finished frame the work on a unit.
+// started and finished bracket the work on a unit.
 func (p *progress) started(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,7 +125,7 @@ func (p *progress) draw() {
 	}
 	line := fmt.Sprintf("[%s%s] %d of %d kernels, %s%s  %s", strings.Repeat("#", full), strings.Repeat(".", barWidth-full),
 		p.done, p.total, elapsed.Round(time.Second), left, strings.Join(p.running, " "))
-	const width = 118 // a line that wraps could not be redrawn
+	const width = 118 // a wrapped line could not be redrawn
 	if len(line) > width {
 		line = line[:width]
 	}

@@ -14,18 +14,18 @@ import (
 	"github.com/gpk-go/gpk/cutlass"
 )
 
-// SASS is what the machine code of one kernel has of wgmma.
+// SASS reports the wgmma instructions in the machine code of one kernel.
 type SASS struct {
 	Unit     string // "" from CheckSASS
-	Function string // its mangled name
+	Function string // mangled name
 	HGMMA    int    // wgmma instructions on 16-bit and TF32 data
 }
 
-// ErrNoWGMMA is the error of a wgmma kernel whose machine code has none: what
-// nvcc makes of it for sm_90 in place of sm_90a.
+// ErrNoWGMMA is the error for a wgmma kernel without wgmma instructions in its machine
+// code: the result of nvcc for sm_90 instead of sm_90a.
 var ErrNoWGMMA = errors.New("no wgmma instructions in the machine code")
 
-// checkSASS disassembles the units of wgmma kernels and counts.
+// checkSASS disassembles the units of wgmma kernels and counts these instructions.
 func (b *builder) checkSASS(ctx context.Context, units []UnitResult) ([]SASS, error) {
 	cuobjdump, err := b.cuobjdump(ctx)
 	if err != nil {
@@ -39,7 +39,7 @@ func (b *builder) checkSASS(ctx context.Context, units []UnitResult) ([]SASS, er
 				want++
 			}
 		}
-		whole := u.Unit.WGMMA() // each of its kernels
+		whole := u.Unit.WGMMA() // whether all of its kernels use wgmma
 		if want == 0 && !whole {
 			continue
 		}
@@ -66,12 +66,12 @@ func (b *builder) checkSASS(ctx context.Context, units []UnitResult) ([]SASS, er
 	return all, nil
 }
 
-// IsWGMMA reports whether the kernel is one of CUTLASS 3.x for wgmma.
+// IsWGMMA reports whether the kernel is a CUTLASS 3.x kernel that uses wgmma.
 func IsWGMMA(k cutlass.Kernel) bool {
 	return k.SM == 90 && slices.Contains([]string{"cooperative", "pingpong", "single", "streamk"}, k.Schedule)
 }
 
-// cuobjdump is the disassembler beside nvcc or on PATH, else the wheels'.
+// cuobjdump returns the disassembler beside nvcc or on PATH, otherwise that of the wheels.
 func (b *builder) cuobjdump(ctx context.Context) (string, error) {
 	beside := filepath.Join(filepath.Dir(b.tools.nvcc), "cuobjdump")
 	if _, err := os.Stat(beside); err == nil {
@@ -102,7 +102,7 @@ func CheckSASS(ctx context.Context, cuobjdump, object string) ([]SASS, error) {
 	return countHGMMA(out), nil
 }
 
-// countHGMMA reads a disassembly: a line "Function : NAME" begins a kernel.
+// countHGMMA parses a disassembly, in which a line "Function : NAME" begins a kernel.
 func countHGMMA(listing []byte) []SASS {
 	var list []SASS
 	for line := range bytes.Lines(listing) {

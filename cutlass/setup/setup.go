@@ -15,30 +15,30 @@ import (
 	"github.com/gpk-go/gpk/cutlass"
 )
 
-// Options says what Run builds. The zero value is the usual build.
+// Options are the options of Run. The zero value is the usual build.
 type Options struct {
-	Archs     []string  // 80, 86, 89, 90a; nil: those of the GPUs here, else 90a
-	Units     []string  // compile only these, and link no library; nil: all for Archs
+	Archs     []string  // 80, 86, 89, 90a; nil: those of this machine's GPUs, otherwise 90a
+	Units     []string  // compile only these, and do not link; nil: all for Archs
 	Cache     string    // "": cutlass.CacheDir()
-	WheelsDir string    // a folder that has every wheel: no network is used
-	NVCC      string    // the compiler; "": the one found, else NVIDIA's wheels
+	WheelsDir string    // a folder with every wheel: the network is not used
+	NVCC      string    // the compiler; "": the one that is found, otherwise NVIDIA's wheels
 	Jobs      int       // compilers at once; 0: DefaultJobs()
-	With      []string  // libraries to install beside the kernels: see Extras
-	Compile   bool      // take no prebuilt kernels
+	With      []string  // libraries to install besides the kernels: see Extras
+	Compile   bool      // do not use prebuilt kernels
 	CheckSASS bool      // disassemble the wgmma units and count their HGMMA instructions
-	Progress  io.Writer // a bar on a terminal, else lines; nil: silent
+	Progress  io.Writer // a bar on a terminal, otherwise lines; nil: silent
 }
 
-// Result is what Run did.
+// Result is the result of Run.
 type Result struct {
-	Library  string // the library; "" when Options.Units left parts out
+	Library  string // the library; "" if Options.Units omitted parts
 	Sidecar  cutlass.Sidecar
-	Current  bool   // the library was there already, made of the same parts
-	Module   string // the module that the library was taken from, with its version; "": compiled
+	Current  bool   // the library existed already, made from the same inputs
+	Module   string // the module from which the library was taken, with its version; "": compiled
 	NVCC     string
 	CUDA     string // nvcc's version: 13.0
 	Archs    []string
-	Units    []UnitResult // in the manifest's order
+	Units    []UnitResult // in the order of the manifest
 	SASS     []SASS       // with Options.CheckSASS
 	Duration time.Duration
 }
@@ -47,21 +47,21 @@ type Result struct {
 type UnitResult struct {
 	Unit     cutlass.Unit
 	Object   string        // its object in the cache
-	Cached   bool          // it was there already
-	Duration time.Duration // of the compiler
+	Cached   bool          // it existed already
+	Duration time.Duration // of the compilation
 }
 
-// builder is one Run.
+// builder is the state of one Run.
 type builder struct {
 	Options
-	temp     string // this run's own folder, removed at the end
+	temp     string // this run's folder, removed at the end
 	tools    toolchain
 	progress *progress
 }
 
-// Run brings the kernel library into the cache: prebuilt where a release has it,
-// else compiled. Prebuilt kernels that are there and cannot be used are an error.
-// Cancelling ctx stops the compilers and returns ctx's error.
+// Run brings the kernel library into the cache: prebuilt if a release has it, otherwise
+// compiled. Prebuilt kernels that exist but cannot be used are an error. Cancelling ctx
+// stops the compilers and returns ctx's error.
 func Run(ctx context.Context, opt Options) (res Result, _ error) {
 	start := time.Now()
 	if runtime.GOOS != "linux" || (runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64") {
@@ -113,7 +113,7 @@ func Run(ctx context.Context, opt Options) (res Result, _ error) {
 	return res, nil
 }
 
-// setDefaults replaces the options that were left out.
+// setDefaults sets the options that were omitted.
 func (b *builder) setDefaults(ctx context.Context) (err error) {
 	if b.Jobs <= 0 {
 		b.Jobs = DefaultJobs()
@@ -130,8 +130,8 @@ func (b *builder) setDefaults(ctx context.Context) (err error) {
 	return err
 }
 
-// compileLibrary compiles the units, checks their machine code if asked to, and links the
-// library unless units were left out.
+// compileLibrary compiles the units, checks their machine code if requested, and links the
+// library unless units were omitted.
 func (b *builder) compileLibrary(ctx context.Context, units []cutlass.Unit, res *Result) (err error) {
 	if b.tools, err = b.toolchain(ctx); err != nil {
 		return err
@@ -152,7 +152,7 @@ func (b *builder) compileLibrary(ctx context.Context, units []cutlass.Unit, res 
 	return b.link(ctx, units, res)
 }
 
-// units picks the translation units for the wanted targets and names.
+// units selects the translation units for the requested targets and names.
 func (b *builder) units() ([]cutlass.Unit, error) {
 	all := cutlass.Units()
 	if len(b.Options.Units) == 0 {
@@ -176,9 +176,9 @@ func (b *builder) units() ([]cutlass.Unit, error) {
 	return picked, nil
 }
 
-// makeTemp removes what killed runs left, which the lock makes safe, and makes
-// this run's folder. A process that outlived its run may still write to an old
-// one, so folders are never shared and a failed removal does no harm.
+// makeTemp removes the folders of killed runs, which is safe under the lock, and makes this
+// run's folder. A process that outlived its run may still write to an old folder, so
+// folders are never shared and a failed removal does no harm.
 func (b *builder) makeTemp() error {
 	parent := filepath.Join(b.Cache, "tmp")
 	os.RemoveAll(parent)
@@ -190,7 +190,7 @@ func (b *builder) makeTemp() error {
 	return err
 }
 
-// finish makes a complete file or folder durable and gives it its name.
+// finish makes a complete file or folder durable and renames it to its final name.
 func finish(temp, name string) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err

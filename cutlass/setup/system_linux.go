@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// lock takes the lock file for this process, calling wait once if another has
-// it. The kernel gives it back when the process ends, however it ends.
+// lock acquires the lock file for this process. It calls wait once if another process holds
+// it. The operating system releases it when the process ends, for whatever reason.
 func lock(ctx context.Context, path string, wait func()) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -40,7 +40,7 @@ func lock(ctx context.Context, path string, wait func()) (unlock func(), err err
 	}
 }
 
-// output runs a command and returns what it printed. It dies with its children
+// output runs a command and returns its output. The command and its children are killed
 // when ctx ends, and when this process is killed.
 func output(cmd *exec.Cmd) ([]byte, error) {
 	// Pdeathsig is sent when the thread that started the command ends.
@@ -52,8 +52,8 @@ func output(cmd *exec.Cmd) ([]byte, error) {
 	return cmd.CombinedOutput()
 }
 
-// ownFolder refuses a folder in which others could put a library. One that is
-// not there will be made for this user alone.
+// ownFolder refuses a folder in which others could put a library. A folder that does not
+// exist will be made for this user alone.
 func ownFolder(dir string) error {
 	info, err := os.Stat(dir)
 	if errors.Is(err, os.ErrNotExist) {

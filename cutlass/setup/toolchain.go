@@ -14,23 +14,23 @@ import (
 	"github.com/gpk-go/gpk/cutlass"
 )
 
-// The oldest CUDA whose nvcc compiles the kernels.
+// The oldest CUDA version whose nvcc compiles the kernels.
 const minCUDA = 12*1000 + 4*10
 
-// ErrMissingTool is the error of a program that the build needs and that is not
-// here; its text names the package that has it.
+// ErrMissingTool is the error for a program that the build needs and that is not installed;
+// its text names the package.
 var ErrMissingTool = errors.New("missing tool")
 
-// toolchain is what a build compiles with.
+// toolchain describes the tools of a build.
 type toolchain struct {
 	nvcc     string
 	version  string // 13.0
 	cuda     int    // as CUDART_VERSION: 13000
-	identity string // what nvcc and g++ say of themselves: part of an object's key
-	cutlass  string // the root of CUTLASS's source tree
+	identity string // version output of nvcc and g++: part of an object's key
+	cutlass  string // root of CUTLASS's source tree
 }
 
-// toolchain finds the compilers and installs the wheels that are wanted.
+// toolchain finds the compilers and installs the needed wheels.
 func (b *builder) toolchain(ctx context.Context) (t toolchain, err error) {
 	host, err := findCXX(ctx)
 	if err != nil {
@@ -66,17 +66,17 @@ func (b *builder) toolchain(ctx context.Context) (t toolchain, err error) {
 
 func wheelNVCC(dir string) string { return filepath.Join(dir, "nvidia", "cu13", "bin", "nvcc") }
 
-// tool is a program that was found and asked for its version.
+// tool is a program with its version.
 type tool struct {
 	path, version, banner string
 	cuda                  int
 }
 
-// systemCUDA is where NVIDIA's installers put the toolkit.
+// systemCUDA is the folder in which NVIDIA's installers put the toolkit.
 var systemCUDA = "/usr/local/cuda"
 
-// findNVCC looks for a compiler that is new enough: the one named, else on
-// PATH, under CUDA_HOME and CUDA_PATH, and in /usr/local/cuda.
+// findNVCC searches for a compiler that is new enough: the named one, otherwise on PATH,
+// under CUDA_HOME and CUDA_PATH, and in /usr/local/cuda.
 func findNVCC(ctx context.Context, named string) (tool, error) {
 	if named != "" {
 		return probeNVCC(ctx, named)
@@ -109,7 +109,7 @@ func findNVCC(ctx context.Context, named string) (tool, error) {
 
 var release = regexp.MustCompile(`release (\d+)\.(\d+)`)
 
-// probeNVCC asks the compiler at path for its version.
+// probeNVCC queries the version of the compiler at path.
 func probeNVCC(ctx context.Context, path string) (tool, error) {
 	out, err := output(exec.CommandContext(ctx, path, "--version"))
 	if err != nil {
@@ -154,18 +154,18 @@ func findPip(ctx context.Context) (python string, err error) {
 	return path, nil
 }
 
-// Tool is something that a build needs, as Tools found it.
+// Tool is a requirement of a build, as reported by Tools.
 type Tool struct {
 	Name   string
-	Detail string // where and which version
-	Err    error  // why it cannot be used, with what to do
+	Detail string // location and version
+	Err    error  // the reason why it cannot be used, and the remedy
 }
 
-// Tools looks for what Run would need, installing nothing. cache "" is
+// Tools searches for the requirements of Run without installing anything. cache "" means
 // cutlass.CacheDir().
 func Tools(ctx context.Context, cache, nvcc string) []Tool {
 	if cache == "" {
-		cache, _ = cutlass.CacheDir() // without one, nothing is in it
+		cache, _ = cutlass.CacheDir() // without a folder, the cache is empty
 	}
 	var tools []Tool
 	host, err := findCXX(ctx)

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// wheels is a set of NVIDIA's Python packages that is unpacked together.
+// wheels is a set of NVIDIA's Python packages that are unpacked together.
 type wheels struct {
 	name, what   string
 	requirements string // pip's requirements file: versions and hashes for amd64 and arm64
@@ -67,10 +67,10 @@ nvidia-nvjitlink==13.0.88 \
 `}
 )
 
-// extras are the sets that no kernel is built from, which Options.With names.
+// extras are the optional sets for Options.With, which no kernel is built from.
 var extras = []wheels{cufftWheels}
 
-// Extras lists what Options.With can name.
+// Extras lists the names for Options.With.
 func Extras() (names []string) {
 	for _, w := range extras {
 		names = append(names, w.name)
@@ -78,7 +78,7 @@ func Extras() (names []string) {
 	return names
 }
 
-// installExtras installs the sets that Options.With names.
+// installExtras installs the sets of Options.With.
 func (b *builder) installExtras(ctx context.Context) error {
 	for _, name := range b.With {
 		i := slices.IndexFunc(extras, func(w wheels) bool { return w.name == name })
@@ -92,20 +92,19 @@ func (b *builder) installExtras(ctx context.Context) error {
 	return nil
 }
 
-// dir is the folder of the cache that the set unpacks to, named by its content.
+// dir is the cache folder of the set, named by its content.
 func (w wheels) dir(cache string) string {
 	sum := sha256.Sum256([]byte(w.requirements))
 	return filepath.Join(cache, "wheels", w.name+"-"+hex.EncodeToString(sum[:6]))
 }
 
-// present reports whether the set is unpacked: its folder appears whole.
+// present reports whether the set is unpacked: its folder appears atomically.
 func (w wheels) present(cache string) bool {
 	info, err := os.Stat(w.dir(cache))
 	return err == nil && info.IsDir()
 }
 
-// install unpacks the set into the cache unless it is there, and returns its
-// folder.
+// install unpacks the set into the cache unless it exists, and returns its folder.
 func (b *builder) install(ctx context.Context, w wheels) (string, error) {
 	dir := w.dir(b.Cache)
 	if w.present(b.Cache) {
@@ -130,7 +129,7 @@ func (b *builder) install(ctx context.Context, w wheels) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		// --isolated: no variable and no configuration adds an index.
+		// --isolated: no environment variable and no configuration adds an index.
 		args = append(args, "--isolated", "--no-index", "--find-links", folder)
 		from = "from " + folder
 	}
@@ -144,15 +143,15 @@ func (b *builder) install(ctx context.Context, w wheels) (string, error) {
 		return "", fmt.Errorf("installing %s %s: %w\n%s", w.what, from, err, tail(out))
 	}
 	if root := filepath.Join(target, "nvidia", "cu13"); isDir(filepath.Join(root, "lib")) && !isDir(filepath.Join(root, "lib64")) {
-		if err := os.Symlink("lib", filepath.Join(root, "lib64")); err != nil { // where nvcc links from
+		if err := os.Symlink("lib", filepath.Join(root, "lib64")); err != nil { // nvcc links from there
 			return "", err
 		}
 	}
 	return dir, finish(target, dir)
 }
 
-// environment is the process's, less what would change nvcc's flags unseen,
-// with temporary files where the next run removes them.
+// environment is the environment of the process without variables that would silently
+// change nvcc's flags, and with a folder for temporary files that the next run removes.
 func (b *builder) environment() []string {
 	env := slices.DeleteFunc(os.Environ(), func(s string) bool {
 		return strings.HasPrefix(s, "NVCC_") || strings.HasPrefix(s, "TMPDIR=")
@@ -165,7 +164,7 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// tail is the end of a command's output: the part with the error.
+// tail is the end of a command's output, which contains the error.
 func tail(out []byte) string {
 	const lines, bytes = 40, 8 << 10
 	text := strings.TrimRight(string(out), "\n")

@@ -1,22 +1,22 @@
-// attention.cu: the entries of gpk_attention.h, and which kernels compute a problem.
+// attention.cu: the entry points of gpk_attention.h and the choice of the kernel for a problem.
 #include "attention_run.cuh"
 #include "ops.cuh"
 
 namespace gpk {
 
-// Of attention_sm90.cu; a build without the kernel has no such functions. The device is the current one.
+// Defined in attention_sm90.cu. A build without the Hopper kernel lacks these functions. They use the current device.
 __attribute__((weak)) bool long_attention_takes(gpk_attention_args const& a);
 __attribute__((weak)) cudaError_t long_attention(gpk_attention_args const& a, cudaStream_t stream);
 
 namespace {
 
-// Whether the Hopper kernel computes the problem, or of a ragged batch its long sequences.
+// Whether the Hopper kernel computes the problem or, for a ragged batch, its long sequences.
 bool has_long(gpk_attention_args const& a) {
   return long_attention_takes != nullptr && long_attention != nullptr && a.queries >= GPK_ATTENTION_LONG &&
          (a.offsets == 0 || a.longest >= GPK_ATTENTION_LONG) && a.keys > 0 && a.value_dim > 0 && a.heads > 0 && a.batch > 0 && long_attention_takes(a);
 }
 
-// The most shared memory that a block of a device can ask for.
+// The maximum shared memory per block of a device, with opt-in.
 int most_shared(int device) {
   static int known[64] = {};
   int most = device >= 0 && device < 64 ? __atomic_load_n(&known[device], __ATOMIC_RELAXED) : 0;
@@ -61,7 +61,7 @@ extern "C" int gpk_attention(gpk_attention_args const* a) {
   if (code != GPK_OK) return code;
   cudaStream_t const stream = reinterpret_cast<cudaStream_t>(a->stream);
   gpk_attention_args rest = *a;
-  rest.longest = INT64_MAX;  // longer ones than the caller has said are computed too
+  rest.longest = INT64_MAX;  // also computes sequences that are longer than the caller announced
   if (!gpk::has_long(*a)) return gpk::attention::run(rest, stream);
   if (a->offsets != 0) {
     rest.longest = GPK_ATTENTION_LONG - 1;

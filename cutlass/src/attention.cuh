@@ -1,15 +1,15 @@
 // attention.cuh: attention of any problem, by mma.sync; see gpk_attention.h.
 //
-// `tiles`: a block of four warps has 64 queries of a sequence and head, a warp 16 of them. It walks over
-// tiles of keys with a running maximum and sum of every query (Milakov and Gimelshein 2018; Dao et al. 2022).
-// Keys of the next tile arrive while weights are computed, values while scores are.
+// `tiles`: a block of four warps computes 64 queries of a sequence and head, each warp 16 of them. It loops over
+// tiles of keys with a running maximum and sum for every query (Milakov and Gimelshein 2018; Dao et al. 2022). The
+// keys of the next tile are loaded while weights are computed, the values while scores are.
 //
-// `few`: at most 16 rows, which are the queries of all heads that read one KV head, and many keys. A block has a
-// part of the keys, a warp every fourth 16 of them, and `combine` adds the parts in their order. How keys are
-// cut is a function of their number alone.
+// `few`: at most 16 rows, the queries of all heads that read one KV head, and many keys. A block computes a part of
+// the keys, and each of its four warps every fourth group of 16. `combine` adds the parts in their order. The
+// partition of the keys is a function of their number alone.
 //
-// The bits of a row are a function of its sequence: tiles begin at its first key, and a tile of which a row sees
-// nothing leaves the row's numbers as they are.
+// The bits of a row are a function of its sequence: tiles begin at the sequence's first key, and a tile in which a
+// row sees no key leaves the row's state unchanged.
 #pragma once
 #include <cuda_runtime.h>
 #include <math.h>
@@ -29,20 +29,20 @@ __device__ inline float power_of_two(float x) {
   return v;
 }
 
-// Starts the copy of 16 bytes, of which `bytes` are read and the others zeros.
+// Starts a copy of 16 bytes: reads the first `bytes` bytes and fills the rest with zeros.
 __device__ inline void copy_later(uint4* to, void const* from, int bytes) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from), "r"(bytes) : "memory");
 }
 
 __device__ inline void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 
-// Waits for all but the last N groups of copies.
+// Waits until at most the last N groups of copies are in flight.
 template <int N>
 __device__ inline void await_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
 }
 
-// The granule of n elements at p, n less than its room, and zeros.
+// Loads n elements at p, fewer than a granule holds, and fills the rest with zeros.
 template <class T>
 __device__ inline uint4 some_elements(T const* p, int n) {
   constexpr int room = 16 / sizeof(T);
@@ -57,8 +57,8 @@ __device__ inline uint4 some_elements(T const* p, int n) {
   return v;
 }
 
-// `Count` rows from `first` on into a tile, `length` elements each; zeros behind those, and for rows
-// from `end` on. Threads: how many take part.
+// Copies `Count` rows of `length` elements, from row `first` on, into a tile. The rest of each row, and rows from
+// `end` on, become zeros. Threads: the number of threads that copy.
 template <class M, int Count, int Threads>
 __device__ __forceinline__ void load_rows(uint4* tile, Rows const& rows, typename M::Element const* base, int first, int end, int length,
                                           int thread) {
@@ -79,7 +79,7 @@ __device__ __forceinline__ void load_rows(uint4* tile, Rows const& rows, typenam
   }
 }
 
-// A granule of a tile into row p of the result.
+// Stores a granule of a tile into row p of the result.
 template <class T>
 __device__ inline void store_granule(T* p, uint4 v, int c, int length, bool granules) {
   constexpr int room = 16 / sizeof(T);
@@ -95,14 +95,14 @@ __device__ inline void store_granule(T* p, uint4 v, int c, int length, bool gran
   }
 }
 
-// What one lane knows of its two rows of scores: how many keys they see at most, and their masks.
-// Masked: there is a mask, or scores are scaled before they are compared.
+// The masks of a lane's two rows of scores: how many keys each row sees at most, and its row of the mask. Masked:
+// there is a mask, or scores are scaled before they are compared.
 template <bool Masked>
 struct Sight {
   int seen[2];
   char const* mask[Masked ? 2 : 1];
 
-  // Row r is query i of n of a head, with m keys.
+  // Initializes row r: query i of n of a head with m keys.
   __device__ void set(Params const& p, int r, int i, int n, int m, int head, int batch) {
     seen[r] = p.causal ? min(m, i + m - n + 1) : m;
     if constexpr (Masked) {
@@ -111,7 +111,7 @@ struct Sight {
     }
   }
 
-  // Makes -Inf of the scores that do not count, whose first column is `key`, and adds the mask.
+  // Adds the mask to the scores whose first column is `key`, and sets those that are masked out to -Inf.
   template <int N>
   __device__ void apply(float (&s)[N][4], Params const& p, int key) const {
 #pragma unroll
@@ -131,11 +131,11 @@ struct Sight {
   }
 };
 
-// The running numbers of a lane's two rows.
+// The state of the online softmax for a lane's two rows.
 template <int D>
 struct Running {
   float o[D / 8][4];
-  float largest[2], sum[2];  // the sum: of the lane's own columns
+  float largest[2], sum[2];  // sum: over the lane's own columns
 
   __device__ void clear() {
 #pragma unroll
@@ -143,12 +143,13 @@ struct Running {
     for (int r = 0; r < 2; r++) largest[r] = -INFINITY, sum[r] = 0;
   }
 
-  // The power that stands for the largest score; the product is rounded, and then the same everywhere.
+  // The exponent that is subtracted for the largest score. The product is rounded here once, and so is the same for
+  // all weights.
   __device__ static float base(float largest, float factor) {
     return largest == -INFINITY ? 0 : __fmul_rn(largest, factor);
   }
 
-  // Makes weights of scores, and scales what is there to their maxima.
+  // Turns scores into weights, and rescales the accumulators to the new maxima.
   template <int N>
   __device__ void weigh(float (&s)[N][4], float factor) {
     float shrink[2];
@@ -173,7 +174,7 @@ struct Running {
       }
       sum[r] = fmaf(sum[r], shrink[r], total);
     }
-    // A factor of 1 changes no bit, and most tiles after the first have it.
+    // A factor of 1 changes no bit. Most tiles after the first have only such factors.
     if (__any_sync(~0u, shrink[0] != 1 || shrink[1] != 1)) {
 #pragma unroll
       for (int n = 0; n < D / 8; n++) {
@@ -198,10 +199,10 @@ constexpr int tile_bytes(int rows) {
   return rows * M::pitch * 16;
 }
 
-// Blocks of a multiprocessor, which bound the registers of a thread.
+// Blocks per multiprocessor, which bound the registers per thread.
 constexpr int tile_blocks(int d) { return d <= 32 ? 5 : d <= 64 ? 4 : d <= 128 ? 3 : 2; }
 
-// M: how products are computed; D: the padded head size, of values too; Keys: of a tile.
+// M: the type of the products; D: the padded head size, also of values; Keys: keys per tile.
 template <class M, int D, int Keys, bool Masked>
 __global__ void __launch_bounds__(2 * tile_rows, M::exact || Masked ? 1 : tile_blocks(D)) tiles(__grid_constant__ Params const p) {
   using T = typename M::Element;
@@ -222,7 +223,7 @@ __global__ void __launch_bounds__(2 * tile_rows, M::exact || Masked ? 1 : tile_b
   T const* const k = reinterpret_cast<T const*>(p.k.data) + at.batch * p.k.batch + kv * p.k.head + at.start * p.k.row;
   T const* const v = reinterpret_cast<T const*>(p.v.data) + at.batch * p.v.batch + kv * p.v.head + at.start * p.v.row;
 
-  // How many keys any row of the tile sees, and how many every row of the warp sees.
+  // The number of keys that any row of the tile sees, and the number that every row of the warp sees.
   int const ahead = at.m - at.n + 1;
   int const end = p.causal ? max(min(at.m, min(first + tile_rows, at.n) - 1 + ahead), 0) : at.m;
   int const plain = Masked ? 0 : p.causal ? min(at.m, mine + ahead) : at.m;
@@ -276,7 +277,7 @@ __global__ void __launch_bounds__(2 * tile_rows, M::exact || Masked ? 1 : tile_b
   }
   if (!works) return;
 
-  // Through the queries' own memory, which no other warp reads.
+  // Results pass through the queries' shared memory, which no other warp reads.
   run.add_columns();
   uint4* const results = queries + 16 * warp * M::pitch;
   __syncwarp();

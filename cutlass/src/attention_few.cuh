@@ -1,4 +1,4 @@
-// attention_few.cuh: attention of few queries and many keys, as a decoder has it; see attention.cuh.
+// attention_few.cuh: attention of few queries and many keys, as in a decoder; see attention.cuh.
 #pragma once
 #include "attention.cuh"
 
@@ -7,32 +7,32 @@ namespace attention {
 
 constexpr int few_rows = 16;   // at most
 constexpr int few_warps = 4;
-constexpr int few_step = 16;   // keys that a warp takes at once
-constexpr int few_stages = 2;  // steps of a warp that are on their way
-// Keys of a part: 128 take 7.6 us for a batch of 1 and 84 for one of 64 (1,024 keys, 8 KV heads of size 128, H200), 256 take 8.6
-// and 76, 512 take 11.0 and 75.
+constexpr int few_step = 16;   // keys that a warp processes per step
+constexpr int few_stages = 2;  // steps of a warp that are in flight
+// Keys per part: 128 take 7.6 us for a batch of 1 and 84 for one of 64 (1,024 keys, 8 KV heads of size 128, H200),
+// 256 take 8.6 and 76, 512 take 11.0 and 75.
 constexpr int few_span = 4 * few_warps * few_step;
-constexpr int few_least = 256;  // keys
+constexpr int few_least = 256;  // least number of keys for which `few` is used
 constexpr int most_parts = 64;
 
-// M: of halves; D: the padded head size.
+// M: the type of the products, for halves; D: the padded head size.
 template <class M, int D>
 struct Few {
-  static constexpr int step = few_step * M::pitch;  // granules of the keys, or values, of a step
+  static constexpr int step = few_step * M::pitch;  // granules of keys, or of values, per step
   static constexpr int queries = few_rows * M::pitch;
-  static constexpr int ring = few_stages * 2 * step;  // of a warp
+  static constexpr int ring = few_stages * 2 * step;  // granules per warp
   static constexpr int bytes = (queries + few_warps * ring) * 16;
   static_assert(few_rows * D * 4 <= ring * 16, "a warp's results fit its ring");
 };
 
-// Starts the copies of a warp's step: keys from `key` on, then their values.
+// Starts the copies of a warp's step: keys from `key` on and their values.
 template <class M, int D>
 __device__ inline void start_step(uint4* stage, Params const& p, typename M::Element const* k, typename M::Element const* v, int key, int end) {
   load_rows<M, few_step, 32>(stage, p.k, k, key, end, p.dim, threadIdx.x % 32);
   load_rows<M, few_step, 32>(stage + Few<M, D>::step, p.v, v, key, end, p.value_dim, threadIdx.x % 32);
 }
 
-// Row r is query r % queries of head r / queries of those that read the KV head.
+// Row r is query r % queries of head r / queries among those that read the KV head.
 template <class M, int D, bool Masked>
 __global__ void __launch_bounds__(32 * few_warps) few(__grid_constant__ Params const p) {
   using T = typename M::Element;
@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(32 * few_warps) few(__grid_constant__ Params c
   await_copies<0>();
   __syncwarp();
 
-  // What the warps have becomes one, in their order.
+  // The results of the warps are combined in the order of the warps.
   run.add_columns();
   float* const own = reinterpret_cast<float*>(ring);
   for (int r = 0; r < 2; r++) {
@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(32 * few_warps) few(__grid_constant__ Params c
   }
 }
 
-// A block of 128 adds up the parts of one row of the result.
+// A block of 128 threads adds the parts of one row of the result.
 template <class T>
 __global__ void __launch_bounds__(128) combine(__grid_constant__ Params const p) {
   __shared__ float weights[most_parts];

@@ -1,4 +1,4 @@
-// attention_launch_sm90.cuh: which problems Hopper's attention kernel takes, and its launch.
+// attention_launch_sm90.cuh: the problems that Hopper's attention kernel accepts, and its launch.
 #pragma once
 #include <string.h>
 
@@ -9,8 +9,8 @@
 namespace gpk {
 namespace attention90 {
 
-// Whether TMA reads rows from there, and 16 bytes can be stored there at once. A distance along an extent
-// of 1 is never used.
+// Whether TMA can read the rows, and stores of 16 bytes are aligned. Strides along dimensions of length 1 are
+// ignored.
 inline bool aligned(gpk_attention_rows const& r, int64_t batch, int64_t heads, int64_t rows) {
   auto const fits = [](int64_t distance, int64_t extent) {
     return extent == 1 || (distance > 0 && distance % 8 == 0 && distance < int64_t(1) << 38);
@@ -30,8 +30,8 @@ inline bool describe(CUtensorMap* map, CUtensorMapDataType type, gpk_attention_r
   return e == CUDA_SUCCESS && !take_tma_error();
 }
 
-// The blocks of n keys that the CTA with the most work visits, if the tiles of a causal problem come in
-// sections of `section` heads (attention_tiles_sm90.cuh). Each tile counts one block more, for its begin and end.
+// The work of the CTA with the most, in blocks of n keys, if the tiles of a causal problem are ordered in sections of
+// `section` heads (attention_tiles_sm90.cuh). Each tile counts as one block more, for its prologue and epilogue.
 inline int64_t longest_cta(Tiles t, int section, int ctas, int rows, int n, std::vector<int64_t>& load) {
   load.assign(ctas, 0);
   for (int index = 0, begin = 0, cta = 0, forth = 1; index < t.total; begin += section) {
@@ -50,7 +50,7 @@ inline int64_t longest_cta(Tiles t, int section, int ctas, int rows, int n, std:
   return most;
 }
 
-// The section of a causal problem that balances the CTAs best; a bad one costs 15 %.
+// The section size of a causal problem that balances the CTAs best; a bad one costs 15 %.
 inline int balanced_section(Tiles const& t, int ctas, int rows, int n) {
   struct Choice {
     int each, pairs, queries, keys, sharing, ctas, rows, n, section;
@@ -65,20 +65,20 @@ inline int balanced_section(Tiles const& t, int ctas, int rows, int n) {
     int const s = section < 1 ? 1 : section < t.pairs ? section : t.pairs;
     int64_t const x = longest_cta(t, s, ctas, rows, n, load);
     if (least == INT64_MAX || x * 128 < least * 127) least = x, choice.section = s;
-    if (t.total / ctas >= 40) break;  // so many rounds balance each other
+    if (t.total / ctas >= 40) break;  // with so many rounds any section is balanced
   }
   last = choice;
   return choice.section;
 }
 
-// The tiles of a head, at most: every sequence that is computed ends at most one that is not full.
+// An upper bound of the tiles per head: every sequence that is computed ends with at most one partial tile.
 inline int64_t tiles_of(gpk_attention_args const& a, int64_t rows) {
   if (a.offsets == 0) return (a.queries - 1) / rows + 1;
   int64_t const most = a.queries / (a.shortest > 1 ? a.shortest : 1);
   return a.queries / rows + (a.batch < most ? a.batch : most);
 }
 
-// Whether tiles of three warpgroups are done before tiles of two: a larger one takes 1.25 times as long, for
+// Whether tiles of three warpgroups take less time than tiles of two. The larger tile takes 1.25 times as long for
 // 1.5 times the queries. A row has the same bits in both.
 inline bool takes_three(gpk_attention_args const& a) {
   int64_t const pairs = (a.offsets != 0 ? 1 : a.batch) * a.heads, room = sm_count(a.device);
@@ -121,8 +121,8 @@ cudaError_t launch_kernel(gpk_attention_args const& a, cudaStream_t stream) {
   int const room = sm_count(a.device);
   if (room == 0) return cudaErrorInvalidDevice;
   int const ctas = t.total < room ? t.total : room;
-  // Problems that are not causal go through one KV head after the other. Sections of a ragged batch leave
-  // half of L2 free.
+  // Problems that are not causal process one KV head after the other. For a ragged batch, sections leave half of L2
+  // free.
   int64_t const budget = 24 << 20, bytes = a.keys * D * 4;
   int64_t const together = (a.causal && bytes < budget ? budget / bytes : 1) * t.sharing;
   t.section = static_cast<int>(together < pairs ? together : pairs);
@@ -138,8 +138,9 @@ template <class T>
 cudaError_t launch_type(gpk_attention_args const& a, cudaStream_t stream) {
   switch (a.dim) {
     case 64:
-      // Not causal: four warpgroups and blocks of 64 keys, which 512 keys run in 0.92 of the time of 128, and
-      // 2,048 in 1.10. It cannot follow from the number of keys: a ragged batch has sequences of any length.
+      // Not causal: four warpgroups and blocks of 64 keys. Compared with blocks of 128 keys, 512 keys take 0.92 of
+      // the time, and 2,048 take 1.10. The choice cannot depend on the number of keys, because a ragged batch has
+      // sequences of any length.
       if (!a.causal) return launch_kernel<T, 64, 64, 4, 4, 2>(a, stream);
       return takes_three(a) ? launch_kernel<T, 64, 128, 3, 4, 2>(a, stream) : launch_kernel<T, 64, 128, 2, 4, 2>(a, stream);
     case 96: return launch_kernel<T, 96, 96, 3>(a, stream);
@@ -151,7 +152,7 @@ cudaError_t launch_type(gpk_attention_args const& a, cudaStream_t stream) {
 
 }  // namespace attention90
 
-// Whether attention_sm90 takes the problem, on a device of compute capability 9.0.
+// Whether attention_sm90 accepts the problem on a device of compute capability 9.0.
 inline bool attention_sm90_takes(gpk_attention_args const& a) {
   int64_t const limit = 1 << 30, members = a.offsets != 0 ? 1 : a.batch;
   auto const within = [&](int64_t n) { return n > 0 && n < limit; };
@@ -165,7 +166,7 @@ inline bool attention_sm90_takes(gpk_attention_args const& a) {
          attention90::aligned(a.out, members, a.heads, a.queries);
 }
 
-// Computes a problem that it takes; a.workspace is not used.
+// Computes a problem that attention_sm90_takes accepts; a.workspace is not used.
 inline cudaError_t attention_sm90(gpk_attention_args const& a, cudaStream_t stream) {
   return a.type == GPK_BF16 ? attention90::launch_type<attention90::bf16>(a, stream)
                             : attention90::launch_type<attention90::fp16>(a, stream);

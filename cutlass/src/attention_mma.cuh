@@ -1,10 +1,10 @@
-// attention_mma.cuh: the products of attention on mma.sync: scores out of queries and keys,
-// and weights times values. A warp has 16 queries; g is lane / 4 and t is lane % 4.
-// Accumulators have mma's layout: element 2 r + e of tile n is row g + 8 r, column 8 n + 2 t + e.
+// attention_mma.cuh: the products of attention on mma.sync: scores from queries and keys, and weights times values. A
+// warp computes 16 queries; g is lane / 4 and t is lane % 4. Accumulators have mma's layout: element 2 r + e of tile
+// n is row g + 8 r, column 8 n + 2 t + e.
 //
-// Tiles of keys and values lie in shared memory row by row, in granules of 16 bytes:
-// halves swizzled, so that ldmatrix meets every bank once, and float32 with rows a granule
-// apart, so that the 32 lanes of a plain load do.
+// Tiles of keys and values are stored in shared memory row by row, in granules of 16 bytes. Halves are swizzled, so
+// that ldmatrix has no bank conflicts. Rows of float32 are padded by a granule, so that a plain load by 32 lanes has
+// none.
 #pragma once
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -13,7 +13,7 @@
 namespace gpk {
 namespace attention {
 
-// The bits of the two halves that x and y round to, x in the lower one.
+// x and y rounded to halves and packed, x in the lower 16 bits.
 template <class T>
 __device__ inline uint32_t pack(float x, float y);
 
@@ -31,7 +31,7 @@ __device__ inline uint32_t pack<__nv_bfloat16>(float x, float y) {
   return v;
 }
 
-// c += a b, 16 x 8 x 16.
+// c += a b for 16 x 8 x 16.
 template <class T>
 __device__ inline void mma(float (&c)[4], uint32_t const (&a)[4], uint32_t b0, uint32_t b1);
 
@@ -49,15 +49,15 @@ __device__ inline void mma<__nv_bfloat16>(float (&c)[4], uint32_t const (&a)[4],
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-// c += a b, 16 x 8 x 8 of TF32.
+// c += a b for 16 x 8 x 8 in TF32.
 __device__ inline void mma_tf32(float (&c)[4], uint32_t const (&a)[4], uint32_t b0, uint32_t b1) {
   asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-// Four 8 x 8 matrices of halves; lane l gives the address of row l % 8 of matrix l / 8.
-// Shared memory changes between barriers only, which asm volatile with "memory" keeps in order.
+// Loads four 8 x 8 matrices of halves; lane l gives the address of row l % 8 of matrix l / 8. Shared memory changes
+// only between barriers, and asm volatile with "memory" keeps the order.
 __device__ inline void load_matrices(uint32_t (&v)[4], uint32_t address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
@@ -79,17 +79,17 @@ template <class T, int D>
 struct Halves {
   using Element = T;
   static constexpr bool exact = false;
-  static constexpr int granules = D / 8;  // of a row
-  static constexpr int pitch = granules;  // from row to row
+  static constexpr int granules = D / 8;  // granules per row
+  static constexpr int pitch = granules;  // granules from row to row
   static constexpr bool kept = D <= 128;  // the queries stay in registers
 
-  // Where granule c of row r lies, counted in granules.
+  // The index of granule c of row r.
   __device__ static int place(int r, int c) { return r * pitch + (c ^ turn(r)); }
 
-  // What the granules of row r are swizzled by; rows 16 apart have the same.
+  // The swizzle of row r; rows 16 apart have the same one.
   __device__ static int turn(int r) { return granules >= 8 ? r & 7 : r >> 1 & 3; }
 
-  // The queries of the warp: 16 rows that begin at q.
+  // The queries of the warp: the 16 rows from q on.
   struct Queries {
     uint32_t a[kept ? D / 16 : 1][4];
     uint32_t row, turned;
@@ -152,15 +152,14 @@ struct Halves {
     }
   }
 
-  // Stores x and y, rounded, as columns 8 n + 2 t and the next of row r.
+  // Rounds x and y and stores them as columns 8 n + 2 t and 8 n + 2 t + 1 of row r.
   __device__ static void put(uint4* tile, int r, int n, int t, float x, float y) {
     reinterpret_cast<uint32_t*>(tile + place(r, n))[t] = pack<T>(x, y);
   }
 };
 
-// float32. Full: every operand is the sum of two TF32 numbers, and of their four products the
-// smallest is left out, which leaves an error of 2^-22 each. Otherwise operands are rounded to
-// TF32.
+// float32. Full: every operand is the sum of two TF32 numbers, and the smallest of their four products is omitted,
+// which leaves an error of 2^-22 per product. Otherwise operands are rounded to TF32.
 template <int D, bool Full>
 struct Floats {
   using Element = float;
@@ -195,8 +194,8 @@ struct Floats {
 
   __device__ static void product(float (&c)[4], Operand<4> const& a, Operand<2> const& b) {
     if constexpr (Full) {
-      // Tensor cores truncate what they add to an accumulator, which over hundreds of keys is a bias of several
-      // units of the last place. So the products of eight are summed by themselves, and added with rounding.
+      // Tensor cores truncate when they add to an accumulator. Over hundreds of keys this is a bias of several units
+      // in the last place. So the products of eight keys are summed separately, and their sum is added with rounding.
       float part[4] = {0, 0, 0, 0};
       mma_tf32(part, a.low, b.high[0], b.high[1]);
       mma_tf32(part, a.high, b.low[0], b.low[1]);
@@ -231,8 +230,8 @@ struct Floats {
     }
   }
 
-  // The keys of a step are taken in another order, in which the accumulators are an operand as
-  // they lie: place t of an operand is key 2 t, and place t + 4 is key 2 t + 1.
+  // The keys of a step are permuted so that the accumulators can be used as an operand without a shuffle: place t of
+  // the operand is key 2 t, and place t + 4 is key 2 t + 1.
   template <int N>
   __device__ static void accumulate(float (&o)[D / 8][4], float const (&p)[N][4], uint4 const* values) {
     int const lane = threadIdx.x % 32;

@@ -1,5 +1,5 @@
-// attention_place.cuh: what the kernels of attention.cuh are given, and which tile of which sequence a
-// block computes.
+// attention_place.cuh: the parameters of attention.cuh's kernels, and the mapping from a block to its tile and
+// sequence.
 #pragma once
 #include <cuda_runtime.h>
 #include <limits.h>
@@ -12,8 +12,8 @@ namespace attention {
 
 struct Rows {
   char* data;
-  int64_t batch, head, row;  // elements
-  bool granules;             // every row is granules of 16 bytes, on multiples of 16
+  int64_t batch, head, row;  // strides in elements
+  bool granules;             // rows consist of 16-byte granules on 16-byte boundaries
 };
 
 struct Params {
@@ -25,11 +25,11 @@ struct Params {
   long long* flags;
   int shortest, longest;
   int batch, heads, kv_heads, group, queries, keys, dim, value_dim;
-  int tiles;       // of all queries; ragged: the places for tiles of all sequences
+  int tiles;       // tiles of all queries; ragged: an upper bound for all sequences
   bool causal;
-  float factor;    // of scores: their exponential is a power of two
-  bool scaled;     // scores are multiplied with the factor before the mask; otherwise as part of the power
-  int parts, span;  // few: parts of the keys, and keys of a part
+  float factor;    // factor of scores in the exponent of a power of two
+  bool scaled;     // scores are multiplied by the factor before the mask is added; otherwise within the exponent
+  int parts, span;  // few: the number of parts, and keys per part
   float* partial;   // [batch, KV heads, parts, rows, value_dim]
   float2* sums;     // [batch, KV heads, parts, rows]: the largest score and the sum
 };
@@ -37,11 +37,11 @@ struct Params {
 constexpr int tile_rows = 64;
 constexpr float log2_e = 1.44269504088896340736f;
 
-// A tile of queries: of which sequence and head, and where its rows begin.
+// A tile of queries: its sequence and head, and where its rows begin.
 struct Place {
   int batch, head, tile;
   int start;    // ragged: the sequence's first row
-  int n, m;     // its queries and keys
+  int n, m;     // the sequence's queries and keys
 
   __device__ bool find(Params const& p) {
     unsigned const b = blockIdx.x;
@@ -52,7 +52,7 @@ struct Place {
     }
     unsigned const many = p.batch * p.heads;
     unsigned which;
-    if (p.causal) { // the longest first
+    if (p.causal) { // the longest tiles first
       tile = p.tiles - 1 - b / many;
       which = b % many;
     } else {
@@ -69,8 +69,8 @@ struct Place {
 
   __device__ static int clamped(Params const& p, int i) { return min(max(p.offsets[i], 0), p.queries); }
 
-  // Sequence i has the places for tiles from offsets[i] / tile_rows + i on, which are as many as it
-  // needs, or one more, so that no block has to add up lengths.
+  // The slots for tiles of sequence i begin at offsets[i] / tile_rows + i. They are as many as it needs or one more,
+  // so that no block has to add up lengths.
   __device__ bool ragged(Params const& p, int slot) {
     int const lane = threadIdx.x % 32;
     int low = 0, high = p.batch;
@@ -89,7 +89,7 @@ struct Place {
   }
 };
 
-// Says what is wrong with the offsets. All threads of one block.
+// Records errors in the offsets. All threads of one block call it.
 __device__ inline void check_offsets(Params const& p) {
   __shared__ int fallen;
   if (threadIdx.x == 0) fallen = INT_MAX;

@@ -1,18 +1,18 @@
-// attention_run.cuh: which kernel of attention.cuh computes a problem, and its launch.
+// attention_run.cuh: the choice of the kernel of attention.cuh for a problem, and its launch.
 #pragma once
 #include "attention_few.cuh"
 
 namespace gpk {
 namespace attention {
 
-// The head sizes that kernels are made for.
+// The head size padded to one that has a kernel.
 inline int padded(gpk_attention_args const& a) {
   int64_t const d = a.dim > a.value_dim ? a.dim : a.value_dim;
   return d <= 32 ? 32 : d <= 64 ? 64 : d <= 128 ? 128 : d <= 256 ? 256 : 0;
 }
 
 inline bool takes(gpk_attention_args const& a) {
-  constexpr int64_t most = INT_MAX / 2;  // so that sums of two are numbers too
+  constexpr int64_t most = INT_MAX / 2;  // so that the sum of two fits an int
   bool const small = a.batch <= most && a.heads <= most && a.queries <= most && a.keys <= most;
   bool const typed = a.type == GPK_F32 || a.type == GPK_F16 || a.type == GPK_BF16;
   bool const masked = a.mask == 0 || ((a.mask_type == GPK_BOOL || a.mask_type == GPK_F32) && a.offsets == 0);
@@ -21,12 +21,12 @@ inline bool takes(gpk_attention_args const& a) {
   return blocks <= INT_MAX && double(a.batch) * double(a.heads) * most_parts <= UINT_MAX;
 }
 
-// Whether the rows of a KV head are few and their keys many.
+// Whether a KV head has few rows of queries and many keys.
 inline bool is_few(gpk_attention_args const& a) {
   return a.offsets == 0 && a.type != GPK_F32 && a.kv_heads > 0 && a.heads / a.kv_heads * a.queries <= few_rows && a.keys >= few_least;
 }
 
-// Keys of a part, a function of their number alone.
+// Keys per part: a function of the number of keys alone.
 inline int span_of(int64_t keys) {
   int64_t const times = (keys + few_span * most_parts - 1) / (few_span * most_parts);
   return static_cast<int>(few_span * times);
@@ -34,7 +34,7 @@ inline int span_of(int64_t keys) {
 
 inline int parts_of(int64_t keys) { return static_cast<int>((keys + span_of(keys) - 1) / span_of(keys)); }
 
-// The results of all parts, and behind them their sums, from a multiple of 256 on.
+// Bytes of all parts' results, rounded up to a multiple of 256: the offset of their maxima and sums.
 inline int64_t partial_bytes(gpk_attention_args const& a) {
   return (a.batch * a.heads * a.queries * parts_of(a.keys) * a.value_dim * 4 + 255) / 256 * 256;
 }
@@ -44,9 +44,9 @@ inline int64_t workspace(gpk_attention_args const& a) {
   return partial_bytes(a) + a.batch * a.heads * a.queries * parts_of(a.keys) * 8;
 }
 
-constexpr int declared = 1024;  // bytes of shared memory that the kernels declare, at most
+constexpr int declared = 1024;  // bytes of static shared memory in the kernels, at most
 
-// Bytes of shared memory that a block needs, with what the kernels declare.
+// Bytes of shared memory per block, dynamic and static.
 inline int64_t shared_bytes(gpk_attention_args const& a) {
   int64_t const d = padded(a), keys = d > 128 ? 32 : 64;
   int64_t const pitch = a.type == GPK_F32 ? d * 4 + 16 : d * 2;
@@ -91,8 +91,8 @@ inline Params params_of(gpk_attention_args const& a) {
   return p;
 }
 
-// Launches a kernel that calls begin() first, and returns this launch's own error. `bytes` of shared memory
-// are asked for once a device.
+// Launches a kernel that calls begin() first, and returns the error of this launch. The kernel's shared memory is set
+// to `bytes` once per device.
 inline cudaError_t launch(void (*kernel)(Params), unsigned grid, unsigned block, int bytes, int device, cudaStream_t stream, Params const& p,
                           uint64_t* known, uint64_t* allowed) {
   cudaError_t e = cudaSuccess;
@@ -165,7 +165,7 @@ cudaError_t run_type(gpk_attention_args const& a, Params const& p, cudaStream_t 
   return run_tiles<Floats<D, false>, D, keys>(p, a.device, stream);
 }
 
-// Computes a problem that takes() takes, on the current device. Without rows it still looks at the offsets.
+// Computes a problem that takes() accepts, on the current device. A problem without rows still checks the offsets.
 inline cudaError_t run(gpk_attention_args const& a, cudaStream_t stream) {
   bool const empty = a.batch == 0 || a.heads == 0 || a.queries == 0 || a.value_dim == 0;
   if (empty && a.flags == 0) return cudaSuccess;

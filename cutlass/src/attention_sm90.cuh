@@ -1,6 +1,6 @@
 // attention_sm90.cuh: attention of 16-bit operands for Hopper, after FlashAttention-3 (Shah et al.,
-// arXiv:2407.08608). One warp copies keys and values by TMA into two rings of blocks in shared memory;
-// warpgroups of 64 queries each multiply with wgmma and keep scores, weights and sums in registers.
+// arXiv:2407.08608). One producer warp copies keys and values by TMA into two rings of blocks in shared memory.
+// Consumer warpgroups of 64 queries each multiply with wgmma, and keep scores, weights and sums in registers.
 //
 //   step of a warpgroup    tensor cores         arithmetic units
 //   issue                  S' = Q K'^T
@@ -8,16 +8,16 @@
 //   when S' is there                            P' = exp2(S' - max), while P V and the other
 //   when O is there                             warpgroup's products run; O *= factor
 //
-// The warpgroups take turns to issue, so that the products of one hide the softmax of the other. Blocks
-// of keys are visited from the last to the first: the ones that need a mask come first.
+// The warpgroups issue in turn, so that the products of one hide the softmax of the other. Blocks of keys are visited
+// from the last to the first: those that need a mask come first.
 //
-// A CTA stays and computes tile after tile. While a tile's last product runs and its rows are stored, the
+// CTAs are persistent and compute tile after tile. While the last product of a tile runs and its rows are stored, the
 // first scores of the next tile are computed.
 //
-// The sums of weights are of the float32 weights; the products take them rounded to the operands' type.
+// The sums of weights use the float32 weights; the products use the weights rounded to the operands' type.
 //
-// Nothing depends on which CTA computes a tile, and a tile belongs to one sequence: the bits of a
-// sequence do not depend on the batch that it is in.
+// The result of a tile does not depend on its CTA, and a tile belongs to one sequence: the bits of a sequence do not
+// depend on the rest of the batch.
 #pragma once
 #include <limits.h>
 
@@ -41,8 +41,7 @@ CUTLASS_DEVICE void copy_box4(uint32_t to, CUtensorMap const* map, int x, int y,
       : "memory");
 }
 
-// Waits for the barrier's phase of that parity to end. With GPK_BOUNDED_WAITS a wait that does not end
-// is an error of the kernel.
+// Waits for the phase with that parity to complete. With GPK_BOUNDED_WAITS a wait that does not end traps.
 CUTLASS_DEVICE void wait(uint32_t at, unsigned parity) {
 #ifdef GPK_BOUNDED_WAITS
   for (int polls = 0; polls < 1 << 26; ++polls) {
@@ -61,15 +60,15 @@ CUTLASS_DEVICE void wait(uint32_t at, unsigned parity) {
 #endif
 }
 
-// A named barrier of two warpgroups: one waits at it, the other passes.
+// A named barrier for two warpgroups: one waits, the other only arrives.
 CUTLASS_DEVICE void take_turn(int barrier) { asm volatile("barrier.sync %0, 256;" ::"r"(barrier) : "memory"); }
 CUTLASS_DEVICE void give_turn(int barrier) { asm volatile("barrier.arrive %0, 256;" ::"r"(barrier) : "memory"); }
 
-// A ring of blocks in shared memory, as one side goes through it.
+// A ring of blocks in shared memory, and the position of a producer or consumer in it.
 template <int Stages>
 struct Ring {
-  uint32_t data, full, empty;  // of the first block
-  int block;                   // bytes
+  uint32_t data, full, empty;  // addresses of the first block and of its barriers
+  int block;                   // bytes per block
   int at = 0;
   uint32_t parity = 0;
 
@@ -87,22 +86,22 @@ struct Ring {
   }
 };
 
-// D: elements of a head. N: keys of a block. Groups: warpgroups that multiply. Stages: blocks of keys, and of
-// values, in shared memory. Buffers: tiles whose queries are there.
+// D: head size. N: keys per block. Groups: consumer warpgroups. Stages: blocks of keys, and of values, in shared
+// memory. Buffers: tiles of queries in shared memory.
 template <class T, int D, int N, int Groups, int Stages, int Buffers>
 struct Kernel {
   static constexpr int threads = (Groups + 1) * 128;
   static constexpr int registers = Groups == 2 ? 232 : Groups == 3 ? 160 : 112;
   static constexpr int registers_copy = Groups == 2 ? 40 : Groups == 3 ? 32 : 24;
-  static constexpr bool turns = Groups < 4;  // four keep each other busy without
+  static constexpr bool turns = Groups < 4;  // four warpgroups overlap without taking turns
   static constexpr int tile = 64 * Groups;  // queries
 
-  // Rows lie in lines of 64 elements, 128 bytes, swizzled; the next 64 elements of all rows come after
-  // them. What a last line has beyond D is zeros and is not multiplied.
+  // Rows are stored in swizzled lines of 64 elements, 128 bytes; the next 64 elements of all rows follow. The part of
+  // the last line beyond D is zeros and is not multiplied.
   static constexpr int line = 128, lines = (D + 63) / 64;
   static constexpr int q_bytes = 64 * lines * line, block = N * lines * line;
   static constexpr int barriers = 2 * Groups * Buffers + 4 * Stages + 1;
-  static constexpr int kept = 1024 + 512;  // for alignment and barriers
+  static constexpr int kept = 1024 + 512;  // bytes for alignment and barriers
   static constexpr int shared = kept + Groups * Buffers * q_bytes + 2 * Stages * block;
   static_assert(sizeof(T) == 2 && D % 32 == 0 && N % 16 == 0 && shared <= 227 << 10 && 8 * barriers <= 512 && Groups >= 2 && Groups <= 4);
 
@@ -111,12 +110,12 @@ struct Kernel {
     Tiles tiles;
     T* out;
     int64_t out_batch, out_head, out_row;
-    float scale;  // times log2(e)
+    float scale;  // includes log2(e)
   };
 
   struct Shared {
     uint32_t landed;
-    Ring<Buffers> q;  // of the first warpgroup; the next one's memory and barriers follow
+    Ring<Buffers> q;  // ring of the first warpgroup; the memory and barriers of the next one follow
     Ring<Stages> k, v;
   };
 
@@ -153,7 +152,7 @@ struct Kernel {
     }
   }
 
-  // The keys or values of a block.
+  // Copies the keys or values of a block.
   CUTLASS_DEVICE static void load_block(CUtensorMap const* map, Ring<Stages> const& ring, uint32_t barrier, int row, Tile const& t) {
     expect(barrier, block);
     CUTLASS_PRAGMA_UNROLL
@@ -162,7 +161,7 @@ struct Kernel {
     }
   }
 
-  // The warp that fills the rings.
+  // The producer: the warp that fills the rings.
   CUTLASS_DEVICE static void load(Params const& p, Shared const& s, int lane) {
     Ring<Buffers> q = s.q;
     Ring<Stages> k = s.k, v = s.v;
@@ -188,8 +187,8 @@ struct Kernel {
       }
       q.advance();
       k.advance();
-      // Rows after a sequence's last are another one's, and a weight of 0 times NaN is NaN: this warp
-      // writes zeros over such values before it hands the block on.
+      // Rows after the last one of a sequence belong to another sequence, and a weight of 0 times NaN is NaN. So this
+      // warp overwrites such values with zeros before it releases the block.
       int const left = t.keys - (blocks - 1) * N;
       bool const ragged = p.tiles.ragged() && left < N;
       CUTLASS_PRAGMA_NO_UNROLL
@@ -225,8 +224,8 @@ struct Kernel {
     let_next_start();
   }
 
-  // The descriptor of swizzled lines in shared memory, of which 8 take 1 KiB. `chunk`: bytes from 64
-  // elements to the next, which matters where rows are the products' depth.
+  // The descriptor of swizzled lines in shared memory, 8 lines per KiB. `chunk`: bytes from 64 elements to the next
+  // 64, which matters only if rows are the depth of the product.
   CUTLASS_DEVICE static uint64_t descriptor(uint32_t at, int chunk) {
     return uint64_t(at >> 4) | uint64_t(chunk >> 4) << 16 | uint64_t(8 * line >> 4) << 32 | uint64_t(1) << 62;
   }
@@ -254,14 +253,14 @@ struct Kernel {
     cute::warpgroup_commit_batch();
   }
 
-  // What a lane of a warpgroup has of a tile.
+  // A lane's registers for a tile.
   struct State {
     float out[D / 2], scores[N / 2];
     uint32_t weights[N / 4];
     Softmax softmax;
   };
 
-  // The scores of one block of keys, and the values of the one after it.
+  // Computes the scores of one block of keys, and the product with the values of the block after it.
   template <bool Masked>
   CUTLASS_DEVICE static void step(State& x, Ring<Stages>& k, Ring<Stages>& v, uint64_t q, float scale, int column, int const (&last)[2],
                                   int turn, int next, uint32_t q_done, int lane) {
@@ -305,7 +304,7 @@ struct Kernel {
     start_values(x.out, x.weights, descriptor(v.place(), N * line));
   }
 
-  // Rounds and stores what a tile comes to.
+  // Rounds and stores the results of a tile.
   CUTLASS_DEVICE static void store(State& x, T* const (&to)[2], int lane) {
     float inverse[2];
     x.softmax.finish(inverse);
@@ -313,8 +312,8 @@ struct Kernel {
     store_rows<T, D>(x.out, to, lane);
   }
 
-  // A warpgroup that multiplies. The first scores of a tile are computed together with the last product of
-  // the tile before, and while that is stored.
+  // A consumer warpgroup. The first scores of a tile are computed together with the last product of the previous
+  // tile, and while its result is stored.
   CUTLASS_DEVICE static void compute(Params const& p, Shared const& s, int warp, int lane) {
     int const group = warp / 4, rounds = p.tiles.rounds(), column = lane % 4 * 2;
     int const turn = 1 + group, next_turn = 1 + (group + 1) % Groups;
@@ -386,7 +385,7 @@ struct Kernel {
         fence_registers(x.scores);
       }
     }
-    if (turns && group == 0) take_turn(turn);  // the last turn that was given
+    if (turns && group == 0) take_turn(turn);  // consumes the last arrival
   }
 };
 

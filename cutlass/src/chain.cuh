@@ -1,12 +1,11 @@
-// chain.cuh: what the kernels of chains share that are compiled at run time.
-// Package fused writes each kernel behind this header and ops_math.cuh: there are
-// no other headers where a program runs, and no host side.
+// chain.cuh: code shared by the kernels of chains, which are compiled at run time. Package fused appends each kernel
+// to this header and ops_math.cuh. No other headers are available at run time, and there is no host code.
 #pragma once
 #include "ops_math.cuh"
 
 namespace gpk {
 
-// As in dependent.cuh.
+// The same as in dependent.cuh.
 __device__ inline void begin() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -14,15 +13,14 @@ __device__ inline void begin() {
 #endif
 }
 
-// N elements, which lie where vectors of 16 bytes may.
+// N elements, aligned for vectors of 16 bytes where possible.
 template <class T, int N>
 struct alignas(N * sizeof(T) < 16 ? N * sizeof(T) : 16) Some {
   T v[N];
 };
 
-// Memory is read and written in whole words of 16 bytes, or what is left. Those
-// of more than four bytes are instructions by name: the compiler takes vectors
-// apart and does not always find them again.
+// Memory is accessed in words of up to 16 bytes. Words of more than four bytes use explicit instructions: the
+// compiler splits vectors and does not always combine them again.
 template <int Bytes>
 struct Word;
 template <>
@@ -94,7 +92,7 @@ __device__ inline void store(void* p, int64_t at, Some<T, N> const& x) {
   }
 }
 
-// One element for all N.
+// Repeats one element N times.
 template <class T, int N>
 __device__ inline Some<T, N> splat(T one) {
   Some<T, N> x;
@@ -103,7 +101,7 @@ __device__ inline Some<T, N> splat(T one) {
   return x;
 }
 
-// A number of the call: 16 bytes, of which the first sizeof(T) are it.
+// A scalar argument: 16 bytes, of which the first sizeof(T) hold the value.
 struct Number {
   uint64_t lo, hi;
 
@@ -140,11 +138,11 @@ struct Divider {
 
 // ---- steps: one operation on N elements each, rounded to its type
 
-// x. CUDA 13.0's assembler loses the sign of -x and |x| where it makes them part
-// of a minimum of three (VIMNMX3): a zero that it does not know keeps them out.
+// Returns x. CUDA 13.0's assembler loses the sign of -x and |x| if it merges them into a minimum of three (VIMNMX3).
+// The exclusive or with a zero that the assembler cannot prove prevents that.
 __device__ inline int32_t apart(int32_t x) { return x ^ static_cast<int32_t>(blockDim.z - 1); }
 
-// D is T but for operations that have a real result.
+// D is T except for operations with a real result.
 template <class Op, class D, class T, int N>
 __device__ inline Some<D, N> unary(Some<T, N> x) {
   if constexpr (__is_same(T, int32_t) && (__is_same(Op, Neg) || __is_same(Op, Abs))) {
@@ -177,7 +175,7 @@ __device__ inline Some<D, N> binary(Some<T, N> const& x, Some<T, N> const& y) {
   return z;
 }
 
-// Bool, where an operation takes it for a byte.
+// Bool as bytes, for operations that treat it so.
 template <int N>
 __device__ inline Some<uint8_t, N> bytes(Some<boolean, N> const& x) {
   Some<uint8_t, N> y;
@@ -222,7 +220,7 @@ __device__ inline Some<D, N> cast(Some<T, N> const& x) {
   return y;
 }
 
-// The parts of complex numbers; of real ones the number itself, and 0.
+// The real and imaginary parts of complex numbers; for a real number the number itself, and 0.
 template <class D, class T, int N>
 __device__ inline Some<D, N> real_part(Some<T, N> const& x) {
   Some<D, N> y;

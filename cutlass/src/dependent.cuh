@@ -1,42 +1,40 @@
-// dependent.cuh: programmatic dependent launch. A kernel launched with its
-// attribute starts while the one before it on the stream still runs, so that
-// its launch and its prologue cost nothing; in return it waits before it
-// touches global memory.
+// dependent.cuh: programmatic dependent launch. A kernel launched with its attribute starts while the previous kernel
+// on the stream still runs, so that its launch and its prologue are hidden. In return it has to wait before it
+// accesses global memory.
 //
-// Waiting is for all of the previous grid and for all that it wrote. Since
-// every kernel launched so waits before it ends, the end of one is the end of
-// all before it: no kernel looks further back than one.
+// The wait is for the whole previous grid and all its writes. Since every kernel that is launched so waits before it
+// ends, the end of one kernel implies the end of all earlier ones: it is enough to wait for one.
 #pragma once
 #include <cuda_runtime.h>
 #include <stdint.h>
 
 namespace gpk {
 
-// Returns when the previous kernel of the stream has ended and what it wrote
-// is visible. Does nothing where the launch had no such attribute.
+// Waits until the previous kernel of the stream has ended and its writes are visible. Does nothing if the launch did
+// not have the attribute.
 __device__ inline void wait_for_previous() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 
-// Lets the next kernel of the stream take the multiprocessors that this one
-// leaves, once every block has come here or ended.
+// Lets the next kernel of the stream start on multiprocessors that this one leaves, once every block has called this
+// function or ended.
 __device__ inline void let_next_start() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
-// What a kernel of many short blocks begins with.
+// The prologue of a kernel with many short blocks.
 __device__ inline void begin() {
   wait_for_previous();
   let_next_start();
 }
 
-// Whether the machine code of a kernel that calls wait_for_previous does wait on
-// this device: what was built for sm_80 alone runs on later ones without.
-// `known` holds two bits a device, of one kernel or of kernels compiled alike.
+// Whether the machine code of a kernel that calls wait_for_previous does wait on this device: code that was built
+// only for sm_80 runs on later devices without the wait. `known` caches two bits per device, for one kernel or for
+// kernels compiled alike.
 inline bool waits(void const* kernel, int device, uint64_t* known) {
   if (device < 0 || device >= 32) return false;
   int const shift = 2 * device;

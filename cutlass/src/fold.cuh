@@ -1,16 +1,14 @@
-// fold.cuh: reductions at the end of chains that are compiled at run time. They are the
-// kernels of ops_reduce.cuh and ops_rows.cu on terms that are computed as they are
-// needed: the same terms meet in the same order. Package fused writes each kernel
-// behind this header, ops_math.cuh, reduce.cuh, lines.cuh and chain.cuh, with a Source:
+// fold.cuh: reductions at the end of chains that are compiled at run time. They are the kernels of ops_reduce.cuh and
+// ops_rows.cu with terms that are computed on the fly, and combine the same terms in the same order. Package fused
+// appends each kernel to this header, ops_math.cuh, reduce.cuh, lines.cuh and chain.cuh, with a Source:
 //
 //   using T                      the type of the terms
-//   Base<N> base<N>(fold)        what the terms of N neighbouring folds have in common
-//   terms<N>(base, i, left)      terms i ... i+N-1 of a fold, of which `left` are there
+//   Base<N> base<N>(fold)        values that the terms of N neighbouring folds share
+//   terms<N>(base, i, left)      terms i ... i+N-1 of a fold, of which `left` exist
 //   across<N>(base, fold, i)     term i of N neighbouring folds
-//   heavy                        terms take so much arithmetic that their code is to be short
+//   heavy                        terms need so much arithmetic that the kernel has to limit code size
 //
-// Where branches of a fold have a block each, a second launch of the kernel merges
-// them.
+// If each branch of a fold has a block, a second launch of the kernel merges the branches.
 #pragma once
 #include "chain.cuh"
 #include "lines.cuh"
@@ -20,16 +18,16 @@ namespace gpk {
 
 struct Folding {
   char* partial;        // results of branches, group by group
-  double const* means;  // Var's
+  double const* means;  // for Var
   int64_t folds, terms;
-  int64_t groups, per_group;  // branches of a fold; of sums in chunks, else in terms
-  int64_t over;               // what sums are divided by; 0: they are not
-  int64_t team;               // threads that share a fold; of columns, neighbouring folds
-  int64_t slices, per_slice;  // what shares a branch of a sum: of columns threads, with so many lanes; else warps, with so many chunks
-  int64_t last;               // the second launch
+  int64_t groups, per_group;  // branches per fold, and their length: in chunks for sums, otherwise in terms
+  int64_t over;               // divisor of sums; 0: no division
+  int64_t team;               // threads that share a fold; for columns, threads that own neighbouring folds
+  int64_t slices, per_slice;  // what shares a branch of a sum: for columns threads with per_slice lanes each, otherwise warps with per_slice chunks each
+  int64_t last;               // nonzero in the second launch
 };
 
-// Vectors of a thread that are read before one is folded.
+// Vectors that a thread reads before it folds the first one.
 template <class T>
 constexpr int in_flight = sizeof(T) == 1 ? 2 : 4;
 
@@ -61,13 +59,13 @@ __device__ inline A add_vectors(A const (&t)[R][V]) {
   return sum[0];
 }
 
-// A lane's part of R rows of a chunk, which are all there.
+// A lane's part of R rows of a chunk without missing terms.
 template <int R, class S, class B>
 __device__ inline auto add_whole(S const& s, B const& base, int64_t first) {
   using T = typename S::T;
   using A = typename accumulator<T>::type;
   constexpr int V = vector_width<T>;
-  if constexpr (__is_same(A, long long)) {  // any order will do
+  if constexpr (__is_same(A, long long)) {  // the order of integer additions does not matter
     A sum = 0;
 #pragma unroll(sizeof(T) == 1 ? 2 : 4)
     for (int k = 0; k < R; ++k) {
@@ -88,7 +86,7 @@ __device__ inline auto add_whole(S const& s, B const& base, int64_t first) {
   }
 }
 
-// The same of those that there are of n.
+// The same for a chunk of which only n terms exist.
 template <int R, class S, class B>
 __device__ inline auto add_some(S const& s, B const& base, int64_t first, int64_t n) {
   using T = typename S::T;
@@ -110,13 +108,13 @@ __device__ inline auto add_some(S const& s, B const& base, int64_t first, int64_
   return add_vectors(t);
 }
 
-// Whether R rows of a chunk are all there for a lane.
+// Whether a lane's terms of R rows of a chunk all exist.
 template <class T, int R>
 __device__ inline bool all_there(int64_t first, int64_t n) {
   return first + ((R - 1) * lanes<T> + vector_width<T>) <= n;
 }
 
-// `slices` warps a branch.
+// `slices` warps per branch.
 template <class S>
 __device__ inline void sum_rows(Folding const& p, void* dst, S const& s) {
   using T = typename S::T;
@@ -153,8 +151,7 @@ __device__ inline void sum_rows(Folding const& p, void* dst, S const& s) {
   store_sum<T>(p, dst, fold, group, shared[warp]);
 }
 
-// Sums of up to R rows, R < 8: `team` lanes of a warp have one each, and the warp 8/R
-// times as many.
+// Sums of up to R rows, R < 8: `team` lanes of a warp compute one sum each, and the warp 8/R times as many.
 template <int R, class S>
 __device__ inline void sum_short(Folding const& p, void* dst, S const& s) {
   using T = typename S::T;
@@ -164,7 +161,7 @@ __device__ inline void sum_short(Folding const& p, void* dst, S const& s) {
   int64_t const warp = static_cast<int64_t>(blockIdx.x) * warps + threadIdx.x / 32;
   int64_t const first = warp * (many * at_once) + threadIdx.x % 32 / share;
   A part[many];
-  if (all_there<T, R>(at * vector_width<T>, p.terms)) {  // the last fold stands for what is not there
+  if (all_there<T, R>(at * vector_width<T>, p.terms)) {  // lanes without a fold compute the last one again
 #pragma unroll
     for (int m = 0; m < many; ++m) {
       int64_t const fold = first + m * at_once;
@@ -185,8 +182,8 @@ __device__ inline void sum_short(Folding const& p, void* dst, S const& s) {
   }
 }
 
-// R rows of a lane of a chunk of N neighbouring sums: the terms i, i + lanes ... as far
-// as there are n. Term n-1 stands for what is not there: loads wait for no branch.
+// A lane's R rows of a chunk for N neighbouring sums: the terms i, i + lanes ... below n. Missing terms are loaded
+// from term n-1, so that no load waits for a branch.
 template <int N, int R, class S, class B, class A>
 __device__ inline void add_lane(S const& s, B const& base, int64_t fold, int64_t i, int64_t end, int64_t n, A (&out)[N]) {
   using T = typename S::T;
@@ -218,9 +215,8 @@ __device__ inline void add_lane(S const& s, B const& base, int64_t fold, int64_t
   }
 }
 
-// `team` neighbouring threads own N sums each; slice after slice of as many have the
-// next lanes of a chunk, of which R rows may be there. A thread adds Batch of them in
-// registers.
+// `team` neighbouring threads own N sums each; each slice of as many threads has the next lanes of a chunk, of which
+// up to R rows exist. A thread adds Batch lanes in registers.
 template <int N, int R, int Batch, class S>
 __device__ inline void sum_columns(Folding const& p, void* dst, S const& s) {
   using T = typename S::T;
@@ -274,7 +270,7 @@ __device__ inline void sum_columns(Folding const& p, void* dst, S const& s) {
   for (int e = 0; e < N; ++e) store_sum<T>(p, dst, fold + e, group, total[e]);
 }
 
-// The second launch: a block a sum, or 32 sums.
+// The second launch: a block per sum, or per 32 sums.
 template <class T>
 __device__ inline void last_sums(Folding const& p, void* dst) {
   Fold const f = {p.partial, static_cast<char*>(dst), p.folds, p.groups, p.folds, 1, static_cast<double>(p.over)};
@@ -296,7 +292,7 @@ __device__ inline void store_fold(Folding const& p, void* dst, int64_t fold, int
   }
 }
 
-// Terms k ... of a fold: where the reduction can, all at once.
+// Folds terms k ... of a fold: all at once if the reduction supports it.
 template <class P, class T, int N>
 __device__ inline void take_terms(typename P::A& a, Some<T, N> const& x, int64_t k) {
   if constexpr (N > 1 && takes_vectors<P, T>) {
@@ -310,8 +306,7 @@ __device__ inline void take_terms(typename P::A& a, Some<T, N> const& x, int64_t
   }
 }
 
-// `team` threads a branch. Vectors: they take 16 bytes of terms in turn, and what is
-// left one by one.
+// `team` threads per branch. Vectors: the threads read 16 bytes of terms in turn, and the remaining terms one by one.
 template <class P, bool Vectors, class S>
 __device__ inline void fold_rows(Folding const& p, void* dst, S const& s) {
   using T = typename S::T;
@@ -351,8 +346,7 @@ __device__ inline void fold_rows(Folding const& p, void* dst, S const& s) {
   if (mine && at == 0) store_fold<P>(p, dst, fold, group, a);
 }
 
-// `team` neighbouring threads own N folds each, and the teams of a block take terms
-// in turn.
+// `team` neighbouring threads own N folds each, and the teams of a block process terms in turn.
 template <class P, int N, class S>
 __device__ inline void fold_columns(Folding const& p, void* dst, S const& s) {
   using T = typename S::T;
@@ -413,7 +407,7 @@ struct Weights {
   int64_t n;
 };
 
-// `Team` threads a line, which they compute as they read it and write once.
+// `Team` threads per line, which compute the line as they read it and write it once.
 template <int op, int Team, int Held, class S>
 __device__ inline void line_rows(Folding const& p, Weights const& w, void* dst, S const& s) {
   using T = typename S::T;

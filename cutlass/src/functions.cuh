@@ -1,16 +1,16 @@
 // functions.cuh: the functions of package ops whose kernels are generated.
 //
-// A function is a struct with a static `of` for each type that it is computed in: float (halves
-// too), double, an integer of 64 bits, complex numbers in double. functions_gen.cuh has their
-// numbers and element types. Those of CUDA's math library have the errors that NVIDIA states.
+// A function is a struct with a static `of` for each type in which it is computed: float (also for halves), double,
+// 64-bit integers, and complex numbers in double. Their numbers and element types are in functions_gen.cuh. Functions
+// of CUDA's math library have the errors that NVIDIA states.
 #pragma once
 #include "ops_math.cuh"
 
 namespace gpk {
 
-// ---- what kernels call: apply(x) and apply(x, y)
+// ---- interface to the kernels: apply(x) and apply(x, y)
 
-// A value of type D from what a function returns.
+// Converts a function's return value to type D.
 template <class D, class V>
 __device__ inline D result_of(V v) {
   if constexpr (is_half<D>) {
@@ -22,7 +22,7 @@ __device__ inline D result_of(V v) {
   }
 }
 
-// Op of x, of the same type.
+// Op of x, with a result of the same type.
 template <class Op>
 struct Function {
   template <class T>
@@ -49,8 +49,8 @@ struct RealOf<T, true> {
   using type = typename T::real;
 };
 
-// Op of x, real. The type of the result is spelled: where the host's part of a unit asks for it, a device
-// function that deduces it has none.
+// Op of x, with a real result. The return type is explicit: a device function with a deduced type has none when the
+// host code of a unit refers to it.
 template <class Op>
 struct RealFunction {
   template <class T>
@@ -63,7 +63,7 @@ struct RealFunction {
   }
 };
 
-// Whether x passes.
+// Applies the test to x.
 template <class Op>
 struct Test {
   template <class T>
@@ -82,7 +82,7 @@ struct Test {
   }
 };
 
-// Op of x and y, both real; halves are float here.
+// Op of x and y, both real; halves are passed as float.
 template <class Op>
 struct Function2 {
   template <class T>
@@ -95,7 +95,7 @@ struct Function2 {
   }
 };
 
-// A function of the math library, or an expression in x (and y), for float and double.
+// Defines a function by one expression in x (and y) for float and one for double, usually a call of the math library.
 #define GPK_FUNCTION(Name, in_float, in_double)                 \
   struct Name : Function<Name> {                                \
     static __device__ float of(float x) { return in_float; }    \
@@ -137,7 +137,7 @@ GPK_FUNCTION(Asinh, asinhf(x), asinh(x))
 GPK_FUNCTION(Acosh, acoshf(x), acosh(x))
 GPK_FUNCTION(Atanh, atanhf(x), atanh(x))
 
-// The larger operand, and what the other one adds; of equal infinities, that infinity.
+// The larger operand plus a correction from the other one; for equal infinities, that infinity.
 struct LogAddExp : Function2<LogAddExp> {
   static __device__ float of(float x, float y) {
     float const d = x - y;
@@ -155,9 +155,9 @@ GPK_FUNCTION(Erfc, erfcf(x), erfc(x))
 GPK_FUNCTION(Erfinv, erfinvf(x), erfinv(x))
 GPK_FUNCTION(Lgamma, lgammaf(x), lgamma(x))
 
-// The asymptotic series (Abramowitz and Stegun 6.3.18) from 10 on, where the first term left out is
-// below 2^-58; psi(x) = psi(x + 1) - 1/x (6.3.5) leads there, psi(x) = psi(1 - x) - pi cot(pi x) (6.3.7)
-// from negative x.
+// The asymptotic series (Abramowitz and Stegun 6.3.18) from 10 on, where the first omitted term is below 2^-58. The
+// recurrence psi(x) = psi(x + 1) - 1/x (6.3.5) shifts smaller x, and the reflection psi(x) = psi(1 - x) - pi cot(pi
+// x) (6.3.7) negative x.
 struct Digamma : Function<Digamma> {
   static __device__ float of(float x) { return static_cast<float>(of(static_cast<double>(x))); }
   static __device__ double of(double x) {
@@ -170,7 +170,7 @@ struct Digamma : Function<Digamma> {
       reflected = fabs(fraction) == 0.5 ? 0 : pi * cospi(fraction) / sinpi(fraction);
       x = 1 - x;
     }
-    double shift = 0, rest = 0;  // a sum, and what rounding took from it
+    double shift = 0, rest = 0;  // a sum, and its rounding error
     for (; x < 10; x += 1) {
       double const term = 1 / x, sum = shift + term;
       double const large = fmax(shift, term), small = fmin(shift, term);
@@ -214,7 +214,7 @@ struct Reciprocal : Function<Reciprocal> {
 
 GPK_FUNCTION2(CopySign, copysignf(x, y), copysign(x, y))
 
-// As Python and NumPy define it: what the remainder leaves is a multiple of y but for rounding.
+// As Python and NumPy define it: x minus the remainder is a multiple of y except for rounding.
 struct FloorDivide : Function2<FloorDivide> {
   static __device__ float of(float x, float y) {
     return static_cast<float>(of(static_cast<double>(x), static_cast<double>(y)));
@@ -230,7 +230,7 @@ struct FloorDivide : Function2<FloorDivide> {
   }
   static __device__ int64_t of(int64_t x, int64_t y) {
     if (y == 0) return 0;
-    if (y == -1) return static_cast<int64_t>(-static_cast<uint64_t>(x));  // the least wraps
+    if (y == -1) return static_cast<int64_t>(-static_cast<uint64_t>(x));  // the smallest integer wraps
     int64_t const q = x / y;
     return q * y != x && (x < 0) != (y < 0) ? q - 1 : q;
   }

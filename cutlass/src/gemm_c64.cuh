@@ -1,8 +1,6 @@
-// gemm_c64.cuh: complex64 products with a conjugated operand, and squared moduli
-// of complex64 products, in plain float32: what runs beside the scaled and split
-// kernels where their operands' spread does not allow them, and for small
-// products. A CTA of 16 x 16 threads computes tiles of 64 x 64, 4 x 4 elements a
-// thread, over steps of 16 in k.
+// gemm_c64.cuh: complex64 products with a conjugated operand, and squared moduli of complex64 products, in plain
+// float32. They are the fallback of the scaled and split kernels for operands with too wide a range, and compute
+// small products. A CTA of 16 x 16 threads computes tiles of 64 x 64, 4 x 4 elements per thread, in steps of 16 in k.
 #pragma once
 #include "guard.cuh"
 
@@ -14,14 +12,14 @@ constexpr int tile = 64, step = 16, per = 4, threads = 16 * 16, ctas = 2;
 
 struct Product {
   int m, n, k, tiles_m, tiles_n;
-  int64_t tiles;  // of the whole batch
+  int64_t tiles;  // tiles of the whole batch
   float2 const* a;
   int64_t lda, stride_a;
   float2 const* b;
   int64_t ldb, stride_b;
   void* d;
   int64_t ldd, stride_d;
-  float sign_a, sign_b;  // -1 for a conjugate
+  float sign_a, sign_b;  // -1 for a conjugated operand
   Guard guard;
 };
 
@@ -42,7 +40,7 @@ __global__ void __launch_bounds__(threads, ctas) multiply(__grid_constant__ Prod
     float2 acc[per][per] = {};
     for (int64_t k0 = 0; k0 < p.k; k0 += step) {
       for (int i = id; i < tile * step; i += threads) {
-        // The contiguous index runs fastest over the threads.
+        // The contiguous index varies fastest over the threads.
         int const x = RowA ? i / step : i % tile, kx = RowA ? i % step : i / tile;
         int64_t const m = m0 + static_cast<int64_t>(x), ka = k0 + kx;
         float2 u = {0, 0};

@@ -1,25 +1,22 @@
-// gemm_direct_sm90.cuh: the products of gemm_sm90.cuh with results of 16 bits
-// whose rows begin at any element. TMA stores in units of 16 bytes; here warps
-// store, so that a result with an odd number of columns is written where it
-// belongs instead of aside.
+// gemm_direct_sm90.cuh: the products of gemm_sm90.cuh with 16-bit results whose rows begin at any element. TMA stores
+// in units of 16 bytes; here warps store instead, so that a result with an odd number of columns is written directly
+// rather than through a buffer.
 //
-// A warp has 16 rows of the tile at a time. It lays them down in shared memory
-// of its own, each shifted to where its address lies between two multiples of 16
-// bytes, and stores units of 16 bytes; only the two ends of a row go one by one.
+// A warp processes 16 rows of the tile at a time. It writes them to its own shared memory, each shifted by its
+// address modulo 16 bytes, and stores units of 16 bytes. Only the two ends of a row are stored one element at a time.
 //
-// A k of such products is seldom a multiple of the tile's: of the last tile, which TMA
-// fills up with zeros, only the instructions that reach elements are issued. 4097 is
-// 64 tiles and a quarter.
+// The k of such products is seldom a multiple of the tile's. TMA fills the last tile with zeros, and only the
+// instructions that reach elements are issued. 4097 is 64 tiles and a quarter.
 #pragma once
 #include "gemm_sm90.cuh"
 
 namespace gpk {
 
-// The epilogue of a schedule whose results are stored so.
+// The epilogue of a schedule that stores results directly.
 template <class Epilogue>
 struct Direct {};
 
-// The main loop of a schedule that multiplies the last tile of k only as far as k goes.
+// The main loop of a schedule that multiplies only the existing part of the last tile of k.
 template <class Mainloop>
 struct Short {};
 
@@ -30,19 +27,19 @@ struct direct : Schedule {
   static constexpr bool by_way = false;
 };
 
-// CUTLASS's main loop Whole for all tiles of k but a last one that ends early.
+// CUTLASS's main loop Whole for all tiles of k except a partial last one.
 template <class Whole>
 struct ShortMainloop : Whole {
   using Storage = typename Whole::TensorStorage;
   using Pipeline = typename Whole::MainloopPipeline;
   using State = typename Whole::PipelineState;
   using Mma = typename Whole::TiledMma;
-  static constexpr int depth = cute::size<2>(typename Mma::AtomShape_MNK{});  // of an instruction
+  static constexpr int depth = cute::size<2>(typename Mma::AtomShape_MNK{});  // k per instruction
   static constexpr int steps = cute::size<2>(typename Whole::TileShape{}) / depth;
   static_assert(Whole::K_PIPE_MMAS == 1);
 
   struct Params : Whole::Params {
-    int last;  // steps of the last tile that reach elements
+    int last;  // instructions that reach elements in the last tile
   };
 
   template <class Shape>
@@ -59,7 +56,7 @@ struct ShortMainloop : Whole {
     int const last = tiles > 1 ? params.last : steps;
     Whole::mma(pipeline, read, acc, last < steps ? tiles - 1 : tiles, thread, shared, params);
     if (last == steps) return;
-    // As Whole does it, and with the instructions of its last tile still on the way.
+    // As in Whole: the instructions of its last tile are still in flight.
     State release = read;
     release.advance(tiles - 2);
     read.advance(tiles - 1);
@@ -86,8 +83,7 @@ struct ShortMainloop : Whole {
   }
 };
 
-// D = act(alpha acc + bias), with the members that CUTLASS's adapter for
-// kernels with TMA asks of an epilogue.
+// D = act(alpha acc + bias), with the members that CUTLASS's adapter for TMA kernels requires of an epilogue.
 template <class Tile, class Out, class Schedule>
 class DirectEpilogue {
  public:
@@ -107,11 +103,11 @@ class DirectEpilogue {
   };
 
   static constexpr int n = cute::size<1>(Tile{});
-  static constexpr int width = n < 128 ? n : 128;  // of a row that is laid down
+  static constexpr int width = n < 128 ? n : 128;  // elements per row in shared memory
   static constexpr int rows = 16;
   static constexpr int unit = 16 / sizeof(Out);
   static constexpr int pitch = width + unit;  // rows begin 4 banks apart
-  static constexpr int lanes = width / unit;  // that store a row
+  static constexpr int lanes = width / unit;  // lanes that store a row
   static constexpr int warps = cute::is_same_v<Schedule, cutlass::epilogue::TmaWarpSpecializedCooperative> ? 8 : 4;
   static_assert(sizeof(Out) == 2 && n % width == 0 && 32 % lanes == 0);
 
@@ -123,7 +119,7 @@ class DirectEpilogue {
   using Fragment = cutlass::Array<float, 8>;
   using Node = typename BiasAct<Out>::template Node<Fragment>;
 
-  // As the fusion of Gemm90 is given them.
+  // The same members as the arguments of Gemm90's fusion.
   struct Thread {
     struct {
     } accumulator;
@@ -167,14 +163,14 @@ class DirectEpilogue {
                                  cute::Tensor<Engine, Layout> const& acc, Mma const&, Residue const&, int thread,
                                  char* shared) {
     using namespace cute;
-    constexpr int groups = size(Mma{}) / 128;        // warpgroups, below each other
-    constexpr int steps = size<1>(Layout{});         // of 64 rows a group
+    constexpr int groups = size(Mma{}) / 128;        // warpgroups, one below the other
+    constexpr int steps = size<1>(Layout{});         // steps of 64 rows per group
     static_assert(size<2>(Layout{}) == 1 && size<0>(Layout{}) == n / 2 && steps * groups * 64 == size<0>(Tile{}));
     int const warp = __shfl_sync(0xffffffff, thread / 32, 0), lane = thread % 32;
     auto const& [tile_m, tile_n, tile_k, batch] = coord;
     int const m0 = static_cast<int>(tile_m) * size<0>(Tile{}) + warp / 4 * 64 + warp % 4 * rows;
     int const n0 = static_cast<int>(tile_n) * n;
-    int const below = get<0>(shape), right = get<1>(shape) - n0;  // negative beyond D: no branch, so that warps stay whole
+    int const below = get<0>(shape), right = get<1>(shape) - n0;  // negative beyond D; no branch, so that warps do not diverge
     int64_t const ld = get<0>(params_.dD);
     Out* const d = params_.ptr_D + static_cast<int64_t>(batch) * get<2>(params_.dD) + n0;
     Out const* const bias = params_.thread.bias.row == nullptr ? nullptr : params_.thread.bias.row + n0;
@@ -194,8 +190,8 @@ class DirectEpilogue {
           int const row = lane / 4 + 8 * i;
           to[i] = mine + row * pitch + shift(first + row * ld) + lane % 4 * 2;
         }
-        // A product alone has a way of its own, without a branch: code that runs once a
-        // tile has to be fetched as well.
+        // The plain product has its own branch-free path: instructions that run once per tile still have to be
+        // fetched.
         if (plain) {
           lay_down(acc, step, part, to, [](Fragment const& sum, int) {
             Fragment x;
@@ -223,7 +219,7 @@ class DirectEpilogue {
   }
 
  private:
-  // Puts 16 rows of the accumulator, finished, where `to` points for each half of them.
+  // Applies the epilogue to 16 rows of the accumulator, and writes them to where `to` points for each half of them.
   template <class Accumulator, class Epilogue>
   CUTLASS_DEVICE static void lay_down(Accumulator const& acc, int step, int part, uint16_t* const (&to)[2],
                                       Epilogue const& finished) {
@@ -242,10 +238,10 @@ class DirectEpilogue {
     }
   }
 
-  // Elements from the multiple of 16 bytes before an address.
+  // The number of elements between the preceding multiple of 16 bytes and an address.
   CUTLASS_DEVICE static int shift(Out const* at) { return static_cast<int>(reinterpret_cast<uintptr_t>(at) % 16 / 2); }
 
-  // Stores what was laid down: `below` rows of it and `right` columns are in D.
+  // Stores rows from shared memory: `below` rows and `right` columns are inside D.
   CUTLASS_DEVICE static void store(Out* d, int64_t ld, int below, int right, uint16_t const* lines, int lane) {
     constexpr int together = 32 / lanes;
     if (right > width) right = width;
@@ -260,7 +256,7 @@ class DirectEpilogue {
       if (at * unit >= from && (at + 1) * unit <= to) {
         *reinterpret_cast<uint4*>(base + at * unit) = *reinterpret_cast<uint4 const*>(line + at * unit);
       }
-      // The first lanes have the row's begin, the others its end.
+      // The first lanes store the begin of the row, the others its end.
       int const end = to / unit * unit;
       int const e = at < unit ? at : end + at - unit;
       bool const single = at < unit ? from > 0 && e >= from : at < 2 * unit && (end > 0 || from == 0);
@@ -271,7 +267,7 @@ class DirectEpilogue {
   Params params_;
 };
 
-// The traits of a kernel whose result needs the alignment of its elements alone.
+// The traits of a kernel whose result needs only the alignment of its elements.
 constexpr Traits unaligned(Traits traits) {
   traits.align_d = traits.size_d;
   return traits;

@@ -1,7 +1,6 @@
-// gemm_epilogue.cuh: D = act(alpha * acc + bias) in float32, the activation
-// chosen at run time, so that one kernel serves the plain product and every
-// LinearBias. Or the same as the steps of a chain, each rounded to D's type, with
-// the bits of the single operations.
+// gemm_epilogue.cuh: D = act(alpha * acc + bias) in float32. The activation is chosen at run time, so that one kernel
+// serves the plain product and every LinearBias. Alternatively the epilogue computes the same as the steps of a
+// chain, each rounded to D's type, with the bits of the single operations.
 #pragma once
 #include <math.h>
 
@@ -13,13 +12,13 @@
 
 namespace gpk {
 
-// What an epilogue does, where it is known before its elements are: instructions
-// that an unrolled epilogue jumps over cost time too.
+// The kind of an epilogue, known before its elements are: an unrolled epilogue spends time even on instructions that
+// it jumps over.
 //
-//   bare    alpha * acc
-//   brief   clip and sigmoid below
-//   normal  likewise
-//   steps   a chain
+//  bare    alpha * acc
+//  brief   clip and sigmoid below
+//  normal  as below
+//  steps   a chain
 enum class EpilogueKind : int { bare, brief, normal, steps, any };
 
 // An activation as three families of formula, to keep the unrolled epilogue
@@ -41,9 +40,9 @@ struct Activation {
 
   // The same exponent as c x (k + q x^2), c and k in two floats each.
   float c = 0, c_low = 0, k = 0, k_low = 0, q = 0;
-  float limit = 0;  // of |x|, where the exponent is 126.6
+  float limit = 0;  // limit of |x|, where the exponent is 126.6
 
-  // Of a chain: whether there is a bias.
+  // For a chain: whether the steps are rounded, and whether there is a bias.
   bool steps = false, bias = false;
 
   Activation() = default;
@@ -51,7 +50,7 @@ struct Activation {
   Activation(int act, bool with_bias) : steps(act & GPK_ACT_STEPS), bias(with_bias) {
     switch (act & ~GPK_ACT_STEPS) {
       case GPK_ACT_RELU: low = 0; break;
-      // Not 0, which times an infinite x^2 would be NaN.
+      // Not 0, because 0 times an infinite x^2 would be NaN.
       case GPK_ACT_SILU:
         family = sigmoid, c1 = -1.442695041f, c3 = -1e-30f;
         c = -1.442695022f, c_low = -1.925963034e-08f, k = 1, limit = 87.8f;
@@ -71,7 +70,7 @@ struct Activation {
   }
 };
 
-// max that hands a NaN on, which rounding to 16 bits makes the one that it always is.
+// A maximum that propagates NaN. Rounding to 16 bits makes it the canonical NaN.
 CUTLASS_DEVICE float max_nan(float x, float y) {
   float r;
   asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(y));
@@ -91,15 +90,14 @@ CUTLASS_DEVICE float reciprocal_fast(float x) {
   return r;
 }
 
-// For 16-bit results and rough ones: rounding takes from the exponent what is 2e-6
-// of a result near 1e-10, and less of larger ones.
+// For 16-bit and rough results: rounding of the exponent costs a relative error of 2e-6 in results near 1e-10, and
+// less in larger ones.
 CUTLASS_DEVICE float sigmoid_half(float x, Activation const& act) {
   return x * reciprocal_fast(1.f + exp2_fast(x * fmaf(act.c3, x * x, act.c1)));
 }
 
-// For float32 results: the exponent in two floats. k ends at 2^-15, so that
-// k - s, and from it what rounding took from s, are exact. At the limit the
-// reciprocal is 0 already.
+// For float32 results: the exponent in two floats. k ends at 2^-15, so that k - s, and from it the rounding error of
+// s, are exact. At the limit the reciprocal is 0 already.
 CUTLASS_DEVICE float sigmoid_float(float x, Activation const& act) {
   float const z = fminf(fmaxf(x, -act.limit), act.limit);
   float const y = act.q * z, s = fmaf(y, z, act.k);
@@ -112,12 +110,11 @@ CUTLASS_DEVICE float sigmoid_float(float x, Activation const& act) {
   return x * fmaf(fmaf(-d, r, 1.f), r, r);
 }
 
-// x Phi(x); for 16-bit results it is GELU::rough but for bfloat16 that is rounded
-// once, where that is too rough. With z = |x| and t = 1 / (1 + w z) the upper tail of
-// the normal distribution is Q(z) = exp(-z^2/2) t p(t), and p is nearly a polynomial.
+// x Phi(x). For 16-bit results it is GELU::rough, except for bfloat16 rounded once, where that is too rough. With z =
+// |x| and t = 1 / (1 + w z) the upper tail of the normal distribution is Q(z) = exp(-z^2/2) t p(t), and p is nearly a
+// polynomial.
 //
-// For bfloat16: degree 4, relative error 1.1e-5 for z <= 6, beyond which x Q is
-// below 1e-8.
+// For bfloat16: degree 4, relative error 1.1e-5 for z <= 6, beyond which x Q is below 1e-8.
 CUTLASS_DEVICE float gelu_half(float x) {
   float const z = fabsf(x);
   float const t = reciprocal_fast(fmaf(0.3625f, z, 1.f));
@@ -130,9 +127,8 @@ CUTLASS_DEVICE float gelu_half(float x) {
   return x * (x > 0 ? 1.f - q : q);
 }
 
-// For float32 results: degree 8, relative error 6e-8 for z <= 14, beyond which Q
-// underflows. What rounding takes from the exponent is put back, since it
-// would show magnified.
+// For float32 results: degree 8, relative error 6e-8 for z <= 14, beyond which Q underflows. The rounding error of
+// the exponent is corrected, since the exponential would magnify it.
 CUTLASS_DEVICE float gelu_float(float x) {
   float const z = fminf(fabsf(x), 20.f);
   float const t = reciprocal_fast(fmaf(0.35f, z, 1.f));
@@ -174,8 +170,8 @@ CUTLASS_DEVICE float gelu(float x) {
   return GELU::rough(x);
 }
 
-// A chain. Its functions are the kinks, and GELU for results of 16 bits; gpk_gemm
-// refuses others.
+// The epilogue of a chain. It supports the activations with a kink, and GELU for 16-bit results; gpk_gemm rejects
+// others.
 template <class Out, int N>
 CUTLASS_DEVICE void steps(cutlass::Array<float, N>& x, cutlass::Array<float, N> const& bias, float alpha, Activation const& act) {
   CUTLASS_PRAGMA_UNROLL
@@ -201,9 +197,9 @@ CUTLASS_DEVICE void steps(cutlass::Array<float, N>& x, cutlass::Array<float, N> 
   }
 }
 
-// What becomes of the sums of a product, for results of type Out; `bias` is 0
-// where there is none. Rough: of a product in TF32's precision or less, whose error
-// is above what the short sigmoid adds. W is act.way(), or EpilogueKind::any.
+// Applies the epilogue to the sums of a product, for results of type Out; `bias` is 0 if there is none. Rough: the
+// product has TF32's precision or less, so that its error exceeds that of the short sigmoid. W is act.way(), or
+// EpilogueKind::any.
 template <class Out, bool Rough = false, EpilogueKind W = EpilogueKind::any, int N>
 CUTLASS_DEVICE cutlass::Array<float, N> finish(cutlass::Array<float, N> const& sum, cutlass::Array<float, N> const& bias,
                                                float alpha, Activation const& act) {

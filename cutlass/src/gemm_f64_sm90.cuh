@@ -1,31 +1,27 @@
-// gemm_f64_sm90.cuh: float64 products for Hopper by DMMA, out of a ring of tiles
-// in shared memory that TMA fills.
+// gemm_f64_sm90.cuh: float64 products for Hopper by DMMA, from a ring of tiles in shared memory that TMA fills.
 //
-// A step is 16 of k: a line of it is 128 bytes, as wide as TMA's swizzle. Warps
-// read it without bank conflicts, whichever way an operand lies: the instruction's
-// lines and places of k are numbered to fit, and only where D's elements go tells.
-// The instruction's left operand has 16 lines, its right one 8; two of them take
-// 16 lines of the right. With t and g its thread of four and group of eight,
+// A step is 16 of k: a line of it is 128 bytes, as wide as TMA's swizzle. Warps read it without bank conflicts for
+// both layouts of an operand: the lines and k of the instruction are permuted to fit, and the permutation shows only
+// in where D's elements are stored. The instruction's left operand has 16 lines, its right one 8; two instructions
+// use 16 lines of the right operand. With t the thread's index within its four and g its group of eight,
 //
-//   k of place t + 4 i     8 (i / 2) + 2 t + i % 2
-//   left lines g, g + 8    2 g, 2 g + 1
-//   right lines g          k contiguous: g or, if g is odd, 8 + (g + 3) % 8, and of the
-//                          second instruction 1 more;  else g, 8 more
+//  k of place t + 4 i     8 (i / 2) + 2 t + i % 2
+//  left lines g, g + 8    2 g, 2 g + 1
+//  right lines g          k contiguous: g or, if g is odd, 8 + (g + 3) % 8, and of the
+//                         second instruction 1 more;  else g, 8 more
 //
-// Reads are of 16 bytes where those are neighbours in the instruction's registers:
-// of a left operand that does not have k contiguous, of a right one that has. So
-// the operands are swapped where both matrices are row-major. Others are of 8
-// bytes, and where both operands have k contiguous
+// Loads are of 16 bytes where adjacent elements are adjacent in the instruction's registers: for a left operand whose
+// k is not contiguous, and for a right one whose k is. So the operands are swapped if both matrices are row-major.
+// Other loads are of 8 bytes, and if both operands have k contiguous
 //
-//   k of place t + 4 i     t + 4 i
-//   left lines g, g + 8    2 (g % 4) + g / 4, 8 more
-//   right lines g          2 g, and of the second instruction 1 more
+//  k of place t + 4 i     t + 4 i
+//  left lines g, g + 8    2 (g % 4) + g / 4, 8 more
+//  right lines g          2 g, and of the second instruction 1 more
 //
-// One warp fills the ring. The others hold a step's left lines in registers and
-// a block of its right ones, and load what comes next while they multiply. They
-// are in groups that take steps in turn, and the CTAs of a cluster take a part of
-// k each; the sums meet in shared memory and are added in the order of the CTAs,
-// then of the groups, so that a result does not depend on time.
+// One producer warp fills the ring. The others hold a step's left lines and a block of its right ones in registers,
+// and load the next ones while they multiply. They form groups that process steps in turn, and each CTA of a cluster
+// computes a part of k. The sums are exchanged through shared memory and added in the order of the CTAs, then of the
+// groups, so that the result does not depend on timing.
 #pragma once
 #include "dependent.cuh"
 #include "tma.cuh"
@@ -37,15 +33,15 @@ namespace {
 using namespace tma;
 
 constexpr int step = 16;
-constexpr int line = step * static_cast<int>(sizeof(double));  // bytes
+constexpr int line = step * static_cast<int>(sizeof(double));  // bytes per line
 constexpr int most_shared = 227 << 10;
 
 struct Grid {
   int m, n, k;
-  int down, across;  // tiles of a member
-  int tiles;         // of all members
+  int down, across;  // tiles per member
+  int tiles;         // tiles of all members
   bool batch_l, batch_r;
-  bool pairs;  // D takes stores of 16 bytes
+  bool pairs;  // D allows stores of 16 bytes
   double* d;
   int64_t ldd, stride_d;
   double alpha;
@@ -57,7 +53,7 @@ __device__ inline double2 load(uint32_t at) {
   return v;
 }
 
-// Out of a CTA of the cluster.
+// Loads from the shared memory of a CTA of the cluster.
 __device__ inline double2 load_of(uint32_t at, int cta) {
   double2 v;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(at) : "r"(at), "r"(cta));
@@ -71,7 +67,7 @@ __device__ inline double load_one(uint32_t at) {
   return x;
 }
 
-// c += a b, 16 x 8 x 16.
+// c += a b for 16 x 8 x 16.
 __device__ inline void multiply_add(double (&c)[4], double const (&a)[8], double const (&b)[4]) {
   asm("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5,%6,%7,%8,%9,%10,%11}, "
       "{%12,%13,%14,%15}, {%0,%1,%2,%3};"
@@ -84,8 +80,8 @@ __device__ inline void meet_cluster() {
   asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
-// An operand's tile of `Lines` rows (columns, of B) and one step. With k
-// contiguous it is one box of TMA's; otherwise a box holds 16 lines.
+// An operand's tile: `Lines` rows (of B, columns) of one step. With k contiguous it is one TMA box; otherwise a box
+// holds 16 lines.
 template <bool KMajor, int Lines>
 struct Tile {
   static constexpr int bytes = Lines * line;
@@ -99,24 +95,24 @@ struct Tile {
   }
 };
 
-// What a kernel is: M x N of D a CTA, WarpL x WarpR of it a warp. Nine warps leave 168
-// registers to a thread.
+// The parameters of a kernel: M x N of D per CTA, WarpL x WarpR of it per warp. With nine warps a thread can have 168
+// registers.
 template <bool RowA, bool RowB, int M, int N, int WarpL, int WarpR, int Groups, int Parts, int Stages>
 struct Shape {
   static constexpr bool swap = RowA && RowB;
-  static constexpr bool left_k = swap ? !RowB : RowA, right_k = swap ? RowA : !RowB;  // k contiguous
+  static constexpr bool left_k = swap ? !RowB : RowA, right_k = swap ? RowA : !RowB;  // whether k is contiguous
   static constexpr int left = swap ? N : M, right = swap ? M : N;
   using Left = Tile<left_k, left>;
   using Right = Tile<right_k, right>;
   static_assert(right_k || !left_k, "");
-  static constexpr int warps_l = left / WarpL, warps = warps_l * (right / WarpR);  // of a group
+  static constexpr int warps_l = left / WarpL, warps = warps_l * (right / WarpR);  // warps per group
   static constexpr int groups = Groups, parts = Parts, stages = Stages;
-  static constexpr int team = 32 * warps * Groups, threads = team + 32;  // those that multiply, and a warp that copies
+  static constexpr int team = 32 * warps * Groups, threads = team + 32;  // the consumer threads; with the producer warp
   static constexpr int stage = Left::bytes + Right::bytes;
   static constexpr bool shares = Groups * Parts > 1;
-  static constexpr int pitch = N + 2;  // of a sum in shared memory
+  static constexpr int pitch = N + 2;  // pitch of a sum in shared memory
   static constexpr int sum = shares ? M * pitch * static_cast<int>(sizeof(double)) : 0;
-  static constexpr int shared = 1024 + Stages * stage + Groups * sum;  // it begins anywhere
+  static constexpr int shared = 1024 + Stages * stage + Groups * sum;  // 1024 for alignment
   static constexpr int blocks_l = WarpL / 16, blocks_r = WarpR / 16;
   static constexpr int tile_m = M, tile_n = N, warp_l = WarpL, warp_r = WarpR;
   static_assert(shared <= most_shared && (Stages & (Stages - 1)) == 0 && Stages > Groups, "");
@@ -132,7 +128,7 @@ __global__ void __launch_bounds__(K::threads, 1)
   uint32_t const full = shared_address(barriers), empty = full + 8 * K::stages;
   int const lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   int const warp = threadIdx.x / 32 % K::warps, group = threadIdx.x / 32 / K::warps;
-  int const left = warp % K::warps_l * K::warp_l, right = warp / K::warps_l * K::warp_r;  // the warp's part
+  int const left = warp % K::warps_l * K::warp_l, right = warp / K::warps_l * K::warp_r;  // the warp's part of the tile
 
   if (threadIdx.x == K::team) {
     asm volatile("prefetch.tensormap [%0];" ::"l"(&map_l) : "memory");
@@ -150,13 +146,13 @@ __global__ void __launch_bounds__(K::threads, 1)
     __syncthreads();
   }
 
-  // This CTA's tiles and its steps of each.
+  // This CTA's tiles, and its steps of each.
   int const first = blockIdx.x / K::parts, stride = gridDim.x / K::parts, part = blockIdx.x % K::parts;
   int const steps = (p.k - 1) / step + 1;
   int const from = static_cast<int>(static_cast<int64_t>(steps) * part / K::parts);
   int const mine = static_cast<int>(static_cast<int64_t>(steps) * (part + 1) / K::parts) - from;
 
-  // Tiles in an order in which those of one time share rows and columns.
+  // Tiles in an order in which those that are computed at the same time share rows and columns.
   struct Place {
     int m, n, member;
   };
@@ -168,14 +164,14 @@ __global__ void __launch_bounds__(K::threads, 1)
     return Place{(top + in % high) * K::tile_m, in / high * K::tile_n, member};
   };
 
-  // One thread of the last warp fills the ring. Steps are counted modulo 2^32.
+  // The producer: one thread of the last warp fills the ring. Steps are counted modulo 2^32.
   if (threadIdx.x >= K::team) {
     uint32_t now = 0;
     auto const fill = [&](Place const& at, int s, int end) {
       if (lane == 0) {
         for (uint32_t n = now; s < end; ++s, ++n) {
           int const slot = n % K::stages, k = (from + s) * step;
-          // A new barrier is one phase behind: the first turn does not wait.
+          // A new barrier is one phase behind: the first round does not wait.
           await(empty + 8 * slot, ~(n / K::stages) & 1);
           uint32_t const barrier = full + 8 * slot, to = ring + slot * K::stage;
           expect(barrier, K::stage);
@@ -192,7 +188,8 @@ __global__ void __launch_bounds__(K::threads, 1)
       __syncwarp();
     };
     for (int tile = first; tile < p.tiles; tile += stride) {
-      // Over the end of the tile before as far as the ring goes, then the cluster meets for its sums.
+      // Prefetches during the end of the previous tile as far as the ring allows, then synchronizes the cluster for
+      // the sums.
       Place const at = place(tile);
       int const early = min(mine, K::stages);
       fill(at, 0, early), now += early;
@@ -203,8 +200,8 @@ __global__ void __launch_bounds__(K::threads, 1)
     return;
   }
 
-  // Where this thread reads in a stage: of k contiguous by half, else by place; of k
-  // contiguous in both, at place t.
+  // This thread's read addresses in a stage: by half if k is contiguous, otherwise by place; if k is contiguous in
+  // both operands, at place t.
   uint32_t at_l[2], at_r[2][2];
 #pragma unroll
   for (int e = 0; e < 2; ++e) {
@@ -220,11 +217,11 @@ __global__ void __launch_bounds__(K::threads, 1)
     }
   }
 #pragma unroll
-  for (int e = 0; e < 2; ++e) {  // what comes from a lane is not computed anew for each load
+  for (int e = 0; e < 2; ++e) {  // the lane's part of the address is computed once, not for each load
     at_l[e] = __shfl_sync(~0u, at_l[e], lane);
     at_r[0][e] = __shfl_sync(~0u, at_r[0][e], lane), at_r[1][e] = __shfl_sync(~0u, at_r[1][e], lane);
   }
-  // A block's lines come in four parts.
+  // The lines of a block are loaded in four parts.
   auto const load_left = [&](double (&to)[8], uint32_t stage, int i, int part) {
     int const h = part / 2, e = part % 2;
     if constexpr (K::left_k) {
@@ -255,8 +252,8 @@ __global__ void __launch_bounds__(K::threads, 1)
     double lefts[2][K::blocks_l][8], rights[2][2][4];  // of this step and the next; of this block and the next
     auto const stage_of = [&](uint32_t now) { return ring + now % K::stages * K::stage; };
     auto const await_step = [&](uint32_t now) { await(full + 8 * (now % K::stages), now / K::stages & 1); };
-    // Multiplies a step. One block more of the right lines is loaded meanwhile, and during
-    // the last block the next step's left ones; after the last step some that nobody needs.
+    // Multiplies a step. Meanwhile the next block of right lines is loaded, and during the last block the next step's
+    // left lines; the loads after the last step are not used.
     auto const multiply_step = [&](int odd, int s) {
       uint32_t const now = q + s, stage = stage_of(now);
       uint32_t next = stage;
@@ -300,7 +297,7 @@ __global__ void __launch_bounds__(K::threads, 1)
       if (s + K::groups < mine) multiply_step(1, s + K::groups);
     }
 
-    // Pairs of neighbours in a row of D.
+    // Stores pairs of neighbours in a row of D.
     Place const to = place(tile);
     auto const each_pair = [&](auto const& f) {
 #pragma unroll
@@ -404,7 +401,7 @@ constexpr Traits traits = {8, 8, 8, RowA, RowB, 16, 16, 8, 1, false};
 }  // namespace dmma
 }  // namespace gpk
 
-// One kernel of the manifest. Two groups of warps share a small tile.
+// One kernel of the manifest. A small tile is shared by two groups of warps.
 #define GPK_DMMA90(name, row_a, row_b, M, N, WarpL, WarpR, Parts, Stages)                                       \
   namespace gpk {                                                                                              \
   using name##_t = dmma::Shape<row_a, row_b, M, N, WarpL, WarpR, (M * N) / (WarpL * WarpR) < 8 ? 2 : 1, Parts, \

@@ -1,20 +1,16 @@
-// gemm_few.cuh: products of a few rows with a packed matrix, in TF32's precision
-// and one launch. They are bound by reading B, of which the scaled plane that
-// gpk_prepare made is half the bytes; A is read as it lies.
+// gemm_few.cuh: products of a few rows with a packed matrix, in TF32's precision and in one launch. They are bound by
+// reading B; the scaled plane that gpk_prepare made has half of its bytes. A is read unprepared.
 //
-// mma.sync takes TF32: 11 bits of A, rounded here, and the plane's elements, which
-// are TF32 numbers without rounding. So A needs no scale, but the product runs
-// under the guard of the scaled form, whose words for A are written here, by a
-// CTA for each row, for the kernel that follows. Since that one overwrites D
-// where the guard misses, this one need not wait for the answer: the guard that
-// it is given says where the words for A go, not whether it runs.
+// mma.sync reads TF32: 11 bits of A, rounded here, and the plane's elements, which are TF32 numbers without rounding.
+// So A needs no scale. But the product has the guard of the scaled form, and the kernel that follows reads guard
+// words for A: a CTA per row writes them here. The following kernel overwrites D if the guard misses, so that this
+// kernel need not wait for the answer. The guard passed to this kernel says where the words for A are stored, not
+// whether it runs.
 //
-// The other CTAs compute up to 8 or 16 rows by 64 columns of D. The
-// instruction's left operand is B, 16 columns of D, its right one 8 rows of A.
-// Warps take steps of 32 of k in turn and add up what they have at the end, in
-// the order of the warps. Within a step k is numbered so that every thread copies
-// vectors of 16 bytes: its thread t of four has the k's 8t ... 8t+7. A thread
-// copies into shared memory what it will read itself, steps ahead.
+// The other CTAs compute up to 8 or 16 rows by 64 columns of D. The instruction's left operand is B, 16 columns of D,
+// its right one 8 rows of A. Warps process steps of 32 of k in turn, and add their sums at the end in the order of
+// the warps. Within a step k is permuted so that every thread copies vectors of 16 bytes: thread t of four has the
+// k's 8t ... 8t+7. A thread copies into shared memory only elements that it will read itself, several steps ahead.
 #pragma once
 #include "gemm_epilogue.cuh"
 #include "guard.cuh"
@@ -43,7 +39,7 @@ struct Few {
 
 __device__ inline uint32_t shared_address(void const* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
 
-// Copies 16 bytes, of which `bytes` exist; the rest becomes zeros.
+// Copies 16 bytes: `bytes` bytes of the source, and zeros after them.
 __device__ inline void copy_once(uint32_t to, void const* from, int bytes) {
   asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
 }
@@ -65,7 +61,7 @@ __device__ inline uint32_t round_tf32(uint32_t x) {
   return r;
 }
 
-// The floats of a pair of halves.
+// Converts a pair of halves to floats.
 __device__ inline void widen(uint32_t pair, uint32_t& first, uint32_t& second) {
   asm("{\n\t.reg .b16 a, b;\n\t.reg .f32 x, y;\n\tmov.b32 {a, b}, %2;\n\tcvt.f32.f16 x, a;\n\tcvt.f32.f16 y, b;\n\t"
       "mov.b32 %0, x;\n\tmov.b32 %1, y;\n\t}"
@@ -73,7 +69,7 @@ __device__ inline void widen(uint32_t pair, uint32_t& first, uint32_t& second) {
       : "r"(pair));
 }
 
-// c += a b, 16 x 8 x 8.
+// c += a b for 16 x 8 x 8.
 __device__ inline void multiply_add(float (&c)[4], uint32_t const (&a)[4], uint32_t b0, uint32_t b1) {
   asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
@@ -90,7 +86,7 @@ __device__ inline uint32_t over_block(uint32_t v, uint32_t* scratch, F const& f)
   return v;
 }
 
-// A row's guard words: those that no other row writes.
+// Computes and stores a row's guard words. Each word is written by one row only.
 __device__ inline void guard_row(Few const& p, int row, uint32_t* scratch) {
   float const* const a = p.a + row * p.lda;
   int const fours = p.k / 4;
@@ -116,7 +112,7 @@ __device__ inline void guard_row(Few const& p, int row, uint32_t* scratch) {
 
 template <int Blocks, int Stages>
 struct Ring {
-  static constexpr int vectors = columns / 8 + 2 * Blocks;  // of a thread and stage: of B, of A
+  static constexpr int vectors = columns / 8 + 2 * Blocks;  // vectors per thread and stage: of B, of A
   static constexpr int bytes = Stages * vectors * threads * 16;
   static constexpr int sums = warps * columns * (8 * Blocks + 1) * static_cast<int>(sizeof(float));
   static constexpr int shared = bytes > sums ? bytes : sums;
@@ -187,7 +183,7 @@ __global__ void __launch_bounds__(threads, 2) few(__grid_constant__ Few const p)
   asm volatile("cp.async.wait_all;" ::: "memory");
   __syncthreads();
 
-  // Sums, a column's rows side by side.
+  // Sums; a column's rows are contiguous.
   constexpr int pitch = 8 * Blocks + 1;
   float* const sums = reinterpret_cast<float*>(memory);
 #pragma unroll

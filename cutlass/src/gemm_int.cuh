@@ -1,6 +1,5 @@
-// gemm_int.cuh: integer products, wrapping, by plain CUDA. int8 and uint8 give
-// int32. A CTA of 16 x 16 threads computes 64 x 64 elements of D, 4 x 4 a thread,
-// over steps of 16 in k.
+// gemm_int.cuh: integer products with wrapping arithmetic, without tensor cores. int8 and uint8 give int32. A CTA of
+// 16 x 16 threads computes 64 x 64 elements of D, 4 x 4 per thread, in steps of 16 in k.
 #pragma once
 #include "dependent.cuh"
 #include "registry.cuh"
@@ -34,7 +33,7 @@ __global__ void __launch_bounds__(threads)
   Acc acc[per][per] = {};
   for (int64_t k0 = 0; k0 < g.k; k0 += step) {
     for (int i = id; i < tile * step; i += threads) {
-      // The contiguous index runs fastest over the threads.
+      // The contiguous index varies fastest over the threads.
       int const x = RowA ? i / step : i % tile, kx = RowA ? i % step : i / tile;
       int64_t const m = m0 + static_cast<int64_t>(x), ka = k0 + kx;
       as[kx][x] = m < g.m && ka < g.k ? static_cast<Acc>(a[RowA ? m * lda + ka : ka * lda + m]) : 0;

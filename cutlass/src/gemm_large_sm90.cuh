@@ -1,17 +1,15 @@
-// gemm_large_sm90.cuh: large products of 16-bit operands for Hopper, with results
-// of 16 bits, written without CUTLASS's collectives. One thread copies tiles of
-// both operands by TMA into a ring in shared memory, and warpgroups multiply them
-// with wgmma. The transposed product is computed: 64 columns of D are the
-// instruction's left side, and rows of D its other, of which a tile may have any
-// multiple of 16, as fills the multiprocessors best.
+// gemm_large_sm90.cuh: large products of 16-bit operands for Hopper, with 16-bit results, written without CUTLASS's
+// collectives. A producer thread copies tiles of both operands by TMA into a ring in shared memory, and consumer
+// warpgroups multiply them with wgmma. The kernel computes the transposed product: 64 columns of D are the
+// instruction's left side, and rows of D its right side. A tile may have any multiple of 16 rows, whichever fills the
+// multiprocessors best.
 //
-//   pingpong     a tile a warpgroup: one multiplies while the other stores
-//   cooperative  the warpgroups share a tile, 64 columns each
+//  pingpong     a tile per warpgroup: one multiplies while the other stores
+//  cooperative  the warpgroups share a tile, 64 columns each
 //
-// What counts is the way out of a tile. CUTLASS's warpgroups meet there for every
-// piece of 16 or 32 columns, and the tensor cores wait for cooperative ones. Here
-// warpgroups store apart: a piece of 64 columns is rounded, laid down in shared memory
-// and stored by TMA, while the next is rounded.
+// The epilogue makes the difference. CUTLASS's warpgroups synchronize in it for every piece of 16 or 32 columns, and
+// in the cooperative schedule the tensor cores wait meanwhile. Here each warpgroup stores on its own: it rounds a
+// piece of 64 columns, writes it to shared memory and stores it by TMA while it rounds the next.
 #pragma once
 #include <limits.h>
 
@@ -32,7 +30,7 @@ namespace large {
 
 using namespace tma;
 
-// The instruction of 64 x N x 16; KLeft, KRight: that operand has k contiguous.
+// The instruction of 64 x N x 16; KLeft, KRight: whether k is contiguous in that operand.
 template <class In, int N, bool KLeft, bool KRight>
 struct Wgmma;
 
@@ -56,7 +54,7 @@ CUTLASS_DEVICE void multiply_add(float* sum, uint64_t left, uint64_t right, bool
   Instruction::fma(left, right, sum[I]..., add ? cute::SM90::GMMA::ScaleOut::One : cute::SM90::GMMA::ScaleOut::Zero);
 }
 
-// Arrives at the barrier of the same place in a CTA of the cluster.
+// Arrives at the barrier at the same address in another CTA of the cluster.
 CUTLASS_DEVICE void arrive_at(uint32_t barrier, int cta) {
   asm volatile(
       "{\n\t.reg .b32 there;\n"
@@ -65,7 +63,7 @@ CUTLASS_DEVICE void arrive_at(uint32_t barrier, int cta) {
       : "memory");
 }
 
-// Copies a box to the same place in several CTAs of the cluster.
+// Copies a box to the same address in several CTAs of the cluster.
 CUTLASS_DEVICE void copy_box_to(uint16_t ctas, uint32_t to, CUtensorMap const* map, int x, int y, int z, uint32_t barrier) {
   asm volatile(
       "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, "
@@ -81,13 +79,13 @@ CUTLASS_DEVICE void store_box(CUtensorMap const* map, uint32_t from, int x, int 
   asm volatile("cp.async.bulk.commit_group;");
 }
 
-// Waits until all but the last n boxes that this thread stores have been read.
+// Waits until TMA has read from shared memory all but the last n boxes that this thread stores.
 template <int n>
 CUTLASS_DEVICE void await_stores() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(n) : "memory");
 }
 
-// A barrier of a warpgroup, or of two.
+// A named barrier for one warpgroup, or for two.
 CUTLASS_DEVICE void meet(int barrier, int threads) {
   asm volatile("barrier.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
@@ -96,28 +94,27 @@ CUTLASS_DEVICE void pass(int barrier, int threads) {
   asm volatile("barrier.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 
-// M and N: the tile of D. KA, KB: that operand has k contiguous. The CTAs of a
-// cluster lie along N and share A's tile.
+// M and N: the tile of D. KA, KB: whether k is contiguous in that operand. The CTAs of a cluster are neighbours along
+// N and share A's tile.
 template <class In, class Out, bool KA, bool KB, int M, int N, int Cluster, bool Pingpong>
 struct Kernel {
   static constexpr int groups = Pingpong ? 2 : N / 64;
-  static constexpr int blocks = Pingpong ? N / 64 : 1;  // of 64 columns, of a warpgroup
-  static constexpr int readers = Pingpong ? 1 : groups;  // warpgroups of a tile
+  static constexpr int blocks = Pingpong ? N / 64 : 1;  // blocks of 64 columns per warpgroup
+  static constexpr int readers = Pingpong ? 1 : groups;  // warpgroups per tile
   static constexpr int threads = (groups + 1) * 128;
   static constexpr int registers = groups == 2 ? 232 : 160, registers_copy = groups == 2 ? 40 : 32;
   static constexpr int cluster = Cluster;
 
-  // Operands lie in lines of 128 bytes: 64 of k for a row, or 64 rows for one of k.
+  // Operands are stored in lines of 128 bytes: 64 of k for a row, or 64 rows for one k.
   static constexpr int line = 128, step = 64;
   static constexpr int b_bytes = N * line, slot = (M + N) * line;
 
-  // What is stored at once: `rows` rows of D by 64 columns. A warpgroup has room
-  // for two.
+  // The piece that is stored at once: `rows` rows of D by 64 columns. A warpgroup has buffers for two.
   static constexpr int rows = M % 64 == 0 ? 64 : 32;
   static constexpr int box = rows * line;
   static constexpr int boxes = 2 * box * groups;
 
-  static constexpr int kept = 1024 + 256;  // for alignment and barriers
+  static constexpr int kept = 1024 + 256;  // bytes for alignment and barriers
   static constexpr int slots = ((227 << 10) - kept - boxes) / slot;
   static constexpr int shared = kept + boxes + slots * slot;
 
@@ -126,10 +123,10 @@ struct Kernel {
 
   struct Params {
     CUtensorMap a, b, d;
-    bool many_a, many_b;  // whether members of the batch have one of their own
-    int steps;            // of k
-    int across, down;     // clusters of tiles
-    int clusters;         // of the batch
+    bool many_a, many_b;  // whether each member of the batch has its own A or B
+    int steps;            // steps of k
+    int across, down;     // tiles along n in clusters, and along m
+    int clusters;         // clusters of tiles in the batch
     int n;                // columns of D
     Out const* bias;
     float alpha;
@@ -137,13 +134,13 @@ struct Kernel {
     EpilogueKind way;
   };
 
-  // A tile's place, in tiles.
+  // The position of a tile, in tiles.
   struct Place {
     int m, n, member;
   };
 
-  // The tiles of 8 clusters along N come together, which makes a wave of them
-  // nearly a square: it reads the least.
+  // The tiles of 8 clusters along N are scheduled together. A wave of them is then nearly a square, which reads the
+  // least.
   CUTLASS_DEVICE static Place place(Params const& p, int c, int rank) {
     constexpr int band = 8;
     int const each = p.across * p.down, at = c % each;
@@ -152,15 +149,15 @@ struct Kernel {
     return {in / wide, (first + in % wide) * Cluster + rank, c / each};
   }
 
-  // The descriptor of lines in shared memory, swizzled, of which 8 take 1 KiB; where
-  // k is not contiguous, 64 lines are 64 rows, and the next 64 the next.
+  // The descriptor of swizzled lines in shared memory, 8 lines per KiB. If k is not contiguous, each group of 64
+  // lines holds 64 rows, and the next 64 rows follow it.
   template <bool K>
   CUTLASS_DEVICE static uint64_t descriptor(uint32_t at) {
     uint64_t const leading = K ? 1 : 64 * line >> 4, stride = 8 * line >> 4;
     return (at >> 4 & 0x3fff) | leading << 16 | stride << 32 | uint64_t(1) << 62;
   }
 
-  // From 16 of k to the next, in a descriptor's units.
+  // The distance from 16 of k to the next 16, in the descriptor's units.
   template <bool K>
   static constexpr int next = (K ? 16 * sizeof(In) : 16 * line) >> 4;
 
@@ -195,7 +192,7 @@ struct Kernel {
     }
   }
 
-  // One operand's tile of `size`; `parts` CTAs copy a part each, for all.
+  // Copies one operand's tile of `size` lines. Each of `parts` CTAs copies one part and multicasts it to all.
   template <bool K, int size, int parts>
   CUTLASS_DEVICE static void copy_tile(CUtensorMap const* map, uint32_t barrier, uint32_t to, int at, int k, int member,
                                        int rank) {
@@ -213,7 +210,7 @@ struct Kernel {
     }
   }
 
-  // The thread that fills the ring.
+  // The producer: the thread that fills the ring.
   CUTLASS_DEVICE static void copy(Params const& p, uint32_t ring, uint32_t full, uint32_t empty, int rank) {
     wait_for_previous();
     int s = 0;
@@ -235,7 +232,7 @@ struct Kernel {
         advance();
       }
     }
-    // Other CTAs of the cluster arrive here until they have read all that they were sent.
+    // Keeps this CTA's barriers alive until the other CTAs of the cluster have arrived at them for the last time.
     CUTLASS_PRAGMA_NO_UNROLL
     for (int i = 0; i < slots; ++i) {
       await(empty + 8 * s, parity);
@@ -243,12 +240,12 @@ struct Kernel {
     }
   }
 
-  // The warpgroups that multiply and store.
+  // The consumers: the warpgroups that multiply and store.
   CUTLASS_DEVICE static void multiply(Params const& p, uint32_t begin, uint32_t ring, uint32_t full, uint32_t empty,
                                       int rank, int warp, int lane) {
     using Instruction = Wgmma<In, M, KB, KA>;
     using Registers = cute::make_integer_sequence<int, M / 2>;
-    int const group = warp / 4, column = Pingpong ? 0 : group * 64;  // of the tile
+    int const group = warp / 4, column = Pingpong ? 0 : group * 64;  // first column within the tile
     uint64_t const b = descriptor<KB>(ring + column * line), a = descriptor<KA>(ring + b_bytes);
     float sum[blocks][M / 2];
     auto const fence = [&] {
@@ -265,12 +262,11 @@ struct Kernel {
     int s = 0;
     uint32_t parity = 0;
     int const all = gridDim.x / Cluster;
-    int tile = 0;  // how many this CTA has begun
+    int tile = 0;  // number of tiles that this CTA has begun
     for (int c = blockIdx.x / Cluster; c < p.clusters; c += all, ++tile) {
       if constexpr (Pingpong) {
-        // The other group's tile is in the ring before this one. A barrier tells
-        // phases apart by parity alone, so that this group waits until the other
-        // has seen all of its own.
+        // The other group's tile precedes this one in the ring. A barrier distinguishes phases only by their parity,
+        // so this group waits until the other one has seen all of its own phases.
         if (tile % 2 != group) continue;
         uint64_t const at = static_cast<uint64_t>(tile) * p.steps;
         s = at % slots, parity = at / slots % 2;
@@ -322,7 +318,7 @@ struct Kernel {
     bool const stores = warp % 4 == 0 && lane == 0;
     CUTLASS_PRAGMA_UNROLL
     for (int i = 0; i < blocks; ++i) {
-      int const left = at.n * N + column + i * 64;  // columns of D
+      int const left = at.n * N + column + i * 64;  // first column in D
       float bias[2] = {0, 0};
       if constexpr (W != EpilogueKind::bare) {
         CUTLASS_PRAGMA_UNROLL
@@ -334,8 +330,8 @@ struct Kernel {
       CUTLASS_PRAGMA_UNROLL
       for (int r = 0; r < M; r += rows) {
         uint32_t const to = begin + (2 * group + (i * (M / rows) + r / rows) % 2) * box;
-        // The store before this box's last one may still read; where a tile has an odd
-        // number of boxes, its first is the last tile's last.
+        // The store from this buffer before the last one may still be reading. If a tile has an odd number of boxes,
+        // its first box uses the buffer of the previous tile's last one.
         constexpr bool odd = blocks * (M / rows) % 2 != 0;
         if (stores) {
           if (odd && i == 0 && r == 0) {
@@ -354,8 +350,8 @@ struct Kernel {
     }
   }
 
-  // Finishes what a thread has of 16 rows of D, and puts it where TMA expects it:
-  // units of 16 bytes, swizzled with their line's number.
+  // Applies the epilogue to a thread's part of 16 rows of D, and writes it in TMA's layout: units of 16 bytes,
+  // swizzled by their line's number.
   template <EpilogueKind W>
   CUTLASS_DEVICE static void lay_down(Params const& p, float const* sums, float const (&bias)[2], uint32_t to, int warp,
                                       int lane) {

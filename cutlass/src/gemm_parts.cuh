@@ -1,6 +1,5 @@
-// gemm_parts.cuh: what follows a product whose k was cut into parts, computed like
-// members of a batch: the parts are added in their order, in float32, and the
-// result is finished as the epilogue of a kernel would.
+// gemm_parts.cuh: the second pass of a product with split k, whose parts were computed as members of a batch. It adds
+// the parts in their order, in float32, and applies the same epilogue as a product's kernel.
 #pragma once
 #include <limits.h>
 
@@ -17,13 +16,13 @@ constexpr int threads = 128, vector = 4;
 
 struct Parts {
   float const* p;
-  int64_t ld, stride;  // of a row and of a part
+  int64_t ld, stride;  // pitch of a row, and distance between parts
   void* d;
   int64_t ldd;
   void const* bias;
   int n, parts;
-  int64_t vectors;  // of all rows
-  bool whole;       // D takes vectors
+  int64_t vectors;  // vectors of all rows
+  bool whole;       // D allows vector stores
   float alpha;
   Activation act;
 };

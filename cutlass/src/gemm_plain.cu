@@ -1,4 +1,4 @@
-// gemm_plain.cu: the products that are written without CUTLASS, one unit.
+// gemm_plain.cu: one compilation unit for the product kernels that do not use CUTLASS.
 #include "gemm_c64.cuh"
 #include "gemm_few.cuh"
 #include "gemm_int.cuh"

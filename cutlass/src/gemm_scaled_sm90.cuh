@@ -1,18 +1,16 @@
-// gemm_scaled_sm90.cuh: products for Hopper of what gpk_prepare made of float32
-// and complex64 operands: float16 lines under a power of two each, at twice the
-// rate of TF32 and with its significand.
+// gemm_scaled_sm90.cuh: products for Hopper of operands that gpk_prepare made from float32 and complex64 ones:
+// float16 lines, each scaled by a power of two. They run at twice the rate of TF32 and have its significand.
 //
-// The accumulator is multiplied by the line's scales in the epilogue, which is
-// exact, before alpha, bias and activation. Split kernels read two planes an
-// operand (mainloop_split_sm90.cuh); for the epilogue they are alike.
+// The epilogue multiplies the accumulator by the scales of its lines, which is exact, before alpha, bias and
+// activation. Split kernels read two planes per operand (mainloop_split_sm90.cuh); their epilogue is the same.
 #pragma once
 #include "gemm_sm90.cuh"
 #include "mainloop_split_sm90.cuh"
 
 namespace gpk {
 
-// The node of the epilogue's tree over the accumulator, the scales of its row
-// and column, and the bias row. Rough: see activate.
+// The node of the epilogue's tree that combines the accumulator, the scales of its row and column, and the bias row.
+// Rough: see activate.
 template <bool Rough>
 struct ScaledBiasAct {
   template <class T>
@@ -37,10 +35,9 @@ struct ScaledBiasAct {
   };
 };
 
-// The node of a squared modulus. A thread holds neighbouring columns of the
-// accumulator side by side, and TMA stores what it is given: the bits of
-// c0^2 + c1^2 pass as two 16-bit elements where c0 and c1 stood, so that a
-// 16-bit matrix of n columns is the float32 matrix of n / 2.
+// The node of a squared modulus. A thread holds neighbouring columns of the accumulator, and TMA stores elements of
+// the declared type: the bits of c0^2 + c1^2 replace c0 and c1 as two 16-bit elements. So a 16-bit matrix of n
+// columns is the float32 matrix of n / 2.
 struct AbsSquare {
   template <class T>
   struct Node {
@@ -72,13 +69,13 @@ struct AbsSquare {
   };
 };
 
-// Split: two planes an operand. Squared: D is the squared modulus.
+// Split: two planes per operand. Squared: D is the squared modulus.
 template <class MajorA, class MajorB, int M, int N, int K, int ClusterM, int ClusterN, class Schedule, bool Split,
           bool Squared>
 struct GemmScaled90 {
   using Tile = cute::Shape<cute::Int<M>, cute::Int<N>, cute::Int<K>>;
   using Cluster = cute::Shape<cute::Int<ClusterM>, cute::Int<ClusterN>, cute::_1>;
-  using Element = cute::conditional_t<Squared, uint16_t, float>;  // as TMA stores D
+  using Element = cute::conditional_t<Squared, uint16_t, float>;  // the type as which TMA stores D
   static constexpr int columns = Squared ? 2 : 1;
   static constexpr auto round = cutlass::FloatRoundStyle::round_to_nearest;
 
@@ -101,8 +98,7 @@ struct GemmScaled90 {
       cutlass::epilogue::collective::EpilogueTileAuto, float, float, void, Row, 16 / sizeof(Element), Element, Row,
       16 / sizeof(Element), typename Schedule::Epilogue, Fusion>::CollectiveOp;
 
-  // As many stages as fit beside the epilogue's buffers; barriers and alignment
-  // take less than a KiB.
+  // As many stages as fit beside the epilogue's buffers; barriers and alignment need less than a KiB.
   static constexpr int capacity = cutlass::gemm::collective::detail::sm90_smem_capacity_bytes;
   static constexpr int stages = (capacity - 1024 - static_cast<int>(sizeof(typename Epilogue::TensorStorage))) /
                                 ((M + N) * K * static_cast<int>(sizeof(fp16)));

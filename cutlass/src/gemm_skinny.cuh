@@ -1,12 +1,10 @@
-// gemm_skinny.cuh: products of a few rows with a large row-major matrix of
-// float32, in TF32's precision. They are bound by reading B, so B goes from
-// memory straight into the registers that mma.sync reads: no transpose, no
-// shared memory on the way.
+// gemm_skinny.cuh: products of a few rows with a large row-major matrix of float32, in TF32's precision. They are
+// bound by reading B, so B is loaded from memory straight into the registers that mma.sync reads, without a transpose
+// and without shared memory.
 //
-// A CTA computes up to 16 or 32 rows by 64 columns of D. Its warps take steps of
-// 16 of k in turn and add up what they have at the end, in the order of the
-// warps. Within a step the instruction's k and n are numbered so that every
-// thread loads vectors of 16 bytes: its thread t of four has the k's 4t ... 4t+3.
+// A CTA computes up to 16 or 32 rows by 64 columns of D. Its warps process steps of 16 of k in turn, and add their
+// sums at the end in the order of the warps. Within a step the instruction's k and n are permuted so that every
+// thread loads vectors of 16 bytes: thread t of four has the k's 4t ... 4t+3.
 #pragma once
 #include "gemm_epilogue.cuh"
 #include "guard.cuh"
@@ -38,14 +36,14 @@ __device__ inline uint32_t round_tf32(float x) {
   return r;
 }
 
-// c += a b, 16 x 8 x 8.
+// c += a b for 16 x 8 x 8.
 __device__ inline void multiply_add(float (&c)[4], uint32_t const (&a)[4], uint32_t b0, uint32_t b1) {
   asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-// Four neighbours of a line of which `present` exist.
+// Loads four neighbours of a line, of which `present` exist.
 __device__ inline float4 load_some(float const* p, int present) {
   float4 v = {0, 0, 0, 0};
   if (present > 0) v.x = p[0];
@@ -55,7 +53,7 @@ __device__ inline float4 load_some(float const* p, int present) {
   return v;
 }
 
-// B is read once.
+// A load without reuse: B is read once.
 __device__ inline float4 load_once(float const* p) {
   float4 v;
   asm volatile("ld.global.L1::no_allocate.L2::256B.v4.f32 {%0,%1,%2,%3}, [%4];"
@@ -64,15 +62,15 @@ __device__ inline float4 load_once(float const* p) {
   return v;
 }
 
-// What a warp loads for one step: rows of A (g and g + 8 of each block of 16)
-// and rows of B (4t ... 4t+3, two vectors of columns).
+// A warp's loads for one step: rows of A (g and g + 8 of each block of 16) and rows of B (4t ... 4t+3, two vectors of
+// columns).
 template <int Blocks>
 struct Loaded {
   float4 a[2 * Blocks], b[4][2];
 };
 
-// Where a thread reads: its first row of A and of B, both at its first k. Rows
-// beyond m are read as the last one; what they give is not stored.
+// A thread's read addresses: its first row of A and of B, both at its first k. Rows beyond m read the last row again,
+// and their results are not stored.
 template <int Blocks>
 struct Reader {
   float const* a;
@@ -93,7 +91,7 @@ struct Reader {
     b += steps * step * ldb;
   }
 
-  // A step that lies inside B.
+  // A step that is entirely inside B.
   __device__ void load(Loaded<Blocks>& v) const {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
@@ -104,7 +102,7 @@ struct Reader {
     for (int i = 0; i < 2 * Blocks; ++i) v.a[i] = *reinterpret_cast<float4 const*>(a + rows[i] * lda);
   }
 
-  // Any step: k and n elements are left from this thread's on.
+  // Any step: k and n are the elements left from this thread's position on.
   __device__ void load_edge(Loaded<Blocks>& v, int k, int n) const {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
@@ -137,10 +135,10 @@ __device__ inline void multiply(float (&c)[Blocks][8][4], Loaded<Blocks> const& 
   }
 }
 
-// Depth - 1 steps are on their way while one is multiplied.
+// Depth - 1 steps are in flight while one is multiplied.
 template <int Blocks, int Warps, int Depth>
 __global__ void __launch_bounds__(32 * Warps, 1) skinny(__grid_constant__ Skinny const p) {
-  extern __shared__ float sums[];  // a plane of 16 * Blocks x columns a warp
+  extern __shared__ float sums[];  // a plane of 16 * Blocks x columns per warp
   begin();
   if (!runs(p.guard, reinterpret_cast<uint32_t*>(sums))) return;
   int const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -149,7 +147,7 @@ __global__ void __launch_bounds__(32 * Warps, 1) skinny(__grid_constant__ Skinny
 
   float c[Blocks][8][4] = {};
   Reader<Blocks> reader(p, m0, n0, warp * step);
-  int const whole = n0 + columns <= p.n ? p.k / step : 0;  // steps without an edge
+  int const whole = n0 + columns <= p.n ? p.k / step : 0;  // steps that need no bounds checks
   int at = warp;
   if (at < whole) {
     Loaded<Blocks> ring[Depth];

@@ -1,11 +1,10 @@
-// gemm_sm80.cuh: products out of CUTLASS 2.x: multistage cp.async pipelines over
-// mma.sync (sm_80 and up), DMMA (float64, complex128) and plain FMAs.
+// gemm_sm80.cuh: products by CUTLASS 2.x: multistage cp.async pipelines over mma.sync (sm_80 and up), DMMA (float64,
+// complex128) and plain FMAs.
 //
-// Their vectors are loaded whole or not at all. A vector that crosses the end of
-// m or n only spoils elements that are not stored, so padded pitches suffice;
-// one that crosses the end of k would add what it finds there, so that k has to
-// be a multiple of the vector (Traits::multiple_k) where an operand has k
-// contiguous. D is stored element by element: any n, any pitch.
+// A vector is either loaded completely or not at all. A vector that crosses the end of m or n only affects elements
+// that are not stored, so padded pitches suffice. A vector that crosses the end of k would add whatever memory holds
+// there, so k has to be a multiple of the vector length (Traits::multiple_k) if an operand has k contiguous. D is
+// stored element by element: any n, any pitch.
 #pragma once
 #include "guard.cuh"
 
@@ -25,8 +24,7 @@ using fp16 = cutlass::half_t;
 using c64 = cutlass::complex<float>;
 using c128 = cutlass::complex<double>;
 
-// The output functor of the float32 accumulators. The bias row travels as the
-// source operand, with a pitch of 0.
+// The output functor for float32 accumulators. The bias row is passed as the source operand, with a pitch of 0.
 template <class Out>
 class BiasActOutput {
  public:
@@ -34,7 +32,7 @@ class BiasActOutput {
   using ElementAccumulator = float;
   using ElementCompute = float;
   static int const kCount = 1;
-  static bool const kIsHeavy = true;  // unrolled, the activations of a tile would be most of the code
+  static bool const kIsHeavy = true;  // if unrolled, the activations of a tile would be most of the code
   using FragmentOutput = cutlass::Array<Out, 1>;
   using FragmentAccumulator = cutlass::Array<float, 1>;
 
@@ -69,7 +67,7 @@ class BiasActOutput {
   Params params_;
 };
 
-// The output functor of the others: alpha alone.
+// The output functor for all other accumulators: alpha alone.
 template <class T>
 struct AlphaOutput : cutlass::epilogue::thread::LinearCombination<T, 1, T, T,
                                                                  cutlass::epilogue::thread::ScaleType::OnlyAlphaScaling> {
@@ -93,8 +91,8 @@ struct AlphaOutput : cutlass::epilogue::thread::LinearCombination<T, 1, T, T,
   }
 };
 
-// What a multiplication is: the types it reads and adds in, the instruction, the
-// elements of a load and the output functor.
+// The properties of a multiplication: element and accumulator types, instruction, elements per load and output
+// functor.
 template <class In_, class Acc_, class Class_, class Arch_, class Instruction_, class Operator_, int Align_,
           template <class> class Output_>
 struct Math {

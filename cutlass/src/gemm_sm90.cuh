@@ -1,10 +1,9 @@
-// gemm_sm90.cuh: products for Hopper out of CUTLASS 3.x: wgmma fed by TMA, warp
-// specialised, with the matching TMA epilogue (any other serialises wgmma).
+// gemm_sm90.cuh: products for Hopper by CUTLASS 3.x: wgmma fed by TMA, warp specialised, with the matching TMA
+// epilogue (any other serialises wgmma).
 //
-// TMA reads zeros for what lies outside an operand, so m, n and k are free: only
-// addresses, pitches and batch strides have to be multiples of 16 bytes. It
-// stores in units of 16 bytes: where n ends inside one, the rest of it, which
-// lies in D's pitch, is overwritten.
+// TMA reads zeros outside an operand, so m, n and k are arbitrary: only addresses, pitches and batch strides have to
+// be multiples of 16 bytes. It stores in units of 16 bytes: if n ends inside one, the rest of that unit, which lies
+// in D's pitch, is overwritten.
 #pragma once
 #include <limits.h>
 
@@ -13,8 +12,8 @@
 // Kernels wait for the previous one and let the next one start.
 #define CUTLASS_ENABLE_GDC_FOR_SM90 1
 
-// The driver call with which CUTLASS encodes a descriptor, made ours: CUTLASS
-// would look the driver's entry up in every call and print a refusal.
+// Replaces the driver call by which CUTLASS encodes a descriptor: CUTLASS would look up the driver's entry point in
+// every call, and print an error.
 #define CUTLASS_ENABLE_DIRECT_CUDA_DRIVER_CALL 1
 #define cuTensorMapEncodeTiled gpk::encode_tiled
 #include "cutlass/cuda_host_adapter.hpp"
@@ -35,8 +34,7 @@ using Col = cutlass::layout::ColumnMajor;
 using bf16 = cutlass::bfloat16_t;
 using fp16 = cutlass::half_t;
 
-// The node of the epilogue's tree over the accumulator and the bias row, for
-// results of type Out.
+// The node of the epilogue's tree that combines the accumulator and the bias row, for results of type Out.
 template <class Out, EpilogueKind W = EpilogueKind::any>
 struct BiasAct {
   template <class T>
@@ -62,8 +60,8 @@ struct BiasAct {
   };
 };
 
-// Schedules. ctas: of one multiprocessor; grid: one tile a CTA; by_way: whether the
-// epilogue is one of StoreByKind's; Tiles: CUTLASS's tag of another order of tiles.
+// Schedules. ctas: CTAs per multiprocessor; grid: one tile per CTA; by_way: whether the epilogue is a StoreByKind;
+// Tiles: CUTLASS's tag for another tile order.
 struct cooperative {
   using Tiles = void;
   using Mainloop = cutlass::gemm::KernelTmaWarpSpecializedCooperative;
@@ -89,9 +87,8 @@ struct single {
   static constexpr bool grid = true, swap = false, by_way = true;
 };
 
-// Computes the transposed product, D^T = B^T A^T: few rows of A are then the
-// narrow side of the instruction, and B may be fed from registers, which lets
-// TF32 read it with n contiguous.
+// Computes the transposed product, D^T = B^T A^T. The few rows of A are then the narrow side of the instruction, and
+// B may be fed from registers, so that TF32 can read it with n contiguous.
 template <class Schedule>
 struct swapped : Schedule {
   static constexpr bool swap = true;
@@ -107,9 +104,9 @@ Stride stride(int64_t ld, int64_t batch) {
   }
 }
 
-// Swizzling the order of the tiles by 8 makes better use of L2 (3 % at 8192),
-// but the scheduler rounds the tiles of both sides up to a multiple of it and
-// computes them all: it may not cost a wave, nor much of one.
+// Swizzling the order of the tiles by 8 makes better use of L2 (3 % at 8192). But the scheduler rounds the tiles of
+// both sides up to a multiple of it and computes them all: this must not cost another wave, nor more than a 32nd of
+// the tiles.
 template <class Kernel>
 int swizzle(int64_t m, int64_t n, int64_t batch, int sms) {
   constexpr int cluster_m = cute::size<0>(typename Kernel::ClusterShape{});
@@ -133,10 +130,9 @@ int swizzle(Problem const& p, int sms) {
   return swizzle<Kernel>(p.m, p.n, p.batch, sms);
 }
 
-// Asks L2 for what the CTA's first tile reads, before the previous kernel has
-// ended: a request changes nothing, and what that kernel still writes goes
-// through L2 as well. Only where k is short does it pay: later tiles of k come
-// while earlier ones are multiplied.
+// Prefetches the operands of the CTA's first tile into L2 before the previous kernel has ended. A prefetch has no
+// side effects, and the previous kernel's writes go through L2 as well. It pays off only if k is short: later tiles
+// of k are loaded while earlier ones are multiplied.
 template <class Kernel>
 CUTLASS_DEVICE void fetch_ahead(typename Kernel::Params const& params) {
   using namespace cute;
@@ -161,7 +157,7 @@ CUTLASS_DEVICE void fetch_ahead(typename Kernel::Params const& params) {
   }
 }
 
-// guarded, after fetch_ahead by a warp that is idle.
+// The same as guarded, with fetch_ahead first, in an idle warp.
 template <class Kernel, int Ctas>
 __global__ void __launch_bounds__(Kernel::MaxThreadsPerBlock, Ctas)
     multiply(__grid_constant__ typename Kernel::Params const params, __grid_constant__ Guard const guard) {
@@ -173,8 +169,8 @@ __global__ void __launch_bounds__(Kernel::MaxThreadsPerBlock, Ctas)
   Kernel()(params, shared);
 }
 
-// In is the type of A and B; float is multiplied as TF32, to which TMA rounds
-// on its way in (to nearest). Tile and cluster are those of D.
+// In is the type of A and B. float is multiplied as TF32: TMA rounds it to nearest when it loads. Tile and cluster
+// are those of D.
 template <class In, class Out, class MajorA, class MajorB, int M, int N, int K, int ClusterM, int ClusterN,
           class Schedule>
 struct Gemm90 {
@@ -203,13 +199,13 @@ struct Gemm90 {
       cutlass::epilogue::collective::EpilogueTileAuto, float, float, void, Result, align_out, Out, Result, align_out,
       typename Schedule::Epilogue, Fusion<W>>::CollectiveOp;
 
-  // A plain product and a linear layer, x w or x w^T, have A row-major. For others
-  // four epilogues a kernel would only take the compiler's time.
+  // A plain product and a linear layer, x w or x w^T, have A row-major. For other layouts four epilogues per kernel
+  // would only cost compile time.
   static constexpr bool by_way = Schedule::by_way && row_a && sizeof(Out) == sizeof(In);
   using Epilogue = typename EpilogueOf<Store, by_way>::type;
 
-  // Shared memory that the stages may not use: the epilogue's, and the other
-  // CTAs' of the multiprocessor, each with what the system keeps.
+  // Shared memory that is not available to the stages: the epilogue's, and that of the multiprocessor's other CTAs
+  // with what the system reserves for each.
   static constexpr int all = 228 << 10;
   static constexpr int carveout = static_cast<int>(sizeof(typename Epilogue::SharedStorage)) + all - all / Schedule::ctas;
 
@@ -223,7 +219,7 @@ struct Gemm90 {
   static constexpr Traits traits = {sizeof(In), sizeof(In), sizeof(Out), row_a, row_b, 16, 16, 16, 1, true, true};
 
   static int run(Problem const& p) {
-    // One tile a CTA: a grid has at most 65535 of them along n, and members of the batch.
+    // One tile per CTA: a grid has at most 65535 tiles along n, and as many members of the batch.
     constexpr bool grid = Schedule::grid;
     constexpr int most = grid ? 65535 : INT_MAX;
     if (grid && ((swap ? p.m : p.n) - 1) / cute::get<1>(Tile{}) + cluster_n > most) return GPK_ERR_ARGUMENT;

@@ -1,7 +1,6 @@
-// gemm_store_sm90.cuh: CUTLASS's TMA epilogue with its way of finishing chosen once
-// a tile. An epilogue is unrolled over all elements of a thread; had each of
-// its fragments every activation, most of what the instruction cache brings would be
-// jumped over.
+// gemm_store_sm90.cuh: CUTLASS's TMA epilogue with its kind chosen once per tile. An epilogue is unrolled over all
+// elements of a thread. If each of its fragments contained every activation, the thread would jump over most of the
+// instructions that the cache loads.
 #pragma once
 #include "cute/tensor.hpp"
 #include "cutlass/epilogue/fusion/sm90_callbacks_tma_warpspecialized.hpp"
@@ -9,9 +8,8 @@
 
 namespace gpk {
 
-// Two elements of D, added, and the larger one, which is a NaN where one is. The sum
-// rounded once is the sum rounded to float32 first: that has more than twice the
-// significand and two bits.
+// The sum of two elements of D, and their maximum, which propagates NaN. The sum rounded once equals the sum rounded
+// to float32 first, because float32 has more than twice the significand plus two bits.
 CUTLASS_DEVICE uint32_t add2(cutlass::bfloat16_t, uint32_t x, uint32_t y) {
   uint32_t r;
   asm("add.rn.bf16x2 %0, %1, %2;" : "=r"(r) : "r"(x), "r"(y));
@@ -36,8 +34,8 @@ CUTLASS_DEVICE uint32_t max2(cutlass::half_t, uint32_t x, uint32_t y) {
   return r;
 }
 
-// The steps of a chain for results of 16 bits, two at a time where no float32 is
-// needed. The bits are those of finish in this way.
+// The steps of a chain for 16-bit results, two at a time where no float32 is needed. The bits are those of finish for
+// this kind.
 template <class Out, int N>
 CUTLASS_DEVICE cutlass::Array<Out, N> steps_in_pairs(cutlass::Array<float, N> const& sum, cutlass::Array<float, N> const& bias,
                                                      float alpha, Activation const& act) {
@@ -75,7 +73,7 @@ CUTLASS_DEVICE cutlass::Array<Out, N> steps_in_pairs(cutlass::Array<float, N> co
   return y;
 }
 
-// A bias that is not there: zeros, for which nothing is loaded.
+// A missing bias: zeros, without a load.
 template <class Bias>
 struct NoBias : Bias {
   using Bias::Bias;
@@ -98,8 +96,7 @@ struct NoBias : Bias {
 template <EpilogueKind W, class Bias>
 using BiasOf = cute::conditional_t<W == EpilogueKind::bare, NoBias<Bias>, Bias>;
 
-// Store<W> are CUTLASS's epilogues that finish in the way W, of which all
-// others' parameters and shared memory are the same.
+// Store<W> are CUTLASS's epilogues for each kind W. Parameters and shared memory are the same for all kinds.
 template <template <EpilogueKind> class Store>
 struct StoreByKind : Store<EpilogueKind::bare> {
   using Base = Store<EpilogueKind::bare>;

@@ -1,7 +1,6 @@
-// gemm_streamk_sm90.cuh: products of gemm_sm90.cuh whose CTAs share what whole waves
-// of tiles leave over: each takes an equal part of the tiles' k (stream-K, Osama et
-// al., arXiv 2301.03598), and the parts of a tile are added in their order, through
-// the workspace, by the CTA that has its last one.
+// gemm_streamk_sm90.cuh: products of gemm_sm90.cuh whose CTAs share the tiles that do not fill a whole wave: each
+// gets an equal part of the tiles' k (stream-K, Osama et al., arXiv 2301.03598). The parts of a tile are added in
+// their order, through the workspace, by the CTA that computes its last part.
 #pragma once
 #include "gemm_sm90.cuh"
 
@@ -9,7 +8,7 @@ namespace gpk {
 
 struct StreamK {};  // names the scheduler
 
-// CUTLASS's, whose own is_last_tile does not compile.
+// CUTLASS's scheduler, whose own is_last_tile does not compile.
 template <class Tile, class Cluster>
 struct StreamKTiles : cutlass::gemm::kernel::detail::PersistentTileSchedulerSm90StreamK<Tile, Cluster> {
   using Base = cutlass::gemm::kernel::detail::PersistentTileSchedulerSm90StreamK<Tile, Cluster>;
@@ -34,7 +33,7 @@ struct TileSchedulerSelector<gpk::StreamK, arch::Sm90, Tile, Cluster, Stages> {
 
 namespace gpk {
 
-// The locks count the parts of a tile that have been added.
+// The locks count the parts of a tile that have already been added.
 static __global__ void clear_locks(uint32_t* locks, int n) {
   begin();
   for (int i = threadIdx.x; i < n; i += blockDim.x) locks[i] = 0;
@@ -44,7 +43,7 @@ struct streamk : cooperative {
   using Tiles = StreamK;
 
   struct Bytes {
-    size_t sums, locks;  // of the workspace, in this order
+    size_t sums, locks;  // offsets in the workspace, in this order
   };
 
   template <class Kernel>

@@ -1,8 +1,6 @@
-// gemm_tf32_sm90.cuh: TF32 products whose row-major B goes through registers, as
-// the left operand of the transposed product, with lines of 128 bytes in shared
-// memory. CUTLASS's builder makes lines of 32, which warps read without bank
-// conflicts; but TMA copies line by line, and with lines so short it is slower
-// than memory.
+// gemm_tf32_sm90.cuh: TF32 products whose row-major B is loaded into registers, as the left operand of the transposed
+// product, with lines of 128 bytes in shared memory. CUTLASS's builder makes lines of 32 bytes, which warps read
+// without bank conflicts; but TMA copies line by line, and with such short lines it is slower than memory.
 #pragma once
 #include "gemm_sm90.cuh"
 
@@ -17,7 +15,7 @@ struct wide : Schedule {
   using Mainloop = WideLines<typename Schedule::Mainloop>;
 };
 
-// The collective of the same name but for the lines of its left operand.
+// The collective of the same name, with other lines for its left operand.
 template <class Collective>
 struct Widened;
 

@@ -1,24 +1,20 @@
-// gemm_tf32x3_sm90.cuh: float32 products for Hopper in float32's precision and
-// range, on tensor cores that take TF32. Each element is the sum of two numbers of
-// 11 bits, high rounded to nearest and low what is left, and
+// gemm_tf32x3_sm90.cuh: float32 products for Hopper with float32's precision and range, on tensor cores that read
+// TF32. Each element is the sum of two numbers of 11 bits, high (rounded to nearest) and low (the remainder), and
 //
-//   a b = high high + (high low + low high)
+//  a b = high high + (high low + low high)
 //
-// The low numbers lose at most the last of float32's 24 bits, and what is left out,
-// low low, is 2^-22 of the product at most. The operands are read as they lie and split
-// on the chip: TMA brings tiles of both, a warpgroup splits the right one where it
-// lies into two tiles, and two warpgroups read half of the left one each into
-// registers, split it there and multiply. wgmma takes k contiguous from shared
-// memory alone, so the right operand is one that has it, B or, transposed, A.
+// The low numbers lose at most the last of float32's 24 bits, and the omitted product low low is at most 2^-22 of the
+// result. The operands are read unprepared and split on the chip. TMA loads tiles of both. A warpgroup splits the
+// right one in shared memory into two tiles, and two warpgroups load half of the left one each into registers, split
+// it there and multiply. wgmma requires k contiguous in shared memory, so the right operand is one with that layout,
+// B or, transposed, A.
 //
-// The tensor cores truncate where they add to an accumulator. So the products of
-// 32 of k are added up on their own, the small ones first, and then to the result,
-// rounded to nearest.
+// The tensor cores truncate when they add to an accumulator. So the products of 32 of k are summed separately, the
+// small ones first, and the sum is added to the result with rounding to nearest.
 //
-// What TF32 cannot hold goes another way, tile by tile: an element that is not
-// finite or would round to infinity makes sums that are not finite, one below
-// 2^-113, whose low number would lose bits below 2^-137, is noticed where it is
-// split. Then the warpgroup computes its part of the tile again with float32's
+// A tile with elements that TF32 cannot represent is computed again. An element that is not finite or would round to
+// infinity gives sums that are not finite. An element below 2^-113, whose low number would lose bits below 2^-137, is
+// detected when it is split. In both cases the warpgroup recomputes its part of the tile with float32's
 // multiplications.
 #pragma once
 #include "dependent.cuh"
@@ -30,27 +26,26 @@ namespace gpk {
 namespace tf32x3 {
 namespace {
 
-constexpr int tile = 128;         // of D, both ways
-constexpr int part = tile / 2;    // lines of the left operand that a warpgroup has
+constexpr int tile = 128;         // rows and columns of a tile of D
+constexpr int part = tile / 2;    // lines of the left operand per warpgroup
 constexpr int step = 32;          // of k
 constexpr int plane = tile * step * static_cast<int>(sizeof(float));
-constexpr int stage = 3 * plane;  // the left tile, the right one's high numbers (at first all of it), its low ones
+constexpr int stage = 3 * plane;  // the left tile, the right one's high numbers (before the split all of it), its low ones
 constexpr int stages = 4;
-constexpr int slab = 16;          // k of a step of float32
+constexpr int slab = 16;          // k per step of the float32 path
 constexpr int left_pitch = part + 2, right_pitch = tile + 2;
-constexpr int pitch = part + 2;   // of sums on their way to D
-constexpr int room = part * pitch * static_cast<int>(sizeof(float));  // of a warpgroup
+constexpr int pitch = part + 2;   // pitch of sums in shared memory
+constexpr int room = part * pitch * static_cast<int>(sizeof(float));  // bytes per warpgroup
 static_assert(slab * (left_pitch + right_pitch) * static_cast<int>(sizeof(float)) <= room, "");
 constexpr int shared = 1024 + stages * stage + 2 * room;
-constexpr int threads = 4 * 128;  // the producer's warpgroup, the splitting one, two that multiply
+constexpr int threads = 4 * 128;  // the producer's warpgroup, the one that splits, two that multiply
 constexpr uint32_t tiny = (28u << 23) - 1;  // see least_of
 
-// The left operand of the instruction and the right one; D is transposed where
-// the left one is B.
+// The instruction's left and right operand. D is transposed if the left one is B.
 struct Grid {
   int lines_l, lines_r, k;
-  int down, across;  // tiles of a member
-  int tiles;         // of all members
+  int down, across;  // tiles per member
+  int tiles;         // tiles of all members
   float const *l, *r;
   int64_t line_l, step_l, stride_l, line_r, stride_r;
   float* d;
@@ -78,22 +73,22 @@ __device__ inline void store(uint32_t at, uint4 v) {
   asm volatile("st.shared.v4.u32 [%0], {%1,%2,%3,%4};" ::"r"(at), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
 }
 
-// TF32's 11 bits, rounded to nearest; of the rest the tensor core reads as many.
+// TF32's 11 bits, rounded to nearest. The tensor core reads as many bits of the remainder.
 __device__ inline uint32_t high_of(uint32_t x) { return (x + 0x1000) & 0xffffe000; }
 
 __device__ inline uint32_t low_of(uint32_t x, uint32_t high) {
   return __float_as_uint(__fsub_rn(__uint_as_float(x), __uint_as_float(high)));
 }
 
-// The bits of magnitudes, zero being the largest: tiny where an element is 2^-113.
+// The minimum of least and the bits of 2|x| minus 1, so that zero is the largest. An element of 2^-113 gives tiny.
 __device__ inline uint32_t least_of(uint32_t least, uint32_t x) { return min(least, x + x - 1); }
 
-// What wgmma reads: 8 of k of lines of 128 bytes in TMA's swizzle.
+// wgmma's descriptor: 8 of k of lines of 128 bytes in TMA's swizzle.
 __device__ inline uint64_t describe(uint32_t address) {
   return uint64_t((address & 0x3ffff) >> 4) | uint64_t(1) << 16 | uint64_t(64) << 32 | uint64_t(1) << 62;
 }
 
-// d (+)= a b^T, 64 lines by 128 of 8 of k.
+// d = a b^T, or d += a b^T if `add` is set: 64 lines by 128, 8 of k.
 __device__ __forceinline__ void multiply(float (&d)[64], uint32_t const* a, uint64_t b, int add) {
   asm volatile(
       "{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %69, 0;\n\t"
@@ -114,7 +109,7 @@ __device__ __forceinline__ void multiply(float (&d)[64], uint32_t const* a, uint
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
 }
 
-// Keeps what the compiler does with d on its side of a wait.
+// Keeps the compiler from moving accesses to d across a wait.
 __device__ __forceinline__ void hold(float (&d)[64]) {
 #pragma unroll
   for (int i = 0; i < 64; ++i) asm volatile("" : "+f"(d[i])::"memory");
@@ -122,7 +117,7 @@ __device__ __forceinline__ void hold(float (&d)[64]) {
 
 __device__ inline void meet(int group) { asm volatile("bar.sync %0, 128;" ::"r"(1 + group) : "memory"); }
 
-// Whether any thread of the warpgroup says so.
+// Whether `one` holds in any thread of the warpgroup.
 __device__ inline bool any(int group, bool one) {
   int all;
   asm volatile(
@@ -135,7 +130,7 @@ __device__ inline bool any(int group, bool one) {
 }
 #endif
 
-// KLeft: k is contiguous in the left operand too. Transposed: it is B.
+// KLeft: k is contiguous in the left operand too. Transposed: the left operand is B.
 template <bool KLeft, bool Transposed>
 __global__ void __launch_bounds__(threads, 1)
     multiply(__grid_constant__ CUtensorMap const map_l, __grid_constant__ CUtensorMap const map_r,
@@ -146,7 +141,7 @@ __global__ void __launch_bounds__(threads, 1)
   if (!runs(guard, memory)) return;
   begin();
   __shared__ uint64_t barriers[3 * stages];
-  __shared__ alignas(16) uint32_t small[stages][4];  // whether a warp met an element too small to split
+  __shared__ alignas(16) uint32_t small[stages][4];  // whether a warp found an element too small to split
   uint32_t const ring = (shared_address(memory) + 1023) & ~1023u;
   uint32_t const full = shared_address(barriers), split = full + 8 * stages, empty = split + 8 * stages;
   if (threadIdx.x == 0) {
@@ -161,10 +156,10 @@ __global__ void __launch_bounds__(threads, 1)
 
   int const thread = threadIdx.x % 128, warp = thread / 32, lane = thread % 32;
   int const steps = (p.k - 1) / step + 1;
-  int const tiles = (p.tiles - 1 - static_cast<int>(blockIdx.x)) / static_cast<int>(gridDim.x) + 1;  // of this CTA
+  int const tiles = (p.tiles - 1 - static_cast<int>(blockIdx.x)) / static_cast<int>(gridDim.x) + 1;  // tiles of this CTA
   uint32_t const all = static_cast<uint32_t>(tiles) * steps;  // counted modulo 2^32
 
-  // Tiles in an order in which those of one time share lines.
+  // Tiles in an order in which those that are computed at the same time share lines.
   struct Place {
     int l, r, member;
   };
@@ -230,11 +225,11 @@ __global__ void __launch_bounds__(threads, 1)
   asm volatile("setmaxnreg.inc.sync.aligned.u32 208;");
   int const group = threadIdx.x / 128 - 2, g = lane / 4, t = lane % 4;
 
-  // Where this thread reads the left tile: with k contiguous a line of it is 32 of
-  // k, otherwise a box of 32 lines has a line for each k. Lines of the instruction,
-  // g and g + 8 of a warp's 16, are numbered so that no banks collide.
+  // This thread's read addresses in the left tile. With k contiguous a line holds 32 of k; otherwise a box of 32
+  // lines has a line for each k. The instruction's lines, g and g + 8 of a warp's 16, are permuted so that there are
+  // no bank conflicts.
   uint32_t at_l[2][2];
-  int line[2];  // of D's tile
+  int line[2];  // lines of D's tile
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     int const c = 2 * (warp % 2) + h;
@@ -247,7 +242,7 @@ __global__ void __launch_bounds__(threads, 1)
     }
   }
   float* const mine = reinterpret_cast<float*>(memory + (ring - shared_address(memory) + stages * stage + group * room) / 4);
-  uint32_t raw[4][4];  // of 8 of k: the instruction's registers
+  uint32_t raw[4][4];  // the instruction's registers for 8 of k
   auto const load_left = [&](uint32_t n) {
     int const slot = n % stages;
     await(full + 8 * slot, n / stages & 1);
@@ -355,8 +350,7 @@ __global__ void __launch_bounds__(threads, 1)
       }
     }
 
-    // To D by way of shared memory, so that a warp stores neighbours: 64 of the
-    // right operand's lines at a time.
+    // Stores through shared memory, so that a warp stores neighbours: 64 of the right operand's lines at a time.
     int const first_l = to.l + part * group;
 #pragma unroll
     for (int q = 0; q < 2; ++q) {
@@ -399,7 +393,7 @@ int run(Problem const& p) {
   void const* const kernel = reinterpret_cast<void const*>(multiply<k_left, transposed>);
   if (int const e = allow_shared(kernel, shared, p.device, &allowed)) return e;
 
-  // Elements between A's rows and between its columns, and B's columns and rows.
+  // Elements between A's rows and between its columns, and between B's columns and rows.
   struct Side {
     void const* at;
     int lines;

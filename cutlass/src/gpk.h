@@ -1,5 +1,5 @@
-/* gpk.h: the C ABI of libgpk.so. Its rules and the products are in gpk_gemm.h;
- * here is what prepares their operands, and the operations. */
+/* gpk.h: the C ABI of libgpk.so. Its rules and the products are in gpk_gemm.h; this header has the preparation of
+ * their operands, and all other operations. */
 #ifndef GPK_H
 #define GPK_H
 #include "gpk_gemm.h"
@@ -8,38 +8,31 @@
 extern "C" {
 #endif
 
-/* What gpk_prepare makes of an operand: one plane of float16, or two. */
+/* The form into which gpk_prepare converts an operand: one plane of float16, or two. */
 enum { GPK_FORM_SCALED = 1, GPK_FORM_SPLIT };
 
 /* Bytes of workspace that gpk_prepare needs; negative: the negated code. */
 GPK_API int64_t gpk_prepare_workspace(int device, int type, int form, int64_t m, int64_t n, int64_t k, int64_t batch);
 
-/* Makes the operands that scaled and split kernels read, out of float32 or
- * complex64 ones: A (m > 0), B (n > 0) or both in one launch. k: the product's,
- * in elements of `type`. Element (i, l) of A lies at a + i a_line + l a_step,
- * element (l, j) of B at b + j b_line + l b_step, members of the batch stride_a
- * and stride_b apart (0: one for all, prepared once). One of line and step is 1
- * (or its extent is); addresses need only their element's alignment.
+/* Converts float32 or complex64 operands for scaled and split kernels: A (m > 0), B (n > 0) or both in one launch.
+ * k: the product's, in elements of `type`. Element (i, l) of A is at a + i a_line + l a_step, element (l, j) of B
+ * at b + j b_line + l b_step; members of the batch are stride_a and stride_b apart (0: one for all, prepared
+ * once). One of line and step is 1 (or its extent is); addresses need only their element's alignment.
  *
- * Each line is scaled by the power of two that brings its largest element into
- * [2^14, 2^15), and rounded to float16; scale_* receive the inverses (1 for a
- * line of zeros). GPK_FORM_SPLIT puts the rest, times 2^11, into the planes at
- * *_low. The plane has step 1 where the source has, otherwise line 1 (step 1
- * where both are); its other pitch, *_pitch elements, and its batch distance,
- * *_member, are multiples of 8. What lies in a pitch beyond the last element is
- * not touched.
+ * Each line is scaled by the power of two that brings its largest element into [2^14, 2^15), and rounded to
+ * float16; scale_* receive the inverses (1 for a line of zeros). GPK_FORM_SPLIT stores the remainder, times 2^11,
+ * in the planes at *_low. The plane has step 1 if the source has, otherwise line 1 (step 1 if both are); its other
+ * pitch, *_pitch elements, and its batch distance, *_member, are multiples of 8. The part of a pitch beyond the
+ * last element is not written.
  *
- * complex64: the product of complex matrices is a real one of m x 2k and
- * 2k x 2n. A's plane is m lines of 2k: re, im, re, im ...; B's has 2n lines of
- * 2k: for its column j line 2j of (re, -im) pairs and line 2j + 1 of (im, re)
- * pairs, both under the scale of the column, which is written twice. Where B's
- * plane has line 1 its rows are 2k. conj_*: of the operand's conjugate.
+ * complex64: the product of complex matrices is a real one of m x 2k and 2k x 2n. A's plane has m lines of 2k: re,
+ * im, re, im ...; B's has 2n lines of 2k: for its column j line 2j of (re, -im) pairs and line 2j + 1 of (im, re)
+ * pairs. Both have the scale of the column, which is written twice. If B's plane has line 1 its rows are 2k.
+ * conj_*: uses the operand's conjugate.
  *
- * guard_*: each receives GPK_GUARD_WORDS words, whose maximum is the largest
- * number, over the operand's lines, of elements smaller than 2^-10 of the
- * line's largest (complex: of the 2k), or at least 2^30 where a line has an
- * element that is not finite or a largest one outside [2^-60, 2^60]. A line of
- * zeros counts none. 0: not wanted. */
+ * guard_*: each receives GPK_GUARD_WORDS words. Their maximum is, over the operand's lines, the largest number of
+ * elements smaller than 2^-10 of the line's largest (complex: of the 2k), or at least 2^30 if a line has an
+ * element that is not finite or a largest one outside [2^-60, 2^60]. A line of zeros counts none. 0: not wanted. */
 GPK_API int gpk_prepare(int device, uint64_t stream, int type, int form, int64_t m, int64_t n, int64_t k, int64_t batch,
                         uint64_t a, int64_t a_line, int64_t a_step, int64_t stride_a, int conj_a, uint64_t a_high,
                         uint64_t a_low, int64_t a_pitch, int64_t a_member, uint64_t scale_a, uint64_t guard_a,
@@ -55,27 +48,26 @@ GPK_API int gpk_prepare(int device, uint64_t stream, int type, int form, int64_t
 GPK_API int gpk_unary(int device, uint64_t stream, int op, int x_type, int dst_type, int ndim, const int64_t* shape,
                       uint64_t x, const int64_t* x_strides, uint64_t dst, const int64_t* dst_strides);
 
-/* dst = op(x, y). An address of 0 stands for a scalar: the 16 bytes (lo, hi)
- * hold one element of `type`, little-endian. At most one operand is a scalar. */
+/* dst = op(x, y). An address of 0 stands for a scalar: the 16 bytes (lo, hi) hold one element of `type`,
+ * little-endian. At most one operand is a scalar. */
 GPK_API int gpk_binary(int device, uint64_t stream, int op, int type, int dst_type, int ndim, const int64_t* shape,
                        uint64_t x, const int64_t* x_strides, uint64_t y, const int64_t* y_strides,
                        uint64_t scalar_lo, uint64_t scalar_hi, uint64_t dst, const int64_t* dst_strides);
 
-/* dst = op(x, y, z): Where takes y where x, which is Bool, is true, else z, and
- * Clamp is min(max(x, y), z). y, z and dst are of `type`, x too but for Where. An
- * address of 0 stands for a scalar: y's 16 bytes are (y_lo, y_hi), z's (z_lo, z_hi). */
+/* dst = op(x, y, z). Where: y if x, which is Bool, is true, otherwise z. Clamp: min(max(x, y), z). y, z and dst
+ * are of `type`, and so is x except for Where. An address of 0 stands for a scalar: y's 16 bytes are (y_lo, y_hi),
+ * z's (z_lo, z_hi). */
 GPK_API int gpk_ternary(int device, uint64_t stream, int op, int type, int ndim, const int64_t* shape,
                         uint64_t x, const int64_t* x_strides, uint64_t y, const int64_t* y_strides,
                         uint64_t z, const int64_t* z_strides, uint64_t y_lo, uint64_t y_hi, uint64_t z_lo, uint64_t z_hi,
                         uint64_t dst, const int64_t* dst_strides);
 
-/* dst = x converted (design: to integers truncates and saturates, NaN is 0;
- * to Bool: x != 0; complex to real drops the imaginary part). Equal types copy:
- * this is also the strided copy and the transpose. */
+/* dst = x converted: to integers truncates and saturates, NaN is 0; to Bool: x != 0; complex to real drops the
+ * imaginary part. Equal types copy: this is also the strided copy and the transpose. */
 GPK_API int gpk_cast(int device, uint64_t stream, int x_type, int dst_type, int ndim, const int64_t* shape,
                      uint64_t x, const int64_t* x_strides, uint64_t dst, const int64_t* dst_strides);
 
-/* dst = the element (lo, hi), everywhere. */
+/* Sets all elements of dst to the element (lo, hi). */
 GPK_API int gpk_fill(int device, uint64_t stream, int type, int ndim, const int64_t* shape,
                      uint64_t lo, uint64_t hi, uint64_t dst, const int64_t* dst_strides);
 
@@ -105,12 +97,11 @@ GPK_API int gpk_line(int device, uint64_t stream, int op, int x_type, int dst_ty
 /* Spins for about `microseconds` on the stream: for tests of ordering. */
 GPK_API int gpk_spin(int device, uint64_t stream, int64_t microseconds);
 
-/* dst = elements of x picked along one axis. shape is dst's. x_strides are 0 along
- * the dimensions that the indices span, index_strides along all others. The axis
- * has `length` elements, `step` apart; negative indices count from its end. flags:
- * two int64, 0 before: [0] becomes the least index below -length, [1] the
- * greatest beyond length-1; dst is then of no use, but nothing outside x is read.
- * dst of 0: only the indices are looked at. */
+/* dst = elements of x selected by indices along one axis. shape is dst's. x_strides are 0 along the dimensions
+ * that the indices span, index_strides along all others. The axis has `length` elements, `step` apart; negative
+ * indices count from its end. flags: two int64, initially 0. [0] becomes the least index below -length, [1] the
+ * greatest beyond length-1; in that case dst is undefined, but nothing outside x is read. If dst is 0, only the
+ * indices are checked. */
 GPK_API int gpk_take(int device, uint64_t stream, int type, int index_type, int ndim, const int64_t* shape,
                      uint64_t x, const int64_t* x_strides, int64_t length, int64_t step, uint64_t indices,
                      const int64_t* index_strides, uint64_t dst, const int64_t* dst_strides, uint64_t flags);
@@ -124,33 +115,30 @@ GPK_API int gpk_sort(int device, uint64_t stream, int type, int ndim, const int6
                      const int64_t* x_strides, uint64_t dst, const int64_t* dst_strides, int descending,
                      uint64_t workspace, int64_t workspace_bytes);
 
-/* The k largest of each line along the last dimension of x, whose shape it is, in
- * falling order, and their places, int64. NaN is the largest; of equal elements
- * the first comes first. */
+/* The k largest elements of each line along the last dimension of x, which has `shape`, in falling order, and
+ * their indices, int64. NaN is the largest; of equal elements the first comes first. */
 GPK_API int gpk_topk(int device, uint64_t stream, int type, int ndim, const int64_t* shape, uint64_t x,
                      const int64_t* x_strides, int64_t k, uint64_t values, const int64_t* value_strides,
                      uint64_t places, const int64_t* place_strides, uint64_t workspace, int64_t workspace_bytes);
 
-/* Quantum circuits. quantum.cuh and quantum.cu say what the codes hold, all of
- * int32 words and on the device; `type` is the states': of real programs float32 or
- * float64, else complex64 or complex128.
+/* Quantum circuits. quantum.cuh and quantum.cu describe the codes, all of int32 words and on the device. `type` is
+ * that of the states: float32 or float64 for real programs, otherwise complex64 or complex128.
  *
- * The angles of the n samples from first on, [n, angles] of float64. x: element (i, j) of
- * all samples at x + i row + j col. status: two words, which get the smaller of what
- * they hold and the index i features + j of an element of x that is not finite, and
- * i angles + a of an angle. No features, or no angles, leave that part out. */
+ * gpk_quantum_angles: the angles of the n samples from first on, [n, angles] of float64. x: element (i, j) of all
+ * samples is at x + i row + j col. status: two words. The first becomes the smaller of its value and the least
+ * index i features + j of an element of x that is not finite, the second likewise for the index i angles + a of an
+ * angle. Without features, or angles, that part is skipped. */
 GPK_API int gpk_quantum_angles(int device, uint64_t stream, int x_type, int64_t first, int64_t n, int64_t features, uint64_t x, int64_t row,
                                int64_t col, int angles, uint64_t code, uint64_t coefs, uint64_t out, uint64_t status);
 
-/* Vectors, matrices and phases of every sample, of type float32 or float64: value v of
- * a sample goes to out + sample sample_stride + v value_stride. code begins with the
- * place of each slot; fixed: constant matrices. */
+/* Vectors, matrices and phases of every sample, of type float32 or float64: value v of a sample is stored at out +
+ * sample sample_stride + v value_stride. code begins with the offset of each slot; fixed: constant matrices. */
 GPK_API int gpk_quantum_slots(int device, uint64_t stream, int type, int64_t n, int slots, uint64_t code, uint64_t fixed,
                               uint64_t angles, int n_angles, uint64_t out, int64_t sample_stride, int64_t value_stride);
 
-/* The slots of all samples, and what gpk_quantum_angles notes of x and of the angles, in one kernel: value v
- * of sample i goes to out + i + v ld, with the bits of gpk_quantum_angles and gpk_quantum_slots. Each slot computes
- * its angles itself; one that no slot has is not looked at. */
+/* The slots of all samples, and the status of gpk_quantum_angles for x and the angles, in one kernel: value v of
+ * sample i is stored at out + i + v ld, with the bits of gpk_quantum_angles and gpk_quantum_slots. Each slot
+ * computes its angles itself; an angle that no slot uses is not checked. */
 GPK_API int gpk_quantum_points(int device, uint64_t stream, int x_type, int type, int64_t n, int64_t features, uint64_t x, int64_t row,
                                int64_t col, int angles, uint64_t angle_code, uint64_t coefs, int slots, uint64_t slot_code,
                                uint64_t fixed, uint64_t out, int64_t ld, uint64_t status);
@@ -162,23 +150,22 @@ GPK_API int gpk_quantum_pass(int device, uint64_t stream, int type, int64_t n, i
                              uint64_t state, uint64_t code, uint64_t slots, int64_t slot_stride, uint64_t angles,
                              int n_angles, uint64_t tables, const int32_t* at);
 
-/* out[i] = (sum of the squares of row i of state, [n, width] of float32 or float64)^2, times
- * what out, float64, holds unless first. */
+/* out[i] = (sum of the squares of row i of state, [n, width] of float32 or float64)^2, multiplied by the previous
+ * value of out, float64, unless first. */
 GPK_API int gpk_quantum_norms(int device, uint64_t stream, int type, int64_t n, int64_t width, uint64_t state, uint64_t out, int first);
 
-/* k[i][j] = product over wires of 1/2 + r.s (dot) or 1 - |r - s|^2, r and s the coordinates
- * of row i and column j: line c of x, ld_x apart, has coordinate c of every row. `planar`
- * wires of two coordinates come first, then `full` ones of three. upper: only tiles on
- * and above the diagonal; times: multiplied to what k holds. */
+/* k[i][j] = product over wires of 1/2 + r.s (dot) or 1 - |r - s|^2, with r and s the coordinates of row i and
+ * column j: line c of x, ld_x apart, has coordinate c of every row. `planar` wires of two coordinates come first,
+ * then `full` ones of three. upper: only tiles on and above the diagonal; times: multiplies the previous values of
+ * k. */
 GPK_API int gpk_quantum_closed(int device, uint64_t stream, int type, int64_t rows, int64_t cols, uint64_t x, int64_t ld_x,
                                uint64_t y, int64_t ld_y, int planar, int full, int dot, int upper, int times, uint64_t k, int64_t ld);
 
-/* What follows a product, in one pass over k [rows, cols]: entries are squared (square),
- * divided by the square roots of norm_x[i] + jitter and norm_y[j] + jitter (0: not), added up,
- * and written to mirror, transposed (0: not). triangle: k is square and on the
- * diagonal; what is above it counts, mirror is k or 0, and the diagonal is compared
- * with 1 and set to `one`. total: float64 sum, sum of squares and largest |diagonal - 1|,
- * which are added to. */
+/* The epilogue of a Gram product, in one pass over k [rows, cols]: entries are squared (square), divided by the
+ * square roots of norm_x[i] + jitter and norm_y[j] + jitter (0: not), added up, and written to mirror, transposed
+ * (0: not). triangle: k is square and on the diagonal; only the part above the diagonal is used, mirror is k or 0,
+ * and the diagonal is compared with 1 and set to `one`. total: float64 sum, sum of squares and largest |diagonal -
+ * 1|, which are updated. */
 GPK_API int64_t gpk_quantum_finish_workspace(int64_t rows, int64_t cols);
 GPK_API int gpk_quantum_finish(int device, uint64_t stream, int type, int64_t rows, int64_t cols, uint64_t k, int64_t ld,
                                uint64_t mirror, int64_t ld_mirror, int triangle, int square, double one, uint64_t norm_x,
@@ -197,31 +184,30 @@ GPK_API int gpk_uniform(int device, uint64_t stream, int type, int64_t n, uint64
 GPK_API int gpk_normal(int device, uint64_t stream, int type, int64_t n, uint64_t seed, uint64_t block, double mean,
                        double std, uint64_t dst);
 
-/* A tile of K, float32, in one kernel, with its mirror and sums: gpk_quantum_closed and
- * gpk_quantum_finish at once. workspace: 48 bytes for each 128 x 128 of rows x cols; with
- * dot, and at a multiple of 128, 128 bytes before it for each eight planar and each four other
- * wires, begun, of each row and each column, counted up to multiples of 128. Without dot lines of x and y begin at
- * multiples of 16 bytes. */
+/* A tile of K, float32, in one kernel, with its mirror and sums: gpk_quantum_closed and gpk_quantum_finish at
+ * once. workspace: 48 bytes for each 128 x 128 of rows x cols. With dot, it is aligned to 128 bytes, and these are
+ * preceded by 128 bytes per row and per column, both rounded up to multiples of 128, for each group of eight
+ * planar and of four other wires, partial groups included. Without dot lines of x and y are aligned to 16 bytes. */
 GPK_API int gpk_quantum_closed_gram(int device, uint64_t stream, int64_t rows, int64_t cols, uint64_t x, int64_t ld_x, uint64_t y,
                                     int64_t ld_y, int planar, int full, int dot, uint64_t k, int64_t ld, uint64_t mirror, int64_t ld_mirror,
                                     int triangle, double one, uint64_t total, uint64_t workspace, int64_t workspace_bytes);
 
-/* All of a symmetric K of few wires that nothing connects, n x n, from the samples on: what
- * gpk_quantum_points and gpk_quantum_closed_gram do. code: codes of angles and slots, coefficients and
- * constant matrices on the host, which lie at these bytes of it; slots are the points of planar
- * wires, then of others. notes: `found` words that say nothing was found, then others up to `words`,
- * three of which, at the end, are the sums. What is not finite makes the third of them NaN.
- * GPK_ERR_UNSUPPORTED, and nothing was started, where K or the code is not of a form that this can do. */
+/* A whole symmetric K, n x n, for few wires that the circuit does not entangle, from the samples:
+ * gpk_quantum_points and gpk_quantum_closed_gram at once. code: host memory with the codes of angles and slots,
+ * coefficients and constant matrices at the given byte offsets. The slots are the points of planar wires, then of
+ * the others. notes: `found` words that mean that nothing was found, then others up to `words`, the last three of
+ * which are the sums. If an input is not finite the third sum is NaN. GPK_ERR_UNSUPPORTED, with nothing started,
+ * if this kernel does not support K or the code. */
 GPK_API int gpk_quantum_closed_whole(int device, uint64_t stream, int x_type, int64_t n, int64_t features, uint64_t x, int64_t row, int64_t col,
                                      int planar, int full, void const* code, int64_t code_bytes, int64_t coefs, int64_t fixed, int64_t angles,
                                      int64_t slots, uint64_t k, int64_t ld, double one, uint64_t notes, int found, int words, uint64_t workspace,
                                      int64_t workspace_bytes);
 
-/* k = |<x|y>|^2, float32, of the dense states x [rows, width] and y [cols, width], complex64
- * or real float32, of norm 1, with its mirror, norms and sums as gpk_quantum_finish has them. split: with
- * the accuracy of float32, otherwise of float16. factor: one of several of K's, whose errors add up; it is
- * more exact, and its diagonal stays as it is. triangle: y is x. total 0: nothing is added up. No workspace, 0:
- * the device or the build has no kernel for it. The workspace lies at a multiple of 128. */
+/* k = |<x|y>|^2, float32, of the dense states x [rows, width] and y [cols, width], complex64 or real float32, of
+ * norm 1, with its mirror, norms and sums as in gpk_quantum_finish. split: with the accuracy of float32, otherwise
+ * of float16. factor: K is the product of several such matrices, whose errors add up; this one is more accurate,
+ * and keeps its diagonal. triangle: y is x. total 0: no sums. A workspace of 0: the device or the build has no
+ * kernel. The workspace is aligned to 128 bytes. */
 GPK_API int64_t gpk_quantum_gram_workspace(int device, int real, int split, int factor, int64_t rows, int64_t cols, int64_t width,
                                            int triangle);
 GPK_API int gpk_quantum_gram(int device, uint64_t stream, int real, int split, int factor, int64_t rows, int64_t cols, int64_t width,
@@ -229,18 +215,18 @@ GPK_API int gpk_quantum_gram(int device, uint64_t stream, int real, int split, i
                              double one, uint64_t norm_x, uint64_t norm_y, double jitter, uint64_t total, uint64_t workspace,
                              int64_t workspace_bytes);
 
-/* What a product whose k was cut into parts becomes: D = act(alpha sum of p[0] ... p[parts - 1] + bias),
- * m x n of type GPK_F32, GPK_F16 or GPK_BF16. The parts are float32 matrices of m rows, one after the other, with the pitch
- * ldp, a multiple of 4; p is a multiple of 16. They are added in their order. Nothing of D but its
- * m x n elements is touched; bias, of D's type, may be 0; act as gpk_gemm has it. */
+/* The second pass of a product whose k was cut into parts: D = act(alpha sum of p[0] ... p[parts - 1] + bias), m x
+ * n of type GPK_F32, GPK_F16 or GPK_BF16. The parts are consecutive float32 matrices of m rows with the pitch ldp,
+ * a multiple of 4; p is a multiple of 16. They are added in their order. Only the m x n elements of D are written;
+ * bias, of D's type, may be 0; act is as in gpk_gemm. */
 GPK_API int gpk_gemm_parts(int device, uint64_t stream, int type, int64_t m, int64_t n, int64_t parts, uint64_t p, int64_t ldp,
                            uint64_t d, int64_t ldd, uint64_t bias, int act, double alpha);
 
-/* Aligned copies of operands whose lines begin anywhere: A (a_lines > 0), B (b_lines > 0) or both in
- * one launch. Element i of line l of member j lies at a + j a_member + l a_pitch + i, in elements of
- * `type`, and in the copy likewise. A copy has copy_lines lines of copy_length, which may be more than the
- * source's: the rest of them is zeros, and of the 16 bytes in which a line ends too. Copies, their
- * pitches and members are multiples of 16 bytes, fewer than 2^31 of them in all. */
+/* Aligned copies of operands whose lines begin at any address: A (a_lines > 0), B (b_lines > 0) or both in one
+ * launch. Element i of line l of member j is at a + j a_member + l a_pitch + i, in elements of `type`, and
+ * likewise in the copy. A copy has copy_lines lines of copy_length, possibly more than the source; additional
+ * lines and elements are zeros, as is the rest of the 16 bytes in which a line ends. Copies, their pitches and
+ * members are multiples of 16 bytes, fewer than 2^31 such units in all. */
 GPK_API int gpk_pad(int device, uint64_t stream, int type, uint64_t a, int64_t a_batch, int64_t a_lines, int64_t a_length,
                     int64_t a_pitch, int64_t a_member, uint64_t a_copy, int64_t a_copy_lines, int64_t a_copy_length,
                     int64_t a_copy_pitch, int64_t a_copy_member, uint64_t b, int64_t b_batch, int64_t b_lines,

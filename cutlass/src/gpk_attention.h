@@ -1,10 +1,8 @@
-/* gpk_attention.h: the part of libgpk.so's C ABI that computes attention. It stands
- * apart from gpk.h, so that a change here rebuilds the attention kernels alone.
+/* gpk_attention.h: the part of libgpk.so's C ABI that computes attention. It is separate from gpk.h, so that a
+ * change here rebuilds only the attention kernels.
  *
- * These entries take one structure instead of flat arguments, because they have more of them
- * than a reader can count. Its first member is its size, which is its version: members are
- * appended, and an entry refuses a size that it does not know.
- */
+ * These entry points take a structure because they have too many arguments for a flat list. Its first member is
+ * its size, which is its version: members are appended, and an entry point refuses an unknown size. */
 #ifndef GPK_ATTENTION_H
 #define GPK_ATTENTION_H
 #include "gpk_gemm.h"
@@ -13,12 +11,12 @@
 extern "C" {
 #endif
 
-/* The least number of queries of a sequence that the Hopper kernel may take. Which kernel computes a
- * sequence is a function of the sequence alone, so that its bits do not depend on the batch. */
+/* The least number of queries for which the Hopper kernel computes a sequence. The choice of the kernel is a
+ * function of the sequence alone, so that its bits do not depend on the batch. */
 #define GPK_ATTENTION_LONG 256
 
-/* Where the rows of an operand lie. Distances count elements; the elements of a row are
- * adjacent. A ragged operand has no batch. */
+/* The layout of an operand's rows. Distances count elements; the elements of a row are contiguous. A ragged
+ * operand has no batch. */
 typedef struct gpk_attention_rows {
   uint64_t data;
   int64_t batch, head, row;
@@ -47,10 +45,10 @@ typedef struct gpk_attention_args {
   int64_t mask_batch, mask_head, mask_row, mask_step; /* 0 where the mask is broadcast */
 
   uint64_t offsets, flags;
-  /* Of a ragged batch: sequences with fewer rows than shortest or more than longest are left
-   * alone, for another kernel of the same call. Callers of gpk_attention set shortest to 0, and longest to a
-   * number of rows that no sequence exceeds, or INT64_MAX: below GPK_ATTENTION_LONG it saves the launch of
-   * the kernel for long ones. */
+  /* For a ragged batch: sequences with fewer rows than shortest or more than longest are skipped, and computed by
+   * another kernel of the same call. Callers of gpk_attention set shortest to 0, and longest to a number of rows
+   * that no sequence exceeds, or INT64_MAX. A value below GPK_ATTENTION_LONG saves the launch of the kernel for long
+   * sequences. */
   int64_t shortest, longest;
 
   int64_t batch, heads, kv_heads, queries, keys, dim, value_dim;
@@ -67,17 +65,16 @@ typedef struct gpk_attention_args {
   int32_t reserved;
 } gpk_attention_args;
 
-/* What flags[0] says, the first that applies: the offsets do not begin at 0; one is less than the one before
- * it; they do not end at queries. flags[1]: the upper 32 bits are the number of the offset, the lower ones
- * the offset. */
+/* The values of flags[0]; the first that applies is reported: the offsets do not begin at 0; one is less than the
+ * one before it; they do not end at queries. flags[1]: the upper 32 bits are the index of the offset, the lower
+ * ones the offset. */
 enum { GPK_OFFSETS_FINE = 0, GPK_OFFSETS_BEGIN, GPK_OFFSETS_FALL, GPK_OFFSETS_END };
 
-/* Bytes of workspace that gpk_attention needs: a function of type, offsets (0 or not), counts and
- * device; addresses and strides are not looked at. Negative: the negated code. GPK_ERR_UNSUPPORTED
- * where no kernel takes the problem. */
+/* Bytes of workspace that gpk_attention needs: a function of type, offsets (0 or not), counts and device, not of
+ * addresses and strides. Negative: the negated code. GPK_ERR_UNSUPPORTED if no kernel supports the problem. */
 GPK_API int64_t gpk_attention_workspace(gpk_attention_args const* args);
 
-/* The name of the kernel that computes the problem, as a plan prints it; NULL where none does. */
+/* The name of the kernel that computes the problem, as printed in a plan; NULL if there is none. */
 GPK_API char const* gpk_attention_kernel(gpk_attention_args const* args);
 
 GPK_API int gpk_attention(gpk_attention_args const* args);

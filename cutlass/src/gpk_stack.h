@@ -1,5 +1,5 @@
-/* gpk_stack.h: many arrays copied to one behind the other. It is a header of its own so that a
- * change of it compiles one unit again. Codes are those of gpk.h. */
+/* gpk_stack.h: copies many arrays into one, one after the other. It is a separate header so that a change here
+ * recompiles only one unit. Codes are those of gpk.h. */
 #ifndef GPK_STACK_H
 #define GPK_STACK_H
 
@@ -9,10 +9,10 @@
 extern "C" {
 #endif
 
-/* The most sources of one call. */
+/* The maximum number of sources per call. */
 #define GPK_STACK_SOURCES 64
 
-/* Copies `bytes` bytes of each of `count` sources to dst, one behind the other. */
+/* Copies `bytes` bytes of each of `count` sources to dst, one after the other. */
 GPK_API int gpk_stack(int device, uint64_t stream, uint64_t dst, int64_t bytes, int count, const uint64_t* sources);
 
 #ifdef __cplusplus

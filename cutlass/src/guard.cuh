@@ -1,14 +1,13 @@
-// guard.cuh: kernels that decide on the device whether they run, so that a
-// choice which depends on the data costs no wait: the words that gpk_prepare
-// wrote about its operands let either the scaled kernel run or the plain one.
+// guard.cuh: kernels that decide on the device whether they run, so that a choice that depends on the data does not
+// synchronize. The guard words that gpk_prepare wrote about its operands select the scaled kernel or the plain one.
 #pragma once
 #include "dependent.cuh"
 #include "registry.cuh"
 
 namespace gpk {
 
-// Whether this kernel runs. Every thread of the block calls it and gets the
-// same answer; scratch is shared memory of two words a warp.
+// Whether this kernel runs. Every thread of the block calls it and gets the same answer; scratch is shared memory of
+// two words per warp.
 __device__ inline bool runs(Guard const& guard, uint32_t* scratch) {
   if (guard.when == GPK_GUARD_NONE) return true;
   wait_for_previous();
@@ -24,16 +23,15 @@ __device__ inline bool runs(Guard const& guard, uint32_t* scratch) {
   __syncthreads();
   for (unsigned i = 0; i < warps; ++i) a = max(a, scratch[2 * i]), b = max(b, scratch[2 * i + 1]);
 #if __CUDA_ARCH__ >= 900
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // what TMA writes there comes after these reads
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // orders these reads before TMA's writes to the same memory
 #endif
-  __syncthreads();  // scratch is the kernel's from here on
+  __syncthreads();  // from here on the kernel may use scratch
   bool const fits = static_cast<int64_t>(a) + b < guard.limit;
   return fits == (guard.when == GPK_GUARD_FITS);
 }
 
-// A CUTLASS 3.x kernel behind a guard. It waits for the previous kernel by
-// itself, in the warps that load; its other warps touch global memory after
-// what those have brought.
+// A CUTLASS 3.x kernel with a guard. Its loading warps wait for the previous kernel; its other warps access global
+// memory only after the data of the loading warps has arrived.
 template <class Kernel, int Ctas = Kernel::MinBlocksPerMultiprocessor>
 __global__ void __launch_bounds__(Kernel::MaxThreadsPerBlock, Ctas)
     guarded(__grid_constant__ typename Kernel::Params const params, __grid_constant__ Guard const guard) {

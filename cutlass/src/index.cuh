@@ -1,5 +1,5 @@
-// index.cuh: elements picked by an index. What an element means does not matter:
-// where rows of them lie together, they move in units of up to 16 bytes.
+// index.cuh: gathers elements by an index. Elements are opaque: if rows of them are contiguous, they are copied in
+// units of up to 16 bytes.
 #pragma once
 #include "ops.cuh"
 
@@ -8,15 +8,15 @@ namespace {
 
 struct Take {
   Tiles<3> tiles;  // destination, source, indices
-  int64_t length;  // of the axis
+  int64_t length;  // length of the axis
   int64_t step;    // from one element of the axis to the next, in units
-  bool wide;       // indices are int64
-  bool check;      // look at the indices alone
+  bool wide;       // whether indices are int64 (otherwise int32)
+  bool check;      // check the indices only
   long long* flags;
 };
 
-// An index outside the axis reads the axis' first element, and is noted: the
-// least in flags[0], the greatest in flags[1].
+// An index outside the axis reads the axis' first element, and is recorded: the least in flags[0], the greatest in
+// flags[1].
 template <class T>
 __global__ void __launch_bounds__(threads) take_tiles(Take p) {
   begin();
@@ -42,8 +42,8 @@ __global__ void __launch_bounds__(threads) take_tiles(Take p) {
   });
 }
 
-// How many elements, a power of two, move as one: those of a row that is dense on
-// both sides and has one index, as far as addresses and strides allow.
+// The number of elements, a power of two, that are copied as one unit: the elements of a row that is dense on both
+// sides and has one index, as far as alignment and strides allow.
 int together(Nest const& t, int64_t step) {
   int const last = t.dims - 1, bytes = t.size[0];
   if (t.inner(0) != 1 || t.inner(1) != 1 || t.inner(2) != 0) return 1;

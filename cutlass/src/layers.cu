@@ -1,5 +1,5 @@
-// layers.cu: the entries of gpk_layers.h. The norms are those of lines.cuh, by the threads that gpk_line gives
-// a line of that length, so that they have its bits.
+// layers.cu: the entry points of gpk_layers.h. The norms are those of lines.cuh. They use as many threads per line as
+// gpk_line does for the same length, and so give the same bits.
 #include "gpk_layers.h"
 #include "lines.cuh"
 #include "ops.cuh"
@@ -7,12 +7,12 @@
 namespace gpk {
 namespace {
 
-// Threads of a block whose teams have a line each.
+// Threads of a block in which each team computes a line.
 template <int Team>
 constexpr int block_of = Team < 128 ? 128 : Team;
 
-// Launches kernel(team, held) with as many threads a line as gpk_line has for n elements. start has a
-// template operator()<Team, Held>.
+// Calls start.template operator()<Team, Held>(), with the threads per line (Team) and vectors per thread (Held) that
+// gpk_line uses for n elements.
 template <class T, class Start>
 int by_length(int64_t n, Start const& start) {
   constexpr int V = vector_width<T>, each = held * V;
@@ -35,7 +35,7 @@ int launch_lines(void (*kernel)(P), int64_t lines, uint64_t stream, P const& p) 
 
 bool vectors_at(uint64_t address) { return address % 16 == 0; }
 
-// x + y of 16 bytes of elements, rounded to T.
+// x + y for 16 bytes of elements, rounded to T.
 template <class T>
 __device__ uint4 sum_of(uint4 const& x, uint4 const& y) {
   using A = typename computed<T>::type;
@@ -60,7 +60,8 @@ struct EmbedNorm {
   int tables, wide;
 };
 
-// The row of table t for a line; one outside the table is row 0, and is noted where `notes`.
+// The row of table t that a line reads. An index outside the table reads row 0, and is recorded in the flags if
+// `notes` is set.
 __device__ inline int64_t row_of(EmbedNorm const& p, int t, int64_t line, bool notes) {
   if (p.ids[t] == nullptr) return 0;
   int64_t const i = p.wide >> t & 1 ? reinterpret_cast<int64_t const*>(p.ids[t])[line]
@@ -159,19 +160,19 @@ struct Pool {
   char* dst;
   long long* flags;
   int64_t pitch, rows, n, batch;
-  int columns;  // of a pass: threads that have neighbouring ones
+  int columns;  // neighbouring columns that the threads compute in one iteration
   bool first, normalize;
 };
 
 constexpr int pool_threads = 1024;
-constexpr int pool_kept = 4096;  // means that are kept in shared memory; those of later columns are computed again
+constexpr int pool_kept = 4096;  // means kept in shared memory; the means of later columns are recomputed
 
 __device__ inline void note_offset(Pool const& p, int kind, int64_t i, int32_t at) {
   long long const number = 0xfffffff - i;
   atomicMax(p.flags, (4LL - kind) << 60 | number << 32 | static_cast<uint32_t>(at));
 }
 
-// Notes what is wrong with offset i + 1, and with the first one; as GPK_OFFSETS_*.
+// Records an error in offset i + 1, and in the first offset, as GPK_OFFSETS_*.
 __device__ inline void check_offset(Pool const& p, int64_t i) {
   int32_t const from = p.offsets[i], to = p.offsets[i + 1];
   if (i == 0 && from != 0) note_offset(p, 1, 0, from);
@@ -179,8 +180,8 @@ __device__ inline void check_offset(Pool const& p, int64_t i) {
   if (i + 1 == p.batch && to != p.rows) note_offset(p, 3, i + 1, to);
 }
 
-// A sequence of a block. The threads are `columns` neighbouring columns and rows in turn: their number, and so the
-// order of additions, depends on n and on the sequence alone.
+// A sequence per block. The threads span `columns` neighbouring columns, and the rest of them take rows in turn.
+// Their number, and so the order of additions, depends only on n and on the sequence.
 template <class T, class R>
 __global__ void __launch_bounds__(pool_threads) pool_sequences(__grid_constant__ Pool const p) {
   begin();
@@ -195,7 +196,7 @@ __global__ void __launch_bounds__(pool_threads) pool_sequences(__grid_constant__
   if (p.first && to > from) to = from + 1;
   double const rows = static_cast<double>(to - from);
 
-  // The mean of column c, of the threads whose turn is 0. All threads of the block come here.
+  // The mean of column c, valid in the threads whose turn is 0. All threads of the block must call it.
   auto mean_of = [&](int64_t c) {
     double sum = 0;
     if (c < p.n) {
@@ -239,7 +240,7 @@ __global__ void __launch_bounds__(pool_threads) pool_sequences(__grid_constant__
   for (int w = 0; w < blockDim.x / 32; ++w) total += squares[w];
   double const length = fmax(sqrt(total), 1e-12);
   for (int64_t c = column; c - column < p.n; c += p.columns) {
-    bool const again = c - column + p.columns > pool_kept;  // the same for the whole block
+    bool const again = c - column + p.columns > pool_kept;  // uniform in the block
     double m = again ? mean_of(c) : 0;
     if (turn != 0 || c >= p.n) continue;
     if (!again) m = mean[c];
@@ -262,7 +263,7 @@ struct Rope {
   char const *x, *positions;
   char* out;
   int64_t x_stride[4], out_stride[4], position_batch, position_row;
-  int64_t batch, heads, rows, items;  // items of a line: its pairs, then the features that are copied
+  int64_t batch, heads, rows, items;  // items per line: its pairs, then the features that are copied
   int64_t shares;                     // threads that share the heads of an item
   int pairs;
   bool interleaved, wide;
@@ -278,7 +279,8 @@ __device__ T rounded(double v) {
   }
 }
 
-// A thread has one item of a row for some of its heads: the sine and the cosine are computed once for them.
+// A thread computes one item of a row for some of its heads, so that the sine and the cosine are computed once for
+// these.
 template <class T>
 __global__ void __launch_bounds__(threads) rope_items(__grid_constant__ Rope const p) {
   begin();
@@ -319,7 +321,7 @@ __global__ void __launch_bounds__(threads) rope_items(__grid_constant__ Rope con
 
 template <class T>
 int rope(Rope& p, uint64_t stream) {
-  constexpr int64_t wanted = 1 << 17;  // threads, about what a large device holds
+  constexpr int64_t wanted = 1 << 17;  // about the number of threads that a large device holds
   int64_t const lines = p.batch * p.rows * p.items;
   p.shares = lines >= wanted ? 1 : (wanted - 1) / lines + 1;
   if (p.shares > p.heads) p.shares = p.heads;
@@ -327,7 +329,7 @@ int rope(Rope& p, uint64_t stream) {
   return grid > INT32_MAX ? GPK_ERR_UNSUPPORTED : launch(rope_items<T>, static_cast<unsigned>(grid), threads, stream, p);
 }
 
-// f<T>() for the type of lines.
+// Calls f<T>() with the element type of the lines.
 template <class F>
 int by_float(int type, F const& f) {
   switch (type) {

@@ -1,17 +1,17 @@
-// line_scale.cuh: what the largest magnitude of a line, a row of A or a column
-// of B, decides about its form in float16; see gpk_prepare.
+// line_scale.cuh: the float16 scaling of a line, a row of A or a column of B, as a function of its largest magnitude;
+// see gpk_prepare.
 #pragma once
 #include <stdint.h>
 
 namespace gpk {
 
-constexpr uint32_t unfit = 1u << 30;      // the guard word of lines that float16 cannot hold
-constexpr uint32_t smallest = 67u << 23;  // 2^-60, the bits of
-constexpr uint32_t largest = 187u << 23;  // 2^60
+constexpr uint32_t unfit = 1u << 30;      // the guard word of lines that float16 cannot represent
+constexpr uint32_t smallest = 67u << 23;  // the bits of 2^-60
+constexpr uint32_t largest = 187u << 23;  // the bits of 2^60
 
 struct Scale {
   float factor, inverse;
-  float small;  // elements below this are small ones
+  float small;  // elements below this count as small
   bool fits, zero;
 
   __device__ explicit Scale(uint32_t max) {

@@ -1,15 +1,14 @@
-// lines.cuh: softmax and the norms of a line that threads hold in registers, for the
-// precompiled kernels (ops_rows.cu) and for those that compute the line as they read
-// it (fold.cuh).
+// lines.cuh: softmax and the norms of a line that threads hold in registers, for the precompiled kernels
+// (ops_rows.cu) and for chains, which compute the line as they read it (fold.cuh).
 #pragma once
 #include "reduce.cuh"
 
 namespace gpk {
 
-// The operations along lines, as package expr numbers them.
+// The operations along lines, by their numbers in package expr.
 enum { op_cum_sum = 230, op_softmax, op_log_softmax, op_layer_norm, op_rms_norm };
 
-// What lines of T are computed in.
+// The type in which lines of T are computed.
 template <class T>
 struct computed {
   using type = float;
@@ -31,7 +30,7 @@ struct Add2 {
   }
 };
 
-// Op over values of N places in pairs: the order is the same whatever N threads hold them.
+// Reduces N values by Op in pairs: the order does not depend on which N threads hold them.
 template <class Op, int N, class A>
 __device__ A over_pairs(A (&part)[N]) {
 #pragma unroll
@@ -42,8 +41,8 @@ __device__ A over_pairs(A (&part)[N]) {
   return part[0];
 }
 
-// Op over a value of each thread of a team, the same for all of them; scratch has
-// room for one of each warp, and is not used again.
+// Reduces a value per thread of a team by Op; all threads get the result. scratch has room for one value per warp,
+// and must not be reused.
 template <class Op, int Team, class A>
 __device__ A over_team(A v, A* scratch) {
 #pragma unroll
@@ -74,11 +73,11 @@ __device__ inline uint32_t cluster_rank() {
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(r));
   return r;
 }
-// Every thread of the cluster has come here, and sees what the others wrote before.
+// Synchronizes the threads of the cluster, with earlier writes visible to all.
 __device__ inline void cluster_sync() {
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
-// What lies at p in the shared memory of block `rank`.
+// The value at p in the shared memory of block `rank`.
 template <class A>
 __device__ inline A of_block(A const* p, uint32_t rank) {
   uint32_t const here = static_cast<uint32_t>(__cvta_generic_to_shared(p));
@@ -102,9 +101,9 @@ __device__ inline A of_block(A const* p, uint32_t) {
 }
 #endif
 
-constexpr int most_blocks = 8;  // of a cluster, on every device that has them
+constexpr int most_blocks = 8;  // blocks per cluster, supported by every device with clusters
 
-// Op over a value of each block of the cluster.
+// Reduces a value per block of the cluster by Op.
 template <class Op, class A>
 __device__ A over_cluster(A v, A* scratch) {
   if (threadIdx.x == 0) *scratch = v;
@@ -120,8 +119,8 @@ __device__ A over_cluster(A v, A* scratch) {
   return Op::apply(four, Op::apply(Op::apply(part[4], part[5]), Op::apply(part[6], part[7])));
 }
 
-// How lines of halves are exponentiated: 2^24 e^x, whose factor cancels and keeps
-// the hardware from taking for 0 what a half is not.
+// The exponential for lines of half types: 2^24 e^x. The factor cancels, and keeps the hardware from flushing to 0 a
+// result that a half type can represent.
 __device__ inline float rough_power(float x) { return approximate_exp2(fmaf(x, 1.44269504f, 24.f)); }
 
 template <class T, class A>
@@ -133,14 +132,14 @@ __device__ A power_of(A x) {
   }
 }
 
-// The normed element, from what it is more than the mean.
+// The normalized element, from its difference to the mean.
 template <class A>
 __device__ A normed(A more, A scale, A gamma, A beta) {
   return fma(more * scale, gamma, beta);
 }
 
-// Keeps the compiler from holding, across a barrier, what it has computed from v:
-// that would be more registers than v itself.
+// Keeps the compiler from holding values derived from v across a barrier: they would need more registers than v
+// itself.
 __device__ inline void forget(uint4& v) { asm volatile("" : "+r"(v.x), "+r"(v.y), "+r"(v.z), "+r"(v.w)); }
 
 template <class T, int N>
@@ -148,10 +147,10 @@ struct Elements {
   T v[N];
 };
 
-constexpr int held = 8;  // vectors that a thread of a team holds
+constexpr int held = 8;  // vectors per thread of a team
 
-// Element e of 16 bytes, and 16 bytes of elements: as words, because the compiler
-// gives every half of a Vec that lives long a register of its own.
+// Element e of 16 bytes, and 16 bytes of elements. Both work on words, because the compiler gives every half of a
+// long-lived Vec its own register.
 template <class T, class A>
 __device__ A element_of(uint4 const& v, int e) {
   uint32_t const w[] = {v.x, v.y, v.z, v.w};
@@ -178,23 +177,22 @@ __device__ uint4 bytes_of(A const (&x)[V]) {
   return v;
 }
 
-// Elements of a line that lie side by side, and where 16 bytes may be written at once.
+// A line with contiguous elements and 16-byte alignment.
 template <class T>
 struct Beside {
   T* p;
 
-  // Reads 16 bytes of weights; writes those of elements i ... of the line.
+  // Reads 16 bytes of weights, and writes 16 bytes from element i of the line on.
   static __device__ uint4 weights(T const* q) { return *reinterpret_cast<uint4 const*>(q); }
   __device__ void put(int i, uint4 v) const { *reinterpret_cast<uint4*>(p + i) = v; }
 };
 
-// One line of a team of threads, of each of a cluster's blocks where Blocks. load(u)
-// reads the 16 bytes at element at + u * step, and there are n elements in all; place()
-// is where that of u = 0 goes: Beside, or what is like it. The order of additions depends
-// on the threads of the team and the number of blocks alone.
+// Computes one line, by a team of threads or, if Blocks, by a team in each of a cluster's blocks. load(u) reads the
+// 16 bytes at element at + u * step, and there are n elements in all; place() is the destination of u = 0: Beside, or
+// a type like it. The order of additions depends only on the number of threads and blocks.
 //
-// W has a norm's weights gamma and beta, which may be null, its eps, and the length n.
-// Where Team is 0, W knows the team: over<Op>(v, k) is Op over its threads' values.
+// W has a norm's weights gamma and beta, which may be null, its eps, and the length n. If Team is 0, W knows the
+// team: over<Op>(v, k) reduces its threads' values by Op.
 template <int op, class T, int Team, int Held, bool Blocks, class W, class Load, class Dst>
 __device__ inline void held_line(W const& w, int n, int at, int step, Load const& load, Dst const& place) {
   using A = typename computed<T>::type;

@@ -1,33 +1,31 @@
-// mainloop_split_sm90.cuh: the main loop of products whose operands are two
-// float16 planes each, element = high + low 2^-11, with the accuracy of float32:
+// mainloop_split_sm90.cuh: the main loop of products whose operands are two float16 planes each, element = high + low
+// 2^-11, with the accuracy of float32:
 //
-//   sum high high + 2^-11 sum (high low + low high)
+//  sum high high + 2^-11 sum (high low + low high)
 //
-// For each step of k the low planes' tiles and then the high ones' pass through
-// shared memory once, for the three products they take part in. The cross
-// products come first, so that the low tiles make room early.
+// For each step of k the tiles of the low planes and then those of the high planes pass through shared memory once,
+// for all three products that use them. The cross products come first, so that the slots of the low tiles are
+// released early.
 //
-// The tensor cores truncate where they add to an accumulator, a bias that grows
-// with k. So an accumulator of high products starts anew every step or two, and
-// is added, rounded to nearest, to the result. Two ways to hold this in
+// The tensor cores truncate when they add to an accumulator, a bias that grows with k. So an accumulator of high
+// products is cleared every step or two, and added to the result with rounding to nearest. Two variants hold this in
 // registers:
 //
-//   to 128 columns    results, high and cross products: three accumulators. The
-//                     cross products weigh 2^-11 of the rest and run on for 4096
-//                     of k; high products are added while cross products run.
-//   beyond            results and one accumulator of 128 columns more, in turn for
-//                     the cross and the high products of each half. One
-//                     warpgroup adds while the other's products run.
+//  to 128 columns    results, high and cross products: three accumulators. The
+//                    cross products weigh 2^-11 of the rest and accumulate over 4096
+//                    of k; high products are added while cross products run.
+//  beyond            results and one more accumulator of 128 columns, used in turn for
+//                    the cross and the high products of each half. One
+//                    warpgroup adds while the other's products run.
 //
-// The wide tile is the faster one at large sizes: the limit there is power, and
-// it moves the least data.
+// The wide tile is faster at large sizes: there the limit is power, and it moves the least data.
 #pragma once
 #include "gemm_sm90.cuh"
 
 namespace gpk {
 
-// Plain is the main loop that CUTLASS builds for one plane: its tiles, layouts
-// and ring of shared memory are used for both in turn.
+// Plain is the main loop that CUTLASS builds for one plane: its tiles, layouts and ring of shared memory are used for
+// both planes in turn.
 template <class Plain>
 struct MainloopSplit {
   using DispatchPolicy = typename Plain::DispatchPolicy;
@@ -53,7 +51,7 @@ struct MainloopSplit {
 
   static constexpr int tile_n = cute::size<1>(TileShape{}), tile_k = cute::size<2>(TileShape{});
   static constexpr bool wide = tile_n > 128;
-  static constexpr int width = wide ? 128 : tile_n;  // columns of an instruction
+  static constexpr int width = wide ? 128 : tile_n;  // columns per instruction
   static_assert(tile_n % width == 0);
   static constexpr auto major_a =
       cutlass::gemm::detail::is_major<0, StrideA>() ? cute::GMMA::Major::MN : cute::GMMA::Major::K;
@@ -65,7 +63,7 @@ struct MainloopSplit {
       cute::GMMA::ss_op_selector<ElementA, ElementB, float, Strip, major_a, major_b>(),
       cute::Layout<cute::Shape<cute::Int<groups>, cute::_1, cute::_1>>{}));
 
-  // Steps between additions, with three accumulators.
+  // Steps between additions, for the variant with three accumulators.
   static constexpr int steps_high = 128 / tile_k, steps_cross = 4096 / tile_k;
 
   struct Arguments {
@@ -79,7 +77,7 @@ struct MainloopSplit {
 
   struct Params {
     typename Plain::Params high, low;
-    uint32_t tma_transaction_bytes;  // of a slot
+    uint32_t tma_transaction_bytes;  // bytes per slot
   };
 
   template <class Shape>
@@ -94,14 +92,14 @@ struct MainloopSplit {
     Plain::prefetch_tma_descriptors(params.low);
   }
 
-  // The operands cut into tiles: (tile m, tile k, m, k, batch), (tile n, tile k, n, k, batch).
-  // Coordinates are all there is to a TMA tensor: both planes have the same.
+  // The operands cut into tiles: (tile m, tile k, m, k, batch), (tile n, tile k, n, k, batch). A TMA tensor consists
+  // of coordinates only, which are the same for both planes.
   template <class Shape>
   CUTLASS_DEVICE auto load_init(Shape const& shape, Params const& params) const {
     return Plain{}.load_init(shape, params.high);
   }
 
-  // The kernel counts steps of k; a step takes two slots of the ring.
+  // Converts a step to a slot: the kernel counts steps of k, and a step uses two slots of the ring.
   CUTLASS_DEVICE static PipelineState slot_of(PipelineState const& step, uint32_t start) {
     uint32_t const slot = 2 * step.count();
     return {static_cast<int>(slot % slots), start ^ (slot / slots & 1), slot};
@@ -115,8 +113,8 @@ struct MainloopSplit {
     using namespace cute;
     if (!elect_one_sync()) return;
 
-    // CTAs of a cluster in one row share A's tile, in one column B's: each
-    // fetches a part and multicasts it.
+    // CTAs in the same row of a cluster share A's tile, and those in the same column B's: each fetches a part and
+    // multicasts it.
     auto const ctas = Layout<typename DispatchPolicy::ClusterShape>{};
     uint32_t const x = rank % size<0>(ctas), y = rank / size<0>(ctas);
     uint16_t row = 0, column = 0;
@@ -150,12 +148,12 @@ struct MainloopSplit {
     }
   }
 
-  // Keeps the block until the cluster has read what it multicast.
+  // Keeps the block alive until the cluster has read its multicasts.
   CUTLASS_DEVICE void load_tail(MainloopPipeline pipeline, PipelineState state) {
     if (cute::elect_one_sync()) pipeline.producer_tail(slot_of(state, 1));
   }
 
-  // The consumer: a warpgroup's part of the tile into accum.
+  // The consumer: computes a warpgroup's part of the tile into accum.
   template <class Fragment>
   CUTLASS_DEVICE void mma(MainloopPipeline pipeline, PipelineState state, Fragment& accum, int steps, int thread,
                           TensorStorage& shared, Params const&) {
@@ -180,8 +178,7 @@ struct MainloopSplit {
       pipeline.consumer_release(next(step));
     };
 
-    // Start a step's products of columns n, as one batch. `first`: whether the
-    // accumulator starts anew.
+    // Starts a step's products of columns n, as one batch. `first`: whether the accumulator is cleared.
     auto const cross_products = [&](auto& to, int n, int low, int high, GMMA::ScaleOut first) {
       warpgroup_fence_operand(to);
       warpgroup_arrive();
@@ -274,7 +271,7 @@ struct MainloopSplit {
   CUTLASS_DEVICE void mma_tail(MainloopPipeline, PipelineState, int) {}
 };
 
-// The main loop of a product of one plane an operand, or of two.
+// The main loop of a product with one plane per operand, or with two.
 template <bool split, class Plain>
 struct MainloopOf {
   using type = Plain;

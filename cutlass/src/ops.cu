@@ -1,17 +1,16 @@
-// ops.cu: element-wise operations, fill and arange, and the spin of tests.
+// ops.cu: element-wise operations, fill and arange, and a spin kernel for tests.
 //
-// An operation has two kernels. In `rows` the innermost dimension is dense for
-// the destination and, for each source, dense or one repeated element (a row
-// or a column broadcast, a scalar): it moves vectors of 16 bytes. In `tiles`
-// nothing is assumed.
+// An operation has two kernels. `rows` requires an innermost dimension that is dense in the destination and, in each
+// source, dense or one repeated element (a broadcast row or column, a scalar). It moves vectors of 16 bytes. `tiles`
+// makes no assumption about the layout.
 #include "ops.cuh"
 #include "ops_reduce.cuh"
 #include "splat.cuh"
 
 namespace gpk {
 
-// Reductions other than Sum and Mean, in ops_rows.cu. dense has the dimensions of s with
-// the strides of a dense array of its shape: they decide on the order of terms.
+// Reductions other than Sum and Mean, in ops_rows.cu. dense has the dimensions of s and the strides of a dense array
+// of that shape. The order of terms follows from these strides.
 int64_t other_workspace(int op, int x_type, int dst_type, int64_t folds, int64_t terms);
 int other_reduce(uint64_t stream, int op, int x_type, int64_t folds, int64_t terms, Sum const& s, Sum const& dense,
                  uint64_t dst, uint64_t workspace);
@@ -24,19 +23,17 @@ namespace {
 
 // ---- unary
 
-// Vectors that a thread has in flight. One is enough to reach the memory's
-// bandwidth, and the fastest (H200: Add of half types at 4.38 TB/s, with four
-// 3.94); float's smooth operations, whose arithmetic dominates, are fastest with
-// two under a bound on registers.
+// Vectors that a thread has in flight. One is enough to reach the memory's bandwidth, and is the fastest (H200: Add
+// of half types at 4.38 TB/s, with four 3.94). The smooth operations of float are bound by arithmetic, and are
+// fastest with two vectors and a bound on registers.
 template <class Op, class T>
 constexpr int vectors_each = is_smooth<Op> && !is_half<T> && !__is_same(Op, GELUTanh) ? 2 : 1;
 
-// Blocks that a multiprocessor should hold at least; 1: no matter.
+// The minimum number of blocks per multiprocessor for __launch_bounds__; 1 sets no bound.
 template <class Op, class T>
 constexpr int unary_blocks = !is_smooth<Op> || sizeof(T) == 8 ? 1 : __is_same(Op, GELUTanh) && !is_half<T> ? 8 : 6;
 
-// Op on N elements, with results of type D: T itself, or the real type of a complex
-// T.
+// Op on N elements, with results of type D: T itself, or the real type for a complex T.
 template <class Op, class T, class D, int N>
 __device__ void apply_to(T (&x)[N], D (&y)[N]) {
   if constexpr (__is_same(T, D)) {
@@ -85,8 +82,7 @@ struct Pass {
   uint32_t vectors, tail;
 };
 
-// Threads of a block, vectors of a thread and blocks that a multiprocessor should hold
-// of unary_pass.
+// For unary_pass: threads per block, vectors per thread and the minimum number of blocks per multiprocessor.
 template <class T>
 constexpr int pass_threads = is_half<T> ? 128 : 64;
 template <class T>
@@ -94,12 +90,11 @@ constexpr int pass_each = is_half<T> ? 2 : 4;
 template <class T>
 constexpr int pass_blocks = is_half<T> ? 12 : 20;
 
-// A smooth operation on 4 MiB or more that lie side by side: from less than a wave of it on
-// (the blocks that an H200 holds at once have 10 MiB of float, 6 of halves). Its arithmetic
-// takes about as long as its bytes: nothing around it is more than it must be, and blocks
-// are small and end soon, so that some read while others compute, and what all touch at a
-// time lies close together. (H200 with power at its limit: GELU of float at
-// 4.16 TB/s, as a loop over eight vectors 3.9; of bfloat16 at 4.25.)
+// A smooth operation on at least 4 MiB of contiguous elements: less than one wave (the blocks that an H200 holds at
+// once have 10 MiB of float, 6 of halves) is enough. The arithmetic takes about as long as the memory traffic, so the
+// kernel does nothing else. Blocks are small and short, so that some read while others compute, and so that the
+// addresses in use at a time are close together. (H200 at its power limit: GELU of float at 4.16 TB/s, as a loop over
+// eight vectors 3.9; of bfloat16 at 4.25.)
 template <class Op, class T>
 __global__ void __launch_bounds__(pass_threads<T>, pass_blocks<T>) unary_pass(Pass p) {
   begin();
@@ -118,7 +113,7 @@ __global__ void __launch_bounds__(pass_threads<T>, pass_blocks<T>) unary_pass(Pa
     }
     return;
   }
-  // The last block, which is not whole.
+  // The last block, which is partial.
 #pragma unroll 1
   for (int u = 0; u < each && first + u * block < p.vectors; ++u) {
     Vec<T, V> v = x[u * block];
@@ -340,7 +335,7 @@ int unary_of(int type, Nest const& t, uint64_t stream) {
 
 template <class Op>
 int binary_of(int type, Nest const& t, Scalar const& scalar, uint64_t stream) {
-  if (type == GPK_I8) type = GPK_U8;  // wrapping does not know signs
+  if (type == GPK_I8) type = GPK_U8;  // wrapping arithmetic does not depend on the sign
   return by_type(type, [&](auto x) -> int {
     using T = decltype(x);
     if constexpr (is_float<T> || is_complex<T> || (is_integer<T> && !__is_same(T, int8_t) && !__is_same(Op, Div))) {
@@ -351,7 +346,7 @@ int binary_of(int type, Nest const& t, Scalar const& scalar, uint64_t stream) {
   });
 }
 
-// Operations on integers alone, of which Bool, as a byte, is one but for shifts.
+// Operations on integers only. Bool counts as one of them, as a byte, except for shifts.
 template <class Op>
 int bitwise_of(int type, Nest const& t, Scalar const& scalar, uint64_t stream) {
   switch (type) {
@@ -400,10 +395,10 @@ int compare_of(int type, Nest const& t, Scalar const& scalar, uint64_t stream) {
   });
 }
 
-// Bool as a byte, where an operation takes it for that.
+// The byte type for Bool, where an operation treats Bool as a byte.
 int as_byte(int type) { return type == GPK_BOOL ? GPK_U8 : type; }
 
-// The operations, as package expr numbers them.
+// The operations, by their numbers in package expr.
 enum {
   op_neg = 1, op_conj, op_relu, op_gelu, op_gelu_tanh, op_silu,
   op_not, op_abs, op_sign, op_square, op_sqrt, op_rsqrt, op_exp, op_expm1, op_log, op_log1p, op_sin, op_cos, op_tanh,
@@ -421,7 +416,7 @@ bool is_function(int op) { return (op > op_abs_square && op < op_add) || (op > o
 
 bool is_integer_type(int type) { return type >= GPK_I8 && type <= GPK_I64; }
 
-// The parts of complex numbers are copied, every second element.
+// The real or imaginary parts of complex numbers are copied as every second element.
 int part(int device, uint64_t stream, int op, int x_type, int dst_type, int ndim, int64_t const* shape, uint64_t x,
          int64_t const* x_strides, uint64_t dst, int64_t const* dst_strides) {
   if (dst_type != real_of(x_type)) return GPK_ERR_UNSUPPORTED;
@@ -445,7 +440,7 @@ bool sums_to(int op, int x_type, int dst_type) {
   return dst_type == sum_type(x_type) && !(op == op_mean && whole);
 }
 
-// How many sums there are, of how many terms each.
+// The number of sums, and the number of terms of each.
 int sum_size(int ndim, int64_t const* shape, uint32_t axes, int64_t* sums, int64_t* terms) {
   if (ndim < 0 || ndim > GPK_MAX_DIMS) return GPK_ERR_ARGUMENT;
   *sums = *terms = 1;

@@ -1,5 +1,5 @@
-// ops.cuh: what the element-wise kernels and reductions share: loop nests over
-// strided operands, division by constants, vectors, the launch.
+// ops.cuh: common code of the element-wise kernels and reductions: loop nests over strided operands, division by
+// constants, vectors, the launch.
 #pragma once
 #include "dependent.cuh"
 #include "ops_math.cuh"
@@ -8,19 +8,19 @@
 
 namespace gpk {
 
-constexpr int max_operands = 4;     // the destination first
-constexpr int threads = 256;        // of a block, at most
-constexpr int64_t piece = 1 << 30;  // elements of one launch, at most: 32-bit indices reach them
+constexpr int max_operands = 4;     // destination first
+constexpr int threads = 256;        // per block, at most
+constexpr int64_t piece = 1 << 30;  // elements per launch, at most, so that 32-bit indices suffice
 
-// The device of this thread's last call of set_device.
+// The device of this thread's last set_device.
 inline thread_local int current_device = -1;
 
-// Makes a device the current one: what every entry begins with. The runtime's own
-// function takes longer than to see that nothing changes.
+// Makes a device current; every entry point begins with it. cudaSetDevice takes longer than the check that nothing
+// changes.
 inline int set_device(int device) {
   using Get = CUresult (*)(CUcontext*);
   static constexpr int most = 64;
-  static uintptr_t contexts[most];  // 0: not known yet
+  static uintptr_t contexts[most];  // 0: not yet known
   static Get const get = [] {
     void* address = nullptr;
     cudaDriverEntryPointQueryResult status{};
@@ -44,8 +44,8 @@ inline int set_device(int device) {
   return e;
 }
 
-// Launches and returns this launch's own error, leaving none behind; set_device
-// comes first. Every kernel calls begin() first. cluster: blocks of a cluster.
+// Launches and returns the error of this launch, which it clears; set_device has to come first. Every kernel calls
+// begin() first. cluster: blocks per cluster.
 template <class P>
 int launch(void (*kernel)(P), unsigned grid, unsigned block, uint64_t stream, P const& p, unsigned cluster = 1) {
   static uint64_t known = 0;
@@ -91,8 +91,8 @@ struct Nest {
   int64_t elements = 1;
   int64_t n[GPK_MAX_DIMS];
   int64_t stride[max_operands][GPK_MAX_DIMS];
-  int size[max_operands];  // bytes of an element
-  char* p[max_operands];   // of element (0, 0, ...)
+  int size[max_operands];  // bytes per element
+  char* p[max_operands];   // address of element (0, 0, ...)
 
   int64_t inner(int operand) const { return stride[operand][dims - 1]; }
 };
@@ -103,9 +103,8 @@ struct Operand {
   int size;
 };
 
-// Builds the nest: drops dimensions of length 1, turns those that run backwards
-// in the destination around, sorts by the destination's stride, and merges
-// neighbours that lie evenly in all operands. Returns a code.
+// Builds the nest: drops dimensions of length 1, reverses those with a negative stride in the destination, sorts by
+// the destination's stride, and merges adjacent dimensions whose strides match in all operands. Returns a code.
 inline int make_nest(Nest* t, int ndim, int64_t const* shape, int operands, Operand const* ops) {
   if (ndim < 0 || ndim > GPK_MAX_DIMS) return GPK_ERR_ARGUMENT;
   t->operands = operands;
@@ -151,7 +150,7 @@ inline int make_nest(Nest* t, int ndim, int64_t const* shape, int operands, Oper
   return GPK_OK;
 }
 
-// Calls f on parts of the nest that have at most `piece` elements each.
+// Calls f on parts of the nest with at most `piece` elements each.
 template <class F>
 int in_pieces(Nest const& t, F const& f) {
   if (t.elements == 0) return GPK_OK;
@@ -175,7 +174,7 @@ int in_pieces(Nest const& t, F const& f) {
   return GPK_OK;
 }
 
-// The outer dimensions of a nest as a kernel sees them, innermost first.
+// The outer dimensions of a nest for a kernel, innermost first.
 template <int Operands>
 struct Outer {
   int dims;
@@ -193,7 +192,7 @@ struct Outer {
   }
 };
 
-// All dimensions but those in `skip` (a bit set).
+// All dimensions except those in `skip` (a bit set).
 template <int Operands>
 Outer<Operands> outer_of(Nest const& t, unsigned skip) {
   Outer<Operands> o;
@@ -212,8 +211,8 @@ struct alignas(N * sizeof(T)) Vec {
   T v[N];
 };
 
-// Whether every row of an operand starts at a multiple of `elements` elements,
-// so that vectors of so many can be read along the innermost dimension.
+// Whether every row of an operand starts at a multiple of `elements` elements, so that vectors of that length can be
+// read along the innermost dimension.
 inline bool rows_aligned(Nest const& t, int operand, int elements) {
   if (t.inner(operand) != 1) return false;
   if (reinterpret_cast<uintptr_t>(t.p[operand]) % (elements * t.size[operand]) != 0) return false;
@@ -227,8 +226,8 @@ inline unsigned blocks_for(int64_t items, int64_t per_block) {
   return static_cast<unsigned>((items - 1) / per_block + 1);
 }
 
-// Launches a kernel that handles `items` things, `each` a thread, at least one.
-// Blocks are smaller where full ones would leave multiprocessors idle.
+// Launches a kernel that processes `items` items, `each` per thread, at least one. Blocks are smaller if full ones
+// would leave multiprocessors idle.
 template <class P>
 int launch_for(void (*kernel)(P), int64_t items, int each, uint64_t stream, P const& p) {
   unsigned block = threads;
@@ -236,21 +235,20 @@ int launch_for(void (*kernel)(P), int64_t items, int each, uint64_t stream, P co
   return launch(kernel, blocks_for(items > 0 ? items : 1, int64_t{block} * each), block, stream, p);
 }
 
-// What a kernel on rows knows: the innermost dimension is dense for the
-// destination and, for each source, dense or one repeated element (a row or a
-// column broadcast, a scalar), and rows begin where vectors may.
+// The layout for kernels on rows. The innermost dimension is dense in the destination and, in each source, dense or
+// one repeated element (a broadcast row or column, a scalar), and rows begin at vector boundaries.
 template <int Operands>
 struct Rows {
   char* p[Operands];
-  bool splat[Operands];  // one element serves a whole row
-  uint32_t vectors;      // whole ones, of all rows
-  uint32_t tail;         // elements of the single row beyond them
-  Divider row;           // vectors of a row
+  bool splat[Operands];  // a row consists of one repeated element
+  uint32_t vectors;      // whole vectors of all rows
+  uint32_t tail;         // elements after the whole vectors; only if there is a single row
+  Divider row;           // vectors per row
   Outer<Operands> outer;
 };
 
-// Whether the nest is of that kind for vectors of `width` elements; fills r in.
-// The operand `scalar` is no array.
+// Whether the nest has that layout for vectors of `width` elements; if so, fills in r. The operand `scalar` is not an
+// array.
 template <int Operands>
 bool make_rows(Nest const& t, int width, int scalar, Rows<Operands>* r) {
   int64_t const n = t.n[t.dims - 1];
@@ -282,7 +280,7 @@ __device__ Vec<T, V> read(Rows<Operands> const& r, int operand, int64_t off) {
   T const* const p = reinterpret_cast<T const*>(r.p[operand]) + off;
   Vec<T, V> v;
   if constexpr (sizeof(T) == 2 && V == 8) {
-    // As words: else the compiler would give every half a register of its own.
+    // As words: otherwise the compiler would give every half its own register.
     uint4 w;
     if (r.splat[operand]) {
       w.x = *reinterpret_cast<uint16_t const*>(p) * 0x10001u;
@@ -301,7 +299,7 @@ __device__ Vec<T, V> read(Rows<Operands> const& r, int operand, int64_t off) {
   return v;
 }
 
-// A scalar operand, by value; `operand` 0 means none.
+// A scalar operand, passed by value; `operand` 0 means none.
 struct Scalar {
   uint64_t lo, hi;
   int operand;
@@ -315,7 +313,7 @@ struct Scalar {
   }
 };
 
-// Bytes is the size of an element: what they mean does not matter.
+// Bytes is the size of an element; the elements are opaque.
 template <int Bytes>
 struct Blob;
 template <>
@@ -339,8 +337,8 @@ struct Blob<16> {
   using type = ulonglong2;
 };
 
-// How a general kernel covers the two innermost dimensions: tiles of 2^bits by
-// 2^(tile_bits - bits) elements, lanes along the innermost.
+// A general kernel's tiles of the two innermost dimensions: 2^bits by 2^(tile_bits - bits) elements, lanes along the
+// innermost.
 constexpr int tile_bits = 10;
 template <int Operands>
 struct Tiles {
@@ -352,9 +350,8 @@ struct Tiles {
   Outer<Operands> outer;
 };
 
-// Tiles span the innermost dimension and one more: that in which a source's
-// elements are neighbours, if one is transposed, so that what a tile reads of
-// it are whole lines; else the longest.
+// Tiles span the innermost dimension and one more: if a source is transposed, the dimension in which its elements are
+// contiguous, so that a tile reads whole lines of it; otherwise the longest one.
 template <int Operands>
 unsigned make_tiles(Nest const& t, Tiles<Operands>* p) {
   int const last = t.dims - 1;
@@ -385,7 +382,7 @@ unsigned make_tiles(Nest const& t, Tiles<Operands>* p) {
   return static_cast<unsigned>(t.elements / p->n0 / p->n1 * across * down);
 }
 
-// Calls f(offsets) on each of this thread's elements of a tile.
+// Calls f(offsets) for each of this thread's elements of a tile.
 template <int Operands, class F>
 __device__ inline void in_tile(Tiles<Operands> const& p, F const& f) {
   uint32_t c, r;

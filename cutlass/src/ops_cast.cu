@@ -1,10 +1,9 @@
 // ops_cast.cu: conversions, copies and transposes.
 //
-// Equal types: `copy_rows` where rows are dense on both sides, whatever their
-// alignment; `splat_rows` where a row's source is one element; `transpose` where the
-// source's rows are the destination's columns; `copy_tiles` for the rest. Different
-// types: `cast_rows` for dense, aligned rows; `cast_tiles`, which learns the types at
-// run time, for the rest.
+// For equal types: `copy_rows` if rows are dense on both sides, with any alignment; `splat_rows` if each row of the
+// source is one repeated element; `transpose` if the source's rows are the destination's columns; `copy_tiles` for
+// all other layouts. For different types: `cast_rows` for dense, aligned rows; `cast_tiles`, which switches on the
+// types at run time, for all other layouts.
 #include "index.cuh"
 #include "ops.cuh"
 #include "random.cuh"
@@ -55,7 +54,7 @@ __device__ void by_type_here(int type, F const& f) {
   }
 }
 
-// An element of any type, exactly: integers in i, the others in x.
+// An element of any type without loss: integers are in i, all other types in x.
 struct Any {
   int64_t i;
   c128 x;
@@ -108,15 +107,14 @@ int cast(Nest const& nest, int x_type, int dst_type, uint64_t stream) {
 
 // ---- equal types: dense rows
 
-// Rows of bytes. A thread writes aligned granules of 16 bytes of the
-// destination. Where source and destination rows are not aligned alike, it
-// takes them out of the two granules of the source that they straddle; both
-// hold bytes of the row, so that nothing beyond an allocation is touched.
+// Rows of bytes. A thread writes aligned granules of 16 bytes of the destination. If the alignments of the source row
+// and the destination row differ, it assembles a granule from the two source granules that overlap it. Both of these
+// hold bytes of the row, so that nothing beyond an allocation is read.
 struct CopyRows {
   char *dst, *src;
-  int64_t bytes;      // of a row
-  uint32_t granules;  // of all rows
-  Divider row;        // granules that a row can touch
+  int64_t bytes;      // bytes per row
+  uint32_t granules;  // granules of all rows
+  Divider row;        // granules that a row can overlap
   Outer<2> outer;     // strides in bytes
 };
 
@@ -130,7 +128,7 @@ __global__ void __launch_bounds__(threads) copy_rows(CopyRows p) {
   char* const dst = p.dst + off[0];
   int const before = static_cast<int>(reinterpret_cast<uintptr_t>(dst) % granule);
   int64_t const at = static_cast<int64_t>(i) * granule - before;
-  // The bytes of the granule that the row has.
+  // The first byte of the granule that belongs to the row.
   int const from = at < 0 ? static_cast<int>(-at) : 0;
   int const until = p.bytes - at < granule ? static_cast<int>(p.bytes - at) : granule;
   if (until <= 0) return;
@@ -165,26 +163,25 @@ struct Transpose {
   uint32_t rows, columns;
   int64_t sr, dc;           // in elements
   bool vectors_in, vectors_out;
-  Divider down, across;     // tiles along the rows, which run fastest, and the columns
+  Divider down, across;     // tiles along the rows, which vary fastest, and along the columns
   Outer<2> batch;
 };
 
-// A tile in shared memory is made of words: an element, or for elements below
-// 4 bytes the `pack` elements of one column in as many rows. So both sides
-// move vectors of 16 bytes: reading, along a row, it gathers `pack` vectors
-// into 16/Bytes words; writing, a column's words are neighbours in the destination.
+// A tile in shared memory consists of words. A word is an element or, for elements below 4 bytes, the elements of one
+// column in `pack` rows. So both sides move vectors of 16 bytes: a read along a row combines `pack` vectors into
+// 16/Bytes words, and a write stores the words of a column, which are neighbours in the destination.
 template <int Bytes>
 struct TransposeTile {
   using Element = typename Blob<Bytes>::type;
   using Word = typename Blob<(Bytes < 4 ? 4 : Bytes)>::type;
   static constexpr int pack = Bytes < 4 ? 4 / Bytes : 1;
-  static constexpr int width = 16 / Bytes;                              // elements of a vector
-  static constexpr int words = 16 / static_cast<int>(sizeof(Word));     // words of a vector
+  static constexpr int width = 16 / Bytes;                              // elements per vector
+  static constexpr int words = 16 / static_cast<int>(sizeof(Word));     // words per vector
   static constexpr int rows = Bytes == 4 ? 64 : 32 * pack;
   static constexpr int columns = Bytes == 16 ? 32 : Bytes == 2 || Bytes == 1 ? 128 : 64;
 };
 
-// From `pack` rows of vectors to one word a column.
+// Packs vectors from `pack` rows into one word per column.
 __device__ inline void pack_words(uint4 const (&v)[1], uint32_t (&w)[4]) {
   w[0] = v[0].x, w[1] = v[0].y, w[2] = v[0].z, w[3] = v[0].w;
 }
@@ -239,7 +236,7 @@ __global__ void __launch_bounds__(threads) transpose(Transpose p) {
   int const id = threadIdx.x;
 
   if (p.vectors_in && columns == T::columns) {
-    // Eight lanes take 128 bytes of a row.
+    // Eight lanes read 128 bytes of a row.
     constexpr int across = T::columns / T::width, units = tall * across / threads;
     uint4 v[units][T::pack];
 #pragma unroll
@@ -307,11 +304,11 @@ __global__ void __launch_bounds__(threads) copy_tiles(Tiles<2> p) {
   });
 }
 
-// Rows shorter than this are better off in tiles.
+// Rows shorter than this are faster as tiles.
 constexpr int64_t short_row = 64;
 
-// A source dimension other than the innermost whose elements are neighbours,
-// where the destination's are in the innermost; -1 if there is none.
+// A dimension other than the innermost in which the source's elements are contiguous, where the destination's are
+// contiguous in the innermost one; -1 if there is none.
 int turned(Nest const& t) {
   int const last = t.dims - 1;
   if (t.inner(0) != 1 || t.inner(1) == 1 || t.n[last] < 16) return -1;
@@ -321,8 +318,8 @@ int turned(Nest const& t) {
   return -1;
 }
 
-// Whether vectors of 16 bytes can begin at the operand's address and after any
-// number of steps along the dimensions but d.
+// Whether vectors of 16 bytes are aligned at the operand's address and after any number of steps along all dimensions
+// but d.
 bool aligned_but(Nest const& t, int operand, int d) {
   if (reinterpret_cast<uintptr_t>(t.p[operand]) % 16 != 0) return false;
   for (int i = 0; i < t.dims; ++i) {

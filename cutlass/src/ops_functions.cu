@@ -1,7 +1,7 @@
 // ops_functions.cu: the functions of functions.cuh as single operations.
 //
-// One kernel a function and type, of tiles, serves all layouts: an element costs tens of instructions, so
-// that vectors would save little, and the library holds half as many kernels.
+// One tile kernel per function and type serves all layouts. An element costs tens of instructions, so that vectors
+// would save little, and the library holds half as many kernels.
 #include "functions.cuh"
 #include "functions_gen.cuh"
 #include "ops.cuh"
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(threads) binary_function_tiles(FunctionTiles p
   });
 }
 
-// types: the element types that Op supports, as bits.
+// types: the element types that Op supports, as a bit mask.
 template <class Op, unsigned types>
 int unary_function_of(int x_type, int dst_type, Nest const& nest, uint64_t stream) {
   return by_type(x_type, [&](auto x) -> int {

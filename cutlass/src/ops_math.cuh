@@ -1,9 +1,8 @@
-// ops_math.cuh: element types and what operations do to one element.
+// ops_math.cuh: element types and the operations on one element.
 //
-// Every operation rounds once to its result type, as its twin in internal/cpu
-// does, and gives the same bits there: Add, Sub, Mul, Div, Neg, Conj, ReLU and
-// conversions. For that nothing may be contracted that is not written as fma:
-// units that include this are compiled with -fmad=false.
+// Every operation rounds once to its result type. Add, Sub, Mul, Div, Neg, Conj, ReLU and conversions give the same
+// bits as their counterparts in internal/cpu. So nothing may be contracted that is not written as fma: units that
+// include this file are compiled with -fmad=false.
 #pragma once
 #include <cuda_runtime.h>
 #include <stdint.h>
@@ -71,13 +70,13 @@ __device__ inline H to_half(float x) {
   return h;
 }
 
-// to_half of N numbers, two by one instruction: where the results are needed as
-// floats again, each alone costs a slow one.
+// Converts N numbers to halves, two per instruction. If the results are needed as floats again, converting each alone
+// would cost a slow instruction.
 template <class H, int N>
 __device__ inline void to_halves(float const (&x)[N], H (&y)[N]) {
 #pragma unroll
   for (int e = 0; e + 1 < N; e += 2) {
-    // The halves of a register: nothing is moved where they stay together.
+    // The halves of one register: no move is needed while they stay together.
     if constexpr (__is_same(H, f16)) {
       asm("{\n\t.reg .b32 both;\n\tcvt.rn.f16x2.f32 both, %2, %3;\n\tmov.b32 {%0, %1}, both;\n\t}"
           : "=h"(y[e].bits), "=h"(y[e + 1].bits)
@@ -91,16 +90,15 @@ __device__ inline void to_halves(float const (&x)[N], H (&y)[N]) {
   if constexpr (N % 2 == 1) y[N - 1] = to_half<H>(x[N - 1]);
 }
 
-// x where float holds it, else the neighbour of x with an odd last bit: what
-// rounds to a half as x does, since float has more than two bits beyond either
-// half type (Boldo and Melquiond, 2005).
+// x if float represents it, otherwise the neighbour of x with an odd last bit. It rounds to a half as x does, since
+// float has more than two bits beyond either half type (Boldo and Melquiond, 2005).
 __device__ inline float round_to_odd(double x) {
   float const r = __double2float_rz(x);
   return static_cast<double>(r) == x || x != x ? r : __uint_as_float(__float_as_uint(r) | 1);
 }
 
-// v as a double that rounds to a half, by way of round_to_odd, as v does: the
-// upper 32 bits that count, the last one set when a lower one is.
+// A double that rounds to the same half as v does, by way of round_to_odd: the significant upper 32 bits, with the
+// last one set if a lower bit is.
 __device__ inline double sticky(int64_t v) {
   uint64_t u = v < 0 ? -static_cast<uint64_t>(v) : static_cast<uint64_t>(v);
   int const n = 32 - __clzll(static_cast<long long>(u));
@@ -112,8 +110,8 @@ __device__ inline double sticky(int64_t v) {
   return v < 0 ? -d : d;
 }
 
-// ---- conversions: to integers truncate and saturate, NaN is 0; to boolean
-// x != 0; complex to real drops the imaginary part
+// ---- conversions: to integers truncate and saturate, NaN is 0; to boolean x != 0; complex to real drops the
+// imaginary part
 
 template <class D, class S>
 __device__ inline D saturate(S x) {
@@ -210,11 +208,11 @@ __device__ inline cx<R> operator*(cx<R> x, cx<R> y) {
   return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
 }
 
-// 1 for an infinity, 0 for what is none, with v's sign.
+// 1 for an infinity and 0 otherwise, with v's sign.
 __device__ inline double unit(double v) { return copysign(isinf(v) ? 1.0 : 0.0, v); }
 
-// (a + bi)/(c + di) = (ac + bd + (bc - ad)i) / (c^2 + d^2). Where that has no
-// number for an answer, infinities and zeros are as C99's Annex G has them.
+// (a + bi)/(c + di) = (ac + bd + (bc - ad)i) / (c^2 + d^2). If this gives NaN, infinities and zeros are as in C99's
+// Annex G.
 __device__ inline c128 quotient(double a, double b, double c, double d) {
   double const den = c * c + d * d;
   double const e = (a * c + b * d) / den, f = (b * c - a * d) / den;
@@ -238,24 +236,23 @@ __device__ inline c64 operator/(c64 x, c64 y) {
   return {static_cast<float>(q.re), static_cast<float>(q.im)};
 }
 
-// The exponent of the larger of |a| and |b|; 0 when that is 0, infinite or NaN.
+// The exponent of the larger of |a| and |b|; 0 if that is 0, infinite or NaN.
 __device__ inline int exponent(double a, double b) {
   if (a != a || b != b) return 0;
   double const v = fmax(fabs(a), fabs(b));
   return v > 0 && !isinf(v) ? ilogb(v) : 0;
 }
 
-// Dividend and divisor are scaled by powers of two so that the larger part of
-// each lies in [1, 2): nothing overflows on the way, and what underflows is too
-// small to count beside the other part.
+// Dividend and divisor are scaled by powers of two so that the larger part of each is in [1, 2). No intermediate
+// result overflows, and one that underflows is negligible beside the other part.
 __device__ inline c128 operator/(c128 x, c128 y) {
   int const m = exponent(x.re, x.im), n = exponent(y.re, y.im);
   c128 const q = quotient(scalbn(x.re, -m), scalbn(x.im, -m), scalbn(y.re, -n), scalbn(y.im, -n));
   return {scalbn(q.re, m - n), scalbn(q.im, m - n)};
 }
 
-// Op on elements, with a result of type D, T or boolean: halves are computed in
-// float and rounded once.
+// Applies Op to elements, with a result of type D, which is T or boolean. Halves are computed in float and rounded
+// once.
 template <class Op, class T, class D = T>
 __device__ inline D combine(T x, T y) {
   if constexpr (is_half<T> && __is_same(D, T)) {
@@ -295,7 +292,7 @@ struct Div {
   }
 };
 
-// Whether an integer is below 0.
+// Whether an integer is negative.
 template <class T>
 __device__ inline bool negative(T x) {
   if constexpr (T(-1) > T(0)) {
@@ -307,8 +304,8 @@ __device__ inline bool negative(T x) {
 
 __device__ c128 complex_pow(c128 x, c128 y);
 
-// x^y. Of floats in double, where pow is good to two of double's ulps; of integers
-// wrapping, with the integer part of the fraction where y is negative.
+// x^y. Floats are computed in double, where pow is accurate to two of double's ulps. Integers wrap; for negative y
+// the result is the integer part of the fraction.
 struct Pow {
   template <class T>
   static __device__ T apply(T x, T y) {
@@ -331,7 +328,7 @@ struct Pow {
   }
 };
 
-// NaN where either is, 0 over -0.
+// NaN if either is; 0 is larger than -0.
 struct Maximum {
   template <class T>
   static __device__ T apply(T x, T y) {
@@ -421,7 +418,7 @@ struct Xor {
   }
 };
 
-// A count that is negative is as one beyond the type's width.
+// A negative count behaves like one beyond the type's width.
 struct Shl {
   template <class T>
   static __device__ T apply(T x, T y) {
@@ -504,7 +501,7 @@ struct Not {
 // sqrt(a^2 + b^2), infinite where a or b is.
 __device__ inline float modulus(float a, float b) {
   if (isinf(a) || isinf(b)) return __uint_as_float(0x7f800000);
-  double const x = a, y = b;  // whose squares are exact, and do not overflow
+  double const x = a, y = b;  // the squares are exact, and do not overflow
   return static_cast<float>(sqrt(x * x + y * y));
 }
 __device__ inline double modulus(double a, double b) { return hypot(a, b); }
@@ -556,9 +553,8 @@ struct Sign {
   }
 };
 
-// A function of real numbers: `in_float` of float and, before one rounding, of
-// the half types. CUDA's own are good to 2 ulp, and these to 1: the exponential,
-// the logarithms and the roots.
+// A function of real numbers. `in_float` computes it for float and, before one rounding, for the half types. CUDA's
+// own functions are accurate to 2 ulp; the exponential, the logarithms and the roots to 1.
 template <class Op, class T>
 __device__ inline T real_function(T x) {
   if constexpr (is_half<T>) {
@@ -588,8 +584,7 @@ GPK_REAL_FUNCTION(Ceil, ceilf(x), ceil(x))
 GPK_REAL_FUNCTION(Round, rintf(x), rint(x))
 #undef GPK_REAL_FUNCTION
 
-// Of complex numbers, in double: the root to the right of the imaginary axis, from
-// |x| + |a|, which does not cancel.
+// For complex numbers, in double: the root with a nonnegative real part, from |x| + |a|, which does not cancel.
 struct Sqrt {
   static __device__ float of(float x) { return sqrtf(x); }
   static __device__ double of(double x) { return sqrt(x); }
@@ -616,8 +611,8 @@ struct Sqrt {
   }
 };
 
-// Of complex numbers, in double. Beyond e^709 the sine and the cosine are multiplied by powers of e
-// one after the other: they may be as small as 2^-1074, and the power alone would overflow.
+// For complex numbers, in double. Beyond e^709 the sine and the cosine are multiplied by powers of e one after the
+// other: they may be as small as 2^-1074, while a single power would overflow.
 struct Exp {
   static __device__ float of(float x) { return expf(x); }
   static __device__ double of(double x) { return exp(x); }
@@ -644,8 +639,8 @@ struct Exp {
   }
 };
 
-// log|x| + i Angle(x), of complex numbers in double. Where |x| is near 1, log|x| is half the
-// log1p of |x|^2 - 1, which is (a - 1)(a + 1) + b^2 for the larger part a.
+// log|x| + i Angle(x) for complex numbers, in double. If |x| is near 1, log|x| is half of log1p(|x|^2 - 1), with
+// |x|^2 - 1 = (a - 1)(a + 1) + b^2 for the larger part a.
 __device__ inline c128 complex_log(c128 x) {
   double const a = fmax(fabs(x.re), fabs(x.im)), b = fmin(fabs(x.re), fabs(x.im));
   double re;
@@ -662,8 +657,8 @@ __device__ inline c128 complex_log(c128 x) {
   return {re, atan2(x.im, x.re)};
 }
 
-// c cosh(b) and s sinh(b). Where both are e^|b|/2, c and s are multiplied by powers of e one after the
-// other, as in Exp.
+// c cosh(b) and s sinh(b). Where both hyperbolic functions equal e^|b|/2, c and s are multiplied by powers of e one
+// after the other, as in Exp.
 __device__ inline c128 times_hyperbolic(double c, double s, double b) {
   double a = fabs(b);
   if (!(a > 709)) return {c * cosh(b), s * sinh(b)};
@@ -720,8 +715,8 @@ GPK_COMPLEX_FUNCTION(Sin, sinf(x), sin(x), complex_sin)
 GPK_COMPLEX_FUNCTION(Cos, cosf(x), cos(x), complex_cos)
 #undef GPK_COMPLEX_FUNCTION
 
-// By products for small integers y, else e^(y log x), whose error grows with |y log x|. x^0 is 1; a
-// power of 0 is 0 where the real part of y is positive, else NaN.
+// By multiplication for small integers y, otherwise e^(y log x), whose error grows with |y log x|. x^0 is 1; a power
+// of 0 is 0 if the real part of y is positive, otherwise NaN.
 __device__ inline c128 complex_pow(c128 x, c128 y) {
   if (y.re == 0 && y.im == 0) return {1, 0};
   if (x.re == 0 && x.im == 0) {
@@ -741,7 +736,7 @@ __device__ inline c128 complex_pow(c128 x, c128 y) {
   return Exp::apply(y * complex_log(x));
 }
 
-// 1/(1 + e^-x), for negative x e^x/(1 + e^x), the other way 1 less that.
+// 1/(1 + e^-x), for negative x as e^x/(1 + e^x). In float a positive x gives 1 minus the result for -x.
 struct Sigmoid {
   static __device__ float of(float x) {
     float const a = fabsf(x);
@@ -769,8 +764,8 @@ constexpr bool is_smooth<GELUTanh> = true;
 template <>
 constexpr bool is_smooth<SiLU> = true;
 
-// The smooth operations of double. e^-100, `lowered`, keeps a power from being
-// subnormal before it is multiplied: the result is rounded once.
+// The smooth operations of double. A factor of e^-100, `lowered`, keeps a power from being subnormal before it is
+// multiplied: the result is rounded once.
 constexpr double lowered = 0x1.a8c1f14e2af5dp-145;
 
 template <class Op>
@@ -781,7 +776,7 @@ template <>
 __device__ inline double in_double<SiLU>(double x) {
   return x < -600 ? x * exp(x + 100) * lowered : SiLU::exact(x);
 }
-// The argument of exp reaches 745: what rounding takes from it is carried along.
+// The argument of exp reaches 745, so its rounding error is carried along.
 template <>
 __device__ inline double in_double<GELUTanh>(double x) {
   constexpr double outer = 1.5957691216057308, outer_rest = -0x1.cbc0d30ebfd15p-54;
@@ -822,8 +817,8 @@ __device__ inline void apply(T (&x)[N]) {
 #pragma unroll
       for (int e = 0; e < N; ++e) x[e] = Op::quick(x[e]);
     } else {
-      // An element's result does not depend on its neighbours. One call, by
-      // memory: its registers would get in the way of what is common.
+      // An element's result does not depend on its neighbours. A single call through memory: inlined, its registers
+      // would slow down the common path.
       float y[N];
 #pragma unroll
       for (int e = 0; e < N; ++e) y[e] = x[e];

@@ -1,19 +1,15 @@
 // ops_reduce.cuh: sums over any axes of any layout.
 //
-// The tree of additions is that of internal/cpu's Reduce, and depends on the
-// number of terms and their type alone. With L = 32*16/size lanes, the terms of
-// a sum are cut into chunks of 8 rows of L; in a chunk the rows are added, then
-// the L sums, then, over all, the chunks, each time neighbours in pairs, the
-// pairs' sums in pairs, and so on. What is missing from a pair is -0, which
-// changes nothing.
+// The tree of additions is that of internal/cpu's Reduce, and depends only on the number of terms and their type.
+// With L = 32*16/size lanes, the terms of a sum are cut into chunks of 8 rows of L. Within a chunk the rows are
+// added, then the L sums. Then the chunks are added. Each time neighbours are added in pairs, the pairs' sums in
+// pairs, and so on. A missing member of a pair counts as -0, which changes nothing.
 //
-// Three kernels walk it. In `sum_rows` a warp reads a chunk: its lanes are the
-// L/V vectors of a row, 8 of them in flight a thread, and the lanes' sums meet
-// in shuffles. In `sum_short`, for sums of half a chunk or less, it reads that
-// much of several sums. In `sum_columns` a thread owns V neighbouring sums (or
-// one) and walks down the rows, those of the next lane on their way while it adds
-// those of one. Where a block does not see all of a sum, there
-// is one partial sum for each branch of the tree, and a last kernel adds those.
+// Three kernels follow this tree. In `sum_rows` a warp reads a chunk: its lanes are the L/V vectors of a row, 8 of
+// them in flight per thread, and the lanes' sums are combined by shuffles. In `sum_short`, for sums of half a chunk
+// or less, a warp reads as many terms of several sums. In `sum_columns` a thread owns V neighbouring sums (or one)
+// and walks down the rows, and loads those of the next lane while it adds those of one. If a block does not see all
+// of a sum, there is one partial sum for each branch of the tree, and a last kernel adds these.
 #pragma once
 #include "ops.cuh"
 #include "reduce.cuh"
@@ -24,25 +20,25 @@ static_assert(threads == 32 * warps);
 
 struct Sum {
   char const* x;
-  double over;        // what sums are divided by; 0: they are not (Mean)
+  double over;        // the divisor for Mean; 0: none
   char* out;          // results, or partial sums
-  int64_t sums;       // how many
-  int64_t terms;      // of one
-  int64_t groups;     // branches of a sum; 1: no partial sums
-  int64_t per_group;  // chunks of a branch, a power of two
-  int64_t per_warp;   // of a warp's part of it (rows)
-  int slices;         // warps that share a branch (rows), threads that share a sum (columns)
-  int per_slice;      // lanes of a chunk that such a thread has
-  int width;          // neighbouring threads that have neighbouring sums (columns)
-  int share;          // lanes of a warp that share a sum (short)
-  bool vectors;       // read 16 bytes at once
+  int64_t sums;       // number of sums
+  int64_t terms;      // terms per sum
+  int64_t groups;     // branches per sum; 1: no partial sums
+  int64_t per_group;  // chunks per branch, a power of two
+  int64_t per_warp;   // rows: chunks per warp of a branch
+  int slices;         // rows: warps that share a branch; columns: threads that share a sum
+  int per_slice;      // columns: lanes of a chunk per thread
+  int width;          // columns: neighbouring threads with neighbouring sums
+  int share;          // short: lanes of a warp that share a sum
+  bool vectors;       // read 16 bytes at a time
   int kept_dims, summed_dims;  // innermost first
   int64_t kept_n[GPK_MAX_DIMS], kept_stride[GPK_MAX_DIMS];
   int64_t summed_n[GPK_MAX_DIMS], summed_stride[GPK_MAX_DIMS];
 };
 
-// The offset of element i of a nest of dimensions, innermost first. Kept out of
-// line: its divisions would be copied to every term that a thread reads.
+// The offset of element i of a nest of dimensions, innermost first. Not inlined: otherwise its divisions would be
+// duplicated for every term that a thread reads.
 static __device__ __noinline__ int64_t far_offset(int dims, int64_t const* n, int64_t const* stride, int64_t i) {
   int64_t off = 0;
   for (int d = 0; d < dims; ++d) {
@@ -76,9 +72,9 @@ __device__ inline void store(Sum const& p, int64_t i, A v) {
   }
 }
 
-// ---- terms of a sum are neighbours: a warp a chunk
+// ---- the terms of a sum are contiguous: a chunk per warp
 
-// A vector of terms that change nothing.
+// A vector of neutral terms.
 template <class T, int V>
 __device__ inline void clear(Vec<T, V>& v) {
 #pragma unroll
@@ -97,8 +93,7 @@ __device__ __noinline__ Vec<T, vector_width<T>> far_terms(Sum const& p, T const*
   return v;
 }
 
-// 16 bytes that are read once, and take no room in the first cache: sums of columns are
-// 3 to 6 % faster for it.
+// Loads 16 bytes that are read once, without allocating them in L1: sums of columns are 3 to 6 % faster for it.
 __device__ inline uint4 read_once(void const* x) {
   uint4 v;
   asm volatile("ld.global.L1::no_allocate.v4.b32 {%0, %1, %2, %3}, [%4];"
@@ -107,8 +102,8 @@ __device__ inline uint4 read_once(void const* x) {
   return v;
 }
 
-// W neighbouring elements. Halves are kept as words: the compiler gives every half
-// of a Vec that may not have been loaded a register of its own.
+// W neighbouring elements. Halves are kept as words: the compiler gives every half of a Vec that may not have been
+// loaded its own register.
 template <class T, int W>
 struct Loaded {
   Vec<T, W> v;
@@ -151,7 +146,7 @@ __device__ inline A term_at(Loaded<T, W> const& v, int e) {
   return v.template get<A>(e);
 }
 
-// Loads terms i ... i+V-1, as far as there are so many.
+// Loads terms i ... i+V-1, as far as they exist.
 template <class T>
 __device__ inline void load_terms(Sum const& p, T const* x, int64_t i, Vec<T, vector_width<T>>& v) {
   constexpr int V = vector_width<T>;
@@ -186,7 +181,7 @@ template <int R, class A, class T, class L>
 __device__ inline A sum_vectors(L const* v) {
   constexpr int V = vector_width<T>;
   if constexpr (is_integer<T> || __is_same(T, boolean)) {
-    // Any order will do. What single bytes sum to here fits an int.
+    // The order does not matter for integers. Sums of single bytes fit an int here.
     using Part = decltype(sizeof(T) == 1 ? int{} : 0ull);
     Part sum = 0;
 #pragma unroll
@@ -210,8 +205,7 @@ __device__ inline A sum_vectors(L const* v) {
   }
 }
 
-// A lane's part of a chunk of terms that are neighbours: whole vectors, of which
-// `left` terms are there from x on.
+// A lane's part of a chunk of contiguous terms: whole vectors, with `left` terms from x on.
 template <class A, class T>
 __device__ inline A sum_dense(T const* x, int64_t left) {
   Loaded<T, vector_width<T>> v[chunk_rows];
@@ -223,7 +217,7 @@ __device__ inline A sum_dense(T const* x, int64_t left) {
   return sum_vectors<chunk_rows, A, T>(v);
 }
 
-// The same of a chunk that is all there.
+// The same for a chunk without missing terms.
 template <class A, class T>
 __device__ inline A sum_whole(T const* x) {
   Loaded<T, vector_width<T>> v[chunk_rows];
@@ -241,12 +235,11 @@ __device__ inline A sum_any(Sum const& p, T const* x, int64_t first) {
   return sum_vectors<chunk_rows, A, T>(v);
 }
 
-// Chunks (rows) or lanes (columns) that a thread adds in registers before it piles
-// their sum.
+// Chunks (rows) or lanes (columns) that a thread adds in registers before it pushes their sum onto the pile.
 constexpr int batch = 4;
 
-// Grid: sums * groups branches, warps / slices of them a block. Dense: the terms
-// of a sum are whole vectors, side by side.
+// Grid: sums * groups branches, warps / slices of them per block. Dense: the terms of a sum are contiguous and whole
+// vectors.
 template <class T, bool Dense>
 __global__ void __launch_bounds__(threads, Dense ? 4 : 2) sum_rows(__grid_constant__ Sum const p) {
   begin();
@@ -262,7 +255,7 @@ __global__ void __launch_bounds__(threads, Dense ? 4 : 2) sum_rows(__grid_consta
   int64_t const per_warp = p.per_warp;
   int64_t const c0 = group * p.per_group + warp % p.slices * per_warp;
 
-  // Chunks whose lanes' sums meet together.
+  // Chunks whose lanes' sums are combined together.
   constexpr int many = Dense ? batch : 1;
   int64_t const end = c0 + per_warp;
   Pile<A, 1, levels> pile;
@@ -308,8 +301,8 @@ __global__ void __launch_bounds__(threads, Dense ? 4 : 2) sum_rows(__grid_consta
   store<T>(p, branch, shared[warp]);
 }
 
-// Sums of up to R rows, R < 8. Half a warp, a quarter ... have a sum each where
-// its one row is that short: `share` lanes. A warp takes 32/share * 8/R sums.
+// Sums of up to R rows, R < 8. If a sum's only row is short enough, half a warp, a quarter and so on computes a sum:
+// `share` lanes. A warp computes 32/share * 8/R sums.
 template <class T, int R, bool Dense>
 __global__ void __launch_bounds__(threads, Dense ? 3 : 2) sum_short(__grid_constant__ Sum const p) {
   begin();
@@ -345,10 +338,10 @@ __global__ void __launch_bounds__(threads, Dense ? 3 : 2) sum_short(__grid_const
   }
 }
 
-// ---- neighbouring sums are neighbours in memory: a thread W sums
+// ---- neighbouring sums are contiguous in memory: W sums per thread
 
-// Reads the rows of lane i for W neighbouring sums; -0 where there is no term. Even:
-// terms lie evenly apart.
+// Reads the rows of lane i for W neighbouring sums; missing terms are -0. Even: the distance between terms is
+// constant.
 template <class T, int W, bool Even>
 __device__ inline void load_rows(Sum const& p, T const* x, int64_t i, int64_t end, Loaded<T, W> (&v)[chunk_rows]) {
   if (Even && i < end && i + (chunk_rows - 1) * lanes<T> < p.terms) {
@@ -378,10 +371,9 @@ __device__ inline void add_rows(Loaded<T, W> const (&v)[chunk_rows], A (&out)[W]
   }
 }
 
-// `width` neighbouring threads own W sums each, neighbours along the innermost
-// kept dimension; slice after slice of as many threads have the next lanes of a
-// chunk. A block has threads / width / slices such strips. Grid: all strips,
-// times groups. Partial sums lie group by group.
+// `width` neighbouring threads own W sums each, neighbours along the innermost kept dimension; each slice of as many
+// threads has the next lanes of a chunk. A block has threads / width / slices such strips. Grid: all strips, times
+// groups. Partial sums are stored group by group.
 template <class T, int W, bool Even>
 __global__ void __launch_bounds__(threads, 2) sum_columns(__grid_constant__ Sum const p) {
   begin();
@@ -400,7 +392,7 @@ __global__ void __launch_bounds__(threads, 2) sum_columns(__grid_constant__ Sum 
     Pile<A, W, 10> pile;
     int64_t const i0 = c * chunk<T> + slice * p.per_slice;
     int64_t const end = i0 + p.per_slice;
-    // Even: the rows of the next lane are on their way while those of one are added.
+    // Even: the rows of the next lane are loaded while those of one are added.
     Loaded<T, W> rows[Even ? 2 : 1][chunk_rows];
     if (Even && mine) load_rows<T, W, Even>(p, x, i0, end, rows[0]);
     for (int64_t j = i0; mine && j < end && j < p.terms; j += batch) {
@@ -408,7 +400,7 @@ __global__ void __launch_bounds__(threads, 2) sum_columns(__grid_constant__ Sum 
 #pragma unroll
       for (int b = 0; b < batch; ++b) {
         load_rows<T, W, Even>(p, x, j + b + Even, end, rows[Even ? (b + 1) % 2 : 0]);
-        if constexpr (Even) asm volatile("" ::: "memory");  // no load is put off
+        if constexpr (Even) asm volatile("" ::: "memory");  // keeps loads from being moved down
         add_rows(rows[Even ? b % 2 : 0], v[b]);
 #pragma unroll
         for (int step = 1; (b + 1) % (2 * step) == 0; step *= 2) {
@@ -456,8 +448,8 @@ __global__ void __launch_bounds__(threads) fold_wide(Fold p) {
 
 // ---- host
 
-// How many branches a sum may be cut into: as many as it takes to occupy the
-// multiprocessors, a function of shape and type alone because the workspace is.
+// How many branches a sum may be cut into: enough to occupy the multiprocessors, but a function of shape and type
+// alone, because the workspace is one.
 struct Cut {
   int64_t groups, per_group;
 };
@@ -472,14 +464,14 @@ inline Cut cut(int64_t chunks, int64_t branches, int64_t least) {
 
 constexpr int64_t busy = 4096;  // blocks that keep any device busy
 
-// Branches of a sum in sum_columns, with its narrowest strips.
+// Branches per sum in sum_columns, for its narrowest strips.
 template <class T>
 Cut cut_columns(int64_t sums, int64_t terms) {
   return cut((terms - 1) / chunk<T> + 1, 2 * busy / ((sums - 1) / 32 + 1), 1);
 }
 
-// In sum_rows a branch of 32 chunks is one batch of each warp: long enough, so that
-// there are more branches where a sum is long.
+// In sum_rows a branch of 32 chunks is one batch for each warp. That is long enough, so that there are more branches
+// if a sum is long.
 template <class T>
 Cut cut_rows(int64_t sums, int64_t terms) {
   int64_t const chunks = (terms - 1) / chunk<T> + 1, blocks = busy / ((sums - 1) / 8 + 1);
@@ -495,7 +487,7 @@ int64_t sum_workspace(int64_t sums, int64_t terms) {
   return groups == 1 ? 0 : groups * sums * static_cast<int64_t>(sizeof(typename accumulator<T>::type));
 }
 
-// Appends a dimension to a list that is innermost first, merging where even.
+// Appends a dimension to a list that is innermost first, and merges it with the last one if their strides match.
 inline void prepend(int* dims, int64_t* n, int64_t* stride, int64_t length, int64_t step) {
   if (length == 1) return;
   int const last = *dims - 1;
@@ -537,14 +529,14 @@ int sum(int64_t sums, int64_t terms, Sum p, uint64_t stream, uint64_t dst, uint6
     int64_t const each = p.vectors ? W : 1;
     p.width = 32;
     while (p.width > 1 && p.width / 2 * each >= sums) p.width /= 2;
-    // The lanes of a chunk that there are, in slices of at least 2.
+    // The lanes of a chunk that exist, in slices of at least 2.
     int present = 1;
     while (present < lanes<T> && present < terms) present *= 2;
     p.slices = present < 2 * batch ? 1 : present / batch < threads / p.width ? present / batch : threads / p.width;
     p.per_slice = present / p.slices;
     int64_t const grid = ((sums - 1) / (each * (threads / p.slices)) + 1) * c.groups;
     if (grid > INT32_MAX) return GPK_ERR_ARGUMENT;
-    constexpr bool real = is_float<T>;  // whose columns are summed often
+    constexpr bool real = is_float<T>;  // columns of real numbers are summed often
     auto const kernel = !p.vectors                   ? sum_columns<T, 1, false>
                         : real && p.summed_dims == 1 ? sum_columns<T, W, real>
                                                      : sum_columns<T, W, false>;
@@ -573,7 +565,7 @@ int sum(int64_t sums, int64_t terms, Sum p, uint64_t stream, uint64_t dst, uint6
     while (p.slices < warps && p.slices < chunks) p.slices *= 2;
     if (chunks < warps) p.per_group = p.slices;
     p.per_warp = p.per_group / p.slices;
-    // Where there are sums enough, fewer warps share one, for batches of chunks.
+    // If there are enough sums, fewer warps share one, so that each has batches of chunks.
     while (p.slices > 1 && p.per_warp < batch && sums * c.groups >= busy) p.slices /= 2, p.per_warp *= 2;
     int64_t const grid = (sums * c.groups - 1) / (warps / p.slices) + 1;
     if (grid > INT32_MAX) return GPK_ERR_ARGUMENT;

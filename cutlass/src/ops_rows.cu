@@ -1,12 +1,9 @@
-// ops_rows.cu: operations on three operands, reductions other than Sum and Mean,
-// and what works along one axis.
+// ops_rows.cu: operations on three operands, reductions other than Sum and Mean, and operations along one axis.
 //
-// Where a line (softmax, the norms) fits a team of threads, or the blocks of a
-// cluster, it is read once, kept in registers and written once. Sums of a line are
-// those of its threads, then of neighbouring threads in pairs, then of blocks:
-// their order depends on the line's length alone, and that of Var and Prod on the
-// shape. Operands that do not lie dense have kernels that find the same terms at
-// other addresses.
+// If a line (softmax, the norms) fits a team of threads, or the blocks of a cluster, it is read once, kept in
+// registers and written once. A sum over a line adds the elements of each thread, then neighbouring threads in pairs,
+// then blocks. Its order depends only on the line's length, and that of Var and Prod only on the shape. Operands that
+// are not dense have kernels that read the same terms at other addresses.
 #include "lines.cuh"
 #include "ops.cuh"
 #include "ops_reduce.cuh"
@@ -14,7 +11,7 @@
 namespace gpk {
 namespace {
 
-// The operations, as package expr numbers them.
+// The operations, by their numbers in package expr.
 enum {
   op_where = 150, op_clamp,
   op_max = 202, op_min, op_prod, op_var, op_any, op_all, op_arg_max, op_arg_min
@@ -23,7 +20,7 @@ enum {
 // ---- three operands
 
 struct Triple {
-  uint64_t scalar[4][2];  // of operands 2 and 3
+  uint64_t scalar[4][2];  // values of the scalars among operands 2 and 3
   int scalars;            // bit j: operand j is a scalar
 };
 struct TernaryRows {
@@ -110,15 +107,15 @@ int ternary(Nest const& nest, Triple const& triple, uint64_t stream) {
 
 struct Reduction {
   char const* x;
-  char* out;          // results, or partial ones: group by group
+  char* out;          // results, or partial results group by group
   double const* means;
   int64_t folds, terms, groups, per_group;
   int team;      // threads that share a fold, a power of two
-  bool vectors;  // terms are taken 16 bytes at once
+  bool vectors;  // terms are read 16 bytes at a time
   int kept_dims, folded_dims;  // innermost first
   int64_t kept_n[GPK_MAX_DIMS], kept_stride[GPK_MAX_DIMS];
   int64_t folded_n[GPK_MAX_DIMS], folded_stride[GPK_MAX_DIMS];
-  int parts;  // threads that share a fold of fold_turned, at most team
+  int parts;  // threads that share a fold in fold_turned, at most team
 
   __device__ int64_t kept(int64_t i) const {
     return kept_dims == 1 ? i * kept_stride[0] : far_offset(kept_dims, kept_n, kept_stride, i);
@@ -137,8 +134,8 @@ __device__ void finish(Reduction const& p, int64_t fold, int64_t group, typename
   }
 }
 
-// Whether the order of terms shows in the result: it is then a function of shape and
-// type alone, whatever the strides.
+// Whether the order of terms affects the result. If so, the order is a function of shape and type alone, whatever the
+// strides.
 template <class P>
 constexpr bool ordered = false;
 template <class T>
@@ -148,7 +145,7 @@ constexpr bool ordered<Average<T>> = true;
 template <class T>
 constexpr bool ordered<Variance<T>> = true;
 
-// Blocks of fold_rows that a multiprocessor should hold.
+// The minimum number of blocks of fold_rows per multiprocessor.
 template <class P, class T, bool Dense>
 constexpr int fold_blocks = !Dense || sizeof(typename P::A) > 16 ? 2
                             : finds<P, T>                        ? (sizeof(T) == 1 ? 2 : 3)
@@ -165,9 +162,8 @@ __device__ void take(typename P::A& a, Vec<T, V> const& x, int64_t k) {
   }
 }
 
-// Terms of a fold are neighbours: `team` threads a branch, a block threads/team
-// branches. Dense: in one dimension, vectors of 16 bytes. Alone: vectors of terms, where
-// there are any, are read one by one.
+// For folds whose terms are contiguous: `team` threads per branch, threads/team branches per block. Dense: one
+// dimension, read as vectors of 16 bytes. Alone: the terms of vectors, if there are any, are read one by one.
 template <class P, class T, bool Dense, bool Alone = false>
 __global__ void __launch_bounds__(threads, fold_blocks<P, T, Dense>)
     fold_rows(__grid_constant__ Reduction const p) {
@@ -248,8 +244,8 @@ __global__ void __launch_bounds__(threads, fold_blocks<P, T, Dense>)
   if (mine && at == 0) finish<P>(p, fold, group, a);
 }
 
-// Neighbouring folds are neighbours in memory: `team` neighbouring threads own W
-// folds each, and the teams of a block take terms in turn.
+// For contiguous neighbouring folds: `team` neighbouring threads own W folds each, and the teams of a block take
+// terms in turn.
 template <class P, class T, int W>
 __global__ void __launch_bounds__(threads, 2) fold_columns(__grid_constant__ Reduction const p) {
   begin();
@@ -294,8 +290,8 @@ __global__ void __launch_bounds__(threads, 2) fold_columns(__grid_constant__ Red
   for (int e = 0; e < W; ++e) finish<P>(p, fold + e, group, a[e]);
 }
 
-// The tree of fold_columns where the terms of a fold are neighbours in memory, in vectors:
-// of the `slices` teams there that take terms in turn, a thread is V neighbouring ones.
+// Reproduces the tree of fold_columns for folds whose terms are contiguous and read as vectors. fold_columns has
+// `slices` teams that take terms in turn; here a thread stands for V neighbouring ones.
 template <class P, class T>
 __global__ void __launch_bounds__(threads, 2) fold_slices(__grid_constant__ Reduction const p) {
   begin();
@@ -325,7 +321,7 @@ __global__ void __launch_bounds__(threads, 2) fold_slices(__grid_constant__ Redu
       for (int e = 0; e < V; ++e) P::take(a[e], v[u].v[e], j + u * step + e);
     }
   }
-  // The last vector, which is not whole, is of one thread.
+  // The last, partial vector belongs to one thread.
   j = lo + (hi - lo) / V * V;
 #pragma unroll
   for (int e = 0; e < V; ++e) {
@@ -340,8 +336,8 @@ __global__ void __launch_bounds__(threads, 2) fold_slices(__grid_constant__ Redu
   if (mine && at == 0) finish<P>(p, fold, group, a[0]);
 }
 
-// The tree of fold_rows where neighbouring folds are neighbours in memory: a thread owns
-// W of them, and is team/parts of the `team` threads there, one after the other.
+// Reproduces the tree of fold_rows for contiguous neighbouring folds. A thread owns W folds, and computes one after
+// the other what team/parts of the `team` threads of fold_rows compute.
 template <class P, class T, int W>
 __global__ void __launch_bounds__(threads, 2) fold_turned(__grid_constant__ Reduction const p) {
   begin();
@@ -358,7 +354,7 @@ __global__ void __launch_bounds__(threads, 2) fold_turned(__grid_constant__ Redu
   int64_t const lo = group * p.per_group, hi = lo + p.per_group < p.terms ? lo + p.per_group : p.terms;
   int64_t const whole = p.vectors ? lo + (hi - lo) / V * V : lo;
   int const step = p.team * V;
-  A a[W], level[6][W];  // level l: of 2^l threads that wait for 2^l more
+  A a[W], level[6][W];  // level l: the result of 2^l threads, until it is merged with that of 2^l more
   for (int n = 0; mine && n < each; ++n) {
     int const at = part * each + n;
 #pragma unroll
@@ -419,8 +415,8 @@ __global__ void __launch_bounds__(threads) fold_last(Last p) {
   merge_last<P>(p);
 }
 
-// Branches of a fold: a function of shape alone, because the workspace is. At
-// least `least` terms each, and no more than keep any device busy.
+// Branches of a fold: a function of shape alone, because the size of the workspace is one. A branch has at least
+// `least` terms, and there are no more branches than keep any device busy.
 int64_t branches(int64_t folds, int64_t terms) {
   constexpr int64_t least = 1024;
   int64_t const wanted = busy / ((folds - 1) / 8 + 1), most = (terms - 1) / least + 1;
@@ -435,8 +431,8 @@ int64_t fold_workspace(int64_t folds, int64_t terms) {
   return n == 1 ? 0 : (n * folds * static_cast<int64_t>(sizeof(typename P::A)) + 15) / 16 * 16;
 }
 
-// How elements of a reduction lie: columns, neighbouring folds nearer to each other than
-// terms; else rows. In vectors: W folds or V terms are 16 bytes that may be read at once.
+// The layout of a reduction's elements. columns: neighbouring folds are closer in memory than neighbouring terms.
+// vectors: W folds (columns) or V terms (rows) are 16 aligned bytes.
 struct AccessPattern {
   bool columns, vectors;
 };
@@ -457,12 +453,12 @@ AccessPattern access_pattern(Reduction const& p, bool aligned) {
                                  even(V, p.folded_dims, p.folded_stride, 1) && even(V, p.kept_dims, p.kept_stride, 0)};
 }
 
-// dense is p as a dense array would have it. Where the order of terms shows, the tree is
-// that of dense, and how p lies decides on no more than how it is read.
+// dense is p with the strides of a dense array. If the order of terms affects the result, the tree is that of dense,
+// and p's own layout decides only how the terms are read.
 template <class P, class T>
 int fold(Reduction p, Reduction const& dense, uint64_t stream, uint64_t dst, uint64_t workspace) {
   constexpr int V = vector_width<T>;
-  constexpr int most = sizeof(typename P::A) > 16 ? 4 : 8, W = V < most ? V : most;  // folds of a thread
+  constexpr int most = sizeof(typename P::A) > 16 ? 4 : 8, W = V < most ? V : most;  // folds per thread
   AccessPattern const lies = access_pattern<W, V>(p, reinterpret_cast<uintptr_t>(p.x) % 16 == 0);
   AccessPattern const tree = ordered<P> ? access_pattern<W, V>(dense, true) : lies;
   p.vectors = tree.vectors;
@@ -474,15 +470,15 @@ int fold(Reduction p, Reduction const& dense, uint64_t stream, uint64_t dst, uin
     int64_t const each = tree.vectors ? W : 1;
     p.team = 32;
     while (p.team > 1 && p.team / 2 * each >= p.folds) p.team /= 2;
-    // Teams of a block have terms enough for the loads in flight.
+    // Gives each team of a block enough terms for the loads in flight.
     while (p.team < threads && p.team * each < p.folds && threads / p.team * 8 > p.per_group) p.team *= 2;
   } else {
-    // Up to 16 vectors a thread, 32 where merging costs more, but 128 bytes side by side.
+    // Up to 16 vectors per thread, 32 where merging costs more, but at least 128 contiguous bytes per team.
     constexpr int most_vectors = finds<P, T> ? 32 : 16;
     p.team = 1;
     while (p.team < threads && p.team * V < p.per_group && (p.team < 8 || p.team * most_vectors * V < p.per_group)) p.team *= 2;
   }
-  // Threads on `folds` folds each side by side, or on a branch.
+  // Threads next to each other work on `folds` folds each, or on a branch.
   auto side_by_side = [&](auto kernel, int64_t folds) {
     int64_t const grid = ((p.folds - 1) / folds + 1) * p.groups;
     return grid > INT32_MAX ? GPK_ERR_ARGUMENT : launch(kernel, static_cast<unsigned>(grid), threads, stream, p);
@@ -524,7 +520,7 @@ int fold(Reduction p, Reduction const& dense, uint64_t stream, uint64_t dst, uin
   return launch(fold_last<P>, static_cast<unsigned>(grid), threads, stream, last);
 }
 
-// Calls f with the reduction of op on elements of type `type` and one of them.
+// Calls f with the reduction of op on elements of type `type` and a value of that type.
 template <class F>
 int by_reduction(int op, int type, F const& f) {
   if (type == GPK_BOOL && op != op_prod) type = GPK_U8;  // a byte, 0 or 1
@@ -569,7 +565,7 @@ int result_type(int op, int type) {
 struct Lines {
   char const* x;
   char* dst;
-  int64_t lines, n, x_step, dst_step;  // of neighbours along a line
+  int64_t lines, n, x_step, dst_step;  // *_step: elements between neighbours of a line
   char const *gamma, *beta;
   double eps;
   int dims;  // the other dimensions, innermost first
@@ -583,8 +579,8 @@ struct Lines {
   }
 };
 
-// A line is read once, held in registers by a team of threads (Blocks: by a
-// cluster of blocks, a team each) and written once. Halves stay halves there.
+// A line is read once, held in registers by a team of threads (Blocks: by a cluster of blocks with a team each) and
+// written once. Half types stay half in registers.
 template <int op, class T, int Team, int Held, bool Blocks>
 __global__ void __launch_bounds__(Team < 128 ? 128 : Team, 1024 / (Team < 128 ? 128 : Team))
     line_rows(__grid_constant__ Lines const p) {
@@ -605,18 +601,18 @@ __global__ void __launch_bounds__(Team < 128 ? 128 : Team, 1024 / (Team < 128 ? 
       [&] { return Beside<T>{reinterpret_cast<T*>(p.dst) + p.dst_at(mine ? line : 0) + at}; });
 }
 
-// Lines whose elements do not lie as line_rows takes them.
+// Lines whose layout line_rows does not support.
 struct Apart {
   Lines lines;
-  int team;     // threads of a line, as line_rows would have
-  bool turned;  // neighbouring threads have neighbouring lines
-  bool x_whole, dst_whole, weights_whole;  // 16 bytes may be read or written at once
+  int team;     // threads per line, as many as line_rows would use
+  bool turned;  // neighbouring threads process neighbouring lines
+  bool x_whole, dst_whole, weights_whole;  // 16 bytes can be read or written at once
 };
 
-constexpr int apart_threads = 1024;  // of a block, at most
+constexpr int apart_threads = 1024;  // per block, at most
 
-// A thread of line_apart: which line of the block it is at, and which of the line's threads
-// it is. What threads of a line have together is found in line_rows' order.
+// The index of a thread of line_apart: its line within the block, and its rank among the line's threads. Values are
+// combined across the threads in line_rows' order.
 template <class A>
 struct Seat {
   Apart const& p;
@@ -624,7 +620,7 @@ struct Seat {
   double eps;
   int64_t n;
   int line, place;
-  A *seats, *warp_values, *results;  // a value of each thread, of each warp, of each line
+  A *seats, *warp_values, *results;  // a value per thread, per warp, per line
 
   __device__ Seat(Apart const& p, A* seats, A* warp_values, A* results)
       : p(p), gamma(p.lines.gamma), beta(p.lines.beta), eps(p.lines.eps), n(p.lines.n), seats(seats),
@@ -634,7 +630,7 @@ struct Seat {
     place = p.turned ? threadIdx.x / lines : threadIdx.x % p.team;
   }
 
-  // Where the value of a thread is kept: no two of a warp in one bank.
+  // The index of a thread's value in shared memory, padded so that a warp has no bank conflicts.
   static __device__ int kept(int i) { return i + i / 32; }
 
   template <class Op>
@@ -663,7 +659,7 @@ struct Seat {
   }
 };
 
-// Elements of a line that lie `step` apart, or side by side where `whole`.
+// Elements of a line, `step` apart, or contiguous where `whole`.
 template <class T>
 struct Spread {
   T* p;
@@ -696,9 +692,8 @@ struct Spread {
   }
 };
 
-// As line_rows, of the same threads a line, wherever its elements lie. Where lines are
-// nearer to each other than the elements of one, neighbouring threads have neighbouring
-// lines.
+// Computes what line_rows does, with the same number of threads per line, for any strides. If neighbouring lines are
+// closer in memory than the elements of a line, neighbouring threads process neighbouring lines.
 template <int op, class T, bool Blocks>
 __global__ void __launch_bounds__(Blocks ? 512 : apart_threads, Blocks ? 2 : 1) line_apart(__grid_constant__ Apart const p) {
   begin();
@@ -734,8 +729,7 @@ __device__ A weight(char const* p, int64_t i, A without) {
   return p == nullptr ? without : static_cast<A>(convert<A>(reinterpret_cast<T const*>(p)[i]));
 }
 
-// A line of any length: a block each, which reads it three times, from the second-level cache
-// where it can be.
+// A line of any length, a block per line. The block reads the line three times, from L2 if it fits.
 constexpr int any_threads = 512;
 template <int op, class T>
 __global__ void __launch_bounds__(any_threads) line_any(__grid_constant__ Lines const p) {
@@ -747,7 +741,7 @@ __global__ void __launch_bounds__(any_threads) line_any(__grid_constant__ Lines 
   T* const dst = reinterpret_cast<T*>(p.dst) + p.dst_at(line);
   constexpr bool soft = op == op_softmax || op == op_log_softmax;
   constexpr int flight = 8;
-  // Calls f(i, element i) on this thread's elements.
+  // Calls f(i, element i) for each of this thread's elements.
   auto each = [&](auto const& f) {
     int64_t i = threadIdx.x;
     for (; i + (flight - 1) * any_threads < p.n; i += flight * any_threads) {
@@ -787,7 +781,7 @@ __global__ void __launch_bounds__(any_threads) line_any(__grid_constant__ Lines 
 
 template <int op, class T>
 int line(Lines const& p, uint64_t stream) {
-  constexpr int V = vector_width<T>, each = held * V;  // elements of a thread
+  constexpr int V = vector_width<T>, each = held * V;  // elements per thread
   auto aligned = [](void const* q) { return reinterpret_cast<uintptr_t>(q) % 16 == 0; };
   auto whole = [&](void const* q, int64_t step, int64_t const* stride) {
     bool yes = step == 1 && aligned(q);
@@ -796,7 +790,7 @@ int line(Lines const& p, uint64_t stream) {
   };
   bool const x_whole = whole(p.x, p.x_step, p.x_stride), dst_whole = whole(p.dst, p.dst_step, p.dst_stride);
   bool const weights_whole = aligned(p.gamma) && aligned(p.beta);
-  // The kernel, and with it the order, is one of length and type.
+  // The choice of the kernel, and so the order, depends only on length and type.
   bool const vectors = p.n % V == 0, even = vectors && x_whole && dst_whole && weights_whole;
   auto teams = [&](auto kernel, int team) {
     int const block = team < 128 ? 128 : team;
@@ -812,8 +806,8 @@ int line(Lines const& p, uint64_t stream) {
   Apart apart = {p, 32, false, x_whole, dst_whole, weights_whole};
   while (apart.team < 512 && apart.team * each < p.n) apart.team *= 2;
   if (vectors && p.n <= 512 * each) {
-    // Where lines are nearer to each other than the elements of one, a block has 32 bytes of
-    // them side by side, and more where there are blocks enough.
+    // If neighbouring lines are closer in memory than the elements of a line, a block processes 32 bytes of
+    // neighbouring lines, and more if there are blocks enough.
     auto nearer = [&](int64_t step, int64_t const* stride) {
       return p.dims > 0 && step != 1 && (stride[0] < 0 ? -stride[0] : stride[0]) < (step < 0 ? -step : step);
     };
@@ -853,8 +847,8 @@ __device__ A from_below(A v, int distance) {
   }
 }
 
-// The sums of a line up to each place, in the type that products accumulate in: a
-// block a line, `run` neighbours a thread, what came before carried on.
+// Cumulative sums of a line, in the type that products accumulate in. A block processes a line, a thread `run`
+// neighbours at a time, and carries the sum of all earlier elements.
 template <class T>
 __global__ void __launch_bounds__(threads) cum_sum(__grid_constant__ Lines const p) {
   begin();
@@ -904,7 +898,7 @@ int64_t means_bytes(int64_t folds) {
   return (folds * static_cast<int64_t>(sizeof(typename Average<T>::A)) + 15) / 16 * 16;
 }
 
-// The reductions of this unit, for gpk_reduce and gpk_reduce_workspace in ops.cu.
+// The reductions of this unit, called by gpk_reduce and gpk_reduce_workspace in ops.cu.
 int64_t other_workspace(int op, int x_type, int dst_type, int64_t folds, int64_t terms) {
   if (dst_type != result_type(op, x_type)) return -GPK_ERR_UNSUPPORTED;
   int64_t bytes = 0;
@@ -942,7 +936,7 @@ int other_reduce(uint64_t stream, int op, int x_type, int64_t folds, int64_t ter
     using P = decltype(reduction);
     using T = decltype(x);
     if constexpr (__is_same(P, Variance<T>)) {
-      // The means lie before the partial results of either pass.
+      // The means precede the partial results of both passes.
       uint64_t const rest = workspace + means_bytes<T>(folds);
       int const code = fold<Average<T>, T>(p, d, stream, workspace, rest);
       if (code != GPK_OK) return code;

@@ -1,14 +1,13 @@
-// pad.cu: aligned copies of operands whose lines begin anywhere, see gpk_pad.
+// pad.cu: aligned copies of operands whose lines begin at any address, see gpk_pad.
 //
-// One launch serves both operands, each with blocks of its own, so that there is
-// one begin and one end of it. A thread makes aligned granules of 16 bytes of a
-// copy, each out of the two granules of the source that it straddles; both hold
-// bytes of the line, so that nothing beyond an allocation is touched. It has all its
-// loads on the way before it stores.
+// One launch serves both operands, each with its own blocks, so that the costs of starting and ending a kernel occur
+// once. A thread makes aligned granules of 16 bytes of a copy, each from the two granules of the source that overlap
+// it. Both of these hold bytes of the line, so that nothing beyond an allocation is read. The thread issues all its
+// loads before it stores.
 //
-// Where sources and copies do not fit L2 together, the sources' lines leave it
-// first: they are read once, while the product reads the copies next. What L2
-// still holds of these when the kernel ends has cost no memory traffic yet.
+// If sources and copies do not fit L2 together, the sources' lines are evicted first: they are read once, while the
+// product reads the copies next. A copied line that is still in L2 when the kernel ends has not yet cost memory
+// traffic.
 #include <atomic>
 
 #include "ops.cuh"
@@ -17,28 +16,28 @@
 namespace gpk {
 namespace {
 
-// Distances count bytes.
+// Distances are in bytes.
 struct Copy {
   char const* src;
   char* dst;
   int64_t src_pitch, src_member, dst_pitch, dst_member;
-  uint32_t whole, rest;  // granules that a line of the source fills, and bytes behind them
-  uint32_t lines;        // of a member of the source; those behind it are zeros
-  uint32_t granules;     // of the whole copy
-  Divider line;          // granules of a line of the copy
-  Divider member;        // lines of a member of the copy
+  uint32_t whole, rest;  // granules that a line of the source fills, and the bytes after them
+  uint32_t lines;        // lines per member of the source; the copy's further lines are zeros
+  uint32_t granules;     // granules of the whole copy
+  Divider line;          // granules per line of the copy
+  Divider member;        // lines per member of the copy
 
-  // A line that ends goes on with the next one, and a member with the next.
+  // Distances from the end of a line to the next line, and from the end of a member to the next member.
   int64_t src_line, dst_line, src_turn, dst_turn;
 };
 
 struct Pads {
   Copy copy[2];
-  uint32_t second;  // the first block of copy[1]
-  bool once;        // the sources leave L2 first
+  uint32_t second;  // index of the first block of copy[1]
+  bool once;        // the sources are evicted from L2 first
 };
 
-// A granule of a copy, number i of line r: what goes there begins at `from`.
+// Granule i of line r of a copy; its source bytes begin at `from`.
 struct Place {
   char const* from;
   char* to;
@@ -51,7 +50,7 @@ struct Place {
     to = c.dst + member * c.dst_member + r * c.dst_pitch + at;
   }
 
-  // The granule n further on, where lines have at least n.
+  // Advances by n granules; lines have at least n.
   __device__ void step(Copy const& c, uint32_t n) {
     from += n * granule;
     to += n * granule;
@@ -66,17 +65,17 @@ struct Place {
     to += c.dst_turn;
   }
 
-  // How many of its bytes are the source's; the others are zeros.
+  // The number of its bytes that come from the source; the others are zeros.
   __device__ unsigned valid(Copy const& c) const {
     unsigned const n = i < c.whole ? granule : i == c.whole ? c.rest : 0;
     return r < c.lines ? n : 0;
   }
 
-  // Where `from` lies behind a multiple of 16 bytes.
+  // The offset of `from` within its granule of 16 bytes.
   __device__ unsigned shift() const { return reinterpret_cast<uintptr_t>(from) % granule; }
 };
 
-// The first n bytes of x, and zeros.
+// The first n bytes of x, followed by zeros.
 __device__ inline uint4 first_bytes(uint4 x, unsigned n) {
   auto const kept = [n](uint32_t w, unsigned at) {
     return n >= at + 4 ? w : n <= at ? 0 : w & ~(~0u << 8 * (n - at));
@@ -84,7 +83,7 @@ __device__ inline uint4 first_bytes(uint4 x, unsigned n) {
   return {kept(x.x, 0), kept(x.y, 4), kept(x.z, 8), kept(x.w, 12)};
 }
 
-// How L2 is to keep what load_granule reads.
+// The L2 eviction policy for load_granule.
 __device__ inline uint64_t keep_in_l2(bool once) {
   uint64_t policy;
   if (once) {
@@ -103,7 +102,7 @@ __device__ inline uint4 load_granule(char const* p, uint64_t policy) {
   return v;
 }
 
-// Each: granules of a thread, 32 apart; more than one where lines have as many.
+// Each: granules per thread, 32 apart; more than one only where lines have as many.
 template <int Each>
 __global__ void __launch_bounds__(threads, 4) pad(__grid_constant__ Pads const p) {
   begin();
@@ -136,7 +135,7 @@ __global__ void __launch_bounds__(threads, 4) pad(__grid_constant__ Pads const p
   }
 }
 
-// Bytes of L2; 0: not known.
+// The size of L2 in bytes; 0 if unknown.
 int64_t l2_bytes(int device) {
   static constexpr int most = 64;
   static std::atomic<int> known[most];
@@ -150,7 +149,7 @@ int64_t l2_bytes(int device) {
   return n;
 }
 
-// One operand as gpk_pad is given it, its extents in bytes or lines.
+// One operand as passed to gpk_pad, its extents in bytes or lines.
 struct Given {
   uint64_t src;
   int64_t batch, lines, length, pitch, member;
@@ -158,7 +157,7 @@ struct Given {
   int64_t dst_lines, dst_length, dst_pitch, dst_member;
 };
 
-// Fills c in; returns a code.
+// Fills in c; returns a code.
 int make_copy(Given const& g, Copy* c) {
   if (g.src == 0 || g.dst == 0 || g.batch < 1 || g.lines < 1 || g.length < 1 || g.dst_lines < g.lines ||
       g.dst_length < g.length || (g.dst_lines > 1 && g.dst_pitch < g.dst_length) || g.dst % granule != 0 ||
@@ -186,8 +185,7 @@ int make_copy(Given const& g, Copy* c) {
   return GPK_OK;
 }
 
-// As many granules a thread as leave every multiprocessor a few blocks, and as
-// lines have.
+// The number of granules per thread that leaves every multiprocessor a few blocks, and that lines have.
 template <int Each>
 int start(Pads& p, uint64_t stream) {
   constexpr int64_t block = int64_t{threads} * Each;

@@ -1,24 +1,20 @@
 // prepare.cu: operands for scaled and split kernels, see gpk_prepare.
 //
-// One launch serves both operands; each takes a share of the blocks. A line is
-// read once, kept on the chip until its largest element is known, and written
-// once. All sources pass through a ring in shared memory, filled by
-// asynchronous copies.
+// One launch serves both operands; each gets a share of the blocks. A line is read once, kept on the chip until its
+// largest element is known, and written once. All sources pass through a ring in shared memory that asynchronous
+// copies fill.
 //
-// Lines along memory (`Along`): a block, or a warp where lines are short, takes
-// a line at a time, the next ones being under way. What is copied are the
-// aligned granules of 16 bytes that hold the line; where it does not begin with
-// one, four elements come out of two granules.
+// Lines along memory (`Along`): a block, or a warp if lines are short, processes a line at a time while the next ones
+// are loaded. The copies move the aligned granules of 16 bytes that hold the line. If a line does not begin at a
+// granule, four elements are assembled from two granules.
 //
-// Lines across memory (`Across`): a cluster takes a strip of columns, each of
-// its blocks some of the rows. They tell each other the maxima of their columns
-// and the first one the counts. Where a cluster cannot hold the columns, maxima
-// and counts pass through the workspace, in three launches.
+// Lines across memory (`Across`): a cluster processes a strip of columns, and each of its blocks some of the rows.
+// The blocks exchange the maxima of their columns, and send the counts to the first one. If a cluster cannot hold the
+// columns, maxima and counts pass through the workspace, in three launches.
 //
-// All arithmetic is exact but the roundings to float16, so that every way gives
-// the same bits. Maxima pass NaN on, and compare as bits, which put infinities
-// and NaN above all numbers. An element is small where |x| < 2^-10 max in
-// float32, which is exact for maxima in range.
+// All arithmetic except the rounding to float16 is exact, so that all variants give the same bits. Maxima propagate
+// NaN, and are compared as bits, which order infinities and NaN above all numbers. An element is small if |x| < 2^-10
+// max in float32, which is exact for maxima in range.
 #include <atomic>
 #include <cuda_runtime.h>
 #include <limits.h>
@@ -32,55 +28,54 @@ namespace gpk {
 namespace {
 
 constexpr unsigned threads = 256, warps = threads / 32;
-constexpr unsigned strip = 32;       // columns of a strip, in floats: 128 bytes of a row
+constexpr unsigned strip = 32;       // columns per strip, in floats: 128 bytes of a row
 constexpr unsigned max_cluster = 16;
-constexpr unsigned max_stages = 4;   // lines under way
-constexpr unsigned ring = 66048;     // bytes of shared memory that a block asks for, unless a strip needs more
-constexpr unsigned resident = 4;     // blocks of a multiprocessor, at most
+constexpr unsigned max_stages = 4;   // lines in flight
+constexpr unsigned ring = 66048;     // bytes of shared memory per block, unless a strip needs more
+constexpr unsigned resident = 4;     // blocks per multiprocessor, at most
 
-// What becomes of a source's floats.
+// How a source's floats are converted.
 enum Kind { real, complex_a, complex_b };
 
-// What a launch does for lines across memory.
+// The work of a launch for lines across memory.
 enum Phase { at_once, find_maxima, convert_lines, collect_counts };
 
 struct Operand {
   float const* x;
-  int64_t pitch, member;  // floats between lines (rows, for lines across), and between members
-  uint16_t *high, *low;   // low: split operands have it
+  int64_t pitch, member;  // floats between lines (lines across: between rows), and between members
+  uint16_t *high, *low;   // low: split operands only
   int64_t plane_pitch, plane_member;
   float* scale;
-  uint32_t* guard;  // or nullptr
+  uint32_t* guard;  // nullptr if not wanted
   uint32_t lines, members;
-  uint32_t reals;         // of a line
-  uint32_t rows, width;   // lines across: rows of the source and floats of one
-  uint32_t units;         // blocks (clusters, for lines across) that share the work
-  uint32_t flip, flip2;   // signs of a pair of halves to turn: in the first line or row made of it, in the second
+  uint32_t reals;         // floats per line
+  uint32_t rows, width;   // lines across: rows of the source, and floats per row
+  uint32_t units;         // blocks (lines across: clusters) that share the work
+  uint32_t flip, flip2;   // masks that flip the signs in a pair of halves: for the first output line or row, for the second
   uint32_t *maxima, *counts;  // in the workspace: [member][chunk][width]
   uint8_t kind;
   bool along;         // lines along memory
-  bool wide;          // along: a block a line, otherwise a warp
-  uint8_t stages;     // lines (strips) under way
-  uint8_t copy;       // the bytes that divide the source's addresses, 16 at most
-  uint32_t granules;  // along: those of a line that the ring holds, at most
+  bool wide;          // along: a block per line; otherwise a warp per line
+  uint8_t stages;     // lines (strips) in flight
+  uint8_t copy;       // the alignment of the source's addresses in bytes, at most 16
+  uint32_t granules;  // along: granules per line that the ring holds, at most
 };
 
 struct Params {
   Operand operand[2];
-  uint32_t second;   // the first block of operand[1]
-  uint32_t cluster;  // blocks of a cluster
-  uint32_t chunk;    // rows of a block, for lines across
-  uint32_t stage;    // floats of a stage of the ring, for lines across
-  uint32_t chunks;   // chunks of a column, where the workspace connects them
+  uint32_t second;   // index of the first block of operand[1]
+  uint32_t cluster;  // blocks per cluster
+  uint32_t chunk;    // lines across: rows per block
+  uint32_t stage;    // lines across: floats per stage of the ring
+  uint32_t chunks;   // chunks per column, where blocks communicate through the workspace
   int phase;
 };
 
 struct Shared {
-  uint64_t arrived[warps * max_stages];  // barriers of the ring's stages: a warp's, or the block's
+  uint64_t arrived[warps * max_stages];  // barriers of the ring's stages: those of a warp, or of the block
   uint4 maxima[warps / 4], counts[warps / 4];
   alignas(16) uint32_t part[2][warps][strip];  // of the block: maxima, counts
-  // What the cluster's blocks say of every second strip in turn, and the
-  // barriers that await it.
+  // What the cluster's blocks send, for even and odd strips, and the barriers that count it.
   alignas(16) uint32_t cluster_maxima[2][max_cluster][strip];
   uint32_t cluster_counts[2][max_cluster][strip];
   uint64_t maxima_in[2], counts_in[2];
@@ -105,7 +100,7 @@ __device__ inline void copy_async(void* to, void const* from) {
 
 __device__ inline void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 
-// Waits until at most N groups of copies are under way.
+// Waits until at most N groups of copies are in flight.
 template <int N>
 __device__ inline void wait_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
@@ -114,7 +109,7 @@ __device__ inline void wait_copies() {
 #if __CUDA_ARCH__ >= 900
 __device__ inline uint32_t shared_address(void const* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
 
-// Makes barriers that one thread arms with the bytes to come.
+// Initializes barriers that one thread arms with the expected bytes.
 __device__ inline void make_barriers(uint64_t* barriers, unsigned n) {
   if (threadIdx.x < n) asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(shared_address(barriers + threadIdx.x)));
 }
@@ -124,7 +119,7 @@ __device__ inline void expect(uint64_t* barrier, uint32_t bytes) {
                : "memory");
 }
 
-// Waits for the barrier's phase of that parity to end.
+// Waits for the phase with that parity to complete.
 __device__ inline void await(uint64_t* barrier, unsigned parity) {
   uint32_t done = 0;
   while (done == 0) {
@@ -136,7 +131,7 @@ __device__ inline void await(uint64_t* barrier, unsigned parity) {
   }
 }
 
-// One thread's copy of many granules, which the barrier counts.
+// A bulk copy of many granules by one thread; the barrier counts its bytes.
 __device__ inline void copy_bulk(void* to, void const* from, uint32_t bytes, uint64_t* barrier) {
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
                    shared_address(to)),
@@ -144,8 +139,7 @@ __device__ inline void copy_bulk(void* to, void const* from, uint32_t bytes, uin
                : "memory");
 }
 
-// Stores into the shared memory of the cluster's block `to`, where the barrier
-// counts it.
+// Stores into the shared memory of the cluster's block `to`; that block's barrier counts the bytes.
 __device__ inline void send(unsigned to, uint32_t* slot, uint32_t value, uint64_t* barrier) {
   uint32_t at, counts;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(at) : "r"(shared_address(slot)), "r"(to));
@@ -156,8 +150,7 @@ __device__ inline void send(unsigned to, uint32_t* slot, uint32_t value, uint64_
 }
 #endif
 
-// By all threads, before anything else: makes the barriers, and tells the
-// cluster that they are made.
+// Initializes the barriers and arrives at the cluster barrier. All threads call it before anything else.
 __device__ inline void open(Shared& s) {
 #if __CUDA_ARCH__ >= 900
   make_barriers(s.arrived, warps * max_stages);
@@ -169,7 +162,7 @@ __device__ inline void open(Shared& s) {
 #endif
 }
 
-// By all threads, once: waits until all blocks of the cluster have opened.
+// Waits until all blocks of the cluster have called open. All threads call it once.
 __device__ inline void all_open() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
@@ -203,7 +196,7 @@ __device__ inline float2 floats(uint32_t h) {
   return f;
 }
 
-// What is left of a float beside its high half, as the low one.
+// The low half of a float: the difference to its high half, times 2^11.
 __device__ inline float rest(float scaled, float high) { return __fmul_rn(__fsub_rn(scaled, high), 0x1p11f); }
 
 // The halves of four scaled floats.
@@ -230,16 +223,15 @@ __device__ inline void guard_words(Operand const& o, uint32_t unit, uint32_t wor
 
 // ---- lines along memory
 
-// Twice: two lines come out of one (B, complex). Shift: lines may begin
-// anywhere, otherwise at a granule.
+// Twice: a source line makes two output lines (B, complex). Shift: lines may begin anywhere, otherwise at a granule.
 template <bool Split, bool Twice, bool Shift>
 struct Along {
   Operand const& o;
   Shared& s;
-  float4* ring;                 // of this thread's block or warp
+  float4* ring;                 // the ring of this thread's block or warp
   uint64_t* arrived;
-  uint32_t lanes, rank;         // threads that share a line, and which one this is
-  uint32_t first, total, step;  // their lines
+  uint32_t lanes, rank;         // threads that share a line, and this thread's rank
+  uint32_t first, total, step;  // the lines of these threads
 
   __device__ Along(Operand const& operand, Shared& shared, float4* buffer, uint32_t unit) : o(operand), s(shared) {
     uint32_t const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -263,14 +255,14 @@ struct Along {
     return member * o.plane_member + (Twice ? 2 * static_cast<int64_t>(index) : index) * o.plane_pitch;
   }
 
-  // Floats of the first granule before the line.
+  // Floats between the begin of the first granule and the line.
   __device__ static unsigned before(float const* x) {
     return Shift ? reinterpret_cast<uintptr_t>(x) / sizeof(float) % 4 : 0;
   }
 
   __device__ uint32_t granules(unsigned m) const { return (m + o.reals + 3) / 4; }
 
-  // Starts a line on its way into the ring.
+  // Starts the copy of a line into the ring.
   __device__ void fetch(uint32_t item, unsigned stage) const {
 #if __CUDA_ARCH__ >= 900
     if (rank != 0 || item >= total) return;
@@ -299,7 +291,7 @@ struct Along {
     }
   }
 
-  // Waits for the stage's line. turn: how often the ring has gone round, modulo 2.
+  // Waits for the stage's line. turn: the number of rounds through the ring, modulo 2.
   __device__ void await_line(unsigned stage, unsigned turn) const {
 #if __CUDA_ARCH__ >= 900
     await(&arrived[stage], turn);
@@ -314,11 +306,11 @@ struct Along {
 #endif
   }
 
-  // Elements 4 i ... 4 i + 3, which granules i and i + 1 hold.
+  // Elements 4 i ... 4 i + 3, from granules i and i + 1.
   __device__ static float4 elements(float4 const* g, unsigned m) {
     float4 v = g[0];
     if constexpr (Shift) {
-      float4 const w = g[m != 0];  // a line that begins with a granule may end with the memory
+      float4 const w = g[m != 0];  // clamped: memory may end with a line that begins at a granule
       if (m & 2) v = {v.z, v.w, w.x, w.y};
       if (m & 1) v = {v.y, v.z, v.w, m & 2 ? w.z : w.x};
     }
@@ -332,13 +324,13 @@ struct Along {
     }
   }
 
-  // One element, for what is left of a line beyond the last four.
+  // Stores one element, for the last ones of a line that do not fill four.
   __device__ void put_one(uint16_t* to, uint32_t i, uint16_t h) const {
     to[i] = h ^ (i % 2 == 0 ? 0 : o.flip >> 16);
     if constexpr (Twice) to[o.plane_pitch + (i ^ 1)] = h ^ (i % 2 == 0 ? 0 : o.flip2);
   }
 
-  // The largest magnitude in granules from ... end - 1, all of the line.
+  // The maximum of `top` and the magnitudes in granules from ... end - 1, which belong to the line entirely.
   __device__ float maximum(float4 const* g, uint32_t from, uint32_t end, float top) const {
     float other = 0;
 #pragma unroll 4
@@ -350,7 +342,7 @@ struct Along {
     return larger(top, other);
   }
 
-  // Converts elements 4 from ... 4 end - 1; returns how many are small.
+  // Converts elements 4 from ... 4 end - 1; returns the number of small ones.
   __device__ uint32_t convert_line(float4 const* g, unsigned m, uint32_t from, uint32_t end, Scale const& scale,
                                    uint16_t* high, uint16_t* low) const {
     uint32_t count = 0;
@@ -382,7 +374,7 @@ struct Along {
       unsigned const m = before(x);
       float4 const* const kept = ring + stage * o.granules;
       float4 const* const all = reinterpret_cast<float4 const*>(x - m);
-      // Granules that are all the line's, then what its first and last ones have of it.
+      // First the granules that belong to the line entirely, then the line's part of its first and last ones.
       uint32_t const from = Shift ? 1 : 0, end = Shift ? granules(m) - 1 : fours, here = min(end, o.granules);
       await_line(stage, turn);
       float top = maximum(kept, from + rank, here, 0);
@@ -427,7 +419,7 @@ struct Along {
         uint4 const a = s.counts[0], b = s.counts[1];
         count = a.x + a.y + a.z + a.w + b.x + b.y + b.z + b.w;
       }
-      worst = ::max(worst, scale.fits ? count : unfit);  // of rank 0
+      worst = ::max(worst, scale.fits ? count : unfit);  // valid in rank 0
       if (++stage == stages) stage = 0, turn ^= 1;
     }
     if (!o.wide) {
@@ -446,19 +438,19 @@ struct Along {
 
 // ---- lines across memory
 
-// A thread has V neighbouring columns: as many as one copy brings.
+// A thread has V neighbouring columns, as many as one copy moves.
 template <bool Split, int Made, int V>
 struct Across {
-  static constexpr uint32_t lanes = strip / V, height = threads / lanes;  // threads of a row, rows of all threads
+  static constexpr uint32_t lanes = strip / V, height = threads / lanes;  // threads per row, and rows of all threads
 
   Operand const& o;
   Params const& p;
   Shared& s;
-  float* slots;      // this thread's first in the ring
-  uint32_t rank;     // of the block
+  float* slots;      // this thread's first element in the ring
+  uint32_t rank;     // the block's rank
   uint32_t at, down; // this thread's first column of a strip, and first row of a chunk
 
-  // Where an item, a strip or a chunk of one, lies.
+  // The position of an item: a strip, or a chunk of one.
   struct Place {
     uint32_t member, column, chunk, row, rows;
   };
@@ -477,8 +469,7 @@ struct Across {
     return c;
   }
 
-  // What this thread copies of an item: whole vectors, of which at least one
-  // float is the row's.
+  // This thread's copies of an item: whole vectors that have at least one float of the row.
   struct Source {
     float const* from;
     uint32_t rows;
@@ -512,9 +503,8 @@ struct Across {
     return of + (static_cast<int64_t>(c.member) * p.chunks + chunk) * o.width + c.column;
   }
 
-  // Combines over the block what its threads have of their columns; returns
-  // column `lane`. Calls with one part and with the other alternate, so that the
-  // barrier of each keeps the other's results from being overwritten early.
+  // Reduces the threads' values of a column over the block; returns column `lane`. Calls with part 0 and with part 1
+  // must alternate: then the barrier of one keeps the results of the other from being overwritten early.
   template <class F>
   __device__ uint32_t over_block(uint32_t (&part)[warps][strip], Vec<uint32_t, V> v, F const& f) const {
     uint32_t const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -565,7 +555,7 @@ struct Across {
     }
   }
 
-  // Writes what comes of n of a row's V floats.
+  // Writes the results for n of a row's V floats.
   __device__ void put(uint16_t* to, uint32_t const (&h)[(V + 1) / 2], uint32_t n) const {
     if constexpr (Made == real) {
       put_row(to, h, n);
@@ -583,7 +573,7 @@ struct Across {
       to[0] = static_cast<uint16_t>(h[0]);
       to[o.plane_pitch] = static_cast<uint16_t>(h[0] >> 16 ^ o.flip2);
     } else {
-      // Rows of (re, im) and of (-im, re).
+      // Rows of (re, im) and of (-im, re); for a conjugate of (re, -im) and of (im, re).
       constexpr uint32_t minus = 0x8000;
       uint32_t first[V / 2], second[V / 2];
 #pragma unroll
@@ -593,9 +583,8 @@ struct Across {
     }
   }
 
-  // Converts the block's rows, whose slots then take those of `next`, as many
-  // if any; returns the number of small elements in column `lane`. m has the
-  // maxima of this thread's columns.
+  // Converts the block's rows and loads the rows of `next`, if any, into their slots. Returns the number of small
+  // elements in column `lane`. m holds the maxima of this thread's columns.
   __device__ uint32_t convert(Place const& c, unsigned stage, Vec<uint32_t, V> const& m, Source const& next) const {
     uint32_t const column = c.column + at, n = column < o.width ? min(static_cast<uint32_t>(V), o.width - column) : 0;
     Vec<uint32_t, V> count{};
@@ -620,7 +609,7 @@ struct Across {
       factor[e] = scale.factor, small[e] = scale.small;
     }
     Vec<uint32_t, V> count{};
-    constexpr int each = Made == real ? 1 : 2;  // rows made of one
+    constexpr int each = Made == real ? 1 : 2;  // output rows per source row
     int64_t const to = c.member * o.plane_member + static_cast<int64_t>(c.row + down) * each * o.plane_pitch +
                        (c.column + at) / (Made == complex_a ? 2 : 1);
     int64_t const step = height * each * o.plane_pitch, next_step = height * o.pitch;
@@ -657,7 +646,7 @@ struct Across {
     return count;
   }
 
-  // For column `lane`, by a warp.
+  // Stores the scale of column `lane`; called by a whole warp.
   __device__ void put_scale(Place const& c, uint32_t max) const {
     uint32_t const column = c.column + threadIdx.x % 32;
     if (column >= o.width) return;
@@ -668,21 +657,21 @@ struct Across {
     }
   }
 
-  // The guard word of column `lane`: the whole warp calls it.
+  // The guard word of column `lane`; called by a whole warp.
   __device__ uint32_t word(Place const& c, uint32_t max, uint32_t count) const {
     if constexpr (Made != real) count += __shfl_xor_sync(~0u, count, 1);
     if (c.column + threadIdx.x % 32 >= o.width) return 0;
     return Scale(max).fits ? count : unfit;
   }
 
-  // All at once. What the cluster's first block hears of a strip's counts it
-  // adds up over the next one.
+  // The whole work in one launch. The cluster's first block adds up the counts that it received for a strip during
+  // the next strip.
   __device__ uint32_t at_once(uint32_t unit) const {
     uint32_t const lane = threadIdx.x % 32, warp = threadIdx.x / 32, stages = o.stages;
     uint32_t const strips = (o.width - 1) / strip + 1, items = strips * o.members;
     bool const chief = rank == 0 && warp == 0;
     for (unsigned i = 0; i < stages; ++i) fetch(source(unit + i * o.units, items), i);
-    uint32_t worst = 0, top = 0, turn = 0, parity = 0;  // turn: which of two slots; parity: of its barriers
+    uint32_t worst = 0, top = 0, turn = 0, parity = 0;  // turn: which of two slots; parity: that of its barriers
     unsigned stage = 0;
     Place last{};
     auto const add_up = [&](uint32_t t, uint32_t of) {
@@ -747,7 +736,7 @@ struct Across {
     return worst;
   }
 
-  // One of the three launches that the workspace connects.
+  // One of the three launches that communicate through the workspace.
   __device__ uint32_t in_phases(uint32_t unit) const {
     all_open();
     uint32_t const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -836,16 +825,16 @@ __global__ void __launch_bounds__(threads, resident) prepare(__grid_constant__ P
 
 // ---- host
 
-// What decides how work is cut.
+// Properties of the device on which the partition of the work depends.
 struct Machine {
-  int processors, shared, shared_block, major;  // multiprocessors; bytes a multiprocessor and a block
-  bool hopper;                                  // the code that runs here knows clusters and waits for its predecessor
-  unsigned cluster;                             // blocks of the largest one that fits
+  int processors, shared, shared_block, major;  // number of multiprocessors; bytes of shared memory per multiprocessor and per block
+  bool hopper;                                  // the code that runs here supports clusters and programmatic dependent launch
+  unsigned cluster;                             // blocks of the largest cluster that fits
 };
 
 unsigned largest_cluster(Machine const& m);
 
-// Makes the device current and asks what it is like.
+// Makes the device current and reads its properties.
 int enter(int device, Machine* m) {
   if (cudaError_t const e = cudaSetDevice(device)) {
     cudaGetLastError();
@@ -888,18 +877,18 @@ int enter(int device, Machine* m) {
 
 int64_t over(int64_t n, int64_t d) { return (n + d - 1) / d; }
 
-// How columns of k rows are cut.
+// The partition of columns of k rows.
 struct Cut {
   unsigned cluster, chunk, chunks;
   bool at_once;
 
-  // Floats of a stage: whole rows of all threads, 32 at most.
+  // Floats per stage: whole rows of all threads, 32 at most.
   unsigned stage() const { return (chunk + 31) / 32 * 32 * strip; }
   unsigned bytes() const { return stage() * sizeof(float); }
 };
 
-constexpr unsigned strip_rows = 256;  // of a block, where a cluster can be as large: two strips fit into the ring
-constexpr unsigned chunk_rows = 512;  // of a block, where the workspace connects blocks
+constexpr unsigned strip_rows = 256;  // per block, if a cluster can be that large: two strips fit into the ring
+constexpr unsigned chunk_rows = 512;  // per block, if blocks communicate through the workspace
 
 Cut cut_columns(Machine const& m, int64_t k) {
   unsigned const most = m.cluster;
@@ -915,13 +904,12 @@ Cut cut_columns(Machine const& m, int64_t k) {
 
 bool fits(int64_t n) { return n > 0 && n <= INT_MAX; }
 
-// Floats of the workspace for an operand whose lines lie across memory: the
-// maxima; as many for the counts.
+// Floats of workspace for the maxima of an operand whose lines are across memory; the counts need as many.
 int64_t partials(Cut const& c, int64_t width, int64_t members) { return c.at_once ? 0 : members * c.chunks * width; }
 
-constexpr int64_t most_items = int64_t{1} << 31;  // lines, and strips times chunks, of an operand
+constexpr int64_t most_items = int64_t{1} << 31;  // lines, or strips times chunks, per operand
 
-// An operand as gpk_prepare is given it.
+// An operand as passed to gpk_prepare.
 struct Given {
   uint64_t x;
   int64_t line, step, stride;
@@ -942,7 +930,7 @@ int describe(Given const& g, int type, int form, bool is_b, int64_t lines, int64
       g.guard % 4 != 0 || (split ? g.low == 0 || g.low % 16 != 0 : g.low != 0)) {
     return GPK_ERR_ARGUMENT;
   }
-  // The planes' rows.
+  // Rows of the planes.
   int64_t const made = complex && is_b ? 2 * lines : lines, reals = floats * k;
   int64_t const width = along ? reals : made, height = along ? made : reals;
   if (g.pitch % 8 != 0 || g.member % 8 != 0 || (height > 1 && g.pitch < width)) return GPK_ERR_ARGUMENT;
@@ -971,7 +959,7 @@ int describe(Given const& g, int type, int form, bool is_b, int64_t lines, int64
   switch (o->kind) {
     case complex_a:
       o->flip = g.conj && along ? second : 0;
-      o->flip2 = g.conj ? first | second : 0;  // of a row of imaginary parts
+      o->flip2 = g.conj ? first | second : 0;  // for a row of imaginary parts
       break;
     case complex_b:
       o->flip = along == (g.conj == 0) ? second : 0;
@@ -987,8 +975,7 @@ int64_t strips_of(Operand const& o) { return over(o.width, strip) * o.members; }
 
 unsigned at_most(unsigned n, int64_t most) { return most < n ? static_cast<unsigned>(most) : n; }
 
-// How an operand whose lines lie along memory uses blocks and the ring.
-// Returns the bytes of the ring.
+// Sets how an operand with lines along memory uses blocks and the ring. Returns the size of the ring in bytes.
 unsigned cut_lines(Machine const& m, Operand* o) {
   int64_t const lines = lines_of(*o), blocks = int64_t{resident} * m.processors;
   uint32_t const granules = (o->reals + (o->copy == 16 ? 0 : 3) + 3) / 4;
@@ -1002,7 +989,7 @@ unsigned cut_lines(Machine const& m, Operand* o) {
 
 using Kernel = void (*)(Params);
 
-// Lets the kernel have its shared memory and its clusters. Once a device.
+// Sets the kernel's shared memory and cluster attributes, once per device.
 cudaError_t allow(Machine const& m, Kernel kernel, bool split, int device) {
   static std::atomic<uint64_t> allowed[2];
   uint64_t const bit = device < 64 ? uint64_t{1} << device : 0;
@@ -1016,7 +1003,7 @@ cudaError_t allow(Machine const& m, Kernel kernel, bool split, int device) {
   return e;
 }
 
-// A launch, but for its grid.
+// Launch attributes without the grid.
 struct Launch {
   cudaLaunchAttribute attributes[2] = {};
   cudaLaunchConfig_t config{};
@@ -1042,8 +1029,8 @@ struct Launch {
   }
 };
 
-// More blocks than 8 of all their shared memory fit only where enough
-// multiprocessors are neighbours: not on every part of a device.
+// A cluster of more than 8 blocks with all their shared memory fits only where enough multiprocessors are neighbours:
+// not in every part of a device.
 unsigned largest_cluster(Machine const& m) {
   if (!m.hopper) return 1;
   if (m.major >= 11) return 8;
@@ -1061,7 +1048,7 @@ unsigned largest_cluster(Machine const& m) {
   return max_cluster;
 }
 
-// How many blocks run at once.
+// The number of blocks that run at once.
 cudaError_t capacity(Machine const& m, Kernel kernel, Launch const& launch, unsigned cluster, int device,
                      int64_t* blocks) {
   if (cluster == 1) {
@@ -1069,7 +1056,7 @@ cudaError_t capacity(Machine const& m, Kernel kernel, Launch const& launch, unsi
     *blocks = m.processors * (fit > resident ? resident : fit > 1 ? fit : 1);
     return cudaSuccess;
   }
-  // Clusters depend on how multiprocessors are grouped: the last answer for each size is kept.
+  // The number of clusters depends on how multiprocessors are grouped: the last answer for each size is cached.
   static std::atomic<uint64_t> last[max_cluster + 1];
   uint64_t const shared = launch.config.dynamicSmemBytes;
   uint64_t const key = static_cast<uint64_t>(device) << 48 | shared << 16;
@@ -1084,9 +1071,9 @@ cudaError_t capacity(Machine const& m, Kernel kernel, Launch const& launch, unsi
   return cudaSuccess;
 }
 
-// Gives each operand its blocks, in multiples of a cluster, in proportion to
-// its size, so that all run at once. Only few strips beyond that start later:
-// it takes less time than a second round of them all. Returns the grid.
+// Gives each operand blocks in proportion to its size, in multiples of a cluster, so that all run at once. If only
+// few strips exceed that number, they start later: this takes less time than a second round of all blocks. Returns
+// the grid.
 unsigned share_blocks(Params* p, int operands, int64_t blocks) {
   int64_t const room = blocks / p->cluster;  // clusters
   double bytes[2] = {};
@@ -1115,7 +1102,7 @@ unsigned share_blocks(Params* p, int operands, int64_t blocks) {
   return static_cast<unsigned>((give[0] + give[1]) * p->cluster);
 }
 
-// Where the workspace connects blocks.
+// The same where blocks communicate through the workspace.
 unsigned share_phase(Params* p, int operands) {
   unsigned grid = 0;
   p->second = UINT_MAX;
@@ -1150,13 +1137,13 @@ cudaError_t run(Machine const& m, Params& p, int operands, Cut cut, bool split, 
   if (strips == 0) {
     cut = {1, 1, 1, true};
   } else {
-    // Few strips are spread over more blocks.
+    // Few strips are divided among more blocks.
     while (cut.at_once && cut.cluster < 8 && cut.cluster < m.cluster &&
            strips * cut.cluster < int64_t{2} * m.processors && cut.chunk >= 64) {
       cut.cluster *= 2;
       cut.chunk = static_cast<unsigned>(over(p.operand[0].rows, cut.cluster));
     }
-    // Two strips under way pay where a cluster takes several in turn.
+    // Two strips in flight pay off where a cluster processes several in turn.
     bool const many = strips * cut.cluster > int64_t{2} * resident * m.processors;
     bool const two = cut.at_once && 2 * cut.bytes() <= ring && many;
     for (int i = 0; i < operands; ++i) {
@@ -1204,7 +1191,7 @@ int64_t gpk_prepare_workspace(int device, int type, int form, int64_t m, int64_t
   if (m < 0 || n < 0 || m > INT_MAX || n > INT_MAX || !fits(k) || !fits(batch)) return -GPK_ERR_ARGUMENT;
   Machine machine;
   if (int const code = enter(device, &machine)) return -code;
-  // As if the lines of both lay across memory.
+  // Assumes that the lines of both operands are across memory.
   Cut const c = cut_columns(machine, k);
   return 2 * static_cast<int64_t>(sizeof(uint32_t)) * partials(c, (m + n) * (type == GPK_C64 ? 2 : 1), batch);
 }
@@ -1247,7 +1234,7 @@ int gpk_prepare(int device, uint64_t stream, int type, int form, int64_t m, int6
   bool const split = form == GPK_FORM_SPLIT;
   cudaError_t e = cudaSuccess;
   if (operands == 2 && p.operand[0].along != p.operand[1].along && cut.at_once && cut.bytes() > ring) {
-    // Blocks that hold so much would be too few for lines along memory.
+    // With that much shared memory per block, too few blocks would fit for lines along memory.
     for (int i = 0; i < 2 && e == cudaSuccess; ++i) {
       Params one = {};
       one.operand[0] = p.operand[i];

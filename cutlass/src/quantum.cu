@@ -1,20 +1,20 @@
-// quantum.cu: states of quantum circuits for many samples at once, the closed
-// form of circuits that do not entangle, and what follows a Gram product.
+// quantum.cu: states of quantum circuits for many samples at once, the closed form of circuits that do not entangle,
+// and the epilogue of a Gram product.
 //
-// States. A block holds 2^a amplitudes of one sample, or all of several, in
-// shared memory, and runs one pass over them: a list of stages.
+// States. A block holds 2^a amplitudes of one sample, or all amplitudes of several samples, in shared memory, and
+// runs one pass over them: a list of stages.
 //
-//   CHUNK  each thread takes the amplitudes that differ in the highest c = min(a, 4)
-//          local bits into registers, from the product of 2-vectors, a constant
-//          state, memory or shared memory; multiplies them by phases; and puts
-//          them into shared memory, there under permuted indices, or into memory,
-//          there turned in pairs if what follows is a product.
-//   GATES  each thread takes the amplitudes that differ in up to three local
-//          bits, and applies any number of matrices on them.
+//  CHUNK  Each thread loads into registers the amplitudes that differ in the highest
+//         c = min(a, 4) local bits, from the product of 2-vectors, a constant state,
+//         memory or shared memory. It multiplies them by phases and stores them to
+//         shared memory, with permuted indices, or to memory, with pairs rotated if a
+//         product follows.
+//  GATES  Each thread loads the amplitudes that differ in up to three local bits, and
+//         applies any number of matrices to them.
 //
-// Where a state is larger than a block's memory, local bits are some of its
-// positions, the others are fixed for a block, and there are several passes.
-// All indices b of a whole state are 64 bits wide; positions count bits of b.
+// If a state is larger than a block's shared memory, the local bits are some of its positions, the others are fixed
+// for a block, and there are several passes. An index b into a whole state is 64 bits wide; positions count the bits
+// of b.
 #include <string.h>
 
 #include <atomic>
@@ -41,12 +41,12 @@ int set_device(int device) {
   return e;
 }
 
-// ---- what a sample's gates need
+// ---- slots: the values that a sample's gates need
 
 __device__ inline void first_of(unsigned long long* word, unsigned long long at) { atomicMin(word, at); }
 
-// The angles of every sample, [n, angles]. status[0]: the first element that is not finite;
-// status[1]: the first such angle.
+// Computes the angles of every sample, [n, angles]. status[0]: the first element that is not finite; status[1]: the
+// first angle that is not.
 template <class X>
 __global__ void angle_kernel(X const* x, int64_t first, int64_t n, int64_t features, int64_t row, int64_t col, int const* code,
                              double const* coefs, int angles, double* out, unsigned long long* status) {
@@ -58,8 +58,8 @@ __global__ void angle_kernel(X const* x, int64_t first, int64_t n, int64_t featu
   out[at] = sum;
 }
 
-// One slot of a sample, p its code: its value v goes to out[(its offset + v) * stride].
-// angle(a) is the sample's angle of number a.
+// Writes one slot of a sample from its code p: value v of the slot goes to out[(offset of the slot + v) * stride].
+// angle(a) is the sample's angle with index a.
 template <class T, class Angle>
 __device__ __forceinline__ void write_slot(int const* p, double const* fixed, Angle angle, T* out, int64_t stride) {
   int const kind = p[0], offset = p[1], parts = p[2];
@@ -89,13 +89,12 @@ __device__ __forceinline__ void write_slot(int const* p, double const* fixed, An
     out[to + stride] = im;
     square += static_cast<double>(re) * re + static_cast<double>(im) * im;
   }
-  // What rounding to float32 has added to the length: up to 4e-8, and as much again on
-  // every wire whose angle is equal.
+  // The excess length due to rounding to float32: up to 4e-8, and the same again on every wire with an equal angle.
   if (kind == SLOT_LONG_VECTOR) out[4 * stride] = static_cast<T>((square - 1) / 2);
 }
 
-// The slots of every sample: value v of one lies at out[sample * sample_stride +
-// (its offset + v) * value_stride].
+// Computes the slots of every sample: value v of a slot goes to out[sample * sample_stride + (offset of the slot + v)
+// * value_stride].
 template <class T>
 __global__ void slot_kernel(int64_t n, int slots, int const* code, double const* fixed, double const* angles, int n_angles,
                             T* out, int64_t sample_stride, int64_t value_stride) {
@@ -106,8 +105,8 @@ __global__ void slot_kernel(int64_t n, int slots, int const* code, double const*
   write_slot(code + code[at / n], fixed, [&](int a) { return angle[a]; }, out + sample * sample_stride, value_stride);
 }
 
-// Both at once where every angle belongs to few slots, which compute it themselves. An
-// angle that no slot has is not looked at.
+// Angles and slots in one kernel, for codes in which every angle belongs to few slots: each slot computes its angles
+// itself. An angle that no slot uses is not checked.
 template <class X, class T>
 __global__ void point_kernel(X const* x, int64_t n, int64_t features, int64_t row, int64_t col, int angles, int const* angle_code,
                              double const* coefs, int slots, int const* slot_code, double const* fixed, T* out, int64_t ld,
@@ -129,8 +128,8 @@ __global__ void point_kernel(X const* x, int64_t n, int64_t features, int64_t ro
 template <class T>
 struct Pass {
   int64_t n;             // samples
-  int qubits, local;     // positions, and those of a block
-  int samples;           // whole states of a block; 1 where local < qubits
+  int qubits, local;     // positions in all, and those that are local to a block
+  int samples;           // whole states per block; 1 if local < qubits
   T* state;              // [n, 2^qubits], interleaved complex, or real
   int const* code;
   T const* slots;        // [n, slot_stride]
@@ -147,18 +146,18 @@ struct Block {
   Pass<T> const& p;
   T* re;
   T* im;
-  uint64_t fixed;   // the bits of b that the block does not change
-  int64_t first;    // its first sample
-  int c;            // bits of a chunk
+  uint64_t fixed;   // the bits of b that are constant in the block
+  int64_t first;    // the block's first sample
+  int c;            // bits per chunk
 
-  // One place of 33 stays free: strides of powers of two meet all banks.
+  // One of 33 words is padding, so that strides that are powers of two have no bank conflicts.
   __device__ static uint32_t place(uint32_t i) { return i + (i >> 5); }
   __device__ A get(uint32_t i) const { return A(re[place(i)], Real ? T(0) : im[place(i)]); }
   __device__ void put(uint32_t i, A a) const {
     re[place(i)] = a.re;
     if constexpr (!Real) im[place(i)] = a.im;
   }
-  __device__ uint64_t whole(uint32_t i) const {  // b of a local index
+  __device__ uint64_t whole(uint32_t i) const {  // the index b of a local index
     if (p.local == p.qubits) return i;
     uint64_t b = fixed;
     for (int l = 0; l < p.local; ++l) b |= uint64_t(i >> l & 1) << p.at[l];
@@ -167,8 +166,7 @@ struct Block {
   __device__ A factor(T const* s, int slot) const { return A(s[slot], s[slot + 1]); }
   __device__ static int pair(int a, int b) { return a > b ? a * (a - 1) / 2 + b : b * (b - 1) / 2 + a; }
 
-  // The product of the 2-vectors of all positions. What long vectors are too long is
-  // taken back.
+  // The product of the 2-vectors of all positions, corrected for the excess length of long vectors.
   __device__ __forceinline__ void product(A (&v)[1 << chunk_bits], int const* vectors, T const* s, uint64_t b, uint64_t free, bool lengths) const {
     A base(1, 0);
     if constexpr (sizeof(T) == 4) {
@@ -198,9 +196,8 @@ struct Block {
     }
   }
 
-  // Phases by sums: code has the angles of 1, of each b_g and of each b_g b_h,
-  // -1 where there is none; whether there are pairs; then the slots of the pairs of
-  // a chunk's bits.
+  // Multiplies by phases whose angles are sums. code has the indices of the angles of 1, of each b_g and of each b_g
+  // b_h, -1 if there is none; then whether there are pairs; then the slots of the pairs of a chunk's bits.
   __device__ __forceinline__ void sums(A (&v)[1 << chunk_bits], int const* code, double const* angle, T const* s, uint64_t b) const {
     int const q = p.qubits;
     int const* linear = code + 1;
@@ -265,15 +262,15 @@ struct Block {
     return A(static_cast<T>(co), static_cast<T>(s));
   }
 
-  // Turns a pair of amplitudes, the first of which is number x of the state: b by a quarter
-  // of a turn or not, then both by an angle f, of which t = tan(f/2) is as good as random:
+  // Rotates a pair of amplitudes, the first of which has index x in the state: b by a quarter turn or not, then both
+  // by an angle f with a pseudo-random t = tan(f/2):
   //
-  //   a cos f - b sin f      a sin f + b cos f
+  //  a cos f - b sin f      a sin f + b cos f
   //
-  // It is the same unitary map of all states and changes no inner product. Sums of products
-  // need it where amplitudes are alike: steps of a sum are alike then, each of its additions
-  // is rounded the same way, and the error grows with their number. Turned, the steps of the
-  // two halves differ, whatever the phase between a and b, and errors have either sign.
+  // The same unitary map applies to all states, and changes no inner product. Sums of products need it if amplitudes
+  // are equal: the terms of a sum are then equal, each of its additions is rounded in the same direction, and the
+  // error grows with their number. After the rotation the terms of the two halves differ, whatever the phase between
+  // a and b, and errors have either sign.
   __device__ __forceinline__ static void turn_pair(A& a, A& b, uint64_t x) {
     uint32_t h = static_cast<uint32_t>(x) * 0x9e3779b1u;
     h = (h ^ h >> 15) * 0x2c1b3c6du;
@@ -289,11 +286,11 @@ struct Block {
     b = A(c * q.re + s * p.re, c * q.im + s * p.im);
   }
 
-  // A chunk stage; returns what follows it.
+  // Runs a chunk stage; returns the code of the next stage.
   __device__ __forceinline__ int const* chunk(int const* code) const {
     int const from = code[1], to = code[2], phases = code[3];
     code += 4;
-    uint32_t const low = uint32_t(1) << (p.local - c);  // threads of a sample
+    uint32_t const low = uint32_t(1) << (p.local - c);  // threads per sample
     uint32_t const t = threadIdx.x;
     uint32_t const member = t / low, at = t % low;
     int64_t const sample = first + member;
@@ -307,7 +304,7 @@ struct Block {
     uint64_t step[chunk_bits];
 #pragma unroll
     for (int r = 0; r < chunk_bits; ++r) step[r] = r < c ? uint64_t{1} << p.at[p.local - c + r] : 0;
-    auto index = [&](int j) {  // of b
+    auto index = [&](int j) {  // index b
       uint64_t x = b;
 #pragma unroll
       for (int r = 0; r < chunk_bits; ++r)
@@ -362,8 +359,8 @@ struct Block {
       code += words;
     }
     if (to == TO_PERMUTED) {
-      // The new index is the exclusive or of the images of the bits: those of
-      // the local ones, then of the fixed ones.
+      // The new index is the exclusive or of the images of the bits: those of the local bits, and those of the fixed
+      // ones.
       uint32_t base = member << p.local;
       for (int l = 0; l < p.local - c; ++l)
         if (at >> l & 1) base ^= uint32_t(code[l]);
@@ -373,7 +370,7 @@ struct Block {
 #pragma unroll
       for (int r = 0; r < chunk_bits; ++r) image[r] = r < c ? uint32_t(code[p.local - c + r]) : 0;
       code += p.qubits;
-      __syncthreads();  // all have been read
+      __syncthreads();  // all values have been read
 #pragma unroll
       for (int j = 0; j < 1 << chunk_bits; ++j) {
         if (j >> c != 0) continue;
@@ -388,7 +385,7 @@ struct Block {
       for (int j = 0; j < 1 << chunk_bits; ++j)
         if (j >> c == 0) put(mine + j * low, v[j]);
     } else if (in) {
-      if (to == TO_TURNED) {  // c is chunk_bits
+      if (to == TO_TURNED) {  // here c is chunk_bits
 #pragma unroll
         for (int j = 0; j < 1 << (chunk_bits - 1); ++j) turn_pair(v[j], v[j | 1 << (chunk_bits - 1)], index(j));
       }
@@ -512,7 +509,7 @@ int states(int device, uint64_t stream, bool real, int64_t n, int qubits, int lo
   return real ? run_pass<T, true>(device, stream, p) : run_pass<T, false>(device, stream, p);
 }
 
-// <psi|psi>^2 of every state, times what is there unless first.
+// <psi|psi>^2 of every state, multiplied by the previous value unless first.
 template <class T>
 __global__ void norm_kernel(T const* state, int64_t width, double* out, bool first) {
   __shared__ double sums[8];
@@ -538,19 +535,19 @@ struct Closed {
   T const* x;  // coordinates of the rows, [wires * axes, ld_x]
   T const* y;
   int64_t ld_x, ld_y;
-  int planar, full;  // wires of two coordinates, then of three
-  bool dot;          // 1/2 + r.s, else 1 - |r - s|^2
-  bool upper;        // tiles on and above the diagonal
-  bool times;        // multiply what is there
+  int planar, full;  // number of wires with two coordinates, and with three
+  bool dot;          // the factor is 1/2 + r.s, otherwise 1 - |r - s|^2
+  bool upper;        // only tiles on and above the diagonal
+  bool times;        // multiply the previous values of k
   T* k;
   int64_t ld;
 };
 
-// The factor of a wire with Axes coordinates for the thread's 8 x 8 entries.
+// The factor of a wire with Axes coordinates, for the thread's 8 x 8 entries.
 template <class T, int Axes, bool Dot>
 __device__ void wires(T (&v)[8][8], Closed<T> const& p, int64_t at, int count, int64_t i0, int64_t j0, T* room) {
   int const tx = threadIdx.x % 16, ty = threadIdx.x / 16;
-  constexpr int lines = depth / 2 * Axes;  // of four wires
+  constexpr int lines = depth / 2 * Axes;  // lines of four wires
   for (int w = 0; w < count; w += depth / 2) {
     int const now = (count - w < depth / 2 ? count - w : depth / 2) * Axes;
     __syncthreads();
@@ -630,7 +627,7 @@ __global__ void __launch_bounds__(256) closed_kernel(Closed<T> const __grid_cons
   }
 }
 
-// ---- what follows a product
+// ---- the epilogue of a Gram product
 
 constexpr int patch = 64;
 
@@ -639,22 +636,21 @@ struct GramEpilogue {
   int64_t rows, cols;
   T* k;
   int64_t ld;
-  T* mirror;       // the transpose of it; nullptr: none. k itself: a triangle, rows = cols
+  T* mirror;       // the transpose; nullptr: none. If it is k itself, k is a triangle with rows = cols
   int64_t ld_mirror;
   bool triangle;
-  bool square;     // entries are amplitudes
-  T one;           // of the diagonal
-  double const* norm_x;  // or nullptr
+  bool square;     // entries are amplitudes, and are squared
+  T one;           // the value of the diagonal
+  double const* norm_x;  // nullptr if states are not normalized
   double const* norm_y;
   double jitter;
-  double* partial;  // of each block: sum, sum of squares, the largest |diagonal - 1|
+  double* partial;  // per block: sum, sum of squares, largest |diagonal - 1|
 };
 
 __device__ inline double inverse(double v, double jitter) { return 1 / sqrt(fmax(v + jitter, 1e-30)); }
 
-// A whole tile off the diagonal, four by four entries a thread: vectors of 16 bytes
-// on both sides. In shared memory a line of the mirror has its vectors permuted by
-// the line, which spreads them over the banks.
+// Stores a whole tile off the diagonal, four by four entries per thread, with vectors of 16 bytes on both sides. The
+// vectors of a mirror line in shared memory are permuted by the line's number, which spreads them over the banks.
 __device__ inline void finish_whole(GramEpilogue<float> const& p, int64_t i0, int64_t j0, float4* room, double& sum, double& squares) {
   int const tx = threadIdx.x % 16, ty = threadIdx.x / 16;
   bool const changes = p.square || p.norm_x != nullptr;
@@ -731,7 +727,7 @@ __global__ void __launch_bounds__(256) finish_kernel(GramEpilogue<T> const __gri
       if (p.square) x *= x;
       if (diagonal && r == c) {
         double const d = fabs(static_cast<double>(x) - 1);
-        off = d <= off ? off : d;  // NaN stays
+        off = d <= off ? off : d;  // keeps NaN
         x = p.one;
       } else if (p.norm_x != nullptr) {
         x *= static_cast<T>(inverse(p.norm_x[r], p.jitter) * inverse(p.norm_y[c], p.jitter));
@@ -747,7 +743,7 @@ __global__ void __launch_bounds__(256) finish_kernel(GramEpilogue<T> const __gri
       __syncthreads();
 #pragma unroll
       for (int i = 0; i < patch / 4; ++i) {
-        int64_t const r = j0 + ty + 4 * i, c = i0 + tx;  // of the mirror
+        int64_t const r = j0 + ty + 4 * i, c = i0 + tx;  // position in the mirror
         if (r >= p.cols || c >= p.rows || (diagonal && c >= r)) continue;
         p.mirror[r * p.ld_mirror + c] = tile[tx][ty + 4 * i];
       }
@@ -784,7 +780,7 @@ __global__ void __launch_bounds__(1024) total_kernel(double const* partial, int6
   for (int64_t i = threadIdx.x; i < n; i += 8 * 1024) {
     double v[3][8];
 #pragma unroll
-    for (int k = 0; k < 8; ++k)  // all loads before the first sum waits for one
+    for (int k = 0; k < 8; ++k)  // issues all loads before the first addition
 #pragma unroll
       for (int c = 0; c < 3; ++c) v[c][k] = i + 1024 * k < n ? partial[3 * (i + 1024 * k) + c] : 0;
 #pragma unroll
@@ -825,8 +821,8 @@ int finish(uint64_t stream, GramEpilogue<T> const& p, double* total) {
   return launch(reinterpret_cast<void const*>(&total_kernel), dim3(1), dim3(1024), 0, s, more);
 }
 
-// Where a kernel writes tiles of `side` and their mirror: those off the diagonal of
-// K, or a triangle.
+// Describes the matrix whose tiles of `side` a kernel writes, with their mirror: tiles off the diagonal of K, or a
+// triangle.
 gram::Target target(int64_t rows, int64_t cols, uint64_t k, int64_t ld, uint64_t mirror, int64_t ld_mirror, bool triangle, double one, uint64_t partial) {
   auto down = [](int64_t n) { return static_cast<int>((n + side - 1) / side); };
   auto aligned = [](uint64_t at, int64_t pitch) { return at % 16 == 0 && pitch % 4 == 0; };
@@ -840,8 +836,8 @@ int add_up(cudaStream_t s, gram::Target const& to, int64_t n, uint64_t total) {
   return launch(reinterpret_cast<void const*>(&total_kernel), dim3(1), dim3(1024), 0, s, params);
 }
 
-// Whether the kernels for Hopper's own instructions are there to run: not where the
-// library was built for others.
+// Whether this device runs the kernels with Hopper's own instructions: not if the library was built for other
+// targets.
 bool has_hopper(int device) {
   static std::atomic<uint64_t> known{0};
   uint64_t const shift = device >= 0 && device < 32 ? 2 * device : 64;
@@ -864,14 +860,14 @@ int64_t pitch_of(int64_t width) {
   return (width + F::depth - 1) / F::depth * F::depth;
 }
 
-// Blocks that walk over the tiles.
+// Persistent blocks that loop over the tiles.
 int walkers(gram::Target const& to, int device) {
   int const tiles = gram::tiles_of(to.triangle, to.down, to.across), sms = sm_count(device);
   return sms > 0 && sms < tiles ? sms : tiles;
 }
 
-// The workspace of a product: planes of x and of y, sums of each tile's two parts, and sums
-// put aside.
+// The workspace of a product: planes of x and of y, the sums of each tile's two parts, and the accumulators of long
+// sums.
 template <class F>
 struct Workspace {
   int64_t x, y, partial, folded;
@@ -885,7 +881,7 @@ struct Workspace {
   int64_t bytes() const { return x + y + folded + partial; }
 };
 
-// The planes and partial sums of a product of few wires, as gpk.h says.
+// The planes and partial sums of a product of few wires, as in gpk.h.
 struct FewWires {
   int64_t x, y, partial;
   FewWires(gram::Target const& to, closed::Groups of)
@@ -950,8 +946,8 @@ int run_gram(int device, cudaStream_t s, gram::Target to, int64_t width, uint64_
   return e != 0 || total == 0 ? e : add_up(s, to, 2 * walkers(to, device), total);
 }
 
-// The diagonal of a factor stays, and what the tensor cores cut off is made good on average:
-// K loses about 2^-23 with each instruction of a step that adds products of high planes.
+// A factor keeps its diagonal, and its scale corrects the average truncation error of the tensor cores: K loses about
+// 2^-23 with each instruction of a step that adds products of high planes.
 template <class F>
 void as_factor(gram::Target& to, int64_t width) {
   int64_t const in_step = width < F::depth ? width : F::depth;
@@ -1148,7 +1144,7 @@ GPK_API int gpk_quantum_gram(int device, uint64_t stream, int real, int split, i
   if (need == 0) return GPK_ERR_UNSUPPORTED;
   if (workspace_bytes < need || workspace % 128 != 0) return GPK_ERR_WORKSPACE;
   bool const vectors = x % 16 == 0 && y % 16 == 0 && width * (real != 0 ? 1 : 2) % 4 == 0;
-  if ((width >= 8 && !vectors) || width > INT64_C(1) << 31) return GPK_ERR_ARGUMENT;  // TMA counts to 2^31
+  if ((width >= 8 && !vectors) || width > INT64_C(1) << 31) return GPK_ERR_ARGUMENT;  // TMA's coordinates are below 2^31
   gram::Target to = target(rows, cols, k, ld, mirror, ld_mirror, triangle != 0, one, 0);
   to.norms = reinterpret_cast<double const*>(norm_x), to.jitter = jitter;
   return with_form(real != 0, split != 0, factor != 0, [&](auto form) {

@@ -1,14 +1,14 @@
-// quantum.cuh: what the kernels of quantum circuits share: the numbers of the
-// codes that the host writes, and arithmetic.
+// quantum.cuh: common definitions of the kernels for quantum circuits: the opcodes that the host writes, and
+// arithmetic.
 //
-// A circuit reaches the device as data. Three kinds of code, all int32 words:
+// A circuit is passed to the device as data. There are three kinds of code, all of int32 words:
 //
-// Angles. For each angle: the number of terms, then for each term the index of
-// its coefficient, the number of its features, and the features.
+// Angles. For each angle: the number of terms, then for each term the index of its coefficient, the number of its
+// features, and the features.
 //
-// Slots. What a sample's gates need, computed once a sample in float64 and kept
-// in the states' type. For each slot: its kind, where its values go, the number
-// of its parts, and for each part kind, angle and index of a constant matrix.
+// Slots. A slot holds values that a sample's gates need. They are computed once per sample in float64 and stored in
+// the states' type. For each slot: its kind, the offset of its values, the number of its parts, and for each part
+// kind, angle and index of a constant matrix.
 //
 // Passes. See quantum.cu.
 #pragma once
@@ -72,8 +72,8 @@ __device__ inline Matrix times(Matrix const& a, Matrix const& b) {
   return m;
 }
 
-// The coordinates on Bloch's sphere of what a slot's parts make of |0>, those that it asks for
-// behind them: the scale as an index, then the numbers of x, y and z.
+// The Bloch coordinates of the state that a slot's parts make of |0>. The code behind the parts says which of them
+// are stored: the index of the scale, then the offsets of x, y and z.
 template <class Angle, class Put>
 __device__ __forceinline__ void bloch_vector(int const* p, int parts, double const* fixed, Angle angle, Put put) {
   Complex a{1, 0}, b{0, 0};
@@ -90,8 +90,7 @@ __device__ __forceinline__ void bloch_vector(int const* p, int parts, double con
     if (p[1 + c] >= 0) put(p[1 + c], scale * r[c]);
 }
 
-// The sum of terms at p of a sample. Every product and sum is rounded by itself, as on
-// the host.
+// The sum of a sample's terms at p. Every product and every sum is rounded separately, as on the host.
 template <class X>
 __device__ inline double angle_of(X const* x, int64_t sample, int64_t row, int64_t col, int const* p, double const* coefs) {
   double sum = 0;
@@ -103,7 +102,7 @@ __device__ inline double angle_of(X const* x, int64_t sample, int64_t row, int64
   return sum;
 }
 
-// An amplitude. A real program has no imaginary parts, and the compiler sees it.
+// An amplitude. In a real program there are no imaginary parts, which the type makes known to the compiler.
 template <class T, bool Real>
 struct Amp {
   T re, im;

@@ -1,17 +1,15 @@
-// quantum_closed.cuh: K of wires that nothing connects, for Hopper: the product
-// over wires of |<a|b>|^2, written once with its mirror.
+// quantum_closed.cuh: the Gram matrix K of circuits that do not entangle their wires, for Hopper: the product over
+// wires of |<a|b>|^2, written once with its mirror.
 //
-// Few wires: the vectors of a group of wires are multiplied out to 16 numbers each,
-// once a sample, and inner products of those are what tensor cores do. Four wires
-// whose states lie in a plane have real amplitudes, |<a|b>| = |u.v| with two numbers a
-// wire; two others have what their Bloch vectors say, |<a|b>|^2 = (1 + r.s) / 2, with
-// four. Both as float16 planes of 22 bits, see quantum_gram.cuh, whose kernel has a form
-// that multiplies what it otherwise adds. Each product rounds by about 1e-7.
+// Few wires: the vectors of a group of wires are multiplied out to 16 numbers each, once per sample, and tensor cores
+// compute the inner products of these. Four wires whose states lie in a plane have real amplitudes, |<a|b>| = |u.v|
+// with two numbers per wire. Two other wires use their Bloch vectors, |<a|b>|^2 = (1 + r.s) / 2, with four numbers
+// per wire. Both are stored as float16 planes of 22 bits, see quantum_gram.cuh, whose kernel has a form that
+// multiplies where it otherwise adds. Each product has a rounding error of about 1e-7.
 //
-// Many wires: 1 - |r - s|^2 / 4 of Bloch vectors, whose error does not grow with their
-// number. TMA brings coordinates of four wires at a time into a ring that reaches into
-// the next tile, and no warp waits for another unless it is a tile ahead. A thread's 8 x
-// 8 entries go from registers to K and to its mirror.
+// Many wires: 1 - |r - s|^2 / 4 of Bloch vectors, whose error does not grow with the number of wires. TMA loads the
+// coordinates of four wires at a time into a ring that reaches into the next tile, and no warp waits for another
+// unless it is a tile ahead. A thread stores its 8 x 8 entries from registers to K and to its mirror.
 #pragma once
 #include "quantum_gram.cuh"
 
@@ -20,20 +18,20 @@ namespace closed {
 namespace {
 
 constexpr int side = gram::side;
-constexpr int wires = 4;     // of a step
+constexpr int wires = 4;     // per step
 constexpr int threads = 256;
-constexpr int stages = 8, ahead = 4;  // steps that are under way when one begins
+constexpr int stages = 8, ahead = 4;  // `ahead` steps are in flight when one begins
 constexpr int most_lines = 3 * wires;
 constexpr int stage_bytes = 2 * most_lines * side * 4;
 constexpr int sums = stages * stage_bytes, barriers = sums + threads / 32 * 3 * 8;
 constexpr int shared = barriers + 16 * stages + 128;
 
-// Steps of wires with two coordinates, and with three.
+// Steps of wires with two coordinates, and of wires with three.
 struct Points {
   int planar, full;
 };
 
-// What is to be brought next.
+// The next step to load.
 struct Fetch {
   int tile, step, stage, i, j;
   unsigned phase;
@@ -48,7 +46,7 @@ __device__ inline void copy_lines(uint32_t to, CUtensorMap const* map, int x, in
       : "memory");
 }
 
-// The factors of a step's wires with Axes coordinates.
+// Multiplies v by the factors of a step's wires with Axes coordinates.
 template <int Axes>
 __device__ __forceinline__ void multiply(float (&v)[8][8], float const* rows, float const* cols) {
 #pragma unroll 1
@@ -106,7 +104,7 @@ __global__ void __launch_bounds__(threads, 2)
     for (int c = 0; c < 3; ++c) sums[warp][c] = 0;
   __syncthreads();
 
-  // What the first thread brings next: a step of a tile. Only it looks at this.
+  // The next step that the first thread loads. No other thread reads it.
   __shared__ Fetch next;
   auto fetch = [&] {
     Fetch f = next;
@@ -128,8 +126,8 @@ __global__ void __launch_bounds__(threads, 2)
     for (int s = 0; s < ahead; ++s) fetch();
   }
 
-  // A warp has 64 rows and 32 columns; a lane rows r and r + 32, columns c and c + 16,
-  // and the three that follow each.
+  // A warp computes 64 rows and 32 columns; a lane rows r and r + 32, columns c and c + 16, and the three that follow
+  // each.
   int const r0 = warp / 4 * 64 + lane % 8 * 4, c0 = warp % 4 * 32 + lane / 8 * 4;
   gram::Walk walk{0, 0};
   int stage = 0;
@@ -202,8 +200,8 @@ __global__ void __launch_bounds__(threads, 2)
 #endif
 }
 
-// Describes lines of coordinates to TMA, four wires of 128 samples a box. Lines go on
-// to a multiple of 16 bytes.
+// Encodes a TMA descriptor for lines of coordinates, a box being four wires of 128 samples. Lines are padded to a
+// multiple of 16 bytes.
 inline bool describe(CUtensorMap* map, uint64_t points, int64_t n, int axes, int count, int64_t ld) {
   *map = CUtensorMap{};
   if (count == 0) return true;
@@ -215,13 +213,13 @@ inline bool describe(CUtensorMap* map, uint64_t points, int64_t n, int axes, int
   return e == CUDA_SUCCESS && !take_tma_error();
 }
 
-// The number of blocks, each of which leaves a partial sum.
+// The number of blocks; each writes a partial sum.
 int blocks(gram::Target const& to, int device) {
   int const tiles = gram::tiles_of(to.triangle, to.down, to.across), most = 2 * sm_count(device);
   return most > 0 && most < tiles ? most : tiles;
 }
 
-// Starts the kernel for many wires. Lines of x and y begin at multiples of 16 bytes.
+// Starts the kernel for many wires. Lines of x and y are aligned to 16 bytes.
 int run(int device, cudaStream_t s, gram::Target const& to, uint64_t x, int64_t ld_x, uint64_t y, int64_t ld_y, int planar, int full) {
   static uint64_t allowed = 0;
   void const* code = reinterpret_cast<void const*>(&kernel);
@@ -239,16 +237,15 @@ int run(int device, cudaStream_t s, gram::Target const& to, uint64_t x, int64_t 
 
 // ---- few wires
 
-// Steps of groups of wires, two groups a step: first those of planar wires, then those
-// of others.
+// Steps of groups of wires, two groups per step: first those of planar wires, then those of the other wires.
 struct Groups {
-  int planar, full;  // wires
+  int planar, full;  // numbers of wires
   __host__ __device__ int planar_steps() const { return (planar + 7) / 8; }
   __host__ __device__ int steps() const { return planar_steps() + (full + 3) / 4; }
 };
 
-// The planes of all groups of a sample, [2][n][32 steps]. Points are Bloch vectors over
-// the root of 2.
+// Computes the planes of all groups of a sample, [2][n][32 steps]. Points are Bloch vectors divided by the square
+// root of 2.
 __global__ void __launch_bounds__(256) planes_kernel(float const* points, int64_t ld, int64_t n, Groups of, __half* out) {
   int64_t const at = int64_t(blockIdx.x) * 256 + threadIdx.x;
   if (at >= 2 * of.steps() * n) return;
@@ -266,7 +263,7 @@ __global__ void __launch_bounds__(256) planes_kernel(float const* points, int64_
         double x = points[2 * wire * ld + sample], y = points[(2 * wire + 1) * ld + sample];
         double const r = rsqrt(x * x + y * y);
         x *= r, y *= r;
-        a = sqrt(0.5 + 0.5 * fabs(x)), b = 0.5 * y / a;  // of half the angle, or of what is left to a right one
+        a = sqrt(0.5 + 0.5 * fabs(x)), b = 0.5 * y / a;  // cosine and sine of half the angle, or of half its complement
         if (x < 0) {
           double const c = a;
           a = b, b = c;

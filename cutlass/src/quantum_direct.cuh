@@ -1,16 +1,15 @@
-// quantum_direct.cuh: K of at most 16 wires that nothing connects, for Hopper: from
-// registers to K and to its mirror.
+// quantum_direct.cuh: the Gram matrix K of circuits of at most 16 wires that do not entangle them, for Hopper, stored
+// from registers to K and to its mirror.
 //
-// Groups of wires and their planes are those of quantum_closed.cuh, and so are the
-// bits. But samples lie in an order within sixteen that gives a thread neighbouring
-// entries of K, four of a line and two of a column: it writes them as they are, 64 bytes of
-// a line from neighbouring threads. No tile goes through shared memory on its way out.
+// Groups of wires and their planes are those of quantum_closed.cuh, and the results have the same bits. But samples
+// are permuted within groups of sixteen, so that a thread holds neighbouring entries of K, four of a line and two of
+// a column. It stores them directly, 64 bytes of a line by neighbouring threads. No tile passes through shared memory
+// before it is stored.
 //
-// Planes of rows lie as threads hold them for wgmma, those of columns as it reads them from
-// shared memory: one copy brings those of a tile. Two warpgroups have 64 rows each of a tile,
-// and while one writes the other multiplies. One warp asks for tiles and has them brought:
-// multiprocessors do not write equally fast, so which has which tile is left to chance, and
-// sums for the report are of whole numbers.
+// Planes of rows are stored in the order in which wgmma reads them from registers, those of columns in the order in
+// which it reads them from shared memory: one copy loads the planes of a tile. Two warpgroups compute 64 rows each of
+// a tile, and while one stores the other multiplies. One warp requests tiles and loads them. Multiprocessors do not
+// store equally fast, so the assignment of tiles is dynamic, and the sums for the report are integers.
 #pragma once
 #include <type_traits>
 
@@ -21,45 +20,45 @@ namespace gpk {
 namespace direct {
 namespace {
 
-constexpr int lines = 64, workers = 2;          // rows of a warpgroup, and those that have some
-constexpr int side = workers * lines, half = 64;  // of a tile; columns that are computed together
+constexpr int lines = 64, workers = 2;          // rows per warpgroup, and the warpgroups that compute rows
+constexpr int side = workers * lines, half = 64;  // rows and columns of a tile; columns that are computed together
 constexpr int threads = 128 * (1 + workers);
 constexpr int stages = 2;
 
-// Sums are whole numbers of these.
+// The units of the integer sums.
 constexpr float coarse = 0x1p-20f, fine = 0x1p-52f;
 
-// What planes are followed by.
+// Counters that follow the planes in the workspace.
 struct Counters {
-  unsigned next, done;                // tiles that were given away, blocks that have ended
-  unsigned long long sums[2][2], off;  // of entries and of their squares, coarse and fine
+  unsigned next, done;                // tiles that were assigned, blocks that have ended
+  unsigned long long sums[2][2], off;  // sums of entries and of their squares, coarse and fine
 };
 
-// Samples of whole tiles.
+// n rounded up to whole tiles.
 __host__ __device__ inline int64_t whole(int64_t n) { return (n + side - 1) / side * side; }
 
 // Bytes of the planes of n rows or columns.
 inline int64_t planes_bytes(int64_t n, int groups) { return 64 * groups * whole(n); }
 
-// A plane of a tile's columns: for each two groups 128 lines of 64 bytes, in TMA's swizzle.
+// A plane of a tile's columns: 128 lines of 64 bytes for each two groups, in TMA's swizzle.
 template <int Groups>
 struct Columns {
   static constexpr int line = 64, panel = side * line, plane = Groups / 2 * panel;
-  // Where a line has piece `piece` of 16 bytes.
+  // The offset of 16-byte piece `piece` of a line.
   __device__ static int place(int at, int piece) { return piece / 4 * panel + at * line + (piece % 4 ^ at / 2 % 4) * 16; }
 };
 
-// The place of a sample in sixteen: rows l and l + 8 of a thread are neighbours.
+// The position of a sample within its group of sixteen: a thread's rows l and l + 8 are neighbours.
 __device__ inline int place_of(int sample) { return sample % 2 * 8 + sample / 2; }
 
-// Four numbers of a group of planar wires: those of bits 2 lane, 2 lane + 1, and eight further
-// on. x, y: the point of this lane's wire, if there is one.
+// Four numbers of a group of planar wires: those with index 2 lane, 2 lane + 1, and the same plus eight. x, y: the
+// point of this lane's wire, if there is one.
 __device__ inline void planar_group(double x, double y, bool there, int lane, float (&v)[4]) {
   double a = 1, b = 0;
   if (there) {
     double const r = rsqrt(x * x + y * y);
     x *= r, y *= r;
-    a = sqrt(0.5 + 0.5 * fabs(x)), b = 0.5 * y / a;  // of half the angle, or of what is left to a right one
+    a = sqrt(0.5 + 0.5 * fabs(x)), b = 0.5 * y / a;  // cosine and sine of half the angle, or of half its complement
     if (x < 0) {
       double const c = a;
       a = b, b = c;
@@ -76,7 +75,7 @@ __device__ inline void planar_group(double x, double y, bool there, int lane, fl
   }
 }
 
-// The same of a group of two other wires, which are those of lanes 0 and 1.
+// The same for a group of two other wires, those of lanes 0 and 1.
 __device__ inline void full_group(float const (&point)[3], bool there, int lane, float (&v)[4]) {
   constexpr double half = 0.70710678118654752440;
   double c[4] = {1, 0, 0, 0};
@@ -99,13 +98,13 @@ __device__ inline void full_group(float const (&point)[3], bool there, int lane,
   }
 }
 
-// Which part of whose planes a thread makes. Four threads make a group's 16 numbers.
+// The part of a sample's planes that a thread computes. Four threads compute a group's 16 numbers.
 template <int Groups>
 struct Piece {
   int64_t sample;
-  int lane, group;  // not below Groups: a whole warp has nothing to do
+  int lane, group;  // at least Groups if the whole warp has no work
   bool planar, there;
-  int wire;  // of its kind
+  int wire;  // index among the wires of its kind
   __device__ Piece(int64_t at, int64_t n, closed::Groups of) {
     int64_t const all = direct::whole(n);
     sample = at / 4 % all;
@@ -115,8 +114,8 @@ struct Piece {
     wire = planar ? 4 * group + lane : 2 * (group - first) + lane % 2;
     there = sample < n && wire < (planar ? of.planar : of.full);
   }
-  // The numbers of the point of its wire, as planes: the rows', [n / 16][2][groups][32 lanes], 16
-  // bytes each, and the columns', tiles of 128, two planes each. Zero beyond n.
+  // Writes the numbers of its wire's point as planes: those of rows are [n / 16][2][groups][32 lanes] of 16 bytes
+  // each, those of columns are tiles of 128 with two planes each. Zero beyond n.
   __device__ void write(float const (&point)[3], bool bad, int64_t n, uint32_t* rows, unsigned char* cols) const {
     float v[4] = {1, 1, 1, 1};
     if (planar) planar_group(point[0], point[1], there, lane, v);
@@ -149,7 +148,7 @@ struct Piece {
   }
 };
 
-// The planes of all samples, of points: Bloch vectors over the root of 2.
+// The planes of all samples from points: Bloch vectors divided by the square root of 2.
 template <int Groups>
 __global__ void __launch_bounds__(256)
     planes_kernel(float const* points, int64_t ld, int64_t n, closed::Groups of, uint32_t* rows, unsigned char* cols, Counters* counters) {
@@ -169,10 +168,10 @@ __global__ void __launch_bounds__(256)
 
 // ---- from samples
 
-// What the host sends as a kernel's parameter.
+// The size limit of code that is passed as a kernel parameter.
 constexpr int64_t most_code = 3584;
 struct Code {
-  int coefs, fixed, angles, slots;  // where they are
+  int coefs, fixed, angles, slots;  // their offsets
   alignas(8) unsigned char bytes[most_code];
 };
 
@@ -181,7 +180,7 @@ struct Notes {
   int found, all;
 };
 
-// The planes of all samples. One with an element that is not finite has none that is a number.
+// The planes of all samples. If an element of a sample is not finite, its planes are NaN.
 template <class X, int Groups>
 __global__ void __launch_bounds__(256) samples_kernel(X const* x, int64_t n, int64_t features, int64_t row, int64_t col, closed::Groups of,
                                                       Code const __grid_constant__ code, uint32_t* rows, unsigned char* cols, Counters* counters, Notes notes) {
@@ -210,7 +209,7 @@ __global__ void __launch_bounds__(256) samples_kernel(X const* x, int64_t n, int
 }
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-// d (+)= a b^T, 64 lines, from registers, by 64 of 16 numbers.
+// d = a b^T, or d += a b^T if `add` is set: 64 lines, from registers, by 64 of 16 numbers.
 __device__ __forceinline__ void multiply(float (&d)[32], uint4 const& a, uint64_t b, int add) {
   asm volatile(
       "{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %37, 0;\n\t"
@@ -230,7 +229,7 @@ __device__ __forceinline__ void hold(float (&d)[32]) {
   for (int i = 0; i < 32; ++i) asm volatile("" : "+f"(d[i])::"memory");
 }
 
-// Planes are read again and again: they leave the second-level cache last, and K first.
+// Planes are read repeatedly and are evicted from L2 last; K is evicted first.
 __device__ __forceinline__ uint64_t leave_last() {
   uint64_t policy;
   asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
@@ -260,15 +259,15 @@ __device__ __forceinline__ void store(float* p, float a, float b, uint64_t polic
   asm volatile("st.global.L2::cache_hint.v2.f32 [%0], {%1, %2}, %3;" ::"l"(p), "f"(a), "f"(b), "l"(policy) : "memory");
 }
 
-// What a thread has seen of K. Whole numbers: their order does not matter. Of 32 squares what is
-// below 2^-52 is lost: where all entries are 1e-7, the deviation is good to three digits.
+// A thread's sums over K. They are integers, so that their order does not matter. A sum of 32 squares loses what is
+// below 2^-52: if all entries are 1e-7, the deviation is accurate to three digits.
 struct Sums {
   long long of[2][2]{};
-  // Of the diagonal from 1, as bits: those of numbers not below 0 are in the order of numbers, and
-  // of NaN the largest.
+  // The largest deviation of the diagonal from 1, as bits: the bits of nonnegative numbers are ordered like the
+  // numbers, and those of NaN are the largest.
   unsigned long long off = 0;
   __device__ void add(int which, float x) {
-    if (!(x < 64)) note(__longlong_as_double(0x7ff8000000000000));  // NaN: 32 entries are less
+    if (!(x < 64)) note(__longlong_as_double(0x7ff8000000000000));  // records NaN: the sum of 32 entries is less than 64
     int const n = __float2int_rn(x * (1 / coarse));
     of[which][0] += n;
     of[which][1] += __float2ll_rn(fmaf(static_cast<float>(n), -coarse, x) * (1 / fine));
@@ -279,7 +278,7 @@ struct Sums {
 #endif
 
 struct Planes {
-  int squared;  // groups of planar wires, whose product is a modulus
+  int squared;  // groups of planar wires, whose product is the modulus before it is squared
   uint4 const* rows;
   unsigned char const* cols;
   Counters* counters;
@@ -289,10 +288,10 @@ struct Planes {
 template <int Groups>
 constexpr int shared_bytes = 1024 + stages * 2 * Columns<Groups>::plane;
 
-// No tile: there is none any more.
+// Marks the end of the tiles.
 constexpr unsigned long long none = ~0ull;
 
-// Planar: all groups are.
+// Planar: whether all groups are of planar wires.
 template <int Groups, bool Planar>
 __global__ void __launch_bounds__(threads, 1) kernel(gram::Target const __grid_constant__ p, Planes const __grid_constant__ from) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -300,7 +299,7 @@ __global__ void __launch_bounds__(threads, 1) kernel(gram::Target const __grid_c
   constexpr int stage_bytes = 2 * C::plane;
   extern __shared__ unsigned char raw[];
   __shared__ __align__(8) uint64_t barriers[2 * stages];
-  __shared__ unsigned long long tile_of[stages];  // row, then column; only atomics look at it
+  __shared__ unsigned long long tile_of[stages];  // row, then column; accessed by atomics only
   __shared__ unsigned long long sums[5];
   unsigned char* const room = raw + (1024 - gram::shared_address(raw) % 1024) % 1024;
   uint32_t const columns = gram::shared_address(room), full = gram::shared_address(barriers), empty = full + 8 * stages;
@@ -323,7 +322,7 @@ __global__ void __launch_bounds__(threads, 1) kernel(gram::Target const __grid_c
     asm volatile("setmaxnreg.dec.sync.aligned.u32 32;");
     if (threadIdx.x == 0) {
       uint64_t const policy = leave_last();
-      // Tiles row by row; of a triangle those from the diagonal on.
+      // Tiles row by row; for a triangle those from the diagonal on.
       int i = 0, before = 0;
       for (;; turn()) {
         gram::await(empty + 8 * stage, phase ^ 1);
@@ -350,8 +349,8 @@ __global__ void __launch_bounds__(threads, 1) kernel(gram::Target const __grid_c
     uint64_t const first = leave_first(), last = leave_last();
     uint4 a[2][Groups];
     Sums seen;
-    int row, col;  // of the tile; row -1: there is none
-    // Waits for the next tile, and has the planes of its rows on their way.
+    int row, col;  // of the tile; row is -1 after the last tile
+    // Waits for the next tile and starts to load the planes of its rows.
     auto next = [&] {
       turn();
       gram::await(full + 8 * stage, phase);
@@ -377,7 +376,7 @@ __global__ void __launch_bounds__(threads, 1) kernel(gram::Target const __grid_c
       int const mine = stage;
       int64_t const top = int64_t(row) * side + worker * lines, left = int64_t(col) * side;
       uint32_t const base = columns + stage * stage_bytes;
-      // Columns of the tile that there are, 64 each.
+      // The range of the tile's halves, 64 columns each, that exist.
       int const begin = !p.triangle || top < left ? 0 : static_cast<int>((top - left) / half);
       int const end = top >= p.rows ? 0 : static_cast<int>(min(int64_t(side), p.cols - left) + half - 1) / half;
       auto compute = [&](int h, bool end) {
@@ -397,7 +396,7 @@ __global__ void __launch_bounds__(threads, 1) kernel(gram::Target const __grid_c
           hold(d);
 #pragma unroll
           for (int i = 0; i < 32; ++i) {
-            float x = d[i];  // planes are times 2^7
+            float x = d[i];  // the planes are scaled by 2^7
             if (Planar && g == 0) x *= Groups == 4 ? 0x1p-56f : 0x1p-28f;
             if (!Planar && g % 2 == 0) x *= 0x1p-28f;
             v[i] = g == 0 ? x : v[i] * x;
@@ -456,7 +455,7 @@ __global__ void __launch_bounds__(threads, 1) kernel(gram::Target const __grid_c
       release(mine);
       if (begin >= end) next();
     }
-    // Warps, blocks, and of the last block to end the result.
+    // Adds up the sums of a warp, then of the block; the last block to end stores the result.
     auto gather = [&](unsigned long long* to, auto const& from) {
       for (int k = 0; k < 4; ++k) atomicAdd(to + k, static_cast<unsigned long long>(from[k]));
       atomicMax(to + 4, static_cast<unsigned long long>(from[4]));
@@ -488,10 +487,10 @@ __global__ void __launch_bounds__(threads, 1) kernel(gram::Target const __grid_c
 #endif
 }
 
-// Whether K can be written so: by vectors.
+// Whether this kernel can write K, which needs stores of 16 bytes.
 inline bool serves(gram::Target const& to, closed::Groups of) { return to.boxes && of.steps() <= 4; }
 
-// Calls f with the groups and whether all are of planar wires.
+// Calls f with the number of groups and whether all are of planar wires.
 template <class Call>
 int with_groups(closed::Groups of, Call f) {
   auto with = [&](auto count) -> int {
@@ -509,14 +508,14 @@ int with_groups(closed::Groups of, Call f) {
   return GPK_ERR_UNSUPPORTED;
 }
 
-// Where planes of rows, those of columns and counters are.
+// The offsets of the planes of rows, those of columns and the counters.
 template <int Groups>
 struct Room {
   uint64_t rows, cols, counters;
   Room(gram::Target const& to, uint64_t at) : rows(at), cols(at + planes_bytes(to.rows, Groups)), counters(cols + planes_bytes(to.cols, Groups)) {}
 };
 
-// Starts the kernel on planes that are there.
+// Starts the kernel on existing planes.
 template <int Groups, bool Planar>
 int start(int device, cudaStream_t s, gram::Target const& to, closed::Groups of, Room<Groups> const& room, uint64_t total) {
   static uint64_t allowed = 0;
@@ -529,7 +528,7 @@ int start(int device, cudaStream_t s, gram::Target const& to, closed::Groups of,
   return launch(code, dim3(sms > 0 && sms < tiles ? sms : tiles), dim3(threads), shared_bytes<Groups>, s, params, 1, 1, true);
 }
 
-// The blocks that make planes of n samples, 0: too many.
+// The number of blocks that compute planes of n samples; 0 if too many.
 template <int Groups>
 unsigned blocks_for(int64_t n) {
   int64_t const blocks = 4 * Groups * whole(n) / 256;
@@ -554,7 +553,7 @@ inline int run(int device, cudaStream_t s, gram::Target const& to, closed::Group
   });
 }
 
-// The same of a triangle, from samples on.
+// The same for a triangle, from the samples themselves.
 template <class X>
 int run_samples(int device, cudaStream_t s, gram::Target const& to, closed::Groups of, uint64_t x, int64_t features, int64_t row, int64_t col, Code const& code,
                 Notes notes, uint64_t workspace) {

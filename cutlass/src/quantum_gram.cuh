@@ -1,23 +1,21 @@
 // quantum_gram.cuh: |<a|b>|^2 of states for Hopper, from their planes of float16
 // to K and its mirror in one kernel.
 //
-// A state's amplitudes, times 2^14, are the float16 planes X and Y of their real
-// and imaginary parts; with Split there are two more, of what rounding left over:
-// 22 bits in all. Real states have no Y. Amplitudes are at most 1, so float16's
-// range holds them, and what it cannot hold is below 2^-38. To normalize K, states
-// are divided by their lengths on the way. With U and V the planes of the columns,
+// A state's amplitudes, times 2^14, are stored as float16 planes X and Y of their real and imaginary parts. With
+// Split there are two more planes, with the rounding errors of the first two: 22 bits in all. Real states have no Y.
+// Amplitudes are at most 1, so they are within float16's range, and the representation error is below 2^-38. To
+// normalize K, states are divided by their lengths when the planes are made. With U and V the planes of the columns,
 //
-//   re = X U^T + Y V^T      im = Y U^T - X V^T
+//  re = X U^T + Y V^T      im = Y U^T - X V^T
 //
 // where a product of split planes is high high + (high low + low high).
 //
-// One warp has TMA fill a ring of steps in shared memory. Two warpgroups have 64
-// rows and all columns of a tile each: the products of a step go into an
-// accumulator of their own, which is added to the result, rounded to nearest: the
-// tensor cores truncate. While one warpgroup adds, or writes, the other multiplies.
+// A producer warp fills a ring of steps in shared memory by TMA. Two consumer warpgroups compute 64 rows and all
+// columns of a tile each. The products of a step have their own accumulator, which is added to the result with
+// rounding to nearest, because the tensor cores truncate. While one warpgroup adds, or stores, the other multiplies.
 //
-// A finished tile goes to K and, through shared memory, to its mirror, and
-// what a report needs is summed on the way, in an order that is always the same.
+// A finished tile is stored to K and, through shared memory, to its mirror. The sums for a report are computed at the
+// same time, in a fixed order.
 #pragma once
 #include <cuda_fp16.h>
 
@@ -28,54 +26,54 @@ namespace gram {
 namespace {
 
 constexpr int side = 128;     // rows and columns of a tile
-constexpr int lines = 64;      // rows of a warpgroup
-constexpr int strip = 8;      // rows of tiles that are walked together, column by column
+constexpr int lines = 64;      // rows per warpgroup
+constexpr int strip = 8;      // rows of tiles that are visited together, column by column
 constexpr int ring = 128 << 10;
-constexpr int slot = lines * lines * 4, slots = 3;  // of a warpgroup: parts of a tile on their way out
+constexpr int slot = lines * lines * 4, slots = 3;  // per warpgroup: parts of a tile that are being stored
 constexpr int threads = 384;
 
-// Product: of wires that nothing connects, see quantum_closed.cuh. Factor: one of several of
-// K's, whose errors add up.
+// Product: for circuits that do not entangle, see quantum_closed.cuh. Factor: K is the product of several such
+// matrices, whose errors add up.
 template <bool Real, bool Split, bool Product = false, bool Factor = false>
 struct Form {
   static constexpr bool real = Real, split = Split, product = Product, factor = Factor;
-  static constexpr int fold = Factor ? 32 : 128;  // steps whose sum is added to another one, where there are more
+  static constexpr int fold = Factor ? 32 : 128;  // steps per partial sum, if there are more
   static constexpr int planes = (Real ? 1 : 2) * (Split ? 2 : 1);
-  static constexpr int depth = planes == 4 || Product ? 32 : 64;  // amplitudes of a step
+  static constexpr int depth = planes == 4 || Product ? 32 : 64;  // amplitudes per step
   static constexpr int line = 2 * depth;               // bytes, as wide as TMA's swizzle
   static constexpr int plane = side * line;
   static constexpr int stage = 2 * planes * plane;
   static constexpr int stages = ring / stage;
   static constexpr int sums = ring + 2 * slots * slot, barriers = sums + 2 * 4 * 3 * 8;
   static constexpr int shared = 1024 + barriers + 16 * stages;
-  static constexpr int results = real ? 64 : 128;  // of a thread
-  static constexpr int second = Real && !Product ? 1 : 64;  // its sums beside those of real parts
+  static constexpr int results = real ? 64 : 128;  // results per thread
+  static constexpr int second = Real && !Product ? 1 : 64;  // sums per thread in addition to those of real parts
 };
 
-// Where tiles and their sums go.
+// The destination of tiles and of their sums.
 struct Target {
   int64_t rows, cols;
-  int down, across;  // tiles
-  bool triangle;     // those on and above the diagonal
-  bool boxes;        // lines of K and of its mirror are whole pieces of 16 bytes: TMA can write them
+  int down, across;  // number of tiles
+  bool triangle;     // only tiles on and above the diagonal
+  bool boxes;        // lines of K and of its mirror are multiples of 16 bytes, so that TMA can write them
   float* k;
   int64_t ld;
-  float* mirror;  // or nullptr
+  float* mirror;  // nullptr if there is none
   int64_t ld_mirror;
-  float one;        // of the diagonal; 0: what was computed
-  double const* norms;  // <psi|psi>^2 of the rows' states, if they were divided by its sum with jitter
+  float one;        // the value of the diagonal; 0: the computed one
+  double const* norms;  // <psi|psi>^2 of the rows' states, if K is normalized by it plus jitter
   double jitter;
-  float scale;      // of a factor's squared moduli
+  float scale;      // scale of a factor's squared moduli
   double* partial;  // sum, sum of squares, largest |diagonal - 1| of each part of a block
-  float* folded;    // the sums of a block's threads, where there are more than `fold` steps
+  float* folded;    // the partial sums of a block's threads, if there are more than `fold` steps
 };
 
 __host__ __device__ inline int tiles_of(bool triangle, int down, int across) { return triangle ? down * (down + 1) / 2 : down * across; }
 
-// A walk over tiles, whose numbers grow.
+// Maps tile numbers to tiles; the numbers have to increase.
 struct Walk {
-  int row, before;  // the strip's first row of tiles, and the tiles of those before it; 0 first
-  // The tile of number t.
+  int row, before;  // the strip's first row of tiles, and the number of tiles in earlier strips; 0 at first
+  // Finds the tile with number t.
   __device__ void locate(Target const& p, int t, int& bi, int& bj) {
     for (;; row += strip) {
       int const h = min(strip, p.down - row), corner = p.triangle ? h * (h + 1) / 2 : 0, right = p.triangle ? row + h : 0;
@@ -99,8 +97,8 @@ struct Walk {
   }
 };
 
-// Sums over the entries off the diagonal, and how far the diagonal is off 1. Four
-// sums of each kind go on at once.
+// Sums over the entries off the diagonal, and the largest deviation of the diagonal from 1. Four independent sums of
+// each kind hide the latency.
 struct Sums {
   double sum[4]{}, squares[4]{}, off = 0;
   __device__ void add(float v, int i) {
@@ -108,17 +106,17 @@ struct Sums {
     sum[i % 4] += d;
     squares[i % 4] += d * d;
   }
-  // The same of four, that are added in float32: 2e-10 of a mean over 2^14 entries.
+  // Adds four entries, summed in float32 first: an error of 2e-10 in a mean over 2^14 entries.
   __device__ void add_four(float a, float b, float c, float d, int i) {
     sum[i % 4] += (a + b) + (c + d);
     squares[i % 4] += (a * a + b * b) + (c * c + d * d);
   }
-  // The diagonal's entry, compared with 1.
+  // Compares an entry of the diagonal with 1.
   __device__ void diagonal(double v) {
     double const d = fabs(v - 1);
-    off = d <= off ? off : d;  // NaN stays
+    off = d <= off ? off : d;  // keeps NaN
   }
-  // Adds those of a warp to what is there: tiles have the same order in every run.
+  // Adds a warp's sums to `to`: tiles have the same order in every run.
   __device__ void of_warp(double (&to)[3], bool diagonal) const {
     double a = (sum[0] + sum[1]) + (sum[2] + sum[3]), b = (squares[0] + squares[1]) + (squares[2] + squares[3]);
     for (int d = 16; d > 0; d /= 2) {
@@ -137,7 +135,7 @@ struct Sums {
     to[1] += b;
     if (!(o <= to[2])) to[2] = o;
   }
-  // Adds those of the warps in their order.
+  // Adds the sums of the warps in their order.
   __device__ static void write(double const (*warps)[3], int n, double* to) {
     double s[3] = {warps[0][0], warps[0][1], warps[0][2]};
     for (int w = 1; w < n; ++w) {
@@ -149,16 +147,15 @@ struct Sums {
   }
 };
 
-// Where column c of line r lies in boxes of 32 columns and `lines` lines, in TMA's
-// swizzle: threads of a warp meet all banks.
+// The offset of column c of line r in boxes of 32 columns and `lines` lines, in TMA's swizzle, which avoids bank
+// conflicts.
 __device__ inline uint32_t place(int r, int c) {
   return c / 32 * (lines * 128) + r * 128 + ((c % 32 / 4) ^ (r % 8)) * 16 + c % 4 * 4;
 }
 
 #if __CUDA_ARCH__ >= 900
-// Writes a box of shared memory to the matrix, where it is inside. Nobody reads K soon: its
-// lines leave the second-level cache first, which writes a tenth faster than in the order
-// in which they came.
+// Writes a box of shared memory to the matrix, clipped to it. K is not read soon, so its lines are evicted from L2
+// first: this writes a tenth faster than the default policy.
 __device__ inline void write_box(CUtensorMap const* map, int64_t x, int64_t y, uint32_t from) {
   uint64_t policy;
   asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
@@ -233,14 +230,14 @@ __device__ inline void copy_box(uint32_t to, CUtensorMap const* map, int x, int 
 
 __device__ inline void meet(int group) { asm volatile("bar.sync %0, 128;" ::"r"(1 + group) : "memory"); }
 
-// What wgmma reads: lines of a plane, k contiguous, in TMA's swizzle.
+// wgmma's descriptor: lines of a plane, k contiguous, in TMA's swizzle.
 template <class F>
 __device__ inline uint64_t describe(uint32_t address) {
   constexpr uint64_t eight = 8 * F::line / 16, swizzle = F::line == 128 ? 1 : 2;
   return uint64_t((address & 0x3ffff) >> 4) | uint64_t(1) << 16 | eight << 32 | swizzle << 62;
 }
 
-// d (+)= Sign a b^T, 64 lines by 128 of 16 amplitudes.
+// d = Sign a b^T, or d += Sign a b^T if `add` is set: 64 lines by 128 of 16 amplitudes.
 template <int Sign>
 __device__ __forceinline__ void multiply(float (&d)[64], uint64_t a, uint64_t b, int add) {
   asm volatile(
@@ -263,14 +260,14 @@ __device__ __forceinline__ void multiply(float (&d)[64], uint64_t a, uint64_t b,
       : "l"(a), "l"(b), "r"(add), "n"(Sign));
 }
 
-// Keeps what the compiler does with d on its side of a wait.
+// Keeps the compiler from moving accesses to d across a wait.
 __device__ __forceinline__ void hold(float (&d)[64]) {
 #pragma unroll
   for (int i = 0; i < 64; ++i) asm volatile("" : "+f"(d[i])::"memory");
 }
 
-// sum (+)= the products of a step: those of planes 0 and 1 of the rows with planes
-// First and 1 - First of the columns, the second times Sign.
+// Adds the products of a step to sum, or replaces it: those of planes 0 and 1 of the rows with planes First and 1 -
+// First of the columns, the second times Sign.
 template <class F, int First, int Sign>
 __device__ __forceinline__ void step(float (&sum)[64], float (&d)[64], uint64_t a, uint64_t b, bool fresh) {
   constexpr uint64_t plane = F::plane / 16;
@@ -306,7 +303,7 @@ __device__ __forceinline__ void step(float (&sum)[64], float (&d)[64], uint64_t 
   for (int i = 0; i < 64; ++i) sum[i] = fresh ? d[i] : sum[i] + d[i];
 }
 
-// Starts the inner products over 16 numbers of the group of that number.
+// Starts the inner products over the 16 numbers of one group.
 template <class F>
 __device__ __forceinline__ void start(float (&d)[64], uint64_t a, uint64_t b, int group) {
   constexpr uint64_t plane = F::plane / 16;
@@ -318,7 +315,7 @@ __device__ __forceinline__ void start(float (&d)[64], uint64_t a, uint64_t b, in
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 
-// v *= d, when all but Left of what was started have ended.
+// Multiplies v by d, once all but Left of the started products have ended.
 template <int Left>
 __device__ __forceinline__ void take(float (&v)[64], float (&d)[64], float scale) {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Left) : "memory");
@@ -332,7 +329,7 @@ __device__ __forceinline__ void square(float (&v)[64]) {
   for (int i = 0; i < 64; ++i) v[i] *= v[i];
 }
 
-// Adds what a thread has to what it put aside, and takes that back.
+// Adds a thread's accumulators to its partial sums in the workspace, and loads the totals.
 template <class F>
 __device__ __forceinline__ void put_aside(Target const& p, int group, float (&re)[64], float (&im)[F::second], bool first) {
   float* const mine = p.folded + int64_t(blockIdx.x) * F::results * 256 + group * 128 + threadIdx.x % 128;
@@ -389,7 +386,7 @@ __global__ void __launch_bounds__(threads, 1)
   asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
   int const group = threadIdx.x / 128 - 1, t = threadIdx.x % 128, warp = t / 32, lane = t % 32;
   float re[64], im[F::second], d[64];
-  int turn = 0;  // slots that have been used
+  int turn = 0;  // number of slots that have been used
   if (lane == 0)
     for (int c = 0; c < 3; ++c) sums[4 * group + warp][c] = 0;
   Walk walk{0, 0};
@@ -408,7 +405,7 @@ __global__ void __launch_bounds__(threads, 1)
         uint64_t const a = describe<F>(from + group * lines * F::line), b = describe<F>(from + F::stage / 2);
         start<F>(d, a, b, 0);
         start<F>(im, a, b, 1);
-        take<1>(re, d, 0x1p-28f);  // the planes are times 2^7
+        take<1>(re, d, 0x1p-28f);  // the planes are scaled by 2^7
         take<0>(re, im, 1);
         release(stage);
         if (s + 1 == squared) square(re);
@@ -435,7 +432,7 @@ __global__ void __launch_bounds__(threads, 1)
         re[i] *= F::factor ? p.scale : 0x1p-56f;
       }
     }
-    // A thread has the columns 8 j + 2 (lane % 4) and the next of two rows.
+    // A thread has the columns 8 j + 2 (lane % 4) and the next, of two rows.
     int64_t const i0 = int64_t(bi) * side + group * lines, j0 = int64_t(bj) * side;
     bool const diagonal = p.triangle && bi == bj;
     bool const whole = !diagonal && i0 + lines <= p.rows && j0 + side <= p.cols;
@@ -445,7 +442,7 @@ __global__ void __launch_bounds__(threads, 1)
 #pragma unroll
       for (int i = 0; i < 64; i += 4) sum.add_four(re[i], re[i + 1], re[i + 2], re[i + 3], i / 4);
     } else {
-      double by[2] = {1, 1};  // what takes the division of the diagonal back
+      double by[2] = {1, 1};  // undoes the division for the diagonal
       if (diagonal && p.norms != nullptr) {
         for (int h = 0; h < 2; ++h)
           if (i0 + row + 8 * h < p.rows) by[h] = p.norms[i0 + row + 8 * h] + p.jitter;
@@ -492,7 +489,7 @@ __global__ void __launch_bounds__(threads, 1)
         asm volatile("cp.async.bulk.commit_group;" ::: "memory");
         continue;
       }
-      if (t == 0) asm volatile("cp.async.bulk.commit_group;" ::: "memory");  // of nothing: a group a turn
+      if (t == 0) asm volatile("cp.async.bulk.commit_group;" ::: "memory");  // an empty group, so that there is one group per iteration
       meet(group);
       float* const k = part < 2 ? p.k : p.mirror;
       int64_t const ld = part < 2 ? p.ld : p.ld_mirror, high = part < 2 ? p.rows : p.cols, wide = part < 2 ? p.cols : p.rows;
@@ -511,7 +508,7 @@ __global__ void __launch_bounds__(threads, 1)
 #endif
 }
 
-// Describes planes [planes][n][pitch] to TMA, a step of 128 lines of all planes a box.
+// Encodes a TMA descriptor of planes [planes][n][pitch]; a box is a step of 128 lines of all planes.
 template <class F>
 bool describe(CUtensorMap* map, uint64_t planes, int64_t n, int64_t pitch) {
   cuuint64_t const dims[3] = {cuuint64_t(pitch), cuuint64_t(n), cuuint64_t(F::planes)};
@@ -523,7 +520,7 @@ bool describe(CUtensorMap* map, uint64_t planes, int64_t n, int64_t pitch) {
   return e == CUDA_SUCCESS && !take_tma_error();
 }
 
-// Describes a matrix of float32 to TMA, 32 columns of 64 lines a box.
+// Encodes a TMA descriptor of a float32 matrix; a box is 32 columns of 64 lines.
 inline bool describe_matrix(CUtensorMap* map, float* k, int64_t rows, int64_t cols, int64_t ld) {
   cuuint64_t const dims[2] = {cuuint64_t(cols), cuuint64_t(rows)}, strides[1] = {cuuint64_t(4 * ld)};
   cuuint32_t const box[2] = {32, lines}, ones[2] = {1, 1};
@@ -532,7 +529,7 @@ inline bool describe_matrix(CUtensorMap* map, float* k, int64_t rows, int64_t co
   return e == CUDA_SUCCESS && !take_tma_error();
 }
 
-// Describes K and its mirror, if TMA can write both.
+// Encodes TMA descriptors of K and its mirror if TMA can write both. Returns false if the driver refuses one.
 inline bool describe_target(Target const& p, CUtensorMap* k, CUtensorMap* mirror) {
   *k = *mirror = CUtensorMap{};
   if (!p.boxes) return true;

@@ -1,10 +1,9 @@
-// random.cuh: random numbers, the arithmetic of internal/cpu/random.go step by
-// step. Units that include this are compiled with -fmad=false.
+// random.cuh: random numbers, with the same arithmetic as internal/cpu/random.go. Units that include this file are
+// compiled with -fmad=false.
 //
-// A thread turns the counters of a few blocks into four words each, by
-// Philox4x32-10 (Salmon, Moraes, Dror and Shaw, 2011), and each block's words
-// into one vector of elements: a block makes four elements of float32 and of the
-// halves, two of float64 and of integers.
+// Philox4x32-10 (Salmon, Moraes, Dror and Shaw, 2011) maps a block's counter to four words. A thread computes a few
+// blocks, and converts each block's words to one vector of elements: four elements of float32 and of the half types,
+// two of float64 and of integers.
 #pragma once
 #include <string.h>
 
@@ -14,14 +13,14 @@
 namespace gpk {
 namespace {
 
-constexpr int random_each = 8;  // blocks a thread
+constexpr int random_each = 8;  // blocks per thread
 
 struct Random {
   char* dst;
   int64_t n;            // elements
-  uint64_t block;       // the first
+  uint64_t block;       // number of the first block
   uint32_t key0, key1;  // the seed
-  bool vectors;         // dst is aligned to a block's elements
+  bool vectors;         // dst is aligned to the elements of a block
   union {
     double real[3];    // lo, width, below; mean, std
     uint64_t whole[2];  // lo, the range
@@ -48,7 +47,7 @@ __device__ inline Words philox(uint64_t block, uint32_t k0, uint32_t k1) {
   return {{c0, c1, c2, c3}};
 }
 
-// Writes the vector of elements that block number i makes.
+// Writes the vector of elements of block number i.
 template <class T, int V>
 __device__ inline void write(Random const& p, int64_t i, Vec<T, V> const& x) {
   T* const dst = reinterpret_cast<T*>(p.dst) + i * V;
@@ -62,7 +61,7 @@ __device__ inline void write(Random const& p, int64_t i, Vec<T, V> const& x) {
   }
 }
 
-// Calls f(number, words) on the thread's blocks of those that n elements take.
+// Calls f(number, words) for each of the thread's blocks that n elements need.
 template <int V, class F>
 __device__ inline void each_block(Random const& p, F const& f) {
   int64_t const first = static_cast<int64_t>(blockIdx.x) * blockDim.x * random_each + threadIdx.x;
@@ -141,7 +140,7 @@ __global__ void __launch_bounds__(threads) normal_table_reals(Random p) {
   });
 }
 
-// The natural logarithm of a number in (0, 1].
+// The natural logarithm of u in (0, 1].
 __device__ inline double log_unit(double u) {
   int64_t bits = __double_as_longlong(u) + (0x3ff0000000000000 - 0x3fe6a09e667f3bcd);
   double const k = static_cast<double>((bits >> 52) - 1023);
@@ -185,7 +184,7 @@ __global__ void __launch_bounds__(threads) normal_doubles(Random p) {
     double s, c;
     sin_cos_quarter((static_cast<double>(w << 2 >> 11) * 0x1p-53 - 0.5) * half_pi, &s, &c);
     bool const odd = w >> 62 & 1, minus_c = (w >> 62) == 1 || (w >> 62) == 2, minus_s = w >> 63;
-    // By quarters: (c, s), (-s, c), (-c, -s), (s, -c).
+    // By quarter turns: (c, s), (-s, c), (-c, -s), (s, -c).
     double const a = odd ? s : c, b = odd ? c : s;
     Vec<double, 2> x;
     x.v[0] = p.real[0] + p.real[1] * (r * (minus_c ? -a : a));
@@ -194,7 +193,7 @@ __global__ void __launch_bounds__(threads) normal_doubles(Random p) {
   });
 }
 
-// Launches the kernel whose blocks make `per` elements of `size` bytes.
+// Launches a kernel whose blocks produce `per` elements of `size` bytes.
 int launch_random(void (*kernel)(Random), Random p, int per, int size, int device, uint64_t stream) {
   if (p.n == 0) return GPK_OK;
   int const code = set_device(device);

@@ -1,5 +1,5 @@
-// reduce.cuh: what a reduction is, for the precompiled ones (ops_reduce.cuh, ops_rows.cu)
-// and for those at the end of chains that are compiled at run time (fold.cuh).
+// reduce.cuh: the definitions of reductions, for the precompiled ones (ops_reduce.cuh, ops_rows.cu) and for those at
+// the end of chains, which are compiled at run time (fold.cuh).
 #pragma once
 #include "ops_math.cuh"
 
@@ -7,7 +7,7 @@ namespace gpk {
 
 // ---- sums: their tree is described in ops_reduce.cuh
 
-// What sums of T accumulate in, and their type.
+// The type in which sums of T accumulate, and the type of the result.
 template <class T>
 struct accumulator {
   using type = long long;
@@ -44,7 +44,7 @@ struct accumulator<c128> {
   using result = c128;
 };
 
-// The term that changes no sum: -0, since 0 would change -0.
+// The neutral term: -0, since adding 0 would change -0.
 template <class A>
 __device__ inline A nothing() {
   if constexpr (is_complex<A>) {
@@ -54,7 +54,7 @@ __device__ inline A nothing() {
   }
 }
 
-// The element that stands for it: -0, of integers 0.
+// The element that equals the neutral term: -0, for integers 0.
 template <class T>
 __device__ inline T no_term() {
   if constexpr (is_half<T>) {
@@ -89,7 +89,7 @@ __device__ inline A term(T x) {
   return convert<A>(x);
 }
 
-constexpr int chunk_rows = 8, warps = 8;  // of a chunk; of a block
+constexpr int chunk_rows = 8, warps = 8;  // rows per chunk; warps per block
 template <class T>
 constexpr int vector_width = 16 / sizeof(T);
 template <class T>
@@ -97,8 +97,8 @@ constexpr int lanes = 32 * vector_width<T>;
 template <class T>
 constexpr int chunk = chunk_rows * lanes<T>;
 
-// Sums terms in pairs as they come: level l holds the sum of 2^l terms that
-// wait for 2^l more. Lives in local memory; pushed once a chunk or so.
+// Sums terms in pairs as they arrive: level l holds the sum of 2^l terms until 2^l more have arrived. It is in local
+// memory, and terms are pushed about once per chunk.
 template <class A, int N, int Levels>
 struct Pile {
   unsigned count = 0;
@@ -114,7 +114,7 @@ struct Pile {
     for (int e = 0; e < N; ++e) level[l][e] = v[e];
     ++count;
   }
-  // Closes the tree into v, from the lowest level up.
+  // Adds the remaining levels to v, from the lowest level up.
   __device__ void close(A (&v)[N]) const {
 #pragma unroll
     for (int e = 0; e < N; ++e) v[e] = nothing<A>();
@@ -126,10 +126,10 @@ struct Pile {
   }
 };
 
-// A sum over the branch of a pile that is at most 2^(Levels-1) terms.
+// Levels for a pile of at most 2^(levels-1) terms.
 constexpr int levels = 32;
 
-// A sum, or a mean, which is rounded once more.
+// Converts a sum to its result type; a mean is rounded once more.
 template <class R, class A>
 __device__ inline R rounded(A v, double over) {
   if (over == 0) return convert<R>(v);
@@ -143,7 +143,7 @@ __device__ inline R rounded(A v, double over) {
   }
 }
 
-// Adds neighbours in pairs, up to N of them; the sum is in x[0].
+// Adds up to N neighbours in pairs; the sum is in x[0].
 template <int N, class A>
 __device__ inline void pairs(A* x) {
 #pragma unroll
@@ -153,16 +153,16 @@ __device__ inline void pairs(A* x) {
   }
 }
 
-// The partial sums of branches meet.
+// Parameters of the kernel that adds the partial sums of branches.
 struct Fold {
   char const* partial;
   char* out;
   int64_t sums, groups;
-  int64_t step, pitch;  // between the groups of a sum, between sums
+  int64_t step, pitch;  // distance between the groups of a sum, and between sums
   double over;
 };
 
-// Pushes the partial sums from `first` to `end`, several loads in flight.
+// Pushes the partial sums from `first` to `end`, with several loads in flight.
 template <class A>
 __device__ inline void push_all(Pile<A, 1, levels>& pile, A const* x, int64_t step, int64_t first, int64_t end) {
   constexpr int flight = 8;
@@ -182,7 +182,7 @@ __device__ inline void push_all(Pile<A, 1, levels>& pile, A const* x, int64_t st
 
 constexpr int fold_threads = 1024;  // at most
 
-// A block a sum: thread t adds the t-th run of 2^n neighbours, then the runs meet.
+// A block per sum: thread t adds the t-th run of 2^n neighbours, then the runs' sums are added.
 template <class T>
 __device__ void add_long(Fold const& p) {
   using A = typename accumulator<T>::type;
@@ -204,7 +204,7 @@ __device__ void add_long(Fold const& p) {
   if (threadIdx.x == 0) reinterpret_cast<R*>(p.out)[blockIdx.x] = rounded<R>(shared[0], p.over);
 }
 
-// Eight threads a sum: each adds a run of 2^n neighbours, then the runs meet.
+// Eight threads per sum: each adds a run of 2^n neighbours, then the runs' sums are added.
 template <class T>
 __device__ void add_wide(Fold const& p) {
   using A = typename accumulator<T>::type;
@@ -232,11 +232,11 @@ __device__ void add_wide(Fold const& p) {
 
 // ---- other reductions
 
-// A reduction is what it accumulates in (A), its result, the fold of nothing
-// (start), of one element more, number k (take), and of two (merge), the second
-// of later elements or of others.
+// A reduction consists of its accumulator type (A), its result, and three functions: start is the value for no
+// elements, take adds element number k, and merge combines two accumulators, the second of which covers later or
+// other elements.
 
-// What elements of T are compared in.
+// The type in which elements of T are compared.
 template <class T>
 struct compared {
   using type = T;
@@ -270,13 +270,13 @@ constexpr V highest() {
   }
 }
 
-// The larger or the smaller; NaN where one is.
+// The larger or the smaller value; NaN if either is.
 template <bool Largest, class V>
 __device__ V extreme(V a, V b) {
   return Largest ? Maximum::apply(a, b) : Minimum::apply(a, b);
 }
 
-// Two halves at once, as words.
+// The same for two halves in a word.
 template <class T, bool Largest>
 __device__ uint32_t extreme_pair(uint32_t a, uint32_t b) {
   uint32_t r;
@@ -296,7 +296,7 @@ __device__ uint32_t extreme_pair(uint32_t a, uint32_t b) {
   return r;
 }
 
-// Of the elements of a vector.
+// The extreme value of a vector.
 template <bool Largest, template <class, int> class X, class T, int V>
 __device__ typename compared<T>::type extreme_of(X<T, V> const& x) {
   if constexpr (is_half<T> && V >= 2) {
@@ -331,10 +331,10 @@ struct Extreme {
 template <class V>
 struct Place {
   V v;
-  int64_t k;  // -1: none
+  int64_t k;  // -1: none yet
 };
 
-// v is to be found rather than u: it is larger or smaller, or NaN where u is not.
+// Whether v beats u: it is larger (or smaller), or it is NaN and u is not.
 template <bool Largest, class V>
 __device__ bool beats(V v, V u) {
   return !(Largest ? v <= u : v >= u) && u == u;
@@ -346,13 +346,12 @@ struct ArgExtreme {
   using A = Place<V>;
   using R = int64_t;
   static __device__ A start(double const*, int64_t) { return {V(0), -1}; }
-  // A thread takes elements in their order.
+  // A thread visits elements in increasing order.
   static __device__ void take(A& a, T x, int64_t k) {
     V const v = compared<T>::of(x);
     if (a.k < 0 || beats<Largest>(v, a.v)) a = {v, k};
   }
-  // Of a vector what is to be found, whether that beats what was, and the first
-  // place where it is.
+  // The extreme value of a vector, whether it beats the current one, and its first index in the vector.
   template <class X>
   static __device__ V of(X const& x) {
     return extreme_of<Largest>(x);
@@ -376,7 +375,7 @@ struct ArgExtreme {
   static __device__ R result(A a, double) { return a.k; }
 };
 
-// Whether an element is not 0 (Any), whether none is (All).
+// Whether any element is not 0 (Any), or all are not (All).
 template <class T, bool All>
 struct Truth {
   using A = int;
@@ -387,8 +386,8 @@ struct Truth {
   static __device__ R result(A a, double) { return {static_cast<uint8_t>(a)}; }
 };
 
-// What products accumulate in: wider than the elements where it can be, so that
-// what over- or underflows on the way comes back.
+// The type in which products accumulate: wider than the elements if possible, so that an intermediate overflow or
+// underflow does not affect the result.
 template <class T>
 struct wide {
   using type = long long;
@@ -441,7 +440,7 @@ struct Product {
   static __device__ R result(A a, double) { return convert<R>(a); }
 };
 
-// The sum in double, for Var's means; the result is the mean.
+// The sum in double for the means of Var; the result is the mean.
 template <class T>
 struct Average {
   using A = typename wide<T>::type;
@@ -460,7 +459,7 @@ struct Average {
 
 template <class W>
 struct Deviations {
-  W mean, rest;  // rest is the sum of deviations, 0 but for the mean's rounding
+  W mean, rest;  // rest is the sum of deviations, which is 0 except for the rounding of the mean
   double squares;
 };
 
@@ -476,7 +475,7 @@ struct real_type<cx<R>> {
   using type = R;
 };
 
-// The mean of the squares of what elements are more than their mean.
+// The mean of the squared deviations from the mean.
 template <class T>
 struct Variance {
   using W = typename wide<T>::type;
@@ -505,7 +504,7 @@ __device__ A lane_below(A v, int distance) {
   return v;
 }
 
-// Merges what the threads of a team have, neighbours in pairs; the first has it all.
+// Merges the accumulators of a team's threads, neighbours in pairs; the first thread gets the result.
 template <class P>
 __device__ typename P::A merge_team(typename P::A a, int team) {
   using A = typename P::A;
@@ -526,7 +525,7 @@ __device__ typename P::A merge_team(typename P::A a, int team) {
   return shared[warp];
 }
 
-// Whether P takes vectors at once; whether it finds its element in one later.
+// Whether P folds vectors at once; whether it searches for the position within a vector later.
 template <class P, class T>
 constexpr bool takes_vectors = false;
 template <class T, bool Largest>
@@ -536,7 +535,7 @@ constexpr bool finds = false;
 template <class T, bool Largest>
 constexpr bool finds<ArgExtreme<T, Largest>, T> = true;
 
-// The partial results of branches meet.
+// Parameters of the kernel that merges the partial results of branches.
 struct Last {
   char const* partial;
   char* out;
@@ -544,7 +543,7 @@ struct Last {
   int team;
 };
 
-// Merges the branches of each fold, runs of neighbours a thread of its team.
+// Merges the branches of each fold: each thread of a team merges a run of neighbours.
 template <class P>
 __device__ void merge_last(Last const& p) {
   using A = typename P::A;
@@ -552,7 +551,7 @@ __device__ void merge_last(Last const& p) {
   int const at = threadIdx.x % p.team;
   bool const mine = fold < p.folds;
   A const* const x = reinterpret_cast<A const*>(p.partial) + (mine ? fold : 0);
-  // Every thread of the team has a branch: there are no fewer branches than threads.
+  // Every thread of the team has a branch: there are at least as many branches as threads.
   int64_t const lo = p.groups * at / p.team, hi = p.groups * (at + 1) / p.team;
   A a = x[lo * p.folds];
   for (int64_t g = lo + 1; g < hi; ++g) a = P::merge(a, x[g * p.folds]);

@@ -1,9 +1,9 @@
-// registry_impl.cuh: gpk_gemm and its kin over the list of kernels that the
-// generated registry declares before it includes this file:
+// registry_impl.cuh: gpk_gemm and related functions, over the list of kernels that the generated registry declares
+// before it includes this file:
 //
-//   static gpk::Entry const* const entries[] = {...};   // n_entries of them
+//  static gpk::Entry const* const entries[] = {...};   // n_entries of them
 //
-// GPK_KERNEL_SET comes from the compiler's command line, a string without quotes.
+// GPK_KERNEL_SET is defined on the compiler's command line, a string without quotes.
 #pragma once
 #include <atomic>
 #include <limits.h>
@@ -71,7 +71,7 @@ CUresult encode_tiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t ran
       CUDA_SUCCESS) {
     tma_error = true;
   }
-  return CUDA_SUCCESS;  // anything else would be printed; take_tma_error tells
+  return CUDA_SUCCESS;  // CUTLASS would print any other value; take_tma_error reports the error
 }
 
 int launch(void const* kernel, dim3 grid, dim3 block, int shared, cudaStream_t stream, void** params, int cluster_x,
@@ -108,13 +108,13 @@ static bool fits(int64_t n) { return n > 0 && n <= INT_MAX; }
 
 static bool divides(int64_t align, int64_t bytes) { return bytes % align == 0; }
 
-// An operand: rows (or columns) of `extent` contiguous elements.
+// Whether an operand of rows (or columns) of `extent` contiguous elements is valid.
 static bool legal(uint64_t address, int64_t extent, int64_t ld, int64_t stride, int64_t batch, int size, int align) {
   return address != 0 && address % static_cast<uint64_t>(align) == 0 &&
          ld >= extent && divides(align, ld * size) && (batch == 1 || (stride >= 0 && divides(align, stride * size)));
 }
 
-// A pair of addresses that is wanted, aligned, or absent.
+// Whether two addresses are both present and aligned if wanted, and both 0 otherwise.
 static bool whole(bool wanted, uint64_t x, uint64_t y, uint64_t align) {
   return wanted ? x != 0 && y != 0 && x % align == 0 && y % align == 0 : x == 0 && y == 0;
 }

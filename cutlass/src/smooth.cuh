@@ -1,25 +1,23 @@
 // smooth.cuh: GELU, its tanh form and SiLU of one element.
 //
-// The operations, the chains and the epilogues of products share them, bit for
-// bit. Units of products contract what the others do not: a product that meets a
-// sum here is written __fmul_rn.
+// The operations, the chains and the epilogues of products share them, bit for bit. Unlike other units, those of
+// products are compiled with contraction: a product that is added to something here is written __fmul_rn.
 #pragma once
 #include <cuda_runtime.h>
 #include <stdint.h>
 
 namespace gpk {
 
-// All are x times a smooth step, and computed as max(x, 0) - T(|x|), where T =
-// |x| step(-|x|) is small and does not cancel:
+// All are x times a smooth step, and are computed as max(x, 0) - T(|x|), where T(|x|) = |x| step(-|x|) is small and
+// does not cancel:
 //
-//   GELU      T(a) = a Q(a), Q(a) = 1/2 erfc(a/sqrt 2)
-//   GELUTanh  T(a) = a e^-w / (1 + e^-w), w = 2 sqrt(2/pi) (a + 0.044715 a^3)
-//   SiLU      T(a) = a e^-a / (1 + e^-a)
+//  GELU      T(a) = a Q(a), Q(a) = 1/2 erfc(a/sqrt 2)
+//  GELUTanh  T(a) = a e^-w / (1 + e^-w), w = 2 sqrt(2/pi) (a + 0.044715 a^3)
+//  SiLU      T(a) = a e^-a / (1 + e^-a)
 //
-// (Hendrycks and Gimpel, arXiv 1606.08415.) In float the error stays below 2 ulp
-// of the exact value: what is lost in one step is carried to the next. In the
-// half types hardware approximations, good to 2^-22, are enough, and bfloat16 can do
-// with less (Brief). -inf gives NaN, as the formulas do.
+// (Hendrycks and Gimpel, arXiv 1606.08415.) In float the error stays below 2 ulp of the exact value: the rounding
+// error of one step is carried to the next. In the half types hardware approximations, accurate to 2^-22, are enough,
+// and bfloat16 needs even less (Brief). -inf gives NaN, as the formulas do.
 
 __device__ inline float approximate_reciprocal(float x) {
   float y;
@@ -33,8 +31,7 @@ __device__ inline float approximate_exp2(float x) {
   return y;
 }
 
-// e^-(hi + lo) = (1 + value) 2^n, where n is the low 9 bits of `shift`; hi >= 0,
-// lo much smaller.
+// e^-(hi + lo) = (1 + value) 2^n, where n is the low 9 bits of `shift`. Requires hi >= 0 and |lo| much smaller.
 struct Exponential {
   float value;
   uint32_t shift;
@@ -53,7 +50,7 @@ struct Exponential {
     value = q * r;
     shift = __float_as_uint(t);
   }
-  // v 2^n, where neither is subnormal.
+  // v 2^n, if neither v nor the result is subnormal.
   __device__ float scale(float v) const { return __uint_as_float(__float_as_uint(v) + (shift << 23)); }
 };
 
@@ -67,24 +64,23 @@ __device__ inline float gate_tail(float a, float hi, float lo) {
   return e.scale(fmaf(fmaf(-q, d_rest, fmaf(-q, d, n)) + n_rest, r, q));
 }
 
-// max(x, 0), but -0 for negative x and for -0, since max takes +0 for the larger zero: where T is 0,
-// the difference keeps the sign of x times 0.
+// max(x, 0), but -0 for negative x and for -0. max would return +0; with -0 the difference keeps the sign of x where
+// T is 0.
 __device__ inline float upper(float x) {
   float y;
   asm("max.f32 %0, %1, %2;" : "=f"(y) : "f"(x), "f"(-0.f));
   return y;
 }
 
-// |x|, of a positive x at most 128: there T is 0, and the result x, +inf too. It
-// is 0 where x is as far below, and NaN for -inf.
+// |x|, with a positive x clamped to 128: there T is 0 and the result is x, also for +inf. For negative x of that magnitude the result is 0, and NaN for -inf.
 __device__ inline float bounded(float x) {
   float y;
   asm("min.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(x), "f"(128.f));
   return fabsf(y);
 }
 
-// Smooth operations have two forms for float: `quick` up to |x| = limit, where
-// nothing is subnormal, and `full`, by way of double, beyond.
+// Smooth operations have two forms for float: `quick` up to |x| = limit, where no intermediate is subnormal, and
+// `full`, by way of double, beyond.
 template <class Op>
 __device__ __noinline__ void either(float* x, int n) {
   for (int e = 0; e < n; ++e) {
@@ -95,12 +91,12 @@ __device__ __noinline__ void either(float* x, int n) {
 struct GELU {
   static constexpr float limit = 12.5f;
 
-  // T(a) = v e^(L(v) - a^2/2), v = a/(a + 2) = 1 - 1/(a/2 + 1): L, a polynomial, has
-  // what v and the power leave of log Q(a), to 2^-26.
+  // T(a) = v e^(L(v) - a^2/2) with v = a/(a + 2) = 1 - 1/(a/2 + 1). The polynomial L fits what log Q(a) has beyond v
+  // and the power, to 2^-26.
   static __device__ float quick(float x) {
     float const a = fabsf(x), half = 0.5f * a;
     float const r = approximate_reciprocal(half + 1), w = 1 - r;
-    float const v = fmaf(r, fmaf(half, r, -w), w);  // w, less what r and half + 1 are off
+    float const v = fmaf(r, fmaf(half, r, -w), w);  // w, corrected for the errors of r and of half + 1
     float p = 0.203505576f;
     p = fmaf(p, v, -0.609581709f);
     p = fmaf(p, v, 0.621900141f);
@@ -111,8 +107,7 @@ struct GELU {
     p = fmaf(p, v, -0.0988499746f);
     p = fmaf(p, v, -0.369075328f);
     p = fmaf(p, v, -0.595767319f);
-    // L - a^2/2 = n log 2 + y. What the float log 2 is off grows with n as a^2 does,
-    // and p has it.
+    // L - a^2/2 = n log 2 + y. The error of log 2 in float grows with n, as a^2 does, and p compensates for it.
     float const hi = half * a, lo = fmaf(half, a, -hi);
     float const t = fmaf(fmaf(p, v, -hi), 1.44269504f, 12582912.f), n = t - 12582912.f;
     float const y = fmaf(n, -0.693147182f, -hi) + fmaf(p, v, -lo);
@@ -125,9 +120,8 @@ struct GELU {
     return upper(x) - __uint_as_float(__float_as_uint(s) + (__float_as_uint(t) << 23));
   }
   static __device__ double exact(double x) { return x * normcdf(x); }
-  // log2 Q(a) as a polynomial, to 2^-18 where float16 has T(a), and (Brief) to
-  // 2^-10.6 where bfloat16 has; beyond it falls. 2^24 keeps what the hardware would take
-  // for 0 from being subnormal.
+  // log2 Q(a) as a polynomial, to 2^-18 over the range of float16's T(a), and (Brief) to 2^-10.6 over bfloat16's;
+  // beyond it falls. The factor 2^24 avoids subnormals, which the hardware would flush to 0.
   template <bool Brief = false>
   static __device__ float rough(float x) {
     float const a = bounded(x);

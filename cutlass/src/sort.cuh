@@ -1,24 +1,23 @@
-// sort.cuh: lines sorted, and their largest elements.
+// sort.cuh: sorted lines, and their largest elements.
 //
-// Elements become unsigned keys whose order is theirs. `sort_tiles` sorts a tile
-// of a line in shared memory: eight keys a thread by a network, then merges. Runs
-// of tiles are merged pairwise, each pass reading and writing once:
-// `split_runs` finds where every tile of the output begins in the two runs
-// (Odeh, Green, Mwassi, Shmueli and Birk, "Merge Path", 2012), `merge_runs` merges.
+// Elements are mapped to unsigned keys of the same order. `sort_tiles` sorts a tile of a line in shared memory: eight
+// keys per thread by a network, then merges. Runs of tiles are merged pairwise, and each pass reads and writes once:
+// `split_runs` finds where every tile of the output begins in the two runs (Odeh, Green, Mwassi, Shmueli and Birk,
+// "Merge Path", 2012), `merge_runs` merges.
 //
-// The k largest are the k first of keys that carry their place, in falling order.
-// Where k is small, of every tile only its k first go on to the next pass; where it
-// is very small, they are found without a sort of the tile (`first_few`).
+// The k largest elements are the first k keys in falling order, each with its index. If k is small, only the first k
+// keys of every tile go on to the next pass; if it is very small, they are found without sorting the tile
+// (`first_few`).
 #pragma once
 #include "ops.cuh"
 
 namespace gpk {
 namespace {
 
-constexpr int keys_each = 8;                   // keys of a thread
-constexpr int tile_keys = threads * keys_each;  // of a full block
+constexpr int keys_each = 8;                   // keys per thread
+constexpr int tile_keys = threads * keys_each;  // keys per full block
 
-// A key of 8 bytes with its place; ordered by key, then place.
+// A key of 8 bytes with its index; ordered by key, then index.
 struct Placed {
   uint64_t key, place;
 };
@@ -32,7 +31,7 @@ __device__ inline bool before(K const& a, K const& b) {
   }
 }
 
-// Behind every key.
+// A key that sorts after every other key.
 template <class K>
 __device__ inline K last_key() {
   if constexpr (__is_same(K, Placed)) {
@@ -42,12 +41,12 @@ __device__ inline K last_key() {
   }
 }
 
-// Lines of an operand and of a destination, and how elements become keys.
+// The lines of an operand and of a destination, and the mapping of elements to keys.
 struct SortLines {
   char *x, *dst;
-  int64_t n;         // of a line
-  int64_t xs, ds;    // from one element to the next, in elements
-  Outer<2> outer;    // of the lines: destination, operand
+  int64_t n;         // elements per line
+  int64_t xs, ds;    // distance between neighbouring elements, in elements
+  Outer<2> outer;    // strides of the lines: destination, operand
   int type, bytes;
   bool descending;
   uint64_t most;     // the largest key
@@ -61,8 +60,8 @@ __device__ inline uint64_t float_key(U bits, U infinity, bool one_zero) {
   return static_cast<U>(bits & sign ? ~bits : bits | sign);
 }
 
-// The key of element `at`: NaN is the largest and false below true. one_zero: -0
-// and 0 are equal, else -0 is below.
+// The key of element `at`: NaN is the largest, and false is below true. one_zero: -0 and 0 are equal; otherwise -0 is
+// below 0.
 __device__ inline uint64_t key_of(SortLines const& l, int64_t at, bool one_zero) {
   char const* const p = l.x + at * l.bytes;
   uint64_t key = 0;
@@ -79,7 +78,7 @@ __device__ inline uint64_t key_of(SortLines const& l, int64_t at, bool one_zero)
   return l.descending ? l.most - key : key;
 }
 
-// Writes the element that a key stands for, a NaN as a quiet one.
+// Writes the element of a key, a NaN as a quiet one.
 __device__ inline void put_element(SortLines const& l, int64_t at, uint64_t key) {
   if (l.descending) key = l.most - key;
   uint64_t const sign = (l.most >> 1) + 1;
@@ -97,7 +96,7 @@ __device__ inline void put_element(SortLines const& l, int64_t at, uint64_t key)
   }
 }
 
-// Shared memory without conflicts where threads read eight neighbours each.
+// Shared memory, padded so that threads that read eight neighbours each have no bank conflicts.
 constexpr int slots = tile_keys + tile_keys / 32;
 __device__ inline int slot(int i) { return i + (i >> 5); }
 
@@ -110,7 +109,7 @@ __device__ inline void order_two(K& a, K& b) {
   }
 }
 
-// Batcher's network.
+// Batcher's sorting network.
 template <class K>
 __device__ inline void order_each(K (&r)[keys_each]) {
 #pragma unroll
@@ -126,8 +125,8 @@ __device__ inline void order_each(K (&r)[keys_each]) {
   }
 }
 
-// How many of run a, of `na` keys, are among the first `diagonal` keys of runs a
-// and b merged; of equal keys a's come first.
+// The number of keys from run a, which has `na` keys, among the first `diagonal` keys of the merged runs a and b; of
+// equal keys a's come first.
 template <class K, class A, class B>
 __device__ inline int64_t split(int64_t diagonal, int64_t na, int64_t nb, A const& a, B const& b) {
   int64_t lo = diagonal > nb ? diagonal - nb : 0, hi = diagonal < na ? diagonal : na;
@@ -142,7 +141,7 @@ __device__ inline int64_t split(int64_t diagonal, int64_t na, int64_t nb, A cons
   return lo;
 }
 
-// The keys diagonal ... diagonal+7 of two runs in shared memory, merged.
+// The keys diagonal ... diagonal+7 of two merged runs in shared memory.
 template <class K>
 __device__ inline void merge_each(K const* s, int a0, int na, int b0, int nb, int diagonal, K (&r)[keys_each]) {
   int lo = diagonal > nb ? diagonal - nb : 0, hi = diagonal < na ? diagonal : na;
@@ -179,15 +178,14 @@ __device__ inline K from_lane(K const& x, int mask) {
   }
 }
 
-constexpr int very_few = 16;     // up to so many are found by first_few
-constexpr int candidates = 256;  // among so many at most
+constexpr int very_few = 16;     // first_few finds up to this many
+constexpr int candidates = 256;  // the most candidates of first_few
 
-// The `keep` first of a block's keys, no two of which are equal but those behind
-// all, to out. Each thread has a first one of its own; in every warp `keep` keys
-// are not behind the keep-th of those, so that only keys not behind the least of
-// these bounds can count. These are few as a rule, and each finds its place by
-// comparison with all. Where they are not, nothing is written and the answer is
-// false. s is for the candidates.
+// Writes the `keep` first keys of a block to out. All keys have to be distinct, except those that sort last. Each
+// thread finds the first of its own keys. In every warp at least `keep` keys are not after the keep-th of these, so
+// that this one is an upper bound, and only keys up to the least bound of all warps are candidates. They are usually
+// few, and each finds its rank by comparison with all others. If there are too many, it writes nothing and returns
+// false. s is memory for the candidates.
 template <class K>
 __device__ inline bool first_few(K const (&r)[keys_each], int keep, K* s, K* out) {
   __shared__ K bounds[threads / 32];
@@ -233,11 +231,11 @@ __device__ inline bool first_few(K const (&r)[keys_each], int keep, K* s, K* out
 template <class K>
 struct SortTiles {
   SortLines lines;
-  K const* in;     // keys, or 0: the operand's elements
-  K* out;          // keys, or 0: the destination's elements
-  int64_t n, pitch;  // keys of a line, and of one of `out`
-  int keep;        // keys of a tile that go on; 0: all
-  Divider tiles;   // of a line
+  K const* in;     // keys; nullptr: the operand's elements
+  K* out;          // keys; nullptr: the destination's elements
+  int64_t n, pitch;  // keys per line, and per line of `out`
+  int keep;        // keys of a tile that go on to the next pass; 0: all
+  Divider tiles;   // tiles per line
 };
 
 template <class K>
@@ -249,7 +247,7 @@ __device__ inline K load_key(SortLines const& l, int64_t base, int64_t i) {
   }
 }
 
-// Places: keys of up to 4 bytes stand above their place in a key of 8.
+// Places: a key of 8 bytes holds a key of up to 4 bytes above its index.
 template <class K, bool Places>
 __global__ void __launch_bounds__(threads) sort_tiles(SortTiles<K> p) {
   begin();
@@ -318,15 +316,15 @@ template <class K>
 struct MergeRuns {
   SortLines lines;
   K const* in;
-  K* out;          // 0: the destination's elements
-  int64_t n;       // keys of a line
-  uint32_t run;    // tiles of a run that is sorted, a power of two
+  K* out;          // nullptr: the destination's elements
+  int64_t n;       // keys per line
+  uint32_t run;    // tiles per sorted run, a power of two
   uint32_t total;  // tiles of all lines
-  Divider tiles;   // of a line
+  Divider tiles;   // tiles per line
   uint32_t* splits;
 };
 
-// The two runs that tile t of a line is merged from.
+// The two runs from which tile t of a line is merged.
 struct Runs {
   int64_t start, na, nb;
 };
@@ -367,7 +365,7 @@ __global__ void __launch_bounds__(threads) merge_runs(MergeRuns<K> p) {
   int64_t const a0 = p.splits[blockIdx.x], a1 = d1 < r.na + r.nb ? p.splits[blockIdx.x + 1] : r.na;
   int const na = static_cast<int>(a1 - a0), len = static_cast<int>(d1 - d0);
   K const* const in = p.in + line * p.n + r.start;
-  int64_t const b0 = r.na + d0 - a0 - na;  // so that key i >= na is b's
+  int64_t const b0 = r.na + d0 - a0 - na;  // so that key i >= na is from b
 #pragma unroll
   for (int e = 0; e < keys_each; ++e) {
     int const i = id + e * threads;
@@ -397,10 +395,10 @@ template <class K>
 struct PutLargest {
   SortLines lines;   // dst: the values
   K const* in;
-  int64_t pitch;     // keys of a line
+  int64_t pitch;     // keys per line
   int64_t* places;
-  int64_t step;      // of the places
-  Outer<1> outer;    // of their lines
+  int64_t step;      // step of the indices
+  Outer<1> outer;    // strides of the indices' lines
   Divider k;
   uint32_t total;
 };
@@ -434,7 +432,7 @@ __global__ void __launch_bounds__(threads) put_largest(PutLargest<K> p) {
   }
 }
 
-// The workspace is cut into parts one after the other.
+// Divides the workspace into consecutive parts.
 struct Parts {
   uint64_t at = 0;
   template <class T>
@@ -447,19 +445,19 @@ struct Parts {
 
 inline int64_t tiles_of(int64_t n) { return (n - 1) / tile_keys + 1; }
 
-// A block has no more threads than a short line needs.
+// The block size: no more threads than a short line needs.
 inline unsigned block_for(int64_t n) {
   unsigned block = threads;
   while (block > 32 && n <= static_cast<int64_t>(block / 2) * keys_each) block /= 2;
   return block;
 }
 
-// Where k keys of every tile are few enough for them to go on alone.
+// Whether k is small enough that only k keys of every tile go on to the next pass.
 inline bool keeps(int64_t k) { return k > 0 && k <= tile_keys / 2; }
 
-// One line's or all lines' keys, from the operand to the destination or, with
-// Places, to the workspace, where *sorted says where and *pitch how far apart
-// lines are. With base 0 nothing is launched; *need is the workspace's size.
+// Sorts the keys of one line or of all lines, from the operand to the destination or, with Places, to the workspace;
+// then *sorted is their address and *pitch the distance between lines. With base 0 nothing is launched; *need is the
+// size of the workspace.
 template <class K, bool Places>
 int sort_keys(SortLines const& l, int64_t lines, int64_t k, uint64_t base, uint64_t stream, int64_t* need, K** sorted, int64_t* pitch) {
   Parts parts;
@@ -522,7 +520,7 @@ int sort_keys(SortLines const& l, int64_t lines, int64_t k, uint64_t base, uint6
   return code;
 }
 
-// The lines along the last dimension. Returns a code.
+// Describes the lines along the last dimension. Returns a code.
 inline int make_lines(SortLines* l, int64_t* lines, int type, int ndim, int64_t const* shape, uint64_t x,
                       int64_t const* x_strides, uint64_t dst, int64_t const* dst_strides, bool descending) {
   if (type < GPK_F32 || type > GPK_BOOL) return GPK_ERR_UNSUPPORTED;
@@ -561,8 +559,7 @@ struct No {
   static constexpr bool value = false;
 };
 
-// Calls f with a key of the width that a sort of the type needs, and places: true
-// where keys carry their place.
+// Calls f with a key of the width that sorting the type needs, and places: true if keys carry their index.
 template <class F>
 int by_key(int bytes, bool places, F const& f) {
   if (places) return bytes == 8 ? f(Placed{}, Yes{}) : f(uint64_t{}, Yes{});

@@ -1,24 +1,22 @@
-// splat.cuh: rows of one repeated element: fills, and copies of what is broadcast along
-// rows.
+// splat.cuh: rows of one repeated element: fills, and copies of operands that are broadcast along rows.
 #pragma once
 #include "ops.cuh"
 #include "straddle.cuh"
 
 namespace gpk {
 
-// Rows of bytes, as copy_rows has them. Operand 1 is where a row's element lies; without
-// it all rows are of the element lo, hi.
+// Rows of bytes, as in copy_rows. Operand 1 has the element of each row; without it all rows repeat the element lo,
+// hi.
 struct Splat {
   char *dst, *src;
   uint64_t lo, hi;
-  int64_t bytes;      // of a row
-  uint32_t granules;  // of all rows
-  Divider row;        // granules that a row can touch
+  int64_t bytes;      // bytes per row
+  uint32_t granules;  // granules of all rows
+  Divider row;        // granules that a row can overlap
   Outer<2> outer;     // strides in bytes
 };
 
-// Granules of a thread. With one, memory waits for blocks to begin and end (H200: 3.4
-// TB/s, with four 4.6).
+// Granules per thread. With one, memory idles while blocks begin and end (H200: 3.4 TB/s, with four 4.6).
 constexpr int splat_each = 4;
 
 template <int Bytes>
@@ -52,7 +50,7 @@ __global__ void __launch_bounds__(threads) splat_rows(Splat p) {
       *reinterpret_cast<uint4*>(dst + at) = granule_of(element);
       continue;
     }
-    // The bytes of the granule that the row has.
+    // The bytes of the granule that belong to the row.
 #pragma unroll
     for (int b = 0; b < granule; b += Bytes) {
       if (at + b >= 0 && at + b < p.bytes) *reinterpret_cast<T*>(dst + at + b) = element;
@@ -60,8 +58,8 @@ __global__ void __launch_bounds__(threads) splat_rows(Splat p) {
   }
 }
 
-// Writes rows of one element each, if the nest has two operands of that kind; returns
-// false if not. Rows of a few bytes that begin anywhere are not.
+// Writes rows of one repeated element, if the nest has two operands of that kind; returns false otherwise. Unaligned
+// rows of a few bytes are not supported.
 template <int Bytes>
 bool splat(Nest const& t, uint64_t lo, uint64_t hi, uint64_t stream, int* code) {
   int const last = t.dims - 1;

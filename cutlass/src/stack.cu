@@ -1,17 +1,17 @@
-// stack.cu: the entry of gpk_stack.h.
+// stack.cu: the entry point of gpk_stack.h.
 #include "gpk_stack.h"
 #include "ops.cuh"
 
 namespace gpk {
 namespace {
 
-constexpr int each = 4;  // units that a thread copies
+constexpr int each = 4;  // units per thread
 
-// The sources lie in the parameters: nothing is uploaded.
+// The addresses of the sources are kernel parameters, so that nothing is uploaded.
 struct Stack {
   uint64_t source[GPK_STACK_SOURCES];
   uint64_t dst;
-  int64_t units;  // of a source
+  int64_t units;  // units per source
 };
 
 template <class T>

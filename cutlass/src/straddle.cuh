@@ -1,4 +1,4 @@
-// straddle.cuh: 16 bytes from anywhere, out of the two aligned granules that hold them.
+// straddle.cuh: 16 bytes from any address, from the two aligned granules that contain them.
 #pragma once
 #include <stdint.h>
 
@@ -6,7 +6,7 @@ namespace gpk {
 
 constexpr int granule = 16;  // bytes
 
-// Bytes m ... m+15 of the 32 in lo and hi.
+// Bytes m ... m+15 of the 32 bytes lo, hi.
 __device__ inline uint4 straddle(uint4 lo, uint4 hi, unsigned m) {
   uint32_t a = lo.x, b = lo.y, c = lo.z, d = lo.w, e = hi.x, f = hi.y, g = hi.z;
   if (m & 8) a = c, b = d, c = e, d = f, e = g, f = hi.w;

@@ -1,5 +1,5 @@
-// tma.cuh: tiles that TMA copies into a ring in shared memory, and the barriers
-// that count them, for kernels that are written without CUTLASS.
+// tma.cuh: TMA copies of tiles into a ring in shared memory, and the barriers that count their bytes, for kernels
+// without CUTLASS.
 #pragma once
 #include "registry.cuh"
 
@@ -12,12 +12,12 @@ __device__ inline void make_barrier(uint32_t at, int arrivals) {
   asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(at), "r"(arrivals));
 }
 
-// By the thread that made the barriers, before the CTA meets.
+// Makes initialized barriers visible; called by the thread that initialized them, before the CTA synchronizes.
 __device__ inline void barriers_made() {
   asm volatile("fence.mbarrier_init.release.cluster;\n\tfence.proxy.async.shared::cta;" ::: "memory");
 }
 
-// Waits for the barrier's phase of that parity to end.
+// Waits for the phase with that parity to complete.
 __device__ inline void await(uint32_t at, unsigned parity) {
   asm volatile(
       "{\n\t.reg .pred p;\n"
@@ -34,7 +34,7 @@ __device__ inline void expect(uint32_t at, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(at), "r"(bytes) : "memory");
 }
 
-// Copies a box of the tensor, which the barrier counts.
+// Copies a box of the tensor; the barrier counts its bytes.
 __device__ inline void copy_box(uint32_t to, CUtensorMap const* map, int x, int y, int z, uint32_t barrier) {
   asm volatile(
       "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], "
@@ -43,8 +43,8 @@ __device__ inline void copy_box(uint32_t to, CUtensorMap const* map, int x, int 
       : "memory");
 }
 
-// Describes an operand to TMA, whose boxes are lines of 128 bytes: `step` of k, in
-// box_lines of its rows (columns, of B), or 128 bytes of those in `step` of k.
+// Encodes the TMA descriptor of an operand. Boxes are lines of 128 bytes: `step` of k in box_lines of its rows (of B,
+// columns), or 128 bytes of these in `step` of k.
 inline bool describe(CUtensorMap* map, CUtensorMapDataType type, int size, void const* address, bool k_major, int lines,
                      int k, int64_t ld, int64_t stride, int batch, int box_lines, int step) {
   bool const many = batch > 1 && stride != 0;

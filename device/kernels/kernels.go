@@ -1,7 +1,7 @@
-// Package kernels loads libraries of kernels that are not gpk's own and launches their
-// entries on device buffers. A library is a shared object that nvcc made ahead of time;
-// gpk_kernels.h (Header) is the C side of the interface, docs/kernels.md explains both. For
-// a kernel that is compiled while the program runs there is gpk.Kernel.
+// Package kernels loads libraries of kernels that are not gpk's own, and launches their
+// entry points on device buffers. A library is a shared object that was compiled by nvcc.
+// gpk_kernels.h (Header) is the C side of the interface; docs/kernels.md explains both. To
+// compile a kernel at run time use gpk.Kernel.
 package kernels
 
 import (
@@ -21,7 +21,7 @@ import (
 //go:embed gpk_kernels.h
 var Header string
 
-// Describe writes PATH.json beside the library at path: its size, its SHA-256 and the
+// Describe writes PATH.json beside the library at path, with its size, its SHA-256 and the
 // version of the interface. Load refuses a library that does not match. A build calls
 // Describe last.
 func Describe(path string) error { return cutlass.DescribeKernelLibrary(path) }
@@ -34,9 +34,9 @@ type Library struct {
 
 // Load opens the library at path for kernels on d. The library is never unloaded.
 //
-// Errors: ErrNoGPU where d is a CPU, ErrDevice for a nil d, d's error where d cannot be
-// used. A library that is missing, not described, damaged, for another machine or of
-// another interface version is a *cutlass.LibraryError and is not loaded.
+// Errors: ErrNoGPU if d is a CPU, ErrDevice for a nil d, d's error if d cannot be used. If
+// the library is missing, not described, damaged, or for another machine or interface
+// version, the error is a *cutlass.LibraryError and it is not loaded.
 func Load(d *device.Device, path string) (*Library, error) {
 	if err := d.Err(); err != nil {
 		return nil, err
@@ -51,20 +51,20 @@ func Load(d *device.Device, path string) (*Library, error) {
 	return &Library{d, lib}, nil
 }
 
-// Path returns the file that the library was loaded from, links resolved.
+// Path returns the file from which the library was loaded, with links resolved.
 func (l *Library) Path() string { return l.lib.Path() }
 
-// Entry is an entry of a library that takes its arguments in a struct A.
+// Entry is an entry point of a library that takes its arguments in a struct A.
 type Entry[A any] struct {
 	dev   *device.Device
 	entry cutlass.KernelEntry
 }
 
-// Bind finds the entry with a C name. A is a struct of numbers of fixed size with the
-// layout of the entry's C struct; an address is a uint64 (device.Buffer.Addr).
+// Bind finds the entry point with a C name. A is a struct of numbers of fixed size with the
+// layout of the entry point's C struct; an address is a uint64 (device.Buffer.Addr).
 //
-// Errors: ErrUnsupported where A is no such struct; *cutlass.LibraryError where the
-// library lacks the entry.
+// Errors: ErrUnsupported if A is no such struct; *cutlass.LibraryError if the library lacks
+// the entry point.
 func Bind[A any](l *Library, name string) (*Entry[A], error) {
 	if l == nil {
 		return nil, fmt.Errorf("%w: a nil kernel library", device.ErrDevice)
@@ -83,8 +83,8 @@ func Bind[A any](l *Library, name string) (*Entry[A], error) {
 	return &Entry[A]{l.dev, e}, nil
 }
 
-// fixed checks that C sees in t what Go does: no pointers, and no sizes that depend on the
-// machine.
+// fixed checks that t has the same layout in C as in Go: no pointers, and no sizes that
+// depend on the machine.
 func fixed(t reflect.Type, at string) error {
 	switch t.Kind() {
 	case reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64,
@@ -103,20 +103,22 @@ func fixed(t reflect.Type, at string) error {
 	return fmt.Errorf("%w: %s is a %v; arguments are numbers of fixed size, addresses are uint64", expr.ErrUnsupported, at, t)
 }
 
-// Launch starts the entry on s (nil: the device's default stream) and does not wait. reads
-// and writes are the buffers whose addresses args holds; device.LaunchWork says how they
-// are ordered with other work, and it keeps them alive. args is read before Launch returns.
+// Launch starts the entry point on s (nil: the device's default stream) and does not wait.
+// reads and writes are the buffers whose addresses args contains. Launch orders them with
+// other work as device.LaunchWork does, and keeps them alive. args is read before Launch
+// returns.
 //
 // Errors: those of device.LaunchWork, and a *cutlass.Error with the code that the entry
-// returned.
+// point returned.
 func (e *Entry[A]) Launch(s *device.Stream, reads, writes []*device.Buffer, args A) error {
 	return e.dev.Launch(s, reads, writes, func(ordinal int, stream uint64) error {
 		return e.call(ordinal, stream, &args)
 	})
 }
 
-// Query calls an entry that only computes on the host, such as the size of a workspace. It
-// may write its answer to args. Nothing is ordered with it, and its stream is 0.
+// Query calls an entry point that only computes on the host, such as the size of a
+// workspace. It may write its result to args. The call is not ordered with other work, and
+// its stream is 0.
 func (e *Entry[A]) Query(args *A) error {
 	if args == nil {
 		return fmt.Errorf("%w: entry %s without arguments", expr.ErrUnsupported, e.entry.Name())

@@ -7,10 +7,12 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// Cast converts element by element: dst = x in type dt. Equal types copy. To
-// integers it truncates, saturates and takes NaN for 0; to Bool it is x != 0;
-// to floating point it rounds once; from complex to real types the imaginary
-// part is dropped, and from real to complex it is 0.
+// Cast converts element by element: dst = x in type dt. Equal types are copied. A
+// conversion to an integer type truncates, saturates and converts NaN to 0; to Bool it is x
+// != 0; to floating point it rounds once. From complex to real types the imaginary part is
+// dropped, and from real to complex types it is 0.
+//
+// shape is that of both operands; xs and ds are strides in elements.
 //
 // shape is that of both operands; xs and ds are strides in elements.
 func Cast(xt, dt dtype.DType, shape []int, x unsafe.Pointer, xs []int, dst unsafe.Pointer, ds []int) error {
@@ -352,9 +354,8 @@ func intToBFloat16s[S int8 | uint8 | int32 | int64](dst, src unsafe.Pointer, n i
 	}
 }
 
-// floatToInt truncates and saturates at the type's bounds; NaN becomes 0. Both
-// bounds are compared as float64, where MaxInt64 rounds to 2^63: a value that
-// reaches it is out of range.
+// floatToInt truncates and saturates at the type's bounds; NaN becomes 0. Both bounds are
+// compared as float64, where MaxInt64 rounds to 2^63: a value of 2^63 is out of range.
 func floatToInt[D int8 | uint8 | int32 | int64, S float32 | float64](lo, hi D) func(dst, src unsafe.Pointer, n int) {
 	return func(dst, src unsafe.Pointer, n int) {
 		flo, fhi := float64(lo), float64(hi)
@@ -384,7 +385,7 @@ func intToInt[D, S int8 | uint8 | int32 | int64](lo, hi D) func(dst, src unsafe.
 	}
 }
 
-// truth is x != 0, of which NaN is true.
+// truth is x != 0; NaN is true.
 func truth[S number](dst, src unsafe.Pointer, n int) {
 	d, s := pair[uint8, S](dst, src, n)
 	for i, v := range s {

@@ -7,9 +7,9 @@ import (
 
 // halfToFloat returns the float32 of the float16 whose bits are h, exactly.
 //
-// Moved to float32's place, the exponent is 112 too small; multiplying by
-// 2^112 mends that for normal and subnormal numbers alike. Infinities and NaNs
-// then lack the upper exponent bits.
+// In float32's position the exponent is 112 too small. Multiplying by 2^112 corrects that
+// for normal and subnormal numbers. Infinities and NaNs then still lack the upper exponent
+// bits.
 func halfToFloat(h uint16) float32 {
 	u := uint32(h&0x7fff) << 13
 	b := math.Float32bits(math.Float32frombits(u) * 0x1p112)
@@ -19,8 +19,8 @@ func halfToFloat(h uint16) float32 {
 	return math.Float32frombits(b | uint32(h&0x8000)<<16)
 }
 
-// floatToHalf returns the bits of the float16 nearest to f, ties to even. A NaN
-// stays a quiet NaN and keeps its sign; from 65520 on it is an infinity.
+// floatToHalf returns the bits of the float16 nearest to f, ties to even. A NaN becomes a
+// quiet NaN of the same sign; 65520 and larger values become an infinity.
 func floatToHalf(f float32) uint16 {
 	b := math.Float32bits(f)
 	sign := uint16(b>>16) & 0x8000
@@ -39,8 +39,8 @@ func floatToHalf(f float32) uint16 {
 // bfloat16ToFloat returns the float32 of the bfloat16 whose bits are b, exactly.
 func bfloat16ToFloat(b uint16) float32 { return math.Float32frombits(uint32(b) << 16) }
 
-// floatToBFloat16 returns the bits of the bfloat16 nearest to f, ties to even. A
-// NaN stays a quiet NaN and keeps its sign.
+// floatToBFloat16 returns the bits of the bfloat16 nearest to f, ties to even. A NaN
+// becomes a quiet NaN of the same sign.
 func floatToBFloat16(f float32) uint16 {
 	b := math.Float32bits(f)
 	if b&0x7fffffff > 0x7f800000 {
@@ -49,9 +49,9 @@ func floatToBFloat16(f float32) uint16 {
 	return uint16((b + 0x7fff + b>>16&1) >> 16)
 }
 
-// roundToOdd returns f where float32 holds it, else the neighbour of f whose
-// last bit is set. float32 has more than two bits beyond either half type, so
-// rounding that to a half is rounding f to it once (Boldo and Melquiond, 2005).
+// roundToOdd returns f if float32 represents it, otherwise the neighbour of f whose last
+// bit is set. float32 has more than two bits beyond either half type, so rounding the
+// result to a half equals rounding f once (Boldo and Melquiond, 2005).
 func roundToOdd(f float64) float32 {
 	r := float32(f)
 	d := float64(r)
@@ -65,9 +65,8 @@ func roundToOdd(f float64) float32 {
 	return math.Float32frombits(b | 1)
 }
 
-// sticky returns v as a float64 that rounds to a half, by way of roundToOdd,
-// as v does: of its 64 bits the upper 32 that count, the last of them set when
-// a lower one is.
+// sticky returns a float64 that rounds to the same half as v, by way of roundToOdd: the
+// upper 32 significant bits of v, with the last of them set if a lower bit is.
 func sticky(v int64) float64 {
 	u := uint64(v)
 	if v < 0 {

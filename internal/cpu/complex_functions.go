@@ -2,8 +2,8 @@ package cpu
 
 import "math"
 
-// complexLog returns log|x| + i Angle(x). Where |x| is near 1, log|x| is half the
-// log1p of |x|^2 - 1, which is (a - 1)(a + 1) + b^2 for the larger part a.
+// complexLog returns log|x| + i Angle(x). If |x| is near 1, log|x| is half of log1p(|x|^2 -
+// 1), with |x|^2 - 1 = (a - 1)(a + 1) + b^2 for the larger part a.
 func complexLog(x complex128) complex128 {
 	a, b := math.Abs(real(x)), math.Abs(imag(x))
 	if a < b {
@@ -55,8 +55,8 @@ func complexCos(x complex128) complex128 {
 	return complex(re, -im)
 }
 
-// timesHyperbolic returns c cosh(b) and s sinh(b). Where both are e^|b|/2, c and s are multiplied by
-// powers of e one after the other, as in complexExp.
+// timesHyperbolic returns c cosh(b) and s sinh(b). Where both hyperbolic functions equal
+// e^|b|/2, c and s are multiplied by powers of e one after the other, as in complexExp.
 func timesHyperbolic(c, s, b float64) (re, im float64) {
 	a := math.Abs(b)
 	if !(a > 709) {
@@ -75,9 +75,9 @@ func timesHyperbolic(c, s, b float64) (re, im float64) {
 // maxComplexPower is the largest integer power that complexPow computes by products.
 const maxComplexPower = 64
 
-// complexPow returns x^y: by products for small integers y, else e^(y log x), whose error
-// grows with |y log x|. x^0 is 1; a power of 0 is 0
-// where the real part of y is positive, else NaN.
+// complexPow returns x^y: by products for small integers y, otherwise e^(y log x), whose
+// error grows with |y log x|. x^0 is 1; a power of 0 is 0 if the real part of y is
+// positive, otherwise NaN.
 func complexPow(x, y complex128) complex128 {
 	switch {
 	case y == 0:

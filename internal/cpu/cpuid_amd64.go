@@ -6,7 +6,7 @@ package cpu
 func cpuid(leaf, sub uint32) (eax, ebx, ecx, edx uint32)
 
 // l2Bytes returns the size of one core's second-level cache. It reads leaf 4 (Intel) or
-// leaf 0x8000001D (AMD), which describe one cache a sub-leaf. The result is 0 if the
+// leaf 0x8000001D (AMD), which describe one cache per sub-leaf. The result is 0 if the
 // processor has neither.
 func l2Bytes() int {
 	top, _, _, _ := cpuid(0, 0)

@@ -2,11 +2,11 @@ package cpu
 
 import "math"
 
-// Exponential, gamma and Poisson numbers, which take as many uniform numbers as it happens.
-// Element i uses the Philox blocks whose counter has block + i in its low half, and 1, 2, … in
-// its high half: no other random number has them, and no element depends on another one. The
-// numbers are computed on the host for every device; products are rounded before they are
-// added.
+// Exponential, gamma and Poisson numbers, which need a random number of uniform numbers
+// each. Element i uses the Philox blocks whose counter has block + i in its low half, and
+// 1, 2, … in its high half. No other random number uses these blocks, and no element
+// depends on another one. The numbers are computed on the host for every device; products
+// are rounded before they are added.
 
 // words64 are the blocks of one element, one after the other.
 type words64 struct {
@@ -43,8 +43,8 @@ func drawn[T any](dst []T, seed, block uint64, f func(w *words64) T) {
 	})
 }
 
-// Exponential fills dst with numbers of the exponential distribution with mean 1: the negative
-// logarithm of a uniform number in (0, 1), and so positive.
+// Exponential fills dst with numbers of the exponential distribution with mean 1: the
+// negative logarithm of a uniform number in (0, 1), which is positive.
 func Exponential(dst []float64, seed, block uint64) {
 	drawn(dst, seed, block, func(w *words64) float64 { return -logUnit(w.unit()) })
 }
@@ -55,10 +55,10 @@ func Gumbel(dst []float64, seed, block uint64) {
 	drawn(dst, seed, block, func(w *words64) float64 { return -logUnit(-logUnit(w.unit())) })
 }
 
-// Gamma fills dst with numbers of the gamma distribution of a shape above 0, with scale 1, by
-// Marsaglia and Tsang, "A Simple Method for Generating Gamma Variables" (ACM Transactions on
-// Mathematical Software 26, 2000). A shape below 1 is that of one more, times a power of a
-// uniform number.
+// Gamma fills dst with numbers of the gamma distribution with the given positive shape and
+// scale 1, by Marsaglia and Tsang, "A Simple Method for Generating Gamma Variables" (ACM
+// Transactions on Mathematical Software 26, 2000). For a shape below 1 it multiplies a
+// number of shape + 1 by a power of a uniform number.
 func Gamma(dst []float64, shape float64, seed, block uint64) {
 	d := max(shape, 0) - 1.0/3
 	if shape < 1 {
@@ -92,12 +92,12 @@ func gamma(w *words64, d, c float64) float64 {
 // shortPoisson is the mean below which Poisson multiplies uniform numbers.
 const shortPoisson = 10
 
-// Poisson fills dst with numbers of the Poisson distribution of a mean from 0 to 2^32, up to which the
-// logarithm of the probability is off by less than 10^-4. Small
-// ones count how many uniform numbers it takes until their product is below e^-mean (Knuth, The
-// Art of Computer Programming 2, 3.4.1), others are those of Hörmann, "The transformed
-// rejection method for generating Poisson random variables" (Insurance: Mathematics and
-// Economics 12, 1993), algorithm PTRS.
+// Poisson fills dst with numbers of the Poisson distribution with a mean from 0 to 2^32. Up
+// to that mean the error of the logarithm of the probability is below 10^-4. For a small
+// mean it counts the uniform numbers until their product is below e^-mean (Knuth, The Art
+// of Computer Programming 2, 3.4.1). Otherwise it uses Hörmann, "The transformed rejection
+// method for generating Poisson random variables" (Insurance: Mathematics and Economics 12,
+// 1993), algorithm PTRS.
 func Poisson(dst []int64, mean float64, seed, block uint64) {
 	if mean < shortPoisson {
 		least := math.Exp(-mean)
@@ -116,7 +116,7 @@ func Poisson(dst []int64, mean float64, seed, block uint64) {
 	drawn(dst, seed, block, p.draw)
 }
 
-// poisson are the constants of PTRS.
+// poisson holds the constants of PTRS.
 type poisson struct{ mean, logMean, a, b, inverse, quick float64 }
 
 func (p *poisson) draw(w *words64) int64 {

@@ -12,15 +12,14 @@ func unsupported(what any, t dtype.DType) error {
 	return fmt.Errorf("%w: %v of %v on the CPU", expr.ErrUnsupported, what, t)
 }
 
-// Unary computes dst = op(x) element by element; xt and dt are the types of x
-// and dst, which differ for tests, whose result is Bool, and for functions of complex numbers
-// whose result is real.
+// Unary computes dst = op(x) element by element; xt and dt are the types of x and dst. They
+// differ for tests, whose result is Bool, and for functions of complex numbers with a real
+// result.
 //
-// shape is that of both operands; xs and ds are strides in elements, and x and
-// dst point at element (0, 0, …). dst may be x when its strides are x's and the
-// types have one size; otherwise the two must not overlap. Half types are
-// computed in float32 and rounded once. What has no kernel is an error that
-// wraps expr.ErrUnsupported.
+// shape is that of both operands; xs and ds are strides in elements, and x and dst point at
+// element (0, 0, …). dst may be x if the strides are equal and the types have one size;
+// otherwise the two must not overlap. Half types are computed in float32 and rounded once.
+// The error for an operation without a kernel wraps expr.ErrUnsupported.
 func Unary(op expr.Op, xt, dt dtype.DType, shape []int, x unsafe.Pointer, xs []int, dst unsafe.Pointer, ds []int) error {
 	if !xt.Valid() {
 		return unsupported(op, xt)
@@ -159,9 +158,9 @@ func twice(strides []int) []int {
 	return out
 }
 
-// Binary computes dst = op(x, y) element by element, on x and y of type t. dt
-// is the type of dst: Bool for comparisons, else t. A scalar operand is an
-// address whose strides are all 0.
+// Binary computes dst = op(x, y) element by element, on x and y of type t. dt is the type
+// of dst: Bool for comparisons, otherwise t. A scalar operand is an address whose strides
+// are all 0.
 //
 // Shapes, strides, aliasing, rounding and errors are as for Unary.
 func Binary(op expr.Op, t, dt dtype.DType, shape []int, x unsafe.Pointer, xs []int, y unsafe.Pointer, ys []int, dst unsafe.Pointer, ds []int) error {

@@ -8,9 +8,9 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// binary is an operation on dense blocks of n elements: of two vectors, of a
-// vector and one scalar, of a scalar and a vector. dst may be x or y where
-// elements and results have one size.
+// binary is an operation on dense blocks of n elements: of two vectors, of a vector and one
+// scalar, or of a scalar and a vector. dst may be x or y if elements and results have one
+// size.
 type binary struct {
 	vv, vs, sv func(dst, x, y unsafe.Pointer, n int)
 	size       int  // bytes of a result in the compute type
@@ -25,8 +25,8 @@ func (k binary) result(t dtype.DType) dtype.DType {
 	return t
 }
 
-// binaryKernel returns the kernels of op on type t, without functions when
-// there are none.
+// binaryKernel returns the kernels of op on type t, or a value without functions if there
+// are none.
 func binaryKernel(op expr.Op, t dtype.DType) binary {
 	if k := comparison(op, t); k.vv != nil {
 		return k
@@ -390,8 +390,8 @@ func div128(x, y complex128) complex128 {
 	return complex(math.Ldexp(e, m-n), math.Ldexp(f, m-n))
 }
 
-// exponent returns the exponent of the larger of |a| and |b|, 0 when that is 0,
-// infinite or NaN.
+// exponent returns the exponent of the larger of |a| and |b|, or 0 if that is 0, infinite
+// or NaN.
 func exponent(a, b float64) int {
 	v := max(math.Abs(a), math.Abs(b)) // NaN if either is
 	if !(v > 0) || math.IsInf(v, 0) {

@@ -7,9 +7,10 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// EmbedTable is a table of EmbedNorm. The elements of a row are adjacent, and rows are Pitch
-// elements apart. IDs, of IDType Int32 or Int64 and dense, say which row each line takes;
-// negative ones count from the end, and nil stands for row 0. The caller has checked them with CheckRows.
+// EmbedTable is a table of EmbedNorm. The elements of a row are contiguous, and rows are
+// Pitch elements apart. IDs, which are dense and of type IDType (Int32 or Int64), have the
+// row for each line. Negative IDs count from the end, and nil means row 0 for every line.
+// The caller has checked them with CheckRows.
 type EmbedTable struct {
 	Data   unsafe.Pointer
 	Rows   int
@@ -18,7 +19,7 @@ type EmbedTable struct {
 	IDType dtype.DType
 }
 
-// row is where the row of a line lies.
+// row returns the address of the row for a line.
 func (t *EmbedTable) row(line, size int) unsafe.Pointer {
 	if t.IDs == nil {
 		return t.Data
@@ -30,7 +31,8 @@ func (t *EmbedTable) row(line, size int) unsafe.Pointer {
 	return unsafe.Add(t.Data, i*t.Pitch*size)
 }
 
-// CheckRows returns the first of n IDs that is outside the table; ok says that there is none.
+// CheckRows returns the first of n IDs that is outside the table. ok means that there is
+// none.
 func (t *EmbedTable) CheckRows(n int) (id int64, ok bool) {
 	if t.IDs == nil {
 		return 0, true
@@ -43,9 +45,9 @@ func (t *EmbedTable) CheckRows(n int) (id int64, ok bool) {
 	return 0, true
 }
 
-// EmbedNorm computes lines of n elements: LayerNorm of the sum of a row of each table. Sums are
-// taken in order, and each is rounded to the type xt, so that lines have the bits of Take, Add
-// and Norm. dst is dense. gamma and beta are as for Norm.
+// EmbedNorm computes lines of n elements: LayerNorm of the sum of one row of each table.
+// The rows are added in order, and each sum is rounded to the type xt, so that lines have
+// the bits of Take, Add and Norm. dst is dense. gamma and beta are as for Norm.
 func EmbedNorm(xt dtype.DType, lines, n int, tables []EmbedTable, gamma, beta unsafe.Pointer, eps float64, dst unsafe.Pointer) {
 	if xt == dtype.Float64 {
 		embedNorm(xt, lines, n, tables, normOf[float64](expr.LayerNorm, xt, n, gamma, beta, eps), dst)

@@ -2,16 +2,17 @@ package cpu
 
 import "math"
 
-// The error function of float64, below 0.95 ulp. Up to erf64Mid it is x + x R, where R is a polynomial in x^2.
-// Beyond, with b = |x| - 1, it is 1 - e^(g + b G), where g = log erfc(1) and G is a polynomial in b.
-// The weight of G's error is erfc, which falls as b grows: it is good to 2^-60 of erf. R's upper
-// two coefficients are rounded before the others are fitted.
+// The error function of float64, with an error below 0.95 ulp. Up to erf64Mid it is x + x
+// R, where R is a polynomial in x^2. Beyond, with b = |x| - 1, it is 1 - e^(g + b G), where
+// g = log erfc(1) and G is a polynomial in b. The error of G is weighted by erfc, which
+// falls as b grows, so that the error of erf is below 2^-60. The upper two coefficients of
+// R were rounded before the others were fitted.
 
 const (
 	logErfc1     = -0x1.d97fbf27aa2a1p+0
 	logErfc1Rest = -0x1.9b2f9379f1952p-57
 	erf64Mid     = 0.8125
-	erf64Max     = 5.95 // from here on erf rounds to 1
+	erf64Max     = 5.95 // from here on, erf rounds to 1
 )
 
 // erf64R and erf64G are the coefficients of R and G, highest first.
@@ -68,8 +69,8 @@ func erfF64(x float64) float64 {
 	return math.Copysign(1-float64(v*powerOf(t)), x)
 }
 
-// alternate returns the polynomial of these coefficients, highest first, as two of x^2: that of the even powers
-// and that of the odd ones.
+// alternate returns the polynomial with these coefficients, highest first, as the sum of
+// two polynomials in x^2: the even powers and the odd ones.
 func alternate(c []float64, x float64) float64 {
 	z := x * x
 	even, odd := c[0], c[1]

@@ -2,19 +2,20 @@ package cpu
 
 import "math"
 
-// The exponential of float64, below 0.85 ulp, and what it has of e^x - 1, below 0.6. Polynomials are
-// two, of the even and of the odd powers, which do not wait for each other. x is n log 2 + r, and with q the polynomial of exp64,
+// The exponential of float64, with an error below 0.85 ulp, and e^x - 1, below 0.6 ulp. A
+// polynomial is evaluated as two independent ones, of the even and of the odd powers. With
+// x = n log 2 + r and the polynomial q of exp64,
 //
 //	e^x - 1 = 2^n ((1 - 2^-n) + r + r^2/2 + r^3 q)
 //
-// is added from the largest term on, with what rounding takes from each sum.
+// is added from the largest term on, and the rounding error of each sum is added too.
 
 const (
-	// The largest exponent of e whose power is normal, as are those of 2 beside it.
+	// The largest exponent of e whose power, and the powers of 2 near it, are normal.
 	normalExponent = 708
 
-	expm1Low  = -100 // up to here e^x - 1 rounds to -1
-	expm1High = 709  // from here on it rounds to e^x
+	expm1Low  = -100 // up to here, e^x - 1 rounds to -1
+	expm1High = 709  // from here on, it rounds to e^x
 	tanhHigh  = 44   // twice an x for which tanh rounds to 1
 )
 
@@ -41,14 +42,14 @@ func cubic64(r, z float64) float64 {
 	return math.FMA(odd, r, even)
 }
 
-// expParts64 returns v and t such that e^(x + rest) = v 2^n, n being the low bits of t; rest is small
-// beside x.
+// expParts64 returns v and t such that e^(x + rest) = v 2^n, with n in the low bits of t;
+// rest must be small compared with x.
 func expParts64(x, rest float64) (v, t float64) {
 	w, t := expm1Parts64(x, rest)
 	return 1 + w, t
 }
 
-// expm1Parts64 is expParts64 with v - 1 in place of v.
+// expm1Parts64 is expParts64 but returns v - 1 instead of v.
 func expm1Parts64(x, rest float64) (w, t float64) {
 	t, r, low := reduceExp64(x, rest)
 	z := r * r
@@ -59,8 +60,8 @@ func expm1Parts64(x, rest float64) (w, t float64) {
 // powerOf returns 2^n, where n is in the low bits of t. 2^n must be a normal number.
 func powerOf(t float64) float64 { return math.Float64frombits((math.Float64bits(t) + 1023) << 52) }
 
-// expm1Sum64 returns e^x - 1 as a sum of two numbers, the second the rounding of the first, for x between
-// expm1Low and expm1High.
+// expm1Sum64 returns e^x - 1 as a sum of two numbers, the second of which is the rounding
+// error of the first, for x between expm1Low and expm1High.
 func expm1Sum64(x float64) (high, low float64) {
 	t, r, low := reduceExp64(x, 0)
 	z := r * r
@@ -102,7 +103,8 @@ func expm1F64(x float64) float64 {
 	return math.Copysign(high, x) // keeps -0
 }
 
-// tanhF64 returns m/(m + 2), m = e^2|x| - 1, with the sign of x; both are sums of two numbers.
+// tanhF64 returns m/(m + 2) with the sign of x, where m = e^2|x| - 1. Numerator and
+// denominator are sums of two numbers.
 func tanhF64(x float64) float64 {
 	if x != x {
 		return x

@@ -27,8 +27,8 @@ func Arange(t dtype.DType, n int, start, step float64, dst unsafe.Pointer) error
 	return arange(dtype.Float64, t, n, dst, func(i int) float64 { return start + float64(float64(i)*step) })
 }
 
-// ArangeInt sets dst[i] = start + i*step for i < n, in the arithmetic of the
-// integer type t, which wraps. For Bool, dst[i] is whether that is not 0. dst is dense.
+// ArangeInt sets dst[i] = start + i*step for i < n, in the wrapping arithmetic of the
+// integer type t. For Bool, dst[i] is true if the value is not 0. dst is dense.
 func ArangeInt(t dtype.DType, n int, start, step int64, dst unsafe.Pointer) error {
 	f := func(i int) int64 { return start + int64(i)*step }
 	switch t {

@@ -2,26 +2,26 @@ package cpu
 
 import "math"
 
-// Inverse trigonometric functions and those of a right triangle.
+// Inverse trigonometric functions and functions of a right triangle.
 
-// tanF64 is the quotient of a sine and a cosine that are good to 1 ulp each.
+// tanF64 is the quotient of a sine and a cosine with an error of 1 ulp each.
 func tanF64(x float64) float64 { return sinF64(x) / cosF64(x) }
 
 // asinF64 is the angle of the point (sqrt(1 - x^2), x).
 func asinF64(x float64) float64 { return math.Atan2(x, cathetus(x)) }
 
-// acosF64 is the angle of the point (x, sqrt(1 - x^2)): near 1 nothing cancels.
+// acosF64 is the angle of the point (x, sqrt(1 - x^2)), which avoids cancellation near 1.
 func acosF64(x float64) float64 { return math.Atan2(cathetus(x), x) }
 
-// cathetus returns sqrt(1 - x^2), of which 1 - x^2 is rounded once.
+// cathetus returns sqrt(1 - x^2), with 1 - x^2 rounded once.
 func cathetus(x float64) float64 { return math.Sqrt(math.FMA(-x, x, 1)) }
 
 func atanF64(x float64) float64 { return math.Atan(x) }
 
 func atan2F64(y, x float64) float64 { return math.Atan2(y, x) }
 
-// hypotF64 returns sqrt(x^2 + y^2), infinite where either is, even if the other is NaN. Operands
-// at the ends of the range are scaled by a power of two.
+// hypotF64 returns sqrt(x^2 + y^2). The result is infinite if either operand is, even if
+// the other is NaN. Operands at the ends of the range are scaled by a power of two.
 func hypotF64(x, y float64) float64 {
 	a, b := math.Abs(x), math.Abs(y)
 	switch m := max(a, b); {

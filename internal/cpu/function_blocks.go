@@ -9,9 +9,9 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// Functions of exponentials and logarithms, which are vector code, are computed block by block:
-// one vector function of an argument for each element, and arithmetic. The ends of a function's
-// range are left to the scalar function, nameF64.
+// Functions based on exponentials and logarithms, which have vector code, are computed
+// block by block: a vector function of one argument per element, and arithmetic. The ends
+// of a function's range are left to the scalar function, nameF64.
 
 // functionBlock is the number of elements of a block.
 const functionBlock = 256
@@ -24,7 +24,7 @@ var functionScratches = sync.Pool{New: func() any { return new(functionScratch) 
 // blockFunction computes f of x in place; s is scratch memory of the same length.
 type blockFunction func(x, s []float64)
 
-// blockOf returns the block function of an operation on type t, nil if there is none.
+// blockOf returns the block function of an operation on type t, or nil.
 func blockOf(op expr.Op, t dtype.DType) blockFunction {
 	switch op {
 	case expr.Sinh:
@@ -38,7 +38,7 @@ func blockOf(op expr.Op, t dtype.DType) blockFunction {
 	case expr.Atanh:
 		return atanhBlock
 	}
-	if t == dtype.Float32 { // the product's error is not one of float32's
+	if t == dtype.Float32 { // the error of the product is negligible in float32
 		switch op {
 		case expr.Log2:
 			return func(x, _ []float64) { timesLog(x, 1/math.Ln2) }
@@ -51,8 +51,8 @@ func blockOf(op expr.Op, t dtype.DType) blockFunction {
 	return nil
 }
 
-// vectorFunction returns the kernel of an operation on type t that calls vector code, nil if
-// there is none.
+// vectorFunction returns the kernel of an operation on type t that calls vector code, or
+// nil.
 func vectorFunction(op expr.Op, t dtype.DType) func(dst, x unsafe.Pointer, n int) {
 	f := blockOf(op, t)
 	switch {
@@ -87,8 +87,8 @@ func blockUnary[T float32 | float64](f blockFunction) func(dst, x unsafe.Pointer
 	}
 }
 
-// tan32s computes the tangents of float32 as quotients of sines and cosines that are correctly
-// rounded but for 2^-10 ulp: 1.51 ulp.
+// tan32s computes the tangents of float32 as quotients of sines and cosines whose error is
+// at most 1/2 + 2^-10 ulp: 1.51 ulp.
 func tan32s(dst, x unsafe.Pointer, n int) {
 	w := functionScratches.Get().(*functionScratch)
 	defer functionScratches.Put(w)
@@ -219,7 +219,7 @@ func logAddExpBlock(x, y, s []float64) {
 			x[i] = v + s[i]
 		case v < w:
 			x[i] = w + s[i]
-		default: // equal, or NaN
+		default: // equal or NaN
 			x[i] = logAddExpF64(v, w)
 		}
 	}

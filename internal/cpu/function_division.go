@@ -14,8 +14,8 @@ func reciprocalC128(x complex128) complex128 { return div128(1, x) }
 
 func copySignF64(x, y float64) float64 { return math.Copysign(x, y) }
 
-// floorDivideF64 divides what the remainder leaves, which is a multiple of y but for
-// rounding. The cases are those of Python's and NumPy's floor division.
+// floorDivideF64 divides x minus the remainder, which is a multiple of y except for
+// rounding. The special cases are those of Python's and NumPy's floor division.
 func floorDivideF64(x, y float64) float64 {
 	if y == 0 {
 		return x / y
@@ -35,8 +35,7 @@ func floorDivideF64(x, y float64) float64 {
 	return n
 }
 
-// remainderF64 is the exact remainder of a truncated division, and y more where the signs
-// differ.
+// remainderF64 is the exact remainder of a truncated division, plus y if the signs differ.
 func remainderF64(x, y float64) float64 {
 	r := math.Mod(x, y)
 	switch {

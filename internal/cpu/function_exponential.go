@@ -21,16 +21,16 @@ func exp2F64(x float64) float64 {
 	return exp64(high, math.FMA(x, ln2Rest, low))
 }
 
-// ln2Rest is log 2 less its float64.
+// ln2Rest is log 2 minus its float64.
 const ln2Rest = 0x1.abc9e3b39803fp-56
 
-// log2F64 and log10F64 multiply a logarithm of more than 66 bits: they are exact for powers of
-// 2 and 10.
+// log2F64 and log10F64 multiply a logarithm of more than 66 bits: they are exact for powers
+// of 2 and of 10, respectively.
 func log2F64(x float64) float64 { return logTo(x, 1/math.Ln2, inverseLn2Rest) }
 
 func log10F64(x float64) float64 { return logTo(x, 1/math.Ln10, inverseLn10Rest) }
 
-// 1/log 2 and 1/log 10 less their float64s.
+// 1/log 2 and 1/log 10 minus their float64s.
 const (
 	inverseLn2Rest  = 0x1.777d0ffda0d24p-56
 	inverseLn10Rest = 0x1.95355baaafad3p-57
@@ -53,7 +53,7 @@ func logTo(x, scale, rest float64) float64 {
 
 func cbrtF64(x float64) float64 { return math.Cbrt(x) }
 
-// hyperbolicMax is where e^-x no longer counts beside e^x.
+// hyperbolicMax is the argument from which e^-x is negligible compared with e^x.
 const hyperbolicMax = 22
 
 // sinhF64 returns (e^x - e^-x)/2; with e = e^|x| - 1 that is (e + e/(e + 1))/2.
@@ -82,7 +82,7 @@ func coshF64(x float64) float64 {
 	return halfExp(a)
 }
 
-// halfExp returns e^a/2, which is finite where e^a no longer is.
+// halfExp returns e^a/2, which may be finite when e^a is not.
 func halfExp(a float64) float64 {
 	if a > 709 {
 		return exp64(a-700, 0) * (expStep / 2)
@@ -137,7 +137,8 @@ func atanhF64(x float64) float64 {
 	return math.Copysign(v, x)
 }
 
-// logAddExpF64 returns log(e^x + e^y): the larger operand, and what the other one adds.
+// logAddExpF64 returns log(e^x + e^y): the larger operand plus a correction from the other
+// one.
 func logAddExpF64(x, y float64) float64 {
 	switch d := x - y; {
 	case x == y: // infinities too

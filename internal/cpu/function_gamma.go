@@ -6,9 +6,9 @@ import "math"
 
 func erfcF64(x float64) float64 { return math.Erfc(x) }
 
-// erfinvF64 takes a Newton step from a rational approximation in x or in
-// sqrt(-log(1 - |x|)) (Wichura, Algorithm AS 241, Applied Statistics 37, 1988). Beyond 1/2 the
-// step is one of erfc: 1 - |x| is exact there.
+// erfinvF64 takes a Newton step from a rational approximation in x or in sqrt(-log(1 -
+// |x|)) (Wichura, Algorithm AS 241, Applied Statistics 37, 1988). Beyond 1/2 the step uses
+// erfc: 1 - |x| is exact there.
 func erfinvF64(x float64) float64 {
 	y := math.Erfinv(x)
 	a := math.Abs(x)
@@ -42,8 +42,9 @@ func lgammaF64(x float64) float64 {
 	return logF64(math.Pi/s) - lgammaPositive(-x)
 }
 
-// lgammaPositive is math.Lgamma but for intervals below 0.2317 and 1.2317, in which that has an
-// error of up to 30 ulp of 1: gamma(x + 1) = x gamma(x) leads to others.
+// lgammaPositive is math.Lgamma except on intervals below 0.2317 and 1.2317, where
+// math.Lgamma has an error of up to 30 ulp of 1. There gamma(x + 1) = x gamma(x) maps the
+// argument to another interval.
 func lgammaPositive(x float64) float64 {
 	const from, to = 0.19, 0.2317
 	switch {
@@ -58,8 +59,9 @@ func lgammaPositive(x float64) float64 {
 	return v
 }
 
-// digammaSeries are the coefficients of the asymptotic series in 1/x^2, B(2k)/2k (Abramowitz
-// and Stegun 6.3.18). From digammaShift on, the first one left out is below 2^-58.
+// digammaSeries are the coefficients of the asymptotic series in 1/x^2, B(2k)/2k
+// (Abramowitz and Stegun 6.3.18). From digammaShift on, the first omitted term is below
+// 2^-58.
 var digammaSeries = [...]float64{1.0 / 12, -1.0 / 120, 1.0 / 252, -1.0 / 240, 1.0 / 132, -691.0 / 32760, 1.0 / 12, -3617.0 / 8160}
 
 const digammaShift = 10
@@ -81,7 +83,7 @@ func digammaF64(x float64) float64 {
 		}
 		return digammaF64(1-x) - math.Pi*cot
 	}
-	shift, rest := 0.0, 0.0 // a sum and what rounding took from it
+	shift, rest := 0.0, 0.0 // a sum and its rounding error
 	for ; x < digammaShift; x++ {
 		term := 1 / x
 		sum := shift + term

@@ -8,9 +8,9 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// Functions that take less time than a call have loops of their own.
+// Functions that take less time than a call have their own loops.
 
-// quickTest returns a kernel of a test of floating-point numbers, nil if there is none.
+// quickTest returns a kernel of a test of floating-point numbers, or nil.
 func quickTest(op expr.Op, t dtype.DType) func(dst, x unsafe.Pointer, n int) {
 	switch t {
 	case dtype.Float32:
@@ -21,8 +21,8 @@ func quickTest(op expr.Op, t dtype.DType) func(dst, x unsafe.Pointer, n int) {
 	return nil
 }
 
-// floatTest makes a test of the bits of floating-point numbers: without the sign, those of an
-// infinity are the largest but for those of NaN.
+// floatTest makes a test from the bits of floating-point numbers: without the sign, only
+// NaN has larger bits than an infinity.
 func floatTest[W uint32 | uint64](op expr.Op, infinity W) func(dst, x unsafe.Pointer, n int) {
 	sign := ^(^W(0) >> 1)
 	loop := func(test func(d []bool, s []W)) func(dst, x unsafe.Pointer, n int) {
@@ -60,7 +60,7 @@ func floatTest[W uint32 | uint64](op expr.Op, infinity W) func(dst, x unsafe.Poi
 	return nil
 }
 
-// quickUnary returns a kernel of Trunc or Reciprocal, nil for others.
+// quickUnary returns a kernel of Trunc or Reciprocal, or nil for other operations.
 func quickUnary(op expr.Op, t dtype.DType) func(dst, x unsafe.Pointer, n int) {
 	switch t {
 	case dtype.Float32:

@@ -7,11 +7,10 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// function holds the Go functions of an operation for which expr.Op.IsFunction is true: of
-// floating-point numbers (float32 and halves are computed in float64 and rounded), complex
-// numbers and integers. Those that the operation lacks are nil. internal/gen writes the
-// table of them, functions_gen.go: the function of operation Name is nameF64, nameC128 or
-// nameInt.
+// function holds the Go functions of an operation for which expr.Op.IsFunction is true: for
+// floating-point numbers (float32 and halves are computed in float64 and rounded), for
+// complex numbers and for integers. Missing ones are nil. internal/gen writes their table,
+// functions_gen.go: the function of operation Name is nameF64, nameC128 or nameInt.
 type function struct {
 	real    func(x float64) float64
 	complex func(x complex128) complex128

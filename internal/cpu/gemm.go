@@ -8,7 +8,7 @@ import (
 )
 
 // linesOf and columnsOf return an operand in the form that the packers read. A line is a
-// row of A or a column of B; the lines lie side by side in a panel.
+// row of A or a column of B; a panel holds lines next to each other.
 func linesOf[T floating](a Operand, size int, load loader[T]) source[T] {
 	return source[T]{data: a.Data, line: a.RS, step: a.CS, size: size, load: load, parts: wholeElement}
 }
@@ -65,12 +65,12 @@ func gemmPlain[T floating](v *variant[T], m, n, k int, a, b Operand, c *T, ldc i
 
 // A product is one matrix product in terms of panels.
 //
-// The columns of C are taken in stretches of nc. For each, B is packed once:
-// for every stretch of kc steps of k one panel for every nr columns. Then C
-// falls into tasks of mc rows and some panels of columns. A task packs its
-// rows of A, kc steps at a time, and multiplies: the panel of B (kc x nr)
-// stays in the first-level cache while the micro-kernel walks down A's panels
-// (mc x kc in all), which stay in the second.
+// The columns of C are processed in stretches of nc. For each, B is packed once: one panel
+// for every nr columns and every stretch of kc steps of k. C is then divided into tasks of
+// mc rows and some panels of columns. A task packs its rows of A, kc steps at a time, and
+// multiplies: the panel of B (kc x nr) stays in the first-level cache while the
+// micro-kernel moves down A's panels (mc x kc in all), which stay in the second-level
+// cache.
 //
 // Each element of C is the sum of the micro-kernel's results over the stretches of k, in
 // order. How the tasks are cut does not change it.

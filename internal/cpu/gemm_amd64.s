@@ -2,10 +2,10 @@
 
 #include "textflag.h"
 
-// The micro-kernels compute an mr x nr tile of C from a packed panel of A
-// (mr elements a step of k) and one of B (nr elements a step of k). Each row
-// of the tile lives in two vector registers; a step loads the two vectors of
-// B, broadcasts the mr elements of A from memory and does 2*mr FMAs.
+// The micro-kernels compute an mr x nr tile of C from a packed panel of A (mr elements per
+// step of k) and one of B (nr elements per step of k). Each row of the tile is kept in two
+// vector registers; a step loads the two vectors of B, broadcasts the mr elements of A from
+// memory and does 2*mr FMAs.
 //
 // Registers: CX steps left, SI panel of A, DI panel of B, DX row of C,
 // R8 bytes from one row of C to the next, R9 rows left.

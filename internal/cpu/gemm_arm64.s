@@ -2,10 +2,10 @@
 
 #include "textflag.h"
 
-// The micro-kernels compute an 8 x 12 (float32) or 8 x 6 (float64) tile of C
-// from a packed panel of A (8 elements a step of k) and one of B. Row i of
-// the tile lives in V(8+3i) to V(10+3i); a step loads its elements of A and B
-// and multiplies each vector of B by each element of A.
+// The micro-kernels compute an 8 x 12 (float32) or 8 x 6 (float64) tile of C from a packed
+// panel of A (8 elements per step of k) and one of B. Row i of the tile is kept in V(8+3i)
+// to V(10+3i); a step loads its elements of A and B and multiplies each vector of B by each
+// element of A.
 //
 // The assembler has no mnemonic for FMLA by element and for FADD on vectors.
 

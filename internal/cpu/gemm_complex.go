@@ -4,8 +4,8 @@ import (
 	"unsafe"
 )
 
-// GemmComplex64 computes C = A B, A or B conjugated where asked, by four real
-// products in float32. Strides are in complex elements; see Gemm.
+// GemmComplex64 computes C = A B, with A or B conjugated on request, by four real products
+// in float32. Strides are in complex elements; see Gemm.
 func GemmComplex64(m, n, k int, a *complex64, ars, acs int, conjA bool, b *complex64, brs, bcs int, conjB bool, c *complex64, crs int) {
 	gemmComplex(use32, use.c64, use.joinC64, m, n, k,
 		Operand{ptr(a), ars, acs, conjA}, Operand{ptr(b), brs, bcs, conjB}, c, crs)

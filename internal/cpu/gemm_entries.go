@@ -8,9 +8,9 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// Operand is a matrix to be read: element (i, j) lies RS*i + CS*j elements
-// after Data. The strides may be zero or negative. Conj takes the conjugate
-// of every element and means nothing for real types.
+// Operand is a matrix to be read: element (i, j) is RS*i + CS*j elements after Data. The
+// strides may be zero or negative. Conj conjugates every element and has no effect on real
+// types.
 type Operand struct {
 	Data   unsafe.Pointer
 	RS, CS int
@@ -43,8 +43,8 @@ func Gemm(t, out dtype.DType, m, n, k int, a, b Operand, c unsafe.Pointer, ldc i
 	return nil
 }
 
-// GemmBatch is Gemm for a batch of products, aStep, bStep and cStep elements
-// from the operands and the result of one to those of the next.
+// GemmBatch is Gemm for a batch of products. aStep, bStep and cStep are the distances, in
+// elements, between the operands and results of consecutive products.
 func GemmBatch(t, out dtype.DType, batch, m, n, k int, a Operand, aStep int, b Operand, bStep int, c unsafe.Pointer, cStep, ldc int, ep *Epilogue) error {
 	if err := checkGemm(t, out, ep); err != nil {
 		return err

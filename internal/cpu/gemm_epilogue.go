@@ -9,8 +9,8 @@ import (
 	"github.com/x448/float16"
 )
 
-// Activation is what an Epilogue applies last. The numbers are those of the
-// kernel library's ABI.
+// Activation is the last step of an Epilogue. The numbers are those of the kernel library's
+// ABI.
 type Activation int
 
 // The activations, with x the scaled and biased product.
@@ -22,12 +22,12 @@ const (
 	ActSiLU                // x / (1 + exp(-x))
 )
 
-// Epilogue is what happens to every element of a real floating-point product
-// before it is stored: act(Alpha*x + Bias[j]), evaluated in float64 and then
-// rounded to the output's type (to float32 on the way to a half).
+// Epilogue is applied to every element of a real floating-point product before it is
+// stored: act(Alpha*x + Bias[j]), evaluated in float64 and then rounded to the output's
+// type (for a half type by way of float32).
 type Epilogue struct {
 	Alpha float64        // 0 stands for 1
-	Bias  unsafe.Pointer // n elements of the output's type, side by side, or nil
+	Bias  unsafe.Pointer // n contiguous elements of the output's type, or nil
 	Act   Activation
 }
 

@@ -20,8 +20,8 @@ func GemmInt(t dtype.DType, m, n, k int, a, b Operand, c unsafe.Pointer, crs int
 	return Gemm(t, out, m, n, k, a, b, c, crs, nil)
 }
 
-// exactBytes is the longest sum of products of two bytes that float32 holds
-// exactly, whatever the order: 258 * 255^2 < 2^24.
+// exactBytes is the number of products of two bytes whose sum float32 represents exactly,
+// in any order: 258 * 255^2 < 2^24.
 const exactBytes = 256
 
 // gemmBytes multiplies bytes exactly in float32, stretches of k at a time,
@@ -54,8 +54,8 @@ func gemmBytes(t dtype.DType, m, n, k int, a, b Operand, c *int32, ldc int) {
 	p.run()
 }
 
-// gemmInt multiplies in integer registers: for a block of columns of B, which
-// stays in the cache, each row of C is the sum of B's rows times A's elements.
+// gemmInt multiplies in integer registers. For a block of columns of B, which stays in the
+// cache, each row of C is the sum of B's rows times A's elements.
 func gemmInt[T int32 | int64](m, n, k int, a, b Operand, c *T, ldc int) {
 	const (
 		blockCols  = 256

@@ -5,14 +5,14 @@ package cpu
 type variant[T floating] struct {
 	name   string
 	mr, nr int // rows and columns of the micro-kernel's tile
-	// kc is the longest stretch of k that one chain of additions runs over;
-	// the stretches' sums are then added in order. It is part of the
-	// result's definition, hence never adapted to a cache.
+	// kc is the longest stretch of k over which one chain of additions runs; the sums of
+	// the stretches are then added in order. It is part of the definition of the result,
+	// and so is never adapted to a cache.
 	kc int
 
-	// mul computes the mr x nr tile C = A B, or C += A B if add, as mulLoop
-	// does, except that multiplication and addition may be fused: a holds mr
-	// elements a step of k, b nr elements, ldc is C's row pitch. k > 0.
+	// mul computes the mr x nr tile C = A B, or C += A B if add is set, like mulLoop, but
+	// may fuse multiplication and addition. a holds mr elements per step of k, b nr
+	// elements; ldc is C's row pitch. k > 0.
 	mul func(k int, a, b, c *T, ldc int, add bool)
 
 	// mulHalf is mul for nr/2 columns, with mul's bits: b still holds nr elements a

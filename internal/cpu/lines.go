@@ -94,8 +94,8 @@ func groups[T, U any](l lines, load func(dst unsafe.Pointer, src unsafe.Pointer,
 	})
 }
 
-// joined returns how many runs of equal steps m lines of n elements are, and the length
-// of one: one run if each line begins a step behind the end of the one before.
+// joined returns the number of runs that m lines of n elements form, and the length of a
+// run. There is one run if each line begins one step after the end of the previous line.
 func joined(m, n, next, step int) (runs, length int) {
 	if next == n*step {
 		return 1, m * n
@@ -201,8 +201,8 @@ func (c *compensatedSum) add(v float64) float64 {
 	return t // an infinity has no rest
 }
 
-// Softmax computes e^(x-max) / sum e^(x-max) along an axis, and LogSoftmax x - max
-// - log(sum e^(x-max)), max being the line's largest element. dst has x's type.
+// Softmax computes e^(x-max) / sum e^(x-max) along an axis, and LogSoftmax x - max -
+// log(sum e^(x-max)), where max is the line's largest element. dst has x's type.
 //
 // Shapes, strides and aliasing are as for CumSum.
 func Softmax(op expr.Op, xt dtype.DType, shape []int, axis int, x unsafe.Pointer, xs []int, dst unsafe.Pointer, ds []int) error {

@@ -2,15 +2,16 @@ package cpu
 
 import "math"
 
-// The logarithms of float64, below 0.6 ulp. With x = 2^n (1 + f), s = f/(2 + f) and h = f^2/2,
+// The logarithms of float64, with an error below 0.6 ulp. With x = 2^n (1 + f), s = f/(2 +
+// f) and h = f^2/2,
 //
 //	log(1 + f) = f - h + s (h + R),  R = 2 atanh(s)/s - 2
 //
-// where R is a polynomial in s^2 (the decomposition of FreeBSD's e_log.c). What rounding takes from h and
-// from the sums is added to the small terms.
+// where R is a polynomial in s^2 (the decomposition of FreeBSD's e_log.c). The rounding
+// errors of h and of the sums are added to the small terms.
 
 const (
-	// R/s^2 in s^2, s^2 <= 0.02944, R good to 2^-58.4
+	// R/s^2 in s^2, s^2 <= 0.02944, with R accurate to 2^-58.4
 	log64C0 = 0x1.5555555555592p-1
 	log64C1 = 0x1.999999997fd7fp-2
 	log64C2 = 0x1.24924941f491ap-2
@@ -28,7 +29,7 @@ const (
 	log1p64Up   = 0x1p1000  // from here on, log(1 + x) is log(x)
 )
 
-// log64 returns n log 2 + log(1 + f) + rest, where rest is small beside the sum.
+// log64 returns n log 2 + log(1 + f) + rest, where rest is small compared with the sum.
 func log64(n, f, rest float64) float64 {
 	s := f / (f + 2)
 	z := s * s
@@ -62,8 +63,8 @@ func logF64(x float64) float64 {
 	return log64(n, f, 0)
 }
 
-// log1pF64 returns log(1 + x). With u = 1 + x rounded, and c what that takes from it, it is log(u) +
-// c/u. Near 1, u is 1 + f and c/u is nearly c.
+// log1pF64 returns log(1 + x) = log(u) + c/u, where u is the rounded 1 + x and c its
+// rounding error. Near 1, u is 1 + f and c/u is nearly c.
 func log1pF64(x float64) float64 {
 	switch {
 	case !(x > -1 && x <= math.MaxFloat64):

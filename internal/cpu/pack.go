@@ -11,8 +11,8 @@ import (
 // floating is the set of types in which the micro-kernels compute.
 type floating interface{ float32 | float64 }
 
-// source is an operand in the form that the packers read: lines (rows of A, columns of
-// B) that lie side by side in a panel, and steps of k along each line.
+// source is an operand in the form that the packers read: lines (rows of A, columns of B),
+// which a panel holds next to each other, and steps of k along each line.
 type source[T floating] struct {
 	data       unsafe.Pointer // element (0, 0)
 	line       int            // elements from one line to the next
@@ -28,7 +28,7 @@ type source[T floating] struct {
 type part int8
 
 const (
-	realPart part = iota // the element itself where it is real
+	realPart part = iota // the element itself if it is real
 	imagPart
 	minusImagPart
 )

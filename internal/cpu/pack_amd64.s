@@ -2,11 +2,10 @@
 
 #include "textflag.h"
 
-// The transposing packers read rows of k elements side by side and write one
-// column of the rows a step: registers SI, R9, R10, R11 rows; DI and DX
-// destination of this step and of the fourth after it; R12 and R13 one and
-// three steps of the destination in bytes. to and from are the logarithms of
-// the elements' sizes.
+// The transposing packers read rows of k contiguous elements and write one column of the
+// rows per step. Registers: SI, R9, R10, R11 rows; DI and DX destination of this step and
+// of the fourth after it; R12 and R13 one and three steps of the destination in bytes. to
+// and from are the logarithms of the elements' sizes.
 
 #define ROWS(to, from) \
 	MOVQ dst+0(FP), DI;        \
@@ -21,8 +20,9 @@
 	LEAQ (R9)(R8*1), R10;      \
 	LEAQ (R10)(R8*1), R11
 
-// Copies the steps of a panel whose elements are contiguous in the source: R12 is the number
-// of groups of sixteen elements a step, R8 the bytes from one step of the source to the next.
+// Copies the steps of a panel whose elements are contiguous in the source: R12 is the
+// number of groups of sixteen elements per step, R8 the bytes from one step of the source
+// to the next.
 
 #define STEPS \
 	MOVQ  dst+0(FP), DI;  \
@@ -41,8 +41,8 @@
 	MOVQ src+8(FP), SI; \
 	MOVQ n+16(FP), CX
 
-// The arguments of a block of rows: R11 groups of eight elements a row, R8 and R9 bytes from
-// one row to the next.
+// The arguments of a block of rows: R11 groups of eight elements per row, R8 and R9 bytes
+// from one row to the next.
 
 #define BLOCK \
 	MOVQ  dst+0(FP), DI;   \

@@ -6,18 +6,17 @@ import (
 	"sync/atomic"
 )
 
-// partsPerWorker is how many parts Parallel aims to cut for each worker: more
-// than one, so that a worker that was held up leaves its share to the others.
+// partsPerWorker is how many parts Parallel aims to cut for each worker: more than one, so
+// that the other workers take over the parts of a delayed one.
 const partsPerWorker = 4
 
-// Parallel calls f on consecutive parts [lo, hi) that together cover [0, n)
-// once, from up to GOMAXPROCS goroutines at the same time. Every lo is a
-// multiple of grain, and no part but the last is shorter than grain; grain
-// below 1 counts as 1. When one part would do, f runs in the caller's
-// goroutine. Parallel returns when every call has returned.
+// Parallel calls f on consecutive parts [lo, hi) that together cover [0, n) once, from up
+// to GOMAXPROCS goroutines at the same time. Every lo is a multiple of grain, and only the
+// last part may be shorter than grain; a grain below 1 counts as 1. A single part runs in
+// the caller's goroutine. Parallel returns when every call has returned.
 //
-// How many parts there are depends on GOMAXPROCS: a caller whose result would
-// depend on the cuts must let grain alone decide what belongs together.
+// The number of parts depends on GOMAXPROCS. A caller whose result would depend on the
+// partition must choose grain so that it does not.
 func Parallel(n, grain int, f func(lo, hi int)) {
 	if n <= 0 {
 		return

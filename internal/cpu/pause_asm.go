@@ -2,6 +2,6 @@
 
 package cpu
 
-// pause runs the instruction for loops that wait (PAUSE, YIELD) n times, n > 0. It
-// leaves the core's units to the other thread of the core.
+// pause executes the instruction for spin loops (PAUSE, YIELD) n times, n > 0. It leaves
+// the core's units to the core's other thread.
 func pause(n uint32)

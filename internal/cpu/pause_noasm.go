@@ -2,7 +2,7 @@
 
 package cpu
 
-// pause passes some time in a loop of n steps.
+// pause spends some time in a loop of n steps.
 func pause(n uint32) {
 	for range n * 16 {
 	}

@@ -1,15 +1,15 @@
 package cpu
 
-// Philox4x32-10 of Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As
-// Easy as 1, 2, 3" (2011): ten rounds that turn a counter of four words and a
-// key of two into four random words.
+// Philox4x32-10 of Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy as 1,
+// 2, 3" (2011): ten rounds map a counter of four words and a key of two words to four
+// random words.
 const (
 	philoxMul0, philoxMul1      = 0xD2511F53, 0xCD9E8D57
-	philoxKey0, philoxKey1      = 0x9E3779B9, 0xBB67AE85 // what a round adds to the key
+	philoxKey0, philoxKey1      = 0x9E3779B9, 0xBB67AE85 // added to the key in each round
 	philoxRounds                = 10
-	philoxWords                 = 4 // of a block
+	philoxWords                 = 4 // per block
 	philoxChunk                 = 256
-	philoxGrain                 = 4 * philoxChunk // blocks that are worth a goroutine
+	philoxGrain                 = 4 * philoxChunk // blocks per goroutine, at least
 	_                      uint = philoxGrain % philoxChunk
 )
 

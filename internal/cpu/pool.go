@@ -7,10 +7,10 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// Pool is the pooling of a ragged batch about to run: a line for each sequence, the mean of its
-// rows or the first of them, divided by the larger of its length and 1e-12 where Normalize is
-// set. Sums are float64 and rounded once, to float64 where Type is, else to float32. A sequence
-// without rows gives zeros.
+// Pool is a pooling of a ragged batch: a line for each sequence, with the mean of its rows
+// or its first row. If Normalize is set, the line is divided by the larger of its length
+// and 1e-12. Sums are float64 and rounded once, to float64 if Type is, otherwise to
+// float32. A sequence without rows gives zeros.
 type Pool struct {
 	Type             dtype.DType
 	X, Dst           unsafe.Pointer // Dst is dense
@@ -33,7 +33,7 @@ func poolLines[T, R floating](p *Pool) {
 	batch, total := len(p.Offsets)-1, int(p.Offsets[len(p.Offsets)-1])
 	load, size := lineLoader(p.Type), p.Type.Size()
 	dst := unsafe.Slice((*R)(p.Dst), batch*p.N)
-	each := max(total*p.N/max(batch, 1), 1) // elements of a sequence, about
+	each := max(total*p.N/max(batch, 1), 1) // approximate elements per sequence
 	Parallel(batch, max(minPart/each, 1), func(lo, hi int) {
 		row, sum := make([]T, p.N), make([]float64, p.N)
 		for i := lo; i < hi; i++ {
@@ -57,7 +57,7 @@ func poolLines[T, R floating](p *Pool) {
 	})
 }
 
-// poolScale turns sums of so many rows into means, and returns what they are divided by.
+// poolScale turns sums of `rows` rows into means, and returns their divisor.
 func poolScale(sum []float64, rows int, normalize bool) float64 {
 	for j := range sum {
 		if rows > 1 {

@@ -2,7 +2,7 @@ package cpu
 
 import "math"
 
-// Coefficients of (2 atanh(s) - 2s - 2/3 s^3)/s^5 in s^2 but the first, 2/5, as in
+// Coefficients of (2 atanh(s) - 2s - 2/3 s^3)/s^5 in s^2 without the first, 2/5, as in
 // smooth.go, to 2^-54.
 const (
 	powC1 = 0.28571428571428564
@@ -15,7 +15,7 @@ const (
 	powC8 = 0.107624244195648
 )
 
-// powF32 returns x^y, powF64 too; special cases are those of C and of math.Pow.
+// powF32 returns x^y, as powF64 does; special cases are those of C and of math.Pow.
 func powF32(x, y float32) float32 {
 	a, b := float64(x), float64(y)
 	if x == 1 || y == 0 || x == 0 || !(math.Abs(a) <= math.MaxFloat32) || !(math.Abs(b) <= math.MaxFloat32) {
@@ -90,8 +90,8 @@ func logSum(n, f float64) (high, low float64) {
 	even = math.FMA(even, zz, powC1)
 	odd = math.FMA(odd, zz, powC2)
 	p := math.FMA(odd, z, even)
-	// t = z (1/3 + z (1/5 + z p/2)), from within as sums of two numbers
-	e := float64(float64(0.5*z) * p) // rounded: what u lacks of it is computed
+	// t = z (1/3 + z (1/5 + z p/2)), from the inside out as sums of two numbers
+	e := float64(float64(0.5*z) * p) // rounded: its difference from u is computed
 	u := fifth + e
 	u1 := ((fifth - u) + e) + fifthRest
 	w, w1 := twoProduct(z, u)

@@ -7,8 +7,8 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// Trues writes the indices of the elements of a Bool line that are true to dst, as many as it
-// has room for. Strides count elements.
+// Trues writes the indices of the true elements of a Bool line to dst, up to its length.
+// Strides count elements.
 func Trues(n int, x unsafe.Pointer, step int, dst []int64, dstep int) {
 	k := 0
 	for i := range n {
@@ -19,8 +19,8 @@ func Trues(n int, x unsafe.Pointer, step int, dst []int64, dstep int) {
 	}
 }
 
-// Put writes element i of a dense list, of size bytes each, to place places[i] of dst, one
-// after the other. Places outside dst, which has n elements step bytes apart, are left out.
+// Put writes element i of a dense list, of size bytes each, to position places[i] of dst,
+// in order. Positions outside dst, which has n elements step bytes apart, are skipped.
 func Put(size int, places []int64, x, dst unsafe.Pointer, n, step int) {
 	for i, p := range places {
 		if p >= 0 && p < int64(n) {
@@ -30,10 +30,10 @@ func Put(size int, places []int64, x, dst unsafe.Pointer, n, step int) {
 }
 
 // ScatterAdd writes x, n rows of width elements, to dst, and adds row i of values to row
-// places[i]. All are dense. Each row of x and its values are added in the order of the values,
-// of float32 in float64, of float64 with the lost parts added up in a second sum (Neumaier,
-// Zeitschrift für Angewandte Mathematik und Mechanik 54 (1974) 39), of complex types part by
-// part; integers wrap. Places outside are left out.
+// places[i]. All are dense. Each row of x and its values are added in the order of the
+// values. float32 is added in float64. For float64 a second sum collects the rounding
+// errors (Neumaier, Zeitschrift für Angewandte Mathematik und Mechanik 54 (1974) 39).
+// Complex types are added part by part; integers wrap. Places outside are skipped.
 func ScatterAdd(dt dtype.DType, places []int64, n, width int, values, x, dst unsafe.Pointer) error {
 	if dt.IsComplex() {
 		dt, width = dt.Real(), 2*width
@@ -80,8 +80,8 @@ func rowsOf(places []int64, n int) rowLists {
 	return r
 }
 
-// scatterRows calls sum, for every row and element of it, with the element of x, and with those of
-// values in its column.
+// scatterRows calls sum for every row and every column of it, with the element of x and the
+// elements of values in that column.
 func scatterRows[T any](r rowLists, n, width int, values, x, dst unsafe.Pointer, sum func(x T, values []T, width, column int, of []int) T) {
 	size := n * width
 	from, to := unsafe.Slice((*T)(x), size), unsafe.Slice((*T)(dst), size)

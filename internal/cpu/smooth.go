@@ -2,11 +2,11 @@ package cpu
 
 import "math"
 
-// The smooth functions of float32 are computed in float64, by polynomials good to
-// 2^-34 or better, and rounded once: their error is half an ulp and a thousandth.
-// Only exp, which must keep up with memory, is computed in float32, with an
-// error below 1.1 ulp. Every product is rounded before it is added, here and in
-// assembly, so that all machines give the same bits.
+// The smooth functions of float32 are computed in float64, by polynomials accurate to 2^-34
+// or better, and rounded once: their error is at most 0.501 ulp. Only exp, which must keep
+// up with memory, is computed in float32, with an error below 1.1 ulp. Every product is
+// rounded before it is added, here and in assembly, so that all machines give the same
+// bits.
 //
 // The assembly stops at arguments that it does not support (those that overflow, are NaN or
 // infinite, or need a long reduction) and leaves them to the functions here.
@@ -19,7 +19,7 @@ const (
 	// Added to a number below 2^51, it leaves the nearest integer in the low bits.
 	shifter = 0x1.8p52
 
-	// (e^r - 1 - r)/r^2 for |r| <= log(2)/2, relative to e^r - 1 good to 2^-36.5
+	// (e^r - 1 - r)/r^2 for |r| <= log(2)/2, with e^r - 1 accurate to 2^-36.5
 	expC0 = 0.5
 	expC1 = 0.16666666719028936
 	expC2 = 0.04166666671901226

@@ -20,8 +20,8 @@ type operand struct {
 // destination.
 const maxOperands = 4
 
-// axis is one dimension of a nest: its length and, for each operand, the
-// bytes from one element to the next.
+// axis is one dimension of a nest: its length and, for each operand, the distance between
+// neighbours in bytes.
 type axis struct {
 	n    int
 	step [maxOperands]int
@@ -47,8 +47,7 @@ type span struct {
 	step [maxOperands]int
 }
 
-// minPart is the number of elements below which a part is not worth a
-// goroutine of its own.
+// minPart is the number of elements below which a part is not worth its own goroutine.
 const minPart = 1 << 15
 
 // partFor is minPart for an operation. A function that takes ten times as long as an

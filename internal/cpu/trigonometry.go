@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// twoOverPiBits is 2/pi, 64 bits a word after one word of zeros.
+// twoOverPiBits is 2/pi, 64 bits per word after one word of zeros.
 var twoOverPiBits = [...]uint64{
 	0,
 	0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561,
@@ -20,9 +20,9 @@ const (
 	halfPiRest = 0x1.1a62633145c07p-54
 )
 
-// reducePayneHanek returns x less the nearest multiple q of pi/2 as a sum high + low, with a
-// relative error below 2^-100, for |x| >= 1 (Payne and Hanek, 1983). Infinities and NaN give
-// NaN.
+// reducePayneHanek returns x minus the nearest multiple q of pi/2 as a sum high + low, with
+// a relative error below 2^-100, for |x| >= 1 (Payne and Hanek, 1983). Infinities and NaN
+// give NaN.
 //
 // With x = m 2^e and m an integer of 53 bits, the bits of 2/pi above 2^(2-e) add
 // multiples of 4 to x 2/pi. The 256 bits from there on, times m, are the rest.
@@ -96,7 +96,7 @@ const (
 	halfPi3 = 0x1.3198a2e037073p-69
 )
 
-// reduceHalfPi returns x less the nearest multiple q of pi/2 as a sum high + low.
+// reduceHalfPi returns x minus the nearest multiple q of pi/2 as a sum high + low.
 func reduceHalfPi(x float64) (high, low float64, q uint64) {
 	a := math.Abs(x)
 	switch {

@@ -5,11 +5,11 @@ import (
 	"sync/atomic"
 )
 
-// A workerPool is the set of goroutines that help the callers of Parallel. A worker
-// that has finished a job spins for the next one for half a millisecond, and then ends.
-// Waking a thread costs 5 to 15 us, and handing a job to a spinning worker 0.5:
-// without spinning, a Jacobi iteration over 256 x 256 takes 1.4 times as long, and 100
-// steps of logistic regression on 50,000 rows 1.7 times. An idle program has no workers.
+// A workerPool is the set of goroutines that help the callers of Parallel. A worker that
+// has finished a job spins for half a millisecond waiting for the next one, and then ends.
+// Waking a thread costs 5 to 15 us, and handing a job to a spinning worker 0.5 us. Without
+// spinning, a Jacobi iteration over 256 x 256 takes 1.4 times as long, and 100 steps of
+// logistic regression on 50,000 rows 1.7 times. An idle program has no workers.
 //
 // A worker serves any caller, also one inside a bubble of testing/synctest:
 // nothing here is a channel or a WaitGroup made by a caller, which a goroutine

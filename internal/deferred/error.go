@@ -1,8 +1,8 @@
-// Package deferred has errors that work may find on a device, and that nobody knows
-// before the work is done: an index of Take that is out of range, say. Such an error
-// travels with the contents that depend on it, from the buffers that work reads to those
-// that it writes. It is resolved where somebody waits: at a copy to the host, and before
-// work whose writes cannot be undone.
+// Package deferred has errors that work may find on a device, and that are not known before
+// the work is done: for example an index of Take that is out of range. Such an error
+// follows the data: from the buffers that work reads to those that it writes. It is
+// resolved by a call that waits: at a copy to the host, and before work whose writes cannot
+// be undone.
 package deferred
 
 import (
@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 )
 
-// errNone answers for an Error that New has not made.
+// errNone is the error of an Error that New has not made.
 var errNone = errors.New("a nil deferred error, or one that NewDeferredError has not made")
 
 // Error is an error that is not known yet.
@@ -25,9 +25,10 @@ type Error struct {
 	err   error
 }
 
-// New returns an Error. resolve waits for the work and returns the error that it found,
-// nil for none, or why nobody can tell. It is called until it has not failed. attached is
-// called, outside of all locks of this package, when the Error is attached to a State.
+// New returns an Error. resolve waits for the work and returns the error that it found, or
+// nil, and a failure if the result could not be determined. It is called until it does not
+// fail. attached is called, outside of all locks of this package, when the Error is
+// attached to a State.
 func New(resolve func() (found, failed error), attached func(*Error)) *Error {
 	return &Error{resolve: resolve, attached: attached}
 }

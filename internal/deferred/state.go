@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// State is what is known of a buffer's contents: the error that they failed with, the
-// deferred errors that they depend on, who manages them, and how errors describe them.
-// The zero value is of valid contents. A nil State ignores what it is told.
+// State is the state of a buffer's contents: their error, the deferred errors that they
+// depend on, their owner, and their description in error messages. The zero value is that
+// of valid contents. Methods that change a nil State do nothing.
 type State struct {
 	failed atomic.Pointer[error]
 	list   atomic.Pointer[List]
@@ -25,7 +25,7 @@ func (s *State) Fail(err error) {
 	}
 }
 
-// Failed returns the error of Fail, nil for none.
+// Failed returns the error of Fail, or nil.
 func (s *State) Failed() error {
 	if p := s.failed.Load(); p != nil {
 		return *p
@@ -124,7 +124,7 @@ func (s *State) Resolve() error {
 	return nil
 }
 
-// Settled is Err, known for certain: it waits for work that may have found an error.
+// Settled is Err after resolving all deferred errors: it waits for their work.
 func (s *State) Settled() error {
 	if s == nil {
 		return errNone
@@ -135,7 +135,7 @@ func (s *State) Settled() error {
 	return s.Err()
 }
 
-// Owner returns what SetOwner was given; nil before.
+// Owner returns the value of SetOwner, or nil.
 func (s *State) Owner() any {
 	if s == nil {
 		return nil
@@ -145,7 +145,7 @@ func (s *State) Owner() any {
 	return s.owner
 }
 
-// SetOwner remembers who keeps track of the buffer's readers and writers. x must not keep
+// SetOwner stores the object that tracks the buffer's readers and writers. x must not keep
 // the buffer alive.
 func (s *State) SetOwner(x any) {
 	if s == nil {
@@ -156,15 +156,15 @@ func (s *State) SetOwner(x any) {
 	s.mu.Unlock()
 }
 
-// Label returns the function of SetLabel; nil before.
+// Label returns the function of SetLabel, or nil.
 func (s *State) Label() func() (what, origin string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.label
 }
 
-// SetLabel sets how errors and lists describe the buffer: f returns what it holds, such as
-// its type and shape, and its origin, such as the operation and the line of the program
+// SetLabel sets the description of the buffer in errors and lists: f returns its contents,
+// such as type and shape, and its origin, such as the operation and the line of the program
 // that made it. f is called when a description is needed. It must not refer to the buffer.
 func (s *State) SetLabel(f func() (what, origin string)) {
 	if s == nil {

@@ -48,9 +48,9 @@ static void gpk_test_open(uint64_t n) { __atomic_store_n(&gate, n, __ATOMIC_RELE
 */
 import "C"
 
-// The functions, as a queue's record has them: Note logs its first word, Sum the
-// sum of its words times their numbers, from 1; Answer answers with its first
-// word; Gate waits until Open was called with as large a number.
+// The functions, for the records of a queue. Note logs its first word. Sum logs the sum of
+// its words times their numbers, from 1. Answer returns its first word. Gate waits until
+// Open has been called with a number that is at least its first word.
 var (
 	Note   = uintptr(C.gpk_test_function(0))
 	Sum    = uintptr(C.gpk_test_function(1))
@@ -58,8 +58,8 @@ var (
 	Gate   = uintptr(C.gpk_test_function(3))
 )
 
-// Logged returns what was logged since it was called last, at most 2^20 words.
-// Nothing may be logged meanwhile.
+// Logged returns the words logged since its last call, at most 2^20. Nothing may be logged
+// during the call.
 func Logged() []uint64 {
 	out := make([]uint64, C.gpk_test_logged())
 	for i := range out {
@@ -69,5 +69,5 @@ func Logged() []uint64 {
 	return out
 }
 
-// Open lets calls of Gate with at most n go on.
+// Open releases the calls of Gate whose word is at most n.
 func Open(n uint64) { C.gpk_test_open(C.uint64_t(n)) }
