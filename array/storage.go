@@ -182,7 +182,7 @@ func (s *scheduler) expose(st *storage, c *contents) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if st.cur != c || m.busy {
+	if st.cur != c || m.busy || st.fixed > 0 {
 		buf.Free()
 		return nil // something was faster: see again
 	}
@@ -191,7 +191,7 @@ func (s *scheduler) expose(st *storage, c *contents) error {
 	err = s.dev.Copy(buf, 0, m.buf, 0, m.buf.Size(), nil)
 	s.mu.Lock()
 	m.unpin()
-	if err != nil || st.cur != c || st.writing {
+	if err != nil || st.cur != c || st.writing || st.fixed > 0 { // Lend may have fixed it during the copy
 		buf.Free()
 		return err
 	}
