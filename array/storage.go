@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"weak"
 
 	"github.com/gpk-go/gpk/device"
@@ -22,11 +23,18 @@ import (
 // The scheduler's mutex guards it.
 type storage struct {
 	cur     *contents
-	fixed   int        // how many hold the memory where it is: bridges, graphs
-	writing bool       // a write is being prepared or done; others wait
-	ended   *call      // the call that freed it
-	scope   *Scope     // it is freed with this scope
-	rec     *recording // it was made in this capture, and is read there alone
+	holds   int          // how many hold the memory where it is: bridges, graphs
+	repaid  atomic.Int32 // loans that have ended, which holds still counts; any goroutine may add
+	writing bool         // a write is being prepared or done; others wait
+	ended   *call        // the call that freed it
+	scope   *Scope       // it is freed with this scope
+	rec     *recording   // it was made in this capture, and is read there alone
+}
+
+// fixed reports whether something holds the memory where it is. The mutex is held.
+func (st *storage) fixed() bool {
+	st.holds -= int(st.repaid.Swap(0))
+	return st.holds > 0
 }
 
 // newArray makes an array of a storage of its own.
@@ -163,11 +171,11 @@ func (a *Array) fix(use func(*device.Buffer), lent bool) error {
 			return &unready{node: c.node}
 		case m.busy:
 			return &unready{}
-		case !lent && a.on().Kind() == device.CPU && a.st.fixed == 0 && !deviceapi.Exposable(m.buf):
+		case !lent && a.on().Kind() == device.CPU && !a.st.fixed() && !deviceapi.Exposable(m.buf):
 			return &unready{alloc: func() error { return s.expose(a.st, c) }}
 		}
 		use(m.buf)
-		a.st.fixed++
+		a.st.holds++
 		return nil
 	})
 }
@@ -182,7 +190,7 @@ func (s *scheduler) expose(st *storage, c *contents) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if st.cur != c || m.busy || st.fixed > 0 {
+	if st.cur != c || m.busy || st.fixed() {
 		buf.Free()
 		return nil // something was faster: see again
 	}
@@ -191,7 +199,7 @@ func (s *scheduler) expose(st *storage, c *contents) error {
 	err = s.dev.Copy(buf, 0, m.buf, 0, m.buf.Size(), nil)
 	s.mu.Lock()
 	m.unpin()
-	if err != nil || st.cur != c || st.writing || st.fixed > 0 { // Lend may have fixed it during the copy
+	if err != nil || st.cur != c || st.writing || st.fixed() { // a bridge may have fixed it during the copy
 		buf.Free()
 		return err
 	}
@@ -279,7 +287,7 @@ func over(c call, buf *device.Buffer, dt dtype.DType, lay layout.Layout, err err
 		}
 	}
 	whole := layout.Dense([]int{int(buf.Size() / int64(dt.Size()))})
-	st := &storage{cur: storedContents(buf, whole, dt, c, "memory from outside"), fixed: 1}
+	st := &storage{cur: storedContents(buf, whole, dt, c, "memory from outside"), holds: 1}
 	own(buf, st)
 	return &Array{st: st, lay: lay, dt: dt, stream: s}
 }
@@ -305,13 +313,21 @@ func (a *Array) Buffer() (*device.Buffer, error) {
 }
 
 // Lend is Buffer for memory that another library uses until it says that it is done:
-// then release must be called, once. Until then Free of the array leaves the memory
-// as it is. Afterwards the memory goes back to its pool with the array, which that of
-// Buffer never does.
+// then release must be called, once, from any goroutine. Until then the memory is fixed,
+// and Free of the array leaves it as it is. Afterwards it is as it was before Lend, and
+// buf must not be used: a write may take other memory, and Free gives the memory back to
+// its pool, which that of Buffer never does.
 func (a *Array) Lend() (buf *device.Buffer, release func(), err error) {
 	c := call{"Lend", here()}
 	if err = a.check(); err == nil {
-		err = a.fix(func(b *device.Buffer) { buf, release = b, deviceapi.Hold(b) }, true)
+		st := a.st
+		err = a.fix(func(b *device.Buffer) {
+			end := deviceapi.Hold(b)
+			buf, release = b, func() { // without the mutex, which its caller may hold
+				st.repaid.Add(1)
+				end()
+			}
+		}, true)
 	}
 	if err != nil {
 		return nil, nil, c.wrap(err, a)

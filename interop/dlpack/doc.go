@@ -12,10 +12,9 @@
 // Who owns what:
 //
 //   - ToManaged and ToVersioned lend an array's memory. The receiver calls the struct's
-//     deleter when it is done; DeleteManaged and
-//     DeleteVersioned do so from Go. Until then the memory stays where
-//     it is, also where the array is freed. It is fixed from then on: gpk writes it in
-//     place, and a write on either side is seen by the other. gpk.Eval what reads the
+//     deleter when it is done; DeleteManaged and DeleteVersioned do so from Go. Until then
+//     the memory stays where it is, also where the array is freed. It is fixed: gpk writes
+//     it in place, and a write on either side is seen by the other. gpk.Eval what reads the
 //     array before the receiver writes.
 //   - FromManaged and FromVersioned take the struct over, also when they fail. Its deleter
 //     is called when the array and its views have been freed or dropped and gpk's work on
