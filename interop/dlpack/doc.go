@@ -20,6 +20,12 @@
 //     is called when the array and its views have been freed or dropped and gpk's work on
 //     the memory is done. The capsule must be renamed, as for any consumer of DLPack.
 //
+// A deleter may take locks of its library: those of NumPy and PyTorch take Python's, the
+// GIL. gpk calls a deleter in Free or Scope.Close after its own locks are released, in a
+// goroutine of its own, or, for arrays that were dropped, in any call that allocates
+// memory. Other calls may wait for that one. So a program must call gpk without the GIL,
+// as ctypes.CDLL does (ctypes.PyDLL does not).
+//
 // On a GPU both directions wait for the work of gpk on the array's stream and for that on
 // the device's default stream, the one on which PyTorch and CuPy work unless they are told
 // otherwise. Work on other streams is the program's to wait for. Both libraries use the
