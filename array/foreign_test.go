@@ -5,12 +5,54 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/layout"
 )
+
+// TestForeignOwner: the owner of foreign memory is called when nothing is locked, so that
+// it may use arrays of the device or wait for somebody who does. Free and Close have
+// called it when they return.
+func TestForeignOwner(t *testing.T) {
+	dev, err := device.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := Ones(dtype.Float64, 3).To(dev)
+	for name, end := range map[string]func(a *Array) error{
+		"Free":  func(a *Array) error { a.Free(); return nil },
+		"Close": func(a *Array) error { return Scoped(func(s *Scope) error { return s.Own(a).Err() }) },
+		"a write": func(a *Array) error {
+			pending := a.Add(1) // so that the write replaces the memory
+			return errors.Join(a.CopyFrom(2), Eval(pending))
+		},
+	} {
+		data, called := []float64{1, 2, 3}, make(chan error, 1)
+		buf, err := device.WrapHost(dev, unsafe.Pointer(&data[0]), 24, func() { called <- Eval(kept.Mul(2)) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, ended := FromOwnBuffer(buf, dtype.Float64, 3), make(chan error, 1)
+		go func() { ended <- end(a) }()
+		for _, of := range []chan error{ended, called} {
+			select {
+			case err := <-of:
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			case <-time.After(20 * time.Second):
+				t.Fatalf("%s: it hangs", name)
+			}
+			if name != "a write" && len(called) == 0 && of == ended {
+				t.Errorf("%s: the owner was not called", name)
+			}
+		}
+		a.Free()
+	}
+}
 
 func TestFromLayout(t *testing.T) {
 	dev, err := device.Open("cpu")

@@ -14,15 +14,17 @@ func (a *Array) Free() {
 	case a.packed != nil:
 		a.packed.free()
 	default:
-		s := schedulerOf(a.on())
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.free(a.st, &call{"Free", here()})
+		if handOver := schedulerOf(a.on()).free(a.st, &call{"Free", here()}); handOver != nil {
+			handOver()
+		}
 	}
 }
 
-// free frees a storage. The mutex is held, and released while pending readers are computed.
-func (s *scheduler) free(st *storage, by *call) {
+// free frees a storage. It returns the call that hands foreign memory to its owner, or nil.
+// The caller does not hold the mutex.
+func (s *scheduler) free(st *storage, by *call) (handOver func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for st.ended == nil {
 		c := st.cur
 		m := c.mem
@@ -38,10 +40,11 @@ func (s *scheduler) free(st *storage, by *call) {
 			s.end(c.node, freed, nil, by)
 		}
 		if m != nil && (st.rec == nil || !st.rec.ended) { // a graph keeps its memory
-			m.free(by)
+			handOver = m.free(by)
 		}
 	}
 	s.changed.Broadcast()
+	return handOver
 }
 
 // errNoMemory is the cause if a reader of freed memory could not be computed first.

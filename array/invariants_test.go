@@ -88,7 +88,7 @@ func (in *inspection) storage(st *storage) {
 	}
 	switch m := c.mem; {
 	case m == nil:
-		if st.fixed > 0 && c.state() != failed {
+		if st.fixed() && c.state() != failed {
 			in.fail("a fixed storage is not stored, but in state %d", c.state())
 		}
 	case c.version != m.version || c.superseded:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 	"github.com/gpk-go/gpk/internal/undo"
 	"github.com/gpk-go/gpk/layout"
 )
@@ -82,18 +83,23 @@ func (m *memory) tidy() {
 	}
 	m.log.Drop()
 	if !m.current {
-		m.buf.Free()
+		if handOver := deviceapi.Free(m.buf); handOver != nil {
+			go handOver()
+		}
 	}
 }
 
 // free gives the memory back even if contents still need it. Nothing may be reading it.
-func (m *memory) free(by *call) {
+// For foreign memory it returns the call that hands it to its owner, else nil. That call
+// may wait, and the owner may use arrays or wait for somebody who does: the mutex must not
+// be held.
+func (m *memory) free(by *call) (handOver func()) {
 	m.ended, m.current, m.olds = by, false, nil
 	if m.captured() {
-		return
+		return nil
 	}
 	m.log.Drop()
-	m.buf.Free()
+	return deviceapi.Free(m.buf)
 }
 
 // unpin ends a use of the memory.

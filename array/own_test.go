@@ -31,7 +31,7 @@ func TestFromOwnBuffer(t *testing.T) {
 	if err := Into(a, Ones(dtype.Float32, 2, 512).To(d)); err != nil {
 		t.Fatal(err)
 	}
-	if a.st.fixed > 0 {
+	if a.st.fixed() {
 		t.Error("its memory is fixed")
 	}
 	view := a.Slice(0, 1, 2)

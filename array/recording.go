@@ -107,7 +107,7 @@ func (r *recording) contents(st *storage) (*contents, error) {
 	m := *c.mem
 	m.pins, m.busy, m.log, m.olds, m.scope, m.rec = 0, false, undo.Log{}, nil, nil, r
 	in := &contents{mem: &m, version: m.version, origin: &origin{*c.writer(), "as it is at each Replay"}}
-	st.fixed++
+	st.holds++
 	r.fixed, r.cur[st] = append(r.fixed, st), in
 	return in, nil
 }
@@ -191,7 +191,7 @@ func (r *recording) graph(run *device.Graph, outs []*Array, onto *device.Stream)
 		m := st.cur.mem
 		// New contents have no readers: nodes of the sequence that were not computed do not count.
 		st.cur = &contents{node: st.cur.node, origin: st.cur.origin, mem: m, version: st.cur.version}
-		st.rec, st.scope, st.fixed = nil, nil, st.fixed+1
+		st.rec, st.scope, st.holds = nil, nil, st.holds+1
 		m.scope, m.log, m.olds, m.rec = nil, undo.Log{}, nil, nil
 		g.written = append(g.written, &place{to: &Array{st: st, stream: onto, dt: m.DType, lay: m.Layout}, Part: m.Part})
 		g.unset = append(g.unset, m.buf)
@@ -205,6 +205,6 @@ func unfix(s *scheduler, list []*storage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, st := range list {
-		st.fixed--
+		st.holds--
 	}
 }

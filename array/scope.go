@@ -226,15 +226,17 @@ func (s *Scope) close(c *call) error {
 	s.mu.Unlock()
 	for _, p := range mems {
 		if m := p.Value(); m != nil {
-			m.sched.leave(m, s)
+			if handOver := m.sched.leave(m, s); handOver != nil {
+				handOver()
+			}
 		}
 	}
 	return first
 }
 
 // leave frees a memory of a closed scope, or the saved elements that only nodes of the
-// scope needed.
-func (s *scheduler) leave(m *memory, of *Scope) {
+// scope needed. It returns the call that hands foreign memory to its owner, or nil.
+func (s *scheduler) leave(m *memory, of *Scope) (handOver func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for m.scope == of && s.startReader(nil, m) { // pending readers in newer scopes
@@ -243,9 +245,10 @@ func (s *scheduler) leave(m *memory, of *Scope) {
 		s.wait()
 	}
 	if m.scope == of && m.current {
-		m.free(of.closed.Load())
+		handOver = m.free(of.closed.Load())
 	} else {
 		m.tidy()
 	}
 	s.changed.Broadcast()
+	return handOver
 }

@@ -133,7 +133,7 @@ func (s *scheduler) start(n *node) error {
 		n.detach(j)
 		s.end(n, stored, nil, nil)
 		if n.out.scope.isClosed() { // meanwhile
-			m.free(n.out.scope.closed.Load())
+			_ = m.free(n.out.scope.closed.Load()) // memory of the pool
 		}
 		if !m.current {
 			m.remember(n.out)

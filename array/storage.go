@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"weak"
 
 	"github.com/gpk-go/gpk/device"
@@ -21,11 +22,18 @@ import (
 // The scheduler's mutex guards it.
 type storage struct {
 	cur     *contents
-	fixed   int        // number of bridges and graphs that need the memory at its address
-	writing bool       // a write is being prepared or done; others wait
-	ended   *call      // the call that freed it
-	scope   *Scope     // it is freed with this scope
-	rec     *recording // the capture that made it: only that capture can read it
+	holds   int          // number of bridges and graphs that need the memory at its address
+	repaid  atomic.Int32 // loans that have ended, which holds still counts; any goroutine may add
+	writing bool         // a write is being prepared or done; others wait
+	ended   *call        // the call that freed it
+	scope   *Scope       // it is freed with this scope
+	rec     *recording   // the capture that made it: only that capture can read it
+}
+
+// fixed reports whether a bridge or a graph needs the memory at its address. The mutex is held.
+func (st *storage) fixed() bool {
+	st.holds -= int(st.repaid.Swap(0))
+	return st.holds > 0
 }
 
 // newArray makes an array with a new storage.
@@ -163,11 +171,11 @@ func (a *Array) fix(use func(*device.Buffer), lent bool) error {
 			return &unready{node: c.node}
 		case m.busy:
 			return &unready{}
-		case !lent && a.on().Kind() == device.CPU && a.st.fixed == 0 && !deviceapi.Exposable(m.buf):
+		case !lent && a.on().Kind() == device.CPU && !a.st.fixed() && !deviceapi.Exposable(m.buf):
 			return &unready{alloc: func() error { return s.expose(a.st, c) }}
 		}
 		use(m.buf)
-		a.st.fixed++
+		a.st.holds++
 		return nil
 	})
 }
@@ -182,7 +190,7 @@ func (s *scheduler) expose(st *storage, c *contents) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if st.cur != c || m.busy {
+	if st.cur != c || m.busy || st.fixed() {
 		buf.Free()
 		return nil // a write was faster: the caller looks again
 	}
@@ -191,7 +199,7 @@ func (s *scheduler) expose(st *storage, c *contents) error {
 	err = s.dev.Copy(buf, 0, m.buf, 0, m.buf.Size(), nil)
 	s.mu.Lock()
 	m.unpin()
-	if err != nil || st.cur != c || st.writing {
+	if err != nil || st.cur != c || st.writing || st.fixed() { // a bridge may have fixed it during the copy
 		buf.Free()
 		return err
 	}
@@ -281,7 +289,7 @@ func over(c call, buf *device.Buffer, dt dtype.DType, lay layout.Layout, err err
 		}
 	}
 	whole := layout.Dense([]int{int(buf.Size() / int64(dt.Size()))})
-	st := &storage{cur: storedContents(buf, whole, dt, c, "memory from outside"), fixed: 1}
+	st := &storage{cur: storedContents(buf, whole, dt, c, "memory from outside"), holds: 1}
 	own(buf, st)
 	return &Array{st: st, lay: lay, dt: dt, stream: s}
 }
@@ -307,13 +315,21 @@ func (a *Array) Buffer() (*device.Buffer, error) {
 }
 
 // Lend is Buffer for memory that another library uses for a limited time. The caller calls
-// release once, when the library no longer uses the memory. Until then, Free of the array
-// does not free the memory. Afterwards the memory returns to its pool when the array is
-// freed, which memory returned by Buffer never does.
+// release once, from any goroutine, when the library no longer uses the memory. Until then
+// the memory is fixed, and Free of the array does not free it. Afterwards buf must not be
+// used: a write may move the array to other memory, and Free returns the memory to its pool,
+// which memory returned by Buffer never does.
 func (a *Array) Lend() (buf *device.Buffer, release func(), err error) {
 	c := call{"Lend", here()}
 	if err = a.check(); err == nil {
-		err = a.fix(func(b *device.Buffer) { buf, release = b, deviceapi.Hold(b) }, true)
+		st := a.st
+		err = a.fix(func(b *device.Buffer) {
+			end := deviceapi.Hold(b)
+			buf, release = b, func() { // without the mutex, which its caller may hold
+				st.repaid.Add(1)
+				end()
+			}
+		}, true)
 	}
 	if err != nil {
 		return nil, nil, c.wrap(err, a)

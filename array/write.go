@@ -130,7 +130,7 @@ func (w *write) release() {
 
 // replaceable reports whether the write may take a fresh buffer.
 func (w *write) replaceable() bool {
-	return w.covers && w.to.st.fixed == 0 && (w.rec == nil || w.to.st.rec == w.rec)
+	return w.covers && !w.to.st.fixed() && (w.rec == nil || w.to.st.rec == w.rec)
 }
 
 // prepare acquires everything that the write needs, or returns the step that must come

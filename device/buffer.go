@@ -183,15 +183,24 @@ func (b *Buffer) Freed() bool { return !b.none() && b.a.freed.Load() }
 // for foreign memory, whose owner must not reuse it while work uses it. Freeing twice, or
 // freeing nil, does nothing.
 func (b *Buffer) Free() {
+	if handOver := b.free(); handOver != nil {
+		handOver()
+	}
+}
+
+// free is Free except for what may wait: it returns what is left to do for foreign memory,
+// nil for nothing. That waits for the work on the memory and calls the owner's release,
+// which may take locks or use the device. The caller holds no mutex then.
+func (b *Buffer) free() (handOver func()) {
 	if b.none() {
-		return
+		return nil
 	}
 	a := b.a
 	d := a.dev
 	d.mu.Lock()
 	if a.freed.Load() {
 		d.mu.Unlock()
-		return
+		return nil
 	}
 	a.freed.Store(true)
 	var g garbage
@@ -201,7 +210,12 @@ func (b *Buffer) Free() {
 	d.mu.Unlock()
 	b.cleanup.Stop()
 	runtime.KeepAlive(b)
-	d.dispose(g)
+	d.dispose(garbage{blocks: g.blocks})
+	if g.foreign == nil {
+		return nil
+	}
+	foreign := g.foreign // not g, which would then be in Go's heap at every call
+	return func() { d.dispose(garbage{foreign: foreign}) }
 }
 
 // garbage is memory and handles to release after the mutex is unlocked.

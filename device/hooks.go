@@ -22,6 +22,7 @@ func init() {
 	hook.BlockSize = blockSize
 	hook.AllocMapped = (*Device).allocMapped
 	hook.Hold = (*Buffer).hold
+	hook.Free = (*Buffer).free
 	hook.AllocExposed = (*Device).allocExposed
 	hook.NewEvents = (*Device).newEvents
 	hook.CopyFromHostUntil = (*Device).copyFromHostUntil

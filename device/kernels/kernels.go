@@ -51,8 +51,17 @@ func Load(d *device.Device, path string) (*Library, error) {
 	return &Library{d, lib}, nil
 }
 
-// Path returns the file from which the library was loaded, with links resolved.
-func (l *Library) Path() string { return l.lib.Path() }
+// Path returns the file from which the library was loaded, with links resolved. It is empty
+// for a nil or zero Library.
+func (l *Library) Path() string {
+	if l.none() {
+		return ""
+	}
+	return l.lib.Path()
+}
+
+// none reports whether Load has not made l.
+func (l *Library) none() bool { return l == nil || l.lib == nil }
 
 // Entry is an entry point of a library that takes its arguments in a struct A.
 type Entry[A any] struct {
@@ -63,11 +72,11 @@ type Entry[A any] struct {
 // Bind finds the entry point with a C name. A is a struct of numbers of fixed size with the
 // layout of the entry point's C struct; an address is a uint64 (device.Buffer.Addr).
 //
-// Errors: ErrUnsupported if A is no such struct; *cutlass.LibraryError if the library lacks
-// the entry point.
+// Errors: ErrDevice for a nil or zero l; ErrUnsupported if A is no such struct;
+// *cutlass.LibraryError if the library lacks the entry point.
 func Bind[A any](l *Library, name string) (*Entry[A], error) {
-	if l == nil {
-		return nil, fmt.Errorf("%w: a nil kernel library", device.ErrDevice)
+	if l.none() {
+		return nil, fmt.Errorf("%w: a nil or zero kernel library; Load makes one", device.ErrDevice)
 	}
 	t := reflect.TypeFor[A]()
 	if t.Kind() != reflect.Struct {
@@ -108,9 +117,12 @@ func fixed(t reflect.Type, at string) error {
 // other work as device.LaunchWork does, and keeps them alive. args is read before Launch
 // returns.
 //
-// Errors: those of device.LaunchWork, and a *cutlass.Error with the code that the entry
-// point returned.
+// Errors: ErrDevice for a nil or zero e, those of device.LaunchWork, and a *cutlass.Error
+// with the code that the entry point returned.
 func (e *Entry[A]) Launch(s *device.Stream, reads, writes []*device.Buffer, args A) error {
+	if err := e.check(); err != nil {
+		return err
+	}
 	return e.dev.Launch(s, reads, writes, func(ordinal int, stream uint64) error {
 		return e.call(ordinal, stream, &args)
 	})
@@ -120,10 +132,21 @@ func (e *Entry[A]) Launch(s *device.Stream, reads, writes []*device.Buffer, args
 // workspace. It may write its result to args. The call is not ordered with other work, and
 // its stream is 0.
 func (e *Entry[A]) Query(args *A) error {
+	if err := e.check(); err != nil {
+		return err
+	}
 	if args == nil {
 		return fmt.Errorf("%w: entry %s without arguments", expr.ErrUnsupported, e.entry.Name())
 	}
 	return e.call(e.dev.Info().Index, 0, args)
+}
+
+// check returns an error if Bind has not made e.
+func (e *Entry[A]) check() error {
+	if e == nil || e.dev == nil {
+		return fmt.Errorf("%w: a nil or zero entry of a kernel library; Bind makes one", device.ErrDevice)
+	}
+	return nil
 }
 
 func (e *Entry[A]) call(ordinal int, stream uint64, args *A) error {

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -25,8 +26,12 @@ const maxPlans = 256
 
 // kept is the plans of a device.
 type kept struct {
-	ctx   context
-	plans map[Problem]*Plan
+	dev *device.Device
+	ctx context
+	// make makes a plan, and returns it and the bytes that a run works in; end ends a plan.
+	make  func(ctx context, p *Problem) (id int, work int64, err error)
+	end   func(ctx context, id int)
+	plans map[Problem]*Plan // devices guards it
 }
 
 var devices struct {
@@ -40,28 +45,17 @@ func PlanOf(d *device.Device, p Problem) (*Plan, error) {
 	if err := Load(); err != nil {
 		return nil, err
 	}
-	devices.Lock()
-	defer devices.Unlock()
 	k, err := plansOf(d)
 	if err != nil {
 		return nil, err
 	}
-	if plan := k.plans[p]; plan != nil {
-		return plan, nil
-	}
-	plan, err := newPlan(d, k.ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	if len(k.plans) >= maxPlans {
-		clear(k.plans) // what refers to none of them is collected
-	}
-	k.plans[p] = plan
-	return plan, nil
+	return k.planOf(p)
 }
 
-// plansOf returns the plans of a device; devices is locked.
+// plansOf returns the plans of a device.
 func plansOf(d *device.Device) (*kept, error) {
+	devices.Lock()
+	defer devices.Unlock()
 	if k := devices.of[d]; k != nil {
 		return k, nil
 	}
@@ -78,32 +72,61 @@ func plansOf(d *device.Device) (*kept, error) {
 	if devices.of == nil {
 		devices.of = map[*device.Device]*kept{}
 	}
-	k := &kept{ctx, map[Problem]*Plan{}}
+	k := &kept{d, ctx, func(ctx context, p *Problem) (int, int64, error) { return p.make(ctx) }, destroy, map[Problem]*Plan{}}
 	devices.of[d] = k
 	return k, nil
 }
 
-func newPlan(d *device.Device, ctx context, p Problem) (*Plan, error) {
-	id, work, err := p.make(ctx)
-	if e, ok := errors.AsType[*Error](err); ok && e.Code == allocFailed {
-		// The pool may hold the memory that the tables need.
-		if err := d.Trim(); err != nil {
-			return nil, err
-		}
-		id, work, err = p.make(ctx)
-		if e, ok := errors.AsType[*Error](err); ok && e.Code == allocFailed {
-			return nil, errors.Join(device.ErrOutOfMemory, err)
-		}
+// planOf is PlanOf. Where there is no memory for the tables of a plan, it drops the plans
+// that are kept and gives back what the pool caches, and tries once more.
+func (k *kept) planOf(p Problem) (*Plan, error) {
+	plan, err := k.find(p)
+	if !isAllocFailed(err) {
+		return plan, err
 	}
+	devices.Lock()
+	clear(k.plans)
+	devices.Unlock()
+	// Collect ends the plans to which nothing refers any more: no work, and no graph.
+	// The mutex is not held, because Collect calls the owners of foreign memory too.
+	deviceapi.Collect(k.dev)
+	if err := k.dev.Trim(); err != nil {
+		return nil, err
+	}
+	if plan, err = k.find(p); isAllocFailed(err) {
+		err = errors.Join(device.ErrOutOfMemory, err)
+	}
+	return plan, err
+}
+
+// isAllocFailed reports whether cuFFT found no memory.
+func isAllocFailed(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Code == allocFailed
+}
+
+// find returns the plan of a problem, which it makes where there is none.
+func (k *kept) find(p Problem) (*Plan, error) {
+	devices.Lock()
+	defer devices.Unlock()
+	if plan := k.plans[p]; plan != nil {
+		return plan, nil
+	}
+	id, work, err := k.make(k.ctx, &p)
 	if err != nil {
 		return nil, err
 	}
-	held, err := device.Wrap(d, 0, 0, func() { destroy(ctx, id) })
+	held, err := device.Wrap(k.dev, 0, 0, func() { k.end(k.ctx, id) })
 	if err != nil {
-		destroy(ctx, id)
+		k.end(k.ctx, id)
 		return nil, err
 	}
-	return &Plan{p, id, work, ctx, held}, nil
+	if len(k.plans) >= maxPlans {
+		clear(k.plans) // what refers to none of them is collected
+	}
+	plan := &Plan{p, id, work, k.ctx, held}
+	k.plans[p] = plan
+	return plan, nil
 }
 
 // run is what is passed to cuFFT: addresses, and what is done before.

@@ -28,6 +28,10 @@ func AllocExposed(d *device.Device, n int64) (*device.Buffer, error) { return al
 // where Free is called before. release may be called once.
 func Hold(b *device.Buffer) (release func()) { return hold(b) }
 
+// Free is Buffer.Free except for what may wait: it returns what is left to do for foreign
+// memory, nil for nothing, which must be called without a mutex held.
+func Free(b *device.Buffer) (handOver func()) { return free(b) }
+
 // Exposable reports whether Buffer.Expose may be called: the memory is the buffer's own.
 func Exposable(b *device.Buffer) bool { return exposable(b) }
 
@@ -129,6 +133,7 @@ var (
 	blockSize         = hook.BlockSize.(func(int64) int64)
 	allocMapped       = hook.AllocMapped.(func(*device.Device, int64) (*device.Buffer, error))
 	hold              = hook.Hold.(func(*device.Buffer) func())
+	free              = hook.Free.(func(*device.Buffer) func())
 	allocExposed      = hook.AllocExposed.(func(*device.Device, int64) (*device.Buffer, error))
 	exposable         = hook.Exposable.(func(*device.Buffer) bool)
 	fresh             = hook.Fresh.(func(*device.Buffer) bool)

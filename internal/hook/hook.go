@@ -16,6 +16,7 @@ var (
 	AllocMapped       any
 	AllocExposed      any
 	Hold              any
+	Free              any
 	NewEvents         any
 	CopyFromHostUntil any
 	FetchUntil        any

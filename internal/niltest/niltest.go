@@ -75,12 +75,14 @@ func Run(t *testing.T, p Package) {
 	}
 }
 
-// baseName returns the name of a type or of the type that it points to.
+// baseName returns the name of a type or of the type that it points to, without type
+// arguments.
 func baseName(t reflect.Type) string {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	return t.Name()
+	name, _, _ := strings.Cut(t.Name(), "[")
+	return name
 }
 
 // receivers returns the receivers on which a method of a type is called, by name.
