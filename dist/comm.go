@@ -98,10 +98,10 @@ func (c *Comm) end(err error) error {
 		case <-time.After(patience):
 		}
 	}
-	if c.r.node.Err() == nil {
-		c.r.fail(err)
+	if failed := c.r.node.Err(); failed != nil {
+		return named(failed)
 	}
-	return named(c.r.node.Err())
+	return named(c.r.fail(err))
 }
 
 // errEngine marks errors of an engine, which may be caused by another rank.

@@ -271,8 +271,7 @@ func (r *rank) run(ctx context.Context, name string, f func(context.Context, *Co
 	}()
 	c := newComm(inner, r, name)
 	if err := f(inner, c); err != nil {
-		r.fail(err)
-		return r.node.Err()
+		return r.fail(err)
 	}
 	// A rank that returns too early, or calls more than the others, differs from them here.
 	err := c.agree(inner, c.next(), heading{Call: "the end of Run"})
@@ -281,29 +280,34 @@ func (r *rank) run(ctx context.Context, name string, f func(context.Context, *Co
 		_, err = r.node.Gather(inner, name+"/end", r.node.Rank(), r.node.Size(), nil)
 	}
 	if err != nil {
-		r.fail(err) // the first failure counts
-		return r.node.Err()
+		return r.fail(err)
 	}
 	return nil
 }
 
-// fail ends the group with an error of this rank, unless it has failed. An error that names a rank
+// fail ends the group with an error of this rank, unless it has failed, and returns the error that
+// counts: the first one, but that of a rank that had closed the group. An error that names a rank
 // already, as that of an array does, is that rank's.
-func (r *rank) fail(err error) {
+func (r *rank) fail(err error) error {
+	me := r.node.Rank()
+	f := &control.Failure{Rank: me, Host: r.node.Host(me), Err: named(err)}
 	var e *RankError
-	if errors.As(err, &e) {
-		if err == error(e) {
-			err = e.Err
+	if errors.As(f.Err, &e) {
+		f.Rank, f.Host = e.Rank, e.Host
+		if f.Err == error(e) {
+			f.Err = e.Err
 		}
-		r.node.Blame(&control.Failure{Rank: e.Rank, Host: e.Host, Err: err})
-		return
 	}
-	r.node.Fail(err)
+	r.node.Blame(f)
+	if first := r.node.Err(); !errors.Is(first, control.ErrClosed) {
+		return first
+	}
+	return f
 }
 
 // Close leaves the group, and ends the engine's library. It is called when no other rank needs
 // this one any more, as behind Run. A group that is not closed is left when the process ends;
-// with MPI, its launcher then complains.
+// with MPI, its launcher then complains. What still waits in this process returns ErrUnsupported.
 func (g *Group) Close() error {
 	if g == nil {
 		return nil

@@ -89,10 +89,10 @@ func (n *Node) Host(rank int) string {
 	return n.hosts[rank]
 }
 
-// Done is closed when the group has failed.
+// Done is closed when the group has failed, or the node was closed.
 func (n *Node) Done() <-chan struct{} { return n.done }
 
-// Err returns the Failure that ended the group, or nil.
+// Err returns the Failure that ended the group, ErrClosed of this rank if Close did, or nil.
 func (n *Node) Err() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -114,7 +114,7 @@ func (n *Node) Blame(f *Failure) {
 func (n *Node) fail(f *Failure) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.failure == nil && !n.closed {
+	if n.failure == nil {
 		n.failure = f
 		close(n.done)
 	}
@@ -329,7 +329,8 @@ func (n *Node) next(ctx context.Context, from int, b *box) ([]byte, error) {
 	}
 }
 
-// Close leaves the group. It is called once no other rank waits for this one.
+// Close leaves the group. It is called once no other rank waits for this one. Calls of this node
+// that still wait return ErrClosed.
 func (n *Node) Close() {
 	n.mu.Lock()
 	if n.closed {
@@ -338,6 +339,10 @@ func (n *Node) Close() {
 	}
 	n.closed = true
 	failed := n.failure != nil
+	if !failed {
+		n.failure = &Failure{n.rank, n.host, ErrClosed}
+		close(n.done)
+	}
 	n.mu.Unlock()
 	if !failed {
 		n.send(&frame{kind: kindLeave, peer: uint32(n.rank)})
