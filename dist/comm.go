@@ -154,7 +154,13 @@ func (c *Comm) Split(ctx context.Context, color, key int) (*Comm, error) {
 	if err != nil {
 		return nil, c.end(err)
 	}
-	m, err := c.move.split(ctx, max(color, -1), key)
+	// Those of one color are named by the first of them, and ordered by their places: an engine's
+	// color and key may have fewer bits than an int.
+	group, place := -1, slices.Index(chosen, c.me)
+	if color >= 0 {
+		group = chosen[0]
+	}
+	m, err := c.move.split(ctx, group, place)
 	if err != nil {
 		return nil, c.end(err)
 	}
@@ -165,19 +171,22 @@ func (c *Comm) Split(ctx context.Context, color, key int) (*Comm, error) {
 	for i, at := range chosen {
 		members[i] = c.members[at]
 	}
-	return commOf(c.ctx, c.r, name+"."+strconv.Itoa(color), members, slices.Index(chosen, c.me), m), nil
+	return commOf(c.ctx, c.r, name+"."+strconv.Itoa(color), members, place, m), nil
 }
 
 // partition returns the indices of the payloads with a color, in the order of their keys.
 func partition(payloads [][]byte, color int) ([]int, error) {
-	type entry struct{ index, key int }
+	type entry struct {
+		index int
+		key   int64
+	}
 	var list []entry
 	for i, p := range payloads {
 		if len(p) != 16 {
 			return nil, fmt.Errorf("%w: Split's color and key", gpk.ErrUnsupported)
 		}
-		if int(int64(binary.BigEndian.Uint64(p))) == color {
-			list = append(list, entry{i, int(int64(binary.BigEndian.Uint64(p[8:])))})
+		if int64(binary.BigEndian.Uint64(p)) == int64(color) {
+			list = append(list, entry{i, int64(binary.BigEndian.Uint64(p[8:]))})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b entry) int {

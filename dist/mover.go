@@ -22,7 +22,8 @@ type mover interface {
 	// send sends b to a rank, and recv receives that many bytes of a rank.
 	send(ctx context.Context, c *Comm, key string, b []byte, to int) error
 	recv(ctx context.Context, c *Comm, key string, b []byte, from int) error
-	// split returns the mover of the ranks with the same color.
+	// split returns the mover of the ranks with the same color, in the order of key. Both are below
+	// the number of ranks. It returns nothing of use for the color -1.
 	split(ctx context.Context, color, key int) (mover, error)
 }
 

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -106,7 +107,8 @@ func long(ctx context.Context, c *Comm) error {
 			return fmt.Errorf("a long sum is %v to %v, want %v: %w", lo, hi, want, err)
 		}
 	}
-	s, err := c.Split(ctx, c.Rank()%2, -c.Rank())
+	// Colors and keys that are equal in 32 bits, where an int has 64.
+	s, err := c.Split(ctx, c.Rank()%2<<(strconv.IntSize-32), -c.Rank()<<(strconv.IntSize-32))
 	if err != nil {
 		return err
 	}
