@@ -178,3 +178,20 @@ func TestStoppedMPI(t *testing.T) {
 		t.Errorf("it took %v", took)
 	}
 }
+
+// TestMissingMPI has a rank that starts MPI and never joins. Join of the other returns.
+func TestMissingMPI(t *testing.T) {
+	command := launcher(t, true, "mpirun.openmpi")
+	if _, err := startMPI(nil); errors.Is(err, errNoMPI) {
+		t.Skipf("NOT RUN: %v", err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, []string{child + "=missing", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}, command, "--oversubscribe", "-n", "2", self)
+	line, err := p.await("a rank's error", 40*time.Second)
+	if err != nil || !strings.Contains(line, "has not joined within 2s") {
+		t.Errorf("%v %s", err, line)
+	}
+}

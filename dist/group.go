@@ -65,6 +65,10 @@ func Local(devices ...*device.Device) (*Group, error) {
 //
 // GPK_TOKEN is a secret of the job that strangers cannot know; without it the token is made of
 // what the launcher tells all ranks.
+//
+// Under MPI every rank starts the library first, whose MPI_Init waits for the others by itself:
+// neither ctx nor Timeout ends that. If Join fails, MPI is not finalized, as that waits for ranks
+// that may never come.
 func Join(ctx context.Context, given ...Option) (*Group, error) {
 	o, err := optionsOf(given)
 	if err != nil {
@@ -322,10 +326,13 @@ func (g *Group) Close() error {
 	return g.release()
 }
 
-// release frees what the group holds.
+// release frees what the group holds, also where Join has failed and there is no rank.
 func (g *Group) release() error {
 	var errs []error
-	failed := false
+	failed := len(g.ranks) == 0
+	if failed && g.server != nil {
+		g.server.Close() // otherwise its node does
+	}
 	for _, r := range g.ranks {
 		failed = failed || r.node.Err() != nil
 		r.node.Close()

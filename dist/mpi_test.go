@@ -33,6 +33,9 @@ func TestMain(m *testing.M) {
 // asRank is the program of a rank that a launcher started.
 func asRank(what string) error {
 	_ = os.Setenv("GPK_DEVICE", "cpu")
+	if what == "missing" {
+		return withoutRank1()
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Second)
 	defer cancel()
 	g, err := Join(ctx)
@@ -93,6 +96,20 @@ var programs = map[string]func(ctx context.Context, c *Comm) error{
 		}
 		return err
 	},
+}
+
+// withoutRank1 joins under Open MPI, but in rank 1, which starts MPI and then does nothing.
+func withoutRank1() error {
+	if os.Getenv("OMPI_COMM_WORLD_RANK") == "1" {
+		_, err := startMPI(place{mpi: "openmpi"}.mpiFiles(""))
+		time.Sleep(100 * time.Second)
+		return err
+	}
+	g, err := Join(context.Background(), Timeout(2*time.Second))
+	if err == nil {
+		_ = g.Close()
+	}
+	return err
 }
 
 // long moves arrays of several pieces, splits, and sends around a ring.

@@ -144,7 +144,7 @@ func (s *Server) Join(ctx context.Context, host string) (*Node, error) {
 	n, err := inMemory(s.hub, hello{Rank: 0, Size: cfg.Size, Host: host, Version: cfg.Version})
 	if err == nil {
 		n.chunk = maxDataBody
-		n.shut = s.close
+		n.shut = s.Close
 		err = n.joined(ctx)
 	}
 	if err != nil {
@@ -152,7 +152,7 @@ func (s *Server) Join(ctx context.Context, host string) (*Node, error) {
 			n.Fail(err)
 		}
 		s.linger()
-		s.close()
+		s.Close()
 		return nil, err
 	}
 	return n, nil
@@ -190,8 +190,9 @@ func (s *Server) open() (out []*connection) {
 	return out
 }
 
-// close ends the listener and the connections, behind what is queued.
-func (s *Server) close() {
+// Close ends the listener and the connections, behind what is queued. The node that Join returned
+// calls it when it is closed.
+func (s *Server) Close() {
 	_ = s.listener.Close()
 	s.Flush()
 	s.hub.close()
