@@ -126,6 +126,9 @@ func (c *Comm) recvMessage(ctx context.Context, from int) (head heading, body []
 	if err != nil || n == 0 {
 		return head, nil, err
 	}
+	if err := room(n, 1); err != nil {
+		return head, nil, err
+	}
 	body = aligned(n)
 	return head, body, c.move.recv(ctx, c, key+"/body", body, from)
 }
