@@ -143,7 +143,7 @@ func (g *Group) meet(ctx context.Context, o *options, p place, r *rank) error {
 
 // connect makes the rank's node: that of the server in rank 0.
 func (g *Group) connect(ctx context.Context, o *options, p place, r *rank, addresses []string, token []byte) (err error) {
-	cfg := control.Config{Size: p.size, Version: o.version, Silence: o.silence, Join: o.timeout}
+	cfg := control.Config{Size: p.size, Version: o.version, Silence: o.silence, Join: o.timeout, Linger: o.linger}
 	if p.rank > 0 {
 		r.node, err = control.Dial(ctx, addresses, token, p.rank, hostName(), cfg)
 		return err

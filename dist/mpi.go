@@ -97,7 +97,7 @@ func (g *Group) invite(o *options, p place) (i invitation) {
 	i.Token = make([]byte, 32)
 	_, _ = rand.Read(i.Token) // never returns an error (Go 1.24)
 	if err == nil {
-		cfg := control.Config{Size: p.size, Version: o.version, Silence: o.silence, Join: o.timeout}
+		cfg := control.Config{Size: p.size, Version: o.version, Silence: o.silence, Join: o.timeout, Linger: o.linger}
 		g.server, err = control.Listen([]string{net.JoinHostPort(host, "0")}, i.Token, cfg)
 	}
 	if err != nil {

@@ -16,6 +16,7 @@ type options struct {
 	device  *device.Device
 	timeout time.Duration
 	silence time.Duration
+	linger  time.Duration
 	engine  EngineName
 	get     func(string) string
 	version string
@@ -91,7 +92,7 @@ func Environment(get func(string) string) Option {
 }
 
 func optionsOf(given []Option) (*options, error) {
-	o := &options{timeout: time.Minute, silence: 4 * time.Second, get: os.Getenv, version: version}
+	o := &options{timeout: time.Minute, silence: 4 * time.Second, linger: 2 * time.Second, get: os.Getenv, version: version}
 	for _, g := range given {
 		if g == nil {
 			return nil, fmt.Errorf("%w: a nil option", gpk.ErrUnsupported)

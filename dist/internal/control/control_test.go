@@ -38,6 +38,9 @@ func join(t *testing.T, size int, cfg Config, change func(rank int, cfg *Config,
 	if cfg.Join == 0 {
 		cfg.Join = 30 * time.Second
 	}
+	if cfg.Linger == 0 {
+		cfg.Linger = 2 * time.Second
+	}
 	token := []byte("secret")
 	s, err := Listen([]string{"127.0.0.1:0"}, token, cfg)
 	if err != nil {

@@ -14,6 +14,7 @@ type Config struct {
 	Version string        // ranks of another version are refused
 	Silence time.Duration // after which a rank counts as lost; beats are an eighth of it apart
 	Join    time.Duration // within which all ranks must have joined
+	Linger  time.Duration // how long rank 0 of a group that has failed waits for the others to come
 }
 
 // hello is what a rank says of itself. It is sent as JSON.

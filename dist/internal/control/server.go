@@ -158,10 +158,9 @@ func (s *Server) Join(ctx context.Context, host string) (*Node, error) {
 	return n, nil
 }
 
-// linger waits, for two seconds at most, until all ranks have come and were told that the group has
-// failed.
+// linger waits until all ranks have come and were told that the group has failed.
 func (s *Server) linger() {
-	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(s.hub.cfg.Linger); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		s.hub.mu.Lock()
 		joined := s.hub.joined
 		s.hub.mu.Unlock()
