@@ -53,7 +53,7 @@ func Timeout(d time.Duration) Option {
 }
 
 // Silence sets after how long a rank that is not heard of counts as lost: 4 seconds otherwise.
-// That of rank 0 counts.
+// That of rank 0 counts, which tells the others when they join.
 func Silence(d time.Duration) Option {
 	return func(o *options) error {
 		o.silence = d
@@ -105,4 +105,4 @@ func optionsOf(given []Option) (*options, error) {
 }
 
 // version is that of the messages between ranks. It changes when they do.
-const version = "gpk dist 1"
+const version = "gpk dist 2"

@@ -13,7 +13,7 @@ import (
 // Dial connects a rank to the hub of rank 0, at any of the addresses, and waits until all ranks
 // have joined. It tries again until cfg.Join has passed.
 func Dial(ctx context.Context, addresses []string, token []byte, rank int, host string, cfg Config) (*Node, error) {
-	m := hello{Rank: rank, Size: cfg.Size, Host: host, Version: cfg.Version, Silence: cfg.Silence}
+	m := hello{Rank: rank, Size: cfg.Size, Host: host, Version: cfg.Version}
 	limited, cancel := context.WithTimeout(ctx, cfg.Join)
 	defer cancel()
 	c, err := reach(limited, addresses, token, m)
@@ -112,15 +112,19 @@ func (n *Node) read(c net.Conn, heard *atomic.Int64) {
 	}
 }
 
-// beat tells the hub that this rank is alive, and notices that the hub is not.
+// beat tells the hub that this rank is alive, and notices that the hub is not. silence is replaced by
+// that of the hub.
 func (n *Node) beat(k *connection, heard *atomic.Int64, silence time.Duration, finished chan struct{}) {
-	ticker := time.NewTicker(max(silence/8, time.Millisecond))
+	ticker := time.NewTicker(between(silence))
 	defer ticker.Stop()
 	last := time.Now()
 	for {
 		select {
 		case <-finished:
 			return
+		case silence = <-n.silence:
+			ticker.Reset(between(silence))
+			last = time.Now()
 		case now := <-ticker.C:
 			if now.Sub(last) > silence/2 { // this process was stopped: frames may be unread
 				heard.Store(now.UnixNano())

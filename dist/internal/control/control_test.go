@@ -237,6 +237,36 @@ func TestLost(t *testing.T) {
 	}
 }
 
+// TestSilence has ranks whose Silence differs from that of rank 0, whose value counts: nobody is
+// silent.
+func TestSilence(t *testing.T) {
+	for name, silence := range map[string][2]time.Duration{
+		"longer": {time.Minute, time.Second}, "shorter": {3 * time.Second, 10 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			nodes, errs := join(t, 3, Config{Silence: silence[0]}, func(rank int, cfg *Config, _ *[]byte) {
+				if rank > 0 {
+					cfg.Silence = silence[1]
+				}
+			})
+			if err := errors.Join(errs...); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case <-nodes[0].Done():
+			case <-time.After(4 * time.Second):
+			}
+			for i := range nodes {
+				if err := nodes[2-i].Err(); err != nil {
+					t.Errorf("rank %d: %v", 2-i, err)
+				}
+				nodes[2-i].Close()
+			}
+		})
+	}
+}
+
 // TestLeave closes nodes: that is no failure, unless another rank needs the one that has left.
 func TestLeave(t *testing.T) {
 	nodes := group(t, 3, Config{})

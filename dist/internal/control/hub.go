@@ -12,7 +12,7 @@ import (
 type Config struct {
 	Size    int
 	Version string        // ranks of another version are refused
-	Silence time.Duration // after which a rank counts as lost; beats are an eighth of it apart
+	Silence time.Duration // after which a rank counts as lost; beats are an eighth of it apart; rank 0's counts
 	Join    time.Duration // within which all ranks must have joined
 	Linger  time.Duration // how long rank 0 of a group that has failed waits for the others to come
 }
@@ -22,7 +22,6 @@ type hello struct {
 	Rank, Size int
 	Host       string
 	Version    string
-	Silence    time.Duration
 }
 
 // hub connects the nodes of a group.
@@ -84,13 +83,16 @@ func (h *hub) attach(m hello, p port) *Failure {
 	h.members[m.Rank] = member{port: p, host: m.Host, heard: time.Now()}
 	h.joined++
 	var out []letter
+	if _, remote := p.(*connection); remote {
+		out = append(out, letter{p, &frame{kind: kindBeat, a: uint32(h.cfg.Silence >> 32), b: uint32(h.cfg.Silence)}})
+	}
 	if h.joined == h.cfg.Size {
 		hosts := make([]string, h.cfg.Size)
 		for i, m := range h.members {
 			hosts[i] = m.host
 		}
 		body, _ := json.Marshal(hosts) // strings: no error
-		out = h.toAll(&frame{kind: kindWelcome, body: body})
+		out = append(out, h.toAll(&frame{kind: kindWelcome, body: body})...)
 	}
 	h.mu.Unlock()
 	post(out)
@@ -289,10 +291,12 @@ func (h *hub) fail(f *Failure) {
 	post(out)
 }
 
+// between is the time from one beat to the next.
+func between(silence time.Duration) time.Duration { return max(silence/8, time.Millisecond) }
+
 // watch finds ranks that do not join or are silent, until close.
 func (h *hub) watch() {
-	interval := max(h.cfg.Silence/8, time.Millisecond)
-	ticker := time.NewTicker(interval)
+	ticker := time.NewTicker(between(h.cfg.Silence))
 	defer ticker.Stop()
 	began, last := time.Now(), time.Now()
 	for {

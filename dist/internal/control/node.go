@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"time"
 )
 
 // Node is a rank's end of the control side. Its methods may be called from any goroutine.
@@ -23,6 +24,7 @@ type Node struct {
 	done    chan struct{} // closed once failure is set
 	failure *Failure
 	closed  bool
+	silence chan time.Duration // has that of the hub once it is known
 	left    map[int]bool
 	rounds  map[string]chan *frame
 	boxes   map[address]*box
@@ -43,7 +45,7 @@ type box struct {
 func newNode(m hello) *Node {
 	return &Node{
 		rank: m.Rank, size: m.Size, host: m.Host, chunk: math.MaxInt,
-		welcome: make(chan struct{}), done: make(chan struct{}),
+		welcome: make(chan struct{}), done: make(chan struct{}), silence: make(chan time.Duration, 1),
 		left: map[int]bool{}, rounds: map[string]chan *frame{}, boxes: map[address]*box{},
 	}
 }
@@ -125,6 +127,13 @@ func (n *Node) deliver(f *frame) {
 	switch f.kind {
 	case kindWelcome:
 		n.start(f.body)
+	case kindBeat:
+		if d := time.Duration(f.a)<<32 | time.Duration(f.b); d > 0 {
+			select {
+			case n.silence <- d:
+			default: // it was told before
+			}
+		}
 	case kindFailure:
 		failure := failureOf(int(f.peer), f.body)
 		if f.err != nil {
