@@ -129,9 +129,13 @@ func (g *Group) meet(ctx context.Context, o *options, p place, r *rank) error {
 		return err
 	}
 	if p.rank == 0 {
-		if addresses, err = listenAddresses(addresses); err != nil {
+		if addresses, err = listenAddresses(ctx, addresses); err != nil {
 			return &RankError{Rank: 0, Host: hostName(), Err: err}
 		}
+	} else {
+		limited, cancel := context.WithTimeout(ctx, o.timeout)
+		addresses = dialAddresses(limited, addresses)
+		cancel()
 	}
 	if err := g.connect(ctx, o, p, r, addresses, p.token(o.get("GPK_TOKEN"))); err != nil {
 		return err

@@ -64,7 +64,7 @@ func (g *Group) meetByMPI(ctx context.Context, o *options, p place, r *rank, l *
 	defer cancel()
 	block := make([]byte, invitationBytes)
 	if p.rank == 0 {
-		b, _ := json.Marshal(g.invite(o, p)) // strings: no error
+		b, _ := json.Marshal(g.invite(limited, o, p)) // strings: no error
 		copy(block, b)
 	}
 	request, err := m.startBroadcast(block, 0)
@@ -88,11 +88,11 @@ func (g *Group) meetByMPI(ctx context.Context, o *options, p place, r *rank, l *
 }
 
 // invite listens at a port that the system chooses.
-func (g *Group) invite(o *options, p place) (i invitation) {
+func (g *Group) invite(ctx context.Context, o *options, p place) (i invitation) {
 	host := "127.0.0.1"
 	var err error
 	if p.localSize != p.size {
-		host, err = outerIP()
+		host, err = outerIP(ctx)
 	}
 	i.Token = make([]byte, 32)
 	_, _ = rand.Read(i.Token) // never returns an error (Go 1.24)
@@ -109,15 +109,13 @@ func (g *Group) invite(o *options, p place) (i invitation) {
 }
 
 // outerIP is an address of this machine that others can reach: that of its name, else the first.
-func outerIP() (string, error) {
-	if ip, err := ownIP(hostName()); err == nil && !net.ParseIP(ip).IsLoopback() {
+func outerIP(ctx context.Context) (string, error) {
+	if ip, err := ownIP(ctx, hostName()); err == nil && !net.ParseIP(ip).IsLoopback() {
 		return ip, nil
 	}
 	own, err := net.InterfaceAddrs()
-	for _, a := range own {
-		if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() {
-			return n.IP.String(), nil
-		}
+	if ip := firstOuter(own); ip != "" {
+		return ip, nil
 	}
 	return "", errors.Join(err, fmt.Errorf("%w: no interface with an address that other machines reach", gpk.ErrUnsupported))
 }

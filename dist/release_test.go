@@ -14,7 +14,7 @@ func TestReleaseUnjoined(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := &Group{close: []func() error{func() error { t.Error("MPI is finalized"); return nil }}}
-	i := g.invite(o, place{size: 2, localSize: 2})
+	i := g.invite(t.Context(), o, place{size: 2, localSize: 2})
 	if i.Error != "" {
 		t.Fatal(i.Error)
 	}
