@@ -35,7 +35,7 @@ func (r relay) headings(ctx context.Context, c *Comm, key string, own []byte) ([
 }
 
 func (r relay) allGather(ctx context.Context, c *Comm, key string, out, in []byte) error {
-	if err := r.toOthers(c, key, func(int) []byte { return in }); err != nil {
+	if err := r.toOthers(ctx, c, key, func(int) []byte { return in }); err != nil {
 		return err
 	}
 	copy(out[c.me*len(in):], in)
@@ -44,7 +44,7 @@ func (r relay) allGather(ctx context.Context, c *Comm, key string, out, in []byt
 
 func (r relay) allToAll(ctx context.Context, c *Comm, key string, out, in []byte) error {
 	n := len(in) / len(c.members)
-	if err := r.toOthers(c, key, func(i int) []byte { return in[i*n:][:n] }); err != nil {
+	if err := r.toOthers(ctx, c, key, func(i int) []byte { return in[i*n:][:n] }); err != nil {
 		return err
 	}
 	copy(out[c.me*n:][:n], in[c.me*n:])
@@ -52,10 +52,10 @@ func (r relay) allToAll(ctx context.Context, c *Comm, key string, out, in []byte
 }
 
 // toOthers sends each other rank its block.
-func (r relay) toOthers(c *Comm, key string, block func(i int) []byte) error {
+func (r relay) toOthers(ctx context.Context, c *Comm, key string, block func(i int) []byte) error {
 	for step := 1; step < len(c.members); step++ {
 		i := (c.me + step) % len(c.members)
-		if err := r.node.Send(c.members[i], key, block(i)); err != nil {
+		if err := r.node.Send(ctx, c.members[i], key, block(i)); err != nil {
 			return err
 		}
 	}
@@ -77,13 +77,13 @@ func (r relay) fromOthers(ctx context.Context, c *Comm, key string, out []byte, 
 
 func (r relay) broadcast(ctx context.Context, c *Comm, key string, b []byte, root int) error {
 	if c.me == root {
-		return r.toOthers(c, key, func(int) []byte { return b })
+		return r.toOthers(ctx, c, key, func(int) []byte { return b })
 	}
 	return r.node.Recv(ctx, c.members[root], key, b)
 }
 
-func (r relay) send(_ context.Context, c *Comm, key string, b []byte, to int) error {
-	return r.node.Send(c.members[to], key, b)
+func (r relay) send(ctx context.Context, c *Comm, key string, b []byte, to int) error {
+	return r.node.Send(ctx, c.members[to], key, b)
 }
 
 func (r relay) recv(ctx context.Context, c *Comm, key string, b []byte, from int) error {

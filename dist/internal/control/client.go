@@ -24,9 +24,8 @@ func Dial(ctx context.Context, addresses []string, token []byte, rank int, host 
 		return nil, &Failure{0, "", fmt.Errorf("%w or cannot be reached within %v: %w", ErrMissing, cfg.Join, err)}
 	}
 	n := newNode(m)
-	n.chunk = maxDataBody
 	k := newConnection(c)
-	n.send = k.deliver
+	n.reachThrough(k)
 	finished := make(chan struct{})
 	n.shut = func() { // behind what is queued
 		k.flush(2 * time.Second)
@@ -49,6 +48,13 @@ func Dial(ctx context.Context, addresses []string, token []byte, rank int, host 
 		return nil, err
 	}
 	return n, nil
+}
+
+// reachThrough makes a connection the node's way to the hub.
+func (n *Node) reachThrough(k *connection) {
+	n.chunk = maxDataBody
+	n.send = k.deliver
+	n.wait = func(ctx context.Context, _ int) error { return k.wait(ctx, n.done) }
 }
 
 // reach returns a connection on which the handshake has succeeded and hello was sent.

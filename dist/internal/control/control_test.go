@@ -136,7 +136,7 @@ func TestMessages(t *testing.T) {
 				key := fmt.Sprint(length)
 				for to := range size {
 					if to != n.Rank() {
-						if err := n.Send(to, key, message(n.Rank(), to)); err != nil {
+						if err := n.Send(t.Context(), to, key, message(n.Rank(), to)); err != nil {
 							return err
 						}
 					}

@@ -46,9 +46,12 @@ const (
 
 var errFrame = errors.New("malformed frame")
 
+// size is the bytes that append appends.
+func (f *frame) size() int { return frameHeader + len(f.key) + len(f.body) }
+
 // append appends the frame as it is sent.
 func (f *frame) append(b []byte) []byte {
-	b = binary.BigEndian.AppendUint32(b, uint32(frameHeader-4+len(f.key)+len(f.body)))
+	b = binary.BigEndian.AppendUint32(b, uint32(f.size()-4))
 	b = append(b, byte(f.kind))
 	b = binary.BigEndian.AppendUint32(b, f.peer)
 	b = binary.BigEndian.AppendUint32(b, f.a)

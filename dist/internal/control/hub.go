@@ -1,6 +1,7 @@
 package control
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -174,6 +175,20 @@ func (h *hub) receive(from int, f *frame) {
 	if fail != nil {
 		h.fail(fail)
 	}
+}
+
+// wait waits until there is room for data to a rank of another process.
+func (h *hub) wait(ctx context.Context, to int, stop <-chan struct{}) error {
+	if to < 0 || to >= len(h.members) {
+		return nil
+	}
+	h.mu.Lock()
+	k, remote := h.members[to].port.(*connection)
+	h.mu.Unlock()
+	if !remote {
+		return nil
+	}
+	return k.wait(ctx, stop)
 }
 
 // protocol is the failure of a rank that sent what no rank sends. mu is held.

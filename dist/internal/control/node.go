@@ -14,8 +14,9 @@ import (
 type Node struct {
 	rank, size int
 	host       string
-	send       func(*frame) // towards the hub; it does not block
-	chunk      int          // the most bytes of a frame of data
+	send       func(*frame)                            // towards the hub; it does not block
+	wait       func(ctx context.Context, to int) error // until there is room for data to a rank; nil in memory
+	chunk      int                                     // the most bytes of a frame of data
 	shut       func()
 
 	mu      sync.Mutex
@@ -276,8 +277,9 @@ func gathered(f *frame, need int) ([][]byte, error) {
 }
 
 // Send sends a message to another rank, for its Recv under the same key. The bytes are copied.
-// Send does not wait for the receiver.
-func (n *Node) Send(to int, key string, b []byte) error {
+// Send does not wait for the receiver. Over TCP it waits, until ctx ends or the group fails, while
+// much of what was sent before is still in this process.
+func (n *Node) Send(ctx context.Context, to int, key string, b []byte) error {
 	if err := n.Err(); err != nil {
 		return err
 	}
@@ -285,6 +287,14 @@ func (n *Node) Send(to int, key string, b []byte) error {
 	for first := true; first || len(b) > 0; first = false {
 		part := b[:min(len(b), n.chunk)]
 		b = b[len(part):]
+		if n.wait != nil {
+			if err := n.wait(ctx, to); err != nil {
+				return err
+			}
+			if err := n.Err(); err != nil {
+				return err
+			}
+		}
 		n.send(&frame{kind: kindData, peer: uint32(to), key: key, body: part})
 	}
 	return nil

@@ -145,6 +145,7 @@ func (s *Server) Join(ctx context.Context, host string) (*Node, error) {
 	if err == nil {
 		n.chunk = maxDataBody
 		n.shut = s.Close
+		n.wait = func(ctx context.Context, to int) error { return s.hub.wait(ctx, to, n.done) }
 		err = n.joined(ctx)
 	}
 	if err != nil {
