@@ -15,7 +15,8 @@ import (
 )
 
 // Comm is a rank among the ranks that communicate: those of the group, or of a Split. All of its
-// ranks call the same collective functions in the same order. A Comm is for one goroutine.
+// ranks call the same collective functions in the same order. A Comm is for one goroutine, and for
+// the Run that it belongs to.
 type Comm struct {
 	r       *rank
 	ctx     context.Context
@@ -128,7 +129,8 @@ func both(a, b context.Context) (context.Context, context.CancelFunc) {
 }
 
 // Split returns the Comm of the ranks that give the same color, in the order of key, then of
-// rank. A negative color returns nil: the rank is in none. All ranks call it.
+// rank. A negative color returns nil: the rank is in none. All ranks call it. With MPI it makes a
+// communicator, which Run frees when all ranks are done; a library has room for some thousands.
 func (c *Comm) Split(ctx context.Context, color, key int) (*Comm, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -171,7 +173,9 @@ func (c *Comm) Split(ctx context.Context, color, key int) (*Comm, error) {
 	for i, at := range chosen {
 		members[i] = c.members[at]
 	}
-	return commOf(c.ctx, c.r, name+"."+strconv.Itoa(color), members, place, m), nil
+	name += "." + strconv.Itoa(color)
+	c.r.keep(name, m)
+	return commOf(c.ctx, c.r, name, members, place, m), nil
 }
 
 // partition returns the indices of the payloads with a color, in the order of their keys.

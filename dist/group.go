@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -33,6 +35,31 @@ type rank struct {
 	device *device.Device
 	move   mover
 	engine string
+
+	mu     sync.Mutex
+	splits map[string]mover // those of the Comms that Split made in this Run, by name
+}
+
+// keep notes a mover that Split made, to be freed when all ranks are done.
+func (r *rank) keep(name string, m mover) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.splits == nil {
+		r.splits = map[string]mover{}
+	}
+	r.splits[name] = m
+}
+
+// free frees the movers that Split made, in an order that is the same in all ranks.
+func (r *rank) free() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(r.splits)) {
+		errs = append(errs, r.splits[name].free())
+	}
+	clear(r.splits)
+	return errors.Join(errs...)
 }
 
 // Local returns a group whose ranks are all in this process, one a device; without devices it is
@@ -286,6 +313,9 @@ func (r *rank) run(ctx context.Context, name string, f func(context.Context, *Co
 	if _, ok := r.move.(relay); err == nil && !ok {
 		// The watch learns it too: a rank that exits from here on has not failed.
 		_, err = r.node.Gather(inner, name+"/end", r.node.Rank(), r.node.Size(), nil)
+	}
+	if err == nil {
+		err = r.free()
 	}
 	if err != nil {
 		return r.fail(err)

@@ -25,6 +25,8 @@ type mover interface {
 	// split returns the mover of the ranks with the same color, in the order of key. Both are below
 	// the number of ranks. It returns nothing of use for the color -1.
 	split(ctx context.Context, color, key int) (mover, error)
+	// free frees what split made. All of its ranks call it.
+	free() error
 }
 
 // relay moves bytes through the hub of the control side: in memory, or over TCP through rank 0.
@@ -91,6 +93,8 @@ func (r relay) recv(ctx context.Context, c *Comm, key string, b []byte, from int
 }
 
 func (r relay) split(context.Context, int, int) (mover, error) { return r, nil }
+
+func (relay) free() error { return nil }
 
 // letterKey names message n from one rank of a Comm to another.
 func (c *Comm) letterKey(from, to, n int) string {

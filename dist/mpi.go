@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"runtime"
+	"sync"
 	"time"
 
 	"github.com/gpk-go/gpk"
@@ -122,7 +123,24 @@ func outerIP(ctx context.Context) (string, error) {
 
 // mpiComm moves bytes by MPI. Blocks are copied into memory of C and sent in pieces, so that a
 // call that is abandoned writes to nothing of Go, and no count exceeds an int.
-type mpiComm struct{ comm mpiHandle }
+type mpiComm struct {
+	comm mpiHandle
+
+	mu    sync.Mutex // held while an operation is started, and by split and free
+	freed bool
+}
+
+var errFreed = fmt.Errorf("%w: a Comm of Split is used after the Run that made it", gpk.ErrUnsupported)
+
+func (m *mpiComm) free() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.freed {
+		return nil
+	}
+	m.freed = true
+	return freeComm(m.comm)
+}
 
 const mpiMemory = 32 << 20 // bytes of a call's memory of C
 
@@ -284,6 +302,12 @@ func (m *mpiComm) split(ctx context.Context, color, key int) (mover, error) {
 	}
 	done := make(chan result, 1)
 	go func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if m.freed {
+			done <- result{err: errFreed}
+			return
+		}
 		comm, err := splitComm(m.comm, color, key)
 		done <- result{comm, err}
 	}()

@@ -46,6 +46,9 @@ func asRank(what string) error {
 	if want := os.Getenv("GPK_TEST_ENGINE"); want != "" && g.ranks[0].engine != want {
 		return fmt.Errorf("the engine is %q: %s", g.ranks[0].engine, g.Explain())
 	}
+	if what == "splits" {
+		return manySplits(ctx, g)
+	}
 	err = g.Run(ctx, programs[what])
 	if err == nil && g.ranks[0].node.Rank() == 0 {
 		fmt.Println("all ranks are done:", g.Size())
@@ -110,6 +113,34 @@ func withoutRank1() error {
 		_ = g.Close()
 	}
 	return err
+}
+
+// manySplits makes Comms in several Runs, each of which frees its own: nothing is started on one that
+// was freed. A library has room for some thousands.
+func manySplits(ctx context.Context, g *Group) error {
+	var kept *Comm
+	for range 5 {
+		err := g.Run(ctx, func(ctx context.Context, c *Comm) error {
+			for i := range 10 {
+				s, err := c.Split(ctx, c.Rank()*(i%2), 0)
+				if err != nil {
+					return err
+				}
+				kept = s
+			}
+			return kept.Barrier(ctx)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if _, err := kept.move.(*mpiComm).startBroadcast([]byte{1}, 0); !errors.Is(err, errFreed) {
+		return fmt.Errorf("a Comm that was freed: %w", err)
+	}
+	if g.ranks[0].node.Rank() == 0 {
+		fmt.Println("all ranks are done:", g.Size())
+	}
+	return nil
 }
 
 // long moves arrays of several pieces, splits, and sends around a ring.
@@ -201,7 +232,11 @@ func testMPI(t *testing.T, command ...string) {
 			t.Fatalf("%s ranks: %v\n%s", n, err, out)
 		}
 	}
-	out, err := launch(t, "fault", "mpi", append(command, "-n", "3")...)
+	out, err := launch(t, "splits", "mpi", append(command, "-n", "2")...)
+	if err != nil || !strings.Contains(out, "all ranks are done: 2") {
+		t.Errorf("many Comms: %v\n%s", err, out)
+	}
+	out, err = launch(t, "fault", "mpi", append(command, "-n", "3")...)
 	if err == nil || !strings.Contains(out, "rank 1") || !strings.Contains(out, "no luck") || strings.Contains(out, "a rank that fails") {
 		t.Errorf("a rank that fails: %v\n%s", err, out)
 	}
