@@ -1,11 +1,14 @@
 package dist
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // Ports derived from a job's name lie below those that systems hand out by themselves (32768 on
@@ -41,14 +44,14 @@ func (p place) token(secret string) []byte {
 
 // listenAddresses are where rank 0 listens so that it is reached at the given addresses: at their
 // hosts' addresses alone, not at every interface.
-func listenAddresses(addresses []string) ([]string, error) {
+func listenAddresses(ctx context.Context, addresses []string) ([]string, error) {
 	var out []string
 	for _, a := range addresses {
 		host, port, err := net.SplitHostPort(a)
 		if err != nil {
 			return nil, err
 		}
-		ip, err := ownIP(host)
+		ip, err := ownIP(ctx, host)
 		if err != nil {
 			return nil, err
 		}
@@ -57,9 +60,26 @@ func listenAddresses(addresses []string) ([]string, error) {
 	return out, nil
 }
 
+// dialAddresses are where another rank tries to reach rank 0 at the given addresses. Where a host is
+// a name of this machine that resolves to a loopback address, rank 0 listens at another one.
+func dialAddresses(ctx context.Context, addresses []string) []string {
+	out := slices.Clone(addresses)
+	for _, a := range addresses {
+		own, err := listenAddresses(ctx, []string{a})
+		if err != nil {
+			continue // rank 0 is on another machine
+		}
+		host, _, _ := net.SplitHostPort(own[0])
+		if !net.ParseIP(host).IsLoopback() && !slices.Contains(out, own[0]) {
+			out = append(out, own[0])
+		}
+	}
+	return out
+}
+
 // ownIP returns the address of an interface of this machine that host is a name of.
-func ownIP(host string) (string, error) {
-	names, err := net.LookupHost(host)
+func ownIP(ctx context.Context, host string) (string, error) {
+	names, err := net.DefaultResolver.LookupHost(ctx, host)
 	if err != nil {
 		return "", err
 	}
@@ -67,16 +87,46 @@ func ownIP(host string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if ip := chooseIP(host, names, own); ip != "" {
+		return ip, nil
+	}
+	return "", fmt.Errorf("rank 0 is to listen at %s, which is %v: no interface of this machine has that address", host, names)
+}
+
+// chooseIP chooses among the addresses that host resolves to and those of the interfaces, "" if there
+// is none. Debian gives a machine's own name 127.0.1.1, which other machines do not reach: a
+// loopback address is chosen only where host asks for it, or the machine has no other.
+func chooseIP(host string, names []string, own []net.Addr) string {
+	loopback := ""
 	for _, name := range names {
 		ip := net.ParseIP(name)
 		if ip.IsLoopback() {
-			return name, nil
+			if loopback == "" {
+				loopback = name
+			}
+			continue
 		}
 		for _, a := range own {
 			if n, ok := a.(*net.IPNet); ok && n.IP.Equal(ip) {
-				return name, nil
+				return name
 			}
 		}
 	}
-	return "", fmt.Errorf("rank 0 is to listen at %s, which is %v: no interface of this machine has that address", host, names)
+	if loopback == "" || net.ParseIP(host).IsLoopback() || strings.Contains(host, "localhost") {
+		return loopback
+	}
+	if ip := firstOuter(own); ip != "" {
+		return ip
+	}
+	return loopback
+}
+
+// firstOuter is the first address of an interface that other machines may reach, or "".
+func firstOuter(own []net.Addr) string {
+	for _, a := range own {
+		if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() {
+			return n.IP.String()
+		}
+	}
+	return ""
 }

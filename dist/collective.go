@@ -17,6 +17,7 @@ import (
 func (c *Comm) AllReduce(a *gpk.Array, op Op) *gpk.Array {
 	call := c.begin(heading{Call: "AllReduce", Op: op.String()}, a)
 	call.check(func() error { return reducible(op, a.DType()) })
+	call.needs(2)
 	return call.finish(func() (*gpk.Array, error) { return call.allReduce(op) })
 }
 
@@ -25,6 +26,7 @@ func (c *Comm) AllReduce(a *gpk.Array, op Op) *gpk.Array {
 func (c *Comm) AllGather(a *gpk.Array, axis int) *gpk.Array {
 	call := c.begin(heading{Call: "AllGather", Axis: axis}, a)
 	call.along(axis)
+	call.needs(1 + c.Size())
 	return call.finish(call.allGather)
 }
 
@@ -36,6 +38,7 @@ func (c *Comm) ReduceScatter(a *gpk.Array, op Op, axis int) *gpk.Array {
 	call.along(axis)
 	call.check(func() error { return reducible(op, a.DType()) })
 	call.check(call.divisible)
+	call.needs(2)
 	return call.finish(func() (*gpk.Array, error) { return call.reduceScatter(op) })
 }
 
@@ -44,6 +47,7 @@ func (c *Comm) ReduceScatter(a *gpk.Array, op Op, axis int) *gpk.Array {
 func (c *Comm) Broadcast(a *gpk.Array, root int) *gpk.Array {
 	call := c.begin(heading{Call: "Broadcast", Axis: root}, a)
 	call.check(func() error { return c.within(root) })
+	call.needs(1)
 	return call.finish(func() (*gpk.Array, error) { return call.broadcast(root) })
 }
 
@@ -54,6 +58,7 @@ func (c *Comm) AllToAll(a *gpk.Array, axis int) *gpk.Array {
 	call := c.begin(heading{Call: "AllToAll", Axis: axis}, a)
 	call.along(axis)
 	call.check(call.divisible)
+	call.needs(2)
 	return call.finish(call.allToAll)
 }
 
@@ -97,6 +102,11 @@ func (k *call) check(f func() error) {
 	if k.err == nil {
 		k.err = f()
 	}
+}
+
+// needs checks that the host has memory for that many blocks as long as the array.
+func (k *call) needs(blocks int) {
+	k.check(func() error { return room(k.a.NBytes(), blocks) })
 }
 
 // along checks an axis, and normalizes it.

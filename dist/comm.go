@@ -15,7 +15,8 @@ import (
 )
 
 // Comm is a rank among the ranks that communicate: those of the group, or of a Split. All of its
-// ranks call the same collective functions in the same order. A Comm is for one goroutine.
+// ranks call the same collective functions in the same order. A Comm is for one goroutine, and for
+// the Run that it belongs to.
 type Comm struct {
 	r       *rank
 	ctx     context.Context
@@ -98,10 +99,10 @@ func (c *Comm) end(err error) error {
 		case <-time.After(patience):
 		}
 	}
-	if c.r.node.Err() == nil {
-		c.r.fail(err)
+	if failed := c.r.node.Err(); failed != nil {
+		return named(failed)
 	}
-	return named(c.r.node.Err())
+	return named(c.r.fail(err))
 }
 
 // errEngine marks errors of an engine, which may be caused by another rank.
@@ -128,7 +129,8 @@ func both(a, b context.Context) (context.Context, context.CancelFunc) {
 }
 
 // Split returns the Comm of the ranks that give the same color, in the order of key, then of
-// rank. A negative color returns nil: the rank is in none. All ranks call it.
+// rank. A negative color returns nil: the rank is in none. All ranks call it. With MPI it makes a
+// communicator, which Run frees when all ranks are done; a library has room for some thousands.
 func (c *Comm) Split(ctx context.Context, color, key int) (*Comm, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -154,7 +156,13 @@ func (c *Comm) Split(ctx context.Context, color, key int) (*Comm, error) {
 	if err != nil {
 		return nil, c.end(err)
 	}
-	m, err := c.move.split(ctx, max(color, -1), key)
+	// Those of one color are named by the first of them, and ordered by their places: an engine's
+	// color and key may have fewer bits than an int.
+	group, place := -1, slices.Index(chosen, c.me)
+	if color >= 0 {
+		group = chosen[0]
+	}
+	m, err := c.move.split(ctx, group, place)
 	if err != nil {
 		return nil, c.end(err)
 	}
@@ -165,19 +173,24 @@ func (c *Comm) Split(ctx context.Context, color, key int) (*Comm, error) {
 	for i, at := range chosen {
 		members[i] = c.members[at]
 	}
-	return commOf(c.ctx, c.r, name+"."+strconv.Itoa(color), members, slices.Index(chosen, c.me), m), nil
+	name += "." + strconv.Itoa(color)
+	c.r.keep(name, m)
+	return commOf(c.ctx, c.r, name, members, place, m), nil
 }
 
 // partition returns the indices of the payloads with a color, in the order of their keys.
 func partition(payloads [][]byte, color int) ([]int, error) {
-	type entry struct{ index, key int }
+	type entry struct {
+		index int
+		key   int64
+	}
 	var list []entry
 	for i, p := range payloads {
 		if len(p) != 16 {
 			return nil, fmt.Errorf("%w: Split's color and key", gpk.ErrUnsupported)
 		}
-		if int(int64(binary.BigEndian.Uint64(p))) == color {
-			list = append(list, entry{i, int(int64(binary.BigEndian.Uint64(p[8:])))})
+		if int64(binary.BigEndian.Uint64(p)) == int64(color) {
+			list = append(list, entry{i, int64(binary.BigEndian.Uint64(p[8:]))})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b entry) int {

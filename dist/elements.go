@@ -2,6 +2,7 @@ package dist
 
 import (
 	"fmt"
+	"math"
 	"unsafe"
 
 	"github.com/gpk-go/gpk"
@@ -9,6 +10,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 	"github.com/x448/float16"
 )
 
@@ -19,6 +21,14 @@ func aligned(n int) []byte {
 	}
 	words := make([]uint64, (n+7)/8)
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words))[:n:n]
+}
+
+// room returns ErrOutOfMemory where blocks of n bytes are more than the machine's memory.
+func room(n, blocks int) error {
+	if n > math.MaxInt/max(blocks, 1) {
+		return deviceapi.HostRoom(math.MaxInt64)
+	}
+	return deviceapi.HostRoom(int64(n) * int64(blocks))
 }
 
 // codec moves elements of a type between arrays and bytes.
@@ -39,6 +49,9 @@ var codecs = map[dtype.DType]codec{
 func codecOf[T dtype.Elem]() codec {
 	return codec{
 		load: func(a *gpk.Array) ([]byte, error) {
+			if err := room(a.NBytes(), 1); err != nil {
+				return nil, err
+			}
 			b := aligned(a.NBytes())
 			return b, gpk.ToSliceInto(elements[T](b), a)
 		},

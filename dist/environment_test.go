@@ -2,6 +2,7 @@ package dist
 
 import (
 	"errors"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -150,11 +151,49 @@ func TestAddresses(t *testing.T) {
 	if string(p.token("")) == string(p.token("x")) || string(p.token("")) == string(place{job: "2"}.token("")) {
 		t.Error("the token is that of another job")
 	}
-	listen, err := listenAddresses([]string{"localhost:20001"})
+	listen, err := listenAddresses(t.Context(), []string{"localhost:20001"})
 	if err != nil || len(listen) != 1 || !strings.HasPrefix(listen[0], "127.") && !strings.HasPrefix(listen[0], "[::1]") {
 		t.Error(listen, err)
 	}
-	if _, err := listenAddresses([]string{"192.0.2.77:20001"}); err == nil {
+	if _, err := listenAddresses(t.Context(), []string{"192.0.2.77:20001"}); err == nil {
 		t.Error("an address of another machine is listened at")
+	}
+}
+
+// TestChooseIP chooses where rank 0 listens, on machines of which some give their own name a loopback
+// address.
+func TestChooseIP(t *testing.T) {
+	own := func(cidrs ...string) (out []net.Addr) {
+		for _, s := range cidrs {
+			ip, n, err := net.ParseCIDR(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, &net.IPNet{IP: ip, Mask: n.Mask})
+		}
+		return out
+	}
+	machine := own("127.0.0.1/8", "::1/128", "fe80::1/64", "10.0.0.5/24", "192.0.2.9/24")
+	for _, test := range []struct {
+		host  string
+		names []string
+		own   []net.Addr
+		want  string
+	}{
+		{"node1", []string{"127.0.1.1"}, machine, "10.0.0.5"},
+		{"node1", []string{"127.0.1.1", "192.0.2.9"}, machine, "192.0.2.9"},
+		{"node1", []string{"192.0.2.9", "10.0.0.5"}, machine, "192.0.2.9"},
+		{"node1", []string{"127.0.1.1"}, own("127.0.0.1/8"), "127.0.1.1"},
+		{"localhost", []string{"::1", "127.0.0.1"}, machine, "::1"},
+		{"127.0.0.2", []string{"127.0.0.2"}, machine, "127.0.0.2"},
+		{"::1", []string{"::1"}, machine, "::1"},
+		{"other", []string{"10.0.0.6"}, machine, ""},
+	} {
+		if got := chooseIP(test.host, test.names, test.own); got != test.want {
+			t.Errorf("%s, which is %v: %q, want %q", test.host, test.names, got, test.want)
+		}
+	}
+	if got := dialAddresses(t.Context(), []string{"127.0.0.1:20001", "192.0.2.77:20001"}); len(got) != 2 {
+		t.Error(got)
 	}
 }

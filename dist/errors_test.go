@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -162,5 +163,71 @@ func TestCancel(t *testing.T) {
 	})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("Run: %v", err)
+	}
+}
+
+// TestTooLarge gives every function an array, broadcast from one element, that no machine holds.
+// All ranks get ErrOutOfMemory, and go on.
+func TestTooLarge(t *testing.T) {
+	if strconv.IntSize == 32 {
+		t.Skip("NOT RUN: the memory of a machine of 64 bits holds what 32 bits count")
+	}
+	usual := gpk.Ones(gpk.Float32, 2)
+	for _, bits := range []int{40, 50, 58} {
+		huge := func() *gpk.Array { return gpk.Ones(gpk.Float32, 1).BroadcastTo(1 << bits) }
+		for name, f := range map[string]func(c *Comm, x *gpk.Array) *gpk.Array{
+			"AllReduce":     func(c *Comm, x *gpk.Array) *gpk.Array { return c.AllReduce(x, Sum) },
+			"AllGather":     func(c *Comm, x *gpk.Array) *gpk.Array { return c.AllGather(x, 0) },
+			"ReduceScatter": func(c *Comm, x *gpk.Array) *gpk.Array { return c.ReduceScatter(x, Sum, 0) },
+			"Broadcast":     func(c *Comm, x *gpk.Array) *gpk.Array { return c.Broadcast(x, 0) },
+			"AllToAll":      func(c *Comm, x *gpk.Array) *gpk.Array { return c.AllToAll(x, 0) },
+		} {
+			local(t, 2, func(_ context.Context, c *Comm) error {
+				x := usual
+				if c.Rank() == 1 {
+					x = huge()
+				}
+				var re *RankError
+				if err := f(c, x).Err(); !errors.Is(err, gpk.ErrOutOfMemory) || !errors.As(err, &re) || re.Rank != 1 {
+					return fmt.Errorf("%s of 2^%d elements: %w", name, bits, err)
+				}
+				return c.AllReduce(usual, Sum).Err()
+			})
+		}
+		local(t, 2, func(ctx context.Context, c *Comm) error {
+			var err error
+			if c.Rank() == 1 {
+				err = c.Send(ctx, huge(), 0)
+			} else {
+				err = c.Recv(ctx, gpk.Zeros(gpk.Float32, 2), 1)
+			}
+			if !errors.Is(err, gpk.ErrOutOfMemory) {
+				return fmt.Errorf("a message of 2^%d elements: %w", bits, err)
+			}
+			return nil
+		})
+	}
+}
+
+// TestTooLargeHeading receives a heading that announces more than the machine holds. The group
+// fails, as what follows cannot be received.
+func TestTooLargeHeading(t *testing.T) {
+	if strconv.IntSize == 32 {
+		t.Skip("NOT RUN: the memory of a machine of 64 bits holds what 32 bits count")
+	}
+	const bits = strconv.IntSize - 6
+	g, err := Local(cpu(t, 2)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	err = g.Run(t.Context(), func(ctx context.Context, c *Comm) error {
+		if c.Rank() == 1 {
+			return c.sendMessage(ctx, 0, heading{Call: "Send", DType: "float32", Shape: []int{1 << bits}}, nil)
+		}
+		return c.Recv(ctx, gpk.Zeros(gpk.Float32, 2), 1)
+	})
+	if !errors.Is(err, gpk.ErrOutOfMemory) {
+		t.Error(err)
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -33,6 +35,31 @@ type rank struct {
 	device *device.Device
 	move   mover
 	engine string
+
+	mu     sync.Mutex
+	splits map[string]mover // those of the Comms that Split made in this Run, by name
+}
+
+// keep notes a mover that Split made, to be freed when all ranks are done.
+func (r *rank) keep(name string, m mover) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.splits == nil {
+		r.splits = map[string]mover{}
+	}
+	r.splits[name] = m
+}
+
+// free frees the movers that Split made, in an order that is the same in all ranks.
+func (r *rank) free() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(r.splits)) {
+		errs = append(errs, r.splits[name].free())
+	}
+	clear(r.splits)
+	return errors.Join(errs...)
 }
 
 // Local returns a group whose ranks are all in this process, one a device; without devices it is
@@ -65,6 +92,10 @@ func Local(devices ...*device.Device) (*Group, error) {
 //
 // GPK_TOKEN is a secret of the job that strangers cannot know; without it the token is made of
 // what the launcher tells all ranks.
+//
+// Under MPI every rank starts the library first, whose MPI_Init waits for the others by itself:
+// neither ctx nor Timeout ends that. If Join fails, MPI is not finalized, as that waits for ranks
+// that may never come.
 func Join(ctx context.Context, given ...Option) (*Group, error) {
 	o, err := optionsOf(given)
 	if err != nil {
@@ -125,9 +156,13 @@ func (g *Group) meet(ctx context.Context, o *options, p place, r *rank) error {
 		return err
 	}
 	if p.rank == 0 {
-		if addresses, err = listenAddresses(addresses); err != nil {
+		if addresses, err = listenAddresses(ctx, addresses); err != nil {
 			return &RankError{Rank: 0, Host: hostName(), Err: err}
 		}
+	} else {
+		limited, cancel := context.WithTimeout(ctx, o.timeout)
+		addresses = dialAddresses(limited, addresses)
+		cancel()
 	}
 	if err := g.connect(ctx, o, p, r, addresses, p.token(o.get("GPK_TOKEN"))); err != nil {
 		return err
@@ -139,7 +174,7 @@ func (g *Group) meet(ctx context.Context, o *options, p place, r *rank) error {
 
 // connect makes the rank's node: that of the server in rank 0.
 func (g *Group) connect(ctx context.Context, o *options, p place, r *rank, addresses []string, token []byte) (err error) {
-	cfg := control.Config{Size: p.size, Version: o.version, Silence: o.silence, Join: o.timeout}
+	cfg := control.Config{Size: p.size, Version: o.version, Silence: o.silence, Join: o.timeout, Linger: o.linger}
 	if p.rank > 0 {
 		r.node, err = control.Dial(ctx, addresses, token, p.rank, hostName(), cfg)
 		return err
@@ -271,8 +306,7 @@ func (r *rank) run(ctx context.Context, name string, f func(context.Context, *Co
 	}()
 	c := newComm(inner, r, name)
 	if err := f(inner, c); err != nil {
-		r.fail(err)
-		return r.node.Err()
+		return r.fail(err)
 	}
 	// A rank that returns too early, or calls more than the others, differs from them here.
 	err := c.agree(inner, c.next(), heading{Call: "the end of Run"})
@@ -280,30 +314,38 @@ func (r *rank) run(ctx context.Context, name string, f func(context.Context, *Co
 		// The watch learns it too: a rank that exits from here on has not failed.
 		_, err = r.node.Gather(inner, name+"/end", r.node.Rank(), r.node.Size(), nil)
 	}
+	if err == nil {
+		err = r.free()
+	}
 	if err != nil {
-		r.fail(err) // the first failure counts
-		return r.node.Err()
+		return r.fail(err)
 	}
 	return nil
 }
 
-// fail ends the group with an error of this rank, unless it has failed. An error that names a rank
+// fail ends the group with an error of this rank, unless it has failed, and returns the error that
+// counts: the first one, but that of a rank that had closed the group. An error that names a rank
 // already, as that of an array does, is that rank's.
-func (r *rank) fail(err error) {
+func (r *rank) fail(err error) error {
+	me := r.node.Rank()
+	f := &control.Failure{Rank: me, Host: r.node.Host(me), Err: named(err)}
 	var e *RankError
-	if errors.As(err, &e) {
-		if err == error(e) {
-			err = e.Err
+	if errors.As(f.Err, &e) {
+		f.Rank, f.Host = e.Rank, e.Host
+		if f.Err == error(e) {
+			f.Err = e.Err
 		}
-		r.node.Blame(&control.Failure{Rank: e.Rank, Host: e.Host, Err: err})
-		return
 	}
-	r.node.Fail(err)
+	r.node.Blame(f)
+	if first := r.node.Err(); !errors.Is(first, control.ErrClosed) {
+		return first
+	}
+	return f
 }
 
 // Close leaves the group, and ends the engine's library. It is called when no other rank needs
 // this one any more, as behind Run. A group that is not closed is left when the process ends;
-// with MPI, its launcher then complains.
+// with MPI, its launcher then complains. What still waits in this process returns ErrUnsupported.
 func (g *Group) Close() error {
 	if g == nil {
 		return nil
@@ -318,10 +360,13 @@ func (g *Group) Close() error {
 	return g.release()
 }
 
-// release frees what the group holds.
+// release frees what the group holds, also where Join has failed and there is no rank.
 func (g *Group) release() error {
 	var errs []error
-	failed := false
+	failed := len(g.ranks) == 0
+	if failed && g.server != nil {
+		g.server.Close() // otherwise its node does
+	}
 	for _, r := range g.ranks {
 		failed = failed || r.node.Err() != nil
 		r.node.Close()

@@ -11,8 +11,9 @@ import (
 )
 
 // Send sends an array to another rank, which calls Recv with this one. Messages from one rank to
-// another arrive in their order. Send may return before the message was received. An array with an
-// error makes both sides return it.
+// another arrive in their order. Send may return before the message was received: with Local and over
+// TCP, messages that were not received lie in the memory of the receiver, without a bound. An array
+// with an error makes both sides return it.
 func (c *Comm) Send(ctx context.Context, a *gpk.Array, to int) error {
 	op := array.NewOperation("dist.Send", []*gpk.Array{a})
 	fail := func(err error) error { return op.Failed(err).Err() }
@@ -124,6 +125,9 @@ func (c *Comm) recvMessage(ctx context.Context, from int) (head heading, body []
 	}
 	n, err := head.bytes()
 	if err != nil || n == 0 {
+		return head, nil, err
+	}
+	if err := room(n, 1); err != nil {
 		return head, nil, err
 	}
 	body = aligned(n)

@@ -22,8 +22,11 @@ type mover interface {
 	// send sends b to a rank, and recv receives that many bytes of a rank.
 	send(ctx context.Context, c *Comm, key string, b []byte, to int) error
 	recv(ctx context.Context, c *Comm, key string, b []byte, from int) error
-	// split returns the mover of the ranks with the same color.
+	// split returns the mover of the ranks with the same color, in the order of key. Both are below
+	// the number of ranks. It returns nothing of use for the color -1.
 	split(ctx context.Context, color, key int) (mover, error)
+	// free frees what split made. All of its ranks call it.
+	free() error
 }
 
 // relay moves bytes through the hub of the control side: in memory, or over TCP through rank 0.
@@ -34,7 +37,7 @@ func (r relay) headings(ctx context.Context, c *Comm, key string, own []byte) ([
 }
 
 func (r relay) allGather(ctx context.Context, c *Comm, key string, out, in []byte) error {
-	if err := r.toOthers(c, key, func(int) []byte { return in }); err != nil {
+	if err := r.toOthers(ctx, c, key, func(int) []byte { return in }); err != nil {
 		return err
 	}
 	copy(out[c.me*len(in):], in)
@@ -43,7 +46,7 @@ func (r relay) allGather(ctx context.Context, c *Comm, key string, out, in []byt
 
 func (r relay) allToAll(ctx context.Context, c *Comm, key string, out, in []byte) error {
 	n := len(in) / len(c.members)
-	if err := r.toOthers(c, key, func(i int) []byte { return in[i*n:][:n] }); err != nil {
+	if err := r.toOthers(ctx, c, key, func(i int) []byte { return in[i*n:][:n] }); err != nil {
 		return err
 	}
 	copy(out[c.me*n:][:n], in[c.me*n:])
@@ -51,10 +54,10 @@ func (r relay) allToAll(ctx context.Context, c *Comm, key string, out, in []byte
 }
 
 // toOthers sends each other rank its block.
-func (r relay) toOthers(c *Comm, key string, block func(i int) []byte) error {
+func (r relay) toOthers(ctx context.Context, c *Comm, key string, block func(i int) []byte) error {
 	for step := 1; step < len(c.members); step++ {
 		i := (c.me + step) % len(c.members)
-		if err := r.node.Send(c.members[i], key, block(i)); err != nil {
+		if err := r.node.Send(ctx, c.members[i], key, block(i)); err != nil {
 			return err
 		}
 	}
@@ -76,13 +79,13 @@ func (r relay) fromOthers(ctx context.Context, c *Comm, key string, out []byte, 
 
 func (r relay) broadcast(ctx context.Context, c *Comm, key string, b []byte, root int) error {
 	if c.me == root {
-		return r.toOthers(c, key, func(int) []byte { return b })
+		return r.toOthers(ctx, c, key, func(int) []byte { return b })
 	}
 	return r.node.Recv(ctx, c.members[root], key, b)
 }
 
-func (r relay) send(_ context.Context, c *Comm, key string, b []byte, to int) error {
-	return r.node.Send(c.members[to], key, b)
+func (r relay) send(ctx context.Context, c *Comm, key string, b []byte, to int) error {
+	return r.node.Send(ctx, c.members[to], key, b)
 }
 
 func (r relay) recv(ctx context.Context, c *Comm, key string, b []byte, from int) error {
@@ -90,6 +93,8 @@ func (r relay) recv(ctx context.Context, c *Comm, key string, b []byte, from int
 }
 
 func (r relay) split(context.Context, int, int) (mover, error) { return r, nil }
+
+func (relay) free() error { return nil }
 
 // letterKey names message n from one rank of a Comm to another.
 func (c *Comm) letterKey(from, to, n int) string {

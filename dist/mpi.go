@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"runtime"
+	"sync"
 	"time"
 
 	"github.com/gpk-go/gpk"
@@ -64,7 +65,7 @@ func (g *Group) meetByMPI(ctx context.Context, o *options, p place, r *rank, l *
 	defer cancel()
 	block := make([]byte, invitationBytes)
 	if p.rank == 0 {
-		b, _ := json.Marshal(g.invite(o, p)) // strings: no error
+		b, _ := json.Marshal(g.invite(limited, o, p)) // strings: no error
 		copy(block, b)
 	}
 	request, err := m.startBroadcast(block, 0)
@@ -88,16 +89,16 @@ func (g *Group) meetByMPI(ctx context.Context, o *options, p place, r *rank, l *
 }
 
 // invite listens at a port that the system chooses.
-func (g *Group) invite(o *options, p place) (i invitation) {
+func (g *Group) invite(ctx context.Context, o *options, p place) (i invitation) {
 	host := "127.0.0.1"
 	var err error
 	if p.localSize != p.size {
-		host, err = outerIP()
+		host, err = outerIP(ctx)
 	}
 	i.Token = make([]byte, 32)
 	_, _ = rand.Read(i.Token) // never returns an error (Go 1.24)
 	if err == nil {
-		cfg := control.Config{Size: p.size, Version: o.version, Silence: o.silence, Join: o.timeout}
+		cfg := control.Config{Size: p.size, Version: o.version, Silence: o.silence, Join: o.timeout, Linger: o.linger}
 		g.server, err = control.Listen([]string{net.JoinHostPort(host, "0")}, i.Token, cfg)
 	}
 	if err != nil {
@@ -109,22 +110,37 @@ func (g *Group) invite(o *options, p place) (i invitation) {
 }
 
 // outerIP is an address of this machine that others can reach: that of its name, else the first.
-func outerIP() (string, error) {
-	if ip, err := ownIP(hostName()); err == nil && !net.ParseIP(ip).IsLoopback() {
+func outerIP(ctx context.Context) (string, error) {
+	if ip, err := ownIP(ctx, hostName()); err == nil && !net.ParseIP(ip).IsLoopback() {
 		return ip, nil
 	}
 	own, err := net.InterfaceAddrs()
-	for _, a := range own {
-		if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() {
-			return n.IP.String(), nil
-		}
+	if ip := firstOuter(own); ip != "" {
+		return ip, nil
 	}
 	return "", errors.Join(err, fmt.Errorf("%w: no interface with an address that other machines reach", gpk.ErrUnsupported))
 }
 
 // mpiComm moves bytes by MPI. Blocks are copied into memory of C and sent in pieces, so that a
 // call that is abandoned writes to nothing of Go, and no count exceeds an int.
-type mpiComm struct{ comm mpiHandle }
+type mpiComm struct {
+	comm mpiHandle
+
+	mu    sync.Mutex // held while an operation is started, and by split and free
+	freed bool
+}
+
+var errFreed = fmt.Errorf("%w: a Comm of Split is used after the Run that made it", gpk.ErrUnsupported)
+
+func (m *mpiComm) free() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.freed {
+		return nil
+	}
+	m.freed = true
+	return freeComm(m.comm)
+}
 
 const mpiMemory = 32 << 20 // bytes of a call's memory of C
 
@@ -286,6 +302,12 @@ func (m *mpiComm) split(ctx context.Context, color, key int) (mover, error) {
 	}
 	done := make(chan result, 1)
 	go func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if m.freed {
+			done <- result{err: errFreed}
+			return
+		}
 		comm, err := splitComm(m.comm, color, key)
 		done <- result{comm, err}
 	}()

@@ -25,6 +25,7 @@ typedef uintptr_t handle;
 	F(MPI_Comm_rank, (handle comm, int* rank)) \
 	F(MPI_Comm_size, (handle comm, int* size)) \
 	F(MPI_Comm_split, (handle comm, int color, int key, handle* out)) \
+	F(MPI_Comm_free, (handle* comm)) \
 	F(MPI_Iallgather, (const void* in, int n, handle type, void* out, int m, handle out_type, handle comm, handle* request)) \
 	F(MPI_Ialltoall, (const void* in, int n, handle type, void* out, int m, handle out_type, handle comm, handle* request)) \
 	F(MPI_Ibcast, (void* b, int n, handle type, int root, handle comm, handle* request)) \
@@ -115,6 +116,7 @@ static int gpk_mpi_split(handle comm, int color, int key, handle* out) {
 	if (e == 0 && color >= 0) e = MPI_Comm_set_errhandler(*out, abi.errors_return);
 	return e;
 }
+static int gpk_mpi_free(handle* comm) { return MPI_Comm_free(comm); }
 static int gpk_mpi_text(int code, char* text, int* n) { return MPI_Error_string(code, text, n); }
 */
 import "C"
@@ -236,7 +238,12 @@ func mpiError(code C.int) error {
 }
 
 // begin allocates memory of C for an operation, and starts it.
-func beginMPI(n int, f func(memory unsafe.Pointer, request *mpiHandle) C.int) (*mpiRequest, error) {
+func (m *mpiComm) begin(n int, f func(memory unsafe.Pointer, request *mpiHandle) C.int) (*mpiRequest, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.freed {
+		return nil, errFreed
+	}
 	r := &mpiRequest{handle: (*mpiHandle)(C.calloc(1, C.size_t(unsafe.Sizeof(mpiHandle(0))))), memory: C.malloc(C.size_t(max(n, 1)))}
 	if e := f(r.memory, r.handle); e != 0 {
 		r.free()
@@ -269,7 +276,7 @@ func at(p unsafe.Pointer, n int) unsafe.Pointer { return unsafe.Add(p, n) }
 
 // startAllGather starts the exchange of in. The result begins len(in) bytes into the memory.
 func (m *mpiComm) startAllGather(in []byte, ranks int) (*mpiRequest, error) {
-	return beginMPI((1+ranks)*len(in), func(b unsafe.Pointer, r *mpiHandle) C.int {
+	return m.begin((1+ranks)*len(in), func(b unsafe.Pointer, r *mpiHandle) C.int {
 		copy(unsafe.Slice((*byte)(b), len(in)), in)
 		return C.gpk_mpi_allgather(b, C.int(len(in)), at(b, len(in)), m.comm, r)
 	})
@@ -277,30 +284,41 @@ func (m *mpiComm) startAllGather(in []byte, ranks int) (*mpiRequest, error) {
 
 // startAllToAll starts the exchange of blocks that fill writes. The result lies behind them.
 func (m *mpiComm) startAllToAll(block, ranks int, fill func(b []byte)) (*mpiRequest, error) {
-	return beginMPI(2*ranks*block, func(b unsafe.Pointer, r *mpiHandle) C.int {
+	return m.begin(2*ranks*block, func(b unsafe.Pointer, r *mpiHandle) C.int {
 		fill(unsafe.Slice((*byte)(b), ranks*block))
 		return C.gpk_mpi_alltoall(b, C.int(block), at(b, ranks*block), m.comm, r)
 	})
 }
 
 func (m *mpiComm) startBroadcast(b []byte, root int) (*mpiRequest, error) {
-	return beginMPI(len(b), func(p unsafe.Pointer, r *mpiHandle) C.int {
+	return m.begin(len(b), func(p unsafe.Pointer, r *mpiHandle) C.int {
 		copy(unsafe.Slice((*byte)(p), len(b)), b)
 		return C.gpk_mpi_bcast(p, C.int(len(b)), C.int(root), m.comm, r)
 	})
 }
 
 func (m *mpiComm) startSend(b []byte, to int) (*mpiRequest, error) {
-	return beginMPI(len(b), func(p unsafe.Pointer, r *mpiHandle) C.int {
+	return m.begin(len(b), func(p unsafe.Pointer, r *mpiHandle) C.int {
 		copy(unsafe.Slice((*byte)(p), len(b)), b)
 		return C.gpk_mpi_send(p, C.int(len(b)), C.int(to), m.comm, r)
 	})
 }
 
 func (m *mpiComm) startRecv(n, from int) (*mpiRequest, error) {
-	return beginMPI(n, func(p unsafe.Pointer, r *mpiHandle) C.int {
+	return m.begin(n, func(p unsafe.Pointer, r *mpiHandle) C.int {
 		return C.gpk_mpi_recv(p, C.int(n), C.int(from), m.comm, r)
 	})
+}
+
+// freeComm is MPI_Comm_free.
+func freeComm(comm mpiHandle) error {
+	p := (*mpiHandle)(C.calloc(1, C.size_t(unsafe.Sizeof(mpiHandle(0)))))
+	defer C.free(unsafe.Pointer(p))
+	*p = comm
+	if e := C.gpk_mpi_free(p); e != 0 {
+		return mpiError(e)
+	}
+	return nil
 }
 
 // splitComm is MPI_Comm_split, which waits for all ranks.

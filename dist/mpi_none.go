@@ -27,4 +27,5 @@ func (*mpiComm) startAllToAll(int, int, func([]byte)) (*mpiRequest, error) { ret
 func (*mpiComm) startBroadcast([]byte, int) (*mpiRequest, error)           { return nil, errNoMPI }
 func (*mpiComm) startSend([]byte, int) (*mpiRequest, error)                { return nil, errNoMPI }
 func (*mpiComm) startRecv(int, int) (*mpiRequest, error)                   { return nil, errNoMPI }
+func freeComm(mpiHandle) error                                             { return errNoMPI }
 func splitComm(mpiHandle, int, int) (mpiHandle, error)                     { return 0, errNoMPI }

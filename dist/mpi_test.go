@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -32,6 +33,9 @@ func TestMain(m *testing.M) {
 // asRank is the program of a rank that a launcher started.
 func asRank(what string) error {
 	_ = os.Setenv("GPK_DEVICE", "cpu")
+	if what == "missing" {
+		return withoutRank1()
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Second)
 	defer cancel()
 	g, err := Join(ctx)
@@ -41,6 +45,9 @@ func asRank(what string) error {
 	defer g.Close()
 	if want := os.Getenv("GPK_TEST_ENGINE"); want != "" && g.ranks[0].engine != want {
 		return fmt.Errorf("the engine is %q: %s", g.ranks[0].engine, g.Explain())
+	}
+	if what == "splits" {
+		return manySplits(ctx, g)
 	}
 	err = g.Run(ctx, programs[what])
 	if err == nil && g.ranks[0].node.Rank() == 0 {
@@ -94,6 +101,48 @@ var programs = map[string]func(ctx context.Context, c *Comm) error{
 	},
 }
 
+// withoutRank1 joins under Open MPI, but in rank 1, which starts MPI and then does nothing.
+func withoutRank1() error {
+	if os.Getenv("OMPI_COMM_WORLD_RANK") == "1" {
+		_, err := startMPI(place{mpi: "openmpi"}.mpiFiles(""))
+		time.Sleep(100 * time.Second)
+		return err
+	}
+	g, err := Join(context.Background(), Timeout(2*time.Second))
+	if err == nil {
+		_ = g.Close()
+	}
+	return err
+}
+
+// manySplits makes Comms in several Runs, each of which frees its own: nothing is started on one that
+// was freed. A library has room for some thousands.
+func manySplits(ctx context.Context, g *Group) error {
+	var kept *Comm
+	for range 5 {
+		err := g.Run(ctx, func(ctx context.Context, c *Comm) error {
+			for i := range 10 {
+				s, err := c.Split(ctx, c.Rank()*(i%2), 0)
+				if err != nil {
+					return err
+				}
+				kept = s
+			}
+			return kept.Barrier(ctx)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if _, err := kept.move.(*mpiComm).startBroadcast([]byte{1}, 0); !errors.Is(err, errFreed) {
+		return fmt.Errorf("a Comm that was freed: %w", err)
+	}
+	if g.ranks[0].node.Rank() == 0 {
+		fmt.Println("all ranks are done:", g.Size())
+	}
+	return nil
+}
+
 // long moves arrays of several pieces, splits, and sends around a ring.
 func long(ctx context.Context, c *Comm) error {
 	x := gpk.Ones(gpk.Float32, 3<<20).Mul(c.Rank() + 1)
@@ -106,7 +155,8 @@ func long(ctx context.Context, c *Comm) error {
 			return fmt.Errorf("a long sum is %v to %v, want %v: %w", lo, hi, want, err)
 		}
 	}
-	s, err := c.Split(ctx, c.Rank()%2, -c.Rank())
+	// Colors and keys that are equal in 32 bits, where an int has 64.
+	s, err := c.Split(ctx, c.Rank()%2<<(strconv.IntSize-32), -c.Rank()<<(strconv.IntSize-32))
 	if err != nil {
 		return err
 	}
@@ -182,7 +232,11 @@ func testMPI(t *testing.T, command ...string) {
 			t.Fatalf("%s ranks: %v\n%s", n, err, out)
 		}
 	}
-	out, err := launch(t, "fault", "mpi", append(command, "-n", "3")...)
+	out, err := launch(t, "splits", "mpi", append(command, "-n", "2")...)
+	if err != nil || !strings.Contains(out, "all ranks are done: 2") {
+		t.Errorf("many Comms: %v\n%s", err, out)
+	}
+	out, err = launch(t, "fault", "mpi", append(command, "-n", "3")...)
 	if err == nil || !strings.Contains(out, "rank 1") || !strings.Contains(out, "no luck") || strings.Contains(out, "a rank that fails") {
 		t.Errorf("a rank that fails: %v\n%s", err, out)
 	}

@@ -16,6 +16,7 @@ type options struct {
 	device  *device.Device
 	timeout time.Duration
 	silence time.Duration
+	linger  time.Duration
 	engine  EngineName
 	get     func(string) string
 	version string
@@ -52,7 +53,7 @@ func Timeout(d time.Duration) Option {
 }
 
 // Silence sets after how long a rank that is not heard of counts as lost: 4 seconds otherwise.
-// That of rank 0 counts.
+// That of rank 0 counts, which tells the others when they join.
 func Silence(d time.Duration) Option {
 	return func(o *options) error {
 		o.silence = d
@@ -91,7 +92,7 @@ func Environment(get func(string) string) Option {
 }
 
 func optionsOf(given []Option) (*options, error) {
-	o := &options{timeout: time.Minute, silence: 4 * time.Second, get: os.Getenv, version: version}
+	o := &options{timeout: time.Minute, silence: 4 * time.Second, linger: 2 * time.Second, get: os.Getenv, version: version}
 	for _, g := range given {
 		if g == nil {
 			return nil, fmt.Errorf("%w: a nil option", gpk.ErrUnsupported)
@@ -104,4 +105,4 @@ func optionsOf(given []Option) (*options, error) {
 }
 
 // version is that of the messages between ranks. It changes when they do.
-const version = "gpk dist 1"
+const version = "gpk dist 2"

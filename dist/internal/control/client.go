@@ -13,7 +13,7 @@ import (
 // Dial connects a rank to the hub of rank 0, at any of the addresses, and waits until all ranks
 // have joined. It tries again until cfg.Join has passed.
 func Dial(ctx context.Context, addresses []string, token []byte, rank int, host string, cfg Config) (*Node, error) {
-	m := hello{Rank: rank, Size: cfg.Size, Host: host, Version: cfg.Version, Silence: cfg.Silence}
+	m := hello{Rank: rank, Size: cfg.Size, Host: host, Version: cfg.Version}
 	limited, cancel := context.WithTimeout(ctx, cfg.Join)
 	defer cancel()
 	c, err := reach(limited, addresses, token, m)
@@ -24,9 +24,8 @@ func Dial(ctx context.Context, addresses []string, token []byte, rank int, host 
 		return nil, &Failure{0, "", fmt.Errorf("%w or cannot be reached within %v: %w", ErrMissing, cfg.Join, err)}
 	}
 	n := newNode(m)
-	n.chunk = maxDataBody
 	k := newConnection(c)
-	n.send = k.deliver
+	n.reachThrough(k)
 	finished := make(chan struct{})
 	n.shut = func() { // behind what is queued
 		k.flush(2 * time.Second)
@@ -49,6 +48,13 @@ func Dial(ctx context.Context, addresses []string, token []byte, rank int, host 
 		return nil, err
 	}
 	return n, nil
+}
+
+// reachThrough makes a connection the node's way to the hub.
+func (n *Node) reachThrough(k *connection) {
+	n.chunk = maxDataBody
+	n.send = k.deliver
+	n.wait = func(ctx context.Context, _ int) error { return k.wait(ctx, n.done) }
 }
 
 // reach returns a connection on which the handshake has succeeded and hello was sent.
@@ -112,15 +118,19 @@ func (n *Node) read(c net.Conn, heard *atomic.Int64) {
 	}
 }
 
-// beat tells the hub that this rank is alive, and notices that the hub is not.
+// beat tells the hub that this rank is alive, and notices that the hub is not. silence is replaced by
+// that of the hub.
 func (n *Node) beat(k *connection, heard *atomic.Int64, silence time.Duration, finished chan struct{}) {
-	ticker := time.NewTicker(max(silence/8, time.Millisecond))
+	ticker := time.NewTicker(between(silence))
 	defer ticker.Stop()
 	last := time.Now()
 	for {
 		select {
 		case <-finished:
 			return
+		case silence = <-n.silence:
+			ticker.Reset(between(silence))
+			last = time.Now()
 		case now := <-ticker.C:
 			if now.Sub(last) > silence/2 { // this process was stopped: frames may be unread
 				heard.Store(now.UnixNano())

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"context"
 	"net"
 	"sync"
 	"time"
@@ -12,6 +13,8 @@ type connection struct {
 
 	mu     sync.Mutex
 	queue  []*frame
+	bytes  int           // of the frames that are not written
+	space  chan struct{} // closed when there is room again; nil if nobody waits
 	more   chan struct{} // has one element if the queue has
 	empty  *sync.Cond    // of mu: the queue is empty and written, or the connection is broken
 	busy   bool
@@ -27,11 +30,47 @@ func newConnection(c net.Conn) *connection {
 	return k
 }
 
+// maxQueued is the bytes of frames from which on wait waits.
+const maxQueued = 64 << 20
+
+// wait waits until less than maxQueued bytes are queued, the connection is broken or stop is closed.
+func (k *connection) wait(ctx context.Context, stop <-chan struct{}) error {
+	for {
+		k.mu.Lock()
+		if k.broken || k.bytes < maxQueued {
+			k.mu.Unlock()
+			return nil
+		}
+		if k.space == nil {
+			k.space = make(chan struct{})
+		}
+		space := k.space
+		k.mu.Unlock()
+		select {
+		case <-space:
+		case <-stop:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// written notes that n bytes are no longer queued. mu is held.
+func (k *connection) written(n int) {
+	k.bytes -= n
+	if k.space != nil && k.bytes < maxQueued {
+		close(k.space)
+		k.space = nil
+	}
+}
+
 // deliver queues a frame.
 func (k *connection) deliver(f *frame) {
 	k.mu.Lock()
 	if !k.broken {
 		k.queue = append(k.queue, f)
+		k.bytes += f.size()
 		k.busy = true
 	}
 	k.mu.Unlock()
@@ -62,12 +101,16 @@ func (k *connection) write() {
 				break
 			}
 			k.mu.Unlock()
-			for _, f := range frames {
+			for i, f := range frames {
 				b = f.append(b[:0])
 				if _, err := k.c.Write(b); err != nil {
 					k.stop()
 					return
 				}
+				frames[i] = nil
+				k.mu.Lock()
+				k.written(len(b))
+				k.mu.Unlock()
 			}
 		}
 	}
@@ -76,6 +119,7 @@ func (k *connection) write() {
 func (k *connection) stop() {
 	k.mu.Lock()
 	k.broken, k.busy, k.queue = true, false, nil
+	k.written(k.bytes)
 	k.empty.Broadcast()
 	k.mu.Unlock()
 }

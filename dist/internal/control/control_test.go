@@ -38,6 +38,9 @@ func join(t *testing.T, size int, cfg Config, change func(rank int, cfg *Config,
 	if cfg.Join == 0 {
 		cfg.Join = 30 * time.Second
 	}
+	if cfg.Linger == 0 {
+		cfg.Linger = 2 * time.Second
+	}
 	token := []byte("secret")
 	s, err := Listen([]string{"127.0.0.1:0"}, token, cfg)
 	if err != nil {
@@ -133,7 +136,7 @@ func TestMessages(t *testing.T) {
 				key := fmt.Sprint(length)
 				for to := range size {
 					if to != n.Rank() {
-						if err := n.Send(to, key, message(n.Rank(), to)); err != nil {
+						if err := n.Send(t.Context(), to, key, message(n.Rank(), to)); err != nil {
 							return err
 						}
 					}
@@ -231,6 +234,36 @@ func TestLost(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestSilence has ranks whose Silence differs from that of rank 0, whose value counts: nobody is
+// silent.
+func TestSilence(t *testing.T) {
+	for name, silence := range map[string][2]time.Duration{
+		"longer": {time.Minute, time.Second}, "shorter": {3 * time.Second, 10 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			nodes, errs := join(t, 3, Config{Silence: silence[0]}, func(rank int, cfg *Config, _ *[]byte) {
+				if rank > 0 {
+					cfg.Silence = silence[1]
+				}
+			})
+			if err := errors.Join(errs...); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case <-nodes[0].Done():
+			case <-time.After(4 * time.Second):
+			}
+			for i := range nodes {
+				if err := nodes[2-i].Err(); err != nil {
+					t.Errorf("rank %d: %v", 2-i, err)
+				}
+				nodes[2-i].Close()
+			}
+		})
 	}
 }
 

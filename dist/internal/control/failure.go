@@ -49,6 +49,10 @@ var (
 	ErrMissing      = errors.New("has not joined")
 )
 
+// ErrClosed is the cause in a node that was closed. It is not sent: the others learn that the rank
+// has left.
+var ErrClosed = fmt.Errorf("%w: the group was closed", expr.ErrUnsupported)
+
 // sentinels are the errors that errors.Is finds in an error that came from another process.
 // Their positions are part of the protocol: append.
 var sentinels = []error{

@@ -13,7 +13,7 @@ type kind uint8
 const (
 	kindHello   kind = iota + 1 // to the hub: body is a hello
 	kindWelcome                 // from the hub, once all ranks are here: body is a list of hosts
-	kindBeat                    // both ways: the sender is alive
+	kindBeat                    // both ways: the sender is alive; the first from the hub: a and b are the halves of its Silence
 	kindFailure                 // both ways: peer failed, body is a report
 	kindLeave                   // both ways: peer has left, and nothing is wrong
 	kindGather                  // to the hub: the payload of member a of b for the round called key
@@ -46,9 +46,12 @@ const (
 
 var errFrame = errors.New("malformed frame")
 
+// size is the bytes that append appends.
+func (f *frame) size() int { return frameHeader + len(f.key) + len(f.body) }
+
 // append appends the frame as it is sent.
 func (f *frame) append(b []byte) []byte {
-	b = binary.BigEndian.AppendUint32(b, uint32(frameHeader-4+len(f.key)+len(f.body)))
+	b = binary.BigEndian.AppendUint32(b, uint32(f.size()-4))
 	b = append(b, byte(f.kind))
 	b = binary.BigEndian.AppendUint32(b, f.peer)
 	b = binary.BigEndian.AppendUint32(b, f.a)

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -12,8 +13,9 @@ import (
 type Config struct {
 	Size    int
 	Version string        // ranks of another version are refused
-	Silence time.Duration // after which a rank counts as lost; beats are an eighth of it apart
+	Silence time.Duration // after which a rank counts as lost; beats are an eighth of it apart; rank 0's counts
 	Join    time.Duration // within which all ranks must have joined
+	Linger  time.Duration // how long rank 0 of a group that has failed waits for the others to come
 }
 
 // hello is what a rank says of itself. It is sent as JSON.
@@ -21,7 +23,6 @@ type hello struct {
 	Rank, Size int
 	Host       string
 	Version    string
-	Silence    time.Duration
 }
 
 // hub connects the nodes of a group.
@@ -83,13 +84,16 @@ func (h *hub) attach(m hello, p port) *Failure {
 	h.members[m.Rank] = member{port: p, host: m.Host, heard: time.Now()}
 	h.joined++
 	var out []letter
+	if _, remote := p.(*connection); remote {
+		out = append(out, letter{p, &frame{kind: kindBeat, a: uint32(h.cfg.Silence >> 32), b: uint32(h.cfg.Silence)}})
+	}
 	if h.joined == h.cfg.Size {
 		hosts := make([]string, h.cfg.Size)
 		for i, m := range h.members {
 			hosts[i] = m.host
 		}
 		body, _ := json.Marshal(hosts) // strings: no error
-		out = h.toAll(&frame{kind: kindWelcome, body: body})
+		out = append(out, h.toAll(&frame{kind: kindWelcome, body: body})...)
 	}
 	h.mu.Unlock()
 	post(out)
@@ -171,6 +175,20 @@ func (h *hub) receive(from int, f *frame) {
 	if fail != nil {
 		h.fail(fail)
 	}
+}
+
+// wait waits until there is room for data to a rank of another process.
+func (h *hub) wait(ctx context.Context, to int, stop <-chan struct{}) error {
+	if to < 0 || to >= len(h.members) {
+		return nil
+	}
+	h.mu.Lock()
+	k, remote := h.members[to].port.(*connection)
+	h.mu.Unlock()
+	if !remote {
+		return nil
+	}
+	return k.wait(ctx, stop)
 }
 
 // protocol is the failure of a rank that sent what no rank sends. mu is held.
@@ -288,10 +306,12 @@ func (h *hub) fail(f *Failure) {
 	post(out)
 }
 
+// between is the time from one beat to the next.
+func between(silence time.Duration) time.Duration { return max(silence/8, time.Millisecond) }
+
 // watch finds ranks that do not join or are silent, until close.
 func (h *hub) watch() {
-	interval := max(h.cfg.Silence/8, time.Millisecond)
-	ticker := time.NewTicker(interval)
+	ticker := time.NewTicker(between(h.cfg.Silence))
 	defer ticker.Stop()
 	began, last := time.Now(), time.Now()
 	for {

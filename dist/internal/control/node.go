@@ -7,14 +7,16 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"time"
 )
 
 // Node is a rank's end of the control side. Its methods may be called from any goroutine.
 type Node struct {
 	rank, size int
 	host       string
-	send       func(*frame) // towards the hub; it does not block
-	chunk      int          // the most bytes of a frame of data
+	send       func(*frame)                            // towards the hub; it does not block
+	wait       func(ctx context.Context, to int) error // until there is room for data to a rank; nil in memory
+	chunk      int                                     // the most bytes of a frame of data
 	shut       func()
 
 	mu      sync.Mutex
@@ -23,6 +25,7 @@ type Node struct {
 	done    chan struct{} // closed once failure is set
 	failure *Failure
 	closed  bool
+	silence chan time.Duration // has that of the hub once it is known
 	left    map[int]bool
 	rounds  map[string]chan *frame
 	boxes   map[address]*box
@@ -43,7 +46,7 @@ type box struct {
 func newNode(m hello) *Node {
 	return &Node{
 		rank: m.Rank, size: m.Size, host: m.Host, chunk: math.MaxInt,
-		welcome: make(chan struct{}), done: make(chan struct{}),
+		welcome: make(chan struct{}), done: make(chan struct{}), silence: make(chan time.Duration, 1),
 		left: map[int]bool{}, rounds: map[string]chan *frame{}, boxes: map[address]*box{},
 	}
 }
@@ -89,10 +92,10 @@ func (n *Node) Host(rank int) string {
 	return n.hosts[rank]
 }
 
-// Done is closed when the group has failed.
+// Done is closed when the group has failed, or the node was closed.
 func (n *Node) Done() <-chan struct{} { return n.done }
 
-// Err returns the Failure that ended the group, or nil.
+// Err returns the Failure that ended the group, ErrClosed of this rank if Close did, or nil.
 func (n *Node) Err() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -114,7 +117,7 @@ func (n *Node) Blame(f *Failure) {
 func (n *Node) fail(f *Failure) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.failure == nil && !n.closed {
+	if n.failure == nil {
 		n.failure = f
 		close(n.done)
 	}
@@ -125,6 +128,13 @@ func (n *Node) deliver(f *frame) {
 	switch f.kind {
 	case kindWelcome:
 		n.start(f.body)
+	case kindBeat:
+		if d := time.Duration(f.a)<<32 | time.Duration(f.b); d > 0 {
+			select {
+			case n.silence <- d:
+			default: // it was told before
+			}
+		}
 	case kindFailure:
 		failure := failureOf(int(f.peer), f.body)
 		if f.err != nil {
@@ -267,8 +277,9 @@ func gathered(f *frame, need int) ([][]byte, error) {
 }
 
 // Send sends a message to another rank, for its Recv under the same key. The bytes are copied.
-// Send does not wait for the receiver.
-func (n *Node) Send(to int, key string, b []byte) error {
+// Send does not wait for the receiver. Over TCP it waits, until ctx ends or the group fails, while
+// much of what was sent before is still in this process.
+func (n *Node) Send(ctx context.Context, to int, key string, b []byte) error {
 	if err := n.Err(); err != nil {
 		return err
 	}
@@ -276,6 +287,14 @@ func (n *Node) Send(to int, key string, b []byte) error {
 	for first := true; first || len(b) > 0; first = false {
 		part := b[:min(len(b), n.chunk)]
 		b = b[len(part):]
+		if n.wait != nil {
+			if err := n.wait(ctx, to); err != nil {
+				return err
+			}
+			if err := n.Err(); err != nil {
+				return err
+			}
+		}
 		n.send(&frame{kind: kindData, peer: uint32(to), key: key, body: part})
 	}
 	return nil
@@ -329,7 +348,8 @@ func (n *Node) next(ctx context.Context, from int, b *box) ([]byte, error) {
 	}
 }
 
-// Close leaves the group. It is called once no other rank waits for this one.
+// Close leaves the group. It is called once no other rank waits for this one. Calls of this node
+// that still wait return ErrClosed.
 func (n *Node) Close() {
 	n.mu.Lock()
 	if n.closed {
@@ -338,6 +358,10 @@ func (n *Node) Close() {
 	}
 	n.closed = true
 	failed := n.failure != nil
+	if !failed {
+		n.failure = &Failure{n.rank, n.host, ErrClosed}
+		close(n.done)
+	}
 	n.mu.Unlock()
 	if !failed {
 		n.send(&frame{kind: kindLeave, peer: uint32(n.rank)})

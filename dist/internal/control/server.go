@@ -144,7 +144,8 @@ func (s *Server) Join(ctx context.Context, host string) (*Node, error) {
 	n, err := inMemory(s.hub, hello{Rank: 0, Size: cfg.Size, Host: host, Version: cfg.Version})
 	if err == nil {
 		n.chunk = maxDataBody
-		n.shut = s.close
+		n.shut = s.Close
+		n.wait = func(ctx context.Context, to int) error { return s.hub.wait(ctx, to, n.done) }
 		err = n.joined(ctx)
 	}
 	if err != nil {
@@ -152,16 +153,15 @@ func (s *Server) Join(ctx context.Context, host string) (*Node, error) {
 			n.Fail(err)
 		}
 		s.linger()
-		s.close()
+		s.Close()
 		return nil, err
 	}
 	return n, nil
 }
 
-// linger waits, for two seconds at most, until all ranks have come and were told that the group has
-// failed.
+// linger waits until all ranks have come and were told that the group has failed.
 func (s *Server) linger() {
-	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(s.hub.cfg.Linger); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		s.hub.mu.Lock()
 		joined := s.hub.joined
 		s.hub.mu.Unlock()
@@ -190,8 +190,9 @@ func (s *Server) open() (out []*connection) {
 	return out
 }
 
-// close ends the listener and the connections, behind what is queued.
-func (s *Server) close() {
+// Close ends the listener and the connections, behind what is queued. The node that Join returned
+// calls it when it is closed.
+func (s *Server) Close() {
 	_ = s.listener.Close()
 	s.Flush()
 	s.hub.close()
