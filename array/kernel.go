@@ -32,9 +32,9 @@ type LaunchOptions struct {
 // name as in "scale<float>". The source can include CUDA's own headers if the compiler's
 // folder has them, but no headers of the host.
 //
-// A source that does not compile is a *device.CompileError, with the compiler's log and the
-// first line that the log names. No GPU is ErrNoGPU, and no run-time compiler
-// ErrUnsupported, each with the reasons.
+// Errors: *device.CompileError with the compiler's log and the first line that it names, if
+// the source does not compile; ErrNoGPU if there is no GPU; ErrUnsupported if there is no
+// run-time compiler. The last two give the reasons.
 func Kernel(source, name string) (*UserKernel, error) {
 	c := call{"Kernel", here()}
 	d := device.Default()

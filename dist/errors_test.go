@@ -170,7 +170,7 @@ func TestCancel(t *testing.T) {
 // All ranks get ErrOutOfMemory, and go on.
 func TestTooLarge(t *testing.T) {
 	if strconv.IntSize == 32 {
-		t.Skip("NOT RUN: the memory of a machine of 64 bits holds what 32 bits count")
+		t.Skip("NOT RUN: no size that an int of 32 bits holds exceeds the memory of a 64-bit machine")
 	}
 	usual := gpk.Ones(gpk.Float32, 2)
 	for _, bits := range []int{40, 50, 58} {
@@ -213,7 +213,7 @@ func TestTooLarge(t *testing.T) {
 // fails, as what follows cannot be received.
 func TestTooLargeHeading(t *testing.T) {
 	if strconv.IntSize == 32 {
-		t.Skip("NOT RUN: the memory of a machine of 64 bits holds what 32 bits count")
+		t.Skip("NOT RUN: no size that an int of 32 bits holds exceeds the memory of a 64-bit machine")
 	}
 	const bits = strconv.IntSize - 6
 	g, err := Local(cpu(t, 2)...)

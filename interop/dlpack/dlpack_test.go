@@ -102,7 +102,7 @@ func rawOf[T gpk.Elem](t *testing.T, a *gpk.Array) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(v)))
 }
 
-// names is DLPack's code and bits of each type, by the numbers in its specification.
+// names has the code and the number of bits that DLPack's specification gives each type.
 var names = map[gpk.DType][2]uint8{
 	gpk.Int8: {0, 8}, gpk.Int32: {0, 32}, gpk.Int64: {0, 64}, gpk.Uint8: {1, 8}, gpk.Float16: {2, 16}, gpk.Float32: {2, 32},
 	gpk.Float64: {2, 64}, gpk.BFloat16: {4, 16}, gpk.Complex64: {5, 64}, gpk.Complex128: {5, 128}, gpk.Bool: {6, 8},

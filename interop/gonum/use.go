@@ -46,8 +46,8 @@ func MinSize(n int) BLASOption { return func(b *BLAS) { b.min = max(n, 0) } }
 func LeafSize(n int) BLASOption { return func(b *BLAS) { b.leaf = max(n, 1) } }
 
 const (
-	// DefaultMinSize is a product of matrices of 64 x 64, for which gonum takes longer
-	// than it takes to start a product of gpk.
+	// DefaultMinSize is a product of matrices of 64 x 64: an estimate of the size from
+	// which gonum takes longer than gpk takes to start a product. It was not measured.
 	DefaultMinSize = 64 * 64 * 64
 	// DefaultLeafSize is 64 rows, of which a block on the diagonal is a small part of the
 	// work.
