@@ -36,7 +36,7 @@ const (
 // Invariant: a node refers to its operands, and is counted as their reader, exactly while
 // it is pending or running.
 //
-// The scheduler's mutex guards state, err, consumed, computed and the operands.
+// The scheduler's mutex guards state, err, consumed, computed, kept and the operands.
 type node struct {
 	call
 	state state
@@ -44,6 +44,7 @@ type node struct {
 
 	consumed bool // it is a step of another node
 	computed bool // it was computed as a part of a consumer, or into another array
+	kept     bool // Scope.Keep took it: it is stored even if a consumer computes it too
 
 	in     [2]operand
 	more   []operand // beyond two

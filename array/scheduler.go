@@ -65,9 +65,9 @@ func init() { eager.Store(setting.On("GPK_EAGER")) }
 func (s *scheduler) wait() { s.changed.Wait() }
 
 // waits reports whether a node must still be started by itself: it is pending, no consumer
-// computes it, and its scope and its capture are open.
+// computes it or a scope keeps it, and its scope and its capture are open.
 func (n *node) waits() bool {
-	return n.state == pending && !n.consumed && !n.computed && !n.out.scope.isClosed() && (n.rec == nil || !n.rec.ended)
+	return n.state == pending && (n.kept || !n.consumed && !n.computed) && !n.out.scope.isClosed() && (n.rec == nil || !n.rec.ended)
 }
 
 // add lists a pending node, and starts the oldest one if there are too many. Nodes that

@@ -115,9 +115,9 @@ func (s *Scope) Own(a *Array) *Array {
 	return a
 }
 
-// Keep removes an array, with its storage, from the scope and returns it. Close computes
-// the array, which outlives the scope. An array of another scope is ErrUnsupported. An
-// array of no scope stays without one.
+// Keep removes an array, with its storage, from the scope and returns it. The array outlives
+// the scope: Close computes it, or Free of what it reads, whichever comes first. An array of
+// another scope is ErrUnsupported. An array of no scope stays without one.
 func (s *Scope) Keep(a *Array) *Array {
 	c := call{"Keep", here()}
 	if err := s.check(&c, a); err != nil {
@@ -159,6 +159,8 @@ func (s *Scope) move(c *call, a *Array, from, to *Scope) error {
 		cur.mem.scope = to
 		to.register(cur.mem)
 	} else if to == nil {
+		cur.node.kept = true
+		sched.listAgain(cur.node)
 		s.mu.Lock()
 		s.kept = append(s.kept, a)
 		s.mu.Unlock()

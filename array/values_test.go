@@ -167,6 +167,29 @@ func TestScopes(t *testing.T) {
 	wants(t, w, 2, 3, 4)
 }
 
+// TestKeptStep: a kept array that is also a step of another one is stored by Free of what
+// both read, whichever of Keep and the other's line comes first.
+func TestKeptStep(t *testing.T) {
+	for _, keepFirst := range []bool{true, false} {
+		x := FromSlice([]float32{1, 2})
+		s := NewScope()
+		y := s.In(x).Add(1)
+		if keepFirst {
+			y = s.Keep(y)
+		}
+		z := y.Neg()
+		if !keepFirst {
+			y = s.Keep(y)
+		}
+		x.Free()
+		wants(t, y, 2, 3)
+		wants(t, z, -2, -3)
+		checkInvariants(t, y, z)
+		must(t, s.Close())
+		wants(t, y, 2, 3)
+	}
+}
+
 // TestIntoSelf: Into an array that its source reads.
 func TestIntoSelf(t *testing.T) {
 	x := FromSlice([]float32{1, 2, 3, 4})

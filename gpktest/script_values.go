@@ -154,12 +154,12 @@ func (p *script) free() {
 	}
 }
 
-// ended notes that storages were freed. What could be computed and is no operand was
-// computed first.
+// ended notes that storages were freed. What could be computed, and is no operand or is
+// kept by an open scope, was computed first.
 func (p *script) ended(list ...*storage) {
 	var waiting []*contents
 	for _, v := range p.vars {
-		if c := v.of.cur; !c.used && !c.lost() {
+		if c := v.of.cur; (!c.used || c.kept != nil) && !c.lost() {
 			waiting = append(waiting, c)
 		}
 	}
