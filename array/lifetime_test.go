@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,6 +56,28 @@ func TestUpdateInLimit(t *testing.T) {
 		t.Errorf("%v, %v; want %v", got[0], err, want)
 	}
 	checkInvariants(t, w, c)
+}
+
+// TestWriteReadsEarlier: where there is no memory for a fresh buffer, a write first computes
+// what reads the old elements, and then needs none.
+func TestWriteReadsEarlier(t *testing.T) {
+	defer eager.Store(eager.Swap(false))
+	const n = 64 << 10
+	w, c := Ones(dtype.Float32, n), Full(dtype.Float32, 3, n/2)
+	must(t, Eval(w, c))
+	limited(t, 4*n*3/4) // less than w
+	y := w.Slice(0, 0, n/2).Mul(c)
+	must(t, w.AddInPlace(1))
+	checkInvariants(t, w, y)
+	for _, want := range []struct {
+		a    *Array
+		each float32
+	}{{w, 2}, {y, 3}} {
+		got, err := ToSlice[float32](want.a)
+		if err != nil || slices.ContainsFunc(got, func(v float32) bool { return v != want.each }) {
+			t.Errorf("%v, %v…; want %v", err, got[:1], want.each)
+		}
+	}
 }
 
 // TestReadsLeaveNothing: reads of one array, each fused with another operation, leave

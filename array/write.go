@@ -1,6 +1,8 @@
 package array
 
 import (
+	"errors"
+
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/internal/observe"
 	"github.com/gpk-go/gpk/internal/undo"
@@ -55,18 +57,9 @@ func (w *write) do() error {
 	if err := w.source(); err != nil {
 		return err
 	}
-	err := s.ready(w.prepare)
-	if err == nil {
-		s.mu.Unlock()
-		op := observe.Begin(w.stream, w.call.name, w.call.site)
-		w.job.describe(op)
-		err = w.launch()
-		op.Done(err)
-		s.mu.Lock()
-		w.idle()
-		if w.put == nil {
-			err = w.job.wrap(err)
-		}
+	err := w.attempt()
+	for errors.Is(err, device.ErrOutOfMemory) && w.readEarlier() {
+		err = w.attempt()
 	}
 	if err == nil {
 		w.commit()
@@ -80,6 +73,61 @@ func (w *write) do() error {
 		return nil
 	}
 	return err
+}
+
+// attempt acquires what the write needs, and writes. The mutex is held, and released
+// meanwhile.
+func (w *write) attempt() error {
+	s := w.sched
+	err := s.ready(w.prepare)
+	if err != nil {
+		return err
+	}
+	s.mu.Unlock()
+	op := observe.Begin(w.stream, w.call.name, w.call.site)
+	w.job.describe(op)
+	err = w.launch()
+	op.Done(err)
+	s.mu.Lock()
+	w.idle()
+	if w.put == nil {
+		err = w.job.wrap(err)
+	}
+	return err
+}
+
+// readEarlier is the last resort where memory is short: it stores one pending node that
+// reads the memory, so that the write may need neither a fresh buffer nor a copy of the old
+// elements. It reports whether there was such a node and memory for it. The mutex is held,
+// and released meanwhile.
+func (w *write) readEarlier() bool {
+	if w.fresh != nil {
+		w.fresh.Free()
+		w.fresh = nil
+	}
+	n := w.pendingReader()
+	return n != nil && (w.sched.start(n) == nil || n.state != pending)
+}
+
+// pendingReader returns a step of the write's own operation, or another pending node that
+// reads the memory, and nil if there is none.
+func (w *write) pendingReader() *node {
+	if n := w.producer; n != nil && n.state == pending {
+		for i := range n.n {
+			if step := n.operand(i).pendingStep(); step != nil {
+				return step
+			}
+		}
+	}
+	if w.old == nil || w.old.mem == nil {
+		return nil
+	}
+	for _, n := range w.sched.waiting(w.sched.pending) {
+		if n != w.producer && n.refersTo(func(c *contents) bool { return c.mem == w.old.mem }) > 0 {
+			return n
+		}
+	}
+	return nil
 }
 
 // source takes references to the contents that the write reads.
