@@ -305,7 +305,8 @@ func Trunc(a *Array) *Array { return a.Trunc() }
 func Reciprocal(a *Array) *Array { return a.Reciprocal() }
 
 // SignBit returns whether a has a sign: whether it is below 0, or -0, or a NaN with the
-// sign bit. The result is bool. Types: floating point, integers.
+// sign bit, which a GPU does not see in float16. The result is bool. Types: floating
+// point, integers.
 func SignBit(a *Array) *Array { return a.SignBit() }
 
 // IsNaN returns whether a, or a part of it, is NaN; no integer is. The result is bool.

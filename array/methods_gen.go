@@ -289,7 +289,8 @@ func (a *Array) Trunc() *Array { return unaryOp(expr.Trunc, a) }
 func (a *Array) Reciprocal() *Array { return unaryOp(expr.Reciprocal, a) }
 
 // SignBit returns whether a has a sign: whether it is below 0, or -0, or a NaN with the
-// sign bit. The result is bool. Types: floating point, integers.
+// sign bit, which a GPU does not see in float16. The result is bool. Types: floating
+// point, integers.
 func (a *Array) SignBit() *Array { return unaryOp(expr.SignBit, a) }
 
 // IsNaN returns whether a, or a part of it, is NaN; no integer is. The result is bool.

@@ -2,6 +2,7 @@ package gpktest
 
 import (
 	"math"
+	"math/cmplx"
 	"slices"
 	"testing"
 
@@ -154,9 +155,13 @@ func (s *suite) halfFunction(t *testing.T, row *ops.Row, x tensor, a *gpk.Array)
 	if quick() {
 		step = 37
 	}
+	signless := s.dev.Kind() == device.CUDA && x.dt == gpk.Float16 // a GPU's conversion gives every NaN the sign +
 	worst := across(len(x.values)/step, func(k int) (float64, float64) {
 		k *= step
 		want := row.Reference(x.values[k], 0)
+		if row.Op == expr.SignBit && signless && cmplx.IsNaN(x.values[k]) {
+			want = 0
+		}
 		switch {
 		case imag(want) != 0:
 			want = complex(math.NaN(), 0)
