@@ -23,62 +23,31 @@
 
 #include "attention_softmax_sm90.cuh"
 #include "attention_tiles_sm90.cuh"
-#include "cutlass/arch/reg_reconfig.h"
 #include "dependent.cuh"
 #include "gpk_attention.h"
-#include "tma.cuh"
+#include "sm90.cuh"
 
 namespace gpk {
 namespace attention90 {
 
-using namespace tma;
-
-CUTLASS_DEVICE void copy_box4(uint32_t to, CUtensorMap const* map, int x, int y, int z, int w, uint32_t barrier) {
-  asm volatile(
-      "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, %5}], "
-      "[%6];" ::"r"(to),
-      "l"(map), "r"(x), "r"(y), "r"(z), "r"(w), "r"(barrier)
-      : "memory");
-}
-
-// Waits for the phase with that parity to complete. With GPK_BOUNDED_WAITS a wait that does not end traps.
-CUTLASS_DEVICE void wait(uint32_t at, unsigned parity) {
-#ifdef GPK_BOUNDED_WAITS
-  for (int polls = 0; polls < 1 << 26; ++polls) {
-    uint32_t done;
-    asm volatile(
-        "{\n\t.reg .pred p;\n"
-        "\tmbarrier.try_wait.parity.shared.b64 p, [%1], %2;\n\tselp.u32 %0, 1, 0, p;\n\t}"
-        : "=r"(done)
-        : "r"(at), "r"(parity)
-        : "memory");
-    if (done) return;
-  }
-  __trap();
-#else
-  await(at, parity);
-#endif
-}
-
-// A named barrier for two warpgroups: one waits, the other only arrives.
-CUTLASS_DEVICE void take_turn(int barrier) { asm volatile("barrier.sync %0, 256;" ::"r"(barrier) : "memory"); }
-CUTLASS_DEVICE void give_turn(int barrier) { asm volatile("barrier.arrive %0, 256;" ::"r"(barrier) : "memory"); }
+using namespace sm90;
 
 // A ring of blocks in shared memory, and the position of a producer or consumer in it.
 template <int Stages>
 struct Ring {
-  uint32_t data, full, empty;  // addresses of the first block and of its barriers
-  int block;                   // bytes per block
+  uint32_t data;  // address of the first block
+  Barriers full_barriers, empty_barriers;
+  int block;  // bytes per block
   int at = 0;
   uint32_t parity = 0;
 
   CUTLASS_DEVICE uint32_t place() const { return data + at * block; }
-  CUTLASS_DEVICE uint32_t filled() const { return full + 8 * at; }
-  CUTLASS_DEVICE uint32_t freed() const { return empty + 8 * at; }
-  CUTLASS_DEVICE void await_filled() const { wait(full + 8 * at, parity); }
-  CUTLASS_DEVICE void await_free() const { wait(empty + 8 * at, parity ^ 1); }
+  CUTLASS_DEVICE uint32_t filled() const { return full_barriers[at]; }
+  CUTLASS_DEVICE uint32_t freed() const { return empty_barriers[at]; }
+  CUTLASS_DEVICE void await_filled() const { mbarrier_wait(full_barriers[at], parity); }
+  CUTLASS_DEVICE void await_free() const { mbarrier_wait(empty_barriers[at], parity ^ 1); }
   CUTLASS_DEVICE void release(int lane) const {
-    if (lane == 0) arrive(empty + 8 * at);
+    if (lane == 0) mbarrier_arrive(empty_barriers[at]);
   }
   CUTLASS_DEVICE void advance() {
     parity ^= at == Stages - 1;
@@ -125,39 +94,39 @@ struct Kernel {
     uint32_t const k = begin + Groups * Buffers * q_bytes, v = k + Stages * block, q_full = v + Stages * block;
     uint32_t const q_empty = q_full + 8 * Groups * Buffers, k_full = q_empty + 8 * Groups * Buffers, v_full = k_full + 16 * Stages;
     Shared const s{v_full + 16 * Stages,
-                   {begin, q_full, q_empty, q_bytes},
-                   {k, k_full, k_full + 8 * Stages, block},
-                   {v, v_full, v_full + 8 * Stages, block}};
+                   {begin, {q_full}, {q_empty}, q_bytes},
+                   {k, {k_full}, {k_full + 8 * Stages}, block},
+                   {v, {v_full}, {v_full + 8 * Stages}, block}};
     if (warp == 0 && lane == 0) {
-      for (CUtensorMap const* map : {&p.q, &p.k, &p.v}) asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+      for (CUtensorMap const* map : {&p.q, &p.k, &p.v}) prefetch_tensormap(map);
       for (int i = 0; i < Groups * Buffers; ++i) {
-        make_barrier(s.q.full + 8 * i, 1);
-        make_barrier(s.q.empty + 8 * i, 4);
+        mbarrier_init(s.q.full_barriers[i], 1);
+        mbarrier_init(s.q.empty_barriers[i], 4);
       }
       for (int i = 0; i < Stages; ++i) {
-        make_barrier(s.k.full + 8 * i, 1), make_barrier(s.k.empty + 8 * i, 4 * Groups);
-        make_barrier(s.v.full + 8 * i, 1), make_barrier(s.v.empty + 8 * i, 4 * Groups);
+        mbarrier_init(s.k.full_barriers[i], 1), mbarrier_init(s.k.empty_barriers[i], 4 * Groups);
+        mbarrier_init(s.v.full_barriers[i], 1), mbarrier_init(s.v.empty_barriers[i], 4 * Groups);
       }
-      make_barrier(s.landed, 1);
-      barriers_made();
+      mbarrier_init(s.landed, 1);
+      mbarrier_init_fence();
     }
     __syncthreads();
     wait_for_previous();
     if (warp < 4) {
-      cutlass::arch::warpgroup_reg_dealloc<registers_copy>();
+      warpgroup_reg_dealloc<registers_copy>();
       if (warp == 0) load(p, s, lane);
     } else {
-      cutlass::arch::warpgroup_reg_alloc<registers>();
+      warpgroup_reg_alloc<registers>();
       compute(p, s, warp - 4, lane);
     }
   }
 
   // Copies the keys or values of a block.
   CUTLASS_DEVICE static void load_block(CUtensorMap const* map, Ring<Stages> const& ring, uint32_t barrier, int row, Tile const& t) {
-    expect(barrier, block);
+    mbarrier_arrive_expect_tx(barrier, block);
     CUTLASS_PRAGMA_UNROLL
     for (int i = 0; i < lines; ++i) {
-      copy_box4(ring.place() + i * N * line, map, i * 64, row, t.kv_head, t.member, barrier);
+      tma_load(ring.place() + i * N * line, map, i * 64, row, t.kv_head, t.member, barrier);
     }
   }
 
@@ -174,12 +143,12 @@ struct Kernel {
       if (lane == 0) {
         CUTLASS_PRAGMA_UNROLL
         for (int g = 0; g < Groups; ++g) {
-          uint32_t const full = q.filled() + 8 * g * Buffers, to = q.place() + g * Buffers * q_bytes;
-          wait(q.freed() + 8 * g * Buffers, q.parity ^ 1);
-          expect(full, q_bytes);
+          uint32_t const barrier = q.filled() + 8 * g * Buffers, to = q.place() + g * Buffers * q_bytes;
+          mbarrier_wait(q.freed() + 8 * g * Buffers, q.parity ^ 1);
+          mbarrier_arrive_expect_tx(barrier, q_bytes);
           CUTLASS_PRAGMA_UNROLL
           for (int c = 0; c < lines; ++c) {
-            copy_box4(to + c * 64 * line, &p.q, c * 64, t.first + t.query + g * 64, t.head, t.member, full);
+            tma_load(to + c * 64 * line, &p.q, c * 64, t.first + t.query + g * 64, t.head, t.member, barrier);
           }
         }
         k.await_free();
@@ -204,16 +173,16 @@ struct Kernel {
         if (ragged && b == blocks - 1) {
           if (lane == 0) load_block(&p.v, v, s.landed, t.first + b * N, t);
           __syncwarp();
-          wait(s.landed, landed_parity);
+          mbarrier_wait(s.landed, landed_parity);
           landed_parity ^= 1;
           for (int c = 0; c < lines; ++c) {
             for (int at = left * line + lane * 16; at < N * line; at += 32 * 16) {
               asm volatile("st.shared.v4.b32 [%0], {%1, %1, %1, %1};" ::"r"(v.place() + c * N * line + at), "r"(0) : "memory");
             }
           }
-          asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+          fence_proxy_async();
           __syncwarp();
-          if (lane == 0) arrive(v.filled());
+          if (lane == 0) mbarrier_arrive(v.filled());
         } else if (lane == 0) {
           load_block(&p.v, v, v.filled(), t.first + b * N, t);
         }
@@ -227,28 +196,25 @@ struct Kernel {
   // The descriptor of swizzled lines in shared memory, 8 lines per KiB. `chunk`: bytes from 64 elements to the next
   // 64, which matters only if rows are the depth of the product.
   CUTLASS_DEVICE static uint64_t descriptor(uint32_t at, int chunk) {
-    return uint64_t(at >> 4) | uint64_t(chunk >> 4) << 16 | uint64_t(8 * line >> 4) << 32 | uint64_t(1) << 62;
+    return matrix_descriptor(at >> 4, chunk >> 4, 8 * line / 16, 1);
   }
 
   // Starts scores = Q K^T.
   CUTLASS_DEVICE static void start_scores(float (&scores)[N / 2], uint64_t q, uint64_t k) {
-    using Registers = cute::make_integer_sequence<int, N / 2>;
     cute::warpgroup_arrive();
     CUTLASS_PRAGMA_UNROLL
     for (int i = 0; i < D / 16; ++i) {
-      multiply_scores<Scores<T, N>>(scores, q + i / 4 * (64 * line >> 4) + i % 4 * 2, k + i / 4 * (N * line >> 4) + i % 4 * 2,
-                                    i > 0, Registers{});
+      wgmma<Scores<T, N>>(scores, q + i / 4 * (64 * line >> 4) + i % 4 * 2, k + i / 4 * (N * line >> 4) + i % 4 * 2, i > 0);
     }
     cute::warpgroup_commit_batch();
   }
 
   // Starts out += P V.
   CUTLASS_DEVICE static void start_values(float (&out)[D / 2], uint32_t const (&weights)[N / 4], uint64_t v) {
-    using Registers = cute::make_integer_sequence<int, D / 2>;
     cute::warpgroup_arrive();
     CUTLASS_PRAGMA_UNROLL
     for (int i = 0; i < N / 16; ++i) {
-      multiply_values<Values<T, D>>(out, weights + 4 * i, v + i * (16 * line >> 4), Registers{});
+      wgmma<Values<T, D>>(out, weights + 4 * i, v + i * (16 * line >> 4), true);
     }
     cute::warpgroup_commit_batch();
   }
@@ -265,24 +231,24 @@ struct Kernel {
   CUTLASS_DEVICE static void step(State& x, Ring<Stages>& k, Ring<Stages>& v, uint64_t q, float scale, int column, int const (&last)[2],
                                   int turn, int next, uint32_t q_done, int lane) {
     k.await_filled();
-    if constexpr (turns) take_turn(turn);
-    fence_registers(x.scores);
-    fence_registers(x.out);
+    if constexpr (turns) named_barrier_sync(turn, 256);
+    warpgroup_fence_operand(x.scores);
+    warpgroup_fence_operand(x.out);
     start_scores(x.scores, q, descriptor(k.place(), 16));
     v.await_filled();
     start_values(x.out, x.weights, descriptor(v.place(), N * line));
-    if constexpr (turns) give_turn(next);
+    if constexpr (turns) named_barrier_arrive(next, 256);
     cute::warpgroup_wait<1>();
-    fence_registers(x.scores);
+    warpgroup_fence_operand(x.scores);
     k.release(lane);
     k.advance();
-    if (q_done != 0 && lane == 0) arrive(q_done);
+    if (q_done != 0 && lane == 0) mbarrier_arrive(q_done);
     if constexpr (Masked) Softmax::mask(x.scores, column, last);
     float factor[2];
     bool const rises = x.softmax.weigh(x.scores, factor, scale);
     x.softmax.settle(v.place());
     cute::warpgroup_wait<0>();
-    fence_registers(x.out);
+    warpgroup_fence_operand(x.out);
     v.release(lane);
     v.advance();
     round_weights<T>(x.weights, x.scores);
@@ -293,14 +259,14 @@ struct Kernel {
   CUTLASS_DEVICE static void start_tile(State& x, Ring<Stages> const& k, Ring<Buffers> const& q) {
     q.await_filled();
     k.await_filled();
-    fence_registers(x.scores);
+    warpgroup_fence_operand(x.scores);
     start_scores(x.scores, descriptor(q.place(), 16), descriptor(k.place(), 16));
   }
 
   // Starts a tile's last product.
   CUTLASS_DEVICE static void end_tile(State& x, Ring<Stages> const& v) {
     v.await_filled();
-    fence_registers(x.out);
+    warpgroup_fence_operand(x.out);
     start_values(x.out, x.weights, descriptor(v.place(), N * line));
   }
 
@@ -318,16 +284,16 @@ struct Kernel {
     int const group = warp / 4, rounds = p.tiles.rounds(), column = lane % 4 * 2;
     int const turn = 1 + group, next_turn = 1 + (group + 1) % Groups;
     Ring<Buffers> q = s.q;
-    q.data += group * Buffers * q_bytes, q.full += 8 * group * Buffers, q.empty += 8 * group * Buffers;
+    q.data += group * Buffers * q_bytes, q.full_barriers.first += 8 * group * Buffers, q.empty_barriers.first += 8 * group * Buffers;
     Ring<Stages> k = s.k, v = s.v;
-    if (turns && group == Groups - 1) give_turn(next_turn);
+    if (turns && group == Groups - 1) named_barrier_arrive(next_turn, 256);
     State x;
     Tile t = p.tiles.at(0, tile, lane);
     int blocks = t.blocks(N, tile);
     if (blocks > 0) {
       start_tile(x, k, q);
       cute::warpgroup_wait<0>();
-      fence_registers(x.scores);
+      warpgroup_fence_operand(x.scores);
     }
     CUTLASS_PRAGMA_NO_UNROLL
     for (int i = 0; i < rounds; ++i) {
@@ -363,18 +329,18 @@ struct Kernel {
         end_tile(x, v);
         start_tile(x, k, q);
         cute::warpgroup_wait<1>();
-        fence_registers(x.out);
+        warpgroup_fence_operand(x.out);
         v.release(lane);
         v.advance();
         store(x, to, lane);
         cute::warpgroup_wait<0>();
-        fence_registers(x.scores);
+        warpgroup_fence_operand(x.scores);
         continue;
       }
       if (any) {
         end_tile(x, v);
         cute::warpgroup_wait<0>();
-        fence_registers(x.out);
+        warpgroup_fence_operand(x.out);
         v.release(lane);
         v.advance();
       }
@@ -382,10 +348,10 @@ struct Kernel {
       if (blocks > 0) {
         start_tile(x, k, q);
         cute::warpgroup_wait<0>();
-        fence_registers(x.scores);
+        warpgroup_fence_operand(x.scores);
       }
     }
-    if (turns && group == 0) take_turn(turn);  // consumes the last arrival
+    if (turns && group == 0) named_barrier_sync(turn, 256);  // consumes the last arrival
   }
 };
 

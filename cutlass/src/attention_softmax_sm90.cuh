@@ -7,10 +7,8 @@
 #pragma once
 #include <math.h>
 
-#include "cute/arch/mma_sm90_gmma.hpp"
-#include "cute/arch/mma_sm90_gmma_ext.hpp"
-#include "cute/numeric/integer_sequence.hpp"
 #include "cutlass/numeric_types.h"
+#include "sm90.cuh"
 
 namespace gpk {
 namespace attention90 {
@@ -51,23 +49,6 @@ GPK_VALUES(128)
 GPK_VALUES(256)
 #undef GPK_SCORES
 #undef GPK_VALUES
-
-template <class Instruction, int... I>
-CUTLASS_DEVICE void multiply_scores(float* scores, uint64_t q, uint64_t k, bool add, cute::integer_sequence<int, I...>) {
-  Instruction::fma(q, k, scores[I]..., add ? cute::SM90::GMMA::ScaleOut::One : cute::SM90::GMMA::ScaleOut::Zero);
-}
-
-template <class Instruction, int... I>
-CUTLASS_DEVICE void multiply_values(float* out, uint32_t const* weights, uint64_t v, cute::integer_sequence<int, I...>) {
-  Instruction::fma(weights[0], weights[1], weights[2], weights[3], v, out[I]..., cute::SM90::GMMA::ScaleOut::One);
-}
-
-// Keeps the compiler from moving accesses to an accumulator across this point.
-template <int N>
-CUTLASS_DEVICE void fence_registers(float (&x)[N]) {
-  CUTLASS_PRAGMA_UNROLL
-  for (int i = 0; i < N; ++i) cute::warpgroup_fence_operand(x[i]);
-}
 
 // 2^x; exp2(-Inf) is 0.
 CUTLASS_DEVICE float power(float x) {

@@ -24,13 +24,13 @@
 // groups, so that the result does not depend on timing.
 #pragma once
 #include "dependent.cuh"
-#include "tma.cuh"
+#include "sm90.cuh"
 
 namespace gpk {
 namespace dmma {
 namespace {
 
-using namespace tma;
+using namespace sm90;
 
 constexpr int step = 16;
 constexpr int line = step * static_cast<int>(sizeof(double));  // bytes per line
@@ -76,7 +76,7 @@ __device__ inline void multiply_add(double (&c)[4], double const (&a)[8], double
         "d"(b[2]), "d"(b[3]));
 }
 
-__device__ inline void meet_cluster() {
+__device__ inline void cluster_sync() {
   asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
@@ -91,7 +91,7 @@ struct Tile {
   __device__ static void copy(uint32_t to, CUtensorMap const* map, int box, int k, int at, int member,
                               uint32_t barrier) {
     to += box * box_bytes, at += box * box_lines;
-    copy_box(to, map, KMajor ? k : at, KMajor ? at : k, member, barrier);
+    tma_load(to, map, KMajor ? k : at, KMajor ? at : k, member, barrier);
   }
 };
 
@@ -106,7 +106,7 @@ struct Shape {
   using Right = Tile<right_k, right>;
   static_assert(right_k || !left_k, "");
   static constexpr int warps_l = left / WarpL, warps = warps_l * (right / WarpR);  // warps per group
-  static constexpr int groups = Groups, parts = Parts, stages = Stages;
+  static constexpr int groups = Groups, parts = Parts, kStages = Stages;
   static constexpr int team = 32 * warps * Groups, threads = team + 32;  // the consumer threads; with the producer warp
   static constexpr int stage = Left::bytes + Right::bytes;
   static constexpr bool shares = Groups * Parts > 1;
@@ -123,25 +123,25 @@ __global__ void __launch_bounds__(K::threads, 1)
     multiply(__grid_constant__ CUtensorMap const map_l, __grid_constant__ CUtensorMap const map_r,
              __grid_constant__ Grid const p) {
   extern __shared__ char memory[];
-  __shared__ uint64_t barriers[2 * K::stages];
+  __shared__ uint64_t barriers[2 * K::kStages];
   uint32_t const ring = (shared_address(memory) + 1023) & ~1023u;
-  uint32_t const full = shared_address(barriers), empty = full + 8 * K::stages;
+  Barriers const full_barriers{shared_address(barriers)}, empty_barriers{full_barriers[K::kStages]};
   int const lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   int const warp = threadIdx.x / 32 % K::warps, group = threadIdx.x / 32 / K::warps;
   int const left = warp % K::warps_l * K::warp_l, right = warp / K::warps_l * K::warp_r;  // the warp's part of the tile
 
   if (threadIdx.x == K::team) {
-    asm volatile("prefetch.tensormap [%0];" ::"l"(&map_l) : "memory");
-    asm volatile("prefetch.tensormap [%0];" ::"l"(&map_r) : "memory");
-    for (int i = 0; i < K::stages; ++i) {
-      make_barrier(full + 8 * i, 1);
-      make_barrier(empty + 8 * i, K::warps);
+    prefetch_tensormap(&map_l);
+    prefetch_tensormap(&map_r);
+    for (int i = 0; i < K::kStages; ++i) {
+      mbarrier_init(full_barriers[i], 1);
+      mbarrier_init(empty_barriers[i], K::warps);
     }
-    barriers_made();
+    mbarrier_init_fence();
   }
   begin();
   if constexpr (K::parts > 1) {
-    meet_cluster();
+    cluster_sync();
   } else {
     __syncthreads();
   }
@@ -170,11 +170,11 @@ __global__ void __launch_bounds__(K::threads, 1)
     auto const fill = [&](Place const& at, int s, int end) {
       if (lane == 0) {
         for (uint32_t n = now; s < end; ++s, ++n) {
-          int const slot = n % K::stages, k = (from + s) * step;
+          int const slot = n % K::kStages, k = (from + s) * step;
           // A new barrier is one phase behind: the first round does not wait.
-          await(empty + 8 * slot, ~(n / K::stages) & 1);
-          uint32_t const barrier = full + 8 * slot, to = ring + slot * K::stage;
-          expect(barrier, K::stage);
+          mbarrier_wait(empty_barriers[slot], ~(n / K::kStages) & 1);
+          uint32_t const barrier = full_barriers[slot], to = ring + slot * K::stage;
+          mbarrier_arrive_expect_tx(barrier, K::stage);
 #pragma unroll
           for (int i = 0; i < K::Left::boxes; ++i) {
             K::Left::copy(to, &map_l, i, k, K::swap ? at.n : at.m, p.batch_l ? at.member : 0, barrier);
@@ -191,12 +191,12 @@ __global__ void __launch_bounds__(K::threads, 1)
       // Prefetches during the end of the previous tile as far as the ring allows, then synchronizes the cluster for
       // the sums.
       Place const at = place(tile);
-      int const early = min(mine, K::stages);
+      int const early = min(mine, K::kStages);
       fill(at, 0, early), now += early;
-      if (K::parts > 1 && tile != first) meet_cluster(), meet_cluster();
+      if (K::parts > 1 && tile != first) cluster_sync(), cluster_sync();
       fill(at, early, mine), now += mine - early;
     }
-    if constexpr (K::parts > 1) meet_cluster(), meet_cluster();
+    if constexpr (K::parts > 1) cluster_sync(), cluster_sync();
     return;
   }
 
@@ -250,8 +250,8 @@ __global__ void __launch_bounds__(K::threads, 1)
   for (int tile = first; tile < p.tiles; tile += stride, q += mine) {
     double c[K::blocks_l][K::blocks_r][2][4] = {};
     double lefts[2][K::blocks_l][8], rights[2][2][4];  // of this step and the next; of this block and the next
-    auto const stage_of = [&](uint32_t now) { return ring + now % K::stages * K::stage; };
-    auto const await_step = [&](uint32_t now) { await(full + 8 * (now % K::stages), now / K::stages & 1); };
+    auto const stage_of = [&](uint32_t now) { return ring + now % K::kStages * K::stage; };
+    auto const await_step = [&](uint32_t now) { mbarrier_wait(full_barriers[now % K::kStages], now / K::kStages & 1); };
     // Multiplies a step. Meanwhile the next block of right lines is loaded, and during the last block the next step's
     // left lines; the loads after the last step are not used.
     auto const multiply_step = [&](int odd, int s) {
@@ -280,7 +280,7 @@ __global__ void __launch_bounds__(K::threads, 1)
         }
       }
       __syncwarp();
-      if (lane == 0) arrive(empty + 8 * (now % K::stages));
+      if (lane == 0) mbarrier_arrive(empty_barriers[now % K::kStages]);
     };
     if (group < mine) {
       await_step(q + group);
@@ -335,19 +335,19 @@ __global__ void __launch_bounds__(K::threads, 1)
     if constexpr (!K::shares) {
       each_pair(store);
     } else {
-      uint32_t const sums = ring + K::stages * K::stage;
+      uint32_t const sums = ring + K::kStages * K::stage;
       each_pair([&](int r, int n, double x, double y) {
         uint32_t const at = sums + group * K::sum + (r * K::pitch + n) * static_cast<int>(sizeof(double));
         asm volatile("st.shared.v2.f64 [%0], {%1, %2};" ::"r"(at), "d"(x), "d"(y) : "memory");
       });
-      auto const meet = [] {
+      auto const sync = [] {
         if constexpr (K::parts > 1) {
-          meet_cluster();
+          cluster_sync();
         } else {
-          asm volatile("barrier.sync 1, %0;" ::"n"(K::team) : "memory");
+          named_barrier_sync(1, K::team);
         }
       };
-      meet();
+      sync();
       constexpr int rows = K::tile_m / K::parts, pairs = K::tile_n / 2;
       for (int i = threadIdx.x; i < rows * pairs; i += K::team) {
         int const r = part * rows + i / pairs, n = i % pairs * 2;
@@ -360,7 +360,7 @@ __global__ void __launch_bounds__(K::threads, 1)
         }
         store(r, n, x, y);
       }
-      meet();
+      sync();
     }
   }
 }
@@ -377,8 +377,8 @@ int run(Problem const& p) {
   int const box_b = K::swap ? K::Left::box_lines : K::Right::box_lines;
   constexpr auto type = CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
   constexpr int size = sizeof(double);
-  if (!describe(&a, type, size, p.a, RowA, p.m, p.k, p.lda, p.stride_a, p.batch, box_a, step) ||
-      !describe(&b, type, size, p.b, !RowB, p.n, p.k, p.ldb, p.stride_b, p.batch, box_b, step)) {
+  if (!encode_operand(&a, type, size, p.a, RowA, p.m, p.k, p.lda, p.stride_a, p.batch, box_a, step) ||
+      !encode_operand(&b, type, size, p.b, !RowB, p.n, p.k, p.ldb, p.stride_b, p.batch, box_b, step)) {
     return GPK_ERR_KERNEL;
   }
   int const down = (p.m - 1) / K::tile_m + 1, across = (p.n - 1) / K::tile_n + 1;

@@ -13,13 +13,9 @@
 #pragma once
 #include <limits.h>
 
-#include "cute/numeric/integer_sequence.hpp"
-#include "cute/arch/mma_sm90_gmma.hpp"
-#include "cute/arch/mma_sm90_gmma_ext.hpp"
-#include "cutlass/arch/reg_reconfig.h"
 #include "gemm_epilogue.cuh"
 #include "guard.cuh"
-#include "tma.cuh"
+#include "sm90.cuh"
 
 namespace gpk {
 
@@ -28,7 +24,7 @@ using fp16 = cutlass::half_t;
 
 namespace large {
 
-using namespace tma;
+using namespace sm90;
 
 // The instruction of 64 x N x 16; KLeft, KRight: whether k is contiguous in that operand.
 template <class In, int N, bool KLeft, bool KRight>
@@ -49,51 +45,6 @@ GPK_WGMMA(192)
 GPK_WGMMA(256)
 #undef GPK_WGMMA
 
-template <class Instruction, int... I>
-CUTLASS_DEVICE void multiply_add(float* sum, uint64_t left, uint64_t right, bool add, cute::integer_sequence<int, I...>) {
-  Instruction::fma(left, right, sum[I]..., add ? cute::SM90::GMMA::ScaleOut::One : cute::SM90::GMMA::ScaleOut::Zero);
-}
-
-// Arrives at the barrier at the same address in another CTA of the cluster.
-CUTLASS_DEVICE void arrive_at(uint32_t barrier, int cta) {
-  asm volatile(
-      "{\n\t.reg .b32 there;\n"
-      "\tmapa.shared::cluster.u32 there, %0, %1;\n\tmbarrier.arrive.shared::cluster.b64 _, [there];\n\t}" ::"r"(barrier),
-      "r"(cta)
-      : "memory");
-}
-
-// Copies a box to the same address in several CTAs of the cluster.
-CUTLASS_DEVICE void copy_box_to(uint16_t ctas, uint32_t to, CUtensorMap const* map, int x, int y, int z, uint32_t barrier) {
-  asm volatile(
-      "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, "
-      "{%2, %3, %4}], [%5], %6;" ::"r"(to),
-      "l"(map), "r"(x), "r"(y), "r"(z), "r"(barrier), "h"(ctas)
-      : "memory");
-}
-
-CUTLASS_DEVICE void store_box(CUtensorMap const* map, uint32_t from, int x, int y, int z) {
-  asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(map), "r"(x),
-               "r"(y), "r"(z), "r"(from)
-               : "memory");
-  asm volatile("cp.async.bulk.commit_group;");
-}
-
-// Waits until TMA has read from shared memory all but the last n boxes that this thread stores.
-template <int n>
-CUTLASS_DEVICE void await_stores() {
-  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(n) : "memory");
-}
-
-// A named barrier for one warpgroup, or for two.
-CUTLASS_DEVICE void meet(int barrier, int threads) {
-  asm volatile("barrier.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
-}
-
-CUTLASS_DEVICE void pass(int barrier, int threads) {
-  asm volatile("barrier.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
-}
-
 // M and N: the tile of D. KA, KB: whether k is contiguous in that operand. The CTAs of a cluster are neighbours along
 // N and share A's tile.
 template <class In, class Out, bool KA, bool KB, int M, int N, int Cluster, bool Pingpong>
@@ -107,7 +58,7 @@ struct Kernel {
 
   // Operands are stored in lines of 128 bytes: 64 of k for a row, or 64 rows for one k.
   static constexpr int line = 128, step = 64;
-  static constexpr int b_bytes = N * line, slot = (M + N) * line;
+  static constexpr int b_bytes = N * line, stage = (M + N) * line;
 
   // The piece that is stored at once: `rows` rows of D by 64 columns. A warpgroup has buffers for two.
   static constexpr int rows = M % 64 == 0 ? 64 : 32;
@@ -115,11 +66,11 @@ struct Kernel {
   static constexpr int boxes = 2 * box * groups;
 
   static constexpr int kept = 1024 + 256;  // bytes for alignment and barriers
-  static constexpr int slots = ((227 << 10) - kept - boxes) / slot;
-  static constexpr int shared = kept + boxes + slots * slot;
+  static constexpr int kStages = ((227 << 10) - kept - boxes) / stage;
+  static constexpr int shared = kept + boxes + kStages * stage;
 
   static_assert(sizeof(In) == 2 && sizeof(Out) == 2 && N % 64 == 0 && (groups == 2 || groups == 3));
-  static_assert(slots >= 3 && slots <= 16 && M % rows == 0 && (KA ? M / Cluster % 8 == 0 : M % 64 == 0));
+  static_assert(kStages >= 3 && kStages <= 16 && M % rows == 0 && (KA ? M / Cluster % 8 == 0 : M % 64 == 0));
 
   struct Params {
     CUtensorMap a, b, d;
@@ -149,12 +100,11 @@ struct Kernel {
     return {in / wide, (first + in % wide) * Cluster + rank, c / each};
   }
 
-  // The descriptor of swizzled lines in shared memory, 8 lines per KiB. If k is not contiguous, each group of 64
-  // lines holds 64 rows, and the next 64 rows follow it.
+  // The descriptor of an operand's lines. If k is not contiguous, each group of 64 lines holds 64 rows, and the next 64
+  // rows follow it.
   template <bool K>
   CUTLASS_DEVICE static uint64_t descriptor(uint32_t at) {
-    uint64_t const leading = K ? 1 : 64 * line >> 4, stride = 8 * line >> 4;
-    return (at >> 4 & 0x3fff) | leading << 16 | stride << 32 | uint64_t(1) << 62;
+    return matrix_descriptor(at >> 4 & 0x3fff, K ? 1 : 64 * line / 16, 8 * line / 16, 1);
   }
 
   // The distance from 16 of k to the next 16, in the descriptor's units.
@@ -164,17 +114,18 @@ struct Kernel {
   CUTLASS_DEVICE static void run(Params const& p, char* memory) {
     int const warp = __shfl_sync(~0u, threadIdx.x / 32, 0), lane = threadIdx.x % 32;
     uint32_t const begin = (shared_address(memory) + 1023) / 1024 * 1024;
-    uint32_t const ring = begin + boxes, full = ring + slots * slot, empty = full + 8 * slots;
+    uint32_t const ring = begin + boxes;
+    Barriers const full_barriers{ring + kStages * stage}, empty_barriers{full_barriers[kStages]};
     int rank = 0;
     if constexpr (Cluster > 1) asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
 
     if (warp == 0 && lane == 0) {
-      for (CUtensorMap const* map : {&p.a, &p.b, &p.d}) asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
-      for (int i = 0; i < slots; ++i) {
-        make_barrier(full + 8 * i, 1);
-        make_barrier(empty + 8 * i, 4 * readers * Cluster);
+      for (CUtensorMap const* map : {&p.a, &p.b, &p.d}) prefetch_tensormap(map);
+      for (int i = 0; i < kStages; ++i) {
+        mbarrier_init(full_barriers[i], 1);
+        mbarrier_init(empty_barriers[i], 4 * readers * Cluster);
       }
-      barriers_made();
+      mbarrier_init_fence();
     }
     if constexpr (Cluster > 1) {
       __syncwarp();
@@ -184,11 +135,11 @@ struct Kernel {
     }
 
     if (warp < 4) {
-      cutlass::arch::warpgroup_reg_dealloc<registers_copy>();
-      if (warp == 0 && lane == 0) copy(p, ring, full, empty, rank);
+      warpgroup_reg_dealloc<registers_copy>();
+      if (warp == 0 && lane == 0) copy(p, ring, full_barriers, empty_barriers, rank);
     } else {
-      cutlass::arch::warpgroup_reg_alloc<registers>();
-      multiply(p, begin, ring, full, empty, rank, warp - 4, lane);
+      warpgroup_reg_alloc<registers>();
+      multiply(p, begin, ring, full_barriers, empty_barriers, rank, warp - 4, lane);
     }
   }
 
@@ -203,20 +154,20 @@ struct Kernel {
       int const x = K ? k : at + i * 64, y = (K ? at : k) + first;
       uint32_t const there = to + (i * 64 + first) * line;
       if constexpr (parts > 1) {
-        copy_box_to((1 << parts) - 1, there, map, x, y, member, barrier);
+        tma_load_multicast((1 << parts) - 1, there, map, x, y, member, barrier);
       } else {
-        copy_box(there, map, x, y, member, barrier);
+        tma_load(there, map, x, y, member, barrier);
       }
     }
   }
 
   // The producer: the thread that fills the ring.
-  CUTLASS_DEVICE static void copy(Params const& p, uint32_t ring, uint32_t full, uint32_t empty, int rank) {
+  CUTLASS_DEVICE static void copy(Params const& p, uint32_t ring, Barriers full_barriers, Barriers empty_barriers, int rank) {
     wait_for_previous();
     int s = 0;
     uint32_t parity = 1;
     auto const advance = [&] {
-      if (++s == slots) s = 0, parity ^= 1;
+      if (++s == kStages) s = 0, parity ^= 1;
     };
     int const all = gridDim.x / Cluster;
     for (int c = blockIdx.x / Cluster; c < p.clusters; c += all) {
@@ -224,9 +175,9 @@ struct Kernel {
       if (c + all >= p.clusters) let_next_start();
       CUTLASS_PRAGMA_NO_UNROLL
       for (int k = 0; k < p.steps; ++k) {
-        uint32_t const to = ring + s * slot, barrier = full + 8 * s;
-        await(empty + 8 * s, parity);
-        expect(barrier, slot);
+        uint32_t const to = ring + s * stage, barrier = full_barriers[s];
+        mbarrier_wait(empty_barriers[s], parity);
+        mbarrier_arrive_expect_tx(barrier, stage);
         copy_tile<KB, N, 1>(&p.b, barrier, to, at.n * N, k * step, p.many_b ? at.member : 0, rank);
         copy_tile<KA, M, Cluster>(&p.a, barrier, to + b_bytes, at.m * M, k * step, p.many_a ? at.member : 0, rank);
         advance();
@@ -234,29 +185,25 @@ struct Kernel {
     }
     // Keeps this CTA's barriers alive until the other CTAs of the cluster have arrived at them for the last time.
     CUTLASS_PRAGMA_NO_UNROLL
-    for (int i = 0; i < slots; ++i) {
-      await(empty + 8 * s, parity);
+    for (int i = 0; i < kStages; ++i) {
+      mbarrier_wait(empty_barriers[s], parity);
       advance();
     }
   }
 
   // The consumers: the warpgroups that multiply and store.
-  CUTLASS_DEVICE static void multiply(Params const& p, uint32_t begin, uint32_t ring, uint32_t full, uint32_t empty,
+  CUTLASS_DEVICE static void multiply(Params const& p, uint32_t begin, uint32_t ring, Barriers full_barriers, Barriers empty_barriers,
                                       int rank, int warp, int lane) {
     using Instruction = Wgmma<In, M, KB, KA>;
-    using Registers = cute::make_integer_sequence<int, M / 2>;
     int const group = warp / 4, column = Pingpong ? 0 : group * 64;  // first column within the tile
     uint64_t const b = descriptor<KB>(ring + column * line), a = descriptor<KA>(ring + b_bytes);
     float sum[blocks][M / 2];
     auto const fence = [&] {
       CUTLASS_PRAGMA_UNROLL
-      for (int i = 0; i < blocks; ++i) {
-        CUTLASS_PRAGMA_UNROLL
-        for (int j = 0; j < M / 2; ++j) cute::warpgroup_fence_operand(sum[i][j]);
-      }
+      for (int i = 0; i < blocks; ++i) warpgroup_fence_operand(sum[i]);
     };
     auto const release = [&](int s) {
-      if (lane < Cluster) arrive_at(empty + 8 * s, lane);
+      if (lane < Cluster) mbarrier_arrive_cluster(empty_barriers[s], lane);
     };
 
     int s = 0;
@@ -269,22 +216,21 @@ struct Kernel {
         // so this group waits until the other one has seen all of its own phases.
         if (tile % 2 != group) continue;
         uint64_t const at = static_cast<uint64_t>(tile) * p.steps;
-        s = at % slots, parity = at / slots % 2;
-        if (tile > 0) meet(1 + group, 256);
+        s = at % kStages, parity = at / kStages % 2;
+        if (tile > 0) named_barrier_sync(1 + group, 256);
       }
       int before = 0;
       fence();
       CUTLASS_PRAGMA_NO_UNROLL
       for (int k = 0; k < p.steps; ++k) {
-        await(full + 8 * s, parity);
+        mbarrier_wait(full_barriers[s], parity);
         cute::warpgroup_arrive();
-        int const at = s * (slot >> 4);
+        int const at = s * (stage >> 4);
         CUTLASS_PRAGMA_UNROLL
         for (int j = 0; j < step / 16; ++j) {
           CUTLASS_PRAGMA_UNROLL
           for (int i = 0; i < blocks; ++i) {
-            multiply_add<Instruction>(sum[i], b + at + i * (64 * line >> 4) + j * next<KB>, a + at + j * next<KA>,
-                                      k > 0 || j > 0, Registers{});
+            wgmma<Instruction>(sum[i], b + at + i * (64 * line >> 4) + j * next<KB>, a + at + j * next<KA>, k > 0 || j > 0);
           }
         }
         cute::warpgroup_commit_batch();
@@ -293,9 +239,9 @@ struct Kernel {
           release(before);
         }
         before = s;
-        if (++s == slots) s = 0, parity ^= 1;
+        if (++s == kStages) s = 0, parity ^= 1;
       }
-      if (Pingpong && c + all < p.clusters) pass(2 - group, 256);
+      if (Pingpong && c + all < p.clusters) named_barrier_arrive(2 - group, 256);
       cute::warpgroup_wait<0>();
       release(before);
       fence();
@@ -308,7 +254,7 @@ struct Kernel {
         default: store<EpilogueKind::steps>(p, sum, begin, at, column, warp, lane);
       }
     }
-    await_stores<0>();
+    tma_store_wait_read<0>();
   }
 
   template <EpilogueKind W>
@@ -335,17 +281,17 @@ struct Kernel {
         constexpr bool odd = blocks * (M / rows) % 2 != 0;
         if (stores) {
           if (odd && i == 0 && r == 0) {
-            await_stores<0>();
+            tma_store_wait_read<0>();
           } else {
-            await_stores<1>();
+            tma_store_wait_read<1>();
           }
         }
-        meet(3 + group, 128);
+        named_barrier_sync(3 + group, 128);
         CUTLASS_PRAGMA_UNROLL
         for (int j = 0; j < rows; j += 16) lay_down<W>(p, sum[i] + (r + j) / 2, bias, to + j * line, warp, lane);
-        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-        meet(3 + group, 128);
-        if (stores) store_box(&p.d, to, left, at.m * M + r, at.member);
+        fence_proxy_async();
+        named_barrier_sync(3 + group, 128);
+        if (stores) tma_store(&p.d, to, left, at.m * M + r, at.member), tma_store_commit();
       }
     }
   }
@@ -395,9 +341,9 @@ struct GemmLarge90 {
 
     typename Kernel::Params params;
     constexpr int step = Kernel::step;
-    if (!tma::describe(&params.a, type<In>, 2, p.a, RowA, p.m, p.k, p.lda, p.stride_a, p.batch, M / Cluster, step / Cluster) ||
-        !tma::describe(&params.b, type<In>, 2, p.b, !RowB, p.n, p.k, p.ldb, p.stride_b, p.batch, N, step) ||
-        !tma::describe(&params.d, type<Out>, 2, p.d, true, p.m, p.n, p.ldd, p.stride_d, p.batch, Kernel::rows, 0)) {
+    if (!sm90::encode_operand(&params.a, type<In>, 2, p.a, RowA, p.m, p.k, p.lda, p.stride_a, p.batch, M / Cluster, step / Cluster) ||
+        !sm90::encode_operand(&params.b, type<In>, 2, p.b, !RowB, p.n, p.k, p.ldb, p.stride_b, p.batch, N, step) ||
+        !sm90::encode_operand(&params.d, type<Out>, 2, p.d, true, p.m, p.n, p.ldd, p.stride_d, p.batch, Kernel::rows, 0)) {
       return GPK_ERR_KERNEL;
     }
     params.many_a = p.stride_a != 0, params.many_b = p.stride_b != 0;

@@ -20,7 +20,7 @@
 #include "dependent.cuh"
 #include "gemm_epilogue.cuh"
 #include "guard.cuh"
-#include "tma.cuh"
+#include "sm90.cuh"
 
 namespace gpk {
 namespace tf32x3 {
@@ -31,13 +31,13 @@ constexpr int part = tile / 2;    // lines of the left operand per warpgroup
 constexpr int step = 32;          // of k
 constexpr int plane = tile * step * static_cast<int>(sizeof(float));
 constexpr int stage = 3 * plane;  // the left tile, the right one's high numbers (before the split all of it), its low ones
-constexpr int stages = 4;
+constexpr int kStages = 4;
 constexpr int slab = 16;          // k per step of the float32 path
 constexpr int left_pitch = part + 2, right_pitch = tile + 2;
 constexpr int pitch = part + 2;   // pitch of sums in shared memory
 constexpr int room = part * pitch * static_cast<int>(sizeof(float));  // bytes per warpgroup
 static_assert(slab * (left_pitch + right_pitch) * static_cast<int>(sizeof(float)) <= room, "");
-constexpr int shared = 1024 + stages * stage + 2 * room;
+constexpr int shared = 1024 + kStages * stage + 2 * room;
 constexpr int threads = 4 * 128;  // the producer's warpgroup, the one that splits, two that multiply
 constexpr uint32_t tiny = (28u << 23) - 1;  // see least_of
 
@@ -83,39 +83,8 @@ __device__ inline uint32_t low_of(uint32_t x, uint32_t high) {
 // The minimum of least and the bits of 2|x| minus 1, so that zero is the largest. An element of 2^-113 gives tiny.
 __device__ inline uint32_t least_of(uint32_t least, uint32_t x) { return min(least, x + x - 1); }
 
-// wgmma's descriptor: 8 of k of lines of 128 bytes in TMA's swizzle.
-__device__ inline uint64_t describe(uint32_t address) {
-  return uint64_t((address & 0x3ffff) >> 4) | uint64_t(1) << 16 | uint64_t(64) << 32 | uint64_t(1) << 62;
-}
-
 // d = a b^T, or d += a b^T if `add` is set: 64 lines by 128, 8 of k.
-__device__ __forceinline__ void multiply(float (&d)[64], uint32_t const* a, uint64_t b, int add) {
-  asm volatile(
-      "{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %69, 0;\n\t"
-      "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 {"
-      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-      "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-      "}, {%64, %65, %66, %67}, %68, p, 1, 1;\n\t}"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
-        "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
-        "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-        "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
-        "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
-        "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
-        "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
-        "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
-}
-
-// Keeps the compiler from moving accesses to d across a wait.
-__device__ __forceinline__ void hold(float (&d)[64]) {
-#pragma unroll
-  for (int i = 0; i < 64; ++i) asm volatile("" : "+f"(d[i])::"memory");
-}
-
-__device__ inline void meet(int group) { asm volatile("bar.sync %0, 128;" ::"r"(1 + group) : "memory"); }
+using Instruction = cute::SM90::GMMA::MMA_64x128x8_F32TF32TF32_RS_TN<>;
 
 // Whether `one` holds in any thread of the warpgroup.
 __device__ inline bool any(int group, bool one) {
@@ -136,21 +105,21 @@ __global__ void __launch_bounds__(threads, 1)
     multiply(__grid_constant__ CUtensorMap const map_l, __grid_constant__ CUtensorMap const map_r,
              __grid_constant__ Grid const p, __grid_constant__ Guard const guard) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  using namespace tma;
+  using namespace sm90;
   extern __shared__ uint32_t memory[];
   if (!runs(guard, memory)) return;
   begin();
-  __shared__ uint64_t barriers[3 * stages];
-  __shared__ alignas(16) uint32_t small[stages][4];  // whether a warp found an element too small to split
+  __shared__ uint64_t barriers[3 * kStages];
+  __shared__ alignas(16) uint32_t small[kStages][4];  // whether a warp found an element too small to split
   uint32_t const ring = (shared_address(memory) + 1023) & ~1023u;
-  uint32_t const full = shared_address(barriers), split = full + 8 * stages, empty = split + 8 * stages;
+  Barriers const full_barriers{shared_address(barriers)}, split_barriers{full_barriers[kStages]}, empty_barriers{split_barriers[kStages]};
   if (threadIdx.x == 0) {
-    for (int i = 0; i < stages; ++i) {
-      make_barrier(full + 8 * i, 1);
-      make_barrier(split + 8 * i, 4);
-      make_barrier(empty + 8 * i, 8);
+    for (int i = 0; i < kStages; ++i) {
+      mbarrier_init(full_barriers[i], 1);
+      mbarrier_init(split_barriers[i], 4);
+      mbarrier_init(empty_barriers[i], 8);
     }
-    barriers_made();
+    mbarrier_init_fence();
   }
   __syncthreads();
 
@@ -172,23 +141,23 @@ __global__ void __launch_bounds__(threads, 1)
   };
 
   if (threadIdx.x < 128) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+    warpgroup_reg_dealloc<24>();
     if (threadIdx.x != 0) return;
     uint32_t n = 0;
     for (int turn = 0; turn < tiles; ++turn) {
       Place const at = place(turn);
       int const member_l = p.stride_l != 0 ? at.member : 0, member_r = p.stride_r != 0 ? at.member : 0;
       for (int s = 0; s < steps; ++s, ++n) {
-        int const slot = n % stages;
-        await(empty + 8 * slot, ~(n / stages) & 1);  // a new barrier is one phase behind
-        uint32_t const barrier = full + 8 * slot, to = ring + slot * stage;
-        expect(barrier, 2 * plane);
-        copy_box(to + plane, &map_r, s * step, at.r, member_r, barrier);
+        int const slot = n % kStages;
+        mbarrier_wait(empty_barriers[slot], ~(n / kStages) & 1);  // a new barrier is one phase behind
+        uint32_t const barrier = full_barriers[slot], to = ring + slot * stage;
+        mbarrier_arrive_expect_tx(barrier, 2 * plane);
+        tma_load(to + plane, &map_r, s * step, at.r, member_r, barrier);
         if constexpr (KLeft) {
-          copy_box(to, &map_l, s * step, at.l, member_l, barrier);
+          tma_load(to, &map_l, s * step, at.l, member_l, barrier);
         } else {
 #pragma unroll
-          for (int i = 0; i < 4; ++i) copy_box(to + i * plane / 4, &map_l, at.l + 32 * i, s * step, member_l, barrier);
+          for (int i = 0; i < 4; ++i) tma_load(to + i * plane / 4, &map_l, at.l + 32 * i, s * step, member_l, barrier);
         }
       }
     }
@@ -196,10 +165,10 @@ __global__ void __launch_bounds__(threads, 1)
   }
 
   if (threadIdx.x < 256) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 72;");
+    warpgroup_reg_dealloc<72>();
     for (uint32_t n = 0; n != all; ++n) {
-      int const slot = n % stages;
-      await(full + 8 * slot, n / stages & 1);
+      int const slot = n % kStages;
+      mbarrier_wait(full_barriers[slot], n / kStages & 1);
       uint32_t const mine = ring + slot * stage + plane + thread * 16;
       uint32_t least = ~0u;
 #pragma unroll
@@ -211,18 +180,18 @@ __global__ void __launch_bounds__(threads, 1)
         store(at + plane, {low_of(v.x, high.x), low_of(v.y, high.y), low_of(v.z, high.z), low_of(v.w, high.w)});
         least = least_of(least_of(least_of(least_of(least, v.x), v.y), v.z), v.w);
       }
-      asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+      fence_proxy_async();
       bool const met = __any_sync(~0u, least < tiny);
       __syncwarp();
       if (lane == 0) {
         small[slot][warp] = met;
-        arrive(split + 8 * slot);
+        mbarrier_arrive(split_barriers[slot]);
       }
     }
     return;
   }
 
-  asm volatile("setmaxnreg.inc.sync.aligned.u32 208;");
+  warpgroup_reg_alloc<208>();
   int const group = threadIdx.x / 128 - 2, g = lane / 4, t = lane % 4;
 
   // This thread's read addresses in the left tile. With k contiguous a line holds 32 of k; otherwise a box of 32
@@ -241,11 +210,11 @@ __global__ void __launch_bounds__(threads, 1)
                                (((4 * (g / 4) + c) ^ (4 * e + t)) << 4) + 4 * (g % 4);
     }
   }
-  float* const mine = reinterpret_cast<float*>(memory + (ring - shared_address(memory) + stages * stage + group * room) / 4);
+  float* const mine = reinterpret_cast<float*>(memory + (ring - shared_address(memory) + kStages * stage + group * room) / 4);
   uint32_t raw[4][4];  // the instruction's registers for 8 of k
   auto const load_left = [&](uint32_t n) {
-    int const slot = n % stages;
-    await(full + 8 * slot, n / stages & 1);
+    int const slot = n % kStages;
+    mbarrier_wait(full_barriers[slot], n / kStages & 1);
     uint32_t const from = ring + slot * stage;
 #pragma unroll
     for (int b = 0; b < 4; ++b) {
@@ -266,7 +235,7 @@ __global__ void __launch_bounds__(threads, 1)
     uint32_t least = ~0u, met = 0;
 #pragma unroll 1
     for (int s = 0; s < steps; ++s, ++n) {
-      int const slot = n % stages;
+      int const slot = n % kStages;
       uint32_t high[4][4], low[4][4];
 #pragma unroll
       for (int b = 0; b < 4; ++b) {
@@ -277,25 +246,25 @@ __global__ void __launch_bounds__(threads, 1)
           least = least_of(least, raw[b][i]);
         }
       }
-      await(split + 8 * slot, n / stages & 1);
+      mbarrier_wait(split_barriers[slot], n / kStages & 1);
       uint4 const others = load(shared_address(small[slot]));
       met |= others.x | others.y | others.z | others.w;
-      uint64_t const right = describe(ring + slot * stage + plane);
-      hold(product);
-      asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+      uint64_t const right = matrix_descriptor(((ring + slot * stage + plane) & 0x3ffff) >> 4, 1, 1024 / 16, 1);
+      warpgroup_fence_operand(product);
+      cute::warpgroup_arrive();
 #pragma unroll
       for (int b = 0; b < 4; ++b) {
-        multiply(product, low[b], right + 2 * b, b);
-        multiply(product, high[b], right + plane / 16 + 2 * b, 1);
+        wgmma<Instruction>(product, low[b], right + 2 * b, b);
+        wgmma<Instruction>(product, high[b], right + plane / 16 + 2 * b, 1);
       }
 #pragma unroll
-      for (int b = 0; b < 4; ++b) multiply(product, high[b], right + 2 * b, 1);
-      asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+      for (int b = 0; b < 4; ++b) wgmma<Instruction>(product, high[b], right + 2 * b, 1);
+      cute::warpgroup_commit_batch();
       if (n + 1 != all) load_left(n + 1);
-      asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-      hold(product);
+      cute::warpgroup_wait<0>();
+      warpgroup_fence_operand(product);
       __syncwarp();
-      if (lane == 0) arrive(empty + 8 * slot);
+      if (lane == 0) mbarrier_arrive(empty_barriers[slot]);
 #pragma unroll
       for (int i = 0; i < 64; ++i) sum[i] = __fadd_rn(sum[i], product[i]);
     }
@@ -332,12 +301,12 @@ __global__ void __launch_bounds__(threads, 1)
       for (int i = 0; i < 64; ++i) sum[i] = 0;
 #pragma unroll 1
       for (int k = 0; k < p.k; k += slab) {
-        meet(group);
+        named_barrier_sync_aligned(1 + group, 128);
 #pragma unroll
         for (int i = 0; i < slab * part / 128; ++i) lefts[k_of_l(i) * left_pitch + line_of_l(i)] = next_l[i];
 #pragma unroll
         for (int i = 0; i < slab * tile / 128; ++i) rights[k_of_r(i) * right_pitch + line_of_r(i)] = next_r[i];
-        meet(group);
+        named_barrier_sync_aligned(1 + group, 128);
         fetch(k + slab);
 #pragma unroll
         for (int at = 0; at < slab; ++at) {
@@ -355,14 +324,14 @@ __global__ void __launch_bounds__(threads, 1)
 #pragma unroll
     for (int q = 0; q < 2; ++q) {
       int const first_r = to.r + part * q;
-      meet(group);
+      named_barrier_sync_aligned(1 + group, 128);
 #pragma unroll
       for (int i = 0; i < 32; ++i) {
         int const l = exact ? top + 8 * (i / 4) : line[i / 2 % 2] - part * group;
         int const r = exact ? side + 16 * (i % 4) : 8 * (i / 4) + 2 * t + i % 2;
         mine[Transposed ? r * pitch + l : l * pitch + r] = exact ? sum[8 * (i / 4) + 4 * q + i % 4] : sum[32 * q + i];
       }
-      meet(group);
+      named_barrier_sync_aligned(1 + group, 128);
       int const m = Transposed ? first_r : first_l, n = (Transposed ? first_l : first_r) + thread % part;
       int const end_m = Transposed ? p.lines_r : p.lines_l, end_n = Transposed ? p.lines_l : p.lines_r;
       if (n >= end_n) continue;
@@ -402,8 +371,8 @@ int run(Problem const& p) {
   } const a = {p.a, p.m, RowA, p.lda, p.stride_a}, b = {p.b, p.n, !RowB, p.ldb, p.stride_b};
   Side const &l = transposed ? b : a, &r = transposed ? a : b;
   CUtensorMap map_l, map_r;
-  if (!tma::describe(&map_l, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, sizeof(float), l.at, l.k_major, l.lines, p.k, l.ld, l.stride, p.batch, tile, step) ||
-      !tma::describe(&map_r, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, sizeof(float), r.at, r.k_major, r.lines, p.k, r.ld, r.stride, p.batch, tile, step)) {
+  if (!sm90::encode_operand(&map_l, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, sizeof(float), l.at, l.k_major, l.lines, p.k, l.ld, l.stride, p.batch, tile, step) ||
+      !sm90::encode_operand(&map_r, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, sizeof(float), r.at, r.k_major, r.lines, p.k, r.ld, r.stride, p.batch, tile, step)) {
     return GPK_ERR_KERNEL;
   }
   int const down = (l.lines - 1) / tile + 1, across = (r.lines - 1) / tile + 1;

@@ -908,8 +908,8 @@ int run_few_wires(int device, cudaStream_t s, gram::Target to, closed::Groups of
   if (e != 0) return e;
   int steps = of.steps(), squared = of.planar_steps();
   CUtensorMap map_x, map_y, map_k, map_mirror;
-  if (!gram::describe<F>(&map_x, room, to.rows, 32 * steps) || !gram::describe<F>(&map_y, planes_y, to.cols, 32 * steps) ||
-      !gram::describe_target(to, &map_k, &map_mirror))
+  if (!gram::encode_planes<F>(&map_x, room, to.rows, 32 * steps) || !gram::encode_planes<F>(&map_y, planes_y, to.cols, 32 * steps) ||
+      !gram::encode_target(to, &map_k, &map_mirror))
     return GPK_ERR_KERNEL;
   void* params[] = {&map_x, &map_y, &map_k, &map_mirror, &to, &steps, &squared};
   e = launch(kernel, dim3(walkers(to, device)), dim3(gram::threads), F::shared, s, params);
@@ -936,8 +936,8 @@ int run_gram(int device, cudaStream_t s, gram::Target to, int64_t width, uint64_
   if (e == 0 && !to.triangle) e = split(y, to.cols, norms_y, planes_y);
   if (e != 0) return e;
   CUtensorMap map_x, map_y, map_k, map_mirror;
-  if (!gram::describe<F>(&map_x, room, to.rows, pitch) || !gram::describe<F>(&map_y, planes_y, to.cols, pitch) ||
-      !gram::describe_target(to, &map_k, &map_mirror))
+  if (!gram::encode_planes<F>(&map_x, room, to.rows, pitch) || !gram::encode_planes<F>(&map_y, planes_y, to.cols, pitch) ||
+      !gram::encode_target(to, &map_k, &map_mirror))
     return GPK_ERR_KERNEL;
   int steps = static_cast<int>(pitch / F::depth);
   int squared = 0;

@@ -17,14 +17,16 @@ namespace gpk {
 namespace closed {
 namespace {
 
+using namespace sm90;
+
 constexpr int side = gram::side;
 constexpr int wires = 4;     // per step
 constexpr int threads = 256;
-constexpr int stages = 8, ahead = 4;  // `ahead` steps are in flight when one begins
+constexpr int kStages = 8, ahead = 4;  // `ahead` steps are in flight when one begins
 constexpr int most_lines = 3 * wires;
 constexpr int stage_bytes = 2 * most_lines * side * 4;
-constexpr int sums = stages * stage_bytes, barriers = sums + threads / 32 * 3 * 8;
-constexpr int shared = barriers + 16 * stages + 128;
+constexpr int sums = kStages * stage_bytes, barriers = sums + threads / 32 * 3 * 8;
+constexpr int shared = barriers + 16 * kStages + 128;
 
 // Steps of wires with two coordinates, and of wires with three.
 struct Points {
@@ -39,13 +41,6 @@ struct Fetch {
 };
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-__device__ inline void copy_lines(uint32_t to, CUtensorMap const* map, int x, int y, uint32_t barrier) {
-  asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(to),
-      "l"(map), "r"(x), "r"(y), "r"(barrier)
-      : "memory");
-}
-
 // Multiplies v by the factors of a step's wires with Axes coordinates.
 template <int Axes>
 __device__ __forceinline__ void multiply(float (&v)[8][8], float const* rows, float const* cols) {
@@ -88,17 +83,18 @@ __global__ void __launch_bounds__(threads, 2)
            CUtensorMap const __grid_constant__ cols3, Points const __grid_constant__ of, gram::Target const __grid_constant__ p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ unsigned char raw[];
-  unsigned char* const room = raw + (128 - gram::shared_address(raw) % 128) % 128;
-  uint32_t const tiles = gram::shared_address(room), full = tiles + barriers, empty = full + 8 * stages;
+  unsigned char* const room = raw + (128 - shared_address(raw) % 128) % 128;
+  uint32_t const tiles = shared_address(room);
+  Barriers const full_barriers{tiles + barriers}, empty_barriers{full_barriers[kStages]};
   auto* const sums = reinterpret_cast<double(*)[3]>(room + closed::sums);
   int const count = gram::tiles_of(p.triangle, p.down, p.across), steps = of.planar + of.full;
   int const warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   if (threadIdx.x == 0) {
-    for (int i = 0; i < stages; ++i) {
-      asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(full + 8 * i));
-      asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(empty + 8 * i), "n"(threads / 32));
+    for (int i = 0; i < kStages; ++i) {
+      mbarrier_init(full_barriers[i], 1);
+      mbarrier_init(empty_barriers[i], threads / 32);
     }
-    asm volatile("fence.mbarrier_init.release.cluster;\n\tfence.proxy.async.shared::cta;" ::: "memory");
+    mbarrier_init_fence();
   }
   if (lane == 0)
     for (int c = 0; c < 3; ++c) sums[warp][c] = 0;
@@ -110,14 +106,14 @@ __global__ void __launch_bounds__(threads, 2)
     Fetch f = next;
     if (f.tile >= count) return;
     if (f.step == 0) f.walk.locate(p, f.tile, f.i, f.j);
-    gram::await(empty + 8 * f.stage, f.phase);
+    mbarrier_wait(empty_barriers[f.stage], f.phase);
     bool const two = f.step < of.planar;
     int const line = two ? f.step * 2 * wires : (f.step - of.planar) * 3 * wires;
-    uint32_t const barrier = full + 8 * f.stage, to = tiles + f.stage * stage_bytes;
-    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(barrier), "r"(2 * (two ? 2 : 3) * wires * side * 4) : "memory");
-    copy_lines(to, two ? &rows2 : &rows3, f.i * side, line, barrier);
-    copy_lines(to + stage_bytes / 2, two ? &cols2 : &cols3, f.j * side, line, barrier);
-    if (++f.stage == stages) f.stage = 0, f.phase ^= 1;
+    uint32_t const barrier = full_barriers[f.stage], to = tiles + f.stage * stage_bytes;
+    mbarrier_arrive_expect_tx(barrier, 2 * (two ? 2 : 3) * wires * side * 4);
+    tma_load(to, two ? &rows2 : &rows3, f.i * side, line, barrier);
+    tma_load(to + stage_bytes / 2, two ? &cols2 : &cols3, f.j * side, line, barrier);
+    if (++f.stage == kStages) f.stage = 0, f.phase ^= 1;
     if (++f.step == steps) f.step = 0, f.tile += gridDim.x;
     next = f;
   };
@@ -143,14 +139,14 @@ __global__ void __launch_bounds__(threads, 2)
     for (int s = 0; s < steps; ++s) {
       if (threadIdx.x == 0) fetch();
       __syncwarp();
-      gram::await(full + 8 * stage, phase);
+      mbarrier_wait(full_barriers[stage], phase);
       float const* const rows = reinterpret_cast<float const*>(room + stage * stage_bytes) + r0;
       float const* const cols = reinterpret_cast<float const*>(room + stage * stage_bytes + stage_bytes / 2) + c0;
       if (s < of.planar) multiply<2>(v, rows, cols);
       else multiply<3>(v, rows, cols);
       __syncwarp();
-      if (lane == 0) asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(empty + 8 * stage) : "memory");
-      if (++stage == stages) stage = 0, phase ^= 1;
+      if (lane == 0) mbarrier_arrive(empty_barriers[stage]);
+      if (++stage == kStages) stage = 0, phase ^= 1;
     }
     int64_t const i0 = int64_t(bi) * side + r0, j0 = int64_t(bj) * side + c0;
     bool const diagonal = p.triangle && bi == bj;
@@ -202,7 +198,7 @@ __global__ void __launch_bounds__(threads, 2)
 
 // Encodes a TMA descriptor for lines of coordinates, a box being four wires of 128 samples. Lines are padded to a
 // multiple of 16 bytes.
-inline bool describe(CUtensorMap* map, uint64_t points, int64_t n, int axes, int count, int64_t ld) {
+inline bool encode_points(CUtensorMap* map, uint64_t points, int64_t n, int axes, int count, int64_t ld) {
   *map = CUtensorMap{};
   if (count == 0) return true;
   cuuint64_t const dims[2] = {cuuint64_t((n + 3) / 4 * 4), cuuint64_t(axes * count)}, strides[1] = {cuuint64_t(4 * ld)};
@@ -228,7 +224,7 @@ int run(int device, cudaStream_t s, gram::Target const& to, uint64_t x, int64_t 
   Points of{steps(planar), steps(full)};
   CUtensorMap rows2, cols2, rows3, cols3;
   auto both = [&](CUtensorMap* two, CUtensorMap* three, uint64_t at, int64_t n, int64_t ld) {
-    return describe(two, at, n, 2, planar, ld) && describe(three, at + 8 * uint64_t(planar) * uint64_t(ld), n, 3, full, ld);
+    return encode_points(two, at, n, 2, planar, ld) && encode_points(three, at + 8 * uint64_t(planar) * uint64_t(ld), n, 3, full, ld);
   };
   if (!both(&rows2, &rows3, x, to.rows, ld_x) || !both(&cols2, &cols3, y, to.cols, ld_y)) return GPK_ERR_KERNEL;
   void* params[] = {&rows2, &cols2, &rows3, &cols3, &of, const_cast<gram::Target*>(&to)};

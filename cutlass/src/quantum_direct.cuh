@@ -20,10 +20,12 @@ namespace gpk {
 namespace direct {
 namespace {
 
+using namespace sm90;
+
 constexpr int lines = 64, workers = 2;          // rows per warpgroup, and the warpgroups that compute rows
 constexpr int side = workers * lines, half = 64;  // rows and columns of a tile; columns that are computed together
 constexpr int threads = 128 * (1 + workers);
-constexpr int stages = 2;
+constexpr int kStages = 2;
 
 // The units of the integer sums.
 constexpr float coarse = 0x1p-20f, fine = 0x1p-52f;
@@ -209,25 +211,8 @@ __global__ void __launch_bounds__(256) samples_kernel(X const* x, int64_t n, int
 }
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-// d = a b^T, or d += a b^T if `add` is set: 64 lines, from registers, by 64 of 16 numbers.
-__device__ __forceinline__ void multiply(float (&d)[32], uint4 const& a, uint64_t b, int add) {
-  asm volatile(
-      "{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %37, 0;\n\t"
-      "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {"
-      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-      "}, {%32, %33, %34, %35}, %36, p, 1, 1, 0;\n\t}"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
-        "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
-        "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-        "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
-      : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "l"(b), "r"(add));
-}
-
-__device__ __forceinline__ void hold(float (&d)[32]) {
-#pragma unroll
-  for (int i = 0; i < 32; ++i) asm volatile("" : "+f"(d[i])::"memory");
-}
+// a b^T: 64 lines, from registers, by 64 of 16 numbers.
+using Instruction = cute::SM90::GMMA::MMA_64x64x16_F32F16F16_RS<cute::SM90::GMMA::Major::K, cute::SM90::GMMA::Major::K>;
 
 // Planes are read repeatedly and are evicted from L2 last; K is evicted first.
 __device__ __forceinline__ uint64_t leave_last() {
@@ -286,7 +271,7 @@ struct Planes {
 };
 
 template <int Groups>
-constexpr int shared_bytes = 1024 + stages * 2 * Columns<Groups>::plane;
+constexpr int shared_bytes = 1024 + kStages * 2 * Columns<Groups>::plane;
 
 // Marks the end of the tiles.
 constexpr unsigned long long none = ~0ull;
@@ -298,17 +283,18 @@ __global__ void __launch_bounds__(threads, 1) kernel(gram::Target const __grid_c
   using C = Columns<Groups>;
   constexpr int stage_bytes = 2 * C::plane;
   extern __shared__ unsigned char raw[];
-  __shared__ __align__(8) uint64_t barriers[2 * stages];
-  __shared__ unsigned long long tile_of[stages];  // row, then column; accessed by atomics only
+  __shared__ __align__(8) uint64_t barriers[2 * kStages];
+  __shared__ unsigned long long tile_of[kStages];  // row, then column; accessed by atomics only
   __shared__ unsigned long long sums[5];
-  unsigned char* const room = raw + (1024 - gram::shared_address(raw) % 1024) % 1024;
-  uint32_t const columns = gram::shared_address(room), full = gram::shared_address(barriers), empty = full + 8 * stages;
+  unsigned char* const room = raw + (1024 - shared_address(raw) % 1024) % 1024;
+  uint32_t const columns = shared_address(room);
+  Barriers const full_barriers{shared_address(barriers)}, empty_barriers{full_barriers[kStages]};
   if (threadIdx.x == 0) {
-    for (int i = 0; i < stages; ++i) {
-      asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(full + 8 * i));
-      asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(empty + 8 * i), "n"(4 * workers));
+    for (int i = 0; i < kStages; ++i) {
+      mbarrier_init(full_barriers[i], 1);
+      mbarrier_init(empty_barriers[i], 4 * workers);
     }
-    asm volatile("fence.mbarrier_init.release.cluster;\n\tfence.proxy.async.shared::cta;" ::: "memory");
+    mbarrier_init_fence();
     for (unsigned long long& x : sums) x = 0;
   }
   __syncthreads();
@@ -316,27 +302,27 @@ __global__ void __launch_bounds__(threads, 1) kernel(gram::Target const __grid_c
   int stage = 0;
   unsigned phase = 0;
   auto turn = [&] {
-    if (++stage == stages) stage = 0, phase ^= 1;
+    if (++stage == kStages) stage = 0, phase ^= 1;
   };
   if (threadIdx.x < 128) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 32;");
+    warpgroup_reg_dealloc<32>();
     if (threadIdx.x == 0) {
       uint64_t const policy = leave_last();
       // Tiles row by row; for a triangle those from the diagonal on.
       int i = 0, before = 0;
       for (;; turn()) {
-        gram::await(empty + 8 * stage, phase ^ 1);
+        mbarrier_wait(empty_barriers[stage], phase ^ 1);
         int const t = static_cast<int>(atomicAdd(&from.counters->next, 1));
         int row = p.across - (p.triangle ? i : 0);
         for (; i < p.down && t >= before + row; ++i) before += row, row -= p.triangle;
         int const j = t - before + (p.triangle ? i : 0);
         atomicExch(&tile_of[stage], i < p.down ? static_cast<unsigned long long>(i) << 32 | j : none);
-        uint32_t const barrier = full + 8 * stage;
+        uint32_t const barrier = full_barriers[stage];
         if (i >= p.down) {
-          asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(barrier) : "memory");
+          mbarrier_arrive(barrier);
           break;
         }
-        asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(barrier), "n"(stage_bytes) : "memory");
+        mbarrier_arrive_expect_tx(barrier, stage_bytes);
         asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;" ::"r"(
                          columns + stage * stage_bytes),
                      "l"(from.cols + int64_t(j) * stage_bytes), "n"(stage_bytes), "r"(barrier), "l"(policy)
@@ -344,7 +330,7 @@ __global__ void __launch_bounds__(threads, 1) kernel(gram::Target const __grid_c
       }
     }
   } else {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 208;");
+    warpgroup_reg_alloc<208>();
     int const worker = threadIdx.x / 128 - 1, warp = threadIdx.x / 32 % 4, lane = threadIdx.x % 32;
     uint64_t const first = leave_first(), last = leave_last();
     uint4 a[2][Groups];
@@ -353,7 +339,7 @@ __global__ void __launch_bounds__(threads, 1) kernel(gram::Target const __grid_c
     // Waits for the next tile and starts to load the planes of its rows.
     auto next = [&] {
       turn();
-      gram::await(full + 8 * stage, phase);
+      mbarrier_wait(full_barriers[stage], phase);
       unsigned long long tile = none;
       if (lane == 0) tile = atomicAdd(&tile_of[stage], 0);
       tile = __shfl_sync(~0u, tile, 0);
@@ -368,9 +354,9 @@ __global__ void __launch_bounds__(threads, 1) kernel(gram::Target const __grid_c
     };
     auto release = [&](int stage) {
       __syncwarp();
-      if (lane == 0) asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(empty + 8 * stage) : "memory");
+      if (lane == 0) mbarrier_arrive(empty_barriers[stage]);
     };
-    stage = stages - 1, phase = 1;
+    stage = kStages - 1, phase = 1;
     next();
     while (row >= 0) {
       int const mine = stage;
@@ -381,19 +367,18 @@ __global__ void __launch_bounds__(threads, 1) kernel(gram::Target const __grid_c
       int const end = top >= p.rows ? 0 : static_cast<int>(min(int64_t(side), p.cols - left) + half - 1) / half;
       auto compute = [&](int h, bool end) {
         float v[32], d[32];
-        uint64_t const b0 = uint64_t(((base + h * half * C::line) & 0x3ffff) >> 4) | uint64_t(1) << 16 | uint64_t(C::line / 2) << 32 |
-                            uint64_t(2) << 62;
+        uint64_t const b0 = matrix_descriptor(((base + h * half * C::line) & 0x3ffff) >> 4, 1, 8 * C::line / 16, 2);
 #pragma unroll
         for (int g = 0; g < Groups; ++g) {
           uint64_t const b = b0 + g / 2 * (C::panel / 16) + g % 2 * 2;
-          hold(d);
-          asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-          multiply(d, a[1][g], b, 0);
-          multiply(d, a[0][g], b + C::plane / 16, 1);
-          multiply(d, a[0][g], b, 1);
-          asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-          asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-          hold(d);
+          warpgroup_fence_operand(d);
+          cute::warpgroup_arrive();
+          wgmma<Instruction>(d, &a[1][g].x, b, 0);
+          wgmma<Instruction>(d, &a[0][g].x, b + C::plane / 16, 1);
+          wgmma<Instruction>(d, &a[0][g].x, b, 1);
+          cute::warpgroup_commit_batch();
+          cute::warpgroup_wait<0>();
+          warpgroup_fence_operand(d);
 #pragma unroll
           for (int i = 0; i < 32; ++i) {
             float x = d[i];  // the planes are scaled by 2^7
@@ -468,7 +453,7 @@ __global__ void __launch_bounds__(threads, 1) kernel(gram::Target const __grid_c
     mine[4] = static_cast<long long>(seen.off);
     for (int d = 16; d > 0; d /= 2) mine[4] = max(mine[4], __shfl_down_sync(~0u, mine[4], d));
     if (lane == 0) gather(sums, mine);
-    asm volatile("bar.sync 1, %0;" ::"n"(128 * workers) : "memory");
+    named_barrier_sync_aligned(1, 128 * workers);
     if (threadIdx.x != 128) return;
     Counters* const to = from.counters;
     gather(&to->sums[0][0], sums);

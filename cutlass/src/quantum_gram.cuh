@@ -20,16 +20,19 @@
 #include <cuda_fp16.h>
 
 #include "quantum.cuh"
+#include "sm90.cuh"
 
 namespace gpk {
 namespace gram {
 namespace {
 
+using namespace sm90;
+
 constexpr int side = 128;     // rows and columns of a tile
 constexpr int lines = 64;      // rows per warpgroup
 constexpr int strip = 8;      // rows of tiles that are visited together, column by column
 constexpr int ring = 128 << 10;
-constexpr int slot = lines * lines * 4, slots = 3;  // per warpgroup: parts of a tile that are being stored
+constexpr int store_bytes = lines * lines * 4, kStores = 3;  // per warpgroup: parts of a tile that are being stored
 constexpr int threads = 384;
 
 // Product: for circuits that do not entangle, see quantum_closed.cuh. Factor: K is the product of several such
@@ -44,7 +47,7 @@ struct Form {
   static constexpr int plane = side * line;
   static constexpr int stage = 2 * planes * plane;
   static constexpr int stages = ring / stage;
-  static constexpr int sums = ring + 2 * slots * slot, barriers = sums + 2 * 4 * 3 * 8;
+  static constexpr int sums = ring + 2 * kStores * store_bytes, barriers = sums + 2 * 4 * 3 * 8;
   static constexpr int shared = 1024 + barriers + 16 * stages;
   static constexpr int results = real ? 64 : 128;  // results per thread
   static constexpr int second = Real && !Product ? 1 : 64;  // sums per thread in addition to those of real parts
@@ -210,61 +213,16 @@ __global__ void __launch_bounds__(256)
 // ---- the kernel
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-__device__ inline uint32_t shared_address(void const* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
-
-__device__ inline void await(uint32_t barrier, unsigned parity) {
-  asm volatile(
-      "{\n\t.reg .pred p;\n"
-      "again:\n\tmbarrier.try_wait.parity.shared.b64 p, [%0], %1;\n\t@!p bra again;\n\t}" ::"r"(barrier),
-      "r"(parity)
-      : "memory");
-}
-
-__device__ inline void copy_box(uint32_t to, CUtensorMap const* map, int x, int y, uint32_t barrier) {
-  asm volatile(
-      "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], "
-      "[%5];" ::"r"(to),
-      "l"(map), "r"(x), "r"(y), "r"(0), "r"(barrier)
-      : "memory");
-}
-
-__device__ inline void meet(int group) { asm volatile("bar.sync %0, 128;" ::"r"(1 + group) : "memory"); }
-
 // wgmma's descriptor: lines of a plane, k contiguous, in TMA's swizzle.
 template <class F>
-__device__ inline uint64_t describe(uint32_t address) {
-  constexpr uint64_t eight = 8 * F::line / 16, swizzle = F::line == 128 ? 1 : 2;
-  return uint64_t((address & 0x3ffff) >> 4) | uint64_t(1) << 16 | eight << 32 | swizzle << 62;
+__device__ inline uint64_t descriptor(uint32_t address) {
+  return matrix_descriptor((address & 0x3ffff) >> 4, 1, 8 * F::line / 16, F::line == 128 ? 1 : 2);
 }
 
-// d = Sign a b^T, or d += Sign a b^T if `add` is set: 64 lines by 128 of 16 amplitudes.
+// Sign a b^T: 64 lines by 128 of 16 amplitudes.
 template <int Sign>
-__device__ __forceinline__ void multiply(float (&d)[64], uint64_t a, uint64_t b, int add) {
-  asm volatile(
-      "{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %66, 0;\n\t"
-      "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {"
-      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-      "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-      "}, %64, %65, p, 1, %67, 0, 0;\n\t}"
-      :
-        "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
-        "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
-        "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-        "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
-        "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
-        "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
-        "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
-        "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
-      : "l"(a), "l"(b), "r"(add), "n"(Sign));
-}
-
-// Keeps the compiler from moving accesses to d across a wait.
-__device__ __forceinline__ void hold(float (&d)[64]) {
-#pragma unroll
-  for (int i = 0; i < 64; ++i) asm volatile("" : "+f"(d[i])::"memory");
-}
+using Instruction = cute::SM90::GMMA::MMA_64x128x16_F32F16F16_SS<cute::SM90::GMMA::Major::K, cute::SM90::GMMA::Major::K, cute::SM90::GMMA::ScaleIn::One,
+                                                                 Sign == 1 ? cute::SM90::GMMA::ScaleIn::One : cute::SM90::GMMA::ScaleIn::Neg>;
 
 // Adds the products of a step to sum, or replaces it: those of planes 0 and 1 of the rows with planes First and 1 -
 // First of the columns, the second times Sign.
@@ -272,21 +230,21 @@ template <class F, int First, int Sign>
 __device__ __forceinline__ void step(float (&sum)[64], float (&d)[64], uint64_t a, uint64_t b, bool fresh) {
   constexpr uint64_t plane = F::plane / 16;
   constexpr int parts = F::real ? 1 : 2;
-  hold(d);
-  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+  warpgroup_fence_operand(d);
+  cute::warpgroup_arrive();
   int add = 0;
   auto both = [&](int rows, int cols) {  // 0: high planes, 1: low ones
 #pragma unroll
     for (int k = 0; k < F::depth / 16; ++k) {
       uint64_t const x = a + rows * parts * plane + 2 * k, y = b + cols * parts * plane + 2 * k;
       if constexpr (F::real) {
-        multiply<1>(d, x, y, add);
+        wgmma<Instruction<1>>(d, x, y, add);
       } else if constexpr (First == 0) {
-        multiply<1>(d, x, y, add);
-        multiply<1>(d, x + plane, y + plane, 1);
+        wgmma<Instruction<1>>(d, x, y, add);
+        wgmma<Instruction<1>>(d, x + plane, y + plane, 1);
       } else {
-        multiply<1>(d, x + plane, y, add);
-        multiply<-1>(d, x, y + plane, 1);
+        wgmma<Instruction<1>>(d, x + plane, y, add);
+        wgmma<Instruction<-1>>(d, x, y + plane, 1);
       }
       add = 1;
     }
@@ -296,9 +254,9 @@ __device__ __forceinline__ void step(float (&sum)[64], float (&d)[64], uint64_t 
     both(1, 0);
   }
   both(0, 0);
-  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-  hold(d);
+  cute::warpgroup_commit_batch();
+  cute::warpgroup_wait<0>();
+  warpgroup_fence_operand(d);
 #pragma unroll
   for (int i = 0; i < 64; ++i) sum[i] = fresh ? d[i] : sum[i] + d[i];
 }
@@ -307,19 +265,19 @@ __device__ __forceinline__ void step(float (&sum)[64], float (&d)[64], uint64_t 
 template <class F>
 __device__ __forceinline__ void start(float (&d)[64], uint64_t a, uint64_t b, int group) {
   constexpr uint64_t plane = F::plane / 16;
-  hold(d);
-  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-  multiply<1>(d, a + plane + 2 * group, b + 2 * group, 0);
-  multiply<1>(d, a + 2 * group, b + plane + 2 * group, 1);
-  multiply<1>(d, a + 2 * group, b + 2 * group, 1);
-  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+  warpgroup_fence_operand(d);
+  cute::warpgroup_arrive();
+  wgmma<Instruction<1>>(d, a + plane + 2 * group, b + 2 * group, 0);
+  wgmma<Instruction<1>>(d, a + 2 * group, b + plane + 2 * group, 1);
+  wgmma<Instruction<1>>(d, a + 2 * group, b + 2 * group, 1);
+  cute::warpgroup_commit_batch();
 }
 
 // Multiplies v by d, once all but Left of the started products have ended.
 template <int Left>
 __device__ __forceinline__ void take(float (&v)[64], float (&d)[64], float scale) {
-  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Left) : "memory");
-  hold(d);
+  cute::warpgroup_wait<Left>();
+  warpgroup_fence_operand(d);
 #pragma unroll
   for (int i = 0; i < 64; ++i) v[i] *= scale == 1 ? d[i] : d[i] * scale;
 }
@@ -351,14 +309,14 @@ __global__ void __launch_bounds__(threads, 1)
   unsigned char* const room = raw + (1024 - shared_address(raw) % 1024) % 1024;
   uint32_t const tiles = shared_address(room);
   auto* const sums = reinterpret_cast<double(*)[3]>(room + F::sums);
-  uint32_t const full = tiles + F::barriers, empty = full + 8 * F::stages;
+  Barriers const full_barriers{tiles + F::barriers}, empty_barriers{full_barriers[F::stages]};
   int const count = tiles_of(p.triangle, p.down, p.across);
   if (threadIdx.x == 0) {
     for (int i = 0; i < F::stages; ++i) {
-      asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(full + 8 * i));
-      asm volatile("mbarrier.init.shared.b64 [%0], 2;" ::"r"(empty + 8 * i));
+      mbarrier_init(full_barriers[i], 1);
+      mbarrier_init(empty_barriers[i], 2);
     }
-    asm volatile("fence.mbarrier_init.release.cluster;\n\tfence.proxy.async.shared::cta;" ::: "memory");
+    mbarrier_init_fence();
   }
   __syncthreads();
   int stage = 0;
@@ -367,26 +325,26 @@ __global__ void __launch_bounds__(threads, 1)
     if (++stage == F::stages) stage = 0, phase ^= 1;
   };
   if (threadIdx.x < 128) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+    warpgroup_reg_dealloc<24>();
     if (threadIdx.x != 0) return;
     Walk walk{0, 0};
     for (int t = blockIdx.x; t < count; t += gridDim.x) {
       int bi, bj;
       walk.locate(p, t, bi, bj);
       for (int s = 0; s < steps; ++s, next()) {
-        await(empty + 8 * stage, phase ^ 1);
-        asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(full + 8 * stage), "r"(F::stage) : "memory");
+        mbarrier_wait(empty_barriers[stage], phase ^ 1);
+        mbarrier_arrive_expect_tx(full_barriers[stage], F::stage);
         uint32_t const to = tiles + stage * F::stage;
-        copy_box(to, &map_x, s * F::depth, bi * side, full + 8 * stage);
-        copy_box(to + F::stage / 2, &map_y, s * F::depth, bj * side, full + 8 * stage);
+        tma_load(to, &map_x, s * F::depth, bi * side, 0, full_barriers[stage]);
+        tma_load(to + F::stage / 2, &map_y, s * F::depth, bj * side, 0, full_barriers[stage]);
       }
     }
     return;
   }
-  asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
+  warpgroup_reg_alloc<240>();
   int const group = threadIdx.x / 128 - 1, t = threadIdx.x % 128, warp = t / 32, lane = t % 32;
   float re[64], im[F::second], d[64];
-  int turn = 0;  // number of slots that have been used
+  int turn = 0;  // number of kStores that have been used
   if (lane == 0)
     for (int c = 0; c < 3; ++c) sums[4 * group + warp][c] = 0;
   Walk walk{0, 0};
@@ -394,15 +352,15 @@ __global__ void __launch_bounds__(threads, 1)
     int bi, bj;
     walk.locate(p, at, bi, bj);
     auto release = [&](int stage) {
-      if (t == 0) asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(empty + 8 * stage) : "memory");
+      if (t == 0) mbarrier_arrive(empty_barriers[stage]);
     };
     if constexpr (F::product) {
 #pragma unroll
       for (int i = 0; i < 64; ++i) re[i] = 1;
       for (int s = 0; s < steps; ++s, next()) {
-        await(full + 8 * stage, phase);
+        mbarrier_wait(full_barriers[stage], phase);
         uint32_t const from = tiles + stage * F::stage;
-        uint64_t const a = describe<F>(from + group * lines * F::line), b = describe<F>(from + F::stage / 2);
+        uint64_t const a = descriptor<F>(from + group * lines * F::line), b = descriptor<F>(from + F::stage / 2);
         start<F>(d, a, b, 0);
         start<F>(im, a, b, 1);
         take<1>(re, d, 0x1p-28f);  // the planes are scaled by 2^7
@@ -416,9 +374,9 @@ __global__ void __launch_bounds__(threads, 1)
       if (fresh && s > 0) {
         put_aside<F>(p, group, re, im, s == F::fold);
       }
-      await(full + 8 * stage, phase);
+      mbarrier_wait(full_barriers[stage], phase);
       uint32_t const from = tiles + stage * F::stage;
-      uint64_t const a = describe<F>(from + group * lines * F::line), b = describe<F>(from + F::stage / 2);
+      uint64_t const a = descriptor<F>(from + group * lines * F::line), b = descriptor<F>(from + F::stage / 2);
       step<F, 0, 1>(re, d, a, b, fresh);
       if constexpr (!F::real) step<F, 1, -1>(im, d, a, b, fresh);
       release(stage);
@@ -466,10 +424,10 @@ __global__ void __launch_bounds__(threads, 1)
     for (int part = 0; part < 4; ++part) {
       if (part >= 2 && p.mirror == nullptr) break;
       int const h = part % 2;
-      unsigned char* const to = room + ring + (group * slots + turn % slots) * slot;
+      unsigned char* const to = room + ring + (group * kStores + turn % kStores) * store_bytes;
       ++turn;
-      if (t == 0) asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(slots - 1) : "memory");
-      meet(group);
+      if (t == 0) tma_store_wait_read<kStores - 1>();
+      named_barrier_sync_aligned(1 + group, 128);
 #pragma unroll
       for (int i = 32 * h; i < 32 * h + 32; i += 2) {
         int const r = row + i / 2 % 2 * 8, c = i / 4 % 8 * 8 + 2 * pair;
@@ -482,15 +440,15 @@ __global__ void __launch_bounds__(threads, 1)
       }
       int64_t const x = part < 2 ? j0 + lines * h : i0, y = part < 2 ? i0 : j0 + lines * h;
       if (boxes) {
-        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-        meet(group);
+        fence_proxy_async();
+        named_barrier_sync_aligned(1 + group, 128);
         if (t != 0) continue;
-        for (int box = 0; box < 2; ++box) write_box(part < 2 ? &map_k : &map_mirror, x + 32 * box, y, shared_address(to) + box * slot / 2);
-        asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+        for (int box = 0; box < 2; ++box) write_box(part < 2 ? &map_k : &map_mirror, x + 32 * box, y, shared_address(to) + box * store_bytes / 2);
+        tma_store_commit();
         continue;
       }
-      if (t == 0) asm volatile("cp.async.bulk.commit_group;" ::: "memory");  // an empty group, so that there is one group per iteration
-      meet(group);
+      if (t == 0) tma_store_commit();  // an empty group, so that there is one group per iteration
+      named_barrier_sync_aligned(1 + group, 128);
       float* const k = part < 2 ? p.k : p.mirror;
       int64_t const ld = part < 2 ? p.ld : p.ld_mirror, high = part < 2 ? p.rows : p.cols, wide = part < 2 ? p.cols : p.rows;
       for (int e = t; e < lines * lines; e += 128) {
@@ -500,7 +458,7 @@ __global__ void __launch_bounds__(threads, 1)
       }
     }
   }
-  meet(group);
+  named_barrier_sync_aligned(1 + group, 128);
   if (t == 0) {
     Sums::write(sums + 4 * group, 4, p.partial + 3 * (2 * int64_t(blockIdx.x) + group));
     asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
@@ -510,7 +468,7 @@ __global__ void __launch_bounds__(threads, 1)
 
 // Encodes a TMA descriptor of planes [planes][n][pitch]; a box is a step of 128 lines of all planes.
 template <class F>
-bool describe(CUtensorMap* map, uint64_t planes, int64_t n, int64_t pitch) {
+bool encode_planes(CUtensorMap* map, uint64_t planes, int64_t n, int64_t pitch) {
   cuuint64_t const dims[3] = {cuuint64_t(pitch), cuuint64_t(n), cuuint64_t(F::planes)};
   cuuint64_t const strides[2] = {cuuint64_t(2 * pitch), cuuint64_t(2 * pitch * n)};
   cuuint32_t const box[3] = {F::depth, side, F::planes}, ones[3] = {1, 1, 1};
@@ -521,7 +479,7 @@ bool describe(CUtensorMap* map, uint64_t planes, int64_t n, int64_t pitch) {
 }
 
 // Encodes a TMA descriptor of a float32 matrix; a box is 32 columns of 64 lines.
-inline bool describe_matrix(CUtensorMap* map, float* k, int64_t rows, int64_t cols, int64_t ld) {
+inline bool encode_matrix(CUtensorMap* map, float* k, int64_t rows, int64_t cols, int64_t ld) {
   cuuint64_t const dims[2] = {cuuint64_t(cols), cuuint64_t(rows)}, strides[1] = {cuuint64_t(4 * ld)};
   cuuint32_t const box[2] = {32, lines}, ones[2] = {1, 1};
   CUresult const e = encode_tiled(map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 2, k, dims, strides, box, ones, CU_TENSOR_MAP_INTERLEAVE_NONE,
@@ -530,10 +488,10 @@ inline bool describe_matrix(CUtensorMap* map, float* k, int64_t rows, int64_t co
 }
 
 // Encodes TMA descriptors of K and its mirror if TMA can write both. Returns false if the driver refuses one.
-inline bool describe_target(Target const& p, CUtensorMap* k, CUtensorMap* mirror) {
+inline bool encode_target(Target const& p, CUtensorMap* k, CUtensorMap* mirror) {
   *k = *mirror = CUtensorMap{};
   if (!p.boxes) return true;
-  return describe_matrix(k, p.k, p.rows, p.cols, p.ld) && (p.mirror == nullptr || describe_matrix(mirror, p.mirror, p.cols, p.rows, p.ld_mirror));
+  return encode_matrix(k, p.k, p.rows, p.cols, p.ld) && (p.mirror == nullptr || encode_matrix(mirror, p.mirror, p.cols, p.rows, p.ld_mirror));
 }
 
 }  // namespace
