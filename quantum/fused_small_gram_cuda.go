@@ -6,7 +6,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// maxParameter is the largest code that can be a kernel parameter: most_code in
+// maxParameter is the largest code that can be a kernel parameter: max_code in
 // quantum_direct.cuh.
 const maxParameter = 3584
 

@@ -17,7 +17,7 @@ bool has_long(gpk_attention_args const& a) {
 }
 
 // The maximum shared memory per block of a device, with opt-in.
-int most_shared(int device) {
+int max_shared(int device) {
   static int known[64] = {};
   int most = device >= 0 && device < 64 ? __atomic_load_n(&known[device], __ATOMIC_RELAXED) : 0;
   if (most != 0) return most;
@@ -36,7 +36,7 @@ int check(gpk_attention_args const* a) {
   }
   if (a->kv_heads == 0 ? a->heads != 0 : a->heads % a->kv_heads != 0) return GPK_ERR_ARGUMENT;
   if (!attention::takes(*a)) return GPK_ERR_UNSUPPORTED;
-  return attention::shared_bytes(*a) <= most_shared(a->device) ? GPK_OK : GPK_ERR_UNSUPPORTED;
+  return attention::shared_bytes(*a) <= max_shared(a->device) ? GPK_OK : GPK_ERR_UNSUPPORTED;
 }
 
 }  // namespace

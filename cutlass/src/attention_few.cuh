@@ -13,7 +13,7 @@ constexpr int few_stages = 2;  // steps of a warp that are in flight
 // 256 take 8.6 and 76, 512 take 11.0 and 75.
 constexpr int few_span = 4 * few_warps * few_step;
 constexpr int few_least = 256;  // least number of keys for which `few` is used
-constexpr int most_parts = 64;
+constexpr int max_parts = 64;
 
 // M: the type of the products, for halves; D: the padded head size.
 template <class M, int D>
@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(32 * few_warps) few(__grid_constant__ Params c
 // A block of 128 threads adds the parts of one row of the result.
 template <class T>
 __global__ void __launch_bounds__(128) combine(__grid_constant__ Params const p) {
-  __shared__ float weights[most_parts];
+  __shared__ float weights[max_parts];
   __shared__ float sum;
   begin();
   int const rows = p.group * p.queries, r = blockIdx.x % rows;
@@ -143,16 +143,16 @@ __global__ void __launch_bounds__(128) combine(__grid_constant__ Params const p)
   int const kv = which % p.kv_heads, batch = which / p.kv_heads, lane = threadIdx.x % 32;
   int64_t const first = static_cast<int64_t>(which) * p.parts * rows + r;
   if (threadIdx.x < 32) {
-    float2 had[most_parts / 32];
+    float2 had[max_parts / 32];
     float most = -INFINITY;
-    for (int i = 0; i < most_parts / 32; i++) {
+    for (int i = 0; i < max_parts / 32; i++) {
       int const part = lane + 32 * i;
       had[i] = part < p.parts ? p.sums[first + static_cast<int64_t>(part) * rows] : make_float2(-INFINITY, 0);
       most = fmaxf(most, had[i].x);
     }
     for (int step = 16; step > 0; step /= 2) most = fmaxf(most, __shfl_xor_sync(~0u, most, step));
     float total = 0;
-    for (int i = 0; i < most_parts / 32; i++) {
+    for (int i = 0; i < max_parts / 32; i++) {
       float const weight = had[i].x == -INFINITY ? 0 : power_of_two(had[i].x - most);
       weights[lane + 32 * i] = weight;
       total += weight == 0 ? 0 : weight * had[i].y;

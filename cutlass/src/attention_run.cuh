@@ -18,7 +18,7 @@ inline bool takes(gpk_attention_args const& a) {
   bool const masked = a.mask == 0 || ((a.mask_type == GPK_BOOL || a.mask_type == GPK_F32) && a.offsets == 0);
   if (!small || !typed || !masked || padded(a) == 0) return false;
   double const blocks = double(a.queries / tile_rows + (a.offsets != 0 ? a.batch : 1)) * double(a.heads) * double(a.offsets != 0 ? 1 : a.batch);
-  return blocks <= INT_MAX && double(a.batch) * double(a.heads) * most_parts <= UINT_MAX;
+  return blocks <= INT_MAX && double(a.batch) * double(a.heads) * max_parts <= UINT_MAX;
 }
 
 // Whether a KV head has few rows of queries and many keys.
@@ -28,7 +28,7 @@ inline bool is_few(gpk_attention_args const& a) {
 
 // Keys per part: a function of the number of keys alone.
 inline int span_of(int64_t keys) {
-  int64_t const times = (keys + few_span * most_parts - 1) / (few_span * most_parts);
+  int64_t const times = (keys + few_span * max_parts - 1) / (few_span * max_parts);
   return static_cast<int>(few_span * times);
 }
 

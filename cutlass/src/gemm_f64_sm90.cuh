@@ -34,7 +34,7 @@ using namespace sm90;
 
 constexpr int step = 16;
 constexpr int line = step * static_cast<int>(sizeof(double));  // bytes per line
-constexpr int most_shared = 227 << 10;
+constexpr int max_shared = 227 << 10;
 
 struct Grid {
   int m, n, k;
@@ -115,7 +115,7 @@ struct Shape {
   static constexpr int shared = 1024 + Stages * stage + Groups * sum;  // 1024 for alignment
   static constexpr int blocks_l = WarpL / 16, blocks_r = WarpR / 16;
   static constexpr int tile_m = M, tile_n = N, warp_l = WarpL, warp_r = WarpR;
-  static_assert(shared <= most_shared && (Stages & (Stages - 1)) == 0 && Stages > Groups, "");
+  static_assert(shared <= max_shared && (Stages & (Stages - 1)) == 0 && Stages > Groups, "");
 };
 
 template <class K>

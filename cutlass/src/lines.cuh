@@ -101,17 +101,17 @@ __device__ inline A of_block(A const* p, uint32_t) {
 }
 #endif
 
-constexpr int most_blocks = 8;  // blocks per cluster, supported by every device with clusters
+constexpr int max_blocks = 8;  // blocks per cluster, supported by every device with clusters
 
 // Reduces a value per block of the cluster by Op.
 template <class Op, class A>
 __device__ A over_cluster(A v, A* scratch) {
   if (threadIdx.x == 0) *scratch = v;
   cluster_sync();
-  A part[most_blocks];
+  A part[max_blocks];
   uint32_t const n = cluster_blocks();
 #pragma unroll
-  for (uint32_t r = 0; r < most_blocks; ++r) part[r] = of_block(scratch, r % n);
+  for (uint32_t r = 0; r < max_blocks; ++r) part[r] = of_block(scratch, r % n);
   if (n == 2) part[1] = Op::apply(part[0], part[1]);
   A const four = Op::apply(Op::apply(part[0], part[1]), Op::apply(part[2], part[3]));
   if (n == 4) return four;

@@ -474,9 +474,9 @@ int fold(Reduction p, Reduction const& dense, uint64_t stream, uint64_t dst, uin
     while (p.team < threads && p.team * each < p.folds && threads / p.team * 8 > p.per_group) p.team *= 2;
   } else {
     // Up to 16 vectors per thread, 32 where merging costs more, but at least 128 contiguous bytes per team.
-    constexpr int most_vectors = finds<P, T> ? 32 : 16;
+    constexpr int max_vectors = finds<P, T> ? 32 : 16;
     p.team = 1;
-    while (p.team < threads && p.team * V < p.per_group && (p.team < 8 || p.team * most_vectors * V < p.per_group)) p.team *= 2;
+    while (p.team < threads && p.team * V < p.per_group && (p.team < 8 || p.team * max_vectors * V < p.per_group)) p.team *= 2;
   }
   // Threads next to each other work on `folds` folds each, or on a branch.
   auto side_by_side = [&](auto kernel, int64_t folds) {
@@ -821,7 +821,7 @@ int line(Lines const& p, uint64_t stream) {
     if (grid > INT32_MAX) return GPK_ERR_ARGUMENT;
     return launch(line_apart<op, T, false>, static_cast<unsigned>(grid), block, stream, apart);
   }
-  if (vectors && p.n <= most_blocks * 512 * each) {
+  if (vectors && p.n <= max_blocks * 512 * each) {
     static uint64_t known = 0;
     auto const kernel = line_rows<op, T, 512, held, true>;
     int device = -1;

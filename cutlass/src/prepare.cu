@@ -907,7 +907,7 @@ bool fits(int64_t n) { return n > 0 && n <= INT_MAX; }
 // Floats of workspace for the maxima of an operand whose lines are across memory; the counts need as many.
 int64_t partials(Cut const& c, int64_t width, int64_t members) { return c.at_once ? 0 : members * c.chunks * width; }
 
-constexpr int64_t most_items = int64_t{1} << 31;  // lines, or strips times chunks, per operand
+constexpr int64_t max_items = int64_t{1} << 31;  // lines, or strips times chunks, per operand
 
 // An operand as passed to gpk_prepare.
 struct Given {
@@ -934,7 +934,7 @@ int describe(Given const& g, int type, int form, bool is_b, int64_t lines, int64
   int64_t const made = complex && is_b ? 2 * lines : lines, reals = floats * k;
   int64_t const width = along ? reals : made, height = along ? made : reals;
   if (g.pitch % 8 != 0 || g.member % 8 != 0 || (height > 1 && g.pitch < width)) return GPK_ERR_ARGUMENT;
-  if (reals >= INT_MAX - 16 || floats * lines >= INT_MAX - 32 || lines * members >= most_items) return GPK_ERR_ARGUMENT;
+  if (reals >= INT_MAX - 16 || floats * lines >= INT_MAX - 32 || lines * members >= max_items) return GPK_ERR_ARGUMENT;
 
   *o = {};
   o->x = reinterpret_cast<float const*>(g.x);
@@ -1225,7 +1225,7 @@ int gpk_prepare(int device, uint64_t stream, int type, int form, int64_t m, int6
     if (o.along || cut.at_once) continue;
     int64_t const each = partials(cut, o.width, o.members);
     if (workspace == 0 || workspace % sizeof(uint32_t) != 0 || left < 2 * each) return GPK_ERR_WORKSPACE;
-    if (strips_of(o) * cut.chunks >= most_items) return GPK_ERR_ARGUMENT;
+    if (strips_of(o) * cut.chunks >= max_items) return GPK_ERR_ARGUMENT;
     o.maxima = at;
     o.counts = at + each;
     at += 2 * each;

@@ -28,7 +28,7 @@
 namespace gpk {
 namespace {
 
-constexpr int chunk_bits = 4, most_local = 13, group_bits = 3;
+constexpr int chunk_bits = 4, max_local = 13, group_bits = 3;
 
 enum { STAGE_END, STAGE_CHUNK, STAGE_GATES };
 enum { FROM_PRODUCT, FROM_CONSTANT, FROM_STATE, FROM_SHARED, FROM_ONES, FROM_LONG_PRODUCT };
@@ -491,7 +491,7 @@ int run_pass(int device, uint64_t stream, Pass<T> const& p) {
   if (threads > 512 || threads < 1) return GPK_ERR_ARGUMENT;
   int const shared = static_cast<int>((amps + amps / 32 + 2) * sizeof(T) * (Real ? 1 : 2));
   void const* kernel = reinterpret_cast<void const*>(&pass_kernel<T, Real>);
-  constexpr int most = static_cast<int>(((1 << most_local) * 33 / 32 + 2) * sizeof(T) * (Real ? 1 : 2));
+  constexpr int most = static_cast<int>(((1 << max_local) * 33 / 32 + 2) * sizeof(T) * (Real ? 1 : 2));
   if (int const e = allow_shared(kernel, most, device, &done)) return e;
   int64_t const blocks = p.local == p.qubits ? (p.n + p.samples - 1) / p.samples : p.n << (p.qubits - p.local);
   if (blocks > INT32_MAX) return GPK_ERR_ARGUMENT;
@@ -1016,7 +1016,7 @@ GPK_API int gpk_quantum_pass(int device, uint64_t stream, int type, int64_t n, i
                              uint64_t state, uint64_t code, uint64_t slots, int64_t slot_stride, uint64_t angles,
                              int n_angles, uint64_t tables, const int32_t* at) {
   if (n == 0) return 0;
-  if (qubits < 1 || qubits > 48 || local < 1 || local > most_local || local > qubits || samples < 1 || (local < qubits && samples != 1)) return GPK_ERR_ARGUMENT;
+  if (qubits < 1 || qubits > 48 || local < 1 || local > max_local || local > qubits || samples < 1 || (local < qubits && samples != 1)) return GPK_ERR_ARGUMENT;
   if (int const e = set_device(device)) return e;
   switch (type) {
     case GPK_F32: return states<float>(device, stream, true, n, qubits, local, samples, state, code, slots, slot_stride, angles, n_angles, tables, at);
@@ -1109,7 +1109,7 @@ GPK_API int gpk_quantum_closed_whole(int device, uint64_t stream, int x_type, in
                                      int64_t slots, uint64_t k, int64_t ld, double one, uint64_t notes, int found, int words, uint64_t workspace,
                                      int64_t workspace_bytes) {
   if (n == 0) return 0;
-  if ((x_type != GPK_F32 && x_type != GPK_F64) || code_bytes > direct::most_code) return GPK_ERR_UNSUPPORTED;
+  if ((x_type != GPK_F32 && x_type != GPK_F64) || code_bytes > direct::max_code) return GPK_ERR_UNSUPPORTED;
   if (too_many(n, n) || planar + full == 0) return GPK_ERR_ARGUMENT;
   if (int const e = set_device(device)) return e;
   gram::Target const to = target(n, n, k, ld, k, ld, true, one, workspace);

@@ -23,8 +23,8 @@ constexpr int side = gram::side;
 constexpr int wires = 4;     // per step
 constexpr int threads = 256;
 constexpr int kStages = 8, ahead = 4;  // `ahead` steps are in flight when one begins
-constexpr int most_lines = 3 * wires;
-constexpr int stage_bytes = 2 * most_lines * side * 4;
+constexpr int max_lines = 3 * wires;
+constexpr int stage_bytes = 2 * max_lines * side * 4;
 constexpr int sums = kStages * stage_bytes, barriers = sums + threads / 32 * 3 * 8;
 constexpr int shared = barriers + 16 * kStages + 128;
 

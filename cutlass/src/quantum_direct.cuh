@@ -171,10 +171,10 @@ __global__ void __launch_bounds__(256)
 // ---- from samples
 
 // The size limit of code that is passed as a kernel parameter.
-constexpr int64_t most_code = 3584;
+constexpr int64_t max_code = 3584;
 struct Code {
   int coefs, fixed, angles, slots;  // their offsets
-  alignas(8) unsigned char bytes[most_code];
+  alignas(8) unsigned char bytes[max_code];
 };
 
 struct Notes {

@@ -76,7 +76,7 @@ func Load(dir string, opts ...Option) (*Encoder, error) {
 		return nil, err
 	}
 	e := &Encoder{config: c, model: newModel(&c), dev: o.dev, batchTokens: 8192, windowTexts: 4096}
-	e.graphs = graphs{most: mostGraphs, made: map[class]*recorded{}, seen: map[class]struct{}{}}
+	e.graphs = graphs{most: maxGraphs, made: map[class]*recorded{}, seen: map[class]struct{}{}}
 	if e.dev.Kind() == device.CUDA {
 		e.batchTokens = 16384
 		e.graphs.on, e.graphs.bytes = true, e.dev.Info().TotalMemory/graphShare

@@ -55,12 +55,12 @@ type recorded struct {
 
 // The bounds of an encoder's graphs: their number, and the share of the device's memory.
 const (
-	mostGraphs = 64
+	maxGraphs = 64
 	graphShare = 32
 )
 
-// mostSeen bounds the classes of which a use is remembered.
-const mostSeen = 1024
+// maxSeen bounds the classes of which a use is remembered.
+const maxSeen = 1024
 
 // padding is the most tokens of a text that a class adds, about: attention takes the square of it.
 const padding = 64
@@ -149,7 +149,7 @@ func (g *graphs) admit(e *Encoder, c class) *recorded {
 	r := g.made[c]
 	if r == nil {
 		if _, again := g.seen[c]; !again {
-			if len(g.seen) >= mostSeen {
+			if len(g.seen) >= maxSeen {
 				clear(g.seen)
 			}
 			g.seen[c] = struct{}{}
