@@ -530,3 +530,34 @@ func TestParallelScope(t *testing.T) {
 		return nil
 	})
 }
+
+// TestOverlap: while a rank waits in the AllReduce of the first chunk, the products of the others are
+// computed. The other rank calls Forward only once it sees an allocation for each.
+func TestOverlap(t *testing.T) {
+	const rows, out, chunks = 4096, 256, 32
+	l, _ := filled(t, seeded(t), nn.NewLinear(8, out, false))
+	ranks(t, 2, func(c *dist.Comm) error {
+		p, err := nn.NewRowParallel(c, l)
+		if err != nil {
+			return err
+		}
+		p.Chunks = chunks
+		x := gpk.Ones(gpk.Float32, rows, 4)
+		if err := gpk.Eval(x, p.Linear.Forward(gpk.Ones(gpk.Float32, 1, 4))); err != nil { // which packs the weight
+			return err
+		}
+		allocations := func() uint64 { return c.Device().Pool().Allocs + c.Device().Pool().Reuses }
+		before := allocations()
+		if err := c.Barrier(t.Context()); err != nil { // both have counted
+			return err
+		}
+		if c.Rank() == 1 {
+			for end := time.Now().Add(10 * time.Second); allocations() < before+chunks; time.Sleep(time.Millisecond) {
+				if time.Now().After(end) {
+					return fmt.Errorf("%d allocations for %d products", allocations()-before, chunks)
+				}
+			}
+		}
+		return p.Forward(x).Err()
+	})
+}
