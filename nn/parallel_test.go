@@ -561,3 +561,39 @@ func TestOverlap(t *testing.T) {
 		return p.Forward(x).Err()
 	})
 }
+
+// TestRowShapes: RowParallel takes the shapes, types and activations that Linear takes. In bfloat16 the
+// rounding of two products and of their sum is three times 2^-9 of numbers that are at most twice the largest.
+func TestRowShapes(t *testing.T) {
+	r := seeded(t)
+	for _, dt := range []gpk.DType{gpk.Float32, gpk.BFloat16} {
+		for _, act := range []nn.Activation{nn.Identity, nn.GELU, nn.GELUTanh, nn.ReLU, nn.SiLU} {
+			l, _ := filled(t, r, nn.NewLinear(8, 6, true))
+			l.Activation = act
+			if err := nn.Cast(l, dt); err != nil {
+				t.Fatal(err)
+			}
+			for _, shape := range [][]int{{8}, {0, 8}, {2, 0, 8}, {1, 8}, {2, 3, 8}, {2, 1, 2, 8}} {
+				_, x := values(r, 1, shape...)
+				x = x.Cast(dt)
+				want := l.Forward(x)
+				ranks(t, 2, func(c *dist.Comm) error {
+					p, err := nn.NewRowParallel(c, l)
+					if err != nil {
+						return err
+					}
+					p.Chunks = 2
+					y := p.Forward(x.Slice(-1, 4*c.Rank(), 4*c.Rank()+4))
+					if y.DType() != dt || !slices.Equal(y.Shape(), want.Shape()) {
+						return fmt.Errorf("%v: %v %v, want %v", shape, y.DType(), y, want.Shape())
+					}
+					if want.Size() == 0 {
+						return gpk.Eval(y)
+					}
+					tol := map[gpk.DType]float64{gpk.Float32: 1e-5, gpk.BFloat16: 6 * math.Ldexp(1, -9)}[dt]
+					return closeTo(y.Cast(gpk.Float32), want.Cast(gpk.Float32), tol)
+				})
+			}
+		}
+	}
+}
