@@ -113,6 +113,27 @@ func (o *Operation) Host(dt dtype.DType, shape []int, how string, data []byte) *
 // Wait waits for the elements of an Int64 array and returns them.
 func (o *Operation) Wait(a *Array) ([]int64, error) { return ToSlice[int64](a) }
 
+// Own moves an array that the operation has made to the scope that results of its operands belong to,
+// and returns it. Results of Result and of other operations are there already.
+func (o *Operation) Own(a *Array) *Array {
+	var s *Scope
+	for _, x := range o.operands {
+		if x != nil && x.err == nil {
+			s = newer(s, x.scopeOf())
+		}
+	}
+	if s == nil || a.err != nil || !s.serves(recordingOn(a.stream)) {
+		return a
+	}
+	if err := s.check(&o.call, a); err != nil {
+		return failedArray(err)
+	}
+	if err := s.move(&o.call, a, nil, s); err != nil {
+		return failedArray(err)
+	}
+	return a
+}
+
 // Step appends what to the name of o, so that Explain and errors name the current part of
 // the operation.
 func (o *Operation) Step(what string) { o.name += " " + what }

@@ -14,6 +14,8 @@ func TestNamesAreThePeers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer func(f func() int) { gpusHere = f }(gpusHere)
+	gpusHere = func() int { return 2 }
 	want := strings.Fields(string(text))
 	var got []string
 	for _, s := range suiteTable {
@@ -70,6 +72,8 @@ func TestSuitesObeyFlags(t *testing.T) {
 		{"transfer", "", "fp32", "error"},
 		{"host", "64", "", "error"},
 		{"training", "64", "", "error"},
+		{"parallel", "1x2x4", "bf16", "ParallelMLP/dtype=bf16/m=1/d=2/h=4/ranks=1 ParallelMLP/dtype=bf16/m=1/d=2/h=4/ranks=2"},
+		{"parallel", "", "i8", "error"},
 		{"programs", "", "tf32", "error"},
 		{"programs", "1x2x3", "", "error"},
 	} {

@@ -9,7 +9,7 @@ import (
 )
 
 // The collective functions evaluate their operand, move data on the line that calls them, and
-// return an array on the rank's device. All ranks give arrays of one type and shape. An error is
+// return an array on the rank's device, of the operand's scope. All ranks give arrays of one type and shape. An error is
 // that of the first rank that has one: of its array (an error travels with an array to all ranks),
 // or because its call differs from that of rank 0, which is ErrUnsupported, ErrDType or ErrShape.
 
@@ -159,5 +159,5 @@ func (k *call) finish(move func() (*gpk.Array, error)) *gpk.Array {
 	if err != nil {
 		return k.Failed(k.c.end(err))
 	}
-	return out
+	return k.Own(out)
 }

@@ -50,6 +50,11 @@ func (m *MultiHeadAttention) Forward(x *gpk.Array, opts gpk.AttentionOptions) *g
 // ForwardAt is Forward with the positions that Rotary turns by, Int32 or Int64: [seq] or
 // [batch, seq], or [total] with opts.Offsets. Without Rotary they are not read.
 func (m *MultiHeadAttention) ForwardAt(x, positions *gpk.Array, opts gpk.AttentionOptions) *gpk.Array {
+	return m.Output.Forward(m.attend(x, positions, opts))
+}
+
+// attend returns what Output multiplies, [..., Heads * Dim].
+func (m *MultiHeadAttention) attend(x, positions *gpk.Array, opts gpk.AttentionOptions) *gpk.Array {
 	rank := 3
 	if opts.Offsets != nil {
 		rank = 2
@@ -75,7 +80,7 @@ func (m *MultiHeadAttention) ForwardAt(x, positions *gpk.Array, opts gpk.Attenti
 	y := gpk.Attention(q, k, v, opts)
 	shape := x.Shape()
 	shape[rank-1] = m.Heads * m.Dim
-	return m.Output.Forward(y.Reshape(shape...))
+	return y.Reshape(shape...)
 }
 
 // project computes queries, keys and values.

@@ -9,9 +9,24 @@
 //	defer s.Close()
 //	y := s.Keep(mlp.Forward(s.In(x)))
 //
+// ColumnParallel, RowParallel, ParallelMLP, ParallelGatedMLP and ParallelAttention are layers whose weights
+// are dealt to the ranks of a dist.Comm (tensor parallel; Shoeybi et al., Megatron-LM, arXiv 1909.08053):
+//
+//	err = g.Run(ctx, func(ctx context.Context, c *dist.Comm) error {
+//		mlp, err := nn.NewParallelMLP(c, nn.NewMLP(8192, 28672, nn.GELUTanh, false))
+//		…
+//		err = nn.Load(mlp, nn.FromFile(f, safetensors.On(c.Device())), nn.LoadOptions{})
+//		y := mlp.Forward(x)
+//
+// All ranks call Forward with the same x and get the same result. A constructor takes the layer of the whole
+// sizes and makes the rank's part of it. Parameters keep their names: where those of the given layer are not
+// set, Load reads the rank's parts out of the file of the whole model; otherwise they are copied. With one
+// rank the results are those of the given layer, bit for bit. A parallel layer is made and used in one Run of
+// the group, by one goroutine.
+//
 // What belongs here: layers that several models share. Models, such as nn/bert, and tokenizers
 // have packages of their own below this one. A layer that is one kernel is an
 // operation of package gpk.
 //
-// Layers are safe for concurrent use as long as their parameters do not change.
+// Other layers are safe for concurrent use as long as their parameters do not change.
 package nn

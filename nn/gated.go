@@ -31,9 +31,12 @@ func (m *GatedMLP) Parts() []Part {
 }
 
 // Forward returns an array of x's shape, [..., width].
-func (m *GatedMLP) Forward(x *gpk.Array) *gpk.Array {
+func (m *GatedMLP) Forward(x *gpk.Array) *gpk.Array { return m.Down.Forward(m.inner(x)) }
+
+// inner returns what Down multiplies.
+func (m *GatedMLP) inner(x *gpk.Array) *gpk.Array {
 	gate, up := m.project(x)
-	return m.Down.Forward(gated(m.Activation, gate, up))
+	return gated(m.Activation, gate, up)
 }
 
 // project computes the gate and what it multiplies.

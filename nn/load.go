@@ -17,6 +17,16 @@ type Weights interface {
 	Load(name string) (*gpk.Array, error)
 }
 
+// SlicedWeights are Weights that load a part of an array without the rest: those of FromFile. Load uses it for the
+// parameters of parallel layers.
+type SlicedWeights interface {
+	Weights
+	// Shape returns the shape of the array of a name.
+	Shape(name string) ([]int, error)
+	// LoadSlice returns the elements start to stop-1 along an axis. The caller frees them.
+	LoadSlice(name string, axis, start, stop int) (*gpk.Array, error)
+}
+
 // FromFile returns the arrays of a file as Weights. Options are those of its Load.
 func FromFile(f *safetensors.File, opts ...safetensors.Option) Weights { return fileWeights{f, opts} }
 
@@ -27,6 +37,17 @@ type fileWeights struct {
 
 // Load implements Weights.
 func (w fileWeights) Load(name string) (*gpk.Array, error) { return w.File.Load(name, w.opts...) }
+
+// Shape implements SlicedWeights.
+func (w fileWeights) Shape(name string) ([]int, error) {
+	info, err := w.Info(name)
+	return info.Shape, err
+}
+
+// LoadSlice implements SlicedWeights.
+func (w fileWeights) LoadSlice(name string, axis, start, stop int) (*gpk.Array, error) {
+	return w.File.LoadSlice(name, axis, start, stop, w.opts...)
+}
 
 // LoadOptions says how Load finds the parameters. The zero value looks for each under its
 // own name.
@@ -72,7 +93,8 @@ func (e *LoadError) Unwrap() error { return gpk.ErrShape }
 // Load fills the parameters of a module from weights, and frees the arrays that they had. It
 // returns a *LoadError with all that is missing, unexpected or of the wrong shape, and then
 // changes nothing. A parameter that the module lists under several names is loaded once,
-// under any of them.
+// under any of them. Of a parallel layer's parameters the rank's parts are loaded, and no more is
+// read where the weights are SlicedWeights.
 func Load(m Module, from Weights, o LoadOptions) error {
 	var wrong LoadError
 	left := map[string]bool{}
@@ -131,12 +153,13 @@ func Load(m Module, from Weights, o LoadOptions) error {
 // load returns the weight of a parameter, in type dt where that is one, or what is wrong
 // with it.
 func load(from Weights, name string, p *Parameter, dt gpk.DType) (a *gpk.Array, fault string, err error) {
-	if a, err = from.Load(name); err != nil {
+	a, shape, err := read(from, name, p)
+	if err != nil {
 		return nil, "", fmt.Errorf("%s: %w", name, err)
 	}
 	switch {
-	case !slices.Equal(a.Shape(), p.shape):
-		return a, fmt.Sprintf("%s is %v, not %v", name, a.Shape(), p.shape), nil
+	case !slices.Equal(shape, p.wholeShape()):
+		return a, fmt.Sprintf("%s is %v, not %v", name, shape, p.wholeShape()), nil
 	case !a.DType().IsFloat():
 		return a, fmt.Sprintf("%s is %v, which is no floating-point type", name, a.DType()), nil
 	case !dt.Valid() || a.DType() == dt:
@@ -148,4 +171,36 @@ func load(from Weights, name string, p *Parameter, dt gpk.DType) (a *gpk.Array, 
 		return nil, "", fmt.Errorf("%s: %w", name, err)
 	}
 	return b, "", nil
+}
+
+// read returns the array of a parameter, or the rank's part of it, and the shape of the whole. Where the
+// whole has another shape than the parameter, no part is read.
+func read(from Weights, name string, p *Parameter) (a *gpk.Array, shape []int, err error) {
+	if p.slice == nil {
+		if a, err = from.Load(name); err == nil {
+			shape = a.Shape()
+		}
+		return a, shape, err
+	}
+	axis, start, stop := p.slice.axis, p.slice.start, p.slice.start+p.shape[p.slice.axis]
+	if sliced, ok := from.(SlicedWeights); ok {
+		if shape, err = sliced.Shape(name); err != nil || !slices.Equal(shape, p.wholeShape()) {
+			return nil, shape, err
+		}
+		a, err = sliced.LoadSlice(name, axis, start, stop)
+		return a, shape, err
+	}
+	all, err := from.Load(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if shape = all.Shape(); !slices.Equal(shape, p.wholeShape()) {
+		return all, shape, nil
+	}
+	defer all.Free()
+	a = all.Slice(axis, start, stop).Clone()
+	if err = gpk.Eval(a); err != nil {
+		a.Free()
+	}
+	return a, shape, err
 }

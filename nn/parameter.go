@@ -12,6 +12,7 @@ import (
 type Parameter struct {
 	shape []int
 	array *gpk.Array
+	slice *slice // nil: all of what the weights have
 }
 
 // NewParameter returns a parameter of a shape, without an array yet.

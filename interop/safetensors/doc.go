@@ -8,6 +8,9 @@
 //	all, err := f.LoadAll(safetensors.On(gpu))
 //	err = safetensors.WriteFile("tuned.safetensors", all, nil)
 //
+// LoadSlice loads a part of a tensor along an axis, and reads no other bytes: what one of several ranks
+// needs of a weight, say.
+//
 // Loading copies: an array does not depend on its File, which may be closed, nor on
 // the file, which may change. Elements are read into the array's memory on the CPU,
 // and into pinned memory on their way to a GPU, in pieces: while one piece is copied

@@ -3,6 +3,7 @@ package safetensors
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -36,14 +37,21 @@ type File struct {
 // shard is one open file.
 type shard struct {
 	path string
-	f    *os.File
+	f    source
 	head *header
+}
+
+// source is an *os.File. A test replaces it by one that counts bytes.
+type source interface {
+	io.ReaderAt
+	io.Closer
 }
 
 // tensor is a place in a shard.
 type tensor struct {
 	*entry
-	in *shard
+	in   *shard
+	runs *runs // of a part of a tensor; nil: the bytes of the entry are consecutive
 }
 
 // Info is what a file says of a tensor.
@@ -113,7 +121,7 @@ func (f *File) openSingle() error {
 	}
 	for i := range s.head.entries {
 		e := &s.head.entries[i]
-		f.tensors[e.name] = tensor{e, s}
+		f.tensors[e.name] = tensor{entry: e, in: s}
 	}
 	return nil
 }
@@ -142,7 +150,7 @@ func (f *File) openIndex() error {
 			if e == nil {
 				return formatted(f.path, formatError("weight_map: tensor %s is not in %s", short(name), short(file)))
 			}
-			f.tensors[name] = tensor{e, s}
+			f.tensors[name] = tensor{entry: e, in: s}
 			delete(held, name)
 		}
 		for name := range held { // which of several does not matter

@@ -33,11 +33,12 @@ func Only(names ...string) Option {
 // depend on the File. An element type that gpk lacks is ErrDType, a name that the file
 // lacks fs.ErrNotExist, a File that was closed ErrFreed.
 func (f *File) Load(name string, opts ...Option) (*gpk.Array, error) {
-	a, err := f.loadOne(name, opts)
+	a, err := f.loadOne(name, func(t tensor) (tensor, error) { return t, nil }, opts)
 	return a, site.Fail("safetensors", "Load", err)
 }
 
-func (f *File) loadOne(name string, opts []Option) (*gpk.Array, error) {
+// loadOne loads a tensor, or what cut makes of it.
+func (f *File) loadOne(name string, cut func(tensor) (tensor, error), opts []Option) (*gpk.Array, error) {
 	o, err := f.options(opts)
 	if err != nil {
 		return nil, err
@@ -48,6 +49,9 @@ func (f *File) loadOne(name string, opts []Option) (*gpk.Array, error) {
 	t, err := f.tensor(name)
 	if err == nil {
 		err = t.loadable()
+	}
+	if err == nil {
+		t, err = cut(t)
 	}
 	if err != nil {
 		return nil, err

@@ -113,7 +113,7 @@ func (t *transfer) move(p piece, small []byte) error {
 
 // read reads the bytes of a piece and makes them an array's.
 func (p *piece) read(dst []byte) error {
-	err := readFull(p.in.f, dst, p.in.head.start+p.begin+p.off)
+	err := p.readAt(dst, p.off)
 	if errors.Is(err, os.ErrClosed) {
 		return fmt.Errorf("%w: the file was closed", gpk.ErrFreed)
 	}

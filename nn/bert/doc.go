@@ -10,6 +10,8 @@
 // its type. On a GPU a forward pass is recorded as a CUDA graph the second time that its shape occurs; the
 // numbers of tokens and of texts are rounded up first. From then on a pass of this shape is one launch.
 //
+// EmbedRanks embeds texts on several ranks, each with an Encoder of its own.
+//
 // What belongs here: the configuration, the weights' names and the forward pass of BERT.
 // Layers are in package nn, and tokenizers in nn/tokenizer.
 package bert

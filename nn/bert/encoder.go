@@ -205,7 +205,7 @@ func (e *Encoder) Embed(ctx context.Context, texts []string) ([][]float32, error
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	out := make([][]float32, 0, len(texts))
-	for w := range e.windows(ctx, texts) {
+	for w := range e.windows(ctx, texts, e.spans(len(texts))) {
 		if w.err != nil {
 			return nil, w.err
 		}
@@ -218,15 +218,20 @@ func (e *Encoder) Embed(ctx context.Context, texts []string) ([][]float32, error
 	return out, ctx.Err()
 }
 
+// moved is an error of texts before which there are first others.
+func moved(err error, first int) error {
+	if wrong, ok := errors.AsType[*TextError](err); ok {
+		return &TextError{first + wrong.Index, wrong.Err}
+	}
+	return err
+}
+
 // rows returns the embeddings of texts that are tokenized, on the host. first is the
 // number of texts before them.
 func (e *Encoder) rows(ctx context.Context, ids [][]int32, first int) ([][]float32, error) {
 	a, err := e.EmbedTokens(ctx, ids)
 	if err != nil {
-		if wrong, ok := errors.AsType[*TextError](err); ok {
-			return nil, &TextError{first + wrong.Index, wrong.Err}
-		}
-		return nil, err
+		return nil, moved(err, first)
 	}
 	defer a.Free()
 	data, err := gpk.ToSlice[float32](a)

@@ -14,8 +14,20 @@ type window struct {
 	err error
 }
 
-// windows tokenizes texts, one window ahead of the reader. It ends with ctx.
-func (e *Encoder) windows(ctx context.Context, texts []string) iter.Seq[window] {
+// span is the texts from first to end-1.
+type span struct{ first, end int }
+
+// spans cuts n texts into windows.
+func (e *Encoder) spans(n int) []span {
+	var list []span
+	for first := 0; first < n; first += e.windowTexts {
+		list = append(list, span{first, min(first+e.windowTexts, n)})
+	}
+	return list
+}
+
+// windows tokenizes spans of texts, one ahead of the reader. It ends with ctx.
+func (e *Encoder) windows(ctx context.Context, texts []string, spans []span) iter.Seq[window] {
 	return func(yield func(window) bool) {
 		done := make(chan window)
 		var wg sync.WaitGroup
@@ -24,8 +36,8 @@ func (e *Encoder) windows(ctx context.Context, texts []string) iter.Seq[window] 
 		defer cancel()
 		wg.Go(func() {
 			defer close(done)
-			for first := 0; first < len(texts); first += e.windowTexts {
-				w := e.tokenizeAll(ctx, texts, first, min(first+e.windowTexts, len(texts)))
+			for _, s := range spans {
+				w := e.tokenizeAll(ctx, texts, s.first, s.end)
 				select {
 				case done <- w:
 				case <-ctx.Done():

@@ -1,0 +1,67 @@
+package nn
+
+import (
+	"fmt"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/dist"
+)
+
+// ColumnParallel is a Linear whose out features are dealt to the ranks: rank i of n holds rows
+// i out/n to (i+1) out/n - 1 of the weight, and so much of the bias. A feature has the bits of the whole
+// layer's where both products run in one kernel: on the CPU if a rank has more than four features.
+type ColumnParallel struct {
+	*Linear      // of the rank's features
+	Gather  bool // Forward returns the features of all ranks
+
+	comm *dist.Comm
+}
+
+// NewColumnParallel returns the rank's part of a layer. Features that the ranks do not divide are
+// ErrShape.
+func NewColumnParallel(c *dist.Comm, l *Linear) (*ColumnParallel, error) {
+	if err := checkParallel(c, l != nil); err != nil {
+		return nil, err
+	}
+	part, err := columns(c, l)
+	if err != nil {
+		return nil, err
+	}
+	return &ColumnParallel{Linear: part, comm: c}, nil
+}
+
+// Forward returns [..., out/n] for x of [..., in], the rank's features; with Gather it returns
+// [..., out], and all ranks call it.
+func (l *ColumnParallel) Forward(x *gpk.Array) *gpk.Array {
+	y := l.Linear.Forward(x)
+	if !l.Gather || l.comm.Size() == 1 {
+		return y
+	}
+	return l.comm.AllGather(y, -1)
+}
+
+// checkParallel returns the error of a Comm or a layer that is none.
+func checkParallel(c *dist.Comm, layer bool) error {
+	switch {
+	case c.Size() == 0:
+		return fmt.Errorf("%w: a parallel layer of a nil Comm", gpk.ErrUnsupported)
+	case !layer:
+		return fmt.Errorf("%w: a parallel layer of a nil layer", gpk.ErrUnsupported)
+	}
+	return nil
+}
+
+// columns returns a layer with the rank's features of l.
+func columns(c *dist.Comm, l *Linear) (*Linear, error) {
+	weight, err := l.Weight.part(0, c)
+	if err != nil {
+		return nil, err
+	}
+	part := &Linear{Weight: weight, Activation: l.Activation, Precision: l.Precision}
+	if l.Bias != nil {
+		if part.Bias, err = l.Bias.part(0, c); err != nil {
+			return nil, err
+		}
+	}
+	return part, nil
+}

@@ -1,0 +1,128 @@
+package nn
+
+import (
+	"fmt"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/dist"
+)
+
+// ParallelMLP is an MLP whose hidden features are dealt to the ranks of a Comm: Up is cut as
+// ColumnParallel, Down as RowParallel.
+type ParallelMLP struct {
+	*MLP              // of the rank's features
+	Down *RowParallel // that of MLP, with the sum over the ranks
+}
+
+// NewParallelMLP returns the rank's part of a layer; see ColumnParallel. Hidden features that the ranks do
+// not divide are ErrShape.
+func NewParallelMLP(c *dist.Comm, m *MLP) (*ParallelMLP, error) {
+	if err := checkParallel(c, m != nil); err != nil {
+		return nil, err
+	}
+	cut := cutting{c: c}
+	up, down := cut.columns(m.Names[0], m.Up), cut.rows(m.Names[1], m.Down)
+	if cut.err != nil {
+		return nil, cut.err
+	}
+	return &ParallelMLP{&MLP{up, down.Linear, m.Names}, down}, nil
+}
+
+// Forward returns an array of x's shape, [..., width], the same in all ranks, which all call it.
+func (m *ParallelMLP) Forward(x *gpk.Array) *gpk.Array { return m.Down.Forward(m.Up.Forward(x)) }
+
+// ParallelGatedMLP is a GatedMLP whose hidden features are dealt to the ranks of a Comm.
+type ParallelGatedMLP struct {
+	*GatedMLP              // of the rank's features
+	Down      *RowParallel // that of GatedMLP, with the sum over the ranks
+}
+
+// NewParallelGatedMLP returns the rank's part of a layer; see ColumnParallel. Hidden features that the ranks
+// do not divide are ErrShape.
+func NewParallelGatedMLP(c *dist.Comm, m *GatedMLP) (*ParallelGatedMLP, error) {
+	if err := checkParallel(c, m != nil); err != nil {
+		return nil, err
+	}
+	cut := cutting{c: c}
+	gate, up, down := cut.columns(m.Names[0], m.Gate), cut.columns(m.Names[1], m.Up), cut.rows(m.Names[2], m.Down)
+	if cut.err != nil {
+		return nil, cut.err
+	}
+	part := &GatedMLP{Gate: gate, Up: up, Down: down.Linear, Activation: m.Activation, Names: m.Names}
+	return &ParallelGatedMLP{part, down}, nil
+}
+
+// Forward returns an array of x's shape, [..., width], the same in all ranks, which all call it.
+func (m *ParallelGatedMLP) Forward(x *gpk.Array) *gpk.Array { return m.Down.Forward(m.inner(x)) }
+
+// ParallelAttention is a MultiHeadAttention whose heads are dealt to the ranks of a Comm: Query, Key and
+// Value are cut as ColumnParallel, Output as RowParallel. Heads and KVHeads are those of the rank.
+type ParallelAttention struct {
+	*MultiHeadAttention              // of the rank's heads
+	Output              *RowParallel // that of MultiHeadAttention, with the sum over the ranks
+}
+
+// NewParallelAttention returns the rank's part of a layer; see ColumnParallel. Heads or KVHeads that the
+// ranks do not divide are ErrShape.
+func NewParallelAttention(c *dist.Comm, m *MultiHeadAttention) (*ParallelAttention, error) {
+	if err := checkParallel(c, m != nil); err != nil {
+		return nil, err
+	}
+	n := c.Size()
+	for _, heads := range []int{m.Heads, m.KVHeads} {
+		if heads%n != 0 {
+			return nil, fmt.Errorf("%w: %d heads and %d heads of keys cannot be dealt to %d ranks: %d does not divide %d", gpk.ErrShape, m.Heads, m.KVHeads, n, n, heads)
+		}
+	}
+	cut := cutting{c: c}
+	q, k, v := cut.columns(m.Names[0], m.Query), cut.columns(m.Names[1], m.Key), cut.columns(m.Names[2], m.Value)
+	output := cut.rows(m.Names[3], m.Output)
+	if cut.err != nil {
+		return nil, cut.err
+	}
+	part := &MultiHeadAttention{
+		Query: q, Key: k, Value: v, Output: output.Linear,
+		Names: m.Names, Heads: m.Heads / n, KVHeads: m.KVHeads / n, Dim: m.Dim, Rotary: m.Rotary,
+	}
+	return &ParallelAttention{part, output}, nil
+}
+
+// Forward is MultiHeadAttention's. The result is the same in all ranks, which all call it.
+func (m *ParallelAttention) Forward(x *gpk.Array, opts gpk.AttentionOptions) *gpk.Array {
+	return m.ForwardAt(x, nil, opts)
+}
+
+// ForwardAt is MultiHeadAttention's. The result is the same in all ranks, which all call it.
+func (m *ParallelAttention) ForwardAt(x, positions *gpk.Array, opts gpk.AttentionOptions) *gpk.Array {
+	return m.Output.Forward(m.attend(x, positions, opts))
+}
+
+// cutting makes the rank's parts of layers. It keeps the first error.
+type cutting struct {
+	c   *dist.Comm
+	err error
+}
+
+func (k *cutting) columns(name string, l *Linear) *Linear {
+	part, err := NewColumnParallel(k.c, l)
+	if err != nil {
+		k.fail(name, err)
+		return nil
+	}
+	return part.Linear
+}
+
+func (k *cutting) rows(name string, l *Linear) *RowParallel {
+	part, err := NewRowParallel(k.c, l)
+	if err != nil {
+		k.fail(name, err)
+		return nil
+	}
+	return part
+}
+
+func (k *cutting) fail(name string, err error) {
+	if k.err == nil {
+		k.err = fmt.Errorf("%s: %w", name, err)
+	}
+}

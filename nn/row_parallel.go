@@ -1,0 +1,162 @@
+package nn
+
+import (
+	"sync"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dist"
+)
+
+// RowParallel is a Linear whose in features are dealt to the ranks: rank i of n holds columns i in/n
+// to (i+1) in/n - 1 of the weight, which it multiplies by the features that ColumnParallel returns.
+// The ranks' products are added by AllReduce. Every rank holds the whole bias, and rank 0 adds it.
+//
+// The sum of the ranks' products is rounded once more than a product of the whole: each rank rounds
+// its product to the type of x.
+type RowParallel struct {
+	*Linear // of the rank's features
+
+	// Chunks is the number of parts that the rows of x are cut into: the AllReduce of one runs
+	// beside the product of the next. 0 makes them at least 1,024 rows long, and at most four. All
+	// ranks have the same.
+	Chunks int
+
+	comm *dist.Comm
+}
+
+// The default of Chunks. A product of 1,024 rows keeps a GPU busy, and of four parts a quarter of
+// the AllReduce is left behind the last product.
+const (
+	chunkRows  = 1024
+	mostChunks = 4
+)
+
+// NewRowParallel returns the rank's part of a layer. Features that the ranks do not divide are
+// ErrShape.
+func NewRowParallel(c *dist.Comm, l *Linear) (*RowParallel, error) {
+	if err := checkParallel(c, l != nil); err != nil {
+		return nil, err
+	}
+	weight, err := l.Weight.part(1, c)
+	if err != nil {
+		return nil, err
+	}
+	part := &Linear{Weight: weight, Activation: l.Activation, Precision: l.Precision}
+	if l.Bias != nil {
+		if part.Bias, err = l.Bias.whole(c); err != nil {
+			return nil, err
+		}
+	}
+	return &RowParallel{Linear: part, comm: c}, nil
+}
+
+// Forward returns [..., out] for x of [..., in/n], the rank's features. All ranks call it, with x of
+// one shape. If a rank's x has an error or another shape, all ranks get an array with a dist.RankError
+// that names the rank.
+func (l *RowParallel) Forward(x *gpk.Array) *gpk.Array {
+	if l.comm.Size() == 1 {
+		return l.Linear.Forward(x)
+	}
+	products := l.products(x)
+	done := start(products)
+	defer func() {
+		done()
+		for _, p := range products {
+			p.Free()
+		}
+	}()
+	sums := make([]*gpk.Array, len(products))
+	for i, p := range products {
+		if i == len(products)-1 {
+			// One axis more: ranks whose numbers of chunks differ find different shapes in the first
+			// call in which they could disagree, rather than going on with each other's chunks.
+			p = p.Unsqueeze(0)
+		}
+		if sums[i] = l.comm.AllReduce(p, dist.Sum); sums[i].Err() != nil {
+			return sums[i] // in all ranks
+		}
+	}
+	last := len(sums) - 1
+	sums[last] = sums[last].Squeeze(0)
+	y := sums[0]
+	if last > 0 {
+		y = gpk.Concat(0, sums...)
+	}
+	shape := x.Shape()
+	shape[len(shape)-1] = y.Shape()[1]
+	return activate(l.Activation, y).Reshape(shape...)
+}
+
+// products returns the rank's products of the chunks, pending, each [rows, out]; or one array with
+// an error.
+func (l *RowParallel) products(x *gpk.Array) []*gpk.Array {
+	w := l.weight.packed(l.Precision, l.Weight)
+	var bias *gpk.Array
+	if l.Bias != nil && l.comm.Rank() == 0 {
+		bias = l.Bias.Array()
+	}
+	shape := x.Shape()
+	in := l.Weight.shape[1]
+	if x.Err() != nil || len(shape) == 0 || shape[len(shape)-1] != in {
+		return []*gpk.Array{gpk.Linear(x, w, bias, l.Precision)} // which says what is wrong
+	}
+	rows := 1
+	for _, n := range shape[:len(shape)-1] {
+		rows *= n
+	}
+	x = x.Reshape(rows, in)
+	list := make([]*gpk.Array, l.chunks(rows))
+	for i := range list {
+		part := x.Slice(0, rows*i/len(list), rows*(i+1)/len(list))
+		if list[i] = gpk.Linear(part, w, bias, l.Precision); list[i].Err() != nil {
+			return list[i : i+1]
+		}
+	}
+	return list
+}
+
+// chunks returns the number of parts of so many rows.
+func (l *RowParallel) chunks(rows int) int {
+	n := l.Chunks
+	if n <= 0 {
+		n = min(rows/chunkRows, mostChunks)
+	}
+	return max(1, min(n, rows))
+}
+
+// start starts arrays in their order, and returns a function that waits until all are started. On the CPU
+// a goroutine computes them, as starting an array there computes it.
+func start(list []*gpk.Array) (done func()) {
+	if len(list) == 1 {
+		return func() {}
+	}
+	if list[0].Device().Kind() != device.CPU {
+		_ = gpk.Eval(list...) // an error is in the array, and AllReduce finds it
+		return func() {}
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for _, a := range list {
+			if gpk.Eval(a) != nil {
+				return
+			}
+		}
+	})
+	return wg.Wait
+}
+
+// activate returns the activation of y.
+func activate(act Activation, y *gpk.Array) *gpk.Array {
+	switch act {
+	case GELU:
+		return y.GELU()
+	case GELUTanh:
+		return y.GELUTanh()
+	case ReLU:
+		return y.ReLU()
+	case SiLU:
+		return y.SiLU()
+	}
+	return y
+}
