@@ -36,7 +36,7 @@ var standardArrays = map[string]standardCall{
 	"triu":           func(x, _, _ *gpk.Array, p *standardArguments) any { return x.Triu(p.K) },
 	"astype":         func(x, _, _ *gpk.Array, p *standardArguments) any { return x.Cast(p.Dt.DType) },
 	"isdtype": func(_, _, _ *gpk.Array, p *standardArguments) any {
-		return []bool{p.Dt.IsInteger(), p.Dt.IsFloat(), p.Dt.IsComplex()}
+		return []bool{p.Dt.IsInteger(), p.Dt.IsFloat(), p.Dt.IsComplex(), p.Dt.DType == gpk.Bool}
 	},
 	"dtypes":                func(_, _, _ *gpk.Array, p *standardArguments) any { return allNamed(dtype.All[:], p.Names) },
 	"devices":               func(_, _, _ *gpk.Array, p *standardArguments) any { return anyNamed(device.List(), p.Names) },

@@ -140,7 +140,7 @@ func TestNumPyStandard(t *testing.T) {
 	}
 	seed := rand.Uint32()
 	t.Logf("seed %d", seed)
-	command := exec.CommandContext(t.Context(), python, "testdata/standard.py", fmt.Sprint(seed), cases)
+	command := exec.CommandContext(t.Context(), python, "-B", "testdata/standard.py", fmt.Sprint(seed), cases)
 	command.Stderr = os.Stderr
 	pipe, err := command.StdoutPipe()
 	if err != nil {
