@@ -9,7 +9,7 @@ import (
 )
 
 // testNeighbours compares Diff, Cross, Diagonal, Unstack and NextAfter with loops over explicit
-// indices, and the signs of angles.
+// indices, the signs of angles, and the numbers of elements of views.
 func testNeighbours(t *testing.T, s *suite) {
 	for _, dt := range allTypes {
 		s.diagonals(t, dt)
@@ -22,6 +22,7 @@ func testNeighbours(t *testing.T, s *suite) {
 		}
 	}
 	anglesAtUnderflow(t)
+	s.countedViews(t)
 	x := gpk.Ones(gpk.Float32, 3, 3)
 	for what, c := range map[string]struct {
 		op   string
@@ -176,5 +177,41 @@ func anglesAtUnderflow(t *testing.T) {
 				t.Errorf("%s of y = %v, x = %v: %v, want %v", what, y[i], x[i], real(got.values[i]), w)
 			}
 		}
+	}
+}
+
+// countedViews compares Histogram and BinCount of views, which have elements of other places
+// between theirs, with loops.
+func (s *suite) countedViews(t *testing.T) {
+	const n, bins = 14, 7
+	data := make([]float64, 2*n)
+	for i := range data {
+		data[i] = float64(s.rng.IntN(bins))
+	}
+	whole, ints := gpk.FromSlice(data), gpk.FromSlice(data).Cast(gpk.Int64)
+	at := func(start, step, n int) []float64 {
+		out := make([]float64, n)
+		for i := range out {
+			out[i] = data[start+i*step]
+		}
+		return out
+	}
+	for what, v := range map[string]struct {
+		view  func(a *gpk.Array) *gpk.Array
+		holds []float64
+	}{
+		"every second":  {func(a *gpk.Array) *gpk.Array { return a.Slice(0, 0, 2*n, 2) }, at(0, 2, n)},
+		"from the end":  {func(a *gpk.Array) *gpk.Array { return a.Slice(0, n, 2*n).Flip() }, at(n, 1, n)},
+		"one stretched": {func(a *gpk.Array) *gpk.Array { return a.Slice(0, 3, 4).BroadcastTo(n) }, at(3, 0, n)},
+	} {
+		want := tensor{dt: gpk.Int64, shape: []int{bins}, ints: make([]int64, bins)}
+		for _, x := range v.holds {
+			want.ints[int(x)]++
+		}
+		counts, _ := v.view(whole).Histogram(bins, -0.5, bins-0.5)
+		equal(t, "Histogram, "+what, evaluate(t, counts), want)
+		edges := gpk.Arange(gpk.Float64, bins+1).Sub(0.5)
+		equal(t, "HistogramEdges, "+what, evaluate(t, v.view(whole).HistogramEdges(edges)), want)
+		equal(t, "BinCount, "+what, evaluate(t, v.view(ints).BinCount(bins)), want)
 	}
 }

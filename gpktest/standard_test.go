@@ -24,7 +24,7 @@ import (
 type standardCall func(x, y, z *gpk.Array, p *standardArguments) any
 
 // standardTables are the calls, by the names of the standard. "of" adds a variant to a name.
-var standardTables = []map[string]standardCall{standardElementwise, standardArrays, standardProducts}
+var standardTables = []map[string]standardCall{standardElementwise, standardArrays, standardProducts, standardBeyond}
 
 // standardArguments are the arguments that are not arrays.
 type standardArguments struct {
@@ -32,6 +32,7 @@ type standardArguments struct {
 	Axes, Other, Shape     []int // Axes have gpk.KeepDims among them for keepdims
 	Axis, I, J, K, L, M, N int
 	Mode                   int
+	Widths                 [][2]int
 	Start, Stop, Step      float64
 	Q                      order
 	Value                  int
@@ -125,8 +126,8 @@ func standardOf(name string) standardCall {
 	return nil
 }
 
-// TestNumPyStandard compares the functions of the array API standard, on the default device,
-// with NumPy's: 200 random calls of each function on each type, with operands that are
+// TestNumPyStandard compares the functions of the array API standard, and functions that NumPy
+// has beside it, on the default device, with NumPy's: 200 random calls of each function on each type, with operands that are
 // strided, reversed, broadcast, empty and 0-d, and with NaN, infinities, -0 and extreme
 // integers among the elements. GPK_NUMPY_CASES and GPK_NUMPY_PYTHON are as for TestNumPyNames.
 func TestNumPyStandard(t *testing.T) {

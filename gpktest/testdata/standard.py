@@ -16,6 +16,7 @@ import warnings
 
 import numpy as np
 import standard_arrays
+import standard_beyond
 import standard_elementwise
 import standard_products
 from standard_draw import CALLS, Draw
@@ -26,7 +27,7 @@ np.seterr(all="ignore")
 for fill in (
     standard_elementwise.elementwise, standard_elementwise.complex_numbers, standard_arrays.creation, standard_arrays.types,
     standard_arrays.indexing, standard_arrays.manipulation, standard_arrays.statistics, standard_products.products,
-    standard_products.linalg, standard_products.fourier,
+    standard_products.linalg, standard_products.fourier, standard_beyond.numbers, standard_beyond.places, standard_beyond.pairs,
 ):
     fill()
 

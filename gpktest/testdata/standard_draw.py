@@ -81,7 +81,8 @@ class Draw:
             values = {"T": np.transpose, "flip": np.flip}.get(view, lambda v: v)(x)
         if view == "step":
             values = np.repeat(values, 2, -1)
-            values[..., 1::2] = values[..., 1::2][..., ::-1]
+            between = np.ascontiguousarray(values[..., 1::2])  # not read: other bits
+            values[..., 1::2] = ~between if between.dtype == bool else (~between.view(np.uint8)).view(between.dtype)
         return Operand(np.ascontiguousarray(values).reshape(values.shape), view, np.asarray(x))
 
     def second(self, shape):

@@ -69,6 +69,9 @@ func tested(root string) map[string]string {
 				return true
 			}
 			name, err := strconv.Unquote(key.Value)
+			if strings.HasPrefix(name, "np.") { // the standard has no such function
+				return false
+			}
 			result, ok := f.Body.List[0].(*ast.ReturnStmt)
 			if err != nil || !ok || len(result.Results) != 1 {
 				panic(fmt.Sprintf("%s: the call of %s is no single return", path, key.Value))
