@@ -64,6 +64,11 @@ func Chunk(a *Array, n, axis int) []*Array { return a.Chunk(n, axis) }
 // the result lacks unless KeepDims is among them; no axes means all. NaN differs from 0.
 func CountNonzero(a *Array, axes ...int) *Array { return a.CountNonzero(axes...) }
 
+// Cross returns the cross products of the vectors of a and b along an axis, of length 3 in
+// both. The other axes broadcast. The axis is one of a, and lies as far from the last axis in b.
+// A component is the difference of two rounded products.
+func Cross(a, b *Array, axis int) *Array { return a.Cross(b, axis) }
+
 // CumProd returns the product of the elements up to each index along an axis. Integers and
 // Bool give Int64 and wrap. Float32, half types and Complex64 are computed in twice the
 // width and rounded once. It is a scan of log2 n passes, the k-th of which multiplies
@@ -75,6 +80,17 @@ func CumProd(a *Array, axis int) *Array { return a.CumProd(axis) }
 // of zeros whose diagonal k is the 1-D array a. No k means 0, the main diagonal. A diagonal
 // outside the matrix and other numbers of axes are ErrShape.
 func Diag(a *Array, k ...int) *Array { return a.Diag(k...) }
+
+// Diagonal returns a view of diagonal k of each matrix in the last two axes, the elements
+// (i, i+k), in a new last axis: [..., m, n] gives [..., length]. No k means 0, the main diagonal.
+// A diagonal outside the matrix and fewer than two axes are ErrShape. The trace of matrices is
+// x.Diagonal().Sum(-1).
+func Diagonal(a *Array, k ...int) *Array { return a.Diagonal(k...) }
+
+// Diff returns the n-th differences of a along an axis: the first are a[i+1] - a[i], and the
+// others the first ones of those before. The axis is shorter by n, and empty where n is at
+// least its length. Integers wrap. Bool is ErrDType, and a negative n ErrShape.
+func Diff(a *Array, n, axis int) *Array { return a.Diff(n, axis) }
 
 // Einsum returns the sum of products that an equation names, as NumPy's einsum: each letter
 // is an axis, those of the operands stand between commas, and those of the result behind
@@ -180,6 +196,12 @@ func MeshgridIJ(as ...*Array) []*Array {
 
 // MoveAxis returns a view with axis from at place to; the other axes keep their order.
 func MoveAxis(a *Array, from, to int) *Array { return a.MoveAxis(from, to) }
+
+// NextAfter returns the number of the type that follows a in the direction of b, broadcast: b
+// where the two are equal, and NaN where either is NaN. From the largest number it goes to Inf.
+// The neighbours are sums, rounded to nearest (Rump, Zimmermann, Boldo and Melquiond, Computing
+// predecessor and successor in rounding to nearest, BIT 49 (2009) 419).
+func NextAfter(a, b *Array) *Array { return a.NextAfter(b) }
 
 // Nonzero returns the indices of the elements of a that differ from 0, in row-major order: one
 // array, Int64, for each axis. NaN differs from 0. Their length is known when the elements
@@ -318,6 +340,9 @@ func Unique(a *Array) *Array { return a.Unique() }
 // in row-major order and with the number of them, and in inverse the index in values of every
 // element of a, in the shape of a. All but values are Int64.
 func UniqueAll(a *Array) (values, indices, inverse, counts *Array) { return a.UniqueAll() }
+
+// Unstack returns the views of a at each index of an axis, which they lack.
+func Unstack(a *Array, axis int) []*Array { return a.Unstack(axis) }
 
 // Var returns the variance of the elements, the mean of |a - mean|^2; NaN for no elements.
 // It works over the given axes, which the result lacks unless KeepDims is among them; no

@@ -22,7 +22,8 @@ import (
 //     [Array.Pow], [Array.Maximum], [Array.Minimum], [Array.Neg], [Array.Abs],
 //     [Array.Sign], [Array.Square], [Array.Sqrt], [Array.Rsqrt], [Array.Exp],
 //     [Array.Expm1], [Array.Log], [Array.Log1p], [Array.Sin], [Array.Cos], [Array.Tanh],
-//     [Array.Erf], [Array.Floor], [Array.Ceil], [Array.Round], [Array.Clamp]
+//     [Array.Erf], [Array.Floor], [Array.Ceil], [Array.Round], [Array.Clamp],
+//     [Array.NextAfter]
 //   - Functions: [Array.Tan], [Array.Asin], [Array.Acos], [Array.Atan], [Array.Sinh],
 //     [Array.Cosh], [Array.Asinh], [Array.Acosh], [Array.Atanh], [Array.Log2],
 //     [Array.Log10], [Array.Exp2], [Array.Cbrt], [Array.Trunc], [Array.Reciprocal],
@@ -38,17 +39,18 @@ import (
 //   - Complex numbers: [Array.Conj], [Array.Real], [Array.Imag], [Array.AbsSquare]
 //   - Over axes: [Array.Sum], [Array.Mean], [Array.Prod], [Array.Var], [Array.Max],
 //     [Array.Min], [Array.ArgMax], [Array.ArgMin], [Array.Any], [Array.All],
-//     [Array.CumSum], [Array.CumProd], [Array.Sort], [Array.ArgSort], [Array.TopK],
-//     [Array.BottomK], [Array.SearchSorted], [Array.Histogram], [Array.HistogramDensity],
+//     [Array.CumSum], [Array.CumProd], [Array.Diff], [Array.Sort], [Array.ArgSort],
+//     [Array.TopK], [Array.BottomK], [Array.SearchSorted], [Array.Histogram], [Array.HistogramDensity],
 //     [Array.HistogramEdges], [Array.Std],
 //     [Array.Median], [Array.Quantile], [Array.Norm], [Array.VectorNorm],
 //     [Array.LogSumExp], [Array.CountNonzero]
 //   - Products: [Array.MatMul], [Array.TensorDot], [Array.Outer], [Array.VecDot],
-//     [Array.Kron]; Einsum is a function
+//     [Array.Kron], [Array.Cross]; Einsum is a function
 //   - Views, which share the elements: [Array.Reshape], [Array.Transpose], [Array.T],
 //     [Array.Slice], [Array.Squeeze], [Array.Unsqueeze], [Array.BroadcastTo], [Array.Flip],
 //     [Array.Split], [Array.SplitAt], [Array.Chunk], [Array.MoveAxis], [Array.SwapAxes],
-//     [Array.Diag], [Array.Windows], [Array.AsStrided], [Array.At], [Array.Index]
+//     [Array.Diag], [Array.Diagonal], [Array.Unstack], [Array.Windows], [Array.AsStrided],
+//     [Array.At], [Array.Index]
 //   - Copies: [Array.Contiguous], [Array.Clone], [Array.Repeat], [Array.Pad],
 //     [Array.Cast], [Array.To], [Array.Flatten], [Array.Tile], [Array.Roll], [Array.Tril],
 //     [Array.Triu], [Array.TakeAlongAxis], [Array.PutAlongAxis], [Array.ScatterAdd],

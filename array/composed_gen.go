@@ -98,6 +98,13 @@ func (a *Array) CountNonzero(axes ...int) *Array {
 	return compose.CountNonzero(NewOperation("CountNonzero", []*Array{a}), a, axes...)
 }
 
+// Cross returns the cross products of the vectors of a and b along an axis, of length 3 in
+// both. The other axes broadcast. The axis is one of a, and lies as far from the last axis in b.
+// A component is the difference of two rounded products.
+func (a *Array) Cross(b *Array, axis int) *Array {
+	return compose.Cross(NewOperation("Cross", []*Array{a, b}), a, b, axis)
+}
+
 // CumProd returns the product of the elements up to each index along an axis. Integers and
 // Bool give Int64 and wrap. Float32, half types and Complex64 are computed in twice the
 // width and rounded once. It is a scan of log2 n passes, the k-th of which multiplies
@@ -112,6 +119,21 @@ func (a *Array) CumProd(axis int) *Array {
 // outside the matrix and other numbers of axes are ErrShape.
 func (a *Array) Diag(k ...int) *Array {
 	return compose.Diag(NewOperation("Diag", []*Array{a}), a, k...)
+}
+
+// Diagonal returns a view of diagonal k of each matrix in the last two axes, the elements
+// (i, i+k), in a new last axis: [..., m, n] gives [..., length]. No k means 0, the main diagonal.
+// A diagonal outside the matrix and fewer than two axes are ErrShape. The trace of matrices is
+// x.Diagonal().Sum(-1).
+func (a *Array) Diagonal(k ...int) *Array {
+	return compose.Diagonal(NewOperation("Diagonal", []*Array{a}), a, k...)
+}
+
+// Diff returns the n-th differences of a along an axis: the first are a[i+1] - a[i], and the
+// others the first ones of those before. The axis is shorter by n, and empty where n is at
+// least its length. Integers wrap. Bool is ErrDType, and a negative n ErrShape.
+func (a *Array) Diff(n, axis int) *Array {
+	return compose.Diff(NewOperation("Diff", []*Array{a}), a, n, axis)
 }
 
 // Exponential returns numbers of the exponential distribution with mean scale, positive before
@@ -213,6 +235,14 @@ func (a *Array) Median(axes ...int) *Array {
 // MoveAxis returns a view with axis from at place to; the other axes keep their order.
 func (a *Array) MoveAxis(from, to int) *Array {
 	return compose.MoveAxis(NewOperation("MoveAxis", []*Array{a}), a, from, to)
+}
+
+// NextAfter returns the number of the type that follows a in the direction of b, broadcast: b
+// where the two are equal, and NaN where either is NaN. From the largest number it goes to Inf.
+// The neighbours are sums, rounded to nearest (Rump, Zimmermann, Boldo and Melquiond, Computing
+// predecessor and successor in rounding to nearest, BIT 49 (2009) 419).
+func (a *Array) NextAfter(b *Array) *Array {
+	return compose.NextAfter(NewOperation("NextAfter", []*Array{a, b}), a, b)
 }
 
 // Nonzero returns the indices of the elements of a that differ from 0, in row-major order: one
@@ -393,6 +423,11 @@ func (a *Array) Unique() *Array { return compose.Unique(NewOperation("Unique", [
 // element of a, in the shape of a. All but values are Int64.
 func (a *Array) UniqueAll() (values, indices, inverse, counts *Array) {
 	return compose.UniqueAll(NewOperation("UniqueAll", []*Array{a}), a)
+}
+
+// Unstack returns the views of a at each index of an axis, which they lack.
+func (a *Array) Unstack(axis int) []*Array {
+	return compose.Unstack(NewOperation("Unstack", []*Array{a}), a, axis)
 }
 
 // Var returns the variance of the elements, the mean of |a - mean|^2; NaN for no elements.

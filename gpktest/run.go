@@ -71,6 +71,7 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Einsum", testEinsum},
 		{"EinsumErrors", testEinsumErrors},
 		{"PairProducts", testPairProducts},
+		{"Neighbours", testNeighbours},
 		{"Factors", testFactors},
 		{"Fourier", testFourier},
 		{"FourierForms", testFourierForms},

@@ -15,6 +15,7 @@ func TestNil(t *testing.T) {
 		Functions: map[string]any{
 			"Cholesky": Cholesky, "Solve": Solve, "SolveTriangular": SolveTriangular, "Inv": Inv, "LU": LU, "QR": QR, "Eigh": Eigh, "EigvalsH": EigvalsH,
 			"SVD": SVD, "SVDVals": SVDVals, "LstSq": LstSq, "Pinv": Pinv, "Det": Det, "SlogDet": SlogDet, "MatrixRank": MatrixRank, "Cond": Cond, "Refine": Refine,
+			"MatrixNorm": MatrixNorm, "MatrixPower": MatrixPower,
 		},
 	})
 }

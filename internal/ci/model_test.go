@@ -29,7 +29,7 @@ func TestModel(t *testing.T) {
 	passed(t, root, env, "-run", "^TestPython", "./interop/safetensors", "./interop/dlpack")
 	passed(t, root, with("GPK_GONUM_SUITES=1"), "-timeout", "40m", "-run", "^TestSuites$", "./interop/gonum")
 	passed(t, root, with("GPK_NUMPY_CASES=500"), "-timeout", "30m", "-run", "^TestPrintNumPy$", "./array")
-	passed(t, root, with("GPK_NUMPY_CASES=200"), "-timeout", "30m", "-run", "^TestNumPy(Names|Functions)?$", "./gpktest", "./linalg", "./fft")
+	passed(t, root, with("GPK_NUMPY_CASES=200"), "-timeout", "30m", "-run", "^TestNumPy(Names|Functions|AccuracySets|Standard)?$", "./gpktest", "./linalg", "./fft")
 	passed(t, root, env, "-timeout", "30m", "-run", "^TestLibrary$/^(wordpiece|gpt2|llama3|qwen2)$", "./nn/tokenizer")
 }
 

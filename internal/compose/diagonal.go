@@ -1,6 +1,8 @@
 package compose
 
 import (
+	"slices"
+
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
@@ -47,6 +49,35 @@ func Diag[A Operand](o Operation[A], a A, k ...int) A {
 			return err
 		}
 		return ops.Cast(s, target, reads[0])
+	})
+}
+
+// Diagonal returns a view of diagonal k of each matrix in the last two axes, the elements
+// (i, i+k), in a new last axis: [..., m, n] gives [..., length]. No k means 0, the main diagonal.
+// A diagonal outside the matrix and fewer than two axes are ErrShape. The trace of matrices is
+// x.Diagonal().Sum(-1).
+//
+//gpk:row To other places | the same | all | a view of a diagonal of each matrix in the last two axes
+func Diagonal[A Operand](o Operation[A], a A, k ...int) A {
+	err := o.Check()
+	at := 0
+	if err == nil {
+		at, err = optional(k, 0, "the diagonal")
+	}
+	n := 0
+	if err == nil {
+		if n = a.NDim() - 2; n < 0 {
+			err = layout.Errorf("the diagonals of an array with %d axes", a.NDim())
+		}
+	}
+	if err != nil {
+		return o.Failed(err)
+	}
+	return o.View(a, func(l layout.Layout) (layout.Layout, error) {
+		one, err := layout.Layout{Shape: l.Shape[n:], Strides: l.Strides[n:], Offset: l.Offset}.DiagonalAt(at)
+		one.Shape = append(slices.Clone(l.Shape[:n]), one.Shape...)
+		one.Strides = append(slices.Clone(l.Strides[:n]), one.Strides...)
+		return one, err
 	})
 }
 

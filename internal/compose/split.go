@@ -86,6 +86,30 @@ func parts(n int) int {
 	return n
 }
 
+// Unstack returns the views of a at each index of an axis, which they lack.
+//
+//gpk:row To other places | the same, for each index | all | views at each index of an axis, without it
+func Unstack[A Operand](o Operation[A], a A, axis int) []A {
+	d, length, err := along(o, a, axis)
+	if err == nil && length > maxParts {
+		err = layout.Errorf("%d parts are more than %d", length, maxParts)
+	}
+	if err != nil {
+		return failures(o, err, 1)
+	}
+	out := make([]A, length)
+	for i := range out {
+		out[i] = o.View(a, func(l layout.Layout) (layout.Layout, error) {
+			l, err := l.Slice(d, i, i+1, 1)
+			if err != nil {
+				return l, err
+			}
+			return l.Squeeze([]int{d})
+		})
+	}
+	return out
+}
+
 // along checks an operation and returns an axis of a, counted from 0, and its length.
 func along[A Operand](o Operation[A], a A, axis int) (d, length int, err error) {
 	if err = o.Check(); err == nil {

@@ -3,7 +3,6 @@ package compose
 import (
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
-	"github.com/gpk-go/gpk/layout"
 )
 
 // Unique returns the different elements of a, of a real type or Bool, in ascending order along
@@ -80,5 +79,5 @@ func (u distinct[A]) values(o Operation[A]) A {
 
 // ordered returns the elements along one axis in ascending order.
 func ordered[A Operand](o Operation[A], a A) A {
-	return sorted(o, under(o, reshape(o, a, a.Size()), layout.Dense([]int{a.Size()})), 0, false)
+	return sorted(o, reshape(o, a, a.Size()), 0, false)
 }

@@ -18,7 +18,9 @@ func cathetus(x float64) float64 { return math.Sqrt(math.FMA(-x, x, 1)) }
 
 func atanF64(x float64) float64 { return math.Atan(x) }
 
-func atan2F64(y, x float64) float64 { return math.Atan2(y, x) }
+// atan2F64 has the sign of y. math.Atan2 takes it from y / x, and so gives pi for -pi where that
+// quotient underflows, as in (-1e-308, -1e308).
+func atan2F64(y, x float64) float64 { return math.Copysign(math.Atan2(math.Abs(y), x), y) }
 
 // hypotF64 returns sqrt(x^2 + y^2). The result is infinite if either operand is, even if
 // the other is NaN. Operands at the ends of the range are scaled by a power of two.
@@ -36,4 +38,4 @@ func hypotF64(x, y float64) float64 {
 // angleF64 is 0 or pi, NaN for NaN.
 func angleF64(x float64) float64 { return math.Atan2(0, x) }
 
-func angleC128(x complex128) float64 { return math.Atan2(imag(x), real(x)) }
+func angleC128(x complex128) float64 { return atan2F64(imag(x), real(x)) }

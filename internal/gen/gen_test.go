@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -37,5 +39,52 @@ func TestNumPyTargets(t *testing.T) {
 	}
 	if len(seen) < 300 {
 		t.Errorf("only %d names of NumPy are listed", len(seen))
+	}
+}
+
+// TestStandard: every function of the array API standard is compared with NumPy or has a reason
+// why it is missing, and at least 95 % of them are compared.
+func TestStandard(t *testing.T) {
+	calls, rows := tested("../.."), map[string]bool{}
+	for _, r := range standardRows(standardText) {
+		if rows[r.name] {
+			t.Errorf("%s is listed twice", r.name)
+		}
+		rows[r.name] = true
+		_, called := calls[r.name]
+		if r.same != "" {
+			_, called = calls[r.same]
+		}
+		if called == (r.miss != "") {
+			t.Errorf("%s: called: %t; the reason why it is missing: %q", r.name, called, r.miss)
+		}
+	}
+	tables := ""
+	paths, err := filepath.Glob("../../gpktest/standard_*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tables += string(text)
+	}
+	for _, r := range standardRows(standardText) { // what a row shows instead of the call is in the call
+		for _, m := range regexp.MustCompile(`\.([A-Z]\w*)`).FindAllStringSubmatch(r.code, -1) {
+			if !regexp.MustCompile(`\.` + m[1] + `\b`).MatchString(tables) {
+				t.Errorf("%s: %s is called by no table", r.name, m[0])
+			}
+		}
+	}
+	for name := range calls {
+		if base, _, _ := strings.Cut(name, " of "); !rows[base] {
+			t.Errorf("%s is called and not listed", name)
+		}
+	}
+	works, all := standardShare("../..")
+	if all != 176 || works*100 < all*95 {
+		t.Errorf("%d of %d functions work; the standard has 176, and 95 %% are the least", works, all)
 	}
 }

@@ -188,6 +188,7 @@ func numpyDocument(root string) []byte {
 	}
 	slices.Sort(own)
 	fmt.Fprintf(&b, "\n## What NumPy has no function for\n\n%s. [operations.md](operations.md) says what each does.\n", strings.Join(own, ", "))
+	b.Write(standardDocument(root))
 	return b.Bytes()
 }
 
@@ -198,7 +199,7 @@ func cell(text string) string {
 
 const numpyHead = `# NumPy → gpk
 
-Generated from the tables of operations and internal/gen/numpy.txt by ` + "`go generate ./...`" + `; do not edit.
+Generated from the tables of operations, internal/gen/numpy.txt, internal/gen/standard.txt and the calls in gpktest/standard_*_test.go by ` + "`go generate ./...`" + `; do not edit.
 
 ` + "`import numpy as np`" + ` is ` + "`import \"github.com/gpk-go/gpk\"`" + `. Operations are methods (` + "`a.Exp()`" + `) and functions (` + "`gpk.Exp(a)`" + `). An
 error travels with the array and is returned by ToSlice, Item and Eval. What is ` + "`a[1:3]`" + ` is ` + "`a.Slice(0, 1, 3)`" + `, what is

@@ -1,0 +1,69 @@
+package compose
+
+import (
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/layout"
+)
+
+// Diff returns the n-th differences of a along an axis: the first are a[i+1] - a[i], and the
+// others the first ones of those before. The axis is shorter by n, and empty where n is at
+// least its length. Integers wrap. Bool is ErrDType, and a negative n ErrShape.
+//
+//gpk:row Over axes | the same | floating point, integers, complex | the n-th differences of neighbours along an axis, which is shorter by n
+func Diff[A Operand](o Operation[A], a A, n, axis int) A {
+	d, length, err := along(o, a, axis)
+	if err == nil {
+		err = supports(expr.Sub, a.DType())
+	}
+	if err == nil && n < 0 {
+		err = layout.Errorf("differences of order %d", n)
+	}
+	if err != nil {
+		return o.Failed(err)
+	}
+	if n == 0 {
+		return o.Cast(a, a.DType())
+	}
+	if n >= length {
+		return o.Cast(slice(o, a, d, 0, 0), a.DType())
+	}
+	x := a
+	for range n {
+		x = o.Elementwise(expr.Sub, slice(o, x, d, 1, length), slice(o, x, d, 0, length-1))
+		length--
+	}
+	return x
+}
+
+// Cross returns the cross products of the vectors of a and b along an axis, of length 3 in
+// both. The other axes broadcast. The axis is one of a, and lies as far from the last axis in b.
+// A component is the difference of two rounded products.
+//
+//gpk:row Products | the same | floating point, integers, complex | the cross products of vectors of three elements along an axis, broadcast
+func Cross[A Operand](o Operation[A], a, b A, axis int) A {
+	err := checkPair(o, a, b)
+	var d, e int
+	if err == nil {
+		d, err = layout.Axis(axis, a.NDim())
+	}
+	if err == nil {
+		if e = b.NDim() - a.NDim() + d; e < 0 {
+			err = layout.Errorf("axis %d of %v: %v has no such axis, counted from the last", axis, a.Shape(), b.Shape())
+		}
+	}
+	if err == nil && (a.Shape()[d] != 3 || b.Shape()[e] != 3) {
+		err = layout.Errorf("the cross product along axis %d of %v and %v; its length is 3 in both", axis, a.Shape(), b.Shape())
+	}
+	if err == nil {
+		_, err = layout.Broadcast(a.Shape(), b.Shape())
+	}
+	if err != nil {
+		return o.Failed(err)
+	}
+	// Component i is a[i+1] b[i+2] - a[i+2] b[i+1], with indices modulo 3.
+	after := func(x A, axis, k int) A {
+		return o.Take(x, o.Elementwise(expr.Remainder, o.Elementwise(expr.Add, counted(o, 3), k), 3), axis, nil)
+	}
+	left := o.Elementwise(expr.Mul, after(a, d, 1), after(b, e, 2))
+	return o.Elementwise(expr.Sub, left, o.Elementwise(expr.Mul, after(a, d, 2), after(b, e, 1)))
+}

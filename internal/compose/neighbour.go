@@ -1,0 +1,77 @@
+package compose
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/layout"
+)
+
+// precisionOf are the digits of the significand of a type, the exponent of its least positive
+// number, and its largest number.
+var precisionOf = map[dtype.DType]struct {
+	digits, least int
+	largest       float64
+}{
+	dtype.Float32:  {24, -149, math.MaxFloat32},
+	dtype.Float64:  {53, -1074, math.MaxFloat64},
+	dtype.Float16:  {11, -24, 65504},
+	dtype.BFloat16: {8, -133, 0x1.fep127},
+}
+
+// NextAfter returns the number of the type that follows a in the direction of b, broadcast: b
+// where the two are equal, and NaN where either is NaN. From the largest number it goes to Inf.
+// The neighbours are sums, rounded to nearest (Rump, Zimmermann, Boldo and Melquiond, Computing
+// predecessor and successor in rounding to nearest, BIT 49 (2009) 419).
+//
+//gpk:row Of two operands, broadcast | the same | floating point | the number of the type that follows a in the direction of b
+func NextAfter[A Operand](o Operation[A], a, b A) A {
+	err := o.Check()
+	if err == nil && a.DType() != b.DType() {
+		err = fmt.Errorf("%w: %v and %v do not mix; Cast one, as with b.Cast(gpk.%s)", dtype.ErrDType, a.DType(), b.DType(), a.DType().GoName())
+	}
+	if err == nil {
+		err = floating(a.DType(), false)
+	}
+	if err == nil {
+		_, err = layout.Broadcast(a.Shape(), b.Shape())
+	}
+	if err != nil {
+		return o.Failed(err)
+	}
+	up, down := neighbours(o, a)
+	step := math.Ldexp(1, precisionOf[a.DType()].least)
+	zero := o.Elementwise(expr.Eq, a, 0)
+	grows := o.Elementwise(expr.Eq, o.Elementwise(expr.Gt, b, a), o.Elementwise(expr.Gt, a, 0))
+	next := o.Elementwise(expr.CopySign, o.Elementwise(expr.Where, grows, up, down), a)
+	next = o.Elementwise(expr.Where, zero, o.Elementwise(expr.CopySign, step, b), next)
+	next = o.Elementwise(expr.Where, o.Elementwise(expr.Eq, a, b), b, next)
+	sum := o.Elementwise(expr.Add, a, b)
+	either := o.Elementwise(expr.Or, o.Elementwise(expr.IsNaN, a), o.Elementwise(expr.IsNaN, b))
+	return o.Elementwise(expr.Where, either, sum, next)
+}
+
+// neighbours returns the next larger and the next smaller number than |a|, of the type of a.
+//
+// Below 2^digits times the least number, numbers are one such step apart. Above, m u (1 + 2u)
+// with u = 2^-digits is more than half of the distance of two numbers and less than one and a half of it, so that the
+// sum and the difference with m round to the neighbours. Numbers below 1 are first multiplied by 1/u, which
+// keeps that product out of the range of subnormal numbers.
+func neighbours[A Operand](o Operation[A], a A) (up, down A) {
+	p := precisionOf[a.DType()]
+	u, step := math.Ldexp(1, -p.digits), math.Ldexp(1, p.least)
+	m := o.Elementwise(expr.Abs, a)
+	small := o.Elementwise(expr.Lt, m, 1)
+	x := o.Elementwise(expr.Where, small, o.Elementwise(expr.Mul, m, 1/u), m)
+	e := o.Elementwise(expr.Mul, x, u*(1+2*u))
+	back := func(x A) A { return o.Elementwise(expr.Where, small, o.Elementwise(expr.Mul, x, u), x) }
+	up, down = back(o.Elementwise(expr.Add, x, e)), back(o.Elementwise(expr.Sub, x, e))
+
+	flat := math.Ldexp(step, p.digits) // above it, numbers are further apart than step
+	up = o.Elementwise(expr.Where, o.Elementwise(expr.Lt, m, flat), o.Elementwise(expr.Add, m, step), up)
+	down = o.Elementwise(expr.Where, o.Elementwise(expr.Le, m, flat), o.Elementwise(expr.Sub, m, step), down)
+	down = o.Elementwise(expr.Where, o.Elementwise(expr.Eq, m, math.Inf(1)), p.largest, down)
+	return up, down
+}

@@ -1,0 +1,123 @@
+package linalg
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gpk-go/gpk"
+)
+
+// MatrixNorm returns the norms [...], of the real type, of a stack a [..., m, n]: without an
+// order or of order Frobenius sqrt(sum |a|^2); of order 1 and -1 the largest and the least sum
+// of a column's absolute values, of +Inf and -Inf that of a row, of 2 and -2 the largest and the least singular
+// value. The nuclear norm is SVDVals(a).Sum(-1).
+//
+// Errors: those of SVD, for orders 2 and -2; gpk.ErrUnsupported for other orders; gpk.ErrShape
+// for no rows or columns, but for the Frobenius norm, which is 0.
+func MatrixNorm(a *gpk.Array, order ...float64) *gpk.Array {
+	op, err := begin("MatrixNorm", nil, 0, a)
+	if err == nil {
+		err = stack(a)
+	}
+	p := float64(Frobenius)
+	switch {
+	case err != nil || len(order) == 0:
+	case len(order) == 1:
+		p = order[0]
+	default:
+		err = fmt.Errorf("%w: %d orders of the norm", gpk.ErrUnsupported, len(order))
+	}
+	var x *gpk.Array
+	if err == nil {
+		x, err = op.matrixNorms(a, p)
+	}
+	if err != nil {
+		return op.fail(err)
+	}
+	return x
+}
+
+func (op *operation) matrixNorms(a *gpk.Array, p float64) (*gpk.Array, error) {
+	if s := a.Shape(); p != Frobenius && (s[len(s)-1] == 0 || s[len(s)-2] == 0) {
+		return nil, fmt.Errorf("%w: %v: matrices without elements have no norm of order %v", gpk.ErrShape, s, p)
+	}
+	var x *gpk.Array
+	switch p {
+	case Frobenius:
+		x = a.Norm(-2, -1)
+	case 1:
+		x = a.Abs().Sum(-2).Max(-1)
+	case -1:
+		x = a.Abs().Sum(-2).Min(-1)
+	case math.Inf(1):
+		x = a.Abs().Sum(-1).Max(-1)
+	case math.Inf(-1):
+		x = a.Abs().Sum(-1).Min(-1)
+	case 2, -2:
+		return op.extremes(a, p)
+	default:
+		return nil, fmt.Errorf("%w: a norm of order %v; there are 2, -2, 1, -1, +Inf, -Inf and Frobenius", gpk.ErrUnsupported, p)
+	}
+	return x, x.Err()
+}
+
+// extremes returns the largest singular values, or the least ones for an order below 0.
+func (op *operation) extremes(a *gpk.Array, p float64) (*gpk.Array, error) {
+	values, err := op.engine(a).singular(op, a)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]float64, len(values))
+	for i, s := range values {
+		if list[i] = slices.Max(s); p < 0 {
+			list[i] = slices.Min(s)
+		}
+	}
+	return reals(op, svdName, a.DType().Real(), list, a.Shape()[:a.NDim()-2]), nil
+}
+
+// MatrixPower returns the n-th powers of a stack a [..., m, m], by repeated squaring in full
+// precision. Power 0 is the identity, and a negative power that of the inverses.
+//
+// Errors: those of Inv, for negative n; gpk.ErrShape for matrices that are not square.
+func MatrixPower(a *gpk.Array, n int) *gpk.Array {
+	op, err := begin("MatrixPower", nil, 0, a)
+	if err == nil {
+		err = square(a)
+	}
+	x := a
+	if err == nil && n < 0 {
+		x, err = op.engine(a).inv(op, a)
+	}
+	if err != nil {
+		return op.fail(err)
+	}
+	if n == 0 {
+		x = gpk.Eye(a.DType(), a.Shape()[a.NDim()-1]).To(op.dev).BroadcastTo(a.Shape()...).Clone()
+	} else if x = power(x, uint(max(n, -n))); x == a {
+		x = a.Clone()
+	}
+	if err := x.Err(); err != nil {
+		return op.fail(err)
+	}
+	return x
+}
+
+// power returns the n-th power, n at least 1.
+func power(x *gpk.Array, n uint) *gpk.Array {
+	var product *gpk.Array
+	for {
+		if n&1 != 0 {
+			if product == nil {
+				product = x
+			} else {
+				product = product.MatMul(x, gpk.FullPrecision)
+			}
+		}
+		if n >>= 1; n == 0 {
+			return product
+		}
+		x = x.MatMul(x, gpk.FullPrecision)
+	}
+}
