@@ -55,7 +55,7 @@ func TestChainAllocates(t *testing.T) {
 			return Eval(z)
 		}},
 	} {
-		if n := testing.AllocsPerRun(200, func() {
+		if n := devicetest.LeastAllocs(200, func() {
 			if err := tt.f(); err != nil {
 				t.Error(err)
 			}

@@ -1,6 +1,7 @@
 package array
 
 import (
+	"math"
 	"runtime"
 	"testing"
 
@@ -99,7 +100,7 @@ func TestIntoAllocates(t *testing.T) {
 			return n
 		}
 		before := taken()
-		if n := testing.AllocsPerRun(200, func() {
+		if n := devicetest.LeastAllocs(200, func() {
 			if err := c.f(); err != nil {
 				t.Error(err)
 			}
@@ -129,17 +130,21 @@ func TestSmallSumAllocates(t *testing.T) {
 		}
 		y.Free()
 	}
-	if n := testing.AllocsPerRun(runs, sum); n > 16 {
+	if n := devicetest.LeastAllocs(runs, sum); n > 16 {
 		t.Errorf("%v allocations, want at most 16", n)
 	}
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	for range runs {
-		sum()
+	least := uint64(math.MaxUint64) // of several rounds: other goroutines allocate too
+	for range 5 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range runs {
+			sum()
+		}
+		runtime.ReadMemStats(&after)
+		least = min(least, (after.TotalAlloc-before.TotalAlloc)/runs)
 	}
-	runtime.ReadMemStats(&after)
-	if n := (after.TotalAlloc - before.TotalAlloc) / runs; n > 3500 { // the scratch memory of a sum alone is 4 KB
-		t.Errorf("%d bytes, want at most 3500", n)
+	if least > 3500 { // the scratch memory of a sum alone is 4 KB
+		t.Errorf("%d bytes, want at most 3500", least)
 	}
 }
 

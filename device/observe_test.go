@@ -2,6 +2,7 @@ package device
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -273,8 +274,12 @@ func TestObserveAllocates(t *testing.T) {
 	_, x := observing(t)
 	x.Stop()
 	w := work(func(int, uint64) error { return nil })
-	if n := testing.AllocsPerRun(100, func() { _ = d.LaunchWork(nil, nil, nil, w) }); n != 0 {
-		t.Errorf("%v allocations a launch", n)
+	least := math.Inf(1) // of several rounds: AllocsPerRun also counts what other goroutines allocate
+	for range 5 {
+		least = min(least, testing.AllocsPerRun(100, func() { _ = d.LaunchWork(nil, nil, nil, w) }))
+	}
+	if least != 0 {
+		t.Errorf("%v allocations a launch", least)
 	}
 }
 

@@ -164,7 +164,7 @@ func TestSpanLabels(t *testing.T) {
 // TestSpanOff: without a profile a span costs no allocation and returns its context.
 func TestSpanOff(t *testing.T) {
 	ctx := context.Background()
-	if n := testing.AllocsPerRun(100, func() {
+	if n := devicetest.LeastAllocs(100, func() {
 		got, end := profile.Span(ctx, "off")
 		end()
 		if got != ctx {

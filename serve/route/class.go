@@ -45,18 +45,24 @@ func (c class) whole() class {
 	return c
 }
 
-// ragged returns the class of the operation for lengths that are no multiples of the
-// alignment, where it has one and they are none, else c.
-func (o *Op) ragged(c class) class {
-	size := int64(o.DType.Size())
-	switch {
-	case size == 0 || o.Elements <= 0:
-	case c == reduction && o.Elements*size%alignment != 0:
+// ragged returns the class of operations of c with ragged lengths, or c where there is none.
+func (c class) ragged() class {
+	switch c {
+	case reduction:
 		return raggedReduction
-	case c == product && o.raggedProduct(size):
+	case product:
 		return raggedProduct
 	}
 	return c
+}
+
+// isRagged reports whether c has ragged lengths, and those of the operation are.
+func (o *Op) isRagged(c class) bool {
+	size := int64(o.DType.Size())
+	if size == 0 || o.Elements <= 0 {
+		return false
+	}
+	return c == reduction && o.Elements*size%alignment != 0 || c == product && o.raggedProduct(size)
 }
 
 // raggedProduct reports whether a length of the matrices is no multiple of the alignment. The

@@ -45,8 +45,9 @@ func newModel(host, gpu *device.Device) *Model {
 // numbers. gpu is 0 without a GPU.
 func (m *Model) Launch() (cpu, gpu time.Duration) {
 	small := Op{Name: "Add", Elements: 1, DType: dtype.Float32}
-	c, _ := m.predict(&m.rates[onCPU], &small, elementwise)
-	g, _ := m.predict(&m.rates[onGPU], &small, elementwise)
+	amount := log2(small.bytes())
+	c, _ := m.rates[onCPU].predict(&small, elementwise, amount, amount)
+	g, _ := m.rates[onGPU].predict(&small, elementwise, amount, amount)
 	return duration(c), duration(g)
 }
 
@@ -57,18 +58,23 @@ func (m *Model) Decide(op Op) Decision {
 		return Decision{Device: op.Resident, Reason: Elsewhere}
 	}
 	c := op.classOf()
-	cpu, measured := m.predict(&m.rates[onCPU], &op, c)
+	bytes := op.bytes()
+	moved := log2(bytes)
+	work := moved
+	if c == product || c == smooth {
+		work = log2(op.work(c))
+	}
+	cpu, measured := m.rates[onCPU].predict(&op, c, work, moved)
 	d.OnCPU = duration(cpu)
 	if m.gpu == nil {
 		return d
 	}
-	gpu, measuredGPU := m.predict(&m.rates[onGPU], &op, c)
+	gpu, measuredGPU := m.rates[onGPU].predict(&op, c, work, moved)
 	d.OnGPU = duration(gpu)
-	bytes := op.bytes()
 	if op.Resident == m.gpu {
-		m.fromGPU(&d, &op, c, cpu, gpu, m.down.at(log2(bytes)), measured && measuredGPU)
+		m.fromGPU(&d, &op, c, cpu, gpu, m.down.at(moved), measured && measuredGPU)
 	} else {
-		m.fromHost(&d, bytes, c, cpu, gpu, m.up.at(log2(bytes)), measured && measuredGPU)
+		m.fromHost(&d, bytes, c, cpu, gpu, m.up.at(moved), measured && measuredGPU)
 	}
 	return d
 }
@@ -115,24 +121,26 @@ func (m *Model) fits(bytes float64) bool {
 	return err == nil && bytes <= memoryShare*float64(free)
 }
 
-// predict returns the seconds of an operation on the device of r, and whether its class was
-// measured for its type: with ragged lengths where those were measured. A product takes at least the time in which an element-wise
+// predict returns the seconds of an operation, and whether its class was measured for its
+// type: with ragged lengths where those were measured. work and moved are the base-2 logarithms
+// of its work and of its bytes. A product takes at least the time in which an element-wise
 // operation reads and writes as many bytes: products of few rows are bound by memory.
-func (m *Model) predict(r *rates, op *Op, c class) (seconds float64, measured bool) {
+func (r *rates) predict(op *Op, c class, work, moved float64) (seconds float64, measured bool) {
 	if int(op.DType) >= types {
 		return 0, false
 	}
 	by := &r[c][op.DType]
-	if ragged := op.ragged(c); r[ragged][op.DType].n > 0 {
-		by = &r[ragged][op.DType]
+	// Whether lengths are ragged takes divisions, which are slow, and the CPU need not know.
+	if ragged := &r[c.ragged()][op.DType]; ragged.n > 0 && op.isRagged(c) {
+		by = ragged
 	}
 	if by.n == 0 {
 		return 0, false
 	}
-	y := by.log(log2(op.work(c)))
+	y := by.log(work)
 	if c == product && op.Bytes > 0 {
-		if moved := &r[elementwise][op.DType]; moved.n > 0 {
-			y = max(y, moved.log(log2(float64(op.Bytes))))
+		if copied := &r[elementwise][op.DType]; copied.n > 0 {
+			y = max(y, copied.log(moved))
 		}
 	}
 	return exp2(y), true

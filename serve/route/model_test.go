@@ -242,12 +242,9 @@ func TestRagged(t *testing.T) {
 			m, n, k = 4*m, 4*n, 4*k
 		}
 		o := Op{Name: "MatMul", Elements: max(m*n, m*k, n*k), Bytes: 4 * (m*n + m*k + n*k), Flops: 2 * m * n * k, DType: dtype.Float32}
-		want := product
-		if m%4 != 0 || n%4 != 0 || k%4 != 0 {
-			want = raggedProduct
-		}
-		if got := o.ragged(product); got != want {
-			t.Fatalf("seed 1, 2: %d x %d x %d is a %v, want a %v", m, n, k, got, want)
+		want := m%4 != 0 || n%4 != 0 || k%4 != 0
+		if got := o.isRagged(product); got != want {
+			t.Fatalf("seed 1, 2: %d x %d x %d is ragged: %v, want %v", m, n, k, got, want)
 		}
 	}
 	for _, o := range []Op{
@@ -257,13 +254,13 @@ func TestRagged(t *testing.T) {
 		{Flops: -3, Elements: -1, Bytes: -1, DType: dtype.Float32},
 		{Flops: 3, Elements: 3, Bytes: 9},
 	} {
-		if got := o.ragged(product); got != product {
-			t.Errorf("%+v is a %v", o, got)
+		if o.isRagged(product) {
+			t.Errorf("%+v is ragged", o)
 		}
 	}
-	for n, want := range map[int64]class{0: reduction, 3: raggedReduction, 4: reduction, 1 << 20: reduction, 1<<20 + 2: raggedReduction} {
-		if got := (&Op{Elements: n, DType: dtype.Float32}).ragged(reduction); got != want {
-			t.Errorf("a sum of %d is a %v, want a %v", n, got, want)
+	for n, want := range map[int64]bool{0: false, 3: true, 4: false, 1 << 20: false, 1<<20 + 2: true} {
+		if got := (&Op{Elements: n, DType: dtype.Float32}).isRagged(reduction); got != want {
+			t.Errorf("a sum of %d is ragged: %v, want %v", n, got, want)
 		}
 	}
 	m := fakeModel(1 << 30)
@@ -322,7 +319,7 @@ func TestDecideAllocates(t *testing.T) {
 	m := fakeModel(1 << 40)
 	m.available = m.gpu.Available
 	for _, op := range benchOps(m) {
-		if n := testing.AllocsPerRun(1000, func() { sink = m.Decide(op) }); n != 0 {
+		if n := devicetest.LeastAllocs(1000, func() { sink = m.Decide(op) }); n != 0 {
 			t.Errorf("%+v: %v allocations", op, n)
 		}
 	}
