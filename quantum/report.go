@@ -62,6 +62,12 @@ func (r *Report) finish(pairs int64, total time.Duration, most int64) {
 	if total > 0 {
 		r.PairsPerSecond = float64(pairs) / total.Seconds()
 	}
+	r.warn()
+}
+
+// warn says why the kernel is of little use for learning.
+func (r *Report) warn() {
+	r.Warning = ""
 	switch {
 	case math.IsNaN(r.OffDiagonalMean): // no pairs
 	case r.OffDiagonalMean >= collapsedMean:
