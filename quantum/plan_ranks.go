@@ -21,15 +21,16 @@ type RankPlan struct {
 	Samples     int64  // whose states this rank builds
 	Pairs       int64  // entries of K that this rank computes
 	Written     int64  // bytes of K that this rank writes or keeps
-	Exchanged   int64  // bytes of states that this rank would receive if each state were built once
+	Rebuilt     int64  // states that other ranks build too: all but a fair share
+	Exchanged   int64  // bytes that this rank would receive if it got those from other ranks
 	MostSamples int64  // the largest of any rank
 	MostPairs   int64  // the largest of any rank
 }
 
 // String says it in a line.
 func (p RankPlan) String() string {
-	return fmt.Sprintf("rank %d of %d, in a grid of %d x %d: %d tiles of %d, %d pairs (at most %d a rank), %s of K; it builds %d states (at most %d a rank), which saves receiving %s",
-		p.Rank, p.Ranks, p.Grid[0], p.Grid[1], p.Tiles, p.Side, p.Pairs, p.MostPairs, bytesize.Format(p.Written), p.Samples, p.MostSamples, bytesize.Format(p.Exchanged))
+	return fmt.Sprintf("rank %d of %d, in a grid of %d x %d: %d tiles of %d, %d pairs (at most %d a rank), %s of K; it builds %d states (at most %d a rank), %d of them again; receiving those would move %s",
+		p.Rank, p.Ranks, p.Grid[0], p.Grid[1], p.Tiles, p.Side, p.Pairs, p.MostPairs, bytesize.Format(p.Written), p.Samples, p.MostSamples, p.Rebuilt, bytesize.Format(p.Exchanged))
 }
 
 // planPart plans the memory of a part, and says what the rank has to do.
@@ -47,7 +48,8 @@ func (k *kernel) planPart(pt *share, d device.Info, o Options) (Plan, error) {
 	} else if o.File != "" { // with mirrors
 		r.Written *= 2
 	}
-	r.Exchanged = saturated(max(mine.samples-samples/int64(pt.ranks), 0), k.stateBytes(o.Precision))
+	r.Rebuilt = max(mine.samples-samples/int64(pt.ranks), 0)
+	r.Exchanged = saturated(r.Rebuilt, k.stateBytes(o.Precision))
 	kept := int64(0)
 	if o.File == "" {
 		kept = r.Written
@@ -91,6 +93,13 @@ type Rates struct {
 // starting processes, and waiting for a file system that all ranks share.
 func (p Plan) Seconds(r Rates) float64 {
 	return float64(p.Ranks.MostSamples)*r.State + float64(p.Ranks.MostPairs)*r.Pair
+}
+
+// Link is the speed of a connection between ranks, in bytes per second, from which on
+// receiving states would take less time than building them again, as Gram does; NaN if no
+// state is built again.
+func (p Plan) Link(r Rates) float64 {
+	return float64(p.Ranks.Exchanged) / (float64(p.Ranks.Rebuilt) * r.State)
 }
 
 // MeasureRates measures the rates of this process by computing kernels of random samples with

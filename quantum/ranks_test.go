@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
@@ -204,8 +203,6 @@ func TestShards(t *testing.T) {
 		t.Skip("NOT RUN: ranks compute on CPUs")
 	}
 	onCPU(t)
-	defer func(d time.Duration) { syncEvery = d }(syncEvery)
-	syncEvery = 0
 	for name, q := range rankCases(t) {
 		t.Run(name, func(t *testing.T) {
 			whole, err := Gram(t.Context(), q.c, q.x, q.y, q.o)
@@ -273,18 +270,23 @@ func TestOtherRun(t *testing.T) {
 		o    Options
 	}
 	for want, change := range map[string]func(q *call, folder string) error{
-		"3 ranks, not 4":                func(q *call, _ string) error { q.o.Shard = Shard{0, 4}; return nil },
-		"another circuit":               func(q *call, _ string) error { q.c = entangled().RX(0, Feature(1)).CX(0, 1).RX(1, Feature(0)); return nil },
-		"other samples x":               func(q *call, _ string) error { q.x = other; return nil },
-		"other samples y":               func(q *call, _ string) error { q.y = other; return nil },
-		"a K of 60 x 60, not 50 x 50":   func(q *call, _ string) error { q.x = x.Slice(0, 0, 50); return nil },
-		"tiles of 10 samples, not 20":   func(q *call, _ string) error { q.o.Tile = 40; return nil },
-		"other options":                 func(q *call, _ string) error { q.o.Precision = Double; return nil },
-		"other options (":               func(q *call, _ string) error { q.o.Normalize = true; return nil },
-		"K.npy is missing":              func(_ *call, f string) error { return os.Remove(filepath.Join(f, "K.npy")) },
-		"K.npy has not":                 func(_ *call, f string) error { return os.Truncate(filepath.Join(f, "K.npy"), 99) },
-		"rank-0 is damaged":             func(_ *call, f string) error { return os.Truncate(filepath.Join(f, "rank-0"), 2) },
-		"rank-0 is damaged;":            func(_ *call, f string) error { return os.WriteFile(filepath.Join(f, "rank-0"), []byte("abcdefg"), 0o600) },
+		"3 ranks, not 4": func(q *call, _ string) error { q.o.Shard = Shard{0, 4}; return nil },
+		"another circuit": func(q *call, _ string) error {
+			q.c = entangled().RX(0, Feature(1)).CX(0, 1).RX(1, Feature(0))
+			return nil
+		},
+		"other samples x":             func(q *call, _ string) error { q.x = other; return nil },
+		"other samples y":             func(q *call, _ string) error { q.y = other; return nil },
+		"a K of 60 x 60, not 50 x 50": func(q *call, _ string) error { q.x = x.Slice(0, 0, 50); return nil },
+		"tiles of 10 samples, not 20": func(q *call, _ string) error { q.o.Tile = 40; return nil },
+		"other options":               func(q *call, _ string) error { q.o.Precision = Double; return nil },
+		"other options (":             func(q *call, _ string) error { q.o.Normalize = true; return nil },
+		"K.npy is missing":            func(_ *call, f string) error { return os.Remove(filepath.Join(f, "K.npy")) },
+		"K.npy has not":               func(_ *call, f string) error { return os.Truncate(filepath.Join(f, "K.npy"), 99) },
+		"rank-0 is damaged":           func(_ *call, f string) error { return os.Truncate(filepath.Join(f, "rank-0"), 2) },
+		"rank-0 is damaged;": func(_ *call, f string) error {
+			return os.WriteFile(filepath.Join(f, "rank-0"), []byte("abcdefg"), 0o600)
+		},
 		"run: invalid character":        func(_ *call, f string) error { return os.WriteFile(filepath.Join(f, "run"), []byte("}"), 0o600) },
 		"another version of gpk":        func(_ *call, f string) error { return os.WriteFile(filepath.Join(f, "run"), []byte("{}"), 0o600) },
 		"not the folder of a run":       func(_ *call, f string) error { return os.Remove(filepath.Join(f, "run")) },

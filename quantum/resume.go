@@ -38,6 +38,7 @@ type record struct {
 	done         []byte
 	pending      []int // finished, not yet recorded
 	synced       time.Time
+	took         time.Duration // to record them
 }
 
 // runFile describes a run.
@@ -52,8 +53,12 @@ const runFormat = 1
 // maxRunBytes bounds the file run.
 const maxRunBytes = 1 << 16
 
-// syncEvery is how often finished tiles are recorded, so at most the work of so long is lost.
-var syncEvery = time.Second
+// Finished tiles are recorded this often at most, and in this part of the time at most: what a
+// process that is killed computed since then is computed again.
+const (
+	syncEvery = 50 * time.Millisecond
+	syncShare = 20
+)
 
 // errComplete says that another rank has completed the file already.
 var errComplete = errors.New("complete")
@@ -229,7 +234,7 @@ func (r *record) has(tile int) bool { return r != nil && r.done[tile] == 1 }
 // mark records a tile that was written.
 func (r *record) mark(tile int) error {
 	r.pending = append(r.pending, tile)
-	if time.Since(r.synced) < syncEvery {
+	if time.Since(r.synced) < max(syncEvery, syncShare*r.took) {
 		return nil
 	}
 	return r.flush()
@@ -240,6 +245,7 @@ func (r *record) flush() error {
 	if len(r.pending) == 0 {
 		return nil
 	}
+	begun := time.Now()
 	if err := r.data.Sync(); err != nil {
 		return err
 	}
@@ -249,8 +255,9 @@ func (r *record) flush() error {
 			return err
 		}
 	}
-	r.pending, r.synced = nil, time.Now()
-	return r.log.Sync()
+	err := r.log.Sync()
+	r.pending, r.synced, r.took = nil, time.Now(), time.Since(begun)
+	return err
 }
 
 // allDone reports whether all ranks have recorded all tiles.

@@ -14,7 +14,7 @@ type samples struct {
 	name        string // x or y
 	n, features int
 	data        []float64
-	array       *gpk.Array // on a GPU
+	array       *gpk.Array      // on a GPU
 	number      func(i int) int // the row of x that row i is; nil: i
 	lent        cpu.Scratch[float64]
 }

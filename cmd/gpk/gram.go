@@ -34,6 +34,7 @@ type gramFlags struct {
 	tile               int
 	device             string
 	seeded             bool // -seed was given
+	shard              string
 }
 
 // gram computes a kernel matrix from .npy files.
@@ -44,6 +45,33 @@ func gram(ctx context.Context, args []string, std streams) error {
 	fs.StringVar(&f.y, "y", "", "samples of the columns, a .npy `file`; without it K is symmetric")
 	fs.StringVar(&f.out, "out", "K.npy", "where K goes, a .npy `file`; it need not fit into memory")
 	fs.StringVar(&f.plot, "plot", "", "a heat map of K, with the spectrum if K is symmetric: a .png, .svg or .pdf `file`")
+	fs.StringVar(&f.shard, "shard", "", "compute part `i/n` of K, i from 0: for job arrays that share a file system. Run again, it goes on where it ended")
+	fs.StringVar(&f.device, "device", "", "cpu, cuda or cuda:1; otherwise the first GPU that works, else the CPU; of several ranks, the CPU")
+	f.kernelFlags(fs)
+	if err := parse(fs, args, std); err != nil {
+		return err
+	}
+	if err := noArguments(fs); err != nil {
+		return err
+	}
+	o, err := f.options(fs)
+	if err == nil {
+		err = f.checkFiles()
+	}
+	if err == nil {
+		err = f.apart()
+	}
+	if err == nil {
+		o.Shard, err = f.parts()
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	return f.launch(ctx, std, o)
+}
+
+// kernelFlags are the flags of a kernel that needs no samples to be planned.
+func (f *gramFlags) kernelFlags(fs *flag.FlagSet) {
 	fs.StringVar(&f.circuit, "circuit", "basic", "basic, z or zz: a qubit for each feature")
 	fs.IntVar(&f.layers, "layers", 2, "layers of basic, repetitions of z and zz")
 	fs.StringVar(&f.embedding, "embedding", "ryrz", "ry or ryrz, of basic")
@@ -56,22 +84,11 @@ func gram(ctx context.Context, args []string, std streams) error {
 	fs.BoolVar(&f.normalize, "normalize", false, "divide by the square roots of the diagonal")
 	fs.Float64Var(&f.jitter, "jitter", 0, "added to the diagonal")
 	fs.StringVar(&f.budget, "budget", "", "memory to use at most, as 4GiB; 0.85 of what is free otherwise")
-	fs.StringVar(&f.device, "device", "", "cpu, cuda or cuda:1; otherwise the first GPU that works, else the CPU")
 	fs.IntVar(&f.tile, "tile", 0, "states of a pair of blocks; 0 chooses")
-	if err := parse(fs, args, std); err != nil {
-		return err
-	}
-	if err := noArguments(fs); err != nil {
-		return err
-	}
-	fs.Visit(func(g *flag.Flag) { f.seeded = f.seeded || g.Name == "seed" })
-	o, err := f.options()
-	if err == nil {
-		err = f.apart()
-	}
-	if err != nil {
-		return usageError{err}
-	}
+}
+
+// matrix computes K, or this rank's part.
+func (f *gramFlags) matrix(ctx context.Context, std streams, o quantum.Options) error {
 	if f.device != "" {
 		d, err := device.Open(f.device)
 		if err != nil {
@@ -91,7 +108,8 @@ func gram(ctx context.Context, args []string, std streams) error {
 }
 
 // options reads the flags that need no file.
-func (f *gramFlags) options() (o quantum.Options, err error) {
+func (f *gramFlags) options(fs *flag.FlagSet) (o quantum.Options, err error) {
+	fs.Visit(func(g *flag.Flag) { f.seeded = f.seeded || g.Name == "seed" })
 	o.Normalize, o.Jitter, o.Tile = f.normalize, f.jitter, f.tile
 	pick := func(flag, value string, names []string, set func(int)) {
 		for i, n := range names {
@@ -126,10 +144,6 @@ func (f *gramFlags) options() (o quantum.Options, err error) {
 // checkValues checks the flags that are not one of a list of names.
 func (f *gramFlags) checkValues() error {
 	switch {
-	case f.x == "":
-		return errors.New("-x names no file")
-	case f.out == "":
-		return errors.New("-out names no file")
 	case f.layers < 1:
 		return fmt.Errorf("-layers %d", f.layers)
 	case f.scale == 0 || math.IsNaN(f.scale) || math.IsInf(f.scale, 0):
@@ -142,15 +156,26 @@ func (f *gramFlags) checkValues() error {
 	return f.checkWeights()
 }
 
-// checkWeights checks that the weights fit the other flags, and the plot's format.
+// checkFiles checks the names of files.
+func (f *gramFlags) checkFiles() error {
+	switch {
+	case f.x == "":
+		return errors.New("-x names no file")
+	case f.out == "":
+		return errors.New("-out names no file")
+	case f.plot != "":
+		return plotFormat(f.plot)
+	}
+	return nil
+}
+
+// checkWeights checks that the weights fit the other flags.
 func (f *gramFlags) checkWeights() error {
 	switch {
 	case f.weights != "" && f.seeded:
 		return errors.New("-weights and -seed exclude each other")
 	case f.weights != "" && !strings.EqualFold(f.circuit, "basic"):
 		return fmt.Errorf("-weights are for -circuit basic, not %s", f.circuit)
-	case f.plot != "":
-		return plotFormat(f.plot)
 	}
 	return nil
 }
@@ -372,6 +397,9 @@ func (f *gramFlags) compute(ctx context.Context, std streams, c *quantum.Circuit
 			return err
 		}
 	}
+	if o.Group != nil || o.Shard.Of > 0 {
+		return f.computePart(ctx, std, c, x, y, o)
+	}
 	file, err := beside("out", f.out)
 	if err != nil {
 		return err
@@ -395,11 +423,16 @@ func (f *gramFlags) compute(ctx context.Context, std streams, c *quantum.Circuit
 		return err
 	}
 	fmt.Fprintln(std.out, f.out)
+	return f.draw(std, o, r, y == nil)
+}
+
+// draw plots K, which is in its file.
+func (f *gramFlags) draw(std streams, o quantum.Options, r *quantum.Result, symmetric bool) error {
 	if f.plot == "" {
 		return nil
 	}
 	// K stays where the plot cannot be made.
-	if err := plotKernel(f.plot, f.out, kernelType(o.Precision), r.Plan.Samples[0], r.Plan.Samples[1], y == nil); err != nil {
+	if err := plotKernel(f.plot, f.out, kernelType(o.Precision), r.Plan.Samples[0], r.Plan.Samples[1], symmetric); err != nil {
 		var path *os.PathError
 		if errors.As(err, &path) { // of a file that the user has not named
 			err = path.Err
