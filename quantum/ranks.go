@@ -208,7 +208,10 @@ func (j *job) agree(run runFile) error {
 		what string
 		of   digest
 	}{
-		{"another circuit", run.Circuit}, {"other samples x", run.X}, {"other samples y", run.Y}, {"other options", run.Options},
+		{"another circuit", run.Circuit},
+		{"other samples x", run.X},
+		{"other samples y", run.Y},
+		{"other options", run.Options},
 		{"another Tile, number of ranks or samples", digestOf(func(w io.Writer) { fmt.Fprintln(w, run.Side, run.Rows, run.Columns, run.Ranks, run.Format) })},
 		{"a File, or none,", digestOf(func(w io.Writer) { fmt.Fprintln(w, j.options.File != "") })},
 	}

@@ -144,6 +144,9 @@ func TestGroup(t *testing.T) {
 				if err != nil {
 					return err
 				}
+				if p := r.Plan.Ranks; p.Pairs != r.Report.Pairs || p.Written != tileBytes(r.Tiles) || p.Tiles != len(r.Tiles) || r.Report.Peak[0].Bytes > r.Plan.States {
+					return fmt.Errorf("planned %+v, states %d, and came out as\n%v", p, r.Plan.States, r.Report)
+				}
 				mu.Lock()
 				for _, tile := range r.Tiles {
 					width := tile.K.Shape()[1]

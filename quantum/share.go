@@ -52,10 +52,11 @@ func (k *kernel) newPart(n, m int, o Options, rank, ranks int) (*share, error) {
 	if p.m < p.n {
 		p.grid[0], p.grid[1] = p.grid[1], p.grid[0]
 	}
-	const (
-		whole = 96 // a multiple of every micro-kernel's tile
-		deals = 8  // tiles a rank has in a row, at least: fewer are not dealt evenly
-	)
+	const whole = 96 // a multiple of every micro-kernel's tile
+	deals := 8       // tiles that a rank has in a row, at least: fewer are not dealt evenly
+	if min(p.grid[0], p.grid[1]) == 1 {
+		deals = 4 // within 1.2 %
+	}
 	if p.side = o.Tile / 2; p.side == 0 {
 		p.side = max(min(k.side(o.Precision, maxWorkspace/workspacePart, 1), min(p.n/p.grid[0], p.m/p.grid[1])/deals)/whole*whole, whole)
 	}
