@@ -166,7 +166,7 @@ func (j *job) ranked(ctx context.Context, e engine, c *Circuit, against bool, be
 		}
 	}
 	if o.File != "" {
-		p.record, err = openRecord(o.File, run, p, o.Group != nil)
+		err = j.open(run)
 		if errors.Is(err, errComplete) {
 			return j.exchange(&Result{Plan: plan}, true)
 		}
@@ -202,6 +202,37 @@ func (j *job) ranked(ctx context.Context, e engine, c *Circuit, against bool, be
 	return j.exchange(r, done)
 }
 
+// open opens the record of a rank. In a group rank 0 is the first, so that the others find its
+// folder, or hear that K is complete.
+func (j *job) open(run runFile) (err error) {
+	p, o := j.part, j.options
+	if o.Group == nil || p.rank == 0 {
+		p.record, err = openRecord(o.File, run, p, o.Group != nil)
+	}
+	if o.Group == nil || err != nil && !errors.Is(err, errComplete) {
+		return err
+	}
+	complete := uint8(0)
+	if err != nil {
+		complete = 1
+	}
+	switch all, wrong := gatherOf(j, []uint8{complete}); {
+	case wrong != nil:
+		p.record.close()
+		return wrong
+	case all[0] > 0:
+		return errComplete
+	case p.rank > 0:
+		p.record, err = openRecord(o.File, run, p, true)
+	}
+	return err
+}
+
+// gatherOf gathers as many values of each rank of the group.
+func gatherOf[T gpk.Elem](j *job, mine []T) ([]T, error) {
+	return gpk.ToSlice[T](j.options.Group.AllGather(gpk.FromSlice(mine).To(j.dev), 0))
+}
+
 // agree compares the arguments of all ranks.
 func (j *job) agree(run runFile) error {
 	parts := []struct {
@@ -219,7 +250,7 @@ func (j *job) agree(run runFile) error {
 	for _, p := range parts {
 		mine = append(mine, p.of[:]...)
 	}
-	all, err := gpk.ToSlice[uint8](j.options.Group.AllGather(gpk.FromSlice(mine).To(j.dev), 0))
+	all, err := gatherOf(j, mine)
 	if err != nil {
 		return err
 	}
@@ -246,7 +277,7 @@ func (j *job) exchange(r *Result, done bool) (*Result, error) {
 	}
 	q := &r.Report
 	mine := []float64{complete, float64(j.off.n), q.OffDiagonalMean, q.OffDiagonalStd, q.MaxDiagonalError}
-	all, err := gpk.ToSlice[float64](j.options.Group.AllGather(gpk.FromSlice(mine).To(j.dev), 0))
+	all, err := gatherOf(j, mine)
 	if err != nil {
 		freeTiles(r.Tiles)
 		return nil, err

@@ -361,3 +361,72 @@ func TestRanksDiffer(t *testing.T) {
 		}
 	}
 }
+
+// TestDiedBehindRename: a rank that dies between the rename and the removal of the folder
+// leaves a complete file, which a shard or a group finds.
+func TestDiedBehindRename(t *testing.T) {
+	if testDevice(t).Kind() != device.CPU {
+		t.Skip("NOT RUN: ranks compute on CPUs")
+	}
+	onCPU(t)
+	x := arrayOf(randomSamples(seeded(t), 60, 3), 3)
+	for _, ranks := range []int{1, 3} {
+		file := filepath.Join(t.TempDir(), "K.npy")
+		call := func(ctx context.Context, o Options) error {
+			o.Tile, o.File = 20, file
+			r, err := Gram(ctx, entangled(), x, nil, o)
+			if err == nil && !r.Complete {
+				err = errors.New("not complete")
+			}
+			return err
+		}
+		for shard := range ranks - 1 {
+			if err := call(t.Context(), Options{Shard: Shard{shard, ranks}}); err == nil {
+				t.Fatal("complete too early")
+			}
+		}
+		kept := t.TempDir()
+		last := Options{Shard: Shard{ranks - 1, ranks}, Progress: func(p Progress) {
+			if p.Done < p.Total { // the folder is as the death leaves it, but for this rank's record
+				return
+			}
+			if err := os.CopyFS(kept, os.DirFS(file+".parts")); err != nil {
+				t.Error(err)
+			}
+		}}
+		if err := call(t.Context(), last); err != nil {
+			t.Fatal(err)
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		log, err := os.ReadFile(filepath.Join(kept, fmt.Sprint("rank-", ranks-1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range log {
+			log[i] = 1
+		}
+		for _, group := range []bool{false, true} {
+			if err := os.CopyFS(file+".parts", os.DirFS(kept)); err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(os.WriteFile(filepath.Join(file+".parts", fmt.Sprint("rank-", ranks-1)), log, 0o600), os.Remove(filepath.Join(file+".parts", "K.npy"))); err != nil {
+				t.Fatal(err)
+			}
+			if group {
+				err = cpuRanks(t, ranks).Run(t.Context(), func(ctx context.Context, c *dist.Comm) error { return call(ctx, Options{Group: c}) })
+			} else {
+				err = call(t.Context(), Options{Shard: Shard{0, ranks}})
+			}
+			if err != nil {
+				t.Errorf("%d ranks, group %v: %v", ranks, group, err)
+			}
+			got, err := os.ReadFile(file)
+			if entries, _ := os.ReadDir(filepath.Dir(file)); err != nil || !slices.Equal(got, want) || len(entries) != 1 {
+				t.Errorf("%d ranks, group %v: %v, another file, or something beside it: %v", ranks, group, err, entries)
+			}
+		}
+	}
+}

@@ -301,6 +301,9 @@ func (r *record) retire() error {
 }
 
 func (r *record) close() {
+	if r == nil {
+		return
+	}
 	if r.data != nil {
 		r.data.Close()
 	}

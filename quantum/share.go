@@ -198,6 +198,17 @@ func (p *share) pairs(i, j int) int64 {
 	return r * c
 }
 
+// elements is the number of elements in the rank's tiles, and in their mirrors.
+func (p *share) elements(mirrors bool) (n int64) {
+	for at := range p.index {
+		one := int64(p.extent(at[0], p.n)) * int64(p.extent(at[1], p.m))
+		if n += one; mirrors && p.symmetric && at[0] != at[1] {
+			n += one
+		}
+	}
+	return n
+}
+
 // size is the number of samples of a compact set.
 func (p *share) size(set int) (n int) {
 	for _, t := range p.sets[set] {
