@@ -195,6 +195,7 @@ func (j *job) ranked(ctx context.Context, e engine, c *Circuit, against bool, be
 	if err = errors.Join(err, p.record.flush()); err != nil { // what was computed is recorded
 		return nil, err
 	}
+	p.record.close() // some systems rename no open file
 	done, err := p.record.complete()
 	if err != nil {
 		return nil, err
