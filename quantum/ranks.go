@@ -186,6 +186,12 @@ func (j *job) ranked(ctx context.Context, e engine, c *Circuit, against bool, be
 		j.y = j.x
 	}
 	r, err = j.run(ctx, e, p.left(), begun)
+	return j.settle(r, err)
+}
+
+// settle records what a rank has computed, and completes the file if it was the last.
+func (j *job) settle(r *Result, err error) (*Result, error) {
+	p := j.part
 	if p.record == nil {
 		if err != nil {
 			return nil, err

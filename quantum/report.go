@@ -115,6 +115,19 @@ type moments struct {
 	sum, sumSq float64
 }
 
+// add adds the sums of n values; there are none if n is 0.
+func (m *moments) add(sums []laneSums, n int64) {
+	if n == 0 {
+		return
+	}
+	for i := range sums {
+		sum, squares := sums[i].total()
+		m.sum += sum
+		m.sumSq += squares
+	}
+	m.n += n
+}
+
 func (m *moments) mean() float64 {
 	if m.n == 0 {
 		return math.NaN()

@@ -57,35 +57,19 @@ func (s *sink[T]) put(i0, r, j0, cols int, tile []T, ld int, settled *settling[T
 	} else if off > 0 {
 		sums = s.gather(r, cols, tile, ld, onDiagonal)
 	}
-	if off > 0 {
-		for i := range sums {
-			sum, squares := sums[i].total()
-			s.off.sum += sum
-			s.off.sumSq += squares
-		}
-		s.off.n += off
-	}
+	s.off.add(sums, off)
 	if onDiagonal {
-		one := T(1)
-		if !s.options.Normalize {
-			one += T(s.options.Jitter)
-		}
-		for i := range r {
-			tile[i*ld+i] = one
-		}
+		s.setDiagonal(tile, ld, r)
 		if settled == nil {
 			mirrorUpper(tile, ld, r) // only the upper half is valid
 		}
 	}
-	if s.part != nil && s.options.Output == nil {
-		return n, s.keep(i0, r, j0, cols, tile, ld)
-	}
-	if s.options.Output != nil {
+	if !s.whole() {
 		if err := s.store(i0, r, j0, cols, tile, ld); err != nil {
 			return 0, err
 		}
 	}
-	if !s.symmetric() || onDiagonal {
+	if kept := s.part != nil && s.options.Output == nil; kept || !s.symmetric() || onDiagonal {
 		return n, s.finished(i0, j0)
 	}
 	mirror, lm := s.reflection(i0, r, j0, cols)
@@ -104,9 +88,20 @@ func (s *sink[T]) put(i0, r, j0, cols int, tile []T, ld int, settled *settling[T
 	return n, s.finished(i0, j0)
 }
 
+// setDiagonal writes the exact diagonal of a tile of r rows.
+func (s *sink[T]) setDiagonal(tile []T, ld, r int) {
+	one := T(1)
+	if !s.options.Normalize {
+		one += T(s.options.Jitter)
+	}
+	for i := range r {
+		tile[i*ld+i] = one
+	}
+}
+
 // finished records a tile that a rank has written.
 func (s *sink[T]) finished(i0, j0 int) error {
-	if s.part == nil {
+	if s.part == nil || s.part.record == nil {
 		return nil
 	}
 	number, _ := s.part.tile(i0, j0)
@@ -180,8 +175,11 @@ func (s *sink[T]) gather(r, cols int, tile []T, ld int, onDiagonal bool) []laneS
 	return sums
 }
 
-// store writes a part of K to its rows of the file.
+// store writes a part of K to its rows of the file, or keeps it as a tile.
 func (s *sink[T]) store(i0, r, j0, cols int, piece []T, ld int) error {
+	if s.options.Output == nil {
+		return s.keep(i0, r, j0, cols, piece, ld)
+	}
 	m, size := int64(s.plan.Samples[1]), int64(unsafe.Sizeof(piece[0]))
 	if s.part != nil {
 		i0, j0 = s.part.at(0, i0), s.part.at(s.part.ySet(), j0)
