@@ -154,7 +154,7 @@ func build[T number](ctx context.Context, p *program, x *samples, lo, hi int, pl
 			if bad := m.run(x.row(i), common, re, im); bad >= 0 {
 				mu.Lock()
 				if failed == nil {
-					failed = p.angles.describe(bad, x.name, i)
+					failed = p.angles.describe(bad, x.name, x.origin(i))
 				}
 				mu.Unlock()
 				next.Store(int64(n)) // ends the other goroutines

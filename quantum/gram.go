@@ -14,9 +14,12 @@ import (
 
 // Result is a Gram matrix and the report of its computation.
 type Result struct {
-	K      *gpk.Array // [n, m] float32, float64 for Double; nil if Options.Output is set
+	K      *gpk.Array // [n, m] float32, float64 for Double; nil if Options.Output, Group or Shard is set
+	Tiles  []Tile     // of this rank, if Options.Group is set and File is not
 	Plan   Plan
-	Report Report
+	Report Report // of a Group: mean, deviation and diagonal are those of all ranks
+
+	Complete bool // with Options.File: all ranks are done, and the file has its name
 }
 
 // Gram returns K[i][j] = |<psi(x_i)|psi(y_j)>|^2 for the samples x [n, features] and y [m,
@@ -81,19 +84,27 @@ func gram(ctx context.Context, c *Circuit, x, y *gpk.Array, o Options) (*Result,
 		}
 		o.MemoryBudget = int64(math.Ceil(budgetShare * float64(free)))
 	}
+	if o.ranked() {
+		return j.ranked(ctx, e, c, y != nil, begun)
+	}
 	if j.plan, err = k.planned(j.x.n, columns, j.dev.Info(), o); err != nil {
 		return nil, err
 	}
 	if y != nil && columns == 0 { // plan interprets 0 columns as a symmetric matrix
 		j.plan.Samples[1], j.plan.Result, j.plan.PeakBytes = 0, 0, j.plan.PeakBytes-j.plan.Result
 	}
-	r := &Result{Plan: j.plan}
-	j.report = &r.Report
-	j.report.Path, j.report.Precision = j.plan.Path, o.Precision
 	total := int64(j.x.n) * int64(j.y.n)
 	if j.symmetric() {
 		total = int64(j.x.n) * int64(j.x.n+1) / 2
 	}
+	return j.run(ctx, e, total, begun)
+}
+
+// run computes what is planned: total entries.
+func (j *job) run(ctx context.Context, e engine, total int64, begun time.Time) (*Result, error) {
+	r, o := &Result{Plan: j.plan}, j.options
+	j.report = &r.Report
+	j.report.Path, j.report.Precision = j.plan.Path, o.Precision
 	j.progress = func(done int64) {
 		if o.Progress != nil {
 			o.Progress(Progress{Done: done, Total: total, Elapsed: time.Since(begun)})
@@ -106,14 +117,15 @@ func gram(ctx context.Context, c *Circuit, x, y *gpk.Array, o Options) (*Result,
 	}
 	watch := deviceapi.WatchWithin(j.dev, ceiling)
 	op := beginOperation(j.dev, "Gram", callsite.Here())
-	err = e.gram(ctx, j)
+	err := e.gram(ctx, j)
 	op.Done(err)
 	most := watch.Stop()
 	if err != nil {
 		j.k.Free()
+		freeTiles(j.tiles)
 		return nil, err
 	}
-	r.K = j.k
+	r.K, r.Tiles = j.k, j.tiles
 	r.Report.finish(total, time.Since(begun), most)
 	return r, nil
 }

@@ -51,10 +51,15 @@ func (g *cpuGram[T]) allocate(poison bool) error {
 	g.side = min(g.side, max(j.x.n, j.y.n, 1))
 	var err error
 	g.out = sink[T]{job: j}
+	if j.part != nil {
+		g.side = j.part.side
+	}
 	if j.options.Output != nil {
 		if err := g.out.header(g.dt); err != nil {
 			return err
 		}
+	}
+	if !j.whole() {
 		g.tile = make([]T, g.side*g.side)
 	} else if j.k, g.out.k, err = hostArray[T](j.dev, g.dt, j.x.n, j.y.n); err != nil {
 		return err
@@ -134,6 +139,9 @@ func sumSquares[T number](v []T) float64 {
 // cuts implements tileEngine: as few tiles as side allows, of similar sizes. All tiles but
 // the first consist of whole strips and panels.
 func (g *cpuGram[T]) cuts(of *samples, lo, hi int) []int {
+	if g.part != nil {
+		return g.part.cuts(lo, hi)
+	}
 	const whole = 96 // a multiple of every micro-kernel's tile
 	at := []int{lo}
 	if len(g.kernel.blocks) == 0 {
@@ -255,7 +263,7 @@ func (g *cpuGram[T]) check(tile []T, ld, i0, n int) error {
 			g.report.MaxDiagonalError = d
 		}
 		if !(d <= bound) {
-			return fmt.Errorf("%w: K[%d, %d] came out as %v instead of 1: a fault of gpk or of the machine", gpk.ErrNonFinite, i0+i, i0+i, v)
+			return fmt.Errorf("%w: K[%d, %d] came out as %v instead of 1: a fault of gpk or of the machine", gpk.ErrNonFinite, g.x.origin(i0+i), g.x.origin(i0+i), v)
 		}
 	}
 	return nil
@@ -284,7 +292,7 @@ func (g *cpuGram[T]) scale(tile []T, ld, i0, r, j0, cols int, diagonal bool) {
 func (g *cpuGram[T]) finish() error {
 	r := g.report
 	r.OffDiagonalMean, r.OffDiagonalStd = g.out.off.mean(), g.out.off.std()
-	r.MaxBuilds = g.maxBuilds()
+	r.MaxBuilds, g.job.off = g.maxBuilds(), g.out.off
 	sum := func(arrays []*gpk.Array) (n int64) {
 		for _, a := range arrays {
 			n += int64(a.NBytes())
@@ -293,7 +301,7 @@ func (g *cpuGram[T]) finish() error {
 	}
 	// The first two are in the pool; finish subtracts them from its peak. The rest is in
 	// Go's heap.
-	r.Peak = []Bytes{{"states", sum(g.arrays[0]) + sum(g.arrays[1])}, {"K", int64(g.k.NBytes())}}
+	r.Peak = []Bytes{{"states", sum(g.arrays[0]) + sum(g.arrays[1])}, {"K", int64(g.k.NBytes()) + tileBytes(g.tiles)}}
 	if n := g.bloch.bytes(); n > 0 {
 		r.Peak = append(r.Peak, Bytes{"points of single qubits", n})
 	}

@@ -20,11 +20,12 @@ func TestNil(t *testing.T) {
 			func() any { return Recompute },
 			func() any { return Plan{Tile: 3} },
 			func() any { return Report{} },
+			func() any { return RankPlan{} },
 		},
 		Functions: map[string]any{
 			"Const": Const, "Feature": Feature, "NewCircuit": NewCircuit, "BasicEntangler": BasicEntangler, "ZFeatureMap": ZFeatureMap,
 			"ZZFeatureMap": ZZFeatureMap, "Gram": Gram, "Normalize": Normalize, "Center": Center, "CenterCross": CenterCross,
-			"PlanGram": PlanGram, "MaxSamples": MaxSamples, "States": States,
+			"PlanGram": PlanGram, "MaxSamples": MaxSamples, "States": States, "MeasureRates": MeasureRates,
 		},
 	})
 }

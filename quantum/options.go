@@ -76,6 +76,20 @@ type Options struct {
 	// Output, if not nil, receives K as a .npy file, written in blocks of rows, and
 	// Result.K is nil: K need not fit into memory.
 	Output io.WriterAt
+
+	// Group, if not nil, is the ranks that compute K together, a *dist.Comm: each computes some
+	// of its tiles. All ranks call Gram with the same arguments. K goes to File or, without
+	// File, stays where it was computed, as Result.Tiles. MemoryBudget is that of a rank. CPU only.
+	Group Ranks
+
+	// Shard is the part of K to compute where no engine connects the processes, as in a job
+	// array. They write into one File. CPU only.
+	Shard Shard
+
+	// File is the name of the .npy file that several ranks write, all on one file system. Until
+	// it is complete it is in the folder File + ".parts", with a record of the finished tiles.
+	// A run that has ended early is continued by calling Gram again with the same arguments.
+	File string
 }
 
 // Progress is the progress of a call of Gram.
@@ -86,6 +100,9 @@ type Progress struct {
 
 // check rejects invalid options.
 func (o *Options) check() error {
+	if err := o.checkRanks(); err != nil {
+		return err
+	}
 	switch {
 	case o.Precision > Double:
 		return fmt.Errorf("%w: there is no %v", gpk.ErrUnsupported, o.Precision)

@@ -31,6 +31,7 @@ type Plan struct {
 	Builds    int   // the maximum number of times that a state is built
 	Qubits    int   // of the circuit
 	Samples   [2]int
+	Ranks     RankPlan // of Options.Group or Shard
 
 	symmetric bool
 	side      int   // rows and columns of a product on a GPU; 0: half a tile
@@ -67,6 +68,9 @@ func (p Plan) String() string {
 	if p.OnHost {
 		line("K does not fit beside them and goes to the host's memory tile by tile")
 	}
+	if p.Ranks.Ranks > 0 {
+		line("%v", p.Ranks)
+	}
 	return b.String()
 }
 
@@ -95,6 +99,10 @@ func planCircuit(c *Circuit, n, m int, d device.Info, o Options) (Plan, error) {
 	k, err := compileGram(c, o.Path)
 	if err != nil {
 		return Plan{}, err
+	}
+	if o.ranked() {
+		_, p, err := k.plannedPart(n, m, d, o)
+		return p, err
 	}
 	return k.plan(n, m, d, o)
 }

@@ -62,6 +62,12 @@ func (r *Report) finish(pairs int64, total time.Duration, most int64) {
 	if total > 0 {
 		r.PairsPerSecond = float64(pairs) / total.Seconds()
 	}
+	r.warn()
+}
+
+// warn says why the kernel is of little use for learning.
+func (r *Report) warn() {
+	r.Warning = ""
 	switch {
 	case math.IsNaN(r.OffDiagonalMean): // no pairs
 	case r.OffDiagonalMean >= collapsedMean:
@@ -107,6 +113,19 @@ type moments struct {
 	n          int64
 	shift      float64
 	sum, sumSq float64
+}
+
+// add adds the sums of n values; there are none if n is 0.
+func (m *moments) add(sums []laneSums, n int64) {
+	if n == 0 {
+		return
+	}
+	for i := range sums {
+		sum, squares := sums[i].total()
+		m.sum += sum
+		m.sumSq += squares
+	}
+	m.n += n
 }
 
 func (m *moments) mean() float64 {

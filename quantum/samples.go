@@ -14,7 +14,8 @@ type samples struct {
 	name        string // x or y
 	n, features int
 	data        []float64
-	array       *gpk.Array // on a GPU
+	array       *gpk.Array      // on a GPU
+	number      func(i int) int // the row of x that row i is; nil: i
 	lent        cpu.Scratch[float64]
 }
 
@@ -22,6 +23,14 @@ type samples struct {
 func (s *samples) free() {
 	s.lent.Free()
 	s.data = nil
+}
+
+// origin is the user's number of row i.
+func (s *samples) origin(i int) int {
+	if s.number == nil {
+		return i
+	}
+	return s.number(i)
 }
 
 func (s *samples) row(i int) []float64 { return s.data[i*s.features : (i+1)*s.features] }

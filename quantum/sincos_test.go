@@ -28,6 +28,13 @@ func TestSincos(t *testing.T) {
 					t.Fatalf("%v: %v and %v, want %v and %v", v, sin[i], cos[i], s, c)
 				}
 			}
+			for i := range x { // alone, and among others
+				s, c := make([]float64, 1), make([]float64, 1)
+				sincos(s, c, x[i:i+1])
+				if s[0] != sin[i] || c[0] != cos[i] {
+					t.Fatalf("%v: %v and %v alone, %v and %v among others", x[i], s[0], c[0], sin[i], cos[i])
+				}
+			}
 			if sin[n] == sin[n] || cos[n] == cos[n] {
 				t.Fatalf("%d: wrote behind them", n)
 			}

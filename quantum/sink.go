@@ -12,7 +12,7 @@ import (
 // sink stores the tiles of K, mirrors them, and accumulates the statistics.
 type sink[T number] struct {
 	*job
-	k      []T   // K if it is in memory
+	k      []T   // K if it is whole in memory
 	at     int64 // otherwise the offset of the elements in the file
 	mirror []T   // transpose of a tile
 	off    moments
@@ -21,18 +21,21 @@ type sink[T number] struct {
 
 // header writes the header of the file.
 func (s *sink[T]) header(dt gpk.DType) error {
-	h, err := npy.Header(dt, s.x.n, s.y.n)
+	h, err := npy.Header(dt, s.plan.Samples[0], s.plan.Samples[1])
 	if err != nil {
 		return err
 	}
 	s.at = int64(len(h))
+	if s.part != nil { // it is there
+		return nil
+	}
 	return s.write(h, 0)
 }
 
 // place returns the memory of K from (i, j) on and its row pitch, or nil if K is not in
 // memory.
 func (s *sink[T]) place(i, j int) ([]T, int) {
-	if s.options.Output != nil {
+	if !s.whole() {
 		return nil, 0
 	}
 	return s.k[i*s.y.n+j:], s.y.n
@@ -54,33 +57,20 @@ func (s *sink[T]) put(i0, r, j0, cols int, tile []T, ld int, settled *settling[T
 	} else if off > 0 {
 		sums = s.gather(r, cols, tile, ld, onDiagonal)
 	}
-	if off > 0 {
-		for i := range sums {
-			sum, squares := sums[i].total()
-			s.off.sum += sum
-			s.off.sumSq += squares
-		}
-		s.off.n += off
-	}
+	s.off.add(sums, off)
 	if onDiagonal {
-		one := T(1)
-		if !s.options.Normalize {
-			one += T(s.options.Jitter)
-		}
-		for i := range r {
-			tile[i*ld+i] = one
-		}
+		s.setDiagonal(tile, ld, r)
 		if settled == nil {
 			mirrorUpper(tile, ld, r) // only the upper half is valid
 		}
 	}
-	if s.options.Output != nil {
+	if !s.whole() {
 		if err := s.store(i0, r, j0, cols, tile, ld); err != nil {
 			return 0, err
 		}
 	}
-	if !s.symmetric() || onDiagonal {
-		return n, nil
+	if kept := s.part != nil && s.options.Output == nil; kept || !s.symmetric() || onDiagonal {
+		return n, s.finished(i0, j0)
 	}
 	mirror, lm := s.reflection(i0, r, j0, cols)
 	if settled == nil {
@@ -91,9 +81,44 @@ func (s *sink[T]) put(i0, r, j0, cols int, tile []T, ld int, settled *settling[T
 		})
 	}
 	if s.options.Output != nil {
-		return n, s.store(j0, cols, i0, r, mirror, lm)
+		if err := s.store(j0, cols, i0, r, mirror, lm); err != nil {
+			return 0, err
+		}
 	}
-	return n, nil
+	return n, s.finished(i0, j0)
+}
+
+// setDiagonal writes the exact diagonal of a tile of r rows.
+func (s *sink[T]) setDiagonal(tile []T, ld, r int) {
+	one := T(1)
+	if !s.options.Normalize {
+		one += T(s.options.Jitter)
+	}
+	for i := range r {
+		tile[i*ld+i] = one
+	}
+}
+
+// finished records a tile that a rank has written.
+func (s *sink[T]) finished(i0, j0 int) error {
+	if s.part == nil || s.part.record == nil {
+		return nil
+	}
+	number, _ := s.part.tile(i0, j0)
+	return s.part.record.mark(number)
+}
+
+// keep copies a tile of a part that stays in memory.
+func (s *sink[T]) keep(i0, r, j0, cols int, tile []T, ld int) error {
+	k, data, err := hostArray[T](s.dev, s.options.Precision.dtype(), r, cols)
+	if err != nil {
+		return err
+	}
+	for i := range r {
+		copy(data[i*cols:][:cols], tile[i*ld:])
+	}
+	s.tiles = append(s.tiles, Tile{Row: s.part.at(0, i0), Col: s.part.at(s.part.ySet(), j0), K: k})
+	return nil
 }
 
 // reflection returns the destination of the transpose of a tile above the diagonal, and its
@@ -150,9 +175,15 @@ func (s *sink[T]) gather(r, cols int, tile []T, ld int, onDiagonal bool) []laneS
 	return sums
 }
 
-// store writes a part of K to its rows of the file.
+// store writes a part of K to its rows of the file, or keeps it as a tile.
 func (s *sink[T]) store(i0, r, j0, cols int, piece []T, ld int) error {
-	m, size := int64(s.y.n), int64(unsafe.Sizeof(piece[0]))
+	if s.options.Output == nil {
+		return s.keep(i0, r, j0, cols, piece, ld)
+	}
+	m, size := int64(s.plan.Samples[1]), int64(unsafe.Sizeof(piece[0]))
+	if s.part != nil {
+		i0, j0 = s.part.at(0, i0), s.part.at(s.part.ySet(), j0)
+	}
 	if int64(cols) == m && ld == cols { // whole rows are contiguous
 		return s.write(npy.Bytes(piece[:r*cols]), s.at+int64(i0)*m*size)
 	}

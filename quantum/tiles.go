@@ -57,6 +57,9 @@ func (d *tileDriver) computeTiles(e tileEngine) error {
 			if i%2 == 1 {
 				c = last - s
 			}
+			if !d.wanted(e, i*block, c*block) {
+				continue
+			}
 			a, err := d.states(e, d.x, i*block, min((i+1)*block, d.x.n), d.slot(d.y, c*block))
 			if err != nil {
 				return err
@@ -71,6 +74,23 @@ func (d *tileDriver) computeTiles(e tileEngine) error {
 		}
 	}
 	return nil
+}
+
+// wanted reports whether a rank has yet to compute a tile of the pair of blocks from row i
+// and column j on.
+func (d *tileDriver) wanted(e tileEngine, i, j int) bool {
+	if d.part == nil {
+		return true
+	}
+	down, across := e.cuts(d.x, i, min(i+d.block(), d.x.n)), e.cuts(d.y, j, min(j+d.block(), d.y.n))
+	for _, i := range down[:len(down)-1] {
+		for _, j := range across[:len(across)-1] {
+			if _, wanted := d.part.tile(i, j); wanted {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // slot returns the slot that has the states of these samples, or nil.
@@ -122,6 +142,11 @@ func (d *tileDriver) multiply(e tileEngine, a, b stateBlock) error {
 		}
 		for x := first; x < len(across)-1; x++ {
 			j := across[x]
+			if d.part != nil {
+				if _, wanted := d.part.tile(i, j); !wanted {
+					continue
+				}
+			}
 			if err := e.computeTile(a, b, i, down[y+1]-i, j, across[x+1]-j, same && x == y); err != nil {
 				return err
 			}

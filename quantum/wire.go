@@ -220,7 +220,7 @@ func (p *wirePanel) evaluate(w *movingWire, s *samples, lo, hi int) error {
 		}
 		if part.angle != known {
 			if bad := w.p.angles.angles[part.angle].evaluateAll(s, lo, p.angle[:n]); bad >= 0 {
-				return w.p.angles.describe(part.angle, s.name, lo+bad)
+				return w.p.angles.describe(part.angle, s.name, s.origin(lo+bad))
 			}
 			sincos(p.sin[:n], p.cos[:n], p.angle[:n])
 			known = part.angle

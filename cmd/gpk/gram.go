@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/internal/bytesize"
-	"github.com/gpk-go/gpk/interop/npy"
 	"github.com/gpk-go/gpk/quantum"
 )
 
@@ -34,6 +32,7 @@ type gramFlags struct {
 	tile               int
 	device             string
 	seeded             bool // -seed was given
+	shard              string
 }
 
 // gram computes a kernel matrix from .npy files.
@@ -44,6 +43,33 @@ func gram(ctx context.Context, args []string, std streams) error {
 	fs.StringVar(&f.y, "y", "", "samples of the columns, a .npy `file`; without it K is symmetric")
 	fs.StringVar(&f.out, "out", "K.npy", "where K goes, a .npy `file`; it need not fit into memory")
 	fs.StringVar(&f.plot, "plot", "", "a heat map of K, with the spectrum if K is symmetric: a .png, .svg or .pdf `file`")
+	fs.StringVar(&f.shard, "shard", "", "compute part `i/n` of K, i from 0: for job arrays that share a file system. Run again, it goes on where it ended")
+	fs.StringVar(&f.device, "device", "", "cpu, cuda or cuda:1; otherwise the first GPU that works, else the CPU; of several ranks, the CPU")
+	f.kernelFlags(fs)
+	if err := parse(fs, args, std); err != nil {
+		return err
+	}
+	if err := noArguments(fs); err != nil {
+		return err
+	}
+	o, err := f.options(fs)
+	if err == nil {
+		err = f.checkFiles()
+	}
+	if err == nil {
+		err = f.apart()
+	}
+	if err == nil {
+		o.Shard, err = f.parts()
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	return f.launch(ctx, std, o)
+}
+
+// kernelFlags are the flags of a kernel that needs no samples to be planned.
+func (f *gramFlags) kernelFlags(fs *flag.FlagSet) {
 	fs.StringVar(&f.circuit, "circuit", "basic", "basic, z or zz: a qubit for each feature")
 	fs.IntVar(&f.layers, "layers", 2, "layers of basic, repetitions of z and zz")
 	fs.StringVar(&f.embedding, "embedding", "ryrz", "ry or ryrz, of basic")
@@ -56,22 +82,11 @@ func gram(ctx context.Context, args []string, std streams) error {
 	fs.BoolVar(&f.normalize, "normalize", false, "divide by the square roots of the diagonal")
 	fs.Float64Var(&f.jitter, "jitter", 0, "added to the diagonal")
 	fs.StringVar(&f.budget, "budget", "", "memory to use at most, as 4GiB; 0.85 of what is free otherwise")
-	fs.StringVar(&f.device, "device", "", "cpu, cuda or cuda:1; otherwise the first GPU that works, else the CPU")
 	fs.IntVar(&f.tile, "tile", 0, "states of a pair of blocks; 0 chooses")
-	if err := parse(fs, args, std); err != nil {
-		return err
-	}
-	if err := noArguments(fs); err != nil {
-		return err
-	}
-	fs.Visit(func(g *flag.Flag) { f.seeded = f.seeded || g.Name == "seed" })
-	o, err := f.options()
-	if err == nil {
-		err = f.apart()
-	}
-	if err != nil {
-		return usageError{err}
-	}
+}
+
+// matrix computes K, or this rank's part.
+func (f *gramFlags) matrix(ctx context.Context, std streams, o quantum.Options) error {
 	if f.device != "" {
 		d, err := device.Open(f.device)
 		if err != nil {
@@ -91,7 +106,8 @@ func gram(ctx context.Context, args []string, std streams) error {
 }
 
 // options reads the flags that need no file.
-func (f *gramFlags) options() (o quantum.Options, err error) {
+func (f *gramFlags) options(fs *flag.FlagSet) (o quantum.Options, err error) {
+	fs.Visit(func(g *flag.Flag) { f.seeded = f.seeded || g.Name == "seed" })
 	o.Normalize, o.Jitter, o.Tile = f.normalize, f.jitter, f.tile
 	pick := func(flag, value string, names []string, set func(int)) {
 		for i, n := range names {
@@ -126,10 +142,6 @@ func (f *gramFlags) options() (o quantum.Options, err error) {
 // checkValues checks the flags that are not one of a list of names.
 func (f *gramFlags) checkValues() error {
 	switch {
-	case f.x == "":
-		return errors.New("-x names no file")
-	case f.out == "":
-		return errors.New("-out names no file")
 	case f.layers < 1:
 		return fmt.Errorf("-layers %d", f.layers)
 	case f.scale == 0 || math.IsNaN(f.scale) || math.IsInf(f.scale, 0):
@@ -142,15 +154,26 @@ func (f *gramFlags) checkValues() error {
 	return f.checkWeights()
 }
 
-// checkWeights checks that the weights fit the other flags, and the plot's format.
+// checkFiles checks the names of files.
+func (f *gramFlags) checkFiles() error {
+	switch {
+	case f.x == "":
+		return errors.New("-x names no file")
+	case f.out == "":
+		return errors.New("-out names no file")
+	case f.plot != "":
+		return plotFormat(f.plot)
+	}
+	return nil
+}
+
+// checkWeights checks that the weights fit the other flags.
 func (f *gramFlags) checkWeights() error {
 	switch {
 	case f.weights != "" && f.seeded:
 		return errors.New("-weights and -seed exclude each other")
 	case f.weights != "" && !strings.EqualFold(f.circuit, "basic"):
 		return fmt.Errorf("-weights are for -circuit basic, not %s", f.circuit)
-	case f.plot != "":
-		return plotFormat(f.plot)
 	}
 	return nil
 }
@@ -185,94 +208,6 @@ func sameFile(a, b string) bool {
 	return errS == nil && errT == nil && a == b
 }
 
-// readArray reads a .npy file, or returns when ctx ends: a pipe that nobody writes to keeps
-// its reader.
-func readArray(ctx context.Context, path string) (*gpk.Array, error) {
-	type result struct {
-		a   *gpk.Array
-		err error
-	}
-	done := make(chan result, 1)
-	go func() {
-		a, err := npy.ReadFile(path)
-		if op, ok := errors.AsType[*gpk.OpError](err); ok { // with a line of this program
-			err = fmt.Errorf("%s: %w", path, withoutSite(op))
-		}
-		done <- result{a, err}
-	}()
-	select {
-	case r := <-done:
-		return r.a, r.err
-	case <-ctx.Done():
-		return nil, fmt.Errorf("%s: %w", path, context.Cause(ctx))
-	}
-}
-
-// samples reads x and y.
-func (f *gramFlags) samples(ctx context.Context) (x, y *gpk.Array, err error) {
-	read := func(path string) (*gpk.Array, error) {
-		a, err := readArray(ctx, path)
-		if err != nil {
-			return nil, err
-		}
-		if a.NDim() != 2 {
-			return nil, fmt.Errorf("%s: %w: shape %v, not [samples, features]", path, gpk.ErrShape, a.Shape())
-		}
-		if a.DType() != gpk.Float32 && a.DType() != gpk.Float64 {
-			return nil, fmt.Errorf("%s: %w: %v, not float32 or float64", path, gpk.ErrDType, a.DType())
-		}
-		return a, nil
-	}
-	if x, err = read(f.x); err != nil {
-		return nil, nil, err
-	}
-	if f.y == "" {
-		return x, nil, nil
-	}
-	if y, err = read(f.y); err != nil {
-		return nil, nil, err
-	}
-	// The circuit is made for x and would not see what y has more.
-	if n, m := x.Shape()[1], y.Shape()[1]; n != m {
-		return nil, nil, fmt.Errorf("%s: %w: %d features, %s has %d", f.y, gpk.ErrShape, m, f.x, n)
-	}
-	return x, y, nil
-}
-
-// build makes the circuit for that many features.
-func (f *gramFlags) build(ctx context.Context, features int) (*quantum.Circuit, error) {
-	if features == 0 {
-		return nil, fmt.Errorf("%s: %w: no features", f.x, gpk.ErrShape)
-	}
-	var c *quantum.Circuit
-	switch strings.ToLower(f.circuit) {
-	case "z":
-		c = quantum.ZFeatureMap(features, f.layers)
-	case "zz":
-		c = quantum.ZZFeatureMap(features, f.layers)
-	default:
-		w, err := f.weightRows(ctx, features)
-		if err != nil {
-			return nil, err
-		}
-		o := quantum.EntanglerOptions{Embedding: quantum.RYRZ, Reupload: f.reupload, Scale: f.scale}
-		if strings.EqualFold(f.embedding, "ry") {
-			o.Embedding = quantum.RY
-		}
-		c = quantum.BasicEntangler(w, o)
-	}
-	if err := c.Err(); err != nil {
-		if f.weights != "" {
-			return nil, fmt.Errorf("-weights %s: %w", f.weights, withoutSite(err))
-		}
-		if errors.Is(err, gpk.ErrUnsupported) { // too many gates
-			return nil, fmt.Errorf("-x %s -layers %d: %w", f.x, f.layers, withoutSite(err))
-		}
-		return nil, fmt.Errorf("-x %s: %w", f.x, withoutSite(err))
-	}
-	return c, nil
-}
-
 // withoutSite is an error of the library without the line of this program that met it.
 func withoutSite(err error) error {
 	for {
@@ -305,45 +240,6 @@ func (f *gramFlags) explain(err error) error {
 	return err
 }
 
-// maxWeights is how many weights are drawn: a circuit of as many gates is refused.
-const maxWeights = 1 << 22
-
-// weightRows reads the weights, or draws them.
-func (f *gramFlags) weightRows(ctx context.Context, features int) ([][]float64, error) {
-	if f.weights == "" {
-		if f.layers > maxWeights/features {
-			return nil, fmt.Errorf("-layers %d: %w: more than %d weights for %d features", f.layers, gpk.ErrUnsupported, maxWeights, features)
-		}
-		rows := make([][]float64, f.layers)
-		rng := rand.New(rand.NewPCG(f.seed, 0))
-		for i := range rows {
-			for range features {
-				rows[i] = append(rows[i], 2*math.Pi*rng.Float64())
-			}
-		}
-		return rows, nil
-	}
-	a, err := readArray(ctx, f.weights)
-	if err != nil {
-		return nil, err
-	}
-	if s := a.Shape(); len(s) != 2 || s[0] == 0 || s[1] != features {
-		return nil, fmt.Errorf("%s: %w: shape %v, not [layers, %d] for %d features", f.weights, gpk.ErrShape, s, features, features)
-	}
-	if a.DType() != gpk.Float32 && a.DType() != gpk.Float64 {
-		return nil, fmt.Errorf("%s: %w: %v, not float32 or float64", f.weights, gpk.ErrDType, a.DType())
-	}
-	data, err := gpk.ToSlice[float64](a.Cast(gpk.Float64))
-	if err != nil {
-		return nil, err
-	}
-	var rows [][]float64
-	for len(data) > 0 {
-		rows, data = append(rows, data[:features]), data[features:]
-	}
-	return rows, nil
-}
-
 // replaceable reports an error if there is a device or a folder of a name that is written.
 func (f *gramFlags) replaceable() error {
 	for _, name := range []string{f.out, f.plot} {
@@ -372,6 +268,9 @@ func (f *gramFlags) compute(ctx context.Context, std streams, c *quantum.Circuit
 			return err
 		}
 	}
+	if o.Group != nil || o.Shard.Of > 0 {
+		return f.computePart(ctx, std, c, x, y, o)
+	}
 	file, err := beside("out", f.out)
 	if err != nil {
 		return err
@@ -395,11 +294,16 @@ func (f *gramFlags) compute(ctx context.Context, std streams, c *quantum.Circuit
 		return err
 	}
 	fmt.Fprintln(std.out, f.out)
+	return f.draw(std, o, r, y == nil)
+}
+
+// draw plots K, which is in its file.
+func (f *gramFlags) draw(std streams, o quantum.Options, r *quantum.Result, symmetric bool) error {
 	if f.plot == "" {
 		return nil
 	}
 	// K stays where the plot cannot be made.
-	if err := plotKernel(f.plot, f.out, kernelType(o.Precision), r.Plan.Samples[0], r.Plan.Samples[1], y == nil); err != nil {
+	if err := plotKernel(f.plot, f.out, kernelType(o.Precision), r.Plan.Samples[0], r.Plan.Samples[1], symmetric); err != nil {
 		var path *os.PathError
 		if errors.As(err, &path) { // of a file that the user has not named
 			err = path.Err
@@ -445,5 +349,3 @@ func kernelType(p quantum.Precision) gpk.DType {
 	}
 	return gpk.Float32
 }
-
-func scaled(x *gpk.Array, s float64) *gpk.Array { return x.Cast(gpk.Float64).Mul(s) }

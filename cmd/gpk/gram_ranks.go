@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dist"
+	"github.com/gpk-go/gpk/quantum"
+)
+
+// parts reads -shard.
+func (f *gramFlags) parts() (s quantum.Shard, err error) {
+	if f.shard == "" {
+		return s, nil
+	}
+	if f.plot != "" {
+		return s, errors.New("-plot needs all of K, which a -shard does not have")
+	}
+	index, of, _ := strings.Cut(f.shard, "/")
+	i, wrong := strconv.Atoi(index)
+	n, wrong2 := strconv.Atoi(of)
+	if wrong != nil || wrong2 != nil || n < 1 || i < 0 || i >= n {
+		return s, fmt.Errorf("-shard %s: i/n with i from 0 to n-1", f.shard)
+	}
+	return quantum.Shard{Index: i, Of: n}, nil
+}
+
+// launch computes K in the ranks that a launcher has started, or alone.
+func (f *gramFlags) launch(ctx context.Context, std streams, o quantum.Options) error {
+	cpu, err := device.Open("cpu")
+	if err != nil {
+		return err
+	}
+	if o.Shard.Of > 0 {
+		return f.onCPU(ctx, std, o, cpu)
+	}
+	g, err := dist.Join(ctx, dist.OnDevice(cpu))
+	if err != nil {
+		return err
+	}
+	if g.Size() == 1 {
+		return errors.Join(g.Close(), f.matrix(ctx, std, o))
+	}
+	err = g.Run(ctx, func(ctx context.Context, c *dist.Comm) error {
+		o, std := o, std
+		if o.Group = c; c.Rank() > 0 {
+			std = streams{io.Discard, io.Discard}
+		}
+		return f.onCPU(ctx, std, o, cpu)
+	})
+	return errors.Join(err, g.Close())
+}
+
+// onCPU computes a part on the CPU, unless -device names another device.
+func (f *gramFlags) onCPU(ctx context.Context, std streams, o quantum.Options, cpu *device.Device) error {
+	if f.device == "" {
+		defer device.SetDefault(device.SetDefault(cpu))
+	}
+	return f.matrix(ctx, std, o)
+}
+
+// computePart computes the part of a rank. All ranks write one file, which gets its name when
+// all are done.
+func (f *gramFlags) computePart(ctx context.Context, std streams, c *quantum.Circuit, x, y *gpk.Array, o quantum.Options) error {
+	o.File = f.out
+	first := o.Group == nil || o.Group.Rank() == 0
+	if first {
+		columns := 0
+		if y != nil {
+			columns = y.Shape()[0]
+		}
+		if err := f.predict(ctx, std.out, c, x.Shape()[0], columns, x.Device(), o); err != nil {
+			return err
+		}
+		bar := newBar(std.err, "entries")
+		defer bar.end()
+		o.Progress = func(p quantum.Progress) { bar.update(p.Done, p.Total, p.Elapsed) }
+	}
+	r, err := quantum.Gram(ctx, c, x, y, o)
+	if err != nil {
+		return f.explain(err)
+	}
+	fmt.Fprint(std.out, r.Report)
+	if !r.Complete {
+		fmt.Fprintf(std.out, "shard %s is done; %s is complete when all are\n", f.shard, f.out)
+		return nil
+	}
+	fmt.Fprintln(std.out, f.out)
+	if !first {
+		return nil
+	}
+	return f.draw(std, o, r, y == nil)
+}
+
+// predict prints the plan of a rank and the seconds that it takes at the rates of this
+// process, which it measures.
+func (f *gramFlags) predict(ctx context.Context, out io.Writer, c *quantum.Circuit, n, m int, d *device.Device, o quantum.Options) error {
+	p, err := quantum.PlanGram(c, n, m, d.Info(), o)
+	if err != nil {
+		return f.explain(err)
+	}
+	fmt.Fprint(out, p)
+	file, err := beside("out", f.out)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name())
+	defer file.Close()
+	o.Output = file
+	rates, err := quantum.MeasureRates(ctx, c, d, p, o)
+	if err != nil {
+		return f.explain(err)
+	}
+	fmt.Fprintf(out, "a state takes %.3g us here, an entry %.3g ns: predicted %.3g s a rank\n", 1e6*rates.State, 1e9*rates.Pair, p.Seconds(rates))
+	if p.Ranks.Rebuilt > 0 {
+		fmt.Fprintf(out, "receiving the states that are built again would be faster over links of more than %.3g GB/s\n", p.Link(rates)/1e9)
+	}
+	return nil
+}
+
+// planCommand says what a kernel matrix takes on a number of ranks.
+func planCommand(ctx context.Context, args []string, std streams) error {
+	f := gramFlags{out: filepath.Join(os.TempDir(), "K.npy")}
+	fs := flag.NewFlagSet("plan", flag.ContinueOnError)
+	samples := fs.Int("samples", 0, "rows of K")
+	columns := fs.Int("columns", 0, "columns of K; 0: K is symmetric")
+	features := fs.Int("features", 0, "of a sample; the qubits")
+	ranks := fs.Int("ranks", 1, "how many ranks share the work, each as fast as this process")
+	f.kernelFlags(fs)
+	if err := parse(fs, args, std); err != nil {
+		return err
+	}
+	if err := noArguments(fs); err != nil {
+		return err
+	}
+	o, err := f.options(fs)
+	if err == nil && (*samples < 1 || *features < 1 || *columns < 0 || *ranks < 1) {
+		err = fmt.Errorf("-samples %d -columns %d -features %d -ranks %d: all but -columns are at least 1", *samples, *columns, *features, *ranks)
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	cpu, err := device.Open("cpu")
+	if err != nil {
+		return err
+	}
+	c, err := f.build(ctx, *features)
+	if err != nil {
+		return err
+	}
+	o.File, o.Shard = f.out, quantum.Shard{Of: *ranks}
+	return f.predict(ctx, std.out, c, *samples, *columns, cpu, o)
+}

@@ -1,0 +1,135 @@
+package quantum
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/bytesize"
+	"github.com/gpk-go/gpk/internal/callsite"
+)
+
+// RankPlan is the share of a rank in a Gram matrix of several ranks.
+type RankPlan struct {
+	Rank, Ranks int
+	Grid        [2]int // rows and columns of ranks, to which tiles are dealt
+	Side        int    // rows and columns of a tile
+	Tiles       int    // of this rank
+	Samples     int64  // whose states this rank builds
+	Pairs       int64  // entries of K that this rank computes
+	Written     int64  // bytes of K that this rank writes or keeps
+	Rebuilt     int64  // states that other ranks build too: all but a fair share
+	Exchanged   int64  // bytes that this rank would receive if it got those from other ranks
+	MostSamples int64  // the largest of any rank
+	MostPairs   int64  // the largest of any rank
+}
+
+// String says it in a line.
+func (p RankPlan) String() string {
+	return fmt.Sprintf("rank %d of %d, in a grid of %d x %d: %d tiles of %d, %d pairs (at most %d a rank), %s of K; it builds %d states (at most %d a rank), %d of them again; receiving those would move %s",
+		p.Rank, p.Ranks, p.Grid[0], p.Grid[1], p.Tiles, p.Side, p.Pairs, p.MostPairs, bytesize.Format(p.Written), p.Samples, p.MostSamples, p.Rebuilt, bytesize.Format(p.Exchanged))
+}
+
+// planPart plans the memory of a part, and says what the rank has to do.
+func (k *kernel) planPart(pt *share, d device.Info, o Options) (Plan, error) {
+	n, m := pt.size(0), pt.size(1)
+	all := pt.loads()
+	mine, size := all[pt.rank], int64(o.Precision.dtype().Size())
+	r := RankPlan{Rank: pt.rank, Ranks: pt.ranks, Grid: pt.grid, Side: pt.side, Tiles: len(pt.index), Samples: mine.samples, Pairs: mine.pairs, Written: pt.elements(o.File != "") * size}
+	for _, l := range all {
+		r.MostSamples, r.MostPairs = max(r.MostSamples, l.samples), max(r.MostPairs, l.pairs)
+	}
+	samples := int64(pt.n)
+	if !pt.symmetric {
+		samples += int64(pt.m)
+	}
+	r.Rebuilt = max(mine.samples-samples/int64(pt.ranks), 0)
+	r.Exchanged = saturated(r.Rebuilt, k.stateBytes(o.Precision))
+	kept := int64(0)
+	if o.File == "" {
+		kept = r.Written
+	}
+	o.Output = discard{} // K's tiles are not the plan's
+	asked := o.Tile
+	o.Tile = 0
+	p, err := k.plan(n, m, d, o)
+	if err == nil {
+		o.Tile = 2 * pt.side
+		if p.Keep == Recompute {
+			o.Tile *= max(p.Tile/o.Tile, 1)
+		}
+		p, err = k.plan(n, m, d, o)
+	}
+	p.Samples, p.symmetric, p.Ranks = [2]int{pt.n, pt.m}, pt.symmetric, r
+	if err != nil {
+		return p, err
+	}
+	p.Result, p.PeakBytes = kept, p.PeakBytes+kept
+	if need := k.workspace(o.Precision, pt.side, p.workers); p.PeakBytes > p.Budget || need > p.Workspace {
+		return p, fmt.Errorf("%w: its tiles take %s and products of %d by %d samples %s (Tile is %d; a smaller one takes less); the budget is %s",
+			gpk.ErrOutOfMemory, bytesize.Format(kept), pt.side, pt.side, bytesize.Format(need), asked, bytesize.Format(p.Budget))
+	}
+	return p, nil
+}
+
+// discard stands for a file in a plan.
+type discard struct{}
+
+func (discard) WriteAt(b []byte, _ int64) (int, error) { return len(b), nil }
+
+// Rates are what one rank takes, in seconds: the model behind Plan.Seconds.
+type Rates struct {
+	State float64 // to build a state
+	Pair  float64 // to compute an entry of K and to write it
+}
+
+// Seconds predicts how long Gram takes on ranks with such rates: those of the rank with the
+// most states and of the rank with the most pairs, as if it were one. It does not count
+// starting processes, and waiting for a file system that all ranks share.
+func (p Plan) Seconds(r Rates) float64 {
+	return float64(p.Ranks.MostSamples)*r.State + float64(p.Ranks.MostPairs)*r.Pair
+}
+
+// Link is the speed of a connection between ranks, in bytes per second, from which on
+// receiving states would take less time than building them again, as Gram does; NaN if no
+// state is built again.
+func (p Plan) Link(r Rates) float64 {
+	return float64(p.Ranks.Exchanged) / (float64(p.Ranks.Rebuilt) * r.State)
+}
+
+// MeasureRates measures the rates of this process by computing kernels of random samples with
+// tiles as large as p has, on the device d, and takes the least of several runs: a few tenths
+// of a second. It writes to o.Output if that is set. The errors are those of Gram.
+func MeasureRates(ctx context.Context, c *Circuit, d *device.Device, p Plan, o Options) (Rates, error) {
+	s := callsite.Here()
+	r, err := measureRates(ctx, c, d, p, o)
+	if err != nil {
+		return r, fail(s, "MeasureRates", err)
+	}
+	return r, nil
+}
+
+func measureRates(ctx context.Context, c *Circuit, d *device.Device, p Plan, o Options) (Rates, error) {
+	least := Rates{math.Inf(1), math.Inf(1)}
+	if err := d.Err(); err != nil {
+		return least, err
+	}
+	n := min(max(4*p.Ranks.Side, 64), max((64<<20)>>min(c.Qubits(), 24), 32))
+	x := gpk.NewRNG(1).Uniform(gpk.Float64, 0, 2*math.Pi, n, max(c.Features(), 1)).To(d)
+	o.Tile, o.Group, o.Shard, o.File, o.Progress = 2*min(p.Ranks.Side, n), nil, Shard{}, "", nil
+	for began := time.Now(); ; {
+		r, err := Gram(ctx, c, x, nil, o)
+		if err != nil {
+			return least, err
+		}
+		r.K.Free()
+		least.State = min(least.State, r.Report.States.Seconds()/float64(n))
+		least.Pair = min(least.Pair, (r.Report.Product+r.Report.Copy).Seconds()/float64(r.Report.Pairs))
+		if time.Since(began) > 200*time.Millisecond {
+			return least, nil
+		}
+	}
+}

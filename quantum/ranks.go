@@ -1,0 +1,313 @@
+package quantum
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/device"
+)
+
+// Ranks is what Gram needs of a *dist.Comm: the processes or goroutines that compute a
+// matrix together.
+type Ranks interface {
+	Rank() int
+	Size() int
+	// AllGather returns the arrays of all ranks, concatenated along an axis.
+	AllGather(a *gpk.Array, axis int) *gpk.Array
+}
+
+// Shard is part Index of Of parts, from 0. The zero value is all.
+type Shard struct{ Index, Of int }
+
+// Tile is a part of K: its rows from Row on and its columns from Col on. Of a symmetric K,
+// only tiles on and above the diagonal are computed.
+type Tile struct {
+	Row, Col int
+	K        *gpk.Array
+}
+
+func tileBytes(tiles []Tile) (n int64) {
+	for _, t := range tiles {
+		n += int64(t.K.NBytes())
+	}
+	return n
+}
+
+func freeTiles(tiles []Tile) {
+	for _, t := range tiles {
+		t.K.Free()
+	}
+}
+
+// ranked reports whether K is computed in parts.
+func (o *Options) ranked() bool { return o.Group != nil || o.Shard.Of > 0 }
+
+// rank returns the number of this rank, and the number of ranks.
+func (o *Options) rank() (rank, ranks int) {
+	if o.Group != nil {
+		return o.Group.Rank(), o.Group.Size()
+	}
+	return o.Shard.Index, o.Shard.Of
+}
+
+// maxRanks bounds the number of ranks.
+const maxRanks = 1 << 14
+
+func (o *Options) checkRanks() error {
+	rank, ranks := o.rank()
+	switch {
+	case o.Group != nil && o.Shard != Shard{}:
+		return fmt.Errorf("%w: a Group and a Shard; a group deals the parts itself", gpk.ErrUnsupported)
+	case !o.ranked() && o.Shard != Shard{}:
+		return fmt.Errorf("%w: shard %d of %d", gpk.ErrShape, rank, ranks)
+	case !o.ranked() && o.File != "":
+		return fmt.Errorf("%w: File is for a Group or a Shard; Output is for all of K", gpk.ErrUnsupported)
+	case !o.ranked():
+		return nil
+	case ranks < 1 || ranks > maxRanks || rank < 0 || rank >= ranks:
+		return fmt.Errorf("%w: rank %d of %d; ranks are 0 to %d, and at most %d", gpk.ErrShape, rank, ranks, max(ranks, 1)-1, maxRanks)
+	case o.Output != nil:
+		return fmt.Errorf("%w: Output is written by one process; File is for several ranks", gpk.ErrUnsupported)
+	}
+	return nil
+}
+
+// digest identifies the inputs of a matrix.
+type digest [sha256.Size]byte
+
+// MarshalText writes it in hexadecimal.
+func (d digest) MarshalText() ([]byte, error) { return []byte(hex.EncodeToString(d[:])), nil }
+
+// UnmarshalText reads it.
+func (d *digest) UnmarshalText(text []byte) error {
+	if len(text) != hex.EncodedLen(len(d)) {
+		return fmt.Errorf("a digest of %d characters", len(text))
+	}
+	_, err := hex.Decode(d[:], text)
+	return err
+}
+
+func digestOf(write func(w io.Writer)) (d digest) {
+	h := sha256.New()
+	write(h)
+	h.Sum(d[:0])
+	return d
+}
+
+func (s *samples) digest() digest {
+	return digestOf(func(w io.Writer) {
+		fmt.Fprintln(w, s.n, s.features)
+		for i := range s.n {
+			_ = binary.Write(w, binary.LittleEndian, s.row(i)) // a hash takes everything
+		}
+	})
+}
+
+// describe describes the run of a part of j, whose samples are still whole.
+func (j *job) describe(c *Circuit, p *share) runFile {
+	o := j.options
+	r := runFile{Format: runFormat, Ranks: p.ranks, Side: p.side, Rows: p.n, Columns: p.m, Type: o.Precision.dtype().String(), X: j.x.digest()}
+	if !j.symmetric() {
+		r.Y = j.y.digest()
+	}
+	r.Circuit = digestOf(func(w io.Writer) {
+		fmt.Fprintln(w, c.qubits)
+		for _, g := range c.gates {
+			fmt.Fprintln(w, g.kind, g.a, g.b, g.angle.terms)
+		}
+	})
+	r.Options = digestOf(func(w io.Writer) { fmt.Fprintln(w, o.Precision, o.Path, o.Normalize, o.Jitter) })
+	return r
+}
+
+// plannedPart is the part of a rank with its plan.
+func (k *kernel) plannedPart(n, m int, d device.Info, o Options) (*share, Plan, error) {
+	if d.Kind == device.CUDA {
+		return nil, Plan{}, fmt.Errorf("%w: ranks compute on CPUs, x is on a GPU; move it with To", gpk.ErrUnsupported)
+	}
+	rank, ranks := o.rank()
+	pt, err := k.newPart(n, m, o, rank, ranks)
+	if err != nil {
+		return nil, Plan{}, err
+	}
+	p, err := k.planPart(pt, d, o)
+	if err != nil {
+		err = fmt.Errorf("rank %d of %d: %w", rank, ranks, err)
+	}
+	return pt, p, err
+}
+
+// ranked computes the part of a rank.
+func (j *job) ranked(ctx context.Context, e engine, c *Circuit, against bool, begun time.Time) (r *Result, err error) {
+	o, columns := j.options, 0
+	if against {
+		columns = j.y.n
+	}
+	p, plan, err := j.kernel.plannedPart(j.x.n, columns, j.dev.Info(), o)
+	if err != nil {
+		return nil, err
+	}
+	if against && columns == 0 {
+		return nil, fmt.Errorf("%w: y has no samples to deal to ranks", gpk.ErrShape)
+	}
+	j.plan, j.part = plan, p
+	run := j.describe(c, p)
+	if o.Group != nil {
+		if err := j.agree(run); err != nil {
+			return nil, err
+		}
+	}
+	if o.File != "" {
+		err = j.open(run)
+		if errors.Is(err, errComplete) {
+			return j.exchange(&Result{Plan: plan}, true)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("rank %d of %d: %w", p.rank, p.ranks, err)
+		}
+		defer p.record.close()
+		j.options.Output = p.record.data
+	} else if o.Group == nil {
+		return nil, fmt.Errorf("%w: a Shard without a File to write", gpk.ErrUnsupported)
+	}
+	whole := j.x
+	j.x = p.compact(whole, 0)
+	if against {
+		j.y = p.compact(j.y, 1)
+	} else {
+		j.y = j.x
+	}
+	r, err = j.run(ctx, e, p.left(), begun)
+	return j.settle(r, err)
+}
+
+// settle records what a rank has computed, and completes the file if it was the last.
+func (j *job) settle(r *Result, err error) (*Result, error) {
+	p := j.part
+	if p.record == nil {
+		if err != nil {
+			return nil, err
+		}
+		return j.exchange(r, true)
+	}
+	if err = errors.Join(err, p.record.flush()); err != nil { // what was computed is recorded
+		return nil, err
+	}
+	p.record.close() // some systems rename no open file
+	done, err := p.record.complete()
+	if err != nil {
+		return nil, err
+	}
+	return j.exchange(r, done)
+}
+
+// open opens the record of a rank. In a group rank 0 is the first, so that the others find its
+// folder, or hear that K is complete.
+func (j *job) open(run runFile) (err error) {
+	p, o := j.part, j.options
+	if o.Group == nil || p.rank == 0 {
+		p.record, err = openRecord(o.File, run, p, o.Group != nil)
+	}
+	if o.Group == nil || err != nil && !errors.Is(err, errComplete) {
+		return err
+	}
+	complete := uint8(0)
+	if err != nil {
+		complete = 1
+	}
+	switch all, wrong := gatherOf(j, []uint8{complete}); {
+	case wrong != nil:
+		p.record.close()
+		return wrong
+	case all[0] > 0:
+		return errComplete
+	case p.rank > 0:
+		p.record, err = openRecord(o.File, run, p, true)
+	}
+	return err
+}
+
+// gatherOf gathers as many values of each rank of the group.
+func gatherOf[T gpk.Elem](j *job, mine []T) ([]T, error) {
+	return gpk.ToSlice[T](j.options.Group.AllGather(gpk.FromSlice(mine).To(j.dev), 0))
+}
+
+// agree compares the arguments of all ranks.
+func (j *job) agree(run runFile) error {
+	parts := []struct {
+		what string
+		of   digest
+	}{
+		{"another circuit", run.Circuit},
+		{"other samples x", run.X},
+		{"other samples y", run.Y},
+		{"other options", run.Options},
+		{"another Tile, number of ranks or samples", digestOf(func(w io.Writer) { fmt.Fprintln(w, run.Side, run.Rows, run.Columns, run.Ranks, run.Format) })},
+		{"a File, or none,", digestOf(func(w io.Writer) { fmt.Fprintln(w, j.options.File != "") })},
+	}
+	var mine []uint8
+	for _, p := range parts {
+		mine = append(mine, p.of[:]...)
+	}
+	all, err := gatherOf(j, mine)
+	if err != nil {
+		return err
+	}
+	for rank := range len(all) / len(mine) {
+		for i, p := range parts {
+			at := i * len(p.of)
+			if theirs := all[rank*len(mine)+at:][:len(p.of)]; string(theirs) != string(all[at:][:len(p.of)]) {
+				return fmt.Errorf("%w: rank %d calls Gram with %s than rank 0", gpk.ErrUnsupported, rank, p.what)
+			}
+		}
+	}
+	return nil
+}
+
+// exchange waits for the other ranks of a group, and completes the report.
+func (j *job) exchange(r *Result, done bool) (*Result, error) {
+	if j.options.Group == nil {
+		r.Complete = done
+		return r, nil
+	}
+	complete := 0.0
+	if done {
+		complete = 1
+	}
+	q := &r.Report
+	mine := []float64{complete, float64(j.off.n), q.OffDiagonalMean, q.OffDiagonalStd, q.MaxDiagonalError}
+	all, err := gatherOf(j, mine)
+	if err != nil {
+		freeTiles(r.Tiles)
+		return nil, err
+	}
+	n, sum, squares := 0.0, 0.0, 0.0
+	for at := 0; at < len(all); at += len(mine) {
+		r.Complete = r.Complete || all[at] > 0
+		q.MaxDiagonalError = max(q.MaxDiagonalError, all[at+4])
+		if all[at+1] > 0 {
+			n, sum = n+all[at+1], sum+all[at+1]*all[at+2]
+		}
+	}
+	q.OffDiagonalMean = sum / n // NaN if there is none
+	for at := 0; at < len(all); at += len(mine) {
+		if k := all[at+1]; k > 0 {
+			d := all[at+2] - q.OffDiagonalMean
+			squares += k * (all[at+3]*all[at+3] + d*d)
+		}
+	}
+	q.OffDiagonalStd = math.Sqrt(squares / n)
+	q.warn()
+	if !r.Complete {
+		return nil, fmt.Errorf("%w: every rank has written its tiles, but none sees those of all: %s is not on a file system that they share", gpk.ErrUnsupported, j.options.File)
+	}
+	return r, nil
+}

@@ -1,0 +1,270 @@
+package quantum
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gpk-go/gpk"
+)
+
+// share is the part of one rank in a Gram matrix. K is cut into tiles of side by side. Rows
+// of tiles are dealt to the rows of a grid of ranks, columns of tiles to its columns, so
+// that a rank needs the states of about 1/rows + 1/columns of the samples.
+//
+// A rank's samples are gathered into compact sets, whose tiles are whole tiles of K. For a
+// symmetric K there is one set: the union of the rows and columns of the rank's tiles.
+type share struct {
+	rank, ranks  int
+	grid         [2]int // rows and columns of ranks
+	side         int
+	n, m         int // rows and columns of K
+	symmetric    bool
+	down, across []int          // the grid's row of each row of tiles, and its column of each column of tiles
+	sets         [2][]int       // numbers of the tiles of the samples in the compact sets of x and y
+	index        map[[2]int]int // the rank's tiles, numbered row by row
+	counts       []int          // tiles of every rank
+	record       *record        // of finished tiles, or nil
+}
+
+// Bounds of a K that is dealt: tiles in a row, and samples.
+const (
+	maxTiles = 1 << 14
+	maxDealt = 1 << 29
+)
+
+// newPart returns the part of a rank. side is a function of the arguments of Gram and the
+// number of ranks alone, so that all ranks have the same.
+func (k *kernel) newPart(n, m int, o Options, rank, ranks int) (*share, error) {
+	if max(n, m) > maxDealt {
+		return nil, fmt.Errorf("%w: %d against %d samples, and at most %d are dealt to ranks", gpk.ErrUnsupported, n, m, maxDealt)
+	}
+	p := &share{rank: rank, ranks: ranks, n: n, m: m, symmetric: m == 0, index: map[[2]int]int{}, counts: make([]int, ranks)}
+	if p.symmetric {
+		p.m = n
+	}
+	p.grid[0] = int(math.Sqrt(float64(ranks)))
+	for ranks%p.grid[0] != 0 {
+		p.grid[0]--
+	}
+	p.grid[1] = ranks / p.grid[0]
+	if p.m < p.n {
+		p.grid[0], p.grid[1] = p.grid[1], p.grid[0]
+	}
+	const whole = 96 // a multiple of every micro-kernel's tile
+	deals := 8       // tiles that a rank has in a row, at least: fewer are not dealt evenly
+	if min(p.grid[0], p.grid[1]) == 1 {
+		deals = 4 // within 1.2 %
+	}
+	if p.side = o.Tile / 2; p.side == 0 {
+		p.side = max(min(k.side(o.Precision, maxWorkspace/workspacePart, 1), min(p.n/p.grid[0], p.m/p.grid[1])/deals)/whole*whole, whole)
+	}
+	rows, cols := (p.n+p.side-1)/p.side, (p.m+p.side-1)/p.side
+	if rows > maxTiles || cols > maxTiles {
+		return nil, fmt.Errorf("%w: %d x %d tiles of %d samples, and at most %d a row; set a larger Tile", gpk.ErrUnsupported, rows, cols, p.side, maxTiles)
+	}
+	p.down = deal(rows, p.grid[0], func(i int) int64 { return int64(p.extent(i, p.n)) * (2*int64(p.m) - p.below(i)) })
+	p.across = deal(cols, p.grid[1], func(j int) int64 { return int64(p.extent(j, p.m)) * (1 + p.below(j)) })
+	p.gather()
+	return p, nil
+}
+
+// below is twice the mean number of entries below the diagonal, in a row of row t of tiles;
+// above a symmetric K's diagonal, that in a column of column t.
+func (p *share) below(t int) int64 {
+	if !p.symmetric {
+		return 0
+	}
+	return (2*int64(t) + 1) * int64(p.side)
+}
+
+// extent is the number of samples of tile t of a set of n.
+func (p *share) extent(t, n int) int { return min(p.side, n-t*p.side) }
+
+// deal deals n tiles to a number of ranks: the heaviest one next, to the rank with the least.
+func deal(n, ranks int, weight func(i int) int64) []int {
+	order, to, load := make([]int, n), make([]int, n), make([]int64, ranks)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(weight(b), weight(a)) })
+	for _, i := range order {
+		least := slices.Index(load, slices.Min(load))
+		to[i] = least
+		load[least] += weight(i)
+	}
+	return to
+}
+
+// gather finds the tiles of the rank, and the samples that they need.
+func (p *share) gather() {
+	for i := range p.down {
+		for j := p.first(i); j < len(p.across); j++ {
+			owner := p.owner(i, j)
+			p.counts[owner]++
+			if owner == p.rank {
+				p.index[[2]int{i, j}] = len(p.index)
+			}
+		}
+	}
+	rows, cols := p.needs(p.rank)
+	for s, used := range [][]bool{rows, cols} {
+		for t, yes := range used {
+			if yes {
+				p.sets[s] = append(p.sets[s], t)
+			}
+		}
+	}
+}
+
+// first is the first column of tiles that is computed in row i.
+func (p *share) first(i int) int {
+	if p.symmetric {
+		return i
+	}
+	return 0
+}
+
+// owner is the rank that computes a tile.
+func (p *share) owner(i, j int) int { return p.down[i]*p.grid[1] + p.across[j] }
+
+// load is what a rank has to do.
+type load struct {
+	samples, pairs int64
+}
+
+// loads returns those of all ranks.
+func (p *share) loads() []load {
+	all := make([]load, p.ranks)
+	for i := range p.down {
+		for j := p.first(i); j < len(p.across); j++ {
+			all[p.owner(i, j)].pairs += p.pairs(i, j)
+		}
+	}
+	for r := range all {
+		rows, cols := p.needs(r)
+		for i, used := range rows {
+			if used {
+				all[r].samples += int64(p.extent(i, p.n))
+			}
+		}
+		for j, used := range cols {
+			if used {
+				all[r].samples += int64(p.extent(j, p.m))
+			}
+		}
+	}
+	return all
+}
+
+// needs reports the rows and the columns of tiles whose states a rank builds; for a symmetric
+// K rows are both.
+func (p *share) needs(rank int) (rows, cols []bool) {
+	down, across := rank/p.grid[1], rank%p.grid[1]
+	rows, cols = make([]bool, len(p.down)), make([]bool, len(p.across))
+	last, first := -1, len(p.down) // its last column of tiles, and its first row
+	for j, to := range p.across {
+		if to == across {
+			last = j
+		}
+	}
+	for i := len(p.down) - 1; i >= 0; i-- {
+		if p.down[i] == down {
+			first = i
+		}
+	}
+	for i, to := range p.down {
+		rows[i] = to == down && last >= p.first(i)
+	}
+	for j, to := range p.across {
+		cols[j] = to == across && first < len(p.down) && (!p.symmetric || first <= j)
+	}
+	if p.symmetric {
+		for i, used := range cols {
+			rows[i] = rows[i] || used
+		}
+		cols = nil
+	}
+	return rows, cols
+}
+
+// pairs is the number of entries of a tile that are computed.
+func (p *share) pairs(i, j int) int64 {
+	r, c := int64(p.extent(i, p.n)), int64(p.extent(j, p.m))
+	if p.symmetric && i == j {
+		return r * (r + 1) / 2
+	}
+	return r * c
+}
+
+// elements is the number of elements in the rank's tiles, and in their mirrors.
+func (p *share) elements(mirrors bool) (n int64) {
+	for at := range p.index {
+		one := int64(p.extent(at[0], p.n)) * int64(p.extent(at[1], p.m))
+		if n += one; mirrors && p.symmetric && at[0] != at[1] {
+			n += one
+		}
+	}
+	return n
+}
+
+// size is the number of samples of a compact set.
+func (p *share) size(set int) (n int) {
+	for _, t := range p.sets[set] {
+		n += p.extent(t, [2]int{p.n, p.m}[set])
+	}
+	return n
+}
+
+// at is the number in x or y of sample i of a compact set; p may be nil.
+func (p *share) at(set, i int) int {
+	if p == nil {
+		return i
+	}
+	return p.sets[set][i/p.side]*p.side + i%p.side
+}
+
+// ySet is the compact set of K's columns.
+func (p *share) ySet() int {
+	if p.symmetric {
+		return 0
+	}
+	return 1
+}
+
+// tile is the number of the tile that begins at (i, j) of the compact sets, and whether the
+// rank has yet to compute it.
+func (p *share) tile(i, j int) (number int, wanted bool) {
+	number, mine := p.index[[2]int{p.sets[0][i/p.side], p.sets[p.ySet()][j/p.side]}]
+	return number, mine && !p.record.has(number)
+}
+
+// left is the number of entries that the rank has yet to compute.
+func (p *share) left() (n int64) {
+	for at, number := range p.index {
+		if !p.record.has(number) {
+			n += p.pairs(at[0], at[1])
+		}
+	}
+	return n
+}
+
+// cuts are the compact set's indices from lo to hi at which tiles begin, and hi.
+func (p *share) cuts(lo, hi int) (at []int) {
+	for ; lo < hi; lo += p.side {
+		at = append(at, lo)
+	}
+	return append(at, hi)
+}
+
+// compact returns the samples of a compact set, and frees the whole.
+func (p *share) compact(s *samples, set int) *samples {
+	out := &samples{name: s.name, features: s.features, n: p.size(set), number: func(i int) int { return p.at(set, i) }}
+	for _, t := range p.sets[set] {
+		lo := t * p.side * s.features
+		out.data = append(out.data, s.data[lo:min(lo+p.side*s.features, s.n*s.features)]...)
+	}
+	s.free()
+	return out
+}
