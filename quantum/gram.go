@@ -72,20 +72,8 @@ func gram(ctx context.Context, c *Circuit, x, y *gpk.Array, o Options) (*Result,
 	if err != nil {
 		return nil, err
 	}
-	if o.MemoryBudget == 0 {
-		// If the system does not report free memory, the plan uses the total. Memory that
-		// gpk's pool keeps for reuse counts as free, and the pool's limit applies.
-		free, err := j.dev.Available()
-		if err != nil {
-			return nil, err
-		}
-		o.MemoryBudget = int64(math.Ceil(budgetShare * float64(free)))
-	}
-	if j.plan, err = k.planned(j.x.n, columns, j.dev.Info(), o); err != nil {
+	if err := j.choosePlan(o, columns, y == nil); err != nil {
 		return nil, err
-	}
-	if y != nil && columns == 0 { // plan interprets 0 columns as a symmetric matrix
-		j.plan.Samples[1], j.plan.Result, j.plan.PeakBytes = 0, 0, j.plan.PeakBytes-j.plan.Result
 	}
 	r := &Result{Plan: j.plan}
 	j.report = &r.Report
@@ -116,4 +104,24 @@ func gram(ctx context.Context, c *Circuit, x, y *gpk.Array, o Options) (*Result,
 	r.K = j.k
 	r.Report.finish(total, time.Since(begun), most)
 	return r, nil
+}
+
+// choosePlan plans the job. Without a budget in o it is a share of the memory that is free.
+func (j *job) choosePlan(o Options, columns int, symmetric bool) (err error) {
+	if o.MemoryBudget == 0 {
+		// If the system does not report free memory, the plan uses the total. Memory that
+		// gpk's pool keeps for reuse counts as free, and the pool's limit applies.
+		free, err := j.dev.Available()
+		if err != nil {
+			return err
+		}
+		o.MemoryBudget = int64(math.Ceil(budgetShare * float64(free)))
+	}
+	if j.plan, err = j.kernel.planned(j.x.n, columns, j.dev.Info(), o); err != nil {
+		return err
+	}
+	if !symmetric && columns == 0 { // plan interprets 0 columns as a symmetric matrix
+		j.plan.Samples[1], j.plan.Result, j.plan.PeakBytes = 0, 0, j.plan.PeakBytes-j.plan.Result
+	}
+	return nil
 }
