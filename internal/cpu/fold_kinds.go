@@ -101,21 +101,7 @@ func argExtremes[T number](op expr.Op, xt dtype.DType, shape []int, axes uint32,
 			}
 		}
 	}
-	better := largest[T]
-	if op == expr.ArgMin {
-		better = smallest[T]
-	}
-	// float32 has assembly for this.
-	if fast, ok := any(largestOf32).(func([]T) T); ok {
-		better = fast
-		if op == expr.ArgMin {
-			better, _ = any(smallestOf32).(func([]T) T)
-		}
-	}
-	find := indexOf[T]
-	if fast, ok := any(firstOf32).(func([]T, T) int); ok {
-		find = fast
-	}
+	better, find := rowExtreme[T](op)
 	f.row = func(a indexed[T], x []T, k int) indexed[T] {
 		v := better(x)
 		if a.k >= 0 && !beats(v, a.v) {
@@ -125,6 +111,26 @@ func argExtremes[T number](op expr.Op, xt dtype.DType, shape []int, axes uint32,
 		return indexed[T]{x[i], int64(k + i)}
 	}
 	f.run()
+}
+
+// rowExtreme returns the functions that find the extreme element of a row for ArgMax or
+// ArgMin, and the first index of an element. float32 has assembly for both.
+func rowExtreme[T number](op expr.Op) (better func([]T) T, find func([]T, T) int) {
+	better, find = largest[T], indexOf[T]
+	if op == expr.ArgMin {
+		better = smallest[T]
+	}
+	fast := largestOf32
+	if op == expr.ArgMin {
+		fast = smallestOf32
+	}
+	if fast, ok := any(fast).(func([]T) T); ok {
+		better = fast
+	}
+	if fast, ok := any(firstOf32).(func([]T, T) int); ok {
+		find = fast
+	}
+	return better, find
 }
 
 // truthFold is Any or All; an element of T is true if it is not 0.

@@ -37,9 +37,14 @@ func Reduce(op expr.Op, xt, dt dtype.DType, shape []int, axes uint32, x unsafe.P
 		}
 		return unsupported(op, xt)
 	}
-	if dt != sumType(xt) {
+	if dt != sumType(xt) || !reduceSum(xt, shape, axes, x, xs, dst) {
 		return unsupported(op, xt)
 	}
+	return nil
+}
+
+// reduceSum is Sum. It reports false if there are no sums of type xt.
+func reduceSum(xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) bool {
 	switch xt {
 	case dtype.Float32:
 		reduce(xt, shape, axes, x, xs, dst, loadBits[float32], storeBits[float32])
@@ -68,9 +73,9 @@ func Reduce(op expr.Op, xt, dt dtype.DType, shape []int, axes uint32, x unsafe.P
 	case dtype.Complex128:
 		reduce(xt, shape, axes, x, xs, dst, loadBits[complex128], storeBits[complex128])
 	default:
-		return unsupported(op, xt)
+		return false
 	}
-	return nil
+	return true
 }
 
 // mean is Sum with a store function that divides.
