@@ -219,8 +219,8 @@ func foldOf(op expr.Op, xt, dt dtype.DType, shape []int, axes uint32, x unsafe.P
 
 // foldExtremes is foldOf of Max and Min.
 func foldExtremes(op expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) bool {
-	switch xt {
-	case dtype.Float32, dtype.Float16, dtype.BFloat16:
+	switch xt.ComputeType() {
+	case dtype.Float32:
 		extremes(op, xt, shape, axes, x, xs, dst, float32(math.Inf(-1)), float32(math.Inf(1)))
 	case dtype.Float64:
 		extremes(op, xt, shape, axes, x, xs, dst, math.Inf(-1), math.Inf(1))
@@ -242,8 +242,8 @@ func foldExtremes(op expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe
 
 // foldPlaces is foldOf of ArgMax and ArgMin.
 func foldPlaces(op expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) bool {
-	switch xt {
-	case dtype.Float32, dtype.Float16, dtype.BFloat16:
+	switch xt.ComputeType() {
+	case dtype.Float32:
 		argExtremes[float32](op, xt, shape, axes, x, xs, dst)
 	case dtype.Float64:
 		argExtremes[float64](op, xt, shape, axes, x, xs, dst)
@@ -263,8 +263,8 @@ func foldPlaces(op expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.P
 
 // foldTruth is foldOf of Any and All.
 func foldTruth(op expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) bool {
-	switch xt {
-	case dtype.Float32, dtype.Float16, dtype.BFloat16:
+	switch xt.ComputeType() {
+	case dtype.Float32:
 		truthFold[float32](op, xt, shape, axes, x, xs, dst)
 	case dtype.Float64:
 		truthFold[float64](op, xt, shape, axes, x, xs, dst)
@@ -286,8 +286,8 @@ func foldTruth(op expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.Po
 
 // foldProducts is foldOf of Prod.
 func foldProducts(_ expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) bool {
-	switch xt {
-	case dtype.Float32, dtype.Float16, dtype.BFloat16:
+	switch xt.ComputeType() {
+	case dtype.Float32:
 		floatProducts[float32](xt, shape, axes, x, xs, dst)
 	case dtype.Float64:
 		floatProducts[float64](xt, shape, axes, x, xs, dst)
@@ -311,8 +311,8 @@ func foldProducts(_ expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.
 
 // foldVariances is foldOf of Var.
 func foldVariances(_ expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) bool {
-	switch xt {
-	case dtype.Float32, dtype.Float16, dtype.BFloat16:
+	switch xt.ComputeType() {
+	case dtype.Float32:
 		floatVariances[float32](xt, shape, axes, x, xs, dst)
 	case dtype.Float64:
 		floatVariances[float64](xt, shape, axes, x, xs, dst)
