@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 
-
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 )

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-
 	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"

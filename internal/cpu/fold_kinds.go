@@ -40,31 +40,12 @@ func extremes[T number](op expr.Op, xt dtype.DType, shape []int, axes uint32, x 
 	if op == expr.Max {
 		f.start = low
 		f.merge = func(a, b T) T { return max(a, b) }
-		f.row = func(a T, x []T, _ int) T {
-			// Four independent chains of comparisons.
-			b, c, d := a, a, a
-			for ; len(x) >= 4; x = x[4:] {
-				a, b, c, d = max(a, x[0]), max(b, x[1]), max(c, x[2]), max(d, x[3])
-			}
-			for _, v := range x {
-				a = max(a, v)
-			}
-			return max(a, b, c, d)
-		}
+		f.row = func(a T, x []T, _ int) T { return max(a, largest(x)) }
 		f.column = func(a, x []T, _ int) { maximums[T](at0(a), at0(a), at0(x), len(x)) }
 	} else {
 		f.start = high
 		f.merge = func(a, b T) T { return min(a, b) }
-		f.row = func(a T, x []T, _ int) T {
-			b, c, d := a, a, a
-			for ; len(x) >= 4; x = x[4:] {
-				a, b, c, d = min(a, x[0]), min(b, x[1]), min(c, x[2]), min(d, x[3])
-			}
-			for _, v := range x {
-				a = min(a, v)
-			}
-			return min(a, b, c, d)
-		}
+		f.row = func(a T, x []T, _ int) T { return min(a, smallest(x)) }
 		f.column = func(a, x []T, _ int) { minimums[T](at0(a), at0(a), at0(x), len(x)) }
 	}
 	f.run()
