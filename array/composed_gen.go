@@ -3,7 +3,6 @@
 package array
 
 import (
-	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/internal/compose"
 )
 
@@ -30,12 +29,6 @@ func (a *Array) At(index ...int) *Array {
 	return compose.At(NewOperation("At", []*Array{a}), a, index...)
 }
 
-// Bernoulli returns numbers, Bool, each true with probability p: whether a uniform number of 53
-// bits is below p. They are the same on every device. A p outside 0 to 1 is ErrUnsupported.
-func (r *RNG) Bernoulli(p float64, shape ...int) *Array {
-	return compose.Bernoulli[*Array](NewOperation("Bernoulli", nil), r, p, shape...)
-}
-
 // BinCount returns the number of elements of a equal to 0, 1, …, Int64, or with weights the sum
 // of those of the elements, Float64. a, of an integer type, has one axis. The result has as
 // many numbers as the largest element asks for, and at least minLength; BinCount waits for the
@@ -51,38 +44,6 @@ func (a *Array) BinCount(minLength int, weights ...*Array) *Array {
 // among them, the first comes first. A k below 0 or beyond the axis is ErrShape.
 func (a *Array) BottomK(k, axis int) (values, indices *Array) {
 	return compose.BottomK(NewOperation("BottomK", []*Array{a}), a, k, axis)
-}
-
-// Categorical returns, for each line of logits along an axis, a random index on it, Int64: i
-// with probability e^logits[i] over the sum of those of the line. The result lacks the axis.
-// Broadcast logits give several indices of a line. logits is of a floating-point type; -Inf is
-// the probability 0. A line without a finite number, or with one that is NaN or +Inf, is
-// ErrUnsupported, found as an index of Take outside its axis; an empty line is ErrShape.
-//
-// It is the index of the largest sum of a logit and a Gumbel number, in Float64. The Gumbel
-// numbers are computed on the host, on this line, and copied to the device, so that the indices
-// are the same on every device.
-func (r *RNG) Categorical(logits *Array, axis int) *Array {
-	return compose.Categorical(NewOperation("Categorical", []*Array{logits}), r, logits, axis)
-}
-
-// Choice returns k random ones of the numbers 0, 1, … n-1, Int64, in random order; with
-// replacement, a number may be there several times. Take of it chooses from an axis. weights,
-// at most one array with n elements of a real type, says how likely they are: without
-// replacement, how likely each is to be the next of those that are left. The numbers are the
-// same on every device.
-//
-// Weights need not have the sum 1; those below the largest one over 2^62 / n count as 0 with
-// replacement. A weight that is negative or not finite, none above 0, and fewer above 0 than
-// k without replacement are ErrUnsupported, found as an index of Take outside its axis.
-// Negative numbers, more than n without replacement, some of none, and weights of another
-// shape are ErrShape.
-//
-// Weights without replacement compare exponential numbers over the weights (Efraimidis and
-// Spirakis, Information Processing Letters 97 (2006) 181). These numbers are computed on the
-// host, on this line, and copied to the device.
-func (r *RNG) Choice(n, k int, replace bool, weights ...*Array) *Array {
-	return compose.Choice(NewOperation("Choice", weights), r, n, k, replace, weights...)
 }
 
 // Chunk returns views of at most n parts that a falls into along an axis. Each has the
@@ -136,28 +97,9 @@ func (a *Array) Diff(n, axis int) *Array {
 	return compose.Diff(NewOperation("Diff", []*Array{a}), a, n, axis)
 }
 
-// Exponential returns numbers of the exponential distribution with mean scale, positive before
-// they are rounded to dt, a real floating-point type: the negative logarithm of a uniform
-// number of 52 bits, times scale, in Float64. They are computed on the host, on this line, and
-// copied to the device, so that they are the same on every device. A scale that is negative or
-// not finite is ErrUnsupported.
-func (r *RNG) Exponential(dt dtype.DType, scale float64, shape ...int) *Array {
-	return compose.Exponential[*Array](NewOperation("Exponential", nil), r, dt, scale, shape...)
-}
-
 // Flatten returns the elements in row-major order along one axis, a copy; Reshape(-1) is a
 // view where the strides allow it.
 func (a *Array) Flatten() *Array { return compose.Flatten(NewOperation("Flatten", []*Array{a}), a) }
-
-// Gamma returns numbers of the gamma distribution with a shape parameter above 0 and a scale,
-// whose mean is the product of the two, rounded to dt, a real floating-point type (Marsaglia
-// and Tsang, ACM Transactions on Mathematical Software 26 (2000) 363, in Float64). They are
-// computed on the host, on this line, and copied to the device, so that they are the same on
-// every device. Another parameter, and a scale that is negative or not finite, are
-// ErrUnsupported.
-func (r *RNG) Gamma(dt dtype.DType, parameter, scale float64, shape ...int) *Array {
-	return compose.Gamma[*Array](NewOperation("Gamma", nil), r, dt, parameter, scale, shape...)
-}
 
 // Histogram returns the number of elements of a, of a real type, in each of bins intervals of
 // one width between lo and hi, Int64, and the bins + 1 edges, Float64. Each interval holds its
@@ -268,22 +210,6 @@ func (a *Array) Outer(b *Array) *Array {
 // after along axis d.
 func (a *Array) Pad(widths [][2]int, value any) *Array {
 	return compose.Pad(NewOperation("Pad", []*Array{a}), a, widths, value)
-}
-
-// Permutation returns 0, 1, … n-1, Int64, in random order, each order equally likely: Take of
-// it shuffles an axis. It is the order of n random numbers of 64 bits, the same on every
-// device. A negative n is ErrShape.
-func (r *RNG) Permutation(n int) *Array {
-	return compose.Permutation[*Array](NewOperation("Permutation", nil), r, n)
-}
-
-// Poisson returns numbers, Int64, of the Poisson distribution with a mean from 0 to 2^32: by
-// Knuth's product of uniform numbers below 10, and by transformed rejection from there on
-// (Hörmann, Insurance: Mathematics and Economics 12 (1993) 39). They are computed on the host,
-// on this line, and copied to the device, so that they are the same on every device. Another
-// mean is ErrUnsupported.
-func (r *RNG) Poisson(mean float64, shape ...int) *Array {
-	return compose.Poisson[*Array](NewOperation("Poisson", nil), r, mean, shape...)
 }
 
 // PutAlongAxis returns a copy of a in which, for each index, the element at it along an axis,

@@ -181,13 +181,7 @@ func join(name string, where site, shapeOf func(axis int, shapes ...[]int) ([]in
 	}
 	op := newNode(c)
 	op.strided, op.how = true, fmt.Sprintf("%d copies along axis %d", len(as), axis)
-	op.run = func(o *job, s *device.Stream, dst device.View) error {
-		from := make([]device.View, o.n)
-		for i := range from {
-			from[i] = o.view(i)
-		}
-		return ops.Concat(s, dst, axis, from)
-	}
+	op.run = func(o *job, s *device.Stream, dst device.View) error { return ops.Concat(s, dst, axis, o.all()) }
 	return op.result(streamOf(as...), as[0].dt, layout.Dense(shape), 0, views...)
 }
 

@@ -28,9 +28,9 @@ type contents struct {
 	superseded bool   // its storage shows other contents by now
 	scope      *Scope // its memory is freed with this scope
 
-	readers int       // number of readers that belong to no scope
-	all     bool      // a reader reads all elements
-	more    *readings // readers that belong to scopes, and the parts that readers read
+	readers int             // number of readers that belong to no scope
+	scoped  []scopedReaders // those that belong to scopes
+	parts   undo.Parts      // that readers read
 }
 
 // origin describes contents that no node computed: the call that stored them, and the text
@@ -38,13 +38,6 @@ type contents struct {
 type origin struct {
 	call
 	how string
-}
-
-// readings records which scopes the readers of contents belong to, and which parts they
-// read.
-type readings struct {
-	scoped []scopedReaders
-	parts  []undo.Part
 }
 
 // scopedReaders counts the readers that belong to a scope and end with it.
@@ -64,12 +57,9 @@ func (c *contents) state() state {
 // addReader counts a reader: a node of scope s that reads the elements of a layout.
 func (c *contents) addReader(s *Scope, lay *layout.Layout, dt dtype.DType) {
 	if c.count() == 0 {
-		c.all = false
-		if c.more != nil {
-			c.more.parts = c.more.parts[:0]
-		}
+		c.parts.Clear()
 	}
-	c.addPart(lay, dt)
+	c.parts.Add(lay, dt)
 	*c.readersIn(s)++
 }
 
@@ -79,21 +69,13 @@ func (c *contents) readersIn(s *Scope) *int {
 	if s == nil {
 		return &c.readers
 	}
-	m := c.readings()
-	for i := range m.scoped {
-		if m.scoped[i].scope == s {
-			return &m.scoped[i].n
+	for i := range c.scoped {
+		if c.scoped[i].scope == s {
+			return &c.scoped[i].n
 		}
 	}
-	m.scoped = append(m.scoped, scopedReaders{scope: s})
-	return &m.scoped[len(m.scoped)-1].n
-}
-
-func (c *contents) readings() *readings {
-	if c.more == nil {
-		c.more = &readings{}
-	}
-	return c.more
+	c.scoped = append(c.scoped, scopedReaders{scope: s})
+	return &c.scoped[len(c.scoped)-1].n
 }
 
 // dropReader removes a reader whose node was stored, has failed or was freed. It frees
@@ -114,9 +96,9 @@ func (c *contents) needed(own int) bool { return c.count() > own }
 // count returns the number of nodes that may still read the contents.
 func (c *contents) count() int {
 	n := c.readers
-	if m := c.more; m != nil && len(m.scoped) > 0 {
-		m.scoped = slices.DeleteFunc(m.scoped, func(r scopedReaders) bool { return r.n == 0 || r.scope.isClosed() })
-		for _, r := range m.scoped {
+	if len(c.scoped) > 0 {
+		c.scoped = slices.DeleteFunc(c.scoped, func(r scopedReaders) bool { return r.n == 0 || r.scope.isClosed() })
+		for _, r := range c.scoped {
 			n += r.n
 		}
 	}
@@ -153,35 +135,6 @@ func (c *contents) writer() *call {
 		return &c.node.call
 	}
 	return &c.origin.call
-}
-
-// maxParts is the largest number of parts that are tracked separately.
-const maxParts = 8
-
-// addPart records that a reader reads the elements of a layout.
-func (c *contents) addPart(lay *layout.Layout, dt dtype.DType) {
-	if c.all {
-		return
-	}
-	if lay.Offset == 0 && lay.IsDense() {
-		c.all = true
-		return
-	}
-	m := c.readings()
-	if slices.ContainsFunc(m.parts, func(p undo.Part) bool { return p.DType == dt && p.Layout.Equal(lay) }) {
-		return
-	}
-	if len(m.parts) == maxParts {
-		c.all = true
-		return
-	}
-	m.parts = append(m.parts, undo.Part{Layout: *lay, DType: dt})
-}
-
-// readersMeet reports whether a reader may read an element of a part. A write to a part
-// that no reader reads saves nothing.
-func (c *contents) readersMeet(p *undo.Part, whole *layout.Layout) bool {
-	return c.all || c.more != nil && slices.ContainsFunc(c.more.parts, func(q undo.Part) bool { return q.Meets(p, whole) })
 }
 
 // storedContents returns the contents of a buffer whose elements are already there.

@@ -173,21 +173,13 @@ func (in *inspection) node(n *node) {
 	}
 }
 
-// scopedOf lists the readers in scopes.
-func scopedOf(c *contents) []scopedReaders {
-	if c.more == nil {
-		return nil
-	}
-	return c.more.scoped
-}
-
 // readers: contents count at least the nodes that refer to them.
 func (in *inspection) readers(c *contents, by map[*Scope]int) {
 	for s, n := range by {
 		counted := c.readers
 		if s != nil {
 			counted = 0
-			for _, r := range scopedOf(c) {
+			for _, r := range c.scoped {
 				if r.scope == s {
 					counted += r.n
 				}
@@ -197,7 +189,7 @@ func (in *inspection) readers(c *contents, by map[*Scope]int) {
 			in.fail("%d nodes read contents of %s, which count %d", n, c.writer().name, counted)
 		}
 	}
-	if c.readers < 0 || slices.ContainsFunc(scopedOf(c), func(r scopedReaders) bool { return r.n < 0 }) {
+	if c.readers < 0 || slices.ContainsFunc(c.scoped, func(r scopedReaders) bool { return r.n < 0 }) {
 		in.fail("contents of %s count fewer than no readers", c.writer().name)
 	}
 }

@@ -113,12 +113,12 @@ func (m *memory) unpin() {
 // needs reports whether a write to part p of the memory must save the elements that it
 // overwrites. The memory shows c, and own of c's readers belong to the write itself.
 func (m *memory) needs(c *contents, own int, p *undo.Part) bool {
-	if c.needed(own) && c.readersMeet(p, &m.Layout) {
+	if c.needed(own) && c.parts.Meet(p, &m.Layout) {
 		return true
 	}
 	m.prune()
 	for _, w := range m.olds {
-		if old := w.Value(); old != nil && old.readersMeet(p, &m.Layout) {
+		if old := w.Value(); old != nil && old.parts.Meet(p, &m.Layout) {
 			return true
 		}
 	}
@@ -162,10 +162,8 @@ func (m *memory) remember(c *contents) {
 		return
 	}
 	m.olds = append(m.olds, weak.Make(c))
-	if c.more != nil {
-		for _, r := range c.more.scoped {
-			r.scope.register(m) // closing the scope may leave saved elements that nothing needs
-		}
+	for _, r := range c.scoped {
+		r.scope.register(m) // closing the scope may leave saved elements that nothing needs
 	}
 }
 

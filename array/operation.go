@@ -147,13 +147,7 @@ func (o *Operation) Result(dt dtype.DType, shape []int, how string, reads []*Arr
 	}
 	n := newNode(o.call)
 	n.strided, n.how = true, how
-	n.run = func(j *job, s *device.Stream, dst device.View) error {
-		views := make([]device.View, j.n)
-		for i := range views {
-			views[i] = j.view(i)
-		}
-		return run(s, dst, views)
-	}
+	n.run = func(j *job, s *device.Stream, dst device.View) error { return run(s, dst, j.all()) }
 	s := device.Default().DefaultStream()
 	if len(o.operands) > 0 {
 		s = streamOf(o.operands...)

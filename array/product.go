@@ -12,7 +12,7 @@ import (
 
 // MatMul returns the matrix product of a and b, as NumPy's matmul: 2-D arrays are matrices,
 // and leading axes are a batch and broadcast. A 1-D a is a row and a 1-D b a column; the
-// result lacks that axis. Both types must be equal. Float16 and BFloat16 accumulate in
+// result lacks that axis. Both types must be equal. Types of 16 bits accumulate in
 // float32; Int8 and Uint8 give Int32. See matmul.Precision for what float32 means. b may be
 // packed.
 func (a *Array) MatMul(b *Array, opts ...matmul.Option) *Array { return matMul(a, b, opts) }

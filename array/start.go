@@ -31,6 +31,15 @@ type job struct {
 // view returns the elements of the i-th operand.
 func (j *job) view(i int) device.View { return *j.place(i) }
 
+// all returns the elements of every operand.
+func (j *job) all() []device.View {
+	views := make([]device.View, j.n)
+	for i := range views {
+		views[i] = j.view(i)
+	}
+	return views
+}
+
 func (j *job) place(i int) *device.View {
 	if i < len(j.views) {
 		return &j.views[i]

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -11,12 +9,9 @@ import (
 )
 
 // fourierCase is batch transforms of n elements, or of n x n.
-type fourierCase struct {
-	op, dtype string // dtype: of the operand, for irfft that of the result
-	batch, n  int
-}
+type fourierCase batchCase
 
-var fourierList = []fourierCase{
+var fourierList = []batchCase{
 	{"fft", "c64", 1, 1 << 24},
 	{"fft", "c64", 4096, 4096},
 	{"fft", "c64", 65536, 256},
@@ -93,22 +88,7 @@ func wantRealInverse(x values, n, k int) complex128 {
 // fourierCases are transforms of contiguous arrays. -sizes is the even length of all of them, in small
 // batches.
 func fourierCases(o options, _ bool) ([]benchCase, error) {
-	ns, err := o.cubesOr("fft")
-	if err != nil {
-		return nil, err
-	}
-	if len(o.precisions) > 0 || len(ns) > 1 {
-		return nil, errors.New("-sizes, -dtypes: suite fft takes one size N, and no types")
-	}
-	var cs []benchCase
-	for _, c := range fourierList {
-		if len(ns) > 0 {
-			c.batch, c.n = min(c.batch, 4), ns[0]
-		}
-		name := fmt.Sprintf("FFT/op=%s/dtype=%s/batch=%d/n=%d", c.op, c.dtype, c.batch, c.n)
-		cs = append(cs, benchCase{name: name, run: c.measure})
-	}
-	return cs, nil
+	return batchCases(o, "fft", "FFT", fourierList, func(c batchCase, r *runner) ([]result, error) { return fourierCase(c).measure(r) })
 }
 
 // fourierSamples is the number of results that are compared with sums in float64.

@@ -1,20 +1,14 @@
 package main
 
 import (
-	"errors"
-	"fmt"
-
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/linalg"
 )
 
 // factorCase is a factorization of batch matrices of n x n.
-type factorCase struct {
-	op, dtype string
-	batch, n  int
-}
+type factorCase batchCase
 
-var factorList = []factorCase{
+var factorList = []batchCase{
 	{"cholesky", "fp32", 1, 4096},
 	{"cholesky", "fp32", 1, 16384},
 	{"cholesky", "fp64", 1, 4096},
@@ -81,22 +75,7 @@ var factorOps = map[string]struct {
 // factorCases are factorizations of random matrices. -sizes is the side of all of them, in small
 // batches.
 func factorCases(o options, _ bool) ([]benchCase, error) {
-	ns, err := o.cubesOr("linalg")
-	if err != nil {
-		return nil, err
-	}
-	if len(o.precisions) > 0 || len(ns) > 1 {
-		return nil, errors.New("-sizes, -dtypes: suite linalg takes one size N, and no types")
-	}
-	var cs []benchCase
-	for _, c := range factorList {
-		if len(ns) > 0 {
-			c.batch, c.n = min(c.batch, 4), ns[0]
-		}
-		name := fmt.Sprintf("Linalg/op=%s/dtype=%s/batch=%d/n=%d", c.op, c.dtype, c.batch, c.n)
-		cs = append(cs, benchCase{name: name, run: c.measure})
-	}
-	return cs, nil
+	return batchCases(o, "linalg", "Linalg", factorList, func(c batchCase, r *runner) ([]result, error) { return factorCase(c).measure(r) })
 }
 
 // matrix is what is factored: normal numbers G for lu, qr and svd, else G G^T / n + 1, which is

@@ -85,8 +85,7 @@ func streamKFamilies(unit string) []family {
 	var fs []family
 	w := wgmma{tile: [3]int{128, 128, 64}, cluster: [3]int{2, 1}, schedule: "streamk"}
 	for _, h := range []dtype.DType{dtype.BFloat16, dtype.Float16} {
-		math := map[dtype.DType]string{dtype.BFloat16: "bf16", dtype.Float16: "fp16"}[h]
-		fs = append(fs, family{90, w.kernel(unit, h, math), []dtype.DType{h}, allMajors[:2]})
+		fs = append(fs, family{90, w.kernel(unit, h, h.Short()), []dtype.DType{h}, allMajors[:2]})
 	}
 	return fs
 }

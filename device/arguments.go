@@ -3,13 +3,9 @@ package device
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 	"slices"
 
-	"github.com/x448/float16"
-
 	"github.com/gpk-go/gpk/dtype"
-	"github.com/gpk-go/gpk/dtype/bfloat16"
 )
 
 // Address is a kernel argument that points to device memory.
@@ -49,43 +45,13 @@ func (f *Function) Arguments(args []any) ([]byte, error) {
 
 // appendNumber appends the bytes of a number, and nothing for a type that C does not have.
 func appendNumber(b []byte, v any) []byte {
-	le := binary.LittleEndian
-	switch x := v.(type) {
-	case bool:
-		if x {
-			return append(b, 1)
+	if _, ok := dtype.OfValue(v); !ok {
+		switch v.(type) {
+		case int16, uint16, uint32, uint64, Address:
+		default:
+			return b
 		}
-		return append(b, 0)
-	case int8:
-		return append(b, byte(x))
-	case uint8:
-		return append(b, x)
-	case int16:
-		return le.AppendUint16(b, uint16(x))
-	case uint16:
-		return le.AppendUint16(b, x)
-	case float16.Float16:
-		return le.AppendUint16(b, x.Bits())
-	case bfloat16.BFloat16:
-		return le.AppendUint16(b, x.Bits())
-	case int32:
-		return le.AppendUint32(b, uint32(x))
-	case uint32:
-		return le.AppendUint32(b, x)
-	case float32:
-		return le.AppendUint32(b, math.Float32bits(x))
-	case int64:
-		return le.AppendUint64(b, uint64(x))
-	case Address:
-		return le.AppendUint64(b, uint64(x))
-	case uint64:
-		return le.AppendUint64(b, x)
-	case float64:
-		return le.AppendUint64(b, math.Float64bits(x))
-	case complex64:
-		return le.AppendUint32(le.AppendUint32(b, math.Float32bits(real(x))), math.Float32bits(imag(x)))
-	case complex128:
-		return le.AppendUint64(le.AppendUint64(b, math.Float64bits(real(x))), math.Float64bits(imag(x)))
 	}
+	b, _ = binary.Append(b, binary.LittleEndian, v) // all these have a size
 	return b
 }

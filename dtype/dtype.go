@@ -59,22 +59,23 @@ const (
 )
 
 var table = [...]struct {
-	name string
-	size int
-	kind kind
+	name  string
+	short string // as benchmarks and kernels name it
+	size  int
+	kind  kind
 }{
-	Invalid:    {"invalid", 0, kindNone},
-	Float32:    {"float32", 4, kindFloat},
-	Float64:    {"float64", 8, kindFloat},
-	Float16:    {"float16", 2, kindFloat},
-	BFloat16:   {"bfloat16", 2, kindFloat},
-	Int8:       {"int8", 1, kindInt},
-	Uint8:      {"uint8", 1, kindInt},
-	Int32:      {"int32", 4, kindInt},
-	Int64:      {"int64", 8, kindInt},
-	Bool:       {"bool", 1, kindBool},
-	Complex64:  {"complex64", 8, kindComplex},
-	Complex128: {"complex128", 16, kindComplex},
+	Invalid:    {"invalid", "invalid", 0, kindNone},
+	Float32:    {"float32", "fp32", 4, kindFloat},
+	Float64:    {"float64", "fp64", 8, kindFloat},
+	Float16:    {"float16", "fp16", 2, kindFloat},
+	BFloat16:   {"bfloat16", "bf16", 2, kindFloat},
+	Int8:       {"int8", "i8", 1, kindInt},
+	Uint8:      {"uint8", "u8", 1, kindInt},
+	Int32:      {"int32", "i32", 4, kindInt},
+	Int64:      {"int64", "i64", 8, kindInt},
+	Bool:       {"bool", "bool", 1, kindBool},
+	Complex64:  {"complex64", "c64", 8, kindComplex},
+	Complex128: {"complex128", "c128", 16, kindComplex},
 }
 
 // String returns the name in lower case: "float32", "bfloat16", …
@@ -83,6 +84,14 @@ func (d DType) String() string {
 		return fmt.Sprintf("DType(%d)", uint8(d))
 	}
 	return table[d].name
+}
+
+// Short returns the short name: "fp32", "bf16", "i8", "c64", …
+func (d DType) Short() string {
+	if int(d) >= len(table) {
+		return d.String()
+	}
+	return table[d].short
 }
 
 // GoName returns the name of the type's constant, such as BFloat16.
@@ -139,6 +148,15 @@ func (d DType) Real() DType {
 	return d
 }
 
+// ComputeType returns the type in which the CPU and GPUs compute with numbers of type d:
+// Float32 for a 16-bit floating-point type, and d itself for every other type.
+func (d DType) ComputeType() DType {
+	if d.IsHalf() {
+		return Float32
+	}
+	return d
+}
+
 // Of returns the element type that holds values of the Go type T: Int64 for int.
 func Of[T HostElem]() DType {
 	var v T
@@ -183,17 +201,9 @@ func OfValue(v any) (DType, bool) {
 // i32, i64, c64 and c128.
 func Parse(name string) (DType, error) {
 	for _, d := range All {
-		if d.String() == name {
+		if d.String() == name || d.Short() == name {
 			return d, nil
 		}
 	}
-	if d, ok := short[name]; ok {
-		return d, nil
-	}
 	return Invalid, fmt.Errorf("%w: %q is not one of float32, float64, float16, bfloat16, int8, uint8, int32, int64, bool, complex64, complex128", ErrDType, name)
-}
-
-var short = map[string]DType{
-	"fp32": Float32, "fp64": Float64, "fp16": Float16, "bf16": BFloat16,
-	"i8": Int8, "u8": Uint8, "i32": Int32, "i64": Int64, "c64": Complex64, "c128": Complex128,
 }

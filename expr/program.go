@@ -158,6 +158,18 @@ func (p *Program) Result() dtype.DType {
 	return p.Steps[len(p.Steps)-1].DType
 }
 
+// LastReads returns for each step the last step that reads its result, 0 if none does.
+func (p *Program) LastReads() (last [MaxSteps]int) {
+	for i := range p.Steps {
+		for _, a := range p.Steps[i].Args[:p.Steps[i].N] {
+			if a.Kind == ToStep {
+				last[a.N] = i
+			}
+		}
+	}
+	return last
+}
+
 // Key returns the program as text. Two programs have the same key if and only if they
 // are equal:
 //

@@ -51,6 +51,31 @@ func begin(name string, a *gpk.Array, few int, k kind, given []Option) (op *oper
 // resolve completes axes and lengths.
 func (op *operation) resolve(a *gpk.Array, few int, k kind) error {
 	shape := a.Shape()
+	if err := op.resolveAxes(shape, few); err != nil {
+		return err
+	}
+	if op.lengths == nil {
+		for i, d := range op.axes {
+			n := shape[d]
+			if k == complexToReal && i == len(op.axes)-1 {
+				n = 2 * (n - 1)
+			}
+			op.lengths = append(op.lengths, n)
+		}
+	}
+	if len(op.lengths) != len(op.axes) {
+		return layout.Errorf("%d lengths for %d axes", len(op.lengths), len(op.axes))
+	}
+	for i, n := range op.lengths {
+		if n < 1 || n > math.MaxInt32 {
+			return layout.Errorf("a length of %d along axis %d; a transform has from 1 to %d elements", n, op.axes[i], math.MaxInt32)
+		}
+	}
+	return nil
+}
+
+// resolveAxes completes the axes: counted from 0, each at most once.
+func (op *operation) resolveAxes(shape []int, few int) error {
 	if op.axes == nil {
 		n := few
 		if n < 0 {
@@ -80,23 +105,6 @@ func (op *operation) resolve(a *gpk.Array, few int, k kind) error {
 		}
 		seen[d] = true
 		op.axes[i] = d
-	}
-	if op.lengths == nil {
-		for i, d := range op.axes {
-			n := shape[d]
-			if k == complexToReal && i == len(op.axes)-1 {
-				n = 2 * (n - 1)
-			}
-			op.lengths = append(op.lengths, n)
-		}
-	}
-	if len(op.lengths) != len(op.axes) {
-		return layout.Errorf("%d lengths for %d axes", len(op.lengths), len(op.axes))
-	}
-	for i, n := range op.lengths {
-		if n < 1 || n > math.MaxInt32 {
-			return layout.Errorf("a length of %d along axis %d; a transform has from 1 to %d elements", n, op.axes[i], math.MaxInt32)
-		}
 	}
 	return nil
 }

@@ -7,31 +7,26 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// aside calls compute with dst if nothing was written to its buffer yet. Otherwise it calls
-// compute with a dense temporary, which it then copies to dst. So a computation of several
-// steps that fails halfway does not change elements that are in use.
+// aside calls compute with dst if nothing was written to its buffer yet, else with a
+// temporary. So a computation of several steps that fails halfway does not change elements
+// that are in use.
 func aside(s *device.Stream, dst device.View, compute func(dst device.View) error) error {
 	if dst.Layout.Size() == 0 || deviceapi.Fresh(dst.Buffer) {
 		return compute(dst)
 	}
-	buf, err := s.Device().Alloc(dst.NBytes(), s)
-	if err != nil {
-		return err
-	}
-	defer buf.Free()
-	to := device.View{Buffer: buf, DType: dst.DType, Layout: layout.Dense(dst.Layout.Shape)}
-	if err := compute(to); err != nil {
-		return err
-	}
-	return ops.Cast(s, dst, to)
+	return throughCopy(s, dst, compute)
 }
 
-// densely calls compute with dst if it is dense. Otherwise it calls compute with a dense
-// temporary, which it then copies to dst.
+// densely calls compute with dst if it is dense, else with a temporary.
 func densely(s *device.Stream, dst device.View, compute func(dst device.View) error) error {
 	if dst.Dense() {
 		return compute(dst)
 	}
+	return throughCopy(s, dst, compute)
+}
+
+// throughCopy calls compute with a dense temporary, which it then copies to dst.
+func throughCopy(s *device.Stream, dst device.View, compute func(dst device.View) error) error {
 	buf, err := s.Device().Alloc(dst.NBytes(), s)
 	if err != nil {
 		return err

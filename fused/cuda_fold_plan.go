@@ -110,8 +110,8 @@ func (c *Call) terms() dtype.DType { return c.Program.Steps[len(c.Program.Steps)
 
 // accumulated returns the bytes of the type in which elements of a type are summed.
 func accumulated(dt dtype.DType) int {
-	switch dt {
-	case dtype.Float32, dtype.Float16, dtype.BFloat16:
+	switch dt.ComputeType() {
+	case dtype.Float32:
 		return 4
 	case dtype.Complex128:
 		return 16
@@ -240,10 +240,7 @@ func foldResult(op expr.Op, dt dtype.DType, means bool) int {
 	case expr.Any, expr.All:
 		return 4
 	}
-	if dt == dtype.Float16 || dt == dtype.BFloat16 {
-		return 4
-	}
-	return dt.Size()
+	return dt.ComputeType().Size()
 }
 
 // other plans a reduction that is no sum, exactly as fold in ops_rows.cu plans it for dense

@@ -112,14 +112,7 @@ func (c *Call) stepByStep(s *device.Stream) (err error) {
 	p := c.Program
 	d := s.Device()
 	end := len(p.Steps) - 1
-	var last [MaxSteps]int // the step that reads a result last
-	for i := range p.Steps {
-		for _, a := range p.Steps[i].Args[:p.Steps[i].N] {
-			if a.Kind == ToStep {
-				last[a.N] = i
-			}
-		}
-	}
+	last := p.LastReads()
 	var results [MaxSteps]device.View
 	free := func(i int) {
 		if b := results[i].Buffer; b != nil && b != c.dst.Buffer {

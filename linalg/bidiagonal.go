@@ -128,19 +128,24 @@ func svd[T number](a matrix[T], vectors, full bool) (u matrix[T], s []float64, v
 	if full {
 		k = m
 	}
-	u = newMatrix[T](m, k)
-	small := convert[T](left).adjoint()
-	for i := range n {
-		copy(u.row(i), small.row(i))
-	}
-	for i := n; i < k; i++ {
-		u.set(i, i, 1)
-	}
+	u = extended(convert[T](left).adjoint(), m, k)
 	applyAll(q, u.part(0, b.rows, 0, k), false)
 	applyAll(first, u, false)
 	v := convert[T](right).adjoint() // P V, then its adjoint
 	applyAll(p, v, false)
 	return u, d, v.adjoint(), nil
+}
+
+// extended returns the square matrix a as the upper left part of an m by k identity matrix.
+func extended[T number](a matrix[T], m, k int) matrix[T] {
+	u := newMatrix[T](m, k)
+	for i := range a.rows {
+		copy(u.row(i), a.row(i))
+	}
+	for i := a.rows; i < k; i++ {
+		u.set(i, i, 1)
+	}
+	return u
 }
 
 // rotatedColumns is the number of columns to which one goroutine applies the rotations.

@@ -23,18 +23,11 @@ func Inv(a *gpk.Array, opts ...Option) *gpk.Array {
 }
 
 func (host[T]) inv(op *operation, a *gpk.Array) (*gpk.Array, error) {
-	which := allElements
-	if op.has(Positive) {
-		which = lowerElements
-	}
-	m, err := read[T]("a", a, which)
+	f, err := factored[T](op, a)
 	if err != nil {
 		return nil, err
 	}
-	f, err := factor(m, op.has(Positive))
-	if err != nil {
-		return nil, err
-	}
+	m := f.m
 	x, err := newMatrices[T](m.lead, m.rows, m.cols)
 	if err != nil {
 		return nil, err

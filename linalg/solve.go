@@ -173,11 +173,7 @@ func (f *factors[T]) solve(i int, b matrix[T]) {
 }
 
 func (host[T]) solve(op *operation, a, b *gpk.Array, lead []int) (*gpk.Array, error) {
-	which := allElements
-	if op.has(Positive) {
-		which = lowerElements
-	}
-	m, err := read[T]("a", a, which)
+	m, err := read[T]("a", a, op.factoredElements())
 	if err != nil {
 		return nil, err
 	}

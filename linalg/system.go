@@ -17,19 +17,27 @@ type system interface {
 // systemOf factors the matrices of one leading axis. A singular one, and one that is not positive
 // definite with Positive, is an error.
 func (host[T]) systemOf(op *operation, a *gpk.Array) (system, error) {
-	which := allElements
-	if op.has(Positive) {
-		which = lowerElements
-	}
-	m, err := read[T]("a", a, which)
-	if err != nil {
-		return nil, err
-	}
-	f, err := factor(m, op.has(Positive))
+	f, err := factored[T](op, a)
 	if err != nil {
 		return nil, err
 	}
 	return hostSystem[T]{f}, nil
+}
+
+// factored reads and factors matrices, of which Positive uses the lower triangle.
+func factored[T number](op *operation, a *gpk.Array) (*factors[T], error) {
+	m, err := read[T]("a", a, op.factoredElements())
+	if err != nil {
+		return nil, err
+	}
+	return factor(m, op.has(Positive))
+}
+
+func (op *operation) factoredElements() triangle {
+	if op.has(Positive) {
+		return lowerElements
+	}
+	return allElements
 }
 
 type hostSystem[T number] struct{ *factors[T] }

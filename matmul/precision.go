@@ -54,7 +54,7 @@ type outputOption dtype.DType
 func (t outputOption) apply(o *Options) { o.Output = dtype.DType(t) }
 
 // WithOutput asks for a result of type dt: the default type of the product or, for operands
-// of Float16 or BFloat16, Float32, in which their sums are computed in any case.
+// of a 16-bit type, Float32, in which their sums are computed in any case.
 func WithOutput(dt dtype.DType) Option { return outputOption(dt) }
 
 type resultOption uint8

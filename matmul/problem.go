@@ -131,25 +131,11 @@ func (p Problem) storedType(k cutlass.Kernel) dtype.DType {
 
 // math returns the manifest's name for the arithmetic of this problem.
 func (p Problem) math() string {
-	switch p.A {
-	case dtype.Float32:
-		if p.Precision == TF32 {
-			return "tf32"
-		}
-		return "fp32"
-	case dtype.Complex64:
-		if p.Precision == TF32 {
-			return "tf32"
-		}
-		return "c64"
-	case dtype.Float64:
-		return "fp64"
-	case dtype.Complex128:
-		return "c128"
-	case dtype.BFloat16:
-		return "bf16"
-	case dtype.Float16:
-		return "fp16"
+	switch single := p.A == dtype.Float32 || p.A == dtype.Complex64; {
+	case single && p.Precision == TF32:
+		return "tf32"
+	case p.A.IsFloat() || p.A.IsComplex():
+		return p.A.Short()
 	}
 	return "int"
 }

@@ -20,10 +20,10 @@ func cpuPlan(p Problem) Plan {
 		why = "operands where they lie"
 	}
 	why += ", micro-kernel " + cpu.KernelName(p.A)
-	switch p.A {
-	case dtype.Float32, dtype.Complex64:
+	switch {
+	case p.A == dtype.Float32 || p.A == dtype.Complex64:
 		why += "; IEEE float32 whatever the precision asked for"
-	case dtype.Float16, dtype.BFloat16:
+	case p.A.IsHalf():
 		why += "; widened to float32 while packing, rounded once"
 	}
 	plan.Reason = why

@@ -5,10 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/x448/float16"
-
 	"github.com/gpk-go/gpk/dtype"
-	"github.com/gpk-go/gpk/dtype/bfloat16"
 	"github.com/gpk-go/gpk/expr"
 )
 
@@ -73,16 +70,12 @@ func NormalBounds(dt dtype.DType, mean, std float64) error {
 // floatBounds rounds the bounds to a type. below is the greatest number of the type below
 // hi.
 func floatBounds(dt dtype.DType, lo, hi float64) (l, h, below float64) {
-	switch dt {
-	case dtype.Float16:
-		f := func(x float64) float16.Float16 { return float16.Fromfloat32(float32(x)) }
-		b := f(hi)
-		return float64(f(lo).Float32()), float64(b.Float32()), float64(float16.Frombits(nextBelow(b.Bits())).Float32())
-	case dtype.BFloat16:
-		f := func(x float64) bfloat16.BFloat16 { return bfloat16.FromFloat32(float32(x)) }
-		b := f(hi)
-		return float64(f(lo).Float32()), float64(b.Float32()), float64(bfloat16.FromBits(nextBelow(b.Bits())).Float32())
-	case dtype.Float32:
+	if t, ok := dt.Half(); ok {
+		number := func(bits uint16) float64 { return float64(t.Float32(bits)) }
+		b := t.Round(float32(hi))
+		return number(t.Round(float32(lo))), number(b), number(nextBelow(b))
+	}
+	if dt == dtype.Float32 {
 		b := float32(hi)
 		return float64(float32(lo)), float64(b), float64(math.Nextafter32(b, float32(math.Inf(-1))))
 	}

@@ -47,14 +47,7 @@ func Take(s *device.Stream, dst, x, indices device.View, axis int, fail func(err
 	}
 	t := newTakeCall(dst, x, indices, axis)
 	if s.Device().Kind() == device.CPU {
-		return s.Device().Launch(s, []*device.Buffer{x.Buffer, indices.Buffer}, []*device.Buffer{dst.Buffer}, func(int, uint64) error {
-			flags := cpu.CheckIndices(indices.DType, indices.Layout.Shape, length, pointer(indices), indices.Layout.Strides)
-			if err := judge(flags); err != nil || dst.Layout.Size() == 0 {
-				return err
-			}
-			cpu.Take(dst.DType.Size(), indices.DType, t.shape, pointer(x), t.strides[1], length, t.step, pointer(indices), t.strides[2], pointer(dst), t.strides[0])
-			return nil
-		})
+		return t.onCPU(s, judge)
 	}
 	if s.Capturing() {
 		return fmt.Errorf("%w: Take in a captured sequence: whether its indices lie on the axis is not known before it runs", expr.ErrUnsupported)
@@ -109,7 +102,19 @@ func (t *takeCall) checkOnly(indices device.View) *takeCall {
 	return u
 }
 
-// launch starts the work on s. judge examines the flags when the work is done.
+// onCPU checks the indices and, if judge returns nil for the flags, writes the elements.
+func (t *takeCall) onCPU(s *device.Stream, judge func([2]int64) error) error {
+	return s.Device().Launch(s, []*device.Buffer{t.x.Buffer, t.indices.Buffer}, []*device.Buffer{t.dst.Buffer}, func(int, uint64) error {
+		flags := cpu.CheckIndices(t.indices.DType, t.indices.Layout.Shape, t.length, pointer(t.indices), t.indices.Layout.Strides)
+		if err := judge(flags); err != nil || t.dst.Layout.Size() == 0 {
+			return err
+		}
+		cpu.Take(t.dst.DType.Size(), t.indices.DType, t.shape, pointer(t.x), t.strides[1], t.length, t.step, pointer(t.indices), t.strides[2], pointer(t.dst), t.strides[0])
+		return nil
+	})
+}
+
+// launch starts the work on a GPU. judge examines the flags when the work is done.
 func (t *takeCall) launch(s *device.Stream, judge func([2]int64) error) (*deferred.Error, *device.Buffer, error) {
 	dev := s.Device()
 	failure, flags, err := dev.NewDeferredError(s, judge)

@@ -5,12 +5,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/x448/float16"
-
 	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
-	"github.com/gpk-go/gpk/dtype/bfloat16"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/layout"
 )
@@ -130,13 +127,11 @@ func stack(s *device.Stream, dst device.View, views []device.View) error {
 // Float32 returns a number of Float32 or a half type. For all other types, whose numbers
 // may not fit a float32, it reports false.
 func (v Scalar) Float32(dt dtype.DType) (float64, bool) {
-	switch dt {
-	case dtype.Float32:
+	if dt == dtype.Float32 {
 		return float64(math.Float32frombits(uint32(v[0]))), true
-	case dtype.Float16:
-		return float64(float16.Frombits(uint16(v[0])).Float32()), true
-	case dtype.BFloat16:
-		return float64(bfloat16.FromBits(uint16(v[0])).Float32()), true
+	}
+	if h, ok := dt.Half(); ok {
+		return float64(h.Float32(uint16(v[0]))), true
 	}
 	return 0, false
 }

@@ -6,8 +6,6 @@ import (
 	"reflect"
 
 	"github.com/gpk-go/gpk/dtype"
-	"github.com/gpk-go/gpk/dtype/bfloat16"
-	"github.com/x448/float16"
 )
 
 // goNumber holds a Go number of any type without loss, in the field for its kind.
@@ -39,14 +37,14 @@ func numberOf(v any) (goNumber, bool) {
 		return goNumber{kind: isFloat, f: x}, true
 	case float32:
 		return goNumber{kind: isFloat, f: float64(x)}, true
-	case float16.Float16:
-		return goNumber{kind: isFloat, f: float64(x.Float32())}, true
-	case bfloat16.BFloat16:
-		return goNumber{kind: isFloat, f: float64(x.Float32())}, true
 	case nil:
 		return goNumber{}, false
 	}
 	r := reflect.ValueOf(v)
+	if d, ok := dtype.OfValue(v); ok && d.IsHalf() {
+		h, _ := d.Half()
+		return goNumber{kind: isFloat, f: float64(h.Float32(uint16(r.Uint())))}, true
+	}
 	switch r.Kind() {
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		return goNumber{kind: isInt, i: r.Int()}, true
@@ -155,13 +153,11 @@ func ScalarOf(d dtype.DType, v any, advice string) (Scalar, error) {
 }
 
 func floatScalar(d dtype.DType, f float64) Scalar {
-	switch d {
-	case dtype.Float64:
+	if d == dtype.Float64 {
 		return Scalar{math.Float64bits(f)}
-	case dtype.Float16:
-		return Scalar{uint64(float16.Fromfloat32(roundOdd(f)).Bits())}
-	case dtype.BFloat16:
-		return Scalar{uint64(bfloat16.FromFloat32(roundOdd(f)).Bits())}
+	}
+	if h, ok := d.Half(); ok {
+		return Scalar{uint64(h.Round(roundOdd(f)))}
 	}
 	return Scalar{uint64(math.Float32bits(float32(f)))}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // RandomBlocks returns the number of Philox blocks for n elements of a type. A block gives
-// four float32, float16 or bfloat16 numbers, or two float64 or integers. A complex element
+// four numbers of float32 or a 16-bit type, or two float64 or integers. A complex element
 // takes two numbers.
 func RandomBlocks(dt dtype.DType, n int) uint64 {
 	dt, n = realParts(dt, n)

@@ -179,10 +179,9 @@ func one(dt dtype.DType) Scalar {
 		return Scalar{uint64(math.Float32bits(1))}
 	case dtype.Float64, dtype.Complex128:
 		return Scalar{math.Float64bits(1)}
-	case dtype.Float16:
-		return Scalar{0x3c00}
-	case dtype.BFloat16:
-		return Scalar{0x3f80}
+	}
+	if h, ok := dt.Half(); ok {
+		return Scalar{uint64(h.Round(1))}
 	}
 	return Scalar{1}
 }
@@ -195,10 +194,9 @@ func nan(dt dtype.DType) Scalar {
 		return Scalar{quiet32}
 	case dtype.Complex64:
 		return Scalar{quiet32 | quiet32<<32}
-	case dtype.Float16:
-		return Scalar{0x7e00}
-	case dtype.BFloat16:
-		return Scalar{0x7fc0}
+	}
+	if h, ok := dt.Half(); ok {
+		return Scalar{uint64(h.NaN())}
 	}
 	return Scalar{quiet64, quiet64}
 }

@@ -66,9 +66,9 @@ func (b Bound) Units(d dtype.DType) float64 {
 }
 
 var (
-	floats    = []dtype.DType{dtype.Float32, dtype.Float64, dtype.Float16, dtype.BFloat16}
-	complexes = []dtype.DType{dtype.Complex64, dtype.Complex128}
-	integers  = []dtype.DType{dtype.Int8, dtype.Uint8, dtype.Int32, dtype.Int64}
+	floats    = typesThat(dtype.DType.IsFloat)
+	complexes = typesThat(dtype.DType.IsComplex)
+	integers  = typesThat(dtype.DType.IsInteger)
 	reals     = join(floats, integers)
 	fields    = join(floats, complexes)
 	numbers   = join(reals, complexes)
@@ -76,6 +76,11 @@ var (
 	ordered   = join(reals, []dtype.DType{dtype.Bool})
 	bits      = join(integers, []dtype.DType{dtype.Bool})
 )
+
+// typesThat lists the element types with a property, in the order of dtype.All.
+func typesThat(are func(dtype.DType) bool) []dtype.DType {
+	return slices.DeleteFunc(slices.Clone(dtype.All[:]), func(d dtype.DType) bool { return !are(d) })
+}
 
 func join(lists ...[]dtype.DType) []dtype.DType {
 	var out []dtype.DType

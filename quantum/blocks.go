@@ -67,31 +67,7 @@ func gateGroups(gates []gate, qubits int) (groups [][]int, of [][]gate) {
 // split divides a block into parts that its steps do not connect, by the argument of
 // gateGroups.
 func (b *block) split() []*block {
-	f := newForest(len(b.wires))
-	join := func(mask uint64) {
-		for m := mask & (mask - 1); m != 0; m &= m - 1 {
-			f.join(bits.TrailingZeros64(mask), bits.TrailingZeros64(m))
-		}
-	}
-	for _, s := range b.steps {
-		switch s.kind {
-		case stepControlled:
-			join(s.wires())
-		case stepDiagonal:
-			for _, t := range s.terms {
-				if t.m2 == 0 {
-					join(t.m1)
-				} else {
-					join(t.wires())
-				}
-			}
-		case stepLinear:
-			for _, g := range s.cx {
-				join(1<<g[0] | 1<<g[1])
-			}
-		}
-	}
-	groups := f.groups()
+	groups := b.connected()
 	if len(groups) == 1 {
 		return []*block{b}
 	}
@@ -136,4 +112,29 @@ func (b *block) split() []*block {
 		}
 	}
 	return parts
+}
+
+// connected returns the groups of wires that the block's steps connect.
+func (b *block) connected() [][]int {
+	f := newForest(len(b.wires))
+	join := func(mask uint64) {
+		for m := mask & (mask - 1); m != 0; m &= m - 1 {
+			f.join(bits.TrailingZeros64(mask), bits.TrailingZeros64(m))
+		}
+	}
+	for _, s := range b.steps {
+		switch s.kind {
+		case stepControlled:
+			join(s.wires())
+		case stepDiagonal:
+			for _, t := range s.terms {
+				join(t.wires())
+			}
+		case stepLinear:
+			for _, g := range s.cx {
+				join(1<<g[0] | 1<<g[1])
+			}
+		}
+	}
+	return f.groups()
 }

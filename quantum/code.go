@@ -343,11 +343,7 @@ func movingAxes(p *program, dot bool) (axes []int) {
 		}
 		p.turn(angles, half, sin, cos)
 		a, b := p.start[0].vector(sin, cos)
-		for i, v := range [3]float64{
-			2 * (real(a)*real(b) + imag(a)*imag(b)),
-			2 * (real(a)*imag(b) - imag(a)*real(b)),
-			real(a)*real(a) + imag(a)*imag(a) - real(b)*real(b) - imag(b)*imag(b),
-		} {
+		for i, v := range blochVector(a, b) {
 			low[i], high[i] = min(low[i], v), max(high[i], v)
 		}
 	}

@@ -142,15 +142,21 @@ func compileKernel(c *Circuit, path Path) (*kernel, error) {
 		g := connected[0]
 		return nil, fail(g.site, g.String(), fmt.Errorf("%w: path Product, but this gate entangles qubits depending on the sample; Auto or General computes it", gpk.ErrUnsupported))
 	}
-	if len(k.blocks) > 1 || len(k.wires) > 0 || len(k.blocks[0].wires) < c.qubits {
-		var sizes []string
-		for _, b := range k.blocks {
-			sizes = append(sizes, fmt.Sprint(b.qubits))
-		}
-		k.note("K is a product over blocks of %s connected qubits and %d single ones", strings.Join(sizes, ", "), len(k.wires))
-	}
+	k.noteFactors()
 	k.noteReal()
 	return k, nil
+}
+
+// noteFactors notes the factors of K, if it is not one state of all qubits.
+func (k *kernel) noteFactors() {
+	if len(k.blocks) == 1 && len(k.wires) == 0 && len(k.blocks[0].wires) == k.qubits {
+		return
+	}
+	var sizes []string
+	for _, b := range k.blocks {
+		sizes = append(sizes, fmt.Sprint(b.qubits))
+	}
+	k.note("K is a product over blocks of %s connected qubits and %d single ones", strings.Join(sizes, ", "), len(k.wires))
 }
 
 // connection returns a gate that connects two of a block's wires.

@@ -111,23 +111,18 @@ func (d *drawing) render() string {
 			width = max(width, utf8.RuneCountInString(m))
 		}
 		for w := range lines {
-			mark, crossed := column[w], false
-			for _, s := range d.spans[c] {
-				crossed = crossed || s[0] < w && w < s[1]
-			}
-			if mark == "" {
+			mark, link := column[w], " "
+			crossed, linked := d.links(c, w)
+			switch {
+			case mark == "" && crossed:
+				mark = "|"
+			case mark == "":
 				mark = "-"
-				if crossed {
-					mark = "|"
-				}
+			}
+			if linked {
+				link = "|"
 			}
 			lines[w].WriteString("-" + mark + strings.Repeat("-", width-utf8.RuneCountInString(mark)+1))
-			link := " "
-			for _, s := range d.spans[c] {
-				if s[0] <= w && w < s[1] {
-					link = "|"
-				}
-			}
 			between[w].WriteString(" " + link + strings.Repeat(" ", width))
 		}
 	}
@@ -142,4 +137,14 @@ func (d *drawing) render() string {
 		fmt.Fprintf(&b, "a%d = %s\n", i, a)
 	}
 	return b.String()
+}
+
+// links reports whether a gate of column c crosses wire w, and whether one links it to the
+// next wire.
+func (d *drawing) links(c, w int) (crossed, linked bool) {
+	for _, s := range d.spans[c] {
+		crossed = crossed || s[0] < w && w < s[1]
+		linked = linked || s[0] <= w && w < s[1]
+	}
+	return crossed, linked
 }

@@ -1,6 +1,7 @@
 package quantum
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -46,20 +47,10 @@ func BasicEntangler(weights [][]float64, o EntanglerOptions) *Circuit {
 		return &Circuit{err: fail(s, "BasicEntangler", fmt.Errorf("%w: %w", kind, fmt.Errorf(format, args...)))}
 	}
 	refuse := func(format string, args ...any) *Circuit { return refuseAs(gpk.ErrShape, format, args...) }
-	if len(weights) == 0 || len(weights[0]) == 0 {
-		return refuse("weights are [layers][qubits], at least one of each")
+	if err := checkWeights(weights); err != nil {
+		return refuse("%w", err)
 	}
 	q := len(weights[0])
-	for l, row := range weights {
-		if len(row) != q {
-			return refuse("weights are ragged: layer %d has %d, layer 0 has %d", l, len(row), q)
-		}
-		for i, w := range row {
-			if math.IsNaN(w) || math.IsInf(w, 0) {
-				return refuse("weights[%d][%d] is %v", l, i, w)
-			}
-		}
-	}
 	if q > maxQubits {
 		return refuse("%d qubits; a circuit has at most %d", q, maxQubits)
 	}
@@ -83,15 +74,18 @@ func BasicEntangler(weights [][]float64, o EntanglerOptions) *Circuit {
 		return refuseAs(gpk.ErrUnsupported, "%d layers of %d qubits are more than %d gates", len(weights), q, maxGates)
 	}
 	c := &Circuit{qubits: q, gates: make([]gate, 0, gates)}
+	embed := func() {
+		for i := range q {
+			x := Feature(i).Scale(scale)
+			c.add(s, gate{kind: gateRY, a: i, b: -1, angle: x})
+			if o.Embedding == RYRZ {
+				c.add(s, gate{kind: gateRZ, a: i, b: -1, angle: x})
+			}
+		}
+	}
 	for l, row := range weights {
 		if l == 0 || o.Reupload {
-			for i := range q {
-				x := Feature(i).Scale(scale)
-				c.add(s, gate{kind: gateRY, a: i, b: -1, angle: x})
-				if o.Embedding == RYRZ {
-					c.add(s, gate{kind: gateRZ, a: i, b: -1, angle: x})
-				}
-			}
+			embed()
 		}
 		for i, w := range row {
 			c.add(s, gate{kind: gateRX, a: i, b: -1, angle: Const(w)})
@@ -101,6 +95,24 @@ func BasicEntangler(weights [][]float64, o EntanglerOptions) *Circuit {
 		}
 	}
 	return c
+}
+
+// checkWeights refuses weights that are not [layers][qubits] of finite numbers.
+func checkWeights(weights [][]float64) error {
+	if len(weights) == 0 || len(weights[0]) == 0 {
+		return errors.New("weights are [layers][qubits], at least one of each")
+	}
+	for l, row := range weights {
+		if len(row) != len(weights[0]) {
+			return fmt.Errorf("weights are ragged: layer %d has %d, layer 0 has %d", l, len(row), len(weights[0]))
+		}
+		for i, w := range row {
+			if math.IsNaN(w) || math.IsInf(w, 0) {
+				return fmt.Errorf("weights[%d][%d] is %v", l, i, w)
+			}
+		}
+	}
+	return nil
 }
 
 // maxGates bounds the circuits made by one call.

@@ -20,15 +20,14 @@ const maxParameter = 3584
 // without having started anything.
 func (g *cudaGram) fusedSmallGram(poison bool) (bool, error) {
 	n := g.x.n
-	if g.long || !g.symmetric() || n == 0 || n%4 != 0 || g.dt != gpk.Float32 || g.options.Normalize || g.options.Output != nil || g.plan.OnHost ||
-		g.plan.streams > 1 || len(g.kernel.blocks) > 0 || min(g.plan.side, g.block()) < n {
+	if !g.isSmallGram() {
 		return false, nil
 	}
 	if err := g.ctx.Err(); err != nil {
 		return false, err
 	}
 	codes := g.kernel.encoded()
-	if codes.wires == nil || codes.wires.nSlots == 0 || !codes.dot || !codes.wires.direct {
+	if !codes.haveDirectWires() {
 		return false, nil
 	}
 	if has, err := g.dev.Library().HasQuantumGram(g.dev.Info().Index); err != nil || !has {
@@ -41,17 +40,7 @@ func (g *cudaGram) fusedSmallGram(poison bool) (bool, error) {
 	g.side = n
 	g.noteBytes = p.notes
 	g.streams = []*device.Stream{g.s}
-	for _, of := range []struct {
-		to    **device.Buffer
-		bytes int64
-	}{{&g.notes, int64(p.notes)}, {&g.planes, g.kernel.closedWorkspace(n, n)}} {
-		var err error
-		if *of.to, err = g.alloc(of.bytes); err != nil {
-			return false, err
-		}
-	}
-	var err error
-	if g.result, err = g.dev.Alloc(int64(n)*int64(n)*int64(g.dt.Size()), g.s); err != nil {
+	if err := g.allocSmallGram(); err != nil {
 		return false, err
 	}
 	if poison {
@@ -62,7 +51,7 @@ func (g *cudaGram) fusedSmallGram(poison bool) (bool, error) {
 	x, at := &g.sources[0], &p.codes[0]
 	words := p.notes / 8
 	done := false
-	err = g.timed(productTime, g.s, func() error {
+	err := g.timed(productTime, g.s, func() error {
 		return launchOn(g.dev, g.s, []*device.Buffer{x.buf}, []*device.Buffer{g.result, g.notes, g.planes}, func(lib *cutlass.Library, ordinal int, stream uint64) error {
 			var err error
 			done, err = lib.QuantumClosedWhole(ordinal, stream, cutlass.QuantumClosedWhole{
@@ -88,4 +77,31 @@ func (g *cudaGram) fusedSmallGram(poison bool) (bool, error) {
 	g.entries = append(g.entries, int64(n)*int64(n+1)/2)
 	g.tiles, g.builds[0] = 1, []int{1}
 	return true, g.finish()
+}
+
+// haveDirectWires reports whether samples become planes by the direct kernel, and K is a
+// product of dot products.
+func (c *gramCodes) haveDirectWires() bool {
+	return !(c.wires == nil || c.wires.nSlots == 0 || !c.dot || !c.wires.direct)
+}
+
+// isSmallGram reports whether K is a symmetric float32 matrix of single wires in one tile
+// that stays on the device.
+func (g *cudaGram) isSmallGram() bool {
+	n := g.x.n
+	return !(g.long || !g.symmetric() || n == 0 || n%4 != 0 || g.dt != gpk.Float32 || g.options.Normalize || g.options.Output != nil || g.plan.OnHost ||
+		g.plan.streams > 1 || len(g.kernel.blocks) > 0 || min(g.plan.side, g.block()) < n)
+}
+
+// allocSmallGram allocates the notes, the planes and K.
+func (g *cudaGram) allocSmallGram() (err error) {
+	n := g.x.n
+	if g.notes, err = g.alloc(int64(g.noteBytes)); err != nil {
+		return err
+	}
+	if g.planes, err = g.alloc(g.kernel.closedWorkspace(n, n)); err != nil {
+		return err
+	}
+	g.result, err = g.dev.Alloc(int64(n)*int64(n)*int64(g.dt.Size()), g.s)
+	return err
 }

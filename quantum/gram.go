@@ -75,23 +75,15 @@ func gram(ctx context.Context, c *Circuit, x, y *gpk.Array, o Options) (*Result,
 	if err != nil {
 		return nil, err
 	}
-	if o.MemoryBudget == 0 {
-		// If the system does not report free memory, the plan uses the total. Memory that
-		// gpk's pool keeps for reuse counts as free, and the pool's limit applies.
-		free, err := j.dev.Available()
-		if err != nil {
-			return nil, err
-		}
-		o.MemoryBudget = int64(math.Ceil(budgetShare * float64(free)))
-	}
-	if o.ranked() {
-		return j.ranked(ctx, e, c, y != nil, begun)
-	}
-	if j.plan, err = k.planned(j.x.n, columns, j.dev.Info(), o); err != nil {
+	if err := j.budget(&o); err != nil {
 		return nil, err
 	}
-	if y != nil && columns == 0 { // plan interprets 0 columns as a symmetric matrix
-		j.plan.Samples[1], j.plan.Result, j.plan.PeakBytes = 0, 0, j.plan.PeakBytes-j.plan.Result
+	if o.ranked() {
+		j.options = o
+		return j.ranked(ctx, e, c, y != nil, begun)
+	}
+	if err := j.choosePlan(o, columns, y == nil); err != nil {
+		return nil, err
 	}
 	total := int64(j.x.n) * int64(j.y.n)
 	if j.symmetric() {
@@ -128,4 +120,29 @@ func (j *job) run(ctx context.Context, e engine, total int64, begun time.Time) (
 	r.K, r.Tiles = j.k, j.tiles
 	r.Report.finish(total, time.Since(begun), most)
 	return r, nil
+}
+
+// budget sets a budget that the program has not: a share of the memory that is free.
+func (j *job) budget(o *Options) error {
+	if o.MemoryBudget != 0 {
+		return nil
+	}
+	// If the system does not report free memory, the plan uses the total. Memory that
+	// gpk's pool keeps for reuse counts as free, and the pool's limit applies.
+	free, err := j.dev.Available()
+	if err == nil {
+		o.MemoryBudget = int64(math.Ceil(budgetShare * float64(free)))
+	}
+	return err
+}
+
+// choosePlan plans the job.
+func (j *job) choosePlan(o Options, columns int, symmetric bool) (err error) {
+	if j.plan, err = j.kernel.planned(j.x.n, columns, j.dev.Info(), o); err != nil {
+		return err
+	}
+	if !symmetric && columns == 0 { // plan interprets 0 columns as a symmetric matrix
+		j.plan.Samples[1], j.plan.Result, j.plan.PeakBytes = 0, 0, j.plan.PeakBytes-j.plan.Result
+	}
+	return nil
 }

@@ -663,24 +663,11 @@ func (g *cudaGram) finish() error {
 		}
 		g.k = g.out.k
 	}
-	if len(g.streams) > 1 { // otherwise nothing orders the notes after their tiles
-		for _, s := range g.streams {
-			if err := s.Synchronize(g.ctx); err != nil {
-				return err
-			}
-		}
-	}
-	if err := g.waitFor(g.tiles - 1); err != nil { // reports progress
+	if err := g.waitForTiles(); err != nil {
 		return err
 	}
-	var t timed
-	var err error
-	if n := len(g.started); n > 0 && len(g.streams) == 1 && g.out == nil {
-		t.from = g.started[n-1].to // nothing follows the last tile
-	} else if t.from, err = g.event(g.s); err != nil {
-		return err
-	}
-	if t.to, err = g.newEvent(); err != nil {
+	t, err := g.notesTimed()
+	if err != nil {
 		return err
 	}
 	notes, err := deviceapi.FetchUntil(g.dev, g.notes, 0, g.noteBytes, g.s, t.to)
@@ -717,6 +704,30 @@ func (g *cudaGram) finish() error {
 		return err
 	}
 	return g.statistics(words)
+}
+
+// waitForTiles waits for all tiles, or on a single stream for all but the last, and reports
+// progress.
+func (g *cudaGram) waitForTiles() error {
+	if len(g.streams) > 1 { // otherwise nothing orders the notes after their tiles
+		for _, s := range g.streams {
+			if err := s.Synchronize(g.ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return g.waitFor(g.tiles - 1)
+}
+
+// notesTimed returns the events between which the notes are copied.
+func (g *cudaGram) notesTimed() (t timed, err error) {
+	if n := len(g.started); n > 0 && len(g.streams) == 1 && g.out == nil {
+		t.from = g.started[n-1].to // nothing follows the last tile
+	} else if t.from, err = g.event(g.s); err != nil {
+		return t, err
+	}
+	t.to, err = g.newEvent()
+	return t, err
 }
 
 // read returns the error that the notes report for the samples.

@@ -216,122 +216,17 @@ func (k *kernel) plan(n, m int, d device.Info, o Options) (Plan, error) {
 	if n < 0 || m < 0 {
 		return Plan{}, fmt.Errorf("%w: %d and %d samples", gpk.ErrShape, n, m)
 	}
-	columns, samples := m, n+m
-	if m == 0 {
-		columns = n
-	}
-	p := Plan{Path: k.path, Precision: o.Precision, Budget: o.MemoryBudget, Qubits: k.qubits, Samples: [2]int{n, columns}, symmetric: m == 0}
-	if p.Budget == 0 {
-		if d.TotalMemory <= 0 {
-			return p, fmt.Errorf("%w: the device's memory is not known; set Options.MemoryBudget", gpk.ErrUnsupported)
-		}
-		p.Budget = int64(budgetShare * float64(d.TotalMemory))
-	}
-	p.workers = 1
-	if d.Kind == device.CPU {
-		p.workers = max(d.MultiProcessors, 1)
-	}
-	state := max(k.stateBytes(o.Precision), 1)
-	result := saturated(saturated(int64(n), int64(columns)), int64(o.Precision.dtype().Size()))
-	if o.Output != nil {
-		result = 0
-	}
-	least := k.workspace(o.Precision, 1, p.workers)
-	if d.Kind == device.CUDA {
-		least = k.leastUse(p, n, columns, o)
-	}
-	reserve := max(min(maxWorkspace, p.Budget/workspacePart), least)
-	usable := p.Budget - reserve
-	all := saturated(int64(samples), state)
-	slots := []int{n} // states that are kept
-	if m != 0 {
-		slots = append(slots, m)
-	}
-	half := func(tile int) []int { return []int{tile / 2, tile / 2} }
-	p.spare = k.spare(slots, 0, o.Precision)
-	short := func(need int64, what string) error {
-		return fmt.Errorf("%w: %s, which needs %s (%d bytes) of memory; the budget is %s", gpk.ErrOutOfMemory, what, bytesize.Format(need), need, bytesize.Format(p.Budget))
-	}
-	if two := saturated(2, state); two > usable {
-		return p, short(two+reserve, fmt.Sprintf("one tile is two states of %s and workspace", bytesize.Format(state)))
-	}
-
-	p.Keep = o.Keep
-	if p.Keep == KeepAuto {
-		p.Keep = Recompute
-		if all+p.spare <= usable && (all+k.spare(slots, result, o.Precision)+result <= usable || d.Kind == device.CUDA) || k.path == Product {
-			p.Keep = KeepAll
+	l := newPlanner(k, n, m, d, o)
+	for _, step := range []func() error{l.budget, l.keep, l.points, l.states, l.requestedTile, l.blocks, l.placeResult, l.products} {
+		if err := step(); err != nil {
+			return l.p, err
 		}
 	}
-	single := int64(0)
-	if p.Keep == Recompute && d.Kind == device.CPU { // the points of single wires are in memory for all samples
-		single = saturated(int64(samples), saturated(3*int64(len(k.wires)), int64(o.Precision.dtype().Size())))
-		if two := saturated(2, state); single+two > usable {
-			return p, short(single+two+reserve, fmt.Sprintf("one tile is two states of %s and workspace, beside the single qubits of %d samples", bytesize.Format(state), samples))
-		}
-		usable, reserve = usable-single, reserve+single
-	}
-	notes := append([]string{}, k.notes...)
-	p.Builds = 1
-	switch {
-	case p.Keep == KeepAll && all+p.spare > usable:
-		return p, short(all+p.spare+reserve, fmt.Sprintf("to keep the states of %d samples (Keep: Recompute does without)", samples))
-	case p.Keep == KeepAll:
-		p.States = all
-		p.Tile = 2 * k.side(o.Precision, reserve, p.workers)
-		notes = append(notes, "all states fit")
-	default:
-		p.Tile = floorPower(usable / state)
-		p.Tile = min(p.Tile, 2<<bits.Len(uint(max(samples-1, 1))))
-		// On the CPU K has to fit beside the states: fewer states at a time, built more
-		// often.
-		for p.Tile > 2 {
-			need := saturated(int64(p.Tile), state) + k.spare(half(p.Tile), 0, o.Precision)
-			if d.Kind == device.CPU {
-				need = saturated(int64(p.Tile), state) + k.spare(half(p.Tile), result, o.Precision) + result
-			}
-			if need <= usable {
-				break
-			}
-			p.Tile /= 2
-		}
-	}
-	if o.Tile > 0 {
-		p.Tile = max(min(o.Tile, maxSamples)+o.Tile&1, 2)
-		if need := saturated(int64(p.Tile), state) + k.spare(half(p.Tile), 0, o.Precision); p.Keep == Recompute && need > usable {
-			return p, short(need+reserve, fmt.Sprintf("a tile of %d states of %s", p.Tile, bytesize.Format(state)))
-		}
-	}
-	if p.Keep == Recompute {
-		p.States = saturated(int64(p.Tile), state)
-		block := p.Tile / 2
-		slots = half(p.Tile)
-		p.Builds = max((n+block-1)/block, (columns+block-1)/block, 1)
-		notes = append(notes, fmt.Sprintf("states of %s each are built again for each pair of blocks", bytesize.Format(state)))
-	}
-	if p.spare = k.spare(slots, result, o.Precision); p.States+p.spare+result > usable {
-		if d.Kind == device.CPU {
-			return p, short(p.States+p.spare+result+reserve, fmt.Sprintf("K of %d x %d is %s beside the states (Options.Output writes it to a file instead)", n, columns, bytesize.Format(result)))
-		}
-		p.OnHost, result, p.spare = true, 0, k.spare(slots, 0, o.Precision)
-	}
-	p.Result = result
-	if d.Kind == device.CUDA {
-		if least, ok := k.planTiles(&p, n, columns, o); !ok {
-			return p, short(p.States+p.Result+least, fmt.Sprintf("products take %s beside the states", bytesize.Format(least)))
-		}
-	} else {
-		rest := p.Budget - p.States - p.Result
-		if p.Keep == KeepAll && o.Tile == 0 {
-			p.Tile = 2 * k.side(o.Precision, rest-p.spare, p.workers)
-		}
-		p.spare += single
-		p.Workspace = min(rest, k.workspace(o.Precision, p.Tile/2, p.workers)+p.spare)
-	}
+	p := l.p
 	p.PeakBytes = p.States + p.Result + p.Workspace
-	p.Reason = strings.Join(notes, "; ")
+	p.Reason = strings.Join(l.notes, "; ")
 	switch {
-	case o.Precision == Fast && d.Kind == device.CPU:
+	case o.Precision == Fast && !l.gpu:
 		p.Reason += "; Fast is Standard on the CPU"
 	case o.Precision == Fast && k.split(Fast):
 		p.Reason += "; Fast is Standard for several blocks"

@@ -39,21 +39,7 @@ func (k *kernel) planTiles(p *Plan, n, m int, o Options) (least int64, ok bool) 
 	side := p.Tile / 2
 	switch {
 	case o.Tile == 0 && p.Keep == KeepAll:
-		most := maxTile
-		if u.outside {
-			most = maxOutTile
-		}
-		side = 1
-		for side < most && side < max(n, m) {
-			side *= 2
-		}
-		for side > 1 && !(fits(side) && quick(side)) {
-			if t := side / 4 * 3; side%(2*tileUnit) == 0 && t >= tileUnit && fits(t) && quick(t) {
-				side = t
-				break
-			}
-			side /= 2
-		}
+		side = u.largestSide(func(s int) bool { return fits(s) && quick(s) })
 		p.Tile = 2 * side
 	case p.Keep == Recompute: // blocks use all memory, products are parts of them
 		for side > 1 && !(fits(side) && quick(side)) {
@@ -91,6 +77,26 @@ func (k *kernel) usefulStreams(o Options, r, c int) int {
 	}
 	blocks := ((r + blockSide - 1) / blockSide) * ((c + blockSide - 1) / blockSide)
 	return min((busy+blocks-1)/max(blocks, 1), most)
+}
+
+// largestSide returns the largest side of a product that is allowed: a power of two, or
+// three quarters of one that is not.
+func (u *gpuUse) largestSide(allowed func(side int) bool) int {
+	most := maxTile
+	if u.outside {
+		most = maxOutTile
+	}
+	side := 1
+	for side < most && side < max(u.n, u.m) {
+		side *= 2
+	}
+	for side > 1 && !allowed(side) {
+		if t := side / 4 * 3; side%(2*tileUnit) == 0 && t >= tileUnit && allowed(t) {
+			return t
+		}
+		side /= 2
+	}
+	return side
 }
 
 // gpuUse is the memory of a GPU in use beside states and K.
@@ -257,23 +263,7 @@ func (k *kernel) tileWorkspace(p Precision, r, c, m int) int64 {
 	aside := saturated(saturated(int64(r), (int64(c)+31)/32*32), size) // with its own pitch
 	var most int64
 	for _, b := range k.blocks {
-		d := max(int64(1)<<b.qubits, leastPlane)
-		var need int64
-		switch {
-		case inPieces(p.dtype(), 1<<b.qubits):
-			need = piecesWorkspace(r, c, b.real)
-		case p == Double && b.real:
-		case p == Double: // and the conjugate of the columns
-			need = min(2*aside, asideBytes) + saturated(16*d, int64(c))
-		case b.real:
-			need = saturated(4*d, int64(r+c))
-		default: // for the columns, real and imaginary parts each have both
-			need = saturated(8*d, int64(r)+2*int64(c))
-		}
-		if p != Double && !k.split(p) {
-			need = need/2 + min(2*aside, asideBytes) // some kernels leave the squaring to another one
-		}
-		most = max(most, need)
+		most = max(most, k.operandsWorkspace(b, p, r, c, aside))
 	}
 	const patch = 64
 	n := most + saturated(8*tileWords, saturated(int64(r+patch-1)/patch, int64(c+patch-1)/patch))
@@ -294,4 +284,26 @@ func (k *kernel) tileWorkspace(p Precision, r, c, m int) int64 {
 		n += k.closedWorkspace(r, c)
 	}
 	return n
+}
+
+// operandsWorkspace is the part of tileWorkspace that holds the operands of one block's
+// product; aside are the bytes of a tile with its own pitch.
+func (k *kernel) operandsWorkspace(b *program, p Precision, r, c int, aside int64) int64 {
+	d := max(int64(1)<<b.qubits, leastPlane)
+	var need int64
+	switch {
+	case inPieces(p.dtype(), 1<<b.qubits):
+		need = piecesWorkspace(r, c, b.real)
+	case p == Double && b.real:
+	case p == Double: // and the conjugate of the columns
+		need = min(2*aside, asideBytes) + saturated(16*d, int64(c))
+	case b.real:
+		need = saturated(4*d, int64(r+c))
+	default: // for the columns, real and imaginary parts each have both
+		need = saturated(8*d, int64(r)+2*int64(c))
+	}
+	if p != Double && !k.split(p) {
+		need = need/2 + min(2*aside, asideBytes) // some kernels leave the squaring to another one
+	}
+	return need
 }

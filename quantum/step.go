@@ -179,14 +179,9 @@ func (s *step) String() string {
 // addTerm adds a phase to the terms of a diagonal step, in their normal form: one term per
 // pair of masks, constants modulo a full turn, no zeros.
 func addTerm(terms []term, t term) []term {
-	if t.m2 != 0 && t.m1 > t.m2 {
-		t.m1, t.m2 = t.m2, t.m1
-	}
-	switch {
-	case t.m1 == 0 && t.m2 != 0: // an empty parity is 0
+	t = t.ordered()
+	if t.m1 == 0 && t.m2 != 0 { // an empty parity is 0
 		return terms
-	case t.m1 == t.m2: // a bit times itself
-		t.m2 = 0
 	}
 	at := slices.IndexFunc(terms, func(u term) bool { return u.m1 == t.m1 && u.m2 == t.m2 })
 	if at >= 0 {
@@ -209,6 +204,17 @@ func addTerm(terms []term, t term) []term {
 		terms = addTerm(terms, term{m1: m & -m, angle: Const(math.Pi)})
 	}
 	return terms
+}
+
+// ordered returns the term with its masks in order. A bit times itself is one mask.
+func (t term) ordered() term {
+	if t.m2 != 0 && t.m1 > t.m2 {
+		t.m1, t.m2 = t.m2, t.m1
+	}
+	if t.m1 == t.m2 {
+		t.m2 = 0
+	}
+	return t
 }
 
 // addFactor adds a matrix after the factors of a local step: constants are multiplied,

@@ -10,49 +10,7 @@ func (b *block) dropTail() (dropped int) {
 	var touched, changed uint64 // by the steps that remain
 	for i := len(b.steps) - 1; i >= 0; i-- {
 		s := b.steps[i]
-		switch s.kind {
-		case stepLocal:
-			for len(s.factors) > 0 && touched>>s.wire&1 == 0 {
-				last := &s.factors[len(s.factors)-1]
-				if !last.isConst() {
-					if last.angle.constant() != 0 {
-						last.angle = last.angle.variable()
-						dropped++
-					}
-					break
-				}
-				s.factors = s.factors[:len(s.factors)-1]
-				dropped++
-			}
-		case stepControlled:
-			if touched&s.wires() == 0 {
-				if s.angle.constant() != 0 {
-					dropped++
-				}
-				s.angle = s.angle.variable()
-			}
-		case stepDiagonal:
-			var terms []term
-			for _, t := range s.terms {
-				if changed&t.wires() == 0 {
-					if t.angle.constant() != 0 {
-						dropped++
-					}
-					t.angle = t.angle.variable()
-				}
-				terms = addTerm(terms, t)
-			}
-			s.terms = terms
-		case stepLinear:
-			for n := len(s.cx); n > 0; n-- {
-				g := s.cx[n-1]
-				if touched>>g[0]&1 != 0 || touched>>g[1]&1 != 0 {
-					break
-				}
-				s.cx = s.cx[:n-1]
-				dropped++
-			}
-		}
+		dropped += s.dropTail(touched, changed)
 		if !isEmpty(s) {
 			touched |= s.wires()
 			changed |= s.changed()
@@ -61,6 +19,63 @@ func (b *block) dropTail() (dropped int) {
 	if dropped > 0 {
 		b.simplify()
 	}
+	return dropped
+}
+
+// dropTail removes the part of a step that commutes with all later steps, which touch some
+// wires and change some of those.
+func (s *step) dropTail(touched, changed uint64) (dropped int) {
+	switch s.kind {
+	case stepLocal:
+		if touched>>s.wire&1 == 0 {
+			return s.dropLastFactors()
+		}
+	case stepControlled:
+		if touched&s.wires() == 0 {
+			dropped = dropConstant(&s.angle)
+		}
+	case stepDiagonal:
+		var terms []term
+		for _, t := range s.terms {
+			if changed&t.wires() == 0 {
+				dropped += dropConstant(&t.angle)
+			}
+			terms = addTerm(terms, t)
+		}
+		s.terms = terms
+	case stepLinear:
+		for n := len(s.cx); n > 0; n-- {
+			g := s.cx[n-1]
+			if touched>>g[0]&1 != 0 || touched>>g[1]&1 != 0 {
+				break
+			}
+			s.cx = s.cx[:n-1]
+			dropped++
+		}
+	}
+	return dropped
+}
+
+// dropLastFactors removes a local step's constant factors from the end, and the constant
+// part of the angle that comes before them.
+func (s *step) dropLastFactors() (dropped int) {
+	for n := len(s.factors); n > 0; n-- {
+		last := &s.factors[n-1]
+		if !last.isConst() {
+			return dropped + dropConstant(&last.angle)
+		}
+		s.factors = s.factors[:n-1]
+		dropped++
+	}
+	return dropped
+}
+
+// dropConstant removes the constant part of an angle. It returns 1 if that is not 0.
+func dropConstant(a *Angle) (dropped int) {
+	if a.constant() != 0 {
+		dropped = 1
+	}
+	*a = a.variable()
 	return dropped
 }
 
@@ -106,36 +121,38 @@ func dropConstantControls(gates []gate, qubits int) (kept []gate, out []int) {
 		if g.b >= 0 {
 			g.b = at[g.b]
 		}
-		switch g.kind {
-		case gateCX, gateCRX, gateCRY:
-			if !woken[g.a] {
-				continue
-			}
-			woken[g.b] = true
-		case gateCZ, gateCP:
-			if !woken[g.a] || !woken[g.b] {
-				continue
-			}
-		case gateCRZ:
-			// If the target is |0>, it is the phase -t/2 of the control.
-			if !woken[g.a] {
-				continue
-			}
-			if !woken[g.b] {
-				g = gate{kind: gateP, a: g.a, b: -1, angle: g.angle.Scale(-0.5), site: g.site}
-			}
-		case gateRZZ:
-			// If one qubit is |0>, it is RZ of the other.
-			if !woken[g.a] || !woken[g.b] {
-				if woken[g.b] {
-					g.a = g.b
-				}
-				g = gate{kind: gateRZ, a: g.a, b: -1, angle: g.angle, site: g.site}
-			}
-		case gateH, gateX, gateY, gateSX, gateRX, gateRY:
-			woken[g.a] = true
+		if g, ok := dropZeroControl(g, woken); ok {
+			kept = append(kept, g)
 		}
-		kept = append(kept, g)
 	}
 	return kept, at
+}
+
+// dropZeroControl returns what a gate is on wires of which only the woken ones may differ
+// from |0>, and wakes the wire that it changes. It returns false if the gate has no effect.
+func dropZeroControl(g gate, woken []bool) (gate, bool) {
+	switch g.kind {
+	case gateCX, gateCRX, gateCRY:
+		woken[g.b] = woken[g.b] || woken[g.a]
+		return g, woken[g.a]
+	case gateCZ, gateCP:
+		return g, woken[g.a] && woken[g.b]
+	case gateCRZ:
+		// If the target is |0>, it is the phase -t/2 of the control.
+		if !woken[g.b] {
+			return gate{kind: gateP, a: g.a, b: -1, angle: g.angle.Scale(-0.5), site: g.site}, woken[g.a]
+		}
+		return g, woken[g.a]
+	case gateRZZ:
+		// If one qubit is |0>, it is RZ of the other.
+		if !woken[g.a] || !woken[g.b] {
+			if woken[g.b] {
+				g.a = g.b
+			}
+			return gate{kind: gateRZ, a: g.a, b: -1, angle: g.angle, site: g.site}, true
+		}
+	case gateH, gateX, gateY, gateSX, gateRX, gateRY:
+		woken[g.a] = true
+	}
+	return g, true
 }

@@ -36,7 +36,7 @@ func Encode(dt dtype.DType, shape []int, raw []byte) ([]byte, error) {
 // the elements do not fill is ErrShape.
 func Decode(data []byte) (dt dtype.DType, shape []int, raw []byte, err error) {
 	bad := func(what string) (dtype.DType, []int, []byte, error) {
-		return dtype.Invalid, nil, nil, fmt.Errorf("%w: bytes that are no array: %s", dtype.ErrDType, what)
+		return dtype.Invalid, nil, nil, notAnArray(what)
 	}
 	if len(data) < 2 || data[0] != version {
 		return bad("they do not begin with version 1")
@@ -51,21 +51,8 @@ func Decode(data []byte) (dt dtype.DType, shape []int, raw []byte, err error) {
 		return bad(fmt.Sprintf("%q is no element type", name))
 	}
 	dt = dtype.All[at]
-	axes, used := binary.Uvarint(rest)
-	if used <= 0 || axes > uint64(len(rest)) {
-		return bad("they end in the shape")
-	}
-	rest = rest[used:]
-	shape = make([]int, axes)
-	for d := range shape {
-		n, used := binary.Uvarint(rest)
-		if used <= 0 {
-			return bad("they end in the shape")
-		}
-		shape[d], rest = int(min(n, 1<<62)), rest[used:]
-		if shape[d] < 0 || uint64(shape[d]) != n {
-			return dtype.Invalid, nil, nil, layout.Errorf("an axis of length %d", n)
-		}
+	if shape, rest, err = decodeShape(rest); err != nil {
+		return dtype.Invalid, nil, nil, err
 	}
 	size, err := layout.Size(shape)
 	if err == nil && (size != len(rest)/dt.Size() || len(rest)%dt.Size() != 0) {
@@ -75,4 +62,30 @@ func Decode(data []byte) (dt dtype.DType, shape []int, raw []byte, err error) {
 		return bad("a bool that is neither 0 nor 1")
 	}
 	return dt, shape, rest, err
+}
+
+// decodeShape decodes the number of axes and their lengths. It returns the bytes that follow.
+func decodeShape(data []byte) (shape []int, rest []byte, err error) {
+	axes, used := binary.Uvarint(data)
+	if used <= 0 || axes > uint64(len(data)) {
+		return nil, nil, notAnArray("they end in the shape")
+	}
+	rest = data[used:]
+	shape = make([]int, axes)
+	for d := range shape {
+		n, used := binary.Uvarint(rest)
+		if used <= 0 {
+			return nil, nil, notAnArray("they end in the shape")
+		}
+		shape[d], rest = int(min(n, 1<<62)), rest[used:]
+		if shape[d] < 0 || uint64(shape[d]) != n {
+			return nil, nil, layout.Errorf("an axis of length %d", n)
+		}
+	}
+	return shape, rest, nil
+}
+
+// notAnArray is the error of bytes that Encode has not written.
+func notAnArray(what string) error {
+	return fmt.Errorf("%w: bytes that are no array: %s", dtype.ErrDType, what)
 }

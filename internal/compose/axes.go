@@ -10,13 +10,7 @@ import (
 //
 //gpk:row To other places | the same | all | a view with an axis at another place
 func MoveAxis[A Operand](o Operation[A], a A, from, to int) A {
-	err := o.Check()
-	if err == nil {
-		from, err = layout.Axis(from, a.NDim())
-	}
-	if err == nil {
-		to, err = layout.Axis(to, a.NDim())
-	}
+	from, to, err := axisPair(o, a, from, to)
 	if err != nil {
 		return o.Failed(err)
 	}
@@ -29,6 +23,17 @@ func MoveAxis[A Operand](o Operation[A], a A, from, to int) A {
 //
 //gpk:row To other places | the same | all | a view with two axes exchanged
 func SwapAxes[A Operand](o Operation[A], a A, i, j int) A {
+	i, j, err := axisPair(o, a, i, j)
+	if err != nil {
+		return o.Failed(err)
+	}
+	order := sequence(a.NDim())
+	order[i], order[j] = j, i
+	return permute(o, a, order)
+}
+
+// axisPair checks the operands and returns two axes counted from 0.
+func axisPair[A Operand](o Operation[A], a A, i, j int) (int, int, error) {
 	err := o.Check()
 	if err == nil {
 		i, err = layout.Axis(i, a.NDim())
@@ -36,12 +41,7 @@ func SwapAxes[A Operand](o Operation[A], a A, i, j int) A {
 	if err == nil {
 		j, err = layout.Axis(j, a.NDim())
 	}
-	if err != nil {
-		return o.Failed(err)
-	}
-	order := sequence(a.NDim())
-	order[i], order[j] = j, i
-	return permute(o, a, order)
+	return i, j, err
 }
 
 // Flatten returns the elements in row-major order along one axis, a copy; Reshape(-1) is a

@@ -15,11 +15,7 @@ import (
 //
 //gpk:row To other places | the same | all | a view of what leading axes hold at an index, negative ones from the end
 func At[A Operand](o Operation[A], a A, index ...int) A {
-	err := o.Check()
-	if err == nil && len(index) > a.NDim() {
-		err = layout.Errorf("%d indices into %d axes", len(index), a.NDim())
-	}
-	if err != nil {
+	if err := checkIndices(o, a, len(index)); err != nil {
 		return o.Failed(err)
 	}
 	return o.View(a, func(l layout.Layout) (layout.Layout, error) {
@@ -38,6 +34,15 @@ func At[A Operand](o Operation[A], a A, index ...int) A {
 		}
 		return out, nil
 	})
+}
+
+// checkIndices checks the operands, and that there are at most as many indices as axes.
+func checkIndices[A Operand](o Operation[A], a A, n int) error {
+	err := o.Check()
+	if err == nil && n > a.NDim() {
+		err = layout.Errorf("%d indices into %d axes", n, a.NDim())
+	}
+	return err
 }
 
 // TakeAlongAxis returns, for each index, the element of a at it along an axis, and at the

@@ -18,11 +18,7 @@ import (
 //
 //gpk:row To other places | the same | all | a view of an index, a range or all of each leading axis, as Python's x[2:, :, 3]
 func Index[A Operand](o Operation[A], a A, index ...any) A {
-	err := o.Check()
-	if err == nil && len(index) > a.NDim() {
-		err = layout.Errorf("%d indices into %d axes", len(index), a.NDim())
-	}
-	if err != nil {
+	if err := checkIndices(o, a, len(index)); err != nil {
 		return o.Failed(err)
 	}
 	return o.View(a, func(l layout.Layout) (layout.Layout, error) {

@@ -9,15 +9,8 @@ import "github.com/gpk-go/gpk/layout"
 //
 //gpk:row To other places | the same | all | a view of windows that slide along an axis, in a new last axis
 func Windows[A Operand](o Operation[A], a A, length, axis int, step ...int) A {
-	err := o.Check()
-	by := 1
-	if err == nil {
-		by, err = optional(step, 1, "the step")
-	}
-	if err != nil {
-		return o.Failed(err)
-	}
-	return o.View(a, func(l layout.Layout) (layout.Layout, error) { return l.Windows(length, by, axis) })
+	by, err := optional(step, 1, "the step")
+	return viewChecked(o, a, err, func(l layout.Layout) (layout.Layout, error) { return l.Windows(length, by, axis) })
 }
 
 // AsStrided returns a view of a shape whose neighbours along axis d are strides[d] elements
@@ -27,13 +20,17 @@ func Windows[A Operand](o Operation[A], a A, length, axis int, step ...int) A {
 //
 //gpk:row To other places | the same | all | a view of any strides, whose bounds are checked
 func AsStrided[A Operand](o Operation[A], a A, shape, strides []int, offset ...int) A {
-	err := o.Check()
-	by := 0
-	if err == nil {
-		by, err = optional(offset, 0, "the offset")
+	by, err := optional(offset, 0, "the offset")
+	return viewChecked(o, a, err, func(l layout.Layout) (layout.Layout, error) { return l.Strided(shape, strides, by) })
+}
+
+// viewChecked returns a view of a, unless an operand carries an error or err is one.
+func viewChecked[A Operand](o Operation[A], a A, err error, f func(layout.Layout) (layout.Layout, error)) A {
+	if carried := o.Check(); carried != nil {
+		err = carried
 	}
 	if err != nil {
 		return o.Failed(err)
 	}
-	return o.View(a, func(l layout.Layout) (layout.Layout, error) { return l.Strided(shape, strides, by) })
+	return o.View(a, f)
 }

@@ -23,7 +23,7 @@ import (
 // softmax of its blocks (online softmax: Milakov and Gimelshein 2018; FlashAttention: Dao
 // et al. 2022).
 //
-// Float16, BFloat16 and Float32 are computed in float32 with the sum of the weights in
+// Float32 and the 16-bit types are computed in float32 with the sum of the weights in
 // float64, Float64 in float64. The result is rounded to the type once. The blocks follow
 // from the shape of a sequence alone, so that its bits depend neither on GOMAXPROCS nor
 // on the rest of the batch.

@@ -3,6 +3,9 @@ package cpu
 import (
 	"math"
 	"math/bits"
+	"unsafe"
+
+	"github.com/gpk-go/gpk/dtype"
 )
 
 // halfToFloat returns the float32 of the float16 whose bits are h, exactly.
@@ -83,4 +86,31 @@ func sticky(v int64) float64 {
 		return -float64(u)
 	}
 	return float64(u)
+}
+
+// halves converts blocks of a half type to float32 and back; for other types
+// both functions are nil and blocks are copied.
+type halves struct {
+	load  func(dst, src unsafe.Pointer, step, n int)
+	round func(dst, src unsafe.Pointer, n int)
+}
+
+func halvesOf(t dtype.DType) halves {
+	switch t {
+	case dtype.Float16:
+		return halves{loadHalf, floatsToHalf}
+	case dtype.BFloat16:
+		return halves{loadBFloat16, floatsToBFloat16}
+	}
+	return halves{}
+}
+
+// loadFloats is load for a slice. step is in bytes.
+func (h halves) loadFloats(dst []float32, src unsafe.Pointer, step int) {
+	h.load(unsafe.Pointer(unsafe.SliceData(dst)), src, step, len(dst))
+}
+
+// roundFloats is round for a slice.
+func (h halves) roundFloats(dst unsafe.Pointer, v []float32) {
+	h.round(dst, unsafe.Pointer(unsafe.SliceData(v)), len(v))
 }

@@ -87,14 +87,7 @@ func (c *Chain) prepare() {
 // otherwise it gets a free slot.
 func (c *Chain) assignSlots() {
 	p := c.Program
-	var last [expr.MaxSteps]int
-	for i := range p.Steps {
-		for _, a := range p.Steps[i].Args[:p.Steps[i].N] {
-			if a.Kind == expr.ToStep {
-				last[a.N] = i
-			}
-		}
-	}
+	last := p.LastReads()
 	var free []uint8
 	for i := range p.Steps {
 		s := &p.Steps[i]

@@ -195,23 +195,6 @@ func computeType(t dtype.DType) dtype.DType {
 	return t
 }
 
-// halves converts blocks of a half type to float32 and back; for other types
-// both functions are nil and blocks are copied.
-type halves struct {
-	load  func(dst, src unsafe.Pointer, step, n int)
-	round func(dst, src unsafe.Pointer, n int)
-}
-
-func halvesOf(t dtype.DType) halves {
-	switch t {
-	case dtype.Float16:
-		return halves{loadHalf, floatsToHalf}
-	case dtype.BFloat16:
-		return halves{loadBFloat16, floatsToBFloat16}
-	}
-	return halves{}
-}
-
 // gather returns n elements as a dense block in the compute type. That is the source
 // itself if it already has this form, otherwise b. one is true if the source repeats one
 // element; the block then holds that element once.

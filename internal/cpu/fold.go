@@ -212,42 +212,7 @@ func (f *folding[T, A]) columns() {
 			g, panel := i%groups, i/groups
 			first := panel/panels*inner.n + panel%panels*foldColumns
 			width := min(foldColumns, inner.n-panel%panels*foldColumns)
-			a, block := partial[g*f.kept.n+first:][:width], block[:width]
-			p := unsafe.Add(f.kept.p[0], f.kept.offset(first))
-			from, end := g*foldGroup, min((g+1)*foldGroup, f.folded.n)
-			for j := range stacks {
-				stacks[j].n = 0
-			}
-			for k := from; k < end; k++ {
-				if (k-from)%f.block == 0 {
-					for j := range block {
-						block[j] = f.first(first + j)
-					}
-				}
-				at := unsafe.Add(p, f.folded.offset(k))
-				x := buf[:width]
-				if f.sameType && inner.step[0] == f.size {
-					x = unsafe.Slice((*T)(at), width)
-				} else {
-					f.load(unsafe.Pointer(&buf[0]), at, inner.step[0], width)
-				}
-				f.column(block, x, k)
-				switch {
-				case stacks == nil && k+1 < end:
-				case stacks == nil:
-					copy(a, block)
-				case k+1 == end || (k+1-from)%f.block == 0:
-					for j, b := range block {
-						stacks[j].push(b)
-					}
-				}
-			}
-			if stacks == nil {
-				continue
-			}
-			for j := range a {
-				a[j] = stacks[j].result()
-			}
+			f.group(partial[g*f.kept.n+first:][:width], block, buf, stacks, first, g*foldGroup)
 		}
 	})
 	stack := branches[A]{tree: f.tree, merge: f.merge}
@@ -261,5 +226,46 @@ func (f *folding[T, A]) columns() {
 			stack.push(partial[g*f.kept.n+i])
 		}
 		f.store(i, stack.result())
+	}
+}
+
+// group folds the foldGroup elements from number from on of the folds that begin with number
+// first, as many as a has. The other arguments are scratch memory; stacks is nil if all
+// elements are one block.
+func (f *folding[T, A]) group(a, block []A, buf []T, stacks []branches[A], first, from int) {
+	inner := f.kept.axes[len(f.kept.axes)-1]
+	width := len(a)
+	block = block[:width]
+	p := unsafe.Add(f.kept.p[0], f.kept.offset(first))
+	end := min(from+foldGroup, f.folded.n)
+	for j := range stacks {
+		stacks[j].n = 0
+	}
+	for k := from; k < end; k++ {
+		if (k-from)%f.block == 0 {
+			for j := range block {
+				block[j] = f.first(first + j)
+			}
+		}
+		at := unsafe.Add(p, f.folded.offset(k))
+		x := buf[:width]
+		if f.sameType && inner.step[0] == f.size {
+			x = unsafe.Slice((*T)(at), width)
+		} else {
+			f.load(unsafe.Pointer(&buf[0]), at, inner.step[0], width)
+		}
+		f.column(block, x, k)
+		if stacks != nil && (k+1 == end || (k+1-from)%f.block == 0) {
+			for j, b := range block {
+				stacks[j].push(b)
+			}
+		}
+	}
+	if stacks == nil {
+		copy(a, block)
+		return
+	}
+	for j := range a {
+		a[j] = stacks[j].result()
 	}
 }

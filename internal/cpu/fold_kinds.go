@@ -40,31 +40,12 @@ func extremes[T number](op expr.Op, xt dtype.DType, shape []int, axes uint32, x 
 	if op == expr.Max {
 		f.start = low
 		f.merge = func(a, b T) T { return max(a, b) }
-		f.row = func(a T, x []T, _ int) T {
-			// Four independent chains of comparisons.
-			b, c, d := a, a, a
-			for ; len(x) >= 4; x = x[4:] {
-				a, b, c, d = max(a, x[0]), max(b, x[1]), max(c, x[2]), max(d, x[3])
-			}
-			for _, v := range x {
-				a = max(a, v)
-			}
-			return max(a, b, c, d)
-		}
+		f.row = func(a T, x []T, _ int) T { return max(a, largest(x)) }
 		f.column = func(a, x []T, _ int) { maximums[T](at0(a), at0(a), at0(x), len(x)) }
 	} else {
 		f.start = high
 		f.merge = func(a, b T) T { return min(a, b) }
-		f.row = func(a T, x []T, _ int) T {
-			b, c, d := a, a, a
-			for ; len(x) >= 4; x = x[4:] {
-				a, b, c, d = min(a, x[0]), min(b, x[1]), min(c, x[2]), min(d, x[3])
-			}
-			for _, v := range x {
-				a = min(a, v)
-			}
-			return min(a, b, c, d)
-		}
+		f.row = func(a T, x []T, _ int) T { return min(a, smallest(x)) }
 		f.column = func(a, x []T, _ int) { minimums[T](at0(a), at0(a), at0(x), len(x)) }
 	}
 	f.run()
@@ -101,21 +82,7 @@ func argExtremes[T number](op expr.Op, xt dtype.DType, shape []int, axes uint32,
 			}
 		}
 	}
-	better := largest[T]
-	if op == expr.ArgMin {
-		better = smallest[T]
-	}
-	// float32 has assembly for this.
-	if fast, ok := any(largestOf32).(func([]T) T); ok {
-		better = fast
-		if op == expr.ArgMin {
-			better, _ = any(smallestOf32).(func([]T) T)
-		}
-	}
-	find := indexOf[T]
-	if fast, ok := any(firstOf32).(func([]T, T) int); ok {
-		find = fast
-	}
+	better, find := rowExtreme[T](op)
 	f.row = func(a indexed[T], x []T, k int) indexed[T] {
 		v := better(x)
 		if a.k >= 0 && !beats(v, a.v) {
@@ -125,6 +92,26 @@ func argExtremes[T number](op expr.Op, xt dtype.DType, shape []int, axes uint32,
 		return indexed[T]{x[i], int64(k + i)}
 	}
 	f.run()
+}
+
+// rowExtreme returns the functions that find the extreme element of a row for ArgMax or
+// ArgMin, and the first index of an element. float32 has assembly for both.
+func rowExtreme[T number](op expr.Op) (better func([]T) T, find func([]T, T) int) {
+	better, find = largest[T], indexOf[T]
+	if op == expr.ArgMin {
+		better = smallest[T]
+	}
+	fast := largestOf32
+	if op == expr.ArgMin {
+		fast = smallestOf32
+	}
+	if fast, ok := any(fast).(func([]T) T); ok {
+		better = fast
+	}
+	if fast, ok := any(firstOf32).(func([]T, T) int); ok {
+		find = fast
+	}
+	return better, find
 }
 
 // truthFold is Any or All; an element of T is true if it is not 0.
@@ -213,8 +200,8 @@ func foldOf(op expr.Op, xt, dt dtype.DType, shape []int, axes uint32, x unsafe.P
 
 // foldExtremes is foldOf of Max and Min.
 func foldExtremes(op expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) bool {
-	switch xt {
-	case dtype.Float32, dtype.Float16, dtype.BFloat16:
+	switch xt.ComputeType() {
+	case dtype.Float32:
 		extremes(op, xt, shape, axes, x, xs, dst, float32(math.Inf(-1)), float32(math.Inf(1)))
 	case dtype.Float64:
 		extremes(op, xt, shape, axes, x, xs, dst, math.Inf(-1), math.Inf(1))
@@ -236,8 +223,8 @@ func foldExtremes(op expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe
 
 // foldPlaces is foldOf of ArgMax and ArgMin.
 func foldPlaces(op expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) bool {
-	switch xt {
-	case dtype.Float32, dtype.Float16, dtype.BFloat16:
+	switch xt.ComputeType() {
+	case dtype.Float32:
 		argExtremes[float32](op, xt, shape, axes, x, xs, dst)
 	case dtype.Float64:
 		argExtremes[float64](op, xt, shape, axes, x, xs, dst)
@@ -257,8 +244,8 @@ func foldPlaces(op expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.P
 
 // foldTruth is foldOf of Any and All.
 func foldTruth(op expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) bool {
-	switch xt {
-	case dtype.Float32, dtype.Float16, dtype.BFloat16:
+	switch xt.ComputeType() {
+	case dtype.Float32:
 		truthFold[float32](op, xt, shape, axes, x, xs, dst)
 	case dtype.Float64:
 		truthFold[float64](op, xt, shape, axes, x, xs, dst)
@@ -280,8 +267,8 @@ func foldTruth(op expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.Po
 
 // foldProducts is foldOf of Prod.
 func foldProducts(_ expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) bool {
-	switch xt {
-	case dtype.Float32, dtype.Float16, dtype.BFloat16:
+	switch xt.ComputeType() {
+	case dtype.Float32:
 		floatProducts[float32](xt, shape, axes, x, xs, dst)
 	case dtype.Float64:
 		floatProducts[float64](xt, shape, axes, x, xs, dst)
@@ -305,8 +292,8 @@ func foldProducts(_ expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.
 
 // foldVariances is foldOf of Var.
 func foldVariances(_ expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) bool {
-	switch xt {
-	case dtype.Float32, dtype.Float16, dtype.BFloat16:
+	switch xt.ComputeType() {
+	case dtype.Float32:
 		floatVariances[float32](xt, shape, axes, x, xs, dst)
 	case dtype.Float64:
 		floatVariances[float64](xt, shape, axes, x, xs, dst)

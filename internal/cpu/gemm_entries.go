@@ -27,7 +27,7 @@ type Operand struct {
 //
 //	t                    out                computed in
 //	Float32, Float64     t                  t
-//	Float16, BFloat16    t or Float32       float32
+//	16-bit floats        t or Float32       float32
 //	Int8, Uint8          Int32              int32, wrapping
 //	Int32, Int64         t                  t, wrapping
 //	Complex64, 128       t                  float32, float64: four real products
@@ -80,12 +80,11 @@ func checkGemm(t, out dtype.DType, ep *Epilogue) error {
 	switch t {
 	case dtype.Int8, dtype.Uint8:
 		want = dtype.Int32
-	case dtype.Float16, dtype.BFloat16:
-		if out == dtype.Float32 {
-			want = out
-		}
 	case dtype.Bool, dtype.Invalid:
 		want = dtype.Invalid
+	}
+	if t.IsHalf() && out == dtype.Float32 {
+		want = out
 	}
 	if !want.Valid() || out != want {
 		return errPair(t, out)
@@ -98,13 +97,15 @@ func checkGemm(t, out dtype.DType, ep *Epilogue) error {
 
 // gemm is Gemm after checkGemm.
 func gemm(t, out dtype.DType, m, n, k int, a, b Operand, c unsafe.Pointer, ldc int, ep *Epilogue) {
+	if t.IsHalf() {
+		gemmHalf(t, out, m, n, k, a, b, c, ldc, ep)
+		return
+	}
 	switch t {
 	case dtype.Float32:
 		gemmPlain(use32, m, n, k, a, b, (*float32)(c), ldc, ep)
 	case dtype.Float64:
 		gemmPlain(use64, m, n, k, a, b, (*float64)(c), ldc, ep)
-	case dtype.Float16, dtype.BFloat16:
-		gemmHalf(t, out, m, n, k, a, b, c, ldc, ep)
 	case dtype.Int8, dtype.Uint8:
 		gemmBytes(t, m, n, k, a, b, (*int32)(c), ldc)
 	case dtype.Int32:

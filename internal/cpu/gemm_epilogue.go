@@ -5,8 +5,6 @@ import (
 	"unsafe"
 
 	"github.com/gpk-go/gpk/dtype"
-	"github.com/gpk-go/gpk/dtype/bfloat16"
-	"github.com/x448/float16"
 )
 
 // Activation is the last step of an Epilogue. The numbers are those of the kernel library's
@@ -54,16 +52,15 @@ func newEpilogue[T floating](e *Epilogue, n int, out dtype.DType) *epilogue[T] {
 	r.act = e.Act
 	if e.Bias != nil {
 		r.bias = make([]float64, n)
+		half, _ := out.Half()
 		for j := range r.bias {
-			switch out {
-			case dtype.Float64:
+			switch {
+			case half != nil:
+				r.bias[j] = float64(half.Float32(*offset((*uint16)(e.Bias), j)))
+			case out == dtype.Float64:
 				r.bias[j] = *offset((*float64)(e.Bias), j)
-			case dtype.Float32:
+			case out == dtype.Float32:
 				r.bias[j] = float64(*offset((*float32)(e.Bias), j))
-			case dtype.Float16:
-				r.bias[j] = float64(offset((*float16.Float16)(e.Bias), j).Float32())
-			case dtype.BFloat16:
-				r.bias[j] = float64(offset((*bfloat16.BFloat16)(e.Bias), j).Float32())
 			}
 		}
 	}

@@ -30,17 +30,7 @@ func (p *product[T]) runVectors() bool {
 	if count > maxVectors || p.complex || p.eachStretch {
 		return false
 	}
-	var x []T
-	var copied *buffer[T]
-	if vec.load == nil && vec.step == 1 && (count == 1 || vec.line == p.k) {
-		x = unsafe.Slice((*T)(vec.data), count*p.k)
-	} else {
-		copied = getBuffer[T](count * p.k)
-		x = copied.data
-		for r := range count {
-			vec.read(x[r*p.k:], r, 0, p.k)
-		}
-	}
+	x, copied := vec.dense(count, p.k)
 	// No line's sum depends on another line, so any cut gives the same bits.
 	workers := runtime.GOMAXPROCS(0)
 	if lines*count*p.k <= serialWork {

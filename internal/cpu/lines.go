@@ -131,8 +131,8 @@ func CumSum(xt, dt dtype.DType, shape []int, axis int, x unsafe.Pointer, xs []in
 	}
 	l := newLines(xt, dt, shape, axis, x, xs, dst, ds)
 	load, store := lineLoader(xt), lineStorer(dt)
-	switch xt {
-	case dtype.Float32, dtype.Float16, dtype.BFloat16:
+	switch xt.ComputeType() {
+	case dtype.Float32:
 		each(l, load, store, func(in, out []float32) {
 			var s float64
 			for i, v := range in {

@@ -63,6 +63,19 @@ func (s *source[T]) read(dst []T, line, step, n int) {
 	}
 }
 
+// dense returns count lines of k numbers, one after the other: in place if they are stored so,
+// else in copied, which the caller puts back.
+func (s *source[T]) dense(count, k int) (x []T, copied *buffer[T]) {
+	if s.load == nil && s.step == 1 && (count == 1 || s.line == k) {
+		return unsafe.Slice((*T)(s.data), count*k), nil
+	}
+	copied = getBuffer[T](count * k)
+	for r := range count {
+		s.read(copied.data[r*k:], r, 0, k)
+	}
+	return copied.data, copied
+}
+
 // scratchLen is the scratch length that pack needs for panels of w lines and kc steps.
 func (s *source[T]) scratchLen(w, kc int) int {
 	if s.load == nil {

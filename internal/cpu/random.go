@@ -19,8 +19,8 @@ import (
 // Integers get lo + k with k below the range; p holds lo and the range, where 0 stands for
 // 2^64. The probabilities of any two k differ by at most 2^-64.
 func Uniform(t dtype.DType, n int, seed, block uint64, p [3]uint64, dst unsafe.Pointer) error {
-	switch t {
-	case dtype.Float32, dtype.Float16, dtype.BFloat16:
+	switch t.ComputeType() {
+	case dtype.Float32:
 		lo, width, below := float32(math.Float64frombits(p[0])), float32(math.Float64frombits(p[1])), float32(math.Float64frombits(p[2]))
 		random32(t, n, seed, block, dst, func(x []float32, words []uint32) { uniform32(x, words, lo, width, below) })
 	case dtype.Float64:
@@ -84,8 +84,8 @@ func integers[T int8 | uint8 | int32 | int64](n int, seed, block uint64, p [3]ui
 // take z from normalTable, float64 from the Box-Muller transformation of the block's two
 // pairs of words.
 func Normal(t dtype.DType, n int, seed, block uint64, mean, std float64, dst unsafe.Pointer) error {
-	switch t {
-	case dtype.Float32, dtype.Float16, dtype.BFloat16:
+	switch t.ComputeType() {
+	case dtype.Float32:
 		m, s := float32(mean), float32(std)
 		random32(t, n, seed, block, dst, func(x []float32, words []uint32) { normals32(x, words, m, s) })
 	case dtype.Float64:

@@ -37,22 +37,24 @@ func Reduce(op expr.Op, xt, dt dtype.DType, shape []int, axes uint32, x unsafe.P
 		}
 		return unsupported(op, xt)
 	}
-	if dt != sumType(xt) {
+	if dt != sumType(xt) || !reduceSum(xt, shape, axes, x, xs, dst) {
 		return unsupported(op, xt)
+	}
+	return nil
+}
+
+// reduceSum is Sum. It reports false if there are no sums of type xt.
+func reduceSum(xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) bool {
+	if xt.IsHalf() {
+		h := halvesOf(xt)
+		reduce(xt, shape, axes, x, xs, dst, h.loadFloats, h.roundFloats)
+		return true
 	}
 	switch xt {
 	case dtype.Float32:
 		reduce(xt, shape, axes, x, xs, dst, loadBits[float32], storeBits[float32])
 	case dtype.Float64:
 		reduce(xt, shape, axes, x, xs, dst, loadBits[float64], storeBits[float64])
-	case dtype.Float16:
-		reduce(xt, shape, axes, x, xs, dst, loadHalves, func(dst unsafe.Pointer, v []float32) {
-			floatsToHalf(dst, unsafe.Pointer(unsafe.SliceData(v)), len(v))
-		})
-	case dtype.BFloat16:
-		reduce(xt, shape, axes, x, xs, dst, loadBFloat16s, func(dst unsafe.Pointer, v []float32) {
-			floatsToBFloat16(dst, unsafe.Pointer(unsafe.SliceData(v)), len(v))
-		})
 	case dtype.Int8:
 		reduce(xt, shape, axes, x, xs, dst, loadInts[int8], storeBits[int64])
 	case dtype.Uint8:
@@ -68,9 +70,9 @@ func Reduce(op expr.Op, xt, dt dtype.DType, shape []int, axes uint32, x unsafe.P
 	case dtype.Complex128:
 		reduce(xt, shape, axes, x, xs, dst, loadBits[complex128], storeBits[complex128])
 	default:
-		return unsupported(op, xt)
+		return false
 	}
-	return nil
+	return true
 }
 
 // mean is Sum with a store function that divides.
@@ -94,13 +96,9 @@ func mean(xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, 
 		reduce(xt, shape, axes, x, xs, dst, loadBits[complex128], func(dst unsafe.Pointer, v []complex128) {
 			meanParts[float64](dst, unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(v))), 2*len(v)), n)
 		})
-	case dtype.Float16, dtype.BFloat16:
-		load := loadHalves
-		if xt == dtype.BFloat16 {
-			load = loadBFloat16s
-		}
+	default:
 		h := halvesOf(xt)
-		reduce(xt, shape, axes, x, xs, dst, load, func(dst unsafe.Pointer, v []float32) {
+		reduce(xt, shape, axes, x, xs, dst, h.loadFloats, func(dst unsafe.Pointer, v []float32) {
 			for i, s := range v {
 				odd := roundToOdd(float64(s) / n)
 				h.round(unsafe.Add(dst, i*xt.Size()), unsafe.Pointer(&odd), 1)
@@ -132,14 +130,6 @@ type sum interface {
 func loadBits[A sum](dst []A, src unsafe.Pointer, step int) {
 	var zero A
 	copySpan(unsafe.Pointer(unsafe.SliceData(dst)), int(unsafe.Sizeof(zero)), src, step, int(unsafe.Sizeof(zero)), len(dst))
-}
-
-func loadHalves(dst []float32, src unsafe.Pointer, step int) {
-	loadHalf(unsafe.Pointer(unsafe.SliceData(dst)), src, step, len(dst))
-}
-
-func loadBFloat16s(dst []float32, src unsafe.Pointer, step int) {
-	loadBFloat16(unsafe.Pointer(unsafe.SliceData(dst)), src, step, len(dst))
 }
 
 func loadInts[S int8 | uint8 | int32 | int64](dst []int64, src unsafe.Pointer, step int) {

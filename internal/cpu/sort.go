@@ -30,15 +30,15 @@ func orderOf(dt dtype.DType) (order, bool) {
 	o := order{size: dt.Size()}
 	o.sign = 1 << (8*o.size - 1)
 	o.most = o.sign | (o.sign - 1)
+	if h, ok := dt.Half(); ok {
+		o.infinity = uint64(h.Infinity())
+		return o, true
+	}
 	switch dt {
 	case dtype.Float32:
 		o.infinity = 0x7f800000
 	case dtype.Float64:
 		o.infinity = 0x7ff << 52
-	case dtype.Float16:
-		o.infinity = 0x7c00
-	case dtype.BFloat16:
-		o.infinity = 0x7f80
 	case dtype.Int8, dtype.Int32, dtype.Int64:
 		o.signed = true
 	case dtype.Uint8, dtype.Bool:

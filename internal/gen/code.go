@@ -206,25 +206,28 @@ func result(r ops.Row) string {
 // typeGroups are the groups of element types that rows name.
 var typeGroups = []struct {
 	name string
-	of   []dtype.DType
+	has  func(dtype.DType) bool
 }{
-	{"floating point", []dtype.DType{dtype.Float32, dtype.Float64, dtype.Float16, dtype.BFloat16}},
-	{"integers", []dtype.DType{dtype.Int8, dtype.Uint8, dtype.Int32, dtype.Int64}},
-	{"bool", []dtype.DType{dtype.Bool}},
-	{"complex", []dtype.DType{dtype.Complex64, dtype.Complex128}},
+	{"floating point", dtype.DType.IsFloat},
+	{"integers", dtype.DType.IsInteger},
+	{"bool", func(d dtype.DType) bool { return d == dtype.Bool }},
+	{"complex", dtype.DType.IsComplex},
 }
 
 // types lists element types, groups of them by name.
 func types(list []dtype.DType) string {
 	var out []string
 	for _, g := range typeGroups {
-		n := 0
-		for _, d := range g.of {
-			if slices.Contains(list, d) {
-				n++
+		n, all := 0, 0
+		for _, d := range dtype.All {
+			if g.has(d) {
+				all++
+				if slices.Contains(list, d) {
+					n++
+				}
 			}
 		}
-		if n == len(g.of) {
+		if n == all {
 			out = append(out, g.name)
 		} else if n > 0 {
 			out = append(out, fmt.Sprint(list))

@@ -172,12 +172,12 @@ func list(params []composedParam) string {
 	return strings.Join(parts, ", ")
 }
 
-// composedMethods is array/composed_gen.go.
-func composedMethods(root string) []byte {
+// composedMethods is array/composed_gen.go, or array/random_gen.go: the methods of RNG.
+func composedMethods(root string, draws bool) []byte {
 	all, names := composedIn(root)
 	var body bytes.Buffer
 	for _, name := range names {
-		if c := all[name]; c.method || c.draws {
+		if c := all[name]; c.draws == draws && (c.method || c.draws) {
 			receiver := c.params[0]
 			fmt.Fprintf(&body, "\n%sfunc (%s %s) %s(%s) %s { return %s }\n", c.comment, receiver.name, receiver.typ, name, list(c.params[1:]), c.result, c.call(""))
 		}

@@ -32,7 +32,8 @@ func main() {
 func files(root string) map[string][]byte {
 	return map[string][]byte{
 		"array/methods_gen.go":   methods(root),
-		"array/composed_gen.go":  composedMethods(root),
+		"array/composed_gen.go":  composedMethods(root, false),
+		"array/random_gen.go":    composedMethods(root, true),
 		"functions_gen.go":       functions(root),
 		"composed_gen.go":        composedFunctions(root),
 		"gpktest/methods_gen.go": conformance(),

@@ -52,7 +52,7 @@ type AttentionOptions struct {
 // On the CPU blocks of queries and keys are computed in the cache, with a running maximum
 // and sum of each query (Milakov and Gimelshein 2018; Dao et al. 2022): in float32 with
 // the sums of the weights in float64, Float64 in float64, rounded once. A GPU does the same in one
-// kernel for Float32, Float16 and BFloat16 and heads of up to 256 elements, with sums in float32; weights
+// kernel for Float32 and the 16-bit types and heads of up to 256 elements, with sums in float32; weights
 // of half types are rounded to the type, and FullPrecision takes two TF32 numbers for each operand
 // and weight. Float64 and larger heads are composed of plain operations there, with the scores and weights of
 // one sequence in memory. On a GPU a value that is not finite can make NaN of queries of its sequence that do

@@ -6,10 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/x448/float16"
-
 	"github.com/gpk-go/gpk/dtype"
-	"github.com/gpk-go/gpk/dtype/bfloat16"
 )
 
 // Verb returns the format of one element for a verb of package fmt with its flags, width
@@ -57,15 +54,14 @@ func cells(dt dtype.DType, raw []byte, format string) []string {
 // parts or nil. Both are nil for the other types.
 func numbers(dt dtype.DType, raw []byte) (re, im []float64, k kind) {
 	n := len(raw) / dt.Size()
+	if h, ok := dt.Half(); ok {
+		return widened(decode[uint16](raw, n), func(b uint16) float64 { return float64(h.Float32(b)) }), nil, kindOf(h)
+	}
 	switch dt {
 	case dtype.Float32:
 		return widened(decode[float32](raw, n), func(x float32) float64 { return float64(x) }), nil, single
 	case dtype.Float64:
 		return decode[float64](raw, n), nil, double
-	case dtype.Float16:
-		return widened(decode[float16.Float16](raw, n), func(x float16.Float16) float64 { return float64(x.Float32()) }), nil, half
-	case dtype.BFloat16:
-		return widened(decode[bfloat16.BFloat16](raw, n), func(x bfloat16.BFloat16) float64 { return float64(x.Float32()) }), nil, brain
 	case dtype.Complex64:
 		data := decode[complex64](raw, n)
 		return widened(data, func(x complex64) float64 { return float64(real(x)) }), widened(data, func(x complex64) float64 { return float64(imag(x)) }), single
@@ -76,7 +72,7 @@ func numbers(dt dtype.DType, raw []byte) (re, im []float64, k kind) {
 	return nil, nil, k
 }
 
-func widened[T dtype.Elem](data []T, wide func(T) float64) []float64 {
+func widened[T any](data []T, wide func(T) float64) []float64 {
 	out := make([]float64, len(data))
 	for i, x := range data {
 		out[i] = wide(x)
@@ -136,7 +132,7 @@ func verbatim(re, im []float64, format string) []string {
 }
 
 // decode returns n elements from memory.
-func decode[T dtype.Elem](raw []byte, n int) []T {
+func decode[T any](raw []byte, n int) []T {
 	out := make([]T, n)
 	_, _ = binary.Decode(raw, binary.NativeEndian, out) // T has a fixed size
 	return out

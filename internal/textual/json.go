@@ -10,10 +10,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/x448/float16"
-
 	"github.com/gpk-go/gpk/dtype"
-	"github.com/gpk-go/gpk/dtype/bfloat16"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -30,15 +27,15 @@ type document struct {
 func JSON(dt dtype.DType, shape []int, raw []byte) ([]byte, error) {
 	b := append(make([]byte, 0, 16*len(raw)/dt.Size()), '[')
 	n := len(raw) / dt.Size()
+	if h, ok := dt.Half(); ok {
+		b = each(b, decode[uint16](raw, n), func(b []byte, v uint16) []byte { return number(b, float64(h.Float32(v)), 32) })
+		return json.Marshal(document{dt.String(), append([]int{}, shape...), append(b, ']')})
+	}
 	switch dt {
 	case dtype.Float32:
 		b = each(b, decode[float32](raw, n), func(b []byte, v float32) []byte { return number(b, float64(v), 32) })
 	case dtype.Float64:
 		b = each(b, decode[float64](raw, n), func(b []byte, v float64) []byte { return number(b, v, 64) })
-	case dtype.Float16:
-		b = each(b, decode[float16.Float16](raw, n), func(b []byte, v float16.Float16) []byte { return number(b, float64(v.Float32()), 32) })
-	case dtype.BFloat16:
-		b = each(b, decode[bfloat16.BFloat16](raw, n), func(b []byte, v bfloat16.BFloat16) []byte { return number(b, float64(v.Float32()), 32) })
 	case dtype.Int8:
 		b = each(b, decode[int8](raw, n), integer[int8])
 	case dtype.Uint8:
@@ -92,23 +89,18 @@ func FromJSON(text []byte) (dt dtype.DType, shape []int, raw []byte, err error) 
 
 // elements are the numbers of a JSON list as memory holds them.
 func elements(dt dtype.DType, data []byte) ([]byte, int, error) {
+	if h, ok := dt.Half(); ok {
+		return parse(data, func(v cell) (uint16, error) {
+			x, err := v.float(32)
+			bits := h.Round(float32(x))
+			return bits, v.overflow(err, bits&0x7fff == h.Infinity())
+		})
+	}
 	switch dt {
 	case dtype.Float32:
 		return parse(data, func(v cell) (float32, error) { x, err := v.float(32); return float32(x), err })
 	case dtype.Float64:
 		return parse(data, func(v cell) (float64, error) { return v.float(64) })
-	case dtype.Float16:
-		return parse(data, func(v cell) (float16.Float16, error) {
-			x, err := v.float(32)
-			half := float16.Fromfloat32(float32(x))
-			return half, v.overflow(err, half.IsInf(0))
-		})
-	case dtype.BFloat16:
-		return parse(data, func(v cell) (bfloat16.BFloat16, error) {
-			x, err := v.float(32)
-			half := bfloat16.FromFloat32(float32(x))
-			return half, v.overflow(err, half.IsInf(0))
-		})
 	case dtype.Int8:
 		return parse(data, func(v cell) (int8, error) { x, err := strconv.ParseInt(string(v), 10, 8); return int8(x), err })
 	case dtype.Uint8:
@@ -126,7 +118,7 @@ func elements(dt dtype.DType, data []byte) ([]byte, int, error) {
 	}
 }
 
-func parse[T dtype.Elem](data []byte, f func(cell) (T, error)) ([]byte, int, error) {
+func parse[T any](data []byte, f func(cell) (T, error)) ([]byte, int, error) {
 	in := json.NewDecoder(bytes.NewReader(data))
 	if begin, err := in.Token(); err != nil || begin != json.Delim('[') {
 		return nil, 0, errors.Join(errors.New("it is no list"), err)

@@ -4,9 +4,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/x448/float16"
-
-	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/gpk-go/gpk/dtype"
 )
 
 // kind is a floating-point type. Its values are passed as float64, which holds each of
@@ -19,11 +17,17 @@ type kind struct {
 }
 
 var (
-	half   = kind{10, -14, 3, func(x float64) float64 { return float64(float16.Fromfloat32(float32(x)).Float32()) }}
-	brain  = kind{7, -126, 2, func(x float64) float64 { return float64(bfloat16.FromFloat32(float32(x)).Float32()) }}
 	single = kind{23, -126, 6, func(x float64) float64 { return float64(float32(x)) }}
 	double = kind{52, -1022, 15, func(x float64) float64 { return x }}
 )
+
+// kindOf returns the kind of a 16-bit type.
+func kindOf(h *dtype.Half) kind {
+	return kind{
+		h.Fraction, h.MinExponent(), int(float64(h.Fraction) * math.Log10(2)),
+		func(x float64) float64 { return float64(h.Float32(h.Round(float32(x)))) },
+	}
+}
 
 // shortest formats a finite x with the fewest digits that identify it among the numbers of
 // its type. The verb is 'f' or 'e', as in package strconv.

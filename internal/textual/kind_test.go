@@ -10,8 +10,16 @@ import (
 
 	"github.com/x448/float16"
 
+	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/dtype/bfloat16"
 )
+
+var float16Kind, bfloat16Kind = kindFor(dtype.Float16), kindFor(dtype.BFloat16)
+
+func kindFor(dt dtype.DType) kind {
+	h, _ := dt.Half()
+	return kindOf(h)
+}
 
 // TestShortestHalves takes every positive finite number of the types of 16 bits. No decimal
 // with fewer digits may lie between the midpoints to its neighbours, and none with as many
@@ -23,8 +31,8 @@ func TestShortestHalves(t *testing.T) {
 		of   func(bits uint16) float64
 		last uint16 // the largest finite number
 	}{
-		{"float16", half, func(b uint16) float64 { return float64(float16.Frombits(b).Float32()) }, 0x7bff},
-		{"bfloat16", brain, func(b uint16) float64 { return float64(bfloat16.FromBits(b).Float32()) }, 0x7f7f},
+		{"float16", float16Kind, func(b uint16) float64 { return float64(float16.Frombits(b).Float32()) }, 0x7bff},
+		{"bfloat16", bfloat16Kind, func(b uint16) float64 { return float64(bfloat16.FromBits(b).Float32()) }, 0x7f7f},
 	} {
 		for bits := uint16(1); bits <= c.last; bits++ {
 			x := exact(c.of(bits))
@@ -97,11 +105,11 @@ func TestShortestText(t *testing.T) {
 		x    float64
 		want string
 	}{
-		{half, 0.0002261, "0.0002261"},
-		{half, 65504, "65500"},
-		{half, 5.96e-8, "0.00000006"},
-		{brain, 1.0 / 3, "0.334"},
-		{brain, 3.3895314e38, "339" + strings.Repeat("0", 36)},
+		{float16Kind, 0.0002261, "0.0002261"},
+		{float16Kind, 65504, "65500"},
+		{float16Kind, 5.96e-8, "0.00000006"},
+		{bfloat16Kind, 1.0 / 3, "0.334"},
+		{bfloat16Kind, 3.3895314e38, "339" + strings.Repeat("0", 36)},
 		{single, 0.1, "0.1"},
 		{single, 0x1p-12, "0.00024414062"}, // NumPy's; strconv rounds the tie up
 		{single, -0x1p-12, "-0.00024414062"},

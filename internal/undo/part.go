@@ -1,6 +1,8 @@
 package undo
 
 import (
+	"slices"
+
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/layout"
@@ -48,4 +50,48 @@ func (p *Part) In(buf *device.Buffer) device.View {
 // dense returns the view of a buffer that holds exactly the elements of the part.
 func (p *Part) dense(buf *device.Buffer) device.View {
 	return device.View{Buffer: buf, DType: p.DType, Layout: layout.Dense(p.Layout.Shape)}
+}
+
+// Parts is the set of parts of a memory that its readers read.
+type Parts struct {
+	all  bool // every element
+	list *[]Part
+}
+
+// maxParts is the largest number of parts that are tracked separately.
+const maxParts = 8
+
+// Clear removes all parts.
+func (s *Parts) Clear() {
+	s.all = false
+	if s.list != nil {
+		*s.list = (*s.list)[:0]
+	}
+}
+
+// Add adds the elements of a layout.
+func (s *Parts) Add(lay *layout.Layout, dt dtype.DType) {
+	if s.all {
+		return
+	}
+	if lay.Offset == 0 && lay.IsDense() {
+		s.all = true
+		return
+	}
+	if s.list == nil {
+		s.list = new([]Part)
+	}
+	list := *s.list
+	if slices.ContainsFunc(list, func(p Part) bool { return p.DType == dt && p.Layout.Equal(lay) }) {
+		return
+	}
+	if s.all = len(list) == maxParts; !s.all {
+		*s.list = append(list, Part{Layout: *lay, DType: dt})
+	}
+}
+
+// Meet reports whether a part may have an element in common with the set. whole is the
+// dense layout of the whole memory.
+func (s *Parts) Meet(p *Part, whole *layout.Layout) bool {
+	return s.all || s.list != nil && slices.ContainsFunc(*s.list, func(q Part) bool { return q.Meets(p, whole) })
 }

@@ -89,32 +89,11 @@ type extent struct {
 
 // extent returns where the elements are. Negative strides reach before data.
 func (t *tensor) extent(dt gpk.DType) (x extent, err error) {
-	n := int(t.ndim)
-	if n < 0 || n > 64 || n > 0 && t.shape == nil {
-		return x, fmt.Errorf("%w: %d axes, shape at %p", gpk.ErrShape, t.ndim, t.shape)
-	}
-	shape := make([]int, n)
-	for i := range shape {
-		d := at(t.shape, i)
-		if d < 0 || d > math.MaxInt {
-			return x, fmt.Errorf("%w: axis %d has length %d", gpk.ErrShape, i, d)
-		}
-		shape[i] = int(d)
-	}
-	size, err := layout.Size(shape)
-	if err != nil {
+	if x.lay, err = t.layout(); err != nil {
 		return x, err
 	}
-	x.lay = layout.Dense(shape)
-	if t.strides != nil {
-		for i := range shape {
-			x.lay.Strides[i] = int(at(t.strides, i))
-			if int64(x.lay.Strides[i]) != at(t.strides, i) {
-				return x, fmt.Errorf("%w: axis %d has stride %d", gpk.ErrShape, i, at(t.strides, i))
-			}
-		}
-	}
-	if size == 0 {
+	shape := x.lay.Shape
+	if x.lay.Size() == 0 {
 		x.lay = layout.Dense(shape)
 		return x, nil
 	}
@@ -138,6 +117,36 @@ func (t *tensor) extent(dt gpk.DType) (x extent, err error) {
 	x.first = int64(t.byteOffset) - below*int64(dt.Size())
 	x.bytes = (below + above + 1) * int64(dt.Size())
 	return x, nil
+}
+
+// layout returns shape and strides. Without strides the tensor is dense.
+func (t *tensor) layout() (layout.Layout, error) {
+	n := int(t.ndim)
+	if n < 0 || n > 64 || n > 0 && t.shape == nil {
+		return layout.Layout{}, fmt.Errorf("%w: %d axes, shape at %p", gpk.ErrShape, t.ndim, t.shape)
+	}
+	shape := make([]int, n)
+	for i := range shape {
+		d := at(t.shape, i)
+		if d < 0 || d > math.MaxInt {
+			return layout.Layout{}, fmt.Errorf("%w: axis %d has length %d", gpk.ErrShape, i, d)
+		}
+		shape[i] = int(d)
+	}
+	if _, err := layout.Size(shape); err != nil {
+		return layout.Layout{}, err
+	}
+	lay := layout.Dense(shape)
+	if t.strides == nil {
+		return lay, nil
+	}
+	for i := range shape {
+		s := at(t.strides, i)
+		if lay.Strides[i] = int(s); int64(lay.Strides[i]) != s {
+			return lay, fmt.Errorf("%w: axis %d has stride %d", gpk.ErrShape, i, s)
+		}
+	}
+	return lay, nil
 }
 
 // at returns the element i at p.

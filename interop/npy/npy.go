@@ -12,7 +12,6 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
-	"github.com/gpk-go/gpk/dtype/bfloat16"
 	"github.com/gpk-go/gpk/internal/atomicfile"
 	"github.com/gpk-go/gpk/internal/bytesize"
 	"github.com/gpk-go/gpk/internal/deviceapi"
@@ -30,15 +29,11 @@ func Read(r io.Reader) (*gpk.Array, error) { return read(r, -1) }
 // ReadFile reads the array of a .npy file, to the default device. A file whose
 // length does not fit its header is ErrFormat.
 func ReadFile(path string) (*gpk.Array, error) {
-	f, err := os.Open(path)
+	f, info, err := open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
 	size := int64(-1)
 	if info.Mode().IsRegular() {
 		size = info.Size()
@@ -48,6 +43,20 @@ func ReadFile(path string) (*gpk.Array, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return a, nil
+}
+
+// open opens a file and describes it.
+func open(path string) (*os.File, os.FileInfo, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		_ = f.Close()
+		return nil, nil, err
+	}
+	return f, info, nil
 }
 
 // read reads an array from r, which holds total bytes, or -1: nobody knows.
@@ -221,8 +230,6 @@ func Write(w io.Writer, a *gpk.Array) error {
 		return write[float32](w, h, a)
 	case gpk.Float64:
 		return write[float64](w, h, a)
-	case gpk.BFloat16:
-		return write[bfloat16.BFloat16](w, h, a)
 	case gpk.Int8:
 		return write[int8](w, h, a)
 	case gpk.Uint8:

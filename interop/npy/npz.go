@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strings"
 
@@ -74,15 +73,11 @@ func readMember(f *zip.File) (*gpk.Array, error) {
 
 // ReadZipFile is ReadZip of a file.
 func ReadZipFile(path string) (map[string]*gpk.Array, error) {
-	f, err := os.Open(path)
+	f, info, err := open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
 	arrays, err := ReadZip(f, info.Size())
 	if err != nil {
 		err = fmt.Errorf("%s: %w", path, err)

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+)
+
+// batchCase is an operation on a batch of vectors or matrices of side n.
+type batchCase struct {
+	op, dtype string // dtype: of the operand, for irfft that of the result
+	batch, n  int
+}
+
+// batchCases are the cases of a list, or with -sizes small batches of that one size.
+func batchCases(o options, suite, name string, list []batchCase, measure func(c batchCase, r *runner) ([]result, error)) ([]benchCase, error) {
+	ns, err := o.cubesOr(suite)
+	if err != nil {
+		return nil, err
+	}
+	if len(o.precisions) > 0 || len(ns) > 1 {
+		return nil, errors.New("-sizes, -dtypes: suite " + suite + " takes one size N, and no types")
+	}
+	var cs []benchCase
+	for _, c := range list {
+		if len(ns) > 0 {
+			c.batch, c.n = min(c.batch, 4), ns[0]
+		}
+		cs = append(cs, benchCase{
+			name: fmt.Sprintf("%s/op=%s/dtype=%s/batch=%d/n=%d", name, c.op, c.dtype, c.batch, c.n),
+			run:  func(r *runner) ([]result, error) { return measure(c, r) },
+		})
+	}
+	return cs, nil
+}

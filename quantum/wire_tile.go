@@ -1,0 +1,194 @@
+package quantum
+
+import (
+	"math"
+
+	"github.com/gpk-go/gpk/internal/cpu"
+)
+
+// settling is the postprocessing of a tile's blocks while they are in the first-level
+// cache: the statistics, and the mirror of blocks above the diagonal.
+type settling[T number] struct {
+	mirror []T // transpose of the tile; nil: there is none
+	ld     int
+	shift  float64
+	sums   []laneSums // per row of panels
+}
+
+// panel returns the position of sample i of a set.
+func (b *bloch[T]) panel(set, i int) (panel, lane int) {
+	i += b.lead[set]
+	return i / b.lanes, i % b.lanes
+}
+
+// strips returns the number of rows of panels that contain the r samples of x from i0 on.
+func (b *bloch[T]) strips(i0, r int) int {
+	first, _ := b.panel(0, i0)
+	last, _ := b.panel(0, i0+r-1)
+	return last + 1 - first
+}
+
+// typical is approximately the mean of the entries in the tile's first block, excluding
+// those on and below the diagonal. It has 16 bits, so that differences to it, which are
+// squared in float32, are exact or have rounding errors of either sign.
+func (b *bloch[T]) typical(i0, r, j0, cols int, diagonal bool) float64 {
+	r, cols = min(r, b.lanes), min(cols, b.lanes)
+	out := make([]T, r*cols)
+	b.tile(out, cols, i0, r, j0, cols, diagonal, nil)
+	sum, n := 0.0, 0
+	for y := range r {
+		x := 0
+		if diagonal {
+			x = y + 1
+		}
+		for _, v := range out[y*cols+x : (y+1)*cols] {
+			sum += float64(v)
+			n++
+		}
+	}
+	return float64(math.Float32frombits(math.Float32bits(float32(sum/float64(n))) &^ 0xff))
+}
+
+// alternate returns item k of n in an order that takes one from the front and one from the
+// back in turn: on a diagonal it balances the work.
+func alternate(k, n int) int {
+	if k%2 == 1 {
+		return n - 1 - k/2
+	}
+	return k / 2
+}
+
+// addDiagonal adds half the moments of a block on the diagonal, without its diagonal, which
+// becomes the shift. Such a block is symmetric bit for bit, because the differences are
+// squared.
+func (s *settling[T]) addDiagonal(block []T, w, ny, nx int, sums *laneSums) {
+	for i := range ny {
+		block[i*w+i] = T(s.shift)
+	}
+	var twice laneSums
+	addMoments(block, w, ny, nx, s.shift, &twice)
+	for i, v := range twice {
+		sums[i] += v / 2
+	}
+}
+
+// tile writes the product over all wires for r rows from i0 on and cols columns from j0 on;
+// on the diagonal at least the entries on and above it. With s, which may be nil, it
+// postprocesses them, and writes all of a tile on the diagonal. If there are no wires, it
+// returns false and writes nothing.
+func (b *bloch[T]) tile(tile []T, ld, i0, r, j0, cols int, diagonal bool, s *settling[T]) bool {
+	if b.width == 0 {
+		return false
+	}
+	w, one := b.lanes, b.lanes*b.width
+	first, _ := b.panel(0, i0)
+	left, _ := b.panel(b.y, j0)
+	right, _ := b.panel(b.y, j0+cols-1)
+	strips := b.strips(i0, r)
+	rows(strips, r*cols*b.width, func(lo, hi int) {
+		scratch := cpu.NewScratch[T](w * w)
+		defer scratch.Free()
+		packed := scratch.Data()
+		for c := left; c <= right; c++ {
+			x0, x1 := max(c*w-b.lead[b.y], j0), min((c+1)*w-b.lead[b.y], j0+cols)
+			_, lane := b.panel(b.y, x0)
+			block, panel, nx := packed[lane:], b.sets[b.y][c*one:][:one], x1-x0
+			for k := lo; k < hi; k++ {
+				p := first + k
+				if diagonal {
+					if p = first + alternate(k, strips); p > c {
+						continue
+					}
+				}
+				y0, y1 := max(p*w-b.lead[0], i0), min((p+1)*w-b.lead[0], i0+r)
+				_, lane := b.panel(0, y0)
+				point, ny := b.sets[0][p*one+lane:], y1-y0
+				out := tile[(y0-i0)*ld+x0-j0:]
+				whole, onDiagonal := nx == w && ny == w, diagonal && p == c
+				var mirror []T
+				if s != nil && s.mirror != nil && !onDiagonal {
+					mirror = s.mirror[(x0-j0)*s.ld+y0-i0:]
+				}
+				if whole {
+					ahead, la := packed, 0
+					if mirror != nil {
+						ahead, la = mirror, s.ld
+					}
+					factors(out, ld, packed, point, panel, w, b.planar, b.full, ahead, la)
+				} else {
+					factors(packed, w, packed, point, panel, ny, b.planar, b.full, packed, 0)
+					for y := range ny {
+						copy(out[y*ld:][:nx], block[y*w:])
+					}
+				}
+				switch {
+				case s == nil:
+				case mirror != nil:
+					mirrorBlock(mirror, s.ld, block, ny, nx, s.shift, &s.sums[p-first])
+				case onDiagonal:
+					s.addDiagonal(block, w, ny, nx, &s.sums[p-first])
+				default:
+					addMoments(block, w, ny, nx, s.shift, &s.sums[p-first])
+				}
+			}
+		}
+	})
+	return true
+}
+
+// mirrorBlock writes the transpose of a block of r rows and cols columns, with a row pitch
+// of a panel's lanes, to dst, and adds its moments to sums.
+func mirrorBlock[T number](dst []T, ld int, block []T, r, cols int, shift float64, sums *laneSums) {
+	if k := kernels[T](); k != nil && r%k.lanes == 0 && cols%k.lanes == 0 {
+		k.mirror(&dst[0], ld, &block[0], r, cols, shift, sums)
+		return
+	}
+	w := panelLanes[T]()
+	addMoments(block, w, r, cols, shift, sums)
+	transpose(dst, ld, block, w, r, cols)
+}
+
+// factors writes the products of 1 - |point - column|^2 over all wires for `rows` points,
+// adjacent from point on in their panel, and a panel of columns, to out and to packed. In
+// packed, and for the coordinates, the row pitch is a panel's lanes. ahead has as many
+// rows, with pitch la, that will be written next.
+func factors[T number](out []T, ld int, packed, point, panel []T, rows, planar, full int, ahead []T, la int) {
+	if k := kernels[T](); k != nil {
+		k.factors(&out[0], ld, &packed[0], &point[0], &panel[0], rows, planar, full, &ahead[0], la)
+		return
+	}
+	w := panelLanes[T]()
+	for y := range rows {
+		row := packed[y*w:][:w]
+		factorsGo(row, point[y:], panel, planar, full)
+		copy(out[y*ld:][:w], row)
+	}
+}
+
+// factorsGo is the specification of tileKernels.factors for one point; the assembly fuses
+// multiplications with additions.
+func factorsGo[T number](out, point, panel []T, planar, full int) {
+	w := len(out)
+	for i := range out {
+		out[i] = 1
+	}
+	at := 0
+	for range planar {
+		a, b, x, y := point[at], point[at+w], panel[at:][:w], panel[at+w:][:w]
+		for i := range out {
+			d, e := x[i]-a, y[i]-b
+			s := d*d + e*e
+			out[i] -= out[i] * s
+		}
+		at += 2 * w
+	}
+	for range full {
+		a, b, c, x, y, z := point[at], point[at+w], point[at+2*w], panel[at:][:w], panel[at+w:][:w], panel[at+2*w:][:w]
+		for i := range out {
+			d, e, f := x[i]-a, y[i]-b, z[i]-c
+			s := d*d + e*e + f*f
+			out[i] -= out[i] * s
+		}
+		at += 3 * w
+	}
+}
