@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
@@ -34,10 +35,35 @@ type rank struct {
 	node   *control.Node
 	device *device.Device
 	move   mover
+	gpu    *gpuComm // nil: arrays are copied through the host
 	engine string
 
 	mu     sync.Mutex
 	splits map[string]mover // those of the Comms that Split made in this Run, by name
+	gpus   []*gpuComm       // of those Comms, in the order in which all ranks made them
+}
+
+// keepGPU notes a communicator that Split made, to be freed when all ranks are done.
+func (r *rank) keepGPU(g *gpuComm) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.gpus = append(r.gpus, g)
+}
+
+// settle waits for the work on the rank's GPU that needs other ranks, which may end behind Run.
+func (r *rank) settle(ctx context.Context) error {
+	r.mu.Lock()
+	all := slices.Clone(r.gpus)
+	r.mu.Unlock()
+	if r.gpu != nil {
+		all = append(all, r.gpu)
+	}
+	for _, g := range all {
+		if err := g.wait(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // keep notes a mover that Split made, to be freed when all ranks are done.
@@ -55,6 +81,10 @@ func (r *rank) free() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var errs []error
+	for _, g := range r.gpus {
+		errs = append(errs, g.free())
+	}
+	r.gpus = nil
 	for _, name := range slices.Sorted(maps.Keys(r.splits)) {
 		errs = append(errs, r.splits[name].free())
 	}
@@ -64,7 +94,7 @@ func (r *rank) free() error {
 
 // Local returns a group whose ranks are all in this process, one a device; without devices it is
 // one rank on the default device. A device may stand several times: ranks on the CPU are for
-// tests of programs.
+// tests of programs. NCCL moves data between different GPUs, if its library is there.
 func Local(devices ...*device.Device) (*Group, error) {
 	if len(devices) == 0 {
 		devices = []*device.Device{device.Default()}
@@ -82,8 +112,21 @@ func Local(devices ...*device.Device) (*Group, error) {
 	for i, n := range nodes {
 		g.ranks = append(g.ranks, &rank{node: n, device: devices[i], move: relay{n}, engine: "memory"})
 	}
+	if len(devices) == 1 {
+		return g, nil
+	}
+	ctx, cancel := context.WithTimeoutCause(context.Background(), localLimit, errLocalLimit)
+	defer cancel()
+	if err := g.useNCCL(ctx, false); err != nil {
+		return nil, errors.Join(err, g.Close())
+	}
 	return g, nil
 }
+
+// localLimit is how long Local waits for NCCL, as Timeout sets it for Join.
+const localLimit = time.Minute
+
+var errLocalLimit = fmt.Errorf("%w: NCCL has not started within %v", errEngine, localLimit)
 
 // Join returns the group of the ranks that a launcher started, of which this process is one:
 // torchrun, mpirun of Open MPI, mpiexec of MPICH, steps of srun, indexed Jobs of Kubernetes (with
@@ -126,7 +169,7 @@ func (g *Group) join(ctx context.Context, o *options, p place) error {
 		return &RankError{Rank: p.rank, Err: err}
 	}
 	var lib *mpiLibrary
-	if o.engine == MPI || o.engine == "" && p.mpi != "" {
+	if o.engine == MPI || o.engine != TCP && p.mpi != "" {
 		if lib, err = openMPI(p, o.get("GPK_MPI")); err != nil && o.engine == MPI {
 			return &RankError{Rank: p.rank, Err: err}
 		}
@@ -146,7 +189,15 @@ func (g *Group) join(ctx context.Context, o *options, p place) error {
 		return err
 	}
 	g.ranks = []*rank{r}
-	return g.agree(ctx, o)
+	if err := g.agree(ctx); err != nil {
+		return err
+	}
+	if o.engine == MPI || o.engine == TCP {
+		return nil
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("%w: NCCL has not started within %v", errEngine, o.timeout))
+	defer cancel()
+	return g.useNCCL(limited, o.engine == NCCL)
 }
 
 // meet joins at the address that the launcher's environment gives.
@@ -190,7 +241,7 @@ func (g *Group) connect(ctx context.Context, o *options, p place, r *rank, addre
 }
 
 // agree makes sure that all ranks have the same engine.
-func (g *Group) agree(ctx context.Context, o *options) error {
+func (g *Group) agree(ctx context.Context) error {
 	r := g.ranks[0]
 	names, err := r.node.Gather(ctx, "engine", r.node.Rank(), r.node.Size(), []byte(r.engine))
 	if err != nil {
@@ -308,6 +359,9 @@ func (r *rank) run(ctx context.Context, name string, f func(context.Context, *Co
 	if err := f(inner, c); err != nil {
 		return r.fail(err)
 	}
+	if err := r.settle(inner); err != nil {
+		return r.fail(err)
+	}
 	// A rank that returns too early, or calls more than the others, differs from them here.
 	err := c.agree(inner, c.next(), heading{Call: "the end of Run"})
 	if _, ok := r.move.(relay); err == nil && !ok {
@@ -360,6 +414,23 @@ func (g *Group) Close() error {
 	return g.release()
 }
 
+// releaseGPUs ends the communicators of this process, all at the same time.
+func (g *Group) releaseGPUs(failed bool) error {
+	errs := make([]error, len(g.ranks))
+	var wg sync.WaitGroup
+	for i, r := range g.ranks {
+		switch {
+		case r.gpu == nil:
+		case failed:
+			wg.Go(r.gpu.leaveFailed)
+		default:
+			wg.Go(func() { errs[i] = r.gpu.free() })
+		}
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
 // release frees what the group holds, also where Join has failed and there is no rank.
 func (g *Group) release() error {
 	var errs []error
@@ -369,6 +440,9 @@ func (g *Group) release() error {
 	}
 	for _, r := range g.ranks {
 		failed = failed || r.node.Err() != nil
+	}
+	errs = append(errs, g.releaseGPUs(failed))
+	for _, r := range g.ranks {
 		r.node.Close()
 	}
 	for _, f := range g.close {
