@@ -45,6 +45,8 @@ type member struct {
 	host  string
 	heard time.Time // when its last frame came
 	left  bool
+
+	relayed int64 // bytes of its data that were written on, and that it was not told of
 }
 
 // port is the way from the hub to a node. deliver does not block.
@@ -85,7 +87,7 @@ func (h *hub) attach(m hello, p port) *Failure {
 	h.joined++
 	var out []letter
 	if _, remote := p.(*connection); remote {
-		out = append(out, letter{p, &frame{kind: kindBeat, a: uint32(h.cfg.Silence >> 32), b: uint32(h.cfg.Silence)}})
+		out = append(out, letter{p, (&frame{kind: kindBeat}).withAmount(int64(h.cfg.Silence))})
 	}
 	if h.joined == h.cfg.Size {
 		hosts := make([]string, h.cfg.Size)
@@ -153,11 +155,18 @@ func (h *hub) receive(from int, f *frame) {
 			fail = h.protocol(from, "data for rank %d", f.peer)
 			break
 		}
-		if to := h.members[f.peer]; to.port != nil && !to.left {
-			g := *f
-			g.peer = uint32(from)
-			out = []letter{{to.port, &g}}
+		out = h.forward(from, f)
+		if len(out) == 0 {
+			out = h.relayed(from, f.size())
+		} else if _, remote := out[0].to.(*connection); !remote {
+			out = append(out, h.relayed(from, f.size())...)
 		}
+	case kindRead:
+		if int64(f.peer) >= int64(h.cfg.Size) {
+			fail = h.protocol(from, "what it has read of rank %d", f.peer)
+			break
+		}
+		out = h.forward(from, f)
 	case kindGather:
 		out, fail = h.contribute(from, f)
 	case kindLeave:
@@ -175,6 +184,43 @@ func (h *hub) receive(from int, f *frame) {
 	if fail != nil {
 		h.fail(fail)
 	}
+}
+
+// forward addresses a frame to the rank that it names, from another. mu is held.
+func (h *hub) forward(from int, f *frame) []letter {
+	to := h.members[f.peer]
+	if to.port == nil || to.left {
+		return nil
+	}
+	g := *f
+	g.peer = uint32(from)
+	return []letter{{to.port, &g}}
+}
+
+// relayed notes bytes of a rank's data that this process no longer holds, and tells the rank from
+// time to time. mu is held.
+func (h *hub) relayed(from, bytes int) []letter {
+	m := &h.members[from]
+	if _, remote := m.port.(*connection); !remote || m.left {
+		return nil
+	}
+	if m.relayed += int64(bytes); m.relayed < tellAfter {
+		return nil
+	}
+	f := (&frame{kind: kindRelayed}).withAmount(m.relayed)
+	m.relayed = 0
+	return []letter{{m.port, f}}
+}
+
+// wrote notes a frame that was written to a rank.
+func (h *hub) wrote(f *frame) {
+	if f.kind != kindData {
+		return
+	}
+	h.mu.Lock()
+	out := h.relayed(int(f.peer), f.size())
+	h.mu.Unlock()
+	post(out)
 }
 
 // wait waits until there is room for data to a rank of another process.
