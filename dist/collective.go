@@ -93,6 +93,12 @@ func (c *Comm) begin(head heading, a *gpk.Array) *call {
 	if d := c.Device(); a.Device() != d {
 		k.err = fmt.Errorf("%w: the array is on %v, the rank on %v: To(c.Device()) first", gpk.ErrDevice, a.Device(), d)
 	}
+	k.check(func() error {
+		if c.gpu != nil && a.Stream().Capturing() {
+			return errCaptured
+		}
+		return nil
+	})
 	k.head.DType, k.head.Shape = a.DType().String(), a.Shape()
 	return k
 }

@@ -133,7 +133,7 @@ func (n *Node) beat(k *connection, heard *atomic.Int64, silence time.Duration, f
 			ticker.Reset(between(silence))
 			last = time.Now()
 		case now := <-ticker.C:
-			if now.Sub(last) > silence/2 { // this process was stopped: frames may be unread
+			if heldUp(now.Sub(last), silence) {
 				heard.Store(now.UnixNano())
 			}
 			last = now

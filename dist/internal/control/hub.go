@@ -352,61 +352,6 @@ func (h *hub) fail(f *Failure) {
 	post(out)
 }
 
-// between is the time from one beat to the next.
-func between(silence time.Duration) time.Duration { return max(silence/8, time.Millisecond) }
-
-// watch finds ranks that do not join or are silent, until close.
-func (h *hub) watch() {
-	ticker := time.NewTicker(between(h.cfg.Silence))
-	defer ticker.Stop()
-	began, last := time.Now(), time.Now()
-	for {
-		select {
-		case <-h.stop:
-			return
-		case now := <-ticker.C:
-			// When this process itself was stopped, frames may lie unread in the sockets.
-			stalled := now.Sub(last) > h.cfg.Silence/2
-			last = now
-			if f := h.inspect(now, began, stalled); f != nil {
-				h.fail(f)
-			}
-		}
-	}
-}
-
-// inspect returns the failure of a rank that is missing or silent, and sends beats.
-func (h *hub) inspect(now, began time.Time, stalled bool) *Failure {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.failure != nil {
-		return nil
-	}
-	if h.joined < h.cfg.Size && now.Sub(began) > h.cfg.Join {
-		for rank, m := range h.members {
-			if m.port == nil {
-				return &Failure{rank, "", fmt.Errorf("%w within %v; %d of %d ranks have", ErrMissing, h.cfg.Join, h.joined, h.cfg.Size)}
-			}
-		}
-	}
-	beat := &frame{kind: kindBeat}
-	for rank := range h.members {
-		m := &h.members[rank]
-		c, remote := m.port.(*connection)
-		if !remote || m.left {
-			continue
-		}
-		c.deliver(beat)
-		if stalled {
-			m.heard = now
-		}
-		if quiet := now.Sub(m.heard); quiet > h.cfg.Silence {
-			return &Failure{rank, m.host, fmt.Errorf("%w (for %v)", ErrSilent, quiet.Round(10*time.Millisecond))}
-		}
-	}
-	return nil
-}
-
 // close ends the watch. What fails from here on is not reported.
 func (h *hub) close() {
 	h.mu.Lock()
