@@ -12,6 +12,9 @@ var oneStep = 16 << 10
 
 // allReduce gathers and reduces. Ranks have equal parts, of which the last may be padded.
 func (k *call) allReduce(op Op) (*gpk.Array, error) {
+	if k.onGPU() {
+		return k.gpuAllReduce(op)
+	}
 	in, err := bytesOf(k.a)
 	if err != nil {
 		return nil, err
@@ -64,14 +67,21 @@ func (k *call) order() []int {
 	return axes
 }
 
-// back makes the result of elements whose first axis, of length n, is that of the call.
-func (k *call) back(b []byte, n int) (*gpk.Array, error) {
+// blocks returns the shape of a result whose first axis, of length n, is that of the call, and the
+// order of axes that puts that axis back.
+func (k *call) blocks(n int) (shape, inverse []int) {
 	order := k.order()
-	shape, inverse := make([]int, len(order)), make([]int, len(order))
+	shape, inverse = make([]int, len(order)), make([]int, len(order))
 	for i, axis := range order {
 		shape[i], inverse[axis] = k.a.Shape()[axis], i
 	}
 	shape[0] = n
+	return shape, inverse
+}
+
+// back makes the result of elements whose first axis, of length n, is that of the call.
+func (k *call) back(b []byte, n int) (*gpk.Array, error) {
+	shape, inverse := k.blocks(n)
 	out, err := k.result(b, shape)
 	if err != nil || k.axis == 0 {
 		return out, err
@@ -82,6 +92,9 @@ func (k *call) back(b []byte, n int) (*gpk.Array, error) {
 func (k *call) length() int { return k.a.Shape()[k.axis] }
 
 func (k *call) allGather() (*gpk.Array, error) {
+	if k.onGPU() {
+		return k.gpuGather()
+	}
 	in, err := bytesOf(k.first())
 	if err != nil {
 		return nil, err
@@ -95,6 +108,9 @@ func (k *call) allGather() (*gpk.Array, error) {
 }
 
 func (k *call) reduceScatter(op Op) (*gpk.Array, error) {
+	if k.onGPU() {
+		return k.gpuReduceScatter(op)
+	}
 	in, err := bytesOf(k.first())
 	if err != nil {
 		return nil, err
@@ -107,6 +123,9 @@ func (k *call) reduceScatter(op Op) (*gpk.Array, error) {
 }
 
 func (k *call) allToAll() (*gpk.Array, error) {
+	if k.onGPU() {
+		return k.gpuAllToAll()
+	}
 	in, err := bytesOf(k.first())
 	if err != nil {
 		return nil, err
@@ -119,6 +138,9 @@ func (k *call) allToAll() (*gpk.Array, error) {
 }
 
 func (k *call) broadcast(root int) (*gpk.Array, error) {
+	if k.onGPU() {
+		return k.gpuBroadcast(root)
+	}
 	b, err := aligned(k.a.NBytes()), error(nil)
 	if k.c.me == root {
 		if b, err = bytesOf(k.a); err != nil {

@@ -9,7 +9,8 @@ import (
 )
 
 // The collective functions evaluate their operand, move data on the line that calls them, and
-// return an array on the rank's device, of the operand's scope. All ranks give arrays of one type and shape. An error is
+// return an array on the rank's device, of the operand's scope. With NCCL they return when that
+// is enqueued on the array's stream. All ranks give arrays of one type and shape. An error is
 // that of the first rank that has one: of its array (an error travels with an array to all ranks),
 // or because its call differs from that of rank 0, which is ErrUnsupported, ErrDType or ErrShape.
 
@@ -93,6 +94,12 @@ func (c *Comm) begin(head heading, a *gpk.Array) *call {
 	if d := c.Device(); a.Device() != d {
 		k.err = fmt.Errorf("%w: the array is on %v, the rank on %v: To(c.Device()) first", gpk.ErrDevice, a.Device(), d)
 	}
+	k.check(func() error {
+		if c.gpu != nil && a.Stream().Capturing() {
+			return errCaptured
+		}
+		return nil
+	})
 	k.head.DType, k.head.Shape = a.DType().String(), a.Shape()
 	return k
 }
@@ -104,9 +111,15 @@ func (k *call) check(f func() error) {
 	}
 }
 
-// needs checks that the host has memory for that many blocks as long as the array.
+// needs checks that the host has memory for that many blocks as long as the array, where data goes
+// through the host.
 func (k *call) needs(blocks int) {
-	k.check(func() error { return room(k.a.NBytes(), blocks) })
+	k.check(func() error {
+		if k.onGPU() {
+			return nil
+		}
+		return room(k.a.NBytes(), blocks)
+	})
 }
 
 // along checks an axis, and normalizes it.

@@ -24,6 +24,7 @@ type Comm struct {
 	members []int  // ranks of the group
 	me      int    // the index in members
 	move    mover
+	gpu     *gpuComm // nil: arrays are copied through the host
 
 	mu     sync.Mutex
 	calls  int
@@ -37,11 +38,11 @@ func newComm(ctx context.Context, r *rank, name string) *Comm {
 	for i := range members {
 		members[i] = i
 	}
-	return commOf(ctx, r, name, members, r.node.Rank(), r.move)
+	return commOf(ctx, r, name, members, r.node.Rank(), r.move, r.gpu)
 }
 
-func commOf(ctx context.Context, r *rank, name string, members []int, me int, m mover) *Comm {
-	return &Comm{r: r, ctx: ctx, name: name, members: members, me: me, move: m, sent: map[int]int{}, got: map[int]int{}}
+func commOf(ctx context.Context, r *rank, name string, members []int, me int, m mover, gpu *gpuComm) *Comm {
+	return &Comm{r: r, ctx: ctx, name: name, members: members, me: me, move: m, gpu: gpu, sent: map[int]int{}, got: map[int]int{}}
 }
 
 // Rank returns the rank, from 0.
@@ -129,7 +130,7 @@ func both(a, b context.Context) (context.Context, context.CancelFunc) {
 }
 
 // Split returns the Comm of the ranks that give the same color, in the order of key, then of
-// rank. A negative color returns nil: the rank is in none. All ranks call it. With MPI it makes a
+// rank. A negative color returns nil: the rank is in none. All ranks call it. With MPI and NCCL it makes a
 // communicator, which Run frees when all ranks are done; a library has room for some thousands.
 func (c *Comm) Split(ctx context.Context, color, key int) (*Comm, error) {
 	if err := c.check(); err != nil {
@@ -166,6 +167,12 @@ func (c *Comm) Split(ctx context.Context, color, key int) (*Comm, error) {
 	if err != nil {
 		return nil, c.end(err)
 	}
+	var gpu *gpuComm
+	if c.gpu != nil {
+		if gpu, err = c.gpu.split(ctx, group, place); err != nil {
+			return nil, c.end(err)
+		}
+	}
 	if color < 0 {
 		return nil, nil
 	}
@@ -175,7 +182,10 @@ func (c *Comm) Split(ctx context.Context, color, key int) (*Comm, error) {
 	}
 	name += "." + strconv.Itoa(color)
 	c.r.keep(name, m)
-	return commOf(c.ctx, c.r, name, members, place, m), nil
+	if gpu != nil {
+		c.r.keepGPU(gpu)
+	}
+	return commOf(c.ctx, c.r, name, members, place, m, gpu), nil
 }
 
 // partition returns the indices of the payloads with a color, in the order of their keys.

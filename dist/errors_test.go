@@ -223,7 +223,8 @@ func TestTooLargeHeading(t *testing.T) {
 	defer g.Close()
 	err = g.Run(t.Context(), func(ctx context.Context, c *Comm) error {
 		if c.Rank() == 1 {
-			return c.sendMessage(ctx, 0, heading{Call: "Send", DType: "float32", Shape: []int{1 << bits}}, nil)
+			_, err := c.sendMessage(ctx, 0, heading{Call: "Send", DType: "float32", Shape: []int{1 << bits}}, nil)
+			return err
 		}
 		return c.Recv(ctx, gpk.Zeros(gpk.Float32, 2), 1)
 	})

@@ -92,11 +92,25 @@ func (p *process) await(text string, limit time.Duration) (string, error) {
 	}
 }
 
-// promptly is more than the five seconds within which a lost rank is named: tests share the machine,
-// and a watch that was itself held up begins its four seconds of silence again.
-const promptly = 15 * time.Second
+// hang is when a test gives a process up. How fast a rank is named is not measured by it, as tests share
+// the machine, but by the watch: it names a silent rank within five seconds by its own clock, and one that died
+// before it has been silent for four, which its cause tells.
+const hang = 60 * time.Second
 
-// TestKilled kills or stops each rank of three processes. The others name it promptly, and end by
+// longestSilence is that of a rank that the watch names.
+const longestSilence = 5 * time.Second
+
+// checkSilence reads in an error for how long a rank was silent.
+func checkSilence(t *testing.T, line string) {
+	t.Helper()
+	_, text, _ := strings.Cut(line, "(for ")
+	text, _, _ = strings.Cut(text, ")")
+	if d, err := time.ParseDuration(text); err != nil || d > longestSilence || d < 4*time.Second {
+		t.Errorf("silent for %v, want 4 to 5 seconds: %v: %s", d, err, line)
+	}
+}
+
+// TestKilled kills or stops each rank of three processes. The others name it, and end by
 // themselves.
 func TestKilled(t *testing.T) {
 	if testing.Short() {
@@ -127,9 +141,12 @@ func TestKilled(t *testing.T) {
 					if rank == victim {
 						continue
 					}
-					line, err := p.await("a rank's error", promptly)
+					line, err := p.await("a rank's error", hang)
 					if err != nil || !strings.Contains(line, fmt.Sprintf("rank %d (", victim)) || !strings.Contains(line, cause) {
 						t.Errorf("rank %d: %v %s", rank, err, line)
+					}
+					if signal == syscall.SIGSTOP {
+						checkSilence(t, line)
 					}
 					if err := p.cmd.Wait(); err == nil || !strings.Contains(err.Error(), "exit status 3") {
 						t.Errorf("rank %d ended with %v", rank, err)
@@ -169,10 +186,11 @@ func TestStoppedMPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = syscall.Kill(pid, syscall.SIGKILL) }()
-	line, err := p.await("a rank's error", promptly)
+	line, err := p.await("a rank's error", hang)
 	if err != nil || !strings.Contains(line, "rank 1 (") || !strings.Contains(line, "silent") {
 		t.Errorf("%v %s", err, line)
 	}
+	checkSilence(t, line)
 }
 
 // TestMissingMPI has a rank that starts MPI and never joins. Join of the other returns.

@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
@@ -29,42 +28,9 @@ type Group struct {
 	closed bool
 }
 
-// rank is a rank that this process holds.
-type rank struct {
-	node   *control.Node
-	device *device.Device
-	move   mover
-	engine string
-
-	mu     sync.Mutex
-	splits map[string]mover // those of the Comms that Split made in this Run, by name
-}
-
-// keep notes a mover that Split made, to be freed when all ranks are done.
-func (r *rank) keep(name string, m mover) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.splits == nil {
-		r.splits = map[string]mover{}
-	}
-	r.splits[name] = m
-}
-
-// free frees the movers that Split made, in an order that is the same in all ranks.
-func (r *rank) free() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var errs []error
-	for _, name := range slices.Sorted(maps.Keys(r.splits)) {
-		errs = append(errs, r.splits[name].free())
-	}
-	clear(r.splits)
-	return errors.Join(errs...)
-}
-
 // Local returns a group whose ranks are all in this process, one a device; without devices it is
 // one rank on the default device. A device may stand several times: ranks on the CPU are for
-// tests of programs.
+// tests of programs. NCCL moves data between different GPUs, if its library is there.
 func Local(devices ...*device.Device) (*Group, error) {
 	if len(devices) == 0 {
 		devices = []*device.Device{device.Default()}
@@ -82,8 +48,21 @@ func Local(devices ...*device.Device) (*Group, error) {
 	for i, n := range nodes {
 		g.ranks = append(g.ranks, &rank{node: n, device: devices[i], move: relay{n}, engine: "memory"})
 	}
+	if len(devices) == 1 {
+		return g, nil
+	}
+	ctx, cancel := context.WithTimeoutCause(context.Background(), localLimit, errLocalLimit)
+	defer cancel()
+	if err := g.useNCCL(ctx, false); err != nil {
+		return nil, errors.Join(err, g.Close())
+	}
 	return g, nil
 }
+
+// localLimit is how long Local waits for NCCL, as Timeout sets it for Join.
+const localLimit = time.Minute
+
+var errLocalLimit = fmt.Errorf("%w: NCCL has not started within %v", errEngine, localLimit)
 
 // Join returns the group of the ranks that a launcher started, of which this process is one:
 // torchrun, mpirun of Open MPI, mpiexec of MPICH, steps of srun, indexed Jobs of Kubernetes (with
@@ -126,7 +105,7 @@ func (g *Group) join(ctx context.Context, o *options, p place) error {
 		return &RankError{Rank: p.rank, Err: err}
 	}
 	var lib *mpiLibrary
-	if o.engine == MPI || o.engine == "" && p.mpi != "" {
+	if o.engine == MPI || o.engine != TCP && p.mpi != "" {
 		if lib, err = openMPI(p, o.get("GPK_MPI")); err != nil && o.engine == MPI {
 			return &RankError{Rank: p.rank, Err: err}
 		}
@@ -146,7 +125,15 @@ func (g *Group) join(ctx context.Context, o *options, p place) error {
 		return err
 	}
 	g.ranks = []*rank{r}
-	return g.agree(ctx, o)
+	if err := g.agree(ctx); err != nil {
+		return err
+	}
+	if o.engine == MPI || o.engine == TCP {
+		return nil
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("%w: NCCL has not started within %v", errEngine, o.timeout))
+	defer cancel()
+	return g.useNCCL(limited, o.engine == NCCL)
 }
 
 // meet joins at the address that the launcher's environment gives.
@@ -190,7 +177,7 @@ func (g *Group) connect(ctx context.Context, o *options, p place, r *rank, addre
 }
 
 // agree makes sure that all ranks have the same engine.
-func (g *Group) agree(ctx context.Context, o *options) error {
+func (g *Group) agree(ctx context.Context) error {
 	r := g.ranks[0]
 	names, err := r.node.Gather(ctx, "engine", r.node.Rank(), r.node.Size(), []byte(r.engine))
 	if err != nil {
@@ -288,61 +275,6 @@ func (g *Group) Run(ctx context.Context, f func(ctx context.Context, c *Comm) er
 	return nil
 }
 
-// run calls f for a rank, and waits for the others.
-func (r *rank) run(ctx context.Context, name string, f func(context.Context, *Comm) error) error {
-	if err := r.node.Err(); err != nil {
-		return err
-	}
-	inner, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	finished := make(chan struct{})
-	defer close(finished)
-	go func() {
-		select {
-		case <-r.node.Done():
-			cancel(named(r.node.Err()))
-		case <-finished:
-		}
-	}()
-	c := newComm(inner, r, name)
-	if err := f(inner, c); err != nil {
-		return r.fail(err)
-	}
-	// A rank that returns too early, or calls more than the others, differs from them here.
-	err := c.agree(inner, c.next(), heading{Call: "the end of Run"})
-	if _, ok := r.move.(relay); err == nil && !ok {
-		// The watch learns it too: a rank that exits from here on has not failed.
-		_, err = r.node.Gather(inner, name+"/end", r.node.Rank(), r.node.Size(), nil)
-	}
-	if err == nil {
-		err = r.free()
-	}
-	if err != nil {
-		return r.fail(err)
-	}
-	return nil
-}
-
-// fail ends the group with an error of this rank, unless it has failed, and returns the error that
-// counts: the first one, but that of a rank that had closed the group. An error that names a rank
-// already, as that of an array does, is that rank's.
-func (r *rank) fail(err error) error {
-	me := r.node.Rank()
-	f := &control.Failure{Rank: me, Host: r.node.Host(me), Err: named(err)}
-	var e *RankError
-	if errors.As(f.Err, &e) {
-		f.Rank, f.Host = e.Rank, e.Host
-		if f.Err == error(e) {
-			f.Err = e.Err
-		}
-	}
-	r.node.Blame(f)
-	if first := r.node.Err(); !errors.Is(first, control.ErrClosed) {
-		return first
-	}
-	return f
-}
-
 // Close leaves the group, and ends the engine's library. It is called when no other rank needs
 // this one any more, as behind Run. A group that is not closed is left when the process ends;
 // with MPI, its launcher then complains. What still waits in this process returns ErrUnsupported.
@@ -360,6 +292,23 @@ func (g *Group) Close() error {
 	return g.release()
 }
 
+// releaseGPUs ends the communicators of this process, all at the same time.
+func (g *Group) releaseGPUs(failed bool) error {
+	errs := make([]error, len(g.ranks))
+	var wg sync.WaitGroup
+	for i, r := range g.ranks {
+		switch {
+		case r.gpu == nil:
+		case failed:
+			wg.Go(r.gpu.leaveFailed)
+		default:
+			wg.Go(func() { errs[i] = r.gpu.free() })
+		}
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
 // release frees what the group holds, also where Join has failed and there is no rank.
 func (g *Group) release() error {
 	var errs []error
@@ -369,6 +318,9 @@ func (g *Group) release() error {
 	}
 	for _, r := range g.ranks {
 		failed = failed || r.node.Err() != nil
+	}
+	errs = append(errs, g.releaseGPUs(failed))
+	for _, r := range g.ranks {
 		r.node.Close()
 	}
 	for _, f := range g.close {

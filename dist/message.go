@@ -3,17 +3,21 @@ package dist
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/array"
 	"github.com/gpk-go/gpk/dist/internal/control"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/nccl"
 )
 
 // Send sends an array to another rank, which calls Recv with this one. Messages from one rank to
-// another arrive in their order. Send may return before the message was received: with Local and over
-// TCP, messages that were not received lie in the memory of the receiver, without a bound. An array
-// with an error makes both sides return it.
+// another arrive in their order. Send may return before the message was received, or wait for Recv, as
+// it does with NCCL, with MPI for long arrays, and over TCP while much is on its way to the receiver; so two
+// ranks that exchange arrays do not both call Send first, but AllToAll. An array with an error makes both
+// sides return it.
 func (c *Comm) Send(ctx context.Context, a *gpk.Array, to int) error {
 	op := array.NewOperation("dist.Send", []*gpk.Array{a})
 	fail := func(err error) error { return op.Failed(err).Err() }
@@ -25,20 +29,51 @@ func (c *Comm) Send(ctx context.Context, a *gpk.Array, to int) error {
 	var body []byte
 	if err == nil {
 		head.DType, head.Shape = a.DType().String(), a.Shape()
-		body, err = bytesOf(a)
+		if c.gpu == nil {
+			body, err = bytesOf(a)
+		} else {
+			a = a.To(c.Device()).Contiguous()
+			err = errors.Join(a.Err(), gpk.Eval(a))
+		}
 	}
 	if err != nil {
 		head.Error, head.Is, body = control.Text(err), control.Sentinels(err), nil
 	}
 	ctx, cancel := both(ctx, c.ctx)
 	defer cancel()
-	if sendErr := c.sendMessage(ctx, to, head, body); sendErr != nil {
+	key, sendErr := c.sendMessage(ctx, to, head, body)
+	if sendErr == nil && err == nil && c.gpu != nil && a.Size() > 0 {
+		sendErr = c.sendOnGPU(ctx, op, key, a, to)
+	}
+	if sendErr != nil {
 		return fail(c.end(sendErr))
 	}
 	if err != nil {
 		return fail(err)
 	}
 	return nil
+}
+
+// sendOnGPU sends an array by NCCL, when the receiver is there: work that waits for a rank which
+// waits for this one, behind that work, would never end.
+func (c *Comm) sendOnGPU(ctx context.Context, op *array.Operation, key string, a *gpk.Array, to int) error {
+	if err := c.move.recv(ctx, c, key+"/ready", make([]byte, 1), to); err != nil {
+		return err
+	}
+	_, err := c.gpu.enqueue(op, dtype.Uint8, []int{1}, a, nccl.Call{Kind: nccl.Send, Count: a.NBytes(), Type: nccl.Uint8, Peer: to})
+	return err
+}
+
+// recvOnGPU receives an array of n > 0 bytes that a rank sends by NCCL.
+func (c *Comm) recvOnGPU(ctx context.Context, op *array.Operation, key string, head heading, n, from int) (*gpk.Array, error) {
+	dt, err := dtype.Parse(head.DType)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.move.send(ctx, c, key+"/ready", []byte{1}, from); err != nil {
+		return nil, err
+	}
+	return c.gpu.enqueue(op, dt, head.Shape, nil, nccl.Call{Kind: nccl.Recv, Count: n, Type: nccl.Uint8, Peer: from})
 }
 
 // ready checks what both sides of a message check.
@@ -55,21 +90,22 @@ func (c *Comm) ready(ctx context.Context, peer int) error {
 	return c.within(peer)
 }
 
-func (c *Comm) sendMessage(ctx context.Context, to int, head heading, body []byte) error {
+// sendMessage sends a heading and bytes, and returns the name of the message.
+func (c *Comm) sendMessage(ctx context.Context, to int, head heading, body []byte) (key string, err error) {
 	b, err := head.encode()
 	if err != nil {
-		return err
+		return "", err
 	}
 	c.mu.Lock()
 	c.sent[to]++
-	key := c.letterKey(c.me, to, c.sent[to])
+	key = c.letterKey(c.me, to, c.sent[to])
 	c.mu.Unlock()
 	block := make([]byte, maxHeading)
 	copy(block, b)
 	if err := c.move.send(ctx, c, key, block, to); err != nil || len(body) == 0 {
-		return err
+		return key, err
 	}
-	return c.move.send(ctx, c, key+"/body", body, to)
+	return key, c.move.send(ctx, c, key+"/body", body, to)
 }
 
 // Recv waits for the next array that a rank sends to this one, and writes its elements into an
@@ -86,7 +122,7 @@ func (c *Comm) Recv(ctx context.Context, into *gpk.Array, from int) error {
 	}
 	ctx, cancel := both(ctx, c.ctx)
 	defer cancel()
-	head, body, err := c.recvMessage(ctx, from)
+	head, body, received, err := c.recvMessage(ctx, op, from)
 	if err != nil {
 		return fail(c.end(err))
 	}
@@ -100,36 +136,43 @@ func (c *Comm) Recv(ctx context.Context, into *gpk.Array, from int) error {
 	if mine.differs(head) != nil {
 		return fail(c.blame(from, fmt.Errorf("%w: it sends %v %s", gpk.ErrShape, head.Shape, head.DType)))
 	}
+	if received != nil {
+		return into.CopyFrom(received.To(into.Device()))
+	}
 	if err := codecs[into.DType()].into(into, body); err != nil {
 		return fail(err)
 	}
 	return nil
 }
 
-// recvMessage receives a message of any type and shape.
-func (c *Comm) recvMessage(ctx context.Context, from int) (head heading, body []byte, err error) {
+// recvMessage receives a message of any type and shape: its elements, or an array on the rank's GPU.
+func (c *Comm) recvMessage(ctx context.Context, op *array.Operation, from int) (head heading, body []byte, received *gpk.Array, err error) {
 	c.mu.Lock()
 	c.got[from]++
 	key := c.letterKey(from, c.me, c.got[from])
 	c.mu.Unlock()
 	block := make([]byte, maxHeading)
 	if err = c.move.recv(ctx, c, key, block, from); err != nil {
-		return head, nil, err
+		return head, nil, nil, err
 	}
 	end := len(block)
 	for end > 0 && block[end-1] == 0 {
 		end--
 	}
 	if err = json.Unmarshal(block[:end], &head); err != nil || head.Error != "" {
-		return head, nil, err
+		return head, nil, nil, err
 	}
 	n, err := head.bytes()
 	if err != nil || n == 0 {
-		return head, nil, err
+		return head, nil, nil, err
+	}
+	if c.gpu != nil {
+		received, err = c.recvOnGPU(ctx, op, key, head, n, from)
+		return head, nil, received, err
 	}
 	if err := room(n, 1); err != nil {
-		return head, nil, err
+		return head, nil, nil, err
 	}
 	body = aligned(n)
-	return head, body, c.move.recv(ctx, c, key+"/body", body, from)
+	return head, body, nil, c.move.recv(ctx, c, key+"/body", body, from)
 }

@@ -25,11 +25,12 @@ type options struct {
 // EngineName names what moves data between processes.
 type EngineName string
 
-// The engines between processes. MPI is the library of the launcher; TCP moves everything through
-// rank 0, which is meant for few ranks and for machines without MPI.
+// The engines between processes. NCCL moves data between GPUs. MPI is the library of the launcher;
+// TCP moves everything through rank 0, which is meant for few ranks and for machines without MPI.
 const (
-	MPI EngineName = "mpi"
-	TCP EngineName = "tcp"
+	NCCL EngineName = "nccl"
+	MPI  EngineName = "mpi"
+	TCP  EngineName = "tcp"
 )
 
 // OnDevice sets the device of the rank. Otherwise it is GPU number "local rank" where there are
@@ -68,11 +69,13 @@ func positive(name string, d time.Duration) error {
 	return nil
 }
 
-// Engine chooses the engine between processes. Otherwise it is MPI where its launcher started the
-// process and its library is found, else TCP.
+// Engine chooses the engine between processes. Otherwise it is NCCL where all ranks have a GPU and
+// the library; else MPI where its launcher started the process and its library is found; else TCP.
+// MPI and TCP copy arrays of a GPU through the host. Where NCCL was chosen and cannot be used, Join
+// returns ErrUnsupported.
 func Engine(name EngineName) Option {
 	return func(o *options) error {
-		if name != MPI && name != TCP {
+		if name != NCCL && name != MPI && name != TCP {
 			return fmt.Errorf("%w: engine %q", gpk.ErrUnsupported, name)
 		}
 		o.engine = name
@@ -105,4 +108,4 @@ func optionsOf(given []Option) (*options, error) {
 }
 
 // version is that of the messages between ranks. It changes when they do.
-const version = "gpk dist 2"
+const version = "gpk dist 3"

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -19,7 +20,7 @@ import (
 // each collective function, and rank 0 prints.
 func distCommand(ctx context.Context, args []string, std streams) error {
 	fs := flag.NewFlagSet("dist", flag.ContinueOnError)
-	engine := fs.String("engine", "", "mpi or tcp; otherwise what the launcher has")
+	engine := fs.String("engine", "", "nccl, mpi or tcp; otherwise the first of these that the ranks have")
 	timeout := fs.Duration("timeout", time.Minute, "how long to wait for the other ranks")
 	most := fs.Int("bytes", 4<<20, "the longest array, in bytes")
 	if len(args) > 0 && args[0] == "check" {
@@ -73,7 +74,7 @@ func listRanks(c *dist.Comm, out io.Writer) error {
 	if err != nil {
 		host = err.Error()
 	}
-	const width = 160
+	const width = 200
 	line := fmt.Sprintf("rank %d  %s, process %d, %v", c.Rank(), host, os.Getpid(), c.Device().Info())
 	text := make([]uint8, width)
 	copy(text, line)
@@ -81,12 +82,21 @@ func listRanks(c *dist.Comm, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	hosts := map[string]bool{}
 	for rank := range c.Size() {
 		line := all[rank*width:][:width]
 		if end := slices.Index(line, 0); end >= 0 {
 			line = line[:end]
 		}
 		fmt.Fprintf(out, "%s\n", line)
+		if fields := strings.Fields(string(line)); len(fields) > 2 {
+			hosts[fields[2]] = true
+		}
+	}
+	if len(hosts) > 1 {
+		fmt.Fprintf(out, "links: the network between %d hosts\n", len(hosts))
+	} else {
+		fmt.Fprintln(out, "links: within one host; nvidia-smi topo -m shows those between its GPUs")
 	}
 	return nil
 }

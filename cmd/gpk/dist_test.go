@@ -17,7 +17,7 @@ func TestDistCheck(t *testing.T) {
 		status int
 		says   []string
 	}{
-		{"dist check -bytes 512", 0, []string{"1 ranks in this process", "rank 0  ", "AllReduce  ", "AllToAll  ", " 512 "}},
+		{"dist check -bytes 512", 0, []string{"1 ranks in this process", "rank 0  ", "links: within one host", "AllReduce  ", "AllToAll  ", " 512 "}},
 		{"dist", exitUsage, []string{"gpk dist check"}},
 		{"dist chick", exitUsage, []string{"gpk dist check"}},
 		{"dist check -bytes 1", exitUsage, []string{"at least 8"}},

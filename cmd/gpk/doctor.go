@@ -16,7 +16,9 @@ import (
 	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/cutlass/setup"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/cufft"
 	"github.com/gpk-go/gpk/internal/deviceapi"
+	"github.com/gpk-go/gpk/internal/nccl"
 	"github.com/gpk-go/gpk/internal/nvrtc"
 )
 
@@ -37,6 +39,8 @@ type machine struct {
 	tools   func() []setup.Tool
 	cache   func() (string, error)
 	nvrtc   func() (path, version string, err error)
+	cufft   func() (version string, err error)
+	nccl    func() (version string, err error)
 	open    func(name string) error // the device, and a product on it
 	chosen  func() (string, error)  // the default device
 }
@@ -57,6 +61,8 @@ func doctor(ctx context.Context, args []string, std streams) error {
 		tools:   func() []setup.Tool { return setup.Tools(ctx, "", "") },
 		cache:   cutlass.CacheDir,
 		nvrtc:   deviceapi.RuntimeCompiler,
+		cufft:   func() (string, error) { err := cufft.Load(); return cufft.Version(), err },
+		nccl:    func() (string, error) { err := nccl.Load(); return nccl.Version() + ", " + nccl.Path(), err },
 		open:    try,
 		chosen:  defaultDevice,
 	}
@@ -109,7 +115,9 @@ func (m machine) examine() []check {
 
 	if program.err == nil {
 		lib, err := m.library()
-		checks = append(checks, libraryCheck(lib, err), m.compilerCheck())
+		checks = append(checks, libraryCheck(lib, err), m.compilerCheck(),
+			optionalCheck("libcufft", "transforms on a GPU are computed on the CPU", m.cufft),
+			optionalCheck("libnccl", "arrays of ranks on several GPUs are copied through the host", m.nccl))
 		for _, t := range m.tools() {
 			checks = append(checks, check{name: "setup: " + t.Name, detail: t.Detail, err: t.Err, note: true})
 		}
@@ -156,6 +164,15 @@ func (m machine) compilerCheck() check {
 		c.mend = invocation("setup") + ", which unpacks NVIDIA's wheels where it finds no nvcc; or GPK_NVRTC, with the path of libnvrtc.so"
 	}
 	return c
+}
+
+// optionalCheck looks for a library without which something takes longer. Its error says how to get it.
+func optionalCheck(name, without string, load func() (version string, err error)) check {
+	version, err := load()
+	if err != nil {
+		err = fmt.Errorf("%w\nwithout it, %s", err, without)
+	}
+	return check{name: name, detail: version, err: err, note: true}
 }
 
 // gpuCheck opens a GPU and multiplies on it; cuda is what the library was built

@@ -12,6 +12,7 @@ import (
 	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/cutlass/setup"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/dynlib"
 	"github.com/gpk-go/gpk/internal/nvrtc"
 )
 
@@ -110,6 +111,8 @@ func TestDoctor(t *testing.T) {
 			tools:   func() []setup.Tool { return []setup.Tool{{Name: "g++", Detail: "g++ 99"}} },
 			cache:   func() (string, error) { return t.TempDir(), nil },
 			nvrtc:   func() (path, version string, err error) { return "/a/libnvrtc.so.13", "13.0", nil },
+			cufft:   func() (string, error) { return "cuFFT 12.0.0", nil },
+			nccl:    func() (string, error) { return "NCCL 2.28.9, /a/libnccl.so.2", nil },
 			open:    func(string) error { return nil },
 			chosen:  func() (string, error) { return "cuda:0", nil },
 		}
@@ -121,7 +124,12 @@ func TestDoctor(t *testing.T) {
 		usable bool
 		want   []string
 	}{
-		{"whole", func(*machine) {}, true, []string{"ok       program", "ok       NVRTC            run-time compiler 13.0, /a/libnvrtc.so.13", "ok       cuda:0", "a GPU can be used"}},
+		{"whole", func(*machine) {}, true, []string{"ok       program", "ok       NVRTC            run-time compiler 13.0, /a/libnvrtc.so.13", "ok       libcufft         cuFFT 12.0.0", "ok       libnccl          NCCL 2.28.9, /a/libnccl.so.2", "ok       cuda:0", "a GPU can be used"}},
+		{"no NCCL", func(m *machine) {
+			m.nccl = func() (string, error) {
+				return "", &dynlib.NotFoundError{Library: &dynlib.Library{Name: "NCCL", Wheels: "nccl", Env: "GPK_NCCL"}}
+			}
+		}, true, []string{"note     libnccl          NCCL was not found; `gpk setup -with nccl` installs it, GPK_NCCL names one", "without it, arrays of ranks on several GPUs"}},
 		{"no cgo", func(m *machine) { m.built = func() error { return errors.New("it was built without cgo") } }, false, []string{"missing  program", "without cgo", "apt-get install gcc"}},
 		{"no driver", func(m *machine) {
 			m.devices = func() []device.Info { return []device.Info{{Kind: device.CPU}} }

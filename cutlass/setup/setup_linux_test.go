@@ -452,14 +452,16 @@ func TestWheels(t *testing.T) {
 	})
 	t.Run("extras", func(t *testing.T) {
 		dir := world(t)
-		if _, err := build(dir, func(o *Options) { o.With = []string{"cufft"} }); err != nil {
+		if _, err := build(dir, func(o *Options) { o.With = []string{"cufft", "nccl"} }); err != nil {
 			t.Fatal(err)
 		}
-		if !cufftWheels.present(filepath.Join(dir, "cache")) {
-			t.Error("the wheels of cuFFT are not in the cache")
+		for _, w := range extras {
+			if !w.present(filepath.Join(dir, "cache")) {
+				t.Errorf("%s is not in the cache", w.what)
+			}
 		}
 		_, err := build(dir, func(o *Options) { o.With = []string{"cufft", "fftw"} })
-		if err == nil || !strings.Contains(err.Error(), `no library "fftw" to install; there are cufft`) {
+		if err == nil || !strings.Contains(err.Error(), `no library "fftw" to install; there are cufft, nccl`) {
 			t.Errorf("error %v", err)
 		}
 	})

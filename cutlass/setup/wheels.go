@@ -65,10 +65,16 @@ nvidia-nvjitlink==13.0.88 \
     --hash=sha256:13a74f429e23b921c1109976abefacc69835f2f433ebd323d3946e11d804e47b \
     --hash=sha256:e931536ccc7d467a98ba1d8b89ff7fa7f1fa3b13f2b0069118cd7f47bff07d0c
 `}
+
+	ncclWheels = wheels{"nccl", "NVIDIA's NCCL 2.28.9 for CUDA 13", `
+nvidia-nccl-cu13==2.28.9 \
+    --hash=sha256:e4553a30f34195f3fa1da02a6da3d6337d28f2003943aa0a3d247bbc25fefc42 \
+    --hash=sha256:01c873ba1626b54caa12272ed228dc5b2781545e0ae8ba3f432a8ef1c6d78643
+`}
 )
 
 // extras are the optional sets for Options.With, which no kernel is built from.
-var extras = []wheels{cufftWheels}
+var extras = []wheels{cufftWheels, ncclWheels}
 
 // Extras lists the names for Options.With.
 func Extras() (names []string) {

@@ -1,4 +1,4 @@
-// Package dynlib finds and opens optional shared libraries: NVRTC and cuFFT. It searches a fixed
+// Package dynlib finds and opens optional shared libraries: NVRTC, cuFFT and NCCL. It searches a fixed
 // list of places and opens a library by its absolute
 // path, after it has checked that the file is complete.
 //

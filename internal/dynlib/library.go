@@ -49,7 +49,7 @@ func (l *Library) Candidates() []cutlass.Candidate {
 		}
 	}
 	if cache, err := cutlass.CacheDir(); err == nil {
-		dirs, _ := filepath.Glob(filepath.Join(cache, "wheels", l.Wheels+"-*", "nvidia", "cu*", "lib"))
+		dirs, _ := filepath.Glob(filepath.Join(cache, "wheels", l.Wheels+"-*", "nvidia", "*", "lib"))
 		if len(dirs) == 0 {
 			dirs = []string{filepath.Join(cache, "wheels", l.Wheels, "lib")} // to say where
 		}

@@ -24,7 +24,7 @@ func Dial(ctx context.Context, addresses []string, token []byte, rank int, host 
 		return nil, &Failure{0, "", fmt.Errorf("%w or cannot be reached within %v: %w", ErrMissing, cfg.Join, err)}
 	}
 	n := newNode(m)
-	k := newConnection(c)
+	k := newConnection(c, nil)
 	n.reachThrough(k)
 	finished := make(chan struct{})
 	n.shut = func() { // behind what is queued
@@ -34,7 +34,7 @@ func Dial(ctx context.Context, addresses []string, token []byte, rank int, host 
 	}
 	var heard atomic.Int64
 	heard.Store(time.Now().UnixNano())
-	go n.read(c, &heard)
+	go n.listen(c, &heard)
 	go n.beat(k, &heard, cfg.Silence, finished)
 	// The hub reports who is missing; it began before or after this rank did.
 	if err := n.joined(ctx); err != nil {
@@ -53,6 +53,7 @@ func Dial(ctx context.Context, addresses []string, token []byte, rank int, host 
 // reachThrough makes a connection the node's way to the hub.
 func (n *Node) reachThrough(k *connection) {
 	n.chunk = maxDataBody
+	n.maxRelayed = maxQueued
 	n.send = k.deliver
 	n.wait = func(ctx context.Context, _ int) error { return k.wait(ctx, n.done) }
 }
@@ -103,8 +104,8 @@ func dialOnce(ctx context.Context, address string, token []byte) (net.Conn, erro
 	return c, nil
 }
 
-// read receives the frames of the hub until the connection ends.
-func (n *Node) read(c net.Conn, heard *atomic.Int64) {
+// listen receives the frames of the hub until the connection ends.
+func (n *Node) listen(c net.Conn, heard *atomic.Int64) {
 	for {
 		f, err := readFrame(c, maxToNode)
 		if err != nil {
@@ -132,7 +133,7 @@ func (n *Node) beat(k *connection, heard *atomic.Int64, silence time.Duration, f
 			ticker.Reset(between(silence))
 			last = time.Now()
 		case now := <-ticker.C:
-			if now.Sub(last) > silence/2 { // this process was stopped: frames may be unread
+			if heldUp(now.Sub(last), silence) {
 				heard.Store(now.UnixNano())
 			}
 			last = now

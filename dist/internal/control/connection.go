@@ -9,7 +9,8 @@ import (
 
 // connection sends frames over TCP. deliver queues them, and a goroutine writes them.
 type connection struct {
-	c net.Conn
+	c     net.Conn
+	wrote func(*frame) // is told of every frame that was written; nil: nobody
 
 	mu     sync.Mutex
 	queue  []*frame
@@ -23,8 +24,8 @@ type connection struct {
 	once   sync.Once
 }
 
-func newConnection(c net.Conn) *connection {
-	k := &connection{c: c, more: make(chan struct{}, 1), quit: make(chan struct{})}
+func newConnection(c net.Conn, wrote func(*frame)) *connection {
+	k := &connection{c: c, wrote: wrote, more: make(chan struct{}, 1), quit: make(chan struct{})}
 	k.empty = sync.NewCond(&k.mu)
 	go k.write()
 	return k
@@ -111,6 +112,9 @@ func (k *connection) write() {
 				k.mu.Lock()
 				k.written(len(b))
 				k.mu.Unlock()
+				if k.wrote != nil {
+					k.wrote(f)
+				}
 			}
 		}
 	}

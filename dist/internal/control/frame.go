@@ -19,7 +19,9 @@ const (
 	kindGather                  // to the hub: the payload of member a of b for the round called key
 	kindRound                   // from the hub: the payloads of a round; a = 1: b equal ones, of which body is one
 	kindData                    // body for rank peer, under key; from the hub: body from rank peer
-	lastKind    = kindData
+	kindRead                    // to rank peer: the sender has received so many bytes of it, halves in a and b; from the hub: of rank peer
+	kindRelayed                 // from the hub: so many bytes of data from this rank were written on, halves in a and b
+	lastKind    = kindRelayed
 )
 
 // frame is a message between a node and the hub.
@@ -48,6 +50,15 @@ var errFrame = errors.New("malformed frame")
 
 // size is the bytes that append appends.
 func (f *frame) size() int { return frameHeader + len(f.key) + len(f.body) }
+
+// amount is the number whose halves are a and b.
+func (f *frame) amount() int64 { return int64(f.a)<<32 | int64(f.b) }
+
+// withAmount sets a and b to the halves of a number.
+func (f *frame) withAmount(n int64) *frame {
+	f.a, f.b = uint32(n>>32), uint32(n)
+	return f
+}
 
 // append appends the frame as it is sent.
 func (f *frame) append(b []byte) []byte {

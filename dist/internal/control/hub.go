@@ -45,6 +45,8 @@ type member struct {
 	host  string
 	heard time.Time // when its last frame came
 	left  bool
+
+	relayed int64 // bytes of its data that were written on, and that it was not told of
 }
 
 // port is the way from the hub to a node. deliver does not block.
@@ -85,7 +87,7 @@ func (h *hub) attach(m hello, p port) *Failure {
 	h.joined++
 	var out []letter
 	if _, remote := p.(*connection); remote {
-		out = append(out, letter{p, &frame{kind: kindBeat, a: uint32(h.cfg.Silence >> 32), b: uint32(h.cfg.Silence)}})
+		out = append(out, letter{p, (&frame{kind: kindBeat}).withAmount(int64(h.cfg.Silence))})
 	}
 	if h.joined == h.cfg.Size {
 		hosts := make([]string, h.cfg.Size)
@@ -153,11 +155,18 @@ func (h *hub) receive(from int, f *frame) {
 			fail = h.protocol(from, "data for rank %d", f.peer)
 			break
 		}
-		if to := h.members[f.peer]; to.port != nil && !to.left {
-			g := *f
-			g.peer = uint32(from)
-			out = []letter{{to.port, &g}}
+		out = h.forward(from, f)
+		if len(out) == 0 {
+			out = h.relayed(from, f.size())
+		} else if _, remote := out[0].to.(*connection); !remote {
+			out = append(out, h.relayed(from, f.size())...)
 		}
+	case kindRead:
+		if int64(f.peer) >= int64(h.cfg.Size) {
+			fail = h.protocol(from, "what it has read of rank %d", f.peer)
+			break
+		}
+		out = h.forward(from, f)
 	case kindGather:
 		out, fail = h.contribute(from, f)
 	case kindLeave:
@@ -175,6 +184,43 @@ func (h *hub) receive(from int, f *frame) {
 	if fail != nil {
 		h.fail(fail)
 	}
+}
+
+// forward addresses a frame to the rank that it names, from another. mu is held.
+func (h *hub) forward(from int, f *frame) []letter {
+	to := h.members[f.peer]
+	if to.port == nil || to.left {
+		return nil
+	}
+	g := *f
+	g.peer = uint32(from)
+	return []letter{{to.port, &g}}
+}
+
+// relayed notes bytes of a rank's data that this process no longer holds, and tells the rank from
+// time to time. mu is held.
+func (h *hub) relayed(from, bytes int) []letter {
+	m := &h.members[from]
+	if _, remote := m.port.(*connection); !remote || m.left {
+		return nil
+	}
+	if m.relayed += int64(bytes); m.relayed < tellAfter {
+		return nil
+	}
+	f := (&frame{kind: kindRelayed}).withAmount(m.relayed)
+	m.relayed = 0
+	return []letter{{m.port, f}}
+}
+
+// wrote notes a frame that was written to a rank.
+func (h *hub) wrote(f *frame) {
+	if f.kind != kindData {
+		return
+	}
+	h.mu.Lock()
+	out := h.relayed(int(f.peer), f.size())
+	h.mu.Unlock()
+	post(out)
 }
 
 // wait waits until there is room for data to a rank of another process.
@@ -304,61 +350,6 @@ func (h *hub) fail(f *Failure) {
 	out := h.toAll(&frame{kind: kindFailure, peer: uint32(f.Rank), body: reportOf(f), err: f.Err})
 	h.mu.Unlock()
 	post(out)
-}
-
-// between is the time from one beat to the next.
-func between(silence time.Duration) time.Duration { return max(silence/8, time.Millisecond) }
-
-// watch finds ranks that do not join or are silent, until close.
-func (h *hub) watch() {
-	ticker := time.NewTicker(between(h.cfg.Silence))
-	defer ticker.Stop()
-	began, last := time.Now(), time.Now()
-	for {
-		select {
-		case <-h.stop:
-			return
-		case now := <-ticker.C:
-			// When this process itself was stopped, frames may lie unread in the sockets.
-			stalled := now.Sub(last) > h.cfg.Silence/2
-			last = now
-			if f := h.inspect(now, began, stalled); f != nil {
-				h.fail(f)
-			}
-		}
-	}
-}
-
-// inspect returns the failure of a rank that is missing or silent, and sends beats.
-func (h *hub) inspect(now, began time.Time, stalled bool) *Failure {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.failure != nil {
-		return nil
-	}
-	if h.joined < h.cfg.Size && now.Sub(began) > h.cfg.Join {
-		for rank, m := range h.members {
-			if m.port == nil {
-				return &Failure{rank, "", fmt.Errorf("%w within %v; %d of %d ranks have", ErrMissing, h.cfg.Join, h.joined, h.cfg.Size)}
-			}
-		}
-	}
-	beat := &frame{kind: kindBeat}
-	for rank := range h.members {
-		m := &h.members[rank]
-		c, remote := m.port.(*connection)
-		if !remote || m.left {
-			continue
-		}
-		c.deliver(beat)
-		if stalled {
-			m.heard = now
-		}
-		if quiet := now.Sub(m.heard); quiet > h.cfg.Silence {
-			return &Failure{rank, m.host, fmt.Errorf("%w (for %v)", ErrSilent, quiet.Round(10*time.Millisecond))}
-		}
-	}
-	return nil
 }
 
 // close ends the watch. What fails from here on is not reported.

@@ -29,6 +29,7 @@ type Node struct {
 	left    map[int]bool
 	rounds  map[string]chan *frame
 	boxes   map[address]*box
+	flow
 }
 
 // address names a message: who sent it, and under which key.
@@ -47,7 +48,7 @@ func newNode(m hello) *Node {
 	return &Node{
 		rank: m.Rank, size: m.Size, host: m.Host, chunk: math.MaxInt,
 		welcome: make(chan struct{}), done: make(chan struct{}), silence: make(chan time.Duration, 1),
-		left: map[int]bool{}, rounds: map[string]chan *frame{}, boxes: map[address]*box{},
+		left: map[int]bool{}, rounds: map[string]chan *frame{}, boxes: map[address]*box{}, flow: newFlow(),
 	}
 }
 
@@ -129,7 +130,7 @@ func (n *Node) deliver(f *frame) {
 	case kindWelcome:
 		n.start(f.body)
 	case kindBeat:
-		if d := time.Duration(f.a)<<32 | time.Duration(f.b); d > 0 {
+		if d := time.Duration(f.amount()); d > 0 {
 			select {
 			case n.silence <- d:
 			default: // it was told before
@@ -144,6 +145,7 @@ func (n *Node) deliver(f *frame) {
 	case kindLeave:
 		n.mu.Lock()
 		n.left[int(f.peer)] = true
+		n.flow.wake()
 		boxes := make([]*box, 0, len(n.boxes))
 		for a, b := range n.boxes {
 			if a.from == int(f.peer) {
@@ -162,6 +164,10 @@ func (n *Node) deliver(f *frame) {
 		if answer != nil {
 			answer <- f // has room for one
 		}
+	case kindRead:
+		n.credit(func() { n.unread[int(f.peer)] = max(0, n.unread[int(f.peer)]-f.amount()) })
+	case kindRelayed:
+		n.credit(func() { n.inRelay = max(0, n.inRelay-f.amount()) })
 	case kindData:
 		b := n.box(address{int(f.peer), f.key})
 		n.mu.Lock()
@@ -277,10 +283,14 @@ func gathered(f *frame, need int) ([][]byte, error) {
 }
 
 // Send sends a message to another rank, for its Recv under the same key. The bytes are copied.
-// Send does not wait for the receiver. Over TCP it waits, until ctx ends or the group fails, while
-// much of what was sent before is still in this process.
+// Send waits, until ctx ends or the group fails, while the rank has not received maxUnread bytes of
+// earlier messages, and over TCP while maxQueued bytes are on their way. A message that has begun is not
+// held up by the receiver, so ranks that send each other one message each never wait for each other.
 func (n *Node) Send(ctx context.Context, to int, key string, b []byte) error {
 	if err := n.Err(); err != nil {
+		return err
+	}
+	if err := n.awaitReader(ctx, to); err != nil {
 		return err
 	}
 	b = append([]byte{}, b...)
@@ -295,7 +305,11 @@ func (n *Node) Send(ctx context.Context, to int, key string, b []byte) error {
 				return err
 			}
 		}
-		n.send(&frame{kind: kindData, peer: uint32(to), key: key, body: part})
+		f := &frame{kind: kindData, peer: uint32(to), key: key, body: part}
+		if err := n.awaitRelay(ctx, to, f.size()); err != nil {
+			return err
+		}
+		n.send(f)
 	}
 	return nil
 }
@@ -314,6 +328,7 @@ func (n *Node) Recv(ctx context.Context, from int, key string, into []byte) erro
 		}
 		copy(into, body)
 		into = into[len(body):]
+		n.read(from, (&frame{key: key, body: body}).size())
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()

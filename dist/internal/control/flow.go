@@ -1,0 +1,94 @@
+package control
+
+import "context"
+
+// maxUnread is the bytes of messages that a rank has not received from another from which on the
+// other waits before the next message. With that message they are what lies in the receiver's memory.
+const maxUnread = 64 << 20
+
+// tellAfter is the bytes after which a rank is told that its data was received, or left rank 0.
+const tellAfter = maxUnread / 8
+
+// flow is what a node knows of the data that it has sent and received. The node's mutex guards it.
+type flow struct {
+	maxUnread  int64
+	maxRelayed int64         // bytes on their way through rank 0 from which on Send waits; 0: any number
+	unread     map[int]int64 // bytes sent to each rank that it has not told of
+	inRelay    int64         // bytes sent that rank 0 has not told of
+	taken      map[int]int64 // bytes received from each rank that it was not told of
+	changed    chan struct{} // closed when there is more room; nil: nobody waits
+}
+
+func newFlow() flow {
+	return flow{maxUnread: maxUnread, unread: map[int]int64{}, taken: map[int]int64{}}
+}
+
+// wake wakes those who wait for room. The node's mutex is held.
+func (f *flow) wake() {
+	if f.changed != nil {
+		close(f.changed)
+		f.changed = nil
+	}
+}
+
+// credit changes a count, and wakes those who wait.
+func (n *Node) credit(change func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	change()
+	n.flow.wake()
+}
+
+// await waits until there is room, to has left, the group fails or ctx ends. If there is room, take
+// is called under the mutex.
+func (n *Node) await(ctx context.Context, to int, room func() bool, take func()) error {
+	for {
+		n.mu.Lock()
+		if n.left[to] || room() {
+			take()
+			n.mu.Unlock()
+			return nil
+		}
+		if n.changed == nil {
+			n.changed = make(chan struct{})
+		}
+		changed := n.changed
+		n.mu.Unlock()
+		select {
+		case <-changed:
+		case <-n.done:
+			return n.Err()
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// awaitReader waits until a rank has received most of what was sent to it.
+func (n *Node) awaitReader(ctx context.Context, to int) error {
+	return n.await(ctx, to, func() bool { return n.unread[to] < n.maxUnread }, func() {})
+}
+
+// awaitRelay waits until there is room on the way through rank 0, and counts a frame of size bytes to a rank.
+func (n *Node) awaitRelay(ctx context.Context, to, size int) error {
+	return n.await(ctx, to, func() bool { return n.maxRelayed == 0 || n.inRelay < n.maxRelayed }, func() {
+		n.unread[to] += int64(size)
+		if n.maxRelayed > 0 {
+			n.inRelay += int64(size)
+		}
+	})
+}
+
+// read counts bytes received from a rank, and tells it from time to time.
+func (n *Node) read(from, size int) {
+	n.mu.Lock()
+	n.taken[from] += int64(size)
+	told := n.taken[from]
+	if told < min(tellAfter, n.maxUnread/2) {
+		n.mu.Unlock()
+		return
+	}
+	n.taken[from] = 0
+	n.mu.Unlock()
+	n.send((&frame{kind: kindRead, peer: uint32(from)}).withAmount(told))
+}

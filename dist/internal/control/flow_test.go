@@ -1,0 +1,216 @@
+package control
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"testing"
+	"time"
+)
+
+// joined joins ranks over TCP, with a limit of unread bytes.
+func joined(t *testing.T, size int, limit int64) (nodes []*Node, s *Server) {
+	t.Helper()
+	cfg := Config{Size: size, Silence: 10 * time.Minute, Join: 30 * time.Second}
+	s, err := Listen([]string{"127.0.0.1:0"}, nil, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes = make([]*Node, size)
+	errs := make([]error, size)
+	var wg sync.WaitGroup
+	for rank := range size {
+		wg.Go(func() {
+			if rank == 0 {
+				nodes[rank], errs[rank] = s.Join(t.Context(), "h")
+			} else {
+				nodes[rank], errs[rank] = Dial(t.Context(), []string{s.Addr()}, nil, rank, "h", cfg)
+			}
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range nodes {
+		n.maxUnread = limit
+	}
+	t.Cleanup(func() {
+		for i := range nodes {
+			nodes[size-1-i].Close()
+		}
+	})
+	return nodes, s
+}
+
+// held is the bytes that lie in a node's memory.
+func (n *Node) held() (sum int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, b := range n.boxes {
+		for _, body := range b.bodies {
+			sum += len(body)
+		}
+	}
+	return sum
+}
+
+// TestSlowReceiver sends much to a rank that receives slowly, through rank 0, from rank 0 and in memory:
+// what lies in the receiver's memory stays within the limit and a message, and all of it arrives in order.
+func TestSlowReceiver(t *testing.T) {
+	const message, messages, limit = 256 << 10, 60, 2 << 20
+	local, err := Local(3, "h", Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range local {
+		n.maxUnread = limit
+	}
+	tcp, _ := joined(t, 3, limit)
+	for _, c := range []struct {
+		name     string
+		from, to *Node
+	}{{"relay", tcp[1], tcp[2]}, {"rank 0", tcp[0], tcp[2]}, {"to rank 0", tcp[2], tcp[0]}, {"memory", local[1], local[2]}} {
+		t.Run(c.name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+			defer cancel()
+			sent := make(chan error, 1)
+			go func() {
+				var err error
+				for i := 0; err == nil && i < messages; i++ {
+					err = c.from.Send(ctx, c.to.Rank(), fmt.Sprint(i), bytes.Repeat([]byte{byte(i + 1)}, message))
+				}
+				sent <- err
+			}()
+			most := 0
+			into := make([]byte, message)
+			for i := range messages {
+				for begun := time.Now(); i == 0 && c.to.held() < limit/2 && time.Since(begun) < 2*time.Minute; {
+					time.Sleep(time.Millisecond) // until the sender is ahead
+				}
+				most = max(most, c.to.held())
+				if err := c.to.Recv(ctx, c.from.Rank(), fmt.Sprint(i), into); err != nil || into[0] != byte(i+1) || into[message-1] != byte(i+1) {
+					t.Fatalf("message %d: %v, %v", i, into[0], err)
+				}
+			}
+			if err := <-sent; err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("at most %d bytes lay in the receiver", most)
+			if most > limit+message || most < limit/2 {
+				t.Errorf("%d bytes lay in the receiver, of a limit of %d", most, limit)
+			}
+		})
+	}
+}
+
+// TestSymmetric has all ranks send a message that is longer than every limit to every other, before
+// they receive any.
+func TestSymmetric(t *testing.T) {
+	const message, limit = 20 << 20, 1 << 20
+	nodes, _ := joined(t, 3, limit)
+	for _, n := range nodes[1:] {
+		n.mu.Lock()
+		n.maxRelayed = 2 * tellAfter
+		n.mu.Unlock()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	var wg sync.WaitGroup
+	for _, n := range nodes {
+		wg.Go(func() {
+			for _, to := range nodes {
+				if to != n {
+					if err := n.Send(ctx, to.Rank(), "x", bytes.Repeat([]byte{byte(1 + n.Rank())}, message)); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			for _, from := range nodes {
+				if from == n {
+					continue
+				}
+				into := make([]byte, message)
+				if err := n.Recv(ctx, from.Rank(), "x", into); err != nil || into[0] != byte(1+from.Rank()) || into[message-1] != into[0] {
+					t.Errorf("rank %d from %d: %v, %v", n.Rank(), from.Rank(), into[0], err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestRelayBound sends a long message to a rank whose connection nobody reads: what lies in rank 0, and
+// in the sender's queue, stays within the limit.
+func TestRelayBound(t *testing.T) {
+	cfg := Config{Size: 3, Silence: 10 * time.Minute, Join: 30 * time.Second}
+	s, err := Listen([]string{"127.0.0.1:0"}, nil, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var (
+		idle   net.Conn
+		sender *Node
+		wg     sync.WaitGroup
+		errs   [2]error
+	)
+	wg.Go(func() { idle, errs[0] = reach(t.Context(), []string{s.Addr()}, nil, hello{Rank: 2, Size: 3}) })
+	wg.Go(func() { sender, errs[1] = Dial(t.Context(), []string{s.Addr()}, nil, 1, "h", cfg) })
+	zero, err := s.Join(t.Context(), "h")
+	wg.Wait()
+	if err := errors.Join(err, errs[0], errs[1]); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = idle.Close(); sender.Close(); zero.Close() })
+	const limit = 2 * tellAfter
+	sender.mu.Lock()
+	sender.maxRelayed = limit
+	sender.mu.Unlock()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- sender.Send(ctx, 2, "x", make([]byte, 3*limit)) }()
+	queued := func() (n int) {
+		for _, k := range s.open() {
+			k.mu.Lock()
+			n += k.bytes
+			k.mu.Unlock()
+		}
+		return n
+	}
+	for begun := time.Now(); queued() < limit/4 && time.Since(begun) < 2*time.Minute; {
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(300 * time.Millisecond) // more would come now
+	most := queued()
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("%d bytes were sent to nobody: %v", 3*limit, err)
+	}
+	t.Logf("%d bytes lie in rank 0", most)
+	if most > limit+2*maxDataBody || most < limit/4 {
+		t.Errorf("%d bytes lie in rank 0, of a limit of %d", most, limit)
+	}
+}
+
+// TestSendToLeft: a rank that has left holds nobody up.
+func TestSendToLeft(t *testing.T) {
+	nodes, _ := joined(t, 3, 1<<20)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		for i := 0; err == nil && i < 5; i++ {
+			err = nodes[1].Send(ctx, 2, "x", make([]byte, 1<<20))
+		}
+		done <- err
+	}()
+	time.Sleep(10 * time.Millisecond)
+	nodes[2].Close()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}

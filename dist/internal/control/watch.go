@@ -1,0 +1,65 @@
+package control
+
+import (
+	"fmt"
+	"time"
+)
+
+// between is the time from one beat to the next.
+func between(silence time.Duration) time.Duration { return max(silence/8, time.Millisecond) }
+
+// heldUp reports whether a watch that looked a while ago was itself stopped or held up, so that frames may
+// lie unread: the silence then begins again. Between two looks that are not, at most a quarter of the silence
+// passes, so by the watch's own clock a rank is named within 5/4 of it: 5 s for 4 s.
+func heldUp(since, silence time.Duration) bool { return since > silence/4 }
+
+// watch finds ranks that do not join or are silent, until close.
+func (h *hub) watch() {
+	ticker := time.NewTicker(between(h.cfg.Silence))
+	defer ticker.Stop()
+	began, last := time.Now(), time.Now()
+	for {
+		select {
+		case <-h.stop:
+			return
+		case now := <-ticker.C:
+			if f := h.inspect(now, last, began); f != nil {
+				h.fail(f)
+			}
+			last = now
+		}
+	}
+}
+
+// inspect returns the failure of a rank that is missing or silent, and sends beats. last is when it
+// was called before, and began when the watch began.
+func (h *hub) inspect(now, last, began time.Time) *Failure {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.failure != nil {
+		return nil
+	}
+	if h.joined < h.cfg.Size && now.Sub(began) > h.cfg.Join {
+		for rank, m := range h.members {
+			if m.port == nil {
+				return &Failure{rank, "", fmt.Errorf("%w within %v; %d of %d ranks have", ErrMissing, h.cfg.Join, h.joined, h.cfg.Size)}
+			}
+		}
+	}
+	beat := &frame{kind: kindBeat}
+	for rank := range h.members {
+		m := &h.members[rank]
+		c, remote := m.port.(*connection)
+		if !remote || m.left {
+			continue
+		}
+		c.deliver(beat)
+		if heldUp(now.Sub(last), h.cfg.Silence) {
+			m.heard = now
+		}
+		if quiet := now.Sub(m.heard); quiet > h.cfg.Silence {
+			return &Failure{rank, m.host, fmt.Errorf("%w (for %v)", ErrSilent, quiet.Round(10*time.Millisecond))}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,58 @@
+package control
+
+import (
+	"errors"
+	"math/rand/v2"
+	"net"
+	"testing"
+	"time"
+)
+
+// TestSilenceByTheClock lets a watch look at a silent rank at random times, some late. It names the rank
+// when it was silent for 4 to 5 s by the watch's clock, or 4.5 s where no look was late.
+func TestSilenceByTheClock(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	const silence = 4 * time.Second
+	for round := range 500 {
+		a, b := net.Pipe()
+		k := newConnection(a, nil)
+		go func() {
+			for {
+				if _, err := readFrame(b, maxToNode); err != nil {
+					return
+				}
+			}
+		}()
+		h := newHub(Config{Size: 2, Silence: silence, Join: time.Hour})
+		began := time.Now()
+		heard := began
+		h.members[1] = member{port: k, heard: heard}
+		last, most := began, 5*time.Second
+		if round%2 == 0 {
+			most = 4500 * time.Millisecond
+		}
+		for looks := 0; ; looks++ {
+			gap := between(silence)
+			if round%2 == 1 && looks < 40 {
+				gap = time.Duration(r.Int64N(int64(2 * time.Second)))
+			}
+			now := last.Add(gap)
+			if gap > silence/4 {
+				heard = now // frames may lie unread
+			}
+			if f := h.inspect(now, last, began); f != nil {
+				if quiet := now.Sub(heard); !errors.Is(f, ErrSilent) || f.Rank != 1 || quiet <= silence || quiet > most {
+					t.Errorf("round %d: %v after %v", round, f, quiet)
+				}
+				break
+			}
+			if last = now; looks > 100 {
+				t.Fatalf("round %d: a silent rank is not named", round)
+			}
+		}
+		k.close()
+		_ = b.Close()
+	}
+}

@@ -1,0 +1,276 @@
+package dist
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dist/internal/control"
+	"github.com/gpk-go/gpk/internal/deferred"
+	"github.com/gpk-go/gpk/internal/nccl"
+)
+
+// gpuComm is the NCCL communicator of a Comm. The ranks compare their calls by the mover first, so
+// every call that is enqueued here is enqueued by all ranks that it concerns, in one order.
+//
+// A call returns when its work is enqueued, and its result is an array that is not there yet. When a
+// rank is lost, the watch aborts the communicator: the work ends, and results that were not complete
+// carry the RankError as a deferred error.
+type gpuComm struct {
+	comm *nccl.Comm
+	node *control.Node
+
+	mu      sync.Mutex
+	failure error          // why it was aborted
+	last    *device.Event  // behind the work that was enqueued last; nil: none was
+	stream  *device.Stream // of that work
+	current *batch         // what the next results belong to; nil: a new one
+	open    map[*batch]bool
+
+	leave   chan struct{} // closed by end
+	once    sync.Once
+	stopped chan struct{} // closed when the watch has ended
+}
+
+// batch is the results since somebody last waited for one. They have one deferred error, so that a
+// chain of many collective calls depends on one.
+type batch struct {
+	err     *deferred.Error
+	failure error
+}
+
+// asyncPause is the time between two questions to NCCL whether a connection has failed.
+const asyncPause = time.Second
+
+func newGPUComm(comm *nccl.Comm, node *control.Node) *gpuComm {
+	g := &gpuComm{comm: comm, node: node, open: map[*batch]bool{}, leave: make(chan struct{}), stopped: make(chan struct{})}
+	go g.watch()
+	return g
+}
+
+// watch aborts the communicator when the group fails.
+func (g *gpuComm) watch() {
+	defer close(g.stopped)
+	ticker := time.NewTicker(asyncPause)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-g.leave:
+			return
+		case <-g.node.Done():
+			g.abort(named(g.node.Err()))
+			return
+		case <-ticker.C:
+			if err := g.comm.AsyncError(); err != nil {
+				g.node.Fail(fmt.Errorf("%w: %w", errEngine, err))
+			}
+		}
+	}
+}
+
+// complete reports whether all work that was enqueued is done.
+func (g *gpuComm) complete() bool {
+	g.mu.Lock()
+	last := g.last
+	g.mu.Unlock()
+	if last == nil {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	return last.Synchronize(ctx) == nil
+}
+
+// abort ends the communicator, and fails the results that are not complete.
+func (g *gpuComm) abort(err error) {
+	complete := g.complete()
+	g.mu.Lock()
+	g.failure = err
+	g.mu.Unlock()
+	if !complete {
+		g.failOpen(err)
+	}
+	_ = g.comm.Abort() // the group has failed already: its first error counts
+}
+
+// failOpen fails the results that nobody has waited for.
+func (g *gpuComm) failOpen(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for b := range g.open {
+		b.failure = err
+	}
+}
+
+func (g *gpuComm) err() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.failure
+}
+
+var errCaptured = fmt.Errorf("%w: a collective function in a captured sequence", gpk.ErrUnsupported)
+
+// start enqueues a call on a stream. src is what is read, and dst what is written; either may be
+// without a buffer.
+//
+// NCCL's first calls wait for the other ranks, so NCCL is called outside of the device's mutex: a
+// launch of no work before it orders the stream behind the uses of the buffers, and one behind it
+// notes the use. Nothing else uses the buffers between the two: an array is lent while it is read, and dst
+// is known to nobody.
+func (g *gpuComm) start(s *device.Stream, src, dst device.View, k nccl.Call) error {
+	if s.Capturing() {
+		return errCaptured
+	}
+	d := s.Device()
+	if err := g.follow(s); err != nil {
+		return err
+	}
+	reads, writes := []*device.Buffer{src.Buffer}, []*device.Buffer{dst.Buffer}
+	err := d.Launch(s, reads, writes, func(_ int, stream uint64) error {
+		k.Stream = stream
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if src.Buffer != nil {
+		k.Send = src.Addr()
+	}
+	if dst.Buffer != nil {
+		k.Recv = dst.Addr()
+	}
+	if err := g.comm.Run(&k); err != nil {
+		return fmt.Errorf("%w: %w", errEngine, err)
+	}
+	if err := d.Launch(s, reads, writes, func(int, uint64) error { return nil }); err != nil {
+		return errors.Join(err, s.Synchronize(context.Background())) // nothing notes the use: it must end here
+	}
+	return g.note(s, dst.Buffer)
+}
+
+// follow makes a stream wait for the work of another stream that was enqueued last.
+func (g *gpuComm) follow(s *device.Stream) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.failure != nil {
+		return g.failure
+	}
+	if g.last == nil || g.stream == s {
+		return nil
+	}
+	return s.Wait(g.last)
+}
+
+// note records what was enqueued, and makes its result depend on the group.
+func (g *gpuComm) note(s *device.Stream, result *device.Buffer) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.last == nil {
+		e, err := s.Device().NewEvent()
+		if err != nil {
+			return err
+		}
+		g.last = e
+	}
+	if err := s.Record(g.last); err != nil {
+		return err
+	}
+	g.stream = s
+	if g.current == nil {
+		b := &batch{failure: g.failure} // it may have been aborted meanwhile
+		b.err = deferred.New(func() (found, failed error) { return g.resolve(b) }, func(*deferred.Error) {})
+		g.current = b
+		g.open[b] = true
+	}
+	result.State().Attach(g.current.err)
+	return nil
+}
+
+// resolve waits for the results of a batch.
+func (g *gpuComm) resolve(b *batch) (found, failed error) {
+	g.mu.Lock()
+	if g.current == b {
+		g.current = nil // what is enqueued from here on belongs to another
+	}
+	last := g.last
+	g.mu.Unlock()
+	if err := last.Synchronize(context.Background()); err != nil {
+		return nil, err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.open, b)
+	return b.failure, nil
+}
+
+// wait waits for all work that was enqueued.
+func (g *gpuComm) wait(ctx context.Context) error {
+	g.mu.Lock()
+	last := g.last
+	g.mu.Unlock()
+	if last != nil {
+		if err := last.Synchronize(ctx); err != nil {
+			return err
+		}
+	}
+	return g.err()
+}
+
+// split makes the communicator of the ranks with the same color, as mover.split does.
+func (g *gpuComm) split(ctx context.Context, color, key int) (*gpuComm, error) {
+	c, err := await(ctx, g.node, func() (*nccl.Comm, error) { return g.comm.Split(color, key) })
+	if err != nil || c == nil {
+		return nil, err
+	}
+	return newGPUComm(c, g.node), nil
+}
+
+// await waits for a call of NCCL that waits for other ranks, and that nothing can end. Its goroutine
+// stays if the group fails or ctx ends, as long as the call does.
+func await(ctx context.Context, node *control.Node, f func() (*nccl.Comm, error)) (*nccl.Comm, error) {
+	type result struct {
+		comm *nccl.Comm
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		c, err := f()
+		if err != nil {
+			err = fmt.Errorf("%w: %w", errEngine, err)
+		}
+		done <- result{c, err}
+	}()
+	select {
+	case r := <-done:
+		return r.comm, r.err
+	case <-node.Done():
+		return nil, node.Err()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// free ends the communicator. All of its ranks call it; their work is done.
+func (g *gpuComm) free() error {
+	g.once.Do(func() { close(g.leave) })
+	<-g.stopped
+	if err := g.err(); err != nil {
+		return nil // it was aborted
+	}
+	return g.comm.Destroy()
+}
+
+// abortLimit is how long Close waits for NCCL to abort.
+const abortLimit = 5 * time.Second
+
+// leaveFailed waits until the communicator of a group that has failed is aborted.
+func (g *gpuComm) leaveFailed() {
+	select {
+	case <-g.stopped:
+	case <-time.After(abortLimit):
+	}
+}

@@ -1,0 +1,148 @@
+package dist
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/array"
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/nccl"
+)
+
+// The collective functions of ranks on GPUs. Data is dense: an operand of another layout is copied on
+// its GPU first, and the axis of the call is the first one.
+
+// onGPU reports whether NCCL moves the data of a call.
+func (k *call) onGPU() bool { return k.c.gpu != nil && k.a.Size() > 0 }
+
+// ncclReduction is a reduction as NCCL has it.
+type ncclReduction struct {
+	as    nccl.Type
+	parts int // elements of that type in one of gpk's
+	op    nccl.Op
+}
+
+// reductionOf returns how NCCL reduces a type. It reduces both parts of complex numbers, but has no
+// product of them, and its extremes of floating-point numbers do not propagate NaN.
+func reductionOf(op Op, dt dtype.DType) (r ncclReduction, ok bool) {
+	ops := map[Op]nccl.Op{Sum: nccl.Sum, Mean: nccl.Avg, Prod: nccl.Prod, Max: nccl.Max, Min: nccl.Min}
+	types := map[dtype.DType]ncclReduction{
+		dtype.Float32: {as: nccl.Float32, parts: 1}, dtype.Float64: {as: nccl.Float64, parts: 1},
+		dtype.Float16: {as: nccl.Float16, parts: 1}, dtype.BFloat16: {as: nccl.BFloat16, parts: 1},
+		dtype.Int8: {as: nccl.Int8, parts: 1}, dtype.Uint8: {as: nccl.Uint8, parts: 1}, dtype.Bool: {as: nccl.Uint8, parts: 1},
+		dtype.Int32: {as: nccl.Int32, parts: 1}, dtype.Int64: {as: nccl.Int64, parts: 1},
+		dtype.Complex64: {as: nccl.Float32, parts: 2}, dtype.Complex128: {as: nccl.Float64, parts: 2},
+	}
+	r, ok = types[dt]
+	r.op = ops[op]
+	switch {
+	case dt.IsComplex():
+		ok = op == Sum || op == Mean
+	case op == Max || op == Min:
+		ok = ok && (dt.IsInteger() || dt == dtype.Bool)
+	}
+	return r, ok
+}
+
+var errAgain = fmt.Errorf("%w: a collective call that has failed cannot run again", gpk.ErrUnsupported)
+
+// enqueue returns the result of a call of NCCL that reads x; nil: none. It is on its way.
+func (g *gpuComm) enqueue(op *array.Operation, dt dtype.DType, shape []int, x *gpk.Array, k nccl.Call) (*gpk.Array, error) {
+	var reads []*gpk.Array
+	if x != nil {
+		reads = append(reads, x)
+	}
+	started := false
+	out := op.Result(dt, shape, k.Kind.String()+" of "+nccl.Version(), reads, func(s *device.Stream, dst device.View, reads []device.View) error {
+		if started {
+			return errAgain // the other ranks do not call it again
+		}
+		started = true
+		var src device.View
+		if len(reads) > 0 {
+			src = reads[0]
+		}
+		return g.start(s, src, dst, k)
+	})
+	return out, errors.Join(out.Err(), gpk.Eval(out))
+}
+
+// bytes returns a call that moves count elements, which NCCL takes as bytes.
+func (k *call) bytes(kind nccl.Kind, count int) nccl.Call {
+	return nccl.Call{Kind: kind, Count: count * k.a.DType().Size(), Type: nccl.Uint8, Ranks: len(k.c.members)}
+}
+
+// gpuAllReduce is allReduce. A reduction that NCCL does not have is computed from the arrays of all ranks.
+func (k *call) gpuAllReduce(op Op) (*gpk.Array, error) {
+	x := k.a.Contiguous()
+	r, ok := reductionOf(op, k.a.DType())
+	if ok {
+		return k.c.gpu.enqueue(k.Operation, k.a.DType(), k.a.Shape(), x, nccl.Call{Kind: nccl.AllReduce, Count: x.Size() * r.parts, Type: r.as, Op: r.op})
+	}
+	shape := append([]int{len(k.c.members)}, k.a.Shape()...)
+	all, err := k.c.gpu.enqueue(k.Operation, k.a.DType(), shape, x, k.bytes(nccl.AllGather, x.Size()))
+	return reduceFirst(op, all, err)
+}
+
+// reduceFirst reduces along the first axis, in its order.
+func reduceFirst(op Op, all *gpk.Array, err error) (*gpk.Array, error) {
+	if err != nil {
+		return nil, err
+	}
+	out := all.Prod(0)
+	switch op {
+	case Max:
+		out = all.Max(0)
+	case Min:
+		out = all.Min(0)
+	}
+	return out, errors.Join(out.Err(), gpk.Eval(out))
+}
+
+// gpuGather is allGather.
+func (k *call) gpuGather() (*gpk.Array, error) {
+	p, x := len(k.c.members), k.first().Contiguous()
+	return k.gpuMove(x, p*k.length(), k.bytes(nccl.AllGather, x.Size()))
+}
+
+// gpuReduceScatter is reduceScatter.
+func (k *call) gpuReduceScatter(op Op) (*gpk.Array, error) {
+	p, x := len(k.c.members), k.first().Contiguous()
+	part := x.Size() / p
+	if r, ok := reductionOf(op, k.a.DType()); ok {
+		return k.gpuMove(x, k.length()/p, nccl.Call{Kind: nccl.ReduceScatter, Count: part * r.parts, Type: r.as, Op: r.op})
+	}
+	shape, inverse := k.blocks(k.length() / p)
+	all, err := k.c.gpu.enqueue(k.Operation, k.a.DType(), append([]int{p}, shape...), x, k.bytes(nccl.AllToAll, part))
+	out, err := reduceFirst(op, all, err)
+	if err != nil {
+		return nil, err
+	}
+	return out.Transpose(inverse...), nil
+}
+
+// gpuAllToAll is allToAll.
+func (k *call) gpuAllToAll() (*gpk.Array, error) {
+	x := k.first().Contiguous()
+	return k.gpuMove(x, k.length(), k.bytes(nccl.AllToAll, x.Size()/len(k.c.members)))
+}
+
+// gpuBroadcast is broadcast.
+func (k *call) gpuBroadcast(root int) (*gpk.Array, error) {
+	x := k.a.Contiguous()
+	call := k.bytes(nccl.Broadcast, x.Size())
+	call.Peer = root
+	return k.c.gpu.enqueue(k.Operation, k.a.DType(), k.a.Shape(), x, call)
+}
+
+// gpuMove makes a call of x, in which the axis of the call is the first. That axis of the result has length n.
+func (k *call) gpuMove(x *gpk.Array, n int, call nccl.Call) (*gpk.Array, error) {
+	shape, inverse := k.blocks(n)
+	out, err := k.c.gpu.enqueue(k.Operation, k.a.DType(), shape, x, call)
+	if err != nil || k.axis == 0 {
+		return out, err
+	}
+	return out.Transpose(inverse...), nil
+}

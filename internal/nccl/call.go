@@ -1,0 +1,77 @@
+package nccl
+
+// Kind is a collective call, or one of a pair.
+type Kind int
+
+// The kinds of calls. Their numbers are those of gpk_nccl_run.
+const (
+	AllReduce     Kind = iota // Count elements of Send are reduced into Recv
+	ReduceScatter             // Count elements of Recv are part of the reduction of Send, which has Count for every rank
+	AllGather                 // Count elements of Send; Recv has Count for every rank
+	Broadcast                 // Count elements of the rank Peer, from Send to Recv
+	AllToAll                  // Count elements for every rank, both ways
+	Send                      // Count elements to the rank Peer
+	Recv                      // Count elements from the rank Peer
+)
+
+var names = [...]string{"ncclAllReduce", "ncclReduceScatter", "ncclAllGather", "ncclBroadcast", "ncclSend and ncclRecv", "ncclSend", "ncclRecv"}
+
+// String returns the names of NCCL's functions.
+func (k Kind) String() string {
+	if k < 0 || int(k) >= len(names) {
+		return "unknown call"
+	}
+	return names[k]
+}
+
+// Type is an ncclDataType_t.
+type Type int
+
+// The types of NCCL that gpk's types are passed as.
+const (
+	Int8     Type = 0
+	Uint8    Type = 1
+	Int32    Type = 2
+	Int64    Type = 4
+	Float16  Type = 6
+	Float32  Type = 7
+	Float64  Type = 8
+	BFloat16 Type = 9
+)
+
+// size is the bytes of an element.
+func (t Type) size() int {
+	switch t {
+	case Int8, Uint8:
+		return 1
+	case Float16, BFloat16:
+		return 2
+	case Int32, Float32:
+		return 4
+	}
+	return 8
+}
+
+// Op is an ncclRedOp_t.
+type Op int
+
+// The reductions of NCCL.
+const (
+	Sum  Op = 0
+	Prod Op = 1
+	Max  Op = 2
+	Min  Op = 3
+	Avg  Op = 4
+)
+
+// Call is a call that enqueues work. Addresses are in the memory of the communicator's device.
+type Call struct {
+	Kind       Kind
+	Send, Recv uint64
+	Count      int
+	Type       Type
+	Op         Op  // of a reduction
+	Peer       int // of Broadcast, Send and Recv
+	Ranks      int // of AllToAll
+	Stream     uint64
+}

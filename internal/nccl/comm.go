@@ -1,0 +1,117 @@
+package nccl
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/gpk-go/gpk/device"
+)
+
+// ID identifies a communicator that is being made.
+type ID [128]byte
+
+// Context is the primary context of a GPU, which NCCL finds its device by; 0 leaves that of the
+// thread, for tests.
+type Context uintptr
+
+var binding sync.Mutex // while the driver's functions are bound
+
+// ContextOf returns the context of a device.
+func ContextOf(d *device.Device) (Context, error) {
+	binding.Lock()
+	defer binding.Unlock()
+	if err := bindDriver(); err != nil {
+		return 0, err
+	}
+	return retain(d.Info().Index)
+}
+
+// ErrAborted is the error of calls of a communicator that has ended.
+var ErrAborted = errors.New("the communicator has ended")
+
+// Comm is a blocking communicator: an ncclComm_t with the context of its GPU. A call returns when its
+// work is enqueued. Abort may be called while another call runs.
+type Comm struct {
+	context Context
+	handle  uintptr
+
+	mu    sync.Mutex
+	ended bool
+}
+
+// Init makes a communicator of so many ranks. It waits until all of them call it, each in a thread
+// or process of its own. Nothing ends it earlier, so the ranks must agree before.
+func Init(context Context, ranks int, id ID, rank int) (*Comm, error) {
+	handle, err := initRank(context, ranks, id, rank)
+	if err != nil {
+		return nil, err
+	}
+	return &Comm{context: context, handle: handle}, nil
+}
+
+// Split makes a communicator of the ranks with the same color, in the order of key, or returns nil
+// for a negative color. It waits until all ranks call it.
+func (c *Comm) Split(color, key int) (*Comm, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	handle, err := c.split(max(color, -1), key)
+	if err != nil || color < 0 {
+		return nil, err
+	}
+	return &Comm{context: c.context, handle: handle}, nil
+}
+
+// Run enqueues a call. All ranks that it concerns call it, in the same order. The first calls
+// connect the ranks, and wait for each other.
+func (c *Comm) Run(k *Call) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	return c.run(k)
+}
+
+func (c *Comm) check() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended {
+		return ErrAborted
+	}
+	return nil
+}
+
+// end marks the communicator as ended, and reports whether it had not.
+func (c *Comm) end() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	first := !c.ended
+	c.ended = true
+	return first
+}
+
+// AsyncError returns an error that NCCL has found after a call has returned.
+func (c *Comm) AsyncError() error {
+	c.mu.Lock() // not while another goroutine ends it
+	defer c.mu.Unlock()
+	if c.ended {
+		return nil
+	}
+	return c.asyncError()
+}
+
+// Abort ends a communicator without the other ranks. Work that waits for them on the GPU ends with
+// undefined results, and calls that wait return.
+func (c *Comm) Abort() error {
+	if !c.end() {
+		return nil
+	}
+	return c.abort()
+}
+
+// Destroy ends a communicator whose work is done. All ranks call it, at the same time.
+func (c *Comm) Destroy() error {
+	if !c.end() {
+		return nil
+	}
+	return c.destroy()
+}

@@ -1,0 +1,78 @@
+package nccl
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/gpk-go/gpk/internal/dynlib"
+)
+
+// MinVersion is the oldest NCCL that is used: 2.27.0, whose ncclConfig_t is a prefix of all later ones.
+const MinVersion = 22700
+
+var library struct {
+	once    sync.Once
+	path    string
+	version int
+	err     error
+}
+
+// Load finds and opens NCCL, once. The error is a *dynlib.NotFoundError.
+func Load() error {
+	library.once.Do(func() {
+		l := &dynlib.Library{Name: "NCCL", Files: []string{"libnccl.so.2"}, Env: "GPK_NCCL", Wheels: "nccl"}
+		library.err = l.Find(func(path string) (err error) {
+			library.path = path
+			library.version, err = load(path)
+			return err
+		})
+	})
+	return library.err
+}
+
+// Version names the library, as NCCL 2.28.9. It is known when Load has returned nil.
+func Version() string { return versionText(library.version) }
+
+// Number returns the number of the version: 22809 is 2.28.9.
+func Number() int { return library.version }
+
+// Path returns the file of the library.
+func Path() string { return library.path }
+
+func versionText(v int) string {
+	return fmt.Sprintf("NCCL %d.%d.%d", v/10000, v%10000/100, v%100)
+}
+
+// checkVersion refuses a library whose structures differ from those that are passed to it.
+func checkVersion(v int) error {
+	if v < MinVersion {
+		return fmt.Errorf("it is %s; %s or newer is needed", versionText(v), versionText(MinVersion))
+	}
+	return nil
+}
+
+// Error is a result of NCCL.
+type Error struct {
+	Call   string
+	Code   int
+	Detail string // ncclGetLastError, as it was when the call returned
+}
+
+// Error names the call and the result, and says what NCCL says.
+func (e *Error) Error() string {
+	if e == nil {
+		return "NCCL failed"
+	}
+	name := map[int]string{
+		1: "ncclUnhandledCudaError", 2: "ncclSystemError", 3: "ncclInternalError", 4: "ncclInvalidArgument", 5: "ncclInvalidUsage",
+		6: "ncclRemoteError", 7: "ncclInProgress",
+	}[e.Code]
+	if name == "" {
+		name = "unknown result"
+	}
+	s := fmt.Sprintf("%s: %s (%d)", e.Call, name, e.Code)
+	if e.Detail != "" {
+		s += ": " + e.Detail
+	}
+	return s
+}
