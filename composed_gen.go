@@ -250,6 +250,10 @@ func PutAlongAxis(a, indices *Array, values any, axis int) *Array {
 // rounded once.
 func Quantile(a *Array, q float64, axes ...int) *Array { return a.Quantile(q, axes...) }
 
+// Quantiles returns the results of Quantile for several q, along a new first axis: [len(q), …].
+// The elements are sorted once.
+func Quantiles(a *Array, q []float64, axes ...int) *Array { return a.Quantiles(q, axes...) }
+
 // Repeat returns every element n times, one after the other, along an axis.
 func Repeat(a *Array, n, axis int) *Array { return a.Repeat(n, axis) }
 

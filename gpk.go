@@ -42,7 +42,7 @@ import (
 //     [Array.CumSum], [Array.CumProd], [Array.Diff], [Array.Sort], [Array.ArgSort],
 //     [Array.TopK], [Array.BottomK], [Array.SearchSorted], [Array.Histogram], [Array.HistogramDensity],
 //     [Array.HistogramEdges], [Array.Std],
-//     [Array.Median], [Array.Quantile], [Array.Norm], [Array.VectorNorm],
+//     [Array.Median], [Array.Quantile], [Array.Quantiles], [Array.Norm], [Array.VectorNorm],
 //     [Array.LogSumExp], [Array.CountNonzero]
 //   - Products: [Array.MatMul], [Array.TensorDot], [Array.Outer], [Array.VecDot],
 //     [Array.Kron], [Array.Cross]; Einsum is a function

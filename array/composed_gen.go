@@ -230,6 +230,12 @@ func (a *Array) Quantile(q float64, axes ...int) *Array {
 	return compose.Quantile(NewOperation("Quantile", []*Array{a}), a, q, axes...)
 }
 
+// Quantiles returns the results of Quantile for several q, along a new first axis: [len(q), …].
+// The elements are sorted once.
+func (a *Array) Quantiles(q []float64, axes ...int) *Array {
+	return compose.Quantiles(NewOperation("Quantiles", []*Array{a}), a, q, axes...)
+}
+
 // Repeat returns every element n times, one after the other, along an axis.
 func (a *Array) Repeat(n, axis int) *Array {
 	return compose.Repeat(NewOperation("Repeat", []*Array{a}), a, n, axis)

@@ -35,6 +35,7 @@ var attentionProgram = userProgram{
 			want:   func() [][]float64 { return [][]float64{wantAttention(host[0], host[1], host[2], n)} },
 		}
 	},
+	body: []string{"causalAttention"},
 }
 
 func causalAttention(q, k, v *gpk.Array) *gpk.Array {

@@ -23,6 +23,7 @@ var gradientsProgram = userProgram{
 			want:   func() [][]float64 { return [][]float64{wantGradients(matrix, right, n)} },
 		}
 	},
+	body: []string{"gradients"},
 }
 
 // gradientsIterations stays below where the residual of a small system would

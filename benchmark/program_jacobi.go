@@ -24,6 +24,7 @@ var jacobiProgram = userProgram{
 			want:   func() [][]float64 { return [][]float64{wantJacobi(load, n)} },
 		}
 	},
+	body: []string{"jacobi"},
 }
 
 func jacobi(f *gpk.Array, n int) []*gpk.Array {

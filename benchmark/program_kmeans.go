@@ -29,6 +29,7 @@ var kmeansProgram = userProgram{
 			want:   func() [][]float64 { return wantKmeans(points, n) },
 		}
 	},
+	body: []string{"kmeans"},
 }
 
 func kmeansPoints(p precision, n int) []float64 {

@@ -28,6 +28,7 @@ var logisticProgram = userProgram{
 			want:   func() [][]float64 { return [][]float64{wantLogistic(rows, labels, n)} },
 		}
 	},
+	body: []string{"fitLogistic"},
 }
 
 func logisticData(n int) (rows, labels []float64) {
@@ -43,11 +44,10 @@ func logisticData(n int) (rows, labels []float64) {
 }
 
 func fitLogistic(x, y *gpk.Array) *gpk.Array {
-	n := x.Shape()[0]
 	w, xt := gpk.Zeros(x.DType(), logisticDim), x.T()
 	for range logisticSteps {
 		residual := x.MatMul(w).Sigmoid().Sub(y)
-		w = w.Sub(xt.MatMul(residual).Mul(logisticRate / float64(n)))
+		w = w.Sub(xt.MatMul(residual).Mul(logisticRate / float64(y.Size())))
 	}
 	return w
 }

@@ -25,13 +25,16 @@ var nearestProgram = userProgram{
 		x, q := upload(p.dtype, values{re: rows}, n, nearestDim), upload(p.dtype, values{re: queries}, nearestQueries, nearestDim)
 		return task{
 			inputs: arrays{x, q},
-			run: func() []*gpk.Array {
-				scores, items := q.MatMul(x.T()).TopK(nearestTop, 1)
-				return []*gpk.Array{scores, items}
-			},
-			want: func() [][]float64 { return wantNearest(rows, queries, n) },
+			run:    func() []*gpk.Array { return nearest(x, q) },
+			want:   func() [][]float64 { return wantNearest(rows, queries, n) },
 		}
 	},
+	body: []string{"nearest"},
+}
+
+func nearest(x, q *gpk.Array) []*gpk.Array {
+	scores, items := q.MatMul(x.T()).TopK(nearestTop, 1)
+	return []*gpk.Array{scores, items}
 }
 
 func wantNearest(rows, queries []float64, n int) [][]float64 {

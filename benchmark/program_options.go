@@ -33,6 +33,7 @@ var optionsProgram = userProgram{
 			want:   func() [][]float64 { return wantBlackScholes(spot, strike, years) },
 		}
 	},
+	body: []string{"blackScholes", "normalBelow"},
 }
 
 func blackScholes(s, k, t *gpk.Array) []*gpk.Array {

@@ -33,6 +33,7 @@ var perceptronProgram = userProgram{
 			want:   func() [][]float64 { return wantPerceptron(in, n, perceptronSteps) },
 		}
 	},
+	body: []string{"trainPerceptron"},
 }
 
 // perceptron is the training's start on the host.

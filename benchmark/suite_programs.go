@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"math"
+	"os"
 	"strings"
 	"sync"
 
@@ -23,6 +24,9 @@ type userProgram struct {
 	// bound is the largest relative error of a right result in float32 and
 	// in float64. Errors grow over the iterations of a program.
 	bound32, bound64 float64
+	// body names the functions that a user would write, the program itself
+	// first. Their lines are counted beside those of the twin.
+	body []string
 }
 
 // task is a program with its inputs.
@@ -32,12 +36,26 @@ type task struct {
 	run func() []*gpk.Array
 	// want computes the same results in float64 by plain loops.
 	want func() [][]float64
+	// file is a temporary file that the program reads, or empty. err is the
+	// error of writing it.
+	file string
+	err  error
+}
+
+// free releases the inputs.
+func (t task) free() {
+	t.inputs.free()
+	if t.file != "" {
+		os.Remove(t.file)
+	}
 }
 
 // programs lists the programs in the order of peers/programs.py.
 var programs = []userProgram{
 	kmeansProgram, jacobiProgram, gradientsProgram, perceptronProgram,
 	attentionProgram, nearestProgram, optionsProgram, logisticProgram,
+	scatterProgram, componentsProgram, convolutionProgram, einsumProgram,
+	statisticsProgram, spectrumProgram, ridgeProgram,
 }
 
 // programCases lists every program in its precisions. -sizes replaces the
@@ -75,7 +93,10 @@ func (g userProgram) measure(r *runner, name string, p precision, n int) ([]resu
 		p.bound = g.bound64
 	}
 	t := g.make(p, n)
-	defer t.inputs.free()
+	defer t.free()
+	if t.err != nil {
+		return nil, t.err
+	}
 	if err := gpk.Eval(t.inputs...); err != nil {
 		return nil, err
 	}

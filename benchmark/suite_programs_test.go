@@ -30,7 +30,10 @@ func eachProgram(t *testing.T, f func(t *testing.T, g userProgram, p precision, 
 func TestReferencesAgreeWithTwins(t *testing.T) {
 	eachProgram(t, func(t *testing.T, g userProgram, p precision, bound float64) {
 		task := g.make(p, testSize)
-		defer task.inputs.free()
+		defer task.free()
+		if task.err != nil {
+			t.Fatal(task.err)
+		}
 		want := task.want()
 		for i, output := range g.outputs {
 			if _, ok := twinNorms()[g.caseName(p, g.size)]["norm-"+output]; !ok {
@@ -49,7 +52,10 @@ func TestReferencesAgreeWithTwins(t *testing.T) {
 func TestSpoiledProgramFails(t *testing.T) {
 	eachProgram(t, func(t *testing.T, g userProgram, p precision, bound float64) {
 		task := g.make(p, testSize)
-		defer task.inputs.free()
+		defer task.free()
+		if task.err != nil {
+			t.Fatal(task.err)
+		}
 		want, name := task.want(), g.caseName(p, testSize)
 		judge := func(results []*gpk.Array) error {
 			d, err := g.check(name, results, want, bound)
@@ -64,7 +70,7 @@ func TestSpoiledProgramFails(t *testing.T) {
 		for i, output := range g.outputs {
 			results := task.run()
 			if results[i].DType() == gpk.Int64 {
-				results[i] = results[i].Flip(1)
+				results[i] = results[i].Flip(-1)
 			} else {
 				results[i] = results[i].Mul(1 + 8*bound)
 			}

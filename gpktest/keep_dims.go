@@ -55,6 +55,15 @@ func testKeepDims(t *testing.T, s *suite) {
 	if shape := gpk.Ones(gpk.Float32).Sum(gpk.KeepDims).Shape(); len(shape) != 0 {
 		t.Errorf("a 0-d array with KeepDims has shape %v", shape)
 	}
+	many := make([]float64, 129) // each at an element
+	for i := range many {
+		many[i] = float64(i) / 128
+	}
+	line := gpk.Arange(gpk.Float64, 129).Flip(0)
+	equal(t, "129 quantiles", read(t, line.Quantiles(many)), read(t, gpk.Arange(gpk.Float64, 129)))
+	if shape := a.Quantiles(nil, 1, gpk.KeepDims).Shape(); !slices.Equal(shape, []int{0, 7, 1}) {
+		t.Errorf("no quantiles have shape %v", shape)
+	}
 	for what, c := range map[string]struct {
 		op   string
 		got  *gpk.Array
@@ -76,6 +85,8 @@ func testKeepDims(t *testing.T, s *suite) {
 		"Median of integers": {"Median", gpk.Ones(gpk.Int32, 2).Median(), gpk.ErrDType},
 		"a quantile of 1.1":  {"Quantile", a.Quantile(1.1), gpk.ErrUnsupported},
 		"a quantile of NaN":  {"Quantile", a.Quantile(math.NaN(), 0), gpk.ErrUnsupported},
+		"a quantile of -1":   {"Quantiles", a.Quantiles([]float64{0, -1}, 0), gpk.ErrUnsupported},
+		"Quantiles, integer": {"Quantiles", gpk.Ones(gpk.Int32, 2).Quantiles([]float64{0.5}), gpk.ErrDType},
 		"nil":                {"Median", gpk.Median(nil), gpk.ErrShape},
 	} {
 		s.refusedAs(t, what, c.op, []*gpk.Array{c.got}, c.want)

@@ -174,6 +174,9 @@ func statistics() []statistic {
 	}
 	for _, q := range []float64{0, 0.1, 0.25, 0.5, 0.77, 1} {
 		list = append(list, statistic{fmt.Sprint("Quantile ", q), func(a *gpk.Array, axes ...int) *gpk.Array { return gpk.Quantile(a, q, axes...) }, floats, rank(q), false, false})
+		list = append(list, statistic{fmt.Sprint("Quantiles ", q), func(a *gpk.Array, axes ...int) *gpk.Array {
+			return gpk.Quantiles(a, []float64{0.9, q, 0.3}, axes...).At(1)
+		}, floats, rank(q), false, false})
 	}
 	return list
 }

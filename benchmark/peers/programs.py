@@ -5,7 +5,7 @@
 Both sides make the same inputs (uniforms). Each line has the Euclidean norms of the program's results, which gpk's
 benchmark compares with its own. Needs NumPy 2, and SciPy for erf, which NumPy lacks.
 """
-import argparse, os, time
+import argparse, os, tempfile, time
 
 p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 p.add_argument("--threads", type=int, default=1)
@@ -152,8 +152,94 @@ def logistic_regression(n, T):
     return f"rows={n}/dim={dim}/steps={steps}", ("weights",), run
 
 
+def kmeans_scatter(n, T):
+    dim, clusters, iterations = 64, 32, 10
+    x = (centred(1, clusters, dim)[np.arange(n) % clusters] + 0.5 * centred(2, n, dim)).astype(T)
+    def run():
+        centres = x[:clusters]
+        for _ in range(iterations):
+            distances = np.square(centres).sum(1) - 2 * (x @ centres.T)
+            nearest = distances.argmin(1)
+            sums = np.zeros((clusters, dim), T)
+            np.add.at(sums, nearest, x)
+            counts = np.bincount(nearest, minlength=clusters)
+            centres = sums / counts.astype(T)[:, None]
+        return centres, counts
+    return f"points={n}/dim={dim}/centres={clusters}/iterations={iterations}", ("centres", "counts"), run
+
+
+def pca(n, T):
+    dim, top = 64, 8
+    x = (centred(1, n, dim) / (1 + np.arange(dim)) + centred(2, dim)).astype(T)
+    def run():
+        mean = x.mean(0)
+        u, s, vh = np.linalg.svd(x - mean, full_matrices=False)
+        u, s, vh = u[:, :top], s[:top], vh[:top]
+        return np.square(s) / (n - 1), (u * s) @ vh + mean
+    return f"rows={n}/dim={dim}/components={top}", ("variances", "denoised"), run
+
+
+def convolution(n, T):
+    images, channels, filters, side = 8, 16, 32, 3
+    x, w = centred(1, images, channels, n, n).astype(T), centred(2, filters, channels, side, side).astype(T)
+    def run():
+        windows = np.lib.stride_tricks.sliding_window_view(x, (side, side), (2, 3))
+        columns = windows.transpose(0, 2, 3, 1, 4, 5).reshape(-1, channels * side * side)
+        out = columns @ w.reshape(filters, -1).T
+        return out.reshape(images, n - side + 1, n - side + 1, filters).transpose(0, 3, 1, 2),
+    return f"images={images}/channels={channels}/side={n}/filters={filters}/window={side}", ("out",), run
+
+
+def einsum_attention(n, T):
+    b, h, d = 2, 8, 64
+    q, k, v = (centred(i, b, h, n, d).astype(T) for i in (1, 2, 3))
+    def run():
+        scores = np.einsum("bhqd,bhkd->bhqk", q, k, optimize=True) * T(d ** -0.5)
+        scores = np.where(np.tri(n, dtype=bool), scores, T(-np.inf))
+        e = np.exp(scores - scores.max(-1, keepdims=True))
+        return np.einsum("bhqk,bhkd->bhqd", e / e.sum(-1, keepdims=True), v, optimize=True),
+    return f"b={b}/h={h}/s={n}/d={d}", ("out",), run
+
+
+def statistics(n, T):
+    columns, bins, file = 8, 64, tempfile.NamedTemporaryFile(suffix=".npy")
+    x = centred(1, n, columns)
+    np.save(file, (x * x * x).astype(T))
+    file.flush()
+    def run():
+        x = np.load(file.name)
+        moments = np.stack([x.mean(0), x.std(0), x.min(0), x.max(0)])
+        quartiles = np.quantile(x, [0.25, 0.5, 0.75], 0)
+        counts, _ = np.histogram(x, bins, (-1, 1))
+        return moments, quartiles, counts
+    return f"rows={n}/columns={columns}/bins={bins}", ("moments", "quartiles", "counts"), run
+
+
+def spectral_power(n, T):
+    frame, hop = 1024, 512
+    x = centred(1, (n - 1) * hop + frame).astype(T)
+    def run():
+        taper = 0.5 - 0.5 * np.cos(np.arange(frame, dtype=T) * (2 * np.pi / frame))
+        frames = np.lib.stride_tricks.sliding_window_view(x, frame)[::hop]
+        spectrum = np.fft.rfft(frames * taper)
+        return np.square(np.abs(spectrum)).mean(0) / np.square(taper).sum(),
+    return f"frames={n}/frame={frame}/hop={hop}", ("power",), run
+
+
+def ridge_regression(n, T):
+    dim, penalty = 512, 0.5
+    x, noise = centred(1, n, dim), centred(2, n)
+    x, y = x.astype(T), (x[:, 0] - x[:, 1] + noise).astype(T)
+    def run():
+        gram = x.T @ x + penalty * np.eye(dim, dtype=T)
+        return np.linalg.solve(gram, x.T @ y),
+    return f"rows={n}/dim={dim}", ("weights",), run
+
+
 PROGRAMS = ((kmeans, 50000, (F32,)), (jacobi, 256, (F32,)), (conjugate_gradients, 2048, (F64,)), (mlp, 256, (F32,)), (attention, 256, (F32,)),
-            (topk, 100000, (F32,)), (black_scholes, 4 << 20, (F32, F64)), (logistic_regression, 50000, (F32,)))
+            (topk, 100000, (F32,)), (black_scholes, 4 << 20, (F32, F64)), (logistic_regression, 50000, (F32,)),
+            (kmeans_scatter, 50000, (F32,)), (pca, 20000, (F32,)), (convolution, 64, (F32,)), (einsum_attention, 256, (F32,)),
+            (statistics, 1 << 17, (F32,)), (spectral_power, 2048, (F32,)), (ridge_regression, 8192, (F64,)))
 
 
 def clock(fn):

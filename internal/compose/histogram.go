@@ -178,7 +178,8 @@ func histogram[A Operand](o Operation[A], a, edges A) (counts A, err error) {
 		return counts, err
 	}
 	n := edges.Size()
-	x := ordered(o, narrow(o, a, dtype.Float64))
+	// The order survives the conversion, and fewer bits are sorted before it.
+	x := narrow(o, ordered(o, a), dtype.Float64)
 	first := searched(o, x, slice(o, edges, 0, 0, n-1), false)
 	// The last interval ends behind the elements that are equal to its edge.
 	upper := slice(o, edges, 0, 1, n)

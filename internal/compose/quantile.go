@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/ops"
 )
 
 // Median returns the middle element in rising order over the given axes, or the mean of the
@@ -13,7 +15,11 @@ import (
 //
 //gpk:row Over axes | the same | floating point | the middle element in rising order, or the mean of the two in the middle; NaN for no elements or where one is NaN
 func Median[A Operand](o Operation[A], a A, axes ...int) A {
-	return between(o, a, 0.5, axes, func(low, high A, _ float64) A {
+	r, err := rankedOf(o, a, axes)
+	if err != nil {
+		return o.Failed(err)
+	}
+	return r.between(0.5, func(low, high A, _ float64) A {
 		return o.Elementwise(expr.Mul, o.Elementwise(expr.Add, low, high), 0.5)
 	})
 }
@@ -25,34 +31,69 @@ func Median[A Operand](o Operation[A], a A, axes ...int) A {
 //
 //gpk:row Over axes | the same | floating point | the element at place q (n-1) in rising order, between two places linear; NaN for no elements or where one is NaN
 func Quantile[A Operand](o Operation[A], a A, q float64, axes ...int) A {
-	if !(q >= 0 && q <= 1) {
-		return o.Failed(fmt.Errorf("%w: a quantile of %v, which is not between 0 and 1", expr.ErrUnsupported, q))
+	if err := checkQuantile(q); err != nil {
+		return o.Failed(err)
 	}
-	return between(o, a, q, axes, func(low, high A, fraction float64) A {
-		away := o.Elementwise(expr.Sub, high, low)
-		var x A
-		if fraction < 0.5 {
-			x = o.Elementwise(expr.Add, low, o.Elementwise(expr.Mul, away, fraction))
-		} else {
-			x = o.Elementwise(expr.Sub, high, o.Elementwise(expr.Mul, away, 1-fraction))
+	r, err := rankedOf(o, a, axes)
+	if err != nil {
+		return o.Failed(err)
+	}
+	return r.between(q, r.linear)
+}
+
+// Quantiles returns the results of Quantile for several q, along a new first axis: [len(q), …].
+// The elements are sorted once.
+//
+//gpk:row Over axes | the same | floating point | Quantile at several places, along a new first axis
+func Quantiles[A Operand](o Operation[A], a A, q []float64, axes ...int) A {
+	for _, at := range q {
+		if err := checkQuantile(at); err != nil {
+			return o.Failed(err)
 		}
-		// Of two equal infinities the difference is NaN.
-		return o.Elementwise(expr.Where, o.Elementwise(expr.Eq, low, high), low, x)
+	}
+	r, err := rankedOf(o, a, axes)
+	if err != nil {
+		return o.Failed(err)
+	}
+	parts := make([]A, len(q))
+	for i, at := range q {
+		parts[i] = unsqueeze(o, r.between(at, r.linear), 0)
+	}
+	shape := append([]int{len(q)}, r.shape...)
+	return o.Result(a.DType(), shape, "one join", parts, func(s *device.Stream, dst device.View, parts []device.View) error {
+		return ops.Concat(s, dst, 0, parts)
 	})
 }
 
-// between sorts the elements of each fold, and returns the one at place q (n - 1), or what
-// mix makes of the two about it and the fraction between them.
-func between[A Operand](o Operation[A], a A, q float64, axes []int, mix func(low, high A, fraction float64) A) A {
+func checkQuantile(q float64) error {
+	if !(q >= 0 && q <= 1) {
+		return fmt.Errorf("%w: a quantile of %v, which is not between 0 and 1", expr.ErrUnsupported, q)
+	}
+	return nil
+}
+
+// rankedFold is a reduction whose elements are sorted.
+type rankedFold[A Operand] struct {
+	folded
+	o    Operation[A]
+	a    A // the operand
+	axes []int
+	line A   // the sorted elements along the last axis; nothing where terms is 0
+	axis int // of line, the last one
+}
+
+// rankedOf sorts the elements of each fold of a over axes.
+func rankedOf[A Operand](o Operation[A], a A, axes []int) (r rankedFold[A], err error) {
 	f, err := foldOf(o, a, axes, false)
 	if err == nil {
 		err = floating(a.DType(), false)
 	}
 	if err != nil {
-		return o.Failed(err)
+		return r, err
 	}
+	r = rankedFold[A]{folded: f, o: o, a: a, axes: axes}
 	if f.terms == 0 {
-		return o.Reduce(expr.Mean, a, axes) // NaN
+		return r, nil
 	}
 	// The folded axes become the last one.
 	var order, lines []int
@@ -65,17 +106,41 @@ func between[A Operand](o Operation[A], a A, q float64, axes []int, mix func(low
 			}
 		}
 	}
-	x := reshape(o, permute(o, a, order), append(lines, f.terms)...)
-	line := sorted(o, x, len(lines), false)
-	place := func(i int) A {
-		return reshape(o, slice(o, line, len(lines), i, i+1), f.shape...)
+	r.axis = len(lines)
+	r.line = sorted(o, reshape(o, permute(o, a, order), append(lines, f.terms)...), r.axis, false)
+	return r, nil
+}
+
+// between returns the element at place q (n - 1) of each fold, or what mix makes of the two
+// about it and the fraction between them.
+func (r rankedFold[A]) between(q float64, mix func(low, high A, fraction float64) A) A {
+	o := r.o
+	if r.terms == 0 {
+		return o.Reduce(expr.Mean, r.a, r.axes) // NaN
 	}
-	at, fraction := math.Modf(q * float64(f.terms-1))
+	place := func(i int) A {
+		return reshape(o, slice(o, r.line, r.axis, i, i+1), r.shape...)
+	}
+	at, fraction := math.Modf(q * float64(r.terms-1))
 	low := place(int(at))
-	last := place(f.terms - 1)
-	x = low
+	last := place(r.terms - 1)
+	x := low
 	if fraction > 0 {
-		x = narrow(o, mix(wide(o, low), wide(o, place(int(at)+1)), fraction), a.DType())
+		x = narrow(o, mix(wide(o, low), wide(o, place(int(at)+1)), fraction), r.a.DType())
 	}
 	return o.Elementwise(expr.Where, o.Elementwise(expr.Ne, last, last), last, x) // NaN is sorted last
+}
+
+// linear returns the number at a fraction of the way from low to high.
+func (r rankedFold[A]) linear(low, high A, fraction float64) A {
+	o := r.o
+	away := o.Elementwise(expr.Sub, high, low)
+	var x A
+	if fraction < 0.5 {
+		x = o.Elementwise(expr.Add, low, o.Elementwise(expr.Mul, away, fraction))
+	} else {
+		x = o.Elementwise(expr.Sub, high, o.Elementwise(expr.Mul, away, 1-fraction))
+	}
+	// Of two equal infinities the difference is NaN.
+	return o.Elementwise(expr.Where, o.Elementwise(expr.Eq, low, high), low, x)
 }

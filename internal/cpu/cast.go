@@ -13,8 +13,6 @@ import (
 // dropped, and from real to complex types it is 0.
 //
 // shape is that of both operands; xs and ds are strides in elements.
-//
-// shape is that of both operands; xs and ds are strides in elements.
 func Cast(xt, dt dtype.DType, shape []int, x unsafe.Pointer, xs []int, dst unsafe.Pointer, ds []int) error {
 	if !xt.Valid() || !dt.Valid() {
 		return unsupported("Cast to "+dt.String(), xt)
@@ -32,6 +30,9 @@ func Cast(xt, dt dtype.DType, shape []int, x unsafe.Pointer, xs []int, dst unsaf
 	}
 	t := newNest(shape, operand{dst, ds, dt.Size()}, operand{x, xs, xt.Size()})
 	if xt == dt {
+		if t.n > 0 && copyRuns(t) {
+			return nil
+		}
 		size := dt.Size()
 		t.nonTemporal = streams(t.n * size)
 		t.run(func(s span, _ *work) {

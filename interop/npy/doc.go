@@ -3,6 +3,7 @@
 // 2.0 where a header needs it).
 //
 //	x, err := npy.ReadFile("train.npy")   // on the default device
+//	y := npy.Load("train.npy").Mean(0)    // an error travels with the array
 //	err = npy.WriteFile("k.npy", k)
 //
 // Element types are those of gpk except bfloat16, which NumPy lacks: it is ErrDType

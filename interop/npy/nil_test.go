@@ -13,7 +13,7 @@ import (
 func TestNil(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	niltest.Run(t, niltest.Package{Functions: map[string]any{
-		"Header": Header, "Read": Read, "ReadFile": ReadFile, "Bytes": Bytes[float32], "Write": Write,
+		"Header": Header, "Read": Read, "ReadFile": ReadFile, "Load": Load, "Bytes": Bytes[float32], "Write": Write,
 		"WriteFile": func(_ string, a *gpk.Array) error { return WriteFile(file, a) },
 		"ReadZip":   ReadZip, "ReadZipFile": ReadZipFile, "WriteZip": WriteZip,
 		"WriteZipFile": func(_ string, as map[string]*gpk.Array) error { return WriteZipFile(file, as) },

@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/array"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/internal/atomicfile"
 	"github.com/gpk-go/gpk/internal/bytesize"
@@ -43,6 +44,16 @@ func ReadFile(path string) (*gpk.Array, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return a, nil
+}
+
+// Load is ReadFile for an expression: an error travels with the array, as
+// every error of an operation does.
+func Load(path string) *gpk.Array {
+	a, err := ReadFile(path)
+	if err != nil {
+		return array.Failed(site.Fail("npy", "Load", err))
+	}
+	return a
 }
 
 // open opens a file and describes it.

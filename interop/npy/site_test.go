@@ -34,6 +34,7 @@ func TestSite(t *testing.T) {
 		"freed, file":   func() (string, error) { return line(), WriteFile(file, freed) },
 		"freed, zip":    func() (string, error) { return line(), WriteZip(io.Discard, map[string]*gpk.Array{"x": freed}) },
 		"type":          func() (string, error) { return line(), Write(io.Discard, half) },
+		"load":          func() (string, error) { return line(), Load(file).Sum(0).Err() },
 		"header":        func() (string, error) { _, err := Header(gpk.BFloat16); return line(), err },
 		"nil":           func() (string, error) { return line(), Write(io.Discard, nil) },
 		"nil writer":    func() (string, error) { return line(), Write(nil, gpk.Ones(gpk.Float32, 1)) },

@@ -1,0 +1,60 @@
+package cpu
+
+import "unsafe"
+
+const (
+	// longestRun is the number of elements up to which a copy of runs is faster than a
+	// copy of one run after the other.
+	longestRun = 16
+	// fewestRuns is the length from which an axis is worth a loop of its own.
+	fewestRuns = 8
+)
+
+// copyRuns copies operand 1 of a nest to operand 0, of the same type, if their elements lie
+// in short runs along the innermost axis, as those of Windows do: a call for every run takes
+// longer than the run. It visits the runs along one other axis in a loop, and reports whether it
+// copied.
+func copyRuns(t nest) bool {
+	last := len(t.axes) - 1
+	run := t.axes[last]
+	size := t.size[0]
+	if last == 0 || run.n > longestRun || run.step[0] != size || run.step[1] != size || size > 8 {
+		return false
+	}
+	// Of the axes that are long enough, the one whose runs are closest in the source. For windows of
+	// 3 x 3 on images [8, 16, 64, 64] that takes two thirds of the innermost axis's time.
+	loop := last - 1
+	for d := last - 1; d >= 0; d-- {
+		if a := t.axes[d]; a.n >= fewestRuns && (t.axes[loop].n < fewestRuns || a.step[1] < t.axes[loop].step[1]) {
+			loop = d
+		}
+	}
+	axes := make([]axis, 0, last)
+	axes = append(append(append(axes, t.axes[:loop]...), t.axes[loop+1:last]...), t.axes[loop])
+	t.axes, t.n = axes, t.n/run.n
+	Parallel(t.n, max(1, minPart/run.n), func(lo, hi int) {
+		t.walk(lo, hi, func(s span, _ *work) {
+			switch size {
+			case 1:
+				copyRunsOf[uint8](s, run.n)
+			case 2:
+				copyRunsOf[uint16](s, run.n)
+			case 4:
+				copyRunsOf[uint32](s, run.n)
+			default:
+				copyRunsOf[uint64](s, run.n)
+			}
+		})
+	})
+	return true
+}
+
+// copyRunsOf copies a run of n elements at each place of a span.
+func copyRunsOf[T any](s span, n int) {
+	for i := range s.n {
+		d, x := pair[T, T](unsafe.Add(s.p[0], i*s.step[0]), unsafe.Add(s.p[1], i*s.step[1]), n)
+		for j, v := range x {
+			d[j] = v
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package cpu
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+
+	"github.com/gpk-go/gpk/dtype"
+)
+
+// TestCopyRuns compares copies whose elements lie in short runs, in any order of the other axes,
+// with a loop over indices. Bytes between the elements of the destination stay as they are.
+func TestCopyRuns(t *testing.T) {
+	seed := rand.Uint64()
+	rng := rand.New(rand.NewPCG(seed, 0))
+	types := []dtype.DType{dtype.Uint8, dtype.Float16, dtype.Float32, dtype.Float64, dtype.Complex128}
+	for round := range 400 {
+		dt := types[round%len(types)]
+		size := dt.Size()
+		shape := make([]int, 1+rng.IntN(5))
+		for d := range shape {
+			shape[d] = 1 + rng.IntN(12)
+		}
+		shape[len(shape)-1] = 1 + rng.IntN(2*longestRun)
+		if round%20 == 0 {
+			shape = []int{3, 5000, 1 + rng.IntN(longestRun)} // several goroutines
+		}
+		source, n := scattered(rng, shape, rng.IntN(2) == 0)
+		target, m := scattered(rng, shape, false)
+		x, got := make([]byte, n*size), make([]byte, m*size)
+		for i := range x {
+			x[i] = byte(rng.Uint32())
+		}
+		for i := range got {
+			got[i] = 0xa5
+		}
+		want := bytes.Clone(got)
+		index := make([]int, len(shape))
+		for {
+			from, to := 0, 0
+			for d, i := range index {
+				from, to = from+i*source[d], to+i*target[d]
+			}
+			copy(want[to*size:(to+1)*size], x[from*size:])
+			d := len(shape) - 1
+			for ; d >= 0; d-- {
+				if index[d]++; index[d] < shape[d] {
+					break
+				}
+				index[d] = 0
+			}
+			if d < 0 {
+				break
+			}
+		}
+		if err := Cast(dt, dt, shape, unsafe.Pointer(&x[0]), source, unsafe.Pointer(&got[0]), target); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Fatalf("seed %#x, round %d: %v of shape %v, strides %v to %v: a wrong copy", seed, round, dt, shape, source, target)
+		}
+	}
+}
+
+// scattered returns strides of a shape whose last axis is dense, and the number of elements that
+// they reach. Axes may be in another order and apart; those that overlap share elements.
+func scattered(rng *rand.Rand, shape []int, overlap bool) (strides []int, n int) {
+	strides = make([]int, len(shape))
+	last := len(shape) - 1
+	strides[last] = 1
+	pitch := shape[last] + rng.IntN(3)
+	for _, d := range rng.Perm(last) {
+		strides[d] = pitch
+		pitch *= shape[d]
+		if overlap {
+			strides[d] = rng.IntN(5)
+		}
+	}
+	n = 1
+	for d, s := range strides {
+		n += (shape[d] - 1) * s
+	}
+	return strides, n
+}
