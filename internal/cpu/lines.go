@@ -45,6 +45,10 @@ func each[T, U any](l lines, load func(dst unsafe.Pointer, src unsafe.Pointer, s
 	})
 }
 
+// linesPart is minPart for lines: a norm or a softmax takes several times as long as an
+// addition.
+const linesPart = minPart / 4
+
 // groups calls f with groups of contiguous lines of n elements.
 func groups[T, U any](l lines, load func(dst unsafe.Pointer, src unsafe.Pointer, step, n int), store func(dst unsafe.Pointer, step int, src unsafe.Pointer, n int), f func(in []T, out []U, n int)) {
 	if l.n == 0 || l.outer.n == 0 {
@@ -58,7 +62,7 @@ func groups[T, U any](l lines, load func(dst unsafe.Pointer, src unsafe.Pointer,
 		width = min(lineWidth, inner.n)
 	}
 	per := (inner.n-1)/width + 1
-	Parallel(l.outer.n/inner.n*per, max(minPart/max(l.n*width, 1), 1), func(lo, hi int) {
+	Parallel(l.outer.n/inner.n*per, max(linesPart/max(l.n*width, 1), 1), func(lo, hi int) {
 		in, out := make([]T, l.n*width), make([]U, l.n*width)
 		tin, tout := make([]T, width), make([]U, width)
 		for i := lo; i < hi; i++ {
