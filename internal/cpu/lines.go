@@ -45,10 +45,6 @@ func each[T, U any](l lines, load func(dst unsafe.Pointer, src unsafe.Pointer, s
 	})
 }
 
-// linesPart is minPart for lines: a norm or a softmax takes several times as long as an
-// addition.
-const linesPart = minPart / 4
-
 // groups calls f with groups of contiguous lines of n elements.
 func groups[T, U any](l lines, load func(dst unsafe.Pointer, src unsafe.Pointer, step, n int), store func(dst unsafe.Pointer, step int, src unsafe.Pointer, n int), f func(in []T, out []U, n int)) {
 	if l.n == 0 || l.outer.n == 0 {
