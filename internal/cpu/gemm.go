@@ -205,12 +205,20 @@ func (p *product[T]) cut(panels, lineBytes, workers int) (mc, jc int) {
 	v := p.v
 	most := max(l2/2/max(lineBytes, 1)/v.mr*v.mr, v.mr)
 	taskRows, taskCols := ceilDiv(p.m, most), 1
-	if workers > 1 {
-		want := workers * tasksPerCPU
-		if taskRows > 1 || panels < want*minPanels {
-			taskRows = max(taskRows, min(want, ceilDiv(p.m, minTileRows*v.mr)))
+	if workers == 1 {
+		return roundUp(ceilDiv(p.m, taskRows), v.mr), panels
+	}
+	want := workers * tasksPerCPU
+	// With fewer than two tasks for each worker, some workers would wait for the others as
+	// long as a task takes. Tasks are then cut smaller than is best for the caches.
+	for _, least := range [][2]int{{minTileRows, minPanels}, {minTileRows / 2, minPanels / 2}} {
+		if taskRows > 1 || panels < want*least[1] {
+			taskRows = max(taskRows, min(want, ceilDiv(p.m, least[0]*v.mr)))
 		}
-		taskCols = min(ceilDiv(want, taskRows), ceilDiv(panels, minPanels))
+		taskCols = min(ceilDiv(want, taskRows), ceilDiv(panels, least[1]))
+		if taskRows*taskCols >= 2*workers {
+			break
+		}
 	}
 	return roundUp(ceilDiv(p.m, taskRows), v.mr), ceilDiv(panels, taskCols)
 }

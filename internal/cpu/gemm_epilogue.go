@@ -73,6 +73,9 @@ func (e *epilogue[T]) apply(x []T, j int) {
 	if e.bias != nil {
 		bias = e.bias[j:][:len(x)]
 	}
+	if done := e.vectorRow(x, bias); done > 0 {
+		x, bias = x[done:], bias[done:]
+	}
 	switch {
 	case e.act == ActNone && bias != nil:
 		for i, v := range x {
@@ -83,7 +86,7 @@ func (e *epilogue[T]) apply(x []T, j int) {
 			x[i] = T(max(float64(e.alpha*float64(v))+bias[i], 0))
 		}
 	default:
-		approximate := unsafe.Sizeof(x[0]) == 4
+		approximate := unsafe.Sizeof(*new(T)) == 4
 		for i, v := range x {
 			y := float64(e.alpha * float64(v))
 			if bias != nil {
@@ -157,6 +160,9 @@ func normalCDF(x float64) float64 {
 	return p + positive*(1-2*p)
 }
 
+// nearExpShift brings the unit to the last place: a sum with it is rounded to an integer.
+const nearExpShift = 3 << 51
+
 // nearExp returns e**x with a relative error below 1e-10: x = n ln 2 + r, and a
 // polynomial fitted for |r| <= ln(2)/2.
 func nearExp(x float64) float64 {
@@ -168,9 +174,8 @@ func nearExp(x float64) float64 {
 	case x != x:
 		return x
 	}
-	const shift = 3 << 51 // brings the unit to the last place: the sum is rounded to an integer
-	t := x*math.Log2E + shift
-	n := t - shift
+	t := x*math.Log2E + nearExpShift
+	n := t - nearExpShift
 	r := x - n*math.Ln2
 	r2 := r * r
 	p := ((0.9999999999619437 + 1.0000000002580818*r) + r2*(0.5000000104139753+0.16666665024159208*r)) +

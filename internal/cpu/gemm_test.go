@@ -781,3 +781,20 @@ func normal[T floating](n int) []T {
 	}
 	return x
 }
+
+// TestCutForWorkers checks that products of few rows are cut into two tasks a worker at
+// least, where there are tiles enough.
+func TestCutForWorkers(t *testing.T) {
+	for _, c := range []struct{ m, n, workers int }{{253, 384, 8}, {253, 1152, 8}, {614, 384, 8}, {1149, 1536, 8}, {100, 1536, 4}} {
+		v := use32
+		p := product[float32]{v: v, m: c.m, n: c.n, k: 384}
+		panels := ceilDiv(c.n, v.nr)
+		mc, jc := p.cut(panels, 192*4, c.workers)
+		if tasks := ceilDiv(c.m, mc) * ceilDiv(panels, jc); tasks < 2*c.workers {
+			t.Errorf("%d x %d is cut into %d tasks for %d workers", c.m, c.n, tasks, c.workers)
+		}
+		if mc%v.mr != 0 {
+			t.Errorf("a task of %d rows does not end with a tile of %d", mc, v.mr)
+		}
+	}
+}

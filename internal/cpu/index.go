@@ -49,37 +49,49 @@ func indexAt(it dtype.DType, p unsafe.Pointer) int64 {
 // others. Strides and step count elements.
 func Take(size int, it dtype.DType, shape []int, x unsafe.Pointer, xs []int, length, step int, indices unsafe.Pointer, is []int, dst unsafe.Pointer, ds []int) {
 	t := newNest(shape, operand{dst, ds, size}, operand{x, xs, size}, operand{indices, is, it.Size()})
-	place := func(p unsafe.Pointer) int {
-		i := int(indexAt(it, p))
-		if i < 0 {
-			i += length
-		}
-		return i * step * size
-	}
 	pick := func(s span, _ *work) {
-		if s.step[2] == 0 {
-			copySpan(s.p[0], s.step[0], unsafe.Add(s.p[1], place(s.p[2])), s.step[1], size, s.n)
-			return
-		}
-		switch size {
-		case 1:
-			takeSpan[uint8](s, place)
-		case 2:
-			takeSpan[uint16](s, place)
-		case 4:
-			takeSpan[uint32](s, place)
-		case 8:
-			takeSpan[uint64](s, place)
-		default:
-			takeSpan[complex128](s, place)
+		if it == dtype.Int32 {
+			takeElements[int32](s, size, length, step*size)
+		} else {
+			takeElements[int64](s, size, length, step*size)
 		}
 	}
 	// Tiles would ignore the indices.
 	Parallel(t.n, minPart, func(lo, hi int) { t.walk(lo, hi, pick) })
 }
 
-func takeSpan[T any](s span, place func(p unsafe.Pointer) int) {
+// takeElements copies a span by indices of type I; neighbours on the axis are scale bytes apart.
+func takeElements[I int32 | int64](s span, size, length, scale int) {
+	if s.step[2] == 0 {
+		copySpan(s.p[0], s.step[0], unsafe.Add(s.p[1], place[I](s.p[2], length)*scale), s.step[1], size, s.n)
+		return
+	}
+	switch size {
+	case 1:
+		takeSpan[uint8, I](s, length, scale)
+	case 2:
+		takeSpan[uint16, I](s, length, scale)
+	case 4:
+		takeSpan[uint32, I](s, length, scale)
+	case 8:
+		takeSpan[uint64, I](s, length, scale)
+	default:
+		takeSpan[complex128, I](s, length, scale)
+	}
+}
+
+// place returns the index at p, counted from the front.
+func place[I int32 | int64](p unsafe.Pointer, length int) int {
+	i := int(*(*I)(p))
+	if i < 0 {
+		i += length
+	}
+	return i
+}
+
+func takeSpan[T any, I int32 | int64](s span, length, scale int) {
 	for i := range s.n {
-		*(*T)(unsafe.Add(s.p[0], i*s.step[0])) = *(*T)(unsafe.Add(s.p[1], i*s.step[1]+place(unsafe.Add(s.p[2], i*s.step[2]))))
+		at := place[I](unsafe.Add(s.p[2], i*s.step[2]), length) * scale
+		*(*T)(unsafe.Add(s.p[0], i*s.step[0])) = *(*T)(unsafe.Add(s.p[1], i*s.step[1]+at))
 	}
 }

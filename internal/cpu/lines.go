@@ -58,7 +58,7 @@ func groups[T, U any](l lines, load func(dst unsafe.Pointer, src unsafe.Pointer,
 		width = min(lineWidth, inner.n)
 	}
 	per := (inner.n-1)/width + 1
-	Parallel(l.outer.n/inner.n*per, max(minPart/max(l.n*width, 1), 1), func(lo, hi int) {
+	Parallel(l.outer.n/inner.n*per, max(linesPart/max(l.n*width, 1), 1), func(lo, hi int) {
 		in, out := make([]T, l.n*width), make([]U, l.n*width)
 		tin, tout := make([]T, width), make([]U, width)
 		for i := lo; i < hi; i++ {

@@ -38,6 +38,10 @@ func ScatterAdd(dt dtype.DType, places []int64, n, width int, values, x, dst uns
 	if dt.IsComplex() {
 		dt, width = dt.Real(), 2*width
 	}
+	if dt == dtype.Float32 && width <= directWidth && n*width <= directSums {
+		scatterDirect(places, n, width, values, x, dst)
+		return nil
+	}
 	rows := rowsOf(places, n)
 	switch dt {
 	case dtype.Float32:
@@ -54,6 +58,35 @@ func ScatterAdd(dt dtype.DType, places []int64, n, width int, values, x, dst uns
 		return unsupported("ScatterAdd", dt)
 	}
 	return nil
+}
+
+// Narrow rows whose float64 sums stay in the cache are added one value after the other:
+// listing the values by row takes ten times as long. The order in each row is the same.
+const (
+	directWidth = 4
+	directSums  = 1 << 17
+)
+
+// scatterDirect is ScatterAdd for float32 in the order of the values.
+func scatterDirect(places []int64, n, width int, values, x, dst unsafe.Pointer) {
+	room := getBuffer[float64](n * width)
+	sums := room.data[:n*width]
+	for i, v := range unsafe.Slice((*float32)(x), n*width) {
+		sums[i] = float64(v)
+	}
+	v := unsafe.Slice((*float32)(values), len(places)*width)
+	for i, p := range places {
+		if p < 0 || p >= int64(n) {
+			continue
+		}
+		for c := range width {
+			sums[int(p)*width+c] += float64(v[i*width+c])
+		}
+	}
+	for i, to := 0, unsafe.Slice((*float32)(dst), n*width); i < len(to); i++ {
+		to[i] = float32(sums[i])
+	}
+	room.put()
 }
 
 // rowLists lists elements by the row that they belong to: order[start[r]:start[r+1]] are those of

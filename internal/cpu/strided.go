@@ -50,6 +50,10 @@ type span struct {
 // minPart is the number of elements below which a part is not worth its own goroutine.
 const minPart = 1 << 15
 
+// linesPart is minPart for lines: a norm or a softmax takes several times as long as an
+// addition.
+const linesPart = minPart / 4
+
 // partFor is minPart for an operation. A function that takes ten times as long as an
 // addition is worth a goroutine earlier.
 func partFor(op expr.Op) int {

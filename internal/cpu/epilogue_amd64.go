@@ -1,0 +1,74 @@
+//go:build !noasm
+
+package cpu
+
+import "math"
+
+// biasRowAVX2 is the loop of epilogue.apply without an activation, for n elements, a
+// multiple of 8 and above 0.
+//
+//go:noescape
+func biasRowAVX2(x *float32, bias *float64, alpha float64, n int)
+
+//go:noescape
+func biasRowAVX512(x *float32, bias *float64, alpha float64, n int)
+
+// geluRowAVX2 is the loop of epilogue.apply with ActGELU, for n elements, a multiple of 8
+// and above 0. It stops before a vector with an element beyond epilogueLimit, or NaN, and
+// returns the number of elements before it. The table is epilogueTable.
+//
+//go:noescape
+func geluRowAVX2(x *float32, bias *float64, alpha float64, table *float64, n int) (done int)
+
+//go:noescape
+func geluRowAVX512(x *float32, bias *float64, alpha float64, table *float64, n int) (done int)
+
+// epilogueLimit bounds |x| in geluRowAVX2: normalCDF(-16) needs neither its test for large x
+// nor those of nearExp.
+const epilogueLimit = 16
+
+// epilogueTable has the constants of epilogue_amd64.h, each four times.
+var epilogueTable = func() (table [len(epilogueConstants)][4]float64) {
+	for i, v := range epilogueConstants {
+		table[i] = [4]float64{v, v, v, v}
+	}
+	return table
+}()
+
+var epilogueConstants = [...]float64{
+	epilogueLimit, 1 / math.Sqrt2, 2.5, 1, 2, 1 << 52, math.Log2E, nearExpShift, math.Ln2,
+	math.Float64frombits(1023), math.Copysign(0, -1),
+
+	// the polynomial of normalCDF
+	0.3689111370561211, -0.12352337497226269, 0.038172171244627406, 0.008149242636298194,
+	-0.015761300854815502, 0.007191499273695665, -0.00042631955518362453, -0.0008748818729247364,
+	0.00017575254728826602, 0.00012087499228371335, -2.4232329472209004e-05, -1.6152551793286844e-05,
+
+	// the polynomial of nearExp
+	0.9999999999619437, 1.0000000002580818, 0.5000000104139753, 0.16666665024159208,
+	0.04166622631060884, 0.008333578290408268, 0.0013948134040547085, 0.00019766918586338006,
+}
+
+// vectorRow applies the epilogue to the leading elements of a row, and returns their number.
+func (e *epilogue[T]) vectorRow(x []T, bias []float64) (done int) {
+	row, ok := any(x).([]float32)
+	n := len(x) &^ 7
+	if !ok || !vectorAVX || bias == nil || n == 0 {
+		return 0
+	}
+	switch e.act {
+	case ActNone:
+		if vectorAVX512 {
+			biasRowAVX512(&row[0], &bias[0], e.alpha, n)
+		} else {
+			biasRowAVX2(&row[0], &bias[0], e.alpha, n)
+		}
+		return n
+	case ActGELU:
+		if vectorAVX512 {
+			return geluRowAVX512(&row[0], &bias[0], e.alpha, &epilogueTable[0][0], n)
+		}
+		return geluRowAVX2(&row[0], &bias[0], e.alpha, &epilogueTable[0][0], n)
+	}
+	return 0
+}
