@@ -53,7 +53,7 @@ func copyRuns(t nest) bool {
 func copyRunsOf[T any](s span, n int) {
 	for i := range s.n {
 		d, x := pair[T, T](unsafe.Add(s.p[0], i*s.step[0]), unsafe.Add(s.p[1], i*s.step[1]), n)
-		for j, v := range x {
+		for j, v := range x { //nolint:staticcheck // copy costs more for a run of a few elements
 			d[j] = v
 		}
 	}

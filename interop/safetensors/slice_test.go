@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -131,7 +132,7 @@ func TestSliceErrors(t *testing.T) {
 	if _, err := f.LoadSlice("a", 0, 0, 1, Only("a")); !errors.Is(err, gpk.ErrUnsupported) {
 		t.Error(err)
 	}
-	if _, err := f.LoadSlice("z", 1, 1<<62, 1<<62+1); err != nil && !errors.Is(err, gpk.ErrShape) {
+	if _, err := f.LoadSlice("z", 1, math.MaxInt-1, math.MaxInt); err != nil && !errors.Is(err, gpk.ErrShape) {
 		t.Errorf("of nothing: %v", err)
 	}
 	before := device.Default().Pool().InUse
