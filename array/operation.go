@@ -119,7 +119,7 @@ func (o *Operation) Own(a *Array) *Array {
 	var s *Scope
 	for _, x := range o.operands {
 		if x != nil && x.err == nil {
-			s = newer(s, x.scopeOf())
+			s = newer(s, x.scopeNow())
 		}
 	}
 	if s == nil || a.err != nil || !s.serves(recordingOn(a.stream)) {
@@ -174,7 +174,7 @@ func (o *Operation) Pair(types [2]dtype.DType, shape []int, how string, reads []
 			return o.Failed(err), o.Failed(err)
 		}
 		defer release()
-		views, scope = append(views, v), newer(scope, a.scopeOf())
+		views, scope = append(views, v), newer(scope, a.scopeNow())
 	}
 	first = o.filled(s, types[0], shape, how, func(one device.View) error {
 		second = o.filled(s, types[1], shape, how, func(two device.View) error {

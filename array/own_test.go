@@ -64,3 +64,29 @@ func TestFromOwnBuffer(t *testing.T) {
 		t.Errorf("a buffer that an array has: %v", err)
 	}
 }
+
+// TestOwnWhileMoving: operations read the scope of an operand that another goroutine moves
+// out of a scope and into it. The race detector finds a read without the mutex.
+func TestOwnWhileMoving(t *testing.T) {
+	s := NewScope()
+	x := FromSlice([]float32{1, 2})
+	moved := make(chan error, 1)
+	go func() {
+		for range 200 {
+			if err := errors.Join(s.Own(x).Err(), s.Keep(x).Err()); err != nil {
+				moved <- err
+				return
+			}
+		}
+		moved <- nil
+	}()
+	for range 200 {
+		y := NewOperation("test", []*Array{x}).Own(FromSlice([]float32{3}))
+		must(t, y.Err())
+		first, _ := x.TopK(1, 0)
+		must(t, first.Err())
+	}
+	must(t, <-moved)
+	must(t, s.Close())
+	wants(t, x, 1, 2)
+}

@@ -109,8 +109,16 @@ func (a *Array) usable() error {
 	return err
 }
 
-// scopeOf returns the scope of results that are computed from the array.
+// scopeOf returns the scope of results that are computed from the array. The mutex is held.
 func (a *Array) scopeOf() *Scope { return newer(a.in, a.st.scope) }
+
+// scopeNow is scopeOf where the mutex is not held.
+func (a *Array) scopeNow() *Scope {
+	s := schedulerOf(a.on())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return a.scopeOf()
+}
 
 // acquire stores the array, and returns the view of its elements. The memory is pinned
 // until release is called.

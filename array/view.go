@@ -148,7 +148,7 @@ func (a *Array) to(c *call, d *device.Device) *Array {
 	b := c.filled(s, a.dt, a.Shape(), fmt.Sprintf("copied from %v", a.on()), func(dst device.View) error {
 		return d.Copy(dst.Buffer, 0, src.Buffer, src.Start(), src.NBytes(), s)
 	})
-	b.ownedBy(a.scopeOf())
+	b.ownedBy(a.scopeNow())
 	return b
 }
 

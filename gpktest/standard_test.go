@@ -261,7 +261,7 @@ func (a *standardArray) alike(dt gpk.DType, g, w complex128) bool {
 	if !dt.IsComplex() { // of subnormal numbers the relative unit is too small
 		return a.Ulp > 0 && math.Abs(real(g)-real(w)) <= a.Ulp*2*smallest(dt)
 	}
-	return cmplx.Abs(g-w) <= a.Ulp*lastPlace(dt)*cmplx.Abs(w)+a.Tol
+	return !cmplx.IsInf(w) && cmplx.Abs(g-w) <= a.Ulp*lastPlace(dt)*cmplx.Abs(w)+a.Tol
 }
 
 // lastPlace is the distance of 1 and the next number of a type.

@@ -25,7 +25,7 @@ func copyRuns(t nest) bool {
 	// 3 x 3 on images [8, 16, 64, 64] that takes two thirds of the innermost axis's time.
 	loop := last - 1
 	for d := last - 1; d >= 0; d-- {
-		if a := t.axes[d]; a.n >= fewestRuns && (t.axes[loop].n < fewestRuns || a.step[1] < t.axes[loop].step[1]) {
+		if a := t.axes[d]; a.n >= fewestRuns && (t.axes[loop].n < fewestRuns || abs(a.step[1]) < abs(t.axes[loop].step[1])) {
 			loop = d
 		}
 	}

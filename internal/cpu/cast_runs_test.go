@@ -27,6 +27,13 @@ func TestCopyRuns(t *testing.T) {
 			shape = []int{3, 5000, 1 + rng.IntN(longestRun)} // several goroutines
 		}
 		source, n := scattered(rng, shape, rng.IntN(2) == 0)
+		base := 0
+		for d := range len(shape) - 1 {
+			if rng.IntN(4) == 0 { // a view in reverse
+				base += (shape[d] - 1) * source[d]
+				source[d] = -source[d]
+			}
+		}
 		target, m := scattered(rng, shape, false)
 		x, got := make([]byte, n*size), make([]byte, m*size)
 		for i := range x {
@@ -38,7 +45,7 @@ func TestCopyRuns(t *testing.T) {
 		want := bytes.Clone(got)
 		index := make([]int, len(shape))
 		for {
-			from, to := 0, 0
+			from, to := base, 0
 			for d, i := range index {
 				from, to = from+i*source[d], to+i*target[d]
 			}
@@ -54,7 +61,7 @@ func TestCopyRuns(t *testing.T) {
 				break
 			}
 		}
-		if err := Cast(dt, dt, shape, unsafe.Pointer(&x[0]), source, unsafe.Pointer(&got[0]), target); err != nil {
+		if err := Cast(dt, dt, shape, unsafe.Pointer(&x[base*size]), source, unsafe.Pointer(&got[0]), target); err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(got, want) {
