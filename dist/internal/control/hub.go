@@ -46,7 +46,7 @@ type member struct {
 	heard time.Time // when its last frame came
 	left  bool
 
-	relayed int64 // bytes of its data that were written on, and that it was not told of
+	relayed int64 // bytes of its data that are no longer on their way, and that it was not told of
 }
 
 // port is the way from the hub to a node. deliver does not block.
@@ -197,8 +197,8 @@ func (h *hub) forward(from int, f *frame) []letter {
 	return []letter{{to.port, &g}}
 }
 
-// relayed notes bytes of a rank's data that this process no longer holds, and tells the rank from
-// time to time. mu is held.
+// relayed notes bytes of a rank's data that are no longer on their way, and tells the rank from time to
+// time. mu is held.
 func (h *hub) relayed(from, bytes int) []letter {
 	m := &h.members[from]
 	if _, remote := m.port.(*connection); !remote || m.left {
@@ -212,8 +212,9 @@ func (h *hub) relayed(from, bytes int) []letter {
 	return []letter{{m.port, f}}
 }
 
-// wrote notes a frame that was written to a rank.
-func (h *hub) wrote(f *frame) {
+// gone notes a frame that a connection no longer holds. Of one that is no data it takes no lock: inspect
+// delivers beats under mu.
+func (h *hub) gone(f *frame) {
 	if f.kind != kindData {
 		return
 	}
