@@ -85,13 +85,13 @@ func (g *gpuComm) complete() bool {
 	return last.Synchronize(ctx) == nil
 }
 
-// abort ends the communicator, and fails the results that are not complete.
+// abort ends the communicator, and fails the results that are not complete. What is enqueued beside it
+// either was noted before the failure is set, and complete waits for it, or note fails it.
 func (g *gpuComm) abort(err error) {
-	complete := g.complete()
 	g.mu.Lock()
 	g.failure = err
 	g.mu.Unlock()
-	if !complete {
+	if !g.complete() {
 		g.failOpen(err)
 	}
 	_ = g.comm.Abort() // the group has failed already: its first error counts
@@ -125,6 +125,9 @@ func (g *gpuComm) start(s *device.Stream, src, dst device.View, k nccl.Call) err
 	if s.Capturing() {
 		return errCaptured
 	}
+	if err := g.settle(src.Buffer); err != nil {
+		return err
+	}
 	d := s.Device()
 	if err := g.follow(s); err != nil {
 		return err
@@ -150,6 +153,35 @@ func (g *gpuComm) start(s *device.Stream, src, dst device.View, k nccl.Call) err
 		return errors.Join(err, s.Synchronize(context.Background())) // nothing notes the use: it must end here
 	}
 	return g.note(s, dst.Buffer)
+}
+
+// settle waits for the errors that the GPU has yet to find in what is read, such as an index of Take: the
+// other ranks would not learn of them. Those of calls of the group reach all ranks, and are left.
+func (g *gpuComm) settle(b *device.Buffer) error {
+	if b == nil {
+		return nil
+	}
+	for _, e := range b.State().Deferred() {
+		if g.owns(e) {
+			continue
+		}
+		if err := e.Wait(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// owns reports whether an error is that of a batch nobody has waited for.
+func (g *gpuComm) owns(e *deferred.Error) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for b := range g.open {
+		if b.err == e {
+			return true
+		}
+	}
+	return false
 }
 
 // follow makes a stream wait for the work of another stream that was enqueued last.
@@ -180,8 +212,8 @@ func (g *gpuComm) note(s *device.Stream, result *device.Buffer) error {
 		return err
 	}
 	g.stream = s
-	if g.current == nil {
-		b := &batch{failure: g.failure} // it may have been aborted meanwhile
+	if g.current == nil || g.failure != nil { // the work may have been aborted meanwhile
+		b := &batch{failure: g.failure}
 		b.err = deferred.New(func() (found, failed error) { return g.resolve(b) }, func(*deferred.Error) {})
 		g.current = b
 		g.open[b] = true
@@ -230,19 +262,27 @@ func (g *gpuComm) split(ctx context.Context, color, key int) (*gpuComm, error) {
 }
 
 // await waits for a call of NCCL that waits for other ranks, and that nothing can end. Its goroutine
-// stays if the group fails or ctx ends, as long as the call does.
+// stays if the group fails or ctx ends, as long as the call does, and aborts a communicator that
+// nobody waits for any more.
 func await(ctx context.Context, node *control.Node, f func() (*nccl.Comm, error)) (*nccl.Comm, error) {
 	type result struct {
 		comm *nccl.Comm
 		err  error
 	}
-	done := make(chan result, 1)
+	done, abandoned := make(chan result), make(chan struct{})
+	defer close(abandoned)
 	go func() {
 		c, err := f()
 		if err != nil {
 			err = fmt.Errorf("%w: %w", errEngine, err)
 		}
-		done <- result{c, err}
+		select {
+		case done <- result{c, err}:
+		case <-abandoned:
+			if c != nil {
+				_ = c.Abort()
+			}
+		}
 	}()
 	select {
 	case r := <-done:
