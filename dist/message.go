@@ -14,9 +14,9 @@ import (
 
 // Send sends an array to another rank, which calls Recv with this one. Messages from one rank to
 // another arrive in their order. Send may return before the message was received, or wait for Recv, as
-// it does with NCCL, with MPI for long arrays, and otherwise while the receiver has not received 64 MiB of
-// earlier messages; so two ranks that exchange arrays do not both call Send first, but AllToAll. An array with
-// an error makes both sides return it.
+// it does with NCCL, with MPI for long arrays, and over TCP while much is on its way to the receiver; so two
+// ranks that exchange arrays do not both call Send first, but AllToAll. An array with an error makes both
+// sides return it.
 func (c *Comm) Send(ctx context.Context, a *gpk.Array, to int) error {
 	op := array.NewOperation("dist.Send", []*gpk.Array{a})
 	fail := func(err error) error { return op.Failed(err).Err() }

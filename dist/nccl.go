@@ -155,35 +155,6 @@ func (g *gpuComm) start(s *device.Stream, src, dst device.View, k nccl.Call) err
 	return g.note(s, dst.Buffer)
 }
 
-// settle waits for the errors that the GPU has yet to find in what is read, such as an index of Take: the
-// other ranks would not learn of them. Those of calls of the group reach all ranks, and are left.
-func (g *gpuComm) settle(b *device.Buffer) error {
-	if b == nil {
-		return nil
-	}
-	for _, e := range b.State().Deferred() {
-		if g.owns(e) {
-			continue
-		}
-		if err := e.Wait(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// owns reports whether an error is that of a batch nobody has waited for.
-func (g *gpuComm) owns(e *deferred.Error) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for b := range g.open {
-		if b.err == e {
-			return true
-		}
-	}
-	return false
-}
-
 // follow makes a stream wait for the work of another stream that was enqueued last.
 func (g *gpuComm) follow(s *device.Stream) error {
 	g.mu.Lock()
@@ -211,9 +182,12 @@ func (g *gpuComm) note(s *device.Stream, result *device.Buffer) error {
 	if err := s.Record(g.last); err != nil {
 		return err
 	}
+	if g.failure != nil {
+		g.current = nil // the batch may not have failed: it was complete
+	}
 	g.stream = s
-	if g.current == nil || g.failure != nil { // the work may have been aborted meanwhile
-		b := &batch{failure: g.failure}
+	if g.current == nil {
+		b := &batch{failure: g.failure} // it may have been aborted meanwhile
 		b.err = deferred.New(func() (found, failed error) { return g.resolve(b) }, func(*deferred.Error) {})
 		g.current = b
 		g.open[b] = true
@@ -262,8 +236,7 @@ func (g *gpuComm) split(ctx context.Context, color, key int) (*gpuComm, error) {
 }
 
 // await waits for a call of NCCL that waits for other ranks, and that nothing can end. Its goroutine
-// stays if the group fails or ctx ends, as long as the call does, and aborts a communicator that
-// nobody waits for any more.
+// stays if the group fails or ctx ends, as long as the call does.
 func await(ctx context.Context, node *control.Node, f func() (*nccl.Comm, error)) (*nccl.Comm, error) {
 	type result struct {
 		comm *nccl.Comm
@@ -280,7 +253,7 @@ func await(ctx context.Context, node *control.Node, f func() (*nccl.Comm, error)
 		case done <- result{c, err}:
 		case <-abandoned:
 			if c != nil {
-				_ = c.Abort()
+				_ = c.Abort() // nobody has it
 			}
 		}
 	}()

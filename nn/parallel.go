@@ -87,13 +87,12 @@ func NewParallelAttention(c *dist.Comm, m *MultiHeadAttention) (*ParallelAttenti
 	return &ParallelAttention{part, output}, nil
 }
 
-// Forward is MultiHeadAttention's. The result is the same in all ranks, which all call it. A mask that has an
-// axis of heads is that of the rank's heads.
+// Forward is MultiHeadAttention's. The result is the same in all ranks, which all call it.
 func (m *ParallelAttention) Forward(x *gpk.Array, opts gpk.AttentionOptions) *gpk.Array {
 	return m.ForwardAt(x, nil, opts)
 }
 
-// ForwardAt is MultiHeadAttention's; see Forward.
+// ForwardAt is MultiHeadAttention's. The result is the same in all ranks, which all call it.
 func (m *ParallelAttention) ForwardAt(x, positions *gpk.Array, opts gpk.AttentionOptions) *gpk.Array {
 	return m.Output.Forward(m.attend(x, positions, opts))
 }

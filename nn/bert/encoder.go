@@ -218,7 +218,7 @@ func (e *Encoder) Embed(ctx context.Context, texts []string) ([][]float32, error
 	return out, ctx.Err()
 }
 
-// moved adds the number of texts before those of err to the index of a *TextError.
+// moved is an error of texts before which there are first others.
 func moved(err error, first int) error {
 	if wrong, ok := errors.AsType[*TextError](err); ok {
 		return &TextError{first + wrong.Index, wrong.Err}

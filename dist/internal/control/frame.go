@@ -20,7 +20,7 @@ const (
 	kindRound                   // from the hub: the payloads of a round; a = 1: b equal ones, of which body is one
 	kindData                    // body for rank peer, under key; from the hub: body from rank peer
 	kindRead                    // to rank peer: the sender has received so many bytes of it, halves in a and b; from the hub: of rank peer
-	kindRelayed                 // from the hub: so many bytes of data from this rank are no longer on their way, halves in a and b
+	kindRelayed                 // from the hub: so many bytes of data from this rank were written on, halves in a and b
 	lastKind    = kindRelayed
 )
 

@@ -46,7 +46,7 @@ type member struct {
 	heard time.Time // when its last frame came
 	left  bool
 
-	relayed int64 // bytes of its data that are no longer on their way, and that it was not told of
+	relayed int64 // bytes of its data that were written on, and that it was not told of
 }
 
 // port is the way from the hub to a node. deliver does not block.
@@ -197,8 +197,8 @@ func (h *hub) forward(from int, f *frame) []letter {
 	return []letter{{to.port, &g}}
 }
 
-// relayed notes bytes of a rank's data that are no longer on their way, and tells the rank from time to
-// time. mu is held.
+// relayed notes bytes of a rank's data that this process no longer holds, and tells the rank from
+// time to time. mu is held.
 func (h *hub) relayed(from, bytes int) []letter {
 	m := &h.members[from]
 	if _, remote := m.port.(*connection); !remote || m.left {

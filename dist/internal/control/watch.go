@@ -9,9 +9,9 @@ import (
 func between(silence time.Duration) time.Duration { return max(silence/8, time.Millisecond) }
 
 // heldUp reports whether a watch that looked a while ago was itself stopped or held up, so that frames may
-// lie unread: the silence then begins again. Between two looks that are not held up, at most two beats pass, a
-// quarter of a silence of 8 ms or more. So by the watch's own clock a rank is named within 5/4 of it: 5 s for 4 s.
-func heldUp(since, silence time.Duration) bool { return since > 2*between(silence) }
+// lie unread: the silence then begins again. Between two looks that are not, at most a quarter of the silence
+// passes, so by the watch's own clock a rank is named within 5/4 of it: 5 s for 4 s.
+func heldUp(since, silence time.Duration) bool { return since > max(silence/4, 2*between(silence)) }
 
 // watch finds ranks that do not join or are silent, until close.
 func (h *hub) watch() {
