@@ -87,6 +87,19 @@ func TestNCCLNotedLate(t *testing.T) {
 	}
 }
 
+// TestShortText exchanges texts of NCCL that JSON makes longer.
+func TestShortText(t *testing.T) {
+	local(t, 2, func(ctx context.Context, c *Comm) error {
+		for i, s := range []string{"", "short", strings.Repeat("é", 5000), strings.Repeat("\x01", 1000), strings.Repeat("<", 5000)} {
+			all, err := exchange(ctx, c.r.node, fmt.Sprint("text", i), offer{GPU: true, Why: shortText(errors.New(s))})
+			if err != nil || len(all[1].Why) < min(len(s), 200) || len(s) < 200 && all[1].Why != s {
+				return fmt.Errorf("%d: %v, %w", i, all, err)
+			}
+		}
+		return nil
+	})
+}
+
 // TestAwaitAbandoned: a communicator that is made when nobody waits for it any more is aborted.
 func TestAwaitAbandoned(t *testing.T) {
 	log := fakeNCCL(t, every)
