@@ -3,7 +3,6 @@ package dist
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/gpk-go/gpk"
@@ -33,7 +32,7 @@ func (c *Comm) Send(ctx context.Context, a *gpk.Array, to int) error {
 			body, err = bytesOf(a)
 		} else {
 			a = a.To(c.Device()).Contiguous()
-			err = errors.Join(a.Err(), gpk.Eval(a))
+			err = gpk.Eval(a)
 		}
 	}
 	if err != nil {

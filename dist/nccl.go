@@ -85,13 +85,13 @@ func (g *gpuComm) complete() bool {
 	return last.Synchronize(ctx) == nil
 }
 
-// abort ends the communicator, and fails the results that are not complete.
+// abort ends the communicator, and fails the results that are not complete. What is enqueued beside it
+// either was noted before the failure is set, and complete waits for it, or note fails it.
 func (g *gpuComm) abort(err error) {
-	complete := g.complete()
 	g.mu.Lock()
 	g.failure = err
 	g.mu.Unlock()
-	if !complete {
+	if !g.complete() {
 		g.failOpen(err)
 	}
 	_ = g.comm.Abort() // the group has failed already: its first error counts
@@ -124,6 +124,9 @@ var errCaptured = fmt.Errorf("%w: a collective function in a captured sequence",
 func (g *gpuComm) start(s *device.Stream, src, dst device.View, k nccl.Call) error {
 	if s.Capturing() {
 		return errCaptured
+	}
+	if err := g.settle(src.Buffer); err != nil {
+		return err
 	}
 	d := s.Device()
 	if err := g.follow(s); err != nil {
@@ -178,6 +181,9 @@ func (g *gpuComm) note(s *device.Stream, result *device.Buffer) error {
 	}
 	if err := s.Record(g.last); err != nil {
 		return err
+	}
+	if g.failure != nil {
+		g.current = nil // the batch may not have failed: it was complete
 	}
 	g.stream = s
 	if g.current == nil {
@@ -236,13 +242,20 @@ func await(ctx context.Context, node *control.Node, f func() (*nccl.Comm, error)
 		comm *nccl.Comm
 		err  error
 	}
-	done := make(chan result, 1)
+	done, abandoned := make(chan result), make(chan struct{})
+	defer close(abandoned)
 	go func() {
 		c, err := f()
 		if err != nil {
 			err = fmt.Errorf("%w: %w", errEngine, err)
 		}
-		done <- result{c, err}
+		select {
+		case done <- result{c, err}:
+		case <-abandoned:
+			if c != nil {
+				_ = c.Abort() // nobody has it
+			}
+		}
 	}()
 	select {
 	case r := <-done:

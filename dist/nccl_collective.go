@@ -1,7 +1,6 @@
 package dist
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/gpk-go/gpk"
@@ -66,7 +65,7 @@ func (g *gpuComm) enqueue(op *array.Operation, dt dtype.DType, shape []int, x *g
 		}
 		return g.start(s, src, dst, k)
 	})
-	return out, errors.Join(out.Err(), gpk.Eval(out))
+	return out, gpk.Eval(out)
 }
 
 // bytes returns a call that moves count elements, which NCCL takes as bytes.
@@ -98,7 +97,7 @@ func reduceFirst(op Op, all *gpk.Array, err error) (*gpk.Array, error) {
 	case Min:
 		out = all.Min(0)
 	}
-	return out, errors.Join(out.Err(), gpk.Eval(out))
+	return out, gpk.Eval(out)
 }
 
 // gpuGather is allGather.

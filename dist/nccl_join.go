@@ -24,10 +24,14 @@ var ncclDevices = struct {
 // shortText is the text of an error, so short that a round has room for it.
 func shortText(err error) string {
 	s := err.Error()
-	if len(s) > 1<<10 {
-		s = s[:1<<10] + "…"
+	for n := 1 << 10; ; n /= 2 {
+		if len(s) > n {
+			s = s[:n] + "…"
+		}
+		if b, _ := json.Marshal(s); len(b) <= 3<<10 { // a control character takes six bytes
+			return s
+		}
 	}
-	return s
 }
 
 // offer is what a rank says before the ranks choose NCCL: its version, or why the rank cannot use it.

@@ -120,7 +120,7 @@ func Load(m Module, from Weights, o LoadOptions) error {
 			continue
 		}
 		delete(left, name)
-		if loaded[p] != nil {
+		if _, found := loaded[p]; found { // nil where a part was not read
 			continue
 		}
 		a, fault, err := load(from, name, p, o.DType)
@@ -133,7 +133,7 @@ func Load(m Module, from Weights, o LoadOptions) error {
 		}
 	}
 	for _, p := range order {
-		if loaded[p] == nil {
+		if _, found := loaded[p]; !found {
 			wrong.Missing = append(wrong.Missing, fmt.Sprintf("%s %v", missing[p], p.shape))
 		}
 	}

@@ -16,7 +16,8 @@ import (
 // wait. A batch has about 8,192 tokens, on a GPU 16,384.
 //
 // An error of one rank, such as a *TextError, is an error in all ranks: a *dist.RankError that names the rank. So
-// are Encoders whose models or devices differ.
+// are another number of texts, an Encoder that is not on the rank's device, and models of other sizes. The texts
+// and the weights themselves are not compared.
 func (e *Encoder) EmbedRanks(ctx context.Context, c *dist.Comm, texts []string) ([][]float32, error) {
 	switch c.Size() {
 	case 0:

@@ -9,8 +9,8 @@ import (
 
 // connection sends frames over TCP. deliver queues them, and a goroutine writes them.
 type connection struct {
-	c     net.Conn
-	wrote func(*frame) // is told of every frame that was written; nil: nobody
+	c    net.Conn
+	gone func(*frame) // is told of every frame that is no longer held, written or dropped; nil: nobody
 
 	mu     sync.Mutex
 	queue  []*frame
@@ -24,8 +24,8 @@ type connection struct {
 	once   sync.Once
 }
 
-func newConnection(c net.Conn, wrote func(*frame)) *connection {
-	k := &connection{c: c, wrote: wrote, more: make(chan struct{}, 1), quit: make(chan struct{})}
+func newConnection(c net.Conn, gone func(*frame)) *connection {
+	k := &connection{c: c, gone: gone, more: make(chan struct{}, 1), quit: make(chan struct{})}
 	k.empty = sync.NewCond(&k.mu)
 	go k.write()
 	return k
@@ -66,14 +66,17 @@ func (k *connection) written(n int) {
 	}
 }
 
-// deliver queues a frame.
+// deliver queues a frame, or drops it where the connection is broken.
 func (k *connection) deliver(f *frame) {
 	k.mu.Lock()
-	if !k.broken {
-		k.queue = append(k.queue, f)
-		k.bytes += f.size()
-		k.busy = true
+	if k.broken {
+		k.mu.Unlock()
+		k.release(f)
+		return
 	}
+	k.queue = append(k.queue, f)
+	k.bytes += f.size()
+	k.busy = true
 	k.mu.Unlock()
 	select {
 	case k.more <- struct{}{}:
@@ -106,26 +109,38 @@ func (k *connection) write() {
 				b = f.append(b[:0])
 				if _, err := k.c.Write(b); err != nil {
 					k.stop()
+					k.release(frames[i:]...)
 					return
 				}
 				frames[i] = nil
 				k.mu.Lock()
 				k.written(len(b))
 				k.mu.Unlock()
-				if k.wrote != nil {
-					k.wrote(f)
-				}
+				k.release(f)
 			}
 		}
 	}
 }
 
+// stop breaks the connection, and drops what is queued.
 func (k *connection) stop() {
 	k.mu.Lock()
+	dropped := k.queue
 	k.broken, k.busy, k.queue = true, false, nil
 	k.written(k.bytes)
 	k.empty.Broadcast()
 	k.mu.Unlock()
+	k.release(dropped...)
+}
+
+// release tells of frames that are no longer held. mu is not held.
+func (k *connection) release(frames ...*frame) {
+	if k.gone == nil {
+		return
+	}
+	for _, f := range frames {
+		k.gone(f)
+	}
 }
 
 // flush waits until what is queued was written, at most for a while.

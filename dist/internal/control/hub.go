@@ -212,8 +212,9 @@ func (h *hub) relayed(from, bytes int) []letter {
 	return []letter{{m.port, f}}
 }
 
-// wrote notes a frame that was written to a rank.
-func (h *hub) wrote(f *frame) {
+// gone notes a frame that a connection no longer holds. Of one that is no data it takes no lock: inspect
+// delivers beats under mu.
+func (h *hub) gone(f *frame) {
 	if f.kind != kindData {
 		return
 	}

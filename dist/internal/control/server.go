@@ -76,7 +76,7 @@ func (s *Server) serve(c net.Conn) {
 		_ = c.Close()
 		return
 	}
-	k := newConnection(c, s.hub.wrote)
+	k := newConnection(c, s.hub.gone)
 	defer k.close()
 	s.mu.Lock()
 	s.connections[k] = true

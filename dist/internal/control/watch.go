@@ -11,7 +11,7 @@ func between(silence time.Duration) time.Duration { return max(silence/8, time.M
 // heldUp reports whether a watch that looked a while ago was itself stopped or held up, so that frames may
 // lie unread: the silence then begins again. Between two looks that are not, at most a quarter of the silence
 // passes, so by the watch's own clock a rank is named within 5/4 of it: 5 s for 4 s.
-func heldUp(since, silence time.Duration) bool { return since > silence/4 }
+func heldUp(since, silence time.Duration) bool { return since > max(silence/4, 2*between(silence)) }
 
 // watch finds ranks that do not join or are silent, until close.
 func (h *hub) watch() {

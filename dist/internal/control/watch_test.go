@@ -56,3 +56,23 @@ func TestSilenceByTheClock(t *testing.T) {
 		_ = b.Close()
 	}
 }
+
+// TestShortSilence: a watch that looks whenever it is to names a rank, however short the silence is.
+func TestShortSilence(t *testing.T) {
+	for _, silence := range []time.Duration{1, time.Millisecond, 3 * time.Millisecond, 8 * time.Millisecond, time.Second} {
+		a, b := net.Pipe()
+		k := newConnection(a, nil)
+		h := newHub(Config{Size: 2, Silence: silence, Join: time.Hour})
+		began := time.Now()
+		h.members[1] = member{port: k, heard: began}
+		var f *Failure
+		for last := began; f == nil && last.Sub(began) <= 2*silence+2*time.Millisecond; last = last.Add(between(silence)) {
+			f = h.inspect(last.Add(between(silence)), last, began)
+		}
+		if !errors.Is(f, ErrSilent) {
+			t.Errorf("a silence of %v: %v", silence, f)
+		}
+		k.close()
+		_ = b.Close()
+	}
+}
