@@ -3,9 +3,14 @@ package quantum
 import "golang.org/x/sys/unix"
 
 // processorTime is the time that the process has spent on processors, in nanoseconds.
-func processorTime() int64 {
+func processorTime() int64 { return clock(unix.CLOCK_PROCESS_CPUTIME_ID) }
+
+// threadTime is that of the calling thread.
+func threadTime() int64 { return clock(unix.CLOCK_THREAD_CPUTIME_ID) }
+
+func clock(id int32) int64 {
 	var t unix.Timespec
-	if unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t) != nil {
+	if unix.ClockGettime(id, &t) != nil {
 		return 0
 	}
 	return t.Nano()

@@ -109,7 +109,8 @@ func planCircuit(c *Circuit, n, m int, d device.Info, o Options) (Plan, error) {
 
 // MaxSamples returns the largest n whose symmetric Gram matrix Gram can compute within
 // budget bytes, with K in memory unless o.Output is set. It is 0 if not even one sample
-// fits or if the circuit has an error, and math.MaxInt if only time limits n.
+// fits or if the circuit has an error, and math.MaxInt if only time limits n. It is about one
+// process: o.Group, Shard and File change nothing.
 func MaxSamples(c *Circuit, budget int64, o Options) int {
 	if o.check() != nil || budget <= 0 {
 		return 0

@@ -210,7 +210,8 @@ func (j *job) settle(r *Result, err error) (*Result, error) {
 }
 
 // open opens the record of a rank. In a group rank 0 is the first, so that the others find its
-// folder, or hear that K is complete.
+// folder, or hear that K is complete. All have opened theirs when it returns: none completes K,
+// and removes the folder, while another is still looking for it.
 func (j *job) open(run runFile) (err error) {
 	p, o := j.part, j.options
 	if o.Group == nil || p.rank == 0 {
@@ -231,6 +232,13 @@ func (j *job) open(run runFile) (err error) {
 		return errComplete
 	case p.rank > 0:
 		p.record, err = openRecord(o.File, run, p, true)
+		if err != nil && !errors.Is(err, errComplete) {
+			return err
+		}
+	}
+	if _, wrong := gatherOf(j, []uint8{1}); wrong != nil {
+		p.record.close()
+		return wrong
 	}
 	return err
 }
@@ -251,7 +259,7 @@ func (j *job) agree(run runFile) error {
 		{"other samples y", run.Y},
 		{"other options", run.Options},
 		{"another Tile, number of ranks or samples", digestOf(func(w io.Writer) { fmt.Fprintln(w, run.Side, run.Rows, run.Columns, run.Ranks, run.Format) })},
-		{"a File, or none,", digestOf(func(w io.Writer) { fmt.Fprintln(w, j.options.File != "") })},
+		{"another choice of File or Tiles", digestOf(func(w io.Writer) { fmt.Fprintln(w, j.options.File != "") })},
 	}
 	var mine []uint8
 	for _, p := range parts {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
@@ -271,11 +273,11 @@ func TestRanksDiffer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, change := range map[string]func(x **gpk.Array, o *Options){
-		"rank 2 calls Gram with other samples x": func(x **gpk.Array, _ *Options) { *x = other },
-		"rank 2 calls Gram with other options":   func(_ **gpk.Array, o *Options) { o.Jitter = 1 },
-		"rank 2 calls Gram with another Tile":    func(_ **gpk.Array, o *Options) { o.Tile = 20 },
-		"rank 2 calls Gram with a File":          func(_ **gpk.Array, o *Options) { o.File = filepath.Join(t.TempDir(), "K.npy") },
-		"x[4, 0] is NaN":                         func(x **gpk.Array, _ *Options) { *x = nan },
+		"rank 2 calls Gram with other samples x":        func(x **gpk.Array, _ *Options) { *x = other },
+		"rank 2 calls Gram with other options":          func(_ **gpk.Array, o *Options) { o.Jitter = 1 },
+		"rank 2 calls Gram with another Tile":           func(_ **gpk.Array, o *Options) { o.Tile = 20 },
+		"rank 2 calls Gram with another choice of File": func(_ **gpk.Array, o *Options) { o.File = filepath.Join(t.TempDir(), "K.npy") },
+		"x[4, 0] is NaN": func(x **gpk.Array, _ *Options) { *x = nan },
 	} {
 		var mu sync.Mutex
 		var errs []error
@@ -298,6 +300,82 @@ func TestRanksDiffer(t *testing.T) {
 		}
 		if e := new(dist.RankError); want[0] == 'x' && (!errors.As(err, &e) || e.Rank != 2) {
 			t.Errorf("error %v does not name rank 2", err)
+		}
+	}
+}
+
+// lateRank is a rank that goes on, behind each exchange, when the folder of the run is gone, or
+// after some time.
+type lateRank struct {
+	*dist.Comm
+	folder string
+}
+
+func (l lateRank) AllGather(a *gpk.Array, axis int) *gpk.Array {
+	all := l.Comm.AllGather(a, axis)
+	for range 100 {
+		if _, err := os.Stat(l.folder); errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+	return all
+}
+
+// TestLateRank: a rank whose tiles are recorded may come to the folder late. The others have not
+// removed it yet.
+func TestLateRank(t *testing.T) {
+	if testDevice(t).Kind() != device.CPU {
+		t.Skip("NOT RUN: ranks compute on CPUs")
+	}
+	onCPU(t)
+	x := arrayOf(randomSamples(seeded(t), 100, 3), 3)
+	whole, err := Gram(t.Context(), entangled(), x, nil, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "K.npy")
+	o := Options{File: file, Tile: 20, Shard: Shard{2, 3}}
+	if _, err := Gram(t.Context(), entangled(), x, nil, o); err != nil {
+		t.Fatal(err)
+	}
+	o.Shard = Shard{}
+	err = cpuRanks(t, 3).Run(t.Context(), func(ctx context.Context, c *dist.Comm) error {
+		o := o
+		if o.Group = c; c.Rank() == 2 {
+			o.Group = lateRank{c, file + ".parts"}
+			o.Progress = func(p Progress) {
+				if p.Total > 0 {
+					t.Errorf("rank 2 computes %d entries again", p.Total)
+				}
+			}
+		}
+		r, err := Gram(ctx, entangled(), x, nil, o)
+		if err == nil && !r.Complete {
+			err = errors.New("not complete")
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	checkFile(t, file, bitsOf(t, whole.K))
+}
+
+// TestShareBounds: impossible numbers of samples are refused, and a tile is never larger than one
+// product, whatever Tile is.
+func TestShareBounds(t *testing.T) {
+	onCPU(t)
+	info := gpk.Ones(gpk.Float64, 1).Device().Info()
+	for _, size := range [][2]int{{-500, 0}, {500, -300}, {-500, -300}, {maxDealt + 1, 0}} {
+		if _, err := PlanGram(entangled(), size[0], size[1], info, Options{Shard: Shard{0, 2}}); err == nil {
+			t.Errorf("%v samples have a plan", size)
+		}
+	}
+	for _, tile := range []int{3 * maxSide, math.MaxInt} {
+		p, err := PlanGram(entangled(), 5000, 0, info, Options{Shard: Shard{0, 2}, File: "K.npy", Tile: tile, MemoryBudget: 1 << 30})
+		if err != nil || p.Ranks.Side > maxSide {
+			t.Errorf("Tile %d: %v, %v", tile, p, err)
 		}
 	}
 }

@@ -36,8 +36,8 @@ type record struct {
 	data         *os.File // K.npy, written only: a network file system then writes the bytes of this rank, not whole pages
 	log          *os.File
 	done         []byte
-	pending      []int // finished, not yet recorded
-	synced       time.Time
+	pending      []int         // finished, not yet recorded
+	synced       time.Time     // when some were recorded
 	took         time.Duration // to record them
 }
 
@@ -53,8 +53,8 @@ const runFormat = 1
 // maxRunBytes bounds the file run.
 const maxRunBytes = 1 << 16
 
-// Finished tiles are recorded this often at most, and in this part of the time at most: what a
-// process that is killed computed since then is computed again.
+// After the first one, finished tiles are recorded this often at most, and in this part of the
+// time at most: what a process that is killed computed since then is computed again.
 const (
 	syncEvery = 50 * time.Millisecond
 	syncShare = 20
@@ -66,7 +66,7 @@ var errComplete = errors.New("complete")
 // openRecord opens the folder of a run, or makes it. If other ranks completed the run before
 // this one has looked, the error is errComplete.
 func openRecord(file string, run runFile, p *share, replace bool) (_ *record, err error) {
-	r := &record{file: file, folder: file + ".parts", run: run, counts: p.counts, synced: time.Now()}
+	r := &record{file: file, folder: file + ".parts", run: run, counts: p.counts}
 	begun, err := r.begun()
 	if err == nil && !begun {
 		if info, wrong := os.Stat(file); wrong == nil && (!replace || !info.Mode().IsRegular()) {
@@ -240,51 +240,63 @@ func (r *record) mark(tile int) error {
 	return r.flush()
 }
 
-// flush records what was written: first the tiles are on the disk, then their record.
+// flush records what was written: first the tiles are on the disk, then their record. Tiles
+// whose Sync fails are never recorded: a later one may succeed although they are lost.
 func (r *record) flush() error {
 	if len(r.pending) == 0 {
 		return nil
 	}
-	begun := time.Now()
+	begun, pending := time.Now(), r.pending
+	r.pending = nil
 	if err := r.data.Sync(); err != nil {
 		return err
 	}
-	for _, tile := range r.pending {
+	for _, tile := range pending {
 		r.done[tile] = 1
 		if _, err := r.log.WriteAt(r.done[tile:tile+1], int64(tile)); err != nil {
 			return err
 		}
 	}
 	err := r.log.Sync()
-	r.pending, r.synced, r.took = nil, time.Now(), time.Since(begun)
+	r.synced, r.took = time.Now(), time.Since(begun)
 	return err
 }
 
 // allDone reports whether all ranks have recorded all tiles.
 func (r *record) allDone() bool {
 	for rank, tiles := range r.counts {
-		done, err := os.ReadFile(r.logName(rank))
-		if err != nil || len(done) != tiles || bytes.IndexByte(done, 0) >= 0 {
+		if done, err := readLog(r.logName(rank), tiles); err != nil || bytes.Count(done, []byte{1}) != tiles {
 			return false
 		}
 	}
 	return true
 }
 
+// readLog reads a record of so many tiles, or a part of one that is longer.
+func readLog(name string, tiles int) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, int64(tiles)))
+}
+
 // complete gives K its final name if all ranks are done, and reports whether it has it.
 func (r *record) complete() (bool, error) {
-	if !r.allDone() {
-		_, err := os.Stat(r.folder)
-		return errors.Is(err, fs.ErrNotExist), nil // another rank was the last
+	if r.allDone() {
+		err := os.Rename(filepath.Join(r.folder, "K.npy"), r.file)
+		if err == nil {
+			return true, r.retire()
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return false, err
+		}
+	} else if _, err := os.Stat(r.folder); !errors.Is(err, fs.ErrNotExist) {
+		return false, nil
 	}
-	err := os.Rename(filepath.Join(r.folder, "K.npy"), r.file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return true, nil // another rank did it
-	}
-	if err != nil {
-		return false, err
-	}
-	return true, r.retire()
+	_, err := os.Stat(r.file)
+	return err == nil, nil // another rank was the last, unless somebody has removed the folder
 }
 
 // retire removes the folder: it disappears whole, by a rename.

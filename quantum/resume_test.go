@@ -143,3 +143,52 @@ func TestDiedBehindRename(t *testing.T) {
 		}
 	}
 }
+
+// TestRecord: a tile whose Sync failed is never recorded, and a run is complete only if every
+// byte of every record is 1 and the file is there.
+func TestRecord(t *testing.T) {
+	open := func(r *record) *record {
+		t.Helper()
+		r.folder, r.file = t.TempDir(), filepath.Join(t.TempDir(), "K.npy")
+		var err error
+		if r.data, err = os.Create(filepath.Join(r.folder, "K.npy")); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.openLog(&share{index: map[[2]int]int{{0, 0}: 0, {0, 1}: 1}}); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(r.close)
+		return r
+	}
+	r := open(&record{counts: []int{2}})
+	good := r.data
+	var err error
+	if r.data, err = os.Open(r.folder); err != nil {
+		t.Fatal(err)
+	}
+	_ = r.data.Close() // its Sync fails
+	if err := r.mark(0); err == nil {
+		t.Error("no error of Sync")
+	}
+	r.data = good
+	if err := errors.Join(r.mark(1), r.flush()); err != nil || r.has(0) || !r.has(1) {
+		t.Errorf("tiles %v are recorded, %v", r.done, err)
+	}
+	for text, want := range map[string]bool{"\x01\x00": false, "\x01\x02": false, "ab": false, "\x01": false, "\x01\x01": true} {
+		r := open(&record{counts: []int{2}})
+		if err := os.WriteFile(r.logName(0), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		done, err := r.complete()
+		if _, missing := os.Stat(r.file); err != nil || done != want || (missing == nil) != want {
+			t.Errorf("a record of %q: complete %v, %v", text, done, err)
+		}
+	}
+	r = open(&record{counts: []int{2}})
+	if err := os.RemoveAll(r.folder); err != nil {
+		t.Fatal(err)
+	}
+	if done, err := r.complete(); err != nil || done {
+		t.Errorf("somebody removed the folder: complete %v, %v", done, err)
+	}
+}

@@ -37,6 +37,9 @@ const (
 // newPart returns the part of a rank. side is a function of the arguments of Gram and the
 // number of ranks alone, so that all ranks have the same.
 func (k *kernel) newPart(n, m int, o Options, rank, ranks int) (*share, error) {
+	if min(n, m) < 0 {
+		return nil, fmt.Errorf("%w: %d and %d samples", gpk.ErrShape, n, m)
+	}
 	if max(n, m) > maxDealt {
 		return nil, fmt.Errorf("%w: %d against %d samples, and at most %d are dealt to ranks", gpk.ErrUnsupported, n, m, maxDealt)
 	}
@@ -57,12 +60,13 @@ func (k *kernel) newPart(n, m int, o Options, rank, ranks int) (*share, error) {
 	if min(p.grid[0], p.grid[1]) == 1 {
 		deals = 4 // within 1.2 %
 	}
-	if p.side = o.Tile / 2; p.side == 0 {
-		p.side = max(min(k.side(o.Precision, maxWorkspace/workspacePart, 1), min(p.n/p.grid[0], p.m/p.grid[1])/deals)/whole*whole, whole)
+	most := max(k.side(o.Precision, maxWorkspace/workspacePart, 1), whole) // a tile is one product
+	if p.side = min(o.Tile/2, most); p.side == 0 {
+		p.side = max(min(most, min(p.n/p.grid[0], p.m/p.grid[1])/deals)/whole*whole, whole)
 	}
 	rows, cols := (p.n+p.side-1)/p.side, (p.m+p.side-1)/p.side
 	if rows > maxTiles || cols > maxTiles {
-		return nil, fmt.Errorf("%w: %d x %d tiles of %d samples, and at most %d a row; set a larger Tile", gpk.ErrUnsupported, rows, cols, p.side, maxTiles)
+		return nil, fmt.Errorf("%w: %d x %d tiles of %d samples, and at most %d a row; a larger Tile, up to %d, makes fewer", gpk.ErrUnsupported, rows, cols, p.side, maxTiles, 2*most)
 	}
 	p.down = deal(rows, p.grid[0], func(i int) int64 { return int64(p.extent(i, p.n)) * (2*int64(p.m) - p.below(i)) })
 	p.across = deal(cols, p.grid[1], func(j int) int64 { return int64(p.extent(j, p.m)) * (1 + p.below(j)) })

@@ -33,6 +33,7 @@ type gramFlags struct {
 	device             string
 	seeded             bool // -seed was given
 	shard              string
+	subject            string // the flag that gives the features, in errors
 }
 
 // gram computes a kernel matrix from .npy files.
@@ -65,6 +66,7 @@ func gram(ctx context.Context, args []string, std streams) error {
 	if err != nil {
 		return usageError{err}
 	}
+	f.subject = "-x " + f.x
 	return f.launch(ctx, std, o)
 }
 
@@ -231,7 +233,7 @@ func (f *gramFlags) explain(err error) error {
 	case errors.Is(err, gpk.ErrUnsupported) && strings.EqualFold(f.path, "product"):
 		return fmt.Errorf("-path %s -circuit %s: %w", f.path, f.circuit, err)
 	case errors.Is(err, gpk.ErrUnsupported):
-		return fmt.Errorf("-x %s -circuit %s: %w", f.x, f.circuit, err)
+		return fmt.Errorf("%s -circuit %s: %w", f.subject, f.circuit, err)
 	case errors.Is(err, gpk.ErrNonFinite) && f.y != "":
 		return fmt.Errorf("-x %s -y %s: %w", f.x, f.y, err)
 	case errors.Is(err, gpk.ErrNonFinite):

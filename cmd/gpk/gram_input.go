@@ -94,9 +94,9 @@ func (f *gramFlags) build(ctx context.Context, features int) (*quantum.Circuit, 
 			return nil, fmt.Errorf("-weights %s: %w", f.weights, withoutSite(err))
 		}
 		if errors.Is(err, gpk.ErrUnsupported) { // too many gates
-			return nil, fmt.Errorf("-x %s -layers %d: %w", f.x, f.layers, withoutSite(err))
+			return nil, fmt.Errorf("%s -layers %d: %w", f.subject, f.layers, withoutSite(err))
 		}
-		return nil, fmt.Errorf("-x %s: %w", f.x, withoutSite(err))
+		return nil, fmt.Errorf("%s: %w", f.subject, withoutSite(err))
 	}
 	return c, nil
 }

@@ -73,6 +73,7 @@ func (f *gramFlags) onCPU(ctx context.Context, std streams, o quantum.Options, c
 func (f *gramFlags) computePart(ctx context.Context, std streams, c *quantum.Circuit, x, y *gpk.Array, o quantum.Options) error {
 	o.File = f.out
 	first := o.Group == nil || o.Group.Rank() == 0
+	bar := newBar(std.err, "entries")
 	if first {
 		columns := 0
 		if y != nil {
@@ -81,11 +82,10 @@ func (f *gramFlags) computePart(ctx context.Context, std streams, c *quantum.Cir
 		if err := f.predict(ctx, std.out, c, x.Shape()[0], columns, x.Device(), o); err != nil {
 			return err
 		}
-		bar := newBar(std.err, "entries")
-		defer bar.end()
 		o.Progress = func(p quantum.Progress) { bar.update(p.Done, p.Total, p.Elapsed) }
 	}
 	r, err := quantum.Gram(ctx, c, x, y, o)
+	bar.end() // before anything else is printed on the terminal
 	if err != nil {
 		return f.explain(err)
 	}
@@ -153,6 +153,7 @@ func planCommand(ctx context.Context, args []string, std streams) error {
 	if err != nil {
 		return err
 	}
+	f.subject = fmt.Sprint("-features ", *features)
 	c, err := f.build(ctx, *features)
 	if err != nil {
 		return err

@@ -38,7 +38,8 @@ func TestShardFlags(t *testing.T) {
 		{"plan -samples 10", exitUsage, "-features 0"},
 		{"plan -samples 10 -features 3 -ranks 0", exitUsage, "-ranks 0"},
 		{"plan -samples 10 -features 3 -circuit cz", exitUsage, "-circuit \"cz\""},
-		{"plan -samples 100000000 -features 3 -ranks 9 -tile 2", exitFailed, "set a larger Tile"},
+		{"plan -samples 100000000 -features 3 -ranks 9 -tile 2", exitFailed, "gpk plan: -features 3 -circuit basic: unsupported: 100000000 x 100000000 tiles of 1 samples, and at most 16384 a row; a larger Tile"},
+		{"plan -samples 10 -features 3 -circuit z -layers 9999999", exitFailed, "gpk plan: -features 3 -layers 9999999: "},
 		{"plan -samples 20000 -features 6 -ranks 1024 -circuit zz", 0, "in a grid of 32 x 32"},
 		{"plan -samples 500 -columns 300 -features 6 -ranks 4 -circuit zz -precision double", 0, "s a rank"},
 	} {

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,6 +32,7 @@ func TestGramRank(*testing.T) {
 		return
 	}
 	if log := os.Getenv("GPK_TEST_KILL"); log != "" {
+		runtime.GOMAXPROCS(1) // the scheduler gives every goroutine its turn: it ends long before the last tile
 		go func() {
 			for ; ; time.Sleep(time.Millisecond) {
 				if done, _ := os.ReadFile(log); bytes.IndexByte(done, 1) >= 0 {
@@ -55,7 +57,7 @@ func gramProcess(t *testing.T, kill string, env []string, args ...string) (out s
 	return b.String(), ok && status.Signaled() && ctx.Err() == nil, err
 }
 
-// group runs gpk in ranks that join over TCP. That of victim kills itself.
+// gramGroup runs gpk in ranks that join over TCP. That of victim kills itself.
 func gramGroup(t *testing.T, ranks, victim int, folder string, args ...string) (outs []string, killed []bool, errs []error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
