@@ -10,7 +10,7 @@ import (
 // connection sends frames over TCP. deliver queues them, and a goroutine writes them.
 type connection struct {
 	c     net.Conn
-	wrote func(*frame) // is told of every frame that was written; nil: nobody
+	wrote func(*frame) // called with every frame that was written; may be nil
 
 	mu     sync.Mutex
 	queue  []*frame

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// between is the time from one beat to the next.
+// between returns the time from one beat to the next.
 func between(silence time.Duration) time.Duration { return max(silence/8, time.Millisecond) }
 
-// heldUp reports whether a watch that looked a while ago was itself stopped or held up, so that frames may
-// lie unread: the silence then begins again. Between two looks that are not, at most a quarter of the silence
-// passes, so by the watch's own clock a rank is named within 5/4 of it: 5 s for 4 s.
+// heldUp reports whether the watch itself was stopped or held up since its last look. Frames may then be
+// unread, so the silence of all ranks begins again. Otherwise at most a quarter of the silence passes
+// between two looks, so by the watch's clock a rank is named within 5/4 of the silence: 5 s for 4 s.
 func heldUp(since, silence time.Duration) bool { return since > silence/4 }
 
 // watch finds ranks that do not join or are silent, until close.
@@ -31,8 +31,8 @@ func (h *hub) watch() {
 	}
 }
 
-// inspect returns the failure of a rank that is missing or silent, and sends beats. last is when it
-// was called before, and began when the watch began.
+// inspect returns the failure of a rank that is missing or silent, and sends beats. last is the time of
+// its last call, and began that of the watch's start.
 func (h *hub) inspect(now, last, began time.Time) *Failure {
 	h.mu.Lock()
 	defer h.mu.Unlock()
