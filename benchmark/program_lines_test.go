@@ -57,8 +57,8 @@ func TestProgramLines(t *testing.T) {
 	t.Logf("%-20s %2d lines, the twins %d: %.2f", "all", here, there, float64(here)/float64(there))
 }
 
-// functionLines is the number of lines of a function, and of those between its first line and
-// its closing brace. A function of one line has one of both.
+// functionLines holds the number of all lines of a function, and of those between its first line and
+// its closing brace. For a function of one line both are 1.
 type functionLines struct{ whole, inside int }
 
 // goBodies counts the lines of each function of the programs' files.

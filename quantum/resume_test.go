@@ -42,7 +42,7 @@ func TestOtherRun(t *testing.T) {
 		"other options":               func(q *call, _ string) error { q.o.Precision = Double; return nil },
 		"other options (":             func(q *call, _ string) error { q.o.Normalize = true; return nil },
 		"K.npy is missing":            func(_ *call, f string) error { return os.Remove(filepath.Join(f, "K.npy")) },
-		"K.npy does not have":               func(_ *call, f string) error { return os.Truncate(filepath.Join(f, "K.npy"), 99) },
+		"K.npy does not have":         func(_ *call, f string) error { return os.Truncate(filepath.Join(f, "K.npy"), 99) },
 		"rank-0 is damaged":           func(_ *call, f string) error { return os.Truncate(filepath.Join(f, "rank-0"), 2) },
 		"rank-0 is damaged;": func(_ *call, f string) error {
 			return os.WriteFile(filepath.Join(f, "rank-0"), []byte("abcdefg"), 0o600)
@@ -53,7 +53,7 @@ func TestOtherRun(t *testing.T) {
 		"rank 3 of 3; ranks are 0 to 2": func(q *call, _ string) error { q.o.Shard = Shard{3, 3}; return nil },
 		"rank -1 of 3":                  func(q *call, _ string) error { q.o.Shard = Shard{-1, 3}; return nil },
 		"shard 1 of 0":                  func(q *call, _ string) error { q.o.Shard = Shard{1, 0}; return nil },
-		"a Group and a Shard":           func(q *call, _ string) error { q.o.Group = new(dist.Comm); return nil },
+		"Group and Shard are both set":           func(q *call, _ string) error { q.o.Group = new(dist.Comm); return nil },
 		"Output is written by":          func(q *call, _ string) error { q.o.Output = &memoryFile{}; return nil },
 		"without a File":                func(q *call, _ string) error { q.o.File = ""; return nil },
 		"File is for":                   func(q *call, _ string) error { q.o.Shard = Shard{}; return nil },

@@ -70,8 +70,9 @@ func (k *kernel) newPart(n, m int, o Options, rank, ranks int) (*share, error) {
 	return p, nil
 }
 
-// below is twice the mean number of entries below the diagonal, in a row of row t of tiles;
-// above a symmetric K's diagonal, that in a column of column t.
+// below returns, for a symmetric K, twice the mean number of entries below the diagonal in a row of
+// K within row t of tiles. It is also twice the mean number above the diagonal in a column of K
+// within column t of tiles.
 func (p *share) below(t int) int64 {
 	if !p.symmetric {
 		return 0

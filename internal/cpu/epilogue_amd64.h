@@ -1,7 +1,7 @@
 // The epilogue of float32 rows on vectors V0 to V14 of four or eight float64. The including file
-// defines these as Y or Z registers. Each operation and its order is that of normalCDF and nearExp,
-// without fused multiply-adds, and so the bits are the same. R8 points to epilogueTable, SI to x, BX
-// to the bias. AX counts the elements done, CX is their number. V14 is alpha.
+// defines these as Y or Z registers. The operations and their order are those of normalCDF and nearExp,
+// without fused multiply-adds, so the bits are the same. R8 points to epilogueTable, SI to x, BX to
+// the bias. AX is the number of elements done, CX that of all. V14 is alpha.
 
 #define K(i) (32*(i))(R8)
 

@@ -55,7 +55,7 @@ type recorded struct {
 
 // The bounds of an encoder's graphs: their number, and the share of the device's memory.
 const (
-	maxGraphs = 64
+	maxGraphs  = 64
 	graphShare = 32
 )
 
