@@ -53,7 +53,7 @@ func TestOtherRun(t *testing.T) {
 		"rank 3 of 3; ranks are 0 to 2": func(q *call, _ string) error { q.o.Shard = Shard{3, 3}; return nil },
 		"rank -1 of 3":                  func(q *call, _ string) error { q.o.Shard = Shard{-1, 3}; return nil },
 		"shard 1 of 0":                  func(q *call, _ string) error { q.o.Shard = Shard{1, 0}; return nil },
-		"Group and Shard are both set":           func(q *call, _ string) error { q.o.Group = new(dist.Comm); return nil },
+		"Group and Shard are both set":  func(q *call, _ string) error { q.o.Group = new(dist.Comm); return nil },
 		"Output is written by":          func(q *call, _ string) error { q.o.Output = &memoryFile{}; return nil },
 		"without a File":                func(q *call, _ string) error { q.o.File = ""; return nil },
 		"File is for":                   func(q *call, _ string) error { q.o.Shard = Shard{}; return nil },
