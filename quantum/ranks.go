@@ -251,7 +251,7 @@ func (j *job) agree(run runFile) error {
 		{"other samples y", run.Y},
 		{"other options", run.Options},
 		{"another Tile, number of ranks or samples", digestOf(func(w io.Writer) { fmt.Fprintln(w, run.Side, run.Rows, run.Columns, run.Ranks, run.Format) })},
-		{"a File, or none,", digestOf(func(w io.Writer) { fmt.Fprintln(w, j.options.File != "") })},
+		{"another choice of a File or none", digestOf(func(w io.Writer) { fmt.Fprintln(w, j.options.File != "") })},
 	}
 	var mine []uint8
 	for _, p := range parts {

@@ -274,7 +274,7 @@ func TestRanksDiffer(t *testing.T) {
 		"rank 2 calls Gram with other samples x": func(x **gpk.Array, _ *Options) { *x = other },
 		"rank 2 calls Gram with other options":   func(_ **gpk.Array, o *Options) { o.Jitter = 1 },
 		"rank 2 calls Gram with another Tile":    func(_ **gpk.Array, o *Options) { o.Tile = 20 },
-		"rank 2 calls Gram with a File":          func(_ **gpk.Array, o *Options) { o.File = filepath.Join(t.TempDir(), "K.npy") },
+		"rank 2 calls Gram with another choice":  func(_ **gpk.Array, o *Options) { o.File = filepath.Join(t.TempDir(), "K.npy") },
 		"x[4, 0] is NaN":                         func(x **gpk.Array, _ *Options) { *x = nan },
 	} {
 		var mu sync.Mutex
