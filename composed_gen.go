@@ -65,7 +65,7 @@ func Chunk(a *Array, n, axis int) []*Array { return a.Chunk(n, axis) }
 func CountNonzero(a *Array, axes ...int) *Array { return a.CountNonzero(axes...) }
 
 // Cross returns the cross products of the vectors of a and b along an axis, of length 3 in
-// both. The other axes broadcast. The axis is one of a, and lies as far from the last axis in b.
+// both. The other axes broadcast. The axis is counted in a; in b it is as far from the last axis.
 // A component is the difference of two rounded products.
 func Cross(a, b *Array, axis int) *Array { return a.Cross(b, axis) }
 
@@ -82,14 +82,14 @@ func CumProd(a *Array, axis int) *Array { return a.CumProd(axis) }
 func Diag(a *Array, k ...int) *Array { return a.Diag(k...) }
 
 // Diagonal returns a view of diagonal k of each matrix in the last two axes, the elements
-// (i, i+k), in a new last axis: [..., m, n] gives [..., length]. No k means 0, the main diagonal.
+// (i, i+k), in a new last axis: [..., m, n] gives [..., length]. Without k it is the main diagonal.
 // A diagonal outside the matrix and fewer than two axes are ErrShape. The trace of matrices is
 // x.Diagonal().Sum(-1).
 func Diagonal(a *Array, k ...int) *Array { return a.Diagonal(k...) }
 
-// Diff returns the n-th differences of a along an axis: the first are a[i+1] - a[i], and the
-// others the first ones of those before. The axis is shorter by n, and empty where n is at
-// least its length. Integers wrap. Bool is ErrDType, and a negative n ErrShape.
+// Diff returns the n-th differences of a along an axis. The first differences are a[i+1] - a[i];
+// the n-th are the first differences of the (n-1)-th. The axis becomes shorter by n, and empty if
+// n is at least its length. Integers wrap. Bool is ErrDType, and a negative n ErrShape.
 func Diff(a *Array, n, axis int) *Array { return a.Diff(n, axis) }
 
 // Einsum returns the sum of products that an equation names, as NumPy's einsum: each letter
@@ -197,9 +197,9 @@ func MeshgridIJ(as ...*Array) []*Array {
 // MoveAxis returns a view with axis from at place to; the other axes keep their order.
 func MoveAxis(a *Array, from, to int) *Array { return a.MoveAxis(from, to) }
 
-// NextAfter returns the number of the type that follows a in the direction of b, broadcast: b
-// where the two are equal, and NaN where either is NaN. From the largest number it goes to Inf.
-// The neighbours are sums, rounded to nearest (Rump, Zimmermann, Boldo and Melquiond, Computing
+// NextAfter returns the number of the type that follows a in the direction of b, broadcast. It is
+// b where the two are equal, and NaN where either is NaN. Inf follows the largest number.
+// The neighbours are computed as sums, rounded to nearest (Rump, Zimmermann, Boldo and Melquiond, Computing
 // predecessor and successor in rounding to nearest, BIT 49 (2009) 419).
 func NextAfter(a, b *Array) *Array { return a.NextAfter(b) }
 
@@ -345,7 +345,7 @@ func Unique(a *Array) *Array { return a.Unique() }
 // element of a, in the shape of a. All but values are Int64.
 func UniqueAll(a *Array) (values, indices, inverse, counts *Array) { return a.UniqueAll() }
 
-// Unstack returns the views of a at each index of an axis, which they lack.
+// Unstack returns a view of a for each index of an axis, without that axis.
 func Unstack(a *Array, axis int) []*Array { return a.Unstack(axis) }
 
 // Var returns the variance of the elements, the mean of |a - mean|^2; NaN for no elements.

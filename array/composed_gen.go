@@ -60,7 +60,7 @@ func (a *Array) CountNonzero(axes ...int) *Array {
 }
 
 // Cross returns the cross products of the vectors of a and b along an axis, of length 3 in
-// both. The other axes broadcast. The axis is one of a, and lies as far from the last axis in b.
+// both. The other axes broadcast. The axis is counted in a; in b it is as far from the last axis.
 // A component is the difference of two rounded products.
 func (a *Array) Cross(b *Array, axis int) *Array {
 	return compose.Cross(NewOperation("Cross", []*Array{a, b}), a, b, axis)
@@ -83,16 +83,16 @@ func (a *Array) Diag(k ...int) *Array {
 }
 
 // Diagonal returns a view of diagonal k of each matrix in the last two axes, the elements
-// (i, i+k), in a new last axis: [..., m, n] gives [..., length]. No k means 0, the main diagonal.
+// (i, i+k), in a new last axis: [..., m, n] gives [..., length]. Without k it is the main diagonal.
 // A diagonal outside the matrix and fewer than two axes are ErrShape. The trace of matrices is
 // x.Diagonal().Sum(-1).
 func (a *Array) Diagonal(k ...int) *Array {
 	return compose.Diagonal(NewOperation("Diagonal", []*Array{a}), a, k...)
 }
 
-// Diff returns the n-th differences of a along an axis: the first are a[i+1] - a[i], and the
-// others the first ones of those before. The axis is shorter by n, and empty where n is at
-// least its length. Integers wrap. Bool is ErrDType, and a negative n ErrShape.
+// Diff returns the n-th differences of a along an axis. The first differences are a[i+1] - a[i];
+// the n-th are the first differences of the (n-1)-th. The axis becomes shorter by n, and empty if
+// n is at least its length. Integers wrap. Bool is ErrDType, and a negative n ErrShape.
 func (a *Array) Diff(n, axis int) *Array {
 	return compose.Diff(NewOperation("Diff", []*Array{a}), a, n, axis)
 }
@@ -179,9 +179,9 @@ func (a *Array) MoveAxis(from, to int) *Array {
 	return compose.MoveAxis(NewOperation("MoveAxis", []*Array{a}), a, from, to)
 }
 
-// NextAfter returns the number of the type that follows a in the direction of b, broadcast: b
-// where the two are equal, and NaN where either is NaN. From the largest number it goes to Inf.
-// The neighbours are sums, rounded to nearest (Rump, Zimmermann, Boldo and Melquiond, Computing
+// NextAfter returns the number of the type that follows a in the direction of b, broadcast. It is
+// b where the two are equal, and NaN where either is NaN. Inf follows the largest number.
+// The neighbours are computed as sums, rounded to nearest (Rump, Zimmermann, Boldo and Melquiond, Computing
 // predecessor and successor in rounding to nearest, BIT 49 (2009) 419).
 func (a *Array) NextAfter(b *Array) *Array {
 	return compose.NextAfter(NewOperation("NextAfter", []*Array{a, b}), a, b)
@@ -357,7 +357,7 @@ func (a *Array) UniqueAll() (values, indices, inverse, counts *Array) {
 	return compose.UniqueAll(NewOperation("UniqueAll", []*Array{a}), a)
 }
 
-// Unstack returns the views of a at each index of an axis, which they lack.
+// Unstack returns a view of a for each index of an axis, without that axis.
 func (a *Array) Unstack(axis int) []*Array {
 	return compose.Unstack(NewOperation("Unstack", []*Array{a}), a, axis)
 }

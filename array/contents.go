@@ -28,9 +28,9 @@ type contents struct {
 	superseded bool   // its storage shows other contents by now
 	scope      *Scope // its memory is freed with this scope
 
-	readers int             // number of readers that belong to no scope
-	scoped  []scopedReaders // those that belong to scopes
-	parts   undo.Parts      // that readers read
+	readers int             // number of readers in no scope
+	scoped  []scopedReaders // numbers of readers in scopes
+	parts   undo.Parts      // parts that readers read
 }
 
 // origin describes contents that no node computed: the call that stored them, and the text

@@ -58,8 +58,8 @@ func TestUpdateInLimit(t *testing.T) {
 	checkInvariants(t, w, c)
 }
 
-// TestWriteReadsEarlier: where there is no memory for a fresh buffer, a write first computes
-// what reads the old elements, and then needs none.
+// TestWriteReadsEarlier checks that if there is no memory for a fresh buffer, a write first computes
+// the pending readers of the old elements, and then needs no buffer.
 func TestWriteReadsEarlier(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	const n = 64 << 10

@@ -163,7 +163,7 @@ func (m *memory) remember(c *contents) {
 	}
 	m.olds = append(m.olds, weak.Make(c))
 	for _, r := range c.scoped {
-		r.scope.register(m) // closing the scope may leave saved elements that nothing needs
+		r.scope.register(m) // closing the scope may leave saved elements that nothing reads any more
 	}
 }
 

@@ -288,9 +288,8 @@ func (a *Array) Trunc() *Array { return unaryOp(expr.Trunc, a) }
 // Reciprocal returns 1 / a. Types: floating point, complex.
 func (a *Array) Reciprocal() *Array { return unaryOp(expr.Reciprocal, a) }
 
-// SignBit returns whether a has a sign: whether it is below 0, or -0, or a NaN with the
-// sign bit, which a GPU does not see in float16. The result is bool. Types: floating
-// point, integers.
+// SignBit returns whether a is below 0, or -0, or a NaN with the sign bit; a GPU does not
+// see the sign of a float16 NaN. The result is bool. Types: floating point, integers.
 func (a *Array) SignBit() *Array { return unaryOp(expr.SignBit, a) }
 
 // IsNaN returns whether a, or a part of it, is NaN; no integer is. The result is bool.

@@ -44,7 +44,7 @@ type node struct {
 
 	consumed bool // it is a step of another node
 	computed bool // it was computed as a part of a consumer, or into another array
-	kept     bool // Scope.Keep took it: it is stored even if a consumer computes it too
+	kept     bool // Scope.Keep was called: the node is stored even if a consumer computes it too
 
 	in     [2]operand
 	more   []operand // beyond two

@@ -113,8 +113,8 @@ func (o *Operation) Host(dt dtype.DType, shape []int, how string, data []byte) *
 // Wait waits for the elements of an Int64 array and returns them.
 func (o *Operation) Wait(a *Array) ([]int64, error) { return ToSlice[int64](a) }
 
-// Own moves an array that the operation has made to the scope that results of its operands belong to,
-// and returns it. Results of Result and of other operations are there already.
+// Own moves an array that the operation has made to the scope of the operation's results, and returns it.
+// Arrays from Result and from other operations already are in their scope.
 func (o *Operation) Own(a *Array) *Array {
 	var s *Scope
 	for _, x := range o.operands {

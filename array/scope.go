@@ -116,8 +116,8 @@ func (s *Scope) Own(a *Array) *Array {
 }
 
 // Keep removes an array, with its storage, from the scope and returns it. The array outlives
-// the scope: Close computes it, or Free of what it reads, whichever comes first. An array of
-// another scope is ErrUnsupported. An array of no scope stays without one.
+// the scope. A pending array is computed by Close, or by Free of one of its operands, whichever
+// comes first. An array of another scope is ErrUnsupported. An array of no scope stays without one.
 func (s *Scope) Keep(a *Array) *Array {
 	c := call{"Keep", here()}
 	if err := s.check(&c, a); err != nil {

@@ -167,8 +167,8 @@ func TestScopes(t *testing.T) {
 	wants(t, w, 2, 3, 4)
 }
 
-// TestKeptStep: a kept array that is also a step of another one is stored by Free of what
-// both read, whichever of Keep and the other's line comes first.
+// TestKeptStep checks that a kept array that is also a step of another is stored by Free of its
+// operand, both if Keep comes before the line of the other array and if it comes after.
 func TestKeptStep(t *testing.T) {
 	for _, keepFirst := range []bool{true, false} {
 		x := FromSlice([]float32{1, 2})

@@ -75,8 +75,8 @@ func (w *write) do() error {
 	return err
 }
 
-// attempt acquires what the write needs, and writes. The mutex is held, and released
-// meanwhile.
+// attempt acquires what the write needs, and writes. The mutex is held, but released in
+// between.
 func (w *write) attempt() error {
 	s := w.sched
 	err := s.ready(w.prepare)
@@ -96,10 +96,10 @@ func (w *write) attempt() error {
 	return err
 }
 
-// readEarlier is the last resort where memory is short: it stores one pending node that
-// reads the memory, so that the write may need neither a fresh buffer nor a copy of the old
-// elements. It reports whether there was such a node and memory for it. The mutex is held,
-// and released meanwhile.
+// readEarlier is the last resort if memory is short. It stores one pending node that reads the
+// memory, so that the write may need neither a fresh buffer nor a copy of the old elements. It
+// reports whether there was such a node and memory for it. The mutex is held, but released in
+// between.
 func (w *write) readEarlier() bool {
 	if w.fresh != nil {
 		w.fresh.Free()
@@ -109,8 +109,8 @@ func (w *write) readEarlier() bool {
 	return n != nil && (w.sched.start(n) == nil || n.state != pending)
 }
 
-// pendingReader returns a step of the write's own operation, or another pending node that
-// reads the memory, and nil if there is none.
+// pendingReader returns a pending node that reads the memory, if possible a step of the write's
+// own operation. It returns nil if there is none.
 func (w *write) pendingReader() *node {
 	if n := w.producer; n != nil && n.state == pending {
 		for i := range n.n {

@@ -7,11 +7,11 @@ import (
 
 // batchCase is an operation on a batch of vectors or matrices of side n.
 type batchCase struct {
-	op, dtype string // dtype: of the operand, for irfft that of the result
+	op, dtype string // dtype is that of the operand, for irfft that of the result
 	batch, n  int
 }
 
-// batchCases are the cases of a list, or with -sizes small batches of that one size.
+// batchCases returns the cases of a list or, with -sizes, small batches of that one size.
 func batchCases(o options, suite, name string, list []batchCase, measure func(c batchCase, r *runner) ([]result, error)) ([]benchCase, error) {
 	ns, err := o.cubesOr(suite)
 	if err != nil {

@@ -11,18 +11,18 @@ import (
 	"testing"
 )
 
-// mostLines is the largest ratio of a program's lines to its twin's.
+// mostLines is the largest allowed ratio of a program's lines to its twin's, which is the program
+// of the same name in programs.py.
 const mostLines = 1.2
 
 // longer lists the programs that are not held to mostLines: Jacobi's method, which handles the
 // error of Into, and the older forms of two programs.
 var longer = []string{jacobiProgram.name, kmeansProgram.name, attentionProgram.name}
 
-// TestProgramLines counts the lines that a user writes. Of a program in Go these are the lines
-// inside its function, and all lines of the other functions that userProgram.body names. Of the
-// twin they are the lines inside run, and all lines of the other functions inside the twin.
-// Neither side's inputs, imports and constants count, nor blank lines and comments; closing
-// braces do.
+// TestProgramLines counts the lines that a user writes. For a program in Go these are the lines
+// inside its function, and all lines of the other functions that userProgram.body names. For the
+// twin they are the lines inside run, and all lines of the twin's other functions. Inputs, imports,
+// constants, blank lines and comments do not count; closing braces do.
 func TestProgramLines(t *testing.T) {
 	bodies := goBodies(t)
 	text, err := os.ReadFile(filepath.Join("peers", "programs.py"))
@@ -57,8 +57,8 @@ func TestProgramLines(t *testing.T) {
 	t.Logf("%-20s %2d lines, the twins %d: %.2f", "all", here, there, float64(here)/float64(there))
 }
 
-// functionLines is the number of lines of a function, and of those between its first line and
-// its closing brace. A function of one line has one of both.
+// functionLines holds the number of all lines of a function, and of those between its first line and
+// its closing brace. For a function of one line both are 1.
 type functionLines struct{ whole, inside int }
 
 // goBodies counts the lines of each function of the programs' files.

@@ -27,11 +27,11 @@ var gpusHere = func() int {
 	return n
 }
 
-// parallelMLP is the shape of an MLP: m rows, d features, h hidden ones.
+// parallelMLP is the shape of an MLP: m rows, d features, h hidden features.
 type parallelMLP struct{ m, d, h, ranks int }
 
-// parallelCases are MLPs in tensor parallel: on one GPU and on all, or of one and of two ranks on the CPU, which
-// share its processors.
+// parallelCases returns MLPs in tensor parallel: on one GPU and on all, or on one rank and on two on the CPU,
+// which share its processors.
 func parallelCases(o options, gpu bool) ([]benchCase, error) {
 	precision, shapes, key, ranks := "bf16", []shape{{16, 8192, 28672}, {512, 8192, 28672}, {8192, 8192, 28672}}, "gpus", []int{1}
 	if !gpu {
@@ -57,8 +57,8 @@ func parallelCases(o options, gpu bool) ([]benchCase, error) {
 	return cs, nil
 }
 
-// measure times the layer on ranks of this process. Both weights are normal, over the square root of the
-// number of terms.
+// measure times the layer on ranks of this process. The elements of both weights are normal numbers divided by
+// the square root of the number of terms.
 func (s parallelMLP) measure(r *runner, p precision) (rs []result, err error) {
 	devices, err := s.devices(r)
 	if err != nil {
@@ -101,7 +101,7 @@ func (s parallelMLP) measure(r *runner, p precision) (rs []result, err error) {
 	return rs, err
 }
 
-// devices returns those of the ranks.
+// devices returns the devices of the ranks.
 func (s parallelMLP) devices(r *runner) ([]*device.Device, error) {
 	if !r.gpu || s.ranks == 1 {
 		return slices.Repeat([]*device.Device{r.dev}, s.ranks), nil
@@ -116,7 +116,7 @@ func (s parallelMLP) devices(r *runner) ([]*device.Device, error) {
 	return list, nil
 }
 
-// reference returns rows of the result in float64.
+// reference computes rows of the result in float64.
 func (s parallelMLP) reference(x, up, down values, rows []int) values {
 	hidden := operands{a: x, b: up, s: shape{s.m, s.d, s.h}, transposed: true}.rows(rows)
 	for i, v := range hidden.re {
@@ -129,8 +129,8 @@ func (s parallelMLP) reference(x, up, down values, rows []int) values {
 	return operands{a: hidden, b: down, s: shape{len(rows), s.h, s.d}, transposed: true}.rows(all)
 }
 
-// rounds measures the layer r.count times, and checks the result of each round. Two products one behind the
-// other have twice the bound of one.
+// rounds measures the layer r.count times, and checks the result of each round. The bound for two products in
+// sequence is twice that of one.
 func (s parallelMLP) rounds(ctx context.Context, r *runner, p precision, c *dist.Comm, m *nn.ParallelMLP, in *gpk.Array, rows []int, want values) ([]result, error) {
 	x := in.To(c.Device())
 	if err := gpk.Eval(x); err != nil {
@@ -159,15 +159,15 @@ func (s parallelMLP) rounds(ctx context.Context, r *runner, p precision, c *dist
 	return out, nil
 }
 
-// rankLap times calls that all ranks make together. Every rank gets the time of the slowest, and so all
-// make as many calls.
+// rankLap times calls that all ranks make together. Every rank gets the time of the slowest, so all ranks
+// make the same number of calls.
 type rankLap struct {
 	ctx  context.Context
 	c    *dist.Comm
 	call func() error
 }
 
-// measure is measure for ranks: the laps alone count time.
+// measure measures the time of a call. Only the laps count.
 func (l rankLap) measure(o options) (timing, error) {
 	if _, err := l.lap(max(1, o.warmup)); err != nil {
 		return timing{}, err

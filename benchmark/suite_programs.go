@@ -25,7 +25,7 @@ type userProgram struct {
 	// in float64. Errors grow over the iterations of a program.
 	bound32, bound64 float64
 	// body names the functions that a user would write, the program itself
-	// first. Their lines are counted beside those of the twin.
+	// first. A test compares their lines with those of the twin.
 	body []string
 }
 
@@ -36,8 +36,8 @@ type task struct {
 	run func() []*gpk.Array
 	// want computes the same results in float64 by plain loops.
 	want func() [][]float64
-	// file is a temporary file that the program reads, or empty. err is the
-	// error of writing it.
+	// file names a temporary file that the program reads, or is empty. err is
+	// the error of writing it.
 	file string
 	err  error
 }

@@ -52,6 +52,6 @@ func appendNumber(b []byte, v any) []byte {
 			return b
 		}
 	}
-	b, _ = binary.Append(b, binary.LittleEndian, v) // all these have a size
+	b, _ = binary.Append(b, binary.LittleEndian, v) // no error: all these types have a fixed size
 	return b
 }

@@ -274,7 +274,7 @@ func TestObserveAllocates(t *testing.T) {
 	_, x := observing(t)
 	x.Stop()
 	w := work(func(int, uint64) error { return nil })
-	least := math.Inf(1) // of several rounds: AllocsPerRun also counts what other goroutines allocate
+	least := math.Inf(1) // the least of several rounds, because AllocsPerRun also counts other goroutines
 	for range 5 {
 		least = min(least, testing.AllocsPerRun(100, func() { _ = d.LaunchWork(nil, nil, nil, w) }))
 	}

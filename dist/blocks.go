@@ -67,8 +67,8 @@ func (k *call) order() []int {
 	return axes
 }
 
-// blocks returns the shape of a result whose first axis, of length n, is that of the call, and the
-// order of axes that puts that axis back.
+// blocks returns the shape of a result in which the axis of the call comes first and has length n, and
+// the order of axes that puts it back in its place.
 func (k *call) blocks(n int) (shape, inverse []int) {
 	order := k.order()
 	shape, inverse = make([]int, len(order)), make([]int, len(order))
@@ -79,7 +79,7 @@ func (k *call) blocks(n int) (shape, inverse []int) {
 	return shape, inverse
 }
 
-// back makes the result of elements whose first axis, of length n, is that of the call.
+// back makes the result from elements in which the axis of the call comes first and has length n.
 func (k *call) back(b []byte, n int) (*gpk.Array, error) {
 	shape, inverse := k.blocks(n)
 	out, err := k.result(b, shape)

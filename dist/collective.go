@@ -9,7 +9,7 @@ import (
 )
 
 // The collective functions evaluate their operand, move data on the line that calls them, and
-// return an array on the rank's device, of the operand's scope. With NCCL they return when that
+// return an array on the rank's device, of the operand's scope. With NCCL they return when the work
 // is enqueued on the array's stream. All ranks give arrays of one type and shape. An error is
 // that of the first rank that has one: of its array (an error travels with an array to all ranks),
 // or because its call differs from that of rank 0, which is ErrUnsupported, ErrDType or ErrShape.
@@ -111,7 +111,7 @@ func (k *call) check(f func() error) {
 	}
 }
 
-// needs checks that the host has memory for that many blocks as long as the array, where data goes
+// needs checks that the host has memory for that many blocks of the array's length, if data goes
 // through the host.
 func (k *call) needs(blocks int) {
 	k.check(func() error {

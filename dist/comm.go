@@ -130,8 +130,8 @@ func both(a, b context.Context) (context.Context, context.CancelFunc) {
 }
 
 // Split returns the Comm of the ranks that give the same color, in the order of key, then of
-// rank. A negative color returns nil: the rank is in none. All ranks call it. With MPI and NCCL it makes a
-// communicator, which Run frees when all ranks are done; a library has room for some thousands.
+// rank. With a negative color, the rank is in no Comm and Split returns nil. All ranks call it. With MPI and NCCL
+// it makes a communicator, which Run frees when all ranks are done; a library has room for some thousands.
 func (c *Comm) Split(ctx context.Context, color, key int) (*Comm, error) {
 	if err := c.check(); err != nil {
 		return nil, err

@@ -92,15 +92,15 @@ func (p *process) await(text string, limit time.Duration) (string, error) {
 	}
 }
 
-// hang is when a test gives a process up. How fast a rank is named is not measured by it, as tests share
-// the machine, but by the watch: it names a silent rank within five seconds by its own clock, and one that died
-// before it has been silent for four, which its cause tells.
+// hang is the time after which a test gives a process up. It does not measure how fast a rank is named,
+// because other work on the machine may delay a test. The watch measures that by its own clock: it names a
+// silent rank after four to five seconds, and one that died before four; checkSilence reads the time in the error.
 const hang = 60 * time.Second
 
-// longestSilence is that of a rank that the watch names.
+// longestSilence is the longest silence after which the watch names a rank.
 const longestSilence = 5 * time.Second
 
-// checkSilence reads in an error for how long a rank was silent.
+// checkSilence checks how long a rank was silent, according to the text of an error.
 func checkSilence(t *testing.T, line string) {
 	t.Helper()
 	_, text, _ := strings.Cut(line, "(for ")

@@ -28,9 +28,9 @@ type Group struct {
 	closed bool
 }
 
-// Local returns a group whose ranks are all in this process, one a device; without devices it is
-// one rank on the default device. A device may stand several times: ranks on the CPU are for
-// tests of programs. NCCL moves data between different GPUs, if its library is there.
+// Local returns a group whose ranks are all in this process, one for each device. Without devices
+// it is one rank on the default device. A device may be listed several times: ranks on the CPU are
+// for tests of programs. NCCL moves data between different GPUs if its library is found.
 func Local(devices ...*device.Device) (*Group, error) {
 	if len(devices) == 0 {
 		devices = []*device.Device{device.Default()}
@@ -59,7 +59,7 @@ func Local(devices ...*device.Device) (*Group, error) {
 	return g, nil
 }
 
-// localLimit is how long Local waits for NCCL, as Timeout sets it for Join.
+// localLimit is how long Local waits for NCCL; for Join, Timeout sets this limit.
 const localLimit = time.Minute
 
 var errLocalLimit = fmt.Errorf("%w: NCCL has not started within %v", errEngine, localLimit)
@@ -292,7 +292,7 @@ func (g *Group) Close() error {
 	return g.release()
 }
 
-// releaseGPUs ends the communicators of this process, all at the same time.
+// releaseGPUs ends the communicators of this process concurrently.
 func (g *Group) releaseGPUs(failed bool) error {
 	errs := make([]error, len(g.ranks))
 	var wg sync.WaitGroup

@@ -13,10 +13,10 @@ import (
 )
 
 // Send sends an array to another rank, which calls Recv with this one. Messages from one rank to
-// another arrive in their order. Send may return before the message was received, or wait for Recv, as
-// it does with NCCL, with MPI for long arrays, and over TCP while much is on its way to the receiver; so two
-// ranks that exchange arrays do not both call Send first, but AllToAll. An array with an error makes both
-// sides return it.
+// another arrive in their order. Send may return before the message was received, or wait for Recv. It
+// waits with NCCL, with MPI for long arrays, and while 64 MiB of earlier messages have not been received.
+// So two ranks that exchange arrays must not both call Send first; AllToAll exchanges them. If the array
+// carries an error, both sides return it.
 func (c *Comm) Send(ctx context.Context, a *gpk.Array, to int) error {
 	op := array.NewOperation("dist.Send", []*gpk.Array{a})
 	fail := func(err error) error { return op.Failed(err).Err() }
@@ -53,8 +53,8 @@ func (c *Comm) Send(ctx context.Context, a *gpk.Array, to int) error {
 	return nil
 }
 
-// sendOnGPU sends an array by NCCL, when the receiver is there: work that waits for a rank which
-// waits for this one, behind that work, would never end.
+// sendOnGPU sends an array by NCCL once the receiver has called Recv. Enqueued earlier, the send could
+// block work behind it for which the receiver waits, and neither would end.
 func (c *Comm) sendOnGPU(ctx context.Context, op *array.Operation, key string, a *gpk.Array, to int) error {
 	if err := c.move.recv(ctx, c, key+"/ready", make([]byte, 1), to); err != nil {
 		return err
@@ -63,7 +63,7 @@ func (c *Comm) sendOnGPU(ctx context.Context, op *array.Operation, key string, a
 	return err
 }
 
-// recvOnGPU receives an array of n > 0 bytes that a rank sends by NCCL.
+// recvOnGPU receives by NCCL an array of n > 0 bytes from a rank.
 func (c *Comm) recvOnGPU(ctx context.Context, op *array.Operation, key string, head heading, n, from int) (*gpk.Array, error) {
 	dt, err := dtype.Parse(head.DType)
 	if err != nil {
@@ -144,7 +144,7 @@ func (c *Comm) Recv(ctx context.Context, into *gpk.Array, from int) error {
 	return nil
 }
 
-// recvMessage receives a message of any type and shape: its elements, or an array on the rank's GPU.
+// recvMessage receives a message of any type and shape: its elements in body, or with NCCL an array on the rank's GPU.
 func (c *Comm) recvMessage(ctx context.Context, op *array.Operation, from int) (head heading, body []byte, received *gpk.Array, err error) {
 	c.mu.Lock()
 	c.got[from]++

@@ -14,36 +14,36 @@ import (
 	"github.com/gpk-go/gpk/internal/nccl"
 )
 
-// gpuComm is the NCCL communicator of a Comm. The ranks compare their calls by the mover first, so
-// every call that is enqueued here is enqueued by all ranks that it concerns, in one order.
+// gpuComm is the NCCL communicator of a Comm. The ranks first compare their calls over the mover, so
+// all ranks that a call concerns enqueue it, in the same order.
 //
-// A call returns when its work is enqueued, and its result is an array that is not there yet. When a
-// rank is lost, the watch aborts the communicator: the work ends, and results that were not complete
-// carry the RankError as a deferred error.
+// A call returns when its work is enqueued; its result is not complete then. When a rank is lost, watch
+// aborts the communicator: the work ends, and results that were not complete carry the RankError as a
+// deferred error.
 type gpuComm struct {
 	comm *nccl.Comm
 	node *control.Node
 
 	mu      sync.Mutex
-	failure error          // why it was aborted
-	last    *device.Event  // behind the work that was enqueued last; nil: none was
+	failure error          // why the communicator was aborted
+	last    *device.Event  // after the work that was enqueued last; nil: none was
 	stream  *device.Stream // of that work
-	current *batch         // what the next results belong to; nil: a new one
+	current *batch         // the batch of the next results; nil: a new one
 	open    map[*batch]bool
 
 	leave   chan struct{} // closed by end
 	once    sync.Once
-	stopped chan struct{} // closed when the watch has ended
+	stopped chan struct{} // closed when watch has returned
 }
 
-// batch is the results since somebody last waited for one. They have one deferred error, so that a
-// chain of many collective calls depends on one.
+// batch holds the results since a result was last waited for. They share one deferred error, so that a
+// chain of many collective calls depends on only one.
 type batch struct {
 	err     *deferred.Error
 	failure error
 }
 
-// asyncPause is the time between two questions to NCCL whether a connection has failed.
+// asyncPause is the interval at which watch asks NCCL whether a connection has failed.
 const asyncPause = time.Second
 
 func newGPUComm(comm *nccl.Comm, node *control.Node) *gpuComm {
@@ -97,7 +97,7 @@ func (g *gpuComm) abort(err error) {
 	_ = g.comm.Abort() // the group has failed already: its first error counts
 }
 
-// failOpen fails the results that nobody has waited for.
+// failOpen gives the error to the results that nobody has waited for.
 func (g *gpuComm) failOpen(err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -114,13 +114,12 @@ func (g *gpuComm) err() error {
 
 var errCaptured = fmt.Errorf("%w: a collective function in a captured sequence", gpk.ErrUnsupported)
 
-// start enqueues a call on a stream. src is what is read, and dst what is written; either may be
-// without a buffer.
+// start enqueues a call that reads src and writes dst on a stream. Either may have no buffer.
 //
-// NCCL's first calls wait for the other ranks, so NCCL is called outside of the device's mutex: a
-// launch of no work before it orders the stream behind the uses of the buffers, and one behind it
-// notes the use. Nothing else uses the buffers between the two: an array is lent while it is read, and dst
-// is known to nobody.
+// NCCL's first calls wait for the other ranks, so NCCL is called without the device's mutex. A launch
+// of no work before the call orders the stream after earlier uses of the buffers, and a launch of no
+// work after it records this use. Nothing else uses the buffers between the two launches: src is lent
+// while it is read, and nothing else knows dst.
 func (g *gpuComm) start(s *device.Stream, src, dst device.View, k nccl.Call) error {
 	if s.Capturing() {
 		return errCaptured
@@ -150,12 +149,12 @@ func (g *gpuComm) start(s *device.Stream, src, dst device.View, k nccl.Call) err
 		return fmt.Errorf("%w: %w", errEngine, err)
 	}
 	if err := d.Launch(s, reads, writes, func(int, uint64) error { return nil }); err != nil {
-		return errors.Join(err, s.Synchronize(context.Background())) // nothing notes the use: it must end here
+		return errors.Join(err, s.Synchronize(context.Background())) // no launch has recorded the use, so it must end here
 	}
 	return g.note(s, dst.Buffer)
 }
 
-// follow makes a stream wait for the work of another stream that was enqueued last.
+// follow makes a stream wait for the last enqueued work if that is on another stream.
 func (g *gpuComm) follow(s *device.Stream) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -168,7 +167,7 @@ func (g *gpuComm) follow(s *device.Stream) error {
 	return s.Wait(g.last)
 }
 
-// note records what was enqueued, and makes its result depend on the group.
+// note records an event after the enqueued work, and attaches the batch's deferred error to its result.
 func (g *gpuComm) note(s *device.Stream, result *device.Buffer) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -187,7 +186,7 @@ func (g *gpuComm) note(s *device.Stream, result *device.Buffer) error {
 	}
 	g.stream = s
 	if g.current == nil {
-		b := &batch{failure: g.failure} // it may have been aborted meanwhile
+		b := &batch{failure: g.failure} // the communicator may have been aborted meanwhile
 		b.err = deferred.New(func() (found, failed error) { return g.resolve(b) }, func(*deferred.Error) {})
 		g.current = b
 		g.open[b] = true
@@ -200,7 +199,7 @@ func (g *gpuComm) note(s *device.Stream, result *device.Buffer) error {
 func (g *gpuComm) resolve(b *batch) (found, failed error) {
 	g.mu.Lock()
 	if g.current == b {
-		g.current = nil // what is enqueued from here on belongs to another
+		g.current = nil // later results belong to another batch
 	}
 	last := g.last
 	g.mu.Unlock()
@@ -235,8 +234,8 @@ func (g *gpuComm) split(ctx context.Context, color, key int) (*gpuComm, error) {
 	return newGPUComm(c, g.node), nil
 }
 
-// await waits for a call of NCCL that waits for other ranks, and that nothing can end. Its goroutine
-// stays if the group fails or ctx ends, as long as the call does.
+// await runs f, a call of NCCL that waits for other ranks and that nothing can end. If the group fails
+// or ctx ends, await returns earlier, and the call's goroutine stays until the call returns.
 func await(ctx context.Context, node *control.Node, f func() (*nccl.Comm, error)) (*nccl.Comm, error) {
 	type result struct {
 		comm *nccl.Comm

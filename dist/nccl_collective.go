@@ -10,16 +10,16 @@ import (
 	"github.com/gpk-go/gpk/internal/nccl"
 )
 
-// The collective functions of ranks on GPUs. Data is dense: an operand of another layout is copied on
-// its GPU first, and the axis of the call is the first one.
+// The collective functions of ranks on GPUs. NCCL gets dense data with the axis of the call first: an
+// operand of another layout is copied on its GPU.
 
 // onGPU reports whether NCCL moves the data of a call.
 func (k *call) onGPU() bool { return k.c.gpu != nil && k.a.Size() > 0 }
 
-// ncclReduction is a reduction as NCCL has it.
+// ncclReduction is a reduction in NCCL's terms.
 type ncclReduction struct {
 	as    nccl.Type
-	parts int // elements of that type in one of gpk's
+	parts int // elements of that type per element of gpk's type
 	op    nccl.Op
 }
 
@@ -47,7 +47,7 @@ func reductionOf(op Op, dt dtype.DType) (r ncclReduction, ok bool) {
 
 var errAgain = fmt.Errorf("%w: a collective call that has failed cannot run again", gpk.ErrUnsupported)
 
-// enqueue returns the result of a call of NCCL that reads x; nil: none. It is on its way.
+// enqueue enqueues a call of NCCL that reads x, which may be nil, and returns its result.
 func (g *gpuComm) enqueue(op *array.Operation, dt dtype.DType, shape []int, x *gpk.Array, k nccl.Call) (*gpk.Array, error) {
 	var reads []*gpk.Array
 	if x != nil {
@@ -56,7 +56,7 @@ func (g *gpuComm) enqueue(op *array.Operation, dt dtype.DType, shape []int, x *g
 	started := false
 	out := op.Result(dt, shape, k.Kind.String()+" of "+nccl.Version(), reads, func(s *device.Stream, dst device.View, reads []device.View) error {
 		if started {
-			return errAgain // the other ranks do not call it again
+			return errAgain // the other ranks do not repeat the call
 		}
 		started = true
 		var src device.View
@@ -85,7 +85,7 @@ func (k *call) gpuAllReduce(op Op) (*gpk.Array, error) {
 	return reduceFirst(op, all, err)
 }
 
-// reduceFirst reduces along the first axis, in its order.
+// reduceFirst reduces along the first axis, in the order of its elements.
 func reduceFirst(op Op, all *gpk.Array, err error) (*gpk.Array, error) {
 	if err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (k *call) gpuBroadcast(root int) (*gpk.Array, error) {
 	return k.c.gpu.enqueue(k.Operation, k.a.DType(), k.a.Shape(), x, call)
 }
 
-// gpuMove makes a call of x, in which the axis of the call is the first. That axis of the result has length n.
+// gpuMove enqueues a call of x, whose first axis is that of the call. In the result this axis has length n.
 func (k *call) gpuMove(x *gpk.Array, n int, call nccl.Call) (*gpk.Array, error) {
 	shape, inverse := k.blocks(n)
 	out, err := k.c.gpu.enqueue(k.Operation, k.a.DType(), shape, x, call)

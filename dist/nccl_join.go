@@ -15,13 +15,13 @@ import (
 	"github.com/gpk-go/gpk/internal/nccl"
 )
 
-// ncclDevices says which devices NCCL moves data between. A test replaces it.
+// ncclDevices reports which devices NCCL moves data between. A test replaces it.
 var ncclDevices = struct {
 	has     func(d *device.Device) bool
 	context func(d *device.Device) (nccl.Context, error)
 }{func(d *device.Device) bool { return d.Kind() == device.CUDA }, nccl.ContextOf}
 
-// shortText is the text of an error, so short that a round has room for it.
+// shortText returns the text of an error, cut to the length for which a round has room.
 func shortText(err error) string {
 	s := err.Error()
 	for n := 1 << 10; ; n /= 2 {
@@ -34,7 +34,7 @@ func shortText(err error) string {
 	}
 }
 
-// offer is what a rank says before the ranks choose NCCL: its version, or why the rank cannot use it.
+// offer is what a rank tells the others before they choose NCCL: its version, or why the rank cannot use it.
 type offer struct {
 	GPU     bool
 	Version int
@@ -58,7 +58,8 @@ func offerOf(d *device.Device) offer {
 	return o
 }
 
-// obstacle says why NCCL cannot be used with these offers; "": it can. gpus reports whether there are any.
+// obstacle returns why NCCL cannot be used with these offers, or "" if it can. gpus reports whether any
+// rank has a GPU.
 func obstacle(offers []offer) (why string, gpus bool) {
 	for i, o := range offers {
 		gpus = gpus || o.GPU
@@ -98,8 +99,8 @@ type invitationByNCCL struct {
 	Why string
 }
 
-// connectGPUs makes the rank's communicator where all ranks have a GPU and NCCL. It returns why not
-// otherwise, the same in all ranks, and "" where no rank has a GPU. An error fails the group.
+// connectGPUs makes the rank's communicator if all ranks have a GPU and NCCL. Otherwise it returns the
+// reason, the same on all ranks, or "" if no rank has a GPU. An error fails the group.
 func (r *rank) connectGPUs(ctx context.Context) (why string, err error) {
 	n := r.node
 	offers, err := exchange(ctx, n, "nccl", offerOf(r.device))
@@ -135,11 +136,11 @@ func (r *rank) connectGPUs(ctx context.Context) (why string, err error) {
 	return r.meetGPUs(ctx, id)
 }
 
-// othersLimit is how long a rank whose NCCL could not start waits for the others to say so too: if
-// one of them is still in NCCL, which waits for this one, the group fails. A test shortens it.
+// othersLimit is how long a rank on which NCCL did not start waits for the results of the others. If one
+// of them is still in NCCL, waiting for this rank, the group fails. A test shortens it.
 var othersLimit = 10 * time.Second
 
-// meetGPUs makes the communicator, and drops it if any rank could not.
+// meetGPUs makes the communicator, and drops it if any rank could not make its own.
 func (r *rank) meetGPUs(ctx context.Context, id nccl.ID) (why string, err error) {
 	n := r.node
 	var failed string
@@ -167,7 +168,7 @@ func (r *rank) meetGPUs(ctx context.Context, id nccl.ID) (why string, err error)
 		}
 	}
 	if (err != nil || why != "") && comm != nil {
-		_ = comm.Abort() // it is not used
+		_ = comm.Abort() // another rank has none
 	}
 	if err == nil && why == "" {
 		r.gpu = newGPUComm(comm, n)
@@ -175,7 +176,7 @@ func (r *rank) meetGPUs(ctx context.Context, id nccl.ID) (why string, err error)
 	return why, err
 }
 
-// useNCCL connects the GPUs of the ranks of this process. must makes it an error that NCCL cannot be used.
+// useNCCL connects the GPUs of the ranks of this process. With must, it is an error if NCCL cannot be used.
 func (g *Group) useNCCL(ctx context.Context, must bool) error {
 	whys, errs := make([]string, len(g.ranks)), make([]error, len(g.ranks))
 	var wg sync.WaitGroup
@@ -196,7 +197,7 @@ func (g *Group) useNCCL(ctx context.Context, must bool) error {
 	case g.ranks[0].gpu != nil:
 		g.how = append(g.how, fmt.Sprintf("collective functions run in %s, %s; the ranks compare their calls as above", nccl.Version(), nccl.Path()))
 	case must && why == "":
-		return fmt.Errorf("%w: NCCL, for ranks that are on no GPU", gpk.ErrUnsupported)
+		return fmt.Errorf("%w: NCCL, but no rank is on a GPU", gpk.ErrUnsupported)
 	case must:
 		return fmt.Errorf("%w: NCCL: %s", gpk.ErrUnsupported, why)
 	case why != "":

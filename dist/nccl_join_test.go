@@ -11,8 +11,8 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// TestNCCLJoin joins over TCP. NCCL is chosen by itself where it is there, or by Engine, and left out by
-// Engine; messages go through it too.
+// TestNCCLJoin joins over TCP. NCCL is used by default where it is found or if Engine asks for it, and not
+// if Engine names another engine. Messages go through it too.
 func TestNCCLJoin(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -25,7 +25,7 @@ func TestNCCLJoin(t *testing.T) {
 		{"asked", true, []Option{Engine(NCCL)}, true, ""},
 		{"TCP", true, []Option{Engine(TCP)}, false, ""},
 		{"no GPU", false, nil, false, ""},
-		{"asked without a GPU", false, []Option{Engine(NCCL)}, false, "NCCL, for ranks that are on no GPU"},
+		{"asked without a GPU", false, []Option{Engine(NCCL)}, false, "NCCL, but no rank is on a GPU"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			log := fakeNCCL(t, func(*device.Device) bool { return c.has })

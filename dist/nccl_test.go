@@ -20,8 +20,8 @@ import (
 	"github.com/gpk-go/gpk/internal/nccl/nccltest"
 )
 
-// fakeNCCL has the fake library serve devices without a context of CUDA. It returns the file
-// in which the library notes its communicators.
+// fakeNCCL makes this process use the fake library, for devices without a CUDA context. It returns the
+// file in which the library logs its communicators.
 func fakeNCCL(t *testing.T, has func(d *device.Device) bool) (log string) {
 	t.Helper()
 	file, why := nccltest.Build(t.TempDir())
@@ -43,7 +43,7 @@ func fakeNCCL(t *testing.T, has func(d *device.Device) bool) (log string) {
 
 func every(*device.Device) bool { return true }
 
-// ended checks that every communicator that was made was ended, once.
+// ended checks that every communicator was ended exactly once.
 func ended(t *testing.T, log string, how string) {
 	t.Helper()
 	text, err := os.ReadFile(log)
@@ -56,11 +56,11 @@ func ended(t *testing.T, log string, how string) {
 		count[what]++
 	}
 	if count["init"] == 0 || count["init"] != count[how] || len(count) != 2 {
-		t.Errorf("communicators: %v, want all to end by %s", count, how)
+		t.Errorf("communicators: %v, want all ended by %s", count, how)
 	}
 }
 
-// onNCCL runs f on ranks of the CPU, whose arrays the fake library moves.
+// onNCCL runs f on ranks on the CPU; the fake library moves their arrays.
 func onNCCL(t *testing.T, n int, f func(ctx context.Context, c *Comm) error) error {
 	t.Helper()
 	g, err := Local(cpu(t, n)...)
@@ -102,7 +102,7 @@ func TestNCCLCollectives(t *testing.T) {
 					if err := compareAll(c, i, xs, how, axis, root); err != nil {
 						return err
 					}
-					whole, err := c.Split(ctx, 0, c.Rank()) // all of them, by a communicator of its own
+					whole, err := c.Split(ctx, 0, c.Rank()) // all ranks, in a communicator of their own
 					if err != nil {
 						return err
 					}
@@ -120,7 +120,7 @@ func TestNCCLCollectives(t *testing.T) {
 	ended(t, log, "destroy")
 }
 
-// TestNCCLNaN: Max and Min propagate NaN, which NCCL's do not.
+// TestNCCLNaN checks that Max and Min propagate NaN, as NCCL's own do not.
 func TestNCCLNaN(t *testing.T) {
 	fakeNCCL(t, every)
 	err := onNCCL(t, 2, func(_ context.Context, c *Comm) error {
@@ -144,7 +144,7 @@ func TestNCCLNaN(t *testing.T) {
 	}
 }
 
-// TestNCCLMessages sends arrays of every type, some that do not fit, and an error.
+// TestNCCLMessages sends arrays of every type, arrays of a wrong type or shape, and an error.
 func TestNCCLMessages(t *testing.T) {
 	fakeNCCL(t, every)
 	for _, typ := range types {
@@ -173,7 +173,7 @@ func TestNCCLMessages(t *testing.T) {
 	}
 }
 
-// is returns an error unless err is what is wanted, with a rank.
+// is returns an error unless err is the wanted one and names rank 0.
 func is(err, want error) error {
 	if e, ok := errors.AsType[*RankError](err); !ok || !errors.Is(err, want) || e.Rank != 0 {
 		return fmt.Errorf("%w: the error is not %w of rank 0", err, want)
@@ -189,7 +189,7 @@ func equal(read func(*gpk.Array) ([]complex128, error), a *gpk.Array, x tensor) 
 	return nil
 }
 
-// fakeGPUs returns n GPUs with their memory in the host's.
+// fakeGPUs returns n fake GPUs, whose memory is the host's.
 func fakeGPUs(t *testing.T, n int) (out []*device.Device) {
 	for i := range n {
 		out = append(out, devicetest.NewFake(device.Info{Name: "fake", Kind: device.CUDA, Index: i, SM: 90, TotalMemory: 1 << 30}, device.CapabilitiesOf(90)))
@@ -197,8 +197,8 @@ func fakeGPUs(t *testing.T, n int) (out []*device.Device) {
 	return out
 }
 
-// TestNCCLOnGPUs runs on devices that are taken for GPUs, as Local chooses NCCL by itself: a chain of
-// collective calls on two streams depends on one deferred error, which reaches what is computed from it.
+// TestNCCLOnGPUs runs on fake GPUs, for which Local chooses NCCL by itself. A chain of collective calls on
+// two streams depends on one deferred error, which reaches everything computed from it.
 func TestNCCLOnGPUs(t *testing.T) {
 	log := fakeNCCL(t, ncclDevices.has)
 	g, err := Local(fakeGPUs(t, 3)...)
@@ -214,7 +214,7 @@ func TestNCCLOnGPUs(t *testing.T) {
 			return err
 		}
 		y := x
-		for i := range 100 { // more than a buffer has room for errors
+		for i := range 100 { // more calls than a buffer has room for errors
 			if i == 50 {
 				y = y.On(s)
 			}
@@ -249,7 +249,7 @@ func TestNCCLOnGPUs(t *testing.T) {
 	ended(t, log, "destroy")
 }
 
-// TestNCCLCaptured refuses a captured stream. The ranks go on.
+// TestNCCLCaptured checks that a captured stream is refused, and that the ranks can continue.
 func TestNCCLCaptured(t *testing.T) {
 	fakeNCCL(t, ncclDevices.has)
 	g, err := Local(fakeGPUs(t, 2)...)
@@ -266,7 +266,7 @@ func TestNCCLCaptured(t *testing.T) {
 			return fmt.Errorf("in a captured sequence: %w", err)
 		}
 		if got, err := gpk.Item[float32](c.AllReduce(x, Sum)); err != nil || got != 2 {
-			return fmt.Errorf("behind it: %v, %w", got, err)
+			return fmt.Errorf("after it: %v, %w", got, err)
 		}
 		return nil
 	})
@@ -275,7 +275,7 @@ func TestNCCLCaptured(t *testing.T) {
 	}
 }
 
-// TestNCCLFaults has a rank fail while the others are in NCCL, or NCCL itself. All ranks get an error
+// TestNCCLFaults lets a rank fail while the others are in NCCL, or NCCL fail itself. All ranks get an error
 // that names the rank, and every communicator is aborted.
 func TestNCCLFaults(t *testing.T) {
 	lost := errors.New("rank 1 gives up")
@@ -327,8 +327,8 @@ func TestNCCLFaults(t *testing.T) {
 	}
 }
 
-// TestNCCLRefused has NCCL not start: the ranks go on without it, and say why, unless one of them is
-// stuck in NCCL, which nothing ends.
+// TestNCCLRefused lets NCCL fail to start. The ranks continue without it, and Explain says why. If one of
+// them is stuck in NCCL, which nothing can end, joining fails instead.
 func TestNCCLRefused(t *testing.T) {
 	sum := func(_ context.Context, c *Comm) error {
 		got, err := gpk.Item[float32](c.AllReduce(gpk.Ones(gpk.Float32, 1), Sum))
@@ -377,7 +377,7 @@ func TestNCCLRefused(t *testing.T) {
 	})
 }
 
-// TestObstacle chooses NCCL only where all ranks have it.
+// TestObstacle checks that NCCL is used only if all ranks have it in one version.
 func TestObstacle(t *testing.T) {
 	for _, c := range []struct {
 		offers []offer

@@ -4,8 +4,8 @@ import "strconv"
 
 // Op is what a reduction computes of the elements of all ranks.
 //
-// Sum and Mean of Float16 and BFloat16 add in float32 and round once; with NCCL they round in every
-// step, in an order of its own. Integers wrap in Sum and
+// Sum and Mean of Float16 and BFloat16 add in float32 and round once; with NCCL they round after
+// every addition, in NCCL's order. Integers wrap in Sum and
 // Prod; Mean of integers is ErrDType, as is arithmetic on Bool, whose Max is "or" and whose Min is
 // "and". Max and Min propagate NaN, and of complex numbers are ErrDType.
 type Op int

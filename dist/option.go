@@ -69,10 +69,10 @@ func positive(name string, d time.Duration) error {
 	return nil
 }
 
-// Engine chooses the engine between processes. Otherwise it is NCCL where all ranks have a GPU and
+// Engine chooses the engine between processes. The default is NCCL if all ranks have a GPU and
 // the library; else MPI where its launcher started the process and its library is found; else TCP.
-// MPI and TCP copy arrays of a GPU through the host. Where NCCL was chosen and cannot be used, Join
-// returns ErrUnsupported.
+// MPI and TCP copy arrays of a GPU through the host. If the option names NCCL and NCCL
+// cannot be used, Join returns ErrUnsupported.
 func Engine(name EngineName) Option {
 	return func(o *options) error {
 		if name != NCCL && name != MPI && name != TCP {

@@ -21,17 +21,17 @@ type rank struct {
 
 	mu     sync.Mutex
 	splits map[string]mover // those of the Comms that Split made in this Run, by name
-	gpus   []*gpuComm       // of those Comms, in the order in which all ranks made them
+	gpus   []*gpuComm       // those of the same Comms, in the order in which all ranks made them
 }
 
-// keepGPU notes a communicator that Split made, to be freed when all ranks are done.
+// keepGPU records a communicator that Split made, to be freed when all ranks are done.
 func (r *rank) keepGPU(g *gpuComm) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.gpus = append(r.gpus, g)
 }
 
-// settle waits for the work on the rank's GPU that needs other ranks, which may end behind Run.
+// settle waits for the work on the rank's GPU that needs other ranks, which may exit once Run has returned.
 func (r *rank) settle(ctx context.Context) error {
 	r.mu.Lock()
 	all := slices.Clone(r.gpus)
@@ -47,7 +47,7 @@ func (r *rank) settle(ctx context.Context) error {
 	return nil
 }
 
-// keep notes a mover that Split made, to be freed when all ranks are done.
+// keep records a mover that Split made, to be freed when all ranks are done.
 func (r *rank) keep(name string, m mover) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,10 +96,10 @@ func (r *rank) run(ctx context.Context, name string, f func(context.Context, *Co
 	if err := r.settle(inner); err != nil {
 		return r.fail(err)
 	}
-	// A rank that returns too early, or calls more than the others, differs from them here.
+	// Ranks that return too early, or make more calls than the others, are found here.
 	err := c.agree(inner, c.next(), heading{Call: "the end of Run"})
 	if _, ok := r.move.(relay); err == nil && !ok {
-		// The watch learns it too: a rank that exits from here on has not failed.
+		// This tells the watch too: a rank that exits from here on has not failed.
 		_, err = r.node.Gather(inner, name+"/end", r.node.Rank(), r.node.Size(), nil)
 	}
 	if err == nil {
@@ -111,9 +111,9 @@ func (r *rank) run(ctx context.Context, name string, f func(context.Context, *Co
 	return nil
 }
 
-// fail ends the group with an error of this rank, unless it has failed, and returns the error that
-// counts: the first one, but that of a rank that had closed the group. An error that names a rank
-// already, as that of an array does, is that rank's.
+// fail ends the group with an error of this rank, unless it has already failed. It returns the group's
+// first error, or this one if a rank had closed the group. An error that already names a rank, such as
+// the error of an array, is attributed to that rank.
 func (r *rank) fail(err error) error {
 	me := r.node.Rank()
 	f := &control.Failure{Rank: me, Host: r.node.Host(me), Err: named(err)}

@@ -9,8 +9,8 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// TestScopes: the result of every collective function is freed with the scope of its operand, unless
-// it is kept.
+// TestScopes checks that the result of every collective function is freed with the scope of its operand
+// unless it is kept.
 func TestScopes(t *testing.T) {
 	local(t, 2, func(_ context.Context, c *Comm) error {
 		for i, f := range []func(a *gpk.Array) *gpk.Array{
@@ -33,7 +33,7 @@ func TestScopes(t *testing.T) {
 				return outside.Err()
 			}
 			if err := freed.Err(); !errors.Is(err, gpk.ErrFreed) {
-				return fmt.Errorf("function %d: behind the scope: %v", i, err)
+				return fmt.Errorf("function %d: after Close of the scope: %v", i, err)
 			}
 			if v, err := gpk.ToSlice[float32](kept); err != nil || len(v) == 0 || v[0] < 1 {
 				return fmt.Errorf("function %d: kept: %v, %v", i, v, err)

@@ -60,7 +60,7 @@ const (
 
 var table = [...]struct {
 	name  string
-	short string // as benchmarks and kernels name it
+	short string // the name in benchmarks and kernels
 	size  int
 	kind  kind
 }{

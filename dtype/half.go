@@ -5,7 +5,7 @@ import (
 	"github.com/x448/float16"
 )
 
-// Half is a 16-bit floating-point type of IEEE 754's form: a sign, 15 - Fraction bits of
+// Half describes a 16-bit floating-point type of IEEE 754's form: a sign bit, 15 - Fraction bits of
 // the exponent and Fraction bits of the significand.
 type Half struct {
 	Fraction int
@@ -26,7 +26,7 @@ var halfs = [len(table)]*Half{
 	},
 }
 
-// Half returns the 16-bit floating-point type, and false for every other type.
+// Half returns the description of a 16-bit floating-point type, and false for every other type.
 func (d DType) Half() (h *Half, ok bool) {
 	if int(d) < len(halfs) {
 		h = halfs[d]
@@ -34,7 +34,7 @@ func (d DType) Half() (h *Half, ok bool) {
 	return h, h != nil
 }
 
-// Infinity returns the bits of positive infinity. Larger ones, without the sign, are NaN.
+// Infinity returns the bits of positive infinity. Without the sign bit, all larger bits are NaN.
 func (h *Half) Infinity() uint16 { return 1<<15 - 1<<h.Fraction }
 
 // NaN returns the bits of the quiet NaN without a payload.

@@ -74,7 +74,7 @@ func (op *operation) resolve(a *gpk.Array, few int, k kind) error {
 	return nil
 }
 
-// resolveAxes completes the axes: counted from 0, each at most once.
+// resolveAxes sets the axes, counted from 0, and checks that each occurs at most once.
 func (op *operation) resolveAxes(shape []int, few int) error {
 	if op.axes == nil {
 		n := few

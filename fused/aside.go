@@ -7,7 +7,7 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// aside calls compute with dst if nothing was written to its buffer yet, else with a
+// aside calls compute with dst if its buffer has not been written yet, else with a
 // temporary. So a computation of several steps that fails halfway does not change elements
 // that are in use.
 func aside(s *device.Stream, dst device.View, compute func(dst device.View) error) error {

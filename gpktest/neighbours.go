@@ -9,7 +9,7 @@ import (
 )
 
 // testNeighbours compares Diff, Cross, Diagonal, Unstack and NextAfter with loops over explicit
-// indices, the signs of angles, and the numbers of elements of views.
+// indices. It also checks the signs of angles, and the counts of elements of views.
 func testNeighbours(t *testing.T, s *suite) {
 	for _, dt := range allTypes {
 		s.diagonals(t, dt)
@@ -76,7 +76,7 @@ func (s *suite) diagonals(t *testing.T, dt gpk.DType) {
 	}
 }
 
-// differences compares Diff: the n-th differences are those of the (n-1)-th.
+// differences compares Diff with a loop: the n-th differences are the differences of the (n-1)-th.
 func (s *suite) differences(t *testing.T, dt gpk.DType) {
 	shape := []int{1 + s.rng.IntN(4), s.rng.IntN(6), 1 + s.rng.IntN(4)}
 	axis := s.rng.IntN(3)
@@ -180,8 +180,8 @@ func anglesAtUnderflow(t *testing.T) {
 	}
 }
 
-// countedViews compares Histogram and BinCount of views, which have elements of other places
-// between theirs, with loops.
+// countedViews compares Histogram and BinCount with loops, for views between whose elements are others
+// that must not be counted.
 func (s *suite) countedViews(t *testing.T) {
 	const n, bins = 14, 7
 	data := make([]float64, 2*n)

@@ -15,7 +15,7 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// numpyAccuracy are the functions of which NumPy's tests have a set of accurate results,
+// numpyAccuracy are the functions for which NumPy's tests have a set of accurate results,
 // umath-validation-set-NAME.csv.
 var numpyAccuracy = map[string]expr.Op{
 	"arccos": expr.Acos, "arccosh": expr.Acosh, "arcsin": expr.Asin, "arcsinh": expr.Asinh, "arctan": expr.Atan,
@@ -65,8 +65,8 @@ func accurateRows(path string) (map[string][]accurateRow, error) {
 	return out, nil
 }
 
-// ladder is the place of a number of a floating-point type among all of its type, from its
-// bits: neighbours differ by 1, and -0 and 0 by 0.
+// ladder returns the place of a floating-point number among all numbers of its type, from its
+// bits: the places of neighbours differ by 1, those of -0 and 0 by 0.
 func ladder(bits uint64, size int) int64 {
 	if sign := uint64(1) << (size - 1); bits&sign != 0 {
 		return -int64(bits &^ sign)
@@ -74,10 +74,10 @@ func ladder(bits uint64, size int) int64 {
 	return int64(bits)
 }
 
-// TestNumPyAccuracySets compares with the sets of accurate results of NumPy's own tests, on the
-// default device: every row of every function, dense and with a step, within the units of the
-// last place that the row allows. GPK_NUMPY_PYTHON names a Python with NumPy 2, whose package
-// has the sets.
+// TestNumPyAccuracySets compares functions on the default device with the sets of accurate results
+// of NumPy's own tests: every row of every function, of dense and of strided arrays. The error must
+// be within the units in the last place that the row allows. GPK_NUMPY_PYTHON names a Python with
+// NumPy 2, whose package has the sets.
 func TestNumPyAccuracySets(t *testing.T) {
 	python := os.Getenv("GPK_NUMPY_PYTHON")
 	if python == "" {

@@ -44,7 +44,7 @@ func testRoutes(t *testing.T, s *suite) {
 		if try == 3 {
 			t.Fatal("three calibrations predicted less than half of the times within a factor of 2")
 		}
-		t.Setenv("GPK_CACHE", t.TempDir()) // something else ran while this one was calibrated or compared
+		t.Setenv("GPK_CACHE", t.TempDir()) // another process disturbed this calibration or comparison
 		again, err = route.Calibrate(t.Context(), s.dev)
 		noError(t, err)
 	}

@@ -154,8 +154,8 @@ func (p *script) free() {
 	}
 }
 
-// ended notes that storages were freed. What could be computed, and is no operand or is
-// kept by an open scope, was computed first.
+// ended notes that storages were freed. Contents that could be computed, and that are no operand or
+// are kept by an open scope, were computed before.
 func (p *script) ended(list ...*storage) {
 	var waiting []*contents
 	for _, v := range p.vars {

@@ -9,7 +9,7 @@ import (
 	"github.com/gpk-go/gpk/interop/dlpack"
 )
 
-// standardArrays are the functions that make, move, search and sum.
+// standardArrays are the functions that make, move, search and reduce arrays.
 var standardArrays = map[string]standardCall{
 	"arange": func(_, _, _ *gpk.Array, p *standardArguments) any {
 		return gpk.ArangeStep(p.Dt.DType, p.Start, p.Stop, p.Step)
@@ -84,7 +84,7 @@ var standardArrays = map[string]standardCall{
 	"diff":                  func(x, _, _ *gpk.Array, p *standardArguments) any { return x.Diff(p.N, p.Axis) },
 }
 
-// someOf returns some of several results.
+// someOf returns the results with the given numbers.
 func someOf(as []*gpk.Array, which ...int) []*gpk.Array {
 	out := make([]*gpk.Array, len(which))
 	for i, k := range which {
@@ -93,7 +93,7 @@ func someOf(as []*gpk.Array, which ...int) []*gpk.Array {
 	return out
 }
 
-// allNamed reports whether the names hold the standard's types among some.
+// allNamed reports whether the names contain the names of all types that the standard has.
 func allNamed(types []gpk.DType, names []string) bool {
 	for _, dt := range types {
 		if !dt.IsHalf() && !slices.Contains(names, dt.String()) {
@@ -103,18 +103,19 @@ func allNamed(types []gpk.DType, names []string) bool {
 	return len(types) > 0
 }
 
-// anyNamed reports whether a device has one of the names.
+// anyNamed reports whether the kind of a device is among the names.
 func anyNamed(devices []device.Info, names []string) bool {
 	return slices.ContainsFunc(devices, func(d device.Info) bool { return slices.Contains(names, d.Kind.String()) })
 }
 
-// named reports whether the device has one of the names, or is none that NumPy has.
+// named reports whether the kind of the device is among the names, or is not the CPU, the only device
+// of NumPy.
 func named(d *device.Device, names []string) bool {
 	return d.Info().Kind != device.CPU || slices.Contains(names, d.Info().Kind.String())
 }
 
-// throughDLPack gives an array away and takes it back. Package interop/dlpack does the same
-// with NumPy at the other end.
+// throughDLPack exports an array and imports it again. The tests of interop/dlpack exchange arrays with
+// NumPy.
 func throughDLPack(x *gpk.Array) *gpk.Array {
 	p, err := dlpack.ToManaged(x)
 	if err != nil {

@@ -60,7 +60,7 @@ var standardProducts = map[string]standardCall{
 	"fft.ifftshift": func(x, _, _ *gpk.Array, p *standardArguments) any { return fft.IFFTShift(x, p.Axes...) },
 }
 
-// ofEigh returns the eigenvalues, and V diag(w) V^H: the signs of eigenvectors are free.
+// ofEigh returns the eigenvalues w and V diag(w) V^H, because the signs of eigenvectors are free.
 func ofEigh(w, v *gpk.Array) []*gpk.Array {
 	scaled := v.Mul(w.Cast(v.DType()).Unsqueeze(-2))
 	return list(w, scaled.MatMul(v.Conj().T(), gpk.FullPrecision))

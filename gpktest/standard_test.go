@@ -18,18 +18,18 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// standardCall calls gpk as the array API standard calls a function: with at most three
-// arrays, and other arguments. It returns an array, several, or booleans. docs/numpy.md shows the
-// expression that it returns; internal/gen reads it here.
+// standardCall calls the function of gpk for a function of the array API standard, with at most
+// three arrays and other arguments. It returns an array, several arrays, or booleans. internal/gen
+// reads the expression that it returns, and shows it in docs/numpy.md.
 type standardCall func(x, y, z *gpk.Array, p *standardArguments) any
 
-// standardTables are the calls, by the names of the standard. "of" adds a variant to a name.
+// standardTables are the calls, by the names of the standard. "NAME of X" is a variant of NAME.
 var standardTables = []map[string]standardCall{standardElementwise, standardArrays, standardProducts, standardBeyond}
 
 // standardArguments are the arguments that are not arrays.
 type standardArguments struct {
 	Dt                     typeName
-	Axes, Other, Shape     []int // Axes have gpk.KeepDims among them for keepdims
+	Axes, Other, Shape     []int // with keepdims, Axes contain gpk.KeepDims
 	Axis, I, J, K, L, M, N int
 	Mode                   int
 	Widths                 [][2]int
@@ -52,7 +52,7 @@ func (n *typeName) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// order is a number, or "inf" or "-inf".
+// order is the order of a norm: a number, "inf" or "-inf".
 type order float64
 
 func (o *order) UnmarshalJSON(text []byte) error {
@@ -67,7 +67,7 @@ type standardArray struct {
 	Shape      []int
 	Data       []byte
 	Stretch    int     // the length that a stretched axis has
-	Ulp, Tol   float64 // what a result may be off, relative and absolute
+	Ulp, Tol   float64 // the allowed error of a result: units in the last place, and absolute
 	Zero       bool    // the signs of zeros count
 }
 
@@ -110,10 +110,10 @@ func arrays(result any) []*gpk.Array {
 	panic(fmt.Sprintf("a result of %T", result))
 }
 
-// list returns several results as one.
+// list makes one value of several results.
 func list(as ...*gpk.Array) []*gpk.Array { return as }
 
-// standardOf returns the call of a name, of its variant or else of the function.
+// standardOf returns the call of a variant or, if there is none, of its function.
 func standardOf(name string) standardCall {
 	base, _, _ := strings.Cut(name, " of ")
 	for _, n := range []string{name, base} {
@@ -126,10 +126,10 @@ func standardOf(name string) standardCall {
 	return nil
 }
 
-// TestNumPyStandard compares the functions of the array API standard, and functions that NumPy
-// has beside it, on the default device, with NumPy's: 200 random calls of each function on each type, with operands that are
-// strided, reversed, broadcast, empty and 0-d, and with NaN, infinities, -0 and extreme
-// integers among the elements. GPK_NUMPY_CASES and GPK_NUMPY_PYTHON are as for TestNumPyNames.
+// TestNumPyStandard compares the functions of the array API standard, and further functions of
+// NumPy, with NumPy on the default device. It makes 200 random calls of each function on each type.
+// Operands are strided, reversed, broadcast, empty and 0-d, and have NaN, infinities, -0 and extreme
+// integers among their elements. GPK_NUMPY_CASES and GPK_NUMPY_PYTHON are as for TestNumPyNames.
 func TestNumPyStandard(t *testing.T) {
 	python := os.Getenv("GPK_NUMPY_PYTHON")
 	if python == "" {
@@ -160,7 +160,7 @@ func TestNumPyStandard(t *testing.T) {
 		}
 		call := standardOf(c.Name)
 		if call == nil {
-			t.Fatalf("nothing is called for %s", c.Name)
+			t.Fatalf("no call for %s", c.Name)
 		}
 		key := c.Name + " of " + c.Type
 		count[key]++
@@ -221,7 +221,7 @@ func (c *standardCase) compare(t *testing.T, call standardCall) error {
 	return nil
 }
 
-// near returns where a result differs.
+// near returns an error that says where a result differs.
 func (a *standardArray) near(got, want tensor) error {
 	if got.dt != want.dt || !slices.Equal(got.shape, want.shape) {
 		return fmt.Errorf("%v %v, want %v %v", got.dt, got.shape, want.dt, want.shape)
@@ -238,7 +238,7 @@ func (a *standardArray) near(got, want tensor) error {
 	return nil
 }
 
-// alike reports whether two numbers agree: part by part where one is not finite.
+// alike reports whether two numbers agree. If one is not finite, their parts must agree.
 func (a *standardArray) alike(dt gpk.DType, g, w complex128) bool {
 	part := func(x, y float64) bool {
 		switch {
@@ -248,7 +248,7 @@ func (a *standardArray) alike(dt gpk.DType, g, w complex128) bool {
 			return !a.Zero || math.Signbit(x) == math.Signbit(y)
 		case x == y:
 			return true
-		case math.IsInf(x, 0) != math.IsInf(y, 0) && a.Ulp > 0: // the largest number of a type, and beyond
+		case math.IsInf(x, 0) != math.IsInf(y, 0) && a.Ulp > 0: // one is the largest number of the type, the other overflowed
 			return x*y > 0 && min(math.Abs(x), math.Abs(y)) >= 0.999*largestOf[dt.Real()]
 		case math.IsInf(x, 0) || math.IsInf(y, 0):
 			return false
@@ -258,13 +258,13 @@ func (a *standardArray) alike(dt gpk.DType, g, w complex128) bool {
 	if part(real(g), real(w)) && part(imag(g), imag(w)) {
 		return true
 	}
-	if !dt.IsComplex() { // of subnormal numbers the relative unit is too small
+	if !dt.IsComplex() { // for subnormal numbers the relative unit is too small
 		return a.Ulp > 0 && math.Abs(real(g)-real(w)) <= a.Ulp*2*smallest(dt)
 	}
 	return !cmplx.IsInf(w) && cmplx.Abs(g-w) <= a.Ulp*lastPlace(dt)*cmplx.Abs(w)+a.Tol
 }
 
-// lastPlace is the distance of 1 and the next number of a type.
+// lastPlace is the distance from 1 to the next number of a type.
 func lastPlace(dt gpk.DType) float64 { return math.Ldexp(1, 1-digitsOf[dt.Real()][0]) }
 
 // largestOf are the largest numbers of types.

@@ -8,13 +8,13 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// MatrixNorm returns the norms [...], of the real type, of a stack a [..., m, n]: without an
-// order or of order Frobenius sqrt(sum |a|^2); of order 1 and -1 the largest and the least sum
-// of a column's absolute values, of +Inf and -Inf that of a row, of 2 and -2 the largest and the least singular
-// value. The nuclear norm is SVDVals(a).Sum(-1).
+// MatrixNorm returns the norms [...], of the real type, of a stack a [..., m, n]. Without an order,
+// and for the order Frobenius, the norm is sqrt(sum |a|^2). Orders 1 and -1 are the largest and the
+// smallest sum of the absolute values of a column, +Inf and -Inf those of a row, 2 and -2 the largest
+// and the smallest singular value. The nuclear norm is SVDVals(a).Sum(-1).
 //
-// Errors: those of SVD, for orders 2 and -2; gpk.ErrUnsupported for other orders; gpk.ErrShape
-// for no rows or columns, but for the Frobenius norm, which is 0.
+// Errors: for orders 2 and -2 those of SVD; gpk.ErrUnsupported for other orders; gpk.ErrShape for
+// matrices without rows or columns, whose Frobenius norm alone is defined: it is 0.
 func MatrixNorm(a *gpk.Array, order ...float64) *gpk.Array {
 	op, err := begin("MatrixNorm", nil, 0, a)
 	if err == nil {
@@ -62,7 +62,7 @@ func (op *operation) matrixNorms(a *gpk.Array, p float64) (*gpk.Array, error) {
 	return x, x.Err()
 }
 
-// extremes returns the largest singular values, or the least ones for an order below 0.
+// extremes returns the largest singular values, or for an order below 0 the smallest ones.
 func (op *operation) extremes(a *gpk.Array, p float64) (*gpk.Array, error) {
 	values, err := op.engine(a).singular(op, a)
 	if err != nil {
@@ -78,9 +78,9 @@ func (op *operation) extremes(a *gpk.Array, p float64) (*gpk.Array, error) {
 }
 
 // MatrixPower returns the n-th powers of a stack a [..., m, m], by repeated squaring in full
-// precision. Power 0 is the identity, and a negative power that of the inverses.
+// precision. Power 0 is the identity. A negative n gives powers of the inverses.
 //
-// Errors: those of Inv, for negative n; gpk.ErrShape for matrices that are not square.
+// Errors: for negative n those of Inv; gpk.ErrShape for matrices that are not square.
 func MatrixPower(a *gpk.Array, n int) *gpk.Array {
 	op, err := begin("MatrixPower", nil, 0, a)
 	if err == nil {

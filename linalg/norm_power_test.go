@@ -11,8 +11,8 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// normOf returns a norm from its definition; orders 2 and -2 by the eigenvalues of A A^H of two
-// rows.
+// normOf returns a norm from its definition. For orders 2 and -2 it takes the eigenvalues of A A^H,
+// for matrices of two rows.
 func normOf(a [][]complex128, p float64) float64 {
 	rows, cols := make([]float64, len(a)), make([]float64, len(a[0]))
 	square := 0.0
@@ -62,7 +62,7 @@ func TestMatrixNormAndPower(t *testing.T) {
 		for _, p := range []float64{Frobenius, 1, -1, 2, -2, math.Inf(1), math.Inf(-1)} {
 			got, err := gpk.ToSlice[float64](MatrixNorm(a, p))
 			want := normOf([][]complex128{data[:cols], data[cols:]}, p)
-			if err != nil || len(got) != 1 || math.Abs(got[0]-want) > 1e-6 { // of -2 the reference has half of the digits
+			if err != nil || len(got) != 1 || math.Abs(got[0]-want) > 1e-6 { // for order -2 the reference has half of the digits
 				t.Errorf("norm of order %v of %v: %v, want %v (%v)", p, data, got, want, err)
 			}
 		}

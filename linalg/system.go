@@ -24,7 +24,7 @@ func (host[T]) systemOf(op *operation, a *gpk.Array) (system, error) {
 	return hostSystem[T]{f}, nil
 }
 
-// factored reads and factors matrices, of which Positive uses the lower triangle.
+// factored reads and factors matrices. With Positive it uses only the lower triangle.
 func factored[T number](op *operation, a *gpk.Array) (*factors[T], error) {
 	m, err := read[T]("a", a, op.factoredElements())
 	if err != nil {

@@ -53,7 +53,7 @@ func (m *MultiHeadAttention) ForwardAt(x, positions *gpk.Array, opts gpk.Attenti
 	return m.Output.Forward(m.attend(x, positions, opts))
 }
 
-// attend returns what Output multiplies, [..., Heads * Dim].
+// attend returns the input of Output, [..., Heads * Dim].
 func (m *MultiHeadAttention) attend(x, positions *gpk.Array, opts gpk.AttentionOptions) *gpk.Array {
 	rank := 3
 	if opts.Offsets != nil {

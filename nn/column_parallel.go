@@ -8,8 +8,8 @@ import (
 )
 
 // ColumnParallel is a Linear whose out features are dealt to the ranks: rank i of n holds rows
-// i out/n to (i+1) out/n - 1 of the weight, and so much of the bias. A feature has the bits of the whole
-// layer's where both products run in one kernel: on the CPU if a rank has more than four features.
+// i out/n to (i+1) out/n - 1 of the weight, and these elements of the bias. A feature has the bits of
+// the whole layer if both products use the same kernel, as on the CPU if a rank has more than four features.
 type ColumnParallel struct {
 	*Linear      // of the rank's features
 	Gather  bool // Forward returns the features of all ranks
@@ -17,8 +17,8 @@ type ColumnParallel struct {
 	comm *dist.Comm
 }
 
-// NewColumnParallel returns the rank's part of a layer. Features that the ranks do not divide are
-// ErrShape.
+// NewColumnParallel returns the rank's part of a layer. It is ErrShape if the number of ranks does not
+// divide the out features.
 func NewColumnParallel(c *dist.Comm, l *Linear) (*ColumnParallel, error) {
 	if err := checkParallel(c, l != nil); err != nil {
 		return nil, err
@@ -40,11 +40,11 @@ func (l *ColumnParallel) Forward(x *gpk.Array) *gpk.Array {
 	return l.comm.AllGather(y, -1)
 }
 
-// checkParallel returns the error of a Comm or a layer that is none.
+// checkParallel returns an error if the Comm or the layer is nil.
 func checkParallel(c *dist.Comm, layer bool) error {
 	switch {
 	case c.Size() == 0:
-		return fmt.Errorf("%w: a parallel layer of a nil Comm", gpk.ErrUnsupported)
+		return fmt.Errorf("%w: a parallel layer over a nil Comm", gpk.ErrUnsupported)
 	case !layer:
 		return fmt.Errorf("%w: a parallel layer of a nil layer", gpk.ErrUnsupported)
 	}

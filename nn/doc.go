@@ -18,11 +18,11 @@
 //		err = nn.Load(mlp, nn.FromFile(f, safetensors.On(c.Device())), nn.LoadOptions{})
 //		y := mlp.Forward(x)
 //
-// All ranks call Forward with the same x and get the same result. A constructor takes the layer of the whole
-// sizes and makes the rank's part of it. Parameters keep their names: where those of the given layer are not
-// set, Load reads the rank's parts out of the file of the whole model; otherwise they are copied. With one
-// rank the results are those of the given layer, bit for bit. A parallel layer is made and used in one Run of
-// the group, by one goroutine.
+// All ranks call Forward with the same x and get the same result. A constructor takes the layer in its
+// full size and makes the rank's part of it. If the given layer's parameters are set, it copies the
+// rank's parts from them. Otherwise Load reads the rank's parts from the file of the whole model, where
+// parameters keep their names. With one rank the results are those of the given layer, bit for bit. A
+// parallel layer is made and used in one Run of the group, by one goroutine.
 //
 // What belongs here: layers that several models share. Models, such as nn/bert, and tokenizers
 // have packages of their own below this one. A layer that is one kernel is an

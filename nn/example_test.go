@@ -14,8 +14,8 @@ import (
 	"github.com/gpk-go/gpk/nn"
 )
 
-// Two ranks, each with half of the hidden features of a perceptron. Of the file of the whole
-// perceptron each reads its half.
+// Each of two ranks has half of the hidden features of a perceptron, and reads its half from the file of
+// the whole perceptron.
 func ExampleNewParallelMLP() {
 	folder, err := os.MkdirTemp("", "")
 	if err != nil {

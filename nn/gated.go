@@ -33,7 +33,7 @@ func (m *GatedMLP) Parts() []Part {
 // Forward returns an array of x's shape, [..., width].
 func (m *GatedMLP) Forward(x *gpk.Array) *gpk.Array { return m.Down.Forward(m.inner(x)) }
 
-// inner returns what Down multiplies.
+// inner returns the input of Down.
 func (m *GatedMLP) inner(x *gpk.Array) *gpk.Array {
 	gate, up := m.project(x)
 	return gated(m.Activation, gate, up)

@@ -17,11 +17,11 @@ type Weights interface {
 	Load(name string) (*gpk.Array, error)
 }
 
-// SlicedWeights are Weights that load a part of an array without the rest: those of FromFile. Load uses it for the
-// parameters of parallel layers.
+// SlicedWeights are Weights that can load a part of an array without the rest, as those of FromFile. Load uses
+// them for the parameters of parallel layers.
 type SlicedWeights interface {
 	Weights
-	// Shape returns the shape of the array of a name.
+	// Shape returns the shape of the named array.
 	Shape(name string) ([]int, error)
 	// LoadSlice returns the elements start to stop-1 along an axis. The caller frees them.
 	LoadSlice(name string, axis, start, stop int) (*gpk.Array, error)
@@ -93,8 +93,8 @@ func (e *LoadError) Unwrap() error { return gpk.ErrShape }
 // Load fills the parameters of a module from weights, and frees the arrays that they had. It
 // returns a *LoadError with all that is missing, unexpected or of the wrong shape, and then
 // changes nothing. A parameter that the module lists under several names is loaded once,
-// under any of them. Of a parallel layer's parameters the rank's parts are loaded, and no more is
-// read where the weights are SlicedWeights.
+// under any of them. For a parallel layer, Load loads the rank's parts of the parameters; from
+// SlicedWeights it reads only these.
 func Load(m Module, from Weights, o LoadOptions) error {
 	var wrong LoadError
 	left := map[string]bool{}
@@ -173,8 +173,8 @@ func load(from Weights, name string, p *Parameter, dt gpk.DType) (a *gpk.Array, 
 	return b, "", nil
 }
 
-// read returns the array of a parameter, or the rank's part of it, and the shape of the whole. Where the
-// whole has another shape than the parameter, no part is read.
+// read returns the array of a parameter, or the rank's part of it, and the shape of the whole array. If that
+// is not the shape of the whole parameter, it reads no part.
 func read(from Weights, name string, p *Parameter) (a *gpk.Array, shape []int, err error) {
 	if p.slice == nil {
 		if a, err = from.Load(name); err == nil {

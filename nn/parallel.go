@@ -7,15 +7,15 @@ import (
 	"github.com/gpk-go/gpk/dist"
 )
 
-// ParallelMLP is an MLP whose hidden features are dealt to the ranks of a Comm: Up is cut as
-// ColumnParallel, Down as RowParallel.
+// ParallelMLP is an MLP whose hidden features are dealt to the ranks of a Comm: Up is divided as by
+// ColumnParallel, Down as by RowParallel.
 type ParallelMLP struct {
 	*MLP              // of the rank's features
-	Down *RowParallel // that of MLP, with the sum over the ranks
+	Down *RowParallel // replaces MLP's; it adds over the ranks
 }
 
-// NewParallelMLP returns the rank's part of a layer; see ColumnParallel. Hidden features that the ranks do
-// not divide are ErrShape.
+// NewParallelMLP returns the rank's part of a layer. It is ErrShape if the number of ranks does not divide
+// the hidden features.
 func NewParallelMLP(c *dist.Comm, m *MLP) (*ParallelMLP, error) {
 	if err := checkParallel(c, m != nil); err != nil {
 		return nil, err
@@ -28,17 +28,17 @@ func NewParallelMLP(c *dist.Comm, m *MLP) (*ParallelMLP, error) {
 	return &ParallelMLP{&MLP{up, down.Linear, m.Names}, down}, nil
 }
 
-// Forward returns an array of x's shape, [..., width], the same in all ranks, which all call it.
+// Forward returns an array of x's shape, [..., width]. All ranks call it and get the same result.
 func (m *ParallelMLP) Forward(x *gpk.Array) *gpk.Array { return m.Down.Forward(m.Up.Forward(x)) }
 
 // ParallelGatedMLP is a GatedMLP whose hidden features are dealt to the ranks of a Comm.
 type ParallelGatedMLP struct {
 	*GatedMLP              // of the rank's features
-	Down      *RowParallel // that of GatedMLP, with the sum over the ranks
+	Down      *RowParallel // replaces GatedMLP's; it adds over the ranks
 }
 
-// NewParallelGatedMLP returns the rank's part of a layer; see ColumnParallel. Hidden features that the ranks
-// do not divide are ErrShape.
+// NewParallelGatedMLP returns the rank's part of a layer. It is ErrShape if the number of ranks does not
+// divide the hidden features.
 func NewParallelGatedMLP(c *dist.Comm, m *GatedMLP) (*ParallelGatedMLP, error) {
 	if err := checkParallel(c, m != nil); err != nil {
 		return nil, err
@@ -52,18 +52,18 @@ func NewParallelGatedMLP(c *dist.Comm, m *GatedMLP) (*ParallelGatedMLP, error) {
 	return &ParallelGatedMLP{part, down}, nil
 }
 
-// Forward returns an array of x's shape, [..., width], the same in all ranks, which all call it.
+// Forward returns an array of x's shape, [..., width]. All ranks call it and get the same result.
 func (m *ParallelGatedMLP) Forward(x *gpk.Array) *gpk.Array { return m.Down.Forward(m.inner(x)) }
 
 // ParallelAttention is a MultiHeadAttention whose heads are dealt to the ranks of a Comm: Query, Key and
-// Value are cut as ColumnParallel, Output as RowParallel. Heads and KVHeads are those of the rank.
+// Value are divided as by ColumnParallel, Output as by RowParallel. Heads and KVHeads count the rank's.
 type ParallelAttention struct {
 	*MultiHeadAttention              // of the rank's heads
-	Output              *RowParallel // that of MultiHeadAttention, with the sum over the ranks
+	Output              *RowParallel // replaces MultiHeadAttention's; it adds over the ranks
 }
 
-// NewParallelAttention returns the rank's part of a layer; see ColumnParallel. Heads or KVHeads that the
-// ranks do not divide are ErrShape.
+// NewParallelAttention returns the rank's part of a layer. It is ErrShape if the number of ranks does not
+// divide Heads and KVHeads.
 func NewParallelAttention(c *dist.Comm, m *MultiHeadAttention) (*ParallelAttention, error) {
 	if err := checkParallel(c, m != nil); err != nil {
 		return nil, err
@@ -87,12 +87,12 @@ func NewParallelAttention(c *dist.Comm, m *MultiHeadAttention) (*ParallelAttenti
 	return &ParallelAttention{part, output}, nil
 }
 
-// Forward is MultiHeadAttention's. The result is the same in all ranks, which all call it.
+// Forward is that of MultiHeadAttention. All ranks call it and get the same result.
 func (m *ParallelAttention) Forward(x *gpk.Array, opts gpk.AttentionOptions) *gpk.Array {
 	return m.ForwardAt(x, nil, opts)
 }
 
-// ForwardAt is MultiHeadAttention's. The result is the same in all ranks, which all call it.
+// ForwardAt is that of MultiHeadAttention. All ranks call it and get the same result.
 func (m *ParallelAttention) ForwardAt(x, positions *gpk.Array, opts gpk.AttentionOptions) *gpk.Array {
 	return m.Output.Forward(m.attend(x, positions, opts))
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/gpk-go/gpk/nn"
 )
 
-// TestParallelLoadErrors: a file whose weights are of another shape or type than those of the whole layer.
+// TestParallelLoadErrors loads a file whose weights differ from the whole layer's in shape or type.
 func TestParallelLoadErrors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.safetensors")
 	err := safetensors.WriteFile(path, map[string]*gpk.Array{
@@ -47,7 +47,8 @@ func TestParallelLoadErrors(t *testing.T) {
 	})
 }
 
-// TestParallelRefusals: sizes that the ranks do not divide, with both numbers, and layers and Comms that are none.
+// TestParallelRefusals checks the errors for sizes that the number of ranks does not divide, which give both
+// numbers, and for nil layers and Comms.
 func TestParallelRefusals(t *testing.T) {
 	ranks(t, 3, func(c *dist.Comm) error {
 		column, err1 := nn.NewColumnParallel(c, nn.NewLinear(6, 8, true))
@@ -78,8 +79,8 @@ func TestParallelRefusals(t *testing.T) {
 	})
 }
 
-// TestParallelErrors: an error of one rank, and ranks that disagree, are errors in all ranks that name the
-// rank. Afterwards the ranks go on.
+// TestParallelErrors checks that all ranks get an error that names the rank if one rank has an error or
+// differs from the others, and that they can continue.
 func TestParallelErrors(t *testing.T) {
 	r := seeded(t)
 	m, _ := filled(t, r, nn.NewMLP(6, 8, nn.GELU, true))
@@ -134,8 +135,8 @@ func TestParallelErrors(t *testing.T) {
 	}
 }
 
-// TestParallelScope: what parallel layers compute is freed with the scope of their input, but for what
-// is kept.
+// TestParallelScope checks that the arrays of parallel layers are freed with the scope of their input, except
+// those that are kept.
 func TestParallelScope(t *testing.T) {
 	r := seeded(t)
 	m, _ := filled(t, r, nn.NewMLP(32, 64, nn.GELU, true))
@@ -154,7 +155,7 @@ func TestParallelScope(t *testing.T) {
 				return err
 			}
 			if err := y.Err(); !errors.Is(err, gpk.ErrFreed) {
-				return fmt.Errorf("%d chunks: behind the scope: %v", chunks, err)
+				return fmt.Errorf("%d chunks: after Close of the scope: %v", chunks, err)
 			}
 			if err := closeTo(kept, m.Forward(x), 1e-5); err != nil {
 				return err

@@ -24,7 +24,7 @@ func seeded(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 21))
 }
 
-// group returns n ranks on the CPU, which is the default device meanwhile.
+// group returns n ranks on the CPU, and makes the CPU the default device until the test ends.
 func group(t testing.TB, n int) *dist.Group {
 	t.Helper()
 	d, err := device.Open("cpu")
@@ -53,7 +53,7 @@ func ranks(t testing.TB, n int, f func(c *dist.Comm) error) {
 	}
 }
 
-// values are normal numbers, and the array of them.
+// values returns normal numbers, and an array of them.
 func values(r *rand.Rand, std float64, shape ...int) ([]float32, *gpk.Array) {
 	n := 1
 	for _, d := range shape {
@@ -66,7 +66,7 @@ func values(r *rand.Rand, std float64, shape ...int) ([]float32, *gpk.Array) {
 	return v, gpk.FromSlice(v, shape...)
 }
 
-// filled returns a module with random parameters, and what they are.
+// filled returns a module with random parameters, and their arrays.
 func filled[M nn.Module](t testing.TB, r *rand.Rand, m M) (M, stored) {
 	t.Helper()
 	nn.SetPrecision(m, gpk.FullPrecision)
@@ -80,7 +80,7 @@ func filled[M nn.Module](t testing.TB, r *rand.Rand, m M) (M, stored) {
 	return m, w
 }
 
-// sameBits says in what two arrays of float32 differ.
+// sameBits returns an error that says where two arrays of float32 differ.
 func sameBits(got, want *gpk.Array) error {
 	a, err := gpk.ToSlice[float32](got)
 	if err != nil {
@@ -101,8 +101,8 @@ func sameBits(got, want *gpk.Array) error {
 	return nil
 }
 
-// TestColumnParallel: the rank's features, and those of all ranks, are bit for bit those of the layer. Each
-// rank has five at least: products with a matrix of up to four rows or columns add in another order.
+// TestColumnParallel checks that the rank's features, and those of all ranks, have the bits of the layer. Each
+// rank has at least five features, because products with a matrix of up to four rows or columns add in another order.
 func TestColumnParallel(t *testing.T) {
 	r := seeded(t)
 	for _, n := range []int{1, 2, 4} {
@@ -128,7 +128,8 @@ func TestColumnParallel(t *testing.T) {
 	}
 }
 
-// closeTo says where two arrays of float32 differ by more than a part of the largest element.
+// closeTo returns an error that says where two arrays of float32 differ by more than a fraction of the largest
+// element.
 func closeTo(got, want *gpk.Array, tol float64) error {
 	a, err := gpk.ToSlice[float32](got)
 	if err != nil {
@@ -160,10 +161,10 @@ type layerCase struct {
 	x        *gpk.Array
 	forward  func() *gpk.Array
 	parallel func(c *dist.Comm) (nn.Module, func(x *gpk.Array) *gpk.Array, error)
-	empty    func(c *dist.Comm) (nn.Module, func(x *gpk.Array) *gpk.Array, error) // of a layer whose parameters are not set
+	empty    func(c *dist.Comm) (nn.Module, func(x *gpk.Array) *gpk.Array, error) // from a layer whose parameters are not set
 }
 
-// layers returns the layers of several products, with as many features as n ranks share.
+// layers returns the layers of several products, with features for n ranks.
 func layers(t testing.TB, r *rand.Rand, n int) []layerCase {
 	t.Helper()
 	width, hidden := 24, n*(1+r.IntN(9))
@@ -244,9 +245,9 @@ func (w *recorder) LoadSlice(name string, axis, start, stop int) (*gpk.Array, er
 	return w.count(w.SlicedWeights.LoadSlice(name, axis, start, stop))
 }
 
-// TestParallelLayers compares layers of 1, 2 and 4 ranks with the layers that they are made of, and those
-// that are filled from the layers' file: the parameters have the same names, and a rank reads no more
-// than its parts.
+// TestParallelLayers compares parallel layers of 1, 2 and 4 ranks with the layers that they are made from. It
+// also fills them from the file of these layers: the parameters have the same names, and a rank reads only
+// its parts.
 func TestParallelLayers(t *testing.T) {
 	r := seeded(t)
 	for _, n := range []int{1, 2, 4} {
@@ -287,7 +288,7 @@ func TestParallelLayers(t *testing.T) {
 	}
 }
 
-// loaded fills a layer from a file, and from weights that have no slices, and compares both.
+// loaded fills a layer from a file, and from weights without slices, and compares both results.
 func loaded(c *dist.Comm, path string, k layerCase, compare func(*gpk.Array) error) error {
 	f, err := safetensors.Open(path)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 type Parameter struct {
 	shape []int
 	array *gpk.Array
-	slice *slice // nil: all of what the weights have
+	slice *slice // of the whole parameter; nil: all of it
 }
 
 // NewParameter returns a parameter of a shape, without an array yet.

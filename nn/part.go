@@ -8,10 +8,11 @@ import (
 	"github.com/gpk-go/gpk/dist"
 )
 
-// slice is what a parameter is of one with another length along an axis: the elements from start on.
+// slice says which part of a whole parameter a rank's parameter is: the elements from start on along an axis,
+// which has length whole in the whole parameter.
 type slice struct{ axis, start, whole int }
 
-// wholeShape returns the shape that the weights have of the parameter.
+// wholeShape returns the shape of the whole parameter, which is that of its array in a file.
 func (p *Parameter) wholeShape() []int {
 	shape := p.Shape()
 	if p.slice != nil {
@@ -27,7 +28,7 @@ func (p *Parameter) part(axis int, c *dist.Comm) (*Parameter, error) {
 	}
 	n := p.shape[axis]
 	if p.slice != nil {
-		return nil, fmt.Errorf("%w: a parameter that is the part of a rank already", gpk.ErrUnsupported)
+		return nil, fmt.Errorf("%w: a parameter that is already a rank's part", gpk.ErrUnsupported)
 	}
 	if n%c.Size() != 0 {
 		return nil, fmt.Errorf("%w: %d features cannot be dealt to %d ranks: %d does not divide %d", gpk.ErrShape, n, c.Size(), c.Size(), n)

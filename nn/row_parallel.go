@@ -10,30 +10,30 @@ import (
 
 // RowParallel is a Linear whose in features are dealt to the ranks: rank i of n holds columns i in/n
 // to (i+1) in/n - 1 of the weight, which it multiplies by the features that ColumnParallel returns.
-// The ranks' products are added by AllReduce. Every rank holds the whole bias, and rank 0 adds it.
+// AllReduce adds the ranks' products. Every rank holds the whole bias, and rank 0 adds it.
 //
-// The sum of the ranks' products is rounded once more than a product of the whole: each rank rounds
-// its product to the type of x.
+// Each rank rounds its product to the type of x before the sum, so the result has more roundings than
+// a product of the whole layer.
 type RowParallel struct {
 	*Linear // of the rank's features
 
-	// Chunks is the number of parts that the rows of x are cut into: the AllReduce of one runs
-	// beside the product of the next. 0 makes them at least 1,024 rows long, and at most four. All
-	// ranks have the same.
+	// Chunks is the number of parts that the rows of x are cut into. The AllReduce of one part runs
+	// while the product of the next is computed. 0 makes at most four parts, of at least 1,024 rows
+	// each. All ranks must have the same Chunks.
 	Chunks int
 
 	comm *dist.Comm
 }
 
-// The default of Chunks. A product of 1,024 rows keeps a GPU busy, and of four parts a quarter of
-// the AllReduce is left behind the last product.
+// The default of Chunks. A product of 1,024 rows keeps a GPU busy. With four parts, a quarter of the
+// AllReduce remains after the last product.
 const (
 	chunkRows  = 1024
 	mostChunks = 4
 )
 
-// NewRowParallel returns the rank's part of a layer. Features that the ranks do not divide are
-// ErrShape.
+// NewRowParallel returns the rank's part of a layer. It is ErrShape if the number of ranks does not
+// divide the in features.
 func NewRowParallel(c *dist.Comm, l *Linear) (*RowParallel, error) {
 	if err := checkParallel(c, l != nil); err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func NewRowParallel(c *dist.Comm, l *Linear) (*RowParallel, error) {
 }
 
 // Forward returns [..., out] for x of [..., in/n], the rank's features. All ranks call it, with x of
-// one shape. If a rank's x has an error or another shape, all ranks get an array with a dist.RankError
+// the same shape. If a rank's x has an error or another shape, all ranks get an array with a dist.RankError
 // that names the rank.
 func (l *RowParallel) Forward(x *gpk.Array) *gpk.Array {
 	if l.comm.Size() == 1 {
@@ -69,12 +69,12 @@ func (l *RowParallel) Forward(x *gpk.Array) *gpk.Array {
 	sums := make([]*gpk.Array, len(products))
 	for i, p := range products {
 		if i == len(products)-1 {
-			// One axis more: ranks whose numbers of chunks differ find different shapes in the first
-			// call in which they could disagree, rather than going on with each other's chunks.
+			// The last chunk has one more axis. So ranks whose numbers of chunks differ find different
+			// shapes in this call, instead of adding a chunk of one call to one of the next.
 			p = p.Unsqueeze(0)
 		}
 		if sums[i] = l.comm.AllReduce(p, dist.Sum); sums[i].Err() != nil {
-			return sums[i] // in all ranks
+			return sums[i] // on all ranks
 		}
 	}
 	last := len(sums) - 1
@@ -88,7 +88,7 @@ func (l *RowParallel) Forward(x *gpk.Array) *gpk.Array {
 	return activate(l.Activation, y).Reshape(shape...)
 }
 
-// products returns the rank's products of the chunks, pending, each [rows, out]; or one array with
+// products returns the rank's pending products of the chunks, each [rows, out], or one array that carries
 // an error.
 func (l *RowParallel) products(x *gpk.Array) []*gpk.Array {
 	w := l.weight.packed(l.Precision, l.Weight)
@@ -99,7 +99,7 @@ func (l *RowParallel) products(x *gpk.Array) []*gpk.Array {
 	shape := x.Shape()
 	in := l.Weight.shape[1]
 	if x.Err() != nil || len(shape) == 0 || shape[len(shape)-1] != in {
-		return []*gpk.Array{gpk.Linear(x, w, bias, l.Precision)} // which says what is wrong
+		return []*gpk.Array{gpk.Linear(x, w, bias, l.Precision)} // its error says what is wrong
 	}
 	rows := 1
 	for _, n := range shape[:len(shape)-1] {
@@ -116,7 +116,7 @@ func (l *RowParallel) products(x *gpk.Array) []*gpk.Array {
 	return list
 }
 
-// chunks returns the number of parts of so many rows.
+// chunks returns the number of parts into which rows are cut.
 func (l *RowParallel) chunks(rows int) int {
 	n := l.Chunks
 	if n <= 0 {
@@ -125,14 +125,14 @@ func (l *RowParallel) chunks(rows int) int {
 	return max(1, min(n, rows))
 }
 
-// start starts arrays in their order, and returns a function that waits until all are started. On the CPU
-// a goroutine computes them, as starting an array there computes it.
+// start starts arrays in their order, and returns a function that waits until all are started. Starting an
+// array on the CPU computes it, so a goroutine does it there.
 func start(list []*gpk.Array) (done func()) {
 	if len(list) == 1 {
 		return func() {}
 	}
 	if list[0].Device().Kind() != device.CPU {
-		_ = gpk.Eval(list...) // an error is in the array, and AllReduce finds it
+		_ = gpk.Eval(list...) // the array carries an error, which AllReduce finds
 		return func() {}
 	}
 	var wg sync.WaitGroup
@@ -146,7 +146,7 @@ func start(list []*gpk.Array) (done func()) {
 	return wg.Wait
 }
 
-// activate returns the activation of y.
+// activate applies an activation to y.
 func activate(act Activation, y *gpk.Array) *gpk.Array {
 	switch act {
 	case GELU:

@@ -14,7 +14,7 @@ import (
 )
 
 // TestRowParallel compares with plain loops in float64. The bound is that of a sum of K products in any
-// order, and of n+1 further roundings (Higham, Accuracy and Stability, section 3.1): |error| is at
+// order, and n+1 further roundings (Higham, Accuracy and Stability, section 3.1): |error| is at
 // most g (|x| |w| + |b|), with g = m u/(1 - m u), m = K+n+2, u = 2^-24.
 func TestRowParallel(t *testing.T) {
 	r := seeded(t)
@@ -66,10 +66,10 @@ func TestRowParallel(t *testing.T) {
 	}
 }
 
-// TestRowShapes: RowParallel takes the shapes, types and activations that Linear takes. With A = |x| |w| + |b| and
-// the type's unit u, the products of both ranks are off by u A together, so is their sum, and an activation,
-// whose slope is below 1.2, rounds once more; the layer's own result is off by u A: 4.4 u A. In float32 the 8
-// terms of the sums round too.
+// TestRowShapes checks that RowParallel takes the shapes, types and activations that Linear takes. Let A be
+// |x| |w| + |b| and u the type's unit. The products of both ranks are together off by at most u A, and so is
+// their sum. An activation, whose slope is below 1.2, rounds once more. The layer's own result is off by
+// u A. The bound is 4.4 u A in all. In float32 the 8 terms of the sums round too.
 func TestRowShapes(t *testing.T) {
 	r := seeded(t)
 	for _, dt := range []gpk.DType{gpk.Float32, gpk.BFloat16} {
@@ -109,8 +109,8 @@ func TestRowShapes(t *testing.T) {
 	}
 }
 
-// TestOverlap: while a rank waits in the AllReduce of the first chunk, the products of the others are
-// computed. The other rank calls Forward only once it sees an allocation for each.
+// TestOverlap checks that while a rank waits in the AllReduce of the first chunk, the products of the other
+// chunks are computed. The other rank calls Forward only once it sees an allocation for each.
 func TestOverlap(t *testing.T) {
 	const rows, out, chunks = 4096, 256, 32
 	l, _ := filled(t, seeded(t), nn.NewLinear(8, out, false))
@@ -126,7 +126,7 @@ func TestOverlap(t *testing.T) {
 		}
 		allocations := func() uint64 { return c.Device().Pool().Allocs + c.Device().Pool().Reuses }
 		before := allocations()
-		if err := c.Barrier(t.Context()); err != nil { // both have counted
+		if err := c.Barrier(t.Context()); err != nil { // both ranks have counted their allocations
 			return err
 		}
 		if c.Rank() == 1 {

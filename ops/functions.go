@@ -29,7 +29,7 @@ var functions = []Row{
 	{expr.Cbrt, Unary, floats, sameType, refReal(math.Cbrt), "the real cube root of a", Bound{Float32: 1.5, Float64: 1.5}},
 	{expr.Trunc, Unary, reals, sameType, refReal(math.Trunc), "the integer part of a, a rounded towards 0", Bound{Float32: 0.5, Float64: 0.5}},
 	{expr.Reciprocal, Unary, fields, sameType, func(x, _ complex128) complex128 { return 1 / x }, "1 / a", Bound{Float32: 0.5, Float64: 0.5}},
-	{expr.SignBit, Unary, reals, boolType, refTest(func(x float64) bool { return math.Signbit(x) }), "whether a has a sign: whether it is below 0, or -0, or a NaN with the sign bit, which a GPU does not see in float16", Bound{}},
+	{expr.SignBit, Unary, reals, boolType, refTest(func(x float64) bool { return math.Signbit(x) }), "whether a is below 0, or -0, or a NaN with the sign bit; a GPU does not see the sign of a float16 NaN", Bound{}},
 	{expr.IsNaN, Unary, numbers, boolType, refTest(func(x float64) bool { return x != x }), "whether a, or a part of it, is NaN; no integer is", Bound{}},
 	{expr.IsInf, Unary, numbers, boolType, refTest(func(x float64) bool { return math.IsInf(x, 0) }), "whether a, or a part of it, is infinite; no integer is", Bound{}},
 	{expr.IsFinite, Unary, numbers, boolType, refFinite, "whether a, and each part of it, is neither infinite nor NaN; every integer is", Bound{}},

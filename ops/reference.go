@@ -103,8 +103,8 @@ func refComplex(f func(float64) float64, g func(complex128) complex128) func(x, 
 	}
 }
 
-// refAtan2 is math.Atan2 with the sign of y, which that takes from y / x: where the quotient
-// underflows and x is negative, it gives pi for -pi.
+// refAtan2 is math.Atan2 with the sign of y. math.Atan2 takes the sign from y / x, so it gives pi
+// for -pi where the quotient underflows and x is negative.
 func refAtan2(y, x float64) float64 { return math.Copysign(math.Atan2(math.Abs(y), x), y) }
 
 // refLogOf is refLog for real numbers that are not negative, and cmplx.Log otherwise.

@@ -237,7 +237,7 @@ func TestPlanned(t *testing.T) {
 		"Path": func(q *question) { q.o.Path = Product }, "Tile": func(q *question) { q.o.Tile = 100 },
 		"Keep": func(q *question) { q.o.Keep = Recompute }, "Streams": func(q *question) { q.o.Streams = 3 },
 		"Autotune": func(q *question) { q.o.Autotune = true }, "Output": func(q *question) { q.o.Output = &memoryFile{} },
-		"Group": nil, "Shard": nil, "File": nil, // planned by planPart
+		"Group": nil, "Shard": nil, "File": nil, // planPart plans these
 		"Progress": func(q *question) { q.o.Progress = func(Progress) {} },
 	}
 	known := func(name string) bool { _, ok := changes[name]; return ok }

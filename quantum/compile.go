@@ -147,7 +147,7 @@ func compileKernel(c *Circuit, path Path) (*kernel, error) {
 	return k, nil
 }
 
-// noteFactors notes the factors of K, if it is not one state of all qubits.
+// noteFactors adds a note on the factors of K, unless K comes from one state of all qubits.
 func (k *kernel) noteFactors() {
 	if len(k.blocks) == 1 && len(k.wires) == 0 && len(k.blocks[0].wires) == k.qubits {
 		return

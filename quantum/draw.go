@@ -139,7 +139,7 @@ func (d *drawing) render() string {
 	return b.String()
 }
 
-// links reports whether a gate of column c crosses wire w, and whether one links it to the
+// links reports whether a gate of column c crosses wire w, and whether one connects w to the
 // next wire.
 func (d *drawing) links(c, w int) (crossed, linked bool) {
 	for _, s := range d.spans[c] {

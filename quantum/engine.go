@@ -25,7 +25,7 @@ type job struct {
 	x, y    *samples // y is x for a symmetric matrix
 	plan    Plan
 	options Options
-	part    *share // of a rank: x and y are its compact sets; nil: all of K
+	part    *share // this rank's part, whose compact sets are x and y; nil: all of K
 
 	k        *gpk.Array // output: K, unless options.Output is set or a part is computed
 	tiles    []Tile     // output: K's tiles, if a part stays in memory
@@ -36,7 +36,7 @@ type job struct {
 
 func (j *job) symmetric() bool { return j.x == j.y }
 
-// whole reports whether K is computed whole, in memory.
+// whole reports whether all of K is computed, in memory.
 func (j *job) whole() bool { return j.options.Output == nil && j.part == nil }
 
 // engineFor returns the engine of a device. A program that requested a GPU never gets

@@ -79,7 +79,7 @@ func (g *cudaGram) fusedSmallGram(poison bool) (bool, error) {
 	return true, g.finish()
 }
 
-// haveDirectWires reports whether samples become planes by the direct kernel, and K is a
+// haveDirectWires reports whether the direct kernel turns samples into planes, and K is a
 // product of dot products.
 func (c *gramCodes) haveDirectWires() bool {
 	return !(c.wires == nil || c.wires.nSlots == 0 || !c.dot || !c.wires.direct)

@@ -15,11 +15,11 @@ import (
 // Result is a Gram matrix and the report of its computation.
 type Result struct {
 	K      *gpk.Array // [n, m] float32, float64 for Double; nil if Options.Output, Group or Shard is set
-	Tiles  []Tile     // of this rank, if Options.Group is set and File is not
+	Tiles  []Tile     // those of this rank, if Options.Group is set and File is not
 	Plan   Plan
 	Report Report // of the tiles of this call; mean, deviation and diagonal are those of all ranks of a Group
 
-	Complete bool // with Options.File: all ranks are done, and the file has its name
+	Complete bool // with Options.File: all ranks are done, and the file has its final name
 }
 
 // Gram returns K[i][j] = |<psi(x_i)|psi(y_j)>|^2 for the samples x [n, features] and y [m,
@@ -92,7 +92,7 @@ func gram(ctx context.Context, c *Circuit, x, y *gpk.Array, o Options) (*Result,
 	return j.run(ctx, e, total, begun)
 }
 
-// run computes what is planned: total entries.
+// run computes the total entries of the plan.
 func (j *job) run(ctx context.Context, e engine, total int64, begun time.Time) (*Result, error) {
 	r, o := &Result{Plan: j.plan}, j.options
 	j.report = &r.Report
@@ -122,7 +122,7 @@ func (j *job) run(ctx context.Context, e engine, total int64, begun time.Time) (
 	return r, nil
 }
 
-// budget sets a budget that the program has not: a share of the memory that is free.
+// budget sets MemoryBudget, if the program did not, to a share of the free memory.
 func (j *job) budget(o *Options) error {
 	if o.MemoryBudget != 0 {
 		return nil

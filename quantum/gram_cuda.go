@@ -706,7 +706,7 @@ func (g *cudaGram) finish() error {
 	return g.statistics(words)
 }
 
-// waitForTiles waits for all tiles, or on a single stream for all but the last, and reports
+// waitForTiles waits for all tiles, with a single stream for all but the last, and reports
 // progress.
 func (g *cudaGram) waitForTiles() error {
 	if len(g.streams) > 1 { // otherwise nothing orders the notes after their tiles
@@ -719,7 +719,7 @@ func (g *cudaGram) waitForTiles() error {
 	return g.waitFor(g.tiles - 1)
 }
 
-// notesTimed returns the events between which the notes are copied.
+// notesTimed returns the events before and after the copy of the notes.
 func (g *cudaGram) notesTimed() (t timed, err error) {
 	if n := len(g.started); n > 0 && len(g.streams) == 1 && g.out == nil {
 		t.from = g.started[n-1].to // nothing follows the last tile

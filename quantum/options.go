@@ -77,18 +77,18 @@ type Options struct {
 	// Result.K is nil: K need not fit into memory.
 	Output io.WriterAt
 
-	// Group, if not nil, is the ranks that compute K together, a *dist.Comm: each computes some
-	// of its tiles. All ranks call Gram with the same arguments. K goes to File or, without
-	// File, stays where it was computed, as Result.Tiles. MemoryBudget is that of a rank. CPU only.
+	// Group, if not nil, is a *dist.Comm whose ranks compute K together: each computes some of
+	// its tiles. All ranks call Gram with the same arguments. K is written to File; without
+	// File, each rank keeps its tiles in Result.Tiles. MemoryBudget is for one rank. CPU only.
 	Group Ranks
 
-	// Shard is the part of K to compute where no engine connects the processes, as in a job
-	// array. They write into one File. CPU only.
+	// Shard is the part of K to compute if no engine connects the processes, as in a job array.
+	// All shards write into one File. CPU only.
 	Shard Shard
 
-	// File is the name of the .npy file that several ranks write, all on one file system. Until
-	// it is complete it is in the folder File + ".parts", with a record of the finished tiles.
-	// A run that has ended early is continued by calling Gram again with the same arguments.
+	// File is the name of the .npy file that several ranks write, on a file system that they
+	// share. Until it is complete it is in the folder File + ".parts", with a record of the
+	// finished tiles. Calling Gram again with the same arguments continues a run that ended early.
 	File string
 }
 

@@ -31,7 +31,7 @@ type Plan struct {
 	Builds    int   // the maximum number of times that a state is built
 	Qubits    int   // of the circuit
 	Samples   [2]int
-	Ranks     RankPlan // of Options.Group or Shard
+	Ranks     RankPlan // with Options.Group or Shard
 
 	symmetric bool
 	side      int   // rows and columns of a product on a GPU; 0: half a tile

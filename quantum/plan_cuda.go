@@ -286,8 +286,8 @@ func (k *kernel) tileWorkspace(p Precision, r, c, m int) int64 {
 	return n
 }
 
-// operandsWorkspace is the part of tileWorkspace that holds the operands of one block's
-// product; aside are the bytes of a tile with its own pitch.
+// operandsWorkspace returns the part of tileWorkspace that holds the operands of one block's
+// product. aside is the number of bytes of a tile with its own pitch.
 func (k *kernel) operandsWorkspace(b *program, p Precision, r, c int, aside int64) int64 {
 	d := max(int64(1)<<b.qubits, leastPlane)
 	var need int64
@@ -295,7 +295,7 @@ func (k *kernel) operandsWorkspace(b *program, p Precision, r, c int, aside int6
 	case inPieces(p.dtype(), 1<<b.qubits):
 		need = piecesWorkspace(r, c, b.real)
 	case p == Double && b.real:
-	case p == Double: // and the conjugate of the columns
+	case p == Double: // plus the conjugate of the columns
 		need = min(2*aside, asideBytes) + saturated(16*d, int64(c))
 	case b.real:
 		need = saturated(4*d, int64(r+c))
@@ -303,7 +303,7 @@ func (k *kernel) operandsWorkspace(b *program, p Precision, r, c int, aside int6
 		need = saturated(8*d, int64(r)+2*int64(c))
 	}
 	if p != Double && !k.split(p) {
-		need = need/2 + min(2*aside, asideBytes) // some kernels leave the squaring to another one
+		need = need/2 + min(2*aside, asideBytes) // some kernels leave the squaring to a second kernel
 	}
 	return need
 }

@@ -12,28 +12,28 @@ import (
 	"github.com/gpk-go/gpk/internal/callsite"
 )
 
-// RankPlan is the share of a rank in a Gram matrix of several ranks.
+// RankPlan is one rank's share of a Gram matrix that several ranks compute.
 type RankPlan struct {
 	Rank, Ranks int
-	Grid        [2]int // rows and columns of ranks, to which tiles are dealt
+	Grid        [2]int // rows and columns of the grid of ranks
 	Side        int    // rows and columns of a tile
-	Tiles       int    // of this rank
-	Samples     int64  // whose states this rank builds
+	Tiles       int    // tiles of this rank
+	Samples     int64  // samples whose states this rank builds
 	Pairs       int64  // entries of K that this rank computes
 	Written     int64  // bytes of K that this rank writes or keeps
-	Rebuilt     int64  // states that other ranks build too: all but a fair share
-	Exchanged   int64  // bytes that this rank would receive if it got those from other ranks
-	MostSamples int64  // the largest of any rank
-	MostPairs   int64  // the largest of any rank
+	Rebuilt     int64  // states beyond this rank's fair share, which other ranks build too
+	Exchanged   int64  // bytes that this rank would receive if other ranks sent it those states
+	MostSamples int64  // the largest Samples of any rank
+	MostPairs   int64  // the largest Pairs of any rank
 }
 
-// String says it in a line.
+// String describes the share in one line.
 func (p RankPlan) String() string {
 	return fmt.Sprintf("rank %d of %d, in a grid of %d x %d: %d tiles of %d, %d pairs (at most %d a rank), %s of K; it builds %d states (at most %d a rank), %d of them again; receiving those would move %s",
 		p.Rank, p.Ranks, p.Grid[0], p.Grid[1], p.Tiles, p.Side, p.Pairs, p.MostPairs, bytesize.Format(p.Written), p.Samples, p.MostSamples, p.Rebuilt, bytesize.Format(p.Exchanged))
 }
 
-// planPart plans the memory of a part, and says what the rank has to do.
+// planPart plans the memory of a rank's part, and describes its share.
 func (k *kernel) planPart(pt *share, d device.Info, o Options) (Plan, error) {
 	n, m := pt.size(0), pt.size(1)
 	all := pt.loads()
@@ -52,7 +52,7 @@ func (k *kernel) planPart(pt *share, d device.Info, o Options) (Plan, error) {
 	if o.File == "" {
 		kept = r.Written
 	}
-	o.Output = discard{} // K's tiles are not the plan's
+	o.Output = discard{} // the plan leaves out K's tiles
 	asked := o.Tile
 	o.Tile = 0
 	p, err := k.plan(n, m, d, o)
@@ -75,34 +75,34 @@ func (k *kernel) planPart(pt *share, d device.Info, o Options) (Plan, error) {
 	return p, nil
 }
 
-// discard stands for a file in a plan.
+// discard stands for K's file in a plan.
 type discard struct{}
 
 func (discard) WriteAt(b []byte, _ int64) (int, error) { return len(b), nil }
 
-// Rates are what one rank takes, in seconds: the model behind Plan.Seconds.
+// Rates are the times of one rank in seconds, from which Plan.Seconds predicts.
 type Rates struct {
 	State float64 // to build a state
 	Pair  float64 // to compute an entry of K and to write it
 }
 
-// Seconds predicts how long Gram takes on ranks with such rates: those of the rank with the
-// most states and of the rank with the most pairs, as if it were one. It does not count
-// starting processes, and waiting for a file system that all ranks share.
+// Seconds predicts how long Gram takes on ranks with these rates. It assumes that the rank with
+// the most states is also the one with the most pairs. It does not count the start of processes
+// or waiting for a file system that all ranks share.
 func (p Plan) Seconds(r Rates) float64 {
 	return float64(p.Ranks.MostSamples)*r.State + float64(p.Ranks.MostPairs)*r.Pair
 }
 
-// Link is the speed of a connection between ranks, in bytes per second, from which on
-// receiving states would take less time than building them again, as Gram does; NaN if no
-// state is built again.
+// Link returns the speed of a connection between ranks, in bytes per second, above which
+// receiving states would take less time than building them again, as Gram does. It is NaN if
+// no state is built again.
 func (p Plan) Link(r Rates) float64 {
 	return float64(p.Ranks.Exchanged) / (float64(p.Ranks.Rebuilt) * r.State)
 }
 
-// MeasureRates measures the rates of this process by computing kernels of random samples with
-// tiles as large as p has, on the device d, and takes the least of several runs: a few tenths
-// of a second. It writes to o.Output if that is set. The errors are those of Gram.
+// MeasureRates measures the rates of this process. It computes kernels of random samples on the
+// device d, with tiles as large as those of p, several times, and takes the smallest times. This
+// takes a few tenths of a second. It writes to o.Output if that is set. The errors are those of Gram.
 func MeasureRates(ctx context.Context, c *Circuit, d *device.Device, p Plan, o Options) (Rates, error) {
 	s := callsite.Here()
 	r, err := measureRates(ctx, c, d, p, o)

@@ -15,18 +15,18 @@ type planner struct {
 	o          Options
 	device     device.Info
 	gpu        bool
-	n, columns int // of K
-	samples    int // of x and y together
+	n, columns int // rows and columns of K
+	samples    int // number of samples of x and y together
 
 	p       Plan
 	notes   []string
 	state   int64 // bytes of one sample's states
 	all     int64 // bytes of the states of all samples
 	result  int64 // bytes of K in the device's memory
-	reserve int64 // bytes that states may not use
-	usable  int64 // bytes that they may
+	reserve int64 // bytes that are not for states
+	usable  int64 // bytes for states
 	single  int64 // bytes of the points of single wires that stay in memory
-	slots   []int // numbers of states that have a buffer of their own
+	slots   []int // for each buffer of states, the number of states in it
 }
 
 func newPlanner(k *kernel, n, m int, d device.Info, o Options) *planner {
@@ -49,15 +49,15 @@ func (l *planner) short(need int64, format string, args ...any) error {
 	return fmt.Errorf("%w: %s, which needs %s (%d bytes) of memory; the budget is %s", gpk.ErrOutOfMemory, fmt.Sprintf(format, args...), bytesize.Format(need), need, bytesize.Format(l.p.Budget))
 }
 
-// spare is the rounding of the pool's blocks for the states of these slots and K.
+// spare returns the bytes by which the pool rounds up the blocks of these slots and of K.
 func (l *planner) spare(slots []int, result int64) int64 {
 	return l.k.spare(slots, result, l.o.Precision)
 }
 
-// halves are the slots of a tile: two blocks of states.
+// halves returns the slots of a tile: two blocks of states.
 func halves(tile int) []int { return []int{tile / 2, tile / 2} }
 
-// budget divides the budget into what states may use and a reserve for all else.
+// budget divides the budget into a part for states and a reserve for all else.
 func (l *planner) budget() error {
 	if l.p.Budget == 0 {
 		if l.device.TotalMemory <= 0 {
@@ -81,7 +81,7 @@ func (l *planner) budget() error {
 	return nil
 }
 
-// keep decides whether all states are kept or built again for each pair of blocks.
+// keep decides whether all states are kept, or built again for each pair of blocks.
 func (l *planner) keep() error {
 	l.p.Keep = l.o.Keep
 	if l.p.Keep != KeepAuto {
@@ -96,8 +96,8 @@ func (l *planner) keep() error {
 	return nil
 }
 
-// points takes the points of single wires from the memory for states. On the CPU those of
-// all samples are in memory, even if states are built again.
+// points subtracts the memory for the points of single wires from that for states. On the CPU the
+// points of all samples are in memory, even if states are built again.
 func (l *planner) points() error {
 	if l.p.Keep != Recompute || l.gpu {
 		return nil
@@ -123,7 +123,8 @@ func (l *planner) states() error {
 		l.notes = append(l.notes, "all states fit")
 		return nil
 	}
-	// On the CPU K has to fit beside the states: fewer states at a time, built more often.
+	// On the CPU K must fit beside the states. If it does not, fewer states are in memory at a
+	// time, and they are built more often.
 	beside := l.result
 	if l.gpu {
 		beside = 0
@@ -135,7 +136,7 @@ func (l *planner) states() error {
 	return nil
 }
 
-// requestedTile replaces the size of a tile by Options.Tile.
+// requestedTile sets the size of a tile to Options.Tile.
 func (l *planner) requestedTile() error {
 	p := &l.p
 	if l.o.Tile <= 0 {
@@ -163,7 +164,7 @@ func (l *planner) blocks() error {
 	return nil
 }
 
-// placeResult puts K beside the states, or in the host's memory if a GPU has no room.
+// placeResult places K beside the states, or in the host's memory if the GPU has no room.
 func (l *planner) placeResult() error {
 	p := &l.p
 	if p.spare = l.spare(l.slots, l.result); p.States+p.spare+l.result > l.usable {
@@ -176,7 +177,7 @@ func (l *planner) placeResult() error {
 	return nil
 }
 
-// products chooses the size of products, and the memory for all but states and K.
+// products chooses the size of products, and plans the memory for all but states and K.
 func (l *planner) products() error {
 	p := &l.p
 	if l.gpu {

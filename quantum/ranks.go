@@ -15,8 +15,8 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// Ranks is what Gram needs of a *dist.Comm: the processes or goroutines that compute a
-// matrix together.
+// Ranks is the part of a *dist.Comm that Gram needs. A rank is a process or a goroutine; all
+// ranks compute a matrix together.
 type Ranks interface {
 	Rank() int
 	Size() int
@@ -24,10 +24,10 @@ type Ranks interface {
 	AllGather(a *gpk.Array, axis int) *gpk.Array
 }
 
-// Shard is part Index of Of parts, from 0. The zero value is all.
+// Shard is one of Of parts; Index counts from 0. The zero value is all of K.
 type Shard struct{ Index, Of int }
 
-// Tile is a part of K: its rows from Row on and its columns from Col on. Of a symmetric K,
+// Tile is a part of K: its rows from Row on and its columns from Col on. For a symmetric K,
 // only tiles on and above the diagonal are computed.
 type Tile struct {
 	Row, Col int
@@ -65,7 +65,7 @@ func (o *Options) checkRanks() error {
 	rank, ranks := o.rank()
 	switch {
 	case o.Group != nil && o.Shard != Shard{}:
-		return fmt.Errorf("%w: a Group and a Shard; a group deals the parts itself", gpk.ErrUnsupported)
+		return fmt.Errorf("%w: Group and Shard are both set; a group deals the parts itself", gpk.ErrUnsupported)
 	case !o.ranked() && o.Shard != Shard{}:
 		return fmt.Errorf("%w: shard %d of %d", gpk.ErrShape, rank, ranks)
 	case !o.ranked() && o.File != "":
@@ -83,10 +83,10 @@ func (o *Options) checkRanks() error {
 // digest identifies the inputs of a matrix.
 type digest [sha256.Size]byte
 
-// MarshalText writes it in hexadecimal.
+// MarshalText returns the digest in hexadecimal.
 func (d digest) MarshalText() ([]byte, error) { return []byte(hex.EncodeToString(d[:])), nil }
 
-// UnmarshalText reads it.
+// UnmarshalText reads a digest in hexadecimal.
 func (d *digest) UnmarshalText(text []byte) error {
 	if len(text) != hex.EncodedLen(len(d)) {
 		return fmt.Errorf("a digest of %d characters", len(text))
@@ -106,12 +106,12 @@ func (s *samples) digest() digest {
 	return digestOf(func(w io.Writer) {
 		fmt.Fprintln(w, s.n, s.features)
 		for i := range s.n {
-			_ = binary.Write(w, binary.LittleEndian, s.row(i)) // a hash takes everything
+			_ = binary.Write(w, binary.LittleEndian, s.row(i)) // a hash returns no error
 		}
 	})
 }
 
-// describe describes the run of a part of j, whose samples are still whole.
+// describe describes the run. The samples of j must still be all samples.
 func (j *job) describe(c *Circuit, p *share) runFile {
 	o := j.options
 	r := runFile{Format: runFormat, Ranks: p.ranks, Side: p.side, Rows: p.n, Columns: p.m, Type: o.Precision.dtype().String(), X: j.x.digest()}
@@ -189,7 +189,7 @@ func (j *job) ranked(ctx context.Context, e engine, c *Circuit, against bool, be
 	return j.settle(r, err)
 }
 
-// settle records what a rank has computed, and completes the file if it was the last.
+// settle records the tiles that a rank has computed, and completes the file if the rank was the last.
 func (j *job) settle(r *Result, err error) (*Result, error) {
 	p := j.part
 	if p.record == nil {
@@ -198,10 +198,10 @@ func (j *job) settle(r *Result, err error) (*Result, error) {
 		}
 		return j.exchange(r, true)
 	}
-	if err = errors.Join(err, p.record.flush()); err != nil { // what was computed is recorded
+	if err = errors.Join(err, p.record.flush()); err != nil { // the tiles are recorded even if err is not nil
 		return nil, err
 	}
-	p.record.close() // some systems rename no open file
+	p.record.close() // some systems do not rename an open file
 	done, err := p.record.complete()
 	if err != nil {
 		return nil, err
@@ -243,12 +243,12 @@ func (j *job) open(run runFile) (err error) {
 	return err
 }
 
-// gatherOf gathers as many values of each rank of the group.
+// gatherOf gathers the values of all ranks of the group, the same number from each.
 func gatherOf[T gpk.Elem](j *job, mine []T) ([]T, error) {
 	return gpk.ToSlice[T](j.options.Group.AllGather(gpk.FromSlice(mine).To(j.dev), 0))
 }
 
-// agree compares the arguments of all ranks.
+// agree returns an error if the arguments of the ranks differ.
 func (j *job) agree(run runFile) error {
 	parts := []struct {
 		what string
@@ -305,7 +305,7 @@ func (j *job) exchange(r *Result, done bool) (*Result, error) {
 			n, sum = n+all[at+1], sum+all[at+1]*all[at+2]
 		}
 	}
-	q.OffDiagonalMean = sum / n // NaN if there is none
+	q.OffDiagonalMean = sum / n // NaN if n is 0
 	for at := 0; at < len(all); at += len(mine) {
 		if k := all[at+1]; k > 0 {
 			d := all[at+2] - q.OffDiagonalMean

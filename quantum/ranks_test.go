@@ -20,8 +20,8 @@ import (
 	"github.com/gpk-go/gpk/interop/npy"
 )
 
-// TestShares: every entry of K on and above the diagonal, or of all of K, is in one tile of
-// one rank, whose samples are in its sets. Loads are what is dealt, and even.
+// TestShares checks that every entry of K, of a symmetric K on and above the diagonal, is in exactly
+// one tile of one rank, whose sets contain its samples, and that loads match the tiles and are even.
 func TestShares(t *testing.T) {
 	rng := seeded(t)
 	k := compiled(t, entangled(), Auto)
@@ -122,7 +122,7 @@ func cpuRanks(t *testing.T, n int) *dist.Group {
 	return g
 }
 
-// TestGroup: four ranks have, in their tiles and in one file, the bits of one.
+// TestGroup checks that the tiles and the file of four ranks have the bits of one rank.
 func TestGroup(t *testing.T) {
 	if testDevice(t).Kind() != device.CPU {
 		t.Skip("NOT RUN: ranks compute on CPUs")
@@ -147,7 +147,7 @@ func TestGroup(t *testing.T) {
 					return err
 				}
 				if p := r.Plan.Ranks; p.Pairs != r.Report.Pairs || p.Written != tileBytes(r.Tiles) || p.Tiles != len(r.Tiles) || r.Report.Peak[0].Bytes > r.Plan.States {
-					return fmt.Errorf("planned %+v, states %d, and came out as\n%v", p, r.Plan.States, r.Report)
+					return fmt.Errorf("planned %+v, states %d, but the report is\n%v", p, r.Plan.States, r.Report)
 				}
 				mu.Lock()
 				for _, tile := range r.Tiles {
@@ -185,7 +185,7 @@ func TestGroup(t *testing.T) {
 	}
 }
 
-// checkFile compares a file's bits, and that nothing else is in its folder.
+// checkFile compares a file's bits, and checks that nothing else is in its folder.
 func checkFile(t *testing.T, file string, want []uint64) {
 	t.Helper()
 	k, err := npy.ReadFile(file)
@@ -201,8 +201,8 @@ func checkFile(t *testing.T, file string, want []uint64) {
 	}
 }
 
-// TestShards: shards that are interrupted again and again, and run in any order, write the
-// file of one rank, and compute no recorded tile twice.
+// TestShards interrupts shards repeatedly and runs them in any order. They write the file of one rank,
+// and compute no recorded tile twice.
 func TestShards(t *testing.T) {
 	if testDevice(t).Kind() != device.CPU {
 		t.Skip("NOT RUN: ranks compute on CPUs")
@@ -226,11 +226,11 @@ func TestShards(t *testing.T) {
 				o.File, o.Shard = file, Shard{left[0], shards}
 				left = left[1:]
 				if _, err := os.Stat(file); err == nil {
-					t.Fatal("the file has its name too early")
+					t.Fatal("the file has its final name too early")
 				}
 				ctx, cancel := context.WithCancel(t.Context())
 				done := int64(0)
-				o.Progress = func(p Progress) { // ends after a tile or two
+				o.Progress = func(p Progress) { // ends the run after one or two tiles
 					if done = p.Done; done > 0 && calls%3 != 0 {
 						cancel()
 					}
@@ -260,7 +260,7 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// TestRanksDiffer: an error names the rank whose arguments differ, on every rank.
+// TestRanksDiffer checks that every rank gets an error that names the rank whose arguments differ.
 func TestRanksDiffer(t *testing.T) {
 	if testDevice(t).Kind() != device.CPU {
 		t.Skip("NOT RUN: ranks compute on CPUs")

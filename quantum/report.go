@@ -65,7 +65,7 @@ func (r *Report) finish(pairs int64, total time.Duration, most int64) {
 	r.warn()
 }
 
-// warn says why the kernel is of little use for learning.
+// warn sets Warning if the kernel is of little use for learning.
 func (r *Report) warn() {
 	r.Warning = ""
 	switch {
@@ -115,7 +115,7 @@ type moments struct {
 	sum, sumSq float64
 }
 
-// add adds the sums of n values; there are none if n is 0.
+// add adds the sums of n values. If n is 0 it adds nothing.
 func (m *moments) add(sums []laneSums, n int64) {
 	if n == 0 {
 		return

@@ -19,21 +19,20 @@ import (
 
 // A K that several ranks write into File is in the folder File.parts until it is complete:
 //
-//	run      what is computed, as JSON: another run is refused
+//	run      a description of the run, as JSON; another run is refused
 //	K.npy    K, with its header and whole length from the beginning
 //	rank-3   a byte for each tile of rank 3, 1 once the tile is on the disk
 //
-// The folder appears with run and K.npy in it, by a rename. Every rank writes its own tiles
-// and its own record, so no two processes write the same bytes. Two processes that compute
-// the same shard write the same bytes twice. The rank that finds all records complete
-// renames K.npy to File.
+// The folder appears by a rename, with run and K.npy in it. Every rank writes its own tiles and
+// its own record, so no two ranks write the same bytes. Two processes that compute the same
+// shard write the same values. The rank that finds all records complete renames K.npy to File.
 
 // record is a rank's record of finished tiles in the folder of a run.
 type record struct {
 	file, folder string
 	run          runFile
 	counts       []int    // tiles of every rank
-	data         *os.File // K.npy, written only: a network file system then writes the bytes of this rank, not whole pages
+	data         *os.File // K.npy, opened for writing only: a network file system then writes the bytes of this rank, not whole pages
 	log          *os.File
 	done         []byte
 	pending      []int         // finished, not yet recorded
@@ -63,8 +62,8 @@ const (
 // errComplete says that another rank has completed the file already.
 var errComplete = errors.New("complete")
 
-// openRecord opens the folder of a run, or makes it. If other ranks completed the run before
-// this one has looked, the error is errComplete.
+// openRecord opens the folder of a run, or makes it. The error is errComplete if other ranks have
+// already completed the run.
 func openRecord(file string, run runFile, p *share, replace bool) (_ *record, err error) {
 	r := &record{file: file, folder: file + ".parts", run: run, counts: p.counts}
 	begun, err := r.begun()
@@ -84,24 +83,24 @@ func openRecord(file string, run runFile, p *share, replace bool) (_ *record, er
 	}()
 	if r.data, err = os.OpenFile(filepath.Join(r.folder, "K.npy"), os.O_WRONLY, 0); errors.Is(err, fs.ErrNotExist) {
 		if _, there := os.Stat(file); there == nil && r.allDone() {
-			return nil, errors.Join(r.retire(), errComplete) // a rank died behind the rename
+			return nil, errors.Join(r.retire(), errComplete) // a rank died after the rename of K.npy
 		}
 		return nil, fmt.Errorf("%s: K.npy is missing; remove the folder to begin anew", r.folder)
 	} else if err != nil {
 		return nil, err
 	}
 	if info, err := r.data.Stat(); err != nil || info.Size() != run.size() {
-		return nil, errors.Join(err, fmt.Errorf("%s: K.npy has not the %d bytes that it is to have; remove the folder to begin anew", r.folder, run.size()))
+		return nil, errors.Join(err, fmt.Errorf("%s: K.npy does not have %d bytes; remove the folder to begin anew", r.folder, run.size()))
 	}
 	return r, r.openLog(p)
 }
 
-// begun reports whether there is a folder of this run; that of another one is an error.
+// begun reports whether there is a folder of this run. A folder of another run is an error.
 func (r *record) begun() (bool, error) {
 	f, err := os.Open(filepath.Join(r.folder, "run"))
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, there := os.Stat(r.folder); there == nil {
-			return false, fmt.Errorf("%w: %s is there, and not the folder of a run; remove it", gpk.ErrUnsupported, r.folder)
+			return false, fmt.Errorf("%w: %s exists and is not the folder of a run; remove it", gpk.ErrUnsupported, r.folder)
 		}
 		return false, nil
 	} else if err != nil {
@@ -122,7 +121,7 @@ func (r *record) begun() (bool, error) {
 	return true, nil
 }
 
-// differs names what another run has that this one has not.
+// differs describes the first property in which this run differs from r, or returns "".
 func (o runFile) differs(r runFile) string {
 	switch {
 	case o.Format != r.Format:
@@ -145,9 +144,9 @@ func (o runFile) differs(r runFile) string {
 	return ""
 }
 
-// header is the beginning of K's file.
+// header returns the beginning of K's file.
 func (o runFile) header() []byte {
-	h, _ := npy.Header(o.dtype(), o.Rows, o.Columns) // of a shape that was planned
+	h, _ := npy.Header(o.dtype(), o.Rows, o.Columns) // no error: the shape was checked by the plan
 	return h
 }
 
@@ -158,12 +157,12 @@ func (o runFile) dtype() gpk.DType {
 	return gpk.Float32
 }
 
-// size is the length of K's file.
+// size returns the length of K's file.
 func (o runFile) size() int64 {
 	return int64(len(o.header())) + int64(o.Rows)*int64(o.Columns)*int64(o.dtype().Size())
 }
 
-// create makes the folder, unless another rank is faster.
+// create makes the folder unless another rank has just made it.
 func (r *record) create() error {
 	temp, err := os.MkdirTemp(filepath.Dir(r.file), "."+filepath.Base(r.folder)+"-")
 	if err != nil {
@@ -188,7 +187,7 @@ func (r *record) create() error {
 	return err
 }
 
-// writeSynced writes a new file of so many bytes, zeros behind the text.
+// writeSynced writes a new file of size bytes: the text, then zeros.
 func writeSynced(name string, text []byte, size int64) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -231,7 +230,7 @@ func (r *record) logName(rank int) string { return filepath.Join(r.folder, "rank
 // has reports whether a tile is done.
 func (r *record) has(tile int) bool { return r != nil && r.done[tile] == 1 }
 
-// mark records a tile that was written.
+// mark adds a tile that was written to the pending ones, and flushes them when it is time.
 func (r *record) mark(tile int) error {
 	r.pending = append(r.pending, tile)
 	if time.Since(r.synced) < max(syncEvery, syncShare*r.took) {
@@ -299,7 +298,7 @@ func (r *record) complete() (bool, error) {
 	return err == nil, nil // another rank was the last, unless somebody has removed the folder
 }
 
-// retire removes the folder: it disappears whole, by a rename.
+// retire removes the folder. A rename makes it disappear as a whole.
 func (r *record) retire() error {
 	temp, err := os.MkdirTemp(filepath.Dir(r.file), "."+filepath.Base(r.folder)+"-")
 	if err != nil {

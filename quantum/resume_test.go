@@ -15,7 +15,7 @@ import (
 	"github.com/gpk-go/gpk/dist"
 )
 
-// TestOtherRun: a folder of another run, a damaged one and wrong shards are refused.
+// TestOtherRun checks that a folder of another run, a damaged folder and wrong shards are refused.
 func TestOtherRun(t *testing.T) {
 	if testDevice(t).Kind() != device.CPU {
 		t.Skip("NOT RUN: ranks compute on CPUs")
@@ -42,7 +42,7 @@ func TestOtherRun(t *testing.T) {
 		"other options":               func(q *call, _ string) error { q.o.Precision = Double; return nil },
 		"other options (":             func(q *call, _ string) error { q.o.Normalize = true; return nil },
 		"K.npy is missing":            func(_ *call, f string) error { return os.Remove(filepath.Join(f, "K.npy")) },
-		"K.npy has not":               func(_ *call, f string) error { return os.Truncate(filepath.Join(f, "K.npy"), 99) },
+		"K.npy does not have":         func(_ *call, f string) error { return os.Truncate(filepath.Join(f, "K.npy"), 99) },
 		"rank-0 is damaged":           func(_ *call, f string) error { return os.Truncate(filepath.Join(f, "rank-0"), 2) },
 		"rank-0 is damaged;": func(_ *call, f string) error {
 			return os.WriteFile(filepath.Join(f, "rank-0"), []byte("abcdefg"), 0o600)
@@ -53,7 +53,7 @@ func TestOtherRun(t *testing.T) {
 		"rank 3 of 3; ranks are 0 to 2": func(q *call, _ string) error { q.o.Shard = Shard{3, 3}; return nil },
 		"rank -1 of 3":                  func(q *call, _ string) error { q.o.Shard = Shard{-1, 3}; return nil },
 		"shard 1 of 0":                  func(q *call, _ string) error { q.o.Shard = Shard{1, 0}; return nil },
-		"a Group and a Shard":           func(q *call, _ string) error { q.o.Group = new(dist.Comm); return nil },
+		"Group and Shard are both set":  func(q *call, _ string) error { q.o.Group = new(dist.Comm); return nil },
 		"Output is written by":          func(q *call, _ string) error { q.o.Output = &memoryFile{}; return nil },
 		"without a File":                func(q *call, _ string) error { q.o.File = ""; return nil },
 		"File is for":                   func(q *call, _ string) error { q.o.Shard = Shard{}; return nil },
@@ -70,13 +70,13 @@ func TestOtherRun(t *testing.T) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 		if _, err := os.Stat(file); err == nil {
-			t.Errorf("%s: the file has its name", want)
+			t.Errorf("%s: the file has its final name", want)
 		}
 	}
 }
 
-// TestDiedBehindRename: a rank that dies between the rename and the removal of the folder
-// leaves a complete file, which a shard or a group finds.
+// TestDiedBehindRename checks that a shard or a group finds the complete file of a rank that died
+// between the rename and the removal of the folder.
 func TestDiedBehindRename(t *testing.T) {
 	if testDevice(t).Kind() != device.CPU {
 		t.Skip("NOT RUN: ranks compute on CPUs")
@@ -100,7 +100,7 @@ func TestDiedBehindRename(t *testing.T) {
 		}
 		kept := t.TempDir()
 		last := Options{Shard: Shard{ranks - 1, ranks}, Progress: func(p Progress) {
-			if p.Done < p.Total { // the folder is as the death leaves it, but for this rank's record
+			if p.Done < p.Total { // the folder is as after the death, except for this rank's record
 				return
 			}
 			if err := os.CopyFS(kept, os.DirFS(file+".parts")); err != nil {

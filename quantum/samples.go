@@ -15,7 +15,7 @@ type samples struct {
 	n, features int
 	data        []float64
 	array       *gpk.Array      // on a GPU
-	number      func(i int) int // the row of x that row i is; nil: i
+	number      func(i int) int // returns the user's number of row i; nil: i
 	lent        cpu.Scratch[float64]
 }
 
@@ -25,7 +25,7 @@ func (s *samples) free() {
 	s.data = nil
 }
 
-// origin is the user's number of row i.
+// origin returns the user's number of row i.
 func (s *samples) origin(i int) int {
 	if s.number == nil {
 		return i

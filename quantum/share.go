@@ -9,9 +9,9 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// share is the part of one rank in a Gram matrix. K is cut into tiles of side by side. Rows
-// of tiles are dealt to the rows of a grid of ranks, columns of tiles to its columns, so
-// that a rank needs the states of about 1/rows + 1/columns of the samples.
+// share is the part of one rank in a Gram matrix. K is cut into tiles of side by side entries. Rows
+// of tiles are dealt to the rows of a grid of ranks, and columns of tiles to its columns. So a
+// rank needs the states of about 1/rows + 1/columns of the samples.
 //
 // A rank's samples are gathered into compact sets, whose tiles are whole tiles of K. For a
 // symmetric K there is one set: the union of the rows and columns of the rank's tiles.
@@ -22,26 +22,26 @@ type share struct {
 	n, m         int // rows and columns of K
 	symmetric    bool
 	down, across []int          // the grid's row of each row of tiles, and its column of each column of tiles
-	sets         [2][]int       // numbers of the tiles of the samples in the compact sets of x and y
+	sets         [2][]int       // the compact sets of x and y, as numbers of tiles of samples
 	index        map[[2]int]int // the rank's tiles, numbered row by row
 	counts       []int          // tiles of every rank
-	record       *record        // of finished tiles, or nil
+	record       *record        // the finished tiles, or nil
 }
 
-// Bounds of a K that is dealt: tiles in a row, and samples.
+// The largest number of tiles in a row and of samples of a K that ranks compute.
 const (
 	maxTiles = 1 << 14
 	maxDealt = 1 << 29
 )
 
-// newPart returns the part of a rank. side is a function of the arguments of Gram and the
-// number of ranks alone, so that all ranks have the same.
+// newPart returns the part of a rank. side depends only on the arguments of Gram and the number of
+// ranks, so it is the same on all ranks.
 func (k *kernel) newPart(n, m int, o Options, rank, ranks int) (*share, error) {
 	if min(n, m) < 0 {
 		return nil, fmt.Errorf("%w: %d and %d samples", gpk.ErrShape, n, m)
 	}
 	if max(n, m) > maxDealt {
-		return nil, fmt.Errorf("%w: %d against %d samples, and at most %d are dealt to ranks", gpk.ErrUnsupported, n, m, maxDealt)
+		return nil, fmt.Errorf("%w: %d against %d samples; ranks take at most %d", gpk.ErrUnsupported, n, m, maxDealt)
 	}
 	p := &share{rank: rank, ranks: ranks, n: n, m: m, symmetric: m == 0, index: map[[2]int]int{}, counts: make([]int, ranks)}
 	if p.symmetric {
@@ -56,9 +56,9 @@ func (k *kernel) newPart(n, m int, o Options, rank, ranks int) (*share, error) {
 		p.grid[0], p.grid[1] = p.grid[1], p.grid[0]
 	}
 	const whole = 96 // a multiple of every micro-kernel's tile
-	deals := 8       // tiles that a rank has in a row, at least: fewer are not dealt evenly
+	deals := 8       // the fewest tiles of a rank in a row; fewer cannot be dealt evenly
 	if min(p.grid[0], p.grid[1]) == 1 {
-		deals = 4 // within 1.2 %
+		deals = 4 // even within 1.2 %
 	}
 	most := max(k.side(o.Precision, maxWorkspace/workspacePart, 1), whole) // a tile is one product
 	if p.side = min(o.Tile/2, most); p.side == 0 {
@@ -74,8 +74,9 @@ func (k *kernel) newPart(n, m int, o Options, rank, ranks int) (*share, error) {
 	return p, nil
 }
 
-// below is twice the mean number of entries below the diagonal, in a row of row t of tiles;
-// above a symmetric K's diagonal, that in a column of column t.
+// below returns, for a symmetric K, twice the mean number of entries below the diagonal in a row of
+// K within row t of tiles. It is also twice the mean number above the diagonal in a column of K
+// within column t of tiles.
 func (p *share) below(t int) int64 {
 	if !p.symmetric {
 		return 0
@@ -83,10 +84,10 @@ func (p *share) below(t int) int64 {
 	return (2*int64(t) + 1) * int64(p.side)
 }
 
-// extent is the number of samples of tile t of a set of n.
+// extent returns the number of samples of tile t of a set of n.
 func (p *share) extent(t, n int) int { return min(p.side, n-t*p.side) }
 
-// deal deals n tiles to a number of ranks: the heaviest one next, to the rank with the least.
+// deal deals n tiles to ranks: the heaviest first, each to the rank with the least weight so far.
 func deal(n, ranks int, weight func(i int) int64) []int {
 	order, to, load := make([]int, n), make([]int, n), make([]int64, ranks)
 	for i := range order {
@@ -101,7 +102,7 @@ func deal(n, ranks int, weight func(i int) int64) []int {
 	return to
 }
 
-// gather finds the tiles of the rank, and the samples that they need.
+// gather sets the tiles of the rank, and the samples that they need.
 func (p *share) gather() {
 	for i := range p.down {
 		for j := p.first(i); j < len(p.across); j++ {
@@ -122,7 +123,7 @@ func (p *share) gather() {
 	}
 }
 
-// first is the first column of tiles that is computed in row i.
+// first returns the first column of tiles that is computed in row i.
 func (p *share) first(i int) int {
 	if p.symmetric {
 		return i
@@ -130,15 +131,15 @@ func (p *share) first(i int) int {
 	return 0
 }
 
-// owner is the rank that computes a tile.
+// owner returns the rank that computes a tile.
 func (p *share) owner(i, j int) int { return p.down[i]*p.grid[1] + p.across[j] }
 
-// load is what a rank has to do.
+// load is the work of a rank.
 type load struct {
 	samples, pairs int64
 }
 
-// loads returns those of all ranks.
+// loads returns the loads of all ranks.
 func (p *share) loads() []load {
 	all := make([]load, p.ranks)
 	for i := range p.down {
@@ -162,8 +163,8 @@ func (p *share) loads() []load {
 	return all
 }
 
-// needs reports the rows and the columns of tiles whose states a rank builds; for a symmetric
-// K rows are both.
+// needs reports the rows and the columns of tiles whose states a rank builds. For a symmetric K,
+// rows holds both.
 func (p *share) needs(rank int) (rows, cols []bool) {
 	down, across := rank/p.grid[1], rank%p.grid[1]
 	rows, cols = make([]bool, len(p.down)), make([]bool, len(p.across))
@@ -193,7 +194,7 @@ func (p *share) needs(rank int) (rows, cols []bool) {
 	return rows, cols
 }
 
-// pairs is the number of entries of a tile that are computed.
+// pairs returns the number of entries of a tile that are computed.
 func (p *share) pairs(i, j int) int64 {
 	r, c := int64(p.extent(i, p.n)), int64(p.extent(j, p.m))
 	if p.symmetric && i == j {
@@ -202,7 +203,7 @@ func (p *share) pairs(i, j int) int64 {
 	return r * c
 }
 
-// elements is the number of elements in the rank's tiles, and in their mirrors.
+// elements returns the number of elements in the rank's tiles and, with mirrors, in their mirrors.
 func (p *share) elements(mirrors bool) (n int64) {
 	for at := range p.index {
 		one := int64(p.extent(at[0], p.n)) * int64(p.extent(at[1], p.m))
@@ -213,7 +214,7 @@ func (p *share) elements(mirrors bool) (n int64) {
 	return n
 }
 
-// size is the number of samples of a compact set.
+// size returns the number of samples of a compact set.
 func (p *share) size(set int) (n int) {
 	for _, t := range p.sets[set] {
 		n += p.extent(t, [2]int{p.n, p.m}[set])
@@ -221,7 +222,7 @@ func (p *share) size(set int) (n int) {
 	return n
 }
 
-// at is the number in x or y of sample i of a compact set; p may be nil.
+// at returns the number in x or y of sample i of a compact set. p may be nil.
 func (p *share) at(set, i int) int {
 	if p == nil {
 		return i
@@ -229,7 +230,7 @@ func (p *share) at(set, i int) int {
 	return p.sets[set][i/p.side]*p.side + i%p.side
 }
 
-// ySet is the compact set of K's columns.
+// ySet returns the number of the compact set of K's columns.
 func (p *share) ySet() int {
 	if p.symmetric {
 		return 0
@@ -237,14 +238,14 @@ func (p *share) ySet() int {
 	return 1
 }
 
-// tile is the number of the tile that begins at (i, j) of the compact sets, and whether the
+// tile returns the number of the tile that begins at (i, j) of the compact sets, and whether the
 // rank has yet to compute it.
 func (p *share) tile(i, j int) (number int, wanted bool) {
 	number, mine := p.index[[2]int{p.sets[0][i/p.side], p.sets[p.ySet()][j/p.side]}]
 	return number, mine && !p.record.has(number)
 }
 
-// left is the number of entries that the rank has yet to compute.
+// left returns the number of entries that the rank has yet to compute.
 func (p *share) left() (n int64) {
 	for at, number := range p.index {
 		if !p.record.has(number) {
@@ -254,7 +255,7 @@ func (p *share) left() (n int64) {
 	return n
 }
 
-// cuts are the compact set's indices from lo to hi at which tiles begin, and hi.
+// cuts returns the compact set's indices from lo to hi at which tiles begin, followed by hi.
 func (p *share) cuts(lo, hi int) (at []int) {
 	for ; lo < hi; lo += p.side {
 		at = append(at, lo)
@@ -262,7 +263,7 @@ func (p *share) cuts(lo, hi int) (at []int) {
 	return append(at, hi)
 }
 
-// compact returns the samples of a compact set, and frees the whole.
+// compact returns the samples of a compact set, and frees s.
 func (p *share) compact(s *samples, set int) *samples {
 	out := &samples{name: s.name, features: s.features, n: p.size(set), number: func(i int) int { return p.at(set, i) }}
 	for _, t := range p.sets[set] {

@@ -11,7 +11,7 @@ func sincos(sin, cos, x []float64) {
 		if i += sincosVector(sin[i:], cos[i:], x[i:]); i == len(x) {
 			return
 		}
-		s, c, a := [4]float64{}, [4]float64{}, [4]float64{x[i]} // the vector's bits, where it has any
+		s, c, a := [4]float64{}, [4]float64{}, [4]float64{x[i]} // as a vector, so that the bits are those of the assembly where there is any
 		if sincosVector(s[:], c[:], a[:]) == 0 {
 			s[0], c[0] = math.Sincos(x[i])
 		}

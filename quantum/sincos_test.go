@@ -28,7 +28,7 @@ func TestSincos(t *testing.T) {
 					t.Fatalf("%v: %v and %v, want %v and %v", v, sin[i], cos[i], s, c)
 				}
 			}
-			for i := range x { // alone, and among others
+			for i := range x { // each angle alone, and among others
 				s, c := make([]float64, 1), make([]float64, 1)
 				sincos(s, c, x[i:i+1])
 				if s[0] != sin[i] || c[0] != cos[i] {

@@ -12,7 +12,7 @@ import (
 // sink stores the tiles of K, mirrors them, and accumulates the statistics.
 type sink[T number] struct {
 	*job
-	k      []T   // K if it is whole in memory
+	k      []T   // K, if all of it is in memory
 	at     int64 // otherwise the offset of the elements in the file
 	mirror []T   // transpose of a tile
 	off    moments
@@ -26,7 +26,7 @@ func (s *sink[T]) header(dt gpk.DType) error {
 		return err
 	}
 	s.at = int64(len(h))
-	if s.part != nil { // it is there
+	if s.part != nil { // the file exists already
 		return nil
 	}
 	return s.write(h, 0)
@@ -108,7 +108,7 @@ func (s *sink[T]) finished(i0, j0 int) error {
 	return s.part.record.mark(number)
 }
 
-// keep copies a tile of a part that stays in memory.
+// keep copies a tile into the tiles of a rank that keeps its part in memory.
 func (s *sink[T]) keep(i0, r, j0, cols int, tile []T, ld int) error {
 	k, data, err := hostArray[T](s.dev, s.options.Precision.dtype(), r, cols)
 	if err != nil {
@@ -175,7 +175,7 @@ func (s *sink[T]) gather(r, cols int, tile []T, ld int, onDiagonal bool) []laneS
 	return sums
 }
 
-// store writes a part of K to its rows of the file, or keeps it as a tile.
+// store writes a block of K to its rows of the file, or keeps it as a tile.
 func (s *sink[T]) store(i0, r, j0, cols int, piece []T, ld int) error {
 	if s.options.Output == nil {
 		return s.keep(i0, r, j0, cols, piece, ld)

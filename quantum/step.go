@@ -180,7 +180,7 @@ func (s *step) String() string {
 // pair of masks, constants modulo a full turn, no zeros.
 func addTerm(terms []term, t term) []term {
 	t = t.ordered()
-	if t.m1 == 0 && t.m2 != 0 { // an empty parity is 0
+	if t.m1 == 0 && t.m2 != 0 { // the parity of no bits is 0
 		return terms
 	}
 	at := slices.IndexFunc(terms, func(u term) bool { return u.m1 == t.m1 && u.m2 == t.m2 })
@@ -206,7 +206,7 @@ func addTerm(terms []term, t term) []term {
 	return terms
 }
 
-// ordered returns the term with its masks in order. A bit times itself is one mask.
+// ordered returns the term with its masks in order, and with two equal masks as one.
 func (t term) ordered() term {
 	if t.m2 != 0 && t.m1 > t.m2 {
 		t.m1, t.m2 = t.m2, t.m1

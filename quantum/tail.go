@@ -22,8 +22,8 @@ func (b *block) dropTail() (dropped int) {
 	return dropped
 }
 
-// dropTail removes the part of a step that commutes with all later steps, which touch some
-// wires and change some of those.
+// dropTail removes the part of a step that commutes with all later steps. These touch the wires
+// of touched and change those of changed.
 func (s *step) dropTail(touched, changed uint64) (dropped int) {
 	switch s.kind {
 	case stepLocal:
@@ -128,8 +128,8 @@ func dropConstantControls(gates []gate, qubits int) (kept []gate, out []int) {
 	return kept, at
 }
 
-// dropZeroControl returns what a gate is on wires of which only the woken ones may differ
-// from |0>, and wakes the wire that it changes. It returns false if the gate has no effect.
+// dropZeroControl returns an equivalent gate for wires of which only the woken ones may differ
+// from |0>, and wakes the wire that the gate changes. It returns false if the gate has no effect.
 func dropZeroControl(g gate, woken []bool) (gate, bool) {
 	switch g.kind {
 	case gateCX, gateCRX, gateCRY:
@@ -138,13 +138,13 @@ func dropZeroControl(g gate, woken []bool) (gate, bool) {
 	case gateCZ, gateCP:
 		return g, woken[g.a] && woken[g.b]
 	case gateCRZ:
-		// If the target is |0>, it is the phase -t/2 of the control.
+		// If the target is |0>, the gate is the phase -t/2 of the control.
 		if !woken[g.b] {
 			return gate{kind: gateP, a: g.a, b: -1, angle: g.angle.Scale(-0.5), site: g.site}, woken[g.a]
 		}
 		return g, woken[g.a]
 	case gateRZZ:
-		// If one qubit is |0>, it is RZ of the other.
+		// If one qubit is |0>, the gate is RZ of the other.
 		if !woken[g.a] || !woken[g.b] {
 			if woken[g.b] {
 				g.a = g.b

@@ -76,8 +76,8 @@ func (d *tileDriver) computeTiles(e tileEngine) error {
 	return nil
 }
 
-// wanted reports whether a rank has yet to compute a tile of the pair of blocks from row i
-// and column j on.
+// wanted reports whether the rank has yet to compute any tile of the pair of blocks that begins at
+// row i and column j.
 func (d *tileDriver) wanted(e tileEngine, i, j int) bool {
 	if d.part == nil {
 		return true

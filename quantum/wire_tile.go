@@ -9,7 +9,7 @@ import (
 // settling is the postprocessing of a tile's blocks while they are in the first-level
 // cache: the statistics, and the mirror of blocks above the diagonal.
 type settling[T number] struct {
-	mirror []T // transpose of the tile; nil: there is none
+	mirror []T // transpose of the tile, or nil
 	ld     int
 	shift  float64
 	sums   []laneSums // per row of panels
@@ -28,7 +28,7 @@ func (b *bloch[T]) strips(i0, r int) int {
 	return last + 1 - first
 }
 
-// typical is approximately the mean of the entries in the tile's first block, excluding
+// typical returns approximately the mean of the entries in the tile's first block, without
 // those on and below the diagonal. It has 16 bits, so that differences to it, which are
 // squared in float32, are exact or have rounding errors of either sign.
 func (b *bloch[T]) typical(i0, r, j0, cols int, diagonal bool) float64 {
@@ -49,8 +49,8 @@ func (b *bloch[T]) typical(i0, r, j0, cols int, diagonal bool) float64 {
 	return float64(math.Float32frombits(math.Float32bits(float32(sum/float64(n))) &^ 0xff))
 }
 
-// alternate returns item k of n in an order that takes one from the front and one from the
-// back in turn: on a diagonal it balances the work.
+// alternate returns item k of n in an order that takes items from the front and from the back in
+// turn. For a tile on the diagonal this balances the work.
 func alternate(k, n int) int {
 	if k%2 == 1 {
 		return n - 1 - k/2

@@ -166,7 +166,8 @@ func (m machine) compilerCheck() check {
 	return c
 }
 
-// optionalCheck looks for a library without which something takes longer. Its error says how to get it.
+// optionalCheck looks for a library without which some work takes longer. without says which, and the
+// error of load how to get the library.
 func optionalCheck(name, without string, load func() (version string, err error)) check {
 	version, err := load()
 	if err != nil {

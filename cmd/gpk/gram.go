@@ -44,8 +44,8 @@ func gram(ctx context.Context, args []string, std streams) error {
 	fs.StringVar(&f.y, "y", "", "samples of the columns, a .npy `file`; without it K is symmetric")
 	fs.StringVar(&f.out, "out", "K.npy", "where K goes, a .npy `file`; it need not fit into memory")
 	fs.StringVar(&f.plot, "plot", "", "a heat map of K, with the spectrum if K is symmetric: a .png, .svg or .pdf `file`")
-	fs.StringVar(&f.shard, "shard", "", "compute part `i/n` of K, i from 0: for job arrays that share a file system. Run again, it goes on where it ended")
-	fs.StringVar(&f.device, "device", "", "cpu, cuda or cuda:1; otherwise the first GPU that works, else the CPU; of several ranks, the CPU")
+	fs.StringVar(&f.shard, "shard", "", "compute part `i/n` of K, i from 0: for job arrays on a shared file system. The same command continues a run that ended early")
+	fs.StringVar(&f.device, "device", "", "cpu, cuda or cuda:1; otherwise the first GPU that works, else the CPU; for several ranks, the CPU")
 	f.kernelFlags(fs)
 	if err := parse(fs, args, std); err != nil {
 		return err
@@ -70,7 +70,7 @@ func gram(ctx context.Context, args []string, std streams) error {
 	return f.launch(ctx, std, o)
 }
 
-// kernelFlags are the flags of a kernel that needs no samples to be planned.
+// kernelFlags defines the flags of a kernel, without those of its samples.
 func (f *gramFlags) kernelFlags(fs *flag.FlagSet) {
 	fs.StringVar(&f.circuit, "circuit", "basic", "basic, z or zz: a qubit for each feature")
 	fs.IntVar(&f.layers, "layers", 2, "layers of basic, repetitions of z and zz")
@@ -87,7 +87,7 @@ func (f *gramFlags) kernelFlags(fs *flag.FlagSet) {
 	fs.IntVar(&f.tile, "tile", 0, "states of a pair of blocks; 0 chooses")
 }
 
-// matrix computes K, or this rank's part.
+// matrix computes K, or this rank's part of it.
 func (f *gramFlags) matrix(ctx context.Context, std streams, o quantum.Options) error {
 	if f.device != "" {
 		d, err := device.Open(f.device)
@@ -299,7 +299,7 @@ func (f *gramFlags) compute(ctx context.Context, std streams, c *quantum.Circuit
 	return f.draw(std, o, r, y == nil)
 }
 
-// draw plots K, which is in its file.
+// draw plots K, which it reads from its file.
 func (f *gramFlags) draw(std streams, o quantum.Options, r *quantum.Result, symmetric bool) error {
 	if f.plot == "" {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/gpk-go/gpk/quantum"
 )
 
-// readArray reads a .npy file, or returns when ctx ends: a pipe that nobody writes to keeps
-// its reader.
+// readArray reads a .npy file. It returns when ctx ends, even if the file is a pipe that nobody
+// writes to.
 func readArray(ctx context.Context, path string) (*gpk.Array, error) {
 	type result struct {
 		a   *gpk.Array
@@ -23,7 +23,7 @@ func readArray(ctx context.Context, path string) (*gpk.Array, error) {
 	done := make(chan result, 1)
 	go func() {
 		a, err := npy.ReadFile(path)
-		if op, ok := errors.AsType[*gpk.OpError](err); ok { // with a line of this program
+		if op, ok := errors.AsType[*gpk.OpError](err); ok { // its line is one of this program, not the user's
 			err = fmt.Errorf("%s: %w", path, withoutSite(op))
 		}
 		done <- result{a, err}
@@ -60,14 +60,14 @@ func (f *gramFlags) samples(ctx context.Context) (x, y *gpk.Array, err error) {
 	if y, err = read(f.y); err != nil {
 		return nil, nil, err
 	}
-	// The circuit is made for x and would not see what y has more.
+	// The circuit is made for x and would ignore further features of y.
 	if n, m := x.Shape()[1], y.Shape()[1]; n != m {
 		return nil, nil, fmt.Errorf("%s: %w: %d features, %s has %d", f.y, gpk.ErrShape, m, f.x, n)
 	}
 	return x, y, nil
 }
 
-// build makes the circuit for that many features.
+// build makes the circuit for a number of features.
 func (f *gramFlags) build(ctx context.Context, features int) (*quantum.Circuit, error) {
 	if features == 0 {
 		return nil, fmt.Errorf("%s: %w: no features", f.x, gpk.ErrShape)
@@ -101,7 +101,7 @@ func (f *gramFlags) build(ctx context.Context, features int) (*quantum.Circuit, 
 	return c, nil
 }
 
-// maxWeights is how many weights are drawn: a circuit of as many gates is refused.
+// maxWeights bounds the number of weights that are drawn. A circuit with as many gates is refused.
 const maxWeights = 1 << 22
 
 // weightRows reads the weights, or draws them.

@@ -34,7 +34,7 @@ func (f *gramFlags) parts() (s quantum.Shard, err error) {
 	return quantum.Shard{Index: i, Of: n}, nil
 }
 
-// launch computes K in the ranks that a launcher has started, or alone.
+// launch computes K with the other ranks that a launcher has started, or alone.
 func (f *gramFlags) launch(ctx context.Context, std streams, o quantum.Options) error {
 	cpu, err := device.Open("cpu")
 	if err != nil {
@@ -60,7 +60,7 @@ func (f *gramFlags) launch(ctx context.Context, std streams, o quantum.Options) 
 	return errors.Join(err, g.Close())
 }
 
-// onCPU computes a part on the CPU, unless -device names another device.
+// onCPU runs matrix on the CPU, unless -device names another device.
 func (f *gramFlags) onCPU(ctx context.Context, std streams, o quantum.Options, cpu *device.Device) error {
 	if f.device == "" {
 		defer device.SetDefault(device.SetDefault(cpu))
@@ -68,8 +68,8 @@ func (f *gramFlags) onCPU(ctx context.Context, std streams, o quantum.Options, c
 	return f.matrix(ctx, std, o)
 }
 
-// computePart computes the part of a rank. All ranks write one file, which gets its name when
-// all are done.
+// computePart computes the part of a rank. All ranks write one file, which gets its final name
+// when all are done.
 func (f *gramFlags) computePart(ctx context.Context, std streams, c *quantum.Circuit, x, y *gpk.Array, o quantum.Options) error {
 	o.File = f.out
 	first := o.Group == nil || o.Group.Rank() == 0
@@ -91,7 +91,7 @@ func (f *gramFlags) computePart(ctx context.Context, std streams, c *quantum.Cir
 	}
 	fmt.Fprint(std.out, r.Report)
 	if !r.Complete {
-		fmt.Fprintf(std.out, "shard %s is done; %s is complete when all are\n", f.shard, f.out)
+		fmt.Fprintf(std.out, "shard %s is done; %s is complete when all shards are\n", f.shard, f.out)
 		return nil
 	}
 	fmt.Fprintln(std.out, f.out)
@@ -101,8 +101,8 @@ func (f *gramFlags) computePart(ctx context.Context, std streams, c *quantum.Cir
 	return f.draw(std, o, r, y == nil)
 }
 
-// predict prints the plan of a rank and the seconds that it takes at the rates of this
-// process, which it measures.
+// predict prints the plan of a rank. It measures the rates of this process, and prints the seconds
+// that they predict.
 func (f *gramFlags) predict(ctx context.Context, out io.Writer, c *quantum.Circuit, n, m int, d *device.Device, o quantum.Options) error {
 	p, err := quantum.PlanGram(c, n, m, d.Info(), o)
 	if err != nil {
@@ -120,14 +120,14 @@ func (f *gramFlags) predict(ctx context.Context, out io.Writer, c *quantum.Circu
 	if err != nil {
 		return f.explain(err)
 	}
-	fmt.Fprintf(out, "a state takes %.3g us here, an entry %.3g ns: predicted %.3g s a rank\n", 1e6*rates.State, 1e9*rates.Pair, p.Seconds(rates))
+	fmt.Fprintf(out, "here a state takes %.3g us and an entry %.3g ns: predicted %.3g s a rank\n", 1e6*rates.State, 1e9*rates.Pair, p.Seconds(rates))
 	if p.Ranks.Rebuilt > 0 {
 		fmt.Fprintf(out, "receiving the states that are built again would be faster over links of more than %.3g GB/s\n", p.Link(rates)/1e9)
 	}
 	return nil
 }
 
-// planCommand says what a kernel matrix takes on a number of ranks.
+// planCommand prints the memory and the seconds of a kernel matrix on a number of ranks.
 func planCommand(ctx context.Context, args []string, std streams) error {
 	f := gramFlags{out: filepath.Join(os.TempDir(), "K.npy")}
 	fs := flag.NewFlagSet("plan", flag.ContinueOnError)
@@ -144,7 +144,7 @@ func planCommand(ctx context.Context, args []string, std streams) error {
 	}
 	o, err := f.options(fs)
 	if err == nil && (*samples < 1 || *features < 1 || *columns < 0 || *ranks < 1) {
-		err = fmt.Errorf("-samples %d -columns %d -features %d -ranks %d: all but -columns are at least 1", *samples, *columns, *features, *ranks)
+		err = fmt.Errorf("-samples %d -columns %d -features %d -ranks %d: all but -columns must be at least 1", *samples, *columns, *features, *ranks)
 	}
 	if err != nil {
 		return usageError{err}

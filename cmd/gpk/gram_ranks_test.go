@@ -12,7 +12,7 @@ import (
 	"github.com/gpk-go/gpk/interop/npy"
 )
 
-// TestShardFlags: mistakes of -shard and of gpk plan are said, with the status.
+// TestShardFlags checks the messages and the exit status of mistakes with -shard and gpk plan.
 func TestShardFlags(t *testing.T) {
 	folder := t.TempDir()
 	x, k := filepath.Join(folder, "x.npy"), filepath.Join(folder, "K.npy")
@@ -31,7 +31,7 @@ func TestShardFlags(t *testing.T) {
 		{gram + " -shard 0/2x", exitUsage, "-shard 0/2x: i/n"},
 		{gram + " -shard 0/99999", exitFailed, "rank 0 of 99999"},
 		{gram + " -shard 0/2 -plot p.png", exitUsage, "-plot needs all of K"},
-		{gram + " -shard 0/2", 0, "shard 0/2 is done; " + k + " is complete when all are"},
+		{gram + " -shard 0/2", 0, "shard 0/2 is done; " + k + " is complete when all shards are"},
 		{gram + " -shard 1/2 -layers 3 -reupload", exitFailed, "was begun with another circuit"},
 		{gram + " -shard 1/2", 0, k + "\n"},
 		{gram + " -shard 1/2", exitFailed, "is there already"},
@@ -53,7 +53,7 @@ func TestShardFlags(t *testing.T) {
 	}
 }
 
-// TestGramMPI: ranks that MPI's launchers start write the file of one process.
+// TestGramMPI checks that ranks started by MPI's launchers write the file of one process.
 func TestGramMPI(t *testing.T) {
 	if os.Getenv("GPK_TEST_MPI") != "" {
 		os.Exit(run(t.Context(), strings.Fields(os.Getenv("GPK_TEST_MPI")), streams{os.Stdout, os.Stderr}))

@@ -24,8 +24,8 @@ import (
 	"github.com/gpk-go/gpk/interop/npy"
 )
 
-// TestGramRank is gpk where TestGramKilled has started it: one rank, which kills itself once
-// some of its tiles are recorded, if it is told to.
+// TestGramRank runs gpk in a process that TestGramKilled has started: one rank. If told to, the
+// rank kills itself once some of its tiles are recorded.
 func TestGramRank(*testing.T) {
 	args := os.Getenv("GPK_TEST_GRAM")
 	if args == "" {
@@ -44,7 +44,7 @@ func TestGramRank(*testing.T) {
 	os.Exit(run(context.Background(), strings.Split(args, "\n"), streams{os.Stdout, os.Stderr}))
 }
 
-// gramProcess runs gpk in a process and returns what it prints, and whether it was killed.
+// gramProcess runs gpk in a process and returns its output, and whether it was killed.
 func gramProcess(t *testing.T, kill string, env []string, args ...string) (out string, killed bool, err error) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
@@ -79,7 +79,7 @@ func gramGroup(t *testing.T, ranks, victim int, folder string, args ...string) (
 	return outs, killed, errs
 }
 
-// TestGramKilled kills every rank of a group, and every shard, in the middle. Run again, they
+// TestGramKilled kills every rank of a group, and every shard, before it is done. Run again, they
 // write the file of one process.
 func TestGramKilled(t *testing.T) {
 	if testing.Short() {
@@ -115,7 +115,7 @@ func TestGramKilled(t *testing.T) {
 	missing := func(out string) {
 		t.Helper()
 		if _, err := os.Stat(out); err == nil {
-			t.Error("the file has its name too early")
+			t.Error("the file has its final name too early")
 		}
 	}
 

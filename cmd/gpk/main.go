@@ -6,7 +6,7 @@
 //	gpk doctor            every condition for a GPU, one by one, with what mends it
 //	gpk setup             takes the kernel library from a release, or builds it on this machine
 //	gpk gram -x FILE      the quantum kernel matrix of samples in a .npy file
-//	gpk plan -samples N   what a kernel matrix takes on a number of ranks
+//	gpk plan -samples N   the memory and the time of a kernel matrix on a number of ranks
 //	gpk embed -model DIR  embeddings of texts
 //	gpk profile REPORT    a profile's report as text or a page of HTML; a comparison of two
 //	gpk dist check        which ranks a launcher has started, where, and how fast they exchange data
@@ -57,7 +57,7 @@ func commands() []command {
 		{"doctor", "", "every condition for a GPU, one by one, with what mends it", doctor},
 		{"setup", "[flags]", "takes the kernel library from a release, or builds it on this machine", setupCommand},
 		{"gram", "-x FILE [flags]", "the quantum kernel matrix of samples in a .npy file", gram},
-		{"plan", "-samples N -features N [flags]", "what a kernel matrix takes on a number of ranks: memory and seconds", planCommand},
+		{"plan", "-samples N -features N [flags]", "the memory and the predicted seconds of a kernel matrix on a number of ranks", planCommand},
 		{"embed", "-model DIR [flags] [TEXT ...]", "embeddings of texts, by a model of BERT's kind", embed},
 		{"profile", "REPORT [flags]", "a profile's report as text or as a page of HTML, and a comparison of two", profileCommand},
 		{"dist", "check [flags]", "which ranks a launcher has started, where, and how fast they exchange data", distCommand},

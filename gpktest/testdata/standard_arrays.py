@@ -1,4 +1,4 @@
-"""The functions that make, convert, search, move and sum."""
+"""The functions that make, convert, search, move and reduce arrays."""
 
 import numpy as np
 from standard_draw import ALL, BOOL, COMPLEX, FLOATS, NUMBERS, REALS, Want, call, eps, same
@@ -180,7 +180,7 @@ def indexing():
 
     @call("argsort", REALS + BOOL)
     def _(d):
-        # gpk's order is total, with -0 below 0: no -0 here
+        # gpk's order is total, with -0 below 0, so there is no -0 here
         a, down = d.array(values=d.values(d.shape(1)) + np.zeros((), d.kind) if d.kind != "bool" else d.values(d.shape(1))), bool(d.below(2))
         axis = d.axis(a.x.shape)
         n = a.x.shape[axis]
@@ -281,7 +281,7 @@ def manipulation():
 
 def statistics():
     def off(x, axes, n=1):
-        """What sums in another order may differ by."""
+        """The bound for the difference of sums in another order."""
         if np.dtype(x.dtype).kind in "iub":
             return 0
         width = eps(x) if x.dtype != np.float16 else 2.0 ** -10

@@ -1,4 +1,4 @@
-"""The registry of calls, and random operands: what standard.py writes."""
+"""The list of calls, and random operands, for standard.py."""
 
 import numpy as np
 
@@ -65,7 +65,7 @@ class Draw:
         return np.asarray(x, dtype=t)
 
     def array(self, shape=None, kind=None, special=True, values=None):
-        """An operand: its elements as they lie, the view, and what NumPy reads."""
+        """Returns an operand: its elements in memory, the view, and the array that NumPy reads."""
         if values is not None:
             values = np.asarray(values)
             shape = values.shape
@@ -81,12 +81,12 @@ class Draw:
             values = {"T": np.transpose, "flip": np.flip}.get(view, lambda v: v)(x)
         if view == "step":
             values = np.repeat(values, 2, -1)
-            between = np.ascontiguousarray(values[..., 1::2])  # not read: other bits
+            between = np.ascontiguousarray(values[..., 1::2])  # not read, so the bits are others
             values[..., 1::2] = ~between if between.dtype == bool else (~between.view(np.uint8)).view(between.dtype)
         return Operand(np.ascontiguousarray(values).reshape(values.shape), view, np.asarray(x))
 
     def second(self, shape):
-        """A shape that broadcasts with another."""
+        """Returns a shape that broadcasts with another."""
         kind = self.below(4)
         if kind == 0 or not shape:
             return shape
@@ -98,7 +98,7 @@ class Draw:
         return int(self.rng.integers(-len(shape), len(shape)))
 
     def some(self, shape):
-        """Axes of a reduction, as NumPy and as gpk take them."""
+        """Returns axes of a reduction, for NumPy and for gpk."""
         keep = bool(self.below(2))
         if not shape or self.below(3) == 0:
             return None, keep, {"Keep": keep}

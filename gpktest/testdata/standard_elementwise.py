@@ -69,7 +69,7 @@ def elementwise():
         binary(name, getattr(np, name), BOOL)
     for name in "maximum minimum".split():
         binary(name, getattr(np, name), REALS + BOOL, zero=False)
-    # Of equal numbers the second, as the standard and C have it: NumPy gives the first one of float16.
+    # Of equal numbers the second, as in the standard and in C. NumPy returns the first one in float16.
     binary("nextafter", lambda x, y: np.where(x == y, y, np.nextafter(x, y)), FLOATS)
 
     @call("logaddexp", FLOATS)
@@ -99,7 +99,7 @@ def elementwise():
 
 
 def complex_numbers():
-    """The functions of ordinary complex numbers, whose infinities and NaN the standard and C99 leave open in part."""
+    """The functions of finite complex numbers; the standard and C99 leave infinities and NaN open in part."""
     for name in "exp log sin cos sqrt square reciprocal".split():
         @call(name + " of complex", COMPLEX)
         def _(d, f=getattr(np, name)):

@@ -6,7 +6,7 @@ from standard_draw import ALL, COMPLEX, INTEGERS, LINEAR, NUMBERS, REALS, WIDE, 
 
 def products():
     def pairs(d, a, b, f):
-        """A product of NumPy, and what sums in another order may differ by."""
+        """Returns a product of NumPy, and the bound for the difference of sums in another order."""
         kind = np.dtype(d.kind)
         if kind.kind in "iu":
             to = np.int32 if kind.itemsize == 1 else kind
@@ -107,7 +107,7 @@ def linalg():
     one("linalg.inv", good, np.linalg.inv)
     one("linalg.svdvals", matrix, np.linalg.svdvals)
     one("linalg.slogdet", good, lambda x: tuple(np.linalg.slogdet(x)))
-    # Of factors whose signs are free, their product, and what is unique.
+    # Signs of factors are free, so the product of the factors is compared, and what is unique.
     one("linalg.eigh", hermitian, lambda x: (np.linalg.eigh(x)[0], x))
     one("linalg.svd", matrix, lambda x: (np.linalg.svd(x)[1], x))
     one("linalg.qr", matrix, lambda x: (np.abs(np.linalg.qr(x)[1]), x))

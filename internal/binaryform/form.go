@@ -64,7 +64,7 @@ func Decode(data []byte) (dt dtype.DType, shape []int, raw []byte, err error) {
 	return dt, shape, rest, err
 }
 
-// decodeShape decodes the number of axes and their lengths. It returns the bytes that follow.
+// decodeShape decodes the number of axes and their lengths. rest are the bytes that follow.
 func decodeShape(data []byte) (shape []int, rest []byte, err error) {
 	axes, used := binary.Uvarint(data)
 	if used <= 0 || axes > uint64(len(data)) {
@@ -85,7 +85,7 @@ func decodeShape(data []byte) (shape []int, rest []byte, err error) {
 	return shape, rest, nil
 }
 
-// notAnArray is the error of bytes that Encode has not written.
+// notAnArray returns the error for bytes that Encode has not written.
 func notAnArray(what string) error {
-	return fmt.Errorf("%w: bytes that are no array: %s", dtype.ErrDType, what)
+	return fmt.Errorf("%w: the bytes are not an array: %s", dtype.ErrDType, what)
 }

@@ -53,7 +53,7 @@ func Diag[A Operand](o Operation[A], a A, k ...int) A {
 }
 
 // Diagonal returns a view of diagonal k of each matrix in the last two axes, the elements
-// (i, i+k), in a new last axis: [..., m, n] gives [..., length]. No k means 0, the main diagonal.
+// (i, i+k), in a new last axis: [..., m, n] gives [..., length]. Without k it is the main diagonal.
 // A diagonal outside the matrix and fewer than two axes are ErrShape. The trace of matrices is
 // x.Diagonal().Sum(-1).
 //

@@ -5,11 +5,11 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// Diff returns the n-th differences of a along an axis: the first are a[i+1] - a[i], and the
-// others the first ones of those before. The axis is shorter by n, and empty where n is at
-// least its length. Integers wrap. Bool is ErrDType, and a negative n ErrShape.
+// Diff returns the n-th differences of a along an axis. The first differences are a[i+1] - a[i];
+// the n-th are the first differences of the (n-1)-th. The axis becomes shorter by n, and empty if
+// n is at least its length. Integers wrap. Bool is ErrDType, and a negative n ErrShape.
 //
-//gpk:row Over axes | the same | floating point, integers, complex | the n-th differences of neighbours along an axis, which is shorter by n
+//gpk:row Over axes | the same | floating point, integers, complex | the n-th differences along an axis, which becomes shorter by n
 func Diff[A Operand](o Operation[A], a A, n, axis int) A {
 	d, length, err := along(o, a, axis)
 	if err == nil {
@@ -36,7 +36,7 @@ func Diff[A Operand](o Operation[A], a A, n, axis int) A {
 }
 
 // Cross returns the cross products of the vectors of a and b along an axis, of length 3 in
-// both. The other axes broadcast. The axis is one of a, and lies as far from the last axis in b.
+// both. The other axes broadcast. The axis is counted in a; in b it is as far from the last axis.
 // A component is the difference of two rounded products.
 //
 //gpk:row Products | the same | floating point, integers, complex | the cross products of vectors of three elements along an axis, broadcast
@@ -52,7 +52,7 @@ func Cross[A Operand](o Operation[A], a, b A, axis int) A {
 		}
 	}
 	if err == nil && (a.Shape()[d] != 3 || b.Shape()[e] != 3) {
-		err = layout.Errorf("the cross product along axis %d of %v and %v; its length is 3 in both", axis, a.Shape(), b.Shape())
+		err = layout.Errorf("the cross product along axis %d of %v and %v, whose length is not 3 in both", axis, a.Shape(), b.Shape())
 	}
 	if err == nil {
 		_, err = layout.Broadcast(a.Shape(), b.Shape())

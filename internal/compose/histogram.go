@@ -178,7 +178,7 @@ func histogram[A Operand](o Operation[A], a, edges A) (counts A, err error) {
 		return counts, err
 	}
 	n := edges.Size()
-	// The order survives the conversion, and fewer bits are sorted before it.
+	// The conversion keeps the order. Sorting before it sorts fewer bits.
 	x := narrow(o, ordered(o, a), dtype.Float64)
 	first := searched(o, x, slice(o, edges, 0, 0, n-1), false)
 	// The last interval ends behind the elements that are equal to its edge.

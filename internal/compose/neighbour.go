@@ -9,8 +9,8 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// precisionOf are the digits of the significand of a type, the exponent of its least positive
-// number, and its largest number.
+// precisionOf holds for each type the digits of its significand, the exponent of its smallest
+// positive number, and its largest number.
 var precisionOf = map[dtype.DType]struct {
 	digits, least int
 	largest       float64
@@ -21,9 +21,9 @@ var precisionOf = map[dtype.DType]struct {
 	dtype.BFloat16: {8, -133, 0x1.fep127},
 }
 
-// NextAfter returns the number of the type that follows a in the direction of b, broadcast: b
-// where the two are equal, and NaN where either is NaN. From the largest number it goes to Inf.
-// The neighbours are sums, rounded to nearest (Rump, Zimmermann, Boldo and Melquiond, Computing
+// NextAfter returns the number of the type that follows a in the direction of b, broadcast. It is
+// b where the two are equal, and NaN where either is NaN. Inf follows the largest number.
+// The neighbours are computed as sums, rounded to nearest (Rump, Zimmermann, Boldo and Melquiond, Computing
 // predecessor and successor in rounding to nearest, BIT 49 (2009) 419).
 //
 //gpk:row Of two operands, broadcast | the same | floating point | the number of the type that follows a in the direction of b
@@ -53,12 +53,12 @@ func NextAfter[A Operand](o Operation[A], a, b A) A {
 	return o.Elementwise(expr.Where, either, sum, next)
 }
 
-// neighbours returns the next larger and the next smaller number than |a|, of the type of a.
+// neighbours returns the next larger and the next smaller number of m = |a|, of the type of a.
 //
-// Below 2^digits times the least number, numbers are one such step apart. Above, m u (1 + 2u)
-// with u = 2^-digits is more than half of the distance of two numbers and less than one and a half of it, so that the
-// sum and the difference with m round to the neighbours. Numbers below 1 are first multiplied by 1/u, which
-// keeps that product out of the range of subnormal numbers.
+// Below 2^digits times the smallest positive number, the distance of neighbours is that number.
+// Above, m u (1 + 2u) with u = 2^-digits is between 0.5 and 1.5 times the distance of neighbours,
+// so that the sum and the difference with m round to them. Numbers below 1 are first multiplied
+// by 1/u, which keeps that product out of the range of subnormal numbers.
 func neighbours[A Operand](o Operation[A], a A) (up, down A) {
 	p := precisionOf[a.DType()]
 	u, step := math.Ldexp(1, -p.digits), math.Ldexp(1, p.least)
@@ -69,7 +69,7 @@ func neighbours[A Operand](o Operation[A], a A) (up, down A) {
 	back := func(x A) A { return o.Elementwise(expr.Where, small, o.Elementwise(expr.Mul, x, u), x) }
 	up, down = back(o.Elementwise(expr.Add, x, e)), back(o.Elementwise(expr.Sub, x, e))
 
-	flat := math.Ldexp(step, p.digits) // above it, numbers are further apart than step
+	flat := math.Ldexp(step, p.digits) // above it, neighbours are further apart than step
 	up = o.Elementwise(expr.Where, o.Elementwise(expr.Lt, m, flat), o.Elementwise(expr.Add, m, step), up)
 	down = o.Elementwise(expr.Where, o.Elementwise(expr.Le, m, flat), o.Elementwise(expr.Sub, m, step), down)
 	down = o.Elementwise(expr.Where, o.Elementwise(expr.Eq, m, math.Inf(1)), p.largest, down)

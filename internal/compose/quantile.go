@@ -44,7 +44,7 @@ func Quantile[A Operand](o Operation[A], a A, q float64, axes ...int) A {
 // Quantiles returns the results of Quantile for several q, along a new first axis: [len(q), …].
 // The elements are sorted once.
 //
-//gpk:row Over axes | the same | floating point | Quantile at several places, along a new first axis
+//gpk:row Over axes | the same | floating point | Quantile for several q, along a new first axis
 func Quantiles[A Operand](o Operation[A], a A, q []float64, axes ...int) A {
 	for _, at := range q {
 		if err := checkQuantile(at); err != nil {
@@ -67,7 +67,7 @@ func Quantiles[A Operand](o Operation[A], a A, q []float64, axes ...int) A {
 
 func checkQuantile(q float64) error {
 	if !(q >= 0 && q <= 1) {
-		return fmt.Errorf("%w: a quantile of %v, which is not between 0 and 1", expr.ErrUnsupported, q)
+		return fmt.Errorf("%w: the quantile %v is not between 0 and 1", expr.ErrUnsupported, q)
 	}
 	return nil
 }
@@ -78,7 +78,7 @@ type rankedFold[A Operand] struct {
 	o    Operation[A]
 	a    A // the operand
 	axes []int
-	line A   // the sorted elements along the last axis; nothing where terms is 0
+	line A   // the sorted elements along the last axis; unset if terms is 0
 	axis int // of line, the last one
 }
 
@@ -111,8 +111,8 @@ func rankedOf[A Operand](o Operation[A], a A, axes []int) (r rankedFold[A], err 
 	return r, nil
 }
 
-// between returns the element at place q (n - 1) of each fold, or what mix makes of the two
-// about it and the fraction between them.
+// between returns the element at place q (n - 1) of each fold. For a place between two elements it
+// returns mix of the two and of the fraction.
 func (r rankedFold[A]) between(q float64, mix func(low, high A, fraction float64) A) A {
 	o := r.o
 	if r.terms == 0 {
@@ -141,6 +141,6 @@ func (r rankedFold[A]) linear(low, high A, fraction float64) A {
 	} else {
 		x = o.Elementwise(expr.Sub, high, o.Elementwise(expr.Mul, away, 1-fraction))
 	}
-	// Of two equal infinities the difference is NaN.
+	// The difference of two equal infinities is NaN.
 	return o.Elementwise(expr.Where, o.Elementwise(expr.Eq, low, high), low, x)
 }

@@ -86,9 +86,9 @@ func parts(n int) int {
 	return n
 }
 
-// Unstack returns the views of a at each index of an axis, which they lack.
+// Unstack returns a view of a for each index of an axis, without that axis.
 //
-//gpk:row To other places | the same, for each index | all | views at each index of an axis, without it
+//gpk:row To other places | the same, for each index | all | a view for each index of an axis, without that axis
 func Unstack[A Operand](o Operation[A], a A, axis int) []A {
 	d, length, err := along(o, a, axis)
 	if err == nil && length > maxParts {

@@ -24,7 +24,7 @@ func AsStrided[A Operand](o Operation[A], a A, shape, strides []int, offset ...i
 	return viewChecked(o, a, err, func(l layout.Layout) (layout.Layout, error) { return l.Strided(shape, strides, by) })
 }
 
-// viewChecked returns a view of a, unless an operand carries an error or err is one.
+// viewChecked returns a view of a. If an operand carries an error or err is not nil, the result carries that error.
 func viewChecked[A Operand](o Operation[A], a A, err error, f func(layout.Layout) (layout.Layout, error)) A {
 	if carried := o.Check(); carried != nil {
 		err = carried

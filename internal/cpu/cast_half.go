@@ -88,8 +88,8 @@ func sticky(v int64) float64 {
 	return float64(u)
 }
 
-// halves converts blocks of a half type to float32 and back; for other types
-// both functions are nil and blocks are copied.
+// halves converts blocks of a 16-bit type to float32 and back. For other types
+// both functions are nil, and blocks are copied.
 type halves struct {
 	load  func(dst, src unsafe.Pointer, step, n int)
 	round func(dst, src unsafe.Pointer, n int)

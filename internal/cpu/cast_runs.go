@@ -3,17 +3,17 @@ package cpu
 import "unsafe"
 
 const (
-	// longestRun is the number of elements up to which a copy of runs is faster than a
-	// copy of one run after the other.
+	// longestRun is the longest run, in elements, for which copyRuns is faster than a call for
+	// each run.
 	longestRun = 16
-	// fewestRuns is the length from which an axis is worth a loop of its own.
+	// fewestRuns is the length of an axis from which a loop of its own is worth it.
 	fewestRuns = 8
 )
 
-// copyRuns copies operand 1 of a nest to operand 0, of the same type, if their elements lie
-// in short runs along the innermost axis, as those of Windows do: a call for every run takes
-// longer than the run. It visits the runs along one other axis in a loop, and reports whether it
-// copied.
+// copyRuns copies operand 1 of a nest to operand 0, of the same type, if their elements are in
+// short runs along the innermost axis, as those of Windows are. A call for every run would take
+// longer than its copy, so copyRuns visits the runs along one other axis in a loop. It reports
+// whether it copied.
 func copyRuns(t nest) bool {
 	last := len(t.axes) - 1
 	run := t.axes[last]
@@ -21,8 +21,8 @@ func copyRuns(t nest) bool {
 	if last == 0 || run.n > longestRun || run.step[0] != size || run.step[1] != size || size > 8 {
 		return false
 	}
-	// Of the axes that are long enough, the one whose runs are closest in the source. For windows of
-	// 3 x 3 on images [8, 16, 64, 64] that takes two thirds of the innermost axis's time.
+	// Of the axes that are long enough, take the one whose runs are closest in the source. For
+	// windows of 3 x 3 on images [8, 16, 64, 64] this takes two thirds of the time of the innermost one.
 	loop := last - 1
 	for d := last - 1; d >= 0; d-- {
 		if a := t.axes[d]; a.n >= fewestRuns && (t.axes[loop].n < fewestRuns || abs(a.step[1]) < abs(t.axes[loop].step[1])) {

@@ -9,8 +9,8 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// TestCopyRuns compares copies whose elements lie in short runs, in any order of the other axes,
-// with a loop over indices. Bytes between the elements of the destination stay as they are.
+// TestCopyRuns compares copies whose elements are in short runs, with the other axes in any order,
+// with a loop over indices. Bytes between the elements of the destination must not change.
 func TestCopyRuns(t *testing.T) {
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -24,7 +24,7 @@ func TestCopyRuns(t *testing.T) {
 		}
 		shape[len(shape)-1] = 1 + rng.IntN(2*longestRun)
 		if round%20 == 0 {
-			shape = []int{3, 5000, 1 + rng.IntN(longestRun)} // several goroutines
+			shape = []int{3, 5000, 1 + rng.IntN(longestRun)} // large enough for several goroutines
 		}
 		source, n := scattered(rng, shape, rng.IntN(2) == 0)
 		base := 0
@@ -71,7 +71,7 @@ func TestCopyRuns(t *testing.T) {
 }
 
 // scattered returns strides of a shape whose last axis is dense, and the number of elements that
-// they reach. Axes may be in another order and apart; those that overlap share elements.
+// they span. Axes may be permuted and have gaps, and with overlap they share elements.
 func scattered(rng *rand.Rand, shape []int, overlap bool) (strides []int, n int) {
 	strides = make([]int, len(shape))
 	last := len(shape) - 1

@@ -14,8 +14,8 @@ func biasRowAVX2(x *float32, bias *float64, alpha float64, n int)
 func biasRowAVX512(x *float32, bias *float64, alpha float64, n int)
 
 // geluRowAVX2 is the loop of epilogue.apply with ActGELU, for n elements, a multiple of 8
-// and above 0. It stops before a vector with an element beyond epilogueLimit, or NaN, and
-// returns the number of elements before it. The table is epilogueTable.
+// and above 0. It stops before a vector with NaN or an element beyond epilogueLimit, and
+// returns the number of elements before that vector. table is epilogueTable.
 //
 //go:noescape
 func geluRowAVX2(x *float32, bias *float64, alpha float64, table *float64, n int) (done int)
@@ -49,7 +49,7 @@ var epilogueConstants = [...]float64{
 	0.04166622631060884, 0.008333578290408268, 0.0013948134040547085, 0.00019766918586338006,
 }
 
-// vectorRow applies the epilogue to the leading elements of a row, and returns their number.
+// vectorRow applies the epilogue to the first elements of a row, and returns their number.
 func (e *epilogue[T]) vectorRow(x []T, bias []float64) (done int) {
 	row, ok := any(x).([]float32)
 	n := len(x) &^ 7

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestEpilogueAVX2 compares the AVX2 rows with the formula, bit by bit: on a processor with
-// AVX-512 nothing else calls them.
+// TestEpilogueAVX2 compares the AVX2 rows with the formula, bit by bit. On a processor with
+// AVX-512 no other test calls them.
 func TestEpilogueAVX2(t *testing.T) {
 	if !vectorAVX {
 		t.Skip("needs AVX2")
@@ -16,7 +16,7 @@ func TestEpilogueAVX2(t *testing.T) {
 	rng := seeded(t)
 	for n := 8; n < 200; n += 8 {
 		x, bias := make([]float32, n), make([]float64, n)
-		stop := n // where the first element beyond the limit is
+		stop := n // index of the first element beyond the limit
 		for i := range x {
 			x[i], bias[i] = float32(3*rng.NormFloat64()), rng.NormFloat64()
 		}

@@ -2,5 +2,5 @@
 
 package cpu
 
-// vectorRow applies the epilogue to the leading elements of a row, and returns their number.
+// vectorRow applies the epilogue to no elements, and returns their number.
 func (e *epilogue[T]) vectorRow([]T, []float64) (done int) { return 0 }

@@ -8,7 +8,7 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// TestEpilogueVectors compares rows of the vector code with the formula of each element, bit
+// TestEpilogueVectors compares rows of the vector code with the formula for each element, bit
 // by bit, and elements of GELU with the exact function.
 func TestEpilogueVectors(t *testing.T) {
 	rng := seeded(t)
@@ -33,7 +33,7 @@ func TestEpilogueVectors(t *testing.T) {
 					t.Fatalf("activation %d of %v, element %d of %d, is %v, want %v", act, y, i, n, got[i], want)
 				}
 				if exact := act.exact(y); math.Abs(float64(got[i])-exact) > 1e-7*math.Abs(exact)+1e-44 {
-					t.Fatalf("activation %d of %v is %v, and exactly %v", act, y, got[i], exact)
+					t.Fatalf("activation %d of %v is %v, want about %v", act, y, got[i], exact)
 				}
 			}
 		}

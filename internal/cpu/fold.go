@@ -229,9 +229,8 @@ func (f *folding[T, A]) columns() {
 	}
 }
 
-// group folds the foldGroup elements from number from on of the folds that begin with number
-// first, as many as a has. The other arguments are scratch memory; stacks is nil if all
-// elements are one block.
+// group folds foldGroup elements, from element from on, of each of len(a) folds, from fold
+// first on. The other arguments are scratch memory; stacks is nil if all elements are one block.
 func (f *folding[T, A]) group(a, block []A, buf []T, stacks []branches[A], first, from int) {
 	inner := f.kept.axes[len(f.kept.axes)-1]
 	width := len(a)

@@ -18,8 +18,8 @@ func cathetus(x float64) float64 { return math.Sqrt(math.FMA(-x, x, 1)) }
 
 func atanF64(x float64) float64 { return math.Atan(x) }
 
-// atan2F64 has the sign of y. math.Atan2 takes it from y / x, and so gives pi for -pi where that
-// quotient underflows, as in (-1e-308, -1e308).
+// atan2F64 is math.Atan2 with the sign of y. math.Atan2 takes the sign from y / x, so it gives pi
+// for -pi where that quotient underflows, as for y = -1e-308 and x = -1e308.
 func atan2F64(y, x float64) float64 { return math.Copysign(math.Atan2(math.Abs(y), x), y) }
 
 // hypotF64 returns sqrt(x^2 + y^2). The result is infinite if either operand is, even if

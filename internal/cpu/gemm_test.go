@@ -782,8 +782,8 @@ func normal[T floating](n int) []T {
 	return x
 }
 
-// TestCutForWorkers checks that products of few rows are cut into two tasks a worker at
-// least, where there are tiles enough.
+// TestCutForWorkers checks that products of few rows are cut into at least two tasks for each
+// worker, if there are enough tiles.
 func TestCutForWorkers(t *testing.T) {
 	for _, c := range []struct{ m, n, workers int }{{253, 384, 8}, {253, 1152, 8}, {614, 384, 8}, {1149, 1536, 8}, {100, 1536, 4}} {
 		v := use32

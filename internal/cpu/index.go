@@ -60,7 +60,7 @@ func Take(size int, it dtype.DType, shape []int, x unsafe.Pointer, xs []int, len
 	Parallel(t.n, minPart, func(lo, hi int) { t.walk(lo, hi, pick) })
 }
 
-// takeElements copies a span by indices of type I; neighbours on the axis are scale bytes apart.
+// takeElements copies a span by indices of type I. Neighbours on the axis are scale bytes apart.
 func takeElements[I int32 | int64](s span, size, length, scale int) {
 	if s.step[2] == 0 {
 		copySpan(s.p[0], s.step[0], unsafe.Add(s.p[1], place[I](s.p[2], length)*scale), s.step[1], size, s.n)

@@ -63,8 +63,8 @@ func (s *source[T]) read(dst []T, line, step, n int) {
 	}
 }
 
-// dense returns count lines of k numbers, one after the other: in place if they are stored so,
-// else in copied, which the caller puts back.
+// dense returns count lines of k numbers, one after the other. If they are not stored in this way,
+// it copies them into copied, which the caller returns to its pool.
 func (s *source[T]) dense(count, k int) (x []T, copied *buffer[T]) {
 	if s.load == nil && s.step == 1 && (count == 1 || s.line == k) {
 		return unsafe.Slice((*T)(s.data), count*k), nil

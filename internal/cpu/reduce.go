@@ -43,7 +43,7 @@ func Reduce(op expr.Op, xt, dt dtype.DType, shape []int, axes uint32, x unsafe.P
 	return nil
 }
 
-// reduceSum is Sum. It reports false if there are no sums of type xt.
+// reduceSum computes Sum. It returns false if type xt has no sums.
 func reduceSum(xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) bool {
 	if xt.IsHalf() {
 		h := halvesOf(xt)

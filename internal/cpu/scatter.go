@@ -60,14 +60,14 @@ func ScatterAdd(dt dtype.DType, places []int64, n, width int, values, x, dst uns
 	return nil
 }
 
-// Narrow rows whose float64 sums stay in the cache are added one value after the other:
+// Narrow rows whose float64 sums stay in the cache are added in the order of the values:
 // listing the values by row takes ten times as long. The order in each row is the same.
 const (
 	directWidth = 4
 	directSums  = 1 << 17
 )
 
-// scatterDirect is ScatterAdd for float32 in the order of the values.
+// scatterDirect computes ScatterAdd for float32 in the order of the values.
 func scatterDirect(places []int64, n, width int, values, x, dst unsafe.Pointer) {
 	room := getBuffer[float64](n * width)
 	sums := room.data[:n*width]

@@ -44,7 +44,7 @@ func TestScatterAddOrder(t *testing.T) {
 			values[i] = float32(rng.NormFloat64() * math.Exp(10*rng.Float64()))
 		}
 		for i := range places {
-			places[i] = int64(rng.IntN(c.n+2)) - 1 // one in front and one behind too
+			places[i] = int64(rng.IntN(c.n+2)) - 1 // also one before the first and one after the last
 			for j := range c.width {
 				if p := places[i]; p >= 0 && p < int64(c.n) {
 					sums[int(p)*c.width+j] += float64(values[i*c.width+j])

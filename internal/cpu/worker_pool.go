@@ -10,9 +10,9 @@ import (
 // Waking a thread costs 5 to 15 us, and handing a job to a spinning worker 0.5 us. Without
 // spinning, a Jacobi iteration over 256 x 256 takes 1.4 times as long, and 100 steps of
 // logistic regression on 50,000 rows 1.7 times. An idle program has no workers.
-// Where other programs keep every processor busy, spinning may cost more than it saves: with
-// about 20 runnable threads on two cores, a training step took 0.2 ms with 200 spins and 0.6
-// to 1.0 ms with 2,000 in most runs, and as long with both in others.
+// If other programs keep every processor busy, spinning may cost more than it saves. With about
+// 20 runnable threads on two cores, a training step took 0.2 ms with 200 spins, and in most runs
+// 0.6 to 1.0 ms with 2,000; in other runs both took as long.
 //
 // A worker serves any caller, also one inside a bubble of testing/synctest:
 // nothing here is a channel or a WaitGroup made by a caller, which a goroutine

@@ -31,8 +31,8 @@ func CallTime(calls int, f func()) time.Duration {
 	return time.Since(begin) / time.Duration(calls)
 }
 
-// LeastAllocs returns the least of five testing.AllocsPerRun, which also counts what
-// other goroutines (cleanups, collections) allocate: they add to it, and never take away.
+// LeastAllocs returns the smallest of five results of testing.AllocsPerRun, which also counts the
+// allocations of other goroutines (cleanups, collections). These only ever add to the count.
 func LeastAllocs(runs int, f func()) float64 {
 	least := testing.AllocsPerRun(runs, f)
 	for range 4 {

@@ -172,7 +172,7 @@ func list(params []composedParam) string {
 	return strings.Join(parts, ", ")
 }
 
-// composedMethods is array/composed_gen.go, or array/random_gen.go: the methods of RNG.
+// composedMethods writes array/composed_gen.go or, with draws, array/random_gen.go, which has the methods of RNG.
 func composedMethods(root string, draws bool) []byte {
 	all, names := composedIn(root)
 	var body bytes.Buffer

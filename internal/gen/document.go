@@ -63,7 +63,7 @@ These are functions of package gpk alone.
 
 Attention is an online softmax over blocks of queries and keys on the CPU
 (Milakov and Gimelshein, arXiv 1805.02867; Dao et al., arXiv 2205.14135), rounded once. On a GPU one kernel does
-the same for Float32, the 16-bit types and heads of up to 256 elements; the others are composed of the plain operations.
+the same for Float32 and the 16-bit types with heads of up to 256 elements; other cases are composed of the plain operations.
 
 RoPE is one pass over the lines on the CPU, with angles and products in float64. A GPU does the same in one kernel, where at most
 256 features are turned. More are composed there: tables of cosines and sines, of at most 8 Mi elements each, and a chain for each half of the

@@ -42,8 +42,8 @@ func TestNumPyTargets(t *testing.T) {
 	}
 }
 
-// TestStandard: every function of the array API standard is compared with NumPy or has a reason
-// why it is missing, and at least 95 % of them are compared.
+// TestStandard checks that every function of the array API standard is either compared with NumPy
+// or has a reason why it is missing, and that at least 95 % are compared.
 func TestStandard(t *testing.T) {
 	calls, rows := tested("../.."), map[string]bool{}
 	for _, r := range standardRows(standardText) {
@@ -56,7 +56,7 @@ func TestStandard(t *testing.T) {
 			_, called = calls[r.same]
 		}
 		if called == (r.miss != "") {
-			t.Errorf("%s: called: %t; the reason why it is missing: %q", r.name, called, r.miss)
+			t.Errorf("%s: called %t, with the reason %q why it is missing", r.name, called, r.miss)
 		}
 	}
 	tables := ""
@@ -71,20 +71,20 @@ func TestStandard(t *testing.T) {
 		}
 		tables += string(text)
 	}
-	for _, r := range standardRows(standardText) { // what a row shows instead of the call is in the call
+	for _, r := range standardRows(standardText) { // code shown instead of the call must be in a call
 		for _, m := range regexp.MustCompile(`\.([A-Z]\w*)`).FindAllStringSubmatch(r.code, -1) {
 			if !regexp.MustCompile(`\.` + m[1] + `\b`).MatchString(tables) {
-				t.Errorf("%s: %s is called by no table", r.name, m[0])
+				t.Errorf("%s: no table calls %s", r.name, m[0])
 			}
 		}
 	}
 	for name := range calls {
 		if base, _, _ := strings.Cut(name, " of "); !rows[base] {
-			t.Errorf("%s is called and not listed", name)
+			t.Errorf("%s is called but not listed", name)
 		}
 	}
 	works, all := standardShare("../..")
 	if all != 176 || works*100 < all*95 {
-		t.Errorf("%d of %d functions work; the standard has 176, and 95 %% are the least", works, all)
+		t.Errorf("%d of %d functions work, want at least 95 %% of 176", works, all)
 	}
 }

@@ -205,7 +205,7 @@ Generated from the tables of operations, internal/gen/numpy.txt, internal/gen/st
 error travels with the array and is returned by ToSlice, Item and Eval. What is ` + "`a[1:3]`" + ` is ` + "`a.Slice(0, 1, 3)`" + `, what is
 ` + "`a[2]`" + ` is ` + "`a.At(2)`" + `, what is ` + "`a[1:3] = x`" + ` is ` + "`a.Slice(0, 1, 3).CopyFrom(x)`" + `, and ` + "`a += x`" + ` is ` + "`a.AddInPlace(x)`" + `.
 
-Whole programs in both: [benchmark/peers/programs.py](../benchmark/peers/programs.py) and, under the same names, benchmark/program_*.go.
+Whole programs, written for both libraries under the same names: [benchmark/peers/programs.py](../benchmark/peers/programs.py) and benchmark/program_*.go.
 
 ## What differs by decision
 

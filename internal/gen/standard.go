@@ -45,8 +45,8 @@ func standardRows(text string) []standardRow {
 	return out
 }
 
-// tested returns the expressions of the tables in gpktest that TestNumPyStandard calls, by the
-// names of the standard. The compiler has checked them.
+// tested returns the expressions in the tables of gpktest that TestNumPyStandard calls, by the
+// names of the standard.
 func tested(root string) map[string]string {
 	paths, err := filepath.Glob(filepath.Join(root, "gpktest/standard_*_test.go"))
 	if err != nil || len(paths) == 0 {
@@ -74,7 +74,7 @@ func tested(root string) map[string]string {
 			}
 			result, ok := f.Body.List[0].(*ast.ReturnStmt)
 			if err != nil || !ok || len(result.Results) != 1 {
-				panic(fmt.Sprintf("%s: the call of %s is no single return", path, key.Value))
+				panic(fmt.Sprintf("%s: the call of %s is not a single return statement", path, key.Value))
 			}
 			out[name] = shown(source(result.Results[0]))
 			return false
@@ -85,7 +85,8 @@ func tested(root string) map[string]string {
 
 var argument = regexp.MustCompile(`\bp\.(\w)(\w*)`)
 
-// shown is an expression of a table as documentation has it: arguments of a test are variables.
+// shown returns an expression of a table as the document shows it, with variables in place of a
+// test's arguments.
 func shown(code string) string {
 	code = strings.ReplaceAll(code, "p.Dt.DType", "p.Dt")
 	code = regexp.MustCompile(`float64\((p\.\w+)\)`).ReplaceAllString(code, "$1")
@@ -96,8 +97,7 @@ func shown(code string) string {
 	return code
 }
 
-// standardShare returns how many functions of the standard have a row that works, and how many
-// there are.
+// standardShare returns the number of functions of the standard that gpk has, and the number of all.
 func standardShare(root string) (works, all int) {
 	calls := tested(root)
 	for _, r := range standardRows(standardText) {
@@ -109,7 +109,7 @@ func standardShare(root string) (works, all int) {
 	return works, all
 }
 
-// standardDocument is the part of docs/numpy.md about the array API standard.
+// standardDocument writes the part of docs/numpy.md about the array API standard.
 func standardDocument(root string) []byte {
 	calls := tested(root)
 	var b, missing bytes.Buffer
@@ -118,10 +118,10 @@ func standardDocument(root string) []byte {
 ## The array API standard
 
 Of the %d functions of the [array API standard](https://data-apis.org/array-api/2024.12/API_specification), version 2024.12, with
-its extensions linalg and fft, %d work: %.1f %%. TestNumPyStandard in package gpktest runs the expression of each row beside
-NumPy, on 200 random calls for each type. A row works where gpk has the function for a type of the standard at least: remarks name
-the types and arguments that it lacks. The types are those of [operations.md](operations.md), without int16, uint16, uint32 and uint64, and two arrays of
-different types do not mix. keepdims=True is gpk.KeepDims among the axes.
+its extensions linalg and fft, %d work: %.1f %%. TestNumPyStandard in package gpktest compares the expression of each row with
+NumPy, on 200 random calls for each type. A function counts if gpk has it for at least one type of the standard; the remarks name
+the types and arguments that are missing. gpk has the types of [operations.md](operations.md), which do not include the standard's
+int16, uint16, uint32 and uint64. Two arrays of different types do not mix. keepdims=True is gpk.KeepDims among the axes.
 `, all, works, 100*float64(works)/float64(all))
 	section := ""
 	for _, r := range standardRows(standardText) {
@@ -143,6 +143,6 @@ different types do not mix. keepdims=True is gpk.KeepDims among the axes.
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", r.name, cell(code), cell(r.remark))
 	}
-	fmt.Fprintf(&b, "\n### Missing of the standard\n\n| standard | why, or what instead |\n| --- | --- |\n%s", missing.Bytes())
+	fmt.Fprintf(&b, "\n### Missing functions\n\n| standard | why, or what instead |\n| --- | --- |\n%s", missing.Bytes())
 	return b.Bytes()
 }

@@ -1,22 +1,22 @@
 package nccl
 
-// Kind is a collective call, or one of a pair.
+// Kind is a kind of call: a collective one, or one side of a message.
 type Kind int
 
 // The kinds of calls. Their numbers are those of gpk_nccl_run.
 const (
 	AllReduce     Kind = iota // Count elements of Send are reduced into Recv
-	ReduceScatter             // Count elements of Recv are part of the reduction of Send, which has Count for every rank
-	AllGather                 // Count elements of Send; Recv has Count for every rank
-	Broadcast                 // Count elements of the rank Peer, from Send to Recv
-	AllToAll                  // Count elements for every rank, both ways
+	ReduceScatter             // Send has Count elements for every rank; Recv gets the Count reduced elements of this rank
+	AllGather                 // Count elements of Send; Recv gets Count of every rank
+	Broadcast                 // Count elements, from Send of rank Peer to Recv
+	AllToAll                  // Send has Count elements for every rank; Recv gets Count of every rank
 	Send                      // Count elements to the rank Peer
 	Recv                      // Count elements from the rank Peer
 )
 
 var names = [...]string{"ncclAllReduce", "ncclReduceScatter", "ncclAllGather", "ncclBroadcast", "ncclSend and ncclRecv", "ncclSend", "ncclRecv"}
 
-// String returns the names of NCCL's functions.
+// String returns the name of NCCL's function.
 func (k Kind) String() string {
 	if k < 0 || int(k) >= len(names) {
 		return "unknown call"
@@ -27,7 +27,7 @@ func (k Kind) String() string {
 // Type is an ncclDataType_t.
 type Type int
 
-// The types of NCCL that gpk's types are passed as.
+// The types of NCCL as which gpk's types are passed.
 const (
 	Int8     Type = 0
 	Uint8    Type = 1
@@ -39,7 +39,7 @@ const (
 	BFloat16 Type = 9
 )
 
-// size is the bytes of an element.
+// size returns the bytes of an element.
 func (t Type) size() int {
 	switch t {
 	case Int8, Uint8:

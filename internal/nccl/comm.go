@@ -10,11 +10,11 @@ import (
 // ID identifies a communicator that is being made.
 type ID [128]byte
 
-// Context is the primary context of a GPU, which NCCL finds its device by; 0 leaves that of the
-// thread, for tests.
+// Context is the primary context of a GPU, by which NCCL finds its device. 0 leaves the thread's
+// context as it is, for tests.
 type Context uintptr
 
-var binding sync.Mutex // while the driver's functions are bound
+var binding sync.Mutex // held while the driver's functions are bound
 
 // ContextOf returns the context of a device.
 func ContextOf(d *device.Device) (Context, error) {
@@ -39,8 +39,8 @@ type Comm struct {
 	ended bool
 }
 
-// Init makes a communicator of so many ranks. It waits until all of them call it, each in a thread
-// or process of its own. Nothing ends it earlier, so the ranks must agree before.
+// Init makes a communicator of the given number of ranks. It waits until all of them call it, each in a
+// thread or process of its own. Nothing ends the wait earlier, so the ranks must agree to call it.
 func Init(context Context, ranks int, id ID, rank int) (*Comm, error) {
 	handle, err := initRank(context, ranks, id, rank)
 	if err != nil {
@@ -62,7 +62,7 @@ func (c *Comm) Split(color, key int) (*Comm, error) {
 	return &Comm{context: c.context, handle: handle}, nil
 }
 
-// Run enqueues a call. All ranks that it concerns call it, in the same order. The first calls
+// Run enqueues a call. All ranks that the call concerns make it, in the same order. The first calls
 // connect the ranks, and wait for each other.
 func (c *Comm) Run(k *Call) error {
 	if err := c.check(); err != nil {
@@ -80,7 +80,7 @@ func (c *Comm) check() error {
 	return nil
 }
 
-// end marks the communicator as ended, and reports whether it had not.
+// end marks the communicator as ended, and reports whether it was open before.
 func (c *Comm) end() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,9 +89,9 @@ func (c *Comm) end() bool {
 	return first
 }
 
-// AsyncError returns an error that NCCL has found after a call has returned.
+// AsyncError returns an error that NCCL found after a call had returned.
 func (c *Comm) AsyncError() error {
-	c.mu.Lock() // not while another goroutine ends it
+	c.mu.Lock() // another goroutine must not end it meanwhile
 	defer c.mu.Unlock()
 	if c.ended {
 		return nil

@@ -30,7 +30,7 @@ func Load() error {
 	return library.err
 }
 
-// Version names the library, as NCCL 2.28.9. It is known when Load has returned nil.
+// Version names the library, such as "NCCL 2.28.9". It is known once Load has returned nil.
 func Version() string { return versionText(library.version) }
 
 // Number returns the number of the version: 22809 is 2.28.9.
@@ -43,7 +43,7 @@ func versionText(v int) string {
 	return fmt.Sprintf("NCCL %d.%d.%d", v/10000, v%10000/100, v%100)
 }
 
-// checkVersion refuses a library whose structures differ from those that are passed to it.
+// checkVersion refuses a library whose structures differ from those that this package passes.
 func checkVersion(v int) error {
 	if v < MinVersion {
 		return fmt.Errorf("it is %s; %s or newer is needed", versionText(v), versionText(MinVersion))
@@ -55,10 +55,10 @@ func checkVersion(v int) error {
 type Error struct {
 	Call   string
 	Code   int
-	Detail string // ncclGetLastError, as it was when the call returned
+	Detail string // the text of ncclGetLastError when the call returned
 }
 
-// Error names the call and the result, and says what NCCL says.
+// Error names the call, the result and the text of NCCL.
 func (e *Error) Error() string {
 	if e == nil {
 		return "NCCL failed"

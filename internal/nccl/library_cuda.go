@@ -15,8 +15,8 @@ package nccl
 // An ncclUniqueId, which NCCL takes by value.
 typedef struct { char bytes[128]; } gpk_nccl_id;
 
-// The first 56 bytes of ncclConfig_t, which is append-only. NCCL reads size bytes and has the
-// defaults of version for the rest.
+// The first 56 bytes of ncclConfig_t, which is append-only. NCCL reads size bytes and takes the
+// defaults of that version for the rest.
 typedef struct {
 	size_t size;
 	unsigned magic, version;
@@ -33,8 +33,8 @@ static gpk_nccl_config gpk_nccl_blocking(void) {
 	return c;
 }
 
-// NCCL's functions that are used here. Results and enumerations are int; communicators and streams
-// are pointers.
+// The functions of NCCL that this package uses. Results and enumerations are int; communicators and
+// streams are pointers.
 #define GPK_NCCL_FUNCTIONS(F) \
 	F(ncclGetVersion, int, (int* version)) \
 	F(ncclGetUniqueId, int, (gpk_nccl_id* id)) \
@@ -53,7 +53,7 @@ static gpk_nccl_config gpk_nccl_blocking(void) {
 	F(ncclSend, int, (const void* send, size_t n, int type, int peer, void* comm, void* stream)) \
 	F(ncclRecv, int, (void* recv, size_t n, int type, int peer, void* comm, void* stream))
 
-// The driver's functions that are used here. Package device has loaded the driver.
+// The functions of the driver that this package uses. Package device has loaded the driver.
 #define GPK_NCCL_DRIVER(F) \
 	F(cuDeviceGet, int, (int* device, int ordinal)) \
 	F(cuDevicePrimaryCtxRetain, int, (void** context, int device)) \
@@ -63,7 +63,7 @@ static gpk_nccl_config gpk_nccl_blocking(void) {
 GPK_NCCL_FUNCTIONS(GPK_NCCL_POINTER)
 GPK_NCCL_DRIVER(GPK_NCCL_POINTER)
 
-// Both return the name of a function that is missing, or NULL.
+// Both functions return the name of a missing function, or NULL.
 #define GPK_NCCL_BIND(name, type, parameters) \
 	*(void**)&name = dlsym((void*)handle, #name); \
 	if (name == NULL) return #name;
@@ -92,7 +92,7 @@ static int gpk_nccl_retain(int ordinal, uintptr_t* context) {
 	return e;
 }
 
-// Go moves goroutines between threads, and NCCL's last error is one for the process: every function
+// Go moves goroutines between threads, and NCCL has one last error for the process. So every function
 // below sets the context of its thread, makes all of its calls, and copies the text of a failure.
 // Results of the driver are negative, those of NCCL positive.
 #define GPK_NCCL_WHY 1024
@@ -160,8 +160,8 @@ typedef struct {
 	int kind, type, op, peer, ranks, size; // size: bytes of an element
 } gpk_nccl_call;
 
-// gpk_nccl_exchange sends block i to rank i and receives its block for this rank, for all ranks in
-// one group: groups belong to the thread.
+// gpk_nccl_exchange sends block i to rank i and receives that rank's block for this one, for all ranks
+// in one group. A group belongs to the thread.
 static int gpk_nccl_exchange(void* comm, const gpk_nccl_call* k) {
 	uint64_t block = k->count * (uint64_t)k->size;
 	int e = ncclGroupStart();
@@ -170,7 +170,7 @@ static int gpk_nccl_exchange(void* comm, const gpk_nccl_call* k) {
 		e = ncclSend((const void*)(uintptr_t)(k->send + i * block), k->count, k->type, i, comm, (void*)(uintptr_t)k->stream);
 		if (e == 0) e = ncclRecv((void*)(uintptr_t)(k->recv + i * block), k->count, k->type, i, comm, (void*)(uintptr_t)k->stream);
 	}
-	int end = ncclGroupEnd(); // a group that has failed is ended too
+	int end = ncclGroupEnd(); // ends the group even if a call in it failed
 	return e != 0 ? e : end;
 }
 
@@ -237,7 +237,7 @@ func retain(ordinal int) (Context, error) {
 	return Context(c), nil
 }
 
-// text is where C writes what NCCL says of a failure.
+// text is the buffer into which C copies NCCL's text of a failure.
 type text [C.GPK_NCCL_WHY]C.char
 
 // failure turns a result into an error; nil for success.

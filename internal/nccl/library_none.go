@@ -4,7 +4,7 @@ package nccl
 
 import "github.com/gpk-go/gpk/cutlass"
 
-// load returns the reason why this program opens no libraries, as all functions here do.
+// load returns the reason why this program opens no libraries, as do all functions here.
 func load(string) (version int, err error) { return 0, cutlass.Built() }
 
 func bindDriver() error { return cutlass.Built() }

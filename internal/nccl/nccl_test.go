@@ -46,7 +46,7 @@ func comms(t *testing.T, n int) []*Comm {
 	return out
 }
 
-// buffer returns memory with elements that stays where it is until the test ends, and its address.
+// buffer returns memory with the given elements, and its address, which does not change until the test ends.
 func buffer(t *testing.T, elements ...int32) ([]int32, uint64) {
 	p := new(runtime.Pinner)
 	p.Pin(unsafe.SliceData(elements))
@@ -54,7 +54,7 @@ func buffer(t *testing.T, elements ...int32) ([]int32, uint64) {
 	return elements, uint64(uintptr(unsafe.Pointer(unsafe.SliceData(elements))))
 }
 
-// TestCalls makes every kind of call, between three ranks, and compares with plain loops.
+// TestCalls makes every kind of call between three ranks, and compares the results with plain loops.
 func TestCalls(t *testing.T) {
 	fake(t)
 	const ranks, n = 3, 4
@@ -116,7 +116,7 @@ func TestCalls(t *testing.T) {
 	wg.Wait()
 }
 
-// TestSplit splits four ranks in two, in the opposite order, and one that is in none.
+// TestSplit splits four ranks into communicators in reverse order, and leaves one rank in none.
 func TestSplit(t *testing.T) {
 	fake(t)
 	var wg sync.WaitGroup
@@ -133,7 +133,7 @@ func TestSplit(t *testing.T) {
 			}
 			if rank == 4 {
 				if part != nil {
-					t.Error("a rank of no color is in a part")
+					t.Error("a rank with a negative color is in a communicator")
 				}
 				return
 			}
@@ -153,7 +153,8 @@ func TestSplit(t *testing.T) {
 	wg.Wait()
 }
 
-// TestFailures has functions return errors with a text, and a call that no rank else makes, which Abort ends.
+// TestFailures checks the errors and texts of functions that fail, and that Abort ends a call that no other
+// rank makes.
 func TestFailures(t *testing.T) {
 	fake(t)
 	cs := comms(t, 2)
@@ -166,7 +167,7 @@ func TestFailures(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Run("group", func(t *testing.T) { // the group ends: the next call is no part of it
+	t.Run("group", func(t *testing.T) { // the group must end, so that the next call is not part of it
 		t.Setenv("GPK_FAKE_NCCL", "ncclRecv:0:5:no")
 		if err := cs[0].Run(&Call{Kind: AllToAll, Send: buf, Recv: buf, Count: 1, Type: Int32, Ranks: 2}); err == nil {
 			t.Error("no error")
@@ -189,13 +190,13 @@ func TestFailures(t *testing.T) {
 	})
 	t.Run("abort", func(t *testing.T) {
 		done := make(chan error)
-		go func() { done <- cs[1].Run(&call) }() // rank 0 never comes
+		go func() { done <- cs[1].Run(&call) }() // rank 0 never makes the call
 		time.Sleep(20 * time.Millisecond)
 		if err := cs[1].Abort(); err != nil {
 			t.Error(err)
 		}
 		if err := <-done; err == nil {
-			t.Error("a call that was aborted succeeds")
+			t.Error("an aborted call succeeds")
 		}
 		if err := cs[1].Run(&call); !errors.Is(err, ErrAborted) {
 			t.Error(err)
@@ -209,7 +210,7 @@ func TestFailures(t *testing.T) {
 	})
 }
 
-// TestVersion refuses what is too old, and what is no NCCL.
+// TestVersion checks that libraries are refused that are too old or are not NCCL.
 func TestVersion(t *testing.T) {
 	fake(t)
 	file, _ := nccltest.Build(t.TempDir())
@@ -222,7 +223,7 @@ func TestVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := load(self); err == nil {
-		t.Error("a program was loaded")
+		t.Error("a file that is not a library was loaded")
 	}
 	if found, _ := filepath.Glob("/lib/*-linux-gnu/libm.so.6"); len(found) > 0 {
 		if _, err := load(found[0]); err == nil || !strings.Contains(err.Error(), "lacks nccl") {
@@ -231,7 +232,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestNames: what prints never fails.
+// TestNames checks the texts of values without a name.
 func TestNames(t *testing.T) {
 	var none *Error
 	for got, want := range map[string]string{

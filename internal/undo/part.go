@@ -52,7 +52,7 @@ func (p *Part) dense(buf *device.Buffer) device.View {
 	return device.View{Buffer: buf, DType: p.DType, Layout: layout.Dense(p.Layout.Shape)}
 }
 
-// Parts is the set of parts of a memory that its readers read.
+// Parts is the set of parts of a memory that readers read.
 type Parts struct {
 	all  bool // every element
 	list *[]Part
@@ -90,7 +90,7 @@ func (s *Parts) Add(lay *layout.Layout, dt dtype.DType) {
 	}
 }
 
-// Meet reports whether a part may have an element in common with the set. whole is the
+// Meet reports whether a part and the set may have an element in common. whole is the
 // dense layout of the whole memory.
 func (s *Parts) Meet(p *Part, whole *layout.Layout) bool {
 	return s.all || s.list != nil && slices.ContainsFunc(*s.list, func(q Part) bool { return q.Meets(p, whole) })

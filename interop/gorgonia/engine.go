@@ -24,9 +24,9 @@ const DefaultMinSize = 64 * 64 * 64
 //
 // Products of float32, float64, complex64 and complex128 tensors are answered
 // as those of StdEng are, but for views too, and those of the
-// half types, which StdEng refuses, with sums in float32. So are those of int32 and int64,
+// 16-bit types, which StdEng refuses, with sums in float32. So are those of int32 and int64,
 // which wrap; those of int8, uint8 and bool are gpk.ErrDType. The tensor
-// package itself refuses Dot, Inner and TensorMul for half types. On a GPU,
+// package itself refuses Dot, Inner and TensorMul for 16-bit types. On a GPU,
 // float32 products are TF32 unless WithPrecision or gpk.SetPrecision says
 // otherwise.
 //

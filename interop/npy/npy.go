@@ -46,8 +46,8 @@ func ReadFile(path string) (*gpk.Array, error) {
 	return a, nil
 }
 
-// Load is ReadFile for an expression: an error travels with the array, as
-// every error of an operation does.
+// Load is ReadFile for use in an expression: the array carries an error, as after an operation that
+// fails.
 func Load(path string) *gpk.Array {
 	a, err := ReadFile(path)
 	if err != nil {
@@ -56,7 +56,7 @@ func Load(path string) *gpk.Array {
 	return a
 }
 
-// open opens a file and describes it.
+// open opens a file and returns its FileInfo.
 func open(path string) (*os.File, os.FileInfo, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -8,8 +8,8 @@
 //	all, err := f.LoadAll(safetensors.On(gpu))
 //	err = safetensors.WriteFile("tuned.safetensors", all, nil)
 //
-// LoadSlice loads a part of a tensor along an axis, and reads no other bytes: what one of several ranks
-// needs of a weight, say.
+// LoadSlice loads a part of a tensor along an axis, such as one rank's part of a weight. It reads no other
+// bytes.
 //
 // Loading copies: an array does not depend on its File, which may be closed, nor on
 // the file, which may change. Elements are read into the array's memory on the CPU,

@@ -51,7 +51,7 @@ type source interface {
 type tensor struct {
 	*entry
 	in   *shard
-	runs *runs // of a part of a tensor; nil: the bytes of the entry are consecutive
+	runs *runs // where the bytes of a part of a tensor are; nil: they are consecutive
 }
 
 // Info is what a file says of a tensor.

@@ -37,7 +37,7 @@ func (f *File) Load(name string, opts ...Option) (*gpk.Array, error) {
 	return a, site.Fail("safetensors", "Load", err)
 }
 
-// loadOne loads a tensor, or what cut makes of it.
+// loadOne loads a tensor, or the part of it that cut returns.
 func (f *File) loadOne(name string, cut func(tensor) (tensor, error), opts []Option) (*gpk.Array, error) {
 	o, err := f.options(opts)
 	if err != nil {

@@ -9,15 +9,15 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// runs says where the bytes of a part of a tensor are: length bytes, then as many stride bytes
-// further on, and so on. first is counted from the first byte behind the header.
+// runs says where the bytes of a part of a tensor are: runs of length bytes, each stride bytes after the
+// one before. first is the offset of the first run from the end of the header.
 type runs struct{ first, length, stride int64 }
 
-// LoadSlice returns the elements start to stop-1 along an axis of a tensor: what Slice(axis, start,
-// stop) returns of Load's array. It reads the bytes of these elements alone. Along the first axis
-// they are consecutive; along another each index of the axes before it is a read of its own, so
-// that parts of a few bytes are slow. A negative axis counts from the end. An axis or a range that the
-// tensor lacks is ErrShape; other errors are those of Load.
+// LoadSlice returns the elements start to stop-1 along an axis of a tensor, which are those of
+// Slice(axis, start, stop) of Load's array. It reads only the bytes of these elements. Along the first
+// axis they are consecutive. Along another axis, each index of the axes before it needs a read of its
+// own, so parts of a few bytes are slow. A negative axis counts from the end. An axis or a range that
+// the tensor lacks is ErrShape; other errors are those of Load.
 func (f *File) LoadSlice(name string, axis, start, stop int, opts ...Option) (*gpk.Array, error) {
 	a, err := f.loadOne(name, func(t tensor) (tensor, error) {
 		part, err := t.slice(axis, start, stop)
@@ -46,7 +46,8 @@ func (t tensor) slice(axis, start, stop int) (tensor, error) {
 	if size == 0 { // the other axes may be of any length
 		return tensor{entry: &e, in: t.in}, nil
 	}
-	// The header was checked: the lengths multiply to size, so neither a product nor a quotient is lost.
+	// The header was checked: the product of the lengths is size, so no product overflows and the
+	// divisions are exact.
 	outer := int64(1)
 	for _, d := range e.shape[:axis] {
 		outer *= int64(d)
@@ -57,13 +58,13 @@ func (t tensor) slice(axis, start, stop int) (tensor, error) {
 	return tensor{&e, t.in, &runs{e.begin + int64(start)*element, int64(stop-start) * element, stride}}, nil
 }
 
-// readAt reads the bytes of a tensor from the one at off on.
+// readAt reads bytes of a tensor, from offset off on.
 func (t *tensor) readAt(dst []byte, off int64) error {
 	start := t.in.head.start
 	if t.runs == nil {
 		return readFull(t.in.f, dst, start+t.begin+off)
 	}
-	if t.runs.length == t.runs.stride { // all of the axis
+	if t.runs.length == t.runs.stride { // the whole axis
 		return readFull(t.in.f, dst, start+t.runs.first+off)
 	}
 	for len(dst) > 0 {

@@ -16,7 +16,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// counter counts the bytes that are read of a file, and the reads.
+// counter counts the bytes that are read from a file, and the reads.
 type counter struct {
 	source
 	mu           sync.Mutex
@@ -40,8 +40,8 @@ func axes(r *rand.Rand) []int {
 	return shape
 }
 
-// TestSlices loads parts of tensors of every type, axis and range, on the CPU and by way of the slots of a
-// GPU: they are those of the whole array, and no byte of another part is read.
+// TestSlices loads parts of tensors of every type, axis and range, on the CPU and through the slots of a
+// GPU. They equal the parts of the whole array, and no byte of another part is read.
 func TestSlices(t *testing.T) {
 	r := seeded(t)
 	arrays := map[string]*gpk.Array{}
@@ -83,7 +83,7 @@ func TestSlices(t *testing.T) {
 	}
 }
 
-// TestSliceReads: rows are one read a piece, and columns one a row.
+// TestSliceReads checks the number of reads: one for a range of rows, and one in each row for columns.
 func TestSliceReads(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.safetensors")
 	if err := WriteFile(path, map[string]*gpk.Array{"w": gpk.Zeros(gpk.Float32, 64, 32)}, nil); err != nil {

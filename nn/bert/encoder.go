@@ -218,7 +218,7 @@ func (e *Encoder) Embed(ctx context.Context, texts []string) ([][]float32, error
 	return out, ctx.Err()
 }
 
-// moved is an error of texts before which there are first others.
+// moved returns err with the index of its text raised by first, the number of texts before the batch.
 func moved(err error, first int) error {
 	if wrong, ok := errors.AsType[*TextError](err); ok {
 		return &TextError{first + wrong.Index, wrong.Err}

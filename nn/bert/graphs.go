@@ -59,7 +59,7 @@ const (
 	graphShare = 32
 )
 
-// maxSeen bounds the classes of which a use is remembered.
+// maxSeen bounds the number of classes of shapes whose use is remembered.
 const maxSeen = 1024
 
 // padding is the most tokens of a text that a class adds, about: attention takes the square of it.

@@ -9,11 +9,11 @@ import (
 	"github.com/gpk-go/gpk/dist"
 )
 
-// EmbedRanks is Embed over the ranks of a Comm (data parallel): each rank has an Encoder of the same model
-// on its device, all call EmbedRanks with the same texts, and all get the embeddings of all texts, in
-// their order. A rank tokenizes a part of the texts. What it computes are whole batches of those that
-// Embed makes, so on the CPU the bits are those of Embed; with fewer batches than ranks some ranks
-// wait. A batch has about 8,192 tokens, on a GPU 16,384.
+// EmbedRanks is Embed over the ranks of a Comm (data parallel). Each rank has an Encoder of the same model
+// on its device. All ranks call EmbedRanks with the same texts, and all get the embeddings of all texts,
+// in their order. A rank tokenizes a part of the texts. The batches are those of Embed, about 8,192
+// tokens each, on a GPU 16,384, and each batch is computed by one rank. So on the CPU the bits are those
+// of Embed. If there are fewer batches than ranks, some ranks wait.
 //
 // An error of one rank, such as a *TextError, is an error in all ranks: a *dist.RankError that names the rank. So
 // are another number of texts, an Encoder that is not on the rank's device, and models of other sizes. The texts
@@ -46,25 +46,25 @@ func (e *Encoder) EmbedRanks(ctx context.Context, c *dist.Comm, texts []string) 
 		out = append(out, rows...)
 		done++
 	}
-	if done < len(rounds) { // the context has ended: the other ranks wait in the next round
+	if done < len(rounds) { // the context has ended, and the other ranks wait in the next round
 		return nil, gathered(c, array.Failed(context.Cause(ctx))).Err()
 	}
 	return out, nil
 }
 
-// ranks is an encoder among those of the ranks of c.
+// ranks is this rank's encoder, with the Comm of all ranks.
 type ranks struct {
 	*Encoder
 	c *dist.Comm
 }
 
-// gathered returns the arrays of all ranks, one behind the other.
+// gathered returns the arrays of all ranks, concatenated.
 func gathered(c *dist.Comm, a *gpk.Array) *gpk.Array {
 	defer a.Free()
 	return c.AllGather(a, 0)
 }
 
-// gather returns n numbers of every rank. With an error no rank gets any.
+// gather returns n numbers of every rank. If err is not nil on a rank, gather fails on all.
 func gather[T gpk.Elem](r *ranks, own []T, n int, err error) ([]T, error) {
 	a := array.Failed(err)
 	if err == nil {
@@ -75,7 +75,8 @@ func gather[T gpk.Elem](r *ranks, own []T, n int, err error) ([]T, error) {
 	return gpk.ToSlice[T](all)
 }
 
-// compare finds ranks whose encoders would make other batches, or that embed another number of texts.
+// compare returns an error if the encoders of the ranks would make different batches, or if their numbers of
+// texts differ.
 func (r *ranks) compare(texts int) error {
 	var err error
 	if r.dev != r.c.Device() {
@@ -89,14 +90,14 @@ func (r *ranks) compare(texts int) error {
 	}
 	for i, v := range all {
 		if k := i % len(own); v != all[k] {
-			cause := fmt.Errorf("%w: %d %s, and %d of rank 0", gpk.ErrShape, v, names[k], all[k])
+			cause := fmt.Errorf("%w: %d %s, but rank 0 has %d", gpk.ErrShape, v, names[k], all[k])
 			return &dist.RankError{Rank: i / len(own), Err: cause}
 		}
 	}
 	return nil
 }
 
-// rounds cuts n texts into what the ranks tokenize at once: a window each.
+// rounds cuts n texts into rounds, in each of which every rank tokenizes one window.
 func (r *ranks) rounds(n int) []span {
 	var list []span
 	for step := r.windowTexts * r.c.Size(); n > 0 && (len(list) == 0 || list[len(list)-1].end < n); {
@@ -112,7 +113,7 @@ func (r *ranks) share(s span, rank int) span {
 	return span{s.first + n*rank/p, s.first + n*(rank+1)/p}
 }
 
-// round embeds the texts of a round, of which w has the rank's share of tokens.
+// round embeds the texts of a round; w has the tokens of this rank's share.
 func (r *ranks) round(ctx context.Context, w window, s span) ([][]float32, error) {
 	ids, err := r.exchange(w, s)
 	if err != nil {
@@ -164,7 +165,7 @@ func (r *ranks) exchange(w window, s span) ([][]int32, error) {
 		total := 0
 		for _, n := range all[k*most : (k+1)*most] {
 			if n < 0 || int(n) > r.positions {
-				cause := fmt.Errorf("%w: a text of %d tokens, and %d is the most", gpk.ErrShape, n, r.positions)
+				cause := fmt.Errorf("%w: a text of %d tokens; the model takes at most %d", gpk.ErrShape, n, r.positions)
 				return nil, &dist.RankError{Rank: k, Err: cause} // in all ranks
 			}
 			total += int(n)
@@ -187,7 +188,7 @@ func (r *ranks) exchange(w window, s span) ([][]int32, error) {
 	return ids, nil
 }
 
-// batch is some texts that a rank computes together.
+// batch is a range of texts that one rank computes together.
 type batch struct{ first, end, rank int }
 
 // deal cuts texts into the batches that Embed makes, and gives each to the rank with the fewest tokens.
@@ -213,8 +214,8 @@ func (r *ranks) deal(ids [][]int32) []batch {
 	return list
 }
 
-// embedOwn returns the embeddings of the rank's batches, and rows of zeros behind them, rows in all. first
-// is the number of texts before them.
+// embedOwn returns the embeddings of the rank's batches, followed by zeros, rows rows in total. first is the
+// number of texts before the round.
 func (r *ranks) embedOwn(ctx context.Context, ids [][]int32, batches []batch, rows, first int) *gpk.Array {
 	var parts []*gpk.Array
 	defer func() {

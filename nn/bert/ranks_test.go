@@ -52,7 +52,7 @@ func words(rng *rand.Rand, n int) []string {
 	return texts
 }
 
-// identical says where embeddings have other bits.
+// identical returns an error that says where the bits of embeddings differ.
 func identical(got, want [][]float32) error {
 	if len(got) != len(want) {
 		return fmt.Errorf("%d embeddings of %d texts", len(got), len(want))
@@ -70,8 +70,8 @@ func identical(got, want [][]float32) error {
 	return nil
 }
 
-// TestEmbedRanks: the bits and the order are those of one rank, whatever the number of texts, of ranks, of
-// windows and of batches, and no goroutine is left.
+// TestEmbedRanks checks that the bits and the order are those of one rank, for different numbers of texts,
+// ranks, windows and batches, and that no goroutine is left.
 func TestEmbedRanks(t *testing.T) {
 	rng := seeded(t)
 	m := newTiny(t, rng, "")
@@ -102,7 +102,7 @@ func TestEmbedRanks(t *testing.T) {
 	}
 }
 
-// TestEmbedRanksErrors: an error of one rank is that of all, with the rank, and the ranks can go on.
+// TestEmbedRanksErrors checks that all ranks get the error of one rank, with its number, and can continue.
 func TestEmbedRanksErrors(t *testing.T) {
 	rng := seeded(t)
 	m := newTiny(t, rng, "")
@@ -126,7 +126,7 @@ func TestEmbedRanksErrors(t *testing.T) {
 		}{
 			{1, ctx, wrong, 20, nil, "text 13"},
 			{2, ended, texts, 20, context.Canceled, ""},
-			{3, ctx, texts[:16], 20, gpk.ErrShape, "16 texts, and 17 of rank 0"},
+			{3, ctx, texts[:16], 20, gpk.ErrShape, "16 texts, but rank 0 has 17"},
 			{3, ctx, nil, 20, gpk.ErrShape, "0 texts"},
 			{2, ctx, texts, 21, gpk.ErrShape, "21 tokens in a batch"},
 		} {
@@ -162,7 +162,7 @@ func TestEmbedRanksErrors(t *testing.T) {
 	}
 }
 
-// TestEmbedRanksLost: a rank that returns is named by the others, which wait for it.
+// TestEmbedRanksLost checks that the others, which wait for a rank that returns, get an error that names it.
 func TestEmbedRanksLost(t *testing.T) {
 	m := newTiny(t, seeded(t), "")
 	why := errors.New("no more")

@@ -26,7 +26,7 @@ func (e *Encoder) spans(n int) []span {
 	return list
 }
 
-// windows tokenizes spans of texts, one ahead of the reader. It ends with ctx.
+// windows tokenizes spans of texts, one span ahead of the reader. It ends when ctx does.
 func (e *Encoder) windows(ctx context.Context, texts []string, spans []span) iter.Seq[window] {
 	return func(yield func(window) bool) {
 		done := make(chan window)

@@ -45,7 +45,7 @@ func (c class) whole() class {
 	return c
 }
 
-// ragged returns the class of operations of c with ragged lengths, or c where there is none.
+// ragged returns the class for operations of c with ragged lengths, or c if there is none.
 func (c class) ragged() class {
 	switch c {
 	case reduction:
@@ -56,7 +56,7 @@ func (c class) ragged() class {
 	return c
 }
 
-// isRagged reports whether c has ragged lengths, and those of the operation are.
+// isRagged reports whether c distinguishes ragged lengths and the operation has them.
 func (o *Op) isRagged(c class) bool {
 	size := int64(o.DType.Size())
 	if size == 0 || o.Elements <= 0 {

@@ -83,7 +83,7 @@ func log2(x float64) float64 {
 // series of the fraction, whose next term is ln(2)^6/720. math.Exp2 takes three times as
 // long, and with it Decide took half of its time there.
 func exp2(x float64) float64 {
-	whole := int64(x+1024) - 1024 // rounded down, in half of the time of math.Floor
+	whole := int64(x+1024) - 1024 // rounded down; takes half of the time of math.Floor
 	f := x - float64(whole)
 	p := 1 + f*(0.6931471805599453+f*(0.2402265069591007+f*(0.05550410866482158+f*(0.009618129107628477+f*0.001333355814642844))))
 	return math.Float64frombits(math.Float64bits(p) + uint64(whole)<<52)

@@ -121,16 +121,17 @@ func (m *Model) fits(bytes float64) bool {
 	return err == nil && bytes <= memoryShare*float64(free)
 }
 
-// predict returns the seconds of an operation, and whether its class was measured for its
-// type: with ragged lengths where those were measured. work and moved are the base-2 logarithms
-// of its work and of its bytes. A product takes at least the time in which an element-wise
+// predict returns the seconds of an operation, and whether its class was measured for its type. For
+// an operation with ragged lengths it uses their class, if that was measured. work and moved are the
+// base-2 logarithms of its work and of its bytes. A product takes at least the time in which an element-wise
 // operation reads and writes as many bytes: products of few rows are bound by memory.
 func (r *rates) predict(op *Op, c class, work, moved float64) (seconds float64, measured bool) {
 	if int(op.DType) >= types {
 		return 0, false
 	}
 	by := &r[c][op.DType]
-	// Whether lengths are ragged takes divisions, which are slow, and the CPU need not know.
+	// isRagged divides, which is slow, so it is called only if ragged lengths were measured, which on the
+	// CPU they are not.
 	if ragged := &r[c.ragged()][op.DType]; ragged.n > 0 && op.isRagged(c) {
 		by = ragged
 	}

@@ -2,20 +2,20 @@ package control
 
 import "context"
 
-// maxUnread is the bytes of messages that a rank has not received from another from which on the
-// other waits before the next message. With that message they are what lies in the receiver's memory.
+// maxUnread limits the bytes of messages from one rank that another has not received. The sender waits
+// before its next message while there are as many. A receiver holds at most these and one message.
 const maxUnread = 64 << 20
 
-// tellAfter is the bytes after which a rank is told that its data was received, or left rank 0.
+// tellAfter is the number of bytes after which a rank is told that its data was received, or left rank 0.
 const tellAfter = maxUnread / 8
 
-// flow is what a node knows of the data that it has sent and received. The node's mutex guards it.
+// flow counts the data that a node has sent and received. The node's mutex guards it.
 type flow struct {
 	maxUnread  int64
-	maxRelayed int64         // bytes on their way through rank 0 from which on Send waits; 0: any number
-	unread     map[int]int64 // bytes sent to each rank that it has not told of
-	inRelay    int64         // bytes sent that rank 0 has not told of
-	taken      map[int]int64 // bytes received from each rank that it was not told of
+	maxRelayed int64         // Send waits while as many bytes are on their way through rank 0; 0: no limit
+	unread     map[int]int64 // bytes sent to each rank that it has not reported as received
+	inRelay    int64         // bytes sent that rank 0 has not reported as passed on
+	taken      map[int]int64 // bytes received from each rank that were not reported to it
 	changed    chan struct{} // closed when there is more room; nil: nobody waits
 }
 
@@ -31,7 +31,7 @@ func (f *flow) wake() {
 	}
 }
 
-// credit changes a count, and wakes those who wait.
+// credit calls change, which changes a count, and wakes those who wait.
 func (n *Node) credit(change func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -39,8 +39,8 @@ func (n *Node) credit(change func()) {
 	n.flow.wake()
 }
 
-// await waits until there is room, to has left, the group fails or ctx ends. If there is room, take
-// is called under the mutex.
+// await waits until there is room, rank to has left, the group fails or ctx ends. In the first two
+// cases it calls take under the mutex.
 func (n *Node) await(ctx context.Context, to int, room func() bool, take func()) error {
 	for {
 		n.mu.Lock()
@@ -64,12 +64,12 @@ func (n *Node) await(ctx context.Context, to int, room func() bool, take func())
 	}
 }
 
-// awaitReader waits until a rank has received most of what was sent to it.
+// awaitReader waits while a rank has not received maxUnread bytes that were sent to it.
 func (n *Node) awaitReader(ctx context.Context, to int) error {
 	return n.await(ctx, to, func() bool { return n.unread[to] < n.maxUnread }, func() {})
 }
 
-// awaitRelay waits until there is room on the way through rank 0, and counts a frame of size bytes to a rank.
+// awaitRelay waits while maxRelayed bytes are on their way through rank 0, then counts a frame of size bytes to a rank.
 func (n *Node) awaitRelay(ctx context.Context, to, size int) error {
 	return n.await(ctx, to, func() bool { return n.maxRelayed == 0 || n.inRelay < n.maxRelayed }, func() {
 		n.unread[to] += int64(size)
@@ -79,7 +79,7 @@ func (n *Node) awaitRelay(ctx context.Context, to, size int) error {
 	})
 }
 
-// read counts bytes received from a rank, and tells it from time to time.
+// read counts bytes received from a rank, and reports them to it after every tellAfter bytes.
 func (n *Node) read(from, size int) {
 	n.mu.Lock()
 	n.taken[from] += int64(size)

@@ -46,7 +46,7 @@ func joined(t *testing.T, size int, limit int64) (nodes []*Node, s *Server) {
 	return nodes, s
 }
 
-// held is the bytes that lie in a node's memory.
+// held returns the number of bytes that a node holds for its receivers.
 func (n *Node) held() (sum int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -58,8 +58,8 @@ func (n *Node) held() (sum int) {
 	return sum
 }
 
-// TestSlowReceiver sends much to a rank that receives slowly, through rank 0, from rank 0 and in memory:
-// what lies in the receiver's memory stays within the limit and a message, and all of it arrives in order.
+// TestSlowReceiver sends many messages to a rank that receives slowly: through rank 0, from rank 0 and in
+// memory. The receiver holds at most the limit and one message, and all messages arrive in order.
 func TestSlowReceiver(t *testing.T) {
 	const message, messages, limit = 256 << 10, 60, 2 << 20
 	local, err := Local(3, "h", Config{})
@@ -99,16 +99,16 @@ func TestSlowReceiver(t *testing.T) {
 			if err := <-sent; err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("at most %d bytes lay in the receiver", most)
+			t.Logf("the receiver held at most %d bytes", most)
 			if most > limit+message || most < limit/2 {
-				t.Errorf("%d bytes lay in the receiver, of a limit of %d", most, limit)
+				t.Errorf("the receiver held %d bytes, with a limit of %d", most, limit)
 			}
 		})
 	}
 }
 
-// TestSymmetric has all ranks send a message that is longer than every limit to every other, before
-// they receive any.
+// TestSymmetric has every rank send every other a message that is longer than all limits, before it
+// receives any.
 func TestSymmetric(t *testing.T) {
 	const message, limit = 20 << 20, 1 << 20
 	nodes, _ := joined(t, 3, limit)
@@ -143,8 +143,8 @@ func TestSymmetric(t *testing.T) {
 	wg.Wait()
 }
 
-// TestRelayBound sends a long message to a rank whose connection nobody reads: what lies in rank 0, and
-// in the sender's queue, stays within the limit.
+// TestRelayBound sends a long message to a rank whose connection nobody reads. The bytes in rank 0 and
+// in the sender's queue stay within the limit.
 func TestRelayBound(t *testing.T) {
 	cfg := Config{Size: 3, Silence: 10 * time.Minute, Join: 30 * time.Second}
 	s, err := Listen([]string{"127.0.0.1:0"}, nil, cfg)
@@ -183,19 +183,19 @@ func TestRelayBound(t *testing.T) {
 	for begun := time.Now(); queued() < limit/4 && time.Since(begun) < 2*time.Minute; {
 		time.Sleep(time.Millisecond)
 	}
-	time.Sleep(300 * time.Millisecond) // more would come now
+	time.Sleep(300 * time.Millisecond) // time for more to arrive
 	most := queued()
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Errorf("%d bytes were sent to nobody: %v", 3*limit, err)
+		t.Errorf("Send of %d bytes that nobody reads returned: %v", 3*limit, err)
 	}
-	t.Logf("%d bytes lie in rank 0", most)
+	t.Logf("rank 0 holds %d bytes", most)
 	if most > limit+2*maxDataBody || most < limit/4 {
-		t.Errorf("%d bytes lie in rank 0, of a limit of %d", most, limit)
+		t.Errorf("rank 0 holds %d bytes, with a limit of %d", most, limit)
 	}
 }
 
-// TestSendToLeft: a rank that has left holds nobody up.
+// TestSendToLeft checks that Send to a rank that has left does not wait.
 func TestSendToLeft(t *testing.T) {
 	nodes, _ := joined(t, 3, 1<<20)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)

@@ -19,8 +19,8 @@ const (
 	kindGather                  // to the hub: the payload of member a of b for the round called key
 	kindRound                   // from the hub: the payloads of a round; a = 1: b equal ones, of which body is one
 	kindData                    // body for rank peer, under key; from the hub: body from rank peer
-	kindRead                    // to rank peer: the sender has received so many bytes of it, halves in a and b; from the hub: of rank peer
-	kindRelayed                 // from the hub: so many bytes of data from this rank were written on, halves in a and b
+	kindRead                    // to rank peer: the number of its bytes that the sender has received, halves in a and b; from the hub, peer is the receiver
+	kindRelayed                 // from the hub: the number of bytes of this rank's data that were passed on, halves in a and b
 	lastKind    = kindRelayed
 )
 
@@ -51,7 +51,7 @@ var errFrame = errors.New("malformed frame")
 // size is the bytes that append appends.
 func (f *frame) size() int { return frameHeader + len(f.key) + len(f.body) }
 
-// amount is the number whose halves are a and b.
+// amount returns the number whose halves are a and b.
 func (f *frame) amount() int64 { return int64(f.a)<<32 | int64(f.b) }
 
 // withAmount sets a and b to the halves of a number.

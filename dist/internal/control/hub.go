@@ -46,7 +46,7 @@ type member struct {
 	heard time.Time // when its last frame came
 	left  bool
 
-	relayed int64 // bytes of its data that were written on, and that it was not told of
+	relayed int64 // bytes of its data that were passed on and not yet reported to it
 }
 
 // port is the way from the hub to a node. deliver does not block.
@@ -186,7 +186,7 @@ func (h *hub) receive(from int, f *frame) {
 	}
 }
 
-// forward addresses a frame to the rank that it names, from another. mu is held.
+// forward addresses a frame from one rank to the rank that it names. mu is held.
 func (h *hub) forward(from int, f *frame) []letter {
 	to := h.members[f.peer]
 	if to.port == nil || to.left {
@@ -197,8 +197,8 @@ func (h *hub) forward(from int, f *frame) []letter {
 	return []letter{{to.port, &g}}
 }
 
-// relayed notes bytes of a rank's data that this process no longer holds, and tells the rank from
-// time to time. mu is held.
+// relayed counts bytes of a rank's data that this process no longer holds, and reports them to the
+// rank after every tellAfter bytes. mu is held.
 func (h *hub) relayed(from, bytes int) []letter {
 	m := &h.members[from]
 	if _, remote := m.port.(*connection); !remote || m.left {

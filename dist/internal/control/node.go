@@ -283,9 +283,10 @@ func gathered(f *frame, need int) ([][]byte, error) {
 }
 
 // Send sends a message to another rank, for its Recv under the same key. The bytes are copied.
-// Send waits, until ctx ends or the group fails, while the rank has not received maxUnread bytes of
-// earlier messages, and over TCP while maxQueued bytes are on their way. A message that has begun is not
-// held up by the receiver, so ranks that send each other one message each never wait for each other.
+// Before it begins, Send waits while the rank has not received maxUnread bytes of earlier messages. Over
+// TCP it also waits while maxQueued bytes are on their way. Both waits end with ctx or when the group fails.
+// The receiver does not hold up a message that has begun, so ranks that send each other one message each
+// never wait for each other.
 func (n *Node) Send(ctx context.Context, to int, key string, b []byte) error {
 	if err := n.Err(); err != nil {
 		return err

@@ -40,7 +40,7 @@ func TestQueue(t *testing.T) {
 
 func testQueue(t *testing.T, n *Node, to int, reader io.Reader) {
 	const message = 1 << 20
-	n.maxUnread, n.maxRelayed = 1<<62, 0 // the queue alone is tested
+	n.maxUnread, n.maxRelayed = 1<<62, 0 // only the queue is tested
 	// fill sends until Send waits for longer than a while.
 	fill := func() {
 		t.Helper()

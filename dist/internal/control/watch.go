@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// between is the time from one beat to the next.
+// between returns the time from one beat to the next.
 func between(silence time.Duration) time.Duration { return max(silence/8, time.Millisecond) }
 
 // heldUp reports whether a watch that looked a while ago was itself stopped or held up, so that frames may
@@ -31,8 +31,8 @@ func (h *hub) watch() {
 	}
 }
 
-// inspect returns the failure of a rank that is missing or silent, and sends beats. last is when it
-// was called before, and began when the watch began.
+// inspect returns the failure of a rank that is missing or silent, and sends beats. last is the time of
+// its last call, and began that of the watch's start.
 func (h *hub) inspect(now, last, began time.Time) *Failure {
 	h.mu.Lock()
 	defer h.mu.Unlock()

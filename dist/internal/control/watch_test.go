@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestSilenceByTheClock lets a watch look at a silent rank at random times, some late. It names the rank
-// when it was silent for 4 to 5 s by the watch's clock, or 4.5 s where no look was late.
+// TestSilenceByTheClock lets a watch look at a silent rank at random times, some of them late. The watch
+// names the rank after 4 to 5 s of silence by its own clock, or within 4.5 s where no look was late.
 func TestSilenceByTheClock(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -40,7 +40,7 @@ func TestSilenceByTheClock(t *testing.T) {
 			}
 			now := last.Add(gap)
 			if gap > silence/4 {
-				heard = now // frames may lie unread
+				heard = now // frames may be unread
 			}
 			if f := h.inspect(now, last, began); f != nil {
 				if quiet := now.Sub(heard); !errors.Is(f, ErrSilent) || f.Rank != 1 || quiet <= silence || quiet > most {
@@ -49,7 +49,7 @@ func TestSilenceByTheClock(t *testing.T) {
 				break
 			}
 			if last = now; looks > 100 {
-				t.Fatalf("round %d: a silent rank is not named", round)
+				t.Fatalf("round %d: the watch does not name a silent rank", round)
 			}
 		}
 		k.close()

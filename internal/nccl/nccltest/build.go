@@ -14,8 +14,8 @@ import (
 //go:embed testdata/fake.c
 var source []byte
 
-// Build compiles the library in a folder with the system's C compiler, and returns its file; why says
-// why there is none.
+// Build compiles the library into a folder with the system's C compiler, and returns its file. If it
+// cannot, why is the reason.
 func Build(dir string) (file, why string) {
 	if err := cutlass.Built(); err != nil {
 		return "", err.Error()

@@ -1,11 +1,11 @@
 // A libnccl.so.2 over the host's memory, for tests: the ranks of a communicator are threads of one
-// process, streams are ignored, and a call returns when its work is done. It checks what NCCL assumes:
+// process, streams are ignored, and a call returns when its work is done. It checks what NCCL only assumes:
 // the configuration's prefix, and that all ranks make the same call.
 //
-// Variables of the environment make it fail: GPK_FAKE_NCCL_VERSION is its version; GPK_FAKE_NCCL is
-// FUNCTION:RANK:CODE:TEXT: that function of that rank returns a code with a last error, or with code 0
-// never comes and waits until its communicator is aborted. GPK_FAKE_NCCL_LOG names a file that gets a
-// line for every communicator that is made and ended.
+// Environment variables control it. GPK_FAKE_NCCL_VERSION is its version. GPK_FAKE_NCCL is
+// FUNCTION:RANK:CODE:TEXT: that function on that rank returns the code, and TEXT is the last error; with
+// code 0 it waits until its communicator is aborted. GPK_FAKE_NCCL_LOG names a file that gets a line
+// whenever a communicator is made or ended.
 
 #include <limits.h>
 #include <pthread.h>
@@ -116,7 +116,7 @@ int ncclGetVersion(int* version) {
 int ncclGetUniqueId(ncclUniqueId* id) {
 	int e = asked("ncclGetUniqueId", 0, NULL);
 	if (e >= 0) return e;
-	memset(id, 0xa5, sizeof(*id)); // all of the bytes matter
+	memset(id, 0xa5, sizeof(*id)); // all bytes must be passed on
 	pthread_mutex_lock(&mu);
 	snprintf(id->bytes, sizeof(id->bytes), "fake %d", ++last_id);
 	pthread_mutex_unlock(&mu);
@@ -229,7 +229,7 @@ static float half_to_float(uint16_t h) {
 	return h >> 15 ? -v : v;
 }
 
-// half_of rounds to the nearest half: the one of the two around v that is nearer, or even.
+// half_of rounds to the nearest float16, ties to even.
 static uint16_t half_of(float v) {
 	uint16_t sign = v < 0 ? 0x8000 : 0;
 	float a = v < 0 ? -v : v;
@@ -276,7 +276,7 @@ static size_t size_of(int type) {
 	if (op == 4) a /= g->ranks; \
 	((uint16_t*)out)[i] = narrow(a); break; }
 
-// reduce computes element at of all ranks into element i of out.
+// reduce reduces element at of all ranks into element i of out.
 static void reduce(group* g, int type, int op, void* out, size_t i, size_t at) {
 	switch (type) {
 	case 0: REDUCE(int8_t)
@@ -290,7 +290,7 @@ static void reduce(group* g, int type, int op, void* out, size_t i, size_t at) {
 	}
 }
 
-// collective makes a call with all ranks. The results appear when all inputs were read.
+// collective makes a call with all ranks. It writes results only when all inputs have been read.
 static int collective(comm_t* c, call_t k, void* recv) {
 	group* g = c->g;
 	size_t bytes = k.n * size_of(k.type);
@@ -351,7 +351,7 @@ int ncclBroadcast(const void* send, void* recv, size_t n, int type, int root, co
 
 // The sends and receives of a thread's group, which are made at its end.
 typedef struct { int recv, peer, type; size_t n; void* data; comm_t* c; } pending_t;
-static __thread int depth, count, broken; // broken: the code of a call of the group that has failed
+static __thread int depth, count, broken; // broken: the code of the group's call that failed
 static __thread pending_t list[2 * 64];
 
 int ncclGroupStart(void) { depth++; return SUCCESS; }
@@ -379,7 +379,7 @@ static int take(pending_t* p) {
 int ncclGroupEnd(void) {
 	int e = SUCCESS;
 	if (--depth > 0) return SUCCESS;
-	if (broken != SUCCESS) { // nothing of the group is done
+	if (broken != SUCCESS) { // no call of the group is made
 		e = broken;
 		broken = count = 0;
 		return e;
