@@ -72,14 +72,14 @@ __device__ inline void mbarrier_arrive_cluster(uint32_t at, int cta) {
       : "memory");
 }
 
-// Arrives, and makes the phase wait for so many bytes of TMA's.
+// Arrives. The phase then also waits until TMA has copied `bytes` bytes.
 __device__ inline void mbarrier_arrive_expect_tx(uint32_t at, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(at), "r"(bytes) : "memory");
 }
 
 // ---- barriers of some of a CTA's threads
 
-// Waits until so many threads have arrived at or wait for the named barrier.
+// Waits until `threads` threads have arrived at the named barrier; those that wait at it have arrived.
 __device__ inline void named_barrier_sync(int barrier, int threads) {
   asm volatile("barrier.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
@@ -125,7 +125,7 @@ __device__ inline void tma_load(uint32_t to, CUtensorMap const* map, int x, int 
       : "memory");
 }
 
-// Copies a box to the same address in several CTAs of the cluster, a bit each.
+// Copies a box to the same address in several CTAs of the cluster: bit i of `ctas` stands for CTA i.
 __device__ inline void tma_load_multicast(uint16_t ctas, uint32_t to, CUtensorMap const* map, int x, int y, int z,
                                           uint32_t barrier) {
   asm volatile(
@@ -151,8 +151,8 @@ __device__ inline void tma_store_wait_read() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(n) : "memory");
 }
 
-// Encodes the TMA descriptor of a product's operand. Boxes are lines of 128 bytes: `step` of k in box_lines of its rows
-// (of B, columns), or 128 bytes of these in `step` of k.
+// Encodes the TMA descriptor of a product's operand. A box has lines of 128 bytes. With k contiguous these are box_lines
+// rows (of B, columns) by 128 bytes of k; otherwise `step` lines of k by 128 bytes of rows.
 inline bool encode_operand(CUtensorMap* map, CUtensorMapDataType type, int size, void const* address, bool k_major,
                            int lines, int k, int64_t ld, int64_t stride, int batch, int box_lines, int step) {
   bool const many = batch > 1 && stride != 0;
