@@ -47,7 +47,7 @@ func testLayers(t *testing.T, s *suite) {
 	for _, c := range []struct {
 		dt    gpk.DType
 		bound float32
-	}{{gpk.Float32, 4e-6}, {gpk.Float16, 4e-3}, {gpk.BFloat16, 3e-2}} {
+	}{{gpk.Float32, 4e-6}, {gpk.Float16, 2.5e-3}, {gpk.BFloat16, 2e-2}} {
 		for _, d := range []struct{ heads, kvHeads, dim int }{{4, 4, 32}, {6, 2, 16}, {3, 1, 5}} {
 			for _, bias := range []bool{false, true} {
 				width := d.heads * d.dim
@@ -76,7 +76,8 @@ func precisionFor(dt gpk.DType) (p matmul.Precision) {
 	return p
 }
 
-// compareLayers packs sequences of some lengths, and computes each by itself too.
+// compareLayers packs sequences of some lengths, and computes each by itself too. The error is
+// relative to the result, by the norms: one element of 2,688 may be off by more.
 func (s *suite) compareLayers(t *testing.T, what string, m *nn.MultiHeadAttention, mlp *nn.MLP, norm *nn.LayerNorm, dt gpk.DType, bound float32) {
 	t.Helper()
 	offsets := []int32{0, 1, 8, 8, 21}
@@ -96,9 +97,9 @@ func (s *suite) compareLayers(t *testing.T, what string, m *nn.MultiHeadAttentio
 		alone := forward(part.Unsqueeze(0), gpk.AttentionOptions{}).Squeeze(0)
 		plain := plainLayers(part.Cast(gpk.Float32), m, mlp, norm)
 		for name, got := range map[string]*gpk.Array{"packed": packed.Slice(0, from, to), "alone": alone} {
-			off, err := gpk.Item[float32](got.Cast(gpk.Float32).Sub(plain).Abs().Max().Div(plain.Abs().Max()))
+			off, err := gpk.Item[float32](got.Cast(gpk.Float32).Sub(plain).Norm().Div(plain.Norm()))
 			if err != nil || !(off <= bound) {
-				t.Errorf("%s: sequence %d %s is %v of the largest element off (%v)", what, i, name, off, err)
+				t.Errorf("%s: sequence %d %s has a relative error of %v (%v)", what, i, name, off, err)
 			}
 		}
 	}
