@@ -38,9 +38,9 @@ func halfFamilies() []family {
 		unit = h.unit + "_" + dims(even.tile[:])
 		fs = append(fs, family{90, even.kernel(unit, h.dtype, h.math), []dtype.DType{h.dtype, dtype.Float32}, allMajors})
 	}
-	// For sizes at which the tiles above need slightly more than whole waves: 3072 and
-	// 8192, and 4000, which has 25 rows of tiles of 160 and four waves. A is row-major, the
-	// only layout that tiles of 160 rows support.
+	// The tiles above need slightly more than whole waves for some sizes, such as 3072, 4000
+	// and 8192. These tiles fit them: 4000 rows are 25 tiles of 160, in four waves. A is
+	// row-major, the only layout that tiles of 160 rows support.
 	for _, w := range []wgmma{
 		{tile: [3]int{192, 128, 64}, cluster: [3]int{1, 2}, schedule: "pingpong"},
 		{tile: [3]int{160, 192, 64}, cluster: [3]int{1, 1}, schedule: "cooperative"},

@@ -234,8 +234,8 @@ func (g *gpuComm) split(ctx context.Context, color, key int) (*gpuComm, error) {
 	return newGPUComm(c, g.node), nil
 }
 
-// await runs f, a call of NCCL that waits for other ranks and that nothing can end. If the group fails
-// or ctx ends, await returns earlier, and the call's goroutine stays until the call returns.
+// await runs f, a call of NCCL that waits for other ranks and cannot be cancelled. If the group fails or
+// ctx ends, await returns at once, and f goes on in its goroutine until NCCL returns.
 func await(ctx context.Context, node *control.Node, f func() (*nccl.Comm, error)) (*nccl.Comm, error) {
 	type result struct {
 		comm *nccl.Comm

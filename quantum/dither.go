@@ -5,10 +5,10 @@ import "math"
 // dither rotates a state's numbers in pairs. Each pair has its own angle, the same for all
 // states: an orthogonal map, which does not change K. Sums over amplitudes need it. If
 // amplitudes are equal (after H on every wire, or with one angle on all), so are the terms
-// of a sum. Each addition then rounds in the same direction, the error grows with the
-// number of terms, and for 256 terms it reached three times Standard's bound. After the
-// rotation the terms differ, errors have either sign, and grow with the square root. A GPU
-// rotates pairs of amplitudes instead (turn_pair in cutlass/src/quantum.cu): its sums
+// of a sum. Each addition then rounds in the same direction, and the error grows with the
+// number of terms: for 256 terms it reached three times Standard's bound. After the rotation
+// the terms differ. Their errors have either sign, and the sum's error grows with the square
+// root of the number of terms. A GPU rotates pairs of amplitudes instead (turn_pair in cutlass/src/quantum.cu): its sums
 // combine real and imaginary parts.
 type dither struct {
 	cos, sin []float64 // of the angles, twice: a stretch may begin anywhere in the first half

@@ -56,8 +56,8 @@ func (s *step) dropTail(touched, changed uint64) (dropped int) {
 	return dropped
 }
 
-// dropLastFactors removes a local step's constant factors from the end, and the constant
-// part of the angle that comes before them.
+// dropLastFactors removes the trailing constant factors of a local step, and the constant part
+// of the angle before them.
 func (s *step) dropLastFactors() (dropped int) {
 	for n := len(s.factors); n > 0; n-- {
 		last := &s.factors[n-1]

@@ -169,8 +169,8 @@ __global__ void __launch_bounds__(Kernel::MaxThreadsPerBlock, Ctas)
   Kernel()(params, shared);
 }
 
-// In is the type of A and B. float is multiplied as TF32: TMA rounds it to nearest when it loads. Tile and cluster
-// are those of D.
+// In is the type of A and B. Operands of type float are multiplied as TF32: TMA rounds them to nearest as it loads
+// them. Tile and cluster are those of D.
 template <class In, class Out, class MajorA, class MajorB, int M, int N, int K, int ClusterM, int ClusterN,
           class Schedule>
 struct Gemm90 {

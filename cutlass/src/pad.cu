@@ -1,7 +1,7 @@
 // pad.cu: aligned copies of operands whose lines begin at any address, see gpk_pad.
 //
-// One launch serves both operands, each with its own blocks, so that the costs of starting and ending a kernel occur
-// once. A thread makes aligned granules of 16 bytes of a copy, each from the two granules of the source that overlap
+// One launch copies both operands, each with its own blocks, because a second launch would cost its start again.
+// A thread makes aligned granules of 16 bytes of a copy, each from the two granules of the source that overlap
 // it. Both of these hold bytes of the line, so that nothing beyond an allocation is read. The thread issues all its
 // loads before it stores.
 //

@@ -123,9 +123,6 @@ import (
 	"github.com/gpk-go/gpk/internal/dynlib"
 )
 
-// driverName is the driver's library, which package device loads.
-const driverName = "libcuda.so.1"
-
 // load binds cuFFT's functions, and returns its version: 12000 is 12.0.
 func load(path string) (version int, err error) {
 	handle, err := dynlib.Open(path)
@@ -146,9 +143,9 @@ type context = C.uintptr_t
 
 // bindDriver binds the driver's functions, where the process has loaded the driver.
 func bindDriver() error {
-	handle := dynlib.Loaded(driverName)
-	if handle == 0 {
-		return errors.New("the driver is not loaded")
+	handle, err := dynlib.Driver()
+	if err != nil {
+		return err
 	}
 	if missing := C.gpk_cufft_bind_driver(C.uintptr_t(handle)); missing != nil {
 		return errors.New("the driver lacks " + C.GoString(missing))

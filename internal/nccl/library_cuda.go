@@ -201,9 +201,6 @@ import (
 	"github.com/gpk-go/gpk/internal/dynlib"
 )
 
-// driverName is the driver's library, which package device loads.
-const driverName = "libcuda.so.1"
-
 // load binds NCCL's functions and returns its version.
 func load(path string) (version int, err error) {
 	handle, err := dynlib.Open(path)
@@ -219,9 +216,9 @@ func load(path string) (version int, err error) {
 
 // bindDriver binds the driver's functions, where the process has loaded the driver.
 func bindDriver() error {
-	handle := dynlib.Loaded(driverName)
-	if handle == 0 {
-		return errors.New("the driver is not loaded")
+	handle, err := dynlib.Driver()
+	if err != nil {
+		return err
 	}
 	if missing := C.gpk_nccl_bind_driver(C.uintptr_t(handle)); missing != nil {
 		return errors.New("the driver lacks " + C.GoString(missing))

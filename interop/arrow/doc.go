@@ -12,5 +12,5 @@
 // The caller owns the Arrow values that a function here returns, and calls Release. Arguments
 // stay the caller's.
 //
-// This package is apart from package gpk so that importing gpk does not import Arrow.
+// It is a package of its own, so that programs that import only gpk do not import Arrow.
 package arrow

@@ -27,5 +27,5 @@
 // complex128, and an Array of another type is gpk.ErrDType; the error names the Cast that
 // helps.
 //
-// This package is apart from package gpk so that importing gpk does not import gonum.
+// It is a package of its own, so that programs that import only gpk do not import gonum.
 package gonum

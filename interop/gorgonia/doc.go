@@ -12,9 +12,9 @@
 // NewEngine makes an engine for tensor.WithEngine. It sends MatMul, MatVecMul
 // and Outer to gpk and leaves everything else to the tensor package.
 //
-// This package is for programs that already use such tensors. It is apart from
-// package gpk so that importing gpk does not import gorgonia.org. A program
-// that imports it with Go 1.26 needs
+// This package is for programs that already use such tensors. It is a package of
+// its own, so that programs that import only gpk do not import gorgonia.org. A
+// program that imports it with Go 1.26 needs
 // go4.org/unsafe/assume-no-moving-gc v0.0.0-20231121144256-b99613f794b6 or newer;
 // gpk's own go.mod requires it. With the version that the
 // tensor package requires, the program panics at start.
