@@ -74,6 +74,8 @@ func TestSuitesObeyFlags(t *testing.T) {
 		{"training", "64", "", "error"},
 		{"parallel", "1x2x4", "bf16", "ParallelMLP/dtype=bf16/m=1/d=2/h=4/ranks=1 ParallelMLP/dtype=bf16/m=1/d=2/h=4/ranks=2"},
 		{"parallel", "", "i8", "error"},
+		{"einsum", "", "fp32", "error"},
+		{"index", "1x2x3", "", "error"},
 		{"programs", "", "tf32", "error"},
 		{"programs", "1x2x3", "", "error"},
 	} {
