@@ -58,7 +58,7 @@ func testFactors(t *testing.T, s *suite) {
 		if dt.IsComplex() {
 			a = a.Add(r.Normal(gpk.Float64, 0, 1, 2, n, n).Cast(dt).Mul(complex(0, 1)))
 		}
-		a = a.Add(gpk.Eye(dt, n).Mul(math.Sqrt(float64(n)))) // well conditioned
+		a = a.Add(gpk.Eye(dt, n).Mul(3 * math.Sqrt(float64(n)))) // well conditioned: the eigenvalues of a random matrix reach sqrt(n)
 		h := a.MatMul(a.Conj().T(), gpk.FullPrecision)
 		x := make([]complex128, n)
 		for i := range x {
