@@ -139,7 +139,7 @@ func (b blocked) solveWith(op *operation, f luFactors, own, lead []int, x *gpk.A
 }
 
 func (b blocked) solve(op *operation, a, y *gpk.Array, lead []int) (*gpk.Array, error) {
-	if b.small(a) {
+	if b.onHost(op, a) || b.small(a) && !op.has(Positive) {
 		return b.engine.solve(op, a, y, lead)
 	}
 	if err := b.finite(y, allElements); err != nil {
@@ -156,8 +156,10 @@ func (b blocked) solve(op *operation, a, y *gpk.Array, lead []int) (*gpk.Array, 
 func (b blocked) solved(op *operation, a, y *gpk.Array, lead []int) (*gpk.Array, error) {
 	own := a.Shape()[:a.NDim()-2]
 	if op.has(Positive) {
-		if err := b.finite(a, lowerElements); err != nil {
-			return nil, err
+		if !op.hasKernels() { // which find numbers that are not finite
+			if err := b.finite(a, lowerElements); err != nil {
+				return nil, err
+			}
 		}
 		l, err := b.choleskyOf(op, a, own)
 		if err != nil {
@@ -185,7 +187,7 @@ func (b blocked) solved(op *operation, a, y *gpk.Array, lead []int) (*gpk.Array,
 }
 
 func (b blocked) inv(op *operation, a *gpk.Array) (*gpk.Array, error) {
-	if b.small(a) {
+	if b.onHost(op, a) || b.small(a) && !op.has(Positive) {
 		return b.engine.inv(op, a)
 	}
 	s := a.Shape()
