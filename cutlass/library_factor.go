@@ -9,6 +9,13 @@ const (
 	FactorBlock = 64
 )
 
+// FactorLURows is the number of rows up to which FactorLU takes matrices, and FactorLUBytes its workspace
+// for each. It needs a device with clusters.
+const (
+	FactorLURows  = 8192
+	FactorLUBytes = 256
+)
+
 // FactorNone is what FactorBegin sets the flags to: nothing failed.
 const FactorNone = 0x7f7f7f7f7f7f7f7f
 
@@ -24,6 +31,7 @@ const (
 	FactorCholeskySmall
 	FactorSolve
 	FactorSolveInverses
+	FactorLU
 )
 
 // FactorOperand is a stack of matrices in the device's memory. Strides count elements.

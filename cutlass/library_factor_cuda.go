@@ -22,7 +22,9 @@ const (
 	_ = uint(C.GPK_FACTOR_SMALL-FactorSmall) + uint(FactorSmall-C.GPK_FACTOR_SMALL)
 	_ = uint(C.GPK_FACTOR_BLOCK-FactorBlock) + uint(FactorBlock-C.GPK_FACTOR_BLOCK)
 	_ = uint(C.GPK_FACTOR_NONE-FactorNone) + uint(FactorNone-C.GPK_FACTOR_NONE)
-	_ = uint(C.GPK_FACTOR_SOLVE_INVERSES-FactorSolveInverses) + uint(FactorSolveInverses-C.GPK_FACTOR_SOLVE_INVERSES)
+	_ = uint(C.GPK_FACTOR_LU_ROWS-FactorLURows) + uint(FactorLURows-C.GPK_FACTOR_LU_ROWS)
+	_ = uint(C.GPK_FACTOR_LU_BYTES-FactorLUBytes) + uint(FactorLUBytes-C.GPK_FACTOR_LU_BYTES)
+	_ = uint(C.GPK_FACTOR_LU-FactorLU) + uint(FactorLU-C.GPK_FACTOR_LU)
 )
 
 // factorEntries are the library's functions for factorizations.

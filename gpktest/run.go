@@ -76,6 +76,7 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Cholesky", testCholesky},
 		{"Indefinite", testIndefinite},
 		{"Triangular", testTriangular},
+		{"Pivots", testPivots},
 		{"Fourier", testFourier},
 		{"FourierForms", testFourierForms},
 		{"FourierGraph", testFourierGraph},

@@ -47,20 +47,26 @@ func (b blocked) small(a *gpk.Array) bool {
 	return a.Size() == 0 || min(s[len(s)-1], s[len(s)-2]) <= b.columns
 }
 
-// onHost reports matrices that are computed on the CPU as a whole although Cholesky's factorization or
-// substitution is all they need.
+// onHost reports matrices that are computed on the CPU as a whole: those of one block, where the device
+// has no kernels for what the operation needs.
 func (b blocked) onHost(op *operation, a *gpk.Array) bool {
-	return b.small(a) && (a.Size() == 0 || !op.hasKernels())
+	if a.Size() == 0 || !b.small(a) {
+		return a.Size() == 0
+	}
+	if op.name == "Cholesky" || op.name == "SolveTriangular" || op.has(Positive) {
+		return !op.hasKernels()
+	}
+	return !op.hasLU(a)
 }
 
 // finished returns a dense copy under the leading axes of the operand. Explain says how it was
 // computed.
 func (b blocked) finished(op *operation, a *gpk.Array, lead []int) *gpk.Array {
 	s := a.Shape()
-	if op.hasKernels() && op.noPanels() {
-		op.Step(fmt.Sprintf("by kernels and products of full precision on %v", op.dev))
-	} else {
+	if op.copied {
 		op.Step(fmt.Sprintf("by products of full precision on %v; fallback: blocks of %d columns on the CPU, because there is no kernel for them, then", op.dev, b.columns))
+	} else {
+		op.Step(fmt.Sprintf("by kernels and products of full precision on %v, then", op.dev))
 	}
 	return op.Cast(a.Reshape(append(slices.Clone(lead), s[1:]...)...), a.DType())
 }

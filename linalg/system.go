@@ -75,7 +75,7 @@ func (s hostSystem[T]) solveAdjoint(op *operation, b *gpk.Array) (*gpk.Array, er
 }
 
 func (b blocked) systemOf(op *operation, a *gpk.Array) (system, error) {
-	if b.onHost(op, a) || b.small(a) && !op.has(Positive) {
+	if b.onHost(op, a) {
 		return b.engine.systemOf(op, a)
 	}
 	if op.has(Positive) && op.hasKernels() {

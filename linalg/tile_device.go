@@ -3,6 +3,7 @@ package linalg
 import (
 	"unsafe"
 
+	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/expr"
@@ -16,9 +17,16 @@ func (op *operation) hasKernels() bool {
 	return op.dev.Kind() != device.CPU && op.dev.Library() != nil
 }
 
-// noPanels reports that the operation factors no panels of LU or QR, for which there are no kernels.
-func (op *operation) noPanels() bool {
-	return op.name == "Cholesky" || op.name == "SolveTriangular" || op.has(Positive)
+// manySmall is the number of matrices of one block above which LU leaves them to the CPU: a matrix takes
+// as many multiprocessors as a large one.
+const manySmall = 64
+
+// hasLU reports whether the device has kernels for LU with partial pivoting of a.
+func (op *operation) hasLU(a *gpk.Array) bool {
+	s := a.Shape()
+	rows, columns := s[len(s)-2], s[len(s)-1]
+	return op.hasKernels() && op.dev.Capabilities().Clusters && rows <= cutlass.FactorLURows &&
+		(min(rows, columns) > cutlass.FactorSmall || product1(s[:len(s)-2]) <= manySmall)
 }
 
 // kernelRun is a sequence of kernels of a GPU's library on a stream. Its views are [batch, rows,

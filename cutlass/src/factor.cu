@@ -13,12 +13,12 @@ struct Launcher {
   uint64_t stream;
 
   template <auto KERNEL, class P>
-  int start(dim3 grid, int threads, int shared, P const& p) const {
+  int start(dim3 grid, int threads, int shared, P const& p, int cluster = 1) const {
     static uint64_t known = 0, allowed = 0;
     auto const kernel = reinterpret_cast<void const*>(KERNEL);
     if (int const code = allow_shared(kernel, shared, device, &allowed)) return code;
     void* args[] = {const_cast<P*>(&p)};
-    return launch(kernel, grid, dim3(threads), shared, reinterpret_cast<cudaStream_t>(stream), args, 1, 1,
+    return launch(kernel, grid, dim3(threads), shared, reinterpret_cast<cudaStream_t>(stream), args, cluster, 1,
                   waits(kernel, device, &known));
   }
   // Sets int64 to GPK_FACTOR_NONE.
@@ -26,6 +26,12 @@ struct Launcher {
     cudaError_t const e = cudaMemsetAsync(reinterpret_cast<void*>(at), 0x7f, words * 8, reinterpret_cast<cudaStream_t>(stream));
     if (e != cudaSuccess) cudaGetLastError();
     return e;
+  }
+  bool clusters() const {
+    int v = 0;
+    if (cudaDeviceGetAttribute(&v, cudaDevAttrClusterLaunch, device) != cudaSuccess) cudaGetLastError();
+    static uint64_t known = 0;
+    return v != 0 && waits(reinterpret_cast<void const*>(factor::factor_panel<float, 1>), device, &known);
   }
   int processors() const { return sm_count(device); }
 };

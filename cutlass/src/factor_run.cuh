@@ -1,6 +1,7 @@
 // factor_run.cuh: the sequences of launches of gpk_factor. `Launcher` starts a kernel; the emulation in
 // testdata/emulate has one for the host.
 #pragma once
+#include "factor_lu.cuh"
 #include "factor_solve.cuh"
 #include "factor_update.cuh"
 #include "gpk_factor.h"
@@ -34,8 +35,12 @@ int start_update(L const& l, Update const& p, int64_t batch) {
   dim3 const grid(static_cast<unsigned>(pieces(p.n, G::N)), static_cast<unsigned>(pieces(p.m, G::M)), static_cast<unsigned>(batch));
   if (grid.y > 65535) return GPK_ERR_UNSUPPORTED;
   int64_t const size = sizeof(T);
-  bool const wide = p.a_col == 1 && p.b_col == 1 && (p.a | p.b | (p.a_row * size) | (p.b_row * size) | (p.a_member * size) | (p.b_member * size)) % 16 == 0;
-  return wide ? l.template start<update<G, true>>(grid, G::threads, G::bytes, p) : l.template start<update<G, false>>(grid, G::threads, G::bytes, p);
+  auto const aligned = [size](uint64_t address, int64_t line, int64_t member) { return (address | (line * size) | (member * size)) % 16 == 0; };
+  if (p.a_col == 1 && aligned(p.a, p.a_row, p.a_member)) {
+    if (p.b_col == 1 && aligned(p.b, p.b_row, p.b_member)) return l.template start<update<G, Pieces::Along>>(grid, G::threads, G::bytes, p);
+    if (p.b_row == 1 && aligned(p.b, p.b_col, p.b_member)) return l.template start<update<G, Pieces::Across>>(grid, G::threads, G::bytes, p);
+  }
+  return l.template start<update<G, Pieces::None>>(grid, G::threads, G::bytes, p);
 }
 
 // C -= A op(B), by the tiles that fill the device.
@@ -187,6 +192,52 @@ int solve_inverses(gpk_factor_args const& a, L const& l, int64_t member0, int64_
   return GPK_OK;
 }
 
+// LU of a.a, rows x cols, in place; the order of the rows goes to a.c. As in Cholesky's factorization, the columns of a
+// group are updated after each panel, and those behind it once.
+template <class T, class L>
+int lu(gpk_factor_args const& a, L const& l, int64_t member0, int64_t batch) {
+  constexpr int N = panel_columns<T>;
+  int const rows = static_cast<int>(a.rows), cols = static_cast<int>(a.cols), both = rows < cols ? rows : cols;
+  int64_t const pitch = a.a_row;
+  uint64_t const matrix = at<T>(a.a, member0 * a.a_member), order = a.c + static_cast<uint64_t>(member0 * a.c_member) * 8;
+  unsigned const members = static_cast<unsigned>(batch);
+  if (rows > panel_most * panel_ctas * panel_threads || !l.clusters()) return GPK_ERR_UNSUPPORTED;
+  if (a.workspace_bytes < batch * 2 * N * 4) return GPK_ERR_WORKSPACE;
+  auto const element = [&](int i, int j) { return at<T>(matrix, i * pitch + j); };
+  auto const rest = [&](int row, int col, int from, int to, int end) {  // columns col to end, less the product of those from on
+    return subtract_product<T>(l, {element(row, from), element(from, col), element(row, col), pitch, 1, a.a_member, 1, pitch, a.a_member, pitch, 1, a.a_member,
+                                   rows - row, end - col, to - from, false, false, false}, batch);
+  };
+  Order const first{order, a.c_member, rows};
+  if (int const code = l.template start<begin_order>(dim3(static_cast<unsigned>(pieces(rows, 256)), members), 256, 0, first)) return code;
+  for (int j0 = 0; j0 < both; j0 += group<T>) {
+    int const j1 = both - j0 < group<T> ? both : j0 + group<T>;
+    for (int j = j0; j < j1; j += N) {
+      int const nb = j1 - j < N ? j1 - j : N;
+      Panel const p{element(j, j), a.workspace, pitch, a.a_member, rows - j, nb};
+      dim3 const cluster(panel_ctas, members);
+      int const shared = static_cast<int>(sizeof(PanelShared<T>));
+      int code = rows - j <= panel_ctas * panel_threads ? l.template start<factor_panel<T, 1>>(cluster, panel_threads, shared, p, panel_ctas)
+                                                        : l.template start<factor_panel<T, panel_most>>(cluster, panel_threads, shared, p, panel_ctas);
+      if (code != GPK_OK) return code;
+      Moves const m{element(j, 0), a.workspace, order + static_cast<uint64_t>(j) * 8, pitch, a.a_member, a.c_member, j, nb, j1, cols};
+      dim3 const grid(static_cast<unsigned>(pieces(cols, move_threads)) + 1, members);
+      code = l.template start<move_rows<T>>(grid, move_threads, N * N * static_cast<int>(sizeof(T)) + 2 * N * 4, m);
+      if (code == GPK_OK) code = rest(j + nb, j + nb, j, j + nb, j1);
+      if (code != GPK_OK) return code;
+    }
+    if (j1 == cols) continue;
+    gpk_factor_args s{};
+    s.a = element(j0, j0), s.b = element(j0, j1);
+    s.a_row = s.b_row = pitch, s.a_col = s.b_col = 1, s.a_member = s.b_member = a.a_member;
+    s.rows = j1 - j0, s.cols = cols - j1, s.bits = GPK_FACTOR_UNIT;
+    int code = solve<T>(s, l, 0, batch);
+    if (code == GPK_OK) code = rest(j1, j1, j0, j1, cols);
+    if (code != GPK_OK) return code;
+  }
+  return GPK_OK;
+}
+
 template <class T, class L>
 int lower(gpk_factor_args const& a, L const& l, int64_t member0, int64_t batch) {
   Triangle const p{at<T>(a.a, member0 * a.a_member), at<T>(a.b, member0 * a.b_member), a.a_row, a.a_col, a.a_member, a.b_row, a.b_member,
@@ -215,6 +266,10 @@ int run_of(gpk_factor_args const& a, L const& l) {
       case GPK_FACTOR_CHOLESKY:
         if (a.a_col != 1 || a.rows < a.cols) return GPK_ERR_ARGUMENT;
         code = cholesky<T>(a, l, i, batch);
+        break;
+      case GPK_FACTOR_LU:
+        if (a.a_col != 1) return GPK_ERR_ARGUMENT;
+        code = lu<T>(a, l, i, batch);
         break;
       case GPK_FACTOR_SOLVE: code = solve<T>(a, l, i, batch); break;
       case GPK_FACTOR_SOLVE_INVERSES: code = solve_inverses<T>(a, l, i, batch); break;

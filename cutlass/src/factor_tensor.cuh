@@ -42,11 +42,11 @@ __device__ inline void multiply_f64(double (&c)[4], double const (&a)[4], double
 #endif
 }
 
-// Copies BYTES from global to shared memory in the background, or zeros if not in.
+// Copies `in` bytes from global to shared memory in the background, and zeros up to BYTES.
 template <int BYTES>
-__device__ inline void copy_async(void* to, void const* from, bool in) {
+__device__ inline void copy_async(void* to, void const* from, int in) {
   uint32_t const at = static_cast<uint32_t>(__cvta_generic_to_shared(to));
-  asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(at), "l"(from), "n"(BYTES), "r"(in ? BYTES : 0) : "memory");
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(at), "l"(from), "n"(BYTES), "r"(in) : "memory");
 }
 __device__ inline void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <int N>

@@ -7,8 +7,7 @@ namespace gpk {
 namespace factor {
 namespace {
 
-// C -= A op(B), where C is m x n, A m x k and op(B) k x n. Element (j, l) of B is multiplied with column j of C. k is
-// a multiple of the tile's.
+// C -= A op(B), where C is m x n, A m x k and op(B) k x n. Element (j, l) of B contributes to column j of C.
 struct Update {
   uint64_t a, b, c;
   int64_t a_row, a_col, a_member;
@@ -19,42 +18,46 @@ struct Update {
   bool conj_a, conj_b;  // the conjugates are read
 };
 
-// A tile of M x N with K columns a step, of STAGES steps in shared memory. A warp computes WM x WN. Lines are padded by
-// 4 elements, which keeps the loads of a warp's operands free of bank conflicts for all types.
+// How the operands are copied to shared memory: element by element, or in pieces of 16 bytes along k, or those of A
+// along k and those of B along the columns of C.
+enum class Pieces { None, Along, Across };
+
+// A tile of M x N with K columns a step, of STAGES steps in shared memory. A warp computes WM x WN. Lines are padded so
+// that the loads of a warp's operands are free of bank conflicts.
 template <class T_, int M_, int N_, int K_, int WM_, int WN_, int STAGES_>
 struct Tile {
   using T = T_;
-  static constexpr int M = M_, N = N_, K = K_, WM = WM_, WN = WN_, STAGES = STAGES_;
+  static constexpr int M = M_, N = N_, K = K_, WM = WM_, WN = WN_, STAGES = STAGES_, size = static_cast<int>(sizeof(T));
   static constexpr int threads = M / WM * (N / WN) * 32;
-  static constexpr int pitch = K + 4;
   static constexpr int ctas = threads == 256 && !Number<T>::complex ? 2 : 1;  // a multiprocessor, at least
-  static constexpr int bytes = STAGES * (M + N) * pitch * static_cast<int>(sizeof(T));
+  static constexpr int pitch = K + 4, across_pitch = N + 32 / size;
+  static constexpr int right = N * pitch > K * across_pitch ? N * pitch : K * across_pitch;  // elements of a step
+  static constexpr int bytes = STAGES * (M * pitch + right) * size;
 };
 
-// Copies ROWS lines of K elements, from column k0 on, to shared memory. WIDE: in pieces of 16 bytes, for dense, aligned
-// lines.
-template <class G, int ROWS, bool WIDE>
-__device__ void load_lines(typename G::T* to, typename G::T const* from, int64_t row, int64_t col, int row0, int rows, int k0) {
-  using T = typename G::T;
+// Copies LINES lines of LENGTH elements, from line0 and first on, to shared memory, and zeros beyond `lines` and
+// `length`. V: elements a piece, along a line; 1: lines have any strides.
+template <class T, int LINES, int LENGTH, int V, int THREADS>
+__device__ void load_lines(T* to, int pitch, T const* from, int64_t line, int64_t step, int line0, int lines, int first, int length) {
   int const tid = static_cast<int>(threadIdx.x);
-  constexpr int V = WIDE ? 16 / static_cast<int>(sizeof(T)) : 1;
-  constexpr int pieces = ROWS * G::K / V;
-  bool const along = WIDE || col * col <= row * row;  // neighbouring threads load along the smaller stride
+  constexpr int pieces = LINES * LENGTH / V, size = static_cast<int>(sizeof(T));
+  bool const along = V > 1 || step * step <= line * line;  // neighbouring threads load along the smaller stride
 #pragma unroll
-  for (int e0 = 0; e0 < pieces; e0 += G::threads) {
+  for (int e0 = 0; e0 < pieces; e0 += THREADS) {
     int const e = e0 + tid;
-    if (pieces % G::threads != 0 && e >= pieces) break;
-    int const r = along ? e / (G::K / V) : e % ROWS, c = (along ? e % (G::K / V) : e / ROWS) * V;
-    bool const in = row0 + r < rows;
-    copy_async<V * static_cast<int>(sizeof(T))>(to + r * G::pitch + c, from + (in ? (row0 + r) * row + (k0 + c) * col : 0), in);
+    if (pieces % THREADS != 0 && e >= pieces) break;
+    int const r = along ? e / (LENGTH / V) : e % LINES, c = (along ? e % (LENGTH / V) : e / LINES) * V;
+    int const left = line0 + r < lines ? length - first - c : 0, in = left < 0 ? 0 : left < V ? left : V;
+    copy_async<V * size>(to + r * pitch + c, from + (in > 0 ? (line0 + r) * line + (first + c) * step : 0), in * size);
   }
 }
 
 // Grid: tiles across, tiles down, batch.
-template <class G, bool WIDE>
+template <class G, Pieces PIECES>
 __global__ void __launch_bounds__(G::threads, G::ctas) update(Update p) {
   using T = typename G::T;
-  constexpr int down = G::WM / 16, across = G::WN / 8;
+  constexpr int down = G::WM / 16, across = G::WN / 8, V = 16 / G::size;
+  constexpr bool flat = PIECES == Pieces::Across;  // B lies in shared memory as K lines of N
   GPK_FACTOR_SHARED(shared);
   T* const left = reinterpret_cast<T*>(shared);
   T* const right = left + G::STAGES * G::M * G::pitch;
@@ -68,11 +71,15 @@ __global__ void __launch_bounds__(G::threads, G::ctas) update(Update p) {
   T* const c = reinterpret_cast<T*>(p.c) + blockIdx.z * p.c_member;
   auto load = [&](int step) {
     int const at = step % G::STAGES;
-    load_lines<G, G::M, WIDE>(left + at * G::M * G::pitch, a, p.a_row, p.a_col, row0, p.m, step * G::K);
-    load_lines<G, G::N, WIDE>(right + at * G::N * G::pitch, b, p.b_row, p.b_col, col0, p.n, step * G::K);
+    load_lines<T, G::M, G::K, PIECES == Pieces::None ? 1 : V, G::threads>(left + at * G::M * G::pitch, G::pitch, a, p.a_row, p.a_col, row0, p.m, step * G::K, p.k);
+    if constexpr (flat) {
+      load_lines<T, G::K, G::N, V, G::threads>(right + at * G::right, G::across_pitch, b, p.b_col, p.b_row, step * G::K, p.k, col0, p.n);
+    } else {
+      load_lines<T, G::N, G::K, PIECES == Pieces::None ? 1 : V, G::threads>(right + at * G::right, G::pitch, b, p.b_row, p.b_col, col0, p.n, step * G::K, p.k);
+    }
   };
   typename Tensor<T>::Sum sum[down][across] = {};
-  int const steps = p.k / G::K;
+  int const steps = (p.k + G::K - 1) / G::K;
 #pragma unroll
   for (int i = 0; i < G::STAGES - 1; ++i) {
     if (i < steps) load(i);
@@ -85,13 +92,14 @@ __global__ void __launch_bounds__(G::threads, G::ctas) update(Update p) {
     commit_copies();
     int const at = step % G::STAGES;
     T const* const l = left + (at * G::M + wm + g) * G::pitch + t;
-    T const* const r = right + (at * G::N + wn + g) * G::pitch + t;
+    constexpr int along = flat ? G::across_pitch : 1, next = flat ? 1 : G::pitch;  // of B, from one k and column to the next
+    T const* const r = right + at * G::right + (wn + g) * next + t * along;
 #pragma unroll
     for (int k = 0; k < G::K; k += 8) {
       typename Tensor<T>::Right y[across];
 #pragma unroll
       for (int j = 0; j < across; ++j) {
-        T const v[2] = {conjugate(r[j * 8 * G::pitch + k], p.conj_b), conjugate(r[j * 8 * G::pitch + k + 4], p.conj_b)};
+        T const v[2] = {conjugate(r[j * 8 * next + k * along], p.conj_b), conjugate(r[j * 8 * next + (k + 4) * along], p.conj_b)};
         y[j] = Tensor<T>::right(v);
       }
 #pragma unroll

@@ -27,6 +27,10 @@ extern "C" {
 /* The columns of a diagonal block: of each, GPK_FACTOR_CHOLESKY needs as many elements per column as workspace. */
 #define GPK_FACTOR_BLOCK 64
 
+/* The rows that GPK_FACTOR_LU takes, and its workspace. */
+#define GPK_FACTOR_LU_ROWS 8192
+#define GPK_FACTOR_LU_BYTES 256
+
 enum {
   /* Sets both flags to GPK_FACTOR_NONE. */
   GPK_FACTOR_BEGIN = 1,
@@ -47,7 +51,11 @@ enum {
   /* As GPK_FACTOR_SOLVE, with the inverses of the diagonal blocks of `first` rows, of which the last may have fewer:
    * that of the block from row k on is at c + k first, with c_row and c_col. The solution is written to d, dense rows
    * x cols with cols <= 4, and b is overwritten. With GPK_FACTOR_CONJ the conjugates of a and c are read. */
-  GPK_FACTOR_SOLVE_INVERSES
+  GPK_FACTOR_SOLVE_INVERSES,
+  /* a, rows x cols with a_col = 1, becomes L below its diagonal, which is 1, and U on and above it, with partial
+   * pivoting by |re| + |im|. c receives int64, rows of c_member: row i of L U is row c[i] of the matrix. Needs clusters,
+   * rows <= GPK_FACTOR_LU_ROWS and GPK_FACTOR_LU_BYTES of workspace a matrix. */
+  GPK_FACTOR_LU
 };
 
 enum { GPK_FACTOR_CONJ = 1, GPK_FACTOR_UPPER = 2, GPK_FACTOR_UNIT = 4 };

@@ -3,6 +3,7 @@
 // those before, as on a GPU; the order of the threads can be reversed. Shared memory is poisoned for every CTA.
 #pragma once
 #include <math.h>
+#include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,29 +17,31 @@
 #define __device__
 #define __global__
 #define __launch_bounds__(...)
-#define GPK_FACTOR_SHARED(name) char* const name = emulate::shared
+#define GPK_FACTOR_SHARED(name) char* const name = emulate::shared[emulate::current / emulate::count]
 
 struct dim3 {
   unsigned x, y, z;
   dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
 };
-inline dim3 threadIdx, blockIdx;
+inline dim3 threadIdx, blockIdx, gridDim;
 
 namespace emulate {
 
-constexpr int most_threads = 256, stack_bytes = 64 << 10, shared_bytes = 227 << 10;
-alignas(128) inline char shared[shared_bytes];
+constexpr int most_threads = 512, stack_bytes = 64 << 10, shared_bytes = 227 << 10, most_ctas = 8;
+alignas(128) inline char shared[most_ctas][shared_bytes];  // of a cluster's CTAs
 
-enum State { Ready, AtWarp, AtBlock, Done };
+enum State { Ready, AtWarp, AtBlock, AtCluster, Done };
 struct Thread {
-  ucontext_t context;
+  ucontext_t context;  // of the first entry; jumps, which save no signals, are faster
+  jmp_buf point;
+  bool entered;
   State state;
   alignas(16) char slot[64];  // what the thread lends to its warp
 };
 inline Thread threads[most_threads];
 inline char* stacks = static_cast<char*>(malloc(size_t{most_threads} * stack_bytes));
-inline ucontext_t scheduler;
-inline int current, count;
+inline jmp_buf scheduler;
+inline int current, count;  // the thread in its cluster, and the threads of a CTA
 inline bool backwards;
 inline std::function<void()> body;
 
@@ -49,13 +52,13 @@ inline void fail(char const* what) {
 
 inline void wait(State s) {
   threads[current].state = s;
-  swapcontext(&threads[current].context, &scheduler);
+  if (_setjmp(threads[current].point) == 0) _longjmp(scheduler, 1);
 }
 
 inline void enter() {
   body();
   threads[current].state = Done;
-  swapcontext(&threads[current].context, &scheduler);
+  _longjmp(scheduler, 1);
 }
 
 // Releases the threads first to last if all that are alive wait in one state.
@@ -72,29 +75,39 @@ inline bool release(int first, int last, State s) {
   return any;
 }
 
-inline void block(int n) {
-  count = n;
-  memset(shared, 0xff, sizeof shared);
+// Runs a cluster of CTAs of `each` threads.
+inline void cluster(int each, int ctas) {
+  int const n = each * ctas;
+  unsigned const first = blockIdx.x;
+  count = each;
+  memset(shared, 0xff, static_cast<size_t>(ctas) * shared_bytes);
   for (int i = 0; i < n; ++i) {
     getcontext(&threads[i].context);
     threads[i].context.uc_stack.ss_sp = stacks + size_t(i) * stack_bytes;
     threads[i].context.uc_stack.ss_size = stack_bytes;
     threads[i].context.uc_link = nullptr;
     threads[i].state = Ready;
+    threads[i].entered = false;
     makecontext(&threads[i].context, enter, 0);
   }
   for (;;) {
-    bool ran = false, alive = false;
-    for (int k = 0; k < n; ++k) {
+    bool volatile ran = false, alive = false;
+    for (volatile int k = 0; k < n; ++k) {
       int const i = backwards ? n - 1 - k : k;
       if (threads[i].state != Ready) continue;
       ran = true;
       current = i;
-      threadIdx.x = static_cast<unsigned>(i);
-      swapcontext(&scheduler, &threads[i].context);
+      threadIdx.x = static_cast<unsigned>(i % each);
+      blockIdx.x = first + static_cast<unsigned>(i / each);
+      if (_setjmp(scheduler) == 0) {
+        if (threads[i].entered) _longjmp(threads[i].point, 1);
+        threads[i].entered = true;
+        setcontext(&threads[i].context);
+      }
     }
     for (int w = 0; w < n; w += 32) ran = release(w, w + 32 < n ? w + 32 : n, AtWarp) || ran;
-    ran = release(0, n, AtBlock) || ran;
+    for (int b = 0; b < n; b += each) ran = release(b, b + each, AtBlock) || ran;
+    ran = release(0, n, AtCluster) || ran;
     for (int i = 0; i < n; ++i) alive = alive || threads[i].state != Done;
     if (!alive) return;
     if (!ran) fail("threads wait for each other");
@@ -170,14 +183,18 @@ inline void multiply_f64(double (&c)[4], double const (&a)[4], double const (&b)
 }
 
 template <int BYTES>
-void copy_async(void* to, void const* from, bool in) {
+void copy_async(void* to, void const* from, int in) {
   if (reinterpret_cast<uintptr_t>(to) % BYTES != 0 || reinterpret_cast<uintptr_t>(from) % BYTES != 0) emulate::fail("a copy is not aligned");
-  if (in) {
-    memcpy(to, from, BYTES);
-  } else {
-    memset(to, 0, BYTES);
-  }
+  memset(to, 0, BYTES);
+  memcpy(to, from, static_cast<size_t>(in));
 }
+inline unsigned cluster_rank() { return static_cast<unsigned>(emulate::current / emulate::count); }
+template <class P>
+P* of_cta(P* p, int rank) {
+  auto const at = reinterpret_cast<char*>(p) - emulate::shared[cluster_rank()];
+  return reinterpret_cast<P*>(emulate::shared[rank] + at);
+}
+inline void cluster_barrier() { emulate::wait(emulate::AtCluster); }
 inline void commit_copies() {}
 template <int N>
 void await_copies() {}
@@ -191,14 +208,15 @@ struct Launcher {
   int multiprocessors = 2;
 
   template <auto KERNEL, class P>
-  int start(dim3 grid, int threads, int shared, P const& p) const {
-    if (shared > emulate::shared_bytes || threads > emulate::most_threads) emulate::fail("a launch that no GPU takes");
+  int start(dim3 grid, int threads, int shared, P const& p, int cluster = 1) const {
+    if (shared > emulate::shared_bytes || threads > 1024 || cluster > emulate::most_ctas || grid.x % static_cast<unsigned>(cluster) != 0) emulate::fail("a launch that no GPU takes");
     emulate::body = [&p] { KERNEL(p); };
+    gridDim = grid;
     for (unsigned z = 0; z < grid.z; ++z) {
       for (unsigned y = 0; y < grid.y; ++y) {
-        for (unsigned x = 0; x < grid.x; ++x) {
+        for (unsigned x = 0; x < grid.x; x += static_cast<unsigned>(cluster)) {
           blockIdx = dim3(x, y, z);
-          emulate::block(threads);
+          emulate::cluster(threads, cluster);
         }
       }
     }
@@ -208,5 +226,6 @@ struct Launcher {
     memset(reinterpret_cast<void*>(at), 0x7f, static_cast<size_t>(words) * 8);
     return 0;
   }
+  bool clusters() const { return true; }
   int processors() const { return multiprocessors; }
 };

@@ -71,7 +71,7 @@ struct Matrix {
   std::vector<T> data;
   size_t first;
 
-  Matrix(int rows, int cols, int layout, int batch = 1) : rows(rows), cols(cols) {
+  Matrix(int rows, int cols, int layout, int batch = 1) : rows(rows), cols(cols), member(0) {
     row = layout == 2 ? cols + 3 : cols, col = 1;
     if (layout == 2) row += row % 2;
     if (layout == 1) row = 1, col = rows;
@@ -303,6 +303,67 @@ void test_solve(int n, int cols, int layout, int bits, int processors, int width
         4 * n * Kind<T>::eps);
 }
 
+// P A = L U with |L| <= 1 in |re| + |im| of the pivot's column, the first of equal pivots, and residuals of the order's
+// rows.
+template <class T>
+void test_lu(int rows, int cols, int processors) {
+  int const batch = 2, both = rows < cols ? rows : cols;
+  Matrix<T> a(rows, cols, 2, batch);
+  std::vector<Wide> given;
+  for (int k = 0; k < batch; ++k) {
+    for (int i = 0; i < rows; ++i) {
+      for (int j = 0; j < cols; ++j) {
+        Wide v = number<T>();
+        if (k == 1) v = Wide(std::round(static_cast<double>(v.real())), 0);  // ties
+        given.push_back(wide(a.at(i, j, k) = narrow<T>(v)));
+      }
+    }
+  }
+  std::vector<long long> order(static_cast<size_t>(batch) * (rows + 5), -7);
+  std::vector<char> work(static_cast<size_t>(batch) * GPK_FACTOR_LU_BYTES);
+  gpk_factor_args args = arguments(GPK_FACTOR_LU, a);
+  args.batch = batch;
+  args.c = reinterpret_cast<uint64_t>(order.data()), args.c_member = rows + 5;
+  args.workspace = reinterpret_cast<uint64_t>(work.data()), args.workspace_bytes = static_cast<int64_t>(work.size());
+  run(args, processors);
+  for (int k = 0; k < batch; ++k) {
+    long double num = 0, den = 0;
+    std::vector<int> seen(static_cast<size_t>(rows));
+    for (int i = 0; i < rows; ++i) {
+      long long const from = order[static_cast<size_t>(k * (rows + 5) + i)];
+      if (from < 0 || from >= rows || seen[static_cast<size_t>(from)]++ != 0) {
+        check("an order of rows", rows, cols, 1, 0);
+        return;
+      }
+      for (int j = 0; j < cols; ++j) {
+        Wide sum = given[static_cast<size_t>((k * rows + from) * cols + j)];
+        den += std::norm(sum);
+        for (int l = 0; l <= j && l <= i && l < both; ++l) sum -= (l == i ? Wide(1) : wide(a.at(i, l, k))) * wide(a.at(l, j, k));
+        num += std::norm(sum);
+        if (j < i && j < both) {
+          Wide const v = wide(a.at(i, j, k));
+          check("an element of L", rows, cols, static_cast<double>(std::abs(v)), 1.4143);
+        }
+      }
+    }
+    if (den == 0) den = 1;
+    check("LU", rows, cols, static_cast<double>(std::sqrt(num / den)), 4 * both * Kind<T>::eps);
+    check("what is behind the order", rows, cols, static_cast<double>(order[static_cast<size_t>(k * (rows + 5) + rows)] + 7), 0);
+  }
+  // The first of equal candidates is the pivot, and a column of zeros is passed over.
+  Matrix<T> b(5, 3, 0);
+  T const rows3[5][3] = {{narrow<T>(1), narrow<T>(0), narrow<T>(2)}, {narrow<T>(-3), narrow<T>(0), narrow<T>(1)}, {narrow<T>(3), narrow<T>(0), narrow<T>(1)}, {narrow<T>(0), narrow<T>(0), narrow<T>(4)}, {narrow<T>(0), narrow<T>(0), narrow<T>(-4)}};
+  for (int i = 0; i < 5; ++i) {
+    for (int j = 0; j < 3; ++j) b.at(i, j) = rows3[i][j];
+  }
+  args = arguments(GPK_FACTOR_LU, b);
+  args.c = reinterpret_cast<uint64_t>(order.data()), args.c_member = 5;
+  args.workspace = reinterpret_cast<uint64_t>(work.data()), args.workspace_bytes = static_cast<int64_t>(work.size());
+  run(args, 2);
+  long long const want[5] = {1, 0, 3, 2, 4};
+  check("first pivots", 5, 3, memcmp(want, order.data(), sizeof want) == 0 ? 0 : 1, 0);
+}
+
 template <class T>
 void test_triangle(int n, int layout) {
   Matrix<T> a(n + 3, n, layout), b(n + 3, n, 2);
@@ -349,6 +410,12 @@ void test() {
       test_solve<T>(n, 40, (bits + 1) % 3, bits, bits < 4 ? 2 : 1000, 1);
     }
   }
+  for (int n : {1, 5, 40}) {
+    test_lu<T>(n, n, 2);
+    test_lu<T>(n, n + 37, 2);
+    test_lu<T>(n + 150, n, 1000);
+  }
+  if (Kind<T>::eps > 1e-10) test_lu<T>(group<T> + 20, group<T> + 50, 2);
   for (int n : {1, 33, 70}) {
     for (int layout = 0; layout < 3; ++layout) test_triangle<T>(n, layout);
   }
