@@ -177,6 +177,7 @@ type entries struct {
 	attentionEntries
 	stackEntries
 	layerEntries
+	factorEntries
 }
 
 // load loads a library that has been checked and resolves every entry point.
@@ -242,6 +243,7 @@ func load(path string) (*Library, error) {
 		{"gpk_pool", &e.pool},
 		{"gpk_norm_residual", &e.normResidual},
 		{"gpk_rope", &e.rope},
+		{"gpk_factor", &e.factor},
 	} {
 		name := C.CString(entry.name)
 		*entry.at = C.gpk_dlsym(handle, name)

@@ -270,6 +270,12 @@ func TestEntries(t *testing.T) {
 		{"gpk_rope", func(code int) error {
 			return lib.RoPE(code, stream, &RoPE{dtype.Float16, 1, 2, 3, [4]int{4, 5, 6, 7}, [4]int{8, 9, 10, 11}, 12, 13, 14, 15, 16, 17, true, false, []float64{18.5, 19.5}})
 		}, []int64{1, 1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 14, 15, 16, 17, 2, 3, 1, 0, f(18.5), f(19.5)}},
+		{"gpk_factor", func(code int) error {
+			return lib.Factor(code, stream, &Factor{
+				Op: FactorSolve, Type: dtype.Complex64, A: FactorOperand{1, 2, 3, 4}, B: FactorOperand{5, 6, 7, 8}, C: FactorOperand{9, 10, 11, 12},
+				D: 13, DMember: 14, Flags: 15, Workspace: 16, WorkspaceBytes: 17, Rows: 18, Cols: 19, Batch: 20, First: 21, Conj: true, Unit: true,
+			})
+		}, []int64{1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 10, 6, 5}},
 		{"gpk_attention", func(code int) error {
 			a := numberedAttention
 			return lib.Attention(code, stream, &a)

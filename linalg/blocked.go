@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/cutlass"
 )
 
 // deviceBlock is the number of columns of a panel on a GPU.
@@ -46,11 +47,27 @@ func (b blocked) small(a *gpk.Array) bool {
 	return a.Size() == 0 || min(s[len(s)-1], s[len(s)-2]) <= b.columns
 }
 
+// onHost reports matrices that are computed on the CPU as a whole: those of one block, where the device
+// has no kernels for what the operation needs.
+func (b blocked) onHost(op *operation, a *gpk.Array) bool {
+	if a.Size() == 0 || !b.small(a) {
+		return a.Size() == 0
+	}
+	if op.name == "Cholesky" || op.name == "SolveTriangular" || op.has(Positive) {
+		return !op.hasKernels()
+	}
+	return !op.hasLU(a)
+}
+
 // finished returns a dense copy under the leading axes of the operand. Explain says how it was
 // computed.
 func (b blocked) finished(op *operation, a *gpk.Array, lead []int) *gpk.Array {
 	s := a.Shape()
-	op.Step(fmt.Sprintf("by products of full precision on %v; fallback: blocks of %d columns on the CPU, because there is no kernel for them, then", op.dev, b.columns))
+	if op.copied {
+		op.Step(fmt.Sprintf("by products of full precision on %v; fallback: blocks of %d columns on the CPU, because there is no kernel for them, then", op.dev, b.columns))
+	} else {
+		op.Step(fmt.Sprintf("by kernels and products of full precision on %v, then", op.dev))
+	}
 	return op.Cast(a.Reshape(append(slices.Clone(lead), s[1:]...)...), a.DType())
 }
 
@@ -78,8 +95,15 @@ func inverseTimes(t, inverse, b *gpk.Array) *gpk.Array {
 }
 
 func (b blocked) cholesky(op *operation, a *gpk.Array) (*gpk.Array, error) {
-	if b.small(a) {
+	if b.onHost(op, a) {
 		return b.engine.cholesky(op, a)
+	}
+	if op.hasKernels() {
+		l, err := b.choleskyByKernels(op, a)
+		if err != nil || !op.has(Upper) || a.Shape()[a.NDim()-1] <= cutlass.FactorSmall {
+			return l, err
+		}
+		return op.Cast(adjoint(l), a.DType()), nil
 	}
 	if err := b.finite(a, op.triangle()); err != nil {
 		return nil, err
@@ -98,6 +122,13 @@ func (b blocked) cholesky(op *operation, a *gpk.Array) (*gpk.Array, error) {
 // choleskyOf returns the factors L, zero above the diagonal, of one leading axis. It goes through
 // the block columns from left to right: each is updated by all before it, factored, and solved.
 func (b blocked) choleskyOf(op *operation, a *gpk.Array, lead []int) (*gpk.Array, error) {
+	if op.hasKernels() {
+		l, err := b.choleskyByKernels(op, a)
+		if err != nil {
+			return nil, err
+		}
+		return flat(l), nil
+	}
 	if op.has(Upper) {
 		a = adjoint(a)
 	}
@@ -132,6 +163,9 @@ func (b blocked) choleskyOf(op *operation, a *gpk.Array, lead []int) (*gpk.Array
 
 // substitute replaces x by t^-1 x for triangular t, both of one leading axis.
 func (b blocked) substitute(op *operation, t, x *gpk.Array, upper, unit bool) error {
+	if op.hasKernels() {
+		return b.substituteByKernels(op, t, x, upper, unit)
+	}
 	n := t.Shape()[1]
 	columns := x.Shape()[2]
 	last := (n - 1) / b.columns * b.columns
@@ -181,7 +215,7 @@ func over(a *gpk.Array, lead []int) *gpk.Array {
 }
 
 func (b blocked) triangular(op *operation, a, y *gpk.Array, lead []int) (*gpk.Array, error) {
-	if b.small(a) {
+	if b.onHost(op, a) {
 		return b.engine.triangular(op, a, y, lead)
 	}
 	if err := b.finite(a, op.triangle()); err != nil {

@@ -10,7 +10,7 @@ import (
 type luFactors struct {
 	packed *gpk.Array // L below the diagonal, U on and above
 	order  *gpk.Array // [batch, m], Int64: row i of L U is row order[i] of A
-	odd    []bool
+	odd    []bool // nil where only the order is known
 	k      int // min(m, n)
 }
 
@@ -18,6 +18,9 @@ type luFactors struct {
 // it and factored with exchanges of rows, which all columns follow; then the block row of U is
 // updated and solved.
 func (b blocked) factorLU(op *operation, a *gpk.Array) (f luFactors, err error) {
+	if op.hasLU(a) {
+		return luByKernels(op, a)
+	}
 	w := flat(a).Clone()
 	s := w.Shape()
 	batch, m, n := s[0], s[1], s[2]
@@ -100,7 +103,7 @@ func (b blocked) rowOfU(op *operation, w *gpk.Array, k, end int) error {
 }
 
 func (b blocked) lu(op *operation, a *gpk.Array) (order, l, u *gpk.Array, err error) {
-	if b.small(a) {
+	if b.onHost(op, a) {
 		return b.engine.lu(op, a)
 	}
 	if err := b.finite(a, allElements); err != nil {
@@ -139,7 +142,7 @@ func (b blocked) solveWith(op *operation, f luFactors, own, lead []int, x *gpk.A
 }
 
 func (b blocked) solve(op *operation, a, y *gpk.Array, lead []int) (*gpk.Array, error) {
-	if b.small(a) {
+	if b.onHost(op, a) {
 		return b.engine.solve(op, a, y, lead)
 	}
 	if err := b.finite(y, allElements); err != nil {
@@ -156,8 +159,10 @@ func (b blocked) solve(op *operation, a, y *gpk.Array, lead []int) (*gpk.Array, 
 func (b blocked) solved(op *operation, a, y *gpk.Array, lead []int) (*gpk.Array, error) {
 	own := a.Shape()[:a.NDim()-2]
 	if op.has(Positive) {
-		if err := b.finite(a, lowerElements); err != nil {
-			return nil, err
+		if !op.hasKernels() { // which find numbers that are not finite
+			if err := b.finite(a, lowerElements); err != nil {
+				return nil, err
+			}
 		}
 		l, err := b.choleskyOf(op, a, own)
 		if err != nil {
@@ -185,7 +190,7 @@ func (b blocked) solved(op *operation, a, y *gpk.Array, lead []int) (*gpk.Array,
 }
 
 func (b blocked) inv(op *operation, a *gpk.Array) (*gpk.Array, error) {
-	if b.small(a) {
+	if b.onHost(op, a) {
 		return b.engine.inv(op, a)
 	}
 	s := a.Shape()
@@ -199,7 +204,7 @@ func (b blocked) inv(op *operation, a *gpk.Array) (*gpk.Array, error) {
 }
 
 func (b blocked) determinants(op *operation, a *gpk.Array) (determinants, error) {
-	if b.small(a) {
+	if b.onHost(op, a) {
 		return b.engine.determinants(op, a)
 	}
 	if err := b.finite(a, allElements); err != nil {
@@ -208,6 +213,11 @@ func (b blocked) determinants(op *operation, a *gpk.Array) (determinants, error)
 	f, err := b.factorLU(op, a)
 	if err != nil {
 		return determinants{}, err
+	}
+	if f.odd == nil {
+		if f.odd, err = oddOrders(f.order); err != nil {
+			return determinants{}, err
+		}
 	}
 	n := len(f.odd)
 	d := determinants{make([]complex128, n), make([]scaled, n), a.Shape()[:a.NDim()-2]}

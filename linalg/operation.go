@@ -21,6 +21,8 @@ type operation struct {
 	name string
 	dev  *device.Device
 	set  Option
+	// copied says that the CPU has computed blocks of few columns.
+	copied bool
 }
 
 // begin checks what every function of this package checks: arrays without an error, of one

@@ -75,8 +75,15 @@ func (s hostSystem[T]) solveAdjoint(op *operation, b *gpk.Array) (*gpk.Array, er
 }
 
 func (b blocked) systemOf(op *operation, a *gpk.Array) (system, error) {
-	if b.small(a) {
+	if b.onHost(op, a) {
 		return b.engine.systemOf(op, a)
+	}
+	if op.has(Positive) && op.hasKernels() {
+		l, err := b.choleskyOf(op, a, a.Shape()[:1])
+		if err != nil {
+			return nil, err
+		}
+		return b.kernelSystemOf(op, l)
 	}
 	if op.has(Positive) {
 		if err := b.finite(a, lowerElements); err != nil {

@@ -4,8 +4,8 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// tiles is the parts of a blocked algorithm that have no kernel on a GPU: small diagonal blocks and
-// panels of few columns. Their operands are [batch, rows, columns], and are copied to the machine's
+// tiles is the parts of a blocked algorithm that the CPU computes where a device has no kernels for them
+// (tile_device.go): small diagonal blocks and panels of few columns. Their operands are [batch, rows, columns], and are copied to the machine's
 // memory and back.
 type tiles interface {
 	// tileCholesky returns L and L^-1 of diagonal blocks. first is the number of rows before.
@@ -24,6 +24,7 @@ type tiles interface {
 const tileName = "a block of few columns"
 
 func (host[T]) tileCholesky(op *operation, a *gpk.Array, first int, lead []int) (l, inverse *gpk.Array, err error) {
+	op.copied = true
 	m, err := elements[T](a)
 	if err != nil {
 		return nil, nil, err
@@ -67,6 +68,7 @@ func elements[T number](a *gpk.Array) (matrices[T], error) {
 }
 
 func (host[T]) tileInverse(op *operation, a *gpk.Array, upper, unit bool) (*gpk.Array, error) {
+	op.copied = true
 	m, err := elements[T](a)
 	if err != nil {
 		return nil, err
@@ -88,6 +90,7 @@ func (host[T]) tileInverse(op *operation, a *gpk.Array, upper, unit bool) (*gpk.
 }
 
 func (host[T]) tileLU(op *operation, a *gpk.Array) (packed *gpk.Array, pivots [][]int, err error) {
+	op.copied = true
 	m, err := elements[T](a)
 	if err != nil {
 		return nil, nil, err
@@ -102,6 +105,7 @@ func (host[T]) tileLU(op *operation, a *gpk.Array) (packed *gpk.Array, pivots []
 }
 
 func (host[T]) tileQR(op *operation, a *gpk.Array) (v, t, r *gpk.Array, err error) {
+	op.copied = true
 	m, err := elements[T](a)
 	if err != nil {
 		return nil, nil, nil, err

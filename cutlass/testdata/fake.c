@@ -4,6 +4,7 @@
 #include <string.h>
 #include "gpk.h"
 #include "gpk_attention.h"
+#include "gpk_factor.h"
 #include "gpk_layers.h"
 #include "gpk_stack.h"
 
@@ -256,5 +257,12 @@ int gpk_rope(gpk_rope_args const* a, double const* frequencies) {
   RECORD(a->size == sizeof *a, a->x, a->out, a->positions, a->x_stride[0], a->x_stride[1], a->x_stride[2], a->x_stride[3], a->out_stride[0],
          a->out_stride[3], a->position_batch, a->position_row, a->batch, a->heads, a->rows, a->dim, a->pairs, a->type, a->interleaved, a->wide,
          bits(frequencies[0]), bits(frequencies[1]));
+  return a->device;
+}
+
+int gpk_factor(gpk_factor_args const* a) {
+  uint64_t const stream = a->stream;
+  RECORD(a->size == sizeof *a, a->a, a->a_row, a->a_col, a->a_member, a->b, a->b_row, a->b_col, a->b_member, a->c, a->c_row, a->c_col,
+         a->c_member, a->d, a->d_member, a->flags, a->workspace, a->workspace_bytes, a->rows, a->cols, a->batch, a->first, a->type, a->op, a->bits);
   return a->device;
 }

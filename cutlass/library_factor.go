@@ -1,0 +1,54 @@
+package cutlass
+
+import "github.com/gpk-go/gpk/dtype"
+
+// FactorSmall is the order up to which FactorCholeskySmall takes matrices, and FactorBlock the number of
+// elements of workspace per column that FactorCholesky needs.
+const (
+	FactorSmall = 64
+	FactorBlock = 64
+)
+
+// FactorLURows is the number of rows up to which FactorLU takes matrices, and FactorLUBytes its workspace
+// for each. It needs a device with clusters.
+const (
+	FactorLURows  = 8192
+	FactorLUBytes = 256
+)
+
+// FactorNone is what FactorBegin sets the flags to: nothing failed.
+const FactorNone = 0x7f7f7f7f7f7f7f7f
+
+// FactorOp is an operation of Library.Factor, GPK_FACTOR_*.
+type FactorOp int
+
+// The operations. src/gpk_factor.h defines them.
+const (
+	FactorBegin FactorOp = iota + 1
+	FactorLower
+	FactorSubtractLower
+	FactorCholesky
+	FactorCholeskySmall
+	FactorSolve
+	FactorSolveInverses
+	FactorLU
+)
+
+// FactorOperand is a stack of matrices in the device's memory. Strides count elements.
+type FactorOperand struct {
+	Data             uint64
+	Row, Col, Member int
+}
+
+// Factor is a problem for Library.Factor. src/gpk_factor.h describes each field.
+type Factor struct {
+	Op                       FactorOp
+	Type                     dtype.DType
+	A, B, C                  FactorOperand
+	D                        uint64
+	DMember                  int
+	Flags, Workspace         uint64
+	WorkspaceBytes           int64
+	Rows, Cols, Batch, First int
+	Conj, Upper, Unit        bool
+}

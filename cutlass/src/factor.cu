@@ -1,0 +1,48 @@
+// factor.cu: the entry point of gpk_factor.h.
+#include "factor_run.cuh"
+#include "ops.cuh"
+#include "registry.cuh"
+
+using namespace gpk;
+
+namespace {
+
+// Launches a kernel of factor_*.cuh. Every one calls begin() before it reads memory.
+struct Launcher {
+  int device;
+  uint64_t stream;
+
+  template <auto KERNEL, class P>
+  int start(dim3 grid, int threads, int shared, P const& p, int cluster = 1) const {
+    static uint64_t known = 0, allowed = 0;
+    auto const kernel = reinterpret_cast<void const*>(KERNEL);
+    if (int const code = allow_shared(kernel, shared, device, &allowed)) return code;
+    void* args[] = {const_cast<P*>(&p)};
+    return launch(kernel, grid, dim3(threads), shared, reinterpret_cast<cudaStream_t>(stream), args, cluster, 1,
+                  waits(kernel, device, &known));
+  }
+  // Sets int64 to GPK_FACTOR_NONE.
+  int clear(uint64_t at, int64_t words) const {
+    cudaError_t const e = cudaMemsetAsync(reinterpret_cast<void*>(at), 0x7f, words * 8, reinterpret_cast<cudaStream_t>(stream));
+    if (e != cudaSuccess) cudaGetLastError();
+    return e;
+  }
+  bool clusters() const {
+    int v = 0;
+    if (cudaDeviceGetAttribute(&v, cudaDevAttrClusterLaunch, device) != cudaSuccess) cudaGetLastError();
+    static uint64_t known = 0;
+    return v != 0 && waits(reinterpret_cast<void const*>(factor::factor_panel<float, 1>), device, &known);
+  }
+  int processors() const { return sm_count(device); }
+};
+
+}  // namespace
+
+int gpk_factor(gpk_factor_args const* a) {
+  if (a->size != sizeof *a || a->rows < 0 || a->cols < 0 || a->batch < 0 || a->rows > INT32_MAX || a->cols > INT32_MAX ||
+      a->batch > INT32_MAX) {
+    return GPK_ERR_ARGUMENT;
+  }
+  if (int const code = set_device(a->device)) return code;
+  return factor::run(*a, Launcher{a->device, a->stream});
+}

@@ -1,0 +1,296 @@
+// factor_run.cuh: the sequences of launches of gpk_factor. `Launcher` starts a kernel; the emulation in
+// testdata/emulate has one for the host.
+#pragma once
+#include "factor_lu.cuh"
+#include "factor_solve.cuh"
+#include "factor_update.cuh"
+#include "gpk_factor.h"
+
+namespace gpk {
+namespace factor {
+namespace {
+
+constexpr int64_t most_members = 32768;  // per launch: a grid has up to 65535 blocks along y and z
+
+// The columns that are factored before those behind are updated at once.
+template <class T>
+constexpr int group = 4 * block<T>;
+
+template <class T>
+constexpr int tile_depth = sizeof(T) == 4 ? 32 : sizeof(T) == 8 ? 16 : 8;
+template <class T>
+constexpr int large_rows = Number<T>::complex ? 64 : 128;
+template <class T>
+constexpr int large_columns = sizeof(T) == 4 ? 128 : 64;
+template <class T>
+using LargeTile = Tile<T, large_rows<T>, large_columns<T>, tile_depth<T>, sizeof(T) == 4 ? 64 : 32, sizeof(T) == 16 ? 16 : 32, 3>;
+template <class T>
+using SmallTile = Tile<T, 64, 64, tile_depth<T>, 32, sizeof(T) == 16 ? 16 : 32, 3>;
+
+inline int64_t pieces(int64_t n, int64_t of) { return (n + of - 1) / of; }
+
+template <class G, class L>
+int start_update(L const& l, Update const& p, int64_t batch) {
+  using T = typename G::T;
+  dim3 const grid(static_cast<unsigned>(pieces(p.n, G::N)), static_cast<unsigned>(pieces(p.m, G::M)), static_cast<unsigned>(batch));
+  if (grid.y > 65535) return GPK_ERR_UNSUPPORTED;
+  int64_t const size = sizeof(T);
+  auto const aligned = [size](uint64_t address, int64_t line, int64_t member) { return (address | (line * size) | (member * size)) % 16 == 0; };
+  if (p.a_col == 1 && aligned(p.a, p.a_row, p.a_member)) {
+    if (p.b_col == 1 && aligned(p.b, p.b_row, p.b_member)) return l.template start<update<G, Pieces::Along>>(grid, G::threads, G::bytes, p);
+    if (p.b_row == 1 && aligned(p.b, p.b_col, p.b_member)) return l.template start<update<G, Pieces::Across>>(grid, G::threads, G::bytes, p);
+  }
+  return l.template start<update<G, Pieces::None>>(grid, G::threads, G::bytes, p);
+}
+
+// C -= A op(B), by the tiles that fill the device.
+template <class T, class L>
+int subtract_product(L const& l, Update const& p, int64_t batch) {
+  if (p.m <= 0 || p.n <= 0 || p.k <= 0) return GPK_OK;
+  int64_t tiles = pieces(p.m, LargeTile<T>::M) * pieces(p.n, LargeTile<T>::N) * batch;
+  if (p.lower && p.n > p.m / 2) tiles /= 2;
+  if (tiles >= l.processors()) return start_update<LargeTile<T>>(l, p, batch);
+  return start_update<SmallTile<T>>(l, p, batch);
+}
+
+template <class T>
+uint64_t at(uint64_t p, int64_t elements) { return p + elements * static_cast<int64_t>(sizeof(T)); }
+
+template <class T, class L>
+int cholesky(gpk_factor_args const& a, L const& l, int64_t member0, int64_t batch) {
+  int const rows = static_cast<int>(a.rows), cols = static_cast<int>(a.cols);
+  int64_t const pitch = a.a_row, blocks_member = int64_t{cols} * block<T>;
+  uint64_t const matrix = at<T>(a.a, member0 * a.a_member);
+  if (a.workspace_bytes < blocks_member * batch * static_cast<int64_t>(sizeof(T))) return GPK_ERR_WORKSPACE;
+  auto const rest = [&](int row, int from, int to, int end) {  // columns row to end, less the product of those before
+    Update u{};
+    u.a = u.b = at<T>(matrix, row * pitch + from);
+    u.a_row = u.b_row = u.c_row = pitch;
+    u.a_col = u.b_col = u.c_col = 1;
+    u.a_member = u.b_member = u.c_member = a.a_member;
+    u.c = at<T>(matrix, row * (pitch + 1));
+    u.m = rows - row, u.n = end - row, u.k = to - from;
+    u.lower = u.conj_b = true;
+    return subtract_product<T>(l, u, batch);
+  };
+  for (int j0 = 0; j0 < cols; j0 += group<T>) {
+    int const j1 = cols - j0 < group<T> ? cols : j0 + group<T>;
+    for (int j = j0; j < j1; j += block<T>) {
+      Column p{};
+      p.a = at<T>(matrix, j * (pitch + 1));
+      p.block = at<T>(a.workspace, int64_t{j} * block<T>);
+      p.pitch = pitch, p.a_member = a.a_member, p.block_member = blocks_member;
+      p.flags = reinterpret_cast<long long*>(a.flags);
+      p.nb = j1 - j < block<T> ? j1 - j : block<T>;
+      p.below = rows - j - p.nb;
+      p.first = static_cast<int>(a.first) + j, p.member0 = static_cast<int>(member0);
+      int64_t const ctas = p.below > 0 ? pieces(p.below, column_rows) : 1;
+      dim3 const grid(static_cast<unsigned>(ctas), static_cast<unsigned>(batch));
+      if (int const code = l.template start<factor_column<T>>(grid, column_threads, column_bytes<T>, p)) return code;
+      if (j + p.nb < j1) {
+        if (int const code = rest(j + p.nb, j, j + p.nb, j1)) return code;
+      }
+    }
+    if (j1 < cols) {
+      if (int const code = rest(j1, j0, j1, cols)) return code;
+    }
+  }
+  Blocks p{matrix, a.workspace, pitch, a.a_member, blocks_member, cols};
+  dim3 const grid(static_cast<unsigned>(pieces(cols, block<T>)), static_cast<unsigned>(batch));
+  return l.template start<place_blocks<T>>(grid, 256, 0, p);
+}
+
+template <class T, class L>
+int cholesky_small(gpk_factor_args const& a, L const& l) {
+  if (a.rows > GPK_FACTOR_SMALL) return GPK_ERR_UNSUPPORTED;
+  Small const p{a.a, a.b, a.a_row, a.a_col, a.a_member, a.b_row, a.b_col, a.b_member, reinterpret_cast<long long*>(a.flags),
+                static_cast<int>(a.rows), static_cast<int>(a.batch), (a.bits & GPK_FACTOR_CONJ) != 0};
+  dim3 const warps(static_cast<unsigned>(pieces(a.batch, small_threads / 32)));
+  if (a.rows <= 8) return l.template start<factor_small<T, 8>>(warps, small_threads, small_bytes<T>, p);
+  if (a.rows <= 16) return l.template start<factor_small<T, 16>>(warps, small_threads, small_bytes<T>, p);
+  if (a.rows <= 32) return l.template start<factor_small<T, 32>>(warps, small_threads, small_bytes<T>, p);
+  return l.template start<factor_medium<T>>(dim3(static_cast<unsigned>(a.batch)), column_threads, block_bytes<T, 64>, p);
+}
+
+// The lower triangular matrix that a triangular one is, read forwards, and the columns that it is applied to.
+struct Forward {
+  uint64_t t, x;
+  int64_t t_row, t_col, x_row;
+};
+
+template <class T>
+Forward forward(gpk_factor_args const& a, int64_t member0) {
+  Forward f{at<T>(a.a, member0 * a.a_member), at<T>(a.b, member0 * a.b_member), a.a_row, a.a_col, a.b_row};
+  if (a.bits & GPK_FACTOR_UPPER) {
+    f.t = at<T>(f.t, (a.rows - 1) * (a.a_row + a.a_col));
+    f.x = at<T>(f.x, (a.rows - 1) * a.b_row);
+    f.t_row = -f.t_row, f.t_col = -f.t_col, f.x_row = -f.x_row;
+  }
+  return f;
+}
+
+template <class T, class L>
+int apply(L const& l, Apply p, int64_t batch) {
+  dim3 const grid(static_cast<unsigned>(pieces(p.m, apply_rows)), static_cast<unsigned>(batch));
+  int const cols = p.cols;
+  for (int c = 0; c < cols; c += apply_cols) {
+    p.cols = cols - c < apply_cols ? cols - c : apply_cols;
+    if (int const code = l.template start<apply_few<T>>(grid, 256, apply_bytes<T>, p)) return code;
+    p.x = at<T>(p.x, apply_cols * p.x_col), p.y = at<T>(p.y, apply_cols * p.y_col);
+  }
+  return GPK_OK;
+}
+
+constexpr int few_columns = 16;  // columns of x up to which apply_few updates them
+
+template <class T, class L>
+int solve(gpk_factor_args const& a, L const& l, int64_t member0, int64_t batch) {
+  Forward const f = forward<T>(a, member0);
+  bool const conj = (a.bits & GPK_FACTOR_CONJ) != 0;
+  int const rows = static_cast<int>(a.rows), cols = static_cast<int>(a.cols);
+  for (int k = 0; k < rows; k += block<T>) {
+    int const nb = rows - k < block<T> ? rows - k : block<T>, next = k + nb;
+    Solve const s{at<T>(f.t, k * (f.t_row + f.t_col)), at<T>(f.x, k * f.x_row), f.t_row, f.t_col, a.a_member,
+                  f.x_row, a.b_col, a.b_member, nb, cols, conj, (a.bits & GPK_FACTOR_UNIT) != 0};
+    dim3 const grid(static_cast<unsigned>(pieces(cols, column_rows)), static_cast<unsigned>(batch));
+    if (int const code = l.template start<solve_block<T>>(grid, column_threads, solve_bytes<T>, s)) return code;
+    if (next == rows) break;
+    uint64_t const below = at<T>(f.t, next * f.t_row + k * f.t_col), x = at<T>(f.x, next * f.x_row);
+    int code;
+    if (cols <= few_columns) {
+      code = apply<T>(l, {below, s.x, x, f.t_row, f.t_col, a.a_member, f.x_row, a.b_col, a.b_member, f.x_row, a.b_col, a.b_member,
+                          rows - next, nb, cols, true, conj}, batch);
+    } else {
+      code = subtract_product<T>(l, {below, s.x, x, f.t_row, f.t_col, a.a_member, a.b_col, f.x_row, a.b_member, f.x_row, a.b_col, a.b_member,
+                                     rows - next, cols, nb, false, conj, false}, batch);
+    }
+    if (code != GPK_OK) return code;
+  }
+  return GPK_OK;
+}
+
+template <class T, class L>
+int solve_inverses(gpk_factor_args const& a, L const& l, int64_t member0, int64_t batch) {
+  bool const conj = (a.bits & GPK_FACTOR_CONJ) != 0, upper = (a.bits & GPK_FACTOR_UPPER) != 0;
+  int const rows = static_cast<int>(a.rows), cols = static_cast<int>(a.cols), width = static_cast<int>(a.first);
+  if (width < 1 || cols > apply_cols) return GPK_ERR_ARGUMENT;
+  int const count = static_cast<int>(pieces(rows, width));
+  for (int i = 0; i < count; ++i) {
+    int const at_block = upper ? count - 1 - i : i, k = at_block * width;  // rows k to k + nb, in the order of memory
+    int const nb = rows - k < width ? rows - k : width;
+    uint64_t const x = at<T>(a.b, member0 * a.b_member + k * a.b_row), y = at<T>(a.d, member0 * a.d_member + int64_t{k} * cols);
+    uint64_t const inverse = at<T>(a.c, member0 * a.c_member + int64_t{k} * width);
+    int code = apply<T>(l, {inverse, x, y, a.c_row, a.c_col, a.c_member, a.b_row, a.b_col, a.b_member, cols, 1, a.d_member,
+                            nb, nb, cols, false, conj}, batch);
+    int const from = upper ? 0 : k + nb, to = upper ? k : rows;
+    if (code == GPK_OK && from < to) {
+      code = apply<T>(l, {at<T>(a.a, member0 * a.a_member + from * a.a_row + k * a.a_col), y, at<T>(a.b, member0 * a.b_member + from * a.b_row),
+                          a.a_row, a.a_col, a.a_member, cols, 1, a.d_member, a.b_row, a.b_col, a.b_member, to - from, nb, cols, true, conj}, batch);
+    }
+    if (code != GPK_OK) return code;
+  }
+  return GPK_OK;
+}
+
+// LU of a.a, rows x cols, in place; the order of the rows goes to a.c. As in Cholesky's factorization, the columns of a
+// group are updated after each panel, and those behind it once.
+template <class T, class L>
+int lu(gpk_factor_args const& a, L const& l, int64_t member0, int64_t batch) {
+  constexpr int N = panel_columns<T>;
+  int const rows = static_cast<int>(a.rows), cols = static_cast<int>(a.cols), both = rows < cols ? rows : cols;
+  int64_t const pitch = a.a_row;
+  uint64_t const matrix = at<T>(a.a, member0 * a.a_member), order = a.c + static_cast<uint64_t>(member0 * a.c_member) * 8;
+  unsigned const members = static_cast<unsigned>(batch);
+  if (rows > panel_most * panel_ctas * panel_threads || !l.clusters()) return GPK_ERR_UNSUPPORTED;
+  if (a.workspace_bytes < batch * 2 * N * 4) return GPK_ERR_WORKSPACE;
+  auto const element = [&](int i, int j) { return at<T>(matrix, i * pitch + j); };
+  auto const rest = [&](int row, int col, int from, int to, int end) {  // columns col to end, less the product of those from on
+    return subtract_product<T>(l, {element(row, from), element(from, col), element(row, col), pitch, 1, a.a_member, 1, pitch, a.a_member, pitch, 1, a.a_member,
+                                   rows - row, end - col, to - from, false, false, false}, batch);
+  };
+  Order const first{order, a.c_member, rows};
+  if (int const code = l.template start<begin_order>(dim3(static_cast<unsigned>(pieces(rows, 256)), members), 256, 0, first)) return code;
+  for (int j0 = 0; j0 < both; j0 += group<T>) {
+    int const j1 = both - j0 < group<T> ? both : j0 + group<T>;
+    for (int j = j0; j < j1; j += N) {
+      int const nb = j1 - j < N ? j1 - j : N;
+      Panel const p{element(j, j), a.workspace, pitch, a.a_member, rows - j, nb};
+      dim3 const cluster(panel_ctas, members);
+      int const shared = static_cast<int>(sizeof(PanelShared<T>));
+      int code = rows - j <= panel_ctas * panel_threads ? l.template start<factor_panel<T, 1>>(cluster, panel_threads, shared, p, panel_ctas)
+                                                        : l.template start<factor_panel<T, panel_most>>(cluster, panel_threads, shared, p, panel_ctas);
+      if (code != GPK_OK) return code;
+      Moves const m{element(j, 0), a.workspace, order + static_cast<uint64_t>(j) * 8, pitch, a.a_member, a.c_member, j, nb, j1, cols};
+      dim3 const grid(static_cast<unsigned>(pieces(cols, move_threads)) + 1, members);
+      code = l.template start<move_rows<T>>(grid, move_threads, N * N * static_cast<int>(sizeof(T)) + 2 * N * 4, m);
+      if (code == GPK_OK) code = rest(j + nb, j + nb, j, j + nb, j1);
+      if (code != GPK_OK) return code;
+    }
+    if (j1 == cols) continue;
+    gpk_factor_args s{};
+    s.a = element(j0, j0), s.b = element(j0, j1);
+    s.a_row = s.b_row = pitch, s.a_col = s.b_col = 1, s.a_member = s.b_member = a.a_member;
+    s.rows = j1 - j0, s.cols = cols - j1, s.bits = GPK_FACTOR_UNIT;
+    int code = solve<T>(s, l, 0, batch);
+    if (code == GPK_OK) code = rest(j1, j1, j0, j1, cols);
+    if (code != GPK_OK) return code;
+  }
+  return GPK_OK;
+}
+
+template <class T, class L>
+int lower(gpk_factor_args const& a, L const& l, int64_t member0, int64_t batch) {
+  Triangle const p{at<T>(a.a, member0 * a.a_member), at<T>(a.b, member0 * a.b_member), a.a_row, a.a_col, a.a_member, a.b_row, a.b_member,
+                   static_cast<int>(a.rows), static_cast<int>(a.cols), (a.bits & GPK_FACTOR_CONJ) != 0};
+  unsigned const z = static_cast<unsigned>(batch);
+  if (a.op == GPK_FACTOR_LOWER) {
+    dim3 const grid(static_cast<unsigned>(pieces(a.cols, 32)), static_cast<unsigned>(pieces(a.rows, 32)), z);
+    if (grid.y > 65535) return GPK_ERR_UNSUPPORTED;
+    return l.template start<copy_lower<T>>(grid, 256, 32 * 33 * static_cast<int>(sizeof(T)), p);
+  }
+  dim3 const grid(static_cast<unsigned>(pieces(a.cols, 256)), static_cast<unsigned>(pieces(a.rows, 8)), z);
+  if (grid.y > 65535) return GPK_ERR_UNSUPPORTED;
+  return l.template start<subtract_lower<T>>(grid, 256, 0, p);
+}
+
+template <class T, class L>
+int run_of(gpk_factor_args const& a, L const& l) {
+  if (a.rows == 0 || a.cols == 0 || a.batch == 0) return GPK_OK;
+  if (a.op == GPK_FACTOR_CHOLESKY_SMALL) return cholesky_small<T>(a, l);
+  for (int64_t i = 0; i < a.batch; i += most_members) {
+    int64_t const batch = a.batch - i < most_members ? a.batch - i : most_members;
+    int code = GPK_ERR_UNSUPPORTED;
+    switch (a.op) {
+      case GPK_FACTOR_LOWER:
+      case GPK_FACTOR_SUBTRACT_LOWER: code = lower<T>(a, l, i, batch); break;
+      case GPK_FACTOR_CHOLESKY:
+        if (a.a_col != 1 || a.rows < a.cols) return GPK_ERR_ARGUMENT;
+        code = cholesky<T>(a, l, i, batch);
+        break;
+      case GPK_FACTOR_LU:
+        if (a.a_col != 1) return GPK_ERR_ARGUMENT;
+        code = lu<T>(a, l, i, batch);
+        break;
+      case GPK_FACTOR_SOLVE: code = solve<T>(a, l, i, batch); break;
+      case GPK_FACTOR_SOLVE_INVERSES: code = solve_inverses<T>(a, l, i, batch); break;
+    }
+    if (code != GPK_OK) return code;
+  }
+  return GPK_OK;
+}
+
+template <class L>
+int run(gpk_factor_args const& a, L const& l) {
+  if (a.op == GPK_FACTOR_BEGIN) return l.clear(a.flags, 2);
+  switch (a.type) {
+    case GPK_F32: return run_of<float>(a, l);
+    case GPK_F64: return run_of<double>(a, l);
+    case GPK_C64: return run_of<Complex<float>>(a, l);
+    case GPK_C128: return run_of<Complex<double>>(a, l);
+  }
+  return GPK_ERR_UNSUPPORTED;
+}
+
+}  // namespace
+}  // namespace factor
+}  // namespace gpk

@@ -1,0 +1,188 @@
+// factor_update.cuh: C -= A B^H for tall, narrow A and B in global memory, by the tensor cores, and the copies of a
+// triangle.
+#pragma once
+#include "factor_tensor.cuh"
+
+namespace gpk {
+namespace factor {
+namespace {
+
+// C -= A op(B), where C is m x n, A m x k and op(B) k x n. Element (j, l) of B contributes to column j of C.
+struct Update {
+  uint64_t a, b, c;
+  int64_t a_row, a_col, a_member;
+  int64_t b_row, b_col, b_member;
+  int64_t c_row, c_col, c_member;
+  int m, n, k;
+  bool lower;           // only elements on and below the diagonal of C are computed
+  bool conj_a, conj_b;  // the conjugates are read
+};
+
+// How the operands are copied to shared memory: element by element, or in pieces of 16 bytes along k, or those of A
+// along k and those of B along the columns of C.
+enum class Pieces { None, Along, Across };
+
+// A tile of M x N with K columns a step, of STAGES steps in shared memory. A warp computes WM x WN. Lines are padded so
+// that the loads of a warp's operands are free of bank conflicts.
+template <class T_, int M_, int N_, int K_, int WM_, int WN_, int STAGES_>
+struct Tile {
+  using T = T_;
+  static constexpr int M = M_, N = N_, K = K_, WM = WM_, WN = WN_, STAGES = STAGES_, size = static_cast<int>(sizeof(T));
+  static constexpr int threads = M / WM * (N / WN) * 32;
+  static constexpr int ctas = threads == 256 && !Number<T>::complex ? 2 : 1;  // a multiprocessor, at least
+  static constexpr int pitch = K + 4, across_pitch = N + 32 / size;
+  static constexpr int right = N * pitch > K * across_pitch ? N * pitch : K * across_pitch;  // elements of a step
+  static constexpr int bytes = STAGES * (M * pitch + right) * size;
+};
+
+// Copies LINES lines of LENGTH elements, from line0 and first on, to shared memory, and zeros beyond `lines` and
+// `length`. V: elements a piece, along a line; 1: lines have any strides.
+template <class T, int LINES, int LENGTH, int V, int THREADS>
+__device__ void load_lines(T* to, int pitch, T const* from, int64_t line, int64_t step, int line0, int lines, int first, int length) {
+  int const tid = static_cast<int>(threadIdx.x);
+  constexpr int pieces = LINES * LENGTH / V, size = static_cast<int>(sizeof(T));
+  bool const along = V > 1 || step * step <= line * line;  // neighbouring threads load along the smaller stride
+#pragma unroll
+  for (int e0 = 0; e0 < pieces; e0 += THREADS) {
+    int const e = e0 + tid;
+    if (pieces % THREADS != 0 && e >= pieces) break;
+    int const r = along ? e / (LENGTH / V) : e % LINES, c = (along ? e % (LENGTH / V) : e / LINES) * V;
+    int const left = line0 + r < lines ? length - first - c : 0, in = left < 0 ? 0 : left < V ? left : V;
+    copy_async<V * size>(to + r * pitch + c, from + (in > 0 ? (line0 + r) * line + (first + c) * step : 0), in * size);
+  }
+}
+
+// Grid: tiles across, tiles down, batch.
+template <class G, Pieces PIECES>
+__global__ void __launch_bounds__(G::threads, G::ctas) update(Update p) {
+  using T = typename G::T;
+  constexpr int down = G::WM / 16, across = G::WN / 8, V = 16 / G::size;
+  constexpr bool flat = PIECES == Pieces::Across;  // B lies in shared memory as K lines of N
+  GPK_FACTOR_SHARED(shared);
+  T* const left = reinterpret_cast<T*>(shared);
+  T* const right = left + G::STAGES * G::M * G::pitch;
+  int const tid = static_cast<int>(threadIdx.x), warp = tid / 32, g = tid % 32 / 4, t = tid % 4;
+  int const row0 = static_cast<int>(blockIdx.y) * G::M, col0 = static_cast<int>(blockIdx.x) * G::N;
+  int const wm = warp / (G::N / G::WN) * G::WM, wn = warp % (G::N / G::WN) * G::WN;
+  begin();
+  if (p.lower && row0 + G::M <= col0) return;
+  T const* const a = reinterpret_cast<T const*>(p.a) + blockIdx.z * p.a_member;
+  T const* const b = reinterpret_cast<T const*>(p.b) + blockIdx.z * p.b_member;
+  T* const c = reinterpret_cast<T*>(p.c) + blockIdx.z * p.c_member;
+  auto load = [&](int step) {
+    int const at = step % G::STAGES;
+    load_lines<T, G::M, G::K, PIECES == Pieces::None ? 1 : V, G::threads>(left + at * G::M * G::pitch, G::pitch, a, p.a_row, p.a_col, row0, p.m, step * G::K, p.k);
+    if constexpr (flat) {
+      load_lines<T, G::K, G::N, V, G::threads>(right + at * G::right, G::across_pitch, b, p.b_col, p.b_row, step * G::K, p.k, col0, p.n);
+    } else {
+      load_lines<T, G::N, G::K, PIECES == Pieces::None ? 1 : V, G::threads>(right + at * G::right, G::pitch, b, p.b_row, p.b_col, col0, p.n, step * G::K, p.k);
+    }
+  };
+  typename Tensor<T>::Sum sum[down][across] = {};
+  int const steps = (p.k + G::K - 1) / G::K;
+#pragma unroll
+  for (int i = 0; i < G::STAGES - 1; ++i) {
+    if (i < steps) load(i);
+    commit_copies();
+  }
+  for (int step = 0; step < steps; ++step) {
+    await_copies<G::STAGES - 2>();
+    __syncthreads();
+    if (step + G::STAGES - 1 < steps) load(step + G::STAGES - 1);
+    commit_copies();
+    int const at = step % G::STAGES;
+    T const* const l = left + (at * G::M + wm + g) * G::pitch + t;
+    constexpr int along = flat ? G::across_pitch : 1, next = flat ? 1 : G::pitch;  // of B, from one k and column to the next
+    T const* const r = right + at * G::right + (wn + g) * next + t * along;
+#pragma unroll
+    for (int k = 0; k < G::K; k += 8) {
+      typename Tensor<T>::Right y[across];
+#pragma unroll
+      for (int j = 0; j < across; ++j) {
+        T const v[2] = {conjugate(r[j * 8 * next + k * along], p.conj_b), conjugate(r[j * 8 * next + (k + 4) * along], p.conj_b)};
+        y[j] = Tensor<T>::right(v);
+      }
+#pragma unroll
+      for (int i = 0; i < down; ++i) {
+        T const* const x = l + i * 16 * G::pitch + k;
+        T const v[4] = {conjugate(x[0], p.conj_a), conjugate(x[8 * G::pitch], p.conj_a), conjugate(x[4], p.conj_a),
+                        conjugate(x[8 * G::pitch + 4], p.conj_a)};
+        typename Tensor<T>::Left const z = Tensor<T>::left(v);
+#pragma unroll
+        for (int j = 0; j < across; ++j) Tensor<T>::multiply(sum[i][j], z, y[j]);
+      }
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < down; ++i) {
+#pragma unroll
+    for (int j = 0; j < across; ++j) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        int const row = row0 + wm + i * 16 + g + e / 2 * 8, col = col0 + wn + j * 8 + 2 * t + e % 2;
+        if (row >= p.m || col >= p.n || (p.lower && row < col)) continue;
+        T* const at = c + row * p.c_row + col * p.c_col;
+        *at = difference(*at, Tensor<T>::at(sum[i][j], e));
+      }
+    }
+  }
+}
+
+struct Triangle {
+  uint64_t a, b;
+  int64_t a_row, a_col, a_member;
+  int64_t b_row, b_member;
+  int rows, cols;
+  bool conj;
+};
+
+// b = the lower triangle of a, and zeros above; b's rows are dense. Grid: tiles of 32 x 32 across, down, batch; 32 x 8
+// threads in a row.
+template <class T>
+__global__ void __launch_bounds__(256) copy_lower(Triangle p) {
+  GPK_FACTOR_SHARED(shared);
+  T* const s = reinterpret_cast<T*>(shared);
+  int const lane = static_cast<int>(threadIdx.x) % 32, line = static_cast<int>(threadIdx.x) / 32;
+  int const row0 = static_cast<int>(blockIdx.y) * 32, col0 = static_cast<int>(blockIdx.x) * 32;
+  T const* const a = reinterpret_cast<T const*>(p.a) + blockIdx.z * p.a_member;
+  T* const b = reinterpret_cast<T*>(p.b) + blockIdx.z * p.b_member;
+  bool const along = p.a_col * p.a_col <= p.a_row * p.a_row;
+  begin();
+  for (int q = line; q < 32; q += 8) {
+    int const i = along ? q : lane, k = along ? lane : q, row = row0 + i, col = col0 + k;
+    T v = from_real<T>(0);
+    if (row < p.rows && col < p.cols && col <= row) v = conjugate(a[row * p.a_row + col * p.a_col], p.conj);
+    s[i * 33 + k] = v;
+  }
+  __syncthreads();
+  for (int q = line; q < 32; q += 8) {
+    int const row = row0 + q, col = col0 + lane;
+    if (row < p.rows && col < p.cols) b[row * p.b_row + col] = s[q * 33 + lane];
+  }
+}
+
+// b -= a on and below the diagonal; rows are dense. Grid: pieces of 256 columns, rows / 8, batch.
+template <class T>
+__global__ void __launch_bounds__(256) subtract_lower(Triangle p) {
+  int const col = static_cast<int>(blockIdx.x) * 256 + static_cast<int>(threadIdx.x), row0 = static_cast<int>(blockIdx.y) * 8;
+  T const* const a = reinterpret_cast<T const*>(p.a) + blockIdx.z * p.a_member;
+  T* const b = reinterpret_cast<T*>(p.b) + blockIdx.z * p.b_member;
+  begin();
+  T x[8], y[8];
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    int const row = row0 + i;
+    bool const in = row < p.rows && col < p.cols && col <= row;
+    x[i] = in ? a[row * p.a_row + col] : from_real<T>(0);
+    y[i] = in ? b[row * p.b_row + col] : from_real<T>(0);
+  }
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    int const row = row0 + i;
+    if (row < p.rows && col < p.cols && col <= row) b[row * p.b_row + col] = difference(y[i], x[i]);
+  }
+}
+
+}  // namespace
+}  // namespace factor
+}  // namespace gpk

@@ -1,0 +1,231 @@
+// cuda.h: runs the threads of a CTA one after the other on the host, each until it waits for others, for the kernels
+// of factor_*.cuh. What one thread writes between two barriers may be visible to threads that run later and not to
+// those before, as on a GPU; the order of the threads can be reversed. Shared memory is poisoned for every CTA.
+#pragma once
+#include <math.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+#include <functional>
+#include <vector>
+
+#define GPK_EMULATED
+#define __device__
+#define __global__
+#define __launch_bounds__(...)
+#define GPK_FACTOR_SHARED(name) char* const name = emulate::shared[emulate::current / emulate::count]
+
+struct dim3 {
+  unsigned x, y, z;
+  dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
+};
+inline dim3 threadIdx, blockIdx, gridDim;
+
+namespace emulate {
+
+constexpr int most_threads = 512, stack_bytes = 64 << 10, shared_bytes = 227 << 10, most_ctas = 8;
+alignas(128) inline char shared[most_ctas][shared_bytes];  // of a cluster's CTAs
+
+enum State { Ready, AtWarp, AtBlock, AtCluster, Done };
+struct Thread {
+  ucontext_t context;  // of the first entry; jumps, which save no signals, are faster
+  jmp_buf point;
+  bool entered;
+  State state;
+  alignas(16) char slot[64];  // what the thread lends to its warp
+};
+inline Thread threads[most_threads];
+inline char* stacks = static_cast<char*>(malloc(size_t{most_threads} * stack_bytes));
+inline jmp_buf scheduler;
+inline int current, count;  // the thread in its cluster, and the threads of a CTA
+inline bool backwards;
+inline std::function<void()> body;
+
+inline void fail(char const* what) {
+  fprintf(stderr, "block %u %u %u, thread %d: %s\n", blockIdx.x, blockIdx.y, blockIdx.z, current, what);
+  exit(1);
+}
+
+inline void wait(State s) {
+  threads[current].state = s;
+  if (_setjmp(threads[current].point) == 0) _longjmp(scheduler, 1);
+}
+
+inline void enter() {
+  body();
+  threads[current].state = Done;
+  _longjmp(scheduler, 1);
+}
+
+// Releases the threads first to last if all that are alive wait in one state.
+inline bool release(int first, int last, State s) {
+  bool any = false;
+  for (int i = first; i < last; ++i) {
+    if (threads[i].state == Done) continue;
+    if (threads[i].state != s) return false;
+    any = true;
+  }
+  for (int i = first; any && i < last; ++i) {
+    if (threads[i].state == s) threads[i].state = Ready;
+  }
+  return any;
+}
+
+// Runs a cluster of CTAs of `each` threads.
+inline void cluster(int each, int ctas) {
+  int const n = each * ctas;
+  unsigned const first = blockIdx.x;
+  count = each;
+  memset(shared, 0xff, static_cast<size_t>(ctas) * shared_bytes);
+  for (int i = 0; i < n; ++i) {
+    getcontext(&threads[i].context);
+    threads[i].context.uc_stack.ss_sp = stacks + size_t(i) * stack_bytes;
+    threads[i].context.uc_stack.ss_size = stack_bytes;
+    threads[i].context.uc_link = nullptr;
+    threads[i].state = Ready;
+    threads[i].entered = false;
+    makecontext(&threads[i].context, enter, 0);
+  }
+  for (;;) {
+    bool volatile ran = false, alive = false;
+    for (volatile int k = 0; k < n; ++k) {
+      int const i = backwards ? n - 1 - k : k;
+      if (threads[i].state != Ready) continue;
+      ran = true;
+      current = i;
+      threadIdx.x = static_cast<unsigned>(i % each);
+      blockIdx.x = first + static_cast<unsigned>(i / each);
+      if (_setjmp(scheduler) == 0) {
+        if (threads[i].entered) _longjmp(threads[i].point, 1);
+        threads[i].entered = true;
+        setcontext(&threads[i].context);
+      }
+    }
+    for (int w = 0; w < n; w += 32) ran = release(w, w + 32 < n ? w + 32 : n, AtWarp) || ran;
+    for (int b = 0; b < n; b += each) ran = release(b, b + each, AtBlock) || ran;
+    ran = release(0, n, AtCluster) || ran;
+    for (int i = 0; i < n; ++i) alive = alive || threads[i].state != Done;
+    if (!alive) return;
+    if (!ran) fail("threads wait for each other");
+  }
+}
+
+// Lends bytes to the warp; the lanes' bytes can be read until give_back.
+inline void lend(void const* p, size_t n) {
+  memcpy(threads[current].slot, p, n);
+  wait(AtWarp);
+}
+inline void give_back() { wait(AtWarp); }
+inline void const* lane(int i) { return threads[current / 32 * 32 + i].slot; }
+
+}  // namespace emulate
+
+inline void __syncthreads() { emulate::wait(emulate::AtBlock); }
+inline void __syncwarp() { emulate::wait(emulate::AtWarp); }
+template <class T>
+T __shfl_sync(unsigned, T x, int from) {
+  emulate::lend(&x, sizeof x);
+  T y;
+  memcpy(&y, emulate::lane(from), sizeof y);
+  emulate::give_back();
+  return y;
+}
+inline float rsqrtf(float x) { return 1 / sqrtf(x); }
+inline double rsqrt(double x) { return 1 / sqrt(x); }
+inline float __uint_as_float(uint32_t u) {
+  float f;
+  memcpy(&f, &u, 4);
+  return f;
+}
+inline void atomicMin(long long* at, long long v) {
+  if (v < *at) *at = v;
+}
+
+namespace gpk {
+inline void begin() {}
+namespace factor {
+namespace {
+
+inline uint32_t to_tf32(float x) {
+  uint32_t u;
+  memcpy(&u, &x, 4);
+  return x - x == 0 ? (u + 0x1000) & ~0x1fffu : u;
+}
+
+template <class R, class O>
+void multiply_lanes(R (&c)[4], O const (&a)[4], O const (&b)[2], R (*number)(O)) {
+  struct {
+    O a[4], b[2];
+  } own;
+  memcpy(own.a, a, sizeof a);
+  memcpy(own.b, b, sizeof b);
+  emulate::lend(&own, sizeof own);
+  int const lane = emulate::current % 32, g = lane / 4, t = lane % 4;
+  for (int e = 0; e < 4; ++e) {
+    int const row = g + e / 2 * 8, col = 2 * t + e % 2;
+    for (int k = 0; k < 8; ++k) {
+      auto const* const left = static_cast<decltype(own) const*>(emulate::lane(row % 8 * 4 + k % 4));
+      auto const* const right = static_cast<decltype(own) const*>(emulate::lane(col * 4 + k % 4));
+      c[e] += number(left->a[row / 8 + k / 4 * 2]) * number(right->b[k / 4]);
+    }
+  }
+  emulate::give_back();
+}
+inline void multiply_tf32(float (&c)[4], uint32_t const (&a)[4], uint32_t const (&b)[2]) {
+  multiply_lanes<float, uint32_t>(c, a, b, [](uint32_t u) { return __uint_as_float(u); });
+}
+inline void multiply_f64(double (&c)[4], double const (&a)[4], double const (&b)[2]) {
+  multiply_lanes<double, double>(c, a, b, [](double x) { return x; });
+}
+
+template <int BYTES>
+void copy_async(void* to, void const* from, int in) {
+  if (reinterpret_cast<uintptr_t>(to) % BYTES != 0 || reinterpret_cast<uintptr_t>(from) % BYTES != 0) emulate::fail("a copy is not aligned");
+  memset(to, 0, BYTES);
+  memcpy(to, from, static_cast<size_t>(in));
+}
+inline unsigned cluster_rank() { return static_cast<unsigned>(emulate::current / emulate::count); }
+template <class P>
+P* of_cta(P* p, int rank) {
+  auto const at = reinterpret_cast<char*>(p) - emulate::shared[cluster_rank()];
+  return reinterpret_cast<P*>(emulate::shared[rank] + at);
+}
+inline void cluster_barrier() { emulate::wait(emulate::AtCluster); }
+inline void commit_copies() {}
+template <int N>
+void await_copies() {}
+
+}  // namespace
+}  // namespace factor
+}  // namespace gpk
+
+// Launches on the host. `processors` decides which tiles an update takes.
+struct Launcher {
+  int multiprocessors = 2;
+
+  template <auto KERNEL, class P>
+  int start(dim3 grid, int threads, int shared, P const& p, int cluster = 1) const {
+    if (shared > emulate::shared_bytes || threads > 1024 || cluster > emulate::most_ctas || grid.x % static_cast<unsigned>(cluster) != 0) emulate::fail("a launch that no GPU takes");
+    emulate::body = [&p] { KERNEL(p); };
+    gridDim = grid;
+    for (unsigned z = 0; z < grid.z; ++z) {
+      for (unsigned y = 0; y < grid.y; ++y) {
+        for (unsigned x = 0; x < grid.x; x += static_cast<unsigned>(cluster)) {
+          blockIdx = dim3(x, y, z);
+          emulate::cluster(threads, cluster);
+        }
+      }
+    }
+    return 0;
+  }
+  int clear(uint64_t at, int64_t words) const {
+    memset(reinterpret_cast<void*>(at), 0x7f, static_cast<size_t>(words) * 8);
+    return 0;
+  }
+  bool clusters() const { return true; }
+  int processors() const { return multiprocessors; }
+};

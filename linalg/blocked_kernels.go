@@ -1,0 +1,205 @@
+package linalg
+
+import (
+	"fmt"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/cutlass"
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/ops"
+)
+
+// choleskyColumns returns the number of columns of a matrix of order n that the library's kernels
+// factor at once. Their own updates run at about a third of the rate of FullPrecision's products, but
+// need no temporary memory and no pass over operands first, which decides up to some thousand columns.
+func choleskyColumns(dt dtype.DType, n int) int {
+	whole, part := 6144, 2048
+	if dt.Real() == dtype.Float64 {
+		whole = 8192
+	}
+	if dt.IsComplex() {
+		whole, part = whole/2, part/2
+	}
+	if n <= whole {
+		return n
+	}
+	return part
+}
+
+// kernelCholesky is Cholesky's factorization by the library's kernels.
+type kernelCholesky struct {
+	kernelRun
+	upper bool // the upper triangle is read; small matrices are written so too
+}
+
+// run writes the factors of reads[0] [batch, n, n] to dst.
+func (c *kernelCholesky) run(s *device.Stream, dst device.View, reads []device.View) error {
+	c.s = s
+	if c.flags != nil {
+		c.flags.Free()
+	}
+	var err error
+	if c.flags, err = s.Device().Alloc(flagBytes, s); err != nil {
+		return err
+	}
+	if err := c.begin(); err != nil {
+		return err
+	}
+	a, w := reads[0], dense3(dst)
+	if c.upper {
+		a = transposed(a)
+	}
+	if n := w.Layout.Shape[1]; n <= cutlass.FactorSmall {
+		if c.upper {
+			w = transposed(w)
+		}
+		return c.binary(cutlass.FactorCholeskySmall, a, w, c.upper)
+	}
+	if err := c.binary(cutlass.FactorLower, a, w, c.upper); err != nil {
+		return err
+	}
+	return c.factor(w)
+}
+
+// factor replaces the lower triangles of w by the factors. It goes through block columns from left to
+// right: each is updated by all before it, and factored.
+func (c *kernelCholesky) factor(w device.View) error {
+	batch, n := w.Layout.Shape[0], w.Layout.Shape[1]
+	columns := choleskyColumns(w.DType, n)
+	for k := 0; k < n; k += columns {
+		to := min(k+columns, n)
+		if k > 0 {
+			if err := c.update(w, batch, k, to); err != nil {
+				return err
+			}
+		}
+		if err := c.cholesky(block(w, k, n, k, to), k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// update subtracts from the columns k to `to` the product of the columns before them. Of the square at
+// the top only the lower triangle is needed.
+func (c *kernelCholesky) update(w device.View, batch, k, to int) error {
+	n := w.Layout.Shape[1]
+	product, free, err := c.temporary(w, batch, n-k, to-k)
+	if err != nil {
+		return err
+	}
+	defer free()
+	top := block(w, k, to, 0, k)
+	if err := c.multiply(block(product, 0, to-k, 0, to-k), top, transposed(top), true, true); err != nil {
+		return err
+	}
+	if to < n {
+		if err := c.multiply(block(product, to-k, n-k, 0, to-k), block(w, to, n, 0, k), transposed(top), true, false); err != nil {
+			return err
+		}
+	}
+	return c.binary(cutlass.FactorSubtractLower, product, block(w, k, n, k, to), false)
+}
+
+// choleskyByKernels returns the factors of a, lower triangular unless they are small and op has Upper.
+func (b blocked) choleskyByKernels(op *operation, a *gpk.Array) (*gpk.Array, error) {
+	c := &kernelCholesky{upper: op.has(Upper)}
+	n := a.Shape()[a.NDim()-1]
+	how := fmt.Sprintf("Cholesky by kernels on %v", op.dev)
+	if columns := choleskyColumns(a.DType(), n); columns < n {
+		how += fmt.Sprintf(", %d columns at once, and products of full precision", columns)
+	}
+	l := op.Result(a.DType(), a.Shape(), how, []*gpk.Array{flat(a)}, c.run)
+	err := gpk.Eval(l)
+	if c.flags != nil {
+		defer c.flags.Free()
+	}
+	if err != nil {
+		return nil, err
+	}
+	member, order, err := c.failure()
+	if err != nil {
+		return nil, err
+	}
+	if order > 0 {
+		// A number that is not finite makes a pivot that is not positive.
+		if err := b.finite(a, op.triangle()); err != nil {
+			return nil, err
+		}
+		return nil, &DefiniteError{unravel(member, a.Shape()[:a.NDim()-2]), order}
+	}
+	return l, nil
+}
+
+const (
+	// fewColumns is the number of right-hand sides up to which the library's kernels solve a whole system:
+	// GPK's few_columns in factor_run.cuh.
+	fewColumns = 16
+	// solveRows is the number of rows that they solve at once for more.
+	solveRows = 1024
+)
+
+// kernelSolve solves triangular systems by the library's kernels.
+type kernelSolve struct {
+	kernelRun
+	upper, unit bool
+}
+
+// run writes t^-1 x to dst, for reads t and x of one leading axis.
+func (c *kernelSolve) run(s *device.Stream, dst device.View, reads []device.View) error {
+	c.s = s
+	t, x := reads[0], dense3(dst)
+	if err := ops.Cast(s, x, reads[1]); err != nil {
+		return err
+	}
+	n, columns := x.Layout.Shape[1], x.Layout.Shape[2]
+	if columns <= fewColumns {
+		return c.solve(t, x, c.upper, c.unit, false)
+	}
+	last := (n - 1) / solveRows * solveRows
+	for i := 0; i < n; i += solveRows {
+		k := i
+		if c.upper {
+			k = last - i
+		}
+		to := min(k+solveRows, n)
+		rows := block(x, k, to, 0, columns)
+		if err := c.solve(block(t, k, to, k, to), rows, c.upper, c.unit, false); err != nil {
+			return err
+		}
+		lo, hi := to, n
+		if c.upper {
+			lo, hi = 0, k
+		}
+		if lo < hi {
+			if err := c.eliminate(block(x, lo, hi, 0, columns), block(t, lo, hi, k, to), rows); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// eliminate enqueues x -= t rows.
+func (c *kernelSolve) eliminate(x, t, rows device.View) error {
+	product, free, err := c.temporary(x, x.Layout.Shape...)
+	if err != nil {
+		return err
+	}
+	defer free()
+	if err := c.multiply(product, t, rows, false, false); err != nil {
+		return err
+	}
+	return c.subtract(x, product)
+}
+
+// substituteByKernels replaces x by t^-1 x.
+func (b blocked) substituteByKernels(op *operation, t, x *gpk.Array, upper, unit bool) error {
+	if x.Size() == 0 {
+		return nil
+	}
+	c := &kernelSolve{upper: upper, unit: unit}
+	y := op.Result(x.DType(), x.Shape(), fmt.Sprintf("substitution by kernels on %v", op.dev), []*gpk.Array{t, x}, c.run)
+	return x.CopyFrom(y)
+}
