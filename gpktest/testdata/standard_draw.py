@@ -4,7 +4,7 @@ import numpy as np
 
 FLOATS = ["float32", "float64", "float16"]
 WIDE = ["float32", "float64"]
-INTEGERS = ["int8", "uint8", "int32", "int64"]
+INTEGERS = ["int8", "uint8", "int32", "int64", "int16", "uint16", "uint32", "uint64"]
 COMPLEX = ["complex64", "complex128"]
 BOOL = ["bool"]
 REALS = FLOATS + INTEGERS

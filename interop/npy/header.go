@@ -60,6 +60,15 @@ func elementTypeOf[T gpk.Elem](code string) elementType {
 	return elementType{code, dtype.Of[T](), elements[T], write[T]}
 }
 
+// typeNames lists the types of codes.
+func typeNames() string {
+	var b strings.Builder
+	for _, t := range codes {
+		b.WriteString(" " + t.dt.String())
+	}
+	return b.String()
+}
+
 // typeFor returns the row of an element type, or nil.
 func typeFor(dt gpk.DType) *elementType {
 	i := slices.IndexFunc(codes, func(t elementType) bool { return t.dt == dt })
@@ -260,7 +269,7 @@ func element(descr string) (dt gpk.DType, swap bool, err error) {
 		}
 		return dt, false, formatError("a byte order of %q", order)
 	}
-	return dt, false, fmt.Errorf("npy: %w: elements of NumPy's type %q; astype one of float16 float32 float64 int8 uint8 int32 int64 bool complex64 complex128", gpk.ErrDType, descr)
+	return dt, false, fmt.Errorf("npy: %w: elements of NumPy's type %q; astype one of%s", gpk.ErrDType, descr, typeNames())
 }
 
 // parser takes tokens from the front of rest and keeps the first mistake.
