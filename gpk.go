@@ -170,7 +170,8 @@ var (
 func SetPrecision(p matmul.Precision) (old matmul.Precision) { return matmul.SetPrecision(p) }
 
 // FromSlice returns an array on the default device with a copy of data, which
-// fills shape in row-major order; no shape means one axis. Elements of int become Int64.
+// fills shape in row-major order; no shape means one axis. Elements of int become Int64,
+// those of uint Uint64.
 func FromSlice[T HostElem](data []T, shape ...int) *Array { return array.FromSlice(data, shape...) }
 
 // FromSliceOn is FromSlice on device d.

@@ -15,6 +15,11 @@ SHAPES = [(), (0,), (1,), (7,), (4, 3), (2, 3, 4), (3, 0, 2), (40,), (1, 5), (2,
 CALLS = {}
 
 
+def sum_type(kind):
+    """gpk's type of sums and products of integers and bool."""
+    return np.uint64 if kind in ("uint16", "uint32", "uint64") else np.int64
+
+
 def call(name, kinds):
     """Registers a function that makes one call: it returns the operands, the parameters and the results."""
     def register(f):

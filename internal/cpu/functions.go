@@ -12,8 +12,8 @@ import (
 // complex numbers and for integers. Missing ones are nil. internal/gen writes their table,
 // functions_gen.go: the function of operation Name is nameF64, nameC128 or nameInt.
 type function struct {
-	real    func(x float64) float64
-	complex func(x complex128) complex128
+	real     func(x float64) float64
+	complex  func(x complex128) complex128
 	integer  func(x int64) int64
 	unsigned func(x uint64) uint64 // of the unsigned types, as integer of the signed ones
 
