@@ -184,8 +184,9 @@ func Shl(a, b any) *Array { return array.Binary(expr.Shl, a, b) }
 func Shr(a, b any) *Array { return array.Binary(expr.Shr, a, b) }
 
 // Sum returns the sum of the elements; halves accumulate in float32, integers and bool in
-// int64. It works over the given axes, which the result lacks unless KeepDims is among
-// them; no axes means all. Integers and bool give int64.
+// 64 bits. It works over the given axes, which the result lacks unless KeepDims is among
+// them; no axes means all. Integers and bool give int64; uint16, uint32 and uint64 give
+// uint64.
 func Sum(a *Array, axes ...int) *Array { return a.Sum(axes...) }
 
 // Mean returns the sum of the elements over their number; NaN for no elements. It works
@@ -204,8 +205,9 @@ func Max(a *Array, axes ...int) *Array { return a.Max(axes...) }
 func Min(a *Array, axes ...int) *Array { return a.Min(axes...) }
 
 // Prod returns the product of the elements; float32 and halves accumulate in float64,
-// integers and bool in int64. It works over the given axes, which the result lacks unless
-// KeepDims is among them; no axes means all. Integers and bool give int64.
+// integers and bool in 64 bits. It works over the given axes, which the result lacks
+// unless KeepDims is among them; no axes means all. Integers and bool give int64; uint16,
+// uint32 and uint64 give uint64.
 func Prod(a *Array, axes ...int) *Array { return a.Prod(axes...) }
 
 // Any returns whether any element differs from 0; NaN differs. It works over the given
@@ -234,7 +236,8 @@ func ArgMin(a *Array, axis ...int) *Array {
 }
 
 // CumSum returns the sum of the elements up to each index; integers and bool accumulate
-// in int64. It works along one axis. Integers and bool give int64.
+// in 64 bits. It works along one axis. Integers and bool give int64; uint16, uint32 and
+// uint64 give uint64.
 func CumSum(a *Array, axis int) *Array { return a.CumSum(axis) }
 
 // Softmax returns e^(a-m) / sum e^(a-m), where m is the largest element. It works along

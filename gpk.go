@@ -78,8 +78,8 @@ type DType = dtype.DType
 // Elem is the set of Go types that an array's elements can have.
 type Elem = dtype.Elem
 
-// HostElem is Elem and Go's int, which slices may have on their way in and out. An array
-// stores it as Int64.
+// HostElem is Elem and Go's int and uint, which slices may have on their way in and out. An
+// array stores them as Int64 and Uint64.
 type HostElem = dtype.HostElem
 
 // The element types.
@@ -95,6 +95,10 @@ const (
 	Bool       = dtype.Bool
 	Complex64  = dtype.Complex64
 	Complex128 = dtype.Complex128
+	Int16      = dtype.Int16
+	Uint16     = dtype.Uint16
+	Uint32     = dtype.Uint32
+	Uint64     = dtype.Uint64
 )
 
 // Precisions of a product of float32 or complex64, given as an option of
@@ -166,7 +170,8 @@ var (
 func SetPrecision(p matmul.Precision) (old matmul.Precision) { return matmul.SetPrecision(p) }
 
 // FromSlice returns an array on the default device with a copy of data, which
-// fills shape in row-major order; no shape means one axis. Elements of int become Int64.
+// fills shape in row-major order; no shape means one axis. Elements of int become Int64,
+// those of uint Uint64.
 func FromSlice[T HostElem](data []T, shape ...int) *Array { return array.FromSlice(data, shape...) }
 
 // FromSliceOn is FromSlice on device d.

@@ -13,7 +13,7 @@ import (
 
 // FromSlice returns an array on the default device with a copy of data, which
 // fills shape in row-major order; no shape means one axis. Elements of Go's int become
-// Int64. A length that does not fit the shape is ErrShape.
+// Int64, those of uint Uint64. A length that does not fit the shape is ErrShape.
 func FromSlice[T dtype.HostElem](data []T, shape ...int) *Array {
 	return fromBytes(call{"FromSlice", here()}, device.Default(), dtype.Of[T](), hostBytes(data), len(data), shape)
 }

@@ -172,8 +172,9 @@ func (a *Array) Shl(b any) *Array { return Binary(expr.Shl, a, b) }
 func (a *Array) Shr(b any) *Array { return Binary(expr.Shr, a, b) }
 
 // Sum returns the sum of the elements; halves accumulate in float32, integers and bool in
-// int64. It works over the given axes, which the result lacks unless KeepDims is among
-// them; no axes means all. Integers and bool give int64.
+// 64 bits. It works over the given axes, which the result lacks unless KeepDims is among
+// them; no axes means all. Integers and bool give int64; uint16, uint32 and uint64 give
+// uint64.
 func (a *Array) Sum(axes ...int) *Array { return reduce(expr.Sum, a, axes) }
 
 // Mean returns the sum of the elements over their number; NaN for no elements. It works
@@ -192,8 +193,9 @@ func (a *Array) Max(axes ...int) *Array { return reduce(expr.Max, a, axes) }
 func (a *Array) Min(axes ...int) *Array { return reduce(expr.Min, a, axes) }
 
 // Prod returns the product of the elements; float32 and halves accumulate in float64,
-// integers and bool in int64. It works over the given axes, which the result lacks unless
-// KeepDims is among them; no axes means all. Integers and bool give int64.
+// integers and bool in 64 bits. It works over the given axes, which the result lacks
+// unless KeepDims is among them; no axes means all. Integers and bool give int64; uint16,
+// uint32 and uint64 give uint64.
 func (a *Array) Prod(axes ...int) *Array { return reduce(expr.Prod, a, axes) }
 
 // Any returns whether any element differs from 0; NaN differs. It works over the given
@@ -218,7 +220,8 @@ func (a *Array) ArgMax(axis int) *Array { return reduce(expr.ArgMax, a, []int{ax
 func (a *Array) ArgMin(axis int) *Array { return reduce(expr.ArgMin, a, []int{axis}) }
 
 // CumSum returns the sum of the elements up to each index; integers and bool accumulate
-// in int64. It works along one axis. Integers and bool give int64.
+// in 64 bits. It works along one axis. Integers and bool give int64; uint16, uint32 and
+// uint64 give uint64.
 func (a *Array) CumSum(axis int) *Array { return a.along(expr.CumSum, here(), axis) }
 
 // Softmax returns e^(a-m) / sum e^(a-m), where m is the largest element. It works along

@@ -47,7 +47,7 @@ func (f *Function) Arguments(args []any) ([]byte, error) {
 func appendNumber(b []byte, v any) []byte {
 	if _, ok := dtype.OfValue(v); !ok {
 		switch v.(type) {
-		case int16, uint16, uint32, uint64, Address:
+		case Address:
 		default:
 			return b
 		}

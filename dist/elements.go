@@ -43,6 +43,7 @@ var codecs = map[dtype.DType]codec{
 	dtype.Float32: codecOf[float32](), dtype.Float64: codecOf[float64](),
 	dtype.Float16: codecOf[float16.Float16](), dtype.BFloat16: codecOf[bfloat16.BFloat16](),
 	dtype.Int8: codecOf[int8](), dtype.Uint8: codecOf[uint8](), dtype.Int32: codecOf[int32](), dtype.Int64: codecOf[int64](),
+	dtype.Int16: codecOf[int16](), dtype.Uint16: codecOf[uint16](), dtype.Uint32: codecOf[uint32](), dtype.Uint64: codecOf[uint64](),
 	dtype.Bool: codecOf[bool](), dtype.Complex64: codecOf[complex64](), dtype.Complex128: codecOf[complex128](),
 }
 

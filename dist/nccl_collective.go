@@ -32,6 +32,7 @@ func reductionOf(op Op, dt dtype.DType) (r ncclReduction, ok bool) {
 		dtype.Float16: {as: nccl.Float16, parts: 1}, dtype.BFloat16: {as: nccl.BFloat16, parts: 1},
 		dtype.Int8: {as: nccl.Int8, parts: 1}, dtype.Uint8: {as: nccl.Uint8, parts: 1}, dtype.Bool: {as: nccl.Uint8, parts: 1},
 		dtype.Int32: {as: nccl.Int32, parts: 1}, dtype.Int64: {as: nccl.Int64, parts: 1},
+		dtype.Uint32: {as: nccl.Uint32, parts: 1}, dtype.Uint64: {as: nccl.Uint64, parts: 1}, // NCCL has no 16-bit integers
 		dtype.Complex64: {as: nccl.Float32, parts: 2}, dtype.Complex128: {as: nccl.Float64, parts: 2},
 	}
 	r, ok = types[dt]

@@ -48,6 +48,14 @@ func reduceInto(op Op, dt dtype.DType, out []byte, blocks []byte, ranks int) {
 		fold(op, elements[int32](out), elements[int32](blocks), ranks, number[int32]())
 	case dtype.Int64:
 		fold(op, elements[int64](out), elements[int64](blocks), ranks, number[int64]())
+	case dtype.Int16:
+		fold(op, elements[int16](out), elements[int16](blocks), ranks, number[int16]())
+	case dtype.Uint16:
+		fold(op, elements[uint16](out), elements[uint16](blocks), ranks, number[uint16]())
+	case dtype.Uint32:
+		fold(op, elements[uint32](out), elements[uint32](blocks), ranks, number[uint32]())
+	case dtype.Uint64:
+		fold(op, elements[uint64](out), elements[uint64](blocks), ranks, number[uint64]())
 	case dtype.Complex64:
 		fold(op, elements[complex64](out), elements[complex64](blocks), ranks, arithmetic[complex64]())
 	case dtype.Complex128:
@@ -62,7 +70,7 @@ func elements[T any](b []byte) []T {
 }
 
 type ordered interface {
-	~float32 | ~float64 | ~int8 | ~uint8 | ~int32 | ~int64
+	~float32 | ~float64 | ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64
 }
 
 // functions are the operations of two elements of a type, and the division by the number of ranks.

@@ -8,6 +8,7 @@ package dtype
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/gpk-go/gpk/dtype/bfloat16"
 	"github.com/x448/float16"
@@ -34,19 +35,24 @@ const (
 	Bool
 	Complex64
 	Complex128
+	Int16
+	Uint16
+	Uint32
+	Uint64
 )
 
 // All lists every valid element type, in the order of the constants.
-var All = [...]DType{Float32, Float64, Float16, BFloat16, Int8, Uint8, Int32, Int64, Bool, Complex64, Complex128}
+var All = [...]DType{Float32, Float64, Float16, BFloat16, Int8, Uint8, Int32, Int64, Bool, Complex64, Complex128, Int16, Uint16, Uint32, Uint64}
 
 // Elem is the set of Go types that an array's elements can have.
 type Elem interface {
-	float32 | float64 | float16.Float16 | bfloat16.BFloat16 | int8 | uint8 | int32 | int64 | bool | complex64 | complex128
+	float32 | float64 | float16.Float16 | bfloat16.BFloat16 | bool | complex64 | complex128 |
+		int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
 }
 
-// HostElem is Elem and Go's int. On every system an array stores the elements of an []int
-// as Int64.
-type HostElem interface{ Elem | int }
+// HostElem is Elem and Go's int and uint. On every system an array stores the elements of
+// an []int as Int64, and those of a []uint as Uint64.
+type HostElem interface{ Elem | int | uint }
 
 type kind uint8
 
@@ -54,6 +60,7 @@ const (
 	kindNone kind = iota
 	kindFloat
 	kindInt
+	kindUint
 	kindBool
 	kindComplex
 )
@@ -70,12 +77,16 @@ var table = [...]struct {
 	Float16:    {"float16", "fp16", 2, kindFloat},
 	BFloat16:   {"bfloat16", "bf16", 2, kindFloat},
 	Int8:       {"int8", "i8", 1, kindInt},
-	Uint8:      {"uint8", "u8", 1, kindInt},
+	Uint8:      {"uint8", "u8", 1, kindUint},
 	Int32:      {"int32", "i32", 4, kindInt},
 	Int64:      {"int64", "i64", 8, kindInt},
 	Bool:       {"bool", "bool", 1, kindBool},
 	Complex64:  {"complex64", "c64", 8, kindComplex},
 	Complex128: {"complex128", "c128", 16, kindComplex},
+	Int16:      {"int16", "i16", 2, kindInt},
+	Uint16:     {"uint16", "u16", 2, kindUint},
+	Uint32:     {"uint32", "u32", 4, kindUint},
+	Uint64:     {"uint64", "u64", 8, kindUint},
 }
 
 // String returns the name in lower case: "float32", "bfloat16", …
@@ -106,7 +117,7 @@ func (d DType) GoName() string {
 	return string(s[0]-'a'+'A') + s[1:]
 }
 
-// Valid reports whether d is one of the eleven element types.
+// Valid reports whether d is one of the element types that All lists.
 func (d DType) Valid() bool { return d > Invalid && int(d) < len(table) }
 
 // Size returns the number of bytes of an element, 0 for an invalid type.
@@ -124,7 +135,11 @@ func (d DType) IsFloat() bool { return d.kind() == kindFloat }
 func (d DType) IsHalf() bool { return d == Float16 || d == BFloat16 }
 
 // IsInteger reports whether d is an integer type. Bool is not one.
-func (d DType) IsInteger() bool { return d.kind() == kindInt }
+func (d DType) IsInteger() bool { return d.kind() == kindInt || d.IsUnsigned() }
+
+// IsUnsigned reports whether d is an integer type without negative numbers. Bool is not
+// one.
+func (d DType) IsUnsigned() bool { return d.kind() == kindUint }
 
 // IsComplex reports whether d is a complex type.
 func (d DType) IsComplex() bool { return d.kind() == kindComplex }
@@ -148,6 +163,29 @@ func (d DType) Real() DType {
 	return d
 }
 
+// SumType returns the type of a sum or a product of elements of type d. For Bool and the
+// integer types that is Int64, for Uint16, Uint32 and Uint64 it is Uint64, and for every
+// other type d itself. The sum of Uint8 was Int64 before there was Uint64.
+func (d DType) SumType() DType {
+	switch {
+	case d.IsUnsigned() && d != Uint8:
+		return Uint64
+	case d.IsInteger() || d == Bool:
+		return Int64
+	}
+	return d
+}
+
+// HasProducts reports whether there are products of matrices of type d, and sums of
+// products. There are none of Bool, Int16, Uint16, Uint32 and Uint64.
+func (d DType) HasProducts() bool {
+	switch d {
+	case Bool, Int16, Uint16, Uint32, Uint64:
+		return false
+	}
+	return d.Valid()
+}
+
 // ComputeType returns the type in which the CPU and GPUs compute with numbers of type d:
 // Float32 for a 16-bit floating-point type, and d itself for every other type.
 func (d DType) ComputeType() DType {
@@ -157,11 +195,15 @@ func (d DType) ComputeType() DType {
 	return d
 }
 
-// Of returns the element type that holds values of the Go type T: Int64 for int.
+// Of returns the element type that holds values of the Go type T: Int64 for int, Uint64 for
+// uint.
 func Of[T HostElem]() DType {
 	var v T
-	if _, ok := any(v).(int); ok {
+	switch any(v).(type) {
+	case int:
 		return Int64
+	case uint:
+		return Uint64
 	}
 	d, _ := OfValue(v)
 	return d
@@ -182,8 +224,16 @@ func OfValue(v any) (DType, bool) {
 		return Int8, true
 	case uint8:
 		return Uint8, true
+	case uint16:
+		return Uint16, true
+	case int16:
+		return Int16, true
 	case int32:
 		return Int32, true
+	case uint32:
+		return Uint32, true
+	case uint64:
+		return Uint64, true
 	case int64:
 		return Int64, true
 	case bool:
@@ -196,14 +246,15 @@ func OfValue(v any) (DType, bool) {
 	return Invalid, false
 }
 
-// Parse returns the type of the given name. It accepts the names of String
-// and the short forms that benchmarks use: fp32, fp64, fp16, bf16, i8, u8,
-// i32, i64, c64 and c128.
+// Parse returns the type of the given name. It accepts the names of String and the short
+// forms of Short, which benchmarks use.
 func Parse(name string) (DType, error) {
-	for _, d := range All {
+	names := make([]string, len(All))
+	for i, d := range All {
 		if d.String() == name || d.Short() == name {
 			return d, nil
 		}
+		names[i] = d.String()
 	}
-	return Invalid, fmt.Errorf("%w: %q is not one of float32, float64, float16, bfloat16, int8, uint8, int32, int64, bool, complex64, complex128", ErrDType, name)
+	return Invalid, fmt.Errorf("%w: %q is not one of %s", ErrDType, name, strings.Join(names, ", "))
 }

@@ -33,8 +33,34 @@ func TestOf(t *testing.T) {
 	check[bool](t, Bool, "bool")
 	check[complex64](t, Complex64, "complex64")
 	check[complex128](t, Complex128, "complex128")
-	if len(All) != 11 {
+	check[int16](t, Int16, "int16")
+	check[uint16](t, Uint16, "uint16")
+	check[uint32](t, Uint32, "uint32")
+	check[uint64](t, Uint64, "uint64")
+	if len(All) != 15 || All[len(All)-1].Valid() && (All[len(All)-1]+1).Valid() {
 		t.Errorf("%d types", len(All))
+	}
+	if Of[int]() != Int64 || Of[uint]() != Uint64 {
+		t.Errorf("int is %v, uint %v", Of[int](), Of[uint]())
+	}
+}
+
+// TestKinds compares the properties of the integer types with the arithmetic of their Go types.
+func TestKinds(t *testing.T) {
+	unsigned := map[DType]bool{
+		Int8: ^int8(0) > 0, Int16: ^int16(0) > 0, Int32: ^int32(0) > 0, Int64: ^int64(0) > 0,
+		Uint8: ^uint8(0) > 0, Uint16: ^uint16(0) > 0, Uint32: ^uint32(0) > 0, Uint64: ^uint64(0) > 0,
+	}
+	for _, d := range All {
+		u, integer := unsigned[d]
+		if d.IsInteger() != integer || d.IsUnsigned() != u {
+			t.Errorf("%v: integer %v, unsigned %v", d, d.IsInteger(), d.IsUnsigned())
+		}
+	}
+	for d, want := range map[DType]int{Complex128: 11, Int16: 12, Uint16: 13, Uint32: 14, Uint64: 15} {
+		if int(d) != want {
+			t.Errorf("%v is number %d, want %d", d, int(d), want)
+		}
 	}
 }
 
@@ -47,8 +73,8 @@ func TestInvalid(t *testing.T) {
 	if _, err := Parse("float128"); !errors.Is(err, ErrDType) {
 		t.Error(err)
 	}
-	if _, ok := OfValue(uint16(1)); ok {
-		t.Error("uint16 is accepted as an element type")
+	if _, ok := OfValue(uintptr(1)); ok {
+		t.Error("uintptr is accepted as an element type")
 	}
 	if Complex64.Real() != Float32 || Complex128.Real() != Float64 || Int8.Real() != Int8 {
 		t.Error("Real")

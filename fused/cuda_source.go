@@ -65,11 +65,18 @@ const kernelName = "gpk_chain"
 var compileOptions = []string{"--std=c++17", "--fmad=false", "-default-device"}
 
 // cppTypes are the names of the element types in cutlass/src/ops_math.cuh.
-var cppTypes = map[dtype.DType]string{
-	dtype.Float32: "float", dtype.Float64: "double", dtype.Float16: "f16", dtype.BFloat16: "bf16",
-	dtype.Int8: "int8_t", dtype.Uint8: "uint8_t", dtype.Int32: "int32_t", dtype.Int64: "int64_t",
-	dtype.Bool: "boolean", dtype.Complex64: "c64", dtype.Complex128: "c128",
-}
+var cppTypes = func() (names [len(dtype.All) + 1]string) {
+	for _, d := range dtype.All {
+		switch {
+		case d.IsInteger():
+			names[d] = d.String() + "_t"
+		default: // fp16 is f16
+			names[d] = strings.Replace(d.Short(), "fp", "f", 1)
+		}
+	}
+	names[dtype.Float32], names[dtype.Float64], names[dtype.Bool] = "float", "double", "boolean"
+	return names
+}()
 
 // preambles are the headers at the beginning of a kernel's source, indexed by whether it
 // has a reduction and whether it calls functions.cuh. They are the headers of the
@@ -104,6 +111,7 @@ func preamble(files ...string) string {
 	var b strings.Builder
 	b.WriteString(`using int8_t = signed char;
 using uint8_t = unsigned char;
+using int16_t = short;
 using uint16_t = unsigned short;
 using int32_t = int;
 using uint32_t = unsigned;

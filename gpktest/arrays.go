@@ -8,9 +8,10 @@ import (
 
 	gpk "github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
 )
 
-var allTypes = []gpk.DType{gpk.Float32, gpk.Float64, gpk.Float16, gpk.BFloat16, gpk.Int8, gpk.Uint8, gpk.Int32, gpk.Int64, gpk.Bool, gpk.Complex64, gpk.Complex128}
+var allTypes = dtype.All[:]
 
 // equal fails unless two tensors have the same shape, type and bits.
 func equal(t testing.TB, what string, got, want tensor) {

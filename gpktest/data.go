@@ -10,8 +10,8 @@ import (
 	"github.com/x448/float16"
 )
 
-// tensor is the reference side: dense values in row-major order. Integers and
-// bools use ints, all others values.
+// tensor is the reference side: dense values in row-major order. Integers and bools use
+// ints, those of Uint64 by their bits, all others values.
 type tensor struct {
 	dt     gpk.DType
 	shape  []int
@@ -29,23 +29,22 @@ func size(shape []int) int {
 
 func exact(dt gpk.DType) bool { return dt.IsInteger() || dt == gpk.Bool }
 
-// random draws standard normal values, or integers over the whole range of
-// 8-bit types and ±2^20 of wider ones, and rounds them to the type.
+// random draws standard normal values, or integers over the whole range of 8-bit and 16-bit
+// types and ±2^20 of wider ones, 2^21 without a sign, and rounds them to the type.
 func (s *suite) random(dt gpk.DType, shape ...int) tensor {
 	n := size(shape)
 	x := tensor{dt: dt, shape: shape}
 	if exact(dt) {
 		x.ints = make([]int64, n)
 		for i := range x.ints {
-			switch dt {
-			case gpk.Bool:
-				x.ints[i] = int64(s.rng.IntN(2))
-			case gpk.Int8:
-				x.ints[i] = int64(s.rng.IntN(256) - 128)
-			case gpk.Uint8:
-				x.ints[i] = int64(s.rng.IntN(256))
-			default:
-				x.ints[i] = int64(s.rng.IntN(1<<21) - 1<<20)
+			x.ints[i] = int64(s.rng.IntN(1<<21) - 1<<20)
+			switch {
+			case dt == gpk.Bool:
+				x.ints[i] &= 1
+			case dt.Size() < 4:
+				x.ints[i] = wrap(dt, x.ints[i])
+			case dt.IsUnsigned():
+				x.ints[i] += 1 << 20
 			}
 		}
 		return x
@@ -111,6 +110,14 @@ func (x tensor) array() *gpk.Array {
 		return integers[int32](x)
 	case gpk.Int64:
 		return integers[int64](x)
+	case gpk.Int16:
+		return integers[int16](x)
+	case gpk.Uint16:
+		return integers[uint16](x)
+	case gpk.Uint32:
+		return integers[uint32](x)
+	case gpk.Uint64:
+		return integers[uint64](x)
 	case gpk.Bool:
 		data := make([]bool, len(x.ints))
 		for i, v := range x.ints {
@@ -135,7 +142,7 @@ func floats[T gpk.Elem](x tensor, f func(float64) T) *gpk.Array {
 	return gpk.FromSlice(data, x.shape...)
 }
 
-func integers[T int8 | uint8 | int32 | int64](x tensor) *gpk.Array {
+func integers[T integer](x tensor) *gpk.Array {
 	data := make([]T, len(x.ints))
 	for i, v := range x.ints {
 		data[i] = T(v)
@@ -178,6 +185,14 @@ func fetch(a *gpk.Array) (tensor, error) {
 		x.ints, err = values(a, func(v int32) int64 { return int64(v) })
 	case gpk.Int64:
 		x.ints, err = values(a, func(v int64) int64 { return v })
+	case gpk.Int16:
+		x.ints, err = values(a, func(v int16) int64 { return int64(v) })
+	case gpk.Uint16:
+		x.ints, err = values(a, func(v uint16) int64 { return int64(v) })
+	case gpk.Uint32:
+		x.ints, err = values(a, func(v uint32) int64 { return int64(v) })
+	case gpk.Uint64:
+		x.ints, err = values(a, func(v uint64) int64 { return int64(v) })
 	case gpk.Bool:
 		x.ints, err = values(a, func(v bool) int64 {
 			if v {
@@ -245,15 +260,11 @@ func frobenius(got, want []complex128, expected float64) float64 {
 
 // wrap is v in a type of that many bits.
 func wrap(dt gpk.DType, v int64) int64 {
-	switch dt {
-	case gpk.Int8:
-		return int64(int8(v))
-	case gpk.Uint8:
-		return int64(uint8(v))
-	case gpk.Int32:
-		return int64(int32(v))
+	rest := 64 - 8*dt.Size()
+	if dt.IsUnsigned() {
+		return int64(uint64(v) << rest >> rest)
 	}
-	return v
+	return v << rest >> rest
 }
 
 // sameInts fails unless two lists are equal.

@@ -130,7 +130,7 @@ func (s *suite) second(op expr.Op, a tensor, shape []int) tensor {
 		switch {
 		case exact(a.dt) && (op == expr.Pow || op == expr.Shl || op == expr.Shr):
 			b.ints[i] = int64(s.rng.IntN(70))
-			if a.dt != gpk.Uint8 {
+			if !a.dt.IsUnsigned() {
 				b.ints[i] -= 3
 			}
 		case size(a.shape) == 0 || op == expr.Div || s.rng.IntN(4) != 0:
@@ -248,13 +248,10 @@ func smallest(dt gpk.DType) float64 {
 	return 0x1p-1074
 }
 
-// widthOf is the bits of integer types and Bool.
-var widthOf = map[gpk.DType]int64{gpk.Int8: 8, gpk.Uint8: 8, gpk.Int32: 32, gpk.Int64: 64, gpk.Bool: 1}
-
 // integerResult is the exact result of a row on integers or Bool, as the result
 // type holds it.
 func integerResult(row *ops.Row, dt gpk.DType, x, y int64) int64 {
-	width := widthOf[dt]
+	width := int64(8 * dt.Size())
 	truth := func(b bool) int64 {
 		if b {
 			return 1
@@ -325,6 +322,9 @@ func integerResult(row *ops.Row, dt gpk.DType, x, y int64) int64 {
 	case expr.Ge:
 		return truth(x >= y)
 	}
+	if dt == gpk.Bool {
+		return x
+	}
 	return wrap(dt, x)
 }
 
@@ -349,15 +349,14 @@ func power(x, y int64) int64 {
 // testCast converts every type to every other, strided too, with ties,
 // overflow, NaN and infinities among the values.
 func testCast(t *testing.T, s *suite) {
-	all := []gpk.DType{gpk.Float32, gpk.Float64, gpk.Float16, gpk.BFloat16, gpk.Int8, gpk.Uint8, gpk.Int32, gpk.Int64, gpk.Bool, gpk.Complex64, gpk.Complex128}
-	for _, from := range all {
+	for _, from := range allTypes {
 		x := s.random(from, 37, 29)
 		for i, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), 1e30, -1e30, 255.5, -128.5, 127.5, 65519, 65520, 0x1p-24, 0x1p-25, 0x1.8p-24, 1 + 0x1p-9, 1 + 0x3p-9, 0x1p62, 1e-40, 3e9, -1} {
 			if !exact(from) {
 				x.values[i*7] = round(from, complex(v, 0))
 			}
 		}
-		for _, to := range all {
+		for _, to := range allTypes {
 			for _, f := range arrangements {
 				got := evaluate(t, f.make(s, x).Cast(to))
 				for i := range size(x.shape) {
@@ -419,16 +418,19 @@ func wrapOrSaturate(to gpk.DType, v int64) int64 {
 	return min(max(v, lo), hi)
 }
 
+// bounds returns the least and the greatest number of an integer type, of Uint64 the
+// greatest that int64 holds.
 func bounds(dt gpk.DType) (lo, hi int64) {
-	switch dt {
-	case gpk.Int8:
-		return -128, 127
-	case gpk.Uint8:
-		return 0, 255
-	case gpk.Int32:
-		return math.MinInt32, math.MaxInt32
+	hi = math.MaxInt64
+	switch bits := 8 * dt.Size(); {
+	case dt.IsUnsigned() && bits < 64:
+		return 0, 1<<bits - 1
+	case dt.IsUnsigned():
+		return 0, hi
+	default:
+		hi >>= 64 - bits
 	}
-	return math.MinInt64, math.MaxInt64
+	return -hi - 1, hi
 }
 
 // saturate truncates a float towards zero into the range of an integer type;
@@ -441,6 +443,10 @@ func saturate(to gpk.DType, v float64) int64 {
 		return 0
 	case v <= float64(lo):
 		return lo
+	case to == gpk.Uint64 && v >= 0x1p64:
+		return -1
+	case to == gpk.Uint64 && v >= 0x1p63:
+		return int64(uint64(v))
 	case v >= float64(hi):
 		return hi
 	}

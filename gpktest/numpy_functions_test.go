@@ -32,6 +32,7 @@ type numpyFunction struct {
 var numpyTypes = map[string]gpk.DType{
 	"float32": gpk.Float32, "float64": gpk.Float64, "float16": gpk.Float16, "bool": gpk.Bool, "int8": gpk.Int8, "uint8": gpk.Uint8,
 	"int32": gpk.Int32, "int64": gpk.Int64, "complex64": gpk.Complex64, "complex128": gpk.Complex128,
+	"int16": gpk.Int16, "uint16": gpk.Uint16, "uint32": gpk.Uint32, "uint64": gpk.Uint64,
 }
 
 // fromBytes is an array of little-endian elements.
@@ -54,6 +55,14 @@ func fromBytes(t *testing.T, dt gpk.DType, data []byte, shape []int) *gpk.Array 
 		return decoded[int32](t, data, shape)
 	case gpk.Int64:
 		return decoded[int64](t, data, shape)
+	case gpk.Int16:
+		return decoded[int16](t, data, shape)
+	case gpk.Uint16:
+		return decoded[uint16](t, data, shape)
+	case gpk.Uint32:
+		return decoded[uint32](t, data, shape)
+	case gpk.Uint64:
+		return decoded[uint64](t, data, shape)
 	case gpk.Complex64:
 		return decoded[complex64](t, data, shape)
 	}

@@ -116,6 +116,22 @@ func testRefusals(t *testing.T, s *suite) {
 		}
 	}
 
+	// Products that a type does not have.
+	for _, dt := range allTypes {
+		x := gpk.Ones(dt, 3, 3)
+		for name, y := range map[string]*gpk.Array{"MatMul": x.MatMul(x), "Einsum": gpk.Einsum("ij,jk->ik", x, x), "VecDot": gpk.VecDot(x, x), "TensorDot": gpk.TensorDot(x, x, []int{1}, []int{0})} {
+			if dt.HasProducts() {
+				if err := y.Err(); err != nil {
+					t.Errorf("%s of %v: %v", name, dt, err)
+				}
+				continue
+			}
+			if dt != gpk.Bool || name != "VecDot" { // of Bool a count
+				refused(name, y, gpk.ErrDType, name, dt, "Cast")
+			}
+		}
+	}
+
 	// Numbers that a type does not hold.
 	for _, c := range []struct {
 		dt    gpk.DType
@@ -127,6 +143,12 @@ func testRefusals(t *testing.T, s *suite) {
 		{gpk.Uint8, 256},
 		{gpk.Int32, int64(1) << 31},
 		{gpk.Int64, uint64(1) << 63},
+		{gpk.Int16, 1 << 15},
+		{gpk.Uint16, -1},
+		{gpk.Uint16, 1 << 16},
+		{gpk.Uint32, int64(1) << 32},
+		{gpk.Uint64, -1},
+		{gpk.Uint64, 0x1p64},
 		{gpk.Int64, 0x1p63},
 		{gpk.Int32, 0.5},
 		{gpk.Int64, 1i},

@@ -31,6 +31,7 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Fills", testFills},
 		{"Elementwise", testElementwise},
 		{"Cast", testCast},
+		{"Integers", testIntegers},
 		{"Halves", testHalves},
 		{"Smooth", testSmooth},
 		{"Functions", testFunctions},

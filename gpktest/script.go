@@ -118,6 +118,7 @@ func (p *script) pick(dt gpk.DType) *variable {
 var everyType = []gpk.DType{
 	gpk.Float32, gpk.Float32, gpk.Float64, gpk.Float16, gpk.BFloat16, gpk.BFloat16,
 	gpk.Int8, gpk.Uint8, gpk.Int32, gpk.Int64, gpk.Bool, gpk.Complex64, gpk.Complex128,
+	gpk.Int16, gpk.Uint16, gpk.Uint32, gpk.Uint64,
 }
 
 // fitsShape reports whether a shape is broadcast to another by itself.

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	gpk "github.com/gpk-go/gpk"
-	"github.com/gpk-go/gpk/ops"
 )
 
 // units are the unit roundoff of the type that a type is computed in, and its own.
@@ -277,7 +276,7 @@ func (s *suite) cumulated(t *testing.T, dt gpk.DType) {
 	d := s.rng.IntN(len(x.shape))
 	got := evaluate(t, s.arranged(x).CumProd(s.signed(d, len(x.shape))))
 	what := name("CumProd", dt, x.shape, d)
-	if want := ops.SumType(dt); got.dt != want || !slices.Equal(got.shape, x.shape) {
+	if want := dt.SumType(); got.dt != want || !slices.Equal(got.shape, x.shape) {
 		t.Fatalf("%s: %v %v, want %v", what, got.dt, got.shape, want)
 	}
 	own := map[bool]float64{false: 0x1p-24, true: 0x1p-53}[dt == gpk.Float64 || dt == gpk.Complex128]

@@ -156,6 +156,9 @@ func (o Options) ResultType(d dtype.DType) (dtype.DType, error) {
 	case dtype.Bool:
 		return 0, fmt.Errorf("%w: no product of bool matrices; Cast(gpk.Int32) counts", dtype.ErrDType)
 	}
+	if d.Valid() && !d.HasProducts() {
+		return 0, fmt.Errorf("%w: no product of %v matrices; Cast(gpk.Int64) first", dtype.ErrDType, d)
+	}
 	if o.AbsSquare {
 		switch d {
 		case dtype.Complex64:

@@ -102,16 +102,25 @@ func nextBelow(bits uint16) uint16 {
 // integerBounds checks that lo and hi-1 are numbers of the type, and returns lo and hi-lo
 // as the parameters of Uniform.
 func integerBounds(dt dtype.DType, lo, hi float64) (p [3]uint64, err error) {
-	r := IntegerRange[dt]
-	if lo != math.Trunc(lo) || hi != math.Trunc(hi) || lo < float64(r[0]) || hi > float64(r[1])+1 || lo >= 0x1p63 {
+	least, greatest := IntegerRange(dt)
+	end := float64(greatest) + 1 // 2^63 and 2^64 for the types of 64 bits
+	if lo != math.Trunc(lo) || hi != math.Trunc(hi) || lo < float64(least) || hi > end || lo >= end {
 		return p, fmt.Errorf("%w: %v does not hold the numbers from %v to %v", dtype.ErrDType, dt, lo, hi)
 	}
 	if lo >= hi {
 		return p, fmt.Errorf("%w: %v has no number in [%v, %v)", expr.ErrUnsupported, dt, lo, hi)
 	}
-	end := uint64(1 << 63) // right for hi = 2^63, which is no int64
-	if hi < 0x1p63 {
-		end = uint64(int64(hi))
+	return [3]uint64{wrapped(lo), wrapped(hi) - wrapped(lo)}, nil
+}
+
+// wrapped returns the bits of a whole number from -2^63 to 2^64 as a 64-bit integer; those
+// of 2^64 are 0.
+func wrapped(x float64) uint64 {
+	switch {
+	case x < 0:
+		return uint64(int64(x))
+	case x < 0x1p64:
+		return uint64(x)
 	}
-	return [3]uint64{uint64(int64(lo)), end - uint64(int64(lo))}, nil
+	return 0
 }

@@ -89,26 +89,35 @@ func (n goNumber) float() float64 {
 	return float64(n.i)
 }
 
-// integer returns the number as an int64, and whether it is an integer that fits.
-func (n goNumber) integer() (int64, bool) {
+// integer returns the bits of the number as a 64-bit integer, whether it is negative, and
+// whether it is an integer of at least -2^63 and below 2^64.
+func (n goNumber) integer() (bits uint64, negative, ok bool) {
 	switch n.kind {
 	case isInt:
-		return n.i, true
+		return uint64(n.i), n.i < 0, true
 	case isUint:
-		return int64(n.u), n.u <= math.MaxInt64
+		return n.u, false, true
 	case isFloat:
-		// 2^63 does not fit.
-		ok := n.f == math.Trunc(n.f) && n.f >= -1<<63 && n.f < 1<<63
-		return int64(n.f), ok
+		whole := n.f == math.Trunc(n.f)
+		if n.f < 0 {
+			return uint64(int64(n.f)), true, whole && n.f >= -1<<63
+		}
+		return uint64(n.f), false, whole && n.f < 1<<64
 	}
-	return 0, false
+	return 0, false, false
 }
 
-// IntegerRange holds the least and the greatest number of the integer types and Bool.
-var IntegerRange = map[dtype.DType][2]int64{
-	dtype.Int8: {math.MinInt8, math.MaxInt8}, dtype.Uint8: {0, math.MaxUint8},
-	dtype.Int32: {math.MinInt32, math.MaxInt32}, dtype.Int64: {math.MinInt64, math.MaxInt64},
-	dtype.Bool: {0, 1},
+// IntegerRange returns the least and the greatest number of an integer type or Bool.
+func IntegerRange(d dtype.DType) (lo int64, hi uint64) {
+	bits := 8 * d.Size()
+	switch {
+	case d == dtype.Bool:
+		return 0, 1
+	case d.IsUnsigned():
+		return 0, math.MaxUint64 >> (64 - bits)
+	}
+	hi = math.MaxInt64 >> (64 - bits)
+	return -int64(hi) - 1, hi
 }
 
 // ScalarOf returns v, any Go number or Elem value, as an element of type d. A number that
@@ -145,11 +154,11 @@ func ScalarOf(d dtype.DType, v any, advice string) (Scalar, error) {
 	if n.kind == isBool {
 		return Scalar{uint64(n.i)}, nil
 	}
-	i, ok := n.integer()
-	if r := IntegerRange[d]; !ok || i < r[0] || i > r[1] {
+	i, negative, ok := n.integer()
+	if lo, hi := IntegerRange(d); !ok || negative && int64(i) < lo || !negative && i > hi {
 		return refuse()
 	}
-	return Scalar{uint64(i)}, nil
+	return Scalar{i}, nil
 }
 
 func floatScalar(d dtype.DType, f float64) Scalar {

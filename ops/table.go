@@ -98,15 +98,6 @@ func boolType(dtype.DType) dtype.DType { return dtype.Bool }
 
 func int64Type(dtype.DType) dtype.DType { return dtype.Int64 }
 
-// SumType returns the type of a sum: Int64 for integers and Bool, else the type of the
-// elements.
-func SumType(d dtype.DType) dtype.DType {
-	if d.IsInteger() || d == dtype.Bool {
-		return dtype.Int64
-	}
-	return d
-}
-
 func row(op expr.Op, kind Kind, types []dtype.DType, result func(dtype.DType) dtype.DType, reference func(x, y complex128) complex128, doc string) Row {
 	return Row{Op: op, Kind: kind, Types: types, Result: result, Reference: reference, Doc: doc}
 }
@@ -167,18 +158,18 @@ var operations = []Row{
 	row(expr.Where, Ternary, allTypes, sameType, nil, "a where the condition, of type bool, is true, else b"),
 	row(expr.Clamp, Ternary, reals, sameType, nil, "min(max(a, lo), hi), NaN where one of them is NaN"),
 
-	row(expr.Sum, Reduction, allTypes, SumType, nil, "the sum of the elements; halves accumulate in float32, integers and bool in int64"),
+	row(expr.Sum, Reduction, allTypes, dtype.DType.SumType, nil, "the sum of the elements; halves accumulate in float32, integers and bool in 64 bits"),
 	row(expr.Mean, Reduction, fields, sameType, nil, "the sum of the elements over their number; NaN for no elements"),
 	row(expr.Max, Reduction, ordered, sameType, nil, "the largest element, NaN where one is NaN; no elements are ErrShape"),
 	row(expr.Min, Reduction, ordered, sameType, nil, "the smallest element, NaN where one is NaN; no elements are ErrShape"),
-	row(expr.Prod, Reduction, allTypes, SumType, nil, "the product of the elements; float32 and halves accumulate in float64, integers and bool in int64"),
+	row(expr.Prod, Reduction, allTypes, dtype.DType.SumType, nil, "the product of the elements; float32 and halves accumulate in float64, integers and bool in 64 bits"),
 	row(expr.Var, Reduction, fields, realType, nil, "the variance of the elements, the mean of |a - mean|^2; NaN for no elements"),
 	row(expr.Any, Reduction, allTypes, boolType, nil, "whether any element differs from 0; NaN differs"),
 	row(expr.All, Reduction, allTypes, boolType, nil, "whether all elements differ from 0"),
 	row(expr.ArgMax, Reduction, ordered, int64Type, nil, "the index of the first of the largest elements, or of the first NaN; no elements are ErrShape"),
 	row(expr.ArgMin, Reduction, ordered, int64Type, nil, "the index of the first of the smallest elements, or of the first NaN; no elements are ErrShape"),
 
-	row(expr.CumSum, Line, allTypes, SumType, nil, "the sum of the elements up to each index; integers and bool accumulate in int64"),
+	row(expr.CumSum, Line, allTypes, dtype.DType.SumType, nil, "the sum of the elements up to each index; integers and bool accumulate in 64 bits"),
 	row(expr.Softmax, Line, floats, sameType, nil, "e^(a-m) / sum e^(a-m), where m is the largest element"),
 	row(expr.LogSoftmax, Line, floats, sameType, nil, "a - m - log(sum e^(a-m)), where m is the largest element"),
 	row(expr.LayerNorm, Line, floats, sameType, nil, "(x - mean) / sqrt(var + eps) gamma + beta, along the last axis (Ba, Kiros and Hinton, arXiv 1607.06450)"),

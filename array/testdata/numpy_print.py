@@ -21,7 +21,7 @@ from fractions import Fraction
 import numpy as np
 from numpy._core import arrayprint
 
-TYPES = ["float16", "bfloat16", "float32", "float64", "int8", "uint8", "int32", "int64", "bool", "complex64", "complex128"]
+TYPES = ["float16", "bfloat16", "float32", "float64", "int8", "uint8", "int32", "int64", "bool", "complex64", "complex128", "int16", "uint16", "uint32", "uint64"]
 SPECIAL = [math.nan, math.inf, -math.inf, 0.0, -0.0]
 LIMITS = [1e-4, 1e-3, 1, 1e2, 1e3, 1e6, 1e8, 1e16, 9.9999999995, 0.99999999, 0.5, 1e-5, 0.000226, 12345678.9]
 

@@ -22,6 +22,13 @@ __device__ inline D result_of(V v) {
   }
 }
 
+// An integer of any type as int64_t, of uint64_t as it is: the functions of integers have these two forms.
+template <class T>
+__device__ inline int64_t widest(T x) {
+  return x;
+}
+__device__ inline uint64_t widest(uint64_t x) { return x; }
+
 // Op of x, with a result of the same type.
 template <class Op>
 struct Function {
@@ -32,7 +39,7 @@ struct Function {
     } else if constexpr (is_complex<T>) {
       return result_of<T>(Op::of(c128{x.re, x.im}));
     } else if constexpr (is_integer<T>) {
-      return static_cast<T>(Op::of(static_cast<int64_t>(x)));
+      return static_cast<T>(Op::of(widest(x)));
     } else {
       return Op::of(x);
     }
@@ -74,7 +81,7 @@ struct Test {
     } else if constexpr (is_complex<T>) {
       b = Op::of(c128{x.re, x.im});
     } else if constexpr (is_integer<T>) {
-      b = Op::of(static_cast<int64_t>(x));
+      b = Op::of(widest(x));
     } else {
       b = Op::of(x);
     }
@@ -88,7 +95,7 @@ struct Function2 {
   template <class T>
   static __device__ T apply(T x, T y) {
     if constexpr (is_integer<T>) {
-      return static_cast<T>(Op::of(static_cast<int64_t>(x), static_cast<int64_t>(y)));
+      return static_cast<T>(Op::of(widest(x), widest(y)));
     } else {
       return Op::of(x, y);
     }
@@ -196,6 +203,7 @@ struct Trunc : Function<Trunc> {
   static __device__ float of(float x) { return truncf(x); }
   static __device__ double of(double x) { return trunc(x); }
   static __device__ int64_t of(int64_t x) { return x; }
+  static __device__ uint64_t of(uint64_t x) { return x; }
 };
 
 struct Reciprocal : Function<Reciprocal> {
@@ -234,6 +242,7 @@ struct FloorDivide : Function2<FloorDivide> {
     int64_t const q = x / y;
     return q * y != x && (x < 0) != (y < 0) ? q - 1 : q;
   }
+  static __device__ uint64_t of(uint64_t x, uint64_t y) { return y == 0 ? 0 : x / y; }
 };
 
 struct Remainder : Function2<Remainder> {
@@ -250,6 +259,7 @@ struct Remainder : Function2<Remainder> {
     int64_t const r = x % y;
     return r != 0 && (r < 0) != (y < 0) ? r + y : r;
   }
+  static __device__ uint64_t of(uint64_t x, uint64_t y) { return y == 0 ? 0 : x % y; }
 };
 
 // ---- tests
@@ -258,24 +268,28 @@ struct SignBit : Test<SignBit> {
   static __device__ bool of(float x) { return __float_as_int(x) < 0; }
   static __device__ bool of(double x) { return __double_as_longlong(x) < 0; }
   static __device__ bool of(int64_t x) { return x < 0; }
+  static __device__ bool of(uint64_t) { return false; }
 };
 struct IsNaN : Test<IsNaN> {
   static __device__ bool of(float x) { return x != x; }
   static __device__ bool of(double x) { return x != x; }
   static __device__ bool of(c128 x) { return x.re != x.re || x.im != x.im; }
   static __device__ bool of(int64_t) { return false; }
+  static __device__ bool of(uint64_t) { return false; }
 };
 struct IsInf : Test<IsInf> {
   static __device__ bool of(float x) { return isinf(x); }
   static __device__ bool of(double x) { return isinf(x); }
   static __device__ bool of(c128 x) { return isinf(x.re) || isinf(x.im); }
   static __device__ bool of(int64_t) { return false; }
+  static __device__ bool of(uint64_t) { return false; }
 };
 struct IsFinite : Test<IsFinite> {
   static __device__ bool of(float x) { return x - x == 0; }
   static __device__ bool of(double x) { return x - x == 0; }
   static __device__ bool of(c128 x) { return x.re - x.re == 0 && x.im - x.im == 0; }
   static __device__ bool of(int64_t) { return true; }
+  static __device__ bool of(uint64_t) { return true; }
 };
 
 #undef GPK_FUNCTION

@@ -17,12 +17,12 @@
   F(38, Log10, 1u << GPK_F32 | 1u << GPK_F64 | 1u << GPK_F16 | 1u << GPK_BF16) \
   F(39, Exp2, 1u << GPK_F32 | 1u << GPK_F64 | 1u << GPK_F16 | 1u << GPK_BF16) \
   F(40, Cbrt, 1u << GPK_F32 | 1u << GPK_F64 | 1u << GPK_F16 | 1u << GPK_BF16) \
-  F(41, Trunc, 1u << GPK_F32 | 1u << GPK_F64 | 1u << GPK_F16 | 1u << GPK_BF16 | 1u << GPK_I8 | 1u << GPK_U8 | 1u << GPK_I32 | 1u << GPK_I64) \
+  F(41, Trunc, 1u << GPK_F32 | 1u << GPK_F64 | 1u << GPK_F16 | 1u << GPK_BF16 | 1u << GPK_I8 | 1u << GPK_U8 | 1u << GPK_I32 | 1u << GPK_I64 | 1u << GPK_I16 | 1u << GPK_U16 | 1u << GPK_U32 | 1u << GPK_U64) \
   F(42, Reciprocal, 1u << GPK_F32 | 1u << GPK_F64 | 1u << GPK_F16 | 1u << GPK_BF16 | 1u << GPK_C64 | 1u << GPK_C128) \
-  F(43, SignBit, 1u << GPK_F32 | 1u << GPK_F64 | 1u << GPK_F16 | 1u << GPK_BF16 | 1u << GPK_I8 | 1u << GPK_U8 | 1u << GPK_I32 | 1u << GPK_I64) \
-  F(44, IsNaN, 1u << GPK_F32 | 1u << GPK_F64 | 1u << GPK_F16 | 1u << GPK_BF16 | 1u << GPK_I8 | 1u << GPK_U8 | 1u << GPK_I32 | 1u << GPK_I64 | 1u << GPK_C64 | 1u << GPK_C128) \
-  F(45, IsInf, 1u << GPK_F32 | 1u << GPK_F64 | 1u << GPK_F16 | 1u << GPK_BF16 | 1u << GPK_I8 | 1u << GPK_U8 | 1u << GPK_I32 | 1u << GPK_I64 | 1u << GPK_C64 | 1u << GPK_C128) \
-  F(46, IsFinite, 1u << GPK_F32 | 1u << GPK_F64 | 1u << GPK_F16 | 1u << GPK_BF16 | 1u << GPK_I8 | 1u << GPK_U8 | 1u << GPK_I32 | 1u << GPK_I64 | 1u << GPK_C64 | 1u << GPK_C128) \
+  F(43, SignBit, 1u << GPK_F32 | 1u << GPK_F64 | 1u << GPK_F16 | 1u << GPK_BF16 | 1u << GPK_I8 | 1u << GPK_U8 | 1u << GPK_I32 | 1u << GPK_I64 | 1u << GPK_I16 | 1u << GPK_U16 | 1u << GPK_U32 | 1u << GPK_U64) \
+  F(44, IsNaN, 1u << GPK_F32 | 1u << GPK_F64 | 1u << GPK_F16 | 1u << GPK_BF16 | 1u << GPK_I8 | 1u << GPK_U8 | 1u << GPK_I32 | 1u << GPK_I64 | 1u << GPK_C64 | 1u << GPK_C128 | 1u << GPK_I16 | 1u << GPK_U16 | 1u << GPK_U32 | 1u << GPK_U64) \
+  F(45, IsInf, 1u << GPK_F32 | 1u << GPK_F64 | 1u << GPK_F16 | 1u << GPK_BF16 | 1u << GPK_I8 | 1u << GPK_U8 | 1u << GPK_I32 | 1u << GPK_I64 | 1u << GPK_C64 | 1u << GPK_C128 | 1u << GPK_I16 | 1u << GPK_U16 | 1u << GPK_U32 | 1u << GPK_U64) \
+  F(46, IsFinite, 1u << GPK_F32 | 1u << GPK_F64 | 1u << GPK_F16 | 1u << GPK_BF16 | 1u << GPK_I8 | 1u << GPK_U8 | 1u << GPK_I32 | 1u << GPK_I64 | 1u << GPK_C64 | 1u << GPK_C128 | 1u << GPK_I16 | 1u << GPK_U16 | 1u << GPK_U32 | 1u << GPK_U64) \
   F(47, Angle, 1u << GPK_F32 | 1u << GPK_F64 | 1u << GPK_F16 | 1u << GPK_BF16 | 1u << GPK_C64 | 1u << GPK_C128) \
   F(48, Erfc, 1u << GPK_F32 | 1u << GPK_F64 | 1u << GPK_F16 | 1u << GPK_BF16) \
   F(49, Lgamma, 1u << GPK_F32 | 1u << GPK_F64 | 1u << GPK_F16 | 1u << GPK_BF16) \
@@ -34,5 +34,5 @@
   F(119, Hypot, 1u << GPK_F32 | 1u << GPK_F64 | 1u << GPK_F16 | 1u << GPK_BF16) \
   F(120, CopySign, 1u << GPK_F32 | 1u << GPK_F64 | 1u << GPK_F16 | 1u << GPK_BF16) \
   F(121, LogAddExp, 1u << GPK_F32 | 1u << GPK_F64 | 1u << GPK_F16 | 1u << GPK_BF16) \
-  F(122, FloorDivide, 1u << GPK_F32 | 1u << GPK_F64 | 1u << GPK_F16 | 1u << GPK_BF16 | 1u << GPK_I8 | 1u << GPK_U8 | 1u << GPK_I32 | 1u << GPK_I64) \
-  F(123, Remainder, 1u << GPK_F32 | 1u << GPK_F64 | 1u << GPK_F16 | 1u << GPK_BF16 | 1u << GPK_I8 | 1u << GPK_U8 | 1u << GPK_I32 | 1u << GPK_I64)
+  F(122, FloorDivide, 1u << GPK_F32 | 1u << GPK_F64 | 1u << GPK_F16 | 1u << GPK_BF16 | 1u << GPK_I8 | 1u << GPK_U8 | 1u << GPK_I32 | 1u << GPK_I64 | 1u << GPK_I16 | 1u << GPK_U16 | 1u << GPK_U32 | 1u << GPK_U64) \
+  F(123, Remainder, 1u << GPK_F32 | 1u << GPK_F64 | 1u << GPK_F16 | 1u << GPK_BF16 | 1u << GPK_I8 | 1u << GPK_U8 | 1u << GPK_I32 | 1u << GPK_I64 | 1u << GPK_I16 | 1u << GPK_U16 | 1u << GPK_U32 | 1u << GPK_U64)

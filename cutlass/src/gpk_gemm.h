@@ -32,7 +32,8 @@ enum {
 
 /* Element types, as package dtype numbers them. */
 enum {
-  GPK_F32 = 1, GPK_F64, GPK_F16, GPK_BF16, GPK_I8, GPK_U8, GPK_I32, GPK_I64, GPK_BOOL, GPK_C64, GPK_C128
+  GPK_F32 = 1, GPK_F64, GPK_F16, GPK_BF16, GPK_I8, GPK_U8, GPK_I32, GPK_I64, GPK_BOOL, GPK_C64, GPK_C128,
+  GPK_I16, GPK_U16, GPK_U32, GPK_U64
 };
 
 /* Activations of a product's epilogue. With GPK_ACT_STEPS, an epilogue rounds as the single operations do: the

@@ -311,19 +311,32 @@ __global__ void spin(Spin p) {
 template <class Op>
 constexpr bool is_to_real = __is_same(Op, Abs) || __is_same(Op, AbsSquare);
 
+// Operations whose kernels serve the types of sign_free.
+template <class Op>
+constexpr bool wraps = __is_same(Op, Neg) || __is_same(Op, Not) || __is_same(Op, Square) || __is_same(Op, AbsSquare) ||
+                       __is_same(Op, Add) || __is_same(Op, Sub) || __is_same(Op, Mul) || __is_same(Op, And) ||
+                       __is_same(Op, Or) || __is_same(Op, Xor) || __is_same(Op, Shl) || __is_same(Op, Eq) || __is_same(Op, Ne);
+
+template <class Op, class T>
+constexpr bool served = wraps<Op> && !is_sign_free<T>;
+
 template <class Op>
 int unary_of(int type, Nest const& t, uint64_t stream) {
+  if (wraps<Op>) type = sign_free(type);
   return by_type(type, [&](auto x) -> int {
     using T = decltype(x);
     constexpr bool real = is_float<T> || is_integer<T>, number = real || is_complex<T>;
     constexpr bool has = __is_same(Op, Conj)                          ? is_complex<T>
                          : __is_same(Op, Not)                         ? is_integer<T> || __is_same(T, boolean)
+                         : __is_same(Op, Abs) && is_unsigned<T>               ? __is_same(T, uint8_t)
                          : __is_same(Op, Neg) || __is_same(Op, Square) || is_to_real<Op> ? number
                          : __is_same(Op, Sqrt) || __is_same(Op, Exp) || __is_same(Op, Log) || __is_same(Op, Sin) || __is_same(Op, Cos)
                              ? is_float<T> || is_complex<T>
                          : __is_same(Op, ReLU) || __is_same(Op, Sign) ? real
                                                                       : is_float<T>;
-    if constexpr (has && is_complex<T> && is_to_real<Op>) {
+    if constexpr (served<Op, T>) {
+      return GPK_ERR_UNSUPPORTED;
+    } else if constexpr (has && is_complex<T> && is_to_real<Op>) {
       return unary<Op, T, typename T::real>(t, stream);
     } else if constexpr (has) {
       return unary<Op, T>(t, stream);
@@ -335,10 +348,11 @@ int unary_of(int type, Nest const& t, uint64_t stream) {
 
 template <class Op>
 int binary_of(int type, Nest const& t, Scalar const& scalar, uint64_t stream) {
-  if (type == GPK_I8) type = GPK_U8;  // wrapping arithmetic does not depend on the sign
+  type = type == GPK_I8 ? GPK_U8 : sign_free(type);  // wrapping arithmetic does not depend on the sign
   return by_type(type, [&](auto x) -> int {
     using T = decltype(x);
-    if constexpr (is_float<T> || is_complex<T> || (is_integer<T> && !__is_same(T, int8_t) && !__is_same(Op, Div))) {
+    constexpr bool whole = is_integer<T> && is_sign_free<T> && !__is_same(T, int8_t) && !__is_same(Op, Div);
+    if constexpr (is_float<T> || is_complex<T> || whole) {
       return binary<Op, T>(t, scalar, stream);
     } else {
       return GPK_ERR_UNSUPPORTED;
@@ -349,13 +363,15 @@ int binary_of(int type, Nest const& t, Scalar const& scalar, uint64_t stream) {
 // Operations on integers only. Bool counts as one of them, as a byte, except for shifts.
 template <class Op>
 int bitwise_of(int type, Nest const& t, Scalar const& scalar, uint64_t stream) {
-  switch (type) {
-    case GPK_I8: return binary<Op, int8_t>(t, scalar, stream);
-    case GPK_U8: return binary<Op, uint8_t>(t, scalar, stream);
-    case GPK_I32: return binary<Op, int32_t>(t, scalar, stream);
-    case GPK_I64: return binary<Op, int64_t>(t, scalar, stream);
-  }
-  return GPK_ERR_UNSUPPORTED;
+  if (wraps<Op>) type = sign_free(type);
+  return by_type(type, [&](auto x) -> int {
+    using T = decltype(x);
+    if constexpr (is_integer<T> && !served<Op, T>) {
+      return binary<Op, T>(t, scalar, stream);
+    } else {
+      return GPK_ERR_UNSUPPORTED;
+    }
+  });
 }
 
 template <class Op>
@@ -385,9 +401,10 @@ template <class Op>
 int compare_of(int type, Nest const& t, Scalar const& scalar, uint64_t stream) {
   constexpr bool equality = __is_same(Op, Eq) || __is_same(Op, Ne);
   if (type == GPK_BOOL || (equality && type == GPK_I8)) type = GPK_U8;
+  if (equality) type = sign_free(type);
   return by_type(type, [&](auto x) -> int {
     using T = decltype(x);
-    if constexpr (is_float<T> || is_integer<T> || (is_complex<T> && equality)) {
+    if constexpr (is_float<T> || (is_integer<T> && !served<Op, T>) || (is_complex<T> && equality)) {
       return binary<Op, T, boolean>(t, scalar, stream);
     } else {
       return GPK_ERR_UNSUPPORTED;
@@ -414,8 +431,6 @@ int real_of(int type) { return type == GPK_C64 ? GPK_F32 : type == GPK_C128 ? GP
 // Whether the operation is a function: expr.Op.IsFunction.
 bool is_function(int op) { return (op > op_abs_square && op < op_add) || (op > op_shr && op < op_where); }
 
-bool is_integer_type(int type) { return type >= GPK_I8 && type <= GPK_I64; }
-
 // The real or imaginary parts of complex numbers are copied as every second element.
 int part(int device, uint64_t stream, int op, int x_type, int dst_type, int ndim, int64_t const* shape, uint64_t x,
          int64_t const* x_strides, uint64_t dst, int64_t const* dst_strides) {
@@ -431,13 +446,10 @@ int part(int device, uint64_t stream, int op, int x_type, int dst_type, int ndim
                   dst, dst_strides);
 }
 
-int sum_type(int type) { return type >= GPK_I8 && type <= GPK_BOOL ? GPK_I64 : type; }
-
 bool is_sum(int op) { return op == op_sum || op == op_mean; }
 
 bool sums_to(int op, int x_type, int dst_type) {
-  bool const whole = x_type >= GPK_I8 && x_type <= GPK_BOOL;
-  return dst_type == sum_type(x_type) && !(op == op_mean && whole);
+  return dst_type == sum_type(x_type) && !(op == op_mean && is_whole_type(x_type));
 }
 
 // The number of sums, and the number of terms of each.
@@ -467,7 +479,8 @@ int gpk_unary(int device, uint64_t stream, int op, int x_type, int dst_type, int
   }
   if (size_of(dst_type) == 0) return GPK_ERR_UNSUPPORTED;
   bool const rounds = op == op_floor || op == op_ceil || op == op_round;
-  if ((op == op_conj && real_of(x_type) == x_type) || (rounds && is_integer_type(x_type))) {
+  bool const positive = op == op_abs && (x_type == GPK_U16 || x_type == GPK_U32 || x_type == GPK_U64);
+  if (positive || (op == op_conj && real_of(x_type) == x_type) || (rounds && is_integer_type(x_type))) {
     return gpk_cast(device, stream, x_type, dst_type, ndim, shape, x, x_strides, dst, dst_strides);
   }
   Nest t;
@@ -574,7 +587,13 @@ int gpk_arange(int device, uint64_t stream, int type, int64_t n, uint64_t start_
   int const code = set_device(device);
   if (code != GPK_OK) return code;
   Range const p = {reinterpret_cast<char*>(dst), n, start_bits, step_bits};
-  return by_type(type, [&](auto x) { return launch(arange<decltype(x)>, blocks_for(n, threads), threads, stream, p); });
+  return by_type(sign_free(type), [&](auto x) -> int {
+    if constexpr (is_sign_free<decltype(x)>) {
+      return launch(arange<decltype(x)>, blocks_for(n, threads), threads, stream, p);
+    } else {
+      return GPK_ERR_UNSUPPORTED;
+    }
+  });
 }
 
 int64_t gpk_reduce_workspace(int, int op, int x_type, int dst_type, int ndim, int64_t const* shape, uint32_t axes) {
@@ -585,7 +604,7 @@ int64_t gpk_reduce_workspace(int, int op, int x_type, int dst_type, int ndim, in
   if (!is_sum(op)) return other_workspace(op, x_type, dst_type, sums, terms);
   if (!sums_to(op, x_type, dst_type)) return -GPK_ERR_UNSUPPORTED;
   int64_t bytes = 0;
-  by_type(x_type, [&](auto x) {
+  by_type(x_type == GPK_U64 ? GPK_I64 : x_type, [&](auto x) {
     bytes = sum_workspace<decltype(x)>(sums, terms);
     return GPK_OK;
   });
@@ -626,8 +645,12 @@ int gpk_reduce(int device, uint64_t stream, int op, int x_type, int dst_type, in
     return other_reduce(stream, op, x_type, sums, terms, p, dense, dst, workspace);
   }
   p.over = op == op_mean ? static_cast<double>(terms) : 0;
-  return by_type(x_type, [&](auto v) {
-    return gpk::sum<decltype(v)>(sums, terms, p, stream, dst, workspace, workspace_bytes);
+  return by_type(x_type == GPK_U64 ? GPK_I64 : x_type, [&](auto v) -> int {
+    if constexpr (__is_same(decltype(v), uint64_t)) {
+      return GPK_ERR_UNSUPPORTED;
+    } else {
+      return gpk::sum<decltype(v)>(sums, terms, p, stream, dst, workspace, workspace_bytes);
+    }
   });
 }
 

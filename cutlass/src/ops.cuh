@@ -405,24 +405,44 @@ __device__ inline void in_tile(Tiles<Operands> const& p, F const& f) {
 template <class F>
 int by_type(int type, F const& f) {
   switch (type) {
-    case GPK_F32: return f(float{});
-    case GPK_F64: return f(double{});
-    case GPK_F16: return f(f16{});
-    case GPK_BF16: return f(bf16{});
-    case GPK_I8: return f(int8_t{});
-    case GPK_U8: return f(uint8_t{});
-    case GPK_I32: return f(int32_t{});
-    case GPK_I64: return f(int64_t{});
-    case GPK_BOOL: return f(boolean{});
-    case GPK_C64: return f(c64{});
-    case GPK_C128: return f(c128{});
+#define GPK_CASE(number, T) \
+  case number: return f(T{});
+    GPK_TYPES(GPK_CASE)
+#undef GPK_CASE
   }
   return GPK_ERR_UNSUPPORTED;
 }
 
+// Bytes of an element, 0 for an unknown type.
 inline int size_of(int type) {
-  constexpr int size[] = {0, 4, 8, 2, 2, 1, 1, 4, 8, 1, 8, 16};
-  return type >= GPK_F32 && type <= GPK_C128 ? size[type] : 0;
+  switch (type) {
+#define GPK_CASE(number, T) \
+  case number: return sizeof(T);
+    GPK_TYPES(GPK_CASE)
+#undef GPK_CASE
+  }
+  return 0;
 }
+
+// Whether the type is an integer type.
+__host__ __device__ constexpr bool is_integer_type(int type) {
+  return (type >= GPK_I8 && type <= GPK_I64) || (type >= GPK_I16 && type <= GPK_U64);
+}
+
+// Whether the type is an integer type or Bool.
+__host__ __device__ constexpr bool is_whole_type(int type) { return type == GPK_BOOL || is_integer_type(type); }
+
+// The type of sums and products, as dtype.DType.SumType. Their bits do not depend on signs.
+inline int sum_type(int type) {
+  return type == GPK_U16 || type == GPK_U32 || type == GPK_U64 ? GPK_U64 : is_whole_type(type) ? GPK_I64 : type;
+}
+
+// Operations that wrap, and comparisons for equality, do not depend on the sign of a type: these types have one
+// kernel in common. That of bytes is chosen by each operation.
+inline int sign_free(int type) {
+  return type == GPK_I16 ? GPK_U16 : type == GPK_U32 ? GPK_I32 : type == GPK_U64 ? GPK_I64 : type;
+}
+template <class T>
+constexpr bool is_sign_free = !__is_same(T, int16_t) && !__is_same(T, uint32_t) && !__is_same(T, uint64_t);
 
 }  // namespace gpk

@@ -40,21 +40,14 @@ __global__ void __launch_bounds__(threads) cast_rows(Rows<2> r) {
 template <class F>
 __device__ void by_type_here(int type, F const& f) {
   switch (type) {
-    case GPK_F32: return f(float{});
-    case GPK_F64: return f(double{});
-    case GPK_F16: return f(f16{});
-    case GPK_BF16: return f(bf16{});
-    case GPK_I8: return f(int8_t{});
-    case GPK_U8: return f(uint8_t{});
-    case GPK_I32: return f(int32_t{});
-    case GPK_I64: return f(int64_t{});
-    case GPK_BOOL: return f(boolean{});
-    case GPK_C64: return f(c64{});
-    default: return f(c128{});
+#define GPK_CASE(number, T) \
+  case number: return f(T{});
+    GPK_TYPES(GPK_CASE)
+#undef GPK_CASE
   }
 }
 
-// An element of any type without loss: integers are in i, all other types in x.
+// An element of any type without loss: integers are in i, those of uint64_t as their bits, all other types in x.
 struct Any {
   int64_t i;
   c128 x;
@@ -67,14 +60,16 @@ struct CastTiles {
 
 __global__ void __launch_bounds__(threads) cast_tiles(CastTiles p) {
   begin();
-  bool const whole = p.x_type >= GPK_I8 && p.x_type <= GPK_BOOL;
+  bool const whole = is_whole_type(p.x_type);
   Any x[4];
   in_tile(p.tiles, [&](int u, bool in, int64_t const(&off)[2]) {
     if (!in) return;
     by_type_here(p.x_type, [&](auto type) {
       using S = decltype(type);
       S const v = reinterpret_cast<S const*>(p.tiles.p[1])[off[1]];
-      if constexpr (is_integer<S> || __is_same(S, boolean)) {
+      if constexpr (__is_same(S, uint64_t)) {
+        x[u].i = static_cast<int64_t>(v);
+      } else if constexpr (is_integer<S> || __is_same(S, boolean)) {
         x[u].i = convert<int64_t>(v);
       } else {
         x[u].x = convert<c128>(v);
@@ -85,17 +80,30 @@ __global__ void __launch_bounds__(threads) cast_tiles(CastTiles p) {
     if (!in) return;
     by_type_here(p.dst_type, [&](auto type) {
       using D = decltype(type);
-      reinterpret_cast<D*>(p.tiles.p[0])[off[0]] = whole ? convert<D>(x[u].i) : convert<D>(x[u].x);
+      reinterpret_cast<D*>(p.tiles.p[0])[off[0]] = p.x_type == GPK_U64 ? convert<D>(static_cast<uint64_t>(x[u].i))
+                                                   : whole             ? convert<D>(x[u].i)
+                                                                       : convert<D>(x[u].x);
     });
   });
 }
 
+// The pairs of types that have cast_rows. Of int16 and the wider unsigned types, these are the pairs with a frequent
+// type; the others take cast_tiles.
+template <class T>
+constexpr bool is_first = !__is_same(T, int16_t) && !__is_same(T, uint16_t) && !__is_same(T, uint32_t) && !__is_same(T, uint64_t);
+template <class T>
+constexpr bool frequent = __is_same(T, float) || __is_same(T, double) || __is_same(T, int32_t) || __is_same(T, int64_t);
+template <class S, class D>
+constexpr bool has_rows = (is_first<S> && is_first<D>) || frequent<S> || frequent<D>;
+
 template <class S, class D>
 int cast(Nest const& nest, int x_type, int dst_type, uint64_t stream) {
   return in_pieces(nest, [&](Nest const& t) {
-    Rows<2> r;
-    if (make_rows(t, 16 / (sizeof(S) > sizeof(D) ? sizeof(S) : sizeof(D)), 0, &r)) {
-      return launch_for(cast_rows<S, D>, r.vectors, 1, stream, r);
+    if constexpr (has_rows<S, D>) {
+      Rows<2> r;
+      if (make_rows(t, 16 / (sizeof(S) > sizeof(D) ? sizeof(S) : sizeof(D)), 0, &r)) {
+        return launch_for(cast_rows<S, D>, r.vectors, 1, stream, r);
+      }
     }
     CastTiles p;
     p.x_type = x_type;

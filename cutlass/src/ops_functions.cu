@@ -11,28 +11,11 @@ namespace {
 
 template <class T>
 constexpr int type_of = 0;
-template <>
-constexpr int type_of<float> = GPK_F32;
-template <>
-constexpr int type_of<double> = GPK_F64;
-template <>
-constexpr int type_of<f16> = GPK_F16;
-template <>
-constexpr int type_of<bf16> = GPK_BF16;
-template <>
-constexpr int type_of<int8_t> = GPK_I8;
-template <>
-constexpr int type_of<uint8_t> = GPK_U8;
-template <>
-constexpr int type_of<int32_t> = GPK_I32;
-template <>
-constexpr int type_of<int64_t> = GPK_I64;
-template <>
-constexpr int type_of<boolean> = GPK_BOOL;
-template <>
-constexpr int type_of<c64> = GPK_C64;
-template <>
-constexpr int type_of<c128> = GPK_C128;
+#define GPK_TYPE_OF(number, T) \
+  template <>                  \
+  constexpr int type_of<T> = number;
+GPK_TYPES(GPK_TYPE_OF)
+#undef GPK_TYPE_OF
 
 template <class Op, class T, class D>
 __global__ void __launch_bounds__(threads) unary_function_tiles(Tiles<2> p) {

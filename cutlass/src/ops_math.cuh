@@ -29,6 +29,12 @@ struct alignas(2 * sizeof(R)) cx {
 using c64 = cx<float>;
 using c128 = cx<double>;
 
+// F(number of gpk.h, type) for every element type.
+#define GPK_TYPES(F)                                                                                             \
+  F(GPK_F32, float) F(GPK_F64, double) F(GPK_F16, f16) F(GPK_BF16, bf16) F(GPK_I8, int8_t) F(GPK_U8, uint8_t)    \
+  F(GPK_I32, int32_t) F(GPK_I64, int64_t) F(GPK_BOOL, boolean) F(GPK_C64, c64) F(GPK_C128, c128)                 \
+  F(GPK_I16, int16_t) F(GPK_U16, uint16_t) F(GPK_U32, uint32_t) F(GPK_U64, uint64_t)
+
 template <class T>
 constexpr bool is_half = false;
 template <>
@@ -49,6 +55,8 @@ template <class T>
 constexpr bool is_integer = !is_float<T> && !is_complex<T>;
 template <>
 constexpr bool is_integer<boolean> = false;
+template <class T>
+constexpr bool is_unsigned = __is_same(T, uint8_t) || __is_same(T, uint16_t) || __is_same(T, uint32_t) || __is_same(T, uint64_t);
 
 // ---- half types
 
@@ -99,15 +107,22 @@ __device__ inline float round_to_odd(double x) {
 
 // A double that rounds to the same half as v does, by way of round_to_odd: the significant upper 32 bits, with the
 // last one set if a lower bit is.
-__device__ inline double sticky(int64_t v) {
-  uint64_t u = v < 0 ? -static_cast<uint64_t>(v) : static_cast<uint64_t>(v);
+__device__ inline double sticky_magnitude(uint64_t u) {
   int const n = 32 - __clzll(static_cast<long long>(u));
   if (n > 0) {
     uint64_t const low = (uint64_t{1} << n) - 1;
     u = (u & ~low) | ((u & low) != 0 ? low + 1 : 0);
   }
-  double const d = __ull2double_rn(u);
-  return v < 0 ? -d : d;
+  return __ull2double_rn(u);
+}
+template <class T>
+__device__ inline double sticky(T v) {
+  if constexpr (is_unsigned<T>) {
+    return sticky_magnitude(v);
+  } else {
+    double const d = sticky_magnitude(v < 0 ? -static_cast<uint64_t>(v) : static_cast<uint64_t>(v));
+    return v < 0 ? -d : d;
+  }
 }
 
 // ---- conversions: to integers truncate and saturate, NaN is 0; to boolean x != 0; complex to real drops the
@@ -116,17 +131,31 @@ __device__ inline double sticky(int64_t v) {
 template <class D, class S>
 __device__ inline D saturate(S x) {
   constexpr int64_t lo = sizeof(D) == 8 ? INT64_MIN : D(-1) > D(0) ? 0 : -(int64_t{1} << (8 * sizeof(D) - 1));
-  constexpr int64_t hi = sizeof(D) == 8 ? INT64_MAX : lo == 0 ? 255 : -(lo + 1);
+  constexpr int64_t hi = sizeof(D) == 8 ? INT64_MAX : lo == 0 ? (int64_t{1} << (8 * sizeof(D) % 64)) - 1 : -(lo + 1);
   if constexpr (__is_same(S, float)) {
     if (x != x) return 0;
+    if constexpr (__is_same(D, uint64_t)) return __float2ull_rz(x);
+    if constexpr (__is_same(D, uint32_t)) return __float2uint_rz(x);
     if constexpr (sizeof(D) == 8) return __float2ll_rz(x);
     int32_t const v = __float2int_rz(x);
     return static_cast<D>(v < lo ? lo : v > hi ? hi : v);
   } else if constexpr (__is_same(S, double)) {
     if (x != x) return 0;
+    if constexpr (__is_same(D, uint64_t)) return __double2ull_rz(x);
+    if constexpr (__is_same(D, uint32_t)) return __double2uint_rz(x);
     if constexpr (sizeof(D) == 8) return __double2ll_rz(x);
     int32_t const v = __double2int_rz(x);
     return static_cast<D>(v < lo ? lo : v > hi ? hi : v);
+  } else if constexpr (__is_same(D, long long)) {
+    return static_cast<D>(x);  // the type in which sums and products accumulate, which wrap
+  } else if constexpr (__is_same(D, uint64_t)) {
+    if constexpr (is_unsigned<S>) {
+      return x;
+    } else {
+      return x < 0 ? 0 : static_cast<D>(x);
+    }
+  } else if constexpr (__is_same(S, uint64_t)) {
+    return static_cast<D>(x > static_cast<uint64_t>(hi) ? hi : static_cast<int64_t>(x));
   } else {
     int64_t const v = x;
     return static_cast<D>(v < lo ? lo : v > hi ? hi : v);
@@ -163,7 +192,7 @@ __device__ inline D convert(S x) {
       return to_half<D>(x);
     } else if constexpr (__is_same(S, double)) {
       return to_half<D>(round_to_odd(x));
-    } else if constexpr (sizeof(S) == 1) {
+    } else if constexpr (sizeof(S) <= 2) {
       return to_half<D>(static_cast<float>(x));
     } else {
       return to_half<D>(round_to_odd(sticky(x)));
@@ -185,6 +214,15 @@ struct wrapping {
 template <>
 struct wrapping<int8_t> {
   using type = uint8_t;
+};
+// int would be the type of a product of two numbers of 16 bits.
+template <>
+struct wrapping<int16_t> {
+  using type = uint32_t;
+};
+template <>
+struct wrapping<uint16_t> {
+  using type = uint32_t;
 };
 template <>
 struct wrapping<int32_t> {

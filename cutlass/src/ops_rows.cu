@@ -524,6 +524,8 @@ int fold(Reduction p, Reduction const& dense, uint64_t stream, uint64_t dst, uin
 template <class F>
 int by_reduction(int op, int type, F const& f) {
   if (type == GPK_BOOL && op != op_prod) type = GPK_U8;  // a byte, 0 or 1
+  if (op == op_any || op == op_all) type = sign_free(type);
+  if (op == op_prod && type == GPK_U64) type = GPK_I64;
   return by_type(type, [&](auto x) -> int {
     using T = decltype(x);
     constexpr bool real = is_float<T> || is_integer<T>;
@@ -535,7 +537,7 @@ int by_reduction(int op, int type, F const& f) {
         case op_arg_min: return f(ArgExtreme<T, false>{}, x);
       }
     }
-    if constexpr (real || is_complex<T>) {
+    if constexpr ((real && is_sign_free<T>) || is_complex<T>) {
       switch (op) {
         case op_any: return f(Truth<T, false>{}, x);
         case op_all: return f(Truth<T, true>{}, x);
@@ -544,7 +546,10 @@ int by_reduction(int op, int type, F const& f) {
     if constexpr (is_float<T> || is_complex<T>) {
       if (op == op_var) return f(Variance<T>{}, x);
     }
-    return op == op_prod ? f(Product<T>{}, x) : GPK_ERR_UNSUPPORTED;
+    if constexpr (!__is_same(T, uint64_t)) {
+      if (op == op_prod) return f(Product<T>{}, x);
+    }
+    return GPK_ERR_UNSUPPORTED;
   });
 }
 
@@ -554,7 +559,7 @@ int result_type(int op, int type) {
     case op_arg_min: return GPK_I64;
     case op_any:
     case op_all: return GPK_BOOL;
-    case op_prod: return type >= GPK_I8 && type <= GPK_BOOL ? GPK_I64 : type;
+    case op_prod: return sum_type(type);
     case op_var: return type == GPK_C64 ? GPK_F32 : type == GPK_C128 ? GPK_F64 : type;
   }
   return type;
@@ -995,9 +1000,7 @@ int gpk_line(int device, uint64_t stream, int op, int x_type, int dst_type, int 
              double eps) {
   if (size_of(x_type) == 0) return GPK_ERR_UNSUPPORTED;
   if (ndim < 1 || ndim > GPK_MAX_DIMS) return GPK_ERR_ARGUMENT;
-  if (op == op_cum_sum ? dst_type != (x_type >= GPK_I8 && x_type <= GPK_BOOL ? GPK_I64 : x_type) : dst_type != x_type) {
-    return GPK_ERR_UNSUPPORTED;
-  }
+  if (dst_type != (op == op_cum_sum ? sum_type(x_type) : x_type)) return GPK_ERR_UNSUPPORTED;
   Lines p = {};
   p.x = reinterpret_cast<char const*>(x);
   p.dst = reinterpret_cast<char*>(dst);
@@ -1021,8 +1024,12 @@ int gpk_line(int device, uint64_t stream, int op, int x_type, int dst_type, int 
   if (code != GPK_OK) return code;
   if (op == op_cum_sum) {
     if (p.lines > INT32_MAX) return GPK_ERR_ARGUMENT;
-    return by_type(x_type, [&](auto v) {
-      return launch(cum_sum<decltype(v)>, static_cast<unsigned>(p.lines), threads, stream, p);
+    return by_type(x_type == GPK_U64 ? GPK_I64 : x_type, [&](auto v) -> int {
+      if constexpr (__is_same(decltype(v), uint64_t)) {
+        return GPK_ERR_UNSUPPORTED;
+      } else {
+        return launch(cum_sum<decltype(v)>, static_cast<unsigned>(p.lines), threads, stream, p);
+      }
     });
   }
   return by_type(x_type, [&](auto v) -> int {

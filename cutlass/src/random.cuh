@@ -226,13 +226,14 @@ int gpk_uniform(int device, uint64_t stream, int type, int64_t n, uint64_t seed,
     memcpy(p.real, bits, sizeof bits);
     return launch_random(kernel, p, per, size, device, stream);
   };
-  switch (type) {
+  switch (sign_free(type)) {
     case GPK_F32: return reals(uniform_reals<float>, 4, 4);
     case GPK_F16: return reals(uniform_reals<f16>, 4, 2);
     case GPK_BF16: return reals(uniform_reals<bf16>, 4, 2);
     case GPK_F64: return reals(uniform_reals<double>, 2, 8);
     case GPK_I8: return launch_random(uniform_integers<int8_t>, p, 2, 1, device, stream);
     case GPK_U8: return launch_random(uniform_integers<uint8_t>, p, 2, 1, device, stream);
+    case GPK_U16: return launch_random(uniform_integers<uint16_t>, p, 2, 2, device, stream);
     case GPK_I32: return launch_random(uniform_integers<int32_t>, p, 2, 4, device, stream);
     case GPK_I64: return launch_random(uniform_integers<int64_t>, p, 2, 8, device, stream);
     default: return GPK_ERR_UNSUPPORTED;

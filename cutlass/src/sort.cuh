@@ -71,6 +71,10 @@ __device__ inline uint64_t key_of(SortLines const& l, int64_t at, bool one_zero)
     case GPK_F16: key = float_key<uint16_t>(*reinterpret_cast<uint16_t const*>(p), 0x7c00, one_zero); break;
     case GPK_BF16: key = float_key<uint16_t>(*reinterpret_cast<uint16_t const*>(p), 0x7f80, one_zero); break;
     case GPK_I8: key = *reinterpret_cast<uint8_t const*>(p) ^ 0x80u; break;
+    case GPK_I16: key = *reinterpret_cast<uint16_t const*>(p) ^ 0x8000u; break;
+    case GPK_U16: key = *reinterpret_cast<uint16_t const*>(p); break;
+    case GPK_U32: key = *reinterpret_cast<uint32_t const*>(p); break;
+    case GPK_U64: key = *reinterpret_cast<uint64_t const*>(p); break;
     case GPK_I32: key = *reinterpret_cast<uint32_t const*>(p) ^ 0x80000000u; break;
     case GPK_I64: key = *reinterpret_cast<uint64_t const*>(p) ^ uint64_t{1} << 63; break;
     default: key = *reinterpret_cast<uint8_t const*>(p);
@@ -82,9 +86,9 @@ __device__ inline uint64_t key_of(SortLines const& l, int64_t at, bool one_zero)
 __device__ inline void put_element(SortLines const& l, int64_t at, uint64_t key) {
   if (l.descending) key = l.most - key;
   uint64_t const sign = (l.most >> 1) + 1;
-  if (l.type == GPK_I8 || l.type == GPK_I32 || l.type == GPK_I64) {
+  if (l.type == GPK_I8 || l.type == GPK_I16 || l.type == GPK_I32 || l.type == GPK_I64) {
     key ^= sign;
-  } else if (l.type != GPK_U8 && l.type != GPK_BOOL) {
+  } else if (!is_whole_type(l.type)) {
     key = key & sign ? key ^ sign : ~key;
   }
   char* const p = l.dst + at * l.bytes;
@@ -523,7 +527,7 @@ int sort_keys(SortLines const& l, int64_t lines, int64_t k, uint64_t base, uint6
 // Describes the lines along the last dimension. Returns a code.
 inline int make_lines(SortLines* l, int64_t* lines, int type, int ndim, int64_t const* shape, uint64_t x,
                       int64_t const* x_strides, uint64_t dst, int64_t const* dst_strides, bool descending) {
-  if (type < GPK_F32 || type > GPK_BOOL) return GPK_ERR_UNSUPPORTED;
+  if (size_of(type) == 0 || type == GPK_C64 || type == GPK_C128) return GPK_ERR_UNSUPPORTED;
   if (ndim < 1 || ndim > GPK_MAX_DIMS) return GPK_ERR_ARGUMENT;
   int const last = ndim - 1;
   *lines = 1;

@@ -19,7 +19,7 @@ warnings.simplefilter("ignore")
 np.seterr(all="ignore")
 
 FLOATS = ["float32", "float64", "float16"]
-INTEGERS = ["int8", "uint8", "int32", "int64"]
+INTEGERS = ["int8", "uint8", "int32", "int64", "int16", "uint16", "uint32", "uint64"]
 COMPLEX = ["complex64", "complex128"]
 ONE = {
     "Tan": (np.tan, FLOATS), "Asin": (np.arcsin, FLOATS), "Acos": (np.arccos, FLOATS), "Atan": (np.arctan, FLOATS),

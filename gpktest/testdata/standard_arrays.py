@@ -1,7 +1,7 @@
 """The functions that make, convert, search, move and reduce arrays."""
 
 import numpy as np
-from standard_draw import ALL, BOOL, COMPLEX, FLOATS, NUMBERS, REALS, Want, call, eps, same
+from standard_draw import ALL, BOOL, COMPLEX, FLOATS, NUMBERS, REALS, Want, call, eps, same, sum_type
 
 
 def creation():
@@ -294,7 +294,7 @@ def statistics():
             axes, keep, p = d.some(a.x.shape)
             exact = np.dtype(d.kind).kind in "iub"
             f = getattr(np, name)
-            want = f(a.x, axis=axes, keepdims=keep, dtype=np.int64 if exact else d.kind)
+            want = f(a.x, axis=axes, keepdims=keep, dtype=sum_type(d.kind) if exact else d.kind)
             if name == "prod" and not exact:  # gpk multiplies in twice the width
                 want = f(a.x.astype(np.complex128 if np.dtype(d.kind).kind == "c" else float), axis=axes, keepdims=keep).astype(d.kind)
                 return [a], p, [Want(want, 64, 1e-300)]
@@ -337,7 +337,7 @@ def statistics():
             a = d.array(d.shape(1), special=np.dtype(d.kind).kind in "iub")
             axis = d.axis(a.x.shape)
             if np.dtype(d.kind).kind in "iub":
-                return [a], {"Axis": axis}, [same(f(a.x, axis=axis, dtype=np.int64))]
+                return [a], {"Axis": axis}, [same(f(a.x, axis=axis, dtype=sum_type(d.kind)))]
             wide = f(a.x.astype(np.complex128 if np.dtype(d.kind).kind == "c" else float), axis=axis).astype(d.kind)
             return [a], {"Axis": axis}, [Want(wide, 64, off(a.x, axis) if f is np.cumulative_sum else 1e-300)]
 

@@ -4,7 +4,7 @@ import numpy as np
 
 FLOATS = ["float32", "float64", "float16"]
 WIDE = ["float32", "float64"]
-INTEGERS = ["int8", "uint8", "int32", "int64"]
+INTEGERS = ["int8", "uint8", "int32", "int64", "int16", "uint16", "uint32", "uint64"]
 COMPLEX = ["complex64", "complex128"]
 BOOL = ["bool"]
 REALS = FLOATS + INTEGERS
@@ -13,6 +13,11 @@ ALL = NUMBERS + BOOL
 LINEAR = WIDE + COMPLEX
 SHAPES = [(), (0,), (1,), (7,), (4, 3), (2, 3, 4), (3, 0, 2), (40,), (1, 5), (2, 1, 3, 2)]
 CALLS = {}
+
+
+def sum_type(kind):
+    """gpk's type of sums and products of integers and bool."""
+    return np.uint64 if kind in ("uint16", "uint32", "uint64") else np.int64
 
 
 def call(name, kinds):

@@ -1,7 +1,7 @@
 """Products, linear algebra and Fourier transforms."""
 
 import numpy as np
-from standard_draw import ALL, COMPLEX, INTEGERS, LINEAR, NUMBERS, REALS, WIDE, Want, call, eps, same
+from standard_draw import ALL, COMPLEX, INTEGERS, LINEAR, NUMBERS, REALS, WIDE, Want, call, eps, same, sum_type
 
 
 def products():
@@ -13,7 +13,7 @@ def products():
             return Want(f(a.astype(to), b.astype(to)))
         return Want(f(a, b), 2, 8 * eps(a) * float(np.sum(np.abs(a))) * float(np.abs(b).max(initial=1)))
 
-    kinds = WIDE + INTEGERS + COMPLEX
+    kinds = WIDE + COMPLEX + ["int8", "uint8", "int32", "int64"]  # gpk has no products of the other integers
 
     @call("matmul", kinds)
     def _(d):
@@ -65,7 +65,7 @@ def products():
         a = d.array(d.shape(2, empty=False), special=False)
         k = int(d.rng.integers(-a.x.shape[-2], a.x.shape[-1] + 1))
         exact = np.dtype(d.kind).kind in "iu"
-        return [a], {"K": k}, [Want(np.linalg.trace(a.x, offset=k, dtype=np.int64 if exact else d.kind), 0, 0 if exact else 64 * eps(a.x))]
+        return [a], {"K": k}, [Want(np.linalg.trace(a.x, offset=k, dtype=sum_type(d.kind) if exact else d.kind), 0, 0 if exact else 64 * eps(a.x))]
 
     @call("linalg.vector_norm", WIDE + COMPLEX)
     def _(d):

@@ -20,7 +20,7 @@ func CumProd[A Operand](o Operation[A], a A, axis int) A {
 	if err != nil {
 		return o.Failed(err)
 	}
-	dt := ops.SumType(a.DType())
+	dt := a.DType().SumType()
 	var x A
 	switch {
 	case dt == dtype.Complex64:

@@ -125,7 +125,7 @@ func weighted[A Operand](o Operation[A], r Draws[A], w A, k int) A {
 
 // cumulated returns the sums of the elements up to each index of the only axis.
 func cumulated[A Operand](o Operation[A], a A) A {
-	return o.Result(ops.SumType(a.DType()), a.Shape(), "sums along an axis", []A{a}, func(s *device.Stream, dst device.View, reads []device.View) error {
+	return o.Result(a.DType().SumType(), a.Shape(), "sums along an axis", []A{a}, func(s *device.Stream, dst device.View, reads []device.View) error {
 		return ops.Along(s, expr.CumSum, dst, reads[0], 0)
 	})
 }

@@ -26,7 +26,7 @@ import (
 // An equation that does not parse or fit the shapes is ErrShape, with a caret under the
 // place. Operands of two types are ErrDType, and so is a sum or product of Bool.
 //
-//gpk:row Products | the same; int32 for int8 and uint8 | all but bool | the sum of products that an equation names, in the order that needs the fewest multiplications
+//gpk:row Products | the same; int32 for int8 and uint8 | all but bool, int16, uint16, uint32, uint64 | the sum of products that an equation names, in the order that needs the fewest multiplications
 func Einsum[A Operand](o Operation[A], equation string, as ...A) A {
 	err := o.Check()
 	shapes := make([][]int, len(as))
@@ -64,6 +64,8 @@ func evaluate[A Operand](o Operation[A], e *equation, as []A) A {
 	operands, output, lengths, err := masks(e, terms)
 	if dt := as[0].DType(); err == nil && dt == dtype.Bool && (lone || len(as) > 1) {
 		err = fmt.Errorf("%w: a sum of products of bool; Cast(gpk.Int32) first", dtype.ErrDType)
+	} else if err == nil && (lone || len(as) > 1) && !dt.HasProducts() {
+		err = noProducts(dt)
 	}
 	if err != nil {
 		return o.Failed(err)

@@ -27,7 +27,7 @@ func checkPair[A Operand](o Operation[A], a, b A) error {
 // aAxes[i] of a and axis bAxes[i] of b; both have the same length. The result has the other axes of a and then
 // those of b. Types are as for Einsum, which computes it. No axes give the outer product.
 //
-//gpk:row Products | the same; int32 for int8 and uint8 | all but bool | the sum of products over pairs of axes, then the other axes of a and of b
+//gpk:row Products | the same; int32 for int8 and uint8 | all but bool, int16, uint16, uint32, uint64 | the sum of products over pairs of axes, then the other axes of a and of b
 func TensorDot[A Operand](o Operation[A], a, b A, aAxes, bAxes []int) A {
 	err := checkPair(o, a, b)
 	if err == nil && len(aAxes) != len(bAxes) {
@@ -107,7 +107,7 @@ func Outer[A Operand](o Operation[A], a, b A) A {
 // b are broadcast, and the axis is counted in what they are broadcast to; it has one length
 // in both. Types are as for Einsum.
 //
-//gpk:row Products | the same; int32 for int8 and uint8 | all but bool | the sum of conj(a) b along an axis, broadcast
+//gpk:row Products | the same; int32 for int8 and uint8 | all but bool, int16, uint16, uint32, uint64 | the sum of conj(a) b along an axis, broadcast
 func VecDot[A Operand](o Operation[A], a, b A, axis ...int) A {
 	err := checkPair(o, a, b)
 	d := -1
@@ -130,6 +130,9 @@ func VecDot[A Operand](o Operation[A], a, b A, axis ...int) A {
 			err = layout.Errorf("axis %d of %v and %v has the lengths %d and %d", d, a.Shape(), b.Shape(), m, n)
 		}
 	}
+	if dt := a.DType(); err == nil && dt != dtype.Bool && !dt.HasProducts() {
+		err = noProducts(dt)
+	}
 	if err != nil {
 		return o.Failed(err)
 	}
@@ -147,6 +150,11 @@ func VecDot[A Operand](o Operation[A], a, b A, axis ...int) A {
 		return wide(o, x)
 	}
 	return wrapped(o, o.Reduce(expr.Sum, o.Elementwise(expr.Mul, widen(a), widen(b)), []int{d}), dt)
+}
+
+// noProducts is the error of a sum of products of elements of type dt.
+func noProducts(dt dtype.DType) error {
+	return fmt.Errorf("%w: a sum of products of %v; Cast(gpk.Int64) first", dtype.ErrDType, dt)
 }
 
 // lengthFromEnd returns the length of the axis that is so far from the end, the last at 1,

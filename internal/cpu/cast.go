@@ -224,7 +224,7 @@ func bit(b bool) uint8 {
 // number lists the source types of the convert step. They are also its result
 // types, except for the half types and Bool.
 type number interface {
-	float32 | float64 | int8 | uint8 | int32 | int64
+	float32 | float64 | integer
 }
 
 // converter returns the conversion of dense blocks between two real types. from
@@ -241,18 +241,12 @@ func converter(from, to dtype.DType) func(dst, src unsafe.Pointer, n int) {
 		return floatConverter[float32](to)
 	case dtype.Float64:
 		return floatConverter[float64](to)
-	case dtype.Int8:
-		return intConverter[int8](to)
 	case dtype.Uint8:
 		if to == dtype.Float32 {
 			return bytesToFloats
 		}
-		return intConverter[uint8](to)
-	case dtype.Int32:
-		return intConverter[int32](to)
-	default:
-		return intConverter[int64](to)
 	}
+	return integerOf(from).to(to)
 }
 
 func floatConverter[S float32 | float64](to dtype.DType) func(dst, src unsafe.Pointer, n int) {
@@ -265,21 +259,24 @@ func floatConverter[S float32 | float64](to dtype.DType) func(dst, src unsafe.Po
 		return floatToHalves[S]
 	case dtype.BFloat16:
 		return floatToBFloat16s[S]
-	case dtype.Int8:
-		return floatToInt[int8, S](math.MinInt8, math.MaxInt8)
-	case dtype.Uint8:
-		return floatToInt[uint8, S](0, math.MaxUint8)
-	case dtype.Int32:
-		return floatToInt[int32, S](math.MinInt32, math.MaxInt32)
-	case dtype.Int64:
-		return floatToInt[int64, S](math.MinInt64, math.MaxInt64)
-	default:
+	case dtype.Bool:
 		return truth[S]
 	}
+	k := integerOf(to)
+	if unsafe.Sizeof(S(0)) == 4 {
+		return k.fromFloat32()
+	}
+	return k.fromFloat64()
 }
 
-func intConverter[S int8 | uint8 | int32 | int64](to dtype.DType) func(dst, src unsafe.Pointer, n int) {
-	switch to {
+// fromFloat32 and fromFloat64 convert to T.
+func (ints[T]) fromFloat32() func(dst, src unsafe.Pointer, n int) { return floatToInt[T, float32]() }
+
+func (ints[T]) fromFloat64() func(dst, src unsafe.Pointer, n int) { return floatToInt[T, float64]() }
+
+// to converts from S to type t.
+func (ints[S]) to(t dtype.DType) func(dst, src unsafe.Pointer, n int) {
+	switch t {
 	case dtype.Float32:
 		return convert[float32, S]
 	case dtype.Float64:
@@ -289,13 +286,21 @@ func intConverter[S int8 | uint8 | int32 | int64](to dtype.DType) func(dst, src 
 	case dtype.BFloat16:
 		return intToBFloat16s[S]
 	case dtype.Int8:
-		return intToInt[int8, S](math.MinInt8, math.MaxInt8)
-	case dtype.Uint8:
-		return intToInt[uint8, S](0, math.MaxUint8)
+		return intToInt[int8, S]()
+	case dtype.Int16:
+		return intToInt[int16, S]()
 	case dtype.Int32:
-		return intToInt[int32, S](math.MinInt32, math.MaxInt32)
+		return intToInt[int32, S]()
 	case dtype.Int64:
-		return convert[int64, S]
+		return intToInt[int64, S]()
+	case dtype.Uint8:
+		return intToInt[uint8, S]()
+	case dtype.Uint16:
+		return intToInt[uint16, S]()
+	case dtype.Uint32:
+		return intToInt[uint32, S]()
+	case dtype.Uint64:
+		return intToInt[uint64, S]()
 	default:
 		return truth[S]
 	}
@@ -341,23 +346,25 @@ func floatToBFloat16s[S float32 | float64](dst, src unsafe.Pointer, n int) {
 	}
 }
 
-func intToHalves[S int8 | uint8 | int32 | int64](dst, src unsafe.Pointer, n int) {
+func intToHalves[S integer](dst, src unsafe.Pointer, n int) {
 	d, s := pair[uint16, S](dst, src, n)
 	for i, v := range s {
-		d[i] = floatToHalf(roundToOdd(sticky(int64(v))))
+		d[i] = floatToHalf(roundToOdd(sticky(v)))
 	}
 }
 
-func intToBFloat16s[S int8 | uint8 | int32 | int64](dst, src unsafe.Pointer, n int) {
+func intToBFloat16s[S integer](dst, src unsafe.Pointer, n int) {
 	d, s := pair[uint16, S](dst, src, n)
 	for i, v := range s {
-		d[i] = floatToBFloat16(roundToOdd(sticky(int64(v))))
+		d[i] = floatToBFloat16(roundToOdd(sticky(v)))
 	}
 }
 
 // floatToInt truncates and saturates at the type's bounds; NaN becomes 0. Both bounds are
-// compared as float64, where MaxInt64 rounds to 2^63: a value of 2^63 is out of range.
-func floatToInt[D int8 | uint8 | int32 | int64, S float32 | float64](lo, hi D) func(dst, src unsafe.Pointer, n int) {
+// compared as float64, where the largest 64-bit numbers round to 2^63 and 2^64: these values
+// are out of range.
+func floatToInt[D integer, S float32 | float64]() func(dst, src unsafe.Pointer, n int) {
+	lo, hi := bounds[D]()
 	return func(dst, src unsafe.Pointer, n int) {
 		flo, fhi := float64(lo), float64(hi)
 		d, s := pair[D, S](dst, src, n)
@@ -377,7 +384,27 @@ func floatToInt[D int8 | uint8 | int32 | int64, S float32 | float64](lo, hi D) f
 }
 
 // intToInt saturates at the type's bounds.
-func intToInt[D, S int8 | uint8 | int32 | int64](lo, hi D) func(dst, src unsafe.Pointer, n int) {
+func intToInt[D, S integer]() func(dst, src unsafe.Pointer, n int) {
+	lo, hi := bounds[D]()
+	low, high := bounds[S]()
+	switch {
+	case int64(lo) <= int64(low) && uint64(high) <= uint64(hi): // D holds all of S
+		return convert[D, S]
+	case uint64(high) > math.MaxInt64: // S is uint64
+		return func(dst, src unsafe.Pointer, n int) {
+			d, s := pair[D, S](dst, src, n)
+			for i, v := range s {
+				d[i] = D(min(uint64(v), uint64(hi)))
+			}
+		}
+	case uint64(hi) > math.MaxInt64: // D is uint64
+		return func(dst, src unsafe.Pointer, n int) {
+			d, s := pair[D, S](dst, src, n)
+			for i, v := range s {
+				d[i] = D(max(v, 0))
+			}
+		}
+	}
 	return func(dst, src unsafe.Pointer, n int) {
 		d, s := pair[D, S](dst, src, n)
 		for i, v := range s {

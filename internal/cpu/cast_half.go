@@ -70,7 +70,7 @@ func roundToOdd(f float64) float32 {
 
 // sticky returns a float64 that rounds to the same half as v, by way of roundToOdd: the
 // upper 32 significant bits of v, with the last of them set if a lower bit is.
-func sticky(v int64) float64 {
+func sticky[T integer](v T) float64 {
 	u := uint64(v)
 	if v < 0 {
 		u = -u

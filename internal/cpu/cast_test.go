@@ -24,6 +24,8 @@ func convertValue(v any, to dtype.DType) any {
 			return v
 		case int64:
 			return v != 0
+		case uint64:
+			return v != 0
 		case float64:
 			return v != 0
 		}
@@ -39,29 +41,25 @@ func convertValue(v any, to dtype.DType) any {
 		return convertValue(real(x), to)
 	}
 	if to.IsInteger() {
-		bounds := map[dtype.DType][2]int64{
-			dtype.Int8: {math.MinInt8, math.MaxInt8}, dtype.Uint8: {0, math.MaxUint8},
-			dtype.Int32: {math.MinInt32, math.MaxInt32}, dtype.Int64: {math.MinInt64, math.MaxInt64},
-		}[to]
+		lo, hi := rangeOf(to)
 		exact := new(big.Int)
-		switch x := v.(type) {
-		case int64:
-			exact.SetInt64(x)
-		case float64:
-			switch {
-			case x != x:
-				return int64(0)
-			case math.IsInf(x, 0):
-				return bounds[(int(math.Copysign(1, x))+1)/2]
-			}
+		switch x, _ := v.(float64); {
+		case isWhole(v):
+			exact = bigOf(v)
+		case x != x: // 0
+		case math.IsInf(x, 1):
+			exact = hi
+		case math.IsInf(x, -1):
+			exact = lo
+		default:
 			big.NewFloat(x).Int(exact)
 		}
-		for i, b := range bounds {
-			if exact.Cmp(big.NewInt(b)) == 2*i-1 {
-				return b
-			}
+		if exact.Cmp(lo) < 0 {
+			exact = lo
+		} else if exact.Cmp(hi) > 0 {
+			exact = hi
 		}
-		return exact.Int64()
+		return wrapTo(to, exact)
 	}
 	// To a real float: round the exact value once.
 	f, ok := v.(float64)
@@ -72,7 +70,7 @@ func convertValue(v any, to dtype.DType) any {
 	if ok {
 		exact.SetFloat64(f)
 	} else {
-		exact.SetInt64(v.(int64))
+		exact.SetInt(bigOf(v))
 	}
 	return roundTo(exact, to)
 }

@@ -110,7 +110,7 @@ func BenchmarkSum(b *testing.B) {
 	for _, dt := range []dtype.DType{dtype.Float32, dtype.Float64, dtype.BFloat16, dtype.Int32} {
 		for name, axes := range map[string]uint32{"all": 3, "rows": 2, "columns": 1} {
 			b.Run(fmt.Sprintf("%v/%s", dt, name), func(b *testing.B) {
-				x, z := benchTensor(dt, false), dense(sumType(dt), []int{benchEdge})
+				x, z := benchTensor(dt, false), dense(dt.SumType(), []int{benchEdge})
 				b.SetBytes(int64(benchEdge * benchEdge * dt.Size()))
 				for b.Loop() {
 					_ = Reduce(expr.Sum, dt, z.t, x.shape, axes, x.p(), x.strides, z.p())

@@ -44,20 +44,16 @@ func binaryKernel(op expr.Op, t dtype.DType) binary {
 		if k = vectorBinary64(op); k.vv == nil {
 			k = floatBinary[float64](op, spread[float64](pow64s))
 		}
-	case dtype.Int8:
-		k = integerBinary[int8, uint8](op)
-	case dtype.Uint8:
-		k = integerBinary[uint8, uint8](op)
-	case dtype.Int32:
-		k = integerBinary[int32, int32](op)
-	case dtype.Int64:
-		k = integerBinary[int64, int64](op)
 	case dtype.Bool:
 		k = boolBinary(op)
 	case dtype.Complex64:
 		k = complexBinary(op, mul64, div64, func(x, y complex64) complex64 { return complex64(complexPow(complex128(x), complex128(y))) })
 	case dtype.Complex128:
 		k = complexBinary(op, mul128, div128, complexPow)
+	default:
+		if of := integerOf(t); of != nil {
+			k = of.binary(op)
+		}
 	}
 	k.size = t.Size()
 	return k
@@ -76,14 +72,12 @@ func floatBinary[T float32 | float64](op expr.Op, pow binary) binary {
 	return realBinary[T](op)
 }
 
-// integerBinary returns the kernels for integers of type T. Wrapping addition does not
-// depend on signs, so W may be any integer type of T's size.
-func integerBinary[T int8 | uint8 | int32 | int64, W number](op expr.Op) binary {
+func (k ints[T]) binary(op expr.Op) binary {
 	switch op {
 	case expr.Pow:
 		return mapped(integerPow[T])
 	case expr.And, expr.Or, expr.Xor:
-		return bitwise[T](op)
+		return k.bitwise(op)
 	case expr.Shl:
 		return spread[T](func(dst, x, y unsafe.Pointer, n int) {
 			d, a, b := vectors[T](dst, x, y, n)
@@ -102,16 +96,18 @@ func integerBinary[T int8 | uint8 | int32 | int64, W number](op expr.Op) binary 
 	if k := ordered2[T](op); k.vv != nil {
 		return k
 	}
-	return realBinary[W](op)
+	return realBinary[T](op)
 }
 
 func boolBinary(op expr.Op) binary {
 	switch op {
 	case expr.And, expr.Or, expr.Xor:
-		return bitwise[uint8](op)
+		return wholeOf(dtype.Bool).bitwise(op)
 	}
-	return ordered2[uint8](op)
+	return wholeOf(dtype.Bool).ordered(op)
 }
+
+func (ints[T]) ordered(op expr.Op) binary { return ordered2[T](op) }
 
 // ordered2 returns the kernels of Maximum and Minimum. Both give NaN if an operand is NaN.
 func ordered2[T number](op expr.Op) binary {
@@ -138,7 +134,7 @@ func minimums[T number](dst, x, y unsafe.Pointer, n int) {
 	}
 }
 
-func bitwise[T int8 | uint8 | int32 | int64](op expr.Op) binary {
+func (ints[T]) bitwise(op expr.Op) binary {
 	switch op {
 	case expr.And:
 		return spread[T](func(dst, x, y unsafe.Pointer, n int) {
@@ -165,7 +161,7 @@ func bitwise[T int8 | uint8 | int32 | int64](op expr.Op) binary {
 
 // integerPow returns x^y, wrapping. A negative exponent gives the fraction truncated to an
 // integer: 1 or -1 for a base of 1 or -1, otherwise 0. For base 0 it is 0 too.
-func integerPow[T int8 | uint8 | int32 | int64](x, y T) T {
+func integerPow[T integer](x, y T) T {
 	if y < 0 {
 		switch {
 		case x == 1:

@@ -23,22 +23,20 @@ func comparison(op expr.Op, t dtype.DType) binary {
 		if k = vectorCompare64(op); k.vv == nil {
 			k = compare[float64](op)
 		}
-	case dtype.Int8:
-		k = compare[int8](op)
-	case dtype.Uint8, dtype.Bool:
-		k = compare[uint8](op)
-	case dtype.Int32:
-		k = compare[int32](op)
-	case dtype.Int64:
-		k = compare[int64](op)
 	case dtype.Complex64:
 		k = compareEqual[complex64](op)
 	case dtype.Complex128:
 		k = compareEqual[complex128](op)
+	default:
+		if of := wholeOf(t); of != nil {
+			k = of.compare(op)
+		}
 	}
 	k.size, k.truth = dtype.Bool.Size(), true
 	return k
 }
+
+func (ints[T]) compare(op expr.Op) binary { return compare[T](op) }
 
 func compare[T number](op expr.Op) binary {
 	switch op {

@@ -54,16 +54,18 @@ func exactBinary(op expr.Op, t dtype.DType, a, b any) any {
 			return math.Min(x, y)
 		}
 		return ordering(op, x == y, x < y, x > y)
-	case int64:
-		y := b.(int64)
+	case int64, uint64:
 		width := int64(8 * t.Size())
-		p, q := big.NewInt(x), big.NewInt(y)
+		p, q := bigOf(a), bigOf(b)
+		count := q.Sign() >= 0 && q.Cmp(big.NewInt(width)) < 0 // of a shift
+		one, ones := big.NewInt(1), big.NewInt(-1)
 		var v *big.Int
 		switch op {
-		case expr.Maximum:
-			return max(x, y)
-		case expr.Minimum:
-			return min(x, y)
+		case expr.Maximum, expr.Minimum:
+			if (p.Cmp(q) > 0) == (op == expr.Maximum) {
+				return a
+			}
+			return b
 		case expr.And:
 			v = new(big.Int).And(p, q)
 		case expr.Or:
@@ -72,36 +74,30 @@ func exactBinary(op expr.Op, t dtype.DType, a, b any) any {
 			v = new(big.Int).Xor(p, q)
 		case expr.Shl:
 			v = new(big.Int)
-			if y >= 0 && y < width {
-				v.Lsh(p, uint(y))
+			if count {
+				v.Lsh(p, uint(q.Uint64()))
 			}
 		case expr.Shr:
 			n := uint(width)
-			if y >= 0 && y < width {
-				n = uint(y)
+			if count {
+				n = uint(q.Uint64())
 			}
 			v = new(big.Int).Rsh(p, n)
 		case expr.Pow:
 			switch {
-			case y >= 0:
+			case q.Sign() >= 0:
 				v = new(big.Int).Exp(p, q, new(big.Int).Lsh(big.NewInt(1), 64))
-			case x == 1 || x == -1 && y%2 == 0:
-				v = big.NewInt(1)
-			case x == -1:
-				v = big.NewInt(-1)
+			case p.Cmp(one) == 0 || p.Cmp(ones) == 0 && q.Bit(0) == 0:
+				v = one
+			case p.Cmp(ones) == 0:
+				v = ones
 			default:
 				v = new(big.Int)
 			}
 		default:
-			return ordering(op, x == y, x < y, x > y)
+			return ordering(op, p.Cmp(q) == 0, p.Cmp(q) < 0, p.Cmp(q) > 0)
 		}
-		// Wrapped to the type.
-		m := new(big.Int).And(v, new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), uint(width)), big.NewInt(1)))
-		u := m.Uint64()
-		if t == dtype.Uint8 {
-			return int64(u)
-		}
-		return int64(u<<(64-width)) >> (64 - width)
+		return wrapTo(t, v)
 	}
 	return nil
 }
@@ -193,23 +189,20 @@ func TestExactUnary(t *testing.T) {
 					case expr.Imag:
 						return false
 					}
-				case int64:
+				case int64, uint64:
 					switch op {
 					case expr.Not:
 						return exactBinary(expr.Xor, dt, x, int64(-1))
 					case expr.Abs:
-						if x < 0 {
-							return binaryValue(expr.Sub, dt, int64(0), x)
-						}
-						return x
+						return wrapTo(dt, new(big.Int).Abs(bigOf(x)))
 					case expr.Sign:
-						return int64(big.NewInt(x).Sign())
+						return wrapTo(dt, big.NewInt(int64(bigOf(x).Sign())))
 					case expr.Square, expr.AbsSquare:
 						return binaryValue(expr.Mul, dt, x, x)
 					case expr.Floor, expr.Ceil, expr.Round, expr.Real:
 						return x
 					case expr.Imag:
-						return int64(0)
+						return wrapTo(dt, new(big.Int))
 					}
 				case float64:
 					if f := unaryReference(op); f != nil && op != expr.Exp {

@@ -103,17 +103,14 @@ func clampOf(t dtype.DType) func(dst, x, y, z unsafe.Pointer, n int) {
 		return clamps[float32]
 	case dtype.Float64:
 		return clamps[float64]
-	case dtype.Int8:
-		return clamps[int8]
-	case dtype.Uint8:
-		return clamps[uint8]
-	case dtype.Int32:
-		return clamps[int32]
-	case dtype.Int64:
-		return clamps[int64]
+	}
+	if k := integerOf(t); k != nil {
+		return k.clamps()
 	}
 	return nil
 }
+
+func (ints[T]) clamps() func(dst, x, y, z unsafe.Pointer, n int) { return clamps[T] }
 
 // clamps gives NaN if any operand is NaN.
 func clamps[T number](dst, x, y, z unsafe.Pointer, n int) {

@@ -20,18 +20,10 @@ func addr[T any](v *T) unsafe.Pointer { return unsafe.Pointer(v) }
 
 // binaryValue is the reference of the real operations: exact, then rounded once.
 func binaryValue(op expr.Op, t dtype.DType, a, b any) any {
-	if x, ok := a.(int64); ok {
-		y := b.(int64)
-		v := map[expr.Op]int64{expr.Add: x + y, expr.Sub: x - y, expr.Mul: x * y}[op]
-		switch t {
-		case dtype.Int8:
-			v = int64(int8(v))
-		case dtype.Uint8:
-			v = int64(uint8(v))
-		case dtype.Int32:
-			v = int64(int32(v))
-		}
-		return v
+	if isWhole(a) {
+		x, y := bigOf(a), bigOf(b)
+		of := map[expr.Op]func(z, x, y *big.Int) *big.Int{expr.Add: (*big.Int).Add, expr.Sub: (*big.Int).Sub, expr.Mul: (*big.Int).Mul}[op]
+		return wrapTo(t, of(new(big.Int), x, y))
 	}
 	x, y := a.(float64), b.(float64)
 	var v float64                        // settles specials and the sign of 0
@@ -204,12 +196,12 @@ func TestComplexDivExtremes(t *testing.T) {
 // must be exact.
 func unaryValue(op expr.Op, t dtype.DType, v any) (want any, exact bool) {
 	switch x := v.(type) {
-	case int64:
+	case int64, uint64:
 		switch op {
 		case expr.Neg:
 			return binaryValue(expr.Sub, t, int64(0), x), true
 		case expr.ReLU:
-			return max(x, 0), true
+			return exactBinary(expr.Maximum, t, x, wrapTo(t, new(big.Int))), true
 		}
 	case complex128:
 		if op == expr.Neg {

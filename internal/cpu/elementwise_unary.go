@@ -21,14 +21,6 @@ func unaryKernel(op expr.Op, t dtype.DType) (f func(dst, x unsafe.Pointer, n int
 		f = tileUnary(op, t, float32Unary(op))
 	case dtype.Float64:
 		f = tileUnary(op, t, float64Unary(op))
-	case dtype.Int8:
-		f = integerUnary[int8](op)
-	case dtype.Uint8:
-		f = integerUnary[uint8](op)
-	case dtype.Int32:
-		f = integerUnary[int32](op)
-	case dtype.Int64:
-		f = integerUnary[int64](op)
 	case dtype.Bool:
 		if op == expr.Not {
 			f = nots
@@ -43,6 +35,10 @@ func unaryKernel(op expr.Op, t dtype.DType) (f func(dst, x unsafe.Pointer, n int
 			return f, dtype.Float64
 		}
 		f = complex128Unary(op)
+	default:
+		if k := integerOf(t); k != nil {
+			f = k.unary(op)
+		}
 	}
 	return f, t
 }
@@ -153,7 +149,7 @@ func floatUnary[T float32 | float64](op expr.Op) func(dst, x unsafe.Pointer, n i
 	return realUnary[T](op)
 }
 
-func integerUnary[T int8 | uint8 | int32 | int64](op expr.Op) func(dst, x unsafe.Pointer, n int) {
+func (ints[T]) unary(op expr.Op) func(dst, x unsafe.Pointer, n int) {
 	switch op {
 	case expr.Not:
 		return mapping(func(x T) T { return ^x })

@@ -30,18 +30,25 @@ func Arange(t dtype.DType, n int, start, step float64, dst unsafe.Pointer) error
 // ArangeInt sets dst[i] = start + i*step for i < n, in the wrapping arithmetic of the
 // integer type t. For Bool, dst[i] is true if the value is not 0. dst is dense.
 func ArangeInt(t dtype.DType, n int, start, step int64, dst unsafe.Pointer) error {
-	f := func(i int) int64 { return start + int64(i)*step }
-	switch t {
-	case dtype.Int8:
-		return arange(dtype.Int64, t, n, dst, func(i int) int64 { return int64(int8(f(i))) })
-	case dtype.Uint8:
-		return arange(dtype.Int64, t, n, dst, func(i int) int64 { return int64(uint8(f(i))) })
-	case dtype.Int32:
-		return arange(dtype.Int64, t, n, dst, func(i int) int64 { return int64(int32(f(i))) })
-	case dtype.Int64, dtype.Bool:
-		return arange(dtype.Int64, t, n, dst, f)
+	k := integerOf(t)
+	switch {
+	case t == dtype.Bool:
+		return arange(dtype.Int64, t, n, dst, func(i int) int64 { return start + int64(i)*step })
+	case k == nil:
+		return unsupported("ArangeInt", t)
 	}
-	return unsupported("ArangeInt", t)
+	k.arange(n, start, step, dst)
+	return nil
+}
+
+// arange is ArangeInt for T.
+func (ints[T]) arange(n int, start, step int64, dst unsafe.Pointer) {
+	d := unsafe.Slice((*T)(dst), n)
+	Parallel(n, minPart, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			d[i] = T(start + int64(i)*step)
+		}
+	})
 }
 
 // arange fills dst with f(i), which is of type from, converted to type t.

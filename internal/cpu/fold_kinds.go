@@ -168,7 +168,8 @@ func products[T any, P float64 | complex128 | int64](xt dtype.DType, shape []int
 	f.run()
 }
 
-func integerProducts[T int8 | uint8 | int32 | int64](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) {
+// products is Prod for T. The bits of a product that wraps do not depend on its sign.
+func (ints[T]) products(xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) {
 	products(xt, shape, axes, x, xs, func(a int64, v T) int64 { return a * int64(v) }, func(a, b int64) int64 { return a * b }, storeTo[int64](dtype.Int64, dst))
 }
 
@@ -191,7 +192,7 @@ func foldOf(op expr.Op, xt, dt dtype.DType, shape []int, axes uint32, x unsafe.P
 	case expr.Any, expr.All:
 		return dt == dtype.Bool && foldTruth(op, xt, shape, axes, x, xs, dst)
 	case expr.Prod:
-		return dt == sumType(xt) && foldProducts(op, xt, shape, axes, x, xs, dst)
+		return dt == xt.SumType() && foldProducts(op, xt, shape, axes, x, xs, dst)
 	case expr.Var:
 		return dt == xt.Real() && foldVariances(op, xt, shape, axes, x, xs, dst)
 	}
@@ -205,20 +206,19 @@ func foldExtremes(op expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe
 		extremes(op, xt, shape, axes, x, xs, dst, float32(math.Inf(-1)), float32(math.Inf(1)))
 	case dtype.Float64:
 		extremes(op, xt, shape, axes, x, xs, dst, math.Inf(-1), math.Inf(1))
-	case dtype.Int8:
-		extremes[int8](op, xt, shape, axes, x, xs, dst, math.MinInt8, math.MaxInt8)
-	case dtype.Uint8:
-		extremes[uint8](op, xt, shape, axes, x, xs, dst, 0, math.MaxUint8)
-	case dtype.Int32:
-		extremes[int32](op, xt, shape, axes, x, xs, dst, math.MinInt32, math.MaxInt32)
-	case dtype.Int64:
-		extremes[int64](op, xt, shape, axes, x, xs, dst, math.MinInt64, math.MaxInt64)
-	case dtype.Bool:
-		extremes[uint8](op, xt, shape, axes, x, xs, dst, 0, 1)
 	default:
-		return false
+		k := wholeOf(xt)
+		if k == nil {
+			return false
+		}
+		k.extremes(op, xt, shape, axes, x, xs, dst)
 	}
 	return true
+}
+
+func (ints[T]) extremes(op expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) {
+	lo, hi := bounds[T]()
+	extremes(op, xt, shape, axes, x, xs, dst, lo, hi)
 }
 
 // foldPlaces is foldOf of ArgMax and ArgMin.
@@ -228,18 +228,18 @@ func foldPlaces(op expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.P
 		argExtremes[float32](op, xt, shape, axes, x, xs, dst)
 	case dtype.Float64:
 		argExtremes[float64](op, xt, shape, axes, x, xs, dst)
-	case dtype.Int8:
-		argExtremes[int8](op, xt, shape, axes, x, xs, dst)
-	case dtype.Uint8, dtype.Bool:
-		argExtremes[uint8](op, xt, shape, axes, x, xs, dst)
-	case dtype.Int32:
-		argExtremes[int32](op, xt, shape, axes, x, xs, dst)
-	case dtype.Int64:
-		argExtremes[int64](op, xt, shape, axes, x, xs, dst)
 	default:
-		return false
+		k := wholeOf(xt)
+		if k == nil {
+			return false
+		}
+		k.argExtremes(op, xt, shape, axes, x, xs, dst)
 	}
 	return true
+}
+
+func (ints[T]) argExtremes(op expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) {
+	argExtremes[T](op, xt, shape, axes, x, xs, dst)
 }
 
 // foldTruth is foldOf of Any and All.
@@ -249,20 +249,22 @@ func foldTruth(op expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.Po
 		truthFold[float32](op, xt, shape, axes, x, xs, dst)
 	case dtype.Float64:
 		truthFold[float64](op, xt, shape, axes, x, xs, dst)
-	case dtype.Int8, dtype.Uint8, dtype.Bool:
-		truthFold[uint8](op, xt, shape, axes, x, xs, dst)
-	case dtype.Int32:
-		truthFold[int32](op, xt, shape, axes, x, xs, dst)
-	case dtype.Int64:
-		truthFold[int64](op, xt, shape, axes, x, xs, dst)
 	case dtype.Complex64:
 		truthFold[complex64](op, xt, shape, axes, x, xs, dst)
 	case dtype.Complex128:
 		truthFold[complex128](op, xt, shape, axes, x, xs, dst)
 	default:
-		return false
+		k := wholeOf(xt)
+		if k == nil {
+			return false
+		}
+		k.truth(op, xt, shape, axes, x, xs, dst)
 	}
 	return true
+}
+
+func (ints[T]) truth(op expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) {
+	truthFold[T](op, xt, shape, axes, x, xs, dst)
 }
 
 // foldProducts is foldOf of Prod.
@@ -272,20 +274,16 @@ func foldProducts(_ expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.
 		floatProducts[float32](xt, shape, axes, x, xs, dst)
 	case dtype.Float64:
 		floatProducts[float64](xt, shape, axes, x, xs, dst)
-	case dtype.Int8:
-		integerProducts[int8](xt, shape, axes, x, xs, dst)
-	case dtype.Uint8, dtype.Bool:
-		integerProducts[uint8](xt, shape, axes, x, xs, dst)
-	case dtype.Int32:
-		integerProducts[int32](xt, shape, axes, x, xs, dst)
-	case dtype.Int64:
-		integerProducts[int64](xt, shape, axes, x, xs, dst)
 	case dtype.Complex64:
 		complexProducts[complex64](xt, shape, axes, x, xs, dst)
 	case dtype.Complex128:
 		complexProducts[complex128](xt, shape, axes, x, xs, dst)
 	default:
-		return false
+		k := wholeOf(xt)
+		if k == nil {
+			return false
+		}
+		k.products(xt, shape, axes, x, xs, dst)
 	}
 	return true
 }

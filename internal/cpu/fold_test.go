@@ -16,7 +16,7 @@ import (
 func foldType(op expr.Op, t dtype.DType) dtype.DType {
 	switch op {
 	case expr.Sum, expr.Prod:
-		return sumType(t)
+		return t.SumType()
 	case expr.Mean:
 		if t.IsFloat() || t.IsComplex() {
 			return t
@@ -99,11 +99,11 @@ func foldValue(op expr.Op, t dtype.DType, v []any) (want any, tol float64) {
 			}
 			return p, (2*unit + 4*float64(len(v))*0x1p-53) * cmplx.Abs(p)
 		default:
-			p := int64(1)
+			p := big.NewInt(1)
 			for _, x := range v {
-				p *= convertValue(x, dtype.Int64).(int64)
+				p.Mul(p, bigOf(x)).Rem(p, new(big.Int).Lsh(big.NewInt(1), 64))
 			}
-			return p, 0
+			return wrapTo(t.SumType(), p), 0
 		}
 	}
 	// Mean and Var, in math/big.

@@ -6,7 +6,7 @@ import "math"
 
 func truncF64(x float64) float64 { return math.Trunc(x) }
 
-func truncInt(x int64) int64 { return x }
+func truncInt[T integer](x T) T { return x }
 
 func reciprocalF64(x float64) float64 { return 1 / x }
 
@@ -47,7 +47,7 @@ func remainderF64(x, y float64) float64 {
 	return r
 }
 
-func floorDivideInt(x, y int64) int64 {
+func floorDivideInt[T integer](x, y T) T {
 	if y == 0 {
 		return 0
 	}
@@ -58,7 +58,7 @@ func floorDivideInt(x, y int64) int64 {
 	return q
 }
 
-func remainderInt(x, y int64) int64 {
+func remainderInt[T integer](x, y T) T {
 	if y == 0 {
 		return 0
 	}

@@ -9,22 +9,22 @@ import (
 
 func signBitF64(x float64) bool { return math.Signbit(x) }
 
-func signBitInt(x int64) bool { return x < 0 }
+func signBitInt[T integer](x T) bool { return x < 0 }
 
 func isNaNF64(x float64) bool { return x != x }
 
 func isNaNC128(x complex128) bool { return isNaNF64(real(x)) || isNaNF64(imag(x)) }
 
-func isNaNInt(int64) bool { return false }
+func isNaNInt[T integer](T) bool { return false }
 
 func isInfF64(x float64) bool { return math.IsInf(x, 0) }
 
 func isInfC128(x complex128) bool { return cmplx.IsInf(x) }
 
-func isInfInt(int64) bool { return false }
+func isInfInt[T integer](T) bool { return false }
 
 func isFiniteF64(x float64) bool { return x-x == 0 }
 
 func isFiniteC128(x complex128) bool { return isFiniteF64(real(x)) && isFiniteF64(imag(x)) }
 
-func isFiniteInt(int64) bool { return true }
+func isFiniteInt[T integer](T) bool { return true }

@@ -12,9 +12,10 @@ import (
 // complex numbers and for integers. Missing ones are nil. internal/gen writes their table,
 // functions_gen.go: the function of operation Name is nameF64, nameC128 or nameInt.
 type function struct {
-	real    func(x float64) float64
-	complex func(x complex128) complex128
-	integer func(x int64) int64
+	real     func(x float64) float64
+	complex  func(x complex128) complex128
+	integer  func(x int64) int64
+	unsigned func(x uint64) uint64 // of the unsigned types, as integer of the signed ones
 
 	complexToReal func(x complex128) float64
 
@@ -22,8 +23,12 @@ type function struct {
 	complexTest func(x complex128) bool
 	integerTest func(x int64) bool
 
+	unsignedTest func(x uint64) bool
+
 	real2    func(x, y float64) float64
 	integer2 func(x, y int64) int64
+
+	unsigned2 func(x, y uint64) uint64
 }
 
 // functionUnary is unaryKernel for functions.
@@ -43,14 +48,6 @@ func functionUnary(op expr.Op, t dtype.DType) (f func(dst, x unsafe.Pointer, n i
 		return kernelOf(fn.real, fn.realTest, func(x float32) float64 { return float64(x) }, func(v float64) float32 { return float32(v) }, t)
 	case dtype.Float64:
 		return kernelOf(fn.real, fn.realTest, identity[float64], identity[float64], t)
-	case dtype.Int8:
-		return integerKernel[int8](fn, t)
-	case dtype.Uint8:
-		return integerKernel[uint8](fn, t)
-	case dtype.Int32:
-		return integerKernel[int32](fn, t)
-	case dtype.Int64:
-		return integerKernel[int64](fn, t)
 	case dtype.Complex64:
 		in := func(x complex64) complex128 { return complex128(x) }
 		if fn.complexToReal != nil {
@@ -63,13 +60,27 @@ func functionUnary(op expr.Op, t dtype.DType) (f func(dst, x unsafe.Pointer, n i
 		}
 		return kernelOf(fn.complex, fn.complexTest, identity[complex128], identity[complex128], t)
 	}
+	if k := integerOf(t); k != nil {
+		f, test := k.function(&fn)
+		if test {
+			t = dtype.Bool
+		}
+		return f, t
+	}
 	return nil, t
 }
 
 func identity[T any](x T) T { return x }
 
-func integerKernel[T int8 | uint8 | int32 | int64](fn function, t dtype.DType) (f func(dst, x unsafe.Pointer, n int), result dtype.DType) {
-	return kernelOf(fn.integer, fn.integerTest, func(x T) int64 { return int64(x) }, func(v int64) T { return T(v) }, t)
+// function returns the kernel of a function, and whether it is a test, whose results are Bool.
+func (ints[T]) function(fn *function) (f func(dst, x unsafe.Pointer, n int), test bool) {
+	var result dtype.DType
+	if lo, _ := bounds[T](); lo < 0 {
+		f, result = kernelOf(fn.integer, fn.integerTest, func(x T) int64 { return int64(x) }, func(v int64) T { return T(v) }, dtype.Invalid)
+	} else {
+		f, result = kernelOf(fn.unsigned, fn.unsignedTest, func(x T) uint64 { return uint64(x) }, func(v uint64) T { return T(v) }, dtype.Invalid)
+	}
+	return f, result == dtype.Bool
 }
 
 // kernelOf makes a kernel on elements of type T from a function or a test on type W.
@@ -105,23 +116,17 @@ func functionBinary(op expr.Op, t dtype.DType) binary {
 		k = mapped(func(x, y float32) float32 { return float32(fn.real2(float64(x), float64(y))) })
 	case fn.real2 != nil && t == dtype.Float64:
 		k = mapped(fn.real2)
-	case fn.integer2 != nil:
-		k = integerFunction(fn.integer2, t)
+	case fn.integer2 != nil && t.IsInteger():
+		k = integerOf(t).functionBinary(&fn)
 	}
 	k.size = t.Size()
 	return k
 }
 
-func integerFunction(f func(x, y int64) int64, t dtype.DType) binary {
-	switch t {
-	case dtype.Int8:
-		return mapped(func(x, y int8) int8 { return int8(f(int64(x), int64(y))) })
-	case dtype.Uint8:
-		return mapped(func(x, y uint8) uint8 { return uint8(f(int64(x), int64(y))) })
-	case dtype.Int32:
-		return mapped(func(x, y int32) int32 { return int32(f(int64(x), int64(y))) })
-	case dtype.Int64:
-		return mapped(f)
+// functionBinary is binary for a function of two integers.
+func (ints[T]) functionBinary(fn *function) binary {
+	if lo, _ := bounds[T](); lo < 0 {
+		return mapped(func(x, y T) T { return T(fn.integer2(int64(x), int64(y))) })
 	}
-	return binary{}
+	return mapped(func(x, y T) T { return T(fn.unsigned2(uint64(x), uint64(y))) })
 }

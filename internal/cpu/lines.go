@@ -119,14 +119,14 @@ func lineStorer(t dtype.DType) func(dst unsafe.Pointer, step int, src unsafe.Poi
 	return func(dst unsafe.Pointer, step int, src unsafe.Pointer, n int) { h.scatter(dst, step, src, size, n) }
 }
 
-// CumSum computes the prefix sums of each line, of type sumType(xt). Sums of float32 and of
+// CumSum computes the prefix sums of each line, of type xt.SumType(). Sums of float32 and of
 // half types are float64 until they are rounded; those of float64 are compensated; integers
 // wrap.
 //
 // shape is that of both operands; xs and ds are strides in elements. dst may be
 // x when the types and strides are one.
 func CumSum(xt, dt dtype.DType, shape []int, axis int, x unsafe.Pointer, xs []int, dst unsafe.Pointer, ds []int) error {
-	if dt != sumType(xt) {
+	if dt != xt.SumType() {
 		return unsupported(expr.CumSum, xt)
 	}
 	l := newLines(xt, dt, shape, axis, x, xs, dst, ds)
@@ -162,26 +162,25 @@ func CumSum(xt, dt dtype.DType, shape []int, axis int, x unsafe.Pointer, xs []in
 				out[i] = complex(re.add(real(v)), im.add(imag(v)))
 			}
 		})
-	case dtype.Int8:
-		each(l, load, store, integerSums[int8])
-	case dtype.Uint8, dtype.Bool:
-		each(l, load, store, integerSums[uint8])
-	case dtype.Int32:
-		each(l, load, store, integerSums[int32])
-	case dtype.Int64:
-		each(l, load, store, integerSums[int64])
 	default:
-		return unsupported(expr.CumSum, xt)
+		k := wholeOf(xt)
+		if k == nil {
+			return unsupported(expr.CumSum, xt)
+		}
+		k.cumSum(l, load, store)
 	}
 	return nil
 }
 
-func integerSums[T int8 | uint8 | int32 | int64](in []T, out []int64) {
-	var s int64
-	for i, v := range in {
-		s += int64(v)
-		out[i] = s
-	}
+// cumSum is CumSum for T. The bits of a sum that wraps do not depend on its sign.
+func (ints[T]) cumSum(l lines, load func(dst, src unsafe.Pointer, step, n int), store func(dst unsafe.Pointer, step int, src unsafe.Pointer, n int)) {
+	each(l, load, store, func(in []T, out []int64) {
+		var s int64
+		for i, v := range in {
+			s += int64(v)
+			out[i] = s
+		}
+	})
 }
 
 // compensatedSum is a sum and its rounding errors (Neumaier, 1974).

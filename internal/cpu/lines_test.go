@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"math/cmplx"
 	"testing"
 	"unsafe"
@@ -33,10 +34,10 @@ func floatsOnly(t dtype.DType) dtype.DType {
 const testEps = 1e-3
 
 var lineChecks = []lineCheck{
-	{expr.CumSum, sumType, false, func(x, z *tensor, axis int, _, _ *tensor) error {
+	{expr.CumSum, dtype.DType.SumType, false, func(x, z *tensor, axis int, _, _ *tensor) error {
 		return CumSum(x.t, z.t, x.shape, axis, x.p(), x.strides, z.p(), z.strides)
 	}, func(t dtype.DType, v, _, _ []any) (want []any, tol []float64) {
-		var i int64
+		i := new(big.Int)
 		re, im := bigmath.Of(0), bigmath.Of(0)
 		var size float64
 		for k, x := range v {
@@ -55,8 +56,7 @@ var lineChecks = []lineCheck{
 				want = append(want, complex(a, b))
 				tol = append(tol, 2*halfUnit(t)*cmplx.Abs(complex(a, b))+0x1p-53*size*float64(k))
 			default:
-				i += convertValue(x, dtype.Int64).(int64)
-				want, tol = append(want, i), append(tol, 0)
+				want, tol = append(want, wrapTo(t.SumType(), i.Add(i, bigOf(x)))), append(tol, 0)
 			}
 		}
 		return want, tol

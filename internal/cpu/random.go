@@ -35,16 +35,12 @@ func Uniform(t dtype.DType, n int, seed, block uint64, p [3]uint64, dst unsafe.P
 				x[i] = y
 			}
 		})
-	case dtype.Int8:
-		integers[int8](n, seed, block, p, dst)
-	case dtype.Uint8:
-		integers[uint8](n, seed, block, p, dst)
-	case dtype.Int32:
-		integers[int32](n, seed, block, p, dst)
-	case dtype.Int64:
-		integers[int64](n, seed, block, p, dst)
 	default:
-		return unsupported("Uniform", t)
+		k := integerOf(t)
+		if k == nil {
+			return unsupported("Uniform", t)
+		}
+		k.uniform(n, seed, block, p, dst)
 	}
 	return nil
 }
@@ -67,7 +63,8 @@ func uniform32(x []float32, words []uint32, lo, width, below float32) {
 // wordPair is the i-th pair of words, the first of them low.
 func wordPair(words []uint32, i int) uint64 { return uint64(words[2*i]) | uint64(words[2*i+1])<<32 }
 
-func integers[T int8 | uint8 | int32 | int64](n int, seed, block uint64, p [3]uint64, dst unsafe.Pointer) {
+// uniform is Uniform for T.
+func (ints[T]) uniform(n int, seed, block uint64, p [3]uint64, dst unsafe.Pointer) {
 	lo, span := p[0], p[1]
 	random64(n, seed, block, (*T)(dst), func(x []T, words []uint32) {
 		for i := range x {

@@ -10,7 +10,7 @@ import (
 // Reduce reduces the axes of x whose bit is set in axes. dst is dense, over the
 // remaining axes in order; xs are x's strides in elements. Sums of half types
 // accumulate in float32 and round once, sums and products of integers and Bool
-// are Int64, and an empty sum is 0. The error for an operation without a kernel
+// have the type SumType, and an empty sum is 0. The error for an operation without a kernel
 // wraps expr.ErrUnsupported.
 //
 // Mean is the sum over the number of elements, rounded once; fold.go defines the other
@@ -37,7 +37,7 @@ func Reduce(op expr.Op, xt, dt dtype.DType, shape []int, axes uint32, x unsafe.P
 		}
 		return unsupported(op, xt)
 	}
-	if dt != sumType(xt) || !reduceSum(xt, shape, axes, x, xs, dst) {
+	if dt != xt.SumType() || !reduceSum(xt, shape, axes, x, xs, dst) {
 		return unsupported(op, xt)
 	}
 	return nil
@@ -55,14 +55,6 @@ func reduceSum(xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []
 		reduce(xt, shape, axes, x, xs, dst, loadBits[float32], storeBits[float32])
 	case dtype.Float64:
 		reduce(xt, shape, axes, x, xs, dst, loadBits[float64], storeBits[float64])
-	case dtype.Int8:
-		reduce(xt, shape, axes, x, xs, dst, loadInts[int8], storeBits[int64])
-	case dtype.Uint8:
-		reduce(xt, shape, axes, x, xs, dst, loadInts[uint8], storeBits[int64])
-	case dtype.Int32:
-		reduce(xt, shape, axes, x, xs, dst, loadInts[int32], storeBits[int64])
-	case dtype.Int64:
-		reduce(xt, shape, axes, x, xs, dst, loadInts[int64], storeBits[int64])
 	case dtype.Bool:
 		reduce(xt, shape, axes, x, xs, dst, loadTruths, storeBits[int64])
 	case dtype.Complex64:
@@ -70,9 +62,18 @@ func reduceSum(xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []
 	case dtype.Complex128:
 		reduce(xt, shape, axes, x, xs, dst, loadBits[complex128], storeBits[complex128])
 	default:
-		return false
+		k := integerOf(xt)
+		if k == nil {
+			return false
+		}
+		k.sum(xt, shape, axes, x, xs, dst)
 	}
 	return true
+}
+
+// sum is Sum for T. The bits of a sum that wraps do not depend on its sign.
+func (ints[T]) sum(xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) {
+	reduce(xt, shape, axes, x, xs, dst, loadInts[T], storeBits[int64])
 }
 
 // mean is Sum with a store function that divides.
@@ -114,14 +115,6 @@ func meanParts[R float32 | float64](dst unsafe.Pointer, v []R, n float64) {
 	}
 }
 
-// sumType is the type of a sum of elements of type t.
-func sumType(t dtype.DType) dtype.DType {
-	if t.IsInteger() || t == dtype.Bool {
-		return dtype.Int64
-	}
-	return t
-}
-
 // sum lists the types in which sums accumulate.
 type sum interface {
 	float32 | float64 | complex64 | complex128 | int64
@@ -132,7 +125,7 @@ func loadBits[A sum](dst []A, src unsafe.Pointer, step int) {
 	copySpan(unsafe.Pointer(unsafe.SliceData(dst)), int(unsafe.Sizeof(zero)), src, step, int(unsafe.Sizeof(zero)), len(dst))
 }
 
-func loadInts[S int8 | uint8 | int32 | int64](dst []int64, src unsafe.Pointer, step int) {
+func loadInts[S integer](dst []int64, src unsafe.Pointer, step int) {
 	for i := range dst {
 		dst[i] = int64(*(*S)(unsafe.Add(src, i*step)))
 	}

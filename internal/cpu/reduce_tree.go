@@ -45,7 +45,7 @@ func reduce[A sum](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, x
 	size := xt.Size()
 	r := &reduction[A]{
 		size: size, lanes: warpVectors * vectorBytes / size, sameType: xt == accumulatorType(xt),
-		load: load, store: store, dst: dst, dsize: sumType(xt).Size(),
+		load: load, store: store, dst: dst, dsize: xt.SumType().Size(),
 		kernels: newSumKernels[A](),
 	}
 	r.kept, r.summed = newNestInOrder(r.room[0][:0], kept, x, size), newNestInOrder(r.room[1][:0], summed, nil, size)
@@ -252,7 +252,7 @@ func fold[A sum](x []A, width int) {
 }
 
 // accumulatorType is the type in which sums of elements of type t accumulate.
-func accumulatorType(t dtype.DType) dtype.DType { return computeType(sumType(t)) }
+func accumulatorType(t dtype.DType) dtype.DType { return computeType(t.SumType()) }
 
 // pairwiseSum adds terms in pairs as they arrive: level l holds a sum of 2^l terms until
 // 2^l more have arrived.

@@ -48,14 +48,12 @@ func ScatterAdd(dt dtype.DType, places []int64, n, width int, values, x, dst uns
 		scatterRows(rows, n, width, values, x, dst, sumFloat32)
 	case dtype.Float64:
 		scatterRows(rows, n, width, values, x, dst, sumFloat64)
-	case dtype.Int8, dtype.Uint8:
-		scatterRows(rows, n, width, values, x, dst, sumInteger[uint8])
-	case dtype.Int32:
-		scatterRows(rows, n, width, values, x, dst, sumInteger[uint32])
-	case dtype.Int64:
-		scatterRows(rows, n, width, values, x, dst, sumInteger[uint64])
 	default:
-		return unsupported("ScatterAdd", dt)
+		k := integerOf(dt)
+		if k == nil {
+			return unsupported("ScatterAdd", dt)
+		}
+		k.scatter(rows, n, width, values, x, dst)
 	}
 	return nil
 }
@@ -136,11 +134,14 @@ func scatterRows[T any](r rowLists, n, width int, values, x, dst unsafe.Pointer,
 	})
 }
 
-func sumInteger[T uint8 | uint32 | uint64](x T, values []T, width, column int, of []int) T {
-	for _, i := range of {
-		x += values[i*width+column]
-	}
-	return x
+// scatter is ScatterAdd for T.
+func (ints[T]) scatter(r rowLists, n, width int, values, x, dst unsafe.Pointer) {
+	scatterRows(r, n, width, values, x, dst, func(x T, values []T, width, column int, of []int) T {
+		for _, i := range of {
+			x += values[i*width+column]
+		}
+		return x
+	})
 }
 
 func sumFloat32(x float32, values []float32, width, column int, of []int) float32 {

@@ -39,11 +39,9 @@ func orderOf(dt dtype.DType) (order, bool) {
 		o.infinity = 0x7f800000
 	case dtype.Float64:
 		o.infinity = 0x7ff << 52
-	case dtype.Int8, dtype.Int32, dtype.Int64:
-		o.signed = true
-	case dtype.Uint8, dtype.Bool:
 	default:
-		return o, false
+		o.signed = dt.IsInteger() && !dt.IsUnsigned()
+		return o, dt.IsInteger() || dt == dtype.Bool
 	}
 	return o, true
 }

@@ -80,7 +80,7 @@ func TestSortLines(t *testing.T) {
 
 // TestKeys turns every float16 and bfloat16 into a key and back.
 func TestKeys(t *testing.T) {
-	for _, dt := range []dtype.DType{dtype.Float16, dtype.BFloat16, dtype.Int8, dtype.Uint8, dtype.Bool} {
+	for _, dt := range []dtype.DType{dtype.Float16, dtype.BFloat16, dtype.Int8, dtype.Uint8, dtype.Int16, dtype.Uint16, dtype.Bool} {
 		o, ok := orderOf(dt)
 		if !ok {
 			t.Fatal(dt)

@@ -3,6 +3,7 @@ package cpu
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"runtime"
 	"testing"
@@ -91,8 +92,8 @@ func (x *tensor) untouched() error {
 	return nil
 }
 
-// load reads one element: float64 for real floats, int64 for integers, bool,
-// or complex128.
+// load reads one element: float64 for real floats, int64 for integers, but uint64 for
+// Uint64, bool, or complex128.
 func load(t dtype.DType, p unsafe.Pointer) any {
 	switch t {
 	case dtype.Float32:
@@ -107,8 +108,16 @@ func load(t dtype.DType, p unsafe.Pointer) any {
 		return int64(*(*int8)(p))
 	case dtype.Uint8:
 		return int64(*(*uint8)(p))
+	case dtype.Int16:
+		return int64(*(*int16)(p))
+	case dtype.Uint16:
+		return int64(*(*uint16)(p))
 	case dtype.Int32:
 		return int64(*(*int32)(p))
+	case dtype.Uint32:
+		return int64(*(*uint32)(p))
+	case dtype.Uint64:
+		return *(*uint64)(p)
 	case dtype.Int64:
 		return *(*int64)(p)
 	case dtype.Bool:
@@ -145,6 +154,9 @@ func randomElement(rng *rand.Rand, t dtype.DType) any {
 		if rng.IntN(8) == 0 {
 			v = []int64{0, 1, -1, math.MinInt64, math.MaxInt64, math.MinInt32, math.MaxInt32, 1<<24 + 1, 1<<40 + 1<<32}[rng.IntN(9)]
 		}
+		if t.IsUnsigned() && v < 0 && rng.IntN(4) != 0 {
+			return wrapTo(t, big.NewInt(v))
+		}
 		return convertValue(v, t)
 	case t.IsComplex():
 		return convertValue(complex(one(), one()), t)
@@ -167,8 +179,16 @@ func put(t dtype.DType, p unsafe.Pointer, v any) {
 		*(*int8)(p) = int8(v.(int64))
 	case dtype.Uint8:
 		*(*uint8)(p) = uint8(v.(int64))
+	case dtype.Int16:
+		*(*int16)(p) = int16(v.(int64))
+	case dtype.Uint16:
+		*(*uint16)(p) = uint16(v.(int64))
 	case dtype.Int32:
 		*(*int32)(p) = int32(v.(int64))
+	case dtype.Uint32:
+		*(*uint32)(p) = uint32(v.(int64))
+	case dtype.Uint64:
+		*(*uint64)(p) = v.(uint64)
 	case dtype.Int64:
 		*(*int64)(p) = v.(int64)
 	case dtype.Bool:

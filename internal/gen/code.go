@@ -148,7 +148,7 @@ func comment(r ops.Row, operands string) string {
 	case index:
 		text += " The result is int64."
 	case widened:
-		text += " Integers and bool give int64."
+		text += " Integers and bool give int64; uint16, uint32 and uint64 give uint64."
 	case realOf:
 		text += " Complex types give their real type."
 	}
@@ -183,7 +183,7 @@ func wrapped(text string) string {
 const (
 	boolean   = "bool"
 	index     = "int64"
-	widened   = "the same; int64 for integers and bool"
+	widened   = "the same; int64 for integers and bool, uint64 for uint16, uint32 and uint64"
 	realOf    = "the same; the real type for complex types"
 	unchanged = "the same"
 )

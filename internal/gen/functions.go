@@ -33,7 +33,8 @@ func cpuFunctions() []byte {
 		}{
 			{"F64", "real", "", dtype.Float64},
 			{"C128", "complex", "complexToReal", dtype.Complex128},
-			{"Int", "integer", "", dtype.Int64},
+			{"Int[int64]", "integer", "", dtype.Int64},
+			{"Int[uint64]", "unsigned", "", dtype.Uint64},
 		} {
 			if !slices.Contains(r.Types, c.dt) {
 				continue
@@ -58,22 +59,9 @@ func cpuFunctions() []byte {
 // lowerFirst returns a name that is not exported.
 func lowerFirst(name string) string { return strings.ToLower(name[:1]) + name[1:] }
 
-// cudaTypes are the constants of gpk.h for element types, and the groups that rows name.
-var cudaTypes = []struct {
-	dt   dtype.DType
-	name string
-}{
-	{dtype.Float32, "GPK_F32"},
-	{dtype.Float64, "GPK_F64"},
-	{dtype.Float16, "GPK_F16"},
-	{dtype.BFloat16, "GPK_BF16"},
-	{dtype.Int8, "GPK_I8"},
-	{dtype.Uint8, "GPK_U8"},
-	{dtype.Int32, "GPK_I32"},
-	{dtype.Int64, "GPK_I64"},
-	{dtype.Bool, "GPK_BOOL"},
-	{dtype.Complex64, "GPK_C64"},
-	{dtype.Complex128, "GPK_C128"},
+// cudaType returns the constant of gpk.h for an element type, such as GPK_F32 for fp32.
+func cudaType(d dtype.DType) string {
+	return "GPK_" + strings.ToUpper(strings.Replace(d.Short(), "fp", "f", 1))
 }
 
 // cudaFunctions is cutlass/src/functions_gen.cuh: the numbers of the functions, and for each
@@ -96,9 +84,9 @@ func cudaFunctions() []byte {
 				continue
 			}
 			var types []string
-			for _, t := range cudaTypes {
-				if slices.Contains(r.Types, t.dt) {
-					types = append(types, "1u << "+t.name)
+			for _, d := range dtype.All {
+				if slices.Contains(r.Types, d) {
+					types = append(types, "1u << "+cudaType(d))
 				}
 			}
 			fmt.Fprintf(&b, " \\\n  F(%d, %v, %s)", int(r.Op), r.Op, strings.Join(types, " | "))

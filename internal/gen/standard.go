@@ -120,8 +120,8 @@ func standardDocument(root string) []byte {
 Of the %d functions of the [array API standard](https://data-apis.org/array-api/2024.12/API_specification), version 2024.12, with
 its extensions linalg and fft, %d work: %.1f %%. TestNumPyStandard in package gpktest compares the expression of each row with
 NumPy, on 200 random calls for each type. A function counts if gpk has it for at least one type of the standard; the remarks name
-the types and arguments that are missing. gpk has the types of [operations.md](operations.md), which do not include the standard's
-int16, uint16, uint32 and uint64. Two arrays of different types do not mix. keepdims=True is gpk.KeepDims among the axes.
+the types and arguments that are missing. gpk has the types of [operations.md](operations.md), all of the standard's among them.
+Two arrays of different types do not mix. keepdims=True is gpk.KeepDims among the axes.
 `, all, works, 100*float64(works)/float64(all))
 	section := ""
 	for _, r := range standardRows(standardText) {

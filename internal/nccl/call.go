@@ -32,7 +32,9 @@ const (
 	Int8     Type = 0
 	Uint8    Type = 1
 	Int32    Type = 2
+	Uint32   Type = 3
 	Int64    Type = 4
+	Uint64   Type = 5
 	Float16  Type = 6
 	Float32  Type = 7
 	Float64  Type = 8
@@ -46,7 +48,7 @@ func (t Type) size() int {
 		return 1
 	case Float16, BFloat16:
 		return 2
-	case Int32, Float32:
+	case Int32, Uint32, Float32:
 		return 4
 	}
 	return 8

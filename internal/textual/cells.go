@@ -83,15 +83,8 @@ func widened[T any](data []T, wide func(T) float64) []float64 {
 // plain returns the texts of integers and booleans.
 func plain(dt dtype.DType, raw []byte, format string) []string {
 	n := len(raw) / dt.Size()
-	switch dt {
-	case dtype.Int8:
-		return formatted(decode[int8](raw, n), format)
-	case dtype.Uint8:
-		return formatted(decode[uint8](raw, n), format)
-	case dtype.Int32:
-		return formatted(decode[int32](raw, n), format)
-	case dtype.Int64:
-		return formatted(decode[int64](raw, n), format)
+	if t, ok := integerTypes[dt]; ok {
+		return t.cells(raw, n, format)
 	}
 	if format != "" {
 		return formatted(decode[bool](raw, n), format)

@@ -36,14 +36,6 @@ func JSON(dt dtype.DType, shape []int, raw []byte) ([]byte, error) {
 		b = each(b, decode[float32](raw, n), func(b []byte, v float32) []byte { return number(b, float64(v), 32) })
 	case dtype.Float64:
 		b = each(b, decode[float64](raw, n), func(b []byte, v float64) []byte { return number(b, v, 64) })
-	case dtype.Int8:
-		b = each(b, decode[int8](raw, n), integer[int8])
-	case dtype.Uint8:
-		b = each(b, decode[uint8](raw, n), integer[uint8])
-	case dtype.Int32:
-		b = each(b, decode[int32](raw, n), integer[int32])
-	case dtype.Int64:
-		b = each(b, decode[int64](raw, n), integer[int64])
 	case dtype.Bool:
 		b = each(b, decode[bool](raw, n), strconv.AppendBool)
 	case dtype.Complex64:
@@ -51,7 +43,11 @@ func JSON(dt dtype.DType, shape []int, raw []byte) ([]byte, error) {
 	case dtype.Complex128:
 		b = each(b, decode[complex128](raw, n), func(b []byte, v complex128) []byte { return pair(b, v, 64) })
 	default:
-		return nil, fmt.Errorf("%w: %v", dtype.ErrDType, dt)
+		t, ok := integerTypes[dt]
+		if !ok {
+			return nil, fmt.Errorf("%w: %v", dtype.ErrDType, dt)
+		}
+		b = t.list(b, raw, n)
 	}
 	return json.Marshal(document{dt.String(), append([]int{}, shape...), append(b, ']')})
 }
@@ -96,19 +92,14 @@ func elements(dt dtype.DType, data []byte) ([]byte, int, error) {
 			return bits, v.overflow(err, bits&0x7fff == h.Infinity())
 		})
 	}
+	if t, ok := integerTypes[dt]; ok {
+		return t.parse(data, 8*dt.Size())
+	}
 	switch dt {
 	case dtype.Float32:
 		return parse(data, func(v cell) (float32, error) { x, err := v.float(32); return float32(x), err })
 	case dtype.Float64:
 		return parse(data, func(v cell) (float64, error) { return v.float(64) })
-	case dtype.Int8:
-		return parse(data, func(v cell) (int8, error) { x, err := strconv.ParseInt(string(v), 10, 8); return int8(x), err })
-	case dtype.Uint8:
-		return parse(data, func(v cell) (uint8, error) { x, err := strconv.ParseUint(string(v), 10, 8); return uint8(x), err })
-	case dtype.Int32:
-		return parse(data, func(v cell) (int32, error) { x, err := strconv.ParseInt(string(v), 10, 32); return int32(x), err })
-	case dtype.Int64:
-		return parse(data, func(v cell) (int64, error) { return strconv.ParseInt(string(v), 10, 64) })
 	case dtype.Bool:
 		return parse(data, cell.bool)
 	case dtype.Complex64:
@@ -206,10 +197,6 @@ func each[T any](b []byte, list []T, f func(b []byte, v T) []byte) []byte {
 		b = f(b, v)
 	}
 	return b
-}
-
-func integer[T int8 | uint8 | int32 | int64](b []byte, v T) []byte {
-	return strconv.AppendInt(b, int64(v), 10)
 }
 
 // number appends the shortest decimal that reads as v.

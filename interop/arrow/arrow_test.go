@@ -60,6 +60,26 @@ func random(r *rand.Rand, dt gpk.DType, n int) (apache.Array, any) {
 		s := convert(bits, func(v int64) int32 { return int32(v) })
 		b.AppendValues(s, nil)
 		return b.NewArray(), s
+	case gpk.Int16:
+		b := array.NewInt16Builder(memory.DefaultAllocator)
+		s := convert(bits, func(v int64) int16 { return int16(v) })
+		b.AppendValues(s, nil)
+		return b.NewArray(), s
+	case gpk.Uint16:
+		b := array.NewUint16Builder(memory.DefaultAllocator)
+		s := convert(bits, func(v int64) uint16 { return uint16(v) })
+		b.AppendValues(s, nil)
+		return b.NewArray(), s
+	case gpk.Uint32:
+		b := array.NewUint32Builder(memory.DefaultAllocator)
+		s := convert(bits, func(v int64) uint32 { return uint32(v) })
+		b.AppendValues(s, nil)
+		return b.NewArray(), s
+	case gpk.Uint64:
+		b := array.NewUint64Builder(memory.DefaultAllocator)
+		s := convert(bits, func(v int64) uint64 { return uint64(v) })
+		b.AppendValues(s, nil)
+		return b.NewArray(), s
 	case gpk.Int64:
 		b := array.NewInt64Builder(memory.DefaultAllocator)
 		b.AppendValues(bits, nil)
@@ -99,6 +119,14 @@ func elementsOf(t *testing.T, a *gpk.Array) any {
 		s, err = gpk.ToSlice[int32](a)
 	case gpk.Int64:
 		s, err = gpk.ToSlice[int64](a)
+	case gpk.Int16:
+		s, err = gpk.ToSlice[int16](a)
+	case gpk.Uint16:
+		s, err = gpk.ToSlice[uint16](a)
+	case gpk.Uint32:
+		s, err = gpk.ToSlice[uint32](a)
+	case gpk.Uint64:
+		s, err = gpk.ToSlice[uint64](a)
 	default:
 		s, err = gpk.ToSlice[bool](a)
 	}
@@ -197,7 +225,7 @@ func TestRefused(t *testing.T) {
 	b := array.NewInt32Builder(memory.DefaultAllocator)
 	b.AppendNull()
 	b.Append(1)
-	u := array.NewUint16Builder(memory.DefaultAllocator)
+	u := array.NewDate32Builder(memory.DefaultAllocator)
 	u.Append(1)
 	f := array.NewFloat32Builder(memory.DefaultAllocator)
 	f.AppendValues(make([]float32, 6), nil)
@@ -209,7 +237,7 @@ func TestRefused(t *testing.T) {
 		text      string
 	}{
 		"nulls":            {FromArray(b.NewArray()).Err(), gpk.ErrUnsupported, "1 of 2 elements are null"},
-		"uint16":           {FromArray(u.NewArray()).Err(), gpk.ErrDType, "uint16"},
+		"a date":           {FromArray(u.NewArray()).Err(), gpk.ErrDType, "date32"},
 		"nothing":          {FromArray(nil).Err(), gpk.ErrDType, "nil"},
 		"no tensor":        {FromTensor(nil).Err(), gpk.ErrDType, "nil"},
 		"too large":        {FromTensor(tensor.New(six.Data(), []int64{7}, nil, nil)).Err(), gpk.ErrShape, ""},

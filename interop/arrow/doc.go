@@ -5,8 +5,7 @@
 //	col, err := arrow.ToArray(a)   // waits
 //
 // Both directions copy. Tensors may have any strides. Element types are not converted:
-// tensors have int8, uint8, int32, int64, float32 and float64, arrays also
-// float16 and bool. Other types are gpk.ErrDType. Null elements are
+// tensors have the integers, float32 and float64, arrays also float16 and bool. Other types are gpk.ErrDType. Null elements are
 // gpk.ErrUnsupported: gpk cannot represent them.
 //
 // The caller owns the Arrow values that a function here returns, and calls Release. Arguments

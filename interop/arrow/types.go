@@ -30,6 +30,10 @@ var carriers = []carrier{
 	elements[uint8]{apache.PrimitiveTypes.Uint8},
 	elements[int32]{apache.PrimitiveTypes.Int32},
 	elements[int64]{apache.PrimitiveTypes.Int64},
+	elements[int16]{apache.PrimitiveTypes.Int16},
+	elements[uint16]{apache.PrimitiveTypes.Uint16},
+	elements[uint32]{apache.PrimitiveTypes.Uint32},
+	elements[uint64]{apache.PrimitiveTypes.Uint64},
 }
 
 // carrierOf returns the carrier of a type of Arrow.

@@ -79,6 +79,14 @@ func raw(t *testing.T, a *gpk.Array) []byte {
 		return rawOf[int32](t, a)
 	case gpk.Int64:
 		return rawOf[int64](t, a)
+	case gpk.Int16:
+		return rawOf[int16](t, a)
+	case gpk.Uint16:
+		return rawOf[uint16](t, a)
+	case gpk.Uint32:
+		return rawOf[uint32](t, a)
+	case gpk.Uint64:
+		return rawOf[uint64](t, a)
 	case gpk.Bool:
 		return rawOf[bool](t, a)
 	case gpk.Complex64:
@@ -105,6 +113,7 @@ func rawOf[T gpk.Elem](t *testing.T, a *gpk.Array) []byte {
 // names has the code and the number of bits that DLPack's specification gives each type.
 var names = map[gpk.DType][2]uint8{
 	gpk.Int8: {0, 8}, gpk.Int32: {0, 32}, gpk.Int64: {0, 64}, gpk.Uint8: {1, 8}, gpk.Float16: {2, 16}, gpk.Float32: {2, 32},
+	gpk.Int16: {0, 16}, gpk.Uint16: {1, 16}, gpk.Uint32: {1, 32}, gpk.Uint64: {1, 64},
 	gpk.Float64: {2, 64}, gpk.BFloat16: {4, 16}, gpk.Complex64: {5, 64}, gpk.Complex128: {5, 128}, gpk.Bool: {6, 8},
 }
 
@@ -304,7 +313,7 @@ func TestRefused(t *testing.T) {
 		want   error
 		text   string
 	}{
-		"a type":        {func(x *peer.Tensor) { x.Code, x.Bits = 1, 16 }, gpk.ErrDType, "code 1, 16 bits"},
+		"a type":        {func(x *peer.Tensor) { x.Code, x.Bits = 1, 128 }, gpk.ErrDType, "code 1, 128 bits"},
 		"lanes":         {func(x *peer.Tensor) { x.Lanes = 4 }, gpk.ErrDType, "4 lanes"},
 		"a device":      {func(x *peer.Tensor) { x.Device = 10 }, gpk.ErrDevice, "device type 10"},
 		"a length":      {func(x *peer.Tensor) { x.Shape = []int64{2, -1} }, gpk.ErrShape, "length -1"},

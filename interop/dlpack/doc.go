@@ -31,7 +31,7 @@
 // The program must wait for work on other streams. Both libraries use the
 // device's primary context.
 //
-// The types are gpk's eleven. For other types, and for vectors of elements, the result of
+// The types are all of gpk's. For other types, and for vectors of elements, the result of
 // FromManaged and FromVersioned carries ErrDType.
 //
 // DLPack's deleter is a C function. Without cgo, and on processors other than

@@ -42,6 +42,7 @@ type dataType struct {
 var types = map[gpk.DType]dataType{
 	gpk.Float32: {2, 32, 1}, gpk.Float64: {2, 64, 1}, gpk.Float16: {2, 16, 1}, gpk.BFloat16: {4, 16, 1},
 	gpk.Int8: {0, 8, 1}, gpk.Int32: {0, 32, 1}, gpk.Int64: {0, 64, 1}, gpk.Uint8: {1, 8, 1}, gpk.Bool: {6, 8, 1},
+	gpk.Int16: {0, 16, 1}, gpk.Uint16: {1, 16, 1}, gpk.Uint32: {1, 32, 1}, gpk.Uint64: {1, 64, 1},
 	gpk.Complex64: {5, 64, 1}, gpk.Complex128: {5, 128, 1},
 }
 

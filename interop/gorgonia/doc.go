@@ -6,8 +6,8 @@
 // *gpk.Array. Views, transposed and column-major tensors are read and written
 // as their strides say; masked tensors and tensors whose memory Go cannot read
 // are gpk.ErrUnsupported. Element types are those that both sides have: float32,
-// float64, int8, uint8, int32, int64, bool, complex64, complex128, and the half
-// types, whose tensor.Dtype package gorgonia defines. tensor.Int, Go's int, is not supported.
+// float64, the integers of a fixed size, bool, complex64, complex128, and the half types,
+// whose tensor.Dtype package gorgonia defines. tensor.Int, Go's int, is not supported.
 //
 // NewEngine makes an engine for tensor.WithEngine. It sends MatMul, MatVecMul
 // and Outer to gpk and leaves everything else to the tensor package.

@@ -25,7 +25,7 @@ const DefaultMinSize = 64 * 64 * 64
 // Products of float32, float64, complex64 and complex128 tensors are answered
 // as those of StdEng are, but for views too, and those of the
 // 16-bit types, which StdEng refuses, with sums in float32. So are those of int32 and int64,
-// which wrap; those of int8, uint8 and bool are gpk.ErrDType. The tensor
+// which wrap; those of the other integers and bool are gpk.ErrDType. The tensor
 // package itself refuses Dot, Inner and TensorMul for 16-bit types. On a GPU,
 // float32 products are TF32 unless WithPrecision or gpk.SetPrecision says
 // otherwise.
@@ -241,6 +241,10 @@ func (p product) summable() error {
 		return fmt.Errorf("%w: a product of %v is of int32 in gpk, which a tensor of %v does not hold; convert the operands to int32 first", gpk.ErrDType, dt, dt)
 	case gpk.Bool:
 		return fmt.Errorf("%w: no product of bool matrices; convert the operands to int32, which counts", gpk.ErrDType)
+	default:
+		if !dt.HasProducts() {
+			return fmt.Errorf("%w: no product of %v matrices; convert the operands to int64 first", gpk.ErrDType, dt)
+		}
 	}
 	return nil
 }

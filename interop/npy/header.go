@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/interop/internal/site"
+	"github.com/x448/float16"
 )
 
 // ErrFormat is the error of a file that is not .npy or .npz, or is damaged.
@@ -27,21 +30,52 @@ const (
 	maxAxes   = 64      // as in NumPy 2
 )
 
-// codes are NumPy's letters for the element types that both have.
-var codes = []struct {
-	code string
-	dt   gpk.DType
-}{
-	{"f2", gpk.Float16},
-	{"f4", gpk.Float32},
-	{"f8", gpk.Float64},
-	{"i1", gpk.Int8},
-	{"u1", gpk.Uint8},
-	{"i4", gpk.Int32},
-	{"i8", gpk.Int64},
-	{"b1", gpk.Bool},
-	{"c8", gpk.Complex64},
-	{"c16", gpk.Complex128},
+// elementType is an element type that NumPy and gpk have.
+type elementType struct {
+	code  string // NumPy's letters
+	dt    gpk.DType
+	read  func(r io.Reader, d description, known bool) (*gpk.Array, error)
+	write func(w io.Writer, header []byte, a *gpk.Array) error
+}
+
+// codes lists the element types that both have.
+var codes = []elementType{
+	elementTypeOf[float16.Float16]("f2"),
+	elementTypeOf[float32]("f4"),
+	elementTypeOf[float64]("f8"),
+	elementTypeOf[int8]("i1"),
+	elementTypeOf[int16]("i2"),
+	elementTypeOf[int32]("i4"),
+	elementTypeOf[int64]("i8"),
+	elementTypeOf[uint8]("u1"),
+	elementTypeOf[uint16]("u2"),
+	elementTypeOf[uint32]("u4"),
+	elementTypeOf[uint64]("u8"),
+	elementTypeOf[bool]("b1"),
+	elementTypeOf[complex64]("c8"),
+	elementTypeOf[complex128]("c16"),
+}
+
+func elementTypeOf[T gpk.Elem](code string) elementType {
+	return elementType{code, dtype.Of[T](), elements[T], write[T]}
+}
+
+// typeNames lists the types of codes.
+func typeNames() string {
+	var b strings.Builder
+	for _, t := range codes {
+		b.WriteString(" " + t.dt.String())
+	}
+	return b.String()
+}
+
+// typeFor returns the row of an element type, or nil.
+func typeFor(dt gpk.DType) *elementType {
+	i := slices.IndexFunc(codes, func(t elementType) bool { return t.dt == dt })
+	if i < 0 {
+		return nil
+	}
+	return &codes[i]
 }
 
 // Header returns the beginning of a .npy file of elements dt in row-major,
@@ -52,13 +86,8 @@ func Header(dt gpk.DType, shape ...int) ([]byte, error) {
 }
 
 func header(dt gpk.DType, shape []int) ([]byte, error) {
-	code := ""
-	for _, c := range codes {
-		if c.dt == dt {
-			code = c.code
-		}
-	}
-	if code == "" {
+	t := typeFor(dt)
+	if t == nil {
 		return nil, fmt.Errorf("%w: NumPy has no %v; Cast(gpk.Float32) first", gpk.ErrDType, dt)
 	}
 	order := "<"
@@ -79,7 +108,7 @@ func header(dt gpk.DType, shape []int) ([]byte, error) {
 	if len(shape) > 1 { // (3,) but (3, 4)
 		tuple = strings.TrimSuffix(tuple, ",")
 	}
-	dict := fmt.Sprintf("{'descr': '%s%s', 'fortran_order': False, 'shape': (%s), }", order, code, tuple)
+	dict := fmt.Sprintf("{'descr': '%s%s', 'fortran_order': False, 'shape': (%s), }", order, t.code, tuple)
 	prefix := len(magic) + 2 + 2
 	if prefix+len(dict)+1 > 1<<16-alignment {
 		prefix += 2
@@ -240,7 +269,7 @@ func element(descr string) (dt gpk.DType, swap bool, err error) {
 		}
 		return dt, false, formatError("a byte order of %q", order)
 	}
-	return dt, false, fmt.Errorf("npy: %w: elements of NumPy's type %q; astype one of float16 float32 float64 int8 uint8 int32 int64 bool complex64 complex128", gpk.ErrDType, descr)
+	return dt, false, fmt.Errorf("npy: %w: elements of NumPy's type %q; astype one of%s", gpk.ErrDType, descr, typeNames())
 }
 
 // parser takes tokens from the front of rest and keeps the first mistake.

@@ -13,11 +13,11 @@ import (
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/array"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/internal/atomicfile"
 	"github.com/gpk-go/gpk/internal/bytesize"
 	"github.com/gpk-go/gpk/internal/deviceapi"
 	"github.com/gpk-go/gpk/interop/internal/site"
-	"github.com/x448/float16"
 )
 
 // littleEndian reports the order of bytes in this machine's numbers.
@@ -86,27 +86,8 @@ func read(r io.Reader, total int64) (*gpk.Array, error) {
 		}
 	}
 	known := total >= 0
-	switch d.dt {
-	case gpk.Float16:
-		return elements[float16.Float16](r, d, known)
-	case gpk.Float32:
-		return elements[float32](r, d, known)
-	case gpk.Float64:
-		return elements[float64](r, d, known)
-	case gpk.Int8:
-		return elements[int8](r, d, known)
-	case gpk.Uint8:
-		return elements[uint8](r, d, known)
-	case gpk.Int32:
-		return elements[int32](r, d, known)
-	case gpk.Int64:
-		return elements[int64](r, d, known)
-	case gpk.Bool:
-		return elements[bool](r, d, known)
-	case gpk.Complex64:
-		return elements[complex64](r, d, known)
-	case gpk.Complex128:
-		return elements[complex128](r, d, known)
+	if t := typeFor(d.dt); t != nil {
+		return t.read(r, d, known)
 	}
 	return nil, fmt.Errorf("npy: %w: %v", gpk.ErrDType, d.dt)
 }
@@ -203,12 +184,10 @@ func Bytes[T gpk.Elem](v []T) []byte {
 	b := bytesOf(v)
 	if !littleEndian {
 		b = slices.Clone(b)
-		swap(b, typeOf[T]())
+		swap(b, dtype.Of[T]())
 	}
 	return b
 }
-
-func typeOf[T gpk.Elem]() gpk.DType { return gpk.FromSlice([]T{}).DType() }
 
 // swap turns the bytes of every number.
 func swap(b []byte, dt gpk.DType) {
@@ -234,27 +213,8 @@ func Write(w io.Writer, a *gpk.Array) error {
 	if w == nil {
 		return errNoWriter()
 	}
-	switch a.DType() {
-	case gpk.Float16:
-		return write[float16.Float16](w, h, a)
-	case gpk.Float32:
-		return write[float32](w, h, a)
-	case gpk.Float64:
-		return write[float64](w, h, a)
-	case gpk.Int8:
-		return write[int8](w, h, a)
-	case gpk.Uint8:
-		return write[uint8](w, h, a)
-	case gpk.Int32:
-		return write[int32](w, h, a)
-	case gpk.Int64:
-		return write[int64](w, h, a)
-	case gpk.Bool:
-		return write[bool](w, h, a)
-	case gpk.Complex64:
-		return write[complex64](w, h, a)
-	case gpk.Complex128:
-		return write[complex128](w, h, a)
+	if t := typeFor(a.DType()); t != nil {
+		return t.write(w, h, a)
 	}
 	return fmt.Errorf("npy: %w: %v", gpk.ErrDType, a.DType())
 }

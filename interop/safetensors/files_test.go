@@ -63,6 +63,14 @@ func bitsOf(t testing.TB, a *gpk.Array) []byte {
 		return bytesOf[int32](t, a)
 	case gpk.Int64:
 		return bytesOf[int64](t, a)
+	case gpk.Int16:
+		return bytesOf[int16](t, a)
+	case gpk.Uint16:
+		return bytesOf[uint16](t, a)
+	case gpk.Uint32:
+		return bytesOf[uint32](t, a)
+	case gpk.Uint64:
+		return bytesOf[uint64](t, a)
 	case gpk.Bool:
 		return bytesOf[bool](t, a)
 	case gpk.Complex64:
@@ -154,7 +162,7 @@ func TestOther(t *testing.T) {
 		}
 		a, err := f.Load(name)
 		switch name {
-		case "I64", "BOOL":
+		case "I64", "BOOL", "I16", "U16", "U32", "U64":
 			if err != nil || !slices.Equal(a.Shape(), []int{2, 3}) || a.DType() != info.DType {
 				t.Errorf("%s: %v, %v", name, a, err)
 			}

@@ -34,17 +34,17 @@ type format struct {
 // formats are in the order in which a file has its tensors: the reference
 // implementation's order of types, backwards.
 var formats = []format{
-	{"U64", 64, 0},
+	{"U64", 64, gpk.Uint64},
 	{"I64", 64, gpk.Int64},
 	{"F64", 64, gpk.Float64},
 	{"C64", 64, gpk.Complex64},
 	{"F32", 32, gpk.Float32},
-	{"U32", 32, 0},
+	{"U32", 32, gpk.Uint32},
 	{"I32", 32, gpk.Int32},
 	{"BF16", 16, gpk.BFloat16},
 	{"F16", 16, gpk.Float16},
-	{"U16", 16, 0},
-	{"I16", 16, 0},
+	{"U16", 16, gpk.Uint16},
+	{"I16", 16, gpk.Int16},
 	{"F8_E5M2FNUZ", 8, 0},
 	{"F8_E4M3FNUZ", 8, 0},
 	{"F8_E8M0", 8, 0},

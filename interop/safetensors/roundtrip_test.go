@@ -75,6 +75,14 @@ func random(r *rand.Rand, dt gpk.DType, shape []int) *gpk.Array {
 		return arrayOf[int32](b, shape)
 	case gpk.Int64:
 		return arrayOf[int64](b, shape)
+	case gpk.Int16:
+		return arrayOf[int16](b, shape)
+	case gpk.Uint16:
+		return arrayOf[uint16](b, shape)
+	case gpk.Uint32:
+		return arrayOf[uint32](b, shape)
+	case gpk.Uint64:
+		return arrayOf[uint64](b, shape)
 	case gpk.Bool:
 		return arrayOf[bool](b, shape)
 	case gpk.Complex64:

@@ -155,6 +155,14 @@ func writeElements(w io.Writer, a *gpk.Array) error {
 		return writePieces[int32](w, dense)
 	case gpk.Int64:
 		return writePieces[int64](w, dense)
+	case gpk.Int16:
+		return writePieces[int16](w, dense)
+	case gpk.Uint16:
+		return writePieces[uint16](w, dense)
+	case gpk.Uint32:
+		return writePieces[uint32](w, dense)
+	case gpk.Uint64:
+		return writePieces[uint64](w, dense)
 	case gpk.Bool:
 		return writePieces[bool](w, dense)
 	case gpk.Complex64:

@@ -55,7 +55,8 @@ def lend(x, versioned):
 
 
 # gpk's numbers of its element types.
-TYPES = {"float32": 1, "float64": 2, "float16": 3, "bfloat16": 4, "int8": 5, "uint8": 6, "int32": 7, "int64": 8, "complex64": 10, "complex128": 11}
+TYPES = {"float32": 1, "float64": 2, "float16": 3, "bfloat16": 4, "int8": 5, "uint8": 6, "int32": 7, "int64": 8, "complex64": 10, "complex128": 11,
+         "int16": 12, "uint16": 13, "uint32": 14, "uint64": 15}
 
 
 class NumPy:
