@@ -8,8 +8,12 @@
 // The k largest elements are the first k keys in falling order, each with its index. If k is small, only the first k
 // keys of every tile go on to the next pass; if it is very small, they are found without sorting the tile
 // (`first_few`).
+//
+// Few long lines are sorted by radix instead, one after the other (radix.cuh).
 #pragma once
 #include "ops.cuh"
+#include "radix.cuh"
+#include "sort_parts.cuh"
 
 namespace gpk {
 namespace {
@@ -395,6 +399,23 @@ __global__ void __launch_bounds__(threads) merge_runs(MergeRuns<K> p) {
   }
 }
 
+// Writes result j of a line: the element at `place` and the place.
+__device__ inline void put_place(SortLines const& l, Outer<1> const& outer, int64_t* places, int64_t step, uint32_t line, uint32_t j, int64_t place) {
+  int64_t off[2] = {}, at[1] = {};
+  l.outer.offsets(line, off);
+  outer.offsets(line, at);
+  places[at[0] + j * step] = place;
+  int const bytes = l.bytes;
+  char const* const x = l.x + (off[1] + place * l.xs) * bytes;
+  char* const dst = l.dst + (off[0] + j * l.ds) * bytes;
+  switch (bytes) {
+    case 1: *dst = *x; break;
+    case 2: *reinterpret_cast<uint16_t*>(dst) = *reinterpret_cast<uint16_t const*>(x); break;
+    case 4: *reinterpret_cast<uint32_t*>(dst) = *reinterpret_cast<uint32_t const*>(x); break;
+    default: *reinterpret_cast<uint64_t*>(dst) = *reinterpret_cast<uint64_t const*>(x);
+  }
+}
+
 template <class K>
 struct PutLargest {
   SortLines lines;   // dst: the values
@@ -415,37 +436,12 @@ __global__ void __launch_bounds__(threads) put_largest(PutLargest<K> p) {
   uint32_t j;
   uint32_t const line = p.k.divide(g, &j);
   K const key = p.in[line * p.pitch + j];
-  int64_t place;
   if constexpr (__is_same(K, Placed)) {
-    place = static_cast<int64_t>(key.place);
+    put_place(p.lines, p.outer, p.places, p.step, line, j, static_cast<int64_t>(key.place));
   } else {
-    place = static_cast<int64_t>(key & 0xffffffffu);
-  }
-  int64_t off[2] = {}, at[1] = {};
-  p.lines.outer.offsets(line, off);
-  p.outer.offsets(line, at);
-  p.places[at[0] + j * p.step] = place;
-  int const bytes = p.lines.bytes;
-  char const* const x = p.lines.x + (off[1] + place * p.lines.xs) * bytes;
-  char* const dst = p.lines.dst + (off[0] + j * p.lines.ds) * bytes;
-  switch (bytes) {
-    case 1: *dst = *x; break;
-    case 2: *reinterpret_cast<uint16_t*>(dst) = *reinterpret_cast<uint16_t const*>(x); break;
-    case 4: *reinterpret_cast<uint32_t*>(dst) = *reinterpret_cast<uint32_t const*>(x); break;
-    default: *reinterpret_cast<uint64_t*>(dst) = *reinterpret_cast<uint64_t const*>(x);
+    put_place(p.lines, p.outer, p.places, p.step, line, j, static_cast<int64_t>(key & 0xffffffffu));
   }
 }
-
-// Divides the workspace into consecutive parts.
-struct Parts {
-  uint64_t at = 0;
-  template <class T>
-  T* part(uint64_t base, int64_t count) {
-    uint64_t const here = at;
-    at += (count * sizeof(T) + 255) / 256 * 256;
-    return reinterpret_cast<T*>(base + here);
-  }
-};
 
 inline int64_t tiles_of(int64_t n) { return (n - 1) / tile_keys + 1; }
 
@@ -524,6 +520,78 @@ int sort_keys(SortLines const& l, int64_t lines, int64_t k, uint64_t base, uint6
   return code;
 }
 
+// Whether lines are sorted by radix: few long ones, of which all elements are wanted or too many for `keeps`.
+inline bool by_radix(SortLines const& l, int64_t lines, int64_t k) {
+  return l.n >= int64_t{1} << 17 && lines <= 16 && !keeps(k);
+}
+
+// A line on its way through a radix sort.
+template <class K>
+struct RadixLine {
+  SortLines lines;
+  uint32_t line;
+  bool one_zero;
+  K* keys;
+  uint32_t* places;  // nullptr: the keys are sorted without their places
+  uint32_t count;    // of the results
+  int64_t *to, step;  // where places go
+  Outer<1> outer;
+};
+
+template <class K>
+__global__ void __launch_bounds__(threads) get_keys(RadixLine<K> p) {
+  begin();
+  uint32_t const i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= p.lines.n) return;
+  int64_t off[2] = {};
+  p.lines.outer.offsets(p.line, off);
+  p.keys[i] = static_cast<K>(key_of(p.lines, off[1] + i * p.lines.xs, p.one_zero));
+  if (p.places != nullptr) p.places[i] = i;
+}
+
+template <class K>
+__global__ void __launch_bounds__(threads) put_keys(RadixLine<K> p) {
+  begin();
+  uint32_t const i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= p.count) return;
+  if (p.places != nullptr) return put_place(p.lines, p.outer, p.to, p.step, p.line, i, p.places[i]);
+  int64_t off[2] = {};
+  p.lines.outer.offsets(p.line, off);
+  put_element(p.lines, off[0] + i * p.lines.ds, p.keys[i]);
+}
+
+// Sorts lines by radix; k > 0: the first k and their places go where p says. With base 0 nothing is launched; *need is
+// the size of the workspace.
+template <class K>
+int radix_lines(RadixLine<K> p, int64_t lines, int64_t k, uint64_t base, uint64_t stream, int64_t* need) {
+  Parts parts;
+  RadixSort sort{static_cast<int>(sizeof(K)), 8 * p.lines.bytes, p.lines.n, {}, {}};
+  for (int i = 0; i < 2; ++i) {
+    sort.keys[i] = parts.part<K>(base, p.lines.n);
+    if (k > 0) sort.values[i] = parts.part<uint32_t>(base, p.lines.n);
+  }
+  if (base == 0 && k > 0) sort.values[0] = reinterpret_cast<uint32_t*>(256);  // values follow
+  int64_t const work = radix_workspace(sort);
+  if (work < 0) return static_cast<int>(-work);
+  uint64_t const temporary = reinterpret_cast<uint64_t>(parts.part<char>(base, work));
+  *need = static_cast<int64_t>(parts.at);
+  if (base == 0) return GPK_OK;
+  p.count = static_cast<uint32_t>(k > 0 ? k : p.lines.n);
+  p.one_zero = k > 0;
+  int code = GPK_OK;
+  for (p.line = 0; p.line < lines && code == GPK_OK; ++p.line) {
+    int sorted = 0;
+    p.keys = static_cast<K*>(sort.keys[0]);
+    p.places = sort.values[0];
+    code = launch_for(get_keys<K>, p.lines.n, 1, stream, p);
+    if (code == GPK_OK) code = radix_sort(sort, temporary, work, stream, &sorted);
+    p.keys = static_cast<K*>(sort.keys[sorted]);
+    p.places = sort.values[sorted];
+    if (code == GPK_OK) code = launch_for(put_keys<K>, p.count, 1, stream, p);
+  }
+  return code;
+}
+
 // Describes the lines along the last dimension. Returns a code.
 inline int make_lines(SortLines* l, int64_t* lines, int type, int ndim, int64_t const* shape, uint64_t x,
                       int64_t const* x_strides, uint64_t dst, int64_t const* dst_strides, bool descending) {
@@ -556,6 +624,24 @@ inline int make_lines(SortLines* l, int64_t* lines, int type, int ndim, int64_t 
   return GPK_OK;
 }
 
+// radix_lines for keys of the width of the elements. places and place_strides are of the places of k elements.
+inline int radix_any(SortLines const& l, int64_t lines, int64_t k, uint64_t base, int64_t* places, int64_t const* place_strides,
+                     uint64_t stream, int64_t* need) {
+  auto const run = [&](auto key) {
+    RadixLine<decltype(key)> p{};
+    p.lines = l;
+    p.to = places;
+    p.outer.dims = l.outer.dims;
+    if (place_strides != nullptr) p.step = place_strides[l.outer.dims];
+    for (int d = 0; d < l.outer.dims; ++d) {
+      p.outer.n[d] = l.outer.n[d];
+      if (place_strides != nullptr) p.outer.stride[0][d] = place_strides[l.outer.dims - 1 - d];
+    }
+    return radix_lines(p, lines, k, base, stream, need);
+  };
+  return l.bytes == 8 ? run(uint64_t{}) : l.bytes == 4 ? run(uint32_t{}) : run(uint16_t{});
+}
+
 struct Yes {
   static constexpr bool value = true;
 };
@@ -579,13 +665,17 @@ int by_key(int bytes, bool places, F const& f) {
 
 int64_t gpk_sort_workspace(int device, int type, int ndim, int64_t const* shape, int64_t k) {
   using namespace gpk;
-  (void)device;
   SortLines l{};
   int64_t lines = 0, need = 0, pitch = 0;
   int code = make_lines(&l, &lines, type, ndim, shape, 0, nullptr, 0, nullptr, false);
   if (code == GPK_OK && (k < 0 || k > l.n)) code = GPK_ERR_ARGUMENT;
   if (code != GPK_OK) return -code;
   if (lines == 0 || l.n == 0 || (k == 0 && tiles_of(l.n) == 1)) return 0;
+  if (by_radix(l, lines, k)) {
+    code = set_device(device);
+    if (code == GPK_OK) code = radix_any(l, lines, k, 0, nullptr, nullptr, 0, &need);
+    return code == GPK_OK ? need : -code;
+  }
   by_key(l.bytes, k > 0, [&](auto key, auto places) {
     using K = decltype(key);
     K* sorted;
@@ -604,6 +694,7 @@ int gpk_sort(int device, uint64_t stream, int type, int ndim, int64_t const* sha
   if (gpk_sort_workspace(device, type, ndim, shape, 0) > workspace_bytes) return GPK_ERR_WORKSPACE;
   code = set_device(device);
   if (code != GPK_OK) return code;
+  if (by_radix(l, lines, 0)) return radix_any(l, lines, 0, workspace, nullptr, nullptr, stream, &need);
   return by_key(l.bytes, false, [&](auto key, auto places) {
     using K = decltype(key);
     K* sorted;
@@ -623,6 +714,9 @@ int gpk_topk(int device, uint64_t stream, int type, int ndim, int64_t const* sha
   if (workspace == 0 || gpk_sort_workspace(device, type, ndim, shape, k) > workspace_bytes) return GPK_ERR_WORKSPACE;
   code = set_device(device);
   if (code != GPK_OK) return code;
+  if (by_radix(l, lines, k)) {
+    return radix_any(l, lines, k, workspace, reinterpret_cast<int64_t*>(places), place_strides, stream, &need);
+  }
   return by_key(l.bytes, true, [&](auto key, auto with) -> int {
     using K = decltype(key);
     if constexpr (decltype(with)::value) {
