@@ -36,12 +36,20 @@ func Put(s *device.Stream, dst, places, x device.View) error {
 	})
 }
 
-// ScatterAdd writes x, [n, width], to dst, and adds row i of values to row places[i], as
-// cpu.ScatterAdd does. All views are dense.
-func ScatterAdd(s *device.Stream, dst, places, values, x device.View) error {
-	return onHost(s, "ScatterAdd", dst, []device.View{places, values, x}, func() error {
+// ScatterAdd writes x, [n, width], to dst, and adds row i of values to the row that index i says, as
+// cpu.ScatterAdd does. indices is Int32 or Int64. All views are dense. If an index lies outside,
+// nothing is written, and the error is outside.
+func ScatterAdd(s *device.Stream, dst, indices, values, x device.View, outside error) error {
+	return onHost(s, "ScatterAdd", dst, []device.View{indices, values, x}, func() error {
 		n := x.Layout.Shape[0]
-		return cpu.ScatterAdd(dst.DType, int64s(places), n, x.Layout.Size()/n, pointer(values), pointer(x), pointer(dst))
+		flags, err := cpu.ScatterAdd(cpu.ScatterCall{
+			DType: dst.DType, Index: indices.DType, N: n, Width: x.Layout.Size() / n, Count: indices.Layout.Size(),
+			Indices: pointer(indices), Values: pointer(values), X: pointer(x), Dst: pointer(dst),
+		})
+		if err == nil && flags != [2]int64{} {
+			err = outside
+		}
+		return err
 	})
 }
 

@@ -59,17 +59,17 @@ func ScatterAdd[A Operand](o Operation[A], a, indices, values A, axis int) A {
 		return o.Cast(o.View(out, func(l layout.Layout) (layout.Layout, error) { return l.Transpose(back(d, a.NDim())) }), a.DType())
 	}
 
-	at, bad := normal(o, indices, n)
-	at = o.Elementwise(expr.Where, bad, n, at)
 	if hasKernels(a) {
-		fine := o.Elementwise(expr.Not, o.Reduce(expr.Any, bad, nil))
-		at = dense(o, reshape(o, guarded(o, at, fine, outsideOf(axis, n)), count))
-		reads := []A{at, dense(o, wide(o, v)), dense(o, reshape(o, wide(o, x), n, rest))}
+		reads := []A{dense(o, indices), dense(o, wide(o, v)), dense(o, reshape(o, wide(o, x), n, rest))}
 		out := o.Result(reads[2].DType(), []int{n, rest}, "sums in the order of the values", reads, func(s *device.Stream, dst device.View, reads []device.View) error {
-			return written(s, dst, func(dst device.View) error { return ops.ScatterAdd(s, dst, reads[0], reads[1], reads[2]) })
+			return written(s, dst, func(dst device.View) error {
+				return ops.ScatterAdd(s, dst, reads[0], reads[1], reads[2], outsideOf(axis, n))
+			})
 		})
 		return rows(narrow(o, out, a.DType()))
 	}
+	at, bad := normal(o, indices, n)
+	at = o.Elementwise(expr.Where, bad, n, at)
 	w := writersOf(o, reshape(o, at, count), n)
 	v = wide(o, w.take(o, v, outsideOf(axis, n)))
 	if err := v.Err(); err != nil {
