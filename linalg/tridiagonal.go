@@ -38,6 +38,31 @@ func tridiagonal[T number](a matrix[T], d, e []float64) []reflectors[T] {
 	return blocks.blocks
 }
 
+// list gathers reflectors in blocks.
+type list[T number] struct {
+	blocks []reflectors[T]
+	taus   []T
+}
+
+func newList[T number]() *list[T] { return &list[T]{taus: make([]T, 0, qrBlock)} }
+
+// add appends the reflector with the vector x, whose first element lies in row at. remaining is
+// the number of reflectors from this one on.
+func (l *list[T]) add(at int, x []T, tau T, remaining int) {
+	if len(l.taus) == 0 {
+		l.blocks = append(l.blocks, reflectors[T]{at: at, v: newMatrix[T](len(x), min(qrBlock, remaining))})
+	}
+	b := &l.blocks[len(l.blocks)-1]
+	j := len(l.taus)
+	for k, value := range x {
+		b.v.set(j+k, j, value)
+	}
+	if l.taus = append(l.taus, tau); len(l.taus) == b.v.cols {
+		b.t = triangleOf(b.v, l.taus)
+		l.taus = l.taus[:0]
+	}
+}
+
 // rankTwo sets a = H^H a H for a Hermitian a and H = I - tau v v^H.
 func rankTwo[T number](a matrix[T], v []T, tau T, w, vc, wc []T) {
 	copy(vc, v)
