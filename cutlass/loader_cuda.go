@@ -178,6 +178,7 @@ type entries struct {
 	stackEntries
 	layerEntries
 	factorEntries
+	scatterEntries
 }
 
 // load loads a library that has been checked and resolves every entry point.
@@ -244,6 +245,8 @@ func load(path string) (*Library, error) {
 		{"gpk_norm_residual", &e.normResidual},
 		{"gpk_rope", &e.rope},
 		{"gpk_factor", &e.factor},
+		{"gpk_scatter_add_workspace", &e.scatterAddSpace},
+		{"gpk_scatter_add", &e.scatterAdd},
 	} {
 		name := C.CString(entry.name)
 		*entry.at = C.gpk_dlsym(handle, name)

@@ -276,6 +276,9 @@ func TestEntries(t *testing.T) {
 				D: 13, DMember: 14, Flags: 15, Workspace: 16, WorkspaceBytes: 17, Rows: 18, Cols: 19, Batch: 20, First: 21, Conj: true, Unit: true,
 			})
 		}, []int64{1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 10, 6, 5}},
+		{"gpk_scatter_add", func(code int) error {
+			return lib.ScatterAdd(code, stream, &ScatterAdd{dtype.Complex64, 1, 2, 3, 4, 5, 6, 7, 8, 9})
+		}, []int64{1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
 		{"gpk_attention", func(code int) error {
 			a := numberedAttention
 			return lib.Attention(code, stream, &a)

@@ -11,6 +11,7 @@ type access struct {
 func (x access) lock() {
 	if x.write {
 		x.a.content.Lock()
+		x.a.written = true
 	} else {
 		x.a.content.RLock()
 	}

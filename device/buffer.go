@@ -30,6 +30,7 @@ type allocation struct {
 	// content excludes readers and writers of the contents from each other on the CPU,
 	// where work runs in the calling goroutine. Several are locked in the order of id.
 	content sync.RWMutex
+	written bool // on the CPU, by any work; guarded by content
 	id      uint64
 
 	// Guarded by dev.mu.

@@ -96,8 +96,20 @@ func (b *Buffer) isFresh() bool {
 	return b.a.fresh()
 }
 
-// fresh is Buffer.isFresh; dev.mu is held.
-func (a *allocation) fresh() bool { return a.block != nil && a.write.stream == nil }
+// fresh is Buffer.isFresh; dev.mu is held. On the CPU, memory that work is writing is not fresh.
+func (a *allocation) fresh() bool {
+	if a.block == nil || a.write.stream != nil {
+		return false
+	}
+	if a.dev.info.Kind != CPU {
+		return true
+	}
+	if !a.content.TryRLock() {
+		return false
+	}
+	defer a.content.RUnlock()
+	return !a.written && !a.exposed
+}
 
 // resolveOf waits for the deferred errors of all buffers.
 func resolveOf(buffers []*Buffer) error {

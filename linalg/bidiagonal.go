@@ -1,13 +1,6 @@
 package linalg
 
-import (
-	"github.com/gpk-go/gpk/internal/cpu"
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/lapack/gonum"
-)
-
-// gonumLapack is gonum's implementation of LAPACK, of float64 alone.
-var gonumLapack gonum.Implementation
+import "github.com/gpk-go/gpk/internal/cpu"
 
 // bidiagonal returns the diagonal d and superdiagonal e of the real upper bidiagonal B with
 // A = Q B P^H, and the reflectors of Q and P. a, with no fewer rows than columns, is overwritten.
@@ -15,186 +8,128 @@ var gonumLapack gonum.Implementation
 // Numer. Anal. 2, 1965).
 func bidiagonal[T number](a matrix[T], d, e []float64) (q, p []reflectors[T]) {
 	m, n := a.rows, a.cols
-	ql, pl := newList[T](), newList[T]()
-	column, w := make([]T, m), make([]T, max(m, n))
-	row := make([]T, n)
-	for i := range n {
-		x := column[:m-i]
-		for k := range x {
-			x[k] = a.at(i+k, i)
+	for i := 0; i < n; i += qrBlock {
+		left, right := bidiagonalPanel(a.part(i, m, i, n), d[i:min(i+qrBlock, n)], e[i:])
+		left.at, right.at = i, i+1
+		q = append(q, left)
+		if right.v.cols > 0 {
+			p = append(p, right)
 		}
-		tau := reflector(x)
-		d[i], _ = parts(x[0])
-		x[0] = 1
-		ql.add(i, x, tau, n-i)
-		rest := a.part(i, m, i+1, n)
-		if tau != 0 && rest.cols > 0 {
-			reflect(rest, x, conj(tau), w)
+	}
+	return q, p
+}
+
+// bidiagonalPanel computes a row of B for each element of d, and updates the rest of a once for all of
+// them (Dongarra, Sorensen and Hammarling, Block reduction of matrices to condensed forms for
+// eigenvalue computations, J. Comput. Appl. Math. 27, 1989; LAPACK's labrd). The reflector
+// I - tauq u u^H of a column and I - taup v v^H of a row change the matrix A that the ones before
+// have left by
+//
+//	A -= u y^H + x v^H    with y = tauq A^H u and, after the first term, x = taup A v
+//
+// so that A = a - W Z^H, where the columns of W are u, x, u, x … and those of Z are y, v, y, v …
+func bidiagonalPanel[T number](a matrix[T], d, e []float64) (left, right reflectors[T]) {
+	m, n, k := a.rows, a.cols, len(d)
+	w, z := newMatrix[T](m, 2*k), newMatrix[T](n, 2*k)
+	tauq, taup := make([]T, 0, k), make([]T, 0, k)
+	column, row := make([]T, m), make([]T, n)
+	line, work := make([]T, 2*k), make([]T, max(m, n))
+	for i := range k {
+		u := column[:m-i]
+		for r := range u {
+			u[r] = a.at(i+r, i)
 		}
-		if i+1 >= n {
-			continue
+		known := line[:copy(line, z.row(i)[:2*i])]
+		conjugate(known)
+		minusTimes(u, plain(w.part(i, m, 0, 2*i)), known, work)
+		tau := reflector(u)
+		tauq = append(tauq, tau)
+		d[i], _ = parts(u[0])
+		u[0] = 1
+		w.setColumn(2*i, i, u)
+		if i+1 == n {
+			break
 		}
 		y := row[:n-i-1]
-		copy(y, rest.row(0))
-		conjugate(y)
-		tau = reflector(y)
-		e[i], _ = parts(y[0])
-		y[0] = 1
-		pl.add(i+1, y, tau, n-i-1)
-		if tau != 0 {
-			reflectRows(rest.part(1, rest.rows, 0, rest.cols), y, tau)
+		timesVector(y, adj(a.part(i, m, i+1, n)), u)
+		known = line[:2*i]
+		timesVector(known, adj(w.part(i, m, 0, 2*i)), u)
+		minusTimes(y, plain(z.part(i+1, n, 0, 2*i)), known, work)
+		for r := range y {
+			y[r] *= tau
 		}
+		z.setColumn(2*i, i+1, y)
+
+		v := row[:n-i-1]
+		copy(v, a.row(i)[i+1:])
+		conjugate(v)
+		known = line[:copy(line, w.row(i)[:2*i+1])]
+		conjugate(known)
+		minusTimes(v, plain(z.part(i+1, n, 0, 2*i+1)), known, work)
+		tau = reflector(v)
+		taup = append(taup, tau)
+		e[i], _ = parts(v[0])
+		v[0] = 1
+		z.setColumn(2*i+1, i+1, v)
+		x := column[:m-i-1]
+		timesVector(x, plain(a.part(i+1, m, i+1, n)), v)
+		known = line[:2*i+1]
+		timesVector(known, adj(z.part(i+1, n, 0, 2*i+1)), v)
+		minusTimes(x, plain(w.part(i+1, m, 0, 2*i+1)), known, work)
+		for r := range x {
+			x[r] *= tau
+		}
+		w.setColumn(2*i+1, i+1, x)
 	}
-	return ql.blocks, pl.blocks
+	subtract(a.part(k, m, k, n), plain(w.part(k, m, 0, 2*k)), adj(z.part(k, n, 0, 2*k)))
+	us, vs := make([]int, k), make([]int, len(taup))
+	for i := range us {
+		us[i] = 2 * i
+	}
+	for i := range vs {
+		vs[i] = 2*i + 1
+	}
+	u, v := w.columns(us), z.part(min(1, n-1), n, 0, 2*k).columns(vs)
+	return reflectors[T]{v: u, t: triangleOf(u, tauq)}, reflectors[T]{v: v, t: triangleOf(v, taup)}
 }
 
-// reflectRows sets a -= tau (a y) y^H.
-func reflectRows[T number](a matrix[T], y []T, tau T) {
-	yc := append([]T(nil), y...)
-	conjugate(yc)
-	cpu.Parallel(a.rows, 1+(1<<15)/max(1, len(y)), func(lo, hi int) {
-		for r := lo; r < hi; r++ {
-			axpy(-tau*dotc(yc, a.row(r)), yc, a.row(r))
-		}
-	})
-}
-
-// list gathers reflectors in blocks.
-type list[T number] struct {
-	blocks []reflectors[T]
-	taus   []T
-}
-
-func newList[T number]() *list[T] { return &list[T]{taus: make([]T, 0, qrBlock)} }
-
-// add appends the reflector with the vector x, whose first element lies in row at. remaining is
-// the number of reflectors from this one on.
-func (l *list[T]) add(at int, x []T, tau T, remaining int) {
-	if len(l.taus) == 0 {
-		l.blocks = append(l.blocks, reflectors[T]{at: at, v: newMatrix[T](len(x), min(qrBlock, remaining))})
-	}
-	b := &l.blocks[len(l.blocks)-1]
-	j := len(l.taus)
-	for k, value := range x {
-		b.v.set(j+k, j, value)
-	}
-	if l.taus = append(l.taus, tau); len(l.taus) == b.v.cols {
-		b.t = triangleOf(b.v, l.taus)
-		l.taus = l.taus[:0]
+// setColumn sets column j from row i on.
+func (m matrix[T]) setColumn(j, i int, x []T) {
+	for r, v := range x {
+		m.set(i+r, j, v)
 	}
 }
 
-// svd returns the singular value decomposition a = u diag(s) vh with s descending, u of k or
-// m columns, vh of k or n rows, for k = min(m, n); u and vh are empty without vectors. a is
-// overwritten. The singular values of the bidiagonal form come from gonum's implementation of
-// LAPACK, in float64.
-func svd[T number](a matrix[T], vectors, full bool) (u matrix[T], s []float64, vh matrix[T], err error) {
-	m, n := a.rows, a.cols
-	if m < n {
-		v, s, uh, err := svd(a.adjoint(), vectors, full)
-		if err != nil || !vectors {
-			return u, s, vh, err
-		}
-		return uh.adjoint(), s, v.adjoint(), nil
+// minusTimes sets y -= a x. work has at least the length of y.
+func minusTimes[T number](y []T, a operand[T], x, work []T) {
+	if len(x) == 0 {
+		return
 	}
-	d, e := make([]float64, n), make([]float64, max(n-1, 0))
-	if n == 0 {
-		if vectors && full {
-			u = identity[T](m)
-		}
-		return u, d, vh, nil
-	}
-	var first []reflectors[T]
-	b := a
-	if 2*m >= 3*n && n > 1 { // R has the singular values of a
-		first = qr(a)
-		b = a.part(0, n, 0, n)
-		for i := range n {
-			clear(b.row(i)[:i])
-		}
-	}
-	q, p := bidiagonal(b, d, e)
-	if !vectors {
-		if !gonumLapack.Dbdsqr(blas.Upper, n, 0, 0, 0, d, e, nil, 1, nil, 1, nil, 1, make([]float64, 4*n)) {
-			return u, nil, vh, ErrNoConvergence
-		}
-		return u, d, vh, nil
-	}
-	left, right, err := bidiagonalSVD(d, e)
-	if err != nil {
-		return u, nil, vh, err
-	}
-	k := n
-	if full {
-		k = m
-	}
-	u = extended(convert[T](left).adjoint(), m, k)
-	applyAll(q, u.part(0, b.rows, 0, k), false)
-	applyAll(first, u, false)
-	v := convert[T](right).adjoint() // P V, then its adjoint
-	applyAll(p, v, false)
-	return u, d, v.adjoint(), nil
+	t := work[:len(y)]
+	timesVector(t, a, x)
+	axpy(-1, t, y)
 }
 
-// extended returns the square matrix a as the upper left part of an m by k identity matrix.
-func extended[T number](a matrix[T], m, k int) matrix[T] {
-	u := newMatrix[T](m, k)
-	for i := range a.rows {
-		copy(u.row(i), a.row(i))
+// timesVector sets y = a x.
+func timesVector[T number](y []T, a operand[T], x []T) {
+	if !isComplex[T]() {
+		multiply(dense(y, len(y), 1), a, plain(dense(x, len(x), 1)))
+		return
 	}
-	for i := a.rows; i < k; i++ {
-		u.set(i, i, 1)
-	}
-	return u
-}
-
-// rotatedColumns is the number of columns to which one goroutine applies the rotations.
-const rotatedColumns = 256
-
-// bidiagonalSVD returns the singular values of the upper bidiagonal matrix with diagonal d and
-// superdiagonal e in d, and the transposes of the left and right singular vectors. Every goroutine
-// iterates on d and e itself, which takes little beside the rotations of its columns: Q^T and P^T
-// times some columns of the identity. Rotations of rows are of contiguous elements, which those of
-// the columns of Q would not be.
-func bidiagonalSVD(d, e []float64) (left, right matrix[float64], err error) {
-	n := len(d)
-	left, right = identity[float64](n), identity[float64](n)
-	parts := (n + rotatedColumns - 1) / rotatedColumns
-	done := make([]bool, 2*parts)
-	first := make([]float64, n) // the values of the first part: all have the same
-	cpu.Parallel(2*parts, 1, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			di, ei := append([]float64(nil), d...), append([]float64(nil), e...)
-			j := i / 2 * rotatedColumns
-			width := min(rotatedColumns, n-j)
-			work := make([]float64, 4*n)
-			if i%2 == 0 {
-				done[i] = gonumLapack.Dbdsqr(blas.Upper, n, width, 0, 0, di, ei, right.data[j:], n, nil, 1, nil, 1, work)
-			} else {
-				done[i] = gonumLapack.Dbdsqr(blas.Upper, n, 0, 0, width, di, ei, nil, 1, nil, 1, left.data[j:], n, work)
+	// Products of complex matrices copy both first.
+	conjugated := append([]T(nil), x...)
+	conjugate(conjugated)
+	if !a.adjoint {
+		cpu.Parallel(a.rows, 1+(1<<14)/max(1, len(x)), func(lo, hi int) {
+			for r := lo; r < hi; r++ {
+				y[r] = dotc(conjugated, a.row(r))
 			}
-			if i == 0 {
-				copy(first, di)
-			}
-		}
-	})
-	copy(d, first)
-	for _, ok := range done {
-		if !ok {
-			return left, right, ErrNoConvergence
-		}
+		})
+		return
 	}
-	return left, right, nil
-}
-
-// convert returns a real matrix in another type, rounded.
-func convert[T number](a matrix[float64]) matrix[T] {
-	c := newMatrix[T](a.rows, a.cols)
-	for i := range a.rows {
-		to := c.row(i)
-		for j, v := range a.row(i) {
-			to[j] = of2[T](v, 0)
-		}
+	clear(y)
+	for r, v := range conjugated {
+		axpy(v, a.row(r), y)
 	}
-	return c
+	conjugate(y)
 }

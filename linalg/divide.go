@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/gpk-go/gpk/internal/cpu"
 	"gonum.org/v1/gonum/lapack"
 )
 
@@ -66,14 +65,14 @@ func conquer(d, e []float64) ([]float64, matrix[float64], error) {
 	if err != nil {
 		return nil, q2, err
 	}
-	r := &rankOne{d: append(append(make([]float64, 0, n), d1...), d2...), z: make([]float64, n), rho: 2 * rho, q: newMatrix[float64](n, n)}
+	r := &rankOne{d: append(append(make([]float64, 0, n), d1...), d2...), z: make([]float64, n), rho: 2 * rho, q: newHalves(n, h)}
+	r.q.place(q1, 0, 0, firstHalf)
+	r.q.place(q2, h, h, secondHalf)
 	for i := range h {
 		r.z[i] = q1.at(h-1, i) / math.Sqrt2
-		copy(r.q.row(i), q1.row(i))
 	}
 	for i := range n - h {
 		r.z[h+i] = sign * q2.at(0, i) / math.Sqrt2
-		copy(r.q.row(h + i)[h:], q2.row(i))
 	}
 	values, q := r.solve()
 	return values, q, nil
@@ -83,56 +82,35 @@ func conquer(d, e []float64) ([]float64, matrix[float64], error) {
 type rankOne struct {
 	d, z []float64
 	rho  float64
-	q    matrix[float64]
+	q    *halves
 }
 
 // solve returns the eigenvalues, ascending, and the eigenvectors.
 func (r *rankOne) solve() ([]float64, matrix[float64]) {
-	n := len(r.d)
 	kept, done := r.deflate()
-	k := len(kept)
-	s := &secular{d: make([]float64, k), z: make([]float64, k), rho: r.rho}
+	s := &secular{d: make([]float64, len(kept)), z: make([]float64, len(kept)), rho: r.rho}
 	for i, c := range kept {
 		s.d[i], s.z[i] = r.d[c], r.z[c]
-		s.norm += s.z[i] * s.z[i]
 	}
 	values, vectors := s.solve()
-	moved := newMatrix[float64](n, k)
-	if k > 0 {
-		own := newMatrix[float64](n, k)
-		for i := range n {
-			from, to := r.q.row(i), own.row(i)
-			for j, c := range kept {
-				to[j] = from[c]
-			}
-		}
-		multiply(moved, plain(own), adj(vectors))
+	for _, c := range done {
+		values = append(values, r.d[c])
 	}
-	// Columns below k are those of moved, others those that were deflated.
-	order := make([]int, n)
-	all := append(values, make([]float64, len(done))...)
-	for i, c := range done {
-		all[k+i] = r.d[c]
-	}
+	sorted, order := ascending(values)
+	return sorted, r.q.arranged(r.q.times(kept, vectors), done, order)
+}
+
+// ascending returns the values in ascending order, and the index of each.
+func ascending(values []float64) (sorted []float64, order []int) {
+	order, sorted = make([]int, len(values)), make([]float64, len(values))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(all[a], all[b]) })
-	sorted, q := make([]float64, n), newMatrix[float64](n, n)
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
 	for j, c := range order {
-		sorted[j] = all[c]
+		sorted[j] = values[c]
 	}
-	for i := range n {
-		to, a, b := q.row(i), moved.row(i), r.q.row(i)
-		for j, c := range order {
-			if c < k {
-				to[j] = a[c]
-			} else {
-				to[j] = b[done[c-k]]
-			}
-		}
-	}
-	return sorted, q
+	return sorted, order
 }
 
 // deflate finds the eigenpairs that the modification leaves as they are, to working precision: those
@@ -177,57 +155,7 @@ func (r *rankOne) rotate(a, b int, limit float64) bool {
 		return false
 	}
 	r.z[a], r.z[b] = 0, tau
-	for i := range r.q.rows {
-		row := r.q.row(i)
-		row[a], row[b] = c*row[a]+s*row[b], c*row[b]-s*row[a]
-	}
+	r.q.rotate(a, b, c, s)
 	r.d[a], r.d[b] = r.d[a]*c*c+r.d[b]*s*s, r.d[a]*s*s+r.d[b]*c*c
 	return true
-}
-
-// solve returns the eigenvalues and, as rows, the eigenvectors. With z replaced by the vector of which
-// the computed eigenvalues are the exact ones,
-//
-//	z[i]^2 rho = product over j of (value[j] - d[i]) / product over j other than i of (d[j] - d[i])
-//
-// the vectors z[i] / (d[i] - value) are orthogonal to working precision.
-func (s *secular) solve() ([]float64, matrix[float64]) {
-	k := len(s.d)
-	values, v := make([]float64, k), newMatrix[float64](k, k)
-	grain := 1 + 1<<11/max(1, k)
-	cpu.Parallel(k, grain, func(lo, hi int) {
-		for j := lo; j < hi; j++ {
-			values[j] = s.root(j, v.row(j))
-		}
-	})
-	z := make([]float64, k)
-	for i := range z {
-		z[i] = -v.at(i, i)
-	}
-	for j := range k {
-		row := v.row(j)
-		for i := range z {
-			if i != j {
-				z[i] *= row[i] / (s.d[i] - s.d[j])
-			}
-		}
-	}
-	for i := range z {
-		z[i] = math.Copysign(math.Sqrt(math.Abs(z[i])), s.z[i])
-	}
-	cpu.Parallel(k, grain, func(lo, hi int) {
-		for j := lo; j < hi; j++ {
-			row := v.row(j)
-			sum := 0.0
-			for i := range row {
-				row[i] = z[i] / row[i]
-				sum += row[i] * row[i]
-			}
-			size := math.Sqrt(sum)
-			for i := range row {
-				row[i] /= size
-			}
-		}
-	})
-	return values, v
 }

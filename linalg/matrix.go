@@ -62,19 +62,19 @@ func (m matrix[T]) clone() matrix[T] {
 	return c
 }
 
+// transpose returns a copy of the transpose.
+func (m matrix[T]) transpose() matrix[T] {
+	c := newMatrix[T](m.cols, m.rows)
+	if len(c.data) > 0 {
+		dt := dtype.Of[T]()
+		_ = cpu.Cast(dt, dt, []int{c.rows, c.cols}, pointer(m.data), []int{1, m.stride}, pointer(c.data), []int{c.stride, 1})
+	}
+	return c
+}
+
 // adjoint returns a copy of the conjugate transpose.
 func (m matrix[T]) adjoint() matrix[T] {
-	c := newMatrix[T](m.cols, m.rows)
-	const block = 16
-	for i0 := 0; i0 < m.rows; i0 += block {
-		for j0 := 0; j0 < m.cols; j0 += block {
-			for j := j0; j < min(j0+block, m.cols); j++ {
-				for i := i0; i < min(i0+block, m.rows); i++ {
-					c.data[j*c.stride+i] = m.data[i*m.stride+j]
-				}
-			}
-		}
-	}
+	c := m.transpose()
 	conjugate(c.data)
 	return c
 }

@@ -1,6 +1,10 @@
 package linalg
 
-import "math"
+import (
+	"math"
+
+	"github.com/gpk-go/gpk/internal/cpu"
+)
 
 // reflector replaces x by beta, then the vector v without its first element, which is 1, and
 // returns tau with H = I - tau v v^H and H^H x = beta e1, beta real (LAPACK's larfg). tau is 0
@@ -13,11 +17,15 @@ func reflector[T number](x []T) (tau T) {
 	}
 	beta := -math.Copysign(math.Hypot(math.Hypot(re, im), rest), re)
 	tau = of2[T]((beta-re)/beta, -im/beta)
-	// Scaled by beta first: alpha - beta may overflow in its reciprocal.
 	b := of2[T](beta, 0)
-	d := x[0]/b - 1
-	for i := 1; i < len(x); i++ {
-		x[i] = x[i] / b / d
+	d := x[0] - b
+	if size := size1(d); size > 0x1p-120 && size < 0x1p120 { // its reciprocal has full precision
+		scale(1/d, x[1:])
+	} else { // alpha - beta may overflow: by beta first
+		d := x[0]/b - 1
+		for i := 1; i < len(x); i++ {
+			x[i] = x[i] / b / d
+		}
 	}
 	x[0] = b
 	return tau
@@ -48,44 +56,39 @@ func qr[T number](a matrix[T]) []reflectors[T] {
 	return blocks
 }
 
-// panel factors a few columns, replaces them by R, and returns the reflectors.
+// panel factors a few columns, replaces them by R, and returns the reflectors. It works on the
+// transpose, in which a column is contiguous.
 func panel[T number](a matrix[T]) reflectors[T] {
 	m, k := a.rows, min(a.rows, a.cols)
-	tau := make([]T, k)
-	v := newMatrix[T](m, k)
-	column, w := make([]T, m), make([]T, a.cols)
+	c := a.transpose()
+	tau, diagonal := make([]T, k), make([]T, k)
 	for j := range k {
-		x := column[:m-j]
-		for i := range x {
-			x[i] = a.at(j+i, j)
-		}
+		x := c.row(j)[j:]
 		tau[j] = reflector(x)
-		a.set(j, j, x[0])
-		x[0] = 1
-		for i, e := range x {
-			v.set(j+i, j, e)
-			if i > 0 {
-				a.set(j+i, j, 0)
-			}
-		}
-		if tau[j] == 0 || j+1 == a.cols {
+		diagonal[j], x[0] = x[0], 1
+		if tau[j] == 0 {
 			continue
 		}
-		reflect(a.part(j, m, j+1, a.cols), x, conj(tau[j]), w)
+		cpu.Parallel(a.cols-j-1, 1+(1<<15)/len(x), func(lo, hi int) {
+			for l := j + 1 + lo; l < j+1+hi; l++ {
+				y := c.row(l)[j:]
+				axpy(-conj(tau[j])*dotc(x, y), x, y)
+			}
+		})
 	}
+	for i := range m {
+		row := a.row(i)
+		clear(row[:min(i, k)])
+		if i < k {
+			row[i] = diagonal[i]
+			for j := i + 1; j < a.cols; j++ {
+				row[j] = c.at(j, i)
+				c.set(j, i, 0)
+			}
+		}
+	}
+	v := c.part(0, k, 0, m).transpose()
 	return reflectors[T]{v: v, t: triangleOf(v, tau)}
-}
-
-// reflect sets a -= tau x (x^H a).
-func reflect[T number](a matrix[T], x []T, tau T, w []T) {
-	w = w[:a.cols]
-	clear(w)
-	for i, e := range x {
-		axpy(conj(e), a.row(i), w)
-	}
-	for i, e := range x {
-		axpy(-tau*e, w, a.row(i))
-	}
 }
 
 // triangleOf returns T of reflectors with the vectors v:

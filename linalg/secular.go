@@ -1,6 +1,10 @@
 package linalg
 
-import "math"
+import (
+	"math"
+
+	"github.com/gpk-go/gpk/internal/cpu"
+)
 
 const eps64 = 0x1p-52
 
@@ -14,7 +18,59 @@ const eps64 = 0x1p-52
 type secular struct {
 	d, z []float64
 	rho  float64 // above 0
-	norm float64 // |z|^2
+	norm float64 // |z|^2, which solve sets
+}
+
+// solve returns the eigenvalues and, as rows, the eigenvectors. With z replaced by the vector of which
+// the computed eigenvalues are the exact ones,
+//
+//	z[i]^2 rho = product over j of (value[j] - d[i]) / product over j other than i of (d[j] - d[i])
+//
+// the vectors z[i] / (d[i] - value) are orthogonal to working precision.
+func (s *secular) solve() ([]float64, matrix[float64]) {
+	k := len(s.d)
+	s.norm = 0
+	for _, z := range s.z {
+		s.norm += z * z
+	}
+	values, v := make([]float64, k), newMatrix[float64](k, k)
+	grain := 1 + 1<<11/max(1, k)
+	cpu.Parallel(k, grain, func(lo, hi int) {
+		for j := lo; j < hi; j++ {
+			values[j] = s.root(j, v.row(j))
+		}
+	})
+	z := make([]float64, k)
+	for i := range z {
+		z[i] = -v.at(i, i)
+	}
+	for j := range k {
+		row := v.row(j)
+		for i := range z {
+			if i != j {
+				z[i] *= row[i] / (s.d[i] - s.d[j])
+			}
+		}
+	}
+	for i := range z {
+		z[i] = math.Copysign(math.Sqrt(math.Abs(z[i])), s.z[i])
+	}
+	s.z = z
+	cpu.Parallel(k, grain, func(lo, hi int) {
+		for j := lo; j < hi; j++ {
+			row := v.row(j)
+			sum := 0.0
+			for i := range row {
+				row[i] = z[i] / row[i]
+				sum += row[i] * row[i]
+			}
+			size := math.Sqrt(sum)
+			for i := range row {
+				row[i] /= size
+			}
+		}
+	})
+	return values, v
 }
 
 // root finds root j: it is value, and apart[i] is set to d[i] - value, without the cancellation of

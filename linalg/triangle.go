@@ -5,6 +5,9 @@ import "github.com/gpk-go/gpk/internal/cpu"
 // triangleBlock is the order up to which a triangular system is solved by substitution.
 const triangleBlock = 16
 
+// fewRows is the number of rows below which solveRight does not transpose them.
+const fewRows = 8
+
 // solveLower sets b = l^-1 b for a lower triangular l; with unit, its diagonal counts as 1.
 // The halves of the unknowns are solved one after the other:
 //
@@ -60,12 +63,22 @@ func solveRight[T number](l, b matrix[T]) {
 		solveRight(l.part(h, n, h, n), b.part(0, b.rows, h, n))
 		return
 	}
-	cpu.Parallel(b.rows, 32, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			x := b.row(i)
-			for j := range n {
-				x[j] = (x[j] - dotc(l.row(j)[:j], x[:j])) / conj(l.at(j, j))
+	cpu.Parallel(b.rows, 256, func(lo, hi int) {
+		rows := b.part(lo, hi, 0, n)
+		if rows.rows < fewRows {
+			for i := range rows.rows {
+				x := rows.row(i)
+				for j := range n {
+					x[j] = (x[j] - dotc(l.row(j)[:j], x[:j])) / conj(l.at(j, j))
+				}
 			}
+			return
+		}
+		t := rows.adjoint() // l^-1 b^H, whose rows are long
+		solveLower(l, t, false)
+		t = t.adjoint()
+		for i := range rows.rows {
+			copy(rows.row(i), t.row(i))
 		}
 	})
 }

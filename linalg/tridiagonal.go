@@ -1,67 +1,88 @@
 package linalg
 
-import (
-	"github.com/gpk-go/gpk/internal/cpu"
-)
-
 // tridiagonal replaces the Hermitian matrix a by the real symmetric tridiagonal Q^H a Q with
-// diagonal d and off-diagonal e, and returns the reflectors of Q (LAPACK's hetd2). Of a both
-// triangles are read and written, so that a row is contiguous in memory. With tau v from
-// column i,
-//
-//	p = tau a v    w = p - |tau|^2/2 (v^H a v) v    a -= v w^H + w v^H
+// diagonal d and off-diagonal e, and returns the reflectors of Q (LAPACK's hetrd). Of a both
+// triangles are read and written, so that a row is contiguous in memory.
 func tridiagonal[T number](a matrix[T], d, e []float64) []reflectors[T] {
 	n := a.rows
 	blocks := newList[T]()
-	v := make([]T, n)
-	w := make([]T, n)
-	vc, wc := make([]T, n), make([]T, n) // conjugates
-	for i := range n {
-		d[i], _ = parts(a.at(i, i))
-		if i+1 == n {
-			break
-		}
-		m := n - i - 1
-		x := v[:m]
-		for k := range x {
-			x[k] = a.at(i+1+k, i)
-		}
-		tau := reflector(x)
-		e[i], _ = parts(x[0])
-		x[0] = 1
-		blocks.add(i+1, x, tau, m)
-		if tau == 0 {
-			continue
-		}
-		rankTwo(a.part(i+1, n, i+1, n), x, tau, w[:m], vc[:m], wc[:m])
+	for i := 0; i < n; i += qrBlock {
+		tridiagonalPanel(a.part(i, n, i, n), d[i:min(i+qrBlock, n)], e[i:], i, blocks)
 	}
 	return blocks.blocks
 }
 
-// rankTwo sets a = H^H a H for a Hermitian a and H = I - tau v v^H.
-func rankTwo[T number](a matrix[T], v []T, tau T, w, vc, wc []T) {
-	copy(vc, v)
-	conjugate(vc)
-	grain := 1 + (1<<15)/max(1, len(v))
-	cpu.Parallel(a.rows, grain, func(lo, hi int) {
-		for r := lo; r < hi; r++ {
-			w[r] = dotc(vc, a.row(r)) // the sum of v[c] a[r, c]
+// tridiagonalPanel computes an element of the diagonal for each of d, and updates the rest of a once for
+// all of them (Dongarra, Sorensen and Hammarling, Block reduction of matrices to condensed forms
+// for eigenvalue computations, J. Comput. Appl. Math. 27, 1989; LAPACK's latrd). A reflector
+// H = I - tau v v^H changes the matrix A that the ones before have left to
+//
+//	H^H A H = A - v w^H - w v^H    with w = p - |tau|^2/2 (v^H A v) v and p = tau A v
+//
+// so that A = a - X Y^H, where the columns of X are v, w, v, w … and those of Y are w, v, w, v ….
+// at is the number of rows before.
+func tridiagonalPanel[T number](a matrix[T], d, e []float64, at int, blocks *list[T]) {
+	n, k := a.rows, len(d)
+	x, y := newMatrix[T](n, 2*k), newMatrix[T](n, 2*k)
+	column, row, work, line := make([]T, n), make([]T, n), make([]T, n), make([]T, 2*k)
+	for i := range k {
+		c := column[:n-i]
+		for r := range c {
+			c[r] = a.at(i+r, i)
 		}
-	})
-	va, _ := parts(dotc(v, w))
-	re, im := parts(tau)
-	for r := range w {
-		w[r] *= tau
+		known := line[:copy(line, y.row(i)[:2*i])]
+		conjugate(known)
+		minusTimes(c, plain(x.part(i, n, 0, 2*i)), known, work)
+		d[i], _ = parts(c[0])
+		if i+1 == n {
+			return
+		}
+		v, w := c[1:], row[:n-i-1]
+		tau := reflector(v)
+		e[i], _ = parts(v[0])
+		v[0] = 1
+		blocks.add(at+i+1, v, tau, n-i-1)
+		timesVector(w, plain(a.part(i+1, n, i+1, n)), v)
+		known = line[:2*i]
+		timesVector(known, adj(y.part(i+1, n, 0, 2*i)), v)
+		minusTimes(w, plain(x.part(i+1, n, 0, 2*i)), known, work)
+		va, _ := parts(dotc(v, w))
+		re, im := parts(tau)
+		for r := range w {
+			w[r] *= tau
+		}
+		axpy(of2[T](-(re*re+im*im)/2*va, 0), v, w)
+		x.setColumn(2*i, i+1, v)
+		x.setColumn(2*i+1, i+1, w)
+		y.setColumn(2*i, i+1, w)
+		y.setColumn(2*i+1, i+1, v)
 	}
-	axpy(of2[T](-(re*re+im*im)/2*va, 0), v, w)
-	copy(wc, w)
-	conjugate(wc)
-	cpu.Parallel(a.rows, grain, func(lo, hi int) {
-		for r := lo; r < hi; r++ {
-			axpy(-v[r], wc, a.row(r))
-			axpy(-w[r], vc, a.row(r))
-		}
-	})
+	subtract(a.part(k, n, k, n), plain(x.part(k, n, 0, 2*k)), adj(y.part(k, n, 0, 2*k)))
+}
+
+// list gathers reflectors in blocks.
+type list[T number] struct {
+	blocks []reflectors[T]
+	taus   []T
+}
+
+func newList[T number]() *list[T] { return &list[T]{taus: make([]T, 0, qrBlock)} }
+
+// add appends the reflector with the vector x, whose first element lies in row at. remaining is
+// the number of reflectors from this one on.
+func (l *list[T]) add(at int, x []T, tau T, remaining int) {
+	if len(l.taus) == 0 {
+		l.blocks = append(l.blocks, reflectors[T]{at: at, v: newMatrix[T](len(x), min(qrBlock, remaining))})
+	}
+	b := &l.blocks[len(l.blocks)-1]
+	j := len(l.taus)
+	for k, value := range x {
+		b.v.set(j+k, j, value)
+	}
+	if l.taus = append(l.taus, tau); len(l.taus) == b.v.cols {
+		b.t = triangleOf(b.v, l.taus)
+		l.taus = l.taus[:0]
+	}
 }
 
 // eigh replaces the Hermitian a, of which both triangles are there, and returns its

@@ -53,8 +53,60 @@ func dotc[T number](x, y []T) T {
 	return s.(T)
 }
 
-// norm returns the Euclidean norm of x, scaled so that nothing overflows.
+// scale multiplies x by alpha.
+func scale[T number](alpha T, x []T) {
+	n := len(x)
+	if n == 0 {
+		return
+	}
+	switch x := any(x).(type) {
+	case []float32:
+		blas1.Sscal(n, any(alpha).(float32), x, 1)
+	case []float64:
+		blas1.Dscal(n, any(alpha).(float64), x, 1)
+	case []complex64:
+		blas1.Cscal(n, any(alpha).(complex64), x, 1)
+	case []complex128:
+		blas1.Zscal(n, any(alpha).(complex128), x, 1)
+	}
+}
+
+// norm returns the Euclidean norm of x.
 func norm[T number](x []T) float64 {
+	sum := 0.0
+	switch x := any(x).(type) {
+	case []float32: // no square of one is too large or too small for float64
+		var a, b float64
+		for ; len(x) >= 2; x = x[2:] {
+			a += float64(x[0]) * float64(x[0])
+			b += float64(x[1]) * float64(x[1])
+		}
+		for _, v := range x {
+			a += float64(v) * float64(v)
+		}
+		return math.Sqrt(a + b)
+	case []complex64:
+		for _, v := range x {
+			sum += float64(real(v))*float64(real(v)) + float64(imag(v))*float64(imag(v))
+		}
+		return math.Sqrt(sum)
+	case []float64:
+		if len(x) > 0 {
+			sum = blas1.Ddot(len(x), x, 1, x, 1)
+		}
+	case []complex128:
+		if len(x) > 0 {
+			sum = real(blas1.Zdotc(len(x), x, 1, x, 1))
+		}
+	}
+	if sum > 0x1p-900 && sum < 0x1p1000 { // squares below 2^-1022 are below its rounding errors
+		return math.Sqrt(sum)
+	}
+	return scaledNorm(x)
+}
+
+// scaledNorm is norm of numbers whose squares may overflow or be subnormal.
+func scaledNorm[T number](x []T) float64 {
 	scale, sum := 0.0, 1.0
 	add := func(v float64) {
 		if v == 0 {

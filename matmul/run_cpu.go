@@ -164,7 +164,8 @@ func (p *Product) runBlocks(s *device.Stream, st stack, at [3]int, reads []*devi
 	st.a.offset, st.b.offset, st.d.offset = at[0], at[1], at[2]
 	q := p.problem(st)
 	rows := q.M
-	if q.Batch == 1 {
+	half := q.Symmetric && !q.AbsSquare // squares are also taken of elements below the diagonal
+	if q.Batch == 1 && !(half && (q.A == dtype.Float32 || q.A == dtype.Float64)) {
 		rows = min(rows, max(blockUnit, alignUp(q.M/8, blockUnit)))
 	}
 	var temp device.View
@@ -194,7 +195,7 @@ func (p *Product) runBlocks(s *device.Stream, st stack, at [3]int, reads []*devi
 			out = temp
 			part.d = matrix{rows: place.rows, cols: place.cols, rowStride: place.cols, colStep: 1, batchStride: place.rows * place.cols}
 		}
-		err := dev.Launch(s, reads, []*device.Buffer{out.Buffer}, func(int, uint64) error { return p.multiply(&part, out, nil) })
+		err := dev.Launch(s, reads, []*device.Buffer{out.Buffer}, func(int, uint64) error { return p.multiply(&part, out, &cpu.Epilogue{Upper: half}) })
 		if err == nil && q.AbsSquare {
 			err = square(s, place.view(p.D, q.Batch), part.d.view(out, q.Batch))
 		}

@@ -102,14 +102,22 @@ func (t *takeCall) checkOnly(indices device.View) *takeCall {
 	return u
 }
 
-// onCPU checks the indices and, if judge returns nil for the flags, writes the elements.
+// onCPU writes the elements. Where judge returns an error for the flags, an element may be written only
+// if the destination has no contents to lose.
 func (t *takeCall) onCPU(s *device.Stream, judge func([2]int64) error) error {
+	fresh := deviceapi.Fresh(t.dst.Buffer)
 	return s.Device().Launch(s, []*device.Buffer{t.x.Buffer, t.indices.Buffer}, []*device.Buffer{t.dst.Buffer}, func(int, uint64) error {
-		flags := cpu.CheckIndices(t.indices.DType, t.indices.Layout.Shape, t.length, pointer(t.indices), t.indices.Layout.Strides)
-		if err := judge(flags); err != nil || t.dst.Layout.Size() == 0 {
-			return err
+		check := func() error {
+			return judge(cpu.CheckIndices(t.indices.DType, t.indices.Layout.Shape, t.length, pointer(t.indices), t.indices.Layout.Strides))
 		}
-		cpu.Take(t.dst.DType.Size(), t.indices.DType, t.shape, pointer(t.x), t.strides[1], t.length, t.step, pointer(t.indices), t.strides[2], pointer(t.dst), t.strides[0])
+		if !fresh || t.dst.Layout.Size() == 0 {
+			if err := check(); err != nil || t.dst.Layout.Size() == 0 {
+				return err
+			}
+		}
+		if !cpu.Take(t.dst.DType.Size(), t.indices.DType, t.shape, pointer(t.x), t.strides[1], t.length, t.step, pointer(t.indices), t.strides[2], pointer(t.dst), t.strides[0]) {
+			return check()
+		}
 		return nil
 	})
 }

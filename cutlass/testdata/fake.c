@@ -5,6 +5,7 @@
 #include "gpk.h"
 #include "gpk_attention.h"
 #include "gpk_factor.h"
+#include "gpk_scatter.h"
 #include "gpk_layers.h"
 #include "gpk_stack.h"
 
@@ -264,5 +265,15 @@ int gpk_factor(gpk_factor_args const* a) {
   uint64_t const stream = a->stream;
   RECORD(a->size == sizeof *a, a->a, a->a_row, a->a_col, a->a_member, a->b, a->b_row, a->b_col, a->b_member, a->c, a->c_row, a->c_col,
          a->c_member, a->d, a->d_member, a->flags, a->workspace, a->workspace_bytes, a->rows, a->cols, a->batch, a->first, a->type, a->op, a->bits);
+  return a->device;
+}
+
+int64_t gpk_scatter_add_workspace(gpk_scatter_add_args const* a) {
+  return a->device != 0 ? -a->device : a->size == sizeof *a ? a->n * 10000 + a->count * 1000 + a->width * 100 + a->type : -1;
+}
+
+int gpk_scatter_add(gpk_scatter_add_args const* a) {
+  uint64_t const stream = a->stream;
+  RECORD(a->size == sizeof *a, a->n, a->count, a->width, a->x, a->places, a->values, a->dst, a->workspace, a->workspace_bytes, a->type);
   return a->device;
 }

@@ -18,9 +18,8 @@ import (
 // halves are computed in Float32 and rounded once, integers wrap. An index outside the axis is
 // ErrShape, found as that of Take. Bool is ErrDType.
 //
-// On the CPU the values are added one after the other, those of Float32 in Float64. On a GPU
-// they are sorted by index, and a scan of log2 of their number passes adds those of equal
-// indices (Hillis and Steele, Communications of the ACM 29 (1986) 1170).
+// On the CPU the values are added one after the other, on a GPU they are sorted by index and added
+// in runs of 32; those of Float32 and Complex64 are added in double precision and rounded once.
 //
 //gpk:row To other places | the same | all but bool | a copy with values added at indices along an axis; equal indices add, in an order of the indices alone
 func ScatterAdd[A Operand](o Operation[A], a, indices, values A, axis int) A {
@@ -59,27 +58,19 @@ func ScatterAdd[A Operand](o Operation[A], a, indices, values A, axis int) A {
 		return o.Cast(o.View(out, func(l layout.Layout) (layout.Layout, error) { return l.Transpose(back(d, a.NDim())) }), a.DType())
 	}
 
-	at, bad := normal(o, indices, n)
-	at = o.Elementwise(expr.Where, bad, n, at)
-	if hasKernels(a) {
+	places := indices
+	if !hasKernels(a) { // the kernel of a GPU does not report what lies outside
+		at, bad := normal(o, indices, n)
 		fine := o.Elementwise(expr.Not, o.Reduce(expr.Any, bad, nil))
-		at = dense(o, reshape(o, guarded(o, at, fine, outsideOf(axis, n)), count))
-		reads := []A{at, dense(o, wide(o, v)), dense(o, reshape(o, wide(o, x), n, rest))}
-		out := o.Result(reads[2].DType(), []int{n, rest}, "sums in the order of the values", reads, func(s *device.Stream, dst device.View, reads []device.View) error {
-			return written(s, dst, func(dst device.View) error { return ops.ScatterAdd(s, dst, reads[0], reads[1], reads[2]) })
+		places = reshape(o, guarded(o, o.Elementwise(expr.Where, bad, n, at), fine, outsideOf(axis, n)), count)
+	}
+	reads := []A{dense(o, places), dense(o, wide(o, v)), dense(o, reshape(o, wide(o, x), n, rest))}
+	out := o.Result(reads[2].DType(), []int{n, rest}, "sums in an order of the indices", reads, func(s *device.Stream, dst device.View, reads []device.View) error {
+		return written(s, dst, func(dst device.View) error {
+			return ops.ScatterAdd(s, dst, reads[0], reads[1], reads[2], outsideOf(axis, n))
 		})
-		return rows(narrow(o, out, a.DType()))
-	}
-	w := writersOf(o, reshape(o, at, count), n)
-	v = wide(o, w.take(o, v, outsideOf(axis, n)))
-	if err := v.Err(); err != nil {
-		return o.Failed(err)
-	}
-	sums := segmentSums(o, w.places, v)
-	sum := reshape(o, o.Take(sums, w.last, 0, nil), across...)
-	hit := o.View(reshape(o, w.hit, first1(n, len(across))...), func(l layout.Layout) (layout.Layout, error) { return l.BroadcastTo(across) })
-	total := narrow(o, o.Elementwise(expr.Add, wide(o, x), sum), a.DType())
-	return rows(o.Elementwise(expr.Where, hit, total, x))
+	})
+	return rows(narrow(o, out, a.DType()))
 }
 
 // scatterShape checks the types of ScatterAdd's operands, and returns the shape to which the
@@ -119,82 +110,4 @@ func back(d, n int) []int {
 		order[from] = to
 	}
 	return order
-}
-
-// first1 returns a shape of rank axes, all of length 1 but the first.
-func first1(n, rank int) []int {
-	shape := make([]int, rank)
-	for i := range shape {
-		shape[i] = 1
-	}
-	shape[0] = n
-	return shape
-}
-
-// segmentSums returns, for each row of x, the sum of the rows up to it that have its place.
-// places, in ascending order, has one element for each row.
-func segmentSums[A Operand](o Operation[A], places, x A) A {
-	n := places.Size()
-	if n < 2 {
-		return x
-	}
-	steps := 0
-	for 1<<steps < n {
-		steps++
-	}
-	return o.Result(x.DType(), x.Shape(), "a scan of sums of equal places", []A{x, places}, func(s *device.Stream, dst device.View, reads []device.View) error {
-		var spare [2]device.View
-		for i, dt := range [...]dtype.DType{dst.DType, dtype.Bool} {
-			shape := dst.Layout.Shape
-			if dt == dtype.Bool {
-				shape = []int{n, 1}
-			}
-			l := layout.Dense(shape)
-			buf, err := s.Device().Alloc(int64(l.Size())*int64(dt.Size()), s)
-			if err != nil {
-				return err
-			}
-			defer buf.Free()
-			spare[i] = device.View{Buffer: buf, DType: dt, Layout: l}
-		}
-		place := reads[1]
-		var err error
-		if place.Layout, err = place.Layout.Unsqueeze(1); err != nil {
-			return err
-		}
-		from := reads[0]
-		for k := range steps { // the last one writes dst
-			to := dst
-			if (steps-k)%2 == 0 {
-				to = spare[0]
-			}
-			if err := segmentStep(s, to, from, place, spare[1], 1<<k); err != nil {
-				return err
-			}
-			from = to
-		}
-		return nil
-	})
-}
-
-// segmentStep writes the rows of x to dst, each plus the one by rows before it where both have
-// the same place. same is scratch.
-func segmentStep(s *device.Stream, dst, x, place, same device.View, by int) error {
-	n := x.Layout.Shape[0]
-	part := func(v device.View, start, stop int) device.View {
-		v.Layout, _ = v.Layout.Slice(0, start, stop, 1) // 0 <= start <= stop <= n
-		return v
-	}
-	if err := ops.Cast(s, part(dst, 0, by), part(x, 0, by)); err != nil {
-		return err
-	}
-	to, later := part(dst, by, n), part(x, by, n)
-	same = part(same, by, n)
-	if err := ops.Apply2(s, expr.Eq, same, part(place, by, n), part(place, 0, n-by)); err != nil {
-		return err
-	}
-	if err := ops.Apply2(s, expr.Add, to, later, part(x, 0, n-by)); err != nil {
-		return err
-	}
-	return ops.Apply3(s, expr.Where, to, same, ops.Operand{View: to}, ops.Operand{View: later})
 }

@@ -1,8 +1,10 @@
 package compose
 
 import (
+	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/ops"
 )
 
 // Unique returns the different elements of a, of a real type or Bool, in ascending order along
@@ -11,7 +13,7 @@ import (
 //
 //gpk:row In order along an axis | the same | real types, bool | the different elements of an array in ascending order; NaN is one of them; waits for their number
 func Unique[A Operand](o Operation[A], a A) A {
-	u, err := uniqueOf(o, a)
+	u, err := uniqueOf(o, a, false)
 	if err != nil {
 		return o.Failed(err)
 	}
@@ -24,7 +26,7 @@ func Unique[A Operand](o Operation[A], a A) A {
 //
 //gpk:row In order along an axis | the same, and int64 | real types, bool | the different elements of an array, the first index of each, the index of every element among them, and their numbers
 func UniqueAll[A Operand](o Operation[A], a A) (values, indices, inverse, counts A) {
-	u, err := uniqueOf(o, a)
+	u, err := uniqueOf(o, a, true)
 	if err != nil {
 		return o.Failed(err), o.Failed(err), o.Failed(err), o.Failed(err)
 	}
@@ -48,7 +50,8 @@ type distinct[A any] struct {
 	sorted, order, starts A // order has the index of every sorted element
 }
 
-func uniqueOf[A Operand](o Operation[A], a A) (u distinct[A], err error) {
+// uniqueOf sorts the elements; withOrder: and says where each was.
+func uniqueOf[A Operand](o Operation[A], a A, withOrder bool) (u distinct[A], err error) {
 	if err = o.Check(); err == nil {
 		err = supports(expr.Sort, a.DType())
 	}
@@ -61,16 +64,26 @@ func uniqueOf[A Operand](o Operation[A], a A) (u distinct[A], err error) {
 		u.sorted, u.starts = x, filled(o, dtype.Int64, 0, []int{0})
 		return u, nil
 	}
-	u.order = argsorted(o, x, 0, u.size, false)
-	u.sorted = o.Take(x, u.order, 0, nil)
-	before := o.Take(u.sorted, o.Elementwise(expr.Maximum, o.Elementwise(expr.Sub, counted(o, u.size), 1), 0), 0, nil)
-	differs := o.Elementwise(expr.Ne, u.sorted, before)
+	if withOrder || a.DType().IsFloat() { // -0 and 0 are one number, whose first element counts
+		u.order = argsorted(o, x, 0, u.size, false)
+		u.sorted = o.Take(x, u.order, 0, nil)
+	} else {
+		u.sorted = sorted(o, x, 0, false)
+	}
+	before := slice(o, u.sorted, 0, 0, u.size-1)
+	differs := o.Elementwise(expr.Ne, slice(o, u.sorted, 0, 1, u.size), before)
 	if a.DType().IsFloat() { // behind a NaN there are only NaNs
 		differs = o.Elementwise(expr.And, differs, o.Elementwise(expr.Eq, before, before))
 	}
-	starts := o.Elementwise(expr.Or, differs, o.Elementwise(expr.Eq, counted(o, u.size), 0))
-	u.starts, err = places(o, starts)
-	return u, err
+	later, err := places(o, differs)
+	if err != nil {
+		return u, err
+	}
+	parts := []A{filled(o, dtype.Int64, 0, []int{1}), o.Elementwise(expr.Add, later, 1)}
+	u.starts = o.Result(dtype.Int64, []int{1 + later.Size()}, "the places of one kind each", parts, func(s *device.Stream, dst device.View, reads []device.View) error {
+		return ops.Concat(s, dst, 0, reads)
+	})
+	return u, u.starts.Err()
 }
 
 func (u distinct[A]) values(o Operation[A]) A {

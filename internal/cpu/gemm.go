@@ -39,6 +39,7 @@ func gemmPlain[T floating](v *variant[T], m, n, k int, a, b Operand, c *T, ldc i
 	p := product[T]{
 		v: v, m: m, n: n, k: k, c: c, ldc: ldc,
 		a: linesOf[T](a, size, nil), b: columnsOf[T](b, size, nil),
+		upper: ep != nil && ep.Upper,
 	}
 	if !ep.isNone() {
 		e := newEpilogue[T](ep, n, outType)
@@ -84,6 +85,7 @@ type product[T floating] struct {
 	c       *T
 	ldc     int
 	complex bool
+	upper   bool // tiles below the diagonal are skipped
 
 	// finish, if not nil, is called when a block of C is complete. With eachStretch it is
 	// called after each stretch of k, and every stretch starts at zero.
@@ -271,9 +273,17 @@ func (p *product[T]) task(w []T, i, rows, j, cols, kc int, panel func(x, q, kq i
 		}
 		add := q > 0 && !p.eachStretch
 		for x := range panels {
-			b := panel(x, q, kq, scratch)
 			column := o
 			column.data, column.j, column.cols = offset(o.data, x*across), j+x*v.nr, min(v.nr, cols-x*v.nr)
+			strips := strips
+			if p.upper {
+				column.rows = min(rows, column.j+column.cols-i)
+				strips = ceilDiv(column.rows, v.mr)
+			}
+			if column.rows <= 0 {
+				continue
+			}
+			b := panel(x, q, kq, scratch)
 			for s := range strips {
 				a, c := &packed[s*v.mr*kq*parts], offset(column.data, s*v.mr*o.ld)
 				switch r := min(v.mr, rows-s*v.mr); {

@@ -27,8 +27,13 @@ type Epilogue struct {
 	Alpha float64        // 0 stands for 1
 	Bias  unsafe.Pointer // n contiguous elements of the output's type, or nil
 	Act   Activation
+
+	// Upper says that the elements below the diagonal of C are not needed: they may be left as they
+	// are. The products of float32 and float64 skip tiles that have no others.
+	Upper bool
 }
 
+// isNone reports whether the sums are the result.
 func (e *Epilogue) isNone() bool {
 	return e == nil || (e.Alpha == 0 || e.Alpha == 1) && e.Bias == nil && e.Act == ActNone
 }

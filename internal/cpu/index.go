@@ -14,6 +14,9 @@ func CheckIndices(it dtype.DType, shape []int, length int, indices unsafe.Pointe
 	var least, greatest atomic.Int64
 	t := newNest(shape, operand{indices, strides, it.Size()})
 	t.run(func(s span, _ *work) {
+		if inside(it, s, length) {
+			return
+		}
 		lo, hi := int64(0), int64(0)
 		for i := range s.n {
 			v := indexAt(it, unsafe.Add(s.p[0], i*s.step[0]))
@@ -30,6 +33,28 @@ func CheckIndices(it dtype.DType, shape []int, length int, indices unsafe.Pointe
 	return [2]int64{least.Load(), greatest.Load()}
 }
 
+// inside reports that the indices of a span are dense and within an axis of the given length.
+func inside(it dtype.DType, s span, length int) bool {
+	if s.step[0] != it.Size() {
+		return false
+	}
+	if it == dtype.Int32 {
+		return allInside(unsafe.Slice((*int32)(s.p[0]), s.n), length)
+	}
+	return allInside(unsafe.Slice((*int64)(s.p[0]), s.n), length)
+}
+
+// allInside reports whether -length <= v < length for all indices v. Then neither v + length nor
+// length - 1 - v is negative; one of them is negative for any other v, also where the other
+// overflows.
+func allInside[I int32 | int64](indices []I, length int) bool {
+	outside := 0
+	for _, v := range indices {
+		outside |= (int(v) + length) | (length - 1 - int(v))
+	}
+	return outside >= 0
+}
+
 // atomicMin sets a to the smaller of its value and v.
 func atomicMin(a *atomic.Int64, v int64) {
 	for old := a.Load(); v < old && !a.CompareAndSwap(old, v); old = a.Load() {
@@ -44,54 +69,94 @@ func indexAt(it dtype.DType, p unsafe.Pointer) int64 {
 }
 
 // Take copies elements of size bytes from an axis of x with the given length, in which
-// neighbours are step apart. The caller has checked the indices with CheckIndices. shape is
-// dst's; xs are 0 along the dimensions that the indices span, and is are 0 along all
-// others. Strides and step count elements.
-func Take(size int, it dtype.DType, shape []int, x unsafe.Pointer, xs []int, length, step int, indices unsafe.Pointer, is []int, dst unsafe.Pointer, ds []int) {
+// neighbours are step apart. shape is dst's; xs are 0 along the dimensions that the indices span,
+// and is are 0 along all others. Strides and step count elements. Take reports whether all indices
+// that it has read lie on the axis. If not, part of dst is written; CheckIndices finds out before.
+func Take(size int, it dtype.DType, shape []int, x unsafe.Pointer, xs []int, length, step int, indices unsafe.Pointer, is []int, dst unsafe.Pointer, ds []int) bool {
 	t := newNest(shape, operand{dst, ds, size}, operand{x, xs, size}, operand{indices, is, it.Size()})
+	var outside atomic.Bool
 	pick := func(s span, _ *work) {
+		ok := false
 		if it == dtype.Int32 {
-			takeElements[int32](s, size, length, step*size)
+			ok = takeElements[int32](s, size, length, step*size)
 		} else {
-			takeElements[int64](s, size, length, step*size)
+			ok = takeElements[int64](s, size, length, step*size)
+		}
+		if !ok {
+			outside.Store(true)
 		}
 	}
 	// Tiles would ignore the indices.
 	Parallel(t.n, minPart, func(lo, hi int) { t.walk(lo, hi, pick) })
+	return !outside.Load()
 }
 
 // takeElements copies a span by indices of type I. Neighbours on the axis are scale bytes apart.
-func takeElements[I int32 | int64](s span, size, length, scale int) {
+func takeElements[I int32 | int64](s span, size, length, scale int) bool {
 	if s.step[2] == 0 {
-		copySpan(s.p[0], s.step[0], unsafe.Add(s.p[1], place[I](s.p[2], length)*scale), s.step[1], size, s.n)
-		return
+		i := place(*(*I)(s.p[2]), length)
+		if uint(i) >= uint(length) {
+			return false
+		}
+		copySpan(s.p[0], s.step[0], unsafe.Add(s.p[1], i*scale), s.step[1], size, s.n)
+		return true
 	}
 	switch size {
 	case 1:
-		takeSpan[uint8, I](s, length, scale)
+		return takeSpan[uint8, I](s, length, scale)
 	case 2:
-		takeSpan[uint16, I](s, length, scale)
+		return takeSpan[uint16, I](s, length, scale)
 	case 4:
-		takeSpan[uint32, I](s, length, scale)
+		return takeSpan[uint32, I](s, length, scale)
 	case 8:
-		takeSpan[uint64, I](s, length, scale)
-	default:
-		takeSpan[complex128, I](s, length, scale)
+		return takeSpan[uint64, I](s, length, scale)
 	}
+	return takeSpan[complex128, I](s, length, scale)
 }
 
-// place returns the index at p, counted from the front.
-func place[I int32 | int64](p unsafe.Pointer, length int) int {
-	i := int(*(*I)(p))
-	if i < 0 {
-		i += length
-	}
-	return i
+// place returns an index counted from the front. It has no branch, because the signs of
+// indices may be random.
+func place[I int32 | int64](i I, length int) int {
+	return int(i) + length&(int(i)>>63)
 }
 
-func takeSpan[T any, I int32 | int64](s span, length, scale int) {
+func takeSpan[T any, I int32 | int64](s span, length, scale int) bool {
+	var t T
+	size, index := int(unsafe.Sizeof(t)), int(unsafe.Sizeof(I(0)))
+	if s.step[0] == size && s.step[1] == 0 && s.step[2] == index && scale == size {
+		return takeDense(unsafe.Slice((*T)(s.p[0]), s.n), unsafe.Slice((*T)(s.p[1]), length), unsafe.Slice((*I)(s.p[2]), s.n))
+	}
 	for i := range s.n {
-		at := place[I](unsafe.Add(s.p[2], i*s.step[2]), length) * scale
-		*(*T)(unsafe.Add(s.p[0], i*s.step[0])) = *(*T)(unsafe.Add(s.p[1], i*s.step[1]+at))
+		at := place(*(*I)(unsafe.Add(s.p[2], i*s.step[2])), length)
+		if uint(at) >= uint(length) {
+			return false
+		}
+		*(*T)(unsafe.Add(s.p[0], i*s.step[0])) = *(*T)(unsafe.Add(s.p[1], i*s.step[1]+at*scale))
 	}
+	return true
+}
+
+// takeDense sets dst[i] = x[indices[i]].
+func takeDense[T any, I int32 | int64](dst, x []T, indices []I) bool {
+	n, i := len(x), 0
+	dst = dst[:len(indices)]
+	for ; i+4 <= len(indices); i += 4 {
+		p, q := indices[i:i+4:i+4], dst[i:i+4:i+4]
+		a, b, c, d := int(p[0]), int(p[1]), int(p[2]), int(p[3])
+		if a|b|c|d < 0 {
+			a, b, c, d = place(p[0], n), place(p[1], n), place(p[2], n), place(p[3], n)
+		}
+		if uint(a) >= uint(n) || uint(b) >= uint(n) || uint(c) >= uint(n) || uint(d) >= uint(n) {
+			return false
+		}
+		q[0], q[1], q[2], q[3] = x[a], x[b], x[c], x[d]
+	}
+	for ; i < len(indices); i++ {
+		at := place(indices[i], n)
+		if uint(at) >= uint(n) {
+			return false
+		}
+		dst[i] = x[at]
+	}
+	return true
 }

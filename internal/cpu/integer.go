@@ -37,7 +37,6 @@ type integerType interface {
 	argExtremes(op expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer)
 	truth(op expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer)
 	products(xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer)
-	scatter(r rowLists, n, width int, values, x, dst unsafe.Pointer)
 }
 
 // ints implements integerType for the Go type T.

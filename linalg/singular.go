@@ -1,0 +1,79 @@
+package linalg
+
+import "gonum.org/v1/gonum/blas"
+
+// svd returns the singular value decomposition a = u diag(s) vh with s descending, u of k or
+// m columns, vh of k or n rows, for k = min(m, n); u and vh are empty without vectors. a is
+// overwritten. The bidiagonal form is solved in float64, without vectors by gonum's implementation of
+// LAPACK.
+func svd[T number](a matrix[T], vectors, full bool) (u matrix[T], s []float64, vh matrix[T], err error) {
+	m, n := a.rows, a.cols
+	if m < n {
+		v, s, uh, err := svd(a.adjoint(), vectors, full)
+		if err != nil || !vectors {
+			return u, s, vh, err
+		}
+		return uh.adjoint(), s, v.adjoint(), nil
+	}
+	d, e := make([]float64, n), make([]float64, max(n-1, 0))
+	if n == 0 {
+		if vectors && full {
+			u = identity[T](m)
+		}
+		return u, d, vh, nil
+	}
+	var first []reflectors[T]
+	b := a
+	if 3*m > 5*n && n > 1 { // R has the singular values of a
+		first = qr(a)
+		b = a.part(0, n, 0, n)
+		for i := range n {
+			clear(b.row(i)[:i])
+		}
+	}
+	q, p := bidiagonal(b, d, e)
+	if !vectors {
+		if !gonumLapack.Dbdsqr(blas.Upper, n, 0, 0, 0, d, e, nil, 1, nil, 1, nil, 1, make([]float64, 4*n)) {
+			return u, nil, vh, ErrNoConvergence
+		}
+		return u, d, vh, nil
+	}
+	d, left, right, err := bidiagonalSVD(d, e)
+	if err != nil {
+		return u, nil, vh, err
+	}
+	k := n
+	if full {
+		k = m
+	}
+	u = extended(convert[T](left), m, k)
+	applyAll(q, u.part(0, b.rows, 0, k), false)
+	applyAll(first, u, false)
+	v := convert[T](right) // P V, then its adjoint
+	applyAll(p, v, false)
+	return u, d, v.adjoint(), nil
+}
+
+// extended returns the square matrix a as the upper left part of an m by k identity matrix.
+func extended[T number](a matrix[T], m, k int) matrix[T] {
+	u := newMatrix[T](m, k)
+	for i := range a.rows {
+		copy(u.row(i), a.row(i))
+	}
+	for i := a.rows; i < k; i++ {
+		u.set(i, i, 1)
+	}
+	return u
+}
+
+// convert returns a real matrix in another type, rounded.
+func convert[T number](a matrix[float64]) matrix[T] {
+	c := newMatrix[T](a.rows, a.cols)
+	for i := range a.rows {
+		to := c.row(i)
+		for j, v := range a.row(i) {
+			to[j] = of2[T](v, 0)
+		}
+	}
+	return c
+}
