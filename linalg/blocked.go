@@ -50,7 +50,7 @@ func (b blocked) small(a *gpk.Array) bool {
 // computed.
 func (b blocked) finished(op *operation, a *gpk.Array, lead []int) *gpk.Array {
 	s := a.Shape()
-	op.Step(fmt.Sprintf("by products of full precision on %v; fallback: blocks of %d columns on the CPU, because there is no kernel for them, then", op.dev, b.columns))
+	op.Step(fmt.Sprintf("by products of full precision on %v; fallback: blocks of %d columns on the CPU, because %s, then", op.dev, b.columns, op.because("there is no kernel for them")))
 	return op.Cast(a.Reshape(append(slices.Clone(lead), s[1:]...)...), a.DType())
 }
 

@@ -1,0 +1,237 @@
+package linalg
+
+import (
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/array"
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/cusolver"
+)
+
+const (
+	// ownCholesky is the order from which blocked factors float32 and complex64 faster: its products are
+	// four times as fast as those that cuSOLVER calls.
+	ownCholesky = 2048
+	// togetherUntil is the order up to which a batch is factored by one call, a block of threads a matrix.
+	togetherUntil = 256
+)
+
+// choleskyKind chooses the function for a batch of positive definite matrices.
+func choleskyKind(batch, n int) cusolver.Kind {
+	if batch > 1 && n <= togetherUntil {
+		return cusolver.PotrfBatched
+	}
+	return cusolver.Potrf
+}
+
+// leavesCholesky reports whether the factorization is left to blocked.
+func (s solver) leavesCholesky(a *gpk.Array) bool {
+	_, batch, n, _ := shapeOf(a)
+	return s.leaves(a, choleskyKind(batch, n) == cusolver.PotrfBatched) || s.least > 0 && n > ownCholesky && a.DType().Real() == dtype.Float32
+}
+
+func (s solver) cholesky(op *operation, a *gpk.Array) (*gpk.Array, error) {
+	if s.leavesCholesky(a) {
+		return s.blocked.cholesky(op, a)
+	}
+	// By columns, the conjugate of A with the other triangle: where that is L' L'^H by columns, L'^T is U by rows.
+	l, err := s.potrf(op, a, op.has(Upper), false)
+	switch {
+	case op.refuses(err):
+		return s.blocked.cholesky(op, a)
+	case err != nil:
+		return nil, err
+	case op.has(Upper):
+		return l.Triu(), nil
+	}
+	return l.Tril(), nil
+}
+
+// potrf factors matrices of which one triangle is read. The result is dense and has its elements in that
+// triangle, by rows the factor of A, or, conjugated, of its conjugate; what is in the other one is
+// undefined.
+func (s solver) potrf(op *operation, a *gpk.Array, upper, conjugated bool) (*gpk.Array, error) {
+	which := lowerElements
+	if upper {
+		which = upperElements
+	}
+	if err := s.finite(a, which); err != nil {
+		return nil, err
+	}
+	lead, batch, n, _ := shapeOf(a)
+	info := &report{lead: lead, asked: true}
+	results, err := op.call([]array.Part{{DType: a.DType(), Shape: a.Shape()}}, []*gpk.Array{a}, info, func(st *device.Stream, dst, reads []device.View, info *device.Buffer) error {
+		if err := fill(st, dst[0], reads[0], conjugated); err != nil {
+			return err
+		}
+		if err := realDiagonal(st, dst[0], batch, n); err != nil {
+			return err
+		}
+		c := &cusolver.Call{Kind: choleskyKind(batch, n), Type: a.DType(), Upper: !upper, N: n, Batch: batch, A: stackOf(dst[0], n, n*n), Info: info}
+		return cusolver.Run(st, c, buffers(dst...), buffers(dst...))
+	})
+	if err != nil {
+		return nil, err
+	}
+	if i, order, found := info.first(); found {
+		return nil, &DefiniteError{unravel(i, lead), order}
+	}
+	return results[0], nil
+}
+
+// factor returns the factored matrices of systems, or nil where they are left to blocked.
+func (s solver) factor(op *operation, a *gpk.Array) (*solverSystem, error) {
+	f := &solverSystem{solver: s, positive: op.has(Positive), dt: a.DType()}
+	f.lead, _, f.n, _ = shapeOf(a)
+	var err error
+	if f.positive {
+		if s.leavesCholesky(a) {
+			return nil, nil
+		}
+		f.packed, err = s.potrf(op, a, false, true)
+	} else {
+		if s.leaves(a, false) {
+			return nil, nil
+		}
+		var info *report
+		f.packed, f.pivots, info, err = s.getrf(op, a)
+		if err == nil {
+			if i, place, found := info.first(); found {
+				err = &SingularError{unravel(i, f.lead), place - 1}
+			}
+		}
+	}
+	if op.refuses(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// solverSystem is a stack of factored matrices, by columns. It implements system for one leading axis.
+type solverSystem struct {
+	solver
+	positive bool
+	dt       gpk.DType
+	lead     []int
+	n        int
+	packed   *gpk.Array
+	pivots   *gpk.Array // of LU
+}
+
+func (f *solverSystem) solve(op *operation, b *gpk.Array) (*gpk.Array, error) {
+	return f.of(op, b, b.Shape()[:b.NDim()-2], false)
+}
+
+func (f *solverSystem) solveAdjoint(op *operation, b *gpk.Array) (*gpk.Array, error) {
+	return f.of(op, b, b.Shape()[:b.NDim()-2], !f.positive)
+}
+
+// of returns A^-1 b, or A^-H b, for right-hand sides under the leading axes lead, to which those of the
+// matrices broadcast.
+func (f *solverSystem) of(op *operation, b *gpk.Array, lead []int, adjoint bool) (*gpk.Array, error) {
+	k := b.Shape()[b.NDim()-1]
+	batch := product1(lead)
+	if batch*k*f.n == 0 {
+		return b.Clone(), nil
+	}
+	reads := []*gpk.Array{b.T(), f.packed}
+	if !f.positive {
+		reads = append(reads, f.pivots)
+	}
+	// Right-hand sides under leading axes that the matrices have too are solved by one call a matrix at most.
+	calls, each := batch, 1
+	if product1(f.lead) == batch {
+		calls, each = 1, batch
+	} else if product1(f.lead) == 1 {
+		calls, each = 1, batch
+	}
+	info := &report{lead: with(lead)}
+	results, err := op.call([]array.Part{{DType: f.dt, Shape: with(lead, k, f.n)}}, reads, info, func(st *device.Stream, dst, reads []device.View, info *device.Buffer) error {
+		if err := fill(st, dst[0], reads[0], false); err != nil {
+			return err
+		}
+		for i := range calls {
+			c := f.callOf(reads, dst[0], k, source(i*each, lead, f.lead), i, each)
+			c.Adjoint, c.Info = adjoint, info
+			if err := cusolver.Run(st, c, buffers(reads[1:]...), buffers(dst...)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return results[0].T(), nil
+}
+
+// callOf returns the call that solves the right-hand sides of members i to i + each of x with the matrices
+// from number own on, or with that one alone.
+func (f *solverSystem) callOf(reads []device.View, x device.View, k, own, i, each int) *cusolver.Call {
+	size := uint64(f.dt.Size())
+	c := &cusolver.Call{Kind: cusolver.Potrs, Type: f.dt, Upper: true, N: f.n, K: k, Batch: each}
+	c.A = stackOf(reads[1], f.n, f.n*f.n)
+	c.A.Addr += uint64(own*f.n*f.n) * size
+	right := stackOf(x, f.n, k*f.n)
+	right.Addr += uint64(i*each*k*f.n) * size
+	if product1(f.lead) == 1 {
+		c.A.Step = 0
+	}
+	if f.positive {
+		c.B = right
+		return c
+	}
+	c.Kind, c.C = cusolver.Getrs, right
+	c.B = cusolver.Operand{Addr: reads[2].Addr() + uint64(8*own*f.n), Step: f.n}
+	if product1(f.lead) == 1 {
+		c.B.Step = 0
+	}
+	return c
+}
+
+func (s solver) solve(op *operation, a, b *gpk.Array, lead []int) (*gpk.Array, error) {
+	if err := s.finite(b, allElements); err != nil {
+		return nil, err
+	}
+	f, err := s.factor(op, a)
+	if err != nil {
+		return nil, err
+	}
+	if f == nil {
+		return s.blocked.solve(op, a, b, lead)
+	}
+	x, err := f.of(op, b, lead, false)
+	if op.refuses(err) {
+		return s.blocked.solve(op, a, b, lead)
+	}
+	return x, err
+}
+
+func (s solver) inv(op *operation, a *gpk.Array) (*gpk.Array, error) {
+	f, err := s.factor(op, a)
+	if err != nil {
+		return nil, err
+	}
+	if f == nil {
+		return s.blocked.inv(op, a)
+	}
+	x, err := f.of(op, gpk.Eye(a.DType(), f.n).To(op.dev).BroadcastTo(a.Shape()...), f.lead, false)
+	if op.refuses(err) {
+		return s.blocked.inv(op, a)
+	}
+	return x, err
+}
+
+func (s solver) systemOf(op *operation, a *gpk.Array) (system, error) {
+	f, err := s.factor(op, a)
+	if err != nil {
+		return nil, err
+	}
+	if f == nil {
+		return s.blocked.systemOf(op, a)
+	}
+	return f, nil
+}
