@@ -59,11 +59,11 @@ func (op *operation) refuses(err error) bool {
 	return true
 }
 
-// call computes results by cuSOLVER. start reads the views of reads and writes those of dst, all of which
+// call computes results by a function of cuSOLVER, which Explain names. start reads the views of reads and writes those of dst, all of which
 // are dense, and info, an int32 for each matrix of the batch.
-func (op *operation) call(parts []array.Part, reads []*gpk.Array, info *report, start func(s *device.Stream, dst, reads []device.View, info *device.Buffer) error) ([]*gpk.Array, error) {
+func (op *operation) call(kind cusolver.Kind, parts []array.Part, reads []*gpk.Array, info *report, start func(s *device.Stream, dst, reads []device.View, info *device.Buffer) error) ([]*gpk.Array, error) {
 	var cause error // without the wrapping of an array's error
-	results, err := op.Several(parts, fmt.Sprintf("%s on %v", cusolver.Version(), op.dev), reads, func(s *device.Stream, dst, reads []device.View) error {
+	results, err := op.Several(parts, fmt.Sprintf("%v of %s on %v", kind, cusolver.Version(), op.dev), reads, func(s *device.Stream, dst, reads []device.View) error {
 		cause = info.of(s, func(buf *device.Buffer) error { return start(s, dst, reads, buf) })
 		return cause
 	})
@@ -112,6 +112,15 @@ func (r *report) first() (member, value int, found bool) {
 		return 0, 0, false
 	}
 	return i, int(r.values[i]), true
+}
+
+// finiteSide names the first element of right-hand sides that is NaN or infinite.
+func (s solver) finiteSide(b *gpk.Array) error {
+	err := s.finite(b, allElements)
+	if errors.Is(err, gpk.ErrNonFinite) {
+		return s.nonFinite("b", b)
+	}
+	return err
 }
 
 // fill copies src to dst, conjugated where that is asked for.

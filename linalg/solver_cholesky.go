@@ -60,7 +60,7 @@ func (s solver) potrf(op *operation, a *gpk.Array, upper, conjugated bool) (*gpk
 	}
 	lead, batch, n, _ := shapeOf(a)
 	info := &report{lead: lead, asked: true}
-	results, err := op.call([]array.Part{{DType: a.DType(), Shape: a.Shape()}}, []*gpk.Array{a}, info, func(st *device.Stream, dst, reads []device.View, info *device.Buffer) error {
+	results, err := op.call(choleskyKind(batch, n), []array.Part{{DType: a.DType(), Shape: a.Shape()}}, []*gpk.Array{a}, info, func(st *device.Stream, dst, reads []device.View, info *device.Buffer) error {
 		if err := fill(st, dst[0], reads[0], conjugated); err != nil {
 			return err
 		}
@@ -148,8 +148,12 @@ func (f *solverSystem) of(op *operation, b *gpk.Array, lead []int, adjoint bool)
 	} else if product1(f.lead) == 1 {
 		calls, each = 1, batch
 	}
+	kind := cusolver.Getrs
+	if f.positive {
+		kind = cusolver.Potrs
+	}
 	info := &report{lead: with(lead)}
-	results, err := op.call([]array.Part{{DType: f.dt, Shape: with(lead, k, f.n)}}, reads, info, func(st *device.Stream, dst, reads []device.View, info *device.Buffer) error {
+	results, err := op.call(kind, []array.Part{{DType: f.dt, Shape: with(lead, k, f.n)}}, reads, info, func(st *device.Stream, dst, reads []device.View, info *device.Buffer) error {
 		if err := fill(st, dst[0], reads[0], false); err != nil {
 			return err
 		}
@@ -193,7 +197,7 @@ func (f *solverSystem) callOf(reads []device.View, x device.View, k, own, i, eac
 }
 
 func (s solver) solve(op *operation, a, b *gpk.Array, lead []int) (*gpk.Array, error) {
-	if err := s.finite(b, allElements); err != nil {
+	if err := s.finiteSide(b); err != nil {
 		return nil, err
 	}
 	f, err := s.factor(op, a)

@@ -39,7 +39,7 @@ func (s solver) eigh(op *operation, a *gpk.Array, vectors bool) (values, z *gpk.
 	}
 	info := &report{lead: lead, asked: true}
 	parts := []array.Part{{DType: a.DType(), Shape: a.Shape()}, {DType: a.DType().Real(), Shape: with(lead, n)}}
-	results, err := op.call(parts, []*gpk.Array{a}, info, func(s *device.Stream, dst, reads []device.View, info *device.Buffer) error {
+	results, err := op.call(kind, parts, []*gpk.Array{a}, info, func(s *device.Stream, dst, reads []device.View, info *device.Buffer) error {
 		// The conjugate by rows is the matrix itself by columns, with the triangles exchanged.
 		if err := fill(s, dst[0], reads[0], true); err != nil {
 			return err

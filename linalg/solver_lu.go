@@ -19,7 +19,7 @@ func (s solver) getrf(op *operation, a *gpk.Array) (packed, pivots *gpk.Array, i
 	k := min(m, n)
 	info = &report{lead: lead, asked: true}
 	parts := []array.Part{{DType: a.DType(), Shape: with(lead, n, m)}, {DType: gpk.Int64, Shape: with(lead, k)}}
-	results, err := op.call(parts, []*gpk.Array{a.T()}, info, func(st *device.Stream, dst, reads []device.View, info *device.Buffer) error {
+	results, err := op.call(cusolver.Getrf, parts, []*gpk.Array{a.T()}, info, func(st *device.Stream, dst, reads []device.View, info *device.Buffer) error {
 		if err := fill(st, dst[0], reads[0], false); err != nil {
 			return err
 		}

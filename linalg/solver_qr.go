@@ -31,7 +31,7 @@ func (s solver) reflected(op *operation, a *gpk.Array) (q, r *gpk.Array, err err
 	}
 	dt := a.DType()
 	parts := []array.Part{{DType: dt, Shape: with(lead, n, m)}, {DType: dt, Shape: with(lead, k)}}
-	factored, err := op.call(parts, []*gpk.Array{a.T()}, &report{lead: lead}, func(st *device.Stream, dst, reads []device.View, info *device.Buffer) error {
+	factored, err := op.call(cusolver.Geqrf, parts, []*gpk.Array{a.T()}, &report{lead: lead}, func(st *device.Stream, dst, reads []device.View, info *device.Buffer) error {
 		if err := fill(st, dst[0], reads[0], false); err != nil {
 			return err
 		}
@@ -46,7 +46,7 @@ func (s solver) reflected(op *operation, a *gpk.Array) (q, r *gpk.Array, err err
 	}
 	packed := factored[0]
 	reflectors := packed.Slice(-2, 0, k)
-	made, err := op.call([]array.Part{{DType: dt, Shape: with(lead, columns, m)}}, []*gpk.Array{reflectors, factored[1]}, &report{lead: lead}, func(st *device.Stream, dst, reads []device.View, info *device.Buffer) error {
+	made, err := op.call(cusolver.Orgqr, []array.Part{{DType: dt, Shape: with(lead, columns, m)}}, []*gpk.Array{reflectors, factored[1]}, &report{lead: lead}, func(st *device.Stream, dst, reads []device.View, info *device.Buffer) error {
 		first, err := dst[0].Layout.Slice(len(lead), 0, k, 1)
 		if err != nil {
 			return err

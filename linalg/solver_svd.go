@@ -1,6 +1,7 @@
 package linalg
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/gpk-go/gpk"
@@ -11,17 +12,26 @@ import (
 
 // svdKinds lists the functions for singular values that are tried in turn, for matrices of p rows and q
 // columns by columns, p >= q: Jacobi's method, and the QR method where that does not converge. square says
-// that U is square.
-func svdKinds(p, q, batch int, square bool) []cusolver.Kind {
-	if batch > 1 && p <= jacobiBatch && (square || p == q) {
+// that U is square. checked says that the caller checks the factors: then the polar decomposition comes
+// first, which shifts singular values where one is close to 0.
+func svdKinds(p, q, batch int, square, checked bool) []cusolver.Kind {
+	switch {
+	case batch > 1 && p <= jacobiBatch && (square || p == q):
 		return []cusolver.Kind{cusolver.GesvdjBatched, cusolver.Gesvd}
+	case checked:
+		return []cusolver.Kind{cusolver.Gesvdp, cusolver.Gesvdj, cusolver.Gesvd}
 	}
 	return []cusolver.Kind{cusolver.Gesvdj, cusolver.Gesvd}
 }
 
 func (s solver) svd(op *operation, a *gpk.Array, vectors bool) (u, values, vh *gpk.Array, err error) {
+	return s.svdBy(op, a, vectors, vectors)
+}
+
+// svdBy is svd. Without checked, singular values that are 0 are so up to eps, as ranks need them.
+func (s solver) svdBy(op *operation, a *gpk.Array, vectors, checked bool) (u, values, vh *gpk.Array, err error) {
 	_, batch, m, n := shapeOf(a)
-	kinds := svdKinds(max(m, n), min(m, n), batch, op.has(Complete))
+	kinds := svdKinds(max(m, n), min(m, n), batch, op.has(Complete), checked)
 	if s.leaves(a, kinds[0] == cusolver.GesvdjBatched) {
 		return s.blocked.svd(op, a, vectors)
 	}
@@ -30,7 +40,10 @@ func (s solver) svd(op *operation, a *gpk.Array, vectors bool) (u, values, vh *g
 	}
 	for _, kind := range kinds {
 		u, values, vh, err = s.decomposed(op, a, kind, vectors)
-		if err == nil || op.refuses(err) {
+		if err == nil && kind == cusolver.Gesvdp {
+			err = s.stable(a, u, values, vh)
+		}
+		if !errors.Is(err, ErrNoConvergence) {
 			break
 		}
 	}
@@ -59,7 +72,7 @@ func (s solver) decomposed(op *operation, a *gpk.Array, kind cusolver.Kind, vect
 		{DType: dt, Shape: with(lead, q, p)}, {DType: dt.Real(), Shape: with(lead, q)}, {DType: dt, Shape: with(lead, columns, p)}, {DType: dt, Shape: with(lead, q, q)},
 	}
 	info := &report{lead: lead, asked: true}
-	results, err := op.call(parts, []*gpk.Array{x}, info, func(st *device.Stream, dst, reads []device.View, info *device.Buffer) error {
+	results, err := op.call(kind, parts, []*gpk.Array{x}, info, func(st *device.Stream, dst, reads []device.View, info *device.Buffer) error {
 		if err := fill(st, dst[0], reads[0], wide); err != nil {
 			return err
 		}
@@ -88,6 +101,31 @@ func (s solver) decomposed(op *operation, a *gpk.Array, kind cusolver.Kind, vect
 		return adjoint(right), results[1], conjugated(results[2]), nil
 	}
 	return left, results[1], right, nil
+}
+
+// stable returns ErrNoConvergence where a backward error is above 4 n eps: |A - U S V^H| over |A|, |U^H U - I|
+// over |I| or |V^H V - I| over |I|, in the Frobenius norm.
+func (s solver) stable(a, u, values, vh *gpk.Array) error {
+	_, _, m, n := shapeOf(a)
+	k := min(m, n)
+	limit := 4 * float64(max(m, n)) * s.epsilon()
+	within := func(x *gpk.Array, size any) *gpk.Array { // |x|^2 against limit^2 size
+		return x.AbsSquare().Sum(-1, -2).Le(gpk.Mul(size, limit*limit))
+	}
+	scale := a.Abs().Max(-1, -2, gpk.KeepDims) // squares of large and small numbers do not fit
+	product := times(u.Slice(-1, 0, k).Mul(values.Unsqueeze(-2).Cast(a.DType())), vh.Slice(-2, 0, k))
+	scaled := func(x *gpk.Array) *gpk.Array { return x.Div(scale.Cast(a.DType())) }
+	good := within(scaled(a.Sub(product)), scaled(a).AbsSquare().Sum(-1, -2))
+	for _, q := range []*gpk.Array{u, adjoint(vh)} {
+		columns := q.Shape()[q.NDim()-1]
+		rest := times(adjoint(q), q).Sub(gpk.Eye(a.DType(), columns).To(a.Device()))
+		good = good.And(within(rest, gpk.Full(rest.DType().Real(), columns).To(a.Device())))
+	}
+	all, err := gpk.Item[bool](good.All())
+	if err == nil && !all {
+		return ErrNoConvergence
+	}
+	return err
 }
 
 func (s solver) singular(op *operation, a *gpk.Array) ([][]float64, error) {
@@ -127,7 +165,7 @@ func (s solver) pinv(op *operation, a *gpk.Array, rcond float64) (*gpk.Array, er
 	if s.leaves(a, false) {
 		return s.blocked.pinv(op, a, rcond)
 	}
-	u, values, vh, err := s.svd(op, a, true)
+	u, values, vh, err := s.svdBy(op, a, true, false)
 	if err != nil {
 		return nil, err
 	}
@@ -138,10 +176,10 @@ func (s solver) leastSquares(op *operation, a, b *gpk.Array, lead []int, rcond f
 	if s.leaves(a, false) || b.Size() == 0 {
 		return s.blocked.leastSquares(op, a, b, lead, rcond)
 	}
-	if err := s.finite(b, allElements); err != nil {
+	if err := s.finiteSide(b); err != nil {
 		return leastSquares{}, err
 	}
-	u, values, vh, err := s.svd(op, a, true)
+	u, values, vh, err := s.svdBy(op, a, true, false)
 	if err != nil {
 		return leastSquares{}, err
 	}

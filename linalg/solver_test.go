@@ -231,11 +231,13 @@ func TestSolverKinds(t *testing.T) {
 		{eighKind(2, 500, true), cusolver.SyevBatched},
 		{eighKind(2, 32, false), cusolver.SyevjBatched},
 		{eighKind(2, 33, false), cusolver.Syevd},
-		{svdKinds(32, 32, 2, false)[0], cusolver.GesvdjBatched},
-		{svdKinds(32, 20, 2, false)[0], cusolver.Gesvdj},
-		{svdKinds(32, 20, 2, true)[0], cusolver.GesvdjBatched},
-		{svdKinds(33, 33, 2, false)[0], cusolver.Gesvdj},
-		{svdKinds(20, 20, 1, false)[1], cusolver.Gesvd},
+		{svdKinds(32, 32, 2, false, true)[0], cusolver.GesvdjBatched},
+		{svdKinds(32, 20, 2, false, false)[0], cusolver.Gesvdj},
+		{svdKinds(32, 20, 2, true, false)[0], cusolver.GesvdjBatched},
+		{svdKinds(33, 33, 2, false, false)[0], cusolver.Gesvdj},
+		{svdKinds(33, 33, 2, false, true)[0], cusolver.Gesvdp},
+		{svdKinds(33, 33, 2, false, true)[1], cusolver.Gesvdj},
+		{svdKinds(20, 20, 1, false, false)[1], cusolver.Gesvd},
 		{choleskyKind(1, 100), cusolver.Potrf},
 		{choleskyKind(2, 100), cusolver.PotrfBatched},
 		{choleskyKind(2, 1000), cusolver.Potrf},
@@ -243,5 +245,40 @@ func TestSolverKinds(t *testing.T) {
 		if c.got != c.want {
 			t.Errorf("%v, want %v", c.got, c.want)
 		}
+	}
+}
+
+// TestStable: factors that are a little wrong are refused, at any scale.
+func TestStable(t *testing.T) {
+	withSolver(t)
+	r := random(t)
+	for _, dt := range types {
+		for _, scale := range []float64{1, 1e-30, 1e30} {
+			a := rounded(dt, []int{2}, normal(r, dt, 30, 20), normal(r, dt, 30, 20)).Mul(scale)
+			u, s, vh := SVD(a)
+			if !strings.Contains(s.Explain(), "cusolverDnXgesvdp") {
+				t.Errorf("%v, scale %g: %s", dt, scale, s.Explain())
+			}
+			by := solver{blocked{engines[dt], engines[dt].(tiles), 8}, 0}
+			if err := by.stable(a, u, s, vh); err != nil {
+				t.Errorf("%v, scale %g: %v", dt, scale, err)
+			}
+			off := gpk.Ones(dt.Real(), 2, 20)
+			if err := off.At(1).Slice(0, 3, 4).CopyFrom(1 + 2000*eps(dt)); err != nil {
+				t.Fatal(err)
+			}
+			columns := off.Unsqueeze(-2).Cast(dt)
+			for name, err := range map[string]error{
+				"s": by.stable(a, u, s.Mul(off), vh), "u": by.stable(a, u.Mul(columns), s.Div(off), vh), "v": by.stable(a, u, s.Div(off), vh.Mul(columns.T())),
+			} {
+				if !errors.Is(err, ErrNoConvergence) {
+					t.Errorf("%v, scale %g: wrong %s: %v", dt, scale, name, err)
+				}
+			}
+		}
+	}
+	zero := gpk.Zeros(gpk.Float32, 9, 9)
+	if _, s, _ := SVD(zero); fmt.Sprint(s) != "[0. 0. 0. 0. 0. 0. 0. 0. 0.]" {
+		t.Errorf("zero: %v", s)
 	}
 }
