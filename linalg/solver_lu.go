@@ -1,6 +1,7 @@
 package linalg
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/gpk-go/gpk"
@@ -120,4 +121,35 @@ func (s solver) determinants(op *operation, a *gpk.Array) (determinants, error) 
 		}
 	}
 	return d, nil
+}
+
+// norms returns |A| |A^-1| in a norm by the inverses. What is singular is left to blocked, which gives the other
+// members of its batch.
+func (s solver) norms(op *operation, a *gpk.Array, p float64) ([]float64, error) {
+	if s.leaves(a, false) {
+		return s.blocked.norms(op, a, p)
+	}
+	f, err := s.factor(op, a)
+	if errors.Is(err, ErrSingular) || err == nil && f == nil {
+		return s.blocked.norms(op, a, p)
+	}
+	if err != nil {
+		return nil, err
+	}
+	inverse, err := f.inverse(op)
+	if op.refuses(err) {
+		return s.blocked.norms(op, a, p)
+	}
+	if err != nil {
+		return nil, err
+	}
+	size, err := op.matrixNorms(a, p)
+	if err != nil {
+		return nil, err
+	}
+	other, err := op.matrixNorms(inverse, p)
+	if err != nil {
+		return nil, err
+	}
+	return gpk.ToSlice[float64](size.Cast(gpk.Float64).Mul(other.Cast(gpk.Float64)))
 }

@@ -64,10 +64,13 @@ func doctor(ctx context.Context, args []string, std streams) error {
 		cache:   cutlass.CacheDir,
 		nvrtc:   deviceapi.RuntimeCompiler,
 		cufft:   func() (string, error) { err := cufft.Load(); return cufft.Version(), err },
-		solver:  func() (string, error) { err := cusolver.Load(); return cusolver.Version() + ", " + cusolver.Path(), err },
-		nccl:    func() (string, error) { err := nccl.Load(); return nccl.Version() + ", " + nccl.Path(), err },
-		open:    try,
-		chosen:  defaultDevice,
+		solver: func() (string, error) {
+			err := cusolver.Load()
+			return cusolver.Version() + ", " + cusolver.Path(), err
+		},
+		nccl:   func() (string, error) { err := nccl.Load(); return nccl.Version() + ", " + nccl.Path(), err },
+		open:   try,
+		chosen: defaultDevice,
 	}
 	old := slog.Default()
 	slog.SetDefault(quiet) // the reasons are printed here

@@ -3,7 +3,7 @@
 package cusolvertest
 
 import (
-	_ "embed"
+	"embed"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,8 +11,8 @@ import (
 	"github.com/gpk-go/gpk/cutlass"
 )
 
-//go:embed testdata/fake.c
-var source []byte
+//go:embed testdata/*.c testdata/*.h
+var sources embed.FS
 
 // Build compiles the library into a folder with the system's C compiler, and returns its file. If it
 // cannot, why is the reason. flags are more of the compiler's, such as -DOLD for a version that lacks
@@ -25,10 +25,10 @@ func Build(dir string, flags ...string) (file, why string) {
 	if err != nil {
 		return "", "no C compiler: " + err.Error()
 	}
-	c, file := filepath.Join(dir, "fake.c"), filepath.Join(dir, "libcusolver.so.12")
-	if err := os.WriteFile(c, source, 0o600); err != nil {
+	if err := os.CopyFS(dir, sources); err != nil {
 		return "", err.Error()
 	}
+	c, file := filepath.Join(dir, "testdata", "fake.c"), filepath.Join(dir, "libcusolver.so.12")
 	args := append(flags[:len(flags):len(flags)], "-shared", "-fPIC", "-O2", "-std=c11", "-Wall", "-Wextra", "-o", file, c, "-lm")
 	if out, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
 		return "", err.Error() + ": " + string(out)
