@@ -58,6 +58,11 @@ func (s solver) potrf(op *operation, a *gpk.Array, upper, conjugated bool) (*gpk
 	if err := s.finite(a, which); err != nil {
 		return nil, err
 	}
+	return s.potrfFinite(op, a, upper, conjugated)
+}
+
+// potrfFinite is potrf without the look for NaN and Inf.
+func (s solver) potrfFinite(op *operation, a *gpk.Array, upper, conjugated bool) (*gpk.Array, error) {
 	lead, batch, n, _ := shapeOf(a)
 	info := &report{lead: lead, asked: true}
 	results, err := op.call(choleskyKind(batch, n), []array.Part{{DType: a.DType(), Shape: a.Shape()}}, []*gpk.Array{a}, info, func(st *device.Stream, dst, reads []device.View, info *device.Buffer) error {

@@ -1,6 +1,8 @@
 package linalg
 
 import (
+	"errors"
+
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/array"
 	"github.com/gpk-go/gpk/device"
@@ -14,7 +16,13 @@ func (s solver) qr(op *operation, a *gpk.Array) (q, r *gpk.Array, err error) {
 	if err := s.finite(a, allElements); err != nil {
 		return nil, nil, err
 	}
-	q, r, err = s.reflected(op, a)
+	err = ErrNoConvergence
+	if !s.leavesCholeskyQR(op, a) {
+		q, r, err = s.choleskyQR(op, a)
+	}
+	if errors.Is(err, ErrNoConvergence) {
+		q, r, err = s.reflected(op, a)
+	}
 	if op.refuses(err) {
 		return s.blocked.qr(op, a)
 	}

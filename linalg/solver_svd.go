@@ -103,31 +103,6 @@ func (s solver) decomposed(op *operation, a *gpk.Array, kind cusolver.Kind, vect
 	return left, results[1], right, nil
 }
 
-// stable returns ErrNoConvergence where a backward error is above 4 n eps: |A - U S V^H| over |A|, |U^H U - I|
-// over |I| or |V^H V - I| over |I|, in the Frobenius norm.
-func (s solver) stable(a, u, values, vh *gpk.Array) error {
-	_, _, m, n := shapeOf(a)
-	k := min(m, n)
-	limit := 4 * float64(max(m, n)) * s.epsilon()
-	within := func(x *gpk.Array, size any) *gpk.Array { // |x|^2 against limit^2 size
-		return x.AbsSquare().Sum(-1, -2).Le(gpk.Mul(size, limit*limit))
-	}
-	scale := a.Abs().Max(-1, -2, gpk.KeepDims) // squares of large and small numbers do not fit
-	product := times(u.Slice(-1, 0, k).Mul(values.Unsqueeze(-2).Cast(a.DType())), vh.Slice(-2, 0, k))
-	scaled := func(x *gpk.Array) *gpk.Array { return x.Div(scale.Cast(a.DType())) }
-	good := within(scaled(a.Sub(product)), scaled(a).AbsSquare().Sum(-1, -2))
-	for _, q := range []*gpk.Array{u, adjoint(vh)} {
-		columns := q.Shape()[q.NDim()-1]
-		rest := times(adjoint(q), q).Sub(gpk.Eye(a.DType(), columns).To(a.Device()))
-		good = good.And(within(rest, gpk.Full(rest.DType().Real(), columns).To(a.Device())))
-	}
-	all, err := gpk.Item[bool](good.All())
-	if err == nil && !all {
-		return ErrNoConvergence
-	}
-	return err
-}
-
 func (s solver) singular(op *operation, a *gpk.Array) ([][]float64, error) {
 	if a.Size() == 0 {
 		return s.blocked.singular(op, a)
