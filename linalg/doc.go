@@ -14,7 +14,7 @@
 // own type, and solve that in float64, also for float32: Eigh by divide and conquer, SVD by the QR
 // method of gonum's implementation of LAPACK.
 //
-// On a GPU, matrices of at least 64 rows and columns are factored by NVIDIA's cuSOLVER, which `gpk setup
+// On a GPU, matrices of more than 64 rows and columns are factored by NVIDIA's cuSOLVER, which `gpk setup
 // -with cusolver` installs where there is no CUDA toolkit, in the matrices' own type. Cholesky's factorization of
 // float32 and complex64 of more than 2048 rows is the blocked algorithm on gpk's own products. Results may
 // be transposed views. Where cuSOLVER is missing or fails, the blocked algorithms run on the GPU, except

@@ -24,9 +24,9 @@ type solver struct {
 	least int // rows and columns below which a matrix is small
 }
 
-// solverLeast is the number of rows or columns from which cuSOLVER is used. Smaller matrices take as long on
-// the CPU as cuSOLVER's launches do.
-const solverLeast = 64
+// solverLeast is the number of rows or columns from which cuSOLVER is used. Smaller matrices are one kernel
+// of blocked, or take as long on the CPU as cuSOLVER's launches do.
+const solverLeast = 65
 
 // aloneUntil is the number of rows or columns up to which many matrices are left to blocked where
 // cuSOLVER would factor them one after the other.

@@ -10,9 +10,11 @@ import (
 	"testing"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/internal/cusolver"
 	"github.com/gpk-go/gpk/internal/cusolver/cusolvertest"
+	"github.com/gpk-go/gpk/internal/devicetest"
 )
 
 var (
@@ -280,5 +282,32 @@ func TestStable(t *testing.T) {
 	zero := gpk.Zeros(gpk.Float32, 9, 9)
 	if _, s, _ := SVD(zero); fmt.Sprint(s) != "[0. 0. 0. 0. 0. 0. 0. 0. 0.]" {
 		t.Errorf("zero: %v", s)
+	}
+}
+
+// TestSolverMissing: where cuSOLVER is not used, Explain says why.
+func TestSolverMissing(t *testing.T) {
+	gpu := devicetest.NewFake(device.Info{Name: "fake", Kind: device.CUDA, SM: 90, TotalMemory: 1 << 30}, device.CapabilitiesOf(90))
+	op := &operation{dev: gpu}
+	if got := op.how("LU"); !strings.Contains(got, "because there is no kernel for it") {
+		t.Error(got)
+	}
+	op.refused = errors.New("cuSOLVER was not found")
+	if got := op.how("LU"); !strings.Contains(got, "fallback: LU on the CPU") || !strings.Contains(got, "because cuSOLVER was not found") {
+		t.Error(got)
+	}
+	e := onGPU(op, host[float32]{})
+	switch err := cusolver.Load(); e.(type) {
+	case solver:
+		if err != nil || op.refused != nil {
+			t.Errorf("%v, %v", err, op.refused)
+		}
+	case blocked:
+		if err == nil || op.refused != err {
+			t.Errorf("%v, %v", err, op.refused)
+		}
+	}
+	if op.refuses(nil) || op.refuses(gpk.ErrShape) || op.refuses(errors.Join(gpk.ErrOutOfMemory, &cusolver.Error{Code: 2})) || !op.refuses(&cusolver.Error{Code: 7}) {
+		t.Error("what is refused")
 	}
 }
