@@ -190,6 +190,43 @@ func (o *Operation) Pair(types [2]dtype.DType, shape []int, how string, reads []
 	return first, second
 }
 
+// Part is the type and shape of a result of Several.
+type Part struct {
+	DType dtype.DType
+	Shape []int
+}
+
+// Several is Pair for any number of results of any types and shapes. The results are dense.
+func (o *Operation) Several(parts []Part, how string, reads []*Array, run func(s *device.Stream, dst, reads []device.View) error) ([]*Array, error) {
+	s, scope := streamOf(o.operands...), (*Scope)(nil)
+	var views []device.View
+	for _, a := range reads {
+		v, release, err := o.On(a).acquire()
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+		views, scope = append(views, v), newer(scope, a.scopeNow())
+	}
+	results := make([]*Array, len(parts))
+	var fill func(dst []device.View) error // allocates the next result
+	fill = func(dst []device.View) error {
+		i := len(dst)
+		if i == len(parts) {
+			return run(s, dst, views)
+		}
+		results[i] = o.filled(s, parts[i].DType, parts[i].Shape, how, func(v device.View) error { return fill(append(dst, v)) })
+		return results[i].err
+	}
+	if err := fill(nil); err != nil {
+		return nil, err
+	}
+	for _, a := range results {
+		a.ownedBy(scope)
+	}
+	return results, nil
+}
+
 // Shown returns the view of an array without its buffer, which is not known yet. For nil it
 // returns the zero View.
 func Shown(a *Array) device.View {

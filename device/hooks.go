@@ -47,6 +47,7 @@ func init() {
 	hook.Fresh = (*Buffer).isFresh
 	hook.CheckOnce = (*Buffer).checkOnce
 	hook.Closed = (*Stream).isClosed
+	hook.Call = (*Device).call
 	hook.Observe = func(o Observer) (stop func(), err error) {
 		x, err := observe(o)
 		if err != nil {

@@ -64,7 +64,7 @@ func (b blocked) onHost(op *operation, a *gpk.Array) bool {
 func (b blocked) finished(op *operation, a *gpk.Array, lead []int) *gpk.Array {
 	s := a.Shape()
 	if op.copied {
-		op.Step(fmt.Sprintf("by products of full precision on %v; fallback: blocks of %d columns on the CPU, because there is no kernel for them, then", op.dev, b.columns))
+		op.Step(fmt.Sprintf("by products of full precision on %v; fallback: blocks of %d columns on the CPU, because %s, then", op.dev, b.columns, op.because("there is no kernel for them")))
 	} else {
 		op.Step(fmt.Sprintf("by kernels and products of full precision on %v, then", op.dev))
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"testing"
 
 	"github.com/gpk-go/gpk"
@@ -11,8 +12,16 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
+// onDevice is the device that GPK_TEST_DEVICE names, on which all tests of this package then run; empty:
+// the CPU.
+var onDevice = os.Getenv("GPK_TEST_DEVICE")
+
 func TestMain(m *testing.M) {
-	d, err := device.Open("cpu")
+	name := onDevice
+	if name == "" {
+		name = "cpu"
+	}
+	d, err := device.Open(name)
 	if err != nil {
 		panic(err)
 	}

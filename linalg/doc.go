@@ -12,9 +12,14 @@
 // Cholesky, LU, QR and triangular systems are blocked algorithms on products of full precision, in
 // the matrices' own type. Eigh and SVD reduce a matrix to a real tridiagonal or bidiagonal form in its
 // own type, and solve that in float64, also for float32: Eigh by divide and conquer, SVD by the QR
-// method of gonum's implementation of LAPACK. On a GPU the blocked algorithms run there, except for
-// blocks of few columns, which the CPU factors. Eigh, SVD and functions that use them copy the matrix to the CPU and
-// the result back; Explain of the result says so.
+// method of gonum's implementation of LAPACK.
+//
+// On a GPU, matrices of more than 64 rows and columns are factored by NVIDIA's cuSOLVER, which `gpk setup
+// -with cusolver` installs where there is no CUDA toolkit, in the matrices' own type. Cholesky's factorization of
+// float32 and complex64 of more than 2048 rows is the blocked algorithm on gpk's own products. Results may
+// be transposed views. Where cuSOLVER is missing or fails, the blocked algorithms run on the GPU, except
+// for blocks of few columns, which the CPU factors; Eigh, SVD and functions that use them then copy the
+// matrix to the CPU and the result back. Smaller matrices do so too. Explain of the result says which.
 //
 // The functions mean the same as in numpy.linalg, with these differences: a right side with one axis is a vector and
 // any other a stack of matrices, as in NumPy 2; SVD without Complete is the reduced one; NaN

@@ -13,7 +13,8 @@ import (
 //
 // The matrix is brought to a real tridiagonal one by reflectors in its own type (Golub and Van
 // Loan, Matrix Computations, 2013, algorithm 8.3.1). That is solved in float64 by divide and conquer
-// (Cuppen 1981, Gu and Eisenstat 1994), and the results are rounded.
+// (Cuppen 1981, Gu and Eisenstat 1994), and the results are rounded. On a GPU cuSOLVER does so in the
+// matrix's own type.
 //
 // Errors: gpk.ErrNonFinite, with the index; gpk.ErrShape; ErrNoConvergence.
 func Eigh(a *gpk.Array, opts ...Option) (values, vectors *gpk.Array) {

@@ -2,7 +2,9 @@ package linalg
 
 import (
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/cusolver"
 )
 
 // engine is the functions of this package for one element type, on elements in the machine's
@@ -42,4 +44,23 @@ func (host[T]) epsilon() float64 { return epsilon[T]() }
 func (host[T]) nonFinite(name string, a *gpk.Array) error {
 	_, err := read[T](name, a, allElements)
 	return err
+}
+
+// engine returns the functions for the type of a, on its device.
+func (op *operation) engine(a *gpk.Array) engine {
+	e := engines[a.DType()]
+	if op.dev.Kind() == device.CPU {
+		return e
+	}
+	return onGPU(op, e)
+}
+
+// onGPU returns the functions of a type on a GPU: cuSOLVER's where it is there, beside those of
+// blocked. Tests replace it.
+var onGPU = func(op *operation, e engine) engine {
+	b := blocked{e, e.(tiles), deviceBlock}
+	if op.refused = cusolver.Load(); op.refused != nil {
+		return b
+	}
+	return solver{b, solverLeast}
 }

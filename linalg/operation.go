@@ -23,6 +23,8 @@ type operation struct {
 	set  Option
 	// copied says that the CPU has computed blocks of few columns.
 	copied bool
+	// refused says why cuSOLVER does not compute what is on a GPU; nil: it does, or nobody has asked.
+	refused error
 }
 
 // begin checks what every function of this package checks: arrays without an error, of one
@@ -213,7 +215,15 @@ func (op *operation) how(what string) string {
 	if op.dev.Kind() == device.CPU {
 		return what + " on the CPU"
 	}
-	return fmt.Sprintf("fallback: %s on the CPU, copied from %v and back, because there is no kernel for it", what, op.dev)
+	return fmt.Sprintf("fallback: %s on the CPU, copied from %v and back, because %s", what, op.dev, op.because("there is no kernel for it"))
+}
+
+// because returns the reason for a fallback: that of cuSOLVER, or another one.
+func (op *operation) because(other string) string {
+	if op.refused != nil {
+		return op.refused.Error()
+	}
+	return other
 }
 
 // result returns an array on the operands' device with a copy of data.
@@ -243,13 +253,4 @@ func reals(op *operation, what string, dt dtype.DType, data []float64, shape []i
 		narrow[i] = float32(v)
 	}
 	return result(op, what, narrow, shape)
-}
-
-// engine returns the functions for the type of a, on its device.
-func (op *operation) engine(a *gpk.Array) engine {
-	e := engines[a.DType()]
-	if op.dev.Kind() == device.CPU {
-		return e
-	}
-	return blocked{e, e.(tiles), deviceBlock}
 }

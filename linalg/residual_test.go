@@ -114,6 +114,9 @@ func TestQR(t *testing.T) {
 				k := qs[i].cols
 				bound(t, "Q^H Q - I", dt, n, qs[i].adjoint().times(qs[i]).minus(eye(k)).norm(), math.Sqrt(float64(k)))
 				for x := range rs[i].rows {
+					if x < rs[i].cols && imag(rs[i].at(x, x)) != 0 {
+						t.Fatalf("element %d of R's diagonal is %v", x, rs[i].at(x, x))
+					}
 					for y := range min(x, rs[i].cols) {
 						if rs[i].at(x, y) != 0 {
 							t.Fatalf("element %d, %d of R is %v", x, y, rs[i].at(x, y))

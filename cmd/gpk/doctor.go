@@ -17,6 +17,7 @@ import (
 	"github.com/gpk-go/gpk/cutlass/setup"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/internal/cufft"
+	"github.com/gpk-go/gpk/internal/cusolver"
 	"github.com/gpk-go/gpk/internal/deviceapi"
 	"github.com/gpk-go/gpk/internal/nccl"
 	"github.com/gpk-go/gpk/internal/nvrtc"
@@ -40,6 +41,7 @@ type machine struct {
 	cache   func() (string, error)
 	nvrtc   func() (path, version string, err error)
 	cufft   func() (version string, err error)
+	solver  func() (version string, err error)
 	nccl    func() (version string, err error)
 	open    func(name string) error // the device, and a product on it
 	chosen  func() (string, error)  // the default device
@@ -62,9 +64,13 @@ func doctor(ctx context.Context, args []string, std streams) error {
 		cache:   cutlass.CacheDir,
 		nvrtc:   deviceapi.RuntimeCompiler,
 		cufft:   func() (string, error) { err := cufft.Load(); return cufft.Version(), err },
-		nccl:    func() (string, error) { err := nccl.Load(); return nccl.Version() + ", " + nccl.Path(), err },
-		open:    try,
-		chosen:  defaultDevice,
+		solver: func() (string, error) {
+			err := cusolver.Load()
+			return cusolver.Version() + ", " + cusolver.Path(), err
+		},
+		nccl:   func() (string, error) { err := nccl.Load(); return nccl.Version() + ", " + nccl.Path(), err },
+		open:   try,
+		chosen: defaultDevice,
 	}
 	old := slog.Default()
 	slog.SetDefault(quiet) // the reasons are printed here
@@ -117,6 +123,7 @@ func (m machine) examine() []check {
 		lib, err := m.library()
 		checks = append(checks, libraryCheck(lib, err), m.compilerCheck(),
 			optionalCheck("libcufft", "transforms on a GPU are computed on the CPU", m.cufft),
+			optionalCheck("libcusolver", "factorizations on a GPU are computed by blocks, which the CPU factors, and eigenvalues and singular values on the CPU", m.solver),
 			optionalCheck("libnccl", "arrays of ranks on several GPUs are copied through the host", m.nccl))
 		for _, t := range m.tools() {
 			checks = append(checks, check{name: "setup: " + t.Name, detail: t.Detail, err: t.Err, note: true})

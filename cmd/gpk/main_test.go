@@ -112,6 +112,7 @@ func TestDoctor(t *testing.T) {
 			cache:   func() (string, error) { return t.TempDir(), nil },
 			nvrtc:   func() (path, version string, err error) { return "/a/libnvrtc.so.13", "13.0", nil },
 			cufft:   func() (string, error) { return "cuFFT 12.0.0", nil },
+			solver:  func() (string, error) { return "cuSOLVER 12.0.4, /a/libcusolver.so.12", nil },
 			nccl:    func() (string, error) { return "NCCL 2.28.9, /a/libnccl.so.2", nil },
 			open:    func(string) error { return nil },
 			chosen:  func() (string, error) { return "cuda:0", nil },
@@ -124,7 +125,7 @@ func TestDoctor(t *testing.T) {
 		usable bool
 		want   []string
 	}{
-		{"whole", func(*machine) {}, true, []string{"ok       program", "ok       NVRTC            run-time compiler 13.0, /a/libnvrtc.so.13", "ok       libcufft         cuFFT 12.0.0", "ok       libnccl          NCCL 2.28.9, /a/libnccl.so.2", "ok       cuda:0", "a GPU can be used"}},
+		{"whole", func(*machine) {}, true, []string{"ok       program", "ok       NVRTC            run-time compiler 13.0, /a/libnvrtc.so.13", "ok       libcufft         cuFFT 12.0.0", "ok       libcusolver      cuSOLVER 12.0.4, /a/libcusolver.so.12", "ok       libnccl          NCCL 2.28.9, /a/libnccl.so.2", "ok       cuda:0", "a GPU can be used"}},
 		{"no NCCL", func(m *machine) {
 			m.nccl = func() (string, error) {
 				return "", &dynlib.NotFoundError{Library: &dynlib.Library{Name: "NCCL", Wheels: "nccl", Env: "GPK_NCCL"}}

@@ -452,7 +452,7 @@ func TestWheels(t *testing.T) {
 	})
 	t.Run("extras", func(t *testing.T) {
 		dir := world(t)
-		if _, err := build(dir, func(o *Options) { o.With = []string{"cufft", "nccl"} }); err != nil {
+		if _, err := build(dir, func(o *Options) { o.With = []string{"cufft", "cusolver", "nccl"} }); err != nil {
 			t.Fatal(err)
 		}
 		for _, w := range extras {
@@ -461,7 +461,7 @@ func TestWheels(t *testing.T) {
 			}
 		}
 		_, err := build(dir, func(o *Options) { o.With = []string{"cufft", "fftw"} })
-		if err == nil || !strings.Contains(err.Error(), `no library "fftw" to install; there are cufft, nccl`) {
+		if err == nil || !strings.Contains(err.Error(), `no library "fftw" to install; there are cufft, cusolver, nccl`) {
 			t.Errorf("error %v", err)
 		}
 	})

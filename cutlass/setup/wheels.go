@@ -66,6 +66,21 @@ nvidia-nvjitlink==13.0.88 \
     --hash=sha256:e931536ccc7d467a98ba1d8b89ff7fa7f1fa3b13f2b0069118cd7f47bff07d0c
 `}
 
+	cusolverWheels = wheels{"cusolver", "NVIDIA's cuSOLVER of CUDA 13.0", `
+nvidia-cusolver==12.0.4.66 \
+    --hash=sha256:0a759da5dea5c0ea10fd307de75cdeb59e7ea4fcb8add0924859b944babf1112 \
+    --hash=sha256:02c2457eaa9e39de20f880f4bd8820e6a1cfb9f9a34f820eb12a155aa5bc92d2
+nvidia-cublas==13.1.0.3 \
+    --hash=sha256:ee8722c1f0145ab246bccb9e452153b5e0515fd094c3678df50b2a0888b8b171 \
+    --hash=sha256:c86fc7f7ae36d7528288c5d88098edcb7b02c633d262e7ddbb86b0ad91be5df2
+nvidia-cusparse==12.6.3.3 \
+    --hash=sha256:2b3c89c88d01ee0e477cb7f82ef60a11a4bcd57b6b87c33f789350b59759360b \
+    --hash=sha256:80bcc4662f23f1054ee334a15c72b8940402975e0eab63178fc7e670aa59472c
+nvidia-nvjitlink==13.0.88 \
+    --hash=sha256:13a74f429e23b921c1109976abefacc69835f2f433ebd323d3946e11d804e47b \
+    --hash=sha256:e931536ccc7d467a98ba1d8b89ff7fa7f1fa3b13f2b0069118cd7f47bff07d0c
+`}
+
 	ncclWheels = wheels{"nccl", "NVIDIA's NCCL 2.28.9 for CUDA 13", `
 nvidia-nccl-cu13==2.28.9 \
     --hash=sha256:e4553a30f34195f3fa1da02a6da3d6337d28f2003943aa0a3d247bbc25fefc42 \
@@ -74,7 +89,7 @@ nvidia-nccl-cu13==2.28.9 \
 )
 
 // extras are the optional sets for Options.With, which no kernel is built from.
-var extras = []wheels{cufftWheels, ncclWheels}
+var extras = []wheels{cufftWheels, cusolverWheels, ncclWheels}
 
 // Extras lists the names for Options.With.
 func Extras() (names []string) {

@@ -50,6 +50,13 @@ func CheckOnce(b *device.Buffer, key any, start func() (*deferred.Error, error))
 // Closed reports whether the stream was closed.
 func Closed(s *device.Stream) bool { return closed(s) }
 
+// Call runs f, which may wait for the device, as a piece of work on s that uses the buffers, with the
+// ordering of Device.Launch and without the device's mutex. f is given the driver's number of the
+// stream.
+func Call(d *device.Device, s *device.Stream, reads, writes []*device.Buffer, f func(stream uint64) error) error {
+	return call(d, s, reads, writes, f)
+}
+
 // Collect runs a garbage collection and returns the buffers that it found dropped to the
 // pool.
 func Collect(d *device.Device) { collect(d) }
@@ -138,6 +145,7 @@ var (
 	exposable         = hook.Exposable.(func(*device.Buffer) bool)
 	fresh             = hook.Fresh.(func(*device.Buffer) bool)
 	checkOnce         = hook.CheckOnce.(func(*device.Buffer, any, func() (*deferred.Error, error)) (*deferred.Error, bool, error))
+	call              = hook.Call.(func(*device.Device, *device.Stream, []*device.Buffer, []*device.Buffer, func(uint64) error) error)
 	closed            = hook.Closed.(func(*device.Stream) bool)
 	collect           = hook.Collect.(func(*device.Device))
 	newEvents         = hook.NewEvents.(func(*device.Device, int) ([]device.Event, error))

@@ -28,5 +28,6 @@ var (
 	Fresh             any
 	CheckOnce         any
 	Closed            any
+	Call              any
 	Observe           any
 )

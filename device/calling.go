@@ -1,0 +1,19 @@
+package device
+
+// call runs f, which may wait for the device, as a piece of work of s (nil: the default stream) that uses
+// the buffers, with the ordering of LaunchWork. It is for libraries that iterate on the host: other than by
+// LaunchWork, f runs without the device's mutex. f is given the driver's number of the stream.
+func (d *Device) call(s *Stream, reads, writes []*Buffer, f func(stream uint64) error) error {
+	s, err := d.own(s)
+	if err != nil {
+		return err
+	}
+	m := d.observe(Computing, s, 0)
+	if d.info.Kind == CPU {
+		err = d.launchMeasured(m, s, reads, writes, work(func(_ int, stream uint64) error { return f(stream) }))
+	} else {
+		err = d.transfer(m, s, reads, writes, false, func(s *Stream) error { return f(s.handle) })
+	}
+	m.done(err)
+	return err
+}

@@ -1,0 +1,108 @@
+package cusolver
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+)
+
+// Kind is a function of cuSOLVER. Its comment says what A, B, C and D are, and what becomes of them.
+type Kind int
+
+// The kinds. Each factors or solves Batch problems, one after the other unless it says otherwise. The
+// kinds of the second group iterate on the host and return when their work is done.
+const (
+	Potrf         Kind = iota // A [N, N] becomes its Cholesky factor; info is the order of a minor that is not positive
+	PotrfBatched              // the same, all matrices at once; N is small
+	Potrs                     // B [N, K] becomes A^-1 B, by the factor A of Potrf
+	Getrf                     // A [M, N] becomes L and U; B is the exchanges of rows, int64, from 1; info is the place, from 1, of a zero pivot
+	Getrs                     // C [N, K] becomes A^-1 C, by A and B of Getrf
+	Geqrf                     // A [M, N] becomes R and reflectors; B is their factors, min(M, N)
+	Orgqr                     // A [M, N] becomes the first N columns of Q, by K reflectors in A and B of Geqrf
+	Syevd                     // A [N, N] becomes its eigenvectors, if Vectors; B is the eigenvalues; info is positive where it does not converge
+	SyevBatched               // the same, all matrices at once; Supported reports whether the library has it
+	SyevjBatched              // the same by Jacobi's method, for N up to 32
+	Gesvd                     // B is the singular values of A [M, N], M >= N, which is overwritten; with Vectors C is U [M, N] and D is V^H [N, N]; with Full C is [M, M]
+	Gesvdj                    // the same by Jacobi's method, except that D is V and M may be less than N; info is min(M, N) + 1 where it does not converge
+	GesvdjBatched             // the same, all matrices at once, for M and N up to 32, with Full
+	Gesvdp                    // the same as Gesvdj by polar decomposition; Sigma is the perturbation of the singular values
+	Trtri                     // the triangle of A [N, N] becomes that of A^-1; info is the place, from 1, of a zero on the diagonal
+	kinds
+)
+
+var kindNames = [...]string{
+	"cusolverDnXpotrf", "cusolverDnpotrfBatched", "cusolverDnXpotrs", "cusolverDnXgetrf", "cusolverDnXgetrs", "cusolverDnXgeqrf", "cusolverDnorgqr",
+	"cusolverDnXsyevd", "cusolverDnXsyevBatched", "cusolverDnsyevjBatched", "cusolverDnXgesvd", "cusolverDngesvdj", "cusolverDngesvdjBatched", "cusolverDnXgesvdp", "cusolverDnXtrtri",
+}
+
+// String returns the name of the function, without its type.
+func (k Kind) String() string {
+	if k < 0 || k >= kinds {
+		return "no function of cuSOLVER"
+	}
+	return kindNames[k]
+}
+
+// Operand is the matrices or vectors of a batch in device memory.
+type Operand struct {
+	Addr uint64
+	Ld   int // elements from one column to the next
+	Step int // elements from one member of the batch to the next
+}
+
+// Call is a call of cuSOLVER.
+type Call struct {
+	Kind       Kind
+	Type       dtype.DType // Float32, Float64, Complex64 or Complex128
+	Upper      bool        // Potrf, Potrs, Syev, Trtri: the triangle that is read
+	Adjoint    bool        // Getrs: the system of A^H
+	Vectors    bool        // Syev, Gesvd: vectors are computed
+	Full       bool        // Gesvd: U and V are square
+	M, N, K    int
+	Batch      int
+	A, B, C, D Operand
+	Info       *device.Buffer // an int32 for every member of the batch
+	Sigma      []float64      // of Gesvdp, one for every member
+}
+
+var errCall = errors.New("no call of cuSOLVER")
+
+// types are cudaDataType of the element types: CUDA_R_32F, CUDA_R_64F, CUDA_C_32F and CUDA_C_64F.
+var types = map[dtype.DType]int{dtype.Float32: 0, dtype.Float64: 1, dtype.Complex64: 4, dtype.Complex128: 5}
+
+// check returns an error for what cuSOLVER would not accept or would read outside its memory.
+func (c *Call) check() error {
+	_, ok := types[c.Type]
+	switch {
+	case c.Kind < 0 || c.Kind >= kinds:
+		return fmt.Errorf("%w: kind %d", errCall, c.Kind)
+	case !ok:
+		return fmt.Errorf("%w: matrices of %v", errCall, c.Type)
+	case c.M < 0 || c.N < 1 || c.K < 0 || c.Batch < 1:
+		return fmt.Errorf("%w: %d x %d, %d of %d", errCall, c.M, c.N, c.K, c.Batch)
+	case c.Info == nil || c.Info.Size() < 4*int64(c.Batch):
+		return fmt.Errorf("%w: no memory for %d results", errCall, c.Batch)
+	case c.Kind == Gesvdp && len(c.Sigma) < c.Batch:
+		return fmt.Errorf("%w: %d perturbations of %d", errCall, len(c.Sigma), c.Batch)
+	}
+	if c.narrow() {
+		for _, n := range []int{c.M, c.N, c.K, c.Batch, c.A.Ld, c.C.Ld, c.D.Ld} {
+			if n > math.MaxInt32 {
+				return fmt.Errorf("%w: %v of dimensions above 2^31", errCall, c.Kind)
+			}
+		}
+	}
+	return nil
+}
+
+// narrow reports whether the function's dimensions are of 32 bits.
+func (c *Call) narrow() bool {
+	switch c.Kind {
+	case PotrfBatched, Orgqr, SyevjBatched, Gesvdj, GesvdjBatched:
+		return true
+	}
+	return false
+}

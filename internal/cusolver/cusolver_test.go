@@ -1,0 +1,183 @@
+package cusolver
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+	"unsafe"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/cusolver/cusolvertest"
+)
+
+// fake loads a fake library over the host's memory, and returns the device of the CPU.
+func fake(t *testing.T, flags ...string) *device.Device {
+	t.Helper()
+	file, why := cusolvertest.Build(t.TempDir(), flags...)
+	if why != "" {
+		t.Skipf("NOT RUN: there is no fake cuSOLVER: %s", why)
+	}
+	library.once.Do(func() {})
+	old := library.err
+	t.Cleanup(func() { library.err = old })
+	library.version, library.err = load(file)
+	if library.err != nil {
+		t.Fatal(library.err)
+	}
+	devices.Lock()
+	devices.of = nil // handles of another library
+	devices.Unlock()
+	d, err := device.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// numbers returns a buffer of float64.
+func numbers(t *testing.T, d *device.Device, values ...float64) ([]float64, *device.Buffer) {
+	t.Helper()
+	b, err := d.Alloc(int64(8*len(values)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Free)
+	list := unsafe.Slice((*float64)(b.Ptr()), len(values))
+	copy(list, values)
+	return list, b
+}
+
+// positive returns a call that factors [[4 2] [2 10]], by columns, and its memory.
+func positive(t *testing.T, d *device.Device) (*Call, []float64, *device.Buffer) {
+	values, b := numbers(t, d, 4, 2, 2, 10)
+	_, info := numbers(t, d, 7)
+	return &Call{Kind: Potrf, Type: dtype.Float64, N: 2, Batch: 1, A: Operand{b.Addr(), 2, 4}, Info: info}, values, b
+}
+
+func TestRun(t *testing.T) {
+	d := fake(t)
+	if got := Version(); got != "cuSOLVER 12.0.4" {
+		t.Error(got)
+	}
+	c, values, b := positive(t, d)
+	if err := Run(d.DefaultStream(), c, nil, []*device.Buffer{b}); err != nil {
+		t.Fatal(err)
+	}
+	if values[0] != 2 || values[1] != 1 || values[3] != 3 || *(*int32)(c.Info.Ptr()) != 0 {
+		t.Errorf("factor %v, info %d", values, *(*int32)(c.Info.Ptr()))
+	}
+}
+
+// TestTogether: calls from many goroutines never share a handle at a time; the fake one would refuse.
+func TestTogether(t *testing.T) {
+	d := fake(t)
+	var wg sync.WaitGroup
+	for range 8 {
+		c, _, b := positive(t, d)
+		values := unsafe.Slice((*float64)(b.Ptr()), 4)
+		wg.Go(func() {
+			for range 50 {
+				copy(values, []float64{4, 2, 2, 10})
+				if err := Run(d.DefaultStream(), c, nil, []*device.Buffer{b}); err != nil {
+					t.Error(err)
+					return
+				}
+				if values[3] != 3 {
+					t.Errorf("factor %v", values)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	o, err := ownerOf(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(o.idle); n < 1 || n > 8 {
+		t.Errorf("%d handles", n)
+	}
+}
+
+// TestFailures: results of cuSOLVER are errors that name the call; where it has no memory, the call is
+// made again, and then is ErrOutOfMemory.
+func TestFailures(t *testing.T) {
+	d := fake(t)
+	c, _, b := positive(t, d)
+	for setting, want := range map[string]string{
+		"Xpotrf:7:0":           "cusolverDnXpotrf: CUSOLVER_STATUS_INTERNAL_ERROR (7)",
+		"Xpotrf:99:0":          "cusolverDnXpotrf: unknown result (99)",
+		"Xpotrf:2:0":           "cusolverDnXpotrf: CUSOLVER_STATUS_ALLOC_FAILED (2)",
+		"cusolverDnCreate:1:0": "cusolverDnCreate: CUSOLVER_STATUS_NOT_INITIALIZED (1)",
+	} {
+		devices.Lock()
+		devices.of = nil // so that a handle is made
+		devices.Unlock()
+		t.Setenv("GPK_FAKE_CUSOLVER", setting)
+		err := Run(d.DefaultStream(), c, nil, []*device.Buffer{b})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", setting, err, want)
+		}
+		if got := errors.Is(err, device.ErrOutOfMemory); got != strings.Contains(setting, ":2:") {
+			t.Errorf("%s: out of memory is %v", setting, got)
+		}
+		if e, ok := errors.AsType[*Error](err); !ok || e.Call == "" {
+			t.Errorf("%s: %T", setting, err)
+		}
+	}
+	t.Setenv("GPK_FAKE_CUSOLVER", "")
+	if err := Run(d.DefaultStream(), c, nil, []*device.Buffer{b}); err != nil {
+		t.Errorf("the handles are lost: %v", err)
+	}
+	var none *Error
+	if none.Error() == "" || Kind(-1).String() == Potrf.String() || Kind(1000).String() == "" {
+		t.Error("names")
+	}
+}
+
+// TestRefusedCalls: what would read outside an operand's memory is refused before cuSOLVER is called.
+func TestRefusedCalls(t *testing.T) {
+	d := fake(t)
+	good, _, b := positive(t, d)
+	for name, change := range map[string]func(c *Call){
+		"kind":       func(c *Call) { c.Kind = kinds },
+		"type":       func(c *Call) { c.Type = dtype.Int32 },
+		"size":       func(c *Call) { c.N = 0 },
+		"rows":       func(c *Call) { c.M = -1 },
+		"batch":      func(c *Call) { c.Batch = 0 },
+		"no info":    func(c *Call) { c.Info = nil },
+		"short info": func(c *Call) { c.Batch = 3 },
+		"sigma":      func(c *Call) { c.Kind = Gesvdp },
+		"wide":       func(c *Call) { c.Kind, c.M = Gesvdj, math.MaxInt32+1 },
+	} {
+		c := *good
+		change(&c)
+		if err := Run(d.DefaultStream(), &c, nil, []*device.Buffer{b}); !errors.Is(err, errCall) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestVersions: a library that lacks a function is refused by its name; one without SyevBatched is
+// an older version.
+func TestVersions(t *testing.T) {
+	d := fake(t, "-DOLD")
+	if Supported(SyevBatched) || !Supported(Syevd) {
+		t.Error("an old version")
+	}
+	_ = d
+	fake(t)
+	if !Supported(SyevBatched) {
+		t.Error("a new version")
+	}
+	file, why := cusolvertest.Build(t.TempDir(), "-DPART")
+	if why != "" {
+		t.Fatal(why)
+	}
+	if _, err := load(file); err == nil || err.Error() != "lacks cusolverDnXgesvdjSetSortEig" {
+		t.Errorf("a part: %v", err)
+	}
+	fake(t) // whole again
+}

@@ -1,0 +1,165 @@
+package linalg
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/array"
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/cusolver"
+	"github.com/gpk-go/gpk/ops"
+)
+
+// solver implements engine on a GPU with NVIDIA's cuSOLVER. cuSOLVER stores matrices by columns, so it
+// sees the transpose of a matrix of gpk: of a Hermitian matrix its conjugate, with the other triangle, and
+// its results are transposed views of what it writes.
+//
+// Small matrices, and what cuSOLVER refuses, are left to blocked.
+type solver struct {
+	blocked
+	least int // rows and columns below which a matrix is small
+}
+
+// solverLeast is the number of rows or columns from which cuSOLVER is used. Smaller matrices are one kernel
+// of blocked, or take as long on the CPU as cuSOLVER's launches do.
+const solverLeast = 65
+
+// aloneUntil is the number of rows or columns up to which many matrices are left to blocked where
+// cuSOLVER would factor them one after the other.
+const aloneUntil = 512
+
+// leaves reports whether a is left to blocked. together says that one call factors a whole batch.
+func (s solver) leaves(a *gpk.Array, together bool) bool {
+	shape := a.Shape()
+	k := min(shape[len(shape)-1], shape[len(shape)-2])
+	batch := product1(shape[:len(shape)-2])
+	switch {
+	case a.Size() == 0:
+		return true
+	case s.least == 0:
+		return false
+	case together && batch > 1:
+		return false
+	}
+	return k < s.least || k <= aloneUntil && batch > k/8
+}
+
+// refuses reports whether an error is cuSOLVER's own, so that blocked has to compute. Explain names the
+// error then. A lack of memory is an error.
+func (op *operation) refuses(err error) bool {
+	e, ok := errors.AsType[*cusolver.Error](err)
+	if !ok || errors.Is(err, gpk.ErrOutOfMemory) {
+		return false
+	}
+	op.refused = e
+	return true
+}
+
+// call computes results by a function of cuSOLVER, which Explain names. start reads the views of reads and writes those of dst, all of which
+// are dense, and info, an int32 for each matrix of the batch.
+func (op *operation) call(kind cusolver.Kind, parts []array.Part, reads []*gpk.Array, info *report, start func(s *device.Stream, dst, reads []device.View, info *device.Buffer) error) ([]*gpk.Array, error) {
+	var cause error // without the wrapping of an array's error
+	results, err := op.Several(parts, fmt.Sprintf("%v of %s on %v", kind, cusolver.Version(), op.dev), reads, func(s *device.Stream, dst, reads []device.View) error {
+		cause = info.of(s, func(buf *device.Buffer) error { return start(s, dst, reads, buf) })
+		return cause
+	})
+	if cause != nil {
+		return nil, cause
+	}
+	return results, err
+}
+
+// report is what cuSOLVER says of every matrix of a stack: 0 for success.
+type report struct {
+	lead   []int
+	asked  bool // the call is waited for
+	values []int32
+}
+
+// of calls start with a buffer for the values, and reads them where they are asked for.
+func (r *report) of(s *device.Stream, start func(buf *device.Buffer) error) error {
+	n := product1(r.lead)
+	buf, err := s.Device().Alloc(4*int64(n), s)
+	if err != nil {
+		return err
+	}
+	defer buf.Free()
+	if err := start(buf); err != nil || !r.asked {
+		return err
+	}
+	raw := make([]byte, 4*n)
+	if err := s.Device().CopyToHost(raw, buf, 0, s); err != nil {
+		return err
+	}
+	r.values = make([]int32, n)
+	for i := range r.values {
+		r.values[i] = int32(binary.NativeEndian.Uint32(raw[4*i:]))
+		if r.values[i] < 0 {
+			return &cusolver.Error{Call: fmt.Sprintf("argument %d", -r.values[i]), Code: 3}
+		}
+	}
+	return nil
+}
+
+// first returns the first matrix with a value that is not 0, and the value.
+func (r *report) first() (member, value int, found bool) {
+	i := slices.IndexFunc(r.values, func(v int32) bool { return v != 0 })
+	if i < 0 {
+		return 0, 0, false
+	}
+	return i, int(r.values[i]), true
+}
+
+// finiteSide names the first element of right-hand sides that is NaN or infinite.
+func (s solver) finiteSide(b *gpk.Array) error {
+	err := s.finite(b, allElements)
+	if errors.Is(err, gpk.ErrNonFinite) {
+		return s.nonFinite("b", b)
+	}
+	return err
+}
+
+// fill copies src to dst, conjugated where that is asked for.
+func fill(s *device.Stream, dst, src device.View, conjugated bool) error {
+	if conjugated && src.DType.IsComplex() {
+		return ops.Apply1(s, expr.Conj, dst, src)
+	}
+	return ops.Cast(s, dst, src)
+}
+
+// buffers returns the buffers of views.
+func buffers(views ...device.View) []*device.Buffer {
+	list := make([]*device.Buffer, len(views))
+	for i, v := range views {
+		list[i] = v.Buffer
+	}
+	return list
+}
+
+// stackOf returns the operand of a dense stack of matrices whose columns have n elements.
+func stackOf(v device.View, n, size int) cusolver.Operand {
+	return cusolver.Operand{Addr: v.Addr(), Ld: n, Step: size}
+}
+
+// conjugated returns the conjugate of a complex array, and any other as it is.
+func conjugated(a *gpk.Array) *gpk.Array {
+	if a.DType().IsComplex() {
+		return a.Conj()
+	}
+	return a
+}
+
+// with returns the leading axes and more axes.
+func with(lead []int, more ...int) []int { return append(slices.Clone(lead), more...) }
+
+// shapeOf returns the parts of the shape of a stack of matrices.
+func shapeOf(a *gpk.Array) (lead []int, batch, rows, cols int) {
+	s := a.Shape()
+	n := len(s)
+	lead = s[:n-2]
+	return lead, product1(lead), s[n-2], s[n-1]
+}

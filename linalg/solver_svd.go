@@ -1,0 +1,165 @@
+package linalg
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/array"
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/cusolver"
+)
+
+// svdKinds lists the functions for singular values that are tried in turn, for matrices of p rows and q
+// columns by columns, p >= q: Jacobi's method, and the QR method where that does not converge. square says
+// that U is square. checked says that the caller checks the factors: then the polar decomposition comes
+// first, which shifts singular values where one is close to 0.
+func svdKinds(p, q, batch int, square, checked bool) []cusolver.Kind {
+	switch {
+	case batch > 1 && p <= jacobiBatch && (square || p == q):
+		return []cusolver.Kind{cusolver.GesvdjBatched, cusolver.Gesvd}
+	case checked:
+		return []cusolver.Kind{cusolver.Gesvdp, cusolver.Gesvdj, cusolver.Gesvd}
+	}
+	return []cusolver.Kind{cusolver.Gesvdj, cusolver.Gesvd}
+}
+
+func (s solver) svd(op *operation, a *gpk.Array, vectors bool) (u, values, vh *gpk.Array, err error) {
+	return s.svdBy(op, a, vectors, vectors)
+}
+
+// svdBy is svd. Without checked, singular values that are 0 are so up to eps, as ranks need them.
+func (s solver) svdBy(op *operation, a *gpk.Array, vectors, checked bool) (u, values, vh *gpk.Array, err error) {
+	_, batch, m, n := shapeOf(a)
+	kinds := svdKinds(max(m, n), min(m, n), batch, op.has(Complete), checked)
+	if s.leaves(a, kinds[0] == cusolver.GesvdjBatched) {
+		return s.blocked.svd(op, a, vectors)
+	}
+	if err := s.finite(a, allElements); err != nil {
+		return nil, nil, nil, err
+	}
+	for _, kind := range kinds {
+		u, values, vh, err = s.decomposed(op, a, kind, vectors)
+		if err == nil && kind == cusolver.Gesvdp {
+			err = s.stable(a, u, values, vh)
+		}
+		if !errors.Is(err, ErrNoConvergence) {
+			break
+		}
+	}
+	if op.refuses(err) {
+		return s.blocked.svd(op, a, vectors)
+	}
+	return u, values, vh, err
+}
+
+// decomposed returns the singular value decomposition by one function of cuSOLVER. By columns it is that of
+// X, which has at least as many rows as columns: X = U S V^H is A, or, of a wide matrix, A^H = V S U^H.
+func (s solver) decomposed(op *operation, a *gpk.Array, kind cusolver.Kind, vectors bool) (u, values, vh *gpk.Array, err error) {
+	lead, batch, m, n := shapeOf(a)
+	p, q := max(m, n), min(m, n)
+	wide := m < n
+	columns := q // of U
+	if op.has(Complete) || kind == cusolver.GesvdjBatched {
+		columns = p
+	}
+	x := a.T()
+	if wide {
+		x = a
+	}
+	dt := a.DType()
+	parts := []array.Part{
+		{DType: dt, Shape: with(lead, q, p)}, {DType: dt.Real(), Shape: with(lead, q)}, {DType: dt, Shape: with(lead, columns, p)}, {DType: dt, Shape: with(lead, q, q)},
+	}
+	info := &report{lead: lead, asked: true}
+	results, err := op.call(kind, parts, []*gpk.Array{x}, info, func(st *device.Stream, dst, reads []device.View, info *device.Buffer) error {
+		if err := fill(st, dst[0], reads[0], wide); err != nil {
+			return err
+		}
+		c := &cusolver.Call{
+			Kind: kind, Type: dt, Vectors: vectors, Full: columns == p && p > q, M: p, N: q, Batch: batch, Info: info, Sigma: make([]float64, batch),
+			A: stackOf(dst[0], p, p*q), B: cusolver.Operand{Addr: dst[1].Addr(), Step: q}, C: stackOf(dst[2], p, p*columns), D: stackOf(dst[3], q, q*q),
+		}
+		return cusolver.Run(st, c, buffers(dst...), buffers(dst...))
+	})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	results[0].Free()
+	if i, _, found := info.first(); found {
+		return nil, nil, nil, memberError(fmt.Errorf("%w: %v", ErrNoConvergence, kind), i, lead)
+	}
+	if !vectors {
+		return nil, results[1], nil, nil
+	}
+	// In the order of the memory, results[2] is the transpose of X's U, and results[3] that of V, or of V^H.
+	left, right := results[2].T(), conjugated(results[3])
+	if kind == cusolver.Gesvd {
+		right = results[3].T()
+	}
+	if wide {
+		return adjoint(right), results[1], conjugated(results[2]), nil
+	}
+	return left, results[1], right, nil
+}
+
+func (s solver) singular(op *operation, a *gpk.Array) ([][]float64, error) {
+	if a.Size() == 0 {
+		return s.blocked.singular(op, a)
+	}
+	_, values, _, err := s.svd(op, a, false)
+	if err != nil {
+		return nil, err
+	}
+	list, err := gpk.ToSlice[float64](values.Cast(gpk.Float64))
+	if err != nil {
+		return nil, err
+	}
+	_, batch, m, n := shapeOf(a)
+	k := min(m, n)
+	all := make([][]float64, batch)
+	for i := range all {
+		all[i] = list[i*k : (i+1)*k]
+	}
+	return all, nil
+}
+
+// kept reports which singular values are above rcond times the largest, [..., k].
+func kept(values *gpk.Array, rcond float64) *gpk.Array {
+	wide := values.Cast(gpk.Float64)
+	return wide.Gt(wide.Slice(-1, 0, 1).Mul(rcond))
+}
+
+// divided returns the rows of a over the singular values, and 0 for those that are not kept.
+func divided(a, values, keep *gpk.Array) *gpk.Array {
+	s := gpk.Where(keep, values, 1).Unsqueeze(-1).Cast(a.DType())
+	return gpk.Where(keep.Unsqueeze(-1), a.Div(s), 0)
+}
+
+func (s solver) pinv(op *operation, a *gpk.Array, rcond float64) (*gpk.Array, error) {
+	if s.leaves(a, false) {
+		return s.blocked.pinv(op, a, rcond)
+	}
+	u, values, vh, err := s.svdBy(op, a, true, false)
+	if err != nil {
+		return nil, err
+	}
+	return times(adjoint(divided(vh, values, kept(values, rcond))), adjoint(u)), nil
+}
+
+func (s solver) leastSquares(op *operation, a, b *gpk.Array, lead []int, rcond float64) (leastSquares, error) {
+	if s.leaves(a, false) || b.Size() == 0 {
+		return s.blocked.leastSquares(op, a, b, lead, rcond)
+	}
+	if err := s.finiteSide(b); err != nil {
+		return leastSquares{}, err
+	}
+	u, values, vh, err := s.svdBy(op, a, true, false)
+	if err != nil {
+		return leastSquares{}, err
+	}
+	keep := kept(values, rcond)
+	x := times(adjoint(vh), divided(times(adjoint(u), b), values, keep))
+	rest := b.Sub(times(a, x))
+	return leastSquares{x: x, residuals: rest.AbsSquare().Sum(-2), rank: keep.Cast(gpk.Int64).Sum(-1), s: values}, nil
+}
