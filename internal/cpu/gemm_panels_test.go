@@ -24,8 +24,15 @@ func testPanels[T floating](t *testing.T, rng *rand.Rand, dt dtype.DType) {
 	nan, kept := T(math.NaN()), 0
 	value := func() T { return T(rng.NormFloat64()) }
 	shapes := [][3]int{ // m, n, k
-		{5, 5, 1}, {16, 384, 384}, {37, 1152, 384}, {100, 33, 300}, {13, 31, 2000}, {200, 1, 700}, {4, 100, 700},
-		{12, maxColumns + 65, 260}, {7, 50, 0},
+		{5, 5, 1},
+		{16, 384, 384},
+		{37, 1152, 384},
+		{100, 33, 300},
+		{13, 31, 2000},
+		{200, 1, 700},
+		{4, 100, 700},
+		{12, maxColumns + 65, 260},
+		{7, 50, 0},
 	}
 	for x, s := range shapes {
 		m, n, k := s[0], s[1], s[2]
