@@ -110,7 +110,7 @@ const (
 	maxColumns  = 4096
 	serialWork  = 1 << 20 // multiplications below which a second goroutine does not pay
 	tasksPerCPU = 4
-	minTileRows = 8 // a task is not cut to fewer tiles down or
+	minTileRows = 4 // a task is not cut to fewer tiles down or
 	minPanels   = 8 // across to employ a second goroutine
 )
 
@@ -213,13 +213,14 @@ func (p *product[T]) cut(panels, lineBytes, workers int) (mc, jc int) {
 		return roundUp(ceilDiv(p.m, taskRows), v.mr), panels
 	}
 	want := workers * tasksPerCPU
+	// Rows are cut first: a task packs its rows of A, and so do all tasks of the same rows.
 	// With fewer than two tasks for each worker, some workers would wait for the others as
-	// long as a task takes. Tasks are then cut smaller than is best for the caches.
-	for _, least := range [][2]int{{minTileRows, minPanels}, {minTileRows / 2, minPanels / 2}} {
-		if taskRows > 1 || panels < want*least[1] {
-			taskRows = max(taskRows, min(want, ceilDiv(p.m, least[0]*v.mr)))
+	// long as a task takes. Tasks are then cut to fewer panels than is best for the caches.
+	for _, across := range []int{minPanels, minPanels / 2} {
+		if taskRows > 1 || panels < want*across {
+			taskRows = max(taskRows, min(want, ceilDiv(p.m, minTileRows*v.mr)))
 		}
-		taskCols = min(ceilDiv(want, taskRows), ceilDiv(panels, least[1]))
+		taskCols = min(ceilDiv(want, taskRows), ceilDiv(panels, across))
 		if taskRows*taskCols >= 2*workers {
 			break
 		}
