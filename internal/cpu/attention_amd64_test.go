@@ -83,24 +83,30 @@ func TestWeighColumns(t *testing.T) {
 		before := append([]float32(nil), y...)
 		weighColumns512(&y[0], ld, rows, cols, &largest[0], &sums[0])
 		for j := range cols {
-			sum := 0.0
-			for i := range rows {
-				v := before[i*ld+j] - largest[j]
-				want := expF32(max(v, -exp32Limit)) - expF32(-exp32Limit)
-				if got := y[i*ld+j]; got != want && (got == got || want == want) {
-					t.Fatalf("e^%v is %v, want %v", v, got, want)
-				}
-				sum += float64(want)
-			}
-			if got := float64(sums[j]); !(math.Abs(got-sum) <= 40*u32*sum) && (got == got || sum == sum) {
-				t.Fatalf("column %d of %d rows adds to %v, want %v", j, rows, got, sum)
-			}
+			checkWeights(t, before[j:], y[j:], ld, rows, largest[j], float64(sums[j]))
 		}
 		for i := range y {
 			if i%ld >= cols && y[i] != x[i] {
 				t.Fatalf("element %d, beyond %d columns of pitch %d, was written", i, cols, ld)
 			}
 		}
+	}
+}
+
+// checkWeights compares a column of weights, and their sum, with those of scores.
+func checkWeights(t *testing.T, scores, weights []float32, ld, rows int, largest float32, got float64) {
+	t.Helper()
+	sum := 0.0
+	for i := range rows {
+		v := scores[i*ld] - largest
+		want := expF32(max(v, -exp32Limit)) - expF32(-exp32Limit)
+		if got := weights[i*ld]; got != want && (got == got || want == want) {
+			t.Fatalf("e^%v is %v, want %v", v, got, want)
+		}
+		sum += float64(want)
+	}
+	if !(math.Abs(got-sum) <= 40*u32*sum) && (got == got || sum == sum) {
+		t.Fatalf("a column of %d rows adds to %v, want %v", rows, got, sum)
 	}
 }
 

@@ -84,19 +84,27 @@ func (e *epilogue[T]) vectorRow(x []T, bias []float64) (done int) {
 		}
 		return n
 	}
-	switch {
-	case e.act == ActGELU && vectorAVX512:
-		return geluRowAVX512(&row[0], &bias[0], e.alpha, &epilogueTable[0][0], n)
-	case e.act == ActGELU:
-		return geluRowAVX2(&row[0], &bias[0], e.alpha, &epilogueTable[0][0], n)
-	case e.act == ActGELUTanh && vectorAVX512:
-		return geluTanhRowAVX512(&row[0], &bias[0], e.alpha, &epilogueTable[0][0], n)
-	case e.act == ActGELUTanh:
-		return geluTanhRowAVX2(&row[0], &bias[0], e.alpha, &epilogueTable[0][0], n)
-	case e.act == ActSiLU && vectorAVX512:
-		return siluRowAVX512(&row[0], &bias[0], e.alpha, &epilogueTable[0][0], n)
-	case e.act == ActSiLU:
-		return siluRowAVX2(&row[0], &bias[0], e.alpha, &epilogueTable[0][0], n)
+	if curve := e.act.curve(); curve != nil {
+		return curve(&row[0], &bias[0], e.alpha, &epilogueTable[0][0], n)
 	}
 	return 0
+}
+
+// curve returns the row function of an activation, or nil.
+func (a Activation) curve() func(x *float32, bias *float64, alpha float64, table *float64, n int) (done int) {
+	switch {
+	case a == ActGELU && vectorAVX512:
+		return geluRowAVX512
+	case a == ActGELU:
+		return geluRowAVX2
+	case a == ActGELUTanh && vectorAVX512:
+		return geluTanhRowAVX512
+	case a == ActGELUTanh:
+		return geluTanhRowAVX2
+	case a == ActSiLU && vectorAVX512:
+		return siluRowAVX512
+	case a == ActSiLU:
+		return siluRowAVX2
+	}
+	return nil
 }
