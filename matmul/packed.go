@@ -24,10 +24,13 @@ type Packed struct {
 	planes planes
 	buf    *device.Buffer
 	member int // elements of View from one matrix of its batch to the next
+
+	panels panels // on the CPU
 }
 
 // Prepare makes the forms of the right operand b, [..., k, n], for products in
-// the given (resolved) precision. The leading dimensions of b are dense.
+// the given (resolved) precision. The leading dimensions of b are dense. On the CPU the first
+// product that reads panels makes them.
 func Prepare(s *device.Stream, b device.View, precision Precision) (*Packed, error) {
 	if b.Layout.NDim() < 2 {
 		return nil, layout.Errorf("%v is not a matrix: it needs at least two dimensions", b.Layout.Shape)
@@ -63,6 +66,7 @@ func (p *Packed) Free() {
 	if p.buf != nil {
 		p.buf.Free()
 	}
+	p.panels.free()
 }
 
 // Bytes returns the device memory of the forms.
@@ -77,7 +81,7 @@ func (p *Packed) Bytes() int64 {
 	if p.buf != nil {
 		n += p.buf.Size()
 	}
-	return n
+	return n + p.panels.bytes()
 }
 
 // Planes returns the buffer of the float16 planes, or nil if there are none.
@@ -105,6 +109,9 @@ func (p *Packed) String() string {
 		s += "; scaled to float16"
 	case cutlass.FormSplit:
 		s += "; scaled and split into two float16"
+	}
+	if p.panels.bytes() > 0 {
+		s += "; and in panels of columns"
 	}
 	return fmt.Sprintf("%s (%s)", s, bytesString(p.Bytes()))
 }

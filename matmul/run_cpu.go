@@ -52,13 +52,17 @@ func (p *Product) runCPU(s *device.Stream) error {
 	r.first, r.offsets = p.stacks()
 	r.ep.Act = cpu.Activation(p.Activation)
 	r.reads[0], r.reads[1], r.writes[0] = p.A.Buffer, p.B.Buffer, p.D.Buffer
-	reads := r.reads[:2]
 	biased := p.Bias.Buffer != nil && p.A.DType.IsFloat()
 	if biased {
-		r.reads[2], reads = p.Bias.Buffer, r.reads[:3]
+		r.reads[2] = p.Bias.Buffer
 	}
+	reads := r.reads[:]
 	switch {
 	case !p.AbsSquare && !p.Symmetric:
+		var err error
+		if r.reads[3], err = p.Packed.panelsFor(s, p, &r.first, r.offsets); err != nil {
+			return err
+		}
 		if err := s.Device().LaunchWork(s, reads, r.writes[:], r); err != nil {
 			return err
 		}
@@ -101,7 +105,7 @@ type hostRun struct {
 	first   stack
 	offsets [][3]int // nil: only the first stack
 	ep      cpu.Epilogue
-	reads   [3]*device.Buffer
+	reads   [4]*device.Buffer // A, B, the bias and B's panels; the last two may be nil
 	writes  [1]*device.Buffer
 }
 
@@ -127,28 +131,32 @@ func (r *hostRun) Start(int, uint64) error {
 	if r.reads[2] != nil {
 		r.ep.Bias = r.p.Bias.Ptr()
 	}
+	var panels unsafe.Pointer
+	if r.reads[3] != nil {
+		panels = r.reads[3].Ptr()
+	}
 	if r.offsets == nil {
-		return r.p.multiply(&r.first, r.p.D, &r.ep)
+		return r.p.multiply(&r.first, r.p.D, panels, &r.ep)
 	}
 	st := r.first
 	for _, at := range r.offsets {
 		st.a.offset, st.b.offset, st.d.offset = at[0], at[1], at[2]
-		if err := r.p.multiply(&st, r.p.D, &r.ep); err != nil {
+		if err := r.p.multiply(&st, r.p.D, panels, &r.ep); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// multiply computes the matrices of a stack into d, on the CPU.
-func (p *Product) multiply(st *stack, d device.View, ep *cpu.Epilogue) error {
+// multiply computes the matrices of a stack into d, on the CPU. panels are those of B, or nil.
+func (p *Product) multiply(st *stack, d device.View, panels unsafe.Pointer, ep *cpu.Epilogue) error {
 	a, b := p.A.Buffer.Ptr(), p.B.Buffer.Ptr()
 	if st.a.cols > 0 { // else the buffers may be empty
 		a, b = pointer(p.A, st.a.offset), pointer(p.B, st.b.offset)
 	}
 	err := cpu.GemmBatch(p.A.DType, d.DType, st.batch, st.d.rows, st.d.cols, st.a.cols,
 		cpu.Operand{Data: a, RS: st.a.rowStride, CS: st.a.colStep, Conj: p.ConjA}, st.a.batchStride,
-		cpu.Operand{Data: b, RS: st.b.rowStride, CS: st.b.colStep, Conj: p.ConjB}, st.b.batchStride,
+		cpu.Operand{Data: b, RS: st.b.rowStride, CS: st.b.colStep, Conj: p.ConjB, Panels: panels}, st.b.batchStride,
 		pointer(d, st.d.offset), st.d.batchStride, st.d.rowStride, ep)
 	if err != nil {
 		return fmt.Errorf("%v: %w", p.problem(*st), err)
@@ -195,7 +203,7 @@ func (p *Product) runBlocks(s *device.Stream, st stack, at [3]int, reads []*devi
 			out = temp
 			part.d = matrix{rows: place.rows, cols: place.cols, rowStride: place.cols, colStep: 1, batchStride: place.rows * place.cols}
 		}
-		err := dev.Launch(s, reads, []*device.Buffer{out.Buffer}, func(int, uint64) error { return p.multiply(&part, out, &cpu.Epilogue{Upper: half}) })
+		err := dev.Launch(s, reads, []*device.Buffer{out.Buffer}, func(int, uint64) error { return p.multiply(&part, out, nil, &cpu.Epilogue{Upper: half}) })
 		if err == nil && q.AbsSquare {
 			err = square(s, place.view(p.D, q.Batch), part.d.view(out, q.Batch))
 		}

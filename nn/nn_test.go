@@ -147,6 +147,30 @@ func TestWrittenParameter(t *testing.T) {
 	want(t, l.Forward(x), 1, 3)
 }
 
+// TestWrittenPanels writes a weight in place whose panels a product of many rows has kept.
+// 300 is longer than a stretch of k: such a product packs its operands.
+func TestWrittenPanels(t *testing.T) {
+	const rows, in, out = 8, 300, 40
+	l := nn.NewLinear(in, out, false)
+	if err := l.Weight.Set(gpk.Ones(gpk.Float32, out, in)); err != nil {
+		t.Fatal(err)
+	}
+	x := gpk.Ones(gpk.Float32, rows, in)
+	for _, factor := range []float32{1, 3, 2} {
+		if err := l.Weight.Array().MulInPlace(factor); err != nil {
+			t.Fatal(err)
+		}
+		w, err := gpk.Item[float32](l.Weight.Array().Slice(0, 0, 1).Slice(1, 0, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // packs, and reads what is packed
+			want(t, l.Forward(x), slices.Repeat([]float32{in * w}, rows*out)...)
+			want(t, l.Forward(x.Slice(0, 0, 1)), slices.Repeat([]float32{in * w}, out)...)
+		}
+	}
+}
+
 // tied is a module that lists a parameter twice.
 type tied struct{ a, b *nn.Embedding }
 

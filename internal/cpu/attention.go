@@ -24,9 +24,9 @@ import (
 // et al. 2022).
 //
 // Float32 and the 16-bit types are computed in float32 with the sum of the weights in
-// float64, Float64 in float64. The result is rounded to the type once. The blocks follow
-// from the shape of a sequence alone, so that its bits depend neither on GOMAXPROCS nor
-// on the rest of the batch.
+// float64, Float64 in float64. The result is rounded to the type once. The blocks, and the
+// spans of keys of a sequence of few queries, follow from the shape of a sequence alone, so
+// that its bits depend neither on GOMAXPROCS nor on the rest of the batch.
 type Attention struct {
 	Type           dtype.DType // of Q, K, V and Out
 	Heads, KVHeads int         // query head h reads KV head h / (Heads/KVHeads)
@@ -106,6 +106,10 @@ func attend[T floating](a *Attention, v *variant[T], t dtype.DType, exp func(dst
 		return
 	}
 	sizes := newAttentionSizes[T](a, queries, keys)
+	if count, length := a.spans(); count > 1 {
+		r.runSpans(total, count, length, sizes)
+		return
+	}
 	Parallel(total, a.grain(total), func(lo, hi int) {
 		w := getBuffer[T](sizes.total)
 		var s attentionScratch[T]
@@ -206,7 +210,7 @@ func (r *attention[T]) visibleKeys(b *attentionBlock) int {
 
 // attentionSizes are the lengths of the scratch slices of one goroutine.
 type attentionSizes struct {
-	queries, transposed, scores, half, mask, rows, part, keys, values, total int
+	queries, transposed, scores, folded, mask, rows, part, keys, values, total int
 }
 
 // newAttentionSizes returns the scratch lengths for sequences of at most the given number
@@ -220,7 +224,7 @@ func newAttentionSizes[T floating](a *Attention, queries, keys int) attentionSiz
 	keys = min(keys, attentionFewKeys)
 	scores := max(n*min(keys, attentionKeys), min(n, maxVectors)*keys)
 	s := attentionSizes{
-		queries: n * a.Dim, transposed: n * a.Dim, scores: scores, half: scores/2 + n, rows: n * attentionTile, part: n * a.ValueDim,
+		queries: n * a.Dim, transposed: n * a.Dim, scores: scores, folded: foldRoom(n), rows: n * attentionTile, part: n * a.ValueDim,
 		keys: keys * a.Dim, values: keys * a.ValueDim,
 	}
 	if readableInPlace[T](a.Type, a.K.Step, a.Dim) {
@@ -232,7 +236,7 @@ func newAttentionSizes[T floating](a *Attention, queries, keys int) attentionSiz
 	if a.MaskType.Valid() && a.Mask.Row != 0 {
 		s.mask = scores
 	}
-	s.total = 4*attentionRows + 1 + s.queries + s.transposed + s.scores + s.half + 2*s.mask + s.rows + 2*s.part + s.keys + s.values
+	s.total = 4*attentionRows + 1 + s.queries + s.transposed + s.scores + s.folded + 2*s.mask + s.rows + 2*s.part + s.keys + s.values
 	return s
 }
 
@@ -246,7 +250,7 @@ func readableInPlace[T floating](t dtype.DType, step, n int) bool {
 type attentionScratch[T floating] struct {
 	queries, transposed []T // [query][dim], and its transpose
 	scores              []T // [key][query]; for few queries [query][key]
-	half                []T // scratch of foldHalves
+	folded              []T // scratch of foldChained
 
 	added, transposedMask []T // the mask of the scores, and its transpose
 
@@ -267,7 +271,7 @@ func (s *attentionScratch[T]) cut(w []T, n attentionSizes) {
 	s.largest, s.recent, s.alpha = take(attentionRows), take(attentionRows), take(attentionRows)
 	s.line = take(attentionRows)
 	s.added, s.transposedMask = take(n.mask), take(n.mask)
-	s.scores, s.half, s.tile = take(n.scores), take(n.half), take(n.rows)
+	s.scores, s.folded, s.tile = take(n.scores), take(n.folded), take(n.rows)
 	s.transposed, s.out, s.part = take(n.transposed), take(n.part), take(n.part)
 	s.queries, s.keys, s.values = take(n.queries), take(n.keys), take(n.values)
 	s.number = take(1) // last, so that the other slices stay aligned to cache lines

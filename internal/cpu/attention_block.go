@@ -10,10 +10,19 @@ const attentionTile = 16
 
 // block computes the results of a block of queries.
 func (r *attention[T]) block(b attentionBlock, s *attentionScratch[T]) {
-	n, end := b.n(), r.visibleKeys(&b)
-	if end == 0 {
+	r.accumulate(&b, 0, r.visibleKeys(&b), s)
+	r.finish(&b, s)
+}
+
+// accumulate sets the running maxima, sums and results of a block of queries to those of keys
+// from to end.
+func (r *attention[T]) accumulate(b *attentionBlock, from, end int, s *attentionScratch[T]) {
+	n := b.n()
+	if from >= end {
 		clear(s.out[:n*r.ValueDim])
-		r.write(&b, s)
+		for i := range n {
+			s.largest[i], s.total[i] = T(math.Inf(-1)), 0
+		}
 		return
 	}
 	few := n <= maxVectors
@@ -21,18 +30,17 @@ func (r *attention[T]) block(b attentionBlock, s *attentionScratch[T]) {
 	if few {
 		step = attentionFewKeys
 	}
-	r.readQueries(&b, few, s)
-	for from := 0; from < end; from += step {
-		c := keyBlock[T]{from: from, n: min(step, end-from), first: from == 0, few: few}
-		c.masksKeys = r.MaskType.Valid() || r.Causal && from+c.n-1 > b.row+b.keys-b.queries
-		c.keys, c.keyRow = r.read(&r.K, r.Dim, &b, &c, s.keys)
-		c.values, c.valueRow = r.read(&r.V, r.ValueDim, &b, &c, s.values)
+	r.readQueries(b, few, s)
+	for at := from; at < end; at += step {
+		c := keyBlock[T]{from: at, n: min(step, end-at), first: at == from, few: few}
+		c.masksKeys = r.MaskType.Valid() || r.Causal && at+c.n-1 > b.row+b.keys-b.queries
+		c.keys, c.keyRow = r.read(&r.K, r.Dim, b, &c, s.keys)
+		c.values, c.valueRow = r.read(&r.V, r.ValueDim, b, &c, s.values)
 		r.score(n, &c, s)
-		r.mask(&b, &c, s)
+		r.mask(b, &c, s)
 		r.weigh(n, &c, s)
 		r.accumulateValues(n, &c, s)
 	}
-	r.finish(&b, s)
 }
 
 // keyBlock is a block of keys, with the addresses of the keys and of their values.
@@ -106,6 +114,8 @@ func (r *attention[T]) score(n int, c *keyBlock[T], s *attentionScratch[T]) {
 		clear(s.scores[:n*c.n])
 	case !c.few:
 		r.v.multiplySmall(c.n, n, dim, Operand{Data: ptr(c.keys), RS: c.keyRow, CS: 1}, Operand{Data: at0(s.transposed), RS: n, CS: 1}, &s.scores[0], n)
+	case n == 4 && r.v.dotsFour != nil && dim%32 == 0 && c.n%2 == 0:
+		r.v.dotsFour(&s.scores[0], c.n, &s.queries[0], dim, c.keys, c.keyRow, dim, c.n)
 	default:
 		for i := range n {
 			q, dst := &s.queries[i*dim], s.scores[i*c.n:(i+1)*c.n]
@@ -146,8 +156,8 @@ func (r *attention[T]) weigh(n int, c *keyBlock[T], s *attentionScratch[T]) {
 // columns of x.
 func (r *attention[T]) weighColumns(at, w int, c *keyBlock[T], x []T, s *attentionScratch[T]) {
 	largest, recent, alpha, line := s.largest[at:at+w], s.recent[:w], s.alpha[at:at+w], s.line[:w]
-	foldHalves(r.max, s.half, x, w)
-	for i, v := range s.half[:w] {
+	r.maxColumns(x, w, s.folded)
+	for i, v := range s.folded[:w] {
 		if !c.first {
 			v = max(v, largest[i])
 			line[i] = largest[i]
@@ -162,25 +172,32 @@ func (r *attention[T]) weighColumns(at, w int, c *keyBlock[T], x []T, s *attenti
 		r.sub.vv(at0(alpha), at0(line), at0(recent), w)
 		r.exp(at0(alpha), at0(alpha), w)
 	}
-	if w == 1 {
-		s.combineScalar(r.sub, x, recent[0])
-	} else {
-		rows := min(attentionTile, len(x)/w)
-		for i := range rows {
-			copy(s.tile[i*w:], recent)
-		}
-		for i := 0; i < len(x); i += rows * w {
-			r.sub.vv(at0(x[i:]), at0(x[i:]), at0(s.tile), min(rows*w, len(x)-i))
-		}
+	if !weighVectors(x, w, recent, s.folded) {
+		r.subtractColumns(x, w, recent, s)
+		r.expAll(x, c.masksKeys, s)
+		foldChained(r.add, s.folded, x, w)
 	}
-	r.expAll(x, c.masksKeys, s)
-	foldHalves(r.add, s.half, x, w)
-	for i, v := range s.half[:w] {
+	for i, v := range s.folded[:w] {
 		if c.first {
 			s.total[at+i] = float64(v)
 		} else {
 			s.total[at+i] = s.total[at+i]*float64(alpha[i]) + float64(v)
 		}
+	}
+}
+
+// subtractColumns subtracts v[j] from column j of x, for w columns.
+func (r *attention[T]) subtractColumns(x []T, w int, v []T, s *attentionScratch[T]) {
+	if w == 1 {
+		s.combineScalar(r.sub, x, v[0])
+		return
+	}
+	rows := min(attentionTile, len(x)/w)
+	for i := range rows {
+		copy(s.tile[i*w:], v)
+	}
+	for i := 0; i < len(x); i += rows * w {
+		r.sub.vv(at0(x[i:]), at0(x[i:]), at0(s.tile), min(rows*w, len(x)-i))
 	}
 }
 
@@ -206,22 +223,6 @@ func (s *attentionScratch[T]) combineScalar(k *binary, x []T, v T) {
 	}
 }
 
-// foldHalves reduces the rows of x, of w elements each, to one row: it repeatedly combines
-// the first half of the rows with the second half. The result is the first row of half,
-// which needs room for half of x and one row.
-func foldHalves[T floating](k *binary, half, x []T, w int) {
-	rows := len(x) / w
-	h := rows / 2
-	if h > 0 {
-		k.vv(at0(half), at0(x), at0(x[(rows-h)*w:]), h*w)
-	}
-	copy(half[h*w:], x[h*w:(rows-h)*w])
-	for rows -= h; rows > 1; rows -= h {
-		h = rows / 2
-		k.vv(at0(half), at0(half), at0(half[(rows-h)*w:]), h*w)
-	}
-}
-
 // accumulateValues adds the weighted values of a block of keys to the block's results.
 func (r *attention[T]) accumulateValues(n int, c *keyBlock[T], s *attentionScratch[T]) {
 	dim := r.ValueDim
@@ -232,20 +233,20 @@ func (r *attention[T]) accumulateValues(n int, c *keyBlock[T], s *attentionScrat
 	if !c.few {
 		r.v.multiplySmall(n, dim, c.n, Operand{Data: at0(s.scores), RS: 1, CS: n}, Operand{Data: ptr(c.values), RS: c.valueRow, CS: 1}, &part[0], dim)
 	} else {
+		done := 0
+		if n == 4 && r.v.columnsFour != nil {
+			done = r.v.fourVectorsMatrix(part, s.scores, c.values, c.valueRow, c.n, dim)
+		}
 		for i := range n {
-			r.v.vectorMatrix(part[i*dim:(i+1)*dim], s.scores[i*c.n:(i+1)*c.n], c.values, c.valueRow)
+			r.v.vectorMatrix(part[i*dim+done:(i+1)*dim], s.scores[i*c.n:(i+1)*c.n], offset(c.values, done), c.valueRow)
 		}
 	}
 	if c.first {
 		return
 	}
 	for i, a := range s.alpha[:n] {
-		if a == 1 {
-			continue
-		}
-		s.combineScalar(r.mul, s.out[i*dim:(i+1)*dim], a)
+		rescale(s.out[i*dim:(i+1)*dim], part[i*dim:(i+1)*dim], a)
 	}
-	r.add.vv(at0(s.out), at0(s.out), at0(part), n*dim)
 }
 
 // vectorMatrix sets y to the product of the row vector x and a matrix with row stride ld.
@@ -286,7 +287,7 @@ func (r *attention[T]) finish(b *attentionBlock, s *attentionScratch[T]) {
 			r.computeExact(b, i, row)
 		}
 	}
-	foldHalves(r.add, s.part, s.out[:n*dim], dim)
+	foldChained(r.add, s.part, s.out[:n*dim], dim)
 	if !allFinite(s.part[:dim]) {
 		for i := range n {
 			if row := s.out[i*dim : (i+1)*dim]; !allFinite(row) {

@@ -72,24 +72,25 @@ func TestAttentionVariants(t *testing.T) {
 	})
 }
 
-// TestFoldHalves compares the tree of halves with a loop.
-func TestFoldHalves(t *testing.T) {
+// TestFoldChained compares the fold of rows with a loop.
+func TestFoldChained(t *testing.T) {
 	add := &binary{vv: func(dst, x, y unsafe.Pointer, n int) {
 		d, a, b := vectors[float64](dst, x, y, n)
 		for i := range d {
 			d[i] = a[i] + b[i]
 		}
 	}}
-	for rows := 1; rows < 40; rows++ {
-		const w = 3
-		x, half := make([]float64, rows*w), make([]float64, (rows/2+1)*w)
-		for i := range x {
-			x[i] = float64(i)
-		}
-		foldHalves(add, half, x, w)
-		for i := range w {
-			if want := float64(rows*i + w*rows*(rows-1)/2); half[i] != want {
-				t.Fatalf("%d rows: column %d adds to %v, want %v", rows, i, half[i], want)
+	for _, w := range []int{1, 3, 70} {
+		for rows := 1; rows < 200; rows++ {
+			x, folded := make([]float64, rows*w), make([]float64, foldRoom(w))
+			for i := range x {
+				x[i] = float64(i)
+			}
+			foldChained(add, folded, x, w)
+			for i := range w {
+				if want := float64(rows*i + w*rows*(rows-1)/2); folded[i] != want {
+					t.Fatalf("%d rows of %d: column %d adds to %v, want %v", rows, w, i, folded[i], want)
+				}
 			}
 		}
 	}
@@ -126,5 +127,40 @@ func BenchmarkAttention(b *testing.B) {
 				a.Run()
 			}
 		})
+	}
+}
+
+// normals returns n normal numbers.
+func normals(rng *rand.Rand, n int) []float32 {
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = float32(rng.NormFloat64())
+	}
+	return x
+}
+
+// poisoned32 returns n numbers that no computation gives.
+func poisoned32(n int) []float32 {
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = math.Float32frombits(0x7fdeadbe)
+	}
+	return x
+}
+
+// sameFloats fails where bits differ. NaNs are all the same, except for those of poisoned32.
+func sameFloats(t *testing.T, what string, got, want []float32) {
+	t.Helper()
+	bits := func(v float32) uint32 {
+		b := math.Float32bits(v)
+		if v != v && b != 0x7fdeadbe {
+			return 0x7fc00000
+		}
+		return b
+	}
+	for i := range want {
+		if bits(got[i]) != bits(want[i]) {
+			t.Fatalf("%s: element %d of %d is %v, want %v", what, i, len(want), got[i], want[i])
+		}
 	}
 }

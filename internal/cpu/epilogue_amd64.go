@@ -23,6 +23,24 @@ func geluRowAVX2(x *float32, bias *float64, alpha float64, table *float64, n int
 //go:noescape
 func geluRowAVX512(x *float32, bias *float64, alpha float64, table *float64, n int) (done int)
 
+// geluTanhRowAVX2 and siluRowAVX2 are geluRowAVX2 for ActGELUTanh and ActSiLU. siluRowAVX2 stops
+// beyond siluLimit.
+//
+//go:noescape
+func geluTanhRowAVX2(x *float32, bias *float64, alpha float64, table *float64, n int) (done int)
+
+//go:noescape
+func geluTanhRowAVX512(x *float32, bias *float64, alpha float64, table *float64, n int) (done int)
+
+//go:noescape
+func siluRowAVX2(x *float32, bias *float64, alpha float64, table *float64, n int) (done int)
+
+//go:noescape
+func siluRowAVX512(x *float32, bias *float64, alpha float64, table *float64, n int) (done int)
+
+// siluLimit bounds |x| in siluRowAVX2: nearExp does not test for large x there.
+const siluLimit = 700
+
 // epilogueLimit bounds |x| in geluRowAVX2: normalCDF(-16) needs neither its test for large x
 // nor those of nearExp.
 const epilogueLimit = 16
@@ -47,6 +65,8 @@ var epilogueConstants = [...]float64{
 	// the polynomial of nearExp
 	0.9999999999619437, 1.0000000002580818, 0.5000000104139753, 0.16666665024159208,
 	0.04166622631060884, 0.008333578290408268, 0.0013948134040547085, 0.00019766918586338006,
+
+	siluLimit, -2 * root2OverPi, 0.044715,
 }
 
 // vectorRow applies the epilogue to the first elements of a row, and returns their number.
@@ -56,19 +76,35 @@ func (e *epilogue[T]) vectorRow(x []T, bias []float64) (done int) {
 	if !ok || !vectorAVX || bias == nil || n == 0 {
 		return 0
 	}
-	switch e.act {
-	case ActNone:
+	if e.act == ActNone {
 		if vectorAVX512 {
 			biasRowAVX512(&row[0], &bias[0], e.alpha, n)
 		} else {
 			biasRowAVX2(&row[0], &bias[0], e.alpha, n)
 		}
 		return n
-	case ActGELU:
-		if vectorAVX512 {
-			return geluRowAVX512(&row[0], &bias[0], e.alpha, &epilogueTable[0][0], n)
-		}
-		return geluRowAVX2(&row[0], &bias[0], e.alpha, &epilogueTable[0][0], n)
+	}
+	if curve := e.act.curve(); curve != nil {
+		return curve(&row[0], &bias[0], e.alpha, &epilogueTable[0][0], n)
 	}
 	return 0
+}
+
+// curve returns the row function of an activation, or nil.
+func (a Activation) curve() func(x *float32, bias *float64, alpha float64, table *float64, n int) (done int) {
+	switch {
+	case a == ActGELU && vectorAVX512:
+		return geluRowAVX512
+	case a == ActGELU:
+		return geluRowAVX2
+	case a == ActGELUTanh && vectorAVX512:
+		return geluTanhRowAVX512
+	case a == ActGELUTanh:
+		return geluTanhRowAVX2
+	case a == ActSiLU && vectorAVX512:
+		return siluRowAVX512
+	case a == ActSiLU:
+		return siluRowAVX2
+	}
+	return nil
 }

@@ -20,6 +20,9 @@
 #define C_SIGN 10
 #define C_CDF 11
 #define C_EXP 23
+#define C_SILU 31
+#define C_GATE 32
+#define C_CUBIC 33
 
 // d = K(i) + K(i+1) x
 #define LINE(i, x, d) \
@@ -32,14 +35,41 @@
 	VMULPD    V14, V0, V0         \
 	VADDPD    (BX)(AX*8), V0, V0
 
-// V0 = V0 normalCDF(V0). It jumps to out if an element is beyond C_LIMIT, or NaN.
-#define GELU \
+// V1 = |V0|. It jumps to out if an element is beyond K(limit), or NaN.
+#define WITHIN(limit) \
 	VPSLLQ    $1, V0, V1          \
 	VPSRLQ    $1, V1, V1          \
-	LOADK(C_LIMIT, V2)            \
+	LOADK(limit, V2)              \
 	VPSUBQ    V1, V2, V2          \
 	SIGNS(V2)                     \
-	JNZ       out                 \
+	JNZ       out
+
+// V7 = nearExp(V5), if |V5| < 708. It overwrites V5, V6, V9, V10 and V11.
+#define NEAREXP \
+	MULK(C_LOG2E, V5, V9)         \
+	ADDK(C_SHIFT, V9, V9)         \
+	SUBK(C_SHIFT, V9, V10)        \
+	MULK(C_LN2, V10, V10)         \
+	VSUBPD    V10, V5, V5         \
+	VMULPD    V5, V5, V6          \
+	LINE(C_EXP, V5, V7)           \
+	LINE(C_EXP+2, V5, V10)        \
+	VMULPD    V10, V6, V10        \
+	VADDPD    V10, V7, V7         \
+	LINE(C_EXP+4, V5, V10)        \
+	LINE(C_EXP+6, V5, V11)        \
+	VMULPD    V11, V6, V11        \
+	VADDPD    V11, V10, V10       \
+	VMULPD    V6, V6, V6          \
+	VMULPD    V10, V6, V10        \
+	VADDPD    V10, V7, V7         \
+	ADDQK(C_UNBIAS, V9, V9)       \
+	VPSLLQ    $52, V9, V9         \
+	VMULPD    V9, V7, V7
+
+// V0 = V0 normalCDF(V0). It jumps to out if an element is beyond C_LIMIT, or NaN.
+#define GELU \
+	WITHIN(C_LIMIT)               \
 	MULK(C_ROOTHALF, V1, V1)      \
 	ADDK(C_CENTER, V1, V2)        \
 	ADDK(C_ONE, V1, V3)           \
@@ -70,26 +100,7 @@
 	VMULPD    V1, V1, V5          \
 	CLEAR(V10)                    \
 	VSUBPD    V5, V10, V5         \
-	MULK(C_LOG2E, V5, V9)         \
-	ADDK(C_SHIFT, V9, V9)         \
-	SUBK(C_SHIFT, V9, V10)        \
-	MULK(C_LN2, V10, V10)         \
-	VSUBPD    V10, V5, V5         \
-	VMULPD    V5, V5, V6          \
-	LINE(C_EXP, V5, V7)           \
-	LINE(C_EXP+2, V5, V10)        \
-	VMULPD    V10, V6, V10        \
-	VADDPD    V10, V7, V7         \
-	LINE(C_EXP+4, V5, V10)        \
-	LINE(C_EXP+6, V5, V11)        \
-	VMULPD    V11, V6, V11        \
-	VADDPD    V11, V10, V10       \
-	VMULPD    V6, V6, V6          \
-	VMULPD    V10, V6, V10        \
-	VADDPD    V10, V7, V7         \
-	ADDQK(C_UNBIAS, V9, V9)       \
-	VPSLLQ    $52, V9, V9         \
-	VMULPD    V9, V7, V7          \
+	NEAREXP                       \
 	VMULPD    V2, V7, V7          \
 	VMULPD    V4, V7, V7          \
 	VMULPD    V7, V8, V8          \
@@ -103,3 +114,25 @@
 	VMULPD    V5, V1, V5          \
 	VADDPD    V5, V8, V8          \
 	VMULPD    V8, V0, V0
+
+// V0 = V0 / (1 + nearExp(V5))
+#define GATED \
+	NEAREXP                       \
+	LOADK(C_ONE, V3)              \
+	VADDPD    V7, V3, V7          \
+	VDIVPD    V7, V0, V0
+
+#define SILU \
+	WITHIN(C_SILU)                \
+	CLEAR(V5)                     \
+	VSUBPD    V0, V5, V5          \
+	GATED
+
+#define GELUTANH \
+	WITHIN(C_LIMIT)               \
+	MULK(C_CUBIC, V0, V5)         \
+	VMULPD    V0, V5, V5          \
+	VMULPD    V0, V5, V5          \
+	VADDPD    V5, V0, V5          \
+	MULK(C_GATE, V5, V5)          \
+	GATED

@@ -74,3 +74,47 @@ out:
 	MOVQ AX, done+40(FP)
 	VZEROUPPER
 	RET
+
+// func geluTanhRowAVX512(x *float32, bias *float64, alpha float64, table *float64, n int) (done int)
+TEXT ·geluTanhRowAVX512(SB), NOSPLIT, $0-48
+	MOVQ         x+0(FP), SI
+	MOVQ         bias+8(FP), BX
+	VBROADCASTSD alpha+16(FP), V14
+	MOVQ         table+24(FP), R8
+	MOVQ         n+32(FP), CX
+	XORQ         AX, AX
+
+next:
+	BIASED
+	GELUTANH
+	STORE
+	ADDQ $LANES, AX
+	CMPQ AX, CX
+	JLT  next
+
+out:
+	MOVQ AX, done+40(FP)
+	VZEROUPPER
+	RET
+
+// func siluRowAVX512(x *float32, bias *float64, alpha float64, table *float64, n int) (done int)
+TEXT ·siluRowAVX512(SB), NOSPLIT, $0-48
+	MOVQ         x+0(FP), SI
+	MOVQ         bias+8(FP), BX
+	VBROADCASTSD alpha+16(FP), V14
+	MOVQ         table+24(FP), R8
+	MOVQ         n+32(FP), CX
+	XORQ         AX, AX
+
+next:
+	BIASED
+	SILU
+	STORE
+	ADDQ $LANES, AX
+	CMPQ AX, CX
+	JLT  next
+
+out:
+	MOVQ AX, done+40(FP)
+	VZEROUPPER
+	RET

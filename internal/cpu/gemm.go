@@ -14,7 +14,7 @@ func linesOf[T floating](a Operand, size int, load loader[T]) source[T] {
 }
 
 func columnsOf[T floating](b Operand, size int, load loader[T]) source[T] {
-	return source[T]{data: b.Data, line: b.CS, step: b.RS, size: size, load: load, parts: wholeElement}
+	return source[T]{data: b.Data, line: b.CS, step: b.RS, size: size, load: load, parts: wholeElement, panels: (*T)(b.Panels)}
 }
 
 var wholeElement = []part{realPart}
@@ -66,7 +66,8 @@ func gemmPlain[T floating](v *variant[T], m, n, k int, a, b Operand, c *T, ldc i
 
 // A product is one matrix product in terms of panels.
 //
-// The columns of C are processed in stretches of nc. For each, B is packed once: one panel
+// The columns of C are processed in stretches of nc. For each, B is packed once, unless its
+// panels have been kept: one panel
 // for every nr columns and every stretch of kc steps of k. C is then divided into tasks of
 // mc rows and some panels of columns. A task packs its rows of A, kc steps at a time, and
 // multiplies: the panel of B (kc x nr) stays in the first-level cache while the
@@ -111,7 +112,7 @@ const (
 	maxColumns  = 4096
 	serialWork  = 1 << 20 // multiplications below which a second goroutine does not pay
 	tasksPerCPU = 4
-	minTileRows = 8 // a task is not cut to fewer tiles down or
+	minTileRows = 4 // a task is not cut to fewer tiles down or
 	minPanels   = 8 // across to employ a second goroutine
 )
 
@@ -130,52 +131,55 @@ func (p *product[T]) run() {
 	q.runPacked()
 }
 
+// columns returns the length of a stretch of columns. It depends on the shape alone.
+func (p *product[T]) columns() int {
+	size := int(unsafe.Sizeof(*new(T)))
+	nc := packedBytes / (max(p.k, 1) * len(p.b.parts) * size)
+	return roundUp(min(max(nc, minColumns), maxColumns), p.v.nr)
+}
+
+// stretch returns the length of the stretches of k, the last of which may be shorter. They
+// are of equal length; a multiple of 8 suits the packers.
+func (p *product[T]) stretch() int {
+	if p.k == 0 {
+		return 0
+	}
+	most := p.v.kc
+	if p.complex {
+		most /= 2
+	}
+	return roundUp(ceilDiv(p.k, ceilDiv(p.k, most)), 8)
+}
+
 func (p *product[T]) runPacked() {
-	v := p.v
+	v, kc, nc := p.v, p.stretch(), p.columns()
 	size := int(unsafe.Sizeof(*new(T)))
 	la, lb, inner := len(p.a.parts), len(p.b.parts), 1
 	if p.complex {
 		inner = 2
 	}
-	// Stretches of equal length; a multiple of 8 suits the packers.
-	stretches := ceilDiv(p.k, v.kc/inner)
-	kc := 0
-	if p.k > 0 {
-		kc = roundUp(ceilDiv(p.k, stretches), 8)
-		stretches = ceilDiv(p.k, kc)
-	}
-	nc := packedBytes / (max(p.k, 1) * lb * size)
-	nc = roundUp(min(max(nc, minColumns), maxColumns), v.nr)
 	workers := runtime.GOMAXPROCS(0)
 	if p.m*p.n*p.k <= serialWork {
 		workers = 1
 	}
-
 	for j0 := 0; j0 < p.n; j0 += nc {
 		cols := min(nc, p.n-j0)
 		panels := ceilDiv(cols, v.nr)
 		mc, jc := p.cut(panels, kc*inner*size, workers)
 		taskRows, taskCols := ceilDiv(p.m, mc), ceilDiv(panels, jc)
-		pack := func(dst []T, jp, q, kq int, scratch []T) {
-			p.b.pack(v, dst, v.nr, j0+jp*v.nr, min(v.nr, cols-jp*v.nr), q, kq, scratch)
-		}
 		// A panel that only one task needs is packed by that task.
+		var all []T // the panels of this stretch of columns
 		var shared *buffer[T]
-		at := func(jp, q, kq int) []T { return shared.data[(q*panels+jp*kq)*v.nr*lb:] }
-		own := kc * v.nr * lb
-		if taskRows > 1 {
-			own = 0
+		own := 0
+		switch {
+		case p.b.panels != nil:
+			all = unsafe.Slice(offset(p.b.panels, j0*p.k), panels*v.nr*p.k)
+		case taskRows > 1:
 			shared = getBuffer[T](panels * v.nr * p.k * lb)
-			units := panels * stretches
-			Parallel(units, grainFor(workers, units), func(lo, hi int) {
-				scratch := getBuffer[T](p.b.scratchLen(v.nr, kc))
-				for unit := lo; unit < hi; unit++ {
-					q, jp := unit/panels*kc, unit%panels
-					kq := min(kc, p.k-q)
-					pack(at(jp, q, kq), jp, q, kq, scratch.data)
-				}
-				scratch.put()
-			})
+			all = shared.data
+			p.packColumns(all, j0, cols, workers)
+		default:
+			own = kc * v.nr * lb
 		}
 		tasks := taskRows * taskCols
 		Parallel(tasks, grainFor(workers, tasks), func(lo, hi int) {
@@ -185,11 +189,11 @@ func (p *product[T]) runPacked() {
 			for t := lo; t < hi; t++ {
 				i, jp := t%taskRows*mc, t/taskRows*jc
 				rows, panelsHere := min(mc, p.m-i), min(jc, panels-jp)
-				p.task(rest, i, rows, j0+jp*v.nr, min(panelsHere*v.nr, cols-jp*v.nr), kc, func(x, q, kq int, scratch []T) *T {
-					if shared != nil {
-						return &at(jp+x, q, kq)[0]
+				p.task(rest, i, rows, j0+jp*v.nr, min(panelsHere*v.nr, cols-jp*v.nr), kc, func(x, q int, scratch []T) *T {
+					if all != nil {
+						return &all[p.panelAt(panels, jp+x, q)]
 					}
-					pack(panel, jp+x, q, kq, scratch)
+					p.packPanel(panel, j0, cols, jp+x, q, scratch)
 					return &panel[0]
 				})
 			}
@@ -211,13 +215,14 @@ func (p *product[T]) cut(panels, lineBytes, workers int) (mc, jc int) {
 		return roundUp(ceilDiv(p.m, taskRows), v.mr), panels
 	}
 	want := workers * tasksPerCPU
+	// Rows are cut first: a task packs its rows of A, and so do all tasks of the same rows.
 	// With fewer than two tasks for each worker, some workers would wait for the others as
-	// long as a task takes. Tasks are then cut smaller than is best for the caches.
-	for _, least := range [][2]int{{minTileRows, minPanels}, {minTileRows / 2, minPanels / 2}} {
-		if taskRows > 1 || panels < want*least[1] {
-			taskRows = max(taskRows, min(want, ceilDiv(p.m, least[0]*v.mr)))
+	// long as a task takes. Tasks are then cut to fewer panels than is best for the caches.
+	for _, across := range []int{minPanels, minPanels / 2} {
+		if taskRows > 1 || panels < want*across {
+			taskRows = max(taskRows, min(want, ceilDiv(p.m, minTileRows*v.mr)))
 		}
-		taskCols = min(ceilDiv(want, taskRows), ceilDiv(panels, least[1]))
+		taskCols = min(ceilDiv(want, taskRows), ceilDiv(panels, across))
 		if taskRows*taskCols >= 2*workers {
 			break
 		}
@@ -237,7 +242,7 @@ func (p *product[T]) taskSumsLen(mc, jc int) int {
 }
 
 // task computes C[i : i+rows, j : j+cols] in the memory w, from B's panels.
-func (p *product[T]) task(w []T, i, rows, j, cols, kc int, panel func(x, q, kq int, scratch []T) *T) {
+func (p *product[T]) task(w []T, i, rows, j, cols, kc int, panel func(x, q int, scratch []T) *T) {
 	v, parts := p.v, len(p.a.parts)
 	strips, panels := ceilDiv(rows, v.mr), ceilDiv(cols, v.nr)
 	take := func(n int) (part []T) {
@@ -283,7 +288,7 @@ func (p *product[T]) task(w []T, i, rows, j, cols, kc int, panel func(x, q, kq i
 			if column.rows <= 0 {
 				continue
 			}
-			b := panel(x, q, kq, scratch)
+			b := panel(x, q, scratch)
 			for s := range strips {
 				a, c := &packed[s*v.mr*kq*parts], offset(column.data, s*v.mr*o.ld)
 				switch r := min(v.mr, rows-s*v.mr); {

@@ -187,6 +187,7 @@ func machine() (v32 []*variant[float32], v64 []*variant[float64], c converters) 
 			name: "avx512 12x32", mr: 12, nr: 32, kc: 256, mul: kernel12x32, mulHalf: half12x32,
 			mulUnpacked: unpacked512x32, mulNarrow: unpacked256x32, lanes: 16, vectors: 2, masked: true,
 			packRows16: packRows16f32, packRows4: packRows4f32, packRows2: packRows2f32, dot: dotAVX32, dots: fourDots(dots512x32, dotsAVX32), columns: columns512x32, columnsWidth: 64, axpy4: axpy4AVX32,
+			dotsFour: dotsFour512, columnsFour: columnsFour512,
 		})
 		v64 = append(v64, &variant[float64]{
 			name: "avx512 12x16", mr: 12, nr: 16, kc: 192, mul: kernel12x16, mulHalf: half12x16,

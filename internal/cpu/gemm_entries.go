@@ -10,11 +10,13 @@ import (
 
 // Operand is a matrix to be read: element (i, j) is RS*i + CS*j elements after Data. The
 // strides may be zero or negative. Conj conjugates every element and has no effect on real
-// types.
+// types. Panels, if not nil, are the panels of a right operand, which PackPanels wrote. A
+// product for which KeepsPanels is true reads them instead of Data.
 type Operand struct {
 	Data   unsafe.Pointer
 	RS, CS int
 	Conj   bool
+	Panels unsafe.Pointer
 }
 
 // Gemm computes the m x n product
@@ -126,12 +128,12 @@ func errPair(t, out dtype.DType) error {
 // Gemm32 computes C = A B in float32: A is m x k with element strides ars and
 // acs, B k x n with brs and bcs, C row-major with row pitch crs. See Gemm.
 func Gemm32(m, n, k int, a *float32, ars, acs int, b *float32, brs, bcs int, c *float32, crs int) {
-	gemmPlain(use32, m, n, k, Operand{ptr(a), ars, acs, false}, Operand{ptr(b), brs, bcs, false}, c, crs, nil)
+	gemmPlain(use32, m, n, k, Operand{Data: ptr(a), RS: ars, CS: acs}, Operand{Data: ptr(b), RS: brs, CS: bcs}, c, crs, nil)
 }
 
 // Gemm64 is Gemm32 in float64.
 func Gemm64(m, n, k int, a *float64, ars, acs int, b *float64, brs, bcs int, c *float64, crs int) {
-	gemmPlain(use64, m, n, k, Operand{ptr(a), ars, acs, false}, Operand{ptr(b), brs, bcs, false}, c, crs, nil)
+	gemmPlain(use64, m, n, k, Operand{Data: ptr(a), RS: ars, CS: acs}, Operand{Data: ptr(b), RS: brs, CS: bcs}, c, crs, nil)
 }
 
 func ptr[T any](p *T) unsafe.Pointer { return unsafe.Pointer(p) }

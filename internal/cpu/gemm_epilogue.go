@@ -55,6 +55,12 @@ func newEpilogue[T floating](e *Epilogue, n int, out dtype.DType) *epilogue[T] {
 		r.alpha = e.Alpha
 	}
 	r.act = e.Act
+	if e.Bias == nil && e.Act >= ActGELU && out == dtype.Float32 { // vector code adds a bias
+		r.bias = make([]float64, n)
+		for j := range r.bias {
+			r.bias[j] = math.Copysign(0, -1) // x - 0 is x, also if x is a zero
+		}
+	}
 	if e.Bias != nil {
 		r.bias = make([]float64, n)
 		half, _ := out.Half()

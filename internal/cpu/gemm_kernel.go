@@ -49,6 +49,11 @@ type variant[T floating] struct {
 	// axpy4's bits, for every i < columnsWidth. k > 0. It may be nil.
 	columns      func(y, x, a *T, ld, k int)
 	columnsWidth int
+
+	// dotsFour and columnsFour are dots and columns for four vectors x, ldx elements apart, with
+	// their bits. dotsFour needs k%32 == 0 and n%2 == 0. They may be nil.
+	dotsFour    func(dst *T, ldd int, x *T, ldx int, a *T, ld, k, n int)
+	columnsFour func(y *T, ldy int, x *T, ldx int, a *T, ld, k int)
 }
 
 // mulLoop is the specification of every micro-kernel: one chain of additions

@@ -23,8 +23,7 @@ const (
 // a packed product, and so are the bits.
 func (v *variant[T]) gemmLong(m, n, k int, a, b Operand, c *T, ldc int) bool {
 	size := int(unsafe.Sizeof(*c))
-	if v.mulUnpacked == nil || n < v.lanes && !v.masked || min(m, n) <= maxVectors || b.CS != 1 ||
-		m > longRows || m*n > longElements || n*v.kc*size > unpackedBytes || k < longStretches*v.kc {
+	if !v.fitsLong(m, n, k, b) {
 		return false
 	}
 	stretches := ceilDiv(k, v.kc)
@@ -56,4 +55,11 @@ func (v *variant[T]) gemmLong(m, n, k int, a, b Operand, c *T, ldc int) bool {
 	copyTile(c, ldc, &w.data[0], n, m, n, false)
 	w.put()
 	return true
+}
+
+// fitsLong reports whether a product is one for gemmLong.
+func (v *variant[T]) fitsLong(m, n, k int, b Operand) bool {
+	size := int(unsafe.Sizeof(*new(T)))
+	return v.mulUnpacked != nil && (n >= v.lanes || v.masked) && min(m, n) > maxVectors && b.CS == 1 &&
+		m <= longRows && m*n <= longElements && n*v.kc*size <= unpackedBytes && k >= longStretches*v.kc
 }

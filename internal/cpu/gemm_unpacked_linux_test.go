@@ -47,7 +47,7 @@ func testUnpackedPages[T floating](t *testing.T, v *variant[T]) {
 			brs, bcs = 1, k
 		}
 		atEnd := rng.IntN(2) == 0
-		if v.gemmUnpacked(m, n, k, Operand{ptr(a.place(m*k, atEnd)), ars, acs, false}, Operand{ptr(b.place(k*n, atEnd)), brs, bcs, false}, c.place(m*n, atEnd), n) {
+		if v.gemmUnpacked(m, n, k, Operand{Data: ptr(a.place(m*k, atEnd)), RS: ars, CS: acs}, Operand{Data: ptr(b.place(k*n, atEnd)), RS: brs, CS: bcs}, c.place(m*n, atEnd), n) {
 			run++
 		}
 	}

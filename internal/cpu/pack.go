@@ -21,6 +21,7 @@ type source[T floating] struct {
 	load       loader[T]      // nil: the elements are of type T
 	converting convertingPacker[T]
 	parts      []part // the components of an element that a panel holds, in this order
+	panels     *T     // the whole operand as PackPanels writes it, or nil
 }
 
 // part is a component of an element. The panels of a complex product hold real and

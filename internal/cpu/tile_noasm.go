@@ -2,7 +2,7 @@
 
 package cpu
 
-// vectorAVX is false: this build has no runTiles.
-const vectorAVX = false
+// vectorAVX and vectorAVX512 are false: this build has no runTiles.
+const vectorAVX, vectorAVX512 = false, false
 
 func runTiles(_ *tileStep, _, _ int) {}
