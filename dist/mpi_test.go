@@ -2,6 +2,7 @@ package dist
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +33,8 @@ func TestMain(m *testing.M) {
 
 // asRank is the program of a rank that a launcher started.
 func asRank(what string) error {
-	_ = os.Setenv("GPK_DEVICE", "cpu")
+	onGPU := os.Getenv("GPK_TEST_DEVICE")
+	_ = os.Setenv("GPK_DEVICE", cmp.Or(onGPU, "cpu"))
 	if what == "missing" {
 		return withoutRank1()
 	}
@@ -50,6 +52,9 @@ func asRank(what string) error {
 		return manySplits(ctx, g)
 	}
 	err = g.Run(ctx, programs[what])
+	if onGPU != "" {
+		err = errors.Join(err, worksAfterwards(g.ranks[0].device))
+	}
 	if err == nil && g.ranks[0].node.Rank() == 0 {
 		fmt.Println("all ranks are done:", g.Size())
 	}
