@@ -3,8 +3,11 @@
 package dist
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -102,5 +105,57 @@ func TestGPUKilled(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestGPUCaptured replays a captured AllReduce on GPUs, in one process, with another input each time.
+func TestGPUCaptured(t *testing.T) {
+	var devices []*device.Device
+	for _, name := range testGPUs(t) {
+		d, err := device.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		devices = append(devices, d)
+	}
+	g, err := Local(devices...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	err = g.Run(t.Context(), func(_ context.Context, c *Comm) error {
+		if c.gpu == nil {
+			return errors.New(g.Explain())
+		}
+		x := gpk.FromSliceOn(c.Device(), []float32{1, 2, 3})
+		graph, err := gpk.Capture([]*gpk.Array{x}, func(in []*gpk.Array) []*gpk.Array {
+			y := c.AllReduce(in[0].Mul(2), Sum)
+			return []*gpk.Array{y.Add(1), c.AllGather(y, 0)}
+		})
+		if err != nil {
+			return err
+		}
+		n := float32(c.Size())
+		for round := range 5 {
+			v := float32(round)
+			if err := gpk.FromSliceInto(x, []float32{v, v + float32(c.Rank()), -v}); err != nil {
+				return err
+			}
+			if err := graph.Replay(); err != nil {
+				return err
+			}
+			got, err := gpk.ToSlice[float32](graph.Outputs()[0])
+			if want := []float32{2*v*n + 1, 2*v*n + n*(n-1) + 1, -2*v*n + 1}; err != nil || !slices.Equal(got, want) {
+				return fmt.Errorf("replay %d: %v, %w, want %v", round, got, err, want)
+			}
+			all, err := gpk.ToSlice[float32](graph.Outputs()[1])
+			if err != nil || len(all) != 3*c.Size() || all[len(all)-1] != -2*v*n {
+				return fmt.Errorf("replay %d: gathered %v, %w", round, all, err)
+			}
+		}
+		return nil
+	})
+	if err := errors.Join(err, g.Close()); err != nil {
+		t.Error(err)
 	}
 }
