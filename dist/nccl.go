@@ -120,6 +120,26 @@ func (g *gpuComm) err() error {
 	return g.failure
 }
 
+// use is a launch of no work that uses buffers.
+type use struct {
+	reads, writes [1]*device.Buffer
+	stream        uint64 // the driver's number
+}
+
+// uses are reused: a short call takes as long as some allocations.
+var uses = sync.Pool{New: func() any { return new(use) }}
+
+// Start implements device.Work.
+func (w *use) Start(_ int, stream uint64) error {
+	w.stream = stream
+	return nil
+}
+
+func (w *use) put() {
+	*w = use{}
+	uses.Put(w)
+}
+
 // start enqueues a call that reads src and writes dst on a stream. Either may have no buffer.
 //
 // NCCL's first calls wait for the other ranks, so NCCL is called without the device's mutex. A launch
@@ -136,15 +156,13 @@ func (g *gpuComm) start(s *device.Stream, src, dst device.View, k nccl.Call) err
 			return err
 		}
 	}
-	d := s.Device()
-	reads, writes := []*device.Buffer{src.Buffer}, []*device.Buffer{dst.Buffer}
-	err := d.Launch(s, reads, writes, func(_ int, stream uint64) error {
-		k.Stream = stream
-		return nil
-	})
-	if err != nil {
+	d, w := s.Device(), uses.Get().(*use)
+	defer w.put()
+	w.reads[0], w.writes[0] = src.Buffer, dst.Buffer
+	if err := d.LaunchWork(s, w.reads[:], w.writes[:], w); err != nil {
 		return err
 	}
+	k.Stream = w.stream
 	if src.Buffer != nil {
 		k.Send = src.Addr()
 	}
@@ -154,7 +172,7 @@ func (g *gpuComm) start(s *device.Stream, src, dst device.View, k nccl.Call) err
 	if err := g.comm.Run(&k); err != nil { //nolint:staticcheck // without cgo it always fails
 		return fmt.Errorf("%w: %w", errEngine, err)
 	}
-	if err := d.Launch(s, reads, writes, func(int, uint64) error { return nil }); err != nil {
+	if err := d.LaunchWork(s, w.reads[:], w.writes[:], w); err != nil {
 		return errors.Join(err, s.Synchronize(context.Background())) // no launch has recorded the use, so it must end here
 	}
 	if captured {

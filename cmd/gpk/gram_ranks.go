@@ -151,6 +151,7 @@ func planCommand(ctx context.Context, args []string, std streams) error {
 	columns := fs.Int("columns", 0, "columns of K; 0: K is symmetric")
 	features := fs.Int("features", 0, "of a sample; the qubits")
 	ranks := fs.Int("ranks", 1, "how many ranks share the work, each as fast as this process")
+	fs.StringVar(&f.device, "device", "cpu", "the device of a rank")
 	f.kernelFlags(fs)
 	if err := parse(fs, args, std); err != nil {
 		return err
@@ -165,9 +166,9 @@ func planCommand(ctx context.Context, args []string, std streams) error {
 	if err != nil {
 		return usageError{err}
 	}
-	cpu, err := device.Open("cpu")
+	d, err := device.Open(f.device)
 	if err != nil {
-		return err
+		return fmt.Errorf("-device: %w", err)
 	}
 	f.subject = fmt.Sprint("-features ", *features)
 	c, err := f.build(ctx, *features)
@@ -175,5 +176,5 @@ func planCommand(ctx context.Context, args []string, std streams) error {
 		return err
 	}
 	o.File, o.Shard = f.out, quantum.Shard{Of: *ranks}
-	return f.predict(ctx, std.out, c, *samples, *columns, cpu, o)
+	return f.predict(ctx, std.out, c, *samples, *columns, d, o)
 }
