@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gpk-go/gpk/device"
@@ -89,20 +90,40 @@ func (g *gpuComm) complete() bool {
 	return last.Synchronize(ctx) == nil
 }
 
-// abort ends the communicator, and fails the results that are not complete. What is enqueued beside it
-// either was noted before the failure is set, and complete waits for it, or note fails it.
+// markTime is how long abort waits for locks before it aborts. A launch holds the device's lock while the stream's
+// queue is full of work that waits for another rank, which only the abort ends.
+const markTime = 200 * time.Millisecond
+
+// abort ends the communicator, and fails the results that are not complete.
 func (g *gpuComm) abort(err error) {
-	g.mu.Lock()
-	g.failure = err
-	g.mu.Unlock()
-	if !g.complete() {
-		g.failOpen(err)
+	var aborted atomic.Bool
+	marked := make(chan struct{})
+	go func() {
+		defer close(marked)
+		g.markFailed(err, &aborted)
+	}()
+	select {
+	case <-marked:
+	case <-time.After(markTime):
 	}
+	aborted.Store(true)
 	// A Replay may wait for work that Abort ends, and Abort waits for the end of graphs.
 	var freed sync.WaitGroup
 	freed.Go(g.graphs.free)
 	_ = g.comm.Abort() // the group has failed already: its first error counts
 	freed.Wait()
+	<-marked
+}
+
+// markFailed fails the results that are not complete. What is enqueued beside it either was noted before the failure
+// is set, and complete waits for it, or note fails it. After an abort, complete work may be work that was aborted.
+func (g *gpuComm) markFailed(err error, aborted *atomic.Bool) {
+	g.mu.Lock()
+	g.failure = err
+	g.mu.Unlock()
+	if complete := g.complete(); !complete || aborted.Load() {
+		g.failOpen(err)
+	}
 }
 
 // failOpen gives the error to the results that nobody has waited for.
