@@ -294,8 +294,8 @@ func TestNCCLFaults(t *testing.T) {
 			errs := make([]error, 3)
 			err = g.Run(t.Context(), func(ctx context.Context, comm *Comm) error {
 				r := comm.Rank()
-				if err := comm.Barrier(ctx); err != nil { // all ranks are in Run
-					return err
+				if errs[r] = comm.Barrier(ctx); errs[r] != nil { // all ranks are in Run
+					return errs[r]
 				}
 				if r == 1 && c.rank1 != nil {
 					errs[r] = c.rank1(ctx, comm)
