@@ -23,6 +23,7 @@ type Graph struct {
 	written []*place         // by each Replay
 	unset   []*device.Buffer // outputs that wait for the first Replay
 	fixed   []*storage
+	told    []Replayed
 }
 
 // Capture records the computation of f and returns it as a Graph; nothing is computed yet.
@@ -91,7 +92,11 @@ func (c *call) capture(in []*Array, f func(in []*Array) []*Array) (*Graph, error
 		unfix(r.sched, r.fixed)
 		return nil, err
 	}
-	return r.graph(run, outs, onto), nil
+	g := r.graph(run, outs, onto)
+	for _, t := range g.told {
+		t.Captured(g)
+	}
+	return g, nil
 }
 
 // Outputs returns the arrays that the sequence computes. Each Replay overwrites them.
@@ -124,7 +129,7 @@ func (g *Graph) Replay() error {
 			before[i] = b.Err()
 			b.State().Heal()
 		}
-		err := g.run.Launch(stream)
+		err := g.launch(stream)
 		if err != nil {
 			for i, b := range g.unset {
 				b.State().Fail(before[i])
@@ -148,6 +153,6 @@ func (g *Graph) Free() {
 	if g.run != nil {
 		_ = g.run.Close() // fails only where the driver is gone
 		unfix(schedulerOf(g.stream.Device()), g.fixed)
-		g.run, g.written, g.unset, g.fixed = nil, nil, nil, nil
+		g.run, g.written, g.unset, g.fixed, g.told = nil, nil, nil, nil, nil
 	}
 }

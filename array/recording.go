@@ -25,8 +25,9 @@ type recording struct {
 	fixed   []*storage
 	ended   bool
 
-	mu  sync.Mutex
-	err error // the first error that prevents the capture
+	mu   sync.Mutex
+	err  error // the first error that prevents the capture
+	told []Replayed
 }
 
 // recordings maps each stream that is being captured to its capture. recorded counts them,
@@ -176,7 +177,7 @@ func (r *recording) graph(run *device.Graph, outs []*Array, onto *device.Stream)
 	s := r.sched
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	g := &Graph{stream: onto, run: run, written: r.written, fixed: r.fixed}
+	g := &Graph{stream: onto, run: run, written: r.written, fixed: r.fixed, told: r.told}
 	for _, w := range r.written {
 		w.to.stream = onto
 	}

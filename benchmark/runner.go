@@ -8,6 +8,7 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dist"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/matmul"
 )
@@ -42,14 +43,15 @@ type runner struct {
 	gpu   bool
 	watch stopwatch
 
-	stream *device.Stream // where the timed work runs
+	stream *device.Stream      // where the timed work runs
+	groups map[int]*dist.Group // by their number of ranks
 }
 
 // newRunner makes dev the default device, where the cases put their arrays.
 // Close gives back what it holds.
 func newRunner(o options, lib library, dev *device.Device) (*runner, error) {
 	device.SetDefault(dev)
-	r := &runner{options: o, lib: lib, dev: dev, gpu: isGPU(dev), watch: wallClock{dev}, stream: dev.DefaultStream()}
+	r := &runner{options: o, lib: lib, dev: dev, gpu: isGPU(dev), watch: wallClock{dev}, stream: dev.DefaultStream(), groups: map[int]*dist.Group{}}
 	if !r.gpu {
 		return r, nil
 	}
@@ -69,6 +71,9 @@ func newRunner(o options, lib library, dev *device.Device) (*runner, error) {
 func (r *runner) close() {
 	if c, ok := r.watch.(io.Closer); ok {
 		c.Close()
+	}
+	for _, g := range r.groups {
+		_ = g.Close() // its ranks are done
 	}
 }
 

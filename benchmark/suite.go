@@ -37,6 +37,7 @@ func init() {
 		{name: "training", about: "a training step in a scope and without, a product read by three lines", cases: trainingCases},
 		{name: "cpu", peer: "numpy_bench.py", about: "products and operations on the CPU, beside NumPy's", device: "cpu", cases: cpuCases},
 		{name: "embed", peer: "st_bench.py", about: "embeddings of texts, by the model in -model", cases: embedCases},
+		{name: "collective", peer: "nccl_bench.py", about: "collective functions, on all GPUs, or on two ranks on the CPU", cases: collectiveCases},
 		{name: "parallel", peer: "nccl_bench.py", about: "a layer in tensor parallel, on one GPU and on all, or on one rank and on two on the CPU", cases: parallelCases},
 		{name: "fft", peer: "linalg_bench.py", about: "Fourier transforms", cases: fourierCases},
 		{name: "linalg", peer: "linalg_bench.py", about: "factorizations and systems of equations", cases: factorCases},

@@ -6,26 +6,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
-	"strconv"
-	"time"
 
 	"github.com/gpk-go/gpk"
-	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dist"
 	"github.com/gpk-go/gpk/nn"
 )
-
-// gpusHere returns the number of GPUs. A test replaces it.
-var gpusHere = func() int {
-	n := 0
-	for _, i := range device.List() {
-		if i.Kind == device.CUDA {
-			n++
-		}
-	}
-	return n
-}
 
 // parallelMLP is the shape of an MLP: m rows, d features, h hidden features.
 type parallelMLP struct{ m, d, h, ranks int }
@@ -57,13 +42,9 @@ func parallelCases(o options, gpu bool) ([]benchCase, error) {
 	return cs, nil
 }
 
-// measure times the layer on ranks of this process. The elements of both weights are normal numbers divided by
+// measure times the layer on ranks. The elements of both weights are normal numbers divided by
 // the square root of the number of terms.
 func (s parallelMLP) measure(r *runner, p precision) (rs []result, err error) {
-	devices, err := s.devices(r)
-	if err != nil {
-		return nil, err
-	}
 	scaled := func(terms int) distribution {
 		return func(r *rand.Rand) float64 { return r.NormFloat64() / math.Sqrt(float64(terms)) }
 	}
@@ -81,12 +62,7 @@ func (s parallelMLP) measure(r *runner, p precision) (rs []result, err error) {
 	defer nn.Free(layer)
 	nn.SetPrecision(layer, p.named)
 
-	g, err := dist.Local(devices...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, g.Close()) }()
-	err = g.Run(context.Background(), func(ctx context.Context, c *dist.Comm) error {
+	err = r.onRanks(s.ranks, func(ctx context.Context, c *dist.Comm) error {
 		m, err := nn.NewParallelMLP(c, layer)
 		if err != nil {
 			return err
@@ -99,21 +75,6 @@ func (s parallelMLP) measure(r *runner, p precision) (rs []result, err error) {
 		return err
 	})
 	return rs, err
-}
-
-// devices returns the devices of the ranks.
-func (s parallelMLP) devices(r *runner) ([]*device.Device, error) {
-	if !r.gpu || s.ranks == 1 {
-		return slices.Repeat([]*device.Device{r.dev}, s.ranks), nil
-	}
-	list := make([]*device.Device, s.ranks)
-	for i := range list {
-		var err error
-		if list[i], err = device.Open("cuda:" + strconv.Itoa(i)); err != nil {
-			return nil, err
-		}
-	}
-	return list, nil
 }
 
 // reference computes rows of the result in float64.
@@ -157,56 +118,4 @@ func (s parallelMLP) rounds(ctx context.Context, r *runner, p precision, c *dist
 		out = append(out, result{Iterations: tm.calls, Metrics: w.metrics(tm.seconds), Error: d.relative, Bound: bound, Note: r.precisionNote(p)})
 	}
 	return out, nil
-}
-
-// rankLap times calls that all ranks make together. Every rank gets the time of the slowest, so all ranks
-// make the same number of calls.
-type rankLap struct {
-	ctx  context.Context
-	c    *dist.Comm
-	call func() error
-}
-
-// measure measures the time of a call. Only the laps count.
-func (l rankLap) measure(o options) (timing, error) {
-	if _, err := l.lap(max(1, o.warmup)); err != nil {
-		return timing{}, err
-	}
-	once, err := l.lap(1)
-	if err != nil {
-		return timing{}, err
-	}
-	inner := o.iterations
-	if inner == 0 {
-		inner = fit(max(once, 5*time.Microsecond), 2000)
-	}
-	var seconds []float64
-	total := time.Duration(0)
-	for len(seconds) < samples && (len(seconds) < leastSamples || total < patience) {
-		d, err := l.lap(inner)
-		if err != nil {
-			return timing{}, err
-		}
-		total += d
-		seconds = append(seconds, d.Seconds()/float64(inner))
-	}
-	return timing{seconds: median(seconds), calls: inner * len(seconds)}, nil
-}
-
-// lap makes n calls, and returns the time of the slowest rank.
-func (l rankLap) lap(n int) (time.Duration, error) {
-	if err := l.c.Barrier(l.ctx); err != nil {
-		return 0, err
-	}
-	start := time.Now()
-	for range n {
-		if err := l.call(); err != nil {
-			return 0, err
-		}
-	}
-	if err := l.c.Device().Synchronize(l.ctx); err != nil {
-		return 0, err
-	}
-	slowest, err := gpk.Item[float64](l.c.AllReduce(gpk.FromSliceOn(l.c.Device(), []float64{time.Since(start).Seconds()}), dist.Max).Reshape())
-	return time.Duration(slowest * float64(time.Second)), err
 }

@@ -72,6 +72,8 @@ func TestSuitesObeyFlags(t *testing.T) {
 		{"transfer", "", "fp32", "error"},
 		{"host", "64", "", "error"},
 		{"training", "64", "", "error"},
+		{"collective", "4", "", "Collective/op=all_reduce/bytes=4 Collective/op=broadcast/bytes=4"},
+		{"collective", "64", "fp32", "error"},
 		{"parallel", "1x2x4", "bf16", "ParallelMLP/dtype=bf16/m=1/d=2/h=4/ranks=1 ParallelMLP/dtype=bf16/m=1/d=2/h=4/ranks=2"},
 		{"parallel", "", "i8", "error"},
 		{"einsum", "", "fp32", "error"},

@@ -1,6 +1,7 @@
 package dist
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/gpk-go/gpk"
@@ -10,9 +11,10 @@ import (
 
 // The collective functions evaluate their operand, move data on the line that calls them, and
 // return an array on the rank's device, of the operand's scope. With NCCL they return when the work
-// is enqueued on the array's stream. All ranks give arrays of one type and shape. An error is
-// that of the first rank that has one: of its array (an error travels with an array to all ranks),
-// or because its call differs from that of rank 0, which is ErrUnsupported, ErrDType or ErrShape.
+// is enqueued on the array's stream, and the ranks compare their calls meanwhile. All ranks give arrays
+// of one type and shape. An error is that of the first rank that has one: of its array (an error travels
+// with an array to all ranks), or because its call differs from that of rank 0, which is ErrUnsupported,
+// ErrDType or ErrShape. With NCCL it ends the group.
 
 // AllReduce returns the reduction of the arrays of all ranks, element by element.
 func (c *Comm) AllReduce(a *gpk.Array, op Op) *gpk.Array {
@@ -94,11 +96,9 @@ func (c *Comm) begin(head heading, a *gpk.Array) *call {
 	if d := c.Device(); a.Device() != d {
 		k.err = fmt.Errorf("%w: the array is on %v, the rank on %v: To(c.Device()) first", gpk.ErrDevice, a.Device(), d)
 	}
-	k.check(func() error {
-		if c.gpu != nil && a.Stream().Capturing() {
-			return errCaptured
-		}
-		return nil
+	k.check(func() (err error) {
+		k.head.Sequence, err = k.sequence()
+		return err
 	})
 	k.head.DType, k.head.Shape = a.DType().String(), a.Shape()
 	return k
@@ -160,8 +160,7 @@ func (k *call) finish(move func() (*gpk.Array, error)) *gpk.Array {
 	if k.err != nil {
 		k.head.Error, k.head.Is = control.Text(k.err), control.Sentinels(k.err)
 	}
-	k.key = k.c.next()
-	err := k.c.agree(k.c.ctx, k.key, k.head)
+	err := k.announce()
 	if k.err != nil {
 		return k.Failed(k.c.blame(k.c.me, k.err))
 	}
@@ -173,4 +172,21 @@ func (k *call) finish(move func() (*gpk.Array, error)) *gpk.Array {
 		return k.Failed(k.c.end(err))
 	}
 	return k.Own(out)
+}
+
+// announce tells the other ranks of the call. With NCCL it does not wait for them.
+func (k *call) announce() error {
+	c := k.c
+	if c.compare == nil {
+		k.key = c.next()
+		return c.agree(c.ctx, k.key, k.head)
+	}
+	if c.ctx.Err() != nil { // nobody compares
+		return c.end(context.Cause(c.ctx))
+	}
+	c.compare.add(k.head)
+	if k.err == nil && !k.onGPU() { // no elements: all ranks that make this call name it
+		k.key = c.next()
+	}
+	return nil
 }

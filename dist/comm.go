@@ -24,7 +24,11 @@ type Comm struct {
 	members []int  // ranks of the group
 	me      int    // the index in members
 	move    mover
-	gpu     *gpuComm // nil: arrays are copied through the host
+	gpu     *gpuComm    // nil: arrays are copied through the host
+	compare *comparison // of calls whose work has started; nil without gpu: the ranks compare each call first
+
+	captured  *replays // the newest captured sequence
+	sequences int
 
 	mu     sync.Mutex
 	calls  int
@@ -42,7 +46,13 @@ func newComm(ctx context.Context, r *rank, name string) *Comm {
 }
 
 func commOf(ctx context.Context, r *rank, name string, members []int, me int, m mover, gpu *gpuComm) *Comm {
-	return &Comm{r: r, ctx: ctx, name: name, members: members, me: me, move: m, gpu: gpu, sent: map[int]int{}, got: map[int]int{}}
+	c := &Comm{r: r, ctx: ctx, name: name, members: members, me: me, move: m, gpu: gpu, sent: map[int]int{}, got: map[int]int{}}
+	if gpu != nil {
+		c.compare = newComparison(c)
+		gpu.comparedBy(c.compare)
+		r.compare(ctx, c.compare)
+	}
+	return c
 }
 
 // Rank returns the rank, from 0.
@@ -77,7 +87,7 @@ func (c *Comm) check() error {
 	return named(c.r.node.Err())
 }
 
-// next returns the name of the next collective call.
+// next returns the name of the next collective call whose data moves through the host.
 func (c *Comm) next() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

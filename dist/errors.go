@@ -47,6 +47,9 @@ var (
 
 // named turns the control side's Failure into a RankError.
 func named(err error) error {
+	if err == nil {
+		return nil
+	}
 	var f *control.Failure
 	if !errors.As(err, &f) {
 		return err

@@ -16,13 +16,14 @@ import (
 // heading is what a rank says of its call before data moves: the ranks compare them. It is sent
 // as JSON.
 type heading struct {
-	Call  string
-	Op    string `json:",omitempty"`
-	Axis  int    `json:",omitempty"` // or the root
-	DType string `json:",omitempty"`
-	Shape []int  `json:",omitempty"`
-	Error string `json:",omitempty"` // why the rank cannot take part
-	Is    []int  `json:",omitempty"`
+	Call     string
+	Op       string `json:",omitempty"`
+	Axis     int    `json:",omitempty"` // or the root
+	DType    string `json:",omitempty"`
+	Shape    []int  `json:",omitempty"`
+	Sequence int    `json:",omitempty"` // the number of the captured sequence that the call is a part of
+	Error    string `json:",omitempty"` // why the rank cannot take part
+	Is       []int  `json:",omitempty"`
 }
 
 const maxHeading = 2 << 10
@@ -39,6 +40,9 @@ func (h heading) String() string {
 		s += fmt.Sprintf("(root %d)", h.Axis)
 	case "AllGather", "AllToAll":
 		s += fmt.Sprintf("(axis %d)", h.Axis)
+	}
+	if h.Sequence > 0 {
+		s += fmt.Sprintf(" (captured sequence %d)", h.Sequence)
 	}
 	if h.DType != "" {
 		s += fmt.Sprintf(" of %v %s", h.Shape, h.DType)
@@ -61,8 +65,12 @@ func (h heading) encode() ([]byte, error) {
 }
 
 // agree compares the headings of all ranks, and returns nil if all call the same and can take
-// part. Any other error but that of a failed group is the same in all ranks, which go on.
+// part. Any other error but that of a failed group is the same in all ranks, which go on. With NCCL a
+// difference fails the group.
 func (c *Comm) agree(ctx context.Context, key string, mine heading) error {
+	if c.compare != nil {
+		return c.compare.wait(ctx, mine)
+	}
 	own, err := mine.encode()
 	if err != nil {
 		mine = heading{Call: mine.Call, Error: control.Text(err), Is: control.Sentinels(err)}
@@ -72,11 +80,11 @@ func (c *Comm) agree(ctx context.Context, key string, mine heading) error {
 	if err != nil {
 		return c.end(err)
 	}
-	return c.compare(all)
+	return c.difference(all)
 }
 
-// compare names the first rank whose heading carries an error or differs from that of rank 0.
-func (c *Comm) compare(all [][]byte) error {
+// difference names the first rank whose heading carries an error or differs from that of rank 0.
+func (c *Comm) difference(all [][]byte) error {
 	var first, h heading
 	for i, b := range all {
 		if i > 0 && string(b) == string(all[0]) {
@@ -104,7 +112,7 @@ func (c *Comm) compare(all [][]byte) error {
 func (h heading) differs(other heading) error {
 	var cause error
 	switch {
-	case h.Call != other.Call || h.Op != other.Op || h.Axis != other.Axis:
+	case h.Call != other.Call || h.Op != other.Op || h.Axis != other.Axis || h.Sequence != other.Sequence:
 		cause = gpk.ErrUnsupported
 	case h.DType != other.DType:
 		cause = gpk.ErrDType

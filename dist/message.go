@@ -23,6 +23,9 @@ func (c *Comm) Send(ctx context.Context, a *gpk.Array, to int) error {
 	if err := c.ready(ctx, to); err != nil {
 		return fail(err)
 	}
+	if a.Stream().Capturing() {
+		return fail(errCapturedMessage)
+	}
 	head := heading{Call: "Send"}
 	err := op.Check()
 	var body []byte
@@ -52,6 +55,8 @@ func (c *Comm) Send(ctx context.Context, a *gpk.Array, to int) error {
 	}
 	return nil
 }
+
+var errCapturedMessage = fmt.Errorf("%w: a message in a captured sequence: both sides wait for each other", gpk.ErrUnsupported)
 
 // sendOnGPU sends an array by NCCL once the receiver has called Recv. Enqueued earlier, the send could
 // block work behind it for which the receiver waits, and neither would end.
@@ -118,6 +123,9 @@ func (c *Comm) Recv(ctx context.Context, into *gpk.Array, from int) error {
 	}
 	if err := c.ready(ctx, from); err != nil {
 		return fail(err)
+	}
+	if into.Stream().Capturing() {
+		return fail(errCapturedMessage)
 	}
 	ctx, cancel := both(ctx, c.ctx)
 	defer cancel()

@@ -2,12 +2,14 @@ package dist
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -27,12 +29,17 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if fakeDir != "" {
+		_ = os.RemoveAll(fakeDir)
+	}
+	os.Exit(code)
 }
 
 // asRank is the program of a rank that a launcher started.
 func asRank(what string) error {
-	_ = os.Setenv("GPK_DEVICE", "cpu")
+	onGPU := os.Getenv("GPK_TEST_DEVICE")
+	_ = os.Setenv("GPK_DEVICE", cmp.Or(onGPU, "cpu"))
 	if what == "missing" {
 		return withoutRank1()
 	}
@@ -50,6 +57,9 @@ func asRank(what string) error {
 		return manySplits(ctx, g)
 	}
 	err = g.Run(ctx, programs[what])
+	if onGPU != "" {
+		err = errors.Join(err, worksAfterwards(g.ranks[0].device))
+	}
 	if err == nil && g.ranks[0].node.Rank() == 0 {
 		fmt.Println("all ranks are done:", g.Size())
 	}
@@ -171,12 +181,18 @@ func long(ctx context.Context, c *Comm) error {
 	}
 	if c.Size() > 1 {
 		right, left := (c.Rank()+1)%c.Size(), (c.Rank()+c.Size()-1)%c.Size()
-		if err := c.Send(ctx, gpk.Full(gpk.Int32, c.Rank(), 5), right); err != nil {
-			return err
-		}
 		into := gpk.Zeros(gpk.Int32, 5)
-		if err := c.Recv(ctx, into, left); err != nil {
-			return err
+		steps := []func() error{
+			func() error { return c.Send(ctx, gpk.Full(gpk.Int32, c.Rank(), 5), right) },
+			func() error { return c.Recv(ctx, into, left) },
+		}
+		if c.Rank()%2 == 1 { // with NCCL, Send waits for Recv
+			slices.Reverse(steps)
+		}
+		for _, step := range steps {
+			if err := step(); err != nil {
+				return err
+			}
 		}
 		if got, err := gpk.ToSlice[int32](into); err != nil || got[4] != int32(left) {
 			return fmt.Errorf("received %v: %w", got, err)

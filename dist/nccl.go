@@ -5,21 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dist/internal/control"
 	"github.com/gpk-go/gpk/internal/deferred"
 	"github.com/gpk-go/gpk/internal/nccl"
 )
 
-// gpuComm is the NCCL communicator of a Comm. The ranks first compare their calls over the mover, so
-// all ranks that a call concerns enqueue it, in the same order.
+// gpuComm is the NCCL communicator of a Comm. The ranks compare their calls while the work runs.
 //
-// A call returns when its work is enqueued; its result is not complete then. When a rank is lost, watch
-// aborts the communicator: the work ends, and results that were not complete carry the RankError as a
-// deferred error.
+// A call returns when its work is enqueued; its result is not complete then. When a rank is lost or calls
+// differ, watch aborts the communicator: the work ends, and results that were not complete or not compared
+// carry the RankError as a deferred error.
 type gpuComm struct {
 	comm *nccl.Comm
 	node *control.Node
@@ -30,6 +29,9 @@ type gpuComm struct {
 	stream  *device.Stream // of that work
 	current *batch         // the batch of the next results; nil: a new one
 	open    map[*batch]bool
+	compare *comparison // of the Comm that uses it
+
+	graphs
 
 	leave   chan struct{} // closed by end
 	once    sync.Once
@@ -41,6 +43,9 @@ type gpuComm struct {
 type batch struct {
 	err     *deferred.Error
 	failure error
+
+	compare *comparison // of their calls
+	calls   int         // of these, the number up to the last one
 }
 
 // asyncPause is the interval at which watch asks NCCL whether a connection has failed.
@@ -85,16 +90,40 @@ func (g *gpuComm) complete() bool {
 	return last.Synchronize(ctx) == nil
 }
 
-// abort ends the communicator, and fails the results that are not complete. What is enqueued beside it
-// either was noted before the failure is set, and complete waits for it, or note fails it.
+// markTime is how long abort waits for locks before it aborts. A launch holds the device's lock while the stream's
+// queue is full of work that waits for another rank, which only the abort ends.
+const markTime = 200 * time.Millisecond
+
+// abort ends the communicator, and fails the results that are not complete.
 func (g *gpuComm) abort(err error) {
+	var aborted atomic.Bool
+	marked := make(chan struct{})
+	go func() {
+		defer close(marked)
+		g.markFailed(err, &aborted)
+	}()
+	select {
+	case <-marked:
+	case <-time.After(markTime):
+	}
+	aborted.Store(true)
+	// A Replay may wait for work that Abort ends, and Abort waits for the end of graphs.
+	var freed sync.WaitGroup
+	freed.Go(g.graphs.free)
+	_ = g.comm.Abort() // the group has failed already: its first error counts
+	freed.Wait()
+	<-marked
+}
+
+// markFailed fails the results that are not complete. What is enqueued beside it either was noted before the failure
+// is set, and complete waits for it, or note fails it. After an abort, complete work may be work that was aborted.
+func (g *gpuComm) markFailed(err error, aborted *atomic.Bool) {
 	g.mu.Lock()
 	g.failure = err
 	g.mu.Unlock()
-	if !g.complete() {
+	if complete := g.complete(); !complete || aborted.Load() {
 		g.failOpen(err)
 	}
-	_ = g.comm.Abort() // the group has failed already: its first error counts
 }
 
 // failOpen gives the error to the results that nobody has waited for.
@@ -112,7 +141,25 @@ func (g *gpuComm) err() error {
 	return g.failure
 }
 
-var errCaptured = fmt.Errorf("%w: a collective function in a captured sequence", gpk.ErrUnsupported)
+// use is a launch of no work that uses buffers.
+type use struct {
+	reads, writes [1]*device.Buffer
+	stream        uint64 // the driver's number
+}
+
+// uses are reused: a short call takes as long as some allocations.
+var uses = sync.Pool{New: func() any { return new(use) }}
+
+// Start implements device.Work.
+func (w *use) Start(_ int, stream uint64) error {
+	w.stream = stream
+	return nil
+}
+
+func (w *use) put() {
+	*w = use{}
+	uses.Put(w)
+}
 
 // start enqueues a call that reads src and writes dst on a stream. Either may have no buffer.
 //
@@ -121,24 +168,22 @@ var errCaptured = fmt.Errorf("%w: a collective function in a captured sequence",
 // work after it records this use. Nothing else uses the buffers between the two launches: src is lent
 // while it is read, and nothing else knows dst.
 func (g *gpuComm) start(s *device.Stream, src, dst device.View, k nccl.Call) error {
-	if s.Capturing() {
-		return errCaptured
+	captured := s.Capturing()
+	if !captured {
+		if err := g.settle(src.Buffer); err != nil {
+			return err
+		}
+		if err := g.follow(s); err != nil {
+			return err
+		}
 	}
-	if err := g.settle(src.Buffer); err != nil {
+	d, w := s.Device(), uses.Get().(*use)
+	defer w.put()
+	w.reads[0], w.writes[0] = src.Buffer, dst.Buffer
+	if err := d.LaunchWork(s, w.reads[:], w.writes[:], w); err != nil {
 		return err
 	}
-	d := s.Device()
-	if err := g.follow(s); err != nil {
-		return err
-	}
-	reads, writes := []*device.Buffer{src.Buffer}, []*device.Buffer{dst.Buffer}
-	err := d.Launch(s, reads, writes, func(_ int, stream uint64) error {
-		k.Stream = stream
-		return nil
-	})
-	if err != nil {
-		return err
-	}
+	k.Stream = w.stream
 	if src.Buffer != nil {
 		k.Send = src.Addr()
 	}
@@ -148,10 +193,20 @@ func (g *gpuComm) start(s *device.Stream, src, dst device.View, k nccl.Call) err
 	if err := g.comm.Run(&k); err != nil { //nolint:staticcheck // without cgo it always fails
 		return fmt.Errorf("%w: %w", errEngine, err)
 	}
-	if err := d.Launch(s, reads, writes, func(int, uint64) error { return nil }); err != nil {
+	if err := d.LaunchWork(s, w.reads[:], w.writes[:], w); err != nil {
 		return errors.Join(err, s.Synchronize(context.Background())) // no launch has recorded the use, so it must end here
 	}
+	if captured {
+		return nil // a Replay notes it
+	}
 	return g.note(s, dst.Buffer)
+}
+
+// comparedBy sets the comparison of the calls that follow.
+func (g *gpuComm) comparedBy(p *comparison) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.compare, g.current = p, nil
 }
 
 // follow makes a stream wait for the last enqueued work if that is on another stream.
@@ -167,8 +222,8 @@ func (g *gpuComm) follow(s *device.Stream) error {
 	return s.Wait(g.last)
 }
 
-// note records an event after the enqueued work, and attaches the batch's deferred error to its result.
-func (g *gpuComm) note(s *device.Stream, result *device.Buffer) error {
+// note records an event after the enqueued work, and attaches the batch's deferred error to its results.
+func (g *gpuComm) note(s *device.Stream, results ...*device.Buffer) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.last == nil {
@@ -191,11 +246,17 @@ func (g *gpuComm) note(s *device.Stream, result *device.Buffer) error {
 		g.current = b
 		g.open[b] = true
 	}
-	result.State().Attach(g.current.err)
+	if g.compare != nil {
+		g.current.compare, g.current.calls = g.compare, g.compare.number()
+	}
+	for _, b := range results {
+		b.State().Attach(g.current.err)
+	}
 	return nil
 }
 
-// resolve waits for the results of a batch.
+// resolve waits for the results of a batch, and until the ranks have compared their calls: those that differ may end
+// with wrong results.
 func (g *gpuComm) resolve(b *batch) (found, failed error) {
 	g.mu.Lock()
 	if g.current == b {
@@ -207,9 +268,18 @@ func (g *gpuComm) resolve(b *batch) (found, failed error) {
 		return nil, err
 	}
 	g.mu.Lock()
+	compare, calls := b.compare, b.calls
+	g.mu.Unlock()
+	if compare != nil {
+		found = compare.reach(calls)
+	}
+	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.open, b)
-	return b.failure, nil
+	if b.failure != nil {
+		found = b.failure
+	}
+	return found, nil
 }
 
 // wait waits for all work that was enqueued.
@@ -270,6 +340,7 @@ func await(ctx context.Context, node *control.Node, f func() (*nccl.Comm, error)
 func (g *gpuComm) free() error {
 	g.once.Do(func() { close(g.leave) })
 	<-g.stopped
+	g.graphs.free()
 	if err := g.err(); err != nil {
 		return nil // it was aborted
 	}

@@ -23,20 +23,22 @@ type ncclReduction struct {
 	op    nccl.Op
 }
 
+var ncclOps = [...]nccl.Op{Sum: nccl.Sum, Mean: nccl.Avg, Prod: nccl.Prod, Max: nccl.Max, Min: nccl.Min}
+
+var ncclTypes = map[dtype.DType]ncclReduction{
+	dtype.Float32: {as: nccl.Float32, parts: 1}, dtype.Float64: {as: nccl.Float64, parts: 1},
+	dtype.Float16: {as: nccl.Float16, parts: 1}, dtype.BFloat16: {as: nccl.BFloat16, parts: 1},
+	dtype.Int8: {as: nccl.Int8, parts: 1}, dtype.Uint8: {as: nccl.Uint8, parts: 1}, dtype.Bool: {as: nccl.Uint8, parts: 1},
+	dtype.Int32: {as: nccl.Int32, parts: 1}, dtype.Int64: {as: nccl.Int64, parts: 1},
+	dtype.Uint32: {as: nccl.Uint32, parts: 1}, dtype.Uint64: {as: nccl.Uint64, parts: 1}, // NCCL has no 16-bit integers
+	dtype.Complex64: {as: nccl.Float32, parts: 2}, dtype.Complex128: {as: nccl.Float64, parts: 2},
+}
+
 // reductionOf returns how NCCL reduces a type. It reduces both parts of complex numbers, but has no
 // product of them, and its extremes of floating-point numbers do not propagate NaN.
 func reductionOf(op Op, dt dtype.DType) (r ncclReduction, ok bool) {
-	ops := map[Op]nccl.Op{Sum: nccl.Sum, Mean: nccl.Avg, Prod: nccl.Prod, Max: nccl.Max, Min: nccl.Min}
-	types := map[dtype.DType]ncclReduction{
-		dtype.Float32: {as: nccl.Float32, parts: 1}, dtype.Float64: {as: nccl.Float64, parts: 1},
-		dtype.Float16: {as: nccl.Float16, parts: 1}, dtype.BFloat16: {as: nccl.BFloat16, parts: 1},
-		dtype.Int8: {as: nccl.Int8, parts: 1}, dtype.Uint8: {as: nccl.Uint8, parts: 1}, dtype.Bool: {as: nccl.Uint8, parts: 1},
-		dtype.Int32: {as: nccl.Int32, parts: 1}, dtype.Int64: {as: nccl.Int64, parts: 1},
-		dtype.Uint32: {as: nccl.Uint32, parts: 1}, dtype.Uint64: {as: nccl.Uint64, parts: 1}, // NCCL has no 16-bit integers
-		dtype.Complex64: {as: nccl.Float32, parts: 2}, dtype.Complex128: {as: nccl.Float64, parts: 2},
-	}
-	r, ok = types[dt]
-	r.op = ops[op]
+	r, ok = ncclTypes[dt]
+	r.op = ncclOps[op]
 	switch {
 	case dt.IsComplex():
 		ok = op == Sum || op == Mean
@@ -55,7 +57,7 @@ func (g *gpuComm) enqueue(op *array.Operation, dt dtype.DType, shape []int, x *g
 		reads = append(reads, x)
 	}
 	started := false
-	out := op.Result(dt, shape, k.Kind.String()+" of "+nccl.Version(), reads, func(s *device.Stream, dst device.View, reads []device.View) error {
+	out := op.Result(dt, shape, k.Kind.How(), reads, func(s *device.Stream, dst device.View, reads []device.View) error {
 		if started {
 			return errAgain // the other ranks do not repeat the call
 		}

@@ -26,7 +26,10 @@ func TestNCCLDeferred(t *testing.T) {
 	defer g.Close()
 	outside := fmt.Errorf("%w: index 7 of 4", gpk.ErrShape)
 	errs := make([]error, 3)
-	err = g.Run(t.Context(), func(_ context.Context, c *Comm) error {
+	err = g.Run(t.Context(), func(ctx context.Context, c *Comm) error {
+		if errs[c.Rank()] = c.Barrier(ctx); errs[c.Rank()] != nil { // all ranks are in Run
+			return errs[c.Rank()]
+		}
 		x := gpk.FromSlice([]float32{1, 2})
 		if c.Rank() == 1 {
 			b, err := x.Buffer()

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,11 +21,23 @@ import (
 	"github.com/gpk-go/gpk/internal/nccl/nccltest"
 )
 
+// fakeDir is the folder of the fake library, which TestMain removes.
+var fakeDir string
+
+// fakeLibrary builds the fake library once: a process opens only the first that it finds.
+var fakeLibrary = sync.OnceValues(func() (file, why string) {
+	var err error
+	if fakeDir, err = os.MkdirTemp("", "gpk-nccl"); err != nil {
+		return "", err.Error()
+	}
+	return nccltest.Build(fakeDir)
+})
+
 // fakeNCCL makes this process use the fake library, for devices without a CUDA context. It returns the
 // file in which the library logs its communicators.
 func fakeNCCL(t *testing.T, has func(d *device.Device) bool) (log string) {
 	t.Helper()
-	file, why := nccltest.Build(t.TempDir())
+	file, why := fakeLibrary()
 	if why != "" {
 		t.Skipf("NOT RUN: there is no fake NCCL: %s", why)
 	}
@@ -249,32 +262,6 @@ func TestNCCLOnGPUs(t *testing.T) {
 	ended(t, log, "destroy")
 }
 
-// TestNCCLCaptured checks that a captured stream is refused, and that the ranks can continue.
-func TestNCCLCaptured(t *testing.T) {
-	fakeNCCL(t, ncclDevices.has)
-	g, err := Local(fakeGPUs(t, 2)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer g.Close()
-	err = g.Run(t.Context(), func(_ context.Context, c *Comm) error {
-		x := gpk.FromSlice([]float32{1}).To(c.Device())
-		_, err := gpk.Capture([]*gpk.Array{x}, func(in []*gpk.Array) []*gpk.Array {
-			return []*gpk.Array{c.AllReduce(in[0], Sum)}
-		})
-		if !errors.Is(err, gpk.ErrUnsupported) || !strings.Contains(err.Error(), "captured") {
-			return fmt.Errorf("in a captured sequence: %w", err)
-		}
-		if got, err := gpk.Item[float32](c.AllReduce(x, Sum)); err != nil || got != 2 {
-			return fmt.Errorf("after it: %v, %w", got, err)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
-}
-
 // TestNCCLFaults lets a rank fail while the others are in NCCL, or NCCL fail itself. All ranks get an error
 // that names the rank, and every communicator is aborted.
 func TestNCCLFaults(t *testing.T) {
@@ -307,6 +294,9 @@ func TestNCCLFaults(t *testing.T) {
 			errs := make([]error, 3)
 			err = g.Run(t.Context(), func(ctx context.Context, comm *Comm) error {
 				r := comm.Rank()
+				if errs[r] = comm.Barrier(ctx); errs[r] != nil { // all ranks are in Run
+					return errs[r]
+				}
 				if r == 1 && c.rank1 != nil {
 					errs[r] = c.rank1(ctx, comm)
 				} else {

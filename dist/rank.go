@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dist/internal/control"
@@ -19,9 +20,12 @@ type rank struct {
 	gpu    *gpuComm // nil: arrays are copied through the host
 	engine string
 
-	mu     sync.Mutex
-	splits map[string]mover // those of the Comms that Split made in this Run, by name
-	gpus   []*gpuComm       // those of the same Comms, in the order in which all ranks made them
+	background sync.WaitGroup // goroutines of this Run
+
+	mu          sync.Mutex
+	splits      map[string]mover // those of the Comms that Split made in this Run, by name
+	gpus        []*gpuComm       // those of the same Comms, in the order in which all ranks made them
+	comparisons []*comparison    // of all Comms of this Run
 }
 
 // keepGPU records a communicator that Split made, to be freed when all ranks are done.
@@ -31,15 +35,45 @@ func (r *rank) keepGPU(g *gpuComm) {
 	r.gpus = append(r.gpus, g)
 }
 
-// settle waits for the work on the rank's GPU that needs other ranks, which may exit once Run has returned.
-func (r *rank) settle(ctx context.Context) error {
+// leaveTime is how long the GPU's work may take after the context of Run has ended.
+const leaveTime = time.Second
+
+// leaveGPUs fails the group if the rank's GPU still works when the context has ended: the program may wait for
+// it, and it may wait for another rank.
+func (r *rank) leaveGPUs(ctx context.Context, finished chan struct{}) {
+	ticker := time.NewTicker(leaveTime)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			for _, g := range r.communicators() {
+				if !g.complete() {
+					_ = r.fail(context.Cause(ctx))
+					return
+				}
+			}
+		case <-finished:
+			return
+		case <-r.node.Done():
+			return
+		}
+	}
+}
+
+// communicators returns the communicators of the rank.
+func (r *rank) communicators() []*gpuComm {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	all := slices.Clone(r.gpus)
-	r.mu.Unlock()
 	if r.gpu != nil {
 		all = append(all, r.gpu)
 	}
-	for _, g := range all {
+	return all
+}
+
+// settle waits for the work on the rank's GPU that needs other ranks, which may exit once Run has returned.
+func (r *rank) settle(ctx context.Context) error {
+	for _, g := range r.communicators() {
 		if err := g.wait(ctx); err != nil {
 			return err
 		}
@@ -79,16 +113,21 @@ func (r *rank) run(ctx context.Context, name string, f func(context.Context, *Co
 		return err
 	}
 	inner, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	finished := make(chan struct{})
-	defer close(finished)
-	go func() {
+	defer func() {
+		cancel(nil)
+		close(finished)
+		r.background.Wait()
+	}()
+	r.background.Go(func() {
 		select {
 		case <-r.node.Done():
 			cancel(named(r.node.Err()))
+		case <-ctx.Done():
+			r.leaveGPUs(ctx, finished)
 		case <-finished:
 		}
-	}()
+	})
 	c := newComm(inner, r, name)
 	if err := f(inner, c); err != nil {
 		return r.fail(err)
@@ -97,7 +136,10 @@ func (r *rank) run(ctx context.Context, name string, f func(context.Context, *Co
 		return r.fail(err)
 	}
 	// Ranks that return too early, or make more calls than the others, are found here.
-	err := c.agree(inner, c.next(), heading{Call: "the end of Run"})
+	err := r.endCalls(inner, c)
+	for _, g := range r.communicators() {
+		g.graphs.free()
+	}
 	if _, ok := r.move.(relay); err == nil && !ok {
 		// This tells the watch too: a rank that exits from here on has not failed.
 		_, err = r.node.Gather(inner, name+"/end", r.node.Rank(), r.node.Size(), nil)
@@ -107,6 +149,37 @@ func (r *rank) run(ctx context.Context, name string, f func(context.Context, *Co
 	}
 	if err != nil {
 		return r.fail(err)
+	}
+	return nil
+}
+
+// compare starts a comparison of this Run.
+func (r *rank) compare(ctx context.Context, p *comparison) {
+	r.mu.Lock()
+	r.comparisons = append(r.comparisons, p)
+	r.mu.Unlock()
+	r.background.Go(func() { p.run(ctx) })
+}
+
+// endCalls waits until the ranks have compared all calls, those of the Comms that Split made too, and
+// agree that none follows.
+func (r *rank) endCalls(ctx context.Context, c *Comm) error {
+	end := heading{Call: "the end of Run"}
+	r.mu.Lock()
+	list := r.comparisons
+	r.comparisons = nil
+	r.mu.Unlock()
+	if len(list) == 0 {
+		return c.agree(ctx, c.next(), end)
+	}
+	waits := make([]func() error, len(list))
+	for i, p := range list {
+		waits[i] = p.begin(ctx, end)
+	}
+	for _, wait := range waits {
+		if err := wait(); err != nil {
+			return err
+		}
 	}
 	return nil
 }

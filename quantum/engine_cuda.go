@@ -294,10 +294,10 @@ func found(x *samples, notes []uint64, angles []Angle) error {
 		if err != nil {
 			return err
 		}
-		return notFinite(x.name, r, c, v[0])
+		return notFinite(x.name, x.origin(r), c, v[0])
 	}
 	if at := notes[1]; at != nothingFound {
-		return fmt.Errorf("%w: the angle %v overflows for row %d of %s; scale the features", gpk.ErrNonFinite, angles[int(at)%len(angles)], int(at)/len(angles), x.name)
+		return fmt.Errorf("%w: the angle %v overflows for row %d of %s; scale the features", gpk.ErrNonFinite, angles[int(at)%len(angles)], x.origin(int(at)/len(angles)), x.name)
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ func (c *gramCodes) haveDirectWires() bool {
 // that stays on the device.
 func (g *cudaGram) isSmallGram() bool {
 	n := g.x.n
-	return !(g.long || !g.symmetric() || n == 0 || n%4 != 0 || g.dt != gpk.Float32 || g.options.Normalize || g.options.Output != nil || g.plan.OnHost ||
+	return g.part == nil && !(g.long || !g.symmetric() || n == 0 || n%4 != 0 || g.dt != gpk.Float32 || g.options.Normalize || g.options.Output != nil || g.plan.OnHost ||
 		g.plan.streams > 1 || len(g.kernel.blocks) > 0 || min(g.plan.side, g.block()) < n)
 }
 

@@ -216,13 +216,17 @@ func (g *cudaGram) loadTables() error {
 func (g *cudaGram) allocate(poison bool) error {
 	j := g.job
 	g.side = max(min(j.plan.side, g.block()), 1)
+	if j.part != nil {
+		g.side = j.part.side
+	}
 	p := g.pack()
 	var err error
-	if j.options.Output != nil || j.plan.OnHost {
+	switch {
+	case j.options.Output != nil || j.part == nil && j.plan.OnHost:
 		if g.out, err = newTileWriter(g); err != nil {
 			return err
 		}
-	} else {
+	case j.part == nil:
 		if g.result, err = g.dev.Alloc(int64(j.x.n)*int64(j.y.n)*int64(g.dt.Size()), g.s); err != nil {
 			return err
 		}
@@ -450,6 +454,9 @@ func (g *cudaGram) buildStates(b stateBlock) error {
 
 // cuts implements tileEngine.
 func (g *cudaGram) cuts(_ *samples, lo, hi int) []int {
+	if g.part != nil {
+		return g.part.cuts(lo, hi)
+	}
 	var at []int
 	for ; lo < hi; lo += g.side {
 		at = append(at, lo)
@@ -465,8 +472,12 @@ type target struct {
 	ldMirror int
 }
 
-// target returns the destination of a tile, in K or in a buffer for the host.
-func (g *cudaGram) target(i, r, j, c int) (t target, err error) {
+// target returns the destination of a tile that is computed on s: in K, in a buffer for the host, or in memory of its
+// own as a tile of a rank.
+func (g *cudaGram) target(s *device.Stream, i, r, j, c int) (t target, err error) {
+	if g.part != nil && g.out == nil {
+		return g.ownTile(s, i, r, j, c)
+	}
 	mirrored := g.symmetric() && i != j
 	t.view = device.View{Buffer: g.result, DType: g.dt, Layout: layout.Layout{Shape: []int{r, c}, Strides: []int{g.y.n, 1}, Offset: i*g.y.n + j}}
 	if g.out != nil {
@@ -498,7 +509,7 @@ func (g *cudaGram) computeTile(a, b stateBlock, i, r, j, c int, triangle bool) e
 		return err
 	}
 	s := g.streams[g.tiles%maxNotes%len(g.streams)]
-	t, err := g.target(i, r, j, c)
+	t, err := g.target(s, i, r, j, c)
 	if err != nil {
 		return err
 	}
@@ -523,6 +534,10 @@ func (g *cudaGram) computeTile(a, b stateBlock, i, r, j, c int, triangle bool) e
 	n := int64(r) * int64(c)
 	if triangle {
 		n = int64(r) * int64(r+1) / 2
+	}
+	g.off.n += n
+	if triangle {
+		g.off.n -= int64(r) // the diagonal does not count
 	}
 	g.entries = append(g.entries, n)
 	g.tiles++
@@ -781,7 +796,10 @@ func (g *cudaGram) statistics(notes []uint64) error {
 		r.MaxDiagonalError = max(r.MaxDiagonalError, off)
 	}
 	n := float64(g.x.n) * float64(g.y.n)
-	if g.symmetric() {
+	switch {
+	case g.part != nil:
+		n = float64(g.off.n)
+	case g.symmetric():
 		n = float64(g.x.n) * float64(g.x.n-1) / 2
 	}
 	r.OffDiagonalMean, r.OffDiagonalStd = math.NaN(), math.NaN()

@@ -79,11 +79,12 @@ type Options struct {
 
 	// Group, if not nil, is a *dist.Comm whose ranks compute K together: each computes some of
 	// its tiles. All ranks call Gram with the same arguments. K is written to File; without
-	// File, each rank keeps its tiles in Result.Tiles. MemoryBudget is for one rank. CPU only.
+	// File, each rank keeps its tiles in Result.Tiles. MemoryBudget is for one rank. All ranks
+	// compute on GPUs of one kind or on CPUs of one kind.
 	Group Ranks
 
 	// Shard is the part of K to compute if no engine connects the processes, as in a job array.
-	// All shards write into one File. CPU only.
+	// All shards write into one File.
 	Shard Shard
 
 	// File is the name of the .npy file that several ranks write, on a file system that they

@@ -68,6 +68,28 @@ func (k *kernel) planTiles(p *Plan, n, m int, o Options) (least int64, ok bool) 
 	return least, true
 }
 
+// largestGPUSide is the largest side of the tiles that ranks on GPUs compute. It depends on the arguments of Gram
+// alone, so it is the same on all ranks.
+func (k *kernel) largestGPUSide(o Options) int {
+	most := maxTile
+	if o.File != "" {
+		most = maxOutTile
+	}
+	for most > tileUnit && k.tileSeconds(o.Precision, most, most) > tileTime {
+		most /= 2
+	}
+	return most
+}
+
+// overlap has two tiles of a rank computed at once, if there is memory: the last blocks of one leave the GPU idle.
+func (k *kernel) overlap(p *Plan, n, m int, o Options) {
+	u := k.use(p, n, m, o)
+	if one := u.product(p.side); p.PeakBytes+one <= p.Budget {
+		p.streams = 2
+		p.Workspace, p.PeakBytes = p.Workspace+one, p.PeakBytes+one
+	}
+}
+
 // usefulStreams is the number of streams with which tiles of r by c fill a GPU, if one
 // kernel computes a whole tile: its blocks have 128 x 128 entries each.
 func (k *kernel) usefulStreams(o Options, r, c int) int {

@@ -68,7 +68,18 @@ func (k *kernel) planPart(pt *share, d device.Info, o Options) (Plan, error) {
 		return p, err
 	}
 	p.Result, p.PeakBytes = kept, p.PeakBytes+kept
-	if need := k.workspace(o.Precision, pt.side, p.workers); p.PeakBytes > p.Budget || need > p.Workspace {
+	need := int64(0)
+	if d.Kind == device.CUDA {
+		if p.side < pt.side {
+			need = math.MaxInt64
+		}
+	} else {
+		need = k.workspace(o.Precision, pt.side, p.workers)
+	}
+	if d.Kind == device.CUDA && o.File == "" && len(pt.index) > 1 {
+		k.overlap(&p, n, m, o)
+	}
+	if p.PeakBytes > p.Budget || need > p.Workspace {
 		return p, fmt.Errorf("%w: its tiles take %s and products of %d by %d samples %s (Tile is %d; a smaller one takes less); the budget is %s",
 			gpk.ErrOutOfMemory, bytesize.Format(kept), pt.side, pt.side, bytesize.Format(need), asked, bytesize.Format(p.Budget))
 	}

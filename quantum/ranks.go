@@ -3,7 +3,6 @@ package quantum
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/interop/npy"
 )
 
 // Ranks is the part of a *dist.Comm that Gram needs. A rank is a process or a goroutine; all
@@ -102,21 +102,33 @@ func digestOf(write func(w io.Writer)) (d digest) {
 	return d
 }
 
-func (s *samples) digest() digest {
+func (s *samples) digest() (digest, error) {
+	data := s.data
+	if s.array != nil {
+		wide := s.array.Cast(gpk.Float64)
+		defer wide.Free()
+		var err error
+		if data, err = gpk.ToSlice[float64](wide); err != nil {
+			return digest{}, err
+		}
+	}
 	return digestOf(func(w io.Writer) {
 		fmt.Fprintln(w, s.n, s.features)
-		for i := range s.n {
-			_ = binary.Write(w, binary.LittleEndian, s.row(i)) // a hash returns no error
-		}
-	})
+		_, _ = w.Write(npy.Bytes(data[:s.n*s.features])) // a hash returns no error
+	}), nil
 }
 
 // describe describes the run. The samples of j must still be all samples.
-func (j *job) describe(c *Circuit, p *share) runFile {
+func (j *job) describe(c *Circuit, p *share) (r runFile, err error) {
 	o := j.options
-	r := runFile{Format: runFormat, Ranks: p.ranks, Side: p.side, Rows: p.n, Columns: p.m, Type: o.Precision.dtype().String(), X: j.x.digest()}
+	r = runFile{Format: runFormat, Ranks: p.ranks, Side: p.side, Rows: p.n, Columns: p.m, Type: o.Precision.dtype().String()}
+	if r.X, err = j.x.digest(); err != nil {
+		return r, err
+	}
 	if !j.symmetric() {
-		r.Y = j.y.digest()
+		if r.Y, err = j.y.digest(); err != nil {
+			return r, err
+		}
 	}
 	r.Circuit = digestOf(func(w io.Writer) {
 		fmt.Fprintln(w, c.qubits)
@@ -125,16 +137,13 @@ func (j *job) describe(c *Circuit, p *share) runFile {
 		}
 	})
 	r.Options = digestOf(func(w io.Writer) { fmt.Fprintln(w, o.Precision, o.Path, o.Normalize, o.Jitter) })
-	return r
+	return r, nil
 }
 
 // plannedPart is the part of a rank with its plan.
 func (k *kernel) plannedPart(n, m int, d device.Info, o Options) (*share, Plan, error) {
-	if d.Kind == device.CUDA {
-		return nil, Plan{}, fmt.Errorf("%w: ranks compute on CPUs, x is on a GPU; move it with To", gpk.ErrUnsupported)
-	}
 	rank, ranks := o.rank()
-	pt, err := k.newPart(n, m, o, rank, ranks)
+	pt, err := k.newPart(n, m, o, rank, ranks, d.Kind == device.CUDA)
 	if err != nil {
 		return nil, Plan{}, err
 	}
@@ -159,11 +168,15 @@ func (j *job) ranked(ctx context.Context, e engine, c *Circuit, against bool, be
 		return nil, fmt.Errorf("%w: y has no samples to deal to ranks", gpk.ErrShape)
 	}
 	j.plan, j.part = plan, p
-	run := j.describe(c, p)
-	if o.Group != nil {
-		if err := j.agree(run); err != nil {
-			return nil, err
-		}
+	var run runFile
+	agreed := func() error { return nil }
+	if o.Group != nil && o.File == "" && j.dev.Kind() == device.CUDA {
+		agreed = j.agreeMeanwhile(c, p)
+	} else if run, err = j.describe(c, p); err == nil && o.Group != nil {
+		err = j.agree(run)
+	}
+	if err != nil {
+		return nil, err
 	}
 	if o.File != "" {
 		err = j.open(run)
@@ -178,15 +191,47 @@ func (j *job) ranked(ctx context.Context, e engine, c *Circuit, against bool, be
 	} else if o.Group == nil {
 		return nil, fmt.Errorf("%w: a Shard without a File to write", gpk.ErrUnsupported)
 	}
-	whole := j.x
-	j.x = p.compact(whole, 0)
-	if against {
-		j.y = p.compact(j.y, 1)
-	} else {
-		j.y = j.x
+	r, err = j.runPart(ctx, e, against, begun)
+	if wrong := agreed(); wrong != nil {
+		if err == nil {
+			freeTiles(r.Tiles)
+		}
+		return nil, wrong
 	}
-	r, err = j.run(ctx, e, p.left(), begun)
 	return j.settle(r, err)
+}
+
+// runPart computes the tiles of the rank, from its samples.
+func (j *job) runPart(ctx context.Context, e engine, against bool, begun time.Time) (*Result, error) {
+	p, y := j.part, j.y
+	var err error
+	if j.x, err = p.compact(j.x, 0); err != nil {
+		return nil, err
+	}
+	defer j.x.free()
+	j.y = j.x
+	if against {
+		if j.y, err = p.compact(y, 1); err != nil {
+			return nil, err
+		}
+		defer j.y.free()
+	}
+	return j.run(ctx, e, p.left(), begun)
+}
+
+// agreeMeanwhile starts to compare the arguments of the ranks, which takes as long as a part of a small matrix on a
+// GPU. The function that it returns waits for the result.
+func (j *job) agreeMeanwhile(c *Circuit, p *share) (wait func() error) {
+	whole := *j
+	done := make(chan error, 1)
+	go func() {
+		run, err := whole.describe(c, p)
+		if err == nil {
+			err = whole.agree(run)
+		}
+		done <- err
+	}()
+	return func() error { return <-done }
 }
 
 // settle records the tiles that a rank has computed, and completes the file if the rank was the last.

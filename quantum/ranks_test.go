@@ -34,7 +34,7 @@ func TestShares(t *testing.T) {
 		}
 		seen := make([]int, n*columns)
 		for rank := range ranks {
-			p, err := k.newPart(n, m, o, rank, ranks)
+			p, err := k.newPart(n, m, o, rank, ranks, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,7 +68,7 @@ func TestShares(t *testing.T) {
 		}
 	}
 	for _, ranks := range []int{2, 4, 16, 64, 1024} {
-		p, err := k.newPart(100_000, 0, Options{}, 0, ranks)
+		p, err := k.newPart(100_000, 0, Options{}, 0, ranks, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,13 +107,20 @@ func rankCases(t *testing.T) map[string]struct {
 	}
 }
 
-// cpuRanks is a group of n ranks in this process.
+// cpuRanks is a group of n ranks on the CPU in this process.
 func cpuRanks(t *testing.T, n int) *dist.Group {
 	t.Helper()
 	d, err := device.Open("cpu")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return ranksOn(t, d, n)
+}
+
+// ranksOn is a group of n ranks on a device. On a GPU, data moves through the host.
+func ranksOn(t *testing.T, d *device.Device, n int) *dist.Group {
+	t.Helper()
+	t.Setenv("GPK_NCCL", "off")
 	g, err := dist.Local(slices.Repeat([]*device.Device{d}, n)...)
 	if err != nil {
 		t.Fatal(err)
@@ -124,9 +131,6 @@ func cpuRanks(t *testing.T, n int) *dist.Group {
 
 // TestGroup checks that the tiles and the file of four ranks have the bits of one rank.
 func TestGroup(t *testing.T) {
-	if testDevice(t).Kind() != device.CPU {
-		t.Skip("NOT RUN: ranks compute on CPUs")
-	}
 	onCPU(t)
 	for name, q := range rankCases(t) {
 		t.Run(name, func(t *testing.T) {
@@ -139,7 +143,7 @@ func TestGroup(t *testing.T) {
 			got := make([]uint64, n*m)
 			var mu sync.Mutex
 			file := filepath.Join(t.TempDir(), "K.npy")
-			err = cpuRanks(t, 4).Run(t.Context(), func(ctx context.Context, c *dist.Comm) error {
+			err = ranksOn(t, testDevice(t), 4).Run(t.Context(), func(ctx context.Context, c *dist.Comm) error {
 				o := q.o
 				o.Group = c
 				r, err := Gram(ctx, q.c, q.x, q.y, o)

@@ -17,12 +17,14 @@ type samples struct {
 	array       *gpk.Array      // on a GPU
 	number      func(i int) int // returns the user's number of row i; nil: i
 	lent        cpu.Scratch[float64]
+	made        *gpk.Array // array, if free frees it
 }
 
 // free releases the memory of the rows.
 func (s *samples) free() {
 	s.lent.Free()
 	s.data = nil
+	s.made.Free()
 }
 
 // origin returns the user's number of row i.

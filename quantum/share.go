@@ -36,7 +36,7 @@ const (
 
 // newPart returns the part of a rank. side depends only on the arguments of Gram and the number of
 // ranks, so it is the same on all ranks.
-func (k *kernel) newPart(n, m int, o Options, rank, ranks int) (*share, error) {
+func (k *kernel) newPart(n, m int, o Options, rank, ranks int, gpu bool) (*share, error) {
 	if min(n, m) < 0 {
 		return nil, fmt.Errorf("%w: %d and %d samples", gpk.ErrShape, n, m)
 	}
@@ -55,15 +55,7 @@ func (k *kernel) newPart(n, m int, o Options, rank, ranks int) (*share, error) {
 	if p.m < p.n {
 		p.grid[0], p.grid[1] = p.grid[1], p.grid[0]
 	}
-	const whole = 96 // a multiple of every micro-kernel's tile
-	deals := 8       // the fewest tiles of a rank in a row; fewer cannot be dealt evenly
-	if min(p.grid[0], p.grid[1]) == 1 {
-		deals = 4 // even within 1.2 %
-	}
-	most := max(k.side(o.Precision, maxWorkspace/workspacePart, 1), whole) // a tile is one product
-	if p.side = min(o.Tile/2, most); p.side == 0 {
-		p.side = max(min(most, min(p.n/p.grid[0], p.m/p.grid[1])/deals)/whole*whole, whole)
-	}
+	most := p.chooseSide(k, o, gpu)
 	rows, cols := (p.n+p.side-1)/p.side, (p.m+p.side-1)/p.side
 	if rows > maxTiles || cols > maxTiles {
 		return nil, fmt.Errorf("%w: %d x %d tiles of %d samples, and at most %d a row; a larger Tile, up to %d, makes fewer", gpk.ErrUnsupported, rows, cols, p.side, maxTiles, 2*most)
@@ -72,6 +64,37 @@ func (k *kernel) newPart(n, m int, o Options, rank, ranks int) (*share, error) {
 	p.across = deal(cols, p.grid[1], func(j int) int64 { return int64(p.extent(j, p.m)) * (1 + p.below(j)) })
 	p.gather()
 	return p, nil
+}
+
+// chooseSide sets side, and returns the largest one. A tile is one product.
+func (p *share) chooseSide(k *kernel, o Options, gpu bool) (most int) {
+	whole, deals := 96, 8 // whole: a multiple of every micro-kernel's tile; deals: the fewest tiles of a rank in a row, fewer cannot be dealt evenly
+	single := min(p.grid[0], p.grid[1]) == 1
+	switch {
+	case gpu:
+		// Long products use a GPU best. The columns of a triangle can be dealt in pairs of equal weight.
+		whole, deals = 64, 4
+		if single && p.symmetric {
+			deals = 2
+		}
+		most = k.largestGPUSide(o)
+	case single:
+		deals = 4 // even within 1.2 %
+		fallthrough
+	default:
+		most = max(k.side(o.Precision, maxWorkspace/workspacePart, 1), whole)
+	}
+	if p.side = min(o.Tile/2, most); p.side == 0 {
+		fair := min(p.n/p.grid[0], p.m/p.grid[1])
+		if gpu {
+			p.side = (fair + deals - 1) / deals
+			p.side = (p.side + whole - 1) / whole * whole // a narrow last tile would be one more
+		} else {
+			p.side = fair / deals / whole * whole
+		}
+		p.side = max(min(p.side, most), whole)
+	}
+	return most
 }
 
 // below returns, for a symmetric K, twice the mean number of entries below the diagonal in a row of
@@ -264,12 +287,22 @@ func (p *share) cuts(lo, hi int) (at []int) {
 }
 
 // compact returns the samples of a compact set, and frees s.
-func (p *share) compact(s *samples, set int) *samples {
+func (p *share) compact(s *samples, set int) (*samples, error) {
 	out := &samples{name: s.name, features: s.features, n: p.size(set), number: func(i int) int { return p.at(set, i) }}
+	if s.array != nil {
+		var err error
+		if out.array, err = p.compactArray(s.array, set); err != nil {
+			return nil, err
+		}
+		if out.array != s.array {
+			out.made = out.array
+		}
+		return out, nil
+	}
 	for _, t := range p.sets[set] {
 		lo := t * p.side * s.features
 		out.data = append(out.data, s.data[lo:min(lo+p.side*s.features, s.n*s.features)]...)
 	}
 	s.free()
-	return out
+	return out, nil
 }

@@ -136,6 +136,9 @@ func (w *tileWriter) run() {
 		if w.err != nil {
 			return
 		}
+		if w.err = w.file.finished(t.i, t.j); w.err != nil {
+			return
+		}
 		w.free <- t.room
 	}
 }
@@ -149,7 +152,7 @@ func (w *tileWriter) copy(from *device.Buffer, i, r, j, c int) error {
 	if err := w.g.ctx.Err(); err != nil {
 		return err
 	}
-	size, m := w.g.dt.Size(), w.g.y.n
+	size, m := w.g.dt.Size(), w.g.plan.Samples[1]
 	tile := w.pinned[:r*c*size]
 	took, err := between(w.g.dev, w.stream, func() error { return w.g.dev.CopyToHost(tile, from, 0, w.stream) })
 	if err != nil {
@@ -167,6 +170,9 @@ func (w *tileWriter) copy(from *device.Buffer, i, r, j, c int) error {
 			}
 		})
 		return nil
+	}
+	if p := w.g.part; p != nil {
+		i, j = p.at(0, i), p.at(p.ySet(), j) // in a mirror, too: a symmetric K has one set
 	}
 	step := 1
 	if c == m { // whole rows are contiguous

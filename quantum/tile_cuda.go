@@ -58,7 +58,11 @@ func (g *cudaGram) joint(s *device.Stream, a, b stateBlock, t target, i, j int, 
 // several streams write disjoint parts of K and of the notes, and run concurrently: nothing
 // reads these before all streams have ended.
 func (g *cudaGram) uses(t target, reads, writes []*device.Buffer) ([]*device.Buffer, []*device.Buffer) {
-	if g.out == nil {
+	switch {
+	case g.out != nil:
+	case g.part != nil:
+		return append(reads, g.notes), append(writes, t.view.Buffer)
+	default:
 		return append(reads, g.result, g.notes), writes
 	}
 	return reads, append(writes, t.view.Buffer, g.notes, t.mirror)

@@ -34,7 +34,8 @@ func (f *gramFlags) parts() (s quantum.Shard, err error) {
 	return quantum.Shard{Index: i, Of: n}, nil
 }
 
-// launch computes K with the other ranks that a launcher has started, or alone.
+// launch computes K with the other ranks that a launcher has started, or alone. With -device cuda each rank uses the
+// GPU of its local rank.
 func (f *gramFlags) launch(ctx context.Context, std streams, o quantum.Options) error {
 	cpu, err := device.Open("cpu")
 	if err != nil {
@@ -43,7 +44,19 @@ func (f *gramFlags) launch(ctx context.Context, std streams, o quantum.Options) 
 	if o.Shard.Of > 0 {
 		return f.onCPU(ctx, std, o, cpu)
 	}
-	g, err := dist.Join(ctx, dist.OnDevice(cpu))
+	var opts []dist.Option
+	switch f.device {
+	case "":
+		opts = append(opts, dist.OnDevice(cpu))
+	case "cuda": // the one of the local rank
+	default:
+		d, err := device.Open(f.device)
+		if err != nil {
+			return fmt.Errorf("-device: %w", err)
+		}
+		opts = append(opts, dist.OnDevice(d))
+	}
+	g, err := dist.Join(ctx, opts...)
 	if err != nil {
 		return err
 	}
@@ -55,7 +68,10 @@ func (f *gramFlags) launch(ctx context.Context, std streams, o quantum.Options) 
 		if o.Group = c; c.Rank() > 0 {
 			std = streams{io.Discard, io.Discard}
 		}
-		return f.onCPU(ctx, std, o, cpu)
+		mine := *f
+		mine.device = ""
+		defer device.SetDefault(device.SetDefault(c.Device()))
+		return mine.matrix(ctx, std, o)
 	})
 	return errors.Join(err, g.Close())
 }
@@ -135,6 +151,7 @@ func planCommand(ctx context.Context, args []string, std streams) error {
 	columns := fs.Int("columns", 0, "columns of K; 0: K is symmetric")
 	features := fs.Int("features", 0, "of a sample; the qubits")
 	ranks := fs.Int("ranks", 1, "how many ranks share the work, each as fast as this process")
+	fs.StringVar(&f.device, "device", "cpu", "the device of a rank")
 	f.kernelFlags(fs)
 	if err := parse(fs, args, std); err != nil {
 		return err
@@ -149,9 +166,9 @@ func planCommand(ctx context.Context, args []string, std streams) error {
 	if err != nil {
 		return usageError{err}
 	}
-	cpu, err := device.Open("cpu")
+	d, err := device.Open(f.device)
 	if err != nil {
-		return err
+		return fmt.Errorf("-device: %w", err)
 	}
 	f.subject = fmt.Sprint("-features ", *features)
 	c, err := f.build(ctx, *features)
@@ -159,5 +176,5 @@ func planCommand(ctx context.Context, args []string, std streams) error {
 		return err
 	}
 	o.File, o.Shard = f.out, quantum.Shard{Of: *ranks}
-	return f.predict(ctx, std.out, c, *samples, *columns, cpu, o)
+	return f.predict(ctx, std.out, c, *samples, *columns, d, o)
 }

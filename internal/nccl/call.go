@@ -16,6 +16,14 @@ const (
 
 var names = [...]string{"ncclAllReduce", "ncclReduceScatter", "ncclAllGather", "ncclBroadcast", "ncclSend and ncclRecv", "ncclSend", "ncclRecv"}
 
+// How returns the name of NCCL's function and the version of the library.
+func (k Kind) How() string {
+	if k < 0 || int(k) >= len(names) || library.err != nil {
+		return k.String()
+	}
+	return library.how[k]
+}
+
 // String returns the name of NCCL's function.
 func (k Kind) String() string {
 	if k < 0 || int(k) >= len(names) {

@@ -3,6 +3,7 @@ package nccl
 import (
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/gpk-go/gpk/device"
 )
@@ -35,8 +36,10 @@ type Comm struct {
 	context Context
 	handle  uintptr
 
-	mu    sync.Mutex
-	ended bool
+	mu      sync.Mutex
+	ended   bool
+	running int           // calls of Run and Split
+	idle    chan struct{} // closed by the last of them, if Abort waits
 }
 
 // Init makes a communicator of the given number of ranks. It waits until all of them call it, each in a
@@ -52,9 +55,10 @@ func Init(context Context, ranks int, id ID, rank int) (*Comm, error) {
 // Split makes a communicator of the ranks with the same color, in the order of key, or returns nil
 // for a negative color. It waits until all ranks call it.
 func (c *Comm) Split(color, key int) (*Comm, error) {
-	if err := c.check(); err != nil {
+	if err := c.enter(); err != nil {
 		return nil, err
 	}
+	defer c.leave()
 	handle, err := c.split(max(color, -1), key)
 	if err != nil || color < 0 {
 		return nil, err
@@ -65,19 +69,51 @@ func (c *Comm) Split(color, key int) (*Comm, error) {
 // Run enqueues a call. All ranks that the call concerns make it, in the same order. The first calls
 // connect the ranks, and wait for each other.
 func (c *Comm) Run(k *Call) error {
-	if err := c.check(); err != nil {
+	if err := c.enter(); err != nil {
 		return err
 	}
+	defer c.leave()
 	return c.run(k)
 }
 
-func (c *Comm) check() error {
+// enter begins a call of NCCL, which leave ends.
+func (c *Comm) enter() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ended {
 		return ErrAborted
 	}
+	c.running++
 	return nil
+}
+
+func (c *Comm) leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.running--; c.running == 0 && c.idle != nil {
+		close(c.idle)
+		c.idle = nil
+	}
+}
+
+// callTime is longer than a call of NCCL that does not wait for another rank.
+const callTime = 50 * time.Millisecond
+
+// awaitCalls waits for calls that are about to return: NCCL frees what they use. It gives up those that wait for
+// another rank.
+func (c *Comm) awaitCalls() {
+	c.mu.Lock()
+	if c.running == 0 {
+		c.mu.Unlock()
+		return
+	}
+	idle := make(chan struct{})
+	c.idle = idle
+	c.mu.Unlock()
+	select {
+	case <-idle:
+	case <-time.After(callTime):
+	}
 }
 
 // end marks the communicator as ended, and reports whether it was open before.
@@ -105,6 +141,7 @@ func (c *Comm) Abort() error {
 	if !c.end() {
 		return nil
 	}
+	c.awaitCalls()
 	return c.abort()
 }
 

@@ -14,6 +14,7 @@ var library struct {
 	once    sync.Once
 	path    string
 	version int
+	how     [len(names)]string // the names of functions, with the version
 	err     error
 }
 
@@ -26,6 +27,9 @@ func Load() error {
 			library.version, err = load(path)
 			return err
 		})
+		for i, name := range names {
+			library.how[i] = name + " of " + Version()
+		}
 	})
 	return library.err
 }

@@ -4,6 +4,8 @@ package nccl
 
 /*
 #cgo linux LDFLAGS: -ldl
+#cgo noescape gpk_nccl_run
+#cgo nocallback gpk_nccl_run
 
 #include <dlfcn.h>
 #include <limits.h>

@@ -1,6 +1,6 @@
 // A libnccl.so.2 over the host's memory, for tests: the ranks of a communicator are threads of one
-// process, streams are ignored, and a call returns when its work is done. It checks what NCCL only assumes:
-// the configuration's prefix, and that all ranks make the same call.
+// process, streams are ignored, and a call returns when its work is done. It checks the
+// configuration's prefix. Calls that differ hang until the communicator is aborted.
 //
 // Environment variables control it. GPK_FAKE_NCCL_VERSION is its version. GPK_FAKE_NCCL is
 // FUNCTION:RANK:CODE:TEXT: that function on that rank returns the code, and TEXT is the last error; with
@@ -74,6 +74,14 @@ static void note(const char* what, comm_t* c) {
 	pthread_mutex_unlock(&mu);
 }
 
+// hang waits until the communicator is aborted.
+static int hang(comm_t* c) {
+	pthread_mutex_lock(&mu);
+	while (!c->aborted) pthread_cond_wait(&changed, &mu);
+	pthread_mutex_unlock(&mu);
+	return fail(REMOTE, "aborted");
+}
+
 // asked returns the code with which a function of a rank is asked to fail, or -1.
 static int asked(const char* function, int rank, comm_t* c) {
 	const char* s = getenv("GPK_FAKE_NCCL");
@@ -82,10 +90,7 @@ static int asked(const char* function, int rank, comm_t* c) {
 	if (s == NULL || sscanf(s, "%63[^:]:%d:%d:%127[^\n]", name, &who, &code, text) < 3) return -1;
 	if (strcmp(name, function) != 0 || who != rank) return -1;
 	if (code != 0) return fail(code, text);
-	pthread_mutex_lock(&mu);
-	while (c != NULL && !c->aborted) pthread_cond_wait(&changed, &mu);
-	pthread_mutex_unlock(&mu);
-	return fail(REMOTE, "aborted");
+	return hang(c);
 }
 
 #define FAIL_IF_ASKED(function, comm) { int e_ = asked(function, (comm)->rank, comm); if (e_ >= 0) return e_; }
@@ -302,8 +307,9 @@ static int collective(comm_t* c, call_t k, void* recv) {
 	if (e != SUCCESS) return e;
 	for (int i = 0; i < g->ranks; i++) {
 		call_t* o = &g->calls[i];
-		if (o->kind != k.kind || o->type != k.type || o->op != k.op || o->root != k.root || o->n != k.n) e = fail(USAGE, "the ranks make different calls");
+		if (o->kind != k.kind || o->type != k.type || o->op != k.op || o->root != k.root || o->n != k.n) e = REMOTE;
 	}
+	if (e != SUCCESS) return hang(c); // as NCCL does
 	size_t total = k.kind == ALL_GATHER ? bytes * (size_t)g->ranks : bytes;
 	char* out = malloc(total);
 	if (e == SUCCESS) switch (k.kind) {

@@ -1,0 +1,60 @@
+package array
+
+import (
+	"fmt"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/expr"
+)
+
+// Replayed is told of the replays of a graph, by an operation of the sequence whose work involves more than the
+// device, such as other ranks. Its methods must not use the graph, except where they say so.
+type Replayed interface {
+	// Captured is called once the graph is made. g may be used later.
+	Captured(g *Graph)
+	// Before is called before a Replay starts work on s. With an error, the Replay starts no work.
+	Before(s *device.Stream) error
+	// After is called when the Replay has started its work, which writes the given buffers, or with the error
+	// because of which it has not.
+	After(s *device.Stream, writes []*device.Buffer, err error) error
+}
+
+// OnReplay has r told of the replays of the sequence that is being captured on s.
+func (o *Operation) OnReplay(s *device.Stream, r Replayed) error {
+	rec := recordingOn(s)
+	if rec == nil {
+		return fmt.Errorf("%w: no sequence is being captured", expr.ErrUnsupported)
+	}
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	rec.told = append(rec.told, r)
+	return nil
+}
+
+// launch starts the graph's work, and tells those who asked for it. mu is held, and the places in written are
+// being written.
+func (g *Graph) launch(s *device.Stream) error {
+	if len(g.told) == 0 {
+		return g.run.Launch(s)
+	}
+	writes := make([]*device.Buffer, len(g.written))
+	for i, p := range g.written {
+		writes[i] = p.old.mem.buf
+	}
+	var err error
+	begun := 0
+	for ; begun < len(g.told) && err == nil; begun++ {
+		err = g.told[begun].Before(s)
+	}
+	if err != nil {
+		begun-- // the one that refuses is not told
+	} else {
+		err = g.run.Launch(s)
+	}
+	for _, r := range g.told[:begun] {
+		if e := r.After(s, writes, err); err == nil {
+			err = e
+		}
+	}
+	return err
+}

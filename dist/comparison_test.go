@@ -1,0 +1,177 @@
+package dist
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpk-go/gpk"
+)
+
+// TestNCCLDifferent has rank 1 make another call than the others, which have started theirs. All ranks get an
+// error that names it, and the communicators are aborted.
+func TestNCCLDifferent(t *testing.T) {
+	x := func(n int) *gpk.Array { return gpk.Ones(gpk.Float32, n) }
+	bad := func() *gpk.Array { return x(2).Add(x(3)) }
+	for _, c := range []struct {
+		name  string
+		rank1 func(ctx context.Context, c *Comm) error
+		want  error
+		says  string
+	}{
+		{"function", func(_ context.Context, c *Comm) error { return c.AllGather(x(6), 0).Err() }, gpk.ErrUnsupported, "it calls AllGather(axis 0) of [6] float32, rank 0 calls AllReduce(Sum) of [6] float32"},
+		{"operation", func(_ context.Context, c *Comm) error { return c.AllReduce(x(6), Max).Err() }, gpk.ErrUnsupported, "AllReduce(Max)"},
+		{"shape", func(_ context.Context, c *Comm) error { return c.AllReduce(x(7), Sum).Err() }, gpk.ErrShape, "[7]"},
+		{"no elements", func(_ context.Context, c *Comm) error { return c.AllReduce(x(0), Sum).Err() }, gpk.ErrShape, "[0]"},
+		{"type", func(_ context.Context, c *Comm) error { return c.AllReduce(x(6).Cast(gpk.Int32), Sum).Err() }, gpk.ErrDType, "int32"},
+		{"an array's error", func(_ context.Context, c *Comm) error { return c.AllReduce(bad(), Sum).Err() }, gpk.ErrShape, "Add"},
+		{"a barrier", func(ctx context.Context, c *Comm) error { return c.Barrier(ctx) }, gpk.ErrUnsupported, "it calls Barrier"},
+		{"the end", func(context.Context, *Comm) error { return nil }, gpk.ErrUnsupported, "it calls the end of Run"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			log := fakeNCCL(t, every)
+			g, err := Local(cpu(t, 3)...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer g.Close()
+			errs := make([]error, 3)
+			err = g.Run(t.Context(), func(ctx context.Context, comm *Comm) error {
+				for range 5 {
+					if got, err := gpk.Item[float32](comm.AllReduce(x(1), Sum)); err != nil || got != 3 {
+						return fmt.Errorf("before: %v, %w", got, err)
+					}
+				}
+				r := comm.Rank()
+				if r == 1 {
+					errs[r] = c.rank1(ctx, comm)
+				} else {
+					errs[r] = comm.AllReduce(x(6), Sum).Err()
+				}
+				return errs[r]
+			})
+			errs[1] = nil // what it is told depends on who is the first
+			for r, err := range append(errs, err) {
+				e, ok := errors.AsType[*RankError](err)
+				if r != 1 && (!ok || e.Rank != 1 || !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says)) {
+					t.Errorf("error %d: %v", r, err)
+				}
+			}
+			if err := g.Close(); err != nil {
+				t.Error(err)
+			}
+			ended(t, log, "abort")
+		})
+	}
+}
+
+// TestNCCLSameError has all ranks fail in the same call, each for its own reason. No work has started, so they
+// continue.
+func TestNCCLSameError(t *testing.T) {
+	log := fakeNCCL(t, every)
+	err := onNCCL(t, 3, func(_ context.Context, c *Comm) error {
+		if err := c.AllReduce(gpk.Ones(gpk.Bool, 2+c.Rank()), Sum).Err(); !errors.Is(err, gpk.ErrDType) {
+			return fmt.Errorf("a sum of Bool: %w", err)
+		}
+		if got, err := gpk.Item[float32](c.AllReduce(gpk.Ones(gpk.Float32, 1), Sum)); err != nil || got != 3 {
+			return fmt.Errorf("%v, %w", got, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	ended(t, log, "destroy")
+}
+
+// TestNCCLCanceled ends the context while a rank makes no call and the others have started theirs.
+func TestNCCLCanceled(t *testing.T) {
+	log := fakeNCCL(t, every)
+	g, err := Local(cpu(t, 3)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	err = g.Run(ctx, func(ctx context.Context, c *Comm) error {
+		if c.Rank() == 1 {
+			time.Sleep(20 * time.Millisecond)
+			cancel()
+			<-ctx.Done()
+			return nil
+		}
+		return c.AllReduce(gpk.Ones(gpk.Float32, 2), Sum).Err()
+	})
+	if _, ok := errors.AsType[*RankError](err); !ok || !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if err := g.Close(); err != nil {
+		t.Error(err)
+	}
+	ended(t, log, "abort")
+}
+
+// TestComparedInRounds makes more calls than a round compares, on ranks that run ahead of each other.
+func TestComparedInRounds(t *testing.T) {
+	const ranks, calls = 3, 3000
+	fakeNCCL(t, every)
+	err := onNCCL(t, ranks, func(ctx context.Context, c *Comm) error {
+		for i := range calls {
+			c.compare.add(heading{Call: "AllReduce", Axis: i})
+			if i%1000 == 300*c.Rank() {
+				time.Sleep(5 * time.Millisecond)
+			}
+		}
+		return c.Barrier(ctx)
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	err = onNCCL(t, ranks, func(ctx context.Context, c *Comm) error {
+		for i := range calls {
+			h := heading{Call: "AllReduce", Axis: i}
+			if i == 2500 && c.Rank() == 2 {
+				h.Axis = 7
+			}
+			c.compare.add(h)
+		}
+		return c.Barrier(ctx)
+	})
+	if e, ok := errors.AsType[*RankError](err); !ok || e.Rank != 2 {
+		t.Error(err)
+	}
+}
+
+// TestDigest checks that headings that differ in one field have different digests.
+func TestDigest(t *testing.T) {
+	seen := map[uint64]string{}
+	for _, h := range []heading{
+		{},
+		{Call: "a"},
+		{Call: "b"},
+		{Op: "a"},
+		{DType: "a"},
+		{Axis: 1},
+		{Axis: -1},
+		{Shape: []int{0}},
+		{Shape: []int{1}},
+		{Shape: []int{1, 1}},
+		{Shape: []int{1 << 40}},
+		{Shape: []int{2, 3}},
+		{Shape: []int{3, 2}},
+		{Error: "a"},
+		{Error: "b"},
+		{Call: "a", Error: "b"},
+	} {
+		d := h.digest()
+		if other, ok := seen[d]; ok {
+			t.Errorf("%v and %s", h, other)
+		}
+		if seen[d] = h.String(); (d&1 != 0) != (h.Error != "") {
+			t.Errorf("%v: %x", h, d)
+		}
+	}
+}

@@ -1,0 +1,161 @@
+//go:build unix
+
+package dist
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/device"
+)
+
+// testGPUs returns the devices that GPK_TEST_DEVICES lists.
+func testGPUs(t *testing.T) []string {
+	t.Helper()
+	names := os.Getenv("GPK_TEST_DEVICES")
+	if names == "" {
+		t.Skip("NOT RUN: GPK_TEST_DEVICES=cuda:0,cuda:1 runs it on these")
+	}
+	return strings.Split(names, ",")
+}
+
+// worksAfterwards computes something on a device and says so.
+func worksAfterwards(d *device.Device) error {
+	got, err := gpk.Item[float32](gpk.FromSliceOn(d, []float32{1, 2, 4}).Sum())
+	if err != nil || got != 7 {
+		return fmt.Errorf("after the group %v computes %v, %w", d, got, err)
+	}
+	fmt.Println("the device works afterwards")
+	return nil
+}
+
+// startGPUs starts a process a GPU, each with a program.
+func startGPUs(t *testing.T, devices []string, program string) (ranks []*process) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := freeAddress(t)
+	for i, d := range devices {
+		ranks = append(ranks, start(t, []string{
+			child + "=" + program, "GPK_TEST_DEVICE=" + d, "GPK_RANK=" + strconv.Itoa(i), "GPK_SIZE=" + strconv.Itoa(len(devices)), "GPK_ADDR=" + address, "GPK_TOKEN=" + t.Name(),
+		}, self))
+	}
+	return ranks
+}
+
+// TestGPUProcesses runs every collective function in processes with a GPU each.
+func TestGPUProcesses(t *testing.T) {
+	devices := testGPUs(t)
+	for rank, p := range startGPUs(t, devices, "collectives") {
+		if _, err := p.await("the device works afterwards", hang); err != nil {
+			t.Errorf("rank %d: %v", rank, err)
+		}
+		if err := p.cmd.Wait(); err != nil {
+			t.Errorf("rank %d: %v", rank, err)
+		}
+	}
+}
+
+// TestGPUKilled kills or stops each rank of processes with a GPU each, in the middle of collective functions. The
+// others name it, end by themselves, and their devices work afterwards.
+func TestGPUKilled(t *testing.T) {
+	devices := testGPUs(t)
+	for _, f := range []struct {
+		signal syscall.Signal
+		cause  string
+	}{{syscall.SIGKILL, "died"}, {syscall.SIGSTOP, "silent"}} {
+		for victim := range devices {
+			t.Run(fmt.Sprintf("%v/rank=%d", f.signal, victim), func(t *testing.T) {
+				ranks := startGPUs(t, devices, "forever")
+				for _, p := range ranks {
+					if _, err := p.await("runs as", hang); err != nil {
+						t.Fatal(err)
+					}
+				}
+				begun := time.Now()
+				if err := ranks[victim].cmd.Process.Signal(f.signal); err != nil {
+					t.Fatal(err)
+				}
+				for rank, p := range ranks {
+					if rank == victim {
+						continue
+					}
+					if _, err := p.await("the device works afterwards", hang); err != nil {
+						t.Errorf("rank %d: %v", rank, err)
+					}
+					line, err := p.await("a rank's error", hang)
+					if err != nil || !strings.Contains(line, fmt.Sprintf("rank %d (", victim)) || !strings.Contains(line, f.cause) {
+						t.Errorf("rank %d: %v %s", rank, err, line)
+					}
+					t.Logf("rank %d after %v: %s", rank, time.Since(begun), line)
+					if err := p.cmd.Wait(); err == nil || !strings.Contains(err.Error(), "exit status 3") {
+						t.Errorf("rank %d ended with %v", rank, err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestGPUCaptured replays a captured AllReduce on GPUs, in one process, with another input each time.
+func TestGPUCaptured(t *testing.T) {
+	var devices []*device.Device
+	for _, name := range testGPUs(t) {
+		d, err := device.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		devices = append(devices, d)
+	}
+	g, err := Local(devices...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	err = g.Run(t.Context(), func(_ context.Context, c *Comm) error {
+		if c.gpu == nil {
+			return errors.New(g.Explain())
+		}
+		x := gpk.FromSliceOn(c.Device(), []float32{1, 2, 3})
+		graph, err := gpk.Capture([]*gpk.Array{x}, func(in []*gpk.Array) []*gpk.Array {
+			y := c.AllReduce(in[0].Mul(2), Sum)
+			return []*gpk.Array{y.Add(1), c.AllGather(y, 0)}
+		})
+		if err != nil {
+			return err
+		}
+		n := float32(c.Size())
+		for round := range 5 {
+			v := float32(round)
+			if err := gpk.FromSliceInto(x, []float32{v, v + float32(c.Rank()), -v}); err != nil {
+				return err
+			}
+			if err := graph.Replay(); err != nil {
+				return err
+			}
+			got, err := gpk.ToSlice[float32](graph.Outputs()[0])
+			if want := []float32{2*v*n + 1, 2*v*n + n*(n-1) + 1, -2*v*n + 1}; err != nil || !slices.Equal(got, want) {
+				return fmt.Errorf("replay %d: %v, %w, want %v", round, got, err, want)
+			}
+			all, err := gpk.ToSlice[float32](graph.Outputs()[1])
+			if err != nil || len(all) != 3*c.Size() || all[len(all)-1] != -2*v*n {
+				return fmt.Errorf("replay %d: gathered %v, %w", round, all, err)
+			}
+		}
+		return nil
+	})
+	if err := errors.Join(err, g.Close()); err != nil {
+		t.Error(err)
+	}
+}

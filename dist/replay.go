@@ -1,0 +1,94 @@
+package dist
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/array"
+	"github.com/gpk-go/gpk/device"
+)
+
+// replays is a captured sequence with collective functions of a Comm. All ranks capture the same calls, and replay
+// them in the same order with the other calls of the Comm: they compare captured calls and replays as they compare
+// calls.
+type replays struct {
+	c      *Comm
+	number int // of the sequence, from 1
+	stream *device.Stream
+}
+
+var (
+	errCaptured = fmt.Errorf("%w: a collective function in a captured sequence, without NCCL", gpk.ErrUnsupported)
+	errReplayed = fmt.Errorf("%w: a captured sequence belongs to the Run in which it was captured, and that has ended", gpk.ErrUnsupported)
+)
+
+// sequence returns the number of the sequence that is being captured with the call, or 0.
+func (k *call) sequence() (int, error) {
+	s := k.a.Stream()
+	if !s.Capturing() {
+		return 0, nil
+	}
+	if k.c.gpu == nil {
+		return 0, errCaptured
+	}
+	if c := k.c; c.captured == nil || c.captured.stream != s {
+		next := &replays{c: c, number: c.sequences + 1, stream: s}
+		if err := k.OnReplay(s, next); err != nil {
+			return 0, err
+		}
+		c.captured, c.sequences = next, next.number
+	}
+	return k.c.captured.number, nil
+}
+
+// Captured implements array.Replayed. NCCL's communicator cannot end before the graphs that use it.
+func (r *replays) Captured(g *array.Graph) { r.c.gpu.keep(g) }
+
+// Before implements array.Replayed.
+func (r *replays) Before(s *device.Stream) error {
+	if err := r.c.check(); err != nil {
+		return err
+	}
+	if r.c.ctx.Err() != nil {
+		return errors.Join(errReplayed, context.Cause(r.c.ctx))
+	}
+	if err := r.c.gpu.follow(s); err != nil {
+		return err
+	}
+	r.c.compare.add(heading{Call: "Replay", Sequence: r.number})
+	return nil
+}
+
+// After implements array.Replayed. The other ranks wait for a Replay that has failed.
+func (r *replays) After(s *device.Stream, writes []*device.Buffer, err error) error {
+	if err == nil {
+		err = r.c.gpu.note(s, writes...)
+	}
+	return r.c.end(err)
+}
+
+// graphs are the graphs that use a communicator.
+type graphs struct {
+	mu   sync.Mutex
+	list []*array.Graph
+}
+
+func (g *graphs) keep(one *array.Graph) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.list = append(g.list, one)
+}
+
+// free frees all graphs. A Replay afterwards is ErrFreed.
+func (g *graphs) free() {
+	g.mu.Lock()
+	list := g.list
+	g.list = nil
+	g.mu.Unlock()
+	for _, one := range list {
+		one.Free()
+	}
+}

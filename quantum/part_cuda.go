@@ -1,0 +1,41 @@
+package quantum
+
+import (
+	"fmt"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/array"
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/layout"
+)
+
+// ownTile allocates a tile of a rank that keeps its part on the GPU. The tile has no mirror.
+func (g *cudaGram) ownTile(s *device.Stream, i, r, j, c int) (t target, err error) {
+	buf, err := g.dev.Alloc(int64(r)*int64(c)*int64(g.dt.Size()), s)
+	if err != nil {
+		return t, err
+	}
+	g.job.tiles = append(g.job.tiles, Tile{Row: g.part.at(0, i), Col: g.part.at(g.part.ySet(), j), K: array.FromBuffer(buf, g.dt, r, c)})
+	t.view = device.View{Buffer: buf, DType: g.dt, Layout: layout.Dense([]int{r, c})}
+	return t, nil
+}
+
+// compactArray returns the rows of a compact set as an array on the GPU, x itself if they are all of x in order.
+func (p *share) compactArray(x *gpk.Array, set int) (*gpk.Array, error) {
+	n := [2]int{p.n, p.m}[set]
+	if len(p.sets[set]) == (n+p.side-1)/p.side {
+		return x, nil
+	}
+	var parts []*gpk.Array
+	for _, t := range p.sets[set] {
+		parts = append(parts, x.Slice(0, t*p.side, t*p.side+p.extent(t, n)))
+	}
+	if len(parts) == 0 {
+		return x.Slice(0, 0, 0), nil
+	}
+	out := gpk.Concat(0, parts...)
+	if err := gpk.Eval(out); err != nil {
+		return nil, fmt.Errorf("the samples of a rank: %w", err)
+	}
+	return out, nil
+}
