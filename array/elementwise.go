@@ -45,7 +45,7 @@ func mapped(c call, code expr.Op, args ...any) *Array {
 // mapping returns the rule of an operation of ops.Table on arrays and numbers, the arrays
 // among its arguments (appended to as), and the type of the result.
 func mapping(code expr.Op, as []*Array, args []any) (k rule, arrays []*Array, dt dtype.DType, err error) {
-	k, arrays = rule{code: code, arity: len(args)}, as
+	k, arrays = rule{code: code, arity: uint8(len(args))}, as
 	numbers := 0
 	for i, v := range args {
 		if x, ok := v.(*Array); ok {

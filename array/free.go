@@ -2,6 +2,7 @@ package array
 
 import (
 	"errors"
+	"fmt"
 )
 
 // Free says that the program no longer needs the array and its views, and gives the memory
@@ -47,16 +48,17 @@ func (s *scheduler) free(st *storage, by *call) (handOver func()) {
 	return handOver
 }
 
-// errNoMemory is the cause if a reader of freed memory could not be computed first.
-var errNoMemory = errors.New("what it reads was freed before there was memory to compute it")
+// errNotComputed is the cause if a reader of freed memory could not be computed first.
+var errNotComputed = errors.New("what it reads was freed before it could be computed")
 
 // startReader stores one pending node that reads contents, or any contents in a memory,
 // before they are lost. It reports false if there is no such node.
 func (s *scheduler) startReader(c *contents, m *memory) bool {
 	for _, n := range append(s.waiting(s.outdated), s.waiting(s.pending)...) {
 		if n.out != c && n.refersTo(func(x *contents) bool { return x == c || m != nil && x.mem == m }) > 0 {
-			if s.start(n) != nil && n.state == pending {
-				s.end(n, failed, n.fail(errNoMemory), nil)
+			if err := s.start(n); err != nil && n.state == pending {
+				// Not %w: with the next try there may be memory, and n stays failed.
+				s.end(n, failed, n.fail(fmt.Errorf("%w: %v", errNotComputed, err)), nil)
 			}
 			return true
 		}

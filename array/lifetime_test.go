@@ -80,6 +80,22 @@ func TestWriteReadsEarlier(t *testing.T) {
 	}
 }
 
+// TestFreedWithoutMemory: a pending reader of a freed array that cannot be computed names
+// the reason.
+func TestFreedWithoutMemory(t *testing.T) {
+	defer eager.Store(eager.Swap(false))
+	x := Ones(dtype.Float32, 1<<20)
+	must(t, Eval(x))
+	y := x.Mul(2)
+	restore := limited(t, 1)
+	x.Free()
+	restore()
+	_, err := ToSlice[float32](y)
+	if !errors.Is(err, errNotComputed) || errors.Is(err, device.ErrOutOfMemory) || !strings.Contains(err.Error(), device.ErrOutOfMemory.Error()) {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestReadsLeaveNothing: reads of one array, each fused with another operation, leave
 // no records behind.
 func TestReadsLeaveNothing(t *testing.T) {

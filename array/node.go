@@ -39,28 +39,30 @@ const (
 // The scheduler's mutex guards state, err, consumed, computed, kept and the operands.
 type node struct {
 	call
-	state state
-	err   error // of a failed or freed node, for its readers
+	err error // of a failed or freed node, for its readers
 
+	// The small fields are side by side: with them a node and its contents take 640 bytes,
+	// else 704.
+	state    state
 	consumed bool // it is a step of another node
 	computed bool // it was computed as a part of a consumer, or into another array
 	kept     bool // Scope.Keep was called: the node is stored even if a consumer computes it too
+	strided  bool // the destination need not be dense
+	headed   bool // its steps begin with a product
+	alias    alias
+	depth    uint8 // length of the longest chain of steps below it
+	dt       dtype.DType
 
 	in     [2]operand
 	more   []operand // beyond two
 	n      int
 	stream *device.Stream
 	lay    layout.Layout // dense, of the result
-	dt     dtype.DType
 	scope  *Scope
 	rec    *recording // the capture that it belongs to
 	out    *contents
 
 	rule
-	strided bool  // the destination need not be dense
-	headed  bool  // its steps begin with a product
-	alias   alias // how the destination may overlap operands
-	depth   int   // length of the longest chain of steps below it
 	how     string
 	apart   string // why an operand is not a step
 	product *product
@@ -77,7 +79,7 @@ type rule struct {
 	// For an element-wise operation, the operand index of each argument. -1 and -2 stand for
 	// the first and the second of numbers.
 	args    [3]int8
-	arity   int // of args
+	arity   uint8 // of args
 	numbers [2]ops.Scalar
 	axes    []bool // of a reduction
 	along   *along // of softmax or a norm

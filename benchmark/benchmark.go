@@ -14,9 +14,10 @@
 // its peer makes too. On a GPU a second of warm-up comes first, buffers rotate
 // over at least 256 MiB, times are device events around back-to-back launches,
 // and a call shorter than 50 us is timed in a graph of 48; on the CPU they are
-// wall-clock times. A figure is a median of seven samples, or of three where a
-// call takes seconds. Every timed call evaluates into memory that is there,
-// but for suite programs, whose calls make their arrays.
+// wall-clock times. Warming up ends once a call needs no new memory. A figure
+// is a median of seven samples, or of three where a call takes seconds. Every
+// timed call evaluates into memory that is there, but for suite programs, whose
+// calls make their arrays.
 //
 // A figure is printed only if its result was right: outputs start as NaN, and
 // after the timing rows of them are compared with a float64 product of the

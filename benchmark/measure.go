@@ -31,6 +31,8 @@ type stopwatch interface {
 	// record makes n calls without running them and returns what runs them
 	// as one, or errNoGraph.
 	record(n int, call func() error) (replay func() error, release func(), err error)
+	// blocks returns how often the device's pool has asked the system for memory.
+	blocks() uint64
 }
 
 var errNoGraph = errors.New("this device records no graphs")
@@ -49,6 +51,8 @@ func (w wallClock) lap(n int, call func() error) (time.Duration, error) {
 	return time.Since(start), err
 }
 
+func (w wallClock) blocks() uint64 { return w.dev.Pool().Allocs }
+
 func (wallClock) record(int, func() error) (func() error, func(), error) {
 	return nil, nil, errNoGraph
 }
@@ -65,12 +69,15 @@ type timing struct {
 // budget. A call that turns out short is timed again inside a graph, where
 // the stopwatch has graphs. Slow cases end early: warming up when the budget
 // is spent, sampling when patience is.
+//
+// Warming up goes on, for as long as patience lasts, until a call needs no new memory of
+// the system. A program that drops its intermediate results needs some with every call
+// until the first collection, and the first touch of it took up to four times as long as
+// the call: samples taken on both sides of that collection have two levels
+// (results/programs-levels_epyc_2026-11-24.txt).
 func measure(w stopwatch, o options, call func() error) (timing, error) {
-	start := time.Now()
-	for i := 0; i < o.warmup && (i == 0 || time.Since(start) < budget); i++ {
-		if _, err := w.lap(1, call); err != nil {
-			return timing{}, err
-		}
+	if err := warmUp(w, o.warmup, call); err != nil {
+		return timing{}, err
 	}
 	once, err := w.lap(1, call)
 	if err != nil {
@@ -104,6 +111,24 @@ func measure(w stopwatch, o options, call func() error) (timing, error) {
 	t.seconds /= graphSize
 	t.calls *= graphSize
 	return t, err
+}
+
+// warmUp makes n untimed calls, fewer once they have spent the budget, and then more until
+// one needs no new memory of the system.
+func warmUp(w stopwatch, n int, call func() error) error {
+	start := time.Now()
+	for i, fresh := 0, true; n > 0; i++ {
+		spent := time.Since(start)
+		if i > 0 && (i >= n || spent >= budget) && (!fresh || spent >= patience) {
+			break
+		}
+		before := w.blocks()
+		if _, err := w.lap(1, call); err != nil {
+			return err
+		}
+		fresh = w.blocks() > before
+	}
+	return nil
 }
 
 // fit returns how many calls of the given length fit one sample.

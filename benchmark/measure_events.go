@@ -33,6 +33,8 @@ func newEventClock(dev *device.Device) (*eventClock, error) {
 // Close waits for the stream and gives it back.
 func (c *eventClock) Close() error { return c.stream.Close() }
 
+func (c *eventClock) blocks() uint64 { return c.stream.Device().Pool().Allocs }
+
 func (c *eventClock) lap(n int, call func() error) (time.Duration, error) {
 	if err := c.stream.Record(c.start); err != nil {
 		return 0, err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -15,6 +16,14 @@ type fakeWatch struct {
 	recorded int
 	replays  int
 	released bool
+	cold     int // calls that need new memory; negative: all
+}
+
+func (f *fakeWatch) blocks() uint64 {
+	if f.cold < 0 {
+		return uint64(f.made)
+	}
+	return uint64(min(f.made, f.cold))
 }
 
 func (f *fakeWatch) lap(n int, call func() error) (time.Duration, error) {
@@ -68,6 +77,33 @@ func TestMeasure(t *testing.T) {
 		if !c.graph && w.made != c.o.warmup+1+c.calls {
 			t.Errorf("%s: %d calls for %d timed ones", c.what, w.made, c.calls)
 		}
+	}
+}
+
+// TestWarmUp: warming up ends with the first call that needs no new memory, but not before
+// the calls that are asked for, and if all need some, once patience is over.
+func TestWarmUp(t *testing.T) {
+	for _, c := range []struct {
+		n, cold int
+		each    time.Duration // of the call, which waits so long
+		want    int
+	}{
+		{3, 0, 0, 3},
+		{3, 2, 0, 3},
+		{3, 3, 0, 4},
+		{3, 10, 0, 11},
+		{0, 10, 0, 0},
+		{1, 10, 0, 11},
+		{3, 0, budget, 1},
+		{3, 1, budget, 2},
+		{3, -1, patience / 2, 2},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := &fakeWatch{cold: c.cold}
+			if err := warmUp(w, c.n, func() error { w.made++; time.Sleep(c.each); return nil }); err != nil || w.made != c.want {
+				t.Errorf("%+v: %d calls, %v", c, w.made, err)
+			}
+		})
 	}
 }
 

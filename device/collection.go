@@ -6,12 +6,14 @@ package device
 //     not freed exceed a threshold: the larger of the bytes that survived it and the
 //     pool's floor (64 MiB on the CPU, 1/64 of a GPU's memory), but no more than half of
 //     the room below the limit.
-//   - Collections take at most a tenth of the time (collector.due), unless memory is
-//     short: less than an eighth of the limit is left.
+//   - These collections take at most a tenth of the time (collector.due). Only a request
+//     that would fail collects whatever the last collections cost (Device.block): with
+//     little room below the limit and much for the collector to look at, collecting
+//     earlier took a fifth of the time.
 //   - Beyond one and a half times the threshold a request for new memory waits for the
 //     collection in progress. So the memory in use stays below 2.5 times the surviving
 //     memory, or 96 MiB more than it. If the one-tenth rule has postponed the collection,
-//     there is nothing to wait for, and the pool grows until memory is short.
+//     there is nothing to wait for, and the pool grows, up to the limit.
 //
 // Guarded by the device's mutex.
 type collection struct {
@@ -68,11 +70,6 @@ func (p *pool) threshold() int64 {
 	return max(p.floor, min(left, (p.stats.Limit-left)/2))
 }
 
-// short reports whether, with size bytes more, less than an eighth of the limit is left.
-func (p *pool) short(size int64) bool {
-	return p.stats.InUse+size > p.stats.Limit-p.stats.Limit/8
-}
-
 // collectLater starts a background collection if size more bytes exceed the threshold. If a
 // request for new memory should wait, it returns the channel to wait for, otherwise nil. mu
 // is held.
@@ -88,7 +85,7 @@ func (d *Device) collectLater(size int64) (wait <-chan struct{}) {
 		return nil
 	}
 	if c.done == nil {
-		if !p.short(size) && !d.collector.due() {
+		if !d.collector.due() {
 			return nil
 		}
 		c.done = make(chan struct{})

@@ -198,9 +198,45 @@ func TestCollectionShare(t *testing.T) {
 	if p := d.Pool(); p.Waits != 0 {
 		t.Errorf("%d requests waited", p.Waits)
 	}
-	// Memory is short: the rule does not hold.
-	d.SetMemoryLimit(72 << 20)
-	more(5, "with less than an eighth of the limit left")
+	// Where a request would fail, the rule does not hold.
+	d.SetMemoryLimit(66 << 20)
+	more(4, "in a limit that suffices")
+	d.SetMemoryLimit(64 << 20)
+	for _, b := range keep(t, d, 64<<20) {
+		f.drop(b)
+	}
+	alloc(t, d, 1<<20, nil).Free()
+	if n := f.count(); n != 5 {
+		t.Errorf("%d collections, want one more at the limit", n)
+	}
+}
+
+// TestCollectionNearLimit: with an eighth of the limit free, collections that take long run
+// when it is full, and not before: a tenth of the time if filling it takes nine times as
+// long as a collection.
+func TestCollectionNearLimit(t *testing.T) {
+	const (
+		limit = 1 << 30
+		room  = limit / 8
+		cost  = 200 * time.Millisecond
+	)
+	d := cpu(t, limit)
+	f := fakeCollector(d)
+	live := alloc(t, d, limit-room, nil)
+	idle(t, d)
+	f.cost = cost
+	before, begun := f.count(), f.now()
+	const rounds = 20
+	for range rounds * room >> 20 {
+		f.drop(alloc(t, d, 1<<20, nil))
+		f.pass(9 * cost / (room >> 20))
+		idle(t, d)
+	}
+	n := f.count() - before
+	if share := (time.Duration(n) * cost).Seconds() / f.now().Sub(begun).Seconds(); share > 0.105 || n < rounds/2 {
+		t.Errorf("%d collections took %.3f of the time, want at most a tenth", n, share)
+	}
+	runtime.KeepAlive(live)
 }
 
 // TestAccount: over a long time collections take no more than the share, and, where

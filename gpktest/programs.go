@@ -28,6 +28,7 @@ func testModel(t *testing.T, s *suite) {
 		"one":        {},
 		"goroutines": {Goroutines: 4},
 		"starved":    {StarveEach: 7},
+		"refused":    {FailEach: 7},
 		"collected":  {GCPercent: 1, Goroutines: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
