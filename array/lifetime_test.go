@@ -4,7 +4,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // limited bounds what the default device holds, beyond what is in use, until the test
@@ -231,9 +231,7 @@ func TestProductOnce(t *testing.T) {
 // from it, is used.
 func TestProductTwice(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
-	seed := rand.Uint64()
-	t.Logf("seed %#x", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := testrand.New(t)
 	most := 0
 	for range 2000 {
 		x, w := FromSlice([]float32{1, 2}, 1, 2), FromSlice([]float32{1, 1}, 2, 1)

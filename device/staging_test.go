@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
@@ -13,6 +12,8 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // laterBackend is a GPU that does nothing before somebody waits for it: copies read and
@@ -183,9 +184,7 @@ func (b *laterBackend) copying(stream uint64) bool {
 // events that are recorded behind copies, used again elsewhere and freed at any time: no
 // memory is used again before the GPU is done with it, and whoever waits has waited.
 func TestStagingLate(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, 2))
+	rng := testrand.New(t)
 	for range 20 {
 		d, b := laterDevice(t)
 		streams := []*Stream{d.main, stream(t, d, ""), stream(t, d, "")}

@@ -18,6 +18,7 @@ import (
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/internal/devicetest"
+	"github.com/gpk-go/gpk/internal/testrand"
 	"github.com/gpk-go/gpk/interop/npy"
 )
 
@@ -69,7 +70,7 @@ func poisoned(t *testing.T, c *Circuit, x, y [][]float64, features int, o Option
 // and within the bound.
 func TestSizesAndTiles(t *testing.T) {
 	onCPU(t)
-	rng := seeded(t)
+	rng := testrand.New(t)
 	sizes := []int{1, 15, 16, 17, 511, 513}
 	if !testing.Short() {
 		sizes = append(sizes, 4097)
@@ -112,7 +113,7 @@ func TestSizesAndTiles(t *testing.T) {
 
 func TestRectangular(t *testing.T) {
 	onCPU(t)
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for _, c := range []*Circuit{entangled(), ringCZ(3, true)} {
 		for _, size := range [][2]int{{1, 1}, {5, 70}, {70, 5}, {33, 34}, {300, 129}} {
 			x, y := randomSamples(rng, size[0], 3), randomSamples(rng, size[1], 3)
@@ -147,7 +148,7 @@ func TestRectangular(t *testing.T) {
 // TestStreams: the number of streams, and of goroutines, changes no bit.
 func TestStreams(t *testing.T) {
 	onCPU(t)
-	x := randomSamples(seeded(t), 300, 3)
+	x := randomSamples(testrand.New(t), 300, 3)
 	for _, o := range []Options{{}, {Precision: Double, Keep: Recompute, Tile: 64}} {
 		var first []float64
 		var report Report
@@ -175,7 +176,7 @@ func TestStreams(t *testing.T) {
 // TestWeights: what is embedded once does not depend on the layers after it.
 func TestWeights(t *testing.T) {
 	onCPU(t)
-	rng := seeded(t)
+	rng := testrand.New(t)
 	const q = 5
 	x := randomSamples(rng, 20, q)
 	for _, reupload := range []bool{false, true} {
@@ -205,7 +206,7 @@ func TestWeights(t *testing.T) {
 func TestEigenvalue(t *testing.T) {
 	onCPU(t)
 	const q, n = 8, 512
-	rng := seeded(t)
+	rng := testrand.New(t)
 	r, err := Gram(context.Background(), ZZFeatureMap(q, 2), arrayOf(randomSamples(rng, n, q), q), nil, Options{Precision: Double})
 	if err != nil {
 		t.Fatal(err)
@@ -266,7 +267,7 @@ func smallestEigenvalue(k []float64, n int) float64 {
 // TestNormalizeOption compares options with what is done to K afterwards.
 func TestNormalizeOption(t *testing.T) {
 	onCPU(t)
-	x, y := randomSamples(seeded(t), 30, 3), randomSamples(seeded(t), 7, 3)
+	x, y := randomSamples(testrand.New(t), 30, 3), randomSamples(testrand.New(t), 7, 3)
 	plain, err := Gram(context.Background(), entangled(), arrayOf(x, 3), nil, Options{Precision: Double})
 	if err != nil {
 		t.Fatal(err)
@@ -332,7 +333,7 @@ func TestNormalizeCenter(t *testing.T) {
 	near("Center", Center(train), .25, -.25, -.25, .25)
 	near("CenterCross", CenterCross(gpk.FromSlice([]float64{.2, .6}, 1, 2), train), -.2, .2)
 	near("the training row", CenterCross(train, train), .25, -.25, -.25, .25)
-	big := values(t, Normalize(gpk.FromSlice(flat(randomSamples(seeded(t), 9, 9)), 9, 9), 1))
+	big := values(t, Normalize(gpk.FromSlice(flat(randomSamples(testrand.New(t), 9, 9)), 9, 9), 1))
 	for _, v := range big {
 		if math.IsNaN(v) {
 			t.Error("a negative diagonal gives NaN")
@@ -376,7 +377,7 @@ func (m *memoryFile) WriteAt(p []byte, at int64) (int, error) {
 // TestOutput: the file has the bits of K in memory; in-core equals out-of-core.
 func TestOutput(t *testing.T) {
 	onCPU(t)
-	rng := seeded(t)
+	rng := testrand.New(t)
 	x, y := randomSamples(rng, 150, 3), randomSamples(rng, 40, 3)
 	for _, c := range []*Circuit{entangled(), ringCZ(3, false)} {
 		for _, o := range []Options{{}, {Precision: Double}, {Tile: 34, Keep: Recompute}, {Tile: 34, Precision: Double, Keep: Recompute, Normalize: true, Jitter: 0.1}} {
@@ -443,7 +444,7 @@ func TestCancel(t *testing.T) {
 	onCPU(t)
 	cpu, _ := device.Open("cpu")
 	const q = 13
-	x := arrayOf(randomSamples(seeded(t), 400, q), q)
+	x := arrayOf(randomSamples(testrand.New(t), 400, q), q)
 	if err := gpk.Eval(x); err != nil {
 		t.Fatal(err)
 	}
@@ -508,7 +509,7 @@ func TestPeak(t *testing.T) {
 		t.Skip("memory of Go is beside the pool on the CPU alone; gpktest's Quantum/Report adds a GPU's up")
 	}
 	const n = 700 // blocks of the pool are larger than what lies in them
-	x := arrayOf(randomSamples(seeded(t), n, 40), 40)
+	x := arrayOf(randomSamples(testrand.New(t), n, 40), 40)
 	if err := gpk.Eval(x); err != nil {
 		t.Fatal(err)
 	}
@@ -563,7 +564,7 @@ func TestPeak(t *testing.T) {
 
 func TestProgressAndReport(t *testing.T) {
 	onCPU(t)
-	x := randomSamples(seeded(t), 300, 3)
+	x := randomSamples(testrand.New(t), 300, 3)
 	var seen []Progress
 	r, err := Gram(context.Background(), entangled(), arrayOf(x, 3), nil, Options{Tile: 64, Progress: func(p Progress) { seen = append(seen, p) }})
 	if err != nil {
@@ -613,7 +614,7 @@ func TestProgressAndReport(t *testing.T) {
 		for i := range qubits {
 			c.RY(i, Feature(i).Scale(scale))
 		}
-		r, err := Gram(context.Background(), c, arrayOf(randomSamples(seeded(t), 50, qubits), qubits), nil, Options{})
+		r, err := Gram(context.Background(), c, arrayOf(randomSamples(testrand.New(t), 50, qubits), qubits), nil, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -718,7 +719,7 @@ func TestGramErrors(t *testing.T) {
 // cache, goroutines over amplitudes, constants that are not kept.
 func TestLargeStates(t *testing.T) {
 	onCPU(t)
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for _, q := range []int{15, 17} {
 		c := randomCircuit(rng, q, 60, 3, nil)
 		x := randomSamples(rng, 1, 3)

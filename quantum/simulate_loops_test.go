@@ -4,12 +4,14 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestStateLoops compares assembly and Go bit for bit, and both with complex
 // arithmetic in float64, for lengths with and without a rest.
 func TestStateLoops(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for n := range 70 {
 		testStateLoops(t, rng, n, 1e-6, &loops32)
 		testStateLoops(t, rng, n, 1e-14, &loops64)

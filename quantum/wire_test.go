@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/gpk-go/gpk/internal/callsite"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestSingleWires compares gates on single wires with their states.
 func TestSingleWires(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	onCPU(t)
 	const q, features, n = 5, 3, 37
 	for range 10 {
@@ -60,7 +61,7 @@ func TestClosedTiles(t *testing.T) {
 
 func testClosedTiles[T number](t *testing.T, bound float64) {
 	t.Helper()
-	rng := seeded(t)
+	rng := testrand.New(t)
 	const n, features = 150, 3
 	c := NewCircuit(features)
 	for i := range features {

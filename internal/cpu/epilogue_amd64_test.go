@@ -5,6 +5,8 @@ package cpu
 import (
 	"math"
 	"testing"
+
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestEpilogueAVX2 compares the AVX2 rows with the formula, bit by bit. On a processor with
@@ -13,7 +15,7 @@ func TestEpilogueAVX2(t *testing.T) {
 	if !vectorAVX {
 		t.Skip("needs AVX2")
 	}
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for n := 8; n < 200; n += 8 {
 		x, bias := make([]float32, n), make([]float64, n)
 		stop := n // index of the first element beyond the limit

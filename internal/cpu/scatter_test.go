@@ -2,18 +2,16 @@ package cpu
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestSortIndexed compares the radix sort with a comparison sort.
 func TestSortIndexed(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %#x", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := testrand.New(t)
 	for _, n := range []int{shortSort + 1, 3000, 20000} {
 		for _, most := range []uint64{2, 1 << 12, 1<<64 - 1} {
 			x := make([]indexedKey, n)
@@ -32,7 +30,7 @@ func TestSortIndexed(t *testing.T) {
 // TestScatterAddOrder compares sums of float32 rows with float64 sums in the order of the
 // values, bit by bit, on both sides of directWidth and directSums.
 func TestScatterAddOrder(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for _, c := range []struct{ n, width, count int }{{1, 1, 0}, {3, 1, 100}, {50, 4, 900}, {50, 5, 900}, {40000, 3, 5000}, {60000, 3, 5000}} {
 		x, values, places := make([]float32, c.n*c.width), make([]float32, c.count*c.width+1), make([]int64, c.count)
 		got, sums := make([]float32, len(x)), make([]float64, len(x))

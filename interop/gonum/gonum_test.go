@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/internal/testrand"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -20,17 +21,6 @@ import (
 	"gonum.org/v1/gonum/blas/cblas64"
 	"gonum.org/v1/gonum/mat"
 )
-
-// random returns a generator and prints its seed when the test fails.
-func random(t *testing.T) *rand.Rand {
-	seed := rand.Uint64()
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("seed %d", seed)
-		}
-	})
-	return rand.New(rand.NewPCG(seed, 1))
-}
 
 // value returns a number, a different one at almost every call.
 func value[T number](r *rand.Rand) T {
@@ -66,7 +56,7 @@ func TestGeneral(t *testing.T) {
 }
 
 func testGeneral[T number, G General, V Vector](t *testing.T) {
-	r := random(t)
+	r := testrand.New(t)
 	for _, s := range [][3]int{{1, 1, 1}, {3, 4, 4}, {3, 4, 7}, {5, 1, 3}, {1, 6, 9}, {0, 3, 3}, {3, 0, 1}, {40, 33, 50}} {
 		rows, cols, stride := s[0], s[1], s[2]
 		n := 0
@@ -162,7 +152,7 @@ func testGeneral[T number, G General, V Vector](t *testing.T) {
 }
 
 func TestMat(t *testing.T) {
-	r := random(t)
+	r := testrand.New(t)
 	data := make([]float64, 7*9)
 	for i := range data {
 		data[i] = r.NormFloat64()
@@ -240,7 +230,7 @@ func TestMat(t *testing.T) {
 }
 
 func TestCMat(t *testing.T) {
-	r := random(t)
+	r := testrand.New(t)
 	m := mat.NewCDense(3, 4, nil)
 	for i := range 3 {
 		for j := range 4 {
@@ -333,7 +323,7 @@ func TestBad(t *testing.T) {
 // TestShareOutlives uses shared memory that nothing else refers to, while the
 // garbage collector runs.
 func TestShareOutlives(t *testing.T) {
-	r := random(t)
+	r := testrand.New(t)
 	for range 20 {
 		want := normal(r, 1<<14)
 		a := ShareMat(mat.NewDense(128, 128, slices.Clone(want))).T()
@@ -353,7 +343,7 @@ func TestShareOutlives(t *testing.T) {
 
 // TestBLAS has gonum write what gpk reads.
 func TestBLAS(t *testing.T) {
-	r := random(t)
+	r := testrand.New(t)
 	a, b := gpk.FromSlice(normal(r, 6), 2, 3), gpk.FromSlice(normal(r, 12), 3, 4)
 	x, err := ViewGeneral[blas64.General](a)
 	if err != nil {
