@@ -153,7 +153,7 @@ func (b *laterBackend) closeEvent(event uint64) error {
 	return b.fakeBackend.closeEvent(event)
 }
 
-// hold has the next wait for an event report to the channel, and go on when it is sent
+// hold makes the next wait for an event report to the channel, and go on when it is sent
 // something back.
 func (b *laterBackend) hold(event uint64) chan struct{} {
 	b.late.Lock()

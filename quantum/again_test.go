@@ -128,7 +128,7 @@ func TestAgainTiles(t *testing.T) {
 						break
 					}
 					planned++
-					s := max(min(p.Tile/2, k.side(o.Precision, p.Workspace-p.spare, p.workers)), 1)
+					s := max(min(p.Tile/2, k.side(o.Precision, p.Workspace-p.roundingWaste, p.workers)), 1)
 					if call == 0 {
 						side = s
 					}

@@ -56,7 +56,7 @@ func testStateLoops[T number](t *testing.T, rng *rand.Rand, n int, eps float64, 
 				for i := range n {
 					v[2][i], v[3][i] = T(math.NaN()), T(math.NaN())
 				}
-				turn(v[2][:n], v[3][:n], v[0][:n], v[1][:n], u[0], u[1])
+				rotate(v[2][:n], v[3][:n], v[0][:n], v[1][:n], u[0], u[1])
 			case 1:
 				times(v[0][:n], v[1][:n], v[2][:n], v[3][:n])
 			case 2:

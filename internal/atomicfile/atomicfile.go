@@ -39,7 +39,7 @@ func write(path string, mode fs.FileMode, fill func(io.Writer) error) (err error
 	case err != nil:
 		return err
 	case !old.Mode().IsRegular(): // it would be gone
-		return fmt.Errorf("%s: %w: it is no regular file", path, fs.ErrInvalid)
+		return fmt.Errorf("%s: %w: it is not a regular file", path, fs.ErrInvalid)
 	}
 	f, err := create(target, cmp.Or(mode, 0o666))
 	if err != nil {

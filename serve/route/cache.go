@@ -79,7 +79,7 @@ func (f cacheFile) read() (tables, error) {
 	}
 	// Before it is opened, since opening a pipe waits for its writer.
 	if info, err := os.Stat(f.path); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, fmt.Errorf("%s is no regular file", f.path))
+		return nil, errors.Join(err, fmt.Errorf("%s is not a regular file", f.path))
 	}
 	file, err := os.Open(f.path)
 	if err != nil {
@@ -123,7 +123,7 @@ func parse(text []byte, h header) (tables, error) {
 		delete(d.Curves, name)
 	}
 	for name := range d.Curves {
-		return nil, fmt.Errorf("%q is no curve", name)
+		return nil, fmt.Errorf("%q is not a curve", name)
 	}
 	return t, nil
 }
@@ -137,7 +137,7 @@ func check(points [][2]float64) error {
 	for _, p := range points {
 		work, seconds := p[0], p[1]
 		if !(work >= 1 && work <= maxWork && work > before) || !(seconds >= leastSeconds && seconds <= maxSeconds) {
-			return fmt.Errorf("%v is no point behind work %v", p, before)
+			return fmt.Errorf("%v is not a point after work %v", p, before)
 		}
 		before = work
 	}
