@@ -66,25 +66,12 @@ func (s *suite) whole(dt gpk.DType, shape ...int) tensor {
 	return x
 }
 
-// wrapped is an integer in the width of an integer type.
-func wrapped(dt gpk.DType, v int64) int64 {
-	switch dt {
-	case gpk.Int8:
-		return int64(int8(v))
-	case gpk.Uint8:
-		return int64(uint8(v))
-	case gpk.Int32:
-		return int64(int32(v))
-	}
-	return v
-}
-
 func (s *suite) scattered(t *testing.T, dt gpk.DType) {
 	x, ix, v, d, from := s.scatterCase(dt, s.whole)
 	want := x.gathered(x.shape, slices.Clone[[]int])
 	from(func(to, from int) {
 		if exact(dt) {
-			want.ints[to] = wrapped(dt, want.ints[to]+v.ints[from])
+			want.ints[to] = wrap(dt, want.ints[to]+v.ints[from])
 		} else {
 			want.values[to] += v.values[from]
 		}

@@ -77,16 +77,7 @@ func (f cacheFile) read() (tables, error) {
 	if f.path == "" {
 		return nil, errNoCache
 	}
-	// Before it is opened, since opening a pipe waits for its writer.
-	if info, err := os.Stat(f.path); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, fmt.Errorf("%s is not a regular file", f.path))
-	}
-	file, err := os.Open(f.path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, cacheBytes+1))
+	text, err := atomicfile.Read(f.path, cacheBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -95,9 +86,6 @@ func (f cacheFile) read() (tables, error) {
 
 // parse reads a document that was measured where h says.
 func parse(text []byte, h header) (tables, error) {
-	if len(text) > cacheBytes {
-		return nil, fmt.Errorf("more than %d bytes", cacheBytes)
-	}
 	var d document
 	in := json.NewDecoder(bytes.NewReader(text))
 	in.DisallowUnknownFields()
