@@ -26,7 +26,7 @@ func unaryOp(code expr.Op, a *Array) *Array { return mapped(call{code.String(), 
 func Binary(code expr.Op, a, b any) *Array {
 	c := call{code.String(), here()}
 	if row := ops.Lookup(code); row == nil || row.Kind != ops.Binary {
-		return c.failed(fmt.Errorf("%w: it is no operation of two operands", expr.ErrUnsupported))
+		return c.failed(fmt.Errorf("%w: it is not an operation of two operands", expr.ErrUnsupported))
 	}
 	return mapped(c, code, a, b)
 }

@@ -5,12 +5,12 @@ import (
 	"encoding/gob"
 	"errors"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestGob writes arrays of every type inside of a value, and reads them back bit by bit.
@@ -98,9 +98,7 @@ func TestGobErrors(t *testing.T) {
 		t.Errorf("into nil: %v", err)
 	}
 	// Damaged bytes are an error or an array.
-	seed := rand.Uint64()
-	t.Logf("seed %#x", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := testrand.New(t)
 	for range 3000 {
 		damaged := slices.Clone(good)
 		for range 1 + rng.IntN(3) {

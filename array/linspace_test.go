@@ -3,19 +3,17 @@ package array
 import (
 	"errors"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/testrand"
 	"github.com/gpk-go/gpk/layout"
 )
 
 // TestLinspace compares with numbers computed one by one in float64.
 func TestLinspace(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %#x", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := testrand.New(t)
 	for range 200 {
 		lo, hi, n := 10*rng.NormFloat64(), 10*rng.NormFloat64(), rng.IntN(200)
 		doubles, err := ToSlice[float64](Linspace(dtype.Float64, lo, hi, n))

@@ -6,15 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
-	"os/exec"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/numpytest"
 )
 
 // compareWithNumPy prints the arrays that testdata/numpy_print.py wrote, and returns how
@@ -92,34 +90,10 @@ func TestPrintNumPyGolden(t *testing.T) {
 }
 
 // TestPrintNumPy compares random arrays with NumPy itself: 2,000 of each type, or as many
-// as GPK_NUMPY_CASES says. GPK_NUMPY_PYTHON names a Python that has NumPy 2.
+// as GPK_NUMPY_CASES says.
 func TestPrintNumPy(t *testing.T) {
-	python := os.Getenv("GPK_NUMPY_PYTHON")
-	if python == "" {
-		t.Skip("NOT RUN: GPK_NUMPY_PYTHON names no Python with NumPy 2, the reference")
-	}
-	cases := 2000
-	if s := os.Getenv("GPK_NUMPY_CASES"); s != "" {
-		var err error
-		if cases, err = strconv.Atoi(s); err != nil {
-			t.Fatal(err)
-		}
-	}
-	seed := rand.Uint32()
-	t.Logf("seed %d", seed)
-	command := exec.CommandContext(t.Context(), python, "testdata/numpy_print.py", fmt.Sprint(seed), fmt.Sprint(cases))
-	command.Stderr = os.Stderr
-	out, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	count := compareWithNumPy(t, out)
-	if err := command.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	cases, count := numpytest.Cases(t, 2000), map[string]int(nil)
+	numpytest.Run(t, "testdata/numpy_print.py", cases, func(out io.Reader) { count = compareWithNumPy(t, out) })
 	t.Logf("arrays: %v", count)
 	for _, dt := range dtype.All {
 		if count[dt.String()] != cases {

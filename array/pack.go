@@ -45,7 +45,7 @@ func Pack(w *Array, opts ...matmul.Option) *Array {
 	o := matmul.Collect(opts)
 	err := w.check()
 	if err == nil && w.NDim() < 2 {
-		err = layout.Errorf("%v is no matrix", w.lay.Shape)
+		err = layout.Errorf("%v is not a matrix", w.lay.Shape)
 	}
 	if err == nil {
 		_, err = o.Resolve(w.dt)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/internal/devicetest"
+	"github.com/gpk-go/gpk/internal/testrand"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -42,9 +42,7 @@ func TestToSliceRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer device.SetDefault(device.SetDefault(cpu))
-	seed := rand.Uint64()
-	t.Logf("seed %#x", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := testrand.New(t)
 	const rows, cols = 37, 41
 	data := make([]int32, rows*cols)
 	for i := range data {

@@ -20,9 +20,9 @@ func tall(columns int) *Array {
 	return FromSlice(data, tallRows, columns)
 }
 
-// TestRowWrites: writes of all rows with a pending reader between them save at most the
-// rows' bytes, and what rebuilding takes as much again. Readers that are kept read what
-// there was.
+// TestRowWrites writes every row, with a pending reader between the writes. The writes save
+// at most the rows' bytes, and rebuilding takes at most as much again. Readers that are kept
+// read the contents of before the write.
 func TestRowWrites(t *testing.T) {
 	columns := tallColumns
 	if *long {

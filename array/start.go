@@ -80,8 +80,8 @@ func (s *scheduler) prepare(u *unready) error {
 	return nil
 }
 
-// ready calls f until its error is no unready, and performs the named step after each call.
-// The mutex is held, and released between the calls.
+// ready calls f, and performs the step that an unready error names, until f returns another
+// result. The mutex is held, and released between the calls.
 func (s *scheduler) ready(f func() error) error {
 	for {
 		err := f()

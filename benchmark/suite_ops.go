@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/gpk-go/gpk/internal/devicetest"
@@ -39,12 +38,17 @@ type opValues struct {
 
 const opEpsilon = 1e-5 // of the norms
 
-func same(dt dtype.DType, rows, cols int) (dtype.DType, []int)   { return dt, []int{rows, cols} }
+func same(dt dtype.DType, rows, cols int) (dtype.DType, []int) { return dt, []int{rows, cols} }
+
 func turned(dt dtype.DType, rows, cols int) (dtype.DType, []int) { return dt, []int{cols, rows} }
-func single(dt dtype.DType, _, _ int) (dtype.DType, []int)       { return dt, nil }
-func perRow(dt dtype.DType, rows, _ int) (dtype.DType, []int)    { return dt, []int{rows} }
+
+func single(dt dtype.DType, _, _ int) (dtype.DType, []int) { return dt, nil }
+
+func perRow(dt dtype.DType, rows, _ int) (dtype.DType, []int) { return dt, []int{rows} }
+
 func perColumn(dt dtype.DType, _, cols int) (dtype.DType, []int) { return dt, []int{cols} }
-func places(_ dtype.DType, rows, _ int) (dtype.DType, []int)     { return dtype.Int64, []int{rows} }
+
+func places(_ dtype.DType, rows, _ int) (dtype.DType, []int) { return dtype.Int64, []int{rows} }
 
 // castTo is the other type of suite ops' cast.
 func castTo(dt dtype.DType) dtype.DType {
@@ -338,65 +342,4 @@ func (op operation) measure(r *runner, h *opValues) ([]result, error) {
 			return d, nil
 		},
 	}, work{amount, "GB/s"}, p)
-}
-
-// worstElement is the largest |got - want| over what is larger, |want| or the root
-// mean square of want: exp of normal data reaches hundreds of root mean squares,
-// and rounding such an element is a part of itself.
-func worstElement(got, want []float64) float64 {
-	squares := 0.0
-	for _, w := range want {
-		squares += w * w
-	}
-	rms, worst := math.Sqrt(squares/float64(max(1, len(want)))), 0.0
-	for i, w := range want {
-		if d := math.Abs(got[i] - w); d > 0 || math.IsNaN(d) {
-			if q := d / max(rms, math.Abs(w)); q > worst || math.IsNaN(q) { // and a NaN stays
-				worst = q
-			}
-		}
-	}
-	return worst
-}
-
-// sampleLines picks lines to check, in ascending order.
-func sampleLines(seed uint64, lines int) []int {
-	if lines <= maxRows {
-		picked := make([]int, lines)
-		for i := range picked {
-			picked[i] = i
-		}
-		return picked
-	}
-	r := rand.New(rand.NewPCG(seed, 1<<62))
-	picked := []int{0, lines - 1}
-	for len(picked) < maxRows {
-		picked = append(picked, r.IntN(lines))
-	}
-	slices.Sort(picked)
-	return slices.Compact(picked)
-}
-
-// sampledLines reads lines of out along its first dimension.
-func sampledLines(out *gpk.Array, picked []int) (values, error) {
-	if out.NDim() == 0 {
-		return downloadAny(out)
-	}
-	var v values
-	for _, i := range picked {
-		line, err := downloadAny(out.Slice(0, i, i+1))
-		if err != nil {
-			return values{}, fmt.Errorf("line %d: %w", i, err)
-		}
-		v.re = append(v.re, line.re...)
-	}
-	return v, nil
-}
-
-// downloadAny is download that knows places too.
-func downloadAny(a *gpk.Array) (values, error) {
-	if a.DType() == dtype.Int64 {
-		return widened(a, func(x int64) float64 { return float64(x) })
-	}
-	return download(a)
 }

@@ -173,7 +173,7 @@ func TestSearchPath(t *testing.T) {
 	}
 	for _, c := range list {
 		if !filepath.IsAbs(c.Path) {
-			t.Errorf("%+v is no absolute path: dlopen would search for it", c)
+			t.Errorf("%+v is not an absolute path: dlopen would search for it", c)
 		}
 	}
 	t.Setenv("GPK_LIB", "libgpk.so")

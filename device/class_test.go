@@ -2,14 +2,13 @@ package device
 
 import (
 	"math/bits"
-	"math/rand/v2"
 	"testing"
+
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 func TestClassOf(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := testrand.New(t)
 	check := func(n int64) {
 		c := classOf(n)
 		switch {

@@ -138,8 +138,8 @@ func TestCollectionThreshold(t *testing.T) {
 	}
 }
 
-// TestCollectionFrees: what a collection finds is no longer in use, and what was
-// allocated while it ran does not count as left by it.
+// TestCollectionFrees checks that buffers which a collection finds are no longer in use, and
+// that bytes allocated while it ran do not count as live after it.
 func TestCollectionFrees(t *testing.T) {
 	d := cpu(t, 2<<30)
 	f := fakeCollector(d)

@@ -87,8 +87,8 @@ func TestFetchWaits(t *testing.T) {
 	}
 }
 
-// TestFetchDropped: fetches that nobody frees use a bounded number of pieces of pinned
-// memory, which serve again once they are dropped.
+// TestFetchDropped checks that fetches that nobody frees use a bounded number of pieces of
+// pinned memory, which are reused after the garbage collector has found the fetches.
 func TestFetchDropped(t *testing.T) {
 	d, b := gpu(t, 0)
 	rng := rand.New(rand.NewPCG(rand.Uint64(), 1))

@@ -327,7 +327,7 @@ func TestQueuedFailure(t *testing.T) {
 	}
 }
 
-// TestQueuedFailureOfHandle has a launch fail on a stream whose handle the driver gave
+// TestQueuedFailureOfHandle makes a launch fail on a stream whose handle the driver gave
 // to another one before: what that one wrote is well.
 func TestQueuedFailureOfHandle(t *testing.T) {
 	d := queuedDevice(t, "always")
@@ -387,7 +387,7 @@ func (w *manyLaunches) Enqueue(_ int, stream uint64) (bool, error) {
 	return true, nil
 }
 
-// TestQueuedFailureOfMany has a launch fail while a piece of work is queued behind it
+// TestQueuedFailureOfMany makes a launch fail while a piece of work is queued behind it
 // that has more launches than the queue has records.
 func TestQueuedFailureOfMany(t *testing.T) {
 	d := queuedDevice(t, "always")
@@ -451,7 +451,7 @@ func (l launches) Enqueue(ordinal int, stream uint64) (bool, error) {
 	return true, nil
 }
 
-// TestQueuedFailureBeforeFirst has a launch fail before the first one of another
+// TestQueuedFailureBeforeFirst makes a launch fail before the first one of another
 // function, which is not queued: that reads what was not made, and is not started.
 func TestQueuedFailureBeforeFirst(t *testing.T) {
 	d := queuedDevice(t, "always")

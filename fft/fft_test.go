@@ -12,6 +12,7 @@ import (
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/internal/bigmath"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 func TestMain(m *testing.M) {
@@ -21,17 +22,6 @@ func TestMain(m *testing.M) {
 	}
 	device.SetDefault(d)
 	m.Run()
-}
-
-// random returns a generator and prints its seed when the test fails.
-func random(t *testing.T) *rand.Rand {
-	seed := rand.Uint64()
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("seed %d", seed)
-		}
-	})
-	return rand.New(rand.NewPCG(seed, 1))
 }
 
 var types = []gpk.DType{gpk.Float32, gpk.Float64, gpk.Complex64, gpk.Complex128}
@@ -122,7 +112,7 @@ func limit(dt gpk.DType, n int) float64 {
 
 // TestDefinition compares all lengths up to 64, primes, and lengths of each radix with the formula.
 func TestDefinition(t *testing.T) {
-	r := random(t)
+	r := testrand.New(t)
 	lengths := []int{97, 101, 127, 169, 243, 256, 257, 343, 509}
 	for n := 1; n <= 64; n++ {
 		lengths = append(lengths, n)
@@ -174,7 +164,7 @@ func TestDefinition(t *testing.T) {
 
 // TestRoots compares the roots of unity with big floats.
 func TestRoots(t *testing.T) {
-	r := random(t)
+	r := testrand.New(t)
 	for range 300 {
 		n := 1 + r.IntN(1<<uint(1+r.IntN(30)))
 		k := r.IntN(n)
@@ -191,7 +181,7 @@ func TestRoots(t *testing.T) {
 
 // TestParseval: |X|^2 = n |x|^2, and the inverse gives the line back, for long lines.
 func TestParseval(t *testing.T) {
-	r := random(t)
+	r := testrand.New(t)
 	for _, n := range []int{1 << 16, 3 << 14, 65521, 30030, 50000, 99999} {
 		for _, dt := range types {
 			x := draw(r, dt, n)

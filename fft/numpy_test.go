@@ -1,18 +1,12 @@
 package fft
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"math"
-	"math/rand/v2"
-	"os"
-	"os/exec"
 	"slices"
 	"testing"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/internal/numpytest"
 )
 
 // numpyCase is a line of testdata/numpy_fft.py. Complex numbers are pairs.
@@ -80,33 +74,10 @@ func complexes(pairs []float64) []complex128 {
 }
 
 // TestNumPy compares with NumPy, by 200 random calls of each function on operands that lie dense and
-// transposed. GPK_NUMPY_CASES sets another number. GPK_NUMPY_PYTHON is the path of a Python
-// interpreter with NumPy 2.
+// transposed; package numpytest says with which variables.
 func TestNumPy(t *testing.T) {
-	python := os.Getenv("GPK_NUMPY_PYTHON")
-	if python == "" {
-		t.Skip("NOT RUN: GPK_NUMPY_PYTHON names no Python with NumPy 2, the reference")
-	}
-	cases := os.Getenv("GPK_NUMPY_CASES")
-	if cases == "" {
-		cases = "200"
-	}
-	seed := rand.Uint32()
-	t.Logf("seed %d", seed)
-	command := exec.CommandContext(t.Context(), python, "testdata/numpy_fft.py", fmt.Sprint(seed), cases)
-	command.Stderr = os.Stderr
-	out, err := command.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	count := map[string]int{}
-	lines := bufio.NewScanner(bytes.NewReader(out))
-	lines.Buffer(nil, 1<<24)
-	for lines.Scan() {
-		var c numpyCase
-		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
-			t.Fatal(err)
-		}
+	count, cases := map[string]int{}, numpytest.Cases(t, 200)
+	numpytest.Each(t, "testdata/numpy_fft.py", cases, func(c *numpyCase) {
 		call := numpyNames[c.Op]
 		if call == nil {
 			t.Fatalf("nothing is called for %s", c.Op)
@@ -115,7 +86,7 @@ func TestNumPy(t *testing.T) {
 		x := gpk.FromSlice(complexes(c.Data), c.Shape...)
 		want := complexes(c.Want)
 		for _, x := range []*gpk.Array{x, x.T().Contiguous().T()} {
-			a := call(x, &c)
+			a := call(x, c)
 			got := elements(t, a)
 			if !slices.Equal(a.Shape(), c.WantShape) {
 				t.Fatalf("%s of %v, %v %v: shape %v, want %v", c.Op, c.Shape, c.Axes, c.N, a.Shape(), c.WantShape)
@@ -128,14 +99,14 @@ func TestNumPy(t *testing.T) {
 				}
 			}
 		}
-	}
+	})
 	for op := range numpyNames {
 		want := cases
 		if op == "convolve" || op == "correlate" {
-			want = fmt.Sprint(3 * count["fft"])
+			want = 3 * count["fft"]
 		}
-		if fmt.Sprint(count[op]) != want {
-			t.Errorf("%d calls of %s, want %s", count[op], op, want)
+		if count[op] != want {
+			t.Errorf("%d calls of %s, want %d", count[op], op, want)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestVector: the assembly has the loops' bits in complex128, and in complex64 what is between a
@@ -14,7 +15,7 @@ func TestVector(t *testing.T) {
 	if !vector {
 		t.Skip("NOT RUN: this machine has no assembly here")
 	}
-	r := random(t)
+	r := testrand.New(t)
 	for _, n := range []int{16, 48, 64, 512, 1024, 5 * 256} {
 		x := draw(r, gpk.Complex128, n)
 		fast, slow := newPlan[complex128](n), newPlan[complex128](n)

@@ -302,7 +302,7 @@ func (c *attentionCase) check(s *suite, got tensor, e *attentionErrors) error {
 	return nil
 }
 
-// attend computes the problem into poisoned memory, now and then a view of it.
+// attend computes the problem into poisoned memory, at random into a view.
 func (c *attentionCase) attend(t testing.TB, s *suite) tensor {
 	t.Helper()
 	q, k, v, opts := c.arrays(s)
@@ -310,10 +310,17 @@ func (c *attentionCase) attend(t testing.TB, s *suite) tensor {
 	if err := r.Err(); err != nil {
 		t.Fatalf("%v: %v", c, err)
 	}
-	n := r.NDim()
+	return s.evaluateInto(t, r)
+}
+
+// evaluateInto evaluates r, in one of three cases into a poisoned array whose axes -3 and -2
+// are swapped.
+func (s *suite) evaluateInto(t testing.TB, r *gpk.Array) tensor {
+	t.Helper()
 	if s.rng.IntN(3) > 0 {
 		return evaluate(t, r)
 	}
+	n := r.NDim()
 	shape := r.Shape()
 	shape[n-2], shape[n-3] = shape[n-3], shape[n-2]
 	axes := []int{0, 1, 2, 3}[:n]

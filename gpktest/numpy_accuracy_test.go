@@ -13,6 +13,7 @@ import (
 
 	gpk "github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/numpytest"
 )
 
 // numpyAccuracy are the functions for which NumPy's tests have a set of accurate results,
@@ -79,11 +80,7 @@ func ladder(bits uint64, size int) int64 {
 // be within the units in the last place that the row allows. GPK_NUMPY_PYTHON names a Python with
 // NumPy 2, whose package has the sets.
 func TestNumPyAccuracySets(t *testing.T) {
-	python := os.Getenv("GPK_NUMPY_PYTHON")
-	if python == "" {
-		t.Skip("NOT RUN: GPK_NUMPY_PYTHON names no Python with NumPy 2, whose package has the sets")
-	}
-	out, err := exec.CommandContext(t.Context(), python, "-c", "import os, numpy; print(os.path.dirname(numpy.__file__))").Output()
+	out, err := exec.CommandContext(t.Context(), numpytest.Python(t), "-c", "import os, numpy; print(os.path.dirname(numpy.__file__))").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

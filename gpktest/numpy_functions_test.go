@@ -1,24 +1,18 @@
 package gpktest
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
-	"fmt"
 	"math"
 	"math/cmplx"
-	"math/rand/v2"
-	"os"
-	"os/exec"
 	"slices"
 	"testing"
 
-	"github.com/x448/float16"
-
 	gpk "github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/numpytest"
 	"github.com/gpk-go/gpk/ops"
+	"github.com/x448/float16"
 )
 
 // numpyFunction is a line of testdata/numpy_functions.py.
@@ -84,39 +78,17 @@ func decoded[T gpk.Elem](t *testing.T, data []byte, shape []int) *gpk.Array {
 
 // TestNumPyFunctions compares the functions of the table that NumPy has, and complex
 // exponentials, on the default device with NumPy, by random and special elements, dense,
-// strided, empty and 0-d. GPK_NUMPY_CASES and GPK_NUMPY_PYTHON are as for TestNumPyNames.
+// strided, empty and 0-d.
 func TestNumPyFunctions(t *testing.T) {
-	python := os.Getenv("GPK_NUMPY_PYTHON")
-	if python == "" {
-		t.Skip("NOT RUN: GPK_NUMPY_PYTHON names no Python with NumPy 2, the reference")
-	}
-	cases := os.Getenv("GPK_NUMPY_CASES")
-	if cases == "" {
-		cases = "200"
-	}
-	seed := rand.Uint32()
-	t.Logf("seed %d", seed)
-	command := exec.CommandContext(t.Context(), python, "testdata/numpy_functions.py", fmt.Sprint(seed), cases)
-	command.Stderr = os.Stderr
-	out, err := command.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
 	byName := map[string]*ops.Row{}
 	for i := range ops.Table {
 		byName[ops.Table[i].Op.String()] = &ops.Table[i]
 	}
 	count := 0
-	lines := bufio.NewScanner(bytes.NewReader(out))
-	lines.Buffer(nil, 1<<24)
-	for lines.Scan() {
-		var c numpyFunction
-		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
-			t.Fatal(err)
-		}
-		compareNumPy(t, byName[c.Op], &c)
+	numpytest.Each(t, "testdata/numpy_functions.py", numpytest.Cases(t, 200), func(c *numpyFunction) {
+		compareNumPy(t, byName[c.Op], c)
 		count++
-	}
+	})
 	if count == 0 {
 		t.Error("no calls")
 	}

@@ -1,18 +1,12 @@
 package gpktest
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"math"
-	"math/rand/v2"
-	"os"
-	"os/exec"
 	"slices"
 	"testing"
 
 	gpk "github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/internal/numpytest"
 )
 
 // numpyCase is a line of testdata/numpy_names.py.
@@ -136,39 +130,16 @@ func numpyIndices(at []int, shape ...int) *gpk.Array {
 }
 
 // TestNumPyNames compares compositions on the default device with NumPy, by 200 random calls
-// of each. GPK_NUMPY_CASES sets another number of calls. GPK_NUMPY_PYTHON is the path of a
-// Python interpreter with NumPy 2.
+// of each; package numpytest says with which variables.
 func TestNumPyNames(t *testing.T) {
-	python := os.Getenv("GPK_NUMPY_PYTHON")
-	if python == "" {
-		t.Skip("NOT RUN: GPK_NUMPY_PYTHON names no Python with NumPy 2, the reference")
-	}
-	cases := os.Getenv("GPK_NUMPY_CASES")
-	if cases == "" {
-		cases = "200"
-	}
-	seed := rand.Uint32()
-	t.Logf("seed %d", seed)
-	command := exec.CommandContext(t.Context(), python, "testdata/numpy_names.py", fmt.Sprint(seed), cases)
-	command.Stderr = os.Stderr
-	out, err := command.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	count := map[string]int{}
-	lines := bufio.NewScanner(bytes.NewReader(out))
-	lines.Buffer(nil, 1<<24)
-	for lines.Scan() {
-		var c numpyCase
-		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
-			t.Fatal(err)
-		}
+	count, cases := map[string]int{}, numpytest.Cases(t, 200)
+	numpytest.Each(t, "testdata/numpy_names.py", cases, func(c *numpyCase) {
 		call := numpyNames[c.Op]
 		if call == nil {
 			t.Fatalf("nothing is called for %s", c.Op)
 		}
 		count[c.Op]++
-		a := call(gpk.FromSlice(c.Data, c.Shape...), &c)
+		a := call(gpk.FromSlice(c.Data, c.Shape...), c)
 		got, err := gpk.ToSlice[float64](a)
 		if err != nil || !slices.Equal(a.Shape(), c.WantShape) {
 			t.Fatalf("%s of %v, %v: shape %v, want %v (%v)", c.Op, c.Shape, c.Ints, a.Shape(), c.WantShape, err)
@@ -179,10 +150,10 @@ func TestNumPyNames(t *testing.T) {
 				t.Fatalf("%s of %v, %v: element %d is %v, want %v", c.Op, c.Shape, c.Ints, i, got[i], w)
 			}
 		}
-	}
+	})
 	for op := range numpyNames {
-		if fmt.Sprint(count[op]) != cases {
-			t.Errorf("%d calls of %s, want %s", count[op], op, cases)
+		if count[op] != cases {
+			t.Errorf("%d calls of %s, want %d", count[op], op, cases)
 		}
 	}
 }

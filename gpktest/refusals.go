@@ -203,21 +203,21 @@ func testRefusals(t *testing.T, s *suite) {
 		cause error
 		op    string
 	}{
-		"a permutation too short":   {x.Transpose(1), gpk.ErrShape, "Transpose"},
-		"a permutation too long":    {x.Transpose(1, 0, 2), gpk.ErrShape, "Transpose"},
-		"a permutation with a gap":  {x.Transpose(1, 1), gpk.ErrShape, "Transpose"},
-		"two lengths unknown":       {x.Reshape(-1, -1), gpk.ErrShape, "Reshape"},
-		"a length that is no whole": {x.Reshape(4, -1), gpk.ErrShape, "Reshape"},
-		"a negative length":         {x.Reshape(-2, 3), gpk.ErrShape, "Reshape"},
-		"squeezed where it is long": {x.Squeeze(0), gpk.ErrShape, "Squeeze"},
-		"broadcast to less":         {x.BroadcastTo(3), gpk.ErrShape, "BroadcastTo"},
-		"broadcast to a negative":   {x.BroadcastTo(-1, 2, 3), gpk.ErrShape, "BroadcastTo"},
-		"two steps":                 {x.Slice(0, 0, 1, 1, 1), gpk.ErrShape, "Slice"},
-		"concat of two ranks":       {gpk.Concat(0, x, x.Reshape(6)), gpk.ErrShape, "Concat"},
-		"concat of two types":       {gpk.Concat(0, x, ones[gpk.Float64]), gpk.ErrDType, "Concat"},
-		"concat of numbers":         {gpk.Concat(0, x.Sum(), x.Sum()), gpk.ErrShape, "Concat"},
-		"a type that is none":       {x.Cast(gpk.DType(99)), gpk.ErrDType, "Cast"},
-		"a packed array":            {gpk.Pack(x).Add(1), gpk.ErrUnsupported, "Add"},
+		"a permutation too short":    {x.Transpose(1), gpk.ErrShape, "Transpose"},
+		"a permutation too long":     {x.Transpose(1, 0, 2), gpk.ErrShape, "Transpose"},
+		"a permutation with a gap":   {x.Transpose(1, 1), gpk.ErrShape, "Transpose"},
+		"two lengths unknown":        {x.Reshape(-1, -1), gpk.ErrShape, "Reshape"},
+		"a length that is not whole": {x.Reshape(4, -1), gpk.ErrShape, "Reshape"},
+		"a negative length":          {x.Reshape(-2, 3), gpk.ErrShape, "Reshape"},
+		"squeezed where it is long":  {x.Squeeze(0), gpk.ErrShape, "Squeeze"},
+		"broadcast to less":          {x.BroadcastTo(3), gpk.ErrShape, "BroadcastTo"},
+		"broadcast to a negative":    {x.BroadcastTo(-1, 2, 3), gpk.ErrShape, "BroadcastTo"},
+		"two steps":                  {x.Slice(0, 0, 1, 1, 1), gpk.ErrShape, "Slice"},
+		"concat of two ranks":        {gpk.Concat(0, x, x.Reshape(6)), gpk.ErrShape, "Concat"},
+		"concat of two types":        {gpk.Concat(0, x, ones[gpk.Float64]), gpk.ErrDType, "Concat"},
+		"concat of numbers":          {gpk.Concat(0, x.Sum(), x.Sum()), gpk.ErrShape, "Concat"},
+		"a type that is none":        {x.Cast(gpk.DType(99)), gpk.ErrDType, "Cast"},
+		"a packed array":             {gpk.Pack(x).Add(1), gpk.ErrUnsupported, "Add"},
 	} {
 		refused(what, c.a, c.cause, c.op)
 	}

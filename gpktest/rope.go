@@ -215,25 +215,15 @@ func (c *ropeCase) check(got tensor, inFloat64 bool) (ulps float64, err error) {
 	return ulps, nil
 }
 
-// turn computes the problem into poisoned memory, now and then a view of it.
-func (c *ropeCase) turn(t testing.TB, s *suite) tensor {
+// rotate computes the problem into poisoned memory, at random into a view.
+func (c *ropeCase) rotate(t testing.TB, s *suite) tensor {
 	t.Helper()
 	x, positions := c.arrays(s)
 	r := gpk.RoPEWith(x, positions, c.RoPEOptions)
 	if err := r.Err(); err != nil {
 		t.Fatalf("%v: %v", c, err)
 	}
-	if s.rng.IntN(3) > 0 {
-		return evaluate(t, r)
-	}
-	n := r.NDim()
-	shape := r.Shape()
-	shape[n-2], shape[n-3] = shape[n-3], shape[n-2]
-	axes := []int{0, 1, 2, 3}[:n]
-	axes[n-2], axes[n-3] = n-3, n-2
-	dst := poison(r.DType(), shape...).Transpose(axes...)
-	noError(t, gpk.Into(dst, r))
-	return read(t, dst)
+	return s.evaluateInto(t, r)
 }
 
 // plain is the same by plain operations, in float64 until the result is rounded.
@@ -275,7 +265,7 @@ func testRoPE(t *testing.T, s *suite) {
 	worst := map[gpk.DType]float64{}
 	for i := range rounds {
 		c := s.rope(ropeTypes[i%len(ropeTypes)])
-		ulps, err := c.check(c.turn(t, s), onCPU)
+		ulps, err := c.check(c.rotate(t, s), onCPU)
 		if err != nil {
 			t.Fatalf("problem %d, %v: %v", i, c, err)
 		}
@@ -294,7 +284,7 @@ func testRoPE(t *testing.T, s *suite) {
 		for range min(3, len(c.x.values)) {
 			c.x.values[s.rng.IntN(len(c.x.values))] = complex(pick(s, math.NaN(), math.Inf(1), math.Inf(-1)), 0)
 		}
-		if _, err := c.check(c.turn(t, s), onCPU); err != nil {
+		if _, err := c.check(c.rotate(t, s), onCPU); err != nil {
 			t.Fatalf("not finite, %v: %v", c, err)
 		}
 	}
@@ -305,14 +295,14 @@ func testRoPE(t *testing.T, s *suite) {
 func testRoPEForms(t *testing.T, s *suite) {
 	for range 20 {
 		c := s.rope(pick(s, ropeTypes...))
-		want := c.turn(t, s)
+		want := c.rotate(t, s)
 		other := *c
 		other.arrangement = "dense"
-		equal(t, c.String()+", dense", other.turn(t, s), want)
+		equal(t, c.String()+", dense", other.rotate(t, s), want)
 		if turned, dim := c.dims(); turned == dim {
 			other.RoPEOptions = gpk.RoPEOptions{Base: c.Base}
 			x, positions := other.arrays(s)
-			equal(t, c.String()+", RoPE", evaluate(t, gpk.RoPE(x, positions, c.Base)), other.turn(t, s))
+			equal(t, c.String()+", RoPE", evaluate(t, gpk.RoPE(x, positions, c.Base)), other.rotate(t, s))
 		}
 	}
 	c := s.rope(gpk.Float32)
@@ -327,14 +317,14 @@ func testRoPEForms(t *testing.T, s *suite) {
 	noError(t, err)
 	defer g.Free()
 	noError(t, g.Replay())
-	equal(t, c.String()+", replayed", read(t, g.Outputs()[0]), c.turn(t, s))
+	equal(t, c.String()+", replayed", read(t, g.Outputs()[0]), c.rotate(t, s))
 	for i := range c.positions {
 		c.positions[i]++
 	}
 	_, next := c.arrays(s)
 	noError(t, positions.CopyFrom(next))
 	noError(t, g.Replay())
-	equal(t, c.String()+", replayed at the next positions", read(t, g.Outputs()[0]), c.turn(t, s))
+	equal(t, c.String()+", replayed at the next positions", read(t, g.Outputs()[0]), c.rotate(t, s))
 
 	scaling := gpk.RoPEScaling{Factor: 8, LowFreqFactor: 1, HighFreqFactor: 4, OriginalPositions: 64}
 	pending := gpk.RoPEWith(x, positions, gpk.RoPEOptions{Dim: c.Dim, Scaling: &scaling})

@@ -1,14 +1,9 @@
 package gpktest
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/cmplx"
-	"math/rand/v2"
-	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +11,7 @@ import (
 
 	gpk "github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/numpytest"
 )
 
 // standardCall calls the function of gpk for a function of the array API standard, with at most
@@ -129,35 +125,10 @@ func standardOf(name string) standardCall {
 // TestNumPyStandard compares the functions of the array API standard, and further functions of
 // NumPy, with NumPy on the default device. It makes 200 random calls of each function on each type.
 // Operands are strided, reversed, broadcast, empty and 0-d, and have NaN, infinities, -0 and extreme
-// integers among their elements. GPK_NUMPY_CASES and GPK_NUMPY_PYTHON are as for TestNumPyNames.
+// integers among their elements.
 func TestNumPyStandard(t *testing.T) {
-	python := os.Getenv("GPK_NUMPY_PYTHON")
-	if python == "" {
-		t.Skip("NOT RUN: GPK_NUMPY_PYTHON names no Python with NumPy 2, the reference")
-	}
-	cases := os.Getenv("GPK_NUMPY_CASES")
-	if cases == "" {
-		cases = "200"
-	}
-	seed := rand.Uint32()
-	t.Logf("seed %d", seed)
-	command := exec.CommandContext(t.Context(), python, "-B", "testdata/standard.py", fmt.Sprint(seed), cases)
-	command.Stderr = os.Stderr
-	pipe, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	count, wrong := map[string]int{}, map[string]int{}
-	lines := bufio.NewScanner(pipe)
-	lines.Buffer(nil, 1<<24)
-	for lines.Scan() {
-		var c standardCase
-		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
-			t.Fatalf("%v: %s", err, lines.Bytes())
-		}
+	count, wrong, cases := map[string]int{}, map[string]int{}, numpytest.Cases(t, 200)
+	numpytest.Each(t, "testdata/standard.py", cases, func(c *standardCase) {
 		call := standardOf(c.Name)
 		if call == nil {
 			t.Fatalf("no call for %s", c.Name)
@@ -169,13 +140,10 @@ func TestNumPyStandard(t *testing.T) {
 				t.Errorf("%s of %s: %v", c.Name, c.Type, err)
 			}
 		}
-	}
-	if err := command.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	})
 	for key, n := range count {
-		if fmt.Sprint(n) != cases {
-			t.Errorf("%d calls of %s, want %s", n, key, cases)
+		if n != cases {
+			t.Errorf("%d calls of %s, want %d", n, key, cases)
 		}
 	}
 	for key, n := range wrong {

@@ -63,7 +63,7 @@ func (s *suite) statistician(t *testing.T, o worker.Options) *worker.Worker[tens
 	return w
 }
 
-// testWorker has a worker keep state on the device, and looks at what is left of it.
+// testWorker runs a worker that keeps state on the device, and checks what memory remains after it.
 func testWorker(t *testing.T, s *suite) {
 	settle(t, s)
 	goroutines, before := runtime.NumGoroutine(), s.dev.Pool().InUse

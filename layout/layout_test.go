@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"testing"
+
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // indices lists the positions of l's elements in row-major order. It is the slow
@@ -63,9 +64,7 @@ func TestSize(t *testing.T) {
 // TestViews builds random chains of views and compares every step with the
 // same step on an explicit list of indices.
 func TestViews(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 1))
+	r := testrand.New(t)
 	for range 3000 {
 		shape := make([]int, r.IntN(4))
 		for i := range shape {

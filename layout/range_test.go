@@ -2,9 +2,10 @@ package layout
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // pythonRange lists the indices that Python's slice(start, stop, step) selects, by the rules
@@ -43,9 +44,7 @@ func pythonRange(start, stop, step, n int, hasStop bool) []int {
 // TestRange compares ranges, ends far outside and steps of every size among them, with
 // Python's.
 func TestRange(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %#x", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := testrand.New(t)
 	number := func(n int) int {
 		switch rng.IntN(12) {
 		case 0:

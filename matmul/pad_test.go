@@ -3,7 +3,6 @@ package matmul
 import (
 	"bytes"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"unsafe"
@@ -11,6 +10,7 @@ import (
 	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/testrand"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -56,9 +56,7 @@ func (h *hostPads) Pad(_ int, _ uint64, t dtype.DType, a, b cutlass.Padded) erro
 
 // TestPadding: one launch makes the same copies as separate operations.
 func TestPadding(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %#x", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := testrand.New(t)
 	dev, err := device.Open("cpu")
 	if err != nil {
 		t.Fatal(err)

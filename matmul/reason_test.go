@@ -1,7 +1,6 @@
 package matmul
 
 import (
-	"math/rand/v2"
 	"reflect"
 	"regexp"
 	"strconv"
@@ -10,14 +9,13 @@ import (
 
 	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestReason: the plan of any problem names the predicted time of its kernel and of the
 // next kernels in order. The same problem has the same plan.
 func TestReason(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %#x", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := testrand.New(t)
 	names := map[string]bool{}
 	for _, k := range cutlass.Kernels() {
 		names[k.Name] = true

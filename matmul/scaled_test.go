@@ -5,11 +5,11 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/x448/float16"
-
 	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/testrand"
+	"github.com/x448/float16"
 )
 
 // formed returns the values that a form keeps of a line, as float64, and the guard's
@@ -88,9 +88,7 @@ func worst(form cutlass.Form, a, b []float32) (relative float64, fits bool) {
 // TestGuard: data that the guard accepts keep the error bound above guardLimit. Some of
 // the rejected data would not.
 func TestGuard(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %#x", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := testrand.New(t)
 	for form, bound := range map[cutlass.Form]float64{
 		cutlass.FormScaled: 0x1p-10 + 0x1p-22 + 0x1p-14,
 		cutlass.FormSplit:  3*0x1p-22 + 0x1p-24 + 0x1p-40,

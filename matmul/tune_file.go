@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/gpk-go/gpk/cutlass"
+	"github.com/gpk-go/gpk/internal/atomicfile"
 )
 
 // tuneChoice is the kernel that was fastest for a problem, and its time.
@@ -108,7 +108,7 @@ func (f *tuneFile) store(key string, c tuneChoice) error {
 
 // read returns the choices of the file, and an error if the file is not valid.
 func (f *tuneFile) read() (map[string]tuneChoice, error) {
-	text, err := f.readText()
+	text, err := atomicfile.Read(f.path, tuneBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -132,24 +132,6 @@ func (f *tuneFile) read() (map[string]tuneChoice, error) {
 		d.Choices = map[string]tuneChoice{}
 	}
 	return d.Choices, nil
-}
-
-// readText returns the text of the file, of at most tuneBytes.
-func (f *tuneFile) readText() ([]byte, error) {
-	// Checked before the file is opened, because opening a pipe waits for its writer.
-	if info, err := os.Stat(f.path); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, fmt.Errorf("%s is not a regular file", f.path))
-	}
-	file, err := os.Open(f.path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, tuneBytes+1))
-	if err == nil && len(text) > tuneBytes {
-		err = fmt.Errorf("%s is larger than %d bytes", f.path, tuneBytes)
-	}
-	return text, err
 }
 
 // writeAtomic replaces a file, so that a reader sees either the old or the new

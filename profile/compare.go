@@ -153,7 +153,7 @@ func pairs(before, after []group) []pair {
 	return out
 }
 
-// change compares the two sides. ok is false where every call failed.
+// change compares the two sides. ok is false if every call failed.
 func (p *pair) change(threshold float64) (c Change, ok bool) {
 	c = Change{Name: p.key.name, Site: p.key.site, Clock: p.clock()}
 	c.DType, c.Shape = p.sameKind()

@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	pprof "github.com/google/pprof/profile"
-
+	"github.com/gpk-go/gpk/internal/testrand"
 	"github.com/gpk-go/gpk/profile"
 )
 
@@ -19,9 +18,7 @@ func pointer[T any](v T) *T { return &v }
 
 // sample is a report of two devices, four goroutines and spans, with seeded times.
 func sample(t *testing.T) *profile.Report {
-	seed := rand.Uint64()
-	t.Logf("seed %#x", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := testrand.New(t)
 	r := &profile.Report{
 		Format: profile.Format, Started: time.Unix(1e9, 5), Duration: time.Second,
 		Devices: []profile.Device{{Name: "cpu", Model: "EPYC"}, {Name: "cuda:0", Model: "H200"}},

@@ -1,17 +1,16 @@
 package profile
 
 import (
-	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestSamples: however many samples there are, the kept ones are bounded, in order, as far
 // apart as the next power of two asks, and have the peak of every stretch.
 func TestSamples(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %#x", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := testrand.New(t)
 	for _, n := range []int{1, 10, maxSamples, maxSamples + 1, 50_000} {
 		u := &memoryUse{every: firstSample}
 		var all []MemoryUse

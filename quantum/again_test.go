@@ -13,6 +13,7 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // A circuit remembers what its last Gram matrix made of it. Nothing of that may be used
@@ -40,7 +41,7 @@ func gatesOf(c *Circuit, list []int) *Circuit {
 // of a circuit which was made for it, and so is its plan.
 func TestAgain(t *testing.T) {
 	onCPU(t)
-	rng := seeded(t)
+	rng := testrand.New(t)
 	list := []int{0, 5, 10}
 	c := gatesOf(NewCircuit(4), list)
 	for call := range 60 {
@@ -127,7 +128,7 @@ func TestAgainTiles(t *testing.T) {
 						break
 					}
 					planned++
-					s := max(min(p.Tile/2, k.side(o.Precision, p.Workspace-p.spare, p.workers)), 1)
+					s := max(min(p.Tile/2, k.side(o.Precision, p.Workspace-p.roundingWaste, p.workers)), 1)
 					if call == 0 {
 						side = s
 					}
@@ -143,7 +144,7 @@ func TestAgainTiles(t *testing.T) {
 	}
 
 	onCPU(t)
-	rng := seeded(t)
+	rng := testrand.New(t)
 	c := ZZFeatureMap(10, 1)
 	x := arrayOf(randomSamples(rng, 500, 10), 10)
 	var first []Progress
@@ -170,7 +171,7 @@ func TestAgainTiles(t *testing.T) {
 // several options.
 func TestAgainTogether(t *testing.T) {
 	onCPU(t)
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for _, list := range [][]int{{0, 5, 10}, {0, 5, 14, 3}} {
 		type request struct {
 			x    *gpk.Array

@@ -35,7 +35,7 @@ const (
 )
 
 // errAngle is the cause for angles that are not finite polynomials.
-var errAngle = errors.New("an angle that is no finite polynomial of the features")
+var errAngle = errors.New("an angle that is not a finite polynomial of the features")
 
 // Const returns the angle v. If v is not finite, the gate that uses the angle reports the
 // error.

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestFeatureBound: a feature that no sample can have is an error, and one that none has too.
@@ -206,7 +207,7 @@ func TestGatherTime(t *testing.T) {
 
 // TestCompileAgain: one circuit gives one program, in every run.
 func TestCompileAgain(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for range 100 {
 		c := randomCircuit(rng, 2+rng.IntN(6), 60, 3, families["diagonal"])
 		var first string

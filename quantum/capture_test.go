@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestCapture: what needs the host while it is recorded says so.
 func TestCapture(t *testing.T) {
 	onCPU(t)
-	x := arrayOf(randomSamples(seeded(t), 5, 3), 3)
+	x := arrayOf(randomSamples(testrand.New(t), 5, 3), 3)
 	for name, call := range map[string]func(x *gpk.Array) error{
 		"Gram": func(x *gpk.Array) error {
 			_, err := Gram(context.Background(), ringCZ(3, true), x, nil, Options{})

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestWires computes K of wires that nothing connects, in a plane of Bloch's sphere and
@@ -13,7 +14,7 @@ import (
 // compared with the product of overlaps of two numbers a wire in float64.
 func TestWires(t *testing.T) {
 	onCPU(t)
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for _, of := range []struct{ planar, full int }{{1, 0}, {5, 3}, {16, 0}, {0, 16}, {20, 4}, {17, 9}, {0, 40}} {
 		c := NewCircuit(of.planar + of.full)
 		for w := range of.planar + of.full {
@@ -100,7 +101,7 @@ func TestWires(t *testing.T) {
 // whether vectors can write the rows of K.
 func TestWiresBits(t *testing.T) {
 	onCPU(t)
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for _, q := range []int{3, 8, 9, 16} {
 		c := NewCircuit(q)
 		for w := range q {
@@ -142,7 +143,7 @@ func TestLongSums(t *testing.T) {
 	if raceDetector {
 		t.Skip("2^18 amplitudes a sample take minutes under -race; the same test runs without it, on CPU and GPU")
 	}
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for _, q := range []int{17, 18} {
 		for _, rz := range []bool{false, true} {
 			c := NewCircuit(q)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // families are kinds of gates between which different rules work.
@@ -27,7 +28,7 @@ var families = map[string][]gateKind{
 // every amplitude, with its phase.
 func TestStatesRandom(t *testing.T) {
 	onCPU(t)
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for name, kinds := range families {
 		for trial := range 60 {
 			q, features := 1+rng.IntN(5), 1+rng.IntN(3)
@@ -55,7 +56,7 @@ func TestStatesRandom(t *testing.T) {
 // TestGramRandom compares every path with the gates as written.
 func TestGramRandom(t *testing.T) {
 	onCPU(t)
-	rng := seeded(t)
+	rng := testrand.New(t)
 	products := 0
 	for name, kinds := range families {
 		for trial := range 40 {

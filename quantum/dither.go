@@ -31,9 +31,9 @@ func newDither(width int) *dither {
 	return d
 }
 
-// turn rotates a state. The pairs are an amplitude's real and imaginary part; for a real
+// rotate rotates a state. The pairs are an amplitude's real and imaginary part; for a real
 // state, with im nil, an amplitude of the first half and one of the second.
-func (d *dither) turn(re, im []float64) {
+func (d *dither) rotate(re, im []float64) {
 	if im == nil {
 		re, im = re[:len(re)/2], re[len(re)/2:]
 	}

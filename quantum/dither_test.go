@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestAlike takes circuits whose amplitudes are alike, one angle in many gates or the
@@ -14,7 +15,7 @@ import (
 // the bound of its precision, and the diagonal within what is checked.
 func TestAlike(t *testing.T) {
 	onCPU(t)
-	rng := seeded(t)
+	rng := testrand.New(t)
 	x := Feature(0)
 	ring := func(c *Circuit) {
 		for i := range c.qubits {

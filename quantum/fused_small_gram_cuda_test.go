@@ -10,6 +10,7 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestFusedSmallGram: K of single wires has the same bits, and errors the same words, whether fusedSmallGram
@@ -20,7 +21,7 @@ func TestFusedSmallGram(t *testing.T) {
 	if dev.Kind() != device.CUDA {
 		t.Skip("fusedSmallGram is two kernels of a GPU; -quantum.device=cuda compares them with the usual way")
 	}
-	rng := seeded(t)
+	rng := testrand.New(t)
 	run := func(e cudaEngine, c *Circuit, x *gpk.Array, o Options) (*Result, error) {
 		k, err := compileGram(c, o.Path)
 		if err != nil {

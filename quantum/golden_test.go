@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // goldenCase is a kernel that another program computed, in complex128.
@@ -154,7 +155,7 @@ func TestClosedForm(t *testing.T) {
 	if testing.Short() {
 		n = 300
 	}
-	rng := seeded(t)
+	rng := testrand.New(t)
 	x := make([]float64, n*q)
 	for i := range x {
 		x[i] = rng.Float64() * math.Pi

@@ -47,7 +47,7 @@ func gramCPU[T number](ctx context.Context, j *job, poison bool) (err error) {
 // allocate allocates all memory except that of states.
 func (g *cpuGram[T]) allocate(poison bool) error {
 	j, k := g.job, g.kernel
-	g.side = max(min(j.plan.Tile/2, k.side(j.options.Precision, j.plan.Workspace-j.plan.spare, j.plan.workers)), 1)
+	g.side = max(min(j.plan.Tile/2, k.side(j.options.Precision, j.plan.Workspace-j.plan.roundingWaste, j.plan.workers)), 1)
 	g.side = min(g.side, max(j.x.n, j.y.n, 1))
 	var err error
 	g.out = sink[T]{job: j}
@@ -113,7 +113,7 @@ func (g *cpuGram[T]) buildStates(b stateBlock) error {
 		// Computed in float64 for every type of K, and rounded once: the errors of float32
 		// gates accumulate if one angle is used in many of them.
 		err := build(g.ctx, p, b.of, b.lo, b.hi, nil, func(i int, re, im []float64) {
-			dither.turn(re, im)
+			dither.rotate(re, im)
 			if norms != nil {
 				n := sumSquares(re) + sumSquares(im)
 				norms[i] *= n * n
@@ -171,8 +171,8 @@ func (g *cpuGram[T]) computeTile(a, b stateBlock, i0, r, j0, cols int, diagonal 
 	if tile == nil {
 		tile, ld = g.tile, g.side
 	}
-	settled := g.settling(tile, ld, i0, r, j0, cols, diagonal)
-	written := g.bloch.tile(tile, ld, i0, r, j0, cols, diagonal, settled)
+	post := g.postprocessing(tile, ld, i0, r, j0, cols, diagonal)
+	written := g.bloch.tile(tile, ld, i0, r, j0, cols, diagonal, post)
 	for i, p := range g.kernel.blocks {
 		g.multiplyBlock(p, i, a, b, tile, ld, i0, r, j0, cols, diagonal, !written)
 		written = true
@@ -192,7 +192,7 @@ func (g *cpuGram[T]) computeTile(a, b stateBlock, i0, r, j0, cols int, diagonal 
 	g.scale(tile, ld, i0, r, j0, cols, diagonal)
 	computed := time.Now()
 	g.report.Product += computed.Sub(begun)
-	n, err := g.out.put(i0, r, j0, cols, tile, ld, settled)
+	n, err := g.out.put(i0, r, j0, cols, tile, ld, post)
 	if err != nil {
 		return err
 	}
@@ -202,13 +202,13 @@ func (g *cpuGram[T]) computeTile(a, b stateBlock, i0, r, j0, cols int, diagonal 
 	return nil
 }
 
-// settling returns the postprocessing that the closed form can apply to the blocks of a
+// postprocessing returns the postprocessing that the closed form can apply to the blocks of a
 // tile, or nil if the tile needs more than the closed form.
-func (g *cpuGram[T]) settling(tile []T, ld, i0, r, j0, cols int, diagonal bool) *settling[T] {
+func (g *cpuGram[T]) postprocessing(tile []T, ld, i0, r, j0, cols int, diagonal bool) *postprocessing[T] {
 	if len(g.kernel.blocks) > 0 || g.bloch.width == 0 || g.options.Normalize {
 		return nil
 	}
-	s := &settling[T]{}
+	s := &postprocessing[T]{}
 	switch {
 	case diagonal:
 		s.mirror, s.ld = tile, ld

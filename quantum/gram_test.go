@@ -1,24 +1,21 @@
 package quantum
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"math"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/internal/devicetest"
-	"github.com/gpk-go/gpk/interop/npy"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // long asks for sizes that take minutes.
@@ -69,7 +66,7 @@ func poisoned(t *testing.T, c *Circuit, x, y [][]float64, features int, o Option
 // and within the bound.
 func TestSizesAndTiles(t *testing.T) {
 	onCPU(t)
-	rng := seeded(t)
+	rng := testrand.New(t)
 	sizes := []int{1, 15, 16, 17, 511, 513}
 	if !testing.Short() {
 		sizes = append(sizes, 4097)
@@ -112,7 +109,7 @@ func TestSizesAndTiles(t *testing.T) {
 
 func TestRectangular(t *testing.T) {
 	onCPU(t)
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for _, c := range []*Circuit{entangled(), ringCZ(3, true)} {
 		for _, size := range [][2]int{{1, 1}, {5, 70}, {70, 5}, {33, 34}, {300, 129}} {
 			x, y := randomSamples(rng, size[0], 3), randomSamples(rng, size[1], 3)
@@ -147,7 +144,7 @@ func TestRectangular(t *testing.T) {
 // TestStreams: the number of streams, and of goroutines, changes no bit.
 func TestStreams(t *testing.T) {
 	onCPU(t)
-	x := randomSamples(seeded(t), 300, 3)
+	x := randomSamples(testrand.New(t), 300, 3)
 	for _, o := range []Options{{}, {Precision: Double, Keep: Recompute, Tile: 64}} {
 		var first []float64
 		var report Report
@@ -175,7 +172,7 @@ func TestStreams(t *testing.T) {
 // TestWeights: what is embedded once does not depend on the layers after it.
 func TestWeights(t *testing.T) {
 	onCPU(t)
-	rng := seeded(t)
+	rng := testrand.New(t)
 	const q = 5
 	x := randomSamples(rng, 20, q)
 	for _, reupload := range []bool{false, true} {
@@ -200,250 +197,13 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// TestEigenvalue: a kernel matrix has no negative eigenvalue. x* K x of many
-// steps of the power method on s - K finds the smallest.
-func TestEigenvalue(t *testing.T) {
-	onCPU(t)
-	const q, n = 8, 512
-	rng := seeded(t)
-	r, err := Gram(context.Background(), ZZFeatureMap(q, 2), arrayOf(randomSamples(rng, n, q), q), nil, Options{Precision: Double})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if least := smallestEigenvalue(values(t, r.K), n); !(least >= -1e-10) {
-		t.Errorf("an eigenvalue of %v", least)
-	}
-	// The check sees a matrix that has one.
-	if least := smallestEigenvalue([]float64{1, 2, 2, 1}, 2); !(least < -0.99) {
-		t.Errorf("the smallest eigenvalue of [[1 2] [2 1]] is %v", least)
-	}
-}
-
-// smallestEigenvalue is by bisection on LDL^T of K - s: as many pivots are
-// negative as there are eigenvalues below s (Sylvester).
-func smallestEigenvalue(k []float64, n int) float64 {
-	below := func(s float64) bool {
-		a := slices.Clone(k)
-		for i := range n {
-			a[i*n+i] -= s
-		}
-		for p := range n {
-			d := a[p*n+p]
-			if d < 0 {
-				return true
-			}
-			if d == 0 {
-				d = 1e-300
-			}
-			for i := p + 1; i < n; i++ {
-				f := a[i*n+p] / d
-				for j := i; j < n; j++ {
-					a[i*n+j] -= f * a[p*n+j]
-				}
-			}
-			for i := p + 1; i < n; i++ {
-				for j := p + 1; j < i; j++ {
-					a[i*n+j] = a[j*n+i]
-				}
-			}
-		}
-		return false
-	}
-	lo, hi := -float64(n), float64(n)
-	if !below(-1e-10) { // all that is asked in the usual case
-		return 0
-	}
-	for range 40 {
-		if mid := (lo + hi) / 2; below(mid) {
-			hi = mid
-		} else {
-			lo = mid
-		}
-	}
-	return hi
-}
-
-// TestNormalizeOption compares options with what is done to K afterwards.
-func TestNormalizeOption(t *testing.T) {
-	onCPU(t)
-	x, y := randomSamples(seeded(t), 30, 3), randomSamples(seeded(t), 7, 3)
-	plain, err := Gram(context.Background(), entangled(), arrayOf(x, 3), nil, Options{Precision: Double})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range []Path{Auto, General} {
-		for _, jitter := range []float64{0, 0.25} {
-			r, err := Gram(context.Background(), entangled(), arrayOf(x, 3), nil, Options{Precision: Double, Normalize: true, Jitter: jitter, Path: path})
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, want := values(t, r.K), values(t, Normalize(plain.K, jitter))
-			for i := range got {
-				if d := math.Abs(got[i] - want[i]); !(d <= 1e-12) || i%31 == 0 && got[i] != 1 {
-					t.Fatalf("%v, jitter %v: entry %d is %v, want %v", path, jitter, i, got[i], want[i])
-				}
-			}
-			// A test matrix is divided alike.
-			r, err = Gram(context.Background(), entangled(), arrayOf(y, 3), arrayOf(x, 3), Options{Precision: Double, Normalize: true, Jitter: jitter, Path: path})
-			if err != nil {
-				t.Fatal(err)
-			}
-			cross := referenceGram(entangled(), y, x)
-			for i, v := range values(t, r.K) {
-				if d := math.Abs(v - flat(cross)[i]/(1+jitter)); !(d <= 1e-12) {
-					t.Fatalf("%v, jitter %v, rectangular: entry %d is %v", path, jitter, i, v)
-				}
-			}
-		}
-	}
-	r, err := Gram(context.Background(), entangled(), arrayOf(x, 3), nil, Options{Jitter: 0.5})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if k := values(t, r.K); k[0] != 1.5 || k[31] != 1.5 {
-		t.Errorf("jitter alone gives %v on the diagonal", k[0])
-	}
-}
-
-func TestNormalizeCenter(t *testing.T) {
-	onCPU(t)
-	matrix := func(v ...float64) *gpk.Array {
-		n := int(math.Sqrt(float64(len(v))))
-		return gpk.FromSlice(v, n, n)
-	}
-	near := func(what string, got *gpk.Array, want ...float64) {
-		t.Helper()
-		for _, dt := range []gpk.DType{got.DType(), gpk.Float32} {
-			for i, v := range values(t, got.Cast(dt)) {
-				if !(math.Abs(v-want[i]) <= 1e-6) {
-					t.Errorf("%s: entry %d is %v, want %v", what, i, v, want[i])
-				}
-			}
-		}
-	}
-	near("Normalize", Normalize(matrix(4, 2, 2, 9), 0.5), 1, 0.305888, 0.305888, 1)
-	near("Normalize float32", Normalize(matrix(4, 2, 2, 9).Cast(gpk.Float32), 0.5), 1, 0.305888, 0.305888, 1)
-	if v := values(t, Normalize(matrix(4, 2, 2, 9), 0.5)); v[0] != 1 || v[3] != 1 {
-		t.Errorf("a diagonal of %v", v)
-	}
-	near("a zero diagonal", Normalize(matrix(0, 0, 0, 4), 0), 1, 0, 0, 1)
-	near("a transposed view", Normalize(matrix(4, 2, 2, 9).T(), 0.5), 1, 0.305888, 0.305888, 1)
-	train := matrix(1, .5, .5, 1)
-	near("Center", Center(train), .25, -.25, -.25, .25)
-	near("CenterCross", CenterCross(gpk.FromSlice([]float64{.2, .6}, 1, 2), train), -.2, .2)
-	near("the training row", CenterCross(train, train), .25, -.25, -.25, .25)
-	big := values(t, Normalize(gpk.FromSlice(flat(randomSamples(seeded(t), 9, 9)), 9, 9), 1))
-	for _, v := range big {
-		if math.IsNaN(v) {
-			t.Error("a negative diagonal gives NaN")
-		}
-	}
-	for what, a := range map[string]*gpk.Array{
-		"not square": Normalize(gpk.Zeros(gpk.Float64, 2, 3), 0), "jitter": Normalize(train, -1), "NaN jitter": Normalize(train, math.NaN()), "nil": Normalize(nil, 0),
-		"type": Normalize(gpk.Zeros(gpk.Int32, 2, 2), 0), "center": Center(gpk.Zeros(gpk.Float64, 3)), "cross": CenterCross(gpk.Zeros(gpk.Float64, 2, 3), train), "nil train": CenterCross(train, nil), "nil test": CenterCross(nil, train),
-		"mixed types": CenterCross(train.Cast(gpk.Float32), train),
-	} {
-		if err := a.Err(); err == nil || !strings.Contains(err.Error(), "gram_test.go:") {
-			t.Errorf("%s: error %v", what, err)
-		}
-	}
-	if v := Center(gpk.Zeros(gpk.Float64, 0, 0)); v.Err() != nil || v.Size() != 0 {
-		t.Errorf("an empty matrix: %v", v.Err())
-	}
-}
-
-// memoryFile is an io.WriterAt that fails when it is full.
-type memoryFile struct {
-	mu    sync.Mutex
-	data  []byte
-	limit int
-}
-
-var errFull = errors.New("no space left on device")
-
-func (m *memoryFile) WriteAt(p []byte, at int64) (int, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.limit > 0 && int(at)+len(p) > m.limit {
-		return 0, errFull
-	}
-	if need := int(at) + len(p); need > len(m.data) {
-		m.data = append(m.data, bytes.Repeat([]byte{0xff}, need-len(m.data))...) // NaN
-	}
-	return copy(m.data[at:], p), nil
-}
-
-// TestOutput: the file has the bits of K in memory; in-core equals out-of-core.
-func TestOutput(t *testing.T) {
-	onCPU(t)
-	rng := seeded(t)
-	x, y := randomSamples(rng, 150, 3), randomSamples(rng, 40, 3)
-	for _, c := range []*Circuit{entangled(), ringCZ(3, false)} {
-		for _, o := range []Options{{}, {Precision: Double}, {Tile: 34, Keep: Recompute}, {Tile: 34, Precision: Double, Keep: Recompute, Normalize: true, Jitter: 0.1}} {
-			for _, against := range [][][]float64{nil, y} {
-				second := func() *gpk.Array {
-					if against == nil {
-						return nil
-					}
-					return arrayOf(against, 3)
-				}
-				want, err := Gram(context.Background(), c, arrayOf(x, 3), second(), o)
-				if err != nil {
-					t.Fatal(err)
-				}
-				file := &memoryFile{}
-				o.Output = file
-				r, err := Gram(context.Background(), c, arrayOf(x, 3), second(), o)
-				o.Output = nil
-				if err != nil {
-					t.Fatal(err)
-				}
-				k, err := npy.Read(bytes.NewReader(file.data))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if r.K != nil || r.Plan.Result != 0 {
-					t.Error("K is in memory too")
-				}
-				if !slices.Equal(k.Shape(), want.K.Shape()) || k.DType() != want.K.DType() || !slices.Equal(values(t, k), values(t, want.K)) {
-					t.Errorf("%+v: the file differs from K in memory", o)
-				}
-				if r.Report.OffDiagonalMean != want.Report.OffDiagonalMean {
-					t.Error("another mean")
-				}
-			}
-		}
-	}
-	// In-core and out-of-core: all states at once, or a few.
-	in := poisoned(t, entangled(), x, nil, 3, Options{Precision: Double})
-	out := poisoned(t, entangled(), x, nil, 3, Options{Precision: Double, Keep: Recompute, Tile: 8})
-	a, b := values(t, in.K), values(t, out.K)
-	for i := range a {
-		if !(math.Abs(a[i]-b[i]) <= 1e-12) {
-			t.Fatalf("entry %d: %v in core, %v out of core", i, a[i], b[i])
-		}
-	}
-	_, err := Gram(context.Background(), entangled(), arrayOf(x, 3), nil, Options{Output: &memoryFile{limit: 5000}})
-	if !errors.Is(err, errFull) {
-		t.Errorf("a full disk: %v", err)
-	}
-	_, err = Gram(context.Background(), entangled(), arrayOf(x, 3), nil, Options{Output: shortWriter{}})
-	if !errors.Is(err, io.ErrShortWrite) {
-		t.Errorf("a short write: %v", err)
-	}
-}
-
-type shortWriter struct{}
-
-func (shortWriter) WriteAt(p []byte, _ int64) (int, error) { return len(p) - 1, nil }
-
 // TestCancel: 200 ms after the context ends everything has, and the memory is
 // back.
 func TestCancel(t *testing.T) {
 	onCPU(t)
 	cpu, _ := device.Open("cpu")
 	const q = 13
-	x := arrayOf(randomSamples(seeded(t), 400, q), q)
+	x := arrayOf(randomSamples(testrand.New(t), 400, q), q)
 	if err := gpk.Eval(x); err != nil {
 		t.Fatal(err)
 	}
@@ -508,7 +268,7 @@ func TestPeak(t *testing.T) {
 		t.Skip("memory of Go is beside the pool on the CPU alone; gpktest's Quantum/Report adds a GPU's up")
 	}
 	const n = 700 // blocks of the pool are larger than what lies in them
-	x := arrayOf(randomSamples(seeded(t), n, 40), 40)
+	x := arrayOf(randomSamples(testrand.New(t), n, 40), 40)
 	if err := gpk.Eval(x); err != nil {
 		t.Fatal(err)
 	}
@@ -563,7 +323,7 @@ func TestPeak(t *testing.T) {
 
 func TestProgressAndReport(t *testing.T) {
 	onCPU(t)
-	x := randomSamples(seeded(t), 300, 3)
+	x := randomSamples(testrand.New(t), 300, 3)
 	var seen []Progress
 	r, err := Gram(context.Background(), entangled(), arrayOf(x, 3), nil, Options{Tile: 64, Progress: func(p Progress) { seen = append(seen, p) }})
 	if err != nil {
@@ -613,7 +373,7 @@ func TestProgressAndReport(t *testing.T) {
 		for i := range qubits {
 			c.RY(i, Feature(i).Scale(scale))
 		}
-		r, err := Gram(context.Background(), c, arrayOf(randomSamples(seeded(t), 50, qubits), qubits), nil, Options{})
+		r, err := Gram(context.Background(), c, arrayOf(randomSamples(testrand.New(t), 50, qubits), qubits), nil, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -718,7 +478,7 @@ func TestGramErrors(t *testing.T) {
 // cache, goroutines over amplitudes, constants that are not kept.
 func TestLargeStates(t *testing.T) {
 	onCPU(t)
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for _, q := range []int{15, 17} {
 		c := randomCircuit(rng, q, 60, 3, nil)
 		x := randomSamples(rng, 1, 3)

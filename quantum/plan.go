@@ -33,12 +33,12 @@ type Plan struct {
 	Samples   [2]int
 	Ranks     RankPlan // with Options.Group or Shard
 
-	symmetric bool
-	side      int   // rows and columns of a product on a GPU; 0: half a tile
-	streams   int   // number of streams for products on a GPU
-	workers   int   // goroutines that build states and multiply on the CPU
-	slots     int64 // bytes of angles and slots at once
-	spare     int64 // part of the workspace: the bytes that the pool's block sizes add to states, K and points of single wires
+	symmetric     bool
+	side          int   // rows and columns of a product on a GPU; 0: half a tile
+	streams       int   // number of streams for products on a GPU
+	workers       int   // goroutines that build states and multiply on the CPU
+	slots         int64 // bytes of angles and slots at once
+	roundingWaste int64 // part of the workspace: the bytes that the pool's block sizes add to states, K and points of single wires
 }
 
 // String explains the plan, one fact per line.
@@ -160,8 +160,8 @@ func (k *kernel) stateBytes(p Precision) int64 {
 	return saturated(int64(k.width()), int64(p.dtype().Size()))
 }
 
-// spare is the number of bytes that the pool's block sizes add to the state slots and to K.
-func (k *kernel) spare(slots []int, result int64, p Precision) int64 {
+// roundingWaste is the number of bytes that the pool's block sizes add to the state slots and to K.
+func (k *kernel) roundingWaste(slots []int, result int64, p Precision) int64 {
 	n := deviceapi.BlockSize(result) - result
 	for _, rows := range slots {
 		for _, b := range k.blocks {

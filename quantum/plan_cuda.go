@@ -28,7 +28,7 @@ func (k *kernel) planTiles(p *Plan, n, m int, o Options) (least int64, ok bool) 
 	u := k.use(p, n, m, o)
 	rest := p.Budget - p.States - p.Result
 	slots := max(min(prepareBytes, rest/4, u.building), u.sample)
-	building := slots + 2*spare(slots) // for two blocks
+	building := slots + 2*roundingWaste(slots) // for two blocks
 	least = math.MaxInt64
 	fits := func(s int) bool {
 		need := u.fixed(s) + building + u.product(s)
@@ -158,20 +158,20 @@ func (k *kernel) use(p *Plan, n, m int, o Options) *gpuUse {
 			u.constant += deviceapi.BlockSize(saturated(rows, int64(c.nAngles)*8) + 8)
 		}
 		points := saturated(all, int64(c.stride)*size)
-		u.constant += 2 * (spare(points) + saturated(3*size, int64(c.stride))) // lines are aligned to 16 bytes
-		if p.Keep == Recompute {                                               // the points of all samples stay in memory
+		u.constant += 2 * (roundingWaste(points) + saturated(3*size, int64(c.stride))) // lines are aligned to 16 bytes
+		if p.Keep == Recompute {                                                       // the points of all samples stay in memory
 			u.constant += points
 		}
 	}
 	if o.Normalize {
 		u.constant += 2 * deviceapi.BlockSize(8*rows)
 	}
-	u.constant += p.spare
+	u.constant += p.roundingWaste
 	return u
 }
 
-// spare bounds the bytes that the pool's block sizes add to n bytes.
-func spare(n int64) int64 { return min(n/8+512, 2<<20) }
+// roundingWaste bounds the bytes that the pool's block sizes add to n bytes.
+func roundingWaste(n int64) int64 { return min(n/8+512, 2<<20) }
 
 // leastUse is the least memory that a GPU needs beside states and K.
 func (k *kernel) leastUse(p Plan, n, m int, o Options) int64 {
@@ -180,7 +180,7 @@ func (k *kernel) leastUse(p Plan, n, m int, o Options) int64 {
 	u.outside = true
 	least := int64(math.MaxInt64)
 	for s := 1; ; s *= 2 {
-		least = min(least, u.fixed(s)+u.sample+2*spare(u.sample)+u.product(s))
+		least = min(least, u.fixed(s)+u.sample+2*roundingWaste(u.sample)+u.product(s))
 		if s >= max(n, m) {
 			return least
 		}
@@ -217,7 +217,7 @@ func (u *gpuUse) product(s int) int64 {
 	if u.o.Autotune { // timed products are written to a separate buffer
 		need += u.tile(s)
 	}
-	return need + 4*spare(need)
+	return need + 4*roundingWaste(need)
 }
 
 // codeBytes is the size of the code itself.

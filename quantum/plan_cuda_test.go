@@ -6,13 +6,14 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/testrand"
 	"github.com/gpk-go/gpk/matmul"
 )
 
 // TestPlanProducts: what a GPU multiplies at once fits beside states and K, and is
 // done before the context has ended for long.
 func TestPlanProducts(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	gpu := device.Info{Kind: device.CUDA, TotalMemory: 143771 << 20}
 	plans := 0
 	for range 500 {
@@ -54,7 +55,7 @@ func TestPlanProducts(t *testing.T) {
 // TestPlanProductsNeed: the plan counts at least what the planner of products says that
 // they take.
 func TestPlanProductsNeed(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	hopper := device.CapabilitiesOf(90)
 	for range 150 {
 		q := 1 + rng.IntN(28)

@@ -11,6 +11,7 @@ import (
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/internal/bytesize"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // reuploaded has complex states and nothing to drop.
@@ -51,7 +52,7 @@ func TestPlanTiles(t *testing.T) {
 
 // TestPlanBudget: no plan needs more than it may, whatever the budget is.
 func TestPlanBudget(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	plans, refused := 0, 0
 	for range 1000 {
 		c := reuploaded(2 + rng.IntN(14))
@@ -184,7 +185,7 @@ func TestPlanHeap(t *testing.T) {
 	if testDevice(t).Kind() != device.CPU {
 		t.Skip("Go's heap holds nothing of a GPU's plan: gpktest's Quantum/Plans counts its pool there")
 	}
-	rng := seeded(t)
+	rng := testrand.New(t)
 	alive := func() int64 {
 		var m runtime.MemStats
 		runtime.GC() // what is kept for reuse alone goes with the second
@@ -249,7 +250,7 @@ func TestPlanSingleWires(t *testing.T) {
 		t.Skip("a plan of the CPU; gpktest's Quantum/Plans counts a GPU's pool")
 	}
 	const q, n, m = 100, 1500, 700
-	rng := seeded(t)
+	rng := testrand.New(t)
 	c := NewCircuit(q)
 	for i := range q {
 		c.RY(i, Feature(i)).RZ(i, Feature(i))

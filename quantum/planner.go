@@ -44,14 +44,14 @@ func newPlanner(k *kernel, n, m int, d device.Info, o Options) *planner {
 	return l
 }
 
-// short is the error of a plan that needs more memory than the budget.
-func (l *planner) short(need int64, format string, args ...any) error {
+// insufficient is the error of a plan that needs more memory than the budget.
+func (l *planner) insufficient(need int64, format string, args ...any) error {
 	return fmt.Errorf("%w: %s, which needs %s (%d bytes) of memory; the budget is %s", gpk.ErrOutOfMemory, fmt.Sprintf(format, args...), bytesize.Format(need), need, bytesize.Format(l.p.Budget))
 }
 
-// spare returns the bytes by which the pool rounds up the blocks of these slots and of K.
-func (l *planner) spare(slots []int, result int64) int64 {
-	return l.k.spare(slots, result, l.o.Precision)
+// roundingWaste returns the bytes by which the pool rounds up the blocks of these slots and of K.
+func (l *planner) roundingWaste(slots []int, result int64) int64 {
+	return l.k.roundingWaste(slots, result, l.o.Precision)
 }
 
 // halves returns the slots of a tile: two blocks of states.
@@ -74,9 +74,9 @@ func (l *planner) budget() error {
 	}
 	l.reserve = max(min(maxWorkspace, l.p.Budget/workspacePart), least)
 	l.usable = l.p.Budget - l.reserve
-	l.p.spare = l.spare(l.slots, 0)
+	l.p.roundingWaste = l.roundingWaste(l.slots, 0)
 	if two := saturated(2, l.state); two > l.usable {
-		return l.short(two+l.reserve, "one tile is two states of %s and workspace", bytesize.Format(l.state))
+		return l.insufficient(two+l.reserve, "one tile is two states of %s and workspace", bytesize.Format(l.state))
 	}
 	return nil
 }
@@ -88,8 +88,8 @@ func (l *planner) keep() error {
 		return nil
 	}
 	l.p.Keep = Recompute
-	statesFit := l.all+l.p.spare <= l.usable
-	resultFits := l.gpu || l.all+l.spare(l.slots, l.result)+l.result <= l.usable
+	statesFit := l.all+l.p.roundingWaste <= l.usable
+	resultFits := l.gpu || l.all+l.roundingWaste(l.slots, l.result)+l.result <= l.usable
 	if statesFit && resultFits || l.k.path == Product {
 		l.p.Keep = KeepAll
 	}
@@ -104,7 +104,7 @@ func (l *planner) points() error {
 	}
 	l.single = saturated(int64(l.samples), saturated(3*int64(len(l.k.wires)), int64(l.o.Precision.dtype().Size())))
 	if two := saturated(2, l.state); l.single+two > l.usable {
-		return l.short(l.single+two+l.reserve, "one tile is two states of %s and workspace, beside the single qubits of %d samples", bytesize.Format(l.state), l.samples)
+		return l.insufficient(l.single+two+l.reserve, "one tile is two states of %s and workspace, beside the single qubits of %d samples", bytesize.Format(l.state), l.samples)
 	}
 	l.usable, l.reserve = l.usable-l.single, l.reserve+l.single
 	return nil
@@ -115,8 +115,8 @@ func (l *planner) states() error {
 	p := &l.p
 	p.Builds = 1
 	if p.Keep == KeepAll {
-		if l.all+p.spare > l.usable {
-			return l.short(l.all+p.spare+l.reserve, "to keep the states of %d samples (Keep: Recompute does without)", l.samples)
+		if l.all+p.roundingWaste > l.usable {
+			return l.insufficient(l.all+p.roundingWaste+l.reserve, "to keep the states of %d samples (Keep: Recompute does without)", l.samples)
 		}
 		p.States = l.all
 		p.Tile = 2 * l.k.side(l.o.Precision, l.reserve, p.workers)
@@ -130,7 +130,7 @@ func (l *planner) states() error {
 		beside = 0
 	}
 	p.Tile = min(floorPower(l.usable/l.state), 2<<bits.Len(uint(max(l.samples-1, 1))))
-	for p.Tile > 2 && saturated(int64(p.Tile), l.state)+l.spare(halves(p.Tile), beside)+beside > l.usable {
+	for p.Tile > 2 && saturated(int64(p.Tile), l.state)+l.roundingWaste(halves(p.Tile), beside)+beside > l.usable {
 		p.Tile /= 2
 	}
 	return nil
@@ -143,9 +143,9 @@ func (l *planner) requestedTile() error {
 		return nil
 	}
 	p.Tile = max(min(l.o.Tile, maxSamples)+l.o.Tile&1, 2)
-	need := saturated(int64(p.Tile), l.state) + l.spare(halves(p.Tile), 0)
+	need := saturated(int64(p.Tile), l.state) + l.roundingWaste(halves(p.Tile), 0)
 	if p.Keep == Recompute && need > l.usable {
-		return l.short(need+l.reserve, "a tile of %d states of %s", p.Tile, bytesize.Format(l.state))
+		return l.insufficient(need+l.reserve, "a tile of %d states of %s", p.Tile, bytesize.Format(l.state))
 	}
 	return nil
 }
@@ -167,11 +167,11 @@ func (l *planner) blocks() error {
 // placeResult places K beside the states, or in the host's memory if the GPU has no room.
 func (l *planner) placeResult() error {
 	p := &l.p
-	if p.spare = l.spare(l.slots, l.result); p.States+p.spare+l.result > l.usable {
+	if p.roundingWaste = l.roundingWaste(l.slots, l.result); p.States+p.roundingWaste+l.result > l.usable {
 		if !l.gpu {
-			return l.short(p.States+p.spare+l.result+l.reserve, "K of %d x %d is %s beside the states (Options.Output writes it to a file instead)", l.n, l.columns, bytesize.Format(l.result))
+			return l.insufficient(p.States+p.roundingWaste+l.result+l.reserve, "K of %d x %d is %s beside the states (Options.Output writes it to a file instead)", l.n, l.columns, bytesize.Format(l.result))
 		}
-		p.OnHost, l.result, p.spare = true, 0, l.spare(l.slots, 0)
+		p.OnHost, l.result, p.roundingWaste = true, 0, l.roundingWaste(l.slots, 0)
 	}
 	p.Result = l.result
 	return nil
@@ -182,15 +182,15 @@ func (l *planner) products() error {
 	p := &l.p
 	if l.gpu {
 		if least, ok := l.k.planTiles(p, l.n, l.columns, l.o); !ok {
-			return l.short(p.States+p.Result+least, "products take %s beside the states", bytesize.Format(least))
+			return l.insufficient(p.States+p.Result+least, "products take %s beside the states", bytesize.Format(least))
 		}
 		return nil
 	}
 	rest := p.Budget - p.States - p.Result
 	if p.Keep == KeepAll && l.o.Tile == 0 {
-		p.Tile = 2 * l.k.side(l.o.Precision, rest-p.spare, p.workers)
+		p.Tile = 2 * l.k.side(l.o.Precision, rest-p.roundingWaste, p.workers)
 	}
-	p.spare += l.single
-	p.Workspace = min(rest, l.k.workspace(l.o.Precision, p.Tile/2, p.workers)+p.spare)
+	p.roundingWaste += l.single
+	p.Workspace = min(rest, l.k.workspace(l.o.Precision, p.Tile/2, p.workers)+p.roundingWaste)
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // singleWires are circuits that nothing entangles: in a plane and outside of it, with
@@ -56,7 +57,7 @@ func TestPointBits(t *testing.T) {
 	if testDevice(t).Kind() != device.CUDA {
 		t.Skip("on a CPU slots always read their angles; -quantum.device=cuda compares a GPU's two ways")
 	}
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for name, c := range singleWires() {
 		f := max(c.Features(), 6)
 		for _, n := range []int{1, 3, 129, 300} {

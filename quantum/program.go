@@ -160,8 +160,8 @@ func (p *program) findTurns() {
 	}
 }
 
-// turn computes the angles or half angles of turns, and their sines and cosines.
-func (p *program) turn(angles, half, sin, cos []float64) {
+// evaluateAngles computes the angles or half angles of turns, and their sines and cosines.
+func (p *program) evaluateAngles(angles, half, sin, cos []float64) {
 	for i, t := range p.turns {
 		if half[i] = angles[t.angle]; t.half {
 			half[i] /= 2

@@ -17,13 +17,14 @@ import (
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dist"
+	"github.com/gpk-go/gpk/internal/testrand"
 	"github.com/gpk-go/gpk/interop/npy"
 )
 
 // TestShares checks that every entry of K, of a symmetric K on and above the diagonal, is in exactly
 // one tile of one rank, whose sets contain its samples, and that loads match the tiles and are even.
 func TestShares(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	k := compiled(t, entangled(), Auto)
 	for try := range 60 {
 		n, m, ranks := 1+rng.IntN(900), rng.IntN(2)*(1+rng.IntN(700)), 1+rng.IntN(20)
@@ -91,7 +92,7 @@ func rankCases(t *testing.T) map[string]struct {
 	x, y *gpk.Array
 	o    Options
 } {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	x, y := arrayOf(randomSamples(rng, 233, 3), 3), arrayOf(randomSamples(rng, 71, 3), 3)
 	return map[string]struct {
 		c    *Circuit
@@ -270,7 +271,7 @@ func TestRanksDiffer(t *testing.T) {
 		t.Skip("NOT RUN: ranks compute on CPUs")
 	}
 	onCPU(t)
-	rng := seeded(t)
+	rng := testrand.New(t)
 	x, other := arrayOf(randomSamples(rng, 60, 3), 3), arrayOf(randomSamples(rng, 60, 3), 3)
 	nan := x.Clone()
 	if err := nan.Slice(0, 4, 5).CopyFrom(math.NaN()); err != nil {
@@ -333,7 +334,7 @@ func TestLateRank(t *testing.T) {
 		t.Skip("NOT RUN: ranks compute on CPUs")
 	}
 	onCPU(t)
-	x := arrayOf(randomSamples(seeded(t), 100, 3), 3)
+	x := arrayOf(randomSamples(testrand.New(t), 100, 3), 3)
 	whole, err := Gram(t.Context(), entangled(), x, nil, Options{})
 	if err != nil {
 		t.Fatal(err)

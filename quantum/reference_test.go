@@ -133,14 +133,6 @@ func referenceGram(c *Circuit, x, y [][]float64) [][]float64 {
 	return k
 }
 
-// seeded returns random numbers whose seed the log has.
-func seeded(t *testing.T) *rand.Rand {
-	t.Helper()
-	seed := rand.Uint64()
-	t.Logf("seed %#x", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
-
 func randomSamples(rng *rand.Rand, n, features int) [][]float64 {
 	x := make([][]float64, n)
 	for i := range x {

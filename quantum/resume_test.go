@@ -13,6 +13,7 @@ import (
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dist"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestOtherRun checks that a folder of another run, a damaged folder and wrong shards are refused.
@@ -21,7 +22,7 @@ func TestOtherRun(t *testing.T) {
 		t.Skip("NOT RUN: ranks compute on CPUs")
 	}
 	onCPU(t)
-	rng := seeded(t)
+	rng := testrand.New(t)
 	x := arrayOf(randomSamples(rng, 60, 3), 3)
 	other := arrayOf(randomSamples(rng, 60, 3), 3)
 	type call struct {
@@ -82,7 +83,7 @@ func TestDiedBehindRename(t *testing.T) {
 		t.Skip("NOT RUN: ranks compute on CPUs")
 	}
 	onCPU(t)
-	x := arrayOf(randomSamples(seeded(t), 60, 3), 3)
+	x := arrayOf(randomSamples(testrand.New(t), 60, 3), 3)
 	for _, ranks := range []int{1, 3} {
 		file := filepath.Join(t.TempDir(), "K.npy")
 		call := func(ctx context.Context, o Options) error {

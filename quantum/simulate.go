@@ -1,7 +1,6 @@
 package quantum
 
 import (
-	"math/bits"
 	"sync"
 )
 
@@ -133,12 +132,12 @@ func (m *simulator[T]) run(x []float64, s *shared[T], re, im []T) (bad int) {
 	if bad := m.p.angles.evaluate(x, m.angles); bad >= 0 {
 		return bad
 	}
-	m.p.turn(m.angles, m.half, m.sin, m.cos)
+	m.p.evaluateAngles(m.angles, m.half, m.sin, m.cos)
 	m.re, m.im = re, im
 	if m.p.constant != nil {
 		copy(re, s.constant.re)
 		copy(im, s.constant.im)
-		m.turn()
+		m.multiplyPhase()
 	} else {
 		m.product()
 	}
@@ -173,7 +172,7 @@ func (m *simulator[T]) product() {
 	if im != nil {
 		m.im, im[0] = im[:1], 0
 	}
-	m.turn()
+	m.multiplyPhase()
 	m.re, m.im = re, im
 	for p := range m.p.start {
 		h := 1 << p
@@ -199,8 +198,8 @@ func (m *simulator[T]) doubleAcross(h int, a, b complex128) {
 	})
 }
 
-// turn multiplies all amplitudes by the program's phase, which is a sign if they are real.
-func (m *simulator[T]) turn() {
+// multiplyPhase multiplies all amplitudes by the program's phase, which is a sign if they are real.
+func (m *simulator[T]) multiplyPhase() {
 	if m.p.phase < 0 {
 		return
 	}
@@ -212,306 +211,6 @@ func (m *simulator[T]) turn() {
 	for i := range m.re {
 		m.re[i] *= T(real(e))
 	}
-}
-
-// stay is the number of amplitudes that remain in the cache while all matrices on their
-// positions are applied.
-const stay = 1 << 12
-
-// locals applies matrices on positions, which may repeat. On a large state those on low
-// positions are applied together, to one cache-sized piece of the state after another.
-func (m *simulator[T]) locals(ops []op) {
-	us := make([]matrix, len(ops))
-	for i := range ops {
-		us[i] = ops[i].local.matrix(m.sin, m.cos)
-	}
-	pairs := len(m.re) / 2
-	for i := 0; i < len(ops); i++ {
-		n := i
-		for n < len(ops) && 2<<ops[n].local.position <= stay {
-			n++
-		}
-		if n <= i+1 || len(m.re) <= stay {
-			m.spread(pairs, func(lo, hi int) { m.local(us[i], ops[i].local.position, lo, hi) })
-			continue
-		}
-		m.spread(pairs, func(lo, hi int) {
-			for ; lo < hi; lo += stay / 2 {
-				for j := i; j < n; j++ {
-					m.local(us[j], ops[j].local.position, lo, min(lo+stay/2, hi))
-				}
-			}
-		})
-		i = n - 1
-	}
-}
-
-// local applies u to the pairs lo … hi-1 of amplitudes that differ at position.
-func (m *simulator[T]) local(u matrix, position, lo, hi int) {
-	c := newCoefficients[T](u)
-	h := 1 << position
-	switch {
-	case h == 1:
-		adjacent(c, m.re[2*lo:2*hi], m.im, 2*lo)
-		return
-	case h == 2 && lo%2 == 0 && hi%2 == 0:
-		twos(c, m.re[2*lo:2*hi], m.im, 2*lo)
-		return
-	}
-	for j := lo; j < hi; {
-		off := j & (h - 1)
-		n := min(h-off, hi-j)
-		at := j>>position<<(position+1) + off
-		if m.im == nil {
-			c.real(m.re[at:at+n], m.re[at+h:at+h+n])
-		} else {
-			c.complex(m.re[at:at+n], m.im[at:at+n], m.re[at+h:at+h+n], m.im[at+h:at+h+n])
-		}
-		j += n
-	}
-}
-
-// coefficients is a matrix in T: real and imaginary parts, row by row.
-type coefficients[T number] struct {
-	u      [8]T
-	isReal bool
-}
-
-func newCoefficients[T number](u matrix) *coefficients[T] {
-	c := &coefficients[T]{isReal: u.isReal()}
-	for i, v := range u {
-		c.u[2*i], c.u[2*i+1] = T(real(v)), T(imag(v))
-	}
-	return c
-}
-
-// real applies the matrix to real amplitudes.
-func (c *coefficients[T]) real(r0, r1 []T) {
-	a, b, cc, d := c.u[0], c.u[2], c.u[4], c.u[6]
-	r1 = r1[:len(r0)]
-	for i, v := range r0 {
-		w := r1[i]
-		r0[i], r1[i] = a*v+b*w, cc*v+d*w
-	}
-}
-
-// complex applies the matrix to amplitudes r + i s.
-func (c *coefficients[T]) complex(r0, s0, r1, s1 []T) {
-	if c.isReal {
-		c.real(r0, r1)
-		c.real(s0, s1)
-		return
-	}
-	pairs(r0, s0, r1, s1, &c.u)
-}
-
-// adjacent applies the matrix to pairs of neighbours.
-func adjacent[T number](c *coefficients[T], re, im []T, at int) {
-	if im == nil || c.isReal {
-		a, b, cc, d := c.u[0], c.u[2], c.u[4], c.u[6]
-		planes := [][]T{re}
-		if im != nil {
-			planes = append(planes, im[at:at+len(re)])
-		}
-		for _, r := range planes {
-			for i := 0; i+1 < len(r); i += 2 {
-				v, w := r[i], r[i+1]
-				r[i], r[i+1] = a*v+b*w, cc*v+d*w
-			}
-		}
-		return
-	}
-	ar, ai, br, bi, cr, ci, dr, di := c.u[0], c.u[1], c.u[2], c.u[3], c.u[4], c.u[5], c.u[6], c.u[7]
-	s := im[at : at+len(re)][:len(re)]
-	for i := 0; i+1 < len(re); i += 2 {
-		x, y, v, w := re[i], s[i], re[i+1], s[i+1]
-		re[i] = ar*x - ai*y + (br*v - bi*w)
-		s[i] = ar*y + ai*x + (br*w + bi*v)
-		re[i+1] = cr*x - ci*y + (dr*v - di*w)
-		s[i+1] = cr*y + ci*x + (dr*w + di*v)
-	}
-}
-
-// twos applies the matrix to pairs at distance 2, four amplitudes at a time.
-func twos[T number](c *coefficients[T], re, im []T, at int) {
-	for i := 0; i+3 < len(re); i += 4 {
-		if im == nil {
-			c.real(re[i:i+2], re[i+2:i+4])
-		} else {
-			j := at + i
-			c.complex(re[i:i+2], im[j:j+2], re[i+2:i+4], im[j+2:j+4])
-		}
-	}
-}
-
-// controlled applies a matrix to the amplitudes whose bit at control is 1.
-func (m *simulator[T]) controlled(o *op) {
-	c := newCoefficients[T](o.local.matrix(m.sin, m.cos))
-	low, high := min(o.control, o.local.position), max(o.control, o.local.position)
-	set, h := 1<<o.control, 1<<o.local.position
-	// A quarter of the indices, in runs of the lower position's length.
-	m.spread(len(m.re)/4, func(lo, hi int) {
-		for j := lo; j < hi; {
-			off := j & (1<<low - 1)
-			n := min(1<<low-off, hi-j)
-			at := j >> low << (low + 1)
-			at = at>>high<<(high+1) | at&(1<<high-1) | off | set
-			if m.im == nil {
-				c.real(m.re[at:at+n], m.re[at+h:at+h+n])
-			} else {
-				c.complex(m.re[at:at+n], m.im[at:at+n], m.re[at+h:at+h+n], m.im[at+h:at+h+n])
-			}
-			j += n
-		}
-	})
-}
-
-// diagonal multiplies every amplitude by its phase.
-func (m *simulator[T]) diagonal(d *diagonal) {
-	fr, fi := m.fr, m.fi
-	if f := m.fixed[d]; f != nil {
-		fr, fi = f.re, f.im
-	} else {
-		m.phases(d)
-		fr, fi = m.fr, m.fi
-	}
-	m.spread(len(m.re), func(lo, hi int) {
-		a := m.re[lo:hi]
-		f := fr[lo:hi][:len(a)]
-		if m.im == nil {
-			for i := range a {
-				a[i] *= f[i]
-			}
-			return
-		}
-		times(a, m.im[lo:hi], f, fi[lo:hi])
-	})
-}
-
-// phases computes e^(i phi(b)) for every b into fr and fi, one position after the other.
-// With position p set, phi increases by linear[p] + sum of pairs[p][p'] b_p', so the upper
-// half is the lower half times a product of 2^p phases that is itself built by doubling. It
-// costs two multiplications per amplitude, however many pairs there are. Each general term
-// needs an additional pass.
-func (m *simulator[T]) phases(d *diagonal) {
-	n := 1 << m.p.qubits
-	if len(m.fr) < n {
-		m.fr, m.fi, m.lr, m.li = make([]T, n), make([]T, n), make([]T, max(n/2, 1)), make([]T, max(n/2, 1))
-	}
-	fr, fi := m.fr, m.fi
-	fr[0], fi[0] = 1, 0
-	for p := range m.p.qubits {
-		h := 1 << p
-		e := complex128(1)
-		if d.linear[p] >= 0 {
-			e = m.phase(d.linear[p])
-		}
-		if d.pairs[p] == nil {
-			m.scale(fr[h:2*h], fi[h:2*h], fr[:h], fi[:h], e)
-			continue
-		}
-		lr, li := m.lr, m.li
-		lr[0], li[0] = T(real(e)), T(imag(e))
-		for q := range p {
-			g := complex128(1)
-			if at := d.pairs[p][q]; at >= 0 {
-				g = m.phase(at)
-			}
-			m.scale(lr[1<<q:2<<q], li[1<<q:2<<q], lr[:1<<q], li[:1<<q], g)
-		}
-		m.spread(h, func(lo, hi int) {
-			a, b := fr[lo:hi], fi[lo:hi][:hi-lo]
-			c, e := lr[lo:hi][:hi-lo], li[lo:hi][:hi-lo]
-			x, y := fr[h+lo : h+hi][:hi-lo], fi[h+lo : h+hi][:hi-lo]
-			for i, v := range a {
-				x[i], y[i] = v*c[i]-b[i]*e[i], v*e[i]+b[i]*c[i]
-			}
-		})
-	}
-	for _, t := range d.general {
-		e := m.phase(t.angle)
-		er, ei := T(real(e)), T(imag(e))
-		m.spread(n, func(lo, hi int) {
-			for i := lo; i < hi; i++ {
-				on := bits.OnesCount64(uint64(i)&t.m1) & 1
-				if t.m2 != 0 {
-					on &= bits.OnesCount64(uint64(i) & t.m2)
-				}
-				if on != 0 {
-					v, w := fr[i], fi[i]
-					fr[i], fi[i] = v*er-w*ei, v*ei+w*er
-				}
-			}
-		})
-	}
-}
-
-// phase returns e^i(angle) of an angle of the table.
-func (m *simulator[T]) phase(angle int) complex128 {
-	if t := m.p.phases[angle]; t >= 0 {
-		return complex(m.cos[t], m.sin[t])
-	}
-	return phase(m.angles[angle])
-}
-
-// scale writes e times (ar, ai) to (xr, xi).
-func (m *simulator[T]) scale(xr, xi, ar, ai []T, e complex128) {
-	er, ei := T(real(e)), T(imag(e))
-	m.spread(len(ar), func(lo, hi int) {
-		a, b := ar[lo:hi], ai[lo:hi][:hi-lo]
-		x, y := xr[lo:hi][:hi-lo], xi[lo:hi][:hi-lo]
-		if ei == 0 && er == 1 {
-			copy(x, a)
-			copy(y, b)
-			return
-		}
-		turn(x, y, a, b, er, ei)
-	})
-}
-
-// linear moves the amplitude of b to A b, with the rows of A given. The image of an index
-// is the exclusive or of the images of its bits.
-func (m *simulator[T]) linear(rows []uint64) {
-	n := len(m.re)
-	if len(m.re2) < n {
-		m.re2 = make([]T, n)
-		if m.im != nil {
-			m.im2 = make([]T, n)
-		}
-	}
-	image := make([]int, len(rows)) // image of the bit at position p
-	for p := range image {
-		for i, r := range rows {
-			image[p] |= int(r>>p&1) << i
-		}
-	}
-	low := min(len(rows), 6)
-	var table [64]int
-	for b := 1; b < 1<<low; b++ {
-		table[b] = table[b&(b-1)] ^ image[bits.TrailingZeros(uint(b))]
-	}
-	m.spread(n, func(lo, hi int) {
-		for b := lo; b < hi; b += 1 << low { // parts begin at multiples of 64
-			at := 0
-			for v := b >> low << low; v != 0; v &= v - 1 {
-				at ^= image[bits.TrailingZeros(uint(v))]
-			}
-			for i := range min(1<<low, hi-b) {
-				m.re2[at^table[i]] = m.re[b+i]
-			}
-			if m.im != nil {
-				for i := range min(1<<low, hi-b) {
-					m.im2[at^table[i]] = m.im[b+i]
-				}
-			}
-		}
-	})
-	m.spread(n, func(lo, hi int) {
-		copy(m.re[lo:hi], m.re2[lo:hi])
-		if m.im != nil {
-			copy(m.im[lo:hi], m.im2[lo:hi])
-		}
-	})
 }
 
 // constantState runs a program that reads no feature.

@@ -8,10 +8,10 @@ import "golang.org/x/sys/cpu"
 // four.
 
 //go:noescape
-func turnAVX32(xr, xi, ar, ai *float32, er, ei float32, n int)
+func rotateAVX32(xr, xi, ar, ai *float32, er, ei float32, n int)
 
 //go:noescape
-func turnAVX64(xr, xi, ar, ai *float64, er, ei float64, n int)
+func rotateAVX64(xr, xi, ar, ai *float64, er, ei float64, n int)
 
 //go:noescape
 func doubleAVX32(r0, s0, r1, s1 *float32, e *[4]float32, n int)
@@ -33,7 +33,7 @@ func pairsAVX64(r0, s0, r1, s1 *float64, u *[8]float64, n int)
 
 func init() {
 	if cpu.X86.HasAVX2 {
-		loops32 = &stateLoops[float32]{8, turnAVX32, doubleAVX32, timesAVX32, pairsAVX32}
-		loops64 = &stateLoops[float64]{4, turnAVX64, doubleAVX64, timesAVX64, pairsAVX64}
+		loops32 = &stateLoops[float32]{8, rotateAVX32, doubleAVX32, timesAVX32, pairsAVX32}
+		loops64 = &stateLoops[float64]{4, rotateAVX64, doubleAVX64, timesAVX64, pairsAVX64}
 	}
 }

@@ -137,8 +137,8 @@ loop:                      \
 	VZEROUPPER;             \
 	RET
 
-// func turnAVX32(xr, xi, ar, ai *float32, er, ei float32, n int)
-TEXT ·turnAVX32(SB), NOSPLIT, $0-48
+// func rotateAVX32(xr, xi, ar, ai *float32, er, ei float32, n int)
+TEXT ·rotateAVX32(SB), NOSPLIT, $0-48
 	MOVQ xr+0(FP), DI
 	MOVQ xi+8(FP), R8
 	MOVQ ar+16(FP), SI
@@ -148,8 +148,8 @@ TEXT ·turnAVX32(SB), NOSPLIT, $0-48
 	MOVQ n+40(FP), CX
 	TURN(VMULPS, VADDPS, VSUBPS, 2)
 
-// func turnAVX64(xr, xi, ar, ai *float64, er, ei float64, n int)
-TEXT ·turnAVX64(SB), NOSPLIT, $0-56
+// func rotateAVX64(xr, xi, ar, ai *float64, er, ei float64, n int)
+TEXT ·rotateAVX64(SB), NOSPLIT, $0-56
 	MOVQ xr+0(FP), DI
 	MOVQ xi+8(FP), R8
 	MOVQ ar+16(FP), SI

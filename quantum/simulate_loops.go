@@ -5,14 +5,14 @@ import "unsafe"
 // The time-consuming loops over amplitudes in two planes. Each has a Go form, which is the
 // specification, and on amd64 one in assembly with the same bits.
 
-// turn writes e times (ar, ai) to (xr, xi), which may be the same.
-func turn[T number](xr, xi, ar, ai []T, er, ei T) {
+// rotate writes e times (ar, ai) to (xr, xi), which may be the same.
+func rotate[T number](xr, xi, ar, ai []T, er, ei T) {
 	n := len(ar)
 	ai, xr, xi = ai[:n], xr[:n], xi[:n]
 	done := 0
 	if l := loops[T](); l != nil && n >= l.lanes {
 		done = n / l.lanes * l.lanes
-		l.turn(&xr[0], &xi[0], &ar[0], &ai[0], er, ei, done)
+		l.rotate(&xr[0], &xi[0], &ar[0], &ai[0], er, ei, done)
 	}
 	for i := done; i < n; i++ {
 		v, w := ar[i], ai[i]
@@ -83,7 +83,7 @@ func pairs[T number](r0, s0, r1, s1 []T, u *[8]T) {
 // stateLoops are the assembly loops for one type.
 type stateLoops[T number] struct {
 	lanes  int // amplitudes at a time
-	turn   func(xr, xi, ar, ai *T, er, ei T, n int)
+	rotate func(xr, xi, ar, ai *T, er, ei T, n int)
 	double func(r0, s0, r1, s1 *T, e *[4]T, n int)
 	times  func(ar, ai, fr, fi *T, n int)
 	pairs  func(r0, s0, r1, s1 *T, u *[8]T, n int)

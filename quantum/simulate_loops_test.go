@@ -4,12 +4,14 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestStateLoops compares assembly and Go bit for bit, and both with complex
 // arithmetic in float64, for lengths with and without a rest.
 func TestStateLoops(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for n := range 70 {
 		testStateLoops(t, rng, n, 1e-6, &loops32)
 		testStateLoops(t, rng, n, 1e-14, &loops64)
@@ -54,7 +56,7 @@ func testStateLoops[T number](t *testing.T, rng *rand.Rand, n int, eps float64, 
 				for i := range n {
 					v[2][i], v[3][i] = T(math.NaN()), T(math.NaN())
 				}
-				turn(v[2][:n], v[3][:n], v[0][:n], v[1][:n], u[0], u[1])
+				rotate(v[2][:n], v[3][:n], v[0][:n], v[1][:n], u[0], u[1])
 			case 1:
 				times(v[0][:n], v[1][:n], v[2][:n], v[3][:n])
 			case 2:

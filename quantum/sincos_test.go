@@ -4,12 +4,14 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestSincos compares with the standard library's, for lengths with and without a
 // rest.
 func TestSincos(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for n := range 40 {
 		for _, scale := range []float64{1e-300, 1e-3, 1, 100, 1 << 20, 1e15} {
 			x := make([]float64, n)

@@ -43,24 +43,24 @@ func (s *sink[T]) place(i, j int) ([]T, int) {
 
 // put stores the tile of rows i0 … i0+r-1 and columns j0 … j0+cols-1, which is already in K
 // or in a separate buffer, and returns the number of its computed entries. For a symmetric
-// K only tiles on and above the diagonal are stored. The work that settled, which may be
-// nil, has already done is not repeated.
-func (s *sink[T]) put(i0, r, j0, cols int, tile []T, ld int, settled *settling[T]) (int64, error) {
+// K only tiles on and above the diagonal are stored. post is the postprocessing that the
+// tile's computation has already done, or nil.
+func (s *sink[T]) put(i0, r, j0, cols int, tile []T, ld int, post *postprocessing[T]) (int64, error) {
 	onDiagonal := s.symmetric() && i0 == j0
 	n, off := int64(r)*int64(cols), int64(r)*int64(cols)
 	if onDiagonal {
 		n, off = int64(r)*int64(r+1)/2, int64(r)*int64(r-1)/2
 	}
 	sums := s.sums
-	if settled != nil {
-		sums = settled.sums
+	if post != nil {
+		sums = post.sums
 	} else if off > 0 {
 		sums = s.gather(r, cols, tile, ld, onDiagonal)
 	}
 	s.off.add(sums, off)
 	if onDiagonal {
 		s.setDiagonal(tile, ld, r)
-		if settled == nil {
+		if post == nil {
 			mirrorUpper(tile, ld, r) // only the upper half is valid
 		}
 	}
@@ -73,7 +73,7 @@ func (s *sink[T]) put(i0, r, j0, cols int, tile []T, ld int, settled *settling[T
 		return n, s.finished(i0, j0)
 	}
 	mirror, lm := s.reflection(i0, r, j0, cols)
-	if settled == nil {
+	if post == nil {
 		const strip = 64
 		rows((cols+strip-1)/strip, r*cols, func(lo, hi int) {
 			lo, hi = lo*strip, min(hi*strip, cols)

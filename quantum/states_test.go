@@ -8,6 +8,7 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // deep embeds by rotations that have one angle on all wires where alike is set, layer by
@@ -39,7 +40,7 @@ func deep(rng *rand.Rand, q, layers int, alike bool) *Circuit {
 // neither do its amplitudes. References are computed gate by gate.
 func TestDeepStates(t *testing.T) {
 	onCPU(t)
-	rng := seeded(t)
+	rng := testrand.New(t)
 	const n, features = 6, 8
 	x := randomSamples(rng, n, features)
 	// Of a complex64 state that gates make behind the vectors of wires, every amplitude is

@@ -45,23 +45,16 @@ func combine3[T number](out []T, ld int, p1, p2, p3 []T, lp, r, cols int, first 
 
 // square1 multiplies out by p^2, or writes it if first, as combine3 does.
 func square1[T number](out []T, ld int, p []T, lp, r, cols int, first bool) {
-	n := 0
-	if k := kernels[T](); k != nil && r > 0 {
-		if n = cols / k.lanes * k.lanes; n > 0 {
-			k.square1(&out[0], ld, &p[0], lp, r, n, first)
-		}
-	}
-	if n == cols {
-		return
-	}
 	for y := range r {
-		row, v := out[y*ld:][n:cols], p[y*lp:][n:cols]
-		for i, a := range v {
-			if a *= a; first {
-				row[i] = a
-			} else {
-				row[i] *= a
+		row, v := out[y*ld:][:cols], p[y*lp:][:cols]
+		if first {
+			for i, a := range v {
+				row[i] = a * a
 			}
+			continue
+		}
+		for i, a := range v {
+			row[i] *= T(a * a)
 		}
 	}
 }
@@ -165,7 +158,6 @@ type tileKernels[T number] struct {
 	lanes     int // elements at a time
 	block     int // rows and columns per transposed block
 	combine3  func(out *T, ld int, p1, p2, p3 *T, lp, rows, n int, first bool)
-	square1   func(out *T, ld int, p *T, lp, rows, n int, first bool)
 	moments   func(p *T, ld, rows, n int, shift float64, sums *laneSums)
 	transpose func(dst *T, ld int, src *T, ls, n int) // n blocks, one below the other
 

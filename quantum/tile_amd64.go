@@ -14,12 +14,6 @@ func combine3AVX32(out *float32, ld int, p1, p2, p3 *float32, lp, rows, n int, f
 func combine3AVX64(out *float64, ld int, p1, p2, p3 *float64, lp, rows, n int, first bool)
 
 //go:noescape
-func square1AVX32(out *float32, ld int, p *float32, lp, rows, n int, first bool)
-
-//go:noescape
-func square1AVX64(out *float64, ld int, p *float64, lp, rows, n int, first bool)
-
-//go:noescape
 func momentsAVX32(p *float32, ld, rows, n int, shift float64, sums *laneSums)
 
 //go:noescape
@@ -45,9 +39,6 @@ func factorsAVX64(out *float64, ld int, packed, point, panel *float64, rows, pla
 func mirrorAVX32(dst *float32, ld int, packed *float32, rows, cols int, shift float64, sums *laneSums)
 
 //go:noescape
-func mirrorAVX512F32(dst *float32, ld int, packed *float32, rows, cols int, shift float64, sums *laneSums)
-
-//go:noescape
 func mirrorAVX64(dst *float64, ld int, packed *float64, rows, cols int, shift float64, sums *laneSums)
 
 //go:noescape
@@ -60,12 +51,11 @@ func init() {
 	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA {
 		return
 	}
-	kernels32 = &tileKernels[float32]{8, 8, combine3AVX32, square1AVX32, momentsAVX32, transposeAVX32, factorsAVX32, mirrorAVX32}
-	kernels64 = &tileKernels[float64]{4, 4, combine3AVX64, square1AVX64, momentsAVX64, transposeAVX64, factorsAVX64, mirrorAVX64}
+	kernels32 = &tileKernels[float32]{8, 8, combine3AVX32, momentsAVX32, transposeAVX32, factorsAVX32, mirrorAVX32}
+	kernels64 = &tileKernels[float64]{4, 4, combine3AVX64, momentsAVX64, transposeAVX64, factorsAVX64, mirrorAVX64}
 	if cpu.X86.HasAVX512F {
 		without32, without64 := *kernels32, *kernels64
 		narrower32, narrower64 = &without32, &without64
 		kernels32.factors, kernels64.factors = factorsAVX512F32, factorsAVX512F64
-		kernels32.mirror = mirrorAVX512F32
 	}
 }

@@ -77,37 +77,6 @@ write:                    \
 	VZEROUPPER;              \
 	RET
 
-#define SQUARE(MUL, shift) \
-	MOVQ out+0(FP), DI;      \
-	MOVQ ld+8(FP), R10;      \
-	MOVQ p+16(FP), SI;       \
-	MOVQ lp+24(FP), R11;     \
-	MOVQ rows+32(FP), R12;   \
-	MOVQ n+40(FP), CX;       \
-	MOVBLZX first+48(FP), R9; \
-	SHLQ $shift, R10;        \
-	SHLQ $shift, R11;        \
-	SHLQ $shift, CX;         \
-row:                      \
-	XORQ AX, AX;             \
-loop:                     \
-	VMOVUPS (SI)(AX*1), Y0;  \
-	MUL Y0, Y0, Y0;          \
-	TESTQ R9, R9;            \
-	JNZ write;               \
-	MUL (DI)(AX*1), Y0, Y0;  \
-write:                    \
-	VMOVUPS Y0, (DI)(AX*1);  \
-	ADDQ $32, AX;            \
-	CMPQ AX, CX;             \
-	JLT loop;                \
-	ADDQ R10, DI;            \
-	ADDQ R11, SI;            \
-	DECQ R12;                \
-	JNZ row;                 \
-	VZEROUPPER;              \
-	RET
-
 // mirror: transposes a packed block of eight by eight, or four by four, at a time, and
 // accumulates the moments.
 
@@ -133,158 +102,6 @@ write:                    \
 	VUNPCKHPD d, b, d;       \
 	VMOVUPS   d, (to)(R10*1)
 
-// Y11 has sums in float64: differences in float32 lose entries far below the shift, always
-// in the same direction. The transpose occupies one execution unit and leaves the others
-// free. Y12 to Y14 have squares, which are converted to float64 after all rows. They are
-// squares of differences times 2^56, which neither underflow nor overflow.
-#define MIRROR32(START, SUMS, FOLD) \
-	MOVQ dst+0(FP), DI; \
-	MOVQ ld+8(FP), R8; \
-	MOVQ packed+16(FP), SI; \
-	MOVQ rows+24(FP), R12; \
-	MOVQ cols+32(FP), R9; \
-	VCVTSD2SS shift+40(FP), X15, X15; \
-	VBROADCASTSS X15, Y15; \
-	VMULPS ·large32(SB), Y15, Y15; \
-	MOVQ sums+48(FP), R11; \
-	VXORPS Y11, Y11, Y11; \
-	START; \
-	SHLQ $2, R8; \
-	LEAQ (R8)(R8*2), R10; \
-eight: \
-	VXORPS Y12, Y12, Y12; \
-	VXORPS Y13, Y13, Y13; \
-	VXORPS Y14, Y14, Y14; \
-	MOVQ SI, AX; \
-	MOVQ DI, BX; \
-	LEAQ (DI)(R8*4), DX; \
-	MOVQ R12, CX; \
-block: \
-	VMOVUPS 0(AX), X0; \
-	VMOVUPS 128(AX), X1; \
-	VMOVUPS 256(AX), X2; \
-	VMOVUPS 384(AX), X3; \
-	VMOVUPS 16(AX), X4; \
-	VMOVUPS 144(AX), X5; \
-	VMOVUPS 272(AX), X6; \
-	VMOVUPS 400(AX), X7; \
-	VINSERTF128 $1, 512(AX), Y0, Y0; \
-	VINSERTF128 $1, 640(AX), Y1, Y1; \
-	VINSERTF128 $1, 768(AX), Y2, Y2; \
-	VINSERTF128 $1, 896(AX), Y3, Y3; \
-	VINSERTF128 $1, 528(AX), Y4, Y4; \
-	VINSERTF128 $1, 656(AX), Y5, Y5; \
-	VINSERTF128 $1, 784(AX), Y6, Y6; \
-	VINSERTF128 $1, 912(AX), Y7, Y7; \
-	SQUARE32(Y0, Y8, Y12); \
-	SQUARE32(Y1, Y9, Y13); \
-	SQUARE32(Y2, Y8, Y14); \
-	SQUARE32(Y3, Y9, Y12); \
-	SQUARE32(Y4, Y8, Y13); \
-	SQUARE32(Y5, Y9, Y14); \
-	SQUARE32(Y6, Y8, Y12); \
-	SQUARE32(Y7, Y9, Y13); \
-	SUMS; \
-	COLUMNS32(Y0, Y1, Y2, Y3, BX); \
-	COLUMNS32(Y4, Y5, Y6, Y7, DX); \
-	ADDQ $1024, AX; \
-	ADDQ $32, BX; \
-	ADDQ $32, DX; \
-	SUBQ $8, CX; \
-	JG block; \
-	VADDPS Y13, Y12, Y12; \
-	VADDPS Y14, Y12, Y12; \
-	VCVTPS2PD X12, Y9; \
-	VEXTRACTF128 $1, Y12, X12; \
-	VCVTPS2PD X12, Y10; \
-	VADDPD Y10, Y9, Y9; \
-	VBROADCASTSD ·small64(SB), Y10; \
-	VMULPD Y10, Y9, Y9; \
-	VFMADD213PD 32(R11), Y10, Y9; \
-	VMOVUPD Y9, 32(R11); \
-	ADDQ $32, SI; \
-	LEAQ (DI)(R8*8), DI; \
-	SUBQ $8, R9; \
-	JG eight; \
-	FOLD; \
-	MOVQ rows+24(FP), AX; \
-	IMULQ cols+32(FP), AX; \
-	SHRQ $2, AX; \
-	VCVTSI2SDQ AX, X9, X9; \
-	VBROADCASTSD X9, Y9; \
-	VBROADCASTSD shift+40(FP), Y10; \
-	VFNMADD231PD Y10, Y9, Y11; \
-	VADDPD (R11), Y11, Y11; \
-	VMOVUPD Y11, (R11); \
-	VZEROUPPER; \
-	RET
-
-#define NONE
-
-#define SUMS256 \
-	VCVTPS2PD 0(AX), Y8; \
-	VCVTPS2PD 16(AX), Y9; \
-	VCVTPS2PD 128(AX), Y10; \
-	VADDPD Y10, Y8, Y8; \
-	VCVTPS2PD 144(AX), Y10; \
-	VADDPD Y10, Y9, Y9; \
-	VCVTPS2PD 256(AX), Y10; \
-	VADDPD Y10, Y8, Y8; \
-	VCVTPS2PD 272(AX), Y10; \
-	VADDPD Y10, Y9, Y9; \
-	VCVTPS2PD 384(AX), Y10; \
-	VADDPD Y10, Y8, Y8; \
-	VCVTPS2PD 400(AX), Y10; \
-	VADDPD Y10, Y9, Y9; \
-	VCVTPS2PD 512(AX), Y10; \
-	VADDPD Y10, Y8, Y8; \
-	VCVTPS2PD 528(AX), Y10; \
-	VADDPD Y10, Y9, Y9; \
-	VCVTPS2PD 640(AX), Y10; \
-	VADDPD Y10, Y8, Y8; \
-	VCVTPS2PD 656(AX), Y10; \
-	VADDPD Y10, Y9, Y9; \
-	VCVTPS2PD 768(AX), Y10; \
-	VADDPD Y10, Y8, Y8; \
-	VCVTPS2PD 784(AX), Y10; \
-	VADDPD Y10, Y9, Y9; \
-	VCVTPS2PD 896(AX), Y10; \
-	VADDPD Y10, Y8, Y8; \
-	VCVTPS2PD 912(AX), Y10; \
-	VADDPD Y10, Y9, Y9; \
-	VADDPD Y9, Y8, Y8; \
-	VADDPD Y8, Y11, Y11
-
-#define START512 \
-	VPXORQ Z16, Z16, Z16; \
-	VPXORQ Z17, Z17, Z17; \
-	VPXORQ Z18, Z18, Z18
-
-#define SUMS512 \
-	VCVTPS2PD 0(AX), Z8; \
-	VCVTPS2PD 128(AX), Z9; \
-	VCVTPS2PD 256(AX), Z10; \
-	VADDPD Z8, Z16, Z16; \
-	VADDPD Z9, Z17, Z17; \
-	VADDPD Z10, Z18, Z18; \
-	VCVTPS2PD 384(AX), Z8; \
-	VCVTPS2PD 512(AX), Z9; \
-	VCVTPS2PD 640(AX), Z10; \
-	VADDPD Z8, Z16, Z16; \
-	VADDPD Z9, Z17, Z17; \
-	VADDPD Z10, Z18, Z18; \
-	VCVTPS2PD 768(AX), Z8; \
-	VCVTPS2PD 896(AX), Z9; \
-	VADDPD Z8, Z16, Z16; \
-	VADDPD Z9, Z17, Z17
-
-#define FOLD512 \
-	VADDPD Z17, Z16, Z16; \
-	VADDPD Z18, Z16, Z16; \
-	VEXTRACTF64X4 $1, Z16, Y8; \
-	VMOVAPD Z16, Z11; \
-	VADDPD Y8, Y11, Y11
-
 // func combine3AVX32(out *float32, ld int, p1, p2, p3 *float32, lp, rows, n int, first bool)
 TEXT ·combine3AVX32(SB), NOSPLIT, $0-65
 	COMBINE(VADDPS, VSUBPS, VMULPS, VFMADD231PS, 2)
@@ -292,14 +109,6 @@ TEXT ·combine3AVX32(SB), NOSPLIT, $0-65
 // func combine3AVX64(out *float64, ld int, p1, p2, p3 *float64, lp, rows, n int, first bool)
 TEXT ·combine3AVX64(SB), NOSPLIT, $0-65
 	COMBINE(VADDPD, VSUBPD, VMULPD, VFMADD231PD, 3)
-
-// func square1AVX32(out *float32, ld int, p *float32, lp, rows, n int, first bool)
-TEXT ·square1AVX32(SB), NOSPLIT, $0-49
-	SQUARE(VMULPS, 2)
-
-// func square1AVX64(out *float64, ld int, p *float64, lp, rows, n int, first bool)
-TEXT ·square1AVX64(SB), NOSPLIT, $0-49
-	SQUARE(VMULPD, 3)
 
 // func momentsAVX32(p *float32, ld, rows, n int, shift float64, sums *laneSums)
 //
@@ -514,13 +323,122 @@ loop:
 	VZEROUPPER
 	RET
 
+// Y11 has sums in float64: differences in float32 lose entries far below the shift, always
+// in the same direction. The transpose occupies one execution unit and leaves the others
+// free. Y12 to Y14 have squares, which are converted to float64 after all rows. They are
+// squares of differences times 2^56, which neither underflow nor overflow.
+//
 // func mirrorAVX32(dst *float32, ld int, packed *float32, rows, cols int, shift float64, sums *laneSums)
 TEXT ·mirrorAVX32(SB), NOSPLIT, $0-56
-	MIRROR32(NONE, SUMS256, NONE)
-
-// func mirrorAVX512F32(dst *float32, ld int, packed *float32, rows, cols int, shift float64, sums *laneSums)
-TEXT ·mirrorAVX512F32(SB), NOSPLIT, $0-56
-	MIRROR32(START512, SUMS512, FOLD512)
+	MOVQ dst+0(FP), DI
+	MOVQ ld+8(FP), R8
+	MOVQ packed+16(FP), SI
+	MOVQ rows+24(FP), R12
+	MOVQ cols+32(FP), R9
+	VCVTSD2SS shift+40(FP), X15, X15
+	VBROADCASTSS X15, Y15
+	VMULPS ·large32(SB), Y15, Y15
+	MOVQ sums+48(FP), R11
+	VXORPS Y11, Y11, Y11
+	SHLQ $2, R8
+	LEAQ (R8)(R8*2), R10
+eight:
+	VXORPS Y12, Y12, Y12
+	VXORPS Y13, Y13, Y13
+	VXORPS Y14, Y14, Y14
+	MOVQ SI, AX
+	MOVQ DI, BX
+	LEAQ (DI)(R8*4), DX
+	MOVQ R12, CX
+block:
+	VMOVUPS 0(AX), X0
+	VMOVUPS 128(AX), X1
+	VMOVUPS 256(AX), X2
+	VMOVUPS 384(AX), X3
+	VMOVUPS 16(AX), X4
+	VMOVUPS 144(AX), X5
+	VMOVUPS 272(AX), X6
+	VMOVUPS 400(AX), X7
+	VINSERTF128 $1, 512(AX), Y0, Y0
+	VINSERTF128 $1, 640(AX), Y1, Y1
+	VINSERTF128 $1, 768(AX), Y2, Y2
+	VINSERTF128 $1, 896(AX), Y3, Y3
+	VINSERTF128 $1, 528(AX), Y4, Y4
+	VINSERTF128 $1, 656(AX), Y5, Y5
+	VINSERTF128 $1, 784(AX), Y6, Y6
+	VINSERTF128 $1, 912(AX), Y7, Y7
+	SQUARE32(Y0, Y8, Y12)
+	SQUARE32(Y1, Y9, Y13)
+	SQUARE32(Y2, Y8, Y14)
+	SQUARE32(Y3, Y9, Y12)
+	SQUARE32(Y4, Y8, Y13)
+	SQUARE32(Y5, Y9, Y14)
+	SQUARE32(Y6, Y8, Y12)
+	SQUARE32(Y7, Y9, Y13)
+	VCVTPS2PD 0(AX), Y8
+	VCVTPS2PD 16(AX), Y9
+	VCVTPS2PD 128(AX), Y10
+	VADDPD Y10, Y8, Y8
+	VCVTPS2PD 144(AX), Y10
+	VADDPD Y10, Y9, Y9
+	VCVTPS2PD 256(AX), Y10
+	VADDPD Y10, Y8, Y8
+	VCVTPS2PD 272(AX), Y10
+	VADDPD Y10, Y9, Y9
+	VCVTPS2PD 384(AX), Y10
+	VADDPD Y10, Y8, Y8
+	VCVTPS2PD 400(AX), Y10
+	VADDPD Y10, Y9, Y9
+	VCVTPS2PD 512(AX), Y10
+	VADDPD Y10, Y8, Y8
+	VCVTPS2PD 528(AX), Y10
+	VADDPD Y10, Y9, Y9
+	VCVTPS2PD 640(AX), Y10
+	VADDPD Y10, Y8, Y8
+	VCVTPS2PD 656(AX), Y10
+	VADDPD Y10, Y9, Y9
+	VCVTPS2PD 768(AX), Y10
+	VADDPD Y10, Y8, Y8
+	VCVTPS2PD 784(AX), Y10
+	VADDPD Y10, Y9, Y9
+	VCVTPS2PD 896(AX), Y10
+	VADDPD Y10, Y8, Y8
+	VCVTPS2PD 912(AX), Y10
+	VADDPD Y10, Y9, Y9
+	VADDPD Y9, Y8, Y8
+	VADDPD Y8, Y11, Y11
+	COLUMNS32(Y0, Y1, Y2, Y3, BX)
+	COLUMNS32(Y4, Y5, Y6, Y7, DX)
+	ADDQ $1024, AX
+	ADDQ $32, BX
+	ADDQ $32, DX
+	SUBQ $8, CX
+	JG block
+	VADDPS Y13, Y12, Y12
+	VADDPS Y14, Y12, Y12
+	VCVTPS2PD X12, Y9
+	VEXTRACTF128 $1, Y12, X12
+	VCVTPS2PD X12, Y10
+	VADDPD Y10, Y9, Y9
+	VBROADCASTSD ·small64(SB), Y10
+	VMULPD Y10, Y9, Y9
+	VFMADD213PD 32(R11), Y10, Y9
+	VMOVUPD Y9, 32(R11)
+	ADDQ $32, SI
+	LEAQ (DI)(R8*8), DI
+	SUBQ $8, R9
+	JG eight
+	MOVQ rows+24(FP), AX
+	IMULQ cols+32(FP), AX
+	SHRQ $2, AX
+	VCVTSI2SDQ AX, X9, X9
+	VBROADCASTSD X9, Y9
+	VBROADCASTSD shift+40(FP), Y10
+	VFNMADD231PD Y10, Y9, Y11
+	VADDPD (R11), Y11, Y11
+	VMOVUPD Y11, (R11)
+	VZEROUPPER
+	RET
 
 // Sums to Y8 and Y9, squares to Y10 and Y11.
 #define MOMENT64(v, s, q) \

@@ -8,11 +8,11 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// joint computes a tile of K by one kernel with its whole postprocessing: mirror, diagonal,
+// fusedTile computes a tile of K by one kernel with its whole postprocessing: mirror, diagonal,
 // normalization and the sums of the report. So K is written once and not read. It returns
 // false, with nothing started, if there is no such kernel: on a device other than Hopper,
 // for float64, for several factors, or if a closed form is normalized.
-func (g *cudaGram) joint(s *device.Stream, a, b stateBlock, t target, i, j int, triangle bool) (bool, error) {
+func (g *cudaGram) fusedTile(s *device.Stream, a, b stateBlock, t target, i, j int, triangle bool) (bool, error) {
 	if g.dt != gpk.Float32 {
 		return false, nil
 	}
@@ -68,7 +68,7 @@ func (g *cudaGram) uses(t target, reads, writes []*device.Buffer) ([]*device.Buf
 	return reads, append(writes, t.view.Buffer, g.notes, t.mirror)
 }
 
-// closed is joint for single wires.
+// closed is fusedTile for single wires.
 func (g *cudaGram) closed(s *device.Stream, t target, i, j int, triangle bool) (bool, error) {
 	has, err := g.dev.Library().HasQuantumGram(g.dev.Info().Index)
 	if err != nil || !has {

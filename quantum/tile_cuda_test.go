@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/gpk-go/gpk/cutlass"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestSingleBlocks computes K of one block, as it is or in tiles, into poisoned
@@ -12,7 +13,7 @@ import (
 // one. Every entry is compared, those of equal and of near samples too.
 func TestSingleBlocks(t *testing.T) {
 	onCPU(t)
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for _, q := range []int{1, 2, 3, 6, 8} {
 		for _, rz := range []bool{false, true} {
 			c := ringCZ(q, rz)

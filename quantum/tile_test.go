@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gpk-go/gpk/internal/callsite"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // everyTileKernel runs f with the kernels of this processor, those of one that has less,
@@ -39,7 +40,7 @@ const eps32 = 1e-6
 
 func testTileKernels[T number](t *testing.T, eps float64) {
 	t.Helper()
-	rng := seeded(t)
+	rng := testrand.New(t)
 	random := func(n int) []T {
 		v := make([]T, n)
 		for i := range v {
@@ -273,7 +274,7 @@ func exact(v float64) *big.Float { return new(big.Float).SetPrec(200).SetFloat64
 // close; with Double's as much again and more in the reference. Eight standard
 // deviations are allowed.
 func TestProductAccuracy(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	onCPU(t)
 	for _, q := range []int{4, 64, 1000} {
 		for _, spread := range []float64{1e-3, 1 / math.Sqrt(float64(q)), 1} {

@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/gpk-go/gpk/internal/callsite"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestSingleWires compares gates on single wires with their states.
 func TestSingleWires(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	onCPU(t)
 	const q, features, n = 5, 3, 37
 	for range 10 {
@@ -60,7 +61,7 @@ func TestClosedTiles(t *testing.T) {
 
 func testClosedTiles[T number](t *testing.T, bound float64) {
 	t.Helper()
-	rng := seeded(t)
+	rng := testrand.New(t)
 	const n, features = 150, 3
 	c := NewCircuit(features)
 	for i := range features {
@@ -85,19 +86,19 @@ func testClosedTiles[T number](t *testing.T, bound float64) {
 		}
 		ld := cols + rng.IntN(4)
 		tile := slices.Repeat([]T{T(math.NaN())}, (r+1)*ld)
-		var settled *settling[T]
+		var post *postprocessing[T]
 		if rng.IntN(2) == 0 { // with its mirror and its moments
-			settled = &settling[T]{mirror: tile, ld: ld, shift: 0.25, sums: make([]laneSums, b.strips(i0, r))}
+			post = &postprocessing[T]{mirror: tile, ld: ld, shift: 0.25, sums: make([]laneSums, b.strips(i0, r))}
 			if !diagonal {
-				settled.ld = r + rng.IntN(4)
-				settled.mirror = slices.Repeat([]T{T(math.NaN())}, (cols+1)*settled.ld)
+				post.ld = r + rng.IntN(4)
+				post.mirror = slices.Repeat([]T{T(math.NaN())}, (cols+1)*post.ld)
 			}
 		}
-		if !b.tile(tile, ld, i0, r, j0, cols, diagonal, settled) {
+		if !b.tile(tile, ld, i0, r, j0, cols, diagonal, post) {
 			t.Fatal("nothing written")
 		}
-		if settled != nil {
-			checkSettled(t, tile, ld, r, cols, diagonal, settled, bound)
+		if post != nil {
+			checkSettled(t, tile, ld, r, cols, diagonal, post, bound)
 		}
 		for y := range r + 1 {
 			for at := range ld {
@@ -125,7 +126,7 @@ func testClosedTiles[T number](t *testing.T, bound float64) {
 }
 
 // checkSettled compares a tile's mirror and moments with the tile.
-func checkSettled[T number](t *testing.T, tile []T, ld, r, cols int, diagonal bool, s *settling[T], bound float64) {
+func checkSettled[T number](t *testing.T, tile []T, ld, r, cols int, diagonal bool, s *postprocessing[T], bound float64) {
 	t.Helper()
 	for x := range len(s.mirror) / s.ld {
 		for y := range s.ld {

@@ -6,9 +6,9 @@ import (
 	"github.com/gpk-go/gpk/internal/cpu"
 )
 
-// settling is the postprocessing of a tile's blocks while they are in the first-level
+// postprocessing is the postprocessing of a tile's blocks while they are in the first-level
 // cache: the statistics, and the mirror of blocks above the diagonal.
-type settling[T number] struct {
+type postprocessing[T number] struct {
 	mirror []T // transpose of the tile, or nil
 	ld     int
 	shift  float64
@@ -61,7 +61,7 @@ func alternate(k, n int) int {
 // addDiagonal adds half the moments of a block on the diagonal, without its diagonal, which
 // becomes the shift. Such a block is symmetric bit for bit, because the differences are
 // squared.
-func (s *settling[T]) addDiagonal(block []T, w, ny, nx int, sums *laneSums) {
+func (s *postprocessing[T]) addDiagonal(block []T, w, ny, nx int, sums *laneSums) {
 	for i := range ny {
 		block[i*w+i] = T(s.shift)
 	}
@@ -76,7 +76,7 @@ func (s *settling[T]) addDiagonal(block []T, w, ny, nx int, sums *laneSums) {
 // on the diagonal at least the entries on and above it. With s, which may be nil, it
 // postprocesses them, and writes all of a tile on the diagonal. If there are no wires, it
 // returns false and writes nothing.
-func (b *bloch[T]) tile(tile []T, ld, i0, r, j0, cols int, diagonal bool, s *settling[T]) bool {
+func (b *bloch[T]) tile(tile []T, ld, i0, r, j0, cols int, diagonal bool, s *postprocessing[T]) bool {
 	if b.width == 0 {
 		return false
 	}

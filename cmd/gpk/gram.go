@@ -246,7 +246,7 @@ func (f *gramFlags) explain(err error) error {
 func (f *gramFlags) replaceable() error {
 	for _, name := range []string{f.out, f.plot} {
 		if info, err := os.Stat(name); name != "" && err == nil && !info.Mode().IsRegular() {
-			return fmt.Errorf("%s: it is there, and no regular file", name)
+			return fmt.Errorf("%s: it exists and is not a regular file", name)
 		}
 	}
 	return nil

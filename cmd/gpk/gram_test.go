@@ -313,7 +313,7 @@ func TestGramErrors(t *testing.T) {
 	}
 	for _, name := range []string{os.DevNull, dir} {
 		errs.Reset()
-		if status := run(context.Background(), []string{"gram", "-x", in("x.npy"), "-out", name}, streams{&out, &errs}); status != 1 || !strings.Contains(errs.String(), "no regular file") {
+		if status := run(context.Background(), []string{"gram", "-x", in("x.npy"), "-out", name}, streams{&out, &errs}); status != 1 || !strings.Contains(errs.String(), "not a regular file") {
 			t.Errorf("-out %s: status %d, %s", name, status, &errs)
 		}
 	}

@@ -108,14 +108,14 @@ func (f *profileFlags) writePage(r, before *profile.Report, std streams) error {
 	return nil
 }
 
-// replaceable refuses an output that is no regular file, or one of the inputs.
+// replaceable refuses an output that is not a regular file, or one of the inputs.
 func (f *profileFlags) replaceable() error {
 	out, err := os.Stat(f.out)
 	if err != nil {
 		return nil // it is not there, or making it will say why it cannot be
 	}
 	if !out.Mode().IsRegular() {
-		return fmt.Errorf("-o %s: it is there, and no regular file", f.out)
+		return fmt.Errorf("-o %s: it exists and is not a regular file", f.out)
 	}
 	for _, name := range []string{f.report, f.against} {
 		if in, err := os.Stat(name); err == nil && os.SameFile(in, out) {

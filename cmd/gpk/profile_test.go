@@ -74,7 +74,7 @@ func TestProfileRefuses(t *testing.T) {
 		{[]string{filepath.Join(dir, "none.json")}, 1, "none.json"},
 		{[]string{bad}, 1, "bad.json: profile: not a profile report of format 1: field duration_ns: -1 is negative"},
 		{[]string{report, "-against", bad}, 1, "bad.json"},
-		{[]string{report, "-o", dir}, 1, "no regular file"},
+		{[]string{report, "-o", dir}, 1, "not a regular file"},
 		{[]string{report, "-o", report}, 1, "a report that is read"},
 		{[]string{report, "-o", filepath.Join(dir, "none", "page.html")}, 1, "-o"},
 	} {

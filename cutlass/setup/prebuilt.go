@@ -74,7 +74,7 @@ func (b *builder) takePrebuilt(ctx context.Context, res *Result) error {
 	for name, text := range map[string]*string{cutlass.PrebuiltLibrary: &p.Library, cutlass.PrebuiltDescription: &p.Description} {
 		content, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
-			return refused(fmt.Errorf("%s is no module of kernels: %w%s", at, err, orCompile))
+			return refused(fmt.Errorf("%s is not a module of kernels: %w%s", at, err, orCompile))
 		}
 		*text = string(content)
 	}

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +18,7 @@ import (
 	"time"
 
 	"github.com/gpk-go/gpk/cutlass"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestMain is also the child process that some tests kill: with GPK_SETUP_CHILD
@@ -334,9 +334,7 @@ func TestKilled(t *testing.T) {
 func TestKilledAnywhere(t *testing.T) {
 	want := mustBuild(t, world(t)).Sidecar
 	dir := world(t)
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := testrand.New(t)
 	for range 8 {
 		cmd, _ := child(t, dir)
 		time.Sleep(time.Duration(random.IntN(400)) * time.Millisecond)

@@ -44,11 +44,11 @@ type Options struct {
 	CollectEachStep bool
 	// GCPercent is that of debug.SetGCPercent while the model runs; 0 leaves it as it is.
 	GCPercent int
-	// StarveEach has every step of this number run where no memory can be allocated; 0
-	// stands for none. It needs one goroutine.
+	// StarveEach is n if no memory can be allocated during every n-th step, or 0 for no
+	// step. It needs one goroutine.
 	StarveEach int
-	// FailEach has every step of this number run where launches fail; 0 stands for none.
-	// It needs one goroutine.
+	// FailEach is n if launches fail during every n-th step, or 0 for no step. It needs
+	// one goroutine.
 	FailEach int
 }
 

@@ -85,7 +85,7 @@ var errStuck = errors.New("stuck")
 // stuckAfter is how long a step may take.
 const stuckAfter = time.Minute
 
-// watch has the test end where a step takes too long.
+// watch ends the test if a step takes too long.
 func (p *program) watch() (stop func()) {
 	// The runtime may keep a stopped timer, and what its function refers to, for as long
 	// as the processor that it belongs to is idle. So the function does not refer to p.
@@ -267,7 +267,7 @@ func (p *program) starve() {
 // errRefused is the error of a launch that the model lets fail.
 var errRefused = fmt.Errorf("%w: a launch that the model lets fail", device.ErrDevice)
 
-// failLaunches has all launches fail, or each second one.
+// failLaunches makes all launches fail, or every second one.
 func (p *program) failLaunches() {
 	all, odd := p.rng.IntN(2) == 0, false
 	for _, d := range p.Devices {

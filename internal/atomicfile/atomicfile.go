@@ -1,7 +1,7 @@
-// Package atomicfile replaces files whole: a file of a name is the old one or the new
-// one, never a part of it, also after a crash.
+// Package atomicfile replaces files as a whole: a name refers to the old file or to the new
+// one, never to a part of it, also after a crash. Read reads a file of bounded size.
 //
-// What belongs here: how a file gets its name. What does not: what is in it.
+// What belongs here: how a file gets its name. What does not: its contents.
 package atomicfile
 
 import (
@@ -17,8 +17,9 @@ import (
 	"strconv"
 )
 
-// Write makes the file path of what fill writes. It is written beside path, and gets its
-// name when everything is on the disk; on an error, and where fill panics, nothing stays.
+// Write creates the file path with what fill writes. It writes a temporary file beside path,
+// which gets its name when everything is on the disk. If there is an error, or fill panics,
+// the temporary file is removed.
 // An existing file is replaced with its mode, and a link is followed to the file that it
 // names, existing or not. A new file has the mode of os.Create.
 func Write(path string, fill func(io.Writer) error) error { return write(path, 0, fill) }
@@ -26,6 +27,24 @@ func Write(path string, fill func(io.Writer) error) error { return write(path, 0
 // WritePrivate is Write of a file with the mode 0600, whatever the mode of an existing one
 // is.
 func WritePrivate(path string, fill func(io.Writer) error) error { return write(path, 0o600, fill) }
+
+// Read returns the text of a regular file of at most `most` bytes.
+func Read(path string, most int) ([]byte, error) {
+	// Checked before the file is opened, because opening a pipe waits for its writer.
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, fmt.Errorf("%s is not a regular file", path))
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, int64(most)+1))
+	if err == nil && len(text) > most {
+		err = fmt.Errorf("%s is larger than %d bytes", path, most)
+	}
+	return text, err
+}
 
 // write is Write of a file with a mode; 0 is that of an existing file or of os.Create.
 func write(path string, mode fs.FileMode, fill func(io.Writer) error) (err error) {
@@ -39,7 +58,7 @@ func write(path string, mode fs.FileMode, fill func(io.Writer) error) (err error
 	case err != nil:
 		return err
 	case !old.Mode().IsRegular(): // it would be gone
-		return fmt.Errorf("%s: %w: it is no regular file", path, fs.ErrInvalid)
+		return fmt.Errorf("%s: %w: it is not a regular file", path, fs.ErrInvalid)
 	}
 	f, err := create(target, cmp.Or(mode, 0o666))
 	if err != nil {

@@ -3,10 +3,10 @@ package bigmath
 import (
 	"math"
 	"math/big"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestFunctions compares with package math where that is nearly correctly rounded, and with
@@ -46,9 +46,7 @@ func TestFunctions(t *testing.T) {
 
 // TestSmooth checks that both references of a function agree to more than float32's precision.
 func TestSmooth(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %#x", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := testrand.New(t)
 	for op, r := range Smooth {
 		for range 100 {
 			x := rng.NormFloat64() * math.Exp2(float64(rng.IntN(12)-6))
@@ -87,9 +85,7 @@ func TestUlps(t *testing.T) {
 // TestComplexSqrt squares the root, and checks its half plane and its sign. Squares of parts that
 // differ by more than 2^700 would need a higher precision.
 func TestComplexSqrt(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %#x", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := testrand.New(t)
 	one := func() float64 {
 		return math.Ldexp(rng.Float64()-0.5, rng.IntN(600)-300)
 	}

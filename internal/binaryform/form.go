@@ -48,7 +48,7 @@ func Decode(data []byte) (dt dtype.DType, shape []int, raw []byte, err error) {
 	name, rest := name[:data[1]], name[data[1]:]
 	at := slices.IndexFunc(dtype.All[:], func(d dtype.DType) bool { return d.String() == string(name) })
 	if at < 0 {
-		return bad(fmt.Sprintf("%q is no element type", name))
+		return bad(fmt.Sprintf("%q is not an element type", name))
 	}
 	dt = dtype.All[at]
 	if shape, rest, err = decodeShape(rest); err != nil {

@@ -28,7 +28,7 @@ func notRun(t *testing.T, what string) {
 	t.Log("NOT RUN: " + what)
 }
 
-// logged is run, with the command and its time in the log, so that progress is seen.
+// logged runs a command, and logs it with its time to show progress.
 func logged(t *testing.T, dir string, env []string, command ...string) string {
 	t.Helper()
 	begun := time.Now()

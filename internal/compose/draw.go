@@ -246,7 +246,7 @@ func Poisson[A Operand](o Operation[A], r Draws[A], mean float64, shape ...int) 
 func scaled[A Operand](o Operation[A], r Draws[A], dt dtype.DType, scale float64, shape []int, fill func(dst []float64, seed, block uint64)) A {
 	err := begun(o, r)
 	if err == nil && !dt.IsFloat() {
-		err = fmt.Errorf("%w: random numbers of %v, which is no real floating-point type", dtype.ErrDType, dt)
+		err = fmt.Errorf("%w: random numbers of %v, which is not a real floating-point type", dtype.ErrDType, dt)
 	}
 	if err == nil && (!ops.Finite(scale) || scale < 0) {
 		err = fmt.Errorf("%w: a scale of %v", expr.ErrUnsupported, scale)

@@ -5,11 +5,13 @@ package cpu
 import (
 	"math"
 	"testing"
+
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestFourVectors compares the kernels of four vectors with those of one, bit by bit.
 func TestFourVectors(t *testing.T) {
-	rng := newRand(t)
+	rng := testrand.New(t)
 	for _, v := range variants32 {
 		if v.dotsFour == nil || v.columnsFour == nil {
 			continue
@@ -49,7 +51,7 @@ func TestWeighColumns(t *testing.T) {
 	if !vectorAVX512 {
 		t.Skip("needs AVX-512")
 	}
-	rng := newRand(t)
+	rng := testrand.New(t)
 	inf := float32(math.Inf(-1))
 	for range 300 {
 		rows, cols := 1+rng.IntN(140), 1+rng.IntN(16)
@@ -112,7 +114,7 @@ func checkWeights(t *testing.T, scores, weights []float32, ld, rows int, largest
 
 // TestRescale compares rescale with its loop, bit by bit.
 func TestRescale(t *testing.T) {
-	rng := newRand(t)
+	rng := testrand.New(t)
 	for n := range 70 {
 		x, y, alpha := normals(rng, n), normals(rng, n), float32(rng.NormFloat64())
 		want := make([]float32, n)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestAttentionSpans compares sequences whose keys are cut into spans with the formula in
@@ -15,7 +16,7 @@ import (
 // threads: few blocks share their spans, many do not.
 func TestAttentionSpans(t *testing.T) {
 	withVariants(t, func(t *testing.T) {
-		rng := newRand(t)
+		rng := testrand.New(t)
 		for _, c := range []struct{ kv, group, n, m, dim int }{
 			{2, 4, 1, 256, 128},
 			{1, 4, 1, 2500, 64},

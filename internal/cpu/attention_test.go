@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // attentionOf returns an Attention with dense random float32 operands.
@@ -34,7 +35,7 @@ func attentionOf(rng *rand.Rand, batch, kv, group, n, m, dim int) (a *Attention,
 // formula, evaluated sequentially in float64.
 func TestAttentionVariants(t *testing.T) {
 	withVariants(t, func(t *testing.T) {
-		rng := newRand(t)
+		rng := testrand.New(t)
 		for _, c := range [][6]int{
 			{1, 1, 1, 1, 1, 1},
 			{2, 1, 1, 1, 300, 64},
@@ -98,7 +99,7 @@ func TestFoldChained(t *testing.T) {
 
 // TestAttentionGarbage checks that the blocks' scratch memory comes from a pool.
 func TestAttentionGarbage(t *testing.T) {
-	a, _ := attentionOf(newRand(t), 1, 4, 1, 256, 256, 32)
+	a, _ := attentionOf(testrand.New(t), 1, 4, 1, 256, 256, 32)
 	if use32.mulUnpacked == nil {
 		t.Skip("packed products have memory of their own")
 	}

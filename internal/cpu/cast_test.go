@@ -7,6 +7,7 @@ import (
 
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/gpk-go/gpk/internal/testrand"
 	"github.com/x448/float16"
 )
 
@@ -103,7 +104,7 @@ func roundTo(v *big.Float, t dtype.DType) float64 {
 }
 
 func TestCast(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	shapes := [][]int{{}, {0}, {1}, {7}, {700}, {3, 0, 2}, {5, 17}, {33, 65}, {2, 37, 40}}
 	for _, from := range dtype.All {
 		for _, to := range dtype.All {

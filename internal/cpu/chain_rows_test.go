@@ -8,12 +8,13 @@ import (
 
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestChainRows compares chains of strided operands with the same chains of dense copies.
 // TestTiles compares the latter with single elements.
 func TestChainRows(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	taken := 0
 	for range 400 {
 		taken += testChainRows(t, rng, dtype.Float32, math.Float32bits)

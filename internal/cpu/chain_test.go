@@ -7,13 +7,14 @@ import (
 
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestChainScratch checks a large reduction over leading dimensions: it takes the memory
 // that it needs from Scratch, frees it, and has the bits of the reduction of stored elements.
 // An error of Scratch is returned.
 func TestChainScratch(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	shape, strides := []int{4000, 77}, []int{77, 1}
 	x, sum := make([]float32, 4000*77), make([]float32, 4000*77)
 	for i := range x {

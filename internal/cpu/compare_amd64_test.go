@@ -9,6 +9,7 @@ import (
 
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestVectorComparisons compares the vector comparisons with Go's operators, in every
@@ -22,7 +23,7 @@ func TestVectorComparisons(t *testing.T) {
 }
 
 func testComparisons[T float32 | float64](t *testing.T, dt dtype.DType) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	few := []T{0, T(math.Copysign(0, -1)), 1, -1, T(math.NaN()), T(math.Inf(1)), T(math.Inf(-1)), 1e-40}
 	draw := func() T {
 		if rng.IntN(3) > 0 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // The benchmarks use matrices of benchEdge rows and columns and report the bytes that an
@@ -65,7 +66,7 @@ func BenchmarkUnary(b *testing.B) {
 		for _, dt := range []dtype.DType{dtype.Float32, dtype.BFloat16} {
 			b.Run(fmt.Sprintf("%v/%v", op, dt), func(b *testing.B) {
 				x, z := benchTensor(dt, false), benchTensor(dt, false)
-				rng := seeded(b)
+				rng := testrand.New(b)
 				x.each(func(_, k int) { put(dt, x.at(k), rng.NormFloat64()) })
 				b.SetBytes(int64(2 * benchEdge * benchEdge * dt.Size()))
 				for b.Loop() {

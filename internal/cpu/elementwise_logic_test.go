@@ -10,6 +10,7 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/internal/bigmath"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // exactBinary is the reference of the operations whose result is exact, on values from
@@ -121,7 +122,7 @@ func ordering(op expr.Op, eq, lt, gt bool) any {
 }
 
 func TestExactBinary(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for op := expr.Pow; op <= expr.Shr; op++ {
 		for _, dt := range dtype.All {
 			if op == expr.Pow && !dt.IsInteger() {
@@ -171,7 +172,7 @@ func TestExactBinary(t *testing.T) {
 // TestExactUnary tests the operations that TestUnary does not: that one covers only
 // operations with one form for all types.
 func TestExactUnary(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for _, op := range []expr.Op{expr.Not, expr.Abs, expr.Sign, expr.Square, expr.Floor, expr.Ceil, expr.Round, expr.Real, expr.Imag, expr.AbsSquare, expr.Sqrt, expr.Exp} {
 		for _, dt := range dtype.All {
 			out := dt
@@ -290,7 +291,7 @@ func nearComplex(got, want any, dt dtype.DType) bool {
 }
 
 func TestTernary(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for _, op := range []expr.Op{expr.Where, expr.Clamp} {
 		for _, dt := range dtype.All {
 			xt := dt

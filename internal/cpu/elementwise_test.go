@@ -14,6 +14,7 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/internal/bigmath"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 func addr[T any](v *T) unsafe.Pointer { return unsafe.Pointer(v) }
@@ -97,7 +98,7 @@ func closeComplex(got, want complex128, scale, tol float64) bool {
 var shapes = [][]int{{}, {0}, {1}, {2}, {15}, {600}, {4, 0}, {1, 9}, {17, 1}, {33, 70}, {3, 5, 64}, {2, 3, 2, 3, 2, 2, 2, 3}, {40, 3, 50}}
 
 func TestBinary(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for _, op := range []expr.Op{expr.Add, expr.Sub, expr.Mul, expr.Div} {
 		for _, dt := range dtype.All {
 			if dt == dtype.Bool || op == expr.Div && dt.IsInteger() {
@@ -239,7 +240,7 @@ func unlessTiny(v float64, f func(*big.Float) *big.Float, x, limit float64) floa
 }
 
 func TestUnary(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for _, op := range []expr.Op{expr.Neg, expr.Conj, expr.ReLU, expr.GELU, expr.GELUTanh, expr.SiLU} {
 		for _, dt := range dtype.All {
 			x0 := dense(dt, []int{1})
@@ -308,7 +309,7 @@ func TestUnsupported(t *testing.T) {
 
 // TestElementwiseParallel compares large operations at several GOMAXPROCS.
 func TestElementwiseParallel(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	shape := []int{151, 499}
 	for _, lx := range arrangements {
 		x, y := lx.make(dtype.Float32, shape).randomize(rng), dense(dtype.Float32, shape).randomize(rng)

@@ -5,6 +5,8 @@ package cpu
 import (
 	"math"
 	"testing"
+
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestEpilogueRows compares the rows of AVX2 and AVX-512 with the formula, bit by bit. On a
@@ -24,7 +26,7 @@ func TestEpilogueRows(t *testing.T) {
 		curves = append(curves, curve{"gelu AVX-512", ActGELU, geluRowAVX512, epilogueLimit}, curve{"gelu tanh AVX-512", ActGELUTanh, geluTanhRowAVX512, epilogueLimit},
 			curve{"silu AVX-512", ActSiLU, siluRowAVX512, siluLimit})
 	}
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for n := 8; n < 200; n += 8 {
 		for _, c := range curves {
 			x, bias := make([]float32, n), make([]float64, n)

@@ -6,12 +6,13 @@ import (
 	"unsafe"
 
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestEpilogueVectors compares rows of the vector code with the formula for each element, bit
 // by bit, and elements of GELU with the exact function.
 func TestEpilogueVectors(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	special := []float32{0, float32(math.Copysign(0, -1)), 15.999999, 16, 16.000001, -16, -17, 40, float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN()), 1e-45, -1e-30, 3e38, 700, -700.5}
 	for _, act := range []Activation{ActNone, ActGELU, ActGELUTanh, ActSiLU} {
 		for n := range 300 {
@@ -49,7 +50,7 @@ func TestEpilogueVectors(t *testing.T) {
 }
 
 func BenchmarkEpilogue(b *testing.B) {
-	rng := seeded(b)
+	rng := testrand.New(b)
 	x, y, bias := make([]float32, 1536), make([]float32, 1536), make([]float32, 1536)
 	for i := range x {
 		x[i], bias[i] = float32(rng.NormFloat64()), float32(rng.NormFloat64())

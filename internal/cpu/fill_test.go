@@ -6,10 +6,11 @@ import (
 	"testing"
 
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 func TestFill(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for _, dt := range dtype.All {
 		for _, shape := range shapes {
 			ld := arrangements[rng.IntN(5)]

@@ -10,6 +10,7 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/internal/bigmath"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // foldType is the result type of a reduction, Invalid if t does not support it.
@@ -153,7 +154,7 @@ func foldValue(op expr.Op, t dtype.DType, v []any) (want any, tol float64) {
 }
 
 func TestFold(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for op := expr.Mean; op <= expr.ArgMin; op++ {
 		for _, dt := range dtype.All {
 			out := foldType(op, dt)
@@ -248,7 +249,7 @@ func checkFold(t *testing.T, op expr.Op, x *tensor, out dtype.DType, axes uint32
 // TestVarianceOffset computes the variance of numbers far from 0. The mean of the squares
 // less the square of the mean would be noise there.
 func TestVarianceOffset(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	const n = 20000
 	x, z := dense(dtype.Float64, []int{n}), dense(dtype.Float64, nil)
 	values := make([]any, n)

@@ -4,19 +4,6 @@ import (
 	"unsafe"
 )
 
-// GemmComplex64 computes C = A B, with A or B conjugated on request, by four real products
-// in float32. Strides are in complex elements; see Gemm.
-func GemmComplex64(m, n, k int, a *complex64, ars, acs int, conjA bool, b *complex64, brs, bcs int, conjB bool, c *complex64, crs int) {
-	gemmComplex(use32, use.c64, use.joinC64, m, n, k,
-		Operand{Data: ptr(a), RS: ars, CS: acs, Conj: conjA}, Operand{Data: ptr(b), RS: brs, CS: bcs, Conj: conjB}, c, crs)
-}
-
-// GemmComplex128 is GemmComplex64 in float64.
-func GemmComplex128(m, n, k int, a *complex128, ars, acs int, conjA bool, b *complex128, brs, bcs int, conjB bool, c *complex128, crs int) {
-	gemmComplex(use64, use.c128, use.joinC128, m, n, k,
-		Operand{Data: ptr(a), RS: ars, CS: acs, Conj: conjA}, Operand{Data: ptr(b), RS: brs, CS: bcs, Conj: conjB}, c, crs)
-}
-
 // gemmComplex computes, with A = X + iY and B = U + iV,
 //
 //	Re C = [-Y X] [V]   Im C = [X Y] [V]

@@ -125,15 +125,4 @@ func errPair(t, out dtype.DType) error {
 	return fmt.Errorf("%w: no product of two %v matrices gives %v; Cast the operands or ask for another output", dtype.ErrDType, t, out)
 }
 
-// Gemm32 computes C = A B in float32: A is m x k with element strides ars and
-// acs, B k x n with brs and bcs, C row-major with row pitch crs. See Gemm.
-func Gemm32(m, n, k int, a *float32, ars, acs int, b *float32, brs, bcs int, c *float32, crs int) {
-	gemmPlain(use32, m, n, k, Operand{Data: ptr(a), RS: ars, CS: acs}, Operand{Data: ptr(b), RS: brs, CS: bcs}, c, crs, nil)
-}
-
-// Gemm64 is Gemm32 in float64.
-func Gemm64(m, n, k int, a *float64, ars, acs int, b *float64, brs, bcs int, c *float64, crs int) {
-	gemmPlain(use64, m, n, k, Operand{Data: ptr(a), RS: ars, CS: acs}, Operand{Data: ptr(b), RS: brs, CS: bcs}, c, crs, nil)
-}
-
 func ptr[T any](p *T) unsafe.Pointer { return unsafe.Pointer(p) }

@@ -8,15 +8,6 @@ import (
 	"github.com/x448/float16"
 )
 
-// GemmHalf computes C = A B for the half types: t is Float16 or BFloat16, out
-// is t or Float32. Sums are float32; ep may be nil. See Gemm.
-func GemmHalf(t, out dtype.DType, m, n, k int, a Operand, b Operand, c unsafe.Pointer, crs int, ep *Epilogue) error {
-	if !t.IsHalf() {
-		return errPair(t, out)
-	}
-	return Gemm(t, out, m, n, k, a, b, c, crs, ep)
-}
-
 // gemmHalf widens the operands while it packs them. It collects the sums for a float32 C in
 // C itself, and those for a half C in memory of the task.
 func gemmHalf(t, out dtype.DType, m, n, k int, a, b Operand, c unsafe.Pointer, ldc int, ep *Epilogue) {

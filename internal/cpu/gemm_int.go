@@ -6,20 +6,6 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// GemmInt computes C = A B for integers: t is Int8 or Uint8 with an Int32 C,
-// or Int32 or Int64 with a C of that type. Sums wrap. See Gemm.
-func GemmInt(t dtype.DType, m, n, k int, a, b Operand, c unsafe.Pointer, crs int) error {
-	out := t
-	switch t {
-	case dtype.Int8, dtype.Uint8:
-		out = dtype.Int32
-	case dtype.Int32, dtype.Int64:
-	default:
-		return errPair(t, t)
-	}
-	return Gemm(t, out, m, n, k, a, b, c, crs, nil)
-}
-
 // exactBytes is the number of products of two bytes whose sum float32 represents exactly,
 // in any order: 258 * 255^2 < 2^24.
 const exactBytes = 256

@@ -6,11 +6,13 @@ import (
 	"slices"
 	"testing"
 	"unsafe"
+
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestLong compares products of a long k with packed ones.
 func TestLong(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, workers := range []int{1, 3} {
 		runtime.GOMAXPROCS(workers)

@@ -8,13 +8,14 @@ import (
 	"unsafe"
 
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestPanels compares products with kept panels with products without: the bits are equal.
 // Where KeepsPanels says so, the operand itself is not read: it is NaN by then.
 func TestPanels(t *testing.T) {
 	withVariants(t, func(t *testing.T) {
-		rng := newRand(t)
+		rng := testrand.New(t)
 		t.Run("float32", func(t *testing.T) { testPanels[float32](t, rng, dtype.Float32) })
 		t.Run("float64", func(t *testing.T) { testPanels[float64](t, rng, dtype.Float64) })
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/gpk-go/gpk/internal/testrand"
 	"github.com/x448/float16"
 )
 
@@ -121,12 +122,6 @@ func pairwise(values []int) (triples [][3]int) {
 
 var sizes = []int{0, 1, 2, 15, 16, 17, 31, 63, 100, 127, 129, 511}
 
-func newRand(t testing.TB) *rand.Rand {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
-
 // withVariants runs f once for each variant of the machine.
 func withVariants(t *testing.T, f func(t *testing.T)) {
 	for i := range variants32 {
@@ -153,7 +148,7 @@ const (
 
 func TestGemm32(t *testing.T) {
 	withVariants(t, func(t *testing.T) {
-		rng := newRand(t)
+		rng := testrand.New(t)
 		nan := float32(math.NaN())
 		value := func() float32 { return float32(rng.NormFloat64()) }
 		for x, s := range pairwise(sizes) {
@@ -172,7 +167,7 @@ func TestGemm32(t *testing.T) {
 
 func TestGemm64(t *testing.T) {
 	withVariants(t, func(t *testing.T) {
-		rng := newRand(t)
+		rng := testrand.New(t)
 		value := rng.NormFloat64
 		for x, s := range pairwise(sizes) {
 			m, n, k := s[0], s[1], s[2]
@@ -226,7 +221,7 @@ func checkProduct[T floating](t *testing.T, what string, rng *rand.Rand, a, b *m
 // Products of small integers are exact, so every variant must give the bits
 // of mulLoop. The tile's neighbours must stay.
 func TestMicroKernels(t *testing.T) {
-	rng := newRand(t)
+	rng := testrand.New(t)
 	for _, v := range variants32 {
 		t.Run("float32 "+v.name, func(t *testing.T) { testMicroKernel(t, v, rng) })
 	}
@@ -298,7 +293,7 @@ func testMicroKernel[T floating](t *testing.T, v *variant[T], rng *rand.Rand) {
 }
 
 func TestVectorKernels(t *testing.T) {
-	rng := newRand(t)
+	rng := testrand.New(t)
 	for _, v := range variants32 {
 		t.Run("float32 "+v.name, func(t *testing.T) { testVectorKernels(t, v, rng) })
 	}
@@ -363,7 +358,7 @@ func TestMicroKernelOrder(t *testing.T) {
 // TestGemmUpper compares the elements on and above the diagonal with those of the whole product, bit by
 // bit. Of those below, large products leave some as they are.
 func TestGemmUpper(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for _, c := range []struct{ m, n, k int }{{1, 1, 5}, {7, 9, 3}, {100, 100, 70}, {301, 301, 40}, {65, 200, 3000}, {200, 65, 1000}, {513, 513, 900}} {
 		testGemmUpper(t, rng, dtype.Float32, c.m, c.n, c.k, float32(-77))
 		testGemmUpper(t, rng, dtype.Float64, c.m, c.n, c.k, float64(-77))
@@ -413,7 +408,7 @@ func anyNormal[T float32 | float64 | complex64](rng *rand.Rand) T {
 
 func TestGemmHalf(t *testing.T) {
 	withVariants(t, func(t *testing.T) {
-		rng := newRand(t)
+		rng := testrand.New(t)
 		for _, in := range []dtype.DType{dtype.Float16, dtype.BFloat16} {
 			encode := func(x float64) uint16 {
 				if in == dtype.Float16 {
@@ -477,7 +472,7 @@ func TestGemmHalf(t *testing.T) {
 
 func TestGemmComplex(t *testing.T) {
 	withVariants(t, func(t *testing.T) {
-		rng := newRand(t)
+		rng := testrand.New(t)
 		nan := math.NaN()
 		for x, s := range pairwise([]int{0, 1, 2, 7, 13, 40, 129, 200}) {
 			conjA, conjB := x&1 > 0, x&2 > 0
@@ -533,7 +528,7 @@ func testComplex[C complex64 | complex128](t *testing.T, rng *rand.Rand, s [3]in
 
 func TestGemmInt(t *testing.T) {
 	withVariants(t, func(t *testing.T) {
-		rng := newRand(t)
+		rng := testrand.New(t)
 		for x, s := range pairwise([]int{0, 1, 2, 9, 33, 129, 300}) {
 			la, lb := layouts[x%len(layouts)], layouts[(x/len(layouts))%len(layouts)]
 			// Extremes often, so that sums are as long as they can be.
@@ -594,7 +589,7 @@ func TestConverters(t *testing.T) {
 	}
 
 	// Down: a random float32, one of few fraction bits (ties), and the like.
-	rng := newRand(t)
+	rng := testrand.New(t)
 	for i := range got {
 		got[i] = math.Float32frombits(rng.Uint32() & (0xffffffff << rng.IntN(24)))
 	}
@@ -622,7 +617,7 @@ func TestEpilogue(t *testing.T) {
 		ActSiLU: func(x float64) float64 { return x / (1 + math.Exp(-x)) },
 	}
 	withVariants(t, func(t *testing.T) {
-		rng := newRand(t)
+		rng := testrand.New(t)
 		for act, f := range reference {
 			for _, s := range [][3]int{{1, 1, 1}, {1, 300, 40}, {300, 1, 40}, {5, 7, 0}, {50, 70, 20}, {130, 67, 600}} {
 				m, n, k := s[0], s[1], s[2]
@@ -736,7 +731,7 @@ func TestGemmNonFinite(t *testing.T) {
 // TestGemmDeterministic checks that the bits do not depend on the number of goroutines.
 func TestGemmDeterministic(t *testing.T) {
 	withVariants(t, func(t *testing.T) {
-		rng := newRand(t)
+		rng := testrand.New(t)
 		value := func() float32 { return float32(rng.NormFloat64()) }
 		for _, s := range [][3]int{{130, 140, 300}, {1, 3000, 400}, {3000, 1, 400}, {3, 1500, 300}, {600, 20, 500}} {
 			m, n, k := s[0], s[1], s[2]

@@ -5,6 +5,8 @@ import (
 	"syscall"
 	"testing"
 	"unsafe"
+
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestUnpackedPages uses operands that begin or end at an unmapped page, so that an access
@@ -25,7 +27,7 @@ func testUnpackedPages[T floating](t *testing.T, v *variant[T]) {
 		}
 		t.Skip("the variant in Go packs every product")
 	}
-	rng := newRand(t)
+	rng := testrand.New(t)
 	a, b, c := newFenced[T](t), newFenced[T](t), newFenced[T](t)
 	shape := [3]int{}
 	old := debug.SetPanicOnFault(true)

@@ -10,12 +10,13 @@ import (
 	"unsafe"
 
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestUnpacked checks that an unpacked product has the bits of the packed one, for every
 // variant, shape, layout and number of goroutines, and that it writes nothing outside C.
 func TestUnpacked(t *testing.T) {
-	rng := newRand(t)
+	rng := testrand.New(t)
 	for _, v := range variants32 {
 		t.Run("float32 "+v.name, func(t *testing.T) { testUnpacked(t, v, rng, float32(math.NaN())) })
 	}
@@ -93,7 +94,7 @@ func sameBits[T floating](a, b T) bool {
 
 // TestDots checks that gemmDots, which uses no scratch memory, has the bits of runVectors.
 func TestDots(t *testing.T) {
-	rng := newRand(t)
+	rng := testrand.New(t)
 	for _, v := range variants32 {
 		t.Run("float32 "+v.name, func(t *testing.T) { testDots(t, v, rng, float32(math.NaN())) })
 	}
@@ -144,7 +145,7 @@ func testDots[T floating](t *testing.T, v *variant[T], rng *rand.Rand, nan T) {
 // TestGemmBatch checks that a batch has the bits of its products computed one by one,
 // whichever goroutines share it.
 func TestGemmBatch(t *testing.T) {
-	rng := newRand(t)
+	rng := testrand.New(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	nan := float32(math.NaN())
 	value := func() float32 { return float32(rng.NormFloat64()) }

@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestDotsOfRows compares variant.dots with variant.dot.
 func TestDotsOfRows(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	testDotsOfRows(t, rng, variants32, math.Float32bits)
 	testDotsOfRows(t, rng, variants64, math.Float64bits)
 }
@@ -52,7 +53,7 @@ func testDotsOfRows[T floating, B uint32 | uint64](t *testing.T, rng *rand.Rand,
 
 // TestColumns compares variant.columns with variant.axpy4, four steps at a time.
 func TestColumns(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	testColumns(t, rng, variants32)
 	testColumns(t, rng, variants64)
 }
@@ -91,7 +92,7 @@ func testColumns[T floating](t *testing.T, rng *rand.Rand, variants []*variant[T
 // TestStretches checks that a product whose stretches of k run in parallel has the bits of
 // one goroutine.
 func TestStretches(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, n := range []int{1, 5, 64, 255} {
 		for _, k := range []int{300, 70000} {

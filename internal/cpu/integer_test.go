@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // isWhole reports whether v, a value from load, is an element of an integer type.
@@ -94,7 +95,7 @@ func testInteger[T integer](t *testing.T, rng *rand.Rand, dt dtype.DType) {
 // TestIntegerTypes compares the table of the integer types with their bounds, and the
 // conversions to halves, which go through a shorter number, with exact rounding.
 func TestIntegerTypes(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	testInteger[int8](t, rng, dtype.Int8)
 	testInteger[int16](t, rng, dtype.Int16)
 	testInteger[int32](t, rng, dtype.Int32)

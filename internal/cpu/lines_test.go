@@ -12,6 +12,7 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/internal/bigmath"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // lineCheck is one operation along an axis: run computes it, want is the
@@ -177,7 +178,7 @@ func smallestOf(t dtype.DType) float64 {
 }
 
 func TestLines(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for _, c := range lineChecks {
 		for _, dt := range dtype.All {
 			out := c.out(dt)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestNormVectors compares norms of float32 lines in vector code with their loops, bit by bit.
@@ -15,7 +16,7 @@ func TestNormVectors(t *testing.T) {
 	if !vectorAVX {
 		t.Skip("needs AVX2")
 	}
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for n := 1; n < 400; n++ {
 		x, gamma, beta := make([]float32, n), make([]float32, n), make([]float32, n)
 		shift := float32(10 * rng.NormFloat64())

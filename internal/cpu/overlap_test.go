@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestOverlaps compares squared overlaps with sums in float64, for every variant,
@@ -42,7 +44,7 @@ func testVariants(t *testing.T, least int) {
 
 func testOverlaps[T float32 | float64](t *testing.T, name string, unit float64, least int) {
 	t.Helper()
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for _, s := range [][3]int{{1, 1, 1}, {13, 33, 2}, {70, 70, 16}, {60, 150, 300}, {90, 70, 64}, {30, 40, 700}} {
 		m, n, k := s[0], s[1], s[2]
 		if k < least {

@@ -7,13 +7,14 @@ import (
 
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/gpk-go/gpk/internal/testrand"
 	"github.com/x448/float16"
 )
 
 // TestConvertingPacker checks that converting while packing gives the same panel as
 // converting first, bit for bit, edges included.
 func TestConvertingPacker(t *testing.T) {
-	rng := newRand(t)
+	rng := testrand.New(t)
 	for _, dt := range []dtype.DType{dtype.Float16, dtype.BFloat16} {
 		if use.converting[dt].rows4 == nil {
 			t.Logf("%v: no direct packing here", dt)
@@ -52,7 +53,7 @@ func TestPackPanel(t *testing.T) {
 
 func testPackPanel[T floating](t *testing.T, v *variant[T]) {
 	t.Helper()
-	rng := newRand(t)
+	rng := testrand.New(t)
 	for range 400 {
 		w := []int{4, 6, 8, 12, 16, 32}[rng.IntN(6)]
 		n, kc := 1+rng.IntN(w), 1+rng.IntN(70)
@@ -99,7 +100,7 @@ func sameFloatBits(a, b float32) bool { return math.Float32bits(a) == math.Float
 // TestNarrow checks that rounding all rows at once, row by row and one by one gives the same
 // bits, and writes nothing outside the region.
 func TestNarrow(t *testing.T) {
-	rng := newRand(t)
+	rng := testrand.New(t)
 	for range 200 {
 		rows, cols := 1+rng.IntN(9), 1+rng.IntN(40)
 		ld, ldd := cols+rng.IntN(9), cols+rng.IntN(9)

@@ -3,11 +3,13 @@ package cpu
 import (
 	"math"
 	"testing"
+
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestPick compares the vector functions with loops, for all lengths around the vector's.
 func TestPick(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	specials := []float32{0, float32(math.Copysign(0, -1)), float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 1, -1}
 	for range 4000 {
 		n := 1 + rng.IntN(100)

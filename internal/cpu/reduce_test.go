@@ -11,6 +11,7 @@ import (
 
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // sums adds in order, in compensated float64 (Kahan) and exactly for integers,
@@ -37,7 +38,7 @@ func (s *sums) add(v any) {
 }
 
 func TestSum(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for _, dt := range dtype.All {
 		for _, shape := range [][]int{{}, {0}, {1}, {3}, {128}, {129}, {1023}, {1024}, {1025}, {5000}, {40000}, {70000}, {3, 0}, {0, 3}, {1000, 3}, {3, 1000}, {2100, 20}, {20, 2100}, {5, 600, 7}, {2, 3, 4, 5, 2, 2, 3, 2}} {
 			for axes := range uint32(1) << len(shape) {
@@ -152,7 +153,7 @@ func tree(x []float32, lanes int) float32 {
 // TestSumTree checks that the bits are the tree's, whatever the layout and
 // the number of goroutines.
 func TestSumTree(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for _, n := range []int{1, 2, 3, 5, 100, 127, 128, 129, 300, 1000, 1023, 1024, 1025, 2047, 3000, 9999, 32768, 70001} {
 		for _, dt := range []dtype.DType{dtype.Float32, dtype.BFloat16} {
 			const columns = 5
@@ -198,7 +199,7 @@ func TestSumLong(t *testing.T) {
 	if testing.Short() {
 		t.Skip("1e8 elements")
 	}
-	rng := seeded(t)
+	rng := testrand.New(t)
 	const n = 100_000_000
 	x := make([]float32, n)
 	var want float64

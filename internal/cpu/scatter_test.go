@@ -8,13 +8,12 @@ import (
 	"testing"
 
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestSortIndexed compares the radix sort with a comparison sort.
 func TestSortIndexed(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %#x", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := testrand.New(t)
 	for _, n := range []int{shortSort + 1, 3000, 20000} {
 		for _, most := range []uint64{2, 1 << 12, 1<<64 - 1} {
 			x := make([]indexedKey, n)
@@ -34,7 +33,7 @@ func TestSortIndexed(t *testing.T) {
 // float32 in float64, float64 with Neumaier's correction, integers wrapped. The number of goroutines
 // changes nothing. With an index outside nothing is written.
 func TestScatterAddOrder(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for _, c := range []struct{ n, width, count int }{{1, 1, 0}, {1, 1, 4000}, {3, 1, 100}, {50, 4, 900}, {50, 45, 900}, {40000, 3, 5000}, {60000, 1, 100000}, {5000, 40, 3000}} {
 		testScatterOrder(t, rng, dtype.Float32, c.n, c.width, c.count, func(x float32, v []float32) float32 {
 			sum := float64(x)

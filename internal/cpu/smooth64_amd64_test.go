@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"unsafe"
+
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // argument64 draws a float64 for the functions of smooth64_amd64.go: of any bits, special, or ordinary.
@@ -31,7 +33,7 @@ func TestSmooth64Twins(t *testing.T) {
 	if !smooth64AVX2 {
 		t.Skip("needs AVX2 and FMA")
 	}
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for name, c := range map[string]struct {
 		fast  func(dst, x *float64, n int) int
 		f     func(x float64) float64
@@ -83,7 +85,7 @@ func TestSmooth64Twins(t *testing.T) {
 // TestSmooth64Blocks compares the kernels with the scalar functions. The kernels leave unsupported
 // elements to Go, and each element must be right whatever its neighbours are.
 func TestSmooth64Blocks(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for name, c := range map[string]struct {
 		kernel func(dst, x unsafe.Pointer, n int)
 		f      func(x float64) float64
@@ -125,7 +127,7 @@ func TestPow64Twins(t *testing.T) {
 	if !smooth64AVX2 {
 		t.Skip("needs AVX2 and FMA")
 	}
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for name, c := range map[string]struct {
 		fast  func(dst, x, y *float64, n int) int
 		lanes int

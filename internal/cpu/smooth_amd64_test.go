@@ -5,6 +5,8 @@ package cpu
 import (
 	"math"
 	"testing"
+
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestSmoothTwins compares the assembly with the functions that it equals, bit for
@@ -13,7 +15,7 @@ func TestSmoothTwins(t *testing.T) {
 	if !smoothAVX {
 		t.Skip("needs AVX2")
 	}
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for name, c := range map[string]struct {
 		fast func(dst, x *float32, n int) int
 		f    func(x float32) float32

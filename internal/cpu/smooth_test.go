@@ -11,6 +11,7 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/internal/bigmath"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // exhaustive makes TestSmooth32 try every float32, two minutes a function, and TestSmooth64
@@ -60,7 +61,7 @@ func ulps32(got float32, want float64) float64 {
 // TestSmooth32 measures the error of float32: of special values, and of a random
 // sample of all bit patterns and of ordinary numbers.
 func TestSmooth32(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for _, c := range smoothOps {
 		t.Run(c.op.String(), func(t *testing.T) {
 			f, _ := unaryKernel(c.op, dtype.Float32)
@@ -146,7 +147,7 @@ func TestSmoothSigns(t *testing.T) {
 
 // TestSmooth64 measures the error of float64 against math/big.
 func TestSmooth64(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	n := 400
 	switch {
 	case *exhaustive:
@@ -199,7 +200,7 @@ func TestSmooth64(t *testing.T) {
 
 // TestPow compares with math/big, and special cases with package math.
 func TestPow(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	var worst64, worst32 float64
 	for range 600 {
 		x := math.Exp(rng.NormFloat64() * math.Exp2(float64(rng.IntN(16)-10)))

@@ -3,11 +3,13 @@ package cpu
 import (
 	"math"
 	"testing"
+
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestSoftmaxVectors compares sums and factors of vectors with their loops.
 func TestSoftmaxVectors(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for n := 1; n < 300; n++ {
 		x := make([]float32, n)
 		for i := range x {

@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // above orders numbers, NaN above all and -0 below 0.
@@ -38,9 +39,7 @@ func b2i(b bool) int {
 // sorting changes and with several goroutines.
 func TestSortLines(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
-	seed := rand.Uint64()
-	t.Logf("seed %#x", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := testrand.New(t)
 	for _, n := range []int{1, 2, shortSort - 1, shortSort, shortSort + 1, 4097, 2*minPart - 1, 2 * minPart, 2*minPart + 1, 5*minPart + 7} {
 		for _, few := range []bool{false, true} {
 			x := make([]float32, n)
@@ -107,9 +106,7 @@ func TestKeys(t *testing.T) {
 
 // TestLargestOf compares with a sort of all.
 func TestLargestOf(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %#x", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := testrand.New(t)
 	for _, n := range []int{1, 4, 100, 1000} {
 		line := make([]uint64, n)
 		all := make([]indexedKey, n)

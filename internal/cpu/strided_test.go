@@ -303,17 +303,6 @@ func (x *tensor) randomize(rng *rand.Rand) *tensor {
 	return x
 }
 
-// seeded returns a generator and prints its seed when the test fails.
-func seeded(t testing.TB) *rand.Rand {
-	seed := rand.Uint64()
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("seed %d", seed)
-		}
-	})
-	return rand.New(rand.NewPCG(seed, 1))
-}
-
 func TestParallelCoversOnce(t *testing.T) {
 	before := quietGoroutines(t)
 	for _, procs := range []int{1, 2, 7} {

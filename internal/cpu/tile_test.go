@@ -8,13 +8,14 @@ import (
 
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestTiles compares chains that tiles support with the Go loops of their operations, bit for
 // bit: with all kinds of operands, in place, at any alignment, with and without non-temporal
 // stores.
 func TestTiles(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for i := range 60 {
 		testTiles(t, rng, i == 0, math.Float32bits)
 		testTiles(t, rng, i == 0, math.Float64bits)
@@ -194,7 +195,7 @@ func tileElement[T float32 | float64](p *expr.Program, leaves []ChainLeaf, numbe
 
 // TestTileUnary compares the kernels of single operations with their loops in Go.
 func TestTileUnary(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for _, op := range tileTestOps {
 		if op >= expr.Add {
 			continue

@@ -5,12 +5,13 @@ import (
 	"unsafe"
 
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestTransposeTile compares tiles of every size of element with the loop that defines
 // them, and looks for writes outside.
 func TestTransposeTile(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	random := func(b []byte) []byte {
 		for i := range b {
 			b[i] = byte(rng.Uint32())
@@ -47,7 +48,7 @@ func TestTransposeTile(t *testing.T) {
 // TestLargeTranspose copies transposed operands that are large enough for non-temporal stores,
 // in several goroutines.
 func TestLargeTranspose(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for _, dt := range []dtype.DType{dtype.BFloat16, dtype.Float32, dtype.Complex64, dtype.Complex128} {
 		rows := 2000 + rng.IntN(100)
 		cols := 1 + (streamedBytes+1<<20)/dt.Size()/rows

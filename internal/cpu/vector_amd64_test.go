@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestVectorTwins compares the assembly with the Go loops that it equals, bit for
@@ -17,7 +18,7 @@ func TestVectorTwins(t *testing.T) {
 	if !vectorAVX {
 		t.Skip("needs AVX2")
 	}
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for op := expr.Add; op <= expr.Minimum; op++ {
 		twins(t, rng, op, vectorBinary32(op), floatBinary[float32](op, binary{}), func(v float32) uint64 { return uint64(math.Float32bits(v)) })
 		twins(t, rng, op, vectorBinary64(op), floatBinary[float64](op, binary{}), math.Float64bits)
@@ -61,7 +62,7 @@ func TestSumTwins(t *testing.T) {
 	if !vectorAVX {
 		t.Skip("needs AVX2")
 	}
-	rng := seeded(t)
+	rng := testrand.New(t)
 	chunks32, chunks64 := []func(*float32) float32{chunkSum32}, []func(*float64) float64{chunkSum64}
 	if vectorAVX512 {
 		chunks32, chunks64 = append(chunks32, chunkSum512x32), append(chunks64, chunkSum512x64)
@@ -95,7 +96,7 @@ func sumTwins[A float32 | float64](t *testing.T, rng *rand.Rand, lanes int, chun
 
 // TestStream copies with non-temporal stores, at every alignment.
 func TestStream(t *testing.T) {
-	rng := seeded(t)
+	rng := testrand.New(t)
 	for off := range 70 {
 		n := rng.IntN(500)
 		src, dst := make([]byte, n+100), make([]byte, n+100)

@@ -36,7 +36,7 @@ import (
 // Open opens the library at an absolute path and returns its handle, for dlsym. It stays open.
 func Open(path string) (handle uintptr, err error) {
 	if !filepath.IsAbs(path) {
-		return 0, fmt.Errorf("%s is no absolute path", path)
+		return 0, fmt.Errorf("%s is not an absolute path", path)
 	}
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gpk-go/gpk/internal/submit/submittest"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // newQueue returns a queue that is closed when the test ends.
@@ -38,9 +39,7 @@ func push(q *Queue, f uintptr, words ...uint64) {
 // TestOrder wraps around the ring many times, at random speeds of both sides.
 func TestOrder(t *testing.T) {
 	q := newQueue(t, Always)
-	seed := rand.Uint64()
-	t.Logf("seed %#x", seed)
-	rng := rand.New(rand.NewPCG(seed, 1))
+	rng := testrand.New(t)
 	const n = 20000
 	for i := range uint64(n) {
 		if !q.Ready() {
@@ -177,9 +176,7 @@ func TestFailure(t *testing.T) {
 // TestFailureKept pushes many times the ring's capacity after a call that failed, before
 // anybody reads the failure. The failure and the first skipped calls are still known.
 func TestFailureKept(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %#x", seed)
-	rng := rand.New(rand.NewPCG(seed, 1))
+	rng := testrand.New(t)
 	for _, n := range []int{waiting - 1, waiting, waiting + 1, 2 * waiting, 5*waiting + rng.IntN(waiting)} {
 		q := newQueue(t, Always)
 		bad := 1 + rng.IntN(2*waiting)

@@ -112,7 +112,7 @@ func elements(dt dtype.DType, data []byte) ([]byte, int, error) {
 func parse[T any](data []byte, f func(cell) (T, error)) ([]byte, int, error) {
 	in := json.NewDecoder(bytes.NewReader(data))
 	if begin, err := in.Token(); err != nil || begin != json.Delim('[') {
-		return nil, 0, errors.Join(errors.New("it is no list"), err)
+		return nil, 0, errors.Join(errors.New("it is not a list"), err)
 	}
 	var out []T
 	for in.More() {

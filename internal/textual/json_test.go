@@ -4,19 +4,17 @@ import (
 	"bytes"
 	"errors"
 	"math"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/testrand"
 	"github.com/gpk-go/gpk/layout"
 )
 
 // TestJSONRoundTrip writes and reads random bits of every type.
 func TestJSONRoundTrip(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, 2))
+	rng := testrand.New(t)
 	for _, dt := range dtype.All {
 		for _, shape := range [][]int{{}, {0}, {3, 0, 2}, {1}, {7, 11}, {2, 3, 5}} {
 			n := 1

@@ -156,7 +156,7 @@ func (d dense[T]) view(a *gpk.Array, dims int) (matrix, error) {
 		out.stride = max(1, out.cols)
 	}
 	if out.cols > 1 && inner != 1 || out.stride < max(1, out.cols) {
-		return nil, fmt.Errorf("%w: %v with strides %v is no row-major matrix; Contiguous copies it into one", gpk.ErrUnsupported, shape, strides)
+		return nil, fmt.Errorf("%w: %v with strides %v is not a row-major matrix; Contiguous copies it into one", gpk.ErrUnsupported, shape, strides)
 	}
 	if out.size() > 0 {
 		first := unsafe.Add(buf.Ptr(), a.Offset()*a.DType().Size())

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/gpk-go/gpk/internal/testrand"
 	"github.com/x448/float16"
 	"gorgonia.org/tensor"
 )
@@ -28,7 +29,7 @@ func TestDense(t *testing.T) {
 }
 
 func testDense[T gpk.Elem](t *testing.T) {
-	r := random(t)
+	r := testrand.New(t)
 	value := func() T { return number[T](r.IntN(100), r.IntN(100)) }
 	for _, layout := range layoutNames {
 		t.Run(layout, func(t *testing.T) {
@@ -94,7 +95,7 @@ func testDense[T gpk.Elem](t *testing.T) {
 // TestAxes covers what a matrix cannot show: three axes in every order, axes
 // of length 1, vectors of every form, and views of views.
 func TestAxes(t *testing.T) {
-	r := random(t)
+	r := testrand.New(t)
 	cube := func() (*tensor.Dense, []float64) {
 		base := make([]float64, 2*3*4)
 		for i := range base {

@@ -12,6 +12,7 @@ import (
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/gpk-go/gpk/internal/testrand"
 	"github.com/x448/float16"
 	"gorgonia.org/tensor"
 )
@@ -104,7 +105,7 @@ func TestMatMul(t *testing.T) {
 }
 
 func testMatMul[T gpk.Elem](t *testing.T) {
-	r := random(t)
+	r := testrand.New(t)
 	value := normal[T](r)
 	for name, e := range engines(t) {
 		t.Run(name, func(t *testing.T) {
@@ -159,7 +160,7 @@ func TestMatVecMul(t *testing.T) {
 }
 
 func testMatVecMul[T gpk.Elem](t *testing.T) {
-	r := random(t)
+	r := testrand.New(t)
 	value := normal[T](r)
 	for name, e := range engines(t) {
 		t.Run(name, func(t *testing.T) {
@@ -221,7 +222,7 @@ func TestOuter(t *testing.T) {
 }
 
 func testOuter[T gpk.Elem](t *testing.T) {
-	r := random(t)
+	r := testrand.New(t)
 	value := normal[T](r)
 	for name, e := range engines(t) {
 		t.Run(name, func(t *testing.T) {
@@ -246,7 +247,7 @@ func testOuter[T gpk.Elem](t *testing.T) {
 // TestThroughTensor checks the ways in which the tensor package reaches an
 // engine: Dot, TensorMul, WithIncr and WithReuse.
 func TestThroughTensor(t *testing.T) {
-	r := random(t)
+	r := testrand.New(t)
 	value := normal[float64](r)
 	e := NewEngine(WithMinSize(0))
 	with := tensor.WithEngine(e)
@@ -288,7 +289,7 @@ func TestMinSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := random(t)
+	r := testrand.New(t)
 	allocated := func(e *Engine, m, k, n int) bool {
 		t.Helper()
 		a := newMatrix(t, "row-major", m, k, normal[float32](r), tensor.WithEngine(e))
@@ -379,7 +380,7 @@ func testEngineErrors(t *testing.T, e *Engine) {
 
 // TestGoroutines shares an engine and its operands.
 func TestGoroutines(t *testing.T) {
-	r := random(t)
+	r := testrand.New(t)
 	e := NewEngine(WithMinSize(0), WithPrecision(gpk.FullPrecision))
 	a := newMatrix(t, "inner block", 33, 20, normal[float32](r), tensor.WithEngine(e))
 	b := newMatrix(t, "row-major", 20, 17, normal[float32](r))

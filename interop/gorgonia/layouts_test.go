@@ -2,27 +2,13 @@ package gorgonia
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"testing"
-	"time"
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/dtype/bfloat16"
 	"github.com/x448/float16"
 	"gorgonia.org/tensor"
 )
-
-// random returns a generator whose seed is printed when the test fails.
-func random(t *testing.T) *rand.Rand {
-	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("seed %d", seed)
-		}
-	})
-	return rand.New(rand.NewPCG(seed, 1))
-}
 
 // number makes an element of type T that float16 and int8 hold exactly.
 func number[T gpk.Elem](re, im int) T {

@@ -186,7 +186,7 @@ func openRegular(path string) (*os.File, int64, error) {
 		return nil, 0, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, 0, formatted(path, formatError("it is no regular file"))
+		return nil, 0, formatted(path, formatError("it is not a regular file"))
 	}
 	f, err := os.Open(path)
 	if err != nil {

@@ -170,7 +170,7 @@ func (h *header) check(room int64) error {
 		case e.begin != at || e.end < e.begin:
 			return formatError("tensor %s: data_offsets: [%d, %d], where a tensor should begin at %d", short(e.name), e.begin, e.end, at)
 		case !ok:
-			return formatError("tensor %s: shape: %v of %s is no number of bytes", short(e.name), e.shape, formats[e.format].name)
+			return formatError("tensor %s: shape: %v of %s is not a number of bytes", short(e.name), e.shape, formats[e.format].name)
 		case n != e.end-e.begin:
 			return formatError("tensor %s: data_offsets: [%d, %d] is %d bytes, and %v of %s takes %d", short(e.name), e.begin, e.end, e.end-e.begin, e.shape, formats[e.format].name, n)
 		case e.end > room:

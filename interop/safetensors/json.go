@@ -112,7 +112,7 @@ func (s *scanner) strings(what string) map[string]string {
 			s.fail("%s: %s stands twice", what, short(key))
 		}
 		if s.peek() != '"' {
-			s.fail("%s: %s is no string", what, short(key))
+			s.fail("%s: %s is not a string", what, short(key))
 		}
 		m[key] = s.str()
 	})
@@ -140,7 +140,7 @@ func (s *scanner) integer(what string, most uint64) uint64 {
 	case s.text[start] == '0' && s.at > start+1:
 		s.fail("%s: a number that begins with 0", what)
 	case s.at < len(s.text) && strings.IndexByte(".eE", s.text[s.at]) >= 0:
-		s.fail("%s: a number that is no integer", what)
+		s.fail("%s: a number that is not an integer", what)
 	}
 	return n
 }

@@ -12,12 +12,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unsafe"
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/gpk-go/gpk/internal/testrand"
 	"github.com/x448/float16"
 )
 
@@ -28,12 +28,6 @@ func contains(err error, parts ...string) bool {
 		}
 	}
 	return true
-}
-
-func seeded(t *testing.T) *rand.Rand {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
 }
 
 func arrayOf[T gpk.Elem](b []byte, shape []int) *gpk.Array {
@@ -97,7 +91,7 @@ var written = slices.DeleteFunc(slices.Clone(dtype.All[:]), func(dt gpk.DType) b
 // TestRoundTrip writes arrays of all types, random shapes and any bits, and reads the
 // same.
 func TestRoundTrip(t *testing.T) {
-	r, path := seeded(t), filepath.Join(t.TempDir(), "x.safetensors")
+	r, path := testrand.New(t), filepath.Join(t.TempDir(), "x.safetensors")
 	for round := range 30 {
 		want := map[string]*gpk.Array{}
 		for i := range r.IntN(20) {

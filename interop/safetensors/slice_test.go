@@ -14,6 +14,7 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // counter counts the bytes that are read from a file, and the reads.
@@ -43,7 +44,7 @@ func axes(r *rand.Rand) []int {
 // TestSlices loads parts of tensors of every type, axis and range, on the CPU and through the slots of a
 // GPU. They equal the parts of the whole array, and no byte of another part is read.
 func TestSlices(t *testing.T) {
-	r := seeded(t)
+	r := testrand.New(t)
 	arrays := map[string]*gpk.Array{}
 	for name, a := range reference() {
 		for i := range 4 {

@@ -135,13 +135,13 @@ func (b *Batcher[In, Out]) enqueue(it *item[In, Out]) error {
 		b.serving = true
 		go b.serve()
 	case b.queue.Len() == b.o.MaxItems:
-		b.ring()
+		b.wakeUp()
 	}
 	return nil
 }
 
-// ring has the goroutine look at the queue again.
-func (b *Batcher[In, Out]) ring() {
+// wakeUp makes the goroutine look at the queue again.
+func (b *Batcher[In, Out]) wakeUp() {
 	select {
 	case b.wake <- struct{}{}:
 	default: // it will look in any case
@@ -160,7 +160,7 @@ func (b *Batcher[In, Out]) leave(it *item[In, Out]) (when string) {
 		it.place = nil
 		b.counted.Left++
 		if first {
-			b.ring() // the batch's first item is another one, or there is none
+			b.wakeUp() // the batch's first item is another one, or there is none
 		}
 		return "before its batch started"
 	case it.batch != nil:
@@ -312,7 +312,7 @@ func (b *Batcher[In, Out]) Close(ctx context.Context) error {
 		b.idle = make(chan struct{})
 	}
 	idle := b.idle
-	b.ring()
+	b.wakeUp()
 	b.mu.Unlock()
 	select {
 	case <-idle:
@@ -334,7 +334,7 @@ func (b *Batcher[In, Out]) drop(cause error) error {
 		it.err = fmt.Errorf("batch: Do: %w: Close gave up before the item's batch started", ErrClosed)
 		close(it.settled)
 	}
-	b.ring()
+	b.wakeUp()
 	if b.batch != nil {
 		e.Running = b.batch.waiting
 		b.batch.cancel(cause)

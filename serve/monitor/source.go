@@ -27,13 +27,13 @@ func (m Memory) Used() float64 {
 type Source interface {
 	// Memory returns the figures of now.
 	Memory() (Memory, error)
-	// Trim gives what the pool keeps for reuse back.
+	// Trim returns the pool's idle blocks to the system.
 	Trim() error
-	// Collect runs a garbage collection, and gives what the program has dropped back.
+	// Collect runs a garbage collection, and frees the buffers that the program has dropped.
 	Collect()
-	// Buffers returns how many buffers have been made so far.
+	// Buffers returns the number of buffers made so far.
 	Buffers() uint64
-	// LiveBuffers lists the live buffers that were made after the first so many.
+	// LiveBuffers lists the live buffers, without the first `after` that were made.
 	LiveBuffers(after uint64) []device.LiveBuffer
 }
 

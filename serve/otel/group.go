@@ -35,7 +35,7 @@ func check(meter metric.Meter, source any) error {
 	return nil
 }
 
-// register has the meter read the instruments whenever it collects.
+// register registers a callback by which the meter reads the instruments at each collection.
 func (g *group[S]) register() (metric.Registration, error) {
 	if err := errors.Join(g.errs...); err != nil {
 		return nil, fmt.Errorf("otel: %w", err)

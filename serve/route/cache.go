@@ -77,16 +77,7 @@ func (f cacheFile) read() (tables, error) {
 	if f.path == "" {
 		return nil, errNoCache
 	}
-	// Before it is opened, since opening a pipe waits for its writer.
-	if info, err := os.Stat(f.path); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, fmt.Errorf("%s is no regular file", f.path))
-	}
-	file, err := os.Open(f.path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, cacheBytes+1))
+	text, err := atomicfile.Read(f.path, cacheBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -95,9 +86,6 @@ func (f cacheFile) read() (tables, error) {
 
 // parse reads a document that was measured where h says.
 func parse(text []byte, h header) (tables, error) {
-	if len(text) > cacheBytes {
-		return nil, fmt.Errorf("more than %d bytes", cacheBytes)
-	}
 	var d document
 	in := json.NewDecoder(bytes.NewReader(text))
 	in.DisallowUnknownFields()
@@ -123,7 +111,7 @@ func parse(text []byte, h header) (tables, error) {
 		delete(d.Curves, name)
 	}
 	for name := range d.Curves {
-		return nil, fmt.Errorf("%q is no curve", name)
+		return nil, fmt.Errorf("%q is not a curve", name)
 	}
 	return t, nil
 }
@@ -137,7 +125,7 @@ func check(points [][2]float64) error {
 	for _, p := range points {
 		work, seconds := p[0], p[1]
 		if !(work >= 1 && work <= maxWork && work > before) || !(seconds >= leastSeconds && seconds <= maxSeconds) {
-			return fmt.Errorf("%v is no point behind work %v", p, before)
+			return fmt.Errorf("%v is not a point after work %v", p, before)
 		}
 		before = work
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -129,7 +130,10 @@ func TestCacheDamaged(t *testing.T) {
 		}
 	}
 	large := append(bytes.Clone(text), bytes.Repeat([]byte(" "), cacheBytes)...)
-	if _, err := parse(large, f.header); err == nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(f.path), 0o700), os.WriteFile(f.path, large, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.read(); err == nil {
 		t.Error("a large file is believed")
 	}
 	if len(text) > cacheBytes/8 {

@@ -149,8 +149,8 @@ func meaningful(c class, dt dtype.DType) bool {
 // as fast as others.
 func (c class) measuredOn(k device.Kind) bool { return k != device.CPU || c == c.whole() }
 
-// sizes are the numbers of elements of a curve's points, or of rows of a product's. float32
-// has twice as many. Ragged ones are odd.
+// sizes returns the number of elements at each point of a curve; for products, the number of
+// rows. A curve of float32 has twice as many points. Ragged sizes are odd.
 func (l *laboratory) sizes(c class, dt dtype.DType) []int {
 	if c != c.whole() {
 		sizes := l.sizes(c.whole(), dt)
@@ -190,7 +190,7 @@ func (l *laboratory) room(c class, dt dtype.DType, n int) (bool, error) {
 	return free == 0 || 4*int64(c.count(n))*int64(dt.Size()) <= free/curveMemory, nil
 }
 
-// point measures one operation, if there is memory for them.
+// point measures one operation, if there is memory for its operands.
 func (l *laboratory) point(c class, dt dtype.DType, n int) (p point, ok bool, err error) {
 	if room, err := l.room(c, dt, n); err != nil || !room {
 		return p, false, err

@@ -2,10 +2,11 @@ package worker
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestBuckets checks that buckets are in order, and that the middle of each is near all of
@@ -32,9 +33,7 @@ func TestBuckets(t *testing.T) {
 
 // TestQuantiles compares quantiles with those of the sorted durations.
 func TestQuantiles(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %#x", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := testrand.New(t)
 	var h histogram
 	if h.times() != (Times{}) {
 		t.Error(h.times())

@@ -1,15 +1,14 @@
 package worker
 
 import (
-	"math/rand/v2"
 	"testing"
+
+	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // TestQueue compares a queue with lists, one a band, and looks for what it holds on to.
 func TestQueue(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %#x", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := testrand.New(t)
 	var q queue[*int]
 	var lists [bands][]*int
 	n := 0

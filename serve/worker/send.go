@@ -132,7 +132,7 @@ func (c *core) dropped(why any) error {
 	return fmt.Errorf("worker %q: %w: %v", c.name, ErrDropped, why)
 }
 
-// wait has the sender wait until its message is in the queue. It unlocks the mutex.
+// wait blocks the sender until its message is in the queue. It unlocks the mutex.
 func (w *Worker[In, Out]) wait(m message[In, Out], band int) error {
 	b := &waiter[In, Out]{m: m, settled: make(chan error, 1)}
 	b.place = w.blocked[band].PushBack(b)

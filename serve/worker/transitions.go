@@ -161,7 +161,7 @@ func (w *Worker[In, Out]) ending() error {
 	return w.leftover
 }
 
-// stop has the Worker end without handling what waits. The mutex is held.
+// stop ends the Worker without handling the messages that wait. The mutex is held.
 func (w *Worker[In, Out]) stop(why error) {
 	w.state, w.discard, w.ended = Draining, true, true
 	if w.why == nil {

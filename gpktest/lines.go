@@ -1,0 +1,176 @@
+package gpktest
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/cmplx"
+	"testing"
+
+	gpk "github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/ops"
+)
+
+// testLines tries the operations along an axis on every type, along every axis.
+func testLines(t *testing.T, s *suite) {
+	for i := range ops.Table {
+		row := &ops.Table[i]
+		if row.Kind != ops.Line {
+			continue
+		}
+		for _, dt := range row.Types {
+			for _, shape := range [][]int{{1}, {0}, {1000}, {33, 70}, {0, 5}, {5, 0}, {3, 40, 17}, {2, 9001}, {9001, 2}, {2, 65536}, {65537}, {200_003}} {
+				if quick() && size(shape) > 1<<16 {
+					continue
+				}
+				for axis := range shape {
+					last := axis == len(shape)-1
+					if !last && (row.Op == expr.LayerNorm || row.Op == expr.RMSNorm) {
+						continue
+					}
+					x := s.random(dt, shape...)
+					a := x.array()
+					if len(shape) >= 2 && size(shape) > 0 {
+						a = arrangements[s.rng.IntN(len(arrangements))].make(s, x)
+					}
+					var gamma, beta tensor
+					var g, b *gpk.Array
+					if s.rng.IntN(2) == 0 && dt.IsFloat() {
+						gamma, beta = s.random(dt, shape[axis]), s.random(dt, shape[axis])
+						g, b = gamma.array(), beta.array()
+					}
+					var r *gpk.Array
+					switch row.Op {
+					case expr.CumSum:
+						r = gpk.CumSum(a, axis)
+					case expr.Softmax:
+						r = gpk.Softmax(a, axis-len(shape))
+					case expr.LogSoftmax:
+						r = gpk.LogSoftmax(a, axis)
+					case expr.LayerNorm:
+						r = gpk.LayerNorm(a, g, b, 1e-3)
+					case expr.RMSNorm:
+						r, beta = gpk.RMSNorm(a, g, 1e-3), tensor{}
+					default:
+						t.Fatalf("%v: no method is tested", row.Op)
+					}
+					s.lined(t, name(row.Op, dt, shape, axis), row.Op, evaluate(t, r), x, axis, gamma, beta)
+				}
+			}
+		}
+	}
+	x := gpk.Zeros(gpk.Float32, 2, 3)
+	for what, a := range map[string]*gpk.Array{
+		"an axis too far":    x.Softmax(2),
+		"a weight too short": gpk.RMSNorm(x, gpk.Ones(gpk.Float32, 2), 0),
+		"no last axis":       gpk.LayerNorm(gpk.Zeros(gpk.Float32), nil, nil, 0),
+	} {
+		if !errors.Is(a.Err(), gpk.ErrShape) {
+			t.Errorf("%s: %v", what, a.Err())
+		}
+	}
+	if err := gpk.LayerNorm(x, gpk.Ones(gpk.Float64, 3), nil, 0).Err(); !errors.Is(err, gpk.ErrDType) {
+		t.Errorf("a weight of another type: %v", err)
+	}
+}
+
+func (s *suite) lined(t *testing.T, what string, op expr.Op, got, x tensor, axis int, gamma, beta tensor) {
+	t.Helper()
+	if fmt.Sprint(got.shape) != fmt.Sprint(x.shape) {
+		t.Fatalf("%s: shape %v", what, got.shape)
+	}
+	n, step := x.shape[axis], size(x.shape[axis+1:])
+	acc := epsilon[gpk.Float32]
+	if x.dt == gpk.Float64 || x.dt == gpk.Complex128 {
+		acc = epsilon[gpk.Float64]
+	}
+	for i := range size(x.shape) {
+		if i/step%n != 0 {
+			continue
+		}
+		if exact(x.dt) {
+			var sum int64
+			for k := range n {
+				if sum += x.ints[i+k*step]; got.ints[i+k*step] != sum {
+					t.Fatalf("%s: element %d is %d, want %d", what, i+k*step, got.ints[i+k*step], sum)
+				}
+			}
+			continue
+		}
+		line := make([]complex128, n)
+		for k := range line {
+			line[k] = x.values[i+k*step]
+		}
+		want, tol := lineReference(op, line, gamma, beta, acc)
+		for k, w := range want {
+			g := got.values[i+k*step]
+			bound := tol[k] + epsilon[got.dt]*cmplx.Abs(w) + smallest(got.dt)
+			if d := cmplx.Abs(g - w); !(d <= bound) {
+				t.Fatalf("%s: element %d is %v, want %v: off by %.3g, bound %.3g", what, i+k*step, g, w, d, bound)
+			}
+		}
+	}
+}
+
+// compensated is a sum that carries what rounding takes from it (Kahan, 1965).
+type compensated struct{ sum, rest float64 }
+
+func (c *compensated) add(v float64) {
+	y := v - c.rest
+	t := c.sum + y
+	c.rest = (t - c.sum) - y
+	c.sum = t
+}
+
+// lineReference is an operation on one line in float64, and the error allowed
+// beside one rounding, acc being that of one in the type accumulated in.
+func lineReference(op expr.Op, x []complex128, gamma, beta tensor, acc float64) (want []complex128, tol []float64) {
+	n := float64(len(x))
+	top, size := math.Inf(-1), 0.0
+	var all, powers, deviations compensated
+	for _, v := range x {
+		top = max(top, real(v))
+		all.add(real(v))
+		size += cmplx.Abs(v) / n
+	}
+	mean := all.sum / n
+	if op == expr.RMSNorm {
+		mean = 0
+	}
+	for _, v := range x {
+		powers.add(math.Exp(real(v) - top))
+		deviations.add((real(v) - mean) * (real(v) - mean))
+	}
+	sum := powers.sum
+	var total complex128
+	var magnitude float64
+	scale := 1 / math.Sqrt(deviations.sum/n+1e-3)
+	for k, v := range x {
+		g, b := 1.0, 0.0
+		if gamma.values != nil {
+			g = real(gamma.values[k])
+		}
+		if beta.values != nil {
+			b = real(beta.values[k])
+		}
+		switch op {
+		case expr.CumSum:
+			total += v
+			magnitude += cmplx.Abs(v)
+			want, tol = append(want, total), append(tol, 24*acc*magnitude)
+		case expr.Softmax:
+			p := math.Exp(real(v)-top) / sum
+			want, tol = append(want, complex(p, 0)), append(tol, 16*acc*p)
+		case expr.LogSoftmax:
+			p := real(v) - top - math.Log(sum)
+			want, tol = append(want, complex(p, 0)), append(tol, 8*acc*(math.Abs(p)+1))
+		default:
+			y := (real(v) - mean) * scale * g
+			want = append(want, complex(y+b, 0))
+			// The mean's error is relative to what was added.
+			tol = append(tol, acc*(8*math.Abs(b)+(8*cmplx.Abs(v)+24*size)*scale*math.Abs(g)))
+		}
+	}
+	return want, tol
+}

@@ -1,0 +1,204 @@
+package quantum
+
+import (
+	"github.com/gpk-go/gpk/cutlass"
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/matmul"
+	"github.com/gpk-go/gpk/ops"
+)
+
+// target is the destination of a tile of K on the device.
+type target struct {
+	view     device.View // [rows, cols]
+	mirror   *device.Buffer
+	mirrorAt uint64 // 0: no mirror
+	ldMirror int
+}
+
+// target returns the destination of a tile that is computed on s: in K, in a buffer for the host, or in memory of its
+// own as a tile of a rank.
+func (g *cudaGram) target(s *device.Stream, i, r, j, c int) (t target, err error) {
+	if g.part != nil && g.out == nil {
+		return g.ownTile(s, i, r, j, c)
+	}
+	mirrored := g.symmetric() && i != j
+	t.view = device.View{Buffer: g.result, DType: g.dt, Layout: layout.Layout{Shape: []int{r, c}, Strides: []int{g.y.n, 1}, Offset: i*g.y.n + j}}
+	if g.out != nil {
+		if t.view.Buffer, t.mirror, err = g.out.room(); err != nil {
+			return t, err
+		}
+		t.view.Layout.Strides[0], t.view.Layout.Offset, t.ldMirror = c, 0, r
+		if mirrored {
+			t.mirrorAt = t.mirror.Addr()
+		}
+		return t, nil
+	}
+	t.mirror, t.ldMirror = g.result, g.y.n
+	if mirrored {
+		t.mirrorAt = g.result.Addr() + uint64((j*g.y.n+i)*g.dt.Size())
+	}
+	return t, nil
+}
+
+// ahead is the number of tiles that may be in progress: started work cannot be cancelled.
+const ahead = 2
+
+// computeTile implements tileEngine.
+func (g *cudaGram) computeTile(a, b stateBlock, i, r, j, c int, triangle bool) error {
+	if err := g.ctx.Err(); err != nil {
+		return err
+	}
+	if err := g.waitFor(g.tiles - max(ahead, len(g.streams))); err != nil {
+		return err
+	}
+	s := g.streams[g.tiles%maxNotes%len(g.streams)]
+	t, err := g.target(s, i, r, j, c)
+	if err != nil {
+		return err
+	}
+	err = g.timed(productTime, s, func() error {
+		whole := t
+		if triangle {
+			whole.mirror, whole.mirrorAt, whole.ldMirror = t.view.Buffer, t.view.Addr(), t.view.Layout.Strides[0]
+		}
+		if done, err := g.fusedTile(s, a, b, whole, i, j, triangle); done || err != nil {
+			return err
+		}
+		g.apart = true
+		square, err := g.products(s, a, b, t.view, i, j, triangle)
+		if err != nil {
+			return err
+		}
+		return g.complete(s, whole, i, j, triangle, square)
+	})
+	if err != nil {
+		return err
+	}
+	n := int64(r) * int64(c)
+	if triangle {
+		n = int64(r) * int64(r+1) / 2
+	}
+	g.off.n += n
+	if triangle {
+		g.off.n -= int64(r) // the diagonal does not count
+	}
+	g.entries = append(g.entries, n)
+	g.tiles++
+	if g.out != nil {
+		return g.out.put(s, t, i, r, j, c, g.symmetric() && !triangle)
+	}
+	return nil
+}
+
+// products computes the product of the kernels of the blocks and wires; square means that
+// its entries are still amplitudes.
+func (g *cudaGram) products(s *device.Stream, a, b stateBlock, d device.View, i, j int, triangle bool) (square bool, err error) {
+	square = len(g.codes) == 1 && g.points[0] == nil && g.codes[0].real
+	for k, code := range g.codes {
+		to := d
+		if k > 0 {
+			buf, err := g.dev.Alloc(d.NBytes(), s)
+			if err != nil {
+				return false, err
+			}
+			defer buf.Free()
+			to = device.View{Buffer: buf, DType: g.dt, Layout: layout.Dense(d.Layout.Shape)}
+		}
+		width := 1 << code.qubits
+		rows := device.View{Buffer: g.blocks[a.slot][k], DType: code.states(), Layout: layout.Layout{
+			Shape: []int{d.Layout.Shape[0], width}, Strides: []int{width, 1}, Offset: (i - a.lo) * width,
+		}}
+		cols := device.View{Buffer: g.blocks[b.slot][k], DType: code.states(), Layout: layout.Layout{
+			Shape: []int{width, d.Layout.Shape[1]}, Strides: []int{1, width}, Offset: (j - b.lo) * width,
+		}}
+		p := matmul.Product{
+			D: to, A: rows, B: cols, Precision: g.precision(), ConjB: !code.real, AbsSquare: !square,
+			Symmetric: triangle, Upper: true, Normwise: true, Measure: g.options.Autotune,
+		}
+		done := false
+		if !square {
+			done, err = g.factor(s, a, b, to, k, i, j, triangle)
+		}
+		switch {
+		case done || err != nil:
+		case inPieces(g.dt, width):
+			err = g.pieces(s, p)
+		default:
+			g.launches++
+			err = p.Run(s)
+		}
+		if err != nil {
+			return false, err
+		}
+		if k > 0 {
+			if err := ops.Apply2(s, expr.Mul, d, d, to); err != nil {
+				return false, err
+			}
+		}
+	}
+	if g.points[0] == nil {
+		if len(g.codes) == 0 { // nothing depends on the sample
+			err = ops.Fill(s, d, scalarOf(1, g.dt))
+		}
+		return square, err
+	}
+	y := g.points[g.set(g.y)]
+	size := uint64(g.dt.Size())
+	g.launches++
+	return square, launchOn(g.dev, s, []*device.Buffer{g.points[0], y}, []*device.Buffer{d.Buffer}, func(lib *cutlass.Library, ordinal int, stream uint64) error {
+		return lib.QuantumClosed(ordinal, stream, cutlass.QuantumClosed{
+			Type: g.dt, Rows: d.Layout.Shape[0], Cols: d.Layout.Shape[1], X: g.points[0].Addr() + uint64(i)*size, LDX: pointPitch(g.x.n),
+			Y: y.Addr() + uint64(j)*size, LDY: pointPitch(g.y.n), Planar: g.planar, Full: g.full, Dot: g.dot, Upper: triangle,
+			Times: len(g.codes) > 0, K: d.Addr(), LD: d.Layout.Strides[0],
+		})
+	})
+}
+
+// precision is the precision for products of states. States have norm 1, so an error that
+// is bounded by the norms of rows satisfies the guarantees.
+func (g *cudaGram) precision() matmul.Precision {
+	switch {
+	case g.options.Precision == Double:
+		return matmul.Default
+	case g.kernel.split(g.options.Precision):
+		return matmul.FullPrecision
+	}
+	return matmul.TF32
+}
+
+// complete does the postprocessing of a product: the mirror, the diagonal, statistics.
+func (g *cudaGram) complete(s *device.Stream, t target, i, j int, triangle, square bool) error {
+	r, c := t.view.Layout.Shape[0], t.view.Layout.Shape[1]
+	need, err := g.dev.Library().QuantumFinishWorkspace(r, c)
+	if err != nil {
+		return err
+	}
+	work, err := g.dev.Alloc(need, s)
+	if err != nil {
+		return err
+	}
+	defer work.Free()
+	q := cutlass.QuantumFinish{
+		Type: g.dt, Rows: r, Cols: c, K: t.view.Addr(), LD: t.view.Layout.Strides[0], Mirror: t.mirrorAt, LDMirror: t.ldMirror,
+		Triangle: triangle, Square: square, One: 1, Total: g.notes.Addr() + uint64(8*g.tileNotes(g.tiles)),
+		Workspace: work.Addr(), WorkspaceBytes: need,
+	}
+	reads := []*device.Buffer{}
+	if g.options.Normalize {
+		y := g.norms[g.set(g.y)]
+		q.NormX, q.NormY, q.Jitter = g.norms[0].Addr()+uint64(8*i), y.Addr()+uint64(8*j), g.options.Jitter
+		reads = append(reads, g.norms[0], y)
+	} else {
+		q.One += g.options.Jitter
+	}
+	writes := []*device.Buffer{t.view.Buffer, g.notes, work}
+	if t.mirror != nil && t.mirror != t.view.Buffer {
+		writes = append(writes, t.mirror)
+	}
+	g.launches += 2 // another kernel adds up the sums of patches
+	return launchOn(g.dev, s, reads, writes, func(lib *cutlass.Library, ordinal int, stream uint64) error {
+		return lib.QuantumFinish(ordinal, stream, q)
+	})
+}
