@@ -12,8 +12,9 @@
 // Cholesky, LU, QR and triangular systems are blocked algorithms on products of full precision, in
 // the matrices' own type. Eigh and SVD reduce a matrix to a real tridiagonal or bidiagonal form in its
 // own type, and solve that in float64, also for float32: Eigh by divide and conquer, SVD by the QR
-// method of gonum's implementation of LAPACK. On a GPU the blocked algorithms run there, except for
-// blocks of few columns, which the CPU factors. Eigh, SVD and functions that use them copy the matrix to the CPU and
+// method of gonum's implementation of LAPACK. On a GPU the blocked algorithms run there, with kernels for
+// their diagonal blocks and panels, except for QR's panels of few columns and stacks of many small matrices
+// in LU, which the CPU factors. Eigh, SVD and functions that use them copy the matrix to the CPU and
 // the result back; Explain of the result says so.
 //
 // The functions mean the same as in numpy.linalg, with these differences: a right side with one axis is a vector and
