@@ -12,8 +12,8 @@ import (
 const deviceBlock = 256
 
 // blocked implements engine on the operands' own device: products of full precision and updates in
-// place of views do all the work but that of blocks of few columns, for which tiles has no kernel
-// yet. What it does not override is computed on the CPU.
+// place of views do all the work but that of blocks of few columns, which kernels (tile_device.go) or
+// the CPU compute. What it does not override is computed on the CPU.
 type blocked struct {
 	engine
 	tiles

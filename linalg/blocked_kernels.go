@@ -14,12 +14,12 @@ import (
 // factor at once. Their own updates run at about a third of the rate of FullPrecision's products, but
 // need no temporary memory and no pass over operands first, which decides up to some thousand columns.
 func choleskyColumns(dt dtype.DType, n int) int {
-	whole, part := 6144, 2048
+	whole, part := 6144, 1024
 	if dt.Real() == dtype.Float64 {
 		whole = 8192
 	}
 	if dt.IsComplex() {
-		whole, part = whole/2, part/2
+		whole = whole / 2
 	}
 	if n <= whole {
 		return n
@@ -134,7 +134,7 @@ func (b blocked) choleskyByKernels(op *operation, a *gpk.Array) (*gpk.Array, err
 
 const (
 	// fewColumns is the number of right-hand sides up to which the library's kernels solve a whole system:
-	// GPK's few_columns in factor_run.cuh.
+	// few_columns in factor_run.cuh.
 	fewColumns = 16
 	// solveRows is the number of rows that they solve at once for more.
 	solveRows = 1024

@@ -10,8 +10,8 @@ import (
 type luFactors struct {
 	packed *gpk.Array // L below the diagonal, U on and above
 	order  *gpk.Array // [batch, m], Int64: row i of L U is row order[i] of A
-	odd    []bool // nil where only the order is known
-	k      int // min(m, n)
+	odd    []bool     // nil where only the order is known
+	k      int        // min(m, n)
 }
 
 // factorLU goes through the block columns from left to right (Crout): each is updated by all before

@@ -16,10 +16,9 @@
 //
 // On a GPU, matrices of more than 64 rows and columns are factored by NVIDIA's cuSOLVER, which `gpk setup
 // -with cusolver` installs where there is no CUDA toolkit, in the matrices' own type. Cholesky's factorization of
-// float32 and complex64 of more than 2048 rows is the blocked algorithm on gpk's own products. Results may
-// be transposed views. Where cuSOLVER is missing or fails, the blocked algorithms run on the GPU, except
-// for blocks of few columns, which the CPU factors; Eigh, SVD and functions that use them then copy the
-// matrix to the CPU and the result back. Smaller matrices do so too. Explain of the result says which.
+// large matrices of float32 and complex64, small matrices, triangular systems and, without cuSOLVER, LU run on gpk's
+// own kernels and products. Results may be transposed views. What has neither, copies blocks of few columns or
+// whole matrices to the CPU and the result back. Explain of the result says which.
 //
 // The functions mean the same as in numpy.linalg, with these differences: a right side with one axis is a vector and
 // any other a stack of matrices, as in NumPy 2; SVD without Complete is the reduced one; NaN

@@ -153,7 +153,7 @@ const conditionSteps = 4
 
 // condition estimates |A^-1| in the 1-norm as the largest |A^-1 x| over a few x of norm 1 (Hager,
 // Condition estimates, SIAM J. Sci. Stat. Comput. 5, 1984; for complex matrices Higham 2002,
-// algorithm 15.1): with y = A^-1 x, the next x is the unit vector of the largest element of A^-H y/|y|.
+// algorithm 15.1): with y = A^-1 x, the next x is the unit vector of the largest element of A^-H y/|y|. It ends where no estimate has grown.
 func (r *refiner) condition() error {
 	s := r.a.Shape()
 	batch, n := s[0], s[1]
@@ -164,6 +164,7 @@ func (r *refiner) condition() error {
 	x := slices.Repeat([]complex128{complex(1/float64(n), 0)}, batch*n)
 	best := make([]float64, batch)
 	for range conditionSteps {
+		grows := false
 		y, err := r.vectors(r.system.solve, x)
 		if err != nil {
 			return err
@@ -177,7 +178,12 @@ func (r *refiner) condition() error {
 					y[j] = 1
 				}
 			}
-			best[i] = max(best[i], sum)
+			if sum > best[i] {
+				best[i], grows = sum, true
+			}
+		}
+		if !grows {
+			break
 		}
 		z, err := r.vectors(r.system.solveAdjoint, y)
 		if err != nil {

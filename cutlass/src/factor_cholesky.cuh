@@ -26,192 +26,215 @@ struct Column {
   int member0;  // number of the first matrix
 };
 
-// Shared memory of factor_block<T, N>: the matrix, the columns in work, and the inverses of the diagonal.
+// Shared memory of factor_block<T, N>. Lines are a multiple of 16 bytes.
+template <int N, class T>
+constexpr int block_pitch = N + wide<T>;
 template <class T, int N>
-constexpr int block_bytes = (N * (N + 1) + N * (micro<T> + 1)) * static_cast<int>(sizeof(T)) + N * static_cast<int>(sizeof(Real<T>));
+constexpr int block_bytes = (N + 2 * micro<T>) * block_pitch<N, T> * static_cast<int>(sizeof(T)) + N * static_cast<int>(sizeof(Real<T>));
 template <class T>
 constexpr int column_bytes = block_bytes<T, block<T>> + column_rows * (block<T> + 1) * static_cast<int>(sizeof(T));
 
 template <class T, int N>
 struct Shared {
-  T* matrix;    // [N][N + 1]
-  T* columns;   // [N][micro + 1]
-  Real<T>* inverse;
+  T* matrix;   // the factor, [N][block_pitch]
+  T* columns;  // the columns in work, [micro][block_pitch]
+  T* solved;   // those columns of the factor
+  Real<T>* inverse;  // of the diagonal
   char* rest;
   __device__ explicit Shared(char* at) {
     matrix = reinterpret_cast<T*>(at);
-    columns = matrix + N * (N + 1);
-    inverse = reinterpret_cast<Real<T>*>(columns + N * (micro<T> + 1));
+    columns = matrix + N * block_pitch<N, T>;
+    solved = columns + micro<T> * block_pitch<N, T>;
+    inverse = reinterpret_cast<Real<T>*>(solved + micro<T> * block_pitch<N, T>);
     rest = reinterpret_cast<char*>(inverse + N);
   }
 };
 
-// Replaces the lower triangle of the shared matrix by its factor, and zeros above the diagonal. Returns the order of
-// the first leading minor that is not positive, or 0, to the threads below N. All threads of the CTA call it after
-// they have written the matrix and before they synchronize. Per step:
+// Factors a matrix of order N, of which value(i, k), k <= i, returns the elements, into the shared matrix, with zeros
+// above the diagonal. Returns the order of the first leading minor that is not positive, or 0, to the threads below N.
+// A thread has 4 x 4 elements in registers. Per step of `micro` columns:
 //
-//  1. Thread i loads the `micro` diagonal columns' own block, factors it in registers, and solves row i with it.
-//  2. All threads update the columns behind.
-template <class T, int N, int THREADS>
-__device__ int factor_block(Shared<T, N> s) {
-  constexpr int M = micro<T>, pitch = N + 1;
-  constexpr int side = THREADS / 16;  // threads are 16 across and `side` down
-  int const tid = static_cast<int>(threadIdx.x);
+//  1. The threads that have the columns put them into shared memory.
+//  2. Thread i loads the columns' diagonal block, factors it in registers, and solves row i with it.
+//  3. All threads update their elements.
+template <class T, int N, class Value>
+__device__ int factor_block(Shared<T, N> s, Value value) {
+  constexpr int M = micro<T>, pitch = block_pitch<N, T>, side = N / 4;
+  int const tid = static_cast<int>(threadIdx.x), r0 = tid / side * 4, c0 = tid % side * 4;
+  bool const has = tid < side * side && r0 >= c0;  // elements on or below the diagonal
+  T tile[4][4];
+#pragma unroll
+  for (int a = 0; a < 4; ++a) {
+#pragma unroll
+    for (int b = 0; b < 4; ++b) tile[a][b] = has && c0 + b <= r0 + a ? value(r0 + a, c0 + b) : from_real<T>(0);
+  }
   int bad = 0;
+#pragma unroll 1
   for (int j = 0; j < N; j += M) {
-    __syncthreads();
-    if (tid >= j && tid < N) {
-      T d[M][M], x[M];
-      Real<T> inverse[M], root[M];
+    if (has && c0 >= j && c0 < j + M) {
 #pragma unroll
-      for (int r = 0; r < M; ++r) {
-#pragma unroll
-        for (int c = 0; c <= r; ++c) d[r][c] = s.matrix[(j + r) * pitch + j + c];
-        x[r] = s.matrix[tid * pitch + j + r];
-      }
-#pragma unroll
-      for (int c = 0; c < M; ++c) {
-        Real<T> const v = real_part(d[c][c]);
-        if (!pivotal(v) && bad == 0) bad = j + c + 1;
-        roots(v, &root[c], &inverse[c]);
-#pragma unroll
-        for (int r = c + 1; r < M; ++r) d[r][c] = scaled(d[r][c], inverse[c]);
-#pragma unroll
-        for (int k = c + 1; k < M; ++k) {
-#pragma unroll
-          for (int r = k; r < M; ++r) d[r][k] = less_conj(d[r][k], d[r][c], d[k][c]);
-        }
-      }
-      int const own = tid - j;  // below M: the diagonal is x[own]
-#pragma unroll
-      for (int c = 0; c < M; ++c) {
-#pragma unroll
-        for (int k = 0; k < c; ++k) x[c] = less_conj(x[c], x[k], d[c][k]);
-        x[c] = scaled(x[c], inverse[c]);
-        if (c == own) x[c] = from_real<T>(root[c]);
-        if (c > own) x[c] = from_real<T>(0);
-        s.columns[tid * (M + 1) + c] = x[c];
-        if (c == own) s.inverse[tid] = inverse[c];
+      for (int b = 0; b < 4; ++b) {
+        T const line[4] = {tile[0][b], tile[1][b], tile[2][b], tile[3][b]};
+        store_wide<4>(s.columns + (c0 - j + b) * pitch + r0, line);
       }
     }
     __syncthreads();
     if (tid < N) {
+      T d[M][M], x[M];  // d[c][r]: column c
+      Real<T> inverse[M], root[M];
+      if (tid >= j) {
 #pragma unroll
-      for (int c = 0; c < M; ++c) s.matrix[tid * pitch + j + c] = tid < j ? from_real<T>(0) : s.columns[tid * (M + 1) + c];
+        for (int c = 0; c < M; ++c) {
+          load_wide<M>(d[c], s.columns + c * pitch + j);
+          x[c] = s.columns[c * pitch + tid];
+        }
+#pragma unroll
+        for (int c = 0; c < M; ++c) {
+          Real<T> const v = real_part(d[c][c]);
+          if (!pivotal(v) && bad == 0) bad = j + c + 1;
+          roots(v, &root[c], &inverse[c]);
+#pragma unroll
+          for (int r = c + 1; r < M; ++r) d[c][r] = scaled(d[c][r], inverse[c]);
+#pragma unroll
+          for (int k = c + 1; k < M; ++k) {
+#pragma unroll
+            for (int r = k; r < M; ++r) d[k][r] = less_conj(d[k][r], d[c][r], d[c][k]);
+          }
+        }
+        int const own = tid - j;  // below M: the diagonal is x[own]
+#pragma unroll
+        for (int c = 0; c < M; ++c) {
+          x[c] = scaled(x[c], inverse[c]);
+#pragma unroll
+          for (int k = c + 1; k < M; ++k) x[k] = less_conj(x[k], x[c], d[c][k]);
+        }
+#pragma unroll
+        for (int c = 0; c < M; ++c) {
+          if (c == own) {
+            x[c] = from_real<T>(root[c]);
+            s.inverse[tid] = inverse[c];
+          }
+          if (c > own) x[c] = from_real<T>(0);
+          s.solved[c * pitch + tid] = x[c];
+        }
+      } else {
+#pragma unroll
+        for (int c = 0; c < M; ++c) x[c] = from_real<T>(0);
+      }
+      store_wide<M>(s.matrix + tid * pitch + j, x);
     }
-    int const from = j + M, down = tid / 16, across = tid % 16;
-    for (int r0 = from; r0 < N; r0 += 4 * side) {
-      for (int c0 = from; c0 < N && c0 < r0 + 4 * side; c0 += 64) {
-        T sum[4][4];
+    __syncthreads();
+    if (has && c0 >= j + M) {
+#pragma unroll
+      for (int k = 0; k < M; ++k) {
+        T l[4], u[4];
+        load_wide<4>(l, s.solved + k * pitch + r0);
+        load_wide<4>(u, s.solved + k * pitch + c0);
 #pragma unroll
         for (int a = 0; a < 4; ++a) {
 #pragma unroll
-          for (int b = 0; b < 4; ++b) {
-            int const r = r0 + down + a * side, c = c0 + across + b * 16;
-            sum[a][b] = r < N && c <= r ? s.matrix[r * pitch + c] : from_real<T>(0);
-          }
-        }
-#pragma unroll
-        for (int k = 0; k < M; ++k) {
-          T l[4], u[4];
-#pragma unroll
-          for (int a = 0; a < 4; ++a) {
-            int const r = r0 + down + a * side, c = c0 + across + a * 16;
-            l[a] = s.columns[(r < N ? r : N - 1) * (M + 1) + k];
-            u[a] = s.columns[(c < N ? c : N - 1) * (M + 1) + k];
-          }
-#pragma unroll
-          for (int a = 0; a < 4; ++a) {
-#pragma unroll
-            for (int b = 0; b < 4; ++b) sum[a][b] = less_conj(sum[a][b], l[a], u[b]);
-          }
-        }
-#pragma unroll
-        for (int a = 0; a < 4; ++a) {
-#pragma unroll
-          for (int b = 0; b < 4; ++b) {
-            int const r = r0 + down + a * side, c = c0 + across + b * 16;
-            if (r < N && c <= r) s.matrix[r * pitch + c] = sum[a][b];
-          }
+          for (int b = 0; b < 4; ++b) tile[a][b] = less_conj(tile[a][b], l[a], u[b]);
         }
       }
     }
   }
-  __syncthreads();
   return bad;
 }
 
-// Replaces the rows x of shared memory by x T^-1, or x T^-H, for the lower triangular matrix T in shared memory. A
-// warp has `micro` columns of 32 rows in registers: in turn, each solves its own, and those behind subtract the
-// product. All 256 threads call it after they have synchronized. divide returns x / T(c, c), or conj T(c, c).
+// Replaces the rows x of shared memory, [column_rows][block + 1], by x T^-1, or x T^-H, for the lower triangular matrix T
+// in shared memory, [block][block_pitch]. A warp has `micro` columns of 32 rows in registers: in turn, each solves its
+// own, and those behind subtract the product. All 256 threads call it after they have synchronized. divide returns x /
+// T(c, c), or x / conj T(c, c).
 template <class T, bool CONJ, class Divide>
 __device__ void solve_rows(T const* matrix, T* rows, Divide divide) {
-  constexpr int M = micro<T>, pitch = block<T> + 1;
+  constexpr int M = micro<T>, pitch = block<T> + 1, line = block_pitch<block<T>, T>;
   int const lane = static_cast<int>(threadIdx.x) % 32, own = static_cast<int>(threadIdx.x) / 32 * M;
   T x[M];
 #pragma unroll
   for (int c = 0; c < M; ++c) x[c] = rows[lane * pitch + own + c];
+#pragma unroll 1
   for (int j = 0; j < block<T>; j += M) {
     if (own == j) {
+      T t[M][M];
+#pragma unroll
+      for (int c = 1; c < M; ++c) load_wide<M>(t[c], matrix + (j + c) * line + j);
 #pragma unroll
       for (int c = 0; c < M; ++c) {
-#pragma unroll
-        for (int k = 0; k < c; ++k) x[c] = less(x[c], x[k], conjugate(matrix[(j + c) * pitch + j + k], CONJ));
         x[c] = divide(x[c], j + c);
+#pragma unroll
+        for (int k = c + 1; k < M; ++k) x[k] = less(x[k], x[c], conjugate(t[k][c], CONJ));
         rows[lane * pitch + j + c] = x[c];
       }
     }
     __syncthreads();
     if (own > j) {
+      T v[M];
 #pragma unroll
-      for (int k = 0; k < M; ++k) {
-        T const v = rows[lane * pitch + j + k];
+      for (int k = 0; k < M; ++k) v[k] = rows[lane * pitch + j + k];
 #pragma unroll
-        for (int c = 0; c < M; ++c) x[c] = less(x[c], v, conjugate(matrix[(own + c) * pitch + j + k], CONJ));
+      for (int c = 0; c < M; ++c) {
+        T t[M];
+        load_wide<M>(t, matrix + (own + c) * line + j);
+#pragma unroll
+        for (int k = 0; k < M; ++k) x[c] = less(x[c], v[k], conjugate(t[k], CONJ));
       }
     }
   }
 }
 
-// The factor of a diagonal block, and the rows below divided by it. Grid: ceil(below / column_rows), at least 1, by
-// the batch.
+// The factor of a diagonal block, and the rows below divided by it. Grid: CTAs that share the rows below, in pieces of
+// column_rows, by the batch.
 template <class T>
 __global__ void __launch_bounds__(column_threads) factor_column(Column p) {
-  constexpr int N = block<T>, pitch = N + 1;
+  constexpr int N = block<T>, pitch = N + 1, line = block_pitch<N, T>, each = column_rows * N / column_threads;
   GPK_FACTOR_SHARED(shared);
   Shared<T, N> const s(shared);
   T* const rows = reinterpret_cast<T*>(s.rest);
-  int const tid = static_cast<int>(threadIdx.x);
+  int const tid = static_cast<int>(threadIdx.x), step = static_cast<int>(gridDim.x) * column_rows;
   T* const a = reinterpret_cast<T*>(p.a) + blockIdx.y * p.a_member;
-  int const row0 = static_cast<int>(blockIdx.x) * column_rows;
-  begin();
-  for (int e = tid; e < N * N; e += column_threads) {
-    int const i = e / N, k = e % N;
-    T v = from_real<T>(i == k ? 1 : 0);  // columns beyond the block are those of the identity
-    if (i < p.nb && k <= i) {
-      v = a[i * p.pitch + k];
-      if (i == k) v = from_real<T>(real_part(v));
+  int row0 = static_cast<int>(blockIdx.x) * column_rows;
+  T x[each];  // of the next rows
+  auto const load = [&] {
+#pragma unroll
+    for (int q = 0; q < each; ++q) {
+      int const e = q * column_threads + tid, i = e / N, k = e % N;
+      bool const in = row0 + i < p.below && k < p.nb;
+      x[q] = in ? a[(p.nb + row0 + i) * p.pitch + k] : from_real<T>(0);
     }
-    s.matrix[i * pitch + k] = v;
-  }
-  for (int e = tid; e < column_rows * N; e += column_threads) {
-    int const i = e / N, k = e % N;
-    bool const in = row0 + i < p.below && k < p.nb;
-    rows[i * pitch + k] = in ? a[(p.nb + row0 + i) * p.pitch + k] : from_real<T>(0);
-  }
-  int const bad = factor_block<T, N, column_threads>(s);
+  };
+  begin();
+  load();
+  int const nb = p.nb;
+  int64_t const of_a = p.pitch;
+  int const bad = factor_block<T, N>(s, [=](int i, int k) {
+    T v = from_real<T>(i == k ? 1 : 0);  // columns beyond the block are those of the identity
+    if (i < nb) v = a[i * of_a + k];
+    return i == k ? from_real<T>(real_part(v)) : v;
+  });
   if (blockIdx.x == 0) {
     if (tid == p.nb - 1 && bad != 0) record(p.flags, p.member0 + blockIdx.y, p.first + bad);
     T* const to = reinterpret_cast<T*>(p.block) + blockIdx.y * p.block_member;
-    for (int e = tid; e < p.nb * p.nb; e += column_threads) to[e] = s.matrix[e / p.nb * pitch + e % p.nb];
+    for (int e = tid; e < p.nb * p.nb; e += column_threads) to[e] = s.matrix[e / p.nb * line + e % p.nb];
   }
-  if (p.below == 0) return;
   Real<T> const* const inverse = s.inverse;
-  solve_rows<T, true>(s.matrix, rows, [inverse](T x, int c) { return scaled(x, inverse[c]); });
-  __syncthreads();
-  for (int e = tid; e < column_rows * N; e += column_threads) {
-    int const i = e / N, k = e % N;
-    if (row0 + i < p.below && k < p.nb) a[(p.nb + row0 + i) * p.pitch + k] = rows[i * pitch + k];
+  while (row0 < p.below) {
+#pragma unroll
+    for (int q = 0; q < each; ++q) {
+      int const e = q * column_threads + tid;
+      rows[e / N * pitch + e % N] = x[q];
+    }
+    __syncthreads();
+    int const here = row0;
+    row0 += step;
+    load();
+    solve_rows<T, true>(s.matrix, rows, [inverse](T v, int c) { return scaled(v, inverse[c]); });
+    __syncthreads();
+#pragma unroll
+    for (int q = 0; q < each; ++q) {
+      int const e = q * column_threads + tid, i = e / N, k = e % N;
+      if (here + i < p.below && k < p.nb) a[(p.nb + here + i) * p.pitch + k] = rows[i * pitch + k];
+    }
+    __syncthreads();
   }
 }
 
@@ -295,7 +318,7 @@ __global__ void __launch_bounds__(small_threads) factor_small(Small p) {
 // The factor of a matrix of order up to 64 a CTA.
 template <class T>
 __global__ void __launch_bounds__(column_threads) factor_medium(Small p) {
-  constexpr int N = 64, pitch = N + 1;
+  constexpr int N = 64, line = block_pitch<N, T>;
   GPK_FACTOR_SHARED(shared);
   Shared<T, N> const s(shared);
   int const tid = static_cast<int>(threadIdx.x);
@@ -303,22 +326,16 @@ __global__ void __launch_bounds__(column_threads) factor_medium(Small p) {
   begin();
   T const* const a = reinterpret_cast<T const*>(p.a) + member * p.a_member;
   T* const b = reinterpret_cast<T*>(p.b) + member * p.b_member;
-  bool const across = p.a_col * p.a_col <= p.a_row * p.a_row;
-  for (int e = tid; e < N * N; e += column_threads) {
-    int const i = across ? e / N : e % N, k = across ? e % N : e / N;
+  int const bad = factor_block<T, N>(s, [a, p](int i, int k) {
     T v = from_real<T>(i == k ? 1 : 0);
-    if (i < p.n && k <= i) {
-      v = conjugate(a[i * p.a_row + k * p.a_col], p.conj);
-      if (i == k) v = from_real<T>(real_part(v));
-    }
-    s.matrix[i * pitch + k] = v;
-  }
-  int const bad = factor_block<T, N, column_threads>(s);
+    if (i < p.n) v = conjugate(a[i * p.a_row + k * p.a_col], p.conj);
+    return i == k ? from_real<T>(real_part(v)) : v;
+  });
   if (tid == p.n - 1 && bad != 0) record(p.flags, member, bad);
   bool const along = p.b_col * p.b_col <= p.b_row * p.b_row;
   for (int e = tid; e < N * N; e += column_threads) {
     int const i = along ? e / N : e % N, k = along ? e % N : e / N;
-    if (i < p.n && k < p.n) b[i * p.b_row + k * p.b_col] = conjugate(s.matrix[i * pitch + k], p.conj);
+    if (i < p.n && k < p.n) b[i * p.b_row + k * p.b_col] = conjugate(s.matrix[i * line + k], p.conj);
   }
 }
 

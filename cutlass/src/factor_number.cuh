@@ -34,6 +34,35 @@ constexpr int micro = Number<T>::complex ? 4 : 8;
 template <class T>
 constexpr int block = 8 * micro<T>;
 
+// Sixteen bytes of elements.
+template <class T>
+constexpr int wide = 16 / static_cast<int>(sizeof(T));
+template <class T>
+struct alignas(16) Wide {
+  T v[wide<T>];
+};
+
+// Loads or stores COUNT elements of shared memory, at least 16 bytes, at an address that 16 divides.
+template <int COUNT, class T>
+__device__ inline void load_wide(T (&to)[COUNT], T const* from) {
+#pragma unroll
+  for (int i = 0; i < COUNT; i += wide<T>) {
+    Wide<T> const w = *reinterpret_cast<Wide<T> const*>(from + i);
+#pragma unroll
+    for (int k = 0; k < wide<T>; ++k) to[i + k] = w.v[k];
+  }
+}
+template <int COUNT, class T>
+__device__ inline void store_wide(T* to, T const (&from)[COUNT]) {
+#pragma unroll
+  for (int i = 0; i < COUNT; i += wide<T>) {
+    Wide<T> w;
+#pragma unroll
+    for (int k = 0; k < wide<T>; ++k) w.v[k] = from[i + k];
+    *reinterpret_cast<Wide<T>*>(to + i) = w;
+  }
+}
+
 __device__ inline float fused(float a, float b, float c) { return fmaf(a, b, c); }
 __device__ inline double fused(double a, double b, double c) { return fma(a, b, c); }
 
@@ -89,18 +118,18 @@ __device__ inline Complex<R> quotient(Complex<R> a, Complex<R> b) {
   return {fused(a.re, s, a.im) / den, fused(a.im, s, -a.re) / den};
 }
 
-// The square root of d and its inverse, both within an ulp or two: the inverse from the hardware with one step of
-// Newton's, which also corrects the root. Neither leaves the range of the type.
-__device__ inline void roots(float d, float* root, float* inverse) {
-  float r = rsqrtf(d);
-  r = fused(r * 0.5f, fused(-d * r, r, 1.0f), r);
-  float const l = d * r;
-  *root = fused(0.5f * r, fused(-l, l, d), l);
-  *inverse = r;
-}
-__device__ inline void roots(double d, double* root, double* inverse) {
-  double const r = rsqrt(d), l = d * r;
-  *root = fused(0.5 * r, fused(-l, l, d), l);
+// The square root of d and its inverse, within an ulp and two ulps: a step of Newton's corrects the root. Neither leaves
+// the range of the type.
+template <class R>
+__device__ inline void roots(R d, R* root, R* inverse) {
+  R r;
+  if constexpr (sizeof(R) == 4) {
+    r = rsqrtf(d);
+  } else {
+    r = rsqrt(d);
+  }
+  R const l = d * r;
+  *root = fused(R(0.5) * r, fused(-l, l, d), l);
   *inverse = r;
 }
 

@@ -16,37 +16,39 @@ struct Solve {
 };
 
 template <class T>
-constexpr int solve_bytes = (block<T> + column_rows) * (block<T> + 1) * static_cast<int>(sizeof(T));
+constexpr int solve_bytes = (block<T> * block_pitch<block<T>, T> + column_rows * (block<T> + 1)) * static_cast<int>(sizeof(T));
 
 // x = t^-1 x for a lower triangular t of order up to `block`. Grid: pieces of 32 columns of x, by the batch.
 template <class T>
 __global__ void __launch_bounds__(column_threads) solve_block(Solve p) {
-  constexpr int N = block<T>, pitch = N + 1;
+  constexpr int N = block<T>, pitch = N + 1, line = block_pitch<N, T>;
   GPK_FACTOR_SHARED(shared);
   T* const matrix = reinterpret_cast<T*>(shared);
-  T* const lines = matrix + N * pitch;
+  T* const lines = matrix + N * line;
   int const tid = static_cast<int>(threadIdx.x), col0 = static_cast<int>(blockIdx.x) * column_rows;
   T const* const a = reinterpret_cast<T const*>(p.t) + blockIdx.y * p.t_member;
   T* const x = reinterpret_cast<T*>(p.x) + blockIdx.y * p.x_member;
   begin();
   bool const across = p.t_col * p.t_col <= p.t_row * p.t_row;
+#pragma unroll 8
   for (int e = tid; e < N * N; e += column_threads) {
     int const i = across ? e / N : e % N, k = across ? e % N : e / N;
     T v = from_real<T>(i == k ? 1 : 0);
     if (i < p.order && (k < i || (k == i && !p.unit))) v = conjugate(a[i * p.t_row + k * p.t_col], p.conj);
-    matrix[i * pitch + k] = v;
+    matrix[i * line + k] = v;
   }
-  bool const wide = p.x_col * p.x_col <= p.x_row * p.x_row;
+  bool const flat = p.x_col * p.x_col <= p.x_row * p.x_row;
+#pragma unroll 8
   for (int e = tid; e < column_rows * N; e += column_threads) {
-    int const i = wide ? e % column_rows : e / N, k = wide ? e / column_rows : e % N;
+    int const i = flat ? e % column_rows : e / N, k = flat ? e / column_rows : e % N;
     bool const in = col0 + i < p.cols && k < p.order;
     lines[i * pitch + k] = in ? x[k * p.x_row + (col0 + i) * p.x_col] : from_real<T>(0);
   }
   __syncthreads();
-  solve_rows<T, false>(matrix, lines, [matrix](T v, int c) { return quotient(v, matrix[c * (block<T> + 1) + c]); });
+  solve_rows<T, false>(matrix, lines, [matrix](T v, int c) { return quotient(v, matrix[c * block_pitch<block<T>, T> + c]); });
   __syncthreads();
   for (int e = tid; e < column_rows * N; e += column_threads) {
-    int const i = wide ? e % column_rows : e / N, k = wide ? e / column_rows : e % N;
+    int const i = flat ? e % column_rows : e / N, k = flat ? e / column_rows : e % N;
     if (col0 + i < p.cols && k < p.order) x[k * p.x_row + (col0 + i) * p.x_col] = lines[i * pitch + k];
   }
 }

@@ -1,0 +1,31 @@
+package cutlass
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// TestEmulated compiles the kernels of gpk_factor for the host, where the threads of a CTA run one
+// after the other, and compares what they compute with the definitions.
+func TestEmulated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles C++ for some seconds")
+	}
+	compiler, err := exec.LookPath("g++")
+	if err != nil {
+		t.Skipf("the kernels of gpk_factor were NOT tested: %v", err)
+	}
+	program := filepath.Join(t.TempDir(), "factor")
+	build := exec.Command(compiler, "-std=c++17", "-O2", "-U_FORTIFY_SOURCE", "-fcx-limited-range", "-Wall", "-Wno-unknown-pragmas",
+		"-Isrc", "-Itestdata/emulate", "testdata/emulate/factor.cpp", "-o", program)
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	seed := rand.Uint64()
+	if out, err := exec.Command(program, fmt.Sprint(seed)).CombinedOutput(); err != nil {
+		t.Errorf("%v, seed %d\n%s", err, seed, out)
+	}
+}
