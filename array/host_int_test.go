@@ -53,3 +53,33 @@ func TestInt(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestUint: Go's uint goes in and out as Uint64, dense and by strides. Where uint has 32
+// bits, an element that it does not hold is an error.
+func TestUint(t *testing.T) {
+	data := []uint{1, math.MaxUint, 0, 1 << 31, 5, 7}
+	a := FromSlice(data, 2, 3)
+	if a.DType() != dtype.Uint64 {
+		t.Fatalf("uint is stored as %v", a.DType())
+	}
+	wide, err := ToSlice[uint64](a)
+	if err != nil || !slices.Equal(wide, []uint64{1, math.MaxUint, 0, 1 << 31, 5, 7}) {
+		t.Fatal(wide, err)
+	}
+	if got, err := ToSlice[uint](a.T()); err != nil || !slices.Equal(got, []uint{1, 1 << 31, math.MaxUint, 5, 0, 7}) {
+		t.Error(got, err)
+	}
+	if err := FromSliceInto(a.T(), []uint{6, 5, 4, 3, 2, math.MaxUint}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Item[uint](a.Slice(0, 1, 2).Slice(1, 2, 3)); err != nil || got != math.MaxUint {
+		t.Error(got, err)
+	}
+	if _, err := ToSlice[uint](Ones(dtype.Int64, 2)); !errors.Is(err, dtype.ErrDType) || !strings.Contains(err.Error(), "Cast(gpk.Uint64)") {
+		t.Error(err)
+	}
+	_, err = ToSlice[uint](FromSlice([]uint64{1, 1 << 40}))
+	if strconv.IntSize == 64 && err != nil || strconv.IntSize == 32 && (!errors.Is(err, dtype.ErrDType) || !strings.Contains(err.Error(), "element 1 is 1099511627776")) {
+		t.Error(err)
+	}
+}

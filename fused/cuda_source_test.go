@@ -47,7 +47,7 @@ func numbered(text string) string {
 // class.
 func TestSourceOperations(t *testing.T) {
 	begun := time.Now()
-	types := []dtype.DType{dtype.Float32, dtype.Float64, dtype.Float16, dtype.BFloat16, dtype.Int8, dtype.Uint8, dtype.Int32, dtype.Int64, dtype.Bool, dtype.Complex64, dtype.Complex128}
+	types := dtype.All
 	var source strings.Builder
 	source.WriteString(preambles[0][1]())
 	n := 0
@@ -205,7 +205,7 @@ func foldCall(t *testing.T, r *recorder, op expr.Op, dt dtype.DType, shift int, 
 func TestSourceFold(t *testing.T) {
 	r := newRecorder()
 	floats := []dtype.DType{dtype.Float32, dtype.Float64, dtype.Float16, dtype.BFloat16}
-	others := []dtype.DType{dtype.Int8, dtype.Uint8, dtype.Int32, dtype.Int64, dtype.Bool, dtype.Complex64, dtype.Complex128}
+	others := slices.DeleteFunc(slices.Clone(dtype.All[:]), dtype.DType.IsFloat)
 	n := 0
 	compile := func(op expr.Op, dt dtype.DType, shift int, shape []int, axes ...int) {
 		if _, err := ops.Lookup(op).Check(dt); err != nil {
