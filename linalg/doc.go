@@ -11,8 +11,8 @@
 //
 // Cholesky, LU, QR and triangular systems are blocked algorithms on products of full precision, in
 // the matrices' own type. Eigh and SVD reduce a matrix to a real tridiagonal or bidiagonal form in its
-// own type, and solve that in float64, also for float32: Eigh by divide and conquer, SVD by the QR
-// method of gonum's implementation of LAPACK. On a GPU the blocked algorithms run there, except for
+// own type, and solve that in float64, also for float32, by divide and conquer; values without vectors
+// come from gonum's implementation of LAPACK. On a GPU the blocked algorithms run there, except for
 // blocks of few columns, which the CPU factors. Eigh, SVD and functions that use them copy the matrix to the CPU and
 // the result back; Explain of the result says so.
 //
