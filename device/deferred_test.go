@@ -122,3 +122,50 @@ func TestDeferredEnd(t *testing.T) {
 		t.Errorf("%d deferred errors", n)
 	}
 }
+
+// TestFreshOnTheCPU: memory of the CPU is fresh until work writes it, also while that runs. Reading
+// leaves it so, and memory that is exposed may have been written by anybody.
+func TestFreshOnTheCPU(t *testing.T) {
+	d, err := Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, write := range map[string]func(b *Buffer) error{
+		"CopyFromHost": func(b *Buffer) error { return d.CopyFromHost(b, 0, make([]byte, 8), nil) },
+		"Copy": func(b *Buffer) error {
+			other := alloc(t, d, 64, nil)
+			defer other.Free()
+			return d.Copy(b, 0, other, 0, 64, nil)
+		},
+		"Launch": func(b *Buffer) error {
+			return d.Launch(nil, nil, []*Buffer{b}, func(int, uint64) error {
+				if b.isFresh() {
+					t.Error("fresh while it is written")
+				}
+				return nil
+			})
+		},
+		"a failed Launch": func(b *Buffer) error {
+			if err := d.Launch(nil, nil, []*Buffer{b}, func(int, uint64) error { return errJudged }); err == nil {
+				t.Error("no error")
+			}
+			return nil
+		},
+		"Expose": func(b *Buffer) error { b.Expose(); return nil },
+	} {
+		b := alloc(t, d, 64, nil)
+		if err := d.Launch(nil, []*Buffer{b}, nil, func(int, uint64) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if !b.isFresh() {
+			t.Errorf("%s: not fresh before", name)
+		}
+		if err := write(b); err != nil {
+			t.Fatal(name, err)
+		}
+		if b.isFresh() {
+			t.Errorf("%s: fresh afterwards", name)
+		}
+		b.Free()
+	}
+}

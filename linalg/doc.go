@@ -11,8 +11,8 @@
 //
 // Cholesky, LU, QR and triangular systems are blocked algorithms on products of full precision, in
 // the matrices' own type. Eigh and SVD reduce a matrix to a real tridiagonal or bidiagonal form in its
-// own type, and solve that in float64, also for float32: Eigh by divide and conquer, SVD by the QR
-// method of gonum's implementation of LAPACK.
+// own type, and solve that in float64, also for float32, by divide and conquer; values without vectors
+// come from gonum's implementation of LAPACK.
 //
 // On a GPU, matrices of more than 64 rows and columns are factored by NVIDIA's cuSOLVER, which `gpk setup
 // -with cusolver` installs where there is no CUDA toolkit, in the matrices' own type. Cholesky's factorization of

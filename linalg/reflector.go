@@ -16,6 +16,12 @@ func reflector[T number](x []T) (tau T) {
 		return 0
 	}
 	beta := -math.Copysign(math.Hypot(math.Hypot(re, im), rest), re)
+	if up := scaleUp[T](); math.Abs(beta)*up < 1 { // too small for the precision of v
+		scale(of2[T](up, 0), x)
+		tau = reflector(x)
+		x[0] /= of2[T](up, 0)
+		return tau
+	}
 	tau = of2[T]((beta-re)/beta, -im/beta)
 	b := of2[T](beta, 0)
 	d := x[0] - b
@@ -29,6 +35,15 @@ func reflector[T number](x []T) (tau T) {
 	}
 	x[0] = b
 	return tau
+}
+
+// scaleUp returns a power of two by which numbers are multiplied that lie near the least normal one of T or
+// below it.
+func scaleUp[T number]() float64 {
+	if epsilon[T]() > eps64 {
+		return 0x1p90
+	}
+	return 0x1p900
 }
 
 // qrBlock is the number of reflectors that are applied at once.

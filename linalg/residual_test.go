@@ -292,3 +292,29 @@ func TestSVD(t *testing.T) {
 		}
 	})
 }
+
+// TestRankOne factors matrices of ones. Their columns are equal, so that every reflector leaves the next
+// columns smaller by a factor of eps, down to subnormal numbers.
+func TestRankOne(t *testing.T) {
+	for _, dt := range types {
+		for _, size := range [][2]int{{150, 40}, {40, 150}, {60, 60}} {
+			m, n := size[0], size[1]
+			a := gpk.Ones(dt, m, n)
+			one := widen(t, a)[0]
+			q, r := QR(a)
+			u, s, vh := SVD(a)
+			qs, rs, us, vs := widen(t, q)[0], widen(t, r)[0], widen(t, u)[0], widen(t, vh)[0]
+			k, most := min(m, n), max(m, n)
+			d := newWide(k, k)
+			for i, v := range widen(t, s.Unsqueeze(0))[0].data {
+				d.set(i, i, v)
+			}
+			what := fmt.Sprint(dt, size)
+			bound(t, "A - Q R "+what, dt, most, one.minus(qs.times(rs)).norm(), one.norm())
+			bound(t, "A - U S V^H "+what, dt, most, one.minus(us.times(d).times(vs)).norm(), one.norm())
+			for name, x := range map[string]wide{"Q": qs, "U": us, "V": vs.adjoint()} {
+				bound(t, name+"^H "+name+" - I "+what, dt, most, x.adjoint().times(x).minus(eye(k)).norm(), math.Sqrt(float64(k)))
+			}
+		}
+	}
+}

@@ -14,10 +14,11 @@ import (
 // [..., m, m] and vh [..., n, n].
 //
 // The matrix is brought to a real bidiagonal one by reflectors in its own type (Golub and Kahan
-// 1965). The singular values of that are computed in float64 by the implicit zero-shift QR
-// method of gonum's implementation of LAPACK, and rounded. On a GPU cuSOLVER computes in the matrix's own
-// type: by polar decomposition (Nakatsukasa and Higham 2013), the factors of which are multiplied, and where
-// a backward error is above 4 n eps, by Jacobi's method, and where that does not converge, by the QR method.
+// 1965). That is solved in float64 by divide and conquer (Gu and Eisenstat, A divide-and-conquer
+// algorithm for the bidiagonal SVD, SIAM J. Matrix Anal. Appl. 16, 1995), and the results are rounded. On a GPU
+// cuSOLVER computes in the matrix's own type: by polar decomposition (Nakatsukasa and Higham 2013), the factors of
+// which are multiplied, and where a backward error is above 4 n eps, by Jacobi's method, and where that does not
+// converge, by the QR method.
 //
 // Errors: gpk.ErrNonFinite, with the index; gpk.ErrShape; ErrNoConvergence.
 func SVD(a *gpk.Array, opts ...Option) (u, s, vh *gpk.Array) {
@@ -35,7 +36,9 @@ func SVD(a *gpk.Array, opts ...Option) (u, s, vh *gpk.Array) {
 	return u, s, vh
 }
 
-// SVDVals returns the singular values of SVD without the vectors, which is faster.
+// SVDVals returns the singular values of SVD without the vectors, which is faster: by the method of
+// Fernando and Parlett (Accurate singular values and differential qd algorithms, Numer. Math. 67, 1994)
+// in gonum's implementation of LAPACK.
 func SVDVals(a *gpk.Array) *gpk.Array {
 	op, err := begin("SVDVals", nil, 0, a)
 	if err == nil {
@@ -51,7 +54,10 @@ func SVDVals(a *gpk.Array) *gpk.Array {
 	return s
 }
 
-const svdName = "bidiagonal QR"
+const (
+	svdName     = "bidiagonal divide and conquer"
+	svdValsName = "bidiagonal differential qd"
+)
 
 func (host[T]) svd(op *operation, a *gpk.Array, vectors bool) (u, s, vh *gpk.Array, err error) {
 	m, err := read[T]("a", a, allElements)
@@ -87,7 +93,11 @@ func (host[T]) svd(op *operation, a *gpk.Array, vectors bool) (u, s, vh *gpk.Arr
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	s = reals(op, svdName, a.DType().Real(), values, append(slices.Clone(m.lead), k))
+	name := svdName
+	if !vectors {
+		name = svdValsName
+	}
+	s = reals(op, name, a.DType().Real(), values, append(slices.Clone(m.lead), k))
 	if !vectors {
 		return nil, s, nil, nil
 	}
@@ -209,7 +219,7 @@ func MatrixRank(a *gpk.Array, rtol ...float64) *gpk.Array {
 	for i := range s {
 		ranks[i] = int64(rankOf(s[i], limit))
 	}
-	return result(op, svdName, ranks, a.Shape()[:a.NDim()-2])
+	return result(op, svdValsName, ranks, a.Shape()[:a.NDim()-2])
 }
 
 // Frobenius is the order of the norm sqrt(sum |a|^2), for Cond.

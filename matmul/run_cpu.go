@@ -171,11 +171,8 @@ func (p *Product) runBlocks(s *device.Stream, st stack, at [3]int, reads []*devi
 	dev := s.Device()
 	st.a.offset, st.b.offset, st.d.offset = at[0], at[1], at[2]
 	q := p.problem(st)
-	rows := q.M
 	half := q.Symmetric && !q.AbsSquare // squares are also taken of elements below the diagonal
-	if q.Batch == 1 && !(half && (q.A == dtype.Float32 || q.A == dtype.Float64)) {
-		rows = min(rows, max(blockUnit, alignUp(q.M/8, blockUnit)))
-	}
+	rows := hostRows(q, half)
 	var temp device.View
 	if q.AbsSquare && q.sumType() != q.Out {
 		temp.DType = q.sumType()
@@ -215,6 +212,15 @@ func (p *Product) runBlocks(s *device.Stream, st stack, at [3]int, reads []*devi
 		return mirror(s, st.d.view(p.D, q.Batch))
 	}
 	return nil
+}
+
+// hostRows returns the number of rows of a block. The kernels of float32 and float64 skip the lower half
+// themselves.
+func hostRows(q Problem, half bool) int {
+	if q.Batch > 1 || half && (q.A == dtype.Float32 || q.A == dtype.Float64) {
+		return q.M
+	}
+	return min(q.M, max(blockUnit, alignUp(q.M/8, blockUnit)))
 }
 
 // pointer returns the host address of element i of v's buffer.
