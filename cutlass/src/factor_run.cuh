@@ -84,7 +84,8 @@ int cholesky(gpk_factor_args const& a, L const& l, int64_t member0, int64_t batc
       p.nb = j1 - j < block<T> ? j1 - j : block<T>;
       p.below = rows - j - p.nb;
       p.first = static_cast<int>(a.first) + j, p.member0 = static_cast<int>(member0);
-      int64_t const most = 2 * l.processors(), wanted = pieces(p.below, column_rows), ctas = wanted > most ? most : wanted > 0 ? wanted : 1;
+      // The registers of a CTA leave room for another in the types of single precision.
+      int64_t const most = (sizeof(Real<T>) == 4 ? 2 : 1) * l.processors(), wanted = pieces(p.below, column_rows), ctas = wanted > most ? most : wanted > 0 ? wanted : 1;
       dim3 const grid(static_cast<unsigned>(ctas), static_cast<unsigned>(batch));
       if (int const code = l.template start<factor_column<T>>(grid, column_threads, column_bytes<T>, p)) return code;
       if (j + p.nb < j1) {
