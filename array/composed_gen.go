@@ -256,9 +256,8 @@ func (a *Array) Roll(shift int, axes ...int) *Array {
 // halves are computed in Float32 and rounded once, integers wrap. An index outside the axis is
 // ErrShape, found as that of Take. Bool is ErrDType.
 //
-// On the CPU the values are added one after the other, those of Float32 in Float64. On a GPU
-// they are sorted by index, and a scan of log2 of their number passes adds those of equal
-// indices (Hillis and Steele, Communications of the ACM 29 (1986) 1170).
+// On the CPU the values are added one after the other, on a GPU they are sorted by index and added
+// in runs of 32; those of Float32 and Complex64 are added in double precision and rounded once.
 func (a *Array) ScatterAdd(indices, values *Array, axis int) *Array {
 	return compose.ScatterAdd(NewOperation("ScatterAdd", []*Array{a, indices, values}), a, indices, values, axis)
 }
