@@ -69,8 +69,8 @@ func CountNonzero(a *Array, axes ...int) *Array { return a.CountNonzero(axes...)
 // A component is the difference of two rounded products.
 func Cross(a, b *Array, axis int) *Array { return a.Cross(b, axis) }
 
-// CumProd returns the product of the elements up to each index along an axis. Integers and
-// Bool give Int64 and wrap. Float32, half types and Complex64 are computed in twice the
+// CumProd returns the product of the elements up to each index along an axis. Uint16, Uint32 and
+// Uint64 give Uint64, the other integers and Bool Int64; these products wrap. Float32, half types and Complex64 are computed in twice the
 // width and rounded once. It is a scan of log2 n passes, the k-th of which multiplies
 // elements 2^k apart (Hillis and Steele, Communications of the ACM 29 (1986) 1170), so that
 // the order of the factors is one of the length alone.
@@ -270,9 +270,8 @@ func Roll(a *Array, shift int, axes ...int) *Array { return a.Roll(shift, axes..
 // halves are computed in Float32 and rounded once, integers wrap. An index outside the axis is
 // ErrShape, found as that of Take. Bool is ErrDType.
 //
-// On the CPU the values are added one after the other, those of Float32 in Float64. On a GPU
-// they are sorted by index, and a scan of log2 of their number passes adds those of equal
-// indices (Hillis and Steele, Communications of the ACM 29 (1986) 1170).
+// On the CPU the values are added one after the other. On a GPU they are sorted by index and added in
+// runs of 32. Float32 and Complex64 are added in double precision and rounded once.
 func ScatterAdd(a, indices, values *Array, axis int) *Array {
 	return a.ScatterAdd(indices, values, axis)
 }
