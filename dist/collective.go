@@ -174,7 +174,7 @@ func (k *call) finish(move func() (*gpk.Array, error)) *gpk.Array {
 	return k.Own(out)
 }
 
-// announce tells the other ranks of the call. With NCCL it does not wait for them.
+// announce tells the other ranks of the call. With NCCL it does not wait for ranks in other processes.
 func (k *call) announce() error {
 	c := k.c
 	if c.compare == nil {
@@ -184,7 +184,9 @@ func (k *call) announce() error {
 	if c.ctx.Err() != nil { // nobody compares
 		return c.end(context.Cause(c.ctx))
 	}
-	c.compare.add(k.head)
+	if err := c.compare.announce(c, k.head); err != nil {
+		return err
+	}
 	if k.err == nil && !k.onGPU() { // no elements: all ranks that make this call name it
 		k.key = c.next()
 	}

@@ -58,8 +58,7 @@ func (r *replays) Before(s *device.Stream) error {
 	if err := r.c.gpu.follow(s); err != nil {
 		return err
 	}
-	r.c.compare.add(heading{Call: "Replay", Sequence: r.number})
-	return nil
+	return r.c.compare.announce(r.c, heading{Call: "Replay", Sequence: r.number})
 }
 
 // After implements array.Replayed. The other ranks wait for a Replay that has failed.
