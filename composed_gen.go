@@ -69,11 +69,11 @@ func CountNonzero(a *Array, axes ...int) *Array { return a.CountNonzero(axes...)
 // A component is the difference of two rounded products.
 func Cross(a, b *Array, axis int) *Array { return a.Cross(b, axis) }
 
-// CumProd returns the product of the elements up to each index along an axis. Uint16, Uint32 and
-// Uint64 give Uint64, the other integers and Bool Int64; these products wrap. Float32, half types and Complex64 are computed in twice the
-// width and rounded once. It is a scan of log2 n passes, the k-th of which multiplies
-// elements 2^k apart (Hillis and Steele, Communications of the ACM 29 (1986) 1170), so that
-// the order of the factors is one of the length alone.
+// CumProd returns the product of the elements up to each index along an axis. Integers and
+// Bool give Int64, Uint16, Uint32 and Uint64 give Uint64, and wrap. Float32, half types and
+// Complex64 are computed in twice the width and rounded once. It is a scan of log2 n passes,
+// the k-th of which multiplies elements 2^k apart (Hillis and Steele, Communications of the
+// ACM 29 (1986) 1170), so that the order of the factors is one of the length alone.
 func CumProd(a *Array, axis int) *Array { return a.CumProd(axis) }
 
 // Diag returns a view of diagonal k of a matrix, the elements (i, i+k), or a square matrix
@@ -270,8 +270,8 @@ func Roll(a *Array, shift int, axes ...int) *Array { return a.Roll(shift, axes..
 // halves are computed in Float32 and rounded once, integers wrap. An index outside the axis is
 // ErrShape, found as that of Take. Bool is ErrDType.
 //
-// On the CPU the values are added one after the other. On a GPU they are sorted by index and added in
-// runs of 32. Float32 and Complex64 are added in double precision and rounded once.
+// On the CPU the values are added one after the other, on a GPU they are sorted by index and added
+// in runs of 32; those of Float32 and Complex64 are added in double precision and rounded once.
 func ScatterAdd(a, indices, values *Array, axis int) *Array {
 	return a.ScatterAdd(indices, values, axis)
 }
