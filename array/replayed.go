@@ -7,19 +7,19 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// Replayed is told of the replays of a graph, by an operation of the sequence whose work involves more than the
-// device, such as other ranks. Its methods must not use the graph, except where they say so.
+// Replayed is notified of the replays of a graph. An operation of the sequence registers it, by OnReplay, if its work
+// involves more than the device, such as other ranks. The methods must not use the graph, except where they say so.
 type Replayed interface {
 	// Captured is called once the graph is made. g may be used later.
 	Captured(g *Graph)
 	// Before is called before a Replay starts work on s. With an error, the Replay starts no work.
 	Before(s *device.Stream) error
-	// After is called when the Replay has started its work, which writes the given buffers, or with the error
-	// because of which it has not.
+	// After is called when the Replay has started its work, which writes the given buffers. If it could not start
+	// the work, err says why.
 	After(s *device.Stream, writes []*device.Buffer, err error) error
 }
 
-// OnReplay has r told of the replays of the sequence that is being captured on s.
+// OnReplay registers r for the replays of the sequence that is being captured on s.
 func (o *Operation) OnReplay(s *device.Stream, r Replayed) error {
 	rec := recordingOn(s)
 	if rec == nil {
@@ -31,8 +31,8 @@ func (o *Operation) OnReplay(s *device.Stream, r Replayed) error {
 	return nil
 }
 
-// launch starts the graph's work, and tells those who asked for it. mu is held, and the places in written are
-// being written.
+// launch starts the graph's work, and notifies what OnReplay has registered. mu is held, and the places in written
+// are being written.
 func (g *Graph) launch(s *device.Stream) error {
 	if len(g.told) == 0 {
 		return g.run.Launch(s)

@@ -41,7 +41,7 @@ func adjoint(a *gpk.Array) *gpk.Array {
 	return a.T()
 }
 
-// small reports matrices that are one block: they are computed on the CPU as a whole.
+// small reports matrices that are one block.
 func (b blocked) small(a *gpk.Array) bool {
 	s := a.Shape()
 	return a.Size() == 0 || min(s[len(s)-1], s[len(s)-2]) <= b.columns
