@@ -366,8 +366,8 @@ func VectorNorm(a *Array, p float64, axes ...int) *Array { return a.VectorNorm(p
 
 // Where returns x where cond, of type Bool, is true, else y, broadcast. Each of x and y is an
 // *Array or a number, which takes the array's type. Two numbers have the type that Go gives
-// them: Float64 for 1.5, Float32 for float32(1), Int64 for 1, which is any other number's
-// type beside one. Two other types are ErrDType.
+// them: Float64 for 1.5, Float32 for float32(1), Uint64 for uint(1), Int64 for 1, which is any
+// other number's type beside one. Two other types are ErrDType.
 func Where(cond *Array, x, y any) *Array {
 	return compose.Where(array.NewOperation("Where", []*Array{cond}), cond, x, y)
 }

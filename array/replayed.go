@@ -14,8 +14,8 @@ type Replayed interface {
 	Captured(g *Graph)
 	// Before is called before a Replay starts work on s. With an error, the Replay starts no work.
 	Before(s *device.Stream) error
-	// After is called when the Replay has started its work, which writes the given buffers. If it could not start
-	// the work, err says why.
+	// After is called when the Replay has started its work, which writes the given buffers, or with the error
+	// because of which it has not. Its own error becomes the Replay's: the work has started all the same.
 	After(s *device.Stream, writes []*device.Buffer, err error) error
 }
 
@@ -31,17 +31,16 @@ func (o *Operation) OnReplay(s *device.Stream, r Replayed) error {
 	return nil
 }
 
-// launch starts the graph's work, and notifies what OnReplay has registered. mu is held, and the places in written
-// are being written.
-func (g *Graph) launch(s *device.Stream) error {
+// launch starts the graph's work, and notifies what OnReplay has registered. With err, no work was started; late is an
+// error that does not prevent it. mu is held, and the places in written are being written.
+func (g *Graph) launch(s *device.Stream) (late, err error) {
 	if len(g.told) == 0 {
-		return g.run.Launch(s)
+		return nil, g.run.Launch(s)
 	}
 	writes := make([]*device.Buffer, len(g.written))
 	for i, p := range g.written {
 		writes[i] = p.old.mem.buf
 	}
-	var err error
 	begun := 0
 	for ; begun < len(g.told) && err == nil; begun++ {
 		err = g.told[begun].Before(s)
@@ -52,9 +51,9 @@ func (g *Graph) launch(s *device.Stream) error {
 		err = g.run.Launch(s)
 	}
 	for _, r := range g.told[:begun] {
-		if e := r.After(s, writes, err); err == nil {
-			err = e
+		if e := r.After(s, writes, err); late == nil {
+			late = e
 		}
 	}
-	return err
+	return late, err
 }
