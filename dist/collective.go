@@ -1,7 +1,6 @@
 package dist
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/gpk-go/gpk"
@@ -181,10 +180,9 @@ func (k *call) announce() error {
 		k.key = c.next()
 		return c.agree(c.ctx, k.key, k.head)
 	}
-	if c.ctx.Err() != nil { // nobody compares
-		return c.end(context.Cause(c.ctx))
+	if err := c.compare.add(k.head); err != nil {
+		return c.end(err)
 	}
-	c.compare.add(k.head)
 	if k.err == nil && !k.onGPU() { // no elements: all ranks that make this call name it
 		k.key = c.next()
 	}

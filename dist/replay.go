@@ -1,7 +1,6 @@
 package dist
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -52,13 +51,12 @@ func (r *replays) Before(s *device.Stream) error {
 	if err := r.c.check(); err != nil {
 		return err
 	}
-	if r.c.ctx.Err() != nil {
-		return errors.Join(errReplayed, context.Cause(r.c.ctx))
-	}
 	if err := r.c.gpu.follow(s); err != nil {
 		return err
 	}
-	r.c.compare.add(heading{Call: "Replay", Sequence: r.number})
+	if err := r.c.compare.add(heading{Call: "Replay", Sequence: r.number}); err != nil {
+		return errors.Join(errReplayed, err)
+	}
 	return nil
 }
 
