@@ -1,7 +1,6 @@
 package dist
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/gpk-go/gpk"
@@ -181,11 +180,8 @@ func (k *call) announce() error {
 		k.key = c.next()
 		return c.agree(c.ctx, k.key, k.head)
 	}
-	if c.ctx.Err() != nil { // nobody compares
-		return c.end(context.Cause(c.ctx))
-	}
 	if err := c.compare.announce(c, k.head); err != nil {
-		return err
+		return c.end(err)
 	}
 	if k.err == nil && !k.onGPU() { // no elements: all ranks that make this call name it
 		k.key = c.next()

@@ -26,7 +26,7 @@ type comparison struct {
 	calls   []compared // that were not compared yet
 	added   int        // calls so far
 	equal   int        // of them, the first that are equal on all ranks
-	err     error      // after which nothing is compared
+	err     error      // after which nothing is compared, and add refuses calls
 	running bool       // run looks at calls without being woken
 	wake    chan struct{}
 	urgent  chan struct{}
@@ -56,9 +56,13 @@ func newComparison(c *Comm) *comparison {
 	return &comparison{c: c, wake: make(chan struct{}, 1), urgent: make(chan struct{}, 1)}
 }
 
-// add adds a call. It does not wait.
-func (p *comparison) add(head heading, done ...chan error) {
+// add adds a call, whose work may start if add returns no error. It does not wait.
+func (p *comparison) add(head heading, done ...chan error) error {
 	p.mu.Lock()
+	if err := p.err; err != nil {
+		p.mu.Unlock()
+		return err
+	}
 	p.calls = append(p.calls, compared{head, done})
 	p.added++
 	first := !p.running
@@ -70,6 +74,7 @@ func (p *comparison) add(head heading, done ...chan error) {
 	if len(done) > 0 {
 		signal(p.urgent)
 	}
+	return nil
 }
 
 // announce adds a call of c. It waits for the other ranks only if this process holds some of them: while NCCL's kernel
@@ -79,8 +84,7 @@ func (p *comparison) announce(c *Comm, head heading) error {
 	if c.r.beside {
 		return p.wait(c.ctx, head)
 	}
-	p.add(head)
-	return nil
+	return p.add(head)
 }
 
 func signal(c chan struct{}) {
@@ -96,7 +100,9 @@ func (p *comparison) wait(ctx context.Context, head heading) error { return p.be
 // begin adds a call, and returns a function that waits until it and all earlier ones were compared.
 func (p *comparison) begin(ctx context.Context, head heading) (wait func() error) {
 	done := make(chan error, 1)
-	p.add(head, done)
+	if err := p.add(head, done); err != nil {
+		return func() error { return p.c.end(err) }
+	}
 	return func() error {
 		select {
 		case err := <-done:
@@ -141,6 +147,7 @@ func (p *comparison) reach(n int) error {
 
 // run compares until ctx ends or the group fails.
 func (p *comparison) run(ctx context.Context) {
+	defer p.leave(ctx)
 	pause := time.NewTimer(comparePause)
 	defer pause.Stop()
 	for idle := 0; ; {
@@ -162,7 +169,7 @@ func (p *comparison) run(ctx context.Context) {
 			select {
 			case <-p.wake:
 			case <-ctx.Done():
-				return // no call waits
+				return
 			case <-p.c.r.node.Done():
 				return
 			}
@@ -174,7 +181,6 @@ func (p *comparison) run(ctx context.Context) {
 		case <-pause.C:
 		case <-p.urgent:
 		case <-ctx.Done():
-			p.leave(context.Cause(ctx))
 			return
 		case <-p.c.r.node.Done():
 			return
@@ -182,12 +188,20 @@ func (p *comparison) run(ctx context.Context) {
 	}
 }
 
-// leave fails the group if a call was not compared when ctx ended: nobody would find that it hangs.
-func (p *comparison) leave(cause error) {
+// leave refuses further calls. It fails the group if a call was not compared when ctx ended: nobody would find that it
+// hangs.
+func (p *comparison) leave(ctx context.Context) {
+	cause := context.Cause(ctx)
+	if failed := p.c.r.node.Err(); failed != nil {
+		cause = named(failed)
+	}
 	p.mu.Lock()
-	n := len(p.calls)
+	waiting := len(p.calls) > 0
+	if !waiting && p.err == nil {
+		p.err = cause
+	}
 	p.mu.Unlock()
-	if n > 0 {
+	if waiting {
 		_ = p.failed(cause)
 	}
 }

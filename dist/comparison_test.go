@@ -114,13 +114,37 @@ func TestNCCLCanceled(t *testing.T) {
 	ended(t, log, "abort")
 }
 
+// TestComparisonEnded checks that a call is refused once nobody compares it: its result would wait forever.
+func TestComparisonEnded(t *testing.T) {
+	fakeNCCL(t, every)
+	var kept *Comm
+	err := onNCCL(t, 2, func(_ context.Context, c *Comm) error {
+		if c.Rank() == 0 {
+			kept = c
+		}
+		return c.AllReduce(gpk.Ones(gpk.Float32, 1), Sum).Err()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := kept.compare.number()
+	if err := kept.compare.add(heading{Call: "AllReduce"}); err == nil || kept.compare.number() != n {
+		t.Errorf("a call after the Run: %v, %d calls", err, kept.compare.number())
+	}
+	if err := kept.compare.reach(n); err != nil {
+		t.Errorf("calls of the Run: %v", err)
+	}
+}
+
 // TestComparedInRounds makes more calls than a round compares, on ranks that run ahead of each other.
 func TestComparedInRounds(t *testing.T) {
 	const ranks, calls = 3, 3000
 	fakeNCCL(t, every)
 	err := onNCCL(t, ranks, func(ctx context.Context, c *Comm) error {
 		for i := range calls {
-			c.compare.add(heading{Call: "AllReduce", Axis: i})
+			if err := c.compare.add(heading{Call: "AllReduce", Axis: i}); err != nil {
+				return err
+			}
 			if i%1000 == 300*c.Rank() {
 				time.Sleep(5 * time.Millisecond)
 			}
@@ -136,7 +160,9 @@ func TestComparedInRounds(t *testing.T) {
 			if i == 2500 && c.Rank() == 2 {
 				h.Axis = 7
 			}
-			c.compare.add(h)
+			if err := c.compare.add(h); err != nil {
+				return err
+			}
 		}
 		return c.Barrier(ctx)
 	})

@@ -1,7 +1,6 @@
 package dist
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -52,13 +51,13 @@ func (r *replays) Before(s *device.Stream) error {
 	if err := r.c.check(); err != nil {
 		return err
 	}
-	if r.c.ctx.Err() != nil {
-		return errors.Join(errReplayed, context.Cause(r.c.ctx))
-	}
 	if err := r.c.gpu.follow(s); err != nil {
 		return err
 	}
-	return r.c.compare.announce(r.c, heading{Call: "Replay", Sequence: r.number})
+	if err := r.c.compare.announce(r.c, heading{Call: "Replay", Sequence: r.number}); err != nil {
+		return errors.Join(errReplayed, err)
+	}
+	return nil
 }
 
 // After implements array.Replayed. The other ranks wait for a Replay that has failed.
