@@ -33,7 +33,7 @@ func Eigh(a *gpk.Array, opts ...Option) (values, vectors *gpk.Array) {
 }
 
 // EigvalsH returns the eigenvalues of Eigh without the vectors, which is faster: by the QL method of
-// gonum's implementation of LAPACK. Options and errors are those of Eigh.
+// gonum's implementation of LAPACK, and on a GPU by cuSOLVER. Options and errors are those of Eigh.
 func EigvalsH(a *gpk.Array, opts ...Option) *gpk.Array {
 	op, err := begin("EigvalsH", opts, Upper, a)
 	if err == nil {

@@ -38,7 +38,7 @@ func SVD(a *gpk.Array, opts ...Option) (u, s, vh *gpk.Array) {
 
 // SVDVals returns the singular values of SVD without the vectors, which is faster: by the method of
 // Fernando and Parlett (Accurate singular values and differential qd algorithms, Numer. Math. 67, 1994)
-// in gonum's implementation of LAPACK.
+// in gonum's implementation of LAPACK, and on a GPU by Jacobi's in cuSOLVER.
 func SVDVals(a *gpk.Array) *gpk.Array {
 	op, err := begin("SVDVals", nil, 0, a)
 	if err == nil {
